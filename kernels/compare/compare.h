@@ -1,0 +1,35 @@
+#ifndef KERNELS_COMPARE_COMPARE_H
+#define KERNELS_COMPARE_COMPARE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * Family `compare`: everything the error metrics need of an input x and what a decoder rebuilt, y,
+ * from one read of both. Sums follow the project's rule for blocks (kernels/reduce/reduce.h): n is at
+ * most GCB_SUM_BLOCK and the caller adds blocks in index order. Every variant is bit-exact.
+ *
+ * With d = (double)x[i] - (double)y[i]:
+ *   xx, yy, xy  block sums of x*x, y*y, x*y (formed in double, each product exact)
+ *   dd, d       block sums of d*d and of d (d and d*d rounded to double)
+ *   max_abs     largest |d|
+ *   same_sign   elements for which both are zero (of either sign), or both positive, or both negative
+ *   zeros       elements with x == 0 (either sign)
+ *   zeros_kept  of those, elements with y == 0
+ * x and y are finite.
+ */
+struct gcb_compare {
+    double xx, yy, xy, dd, d;
+    double max_abs;
+    uint64_t same_sign, zeros, zeros_kept;
+};
+
+typedef void gcb_compare_fn(struct gcb_compare *out, const float *x, const float *y, size_t n);
+
+struct gcb_compare_fns {
+    gcb_compare_fn *block;
+};
+
+void gcb_compare_init(struct gcb_compare_fns *fns, unsigned cpu_flags);
+
+#endif

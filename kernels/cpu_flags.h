@@ -1,0 +1,18 @@
+#ifndef KERNELS_CPU_FLAGS_H
+#define KERNELS_CPU_FLAGS_H
+
+/*
+ * What a family's init() may choose from. A flag stands for the whole group a variant file is built
+ * with, so a variant never tests anything itself:
+ *   AVX2    avx2, bmi, bmi2, f16c, popcnt, lzcnt   (no FMA: products are never contracted)
+ *   AVX512  all of AVX2 and avx512 f, bw, dq, vl
+ *   NEON    the AArch64 baseline
+ * src/base/host.h detects them; a test passes any subset to hold two tables side by side.
+ */
+enum gcb_cpu_flags {
+    GCB_CPU_AVX2 = 1u << 0,
+    GCB_CPU_AVX512 = 1u << 1,
+    GCB_CPU_NEON = 1u << 2,
+};
+
+#endif

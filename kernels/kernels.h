@@ -1,0 +1,28 @@
+#ifndef KERNELS_KERNELS_H
+#define KERNELS_KERNELS_H
+
+#include "kernels/bitpack/bitpack.h"
+#include "kernels/compare/compare.h"
+#include "kernels/convert/convert.h"
+#include "kernels/cpu_flags.h"
+#include "kernels/dither/dither.h"
+#include "kernels/philox/philox.h"
+#include "kernels/range/range.h"
+#include "kernels/reduce/reduce.h"
+#include "kernels/select/select.h"
+
+/* Every dispatched family, filled for one set of CPU flags. Plain data: copy it, hold two. */
+struct gcb_kernels {
+    struct gcb_philox_fns philox;
+    struct gcb_reduce_fns reduce;
+    struct gcb_compare_fns compare;
+    struct gcb_select_fns select;
+    struct gcb_bitpack_fns bitpack;
+    struct gcb_convert_fns convert;
+    struct gcb_range_fns range;
+    struct gcb_dither_fns dither;
+};
+
+void gcb_kernels_init(struct gcb_kernels *k, unsigned cpu_flags);
+
+#endif

@@ -1,0 +1,22 @@
+#ifndef KERNELS_PHILOX_PHILOX_H
+#define KERNELS_PHILOX_PHILOX_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * Family `philox`: random bytes by counter (philox_elem.h has the generator).
+ *
+ * bytes: out[j] = gcb_philox_byte(key, first + j, stream) for 0 <= j < n. `first` is a multiple of
+ *        16; n is any. Writes exactly n bytes. Every variant is bit-exact.
+ */
+typedef void gcb_philox_bytes_fn(uint8_t *out, size_t n, uint64_t key, uint64_t first,
+                                 uint64_t stream);
+
+struct gcb_philox_fns {
+    gcb_philox_bytes_fn *bytes;
+};
+
+void gcb_philox_init(struct gcb_philox_fns *fns, unsigned cpu_flags);
+
+#endif
