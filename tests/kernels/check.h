@@ -45,12 +45,15 @@ bool check_equal(const char *kernel, const char *isa, size_t n, enum check_fill 
 /* For a custom failure text (printf style). */
 void check_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/* Counts one check; where it does not hold, prints the text. Returns `holds`. */
+bool check_that(bool holds, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
 /* With --bench: calls run(ctx) repeatedly for about 0.2 s after a warm-up and prints the median GB/s of
  * `bytes` per call. Without: nothing. */
 void check_bench(const char *kernel, const char *isa, size_t bytes, void (*run)(void *ctx), void *ctx);
 
 /* What main of a check is: parses argv, calls body(), prints "N passed, M failed", returns 0 or 1.
- * Every check_equal counts as one. */
+ * Every check_equal and check_that counts as one. */
 int check_main(int argc, char **argv, const char *family, void (*body)(void));
 
 #endif

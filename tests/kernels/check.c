@@ -1,0 +1,302 @@
+#include "tests/kernels/check.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "kernels/cpu_flags.h"
+#include "kernels/hd.h"
+
+#define PRINTED_FAILURES 20
+#define WARM_UP_SECONDS 0.05
+#define BENCH_SECONDS 0.2
+#define SAMPLE_SECONDS 100e-6
+#define MAX_SAMPLES 2048
+
+struct tally {
+    const char *family;
+    bool bench;
+    size_t passed;
+    size_t failed;
+};
+
+static struct tally tally;
+
+static const char *const fill_names[FILL_COUNT] = {
+    [FILL_NOISE] = "noise", [FILL_HOSTILE] = "hostile",     [FILL_TIES] = "ties",
+    [FILL_ZERO] = "zero",   [FILL_NONFINITE] = "nonfinite",
+};
+
+#if defined(__x86_64__)
+static unsigned detect(void)
+{
+    unsigned flags = 0;
+
+    __builtin_cpu_init();
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") &&
+        __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("popcnt"))
+        flags |= GCB_CPU_AVX2;
+    if (flags && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+        __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
+        flags |= GCB_CPU_AVX512;
+    return flags;
+}
+#elif defined(__aarch64__)
+static unsigned detect(void)
+{
+    return GCB_CPU_NEON;
+}
+#else
+static unsigned detect(void)
+{
+    return 0;
+}
+#endif
+
+const struct check_isa *check_isas(void)
+{
+    static const struct check_isa all[] = {
+        {"avx2", GCB_CPU_AVX2},
+        {"avx512", GCB_CPU_AVX2 | GCB_CPU_AVX512},
+        {"neon", GCB_CPU_NEON},
+    };
+    static struct check_isa have[4];
+    const unsigned flags = detect();
+    size_t n = 0;
+
+    for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+        if ((all[i].flags & flags) == all[i].flags)
+            have[n++] = all[i];
+    have[n] = (struct check_isa){NULL, 0};
+    return have;
+}
+
+uint64_t check_random(uint64_t *state)
+{
+    uint64_t z = *state += UINT64_C(0x9E3779B97F4A7C15);
+
+    z = (z ^ z >> 30) * UINT64_C(0xBF58476D1CE4E5B9);
+    z = (z ^ z >> 27) * UINT64_C(0x94D049BB133111EB);
+    return z ^ z >> 31;
+}
+
+/* A sum of four uniforms, scaled by 2^-11 .. 2^4: bell-shaped at many magnitudes. */
+static float noise(uint64_t *state)
+{
+    const uint64_t r = check_random(state), scale = check_random(state);
+    const int64_t sum =
+        (int64_t)((r & 0xffff) + (r >> 16 & 0xffff) + (r >> 32 & 0xffff) + (r >> 48));
+
+    return (float)(sum - 2 * 0xffff) / 65536.0f * gcb_float_of((uint32_t)(116 + scale % 16) << 23);
+}
+
+/* Magnitudes where arithmetic turns: zero, denormals, exact powers and their neighbours, the largest. */
+static const uint32_t hostile_bits[] = {
+    0x00000000u, 0x00000001u, 0x00000002u, 0x00400000u, 0x007fffffu, 0x00800000u, 0x00800001u,
+    0x00ffffffu, 0x01000000u, 0x33800000u, 0x34000000u, 0x3e000000u, 0x3effffffu, 0x3f000000u,
+    0x3f000001u, 0x3f7fffffu, 0x3f800000u, 0x3f800001u, 0x3fc00000u, 0x3fffffffu, 0x40000000u,
+    0x4b000000u, 0x4b7fffffu, 0x4f000000u, 0x4f800000u, 0x477fe000u, 0x477ff000u, 0x7effffffu,
+    0x7f000000u, 0x7f7ffffeu, 0x7f7fffffu, 0x38800000u,
+};
+
+static const uint32_t nonfinite_bits[] = {
+    0x7f800000u, 0x7f800001u, 0x7fa00000u, 0x7fc00000u, 0x7fffffffu,
+};
+
+static float hostile(uint64_t *state)
+{
+    const uint64_t r = check_random(state);
+    const size_t count = sizeof(hostile_bits) / sizeof(hostile_bits[0]);
+    const uint32_t sign = (uint32_t)(r >> 63) << 31;
+
+    switch (r >> 8 & 3) {
+    case 0:
+        return gcb_float_of(sign | hostile_bits[(r >> 16) % count]);
+    case 1: /* any finite pattern */
+        return gcb_float_of(sign | (uint32_t)(r >> 16) % GCB_INF_BITS);
+    default:
+        return noise(state);
+    }
+}
+
+static float nonfinite(uint64_t *state)
+{
+    const uint64_t r = check_random(state);
+    const size_t count = sizeof(nonfinite_bits) / sizeof(nonfinite_bits[0]);
+
+    if (r % 4 != 0)
+        return hostile(state);
+    return gcb_float_of((uint32_t)(r >> 63) << 31 | nonfinite_bits[(r >> 8) % count]);
+}
+
+static float tie(uint64_t *state)
+{
+    static const float values[] = {0.0f, 0.25f, 0.5f, 1.0f};
+    const uint64_t r = check_random(state);
+
+    return r >> 63 ? -values[r % 4] : values[r % 4];
+}
+
+void check_fill(float *x, size_t n, enum check_fill fill, uint64_t seed)
+{
+    uint64_t state = seed * FILL_COUNT + fill;
+
+    for (size_t i = 0; i < n; i++) {
+        switch (fill) {
+        case FILL_HOSTILE:
+            x[i] = hostile(&state);
+            break;
+        case FILL_TIES:
+            x[i] = tie(&state);
+            break;
+        case FILL_ZERO:
+            x[i] = check_random(&state) >> 63 ? -0.0f : 0.0f;
+            break;
+        case FILL_NONFINITE:
+            x[i] = nonfinite(&state);
+            break;
+        default:
+            x[i] = noise(&state);
+            break;
+        }
+    }
+}
+
+size_t check_size(size_t i)
+{
+    if (i <= 130)
+        return i;
+    if (i < 146)
+        return 4096 - 7 + (i - 131);
+    return 3 * 4096 - 7 + (i - 146);
+}
+
+static void count_failure(void)
+{
+    tally.failed++;
+    if (tally.failed == PRINTED_FAILURES + 1)
+        fprintf(stderr, "%s: further failures are counted, not printed\n", tally.family);
+}
+
+bool check_equal(const char *kernel, const char *isa, size_t n, enum check_fill fill,
+                 const void *want, const void *got, size_t bytes)
+{
+    const unsigned char *w = want, *g = got;
+    size_t at = 0;
+
+    if (bytes == 0 || memcmp(w, g, bytes) == 0) {
+        tally.passed++;
+        return true;
+    }
+    while (w[at] == g[at])
+        at++;
+    count_failure();
+    if (tally.failed <= PRINTED_FAILURES)
+        fprintf(stderr, "%s/%s/%s: n %zu, fill %s: byte %zu of %zu is %02x, not %02x\n",
+                tally.family, kernel, isa, n, fill_names[fill], at, bytes, g[at], w[at]);
+    return false;
+}
+
+__attribute__((format(printf, 1, 0))) static void print_failure(const char *format, va_list args)
+{
+    count_failure();
+    if (tally.failed > PRINTED_FAILURES)
+        return;
+    fprintf(stderr, "%s: ", tally.family);
+    vfprintf(stderr, format, args);
+    fputc('\n', stderr);
+}
+
+void check_fail(const char *format, ...)
+{
+    va_list args;
+
+    va_start(args, format);
+    print_failure(format, args);
+    va_end(args);
+}
+
+bool check_that(bool holds, const char *format, ...)
+{
+    va_list args;
+
+    if (holds) {
+        tally.passed++;
+        return true;
+    }
+    va_start(args, format);
+    print_failure(format, args);
+    va_end(args);
+    return false;
+}
+
+static double now(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static int by_value(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* Warms up and returns how many calls make one sample long enough for the clock. */
+static size_t calls_per_sample(void (*run)(void *ctx), void *ctx)
+{
+    const double start = now();
+    double elapsed = 0;
+    size_t calls = 0;
+
+    while (elapsed < WARM_UP_SECONDS) {
+        run(ctx);
+        calls++;
+        elapsed = now() - start;
+    }
+    return 1 + (size_t)(SAMPLE_SECONDS * (double)calls / elapsed);
+}
+
+void check_bench(const char *kernel, const char *isa, size_t bytes, void (*run)(void *ctx),
+                 void *ctx)
+{
+    static double sample[MAX_SAMPLES];
+    size_t calls, n = 0;
+    double begin, last;
+
+    if (!tally.bench)
+        return;
+    calls = calls_per_sample(run, ctx);
+    begin = last = now();
+    while (n < MAX_SAMPLES && (n < 3 || last - begin < BENCH_SECONDS)) {
+        const double from = last;
+
+        for (size_t i = 0; i < calls; i++)
+            run(ctx);
+        last = now();
+        sample[n++] = (last - from) / (double)calls;
+    }
+    qsort(sample, n, sizeof(sample[0]), by_value);
+    printf("%-10s %-24s %-8s %8.2f GB/s\n", tally.family, kernel, isa,
+           1e-9 * (double)bytes / sample[n / 2]);
+    fflush(stdout);
+}
+
+int check_main(int argc, char **argv, const char *family, void (*body)(void))
+{
+    tally.family = family;
+    if (argc == 2 && strcmp(argv[1], "--bench") == 0) {
+        tally.bench = true;
+    } else if (argc != 1) {
+        fprintf(stderr, "usage: check_%s [--bench]\n", family);
+        return 2;
+    }
+    body();
+    printf("%s: %zu passed, %zu failed\n", family, tally.passed, tally.failed);
+    return tally.failed != 0;
+}
