@@ -1,0 +1,71 @@
+#ifndef SRC_DATA_CONTAINER_H
+#define SRC_DATA_CONTAINER_H
+
+#include "src/data/layout.h"
+#include "src/data/outfile.h"
+
+/*
+ * Messages in HDF5 (docs/format.md, "The container"). Scope tensor: a message is a 1-D uint8 dataset at
+ * the tensor's own absolute path, with attributes `shape` and `dtype`. Otherwise: /step_N/worker_N/messages/NNNN
+ * (uint8) plus .../messages/NNNN_layout, a compound dataset (path, dtype, shape as text "3x4", offset), whose
+ * XXH3-64 is the attribute `layout_xxh3` of the message AND is mixed into the message's checksum seed, so
+ * that any changed byte of message, shape, dtype or layout is found.
+ *
+ * Every message has its checksum field (src/wire/message.h); the writer fills it, the reader checks it.
+ */
+struct gcb_container_writer;
+
+int gcb_container_create(struct gcb_container_writer **out, const char *path, bool force,
+                         const char *const *inputs, size_t input_count, struct gcb_diag *diag);
+
+/* Root attributes: free text such as method spec and version. */
+int gcb_container_note(struct gcb_container_writer *w, const char *name, const char *text,
+                       struct gcb_diag *diag);
+
+/*
+ * Adds one message (sealed here: its checksum is written into `message`). The layout of its tensors comes
+ * from the source and the plan.
+ */
+int gcb_container_put(struct gcb_container_writer *w, const struct gcb_source *source,
+                      const struct gcb_message_plan *plan, uint8_t *message, size_t length,
+                      struct gcb_diag *diag);
+
+int gcb_container_commit(struct gcb_container_writer *w, struct gcb_diag *diag);
+void gcb_container_destroy(
+    struct gcb_container_writer *w); /* NULL is fine; removes what was not committed */
+
+/* Reading: the file is as untrusted as any other (src/data/source.h). */
+struct gcb_container;
+
+struct gcb_container_tensor {
+    const char *dataset; /* absolute path of the tensor in the restored tree */
+    enum gcb_dtype dtype;
+    unsigned rank;
+    uint64_t dims[GCB_MAX_RANK];
+    uint64_t count;
+    uint64_t offset; /* of its first element in the message */
+    int64_t index;
+};
+
+struct gcb_container_message {
+    const char *dataset; /* where the message stands */
+    size_t length;       /* bytes */
+    uint64_t count;      /* elements; equals the sum over its tensors */
+    const struct gcb_container_tensor *tensors;
+    size_t tensor_count;
+};
+
+/* Lists the messages. GCB_E_INVALID when the file holds none ("not a file of messages; ..."). */
+int gcb_container_open(struct gcb_container **out, const char *path, uint64_t max_bytes,
+                       struct gcb_diag *diag);
+void gcb_container_close(struct gcb_container *c); /* NULL is fine */
+size_t gcb_container_count(const struct gcb_container *c);
+const struct gcb_container_message *gcb_container_message(const struct gcb_container *c, size_t i);
+
+/* Reads message i (length bytes) and checks its checksum, header count and layout. GCB_E_CORRUPT. */
+int gcb_container_read(struct gcb_container *c, size_t i, uint8_t *out, struct gcb_diag *diag);
+
+/* Root attribute text, or NULL. */
+const char *gcb_container_note_of(const struct gcb_container *c, const char *name);
+
+#endif

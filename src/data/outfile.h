@@ -1,0 +1,31 @@
+#ifndef SRC_DATA_OUTFILE_H
+#define SRC_DATA_OUTFILE_H
+
+#include <stdbool.h>
+
+#include "src/base/diag.h"
+
+/*
+ * The name of an output that is never half-written: written beside its final name, then renamed.
+ */
+struct gcb_outfile {
+    char *final_path;
+    char *temp_path; /* write here; in the same directory */
+};
+
+/*
+ * Checks before any work starts: the directory exists and is writable, an existing final name is a
+ * regular file (never a device, folder, pipe or link to one) and then only with `force`, and is none of
+ * `inputs` (same device and inode: refused even with force). GCB_E_INVALID or GCB_E_IO; words name the
+ * path. Creates the (empty, mode 0666 & ~umask) temporary file.
+ */
+int gcb_outfile_init(struct gcb_outfile *out, const char *path, bool force,
+                     const char *const *inputs, size_t input_count, struct gcb_diag *diag);
+
+/* Syncs and renames the temporary file over the final name. GCB_E_IO leaves the old file as it was. */
+int gcb_outfile_commit(struct gcb_outfile *out, struct gcb_diag *diag);
+
+/* Removes the temporary file unless committed, and frees. Zeroed is fine. */
+void gcb_outfile_fini(struct gcb_outfile *out);
+
+#endif

@@ -1,0 +1,94 @@
+#ifndef SRC_DATA_SOURCE_H
+#define SRC_DATA_SOURCE_H
+
+#include <stdbool.h>
+
+#include "src/base/diag.h"
+#include "src/tensor/tensor.h"
+
+/*
+ * Tensors out of HDF5 files, read one at a time: a file larger than memory works. Every float16, bfloat16
+ * (see `source_dtype` in docs/dataset.md), float32 and float64 dataset anywhere in a file is a tensor.
+ * Groups named step* and worker* at any depth give step and worker (the number behind the letters and
+ * an optional '_'); what is absent is step 0, worker 0, or N for a file called *rankN*. Integer and other
+ * datasets are skipped and counted.
+ *
+ * A file is untrusted: filter plug-ins are never loaded; external links, external storage and virtual
+ * datasets are refused (GCB_E_UNSUPPORTED) unless allowed; declared sizes are checked before anything is
+ * allocated; link cycles end. Messages name the file, the dataset and the cause, escaped.
+ */
+struct gcb_source;
+
+enum gcb_order {
+    GCB_ORDER_NAME, /* depth-first by link name, bytewise, component by component */
+    GCB_ORDER_RECORDED, /* by attribute `index`; tensors without one after those that have it, by name */
+};
+
+/* Which tensors: every selector that is given must accept. */
+struct gcb_selection {
+    const char *const *include; /* globs on the path below the worker; none: all */
+    size_t include_count;
+    const char *const *exclude;
+    size_t exclude_count;
+    const char *steps;   /* NULL or "all"; "N", "A-B", "A-B/STRIDE", "A,B,C" and mixtures; "last" */
+    const char *workers; /* NULL or "all"; as steps, without "last" */
+    uint64_t min_elements; /* 0: none. Not applied here: callers send smaller ones dense */
+};
+
+struct gcb_source_config {
+    const char *const *files;
+    size_t file_count; /* at least 1 */
+    struct gcb_selection selection;
+    enum gcb_order order;
+    uint64_t
+        max_bytes; /* of one tensor, widened to float32 and as stored; 0: half of physical memory */
+    bool allow_external;
+};
+
+struct gcb_tensor {
+    const char *path;    /* below the worker, as in the file (escape before showing) */
+    const char *dataset; /* absolute path in its file */
+    const char *file;    /* as given */
+    uint64_t step;
+    uint32_t worker;
+    enum gcb_dtype
+        dtype; /* GCB_BF16 for a float32 dataset whose attribute source_dtype says bfloat16 */
+    unsigned rank;
+    uint64_t dims[GCB_MAX_RANK];
+    uint64_t count; /* product of dims; 1 for a scalar, 0 for an empty one */
+    int64_t index;  /* attribute `index`, or -1 */
+};
+
+/*
+ * Opens and lists the files as one dump, ordered by step, worker, then `order`. GCB_E_INVALID if a
+ * (step, worker, tensor) repeats (both places are named), a selector is malformed, or nothing is left (the
+ * words say whether the file has no float data or the selection excluded all). On success the caller
+ * owns *out; strings of `config` must stay valid only for the call.
+ */
+int gcb_source_open(struct gcb_source **out, const struct gcb_source_config *config,
+                    struct gcb_diag *diag);
+void gcb_source_close(struct gcb_source *source); /* NULL is fine */
+
+size_t gcb_source_count(const struct gcb_source *source);
+const struct gcb_tensor *gcb_source_tensor(const struct gcb_source *source, size_t i);
+
+/* Datasets that were passed over because they are not floats. */
+size_t gcb_source_skipped(const struct gcb_source *source);
+
+/*
+ * Reads tensor i, all of its count elements, converted to float32, into out. A float64 that float32
+ * cannot hold becomes an infinity. GCB_E_IO or GCB_E_CORRUPT on failure; out is unspecified then.
+ */
+int gcb_source_read(struct gcb_source *source, size_t i, float *out, struct gcb_diag *diag);
+
+/*
+ * A number attached to a step group ("loss", "lr", "epoch", "loss_scale", ...). Returns false when the step
+ * has none.
+ */
+bool gcb_source_step_value(const struct gcb_source *source, uint64_t step, const char *name,
+                           double *value);
+
+/* Text of a root attribute of the first file that has it ("model", "dataset"), or NULL. Escape it. */
+const char *gcb_source_note(const struct gcb_source *source, const char *name);
+
+#endif
