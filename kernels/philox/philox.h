@@ -8,7 +8,7 @@
  * Family `philox`: random bytes by counter (philox_elem.h has the generator).
  *
  * bytes: out[j] = gcb_philox_byte(key, first + j, stream) for 0 <= j < n. `first` is a multiple of
- *        16; n is any. Writes exactly n bytes. Every variant is bit-exact.
+ *        16; n is any, as long as first + n stays below 2^64. Writes exactly n bytes. Every variant is bit-exact.
  */
 typedef void gcb_philox_bytes_fn(uint8_t *out, size_t n, uint64_t key, uint64_t first,
                                  uint64_t stream);

@@ -1,0 +1,153 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels/philox/philox.h"
+#include "kernels/philox/philox_elem.h"
+#include "tests/kernels/check.h"
+
+#define MAX_BYTES (3 * 4096 + 16)
+#define GUARD 64
+
+struct call {
+    gcb_philox_bytes_fn *bytes;
+    uint8_t *out;
+    size_t n;
+    size_t tile;
+};
+
+struct vector {
+    uint64_t key, block, stream;
+    uint32_t want[4];
+};
+
+/* The published known-answer vectors of philox4x32 with 10 rounds. */
+static const struct vector known[] = {
+    {0, 0, 0, {0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}},
+    {UINT64_MAX, UINT64_MAX, UINT64_MAX, {0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd}},
+    {UINT64_C(0x299f31d0a4093822),
+     UINT64_C(0x85a308d3243f6a88),
+     UINT64_C(0x0370734413198a2e),
+     {0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1}},
+};
+
+static void known_answers(void)
+{
+    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+        const struct vector *v = &known[i];
+        const struct gcb_philox_block b = gcb_philox(v->key, v->block, v->stream);
+
+        check_equal("elem", "known answer", i, FILL_NOISE, v->want, b.word, sizeof(b.word));
+    }
+}
+
+/* The order of bytes within a block is a promise of the format: low bytes first, whatever the host. */
+static void known_bytes(const char *isa, const struct gcb_philox_fns *fns)
+{
+    static const uint8_t want[16] = {0xd5, 0xe8, 0x27, 0x66, 0x8d, 0xc5, 0x69, 0xe1,
+                                     0x4c, 0xac, 0x57, 0xbc, 0xd8, 0xdb, 0x00, 0x9b};
+    uint8_t got[16];
+
+    fns->bytes(got, sizeof(got), 0, 0, 0);
+    check_equal("bytes", isa, sizeof(got), FILL_NOISE, want, got, sizeof(got));
+}
+
+/* Draws of 24 bits share a block between four elements and take the top bits of a word. */
+static void known_24(void)
+{
+    for (uint64_t i = 0; i < 4; i++)
+        check_that(gcb_philox_24(0, i, 0) == known[0].want[i] >> 8,
+                   "element %d draws other 24 bits", (int)i);
+    check_that(gcb_philox_24(0, 4, 0) == gcb_philox(0, 1, 0).word[0] >> 8,
+               "element 4 is not of block 1");
+}
+
+/* Block numbers that carry into the high word, within one vector and later, and the last ones. */
+static uint64_t first_of(size_t i, uint64_t *state)
+{
+    static const uint64_t blocks[] = {0, 1, UINT64_C(0xfffffffe), UINT64_C(0xffffffff),
+                                      UINT64_C(0x0ffffffffffffc00)};
+    const size_t count = sizeof(blocks) / sizeof(blocks[0]);
+
+    if (i % 8 < count)
+        return blocks[i % 8] * 16;
+    return check_random(state) & ~UINT64_C(15);
+}
+
+static void elements(const char *isa, const struct gcb_philox_fns *fns)
+{
+    const uint64_t first = UINT64_C(0xfffffffe) * 16;
+    uint8_t got[200];
+
+    fns->bytes(got, sizeof(got), 7, first, 9);
+    for (size_t i = 0; i < sizeof(got); i++)
+        check_that(got[i] == gcb_philox_byte(7, first + i, 9), "%s: byte %zu is not its element's",
+                   isa, i);
+}
+
+static void against_c(const struct check_isa *isa)
+{
+    static uint8_t want[MAX_BYTES + 2 * GUARD], got[MAX_BYTES + 2 * GUARD];
+    struct gcb_philox_fns ref, opt;
+    uint64_t state = 1;
+
+    gcb_philox_init(&ref, 0);
+    gcb_philox_init(&opt, isa->flags);
+    for (size_t i = 0; i < CHECK_SIZES; i++) {
+        const size_t n = check_size(i), skew = i % 17;
+        const uint64_t key = check_random(&state), stream = check_random(&state);
+        const uint64_t first = first_of(i, &state);
+
+        memset(want, 0xA5, sizeof(want));
+        memset(got, 0xA5, sizeof(got));
+        ref.bytes(want + GUARD + skew, n, key, first, stream);
+        opt.bytes(got + GUARD + skew, n, key, first, stream);
+        check_equal("bytes", isa->name, n, FILL_NOISE, want, got, sizeof(want));
+    }
+}
+
+static void run(void *ctx)
+{
+    struct call *c = ctx;
+
+    for (size_t i = 0; i < c->n; i += c->tile)
+        c->bytes(c->out + i % 4096, c->tile, 1, i, 2);
+}
+
+static void bench(const char *isa, unsigned flags)
+{
+    struct gcb_philox_fns fns;
+    struct call c = {.n = 1 << 16, .tile = 4096};
+
+    gcb_philox_init(&fns, flags);
+    c.bytes = fns.bytes;
+    c.out = malloc(c.tile);
+    if (c.out)
+        check_bench("bytes (GB/s of bytes)", isa, c.n, run, &c);
+    free(c.out);
+}
+
+static void body(void)
+{
+    struct gcb_philox_fns ref;
+
+    gcb_philox_init(&ref, 0);
+    known_answers();
+    known_24();
+    known_bytes("c", &ref);
+    elements("c", &ref);
+    bench("c", 0);
+    for (const struct check_isa *isa = check_isas(); isa->name; isa++) {
+        struct gcb_philox_fns fns;
+
+        gcb_philox_init(&fns, isa->flags);
+        known_bytes(isa->name, &fns);
+        elements(isa->name, &fns);
+        against_c(isa);
+        bench(isa->name, isa->flags);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    return check_main(argc, argv, "philox", body);
+}
