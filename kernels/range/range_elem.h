@@ -13,8 +13,11 @@
  * rounding to nearest adds half a step before the shift (the paper truncates) and, below eps, goes to
  * eps from eps/2 on; truncation sends everything below eps to zero.
  *
- * Bounds: for eps <= |x| <= max, relative error below 2^-m (at most 2^-(m+1) to nearest); for |x| < eps,
- * error below eps (at most eps/2 to nearest).
+ * Bounds, for |x| <= max: for eps <= |x|, relative error below 2^-m (at most 2^-(m+1) to nearest); for
+ * |x| < eps, error below eps (at most eps/2 to nearest). Two exceptions, at the ends of what a float is:
+ * steps do not shrink below 2^-126, so for eps <= |x| < 2^-126 it is the error that is below 2^(-126-m)
+ * (at most half of that to nearest); and the half step under 2^128 has no value above it to go to, so
+ * that nearest truncates there.
  */
 struct gcb_range_format {
     uint32_t bits;     /* N, 2..16 */
@@ -22,10 +25,10 @@ struct gcb_range_format {
     uint32_t shift;    /* 23 - m */
     uint32_t half;     /* 1 << (shift - 1) to nearest, 0 to truncate */
     uint32_t base;     /* pattern of eps, shifted; at least 1 */
-    uint32_t top;      /* P, or less where a tiny maximum leaves codes unused; 0: everything is zero */
+    uint32_t top;      /* P, or less where a tiny max leaves codes unused; 0: all is zero */
     uint32_t negative; /* P: what is added to the code of a negative value */
     uint32_t floor;    /* patterns below this become zero */
-    uint32_t clamp;    /* patterns above this are counted as clamped */
+    uint32_t clamp;    /* pattern of max: those above are counted as clamped */
 };
 
 /* The code of x. Any bit pattern gives a code in 0..2P. */
