@@ -15,4 +15,7 @@ enum gcb_cpu_flags {
     GCB_CPU_NEON = 1u << 2,
 };
 
+/* What this processor can run. */
+unsigned gcb_cpu_detect(void);
+
 #endif

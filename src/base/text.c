@@ -26,67 +26,75 @@ static size_t utf8_length(const unsigned char *s)
     return n;
 }
 
-/* C1 controls, and the bidirectional overrides and isolates, which reorder what a terminal shows. */
+/* C1 controls, and what is invisible or reorders what a terminal shows: U+061C, U+200B..F, U+2028..E,
+ * U+2066..9, U+FEFF. */
 static bool utf8_harmful(const unsigned char *s, size_t n)
 {
     if (n == 2)
-        return s[0] == 0xc2 && s[1] < 0xa0;
-    if (n == 3 && s[0] == 0xe2)
-        return (s[1] == 0x80 && s[2] >= 0xa8 && s[2] <= 0xae) ||
-               (s[1] == 0x81 && s[2] >= 0xa6 && s[2] <= 0xa9);
-    return false;
+        return (s[0] == 0xc2 && s[1] < 0xa0) || (s[0] == 0xd8 && s[1] == 0x9c);
+    if (n == 3 && s[0] == 0xe2 && s[1] == 0x80)
+        return (s[2] >= 0x8b && s[2] <= 0x8f) || (s[2] >= 0xa8 && s[2] <= 0xae);
+    if (n == 3 && s[0] == 0xe2 && s[1] == 0x81)
+        return s[2] >= 0xa6 && s[2] <= 0xa9;
+    return n == 3 && s[0] == 0xef && s[1] == 0xbb && s[2] == 0xbf;
+}
+
+/* Writes what stands for the character (or stray byte) at *s and moves *s behind it. Returns the length. */
+static size_t escape_one(char piece[8], const unsigned char **s)
+{
+    const unsigned char *p = *s;
+    const size_t n = utf8_length(p);
+
+    if (n == 0 || *p < 0x20 || *p == 0x7f || *p == '\\' || utf8_harmful(p, n)) {
+        *s = p + 1; /* the rest of a harmful sequence is stray bytes then */
+        return (size_t)snprintf(piece, 8, "\\x%02x", *p);
+    }
+    *s = p + n;
+    memcpy(piece, p, n);
+    return n;
 }
 
 char *gcb_escape(char *out, size_t size, const char *s)
 {
     const unsigned char *p = (const unsigned char *)s;
-    size_t used = 0;
+    size_t used = 0, keep = 0; /* keep: the most whole pieces that leave room for "..." */
 
     if (size == 0)
         return out;
     while (*p) {
-        size_t n = utf8_length(p);
         char piece[8];
+        const size_t n = escape_one(piece, &p);
 
-        if (n == 0 || (n == 1 && (*p < 0x20 || *p == 0x7f || *p == '\\')) || utf8_harmful(p, n)) {
-            snprintf(piece, sizeof(piece), "\\x%02x", *p);
-            n = 1;
-        } else {
-            memcpy(piece, p, n);
-            piece[n] = '\0';
+        if (used + n >= size) {
+            snprintf(out + keep, size - keep, "...");
+            return out;
         }
-        if (used + strlen(piece) >= size) {
-            if (size >= 4)
-                memcpy(out + (used < size - 4 ? used : size - 4), "...", 3),
-                    used = (used < size - 4 ? used : size - 4) + 3;
-            break;
-        }
-        memcpy(out + used, piece, strlen(piece));
-        used += strlen(piece);
-        p += n;
+        memcpy(out + used, piece, n);
+        used += n;
+        if (used + 3 < size)
+            keep = used;
     }
     out[used] = '\0';
     return out;
 }
 
-static locale_t c_locale(void)
+/* Decimal only: strtod alone would take "0x1p3", "nan" and leading blanks as well. */
+static bool looks_decimal(const char *s)
 {
-    static locale_t loc;
-
-    if (!loc)
-        loc = newlocale(LC_ALL_MASK, "C", (locale_t)0);
-    return loc;
+    return *s != '\0' && strspn(s, "+-.eE0123456789") == strlen(s);
 }
 
 bool gcb_parse_real(const char *s, double *out)
 {
-    char *end;
-    double v;
+    const locale_t c = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+    char *end = NULL;
+    double v = 0.0;
 
-    if (*s == '\0' || *s == ' ' || *s == '\t' || *s == '\n')
+    if (!c)
         return false;
-    v = strtod_l(s, &end, c_locale());
-    if (*end || !isfinite(v))
+    v = strtod_l(s, &end, c);
+    freelocale(c);
+    if (!looks_decimal(s) || *end || !isfinite(v))
         return false;
     *out = v;
     return true;
@@ -107,40 +115,47 @@ bool gcb_parse_u64(const char *s, uint64_t *out)
     return true;
 }
 
-static double unit_of(char c)
+/* The power of two that a unit stands for, or 0. */
+static unsigned unit_shift(char c)
 {
     switch (c) {
     case 'K':
     case 'k':
-        return 1024.0;
+        return 10;
     case 'M':
-        return 1024.0 * 1024;
+        return 20;
     case 'G':
-        return 1024.0 * 1024 * 1024;
+        return 30;
     case 'T':
-        return 1024.0 * 1024 * 1024 * 1024;
+        return 40;
     default:
-        return 0.0;
+        return 0;
     }
 }
 
 bool gcb_parse_size(const char *s, uint64_t *out)
 {
     const size_t n = strlen(s);
+    const unsigned shift = n ? unit_shift(s[n - 1]) : 0;
     char digits[40];
-    double v, unit;
+    uint64_t whole;
+    double v;
 
-    if (gcb_parse_u64(s, out))
-        return true;
-    if (n < 2 || n >= sizeof(digits) || s[0] == '-' || s[0] == '+')
+    if (n >= sizeof(digits) || *s == '-' || *s == '+')
         return false;
-    unit = unit_of(s[n - 1]);
-    memcpy(digits, s, n);
-    digits[unit != 0.0 ? n - 1 : n] = '\0';
+    memcpy(digits, s, n + 1);
+    if (shift)
+        digits[n - 1] = '\0';
+    if (gcb_parse_u64(digits, &whole)) { /* exact, where a double would round */
+        if (whole > UINT64_MAX >> shift)
+            return false;
+        *out = whole << shift;
+        return true;
+    }
     if (!gcb_parse_real(digits, &v))
         return false;
-    v *= unit != 0.0 ? unit : 1.0;
-    if (!(v >= 0.0) || v >= 18446744073709551615.0 || v != floor(v))
+    v = ldexp(v, (int)shift);
+    if (!(v >= 0.0) || v >= 0x1p64 || v != floor(v))
         return false;
     *out = (uint64_t)v;
     return true;
@@ -159,7 +174,7 @@ static size_t edit_distance(const char *a, const char *b)
     const size_t n = strlen(a), m = strlen(b);
     size_t row[3][64];
 
-    if (n > 63 || m > 62)
+    if (n > 63 || m > 63)
         return 64;
     for (size_t j = 0; j <= m; j++)
         row[0][j] = j;
@@ -180,7 +195,8 @@ static size_t edit_distance(const char *a, const char *b)
 
 const char *gcb_suggest(const char *word, const char *const *names, size_t count)
 {
-    const size_t limit = strlen(word) < 4 ? 1 : strlen(word) < 8 ? 2 : 3;
+    const size_t n = strlen(word);
+    const size_t limit = n < 2 ? 0 : n < 4 ? 1 : n < 8 ? 2 : 3;
     const char *best = NULL;
     size_t least = limit + 1;
 
@@ -261,7 +277,8 @@ bool gcb_glob(const char *pattern, const char *name)
 
 char *gcb_real_text(char *out, double value)
 {
-    const locale_t old = uselocale(c_locale());
+    const locale_t c = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+    const locale_t old = uselocale(c);
 
     for (int digits = 1; digits <= 17; digits++) {
         snprintf(out, 32, "%.*g", digits, value);
@@ -269,5 +286,7 @@ char *gcb_real_text(char *out, double value)
             break;
     }
     uselocale(old);
+    if (c)
+        freelocale(c);
     return out;
 }

@@ -1,0 +1,29 @@
+#include "kernels/cpu_flags.h"
+
+/* The architecture guards of src/base/host.h's question stand here, in kernels/. */
+#if defined(__x86_64__)
+unsigned gcb_cpu_detect(void)
+{
+    unsigned flags = 0;
+
+    __builtin_cpu_init();
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") &&
+        __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("popcnt") &&
+        __builtin_cpu_supports("f16c") && __builtin_cpu_supports("lzcnt"))
+        flags |= GCB_CPU_AVX2;
+    if (flags && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+        __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
+        flags |= GCB_CPU_AVX512;
+    return flags;
+}
+#elif defined(__aarch64__)
+unsigned gcb_cpu_detect(void)
+{
+    return GCB_CPU_NEON;
+}
+#else
+unsigned gcb_cpu_detect(void)
+{
+    return 0;
+}
+#endif

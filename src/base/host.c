@@ -1,0 +1,105 @@
+#include "src/base/host.h"
+
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "kernels/cpu_flags.h"
+#include "src/base/status.h"
+
+static const struct {
+    const char *name;
+    unsigned flags;
+} isas[] = {
+    {"avx512", GCB_CPU_AVX512 | GCB_CPU_AVX2},
+    {"avx2", GCB_CPU_AVX2},
+    {"neon", GCB_CPU_NEON},
+    {"c", 0},
+};
+
+unsigned gcb_host_cpu_flags(void)
+{
+    return gcb_cpu_detect();
+}
+
+int gcb_host_isa(unsigned *flags, const char *name)
+{
+    const unsigned have = gcb_host_cpu_flags();
+
+    if (strcmp(name, "auto") == 0) {
+        *flags = have;
+        return 0;
+    }
+    for (size_t i = 0; i < sizeof(isas) / sizeof(isas[0]); i++) {
+        if (strcmp(name, isas[i].name) != 0)
+            continue;
+        *flags = isas[i].flags;
+        return (have & *flags) == *flags ? 0 : GCB_E_BACKEND;
+    }
+    return GCB_E_INVALID;
+}
+
+const char *gcb_host_isa_name(unsigned flags)
+{
+    for (size_t i = 0; i < sizeof(isas) / sizeof(isas[0]); i++)
+        if ((flags & isas[i].flags) == isas[i].flags)
+            return isas[i].name;
+    return "c";
+}
+
+/* First line of a small file of /proc or /sys; "" if there is none. */
+static void read_line(char *out, size_t size, const char *path)
+{
+    FILE *f = fopen(path, "re");
+
+    out[0] = '\0';
+    if (!f)
+        return;
+    if (!fgets(out, (int)size, f))
+        out[0] = '\0';
+    out[strcspn(out, "\n")] = '\0';
+    fclose(f);
+}
+
+static void read_cpu_model(char *out, size_t size)
+{
+    FILE *f = fopen("/proc/cpuinfo", "re");
+    char line[256];
+
+    out[0] = '\0';
+    while (f && !out[0] && fgets(line, sizeof(line), f)) {
+        const char *colon = strchr(line, ':');
+
+        if (strncmp(line, "model name", 10) == 0 && colon && colon[1])
+            snprintf(out, size, "%.*s", (int)strcspn(colon + 2, "\n"), colon + 2);
+    }
+    if (f)
+        fclose(f);
+}
+
+uint64_t gcb_host_memory(void)
+{
+    const long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
+
+    return pages > 0 && size > 0 ? (uint64_t)pages * (uint64_t)size : 0;
+}
+
+void gcb_host_read(struct gcb_host *out)
+{
+    struct utsname name;
+    cpu_set_t set;
+
+    memset(out, 0, sizeof(*out));
+    read_cpu_model(out->cpu_model, sizeof(out->cpu_model));
+    read_line(out->governor, sizeof(out->governor),
+              "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor");
+    if (uname(&name) == 0)
+        snprintf(out->kernel, sizeof(out->kernel), "%.60s %.90s", name.sysname, name.release);
+    out->cpus = sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set) : -1;
+    if (getloadavg(&out->load1, 1) != 1)
+        out->load1 = -1.0;
+    out->memory_bytes = gcb_host_memory();
+}
