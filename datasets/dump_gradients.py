@@ -1,0 +1,503 @@
+"""Record the gradients of any PyTorch training loop for gcbench.
+
+    from dump_gradients import GradientDumper
+    dumper = GradientDumper(model, "dumps/grads", steps="0,100,400")
+    ...
+    loss.backward()
+    dumper.step(loss)            # before clipping and optimizer.step()
+
+Each recorded step gives one file per worker, dumps/grads_step000100_rank0.h5, which holds
+/step_000100/worker_0/<parameter name>. A file appears under its name only when it is complete.
+Under DistributedDataParallel pass the DDP module itself, before the first backward: each worker's
+own gradient is then taken before the reduction. docs/dataset.md has the schema and every option.
+
+One file on purpose: copy it next to your training script. Needs torch, h5py and numpy.
+"""
+
+import fnmatch
+import os
+import re
+import sys
+from operator import index as as_int
+from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple, Union
+
+import h5py
+import numpy as np
+import torch
+import torch.distributed as dist
+from torch.nn.parallel import DistributedDataParallel
+
+__all__ = ["GradientDumper", "Steps", "parse_size"]
+
+StepSpec = Union[str, int, Iterable[int], "Steps"]
+Patterns = Union[str, Sequence[str]]
+
+_FLOAT_TYPES = {torch.float16: 2, torch.bfloat16: 2, torch.float32: 4, torch.float64: 8}
+_STORED_TYPES = {"float16": torch.float16, "float32": torch.float32, "float64": torch.float64}
+
+# A chunked dataset carries about 2 KB of index: compression cannot earn that back on less than this.
+_SMALLEST_COMPRESSED = 64 * 1024
+
+# Class names, at any place in a module's ancestry, of wrappers that leave no whole gradient on a worker,
+# or that average it where no hook of ours can look first.
+_REFUSED_WRAPPERS = {
+    "FullyShardedDataParallel": "FSDP shards gradients",
+    "FSDPModule": "FSDP shards gradients",
+    "ShardedDataParallel": "ZeRO shards gradients",
+    "DeepSpeedEngine": "DeepSpeed reduces and shards gradients during backward",
+    "torch.distributed._composable.replicate.DDP": "replicate() averages gradients during backward",
+}
+
+
+class Steps:
+    """The steps to record, from "0,100,400", "200-215", "0-1000/100", "all", an int, a range or any iterable.
+
+    Raises ValueError (a piece of text that is no step) or TypeError (something that is no whole number).
+    """
+
+    def __init__(self, spec: StepSpec) -> None:
+        if isinstance(spec, Steps):
+            self._parts = spec._parts
+        elif isinstance(spec, str):
+            self._parts = [_parse_steps_part(part) for part in spec.split(",")]
+        elif isinstance(spec, range):
+            self._parts = [spec if spec.step > 0 else spec[::-1]]
+        else:
+            numbers = spec if hasattr(spec, "__iter__") else [spec]
+            self._parts = [frozenset(as_int(number) for number in numbers)]
+        if any(_first_last(part)[0] < 0 for part in self._parts if part):
+            raise ValueError(f"steps={spec!r}: steps count from 0")
+
+    def __contains__(self, step: int) -> bool:
+        return any(step in part for part in self._parts)
+
+    @property
+    def endless(self) -> bool:
+        """Whether every step from some step on is meant ("all")."""
+        return self.last == _ENDLESS.stop - 1
+
+    @property
+    def last(self) -> Optional[int]:
+        """The highest step, None if there is no step at all."""
+        return max((_first_last(part)[1] for part in self._parts if part), default=None)
+
+    @property
+    def count(self) -> int:
+        """How many steps, those named twice counted twice."""
+        return sum(len(part) for part in self._parts)
+
+
+_ENDLESS = range(0, sys.maxsize)
+
+
+def _first_last(part: Union[range, frozenset]) -> Tuple[int, int]:
+    return (part[0], part[-1]) if isinstance(part, range) else (min(part), max(part))
+
+
+def _parse_steps_part(text: str) -> range:
+    if text.strip() == "all":
+        return _ENDLESS
+    match = re.fullmatch(r"\s*(\d+)\s*(?:-\s*(\d+)\s*(?:/\s*(\d+)\s*)?)?", text)
+    if not match:
+        raise ValueError(f"steps: '{text.strip()}' is not N, A-B, A-B/STRIDE or all")
+    first, last, stride = match.groups()
+    if last is None:
+        return range(int(first), int(first) + 1)
+    if int(last) < int(first) or stride == "0":
+        raise ValueError(f"steps: '{text.strip()}' names no step")
+    return range(int(first), int(last) + 1, int(stride or 1))
+
+
+def parse_size(size: Union[int, str, None]) -> Optional[int]:
+    """Bytes from a number or from text such as "500M" (K, M, G: 1024-based). Raises ValueError."""
+    if size is None or isinstance(size, int):
+        return size
+    match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMG]?)B?\s*", size, re.IGNORECASE)
+    if not match:
+        raise ValueError(f"'{size}' is not a size such as 500M or 2G")
+    return int(float(match[1]) * 1024 ** " KMG".index(match[2].upper() or " "))
+
+
+def _say(message: str) -> None:
+    print(f"gradient dump: {message}", file=sys.stderr, flush=True)
+
+
+def _human(size: int) -> str:
+    for unit, scale in (("GB", 1e9), ("MB", 1e6), ("KB", 1e3)):
+        if size >= scale:
+            return f"{size / scale:.2f} {unit}"
+    return f"{size} bytes"
+
+
+def _matches(name: str, patterns: Patterns) -> bool:
+    patterns = [patterns] if isinstance(patterns, str) else patterns
+    return any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)
+
+
+def _refuse_sharded(model: torch.nn.Module) -> None:
+    """Raise ValueError, in one line, where a worker does not hold whole gradients of its own."""
+    for module in model.modules():
+        for kind in type(module).__mro__:
+            why = _REFUSED_WRAPPERS.get(kind.__name__) or _REFUSED_WRAPPERS.get(f"{kind.__module__}.{kind.__name__}")
+            if why:
+                raise ValueError(f"cannot dump from {kind.__name__}: {why}; use DistributedDataParallel for the dump")
+        if module is not model and isinstance(module, DistributedDataParallel):
+            raise ValueError("the model contains a DistributedDataParallel module: pass that module to GradientDumper")
+    for name, parameter in model.named_parameters():
+        if any(kind.__name__ == "DTensor" for kind in type(parameter).__mro__):
+            raise ValueError(f"cannot dump from {name}: a DTensor holds a shard (FSDP2 or tensor parallel)")
+        if hasattr(parameter, "ds_id") or hasattr(parameter, "ds_tensor"):
+            raise ValueError(f"cannot dump from {name}: ZeRO shards parameters and gradients")
+
+
+def _unwrapped(model: torch.nn.Module) -> torch.nn.Module:
+    """The user's own module, or the DDP module around it, out of torch.compile and DataParallel."""
+    while hasattr(model, "_orig_mod") or isinstance(model, torch.nn.DataParallel):
+        model = model._orig_mod if hasattr(model, "_orig_mod") else model.module
+    return model
+
+
+def _values(gradient: torch.Tensor) -> torch.Tensor:
+    return gradient.coalesce().values() if gradient.is_sparse else gradient
+
+
+def _is_unscaled(scaler: Any) -> bool:
+    """Whether GradScaler.unscale_() has already divided p.grad in this step. Raises RuntimeError if for some only."""
+    states = getattr(scaler, "_per_optimizer_states", {}).values()
+    done = [getattr(state.get("stage"), "value", 0) != 0 for state in states]
+    if any(done) and not all(done):
+        raise RuntimeError("step() between unscale_() calls of several optimizers: call it before the first")
+    return any(done)
+
+
+class _Reduction:
+    """Keeps each parameter's own gradient as it goes into DDP's reduction.
+
+    A communication hook sees a flat bucket per call, before anything is averaged. What it returns is what the
+    wrapped hook returns, so the training itself does not change.
+    """
+
+    def __init__(self, ddp: DistributedDataParallel, names: Mapping[int, str],
+                 hook: Optional[Callable], state: Any) -> None:
+        from torch.distributed.algorithms.ddp_comm_hooks import default_hooks
+
+        self.keep = False
+        self._names = names
+        self._inner = hook or default_hooks.allreduce_hook
+        self._inner_state = state if hook else ddp.process_group
+        self._kept: Dict[str, torch.Tensor] = {}
+        self._buckets: Dict[int, int] = {}
+        try:
+            ddp.register_comm_hook(None, self._hook)
+        except RuntimeError:
+            raise RuntimeError("the DDP module already has a communication hook: leave it to GradientDumper "
+                               "with comm_hook= and comm_hook_state=") from None
+
+    def _hook(self, state, bucket):  # no annotations: DDP compares them with its own classes
+        self._buckets[bucket.index()] = self._buckets.get(bucket.index(), 0) + 1
+        if self.keep:
+            for parameter, gradient in _bucket_gradients(bucket):
+                name = self._names.get(id(parameter))
+                if name is not None:
+                    self._kept[name] = gradient.detach().to("cpu", copy=True)
+        return self._inner(self._inner_state, bucket)
+
+    def take(self) -> Tuple[Dict[str, torch.Tensor], int]:
+        """The gradients kept since the last call and how many reductions there were."""
+        kept, times = self._kept, max(self._buckets.values(), default=0)
+        self._kept, self._buckets = {}, {}
+        return kept, times
+
+
+def _bucket_gradients(bucket) -> Iterable[Tuple[torch.Tensor, torch.Tensor]]:
+    """Parameters of a bucket with their gradients in the parameter's shape."""
+    parameters, buffer = bucket.parameters(), bucket.buffer()
+    if buffer.layout is not torch.strided:  # a sparse gradient has a bucket of its own
+        yield parameters[0], buffer
+        return
+    for parameter, gradient in zip(parameters, bucket.gradients()):
+        # The bucket holds a dense parameter in its memory order (channels_last, say), gradients() shows it as if
+        # it were contiguous.
+        if not parameter.is_contiguous():
+            like = torch.empty_like(parameter, device="meta")
+            if like.stride() == parameter.stride():
+                gradient = gradient.reshape(-1).as_strided(parameter.size(), parameter.stride(),
+                                                           gradient.storage_offset())
+        yield parameter, gradient
+
+
+class GradientDumper:
+    """Writes the gradients of chosen steps; the training loop never sees the difference.
+
+    model       the module that is trained; under DDP the DistributedDataParallel module, before the first backward
+    path        prefix of the files: "dumps/grads" gives dumps/grads_step000100_rank0.h5; folders are made
+    steps       what to record, see Steps; runs of consecutive steps are what `gcbench replay` reads
+    include, exclude   globs on parameter names; without include all parameters count
+    dtype       "float16", "float32" or "float64" to store everything so; by default the gradient's own type,
+                bfloat16 widened to float32
+    compression "gzip" (with the shuffle filter), for tensors of 64 KiB and more
+    max_bytes   stop recording before a worker's files exceed this (a number or "2G"); training goes on
+    optimizer   gives lr of each step, and optimiser, momentum and weight_decay of the file
+    scaler      the GradScaler of a mixed-precision loop: what is stored is divided by its scale
+    accumulation_steps  micro-batches per optimizer step, stored as an attribute
+    comm_hook, comm_hook_state   your own DDP communication hook; leave its registration to this class
+    worker, workers     number of this worker and of all, where torch.distributed does not know them
+    start_step  number of the first step, after a restart
+    overwrite   replace files of an earlier run; otherwise they are an error at once
+    attributes  more facts for the file: {"dataset": "imagenet", "batch_size": 32, ...}
+
+    Raises ValueError, TypeError, RuntimeError or OSError, each with one line, for what can be known at the start.
+    Later on a step that cannot be written stops the recording with one line on stderr, never the training.
+    """
+
+    def __init__(self, model: torch.nn.Module, path: str, *, steps: StepSpec,
+                 include: Patterns = (), exclude: Patterns = (), dtype: Optional[str] = None,
+                 compression: Optional[str] = None, max_bytes: Union[int, str, None] = None,
+                 optimizer: Optional[torch.optim.Optimizer] = None, scaler: Any = None,
+                 accumulation_steps: Optional[int] = None,
+                 comm_hook: Optional[Callable] = None, comm_hook_state: Any = None,
+                 worker: Optional[int] = None, workers: Optional[int] = None,
+                 start_step: int = 0, overwrite: bool = False,
+                 attributes: Optional[Mapping[str, Any]] = None) -> None:
+        if compression not in (None, "gzip"):
+            raise ValueError(f"compression={compression!r}: only 'gzip' is known")
+        if dtype is not None and dtype not in _STORED_TYPES:
+            raise ValueError(f"dtype={dtype!r}: choose one of {', '.join(_STORED_TYPES)}")
+        module = _unwrapped(model)
+        _refuse_sharded(module)
+        ddp = module if isinstance(module, DistributedDataParallel) else None
+        module = _unwrapped(ddp.module) if ddp else module
+        self._steps = Steps(steps)
+        self._next = as_int(start_step)
+        self._dtype = _STORED_TYPES.get(dtype)
+        self._compression = compression
+        self._max_bytes = parse_size(max_bytes)
+        self._optimizer, self._scaler, self._accumulation = optimizer, scaler, accumulation_steps
+        self._written = 0
+        self._stopped = False
+        self._warned: set = set()
+        self._set_worker(ddp, worker, workers)
+        self._select(module, include, exclude)
+        self._root = self._root_attributes(module, attributes or {})
+        self._prefix = self._prepare_path(os.fspath(path), overwrite)
+        if comm_hook is not None and ddp is None:
+            raise ValueError("comm_hook= needs a DistributedDataParallel model")
+        names = {id(parameter): name for name, (_, parameter) in self._selected.items()}
+        self._reduction = _Reduction(ddp, names, comm_hook, comm_hook_state) if ddp else None
+        self._arm()
+        self._announce(ddp)
+
+    def step(self, loss: Any = None, *, lr: Optional[float] = None, epoch: Optional[float] = None) -> Optional[str]:
+        """Count one optimizer step and, if it is a chosen one, write its file; returns the file's name or None.
+
+        Call it once per optimizer step: after the (last) backward, before clipping, weight decay, scaler.update()
+        and optimizer.step(). Under DDP a call with no reduction since the last one is not counted: the loop is
+        still accumulating under no_sync(). `loss` may be a tensor; it is read on recorded steps only.
+        """
+        kept: Optional[Dict[str, torch.Tensor]] = None
+        if self._reduction is not None:
+            kept, times = self._reduction.take()
+            if times == 0:
+                self._warn("no reduction before step(): taken as a micro-batch of an accumulated step")
+                return None
+        number = self._next
+        self._next += 1
+        written = None
+        if number in self._steps and not self._stopped:
+            if kept is not None and times > 1:
+                self._warn(f"step {number} left out: DDP reduced {times} times before step(), so its gradients mix "
+                           "averages with this worker's own; accumulate under no_sync()")
+            else:
+                written = self._record(number, kept, {"loss": loss, "lr": lr, "epoch": epoch})
+        self._arm()
+        return written
+
+    # What is recorded and where to
+
+    def _set_worker(self, ddp: Optional[DistributedDataParallel], worker: Optional[int],
+                    workers: Optional[int]) -> None:
+        group = ddp.process_group if ddp else None
+        distributed = dist.is_available() and dist.is_initialized()
+        self._workers = workers or (dist.get_world_size(group) if distributed else 1)
+        self._worker = worker if worker is not None else (dist.get_rank(group) if distributed else 0)
+        if distributed and ddp is None and worker is None and self._workers > 1:
+            self._warn(f"{self._workers} processes but no DistributedDataParallel module: step() must come before "
+                       "gradients are averaged")
+
+    def _select(self, module: torch.nn.Module, include: Patterns, exclude: Patterns) -> None:
+        self._selected: Dict[str, Tuple[int, torch.nn.Parameter]] = {}
+        self._all = [parameter for _, parameter in module.named_parameters()]
+        for index, (name, parameter) in enumerate(module.named_parameters()):
+            name = name.replace("_orig_mod.", "")  # a compiled submodule
+            wanted = (not include or _matches(name, include)) and not _matches(name, exclude)
+            if not wanted or not parameter.requires_grad:
+                continue
+            if parameter.dtype not in _FLOAT_TYPES:
+                raise ValueError(f"{name} is {parameter.dtype}, which the schema has no type for: exclude it")
+            self._selected[name] = (index, parameter)
+        if not self._selected:
+            raise ValueError("no parameter to record: check include, exclude and requires_grad")
+
+    def _root_attributes(self, module: torch.nn.Module, given: Mapping[str, Any]) -> Dict[str, Any]:
+        root = {"model": type(module).__name__, "framework": f"torch {torch.__version__}", "workers": self._workers}
+        if self._optimizer is not None:
+            group = self._optimizer.param_groups[0]
+            root["optimiser"] = type(self._optimizer).__name__
+            root.update({key: group[key] for key in ("momentum", "weight_decay") if key in group})
+        root.update(given)
+        for key, value in root.items():
+            if not isinstance(value, (str, int, float)):
+                raise TypeError(f"attributes: {key} must be text or a number")
+        return root
+
+    def _prepare_path(self, path: str, overwrite: bool) -> str:
+        if path.endswith(os.sep) or os.path.isdir(path):
+            path = os.path.join(path, "grads")
+        path = path[:-3] if path.endswith(".h5") else path
+        folder, base = os.path.split(path)
+        os.makedirs(folder or ".", exist_ok=True)
+        if not os.access(folder or ".", os.W_OK):
+            raise PermissionError(f"cannot write to {folder or '.'}")
+        mine = re.compile(re.escape(base) + rf"_step(\d+)_rank{self._worker}\.h5")
+        for name in sorted(os.listdir(folder or ".")):
+            match = mine.fullmatch(name)
+            if match and not overwrite and int(match[1]) >= self._next and int(match[1]) in self._steps:
+                raise FileExistsError(f"{os.path.join(folder, name)} exists: another path, or overwrite=True")
+        return path
+
+    def _file_name(self, step: int) -> str:
+        return f"{self._prefix}_step{step:06d}_rank{self._worker}.h5"
+
+    def _stored_size(self, parameter: torch.nn.Parameter) -> int:
+        size = _FLOAT_TYPES[self._dtype or parameter.dtype]
+        widened = parameter.dtype is torch.bfloat16 or (parameter.dtype is torch.float16 and self._scaler)
+        return parameter.numel() * (4 if widened and not self._dtype else size)
+
+    def _announce(self, ddp: Optional[DistributedDataParallel]) -> None:
+        self._step_bytes = sum(self._stored_size(parameter) for _, parameter in self._selected.values())
+        if self._worker != 0:
+            return
+        count = self._steps.count
+        total = "every step" if self._steps.endless else f"{count} steps, {_human(count * self._step_bytes)}"
+        _say(f"{len(self._selected)} of {len(self._all)} tensors, {_human(self._step_bytes)} a step; {total} for each "
+             f"of {self._workers} worker{'s' if self._workers > 1 else ''}"
+             f"{' before the reduction' if ddp else ''}; to {self._prefix}_step*_rank*.h5")
+
+    # One step
+
+    def _arm(self) -> None:
+        if self._reduction is not None:
+            self._reduction.keep = not self._stopped and self._next in self._steps
+
+    def _record(self, number: int, kept: Optional[Dict[str, torch.Tensor]], facts: Dict[str, Any]) -> Optional[str]:
+        present: List[Tuple[str, int, torch.Tensor]] = []
+        missing = []
+        for name, (index, parameter) in self._selected.items():
+            if parameter.grad is None:
+                missing.append(name)
+            else:
+                present.append((name, index, (kept or {}).get(name, parameter.grad)))
+        if not present:
+            self._warn(f"step {number} left out: no parameter has a gradient; call step() after backward and before "
+                       "zero_grad()")
+            return None
+        if self._over_budget(self._step_bytes if self._compression is None else 0):
+            return None
+        try:
+            scale = 1.0
+            if self._scaler is not None:
+                facts["loss_scale"] = scale = float(self._scaler.get_scale())
+            # DDP's buckets hold scaled values whatever unscale_() has done to p.grad since
+            divisor = 1.0 if kept is None and _is_unscaled(self._scaler) else scale
+            return self._write(number, present, divisor, self._step_attributes(facts, missing))
+        except (OSError, RuntimeError, TypeError, ValueError) as error:
+            self._stop(f"step {number}: {' '.join(str(error).split())}")
+            return None
+
+    def _step_attributes(self, facts: Dict[str, Any], missing: List[str]) -> Dict[str, Any]:
+        if facts["lr"] is None and self._optimizer is not None:
+            facts["lr"] = self._optimizer.param_groups[0]["lr"]
+        attributes = {key: float(value) for key, value in facts.items() if value is not None}
+        gradients = (parameter.grad for parameter in self._all if parameter.grad is not None)
+        attributes["found_inf"] = int(any(not bool(torch.isfinite(_values(gradient)).all()) for gradient in gradients))
+        if self._accumulation is not None:
+            attributes["accumulation_steps"] = int(self._accumulation)
+        if missing:
+            attributes["missing"] = "\n".join(missing)
+        return attributes
+
+    def _array(self, name: str, gradient: torch.Tensor, divisor: float) -> Tuple[np.ndarray, torch.dtype]:
+        """The gradient as it is stored, and the type it came in."""
+        source = gradient.dtype
+        if source not in _FLOAT_TYPES:
+            raise TypeError(f"the gradient of {name} is {source}, which the schema has no type for: exclude it")
+        value = gradient.detach().cpu()
+        value = value if value.layout is torch.strided else value.to_dense()
+        if source is torch.bfloat16 or (source is torch.float16 and divisor != 1.0):
+            value = value.float()  # dividing in float16 would lose what the loss scale was there to keep
+        if divisor != 1.0:
+            value = value / divisor
+        return value.to(self._dtype or value.dtype).contiguous().numpy(), source
+
+    def _write(self, number: int, present: List[Tuple[str, int, torch.Tensor]], divisor: float,
+               attributes: Dict[str, Any]) -> Optional[str]:
+        final = self._file_name(number)
+        temporary = final + ".tmp"
+        try:
+            with h5py.File(temporary, "w") as file:
+                file.attrs.update(self._root)
+                step = file.create_group(f"step_{number:06d}")
+                step.attrs.update(attributes)
+                worker = step.create_group(f"worker_{self._worker}")
+                for name, index, gradient in present:
+                    array, source = self._array(name, gradient, divisor)
+                    self._write_tensor(worker, name, index, array, source)
+            size = os.path.getsize(temporary)
+            if self._over_budget(size):
+                return None
+            _sync(temporary)
+            os.replace(temporary, final)
+        finally:
+            if os.path.exists(temporary):
+                os.remove(temporary)
+        self._written += size
+        return final
+
+    def _write_tensor(self, group: h5py.Group, name: str, index: int, array: np.ndarray, source: torch.dtype) -> None:
+        filters = {}
+        if self._compression and array.nbytes >= _SMALLEST_COMPRESSED:
+            filters = {"compression": self._compression, "shuffle": True}
+        dataset = group.create_dataset(name, data=array, **filters)
+        dataset.attrs["index"] = index
+        source_name = str(source).replace("torch.", "")
+        if array.itemsize > _FLOAT_TYPES[source]:
+            dataset.attrs["source_dtype"] = source_name
+        elif array.dtype.name != source_name:
+            dataset.attrs["narrowed_from"] = source_name
+
+    # Saying and stopping
+
+    def _over_budget(self, more: int) -> bool:
+        over = self._max_bytes is not None and self._written + more > self._max_bytes
+        if over:
+            self._stop(f"max_bytes={self._max_bytes} reached")
+        return over
+
+    def _stop(self, why: str) -> None:
+        self._stopped = True
+        _say(f"worker {self._worker} stops recording after {_human(self._written)}, training goes on: {why}")
+
+    def _warn(self, message: str) -> None:
+        kind = re.sub(r"\d+", "N", message)
+        if kind not in self._warned:
+            self._warned.add(kind)
+            _say(message)
+
+
+def _sync(path: str) -> None:
+    """Push a closed file to the disk, so that a crash after the rename cannot leave an empty one."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
