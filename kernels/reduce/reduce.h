@@ -5,7 +5,8 @@
 #include <stdint.h>
 
 /*
- * Family `reduce`: maxima, counts and sums of an array of floats. Every variant is bit-exact.
+ * Family `reduce`: maxima, counts and sums of an array of floats. Every variant is bit-exact. (A sum
+ * over infinities or NaNs is an infinity or a NaN everywhere, but which NaN is not promised.)
  *
  * Sum of floats, the rule of the whole project: an array is cut into blocks of GCB_SUM_BLOCK
  * elements; within a block, element i is added to double accumulator i mod GCB_SUM_LANES, in order
@@ -38,7 +39,7 @@ struct gcb_reduce_fns {
 
 void gcb_reduce_init(struct gcb_reduce_fns *fns, unsigned cpu_flags);
 
-/* One of the three sums over any n: blocks in index order. */
+/* One of the three sums over any n: blocks in index order. 0.0 for n = 0. */
 double gcb_reduce_blocks(gcb_reduce_sum_fn *block_sum, const float *x, size_t n);
 
 #endif

@@ -1,0 +1,217 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels/hd.h"
+#include "kernels/reduce/reduce.h"
+#include "tests/kernels/check.h"
+
+#define GUARD 0xa5
+#define BENCH_LARGE ((size_t)16 << 20)
+
+/* What the header says, written down a second time, slowly. */
+enum term { TERM_PLAIN, TERM_ABS, TERM_SQUARE };
+
+static double term_of(enum term term, float x)
+{
+    switch (term) {
+    case TERM_ABS:
+        return x < 0 ? -(double)x : (double)x;
+    case TERM_SQUARE:
+        return (double)x * x;
+    default:
+        return x;
+    }
+}
+
+/* Accumulator `lane` of the block, or the joined sum of the lanes lane, lane + step, ... */
+static double tree(enum term term, const float *x, size_t n, size_t lane, size_t step)
+{
+    double sum = 0;
+
+    if (step < 32) {
+        sum = tree(term, x, n, lane, 2 * step);
+        return sum + tree(term, x, n, lane + step, 2 * step);
+    }
+    for (size_t i = lane; i < n; i += 32)
+        sum += term_of(term, x[i]);
+    return sum;
+}
+
+static double simple_sum(enum term term, const float *x, size_t n)
+{
+    double total = 0;
+
+    for (size_t i = 0; i < n; i += 4096)
+        total += tree(term, x + i, n - i < 4096 ? n - i : 4096, 0, 1);
+    return total;
+}
+
+static uint32_t simple_exponents(uint32_t count[256], const float *x, size_t n)
+{
+    uint32_t max = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        uint32_t u;
+
+        memcpy(&u, x + i, sizeof(u));
+        count[u >> 23 & 255]++;
+        if ((u & 0x7fffffff) > max)
+            max = u & 0x7fffffff;
+    }
+    return max;
+}
+
+/* Sums that hold a NaN promise no more than that. */
+static double one_nan(double sum)
+{
+    return sum == sum ? sum : 0x1p-1000;
+}
+
+static void check_sum(const char *kernel, const char *isa, gcb_reduce_sum_fn *sum, enum term term,
+                      const float *x, size_t n, enum check_fill fill)
+{
+    const double want = one_nan(simple_sum(term, x, n));
+    double got = one_nan(gcb_reduce_blocks(sum, x, n));
+
+    check_equal(kernel, isa, n, fill, &want, &got, sizeof(got));
+    if (n > GCB_SUM_BLOCK)
+        return;
+    /* One block added to 0.0 is itself, but for a sum of -0.0, which the rule cannot give. */
+    got = one_nan(sum(x, n));
+    check_equal(kernel, isa, n, fill, &want, &got, sizeof(got));
+}
+
+static void check_exponents(const char *isa, gcb_reduce_exponents_fn *exponents, const float *x,
+                            size_t n, enum check_fill fill)
+{
+    uint32_t want[258], got[258];
+    uint32_t want_max, got_max;
+
+    /* The counts are added to what is there; the words around the table stay. */
+    memset(want, GUARD, sizeof(want));
+    memset(got, GUARD, sizeof(got));
+    want_max = simple_exponents(want + 1, x, n);
+    got_max = exponents(got + 1, x, n);
+    check_equal("exponents", isa, n, fill, want, got, sizeof(got));
+    check_equal("exponents max", isa, n, fill, &want_max, &got_max, sizeof(got_max));
+}
+
+static void check_one(const char *isa, const struct gcb_reduce_fns *f, const float *x, size_t n,
+                      enum check_fill fill)
+{
+    uint32_t none[256] = {0};
+    const uint32_t want = simple_exponents(none, x, n), got = f->max_bits(x, n);
+
+    check_equal("max_bits", isa, n, fill, &want, &got, sizeof(got));
+    check_sum("sum", isa, f->sum, TERM_PLAIN, x, n, fill);
+    check_sum("sum_abs", isa, f->sum_abs, TERM_ABS, x, n, fill);
+    check_sum("sum_sq", isa, f->sum_sq, TERM_SQUARE, x, n, fill);
+    check_exponents(isa, f->exponents, x, n, fill);
+}
+
+/* Blocks of memory of exactly the size read, at every float alignment of a 32-byte vector. */
+static void check_sizes(const char *isa, const struct gcb_reduce_fns *f)
+{
+    for (size_t i = 0; i < CHECK_SIZES; i++) {
+        const size_t n = check_size(i), offset = i % 8;
+        float *memory = malloc((n + offset) * sizeof(*memory) + 1);
+
+        for (enum check_fill fill = 0; fill < FILL_COUNT; fill++) {
+            check_fill(memory + offset, n, fill, i);
+            check_one(isa, f, memory + offset, n, fill);
+        }
+        free(memory);
+    }
+}
+
+/* The largest element must be found wherever it stands. */
+static void check_places(const char *isa, const struct gcb_reduce_fns *f)
+{
+    float x[100] = {0};
+
+    for (size_t i = 0; i < 100; i++) {
+        uint32_t none[256] = {0};
+
+        x[i] = -0x1p-140f;
+        check_that(f->max_bits(x, 100) == gcb_magnitude(x[i]), "max_bits/%s: place %zu", isa, i);
+        check_that(f->exponents(none, x, 100) == gcb_magnitude(x[i]), "exponents/%s: place %zu",
+                   isa, i);
+        x[i] = 0;
+    }
+}
+
+struct job {
+    struct gcb_reduce_fns f;
+    float *x;
+    size_t n;
+    gcb_reduce_sum_fn *sum;
+    uint32_t count[256];
+    volatile double sink;
+};
+
+static void run_max_bits(void *ctx)
+{
+    struct job *job = ctx;
+
+    job->sink = job->f.max_bits(job->x, job->n);
+}
+
+static void run_sum(void *ctx)
+{
+    struct job *job = ctx;
+
+    job->sink = gcb_reduce_blocks(job->sum, job->x, job->n);
+}
+
+static void run_exponents(void *ctx)
+{
+    struct job *job = ctx;
+
+    for (size_t i = 0; i < job->n; i += GCB_SUM_BLOCK)
+        job->sink = job->f.exponents(job->count, job->x + i, GCB_SUM_BLOCK);
+}
+
+static void bench(const char *isa, struct job *job, const char *const names[5])
+{
+    const size_t bytes = job->n * sizeof(float);
+
+    check_bench(names[0], isa, bytes, run_max_bits, job);
+    job->sum = job->f.sum;
+    check_bench(names[1], isa, bytes, run_sum, job);
+    job->sum = job->f.sum_abs;
+    check_bench(names[2], isa, bytes, run_sum, job);
+    job->sum = job->f.sum_sq;
+    check_bench(names[3], isa, bytes, run_sum, job);
+    check_bench(names[4], isa, bytes, run_exponents, job);
+}
+
+static void variant(const char *isa, unsigned flags)
+{
+    static const char *const small[] = {"max_bits 16K", "sum 16K", "sum_abs 16K", "sum_sq 16K",
+                                        "exponents 16K"};
+    static const char *const large[] = {"max_bits 64M", "sum 64M", "sum_abs 64M", "sum_sq 64M",
+                                        "exponents 64M"};
+    struct job job = {.n = GCB_SUM_BLOCK};
+
+    gcb_reduce_init(&job.f, flags);
+    check_sizes(isa, &job.f);
+    check_places(isa, &job.f);
+    job.x = malloc(BENCH_LARGE * sizeof(float));
+    check_fill(job.x, BENCH_LARGE, FILL_NOISE, 1);
+    bench(isa, &job, small);
+    job.n = BENCH_LARGE;
+    bench(isa, &job, large);
+    free(job.x);
+}
+
+static void body(void)
+{
+    variant("c", 0);
+    for (const struct check_isa *isa = check_isas(); isa->name; isa++)
+        variant(isa->name, isa->flags);
+}
+
+int main(int argc, char **argv)
+{
+    return check_main(argc, argv, "reduce", body);
+}
