@@ -16,7 +16,7 @@
  *   same_sign   elements for which both are zero (of either sign), or both positive, or both negative
  *   zeros       elements with x == 0 (either sign)
  *   zeros_kept  of those, elements with y == 0
- * x and y are finite.
+ * x and y are finite. A call overwrites *out; for n = 0 all of it is zero.
  */
 struct gcb_compare {
     double xx, yy, xy, dd, d;

@@ -1,0 +1,64 @@
+#ifndef KERNELS_COMPARE_COMPARE_ELEM_H
+#define KERNELS_COMPARE_COMPARE_ELEM_H
+
+/* What one pair of elements adds, and how the accumulators of a block become its result. */
+#include <stddef.h>
+
+#include "kernels/compare/compare.h"
+#include "kernels/hd.h"
+#include "kernels/reduce/reduce_elem.h"
+
+/* The accumulators of one block; element i of it belongs to lane i mod GCB_SUM_LANES. A block is short
+ * enough for 32-bit counts, which vectors hold more of. */
+struct gcb_compare_lanes {
+    double xx[GCB_SUM_LANES], yy[GCB_SUM_LANES], xy[GCB_SUM_LANES];
+    double dd[GCB_SUM_LANES], d[GCB_SUM_LANES], max_abs[GCB_SUM_LANES];
+    uint32_t same_sign, zeros, zeros_kept;
+};
+
+GCB_HD void gcb_compare_sums(struct gcb_compare_lanes *lanes, size_t lane, float x, float y)
+{
+    const double a = (double)x, b = (double)y, d = a - b, size = d < 0 ? -d : d;
+
+    lanes->xx[lane] += a * a;
+    lanes->yy[lane] += b * b;
+    lanes->xy[lane] += a * b;
+    lanes->dd[lane] += d * d;
+    lanes->d[lane] += d;
+    lanes->max_abs[lane] = size > lanes->max_abs[lane] ? size : lanes->max_abs[lane];
+}
+
+GCB_HD void gcb_compare_classes(struct gcb_compare_lanes *lanes, float x, float y)
+{
+    lanes->same_sign += (uint32_t)(((x > 0) == (y > 0)) & ((x < 0) == (y < 0)));
+    lanes->zeros += (uint32_t)(x == 0);
+    lanes->zeros_kept += (uint32_t)((x == 0) & (y == 0));
+}
+
+/* Adds the last n < GCB_SUM_LANES pairs of a block, whose index is a multiple of the lanes. */
+GCB_HD void gcb_compare_tail(struct gcb_compare_lanes *lanes, const float *x, const float *y,
+                             size_t n)
+{
+    for (size_t j = 0; j < n; j++) {
+        gcb_compare_sums(lanes, j, x[j], y[j]);
+        gcb_compare_classes(lanes, x[j], y[j]);
+    }
+}
+
+/* Destroys the lanes. */
+GCB_HD void gcb_compare_join(struct gcb_compare *out, struct gcb_compare_lanes *lanes)
+{
+    out->xx = gcb_reduce_join(lanes->xx);
+    out->yy = gcb_reduce_join(lanes->yy);
+    out->xy = gcb_reduce_join(lanes->xy);
+    out->dd = gcb_reduce_join(lanes->dd);
+    out->d = gcb_reduce_join(lanes->d);
+    out->max_abs = 0;
+    for (int j = 0; j < GCB_SUM_LANES; j++)
+        out->max_abs = lanes->max_abs[j] > out->max_abs ? lanes->max_abs[j] : out->max_abs;
+    out->same_sign = lanes->same_sign;
+    out->zeros = lanes->zeros;
+    out->zeros_kept = lanes->zeros_kept;
+}
+
+#endif
