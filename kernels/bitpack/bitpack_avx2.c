@@ -1,0 +1,220 @@
+#include <immintrin.h>
+#include <string.h>
+
+#include "kernels/bitpack/bitpack_variants.h"
+
+/*
+ * Eight codes of any width w fill w whole bytes, so a 128-bit lane holds eight of them and a step of
+ * two lanes moves 16 codes. Loads and stores of packed bytes are 16 wide whatever w is: the steps that
+ * would pass the end go through a padded copy, which also serves the tail.
+ */
+#define STEP 16
+/* Fewer than 16 + width bytes are ever left over: 16 bytes of 1 bit, or 28 of 13 bits in two steps. */
+#define REST_CODES (8 * STEP)
+#define REST_BYTES 64
+
+/* Steps whose 16-byte accesses of packed bytes stay within `bytes`. */
+static size_t safe_steps(size_t n, size_t bytes, unsigned width)
+{
+    const size_t steps = n / STEP, room = bytes + width;
+
+    if (room < 16)
+        return 0;
+    return (room - 16) / (2 * width) < steps ? (room - 16) / (2 * width) : steps;
+}
+
+static inline void pack_steps(uint8_t *out, const uint16_t *code, size_t steps, unsigned width)
+{
+    const __m256i zero = _mm256_setzero_si256();
+    const __m128i w = _mm_cvtsi32_si128((int)width), w2 = _mm_cvtsi32_si128((int)(2 * width));
+    /* Joining two 64-bit halves of 4 w bits: a shift count of 64 or more gives 0. */
+    const __m256i up = _mm256_set_epi64x(64, 4 * width, 64, 4 * width);
+    const __m256i down = _mm256_set_epi64x(64 - 4 * width, 0, 64 - 4 * width, 0);
+
+    for (size_t i = 0; i < steps; i++, code += STEP, out += 2 * width) {
+        __m256i v = _mm256_loadu_si256((const __m256i *)code), swapped;
+
+        v = _mm256_or_si256(_mm256_blend_epi16(v, zero, 0xAA),
+                            _mm256_sll_epi32(_mm256_srli_epi32(v, 16), w));
+        v = _mm256_or_si256(_mm256_blend_epi32(v, zero, 0xAA),
+                            _mm256_sll_epi64(_mm256_srli_epi64(v, 32), w2));
+        swapped = _mm256_shuffle_epi32(v, 0x4E);
+        v = _mm256_or_si256(_mm256_srlv_epi64(v, down), _mm256_sllv_epi64(swapped, up));
+        _mm_storeu_si128((__m128i *)out, _mm256_castsi256_si128(v));
+        _mm_storeu_si128((__m128i *)(out + width), _mm256_extracti128_si256(v, 1));
+    }
+}
+
+void gcb_bitpack_pack_avx2(uint8_t *out, const uint16_t *code, size_t n, unsigned width)
+{
+    const size_t bytes = (n * width + 7) / 8, steps = safe_steps(n, bytes, width);
+    const size_t left = n - steps * STEP, left_bytes = bytes - steps * 2 * width;
+    uint16_t rest[REST_CODES];
+    uint8_t packed[REST_BYTES];
+
+    pack_steps(out, code, steps, width);
+    if (left > 0) {
+        const size_t rest_steps = (left + STEP - 1) / STEP;
+
+        memset(rest, 0, rest_steps * sizeof(*rest) * STEP);
+        memcpy(rest, code + steps * STEP, left * sizeof(*rest));
+        pack_steps(packed, rest, rest_steps, width);
+        memcpy(out + steps * 2 * width, packed, left_bytes);
+    }
+}
+
+/* For codes `first` to `first` + 3 of a lane: which three bytes each needs; the fourth stays 0. */
+static __m256i bytes_of_codes(unsigned first, unsigned width)
+{
+    uint8_t index[16];
+
+    for (unsigned i = 0; i < 16; i++) {
+        const unsigned at = (first + i / 4) * width / 8 + i % 4;
+
+        index[i] = (uint8_t)(i % 4 < 3 && at < 16 ? at : 0x80);
+    }
+    return _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)index));
+}
+
+static __m256i shifts_of_codes(unsigned first, unsigned width)
+{
+    const __m128i at = _mm_set_epi32((int)((first + 3) * width % 8), (int)((first + 2) * width % 8),
+                                     (int)((first + 1) * width % 8), (int)(first * width % 8));
+
+    return _mm256_broadcastsi128_si256(at);
+}
+
+static inline void unpack_steps(uint16_t *code, const uint8_t *in, size_t steps, unsigned width)
+{
+    const __m256i low = bytes_of_codes(0, width), high = bytes_of_codes(4, width);
+    const __m256i low_shift = shifts_of_codes(0, width), high_shift = shifts_of_codes(4, width);
+    const __m256i mask = _mm256_set1_epi32((1 << width) - 1);
+
+    for (size_t i = 0; i < steps; i++, code += STEP, in += 2 * width) {
+        const __m256i v =
+            _mm256_inserti128_si256(_mm256_castsi128_si256(_mm_loadu_si128((const __m128i *)in)),
+                                    _mm_loadu_si128((const __m128i *)(in + width)), 1);
+        const __m256i a = _mm256_srlv_epi32(_mm256_shuffle_epi8(v, low), low_shift);
+        const __m256i b = _mm256_srlv_epi32(_mm256_shuffle_epi8(v, high), high_shift);
+
+        _mm256_storeu_si256((__m256i *)code, _mm256_packus_epi32(_mm256_and_si256(a, mask),
+                                                                 _mm256_and_si256(b, mask)));
+    }
+}
+
+void gcb_bitpack_unpack_avx2(uint16_t *code, const uint8_t *in, size_t n, unsigned width)
+{
+    const size_t bytes = (n * width + 7) / 8, steps = safe_steps(n, bytes, width);
+    const size_t left = n - steps * STEP, left_bytes = bytes - steps * 2 * width;
+    uint16_t rest[REST_CODES];
+    uint8_t packed[REST_BYTES] = {0};
+
+    unpack_steps(code, in, steps, width);
+    if (left > 0) {
+        memcpy(packed, in + steps * 2 * width, left_bytes);
+        unpack_steps(rest, packed, (left + STEP - 1) / STEP, width);
+        memcpy(code + steps * STEP, rest, left * sizeof(*rest));
+    }
+}
+
+/* Five codes from each of the two addresses, times 1 3 9 27 81, as four partial sums per lane. */
+static inline __m256i weigh(const uint16_t *low, const uint16_t *high)
+{
+    const __m256i weights = _mm256_set_epi16(0, 0, 0, 81, 27, 9, 3, 1, 0, 0, 0, 81, 27, 9, 3, 1);
+    const __m256i v =
+        _mm256_inserti128_si256(_mm256_castsi128_si256(_mm_loadu_si128((const __m128i *)low)),
+                                _mm_loadu_si128((const __m128i *)high), 1);
+
+    return _mm256_madd_epi16(v, weights);
+}
+
+/* 40 codes to 8 bytes; reads three codes more, whose weight is 0. */
+static inline void trits_8(uint8_t *out, const uint16_t *code)
+{
+    const __m256i gather = _mm256_set1_epi32(0x0C080400);
+    const __m256i s01 = _mm256_hadd_epi32(weigh(code, code + 20), weigh(code + 5, code + 25));
+    const __m256i s23 = _mm256_hadd_epi32(weigh(code + 10, code + 30), weigh(code + 15, code + 35));
+    const __m256i sums = _mm256_shuffle_epi8(_mm256_hadd_epi32(s01, s23), gather);
+
+    _mm_storel_epi64((__m128i *)out, _mm_unpacklo_epi32(_mm256_castsi256_si128(sums),
+                                                        _mm256_extracti128_si256(sums, 1)));
+}
+
+void gcb_bitpack_trits_avx2(uint8_t *out, const uint16_t *code, size_t n)
+{
+    uint16_t rest[40 + 8] = {0};
+    uint8_t packed[8];
+    size_t i;
+
+    for (i = 0; i + 43 <= n; i += 40)
+        trits_8(out + i / 5, code + i);
+    while (i < n) {
+        const size_t left = n - i < 40 ? n - i : 40;
+
+        memset(rest, 0, sizeof(rest));
+        memcpy(rest, code + i, left * sizeof(*code));
+        trits_8(packed, rest);
+        memcpy(out + i / 5, packed, (left + 4) / 5);
+        i += left;
+    }
+}
+
+/*
+ * Code j of a byte b is floor(b / 3^j) - 3 floor(b / 3^(j+1)). The quotients come from the high halves of
+ * 2 b * ceil(2^15 / 3^j), exact for any b below 256.
+ */
+static const uint16_t reciprocal[6] = {32768, 10923, 3641, 1214, 405, 135};
+
+struct divisors {
+    __m256i byte[5], here[5], next[5]; /* for each 16 of the 80 codes that 16 bytes hold */
+};
+
+static void set_divisors(struct divisors *d)
+{
+    uint8_t byte[160];
+    uint16_t here[80], next[80];
+
+    for (unsigned i = 0; i < 80; i++) {
+        byte[2 * i] = (uint8_t)(i / 5);
+        byte[2 * i + 1] = 0x80;
+        here[i] = reciprocal[i % 5];
+        next[i] = reciprocal[i % 5 + 1];
+    }
+    for (unsigned k = 0; k < 5; k++) {
+        d->byte[k] = _mm256_loadu_si256((const __m256i *)(byte + 32 * k));
+        d->here[k] = _mm256_loadu_si256((const __m256i *)(here + 16 * k));
+        d->next[k] = _mm256_loadu_si256((const __m256i *)(next + 16 * k));
+    }
+}
+
+static inline void untrits_16(uint16_t *code, const uint8_t *in, const struct divisors *d)
+{
+    const __m256i bytes = _mm256_broadcastsi128_si256(_mm_loadu_si128((const __m128i *)in));
+
+    for (unsigned k = 0; k < 5; k++) {
+        const __m256i b = _mm256_shuffle_epi8(bytes, d->byte[k]);
+        const __m256i b2 = _mm256_add_epi16(b, b);
+        const __m256i q = _mm256_mulhi_epu16(b2, d->here[k]);
+        const __m256i r = _mm256_mulhi_epu16(b2, d->next[k]);
+        const __m256i c = _mm256_sub_epi16(q, _mm256_add_epi16(r, _mm256_add_epi16(r, r)));
+
+        _mm256_storeu_si256((__m256i *)(code + 16 * k), c);
+    }
+}
+
+void gcb_bitpack_untrits_avx2(uint16_t *code, const uint8_t *in, size_t n)
+{
+    struct divisors d;
+    uint8_t rest_in[16] = {0};
+    uint16_t rest[80];
+    size_t i;
+
+    set_divisors(&d);
+    for (i = 0; i + 80 <= n; i += 80)
+        untrits_16(code + i, in + i / 5, &d);
+    if (i < n) {
+        memcpy(rest_in, in + i / 5, (n - i + 4) / 5);
+        untrits_16(rest, rest_in, &d);
+        memcpy(code + i, rest, (n - i) * sizeof(*code));
+    }
+}

@@ -1,0 +1,11 @@
+#ifndef KERNELS_BITPACK_BITPACK_VARIANTS_H
+#define KERNELS_BITPACK_BITPACK_VARIANTS_H
+
+#include "kernels/bitpack/bitpack.h"
+
+gcb_bitpack_pack_fn gcb_bitpack_pack_avx2;
+gcb_bitpack_unpack_fn gcb_bitpack_unpack_avx2;
+gcb_bitpack_trits_fn gcb_bitpack_trits_avx2;
+gcb_bitpack_untrits_fn gcb_bitpack_untrits_avx2;
+
+#endif
