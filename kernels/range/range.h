@@ -51,7 +51,7 @@ void gcb_range_format(struct gcb_range_format *f, unsigned bits, unsigned mantis
  * the nearer of 0 and eps. Integers times short dyadic fractions, summed in double in the order of e,
  * so the same everywhere; ties go to the smaller width. count[255] (infinities, NaNs) is ignored.
  */
-unsigned gcb_range_best_mantissa(const uint32_t count[256], float max, unsigned bits,
+unsigned gcb_range_best_mantissa(const uint64_t count[256], float max, unsigned bits,
                                  enum gcb_range_rounding rounding);
 
 #endif

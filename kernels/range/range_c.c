@@ -105,7 +105,7 @@ static double octave_error(unsigned e, const struct gcb_range_format *f)
     return 4.0 * (cubes(low, to_zero, 0.0) + cubes(to_zero, to_eps, eps)) / width + grid;
 }
 
-static double expected_error(const uint32_t count[256], const struct gcb_range_format *f)
+static double expected_error(const uint64_t count[256], const struct gcb_range_format *f)
 {
     double sum = 0.0;
 
@@ -115,7 +115,7 @@ static double expected_error(const uint32_t count[256], const struct gcb_range_f
     return sum;
 }
 
-unsigned gcb_range_best_mantissa(const uint32_t count[256], float max, unsigned bits,
+unsigned gcb_range_best_mantissa(const uint64_t count[256], float max, unsigned bits,
                                  enum gcb_range_rounding rounding)
 {
     unsigned best = bits - 1;

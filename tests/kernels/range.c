@@ -182,7 +182,7 @@ static double error_of(const float *x, size_t n, const struct gcb_range_format *
 static void best_of(const char *name, const float *x, unsigned bits, unsigned expected)
 {
     for (size_t r = 0; r < 2; r++) {
-        uint32_t count[256] = {0};
+        uint64_t count[256] = {0};
         double error[16], least = HUGE_VAL;
         float max = 0.0f;
         unsigned m;
