@@ -1,0 +1,265 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels/hd.h"
+#include "kernels/select/select.h"
+#include "tests/kernels/check.h"
+
+#define BENCH_SMALL ((size_t)4096)
+#define BENCH_LARGE ((size_t)16 << 20)
+#define GUARD 0xa5
+#define GUARDS 16
+/* About 15 % of the benchmark's elements, uniform in -1..1, pass. */
+#define BENCH_THRESHOLD gcb_bits_of(0.85f)
+
+/* Room for n more entries after `before`, with guards on both sides. */
+static uint32_t *guarded(size_t n)
+{
+    uint32_t *memory = malloc((n + 2 * GUARDS) * sizeof(*memory));
+
+    memset(memory, GUARD, (n + 2 * GUARDS) * sizeof(*memory));
+    return memory;
+}
+
+static void check_guards(const char *kernel, const char *isa, const void *memory, size_t n)
+{
+    const unsigned char *byte = memory;
+    const size_t bytes = GUARDS * sizeof(uint32_t);
+    bool intact = true;
+
+    for (size_t i = 0; i < bytes; i++)
+        intact = intact && byte[i] == GUARD && byte[bytes + 4 * n + i] == GUARD;
+    check_that(intact, "%s/%s: n %zu: wrote outside its room", kernel, isa, n);
+}
+
+static size_t simple_collect(uint32_t *pos, const float *x, size_t n, uint32_t first,
+                             uint32_t threshold)
+{
+    size_t have = 0;
+
+    for (size_t i = 0; i < n; i++)
+        if (gcb_magnitude(x[i]) >= threshold)
+            pos[have++] = first + (uint32_t)i;
+    return have;
+}
+
+static void check_collect(const char *isa, const struct gcb_select_fns *f, const float *x, size_t n,
+                          enum check_fill fill, uint32_t threshold)
+{
+    /* The last position is the largest there is. */
+    const uint32_t first = n % 2 ? (uint32_t)0 - (uint32_t)n : (uint32_t)n;
+    uint32_t *want = guarded(n), *got = guarded(n);
+    const size_t count = simple_collect(want + GUARDS, x, n, first, threshold);
+    const size_t collected = f->collect(got + GUARDS, x, n, first, threshold);
+    const size_t counted = f->count(x, n, threshold);
+
+    check_equal("collect count", isa, n, fill, &count, &collected, sizeof(count));
+    check_equal("collect", isa, n, fill, want + GUARDS, got + GUARDS, count * sizeof(*want));
+    check_equal("count", isa, n, fill, &count, &counted, sizeof(count));
+    check_guards("collect", isa, got, n);
+    free(want);
+    free(got);
+}
+
+static void check_gather(const char *isa, const struct gcb_select_fns *f, const float *x, size_t n)
+{
+    uint32_t *pos = malloc((n + 1) * sizeof(*pos)), *got = guarded(n);
+    const size_t count = simple_collect(pos, x, n, 0, gcb_bits_of(0.1f));
+    bool same = true;
+
+    f->gather((float *)(void *)(got + GUARDS), x, pos, count);
+    for (size_t j = 0; j < count; j++)
+        same = same && memcmp(got + GUARDS + j, x + pos[j], sizeof(*x)) == 0;
+    check_that(same, "gather/%s: n %zu: wrong element", isa, n);
+    check_guards("gather", isa, got, count);
+    free(pos);
+    free(got);
+}
+
+/* The pairs taken are named by the large elements of the first half of x: as good as any. */
+static void check_gather2(const char *isa, const struct gcb_select_fns *f, const float *x, size_t n)
+{
+    uint32_t *pos = malloc((n + 1) * sizeof(*pos)), *got = guarded(n);
+    const size_t count = simple_collect(pos, x, n / 2, 0, gcb_bits_of(0.1f));
+    bool same = true;
+
+    f->gather2((float *)(void *)(got + GUARDS), x, pos, count);
+    for (size_t j = 0; j < count; j++)
+        same = same && memcmp(got + GUARDS + 2 * j, x + 2 * (size_t)pos[j], 2 * sizeof(*x)) == 0;
+    check_that(same, "gather2/%s: n %zu: wrong pair", isa, n);
+    check_guards("gather2", isa, got, 2 * count);
+    free(pos);
+    free(got);
+}
+
+/* Each operation is rounded to float by a store that the compiler must make. */
+static float simple_power(float re, float im, float scale, float weight)
+{
+    volatile float a = re * scale, b = im * scale, aa, bb, sum, power;
+
+    aa = a * a;
+    bb = b * b;
+    sum = aa + bb;
+    power = sum * weight;
+    return power;
+}
+
+static void check_power(const char *isa, const struct gcb_select_fns *f, const float *z, size_t n,
+                        enum check_fill fill, float scale, float weight)
+{
+    uint32_t *want = guarded(n), *got = guarded(n);
+
+    for (size_t i = 0; i < n; i++)
+        want[GUARDS + i] = gcb_bits_of(simple_power(z[2 * i], z[2 * i + 1], scale, weight));
+    f->power((float *)(void *)(got + GUARDS), z, n, scale, weight);
+    check_equal("power", isa, n, fill, want, got, (n + 2 * GUARDS) * sizeof(*want));
+    free(want);
+    free(got);
+}
+
+static void check_one(const char *isa, const struct gcb_select_fns *f, const float *x, size_t n,
+                      enum check_fill fill)
+{
+    const uint32_t thresholds[] = {
+        0,
+        1,
+        0x00800000u,
+        gcb_bits_of(0.1f),
+        gcb_bits_of(0.5f),
+        GCB_MAX_FINITE_BITS,
+        GCB_INF_BITS,
+        GCB_MAGNITUDE_MASK,
+        0x80000000u,
+        0x80000001u,
+        UINT32_MAX,
+    };
+
+    for (size_t i = 0; i < sizeof(thresholds) / sizeof(thresholds[0]); i++)
+        check_collect(isa, f, x, n, fill, thresholds[i]);
+    check_gather(isa, f, x, n);
+    check_gather2(isa, f, x, n);
+    if (fill == FILL_NONFINITE)
+        return; /* which NaN comes out of arithmetic is nobody's promise */
+    check_power(isa, f, x, n / 2, fill, 1.0f, 1.0f);
+    check_power(isa, f, x, n / 2, fill, 0x1p-127f, 2.0f);
+    check_power(isa, f, x, n / 2, fill, 0x1p+60f, 2.0f);
+}
+
+static void check_sizes(const char *isa, const struct gcb_select_fns *f)
+{
+    for (size_t i = 0; i < CHECK_SIZES; i++) {
+        const size_t n = check_size(i), offset = i % 16;
+        float *memory = malloc((n + offset) * sizeof(*memory) + 1);
+
+        for (enum check_fill fill = 0; fill < FILL_COUNT; fill++) {
+            check_fill(memory + offset, n, fill, i);
+            check_one(isa, f, memory + offset, n, fill);
+        }
+        free(memory);
+    }
+}
+
+/* Every pattern of sixteen neighbours. */
+static void check_patterns(const char *isa, const struct gcb_select_fns *f)
+{
+    float x[16];
+
+    for (unsigned pattern = 0; pattern < 1u << 16; pattern++) {
+        for (int i = 0; i < 16; i++)
+            x[i] = pattern >> i & 1 ? -1.0f : 0x1.fffffep-1f;
+        check_collect(isa, f, x, 16, FILL_TIES, gcb_bits_of(1.0f));
+    }
+}
+
+struct job {
+    struct gcb_select_fns f;
+    float *x, *out;
+    uint32_t *pos;
+    size_t n, kept;
+};
+
+static void run_collect(void *ctx)
+{
+    struct job *job = ctx;
+
+    job->kept = job->f.collect(job->pos, job->x, job->n, 0, BENCH_THRESHOLD);
+}
+
+static void run_count(void *ctx)
+{
+    struct job *job = ctx;
+
+    job->kept = job->f.count(job->x, job->n, BENCH_THRESHOLD);
+}
+
+static void run_power(void *ctx)
+{
+    struct job *job = ctx;
+
+    job->f.power(job->out, job->x, job->n / 2, 0.5f, 2.0f);
+}
+
+static void run_gather(void *ctx)
+{
+    struct job *job = ctx;
+
+    job->f.gather(job->out, job->x, job->pos, job->kept);
+}
+
+static void run_gather2(void *ctx)
+{
+    struct job *job = ctx;
+
+    job->f.gather2(job->out, job->x, job->pos, job->kept);
+}
+
+static void bench(const char *isa, struct job *job, const char *const names[5])
+{
+    const size_t bytes = job->n * sizeof(float);
+
+    check_bench(names[0], isa, bytes, run_collect, job);
+    check_bench(names[1], isa, bytes, run_count, job);
+    check_bench(names[2], isa, bytes, run_power, job);
+    /* Of what is gathered, not of what it is gathered from. */
+    job->kept = job->f.collect(job->pos, job->x, job->n, 0, BENCH_THRESHOLD);
+    check_bench(names[3], isa, job->kept * sizeof(float), run_gather, job);
+    job->kept = job->f.collect(job->pos, job->x, job->n / 2, 0, BENCH_THRESHOLD);
+    check_bench(names[4], isa, 2 * job->kept * sizeof(float), run_gather2, job);
+}
+
+static void variant(const char *isa, unsigned flags)
+{
+    static const char *const small[] = {"collect 16K", "count 16K", "power 16K", "gather 16K",
+                                        "gather2 16K"};
+    static const char *const large[] = {"collect 64M", "count 64M", "power 64M", "gather 64M",
+                                        "gather2 64M"};
+    struct job job = {.n = BENCH_SMALL};
+    uint64_t state = 1;
+
+    gcb_select_init(&job.f, flags);
+    check_sizes(isa, &job.f);
+    check_patterns(isa, &job.f);
+    job.x = malloc(BENCH_LARGE * sizeof(float));
+    job.out = malloc(BENCH_LARGE * sizeof(float));
+    job.pos = malloc(BENCH_LARGE * sizeof(uint32_t));
+    for (size_t i = 0; i < BENCH_LARGE; i++)
+        job.x[i] = (float)(int32_t)(check_random(&state) >> 32) * 0x1p-31f;
+    bench(isa, &job, small);
+    job.n = BENCH_LARGE;
+    bench(isa, &job, large);
+    free(job.x);
+    free(job.out);
+    free(job.pos);
+}
+
+static void body(void)
+{
+    variant("c", 0);
+    for (const struct check_isa *isa = check_isas(); isa->name; isa++)
+        variant(isa->name, isa->flags);
+}
+
+int main(int argc, char **argv)
+{
+    return check_main(argc, argv, "select", body);
+}
