@@ -1,0 +1,131 @@
+#include <immintrin.h>
+
+#include "kernels/convert/convert.h"
+#include "kernels/convert/convert_elem.h"
+#include "kernels/convert/convert_variants.h"
+#include "kernels/hd.h"
+
+static inline __m256i load_bits(const float *x)
+{
+    return _mm256_loadu_si256((const __m256i *)(const void *)x);
+}
+
+static inline __m256i magnitudes(__m256i bits)
+{
+    return _mm256_and_si256(bits, _mm256_set1_epi32((int)GCB_MAGNITUDE_MASK));
+}
+
+/* Ones where a finite magnitude is at least too_large. */
+static inline __m256i saturates(__m256i m, uint32_t too_large)
+{
+    const __m256i large = _mm256_cmpgt_epi32(m, _mm256_set1_epi32((int)too_large - 1));
+
+    return _mm256_andnot_si256(_mm256_cmpgt_epi32(m, _mm256_set1_epi32((int)GCB_MAX_FINITE_BITS)),
+                               large);
+}
+
+static inline size_t count_lanes(__m256i mask)
+{
+    return (size_t)_mm_popcnt_u32((unsigned)_mm256_movemask_ps(_mm256_castsi256_ps(mask)));
+}
+
+size_t gcb_convert_to_fp16_avx2(uint8_t *out, const float *x, size_t n)
+{
+    const __m256i sign = _mm256_set1_epi32((int)~GCB_MAGNITUDE_MASK);
+    const __m256i largest = _mm256_set1_epi32(0x477fe000); /* 65504 */
+    size_t saturated = 0, i = 0;
+
+    /* The instruction does all but the saturation: it is handed the largest number in place of a larger. */
+    for (; i + 8 <= n; i += 8) {
+        const __m256i bits = load_bits(x + i);
+        const __m256i large = saturates(magnitudes(bits), GCB_FP16_TOO_LARGE);
+        const __m256i limit = _mm256_or_si256(_mm256_and_si256(bits, sign), largest);
+        const __m256 v = _mm256_castsi256_ps(_mm256_blendv_epi8(bits, limit, large));
+
+        _mm_storeu_si128((__m128i *)(void *)(out + 2 * i),
+                         _mm256_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
+        saturated += count_lanes(large);
+    }
+    for (; i < n; i++) {
+        const uint32_t u = gcb_bits_of(x[i]);
+
+        gcb_store_half(out + 2 * i, gcb_fp16_of_fp32(u));
+        saturated += gcb_fp16_saturates(u & GCB_MAGNITUDE_MASK);
+    }
+    return saturated;
+}
+
+/* Eight bf16 in the low halves of the lanes. The sign rides along: no rounding carries into it, because
+ * what would reach it is replaced. */
+static inline __m256i narrow8(__m256i bits, __m256i large)
+{
+    const __m256i one = _mm256_set1_epi32(1),
+                  odd = _mm256_and_si256(_mm256_srli_epi32(bits, 16), one);
+    const __m256i below_half = _mm256_set1_epi32(0x7fff);
+    const __m256i rounded = _mm256_add_epi32(bits, _mm256_add_epi32(below_half, odd));
+    const __m256i is_nan =
+        _mm256_cmpgt_epi32(magnitudes(bits), _mm256_set1_epi32((int)GCB_INF_BITS));
+    const __m256i quiet = _mm256_or_si256(bits, _mm256_set1_epi32((int)GCB_FP32_QUIET));
+    /* A number too large is cut instead of rounded, and all that cutting leaves of it is 0x7f7f. */
+    const __m256i cut = _mm256_blendv_epi8(rounded, bits, large);
+
+    return _mm256_srli_epi32(_mm256_blendv_epi8(cut, quiet, is_nan), 16);
+}
+
+size_t gcb_convert_to_bf16_avx2(uint8_t *out, const float *x, size_t n)
+{
+    size_t saturated = 0, i = 0;
+
+    for (; i + 16 <= n; i += 16) {
+        const __m256i a = load_bits(x + i), b = load_bits(x + i + 8);
+        const __m256i large_a = saturates(magnitudes(a), GCB_BF16_TOO_LARGE);
+        const __m256i large_b = saturates(magnitudes(b), GCB_BF16_TOO_LARGE);
+        const __m256i both = _mm256_packus_epi32(narrow8(a, large_a), narrow8(b, large_b));
+
+        _mm256_storeu_si256((__m256i *)(void *)(out + 2 * i),
+                            _mm256_permute4x64_epi64(both, _MM_SHUFFLE(3, 1, 2, 0)));
+        saturated += count_lanes(large_a) + count_lanes(large_b);
+    }
+    for (; i < n; i++) {
+        const uint32_t u = gcb_bits_of(x[i]);
+
+        gcb_store_half(out + 2 * i, gcb_bf16_of_fp32(u));
+        saturated += gcb_bf16_saturates(u & GCB_MAGNITUDE_MASK);
+    }
+    return saturated;
+}
+
+static inline void store_bits(float *out, uint32_t u)
+{
+    memcpy(out, &u, sizeof(u));
+}
+
+void gcb_convert_from_fp16_avx2(float *out, const uint8_t *in, size_t n)
+{
+    size_t i = 0;
+
+    for (; i + 8 <= n; i += 8) {
+        const __m128i h = _mm_loadu_si128((const __m128i *)(const void *)(in + 2 * i));
+
+        _mm256_storeu_ps(out + i, _mm256_cvtph_ps(h));
+    }
+    for (; i < n; i++)
+        store_bits(out + i, gcb_fp32_of_fp16(gcb_load_half(in + 2 * i)));
+}
+
+void gcb_convert_from_bf16_avx2(float *out, const uint8_t *in, size_t n)
+{
+    const __m256i inf = _mm256_set1_epi32((int)GCB_INF_BITS);
+    size_t i = 0;
+
+    for (; i + 8 <= n; i += 8) {
+        const __m128i h = _mm_loadu_si128((const __m128i *)(const void *)(in + 2 * i));
+        const __m256i bits = _mm256_slli_epi32(_mm256_cvtepu16_epi32(h), 16);
+        const __m256i is_nan = _mm256_cmpgt_epi32(magnitudes(bits), inf);
+        const __m256i quiet = _mm256_and_si256(is_nan, _mm256_set1_epi32((int)GCB_FP32_QUIET));
+
+        _mm256_storeu_si256((__m256i *)(void *)(out + i), _mm256_or_si256(bits, quiet));
+    }
+    for (; i < n; i++)
+        store_bits(out + i, gcb_fp32_of_bf16(gcb_load_half(in + 2 * i)));
+}
