@@ -63,7 +63,7 @@ static void check_collect(const char *isa, const struct gcb_select_fns *f, const
 
 static void check_gather(const char *isa, const struct gcb_select_fns *f, const float *x, size_t n)
 {
-    uint32_t *pos = malloc((n + 1) * sizeof(*pos)), *got = guarded(n);
+    uint32_t *pos = calloc(n + 1, sizeof(*pos)), *got = guarded(n);
     const size_t count = simple_collect(pos, x, n, 0, gcb_bits_of(0.1f));
     bool same = true;
 
@@ -79,7 +79,7 @@ static void check_gather(const char *isa, const struct gcb_select_fns *f, const 
 /* The pairs taken are named by the large elements of the first half of x: as good as any. */
 static void check_gather2(const char *isa, const struct gcb_select_fns *f, const float *x, size_t n)
 {
-    uint32_t *pos = malloc((n + 1) * sizeof(*pos)), *got = guarded(n);
+    uint32_t *pos = calloc(n + 1, sizeof(*pos)), *got = guarded(n);
     const size_t count = simple_collect(pos, x, n / 2, 0, gcb_bits_of(0.1f));
     bool same = true;
 
