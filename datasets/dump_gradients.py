@@ -378,9 +378,9 @@ class GradientDumper:
         if self._worker != 0:
             return
         count = self._steps.count
-        total = "every step" if self._steps.endless else f"{count} steps, {_human(count * self._step_bytes)}"
+        total = "every step" if self._steps.endless else f"{count} step{'s' * (count != 1)}, {_human(count * self._step_bytes)}"
         _say(f"{len(self._selected)} of {len(self._all)} tensors, {_human(self._step_bytes)} a step; {total} for each "
-             f"of {self._workers} worker{'s' if self._workers > 1 else ''}"
+             f"of {self._workers} worker{'s' * (self._workers != 1)}"
              f"{' before the reduction' if ddp else ''}; to {self._prefix}_step*_rank*.h5")
 
     # One step
@@ -433,10 +433,12 @@ class GradientDumper:
             raise TypeError(f"the gradient of {name} is {source}, which the schema has no type for: exclude it")
         value = gradient.detach().cpu()
         value = value if value.layout is torch.strided else value.to_dense()
-        if source is torch.bfloat16 or (source is torch.float16 and divisor != 1.0):
+        if source is torch.float16 and divisor != 1.0:
             value = value.float()  # dividing in float16 would lose what the loss scale was there to keep
         if divisor != 1.0:
             value = value / divisor
+        if source is torch.bfloat16:
+            value = value.float()  # last, so that what is marked bfloat16 fits into it
         return value.to(self._dtype or value.dtype).contiguous().numpy(), source
 
     def _write(self, number: int, present: List[Tuple[str, int, torch.Tensor]], divisor: float,

@@ -199,6 +199,14 @@ class MixedPrecision(Case):
         (array, attributes), = self.one(model, [gradient], scaler=Scaler(65536.0))[0].values()
         self.assertEqual((array[0], attributes["source_dtype"]), (2.0 ** -30, "float16"))
 
+    def test_what_is_marked_bfloat16_fits_into_it(self):
+        gradient = torch.linspace(-1, 1, 50).bfloat16()
+        model = nn.ParameterList([nn.Parameter(gradient.clone())])
+        (array, attributes), = self.one(model, [gradient], scaler=Scaler(3.0))[0].values()
+        self.assertEqual((array.dtype, attributes["source_dtype"]), (np.float32, "bfloat16"))
+        np.testing.assert_array_equal(array, torch.from_numpy(array).bfloat16().float())
+        np.testing.assert_allclose(array, gradient.float() / 3, rtol=0.01)
+
     def test_overflow_is_recorded_and_marked(self):
         gradient = torch.tensor([1.0, float("inf")])
         model = nn.ParameterList([nn.Parameter(gradient.clone())])
