@@ -1,0 +1,314 @@
+#include "cli/options.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "src/base/alloc.h"
+#include "src/base/host.h"
+#include "src/base/text.h"
+#include "src/cuda/load.h"
+
+const char *const opt_orders[] = {"name", "recorded", NULL};
+const char *const opt_scopes[] = {"tensor", "bucket", "model", NULL};
+const char *const opt_nonfinites[] = {"error", "skip", "zero", "raw", NULL};
+static const char *const fft_plans[] = {"estimate", "measure", NULL};
+static const char *const formats[] = {"table", "json", "csv", "tsv", NULL};
+static const char *const colors[] = {"auto", "always", "never", NULL};
+
+const struct opt_row opt_input_rows[] = {
+    {"dataset", 0, "GLOB",
+     "only tensors whose path below the worker matches; '*' crosses '/'; "
+     "repeatable",
+     OPT_LIST, offsetof(struct opt_input, dataset), 0, 0, NULL},
+    {"exclude", 0, "GLOB", "not these tensors; repeatable", OPT_LIST,
+     offsetof(struct opt_input, exclude), 0, 0, NULL},
+    {"step", 0, "STEPS", "N, A-B, A-B/STRIDE, A,B, last or all (default)", OPT_TEXT,
+     offsetof(struct opt_input, step), 0, 0, NULL},
+    {"worker", 0, "WORKERS", "N, A-B, A,B or all (default)", OPT_TEXT,
+     offsetof(struct opt_input, worker), 0, 0, NULL},
+    {"order", 0, "ORDER", "of tensors: name (default) or recorded, by their attribute `index`",
+     OPT_CHOICE, offsetof(struct opt_input, order), 0, 0, opt_orders},
+    {"max-bytes", 0, "SIZE", "refuse a tensor larger than this (default: half of memory)", OPT_SIZE,
+     offsetof(struct opt_input, max_bytes), 1, 0x1p63, NULL},
+    {"allow-external", 0, NULL, "follow external links, external storage and virtual datasets",
+     OPT_FLAG, offsetof(struct opt_input, allow_external), 0, 0, NULL},
+    {.name = NULL},
+};
+
+const struct opt_row opt_message_rows[] = {
+    {"scope", 0, "SCOPE", "what one message covers: tensor (default), bucket or model", OPT_CHOICE,
+     offsetof(struct opt_message, scope), 0, 0, opt_scopes},
+    {"bucket-bytes", 0, "SIZE", "of a bucket (default 25M)", OPT_SIZE,
+     offsetof(struct opt_message, bucket_bytes), 1, 0x1p63, NULL},
+    {"min-elements", 0, "N", "send smaller tensors as fp32", OPT_SIZE,
+     offsetof(struct opt_message, min_elements), 0, 0, NULL},
+    {"dense", 0, "GLOB", "send these tensors as fp32; repeatable", OPT_LIST,
+     offsetof(struct opt_message, dense), 0, 0, NULL},
+    {"output-layer", 0, "GLOB", "these tensors are the output layer; repeatable", OPT_LIST,
+     offsetof(struct opt_message, output_layer), 0, 0, NULL},
+    {"nonfinite", 0, "WHAT",
+     "with infinities and NaNs: error (default), skip the step, zero them, "
+     "or send the tensor raw",
+     OPT_CHOICE, offsetof(struct opt_message, nonfinite), 0, 0, opt_nonfinites},
+    {.name = NULL},
+};
+
+const struct opt_row opt_exec_rows[] = {
+    {"device", 0, "DEVICE", "cpu (default) or cuda[:N]", OPT_TEXT,
+     offsetof(struct opt_exec, device), 0, 0, NULL},
+    {"threads", 0, "N", "inside a message (default 1)", OPT_INT, offsetof(struct opt_exec, threads),
+     1, 4096, NULL},
+    {"isa", 0, "ISA", "auto (default), c, avx2, avx512 or neon", OPT_TEXT,
+     offsetof(struct opt_exec, isa), 0, 0, NULL},
+    {"fft-plan", 0, "PLAN", "estimate (default) or measure", OPT_CHOICE,
+     offsetof(struct opt_exec, fft_plan), 0, 0, fft_plans},
+    {"seed", 0, "N", "of random methods (default 1)", OPT_U64, offsetof(struct opt_exec, seed), 1,
+     0x1p64, NULL},
+    {.name = NULL},
+};
+
+const struct opt_row opt_timing_rows[] = {
+    {"warmup", 0, "N", "untimed runs before the timed ones", OPT_INT,
+     offsetof(struct opt_timing, warmup), 0, 0, NULL},
+    {"repeat", 0, "N", "timed runs of each message", OPT_INT, offsetof(struct opt_timing, repeat),
+     1, 1e6, NULL},
+    {"min-time", 0, "S", "repeat each message for at least so many seconds", OPT_REAL,
+     offsetof(struct opt_timing, min_time), 0, 86400, NULL},
+    {.name = NULL},
+};
+
+const struct opt_row opt_methods_rows[] = {
+    {"method", 0, "SPEC",
+     "NAME[:key=value,...]; repeatable. A key may also be an option, "
+     "--theta 0.8, for every method given that has it; `gcbench methods` lists them",
+     OPT_LIST, offsetof(struct opt_methods, specs), 0, 0, NULL},
+    {.name = NULL},
+};
+
+const struct opt_row opt_show_rows[] = {
+    {"format", 0, "FORMAT", "table (default), json (one object a line), csv or tsv", OPT_CHOICE,
+     offsetof(struct opt_show, format), 0, 0, formats},
+    {"color", 0, "WHEN", "auto (default), always or never", OPT_CHOICE,
+     offsetof(struct opt_show, color), 0, 0, colors},
+    {"quiet", 'q', NULL, "no progress, no notes", OPT_FLAG, offsetof(struct opt_show, quiet), 0, 0,
+     NULL},
+    {"verbose", 'v', NULL, "say more", OPT_COUNT, offsetof(struct opt_show, verbose), 0, 0, NULL},
+    {.name = NULL},
+};
+
+const struct opt_row opt_save_rows[] = {
+    {"results", 0, "FILE", "save every row as JSON Lines too", OPT_TEXT,
+     offsetof(struct opt_save, results), 0, 0, NULL},
+    {.name = NULL},
+};
+
+const struct opt_row opt_make_rows[] = {
+    {"output", 'o', "FILE", "the HDF5 file to write", OPT_TEXT, offsetof(struct opt_make, output),
+     0, 0, NULL},
+    {"force", 0, NULL, "replace an existing file", OPT_FLAG, offsetof(struct opt_make, force), 0, 0,
+     NULL},
+    {.name = NULL},
+};
+
+void opt_timing_defaults(struct opt_timing *out)
+{
+    out->warmup = -1;
+}
+
+int opt_input_open(struct gcb_source **out, const struct opt_input *in,
+                   const struct opt_list *files, uint64_t min_elements, struct gcb_diag *diag)
+{
+    const struct gcb_source_config config = {
+        .files = files->items,
+        .file_count = files->count,
+        .selection = {.include = in->dataset.items,
+                      .include_count = in->dataset.count,
+                      .exclude = in->exclude.items,
+                      .exclude_count = in->exclude.count,
+                      .steps = in->step,
+                      .workers = in->worker,
+                      .min_elements = min_elements},
+        .order = (enum gcb_order)in->order,
+        .max_bytes = in->max_bytes,
+        .allow_external = in->allow_external,
+    };
+
+    if (files->count == 0)
+        return gcb_diag_set(diag, GCB_E_INVALID, "no input file given");
+    for (size_t i = 0; i < files->count; i++)
+        if (strcmp(files->items[i], "-") == 0)
+            return gcb_diag_set(diag, GCB_E_INVALID,
+                                "'-': HDF5 needs a file that can seek; name one");
+    return gcb_source_open(out, &config, diag);
+}
+
+struct gcb_layout_config opt_message_layout(const struct opt_message *in)
+{
+    return (struct gcb_layout_config){
+        .scope = (enum gcb_scope)in->scope,
+        .bucket_bytes = in->bucket_bytes,
+        .dense = in->dense.items,
+        .dense_count = in->dense.count,
+        .min_elements = in->min_elements,
+    };
+}
+
+/* "cpu", "cuda", "cuda:N". */
+static int resolve_device(struct opt_backend *out, const char *device, struct gcb_diag *diag)
+{
+    uint64_t number = 0;
+    char shown[64];
+
+    out->device = "cpu";
+    if (!device || strcmp(device, "cpu") == 0)
+        return 0;
+    if (strcmp(device, "cuda") != 0 &&
+        (strncmp(device, "cuda:", 5) != 0 || !gcb_parse_u64(device + 5, &number) || number > 1023))
+        return gcb_diag_set(diag, GCB_E_INVALID, "--device is cpu or cuda[:N], not '%s'",
+                            gcb_escape(shown, sizeof(shown), device));
+    out->device = device;
+    return gcb_cuda_check((unsigned)number, diag);
+}
+
+int opt_exec_resolve(struct opt_backend *out, const struct opt_exec *in, struct gcb_diag *diag)
+{
+    const char *isa = in->isa ? in->isa : "auto";
+    char shown[64];
+    int err;
+
+    memset(out, 0, sizeof(*out));
+    err = gcb_host_isa(&out->cpu_flags, isa);
+    gcb_escape(shown, sizeof(shown), isa);
+    if (err == GCB_E_BACKEND)
+        return gcb_diag_set(diag, err, "--isa %s: this processor does not have it", shown);
+    if (err)
+        return gcb_diag_set(diag, err, "--isa is one of auto, c, avx2, avx512, neon, not '%s'",
+                            shown);
+    out->isa = gcb_host_isa_name(out->cpu_flags);
+    out->queue.threads = in->threads ? in->threads : 1;
+    out->seed = in->seed ? in->seed : 1;
+    gcb_kernels_init(&out->kernels, out->cpu_flags);
+    return resolve_device(out, in->device, diag);
+}
+
+/* The i-th name of a table's rows, complements behind each row's own; NULL past the end. */
+static const char *key_of(const struct gcb_param *table, size_t *i)
+{
+    for (const struct gcb_param *p = table; p && p->name; p++) {
+        if ((*i)-- == 0)
+            return p->name;
+        for (size_t c = 0; p->complement[c]; c++)
+            if ((*i)-- == 0)
+                return p->complement[c];
+    }
+    return NULL;
+}
+
+const char *opt_methods_key_at(size_t i)
+{
+    const struct gcb_codec *codec;
+
+    for (size_t c = 0; (codec = gcb_codec_at(c)); c++) {
+        const char *name = key_of(codec->params, &i);
+
+        if (name)
+            return name;
+    }
+    return NULL;
+}
+
+/* Adds "key=value" to a spec; the first stands behind a colon. */
+static int append(char **spec, const char *key, const char *value, struct gcb_diag *diag)
+{
+    const size_t size = strlen(*spec) + strlen(key) + strlen(value) + 3;
+    char *longer = gcb_alloc(size), shown[64];
+
+    if (!longer)
+        return gcb_diag_nomem(diag, size, "a method's parameters");
+    snprintf(longer, size, "%s%c%s=%s", *spec, strchr(*spec, ':') ? ',' : ':', key, value);
+    gcb_free(*spec);
+    *spec = longer;
+    if (strpbrk(value, ",:"))
+        return gcb_diag_set(diag, GCB_E_INVALID, "--%s takes one value, not '%s'", key,
+                            gcb_escape(shown, sizeof(shown), value));
+    return 0;
+}
+
+/* One method: its spec with the overrides that it has written behind, parsed as a whole. */
+static int resolve_one(struct gcb_method *out, const char *text, const struct opt_list *overrides,
+                       bool *used, struct gcb_diag *diag)
+{
+    char *spec = gcb_strndup(text, strcspn(text, ":"));
+    int err = spec ? gcb_method_parse(out, spec, diag) : gcb_diag_nomem(diag, 0, "a method");
+
+    if (err)
+        goto out;
+    gcb_free(spec);
+    spec = gcb_strdup(text);
+    if (!spec)
+        err = gcb_diag_nomem(diag, 0, "a method");
+    for (size_t i = 0; !err && i + 1 < overrides->count; i += 2) {
+        if (!gcb_method_has(out, overrides->items[i]))
+            continue;
+        used[i / 2] = true;
+        err = append(&spec, overrides->items[i], overrides->items[i + 1], diag);
+    }
+    if (!err)
+        err = gcb_method_parse(out, spec, diag);
+out:
+    gcb_free(spec);
+    return err;
+}
+
+static int resolve_all(struct gcb_method *methods, bool *used, const struct opt_methods *in,
+                       struct gcb_diag *diag)
+{
+    for (size_t i = 0; i < in->specs.count; i++) {
+        const int err = resolve_one(&methods[i], in->specs.items[i], &in->overrides, used, diag);
+
+        if (err)
+            return err;
+    }
+    for (size_t i = 0; 2 * i < in->overrides.count; i++)
+        if (!used[i])
+            return gcb_diag_set(diag, GCB_E_INVALID, "--%s: no method given has such a parameter",
+                                in->overrides.items[2 * i]);
+    return 0;
+}
+
+int opt_methods_resolve(struct gcb_method **out, size_t *count, const struct opt_methods *in,
+                        struct gcb_diag *diag)
+{
+    struct gcb_method *methods = gcb_alloc_array(in->specs.count, sizeof(*methods));
+    bool *used = gcb_alloc_zero(in->overrides.count / 2 + 1, sizeof(*used));
+    int err = methods && used ? resolve_all(methods, used, in, diag)
+                              : gcb_diag_nomem(diag, 0, "the methods");
+
+    gcb_free(used);
+    if (err) {
+        gcb_free(methods);
+        return err;
+    }
+    *out = methods;
+    *count = in->specs.count;
+    return 0;
+}
+
+int opt_make_check(const struct opt_make *in, struct gcb_diag *diag)
+{
+    static const char *const others[] = {".json", ".csv", ".tsv"};
+    const size_t n = in->output ? strlen(in->output) : 0;
+    char shown[256];
+
+    if (n == 0)
+        return gcb_diag_set(diag, GCB_E_INVALID, "-o FILE is needed: the HDF5 file to write");
+    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+        const size_t m = strlen(others[i]);
+
+        if (n >= m && strcmp(in->output + n - m, others[i]) == 0)
+            return gcb_diag_set(diag, GCB_E_INVALID,
+                                "-o %s: -o writes HDF5; for results use --results or --format",
+                                gcb_escape(shown, sizeof(shown), in->output));
+    }
+    return 0;
+}

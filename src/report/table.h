@@ -1,0 +1,36 @@
+#ifndef SRC_REPORT_TABLE_H
+#define SRC_REPORT_TABLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#include "src/base/diag.h"
+
+/*
+ * An aligned table for people. Cells are copied; all rows are held until the table is printed, because
+ * widths come from all of them. Cell text must be safe for a terminal (gcb_escape).
+ */
+struct gcb_table_column {
+    const char *title; /* borrowed as long as the table */
+    bool number;       /* aligned to the right */
+    bool elastic;      /* cut in the middle ("layers..weight") when the table would be too wide */
+};
+
+struct gcb_table;
+
+int gcb_table_create(struct gcb_table **out, const struct gcb_table_column *columns, size_t count,
+                     struct gcb_diag *diag);
+/* One cell per column; NULL is shown as "-". */
+int gcb_table_add(struct gcb_table *table, const char *const *cells, struct gcb_diag *diag);
+size_t gcb_table_rows(const struct gcb_table *table);
+
+/* At most `width` columns wide where elastic columns allow it (80 is the rule; 0: as wide as it gets). With
+ * `color` the header is bold. Write errors stay in the FILE. */
+void gcb_table_print(const struct gcb_table *table, FILE *out, unsigned width, bool color);
+void gcb_table_destroy(struct gcb_table *table); /* NULL is fine */
+
+/* Columns that a UTF-8 text takes on a terminal. */
+size_t gcb_table_text_width(const char *text);
+
+#endif
