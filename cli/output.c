@@ -1,0 +1,140 @@
+#include "cli/output.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "src/base/text.h"
+
+static bool wants_color(const struct opt_show *show, const struct cmd_context *ctx)
+{
+    if (show->color == OPT_COLOR_AUTO)
+        return !ctx->plain && isatty(fileno(ctx->out));
+    return show->color == OPT_COLOR_ALWAYS;
+}
+
+static int open_saved(struct out_report *r, const char *path, const struct out_guard *guard,
+                      const struct gcb_columns *columns, struct gcb_diag *diag)
+{
+    const struct opt_list *inputs = guard ? guard->inputs : NULL;
+    char shown[256];
+    int err = gcb_outfile_init(&r->file, path, guard && guard->force, inputs ? inputs->items : NULL,
+                               inputs ? inputs->count : 0, diag);
+
+    if (err)
+        return err;
+    r->saved_stream = fopen(r->file.temp_path, "we");
+    if (!r->saved_stream)
+        return gcb_diag_set(diag, GCB_E_IO, "%s: cannot write: %s",
+                            gcb_escape(shown, sizeof(shown), path), strerror(errno));
+    return gcb_sink_create(&r->saved, GCB_FORMAT_JSON, r->saved_stream, r->file.final_path, columns,
+                           diag);
+}
+
+int out_open(struct out_report *r, const struct opt_show *show, const struct opt_save *save,
+             const struct out_guard *guard, const struct gcb_columns *columns,
+             const struct cmd_context *ctx)
+{
+    int err;
+
+    memset(r, 0, sizeof(*r));
+    r->table = show->format == GCB_FORMAT_TABLE;
+    r->color = wants_color(show, ctx);
+    r->quiet = show->quiet;
+    r->verbose = show->verbose;
+    r->out = ctx->out;
+    if (save && save->results) {
+        err = open_saved(r, save->results, guard, columns, ctx->diag);
+        if (err)
+            return err;
+    }
+    return gcb_sink_create(&r->stream, (enum gcb_format)show->format, ctx->out, "standard output",
+                           columns, ctx->diag);
+}
+
+bool out_wants_rows(const struct out_report *r)
+{
+    return !r->table || r->saved;
+}
+
+int out_put(struct out_report *r, struct gcb_row *row, struct gcb_diag *diag)
+{
+    int err = gcb_sink_put(r->stream, row, diag);
+
+    if (!err && r->saved)
+        err = gcb_sink_put(r->saved, row, diag);
+    gcb_row_fini(row);
+    return err;
+}
+
+int out_commit(struct out_report *r, struct gcb_diag *diag)
+{
+    char shown[256];
+    int failed;
+
+    if (!r->saved_stream)
+        return 0;
+    failed = fclose(r->saved_stream);
+    r->saved_stream = NULL;
+    if (failed)
+        return gcb_diag_set(diag, GCB_E_IO, "%s: cannot write: %s",
+                            gcb_escape(shown, sizeof(shown), r->file.final_path), strerror(errno));
+    return gcb_outfile_commit(&r->file, diag);
+}
+
+void out_close(struct out_report *r)
+{
+    gcb_sink_destroy(r->stream);
+    gcb_sink_destroy(r->saved);
+    if (r->saved_stream)
+        fclose(r->saved_stream);
+    gcb_outfile_fini(&r->file);
+    memset(r, 0, sizeof(*r));
+}
+
+void out_table(const struct out_report *r, const struct gcb_table *table)
+{
+    gcb_table_print(table, r->out, 80, r->color);
+}
+
+char *out_number(char *out, double value, int digits)
+{
+    const double size = fabs(value);
+    int decimals;
+
+    if (!isfinite(value)) {
+        snprintf(out, 32, "-");
+    } else if (value != 0.0 && (size >= 1e7 || size < 1e-3)) {
+        snprintf(out, 32, "%.*e", digits - 1, value);
+    } else {
+        decimals = size >= 1.0 ? digits - 1 - (int)floor(log10(size)) : digits;
+        snprintf(out, 32, "%.*f", decimals < 0 ? 0 : decimals, value);
+    }
+    return out;
+}
+
+char *out_bytes(char *out, double bytes)
+{
+    static const char *const units[] = {"bytes", "kB", "MB", "GB", "TB", "PB"};
+    size_t unit = 0;
+
+    for (; bytes >= 1000.0 && unit < 5; unit++)
+        bytes /= 1000.0;
+    if (unit == 0)
+        snprintf(out, 32, "%.0f %s", bytes, units[unit]);
+    else
+        snprintf(out, 32, "%.*f %s", bytes < 100.0 ? 1 : 0, bytes, units[unit]);
+    return out;
+}
+
+char *out_count(char *out, uint64_t n)
+{
+    if (n < 10000000)
+        snprintf(out, 32, "%" PRIu64, n);
+    else
+        snprintf(out, 32, "%.1f M", (double)n / 1e6);
+    return out;
+}
