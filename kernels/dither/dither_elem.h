@@ -8,12 +8,15 @@
  * of one level). With t = min(|x| * factor * inv, levels) and l = floor(t), the result is l + 1 with
  * probability t - l, else l.
  *
- * `factor` is a power of two (1 but for extreme norms), so that |x| * factor is exact and
- * inv = levels / (norm * factor) neither overflows nor loses bits.
+ * `factor` is a power of two (1 but for extreme norms), so that |x| * factor is exact wherever it
+ * matters and inv = levels / (norm * factor) neither overflows nor loses bits.
  *
  * The probability is held in 32 bits: p = (t - l) * 2^32, rounded down. An element draws a byte; it
  * decides unless it equals p's top byte (1 in 256); then 24 more bits from a second stream decide.
- * The outcome is exact to 2^-32 and only integers are compared.
+ * Given t the outcome is exact to 2^-32 and only integers are compared; t itself carries the rounding
+ * of inv and of one product, 2^-23 of its value at most.
+ *
+ * A NaN or infinity of either sign counts as beyond the norm: t = levels.
  */
 struct gcb_dither {
     uint64_t seed;
@@ -24,7 +27,7 @@ struct gcb_dither {
     uint32_t levels; /* 1..32767 */
 };
 
-/* Level of x, 0..levels. `byte` is gcb_philox_byte(seed, index, coarse). x is finite. */
+/* Level of x, 0..levels. `byte` is gcb_philox_byte(seed, index, coarse). */
 GCB_HD uint32_t gcb_dither_level(float x, uint32_t byte, uint64_t index, const struct gcb_dither *d)
 {
     const float top = (float)d->levels;
@@ -34,11 +37,44 @@ GCB_HD uint32_t gcb_dither_level(float x, uint32_t byte, uint64_t index, const s
     t = t < top ? t : top;
     level = (uint32_t)t;
     p = (uint32_t)((t - (float)level) * 4294967296.0f);
-    if (byte < p >> 24)
-        return level + 1;
-    if (byte == p >> 24 && gcb_philox_24(d->seed, index, d->fine) < (p & 0xffffffu))
-        return level + 1;
-    return level;
+    /* The comparisons are added, not branched on: their outcome is random and cannot be predicted. */
+    if (byte != p >> 24)
+        return level + (byte < p >> 24);
+    return level + (gcb_philox_24(d->seed, index, d->fine) < (p & 0xffffffu));
+}
+
+/* The level with the sign of x above it; level 0 has no sign. */
+GCB_HD uint32_t gcb_dither_signed(float x, uint32_t byte, uint64_t index,
+                                  const struct gcb_dither *d, uint32_t sign_bit)
+{
+    const uint32_t level = gcb_dither_level(x, byte, index, d);
+
+    return level | (gcb_bits_of(x) >> 31 & (level != 0)) << sign_bit;
+}
+
+/* 0, 1 or 2 for -1, 0 or +1; d->levels is 1. */
+GCB_HD uint32_t gcb_dither_trit(float x, uint32_t byte, uint64_t index, const struct gcb_dither *d)
+{
+    const uint32_t level = gcb_dither_level(x, byte, index, d);
+
+    return 1 + level - 2 * (level & gcb_bits_of(x) >> 31);
+}
+
+/* The value of a signed level; bits above the sign are ignored. */
+GCB_HD float gcb_dither_value(uint32_t code, const float *step, float scale, uint32_t sign_bit)
+{
+    const uint32_t level = code & ((1u << sign_bit) - 1);
+
+    if (level == 0)
+        return 0.0f;
+    return gcb_float_of(gcb_bits_of(scale * step[level]) ^ (code >> sign_bit & 1u) << 31);
+}
+
+GCB_HD float gcb_dither_trit_value(uint32_t code, float scale)
+{
+    if (code == 0)
+        return -scale;
+    return code == 2 ? scale : 0.0f;
 }
 
 #endif

@@ -1,0 +1,196 @@
+#include <immintrin.h>
+
+#include "kernels/dither/dither_variants.h"
+
+#define STEP 16
+
+struct rounder {
+    __m256 factor, inv, top;
+};
+
+static struct rounder rounder_of(const struct gcb_dither *d)
+{
+    return (struct rounder){
+        .factor = _mm256_set1_ps(d->factor),
+        .inv = _mm256_set1_ps(d->inv),
+        .top = _mm256_set1_ps((float)d->levels),
+    };
+}
+
+/*
+ * Eight levels as the byte alone decides them. AVX2 has no conversion to unsigned, but only the top byte
+ * of the probability is needed here: `unsure` has a bit for each lane where the byte equals it.
+ */
+static inline __m256i levels_8(__m256 x, const uint8_t *byte, const struct rounder *r,
+                               unsigned *unsure)
+{
+    const __m256i drawn = _mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i *)byte));
+    const __m256 a = _mm256_andnot_ps(_mm256_set1_ps(-0.0f), x);
+    /* The second operand is the result when the first is a NaN, as in the scalar form. */
+    const __m256 t = _mm256_min_ps(_mm256_mul_ps(_mm256_mul_ps(a, r->factor), r->inv), r->top);
+    const __m256i level = _mm256_cvttps_epi32(t);
+    const __m256 rest = _mm256_sub_ps(t, _mm256_cvtepi32_ps(level));
+    const __m256i p = _mm256_cvttps_epi32(_mm256_mul_ps(rest, _mm256_set1_ps(256.0f)));
+
+    *unsure = (unsigned)_mm256_movemask_ps(_mm256_castsi256_ps(_mm256_cmpeq_epi32(p, drawn)));
+    return _mm256_sub_epi32(level, _mm256_cmpgt_epi32(p, drawn));
+}
+
+static inline void store_16(uint16_t *code, __m256i low, __m256i high)
+{
+    _mm256_storeu_si256((__m256i *)code,
+                        _mm256_permute4x64_epi64(_mm256_packus_epi32(low, high), 0xD8));
+}
+
+static inline __m256i with_sign(__m256i level, __m256 x, __m128i sign_bit)
+{
+    const __m256i sign = _mm256_sll_epi32(_mm256_srli_epi32(_mm256_castps_si256(x), 31), sign_bit);
+    const __m256i none = _mm256_cmpeq_epi32(level, _mm256_setzero_si256());
+
+    return _mm256_or_si256(level, _mm256_andnot_si256(none, sign));
+}
+
+void gcb_dither_signed_levels_avx2(uint16_t *code, const float *x, size_t n, const uint8_t *byte,
+                                   uint64_t index, const struct gcb_dither *d, unsigned sign_bit)
+{
+    const struct rounder r = rounder_of(d);
+    const __m128i at = _mm_cvtsi32_si128((int)sign_bit);
+    size_t i;
+
+    for (i = 0; i + STEP <= n; i += STEP) {
+        const __m256 x0 = _mm256_loadu_ps(x + i), x1 = _mm256_loadu_ps(x + i + 8);
+        unsigned unsure0, unsure1, unsure;
+        const __m256i level0 = levels_8(x0, byte + i, &r, &unsure0);
+        const __m256i level1 = levels_8(x1, byte + i + 8, &r, &unsure1);
+
+        store_16(code + i, with_sign(level0, x0, at), with_sign(level1, x1, at));
+        for (unsure = unsure0 | unsure1 << 8; unsure; unsure &= unsure - 1) {
+            const size_t j = i + _tzcnt_u32(unsure);
+
+            code[j] = (uint16_t)gcb_dither_signed(x[j], byte[j], index + j, d, sign_bit);
+        }
+    }
+    for (; i < n; i++)
+        code[i] = (uint16_t)gcb_dither_signed(x[i], byte[i], index + i, d, sign_bit);
+}
+
+/* 1 + level, or 1 - level where x is negative. */
+static inline __m256i trits_of(__m256i level, __m256 x)
+{
+    const __m256i minus = _mm256_srai_epi32(_mm256_castps_si256(x), 31);
+
+    return _mm256_sub_epi32(_mm256_xor_si256(level, minus),
+                            _mm256_sub_epi32(minus, _mm256_set1_epi32(1)));
+}
+
+void gcb_dither_trits_avx2(uint16_t *code, const float *x, size_t n, const uint8_t *byte,
+                           uint64_t index, const struct gcb_dither *d)
+{
+    const struct rounder r = rounder_of(d);
+    size_t i;
+
+    for (i = 0; i + STEP <= n; i += STEP) {
+        const __m256 x0 = _mm256_loadu_ps(x + i), x1 = _mm256_loadu_ps(x + i + 8);
+        unsigned unsure0, unsure1, unsure;
+        const __m256i level0 = levels_8(x0, byte + i, &r, &unsure0);
+        const __m256i level1 = levels_8(x1, byte + i + 8, &r, &unsure1);
+
+        store_16(code + i, trits_of(level0, x0), trits_of(level1, x1));
+        for (unsure = unsure0 | unsure1 << 8; unsure; unsure &= unsure - 1) {
+            const size_t j = i + _tzcnt_u32(unsure);
+
+            code[j] = (uint16_t)gcb_dither_trit(x[j], byte[j], index + j, d);
+        }
+    }
+    for (; i < n; i++)
+        code[i] = (uint16_t)gcb_dither_trit(x[i], byte[i], index + i, d);
+}
+
+struct placer {
+    __m256 scale;
+    __m256i mask;
+    __m128i up;
+};
+
+static struct placer placer_of(float scale, unsigned sign_bit)
+{
+    return (struct placer){
+        .scale = _mm256_set1_ps(scale),
+        .mask = _mm256_set1_epi32((1 << sign_bit) - 1),
+        .up = _mm_cvtsi32_si128((int)(31 - sign_bit)),
+    };
+}
+
+/* Eight values of the codes c, whose levels are looked up already. */
+static inline __m256 place(__m256i c, __m256i level, __m256 step, const struct placer *p)
+{
+    const __m256i moved = _mm256_sll_epi32(c, p->up);
+    const __m256 minus = _mm256_and_ps(_mm256_castsi256_ps(moved), _mm256_set1_ps(-0.0f));
+    const __m256i none = _mm256_cmpeq_epi32(level, _mm256_setzero_si256());
+    const __m256 v = _mm256_xor_ps(_mm256_mul_ps(p->scale, step), minus);
+
+    return _mm256_andnot_ps(_mm256_castsi256_ps(none), v);
+}
+
+/* Up to 8 levels: the table is one register. */
+static size_t from_few(float *x, const uint16_t *code, size_t n, const float *step,
+                       const struct placer *p, unsigned sign_bit)
+{
+    float entry[8] = {0};
+    __m256 table;
+    size_t i;
+
+    for (size_t k = 0; k < (size_t)1 << sign_bit; k++)
+        entry[k] = step[k];
+    table = _mm256_loadu_ps(entry);
+    for (i = 0; i + 8 <= n; i += 8) {
+        const __m256i c = _mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)(code + i)));
+        const __m256i level = _mm256_and_si256(c, p->mask);
+
+        _mm256_storeu_ps(x + i, place(c, level, _mm256_permutevar8x32_ps(table, level), p));
+    }
+    return i;
+}
+
+static size_t from_many(float *x, const uint16_t *code, size_t n, const float *step,
+                        const struct placer *p)
+{
+    size_t i;
+
+    for (i = 0; i + 8 <= n; i += 8) {
+        const __m256i c = _mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)(code + i)));
+        const __m256i level = _mm256_and_si256(c, p->mask);
+
+        _mm256_storeu_ps(x + i, place(c, level, _mm256_i32gather_ps(step, level, 4), p));
+    }
+    return i;
+}
+
+void gcb_dither_from_levels_avx2(float *x, const uint16_t *code, size_t n, const float *step,
+                                 float scale, unsigned sign_bit)
+{
+    const struct placer p = placer_of(scale, sign_bit);
+    size_t i =
+        sign_bit <= 3 ? from_few(x, code, n, step, &p, sign_bit) : from_many(x, code, n, step, &p);
+
+    for (; i < n; i++)
+        x[i] = gcb_dither_value(code[i], step, scale, sign_bit);
+}
+
+void gcb_dither_from_trits_avx2(float *x, const uint16_t *code, size_t n, float scale)
+{
+    const __m256i two = _mm256_set1_epi32(2);
+    const __m256 plus = _mm256_set1_ps(scale), minus = _mm256_set1_ps(-scale);
+    size_t i;
+
+    for (i = 0; i + 8 <= n; i += 8) {
+        const __m256i c = _mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)(code + i)));
+        const __m256i is0 = _mm256_cmpeq_epi32(c, _mm256_setzero_si256());
+        const __m256i is2 = _mm256_cmpeq_epi32(c, two);
+
+        _mm256_storeu_ps(x + i, _mm256_or_ps(_mm256_and_ps(_mm256_castsi256_ps(is0), minus),
+                                             _mm256_and_ps(_mm256_castsi256_ps(is2), plus)));
+    }
+    for (; i < n; i++)
+        x[i] = gcb_dither_trit_value(code[i], scale);
+}

@@ -1,0 +1,61 @@
+#include "kernels/cpu_flags.h"
+#include "kernels/dither/dither_variants.h"
+
+static void signed_levels_c(uint16_t *code, const float *x, size_t n, const uint8_t *byte,
+                            uint64_t index, const struct gcb_dither *d, unsigned sign_bit)
+{
+    const struct gcb_dither local = *d; /* byte may alias it: a copy lives in registers */
+
+    for (size_t i = 0; i < n; i++)
+        code[i] = (uint16_t)gcb_dither_signed(x[i], byte[i], index + i, &local, sign_bit);
+}
+
+static void trits_c(uint16_t *code, const float *x, size_t n, const uint8_t *byte, uint64_t index,
+                    const struct gcb_dither *d)
+{
+    const struct gcb_dither local = *d;
+
+    for (size_t i = 0; i < n; i++)
+        code[i] = (uint16_t)gcb_dither_trit(x[i], byte[i], index + i, &local);
+}
+
+static void from_levels_c(float *x, const uint16_t *code, size_t n, const float *step, float scale,
+                          unsigned sign_bit)
+{
+    for (size_t i = 0; i < n; i++)
+        x[i] = gcb_dither_value(code[i], step, scale, sign_bit);
+}
+
+static void from_trits_c(float *x, const uint16_t *code, size_t n, float scale)
+{
+    for (size_t i = 0; i < n; i++)
+        x[i] = gcb_dither_trit_value(code[i], scale);
+}
+
+void gcb_dither_scale(struct gcb_dither *d, float norm)
+{
+    d->factor = norm < 0x1p-100f ? 0x1p100f : norm > 0x1p100f ? 0x1p-100f : 1.0f;
+    d->inv = (float)d->levels / (norm * d->factor);
+}
+
+void gcb_dither_init(struct gcb_dither_fns *fns, unsigned cpu_flags)
+{
+    (void)cpu_flags;
+    fns->signed_levels = signed_levels_c;
+    fns->trits = trits_c;
+    fns->from_levels = from_levels_c;
+    fns->from_trits = from_trits_c;
+#if defined(__x86_64__)
+    if (cpu_flags & GCB_CPU_AVX2) {
+        fns->signed_levels = gcb_dither_signed_levels_avx2;
+        fns->trits = gcb_dither_trits_avx2;
+        fns->from_levels = gcb_dither_from_levels_avx2;
+        fns->from_trits = gcb_dither_from_trits_avx2;
+    }
+    if (cpu_flags & GCB_CPU_AVX512) {
+        fns->signed_levels = gcb_dither_signed_levels_avx512;
+        fns->from_levels = gcb_dither_from_levels_avx512;
+        fns->from_trits = gcb_dither_from_trits_avx512;
+    }
+#endif
+}

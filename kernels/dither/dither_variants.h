@@ -1,0 +1,17 @@
+#ifndef KERNELS_DITHER_DITHER_VARIANTS_H
+#define KERNELS_DITHER_DITHER_VARIANTS_H
+
+#include "kernels/dither/dither.h"
+
+gcb_dither_signed_fn gcb_dither_signed_levels_avx2;
+gcb_dither_signed_fn gcb_dither_signed_levels_avx512;
+
+gcb_dither_trits_fn gcb_dither_trits_avx2;
+
+gcb_dither_from_levels_fn gcb_dither_from_levels_avx2;
+gcb_dither_from_levels_fn gcb_dither_from_levels_avx512;
+
+gcb_dither_from_trits_fn gcb_dither_from_trits_avx2;
+gcb_dither_from_trits_fn gcb_dither_from_trits_avx512;
+
+#endif
