@@ -7,8 +7,8 @@
 /*
  * Family `convert`: element types. Narrowing rounds to nearest, ties to even, denormals included, and
  * saturates: a finite value that would round to infinity becomes the largest finite one, sign kept.
- * Infinities stay; a NaN stays a NaN: sign kept, quiet bit set, upper payload bits kept. Widening is exact (a signalling NaN becomes
- * quiet, as the hardware does). Every variant is bit-exact.
+ * Infinities stay; a NaN stays a NaN: sign kept, quiet bit set, upper payload bits kept. Widening is
+ * exact (a signalling NaN becomes quiet, as the hardware does). Every variant is bit-exact.
  *
  * The 16-bit arrays are bytes, little-endian and of any alignment, as they stand in a message.
  * Narrowing returns how many finite values saturated.

@@ -1,0 +1,238 @@
+#include "kernels/fft/fft.h"
+
+#include <fftw3.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "src/base/alloc.h"
+#include "src/base/status.h"
+
+/* Shorter transforms are slower on several threads of FFTW's than on one. */
+#define LEAST_THREADED 131072
+
+/* A worker with fewer floats than this costs more to wake than it saves. */
+#define LEAST_SHARE 16384
+
+struct gcb_fft {
+    uint64_t n;
+    uint64_t chunk;  /* 0 < chunk <= n, unless n is 0 */
+    uint64_t chunks; /* the last of which may be shorter */
+    int workers;     /* threads that share the chunks */
+    size_t stride;   /* floats of scratch per worker */
+    float *scratch;  /* NULL: one chunk, transformed in the caller's bins */
+    fftwf_plan plan;
+    fftwf_plan last; /* of the short last chunk; NULL if there is none */
+};
+
+static pthread_mutex_t planner = PTHREAD_MUTEX_INITIALIZER;
+static pthread_once_t threads_once = PTHREAD_ONCE_INIT;
+
+static void start_threads(void)
+{
+    fftwf_init_threads();
+}
+
+static uint64_t bins_of(uint64_t length)
+{
+    return length / 2 + 1;
+}
+
+uint64_t gcb_fft_bins(uint64_t n, uint64_t chunk)
+{
+    if (n == 0)
+        return 0;
+    if (chunk == 0 || chunk > n)
+        chunk = n;
+    return n / chunk * bins_of(chunk) + (n % chunk ? bins_of(n % chunk) : 0);
+}
+
+/* An in-place plan of one length, for buffers as aligned as `buffer`. The planner is locked. */
+static fftwf_plan make_plan(float *buffer, uint64_t length, int threads,
+                            const struct gcb_fft_config *config)
+{
+    const fftwf_iodim64 dim = {.n = (ptrdiff_t)length, .is = 1, .os = 1};
+    const unsigned flags = config->rigor == GCB_FFT_MEASURE ? FFTW_MEASURE : FFTW_ESTIMATE;
+    fftwf_complex *bins = (fftwf_complex *)(void *)buffer;
+
+    fftwf_plan_with_nthreads(threads);
+    if (config->inverse)
+        return fftwf_plan_guru64_dft_c2r(1, &dim, 0, NULL, bins, buffer, flags);
+    return fftwf_plan_guru64_dft_r2c(1, &dim, 0, NULL, buffer, bins, flags);
+}
+
+/* Only a message without chunks may be threaded by FFTW: that is not byte-stable. */
+static int threads_within(const struct gcb_fft_config *config)
+{
+    if (config->chunk != 0 || config->n < LEAST_THREADED || config->threads < 1)
+        return 1;
+    return config->threads;
+}
+
+static int make_plans(struct gcb_fft *fft, float *buffer, const struct gcb_fft_config *config)
+{
+    const uint64_t rest = fft->n % fft->chunk;
+
+    pthread_once(&threads_once, start_threads);
+    pthread_mutex_lock(&planner);
+    fft->plan = make_plan(buffer, fft->chunk, threads_within(config), config);
+    if (rest)
+        fft->last = make_plan(buffer, rest, 1, config);
+    if (config->rigor == GCB_FFT_MEASURE)
+        fftwf_forget_wisdom();
+    pthread_mutex_unlock(&planner);
+    return fft->plan && (fft->last || !rest) ? 0 : GCB_E_NOMEM;
+}
+
+/* Scratch serves as the buffer to plan with; where none is needed, one exists for that long. */
+static int take_memory(struct gcb_fft *fft, const struct gcb_fft_config *config)
+{
+    float *buffer = gcb_alloc_array(fft->stride * (uint64_t)fft->workers, sizeof(*buffer));
+    int err;
+
+    if (!buffer)
+        return GCB_E_NOMEM;
+    if (fft->chunks > 1)
+        fft->scratch = buffer;
+    err = make_plans(fft, buffer, config);
+    if (!fft->scratch)
+        gcb_free(buffer);
+    return err;
+}
+
+/* At least one; the results do not depend on it. */
+static int useful_workers(const struct gcb_fft *fft, int threads)
+{
+    const uint64_t shares = fft->n / LEAST_SHARE;
+    const uint64_t most = shares < fft->chunks ? shares : fft->chunks;
+
+    if (threads < 1 || most < 1)
+        return 1;
+    return most < (uint64_t)threads ? (int)most : threads;
+}
+
+static void cut(struct gcb_fft *fft, const struct gcb_fft_config *config)
+{
+    const uint64_t line = GCB_ALIGN / sizeof(float);
+
+    fft->n = config->n;
+    fft->chunk = config->chunk == 0 || config->chunk > config->n ? config->n : config->chunk;
+    fft->chunks = fft->n / fft->chunk + (fft->n % fft->chunk != 0);
+    fft->workers = useful_workers(fft, config->threads);
+    fft->stride = (size_t)((2 * bins_of(fft->chunk) + line - 1) / line * line);
+}
+
+int gcb_fft_create(struct gcb_fft **out, const struct gcb_fft_config *config)
+{
+    struct gcb_fft *fft = gcb_alloc_zero(1, sizeof(*fft));
+    int err = GCB_E_NOMEM;
+
+    *out = NULL;
+    if (!fft || config->n > PTRDIFF_MAX / sizeof(fftwf_complex))
+        goto out;
+    err = 0;
+    if (config->n > 0) {
+        cut(fft, config);
+        err = take_memory(fft, config);
+    }
+    if (err)
+        goto out;
+    *out = fft;
+    fft = NULL;
+out:
+    gcb_fft_destroy(fft);
+    return err;
+}
+
+void gcb_fft_destroy(struct gcb_fft *fft)
+{
+    if (!fft)
+        return;
+    pthread_mutex_lock(&planner);
+    if (fft->plan)
+        fftwf_destroy_plan(fft->plan);
+    if (fft->last)
+        fftwf_destroy_plan(fft->last);
+    pthread_mutex_unlock(&planner);
+    gcb_free(fft->scratch);
+    gcb_free(fft);
+}
+
+static void to_bins(fftwf_plan plan, float *buffer)
+{
+    fftwf_execute_dft_r2c(plan, buffer, (fftwf_complex *)(void *)buffer);
+}
+
+static void from_bins(fftwf_plan plan, float *buffer)
+{
+    fftwf_execute_dft_c2r(plan, (fftwf_complex *)(void *)buffer, buffer);
+}
+
+/* One chunk, through the scratch of a worker: in the bins it would not be aligned as planned. */
+static void forward_chunk(const struct gcb_fft *fft, uint64_t c, float *scratch, const float *x,
+                          float *bins)
+{
+    const uint64_t from = c * fft->chunk;
+    const bool whole = fft->n - from >= fft->chunk;
+    const size_t length = (size_t)(whole ? fft->chunk : fft->n - from);
+
+    memcpy(scratch, x + from, length * sizeof(*x));
+    to_bins(whole ? fft->plan : fft->last, scratch);
+    memcpy(bins + 2 * c * bins_of(fft->chunk), scratch, 2 * bins_of(length) * sizeof(*bins));
+}
+
+static void inverse_chunk(const struct gcb_fft *fft, uint64_t c, float *scratch, const float *bins,
+                          float *x)
+{
+    const uint64_t from = c * fft->chunk;
+    const bool whole = fft->n - from >= fft->chunk;
+    const size_t length = (size_t)(whole ? fft->chunk : fft->n - from);
+
+    memcpy(scratch, bins + 2 * c * bins_of(fft->chunk), 2 * bins_of(length) * sizeof(*bins));
+    from_bins(whole ? fft->plan : fft->last, scratch);
+    memcpy(x + from, scratch, length * sizeof(*x));
+}
+
+/* The first chunk of a worker; that of the worker after the last is the number of chunks. */
+static uint64_t first_chunk(const struct gcb_fft *fft, int worker)
+{
+    const uint64_t w = (uint64_t)worker, workers = (uint64_t)fft->workers;
+    const uint64_t extra = fft->chunks % workers;
+
+    return fft->chunks / workers * w + (w < extra ? w : extra);
+}
+
+void gcb_fft_forward(const struct gcb_fft *fft, const float *x, float *bins)
+{
+    if (fft->n == 0)
+        return;
+    if (!fft->scratch) {
+        memcpy(bins, x, (size_t)fft->n * sizeof(*x));
+        to_bins(fft->plan, bins);
+        return;
+    }
+#pragma omp parallel for num_threads(fft->workers) schedule(static)
+    for (int w = 0; w < fft->workers; w++)
+        for (uint64_t c = first_chunk(fft, w); c < first_chunk(fft, w + 1); c++)
+            forward_chunk(fft, c, fft->scratch + fft->stride * (size_t)w, x, bins);
+}
+
+void gcb_fft_inverse(const struct gcb_fft *fft, float *bins, float *x)
+{
+    if (fft->n == 0)
+        return;
+    if (!fft->scratch) {
+        from_bins(fft->plan, bins);
+        memcpy(x, bins, (size_t)fft->n * sizeof(*x));
+        return;
+    }
+#pragma omp parallel for num_threads(fft->workers) schedule(static)
+    for (int w = 0; w < fft->workers; w++)
+        for (uint64_t c = first_chunk(fft, w); c < first_chunk(fft, w + 1); c++)
+            inverse_chunk(fft, c, fft->scratch + fft->stride * (size_t)w, bins, x);
+}
+
+const char *gcb_fft_version(void)
+{
+    return fftwf_version;
+}

@@ -1,0 +1,373 @@
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kernels/fft/fft.h"
+#include "src/base/alloc.h"
+#include "src/base/status.h"
+#include "tests/kernels/check.h"
+
+#define TWO_PI 6.283185307179586476925286766559
+#define GUARD 0xa5
+#define GUARDS 16
+#define BENCH_N ((size_t)4 << 20)
+
+/* The library's allocator, replaced: counts what is asked for and refuses on request. */
+static struct {
+    size_t calls, open, bytes;
+    size_t fail_at; /* the call that gets NULL; 0: none */
+} memory;
+
+void *gcb_alloc(size_t bytes)
+{
+    if (++memory.calls == memory.fail_at)
+        return NULL;
+    memory.open++;
+    memory.bytes += bytes;
+    return aligned_alloc(GCB_ALIGN, (bytes + GCB_ALIGN) / GCB_ALIGN * GCB_ALIGN);
+}
+
+void gcb_free(void *p)
+{
+    memory.open -= p != NULL;
+    free(p);
+}
+
+void *gcb_alloc_array(uint64_t count, size_t size)
+{
+    return count > SIZE_MAX / 2 / size ? NULL : gcb_alloc(count * size);
+}
+
+void *gcb_alloc_zero(uint64_t count, size_t size)
+{
+    void *p = gcb_alloc_array(count, size);
+
+    return p ? memset(p, 0, count * size) : NULL;
+}
+
+static struct gcb_fft *make(uint64_t n, uint64_t chunk, int threads, int inverse)
+{
+    const struct gcb_fft_config config = {
+        .n = n, .chunk = chunk, .threads = threads, .inverse = inverse};
+    struct gcb_fft *fft;
+
+    if (gcb_fft_create(&fft, &config) != 0) {
+        check_fail("no plan for n %zu, chunk %zu", (size_t)n, (size_t)chunk);
+        exit(1);
+    }
+    return fft;
+}
+
+/* Floats aligned as bins must be, with guards behind them. */
+static float *guarded(size_t n)
+{
+    float *p = aligned_alloc(64, (n + GUARDS + 15) / 16 * 64);
+
+    memset(p, GUARD, (n + GUARDS) * sizeof(*p));
+    return p;
+}
+
+static bool intact(const float *guards)
+{
+    const unsigned char *byte = (const void *)guards;
+
+    for (size_t i = 0; i < GUARDS * sizeof(*guards); i++)
+        if (byte[i] != GUARD)
+            return false;
+    return true;
+}
+
+/* The definition, in double; the angle is reduced exactly in integers. */
+static void naive(double *bins, const float *x, size_t length)
+{
+    for (size_t k = 0; k <= length / 2; k++) {
+        double re = 0, im = 0;
+
+        for (size_t j = 0; j < length; j++) {
+            const double angle = TWO_PI * (double)(j * k % length) / (double)length;
+
+            re += x[j] * cos(angle);
+            im -= x[j] * sin(angle);
+        }
+        bins[2 * k] = re;
+        bins[2 * k + 1] = im;
+    }
+}
+
+static double tolerance(size_t length)
+{
+    return 1e-6 * (length < 2 ? 1.0 : log2((double)length));
+}
+
+static double distance(const double *want, const float *got, size_t n)
+{
+    double error = 0, norm = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        error += (want[i] - got[i]) * (want[i] - got[i]);
+        norm += want[i] * want[i];
+    }
+    return norm > 0 ? sqrt(error / norm) : sqrt(error);
+}
+
+/* Every chunk of what forward gave, against the definition. */
+static void check_spectrum(const float *x, const float *bins, size_t n, size_t chunk)
+{
+    double *want = malloc((n + 2) * sizeof(*want));
+    size_t at = 0;
+
+    for (size_t from = 0; from < n; from += chunk) {
+        const size_t length = n - from < chunk ? n - from : chunk, floats = 2 * (length / 2 + 1);
+
+        naive(want, x + from, length);
+        check_that(distance(want, bins + at, floats) <= tolerance(length),
+                   "forward: n %zu, chunk %zu: the chunk at %zu is %g away", n, chunk, from,
+                   distance(want, bins + at, floats));
+        at += floats;
+    }
+    check_that(at == 2 * gcb_fft_bins(n, chunk), "n %zu, chunk %zu: wrong number of bins", n,
+               chunk);
+    free(want);
+}
+
+static void check_back(const float *x, const float *back, size_t n, size_t chunk)
+{
+    double *want = malloc((n + 1) * sizeof(*want));
+
+    for (size_t i = 0; i < n; i++) {
+        const size_t from = i / chunk * chunk;
+
+        want[i] = (double)x[i] * (double)(n - from < chunk ? n - from : chunk);
+    }
+    check_that(distance(want, back, n) <= tolerance(chunk),
+               "inverse: n %zu, chunk %zu: %g away from L x", n, chunk, distance(want, back, n));
+    free(want);
+}
+
+/* x and its way back lie at any float; bins end where their memory does but for the guards. */
+static void check_one(size_t n, size_t chunk, int threads)
+{
+    const size_t floats = 2 * gcb_fft_bins(n, chunk), length = chunk && chunk < n ? chunk : n;
+    struct gcb_fft *forward = make(n, chunk, threads, 0), *inverse = make(n, chunk, threads, 1);
+    float *x = guarded(n + 1), *back = guarded(n + 1), *bins = guarded(floats);
+    const size_t calls = memory.calls;
+
+    check_fill(x + 1, n, FILL_NOISE, n);
+    gcb_fft_forward(forward, x + 1, bins);
+    if (n > 0)
+        check_spectrum(x + 1, bins, n, length);
+    gcb_fft_inverse(inverse, bins, back + 1);
+    if (n > 0)
+        check_back(x + 1, back + 1, n, length);
+    check_that(intact(bins + floats) && intact(back + n + 1), "n %zu, chunk %zu: wrote too far", n,
+               chunk);
+    check_that(memory.calls == calls, "n %zu, chunk %zu: a transform asked for memory", n, chunk);
+    gcb_fft_destroy(forward);
+    gcb_fft_destroy(inverse);
+    free(x);
+    free(back);
+    free(bins);
+}
+
+static void check_lengths(void)
+{
+    static const size_t others[] = {128, 256, 257, 512, 1000, 1009, 1024, 2048, 3 * 5 * 7 * 11};
+
+    for (size_t n = 0; n <= 64; n++)
+        check_one(n, 0, 2);
+    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+        check_one(others[i], 0, 2);
+    for (size_t n = 0; n <= 40; n++)
+        for (size_t chunk = 1; chunk <= n + 2; chunk++)
+            check_one(n, chunk, 3);
+    check_one(40000, 512, 2);
+    check_one(40000, 257, 4);
+    check_one(4096, 4096, 2);
+    check_one(4097, 4096, 2);
+    check_one(8191, 4096, 2);
+    check_one(100, UINT64_MAX, 2);
+}
+
+/* Long enough that FFTW's own threads take part. The definition is too slow here: three bins that
+ * are known, of a constant and a cosine, and the way back stand in for it. */
+static void check_long(void)
+{
+    const size_t n = 300000, floats = 2 * gcb_fft_bins(n, 0);
+    struct gcb_fft *forward = make(n, 0, 2, 0), *inverse = make(n, 0, 2, 1);
+    float *x = guarded(n), *back = guarded(n), *bins = guarded(floats);
+
+    for (size_t i = 0; i < n; i++)
+        x[i] = (float)(0.5 + cos(TWO_PI * (double)(i * 7 % n) / (double)n));
+    gcb_fft_forward(forward, x, bins);
+    check_that(fabs(bins[0] / (double)n - 0.5) < 1e-5 && fabs(bins[14] / (double)n - 0.5) < 1e-5 &&
+                   fabs(bins[16] / (double)n) < 1e-5,
+               "whole, threaded: bins 0, 7, 8 are %g, %g, %g", bins[0], bins[14], bins[16]);
+    gcb_fft_inverse(inverse, bins, back);
+    check_back(x, back, n, n);
+    check_that(intact(bins + floats) && intact(back + n), "whole, threaded: wrote too far");
+    gcb_fft_destroy(forward);
+    gcb_fft_destroy(inverse);
+    free(x);
+    free(back);
+    free(bins);
+}
+
+/* The spectrum, its length in *floats, of the same noise for every call with the same n. */
+static float *spectrum(size_t n, size_t chunk, int threads)
+{
+    struct gcb_fft *fft = make(n, chunk, threads, 0);
+    float *x = guarded(n), *bins = guarded(2 * gcb_fft_bins(n, chunk));
+
+    check_fill(x, n, FILL_NOISE, n);
+    gcb_fft_forward(fft, x, bins);
+    gcb_fft_destroy(fft);
+    free(x);
+    return bins;
+}
+
+static float *restored(size_t n, size_t chunk, int threads)
+{
+    struct gcb_fft *fft = make(n, chunk, threads, 1);
+    float *bins = spectrum(n, chunk, 1), *x = guarded(n);
+
+    gcb_fft_inverse(fft, bins, x);
+    gcb_fft_destroy(fft);
+    free(bins);
+    return x;
+}
+
+static void check_threads(size_t n, size_t chunk)
+{
+    const size_t bytes = 2 * gcb_fft_bins(n, chunk) * sizeof(float);
+    float *one = spectrum(n, chunk, 1), *x = restored(n, chunk, 1);
+
+    for (int threads = 0; threads <= 5; threads++) {
+        float *many = spectrum(n, chunk, threads), *y = restored(n, chunk, threads);
+
+        check_equal("forward", "threads", n, FILL_NOISE, one, many, bytes);
+        check_equal("inverse", "threads", n, FILL_NOISE, x, y, n * sizeof(*x));
+        free(many);
+        free(y);
+    }
+    free(one);
+    free(x);
+}
+
+/* Neither other plans nor measuring may change what a later estimate gives. */
+static void check_history(size_t n, size_t chunk)
+{
+    struct gcb_fft_config config = {.n = n, .chunk = chunk, .threads = 1};
+    const size_t bytes = 2 * gcb_fft_bins(n, chunk) * sizeof(float);
+    float *before = spectrum(n, chunk, 1), *after;
+    struct gcb_fft *fft;
+
+    for (size_t length = 1; length < 300; length++)
+        gcb_fft_destroy(make(5 * length, length, 2, length % 2));
+    config.rigor = GCB_FFT_MEASURE;
+    check_that(gcb_fft_create(&fft, &config) == 0, "measuring fails");
+    gcb_fft_destroy(fft);
+    after = spectrum(n, chunk, 1);
+    check_equal("forward", "measured", n, FILL_NOISE, before, after, bytes);
+    free(before);
+    free(after);
+}
+
+static void check_memory(void)
+{
+    const struct gcb_fft_config whole = {.n = 100000, .threads = 2};
+    const struct gcb_fft_config chunks = {.n = 100000, .chunk = 1000, .threads = 2};
+    const struct gcb_fft_config absurd = {.n = UINT64_MAX, .threads = 2};
+    struct gcb_fft *fft;
+    size_t bytes;
+
+    check_that(memory.open == 0, "%zu blocks leaked", memory.open);
+    fft = make(whole.n, 0, 2, 0);
+    check_that(memory.open == 1, "a whole message holds a buffer");
+    gcb_fft_destroy(fft);
+
+    bytes = memory.bytes;
+    gcb_fft_destroy(make(chunks.n, chunks.chunk, 2, 0));
+    check_that(memory.bytes - bytes < 2 * 1100 * sizeof(float), "more scratch than two chunks");
+
+    for (size_t call = 1; call <= 2; call++) {
+        memory.fail_at = memory.calls + call;
+        check_that(gcb_fft_create(&fft, &whole) == GCB_E_NOMEM && !fft, "whole: failure %zu", call);
+        memory.fail_at = memory.calls + call;
+        check_that(gcb_fft_create(&fft, &chunks) == GCB_E_NOMEM && !fft, "chunks: failure %zu",
+                   call);
+        check_that(memory.open == 0, "a failure leaks");
+    }
+    memory.fail_at = 0;
+    check_that(gcb_fft_create(&fft, &absurd) == GCB_E_NOMEM && !fft, "n beyond memory");
+    gcb_fft_destroy(NULL);
+}
+
+static void check_bins(void)
+{
+    const uint64_t huge = (uint64_t)1 << 40;
+
+    check_that(gcb_fft_bins(0, 0) == 0 && gcb_fft_bins(0, 7) == 0, "bins of nothing");
+    check_that(gcb_fft_bins(huge, 0) == huge / 2 + 1, "bins of a huge message");
+    check_that(gcb_fft_bins(huge + 1, 4096) == huge / 4096 * 2049 + 1, "bins of huge chunks");
+    check_that(gcb_fft_bins(10, 1) == 10 && gcb_fft_bins(10, 4) == 8, "bins of small chunks");
+    check_that(strstr(gcb_fft_version(), "fftw") != NULL, "version: %s", gcb_fft_version());
+}
+
+struct job {
+    struct gcb_fft *forward, *inverse;
+    float *x, *bins;
+};
+
+static void run_forward(void *ctx)
+{
+    struct job *job = ctx;
+
+    gcb_fft_forward(job->forward, job->x, job->bins);
+}
+
+static void run_inverse(void *ctx)
+{
+    struct job *job = ctx;
+
+    gcb_fft_inverse(job->inverse, job->bins, job->x);
+}
+
+static void bench(const char *forward, const char *inverse, size_t chunk, int threads)
+{
+    struct job job = {make(BENCH_N, chunk, threads, 0), make(BENCH_N, chunk, threads, 1),
+                      guarded(BENCH_N), guarded(2 * gcb_fft_bins(BENCH_N, chunk))};
+    const char *label = threads > 1 ? "2 threads" : "1 thread";
+
+    check_fill(job.x, BENCH_N, FILL_NOISE, 1);
+    check_bench(forward, label, BENCH_N * sizeof(float), run_forward, &job);
+    /* Zeros: run again and again in place, anything else would grow out of range. */
+    memset(job.bins, 0, 2 * gcb_fft_bins(BENCH_N, chunk) * sizeof(float));
+    check_bench(inverse, label, BENCH_N * sizeof(float), run_inverse, &job);
+    gcb_fft_destroy(job.forward);
+    gcb_fft_destroy(job.inverse);
+    free(job.x);
+    free(job.bins);
+}
+
+static void body(void)
+{
+    check_bins();
+    check_lengths();
+    check_long();
+    check_threads(100001, 4096);
+    check_threads(5000, 5000);
+    check_threads(5000, 1000000);
+    check_threads(300000, 300000);
+    check_history(20000, 3000);
+    check_memory();
+    for (int threads = 1; threads <= 2; threads++) {
+        bench("forward 4096", "inverse 4096", 4096, threads);
+        bench("forward 65536", "inverse 65536", 65536, threads);
+        bench("forward whole", "inverse whole", 0, threads);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    return check_main(argc, argv, "fft", body);
+}
