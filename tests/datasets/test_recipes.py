@@ -82,6 +82,11 @@ class Recipes(unittest.TestCase):
                 for key in first:
                     np.testing.assert_allclose(first[key], second[key], rtol=1e-3, atol=1e-5, err_msg=f"{name} {key}")
 
+    def test_each_worker_has_its_own_images(self):
+        first, second = (tensors(f"{self.folder}/simulated_step000000_rank{rank}.h5") for rank in (0, 1))
+        name = "step_000000/worker_{}/fc.weight"
+        self.assertFalse(np.allclose(first[name.format(0)], second[name.format(1)]))
+
     def test_errors_are_one_line(self):
         for args in (["--data", "/nowhere"], ["--batch-size", "1000"], ["--ddp", "-o", f"{self.folder}/ddp"]):
             result = python("recipes/train_resnet20.py", *self.common, "-o", f"{self.folder}/none", *args)
@@ -94,7 +99,7 @@ class Recipes(unittest.TestCase):
         path = Path(self.folder) / "bad.gz"
         for data in (b"", b"\0\0\x08\x01", b"\0\0\x09\x01\0\0\0\1x", b"\0\0\x08\x01\0\0\0\2x"):
             path.write_bytes(gzip.compress(data))
-            with self.assertRaises(ValueError, msg=data):
+            with self.assertRaisesRegex(ValueError, "not an IDX file|cut off", msg=data):
                 _fashion.read_idx(path)
 
     def test_make_sample_joins_and_cuts(self):
@@ -120,7 +125,8 @@ class Recipes(unittest.TestCase):
         for dumps in ([dumps[0], dumps[0]], [dumps[0], "/nowhere.h5"]):
             result = python("make_sample.py", *dumps, "-o", f"{self.folder}/no.h5", "--steps", "all")
             self.assertEqual((result.returncode, result.stderr.count("\n")), (1, 1), result.stderr)
-            self.assertFalse(os.path.exists(f"{self.folder}/no.h5"))
+            self.assertRegex(result.stderr, "repeats step 0|nowhere")
+            self.assertFalse([name for name in os.listdir(self.folder) if name.startswith("no.h5")])
 
 
 class Sample(unittest.TestCase):
