@@ -1,0 +1,36 @@
+#ifndef SRC_BENCH_CODERS_H
+#define SRC_BENCH_CODERS_H
+
+#include "src/codec/coder.h"
+
+/*
+ * Coders kept between messages, because creating one may cost more than encoding a small tensor (an
+ * FFT plan, scratch that has to be mapped). What is kept is limited by the elements they are for; the
+ * largest go first, whose creation matters least beside their work.
+ *
+ * A coder that is handed out is borrowed until the next call of either function: that call may
+ * destroy it. So a large message's encoder and decoder never stand in memory together.
+ */
+struct gcb_coders;
+
+/* `budget`: elements that all kept coders together may be for; a single one may be for more. */
+int gcb_coders_create(struct gcb_coders **out, uint64_t budget, struct gcb_diag *diag);
+void gcb_coders_destroy(struct gcb_coders *c); /* NULL is fine */
+
+/*
+ * An encoder for `method` (the pointer is its identity) under `config`: a kept one if method, path,
+ * shape, count, source type and role are the same, else a new one. config's shape must stay valid as
+ * long as `c`.
+ */
+int gcb_coders_encoder(struct gcb_coders *c, struct gcb_coder **out,
+                       const struct gcb_method *method, const struct gcb_coder_config *config,
+                       struct gcb_diag *diag);
+
+/*
+ * A decoder for this message, chosen or built from its header alone. `config` gives kernels, queue and
+ * limits.
+ */
+int gcb_coders_decoder(struct gcb_coders *c, struct gcb_coder **out, const void *message,
+                       size_t length, const struct gcb_coder_config *config, struct gcb_diag *diag);
+
+#endif

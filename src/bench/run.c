@@ -1,0 +1,260 @@
+#include "src/bench/run.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "src/base/alloc.h"
+#include "src/base/text.h"
+
+struct run {
+    const struct gcb_run_config *config;
+    const struct gcb_run_observer *observer;
+    struct gcb_run_result *result;
+    struct gcb_trial_bench bench;
+    struct gcb_nonfinite_scan scan;
+    float *input;      /* the message at hand */
+    double work, done; /* elements read or tried: what the bar shows */
+};
+
+static bool stopped(const struct run *r)
+{
+    return r->observer->stop && r->observer->stop(r->observer->ctx);
+}
+
+static void advance(struct run *r, uint64_t elements)
+{
+    r->done += (double)elements;
+    if (r->observer->progress && r->work > 0.0)
+        r->observer->progress(r->observer->ctx, r->done / r->work);
+}
+
+static bool scanned(void *ctx, uint64_t elements)
+{
+    struct run *r = ctx;
+
+    advance(r, elements);
+    r->result->interrupted = stopped(r);
+    return !r->result->interrupted;
+}
+
+static bool needs_scan(const struct run *r)
+{
+    return r->config->nonfinite == GCB_POLICY_ERROR || r->config->nonfinite == GCB_POLICY_SKIP;
+}
+
+/* Reading counts as one method would: it is the scan's whole work. */
+static void plan_work(struct run *r)
+{
+    const struct gcb_layout *layout = r->config->layout;
+    const double passes = (double)r->config->method_count + (needs_scan(r) ? 1.0 : 0.0);
+
+    for (size_t i = 0; i < layout->count; i++)
+        r->work += passes * (double)layout->messages[i].count;
+}
+
+static int judge_scan(struct run *r, struct gcb_diag *diag)
+{
+    const struct gcb_nonfinite_scan *s = &r->scan;
+
+    r->result->skipped_steps = s->step_count;
+    if (r->config->nonfinite == GCB_POLICY_SKIP || s->tensors == 0)
+        return 0;
+    return gcb_diag_set(diag, GCB_E_NONFINITE,
+                        "%" PRIu64 " %s infinities or NaNs: %s; see --nonfinite", s->tensors,
+                        s->tensors == 1 ? "tensor holds" : "tensors hold", s->text);
+}
+
+static int scan(struct run *r, struct gcb_diag *diag)
+{
+    const struct gcb_nonfinite_watch watch = {.progress = scanned, .ctx = r};
+    int err;
+
+    if (!needs_scan(r))
+        return 0;
+    err = gcb_nonfinite_scan(&r->scan, r->config->source, r->input, r->config->trial.kernels,
+                             &watch, diag);
+    return err || r->result->interrupted ? err : judge_scan(r, diag);
+}
+
+const char *gcb_run_name(char buffer[40], const struct gcb_message_plan *plan,
+                         const struct gcb_source *source)
+{
+    if (!plan->name[0])
+        return gcb_source_tensor(source, plan->pieces[0].tensor)->path;
+    snprintf(buffer, 40, "messages/%s", plan->name);
+    return buffer;
+}
+
+static enum gcb_role role_of(const struct gcb_run_config *config, const char *path)
+{
+    for (size_t i = 0; i < config->output_layer_count; i++)
+        if (gcb_glob(config->output_layers[i], path))
+            return GCB_ROLE_OUTPUT;
+    return GCB_ROLE_HIDDEN;
+}
+
+/* Reads a message and sees to its infinities and NaNs. */
+static int take_input(struct run *r, const struct gcb_message_plan *plan,
+                      struct gcb_trial_input *in, struct gcb_diag *diag)
+{
+    const struct gcb_run_config *c = r->config;
+    int err = gcb_layout_read(c->source, plan, r->input, diag);
+
+    if (err)
+        return err;
+    in->nonfinite = gcb_nonfinite_count(r->input, plan->count, c->trial.kernels);
+    in->raw = in->nonfinite && c->nonfinite == GCB_POLICY_RAW;
+    if (in->nonfinite && needs_scan(r))
+        return gcb_diag_set(diag, GCB_E_IO, "the file changed while it was read");
+    if (in->nonfinite && c->nonfinite == GCB_POLICY_ZERO) {
+        gcb_nonfinite_zero(r->input, plan->count);
+        r->result->zeroed += in->nonfinite;
+    }
+    return 0;
+}
+
+static int add_total(struct run *r, size_t method, const struct gcb_tally *tally,
+                     struct gcb_diag *diag)
+{
+    struct gcb_run_total *total = &r->result->totals[method];
+
+    gcb_tally_merge(&total->tally, tally);
+    if (gcb_sample_sums_add(&total->encode, &r->bench.encode) ||
+        gcb_sample_sums_add(&total->decode, &r->bench.decode))
+        return gcb_diag_nomem(diag, 0, "timings");
+    return 0;
+}
+
+/* Says which method and tensor a failure belongs to. */
+static int explain(int err, const struct gcb_method *method, const struct gcb_run_trial *t,
+                   struct gcb_diag *diag)
+{
+    struct gcb_diag cause = {0};
+    char name[96];
+
+    if (!diag)
+        return err;
+    cause = *diag;
+    return gcb_diag_set(diag, err, "%s, step %" PRIu64 " worker %" PRIu32 " %s: %.240s",
+                        method->name, t->plan->step, t->plan->worker,
+                        gcb_escape(name, sizeof(name), t->name), cause.text);
+}
+
+static int run_method(struct run *r, struct gcb_run_trial *t, const struct gcb_trial_input *in,
+                      struct gcb_diag *diag)
+{
+    const struct gcb_run_config *c = r->config;
+    const struct gcb_method *method = &c->methods[t->method];
+    int err = gcb_trial_run(&r->bench, &t->tally, method, in, diag);
+
+    if (err)
+        return explain(err, method, t, diag);
+    err = add_total(r, t->method, &t->tally, diag);
+    if (!err)
+        err = r->observer->trial(r->observer->ctx, t, diag);
+    if (!err && c->keep && t->method == 0)
+        err = gcb_container_put(c->keep, c->source, t->plan, r->bench.message.data,
+                                r->bench.message.len, diag);
+    advance(r, t->plan->count);
+    return err;
+}
+
+static int run_message(struct run *r, const struct gcb_message_plan *plan, struct gcb_diag *diag)
+{
+    const struct gcb_run_config *c = r->config;
+    const struct gcb_tensor *first = gcb_source_tensor(c->source, plan->pieces[0].tensor);
+    const bool alone = plan->piece_count == 1;
+    char name[40];
+    struct gcb_run_trial t = {
+        .plan = plan,
+        .first = first,
+        .name = gcb_run_name(name, plan, c->source),
+        .encode = &r->bench.encode,
+        .decode = &r->bench.decode,
+        .input = r->input,
+        .decoded = r->bench.decoded,
+    };
+    struct gcb_trial_input in = {
+        .plan = plan,
+        .data = r->input,
+        .path = t.name,
+        .shape = alone ? first->dims : NULL,
+        .rank = alone ? first->rank : 0,
+        .role = alone ? role_of(c, first->path) : GCB_ROLE_HIDDEN,
+    };
+    int err = take_input(r, plan, &in, diag);
+
+    for (t.method = 0; !err && t.method < c->method_count && !stopped(r); t.method++)
+        err = run_method(r, &t, &in, diag);
+    return err;
+}
+
+static int run_messages(struct run *r, struct gcb_diag *diag)
+{
+    const struct gcb_layout *layout = r->config->layout;
+    int err = 0;
+
+    for (size_t i = 0; !err && i < layout->count && !r->result->interrupted; i++) {
+        if (gcb_nonfinite_has_step(&r->scan, layout->messages[i].step)) {
+            r->result->skipped_messages++;
+            continue;
+        }
+        err = run_message(r, &layout->messages[i], diag);
+        r->result->interrupted = stopped(r);
+    }
+    if (!err && r->result->skipped_messages == layout->count)
+        err = gcb_diag_set(diag, GCB_E_NONFINITE, "every step holds infinities or NaNs: %s",
+                           r->scan.text);
+    return err;
+}
+
+static int start(struct run *r, struct gcb_diag *diag)
+{
+    const struct gcb_run_config *c = r->config;
+    const uint64_t largest = c->layout->largest ? c->layout->largest : 1;
+    struct gcb_trial_config trial = c->trial;
+
+    trial.timing.stop = r->observer->stop;
+    trial.timing.stop_ctx = r->observer->ctx;
+    plan_work(r);
+    r->result->method_count = c->method_count;
+    r->result->totals = gcb_alloc_zero(c->method_count, sizeof(*r->result->totals));
+    if (!r->result->totals)
+        return gcb_diag_nomem(diag, c->method_count * sizeof(*r->result->totals), "totals");
+    r->input = gcb_alloc_array(largest, sizeof(*r->input));
+    if (!r->input)
+        return gcb_diag_nomem(diag, largest * sizeof(*r->input), "the largest message");
+    return gcb_trial_bench_init(&r->bench, &trial, c->layout->largest, diag);
+}
+
+int gcb_run(struct gcb_run_result *out, const struct gcb_run_config *config,
+            const struct gcb_run_observer *observer, struct gcb_diag *diag)
+{
+    struct run r = {.config = config, .observer = observer, .result = out};
+    int err;
+
+    memset(out, 0, sizeof(*out));
+    err = start(&r, diag);
+    if (err)
+        goto out;
+    err = scan(&r, diag);
+    if (err || out->interrupted)
+        goto out;
+    err = run_messages(&r, diag);
+out:
+    gcb_trial_bench_fini(&r.bench);
+    gcb_nonfinite_scan_fini(&r.scan);
+    gcb_free(r.input);
+    return err;
+}
+
+void gcb_run_result_fini(struct gcb_run_result *r)
+{
+    for (size_t i = 0; r->totals && i < r->method_count; i++) {
+        gcb_sample_sums_fini(&r->totals[i].encode);
+        gcb_sample_sums_fini(&r->totals[i].decode);
+    }
+    gcb_free(r->totals);
+    memset(r, 0, sizeof(*r));
+}

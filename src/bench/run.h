@@ -1,0 +1,70 @@
+#ifndef SRC_BENCH_RUN_H
+#define SRC_BENCH_RUN_H
+
+#include "src/bench/nonfinite.h"
+#include "src/bench/trial.h"
+#include "src/data/container.h"
+
+/*
+ * Every message of a layout under every method. A message is read once and all methods run on it; at
+ * most one message is in memory.
+ */
+struct gcb_run_config {
+    struct gcb_source *source;
+    const struct gcb_layout *layout;
+    const struct gcb_method *methods; /* method_count of them */
+    size_t method_count;
+    struct gcb_trial_config trial; /* timing.stop is set from the observer */
+    enum gcb_nonfinite_policy nonfinite;
+    const char *const *output_layers; /* globs on tensor paths; output_layer_count of them */
+    size_t output_layer_count;
+    struct gcb_container_writer *keep; /* NULL, or takes the messages of methods[0] */
+};
+
+/* One message under one method, as soon as it is known. Everything is borrowed for the call. */
+struct gcb_run_trial {
+    const struct gcb_message_plan *plan;
+    const struct gcb_tensor *first; /* of the message's tensors */
+    const char *name;               /* gcb_run_name */
+    size_t method;                  /* index */
+    struct gcb_tally tally;
+    const struct gcb_samples *encode, *decode;
+    const float *input, *decoded; /* plan->count of each */
+};
+
+struct gcb_run_observer {
+    int (*trial)(void *ctx, const struct gcb_run_trial *trial, struct gcb_diag *diag);
+    void (*progress)(void *ctx, double done); /* share of the work; may be NULL */
+    bool (*stop)(void *ctx);                  /* asked often; may be NULL */
+    void *ctx;
+};
+
+/* Of a method over all messages. */
+struct gcb_run_total {
+    struct gcb_tally tally;
+    struct gcb_sample_sums encode, decode;
+};
+
+struct gcb_run_result {
+    struct gcb_run_total *totals; /* method_count of them */
+    size_t method_count;
+    uint64_t skipped_messages, skipped_steps; /* under GCB_POLICY_SKIP */
+    uint64_t zeroed;                          /* elements, under GCB_POLICY_ZERO */
+    bool interrupted; /* the observer stopped it: totals are of what was done */
+};
+
+/*
+ * GCB_E_NONFINITE: under GCB_POLICY_ERROR, before any work, with words that name the first few tensors;
+ * under GCB_POLICY_SKIP if no step is left. `out` must be released with gcb_run_result_fini on success
+ * and on failure.
+ */
+int gcb_run(struct gcb_run_result *out, const struct gcb_run_config *config,
+            const struct gcb_run_observer *observer, struct gcb_diag *diag);
+void gcb_run_result_fini(struct gcb_run_result *r); /* zeroed is fine */
+
+/* Name of a message below its worker: the path of its tensor, or "messages/NNNN". Borrowed from the
+ * source or written to `buffer`. */
+const char *gcb_run_name(char buffer[40], const struct gcb_message_plan *plan,
+                         const struct gcb_source *source);
+
+#endif

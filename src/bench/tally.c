@@ -1,0 +1,119 @@
+#include "src/bench/tally.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "src/base/alloc.h"
+
+static void merge_bytes(struct gcb_tally *t, const struct gcb_tally *other)
+{
+    t->input_bytes += other->input_bytes;
+    t->wire_bytes += other->wire_bytes;
+    t->header_bytes += other->header_bytes;
+    t->scale_bytes += other->scale_bytes;
+    t->value_bytes += other->value_bytes;
+    t->index_bytes += other->index_bytes;
+}
+
+static void merge_times(struct gcb_tally *t, const struct gcb_tally *other)
+{
+    t->encode_seconds += other->encode_seconds;
+    t->encode_min += other->encode_min;
+    t->decode_seconds += other->decode_seconds;
+    t->decode_min += other->decode_min;
+}
+
+void gcb_tally_merge(struct gcb_tally *t, const struct gcb_tally *other)
+{
+    if (t->messages == 0)
+        t->dtype = other->dtype;
+    t->mixed_dtypes |= other->mixed_dtypes || t->dtype != other->dtype;
+    t->messages += other->messages;
+    t->elements += other->elements;
+    merge_bytes(t, other);
+    t->stored += other->stored;
+    t->dense += other->dense;
+    t->nonfinite += other->nonfinite;
+    t->kept += other->kept;
+    t->positions += other->positions;
+    t->clamped += other->clamped;
+    t->nominal_bits += other->nominal_bits;
+    t->entropy0_bits += other->entropy0_bits;
+    t->asked += other->asked;
+    t->asked_of += other->asked_of;
+    merge_times(t, other);
+    gcb_fidelity_merge(&t->fidelity, &other->fidelity);
+}
+
+static double over(double part, double whole)
+{
+    return whole > 0.0 ? part / whole : NAN;
+}
+
+double gcb_tally_ratio(const struct gcb_tally *t)
+{
+    return over((double)t->input_bytes, (double)t->wire_bytes);
+}
+
+double gcb_tally_bits(const struct gcb_tally *t)
+{
+    return over(8.0 * (double)t->wire_bytes, (double)t->elements);
+}
+
+double gcb_tally_density(const struct gcb_tally *t)
+{
+    return t->asked_of ? over((double)t->kept, (double)t->positions) : NAN;
+}
+
+double gcb_tally_density_asked(const struct gcb_tally *t)
+{
+    return over(t->asked, (double)t->asked_of);
+}
+
+double gcb_tally_encode_gbps(const struct gcb_tally *t)
+{
+    return over((double)t->input_bytes / 1e9, t->encode_seconds);
+}
+
+double gcb_tally_decode_gbps(const struct gcb_tally *t)
+{
+    return over((double)t->input_bytes / 1e9, t->decode_seconds);
+}
+
+void gcb_tally_figures(struct gcb_fidelity_figures *out, const struct gcb_tally *t)
+{
+    gcb_fidelity_figures(out, &t->fidelity, gcb_tally_bits(t));
+}
+
+int gcb_sample_sums_add(struct gcb_sample_sums *sums, const struct gcb_samples *samples)
+{
+    if (!sums->started) {
+        sums->seconds = gcb_alloc_zero(samples->count ? samples->count : 1, sizeof(double));
+        if (!sums->seconds)
+            return GCB_E_NOMEM;
+        sums->started = true;
+        sums->count = samples->count;
+    }
+    if (samples->count < sums->count)
+        sums->count = samples->count;
+    for (size_t i = 0; i < sums->count; i++)
+        sums->seconds[i] += samples->seconds[i];
+    return 0;
+}
+
+double gcb_sample_sums_mad(const struct gcb_sample_sums *sums)
+{
+    double *scratch = gcb_alloc_array(sums->count + 1, sizeof(*scratch));
+    struct gcb_stats stats = {.mad = NAN};
+
+    if (scratch)
+        gcb_stats_of(&stats, sums->seconds, sums->count, scratch);
+    gcb_free(scratch);
+    return stats.mad;
+}
+
+void gcb_sample_sums_fini(struct gcb_sample_sums *sums)
+{
+    gcb_free(sums->seconds);
+    memset(sums, 0, sizeof(*sums));
+}

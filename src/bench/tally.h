@@ -1,0 +1,54 @@
+#ifndef SRC_BENCH_TALLY_H
+#define SRC_BENCH_TALLY_H
+
+#include "src/bench/measure.h"
+#include "src/codec/coder.h"
+#include "src/metric/fidelity.h"
+
+/*
+ * What messages of one method came to: sums only, so that one message, a group of them and all of
+ * them are described by the same struct and figures are formed once, at the end. Starts zeroed.
+ */
+struct gcb_tally {
+    uint64_t messages, elements;
+    uint64_t input_bytes; /* in the source's types */
+    uint64_t wire_bytes, header_bytes, scale_bytes, value_bytes, index_bytes;
+    uint64_t stored;    /* messages that went raw */
+    uint64_t dense;     /* messages kept from the method: sent as fp32 */
+    uint64_t nonfinite; /* infinities and NaNs in the input, before any policy */
+    uint64_t kept, positions, clamped;
+    double nominal_bits, entropy0_bits; /* of all elements together */
+    double asked;      /* density asked for, times the elements it was asked for: */
+    uint64_t asked_of; /* 0 where nothing is dropped */
+    double encode_seconds, encode_min, decode_seconds, decode_min; /* sums of medians, of minima */
+    enum gcb_dtype dtype;
+    bool mixed_dtypes;
+    struct gcb_fidelity fidelity;
+};
+
+void gcb_tally_merge(struct gcb_tally *t, const struct gcb_tally *other);
+
+/* The figures of a tally; NAN where there is none. */
+double gcb_tally_ratio(const struct gcb_tally *t);
+double gcb_tally_bits(const struct gcb_tally *t); /* per element, of the wire */
+double gcb_tally_density(const struct gcb_tally *t);
+double gcb_tally_density_asked(const struct gcb_tally *t);
+double gcb_tally_encode_gbps(const struct gcb_tally *t);
+double gcb_tally_decode_gbps(const struct gcb_tally *t);
+void gcb_tally_figures(struct gcb_fidelity_figures *out, const struct gcb_tally *t);
+
+/*
+ * Timings of a sequence of messages as if the whole sequence had been run again and again: sample r
+ * is the sum of every message's sample r, for as many r as every message has. Starts zeroed.
+ */
+struct gcb_sample_sums {
+    double *seconds; /* count of them */
+    size_t count;
+    bool started;
+};
+int gcb_sample_sums_add(struct gcb_sample_sums *sums, const struct gcb_samples *samples);
+/* Median absolute deviation of the sums; NAN for fewer than two, or without memory. */
+double gcb_sample_sums_mad(const struct gcb_sample_sums *sums);
+void gcb_sample_sums_fini(struct gcb_sample_sums *sums); /* zeroed is fine */
+
+#endif

@@ -1,0 +1,53 @@
+#ifndef SRC_BENCH_TRIAL_H
+#define SRC_BENCH_TRIAL_H
+
+#include "src/bench/coders.h"
+#include "src/bench/tally.h"
+#include "src/data/layout.h"
+
+/*
+ * One message under one method: encode, decode what was encoded, compare. The bytes counted are those
+ * decoded, and what is compared is what came of them.
+ */
+struct gcb_trial_config {
+    const struct gcb_kernels *kernels;
+    const struct gcb_queue *queue;
+    uint64_t seed;
+    enum gcb_fft_rigor fft_rigor;
+    struct gcb_timing timing;
+};
+
+/* What is kept between trials: coders and buffers. Starts zeroed, then init. */
+struct gcb_trial_bench {
+    struct gcb_trial_config config;
+    struct gcb_coders *coders;
+    struct gcb_wbuf message; /* the last trial's message */
+    float *decoded;          /* what it decoded to */
+    struct gcb_samples encode, decode;
+};
+
+/* `largest`: elements of the largest message to come. */
+int gcb_trial_bench_init(struct gcb_trial_bench *b, const struct gcb_trial_config *config,
+                         uint64_t largest, struct gcb_diag *diag);
+void gcb_trial_bench_fini(struct gcb_trial_bench *b); /* zeroed is fine */
+
+struct gcb_trial_input {
+    const struct gcb_message_plan *plan;
+    const float *data; /* plan->count of them */
+    const char *path;  /* part of the key of random draws */
+    const uint64_t
+        *shape; /* of a single tensor; NULL for several. Must stay valid as long as `b` */
+    unsigned rank;
+    enum gcb_role role;
+    uint64_t nonfinite; /* infinities and NaNs that were found in it */
+    bool raw;           /* some are still there */
+};
+
+/*
+ * Fills *out, and message, decoded and samples of `b`, which hold until the next trial. The method's
+ * address is its identity: kept coders belong to it. A dense message goes by `identity` instead.
+ */
+int gcb_trial_run(struct gcb_trial_bench *b, struct gcb_tally *out, const struct gcb_method *method,
+                  const struct gcb_trial_input *in, struct gcb_diag *diag);
+
+#endif
