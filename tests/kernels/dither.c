@@ -60,6 +60,41 @@ static void elements(void)
     }
 }
 
+/* The last of the 32 bits counts: a probability equal to the draw rounds down, one step more rounds up. */
+static void last_bit(void)
+{
+    const struct gcb_dither d = dither_of(1, 1.0f, 42);
+
+    for (uint64_t i = 0; i < 1000; i++) {
+        const float drawn = (float)gcb_philox_24(d.seed, i, d.fine);
+
+        check_that(gcb_dither_level(drawn * 0x1p-32f, 0, i, &d) == 0, "a tie rounds up");
+        check_that(gcb_dither_level((drawn + 1.0f) * 0x1p-32f, 0, i, &d) == 1,
+                   "one step above a tie rounds down");
+    }
+}
+
+/* Both ends of the interval in which the factor is 1, and what lies beyond. */
+static void scales(void)
+{
+    static const struct {
+        float norm, factor, inv;
+    } row[] = {{0x1p-100f, 1.0f, 0x1.8p101f},
+               {0x1.fffffep-101f, 0x1p100f, 0x1.800002p1f},
+               {0x1p-149f, 0x1p100f, 0x1.8p50f},
+               {0x1p100f, 1.0f, 0x1.8p-99f},
+               {0x1.000002p100f, 0x1p-100f, 0x1.7ffffep1f},
+               {0x1p127f, 0x1p-100f, 0x1.8p-26f}};
+
+    for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
+        const struct gcb_dither d = dither_of(3, row[i].norm, 1);
+
+        check_that(d.factor == row[i].factor && d.inv == row[i].inv,
+                   "norm %a has factor %a and inv %a", (double)row[i].norm, (double)d.factor,
+                   (double)d.inv);
+    }
+}
+
 /* Infinities and NaNs of either sign are beyond the norm, with any byte. */
 static void nonfinite(void)
 {
@@ -309,6 +344,8 @@ static void bench(const char *isa, unsigned flags)
 static void body(void)
 {
     elements();
+    last_bit();
+    scales();
     nonfinite();
     unbiased(0);
     meanings("c", 0);
