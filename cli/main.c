@@ -1,0 +1,175 @@
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/cmd.h"
+#include "src/base/alloc.h"
+#include "src/base/text.h"
+
+static const struct cmd *const commands[] = {
+    &cmd_compress, &cmd_decompress, &cmd_inspect, &cmd_methods, &cmd_info, &cmd_generate,
+};
+#define COMMANDS (sizeof(commands) / sizeof(commands[0]))
+
+static void print_overview(FILE *out)
+{
+    fprintf(out,
+            "gcbench %s: what gradient compressors send, lose and cost\n\n"
+            "  gcbench compress --method fft --method topk gradients.h5\n"
+            "  gcbench methods\n"
+            "  gcbench help compress\n\n"
+            "Usage: gcbench COMMAND [options] [FILE...]\n\nCommands:\n",
+            gcb_version());
+    for (size_t i = 0; i < COMMANDS; i++)
+        fprintf(out, "  %-12s %s\n", commands[i]->name, commands[i]->summary);
+    fprintf(out, "  %-12s %s\n\n", "help", "explain a command: its examples, options and defaults");
+    fprintf(out, "Exit status: 0 done, 1 failed, 2 called wrongly, 3 backend not available,\n"
+                 "4 a regression, 5 a verification did not hold, 6 ambiguous (--strict).\n");
+}
+
+static void print_help(FILE *out, const struct cmd *cmd)
+{
+    fprintf(out, "gcbench %s: %s\n\nExamples:\n%s\nUsage: gcbench %s\n", cmd->name, cmd->summary,
+            cmd->examples, cmd->usage);
+    opt_print(out, &cmd->spec);
+    if (cmd->details)
+        fprintf(out, "\n%s", cmd->details);
+}
+
+static const struct cmd *find_command(const char *name, struct gcb_diag *diag)
+{
+    const char *names[COMMANDS + 1], *near;
+    char shown[64];
+
+    for (size_t i = 0; i < COMMANDS; i++) {
+        if (strcmp(commands[i]->name, name) == 0)
+            return commands[i];
+        names[i] = commands[i]->name;
+    }
+    names[COMMANDS] = "help";
+    near = gcb_suggest(name, names, COMMANDS + 1);
+    gcb_escape(shown, sizeof(shown), name);
+    if (near)
+        gcb_diag_set(diag, GCB_E_INVALID, "unknown command '%s'; did you mean '%s'?", shown, near);
+    else
+        gcb_diag_set(diag, GCB_E_INVALID, "unknown command '%s'; `gcbench --help` lists them",
+                     shown);
+    return NULL;
+}
+
+/* The exit code of a status, after its words were shown. No words: the reader of stdout went away. */
+static int report(const struct gcb_diag *diag, int status)
+{
+    if (status >= 0)
+        return status;
+    if (diag->text[0] || status != GCB_E_IO)
+        fprintf(stderr, "gcbench: %s\n", diag->text[0] ? diag->text : gcb_status_text(status));
+    if (status == GCB_E_INVALID)
+        return CMD_USAGE;
+    return status == GCB_E_BACKEND ? CMD_NO_BACKEND : CMD_FAILED;
+}
+
+static int run_command(const struct cmd *cmd, struct cmd_context *ctx, int argc, char *const *argv)
+{
+    void *options = gcb_alloc_zero(1, cmd->size ? cmd->size : 1);
+    struct opt_result parsed = {.help = false};
+    int err;
+
+    if (!options)
+        return gcb_diag_nomem(ctx->diag, cmd->size, "options");
+    if (cmd->defaults)
+        cmd->defaults(options);
+    err = opt_parse(&parsed, &cmd->spec, options, argc, argv, ctx->diag);
+    if (err == GCB_E_INVALID) {
+        const size_t n = strlen(ctx->diag->text);
+
+        snprintf(ctx->diag->text + n, sizeof(ctx->diag->text) - n, " (see `gcbench help %s`)",
+                 cmd->name);
+    }
+    if (!err && parsed.help)
+        print_help(ctx->out, cmd);
+    else if (!err)
+        err = cmd->run(options, &parsed.operands, ctx);
+    opt_fini(&parsed, &cmd->spec, options);
+    gcb_free(options);
+    return err;
+}
+
+/* `help [COMMAND]`. */
+static int run_help(struct cmd_context *ctx, int argc, char *const *argv)
+{
+    const struct cmd *cmd;
+
+    if (argc == 0 || argv[0][0] == '-' || strcmp(argv[0], "help") == 0) {
+        print_overview(ctx->out);
+        return 0;
+    }
+    cmd = find_command(argv[0], ctx->diag);
+    if (!cmd)
+        return GCB_E_INVALID;
+    print_help(ctx->out, cmd);
+    return 0;
+}
+
+static int dispatch(struct cmd_context *ctx, int argc, char *const *argv)
+{
+    const struct cmd *cmd;
+
+    if (argc < 2)
+        return gcb_diag_set(ctx->diag, GCB_E_INVALID, "no command given; see `gcbench --help`");
+    if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0) {
+        fprintf(ctx->out, "gcbench %s\n", gcb_version());
+        return 0;
+    }
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0) {
+        print_overview(ctx->out);
+        return 0;
+    }
+    if (strcmp(argv[1], "help") == 0)
+        return run_help(ctx, argc - 2, argv + 2);
+    cmd = find_command(argv[1], ctx->diag);
+    return cmd ? run_command(cmd, ctx, argc - 2, argv + 2) : GCB_E_INVALID;
+}
+
+/* Has the reader of this stream gone away? Then nobody is left to be told. */
+static bool reader_gone(FILE *f)
+{
+    struct pollfd p = {.fd = fileno(f)};
+
+    return poll(&p, 1, 0) == 1 && p.revents & POLLERR;
+}
+
+/* What was printed has to have arrived: a full disk behind stdout is a failure. */
+static int finish_output(FILE *out, int exit_code)
+{
+    const bool failed_before = ferror(out);
+    const int flushed = fflush(out), why = errno;
+
+    if (!failed_before && !flushed)
+        return exit_code;
+    if (exit_code == CMD_DONE && !reader_gone(out))
+        fprintf(stderr, "gcbench: standard output: cannot write: %s\n",
+                flushed ? strerror(why) : "some of it was lost");
+    return exit_code == CMD_DONE ? CMD_FAILED : exit_code;
+}
+
+int main(int argc, char **argv)
+{
+    const char *term = getenv("TERM"), *no_color = getenv("NO_COLOR");
+    struct gcb_diag diag = {.status = 0};
+    struct cmd_context ctx = {
+        .out = stdout,
+        .err = stderr,
+        .argc = argc,
+        .argv = argv,
+        .plain = (no_color && *no_color) || (term && strcmp(term, "dumb") == 0),
+        .diag = &diag,
+    };
+
+    /* a closed pipe is an error like any other: outputs are tidied away before the command ends */
+    signal(SIGPIPE, SIG_IGN);
+    return finish_output(stdout, report(&diag, dispatch(&ctx, argc, argv)));
+}

@@ -1,0 +1,110 @@
+#include "src/bench/bandwidth.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "src/base/alloc.h"
+#include "src/base/clock.h"
+
+#define PIECE (UINT64_C(1) << 20) /* bytes a task goes over */
+#define LANES 8                   /* accumulators: enough to hide the latency of an addition */
+#define MIN_PASSES 3
+#define MAX_PASSES 31
+#define BUDGET 0.1 /* seconds for each of the three */
+
+/* Memory under test. `sums` keeps the compiler from dropping the reads. */
+struct area {
+    uint64_t *data;
+    uint64_t *sums; /* one per piece */
+    uint64_t half;  /* bytes */
+    int value;
+};
+
+static void read_piece(void *ctx, uint64_t piece)
+{
+    struct area *a = ctx;
+    const uint64_t *p = a->data + piece * (PIECE / sizeof(*p));
+    uint64_t sum[LANES] = {0};
+
+    for (size_t i = 0; i < PIECE / sizeof(*p); i += LANES)
+        for (size_t j = 0; j < LANES; j++)
+            sum[j] += p[i + j];
+    for (size_t j = 1; j < LANES; j++)
+        sum[0] += sum[j];
+    a->sums[piece] = sum[0];
+}
+
+static void fill_piece(void *ctx, uint64_t piece)
+{
+    struct area *a = ctx;
+
+    memset(a->data + piece * (PIECE / sizeof(*a->data)), a->value, PIECE);
+}
+
+static void copy_piece(void *ctx, uint64_t piece)
+{
+    struct area *a = ctx;
+    uint64_t *from = a->data + piece * (PIECE / sizeof(*from));
+
+    memcpy(from + a->half / sizeof(*from), from, PIECE);
+}
+
+static int by_value(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* Median GB/s of passes over `pieces` pieces, within the budget of time. */
+static double measure(struct area *a, const struct gcb_queue *queue, uint64_t pieces,
+                      void (*task)(void *ctx, uint64_t i))
+{
+    double seconds[MAX_PASSES], spent = 0.0;
+    size_t n = 0;
+
+    gcb_parallel(queue, pieces, task, a); /* threads start, pages appear */
+    while (n < MIN_PASSES || (n < MAX_PASSES && spent < BUDGET)) {
+        const double start = gcb_clock();
+
+        a->value++;
+        gcb_parallel(queue, pieces, task, a);
+        seconds[n] = gcb_clock() - start;
+        spent += seconds[n++];
+    }
+    qsort(seconds, n, sizeof(*seconds), by_value);
+    return (double)(pieces * PIECE) / seconds[n / 2] / 1e9;
+}
+
+uint64_t gcb_bandwidth_default_bytes(void)
+{
+    const long cache = sysconf(_SC_LEVEL3_CACHE_SIZE); /* 0 or -1 where it is not known */
+    const uint64_t four = cache > 0 ? 4 * (uint64_t)cache : 0, least = UINT64_C(256) << 20;
+
+    return four > least ? four : least;
+}
+
+int gcb_bandwidth_measure(struct gcb_bandwidth *out, const struct gcb_queue *queue, uint64_t bytes,
+                          struct gcb_diag *diag)
+{
+    const uint64_t wanted = bytes ? bytes : gcb_bandwidth_default_bytes();
+    const uint64_t pieces = wanted < 2 * PIECE ? 2 : wanted / PIECE / 2 * 2;
+    struct area a = {.half = pieces / 2 * PIECE};
+    int err = 0;
+
+    a.data = gcb_alloc_array(pieces, PIECE);
+    a.sums = gcb_alloc_array(pieces, sizeof(*a.sums));
+    if (!a.data || !a.sums) {
+        err = gcb_diag_nomem(diag, pieces * PIECE, "measuring bandwidth");
+        goto out;
+    }
+    out->bytes = pieces * PIECE;
+    out->fill_gbps = measure(&a, queue, pieces, fill_piece);
+    out->read_gbps = measure(&a, queue, pieces, read_piece);
+    out->copy_gbps = measure(&a, queue, pieces / 2, copy_piece);
+out:
+    gcb_free(a.data);
+    gcb_free(a.sums);
+    return err;
+}
