@@ -354,7 +354,7 @@ static void body(void)
     check_bins();
     check_lengths();
     check_long();
-    check_threads(100001, 4096);
+    check_threads(2000001, 4096);
     check_threads(5000, 5000);
     check_threads(5000, 1000000);
     check_threads(300000, 300000);

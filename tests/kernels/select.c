@@ -46,8 +46,8 @@ static size_t simple_collect(uint32_t *pos, const float *x, size_t n, uint32_t f
 static void check_collect(const char *isa, const struct gcb_select_fns *f, const float *x, size_t n,
                           enum check_fill fill, uint32_t threshold)
 {
-    /* The last position is the largest there is. */
-    const uint32_t first = n % 2 ? (uint32_t)0 - (uint32_t)n : (uint32_t)n;
+    /* Positions whose bytes differ, and some that end with the largest there is. */
+    const uint32_t first = n % 4 == 0 ? (uint32_t)0 - (uint32_t)n : 0x12345678u;
     uint32_t *want = guarded(n), *got = guarded(n);
     const size_t count = simple_collect(want + GUARDS, x, n, first, threshold);
     const size_t collected = f->collect(got + GUARDS, x, n, first, threshold);
@@ -142,6 +142,7 @@ static void check_one(const char *isa, const struct gcb_select_fns *f, const flo
         return; /* which NaN comes out of arithmetic is nobody's promise */
     check_power(isa, f, x, n / 2, fill, 1.0f, 1.0f);
     check_power(isa, f, x, n / 2, fill, 0x1p-127f, 2.0f);
+    check_power(isa, f, x, n / 2, fill, 0.3f, 0.7f);
     check_power(isa, f, x, n / 2, fill, 0x1p+60f, 2.0f);
 }
 
