@@ -1,0 +1,54 @@
+#include "src/metric/histogram.h"
+
+#include <string.h>
+
+void gcb_histogram_add(struct gcb_histogram *h, const struct gcb_view *x)
+{
+    h->count += x->count;
+    for (uint64_t i = 0; i < x->count; i++) {
+        uint32_t bits, magnitude;
+
+        memcpy(&bits, &x->data[i], sizeof(bits));
+        magnitude = bits & 0x7fffffffu;
+        if (magnitude == 0)
+            h->zeros++;
+        else if (magnitude >> GCB_HISTOGRAM_SHIFT >= GCB_HISTOGRAM_BINS)
+            h->nonfinite++;
+        else if (bits == magnitude)
+            h->positive[magnitude >> GCB_HISTOGRAM_SHIFT]++;
+        else
+            h->negative[magnitude >> GCB_HISTOGRAM_SHIFT]++;
+    }
+}
+
+/* The smallest magnitude of a bin. That of the bin past the last is the first power of two beyond floats. */
+static double edge(size_t bin)
+{
+    const uint32_t bits = (uint32_t)bin << GCB_HISTOGRAM_SHIFT;
+    float value;
+
+    if (bin == GCB_HISTOGRAM_BINS)
+        return 0x1p128;
+    memcpy(&value, &bits, sizeof(value));
+    return (double)value;
+}
+
+bool gcb_histogram_bin(struct gcb_histogram_bin *out, const struct gcb_histogram *h, size_t i)
+{
+    const size_t middle = GCB_HISTOGRAM_BINS;
+
+    if (i > 2 * middle)
+        return false;
+    if (i == middle) {
+        *out = (struct gcb_histogram_bin){0.0, 0.0, h->zeros};
+    } else if (i > middle) {
+        const size_t bin = i - middle - 1;
+
+        *out = (struct gcb_histogram_bin){edge(bin), edge(bin + 1), h->positive[bin]};
+    } else {
+        const size_t bin = middle - 1 - i;
+
+        *out = (struct gcb_histogram_bin){-edge(bin + 1), -edge(bin), h->negative[bin]};
+    }
+    return true;
+}
