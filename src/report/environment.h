@@ -1,0 +1,42 @@
+#ifndef SRC_REPORT_ENVIRONMENT_H
+#define SRC_REPORT_ENVIRONMENT_H
+
+#include "src/bench/bandwidth.h"
+#include "src/report/row.h"
+
+/*
+ * Where results come from: the `environment` row, first of its stream (docs/rows.md). What is not known is
+ * null.
+ */
+struct gcb_environment {
+    int argc; /* the command line; argv may be NULL */
+    char *const *argv;
+    const char *isa; /* widest in use */
+    int threads;
+    const char *device;
+    const struct gcb_bandwidth *bandwidth; /* NULL: not measured */
+    const char *const *inputs;             /* files to hash */
+    size_t input_count;
+    bool hash_large; /* also those over 1 GiB */
+};
+
+/* Fills the row; reads the input files to hash them. Files that cannot be read get null. */
+void gcb_environment_row(struct gcb_row *row, const struct gcb_environment *env);
+
+/* XXH3-64 of a file's bytes in 16 hexadecimal digits; false if it cannot be read or is larger than `limit`. */
+bool gcb_environment_hash(char out[17], const char *path, uint64_t limit);
+
+/* How the library was built. Static texts; NULL where unknown. */
+struct gcb_build {
+    const char *type, *compiler, *flags;
+    const char *sanitize; /* "none" or the sanitisers */
+    char revision[64];    /* commit, "" if unknown */
+    bool dirty;           /* files differed from it */
+    char id[41];          /* build id of the library that is loaded, "" if it has none */
+};
+void gcb_environment_build(struct gcb_build *out);
+
+/* Name and version of the i-th library in use; false past the end. */
+bool gcb_environment_library(const char **name, char version[32], size_t i);
+
+#endif
