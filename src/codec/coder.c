@@ -93,7 +93,7 @@ int gcb_coder_create(struct gcb_coder **out, const struct gcb_method *method,
     if (err)
         return err;
     c->method = *method;
-    err = config->env.count > UINT64_C(1) << 60
+    err = config->env.count > UINT64_C(1) << 56
               ? gcb_diag_set(diag, GCB_E_NOMEM, "%" PRIu64 " elements are too many",
                              config->env.count)
               : bind_env(c, config);
@@ -272,6 +272,10 @@ int gcb_coder_encode(struct gcb_coder *c, const struct gcb_step *at, const struc
     gcb_frame_write(&frame, out);
     err = c->method.codec->ops->encode(c->state, at, in, out);
     frame.payload_bytes = out->len - start - gcb_frame_head(&frame);
+    if (err == GCB_E_NONFINITE) {
+        out->len = start;
+        return gcb_coder_encode_raw(c, in, out, diag);
+    }
     if (err || out->failed) {
         out->len = start;
         return gcb_diag_set(diag, err ? err : GCB_E_NOSPACE, "method '%s': %s", c->method.name,

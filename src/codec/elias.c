@@ -1,0 +1,59 @@
+#include "src/codec/elias.h"
+
+#include <string.h>
+
+static uint32_t reverse(uint32_t v, unsigned n)
+{
+    uint32_t out = 0;
+
+    for (unsigned i = 0; i < n; i++)
+        out |= (v >> i & 1) << (n - 1 - i);
+    return out;
+}
+
+struct gcb_elias_code gcb_elias_encode(uint32_t n)
+{
+    struct gcb_elias_code code = {.bits = 0, .length = 1}; /* the zero that ends it */
+
+    while (n > 1) {
+        const unsigned width = 32 - (unsigned)__builtin_clz(n);
+
+        code.bits = code.bits << width | reverse(n, width);
+        code.length += width;
+        n = width - 1;
+    }
+    return code;
+}
+
+uint32_t gcb_elias_decode_long(struct gcb_bitr *r, uint32_t limit)
+{
+    uint32_t n = 1;
+
+    while (gcb_bitr_get(r, 1)) {
+        const unsigned more = n;
+
+        if (r->failed || more > 31)
+            break;
+        n = 1u << more | reverse((uint32_t)gcb_bitr_get(r, more), more);
+        if (n > limit)
+            break;
+    }
+    if (n > limit)
+        r->failed = true;
+    return r->failed ? 0 : n;
+}
+
+void gcb_elias_table_init(struct gcb_elias_table *t)
+{
+    memset(t, 0, sizeof(*t));
+    for (uint32_t n = 1; n < 1u << GCB_ELIAS_PEEK; n++) {
+        const struct gcb_elias_code code = gcb_elias_encode(n);
+
+        if (code.length > GCB_ELIAS_PEEK)
+            break;
+        for (uint32_t rest = 0; rest < 1u << (GCB_ELIAS_PEEK - code.length); rest++) {
+            t->entry[code.bits | rest << code.length].value = (uint16_t)n;
+            t->entry[code.bits | rest << code.length].length = (uint16_t)code.length;
+        }
+    }
+}
