@@ -15,11 +15,13 @@ One file on purpose: copy it next to your training script. Needs torch, h5py and
 """
 
 import fnmatch
+import io
 import os
 import re
 import sys
+from numbers import Real
 from operator import index as as_int
-from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple, Union
+from typing import IO, Any, Callable, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple, Union
 
 import h5py
 import numpy as np
@@ -230,7 +232,8 @@ class GradientDumper:
     """Writes the gradients of chosen steps; the training loop never sees the difference.
 
     model       the module that is trained; under DDP the DistributedDataParallel module, before the first backward
-    path        prefix of the files: "dumps/grads" gives dumps/grads_step000100_rank0.h5; folders are made
+    path        prefix of the files: "dumps/grads" gives dumps/grads_step000100_rank0.h5; folders are made; for an
+                existing folder it is FOLDER/grads
     steps       what to record, see Steps; runs of consecutive steps are what `gcbench replay` reads
     include, exclude   globs on parameter names; without include all parameters count
     dtype       "float16", "float32" or "float64" to store everything so; by default the gradient's own type,
@@ -343,10 +346,10 @@ class GradientDumper:
         if self._optimizer is not None:
             group = self._optimizer.param_groups[0]
             root["optimiser"] = type(self._optimizer).__name__
-            root.update({key: group[key] for key in ("momentum", "weight_decay") if key in group})
+            root.update({key: float(group[key]) for key in ("momentum", "weight_decay") if key in group})
         root.update(given)
         for key, value in root.items():
-            if not isinstance(value, (str, int, float)):
+            if not isinstance(value, (str, Real)):
                 raise TypeError(f"attributes: {key} must be text or a number")
         return root
 
@@ -365,9 +368,6 @@ class GradientDumper:
                 raise FileExistsError(f"{os.path.join(folder, name)} exists: another path, or overwrite=True")
         return path
 
-    def _file_name(self, step: int) -> str:
-        return f"{self._prefix}_step{step:06d}_rank{self._worker}.h5"
-
     def _stored_size(self, parameter: torch.nn.Parameter) -> int:
         size = _FLOAT_TYPES[self._dtype or parameter.dtype]
         widened = parameter.dtype is torch.bfloat16 or (parameter.dtype is torch.float16 and self._scaler)
@@ -378,7 +378,8 @@ class GradientDumper:
         if self._worker != 0:
             return
         count = self._steps.count
-        total = "every step" if self._steps.endless else f"{count} step{'s' * (count != 1)}, {_human(count * self._step_bytes)}"
+        total = f"{count} step{'s' * (count != 1)}, {_human(count * self._step_bytes)}"
+        total = "every step" if self._steps.endless else total
         _say(f"{len(self._selected)} of {len(self._all)} tensors, {_human(self._step_bytes)} a step; {total} for each "
              f"of {self._workers} worker{'s' * (self._workers != 1)}"
              f"{' before the reduction' if ddp else ''}; to {self._prefix}_step*_rank*.h5")
@@ -443,21 +444,25 @@ class GradientDumper:
 
     def _write(self, number: int, present: List[Tuple[str, int, torch.Tensor]], divisor: float,
                attributes: Dict[str, Any]) -> Optional[str]:
-        final = self._file_name(number)
+        final = f"{self._prefix}_step{number:06d}_rank{self._worker}.h5"
         temporary = final + ".tmp"
+        room = self._step_bytes + self._step_bytes // 64 + 4096 * (16 + len(present)) + len(str(attributes))
         try:
-            with h5py.File(temporary, "w") as file:
-                file.attrs.update(self._root)
-                step = file.create_group(f"step_{number:06d}")
-                step.attrs.update(attributes)
-                worker = step.create_group(f"worker_{self._worker}")
-                for name, index, gradient in present:
-                    array, source = self._array(name, gradient, divisor)
-                    self._write_tensor(worker, name, index, array, source)
+            with open(temporary, "w+b") as disk:
+                _start_file(disk, room)
+                with h5py.File(disk, "r+") as file:
+                    file.attrs.update(self._root)
+                    step = file.create_group(f"step_{number:06d}")
+                    step.attrs.update(attributes)
+                    worker = step.create_group(f"worker_{self._worker}")
+                    for name, index, gradient in present:
+                        array, source = self._array(name, gradient, divisor)
+                        self._write_tensor(worker, name, index, array, source)
+                disk.flush()
+                os.fsync(disk.fileno())  # a crash after the rename must not leave an empty file
             size = os.path.getsize(temporary)
             if self._over_budget(size):
                 return None
-            _sync(temporary)
             os.replace(temporary, final)
         finally:
             if os.path.exists(temporary):
@@ -496,10 +501,15 @@ class GradientDumper:
             _say(message)
 
 
-def _sync(path: str) -> None:
-    """Push a closed file to the disk, so that a crash after the rename cannot leave an empty one."""
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+def _start_file(disk: IO[bytes], size: int) -> None:
+    """Make an HDF5 file with nothing in it and the space for `size` bytes behind it. Raises OSError.
+
+    HDF5 does not survive a disk that fills up while it writes (1.10 takes the whole process down later), so the
+    space is taken before it opens the file; closing gives back what was not needed.
+    """
+    if hasattr(os, "posix_fallocate"):
+        os.posix_fallocate(disk.fileno(), 0, size)
+    empty = io.BytesIO()
+    h5py.File(empty, "w").close()
+    disk.write(empty.getvalue())
+    disk.flush()

@@ -92,7 +92,8 @@ class DdpWorker:
 
         def summed(state, bucket):
             calls.append(state)
-            return torch.distributed.all_reduce(bucket.buffer(), async_op=True).get_future().then(lambda f: f.value()[0])
+            work = torch.distributed.all_reduce(bucket.buffer(), async_op=True)
+            return work.get_future().then(lambda future: future.value()[0])
 
         self.dump("own_hook", wide_model(), ddp_options=several, comm_hook=summed, comm_hook_state="mine",
                   steps=2)

@@ -26,7 +26,11 @@ try:
     from train_alexlike import AlexLike
     from train_resnet20 import ResNet20
 except ImportError as error:
-    raise unittest.SkipTest(f"the recipes need what is not here: {error}") from None
+    reason = f"the recipes need what is not here: {error}"
+    if __name__ == "__main__":
+        print(f"skipped: {reason}", file=sys.stderr)
+        sys.exit(77)  # Meson's word for a skipped test
+    raise unittest.SkipTest(reason) from None
 
 
 def write_idx(path, array):
@@ -73,7 +77,8 @@ class Recipes(unittest.TestCase):
             self.assertEqual(model(torch.zeros(2, 1, 28, 28)).shape, (2, 10))
 
     def test_simulated_workers_equal_real_ones(self):
-        self.assertEqual((self.simulated.returncode, self.ddp.returncode), (0, 0), self.simulated.stderr + self.ddp.stderr)
+        for run in (self.simulated, self.ddp):
+            self.assertEqual(run.returncode, 0, run.stderr)
         for step in (0, 1):
             for rank in (0, 1):
                 name = f"step{step:06d}_rank{rank}.h5"
