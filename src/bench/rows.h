@@ -1,0 +1,27 @@
+#ifndef SRC_BENCH_ROWS_H
+#define SRC_BENCH_ROWS_H
+
+#include "src/bench/run.h"
+#include "src/report/row.h"
+
+/*
+ * Rows of results (docs/rows.md) from tallies. Every field of a result is there, null where it has no
+ * meaning or was not measured. Beyond the contract's: `messages`, `dense` (messages sent as fp32 instead)
+ * and `nonfinite` (infinities and NaNs in the input).
+ */
+struct gcb_rows_setting { /* what all rows of a run share */
+    const char *scope, *order, *device, *isa;
+    int threads;
+    double read_gbps, fill_gbps; /* of this device and thread count; NAN: unknown */
+};
+
+/* Each starts a row; release it with gcb_row_fini. */
+void gcb_rows_result(struct gcb_row *row, const struct gcb_rows_setting *setting,
+                     const struct gcb_method *method, const struct gcb_run_trial *trial);
+
+/* `file` names what was read; status is "ok" or "interrupted". */
+void gcb_rows_summary(struct gcb_row *row, const struct gcb_rows_setting *setting,
+                      const struct gcb_method *method, const struct gcb_run_total *total,
+                      const char *file, const char *status);
+
+#endif
