@@ -2,6 +2,7 @@
 #define SRC_DATA_OUTFILE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "src/base/diag.h"
 
@@ -10,7 +11,8 @@
  */
 struct gcb_outfile {
     char *final_path;
-    char *temp_path; /* write here; in the same directory */
+    char *temp_path; /* write here; in the same directory. NULL once committed */
+    bool replace;    /* with force */
 };
 
 /*
@@ -22,7 +24,10 @@ struct gcb_outfile {
 int gcb_outfile_init(struct gcb_outfile *out, const char *path, bool force,
                      const char *const *inputs, size_t input_count, struct gcb_diag *diag);
 
-/* Syncs and renames the temporary file over the final name. GCB_E_IO leaves the old file as it was. */
+/*
+ * Syncs and renames the temporary file over the final name (a link to a regular file is followed). GCB_E_IO
+ * leaves the old file as it was; so it is when, without force, the name has appeared since init.
+ */
 int gcb_outfile_commit(struct gcb_outfile *out, struct gcb_diag *diag);
 
 /* Removes the temporary file unless committed, and frees. Zeroed is fine. */

@@ -1,0 +1,392 @@
+#include "src/data/h5out.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "src/base/alloc.h"
+#include "src/base/text.h"
+#include "src/tensor/tensor.h"
+
+#define META_BLOCK \
+    ((hsize_t)64 << 10) /* metadata stand together: few pages of memory, few copies */
+#define META_RESERVE ((uint64_t)1 << 20) /* what metadata may add to a file between two datasets */
+#define COPY_BYTES ((size_t)64 << 10)
+
+static int fail(struct gcb_h5out *f, struct gcb_diag *diag, int status, const char *why)
+{
+    f->failed = true;
+    return gcb_diag_set(diag, status, "%s: cannot be written: %s", f->shown, why);
+}
+
+/* Writes all of it, or returns errno. */
+static int write_at(int fd, const void *bytes, size_t n, uint64_t at)
+{
+    const uint8_t *p = bytes;
+
+    while (n) {
+        const ssize_t done = pwrite(fd, p, n, (off_t)at);
+
+        if (done < 0 && errno == EINTR)
+            continue;
+        if (done <= 0)
+            return done < 0 ? errno : ENOSPC;
+        p += done;
+        at += (uint64_t)done;
+        n -= (size_t)done;
+    }
+    return 0;
+}
+
+/* HDF5's file in memory grows like the real one, so a limit on file sizes must not stop it half-way. */
+static int check_file_limit(struct gcb_h5out *f, uint64_t more, struct gcb_diag *diag)
+{
+    struct rlimit limit;
+    hsize_t now = 0;
+
+    if (f->file && H5Fget_filesize(f->file, &now) < 0)
+        return fail(f, diag, GCB_E_INTERNAL, "HDF5 does not tell its size");
+    if (getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
+        return 0;
+    if (more > limit.rlim_cur || now + META_RESERVE > limit.rlim_cur - more)
+        return fail(f, diag, GCB_E_IO, "the limit on file sizes (ulimit -f) would be passed");
+    return 0;
+}
+
+/* The bytes of an empty HDF5 file, made in memory; returns how many, or 0. */
+static size_t empty_image(void *image, size_t size)
+{
+    const hid_t fapl = H5Pcreate(H5P_FILE_ACCESS);
+    hid_t file = -1;
+    ssize_t n = 0;
+
+    if (fapl >= 0 && H5Pset_fapl_core(fapl, size, 0) >= 0)
+        file = H5Fcreate("empty", H5F_ACC_TRUNC, H5P_DEFAULT, fapl);
+    if (fapl >= 0)
+        H5Pclose(fapl);
+    if (file < 0)
+        return 0;
+    if (H5Fflush(file, H5F_SCOPE_GLOBAL) >= 0)
+        n = H5Fget_file_image(file, image, size);
+    H5Fclose(file);
+    return n > 0 ? (size_t)n : 0;
+}
+
+static hid_t open_file(const char *path)
+{
+    const hid_t fapl = H5Pcreate(H5P_FILE_ACCESS);
+    hid_t file = -1;
+
+    if (fapl >= 0 && H5Pset_meta_block_size(fapl, META_BLOCK) >= 0)
+        file = H5Fopen(path, H5F_ACC_RDWR, fapl);
+    if (fapl >= 0)
+        H5Pclose(fapl);
+    return file;
+}
+
+/*
+ * HDF5 insists on a file with a name. So it opens an empty one of ours, in which it only marks that it is
+ * open, and then the file in memory slips under its descriptor. Returns errno.
+ */
+static int start(struct gcb_h5out *f)
+{
+    uint8_t image[8192];
+    const size_t n = empty_image(image, sizeof(image));
+    void *handle;
+    int err;
+
+    f->disk = open(f->out.temp_path, O_WRONLY | O_CLOEXEC);
+    f->memory = memfd_create("gcbench", MFD_CLOEXEC);
+    if (f->disk < 0 || f->memory < 0 || n == 0)
+        return n == 0 ? ENOMEM : errno;
+    err = write_at(f->disk, image, n, 0);
+    if (!err)
+        err = write_at(f->memory, image, n, 0);
+    if (err)
+        return err;
+    errno = 0;
+    f->file = open_file(f->out.temp_path);
+    if (f->file < 0 || H5Fget_vfd_handle(f->file, H5P_DEFAULT, &handle) < 0)
+        return errno ? errno : EIO;
+    return dup2(f->memory, *(int *)handle) < 0 ? errno : 0;
+}
+
+int gcb_h5out_init(struct gcb_h5out *f, const char *path, bool force, const char *const *inputs,
+                   size_t input_count, struct gcb_diag *diag)
+{
+    int err, why;
+
+    *f = (struct gcb_h5out){.memory = -1, .disk = -1};
+    gcb_escape(f->shown, sizeof(f->shown), path);
+    err = gcb_outfile_init(&f->out, path, force, inputs, input_count, diag);
+    if (!err)
+        err = check_file_limit(f, 0, diag);
+    if (err)
+        goto out;
+    H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
+    why = start(f);
+    if (why)
+        err = fail(f, diag, GCB_E_IO, strerror(why));
+out:
+    if (err)
+        gcb_h5out_fini(f);
+    return err;
+}
+
+bool gcb_h5path_plain(const char *path)
+{
+    for (const char *p = path; *p == '/'; p += strcspn(p, "/")) {
+        p++;
+        if (*p == '/' || *p == '\0' || strcmp(p, ".") == 0 || strncmp(p, "./", 2) == 0)
+            return false;
+    }
+    return path[0] == '/';
+}
+
+static hid_t create_set(hid_t file, const char *path, hid_t type, hid_t space)
+{
+    const hid_t lcpl = H5Pcreate(H5P_LINK_CREATE), dcpl = H5Pcreate(H5P_DATASET_CREATE);
+    hid_t id = -1;
+
+    /* No times: the same input gives the same bytes. */
+    if (lcpl >= 0 && dcpl >= 0 && H5Pset_create_intermediate_group(lcpl, 1) >= 0 &&
+        H5Pset_char_encoding(lcpl, H5T_CSET_UTF8) >= 0 && H5Pset_obj_track_times(dcpl, 0) >= 0 &&
+        H5Pset_alloc_time(dcpl, H5D_ALLOC_TIME_EARLY) >= 0 &&
+        H5Pset_fill_time(dcpl, H5D_FILL_TIME_NEVER) >= 0)
+        id = H5Dcreate2(file, path, type, space, lcpl, dcpl, H5P_DEFAULT);
+    if (lcpl >= 0)
+        H5Pclose(lcpl);
+    if (dcpl >= 0)
+        H5Pclose(dcpl);
+    return id;
+}
+
+static int no_set(struct gcb_h5out *f, const char *path, struct gcb_diag *diag)
+{
+    char name[160];
+
+    f->failed = true;
+    gcb_escape(name, sizeof(name), path);
+    return gcb_diag_set(diag, GCB_E_INVALID, "%s: %s exists already, or is no possible name",
+                        f->shown, name);
+}
+
+/* The size of a dataset in bytes. */
+static int set_bytes(uint64_t *out, hid_t type, unsigned rank, const uint64_t *dims)
+{
+    uint64_t bytes = H5Tget_size(type);
+
+    for (unsigned i = 0; i < rank; i++)
+        if (__builtin_mul_overflow(bytes, dims[i], &bytes))
+            return GCB_E_INVALID;
+    *out = bytes;
+    return bytes <= INT64_MAX ? 0 : GCB_E_INVALID;
+}
+
+static int note_extent(struct gcb_h5out *f, uint64_t from, uint64_t to, struct gcb_diag *diag)
+{
+    void *direct = f->direct;
+    const int err = gcb_grow(&direct, &f->direct_cap, f->direct_count, sizeof(*f->direct));
+
+    f->direct = direct;
+    if (err)
+        return fail(f, diag, err, gcb_status_text(err));
+    f->direct[f->direct_count++] = (struct gcb_extent){from, to};
+    return 0;
+}
+
+int gcb_h5set_create(struct gcb_h5out *f, struct gcb_h5set *set, const char *path, hid_t type,
+                     unsigned rank, const uint64_t *dims, struct gcb_diag *diag)
+{
+    hsize_t extent[GCB_MAX_RANK];
+    hid_t space;
+    haddr_t at;
+    int err;
+
+    *set = (struct gcb_h5set){.id = -1};
+    if (!gcb_h5path_plain(path) || rank > GCB_MAX_RANK || set_bytes(&set->left, type, rank, dims))
+        return no_set(f, path, diag);
+    err = check_file_limit(f, set->left, diag);
+    if (err)
+        return err;
+    for (unsigned i = 0; i < rank; i++)
+        extent[i] = dims[i];
+    space = rank ? H5Screate_simple((int)rank, extent, NULL) : H5Screate(H5S_SCALAR);
+    if (space >= 0) {
+        set->id = create_set(f->file, path, type, space);
+        H5Sclose(space);
+    }
+    if (set->id < 0)
+        return no_set(f, path, diag);
+    if (set->left == 0)
+        return 0; /* an empty dataset has no place */
+    at = H5Dget_offset(set->id);
+    if (at == HADDR_UNDEF)
+        return fail(f, diag, GCB_E_INTERNAL, "HDF5 assigned no place");
+    set->at = at;
+    return note_extent(f, at, at + set->left, diag);
+}
+
+int gcb_h5set_append(struct gcb_h5out *f, struct gcb_h5set *set, const void *bytes, size_t n,
+                     struct gcb_diag *diag)
+{
+    int err;
+
+    if (n > set->left)
+        return fail(f, diag, GCB_E_INTERNAL, "more bytes than the dataset has");
+    err = write_at(f->disk, bytes, n, set->at);
+    if (err)
+        return fail(f, diag, GCB_E_IO, strerror(err));
+    set->at += n;
+    set->left -= n;
+    return 0;
+}
+
+void gcb_h5set_close(struct gcb_h5set *set)
+{
+    if (set->id > 0)
+        H5Dclose(set->id);
+    set->id = 0;
+}
+
+static int put_attribute(struct gcb_h5out *f, hid_t object, const char *name, hid_t file_type,
+                         hid_t memory_type, const void *value, struct gcb_diag *diag)
+{
+    const hid_t space = H5Screate(H5S_SCALAR);
+    hid_t attribute = -1;
+    bool good = false;
+    char shown[160];
+
+    if (space >= 0)
+        attribute = H5Acreate2(object, name, file_type, space, H5P_DEFAULT, H5P_DEFAULT);
+    if (attribute >= 0) {
+        good = H5Awrite(attribute, memory_type, value) >= 0;
+        good = H5Aclose(attribute) >= 0 && good;
+    }
+    if (space >= 0)
+        H5Sclose(space);
+    if (good)
+        return 0;
+    f->failed = true;
+    return gcb_diag_set(diag, GCB_E_INVALID, "%s: attribute %s exists already, or is too long",
+                        f->shown, gcb_escape(shown, sizeof(shown), name));
+}
+
+int gcb_h5out_number(struct gcb_h5out *f, hid_t object, const char *name, hid_t file_type,
+                     hid_t memory_type, const void *value, struct gcb_diag *diag)
+{
+    return put_attribute(f, object, name, file_type, memory_type, value, diag);
+}
+
+int gcb_h5out_text(struct gcb_h5out *f, hid_t object, const char *name, const char *text,
+                   struct gcb_diag *diag)
+{
+    const hid_t type = H5Tcopy(H5T_C_S1);
+    int err = GCB_E_INTERNAL;
+
+    if (type >= 0 && H5Tset_size(type, strlen(text) + 1) >= 0 &&
+        H5Tset_cset(type, H5T_CSET_UTF8) >= 0)
+        err = put_attribute(f, object, name, type, type, text, diag);
+    else
+        fail(f, diag, GCB_E_INTERNAL, "HDF5 makes no text type");
+    if (type >= 0)
+        H5Tclose(type);
+    return err;
+}
+
+/* Copies the bytes [from, to) of the file in memory to their place on disk. Returns errno. */
+static int copy_bytes(struct gcb_h5out *f, void *buffer, uint64_t from, uint64_t to)
+{
+    int err = 0;
+
+    while (from < to && !err) {
+        const size_t want = to - from < COPY_BYTES ? (size_t)(to - from) : COPY_BYTES;
+        const ssize_t got = pread(f->memory, buffer, want, (off_t)from);
+
+        if (got <= 0)
+            return got < 0 ? errno : EIO;
+        err = write_at(f->disk, buffer, (size_t)got, from);
+        from += (uint64_t)got;
+    }
+    return err;
+}
+
+static int by_start(const void *a, const void *b)
+{
+    const struct gcb_extent *x = a, *y = b;
+
+    return (x->from > y->from) - (x->from < y->from);
+}
+
+/* Copies what is not a dataset's bytes, up to the file's end. Returns errno. */
+static int copy_metadata(struct gcb_h5out *f, void *buffer)
+{
+    uint64_t at = 0;
+    struct stat s;
+    int err = 0;
+
+    if (f->direct_count)
+        qsort(f->direct, f->direct_count, sizeof(*f->direct), by_start);
+    for (size_t i = 0; i < f->direct_count && !err; i++) {
+        err = copy_bytes(f, buffer, at, f->direct[i].from);
+        at = f->direct[i].to;
+    }
+    if (err)
+        return err;
+    if (fstat(f->memory, &s) != 0)
+        return errno;
+    err = copy_bytes(f, buffer, at, (uint64_t)s.st_size);
+    if (err)
+        return err;
+    return ftruncate(f->disk, s.st_size) == 0 ? 0 : errno;
+}
+
+/* Only an error of memory can stop HDF5 here. */
+static int close_file(struct gcb_h5out *f)
+{
+    const hid_t file = f->file;
+
+    f->file = 0;
+    return H5Fclose(file) < 0 ? GCB_E_NOMEM : 0;
+}
+
+int gcb_h5out_commit(struct gcb_h5out *f, struct gcb_diag *diag)
+{
+    void *buffer;
+    int err;
+
+    if (f->failed)
+        return fail(f, diag, GCB_E_IO, "an earlier error left it incomplete");
+    err = check_file_limit(f, 0, diag);
+    if (err)
+        return err;
+    if (close_file(f))
+        return fail(f, diag, GCB_E_NOMEM, "HDF5 cannot close the file");
+    buffer = gcb_alloc(COPY_BYTES);
+    if (!buffer)
+        return gcb_diag_nomem(diag, COPY_BYTES, "writing a file");
+    err = copy_metadata(f, buffer);
+    gcb_free(buffer);
+    if (err)
+        return fail(f, diag, GCB_E_IO, strerror(err));
+    return gcb_outfile_commit(&f->out, diag);
+}
+
+void gcb_h5out_fini(struct gcb_h5out *f)
+{
+    if (f->file > 0)
+        close_file(f);
+    if (f->memory > 0)
+        close(f->memory);
+    if (f->disk > 0)
+        close(f->disk);
+    gcb_outfile_fini(&f->out);
+    gcb_free(f->direct);
+    *f = (struct gcb_h5out){0};
+}

@@ -1,0 +1,156 @@
+#include "src/data/outfile.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "src/base/alloc.h"
+#include "src/base/text.h"
+
+static int fail(struct gcb_diag *diag, int status, const char *path, const char *why)
+{
+    char shown[256];
+
+    return gcb_diag_set(diag, status, "%s: %s", gcb_escape(shown, sizeof(shown), path), why);
+}
+
+/* The file that a link leads to, so that the link itself survives the renaming. */
+static int resolve(char **out, const char *path, struct gcb_diag *diag)
+{
+    char *real = realpath(path, NULL); /* of the C library's allocator */
+
+    if (!real)
+        return fail(diag, GCB_E_INVALID, path, "cannot be replaced: a link that leads nowhere");
+    *out = gcb_strdup(real);
+    free(real);
+    return *out ? 0 : gcb_diag_nomem(diag, strlen(path), "a file name");
+}
+
+static bool is_input(const struct stat *s, const char *const *inputs, size_t count)
+{
+    struct stat in;
+
+    for (size_t i = 0; i < count; i++)
+        if (stat(inputs[i], &in) == 0 && in.st_dev == s->st_dev && in.st_ino == s->st_ino)
+            return true;
+    return false;
+}
+
+/* Judges what stands at the name already. *exists says whether anything does. */
+static int check_existing(bool *exists, const char *path, bool force, const char *const *inputs,
+                          size_t input_count, struct gcb_diag *diag)
+{
+    struct stat s;
+
+    *exists = false;
+    if (*path == '\0' || path[strlen(path) - 1] == '/')
+        return fail(diag, GCB_E_INVALID, path, "not the name of a file");
+    if (lstat(path, &s) != 0)
+        return errno == ENOENT ? 0 : fail(diag, GCB_E_IO, path, strerror(errno));
+    *exists = true;
+    if (stat(path, &s) != 0)
+        return fail(diag, GCB_E_INVALID, path, "cannot be replaced: a link that leads nowhere");
+    if (!S_ISREG(s.st_mode))
+        return fail(diag, GCB_E_INVALID, path, "exists and is not a regular file");
+    if (is_input(&s, inputs, input_count))
+        return fail(diag, GCB_E_INVALID, path, "is an input as well; give another name");
+    if (!force)
+        return fail(diag, GCB_E_INVALID, path, "exists; --force replaces it");
+    return 0;
+}
+
+/* "DIR/.gcbench-PID-N" beside final_path: short, so that a long final name is no problem. */
+static int create_temp(char *temp, size_t size, const char *final_path, struct gcb_diag *diag)
+{
+    const char *slash = strrchr(final_path, '/');
+    const int dir = slash ? (int)(slash - final_path + 1) : 0;
+
+    for (unsigned n = 0; n < 10000; n++) {
+        int fd;
+
+        snprintf(temp, size, "%.*s.gcbench-%ld-%u", dir, final_path, (long)getpid(), n);
+        fd = open(temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        if (fd >= 0) {
+            close(fd);
+            return 0;
+        }
+        if (errno != EEXIST)
+            break;
+    }
+    return fail(diag, GCB_E_IO, final_path, strerror(errno));
+}
+
+int gcb_outfile_init(struct gcb_outfile *out, const char *path, bool force,
+                     const char *const *inputs, size_t input_count, struct gcb_diag *diag)
+{
+    struct gcb_outfile o = {.replace = force};
+    const size_t size = strlen(path) + 64;
+    bool exists;
+    int err = check_existing(&exists, path, force, inputs, input_count, diag);
+
+    *out = (struct gcb_outfile){0};
+    if (err)
+        return err;
+    if (exists) {
+        err = resolve(&o.final_path, path, diag);
+    } else {
+        o.final_path = gcb_strdup(path);
+        err = o.final_path ? 0 : gcb_diag_nomem(diag, size, "a file name");
+    }
+    if (err)
+        goto out;
+    o.temp_path = gcb_alloc(strlen(o.final_path) + size);
+    err = o.temp_path ? create_temp(o.temp_path, strlen(o.final_path) + size, o.final_path, diag)
+                      : gcb_diag_nomem(diag, size, "a file name");
+    if (err)
+        goto out;
+    *out = o;
+    return 0;
+out:
+    gcb_free(o.temp_path); /* no file of this name was made */
+    gcb_free(o.final_path);
+    return err;
+}
+
+static int sync_file(const char *path)
+{
+    const int fd = open(path, O_WRONLY | O_CLOEXEC);
+    int err;
+
+    if (fd < 0)
+        return errno;
+    err = fsync(fd) == 0 ? 0 : errno;
+    if (close(fd) != 0 && !err)
+        err = errno;
+    return err;
+}
+
+int gcb_outfile_commit(struct gcb_outfile *out, struct gcb_diag *diag)
+{
+    const int err = sync_file(out->temp_path);
+    struct stat s;
+
+    if (err)
+        return fail(diag, GCB_E_IO, out->final_path, strerror(err));
+    /* someone else may have finished first */
+    if (!out->replace && lstat(out->final_path, &s) == 0)
+        return fail(diag, GCB_E_IO, out->final_path, "appeared meanwhile; --force replaces it");
+    if (rename(out->temp_path, out->final_path) != 0)
+        return fail(diag, GCB_E_IO, out->final_path, strerror(errno));
+    gcb_free(out->temp_path);
+    out->temp_path = NULL;
+    return 0;
+}
+
+void gcb_outfile_fini(struct gcb_outfile *out)
+{
+    if (out->temp_path)
+        unlink(out->temp_path);
+    gcb_free(out->temp_path);
+    gcb_free(out->final_path);
+    *out = (struct gcb_outfile){0};
+}
