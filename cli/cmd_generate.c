@@ -1,0 +1,142 @@
+#include <string.h>
+
+#include "cli/cmd.h"
+#include "cli/options.h"
+#include "src/base/text.h"
+#include "src/data/generate.h"
+
+struct generate_options {
+    struct opt_make make;
+    const char *dist, *layout;
+    uint64_t elements; /* 0: not given */
+    uint64_t steps, workers, seed;
+    double correlation;
+    int dtype;
+};
+
+static const char *const dtypes[] = {"fp32", "fp16", "bf16", "fp64", NULL}; /* enum gcb_dtype */
+static const char *const layouts[] = {"flat", "resnet50", "gpt2", NULL};
+
+static const struct opt_row rows[] = {
+    {"dist", 0, "DIST", "normal (default), laplace, student-t:df=3, sparse:zeros=0.9 or ar:rho=0.9",
+     OPT_TEXT, offsetof(struct generate_options, dist), 0, 0, NULL},
+    {"layout", 0, "LAYOUT", "flat (default), resnet50 or gpt2", OPT_TEXT,
+     offsetof(struct generate_options, layout), 0, 0, NULL},
+    {"elements", 0, "N", "of the flat layout's one tensor (default 1M)", OPT_SIZE,
+     offsetof(struct generate_options, elements), 1, 0x1p50, NULL},
+    {"steps", 0, "N", "(default 1)", OPT_U64, offsetof(struct generate_options, steps), 1, 1e6,
+     NULL},
+    {"workers", 0, "N", "(default 1)", OPT_U64, offsetof(struct generate_options, workers), 1, 1e6,
+     NULL},
+    {"worker-correlation", 0, "RHO",
+     "of two workers' gradients in the same step, in [0, 1] (default 0)", OPT_REAL,
+     offsetof(struct generate_options, correlation), 0, 1, NULL},
+    {"dtype", 0, "TYPE", "fp32 (default), fp16, bf16 or fp64", OPT_CHOICE,
+     offsetof(struct generate_options, dtype), 0, 0, dtypes},
+    {"seed", 0, "N", "(default 1)", OPT_U64, offsetof(struct generate_options, seed), 1, 0x1p64,
+     NULL},
+    {.name = NULL},
+};
+
+static void generate_defaults(void *options)
+{
+    struct generate_options *o = options;
+
+    o->steps = o->workers = o->seed = 1;
+}
+
+static int check_layout(const struct generate_options *o, struct gcb_diag *diag)
+{
+    const char *name = o->layout ? o->layout : "flat", *near;
+    char shown[64];
+
+    for (size_t i = 0; layouts[i]; i++) {
+        if (strcmp(layouts[i], name) != 0)
+            continue;
+        if (i && o->elements)
+            return gcb_diag_set(diag, GCB_E_INVALID,
+                                "--elements is for --layout flat; %s has its own shapes", name);
+        return 0;
+    }
+    near = gcb_suggest(name, layouts, 3);
+    gcb_escape(shown, sizeof(shown), name);
+    return near ? gcb_diag_set(diag, GCB_E_INVALID, "unknown layout '%s'; did you mean '%s'?",
+                               shown, near)
+                : gcb_diag_set(diag, GCB_E_INVALID, "--layout is flat, resnet50 or gpt2, not '%s'",
+                               shown);
+}
+
+static int configure(struct gcb_generate *out, const struct generate_options *o,
+                     const struct opt_list *operands, struct gcb_diag *diag)
+{
+    char shown[64];
+    int err;
+
+    if (operands->count)
+        return gcb_diag_set(diag, GCB_E_INVALID, "generate reads no file: '%s' (write to -o FILE)",
+                            gcb_escape(shown, sizeof(shown), operands->items[0]));
+    err = opt_make_check(&o->make, diag);
+    if (!err)
+        err = check_layout(o, diag);
+    if (!err)
+        err = gcb_synthetic_parse(&out->dist, o->dist ? o->dist : "normal", diag);
+    out->layout = o->layout;
+    out->elements = o->elements ? o->elements : UINT64_C(1) << 20;
+    out->steps = o->steps;
+    out->workers = o->workers;
+    out->correlation = o->correlation;
+    out->dtype = (enum gcb_dtype)o->dtype;
+    out->seed = o->seed;
+    return err;
+}
+
+static int generate_run(const void *options, const struct opt_list *operands,
+                        struct cmd_context *ctx)
+{
+    const struct generate_options *o = options;
+    struct gcb_generate config = {.seed = 0};
+    struct gcb_dump *dump = NULL;
+    int err = configure(&config, o, operands, ctx->diag);
+
+    if (err)
+        return err;
+    err = gcb_dump_create(&dump, o->make.output, o->make.force, NULL, 0, ctx->diag);
+    if (err)
+        goto out;
+    err = gcb_generate_write(dump, &config, ctx->diag);
+    if (err)
+        goto out;
+    err = gcb_dump_note(dump, "/", "dataset", "synthetic", ctx->diag);
+    if (err)
+        goto out;
+    err = gcb_dump_note(dump, "/", "distribution", o->dist ? o->dist : "normal", ctx->diag);
+    if (err)
+        goto out;
+    err = gcb_dump_value(dump, "/", "seed", (double)o->seed, ctx->diag);
+    if (err)
+        goto out;
+    err = gcb_dump_commit(dump, ctx->diag);
+out:
+    gcb_dump_destroy(dump);
+    return err;
+}
+
+static const struct opt_group groups[] = {
+    {"What to draw", rows, 0},
+    {"Output", opt_make_rows, offsetof(struct generate_options, make)},
+    {.rows = NULL},
+};
+
+const struct cmd cmd_generate = {
+    .name = "generate",
+    .summary = "write a file of synthetic gradients",
+    .usage = "generate [options] -o OUT.h5",
+    .examples = "  gcbench generate --elements 16M -o normal.h5\n"
+                "  gcbench generate --dist student-t:df=3 --layout resnet50 --workers 4 -o r50.h5\n"
+                "  gcbench generate --dist ar:rho=0.9 --dtype fp16 --steps 3 -o smooth.h5\n",
+    .details = "The same options write the same values on every machine with the same C library.\n",
+    .spec = {.groups = groups},
+    .size = sizeof(struct generate_options),
+    .defaults = generate_defaults,
+    .run = generate_run,
+};

@@ -1,0 +1,150 @@
+#include <string.h>
+
+#include "cli/output.h"
+#include "src/base/host.h"
+#include "src/bench/bandwidth.h"
+#include "src/cuda/load.h"
+#include "src/report/environment.h"
+
+struct info_options {
+    struct opt_show show;
+    int threads;
+};
+
+static const struct opt_row rows[] = {
+    {"threads", 0, "N", "that measure bandwidth (default 1)", OPT_INT,
+     offsetof(struct info_options, threads), 1, 4096, NULL},
+    {.name = NULL},
+};
+
+/* Everything that info shows, gathered first. */
+struct facts {
+    struct gcb_build build;
+    struct gcb_host host;
+    struct gcb_bandwidth bandwidth;
+    struct gcb_diag gpu; /* words: why there is none */
+    bool has_gpu;
+    int threads;
+    const char *isa;
+};
+
+static int gather(struct facts *f, const struct info_options *o, struct gcb_diag *diag)
+{
+    const struct gcb_queue queue = {.threads = o->threads ? o->threads : 1};
+
+    memset(f, 0, sizeof(*f));
+    gcb_environment_build(&f->build);
+    gcb_host_read(&f->host);
+    f->threads = queue.threads;
+    f->isa = gcb_host_isa_name(gcb_host_cpu_flags());
+    f->has_gpu = gcb_cuda_check(0, &f->gpu) == 0;
+    return gcb_bandwidth_measure(&f->bandwidth, &queue, 0, diag);
+}
+
+static void print_build(FILE *out, const struct gcb_build *b)
+{
+    fprintf(out, "version     gcbench %s\n", gcb_version());
+    fprintf(out, "revision    %s%s\n", b->revision[0] ? b->revision : "unknown",
+            b->dirty ? ", with changes" : "");
+    fprintf(out, "build       %s, %s, %s\n", b->type, b->compiler, b->flags);
+    if (strcmp(b->sanitize, "none") != 0)
+        fprintf(out, "            with sanitizers (%s): times mean nothing\n", b->sanitize);
+    fprintf(out, "build id    %s\n", b->id[0] ? b->id : "none");
+}
+
+static void print_host(FILE *out, const struct facts *f)
+{
+    const struct gcb_host *h = &f->host;
+    char text[32];
+
+    fprintf(out, "processor   %s\n", h->cpu_model[0] ? h->cpu_model : "unknown");
+    fprintf(out, "kernels     %s (the widest this processor runs)\n", f->isa);
+    if (h->cpus > 0)
+        fprintf(out, "cpus        %d that this process may use\n", h->cpus);
+    fprintf(out, "governor    %s\n", h->governor[0] ? h->governor : "unknown");
+    if (h->load1 >= 0.0)
+        fprintf(out, "load        %.2f\n", h->load1);
+    fprintf(out, "memory      %s\n", out_bytes(text, (double)h->memory_bytes));
+    fprintf(out, "system      %s\n", h->kernel[0] ? h->kernel : "unknown");
+    fprintf(out, "gpu         %s\n", f->has_gpu ? "device cuda:0" : "none");
+    if (!f->has_gpu)
+        fprintf(out, "            %s\n", f->gpu.text);
+}
+
+static void print_libraries(FILE *out)
+{
+    const char *name, *separator = "libraries   ";
+    char version[32];
+
+    for (size_t i = 0; gcb_environment_library(&name, version, i); i++) {
+        fprintf(out, "%s%s %s", separator, name, version);
+        separator = ", ";
+    }
+    fputc('\n', out);
+}
+
+static void print_bandwidth(FILE *out, const struct facts *f)
+{
+    char text[32];
+
+    fprintf(out, "bandwidth   read %.1f, fill %.1f, copy %.1f GB/s with %d thread%s over %s\n",
+            f->bandwidth.read_gbps, f->bandwidth.fill_gbps, f->bandwidth.copy_gbps, f->threads,
+            f->threads == 1 ? "" : "s", out_bytes(text, (double)f->bandwidth.bytes));
+}
+
+static int info_run(const void *options, const struct opt_list *operands, struct cmd_context *ctx)
+{
+    static const char *const records[] = {"environment", NULL};
+    static const char *const names[] = {
+        "record",    "version",   "git_revision",  "git_dirty", "build_type",
+        "build_id",  "compiler",  "compile_flags", "sanitize",  "cpu_model",
+        "cpus",      "isa",       "threads",       "device",    "governor",
+        "load1",     "kernel",    "memory_bytes",  "gpu",       "gpu_driver",
+        "read_gbps", "fill_gbps", "copy_gbps",     "date",      NULL};
+    static const struct gcb_columns columns = {records, names};
+    const struct info_options *o = options;
+    struct out_report r = {.stream = NULL};
+    struct gcb_row row;
+    struct facts f;
+    int err = operands->count ? gcb_diag_set(ctx->diag, GCB_E_INVALID, "info takes no operand")
+                              : gather(&f, o, ctx->diag);
+
+    if (!err)
+        err = out_open(&r, &o->show, NULL, NULL, &columns, ctx);
+    if (err)
+        goto out;
+    if (r.table) {
+        print_build(r.out, &f.build);
+        print_host(r.out, &f);
+        print_libraries(r.out);
+        print_bandwidth(r.out, &f);
+    }
+    gcb_environment_row(&row, &(struct gcb_environment){.argc = ctx->argc,
+                                                        .argv = ctx->argv,
+                                                        .isa = f.isa,
+                                                        .threads = f.threads,
+                                                        .device = "cpu",
+                                                        .bandwidth = &f.bandwidth});
+    err = out_put(&r, &row, ctx->diag);
+out:
+    out_close(&r);
+    return err;
+}
+
+static const struct opt_group groups[] = {
+    {"What to measure", rows, 0},
+    {"Output", opt_show_rows, offsetof(struct info_options, show)},
+    {.rows = NULL},
+};
+
+const struct cmd cmd_info = {
+    .name = "info",
+    .summary = "this build and this machine: features, libraries, bandwidth",
+    .usage = "info [options]",
+    .examples = "  gcbench info\n"
+                "  gcbench info --threads 8\n"
+                "  gcbench info --format json\n",
+    .spec = {.groups = groups},
+    .size = sizeof(struct info_options),
+    .run = info_run,
+};
