@@ -7,9 +7,9 @@ unsigned gcb_cpu_detect(void)
     unsigned flags = 0;
 
     __builtin_cpu_init();
+    /* Every processor with AVX2 and BMI2 has F16C and LZCNT too, which not all compilers can ask for. */
     if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") &&
-        __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("popcnt") &&
-        __builtin_cpu_supports("f16c") && __builtin_cpu_supports("lzcnt"))
+        __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("popcnt"))
         flags |= GCB_CPU_AVX2;
     if (flags && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
         __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))

@@ -280,11 +280,14 @@ char *gcb_real_text(char *out, double value)
     const locale_t c = newlocale(LC_ALL_MASK, "C", (locale_t)0);
     const locale_t old = uselocale(c);
 
-    for (int digits = 1; digits <= 17; digits++) {
-        snprintf(out, 32, "%.*g", digits, value);
-        if (strtod(out, NULL) == value)
-            break;
-    }
+    if (fabs(value) < 1e15 && value == floor(value))
+        snprintf(out, 32, "%.0f", value);
+    else
+        for (int digits = 1; digits <= 17; digits++) {
+            snprintf(out, 32, "%.*g", digits, value);
+            if (strtod(out, NULL) == value)
+                break;
+        }
     uselocale(old);
     if (c)
         freelocale(c);

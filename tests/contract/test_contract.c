@@ -1,0 +1,397 @@
+/*
+ * The contract every method keeps, over cases generated from the registry, the preset table and the
+ * parameter tables: a new codec, preset or choice is tested the moment its row exists.
+ *
+ *   test_contract [NAME]   only the methods whose spec contains NAME
+ */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "src/base/host.h"
+#include "src/codec/coder.h"
+#include "tests/kernels/check.h"
+
+#define GUARD 0xa5
+#define MAX_CASES 2048
+
+/* ---- the cases: every method, every combination of choices, and each number away from its default ---- */
+
+static struct gcb_method cases[MAX_CASES];
+static size_t case_count;
+
+static void add_case(const struct gcb_method *m)
+{
+    char spec[256], have[256];
+
+    if (gcb_method_check(m, NULL))
+        return;
+    gcb_method_spec(spec, sizeof(spec), m, GCB_SPEC_FULL);
+    for (size_t i = 0; i < case_count; i++)
+        if (strcmp(gcb_method_spec(have, sizeof(have), &cases[i], GCB_SPEC_FULL), spec) == 0)
+            return;
+    assert_true(case_count < MAX_CASES);
+    cases[case_count++] = *m;
+}
+
+/* All combinations of the choices from row `row` on. */
+static void add_choices(const struct gcb_method *m, size_t row)
+{
+    const struct gcb_param *p = &m->codec->params[row];
+
+    if (!m->codec->params || !p->name) {
+        add_case(m);
+        return;
+    }
+    add_choices(m, row + 1);
+    for (size_t c = 0; p->type == GCB_PARAM_CHOICE && p->choices[c]; c++) {
+        struct gcb_method other = *m;
+
+        other.value[row] = (double)c;
+        add_choices(&other, row + 1);
+    }
+}
+
+/* Numbers worth trying: the ends, small and odd ones. */
+static void add_numbers(const struct gcb_method *m)
+{
+    static const double tries[] = {0,  1,  2,   3,     5,    7,   8,    11,
+                                   16, 60, 100, 0.001, 0.25, 0.5, 0.99, 5000};
+
+    for (size_t row = 0; row < gcb_param_count(m->codec->params); row++) {
+        const struct gcb_param *p = &m->codec->params[row];
+
+        for (size_t t = 0; p->type != GCB_PARAM_CHOICE && t < sizeof(tries) / sizeof(*tries); t++) {
+            struct gcb_method other = *m;
+
+            if (tries[t] < p->min || tries[t] > p->max ||
+                (tries[t] == p->max && p->flags & GCB_PARAM_OPEN_MAX) ||
+                (p->type != GCB_PARAM_REAL && tries[t] != floor(tries[t])))
+                continue;
+            other.value[row] = tries[t];
+            add_case(&other);
+        }
+    }
+}
+
+static void generate_cases(const char *filter)
+{
+    struct gcb_method m;
+    char spec[256];
+    size_t kept = 0;
+
+    for (size_t i = 0; gcb_method_at(&m, i); i++) {
+        add_choices(&m, 0);
+        add_numbers(&m);
+    }
+    for (size_t i = 0; filter && i < case_count; i++)
+        if (strstr(gcb_method_spec(spec, sizeof(spec), &cases[i], GCB_SPEC_FULL), filter))
+            cases[kept++] = cases[i];
+    case_count = filter ? kept : case_count;
+}
+
+/* ---- inputs ---- */
+
+static const size_t sizes[] = {0,  1,  2,   3,   5,   8,   15,   16,   17,   31,   63,    64,
+                               65, 99, 127, 257, 512, 513, 1000, 4095, 4096, 4097, 12289, 70001};
+#define SIZES (sizeof(sizes) / sizeof(*sizes))
+#define LARGEST 70001
+
+enum input { IN_NOISE, IN_HOSTILE, IN_TIES, IN_ZERO, IN_CONSTANT, IN_ONE_HOT, IN_TINY, INPUTS };
+
+static void fill(float *x, size_t n, enum input in, uint64_t seed)
+{
+    switch (in) {
+    case IN_NOISE:
+        check_fill(x, n, FILL_NOISE, seed);
+        break;
+    case IN_HOSTILE:
+        check_fill(x, n, FILL_HOSTILE, seed);
+        break;
+    case IN_TIES:
+        check_fill(x, n, FILL_TIES, seed);
+        break;
+    case IN_ZERO:
+        check_fill(x, n, FILL_ZERO, seed);
+        break;
+    default:
+        for (size_t i = 0; i < n; i++)
+            x[i] = in == IN_CONSTANT ? -0.125f : 0.0f;
+        for (size_t i = 0; in == IN_TINY && i < n; i++)
+            x[i] = (float)((int)(i % 5) - 2) * 1e-42f;
+        if (in == IN_ONE_HOT && n)
+            x[n / 2] = 3.0f;
+    }
+}
+
+/* ---- one coder each way, and what it made ---- */
+
+struct trip {
+    struct gcb_coder *encoder, *decoder;
+    uint8_t *message;
+    size_t length;
+    float *back;
+    size_t n;
+};
+
+struct setting {
+    int threads;
+    unsigned flags;
+    uint64_t segment;
+};
+
+static const struct setting plain = {.threads = 1};
+
+static void configure(struct gcb_coder_config *config, struct gcb_queue *queue,
+                      struct gcb_kernels *kernels, const struct setting *s, size_t n)
+{
+    queue->threads = s->threads;
+    gcb_kernels_init(kernels, s->flags);
+    *config = (struct gcb_coder_config){
+        .env = {.count = n,
+                .seed = 7,
+                .path = "a/b",
+                .segment = s->segment,
+                .kernels = kernels,
+                .queue = queue},
+        .checksum = true,
+    };
+}
+
+static void encode(struct trip *t, const struct gcb_method *m, const struct setting *s,
+                   const float *x, size_t n)
+{
+    const struct gcb_step at = {.step = 3, .worker = 1};
+    const struct gcb_view in = {.data = x, .count = n};
+    struct gcb_coder_config config;
+    struct gcb_kernels kernels;
+    struct gcb_queue queue;
+    struct gcb_diag diag = {0};
+    struct gcb_wbuf w = {0};
+
+    configure(&config, &queue, &kernels, s, n);
+    assert_int_equal(gcb_coder_create(&t->encoder, m, &config, &diag), 0);
+    w.cap = gcb_coder_bound(t->encoder);
+    w.data = t->message = malloc(w.cap + 64);
+    memset(t->message, GUARD, w.cap + 64);
+    if (gcb_coder_encode(t->encoder, &at, &in, &w, &diag))
+        fail_msg("encode: %s", diag.text);
+    for (size_t i = 0; i < 64; i++)
+        assert_int_equal(t->message[w.cap + i], GUARD);
+    gcb_message_seal(t->message, w.len, 0);
+    t->length = w.len;
+    t->n = n;
+}
+
+static void decode(struct trip *t, const struct setting *s)
+{
+    struct gcb_coder_config config;
+    struct gcb_kernels kernels;
+    struct gcb_queue queue;
+    struct gcb_diag diag = {0};
+    struct gcb_mview out;
+
+    configure(&config, &queue, &kernels, s, 0);
+    t->back = malloc((t->n + 16) * sizeof(float));
+    memset(t->back, GUARD, (t->n + 16) * sizeof(float));
+    out = (struct gcb_mview){.data = t->back, .count = t->n};
+    assert_int_equal(gcb_message_check(t->message, t->length, 0, &diag), 0);
+    assert_int_equal(gcb_coder_create_decoder(&t->decoder, t->message, t->length, &config, &diag),
+                     0);
+    if (gcb_coder_decode(t->decoder, t->message, t->length, &out, &diag))
+        fail_msg("decode: %s", diag.text);
+    for (size_t i = 0; i < 16 * sizeof(float); i++)
+        assert_int_equal(((uint8_t *)(t->back + t->n))[i], GUARD);
+}
+
+static void release(struct trip *t)
+{
+    gcb_coder_destroy(t->encoder);
+    gcb_coder_destroy(t->decoder);
+    free(t->message);
+    free(t->back);
+    memset(t, 0, sizeof(*t));
+}
+
+/* ---- the promises ---- */
+
+static bool whole_transform(const struct gcb_method *m)
+{
+    char spec[256];
+
+    gcb_method_spec(spec, sizeof(spec), m, GCB_SPEC_FULL);
+    return strstr(spec, "transform=fft") && strstr(spec, "chunk=0");
+}
+
+static void parts_add_up(struct trip *t)
+{
+    struct gcb_message_parts parts;
+
+    assert_int_equal(gcb_coder_describe(t->decoder, t->message, t->length, &parts, NULL), 0);
+    assert_int_equal(parts.wire_bytes, t->length);
+    assert_int_equal(parts.header_bytes + parts.payload.scale_bytes + parts.payload.value_bytes +
+                         parts.payload.index_bytes,
+                     t->length);
+    assert_true(parts.payload.kept <= parts.payload.positions);
+    assert_true(parts.payload.entropy0_bits >= 0.0);
+    assert_true(parts.header_bytes <= 16 + 64 + 8);
+    assert_true(t->length <= parts.header_bytes + t->n * sizeof(float)); /* nothing expands */
+}
+
+static void error_is_bounded(const struct gcb_method *m, const struct trip *t, const float *x)
+{
+    double error = 0.0, norm = 0.0;
+
+    for (size_t i = 0; i < t->n; i++) {
+        assert_true(isfinite(t->back[i]));
+        error += ((double)x[i] - t->back[i]) * ((double)x[i] - t->back[i]);
+        norm += (double)x[i] * x[i];
+    }
+    if (m->codec->caps & GCB_CAP_LOSSLESS)
+        assert_memory_equal(x, t->back, t->n * sizeof(float));
+    if (norm == 0.0)
+        assert_true(error == 0.0);
+    if (m->codec == gcb_codec_by_wire_id(16) && norm > 0.0 && isfinite(error))
+        assert_true(error <= norm * 1.0001); /* a contraction, up to what quantised values add */
+}
+
+static void same_message(const struct trip *a, const struct trip *b)
+{
+    assert_int_equal(a->length, b->length);
+    assert_memory_equal(a->message, b->message, a->length);
+}
+
+static void round_trip(const struct gcb_method *m, const float *x, size_t n, enum input in)
+{
+    struct trip a = {0}, b = {0};
+
+    encode(&a, m, &plain, x, n);
+    decode(&a, &plain);
+    parts_add_up(&a);
+    if (in != IN_HOSTILE)
+        error_is_bounded(m, &a, x);
+    /* the same again: same bytes; with threads and the best kernels: same bytes, same values */
+    encode(&b, m, &(struct setting){.threads = 3, .flags = gcb_host_cpu_flags()}, x, n);
+    decode(&b, &(struct setting){.threads = 3, .flags = gcb_host_cpu_flags()});
+    if (!whole_transform(m)) {
+        same_message(&a, &b);
+        assert_memory_equal(a.back, b.back, n * sizeof(float));
+    }
+    release(&b);
+    encode(&b, m, &plain, x, n);
+    same_message(&a, &b);
+    release(&b);
+    release(&a);
+}
+
+/* Small segments give the same tensor as one segment: the 64-bit arithmetic without the memory. */
+static void segments(const struct gcb_method *m, const float *x, size_t n)
+{
+    const struct setting cut = {.threads = 2, .segment = 100};
+    struct trip a = {0}, b = {0};
+
+    encode(&a, m, &plain, x, n);
+    decode(&a, &plain);
+    encode(&b, m, &cut, x, n);
+    decode(&b, &cut);
+    if (!whole_transform(m))
+        assert_memory_equal(a.back, b.back, n * sizeof(float));
+    release(&a);
+    release(&b);
+}
+
+static void try_decode(const uint8_t *message, size_t length, size_t n)
+{
+    struct gcb_coder_config config;
+    struct gcb_kernels kernels;
+    struct gcb_queue queue;
+    struct gcb_coder *c = NULL;
+    float *back = malloc((n + 1) * sizeof(float));
+    uint8_t *copy = malloc(length ? length : 1); /* exact size: sanitizers see every overrun */
+    const struct gcb_mview out = {.data = back, .count = n};
+
+    memcpy(copy, message, length);
+    configure(&config, &queue, &kernels, &plain, 0);
+    config.max_elements = 1 << 20;
+    if (gcb_coder_create_decoder(&c, copy, length, &config, NULL) == 0)
+        gcb_coder_decode(c, copy, length, &out, NULL);
+    gcb_coder_destroy(c);
+    free(back);
+    free(copy);
+}
+
+/* Cut anywhere, and any byte changed: an error or a value, never a stray access. */
+static void survives_damage(const struct gcb_method *m, const float *x, size_t n)
+{
+    struct trip t = {0};
+    uint64_t random = 99;
+
+    encode(&t, m, &plain, x, n);
+    for (size_t cut = 0; cut < t.length; cut++)
+        try_decode(t.message, cut, n);
+    for (size_t i = 0; i < t.length; i++) {
+        const uint8_t old = t.message[i];
+
+        for (int k = 0; k < 4; k++) {
+            t.message[i] = k == 0 ? (uint8_t)~old : k == 1 ? 0xff : (uint8_t)check_random(&random);
+            try_decode(t.message, t.length, n);
+        }
+        t.message[i] = old ^ 1;
+        assert_int_not_equal(gcb_message_check(t.message, t.length, 0, NULL), 0);
+        t.message[i] = old;
+    }
+    release(&t);
+}
+
+static void keeps_contract(void **state)
+{
+    const struct gcb_method *m = *state;
+    float *x = malloc((LARGEST + 1) * sizeof(float));
+
+    for (size_t i = 0; i < SIZES; i++) {
+        for (int in = 0; in < INPUTS; in++) {
+            if (sizes[i] > 5000 && in > IN_TIES)
+                continue;
+            fill(x + 1, sizes[i], (enum input)in, i * 31 + (size_t)in); /* + 1: not aligned */
+            round_trip(m, x + 1, sizes[i], (enum input)in);
+        }
+    }
+    fill(x, 1000, IN_NOISE, 5);
+    segments(m, x, 1000);
+    survives_damage(m, x, 37);
+    survives_damage(m, x, 300);
+    free(x);
+}
+
+static void *copy_spec(const struct gcb_method *m)
+{
+    char *spec = malloc(256);
+
+    return gcb_method_spec(spec, 256, m, GCB_SPEC_FULL);
+}
+
+int main(int argc, char **argv)
+{
+    struct CMUnitTest *tests;
+    int failed;
+
+    generate_cases(argc > 1 ? argv[1] : NULL);
+    tests = calloc(case_count + 1, sizeof(*tests));
+    for (size_t i = 0; i < case_count; i++)
+        tests[i] = (struct CMUnitTest){
+            .name = copy_spec(&cases[i]),
+            .test_func = keeps_contract,
+            .initial_state = &cases[i],
+        };
+    failed = _cmocka_run_group_tests("contract", tests, case_count, NULL, NULL);
+    for (size_t i = 0; i < case_count; i++)
+        free((void *)(uintptr_t)tests[i].name);
+    free(tests);
+    return failed;
+}
