@@ -21,6 +21,28 @@ void gcb_histogram_add(struct gcb_histogram *h, const struct gcb_view *x)
     }
 }
 
+void gcb_histogram_join(struct gcb_histogram *h, const struct gcb_histogram *other)
+{
+    for (size_t i = 0; i < GCB_HISTOGRAM_BINS; i++) {
+        h->negative[i] += other->negative[i];
+        h->positive[i] += other->positive[i];
+    }
+    h->zeros += other->zeros;
+    h->nonfinite += other->nonfinite;
+    h->count += other->count;
+}
+
+uint64_t gcb_histogram_octave(const struct gcb_histogram *h, int e)
+{
+    const size_t each = (size_t)1 << (23 - GCB_HISTOGRAM_SHIFT); /* bins of one exponent */
+    const size_t first = (size_t)(e + 127) * each;
+    uint64_t count = 0;
+
+    for (size_t i = first; i < first + each; i++)
+        count += h->negative[i] + h->positive[i];
+    return count;
+}
+
 /* The smallest magnitude of a bin. That of the bin past the last is the first power of two beyond floats. */
 static double edge(size_t bin)
 {

@@ -21,6 +21,11 @@ struct gcb_histogram {
 
 /* Starts zeroed. */
 void gcb_histogram_add(struct gcb_histogram *h, const struct gcb_view *x);
+void gcb_histogram_join(struct gcb_histogram *h, const struct gcb_histogram *other);
+
+/* Values of either sign with a magnitude in [2^e, 2^(e+1)), -126 <= e <= 127; below that, in
+ * subnormal numbers, e = -127 counts all of them. */
+uint64_t gcb_histogram_octave(const struct gcb_histogram *h, int e);
 
 /* The i-th bin in rising order, 0 .. 2 * GCB_HISTOGRAM_BINS (the middle one holds the zeros): values in
  * [low, high] of which those next to zero are excluded. Returns false past the end. */

@@ -136,3 +136,23 @@ size_t gcb_spectrum_curve(struct gcb_spectrum_point *out, size_t cap, const stru
     }
     return n;
 }
+
+double gcb_spectrum_kept(const struct gcb_spectrum *s, double density)
+{
+    const double wanted = density * (double)s->bins * (double)s->tensors;
+    double energy = 0.0, kept = 0.0;
+
+    if (!(s->total > 0.0))
+        return NAN;
+    for (size_t level = GCB_SPECTRUM_LEVELS; level-- > 0;) {
+        const double bins = (double)s->bins_by_level[level];
+
+        if (bins == 0.0)
+            continue;
+        if (kept + bins >= wanted)
+            return (energy + s->by_level[level] * (wanted - kept) / bins) / s->total;
+        kept += bins;
+        energy += s->by_level[level];
+    }
+    return 1.0;
+}

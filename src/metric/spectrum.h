@@ -60,4 +60,8 @@ struct gcb_spectrum_point {
 /* Fills at most `cap` points, the highest magnitudes first; returns how many there are. */
 size_t gcb_spectrum_curve(struct gcb_spectrum_point *out, size_t cap, const struct gcb_spectrum *s);
 
+/* The share of energy in the largest bins that make up this share of all bins, between two points of the
+ * curve on the straight line. NAN where there is no energy. */
+double gcb_spectrum_kept(const struct gcb_spectrum *s, double density);
+
 #endif
