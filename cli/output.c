@@ -138,3 +138,34 @@ char *out_count(char *out, uint64_t n)
         snprintf(out, 32, "%.1f M", (double)n / 1e6);
     return out;
 }
+
+char *out_scientific(char *out, double value, int digits)
+{
+    if (!isfinite(value))
+        snprintf(out, 32, "-");
+    else if (value == 0.0)
+        snprintf(out, 32, "0");
+    else
+        snprintf(out, 32, "%.*e", digits - 1, value);
+    return out;
+}
+
+char *out_percent(char *out, double share)
+{
+    if (!isfinite(share))
+        snprintf(out, 32, "-");
+    else if (share > 0.0 && share < 0.0005)
+        snprintf(out, 32, "<0.1 %%");
+    else
+        snprintf(out, 32, "%.1f %%", 100.0 * share);
+    return out;
+}
+
+void out_bar(FILE *out, double share, int width)
+{
+    const int marks = (int)(share * width + 0.5);
+
+    for (int i = 0; i < marks; i++)
+        fputc('#', out);
+    fputc('\n', out);
+}

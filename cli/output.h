@@ -45,7 +45,12 @@ void out_table(const struct out_report *r, const struct gcb_table *table);
 
 /* Numbers for people, into a buffer of at least 32 bytes, which is returned. */
 char *out_number(char *out, double value, int digits); /* significant digits; "-" if not finite */
-char *out_bytes(char *out, double bytes);              /* "13.1 MB", powers of 1000 */
-char *out_count(char *out, uint64_t n);                /* "269722", "25.6 M" from ten million */
+char *out_scientific(char *out, double value, int digits); /* always d.de-03; "0" for zero */
+char *out_percent(char *out, double share);                /* "12.3 %" of 0.123 */
+char *out_bytes(char *out, double bytes);                  /* "13.1 MB", powers of 1000 */
+char *out_count(char *out, uint64_t n);                    /* "269722", "25.6 M" from ten million */
+
+/* A bar of share * width marks, and the end of the line. */
+void out_bar(FILE *out, double share, int width);
 
 #endif

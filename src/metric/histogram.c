@@ -1,5 +1,6 @@
 #include "src/metric/histogram.h"
 
+#include <math.h>
 #include <string.h>
 
 void gcb_histogram_add(struct gcb_histogram *h, const struct gcb_view *x)
@@ -55,6 +56,11 @@ static double edge(size_t bin)
     return (double)value;
 }
 
+double gcb_histogram_share(const struct gcb_histogram *h, uint64_t count)
+{
+    return h->count ? (double)count / (double)h->count : NAN;
+}
+
 bool gcb_histogram_bin(struct gcb_histogram_bin *out, const struct gcb_histogram *h, size_t i)
 {
     const size_t middle = GCB_HISTOGRAM_BINS;
@@ -62,15 +68,16 @@ bool gcb_histogram_bin(struct gcb_histogram_bin *out, const struct gcb_histogram
     if (i > 2 * middle)
         return false;
     if (i == middle) {
-        *out = (struct gcb_histogram_bin){0.0, 0.0, h->zeros};
+        *out = (struct gcb_histogram_bin){0.0, 0.0, h->zeros, 0.0};
     } else if (i > middle) {
         const size_t bin = i - middle - 1;
 
-        *out = (struct gcb_histogram_bin){edge(bin), edge(bin + 1), h->positive[bin]};
+        *out = (struct gcb_histogram_bin){edge(bin), edge(bin + 1), h->positive[bin], 0.0};
     } else {
         const size_t bin = middle - 1 - i;
 
-        *out = (struct gcb_histogram_bin){-edge(bin + 1), -edge(bin), h->negative[bin]};
+        *out = (struct gcb_histogram_bin){-edge(bin + 1), -edge(bin), h->negative[bin], 0.0};
     }
+    out->share = gcb_histogram_share(h, out->count);
     return true;
 }

@@ -32,7 +32,9 @@ uint64_t gcb_histogram_octave(const struct gcb_histogram *h, int e);
 struct gcb_histogram_bin {
     double low, high;
     uint64_t count;
+    double share; /* of everything; NAN of nothing */
 };
+double gcb_histogram_share(const struct gcb_histogram *h, uint64_t count);
 bool gcb_histogram_bin(struct gcb_histogram_bin *out, const struct gcb_histogram *h, size_t i);
 
 #endif

@@ -133,3 +133,8 @@ double gcb_moments_l2(const struct gcb_moments *m)
 
     return sqrt(m->m2 + n * m->mean * m->mean);
 }
+
+double gcb_moments_zeros(const struct gcb_moments *m)
+{
+    return m->count ? (double)m->zeros / (double)m->count : NAN;
+}

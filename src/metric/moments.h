@@ -28,6 +28,8 @@ void gcb_moments_join(struct gcb_moments *m, const struct gcb_moments *other);
  * spread. A normal distribution has kurtosis 3. */
 double gcb_moments_deviation(const struct gcb_moments *m);
 double gcb_moments_kurtosis(const struct gcb_moments *m);
+/* Share of zeros among all elements. */
+double gcb_moments_zeros(const struct gcb_moments *m);
 double gcb_moments_l2(const struct gcb_moments *m);
 
 #endif

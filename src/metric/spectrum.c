@@ -102,6 +102,7 @@ bool gcb_spectrum_band(struct gcb_spectrum_band *out, const struct gcb_spectrum 
     out->high = (double)last / (double)s->count;
     out->energy = s->energy[i];
     out->largest = s->largest[i];
+    out->share = s->total > 0.0 ? s->energy[i] / s->total : NAN;
     return true;
 }
 

@@ -44,6 +44,7 @@ struct gcb_spectrum_band {
     uint64_t bins;
     double low, high;
     double energy, largest;
+    double share; /* of all energy; NAN of none */
 };
 bool gcb_spectrum_band(struct gcb_spectrum_band *out, const struct gcb_spectrum *s, size_t i);
 

@@ -1,0 +1,369 @@
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "cli/output.h"
+#include "src/base/alloc.h"
+#include "src/base/text.h"
+#include "src/bench/extent.h"
+#include "src/metric/survey.h"
+
+struct inspect_options {
+    struct opt_input input;
+    struct opt_show show;
+    struct opt_save save;
+    struct opt_exec exec;
+    bool force;
+    bool histogram, spectrum;
+};
+
+static const struct opt_row rows[] = {
+    {"histogram", 0, NULL, "counts by magnitude: four bins to each power of two in rows", OPT_FLAG,
+     offsetof(struct inspect_options, histogram), 0, 0, NULL},
+    {"spectrum", 0, NULL, "energy of the Fourier transform by frequency and by magnitude", OPT_FLAG,
+     offsetof(struct inspect_options, spectrum), 0, 0, NULL},
+    {"threads", 0, "N", "of the transforms (default 1)", OPT_INT,
+     offsetof(struct inspect_options, exec) + offsetof(struct opt_exec, threads), 1, 4096, NULL},
+    {.name = NULL},
+};
+
+static const struct opt_row force_rows[] = {
+    {"force", 0, NULL, "replace an existing file of --results", OPT_FLAG,
+     offsetof(struct inspect_options, force), 0, 0, NULL},
+    {.name = NULL},
+};
+
+/* What one call carries from tensor to tensor. */
+struct inspector {
+    const struct inspect_options *options;
+    struct gcb_source *source;
+    struct gcb_survey *survey;
+    struct gcb_table *table, *spectra;
+    struct gcb_histogram all;
+    uint64_t nonfinite;
+    struct out_report report;
+    struct gcb_diag *diag;
+};
+
+static const double densities[] = {0.01, 0.05, 0.1, 0.15, 0.2, 0.5};
+#define DENSITIES (sizeof(densities) / sizeof(densities[0]))
+
+/* "64x3x3x3"; "scalar". */
+static char *shape_text(char *out, size_t size, const struct gcb_tensor *t)
+{
+    snprintf(out, size, "%s", t->rank ? "" : "scalar");
+    for (unsigned i = 0; i < t->rank; i++)
+        snprintf(out + strlen(out), size - strlen(out), "%s%" PRIu64, i ? "x" : "", t->dims[i]);
+    return out;
+}
+
+static int put_tensor(struct inspector *p, const struct gcb_survey_item *item)
+{
+    const struct gcb_moments *m = &item->moments;
+    char shape[256];
+    struct gcb_row row;
+
+    gcb_row_init(&row, "tensor");
+    gcb_row_text(&row, "file", item->first->file);
+    gcb_row_text(&row, "tensor", item->first->path);
+    gcb_row_text(&row, "shape",
+                 item->uniform ? shape_text(shape, sizeof(shape), item->first) : NULL);
+    gcb_row_text(&row, "input_dtype", item->uniform ? gcb_dtype_name(item->first->dtype) : NULL);
+    gcb_row_u64(&row, "datasets", item->datasets);
+    gcb_row_u64(&row, "elements", m->count);
+    gcb_row_real(&row, "mean", m->count > m->nonfinite ? m->mean : NAN);
+    gcb_row_real(&row, "deviation", gcb_moments_deviation(m));
+    gcb_row_real(&row, "max_abs", m->count > m->nonfinite ? m->max_abs : NAN);
+    gcb_row_real(&row, "kurtosis", gcb_moments_kurtosis(m));
+    gcb_row_real(&row, "l2", gcb_moments_l2(m));
+    gcb_row_u64(&row, "zeros", m->zeros);
+    gcb_row_real(&row, "zeros_share", gcb_moments_zeros(m));
+    gcb_row_u64(&row, "nonfinite", m->nonfinite);
+    return out_put(&p->report, &row, p->diag);
+}
+
+static int put_bins(struct inspector *p, const struct gcb_survey_item *item)
+{
+    struct gcb_histogram_bin bin;
+    int err = 0;
+
+    for (size_t i = 0; !err && gcb_histogram_bin(&bin, item->histogram, i); i++) {
+        struct gcb_row row;
+
+        if (bin.count == 0)
+            continue;
+        gcb_row_init(&row, "histogram");
+        gcb_row_text(&row, "tensor", item->first->path);
+        gcb_row_real(&row, "low", bin.low);
+        gcb_row_real(&row, "high", bin.high);
+        gcb_row_u64(&row, "count", bin.count);
+        gcb_row_real(&row, "share", bin.share);
+        err = out_put(&p->report, &row, p->diag);
+    }
+    return err;
+}
+
+static int put_bands(struct inspector *p, const struct gcb_survey_item *item)
+{
+    struct gcb_spectrum_band band;
+    int err = 0;
+
+    for (size_t i = 0; !err && gcb_spectrum_band(&band, item->spectrum, i); i++) {
+        struct gcb_row row;
+
+        gcb_row_init(&row, "spectrum");
+        gcb_row_text(&row, "tensor", item->first->path);
+        gcb_row_text(&row, "by", "frequency");
+        gcb_row_real(&row, "low", band.low);
+        gcb_row_real(&row, "high", band.high);
+        gcb_row_u64(&row, "bins", band.bins);
+        gcb_row_real(&row, "energy", band.energy);
+        gcb_row_real(&row, "energy_share", band.share);
+        gcb_row_real(&row, "max_magnitude", band.largest);
+        err = out_put(&p->report, &row, p->diag);
+    }
+    return err;
+}
+
+static int put_curve(struct inspector *p, const struct gcb_survey_item *item)
+{
+    struct gcb_spectrum_point points[GCB_SPECTRUM_LEVELS];
+    const size_t n = gcb_spectrum_curve(points, GCB_SPECTRUM_LEVELS, item->spectrum);
+    int err = 0;
+
+    for (size_t i = 0; !err && i < n; i++) {
+        struct gcb_row row;
+
+        gcb_row_init(&row, "spectrum");
+        gcb_row_text(&row, "tensor", item->first->path);
+        gcb_row_text(&row, "by", "magnitude");
+        gcb_row_real(&row, "threshold", points[i].threshold);
+        gcb_row_real(&row, "density", points[i].density);
+        gcb_row_real(&row, "energy_share", points[i].energy_share);
+        err = out_put(&p->report, &row, p->diag);
+    }
+    return err;
+}
+
+static int put_rows(struct inspector *p, const struct gcb_survey_item *item)
+{
+    int err = out_wants_rows(&p->report) ? put_tensor(p, item) : 0;
+
+    if (!out_wants_rows(&p->report))
+        return 0;
+    if (!err && item->histogram)
+        err = put_bins(p, item);
+    if (!err && item->spectrum)
+        err = put_bands(p, item);
+    if (!err && item->spectrum)
+        err = put_curve(p, item);
+    return err;
+}
+
+static int add_tensor_line(struct inspector *p, const struct gcb_survey_item *item)
+{
+    const struct gcb_moments *m = &item->moments;
+    const bool some = m->count > m->nonfinite;
+    char name[256], shape[256], mean[32], deviation[32], max[32], kurtosis[32], zeros[32], bad[32];
+
+    gcb_escape(name, sizeof(name), item->first->path);
+    if (item->uniform)
+        shape_text(shape, sizeof(shape), item->first);
+    else
+        snprintf(shape, sizeof(shape), "varies");
+    out_scientific(mean, some ? m->mean : NAN, 2);
+    out_scientific(deviation, gcb_moments_deviation(m), 2);
+    out_scientific(max, some ? m->max_abs : NAN, 2);
+    out_number(kurtosis, gcb_moments_kurtosis(m), 3);
+    out_percent(zeros, gcb_moments_zeros(m));
+    out_count(bad, m->nonfinite);
+    return gcb_table_add(p->table,
+                         (const char *[]){name, shape, mean, deviation, max, kurtosis, zeros, bad},
+                         p->diag);
+}
+
+static int add_spectrum_line(struct inspector *p, const struct gcb_survey_item *item)
+{
+    const char *cells[DENSITIES + 1];
+    char name[256], text[DENSITIES][32];
+
+    cells[0] = gcb_escape(name, sizeof(name), item->first->path);
+    for (size_t i = 0; i < DENSITIES; i++)
+        cells[i + 1] = out_percent(
+            text[i], item->spectrum ? gcb_spectrum_kept(item->spectrum, densities[i]) : NAN);
+    return gcb_table_add(p->spectra, cells, p->diag);
+}
+
+static int inspect_tensor(struct inspector *p, size_t i)
+{
+    struct gcb_survey_item item;
+    int err = gcb_survey_read(p->survey, i, &item, p->diag);
+
+    if (!err)
+        err = put_rows(p, &item);
+    if (err || !p->report.table)
+        return err;
+    p->nonfinite += item.moments.nonfinite;
+    if (item.histogram)
+        gcb_histogram_join(&p->all, item.histogram);
+    err = add_tensor_line(p, &item);
+    return err || !p->spectra ? err : add_spectrum_line(p, &item);
+}
+
+static int print_heading(struct inspector *p, const struct opt_list *files)
+{
+    struct gcb_extent e;
+    char name[64], bytes[32], more[32] = "";
+    const int err = gcb_extent_of(&e, p->source, p->diag);
+
+    if (err)
+        return err;
+    if (files->count > 1)
+        snprintf(more, sizeof(more), " and %zu more", files->count - 1);
+    fprintf(p->report.out,
+            "%s%s: %" PRIu64 " step%s x %" PRIu64 " worker%s x %" PRIu64 " tensor%s%s, %s, %s\n",
+            gcb_escape(name, sizeof(name), files->items[0]), more, e.steps, e.steps == 1 ? "" : "s",
+            e.workers, e.workers == 1 ? "" : "s", e.tensors, e.tensors == 1 ? "" : "s",
+            e.full ? "" : " (not all of them everywhere)",
+            e.mixed_dtypes ? "mixed types" : gcb_dtype_name(e.dtype),
+            out_bytes(bytes, (double)e.bytes));
+    if (gcb_source_skipped(p->source))
+        fprintf(p->report.out, "%zu datasets are not floats and were passed over\n",
+                gcb_source_skipped(p->source));
+    return 0;
+}
+
+/* Both signs of all tensors together, a line to each power of two. */
+static void print_histogram(const struct inspector *p)
+{
+    FILE *out = p->report.out;
+    char share[32];
+
+    fprintf(out, "\nmagnitudes of all tensors\n");
+    fprintf(out, "  %-22s %7s\n", "0",
+            out_percent(share, gcb_histogram_share(&p->all, p->all.zeros)));
+    for (int e = -127; e <= 127; e++) {
+        const uint64_t count = gcb_histogram_octave(&p->all, e);
+        const double part = gcb_histogram_share(&p->all, count);
+        char range[32];
+
+        if (count == 0)
+            continue;
+        if (e == -127)
+            snprintf(range, sizeof(range), "below 2^-126");
+        else
+            snprintf(range, sizeof(range), "2^%-4d %.1e", e, ldexp(1.0, e));
+        fprintf(out, "  %-22s %7s  ", range, out_percent(share, part));
+        out_bar(out, part, 40);
+    }
+}
+
+static void print_tables(struct inspector *p)
+{
+    FILE *out = p->report.out;
+
+    out_table(&p->report, p->table);
+    if (p->nonfinite && !p->report.quiet)
+        fprintf(out,
+                "note: infinities and NaNs are counted under \"bad\" and enter nothing else\n");
+    if (p->options->histogram)
+        print_histogram(p);
+    if (!p->spectra)
+        return;
+    fprintf(out, "\nenergy in the largest Fourier bins, by the share of bins kept\n");
+    out_table(&p->report, p->spectra);
+}
+
+static int prepare(struct inspector *p, const struct opt_list *files, struct cmd_context *ctx)
+{
+    static const struct gcb_table_column columns[] = {
+        {"tensor", false, true}, {"shape", false, true}, {"mean", true, false},
+        {"dev", true, false},    {"max", true, false},   {"kurtosis", true, false},
+        {"zeros", true, false},  {"bad", true, false},
+    };
+    static const struct gcb_table_column spectrum_columns[DENSITIES + 1] = {
+        {"tensor", false, true}, {"1 %", true, false},  {"5 %", true, false},
+        {"10 %", true, false},   {"15 %", true, false}, {"20 %", true, false},
+        {"50 %", true, false},
+    };
+    static const char *const records[] = {"tensor", "histogram", "spectrum", NULL};
+    static const char *const names[] = {
+        "record",    "file",        "tensor",    "shape",   "input_dtype",  "datasets",
+        "elements",  "mean",        "deviation", "max_abs", "kurtosis",     "l2",
+        "zeros",     "zeros_share", "nonfinite", "by",      "low",          "high",
+        "count",     "share",       "bins",      "energy",  "energy_share", "max_magnitude",
+        "threshold", "density",     NULL};
+    static const struct gcb_columns row_columns = {records, names};
+    const struct out_guard guard = {files, p->options->force};
+    int err = out_open(&p->report, &p->options->show, &p->options->save, &guard, &row_columns, ctx);
+
+    if (!err)
+        err = gcb_table_create(&p->table, columns, 8, ctx->diag);
+    if (!err && p->options->spectrum)
+        err = gcb_table_create(&p->spectra, spectrum_columns, DENSITIES + 1, ctx->diag);
+    return err;
+}
+
+static int survey_all(struct inspector *p)
+{
+    int err = 0;
+
+    for (size_t i = 0; !err && i < gcb_survey_count(p->survey); i++)
+        err = inspect_tensor(p, i);
+    if (!err && p->report.table)
+        print_tables(p);
+    return err ? err : out_commit(&p->report, p->diag);
+}
+
+static int inspect_run(const void *options, const struct opt_list *operands,
+                       struct cmd_context *ctx)
+{
+    struct inspector p = {.options = options, .diag = ctx->diag};
+    struct gcb_survey_config config;
+    struct opt_backend backend;
+    int err = opt_exec_resolve(&backend, &p.options->exec, ctx->diag);
+
+    if (err)
+        return err;
+    config = (struct gcb_survey_config){p.options->histogram, p.options->spectrum, &backend.kernels,
+                                        &backend.queue};
+    err = opt_input_open(&p.source, &p.options->input, operands, 0, ctx->diag);
+    if (!err)
+        err = prepare(&p, operands, ctx);
+    if (!err)
+        err = gcb_survey_create(&p.survey, p.source, &config, ctx->diag);
+    if (!err && p.report.table)
+        err = print_heading(&p, operands);
+    if (!err)
+        err = survey_all(&p);
+    gcb_survey_destroy(p.survey);
+    gcb_table_destroy(p.table);
+    gcb_table_destroy(p.spectra);
+    out_close(&p.report);
+    gcb_source_close(p.source);
+    return err;
+}
+
+static const struct opt_group groups[] = {
+    {"What to show", rows, 0},
+    {"Which tensors", opt_input_rows, offsetof(struct inspect_options, input)},
+    {"Output", opt_show_rows, offsetof(struct inspect_options, show)},
+    {"Output", opt_save_rows, offsetof(struct inspect_options, save)},
+    {"Output", force_rows, 0},
+    {.rows = NULL},
+};
+
+const struct cmd cmd_inspect = {
+    .name = "inspect",
+    .summary = "what is in a file: steps, workers, tensors and their statistics",
+    .usage = "inspect [options] FILE...",
+    .examples = "  gcbench inspect grads.h5\n"
+                "  gcbench inspect --step last --dataset '*conv*' --histogram grads.h5\n"
+                "  gcbench inspect --spectrum --format csv grads.h5 > spectrum.csv\n",
+    .details =
+        "Each line is one tensor over all steps and workers selected. docs/rows.md says what the\n"
+        "rows of json and csv mean.\n",
+    .spec = {.groups = groups},
+    .size = sizeof(struct inspect_options),
+    .run = inspect_run,
+};
