@@ -6,6 +6,7 @@
 
 #include "src/base/alloc.h"
 #include "src/base/text.h"
+#include "src/bench/bandwidth.h"
 
 struct run {
     const struct gcb_run_config *config;
@@ -84,6 +85,14 @@ const char *gcb_run_name(char buffer[40], const struct gcb_message_plan *plan,
         return gcb_source_tensor(source, plan->pieces[0].tensor)->path;
     snprintf(buffer, 40, "messages/%s", plan->name);
     return buffer;
+}
+
+uint64_t gcb_run_bandwidth_bytes(const struct gcb_layout *layout)
+{
+    const uint64_t least = UINT64_C(32) << 20, most = gcb_bandwidth_default_bytes();
+    const uint64_t wanted = layout->largest > most / 16 ? most : layout->largest * 16;
+
+    return wanted < least ? least : wanted;
 }
 
 static enum gcb_role role_of(const struct gcb_run_config *config, const char *path)

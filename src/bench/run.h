@@ -62,6 +62,12 @@ int gcb_run(struct gcb_run_result *out, const struct gcb_run_config *config,
             const struct gcb_run_observer *observer, struct gcb_diag *diag);
 void gcb_run_result_fini(struct gcb_run_result *r); /* zeroed is fine */
 
+/*
+ * How much memory a measurement of bandwidth may go over beside a run: at least 32 MiB, and otherwise
+ * no more than the run itself takes.
+ */
+uint64_t gcb_run_bandwidth_bytes(const struct gcb_layout *layout);
+
 /* Name of a message below its worker: the path of its tensor, or "messages/NNNN". Borrowed from the
  * source or written to `buffer`. */
 const char *gcb_run_name(char buffer[40], const struct gcb_message_plan *plan,

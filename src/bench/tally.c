@@ -60,6 +60,11 @@ double gcb_tally_bits(const struct gcb_tally *t)
     return over(8.0 * (double)t->wire_bytes, (double)t->elements);
 }
 
+double gcb_tally_header_share(const struct gcb_tally *t)
+{
+    return over((double)t->header_bytes, (double)t->wire_bytes);
+}
+
 double gcb_tally_density(const struct gcb_tally *t)
 {
     return t->asked_of ? over((double)t->kept, (double)t->positions) : NAN;

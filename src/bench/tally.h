@@ -30,7 +30,8 @@ void gcb_tally_merge(struct gcb_tally *t, const struct gcb_tally *other);
 
 /* The figures of a tally; NAN where there is none. */
 double gcb_tally_ratio(const struct gcb_tally *t);
-double gcb_tally_bits(const struct gcb_tally *t); /* per element, of the wire */
+double gcb_tally_bits(const struct gcb_tally *t);         /* per element, of the wire */
+double gcb_tally_header_share(const struct gcb_tally *t); /* of the wire bytes */
 double gcb_tally_density(const struct gcb_tally *t);
 double gcb_tally_density_asked(const struct gcb_tally *t);
 double gcb_tally_encode_gbps(const struct gcb_tally *t);

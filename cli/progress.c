@@ -1,0 +1,40 @@
+#include "cli/progress.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include "src/base/clock.h"
+
+#define PATIENCE 1.0 /* seconds before it shows */
+#define PAUSE 0.1    /* seconds between two pictures */
+#define WIDTH 40
+
+void progress_start(struct progress *p, FILE *file, bool wanted)
+{
+    memset(p, 0, sizeof(*p));
+    if (!wanted || !isatty(fileno(file)))
+        return;
+    p->file = file;
+    p->started = gcb_clock();
+}
+
+void progress_update(struct progress *p, double share)
+{
+    static const char full[] = "########################################";
+    const double now = p->file ? gcb_clock() : 0.0;
+    const int filled = (int)(share * WIDTH);
+
+    if (!p->file || now - p->started < PATIENCE || now - p->shown < PAUSE)
+        return;
+    p->shown = now;
+    p->visible = true;
+    fprintf(p->file, "\r[%-*.*s] %3d %%", WIDTH, filled, full, (int)(share * 100.0));
+    fflush(p->file);
+}
+
+void progress_end(struct progress *p)
+{
+    if (p->visible)
+        fprintf(p->file, "\r%*s\r", WIDTH + 10, "");
+    memset(p, 0, sizeof(*p));
+}

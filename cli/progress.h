@@ -1,0 +1,22 @@
+#ifndef CLI_PROGRESS_H
+#define CLI_PROGRESS_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+/*
+ * A bar on stderr: only on a terminal, only once the work has taken a second, a few times a second. It
+ * wipes itself away, so that what is printed next stands on a clean line.
+ */
+struct progress {
+    FILE *file; /* NULL: never shown */
+    double started, shown;
+    bool visible;
+};
+
+/* `wanted`: false under --quiet. */
+void progress_start(struct progress *p, FILE *file, bool wanted);
+void progress_update(struct progress *p, double share); /* 0 to 1 */
+void progress_end(struct progress *p);                  /* zeroed is fine */
+
+#endif
