@@ -253,7 +253,7 @@ static void print_histogram(const struct inspector *p)
             snprintf(range, sizeof(range), "below 2^-126");
         else
             snprintf(range, sizeof(range), "2^%-4d %.1e", e, ldexp(1.0, e));
-        fprintf(out, "  %-22s %7s  ", range, out_percent(share, part));
+        fprintf(out, "  %-22s %7s", range, out_percent(share, part));
         out_bar(out, part, 40);
     }
 }
@@ -360,9 +360,8 @@ const struct cmd cmd_inspect = {
     .examples = "  gcbench inspect grads.h5\n"
                 "  gcbench inspect --step last --dataset '*conv*' --histogram grads.h5\n"
                 "  gcbench inspect --spectrum --format csv grads.h5 > spectrum.csv\n",
-    .details =
-        "Each line is one tensor over all steps and workers selected. docs/rows.md says what the\n"
-        "rows of json and csv mean.\n",
+    .details = "Each line is one tensor over all steps and workers selected. docs/rows.md says\n"
+               "what the rows of json and csv mean.\n",
     .spec = {.groups = groups},
     .size = sizeof(struct inspect_options),
     .run = inspect_run,

@@ -29,9 +29,12 @@ static char *range_text(char *out, size_t size, const struct gcb_param *p)
 {
     char low[32], high[32];
 
+    gcb_real_text(high, p->max);
+    if (strlen(high) > 12) /* the largest float, say: nobody reads 17 digits */
+        snprintf(high, sizeof(high), "%.3g", p->max);
     out[0] = '\0';
     if (p->type != GCB_PARAM_CHOICE) {
-        snprintf(out, size, "[%s, %s%c", gcb_real_text(low, p->min), gcb_real_text(high, p->max),
+        snprintf(out, size, "[%s, %s%c", gcb_real_text(low, p->min), high,
                  p->flags & GCB_PARAM_OPEN_MAX ? ')' : ']');
         return out;
     }
@@ -159,12 +162,17 @@ static void print_notes(const struct out_report *r, const struct gcb_method *m)
     for (size_t i = 0; i < gcb_param_count(m->codec->params); i++) {
         const struct gcb_param *p = &m->codec->params[i];
 
-        fprintf(r->out, "  %s: %s", p->name, p->help);
+        char text[512];
+        size_t n = (size_t)snprintf(text, sizeof(text), "%s", p->help);
+
         if (p->needs)
-            fprintf(r->out, " (only with %s)", p->needs);
+            n += (size_t)snprintf(text + n, sizeof(text) - n, " (only with %s)", p->needs);
         for (size_t c = 0; p->complement[c]; c++)
-            fprintf(r->out, "%s%s", c ? ", " : "; 1 - it may be given as ", p->complement[c]);
-        fputc('\n', r->out);
+            n += (size_t)snprintf(text + n, sizeof(text) - n, "%s%s%s", c ? " or " : "; or give --",
+                                  c ? "--" : "", p->complement[c]);
+        if (p->complement[0])
+            snprintf(text + n, sizeof(text) - n, ", 1 - %s", p->name);
+        opt_wrap(r->out, text, fprintf(r->out, "  %-10s", p->name), 12);
     }
 }
 
@@ -175,8 +183,8 @@ static void print_head(const struct out_report *r, const struct gcb_method *m)
     fprintf(r->out, "%s: %s\n\n", m->name, gcb_method_summary(m));
     if (m->preset)
         fprintf(r->out, "preset    of %s: %s\n", m->codec->name, m->preset->defaults);
-    fprintf(r->out, "source    %s\n", gcb_method_source(m));
-    fprintf(r->out, "promises  %s\n", gcb_method_bound(m));
+    opt_wrap(r->out, gcb_method_source(m), fprintf(r->out, "source    "), 10);
+    opt_wrap(r->out, gcb_method_bound(m), fprintf(r->out, "promises  "), 10);
     fprintf(r->out, "backends  cpu\n");
     fprintf(r->out, "is        ");
     for (size_t i = 0; i < sizeof(caps) / sizeof(caps[0]); i++) {

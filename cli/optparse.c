@@ -313,8 +313,7 @@ void opt_fini(struct opt_result *result, const struct opt_spec *spec, void *targ
         opt_list_fini((struct opt_list *)(void *)(base + spec->extra->offset));
 }
 
-/* Words of `text` in columns [indent, 80); the cursor stands at column `at`. */
-static void print_wrapped(FILE *out, const char *text, int at, int indent)
+void opt_wrap(FILE *out, const char *text, int at, int indent)
 {
     while (*text) {
         const int n = (int)strcspn(text, " ");
@@ -345,7 +344,7 @@ static void print_row(FILE *out, const struct opt_row *row)
         fputc('\n', out);
         at = 0;
     }
-    print_wrapped(out, row->help, at, INDENT);
+    opt_wrap(out, row->help, at, INDENT);
 }
 
 void opt_print(FILE *out, const struct opt_spec *spec)

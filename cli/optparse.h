@@ -81,6 +81,9 @@ int opt_parse(struct opt_result *out, const struct opt_spec *spec, void *target,
 /* Frees the lists in `result` and `target`. Zeroed ones are fine. */
 void opt_fini(struct opt_result *result, const struct opt_spec *spec, void *target);
 
+/* Words of `text` in columns [indent, 80); the cursor stands in column `at`. Ends the line. */
+void opt_wrap(FILE *out, const char *text, int at, int indent);
+
 /* The options of a command as a section per title, at most 80 columns. */
 void opt_print(FILE *out, const struct opt_spec *spec);
 

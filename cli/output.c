@@ -165,6 +165,8 @@ void out_bar(FILE *out, double share, int width)
 {
     const int marks = (int)(share * width + 0.5);
 
+    if (marks > 0)
+        fputs("  ", out);
     for (int i = 0; i < marks; i++)
         fputc('#', out);
     fputc('\n', out);

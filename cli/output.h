@@ -50,7 +50,7 @@ char *out_percent(char *out, double share);                /* "12.3 %" of 0.123 
 char *out_bytes(char *out, double bytes);                  /* "13.1 MB", powers of 1000 */
 char *out_count(char *out, uint64_t n);                    /* "269722", "25.6 M" from ten million */
 
-/* A bar of share * width marks, and the end of the line. */
+/* Two spaces and a bar of share * width marks, if there are any, and the end of the line. */
 void out_bar(FILE *out, double share, int width);
 
 #endif

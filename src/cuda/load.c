@@ -47,9 +47,7 @@ int gcb_cuda_check(unsigned index, struct gcb_diag *diag)
     if (!module)
         module = dlopen(MODULE, RTLD_NOW | RTLD_LOCAL);
     if (!module)
-        return gcb_diag_set(diag, GCB_E_BACKEND,
-                            "device cuda is not available: %s was not found (this build has no "
-                            "CUDA module)",
+        return gcb_diag_set(diag, GCB_E_BACKEND, "device cuda: no CUDA module (%s was not found)",
                             MODULE);
     err = probe(module, index, diag);
     dlclose(module);

@@ -46,7 +46,8 @@ bool gcb_environment_library(const char **name, char version[32], size_t i)
     if (i >= sizeof(names) / sizeof(names[0]))
         return false;
     *name = names[i];
-    snprintf(fftw, sizeof(fftw), "%s", gcb_fft_version());
+    snprintf(fftw, sizeof(fftw), "%s",
+             gcb_fft_version() + strcspn(gcb_fft_version(), "0123456789"));
     fftw[strcspn(fftw, " ")] = '\0';
     if (i == 0)
         snprintf(version, 32, "%.31s", fftw);
