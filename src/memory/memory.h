@@ -1,0 +1,68 @@
+#ifndef SRC_MEMORY_MEMORY_H
+#define SRC_MEMORY_MEMORY_H
+
+#include <stdbool.h>
+
+#include "src/base/diag.h"
+#include "src/base/queue.h"
+#include "src/codec/param.h"
+
+/*
+ * What a worker remembers between steps, wrapped around a coder and never known to a codec: each step,
+ * compensate turns the gradient into what is to be encoded, and update learns what the receiver
+ * rebuilt. One memory per tensor and worker; a kind is a row in memory.c.
+ *
+ * With g_t the gradients, s_t what was sent (the decoded message, zero where none was), all in float32:
+ *
+ *   none    p = g
+ *   ef      p = decay e + g; e = p - s                sum s + e = sum g - (1 - decay) sum e_carried
+ *   dgc     u = m u + g; v = v + u; p = v;  v = p - s; u = 0 where s != 0   sum s + v = sum u_added
+ *           (nesterov: u = m (u + g); v = v + u + g, and u + g counts as added)
+ *   delay   a = a + (m u + g) for `delay` steps, then p = e + a; e = p - s; u = 0 where s != 0
+ *                                                               sum s + e = sum of what was added
+ *   demo    u = m u + g; p = u; u = p - s              sum s + u = sum g - (1 - m) sum u_carried
+ *           (the momentum that was sent leaves: the recurrence of ef, under DeMo's name for its factor)
+ */
+enum gcb_memory_kind {
+    GCB_MEMORY_NONE,
+    GCB_MEMORY_EF,
+    GCB_MEMORY_DGC,
+    GCB_MEMORY_DELAY,
+    GCB_MEMORY_DEMO,
+};
+
+/* Values of the parameter table below. Plain data. */
+struct gcb_memory_params {
+    int kind;
+    double decay;    /* ef: share of the residual carried on */
+    double momentum; /* m of dgc, delay, demo */
+    int nesterov;    /* dgc */
+    int masking;     /* dgc, delay: momentum is zeroed where something was sent */
+    double clip;     /* dgc: gradients are scaled to this norm (0: not), times workers^-1/2 */
+    uint64_t delay;  /* delay: steps summed before one message */
+};
+
+/* Rows over struct gcb_memory_params; every method accepts them beside its codec's own. */
+extern const struct gcb_param gcb_memory_table[];
+
+struct gcb_memory;
+
+/* Zero residuals for `count` elements of one of `workers` workers. GCB_E_NOMEM. The queue is copied. */
+int gcb_memory_create(struct gcb_memory **out, const struct gcb_memory_params *params,
+                      uint64_t count, unsigned workers, const struct gcb_queue *queue,
+                      struct gcb_diag *diag);
+void gcb_memory_destroy(struct gcb_memory *m); /* NULL is fine */
+
+/*
+ * Takes this step's gradient (count floats, borrowed for the call) and returns what to encode (valid until
+ * the next call; may be g itself), or NULL if this step sends nothing.
+ */
+const float *gcb_memory_compensate(struct gcb_memory *m, const float *g);
+
+/* After a step that sent something: `sent` is the decoded message. Never called for one that did not. */
+void gcb_memory_update(struct gcb_memory *m, const float *sent);
+
+/* What has not been sent yet (count floats), or NULL where nothing is kept. */
+const float *gcb_memory_residual(const struct gcb_memory *m);
+
+#endif
