@@ -15,6 +15,7 @@
 #define LEAST_SHARE 16384
 
 struct gcb_fft {
+    enum gcb_fft_kind kind;
     uint64_t n;
     uint64_t chunk;  /* 0 < chunk <= n, unless n is 0 */
     uint64_t chunks; /* the last of which may be shorter */
@@ -47,6 +48,12 @@ uint64_t gcb_fft_bins(uint64_t n, uint64_t chunk)
     return n / chunk * bins_of(chunk) + (n % chunk ? bins_of(n % chunk) : 0);
 }
 
+/* Floats of the bins of a chunk. */
+static uint64_t floats_of(enum gcb_fft_kind kind, uint64_t length)
+{
+    return kind == GCB_FFT_DCT ? length : 2 * bins_of(length);
+}
+
 /* An in-place plan of one length, for buffers as aligned as `buffer`. The planner is locked. */
 static fftwf_plan make_plan(float *buffer, uint64_t length, int threads,
                             const struct gcb_fft_config *config)
@@ -56,6 +63,11 @@ static fftwf_plan make_plan(float *buffer, uint64_t length, int threads,
     fftwf_complex *bins = (fftwf_complex *)(void *)buffer;
 
     fftwf_plan_with_nthreads(threads);
+    if (config->kind == GCB_FFT_DCT) {
+        const fftw_r2r_kind kind = config->inverse ? FFTW_REDFT01 : FFTW_REDFT10;
+
+        return fftwf_plan_guru64_r2r(1, &dim, 0, NULL, buffer, buffer, &kind, flags);
+    }
     if (config->inverse)
         return fftwf_plan_guru64_dft_c2r(1, &dim, 0, NULL, bins, buffer, flags);
     return fftwf_plan_guru64_dft_r2c(1, &dim, 0, NULL, buffer, bins, flags);
@@ -115,11 +127,12 @@ static void cut(struct gcb_fft *fft, const struct gcb_fft_config *config)
 {
     const uint64_t line = GCB_ALIGN / sizeof(float);
 
+    fft->kind = config->kind;
     fft->n = config->n;
     fft->chunk = config->chunk == 0 || config->chunk > config->n ? config->n : config->chunk;
     fft->chunks = fft->n / fft->chunk + (fft->n % fft->chunk != 0);
     fft->workers = useful_workers(fft, config->threads);
-    fft->stride = (size_t)((2 * bins_of(fft->chunk) + line - 1) / line * line);
+    fft->stride = (size_t)((floats_of(fft->kind, fft->chunk) + line - 1) / line * line);
 }
 
 int gcb_fft_create(struct gcb_fft **out, const struct gcb_fft_config *config)
@@ -158,14 +171,20 @@ void gcb_fft_destroy(struct gcb_fft *fft)
     gcb_free(fft);
 }
 
-static void to_bins(fftwf_plan plan, float *buffer)
+static void to_bins(const struct gcb_fft *fft, fftwf_plan plan, float *buffer)
 {
-    fftwf_execute_dft_r2c(plan, buffer, (fftwf_complex *)(void *)buffer);
+    if (fft->kind == GCB_FFT_DCT)
+        fftwf_execute_r2r(plan, buffer, buffer);
+    else
+        fftwf_execute_dft_r2c(plan, buffer, (fftwf_complex *)(void *)buffer);
 }
 
-static void from_bins(fftwf_plan plan, float *buffer)
+static void from_bins(const struct gcb_fft *fft, fftwf_plan plan, float *buffer)
 {
-    fftwf_execute_dft_c2r(plan, (fftwf_complex *)(void *)buffer, buffer);
+    if (fft->kind == GCB_FFT_DCT)
+        fftwf_execute_r2r(plan, buffer, buffer);
+    else
+        fftwf_execute_dft_c2r(plan, (fftwf_complex *)(void *)buffer, buffer);
 }
 
 /* One chunk, through the scratch of a worker: in the bins it would not be aligned as planned. */
@@ -177,8 +196,9 @@ static void forward_chunk(const struct gcb_fft *fft, uint64_t c, float *scratch,
     const size_t length = (size_t)(whole ? fft->chunk : fft->n - from);
 
     memcpy(scratch, x + from, length * sizeof(*x));
-    to_bins(whole ? fft->plan : fft->last, scratch);
-    memcpy(bins + 2 * c * bins_of(fft->chunk), scratch, 2 * bins_of(length) * sizeof(*bins));
+    to_bins(fft, whole ? fft->plan : fft->last, scratch);
+    memcpy(bins + c * floats_of(fft->kind, fft->chunk), scratch,
+           floats_of(fft->kind, length) * sizeof(*bins));
 }
 
 static void inverse_chunk(const struct gcb_fft *fft, uint64_t c, float *scratch, const float *bins,
@@ -188,8 +208,9 @@ static void inverse_chunk(const struct gcb_fft *fft, uint64_t c, float *scratch,
     const bool whole = fft->n - from >= fft->chunk;
     const size_t length = (size_t)(whole ? fft->chunk : fft->n - from);
 
-    memcpy(scratch, bins + 2 * c * bins_of(fft->chunk), 2 * bins_of(length) * sizeof(*bins));
-    from_bins(whole ? fft->plan : fft->last, scratch);
+    memcpy(scratch, bins + c * floats_of(fft->kind, fft->chunk),
+           floats_of(fft->kind, length) * sizeof(*bins));
+    from_bins(fft, whole ? fft->plan : fft->last, scratch);
     memcpy(x + from, scratch, length * sizeof(*x));
 }
 
@@ -208,7 +229,7 @@ void gcb_fft_forward(const struct gcb_fft *fft, const float *x, float *bins)
         return;
     if (!fft->scratch) {
         memcpy(bins, x, (size_t)fft->n * sizeof(*x));
-        to_bins(fft->plan, bins);
+        to_bins(fft, fft->plan, bins);
         return;
     }
 #pragma omp parallel for num_threads(fft->workers) schedule(static)
@@ -222,7 +243,7 @@ void gcb_fft_inverse(const struct gcb_fft *fft, float *bins, float *x)
     if (fft->n == 0)
         return;
     if (!fft->scratch) {
-        from_bins(fft->plan, bins);
+        from_bins(fft, fft->plan, bins);
         memcpy(x, bins, (size_t)fft->n * sizeof(*x));
         return;
     }

@@ -31,9 +31,16 @@
  */
 struct gcb_fft;
 
+enum gcb_fft_kind {
+    GCB_FFT_REAL, /* real-to-complex DFT, as above */
+    GCB_FFT_DCT, /* DCT-II forward, DCT-III inverse (FFTW's REDFT10, REDFT01): a chunk of length L has L
+                     bins, each one float, and inverse(forward(x)) = 2 L x */
+};
+
 enum gcb_fft_rigor { GCB_FFT_ESTIMATE, GCB_FFT_MEASURE };
 
 struct gcb_fft_config {
+    enum gcb_fft_kind kind;
     uint64_t n;
     uint64_t chunk; /* 0: whole */
     int threads;
@@ -41,7 +48,7 @@ struct gcb_fft_config {
     int inverse; /* 0: forward plans, 1: inverse plans */
 };
 
-/* Number of bins over all chunks; never more than n. chunk as in the config. */
+/* Number of bins of GCB_FFT_REAL over all chunks; never more than n. chunk as in the config. */
 uint64_t gcb_fft_bins(uint64_t n, uint64_t chunk);
 
 /* Plans and per-thread scratch; threads below 1 count as 1. Thread-safe. 0, or GCB_E_NOMEM (*out is
@@ -49,7 +56,7 @@ uint64_t gcb_fft_bins(uint64_t n, uint64_t chunk);
 int gcb_fft_create(struct gcb_fft **out, const struct gcb_fft_config *config);
 void gcb_fft_destroy(struct gcb_fft *fft); /* NULL is fine */
 
-/* x: n floats, any alignment. bins: 2 * gcb_fft_bins floats, 64-byte aligned. They do not overlap.
+/* x: n floats, any alignment. bins: 2 * gcb_fft_bins floats (DCT: n), 64-byte aligned. No overlap.
  * `fft` was made with inverse = 0; it lends its scratch, so one call at a time for each object. */
 void gcb_fft_forward(const struct gcb_fft *fft, const float *x, float *bins);
 

@@ -188,6 +188,54 @@ static void check_lengths(void)
     check_one(100, UINT64_MAX, 2);
 }
 
+/* DCT-II by its definition, the angle reduced exactly, and 2 L x on the way back. */
+static void check_dct_one(size_t n, size_t chunk, int threads)
+{
+    const struct gcb_fft_config config = {
+        .kind = GCB_FFT_DCT, .n = n, .chunk = chunk, .threads = threads};
+    struct gcb_fft_config back_config = config;
+    float *x = guarded(n + 1), *bins = guarded(n), *back = guarded(n);
+    struct gcb_fft *forward, *inverse;
+    double *want = malloc(n * sizeof(*want));
+
+    back_config.inverse = 1;
+    check_that(gcb_fft_create(&forward, &config) == 0, "no DCT plan");
+    check_that(gcb_fft_create(&inverse, &back_config) == 0, "no DCT plan");
+    check_fill(x + 1, n, FILL_NOISE, n);
+    for (size_t i = 0; i < n; i++) {
+        const size_t from = i / chunk * chunk, length = n - from < chunk ? n - from : chunk;
+
+        want[i] = 0;
+        for (size_t j = 0; j < length; j++)
+            want[i] += 2 * x[1 + from + j] *
+                       cos(TWO_PI * (double)((2 * j + 1) * (i - from) % (4 * length)) /
+                           (double)(4 * length));
+    }
+    gcb_fft_forward(forward, x + 1, bins);
+    check_that(distance(want, bins, n) <= tolerance(chunk), "dct: n %zu, chunk %zu: %g away", n,
+               chunk, distance(want, bins, n));
+    gcb_fft_inverse(inverse, bins, back);
+    for (size_t i = 0; i < n; i++)
+        back[i] *= 0.5f;
+    check_back(x + 1, back, n, chunk);
+    check_that(intact(bins + n) && intact(back + n), "dct: wrote too far");
+    gcb_fft_destroy(forward);
+    gcb_fft_destroy(inverse);
+    free(want);
+    free(x);
+    free(bins);
+    free(back);
+}
+
+static void check_dct(void)
+{
+    for (size_t n = 1; n <= 40; n++)
+        for (size_t chunk = 1; chunk <= n; chunk++)
+            check_dct_one(n, chunk, 2);
+    check_dct_one(5000, 512, 2);
+    check_dct_one(2003, 1009, 2);
+}
+
 /* Long enough that FFTW's own threads take part. The definition is too slow here: three bins that
  * are known, of a constant and a cosine, and the way back stand in for it. */
 static void check_long(void)
@@ -353,6 +401,7 @@ static void body(void)
 {
     check_bins();
     check_lengths();
+    check_dct();
     check_long();
     check_threads(2000001, 4096);
     check_threads(5000, 5000);
