@@ -1,12 +1,12 @@
 /* Which data of an untrusted file may be read, and reading it. */
 #include <inttypes.h>
+#include <stdio.h>
 
-#include "src/data/h5file.h"
+#include "src/data/h5chunk.h"
 
 enum {
     MAX_CHUNK = 256 << 20, /* bytes: HDF5 unpacks a chunk in memory of its own */
-    MAX_FILTERS = 4,
-    BOX_CHUNKS = 1024, /* chunks in one read: HDF5 keeps about a KiB for each */
+    BOX_CHUNKS = 1024,     /* chunks in one read: HDF5 keeps about a KiB for each */
     FREE_BYTES = 64 << 10,
 };
 #define MAX_INFLATION 1100
@@ -58,31 +58,41 @@ static struct finding refused(const char *text)
     return (struct finding){GCB_E_UNSUPPORTED, text};
 }
 
-/* Deflate after deflate would multiply what the limit on inflation allows; hence once each. */
-static struct finding check_filters(hid_t dcpl)
+static struct finding check_filter(struct gcb_h5dataset *d, H5Z_filter_t id)
+{
+    const unsigned n = d->filter_count;
+
+    if (id != H5Z_FILTER_DEFLATE && id != H5Z_FILTER_SHUFFLE && id != H5Z_FILTER_FLETCHER32)
+        return refused("its filter is none of deflate, shuffle, fletcher32; "
+                       "h5repack -f GZIP=1 rewrites it");
+    /* Deflate after deflate would multiply what the limit on inflation allows. */
+    for (unsigned i = 0; i < n; i++)
+        if (d->filters[i] == id)
+            return damaged("a filter is applied twice");
+    /* Else a chunk could not be inflated for its length without undoing the shuffle first. */
+    if (id == H5Z_FILTER_SHUFFLE && n > 0)
+        return refused("it is shuffled behind another filter, not before");
+    if (H5Zfilter_avail(id) <= 0)
+        return refused("its filter is missing from this build of HDF5");
+    d->filters[d->filter_count++] = id;
+    return fine;
+}
+
+static struct finding check_filters(struct gcb_h5dataset *d, hid_t dcpl)
 {
     const int n = H5Pget_nfilters(dcpl);
-    unsigned seen = 0;
+    struct finding found = fine;
 
-    if (n < 0 || n > MAX_FILTERS)
+    if (n < 0 || n > GCB_H5_FILTERS)
         return damaged("more filters than make sense");
-    for (int i = 0; i < n; i++) {
+    for (int i = 0; i < n && !found.status; i++) {
         size_t values = 0;
         unsigned flags, config;
-        const H5Z_filter_t id =
-            H5Pget_filter2(dcpl, (unsigned)i, &flags, &values, NULL, 0, NULL, &config);
 
-        if (id != H5Z_FILTER_DEFLATE && id != H5Z_FILTER_SHUFFLE && id != H5Z_FILTER_FLETCHER32 &&
-            id != H5Z_FILTER_SZIP)
-            return refused("its filter is none of deflate, shuffle, fletcher32, szip; "
-                           "h5repack -f GZIP=1 rewrites it");
-        if (seen & 1u << id)
-            return damaged("a filter is applied twice");
-        if (H5Zfilter_avail(id) <= 0)
-            return refused("its filter is missing from this build of HDF5");
-        seen |= 1u << id;
+        found = check_filter(
+            d, H5Pget_filter2(dcpl, (unsigned)i, &flags, &values, NULL, 0, NULL, &config));
     }
-    return fine;
+    return found;
 }
 
 static struct finding check_chunk(struct gcb_h5dataset *d, hid_t dcpl)
@@ -101,7 +111,7 @@ static struct finding check_chunk(struct gcb_h5dataset *d, hid_t dcpl)
         d->chunk[i] = chunk[i];
     }
     d->chunk_rank = d->rank;
-    return check_filters(dcpl);
+    return check_filters(d, dcpl);
 }
 
 /* Shape and element count; sets d->count only when the product fits. */
@@ -160,7 +170,7 @@ static int check_stored(const struct gcb_h5dataset *d, const struct gcb_h5file *
         return gcb_h5file_fail(file, shown, GCB_E_CORRUPT, diag,
                                "says it stores %" PRIu64 " bytes in a file of %" PRIu64, stored,
                                file->size);
-    if (bytes / MAX_INFLATION > stored)
+    if (bytes > FREE_BYTES && bytes / MAX_INFLATION > stored)
         return gcb_h5file_fail(file, shown, GCB_E_CORRUPT, diag,
                                "declares %" PRIu64 " bytes but stores %" PRIu64, bytes, stored);
     return 0;
@@ -172,7 +182,7 @@ static int check_size(const struct gcb_h5dataset *d, const struct gcb_h5file *fi
     const uint64_t bytes = d->count * d->type_size;
     int err = 0;
 
-    if (!elsewhere && bytes > FREE_BYTES)
+    if (!elsewhere)
         err = check_stored(d, file, shown, diag);
     if (!err && bytes > file->limits.max_bytes)
         err = gcb_h5file_fail(file, shown, GCB_E_NOMEM, diag,
@@ -254,9 +264,12 @@ static bool box_next(struct box *b, const struct gcb_h5dataset *d)
     return false;
 }
 
-static bool read_box(const struct gcb_h5dataset *d, const struct box *b, hid_t space,
-                     hid_t mem_type, void *out)
+enum outcome { READ, UNREADABLE, UNPACKABLE };
+
+static enum outcome read_box(struct gcb_h5chunk_check *check, const struct box *b, hid_t space,
+                             hid_t mem_type, void *out)
 {
+    const struct gcb_h5dataset *d = check->dataset;
     hsize_t count[GCB_MAX_RANK];
 
     for (unsigned i = 0; i < d->rank; i++) {
@@ -264,33 +277,39 @@ static bool read_box(const struct gcb_h5dataset *d, const struct box *b, hid_t s
 
         count[i] = b->step[i] < left ? b->step[i] : left;
     }
+    if (!gcb_h5chunk_check_box(check, b->start, count))
+        return UNPACKABLE;
     /* The same selection on both sides, for `out` has the dataset's shape. */
-    return H5Sselect_hyperslab(space, H5S_SELECT_SET, b->start, NULL, count, NULL) >= 0 &&
-           H5Dread(d->id, mem_type, space, space, H5P_DEFAULT, out) >= 0;
+    if (H5Sselect_hyperslab(space, H5S_SELECT_SET, b->start, NULL, count, NULL) >= 0 &&
+        H5Dread(d->id, mem_type, space, space, H5P_DEFAULT, out) >= 0)
+        return READ;
+    return UNREADABLE;
 }
 
 /* `cause` is filled on failure, before anything else is asked of HDF5. */
-static bool read_boxes(const struct gcb_h5dataset *d, hid_t mem_type, void *out, char *cause,
+static bool read_boxes(struct gcb_h5chunk_check *check, hid_t mem_type, void *out, char *cause,
                        size_t size)
 {
+    const struct gcb_h5dataset *d = check->dataset;
     hsize_t dims[GCB_MAX_RANK];
+    enum outcome outcome;
     struct box b;
     hid_t space;
-    bool ok;
 
     for (unsigned i = 0; i < d->rank; i++)
         dims[i] = d->dims[i];
     box_init(&b, d);
     space = H5Screate_simple((int)d->rank, dims, NULL);
-    ok = space > 0;
     do
-        ok = ok && read_box(d, &b, space, mem_type, out);
-    while (ok && box_next(&b, d));
-    if (!ok)
+        outcome = space > 0 ? read_box(check, &b, space, mem_type, out) : UNREADABLE;
+    while (outcome == READ && box_next(&b, d));
+    if (outcome == UNREADABLE)
         gcb_h5file_cause(cause, size);
+    else if (outcome == UNPACKABLE)
+        snprintf(cause, size, "a chunk does not unpack to its size");
     if (space > 0)
         H5Sclose(space);
-    return ok;
+    return outcome == READ;
 }
 
 static bool read_whole(const struct gcb_h5dataset *d, hid_t mem_type, void *out, char *cause,
@@ -302,20 +321,32 @@ static bool read_whole(const struct gcb_h5dataset *d, hid_t mem_type, void *out,
     return false;
 }
 
+static int read_chunked(const struct gcb_h5dataset *d, hid_t mem_type, void *out, bool *ok,
+                        char *cause, size_t size)
+{
+    struct gcb_h5chunk_check check;
+    const int err = gcb_h5chunk_check_init(&check, d);
+
+    if (!err)
+        *ok = read_boxes(&check, mem_type, out, cause, size);
+    gcb_h5chunk_check_fini(&check);
+    return err;
+}
+
 int gcb_h5dataset_read(const struct gcb_h5dataset *dataset, const struct gcb_h5file *file,
                        const char *shown, hid_t mem_type, void *out, struct gcb_diag *diag)
 {
     char cause[160];
-    bool ok;
+    bool ok = true;
 
     if (!dataset->vetted)
         return gcb_h5file_fail(file, shown, GCB_E_INTERNAL, diag, "read before it was vetted");
     if (dataset->count == 0)
         return 0;
-    if (dataset->chunk_rank)
-        ok = read_boxes(dataset, mem_type, out, cause, sizeof(cause));
-    else
+    if (!dataset->chunk_rank)
         ok = read_whole(dataset, mem_type, out, cause, sizeof(cause));
+    else if (read_chunked(dataset, mem_type, out, &ok, cause, sizeof(cause)) != 0)
+        return gcb_h5file_fail(file, shown, GCB_E_NOMEM, diag, "out of memory for a chunk");
     if (ok)
         return 0;
     return gcb_h5file_fail(file, shown, GCB_E_CORRUPT, diag, "cannot be read (%s)", cause);

@@ -52,6 +52,8 @@ int gcb_h5file_fail(const struct gcb_h5file *file, const char *dataset, int stat
  */
 char *gcb_h5file_cause(char *out, size_t size);
 
+#define GCB_H5_FILTERS 4
+
 struct gcb_h5dataset {
     hid_t id;
     hid_t type;       /* as in the file */
@@ -65,6 +67,8 @@ struct gcb_h5dataset {
     uint64_t count;      /* product of dims: 1 for a scalar, 0 for an empty or null dataset */
     unsigned chunk_rank; /* 0: not chunked */
     uint64_t chunk[GCB_MAX_RANK];
+    unsigned filter_count;
+    int filters[GCB_H5_FILTERS]; /* H5Z_FILTER_DEFLATE and so on, in the order of writing */
 };
 
 /*
@@ -76,8 +80,8 @@ int gcb_h5dataset_open(struct gcb_h5dataset *out, const struct gcb_h5file *file,
 
 /*
  * Decides whether the data may be read, before anything of its size is allocated: storage in this file (or
- * allowed elsewhere); deflate, shuffle, fletcher32 and szip only, each at most once; chunks of the
- * dataset's rank and at most 256 MiB; at most limits.max_bytes; and at most 1100 times the bytes stored
+ * allowed elsewhere); deflate, shuffle and fletcher32 only, each at most once; chunks of the dataset's
+ * rank and at most 256 MiB; at most limits.max_bytes; and at most 1100 times the bytes stored
  * (more than deflate can reach), except that 64 KiB may always be all fill value.
  */
 int gcb_h5dataset_vet(struct gcb_h5dataset *dataset, const struct gcb_h5file *file,
@@ -85,8 +89,8 @@ int gcb_h5dataset_vet(struct gcb_h5dataset *dataset, const struct gcb_h5file *fi
 
 /*
  * Reads all of a vetted dataset into out: count elements of mem_type, which must be of the same class.
- * Chunked data is read in boxes of whole chunks, so each chunk is unpacked once and HDF5's own memory
- * stays at a few MiB (and one chunk). On failure out is unspecified.
+ * Chunked data is read in boxes of whole chunks, so that HDF5's own memory stays at a few MiB (and one
+ * chunk); a chunk that would not unpack to its size is never given to HDF5. On failure out is unspecified.
  */
 int gcb_h5dataset_read(const struct gcb_h5dataset *dataset, const struct gcb_h5file *file,
                        const char *shown, hid_t mem_type, void *out, struct gcb_diag *diag);
