@@ -16,6 +16,9 @@ static const struct gcb_table_column figure_columns[FIGURES] = {
     {"cosine", true, false}, {"enc GB/s", true, false}, {"dec GB/s", true, false},
 };
 
+/* The columns of a table are some of these. */
+enum { ALL_FIGURES = 0x3f, WITHOUT_BITS = 0x3d, WITHOUT_COSINE = 0x35 };
+
 struct figure_cells {
     char text[FIGURES][32];
 };
@@ -27,7 +30,7 @@ static void fill_figures(struct figure_cells *c, const struct gcb_tally *t)
     gcb_tally_figures(&f, t);
     out_number(c->text[0], gcb_tally_ratio(t), 3);
     out_number(c->text[1], gcb_tally_bits(t), 3);
-    out_number(c->text[2], f.rel_l2, 4);
+    out_number(c->text[2], f.rel_l2, f.rel_l2 < 1e-3 ? 2 : 4); /* not wider than it is worth */
     out_number(c->text[3], f.cosine, 4);
     out_number(c->text[4], gcb_tally_encode_gbps(t), 3);
     out_number(c->text[5], gcb_tally_decode_gbps(t), 3);
@@ -39,6 +42,15 @@ static const char *label(char *out, size_t size, const struct compress_view *v, 
     if (method >= v->given)
         snprintf(out + strlen(out), size - strlen(out), " (baseline)");
     return out;
+}
+
+/* The name alone where it says enough. */
+static const char *short_label(char *out, size_t size, const struct compress_view *v, size_t method)
+{
+    for (size_t i = 0; i < v->given; i++)
+        if (i != method && strcmp(v->methods[i].name, v->methods[method].name) == 0)
+            return label(out, size, v, method);
+    return v->methods[method].name;
 }
 
 static void count_of(char *out, size_t size, uint64_t n, const char *what)
@@ -75,14 +87,23 @@ static void print_head(const struct compress_view *v, FILE *out)
     fprintf(out, used + 3 + strlen(v->settings) <= WIDTH ? "   %s\n" : "\n%s\n", v->settings);
 }
 
-static int add_figures(struct gcb_table *table, const char **cells, size_t first,
+static size_t add_columns(struct gcb_table_column *columns, size_t n, unsigned which)
+{
+    for (size_t i = 0; i < FIGURES; i++)
+        if (which >> i & 1)
+            columns[n++] = figure_columns[i];
+    return n;
+}
+
+static int add_figures(struct gcb_table *table, const char **cells, size_t n, unsigned which,
                        const struct gcb_tally *tally, struct gcb_diag *diag)
 {
     struct figure_cells figures;
 
     fill_figures(&figures, tally);
     for (size_t i = 0; i < FIGURES; i++)
-        cells[first + i] = figures.text[i];
+        if (which >> i & 1)
+            cells[n++] = figures.text[i];
     return gcb_table_add(table, cells, diag);
 }
 
@@ -97,7 +118,7 @@ static int show_totals(const struct compress_view *v, const struct out_report *r
     char name[256];
     int err = order ? 0 : gcb_diag_nomem(diag, 0, "an order of methods");
 
-    memcpy(columns + 1, figure_columns, sizeof(figure_columns));
+    add_columns(columns, 1, ALL_FIGURES);
     if (!err)
         err = gcb_table_create(&table, columns, 1 + FIGURES, diag);
     for (size_t i = 0; !err && i < count; i++)
@@ -106,7 +127,7 @@ static int show_totals(const struct compress_view *v, const struct out_report *r
         gcb_totals_order(order, v->result, v->sort);
     for (size_t i = 0; !err && i < count; i++) {
         cells[0] = label(name, sizeof(name), v, order[i]);
-        err = add_figures(table, cells, 1, &v->result->totals[order[i]].tally, diag);
+        err = add_figures(table, cells, 1, ALL_FIGURES, &v->result->totals[order[i]].tally, diag);
     }
     if (!err)
         out_table(report, table);
@@ -152,7 +173,7 @@ static size_t fill_group(const char **cells, struct group_cells *text,
     if (per == GCB_PER_TENSOR || per == GCB_PER_MESSAGE)
         cells[n++] = text->name;
     if (v->given > 1)
-        cells[n++] = label(text->method, sizeof(text->method), v, method);
+        cells[n++] = short_label(text->method, sizeof(text->method), v, method);
     return n;
 }
 
@@ -161,6 +182,9 @@ static int show_groups(const struct compress_view *v, const struct out_report *r
                        struct gcb_diag *diag)
 {
     struct gcb_table_column columns[4 + FIGURES];
+    const unsigned which = v->groups->per == GCB_PER_MESSAGE  ? WITHOUT_COSINE
+                           : v->groups->per == GCB_PER_TENSOR ? WITHOUT_BITS
+                                                              : ALL_FIGURES;
     const size_t own = group_columns(columns, v);
     const size_t shown = v->top && v->top < v->groups->count ? v->top : v->groups->count;
     const char *cells[4 + FIGURES];
@@ -168,14 +192,13 @@ static int show_groups(const struct compress_view *v, const struct out_report *r
     struct group_cells text;
     int err;
 
-    memcpy(columns + own, figure_columns, sizeof(figure_columns));
-    err = gcb_table_create(&table, columns, own + FIGURES, diag);
+    err = gcb_table_create(&table, columns, add_columns(columns, own, which), diag);
     for (size_t i = 0; !err && i < shown; i++)
         for (size_t m = 0; !err && m < v->given; m++) {
             const struct gcb_group *g = &v->groups->items[i];
             const size_t n = fill_group(cells, &text, v, g, m);
 
-            err = add_figures(table, cells, n, &g->tallies[m], diag);
+            err = add_figures(table, cells, n, which, &g->tallies[m], diag);
         }
     if (!err)
         out_table(report, table);
@@ -187,29 +210,29 @@ static int show_groups(const struct compress_view *v, const struct out_report *r
     return err;
 }
 
-/* "loses most: a 41 %, b 20 %", as many as fit. */
+/* "loses most: a 41 %, b 20 %", continued on further lines. */
 static void print_loss(const struct compress_view *v, size_t method, FILE *out)
 {
     const size_t wanted = v->top ? v->top : DEFAULT_TOP;
     struct gcb_loss top[MAX_TOP];
-    char line[WIDTH + 1], item[WIDTH + 1], name[48];
-    size_t used;
+    char item[WIDTH + 1], name[48];
     const size_t count =
         gcb_losses_top(v->losses, method, top, wanted < MAX_TOP ? wanted : MAX_TOP);
+    int used;
 
     if (count == 0)
         return;
-    snprintf(line, sizeof(line), "%s%sloses most:", v->given > 1 ? v->methods[method].name : "",
-             v->given > 1 ? " " : "");
-    used = strlen(line);
-    fputs(line, out);
+    used = fprintf(out, "%s%sloses most:", v->given > 1 ? v->methods[method].name : "",
+                   v->given > 1 ? " " : "");
     for (size_t i = 0; i < count; i++) {
-        snprintf(item, sizeof(item), " %s %.0f %%", gcb_escape(name, sizeof(name), top[i].path),
-                 100.0 * top[i].share);
-        used += gcb_table_text_width(item) + 1;
-        if (i && used > WIDTH && !v->top)
-            break;
-        fprintf(out, "%s%s", i ? "," : "", item);
+        const bool more = i + 1 < count;
+
+        snprintf(item, sizeof(item), " %s %.0f %%%s", gcb_escape(name, sizeof(name), top[i].path),
+                 100.0 * top[i].share, more ? "," : "");
+        if (i && used + (int)gcb_table_text_width(item) > WIDTH)
+            used = fprintf(out, "\n ") - 1;
+        used += (int)gcb_table_text_width(item);
+        fputs(item, out);
     }
     fputc('\n', out);
 }
