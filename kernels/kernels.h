@@ -6,6 +6,7 @@
 #include "kernels/convert/convert.h"
 #include "kernels/cpu_flags.h"
 #include "kernels/dither/dither.h"
+#include "kernels/hadamard/hadamard.h"
 #include "kernels/philox/philox.h"
 #include "kernels/range/range.h"
 #include "kernels/reduce/reduce.h"
@@ -21,6 +22,7 @@ struct gcb_kernels {
     struct gcb_convert_fns convert;
     struct gcb_range_fns range;
     struct gcb_dither_fns dither;
+    struct gcb_hadamard_fns hadamard;
 };
 
 void gcb_kernels_init(struct gcb_kernels *k, unsigned cpu_flags);

@@ -1,0 +1,26 @@
+#ifndef KERNELS_HADAMARD_HADAMARD_H
+#define KERNELS_HADAMARD_HADAMARD_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * Family `hadamard`: the randomised Walsh-Hadamard transform, H D x, in place. Every variant is bit-exact:
+ * each stage's butterflies are one float addition and one subtraction, (a + b, a - b), stages run from
+ * the shortest distance to the longest.
+ *
+ * transform: x[0..n) with n a power of two (1 does nothing); natural (Hadamard) order, unscaled: twice
+ *            gives n * x.
+ * flip:      x[i] = -x[i] where bit i mod 8 of sign[i / 8] is set; reads (n + 7) / 8 bytes.
+ */
+typedef void gcb_hadamard_transform_fn(float *x, size_t n);
+typedef void gcb_hadamard_flip_fn(float *x, const uint8_t *sign, size_t n);
+
+struct gcb_hadamard_fns {
+    gcb_hadamard_transform_fn *transform;
+    gcb_hadamard_flip_fn *flip;
+};
+
+void gcb_hadamard_init(struct gcb_hadamard_fns *fns, unsigned cpu_flags);
+
+#endif

@@ -1,0 +1,92 @@
+#include <immintrin.h>
+
+#include "kernels/hadamard/hadamard_variants.h"
+
+/* The three stages within eight values: distances 1, 2 and 4. */
+static __m256 within(__m256 v)
+{
+    const __m256 minus1 = _mm256_setr_ps(0.0f, -0.0f, 0.0f, -0.0f, 0.0f, -0.0f, 0.0f, -0.0f);
+    const __m256 minus2 = _mm256_setr_ps(0.0f, 0.0f, -0.0f, -0.0f, 0.0f, 0.0f, -0.0f, -0.0f);
+    const __m256 minus4 = _mm256_setr_ps(0.0f, 0.0f, 0.0f, 0.0f, -0.0f, -0.0f, -0.0f, -0.0f);
+
+    /* b - a where the sign is flipped is a - b of the pair, as partner + (-value) */
+    v = _mm256_add_ps(_mm256_permute_ps(v, 0xb1), _mm256_xor_ps(v, minus1));
+    v = _mm256_add_ps(_mm256_permute_ps(v, 0x4e), _mm256_xor_ps(v, minus2));
+    return _mm256_add_ps(_mm256_permute2f128_ps(v, v, 1), _mm256_xor_ps(v, minus4));
+}
+
+static void pair(float *x, float *y)
+{
+    const __m256 a = _mm256_loadu_ps(x), b = _mm256_loadu_ps(y);
+
+    _mm256_storeu_ps(x, _mm256_add_ps(a, b));
+    _mm256_storeu_ps(y, _mm256_sub_ps(a, b));
+}
+
+/* Stages `half` and 2 * half in one pass over the data. */
+static void two_stages(float *x, size_t n, size_t half)
+{
+    for (size_t from = 0; from < n; from += 4 * half) {
+        for (size_t i = from; i < from + half; i += 8) {
+            const __m256 a = _mm256_loadu_ps(x + i), b = _mm256_loadu_ps(x + i + half);
+            const __m256 c = _mm256_loadu_ps(x + i + 2 * half);
+            const __m256 d = _mm256_loadu_ps(x + i + 3 * half);
+            const __m256 s = _mm256_add_ps(a, b), t = _mm256_sub_ps(a, b);
+            const __m256 u = _mm256_add_ps(c, d), v = _mm256_sub_ps(c, d);
+
+            _mm256_storeu_ps(x + i, _mm256_add_ps(s, u));
+            _mm256_storeu_ps(x + i + half, _mm256_add_ps(t, v));
+            _mm256_storeu_ps(x + i + 2 * half, _mm256_sub_ps(s, u));
+            _mm256_storeu_ps(x + i + 3 * half, _mm256_sub_ps(t, v));
+        }
+    }
+}
+
+static void short_transform(float *x, size_t n)
+{
+    for (size_t half = 1; half < n; half *= 2) {
+        for (size_t i = 0; i < n; i++) {
+            const float a = x[i], b = x[i ^ half];
+
+            if (i & half)
+                continue;
+            x[i] = a + b;
+            x[i + half] = a - b;
+        }
+    }
+}
+
+void gcb_hadamard_transform_avx2(float *x, size_t n)
+{
+    size_t half = 8;
+
+    if (n < 8) {
+        short_transform(x, n);
+        return;
+    }
+    for (size_t i = 0; i < n; i += 8)
+        _mm256_storeu_ps(x + i, within(_mm256_loadu_ps(x + i)));
+    for (; 2 * half < n; half *= 4)
+        two_stages(x, n, half);
+    if (half < n)
+        for (size_t i = 0; i < half; i += 8)
+            pair(x + i, x + i + half);
+}
+
+void gcb_hadamard_flip_avx2(float *x, const uint8_t *sign, size_t n)
+{
+    const __m256i top = _mm256_set1_epi32((int)0x80000000u);
+    /* bit j of the byte goes to the sign of lane j */
+    const __m256i shifts = _mm256_setr_epi32(31, 30, 29, 28, 27, 26, 25, 24);
+    size_t i = 0;
+
+    for (; i + 8 <= n; i += 8) {
+        const __m256i signs =
+            _mm256_and_si256(_mm256_sllv_epi32(_mm256_set1_epi32(sign[i / 8]), shifts), top);
+
+        _mm256_storeu_ps(x + i, _mm256_xor_ps(_mm256_loadu_ps(x + i), _mm256_castsi256_ps(signs)));
+    }
+    for (; i < n; i++)
+        if (sign[i / 8] >> (i % 8) & 1)
+            x[i] = -x[i];
+}
