@@ -32,7 +32,9 @@ uint32_t gcb_elias_decode_long(struct gcb_bitr *r, uint32_t limit)
     while (gcb_bitr_get(r, 1)) {
         const unsigned more = n;
 
-        if (r->failed || more > 31)
+        if (more > 31) /* no number of 32 bits has a code like this */
+            r->failed = true;
+        if (r->failed)
             break;
         n = 1u << more | reverse((uint32_t)gcb_bitr_get(r, more), more);
         if (n > limit)

@@ -1,0 +1,106 @@
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "tests/support/trip.h"
+
+struct format {
+    const char *spec;
+    double relative;              /* error of a normal value */
+    double normal, largest, step; /* least normal, largest finite, step of denormals */
+};
+
+static const struct format formats[] = {
+    {"fp16", 0x1p-11, 0x1p-14, 65504.0, 0x1p-24},
+    {"bf16", 0x1p-8, 0x1p-126, 0x1.fep127, 0x1p-133},
+};
+
+/* The nearest value of a format with its steps, ties to even, in double; saturating. */
+static double nearest(double x, const struct format *f)
+{
+    const double m = fabs(x);
+    const double unit = m < f->normal ? f->step : ldexp(f->relative * 2.0, ilogb(m));
+    const double rounded = rint(m / unit) * unit; /* the default mode is to nearest, ties to even */
+
+    return copysign(rounded > f->largest ? f->largest : rounded, x);
+}
+
+static void rounds_to_nearest(const struct format *f, const float *x, uint64_t n)
+{
+    struct trip t = {0};
+
+    trip_run(&t, f->spec, x, n, NULL);
+    assert_int_equal(t.parts.payload.value_bytes, 2 * n);
+    for (uint64_t i = 0; i < n; i++) {
+        const double error = fabs((double)t.back[i] - x[i]);
+
+        assert_true(t.back[i] == (float)nearest(x[i], f));
+        assert_int_equal(signbit(t.back[i]), signbit(x[i]));
+        if (fabs((double)x[i]) >= f->normal && fabs((double)x[i]) <= f->largest)
+            assert_true(error <= f->relative * fabs((double)x[i]));
+    }
+    trip_free(&t);
+}
+
+static void rounds_every_magnitude(void **state)
+{
+    enum { N = 40000 };
+    float *x = malloc(N * sizeof(float));
+
+    (void)state;
+    for (uint32_t i = 0; i < N; i++) /* patterns spread over all finite floats, both signs */
+        x[i] = gcb_float_of((uint32_t)(i * UINT64_C(2654435761) % GCB_INF_BITS) | i % 2 << 31);
+    for (size_t f = 0; f < 2; f++)
+        rounds_to_nearest(&formats[f], x, N);
+    trip_fill(x, N, TRIP_STUDENT3, 1);
+    for (size_t f = 0; f < 2; f++)
+        rounds_to_nearest(&formats[f], x, N);
+    free(x);
+}
+
+static void counts_saturated_values(void **state)
+{
+    const float x[] = {65504.0f, 65519.9f, 65520.0f, -1e9f, 3.0f, -0.0f, 3.4e38f, 3.39e38f};
+    struct trip t = {0};
+
+    (void)state;
+    trip_run(&t, "fp16", x, 8, NULL);
+    assert_int_equal(t.clamped, 4);
+    assert_true(t.back[0] == 65504.0f && t.back[1] == 65504.0f && t.back[2] == 65504.0f);
+    assert_true(t.back[3] == -65504.0f && t.back[6] == 65504.0f);
+    trip_free(&t);
+    trip_run(&t, "bf16", x, 8, NULL);
+    assert_int_equal(t.clamped, 1); /* 3.39e38 is within half a step of the largest */
+    trip_free(&t);
+}
+
+/* Half of float32, and for a tensor that was half already, the same size and no loss. */
+static void half_of_half_is_exact(void **state)
+{
+    float x[1000];
+    struct trip t = {0};
+
+    (void)state;
+    for (int i = 0; i < 1000; i++)
+        x[i] = (float)(i - 500) / 64.0f;
+    trip_run(&t, "fp16", x, 1000, &(struct trip_options){.source = GCB_F16});
+    assert_memory_equal(t.back, x, sizeof(x));
+    assert_int_equal(t.length, 16 + 2000);
+    assert_false(t.parts.stored);
+    trip_free(&t);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rounds_every_magnitude),
+        cmocka_unit_test(counts_saturated_values),
+        cmocka_unit_test(half_of_half_is_exact),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
