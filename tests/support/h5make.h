@@ -1,0 +1,31 @@
+#ifndef TESTS_SUPPORT_H5MAKE_H
+#define TESTS_SUPPORT_H5MAKE_H
+
+#include <hdf5.h>
+#include <stdint.h>
+
+/*
+ * Small HDF5 files for tests, in a folder of the test's own below the current one. Failures end the test.
+ */
+struct h5make {
+    char path[64];
+    hid_t file;
+};
+
+/* Creates or empties the file `name`; h5make_close before it is read. */
+void h5make_open(struct h5make *m, const char *name);
+void h5make_close(struct h5make *m);
+
+/* A dataset at `path` (groups are made as needed) of `type` with n floats start, start + 1, ...;
+ * chunk 0: contiguous, else chunked and deflated. */
+void h5make_put(struct h5make *m, const char *path, hid_t type, uint64_t n, float start,
+                uint64_t chunk);
+
+void h5make_integer(struct h5make *m, const char *path, const char *name, int64_t value);
+void h5make_real(struct h5make *m, const char *path, const char *name, double value);
+void h5make_text(struct h5make *m, const char *path, const char *name, const char *value);
+
+/* Removes the folder with what h5make_open made in it. */
+void h5make_clean(void);
+
+#endif
