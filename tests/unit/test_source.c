@@ -1,0 +1,329 @@
+/* Tensors out of HDF5 files: listing, order, selection, values and notes, conversion. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "src/base/alloc.h"
+#include "src/data/source.h"
+#include "tests/support/h5make.h"
+
+enum { MAX_SHOWN = 64 };
+
+static struct h5make dump, rank0, rank3, types, again;
+
+static void make_dump(void)
+{
+    h5make_open(&dump, "dump.h5");
+    h5make_put(&dump, "/step_000010/worker_1/b", H5T_IEEE_F32LE, 3, 0, 0);
+    h5make_put(&dump, "/step_000010/worker_0/b", H5T_IEEE_F32LE, 3, 0, 0);
+    h5make_put(&dump, "/step_000010/worker_0/a-", H5T_IEEE_F32LE, 3, 0, 0);
+    h5make_put(&dump, "/step_000010/worker_0/a/x", H5T_IEEE_F32LE, 3, 0, 0);
+    h5make_put(&dump, "/step_000010/worker_0/Z", H5T_IEEE_F32LE, 3, 0, 0);
+    h5make_put(&dump, "/step9/worker2/step_4/b", H5T_IEEE_F64LE, 3, 0, 0);
+    h5make_put(&dump, "/step_abc/n", H5T_IEEE_F32LE, 3, 0, 0);
+    h5make_put(&dump, "/step_000010/count", H5T_NATIVE_INT, 3, 0, 0);
+    h5make_integer(&dump, "/step_000010/worker_0/b", "index", 0);
+    h5make_integer(&dump, "/step_000010/worker_0/a-", "index", 2);
+    h5make_integer(&dump, "/step_000010/worker_0/Z", "index", 1);
+    h5make_integer(&dump, "/step_000010/worker_0/a/x", "index", -7);
+    h5make_real(&dump, "/step_000010", "loss", 2.25);
+    h5make_integer(&dump, "/step_000010", "found_inf", 1);
+    h5make_text(&dump, "/step_000010", "missing", "a.b");
+    h5make_text(&dump, "/", "model", "ResNet-20");
+    h5make_real(&dump, "/", "momentum", 0.9);
+    h5make_close(&dump);
+}
+
+static void make_ranks(void)
+{
+    h5make_open(&rank0, "lowrank4_rank0.h5");
+    h5make_put(&rank0, "/step_1/w", H5T_IEEE_F32LE, 3, 0, 0);
+    h5make_close(&rank0);
+    h5make_open(&rank3, "grads_rank3.h5");
+    h5make_put(&rank3, "/step_1/w", H5T_IEEE_F32LE, 3, 100, 0);
+    h5make_put(&rank3, "/step_1/worker_9/w", H5T_IEEE_F32LE, 3, 200, 0);
+    h5make_close(&rank3);
+    h5make_open(&again, "again_rank3.h5");
+    h5make_put(&again, "/step_01/w", H5T_IEEE_F32LE, 3, 0, 0);
+    h5make_close(&again);
+}
+
+/* The format that PyTorch and others call bfloat16. */
+static hid_t bf16_type(void)
+{
+    const hid_t t = H5Tcopy(H5T_IEEE_F32LE);
+
+    assert_true(H5Tset_fields(t, 15, 7, 8, 0, 7) >= 0 && H5Tset_size(t, 2) >= 0);
+    assert_true(H5Tset_ebias(t, 127) >= 0);
+    return t;
+}
+
+static hid_t f16_type(hid_t like)
+{
+    const hid_t t = H5Tcopy(like);
+
+    assert_true(H5Tset_fields(t, 15, 10, 5, 0, 10) >= 0 && H5Tset_size(t, 2) >= 0);
+    assert_true(H5Tset_ebias(t, 15) >= 0);
+    return t;
+}
+
+/* Each holds the integers from -50 up, which all formats but bfloat16 hold exactly; that one only to 256. */
+static void make_types(void)
+{
+    const hid_t f16 = f16_type(H5T_IEEE_F32LE), f16be = f16_type(H5T_IEEE_F32BE);
+    const hid_t bf16 = bf16_type();
+
+    h5make_open(&types, "types.h5");
+    h5make_put(&types, "bf16", bf16, 101, -50, 0);
+    h5make_put(&types, "f16", f16, 101, -50, 0);
+    h5make_put(&types, "f16be", f16be, 2001, -50, 0);
+    h5make_put(&types, "f16be_chunked", f16be, 2001, -50, 100);
+    h5make_put(&types, "f16_long", f16, 2001, -50, 64);
+    h5make_put(&types, "f32", H5T_IEEE_F32LE, 100001, -50, 0);
+    h5make_put(&types, "f32be", H5T_IEEE_F32BE, 100001, -50, 0);
+    h5make_put(&types, "f32_chunked", H5T_IEEE_F32LE, 100001, -50, 7);
+    h5make_put(&types, "f64", H5T_IEEE_F64LE, 100001, -50, 0);
+    h5make_put(&types, "f64be", H5T_IEEE_F64BE, 100001, -50, 4096);
+    h5make_put(&types, "marked", H5T_IEEE_F32LE, 11, -50, 0);
+    h5make_put(&types, "empty", f16, 0, 0, 0);
+    h5make_text(&types, "marked", "source_dtype", "bfloat16");
+    h5make_text(&types, "f64", "source_dtype", "bfloat16"); /* only float32 can stand for it */
+    h5make_close(&types);
+    H5Tclose(f16);
+    H5Tclose(f16be);
+    H5Tclose(bf16);
+}
+
+static int make_all(void **state)
+{
+    (void)state;
+    make_dump();
+    make_ranks();
+    make_types();
+    return 0;
+}
+
+static int clean(void **state)
+{
+    (void)state;
+    h5make_clean();
+    return 0;
+}
+
+static struct gcb_source *open_ok(const struct gcb_source_config *config)
+{
+    struct gcb_source *source = NULL;
+    struct gcb_diag diag = {0};
+
+    if (gcb_source_open(&source, config, &diag) != 0)
+        fail_msg("%s", diag.text);
+    return source;
+}
+
+/* "10/0/a/x 10/0/b ..." of all tensors. */
+static void check_listing(const struct gcb_source_config *config, const char *want)
+{
+    struct gcb_source *source = open_ok(config);
+    char got[MAX_SHOWN * 16] = "";
+    size_t n = 0;
+
+    for (size_t i = 0; i < gcb_source_count(source); i++) {
+        const struct gcb_tensor *t = gcb_source_tensor(source, i);
+
+        n += (size_t)snprintf(got + n, sizeof(got) - n, "%s%u/%u/%s", i ? " " : "",
+                              (unsigned)t->step, (unsigned)t->worker, t->path);
+    }
+    gcb_source_close(source);
+    assert_string_equal(got, want);
+}
+
+static void check_refused(const struct gcb_source_config *config, int status, const char *words)
+{
+    struct gcb_source *source = NULL;
+    struct gcb_diag diag = {0};
+
+    assert_int_equal(gcb_source_open(&source, config, &diag), status);
+    assert_null(source);
+    if (!strstr(diag.text, words))
+        fail_msg("'%s' is not in: %s", words, diag.text);
+}
+
+static void test_order(void **state)
+{
+    const char *files[] = {dump.path};
+    struct gcb_source_config config = {.files = files, .file_count = 1};
+
+    (void)state;
+    check_listing(&config, "0/0/step_abc/n 9/2/step_4/b 10/0/Z 10/0/a/x 10/0/a- 10/0/b 10/1/b");
+    config.order = GCB_ORDER_RECORDED;
+    check_listing(&config, "0/0/step_abc/n 9/2/step_4/b 10/0/b 10/0/Z 10/0/a- 10/0/a/x 10/1/b");
+}
+
+static void test_selection(void **state)
+{
+    const char *files[] = {dump.path}, *include[] = {"a*", "b"}, *exclude[] = {"*/x"};
+    struct gcb_source_config config = {.files = files, .file_count = 1};
+    struct gcb_selection *s = &config.selection;
+
+    (void)state;
+    s->steps = "last";
+    check_listing(&config, "10/0/Z 10/0/a/x 10/0/a- 10/0/b 10/1/b");
+    s->steps = "last,0-9/9";
+    s->workers = "1-5";
+    check_listing(&config, "9/2/step_4/b 10/1/b");
+    s->workers = "0";
+    s->include = include;
+    s->include_count = 2;
+    check_listing(&config, "10/0/a/x 10/0/a- 10/0/b");
+    s->exclude = exclude;
+    s->exclude_count = 1;
+    check_listing(&config, "10/0/a- 10/0/b");
+    s->workers = "1,7";
+    check_refused(&config, GCB_E_INVALID, "no worker 7");
+    s->steps = "11";
+    check_refused(&config, GCB_E_INVALID, "no step 11; the last is 10");
+    s->steps = "1-5";
+    s->workers = NULL;
+    check_refused(&config, GCB_E_INVALID, "leaves none of 7 tensors");
+    s->steps = "1-";
+    check_refused(&config, GCB_E_INVALID, "--step '1-'");
+}
+
+static void test_files(void **state)
+{
+    const char *files[] = {rank3.path, rank0.path, again.path};
+    struct gcb_source_config config = {.files = files, .file_count = 2};
+    struct gcb_source *source;
+    float x[3];
+
+    (void)state;
+    check_listing(&config, "1/0/w 1/3/w 1/9/w");
+    source = open_ok(&config);
+    for (size_t i = 0; i < 3; i++) { /* from one file to the other and back */
+        assert_int_equal(gcb_source_read(source, i, x, NULL), 0);
+        assert_true(x[2] == (float)(i * 100) + 2.0f);
+    }
+    gcb_source_close(source);
+    config.file_count = 3;
+    check_refused(&config, GCB_E_INVALID, "grads_rank3.h5: /step_1/w and ");
+    check_refused(&config, GCB_E_INVALID, "again_rank3.h5: /step_01/w are the same");
+    config.file_count = 0;
+    check_refused(&config, GCB_E_INVALID, "no file");
+    files[0] = "h5make-missing.h5";
+    config.file_count = 1;
+    check_refused(&config, GCB_E_IO, "h5make-missing.h5: No such file");
+}
+
+static void test_facts(void **state)
+{
+    const char *files[] = {rank0.path, dump.path};
+    const struct gcb_source_config config = {.files = files, .file_count = 2};
+    struct gcb_source *source = open_ok(&config);
+    double v = -1;
+
+    (void)state;
+    assert_int_equal(gcb_source_skipped(source), 1);
+    assert_true(gcb_source_step_value(source, 10, "loss", &v) && v == 2.25);
+    assert_true(gcb_source_step_value(source, 10, "found_inf", &v) && v == 1.0);
+    assert_false(gcb_source_step_value(source, 10, "missing", &v)); /* a text */
+    assert_false(gcb_source_step_value(source, 9, "loss", &v));
+    assert_string_equal(gcb_source_note(source, "model"), "ResNet-20");
+    assert_string_equal(gcb_source_note(source, "momentum"), "0.9");
+    assert_null(gcb_source_note(source, "dataset"));
+    gcb_source_close(source);
+}
+
+static void check_values(struct gcb_source *source, size_t i)
+{
+    const struct gcb_tensor *t = gcb_source_tensor(source, i);
+    float *x = gcb_alloc_array(t->count + 1, sizeof(*x));
+
+    assert_non_null(x);
+    x[t->count] = 0.25f; /* a guard */
+    assert_int_equal(gcb_source_read(source, i, x, NULL), 0);
+    for (uint64_t k = 0; k < t->count; k++)
+        if (x[k] != (float)k - 50.0f)
+            fail_msg("%s: element %u is %g", t->path, (unsigned)k, (double)x[k]);
+    assert_true(x[t->count] == 0.25f);
+    gcb_free(x);
+}
+
+static void test_types(void **state)
+{
+    static const enum gcb_dtype want[] = {
+        GCB_BF16, GCB_F16, GCB_F16, GCB_F16, GCB_F16, GCB_F16,
+        GCB_F32,  GCB_F32, GCB_F32, GCB_F64, GCB_F64, GCB_BF16,
+    };
+    const char *files[] = {types.path};
+    const struct gcb_source_config config = {.files = files, .file_count = 1};
+    struct gcb_source *source = open_ok(&config);
+
+    (void)state;
+    assert_int_equal(gcb_source_count(source), 12);
+    for (size_t i = 0; i < 12; i++) {
+        assert_int_equal(gcb_source_tensor(source, i)->dtype, want[i]);
+        check_values(source, i);
+    }
+    gcb_source_close(source);
+}
+
+static void test_max_bytes(void **state)
+{
+    const char *files[] = {types.path}, *f64[] = {"f64"}, *f16[] = {"f16be"};
+    struct gcb_source_config config = {.files = files, .file_count = 1, .max_bytes = 800007};
+
+    (void)state;
+    config.selection.include = f64;
+    config.selection.include_count = 1;
+    check_refused(&config, GCB_E_NOMEM, "/f64: 800008 bytes, more than --max-bytes 800007");
+    config.max_bytes = 800008;
+    check_listing(&config, "0/0/f64");
+    config.selection.include = f16;
+    config.max_bytes = 8003; /* widened it takes 8004 */
+    check_refused(&config, GCB_E_NOMEM, "/f16be: 2001 elements");
+    config.max_bytes = 8004;
+    check_listing(&config, "0/0/f16be");
+}
+
+/* A file that changes between listing and reading must not write past the caller's memory. */
+static void test_changed(void **state)
+{
+    const char *files[] = {NULL, rank0.path};
+    const struct gcb_source_config config = {.files = files, .file_count = 2};
+    struct gcb_source *source;
+    struct gcb_diag diag = {0};
+    struct h5make m;
+    float x[3];
+
+    (void)state;
+    h5make_open(&m, "changing.h5");
+    h5make_put(&m, "/step_2/w", H5T_IEEE_F32LE, 3, 0, 0);
+    h5make_close(&m);
+    files[0] = m.path;
+    source = open_ok(&config);
+    assert_int_equal(gcb_source_read(source, 0, x, NULL), 0); /* opens the other file */
+    h5make_open(&m, "changing.h5");
+    h5make_put(&m, "/step_2/w", H5T_IEEE_F32LE, 300, 0, 0);
+    h5make_close(&m);
+    assert_int_equal(gcb_source_read(source, 1, x, &diag), GCB_E_CORRUPT);
+    assert_non_null(strstr(diag.text, "changed"));
+    gcb_source_close(source);
+    gcb_source_close(NULL);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_order),   cmocka_unit_test(test_selection),
+        cmocka_unit_test(test_files),   cmocka_unit_test(test_facts),
+        cmocka_unit_test(test_types),   cmocka_unit_test(test_max_bytes),
+        cmocka_unit_test(test_changed),
+    };
+
+    return cmocka_run_group_tests(tests, make_all, clean);
+}
