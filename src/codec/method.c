@@ -139,20 +139,36 @@ int gcb_method_set(struct gcb_method *m, const char *key, const char *value, str
     return gcb_param_parse(&m->value[row], p, key, value, diag);
 }
 
+/* Is `word` one of the alternatives of "a|b|c"? */
+static bool among(const char *alternatives, const char *word)
+{
+    const size_t length = strlen(word);
+
+    for (const char *p = alternatives;; p++) {
+        const size_t n = strcspn(p, "|");
+
+        if (n == length && strncmp(p, word, n) == 0)
+            return true;
+        p += n;
+        if (*p == '\0')
+            return false;
+    }
+}
+
 bool gcb_method_applies(const struct gcb_method *m, size_t row)
 {
     const struct gcb_param *table = m->codec->params;
-    char key[64], text[40];
-    char *equals;
+    const char *needs = table[row].needs;
+    char text[40];
 
-    if (!table[row].needs)
+    if (!needs)
         return true;
-    snprintf(key, sizeof(key), "%s", table[row].needs);
-    equals = strchr(key, '=');
-    *equals = '\0';
-    for (size_t i = 0; table[i].name; i++)
-        if (strcmp(table[i].name, key) == 0)
-            return strcmp(gcb_param_text(text, &table[i], m->value[i]), equals + 1) == 0;
+    for (size_t i = 0; table[i].name; i++) {
+        const size_t n = strlen(table[i].name);
+
+        if (strncmp(table[i].name, needs, n) == 0 && needs[n] == '=')
+            return among(needs + n + 1, gcb_param_text(text, &table[i], m->value[i]));
+    }
     return false;
 }
 

@@ -23,6 +23,8 @@ struct gcb_transform_state {
     struct gcb_fft *fft;
     float *coef;      /* width * positions floats; NULL for none */
     float *magnitude; /* positions floats; NULL where the coefficients themselves are ordered */
+    struct gcb_codec_env env;
+    uint64_t key; /* of random signs; travels in the payload */
 };
 
 struct gcb_transform {
@@ -32,8 +34,13 @@ struct gcb_transform {
     int (*init)(struct gcb_transform_state *t, const struct gcb_codec_env *env,
                 struct gcb_diag *diag);
     void (*fini)(struct gcb_transform_state *t);
+    /* what the decoder needs beside the coefficients; 0 and NULL: nothing */
+    uint64_t side_bytes;
+    void (*put_side)(const struct gcb_transform_state *t, struct gcb_wbuf *out);
+    void (*get_side)(struct gcb_transform_state *t, struct gcb_rbuf *in);
     /* coefficients of x, valid until the next call; never allocates */
-    const float *(*forward)(struct gcb_transform_state *t, const float *x);
+    const float *(*forward)(struct gcb_transform_state *t, const struct gcb_step *at,
+                            const float *x);
     /* one float per position whose magnitude orders the coefficients; NULL if some are not finite */
     const float *(*order)(struct gcb_transform_state *t, const float *coef);
     /* brings gathered coefficients of these positions to unitary scale; the same call, before the inverse,
@@ -50,7 +57,13 @@ extern const char *const gcb_transform_names[];
 
 /* ---- selection: src/sparse/select.c ---- */
 
+/* Parameters of the selectors; what each uses is said in its file. */
+struct gcb_selection_params {
+    uint64_t chunk; /* positions a chunk-local choice looks at */
+};
+
 struct gcb_selection {
+    struct gcb_selection_params p;
     uint32_t *pos;          /* kept positions, segment after segment */
     uint64_t *segment_kept; /* how many in each */
     uint64_t kept;
@@ -62,8 +75,11 @@ struct gcb_selection {
 
 struct gcb_selector {
     const char *name;
-    /* the k positions of the sparsifier, from one float per position; fills pos, segment_kept, kept */
-    void (*select)(struct gcb_selection *s, const float *order, uint64_t k);
+    /* most positions that select keeps when k are asked for; NULL: exactly k */
+    uint64_t (*most)(const struct gcb_selection_params *p, uint64_t positions, uint64_t k);
+    /* chooses about k positions from one finite float per position; fills pos, segment_kept, kept */
+    void (*select)(struct gcb_selection *s, const struct gcb_step *at, const float *order,
+                   uint64_t k);
 };
 const struct gcb_selector *gcb_selector_at(int id);
 extern const char *const gcb_selector_names[];

@@ -1,0 +1,44 @@
+#ifndef SRC_SPARSE_SPARSE_H
+#define SRC_SPARSE_SPARSE_H
+
+#include "src/sparse/stages.h"
+
+/*
+ * The sparse codec: keeps the k largest of a tensor's elements, or of its transform's bins, and sends their
+ * values and positions (src/sparse/stages.h has the stages).
+ *
+ * Payload: for each segment, how many positions are kept (uint32); what the transform and the values
+ * need beside (scales); the values, in the order of positions; the positions of each segment that
+ * has any.
+ */
+
+/* State of a coder: parameters first, then what init makes of them. */
+struct gcb_sparse {
+    double theta;
+    int transform, select, values, index; /* ids of the stages */
+    uint64_t chunk;
+    struct gcb_transform_state t;
+    struct gcb_selection selection;
+    struct gcb_values_state v;
+    const struct gcb_transform *transform_ops;
+    const struct gcb_selector *selector_ops;
+    const struct gcb_values *values_ops;
+    const struct gcb_index *index_ops;
+    uint64_t count, segment, segments;
+    uint64_t k;    /* positions asked for */
+    uint64_t most; /* positions the selector may keep */
+};
+
+/* Floats of a tile of positions, at most. */
+#define GCB_SPARSE_TILE (2 * GCB_TILE)
+
+/* Positions in segment g. */
+uint64_t gcb_sparse_segment(const struct gcb_sparse *s, uint64_t g);
+
+/* sparse_encode.c, sparse_decode.c: the codec's operations (src/codec/codec.h) */
+int gcb_sparse_encode(void *state, const struct gcb_step *at, const struct gcb_view *in,
+                      struct gcb_wbuf *out);
+int gcb_sparse_decode(void *state, struct gcb_rbuf *in, const struct gcb_mview *out);
+int gcb_sparse_describe(void *state, struct gcb_rbuf *in, struct gcb_parts *parts);
+
+#endif

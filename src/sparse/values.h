@@ -1,0 +1,11 @@
+#ifndef SRC_SPARSE_VALUES_H
+#define SRC_SPARSE_VALUES_H
+
+#include "src/sparse/stages.h"
+
+/* How kept values are sent; src/sparse/values.c holds the table. */
+extern const struct gcb_values gcb_values_fp32;  /* values_float.c */
+extern const struct gcb_values gcb_values_fp16;  /* values_float.c */
+extern const struct gcb_values gcb_values_range; /* values_range.c */
+
+#endif
