@@ -5,11 +5,16 @@
 #include "src/data/outfile.h"
 
 /*
- * Messages in HDF5 (docs/format.md, "The container"). Scope tensor: a message is a 1-D uint8 dataset at
- * the tensor's own absolute path, with attributes `shape` and `dtype`. Otherwise: /step_N/worker_N/messages/NNNN
- * (uint8) plus .../messages/NNNN_layout, a compound dataset (path, dtype, shape as text "3x4", offset), whose
- * XXH3-64 is the attribute `layout_xxh3` of the message AND is mixed into the message's checksum seed, so
- * that any changed byte of message, shape, dtype or layout is found.
+ * Messages in HDF5 (docs/format.md, "The container"). A message of one tensor is a 1-D uint8 dataset at the
+ * tensor's own absolute path, with the attributes `shape` ("3x4", "" for a scalar), `dtype` ("fp16") and, if
+ * the tensor has one, `index`. A message of a bucket or model is /step_N/worker_N/messages/NNNN with, beside it,
+ * NNNN_layout: a table of its tensors (path, dtype, shape, offset, index), the hash of which is the attribute
+ * `layout_xxh3` of the message.
+ *
+ * Paths, types, shapes and indices are mixed into the seed of their message's checksum, and the root keeps the
+ * number of messages and a hash over all of them (src/data/container_salt.h): any changed byte of these, a
+ * renamed message and a lost one are found. Tensors that come from several files are restored as
+ * /step_N/worker_N/PATH, because their own paths could collide; those of one file keep theirs.
  *
  * Every message has its checksum field (src/wire/message.h); the writer fills it, the reader checks it.
  */
@@ -23,8 +28,8 @@ int gcb_container_note(struct gcb_container_writer *w, const char *name, const c
                        struct gcb_diag *diag);
 
 /*
- * Adds one message (sealed here: its checksum is written into `message`). The layout of its tensors comes
- * from the source and the plan.
+ * Adds one message, which must have a checksum field (filled here, in `message`). What is known of its
+ * tensors comes from the source and the plan, whose name decides where it stands.
  */
 int gcb_container_put(struct gcb_container_writer *w, const struct gcb_source *source,
                       const struct gcb_message_plan *plan, uint8_t *message, size_t length,
@@ -38,7 +43,7 @@ void gcb_container_destroy(
 struct gcb_container;
 
 struct gcb_container_tensor {
-    const char *dataset; /* absolute path of the tensor in the restored tree */
+    char *dataset; /* absolute path of the tensor in the restored tree */
     enum gcb_dtype dtype;
     unsigned rank;
     uint64_t dims[GCB_MAX_RANK];

@@ -14,9 +14,8 @@
 #include "src/base/text.h"
 #include "src/tensor/tensor.h"
 
-#define META_BLOCK \
-    ((hsize_t)64 << 10) /* metadata stand together: few pages of memory, few copies */
 #define META_RESERVE ((uint64_t)1 << 20) /* what metadata may add to a file between two datasets */
+#define TEXT_MOST 65000                  /* what readers of older files expect of an attribute */
 #define COPY_BYTES ((size_t)64 << 10)
 
 static int fail(struct gcb_h5out *f, struct gcb_diag *diag, int status, const char *why)
@@ -59,62 +58,89 @@ static int check_file_limit(struct gcb_h5out *f, uint64_t more, struct gcb_diag 
     return 0;
 }
 
-/* The bytes of an empty HDF5 file, made in memory; returns how many, or 0. */
-static size_t empty_image(void *image, size_t size)
+/* The format of HDF5 1.8: all metadata carry checksums, so damage is found before it is believed. */
+static hid_t access_list(void)
 {
     const hid_t fapl = H5Pcreate(H5P_FILE_ACCESS);
-    hid_t file = -1;
-    ssize_t n = 0;
 
-    if (fapl >= 0 && H5Pset_fapl_core(fapl, size, 0) >= 0)
-        file = H5Fcreate("empty", H5F_ACC_TRUNC, H5P_DEFAULT, fapl);
+    if (fapl >= 0 && H5Pset_libver_bounds(fapl, H5F_LIBVER_V18, H5F_LIBVER_V18) >= 0)
+        return fapl;
     if (fapl >= 0)
         H5Pclose(fapl);
-    if (file < 0)
-        return 0;
-    if (H5Fflush(file, H5F_SCOPE_GLOBAL) >= 0)
-        n = H5Fget_file_image(file, image, size);
-    H5Fclose(file);
-    return n > 0 ? (size_t)n : 0;
+    return -1;
 }
 
-static hid_t open_file(const char *path)
+/*
+ * Copies the bytes of a file that is in memory. H5Fget_file_image would do it, but clears a flag in the
+ * first block and leaves the checksum over it as it was.
+ */
+static size_t copy_image(hid_t file, void *image, size_t size)
 {
-    const hid_t fapl = H5Pcreate(H5P_FILE_ACCESS);
-    hid_t file = -1;
+    hsize_t n = 0;
+    void *handle;
 
-    if (fapl >= 0 && H5Pset_meta_block_size(fapl, META_BLOCK) >= 0)
-        file = H5Fopen(path, H5F_ACC_RDWR, fapl);
-    if (fapl >= 0)
-        H5Pclose(fapl);
-    return file;
+    if (H5Fflush(file, H5F_SCOPE_GLOBAL) < 0 || H5Fget_filesize(file, &n) < 0 || n > size ||
+        H5Fget_vfd_handle(file, H5P_DEFAULT, &handle) < 0)
+        return 0;
+    memcpy(image, *(void **)handle, (size_t)n);
+    return (size_t)n;
+}
+
+/* The bytes of an empty HDF5 file; returns how many, or 0. */
+static size_t empty_image(hid_t fapl, void *image, size_t size)
+{
+    const hid_t fcpl = H5Pcreate(H5P_FILE_CREATE), core = H5Pcopy(fapl);
+    hid_t file = -1;
+    size_t n = 0;
+
+    if (fcpl >= 0 && core >= 0 && H5Pset_obj_track_times(fcpl, 0) >= 0 &&
+        H5Pset_fapl_core(core, size, 0) >= 0)
+        file = H5Fcreate("empty", H5F_ACC_TRUNC, fcpl, core);
+    if (file >= 0) {
+        n = copy_image(file, image, size);
+        H5Fclose(file);
+    }
+    if (fcpl >= 0)
+        H5Pclose(fcpl);
+    if (core >= 0)
+        H5Pclose(core);
+    return n;
 }
 
 /*
  * HDF5 insists on a file with a name. So it opens an empty one of ours, in which it only marks that it is
  * open, and then the file in memory slips under its descriptor. Returns errno.
  */
-static int start(struct gcb_h5out *f)
+static int start_with(struct gcb_h5out *f, hid_t fapl)
 {
     uint8_t image[8192];
-    const size_t n = empty_image(image, sizeof(image));
+    const size_t n = empty_image(fapl, image, sizeof(image));
     void *handle;
-    int err;
+    int err = n ? write_at(f->disk, image, n, 0) : ENOMEM;
 
-    f->disk = open(f->out.temp_path, O_WRONLY | O_CLOEXEC);
-    f->memory = memfd_create("gcbench", MFD_CLOEXEC);
-    if (f->disk < 0 || f->memory < 0 || n == 0)
-        return n == 0 ? ENOMEM : errno;
-    err = write_at(f->disk, image, n, 0);
     if (!err)
         err = write_at(f->memory, image, n, 0);
     if (err)
         return err;
     errno = 0;
-    f->file = open_file(f->out.temp_path);
+    f->file = H5Fopen(f->out.temp_path, H5F_ACC_RDWR, fapl);
     if (f->file < 0 || H5Fget_vfd_handle(f->file, H5P_DEFAULT, &handle) < 0)
         return errno ? errno : EIO;
     return dup2(f->memory, *(int *)handle) < 0 ? errno : 0;
+}
+
+static int start(struct gcb_h5out *f)
+{
+    const hid_t fapl = access_list();
+    int err;
+
+    if (fapl < 0)
+        return ENOMEM;
+    f->disk = open(f->out.temp_path, O_WRONLY | O_CLOEXEC);
+    f->memory = memfd_create("gcbench", MFD_CLOEXEC);
+    err = f->disk < 0 || f->memory < 0 ? errno : start_with(f, fapl);
+    H5Pclose(fapl);
+    return err;
 }
 
 int gcb_h5out_init(struct gcb_h5out *f, const char *path, bool force, const char *const *inputs,
@@ -149,19 +175,40 @@ bool gcb_h5path_plain(const char *path)
     return path[0] == '/';
 }
 
+/* Makes the groups above `path` that are not there. No times in anything: same input, same bytes. */
+static int create_groups(hid_t file, const char *path)
+{
+    const hid_t gcpl = H5Pcreate(H5P_GROUP_CREATE);
+    char *part = gcb_strdup(path);
+    int err = gcpl >= 0 && part && H5Pset_obj_track_times(gcpl, 0) >= 0 ? 0 : GCB_E_NOMEM;
+
+    for (char *end = part; !err && (end = strchr(end + 1, '/')) != NULL; *end = '/') {
+        hid_t group;
+
+        *end = '\0';
+        if (H5Lexists(file, part, H5P_DEFAULT) > 0)
+            continue;
+        group = H5Gcreate2(file, part, H5P_DEFAULT, gcpl, H5P_DEFAULT);
+        if (group < 0)
+            err = GCB_E_INVALID;
+        else
+            H5Gclose(group);
+    }
+    gcb_free(part);
+    if (gcpl >= 0)
+        H5Pclose(gcpl);
+    return err;
+}
+
 static hid_t create_set(hid_t file, const char *path, hid_t type, hid_t space)
 {
-    const hid_t lcpl = H5Pcreate(H5P_LINK_CREATE), dcpl = H5Pcreate(H5P_DATASET_CREATE);
+    const hid_t dcpl = H5Pcreate(H5P_DATASET_CREATE);
     hid_t id = -1;
 
-    /* No times: the same input gives the same bytes. */
-    if (lcpl >= 0 && dcpl >= 0 && H5Pset_create_intermediate_group(lcpl, 1) >= 0 &&
-        H5Pset_char_encoding(lcpl, H5T_CSET_UTF8) >= 0 && H5Pset_obj_track_times(dcpl, 0) >= 0 &&
+    if (dcpl >= 0 && create_groups(file, path) == 0 && H5Pset_obj_track_times(dcpl, 0) >= 0 &&
         H5Pset_alloc_time(dcpl, H5D_ALLOC_TIME_EARLY) >= 0 &&
         H5Pset_fill_time(dcpl, H5D_FILL_TIME_NEVER) >= 0)
-        id = H5Dcreate2(file, path, type, space, lcpl, dcpl, H5P_DEFAULT);
-    if (lcpl >= 0)
-        H5Pclose(lcpl);
+        id = H5Dcreate2(file, path, type, space, H5P_DEFAULT, dcpl, H5P_DEFAULT);
     if (dcpl >= 0)
         H5Pclose(dcpl);
     return id;
@@ -255,13 +302,21 @@ void gcb_h5set_close(struct gcb_h5set *set)
     set->id = 0;
 }
 
+static int no_attribute(struct gcb_h5out *f, const char *name, struct gcb_diag *diag)
+{
+    char shown[160];
+
+    f->failed = true;
+    return gcb_diag_set(diag, GCB_E_INVALID, "%s: attribute %s exists already, or is too long",
+                        f->shown, gcb_escape(shown, sizeof(shown), name));
+}
+
 static int put_attribute(struct gcb_h5out *f, hid_t object, const char *name, hid_t file_type,
                          hid_t memory_type, const void *value, struct gcb_diag *diag)
 {
     const hid_t space = H5Screate(H5S_SCALAR);
     hid_t attribute = -1;
     bool good = false;
-    char shown[160];
 
     if (space >= 0)
         attribute = H5Acreate2(object, name, file_type, space, H5P_DEFAULT, H5P_DEFAULT);
@@ -273,9 +328,7 @@ static int put_attribute(struct gcb_h5out *f, hid_t object, const char *name, hi
         H5Sclose(space);
     if (good)
         return 0;
-    f->failed = true;
-    return gcb_diag_set(diag, GCB_E_INVALID, "%s: attribute %s exists already, or is too long",
-                        f->shown, gcb_escape(shown, sizeof(shown), name));
+    return no_attribute(f, name, diag);
 }
 
 int gcb_h5out_number(struct gcb_h5out *f, hid_t object, const char *name, hid_t file_type,
@@ -290,8 +343,10 @@ int gcb_h5out_text(struct gcb_h5out *f, hid_t object, const char *name, const ch
     const hid_t type = H5Tcopy(H5T_C_S1);
     int err = GCB_E_INTERNAL;
 
-    if (type >= 0 && H5Tset_size(type, strlen(text) + 1) >= 0 &&
-        H5Tset_cset(type, H5T_CSET_UTF8) >= 0)
+    if (strlen(text) > TEXT_MOST)
+        err = no_attribute(f, name, diag);
+    else if (type >= 0 && H5Tset_size(type, strlen(text) + 1) >= 0 &&
+             H5Tset_cset(type, H5T_CSET_UTF8) >= 0)
         err = put_attribute(f, object, name, type, type, text, diag);
     else
         fail(f, diag, GCB_E_INTERNAL, "HDF5 makes no text type");

@@ -1,0 +1,41 @@
+#ifndef SRC_DATA_CONTAINER_SALT_H
+#define SRC_DATA_CONTAINER_SALT_H
+
+#include <hdf5.h>
+
+#include "src/tensor/tensor.h"
+
+/*
+ * What the writer and the reader of the container agree on (docs/format.md, "The container").
+ *
+ * The root has the attributes gcbench_container ("1"), gcbench_messages (how many) and gcbench_xxh3 (the sum
+ * over all messages of the hash of their dataset's path, seeded with their salt), so that a file that lost
+ * a message or had one renamed is told apart from a whole one.
+ */
+#define GCB_CONTAINER_VERSION "1"
+#define GCB_CONTAINER_DTYPE 5 /* a type's name, terminated */
+#define GCB_CONTAINER_HEX 17  /* a hash as text, terminated */
+#define GCB_SHAPE_TEXT (GCB_MAX_RANK * 21)
+
+/* "64x3x7x7"; "" for a scalar. */
+void gcb_shape_text(char out[GCB_SHAPE_TEXT], unsigned rank, const uint64_t *dims);
+/* The inverse: 0 or GCB_E_CORRUPT, also when the product of the dims does not fit. */
+int gcb_shape_parse(const char *text, unsigned *rank, uint64_t dims[GCB_MAX_RANK], uint64_t *count);
+
+/*
+ * Mixes a tensor into the salt of its message, which begins as 0 and takes its tensors in order: each of
+ * path, type, shape and index, as text, is hashed with XXH3-64 seeded with the salt before it.
+ */
+uint64_t gcb_container_salt(uint64_t salt, const char *path, enum gcb_dtype dtype,
+                            const char *shape, int64_t index);
+/* What a message adds to the sum. */
+uint64_t gcb_container_share(uint64_t salt, const char *path);
+
+void gcb_container_hex(char out[GCB_CONTAINER_HEX], uint64_t hash);
+
+/*
+ * The type of a row of a layout: text of path_size bytes "path", "dtype" of 5, "shape" of shape_size, u64
+ * "offset", i64 "index", packed in this order; texts are terminated. Below 0 on failure; H5Tclose it.
+ */
+hid_t gcb_container_row_type(size_t path_size, size_t shape_size);
+#endif
