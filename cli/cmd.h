@@ -35,7 +35,7 @@ struct cmd {
     const char *summary;  /* one line of `gcbench --help` */
     const char *usage;    /* behind "gcbench ": "inspect [options] FILE..." */
     const char *examples; /* lines, each indented by two and ended by a newline */
-    const char *details;  /* paragraphs behind the options, or NULL */
+    const char *details;  /* paragraphs behind the options, a line each, or NULL */
     struct opt_spec spec;
     size_t size;                     /* of the options' struct, which starts zeroed */
     void (*defaults)(void *options); /* may be NULL */

@@ -360,7 +360,7 @@ const struct cmd cmd_inspect = {
     .examples = "  gcbench inspect grads.h5\n"
                 "  gcbench inspect --step last --dataset '*conv*' --histogram grads.h5\n"
                 "  gcbench inspect --spectrum --format csv grads.h5 > spectrum.csv\n",
-    .details = "Each line is one tensor over all steps and workers selected. docs/rows.md says\n"
+    .details = "Each line is one tensor over all steps and workers selected. docs/rows.md says "
                "what the rows of json and csv mean.\n",
     .spec = {.groups = groups},
     .size = sizeof(struct inspect_options),

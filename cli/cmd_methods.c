@@ -180,7 +180,8 @@ static void print_head(const struct out_report *r, const struct gcb_method *m)
 {
     const char *separator = "";
 
-    fprintf(r->out, "%s: %s\n\n", m->name, gcb_method_summary(m));
+    opt_wrap(r->out, gcb_method_summary(m), fprintf(r->out, "%s:", m->name), 2);
+    fputc('\n', r->out);
     if (m->preset)
         fprintf(r->out, "preset    of %s: %s\n", m->codec->name, m->preset->defaults);
     opt_wrap(r->out, gcb_method_source(m), fprintf(r->out, "source    "), 10);

@@ -1,0 +1,34 @@
+#!/bin/sh
+# info: this build and machine, for people and as the environment record.
+. "$(dirname "$0")/lib.sh"
+
+run info
+exits 0
+quiet
+for word in version revision build processor kernels gpu libraries bandwidth; do
+    prints "$word "
+done
+prints "gpu         none"
+
+run info --format json
+exits 0
+check "one record" test "$(wc -l <"$out")" -eq 1
+cp "$out" "$tmp/info.json"
+check "every field of the record" python3 - "$tmp/info.json" <<'PY'
+import json, sys
+row = json.loads(open(sys.argv[1]).read())
+assert row["record"] == "environment" and row["schema"] == 1
+for name in ("version git_revision git_dirty build_type build_id compiler compile_flags sanitize cpu_model "
+             "isa threads device governor load1 kernel libraries gpu gpu_driver gpu_clock_mhz read_gbps "
+             "fill_gbps copy_gbps date command input_xxh3").split():
+    assert name in row, name
+for name in ("read_gbps", "fill_gbps", "copy_gbps"):
+    assert 0.05 < row[name] < 2000, (name, row[name])
+assert row["command"][1:] == ["info", "--format", "json"]
+assert {"fftw", "hdf5", "xxhash", "jansson"} <= set(row["libraries"])
+PY
+run info --threads 2 --format csv
+exits 0
+check "header and row" test "$(wc -l <"$out")" -eq 2
+
+finish

@@ -1,0 +1,70 @@
+#!/bin/sh
+# Files that are not there or not what they should be: exit 1 (2 for a folder), one line with the name.
+. "$(dirname "$0")/lib.sh"
+
+run generate --elements 50000 -o "$tmp/good.h5"
+exits 0
+: >"$tmp/empty.h5"
+echo "this is text" >"$tmp/text.h5"
+head -c 3000 "$tmp/good.h5" >"$tmp/cut.h5"
+head -c 100000 "$tmp/good.h5" >"$tmp/cut_late.h5"
+mkdir "$tmp/folder.h5"
+mkfifo "$tmp/pipe.h5"
+
+for command in inspect decompress; do
+    for bad in missing empty text cut cut_late folder pipe; do
+        if [ $command = decompress ]; then
+            run decompress -o "$tmp/out.h5" "$tmp/$bad.h5"
+        else
+            run inspect "$tmp/$bad.h5"
+        fi
+        check "exit status 1 or 2, not $rc" test "$rc" -eq 1 -o "$rc" -eq 2
+        says "$bad.h5"
+        check "no output" test ! -e "$tmp/out.h5"
+    done
+done
+
+run inspect "$tmp/good.h5" "$tmp/missing.h5"
+exits 1
+says "missing.h5"
+
+cp "$tmp/good.h5" "$tmp/copy.h5"
+run inspect "$tmp/good.h5" "$tmp/copy.h5"
+exits 2
+says "copy.h5"
+
+run decompress -o "$tmp/out.h5" "$tmp/good.h5"
+check "not messages: exit status $rc" test "$rc" -eq 1 -o "$rc" -eq 2
+says "good.h5"
+
+run inspect --dataset nothing-like-it "$tmp/good.h5"
+exits 2
+says "good.h5"
+
+run inspect --step 7 "$tmp/good.h5"
+exits 2
+
+run inspect --max-bytes 1K "$tmp/good.h5"
+exits 1
+says "good.h5"
+
+# root may read everything; then this is tried as nobody
+chmod 000 "$tmp/copy.h5"
+chmod 755 "$tmp"
+if [ "$(id -u)" -eq 0 ]; then
+    if setpriv --reuid=65534 --clear-groups --inh-caps=-all --bounding-set=-all \
+        test -x "$GCBENCH" 2>/dev/null; then
+        last="inspect, as nobody"
+        setpriv --reuid=65534 --clear-groups --inh-caps=-all --bounding-set=-all \
+            "$GCBENCH" inspect "$tmp/copy.h5" >"$out" 2>"$err"
+        rc=$?
+        exits 1
+        says "Permission denied"
+    fi
+else
+    run inspect "$tmp/copy.h5"
+    exits 1
+    says "Permission denied"
+fi
+
+finish

@@ -1,0 +1,47 @@
+#!/bin/sh
+# methods: every one is listed and explained, for people and as rows.
+. "$(dirname "$0")/lib.sh"
+
+run methods
+exits 0
+quiet
+check "at most 80 columns" sh -c "! grep -qE '.{81}' '$out'"
+names=$(sed -n '2,/^$/s/^\([a-z0-9-]*\) .*/\1/p' "$out")
+for name in identity fp16 bf16 range qsgd terngrad topk fft; do
+    check "lists $name" sh -c "echo '$names' | grep -qx $name"
+done
+for name in $names; do
+    run methods "$name"
+    exits 0
+    quiet
+    prints "source "
+    prints "promises "
+    check "$name: at most 80 columns" sh -c "! grep -qE '.{81}' '$out'"
+done
+
+run methods --format json
+exits 0
+check "as many rows as methods" test "$(wc -l <"$out")" -eq "$(echo "$names" | wc -w)"
+cp "$out" "$tmp/all.json"
+check "rows hold what is needed to build a spec" python3 - "$tmp/all.json" <<'PY'
+import json, sys
+for line in open(sys.argv[1]):
+    row = json.loads(line)
+    assert row["record"] == "method" and row["schema"] == 1 and row["backends"] == ["cpu"]
+    for p in row["parameters"]:
+        assert p["type"] in ("real", "int", "size", "choice") and p["help"]
+        if p["type"] == "choice":
+            assert p["default"] in p["choices"]
+        else:
+            assert p["min"] <= p["default"] <= p["max"]
+    if row["method"] in ("fft", "topk"):
+        assert [p for p in row["parameters"] if p["name"] == "theta" and p["default"] == 0.85
+                and "density" in p["complements"]]
+PY
+run methods fft --format json
+exits 0
+check "one row" test "$(wc -l <"$out")" -eq 1
+run methods topk:theta=0.9 --format json
+prints '"default": 0.9'
+
+finish

@@ -1,0 +1,69 @@
+#!/bin/sh
+# Where an output may not go: refused before any work, the old file untouched, nothing left behind.
+. "$(dirname "$0")/lib.sh"
+
+mkdir "$tmp/dir"
+cd "$tmp/dir" || exit 99
+run generate --elements 1000 -o in.h5
+exits 0
+quiet
+only in.h5
+cp in.h5 "$tmp/in.copy"
+
+refused() { # EXIT TEXT ARGS...
+    status=$1
+    text=$2
+    shift 2
+    run "$@"
+    exits "$status"
+    says "$text"
+    only in.h5
+    check "in.h5 is as it was" cmp -s in.h5 "$tmp/in.copy"
+}
+
+refused 2 "in.h5" generate --elements 5 -o in.h5
+refused 2 "/dev/null" generate --force -o /dev/null
+refused 2 "/dev/full" generate -o /dev/full
+refused 1 "no/such" generate -o no/such/folder.h5
+refused 2 "$tmp" generate -o "$tmp"
+refused 2 "in.h5" decompress -o in.h5 in.h5
+refused 2 "in.h5" decompress --force -o in.h5 in.h5
+refused 2 "in.h5" decompress --force -o ./in.h5 in.h5
+refused 2 "in.h5" inspect --results in.h5 in.h5
+refused 2 "in.h5" inspect --force --results in.h5 in.h5
+refused 2 "/dev/full" inspect --force --results /dev/full in.h5
+refused 1 "no/such" inspect --results no/such/rows.json in.h5
+
+ln -s in.h5 link.h5
+run inspect --force --results link.h5 in.h5
+exits 2
+check "in.h5 is as it was" cmp -s in.h5 "$tmp/in.copy"
+rm link.h5
+
+run inspect --results rows.json in.h5
+exits 0
+only in.h5 rows.json
+run inspect --results rows.json in.h5
+exits 2
+says "rows.json"
+run inspect --force --results rows.json in.h5
+exits 0
+rm rows.json
+
+run generate --force --elements 5 -o in.h5
+exits 0
+check "replaced" sh -c "! cmp -s in.h5 '$tmp/in.copy'"
+only in.h5
+rm in.h5
+
+# a disk that fills up (needs the right to mount one)
+mkdir "$tmp/small"
+if mount -t tmpfs -o size=64k none "$tmp/small" 2>/dev/null; then
+    run generate --elements 1M -o "$tmp/small/out.h5"
+    exits 1
+    says "out.h5"
+    check "nothing is left" test -z "$(ls -A "$tmp/small")"
+    umount "$tmp/small"
+fi
+
+finish

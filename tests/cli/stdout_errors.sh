@@ -1,0 +1,62 @@
+#!/bin/bash
+# Results that cannot be delivered: a full disk is a failure with one line, a reader that went away a quiet
+# one.
+. "$(dirname "$0")/lib.sh"
+
+run generate --elements 200000 --layout flat --steps 40 --workers 8 -o "$tmp/in.h5" --elements=2000
+exits 2
+run generate --elements 2000 --steps 40 --workers 8 -o "$tmp/in.h5"
+exits 0
+
+full() {
+    last="gcbench $* > /dev/full"
+    timeout 60 "$GCBENCH" "$@" >/dev/full 2>"$err"
+    rc=$?
+    exits 1
+    says "No space left on device"
+}
+for format in table json csv tsv; do
+    full inspect --format $format --histogram "$tmp/in.h5"
+    full methods --format $format
+    full info --format $format
+done
+full --help
+full --version
+full help inspect
+
+# the reader takes one line and leaves
+for format in json csv tsv; do
+    last="inspect --format $format | head -1"
+    { timeout 60 "$GCBENCH" inspect --format $format --histogram --spectrum "$tmp/in.h5" 2>"$err"
+      echo $? >"$tmp/status"; } | head -1 >"$out"
+    rc=$(cat "$tmp/status")
+    check "exit status $rc: 1, or 0 if all fitted the pipe" test "$rc" -eq 1 -o "$rc" -eq 0
+    quiet
+    check "one line" test "$(wc -l <"$out")" -eq 1
+done
+
+# the reader was never there
+for format in table json; do
+    last="inspect --format $format | (closed)"
+    { sleep 0.3
+      timeout 60 "$GCBENCH" inspect --format $format "$tmp/in.h5" 2>"$err"
+      echo $? >"$tmp/status"; } | :
+    rc=$(cat "$tmp/status")
+    exits 1
+    quiet
+done
+
+# an output file is finished or absent when the reader of stdout goes away
+mkdir "$tmp/dir"
+{ sleep 0.3
+  timeout 60 "$GCBENCH" inspect --format json --results "$tmp/dir/rows.json" "$tmp/in.h5" 2>"$err"
+  :; } | :
+only
+
+last="inspect >&-"
+timeout 60 "$GCBENCH" inspect "$tmp/in.h5" >&- 2>"$err"
+rc=$?
+exits 1
+check "one line" test "$(wc -l <"$err")" -le 1
+
+finish
