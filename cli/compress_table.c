@@ -72,16 +72,25 @@ static void extent_text(char *out, size_t size, const struct gcb_extent *e)
              out_bytes(bytes, (double)e->bytes));
 }
 
+/* The file's own name, or how many there are; it gives way when the line would be too long. */
+static void name_text(char *out, size_t size, const struct opt_list *files)
+{
+    const char *path = files->items[0], *slash = strrchr(path, '/');
+
+    if (files->count == 1)
+        gcb_escape(out, size, slash && slash[1] ? slash + 1 : path);
+    else
+        count_of(out, size, files->count, "file");
+}
+
 static void print_head(const struct compress_view *v, FILE *out)
 {
-    char name[64], extent[160];
+    char name[WIDTH], extent[160];
     size_t used;
 
-    if (v->files->count == 1)
-        gcb_escape(name, sizeof(name), v->files->items[0]);
-    else
-        count_of(name, sizeof(name), v->files->count, "file");
     extent_text(extent, sizeof(extent), v->extent);
+    used = strlen(extent) + 2;
+    name_text(name, used + 12 < WIDTH ? WIDTH - used + 1 : 12, v->files);
     used = gcb_table_text_width(name) + 2 + strlen(extent);
     fprintf(out, "%s: %s", name, extent);
     fprintf(out, used + 3 + strlen(v->settings) <= WIDTH ? "   %s\n" : "\n%s\n", v->settings);
