@@ -1,0 +1,199 @@
+#!/bin/sh
+# compress as a person uses it: what it refuses, what its tables and rows hold, what never changes a byte.
+. "$(dirname "$0")/lib.sh"
+python3 -c 'import h5py, numpy' 2>/dev/null || skip "needs python3 with h5py and numpy"
+
+sample=$(dirname "$0")/../../datasets/sample.h5
+[ -e "$sample" ] || skip "needs datasets/sample.h5"
+mkdir "$tmp/dir"
+
+refused() { # EXIT TEXT ARGS...
+    status=$1
+    text=$2
+    shift 2
+    run compress "$@"
+    exits "$status"
+    says "$text"
+    check "nothing on stdout" test ! -s "$out"
+}
+
+refused 2 "no method given" "$sample"
+refused 2 "did you mean 'topk'" --method tokp "$sample"
+refused 2 "of one method" --method topk --method fft -o "$tmp/dir/m.h5" "$sample"
+refused 2 "did you mean 'rel_l2'" --method topk --sort rel_l3 "$sample"
+refused 2 "same file" --method topk -o "$tmp/dir/m.h5" --results "$tmp/dir/m.h5" "$sample"
+refused 2 "m.json" --method topk -o "$tmp/dir/m.json" "$sample"
+refused 2 "no input file" --method topk
+refused 2 "per" --method topk --per layer "$sample"
+only
+
+# --- the table
+run compress --method fft --method topk "$sample"
+exits 0
+quiet
+prints "sample.h5: "
+prints "scope tensor, 1 thread"
+prints "fft:theta=0.85"
+prints "fp16 (baseline)"
+prints "fft loses most: "
+run compress --method topk --no-baselines "$sample"
+check "no baseline" sh -c "! grep -q fp16 '$out'"
+run compress --method fp16 "$sample"
+check "one fp16 line" test "$(grep -c fp16 "$out")" -eq 1
+for per in message tensor step worker none; do
+    run compress --method fft --method topk --method qsgd --method terngrad --per $per "$sample"
+    exits 0
+    check "--per $per fits into 80 columns" sh -c "! grep -q '.\{81\}' '$out'"
+done
+run compress --method topk --per tensor --top 2 --sort wire_bytes "$sample"
+prints "(2 of "
+run compress --method topk:theta=0.99 "$sample"
+prints "note: headers are "
+run compress --method topk:theta=0.99 --scope model "$sample"
+check "no such note of few messages" sh -c "! grep -q headers '$out'"
+run compress --method topk --isa c --nonfinite zero --order recorded --seed 7 "$sample"
+prints "order recorded, isa c, nonfinite zero, seed 7"
+
+# --- rows
+cat >"$tmp/rows.py" <<'PY'
+import json, math, sys
+
+rows = [json.loads(line) for line in open(sys.argv[1])]
+kinds = [r["record"] for r in rows]
+assert kinds[0] == "environment" and kinds.count("environment") == 1, kinds[0]
+results = [r for r in rows if r["record"] == "result"]
+summaries = {r["method"]: r for r in rows if r["record"] == "summary"}
+assert len(summaries) == 3 and list(summaries) == ["fft", "qsgd", "fp16"], list(summaries)
+assert kinds[-3:] == ["summary"] * 3
+for method, s in summaries.items():
+    own = [r for r in results if r["method"] == method]
+    assert len(own) == s["messages"] > 1
+    for field in ("elements", "input_bytes", "wire_bytes", "header_bytes", "scale_bytes", "value_bytes",
+                  "index_bytes", "stored", "dense"):
+        assert sum(r[field] for r in own) == s[field], (method, field)
+    for field in ("kept", "clamped"):
+        if s[field] is not None:
+            assert sum(r[field] for r in own) == s[field], (method, field)
+    for field in ("encode_seconds", "decode_seconds"):
+        total = sum(r[field] for r in own)
+        assert math.isclose(total, s[field], rel_tol=1e-9), (method, field)
+        assert s[field + "_min"] <= s[field] * (1 + 1e-12)
+        for i in range(3):
+            total = sum(r[field + "_samples"][i] for r in own)
+            assert math.isclose(total, s[field + "_samples"][i], rel_tol=1e-9), (method, field)
+        assert len(s[field + "_samples"]) == 3 and s[field + "_mad"] is not None
+    assert math.isclose(s["ratio"], s["input_bytes"] / s["wire_bytes"])
+    assert math.isclose(s["ratio_vs_fp32"], 4 * s["elements"] / s["wire_bytes"])
+    assert math.isclose(s["encode_gbps"], s["input_bytes"] / s["encode_seconds"] / 1e9)
+    assert math.isclose(s["max_abs_error"], max(r["max_abs_error"] for r in own))
+    assert math.isclose(s["encode_bandwidth_share"], s["encode_gbps"] / rows[0]["read_gbps"])
+    assert math.isclose(s["decode_bandwidth_share"], s["decode_gbps"] / rows[0]["fill_gbps"])
+    assert s["rel_l2"] <= max(r["rel_l2"] for r in own)
+    assert math.isclose(s["accuracy_gain_bits"], -math.log2(s["rel_l2"]) - s["bits_per_element"])
+assert summaries["fft"]["params"]["theta"] == 0.8
+assert abs(summaries["fft"]["density_asked"] - 0.2) < 1e-12
+assert summaries["qsgd"]["kept"] is None and summaries["fft"]["kept"] > 0
+PY
+run compress --method fft --theta 0.8 --method qsgd --repeat 3 --format json "$sample"
+exits 0
+quiet
+cp "$out" "$tmp/rows.json"
+check "rows add up" python3 "$tmp/rows.py" "$tmp/rows.json"
+run compress --method fft --theta 0.8 --method qsgd --repeat 3 --results "$tmp/dir/saved.json" "$sample"
+exits 0
+prints "fp16 (baseline)"
+check "--results has the rows too" python3 "$tmp/rows.py" "$tmp/dir/saved.json"
+run compress --method topk --format csv "$sample"
+check "csv begins with the record" sh -c "head -n 1 '$out' | grep -q '^record,file,step'"
+run compress --method topk --format json --per none "$sample"
+check "totals alone" test "$(wc -l <"$out")" -eq 3
+rm "$tmp/dir/saved.json"
+
+# --- what never changes a byte
+cat >"$tmp/same.py" <<'PY'
+import h5py, sys
+
+
+def messages(path):
+    found = {}
+    with h5py.File(path, "r") as f:
+        f.visititems(lambda n, d: found.__setitem__(n, d[...].tobytes())
+                     if isinstance(d, h5py.Dataset) and d.dtype == "u1" else None)
+    return found
+
+
+a, b = messages(sys.argv[1]), messages(sys.argv[2])
+assert a and a.keys() == b.keys()
+assert all(a[n] == b[n] for n in a), [n for n in a if a[n] != b[n]]
+PY
+for method in fft:chunk=4096 topk topk:index=golomb range qsgd qsgd:coding=elias terngrad fp16 bf16; do
+    run compress --method $method -o "$tmp/one.h5" --force "$sample"
+    exits 0
+    for other in "--threads 2" "--isa c" "--threads 3 --repeat 2 --warmup 0"; do
+        run compress --method $method -o "$tmp/two.h5" --force $other "$sample"
+        exits 0
+        check "$method: the same bytes with $other" python3 "$tmp/same.py" "$tmp/one.h5" "$tmp/two.h5"
+    done
+done
+run compress --method qsgd --seed 2 -o "$tmp/two.h5" --force "$sample"
+run compress --method qsgd -o "$tmp/one.h5" --force "$sample"
+check "another seed gives other bytes" sh -c "! '$PYTHON' '$tmp/same.py' '$tmp/one.h5' '$tmp/two.h5'"
+
+# --- infinities and NaNs
+cat >"$tmp/bad.py" <<'PY'
+import h5py, numpy, sys
+
+with h5py.File(sys.argv[1], "w") as f:
+    for step in range(3):
+        for worker in range(2):
+            g = f.create_group(f"step_{step}/worker_{worker}")
+            x = numpy.linspace(-1, 1, 4000, dtype="f4")
+            if step == 1 and worker == 0:
+                x[7], x[8] = numpy.nan, -numpy.inf
+            g["weight"], g["bias\n2"] = x, x[100:110]
+PY
+check "input" python3 "$tmp/bad.py" "$tmp/bad.h5"
+run compress --method topk "$tmp/bad.h5"
+exits 1
+says "1 tensor holds infinities or NaNs: step 1 worker 0 weight (2 of 4000)"
+check "no work was done" test ! -s "$out"
+run compress --method topk --nonfinite skip "$tmp/bad.h5"
+exits 0
+prints "1 step with infinities or NaNs left out"
+run compress --method topk --nonfinite skip --step 1 "$tmp/bad.h5"
+exits 1
+says "every step"
+run compress --method topk --nonfinite zero "$tmp/bad.h5"
+exits 0
+prints "2 infinities and NaNs were taken as 0"
+run compress --method topk --nonfinite raw -o "$tmp/dir/raw.h5" "$tmp/bad.h5"
+exits 0
+prints "went raw"
+run decompress -o "$tmp/dir/back.h5" "$tmp/dir/raw.h5"
+check "raw keeps every bit" python3 -c "
+import h5py
+a, b = (h5py.File(p)['step_1/worker_0/weight'][...] for p in ('$tmp/bad.h5', '$tmp/dir/back.h5'))
+assert a.tobytes() == b.tobytes()"
+rm "$tmp/dir/raw.h5" "$tmp/dir/back.h5"
+
+# --- small and excluded tensors go as they are
+run compress --method topk --min-elements 100 --per none --format json --no-baselines "$tmp/bad.h5" --step 0
+check "dense messages are counted" grep -q '"dense": 2' "$out"
+run compress --method topk --dense 'bias*' --step 0 "$tmp/bad.h5"
+prints "2 of 4 messages were sent as fp32"
+
+# --- an interruption leaves nothing half-written
+"$GCBENCH" compress --method fft --repeat 100000 -o "$tmp/dir/m.h5" --results "$tmp/dir/r.json" "$sample" \
+    >"$out" 2>"$err" &
+pid=$!
+last="gcbench compress, interrupted"
+sleep 1
+kill -TERM $pid
+wait $pid
+rc=$?
+exits 1
+says "interrupted; no file of messages was kept"
+check "rows say so" grep -q '"status": "interrupted"' "$tmp/dir/r.json"
+only r.json
+
+finish
