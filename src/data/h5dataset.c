@@ -201,32 +201,51 @@ static bool in_this_file(const struct gcb_h5dataset *d, const struct gcb_h5file 
            H5Oget_info2(file->id, &root, H5O_INFO_BASIC) >= 0 && here.fileno == root.fileno;
 }
 
+static struct finding vet_shape(struct gcb_h5dataset *d)
+{
+    const hid_t space = H5Dget_space(d->id);
+    struct finding found = damaged("its shape cannot be read");
+
+    if (space > 0) {
+        found = check_shape(d, space);
+        H5Sclose(space);
+    }
+    return found;
+}
+
+/* Everything but the size. */
+static struct finding vet_kind(struct gcb_h5dataset *d, const struct gcb_h5file *file,
+                               bool *outside)
+{
+    struct finding found;
+    hid_t dcpl;
+
+    /* An address means contiguous in the file at hand. Most are, and the list costs more than the rest. */
+    if (H5Dget_offset(d->id) != HADDR_UNDEF)
+        return vet_shape(d);
+    dcpl = H5Dget_create_plist(d->id);
+    if (dcpl < 0)
+        return damaged("its properties cannot be read");
+    found = check_storage(file, dcpl, outside);
+    if (!found.status)
+        found = vet_shape(d);
+    if (!found.status && H5Pget_layout(dcpl) == H5D_CHUNKED)
+        found = check_chunk(d, dcpl);
+    H5Pclose(dcpl);
+    return found;
+}
+
 int gcb_h5dataset_vet(struct gcb_h5dataset *dataset, const struct gcb_h5file *file,
                       const char *shown, struct gcb_diag *diag)
 {
-    const hid_t dcpl = H5Dget_create_plist(dataset->id);
-    hid_t space = H5I_INVALID_HID;
     bool outside = false;
-    struct finding found = damaged("its properties cannot be read");
+    const struct finding found = vet_kind(dataset, file, &outside);
     int err;
 
-    if (dcpl > 0)
-        found = check_storage(file, dcpl, &outside);
-    if (!found.status) {
-        space = H5Dget_space(dataset->id);
-        found = space > 0 ? check_shape(dataset, space) : damaged("its shape cannot be read");
-    }
-    if (!found.status && H5Pget_layout(dcpl) == H5D_CHUNKED)
-        found = check_chunk(dataset, dcpl);
     if (found.status)
-        err = gcb_h5file_fail(file, shown, found.status, diag, "%s", found.text);
-    else
-        err = check_size(dataset, file, shown, outside || !in_this_file(dataset, file), diag);
+        return gcb_h5file_fail(file, shown, found.status, diag, "%s", found.text);
+    err = check_size(dataset, file, shown, outside || !in_this_file(dataset, file), diag);
     dataset->vetted = !err;
-    if (space > 0)
-        H5Sclose(space);
-    if (dcpl > 0)
-        H5Pclose(dcpl);
     return err;
 }
 
