@@ -25,7 +25,10 @@ struct gcb_synthetic {
 /* Parses "normal", "laplace", "student-t:df=3", "sparse:zeros=0.9", "ar:rho=0.9". GCB_E_INVALID. */
 int gcb_synthetic_parse(struct gcb_synthetic *out, const char *text, struct gcb_diag *diag);
 
-/* n values with unit variance where the distribution has one, times 0.01. */
+/*
+ * n values with unit variance where the distribution has one (sparse: those that are not zero), times
+ * 0.01. All are finite. A fill of fewer values gives the first ones of a longer fill.
+ */
 void gcb_synthetic_fill(const struct gcb_synthetic *s, float *out, uint64_t n, uint64_t seed,
                         uint64_t stream);
 
