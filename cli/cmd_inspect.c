@@ -7,6 +7,7 @@
 #include "src/base/text.h"
 #include "src/bench/extent.h"
 #include "src/metric/survey.h"
+#include "src/report/environment.h"
 
 struct inspect_options {
     struct opt_input input;
@@ -304,6 +305,25 @@ static int prepare(struct inspector *p, const struct opt_list *files, struct cmd
     return err;
 }
 
+/* Where the rows come from, in front of them. Nothing is timed here, so bandwidth is not measured. */
+static int put_environment(struct inspector *p, const struct opt_backend *backend,
+                           const struct opt_list *files, const struct cmd_context *ctx)
+{
+    const struct gcb_environment env = {.argc = ctx->argc,
+                                        .argv = ctx->argv,
+                                        .isa = backend->isa,
+                                        .threads = backend->queue.threads,
+                                        .device = backend->device,
+                                        .inputs = files->items,
+                                        .input_count = files->count};
+    struct gcb_row row;
+
+    if (!out_wants_rows(&p->report))
+        return 0;
+    gcb_environment_row(&row, &env);
+    return out_put(&p->report, &row, p->diag);
+}
+
 static int survey_all(struct inspector *p)
 {
     int err = 0;
@@ -332,6 +352,8 @@ static int inspect_run(const void *options, const struct opt_list *operands,
         err = prepare(&p, operands, ctx);
     if (!err)
         err = gcb_survey_create(&p.survey, p.source, &config, ctx->diag);
+    if (!err)
+        err = put_environment(&p, &backend, operands, ctx);
     if (!err && p.report.table)
         err = print_heading(&p, operands);
     if (!err)

@@ -82,7 +82,14 @@ run inspect --histogram --spectrum --results "$tmp/saved.json" "$tmp/in.h5"
 exits 0
 check "the table still prints" cmp -s "$out" "$tmp/table"
 run inspect --histogram --spectrum --format json "$tmp/in.h5"
-check "saved rows are those of --format json" cmp -s "$out" "$tmp/saved.json"
+grep -v '"environment"' "$out" >"$tmp/shown"
+grep -v '"environment"' "$tmp/saved.json" >"$tmp/saved"
+check "saved rows are those of --format json" cmp -s "$tmp/shown" "$tmp/saved"
+check "the environment comes first" sh -c "head -1 '$tmp/saved.json' | grep -q environment"
+hash=$(python3 -c 'import json,sys; print(json.loads(sys.stdin.readline())["input_xxh3"][0]["xxh3"])' <"$out")
+if command -v xxhsum >/dev/null; then
+    check "hash of the input" test "$hash" = "$(xxhsum -q -H3 "$tmp/in.h5" | sed 's/^XXH3_//; s/ .*//')"
+fi
 
 # colour only when asked for, or on a terminal
 run inspect "$tmp/in.h5"
@@ -93,8 +100,8 @@ run inspect --color never "$tmp/in.h5"
 check "--color never" sh -c "! grep -q '$(printf '\033')' '$out'"
 
 # numbers do not depend on the locale
-LC_ALL=de_DE.UTF-8 run inspect --format json "$tmp/in.h5"
+LC_ALL=de_DE.UTF-8 run inspect --format csv "$tmp/in.h5"
 check "the same in another locale" sh -c "
-    '$GCBENCH' inspect --format json '$tmp/in.h5' | cmp -s - '$out'"
+    '$GCBENCH' inspect --format csv '$tmp/in.h5' | cmp -s - '$out'"
 
 finish
