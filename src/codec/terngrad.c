@@ -98,7 +98,12 @@ static void measure_span(void *ctx, uint64_t i)
         continue;
 }
 
-/* clip standard deviations about the mean, as the authors' code takes them. */
+/*
+ * clip standard deviations about the mean, as the authors' code takes them; 0 where there is none. The
+ * variance is the difference of two sums, each good to 2^-40 or better: what lies below that share
+ * of them is rounding, and a constant tensor's is nothing else.
+ */
+#define ROUNDING 0x1p-36
 static double clip_at(const struct terngrad *s)
 {
     const uint64_t blocks = (s->env.count + GCB_SUM_BLOCK - 1) / GCB_SUM_BLOCK;
@@ -110,7 +115,7 @@ static double clip_at(const struct terngrad *s)
         sum_sq += s->block_sum_sq[b];
     }
     variance = (sum_sq - sum * sum / n) / n;
-    return variance > 0.0 ? s->clip * sqrt(variance) : 0.0;
+    return variance > ROUNDING * sum_sq / n ? s->clip * sqrt(variance) : 0.0;
 }
 
 /* The scaler: max|x|, or the clip if that is lower. A constant tensor has no deviation: not clipped. */
@@ -227,6 +232,8 @@ static int terngrad_describe(void *state, struct gcb_rbuf *in, struct gcb_parts 
         const size_t m = left < TILE ? left : TILE;
         const uint8_t *p = gcb_rbuf_take(in, code_bytes(s, m));
 
+        if (!p)
+            return GCB_E_CORRUPT;
         if (s->packing == PACK_BASE3)
             k->bitpack.untrits(code, p, m);
         else
