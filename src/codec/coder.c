@@ -7,6 +7,9 @@
 #include "src/base/alloc.h"
 #include "src/base/host.h"
 
+/* More elements than any machine holds; below it, sizes in bits and bytes cannot overflow. */
+#define MAX_ELEMENTS (UINT64_C(1) << 56)
+
 struct gcb_coder {
     struct gcb_method method;
     struct gcb_codec_env env;
@@ -93,7 +96,7 @@ int gcb_coder_create(struct gcb_coder **out, const struct gcb_method *method,
     if (err)
         return err;
     c->method = *method;
-    err = config->env.count > UINT64_C(1) << 56
+    err = config->env.count > MAX_ELEMENTS
               ? gcb_diag_set(diag, GCB_E_NOMEM, "%" PRIu64 " elements are too many",
                              config->env.count)
               : bind_env(c, config);
@@ -131,6 +134,9 @@ int gcb_coder_create_decoder(struct gcb_coder **out, const void *message, size_t
 {
     struct gcb_coder *c = gcb_alloc_zero(1, sizeof(*c));
     struct gcb_rbuf payload;
+    const uint64_t limit = config->max_elements && config->max_elements < MAX_ELEMENTS
+                               ? config->max_elements
+                               : MAX_ELEMENTS;
     int err;
 
     if (!c)
@@ -143,10 +149,10 @@ int gcb_coder_create_decoder(struct gcb_coder **out, const void *message, size_t
         goto out;
     c->env.count = c->frame.count;
     c->env.decoding = true;
-    if (config->max_elements && c->frame.count > config->max_elements)
+    if (c->frame.count > limit)
         err = gcb_diag_set(diag, GCB_E_CORRUPT,
                            "message promises %" PRIu64 " elements, at most %" PRIu64 " are allowed",
-                           c->frame.count, config->max_elements);
+                           c->frame.count, limit);
     else if (!(c->frame.flags & GCB_WIRE_STORED))
         err = method_of_frame(&c->method, &c->frame, diag);
     if (!err && c->method.codec)
@@ -246,6 +252,8 @@ int gcb_coder_encode_raw(struct gcb_coder *c, const struct gcb_view *in, struct 
     struct gcb_frame frame = c->frame;
     const size_t start = out->len;
 
+    if (in->count != c->env.count || c->env.decoding)
+        return gcb_diag_set(diag, GCB_E_MISMATCH, "the coder is for another tensor");
     frame.flags |= GCB_WIRE_STORED;
     frame.param_bytes = 0;
     frame.payload_bytes = in->count * raw_size(frame.source);

@@ -17,7 +17,7 @@ struct gcb_coder_config {
     enum gcb_nonfinite nonfinite;
     enum gcb_dtype source;
     bool checksum;         /* reserve the field; gcb_message_seal fills it */
-    uint64_t max_elements; /* decoder: refuse more; 0: no limit */
+    uint64_t max_elements; /* decoder: refuse more; 0: 2^56 */
 };
 
 int gcb_coder_create(struct gcb_coder **out, const struct gcb_method *method,

@@ -267,6 +267,7 @@ static int qsgd_decode(void *state, struct gcb_rbuf *in, const struct gcb_mview 
 static int qsgd_describe(void *state, struct gcb_rbuf *in, struct gcb_parts *parts)
 {
     const struct gcb_qsgd *s = state;
+    const uint8_t *codes;
 
     parts->scale_bytes = s->buckets * sizeof(float);
     gcb_rbuf_take(in, parts->scale_bytes);
@@ -274,8 +275,10 @@ static int qsgd_describe(void *state, struct gcb_rbuf *in, struct gcb_parts *par
     parts->kept = parts->positions = s->env.count;
     if (s->coding != GCB_QSGD_FIXED)
         return gcb_qsgd_elias_entropy(s, in, &parts->entropy0_bits);
-    return gcb_packed_entropy(&parts->entropy0_bits, gcb_rbuf_take(in, parts->value_bytes),
-                              s->env.count, s->width, s->env.kernels);
+    codes = gcb_rbuf_take(in, gcb_packed_bytes(s->env.count, s->width));
+    if (!codes)
+        return GCB_E_CORRUPT;
+    return gcb_packed_entropy(&parts->entropy0_bits, codes, s->env.count, s->width, s->env.kernels);
 }
 
 /* Fixed width and a norm a bucket, as the paper's experiments send; no count of an Elias code. */

@@ -180,7 +180,7 @@ int gcb_qsgd_elias_entropy(const struct gcb_qsgd *s, struct gcb_rbuf *in, double
     const uint8_t *directory = gcb_rbuf_take(in, blocks * sizeof(uint16_t));
     uint64_t *histogram = gcb_alloc_zero(symbols, sizeof(*histogram));
     uint16_t code[GCB_TILE];
-    int err = histogram ? 0 : GCB_E_NOMEM;
+    int err = !histogram ? GCB_E_NOMEM : directory ? 0 : GCB_E_CORRUPT;
 
     for (uint64_t b = 0; b < blocks && !err; b++) {
         err = get_block(s, directory, in, b, code);

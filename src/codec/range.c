@@ -133,7 +133,9 @@ static int range_describe(void *state, struct gcb_rbuf *in, struct gcb_parts *pa
     gcb_rbuf_take(in, GCB_RANGE_SCALE_BYTES);
     parts->value_bytes = gcb_rbuf_left(in);
     parts->kept = parts->positions = s->count;
-    codes = gcb_rbuf_take(in, parts->value_bytes);
+    codes = gcb_rbuf_take(in, gcb_packed_bytes(s->count, (unsigned)s->p.bits));
+    if (!codes)
+        return GCB_E_CORRUPT;
     return gcb_packed_entropy(&parts->entropy0_bits, codes, s->count, (unsigned)s->p.bits,
                               s->kernels);
 }

@@ -1,0 +1,346 @@
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "tests/support/trip.h"
+
+static struct gcb_coder *encoder_of(const char *spec, uint64_t n, const struct trip_options *o)
+{
+    struct gcb_coder_config config;
+    struct gcb_kernels kernels;
+    struct gcb_queue queue;
+    struct gcb_method m;
+    struct gcb_coder *c = NULL;
+
+    trip_configure(&config, &queue, &kernels, o, n);
+    assert_int_equal(gcb_method_parse(&m, spec, NULL), 0);
+    assert_int_equal(gcb_coder_create(&c, &m, &config, NULL), 0);
+    return c;
+}
+
+static int decoder_of(struct gcb_coder **out, const uint8_t *message, size_t length,
+                      uint64_t max_elements, struct gcb_diag *diag)
+{
+    const struct gcb_coder_config config = {.max_elements = max_elements};
+
+    *out = NULL;
+    return gcb_coder_create_decoder(out, message, length, &config, diag);
+}
+
+/* ---- the stored rule ---- */
+
+/* Four elements are shorter raw than as codes with their scales, in each source type. */
+static void sends_raw_what_would_expand(void **state)
+{
+    static const struct {
+        enum gcb_dtype source;
+        size_t bytes; /* of an element */
+    } rows[] = {{GCB_F32, 4}, {GCB_F16, 2}, {GCB_BF16, 2}, {GCB_F64, 4}};
+    const float x[] = {1.0f, -2.5f, 0.0f, 0.375f}; /* exact in every type */
+
+    (void)state;
+    for (size_t i = 0; i < 4; i++) {
+        const struct trip_options o = {.source = rows[i].source};
+        struct trip t = {0};
+
+        trip_run(&t, "topk:theta=0", x, 4, &o); /* 4 + 4 * 8 bytes */
+        assert_true(t.parts.stored);
+        assert_int_equal(t.length, 16 + 4 * rows[i].bytes);
+        assert_int_equal(t.message[6], rows[i].source);
+        assert_memory_equal(t.back, x, sizeof(x));
+        assert_int_equal(t.parts.payload.value_bytes, 4 * rows[i].bytes);
+        assert_int_equal(t.parts.payload.kept, 4);
+        trip_free(&t);
+    }
+}
+
+/* A payload as long as the raw tensor still goes out as itself; one byte more does not. */
+static void stored_rule_is_exact(void **state)
+{
+    float x[100];
+    struct trip t = {0};
+
+    (void)state;
+    trip_fill(x, 100, TRIP_GAUSS, 1);
+    trip_run(&t, "identity", x, 100, NULL);
+    assert_false(t.parts.stored);
+    trip_free(&t);
+    trip_run(&t, "identity", x, 100, &(struct trip_options){.source = GCB_F64});
+    assert_false(t.parts.stored); /* raw is no wider than the float32 that codecs see */
+    trip_free(&t);
+    trip_run(&t, "identity", x, 100, &(struct trip_options){.source = GCB_F16});
+    assert_true(t.parts.stored);
+    assert_int_equal(t.length, 16 + 200);
+    trip_free(&t);
+    /* range at 16 bits is 5 bytes of scale more than a half tensor, at 15 bits it is less */
+    trip_run(&t, "range:bits=16", x, 100, &(struct trip_options){.source = GCB_BF16});
+    assert_true(t.parts.stored);
+    trip_free(&t);
+    trip_run(&t, "range:bits=15", x, 100, &(struct trip_options){.source = GCB_BF16});
+    assert_false(t.parts.stored);
+    trip_free(&t);
+    /* 5 + 3 = 8 bytes are not longer than four halves; with three elements 5 + 3 are longer than 6 */
+    trip_run(&t, "range:bits=6", x, 4, &(struct trip_options){.source = GCB_BF16});
+    assert_false(t.parts.stored);
+    trip_free(&t);
+    trip_run(&t, "range:bits=6", x, 3, &(struct trip_options){.source = GCB_BF16});
+    assert_true(t.parts.stored);
+    trip_free(&t);
+}
+
+/* ---- values that are not finite ---- */
+
+static void nonfinite_policies(void **state)
+{
+    static const uint32_t bad[] = {0x7f800000u, 0xff800000u, 0x7fc12345u, 0xffd54321u, 0x7f800001u};
+    float x[64];
+    struct trip t = {0};
+
+    (void)state;
+    trip_fill(x, 64, TRIP_GAUSS, 1);
+    for (size_t i = 0; i < 5; i++)
+        x[7 * i + 3] = gcb_float_of(bad[i]);
+    for (int wide = 0; wide < 2; wide++) {
+        const struct trip_options o = {.source = wide ? GCB_F64 : GCB_F32,
+                                       .nonfinite = GCB_NONFINITE_RAW};
+
+        trip_run(&t, "qsgd", x, 64, &o);
+        assert_true(t.parts.stored);
+        assert_memory_equal(t.back, x, sizeof(x)); /* every bit, payloads of NaNs included */
+        trip_free(&t);
+    }
+}
+
+static void nonfinite_is_an_error_by_default(void **state)
+{
+    static const float bad[] = {INFINITY, -INFINITY, NAN};
+    const struct gcb_step at = {0};
+    float x[16] = {1.0f};
+    uint8_t out[256];
+    struct gcb_coder *c = encoder_of("topk", 16, &(struct trip_options){0});
+
+    (void)state;
+    for (size_t i = 0; i < 3; i++) {
+        struct gcb_wbuf w = {.data = out, .cap = sizeof(out), .len = 5};
+        struct gcb_diag diag = {0};
+
+        x[15] = bad[i];
+        assert_int_equal(gcb_coder_encode(c, &at, &(struct gcb_view){x, 16}, &w, &diag),
+                         GCB_E_NONFINITE);
+        assert_int_equal(w.len, 5);
+        assert_true(diag.text[0] != '\0');
+    }
+    gcb_coder_destroy(c);
+}
+
+/* A half tensor keeps its NaN's sign, quietness and upper payload bits, as far as the type has room. */
+static void nonfinite_halves_stay_what_they_are(void **state)
+{
+    const struct trip_options o = {.source = GCB_F16, .nonfinite = GCB_NONFINITE_RAW};
+    float x[3] = {INFINITY, 1.0f, 0.0f};
+    struct trip t = {0};
+
+    (void)state;
+    x[2] = gcb_float_of(0xffd54000u);
+    trip_run(&t, "qsgd", x, 3, &o);
+    assert_memory_equal(t.back, x, sizeof(x));
+    trip_free(&t);
+}
+
+/* ---- sizes: the arithmetic without the memory ---- */
+
+static void wide_frames(void **state)
+{
+    static const char *const specs[] = {"identity", "fp16", "range", "qsgd", "terngrad:clip=0"};
+    static const uint64_t counts[] = {UINT64_C(1) << 30, (UINT64_C(1) << 30) - 1,
+                                      (UINT64_C(1) << 32) - 1, UINT64_C(1) << 32,
+                                      (UINT64_C(1) << 40) + 3};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(specs) / sizeof(*specs); i++) {
+        for (size_t k = 0; k < sizeof(counts) / sizeof(*counts); k++) {
+            struct gcb_coder *c = encoder_of(specs[i], counts[k], &(struct trip_options){0});
+            const uint64_t raw = 4 * counts[k], bound = gcb_coder_bound(c);
+
+            /* room for the raw tensor; 8 bytes more of head once a length passes 32 bits */
+            assert_true(bound >= raw + (raw > UINT32_MAX ? 24 : 16));
+            assert_true(bound <= raw + 24 + 64);
+            gcb_coder_destroy(c);
+        }
+    }
+}
+
+/* The head alone tells: a wide frame has the flag and 64-bit lengths. */
+static void wide_head(void **state)
+{
+    struct gcb_frame f = {.codec = 1, .flags = GCB_WIRE_WIDE, .count = UINT64_C(3) << 33};
+    uint8_t bytes[64];
+    struct gcb_wbuf w = {.data = bytes, .cap = sizeof(bytes)};
+    struct gcb_rbuf payload;
+    struct gcb_frame back;
+
+    (void)state;
+    gcb_frame_write(&f, &w);
+    assert_int_equal(w.len, 24);
+    assert_int_equal(gcb_frame_parse(&back, &payload, bytes, w.len, NULL), 0);
+    assert_true(back.count == UINT64_C(3) << 33);
+    f.flags = 0;
+    w.len = 0;
+    gcb_frame_write(&f, &w);
+    assert_true(w.failed); /* never a shortened length */
+}
+
+/* ---- what a decoder refuses ---- */
+
+static void decoder_refuses(void **state)
+{
+    float x[1000], back[1000];
+    const struct gcb_mview out = {.data = back, .count = 1000}, shorter = {back, 999};
+    struct trip t = {0}, other = {0}, small = {0};
+    struct gcb_diag diag = {0};
+    struct gcb_coder *c;
+
+    (void)state;
+    trip_fill(x, 1000, TRIP_GAUSS, 1);
+    trip_run(&t, "qsgd", x, 1000, NULL);
+    trip_encode(&other, "qsgd:bits=5", x, 1000, NULL);
+    trip_encode(&small, "qsgd", x, 999, NULL);
+    assert_int_equal(gcb_coder_decode(t.decoder, other.message, other.length, &out, &diag),
+                     GCB_E_MISMATCH);
+    assert_int_equal(gcb_coder_decode(t.decoder, small.message, small.length, &out, &diag),
+                     GCB_E_MISMATCH);
+    assert_int_equal(gcb_coder_decode(t.decoder, t.message, t.length, &shorter, &diag),
+                     GCB_E_MISMATCH);
+    assert_int_equal(gcb_coder_decode(t.encoder, t.message, t.length, &out, &diag), GCB_E_MISMATCH);
+    assert_int_equal(gcb_coder_decode(t.decoder, t.message, t.length - 1, &out, &diag),
+                     GCB_E_CORRUPT);
+    t.message[4] = 250; /* a codec nobody has */
+    assert_int_equal(gcb_coder_decode(t.decoder, t.message, t.length, &out, &diag), GCB_E_MISMATCH);
+    assert_int_equal(decoder_of(&c, t.message, t.length, 0, &diag), GCB_E_UNSUPPORTED);
+    t.message[4] = 5;
+    t.message[16] = 99; /* bits */
+    assert_int_equal(decoder_of(&c, t.message, t.length, 0, &diag), GCB_E_CORRUPT);
+    t.message[16] = 4;
+    assert_int_equal(decoder_of(&c, t.message, t.length, 999, &diag), GCB_E_CORRUPT);
+    assert_non_null(strstr(diag.text, "1000 elements"));
+    assert_int_equal(decoder_of(&c, t.message, t.length, 1000, &diag), 0);
+    gcb_coder_destroy(c);
+    trip_free(&t);
+    trip_free(&other);
+    trip_free(&small);
+}
+
+/* Messages that promise up to 2^64 - 1 elements: refused, whatever the limit and the codec. */
+static void refuses_absurd_counts(void **state)
+{
+    static const uint64_t counts[] = {(UINT64_C(1) << 56) + 1, UINT64_C(1) << 60, UINT64_C(1) << 62,
+                                      UINT64_C(1) << 63, UINT64_MAX};
+    struct gcb_method m;
+
+    (void)state;
+    for (size_t i = 0; gcb_method_at(&m, i); i++) {
+        for (size_t k = 0; k < sizeof(counts) / sizeof(*counts); k++) {
+            for (uint8_t stored = 0; stored < 2; stored++) {
+                struct gcb_frame f = {.codec = m.codec->wire_id,
+                                      .flags = (uint8_t)(GCB_WIRE_WIDE | stored),
+                                      .count = counts[k]};
+                uint8_t bytes[128], state_image[4096] = {0};
+                struct gcb_wbuf params = {.data = f.params, .cap = sizeof(f.params)};
+                struct gcb_wbuf w = {.data = bytes, .cap = sizeof(bytes)};
+                struct gcb_diag diag = {0};
+                struct gcb_coder *c;
+
+                assert_true(m.codec->ops->state_size <= sizeof(state_image));
+                gcb_param_store(m.codec->params, m.value, state_image);
+                gcb_param_write(m.codec->params, state_image, &params);
+                f.param_bytes = stored ? 0 : (uint8_t)params.len;
+                gcb_frame_write(&f, &w);
+                assert_int_equal(decoder_of(&c, bytes, w.len, 0, &diag), GCB_E_CORRUPT);
+                assert_non_null(strstr(diag.text, "elements"));
+                assert_int_equal(decoder_of(&c, bytes, w.len, UINT64_MAX, &diag), GCB_E_CORRUPT);
+            }
+        }
+    }
+}
+
+/* A stored message needs no method, so its decoder takes stored ones only; others' take both kinds. */
+static void accepts(void **state)
+{
+    float x[8] = {1.0f};
+    struct trip stored = {0}, coded = {0};
+    struct gcb_frame fs, fc;
+    struct gcb_rbuf payload;
+
+    (void)state;
+    trip_run(&stored, "topk:theta=0", x, 8, NULL);
+    trip_run(&coded, "fp16", x, 8, NULL);
+    assert_int_equal(gcb_frame_parse(&fs, &payload, stored.message, stored.length, NULL), 0);
+    assert_int_equal(gcb_frame_parse(&fc, &payload, coded.message, coded.length, NULL), 0);
+    assert_true(gcb_coder_accepts(stored.decoder, &fs));
+    assert_false(gcb_coder_accepts(stored.decoder, &fc));
+    assert_true(gcb_coder_accepts(coded.decoder, &fc));
+    assert_true(gcb_coder_accepts(coded.decoder, &fs));
+    fc.codec = 3; /* bf16: same shape, another meaning */
+    assert_false(gcb_coder_accepts(coded.decoder, &fc));
+    fs.count = 9;
+    assert_false(gcb_coder_accepts(coded.decoder, &fs));
+    trip_free(&stored);
+    trip_free(&coded);
+}
+
+/* ---- what an encoder refuses ---- */
+
+static void encoder_refuses(void **state)
+{
+    const struct gcb_step at = {0};
+    float x[100] = {1.0f};
+    uint8_t out[600];
+    struct gcb_coder *c = encoder_of("range", 100, &(struct trip_options){0});
+    const size_t bound = gcb_coder_bound(c);
+
+    (void)state;
+    assert_true(bound <= sizeof(out));
+    for (size_t cap = 0; cap < 16 + 1 + 5 + 100; cap++) { /* too short at every place */
+        struct gcb_wbuf w = {.data = out, .cap = cap};
+
+        memset(out, 0xa5, sizeof(out));
+        assert_int_equal(gcb_coder_encode(c, &at, &(struct gcb_view){x, 100}, &w, NULL),
+                         GCB_E_NOSPACE);
+        assert_int_equal(w.len, 0);
+        assert_int_equal(out[cap], 0xa5);
+    }
+    for (uint64_t n = 99; n <= 101; n += 2) {
+        struct gcb_wbuf w = {.data = out, .cap = sizeof(out)};
+
+        assert_int_equal(gcb_coder_encode(c, &at, &(struct gcb_view){x, n}, &w, NULL),
+                         GCB_E_MISMATCH);
+        assert_int_equal(gcb_coder_encode_raw(c, &(struct gcb_view){x, n}, &w, NULL),
+                         GCB_E_MISMATCH);
+        assert_int_equal(w.len, 0);
+    }
+    gcb_coder_destroy(c);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(sends_raw_what_would_expand),
+        cmocka_unit_test(stored_rule_is_exact),
+        cmocka_unit_test(nonfinite_policies),
+        cmocka_unit_test(nonfinite_is_an_error_by_default),
+        cmocka_unit_test(nonfinite_halves_stay_what_they_are),
+        cmocka_unit_test(wide_frames),
+        cmocka_unit_test(wide_head),
+        cmocka_unit_test(decoder_refuses),
+        cmocka_unit_test(refuses_absurd_counts),
+        cmocka_unit_test(accepts),
+        cmocka_unit_test(encoder_refuses),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
