@@ -1,5 +1,7 @@
 #include "src/sparse/sparse.h"
 
+#include <string.h>
+
 #include "src/codec/codecs.h"
 #include "src/sparse/presets.h"
 
@@ -87,6 +89,12 @@ enum row { ROW_THETA, ROW_TRANSFORM, ROW_CHUNK, ROW_SELECT, ROW_VALUES, ROW_BITS
 
 static int sparse_check(const double *value, struct gcb_diag *diag)
 {
+    const uint64_t chunk = (uint64_t)value[ROW_CHUNK];
+
+    if (strcmp(gcb_transform_names[(int)value[ROW_TRANSFORM]], "hadamard") == 0 &&
+        chunk & (chunk - 1))
+        return gcb_diag_set(diag, GCB_E_INVALID,
+                            "transform=hadamard needs a chunk that is a power of two");
     return gcb_range_check((unsigned)value[ROW_BITS], (unsigned)value[ROW_MANTISSA], diag);
 }
 
@@ -114,7 +122,7 @@ static const struct gcb_param sparse_params[] = {
                    .min = 0,
                    .max = 4294967295.0,
                    .flags = GCB_PARAM_WIRE,
-                   .needs = "transform=fft"},
+                   .needs = "transform=fft|dct|hadamard"},
     [ROW_SELECT] = {.name = "select",
                     .help = "how positions are chosen",
                     .type = GCB_PARAM_CHOICE,

@@ -1,0 +1,158 @@
+#include <math.h>
+#include <string.h>
+
+#include "src/base/alloc.h"
+#include "src/sparse/transform.h"
+
+/*
+ * Randomised Walsh-Hadamard transform of chunks of a power of two: signs drawn by Philox, then butterflies.
+ * What is left behind the last whole chunk is cut into powers of two, largest first, each a transform
+ * of its own, brought to the scale of the others. chunk = 0 takes the largest power of two that fits.
+ *
+ * The signs are shared by all workers, or averages would mix rotations: their key is drawn from seed, path
+ * and step, without the worker, and travels with the message (8 bytes).
+ */
+
+enum purpose { DRAW_SIGNS = 16 };
+
+static uint64_t hadamard_positions(uint64_t count, uint64_t chunk)
+{
+    (void)chunk;
+    return count;
+}
+
+static uint64_t power_below(uint64_t n)
+{
+    return UINT64_C(1) << (63 - __builtin_clzll(n));
+}
+
+static uint64_t chunk_length(const struct gcb_transform_state *t)
+{
+    return t->chunk == 0 || t->chunk > t->count ? power_below(t->count) : t->chunk;
+}
+
+static int hadamard_init(struct gcb_transform_state *t, const struct gcb_codec_env *env,
+                         struct gcb_diag *diag)
+{
+    (void)env;
+    if (t->chunk & (t->chunk - 1))
+        return gcb_diag_set(diag, GCB_E_INVALID,
+                            "transform=hadamard needs a chunk that is a power of two");
+    t->coef = gcb_alloc_array(t->count, sizeof(float));
+    return t->coef ? 0 : gcb_diag_nomem(diag, t->count * sizeof(float), "a spectrum");
+}
+
+static void hadamard_fini(struct gcb_transform_state *t)
+{
+    gcb_free(t->coef);
+}
+
+static void hadamard_put_side(const struct gcb_transform_state *t, struct gcb_wbuf *out)
+{
+    gcb_put_u64(out, t->key);
+}
+
+static void hadamard_get_side(struct gcb_transform_state *t, struct gcb_rbuf *in)
+{
+    t->key = gcb_get_u64(in);
+}
+
+/* Elements from `from` on that one transform takes. */
+static uint64_t piece_length(const struct gcb_transform_state *t, uint64_t from)
+{
+    const uint64_t length = chunk_length(t), left = t->count - from;
+
+    return left >= length ? length : power_below(left);
+}
+
+/* to = the signs times from; one bit an element. They may be the same array. */
+static void flip(const struct gcb_transform_state *t, float *to, const float *from)
+{
+    uint8_t sign[GCB_TILE / 8];
+
+    for (uint64_t i = 0; i < t->count; i += GCB_TILE) {
+        const size_t n = t->count - i < GCB_TILE ? t->count - i : GCB_TILE;
+
+        t->kernels->philox.bytes(sign, (n + 7) / 8, t->key, i / 8, 0);
+        if (to != from)
+            memcpy(to + i, from + i, n * sizeof(*to));
+        t->kernels->hadamard.flip(to + i, sign, n);
+    }
+}
+
+/* All pieces in place; a short one of length r is brought to the scale of the others by sqrt(length / r),
+ * before or behind the butterflies, which are linear. */
+static void transform_pieces(struct gcb_transform_state *t)
+{
+    const uint64_t length = chunk_length(t);
+
+    for (uint64_t from = 0, n; from < t->count; from += n) {
+        n = piece_length(t, from);
+        t->kernels->hadamard.transform(t->coef + from, n);
+        if (n < length) {
+            const float scale = (float)sqrt((double)length / (double)n);
+
+            for (uint64_t i = from; i < from + n; i++)
+                t->coef[i] *= scale;
+        }
+    }
+}
+
+static const float *hadamard_forward(struct gcb_transform_state *t, const struct gcb_step *at,
+                                     const float *x)
+{
+    const struct gcb_step shared = {.step = at->step};
+
+    if (t->count == 0)
+        return x;
+    t->key = gcb_draw_stream(&t->env, &shared, DRAW_SIGNS) ^ t->env.seed;
+    flip(t, t->coef, x);
+    transform_pieces(t);
+    return t->coef;
+}
+
+static const float *hadamard_order(struct gcb_transform_state *t, const float *coef)
+{
+    return t->kernels->reduce.max_bits(coef, t->count) < GCB_INF_BITS ? coef : NULL;
+}
+
+static void hadamard_scale(const struct gcb_transform_state *t, float *values, const uint32_t *pos,
+                           size_t n, uint64_t base)
+{
+    const float unitary = (float)(1.0 / sqrt((double)chunk_length(t)));
+
+    (void)pos;
+    (void)base;
+    for (size_t j = 0; j < n; j++)
+        values[j] *= unitary;
+}
+
+static float *hadamard_canvas(struct gcb_transform_state *t, float *out)
+{
+    return t->count ? t->coef : out;
+}
+
+static void hadamard_inverse(struct gcb_transform_state *t, float *out)
+{
+    if (t->count == 0)
+        return;
+    transform_pieces(t);
+    flip(t, t->coef, t->coef);
+    memcpy(out, t->coef, t->count * sizeof(*out));
+}
+
+const struct gcb_transform gcb_transform_hadamard = {
+    .name = "hadamard",
+    .width = 1,
+    .positions = hadamard_positions,
+    .init = hadamard_init,
+    .fini = hadamard_fini,
+    .side_bytes = sizeof(uint64_t),
+    .put_side = hadamard_put_side,
+    .get_side = hadamard_get_side,
+    .forward = hadamard_forward,
+    .order = hadamard_order,
+    .scale = hadamard_scale,
+    .canvas = hadamard_canvas,
+    .inverse = hadamard_inverse,
+};
