@@ -1,0 +1,87 @@
+#include "tests/fuzz/fuzz_decode.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/gcbench.h"
+
+/* Not assert: what is promised holds in every build type. */
+static void require(int holds, const char *what, int status, const struct gcb_diag *diag)
+{
+    if (holds)
+        return;
+    fprintf(stderr, "broken promise: %s (status %d, \"%.*s\")\n", what, status, GCB_DIAG_TEXT,
+            diag->text);
+    abort();
+}
+
+/* One of the statuses a function may return; a failure has words, in one line. */
+static void require_status(int status, const struct gcb_diag *diag, const int *allowed)
+{
+    int known = status == 0;
+
+    for (; *allowed; allowed++)
+        known |= status == *allowed;
+    require(known, "only the documented statuses", status, diag);
+    if (!status)
+        return;
+    require(diag->status == status, "diag has the status", status, diag);
+    require(memchr(diag->text, 0, sizeof(diag->text)) != NULL, "words end", status, diag);
+    require(diag->text[0] && !strchr(diag->text, '\n'), "words are one line", status, diag);
+}
+
+/* Into a block of exactly the promised size, so that a write behind it is seen. */
+static void decode_twice(struct gcb_coder *coder, const uint8_t *data, size_t size)
+{
+    static const int allowed[] = {GCB_E_CORRUPT, GCB_E_MISMATCH, 0};
+    const size_t bytes = (size_t)gcb_coder_elements(coder) * sizeof(float);
+    float *x[2];
+    int status[2];
+
+    for (int i = 0; i < 2; i++) {
+        struct gcb_diag diag = {0};
+
+        x[i] = malloc(bytes ? bytes : 1);
+        if (!x[i])
+            abort();
+        memset(x[i], i ? 0xA5 : 0, bytes);
+        status[i] = gcb_decode(coder, data, size, x[i], &diag);
+        require_status(status[i], &diag, allowed);
+    }
+    require(status[0] == status[1], "decoding twice ends the same", status[1],
+            &(struct gcb_diag){0});
+    if (!status[0]) /* every element was written, and depends on nothing but the message */
+        require(memcmp(x[0], x[1], bytes) == 0, "decoding twice gives the same", 0,
+                &(struct gcb_diag){0});
+    free(x[0]);
+    free(x[1]);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static const int info_allowed[] = {GCB_E_CORRUPT, GCB_E_UNSUPPORTED, 0};
+    static const int open_allowed[] = {GCB_E_CORRUPT, GCB_E_UNSUPPORTED, GCB_E_NOMEM, 0};
+    const struct gcb_options options = {.max_elements = FUZZ_MAX_ELEMENTS};
+    struct gcb_message_info info = {0};
+    struct gcb_coder *coder = NULL;
+    struct gcb_diag diag = {0};
+    const int known = gcb_message_info(&info, data, size, &diag);
+    int opened;
+
+    require_status(known, &diag, info_allowed);
+    diag = (struct gcb_diag){0};
+    opened = gcb_decoder_open(&coder, data, size, &options, &diag);
+    require_status(opened, &diag, open_allowed);
+    if (opened)
+        return 0;
+
+    require(known == 0, "a message that opens has info", known, &diag);
+    require(info.header_bytes + info.payload_bytes == size, "header and payload are the message", 0,
+            &diag);
+    require(info.elements == gcb_coder_elements(coder), "info and coder agree", 0, &diag);
+    require(info.elements <= FUZZ_MAX_ELEMENTS, "the limit on elements holds", 0, &diag);
+    decode_twice(coder, data, size);
+    gcb_coder_close(coder);
+    return 0;
+}

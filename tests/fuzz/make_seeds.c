@@ -1,0 +1,142 @@
+/*
+ * make_seeds DIR: one small message per method, per choice of each of its parameters and per length, for
+ * the fuzzer to begin with. The methods come from the registry, so a new one has its seeds at once.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/codec/method.h"
+#include "src/gcbench.h"
+
+#define SPEC 256
+
+static const uint64_t lengths[] = {0, 1, 7, 300, 5000}; /* the last has two blocks of symbols */
+#define LENGTHS (sizeof(lengths) / sizeof(lengths[0]))
+
+static const char *folder;
+static unsigned written;
+static unsigned refused;
+
+static void fail(const char *what, const char *why)
+{
+    fprintf(stderr, "make_seeds: %s: %s\n", what, why);
+    exit(1);
+}
+
+/* Heavy-tailed, with zeros and repeated magnitudes; the same on every machine. */
+static void fill(float *x, uint64_t n)
+{
+    uint32_t state = 12345;
+
+    for (uint64_t i = 0; i < n; i++) {
+        state = state * 1664525u + 1013904223u;
+        const int32_t level = (int32_t)(state >> 16) % 2000 - 1000;
+
+        x[i] = state >> 29 == 0 ? 0.0f : (float)level * (float)abs(level) * 1e-7f;
+    }
+}
+
+static void write_file(const char *name, uint64_t n, int checksum, const void *data, size_t size)
+{
+    char path[4096];
+    FILE *file;
+
+    if ((size_t)snprintf(path, sizeof(path), "%s/%03u-%s-%llu%s", folder, written, name,
+                         (unsigned long long)n, checksum ? "-checked" : "") >= sizeof(path))
+        fail(folder, "name too long");
+    file = fopen(path, "wb");
+    if (!file || fwrite(data, 1, size, file) != size || fclose(file))
+        fail(path, "cannot be written");
+    written++;
+}
+
+/* A seed that does not decode would leave the fuzzer outside the door. */
+static void check_seed(const char *spec, const void *message, size_t length, float *x)
+{
+    struct gcb_coder *decoder;
+    struct gcb_diag diag;
+
+    if (gcb_decoder_open(&decoder, message, length, NULL, &diag) ||
+        gcb_decode(decoder, message, length, x, &diag))
+        fail(spec, diag.text);
+    gcb_coder_close(decoder);
+}
+
+static void write_seed(const char *name, const char *spec, uint64_t n, int checksum)
+{
+    const struct gcb_options options = {.checksum = checksum};
+    struct gcb_coder *encoder;
+    struct gcb_diag diag;
+    float *x = calloc((size_t)n + 1, sizeof(*x));
+    unsigned char *message;
+    size_t length;
+
+    if (!x)
+        fail(spec, "no memory");
+    fill(x, n);
+    if (gcb_encoder_open(&encoder, spec, n, &options, &diag))
+        fail(spec, diag.text);
+    message = malloc(gcb_coder_bound(encoder));
+    if (!message)
+        fail(spec, "no memory");
+    if (gcb_encode(encoder, 3, 1, x, message, gcb_coder_bound(encoder), &length, &diag))
+        fail(spec, diag.text);
+    check_seed(spec, message, length, x);
+    write_file(name, n, checksum, message, length);
+    free(message);
+    free(x);
+    gcb_coder_close(encoder);
+}
+
+static void write_lengths(const struct gcb_method *m)
+{
+    char spec[SPEC];
+
+    gcb_method_spec(spec, sizeof(spec), m, GCB_SPEC_FULL);
+    for (size_t i = 0; i < LENGTHS; i++)
+        write_seed(m->name, spec, lengths[i], 0);
+}
+
+/* A value of one parameter beside defaults: a seed, if the combination makes sense. */
+static void write_variant(const struct gcb_method *m, const char *key, const char *value)
+{
+    struct gcb_method variant = *m;
+    struct gcb_diag diag;
+
+    if (gcb_method_set(&variant, key, value, &diag) || gcb_method_check(&variant, &diag)) {
+        refused++;
+        return;
+    }
+    write_lengths(&variant);
+}
+
+static void write_method(const struct gcb_method *m)
+{
+    const struct gcb_param *table = m->codec->params;
+    char text[40];
+
+    write_lengths(m);
+    write_seed(m->name, m->name, 300, 1);
+    for (size_t row = 0; table && table[row].name; row++) {
+        for (size_t c = 0; table[row].choices && table[row].choices[c]; c++)
+            write_variant(m, table[row].name, table[row].choices[c]);
+        if (table[row].type != GCB_PARAM_CHOICE && !(table[row].flags & GCB_PARAM_OPEN_MAX))
+            write_variant(m, table[row].name, gcb_param_text(text, &table[row], table[row].min));
+    }
+}
+
+int main(int argc, char **argv)
+{
+    struct gcb_method method;
+
+    if (argc != 2) {
+        fprintf(stderr, "usage: make_seeds DIR\n");
+        return 2;
+    }
+    folder = argv[1];
+    for (size_t i = 0; gcb_method_at(&method, i); i++)
+        write_method(&method);
+    printf("%u seeds in %s; %u combinations make no sense\n", written, folder, refused);
+    return 0;
+}
