@@ -1,0 +1,96 @@
+#!/usr/bin/env python3
+"""
+What the docs promise to have.
+
+    check_docs.py GCBENCH ROOT
+
+Every method that `gcbench methods` lists has docs/codecs/<name>.md; that page has a row for every parameter of the
+method, with its default; docs/format.md has the wire id of every codec; and every relative link of README.md and
+docs/**/*.md leads to a file, and to a heading where it names one.
+"""
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+LINK = re.compile(r"\]\(([^)\s]+)\)")
+FENCE = re.compile(r"^(```|~~~).*?^\1", re.M | re.S)
+
+
+def methods(command):
+    lines = subprocess.run([command, "methods", "--format", "json"], check=True,
+                           stdout=subprocess.PIPE, text=True).stdout.splitlines()
+    return [row for row in map(json.loads, lines) if row["record"] == "method"]
+
+
+def default_text(parameter):
+    default = parameter["default"]
+    return default if isinstance(default, str) else f"{default:g}"
+
+
+def rows_of(text):
+    """{name: cells} of the table rows whose first cell is a name in backticks."""
+    out = {}
+    for line in text.splitlines():
+        cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
+        if line.startswith("| `") and len(cells) > 1:
+            out.setdefault(cells[0].strip("`"), cells[1:])
+    return out
+
+
+def check_method(row, root, format_text):
+    page = root / "docs" / "codecs" / (row["method"] + ".md")
+    if not page.is_file():
+        yield f"{page} is missing"
+        return
+    rows = rows_of(page.read_text(encoding="utf-8"))
+    for parameter in row["parameters"]:
+        cells = rows.get(parameter["name"])
+        if cells is None:
+            yield f"{page}: no row for the parameter `{parameter['name']}`"
+        elif default_text(parameter) not in cells[0].replace("`", ""):
+            yield (f"{page}: default of `{parameter['name']}` is {default_text(parameter)}, "
+                   f"not {cells[0]}")
+    if not re.search(rf"^\| {row['wire_id']} \| \[?{row['codec']}\b", format_text, re.M):
+        yield f"docs/format.md: no codec {row['wire_id']}, {row['codec']}"
+
+
+def anchors(path):
+    """Headings as a link names them."""
+    text = FENCE.sub("", path.read_text(encoding="utf-8"))
+    for heading in re.findall(r"^#+ +(.*)$", text, re.M):
+        plain = re.sub(r"[`*]|\]\([^)]*\)|\[", "", heading).strip().lower()
+        yield re.sub(r"\s", "-", re.sub(r"[^\w\s-]", "", plain))
+
+
+def check_links(page):
+    for link in LINK.findall(FENCE.sub("", page.read_text(encoding="utf-8"))):
+        if re.match(r"[a-z]+:", link):
+            continue
+        name, _, anchor = link.partition("#")
+        target = (page.parent / name).resolve() if name else page
+        if not target.exists():
+            yield f"{page}: {link} leads nowhere"
+        elif anchor and target.suffix == ".md" and anchor not in anchors(target):
+            yield f"{page}: {target.name} has no heading #{anchor}"
+
+
+def main(command, root):
+    root, problems = Path(root), []
+    format_text = (root / "docs" / "format.md").read_text(encoding="utf-8")
+    listed = methods(command)
+    for row in listed:
+        problems += check_method(row, root, format_text)
+    pages = [root / "README.md"] + sorted((root / "docs").rglob("*.md"))
+    for page in pages:
+        if page.is_file():
+            problems += check_links(page)
+    for problem in problems:
+        print(problem)
+    print(f"{len(listed)} methods, {len(pages)} pages: {len(problems)} problems")
+    return 1 if problems or not listed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))

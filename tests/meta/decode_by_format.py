@@ -1,0 +1,691 @@
+#!/usr/bin/env python3
+"""
+Decodes messages by docs/format.md alone and compares with what the library makes of them.
+
+    decode_by_format.py LIBGCBENCH [GCBENCH SAMPLE.h5]
+
+The decoder below (from `class Damaged` to `decode`) was written from the page and calls nothing of the
+library. The checks behind it let the library encode every method with every choice of its parameters,
+decode both ways and compare bit for bit (the FFT to 1e-6 of the norm); then damage messages and ask that
+both decoders refuse them or both give the same. With GCBENCH the choices come from `gcbench methods`, so a new
+one is tested as soon as it is listed, and containers are read back too (needs h5py).
+
+Exit: 0 all agree, 1 not, 77 skipped because NumPy is missing.
+"""
+import ctypes
+import ctypes.util
+import itertools
+import json
+import math
+import os
+import random
+import struct
+import subprocess
+import sys
+import tempfile
+
+try:
+    import numpy as np
+except ImportError:
+    print("skipped: the decoder needs NumPy (python3-numpy)")
+    sys.exit(77)
+
+
+# ---- the decoder: docs/format.md, section by section ----
+
+class Damaged(Exception):
+    """Not a message of version 1, or one that contradicts itself."""
+
+
+def need(condition, why):
+    if not condition:
+        raise Damaged(why)
+
+
+class Bytes:
+    """Takes fields from the front."""
+
+    def __init__(self, data):
+        self.data, self.at = data, 0
+
+    def take(self, n):
+        need(len(self.data) - self.at >= n, "cut")
+        self.at += n
+        return self.data[self.at - n:self.at]
+
+    def number(self, n):
+        return int.from_bytes(self.take(n), "little")
+
+    def left(self):
+        return len(self.data) - self.at
+
+
+class Bits:
+    """The first bit is the lowest bit of the first byte."""
+
+    def __init__(self, data):
+        self.bits = np.unpackbits(np.frombuffer(data, np.uint8), bitorder="little").tolist()
+        self.at = 0
+
+    def one(self):
+        need(self.at < len(self.bits), "a bit stream ends early")
+        self.at += 1
+        return self.bits[self.at - 1]
+
+    def low_first(self, n):
+        return sum(self.one() << i for i in range(n))
+
+    def elias(self, limit):
+        n = 1
+        while self.one():
+            need(n <= 31, "an Elias code without end")
+            value = 1
+            for _ in range(n):
+                value = 2 * value + self.one()
+            n = value
+            need(n <= limit, "an Elias code above its limit")
+        need(n <= limit, "an Elias code above its limit")
+        return n
+
+    def close(self):
+        """No byte more than needed, and zeros behind the last code."""
+        need(len(self.bits) - self.at < 8, "bytes that no code needs")
+        need(not any(self.bits[self.at:]), "bits behind the last code")
+
+
+def codes_of(data, n, width):
+    """n codes of `width` bits in a bit stream."""
+    bits = np.unpackbits(np.frombuffer(data, np.uint8), bitorder="little")[:n * width]
+    return bits.reshape(n, width).astype(np.int64) @ (1 << np.arange(width, dtype=np.int64))
+
+
+def finite_scale(data):
+    """An f32 that is finite and not negative."""
+    need(struct.unpack("<I", data)[0] < 0x7F800000, "a scale that is not finite, or negative")
+    return np.frombuffer(data, "<f4")[0]
+
+
+class RangeFloat:
+    def __init__(self, bits, source):
+        top = source.take(4)
+        finite_scale(top)
+        self.bits, m = bits, source.number(1)
+        self.p = 2 ** (bits - 1) - 1
+        need(m < bits and self.p - 1 <= 126 * 2 ** m, "mantissa bits that do not fit")
+        pattern = struct.unpack("<I", top)[0]
+        self.shift = 23 - m
+        largest = pattern >> self.shift
+        self.base = largest - self.p + 1 if largest > self.p else 1
+        self.used = 0 if pattern == 0 else largest - self.base + 1
+
+    def values(self, data, n):
+        code = codes_of(data, n, self.bits)
+        minus = code > self.p
+        c = np.where(minus, code - self.p, code)
+        pattern = ((c + self.base - 1) << self.shift) | (minus.astype(np.int64) << 31)
+        pattern = np.where((c == 0) | (c > self.used), 0, pattern)
+        return pattern.astype(np.uint32).view(np.float32)
+
+
+def packed_bytes(n, width):
+    return (n * width + 7) // 8
+
+
+def raw(source, n, kind):
+    size = {0: 4, 1: 2, 2: 2, 3: 4}[kind]
+    data = source.take(n * size)
+    if kind == 1:
+        return np.frombuffer(data, "<f2").astype(np.float32)
+    if kind == 2:
+        return (np.frombuffer(data, "<u2").astype(np.uint32) << 16).view(np.float32)
+    return np.frombuffer(data, "<f4")
+
+
+def decode_identity(params, n, source):
+    return raw(source, n, 0)
+
+
+def decode_fp16(params, n, source):
+    return raw(source, n, 1)
+
+
+def decode_bf16(params, n, source):
+    return raw(source, n, 2)
+
+
+def decode_range(params, n, source):
+    scale = RangeFloat(params["bits"], source)
+    return scale.values(source.take(packed_bytes(n, scale.bits)), n)
+
+
+BLOCK = 4096
+
+
+def qsgd_dense(bits, count, s, level, minus):
+    for i in range(count):
+        level[i] = bits.elias(s + 1) - 1
+        if level[i]:
+            minus[i] = bits.one()
+
+
+def qsgd_sparse(bits, count, s, level, minus):
+    at = -1
+    while at < count - 1:
+        at += bits.elias(count - at)
+        if at == count:
+            break
+        minus[at] = bits.one()
+        level[at] = bits.elias(s)
+
+
+def decode_qsgd(params, n, source):
+    s = params["levels"] or 2 ** (params["bits"] - 1) - 1
+    w = s.bit_length()
+    d = min(params["bucket"], n) or 1
+    buckets = -(-n // d)
+    norms = np.array([finite_scale(source.take(4)) for _ in range(buckets)], np.float32)
+    if params["coding"] == 0:
+        code = codes_of(source.take(packed_bytes(n, w + 1)), n, w + 1)
+        level, minus = code & (2 ** w - 1), code >> w
+    else:
+        level, minus = np.zeros(n, np.int64), np.zeros(n, np.int64)
+        lengths = [source.number(2) for _ in range(-(-n // BLOCK))]
+        for b, length in enumerate(lengths):
+            bits = Bits(source.take(length))
+            part = slice(b * BLOCK, min(n, (b + 1) * BLOCK))
+            (qsgd_dense if params["coding"] == 1 else qsgd_sparse)(
+                bits, part.stop - part.start, s, level[part], minus[part])
+            bits.close()
+    quotient = np.where(level > s, np.float32(0), level.astype(np.float32) / np.float32(s))
+    value = norms[np.arange(n) // d] * quotient
+    value = np.where(minus == 1, -value, value)
+    return np.where(level == 0, np.float32(0), value)
+
+
+def decode_terngrad(params, n, source):
+    scale = finite_scale(source.take(4))
+    if params["packing"] == 0:
+        code = codes_of(source.take(packed_bytes(n, 2)), n, 2)
+    else:
+        byte = np.frombuffer(source.take(-(-n // 5)), np.uint8).astype(np.int64)
+        code = (byte[:, None] // 3 ** np.arange(5) % 3).reshape(-1)[:n]
+    return np.array([-scale, 0, scale, 0], np.float32)[code]
+
+
+SEGMENT = 2 ** 31
+
+
+def chunks_of(n, chunk):
+    """Lengths of the transforms."""
+    if n == 0:
+        return []
+    if chunk == 0 or chunk >= n:
+        return [n]
+    return [chunk] * (n // chunk) + ([n % chunk] if n % chunk else [])
+
+
+def read_varint(stream, at, end):
+    gap, shift = 0, 0
+    while True:
+        need(at < end and shift <= 28, "a gap without end")
+        gap |= (stream[at] & 127) << shift
+        shift += 7
+        at += 1
+        if not stream[at - 1] & 128:
+            return gap, at
+
+
+def read_positions(index, source, length, kept):
+    if index == 0:
+        position = np.frombuffer(source.take(4 * kept), "<u4").astype(np.int64)
+        need(np.all(np.diff(position) > 0) and position[-1] < length, "positions out of order")
+        return position
+    if index == 1:
+        flags = codes_of(source.take((length + 7) // 8), (length + 7) // 8 * 8, 1)
+        position = np.flatnonzero(flags)
+        need(len(position) == kept and position[-1] < length, "another number of flags")
+        return position
+    return read_gaps(index, source, length, kept)
+
+
+def read_gaps(index, source, length, kept):
+    size = source.number(4)
+    blocks = -(-kept // BLOCK)
+    directory = [(source.number(4), source.number(4)) for _ in range(blocks - 1)]
+    stream = source.take(size)
+    if index == 3:
+        need(size > 0 and stream[0] < 32, "a Golomb parameter above 31")
+    starts = [0] + [offset for _, offset in directory] + [size]
+    position, last = [], -1
+    for b in range(blocks):
+        need(starts[b] <= starts[b + 1] <= size, "a directory out of order")
+        need(b == 0 or directory[b - 1][0] == last, "a directory that disagrees")
+        count = min(BLOCK, kept - b * BLOCK)
+        at = starts[b] + (1 if index == 3 and b == 0 else 0)
+        bits = Bits(stream[at:starts[b + 1]]) if index == 3 else None
+        for _ in range(count):
+            if index == 2:
+                gap, at = read_varint(stream, at, starts[b + 1])
+            else:
+                ones = 0
+                while bits.one():
+                    ones += 1
+                gap = ones << stream[0] | bits.low_first(stream[0])
+            last += gap + 1
+            need(last < length, "a position behind the end")
+            position.append(last)
+        if bits:
+            bits.close()
+        else:
+            need(at == starts[b + 1], "bytes that no gap needs")
+    return np.array(position, np.int64)
+
+
+def inverse_fft(bins, lengths):
+    out, at = [], 0
+    for length in lengths:
+        z = bins[at:at + length // 2 + 1].astype(np.complex128)
+        at += len(z)
+        z[0] = z[0].real
+        if length % 2 == 0:
+            z[-1] = z[-1].real
+        out.append(np.fft.irfft(z, length) * length if length > 1 else z.real)
+    return np.concatenate(out).astype(np.float32) if out else np.zeros(0, np.float32)
+
+
+def decode_sparse(params, n, source):
+    fft = params["transform"] == 1
+    lengths = chunks_of(n, params["chunk"]) if fft else []
+    positions = sum(length // 2 + 1 for length in lengths) if fft else n
+    width = 2 if fft else 1
+    segments = [min(SEGMENT, positions - at) for at in range(0, positions, SEGMENT)]
+    kept = [source.number(4) for _ in segments]
+    need(all(k <= length for k, length in zip(kept, segments)), "more kept than there are")
+    numbers = sum(kept) * width
+    if params["values"] == 2:
+        scale = RangeFloat(params["bits"], source)
+        values = scale.values(source.take(packed_bytes(numbers, scale.bits)), numbers)
+    else:
+        values = raw(source, numbers, params["values"])
+    position = [np.zeros(0, np.int64)]
+    for g, length in enumerate(segments):
+        if kept[g]:
+            position.append(g * SEGMENT + read_positions(params["index"], source, length, kept[g]))
+    position = np.concatenate(position)
+    if not fft:
+        out = np.zeros(n, np.float32)
+        out[position] = values
+        return out
+    each = [np.full(length // 2 + 1, 1 / math.sqrt(length)).astype(np.float32) for length in lengths]
+    unit = np.concatenate(each + [np.zeros(0, np.float32)])
+    part = values.reshape(-1, 2) * unit[position][:, None]
+    bins = np.zeros(positions, np.complex64)
+    bins[position] = part[:, 0] + 1j * part[:, 1]
+    return inverse_fft(bins, lengths)
+
+
+# id: name, parameters (name, bytes, least, most), decoder
+CODECS = {
+    1: ("identity", [], decode_identity),
+    2: ("fp16", [], decode_fp16),
+    3: ("bf16", [], decode_bf16),
+    4: ("range", [("bits", 1, 2, 16)], decode_range),
+    5: ("qsgd", [("bits", 1, 2, 16), ("levels", 2, 0, 32767), ("bucket", 4, 1, 2 ** 32 - 1),
+                 ("coding", 1, 0, 2)], decode_qsgd),
+    6: ("terngrad", [("packing", 1, 0, 1)], decode_terngrad),
+    16: ("sparse", [("transform", 1, 0, 1), ("chunk", 4, 0, 2 ** 32 - 1), ("values", 1, 0, 2),
+                    ("bits", 1, 2, 16), ("index", 1, 0, 3)], decode_sparse),
+}
+
+STORED, CHECKSUM, WIDE = 1, 2, 4
+
+
+class Frame:
+    def __init__(self, message):
+        source = Bytes(message)
+        need(source.take(3) == b"GCB" and source.number(1) == 1, "not a message of version 1")
+        self.codec, self.flags = source.number(1), source.number(1)
+        self.source, self.param_bytes = source.number(1), source.number(1)
+        need(self.flags <= 7 and self.source <= 3 and self.param_bytes <= 64, "an unknown field")
+        size = 8 if self.flags & WIDE else 4
+        self.n, self.payload_bytes = source.number(size), source.number(size)
+        self.params = Bytes(source.take(self.param_bytes))
+        tail = 8 if self.flags & CHECKSUM else 0
+        need(source.left() == self.payload_bytes + tail, "another length than announced")
+        self.payload = Bytes(source.take(self.payload_bytes))
+        self.checksum = source.number(8) if tail else None
+
+
+def decode(message):
+    """The values of a message, as float32. The checksum is the caller's matter."""
+    frame = Frame(message)
+    if frame.flags & STORED:
+        out = raw(frame.payload, frame.n, frame.source)
+    else:
+        need(frame.codec in CODECS, "an unknown codec")
+        _, fields, decoder = CODECS[frame.codec]
+        need(frame.param_bytes == sum(width for _, width, _, _ in fields), "other parameters")
+        params = {name: frame.params.number(width) for name, width, _, _ in fields}
+        need(all(least <= params[name] <= most for name, _, least, most in fields),
+             "a parameter out of range")
+        out = decoder(params, frame.n, frame.payload)
+    need(frame.payload.left() == 0, "bytes left over")
+    return out
+
+
+# ---- the library, through its public header ----
+
+class Diag(ctypes.Structure):
+    _fields_ = [("status", ctypes.c_int), ("text", ctypes.c_char * 480)]
+
+
+class Options(ctypes.Structure):
+    _fields_ = [("seed", ctypes.c_uint64), ("threads", ctypes.c_int), ("nonfinite", ctypes.c_int),
+                ("source", ctypes.c_int), ("path", ctypes.c_char_p),
+                ("max_elements", ctypes.c_uint64), ("checksum", ctypes.c_int)]
+
+
+NONFINITE_RAW = 1
+
+
+class Library:
+    def __init__(self, path):
+        self.c = c = ctypes.CDLL(path)
+        p, u64, size = ctypes.c_void_p, ctypes.c_uint64, ctypes.c_size_t
+        c.gcb_encoder_open.argtypes = [p, ctypes.c_char_p, u64, p, p]
+        c.gcb_decoder_open.argtypes = [p, ctypes.c_char_p, size, p, p]
+        c.gcb_coder_close.argtypes = [p]
+        c.gcb_coder_bound.argtypes, c.gcb_coder_bound.restype = [p], size
+        c.gcb_coder_elements.argtypes, c.gcb_coder_elements.restype = [p], u64
+        c.gcb_encode.argtypes = [p, u64, ctypes.c_uint32, p, p, size, p, p]
+        c.gcb_decode.argtypes = [p, ctypes.c_char_p, size, p, p]
+
+    def encode(self, spec, x, checksum=True, source=0):
+        coder, diag, length = ctypes.c_void_p(), Diag(), ctypes.c_size_t()
+        options = Options(checksum=int(checksum), source=source, nonfinite=NONFINITE_RAW, path=b"w")
+        if self.c.gcb_encoder_open(ctypes.byref(coder), spec.encode(), len(x),
+                                   ctypes.byref(options), ctypes.byref(diag)):
+            raise ValueError(f"{spec}: {diag.text.decode()}")
+        cap = self.c.gcb_coder_bound(coder)
+        out = ctypes.create_string_buffer(cap)
+        err = self.c.gcb_encode(coder, 3, 1, x.ctypes.data, out, cap, ctypes.byref(length),
+                                ctypes.byref(diag))
+        self.c.gcb_coder_close(coder)
+        if err:
+            raise ValueError(f"{spec}: {diag.text.decode()}")
+        return out.raw[:length.value]
+
+    def decode(self, message, most=1 << 20):
+        """None where the library refuses it."""
+        coder, diag = ctypes.c_void_p(), Diag()
+        options = Options(max_elements=most)
+        if self.c.gcb_decoder_open(ctypes.byref(coder), message, len(message),
+                                   ctypes.byref(options), ctypes.byref(diag)):
+            return None
+        x = np.empty(self.c.gcb_coder_elements(coder), np.float32)
+        err = self.c.gcb_decode(coder, message, len(message), x.ctypes.data, ctypes.byref(diag))
+        self.c.gcb_coder_close(coder)
+        return None if err else x
+
+
+def xxh3():
+    """XXH3-64 from the xxHash library, or None."""
+    name = ctypes.util.find_library("xxhash") or "libxxhash.so.0"
+    try:
+        f = ctypes.CDLL(name).XXH3_64bits_withSeed
+    except (OSError, AttributeError):
+        return None
+    f.argtypes, f.restype = [ctypes.c_char_p, ctypes.c_size_t, ctypes.c_uint64], ctypes.c_uint64
+    return lambda data, seed=0: f(data, len(data), seed)
+
+
+# ---- the checks ----
+
+class Report:
+    def __init__(self):
+        self.checks, self.failures = 0, []
+
+    def expect(self, good, what):
+        self.checks += 1
+        if not good:
+            self.failures.append(what)
+            print(f"FAILED {what}")
+
+
+def is_fft(message):
+    frame = Frame(message)
+    return frame.codec == 16 and not frame.flags & STORED and frame.params.data[0] == 1
+
+
+def same(mine, theirs, fft):
+    if len(mine) != len(theirs):
+        return False
+    if not fft:
+        return mine.tobytes() == theirs.tobytes()
+    if not len(mine):
+        return True
+    difference = mine.astype(np.float64) - theirs
+    return (np.max(np.abs(difference)) <= 2.0 ** -146 or
+            np.linalg.norm(difference) <= 1e-6 * np.linalg.norm(theirs.astype(np.float64)))
+
+
+# Numbers to try beside the choices; a spec that the method refuses is left out.
+NUMBERS = ["", "theta=0.99", "theta=0", "theta=0.5", "chunk=64", "chunk=100,theta=0.5", "chunk=1",
+           "chunk=5000", "bits=2", "bits=3", "bits=5", "bits=8,mantissa=4", "bits=11", "bits=16",
+           "bits=8,max=0.01", "bits=8,rounding=truncate", "levels=1", "levels=5", "levels=32767",
+           "bucket=1", "bucket=100", "bucket=7,bits=7", "norm=l2,levels=1,bucket=3000", "clip=0"]
+
+# The choices of the methods as of version 1, for a run without the command.
+CHOICES = {
+    "identity": {}, "fp16": {}, "bf16": {}, "range": {},
+    "qsgd": {"coding": ["fixed", "elias", "elias-sparse"]},
+    "terngrad": {"packing": ["2bit", "base3"]},
+    "sparse": {"transform": ["none", "fft"], "values": ["fp32", "fp16", "range"],
+               "index": ["u32", "bitmap", "varint", "golomb"]},
+    "topk": {}, "fft": {},
+}
+
+
+def listed_choices(command):
+    """{method: {parameter: choices}} as `gcbench methods` says."""
+    out = {}
+    lines = subprocess.run([command, "methods", "--format", "json"], check=True,
+                           stdout=subprocess.PIPE, text=True).stdout.splitlines()
+    for row in map(json.loads, lines):
+        if row["record"] == "method":
+            out[row["method"]] = {p["name"]: p["choices"] for p in row["parameters"]
+                                  if "choices" in p}
+    return out
+
+
+def specs_of(choices):
+    for method, params in choices.items():
+        small = method in ("sparse", "qsgd", "terngrad", "range") or len(params) <= 1
+        names = list(params) if small else []
+        for values in itertools.product(*(params[name] for name in names)):
+            pairs = [f"{name}={value}" for name, value in zip(names, values)]
+            for numbers in NUMBERS:
+                given = {pair.split("=")[0] for pair in numbers.split(",") if pair}
+                kept = [pair for pair in pairs if pair.split("=")[0] not in given]
+                both = ",".join(kept + ([numbers] if numbers else []))
+                yield method + (":" + both if both else "")
+
+
+def inputs():
+    rng = np.random.default_rng(5)
+    for n in (0, 1, 2, 3, 5, 31, 257, 4096, 9001):
+        yield f"normal {n}", rng.standard_normal(n).astype(np.float32)
+    heavy = (rng.standard_t(2, 6000) * 1e-4).astype(np.float32)
+    heavy[rng.random(6000) < 0.3] = 0
+    yield "heavy 6000", heavy
+    yield "zeros 300", np.zeros(300, np.float32)
+    yield "negative zeros 9", np.full(9, -0.0, np.float32)
+    yield "constant 513", np.full(513, -0.125, np.float32)
+    yield "tiny 77", (rng.standard_normal(77) * 1e-42).astype(np.float32)
+    yield "huge 500", (rng.standard_normal(500) * 1e38).clip(-3e38, 3e38).astype(np.float32)
+    late = np.zeros(70000, np.float32)
+    late[[5, 4097, 69999]] = [1, -2, 3]
+    yield "late 70000", late
+
+
+def check_methods(library, choices, report):
+    done = set()
+    for spec in specs_of(choices):
+        for name, x in inputs():
+            if len(x) > 9001 and not spec.startswith(("topk", "sparse", "qsgd:coding")):
+                continue
+            try:
+                message = library.encode(spec, x)
+            except ValueError:
+                break  # a number that this method does not have
+            done.add(spec.split(":")[0])
+            theirs = library.decode(message)
+            try:
+                mine = decode(message)
+            except Damaged as error:
+                report.expect(False, f"{spec} {name}: {error}")
+                continue
+            report.expect(theirs is not None and same(mine, theirs, is_fft(message)),
+                          f"{spec} {name}")
+    report.expect(done == set(choices), f"every method was tried, not {sorted(done)}")
+
+
+def check_frames(library, hash_of, report):
+    x = np.linspace(-3, 3, 1001, dtype=np.float32)
+    for spec, source in itertools.product(("identity", "fp16", "qsgd", "fft:chunk=64"), range(4)):
+        message = library.encode(spec, x, source=source)
+        report.expect(Frame(message).source == source, f"{spec}: source type {source}")
+        report.expect(same(decode(message), library.decode(message), is_fft(message)),
+                      f"{spec} from source type {source}")
+        if hash_of:
+            report.expect(hash_of(message[:-8]) == Frame(message).checksum, f"{spec}: checksum")
+        plain = library.encode(spec, x, checksum=False, source=source)
+        report.expect(Frame(plain).checksum is None and
+                      Frame(plain).payload.data == Frame(message).payload.data,
+                      f"{spec}: the payload does not depend on the checksum")
+    odd = x.copy()
+    odd[[3, 700, 1000]] = [np.inf, -np.inf, np.nan]
+    for source in range(4):
+        message = library.encode("qsgd", odd, source=source)
+        report.expect(Frame(message).flags & STORED and Frame(message).param_bytes == 0 and
+                      decode(message).tobytes() == library.decode(message).tobytes(),
+                      f"stored, source type {source}")
+
+
+def check_damage(library, hash_of, report):
+    """Either both refuse a damaged message or both give the same values."""
+    rng = random.Random(11)
+    x = np.random.default_rng(3).standard_normal(300).astype(np.float32)
+    x[::3] = 0
+    specs = ["identity", "fp16", "bf16", "range:bits=7", "qsgd:levels=5", "qsgd:coding=elias",
+             "qsgd:coding=elias-sparse,bits=3", "terngrad", "terngrad:packing=base3",
+             "fft:chunk=64"]
+    specs += [f"topk:theta=0.6,values={v},index={i}" for v in ("fp32", "fp16", "range")
+              for i in ("u32", "bitmap", "varint", "golomb")]
+    refused = 0
+    for spec in specs:
+        message = library.encode(spec, x)
+        for at in range(len(message) - 8):
+            for _ in range(3):
+                bad = bytearray(message)
+                bad[at] ^= rng.choice((1, 2, 128, rng.randrange(1, 256)))
+                bad[-8:] = hash_of(bytes(bad[:-8])).to_bytes(8, "little")
+                bad = bytes(bad)
+                theirs = library.decode(bad)
+                try:
+                    if Frame(bad).n > 1 << 20:
+                        continue  # the library was told to refuse so many
+                    with np.errstate(all="ignore"):
+                        mine = decode(bad)
+                except Damaged:
+                    mine = None
+                refused += mine is None
+                if mine is None or theirs is None:
+                    report.expect(mine is None and theirs is None,
+                                  f"{spec}: byte {at} is {bad[at]:#x}: "
+                                  f"{'the page' if mine is None else 'the library'} refuses")
+                elif not np.all(np.isfinite(theirs)):
+                    report.expect(np.array_equal(np.isfinite(mine), np.isfinite(theirs)) or
+                                  is_fft(bad), f"{spec}: byte {at}: not finite")
+                else:
+                    report.expect(same(mine, theirs, is_fft(bad)), f"{spec}: byte {at}")
+    print(f"damaged messages: {refused} refused by both")
+
+
+def text_of(value):
+    return value.decode() if isinstance(value, bytes) else str(value)
+
+
+def container_messages(file, hash_of):
+    """(message, seed of its checksum, path of its dataset, tensors) of each message in a container."""
+    import h5py
+    names = []
+    file.visititems(lambda name, node: names.append("/" + name)
+                    if isinstance(node, h5py.Dataset) and node.dtype == np.uint8 else None)
+    for name in names:
+        node = file[name]
+        if "layout_xxh3" in node.attrs:
+            rows = [(text_of(r["path"]), text_of(r["dtype"]), text_of(r["shape"]), int(r["index"]),
+                     int(r["offset"])) for r in file[name + "_layout"][()]]
+        else:
+            rows = [(name, text_of(node.attrs["dtype"]), text_of(node.attrs["shape"]),
+                     int(node.attrs.get("index", -1)), 0)]
+        salt = 0
+        for path, dtype, shape, index, _ in rows:
+            for text in (path, dtype, shape, str(index)):
+                salt = hash_of(text.encode(), salt)
+        if "layout_xxh3" in node.attrs:
+            need(text_of(node.attrs["layout_xxh3"]) == f"{salt:016x}", "another layout")
+        yield node[()].tobytes(), salt, name, rows
+
+
+def check_container(command, sample, hash_of, report, folder):
+    import h5py
+    for number, (method, scope) in enumerate([("topk", "tensor"), ("qsgd:coding=elias", "model"),
+                                              ("range", "bucket")]):
+        packed, restored = (os.path.join(folder, f"{kind}{number}.h5") for kind in ("m", "r"))
+        for args in (["compress", sample, "--method", method, "--scope", scope, "-o", packed],
+                     ["decompress", packed, "-o", restored]):
+            subprocess.run([command] + args, check=True, stdout=subprocess.DEVNULL)
+        total, seen = 0, 0
+        with h5py.File(packed) as file, h5py.File(restored) as tree:
+            for message, salt, path, rows in container_messages(file, hash_of):
+                frame, x = Frame(message), decode(message)
+                seen, total = seen + 1, (total + hash_of(path.encode(), salt)) % 2 ** 64
+                report.expect(frame.checksum == hash_of(message[:-8], salt), f"{path}: checksum")
+                for name, dtype, shape, _, offset in rows:
+                    dims = [int(d) for d in shape.split("x")] if shape else []
+                    part = x[offset:offset + math.prod(dims)].reshape(dims)
+                    report.expect(dtype == "fp32" and
+                                  part.tobytes() == tree[name][()].astype("<f4").tobytes(),
+                                  f"{scope}: {name}")
+            report.expect(text_of(file.attrs["gcbench_container"]) == "1" and
+                          int(file.attrs["gcbench_messages"]) == seen and
+                          text_of(file.attrs["gcbench_xxh3"]) == f"{total:016x}",
+                          f"{scope}: root attributes")
+
+
+def main(argv):
+    library, report, hash_of = Library(argv[1]), Report(), xxh3()
+    command, sample = (argv[2], argv[3]) if len(argv) > 3 else (None, None)
+    check_methods(library, listed_choices(command) if command else CHOICES, report)
+    check_frames(library, hash_of, report)
+    if hash_of:
+        check_damage(library, hash_of, report)
+    else:
+        print("left out: damaged messages and checksums (no xxHash library)")
+    try:
+        import h5py  # noqa: F401
+        if command and hash_of:
+            with tempfile.TemporaryDirectory() as folder:
+                check_container(command, sample, hash_of, report, folder)
+    except ImportError:
+        print("left out: containers (python3-h5py is missing)")
+    print(f"{report.checks} checks, {len(report.failures)} failed")
+    if report.failures:
+        print("A new codec, stage or field needs its section in docs/format.md and its branch above.")
+    return 1 if report.failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv))
