@@ -7,6 +7,7 @@
 #include "src/base/alloc.h"
 #include "src/base/text.h"
 #include "src/bench/rows.h"
+#include "src/bench/shapes.h"
 #include "src/report/environment.h"
 
 enum { PER_DEFAULT = -1, PER_NONE = 4 };
@@ -17,6 +18,7 @@ struct compress_own {
     int top; /* 0: all groups, five tensors */
     const char *sort;
     bool no_baselines;
+    bool histogram, spectrum;
 };
 
 struct compress_options {
@@ -50,6 +52,7 @@ struct compress {
     struct gcb_trial_config trial;
     struct gcb_groups groups;
     struct gcb_losses *losses;
+    struct gcb_shapes *shapes; /* NULL without --histogram and --spectrum */
     struct gcb_run_result result;
 };
 
@@ -87,6 +90,11 @@ static int check_options(struct compress *c, struct gcb_diag *diag)
                             o->methods.specs.count);
     if (o->make.output && o->save.results && strcmp(o->make.output, o->save.results) == 0)
         return gcb_diag_set(diag, GCB_E_INVALID, "-o and --results name the same file");
+    if ((o->own.histogram || o->own.spectrum) && o->show.format != GCB_FORMAT_JSON &&
+        !o->save.results)
+        return gcb_diag_set(diag, GCB_E_INVALID,
+                            "--histogram and --spectrum give rows: --format json or --results FILE "
+                            "takes them");
     if (o->own.sort) {
         c->sort = gcb_tally_figure(o->own.sort);
         if (!c->sort)
@@ -222,6 +230,8 @@ static int on_trial(void *ctx, const struct gcb_run_trial *trial, struct gcb_dia
         err = gcb_groups_add(&c->groups, trial, diag);
     if (!err && wants_losses(c))
         err = gcb_losses_add(c->losses, c->source, trial, &c->trial, diag);
+    if (!err && c->shapes)
+        err = gcb_shapes_add(c->shapes, trial, diag);
     if (err || c->o->own.per == PER_NONE || !out_wants_rows(&c->report))
         return err;
     gcb_rows_result(&row, &c->setting, &c->methods[trial->method], trial);
@@ -256,6 +266,21 @@ static struct gcb_trial_config trial_config(const struct compress *c)
     };
 }
 
+/* What on_trial fills. */
+static int prepare(struct compress *c, struct gcb_diag *diag)
+{
+    const struct compress_own *own = &c->o->own;
+    const struct gcb_shapes_config shapes = {own->histogram, own->spectrum, c->count,
+                                             &c->backend.queue};
+    const int err = gcb_losses_create(&c->losses, c->count, diag);
+
+    if (wants_groups(c))
+        gcb_groups_init(&c->groups, (enum gcb_per)own->per, c->count);
+    if (err || !(own->histogram || own->spectrum))
+        return err;
+    return gcb_shapes_create(&c->shapes, &shapes, diag);
+}
+
 static int run(struct compress *c, struct gcb_diag *diag)
 {
     const struct gcb_run_observer observer = {
@@ -272,12 +297,10 @@ static int run(struct compress *c, struct gcb_diag *diag)
         .output_layer_count = m->output_layer.count,
         .keep = c->keep,
     };
-    int err = gcb_losses_create(&c->losses, c->count, diag);
+    int err = prepare(c, diag);
 
     if (err)
         return err;
-    if (wants_groups(c))
-        gcb_groups_init(&c->groups, (enum gcb_per)c->o->own.per, c->count);
     progress_start(&c->progress, c->ctx->err, !c->o->show.quiet);
     err = gcb_run(&c->result, &config, &observer, diag);
     progress_end(&c->progress);
@@ -359,11 +382,27 @@ static int show_table(struct compress *c, struct gcb_diag *diag)
     return compress_show(&view, &c->report, diag);
 }
 
+static int put_row(void *ctx, struct gcb_row *row, struct gcb_diag *diag)
+{
+    struct compress *c = ctx;
+
+    return out_put(&c->report, row, diag);
+}
+
+static int put_shapes(struct compress *c, struct gcb_diag *diag)
+{
+    const struct gcb_shapes_sink sink = {put_row, c};
+
+    return c->shapes ? gcb_shapes_rows(c->shapes, c->methods, &sink, diag) : 0;
+}
+
 /* Nothing is kept of an interrupted run but its rows, which say so. */
 static int finish(struct compress *c, struct gcb_diag *diag)
 {
     int err = put_summaries(c, diag);
 
+    if (!err)
+        err = put_shapes(c, diag);
     if (!err && c->keep && !c->result.interrupted)
         err = gcb_container_commit(c->keep, diag);
     if (!err)
@@ -380,6 +419,7 @@ static int finish(struct compress *c, struct gcb_diag *diag)
 static void release(struct compress *c)
 {
     gcb_run_result_fini(&c->result);
+    gcb_shapes_destroy(c->shapes);
     gcb_losses_destroy(c->losses);
     gcb_groups_fini(&c->groups);
     out_close(&c->report);
@@ -426,6 +466,10 @@ static const struct opt_row own_rows[] = {
      OPT_TEXT, offsetof(struct compress_own, sort), 0, 0, NULL},
     {"no-baselines", 0, NULL, "no fp16 row for comparison", OPT_FLAG,
      offsetof(struct compress_own, no_baselines), 0, 0, NULL},
+    {"histogram", 0, NULL, "rows of counts by magnitude, of input and of what was decoded",
+     OPT_FLAG, offsetof(struct compress_own, histogram), 0, 0, NULL},
+    {"spectrum", 0, NULL, "rows of energy by frequency and by magnitude, of both", OPT_FLAG,
+     offsetof(struct compress_own, spectrum), 0, 0, NULL},
     {.name = NULL},
 };
 

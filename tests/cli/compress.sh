@@ -109,6 +109,30 @@ run compress --method topk --format json --per none "$sample"
 check "totals alone" test "$(wc -l <"$out")" -eq 3
 rm "$tmp/dir/saved.json"
 
+# --- histogram and spectrum rows, of the input and of what was decoded
+refused 2 "--results FILE" --method topk --histogram "$sample"
+cat >"$tmp/shapes.py" <<'PY'
+import collections, json, math, sys
+
+rows = [json.loads(line) for line in open(sys.argv[1])]
+summaries = {r["method"]: r for r in rows if r["record"] == "summary"}
+counts, energy = collections.Counter(), collections.Counter()
+for r in rows:
+    if r["record"] == "histogram":
+        counts[r["of"], r.get("method")] += r["count"]
+    elif r["record"] == "spectrum" and r["by"] == "frequency":
+        energy[r["of"], r.get("method")] += r["energy"]
+keys = {("input", None), ("decoded", "topk"), ("decoded", "fp16")}
+assert counts.keys() == energy.keys() == keys, (counts, energy)
+assert all(c == summaries["topk"]["elements"] for c in counts.values()), counts
+lost = 1 - energy["decoded", "topk"] / energy["input", None]  # what topk drops is all it loses
+assert math.isclose(lost, summaries["topk"]["rel_l2"] ** 2, rel_tol=1e-4), (lost, summaries["topk"]["rel_l2"])
+PY
+run compress --method topk --histogram --spectrum --per none --format json "$sample"
+exits 0
+cp "$out" "$tmp/shapes.json"
+check "histograms and spectra" python3 "$tmp/shapes.py" "$tmp/shapes.json"
+
 # --- what never changes a byte
 cat >"$tmp/same.py" <<'PY'
 import h5py, sys

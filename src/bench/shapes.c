@@ -1,0 +1,257 @@
+#include "src/bench/shapes.h"
+
+#include <string.h>
+
+#include "src/base/alloc.h"
+#include "src/metric/histogram.h"
+#include "src/metric/spectrum.h"
+
+/* Of one tensor's input, or of what one method made of it. */
+struct shape {
+    struct gcb_histogram *histogram; /* NULL: not wanted */
+    struct gcb_spectrum *spectrum;   /* sums alone; NULL: not wanted, or nothing came yet */
+};
+
+struct entry {
+    char *name;
+    struct shape *shapes; /* the input's, then one by method */
+};
+
+struct gcb_shapes {
+    struct gcb_shapes_config config;
+    struct entry *entries;
+    size_t count, cap, next;
+    struct gcb_spectrum plan; /* the transform of the size that came last */
+};
+
+int gcb_shapes_create(struct gcb_shapes **out, const struct gcb_shapes_config *config,
+                      struct gcb_diag *diag)
+{
+    struct gcb_shapes *s = gcb_alloc_zero(1, sizeof(*s));
+
+    if (!s)
+        return gcb_diag_nomem(diag, sizeof(*s), "histograms");
+    s->config = *config;
+    *out = s;
+    return 0;
+}
+
+static void release(struct entry *e, size_t shapes)
+{
+    for (size_t i = 0; e->shapes && i < shapes; i++) {
+        gcb_free(e->shapes[i].histogram);
+        gcb_free(e->shapes[i].spectrum);
+    }
+    gcb_free(e->shapes);
+    gcb_free(e->name);
+}
+
+void gcb_shapes_destroy(struct gcb_shapes *s)
+{
+    if (!s)
+        return;
+    for (size_t i = 0; i < s->count; i++)
+        release(&s->entries[i], s->config.methods + 1);
+    gcb_spectrum_fini(&s->plan);
+    gcb_free(s->entries);
+    gcb_free(s);
+}
+
+static int append(struct gcb_shapes *s, const char *name)
+{
+    struct entry e = {.name = gcb_strdup(name)};
+    void *entries = s->entries;
+
+    e.shapes = gcb_alloc_zero(s->config.methods + 1, sizeof(*e.shapes));
+    if (!e.name || !e.shapes || gcb_grow(&entries, &s->cap, s->count, sizeof(*s->entries))) {
+        release(&e, s->config.methods + 1);
+        return GCB_E_NOMEM;
+    }
+    s->entries = entries;
+    s->entries[s->count++] = e;
+    return 0;
+}
+
+/* Names come in the same order at every step, so the search mostly ends at once. */
+static size_t find(const struct gcb_shapes *s, const char *name)
+{
+    for (size_t i = 0; i < s->count; i++) {
+        const size_t at = (s->next + i) % s->count;
+
+        if (strcmp(s->entries[at].name, name) == 0)
+            return at;
+    }
+    return s->count;
+}
+
+/* Transforms with the plan at hand, into the sums of `out`. */
+static int add_spectrum(struct gcb_shapes *s, struct gcb_spectrum **out, const struct gcb_view *x,
+                        struct gcb_diag *diag)
+{
+    struct gcb_fft *fft;
+    float *work;
+    int err = 0;
+
+    if (s->plan.count != x->count || !s->plan.work) {
+        gcb_spectrum_fini(&s->plan);
+        memset(&s->plan, 0, sizeof(s->plan));
+        err = gcb_spectrum_init(&s->plan, x->count, s->config.queue, diag);
+    }
+    if (!err && !*out) {
+        *out = gcb_alloc_zero(1, sizeof(**out));
+        if (!*out)
+            return gcb_diag_nomem(diag, sizeof(**out), "a spectrum");
+        (*out)->count = x->count;
+        (*out)->bins = s->plan.bins;
+    }
+    if (err || (*out)->count != x->count)
+        return err;
+    fft = s->plan.fft;
+    work = s->plan.work;
+    s->plan = **out;
+    s->plan.fft = fft;
+    s->plan.work = work;
+    gcb_spectrum_add(&s->plan, x);
+    **out = s->plan;
+    (*out)->fft = NULL;
+    (*out)->work = NULL;
+    return 0;
+}
+
+static int add_shape(struct gcb_shapes *s, struct shape *shape, const struct gcb_view *x,
+                     bool finite, struct gcb_diag *diag)
+{
+    if (s->config.histogram) {
+        if (!shape->histogram)
+            shape->histogram = gcb_alloc_zero(1, sizeof(*shape->histogram));
+        if (!shape->histogram)
+            return gcb_diag_nomem(diag, sizeof(*shape->histogram), "a histogram");
+        gcb_histogram_add(shape->histogram, x);
+    }
+    return s->config.spectrum && finite && x->count ? add_spectrum(s, &shape->spectrum, x, diag)
+                                                    : 0;
+}
+
+int gcb_shapes_add(struct gcb_shapes *s, const struct gcb_run_trial *trial, struct gcb_diag *diag)
+{
+    const struct gcb_view input = {trial->input, trial->plan->count};
+    const struct gcb_view decoded = {trial->decoded, trial->plan->count};
+    const bool finite = trial->tally.fidelity.nonfinite == 0;
+    const size_t at = find(s, trial->name);
+    struct shape *shapes;
+    int err = 0;
+
+    if (at == s->count && append(s, trial->name))
+        return gcb_diag_nomem(diag, 0, "histograms");
+    s->next = at;
+    shapes = s->entries[at].shapes;
+    if (trial->method == 0)
+        err = add_shape(s, &shapes[0], &input, finite, diag);
+    return err ? err : add_shape(s, &shapes[trial->method + 1], &decoded, finite, diag);
+}
+
+/* What a run of rows has in common. */
+struct writer {
+    const struct gcb_shapes_sink *sink;
+    const char *name;
+    const struct gcb_method *method; /* NULL: the input */
+    struct gcb_diag *diag;
+};
+
+static void begin(struct gcb_row *row, const struct writer *w, const char *record)
+{
+    gcb_row_init(row, record);
+    gcb_row_text(row, "tensor", w->name);
+    gcb_row_text(row, "of", w->method ? "decoded" : "input");
+    if (w->method) {
+        char spec[512];
+
+        gcb_row_text(row, "method", w->method->name);
+        gcb_row_text(row, "spec", gcb_method_spec(spec, sizeof(spec), w->method, GCB_SPEC_FULL));
+    }
+}
+
+static int put_bins(const struct writer *w, const struct gcb_histogram *h)
+{
+    struct gcb_histogram_bin bin;
+    int err = 0;
+
+    for (size_t i = 0; !err && gcb_histogram_bin(&bin, h, i); i++) {
+        struct gcb_row row;
+
+        if (bin.count == 0)
+            continue;
+        begin(&row, w, "histogram");
+        gcb_row_real(&row, "low", bin.low);
+        gcb_row_real(&row, "high", bin.high);
+        gcb_row_u64(&row, "count", bin.count);
+        gcb_row_real(&row, "share", bin.share);
+        err = w->sink->put(w->sink->ctx, &row, w->diag);
+    }
+    return err;
+}
+
+static int put_bands(const struct writer *w, const struct gcb_spectrum *s)
+{
+    struct gcb_spectrum_band band;
+    int err = 0;
+
+    for (size_t i = 0; !err && gcb_spectrum_band(&band, s, i); i++) {
+        struct gcb_row row;
+
+        begin(&row, w, "spectrum");
+        gcb_row_text(&row, "by", "frequency");
+        gcb_row_real(&row, "low", band.low);
+        gcb_row_real(&row, "high", band.high);
+        gcb_row_u64(&row, "bins", band.bins);
+        gcb_row_real(&row, "energy", band.energy);
+        gcb_row_real(&row, "energy_share", band.share);
+        gcb_row_real(&row, "max_magnitude", band.largest);
+        err = w->sink->put(w->sink->ctx, &row, w->diag);
+    }
+    return err;
+}
+
+static int put_curve(const struct writer *w, const struct gcb_spectrum *s)
+{
+    struct gcb_spectrum_point points[GCB_SPECTRUM_LEVELS];
+    const size_t n = gcb_spectrum_curve(points, GCB_SPECTRUM_LEVELS, s);
+    int err = 0;
+
+    for (size_t i = 0; !err && i < n; i++) {
+        struct gcb_row row;
+
+        begin(&row, w, "spectrum");
+        gcb_row_text(&row, "by", "magnitude");
+        gcb_row_real(&row, "threshold", points[i].threshold);
+        gcb_row_real(&row, "density", points[i].density);
+        gcb_row_real(&row, "energy_share", points[i].energy_share);
+        err = w->sink->put(w->sink->ctx, &row, w->diag);
+    }
+    return err;
+}
+
+static int put_shape(const struct writer *w, const struct shape *shape)
+{
+    int err = shape->histogram ? put_bins(w, shape->histogram) : 0;
+
+    if (!err && shape->spectrum)
+        err = put_bands(w, shape->spectrum);
+    if (!err && shape->spectrum)
+        err = put_curve(w, shape->spectrum);
+    return err;
+}
+
+int gcb_shapes_rows(const struct gcb_shapes *s, const struct gcb_method *methods,
+                    const struct gcb_shapes_sink *sink, struct gcb_diag *diag)
+{
+    int err = 0;
+
+    for (size_t e = 0; e < s->count; e++)
+        for (size_t i = 0; !err && i <= s->config.methods; i++) {
+            const struct writer w = {sink, s->entries[e].name, i ? &methods[i - 1] : NULL, diag};
+
+            err = put_shape(&w, &s->entries[e].shapes[i]);
+        }
+    return err;
+}
