@@ -1,6 +1,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "cli/compress_options.h"
 #include "cli/compress_table.h"
 #include "cli/interrupt.h"
 #include "cli/progress.h"
@@ -9,29 +10,6 @@
 #include "src/bench/rows.h"
 #include "src/bench/shapes.h"
 #include "src/report/environment.h"
-
-enum { PER_DEFAULT = -1, PER_NONE = 4 };
-static const char *const pers[] = {"message", "tensor", "step", "worker", "none", NULL};
-
-struct compress_own {
-    int per; /* enum gcb_per, or PER_DEFAULT or PER_NONE */
-    int top; /* 0: all groups, five tensors */
-    const char *sort;
-    bool no_baselines;
-    bool histogram, spectrum;
-};
-
-struct compress_options {
-    struct opt_methods methods;
-    struct opt_input input;
-    struct opt_message message;
-    struct opt_exec exec;
-    struct opt_timing timing;
-    struct opt_make make;
-    struct compress_own own;
-    struct opt_save save;
-    struct opt_show show;
-};
 
 /* Everything that lives as long as the command. Starts zeroed. */
 struct compress {
@@ -56,82 +34,12 @@ struct compress {
     struct gcb_run_result result;
 };
 
-static int unknown_field(const char *field, struct gcb_diag *diag)
-{
-    const char *names[32], *near;
-    char shown[64];
-    size_t n = 0;
-
-    while (n < 32 && gcb_tally_figure_name(n)) {
-        names[n] = gcb_tally_figure_name(n);
-        n++;
-    }
-    near = gcb_suggest(field, names, n);
-    gcb_escape(shown, sizeof(shown), field);
-    if (near)
-        return gcb_diag_set(diag, GCB_E_INVALID, "--sort: no field '%s'; did you mean '%s'?", shown,
-                            near);
-    return gcb_diag_set(diag, GCB_E_INVALID,
-                        "--sort: no field '%s'; rel_l2, ratio and encode_gbps are some", shown);
-}
-
-/* What can be refused before any file is touched. */
-static int check_options(struct compress *c, struct gcb_diag *diag)
-{
-    const struct compress_options *o = c->o;
-
-    if (o->methods.specs.count == 0)
-        return gcb_diag_set(diag, GCB_E_INVALID,
-                            "no method given: --method fft --method topk, for example; "
-                            "`gcbench methods` lists them");
-    if (o->make.output && o->methods.specs.count > 1)
-        return gcb_diag_set(diag, GCB_E_INVALID,
-                            "-o keeps the messages of one method, and %zu are given",
-                            o->methods.specs.count);
-    if (o->make.output && o->save.results && strcmp(o->make.output, o->save.results) == 0)
-        return gcb_diag_set(diag, GCB_E_INVALID, "-o and --results name the same file");
-    if ((o->own.histogram || o->own.spectrum) && o->show.format != GCB_FORMAT_JSON &&
-        !o->save.results)
-        return gcb_diag_set(diag, GCB_E_INVALID,
-                            "--histogram and --spectrum give rows: --format json or --results FILE "
-                            "takes them");
-    if (o->own.sort) {
-        c->sort = gcb_tally_figure(o->own.sort);
-        if (!c->sort)
-            return unknown_field(o->own.sort, diag);
-    }
-    return o->make.output ? opt_make_check(&o->make, diag) : 0;
-}
-
-/* The methods given, and fp16 behind them unless it is one of them or not wanted. */
-static int choose_methods(struct compress *c, struct gcb_diag *diag)
-{
-    struct gcb_method *with;
-    int err = opt_methods_resolve(&c->methods, &c->given, &c->o->methods, diag);
-
-    if (err)
-        return err;
-    c->count = c->given;
-    for (size_t i = 0; i < c->given; i++)
-        if (strcmp(c->methods[i].name, "fp16") == 0)
-            return 0;
-    if (c->o->own.no_baselines)
-        return 0;
-    with = gcb_alloc_array(c->given + 1, sizeof(*with));
-    if (!with)
-        return gcb_diag_nomem(diag, 0, "the methods");
-    memcpy(with, c->methods, c->given * sizeof(*with));
-    gcb_free(c->methods);
-    c->methods = with;
-    return gcb_method_parse(&c->methods[c->count++], "fp16", diag);
-}
-
 static int resolve(struct compress *c, struct gcb_diag *diag)
 {
-    int err = check_options(c, diag);
+    int err = compress_check(&c->sort, c->o, diag);
 
     if (!err)
-        err = choose_methods(c, diag);
+        err = compress_methods(&c->methods, &c->given, &c->count, c->o, diag);
     if (!err)
         err = opt_exec_resolve(&c->backend, &c->o->exec, diag);
     if (!err && strcmp(c->backend.device, "cpu") != 0)
@@ -212,12 +120,13 @@ static int open_report(struct compress *c, struct gcb_diag *diag)
 
 static bool wants_groups(const struct compress *c)
 {
-    return c->report.table && c->o->own.per != PER_DEFAULT && c->o->own.per != PER_NONE;
+    return c->report.table && c->o->own.per != COMPRESS_PER_DEFAULT &&
+           c->o->own.per != COMPRESS_PER_NONE;
 }
 
 static bool wants_losses(const struct compress *c)
 {
-    return c->report.table && c->o->own.per == PER_DEFAULT;
+    return c->report.table && c->o->own.per == COMPRESS_PER_DEFAULT;
 }
 
 static int on_trial(void *ctx, const struct gcb_run_trial *trial, struct gcb_diag *diag)
@@ -232,7 +141,7 @@ static int on_trial(void *ctx, const struct gcb_run_trial *trial, struct gcb_dia
         err = gcb_losses_add(c->losses, c->source, trial, &c->trial, diag);
     if (!err && c->shapes)
         err = gcb_shapes_add(c->shapes, trial, diag);
-    if (err || c->o->own.per == PER_NONE || !out_wants_rows(&c->report))
+    if (err || c->o->own.per == COMPRESS_PER_NONE || !out_wants_rows(&c->report))
         return err;
     gcb_rows_result(&row, &c->setting, &c->methods[trial->method], trial);
     return out_put(&c->report, &row, diag);
@@ -335,26 +244,6 @@ static int put_summaries(struct compress *c, struct gcb_diag *diag)
     return err;
 }
 
-/* What applies to the whole table and is not plain from its columns. */
-static void settings_text(char *out, size_t size, const struct compress *c)
-{
-    const struct compress_options *o = c->o;
-    const int threads = c->backend.queue.threads;
-    int used = snprintf(out, size, "scope %s, %d thread%s", opt_scopes[o->message.scope], threads,
-                        threads == 1 ? "" : "s");
-
-    if (o->input.order)
-        used += snprintf(out + used, size - (size_t)used, ", order %s", opt_orders[o->input.order]);
-    if (o->exec.isa)
-        used += snprintf(out + used, size - (size_t)used, ", isa %s", c->backend.isa);
-    if (o->message.nonfinite)
-        used += snprintf(out + used, size - (size_t)used, ", nonfinite %s",
-                         opt_nonfinites[o->message.nonfinite]);
-    if (c->backend.seed != 1)
-        snprintf(out + used, size - (size_t)used, ", seed %llu",
-                 (unsigned long long)c->backend.seed);
-}
-
 static int show_table(struct compress *c, struct gcb_diag *diag)
 {
     struct gcb_extent extent;
@@ -378,7 +267,7 @@ static int show_table(struct compress *c, struct gcb_diag *diag)
         return err;
     if (c->sort && view.groups)
         gcb_groups_sort(&c->groups, c->sort);
-    settings_text(settings, sizeof(settings), c);
+    compress_settings(settings, sizeof(settings), c->o, &c->backend);
     return compress_show(&view, &c->report, diag);
 }
 
@@ -456,28 +345,11 @@ out:
     return err;
 }
 
-static const struct opt_row own_rows[] = {
-    {"per", 0, "WHAT",
-     "a line per message, tensor, step or worker too; none: totals alone, in every format",
-     OPT_CHOICE, offsetof(struct compress_own, per), 0, 0, pers},
-    {"top", 0, "N", "at most N lines of --per, or N tensors that lose most (default 5)", OPT_INT,
-     offsetof(struct compress_own, top), 1, 1e6, NULL},
-    {"sort", 0, "FIELD", "sort lines by a field, largest first: rel_l2, ratio, encode_gbps, ...",
-     OPT_TEXT, offsetof(struct compress_own, sort), 0, 0, NULL},
-    {"no-baselines", 0, NULL, "no fp16 row for comparison", OPT_FLAG,
-     offsetof(struct compress_own, no_baselines), 0, 0, NULL},
-    {"histogram", 0, NULL, "rows of counts by magnitude, of input and of what was decoded",
-     OPT_FLAG, offsetof(struct compress_own, histogram), 0, 0, NULL},
-    {"spectrum", 0, NULL, "rows of energy by frequency and by magnitude, of both", OPT_FLAG,
-     offsetof(struct compress_own, spectrum), 0, 0, NULL},
-    {.name = NULL},
-};
-
 static void defaults(void *options)
 {
     struct compress_options *o = options;
 
-    o->own.per = PER_DEFAULT;
+    o->own.per = COMPRESS_PER_DEFAULT;
     opt_timing_defaults(&o->timing);
 }
 
@@ -488,7 +360,7 @@ static const struct opt_group groups[] = {
     {"Running", opt_exec_rows, offsetof(struct compress_options, exec)},
     {"Running", opt_timing_rows, offsetof(struct compress_options, timing)},
     {"Output", opt_make_rows, offsetof(struct compress_options, make)},
-    {"Output", own_rows, offsetof(struct compress_options, own)},
+    {"Output", compress_own_rows, offsetof(struct compress_options, own)},
     {"Output", opt_save_rows, offsetof(struct compress_options, save)},
     {"Output", opt_show_rows, offsetof(struct compress_options, show)},
     {.rows = NULL},

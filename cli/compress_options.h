@@ -1,0 +1,47 @@
+#ifndef CLI_COMPRESS_OPTIONS_H
+#define CLI_COMPRESS_OPTIONS_H
+
+#include "cli/options.h"
+#include "src/bench/groups.h"
+
+/* What `compress` is told, and what follows from it before any file is touched. */
+enum compress_per { COMPRESS_PER_DEFAULT = -1, COMPRESS_PER_NONE = GCB_PER_WORKER + 1 };
+
+struct compress_own {
+    int per; /* enum gcb_per, or one of compress_per */
+    int top; /* 0: all groups, five tensors */
+    const char *sort;
+    bool no_baselines;
+    bool histogram, spectrum;
+};
+
+struct compress_options {
+    struct opt_methods methods;
+    struct opt_input input;
+    struct opt_message message;
+    struct opt_exec exec;
+    struct opt_timing timing;
+    struct opt_make make;
+    struct compress_own own;
+    struct opt_save save;
+    struct opt_show show;
+};
+
+extern const struct opt_row compress_own_rows[];
+
+/* Refuses what makes no sense together; *sort is set to the figure of --sort, or to NULL. */
+int compress_check(gcb_tally_figure_fn **sort, const struct compress_options *o,
+                   struct gcb_diag *diag);
+
+/*
+ * The methods given, `given` of them, and fp16 behind them unless it is one of them or not wanted: `count`
+ * in all. Release *out with gcb_free, also on failure.
+ */
+int compress_methods(struct gcb_method **out, size_t *given, size_t *count,
+                     const struct compress_options *o, struct gcb_diag *diag);
+
+/* What applies to a whole table and is not plain from its columns: "scope tensor, 1 thread". */
+void compress_settings(char *out, size_t size, const struct compress_options *o,
+                       const struct opt_backend *backend);
+
+#endif
