@@ -6,7 +6,7 @@ Decodes messages by docs/format.md alone and compares with what the library make
 
 The decoder below (from `class Damaged` to `decode`) was written from the page and calls nothing of the
 library. The checks behind it let the library encode every method with every choice of its parameters,
-decode both ways and compare bit for bit (the FFT to 1e-6 of the norm); then damage messages and ask that
+decode both ways and compare bit for bit (FFT and DCT to 1e-6 of the norm); then damage messages and ask that
 both decoders refuse them or both give the same. With GCBENCH the choices come from `gcbench methods`, so a new
 one is tested as soon as it is listed, and containers are read back too (needs h5py).
 
@@ -293,15 +293,80 @@ def inverse_fft(bins, lengths):
     return np.concatenate(out).astype(np.float32) if out else np.zeros(0, np.float32)
 
 
+def inverse_dct(c, lengths):
+    out, at = [], 0
+    for length in lengths:
+        z = c[at:at + length].astype(np.complex128) * math.sqrt(2 / length)
+        at += length
+        z[0] /= math.sqrt(2)
+        z *= np.exp(1j * np.pi * np.arange(length) / (2 * length))
+        out.append((np.fft.ifft(z, 2 * length) * 2 * length).real[:length])
+    return np.concatenate(out).astype(np.float32) if out else np.zeros(0, np.float32)
+
+
+def power_below(n):
+    return 1 << n.bit_length() - 1
+
+
+def hadamard_lengths(n, chunk):
+    """Common length, and the lengths of all chunks."""
+    need(chunk & (chunk - 1) == 0, "a chunk that is not a power of two")
+    if n == 0:
+        return 1, []
+    common = power_below(n) if chunk == 0 or chunk > n else chunk
+    lengths, rest = [common] * (n // common), n % common
+    while rest:
+        lengths.append(power_below(rest))
+        rest -= lengths[-1]
+    return common, lengths
+
+
+def philox_bytes(key, stream, count):
+    block = np.arange(-(-count // 16), dtype=np.uint64)
+    low, half = np.uint64(0xFFFFFFFF), np.uint64(32)
+    c = [block & low, block >> half]
+    c += [np.full_like(block, word) for word in (stream & 0xFFFFFFFF, stream >> 32)]
+    k0, k1 = key & 0xFFFFFFFF, key >> 32
+    for _ in range(10):
+        p, q = c[0] * np.uint64(0xD2511F53), c[2] * np.uint64(0xCD9E8D57)
+        c = [q >> half ^ c[1] ^ np.uint64(k0), q & low, p >> half ^ c[3] ^ np.uint64(k1), p & low]
+        k0, k1 = (k0 + 0x9E3779B9) & 0xFFFFFFFF, (k1 + 0xBB67AE85) & 0xFFFFFFFF
+    return np.stack(c, axis=1).astype("<u4").tobytes()[:count]
+
+
+def inverse_hadamard(values, position, n, lengths, common, key):
+    x = np.zeros(n, np.float32)
+    x[position] = values * np.float32(1 / math.sqrt(common))
+    at = 0
+    for r in lengths:
+        v, h = x[at:at + r], 1
+        while h < r:
+            pairs = v.reshape(-1, 2, h)
+            pairs[:, 0], pairs[:, 1] = pairs[:, 0] + pairs[:, 1], pairs[:, 0] - pairs[:, 1]
+            h *= 2
+        if r < common:
+            v *= np.float32(math.sqrt(common / r))
+        at += r
+    minus = codes_of(philox_bytes(key, 0, (n + 7) // 8), n, 1)
+    return (x.view(np.uint32) ^ minus.astype(np.uint32) << 31).view(np.float32)
+
+
+NONE, FFT, DCT, HADAMARD = range(4)
+
+
 def decode_sparse(params, n, source):
-    fft = params["transform"] == 1
-    lengths = chunks_of(n, params["chunk"]) if fft else []
+    transform = params["transform"]
+    fft = transform == FFT
+    lengths = chunks_of(n, params["chunk"]) if transform in (FFT, DCT) else []
+    if transform == HADAMARD:
+        common, lengths = hadamard_lengths(n, params["chunk"])
     positions = sum(length // 2 + 1 for length in lengths) if fft else n
     width = 2 if fft else 1
     segments = [min(SEGMENT, positions - at) for at in range(0, positions, SEGMENT)]
     kept = [source.number(4) for _ in segments]
     need(all(k <= length for k, length in zip(kept, segments)), "more kept than there are")
     numbers = sum(kept) * width
+    key = source.number(8) if transform == HADAMARD else 0
     if params["values"] == 2:
         scale = RangeFloat(params["bits"], source)
         values = scale.values(source.take(packed_bytes(numbers, scale.bits)), numbers)
@@ -312,10 +377,12 @@ def decode_sparse(params, n, source):
         if kept[g]:
             position.append(g * SEGMENT + read_positions(params["index"], source, length, kept[g]))
     position = np.concatenate(position)
+    if transform == HADAMARD:
+        return inverse_hadamard(values, position, n, lengths, common, key)
     if not fft:
         out = np.zeros(n, np.float32)
         out[position] = values
-        return out
+        return inverse_dct(out, lengths) if transform == DCT else out
     each = [np.full(length // 2 + 1, 1 / math.sqrt(length)).astype(np.float32) for length in lengths]
     unit = np.concatenate(each + [np.zeros(0, np.float32)])
     part = values.reshape(-1, 2) * unit[position][:, None]
@@ -333,7 +400,7 @@ CODECS = {
     5: ("qsgd", [("bits", 1, 2, 16), ("levels", 2, 0, 32767), ("bucket", 4, 1, 2 ** 32 - 1),
                  ("coding", 1, 0, 2)], decode_qsgd),
     6: ("terngrad", [("packing", 1, 0, 1)], decode_terngrad),
-    16: ("sparse", [("transform", 1, 0, 1), ("chunk", 4, 0, 2 ** 32 - 1), ("values", 1, 0, 2),
+    16: ("sparse", [("transform", 1, 0, 3), ("chunk", 4, 0, 2 ** 32 - 1), ("values", 1, 0, 2),
                     ("bits", 1, 2, 16), ("index", 1, 0, 3)], decode_sparse),
 }
 
@@ -453,8 +520,10 @@ class Report:
 
 
 def is_fft(message):
+    """Whether a library's FFT or DCT has the last bits."""
     frame = Frame(message)
-    return frame.codec == 16 and not frame.flags & STORED and frame.params.data[0] == 1
+    return (frame.codec == 16 and not frame.flags & STORED and
+            frame.params.data[0] in (FFT, DCT))
 
 
 def same(mine, theirs, fft):
@@ -465,7 +534,7 @@ def same(mine, theirs, fft):
     if not len(mine):
         return True
     difference = mine.astype(np.float64) - theirs
-    return (np.max(np.abs(difference)) <= 2.0 ** -146 or
+    return (np.max(np.abs(difference)) <= len(mine) * 2.0 ** -149 or
             np.linalg.norm(difference) <= 1e-6 * np.linalg.norm(theirs.astype(np.float64)))
 
 
@@ -480,7 +549,7 @@ CHOICES = {
     "identity": {}, "fp16": {}, "bf16": {}, "range": {},
     "qsgd": {"coding": ["fixed", "elias", "elias-sparse"]},
     "terngrad": {"packing": ["2bit", "base3"]},
-    "sparse": {"transform": ["none", "fft"], "values": ["fp32", "fp16", "range"],
+    "sparse": {"transform": ["none", "fft", "dct", "hadamard"], "values": ["fp32", "fp16", "range"],
                "index": ["u32", "bitmap", "varint", "golomb"]},
     "topk": {}, "fft": {},
 }
@@ -579,7 +648,7 @@ def check_damage(library, hash_of, report):
     x[::3] = 0
     specs = ["identity", "fp16", "bf16", "range:bits=7", "qsgd:levels=5", "qsgd:coding=elias",
              "qsgd:coding=elias-sparse,bits=3", "terngrad", "terngrad:packing=base3",
-             "fft:chunk=64"]
+             "fft:chunk=64", "topk:transform=dct,chunk=100", "topk:transform=hadamard,chunk=64"]
     specs += [f"topk:theta=0.6,values={v},index={i}" for v in ("fp32", "fp16", "range")
               for i in ("u32", "bitmap", "varint", "golomb")]
     refused = 0
