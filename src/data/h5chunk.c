@@ -12,10 +12,10 @@ enum {
 int gcb_h5chunk_check_init(struct gcb_h5chunk_check *c, const struct gcb_h5dataset *dataset)
 {
     *c = (struct gcb_h5chunk_check){.dataset = dataset, .bytes = dataset->type_size};
+    for (unsigned i = 0; i < dataset->chunk_rank; i++)
+        c->bytes *= dataset->chunk[i]; /* vetted: at most 256 MiB */
     if (dataset->filter_count == 0)
         return 0;
-    for (unsigned i = 0; i < dataset->chunk_rank; i++)
-        c->bytes *= dataset->chunk[i];        /* vetted: at most 256 MiB */
     c->cap = c->bytes + c->bytes / 64 + 1024; /* deflate adds less to what it cannot shrink */
     c->stored = gcb_alloc(c->cap);
     return c->stored ? 0 : GCB_E_NOMEM;
@@ -67,13 +67,15 @@ static bool unpacks(const struct gcb_h5chunk_check *c, uint64_t n, uint32_t mask
 
 static bool check_chunk(struct gcb_h5chunk_check *c, const hsize_t *at)
 {
-    const hid_t id = c->dataset->id;
+    const struct gcb_h5dataset *d = c->dataset;
     hsize_t n = 0;
     uint32_t mask = 0;
 
-    if (H5Dget_chunk_storage_size(id, at, &n) < 0 || n == 0)
+    if (H5Dget_chunk_storage_size(d->id, at, &n) < 0 || n == 0)
         return true; /* not there; if it is damaged, reading it says so */
-    return n <= c->cap && H5Dread_chunk(id, H5P_DEFAULT, at, &mask, c->stored) >= 0 &&
+    if (d->filter_count == 0)
+        return n == c->bytes;
+    return n <= c->cap && H5Dread_chunk(d->id, H5P_DEFAULT, at, &mask, c->stored) >= 0 &&
            unpacks(c, n, mask);
 }
 
@@ -97,8 +99,6 @@ bool gcb_h5chunk_check_box(struct gcb_h5chunk_check *c, const hsize_t *start, co
     hsize_t at[GCB_MAX_RANK];
     bool ok;
 
-    if (!c->stored)
-        return true;
     for (unsigned i = 0; i < d->rank; i++)
         at[i] = start[i];
     do

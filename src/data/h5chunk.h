@@ -4,19 +4,19 @@
 #include "src/data/h5file.h"
 
 /*
- * Scratch for checking stored chunks. HDF5 (1.10.8, seen under AddressSanitizer) believes that a filtered
- * chunk unpacks to the chunk's size: a shorter one makes it read past its buffer, a longer one takes all
- * the memory it asks for. So each is unpacked into nothing first, and only counted. That doubles the time
- * of inflating, which is never inside a timed region.
+ * Checks stored chunks before HDF5 unpacks them. HDF5 (1.10.8, seen under AddressSanitizer) believes that a
+ * chunk has the chunk's size, packed or not: a shorter one makes it read past its buffer, and one that
+ * inflates to more takes all the memory it asks for. So each is inflated into nothing first, and only
+ * counted. That doubles the time of inflating, which is never inside a timed region.
  */
 struct gcb_h5chunk_check {
     const struct gcb_h5dataset *dataset;
-    uint8_t *stored; /* one chunk as it stands in the file */
+    uint8_t *stored; /* one chunk as it stands in the file; NULL without filters */
     uint64_t cap;    /* of stored: no honest chunk is longer */
     uint64_t bytes;  /* of a chunk, unpacked */
 };
 
-/* For a vetted chunked dataset; nothing is taken if it has no filters. Returns 0 or GCB_E_NOMEM. */
+/* For a vetted chunked dataset; memory is taken only if it has filters. Returns 0 or GCB_E_NOMEM. */
 int gcb_h5chunk_check_init(struct gcb_h5chunk_check *c, const struct gcb_h5dataset *dataset);
 void gcb_h5chunk_check_fini(struct gcb_h5chunk_check *c); /* zeroed is fine */
 

@@ -41,7 +41,8 @@ struct gcb_layout_config {
     enum gcb_scope scope;
     uint64_t bucket_bytes;    /* 0: 25 MiB */
     const char *const *dense; /* globs on tensor paths; these and tensors under min_elements are
-                                 messages of their own, outside buckets */
+                                 messages of their own, outside buckets, which close over them;
+                                 they follow the buckets of their step and worker */
     size_t dense_count;
     uint64_t min_elements;
 };

@@ -10,11 +10,12 @@
  * Tensors out of HDF5 files, read one at a time: a file larger than memory works. Every float16, bfloat16
  * (see `source_dtype` in docs/dataset.md), float32 and float64 dataset anywhere in a file is a tensor.
  * Groups named step* and worker* at any depth give step and worker (the number behind the letters and
- * an optional '_'); what is absent is step 0, worker 0, or N for a file called *rankN*. Integer and other
- * datasets are skipped and counted.
+ * an optional '_'), the outermost of each; what is absent is step 0, worker 0, or N for a file called
+ * *rankN*. Integer and other datasets are skipped and counted. An object with several names is listed
+ * once, under the first; soft links are passed over, for what they lead to has a name of its own.
  *
  * A file is untrusted: filter plug-ins are never loaded; external links, external storage and virtual
- * datasets are refused (GCB_E_UNSUPPORTED) unless allowed; declared sizes are checked before anything is
+ * datasets are refused (GCB_E_UNSUPPORTED) unless allowed, and so is any filter but deflate, shuffle and fletcher32; declared sizes are checked before anything is
  * allocated; link cycles end. Messages name the file, the dataset and the cause, escaped.
  */
 struct gcb_source;
@@ -62,7 +63,8 @@ struct gcb_tensor {
 /*
  * Opens and lists the files as one dump, ordered by step, worker, then `order`. GCB_E_INVALID if a
  * (step, worker, tensor) repeats (both places are named), a selector is malformed, or nothing is left (the
- * words say whether the file has no float data or the selection excluded all). On success the caller
+ * words say whether the file has no float data or the selection excluded all), or if a single step or
+ * worker that was asked for is not there. On success the caller
  * owns *out; strings of `config` must stay valid only for the call.
  */
 int gcb_source_open(struct gcb_source **out, const struct gcb_source_config *config,
@@ -88,7 +90,8 @@ int gcb_source_read(struct gcb_source *source, size_t i, float *out, struct gcb_
 bool gcb_source_step_value(const struct gcb_source *source, uint64_t step, const char *name,
                            double *value);
 
-/* Text of a root attribute of the first file that has it ("model", "dataset"), or NULL. Escape it. */
+/* Text of a root attribute of the first file that has it ("model", "dataset"; a number as decimal text,
+ * "momentum"), or NULL. Escape it. */
 const char *gcb_source_note(const struct gcb_source *source, const char *name);
 
 #endif

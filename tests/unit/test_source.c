@@ -1,4 +1,6 @@
 /* Tensors out of HDF5 files: listing, order, selection, values and notes, conversion. */
+#include <float.h>
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -316,13 +318,114 @@ static void test_changed(void **state)
     gcb_source_close(NULL);
 }
 
+/* What float32 cannot hold becomes an infinity; the rest stays what it is. */
+static void test_special(void **state)
+{
+    const double in[] = {1e300, -1e300, (double)NAN, -0.0, 1e-40, 3.4028234663852886e38, 1e-60};
+    const hsize_t dims[1] = {7};
+    const char *files[1];
+    const struct gcb_source_config config = {.files = files, .file_count = 1};
+    struct gcb_source *source;
+    struct h5make m;
+    hid_t space, set;
+    float x[7];
+
+    (void)state;
+    h5make_open(&m, "special.h5");
+    space = H5Screate_simple(1, dims, NULL);
+    set = H5Dcreate2(m.file, "x", H5T_IEEE_F64BE, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    assert_true(H5Dwrite(set, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, in) >= 0);
+    H5Dclose(set);
+    H5Sclose(space);
+    h5make_close(&m);
+    files[0] = m.path;
+    source = open_ok(&config);
+    assert_int_equal(gcb_source_read(source, 0, x, NULL), 0);
+    assert_true(x[0] == INFINITY && x[1] == -INFINITY && isnan(x[2]));
+    assert_true(x[3] == 0.0f && signbit(x[3]) && x[4] == 1e-40f && x[5] == FLT_MAX && x[6] == 0.0f);
+    gcb_source_close(source);
+}
+
+/* Three ways out of a file, each refused on its own; with leave, all are read. */
+static void make_outside(struct h5make *m, const char *raw)
+{
+    const hsize_t dims[1] = {3};
+    const hid_t space = H5Screate_simple(1, dims, NULL);
+    const hid_t dcpl = H5Pcreate(H5P_DATASET_CREATE), vds = H5Pcreate(H5P_DATASET_CREATE);
+    const float x[3] = {7, 8, 9};
+    FILE *f = fopen(raw, "wb");
+
+    assert_true(f && fwrite(x, sizeof(x), 1, f) == 1 && fclose(f) == 0);
+    h5make_open(m, "outside.h5");
+    assert_true(H5Lcreate_external("grads_rank3.h5", "/step_1/worker_9", m->file, "/link",
+                                   H5P_DEFAULT, H5P_DEFAULT) >= 0);
+    assert_true(H5Pset_external(dcpl, raw, 0, sizeof(x)) >= 0);
+    H5Dclose(H5Dcreate2(m->file, "/raw", H5T_IEEE_F32LE, space, H5P_DEFAULT, dcpl, H5P_DEFAULT));
+    assert_true(H5Pset_virtual(vds, space, rank3.path, "/step_1/w", space) >= 0);
+    H5Dclose(H5Dcreate2(m->file, "/virtual", H5T_IEEE_F32LE, space, H5P_DEFAULT, vds, H5P_DEFAULT));
+    H5Pclose(vds);
+    H5Pclose(dcpl);
+    H5Sclose(space);
+    h5make_close(m);
+}
+
+static void test_external(void **state)
+{
+    static const char *const names[] = {"link/w", "raw", "virtual"};
+    static const float third[] = {202, 9, 102};
+    const char *files[1], *include[1];
+    struct gcb_source_config config = {.files = files, .file_count = 1};
+    struct gcb_source *source;
+    struct h5make m;
+    char raw[80];
+    float x[3];
+
+    (void)state;
+    snprintf(raw, sizeof(raw), "%.*s/raw.bin", (int)(strrchr(rank3.path, '/') - rank3.path),
+             rank3.path);
+    make_outside(&m, raw);
+    files[0] = m.path;
+    check_refused(&config, GCB_E_UNSUPPORTED, "/link: a link to another file; --allow-external");
+    config.allow_external = true;
+    source = open_ok(&config);
+    assert_int_equal(gcb_source_count(source), 3);
+    for (size_t i = 0; i < 3; i++) {
+        assert_string_equal(gcb_source_tensor(source, i)->path, names[i]);
+        assert_int_equal(gcb_source_read(source, i, x, NULL), 0);
+        assert_true(x[2] == third[i]);
+    }
+    gcb_source_close(source);
+    include[0] = "link*";
+    config.selection.include = include;
+    config.selection.include_count = 1;
+    check_listing(&config, "0/0/link/w");
+    remove(raw);
+}
+
+/* Links that lead to places where there is nothing, followed with leave. */
+static void test_external_gone(void **state)
+{
+    const char *files[1];
+    struct gcb_source_config config = {.files = files, .file_count = 1, .allow_external = true};
+    struct h5make m;
+
+    (void)state;
+    h5make_open(&m, "gone.h5");
+    assert_true(H5Lcreate_external("h5make-missing.h5", "/", m.file, "/link", H5P_DEFAULT,
+                                   H5P_DEFAULT) >= 0);
+    h5make_close(&m);
+    files[0] = m.path;
+    check_refused(&config, GCB_E_IO, "/link: its external link leads nowhere");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_order),   cmocka_unit_test(test_selection),
-        cmocka_unit_test(test_files),   cmocka_unit_test(test_facts),
-        cmocka_unit_test(test_types),   cmocka_unit_test(test_max_bytes),
-        cmocka_unit_test(test_changed),
+        cmocka_unit_test(test_order),    cmocka_unit_test(test_selection),
+        cmocka_unit_test(test_files),    cmocka_unit_test(test_facts),
+        cmocka_unit_test(test_types),    cmocka_unit_test(test_max_bytes),
+        cmocka_unit_test(test_changed),  cmocka_unit_test(test_special),
+        cmocka_unit_test(test_external), cmocka_unit_test(test_external_gone),
     };
 
     return cmocka_run_group_tests(tests, make_all, clean);
