@@ -10,7 +10,7 @@
 #
 # $tmp is a folder of the test's own.
 
-GCBENCH=$1
+GCBENCH=$(realpath "$1") # tests change their folder
 tmp=$(mktemp -d "${TMPDIR:-/tmp}/gcbench-test.XXXXXX") || exit 99
 trap 'rm -rf "$tmp"' EXIT
 trap 'exit 99' HUP INT TERM
