@@ -1,5 +1,6 @@
 #include "src/data/h5chunk.h"
 
+#include <stdio.h>
 #include <zlib.h>
 
 #include "src/base/alloc.h"
@@ -7,11 +8,20 @@
 enum {
     CHECKSUM = 4, /* bytes that fletcher32 appends */
     SCRATCH = 16384,
+    BOX_CHUNKS = 1024, /* chunks in one read: HDF5 keeps about a KiB for each */
 };
 
-int gcb_h5chunk_check_init(struct gcb_h5chunk_check *c, const struct gcb_h5dataset *dataset)
+struct check {
+    const struct gcb_h5dataset *dataset;
+    uint8_t *stored; /* one chunk as it stands in the file; NULL without filters */
+    uint64_t cap;    /* of stored: no honest chunk is longer */
+    uint64_t bytes;  /* of a chunk, unpacked */
+};
+
+/* Takes memory only if there are filters. */
+static int check_init(struct check *c, const struct gcb_h5dataset *dataset)
 {
-    *c = (struct gcb_h5chunk_check){.dataset = dataset, .bytes = dataset->type_size};
+    *c = (struct check){.dataset = dataset, .bytes = dataset->type_size};
     for (unsigned i = 0; i < dataset->chunk_rank; i++)
         c->bytes *= dataset->chunk[i]; /* vetted: at most 256 MiB */
     if (dataset->filter_count == 0)
@@ -21,10 +31,10 @@ int gcb_h5chunk_check_init(struct gcb_h5chunk_check *c, const struct gcb_h5datas
     return c->stored ? 0 : GCB_E_NOMEM;
 }
 
-void gcb_h5chunk_check_fini(struct gcb_h5chunk_check *c)
+static void check_fini(struct check *c)
 {
     gcb_free(c->stored);
-    *c = (struct gcb_h5chunk_check){0};
+    *c = (struct check){0};
 }
 
 /* Bytes that the first n of `stored` inflate to, or `most` + 1 if more or damaged. */
@@ -48,7 +58,7 @@ static uint64_t inflated(uint8_t *stored, uint64_t n, uint64_t most)
 }
 
 /* Runs the lengths through the filters, last one first; `mask` names those left out for this chunk. */
-static bool unpacks(const struct gcb_h5chunk_check *c, uint64_t n, uint32_t mask)
+static bool unpacks(const struct check *c, uint64_t n, uint32_t mask)
 {
     const struct gcb_h5dataset *d = c->dataset;
 
@@ -65,7 +75,7 @@ static bool unpacks(const struct gcb_h5chunk_check *c, uint64_t n, uint32_t mask
     return n == c->bytes;
 }
 
-static bool check_chunk(struct gcb_h5chunk_check *c, const hsize_t *at)
+static bool check_chunk(struct check *c, const hsize_t *at)
 {
     const struct gcb_h5dataset *d = c->dataset;
     hsize_t n = 0;
@@ -93,7 +103,8 @@ static bool next_chunk(const struct gcb_h5dataset *d, const hsize_t *start, cons
     return false;
 }
 
-bool gcb_h5chunk_check_box(struct gcb_h5chunk_check *c, const hsize_t *start, const hsize_t *count)
+/* Would every chunk in the box of `count` elements at `start`, a chunk's corner, unpack to its size? */
+static bool check_box(struct check *c, const hsize_t *start, const hsize_t *count)
 {
     const struct gcb_h5dataset *d = c->dataset;
     hsize_t at[GCB_MAX_RANK];
@@ -105,4 +116,97 @@ bool gcb_h5chunk_check_box(struct gcb_h5chunk_check *c, const hsize_t *start, co
         ok = check_chunk(c, at);
     while (ok && next_chunk(d, start, count, at));
     return ok;
+}
+
+/* A box of whole chunks that moves over the dataset like an odometer, the last dimension fastest. */
+struct box {
+    hsize_t start[GCB_MAX_RANK];
+    hsize_t step[GCB_MAX_RANK]; /* elements, a multiple of the chunk's */
+};
+
+/* Whole rows of chunks from the last dimension upward, until BOX_CHUNKS would be passed. */
+static void box_init(struct box *b, const struct gcb_h5dataset *d)
+{
+    uint64_t room = BOX_CHUNKS;
+
+    for (unsigned i = d->rank; i-- > 0;) {
+        const uint64_t chunks = d->dims[i] / d->chunk[i] + (d->dims[i] % d->chunk[i] != 0);
+        const uint64_t take = chunks < room ? chunks : room;
+
+        b->start[i] = 0;
+        b->step[i] = take * d->chunk[i];
+        room = take < chunks ? 1 : room / take;
+    }
+}
+
+/* Moves on; false when all is covered. */
+static bool box_next(struct box *b, const struct gcb_h5dataset *d)
+{
+    for (unsigned i = d->rank; i-- > 0;) {
+        if (b->step[i] < d->dims[i] - b->start[i]) {
+            b->start[i] += b->step[i];
+            return true;
+        }
+        b->start[i] = 0;
+    }
+    return false;
+}
+
+enum outcome { READ, UNREADABLE, UNPACKABLE };
+
+static enum outcome read_box(struct check *check, const struct box *b, hid_t space, hid_t mem_type,
+                             void *out)
+{
+    const struct gcb_h5dataset *d = check->dataset;
+    hsize_t count[GCB_MAX_RANK];
+
+    for (unsigned i = 0; i < d->rank; i++) {
+        const hsize_t left = d->dims[i] - b->start[i];
+
+        count[i] = b->step[i] < left ? b->step[i] : left;
+    }
+    if (!check_box(check, b->start, count))
+        return UNPACKABLE;
+    /* The same selection on both sides, for `out` has the dataset's shape. */
+    if (H5Sselect_hyperslab(space, H5S_SELECT_SET, b->start, NULL, count, NULL) >= 0 &&
+        H5Dread(d->id, mem_type, space, space, H5P_DEFAULT, out) >= 0)
+        return READ;
+    return UNREADABLE;
+}
+
+/* `cause` is filled on failure, before anything else is asked of HDF5. */
+static bool read_boxes(struct check *check, hid_t mem_type, void *out, char *cause, size_t size)
+{
+    const struct gcb_h5dataset *d = check->dataset;
+    hsize_t dims[GCB_MAX_RANK];
+    enum outcome outcome;
+    struct box b;
+    hid_t space;
+
+    for (unsigned i = 0; i < d->rank; i++)
+        dims[i] = d->dims[i];
+    box_init(&b, d);
+    space = H5Screate_simple((int)d->rank, dims, NULL);
+    do
+        outcome = space > 0 ? read_box(check, &b, space, mem_type, out) : UNREADABLE;
+    while (outcome == READ && box_next(&b, d));
+    if (outcome == UNREADABLE)
+        gcb_h5file_cause(cause, size);
+    else if (outcome == UNPACKABLE)
+        snprintf(cause, size, "a chunk does not unpack to its size");
+    if (space > 0)
+        H5Sclose(space);
+    return outcome == READ;
+}
+
+int gcb_h5chunk_read(const struct gcb_h5dataset *dataset, hid_t mem_type, void *out, bool *ok,
+                     char *cause, size_t size)
+{
+    struct check check;
+    const int err = check_init(&check, dataset);
+
+    if (!err)
+        *ok = read_boxes(&check, mem_type, out, cause, size);
+    check_fini(&check);
+    return err;
 }
