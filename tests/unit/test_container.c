@@ -10,9 +10,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <hdf5.h>
+
 #include <cmocka.h>
 
 #include "src/data/container.h"
+#include "src/data/container_salt.h"
 #include "src/data/dump.h"
 #include "src/wire/message.h"
 
@@ -54,7 +57,7 @@ static int teardown(void **state)
 }
 
 static const struct gcb_dump_tensor rows[] = {
-    {"w/a", GCB_F32, 2, (const uint64_t[]){2, 3}, 1},
+    {"w/a", GCB_F32, 2, (const uint64_t[]){2, 30}, 1},
     {"b", GCB_F16, 1, (const uint64_t[]){5}, 0},
     {"w/s", GCB_BF16, 0, NULL, -1},
     {"w/z", GCB_F64, 2, (const uint64_t[]){0, 4}, 3},
@@ -64,7 +67,7 @@ static const struct gcb_dump_tensor rows[] = {
 /* A dump of `steps` steps; prefix "" puts its tensors at the root. */
 static void write_dump(const char *file, unsigned steps)
 {
-    const float x[8] = {1, 2, 3, 4, 5, 6, 7, 8};
+    const float x[60] = {1, 2, 3, 4, 5, 6, 7, 8};
     struct gcb_dump *dump;
 
     assert_int_equal(gcb_dump_create(&dump, file, true, NULL, 0, NULL), 0);
@@ -115,7 +118,7 @@ static size_t make_message(uint8_t *out, uint64_t count, unsigned tag)
 /* Writes one message for each of a layout of the given scope; returns how many. */
 static size_t write_container(struct gcb_source *source, enum gcb_scope scope)
 {
-    const struct gcb_layout_config config = {.scope = scope, .bucket_bytes = 30};
+    const struct gcb_layout_config config = {.scope = scope, .bucket_bytes = 244};
     struct gcb_container_writer *w;
     struct gcb_layout layout;
     struct gcb_diag diag = {0};
@@ -222,7 +225,7 @@ static void test_round_trip(void **state)
         assert_int_equal(gcb_container_count(c), count);
         assert_int_equal(check_content(c, two_steps), 2 * ROWS);
         assert_string_equal(gcb_container_note_of(c, "spec"), "fft:theta=0.9");
-        assert_null(gcb_container_note_of(c, "gcbench_messages"));
+        assert_null(gcb_container_note_of(c, "gcbench_xxh3"));
         assert_null(gcb_container_note_of(c, "absent"));
         gcb_container_close(c);
     }
@@ -378,6 +381,212 @@ static void test_cuts(void **state)
     }
 }
 
+#define STEP "/step_000000/worker_0/"
+
+/* A file as the writer leaves it, opened with HDF5 to be changed in valid ways. */
+static hid_t open_to_tamper(enum gcb_scope scope)
+{
+    struct gcb_source *source;
+    hid_t file;
+
+    write_dump(dump_path[0], 1);
+    source = open_source(1);
+    write_container(source, scope);
+    gcb_source_close(source);
+    file = H5Fopen(path, H5F_ACC_RDWR, H5P_DEFAULT);
+    assert_true(file >= 0);
+    return file;
+}
+
+static void put_text(hid_t file, const char *object, const char *name, const char *text)
+{
+    const hid_t type = H5Tcopy(H5T_C_S1), space = H5Screate(H5S_SCALAR);
+    hid_t a;
+
+    H5Tset_size(type, strlen(text) + 1);
+    if (H5Aexists_by_name(file, object, name, H5P_DEFAULT) > 0)
+        assert_true(H5Adelete_by_name(file, object, name, H5P_DEFAULT) >= 0);
+    a = H5Acreate_by_name(file, object, name, type, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    assert_true(a >= 0);
+    assert_true(H5Awrite(a, type, text) >= 0);
+    H5Aclose(a);
+    H5Sclose(space);
+    H5Tclose(type);
+}
+
+static void put_integer(hid_t file, const char *object, const char *name, int64_t value)
+{
+    const hid_t id = H5Oopen(file, object, H5P_DEFAULT);
+    const hid_t a = H5Aopen(id, name, H5P_DEFAULT);
+
+    assert_true(a >= 0);
+    assert_true(H5Awrite(a, H5T_NATIVE_INT64, &value) >= 0);
+    H5Aclose(a);
+    H5Oclose(id);
+}
+
+/* Closes what was tampered with; reading must fail with these words. */
+static void found(hid_t file, const char *words)
+{
+    struct gcb_container *c = NULL;
+    struct gcb_diag diag = {0};
+
+    assert_true(H5Fclose(file) >= 0);
+    assert_int_equal(gcb_container_open(&c, path, 0, &diag), GCB_E_CORRUPT);
+    if (!strstr(diag.text, words))
+        fail_msg("'%s' does not say '%s'", diag.text, words);
+}
+
+static void test_changed_attributes(void **state)
+{
+    static const char *const shapes[] = {"30x2", "60", "2x31", ""};
+    hid_t file;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(shapes) / sizeof(shapes[0]); i++) {
+        file = open_to_tamper(GCB_SCOPE_TENSOR);
+        put_text(file, STEP "w/a", "shape", shapes[i]);
+        found(file, "damaged");
+    }
+    file = open_to_tamper(GCB_SCOPE_TENSOR);
+    put_text(file, STEP "w/a", "shape", "2x-30");
+    found(file, "shape and dtype");
+    file = open_to_tamper(GCB_SCOPE_TENSOR);
+    put_text(file, STEP "w/a", "dtype", "fp16");
+    found(file, "damaged");
+    file = open_to_tamper(GCB_SCOPE_TENSOR);
+    put_text(file, STEP "w/a", "dtype", "fp99");
+    found(file, "shape and dtype");
+    file = open_to_tamper(GCB_SCOPE_TENSOR);
+    put_integer(file, STEP "w/a", "index", 2);
+    found(file, "damaged");
+    file = open_to_tamper(GCB_SCOPE_TENSOR);
+    H5Adelete_by_name(file, STEP "w/a", "index", H5P_DEFAULT);
+    found(file, "damaged");
+    file = open_to_tamper(GCB_SCOPE_BUCKET);
+    put_text(file, STEP "messages/0000", "layout_xxh3", "0123456789abcdef");
+    found(file, "layout is damaged");
+}
+
+static void test_lost_and_renamed(void **state)
+{
+    hid_t file = open_to_tamper(GCB_SCOPE_TENSOR);
+
+    (void)state;
+    H5Ldelete(file, STEP "w/s", H5P_DEFAULT);
+    found(file, "missing");
+    file = open_to_tamper(GCB_SCOPE_TENSOR);
+    H5Ldelete(file, STEP "w/s", H5P_DEFAULT); /* and the count made to fit */
+    put_integer(file, "/", "gcbench_messages", 3);
+    found(file, "missing");
+    file = open_to_tamper(GCB_SCOPE_TENSOR);
+    H5Lmove(file, STEP "w/s", file, STEP "w/t", H5P_DEFAULT, H5P_DEFAULT);
+    found(file, "names");
+    file = open_to_tamper(GCB_SCOPE_BUCKET);
+    H5Ldelete(file, STEP "messages/0001_layout", H5P_DEFAULT);
+    found(file, "0001_layout");
+    file = open_to_tamper(GCB_SCOPE_BUCKET); /* the layout of another message */
+    H5Ldelete(file, STEP "messages/0001_layout", H5P_DEFAULT);
+    H5Lcreate_hard(file, STEP "messages/0000_layout", file, STEP "messages/0001_layout",
+                   H5P_DEFAULT, H5P_DEFAULT);
+    found(file, "damaged");
+}
+
+/* Each byte of a layout, through HDF5, so that its own checksums have nothing to say. */
+static void test_changed_layout(void **state)
+{
+    hid_t file = open_to_tamper(GCB_SCOPE_BUCKET);
+    hid_t set = H5Dopen2(file, STEP "messages/0001_layout", H5P_DEFAULT);
+    hid_t type = H5Dget_type(set);
+    const size_t n = 3 * H5Tget_size(type);
+    uint8_t *rows_read = malloc(n);
+    char *whole;
+
+    (void)state;
+    assert_non_null(rows_read);
+    assert_true(H5Dread(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, rows_read) >= 0);
+    H5Dclose(set);
+    H5Fclose(file);
+    whole = digest();
+    assert_non_null(whole);
+    for (size_t i = 0; i < n; i++) {
+        char *text;
+
+        rows_read[i] ^= (uint8_t)(1u << i % 8);
+        file = H5Fopen(path, H5F_ACC_RDWR, H5P_DEFAULT);
+        set = H5Dopen2(file, STEP "messages/0001_layout", H5P_DEFAULT);
+        assert_true(H5Dwrite(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, rows_read) >= 0);
+        H5Dclose(set);
+        H5Fclose(file);
+        text = digest(); /* what stands behind the end of a text is not read */
+        if (text)
+            assert_string_equal(text, whole);
+        free(text);
+        rows_read[i] ^= (uint8_t)(1u << i % 8);
+    }
+    H5Tclose(type);
+    free(rows_read);
+    free(whole);
+}
+
+/* A message with a good checksum that announces more elements than its shape has. */
+static void test_count_against_shape(void **state)
+{
+    const hid_t file = open_to_tamper(GCB_SCOPE_TENSOR);
+    const hid_t set = H5Dopen2(file, STEP "b", H5P_DEFAULT);
+    struct gcb_container *c;
+    struct gcb_diag diag = {0};
+    uint8_t message[64];
+    const size_t n = (size_t)H5Dget_storage_size(set);
+
+    (void)state;
+    assert_true(n <= sizeof(message));
+    assert_true(H5Dread(set, H5T_NATIVE_UINT8, H5S_ALL, H5S_ALL, H5P_DEFAULT, message) >= 0);
+    assert_int_equal(gcb_load_u32(message + 8), 5);
+    gcb_store_u32(message + 8, 6);
+    gcb_message_seal(message, n, gcb_container_salt(0, STEP "b", GCB_F16, "5", 0));
+    assert_true(H5Dwrite(set, H5T_NATIVE_UINT8, H5S_ALL, H5S_ALL, H5P_DEFAULT, message) >= 0);
+    H5Dclose(set);
+    H5Fclose(file);
+    c = open_container();
+    assert_string_equal(gcb_container_message(c, 0)->dataset, STEP "b");
+    assert_int_equal(gcb_container_read(c, 0, message, &diag), GCB_E_CORRUPT);
+    assert_non_null(strstr(diag.text, "disagree"));
+    gcb_container_close(c);
+}
+
+static void test_shape_text(void **state)
+{
+    static const char *const bad[] = {
+        "x",
+        "1x",
+        "x1",
+        "1xx2",
+        "01",
+        "-1",
+        "1 ",
+        "1,2",
+        "+1",
+        "18446744073709551616",
+        "4294967296x4294967296",
+        "1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1x1"};
+    uint64_t dims[GCB_MAX_RANK], count;
+    char text[GCB_SHAPE_TEXT];
+    unsigned rank;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+        assert_int_equal(gcb_shape_parse(bad[i], &rank, dims, &count), GCB_E_CORRUPT);
+    assert_int_equal(gcb_shape_parse("", &rank, dims, &count), 0);
+    assert_true(rank == 0 && count == 1);
+    assert_int_equal(gcb_shape_parse("3x0x18446744073709551615", &rank, dims, &count), 0);
+    assert_true(rank == 3 && count == 0 && dims[2] == UINT64_MAX);
+    for (unsigned i = 0; i < GCB_MAX_RANK; i++)
+        dims[i] = UINT64_MAX;
+    gcb_shape_text(text, GCB_MAX_RANK, dims); /* the longest there is */
+    assert_int_equal(strlen(text), GCB_SHAPE_TEXT - 1);
+}
+
 /* What is no message, or does not fit its plan, is not written. */
 static void test_wrong_messages(void **state)
 {
@@ -439,9 +648,9 @@ static void test_memory_limit(void **state)
     source = open_source(1);
     write_container(source, GCB_SCOPE_TENSOR);
     gcb_source_close(source);
-    assert_int_equal(gcb_container_open(&c, path, 40, &diag), 0);
+    assert_int_equal(gcb_container_open(&c, path, 240, &diag), 0);
     gcb_container_close(c);
-    assert_int_equal(gcb_container_open(&c, path, 23, &diag), GCB_E_NOMEM);
+    assert_int_equal(gcb_container_open(&c, path, 239, &diag), GCB_E_NOMEM);
     assert_non_null(strstr(diag.text, "--max-bytes"));
 }
 
@@ -453,6 +662,11 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_flips_tensor, setup, teardown),
         cmocka_unit_test_setup_teardown(test_flips_bucket, setup, teardown),
         cmocka_unit_test_setup_teardown(test_cuts, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_changed_attributes, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_lost_and_renamed, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_changed_layout, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_count_against_shape, setup, teardown),
+        cmocka_unit_test(test_shape_text),
         cmocka_unit_test_setup_teardown(test_wrong_messages, setup, teardown),
         cmocka_unit_test_setup_teardown(test_not_a_container, setup, teardown),
         cmocka_unit_test_setup_teardown(test_memory_limit, setup, teardown),
