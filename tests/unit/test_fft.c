@@ -1,0 +1,306 @@
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "tests/support/trip.h"
+
+#define TAU 6.283185307179586476925
+
+/* ---- the spectrum in double, by definition ---- */
+
+struct bin {
+    double re, im;  /* of the unitary transform */
+    double energy;  /* what it adds to the norm: interior bins stand for two */
+    uint64_t index; /* over all chunks */
+};
+
+static double weight_of(uint64_t k, uint64_t length)
+{
+    return k == 0 || 2 * k == length ? 1.0 : 2.0;
+}
+
+/* Bins of all chunks; returns how many. O(n * chunk): for small tensors. */
+static uint64_t spectrum(struct bin *bins, const float *x, uint64_t n, uint64_t chunk)
+{
+    uint64_t count = 0;
+
+    for (uint64_t at = 0; at < n; at += chunk) {
+        const uint64_t length = n - at < chunk ? n - at : chunk;
+
+        for (uint64_t k = 0; k <= length / 2; k++) {
+            struct bin b = {.index = count};
+
+            for (uint64_t j = 0; j < length; j++) {
+                const double angle = TAU * (double)(j * k % length) / (double)length;
+
+                b.re += x[at + j] * cos(angle);
+                b.im -= x[at + j] * sin(angle);
+            }
+            b.re /= sqrt((double)length);
+            b.im /= sqrt((double)length);
+            b.energy = weight_of(k, length) * (b.re * b.re + b.im * b.im);
+            bins[count++] = b;
+        }
+    }
+    return count;
+}
+
+static double size_of(const struct bin *b)
+{
+    return b->re * b->re + b->im * b->im;
+}
+
+static int larger_first(const void *a, const void *b)
+{
+    const struct bin *p = a, *q = b;
+    const double x = size_of(p), y = size_of(q);
+
+    if (x != y)
+        return x < y ? 1 : -1;
+    return p->index > q->index ? 1 : -1;
+}
+
+/* Energy of all but the k largest bins by unitary magnitude. */
+static double dropped_energy(const float *x, uint64_t n, uint64_t chunk, uint64_t k)
+{
+    struct bin *bins = malloc((n + 2) * sizeof(*bins));
+    const uint64_t count = spectrum(bins, x, n, chunk ? chunk : n);
+    double dropped = 0.0;
+
+    qsort(bins, count, sizeof(*bins), larger_first);
+    for (uint64_t i = k; i < count; i++)
+        dropped += bins[i].energy;
+    free(bins);
+    return dropped;
+}
+
+/*
+ * Parseval: the error of what is not quantised is the energy of what is dropped, whatever the length. The
+ * transform is good to 1e-6 log2 n of the norm (docs/method.md), so the error's root is.
+ */
+static void error_is_the_dropped_energy(const float *x, uint64_t n, uint64_t chunk, double theta)
+{
+    struct trip t = {0};
+    double want, got, norm, slack;
+    char spec[96];
+
+    snprintf(spec, sizeof(spec), "fft:theta=%g,values=fp32,index=u32,chunk=%llu", theta,
+             (unsigned long long)chunk);
+    trip_run(&t, spec, x, n, &(struct trip_options){.source = GCB_F32});
+    norm = sqrt(trip_norm(x, n));
+    slack = 1e-6 * log2((double)n + 2.0) * norm;
+    got = sqrt(trip_distance(x, t.back, n));
+    want = t.parts.stored ? 0.0 : sqrt(dropped_energy(x, n, chunk, t.parts.payload.kept));
+    if (fabs(got - want) > slack)
+        fail_msg("%s, n %llu: error %g, dropped %g", spec, (unsigned long long)n, got, want);
+    trip_free(&t);
+}
+
+static void any_length(void **state)
+{
+    static const uint64_t sizes[] = {1,  2,  3,   4,   5,   7,   8,    9,    16,   17,   31,  64,
+                                     97, 99, 100, 127, 128, 251, 1000, 1009, 1024, 2003, 2310};
+    float *x = trip_tensor(2310, TRIP_AR9, 1);
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
+        error_is_the_dropped_energy(x, sizes[i], 0, 0.7);
+        error_is_the_dropped_energy(x, sizes[i], 0, 0.95);
+        error_is_the_dropped_energy(x, sizes[i], 0, 0.0);
+    }
+    free(x);
+}
+
+/*
+ * A short last chunk competes at unitary scale: its bins win against those of a whole chunk only if
+ * they hold more. White noise makes them alike, so that a wrong weight would show at once.
+ */
+static void last_chunk_has_its_weight(void **state)
+{
+    static const uint64_t tails[] = {1, 2, 3, 5, 16, 50, 99, 127};
+    float *x = trip_tensor(2000, TRIP_GAUSS, 2);
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(tails) / sizeof(*tails); i++) {
+        for (uint64_t whole = 1; whole <= 8; whole *= 2) {
+            error_is_the_dropped_energy(x, whole * 128 + tails[i], 128, 0.6);
+            error_is_the_dropped_energy(x, whole * 128 + tails[i], 128, 0.9);
+        }
+        /* nearly all of the energy in the tail */
+        for (uint64_t j = 1024; j < 1024 + tails[i]; j++)
+            x[j] *= 50.0f;
+        error_is_the_dropped_energy(x, 1024 + tails[i], 128, 0.97);
+        trip_fill(x, 2000, TRIP_GAUSS, 2);
+    }
+    free(x);
+}
+
+static void odd_chunks(void **state)
+{
+    static const uint64_t chunks[] = {1, 2, 3, 5, 7, 64, 97, 100, 999, 1000, 1001, 5000};
+    float *x = trip_tensor(1000, TRIP_LAPLACE, 3);
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(chunks) / sizeof(*chunks); i++) {
+        error_is_the_dropped_energy(x, 1000, chunks[i] > 1000 ? 1000 : chunks[i], 0.5);
+        error_is_the_dropped_energy(x, 1000, chunks[i] > 1000 ? 1000 : chunks[i], 0.8);
+    }
+    free(x);
+}
+
+/* Interior bins weigh two in energy, once in the choice: a pure tone costs one bin. */
+static void a_tone_is_one_bin(void **state)
+{
+    enum { N = 4096 };
+    float x[N];
+    struct trip t = {0};
+
+    (void)state;
+    for (int j = 0; j < N; j++)
+        x[j] = (float)(3.0 * cos(TAU * 37.0 * j / N + 0.3));
+    trip_run(&t, "fft:theta=0.9999,values=fp32", x, N, NULL);
+    assert_int_equal(t.parts.payload.kept, 1);
+    assert_int_equal(t.parts.payload.positions, N / 2 + 1);
+    assert_true(sqrt(trip_distance(x, t.back, N) / trip_norm(x, N)) < 1e-6 * 12);
+    trip_free(&t);
+}
+
+/* Lossless but for the transform: every bin kept as float32. (Sent raw where that is longer.) */
+static void keeping_all_gives_the_tensor(void **state)
+{
+    static const uint64_t sizes[] = {97, 1000, 4099, 70001, 131072};
+    float *x = trip_tensor(131072, TRIP_STUDENT3, 4);
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
+        const double n = (double)sizes[i];
+
+        assert_true(sqrt(trip_error("fft:theta=0.05,values=fp32,index=bitmap", x, sizes[i],
+                                    &(struct trip_options){.source = GCB_F64})) < 0.2);
+        assert_true(sqrt(trip_error("fft:theta=0,values=range,bits=16,index=bitmap", x, sizes[i],
+                                    NULL)) < 1e-6 * log2(n) + 1e-3);
+    }
+    free(x);
+}
+
+/* What the unquantised error does not explain, the range floats of the kept bins do: below 2^-m. */
+static void quantised_error(void **state)
+{
+    enum { N = 50000 };
+    float *x = trip_tensor(N, TRIP_AR9, 5);
+    const double plain = trip_error("fft:values=fp32", x, N, NULL);
+
+    (void)state;
+    for (unsigned m = 3; m <= 6; m++) {
+        char spec[64];
+        double more;
+
+        snprintf(spec, sizeof(spec), "fft:bits=10,mantissa=%u", m);
+        more = trip_error(spec, x, N, NULL) - plain;
+        assert_true(more > -1e-7 && more < ldexp(1.0, -2 * (int)m - 2) * (1.0 - plain) + 1e-9);
+    }
+    free(x);
+}
+
+/* i.i.d. data keeps 1 - f (1 - ln f) whatever its law; correlated data less (papers, warning). */
+static void error_as_simulated(void **state)
+{
+    static const double error[] = {.752, .752, .752, .325};
+    enum { N = 1 << 20 };
+
+    (void)state;
+    for (int law = TRIP_GAUSS; law <= TRIP_AR9; law++) {
+        float *x = trip_tensor(N, (enum trip_law)law, 6);
+        const double got = sqrt(trip_error("fft:theta=0.85,values=fp32", x, N, NULL));
+
+        assert_true(fabs(got / error[law] - 1.0) < 0.01);
+        free(x);
+    }
+}
+
+/* Sums beyond float32: the tensor is sent raw, and comes back as it was. */
+static void overflow_is_sent_raw(void **state)
+{
+    enum { N = 1000 };
+    float *x = trip_tensor(N, TRIP_GAUSS, 7);
+    struct trip t = {0};
+
+    (void)state;
+    for (int i = 0; i < N; i++)
+        x[i] = 3e38f + 1e37f * (float)(i % 3);
+    trip_run(&t, "fft", x, N, NULL);
+    assert_true(t.parts.stored);
+    assert_memory_equal(t.back, x, N * sizeof(float));
+    trip_free(&t);
+    for (int i = 0; i < N; i++) /* as large, but no sum of it is */
+        x[i] = i == 500 ? 1e38f : 0.0f;
+    trip_run(&t, "fft:theta=0.5", x, N, NULL);
+    assert_false(t.parts.stored);
+    for (int i = 0; i < N; i++)
+        assert_true(isfinite(t.back[i]));
+    trip_free(&t);
+    free(x);
+}
+
+/* Values whose squares underflow are still put in order. */
+static void tiny_values(void **state)
+{
+    static const float scales[] = {1e-18f, 1e-25f, 1e-30f, 1e-35f};
+    float x[512];
+
+    (void)state;
+    for (size_t s = 0; s < 4; s++) {
+        trip_fill(x, 512, TRIP_AR9, 8);
+        for (int i = 0; i < 512; i++)
+            x[i] *= scales[s];
+        error_is_the_dropped_energy(x, 512, 0, 0.8);
+        error_is_the_dropped_energy(x, 500, 64, 0.8);
+    }
+}
+
+static void chunks_spread_over_threads(void **state)
+{
+    enum { N = 300001 };
+    static const char *const specs[] = {"fft:chunk=4096", "fft:chunk=1000,index=golomb",
+                                        "fft:chunk=100000,values=fp16"};
+    float *x = trip_tensor(N, TRIP_AR9, 9);
+
+    (void)state;
+    for (size_t i = 0; i < 3; i++) {
+        struct trip a = {0}, b = {0};
+        const struct trip_options many = {.threads = 3, .flags = gcb_cpu_detect()};
+
+        trip_run(&a, specs[i], x, N, NULL);
+        trip_run(&b, specs[i], x, N, &many);
+        assert_int_equal(a.length, b.length);
+        assert_memory_equal(a.message, b.message, a.length);
+        assert_memory_equal(a.back, b.back, N * sizeof(float));
+        trip_free(&a);
+        trip_free(&b);
+    }
+    free(x);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(any_length),
+        cmocka_unit_test(last_chunk_has_its_weight),
+        cmocka_unit_test(odd_chunks),
+        cmocka_unit_test(a_tone_is_one_bin),
+        cmocka_unit_test(keeping_all_gives_the_tensor),
+        cmocka_unit_test(quantised_error),
+        cmocka_unit_test(error_as_simulated),
+        cmocka_unit_test(overflow_is_sent_raw),
+        cmocka_unit_test(tiny_values),
+        cmocka_unit_test(chunks_spread_over_threads),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
