@@ -2,11 +2,12 @@
 """
 What the docs promise to have.
 
-    check_docs.py GCBENCH ROOT
+    check_docs.py GCBENCH ROOT [COMPILER...]
 
 Every method that `gcbench methods` lists has docs/codecs/<name>.md; that page has a row for every parameter of the
-method, with its default; docs/format.md has the wire id of every codec; and every relative link of README.md and
-docs/**/*.md leads to a file, and to a heading where it names one.
+method, with its default (a preset's page may leave those to its codec's that are the same there); docs/format.md has the wire id of every codec; and every relative link of README.md and
+docs/**/*.md leads to a file, and to a heading where it names one. With a compiler, the C files shown in the docs
+compile.
 """
 import json
 import re
@@ -39,19 +40,23 @@ def rows_of(text):
     return out
 
 
+def has_row(rows, parameter):
+    cells = rows.get(parameter["name"])
+    return cells is not None and default_text(parameter) in cells[0].replace("`", "").split()
+
+
 def check_method(row, root, format_text):
-    page = root / "docs" / "codecs" / (row["method"] + ".md")
+    folder = root / "docs" / "codecs"
+    page, codec = folder / (row["method"] + ".md"), folder / (row["codec"] + ".md")
     if not page.is_file():
         yield f"{page} is missing"
         return
-    rows = rows_of(page.read_text(encoding="utf-8"))
+    own = rows_of(page.read_text(encoding="utf-8"))
+    shared = rows_of(codec.read_text(encoding="utf-8")) if codec.is_file() else {}
     for parameter in row["parameters"]:
-        cells = rows.get(parameter["name"])
-        if cells is None:
-            yield f"{page}: no row for the parameter `{parameter['name']}`"
-        elif default_text(parameter) not in cells[0].replace("`", ""):
-            yield (f"{page}: default of `{parameter['name']}` is {default_text(parameter)}, "
-                   f"not {cells[0]}")
+        if not has_row(own if parameter["name"] in own else shared, parameter):
+            yield (f"{page}: no row for the parameter `{parameter['name']}` with its default "
+                   f"{default_text(parameter)}")
     if not re.search(rf"^\| {row['wire_id']} \| \[?{row['codec']}\b", format_text, re.M):
         yield f"docs/format.md: no codec {row['wire_id']}, {row['codec']}"
 
@@ -76,7 +81,18 @@ def check_links(page):
             yield f"{page}: {target.name} has no heading #{anchor}"
 
 
-def main(command, root):
+def check_code(page, root, compiler):
+    """Blocks that are whole files of the library."""
+    for code in re.findall(r"^```c\n(#include \"src/.*?)^```", page.read_text(encoding="utf-8"),
+                           re.M | re.S):
+        done = subprocess.run(compiler + ["-std=c11", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-Werror",
+                                          "-fsyntax-only", "-I", str(root), "-x", "c", "-"],
+                              input=code, stderr=subprocess.PIPE, text=True)
+        if done.returncode:
+            yield f"{page}: its code does not compile: {done.stderr.strip()}"
+
+
+def main(command, root, *compiler):
     root, problems = Path(root), []
     format_text = (root / "docs" / "format.md").read_text(encoding="utf-8")
     listed = methods(command)
@@ -86,6 +102,8 @@ def main(command, root):
     for page in pages:
         if page.is_file():
             problems += check_links(page)
+        if page.is_file() and compiler:
+            problems += check_code(page, root, list(compiler))
     for problem in problems:
         print(problem)
     print(f"{len(listed)} methods, {len(pages)} pages: {len(problems)} problems")
