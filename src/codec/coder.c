@@ -22,8 +22,11 @@ struct gcb_coder {
 };
 
 /* Fills what the caller left open and takes copies of what it lent. */
-static int bind_env(struct gcb_coder *c, const struct gcb_coder_config *config)
+static int bind_env(struct gcb_coder *c, const struct gcb_coder_config *config,
+                    struct gcb_diag *diag)
 {
+    const char *path = config->env.path ? config->env.path : "";
+
     c->env = config->env;
     c->nonfinite = config->nonfinite;
     c->queue = config->env.queue ? *config->env.queue : (struct gcb_queue){.threads = 1};
@@ -35,9 +38,9 @@ static int bind_env(struct gcb_coder *c, const struct gcb_coder_config *config)
     c->env.kernels = &c->kernels;
     if (!c->env.segment)
         c->env.segment = UINT64_C(1) << 31;
-    c->path = gcb_strdup(config->env.path ? config->env.path : "");
+    c->path = gcb_strdup(path);
     c->env.path = c->path;
-    return c->path ? 0 : GCB_E_NOMEM;
+    return c->path ? 0 : gcb_diag_nomem(diag, strlen(path) + 1, "a path");
 }
 
 static int start_codec(struct gcb_coder *c, struct gcb_diag *diag)
@@ -99,7 +102,7 @@ int gcb_coder_create(struct gcb_coder **out, const struct gcb_method *method,
     err = config->env.count > MAX_ELEMENTS
               ? gcb_diag_set(diag, GCB_E_NOMEM, "%" PRIu64 " elements are too many",
                              config->env.count)
-              : bind_env(c, config);
+              : bind_env(c, config, diag);
     if (err)
         goto out;
     c->env.decoding = false;
@@ -144,7 +147,7 @@ int gcb_coder_create_decoder(struct gcb_coder **out, const void *message, size_t
     err = gcb_frame_parse(&c->frame, &payload, message, length, diag);
     if (err)
         goto out;
-    err = bind_env(c, config);
+    err = bind_env(c, config, diag);
     if (err)
         goto out;
     c->env.count = c->frame.count;
@@ -346,7 +349,7 @@ int gcb_coder_describe(struct gcb_coder *c, const void *message, size_t length,
 {
     struct gcb_frame frame;
     struct gcb_rbuf payload;
-    const int err = open_message(c, &frame, &payload, message, length, diag);
+    int err = open_message(c, &frame, &payload, message, length, diag);
 
     if (err)
         return err;
@@ -354,8 +357,10 @@ int gcb_coder_describe(struct gcb_coder *c, const void *message, size_t length,
     parts->wire_bytes = length;
     parts->header_bytes = length - frame.payload_bytes;
     parts->stored = frame.flags & GCB_WIRE_STORED;
-    if (!parts->stored)
-        return c->method.codec->ops->describe(c->state, &payload, &parts->payload);
+    if (!parts->stored) {
+        err = c->method.codec->ops->describe(c->state, &payload, &parts->payload);
+        return err ? gcb_diag_set(diag, err, "payload: %s", gcb_status_text(err)) : 0;
+    }
     parts->payload.value_bytes = frame.payload_bytes;
     parts->payload.kept = parts->payload.positions = frame.count;
     parts->payload.entropy0_bits = 8.0 * (double)frame.payload_bytes;
