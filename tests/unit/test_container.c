@@ -479,6 +479,9 @@ static void test_lost_and_renamed(void **state)
     H5Ldelete(file, STEP "w/s", H5P_DEFAULT); /* and the count made to fit */
     put_integer(file, "/", "gcbench_messages", 3);
     found(file, "missing");
+    file = open_to_tamper(GCB_SCOPE_TENSOR); /* the count alone */
+    put_integer(file, "/", "gcbench_messages", 3);
+    found(file, "missing");
     file = open_to_tamper(GCB_SCOPE_TENSOR);
     H5Lmove(file, STEP "w/s", file, STEP "w/t", H5P_DEFAULT, H5P_DEFAULT);
     found(file, "names");
