@@ -155,21 +155,39 @@ static bool among(const char *alternatives, const char *word)
     }
 }
 
-bool gcb_method_applies(const struct gcb_method *m, size_t row)
+/* Does one condition, "key=a|b|c", hold? */
+static bool holds(const struct gcb_method *m, const char *condition, size_t length)
 {
     const struct gcb_param *table = m->codec->params;
-    const char *needs = table[row].needs;
-    char text[40];
+    char alternatives[128], text[40];
 
-    if (!needs)
-        return true;
     for (size_t i = 0; table[i].name; i++) {
         const size_t n = strlen(table[i].name);
 
-        if (strncmp(table[i].name, needs, n) == 0 && needs[n] == '=')
-            return among(needs + n + 1, gcb_param_text(text, &table[i], m->value[i]));
+        if (strncmp(table[i].name, condition, n) != 0 || condition[n] != '=')
+            continue;
+        snprintf(alternatives, sizeof(alternatives), "%.*s", (int)(length - n - 1),
+                 condition + n + 1);
+        return among(alternatives, gcb_param_text(text, &table[i], m->value[i]));
     }
     return false;
+}
+
+bool gcb_method_applies(const struct gcb_method *m, size_t row)
+{
+    const char *p = m->codec->params[row].needs;
+
+    if (!p)
+        return true;
+    for (;; p++) {
+        const size_t n = strcspn(p, ";");
+
+        if (holds(m, p, n))
+            return true;
+        p += n;
+        if (*p == '\0')
+            return false;
+    }
 }
 
 int gcb_method_check(const struct gcb_method *m, struct gcb_diag *diag)

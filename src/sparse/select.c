@@ -5,10 +5,15 @@
 #include "src/base/alloc.h"
 
 static const struct gcb_selector *const selectors[] = {
-    &gcb_selector_topk,
+    &gcb_selector_topk,      &gcb_selector_chunk,     &gcb_selector_threshold,
+    &gcb_selector_one_sided, &gcb_selector_alternate, &gcb_selector_trimmed,
+    &gcb_selector_search,    &gcb_selector_redsync,   &gcb_selector_sampled,
 };
 
-const char *const gcb_selector_names[] = {"topk", NULL};
+const char *const gcb_selector_names[] = {
+    "topk",    "chunk",  "threshold", "one-sided", "alternate",
+    "trimmed", "search", "redsync",   "sampled",   NULL,
+};
 
 const struct gcb_selector *gcb_selector_at(int id)
 {

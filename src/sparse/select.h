@@ -4,9 +4,65 @@
 #include "src/sparse/stages.h"
 
 /* The selectors, one file each; src/sparse/select.c holds the table. */
-extern const struct gcb_selector gcb_selector_topk; /* select_topk.c */
+extern const struct gcb_selector gcb_selector_topk;      /* select_topk.c */
+extern const struct gcb_selector gcb_selector_chunk;     /* select_chunk.c */
+extern const struct gcb_selector gcb_selector_threshold; /* select_threshold.c */
+extern const struct gcb_selector gcb_selector_one_sided; /* select_one_sided.c */
+extern const struct gcb_selector gcb_selector_alternate; /* select_one_sided.c */
+extern const struct gcb_selector gcb_selector_trimmed;   /* select_search.c */
+extern const struct gcb_selector gcb_selector_search;    /* select_search.c */
+extern const struct gcb_selector gcb_selector_redsync;   /* select_search.c */
+extern const struct gcb_selector gcb_selector_sampled;   /* select_sampled.c */
+
+/*
+ * What they share: src/sparse/select_core.c. Magnitude means the sign-cleared bit pattern. Sums and
+ * counts are integers or follow index order, so nothing depends on the number of threads.
+ */
 
 /* Elements of a selection's sample buffer. */
 #define GCB_SAMPLE_MAX ((size_t)1 << 15)
+
+/* Which elements count: those whose sign bit, under `mask`, equals `sign`. */
+struct gcb_side {
+    uint32_t mask, sign;
+};
+extern const struct gcb_side gcb_side_any, gcb_side_positive, gcb_side_negative;
+
+/* Elements to rank: all of a tensor's, or those collected so far. */
+struct gcb_pool {
+    const struct gcb_selection *s;
+    const float *x;
+    bool collected;
+    struct gcb_side side;
+};
+
+/* How many elements of the pool are on its side and reach the magnitude. */
+uint64_t gcb_pool_count(const struct gcb_pool *p, uint32_t threshold);
+
+/* The k-th largest magnitude on the pool's side (k from 1 to how many there are); *above is set to the
+ * number of larger ones. */
+uint32_t gcb_pool_kth(const struct gcb_pool *p, uint64_t k, uint64_t *above);
+
+/* Collects every position of x whose magnitude reaches the threshold, in order: pos, segment_kept, kept. */
+void gcb_select_collect(struct gcb_selection *s, const float *x, uint32_t threshold);
+
+/* Of the positions collected, keeps those on the side and above the threshold, and the first `ties` equal
+ * to it. */
+void gcb_select_cut(struct gcb_selection *s, const float *x, struct gcb_side side,
+                    uint32_t threshold, uint64_t ties);
+
+/* Exactly the k largest; ties go to the lower index. */
+void gcb_select_exact(struct gcb_selection *s, const float *x, uint64_t k);
+
+/* Exactly the k largest of those collected, k <= kept. */
+void gcb_select_exact_of_collected(struct gcb_selection *s, const float *x, uint64_t k);
+
+/* A magnitude that somewhat more than k elements of the side are expected to reach, from an evenly spaced
+ * sample; 0 if the sample is too small to tell. */
+uint32_t gcb_select_guess(struct gcb_selection *s, const float *x, struct gcb_side side,
+                          uint64_t k);
+
+/* |x| over all positions: mean (sums by the project's rule) and largest. */
+void gcb_select_moments(const struct gcb_selection *s, const float *x, double *mean, float *max);
 
 #endif

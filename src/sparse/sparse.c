@@ -1,7 +1,5 @@
 #include "src/sparse/sparse.h"
 
-#include <string.h>
-
 #include "src/codec/codecs.h"
 #include "src/sparse/presets.h"
 
@@ -21,11 +19,33 @@ static void sparse_fini(void *state)
     gcb_selection_fini(&s->selection);
 }
 
+/* RedSync's quantisation: one sign a step and its mean, except for the output layer and tensors sent
+ * whole; thresholds are not reused then. */
+static void apply_quant(struct gcb_sparse *s, const struct gcb_codec_env *env)
+{
+    if (s->quant == GCB_QUANT_NONE || env->decoding || env->role == GCB_ROLE_OUTPUT ||
+        env->count * sizeof(float) < s->selection.p.dense_below)
+        return;
+    s->select = gcb_choice(gcb_selector_names, "alternate");
+    s->values = gcb_choice(gcb_values_names, "mean");
+}
+
+static void bind_selection(struct gcb_sparse *s)
+{
+    struct gcb_selection_params *p = &s->selection.p;
+
+    p->density = 1.0 - s->theta;
+    p->chunk = s->transform_ops->width == 2 && s->chunk ? s->chunk / 2 + 1 : s->chunk;
+    s->k = gcb_kept_of(p->density, s->t.positions);
+    s->most = s->selector_ops->most ? s->selector_ops->most(p, s->t.positions, s->k) : s->k;
+}
+
 static int sparse_init(void *state, const struct gcb_codec_env *env, struct gcb_diag *diag)
 {
     struct gcb_sparse *s = state;
     int err;
 
+    apply_quant(s, env);
     s->transform_ops = gcb_transform_at(s->transform);
     s->selector_ops = gcb_selector_at(s->select);
     s->values_ops = gcb_values_at(s->values);
@@ -38,9 +58,7 @@ static int sparse_init(void *state, const struct gcb_codec_env *env, struct gcb_
     s->t.kernels = s->v.kernels = env->kernels;
     s->t.queue = env->queue;
     s->t.env = *env;
-    s->k = gcb_kept_of(1.0 - s->theta, s->t.positions);
-    s->most =
-        s->selector_ops->most ? s->selector_ops->most(&s->selection.p, s->t.positions, s->k) : s->k;
+    bind_selection(s);
     s->segments = (s->t.positions + env->segment - 1) / env->segment;
     err = s->transform_ops->init(&s->t, env, diag);
     if (err || env->decoding)
@@ -85,95 +103,6 @@ static double sparse_nominal_bits(const void *state)
     return (1.0 - s->theta) * s->values_ops->nominal_bits(&s->v);
 }
 
-enum row { ROW_THETA, ROW_TRANSFORM, ROW_CHUNK, ROW_SELECT, ROW_VALUES, ROW_BITS, ROW_MANTISSA };
-
-static int sparse_check(const double *value, struct gcb_diag *diag)
-{
-    const uint64_t chunk = (uint64_t)value[ROW_CHUNK];
-
-    if (strcmp(gcb_transform_names[(int)value[ROW_TRANSFORM]], "hadamard") == 0 &&
-        chunk & (chunk - 1))
-        return gcb_diag_set(diag, GCB_E_INVALID,
-                            "transform=hadamard needs a chunk that is a power of two");
-    return gcb_range_check((unsigned)value[ROW_BITS], (unsigned)value[ROW_MANTISSA], diag);
-}
-
-static const struct gcb_param sparse_params[] = {
-    [ROW_THETA] = {.name = "theta",
-                   .help = "share of positions dropped",
-                   .type = GCB_PARAM_REAL,
-                   .offset = offsetof(struct gcb_sparse, theta),
-                   .def = 0.85,
-                   .min = 0,
-                   .max = 1,
-                   .flags = GCB_PARAM_LABEL | GCB_PARAM_OPEN_MAX,
-                   .complement = {"density", "p"}},
-    [ROW_TRANSFORM] = {.name = "transform",
-                       .help = "what the tensor goes through first",
-                       .type = GCB_PARAM_CHOICE,
-                       .offset = offsetof(struct gcb_sparse, transform),
-                       .flags = GCB_PARAM_WIRE,
-                       .choices = gcb_transform_names},
-    [ROW_CHUNK] = {.name = "chunk",
-                   .help = "elements of a transform; 0: the whole message",
-                   .type = GCB_PARAM_SIZE,
-                   .offset = offsetof(struct gcb_sparse, chunk),
-                   .def = 0,
-                   .min = 0,
-                   .max = 4294967295.0,
-                   .flags = GCB_PARAM_WIRE,
-                   .needs = "transform=fft|dct|hadamard"},
-    [ROW_SELECT] = {.name = "select",
-                    .help = "how positions are chosen",
-                    .type = GCB_PARAM_CHOICE,
-                    .offset = offsetof(struct gcb_sparse, select),
-                    .choices = gcb_selector_names},
-    [ROW_VALUES] = {.name = "values",
-                    .help = "how kept values are sent",
-                    .type = GCB_PARAM_CHOICE,
-                    .offset = offsetof(struct gcb_sparse, values),
-                    .flags = GCB_PARAM_WIRE,
-                    .choices = gcb_values_names},
-    [ROW_BITS] = {.name = "bits",
-                  .help = "bits of a range float",
-                  .type = GCB_PARAM_INT,
-                  .offset = offsetof(struct gcb_sparse, v.range.bits),
-                  .def = 10,
-                  .min = 2,
-                  .max = 16,
-                  .flags = GCB_PARAM_WIRE | GCB_PARAM_LABEL,
-                  .needs = "values=range"},
-    [ROW_MANTISSA] = {.name = "mantissa",
-                      .help = "its mantissa bits; 0: the best for the kept values",
-                      .type = GCB_PARAM_INT,
-                      .offset = offsetof(struct gcb_sparse, v.range.mantissa),
-                      .def = 0,
-                      .min = 0,
-                      .max = 15,
-                      .needs = "values=range"},
-    {.name = "max",
-     .help = "its largest value, beyond which values clamp; 0: from the kept values",
-     .type = GCB_PARAM_REAL,
-     .offset = offsetof(struct gcb_sparse, v.range.max),
-     .def = 0,
-     .min = 0,
-     .max = 3.4028234663852886e38,
-     .needs = "values=range"},
-    {.name = "rounding",
-     .help = "how a value becomes a range float; the paper truncates",
-     .type = GCB_PARAM_CHOICE,
-     .offset = offsetof(struct gcb_sparse, v.range.rounding),
-     .choices = gcb_range_rounding_names,
-     .needs = "values=range"},
-    {.name = "index",
-     .help = "how kept positions are sent",
-     .type = GCB_PARAM_CHOICE,
-     .offset = offsetof(struct gcb_sparse, index),
-     .flags = GCB_PARAM_WIRE,
-     .choices = gcb_index_names},
-    {.name = NULL},
-};
-
 static const struct gcb_codec_ops sparse_ops = {
     .state_size = sizeof(struct gcb_sparse),
     .init = sparse_init,
@@ -194,8 +123,8 @@ const struct gcb_codec gcb_codec_sparse = {
     .bound = "contraction: ||x - x'||^2 <= (1 - k/n) ||x||^2 with unquantised values",
     .wire_id = 16,
     .caps = GCB_CAP_LIBRARY_MATH,
-    .params = sparse_params,
-    .check = sparse_check,
+    .params = gcb_sparse_params,
+    .check = gcb_sparse_check,
     .ops = &sparse_ops,
     .presets = gcb_sparse_presets,
 };

@@ -16,6 +16,7 @@
 struct gcb_sparse {
     double theta;
     int transform, select, values, index; /* ids of the stages */
+    int quant;
     uint64_t chunk;
     struct gcb_transform_state t;
     struct gcb_selection selection;
@@ -28,6 +29,15 @@ struct gcb_sparse {
     uint64_t k;    /* positions asked for */
     uint64_t most; /* positions the selector may keep */
 };
+
+enum gcb_sparse_quant { GCB_QUANT_NONE, GCB_QUANT_ASQ };
+
+/* sparse_params.c: the parameter table, and combinations that make no sense */
+extern const struct gcb_param gcb_sparse_params[];
+int gcb_sparse_check(const double *value, struct gcb_diag *diag);
+
+/* Number of a name in a NULL-terminated list that has it. */
+int gcb_choice(const char *const *names, const char *name);
 
 /* Floats of a tile of positions, at most. */
 #define GCB_SPARSE_TILE (2 * GCB_TILE)

@@ -65,13 +65,20 @@ static void put_tile(struct gcb_sparse *s, const float *x, size_t n, uint64_t at
     s->values_ops->put(&s->v, (uint8_t *)ctx + s->values_ops->bytes(&s->v, at), x, n);
 }
 
+/* What the last message left behind. */
+static void forget_values(struct gcb_values_state *v)
+{
+    memset(&v->stats, 0, sizeof(v->stats));
+    v->clamped = v->positive = v->count = 0;
+    v->sum_up = v->sum_down = 0.0;
+}
+
 static int put_values(struct gcb_sparse *s, const float *coef, struct gcb_wbuf *out)
 {
     const uint64_t n = s->selection.kept * s->transform_ops->width;
     uint8_t *body;
 
-    memset(&s->v.stats, 0, sizeof(s->v.stats));
-    s->v.clamped = 0;
+    forget_values(&s->v);
     if (s->values_ops->measure)
         each_tile(&(struct tiles){.s = s, .coef = coef, .take = measure_tile});
     if (s->values_ops->put_scale)

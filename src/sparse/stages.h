@@ -59,7 +59,13 @@ extern const char *const gcb_transform_names[];
 
 /* Parameters of the selectors; what each uses is said in its file. */
 struct gcb_selection_params {
-    uint64_t chunk; /* positions a chunk-local choice looks at */
+    double density;
+    uint64_t chunk;         /* chunk: positions it looks at at a time; 0: all */
+    double threshold;       /* threshold */
+    double sample;          /* sampled: share of positions */
+    uint64_t dense_below;   /* redsync: bytes of a tensor */
+    uint64_t trimmed_below; /* redsync */
+    uint64_t interval;      /* redsync: steps a threshold serves */
 };
 
 struct gcb_selection {
@@ -69,12 +75,16 @@ struct gcb_selection {
     uint64_t kept;
     uint64_t positions, segment, segments;
     uint32_t *sample;
+    bool found; /* redsync: a threshold to reuse */
+    uint64_t found_step;
+    uint32_t found_threshold;
     const struct gcb_kernels *kernels;
     const struct gcb_queue *queue;
 };
 
 struct gcb_selector {
     const char *name;
+    bool signed_order; /* keeps one sign: not for transforms with complex bins */
     /* most positions that select keeps when k are asked for; NULL: exactly k */
     uint64_t (*most)(const struct gcb_selection_params *p, uint64_t positions, uint64_t k);
     /* chooses about k positions from one finite float per position; fills pos, segment_kept, kept */
@@ -99,11 +109,15 @@ struct gcb_values_state {
     struct gcb_range_stats stats;
     struct gcb_range_format format;
     uint64_t clamped;
+    double sum_up, sum_down;  /* means: of the positive values, and of the others */
+    uint64_t positive, count; /* means: how many */
+    float up, down;           /* means: what stands for values; uniform: up is the largest */
 };
 
 /* Values travel in tiles of up to 2 * GCB_TILE floats; every tile but the last fills whole bytes. */
 struct gcb_values {
     const char *name;
+    bool one_sign; /* only for selections of one sign */
     uint64_t scale_bytes;
     uint64_t (*bytes)(const struct gcb_values_state *v, uint64_t n); /* without the scale */
     /* sees every tile before the first put; NULL: not needed */
