@@ -291,7 +291,7 @@ def _(f):
                      compression_opts=9)
 
 
-@case("twice_deflated.h5", "corrupt", words="twice")
+@case("twice_deflated.h5", "corrupt", words="filter is applied twice")
 @hdf5
 def _(f):
     dcpl = plist((1 << 18,))
@@ -300,14 +300,14 @@ def _(f):
     low_level(f, "x", (1 << 18,), dcpl).write(h5py.h5s.ALL, h5py.h5s.ALL, np.zeros(1 << 18, "f4"))
 
 
-@case("inflating_chunk.h5", tensors=1, read="any")
+@case("inflating_chunk.h5", tensors=1, read="corrupt", words="does not unpack")
 @hdf5
 def _(f):
     x = f.create_dataset("x", shape=(1024,), chunks=(1024,), dtype="f4", compression="gzip")
     x.id.write_direct_chunk((0,), zlib.compress(bytes(1 << 26), 9))
 
 
-@case("short_chunk.h5", tensors=1, read="any")
+@case("short_chunk.h5", tensors=1, read="corrupt", words="does not unpack")
 @hdf5
 def _(f):
     x = f.create_dataset("x", shape=(1 << 16,), chunks=(1 << 16,), dtype="f4", compression="gzip")
@@ -514,6 +514,11 @@ case("chunk_wide.h5", "any", read="any")(
     patched(_chunked, chunk_layout, struct.pack("<I", 1 << 20), 15))
 case("layout_class.h5", "corrupt")(patched(_chunked, chunk_layout, b"\x09", 1))
 case("tree_loop.h5", "any", read="any")(patched(_chunked, chunk_layout, struct.pack("<Q", 0), 3))
+
+
+# The first chunk's key in the tree: its length, filters left out, and corner.
+case("chunk_length.h5", tensors=1, read="corrupt", words="does not unpack")(
+    patched(_chunked, struct.pack("<IIQQQ", 512, 0, 0, 0, 0), struct.pack("<I", 16)))
 
 
 def _plain(f):

@@ -176,6 +176,32 @@ static void test_dense(void **state)
     gcb_source_close(source);
 }
 
+/* Types that do not agree, the wider one first. */
+static void test_mixed(void **state)
+{
+    const char *files[1];
+    const struct gcb_source_config config = {.files = files, .file_count = 1};
+    struct gcb_source *source = NULL;
+    struct gcb_layout layout;
+    struct h5make m;
+
+    (void)state;
+    h5make_open(&m, "mixed.h5");
+    h5make_put(&m, "a", H5T_IEEE_F64LE, 5, 0, 0);
+    h5make_put(&m, "b", H5T_IEEE_F32LE, 5, 0, 0);
+    h5make_close(&m);
+    files[0] = m.path;
+    assert_int_equal(gcb_source_open(&source, &config, NULL), 0);
+    assert_int_equal(gcb_layout_init(&layout, source,
+                                     &(struct gcb_layout_config){.scope = GCB_SCOPE_MODEL}, NULL),
+                     0);
+    assert_int_equal(layout.count, 1);
+    assert_int_equal(layout.messages[0].dtype, GCB_F32);
+    assert_int_equal(layout.messages[0].input_bytes, 60);
+    gcb_layout_fini(&layout);
+    gcb_source_close(source);
+}
+
 static void test_read(void **state)
 {
     struct gcb_source *source = open_source();
@@ -197,7 +223,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_tensor), cmocka_unit_test(test_model), cmocka_unit_test(test_bucket),
-        cmocka_unit_test(test_dense),  cmocka_unit_test(test_read),
+        cmocka_unit_test(test_dense),  cmocka_unit_test(test_read),  cmocka_unit_test(test_mixed),
     };
 
     return cmocka_run_group_tests(tests, make_file, clean);
