@@ -57,6 +57,10 @@ static const struct {
     {"fft:theta=0.7,values=fp16,index=golomb", 37},
     {"sparse:theta=0.6,transform=dct,chunk=20,values=fp32,index=bitmap", 48},
     {"sparse:theta=0.6,transform=hadamard,chunk=16,values=fp32,index=bitmap", 48},
+    {"sparse:theta=0.6,values=uniform,index=bitmap", 64},
+    {"sbc:p=0.1", 64},
+    {"stc:p=0.1", 64},
+    {"sparse:theta=0.6,values=means,index=varint", 64},
 };
 #define WANTED (sizeof(wanted) / sizeof(*wanted))
 
