@@ -83,8 +83,6 @@ static bool check_chunk(struct check *c, const hsize_t *at)
 
     if (H5Dget_chunk_storage_size(d->id, at, &n) < 0 || n == 0)
         return true; /* not there; if it is damaged, reading it says so */
-    if (d->filter_count == 0)
-        return n == c->bytes;
     return n <= c->cap && H5Dread_chunk(d->id, H5P_DEFAULT, at, &mask, c->stored) >= 0 &&
            unpacks(c, n, mask);
 }
@@ -110,6 +108,8 @@ static bool check_box(struct check *c, const hsize_t *start, const hsize_t *coun
     hsize_t at[GCB_MAX_RANK];
     bool ok;
 
+    if (d->filter_count == 0) /* read by the chunk's size, whatever its length (h5file.c) */
+        return true;
     for (unsigned i = 0; i < d->rank; i++)
         at[i] = start[i];
     do
