@@ -1,13 +1,10 @@
 #include "src/sparse/index.h"
 
 static const struct gcb_index *const indices[] = {
-    &gcb_index_u32,
-    &gcb_index_bitmap,
-    &gcb_index_varint,
-    &gcb_index_golomb,
+    &gcb_index_u32, &gcb_index_bitmap, &gcb_index_varint, &gcb_index_golomb, &gcb_index_adaptive,
 };
 
-const char *const gcb_index_names[] = {"u32", "bitmap", "varint", "golomb", NULL};
+const char *const gcb_index_names[] = {"u32", "bitmap", "varint", "golomb", "adaptive", NULL};
 
 const struct gcb_index *gcb_index_at(int id)
 {

@@ -1,0 +1,149 @@
+#include "src/sparse/gap_codes.h"
+
+#include <string.h>
+
+#include "src/codec/codec.h" /* GCB_TILE */
+
+static void count_gaps(struct gcb_gap_codes *m, const uint32_t *pos, uint64_t kept, unsigned b)
+{
+    struct gcb_gap_past past = {0, 0};
+    uint32_t next = 0;
+
+    memset(m->count, 0, sizeof(m->count));
+    m->golomb_bits = kept * (b + 1);
+    m->gap_bits = 0;
+    for (uint64_t i = 0; i < kept; i++) {
+        const uint32_t gap = pos[i] - next;
+        unsigned low, symbol = gcb_gap_symbol(gap, &low);
+
+        if (i % GCB_TILE == 0)
+            past = (struct gcb_gap_past){0, 0};
+        m->count[past.sum][symbol]++;
+        m->golomb_bits += gap >> b;
+        m->gap_bits += low;
+        gcb_gap_saw(&past, symbol);
+        next = pos[i] + 1;
+    }
+}
+
+/* log2(v) in 2^-16, to 0.01: between powers of two a parabola. */
+static uint64_t log2_fixed(uint32_t v)
+{
+    const unsigned e = gcb_log2_floor(v);
+    const uint64_t f = ((uint64_t)v << 16 >> e) & 0xffff;
+
+    return ((uint64_t)e << 16) + f + (f * (65536 - f) >> 16) * 22527 / 65536;
+}
+
+/*
+ * About what a code for the sum of two counts sends: the entropy - of a symbol above half of all, which takes
+ * a bit whatever its share, that bit and the entropy of the rest - and the code's own lengths.
+ */
+static uint64_t cost_of(const uint32_t *a, const uint32_t *b)
+{
+    uint64_t present = 0, sum = 0, inner = 0, most = 0, outer, bits = 0;
+
+    for (unsigned s = 0; s < GCB_PREFIX_SYMBOLS; s++) {
+        const uint64_t c = a[s] + (b ? b[s] : 0);
+
+        if (!c)
+            continue;
+        present++;
+        sum += c;
+        inner += c * log2_fixed((uint32_t)c);
+        most = c > most ? c : most;
+    }
+    if (2 * most > sum && most < sum) {
+        bits = sum << 16;
+        inner -= most * log2_fixed((uint32_t)most);
+        sum -= most;
+    }
+    outer = sum * log2_fixed((uint32_t)sum);
+    return bits + (outer > inner ? outer - inner : 0) + ((12 + 3 * present) << 16);
+}
+
+static void cost_joined(struct gcb_gap_codes *m, unsigned g)
+{
+    if (g + 1 < m->groups)
+        m->group[g].joined = cost_of(m->group[g].count, m->group[g + 1].count);
+}
+
+static void join(struct gcb_gap_codes *m, unsigned g)
+{
+    struct gcb_gap_group *a = &m->group[g];
+
+    for (unsigned s = 0; s < GCB_PREFIX_SYMBOLS; s++)
+        a->count[s] += a[1].count[s];
+    a->cost = a->joined;
+    m->groups--;
+    memmove(a + 1, a + 2, (m->groups - g - 1) * sizeof(*a));
+    cost_joined(m, g);
+    if (g)
+        cost_joined(m, g - 1);
+}
+
+/* The group that gains most, or loses least, by joining the next; a negative loss is a gain. */
+static unsigned best_to_join(const struct gcb_gap_codes *m, int64_t *loss)
+{
+    unsigned best = 0;
+
+    *loss = INT64_MAX;
+    for (unsigned g = 0; g + 1 < m->groups; g++) {
+        const int64_t more =
+            (int64_t)(m->group[g].joined - m->group[g].cost - m->group[g + 1].cost);
+
+        if (more < *loss) {
+            *loss = more;
+            best = g;
+        }
+    }
+    return best;
+}
+
+/* From a group for each sum that came before a gap, joins neighbours while that pays. */
+static void make_groups(struct gcb_gap_codes *m)
+{
+    int64_t loss;
+
+    m->groups = 0;
+    for (unsigned sum = 0; sum < GCB_GAP_SUMS; sum++) {
+        const uint32_t *c = m->count[sum];
+        uint32_t any = 0;
+
+        for (unsigned s = 0; s < GCB_PREFIX_SYMBOLS; s++)
+            any |= c[s];
+        if (any)
+            m->group[m->groups++] = (struct gcb_gap_group){sum, m->count[sum], cost_of(c, NULL), 0};
+    }
+    for (unsigned g = 0; g < m->groups; g++)
+        cost_joined(m, g);
+    while (m->groups > 1) {
+        const unsigned g = best_to_join(m, &loss);
+
+        if (loss >= 0 && m->groups <= GCB_GAP_CODES)
+            break;
+        join(m, g);
+    }
+}
+
+static void make_codes(struct gcb_gap_codes *m)
+{
+    m->head_bits = 2 + 6 * m->groups;
+    for (unsigned g = 0; g < m->groups; g++) {
+        const struct gcb_gap_group *group = &m->group[g];
+
+        gcb_prefix_lengths(m->length[g], group->count);
+        gcb_prefix_codes(m->code[g], m->bits[g], m->length[g]);
+        m->head_bits += gcb_prefix_size(m->length[g]);
+        for (unsigned s = 0; s < GCB_PREFIX_SYMBOLS; s++)
+            m->gap_bits += (uint64_t)group->count[s] * m->bits[g][s];
+        memset(m->of_sum + group->from, (int)g, GCB_GAP_SUMS - group->from);
+    }
+}
+
+void gcb_gap_codes_make(struct gcb_gap_codes *m, const uint32_t *pos, uint64_t kept, unsigned b)
+{
+    count_gaps(m, pos, kept, b);
+    make_groups(m);
+    make_codes(m);
+}
