@@ -4,11 +4,12 @@
 #include "src/sparse/stages.h"
 
 /* The coders, one file each; src/sparse/index.c holds the table and the block directory they share. */
-extern const struct gcb_index gcb_index_u32;      /* index_fixed.c */
-extern const struct gcb_index gcb_index_bitmap;   /* index_fixed.c */
-extern const struct gcb_index gcb_index_varint;   /* index_varint.c */
-extern const struct gcb_index gcb_index_golomb;   /* index_golomb.c */
-extern const struct gcb_index gcb_index_adaptive; /* index_adaptive.c */
+extern const struct gcb_index gcb_index_u32;       /* index_fixed.c */
+extern const struct gcb_index gcb_index_bitmap;    /* index_fixed.c */
+extern const struct gcb_index gcb_index_varint;    /* index_varint.c */
+extern const struct gcb_index gcb_index_golomb;    /* index_golomb.c */
+extern const struct gcb_index gcb_index_adaptive;  /* index_adaptive.c */
+extern const struct gcb_index gcb_index_eliasfano; /* index_eliasfano.c */
 
 /*
  * Streams of gaps stand in blocks of GCB_TILE positions, each starting at a byte. In front is a directory

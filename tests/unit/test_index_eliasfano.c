@@ -1,0 +1,96 @@
+/* Elias-Fano positions: round trips, hostile bytes, and the promised size. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "tests/support/positions.h"
+
+static void test_round_trip(void **state)
+{
+    (void)state;
+    index_trip_all(&gcb_index_eliasfano);
+}
+
+static void test_hostile(void **state)
+{
+    (void)state;
+    index_hostile(&gcb_index_eliasfano);
+}
+
+static uint64_t ceil_log2(uint64_t a, uint64_t b)
+{
+    uint64_t e = 0;
+
+    while (b << e < a)
+        e++;
+    return e;
+}
+
+/* 2 + ceil(log2(n / k)) bits a position, and 15 bits a block: its byte and its padding. */
+static void check_size(const struct positions *p)
+{
+    const uint64_t blocks = (p->kept + GCB_TILE - 1) / GCB_TILE;
+    const uint64_t most = p->kept * (2 + ceil_log2(p->n, p->kept)) + 15 * blocks;
+    const size_t bytes = index_trip(&gcb_index_eliasfano, p);
+
+    assert_true((bytes - 4 - gcb_directory_bytes(p->kept)) * 8 <= most);
+}
+
+static void test_size(void **state)
+{
+    struct positions p = {0};
+
+    (void)state;
+    for (double density = 1; density > 1e-6; density *= 0.77) {
+        for (uint64_t n = 1; n < 3000000; n = n * 4 + 3) {
+            positions_random(&p, n, density, n);
+            if (p.kept)
+                check_size(&p);
+            positions_clustered(&p, n, 30, 1 + (unsigned)(n % 100), n);
+            if (p.kept)
+                check_size(&p);
+        }
+    }
+    for (uint64_t kept = 1; kept < 10000; kept = 2 * kept + 1) {
+        positions_few(&p, UINT64_C(1) << 31, kept, 5);
+        check_size(&p);
+        p.pos[p.kept - 1] = UINT32_C(0x7fffffff);
+        check_size(&p);
+    }
+    positions_fini(&p);
+}
+
+/* 3, 5, 12 of 20: l = 1, low bits 1 1 0, high parts 1 2 6. */
+static void test_by_hand(void **state)
+{
+    static const uint8_t want[] = {3, 0, 0, 0, 1, 0xab, 0x07};
+    struct positions p = {0};
+    size_t length;
+    uint8_t *data;
+
+    (void)state;
+    positions_every(&p, 20, 17, 1);
+    p.pos[0] = 3;
+    p.pos[1] = 5;
+    p.pos[2] = 12;
+    data = index_encode(&gcb_index_eliasfano, &p, &length);
+    assert_int_equal(length, sizeof(want));
+    assert_memory_equal(data, want, sizeof(want));
+    free(data);
+    positions_fini(&p);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_round_trip),
+        cmocka_unit_test(test_hostile),
+        cmocka_unit_test(test_size),
+        cmocka_unit_test(test_by_hand),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
