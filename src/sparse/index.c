@@ -1,12 +1,12 @@
 #include "src/sparse/index.h"
 
 static const struct gcb_index *const indices[] = {
-    &gcb_index_u32,    &gcb_index_bitmap,   &gcb_index_varint,
-    &gcb_index_golomb, &gcb_index_adaptive, &gcb_index_eliasfano,
+    &gcb_index_u32,      &gcb_index_bitmap,    &gcb_index_varint, &gcb_index_golomb,
+    &gcb_index_adaptive, &gcb_index_eliasfano, &gcb_index_block,
 };
 
 const char *const gcb_index_names[] = {"u32",      "bitmap",     "varint", "golomb",
-                                       "adaptive", "elias-fano", NULL};
+                                       "adaptive", "elias-fano", "block",  NULL};
 
 const struct gcb_index *gcb_index_at(int id)
 {

@@ -10,6 +10,7 @@ extern const struct gcb_index gcb_index_varint;    /* index_varint.c */
 extern const struct gcb_index gcb_index_golomb;    /* index_golomb.c */
 extern const struct gcb_index gcb_index_adaptive;  /* index_adaptive.c */
 extern const struct gcb_index gcb_index_eliasfano; /* index_eliasfano.c */
+extern const struct gcb_index gcb_index_block;     /* index_block.c */
 
 /*
  * Streams of gaps stand in blocks of GCB_TILE positions, each starting at a byte. In front is a directory

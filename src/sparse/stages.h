@@ -144,6 +144,8 @@ struct gcb_index_cursor {
     unsigned param;
     uint64_t word; /* bitmap: bits of the current word not yet given */
     uint64_t word_base;
+    uint64_t block; /* block: which, and its positions not yet given */
+    uint64_t block_left;
 };
 
 struct gcb_index {
