@@ -139,7 +139,7 @@ static void fill(float *x, size_t n, enum input in, uint64_t seed)
         break;
     default:
         for (size_t i = 0; i < n; i++)
-            x[i] = in == IN_CONSTANT ? -0.125f : 0.0f;
+            x[i] = in == IN_CONSTANT ? -0.1f : 0.0f;
         for (size_t i = 0; in == IN_TINY && i < n; i++)
             x[i] = (float)((int)(i % 5) - 2) * 1e-42f;
         if (in == IN_ONE_HOT && n)
@@ -356,12 +356,15 @@ static void try_decode(const uint8_t *message, size_t length, size_t n)
     float *back = malloc((n + 1) * sizeof(float));
     uint8_t *copy = malloc(length ? length : 1); /* exact size: sanitizers see every overrun */
     const struct gcb_mview out = {.data = back, .count = n};
+    struct gcb_message_parts parts;
 
     memcpy(copy, message, length);
     configure(&config, &queue, &kernels, &plain, 0);
     config.max_elements = 1 << 20;
-    if (gcb_coder_create_decoder(&c, copy, length, &config, NULL) == 0)
+    if (gcb_coder_create_decoder(&c, copy, length, &config, NULL) == 0) {
         gcb_coder_decode(c, copy, length, &out, NULL);
+        gcb_coder_describe(c, copy, length, &parts, NULL);
+    }
     gcb_coder_destroy(c);
     free(back);
     free(copy);
@@ -390,6 +393,44 @@ static void survives_damage(const struct gcb_method *m, const float *x, size_t n
     release(&t);
 }
 
+/* Encodes with a coder that has encoded before, as `worker`; the message is t's, of the same buffer. */
+static void encode_again(struct trip *t, const float *x, uint32_t worker)
+{
+    const struct gcb_step at = {.step = 3, .worker = worker};
+    const struct gcb_view in = {.data = x, .count = t->n};
+    struct gcb_wbuf w = {.data = t->message, .cap = gcb_coder_bound(t->encoder)};
+
+    assert_int_equal(gcb_coder_encode(t->encoder, &at, &in, &w, NULL), 0);
+    gcb_message_seal(t->message, w.len, 0);
+    t->length = w.len;
+}
+
+/* Nothing of an earlier tensor is in a later message or count; only draws depend on the worker. */
+static void coder_keeps_no_trace(const struct gcb_method *m, const float *x, size_t n)
+{
+    float *other = malloc(n * sizeof(float));
+    struct trip a = {0}, b = {0};
+
+    for (size_t i = 0; i < n; i++)
+        other[i] = -1e3f * x[n - 1 - i];
+    encode(&a, m, &plain, x, n);
+    encode(&b, m, &plain, other, n);
+    if (!(m->codec->caps & GCB_CAP_STATEFUL)) {
+        encode_again(&b, x, 1);
+        same_message(&a, &b);
+        assert_int_equal(gcb_coder_clamped(a.encoder), gcb_coder_clamped(b.encoder));
+        encode_again(&b, x, 2);
+        if (!(m->codec->caps & GCB_CAP_RANDOMISED) || b.message[5] & GCB_WIRE_STORED)
+            same_message(&a, &b);
+        else
+            assert_memory_not_equal(a.message, b.message,
+                                    a.length < b.length ? a.length : b.length);
+    }
+    release(&a);
+    release(&b);
+    free(other);
+}
+
 static void keeps_contract(void **state)
 {
     const struct test_case *c = *state;
@@ -409,9 +450,39 @@ static void keeps_contract(void **state)
     keeping_all_loses_nothing(m, x, 1000);
     keeping_all_loses_nothing(m, x, 997);
     segments(m, x, 1000);
+    coder_keeps_no_trace(m, x, 1000);
     survives_damage(m, x, 37);
     if (!c->brief)
         survives_damage(m, x, 300);
+    free(x);
+}
+
+/* Tensors of several spans, which threads share (GCB_SPAN elements each, or somewhat fewer). */
+static void threads_share_long_tensors(void **state)
+{
+    enum { LONG = 700001 };
+    const struct setting many = {.threads = 3, .flags = gcb_host_cpu_flags()};
+    float *x = malloc(LONG * sizeof(float));
+    struct gcb_method m;
+
+    (void)state;
+    fill(x, LONG, IN_NOISE, 8);
+    for (size_t i = 0; gcb_method_at(&m, i); i++) {
+        struct trip a = {0}, b = {0};
+
+        if (whole_transform(&m))
+            continue;
+        encode(&a, &m, &plain, x, LONG);
+        decode(&a, &plain);
+        encode(&b, &m, &many, x, LONG);
+        decode(&b, &many);
+        same_message(&a, &b);
+        assert_memory_equal(a.back, b.back, LONG * sizeof(float));
+        parts_add_up(&b);
+        error_is_bounded(&m, &b, x);
+        release(&a);
+        release(&b);
+    }
     free(x);
 }
 
@@ -435,7 +506,8 @@ int main(int argc, char **argv)
             .test_func = keeps_contract,
             .initial_state = &cases[i],
         };
-    failed = _cmocka_run_group_tests("contract", tests, case_count, NULL, NULL);
+    tests[case_count] = (struct CMUnitTest)cmocka_unit_test(threads_share_long_tensors);
+    failed = _cmocka_run_group_tests("contract", tests, case_count + 1, NULL, NULL);
     for (size_t i = 0; i < case_count; i++)
         free((void *)(uintptr_t)tests[i].name);
     free(tests);

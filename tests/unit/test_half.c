@@ -78,6 +78,29 @@ static void counts_saturated_values(void **state)
     trip_free(&t);
 }
 
+/* The count is of the last tensor alone. */
+static void count_starts_anew(void **state)
+{
+    const struct gcb_step at = {0};
+    const float large[] = {1e30f, 1e30f}, small[] = {1.0f, 1e30f};
+    struct gcb_coder_config config = {.env = {.count = 2}};
+    uint8_t out[64];
+    struct gcb_method m;
+    struct gcb_coder *c;
+
+    (void)state;
+    assert_int_equal(gcb_method_parse(&m, "fp16", NULL), 0);
+    assert_int_equal(gcb_coder_create(&c, &m, &config, NULL), 0);
+    for (int i = 0; i < 2; i++) {
+        struct gcb_wbuf w = {.data = out, .cap = sizeof(out)};
+
+        assert_int_equal(
+            gcb_coder_encode(c, &at, &(struct gcb_view){i ? small : large, 2}, &w, NULL), 0);
+        assert_int_equal(gcb_coder_clamped(c), i ? 1 : 2);
+    }
+    gcb_coder_destroy(c);
+}
+
 /* Half of float32, and for a tensor that was half already, the same size and no loss. */
 static void half_of_half_is_exact(void **state)
 {
@@ -99,6 +122,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rounds_every_magnitude),
         cmocka_unit_test(counts_saturated_values),
+        cmocka_unit_test(count_starts_anew),
         cmocka_unit_test(half_of_half_is_exact),
     };
 
