@@ -63,25 +63,34 @@ static void decode_all(const struct gcb_index *x, const struct gcb_wbuf *data,
         abort();
 }
 
+/* The fastest of some batches: what else the machine does only makes one slower. */
 static void time_coder(const struct gcb_index *x, const struct positions *p, double *encode,
                        double *decode)
 {
-    const unsigned times = (unsigned)(2000000 / (p->kept + 1000)) + 1;
+    const unsigned times = (unsigned)(200000 / (p->kept + 1000)) + 1;
     uint32_t *back = malloc(p->kept * sizeof(*back));
     const uint64_t bound = x->bound(p->n, p->kept);
     uint8_t *data = malloc(bound);
     struct gcb_wbuf out = {.data = data, .cap = bound};
-    double start = gcb_clock();
+    double best[2] = {1e9, 1e9};
 
-    for (unsigned i = 0; i < times; i++) {
-        out.len = 0;
-        x->encode(&out, p->pos, p->kept, p->n);
+    for (unsigned batch = 0; batch < 30; batch++) {
+        const double start = gcb_clock();
+        double middle, end;
+
+        for (unsigned i = 0; i < times; i++) {
+            out.len = 0;
+            x->encode(&out, p->pos, p->kept, p->n);
+        }
+        middle = gcb_clock();
+        for (unsigned i = 0; i < times; i++)
+            decode_all(x, &out, p, back);
+        end = gcb_clock();
+        best[0] = middle - start < best[0] ? middle - start : best[0];
+        best[1] = end - middle < best[1] ? end - middle : best[1];
     }
-    *encode += (gcb_clock() - start) / times;
-    start = gcb_clock();
-    for (unsigned i = 0; i < times; i++)
-        decode_all(x, &out, p, back);
-    *decode += (gcb_clock() - start) / times;
+    *encode += best[0] / times;
+    *decode += best[1] / times;
     free(data);
     free(back);
 }
