@@ -12,7 +12,7 @@ trap 'rm -rf "$work" "$work.out"' EXIT
 passed=0 failed=0
 for input in "$work"/* "$corpus"/*; do
     [[ $input != */README.md ]] || continue
-    if "$replay" --mutate "$input" >"$work.out" 2>&1; then
+    if { "$replay" --mutate "$input"; } >"$work.out" 2>&1; then
         passed=$((passed + 1))
     else
         failed=$((failed + 1))
