@@ -27,7 +27,9 @@ def methods(command):
 
 def default_text(parameter):
     default = parameter["default"]
-    return default if isinstance(default, str) else f"{default:g}"
+    if isinstance(default, str):
+        return default
+    return str(int(default)) if default == int(default) else f"{default:g}"
 
 
 def rows_of(text):
