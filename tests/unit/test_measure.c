@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "src/bench/measure.h"
+#include "src/bench/tally.h"
 
 #define N 1000
 
@@ -109,12 +109,33 @@ static void test_no_room(void **state)
     gcb_samples_fini(&s);
 }
 
+/* Sample r of a total is the sum of every message's sample r, while all have one. */
+static void test_sums_of_samples(void **state)
+{
+    double a[] = {1.0, 2.0, 3.0}, b[] = {10.0, 20.0}, c[] = {100.0, 200.0, 300.0};
+    struct gcb_sample_sums sums = {0};
+
+    (void)state;
+    assert_int_equal(gcb_sample_sums_add(&sums, &(struct gcb_samples){.seconds = a, .count = 3}),
+                     0);
+    assert_true(gcb_sample_sums_mad(&sums) == 1.0);
+    assert_int_equal(gcb_sample_sums_add(&sums, &(struct gcb_samples){.seconds = b, .count = 2}),
+                     0);
+    assert_int_equal(gcb_sample_sums_add(&sums, &(struct gcb_samples){.seconds = c, .count = 3}),
+                     0);
+    assert_int_equal(sums.count, 2);
+    assert_true(sums.seconds[0] == 111.0 && sums.seconds[1] == 222.0);
+    gcb_sample_sums_fini(&sums);
+    assert_true(isnan(gcb_sample_sums_mad(&sums)));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_counts),
         cmocka_unit_test(test_decode),
         cmocka_unit_test(test_no_room),
+        cmocka_unit_test(test_sums_of_samples),
     };
 
     return cmocka_run_group_tests(tests, open_coders, close_coders);
