@@ -61,6 +61,7 @@ static const struct {
     {"sbc:p=0.1", 64},
     {"stc:p=0.1", 64},
     {"sparse:theta=0.6,values=means,index=varint", 64},
+    {"topk:theta=0.7,index=adaptive", 200},
 };
 #define WANTED (sizeof(wanted) / sizeof(*wanted))
 
