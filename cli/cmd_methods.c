@@ -24,7 +24,7 @@ static const char *const type_names[] = {
     [GCB_PARAM_CHOICE] = "choice",
 };
 
-/* "[0, 1)" or "a|b|c". */
+/* "in [0, 1)" or "one of a, b, c". */
 static char *range_text(char *out, size_t size, const struct gcb_param *p)
 {
     char low[32], high[32];
@@ -32,14 +32,14 @@ static char *range_text(char *out, size_t size, const struct gcb_param *p)
     gcb_real_text(high, p->max);
     if (strlen(high) > 12) /* the largest float, say: nobody reads 17 digits */
         snprintf(high, sizeof(high), "%.3g", p->max);
-    out[0] = '\0';
     if (p->type != GCB_PARAM_CHOICE) {
-        snprintf(out, size, "[%s, %s%c", gcb_real_text(low, p->min), high,
+        snprintf(out, size, "in [%s, %s%c", gcb_real_text(low, p->min), high,
                  p->flags & GCB_PARAM_OPEN_MAX ? ')' : ']');
         return out;
     }
+    snprintf(out, size, "one of");
     for (size_t i = 0; p->choices[i]; i++)
-        snprintf(out + strlen(out), size - strlen(out), "%s%s", i ? "|" : "", p->choices[i]);
+        snprintf(out + strlen(out), size - strlen(out), "%s %s", i ? "," : "", p->choices[i]);
     return out;
 }
 
@@ -97,7 +97,7 @@ static json_t *caps_json(const struct gcb_method *m)
     size_t n = 0;
 
     for (size_t i = 0; i < sizeof(caps) / sizeof(caps[0]); i++)
-        if (m->codec->caps & caps[i].cap)
+        if (gcb_method_caps(m) & caps[i].cap)
             names[n++] = caps[i].name;
     return names_json(names);
 }
@@ -141,39 +141,61 @@ static int list_methods(struct out_report *r, struct gcb_diag *diag)
     return err;
 }
 
-static int param_table(struct gcb_table *table, const struct gcb_method *m, struct gcb_diag *diag)
+/* Two paragraphs: "theta=0.85  in [0, 1)", and what it is. */
+static void print_param(const struct out_report *r, const struct gcb_method *m, size_t row,
+                        bool condition)
 {
-    int err = 0;
+    const struct gcb_param *p = &m->codec->params[row];
+    char text[512], value[40];
+    size_t n;
+    int at = fprintf(r->out, "  %s=%s ", p->name, gcb_param_text(value, p, m->value[row]));
 
-    for (size_t i = 0; !err && i < gcb_param_count(m->codec->params); i++) {
-        const struct gcb_param *p = &m->codec->params[i];
-        char value[40], range[128];
-
-        err = gcb_table_add(table,
-                            (const char *[]){p->name, gcb_param_text(value, p, m->value[i]),
-                                             range_text(range, sizeof(range), p)},
-                            diag);
-    }
-    return err;
+    opt_wrap(r->out, range_text(text, sizeof(text), p), at, 8);
+    n = (size_t)snprintf(text, sizeof(text), "%s", p->help);
+    for (size_t c = 0; p->complement[c]; c++)
+        n += (size_t)snprintf(text + n, sizeof(text) - n, "%s%s%s", c ? " or " : "; or give --",
+                              c ? "--" : "", p->complement[c]);
+    if (p->complement[0])
+        n += (size_t)snprintf(text + n, sizeof(text) - n, ", 1 - %s", p->name);
+    if (condition && p->needs)
+        snprintf(text + n, sizeof(text) - n, " (with %s)", p->needs);
+    opt_wrap(r->out, text, fprintf(r->out, "     "), 6);
 }
 
-static void print_notes(const struct out_report *r, const struct gcb_method *m)
+/* What has a meaning as the method stands; of a codec itself, everything. */
+static void print_params(const struct out_report *r, const struct gcb_method *m)
 {
-    for (size_t i = 0; i < gcb_param_count(m->codec->params); i++) {
-        const struct gcb_param *p = &m->codec->params[i];
+    const size_t rows = gcb_param_count(m->codec->params);
+    char others[512] = "";
+    size_t n = 0;
 
-        char text[512];
-        size_t n = (size_t)snprintf(text, sizeof(text), "%s", p->help);
-
-        if (p->needs)
-            n += (size_t)snprintf(text + n, sizeof(text) - n, " (only with %s)", p->needs);
-        for (size_t c = 0; p->complement[c]; c++)
-            n += (size_t)snprintf(text + n, sizeof(text) - n, "%s%s%s", c ? " or " : "; or give --",
-                                  c ? "--" : "", p->complement[c]);
-        if (p->complement[0])
-            snprintf(text + n, sizeof(text) - n, ", 1 - %s", p->name);
-        opt_wrap(r->out, text, fprintf(r->out, "  %-10s", p->name), 12);
+    fprintf(r->out, "\nparameters and their defaults\n");
+    for (size_t i = 0; i < rows; i++) {
+        if (!m->preset || gcb_method_applies(m, i))
+            print_param(r, m, i, !m->preset);
+        else
+            n += (size_t)snprintf(others + n, sizeof(others) - n, "%s %s", n ? "," : "",
+                                  m->codec->params[i].name);
     }
+    if (!n)
+        return;
+    snprintf(others + n, sizeof(others) - n, ": see `gcbench methods %s`", m->codec->name);
+    fprintf(r->out, "\n");
+    opt_wrap(r->out, others, fprintf(r->out, "with other stages also"), 2);
+}
+
+static void print_preset(const struct out_report *r, const struct gcb_method *m)
+{
+    char text[256];
+    size_t n = 0;
+
+    for (const char *p = m->preset->defaults; *p && n + 2 < sizeof(text); p++) {
+        text[n++] = *p;
+        if (*p == ',')
+            text[n++] = ' ';
+    }
+    text[n] = '\0';
+    opt_wrap(r->out, text, fprintf(r->out, "preset    of %s:", m->codec->name), 10);
 }
 
 static void print_head(const struct out_report *r, const struct gcb_method *m)
@@ -183,13 +205,13 @@ static void print_head(const struct out_report *r, const struct gcb_method *m)
     opt_wrap(r->out, gcb_method_summary(m), fprintf(r->out, "%s:", m->name), 2);
     fputc('\n', r->out);
     if (m->preset)
-        fprintf(r->out, "preset    of %s: %s\n", m->codec->name, m->preset->defaults);
+        print_preset(r, m);
     opt_wrap(r->out, gcb_method_source(m), fprintf(r->out, "source    "), 10);
     opt_wrap(r->out, gcb_method_bound(m), fprintf(r->out, "promises  "), 10);
     fprintf(r->out, "backends  cpu\n");
     fprintf(r->out, "is        ");
     for (size_t i = 0; i < sizeof(caps) / sizeof(caps[0]); i++) {
-        if (!(m->codec->caps & caps[i].cap))
+        if (!(gcb_method_caps(m) & caps[i].cap))
             continue;
         fprintf(r->out, "%s%s", separator, caps[i].name);
         separator = ", ";
@@ -199,29 +221,14 @@ static void print_head(const struct out_report *r, const struct gcb_method *m)
 
 static int explain(struct out_report *r, const struct gcb_method *m, struct gcb_diag *diag)
 {
-    static const struct gcb_table_column columns[] = {
-        {"parameter", false, false}, {"default", true, false}, {"range", false, true}};
-    struct gcb_table *table = NULL;
-    int err;
-
     if (!r->table)
         return put_method(r, m, diag);
     print_head(r, m);
-    if (gcb_param_count(m->codec->params) == 0) {
+    if (gcb_param_count(m->codec->params) == 0)
         fprintf(r->out, "\nIt has no parameters.\n");
-        return 0;
-    }
-    err = gcb_table_create(&table, columns, 3, diag);
-    if (!err)
-        err = param_table(table, m, diag);
-    if (!err) {
-        fputc('\n', r->out);
-        out_table(r, table);
-        fputc('\n', r->out);
-        print_notes(r, m);
-    }
-    gcb_table_destroy(table);
-    return err;
+    else
+        print_params(r, m);
+    return 0;
 }
 
 static int methods_run(const void *options, const struct opt_list *operands,

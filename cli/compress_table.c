@@ -262,7 +262,7 @@ static void note_exceptions(const struct compress_view *v, size_t method, FILE *
 {
     const struct gcb_tally *t = &v->result->totals[method].tally;
 
-    if (t->stored > 0 && v->methods[method].codec->caps & GCB_CAP_LOSSLESS)
+    if (t->stored > 0 && gcb_method_caps(&v->methods[method]) & GCB_CAP_LOSSLESS)
         return; /* raw is what such a method sends */
     if (t->stored > t->dense)
         fprintf(out, "note: %s: %" PRIu64 " of %" PRIu64 " messages went raw\n",

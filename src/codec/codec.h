@@ -21,7 +21,7 @@ enum gcb_caps {
     GCB_CAP_UNBIASED = 1u << 1,     /* the mean over seeds is x */
     GCB_CAP_LINEAR = 1u << 2,       /* messages of several workers could be summed undecoded */
     GCB_CAP_STATEFUL = 1u << 3,     /* encode depends on earlier calls */
-    GCB_CAP_RANDOMISED = 1u << 4,   /* depends on the seed */
+    GCB_CAP_RANDOMISED = 1u << 4,   /* draws by the seed, apart for every worker */
     GCB_CAP_LIBRARY_MATH = 1u << 5, /* bytes may differ between FFT libraries, plans, devices */
 };
 
@@ -83,6 +83,7 @@ struct gcb_preset {
     const char *summary;
     const char *source;   /* paper and section */
     const char *defaults; /* "key=value,..." over the codec's own */
+    const char *memory;   /* the same of gcb_memory_table; NULL: none */
     const char *bound;    /* what it promises, in words */
 };
 
@@ -93,6 +94,8 @@ struct gcb_codec {
     const char *bound;  /* what it promises, in words */
     uint8_t wire_id;    /* never reused */
     unsigned caps;
+    unsigned (*caps_of)(
+        const double *value);       /* where they depend on parameters (by row); may be NULL */
     const struct gcb_param *params; /* NULL: none */
     /* combinations of values (by row) that make no sense, before any tensor is seen; may be NULL */
     int (*check)(const double *value, struct gcb_diag *diag);

@@ -260,6 +260,12 @@ static double terngrad_nominal_bits(const void *state)
     return s->packing == PACK_BASE3 ? log2(3.0) : 2.0;
 }
 
+/* Clipping is a bias. */
+static unsigned terngrad_caps(const double *value)
+{
+    return GCB_CAP_RANDOMISED | (value[0] == 0.0 ? GCB_CAP_UNBIASED : 0);
+}
+
 static const char *const packings[] = {"2bit", "base3", NULL};
 
 static const struct gcb_param terngrad_params[] = {
@@ -294,11 +300,11 @@ static const struct gcb_codec_ops terngrad_ops = {
 
 const struct gcb_codec gcb_codec_terngrad = {
     .name = "terngrad",
-    .summary = "ternary values -s, 0, +s by stochastic rounding, clipped at 2.5 deviations",
+    .summary = "-s, 0 or +s by stochastic rounding, clipped at 2.5 deviations",
     .source = "Wen et al., NIPS 2017 (TernGrad), section 3 and 4.1",
     .bound = "without clip: unbiased, E||x - x'||^2 = s ||x||_1 - ||x||^2 with s = max |x|",
     .wire_id = 6,
-    .caps = GCB_CAP_UNBIASED | GCB_CAP_RANDOMISED,
+    .caps_of = terngrad_caps,
     .params = terngrad_params,
     .ops = &terngrad_ops,
 };

@@ -20,6 +20,7 @@ const struct gcb_preset gcb_sparse_presets[] = {
         .summary = "the largest values of one sign as their mean, Golomb-coded positions",
         .source = "Sattler et al., IJCNN 2019 (SBC), section 3",
         .defaults = "p=0.01,select=one-sided,values=mean,index=golomb",
+        .memory = "memory=delay,delay=1",
         .bound = "exact: ||x - x'||^2 = ||x||^2 - k mu^2",
     },
     {
@@ -27,13 +28,15 @@ const struct gcb_preset gcb_sparse_presets[] = {
         .summary = "the largest magnitudes as sign times mean, Golomb-coded positions",
         .source = "Sattler et al., IEEE TNNLS 2019 (STC), algorithm 1",
         .defaults = "p=0.001,select=topk,values=sign-mean,index=golomb",
+        .memory = "memory=ef",
         .bound = "exact: ||x - x'||^2 = ||x||^2 - k mu^2 with mu the mean magnitude kept",
     },
     {
         .name = "redsync",
-        .summary = "selection by size of tensor: all, trimmed top-k, searched threshold reused",
+        .summary = "by size of tensor: all, trimmed top-k, searched threshold reused",
         .source = "Fang et al., JPDC 2019 (RedSync), section 4",
         .defaults = "density=0.001,select=redsync,values=fp32,index=u32",
+        .memory = "memory=dgc,momentum=0.9",
         .bound = "the dropped energy; quant=asq: ||x - x'||^2 = ||x||^2 - k mu^2",
     },
     {
@@ -41,6 +44,7 @@ const struct gcb_preset gcb_sparse_presets[] = {
         .summary = "threshold from a sample, re-selected if too many pass",
         .source = "Lin et al., ICLR 2018 (DGC), section 3",
         .defaults = "density=0.001,select=sampled,values=fp32,index=u32",
+        .memory = "memory=dgc,momentum=0.9",
         .bound = "the dropped energy; between 0.8 and 1.3 of the asked density is kept",
     },
     {
@@ -48,6 +52,7 @@ const struct gcb_preset gcb_sparse_presets[] = {
         .summary = "largest DCT coefficients of each chunk",
         .source = "Peng, Quesnelle, Kingma 2024 (DeMo); one-dimensional chunks of 64 x 64",
         .defaults = "transform=dct,chunk=4096,select=chunk,density=0.0078125,values=fp32,index=u32",
+        .memory = "memory=demo,momentum=0.999",
         .bound = "exact: the dropped energy of the spectrum",
     },
     {.name = NULL},

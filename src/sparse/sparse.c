@@ -122,7 +122,7 @@ const struct gcb_codec gcb_codec_sparse = {
     .source = "the stages of the methods below",
     .bound = "contraction: ||x - x'||^2 <= (1 - k/n) ||x||^2 with unquantised values",
     .wire_id = 16,
-    .caps = GCB_CAP_LIBRARY_MATH,
+    .caps_of = gcb_sparse_caps,
     .params = gcb_sparse_params,
     .check = gcb_sparse_check,
     .ops = &sparse_ops,

@@ -35,6 +35,7 @@ enum gcb_sparse_quant { GCB_QUANT_NONE, GCB_QUANT_ASQ };
 /* sparse_params.c: the parameter table, and combinations that make no sense */
 extern const struct gcb_param gcb_sparse_params[];
 int gcb_sparse_check(const double *value, struct gcb_diag *diag);
+unsigned gcb_sparse_caps(const double *value);
 
 /* Number of a name in a NULL-terminated list that has it. */
 int gcb_choice(const char *const *names, const char *name);

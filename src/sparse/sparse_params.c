@@ -169,3 +169,15 @@ int gcb_sparse_check(const double *value, struct gcb_diag *diag)
         return 0;
     return gcb_range_check((unsigned)value[ROW_BITS], (unsigned)value[ROW_MANTISSA], diag);
 }
+
+unsigned gcb_sparse_caps(const double *value)
+{
+    const char *transform = gcb_transform_names[(int)value[ROW_TRANSFORM]];
+    unsigned caps = 0;
+
+    if (strcmp(transform, "fft") == 0 || strcmp(transform, "dct") == 0)
+        caps |= GCB_CAP_LIBRARY_MATH;
+    if (value[ROW_SELECT] == gcb_choice(gcb_selector_names, "redsync"))
+        caps |= GCB_CAP_STATEFUL;
+    return caps;
+}

@@ -5,6 +5,7 @@
 #include <xxhash.h>
 
 #define FLAGS_KNOWN (GCB_WIRE_STORED | GCB_WIRE_CHECKSUM | GCB_WIRE_WIDE)
+#define FLAGS_AT 5
 #define FIXED_BYTES 8 /* magic to parameter count, the same in every frame of this version */
 
 static const uint8_t magic[3] = {'G', 'C', 'B'};
@@ -140,13 +141,27 @@ static uint64_t checksum(const uint8_t *message, size_t length, uint64_t salt)
     return XXH3_64bits_withSeed(message, length - GCB_CHECKSUM_BYTES, salt);
 }
 
+static bool has_checksum(const uint8_t *message, size_t length)
+{
+    return length >= FIXED_BYTES + GCB_CHECKSUM_BYTES && message[FLAGS_AT] & GCB_WIRE_CHECKSUM;
+}
+
 void gcb_message_seal(uint8_t *message, size_t length, uint64_t salt)
 {
-    gcb_store_u64(message + length - GCB_CHECKSUM_BYTES, checksum(message, length, salt));
+    if (has_checksum(message, length))
+        gcb_store_u64(message + length - GCB_CHECKSUM_BYTES, checksum(message, length, salt));
 }
 
 int gcb_message_check(const uint8_t *message, size_t length, uint64_t salt, struct gcb_diag *diag)
 {
+    if (length < FIXED_BYTES)
+        return gcb_diag_set(diag, GCB_E_CORRUPT, "message is too short for its head");
+    if (!(message[FLAGS_AT] & GCB_WIRE_CHECKSUM)) { /* whose lengths must add up without one */
+        struct gcb_frame frame;
+        struct gcb_rbuf payload;
+
+        return gcb_frame_parse(&frame, &payload, message, length, diag);
+    }
     if (length < FIXED_BYTES + GCB_CHECKSUM_BYTES)
         return gcb_diag_set(diag, GCB_E_CORRUPT, "message is too short for a checksum");
     if (gcb_load_u64(message + length - GCB_CHECKSUM_BYTES) != checksum(message, length, salt))

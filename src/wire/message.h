@@ -55,7 +55,8 @@ int gcb_frame_parse(struct gcb_frame *f, struct gcb_rbuf *payload, const void *m
                     size_t length, struct gcb_diag *diag);
 
 /*
- * Fills or checks the checksum field of a message that has one. `salt` is mixed in (0 for none): the
+ * Fills or checks the checksum field of a message that has one; of one that has none, nothing is done
+ * and nothing is wrong (who needs one asks the frame's flags). `salt` is mixed in (0 for none): the
  * container passes the hash of what it keeps beside the message.
  */
 void gcb_message_seal(uint8_t *message, size_t length, uint64_t salt);

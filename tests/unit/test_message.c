@@ -251,9 +251,29 @@ static void test_checksum_finds_every_bit(void **state)
         assert_int_equal(gcb_message_check(message, cut, 42, NULL), GCB_E_CORRUPT);
 }
 
+/* Sealing and checking leave a message without the field alone. */
+static void no_checksum_no_change(void **state)
+{
+    const struct gcb_frame f = sample(0);
+    uint8_t message[256], before[256];
+    struct gcb_wbuf w = {.data = message, .cap = sizeof(message)};
+
+    (void)state;
+    gcb_frame_write(&f, &w);
+    memset(gcb_wbuf_take(&w, f.payload_bytes), 0x77, f.payload_bytes);
+    memcpy(before, message, w.len);
+    gcb_message_seal(message, w.len, 0);
+    assert_memory_equal(before, message, w.len);
+    assert_int_equal(gcb_message_check(message, w.len, 0, NULL), 0);
+    gcb_message_seal(message, 3, 0);
+    assert_memory_equal(before, message, w.len);
+    assert_int_equal(gcb_message_check(message, 3, 0, NULL), GCB_E_CORRUPT);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(no_checksum_no_change),
         cmocka_unit_test(test_round_trip),
         cmocka_unit_test(test_bytes),
         cmocka_unit_test(test_every_cut_is_refused),

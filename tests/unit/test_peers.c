@@ -21,7 +21,7 @@ static void each_method(void (*check)(const char *spec, bool unbiased))
     struct gcb_method m;
 
     for (size_t i = 0; gcb_method_at(&m, i); i++)
-        check(m.name, m.codec->caps & GCB_CAP_UNBIASED);
+        check(m.name, gcb_method_caps(&m) & GCB_CAP_UNBIASED);
 }
 
 /* Frozen layers and unused embeddings have gradients of zero: a scale of zero once wrote past the buffer. */
