@@ -62,6 +62,8 @@ static const struct {
     {"stc:p=0.1", 64},
     {"sparse:theta=0.6,values=means,index=varint", 64},
     {"topk:theta=0.7,index=adaptive", 200},
+    {"topk:theta=0.7,index=elias-fano", 200},
+    {"topk:theta=0.7,index=block", 200},
 };
 #define WANTED (sizeof(wanted) / sizeof(*wanted))
 
