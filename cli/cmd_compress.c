@@ -34,12 +34,26 @@ struct compress {
     struct gcb_run_result result;
 };
 
+/* Here every message stands alone: a preset's memory is left away, one that was asked for with a note. */
+static void forget_memories(struct compress *c)
+{
+    bool asked = false;
+
+    for (size_t i = 0; i < c->count; i++)
+        asked |= gcb_method_forget(&c->methods[i]);
+    if (asked && !c->o->show.quiet)
+        fprintf(c->ctx->err, "gcbench: a memory acts from step to step, and so in `gcbench replay` "
+                             "alone: compress leaves it away\n");
+}
+
 static int resolve(struct compress *c, struct gcb_diag *diag)
 {
     int err = compress_check(&c->sort, c->o, diag);
 
     if (!err)
         err = compress_methods(&c->methods, &c->given, &c->count, c->o, diag);
+    if (!err)
+        forget_memories(c);
     if (!err)
         err = opt_exec_resolve(&c->backend, &c->o->exec, diag);
     if (!err && strcmp(c->backend.device, "cpu") != 0)

@@ -214,7 +214,7 @@ const char *opt_methods_key_at(size_t i)
         if (name)
             return name;
     }
-    return NULL;
+    return key_of(gcb_memory_table, &i);
 }
 
 /* Adds "key=value" to a spec; the first stands behind a colon. */

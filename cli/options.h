@@ -82,7 +82,7 @@ struct opt_methods {
     struct opt_list overrides; /* key, value, key, value, ... */
 };
 extern const struct opt_row opt_methods_rows[];
-/* Every parameter and complement name of every method. A command's opt_extra has it as name_at. */
+/* Every parameter and complement name of every method, the memory's too. A command's opt_extra has it as name_at. */
 const char *opt_methods_key_at(size_t i);
 /*
  * The methods in the order given, each with the overrides that it has. GCB_E_INVALID also for an override

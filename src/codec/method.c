@@ -8,6 +8,31 @@
 static bool method_of(struct gcb_method *out, const struct gcb_codec *codec,
                       const struct gcb_preset *preset);
 
+const struct gcb_param *gcb_method_param(const struct gcb_method *m, size_t row)
+{
+    const size_t own = gcb_param_count(m->codec->params);
+
+    if (row < own)
+        return &m->codec->params[row];
+    return row - own < gcb_param_count(gcb_memory_table) ? &gcb_memory_table[row - own] : NULL;
+}
+
+/* The row named `key` or that has it as a complement, or NULL. */
+static const struct gcb_param *find_row(const struct gcb_method *m, const char *key, size_t *row,
+                                        bool *complement)
+{
+    const struct gcb_param *own = gcb_param_find(m->codec->params, key, complement), *shared;
+
+    if (own) {
+        *row = (size_t)(own - m->codec->params);
+        return own;
+    }
+    shared = gcb_param_find(gcb_memory_table, key, complement);
+    if (shared)
+        *row = gcb_param_count(m->codec->params) + (size_t)(shared - gcb_memory_table);
+    return shared;
+}
+
 bool gcb_method_at(struct gcb_method *out, size_t i)
 {
     const struct gcb_codec *codec;
@@ -51,13 +76,18 @@ static int set_pairs(struct gcb_method *m, const char *pairs, bool given, struct
 static bool method_of(struct gcb_method *out, const struct gcb_codec *codec,
                       const struct gcb_preset *preset)
 {
+    const struct gcb_param *p;
+
     memset(out, 0, sizeof(*out));
     out->name = preset ? preset->name : codec->name;
     out->codec = codec;
     out->preset = preset;
-    for (size_t i = 0; i < gcb_param_count(codec->params); i++)
-        out->value[i] = codec->params[i].def;
-    return !preset || set_pairs(out, preset->defaults, false, NULL) == 0;
+    for (size_t i = 0; (p = gcb_method_param(out, i)); i++)
+        out->value[i] = p->def;
+    if (!preset)
+        return true;
+    return set_pairs(out, preset->defaults, false, NULL) == 0 &&
+           (!preset->memory || set_pairs(out, preset->memory, false, NULL) == 0);
 }
 
 static int unknown_method(const char *name, struct gcb_diag *diag)
@@ -81,13 +111,14 @@ static int unknown_method(const char *name, struct gcb_diag *diag)
 
 static int unknown_key(const struct gcb_method *m, const char *key, struct gcb_diag *diag)
 {
-    const char *names[GCB_MAX_PARAMS];
-    const size_t n = gcb_param_count(m->codec->params);
+    const char *names[GCB_MAX_METHOD_PARAMS];
+    const struct gcb_param *p;
     const char *near;
     char shown[80];
+    size_t n;
 
-    for (size_t i = 0; i < n; i++)
-        names[i] = m->codec->params[i].name;
+    for (n = 0; (p = gcb_method_param(m, n)); n++)
+        names[n] = p->name;
     gcb_escape(shown, sizeof(shown), key);
     near = gcb_suggest(key, names, n);
     if (near)
@@ -119,19 +150,19 @@ int gcb_method_parse(struct gcb_method *out, const char *spec, struct gcb_diag *
 bool gcb_method_has(const struct gcb_method *m, const char *key)
 {
     bool complement;
+    size_t row;
 
-    return gcb_param_find(m->codec->params, key, &complement);
+    return find_row(m, key, &row, &complement);
 }
 
 int gcb_method_set(struct gcb_method *m, const char *key, const char *value, struct gcb_diag *diag)
 {
     bool complement;
-    const struct gcb_param *p = gcb_param_find(m->codec->params, key, &complement);
     size_t row;
+    const struct gcb_param *p = find_row(m, key, &row, &complement);
 
     if (!p)
         return unknown_key(m, key, diag);
-    row = (size_t)(p - m->codec->params);
     if (m->given[row])
         return gcb_diag_set(diag, GCB_E_INVALID, "method '%s': '%s' is given twice", m->name,
                             p->name);
@@ -158,24 +189,24 @@ static bool among(const char *alternatives, const char *word)
 /* Does one condition, "key=a|b|c", hold? */
 static bool holds(const struct gcb_method *m, const char *condition, size_t length)
 {
-    const struct gcb_param *table = m->codec->params;
+    const struct gcb_param *p;
     char alternatives[128], text[40];
 
-    for (size_t i = 0; table[i].name; i++) {
-        const size_t n = strlen(table[i].name);
+    for (size_t i = 0; (p = gcb_method_param(m, i)); i++) {
+        const size_t n = strlen(p->name);
 
-        if (strncmp(table[i].name, condition, n) != 0 || condition[n] != '=')
+        if (strncmp(p->name, condition, n) != 0 || condition[n] != '=')
             continue;
         snprintf(alternatives, sizeof(alternatives), "%.*s", (int)(length - n - 1),
                  condition + n + 1);
-        return among(alternatives, gcb_param_text(text, &table[i], m->value[i]));
+        return among(alternatives, gcb_param_text(text, p, m->value[i]));
     }
     return false;
 }
 
 bool gcb_method_applies(const struct gcb_method *m, size_t row)
 {
-    const char *p = m->codec->params[row].needs;
+    const char *p = gcb_method_param(m, row)->needs;
 
     if (!p)
         return true;
@@ -190,30 +221,83 @@ bool gcb_method_applies(const struct gcb_method *m, size_t row)
     }
 }
 
+static size_t memory_row(const struct gcb_method *m)
+{
+    return gcb_param_count(m->codec->params);
+}
+
+bool gcb_method_shows(const struct gcb_method *m, size_t row)
+{
+    if (row == memory_row(m) && m->value[row] == GCB_MEMORY_NONE)
+        return m->given[row]; /* a preset's own memory was taken away */
+    return gcb_method_applies(m, row);
+}
+
+bool gcb_method_value(const struct gcb_method *m, const char *key, double *value)
+{
+    bool complement;
+    size_t row;
+
+    if (!find_row(m, key, &row, &complement) || complement || !gcb_method_applies(m, row))
+        return false;
+    if (value)
+        *value = m->value[row];
+    return true;
+}
+
+int gcb_method_assign(struct gcb_method *m, const char *key, double value, struct gcb_diag *diag)
+{
+    bool complement;
+    char text[40];
+    size_t row;
+
+    if (!find_row(m, key, &row, &complement) || complement)
+        return unknown_key(m, key, diag);
+    return gcb_param_parse(&m->value[row], gcb_method_param(m, row), key,
+                           gcb_real_text(text, value), diag);
+}
+
+void gcb_method_memory(struct gcb_memory_params *out, const struct gcb_method *m)
+{
+    gcb_param_store(gcb_memory_table, m->value + memory_row(m), out);
+}
+
+bool gcb_method_forget(struct gcb_method *m)
+{
+    bool given = false;
+
+    for (size_t i = memory_row(m); gcb_method_param(m, i); i++) {
+        given |= m->given[i];
+        m->given[i] = false;
+    }
+    m->value[memory_row(m)] = GCB_MEMORY_NONE;
+    return given;
+}
+
 int gcb_method_check(const struct gcb_method *m, struct gcb_diag *diag)
 {
-    const struct gcb_param *table = m->codec->params;
+    const struct gcb_param *p;
 
-    for (size_t i = 0; i < gcb_param_count(table); i++)
+    for (size_t i = 0; (p = gcb_method_param(m, i)); i++)
         if (m->given[i] && !gcb_method_applies(m, i))
             return gcb_diag_set(diag, GCB_E_INVALID, "method '%s': '%s' has a meaning only with %s",
-                                m->name, table[i].name, table[i].needs);
+                                m->name, p->name, p->needs);
     return m->codec->check ? m->codec->check(m->value, diag) : 0;
 }
 
 char *gcb_method_spec(char *out, size_t size, const struct gcb_method *m, enum gcb_spec_style style)
 {
-    const struct gcb_param *table = m->codec->params;
+    const struct gcb_param *p;
     char separator = ':', text[40];
     size_t used = (size_t)snprintf(out, size, "%s", m->name);
 
-    for (size_t i = 0; i < gcb_param_count(table) && used < size; i++) {
-        const bool main = m->given[i] || table[i].flags & GCB_PARAM_LABEL;
+    for (size_t i = 0; (p = gcb_method_param(m, i)) && used < size; i++) {
+        const bool main = m->given[i] || p->flags & GCB_PARAM_LABEL;
 
-        if (!gcb_method_applies(m, i) || (style == GCB_SPEC_LABEL && !main))
+        if (!gcb_method_shows(m, i) || (style == GCB_SPEC_LABEL && !main))
             continue;
-        used += (size_t)snprintf(out + used, size - used, "%c%s=%s", separator, table[i].name,
-                                 gcb_param_text(text, &table[i], m->value[i]));
+        used += (size_t)snprintf(out + used, size - used, "%c%s=%s", separator, p->name,
+                                 gcb_param_text(text, p, m->value[i]));
         separator = ',';
     }
     return out;

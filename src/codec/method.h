@@ -2,18 +2,27 @@
 #define SRC_CODEC_METHOD_H
 
 #include "src/codec/codec.h"
+#include "src/codec/memory_params.h"
 
 /*
- * A method as a user names it: a codec, or a preset over one, with parameter values. Plain data, no
+ * A method as a user names it: a codec, or a preset over one, with parameter values, and the memory that
+ * stands around its coders where messages follow each other (src/memory/memory.h). Plain data, no
  * ownership: names point into static tables.
+ *
+ * Rows count through the codec's table and on through gcb_memory_table.
  */
+#define GCB_MAX_METHOD_PARAMS (GCB_MAX_PARAMS + 8)
+
 struct gcb_method {
     const char *name;
     const struct gcb_codec *codec;
-    const struct gcb_preset *preset; /* NULL: the codec itself */
-    double value[GCB_MAX_PARAMS];    /* by row of the codec's table */
-    bool given[GCB_MAX_PARAMS];      /* set by the user, not a default */
+    const struct gcb_preset *preset;     /* NULL: the codec itself */
+    double value[GCB_MAX_METHOD_PARAMS]; /* by row */
+    bool given[GCB_MAX_METHOD_PARAMS];   /* set by the user, not a default */
 };
+
+/* A row, or NULL past the last. */
+const struct gcb_param *gcb_method_param(const struct gcb_method *m, size_t row);
 
 /* The i-th method in listing order (codecs, each followed by its presets) at its defaults; false past the
  * end. */
@@ -32,8 +41,22 @@ bool gcb_method_has(const struct gcb_method *m, const char *key);
 int gcb_method_set(struct gcb_method *m, const char *key, const char *value, struct gcb_diag *diag);
 int gcb_method_check(const struct gcb_method *m, struct gcb_diag *diag);
 
+/* Sets one parameter to a number, whether it was given before or not; `key` is a row's own name. GCB_E_INVALID: no
+ * such row, or out of its range. */
+int gcb_method_assign(struct gcb_method *m, const char *key, double value, struct gcb_diag *diag);
+
+/* Has it a row of this name that has a meaning with the other values? *value (may be NULL) is the row's. */
+bool gcb_method_value(const struct gcb_method *m, const char *key, double *value);
+
 /* Does parameter row i have a meaning with the other values? */
 bool gcb_method_applies(const struct gcb_method *m, size_t row);
+/* Is it part of what describes the method: does it apply, and is there a memory to speak of? */
+bool gcb_method_shows(const struct gcb_method *m, size_t row);
+
+/* The memory's parameters. */
+void gcb_method_memory(struct gcb_memory_params *out, const struct gcb_method *m);
+/* Where every message stands alone: takes the memory away. Returns whether the user had asked for one. */
+bool gcb_method_forget(struct gcb_method *m);
 
 enum gcb_spec_style {
     GCB_SPEC_LABEL, /* name, the main parameters and what the user gave: "fft:theta=0.8,bits=10" */

@@ -14,7 +14,6 @@ struct gcb_memory {
     unsigned workers;
     struct gcb_queue queue;
     float *e, *u;
-    float *whole;    /* ef: p = g + decay e, kept until update */
     uint64_t summed; /* delay: steps since the last message */
     double clip_scale;
 };
@@ -208,65 +207,35 @@ void gcb_memory_update(struct gcb_memory *m, const float *sent)
     kinds[m->p.kind].update(m, sent);
 }
 
+struct input_pass {
+    const struct gcb_memory *m;
+    const float *g;
+    float *sum;
+};
+
+static void add_input_span(void *ctx, uint64_t i)
+{
+    const struct input_pass *pass = ctx;
+    const struct gcb_memory *m = pass->m;
+    const uint64_t from = i * GCB_SPAN, to = from + gcb_span_length(m->count, i);
+    const float scale = (float)m->clip_scale;
+
+    for (uint64_t k = from; k < to; k++) {
+        if (!m->u)
+            pass->sum[k] += pass->g[k];
+        else
+            pass->sum[k] += m->p.nesterov ? m->u[k] + pass->g[k] * scale : m->u[k];
+    }
+}
+
+void gcb_memory_add_input(const struct gcb_memory *m, const float *g, float *sum)
+{
+    struct input_pass pass = {m, g, sum};
+
+    gcb_parallel(&m->queue, gcb_span_count(m->count), add_input_span, &pass);
+}
+
 const float *gcb_memory_residual(const struct gcb_memory *m)
 {
     return m->e;
 }
-
-static const char *const kind_names[] = {"none", "ef", "dgc", "delay", "demo", NULL};
-static const char *const no_yes[] = {"no", "yes", NULL};
-
-const struct gcb_param gcb_memory_table[] = {
-    {.name = "memory",
-     .help = "what a worker keeps of what it did not send",
-     .type = GCB_PARAM_CHOICE,
-     .offset = offsetof(struct gcb_memory_params, kind),
-     .choices = kind_names},
-    {.name = "decay",
-     .help = "share of the residual carried on",
-     .type = GCB_PARAM_REAL,
-     .offset = offsetof(struct gcb_memory_params, decay),
-     .def = 1,
-     .min = 0,
-     .max = 1,
-     .needs = "memory=ef"},
-    {.name = "momentum",
-     .help = "momentum inside the memory (dgc, delay, demo)",
-     .type = GCB_PARAM_REAL,
-     .offset = offsetof(struct gcb_memory_params, momentum),
-     .def = 0,
-     .min = 0,
-     .max = 1,
-     .flags = GCB_PARAM_OPEN_MAX,
-     .needs = "memory=dgc|delay|demo"},
-    {.name = "nesterov",
-     .help = "Nesterov's form of momentum",
-     .type = GCB_PARAM_CHOICE,
-     .offset = offsetof(struct gcb_memory_params, nesterov),
-     .choices = no_yes,
-     .needs = "memory=dgc"},
-    {.name = "masking",
-     .help = "forget momentum where something was sent",
-     .type = GCB_PARAM_CHOICE,
-     .offset = offsetof(struct gcb_memory_params, masking),
-     .def = 1,
-     .choices = no_yes,
-     .needs = "memory=dgc|delay"},
-    {.name = "clip-norm",
-     .help = "clip gradients to this norm over the square root of the workers; 0: not",
-     .type = GCB_PARAM_REAL,
-     .offset = offsetof(struct gcb_memory_params, clip),
-     .def = 0,
-     .min = 0,
-     .max = 1e30,
-     .needs = "memory=dgc"},
-    {.name = "delay",
-     .help = "steps summed before one message",
-     .type = GCB_PARAM_INT,
-     .offset = offsetof(struct gcb_memory_params, delay),
-     .def = 1,
-     .min = 1,
-     .max = 100000,
-     .needs = "memory=delay"},
-    {.name = NULL},
-};

@@ -5,7 +5,7 @@
 
 #include "src/base/diag.h"
 #include "src/base/queue.h"
-#include "src/codec/param.h"
+#include "src/codec/memory_params.h"
 
 /*
  * What a worker remembers between steps, wrapped around a coder and never known to a codec: each step,
@@ -23,28 +23,6 @@
  *   demo    u = m u + g; p = u; u = p - s              sum s + u = sum g - (1 - m) sum u_carried
  *           (the momentum that was sent leaves: the recurrence of ef, under DeMo's name for its factor)
  */
-enum gcb_memory_kind {
-    GCB_MEMORY_NONE,
-    GCB_MEMORY_EF,
-    GCB_MEMORY_DGC,
-    GCB_MEMORY_DELAY,
-    GCB_MEMORY_DEMO,
-};
-
-/* Values of the parameter table below. Plain data. */
-struct gcb_memory_params {
-    int kind;
-    double decay;    /* ef: share of the residual carried on */
-    double momentum; /* m of dgc, delay, demo */
-    int nesterov;    /* dgc */
-    int masking;     /* dgc, delay: momentum is zeroed where something was sent */
-    double clip;     /* dgc: gradients are scaled to this norm (0: not), times workers^-1/2 */
-    uint64_t delay;  /* delay: steps summed before one message */
-};
-
-/* Rows over struct gcb_memory_params; every method accepts them beside its codec's own. */
-extern const struct gcb_param gcb_memory_table[];
-
 struct gcb_memory;
 
 /* Zero residuals for `count` elements of one of `workers` workers. GCB_E_NOMEM. The queue is copied. */
@@ -61,6 +39,12 @@ const float *gcb_memory_compensate(struct gcb_memory *m, const float *g);
 
 /* After a step that sent something: `sent` is the decoded message. Never called for one that did not. */
 void gcb_memory_update(struct gcb_memory *m, const float *sent);
+
+/*
+ * After compensate(m, g): adds to sum[] what this step's gradient put into the memory, and so what the
+ * receiver is owed for it: g itself, or the momentum (dgc, delay) after clipping.
+ */
+void gcb_memory_add_input(const struct gcb_memory *m, const float *g, float *sum);
 
 /* What has not been sent yet (count floats), or NULL where nothing is kept. */
 const float *gcb_memory_residual(const struct gcb_memory *m);

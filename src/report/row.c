@@ -87,15 +87,15 @@ static json_t *param_value(const struct gcb_param *p, double value)
 
 void gcb_row_method(struct gcb_row *row, const struct gcb_method *method)
 {
-    const struct gcb_param *table = method->codec->params;
+    const struct gcb_param *p;
     json_t *params = json_object();
     char spec[512];
 
     gcb_row_text(row, "method", method->name);
     gcb_row_text(row, "spec", gcb_method_spec(spec, sizeof(spec), method, GCB_SPEC_FULL));
-    for (size_t i = 0; i < gcb_param_count(table); i++)
-        if (gcb_method_applies(method, i) &&
-            json_object_set_new(params, table[i].name, param_value(&table[i], method->value[i])))
+    for (size_t i = 0; (p = gcb_method_param(method, i)); i++)
+        if (gcb_method_shows(method, i) &&
+            json_object_set_new(params, p->name, param_value(p, method->value[i])))
             row->failed = true;
     gcb_row_json(row, "params", params);
 }

@@ -81,19 +81,83 @@ static bool is_option(const char *name)
 {
     /* every option that CLI.md gives to more than one method: a parameter may not take its name */
     static const char *const options[] = {
-        "device",       "threads",      "scope",          "bucket-bytes", "dataset",  "exclude",
-        "min-elements", "dense",        "output-layer",   "step",         "worker",   "order",
-        "nonfinite",    "max-bytes",    "allow-external", "isa",          "fft-plan", "warmup",
-        "repeat",       "min-time",     "histogram",      "spectrum",     "method",   "format",
-        "results",      "color",        "force",          "seed",         "per",      "top",
-        "sort",         "no-baselines", "help",           "version",      "budget",   "all",
-        "vary",         "match",        "suite",          "samples",
+        "device",
+        "threads",
+        "scope",
+        "bucket-bytes",
+        "dataset",
+        "exclude",
+        "min-elements",
+        "dense",
+        "output-layer",
+        "step",
+        "worker",
+        "order",
+        "nonfinite",
+        "max-bytes",
+        "allow-external",
+        "isa",
+        "fft-plan",
+        "warmup",
+        "repeat",
+        "min-time",
+        "histogram",
+        "spectrum",
+        "method",
+        "format",
+        "results",
+        "color",
+        "force",
+        "seed",
+        "per",
+        "top",
+        "sort",
+        "no-baselines",
+        "help",
+        "version",
+        "budget",
+        "all",
+        "vary",
+        "match",
+        "suite",
+        "samples",
+        "loop",
+        "allow-gaps",
+        "lr",
+        "lipschitz",
+        "tune-steps",
+        "theta-schedule",
     };
 
     for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++)
         if (strcmp(options[i], name) == 0)
             return true;
     return false;
+}
+
+static void row_is_sound(const struct gcb_param *p)
+{
+    assert_false(is_option(p->name));
+    assert_non_null(p->help);
+    assert_true(p->type == GCB_PARAM_CHOICE || (p->def >= p->min && p->def <= p->max));
+    assert_true(p->type != GCB_PARAM_CHOICE || p->choices);
+    for (size_t c = 0; p->complement[c]; c++)
+        assert_false(is_option(p->complement[c]));
+}
+
+/* A key means one row of a method, whichever of the two tables it stands in. */
+static void expect_no_collision(const struct gcb_codec *codec)
+{
+    bool complement;
+
+    for (const struct gcb_param *p = gcb_memory_table; p->name; p++) {
+        assert_null(gcb_param_find(codec->params, p->name, &complement));
+        for (size_t c = 0; p->complement[c]; c++)
+            assert_null(gcb_param_find(codec->params, p->complement[c], &complement));
+    }
+    for (const struct gcb_param *p = codec->params; p && p->name; p++)
+        for (size_t c = 0; p->complement[c]; c++)
+            assert_null(gcb_param_find(gcb_memory_table, p->complement[c], &complement));
 }
 
 static void tables_are_sound(void **state)
@@ -104,13 +168,70 @@ static void tables_are_sound(void **state)
     for (size_t c = 0; (codec = gcb_codec_at(c)); c++) {
         assert_ptr_equal(gcb_codec_by_wire_id(codec->wire_id), codec);
         assert_true(gcb_param_count(codec->params) <= GCB_MAX_PARAMS);
-        for (const struct gcb_param *p = codec->params; p && p->name; p++) {
-            assert_false(is_option(p->name));
-            assert_non_null(p->help);
-            assert_true(p->type == GCB_PARAM_CHOICE || (p->def >= p->min && p->def <= p->max));
-            assert_true(p->type != GCB_PARAM_CHOICE || p->choices);
-        }
+        for (const struct gcb_param *p = codec->params; p && p->name; p++)
+            row_is_sound(p);
+        expect_no_collision(codec);
     }
+    assert_true(gcb_param_count(gcb_memory_table) <= GCB_MAX_METHOD_PARAMS - GCB_MAX_PARAMS);
+    for (const struct gcb_param *p = gcb_memory_table; p->name; p++)
+        row_is_sound(p);
+}
+
+static void expect_spec(const char *spec, enum gcb_spec_style style, const char *want)
+{
+    struct gcb_method m;
+    char got[512];
+
+    assert_int_equal(gcb_method_parse(&m, spec, NULL), 0);
+    assert_string_equal(gcb_method_spec(got, sizeof(got), &m, style), want);
+}
+
+static void memories(void **state)
+{
+    struct gcb_memory_params p;
+    struct gcb_method m;
+    char spec[512];
+
+    (void)state;
+    expect_spec("qsgd:memory=ef,decay=0.9", GCB_SPEC_LABEL,
+                "qsgd:bits=4,bucket=512,memory=ef,decay=0.9");
+    expect_spec("sbc:p=0.01,delay=4", GCB_SPEC_LABEL, "sbc:theta=0.99,delay=4");
+    expect_spec("identity", GCB_SPEC_FULL, "identity");
+    expect_spec("identity:memory=none", GCB_SPEC_FULL, "identity:memory=none");
+    expect_spec("identity:memory=dgc", GCB_SPEC_FULL,
+                "identity:memory=dgc,momentum=0,nesterov=no,masking=yes,clip-norm=0");
+    expect_error("topk:decay=0.9", "'decay' has a meaning only with memory=ef");
+    expect_error("sbc:memory=none,delay=4", "'delay' has a meaning only with memory=delay");
+    expect_error("identity:memory=ef,memory=ef", "given twice");
+    expect_error("identity:momentun=0.9", "did you mean 'momentum'?");
+    expect_error("identity:memory=ef,decay=2", "decay must be a number in [0, 1], not '2'");
+    assert_int_equal(gcb_method_parse(&m, "dgc:nesterov=yes,clip-norm=2", NULL), 0);
+    gcb_method_memory(&p, &m);
+    assert_true(p.kind == GCB_MEMORY_DGC && p.momentum == 0.9 && p.nesterov && p.masking);
+    assert_true(p.clip == 2.0);
+    assert_true(gcb_method_forget(&m));
+    assert_false(gcb_method_forget(&m));
+    assert_null(strstr(gcb_method_spec(spec, sizeof(spec), &m, GCB_SPEC_FULL), "memory"));
+    gcb_method_memory(&p, &m);
+    assert_int_equal(p.kind, GCB_MEMORY_NONE);
+    assert_int_equal(gcb_method_parse(&m, "sbc", NULL), 0);
+    assert_false(gcb_method_forget(&m)); /* it was not asked for */
+}
+
+static void assigns(void **state)
+{
+    struct gcb_method m;
+    double v = 0.0;
+
+    (void)state;
+    assert_int_equal(gcb_method_parse(&m, "fft:theta=0.8", NULL), 0);
+    assert_int_equal(gcb_method_assign(&m, "theta", 0.25, NULL), 0);
+    assert_true(gcb_method_value(&m, "theta", &v) && v == 0.25);
+    assert_int_equal(gcb_method_assign(&m, "theta", 1.0, NULL), GCB_E_INVALID);
+    assert_int_equal(gcb_method_assign(&m, "density", 0.5, NULL), GCB_E_INVALID);
+    assert_false(gcb_method_value(&m, "threshold", &v)); /* select=topk has none */
+    assert_false(gcb_method_value(&m, "levels", &v));
+    assert_true(gcb_method_value(&m, "memory", NULL));
 }
 
 static void params_travel(void **state)
@@ -144,7 +265,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(parses_specs),    cmocka_unit_test(full_spec_reads_back),
         cmocka_unit_test(explains_errors), cmocka_unit_test(tables_are_sound),
-        cmocka_unit_test(params_travel),
+        cmocka_unit_test(params_travel),   cmocka_unit_test(memories),
+        cmocka_unit_test(assigns),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
