@@ -317,3 +317,8 @@ const char *gcb_method_summary(const struct gcb_method *m)
 {
     return m->preset ? m->preset->summary : m->codec->summary;
 }
+
+unsigned gcb_method_caps(const struct gcb_method *m)
+{
+    return m->codec->caps_of ? m->codec->caps_of(m->value) : m->codec->caps;
+}

@@ -58,6 +58,9 @@ void gcb_method_memory(struct gcb_memory_params *out, const struct gcb_method *m
 /* Where every message stands alone: takes the memory away. Returns whether the user had asked for one. */
 bool gcb_method_forget(struct gcb_method *m);
 
+/* enum gcb_caps of the method with these values. */
+unsigned gcb_method_caps(const struct gcb_method *m);
+
 enum gcb_spec_style {
     GCB_SPEC_LABEL, /* name, the main parameters and what the user gave: "fft:theta=0.8,bits=10" */
     GCB_SPEC_FULL,  /* every parameter that has a meaning */
