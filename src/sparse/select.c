@@ -33,21 +33,24 @@ int gcb_selection_init(struct gcb_selection *s, uint64_t positions, const struct
                        struct gcb_diag *diag)
 {
     s->positions = positions;
+    s->bytes = env->count * sizeof(float);
     s->segment = env->segment;
     s->segments = (positions + env->segment - 1) / env->segment;
     s->kernels = env->kernels;
     s->queue = env->queue;
     s->pos = gcb_alloc_array(positions, sizeof(*s->pos)); /* only what is used is ever touched */
     s->segment_kept = gcb_alloc_array(s->segments, sizeof(*s->segment_kept));
+    s->value = gcb_alloc_array(positions, sizeof(*s->value));
     s->sample = gcb_alloc_array(GCB_SAMPLE_MAX, sizeof(*s->sample));
-    if (s->pos && s->segment_kept && s->sample)
+    if (s->pos && s->segment_kept && s->value && s->sample)
         return 0;
-    return gcb_diag_nomem(diag, positions * sizeof(*s->pos), "a selection");
+    return gcb_diag_nomem(diag, positions * (sizeof(*s->pos) + sizeof(*s->value)), "a selection");
 }
 
 void gcb_selection_fini(struct gcb_selection *s)
 {
     gcb_free(s->pos);
     gcb_free(s->segment_kept);
+    gcb_free(s->value);
     gcb_free(s->sample);
 }

@@ -28,23 +28,16 @@ struct gcb_side {
 };
 extern const struct gcb_side gcb_side_any, gcb_side_positive, gcb_side_negative;
 
-/* Elements to rank: all of a tensor's, or those collected so far. */
-struct gcb_pool {
-    const struct gcb_selection *s;
-    const float *x;
-    bool collected;
-    struct gcb_side side;
-};
-
-/* How many elements of the pool are on its side and reach the magnitude. */
-uint64_t gcb_pool_count(const struct gcb_pool *p, uint32_t threshold);
-
-/* The k-th largest magnitude on the pool's side (k from 1 to how many there are); *above is set to the
- * number of larger ones. */
-uint32_t gcb_pool_kth(const struct gcb_pool *p, uint64_t k, uint64_t *above);
+/* The k-th largest magnitude of n values, 1 <= k <= n; *above is set to the number of larger ones. */
+uint32_t gcb_select_kth(const struct gcb_kernels *kernels, const float *x, uint64_t n, uint64_t k,
+                        uint64_t *above);
 
 /* Collects every position of x whose magnitude reaches the threshold, in order: pos, segment_kept, kept. */
 void gcb_select_collect(struct gcb_selection *s, const float *x, uint32_t threshold);
+
+/* Copies those values on the side that stand at the positions collected to s->value, in order; returns how
+ * many. */
+uint64_t gcb_select_gather(struct gcb_selection *s, const float *x, struct gcb_side side);
 
 /* Of the positions collected, keeps those on the side and above the threshold, and the first `ties` equal
  * to it. */

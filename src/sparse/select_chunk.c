@@ -31,18 +31,13 @@ static void choose(struct gcb_selection *s, const float *x, uint64_t from, uint6
         .segments = 1,
         .segment_kept = &one,
         .pos = s->pos + s->kept,
+        .value = s->value,
+        .sample = s->sample,
         .kernels = s->kernels,
         .queue = &(struct gcb_queue){.threads = 1},
     };
-    const uint64_t k = gcb_kept_of(s->p.density, n);
-    uint64_t above = 0;
-    uint32_t threshold = 0;
 
-    if (k < n)
-        threshold = gcb_pool_kth(&(struct gcb_pool){.s = &part, .x = x + from}, k, &above);
-    gcb_select_collect(&part, x + from, threshold);
-    if (part.kept > k)
-        gcb_select_cut(&part, x + from, gcb_side_any, threshold, k - above);
+    gcb_select_exact(&part, x + from, gcb_kept_of(s->p.density, n));
     for (uint64_t i = 0; i < part.kept; i++) {
         const uint64_t position = from + part.pos[i], g = position / s->segment;
 

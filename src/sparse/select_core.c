@@ -7,90 +7,83 @@ const struct gcb_side gcb_side_any = {0, 0};
 const struct gcb_side gcb_side_positive = {0x80000000u, 0};
 const struct gcb_side gcb_side_negative = {0x80000000u, 0x80000000u};
 
-/* ---- ranking: 11, 10 and 10 bits of the magnitude at a time ---- */
+/* ---- ranking ---- */
+
+/* Below this many values, halving the range of magnitudes by counting is faster than counting digits. */
+#define FEW ((uint64_t)1 << 16)
+
+/* The largest magnitude that at least k values reach, by bisection: each count is a read in the cache. */
+static uint32_t kth_of_few(const struct gcb_kernels *kernels, const float *x, uint64_t n,
+                           uint64_t k)
+{
+    uint32_t low = 0, high = kernels->reduce.max_bits(x, n) + 1, kth = high - 1;
+    uint64_t reach = n;
+
+    while (high - low > 1 && reach != k) {
+        const uint32_t middle = low + (high - low) / 2;
+        const uint64_t count = kernels->select.count(x, n, middle);
+
+        if (count < k) {
+            high = middle;
+        } else {
+            low = middle;
+            reach = count;
+        }
+    }
+    if (reach != k)
+        return low;
+    for (uint64_t i = 0; i < n; i++) { /* the least of the k that reach `low` */
+        const uint32_t m = gcb_magnitude(x[i]);
+
+        kth = m >= low && m < kth ? m : kth;
+    }
+    return kth;
+}
 
 #define DIGITS 2048
 
-/* What one pass counts: elements of the side whose magnitude has these higher bits. */
-struct digit {
-    struct gcb_side side;
-    unsigned shift;
-    uint32_t mask, prefix;
-};
-
-static void count_run(uint64_t *histogram, const float *x, const uint32_t *pos, uint64_t n,
-                      const struct digit *d)
+/* Counts the digits at `shift` of magnitudes whose bits under `mask` are `prefix`. */
+static void count_digits(uint64_t *histogram, const float *x, uint64_t n, unsigned shift,
+                         uint32_t mask, uint32_t prefix)
 {
-    const uint32_t mask = d->mask | d->side.mask, want = d->prefix | d->side.sign;
-    const unsigned shift = d->shift;
-
-    for (uint64_t i = 0; i < n; i++) {
-        const uint32_t u = gcb_bits_of(x[pos ? pos[i] : i]);
-
-        if (((u ^ want) & mask) == 0)
-            histogram[(u & GCB_MAGNITUDE_MASK) >> shift & (DIGITS - 1)]++;
-    }
-}
-
-static void count_digits(const struct gcb_pool *p, uint64_t *histogram, const struct digit *d)
-{
-    const uint32_t *pos = p->s->pos;
-
     memset(histogram, 0, DIGITS * sizeof(*histogram));
-    if (!p->collected) {
-        count_run(histogram, p->x, NULL, p->s->positions, d);
-        return;
-    }
-    for (uint64_t g = 0; g < p->s->segments; g++) {
-        count_run(histogram, p->x + g * p->s->segment, pos, p->s->segment_kept[g], d);
-        pos += p->s->segment_kept[g];
+    for (uint64_t i = 0; i < n; i++) {
+        const uint32_t m = gcb_magnitude(x[i]);
+
+        if (((m ^ prefix) & mask) == 0)
+            histogram[m >> shift & (DIGITS - 1)]++;
     }
 }
 
-uint32_t gcb_pool_kth(const struct gcb_pool *p, uint64_t k, uint64_t *above)
+/* The same by radix: 11, 10 and 10 bits of the magnitude at a time. */
+static uint32_t kth_of_many(const float *x, uint64_t n, uint64_t k)
 {
     static const unsigned shifts[] = {20, 10, 0};
-    struct digit d = {.side = p->side};
-    uint64_t histogram[DIGITS];
+    uint32_t mask = 0, prefix = 0;
+    uint64_t histogram[DIGITS], above = 0;
 
-    *above = 0;
     for (size_t pass = 0; pass < 3; pass++) {
         const uint32_t digits = pass == 0 ? DIGITS : DIGITS / 2;
         uint32_t digit = digits - 1;
 
-        d.shift = shifts[pass];
-        count_digits(p, histogram, &d);
+        count_digits(histogram, x, n, shifts[pass], mask, prefix);
         for (uint32_t i = 0; pass > 0 && i < DIGITS / 2; i++) /* bit 10 is of the digit before */
             histogram[i] += histogram[i + DIGITS / 2];
-        while (*above + histogram[digit] < k)
-            *above += histogram[digit--];
-        d.prefix |= digit << d.shift;
-        d.mask |= (digits - 1) << d.shift;
+        while (above + histogram[digit] < k)
+            above += histogram[digit--];
+        prefix |= digit << shifts[pass];
+        mask |= (digits - 1) << shifts[pass];
     }
-    return d.prefix;
+    return prefix;
 }
 
-uint64_t gcb_pool_count(const struct gcb_pool *p, uint32_t threshold)
+uint32_t gcb_select_kth(const struct gcb_kernels *kernels, const float *x, uint64_t n, uint64_t k,
+                        uint64_t *above)
 {
-    const uint32_t *pos = p->s->pos;
-    uint64_t count = 0;
+    const uint32_t kth = n < FEW ? kth_of_few(kernels, x, n, k) : kth_of_many(x, n, k);
 
-    if (!p->collected && p->side.mask == 0)
-        return p->s->kernels->select.count(p->x, p->s->positions, threshold);
-    for (uint64_t g = 0; g < p->s->segments; g++) {
-        const float *base = p->x + g * p->s->segment;
-        const uint64_t left = p->s->positions - g * p->s->segment;
-        const uint64_t whole = left < p->s->segment ? left : p->s->segment;
-        const uint64_t n = p->collected ? p->s->segment_kept[g] : whole;
-
-        for (uint64_t i = 0; i < n; i++) {
-            const uint32_t u = gcb_bits_of(base[p->collected ? pos[i] : i]);
-
-            count += (u & p->side.mask) == p->side.sign && (u & GCB_MAGNITUDE_MASK) >= threshold;
-        }
-        pos += p->collected ? n : 0;
-    }
-    return count;
+    *above = kernels->select.count(x, n, kth + 1);
+    return kth;
 }
 
 /* ---- collecting ---- */
@@ -153,6 +146,22 @@ void gcb_select_collect(struct gcb_selection *s, const float *x, uint32_t thresh
     }
 }
 
+uint64_t gcb_select_gather(struct gcb_selection *s, const float *x, struct gcb_side side)
+{
+    const uint32_t *pos = s->pos;
+    uint64_t n = 0;
+
+    for (uint64_t g = 0; g < s->segments; g++) {
+        const float *base = x + g * s->segment;
+
+        for (uint64_t i = 0; i < s->segment_kept[g]; i++, pos++) {
+            s->value[n] = base[*pos];
+            n += (gcb_bits_of(base[*pos]) & side.mask) == side.sign;
+        }
+    }
+    return n;
+}
+
 void gcb_select_cut(struct gcb_selection *s, const float *x, struct gcb_side side,
                     uint32_t threshold, uint64_t ties)
 {
@@ -189,19 +198,16 @@ uint32_t gcb_select_guess(struct gcb_selection *s, const float *x, struct gcb_si
     const size_t m = n / 16 < GCB_SAMPLE_MAX ? (size_t)(n / 16) : GCB_SAMPLE_MAX;
     const double share = (double)k / (double)n * (double)m;
     const double rank = share + 4.0 * sqrt(share) + 8.0;
-    struct gcb_selection sample = {.positions = m};
     uint64_t above;
 
     if (n < SAMPLE_FROM || rank >= (double)m)
         return 0;
     for (size_t i = 0; i < m; i++) {
-        const uint32_t u = gcb_bits_of(x[i * (n / m)]);
+        const float value = x[i * (n / m)];
 
-        s->sample[i] = (u & side.mask) == side.sign ? u & GCB_MAGNITUDE_MASK : 0;
+        s->sample[i] = (gcb_bits_of(value) & side.mask) == side.sign ? value : 0.0f;
     }
-    return gcb_pool_kth(
-        &(struct gcb_pool){.s = &sample, .x = (const float *)(const void *)s->sample},
-        (uint64_t)rank, &above);
+    return gcb_select_kth(s->kernels, s->sample, m, (uint64_t)rank, &above);
 }
 
 void gcb_select_exact_of_collected(struct gcb_selection *s, const float *x, uint64_t k)
@@ -211,7 +217,8 @@ void gcb_select_exact_of_collected(struct gcb_selection *s, const float *x, uint
 
     if (k == s->kept)
         return;
-    threshold = gcb_pool_kth(&(struct gcb_pool){.s = s, .x = x, .collected = true}, k, &above);
+    gcb_select_gather(s, x, gcb_side_any);
+    threshold = gcb_select_kth(s->kernels, s->value, s->kept, k, &above);
     gcb_select_cut(s, x, gcb_side_any, threshold, k - above);
 }
 
@@ -234,7 +241,7 @@ void gcb_select_exact(struct gcb_selection *s, const float *x, uint64_t k)
         return;
     }
     if (k < s->positions)
-        threshold = gcb_pool_kth(&(struct gcb_pool){.s = s, .x = x}, k, &above);
+        threshold = gcb_select_kth(s->kernels, x, s->positions, k, &above);
     gcb_select_collect(s, x, threshold);
     if (s->kept > k)
         gcb_select_cut(s, x, gcb_side_any, threshold, k - above);
@@ -242,8 +249,18 @@ void gcb_select_exact(struct gcb_selection *s, const float *x, uint64_t k)
 
 void gcb_select_moments(const struct gcb_selection *s, const float *x, double *mean, float *max)
 {
-    const double sum = gcb_reduce_blocks(s->kernels->reduce.sum_abs, x, s->positions);
+    const struct gcb_reduce_fns *f = &s->kernels->reduce;
+    uint32_t top = 0;
+    double sum = 0.0;
 
+    for (uint64_t i = 0, n; i < s->positions; i += n) { /* both from one read of memory */
+        uint32_t block;
+
+        n = s->positions - i < GCB_SUM_BLOCK ? s->positions - i : GCB_SUM_BLOCK;
+        block = f->max_bits(x + i, n);
+        top = block > top ? block : top;
+        sum += f->sum_abs(x + i, n);
+    }
     *mean = s->positions ? sum / (double)s->positions : 0.0;
-    *max = gcb_float_of(s->kernels->reduce.max_bits(x, s->positions));
+    *max = gcb_float_of(top);
 }

@@ -28,45 +28,33 @@ static uint32_t sampled_threshold(struct gcb_selection *s, const float *x, uint6
     const double share = s->p.sample * (double)s->positions;
     const uint64_t least = s->positions < 1024 ? s->positions : 1024;
     uint64_t m = share > (double)GCB_SAMPLE_MAX ? GCB_SAMPLE_MAX : (uint64_t)share, stride, rank;
-    struct gcb_selection sample = {0};
     uint64_t above;
 
     m = m < least ? least : m;
     stride = s->positions / m;
     for (uint64_t i = 0; i < m; i++)
-        s->sample[i] = gcb_magnitude(x[i * stride + step % stride]);
-    sample.positions = m;
+        s->sample[i] = x[i * stride + step % stride];
     rank = (uint64_t)rint((double)k / (double)s->positions * (double)m);
-    return gcb_pool_kth(
-        &(struct gcb_pool){.s = &sample, .x = (const float *)(const void *)s->sample},
-        rank < 1 ? 1 : rank, &above);
+    return gcb_select_kth(s->kernels, s->sample, m, rank < 1 ? 1 : rank, &above);
 }
 
 static void select_sampled(struct gcb_selection *s, const struct gcb_step *at, const float *order,
                            uint64_t k)
 {
-    const struct gcb_pool pool = {.s = s, .x = order};
     uint32_t threshold;
-    uint64_t count = 0;
 
-    if (s->positions == 0) {
-        gcb_select_exact(s, order, k);
-        return;
-    }
-    threshold = sampled_threshold(s, order, k, at->step);
-    for (int i = 0; i < ADAPTATIONS; i++) {
+    s->kept = 0;
+    threshold = s->positions ? sampled_threshold(s, order, k, at->step) : 0;
+    for (int i = 0; i <= ADAPTATIONS && s->positions; i++) {
         threshold = threshold ? threshold : 1;
-        count = gcb_pool_count(&pool, threshold);
-        if ((double)count >= LOWEST * (double)k || threshold == 1)
+        gcb_select_collect(s, order, threshold);
+        if ((double)s->kept >= LOWEST * (double)k || threshold == 1)
             break;
         threshold = gcb_bits_of(gcb_float_of(threshold) * (float)LOWEST);
     }
-    if ((double)count < LOWEST * (double)k) {
+    if ((double)s->kept < LOWEST * (double)k || s->positions == 0)
         gcb_select_exact(s, order, k);
-        return;
-    }
-    gcb_select_collect(s, order, threshold);
-    if ((double)s->kept > HIGHEST * (double)k)
+    else if ((double)s->kept > HIGHEST * (double)k)
         gcb_select_exact_of_collected(s, order, k);
 }
 

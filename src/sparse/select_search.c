@@ -14,6 +14,8 @@
 
 #define STEP 0.2
 #define SEARCH_END 1e-3
+/* Once no more than this share of positions is in question, they are collected and counted apart. */
+#define NARROW 16
 
 static uint32_t threshold_at(double mean, float max, double ratio)
 {
@@ -25,17 +27,17 @@ static uint32_t threshold_at(double mean, float max, double ratio)
 static void select_trimmed(struct gcb_selection *s, const struct gcb_step *at, const float *order,
                            uint64_t k)
 {
-    double mean, ratio = 1.0 - STEP;
-    uint32_t threshold;
+    uint32_t threshold = 0;
+    double mean;
     float max;
 
     (void)at;
     gcb_select_moments(s, order, &mean, &max);
-    for (;; ratio -= STEP) {
-        threshold = ratio > 0.0 ? threshold_at(mean, max, ratio) : 0;
-        if (threshold == 0 ||
-            gcb_pool_count(&(struct gcb_pool){.s = s, .x = order}, threshold) >= k)
+    for (int steps = 1; steps <= 5; steps++) {
+        threshold = threshold_at(mean, max, steps < 5 ? 1.0 - STEP * steps : 0.0);
+        if (s->kernels->select.count(order, s->positions, threshold) >= k)
             break;
+        threshold = 0;
     }
     if (threshold == 0) { /* not even the mean is passed by k */
         gcb_select_exact(s, order, k);
@@ -45,8 +47,15 @@ static void select_trimmed(struct gcb_selection *s, const struct gcb_step *at, c
     gcb_select_exact_of_collected(s, order, k);
 }
 
-static uint32_t search(const struct gcb_selection *s, const float *order, uint64_t k)
+/* What a search still looks at: all positions, or the values of those collected. */
+struct field {
+    const float *x;
+    uint64_t n;
+};
+
+static uint32_t search(struct gcb_selection *s, const float *order, uint64_t k)
 {
+    struct field field = {order, s->positions};
     double mean, low = 0.0, high = 1.0;
     uint32_t best = 0;
     float max;
@@ -55,7 +64,7 @@ static uint32_t search(const struct gcb_selection *s, const float *order, uint64
     while (high - low > SEARCH_END) {
         const double ratio = (low + high) / 2.0;
         const uint32_t threshold = threshold_at(mean, max, ratio);
-        const uint64_t count = gcb_pool_count(&(struct gcb_pool){.s = s, .x = order}, threshold);
+        const uint64_t count = s->kernels->select.count(field.x, field.n, threshold);
 
         if (count < k) {
             high = ratio;
@@ -65,6 +74,11 @@ static uint32_t search(const struct gcb_selection *s, const float *order, uint64
         if (count <= 2 * k)
             break;
         low = ratio;
+        if (count <= s->positions / NARROW &&
+            field.x == order) { /* thresholds only rise from here */
+            gcb_select_collect(s, order, threshold);
+            field = (struct field){s->value, gcb_select_gather(s, order, gcb_side_any)};
+        }
     }
     return best;
 }
@@ -92,29 +106,28 @@ static void select_search(struct gcb_selection *s, const struct gcb_step *at, co
     take(s, order, search(s, order, k), k);
 }
 
-/* A threshold serves the steps (step, step + interval) after the one that found it; encoding that step again
- * searches again, so the same calls give the same bytes. */
-static bool reusable(const struct gcb_selection *s, uint64_t step)
+/* A threshold serves the steps (step, step + interval) after the one that found it, of the same worker;
+ * encoding that step again searches again, so the same calls give the same bytes. */
+static bool reusable(const struct gcb_selection *s, const struct gcb_step *at)
 {
-    return s->found && step > s->found_step && step - s->found_step < s->p.interval;
+    return s->found && at->worker == s->found_at.worker && at->step > s->found_at.step &&
+           at->step - s->found_at.step < s->p.interval;
 }
 
 static void select_redsync(struct gcb_selection *s, const struct gcb_step *at, const float *order,
                            uint64_t k)
 {
-    const uint64_t bytes = s->positions * sizeof(float);
-
-    if (bytes < s->p.dense_below) {
+    if (s->bytes < s->p.dense_below) {
         gcb_select_exact(s, order, s->positions);
         return;
     }
-    if (bytes < s->p.trimmed_below) {
+    if (s->bytes < s->p.trimmed_below) {
         select_trimmed(s, at, order, k);
         return;
     }
-    if (!reusable(s, at->step)) {
+    if (!reusable(s, at)) {
         s->found = true;
-        s->found_step = at->step;
+        s->found_at = *at;
         s->found_threshold = search(s, order, k);
     }
     take(s, order, s->found_threshold, k);

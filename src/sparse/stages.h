@@ -74,9 +74,11 @@ struct gcb_selection {
     uint64_t *segment_kept; /* how many in each */
     uint64_t kept;
     uint64_t positions, segment, segments;
-    uint32_t *sample;
-    bool found; /* redsync: a threshold to reuse */
-    uint64_t found_step;
+    uint64_t bytes; /* of the tensor */
+    float *value;   /* scratch: values of what was collected */
+    float *sample;  /* scratch */
+    bool found;     /* redsync: a threshold to reuse, and where it is from */
+    struct gcb_step found_at;
     uint32_t found_threshold;
     const struct gcb_kernels *kernels;
     const struct gcb_queue *queue;
