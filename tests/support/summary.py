@@ -13,7 +13,7 @@ import json
 import re
 import sys
 
-CMOCKA = re.compile(r"^\[ *(OK|FAILED|SKIPPED|ERROR) *\] (\S+)", re.M)
+CMOCKA = re.compile(r"^\[ *(OK|FAILED|SKIPPED|ERROR) *\] (\S+)$", re.M)  # not the totals at the end
 NAMED = re.compile(r"^(\d+) passed, (\d+) failed, (\d+) skipped$", re.M)
 COMPARISONS = re.compile(r"^(?:\w+: )?(\d+) (?:passed|checks), (\d+) failed$", re.M)
 UNITTEST = re.compile(r"^Ran (\d+) tests? in ", re.M)
@@ -41,6 +41,12 @@ def cmocka(cases):
     return dict(passed=len(of("OK")), failed=of("FAILED", "ERROR"), skipped=[(name, "") for name in of("SKIPPED")])
 
 
+def cmocka_reasons(text, skipped):
+    """A case says "skipped: why" between its RUN line and its verdict, if it says anything."""
+    said = dict(re.findall(r"^\[ RUN +\] (\S+)\n(?:(?!\[ ).*\n)*?skipped: (.*)$", text, re.M))
+    return [(name, said.get(name, "")) for name, _ in skipped]
+
+
 def unittest(text, count):
     end = UNITTEST_END.findall(text)
     parts = dict(part.split("=") for part in end[-1].split(", ")) if end and end[-1] else {}
@@ -59,7 +65,8 @@ def read(test):
     if test["result"] == "SKIP":
         return dict(skipped=[("", reasons[-1] if reasons else "it gives no reason")])
     if cases := CMOCKA.findall(text):
-        return cmocka(cases)
+        found = cmocka(cases)
+        return dict(found, skipped=cmocka_reasons(text, found["skipped"]))
     if count := UNITTEST.findall(text):
         return unittest(text, int(count[-1]))
     if counts := NAMED.findall(text):
@@ -94,7 +101,7 @@ def main(path):
         print(f"{name:<12}{tally.passed:>8}{len(tally.failed):>8}{len(tally.skipped):>9}{tally.seconds:>9.1f}"
               f"  {tally.comparisons or ''}".rstrip())
     for name, why in total.skipped:
-        print(f"skipped: {name}" + (f": {why}" if why else ""))
+        print(f"skipped: {name}: {why or 'it gives no reason'}")
     for name in total.failed:
         print(f"failed: {name}")
     print(f"\n{total.passed} passed, {len(total.failed)} failed, {len(total.skipped)} skipped")
