@@ -79,12 +79,14 @@ static void test_prefix_lengths(void **state)
 {
     static const uint8_t good[GCB_PREFIX_SYMBOLS] = {2, 0, 2, 0, 0, 1};
     static const uint8_t lone[GCB_PREFIX_SYMBOLS] = {[42] = 1};
+    static const uint8_t eight[GCB_PREFIX_SYMBOLS] = {3, 3, 3, 3, 3, 3, 3, 3};
     static const uint8_t bad[][GCB_PREFIX_SYMBOLS] = {{0}, {2, 2, 2}, {1, 1, 1},
                                                       {2}, {10, 1},   {1, 1, 10}};
     const uint8_t *const codes[] = {good, lone};
     uint16_t table[GCB_PREFIX_ENTRIES];
 
     (void)state;
+    assert_int_equal(gcb_prefix_size(eight), 6 + 4 + 7); /* one below 4, then the same */
     for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++)
         assert_int_equal(gcb_prefix_table(table, bad[i]), GCB_E_CORRUPT);
     for (size_t i = 0; i < 2; i++) {
@@ -103,35 +105,53 @@ static void test_prefix_lengths(void **state)
     }
 }
 
-/* A stream written out by hand: the format, apart from the encoder. */
+/*
+ * A stream written out by hand from the description: one code with symbols 0 (0), 3 (10) and 16 (11, then 4
+ * bits); gaps 0 3 0 21.
+ */
 static void test_by_hand(void **state)
 {
-    /* one code: symbols 0 (1 bit: 0), 3 (10), 16 (11, then 4 bits); gaps 0 3 0 16+5 */
-    uint8_t data[40] = {0};
+    static const uint32_t want[] = {0, 4, 5, 27};
+    uint8_t data[] = {9, 0, 0, 0, 0x20, 0xd0, 0x8b, 0x5a, 0x55, 0x55, 0x15, 0x72, 0x01};
     uint32_t pos[4];
-    struct gcb_bitw w = {.p = data + 4};
-    uint8_t length[GCB_PREFIX_SYMBOLS] = {[0] = 1, [3] = 2, [16] = 2};
 
     (void)state;
-    gcb_bitw_put(&w, 32, 8);
-    gcb_prefix_put(&w, length);
-    gcb_bitw_finish(&w);
-    gcb_bitw_put(&w, 0, 1);
-    gcb_bitw_put(&w, 1, 2); /* 10, first bit lowest */
-    gcb_bitw_put(&w, 0, 1);
-    gcb_bitw_put(&w, 3, 2);
-    gcb_bitw_put(&w, 5, 4);
+    assert_int_equal(index_decode(&gcb_index_adaptive, data, sizeof(data), 4, 28, pos), 0);
+    assert_memory_equal(pos, want, sizeof(pos));
+    assert_int_equal(index_decode(&gcb_index_adaptive, data, sizeof(data), 4, 27, pos),
+                     GCB_E_CORRUPT);
+    data[sizeof(data) - 1] |= 0x80; /* padding */
+    assert_int_equal(index_decode(&gcb_index_adaptive, data, sizeof(data), 4, 28, pos),
+                     GCB_E_CORRUPT);
+}
+
+/* The position 0 under `codes` codes that begin at the sums 1 2 3 ..., or, all but the first, at `again`. */
+static int decode_codes(unsigned codes, unsigned again)
+{
+    static const uint8_t lone[GCB_PREFIX_SYMBOLS] = {1};
+    uint8_t data[64];
+    struct gcb_bitw w = {.p = data + 4};
+    uint32_t pos;
+
+    gcb_bitw_put(&w, 31 + codes, 8);
+    for (unsigned c = 1; c < codes; c++)
+        gcb_bitw_put(&w, again ? again : c, 6);
+    for (unsigned c = 0; c < codes; c++)
+        gcb_prefix_put(&w, lone);
     gcb_bitw_finish(&w);
     gcb_store_u32(data, (uint32_t)(w.p - data - 4));
-    assert_int_equal(index_decode(&gcb_index_adaptive, data, (size_t)(w.p - data), 4, 1000, pos),
-                     0);
-    assert_int_equal(pos[0], 0);
-    assert_int_equal(pos[1], 4);
-    assert_int_equal(pos[2], 5);
-    assert_int_equal(pos[3], 27);
-    data[4] = 40; /* nine codes */
-    assert_int_equal(index_decode(&gcb_index_adaptive, data, (size_t)(w.p - data), 4, 1000, pos),
-                     GCB_E_CORRUPT);
+    return index_decode(&gcb_index_adaptive, data, (size_t)(w.p - data), 1, 10, &pos);
+}
+
+static void test_codes(void **state)
+{
+    (void)state;
+    assert_int_equal(decode_codes(1, 0), 0);
+    assert_int_equal(decode_codes(8, 0), 0);
+    assert_int_equal(decode_codes(9, 0), GCB_E_CORRUPT);
+    assert_int_equal(decode_codes(2, 60), 0);
+    assert_int_equal(decode_codes(2, 61), GCB_E_CORRUPT);
+    assert_int_equal(decode_codes(3, 5), GCB_E_CORRUPT);
 }
 
 int main(void)
@@ -144,6 +164,7 @@ int main(void)
         cmocka_unit_test(test_deep_tree),
         cmocka_unit_test(test_prefix_lengths),
         cmocka_unit_test(test_by_hand),
+        cmocka_unit_test(test_codes),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

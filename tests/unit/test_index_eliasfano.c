@@ -83,13 +83,29 @@ static void test_by_hand(void **state)
     positions_fini(&p);
 }
 
+static void test_refused(void **state)
+{
+    uint8_t data[] = {3, 0, 0, 0, 1, 0xab, 0x07};
+    uint8_t wide[] = {7, 0, 0, 0, 40, 0, 0, 0, 0, 0, 0}; /* l = 40 */
+    uint32_t pos[3];
+
+    (void)state;
+    assert_int_equal(index_decode(&gcb_index_eliasfano, data, sizeof(data), 3, 13, pos), 0);
+    assert_int_equal(index_decode(&gcb_index_eliasfano, data, sizeof(data), 3, 12, pos),
+                     GCB_E_CORRUPT);
+    data[6] |= 0x80; /* padding */
+    assert_int_equal(index_decode(&gcb_index_eliasfano, data, sizeof(data), 3, 20, pos),
+                     GCB_E_CORRUPT);
+    assert_int_equal(index_decode(&gcb_index_eliasfano, wide, sizeof(wide), 1, 20, pos),
+                     GCB_E_CORRUPT);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_round_trip),
-        cmocka_unit_test(test_hostile),
-        cmocka_unit_test(test_size),
-        cmocka_unit_test(test_by_hand),
+        cmocka_unit_test(test_round_trip), cmocka_unit_test(test_hostile),
+        cmocka_unit_test(test_size),       cmocka_unit_test(test_by_hand),
+        cmocka_unit_test(test_refused),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
