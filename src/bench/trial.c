@@ -100,7 +100,7 @@ static int encode(struct gcb_trial_bench *b, struct gcb_tally *out, const struct
     density = gcb_coder_density(job.coder);
     out->clamped = in->raw ? 0 : gcb_coder_clamped(job.coder);
     out->nominal_bits = total_bits(gcb_coder_nominal_bits(job.coder), in->plan->count);
-    if (!isnan(density)) {
+    if (method->codec->ops->density) {
         out->asked_of = in->plan->count;
         out->asked = total_bits(density, in->plan->count);
     }

@@ -71,9 +71,9 @@ struct gcb_codec_ops {
     int (*describe)(void *state, struct gcb_rbuf *in, struct gcb_parts *parts);
     /* elements the last encode clamped; NULL: none ever are */
     uint64_t (*clamped)(const void *state);
-    /* bits per element as the paper counts them, for this state's parameters and count */
+    /* bits per element as the paper counts them, for this state's parameters and count; NAN: unknown */
     double (*nominal_bits)(const void *state);
-    /* density asked for, in (0, 1]; NULL where nothing is dropped */
+    /* density asked for, in (0, 1], or NAN if none was; NULL where nothing is dropped */
     double (*density)(const void *state);
 };
 
@@ -85,6 +85,8 @@ struct gcb_preset {
     const char *defaults; /* "key=value,..." over the codec's own */
     const char *memory;   /* the same of gcb_memory_table; NULL: none */
     const char *bound;    /* what it promises, in words */
+    double (*nominal_bits)(
+        const void *state); /* where its paper counts otherwise; NULL: as the codec */
 };
 
 struct gcb_codec {

@@ -378,7 +378,10 @@ uint64_t gcb_coder_clamped(const struct gcb_coder *c)
 
 double gcb_coder_nominal_bits(const struct gcb_coder *c)
 {
-    return c->method.codec->ops->nominal_bits(c->state);
+    const struct gcb_preset *preset = c->method.preset;
+
+    return preset && preset->nominal_bits ? preset->nominal_bits(c->state)
+                                          : c->method.codec->ops->nominal_bits(c->state);
 }
 
 double gcb_coder_density(const struct gcb_coder *c)

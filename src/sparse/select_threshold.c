@@ -21,6 +21,7 @@ static void select_threshold(struct gcb_selection *s, const struct gcb_step *at,
 
 const struct gcb_selector gcb_selector_threshold = {
     .name = "threshold",
+    .by_magnitude = true,
     .most = threshold_most,
     .select = select_threshold,
 };

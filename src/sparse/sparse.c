@@ -1,5 +1,7 @@
 #include "src/sparse/sparse.h"
 
+#include <math.h>
+
 #include "src/codec/codecs.h"
 #include "src/sparse/presets.h"
 
@@ -92,7 +94,7 @@ static double sparse_density(const void *state)
 {
     const struct gcb_sparse *s = state;
 
-    return 1.0 - s->theta;
+    return s->selector_ops->by_magnitude ? NAN : 1.0 - s->theta;
 }
 
 /* As the papers count: the kept values alone, a real transform having as many numbers as its input. */
@@ -100,7 +102,7 @@ static double sparse_nominal_bits(const void *state)
 {
     const struct gcb_sparse *s = state;
 
-    return (1.0 - s->theta) * s->values_ops->nominal_bits(&s->v);
+    return sparse_density(state) * s->values_ops->nominal_bits(&s->v);
 }
 
 static const struct gcb_codec_ops sparse_ops = {

@@ -160,6 +160,10 @@ int gcb_sparse_check(const double *value, struct gcb_diag *diag)
         return gcb_diag_set(diag, GCB_E_INVALID,
                             "select=%s keeps one sign, which the complex bins of transform=%s lack",
                             selector->name, transform->name);
+    if ((int)value[ROW_QUANT] == GCB_QUANT_ASQ && transform->width == 2)
+        return gcb_diag_set(diag, GCB_E_INVALID,
+                            "quant=asq keeps one sign, which the complex bins of transform=%s lack",
+                            transform->name);
     if (values->one_sign && !selector->signed_order)
         return gcb_diag_set(diag, GCB_E_INVALID,
                             "values=%s sends one mean for all, which needs a selection of one sign "

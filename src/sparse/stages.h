@@ -87,6 +87,7 @@ struct gcb_selection {
 struct gcb_selector {
     const char *name;
     bool signed_order; /* keeps one sign: not for transforms with complex bins */
+    bool by_magnitude; /* no density is asked for */
     /* most positions that select keeps when k are asked for; NULL: exactly k */
     uint64_t (*most)(const struct gcb_selection_params *p, uint64_t positions, uint64_t k);
     /* chooses about k positions from one finite float per position; fills pos, segment_kept, kept */
