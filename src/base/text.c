@@ -281,7 +281,7 @@ char *gcb_real_text(char *out, double value)
     const locale_t old = uselocale(c);
 
     if (fabs(value) < 1e15 && value == floor(value))
-        snprintf(out, 32, "%.0f", value);
+        snprintf(out, 32, "%.15g", value);
     else
         for (int digits = 1; digits <= 17; digits++) {
             snprintf(out, 32, "%.*g", digits, value);

@@ -52,7 +52,7 @@ static int set_pairs(struct gcb_method *m, const char *pairs, bool given, struct
 {
     char pair[128], shown[128];
 
-    while (*pairs) {
+    for (bool more = *pairs; more;) {
         const size_t n = strcspn(pairs, ",");
         char *equals;
         int err;
@@ -66,7 +66,8 @@ static int set_pairs(struct gcb_method *m, const char *pairs, bool given, struct
         err = gcb_method_set(m, pair, equals + 1, diag);
         if (err)
             return err;
-        pairs += n + (pairs[n] == ',');
+        more = pairs[n] == ',';
+        pairs += n + more;
     }
     if (!given)
         memset(m->given, 0, sizeof(m->given));

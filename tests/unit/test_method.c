@@ -58,6 +58,8 @@ static void explains_errors(void **state)
     expect_error("tokp", "unknown method 'tokp'; did you mean 'topk'?");
     expect_error("", "unknown method ''");
     expect_error("topk:", "lacks its key=value");
+    expect_error("topk:theta=0.8,", "'' is not key=value");
+    expect_error("topk:,theta=0.8", "'' is not key=value");
     expect_error("topk:theta", "'theta' is not key=value");
     expect_error("topk:theta=1", "theta must be a number in [0, 1), not '1'");
     expect_error("topk:theta=nan", "theta must be");
