@@ -136,7 +136,7 @@ static bool any_glob(const char *const *globs, size_t count, const char *path)
     return false;
 }
 
-bool gcb_selection_accepts(const struct gcb_selection *selection, const char *path)
+bool gcb_selection_accepts(const struct gcb_tensor_selection *selection, const char *path)
 {
     if (selection->include_count && !any_glob(selection->include, selection->include_count, path))
         return false;

@@ -33,6 +33,6 @@ bool gcb_selector_accepts(struct gcb_selector *s, uint64_t n);
 bool gcb_selector_missed(const struct gcb_selector *s, uint64_t *n);
 
 /* Do the globs of a selection accept this path? */
-bool gcb_selection_accepts(const struct gcb_selection *selection, const char *path);
+bool gcb_selection_accepts(const struct gcb_tensor_selection *selection, const char *path);
 
 #endif

@@ -179,7 +179,7 @@ static int settle(struct gcb_listing *l, const struct gcb_source_config *config,
 int gcb_source_open(struct gcb_source **out, const struct gcb_source_config *config,
                     struct gcb_diag *diag)
 {
-    const struct gcb_selection *selection = &config->selection;
+    const struct gcb_tensor_selection *selection = &config->selection;
     struct gcb_source *s = gcb_alloc_zero(1, sizeof(*s));
     struct gcb_listing l = {.source = s, .selection = selection};
     int err;

@@ -26,7 +26,7 @@ enum gcb_order {
 };
 
 /* Which tensors: every selector that is given must accept. */
-struct gcb_selection {
+struct gcb_tensor_selection {
     const char *const *include; /* globs on the path below the worker; none: all */
     size_t include_count;
     const char *const *exclude;
@@ -39,7 +39,7 @@ struct gcb_selection {
 struct gcb_source_config {
     const char *const *files;
     size_t file_count; /* at least 1 */
-    struct gcb_selection selection;
+    struct gcb_tensor_selection selection;
     enum gcb_order order;
     uint64_t
         max_bytes; /* of one tensor, widened to float32 and as stored; 0: half of physical memory */

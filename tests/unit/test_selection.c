@@ -120,7 +120,7 @@ static void test_missed(void **state)
 static void test_globs(void **state)
 {
     const char *include[] = {"layers.*", "head/?"}, *exclude[] = {"*bias"};
-    struct gcb_selection all = {0}, some = {.include = include, .include_count = 2};
+    struct gcb_tensor_selection all = {0}, some = {.include = include, .include_count = 2};
 
     (void)state;
     assert_true(gcb_selection_accepts(&all, "anything/at all"));

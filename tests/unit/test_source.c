@@ -170,7 +170,7 @@ static void test_selection(void **state)
 {
     const char *files[] = {dump.path}, *include[] = {"a*", "b"}, *exclude[] = {"*/x"};
     struct gcb_source_config config = {.files = files, .file_count = 1};
-    struct gcb_selection *s = &config.selection;
+    struct gcb_tensor_selection *s = &config.selection;
 
     (void)state;
     s->steps = "last";
