@@ -7,6 +7,7 @@
 #include "src/base/text.h"
 
 #define WIDTH 80
+#define LABEL_WIDTH 28 /* what the figures leave of it */
 #define DEFAULT_TOP 5
 #define MAX_TOP 64
 #define FIGURES 6
@@ -36,9 +37,12 @@ static void fill_figures(struct figure_cells *c, const struct gcb_tally *t)
     out_number(c->text[5], gcb_tally_decode_gbps(t), 3);
 }
 
+/* With its main parameters if they fit beside the figures, else with what was asked for. */
 static const char *label(char *out, size_t size, const struct compress_view *v, size_t method)
 {
     gcb_method_spec(out, size, &v->methods[method], GCB_SPEC_LABEL);
+    if (strlen(out) > LABEL_WIDTH)
+        gcb_method_spec(out, size, &v->methods[method], GCB_SPEC_GIVEN);
     if (method >= v->given)
         snprintf(out + strlen(out), size - strlen(out), " (baseline)");
     return out;
@@ -219,7 +223,8 @@ static int show_groups(const struct compress_view *v, const struct out_report *r
     return err;
 }
 
-/* "loses most: a 41 %, b 20 %", continued on further lines. */
+/* "loses most: a 41 %, b 20 %", continued on further lines; of several methods one line each, unless --top asked
+ * for more. */
 static void print_loss(const struct compress_view *v, size_t method, FILE *out)
 {
     const size_t wanted = v->top ? v->top : DEFAULT_TOP;
@@ -234,14 +239,20 @@ static void print_loss(const struct compress_view *v, size_t method, FILE *out)
     used = fprintf(out, "%s%sloses most:", v->given > 1 ? v->methods[method].name : "",
                    v->given > 1 ? " " : "");
     for (size_t i = 0; i < count; i++) {
-        const bool more = i + 1 < count;
+        bool full;
+        int width;
 
-        snprintf(item, sizeof(item), " %s %.0f %%%s", gcb_escape(name, sizeof(name), top[i].path),
-                 100.0 * top[i].share, more ? "," : "");
-        if (i && used + (int)gcb_table_text_width(item) > WIDTH)
+        snprintf(item, sizeof(item), " %s %.0f %%", gcb_escape(name, sizeof(name), top[i].path),
+                 100.0 * top[i].share);
+        width = (int)gcb_table_text_width(item);
+        full = i && used + width + 2 > WIDTH; /* a comma on either side */
+        if (full && v->given > 1 && !v->top)
+            break;
+        fputs(i ? "," : "", out);
+        if (full)
             used = fprintf(out, "\n ") - 1;
-        used += (int)gcb_table_text_width(item);
         fputs(item, out);
+        used += width + 1;
     }
     fputc('\n', out);
 }

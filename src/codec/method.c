@@ -293,9 +293,9 @@ char *gcb_method_spec(char *out, size_t size, const struct gcb_method *m, enum g
     size_t used = (size_t)snprintf(out, size, "%s", m->name);
 
     for (size_t i = 0; (p = gcb_method_param(m, i)) && used < size; i++) {
-        const bool main = m->given[i] || p->flags & GCB_PARAM_LABEL;
+        const bool main = style == GCB_SPEC_LABEL && p->flags & GCB_PARAM_LABEL;
 
-        if (!gcb_method_shows(m, i) || (style == GCB_SPEC_LABEL && !main))
+        if (!gcb_method_shows(m, i) || (style != GCB_SPEC_FULL && !main && !m->given[i]))
             continue;
         used += (size_t)snprintf(out + used, size - used, "%c%s=%s", separator, p->name,
                                  gcb_param_text(text, p, m->value[i]));

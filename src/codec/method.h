@@ -63,6 +63,7 @@ unsigned gcb_method_caps(const struct gcb_method *m);
 
 enum gcb_spec_style {
     GCB_SPEC_LABEL, /* name, the main parameters and what the user gave: "fft:theta=0.8,bits=10" */
+    GCB_SPEC_GIVEN, /* name and what the user gave */
     GCB_SPEC_FULL,  /* every parameter that has a meaning */
 };
 /* Writes the spec as gcb_method_parse reads it; cut to size. Returns out. */

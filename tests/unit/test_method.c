@@ -34,6 +34,8 @@ static void parses_specs(void **state)
                         "mantissa=0,max=0,rounding=nearest,index=bitmap");
     assert_int_equal(gcb_method_parse(&m, "topk:density=0.25", NULL), 0);
     assert_string_equal(gcb_method_spec(spec, sizeof(spec), &m, GCB_SPEC_LABEL), "topk:theta=0.75");
+    assert_int_equal(gcb_method_parse(&m, "fft:chunk=4096", NULL), 0);
+    assert_string_equal(gcb_method_spec(spec, sizeof(spec), &m, GCB_SPEC_GIVEN), "fft:chunk=4096");
     assert_int_equal(gcb_method_parse(&m, "identity", NULL), 0);
     assert_string_equal(gcb_method_spec(spec, sizeof(spec), &m, GCB_SPEC_FULL), "identity");
 }
