@@ -26,10 +26,8 @@ struct found {
 
 int opt_list_add(struct opt_list *list, const char *item)
 {
-    void *items = list->items;
-    const int err = gcb_grow(&items, &list->cap, list->count, sizeof(*list->items));
+    const int err = gcb_grow(&list->items, &list->cap, list->count, sizeof(*list->items));
 
-    list->items = items;
     if (!err)
         list->items[list->count++] = item;
     return err;

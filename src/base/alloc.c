@@ -52,20 +52,21 @@ char *gcb_strdup(const char *s)
     return gcb_strndup(s, strlen(s));
 }
 
-int gcb_grow(void **items, size_t *cap, size_t count, size_t size)
+int gcb_grow(void *items, size_t *cap, size_t count, size_t size)
 {
     const size_t want = *cap ? *cap * 2 : 16;
-    void *bigger;
+    void *old, *bigger;
 
     if (count < *cap)
         return 0;
     bigger = gcb_alloc_array(want, size);
     if (!bigger)
         return GCB_E_NOMEM;
+    memcpy(&old, items, sizeof(old)); /* a `T *` may not be read as a `void *` */
     if (count)
-        memcpy(bigger, *items, count * size);
-    gcb_free(*items);
-    *items = bigger;
+        memcpy(bigger, old, count * size);
+    gcb_free(old);
+    memcpy(items, &bigger, sizeof(bigger));
     *cap = want;
     return 0;
 }

@@ -24,9 +24,10 @@ char *gcb_strdup(const char *s);
 char *gcb_strndup(const char *s, size_t n);
 
 /*
- * Makes room for one more element in a growing array: *items of `size` bytes each, `count` used of
- * *cap. Returns 0 or GCB_E_NOMEM (nothing changed then).
+ * Makes room for one more element in a growing array: `items` is the address of the pointer to it (of
+ * whatever type), `size` the bytes of an element, `count` used of *cap. Returns 0 or GCB_E_NOMEM (nothing
+ * changed then).
  */
-int gcb_grow(void **items, size_t *cap, size_t count, size_t size);
+int gcb_grow(void *items, size_t *cap, size_t count, size_t size);
 
 #endif

@@ -64,11 +64,9 @@ static size_t find(const struct gcb_groups *g, const struct gcb_run_trial *t)
 static int append(struct gcb_groups *g, const struct gcb_run_trial *t)
 {
     struct gcb_group group = {.step = t->plan->step, .worker = t->plan->worker};
-    void *items = g->items;
 
-    if (gcb_grow(&items, &g->cap, g->count, sizeof(*g->items)))
+    if (gcb_grow(&g->items, &g->cap, g->count, sizeof(*g->items)))
         return GCB_E_NOMEM;
-    g->items = items;
     group.name = gcb_strdup(t->name);
     group.tallies = gcb_alloc_zero(g->methods, sizeof(*group.tallies));
     if (!group.name || !group.tallies) {

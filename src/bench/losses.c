@@ -52,13 +52,11 @@ static size_t find(const struct gcb_losses *l, const char *path)
 static int add(struct gcb_losses *l, size_t method, const char *path, double lost)
 {
     const size_t at = find(l, path);
-    void *entries = l->entries;
     struct entry e = {.path = path};
 
     if (at == l->count) {
-        if (gcb_grow(&entries, &l->cap, l->count, sizeof(*l->entries)))
+        if (gcb_grow(&l->entries, &l->cap, l->count, sizeof(*l->entries)))
             return GCB_E_NOMEM;
-        l->entries = entries;
         e.lost = gcb_alloc_zero(l->methods, sizeof(*e.lost));
         if (!e.lost)
             return GCB_E_NOMEM;

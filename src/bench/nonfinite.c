@@ -31,13 +31,10 @@ void gcb_nonfinite_zero(float *x, uint64_t n)
 /* The source lists tensors by step, so a step that is new is larger than those before. */
 static int add_step(struct gcb_nonfinite_scan *scan, uint64_t step, struct gcb_diag *diag)
 {
-    void *steps = scan->steps;
-
     if (scan->step_count && scan->steps[scan->step_count - 1] == step)
         return 0;
-    if (gcb_grow(&steps, &scan->step_cap, scan->step_count, sizeof(*scan->steps)))
+    if (gcb_grow(&scan->steps, &scan->step_cap, scan->step_count, sizeof(*scan->steps)))
         return gcb_diag_nomem(diag, 0, "a list of steps");
-    scan->steps = steps;
     scan->steps[scan->step_count++] = step;
     return 0;
 }

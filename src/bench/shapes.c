@@ -60,14 +60,12 @@ void gcb_shapes_destroy(struct gcb_shapes *s)
 static int append(struct gcb_shapes *s, const char *name)
 {
     struct entry e = {.name = gcb_strdup(name)};
-    void *entries = s->entries;
 
     e.shapes = gcb_alloc_zero(s->config.methods + 1, sizeof(*e.shapes));
-    if (!e.name || !e.shapes || gcb_grow(&entries, &s->cap, s->count, sizeof(*s->entries))) {
+    if (!e.name || !e.shapes || gcb_grow(&s->entries, &s->cap, s->count, sizeof(*s->entries))) {
         release(&e, s->config.methods + 1);
         return GCB_E_NOMEM;
     }
-    s->entries = entries;
     s->entries[s->count++] = e;
     return 0;
 }

@@ -50,11 +50,7 @@ static int no_memory(const struct gcb_container *c, struct gcb_diag *diag)
 /* A room at the end of the list, zeroed but not counted. */
 static struct message *next_message(struct gcb_container *c)
 {
-    void *items = c->messages;
-    const int err = gcb_grow(&items, &c->cap, c->count, sizeof(*c->messages));
-
-    c->messages = items;
-    if (err)
+    if (gcb_grow(&c->messages, &c->cap, c->count, sizeof(*c->messages)))
         return NULL;
     c->messages[c->count] = (struct message){0};
     return &c->messages[c->count];
@@ -201,13 +197,11 @@ static void add_note(void *ctx, hid_t object, const char *name)
 {
     struct gcb_container *c = ctx;
     char text[NOTE_BYTES];
-    void *items = c->notes;
     struct note note;
 
     if (strncmp(name, "gcbench_", 8) == 0 || !gcb_h5attr_text(object, name, text, sizeof(text)) ||
-        gcb_grow(&items, &c->note_cap, c->note_count, sizeof(note)) != 0)
+        gcb_grow(&c->notes, &c->note_cap, c->note_count, sizeof(note)) != 0)
         return;
-    c->notes = items;
     note = (struct note){gcb_strdup(name), gcb_strdup(text)};
     if (note.name && note.text) {
         c->notes[c->note_count++] = note;

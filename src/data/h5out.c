@@ -238,13 +238,11 @@ static int set_bytes(uint64_t *out, hid_t type, unsigned rank, const uint64_t *d
 
 static int note_extent(struct gcb_h5out *f, uint64_t from, uint64_t to, struct gcb_diag *diag)
 {
-    void *direct = f->direct;
-    const int err = gcb_grow(&direct, &f->direct_cap, f->direct_count, sizeof(*f->direct));
+    const int err = gcb_grow(&f->direct, &f->direct_cap, f->direct_count, sizeof(*f->direct));
 
-    f->direct = direct;
     if (err)
         return fail(f, diag, err, gcb_status_text(err));
-    f->direct[f->direct_count++] = (struct gcb_extent){from, to};
+    f->direct[f->direct_count++] = (struct gcb_h5extent){from, to};
     return 0;
 }
 
@@ -374,7 +372,7 @@ static int copy_bytes(struct gcb_h5out *f, void *buffer, uint64_t from, uint64_t
 
 static int by_start(const void *a, const void *b)
 {
-    const struct gcb_extent *x = a, *y = b;
+    const struct gcb_h5extent *x = a, *y = b;
 
     return (x->from > y->from) - (x->from < y->from);
 }

@@ -5,7 +5,7 @@
 
 #include "src/data/outfile.h"
 
-struct gcb_extent {
+struct gcb_h5extent {
     uint64_t from, to;
 };
 
@@ -19,11 +19,11 @@ struct gcb_extent {
  */
 struct gcb_h5out {
     struct gcb_outfile out;
-    hid_t file;                /* of HDF5's own file in memory; 0 when closed */
-    int memory;                /* that file */
-    int disk;                  /* the temporary file */
-    bool failed;               /* something is missing: never committed */
-    struct gcb_extent *direct; /* what is on disk already: the bytes of datasets */
+    hid_t file;                  /* of HDF5's own file in memory; 0 when closed */
+    int memory;                  /* that file */
+    int disk;                    /* the temporary file */
+    bool failed;                 /* something is missing: never committed */
+    struct gcb_h5extent *direct; /* what is on disk already: the bytes of datasets */
     size_t direct_count, direct_cap;
     char shown[256]; /* the final name, escaped, for words */
 };

@@ -36,7 +36,7 @@ static struct gcb_message_plan *open_message(struct planner *p, const struct gcb
     struct gcb_layout *out = p->out;
     struct gcb_message_plan *m;
 
-    if (gcb_grow((void **)&out->messages, &p->cap, out->count, sizeof(*m)) != 0)
+    if (gcb_grow(&out->messages, &p->cap, out->count, sizeof(*m)) != 0)
         return NULL;
     m = &out->messages[out->count++];
     *m = (struct gcb_message_plan){

@@ -22,9 +22,9 @@ static bool take_number(char **text, uint64_t *out)
 }
 
 /* "N", "A-B", "A-B/STRIDE". */
-static bool parse_range(struct gcb_range *r, char *item)
+static bool parse_range(struct gcb_number_range *r, char *item)
 {
-    *r = (struct gcb_range){.stride = 1};
+    *r = (struct gcb_number_range){.stride = 1};
     if (!take_number(&item, &r->first))
         return false;
     r->last = r->first;
@@ -42,9 +42,9 @@ static bool parse_range(struct gcb_range *r, char *item)
 }
 
 /* One item of a list, in `item`, which is scratch. */
-static int parse_item(struct gcb_selector *s, char *item, bool may_last)
+static int parse_item(struct gcb_numbers *s, char *item, bool may_last)
 {
-    struct gcb_range r;
+    struct gcb_number_range r;
 
     if (may_last && strcmp(item, "last") == 0) {
         s->last = true;
@@ -52,13 +52,13 @@ static int parse_item(struct gcb_selector *s, char *item, bool may_last)
     }
     if (!parse_range(&r, item))
         return GCB_E_INVALID;
-    if (gcb_grow((void **)&s->ranges, &s->cap, s->count, sizeof(*s->ranges)) != 0)
+    if (gcb_grow(&s->ranges, &s->cap, s->count, sizeof(*s->ranges)) != 0)
         return GCB_E_NOMEM;
     s->ranges[s->count++] = r;
     return 0;
 }
 
-static int parse_list(struct gcb_selector *s, const char *text, bool may_last)
+static int parse_list(struct gcb_numbers *s, const char *text, bool may_last)
 {
     char item[ITEM];
     int err = 0;
@@ -78,13 +78,13 @@ static int parse_list(struct gcb_selector *s, const char *text, bool may_last)
     return err;
 }
 
-int gcb_selector_parse(struct gcb_selector *out, const char *text, const char *option,
+int gcb_numbers_parse(struct gcb_numbers *out, const char *text, const char *option,
                        bool may_last, struct gcb_diag *diag)
 {
     char shown[80];
     int err;
 
-    *out = (struct gcb_selector){0};
+    *out = (struct gcb_numbers){0};
     if (!text || strcmp(text, "all") == 0) {
         out->all = true;
         return 0;
@@ -92,25 +92,25 @@ int gcb_selector_parse(struct gcb_selector *out, const char *text, const char *o
     err = parse_list(out, text, may_last);
     if (!err)
         return 0;
-    gcb_selector_fini(out);
+    gcb_numbers_fini(out);
     if (err == GCB_E_NOMEM)
         return gcb_diag_nomem(diag, strlen(text), option);
     return gcb_diag_set(diag, err, "%s '%s' is none of N, A-B, A-B/STRIDE, %sall, nor a list A,B,C",
                         option, gcb_escape(shown, sizeof(shown), text), may_last ? "last, " : "");
 }
 
-void gcb_selector_fini(struct gcb_selector *s)
+void gcb_numbers_fini(struct gcb_numbers *s)
 {
     gcb_free(s->ranges);
-    *s = (struct gcb_selector){0};
+    *s = (struct gcb_numbers){0};
 }
 
-bool gcb_selector_accepts(struct gcb_selector *s, uint64_t n)
+bool gcb_numbers_accepts(struct gcb_numbers *s, uint64_t n)
 {
     bool hit = s->all;
 
     for (size_t i = 0; i < s->count; i++) {
-        struct gcb_range *r = &s->ranges[i];
+        struct gcb_number_range *r = &s->ranges[i];
 
         if (n >= r->first && n <= r->last && (n - r->first) % r->stride == 0)
             hit = r->met = true;
@@ -118,7 +118,7 @@ bool gcb_selector_accepts(struct gcb_selector *s, uint64_t n)
     return hit;
 }
 
-bool gcb_selector_missed(const struct gcb_selector *s, uint64_t *n)
+bool gcb_numbers_missed(const struct gcb_numbers *s, uint64_t *n)
 {
     for (size_t i = 0; i < s->count; i++)
         if (!s->ranges[i].met && s->ranges[i].first == s->ranges[i].last) {

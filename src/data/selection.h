@@ -4,14 +4,14 @@
 #include "src/data/source.h"
 
 /* first, first + stride, ... up to last. */
-struct gcb_range {
+struct gcb_number_range {
     uint64_t first, last, stride;
     bool met; /* a number of the dump fell into it */
 };
 
 /* Parsed form of --step or --worker: "all", or ranges and perhaps "last". Zeroed accepts nothing. */
-struct gcb_selector {
-    struct gcb_range *ranges;
+struct gcb_numbers {
+    struct gcb_number_range *ranges;
     size_t count, cap;
     bool all;
     bool last;
@@ -21,16 +21,16 @@ struct gcb_selector {
  * Parses "all", "N", "A-B", "A-B/STRIDE", "last" (if `may_last`) or a list of them behind commas; NULL is
  * "all". `option` is the name for words ("--step"). GCB_E_INVALID, GCB_E_NOMEM; *out is zeroed then.
  */
-int gcb_selector_parse(struct gcb_selector *out, const char *text, const char *option,
+int gcb_numbers_parse(struct gcb_numbers *out, const char *text, const char *option,
                        bool may_last, struct gcb_diag *diag);
-void gcb_selector_fini(struct gcb_selector *s); /* zeroed is fine */
+void gcb_numbers_fini(struct gcb_numbers *s); /* zeroed is fine */
 
 /* Does it accept n? "last" is not looked at: the caller knows the greatest number only at the end. Marks the
  * ranges that n falls into as met. */
-bool gcb_selector_accepts(struct gcb_selector *s, uint64_t n);
+bool gcb_numbers_accepts(struct gcb_numbers *s, uint64_t n);
 
 /* A number that was asked for by itself and never met; false when there is none. */
-bool gcb_selector_missed(const struct gcb_selector *s, uint64_t *n);
+bool gcb_numbers_missed(const struct gcb_numbers *s, uint64_t *n);
 
 /* Do the globs of a selection accept this path? */
 bool gcb_selection_accepts(const struct gcb_tensor_selection *selection, const char *path);

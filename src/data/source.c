@@ -17,7 +17,7 @@ const char *gcb_strings_add(struct gcb_strings *s, const char *text, size_t n)
     char *at;
 
     if (s->left < n + 1) {
-        if (gcb_grow((void **)&s->blocks, &s->cap, s->count, sizeof(*s->blocks)) != 0)
+        if (gcb_grow(&s->blocks, &s->cap, s->count, sizeof(*s->blocks)) != 0)
             return NULL;
         s->blocks[s->count] = gcb_alloc(block);
         if (!s->blocks[s->count])
@@ -113,7 +113,7 @@ static void resolve_last(struct gcb_listing *l)
         return;
     for (size_t i = 0; i < s->count; i++)
         if (s->tensors[i].step == l->last_step ||
-            gcb_selector_accepts(&l->steps, s->tensors[i].step))
+            gcb_numbers_accepts(&l->steps, s->tensors[i].step))
             s->tensors[n++] = s->tensors[i];
     s->count = n;
 }
@@ -131,10 +131,10 @@ static int check_selection(const struct gcb_listing *l, const struct gcb_source_
         return gcb_diag_set(diag, GCB_E_INVALID,
                             "%s%s: no float data (%zu datasets of other types)", file, more,
                             l->source->skipped);
-    if (gcb_selector_missed(&l->steps, &n))
+    if (gcb_numbers_missed(&l->steps, &n))
         return gcb_diag_set(diag, GCB_E_INVALID, "%s%s: no step %" PRIu64 "; the last is %" PRIu64,
                             file, more, n, l->last_step);
-    if (gcb_selector_missed(&l->workers, &n))
+    if (gcb_numbers_missed(&l->workers, &n))
         return gcb_diag_set(diag, GCB_E_INVALID, "%s%s: no worker %" PRIu64, file, more, n);
     if (l->source->count == 0)
         return gcb_diag_set(diag, GCB_E_INVALID,
@@ -194,9 +194,9 @@ int gcb_source_open(struct gcb_source **out, const struct gcb_source_config *con
     }
     s->limits = (struct gcb_h5limits){config->max_bytes, config->allow_external};
     gcb_convert_init(&s->convert, gcb_host_cpu_flags());
-    err = gcb_selector_parse(&l.steps, selection->steps, "--step", true, diag);
+    err = gcb_numbers_parse(&l.steps, selection->steps, "--step", true, diag);
     if (!err)
-        err = gcb_selector_parse(&l.workers, selection->workers, "--worker", false, diag);
+        err = gcb_numbers_parse(&l.workers, selection->workers, "--worker", false, diag);
     if (!err)
         err = list_files(&l, config, diag);
     if (!err)
@@ -206,8 +206,8 @@ int gcb_source_open(struct gcb_source **out, const struct gcb_source_config *con
     *out = s;
     s = NULL;
 out:
-    gcb_selector_fini(&l.steps);
-    gcb_selector_fini(&l.workers);
+    gcb_numbers_fini(&l.steps);
+    gcb_numbers_fini(&l.workers);
     gcb_source_close(s);
     return err;
 }

@@ -49,7 +49,7 @@ void gcb_strings_fini(struct gcb_strings *s);
 struct gcb_listing {
     struct gcb_source *source;
     const struct gcb_tensor_selection *selection;
-    struct gcb_selector steps, workers;
+    struct gcb_numbers steps, workers;
     uint64_t last_step; /* greatest seen, selected or not */
     uint64_t seen;      /* tensors, selected or not */
 };

@@ -131,8 +131,8 @@ bool gcb_source_dtype(enum gcb_dtype *out, const struct gcb_h5dataset *dataset)
 
 static bool selected(struct gcb_listing *l, const struct gcb_tensor *t)
 {
-    const bool step = gcb_selector_accepts(&l->steps, t->step) || l->steps.last;
-    const bool worker = gcb_selector_accepts(&l->workers, t->worker);
+    const bool step = gcb_numbers_accepts(&l->steps, t->step) || l->steps.last;
+    const bool worker = gcb_numbers_accepts(&l->workers, t->worker);
 
     return step && worker && gcb_selection_accepts(l->selection, t->path);
 }
@@ -183,7 +183,7 @@ static int keep(struct gcb_source *s, struct gcb_tensor *t, struct gcb_diag *dia
 {
     const char *dataset = gcb_strings_add(&s->strings, t->dataset, strlen(t->dataset));
 
-    if (!dataset || gcb_grow((void **)&s->tensors, &s->cap, s->count, sizeof(*t)) != 0)
+    if (!dataset || gcb_grow(&s->tensors, &s->cap, s->count, sizeof(*t)) != 0)
         return gcb_diag_nomem(diag, s->count * sizeof(*t), "the list of tensors");
     t->path = dataset + (t->path - t->dataset);
     t->dataset = dataset;
@@ -233,7 +233,7 @@ static void take_value(void *ctx, hid_t object, const char *name)
     if (!gcb_h5attr_number(object, name, &v.value))
         return;
     v.name = gcb_strings_add(&s->strings, name, strlen(name));
-    if (!v.name || gcb_grow((void **)&s->values, &s->value_cap, s->value_count, sizeof(v)) != 0)
+    if (!v.name || gcb_grow(&s->values, &s->value_cap, s->value_count, sizeof(v)) != 0)
         c->full = true;
     else
         s->values[s->value_count++] = v;
@@ -257,7 +257,7 @@ static void take_note(void *ctx, hid_t object, const char *name)
     note.name = gcb_strings_add(&s->strings, name, strlen(name));
     note.text = gcb_strings_add(&s->strings, text, strlen(text));
     if (!note.name || !note.text ||
-        gcb_grow((void **)&s->notes, &s->note_cap, s->note_count, sizeof(note)) != 0)
+        gcb_grow(&s->notes, &s->note_cap, s->note_count, sizeof(note)) != 0)
         c->full = true;
     else
         s->notes[s->note_count++] = note;

@@ -84,14 +84,11 @@ void gcb_table_destroy(struct gcb_table *t)
 
 static int add_cell(struct gcb_table *t, const char *text)
 {
-    void *cells = t->cells;
     char *copy = gcb_strdup(text ? text : "-");
-    const int err = copy ? gcb_grow(&cells, &t->cap, t->used, sizeof(*t->cells)) : GCB_E_NOMEM;
 
-    t->cells = cells;
-    if (err) {
+    if (!copy || gcb_grow(&t->cells, &t->cap, t->used, sizeof(*t->cells))) {
         gcb_free(copy);
-        return err;
+        return GCB_E_NOMEM;
     }
     t->cells[t->used++] = copy;
     return 0;
@@ -205,6 +202,10 @@ static void print_line(const struct gcb_table *t, FILE *out, const size_t *width
     for (size_t i = 0; i < t->count; i++) {
         const char *text = cells ? cells[i] : t->columns[i].title;
 
+        if (i == 0 && t->count > 1 && gcb_table_text_width(text) > widths[0]) {
+            fprintf(out, "%s\n", text); /* what a row is of is never cut */
+            text = "";
+        }
         if (i)
             spaces(out, GAP);
         print_cell(out, text, widths[i], t->columns[i].number, i + 1 == t->count);

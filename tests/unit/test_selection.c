@@ -11,13 +11,13 @@
 /* Expects that of 0..15 exactly the bits of `want` are accepted. */
 static void check_accepts(const char *text, unsigned want)
 {
-    struct gcb_selector s;
+    struct gcb_numbers s;
     unsigned got = 0;
 
-    assert_int_equal(gcb_selector_parse(&s, text, "--step", true, NULL), 0);
+    assert_int_equal(gcb_numbers_parse(&s, text, "--step", true, NULL), 0);
     for (unsigned n = 0; n < 16; n++)
-        got |= (unsigned)gcb_selector_accepts(&s, n) << n;
-    gcb_selector_fini(&s);
+        got |= (unsigned)gcb_numbers_accepts(&s, n) << n;
+    gcb_numbers_fini(&s);
     assert_int_equal(got, want);
 }
 
@@ -39,14 +39,14 @@ static void test_accepts(void **state)
 
 static void test_extremes(void **state)
 {
-    struct gcb_selector s;
+    struct gcb_numbers s;
 
     (void)state;
-    assert_int_equal(gcb_selector_parse(&s, "1-18446744073709551615/2", "--step", false, NULL), 0);
-    assert_true(gcb_selector_accepts(&s, UINT64_MAX));
-    assert_false(gcb_selector_accepts(&s, UINT64_MAX - 1));
-    assert_false(gcb_selector_accepts(&s, 0));
-    gcb_selector_fini(&s);
+    assert_int_equal(gcb_numbers_parse(&s, "1-18446744073709551615/2", "--step", false, NULL), 0);
+    assert_true(gcb_numbers_accepts(&s, UINT64_MAX));
+    assert_false(gcb_numbers_accepts(&s, UINT64_MAX - 1));
+    assert_false(gcb_numbers_accepts(&s, 0));
+    gcb_numbers_fini(&s);
 }
 
 static void test_malformed(void **state)
@@ -65,25 +65,25 @@ static void test_malformed(void **state)
         "1-5/2/3", "18446744073709551616",
         "1\n",     "+1",
     };
-    struct gcb_selector s;
+    struct gcb_numbers s;
     struct gcb_diag diag;
 
     (void)state;
     for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
         memset(&s, 0xff, sizeof(s));
-        assert_int_equal(gcb_selector_parse(&s, bad[i], "--step", true, &diag), GCB_E_INVALID);
+        assert_int_equal(gcb_numbers_parse(&s, bad[i], "--step", true, &diag), GCB_E_INVALID);
         assert_non_null(strstr(diag.text, "--step"));
         assert_null(strchr(diag.text, '\n'));
         assert_null(s.ranges);
     }
-    assert_int_equal(gcb_selector_parse(&s, "last", "--worker", false, &diag), GCB_E_INVALID);
+    assert_int_equal(gcb_numbers_parse(&s, "last", "--worker", false, &diag), GCB_E_INVALID);
     assert_null(strstr(diag.text, "last,"));
 }
 
 static void test_long_lists(void **state)
 {
     char text[4096], digits[200];
-    struct gcb_selector s;
+    struct gcb_numbers s;
     size_t n = 0;
 
     (void)state;
@@ -92,29 +92,29 @@ static void test_long_lists(void **state)
         n += i % 2 ? 3 : 4;
     }
     text[n - 1] = '\0';
-    assert_int_equal(gcb_selector_parse(&s, text, "--step", true, NULL), 0);
+    assert_int_equal(gcb_numbers_parse(&s, text, "--step", true, NULL), 0);
     assert_int_equal(s.count, 500);
-    gcb_selector_fini(&s);
+    gcb_numbers_fini(&s);
     memset(digits, '1', sizeof(digits) - 1);
     digits[sizeof(digits) - 1] = '\0';
-    assert_int_equal(gcb_selector_parse(&s, digits, "--step", true, NULL), GCB_E_INVALID);
+    assert_int_equal(gcb_numbers_parse(&s, digits, "--step", true, NULL), GCB_E_INVALID);
 }
 
 static void test_missed(void **state)
 {
-    struct gcb_selector s;
+    struct gcb_numbers s;
     uint64_t n = 0;
 
     (void)state;
-    assert_int_equal(gcb_selector_parse(&s, "1,5,8-9", "--step", true, NULL), 0);
-    assert_true(gcb_selector_missed(&s, &n));
+    assert_int_equal(gcb_numbers_parse(&s, "1,5,8-9", "--step", true, NULL), 0);
+    assert_true(gcb_numbers_missed(&s, &n));
     assert_int_equal(n, 1);
-    gcb_selector_accepts(&s, 1);
-    assert_true(gcb_selector_missed(&s, &n));
+    gcb_numbers_accepts(&s, 1);
+    assert_true(gcb_numbers_missed(&s, &n));
     assert_int_equal(n, 5);
-    gcb_selector_accepts(&s, 5);
-    assert_false(gcb_selector_missed(&s, &n)); /* a range may hold nothing */
-    gcb_selector_fini(&s);
+    gcb_numbers_accepts(&s, 5);
+    assert_false(gcb_numbers_missed(&s, &n)); /* a range may hold nothing */
+    gcb_numbers_fini(&s);
 }
 
 static void test_globs(void **state)
