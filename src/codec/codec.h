@@ -71,6 +71,8 @@ struct gcb_codec_ops {
     int (*describe)(void *state, struct gcb_rbuf *in, struct gcb_parts *parts);
     /* elements the last encode clamped; NULL: none ever are */
     uint64_t (*clamped)(const void *state);
+    /* largest magnitude the last encode coded; NAN: it had no need to look. NULL: never does */
+    double (*largest)(const void *state);
     /* bits per element as the paper counts them, for this state's parameters and count; NAN: unknown */
     double (*nominal_bits)(const void *state);
     /* density asked for, in (0, 1], or NAN if none was; NULL where nothing is dropped */

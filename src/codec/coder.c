@@ -376,6 +376,13 @@ uint64_t gcb_coder_clamped(const struct gcb_coder *c)
     return ops->clamped ? ops->clamped(c->state) : 0;
 }
 
+double gcb_coder_largest(const struct gcb_coder *c)
+{
+    const struct gcb_codec_ops *ops = c->method.codec->ops;
+
+    return ops->largest ? ops->largest(c->state) : NAN;
+}
+
 double gcb_coder_nominal_bits(const struct gcb_coder *c)
 {
     const struct gcb_preset *preset = c->method.preset;

@@ -56,6 +56,8 @@ int gcb_coder_describe(struct gcb_coder *c, const void *message, size_t length,
 /* Of an encoder: elements clamped by the last encode, nominal bits per element, density asked for (NAN
  * where nothing is dropped). */
 uint64_t gcb_coder_clamped(const struct gcb_coder *c);
+/* Also of the last encode: the largest magnitude that was given a code whose range came of the data; else NAN. */
+double gcb_coder_largest(const struct gcb_coder *c);
 double gcb_coder_nominal_bits(const struct gcb_coder *c);
 double gcb_coder_density(const struct gcb_coder *c);
 

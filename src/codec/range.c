@@ -13,6 +13,7 @@ struct range {
     struct gcb_range_params p;
     uint64_t count;
     uint64_t clamped;
+    uint32_t max_bits; /* of the last tensor encoded, if it had to be looked for */
     const struct gcb_kernels *kernels;
     const struct gcb_queue *queue;
 };
@@ -100,6 +101,7 @@ static int range_encode(void *state, const struct gcb_step *at, const struct gcb
     (void)at;
     memset(&stats, 0, sizeof(stats));
     gcb_parallel(s->queue, spans, count_span, &count);
+    s->max_bits = stats.max_bits;
     gcb_range_choose(&format, &s->p, &stats);
     gcb_range_put_scale(out, &format);
     code.out = gcb_wbuf_take(out, gcb_packed_bytes(s->count, (unsigned)s->p.bits));
@@ -145,6 +147,13 @@ static uint64_t range_clamped(const void *state)
     const struct range *s = state;
 
     return s->clamped;
+}
+
+static double range_largest(const void *state)
+{
+    const struct range *s = state;
+
+    return s->p.max == 0.0 ? (double)gcb_float_of(s->max_bits) : NAN;
 }
 
 static double range_nominal_bits(const void *state)
@@ -198,6 +207,7 @@ static const struct gcb_codec_ops range_ops = {
     .decode = range_decode,
     .describe = range_describe,
     .clamped = range_clamped,
+    .largest = range_largest,
     .nominal_bits = range_nominal_bits,
 };
 

@@ -2,6 +2,7 @@
 
 #include <math.h>
 
+#include "kernels/hd.h"
 #include "src/codec/codecs.h"
 #include "src/sparse/presets.h"
 
@@ -90,6 +91,15 @@ static uint64_t sparse_clamped(const void *state)
     return s->v.clamped;
 }
 
+/* Only values with a range look for the largest, unless it is fixed. */
+static double sparse_largest(const void *state)
+{
+    const struct gcb_sparse *s = state;
+
+    return s->v.stats.max_bits && s->v.range.max == 0.0 ? (double)gcb_float_of(s->v.stats.max_bits)
+                                                        : NAN;
+}
+
 static double sparse_density(const void *state)
 {
     const struct gcb_sparse *s = state;
@@ -114,6 +124,7 @@ static const struct gcb_codec_ops sparse_ops = {
     .decode = gcb_sparse_decode,
     .describe = gcb_sparse_describe,
     .clamped = sparse_clamped,
+    .largest = sparse_largest,
     .nominal_bits = sparse_nominal_bits,
     .density = sparse_density,
 };
