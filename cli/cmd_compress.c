@@ -3,6 +3,7 @@
 
 #include "cli/compress_options.h"
 #include "cli/compress_table.h"
+#include "cli/heading.h"
 #include "cli/interrupt.h"
 #include "cli/progress.h"
 #include "src/base/alloc.h"
@@ -230,16 +231,6 @@ static int run(struct compress *c, struct gcb_diag *diag)
     return err;
 }
 
-/* The files of a dump as one text; cut if there are very many. */
-static void name_files(char *out, size_t size, const struct opt_list *files)
-{
-    size_t used = 0;
-
-    out[0] = '\0';
-    for (size_t i = 0; i < files->count && used < size; i++)
-        used += (size_t)snprintf(out + used, size - used, "%s%s", i ? ", " : "", files->items[i]);
-}
-
 static int put_summaries(struct compress *c, struct gcb_diag *diag)
 {
     const char *status = c->result.interrupted ? "interrupted" : "ok";
@@ -248,7 +239,7 @@ static int put_summaries(struct compress *c, struct gcb_diag *diag)
 
     if (!out_wants_rows(&c->report))
         return 0;
-    name_files(files, sizeof(files), c->files);
+    heading_files(files, sizeof(files), c->files);
     for (size_t i = 0; !err && i < c->count; i++) {
         struct gcb_row row;
 

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "cli/heading.h"
 #include "src/base/alloc.h"
 #include "src/base/text.h"
 
@@ -55,49 +56,6 @@ static const char *short_label(char *out, size_t size, const struct compress_vie
         if (i != method && strcmp(v->methods[i].name, v->methods[method].name) == 0)
             return label(out, size, v, method);
     return v->methods[method].name;
-}
-
-static void count_of(char *out, size_t size, uint64_t n, const char *what)
-{
-    snprintf(out, size, "%" PRIu64 " %s%s", n, what, n == 1 ? "" : "s");
-}
-
-/* "3 steps x 4 workers x 61 tensors, fp32, 13.1 MB" */
-static void extent_text(char *out, size_t size, const struct gcb_extent *e)
-{
-    char steps[40], workers[40], tensors[40], bytes[32];
-
-    count_of(steps, sizeof(steps), e->steps, "step");
-    count_of(workers, sizeof(workers), e->workers, "worker");
-    count_of(tensors, sizeof(tensors), e->tensors, "tensor");
-    snprintf(out, size, "%s x %s x %s%s, %s, %s", steps, workers, tensors,
-             e->full ? "" : " (not all)",
-             e->mixed_dtypes ? "mixed types" : gcb_dtype_name(e->dtype),
-             out_bytes(bytes, (double)e->bytes));
-}
-
-/* The file's own name, or how many there are; it gives way when the line would be too long. */
-static void name_text(char *out, size_t size, const struct opt_list *files)
-{
-    const char *path = files->items[0], *slash = strrchr(path, '/');
-
-    if (files->count == 1)
-        gcb_escape(out, size, slash && slash[1] ? slash + 1 : path);
-    else
-        count_of(out, size, files->count, "file");
-}
-
-static void print_head(const struct compress_view *v, FILE *out)
-{
-    char name[WIDTH], extent[160];
-    size_t used;
-
-    extent_text(extent, sizeof(extent), v->extent);
-    used = strlen(extent) + 2;
-    name_text(name, used + 12 < WIDTH ? WIDTH - used + 1 : 12, v->files);
-    used = gcb_table_text_width(name) + 2 + strlen(extent);
-    fprintf(out, "%s: %s", name, extent);
-    fprintf(out, used + 3 + strlen(v->settings) <= WIDTH ? "   %s\n" : "\n%s\n", v->settings);
 }
 
 static size_t add_columns(struct gcb_table_column *columns, size_t n, unsigned which)
@@ -306,7 +264,7 @@ int compress_show(const struct compress_view *v, const struct out_report *report
 {
     int err = 0;
 
-    print_head(v, report->out);
+    heading_print(report->out, v->files, v->extent, v->settings);
     if (v->groups)
         err = show_groups(v, report, diag);
     if (!err)

@@ -10,7 +10,8 @@
 #include "src/base/text.h"
 
 static const struct cmd *const commands[] = {
-    &cmd_compress, &cmd_decompress, &cmd_inspect, &cmd_methods, &cmd_info, &cmd_generate,
+    &cmd_compress, &cmd_decompress, &cmd_replay,   &cmd_inspect,
+    &cmd_methods,  &cmd_info,       &cmd_generate,
 };
 #define COMMANDS (sizeof(commands) / sizeof(commands[0]))
 

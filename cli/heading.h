@@ -1,0 +1,14 @@
+#ifndef CLI_HEADING_H
+#define CLI_HEADING_H
+
+#include "cli/optparse.h"
+#include "src/bench/extent.h"
+
+/* The line above a table: what was read and what applies. Two lines where one would be too long. */
+void heading_print(FILE *out, const struct opt_list *files, const struct gcb_extent *extent,
+                   const char *settings);
+
+/* The files of a dump as one text, for rows; cut if there are very many. */
+void heading_files(char *out, size_t size, const struct opt_list *files);
+
+#endif
