@@ -52,6 +52,8 @@ static int resolve(struct compress *c, struct gcb_diag *diag)
     int err = compress_check(&c->sort, c->o, diag);
 
     if (!err)
+        err = opt_message_check(&c->o->message, diag);
+    if (!err)
         err = compress_methods(&c->methods, &c->given, &c->count, c->o, diag);
     if (!err)
         forget_memories(c);

@@ -1,6 +1,7 @@
 #include <string.h>
 
 #include "cli/output.h"
+#include "kernels/cpu_flags.h"
 #include "src/base/host.h"
 #include "src/bench/bandwidth.h"
 #include "src/cuda/load.h"
@@ -36,7 +37,7 @@ static int gather(struct facts *f, const struct info_options *o, struct gcb_diag
     gcb_environment_build(&f->build);
     gcb_host_read(&f->host);
     f->threads = queue.threads;
-    f->isa = gcb_host_isa_name(gcb_host_cpu_flags());
+    f->isa = gcb_cpu_isa_name(gcb_cpu_detect());
     f->has_gpu = gcb_cuda_check(0, &f->gpu) == 0;
     return gcb_bandwidth_measure(&f->bandwidth, &queue, 0, diag);
 }
@@ -73,14 +74,13 @@ static void print_host(FILE *out, const struct facts *f)
 
 static void print_libraries(FILE *out)
 {
-    const char *name, *separator = "libraries   ";
-    char version[32];
+    char version[32], text[512] = "";
+    const char *name;
 
-    for (size_t i = 0; gcb_environment_library(&name, version, i); i++) {
-        fprintf(out, "%s%s %s", separator, name, version);
-        separator = ", ";
-    }
-    fputc('\n', out);
+    for (size_t i = 0; gcb_environment_library(&name, version, i); i++)
+        snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s %s %s", i ? "," : "", name,
+                 version);
+    opt_wrap(out, text, fprintf(out, "libraries  "), 12);
 }
 
 static void print_bandwidth(FILE *out, const struct facts *f)

@@ -294,12 +294,11 @@ const struct cmd cmd_replay = {
     .name = "replay",
     .summary = "send a dump's steps in order, with feedback, momentum, schedules",
     .usage = "replay [options] --method NAME[:key=value,...] FILE...",
-    .examples =
-        "  gcbench replay --method topk:theta=0.99,memory=ef gradients.h5\n"
-        "  gcbench replay --method sbc:p=0.01,delay=4 gradients.h5\n"
-        "  gcbench replay --method dgc --method redsync --loop 20 gradients.h5\n"
-        "  gcbench replay --method fft:memory=ef --theta-schedule 0.9@0,0@8 gradients.h5\n"
-        "  gcbench replay --method fft --tune-steps 3 --allow-gaps gradients.h5\n",
+    .examples = "  gcbench replay --method topk:theta=0.99,memory=ef gradients.h5\n"
+                "  gcbench replay --method sbc:p=0.01,delay=4 gradients.h5\n"
+                "  gcbench replay --method dgc --method redsync --loop 20 gradients.h5\n"
+                "  gcbench replay --method fft:memory=ef --theta-schedule 0.9@0,0@8 gradients.h5\n"
+                "  gcbench replay --method fft --tune-steps 3 --allow-gaps gradients.h5\n",
     .details =
         "Every worker keeps its own memory: none, ef, dgc, delay or demo (`--method "
         "qsgd:memory=ef`;\n"

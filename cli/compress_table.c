@@ -5,6 +5,7 @@
 
 #include "cli/heading.h"
 #include "src/base/alloc.h"
+#include "src/base/host.h"
 #include "src/base/text.h"
 
 #define WIDTH 80
@@ -187,14 +188,15 @@ static void print_loss(const struct compress_view *v, size_t method, FILE *out)
 {
     const size_t wanted = v->top ? v->top : DEFAULT_TOP;
     struct gcb_loss top[MAX_TOP];
-    char item[WIDTH + 1], name[48];
+    char item[WIDTH + 1], name[48], label_text[256];
     const size_t count =
         gcb_losses_top(v->losses, method, top, wanted < MAX_TOP ? wanted : MAX_TOP);
     int used;
 
     if (count == 0)
         return;
-    used = fprintf(out, "%s%sloses most:", v->given > 1 ? v->methods[method].name : "",
+    used = fprintf(out, "%s%sloses most:",
+                   v->given > 1 ? short_label(label_text, sizeof(label_text), v, method) : "",
                    v->given > 1 ? " " : "");
     for (size_t i = 0; i < count; i++) {
         bool full;
@@ -238,6 +240,17 @@ static void note_exceptions(const struct compress_view *v, size_t method, FILE *
                 v->methods[method].name, t->stored, t->messages);
 }
 
+/* Other work on the machine makes times longer, by any factor. */
+static void note_load(FILE *out)
+{
+    struct gcb_host host;
+
+    gcb_host_read(&host);
+    if (host.cpus > 0 && host.load1 > (double)host.cpus)
+        fprintf(out, "note: load %.1f on %d cpu%s: speeds are too low; --repeat 9 steadies them\n",
+                host.load1, host.cpus, host.cpus == 1 ? "" : "s");
+}
+
 static void print_notes(const struct compress_view *v, FILE *out)
 {
     const struct gcb_run_result *r = v->result;
@@ -255,6 +268,7 @@ static void print_notes(const struct compress_view *v, FILE *out)
                 r->skipped_steps, r->skipped_steps == 1 ? "" : "s");
     if (r->zeroed)
         fprintf(out, "note: %" PRIu64 " infinities and NaNs were taken as 0\n", r->zeroed);
+    note_load(out);
     if (r->interrupted)
         fprintf(out, "interrupted: this is what was done by then\n");
 }

@@ -27,8 +27,7 @@ static void print_overview(FILE *out)
     for (size_t i = 0; i < COMMANDS; i++)
         fprintf(out, "  %-12s %s\n", commands[i]->name, commands[i]->summary);
     fprintf(out, "  %-12s %s\n\n", "help", "explain a command: its examples, options and defaults");
-    fprintf(out, "Exit status: 0 done, 1 failed, 2 called wrongly, 3 backend not available,\n"
-                 "4 a regression, 5 a verification did not hold, 6 ambiguous (--strict).\n");
+    fprintf(out, "Exit status: 0 done, 1 failed, 2 called wrongly, 3 backend not available.\n");
 }
 
 /* Prints the line at `text`, broken to fit; returns what follows it. */

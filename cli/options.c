@@ -3,8 +3,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "kernels/cpu_flags.h"
 #include "src/base/alloc.h"
-#include "src/base/host.h"
 #include "src/base/text.h"
 #include "src/cuda/load.h"
 
@@ -142,6 +142,14 @@ int opt_input_open(struct gcb_source **out, const struct opt_input *in,
     return gcb_source_open(out, &config, diag);
 }
 
+int opt_message_check(const struct opt_message *in, struct gcb_diag *diag)
+{
+    if (in->bucket_bytes && in->scope != GCB_SCOPE_BUCKET)
+        return gcb_diag_set(diag, GCB_E_INVALID,
+                            "--bucket-bytes has a meaning only with --scope bucket");
+    return 0;
+}
+
 struct gcb_layout_config opt_message_layout(const struct opt_message *in)
 {
     return (struct gcb_layout_config){
@@ -177,14 +185,14 @@ int opt_exec_resolve(struct opt_backend *out, const struct opt_exec *in, struct 
     int err;
 
     memset(out, 0, sizeof(*out));
-    err = gcb_host_isa(&out->cpu_flags, isa);
+    err = gcb_cpu_isa(&out->cpu_flags, isa);
     gcb_escape(shown, sizeof(shown), isa);
     if (err == GCB_E_BACKEND)
         return gcb_diag_set(diag, err, "--isa %s: this processor does not have it", shown);
     if (err)
         return gcb_diag_set(diag, err, "--isa is one of auto, c, avx2, avx512, neon, not '%s'",
                             shown);
-    out->isa = gcb_host_isa_name(out->cpu_flags);
+    out->isa = gcb_cpu_isa_name(out->cpu_flags);
     out->queue.threads = in->threads ? in->threads : 1;
     out->seed = in->seed ? in->seed : 1;
     gcb_kernels_init(&out->kernels, out->cpu_flags);
@@ -217,47 +225,23 @@ const char *opt_methods_key_at(size_t i)
     return key_of(gcb_memory_table, &i);
 }
 
-/* Adds "key=value" to a spec; the first stands behind a colon. */
-static int append(char **spec, const char *key, const char *value, struct gcb_diag *diag)
-{
-    const size_t size = strlen(*spec) + strlen(key) + strlen(value) + 3;
-    char *longer = gcb_alloc(size), shown[64];
-
-    if (!longer)
-        return gcb_diag_nomem(diag, size, "a method's parameters");
-    snprintf(longer, size, "%s%c%s=%s", *spec, strchr(*spec, ':') ? ',' : ':', key, value);
-    gcb_free(*spec);
-    *spec = longer;
-    if (strpbrk(value, ",:"))
-        return gcb_diag_set(diag, GCB_E_INVALID, "--%s takes one value, not '%s'", key,
-                            gcb_escape(shown, sizeof(shown), value));
-    return 0;
-}
-
-/* One method: its spec with the overrides that it has written behind, parsed as a whole. */
-static int resolve_one(struct gcb_method *out, const char *text, const struct opt_list *overrides,
+/* One method: its spec, then the overrides that it has; one that has no meaning for it is another method's. */
+static int resolve_one(struct gcb_method *out, const char *spec, const struct opt_list *overrides,
                        bool *used, struct gcb_diag *diag)
 {
-    char *spec = gcb_strndup(text, strcspn(text, ":"));
-    int err = spec ? gcb_method_parse(out, spec, diag) : gcb_diag_nomem(diag, 0, "a method");
+    struct gcb_method before;
+    int err = gcb_method_read(out, spec, diag);
 
+    before = *out;
+    for (size_t i = 0; !err && i + 1 < overrides->count; i += 2)
+        if (gcb_method_has(out, overrides->items[i]))
+            err = gcb_method_set(out, overrides->items[i], overrides->items[i + 1], diag);
     if (err)
-        goto out;
-    gcb_free(spec);
-    spec = gcb_strdup(text);
-    if (!spec)
-        err = gcb_diag_nomem(diag, 0, "a method");
-    for (size_t i = 0; !err && i + 1 < overrides->count; i += 2) {
-        if (!gcb_method_has(out, overrides->items[i]))
-            continue;
-        used[i / 2] = true;
-        err = append(&spec, overrides->items[i], overrides->items[i + 1], diag);
-    }
-    if (!err)
-        err = gcb_method_parse(out, spec, diag);
-out:
-    gcb_free(spec);
-    return err;
+        return err;
+    for (size_t i = 0; i + 1 < overrides->count; i += 2)
+        if (gcb_method_has(out, overrides->items[i]))
+            used[i / 2] |= !gcb_method_withdraw(out, &before, overrides->items[i]);
+    return gcb_method_check(out, diag);
 }
 
 static int resolve_all(struct gcb_method *methods, bool *used, const struct opt_methods *in,
@@ -271,7 +255,8 @@ static int resolve_all(struct gcb_method *methods, bool *used, const struct opt_
     }
     for (size_t i = 0; 2 * i < in->overrides.count; i++)
         if (!used[i])
-            return gcb_diag_set(diag, GCB_E_INVALID, "--%s: no method given has such a parameter",
+            return gcb_diag_set(diag, GCB_E_INVALID,
+                                "--%s: no method given has such a parameter, or none a use for it",
                                 in->overrides.items[2 * i]);
     return 0;
 }

@@ -42,6 +42,8 @@ enum opt_nonfinite {
 };
 extern const struct opt_row opt_message_rows[];
 /* Borrows from `in`. */
+/* GCB_E_INVALID for options that have no meaning together. */
+int opt_message_check(const struct opt_message *in, struct gcb_diag *diag);
 struct gcb_layout_config opt_message_layout(const struct opt_message *in);
 /* Names of enum gcb_scope, gcb_order and opt_nonfinite, for rows and headings; each ends with NULL. */
 extern const char *const opt_scopes[], *const opt_orders[], *const opt_nonfinites[];

@@ -130,12 +130,11 @@ static int unknown_key(const struct gcb_method *m, const char *key, struct gcb_d
                         m->name, shown, m->name);
 }
 
-int gcb_method_parse(struct gcb_method *out, const char *spec, struct gcb_diag *diag)
+int gcb_method_read(struct gcb_method *out, const char *spec, struct gcb_diag *diag)
 {
     const size_t n = strcspn(spec, ":");
     char name[64];
     bool found = false;
-    int err;
 
     snprintf(name, sizeof(name), "%.*s", (int)(n < sizeof(name) ? n : sizeof(name)), spec);
     for (size_t i = 0; !found && gcb_method_at(out, i); i++)
@@ -144,8 +143,26 @@ int gcb_method_parse(struct gcb_method *out, const char *spec, struct gcb_diag *
         return unknown_method(name, diag);
     if (spec[n] == ':' && spec[n + 1] == '\0')
         return gcb_diag_set(diag, GCB_E_INVALID, "'%s:' lacks its key=value", out->name);
-    err = spec[n] ? set_pairs(out, spec + n + 1, true, diag) : 0;
+    return spec[n] ? set_pairs(out, spec + n + 1, true, diag) : 0;
+}
+
+int gcb_method_parse(struct gcb_method *out, const char *spec, struct gcb_diag *diag)
+{
+    const int err = gcb_method_read(out, spec, diag);
+
     return err ? err : gcb_method_check(out, diag);
+}
+
+bool gcb_method_withdraw(struct gcb_method *m, const struct gcb_method *before, const char *key)
+{
+    bool complement;
+    size_t row;
+
+    if (!find_row(m, key, &row, &complement) || gcb_method_applies(m, row))
+        return false;
+    m->value[row] = before->value[row];
+    m->given[row] = before->given[row];
+    return true;
 }
 
 bool gcb_method_has(const struct gcb_method *m, const char *key)

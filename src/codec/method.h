@@ -33,6 +33,11 @@ bool gcb_method_at(struct gcb_method *out, size_t i);
  * suggestion), a value out of range, a key given twice, a key that has no meaning with the others.
  */
 int gcb_method_parse(struct gcb_method *out, const char *spec, struct gcb_diag *diag);
+/* The same without the last kind of error, for a caller that sets more and then calls gcb_method_check. */
+int gcb_method_read(struct gcb_method *out, const char *spec, struct gcb_diag *diag);
+/* Takes back a parameter, to what it was before, if it has no meaning with the others; returns whether it
+ * had none. */
+bool gcb_method_withdraw(struct gcb_method *m, const struct gcb_method *before, const char *key);
 
 /* Has the method a parameter of this name (or complement)? */
 bool gcb_method_has(const struct gcb_method *m, const char *key);

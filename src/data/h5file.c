@@ -96,6 +96,8 @@ static int check_regular(struct gcb_h5file *f, const char *path, struct gcb_diag
 
     if (stat(path, &st) != 0)
         return gcb_h5file_fail(f, NULL, GCB_E_IO, diag, "%s", strerror(errno));
+    if (S_ISDIR(st.st_mode))
+        return gcb_h5file_fail(f, NULL, GCB_E_INVALID, diag, "is a folder; name the files in it");
     if (!S_ISREG(st.st_mode))
         return gcb_h5file_fail(f, NULL, GCB_E_INVALID, diag, "not a regular file");
     if (st.st_size == 0)

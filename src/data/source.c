@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernels/cpu_flags.h"
 #include "src/base/alloc.h"
-#include "src/base/host.h"
 #include "src/base/text.h"
 #include "src/data/source_private.h"
 
@@ -127,6 +127,10 @@ static int check_selection(const struct gcb_listing *l, const struct gcb_source_
     uint64_t n;
 
     gcb_escape(file, sizeof(file), config->files[0]);
+    if (l->seen == 0 && gcb_source_note(l->source, "gcbench_container"))
+        return gcb_diag_set(diag, GCB_E_INVALID,
+                            "%s%s: a file of messages; `gcbench decompress` restores its tensors",
+                            file, more);
     if (l->seen == 0)
         return gcb_diag_set(diag, GCB_E_INVALID,
                             "%s%s: no float data (%zu datasets of other types)", file, more,
@@ -193,7 +197,7 @@ int gcb_source_open(struct gcb_source **out, const struct gcb_source_config *con
         goto out;
     }
     s->limits = (struct gcb_h5limits){config->max_bytes, config->allow_external};
-    gcb_convert_init(&s->convert, gcb_host_cpu_flags());
+    gcb_convert_init(&s->convert, gcb_cpu_detect());
     err = gcb_numbers_parse(&l.steps, selection->steps, "--step", true, diag);
     if (!err)
         err = gcb_numbers_parse(&l.workers, selection->workers, "--worker", false, diag);

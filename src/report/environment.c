@@ -5,7 +5,6 @@
 #include <time.h>
 #include <xxhash.h>
 
-#include "kernels/cpu_flags.h"
 #include "kernels/fft/fft.h"
 #include "src/base/host.h"
 #include "src/gcb_build.h"

@@ -14,7 +14,9 @@
 struct gcb_table_column {
     const char *title; /* borrowed as long as the table */
     bool number;       /* aligned to the right */
-    bool elastic;      /* cut in the middle ("layers..weight") when the table would be too wide */
+    bool
+        elastic; /* gives way when the table would be too wide: text of the first column then stands on
+                          a line of its own, that of others is cut in the middle ("layers..weight") */
 };
 
 struct gcb_table;

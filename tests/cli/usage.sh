@@ -66,4 +66,18 @@ run decompress --device cuda -o "$tmp/x.h5" in.h5
 exits 3
 says "cuda"
 
+sample=$(dirname "$0")/../../datasets/sample.h5
+run compress --method topk --bucket-bytes 1M "$sample"
+exits 2
+says "--bucket-bytes has a meaning only with --scope bucket"
+run compress --method qsgd --method topk --bits 8 --format json --per none "$sample"
+exits 0
+prints '"spec": "qsgd:bits=8,'
+run compress --method topk --bits 8 "$sample"
+exits 2
+says "or none a use for it"
+run inspect "$(dirname "$sample")"
+exits 2
+says "is a folder"
+
 finish
