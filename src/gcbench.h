@@ -122,7 +122,7 @@ struct gcb_message_info {
     uint32_t header_bytes; /* everything but the payload, checksum included */
     enum gcb_dtype source;
     int stored;       /* raw values follow instead of the codec's payload */
-    int has_checksum; /* whether one is there; gcb_message_check checks it */
+    int has_checksum; /* whether one is there; gcb_decode checks it */
     unsigned codec;   /* wire id, docs/format.md */
 };
 int gcb_message_info(struct gcb_message_info *info, const void *message, size_t length,

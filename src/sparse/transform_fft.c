@@ -77,12 +77,16 @@ static void power_span(void *ctx, uint64_t i)
 /* Squared magnitudes after an exact scaling that brings the largest part near 1: raw squares underflow. */
 static const float *fft_order(struct gcb_transform_state *t, const float *coef)
 {
-    const uint32_t top = t->kernels->reduce.max_bits(coef, 2 * t->positions);
-    const int exponent = (int)(top >> 23) - 127;
     struct power_job job = {.t = t, .tail = tail_bin(t), .weight = 1.0f};
+    uint32_t top;
+    int exponent;
 
+    if (t->positions == 0)
+        return coef;
+    top = t->kernels->reduce.max_bits(coef, 2 * t->positions);
     if (top >= GCB_INF_BITS)
         return NULL;
+    exponent = (int)(top >> 23) - 127;
     job.scale = ldexpf(1.0f, exponent < -126 ? 126 : -exponent);
     if (job.tail < t->positions)
         job.weight = (float)t->chunk / (float)(t->count % t->chunk);
