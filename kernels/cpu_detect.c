@@ -1,6 +1,5 @@
 #include "kernels/cpu_flags.h"
 
-/* The architecture guards of src/base/host.h's question stand here, in kernels/. */
 #if defined(__x86_64__)
 unsigned gcb_cpu_detect(void)
 {

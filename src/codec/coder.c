@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "src/base/alloc.h"
-#include "src/base/host.h"
 
 /* More elements than any machine holds; below it, sizes in bits and bytes cannot overflow. */
 #define MAX_ELEMENTS (UINT64_C(1) << 56)
@@ -34,7 +33,7 @@ static int bind_env(struct gcb_coder *c, const struct gcb_coder_config *config,
     if (config->env.kernels)
         c->kernels = *config->env.kernels;
     else
-        gcb_kernels_init(&c->kernels, gcb_host_cpu_flags());
+        gcb_kernels_init(&c->kernels, gcb_cpu_detect());
     c->env.kernels = &c->kernels;
     if (!c->env.segment)
         c->env.segment = UINT64_C(1) << 31;

@@ -14,7 +14,6 @@
 
 #include <cmocka.h>
 
-#include "src/base/host.h"
 #include "src/codec/coder.h"
 #include "tests/kernels/check.h"
 
@@ -294,8 +293,8 @@ static void round_trip(const struct gcb_method *m, const float *x, size_t n, enu
     if (in != IN_HOSTILE)
         error_is_bounded(m, &a, x);
     /* the same again: same bytes; with threads and the best kernels: same bytes, same values */
-    encode(&b, m, &(struct setting){.threads = 3, .flags = gcb_host_cpu_flags()}, x, n);
-    decode(&b, &(struct setting){.threads = 3, .flags = gcb_host_cpu_flags()});
+    encode(&b, m, &(struct setting){.threads = 3, .flags = gcb_cpu_detect()}, x, n);
+    decode(&b, &(struct setting){.threads = 3, .flags = gcb_cpu_detect()});
     if (!whole_transform(m)) {
         same_message(&a, &b);
         assert_memory_equal(a.back, b.back, n * sizeof(float));
@@ -461,7 +460,7 @@ static void keeps_contract(void **state)
 static void threads_share_long_tensors(void **state)
 {
     enum { LONG = 700001 };
-    const struct setting many = {.threads = 3, .flags = gcb_host_cpu_flags()};
+    const struct setting many = {.threads = 3, .flags = gcb_cpu_detect()};
     float *x = malloc(LONG * sizeof(float));
     struct gcb_method m;
 

@@ -29,32 +29,6 @@ static const char *const fill_names[FILL_COUNT] = {
     [FILL_ZERO] = "zero",   [FILL_NONFINITE] = "nonfinite",
 };
 
-#if defined(__x86_64__)
-static unsigned detect(void)
-{
-    unsigned flags = 0;
-
-    __builtin_cpu_init();
-    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") &&
-        __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("popcnt"))
-        flags |= GCB_CPU_AVX2;
-    if (flags && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-        __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
-        flags |= GCB_CPU_AVX512;
-    return flags;
-}
-#elif defined(__aarch64__)
-static unsigned detect(void)
-{
-    return GCB_CPU_NEON;
-}
-#else
-static unsigned detect(void)
-{
-    return 0;
-}
-#endif
-
 const struct check_isa *check_isas(void)
 {
     static const struct check_isa all[] = {
@@ -63,7 +37,7 @@ const struct check_isa *check_isas(void)
         {"neon", GCB_CPU_NEON},
     };
     static struct check_isa have[4];
-    const unsigned flags = detect();
+    const unsigned flags = gcb_cpu_detect();
     size_t n = 0;
 
     for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
