@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """
-Decodes messages by docs/format.md alone and compares with what the library makes of them.
+Decodes messages by docs/format.md and the layouts of docs/codecs/index.md alone and compares with what the library makes of them.
 
     decode_by_format.py LIBGCBENCH [GCBENCH SAMPLE.h5]
 
-The decoder below (from `class Damaged` to `decode`) was written from the page and calls nothing of the
+The decoder below (from `class Damaged` to `decode`) was written from these pages and calls nothing of the
 library. The checks behind it let the library encode every method with every choice of its parameters,
 decode both ways and compare bit for bit (FFT and DCT to 1e-6 of the norm); then damage messages and ask that
 both decoders refuse them or both give the same. With GCBENCH the choices come from `gcbench methods`, so a new
@@ -241,50 +241,155 @@ def read_varint(stream, at, end):
             return gap, at
 
 
+U32, BITMAP, VARINT, GOLOMB, ADAPTIVE, ELIAS_FANO, IN_BLOCKS = range(7)
+
+
 def read_positions(index, source, length, kept):
-    if index == 0:
+    if index == U32:
         position = np.frombuffer(source.take(4 * kept), "<u4").astype(np.int64)
         need(np.all(np.diff(position) > 0) and position[-1] < length, "positions out of order")
         return position
-    if index == 1:
+    if index == BITMAP:
         flags = codes_of(source.take((length + 7) // 8), (length + 7) // 8 * 8, 1)
         position = np.flatnonzero(flags)
         need(len(position) == kept and position[-1] < length, "another number of flags")
         return position
+    if index == IN_BLOCKS:
+        return read_in_blocks(source, length, kept)
     return read_gaps(index, source, length, kept)
 
 
+def read_in_blocks(source, length, kept):
+    width = source.number(1)
+    need(width in (12, 16), "a block of another size")
+    blocks = -(-length // 2 ** width)
+    counts = [source.number(2 if width == 12 else 4) for _ in range(blocks)]
+    need(sum(counts) == kept, "counts that do not add up")
+    bits = Bits(source.take(packed_bytes(kept, width)))
+    position = [b << width | bits.low_first(width) for b, count in enumerate(counts)
+                for _ in range(count)]
+    bits.close()
+    need(all(p < q for p, q in zip(position, position[1:] + [length])), "positions out of order")
+    return np.array(position, np.int64)
+
+
 def read_gaps(index, source, length, kept):
+    """All that have the envelope."""
     size = source.number(4)
     blocks = -(-kept // BLOCK)
     directory = [(source.number(4), source.number(4)) for _ in range(blocks - 1)]
     stream = source.take(size)
-    if index == 3:
-        need(size > 0 and stream[0] < 32, "a Golomb parameter above 31")
+    first, read = 0, {VARINT: varint_gaps, ELIAS_FANO: elias_fano_gaps}.get(index)
+    if index in (GOLOMB, ADAPTIVE):
+        need(size > 0 and stream[0] < (32 if index == GOLOMB else 40), "an unknown parameter")
+        if stream[0] < 32:
+            first, read = 1, golomb_gaps(stream[0])
+        else:
+            codes, first = read_gap_codes(stream, stream[0] - 31)
+            read = coded_gaps(codes)
     starts = [0] + [offset for _, offset in directory] + [size]
+    need(first <= starts[1], "a first block that begins behind its end")
     position, last = [], -1
     for b in range(blocks):
         need(starts[b] <= starts[b + 1] <= size, "a directory out of order")
         need(b == 0 or directory[b - 1][0] == last, "a directory that disagrees")
         count = min(BLOCK, kept - b * BLOCK)
-        at = starts[b] + (1 if index == 3 and b == 0 else 0)
-        bits = Bits(stream[at:starts[b + 1]]) if index == 3 else None
-        for _ in range(count):
-            if index == 2:
-                gap, at = read_varint(stream, at, starts[b + 1])
-            else:
-                ones = 0
-                while bits.one():
-                    ones += 1
-                gap = ones << stream[0] | bits.low_first(stream[0])
+        for gap in read(stream[starts[b] if b else first:starts[b + 1]], count):
             last += gap + 1
             need(last < length, "a position behind the end")
             position.append(last)
-        if bits:
-            bits.close()
-        else:
-            need(at == starts[b + 1], "bytes that no gap needs")
     return np.array(position, np.int64)
+
+
+def varint_gaps(data, count):
+    at = 0
+    for _ in range(count):
+        gap, at = read_varint(data, at, len(data))
+        yield gap
+    need(at == len(data), "bytes that no gap needs")
+
+
+def golomb_gaps(b):
+    def gaps(data, count):
+        bits = Bits(data)
+        for _ in range(count):
+            ones = 0
+            while bits.one():
+                ones += 1
+            yield ones << b | bits.low_first(b)
+        bits.close()
+    return gaps
+
+
+def elias_fano_gaps(data, count):
+    need(data and data[0] < 32, "too many low bits")
+    bits, last, high = Bits(data[1:]), -1, 0
+    low = [bits.low_first(data[0]) for _ in range(count)]
+    for part in low:
+        while bits.one():
+            high += 1
+        value = high << data[0] | part
+        need(value > last, "positions out of order")
+        yield value - last - 1
+        last = value
+    bits.close()
+
+
+SYMBOLS, LONGEST, MAGNITUDES = 43, 10, 61
+
+
+def read_gap_codes(stream, count):
+    """[(lowest sum, {(length, number): symbol})], and where the blocks begin."""
+    bits = Bits(stream[1:])
+    lowest = [0] + [bits.low_first(6) for _ in range(count - 1)]
+    need(all(a < b < MAGNITUDES for a, b in zip(lowest, lowest[1:])), "sums out of order")
+    codes = [(start, read_code(bits)) for start in lowest]
+    while bits.at % 8:
+        need(not bits.one(), "bits behind the codes")
+    return codes, 1 + bits.at // 8
+
+
+def read_code(bits):
+    top, before, lengths = bits.low_first(6), 4, []
+    need(top < SYMBOLS, "an unknown symbol")
+    for _ in range(top + 1):
+        ones = 0
+        while bits.one():
+            ones += 1
+        need(ones <= 4, "an unknown step of lengths")
+        length = (before, 0, before + 1, before - 1)[ones] if ones < 4 else bits.low_first(4)
+        need(length <= LONGEST, "a code that is too long")
+        lengths.append(length)
+        before = length or before
+    need(lengths[-1] > 0, "a last symbol that does not occur")
+    if sum(lengths) == 1:
+        return {(0, 0): top}
+    need(sum(2 ** (LONGEST - length) for length in lengths if length) == 2 ** LONGEST,
+         "lengths that are no code")
+    code, number = {}, 0
+    for length in range(1, LONGEST + 1):
+        for symbol, its in enumerate(lengths):
+            if its == length:
+                code[length, number] = symbol
+                number += 1
+        number *= 2
+    return code
+
+
+def coded_gaps(codes):
+    def gaps(data, count):
+        bits, magnitudes = Bits(data), (0, 0)
+        for _ in range(count):
+            code = [c for lowest, c in codes if lowest <= sum(magnitudes)][-1]
+            length = number = 0
+            while (length, number) not in code:
+                length, number = length + 1, 2 * number + bits.one()
+            symbol = code[length, number]
+            yield symbol if symbol < 16 else 1 << symbol - 12 | bits.low_first(symbol - 12)
+            size = (symbol + 1).bit_length() - 1 if symbol < 16 else symbol - 12
+            magnitudes = (magnitudes[1], size)
+        bits.close()
+    return gaps
 
 
 def inverse_fft(bins, lengths):
@@ -423,7 +528,7 @@ CODECS = {
                  ("coding", 1, 0, 2)], decode_qsgd),
     6: ("terngrad", [("packing", 1, 0, 1)], decode_terngrad),
     16: ("sparse", [("transform", 1, 0, 3), ("chunk", 4, 0, 2 ** 32 - 1), ("values", 1, 0, 6),
-                    ("bits", 1, 2, 16), ("index", 1, 0, 3)], decode_sparse),
+                    ("bits", 1, 2, 16), ("index", 1, 0, 6)], decode_sparse),
 }
 
 STORED, CHECKSUM, WIDE = 1, 2, 4
@@ -572,7 +677,7 @@ CHOICES = {
     "qsgd": {"coding": ["fixed", "elias", "elias-sparse"]},
     "terngrad": {"packing": ["2bit", "base3"]},
     "sparse": {"transform": ["none", "fft", "dct", "hadamard"], "values": ["fp32", "fp16", "range", "uniform", "mean", "sign-mean", "means"],
-               "index": ["u32", "bitmap", "varint", "golomb"]},
+               "index": ["u32", "bitmap", "varint", "golomb", "adaptive", "elias-fano", "block"]},
     "topk": {}, "fft": {},
 }
 
@@ -593,8 +698,8 @@ def listed_choices(command):
 WIRE = ("transform", "values", "index", "coding", "packing")
 
 
-# Choices that docs/format.md says it does not describe yet; each one here is a debt.
-UNDESCRIBED = {"index": ("adaptive", "elias-fano", "block")}
+# Choices that no page describes yet; each one here is a debt.
+UNDESCRIBED = {}
 
 
 def spec(method, *parts):
@@ -606,7 +711,7 @@ def described(name, values):
     left = [value for value in values if value not in UNDESCRIBED.get(name, ())]
     for value in values:
         if value not in left:
-            print(f"left out: {name}={value}, which docs/format.md does not describe yet")
+            print(f"left out: {name}={value}, which no page describes yet")
     return left
 
 
@@ -628,6 +733,13 @@ def specs_of(choices):
                     yield spec(method, f"{name}={value}")
 
 
+def clusters(n):
+    """Large magnitudes stand together, as in real gradients, so that adaptive makes codes of its own."""
+    rng = np.random.default_rng(8)
+    near = np.repeat(rng.random(-(-n // 30)) < 0.1, 30)[:n]
+    return (np.abs(rng.standard_normal(n)) * np.where(near, 50, 1) + 1e-3).astype(np.float32)
+
+
 def inputs():
     rng = np.random.default_rng(5)
     for n in (0, 1, 2, 3, 5, 31, 257, 4096, 9001):
@@ -640,6 +752,7 @@ def inputs():
     yield "constant 513", np.full(513, -0.125, np.float32)
     yield "tiny 77", (rng.standard_normal(77) * 1e-42).astype(np.float32)
     yield "huge 500", (rng.standard_normal(500) * 1e38).clip(-3e38, 3e38).astype(np.float32)
+    yield "clusters 9000", clusters(9000)
     late = np.zeros(70000, np.float32)
     late[[5, 4097, 69999]] = [1, -2, 3]
     yield "late 70000", late
@@ -689,9 +802,37 @@ def check_frames(library, hash_of, report):
                       f"stored, source type {source}")
 
 
+def damage(library, hash_of, report, spec, message, places):
+    """Either both refuse a message that was damaged at these places or both give the same values."""
+    rng, refused = random.Random(11), 0
+    for at in places:
+        for _ in range(3):
+            bad = bytearray(message)
+            bad[at] ^= rng.choice((1, 2, 128, rng.randrange(1, 256)))
+            bad[-8:] = hash_of(bytes(bad[:-8])).to_bytes(8, "little")
+            bad = bytes(bad)
+            theirs = library.decode(bad)
+            try:
+                if Frame(bad).n > 1 << 20:
+                    continue  # the library was told to refuse so many
+                with np.errstate(all="ignore"):
+                    mine = decode(bad)
+            except Damaged:
+                mine = None
+            refused += mine is None
+            if mine is None or theirs is None:
+                report.expect(mine is None and theirs is None,
+                              f"{spec}: byte {at} is {bad[at]:#x}: "
+                              f"{'the page' if mine is None else 'the library'} refuses")
+            elif not np.all(np.isfinite(theirs)):
+                report.expect(np.array_equal(np.isfinite(mine), np.isfinite(theirs)) or
+                              is_fft(bad), f"{spec}: byte {at}: not finite")
+            else:
+                report.expect(same(mine, theirs, is_fft(bad)), f"{spec}: byte {at}")
+    return refused
+
+
 def check_damage(library, hash_of, report):
-    """Either both refuse a damaged message or both give the same values."""
-    rng = random.Random(11)
     x = np.random.default_rng(3).standard_normal(300).astype(np.float32)
     x[::3] = 0
     specs = ["identity", "fp16", "bf16", "range:bits=7", "qsgd:levels=5", "qsgd:coding=elias",
@@ -700,34 +841,24 @@ def check_damage(library, hash_of, report):
     specs += [f"sparse:theta=0.6,values={v},index={i}"
               for v in ("fp32", "fp16", "range", "uniform", "sign-mean", "means",
                         "mean,select=one-sided")
-              for i in ("u32", "bitmap", "varint", "golomb")]
+              for i in ("u32", "bitmap", "varint", "golomb", "elias-fano", "block")]
     refused = 0
     for spec in specs:
         message = library.encode(spec, x)
-        for at in range(len(message) - 8):
-            for _ in range(3):
-                bad = bytearray(message)
-                bad[at] ^= rng.choice((1, 2, 128, rng.randrange(1, 256)))
-                bad[-8:] = hash_of(bytes(bad[:-8])).to_bytes(8, "little")
-                bad = bytes(bad)
-                theirs = library.decode(bad)
-                try:
-                    if Frame(bad).n > 1 << 20:
-                        continue  # the library was told to refuse so many
-                    with np.errstate(all="ignore"):
-                        mine = decode(bad)
-                except Damaged:
-                    mine = None
-                refused += mine is None
-                if mine is None or theirs is None:
-                    report.expect(mine is None and theirs is None,
-                                  f"{spec}: byte {at} is {bad[at]:#x}: "
-                                  f"{'the page' if mine is None else 'the library'} refuses")
-                elif not np.all(np.isfinite(theirs)):
-                    report.expect(np.array_equal(np.isfinite(mine), np.isfinite(theirs)) or
-                                  is_fft(bad), f"{spec}: byte {at}: not finite")
-                else:
-                    report.expect(same(mine, theirs, is_fft(bad)), f"{spec}: byte {at}")
+        refused += damage(library, hash_of, report, spec, message, range(len(message) - 8))
+    # messages of little but positions; the second has a directory, with two entries
+    for n, density in ((4000, 0.1), (90000, 0.1)):
+        length = {}
+        for index in ("varint", "golomb", "adaptive", "elias-fano", "block"):
+            spec = f"sparse:select=one-sided,values=mean,p={density},index={index}"
+            message = library.encode(spec, clusters(n))
+            length[index] = len(message)
+            places = list(range(min(len(message) - 8, 200)))
+            places += list(range(200, len(message) - 8, 37 if n > 4000 else 5))
+            if n > 4000:
+                places = places[::4]
+            refused += damage(library, hash_of, report, spec, message, places)
+        report.expect(length["adaptive"] < length["golomb"], f"{n}: adaptive has codes of its own")
     print(f"damaged messages: {refused} refused by both")
 
 
