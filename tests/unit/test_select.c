@@ -26,6 +26,7 @@ enum input {
     ONE_HOT,
     TWO_LEVELS,
     DENORMAL,
+    MISLEADING, /* large wherever an even sample of 70003 looks */
     INPUTS
 };
 
@@ -49,6 +50,8 @@ static float *tensor(uint64_t n, enum input in, uint64_t seed)
             x[i] = (float)((int)(i % 10) == 3) * (x[i] > 0.0f ? 1.0f : -1.0f);
         if (in == DENORMAL)
             x[i] *= 1e-43f;
+        if (in == MISLEADING && i % 16 == 0)
+            x[i] *= 1000.0f;
     }
     if (in == ONE_HOT)
         x[n / 3] = -2.5f;
@@ -207,7 +210,7 @@ static void kth_is_that_of_a_sort(void **state)
 static void chunk_is_topk_of_each(void **state)
 {
     static const uint64_t chunks[] = {1, 7, 64, 1000, 4096, 66000, 200000};
-    static const double densities[] = {0.001, 0.03, 0.5, 0.97};
+    static const double densities[] = {0.001, 0.03, 0.2, 0.4};
     enum { N = 140003 };
     char *want = malloc(N);
 
@@ -578,6 +581,7 @@ static void redsync_does_not_reuse(void **state)
         {"redsync:density=0.01,dense-below=0,trimmed-below=0,interval=5", 12, 0},
         {"redsync:density=0.01,dense-below=0,trimmed-below=0,interval=5", 6, 0},
         {"redsync:density=0.01,dense-below=0,trimmed-below=0,interval=1", 8, 0},
+        {"redsync:density=0.01,dense-below=0,trimmed-below=0,interval=5", 7, 0},
     };
     float *x = tensor(N, GAUSS, 1), *y = tensor(N, STUDENT3, 2);
     char *want = malloc(N);
