@@ -64,9 +64,9 @@ static const struct {
     {"topk:theta=0.7,index=adaptive", 200},
     {"topk:theta=0.7,index=elias-fano", 200},
     {"topk:theta=0.7,index=block", 200},
-    {"sparse:theta=0.8,select=one-sided,values=mean,index=adaptive", 900}, /* two codes of its own */
+    {"sparse:theta=0.83,select=chunk,chunk=24,values=sign-mean,index=adaptive", 400},
 };
-#define MOST 1024 /* elements */
+#define MOST 512 /* elements */
 #define WANTED (sizeof(wanted) / sizeof(*wanted))
 
 static const struct trip_options options = {
