@@ -92,11 +92,8 @@ static int check_gap(const struct planner *p, size_t first, struct gcb_diag *dia
 static int add_step(struct gcb_replay_plan *plan, size_t *cap, uint64_t number, size_t first,
                     struct gcb_diag *diag)
 {
-    void *steps = plan->steps;
-
-    if (gcb_grow(&steps, cap, plan->step_count, sizeof(*plan->steps)))
+    if (gcb_grow(&plan->steps, cap, plan->step_count, sizeof(*plan->steps)))
         return gcb_diag_nomem(diag, 0, "a list of steps");
-    plan->steps = steps;
     plan->steps[plan->step_count++] = (struct gcb_replay_plan_step){number, first};
     return 0;
 }

@@ -1,0 +1,168 @@
+#!/bin/sh
+# replay: tables, rows, schedules, the bound of the residual, and what NumPy works out.
+. "$(dirname "$0")/lib.sh"
+
+here=$(dirname "$0")
+sample=$(realpath "$here/../../datasets/sample.h5")
+traj=$(realpath "$here/../../../shared/data/resnet20_traj.h5" 2>/dev/null)
+[ -e "$traj" ] || traj=
+
+narrow() {
+    check "at most 80 columns" sh -c "! grep -qE '.{81}' '$out'"
+}
+
+# The last row, a total, has this value: has KEY VALUE
+has() {
+    check "$1 is $2" python3 -c "
+import json, sys
+row = json.loads(open('$out').readlines()[-1])
+assert row['record'] == 'replay', row
+assert row['$1'] == $2, row['$1']"
+}
+
+# ---- called wrongly ----
+run replay "$sample"
+exits 2
+says "no method given"
+run replay --method topk
+exits 2
+says "no input file"
+run replay --method topk "$sample"
+exits 2
+says "--allow-gaps replays what is there"
+run replay --method topk --theta-schedule 0.9@x --allow-gaps "$sample"
+exits 2
+says "is not VALUE@STEP"
+run replay --method qsgd --theta-schedule 0.9@0 --allow-gaps "$sample"
+exits 2
+says "no method given has a theta"
+run replay --method topk --theta-schedule sqrt-lr --allow-gaps "$sample"
+exits 2
+says "--lipschitz"
+run replay --method topk --lr 0.1 --allow-gaps "$sample"
+exits 2
+says "only with --theta-schedule sqrt-lr"
+run replay --method topk --theta-schedule sqrt-lr --lipschitz 1 --lr 0.1@3 --allow-gaps "$sample"
+exits 2
+says "give the learning rate: --lr"
+run replay --method topk --theta-schedule dgc-warmup --allow-gaps "$sample"
+exits 2
+says "dgc-warmup:STEPS"
+run replay --method topk --tune-steps 2 --allow-gaps "$sample"
+exits 2
+says "--tune-steps: no method given has a range"
+run replay --method topk:delay=4 --allow-gaps "$sample"
+exits 2
+says "'delay' has a meaning only with memory=delay"
+run replay --method topk --nonfinite raw --allow-gaps "$sample"
+exits 2
+says "--nonfinite raw"
+run replay --method topk --loop 0 "$sample"
+exits 2
+
+# ---- tables ----
+run replay --method topk:theta=0.99,memory=ef --allow-gaps "$sample"
+exits 0
+quiet
+prints "topk:theta=0.99,memory=ef"
+prints "cum err"
+prints "of its bound"
+narrow
+check "a line for each step" grep -qE '^ *400 ' "$out"
+run replay --method sbc --method dgc --method redsync --method demo --method stc --memory ef --allow-gaps "$sample"
+exits 0 # a memory for all; what the presets had of their own does not matter then
+run replay --method sbc --method dgc --method redsync --method demo --method stc --allow-gaps "$sample"
+exits 0
+quiet
+narrow
+check "no lines for steps" sh -c "! grep -qE '^ *400 ' '$out'"
+run replay --method sbc --method dgc --per step --loop 2 --allow-gaps "$sample"
+exits 0
+check "a line for each step of each" test "$(grep -cE '^ *400 ' "$out")" -eq 4
+narrow
+
+# ---- rows ----
+run replay --method topk:memory=ef --allow-gaps --format json "$sample"
+exits 0
+has steps 2
+has method "'topk'"
+has status "'ok'"
+has "bound_holds" True
+run replay --method topk:memory=ef --per none --allow-gaps --format json "$sample"
+check "no rows of steps" sh -c "! grep -q replay_step '$out'"
+run replay --method fft --allow-gaps --format csv --results "$tmp/rows.json" "$sample"
+exits 0
+check "a header, steps, a total" test "$(wc -l <"$out")" -eq 4
+check "the rows are saved too" test "$(grep -c '"record": "replay' "$tmp/rows.json")" -eq 3
+run replay --method identity:memory=ef --loop 3 --allow-gaps --format json "$sample"
+has alpha 0
+has cumulative_error 0
+has steps 6
+run replay --method sbc:delay=4 --loop 2 --allow-gaps --format json "$sample"
+has silent_steps 3
+has staleness_max 4
+run replay --method sbc:delay=3 --loop 2 --allow-gaps --format json "$sample"
+has unsent_steps 1
+run replay --method fft --tune-steps 1 --allow-gaps --format json "$sample"
+exits 0
+check "a share was clamped" python3 -c "
+import json
+rows = [json.loads(line) for line in open('$out')]
+assert [r['clamped_share'] for r in rows if r['record'] == 'replay_step'][0] is None
+assert 0 <= rows[-1]['clamped_share'] < 0.2"
+run replay --method topk --theta-schedule sqrt-lr --lipschitz 2 --lr 0.32 --allow-gaps --format json "$sample"
+exits 0
+check "theta is the root of L lr" grep -q '"theta": 0.8,.*"lr": 0.32' "$out"
+run replay --method qsgd:memory=ef,decay=0.9 --scope model --threads 2 --allow-gaps --format json "$sample"
+exits 0
+check "what a memory does is in its spec" grep -q '"memory": "ef", "decay": 0.9' "$out"
+
+# ---- one message knows no memory ----
+run compress --method sbc --format json --no-baselines --per none "$sample"
+exits 0
+quiet
+check "no memory in a spec" sh -c "! grep summary '$out' | grep -q memory"
+run compress --method qsgd:memory=ef --no-baselines "$sample"
+exits 0
+says "compress leaves it away"
+
+# ---- the bound of the residual ----
+bound() { # FILE METHOD...
+    file=$1
+    shift
+    for method; do
+        run replay --method "$method" --loop 20 --allow-gaps --per none --format json "$file"
+        exits 0
+        has bound_holds True
+    done
+}
+bound "$sample" topk:theta=0.99,memory=ef stc sbc sbc:p=0.05,delay=4 demo dgc:momentum=0 redsync:momentum=0 \
+    redsync:momentum=0,quant=asq fft:memory=ef fft:theta=0.97,bits=6,memory=ef terngrad:memory=ef,clip=1 \
+    range:memory=ef bf16:memory=ef sparse:select=threshold,threshold=0.01,memory=ef \
+    topk:theta=0.99,memory=ef,decay=0.9
+
+python3 -c 'import h5py, numpy' 2>/dev/null && {
+    check "NumPy finds the same" python3 "$here/check_replay.py" "$GCBENCH" "$sample" 0.01 5
+    check "NumPy finds the same" python3 "$here/check_replay.py" "$GCBENCH" "$sample" 0.6 2
+}
+
+if [ "$traj" ]; then
+    for method in sbc:p=0.01,delay=4 redsync dgc demo; do
+        run replay --method $method "$traj"
+        exits 0
+        quiet
+        narrow
+        check "sixteen steps" test "$(grep -cE '^ *2[01][0-9] ' "$out")" -eq 16
+    done
+    for memory in none ef; do
+        run replay --method fft:memory=$memory --theta-schedule 0.9@0,0.5@8,0@12 "$traj"
+        exits 0
+        narrow
+        check "theta of the last step" grep -qE '^ *215 .* 0\.000$' "$out"
+    done
+    bound "$traj" sbc:p=0.01,delay=4 demo topk:theta=0.99,memory=ef
+    python3 -c 'import h5py, numpy' 2>/dev/null &&
+        check "NumPy finds the same" python3 "$here/check_replay.py" "$GCBENCH" "$traj" 0.01 1
+fi
+
+finish
