@@ -9,7 +9,7 @@
 /* Of one tensor's input, or of what one method made of it. */
 struct shape {
     struct gcb_histogram *histogram; /* NULL: not wanted */
-    struct gcb_spectrum *spectrum;   /* sums alone; NULL: not wanted, or nothing came yet */
+    struct gcb_spectrum *spectrum;   /* NULL: not wanted, or nothing came yet */
 };
 
 struct entry {
@@ -21,7 +21,7 @@ struct gcb_shapes {
     struct gcb_shapes_config config;
     struct entry *entries;
     size_t count, cap, next;
-    struct gcb_spectrum plan; /* the transform of the size that came last */
+    struct gcb_spectrum_plan plan; /* of the size that came last */
 };
 
 int gcb_shapes_create(struct gcb_shapes **out, const struct gcb_shapes_config *config,
@@ -52,7 +52,7 @@ void gcb_shapes_destroy(struct gcb_shapes *s)
         return;
     for (size_t i = 0; i < s->count; i++)
         release(&s->entries[i], s->config.methods + 1);
-    gcb_spectrum_fini(&s->plan);
+    gcb_spectrum_plan_fini(&s->plan);
     gcb_free(s->entries);
     gcb_free(s);
 }
@@ -82,38 +82,23 @@ static size_t find(const struct gcb_shapes *s, const char *name)
     return s->count;
 }
 
-/* Transforms with the plan at hand, into the sums of `out`. */
 static int add_spectrum(struct gcb_shapes *s, struct gcb_spectrum **out, const struct gcb_view *x,
                         struct gcb_diag *diag)
 {
-    struct gcb_fft *fft;
-    float *work;
-    int err = 0;
+    int err;
 
-    if (s->plan.count != x->count || !s->plan.work) {
-        gcb_spectrum_fini(&s->plan);
-        memset(&s->plan, 0, sizeof(s->plan));
-        err = gcb_spectrum_init(&s->plan, x->count, s->config.queue, diag);
-    }
-    if (!err && !*out) {
-        *out = gcb_alloc_zero(1, sizeof(**out));
+    if (!*out) {
+        *out = gcb_alloc(sizeof(**out));
         if (!*out)
             return gcb_diag_nomem(diag, sizeof(**out), "a spectrum");
-        (*out)->count = x->count;
-        (*out)->bins = s->plan.bins;
+        gcb_spectrum_init(*out, x->count);
     }
-    if (err || (*out)->count != x->count)
-        return err;
-    fft = s->plan.fft;
-    work = s->plan.work;
-    s->plan = **out;
-    s->plan.fft = fft;
-    s->plan.work = work;
-    gcb_spectrum_add(&s->plan, x);
-    **out = s->plan;
-    (*out)->fft = NULL;
-    (*out)->work = NULL;
-    return 0;
+    if ((*out)->count != x->count)
+        return 0;
+    err = gcb_spectrum_plan_for(&s->plan, x->count, s->config.queue, diag);
+    if (!err)
+        gcb_spectrum_add(*out, &s->plan, x);
+    return err;
 }
 
 static int add_shape(struct gcb_shapes *s, struct shape *shape, const struct gcb_view *x,

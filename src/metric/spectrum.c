@@ -8,31 +8,39 @@
 
 #define LEVEL_SHIFT 21 /* four levels to each power of two */
 
-int gcb_spectrum_init(struct gcb_spectrum *s, uint64_t count, const struct gcb_queue *queue,
-                      struct gcb_diag *diag)
+void gcb_spectrum_init(struct gcb_spectrum *s, uint64_t count)
 {
-    const struct gcb_fft_config config = {
-        .n = count, .threads = queue->threads, .rigor = GCB_FFT_ESTIMATE};
-
     memset(s, 0, sizeof(*s));
     s->count = count;
     s->bins = gcb_fft_bins(count, 0);
-    if (s->bins == 0)
+}
+
+int gcb_spectrum_plan_for(struct gcb_spectrum_plan *plan, uint64_t count,
+                          const struct gcb_queue *queue, struct gcb_diag *diag)
+{
+    const uint64_t bins = gcb_fft_bins(count, 0);
+    const struct gcb_fft_config config = {
+        .n = count, .threads = queue->threads, .rigor = GCB_FFT_ESTIMATE};
+
+    if (plan->count == count)
         return 0;
-    s->work = gcb_alloc_array(2 * s->bins, sizeof(*s->work));
-    if (!s->work || gcb_fft_create(&s->fft, &config)) {
-        gcb_spectrum_fini(s);
-        return gcb_diag_nomem(diag, 2 * s->bins * sizeof(*s->work), "a spectrum");
+    gcb_spectrum_plan_fini(plan);
+    if (bins == 0)
+        return 0;
+    plan->count = count;
+    plan->work = gcb_alloc_array(2 * bins, sizeof(*plan->work));
+    if (!plan->work || gcb_fft_create(&plan->fft, &config)) {
+        gcb_spectrum_plan_fini(plan);
+        return gcb_diag_nomem(diag, 2 * bins * sizeof(*plan->work), "a spectrum");
     }
     return 0;
 }
 
-void gcb_spectrum_fini(struct gcb_spectrum *s)
+void gcb_spectrum_plan_fini(struct gcb_spectrum_plan *plan)
 {
-    gcb_fft_destroy(s->fft);
-    gcb_free(s->work);
-    s->fft = NULL;
-    s->work = NULL;
+    gcb_fft_destroy(plan->fft);
+    gcb_free(plan->work);
+    *plan = (struct gcb_spectrum_plan){0};
 }
 
 static size_t level_of(double magnitude)
@@ -63,9 +71,9 @@ static double weight(const struct gcb_spectrum *s, uint64_t bin)
     return bin == 0 || (s->count % 2 == 0 && bin == s->bins - 1) ? 1.0 : 2.0;
 }
 
-static void add_bin(struct gcb_spectrum *s, size_t band, uint64_t bin)
+static void add_bin(struct gcb_spectrum *s, size_t band, uint64_t bin, const float *work)
 {
-    const double re = (double)s->work[2 * bin], im = (double)s->work[2 * bin + 1];
+    const double re = (double)work[2 * bin], im = (double)work[2 * bin + 1];
     const double square = (re * re + im * im) / (double)s->count;
     const double energy = weight(s, bin) * square, magnitude = sqrt(square);
     const size_t level = level_of(magnitude);
@@ -78,15 +86,16 @@ static void add_bin(struct gcb_spectrum *s, size_t band, uint64_t bin)
     s->bins_by_level[level]++;
 }
 
-void gcb_spectrum_add(struct gcb_spectrum *s, const struct gcb_view *x)
+void gcb_spectrum_add(struct gcb_spectrum *s, const struct gcb_spectrum_plan *plan,
+                      const struct gcb_view *x)
 {
     if (s->bins == 0)
         return;
     s->tensors++;
-    gcb_fft_forward(s->fft, x->data, s->work);
+    gcb_fft_forward(plan->fft, x->data, plan->work);
     for (size_t band = 0; band < bands(s); band++)
         for (uint64_t bin = band_start(s, band); bin < band_start(s, band + 1); bin++)
-            add_bin(s, band, bin);
+            add_bin(s, band, bin, plan->work);
 }
 
 bool gcb_spectrum_band(struct gcb_spectrum_band *out, const struct gcb_spectrum *s, size_t i)

@@ -26,17 +26,29 @@ struct gcb_spectrum {
         by_level[GCB_SPECTRUM_LEVELS]; /* energy, by magnitude: a level is a pattern's first bits */
     uint64_t bins_by_level[GCB_SPECTRUM_LEVELS];
     double total; /* energy */
-    struct gcb_fft *fft;
-    float *work; /* 2 * bins */
 };
 
-/* For tensors of `count` elements. GCB_E_NOMEM. Takes 4 * (count + 2) bytes and what the FFT needs. */
-int gcb_spectrum_init(struct gcb_spectrum *s, uint64_t count, const struct gcb_queue *queue,
-                      struct gcb_diag *diag);
-void gcb_spectrum_fini(struct gcb_spectrum *s); /* zeroed is fine; the sums stay readable */
+/* Sums of nothing, for tensors of `count` elements. Plain data. */
+void gcb_spectrum_init(struct gcb_spectrum *s, uint64_t count);
 
-/* x->count == count, all finite. */
-void gcb_spectrum_add(struct gcb_spectrum *s, const struct gcb_view *x);
+/* The transform of one size, for any number of sums of that size. */
+struct gcb_spectrum_plan {
+    uint64_t count;
+    struct gcb_fft *fft; /* NULL for an empty tensor */
+    float *work;         /* 2 * bins */
+};
+
+/*
+ * Makes *plan one for tensors of `count` elements; nothing is done if it is one already. Starts zeroed.
+ * Takes 4 * (count + 2) bytes and what the FFT needs. GCB_E_NOMEM, and *plan is zeroed then.
+ */
+int gcb_spectrum_plan_for(struct gcb_spectrum_plan *plan, uint64_t count,
+                          const struct gcb_queue *queue, struct gcb_diag *diag);
+void gcb_spectrum_plan_fini(struct gcb_spectrum_plan *plan); /* zeroed is fine */
+
+/* Adds a tensor, all finite; its count is that of the sums and of the plan. */
+void gcb_spectrum_add(struct gcb_spectrum *s, const struct gcb_spectrum_plan *plan,
+                      const struct gcb_view *x);
 
 /* Band i of the bands that hold bins: bins [first, last) in cycles per element [low, high). False past the
  * end. */

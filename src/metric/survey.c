@@ -25,6 +25,7 @@ struct gcb_survey {
     float *values; /* of the largest dataset */
     struct gcb_histogram histogram;
     struct gcb_spectrum spectrum;
+    struct gcb_spectrum_plan plan; /* of the size that came last */
 };
 
 static int by_path(const void *a, const void *b)
@@ -119,7 +120,7 @@ void gcb_survey_destroy(struct gcb_survey *s)
 {
     if (!s)
         return;
-    gcb_spectrum_fini(&s->spectrum);
+    gcb_spectrum_plan_fini(&s->plan);
     gcb_free(s->entries);
     gcb_free(s->runs);
     gcb_free(s->values);
@@ -166,7 +167,7 @@ static int add_dataset(struct gcb_survey *s, const struct entry *e, struct gcb_s
     if (out->histogram)
         gcb_histogram_add(&s->histogram, &x);
     if (out->spectrum && own.nonfinite == 0)
-        gcb_spectrum_add(&s->spectrum, &x);
+        gcb_spectrum_add(&s->spectrum, &s->plan, &x);
     return 0;
 }
 
@@ -179,14 +180,14 @@ int gcb_survey_read(struct gcb_survey *s, size_t i, struct gcb_survey_item *out,
 
     memset(out, 0, sizeof(*out));
     memset(&s->histogram, 0, sizeof(s->histogram));
-    gcb_spectrum_fini(&s->spectrum);
     out->first = gcb_source_tensor(s->source, e->tensor);
     out->datasets = run->count;
     out->uniform = true;
     out->histogram = s->config.histogram ? &s->histogram : NULL;
     if (s->config.spectrum && one_size(s, run)) {
         out->spectrum = &s->spectrum;
-        err = gcb_spectrum_init(&s->spectrum, out->first->count, s->config.queue, diag);
+        gcb_spectrum_init(&s->spectrum, out->first->count);
+        err = gcb_spectrum_plan_for(&s->plan, out->first->count, s->config.queue, diag);
     }
     for (size_t j = 0; !err && j < run->count; j++)
         err = add_dataset(s, &e[j], out, diag);

@@ -174,14 +174,16 @@ static void test_spectrum_of_a_cosine(void **state)
     const struct gcb_queue queue = {.threads = 1};
     struct gcb_spectrum_point points[GCB_SPECTRUM_LEVELS];
     struct gcb_spectrum_band band;
+    struct gcb_spectrum_plan plan = {0};
     static struct gcb_spectrum s;
     float x[64];
 
     (void)state;
     for (size_t i = 0; i < 64; i++)
         x[i] = (float)cos(2.0 * 3.14159265358979323846 * 5.0 * (double)i / 64.0);
-    assert_int_equal(gcb_spectrum_init(&s, 64, &queue, NULL), 0);
-    gcb_spectrum_add(&s, &(struct gcb_view){x, 64});
+    gcb_spectrum_init(&s, 64);
+    assert_int_equal(gcb_spectrum_plan_for(&plan, 64, &queue, NULL), 0);
+    gcb_spectrum_add(&s, &plan, &(struct gcb_view){x, 64});
     close_to(s.total, 32.0, 1e-6);
     for (size_t i = 0; gcb_spectrum_band(&band, &s, i); i++) {
         assert_int_equal(band.bins, 1);
@@ -196,7 +198,7 @@ static void test_spectrum_of_a_cosine(void **state)
     close_to(points[0].density, 1.0 / 33.0, 1e-12);
     close_to(points[0].energy_share, 1.0, 1e-6);
     close_to(gcb_spectrum_kept(&s, 1.0 / 66.0), 0.5, 1e-6);
-    gcb_spectrum_fini(&s);
+    gcb_spectrum_plan_fini(&plan);
 }
 
 static void test_spectrum_of_nothing(void **state)
@@ -204,20 +206,23 @@ static void test_spectrum_of_nothing(void **state)
     const struct gcb_queue queue = {.threads = 1};
     const float zeros[3] = {0};
     struct gcb_spectrum_band band;
+    struct gcb_spectrum_plan plan = {0};
     static struct gcb_spectrum s;
 
     (void)state;
-    assert_int_equal(gcb_spectrum_init(&s, 0, &queue, NULL), 0);
-    gcb_spectrum_add(&s, &(struct gcb_view){zeros, 0});
+    gcb_spectrum_init(&s, 0);
+    assert_int_equal(gcb_spectrum_plan_for(&plan, 0, &queue, NULL), 0);
+    gcb_spectrum_add(&s, &plan, &(struct gcb_view){zeros, 0});
     assert_false(gcb_spectrum_band(&band, &s, 0));
-    gcb_spectrum_fini(&s);
-    assert_int_equal(gcb_spectrum_init(&s, 3, &queue, NULL), 0);
-    gcb_spectrum_add(&s, &(struct gcb_view){zeros, 3});
+    gcb_spectrum_plan_fini(&plan);
+    gcb_spectrum_init(&s, 3);
+    assert_int_equal(gcb_spectrum_plan_for(&plan, 3, &queue, NULL), 0);
+    gcb_spectrum_add(&s, &plan, &(struct gcb_view){zeros, 3});
     assert_true(gcb_spectrum_band(&band, &s, 1) && isnan(band.share));
     assert_false(gcb_spectrum_band(&band, &s, 2));
     assert_true(isnan(gcb_spectrum_kept(&s, 0.5)));
-    gcb_spectrum_fini(&s);
-    gcb_spectrum_fini(&s);
+    gcb_spectrum_plan_fini(&plan);
+    gcb_spectrum_plan_fini(&plan);
 }
 
 int main(void)
