@@ -6,7 +6,7 @@
 #include "src/base/alloc.h"
 #include "src/base/text.h"
 #include "src/bench/extent.h"
-#include "src/metric/survey.h"
+#include "src/bench/shape_rows.h"
 #include "src/report/environment.h"
 
 struct inspect_options {
@@ -49,132 +49,40 @@ struct inspector {
 static const double densities[] = {0.01, 0.05, 0.1, 0.15, 0.2, 0.5};
 #define DENSITIES (sizeof(densities) / sizeof(densities[0]))
 
-/* "64x3x3x3"; "scalar". */
-static char *shape_text(char *out, size_t size, const struct gcb_tensor *t)
+static int put_row(void *ctx, struct gcb_row *row, struct gcb_diag *diag)
 {
-    snprintf(out, size, "%s", t->rank ? "" : "scalar");
-    for (unsigned i = 0; i < t->rank; i++)
-        snprintf(out + strlen(out), size - strlen(out), "%s%" PRIu64, i ? "x" : "", t->dims[i]);
-    return out;
-}
+    struct inspector *p = ctx;
 
-static int put_tensor(struct inspector *p, const struct gcb_survey_item *item)
-{
-    const struct gcb_moments *m = &item->moments;
-    char shape[256];
-    struct gcb_row row;
-
-    gcb_row_init(&row, "tensor");
-    gcb_row_text(&row, "file", item->first->file);
-    gcb_row_text(&row, "tensor", item->first->path);
-    gcb_row_text(&row, "shape",
-                 item->uniform ? shape_text(shape, sizeof(shape), item->first) : NULL);
-    gcb_row_text(&row, "input_dtype", item->uniform ? gcb_dtype_name(item->first->dtype) : NULL);
-    gcb_row_u64(&row, "datasets", item->datasets);
-    gcb_row_u64(&row, "elements", m->count);
-    gcb_row_real(&row, "mean", m->count > m->nonfinite ? m->mean : NAN);
-    gcb_row_real(&row, "deviation", gcb_moments_deviation(m));
-    gcb_row_real(&row, "max_abs", m->count > m->nonfinite ? m->max_abs : NAN);
-    gcb_row_real(&row, "kurtosis", gcb_moments_kurtosis(m));
-    gcb_row_real(&row, "l2", gcb_moments_l2(m));
-    gcb_row_u64(&row, "zeros", m->zeros);
-    gcb_row_real(&row, "zeros_share", gcb_moments_zeros(m));
-    gcb_row_u64(&row, "nonfinite", m->nonfinite);
-    return out_put(&p->report, &row, p->diag);
-}
-
-static int put_bins(struct inspector *p, const struct gcb_survey_item *item)
-{
-    struct gcb_histogram_bin bin;
-    int err = 0;
-
-    for (size_t i = 0; !err && gcb_histogram_bin(&bin, item->histogram, i); i++) {
-        struct gcb_row row;
-
-        if (bin.count == 0)
-            continue;
-        gcb_row_init(&row, "histogram");
-        gcb_row_text(&row, "tensor", item->first->path);
-        gcb_row_real(&row, "low", bin.low);
-        gcb_row_real(&row, "high", bin.high);
-        gcb_row_u64(&row, "count", bin.count);
-        gcb_row_real(&row, "share", bin.share);
-        err = out_put(&p->report, &row, p->diag);
-    }
-    return err;
-}
-
-static int put_bands(struct inspector *p, const struct gcb_survey_item *item)
-{
-    struct gcb_spectrum_band band;
-    int err = 0;
-
-    for (size_t i = 0; !err && gcb_spectrum_band(&band, item->spectrum, i); i++) {
-        struct gcb_row row;
-
-        gcb_row_init(&row, "spectrum");
-        gcb_row_text(&row, "tensor", item->first->path);
-        gcb_row_text(&row, "by", "frequency");
-        gcb_row_real(&row, "low", band.low);
-        gcb_row_real(&row, "high", band.high);
-        gcb_row_u64(&row, "bins", band.bins);
-        gcb_row_real(&row, "energy", band.energy);
-        gcb_row_real(&row, "energy_share", band.share);
-        gcb_row_real(&row, "max_magnitude", band.largest);
-        err = out_put(&p->report, &row, p->diag);
-    }
-    return err;
-}
-
-static int put_curve(struct inspector *p, const struct gcb_survey_item *item)
-{
-    struct gcb_spectrum_point points[GCB_SPECTRUM_LEVELS];
-    const size_t n = gcb_spectrum_curve(points, GCB_SPECTRUM_LEVELS, item->spectrum);
-    int err = 0;
-
-    for (size_t i = 0; !err && i < n; i++) {
-        struct gcb_row row;
-
-        gcb_row_init(&row, "spectrum");
-        gcb_row_text(&row, "tensor", item->first->path);
-        gcb_row_text(&row, "by", "magnitude");
-        gcb_row_real(&row, "threshold", points[i].threshold);
-        gcb_row_real(&row, "density", points[i].density);
-        gcb_row_real(&row, "energy_share", points[i].energy_share);
-        err = out_put(&p->report, &row, p->diag);
-    }
-    return err;
+    return out_put(&p->report, row, diag);
 }
 
 static int put_rows(struct inspector *p, const struct gcb_survey_item *item)
 {
-    int err = out_wants_rows(&p->report) ? put_tensor(p, item) : 0;
+    const struct gcb_shape_rows to = {.tensor = item->first->path, .put = put_row, .ctx = p};
+    struct gcb_row row;
+    int err;
 
     if (!out_wants_rows(&p->report))
         return 0;
-    if (!err && item->histogram)
-        err = put_bins(p, item);
-    if (!err && item->spectrum)
-        err = put_bands(p, item);
-    if (!err && item->spectrum)
-        err = put_curve(p, item);
-    return err;
+    gcb_shape_rows_tensor(&row, item);
+    err = out_put(&p->report, &row, p->diag);
+    return err ? err : gcb_shape_rows_put(&to, item->histogram, item->spectrum, p->diag);
 }
 
 static int add_tensor_line(struct inspector *p, const struct gcb_survey_item *item)
 {
     const struct gcb_moments *m = &item->moments;
-    const bool some = m->count > m->nonfinite;
-    char name[256], shape[256], mean[32], deviation[32], max[32], kurtosis[32], zeros[32], bad[32];
+    char name[256], shape[GCB_SHAPE_TEXT], mean[32], deviation[32], max[32], kurtosis[32],
+        zeros[32], bad[32];
 
     gcb_escape(name, sizeof(name), item->first->path);
-    if (item->uniform)
-        shape_text(shape, sizeof(shape), item->first);
+    if (item->uniform && item->first->rank)
+        gcb_shape_text(shape, item->first->rank, item->first->dims);
     else
-        snprintf(shape, sizeof(shape), "varies");
-    out_scientific(mean, some ? m->mean : NAN, 2);
+        snprintf(shape, sizeof(shape), "%s", item->uniform ? "scalar" : "varies");
+    out_scientific(mean, gcb_moments_mean(m), 2);
     out_scientific(deviation, gcb_moments_deviation(m), 2);
-    out_scientific(max, some ? m->max_abs : NAN, 2);
+    out_scientific(max, gcb_moments_max_abs(m), 2);
     out_number(kurtosis, gcb_moments_kurtosis(m), 3);
     out_percent(zeros, gcb_moments_zeros(m));
     out_count(bad, m->nonfinite);

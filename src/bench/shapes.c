@@ -3,8 +3,7 @@
 #include <string.h>
 
 #include "src/base/alloc.h"
-#include "src/metric/histogram.h"
-#include "src/metric/spectrum.h"
+#include "src/bench/shape_rows.h"
 
 /* Of one tensor's input, or of what one method made of it. */
 struct shape {
@@ -133,98 +132,6 @@ int gcb_shapes_add(struct gcb_shapes *s, const struct gcb_run_trial *trial, stru
     return err ? err : add_shape(s, &shapes[trial->method + 1], &decoded, finite, diag);
 }
 
-/* What a run of rows has in common. */
-struct writer {
-    const struct gcb_shapes_sink *sink;
-    const char *name;
-    const struct gcb_method *method; /* NULL: the input */
-    struct gcb_diag *diag;
-};
-
-static void begin(struct gcb_row *row, const struct writer *w, const char *record)
-{
-    gcb_row_init(row, record);
-    gcb_row_text(row, "tensor", w->name);
-    gcb_row_text(row, "of", w->method ? "decoded" : "input");
-    if (w->method) {
-        char spec[512];
-
-        gcb_row_text(row, "method", w->method->name);
-        gcb_row_text(row, "spec", gcb_method_spec(spec, sizeof(spec), w->method, GCB_SPEC_FULL));
-    }
-}
-
-static int put_bins(const struct writer *w, const struct gcb_histogram *h)
-{
-    struct gcb_histogram_bin bin;
-    int err = 0;
-
-    for (size_t i = 0; !err && gcb_histogram_bin(&bin, h, i); i++) {
-        struct gcb_row row;
-
-        if (bin.count == 0)
-            continue;
-        begin(&row, w, "histogram");
-        gcb_row_real(&row, "low", bin.low);
-        gcb_row_real(&row, "high", bin.high);
-        gcb_row_u64(&row, "count", bin.count);
-        gcb_row_real(&row, "share", bin.share);
-        err = w->sink->put(w->sink->ctx, &row, w->diag);
-    }
-    return err;
-}
-
-static int put_bands(const struct writer *w, const struct gcb_spectrum *s)
-{
-    struct gcb_spectrum_band band;
-    int err = 0;
-
-    for (size_t i = 0; !err && gcb_spectrum_band(&band, s, i); i++) {
-        struct gcb_row row;
-
-        begin(&row, w, "spectrum");
-        gcb_row_text(&row, "by", "frequency");
-        gcb_row_real(&row, "low", band.low);
-        gcb_row_real(&row, "high", band.high);
-        gcb_row_u64(&row, "bins", band.bins);
-        gcb_row_real(&row, "energy", band.energy);
-        gcb_row_real(&row, "energy_share", band.share);
-        gcb_row_real(&row, "max_magnitude", band.largest);
-        err = w->sink->put(w->sink->ctx, &row, w->diag);
-    }
-    return err;
-}
-
-static int put_curve(const struct writer *w, const struct gcb_spectrum *s)
-{
-    struct gcb_spectrum_point points[GCB_SPECTRUM_LEVELS];
-    const size_t n = gcb_spectrum_curve(points, GCB_SPECTRUM_LEVELS, s);
-    int err = 0;
-
-    for (size_t i = 0; !err && i < n; i++) {
-        struct gcb_row row;
-
-        begin(&row, w, "spectrum");
-        gcb_row_text(&row, "by", "magnitude");
-        gcb_row_real(&row, "threshold", points[i].threshold);
-        gcb_row_real(&row, "density", points[i].density);
-        gcb_row_real(&row, "energy_share", points[i].energy_share);
-        err = w->sink->put(w->sink->ctx, &row, w->diag);
-    }
-    return err;
-}
-
-static int put_shape(const struct writer *w, const struct shape *shape)
-{
-    int err = shape->histogram ? put_bins(w, shape->histogram) : 0;
-
-    if (!err && shape->spectrum)
-        err = put_bands(w, shape->spectrum);
-    if (!err && shape->spectrum)
-        err = put_curve(w, shape->spectrum);
-    return err;
-}
-
 int gcb_shapes_rows(const struct gcb_shapes *s, const struct gcb_method *methods,
                     const struct gcb_shapes_sink *sink, struct gcb_diag *diag)
 {
@@ -232,9 +139,16 @@ int gcb_shapes_rows(const struct gcb_shapes *s, const struct gcb_method *methods
 
     for (size_t e = 0; e < s->count; e++)
         for (size_t i = 0; !err && i <= s->config.methods; i++) {
-            const struct writer w = {sink, s->entries[e].name, i ? &methods[i - 1] : NULL, diag};
+            const struct shape *shape = &s->entries[e].shapes[i];
+            const struct gcb_shape_rows to = {
+                .tensor = s->entries[e].name,
+                .of = i ? "decoded" : "input",
+                .method = i ? &methods[i - 1] : NULL,
+                .put = sink->put,
+                .ctx = sink->ctx,
+            };
 
-            err = put_shape(&w, &s->entries[e].shapes[i]);
+            err = gcb_shape_rows_put(&to, shape->histogram, shape->spectrum, diag);
         }
     return err;
 }

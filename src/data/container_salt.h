@@ -15,12 +15,6 @@
 #define GCB_CONTAINER_VERSION "1"
 #define GCB_CONTAINER_DTYPE 5 /* a type's name, terminated */
 #define GCB_CONTAINER_HEX 17  /* a hash as text, terminated */
-#define GCB_SHAPE_TEXT (GCB_MAX_RANK * 21)
-
-/* "64x3x7x7"; "" for a scalar. */
-void gcb_shape_text(char out[GCB_SHAPE_TEXT], unsigned rank, const uint64_t *dims);
-/* The inverse: 0 or GCB_E_CORRUPT, also when the product of the dims does not fit. */
-int gcb_shape_parse(const char *text, unsigned *rank, uint64_t dims[GCB_MAX_RANK], uint64_t *count);
 
 /*
  * Mixes a tensor into the salt of its message, which begins as 0 and takes its tensors in order: each of

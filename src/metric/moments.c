@@ -112,6 +112,16 @@ static double finite_count(const struct gcb_moments *m)
     return (double)(m->count - m->nonfinite);
 }
 
+double gcb_moments_mean(const struct gcb_moments *m)
+{
+    return finite_count(m) > 0.0 ? m->mean : NAN;
+}
+
+double gcb_moments_max_abs(const struct gcb_moments *m)
+{
+    return finite_count(m) > 0.0 ? m->max_abs : NAN;
+}
+
 double gcb_moments_deviation(const struct gcb_moments *m)
 {
     const double n = finite_count(m);

@@ -24,6 +24,9 @@ void gcb_moments_add(struct gcb_moments *m, const struct gcb_kernels *kernels,
 /* Takes all that `other` has gathered into m. */
 void gcb_moments_join(struct gcb_moments *m, const struct gcb_moments *other);
 
+/* Of the finite elements; NAN where there are none. */
+double gcb_moments_mean(const struct gcb_moments *m);
+double gcb_moments_max_abs(const struct gcb_moments *m);
 /* Of the population (divided by the count); NAN where there are no elements or, for the kurtosis, no
  * spread. A normal distribution has kurtosis 3. */
 double gcb_moments_deviation(const struct gcb_moments *m);

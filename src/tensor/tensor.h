@@ -27,4 +27,11 @@ const char *gcb_dtype_name(enum gcb_dtype dtype);
 /* The inverse; returns 0 or GCB_E_INVALID. */
 int gcb_dtype_parse(enum gcb_dtype *out, const char *name);
 
+#define GCB_SHAPE_TEXT (GCB_MAX_RANK * 21)
+
+/* "64x3x7x7"; "" for a scalar. */
+void gcb_shape_text(char out[GCB_SHAPE_TEXT], unsigned rank, const uint64_t *dims);
+/* The inverse: 0 or GCB_E_CORRUPT, also when the product of the dims does not fit. */
+int gcb_shape_parse(const char *text, unsigned *rank, uint64_t dims[GCB_MAX_RANK], uint64_t *count);
+
 #endif
