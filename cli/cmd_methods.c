@@ -79,12 +79,13 @@ static json_t *param_json(const struct gcb_param *p, double value)
     return row.json;
 }
 
-static json_t *params_json(const struct gcb_method *m)
+/* Rows from..to of a method. */
+static json_t *params_json(const struct gcb_method *m, size_t from, size_t to)
 {
     json_t *list = json_array();
 
-    for (size_t i = 0; i < gcb_param_count(m->codec->params); i++)
-        if (json_array_append_new(list, param_json(&m->codec->params[i], m->value[i]))) {
+    for (size_t i = from; i < to; i++)
+        if (json_array_append_new(list, param_json(gcb_method_param(m, i), m->value[i]))) {
             json_decref(list);
             return NULL;
         }
@@ -105,6 +106,7 @@ static json_t *caps_json(const struct gcb_method *m)
 static int put_method(struct out_report *r, const struct gcb_method *m, struct gcb_diag *diag)
 {
     static const char *const backends[] = {"cpu", NULL};
+    const size_t own = gcb_param_count(m->codec->params);
     struct gcb_row row;
 
     gcb_row_init(&row, "method");
@@ -116,7 +118,8 @@ static int put_method(struct out_report *r, const struct gcb_method *m, struct g
     gcb_row_text(&row, "bound", gcb_method_bound(m));
     gcb_row_json(&row, "backends", names_json(backends));
     gcb_row_json(&row, "capabilities", caps_json(m));
-    gcb_row_json(&row, "parameters", params_json(m));
+    gcb_row_json(&row, "parameters", params_json(m, 0, own));
+    gcb_row_json(&row, "memory", params_json(m, own, own + gcb_param_count(gcb_memory_table)));
     return out_put(r, &row, diag);
 }
 
@@ -145,7 +148,7 @@ static int list_methods(struct out_report *r, struct gcb_diag *diag)
 static void print_param(const struct out_report *r, const struct gcb_method *m, size_t row,
                         bool condition)
 {
-    const struct gcb_param *p = &m->codec->params[row];
+    const struct gcb_param *p = gcb_method_param(m, row);
     char text[512], value[40];
     size_t n;
     int at = fprintf(r->out, "  %s=%s ", p->name, gcb_param_text(value, p, m->value[row]));
@@ -182,6 +185,23 @@ static void print_params(const struct out_report *r, const struct gcb_method *m)
     snprintf(others + n, sizeof(others) - n, ": see `gcbench methods %s`", m->codec->name);
     fprintf(r->out, "\n");
     opt_wrap(r->out, others, fprintf(r->out, "with other stages also"), 2);
+}
+
+/* What acts from step to step; what the memory in force has no use for is only named. */
+static void print_memory(const struct out_report *r, const struct gcb_method *m)
+{
+    const struct gcb_param *p;
+    char others[256] = "";
+    size_t n = 0;
+
+    fprintf(r->out, "\nmemory from step to step (gcbench replay)\n");
+    for (size_t i = gcb_param_count(m->codec->params); (p = gcb_method_param(m, i)); i++) {
+        if (gcb_method_applies(m, i))
+            print_param(r, m, i, false);
+        else
+            n += (size_t)snprintf(others + n, sizeof(others) - n, "%s %s", n ? "," : "", p->name);
+    }
+    opt_wrap(r->out, others, fprintf(r->out, "with other memories also"), 2);
 }
 
 static void print_preset(const struct out_report *r, const struct gcb_method *m)
@@ -228,6 +248,7 @@ static int explain(struct out_report *r, const struct gcb_method *m, struct gcb_
         fprintf(r->out, "\nIt has no parameters.\n");
     else
         print_params(r, m);
+    print_memory(r, m);
     return 0;
 }
 

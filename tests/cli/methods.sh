@@ -41,6 +41,16 @@ PY
 run methods fft --format json
 exits 0
 check "one row" test "$(wc -l <"$out")" -eq 1
+run methods sbc
+prints "memory=delay"
+prints "delay=1"
+run methods qsgd
+prints "memory=none"
+run methods dgc --format json
+check "a preset's memory is in its row" python3 -c "
+import json
+memory = {p['name']: p['default'] for p in json.load(open('$out'))['memory']}
+assert memory['memory'] == 'dgc' and memory['momentum'] == 0.9 and memory['masking'] == 'yes', memory"
 run methods topk:theta=0.9 --format json
 prints '"default": 0.9'
 
