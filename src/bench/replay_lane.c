@@ -73,7 +73,7 @@ int gcb_lanes_init(struct gcb_lanes *l, const struct gcb_replay_config *config,
     gcb_method_memory(&l->memory, method);
     l->lanes = gcb_alloc_zero(plan->messages, sizeof(*l->lanes));
     err = l->lanes ? take_buffers(l, layout->largest) : GCB_E_NOMEM;
-    for (; !err && l->count < plan->messages; l->count++)
+    for (; !err && l->count < plan->messages; l->count++) /* counts one that failed, too */
         err = start_lane(l, &l->lanes[l->count], &layout->messages[l->count], method);
     if (err)
         return gcb_diag_nomem(diag, 0, "what workers remember between steps");
@@ -95,8 +95,7 @@ static void fini_lane(struct gcb_lane *lane, uint32_t workers)
 
 void gcb_lanes_fini(struct gcb_lanes *l)
 {
-    /* the lane at which init failed is not counted, and may hold something */
-    for (size_t j = 0; l->lanes && j < l->count + !l->decoders; j++)
+    for (size_t j = 0; j < l->count; j++)
         fini_lane(&l->lanes[j], l->workers);
     gcb_free(l->lanes);
     gcb_free(l->input);

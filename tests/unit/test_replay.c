@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "src/base/alloc.h"
 #include "src/bench/replay.h"
 #include "src/bench/staleness.h"
 
@@ -53,6 +54,33 @@ bool gcb_source_step_value(const struct gcb_source *s, uint64_t step, const char
 
     *value = strcmp(name, "lr") == 0 ? s->lr / (at + 1.0) : s->epoch + at / 2.0;
     return !isnan(*value);
+}
+
+/* The library's allocator, but for one call that fails. */
+static size_t calls, fail_at; /* from 1; 0: none */
+
+void *gcb_alloc(size_t bytes)
+{
+    if (++calls == fail_at)
+        return NULL;
+    return aligned_alloc(GCB_ALIGN, (bytes + GCB_ALIGN) / GCB_ALIGN * GCB_ALIGN);
+}
+
+void gcb_free(void *p)
+{
+    free(p);
+}
+
+void *gcb_alloc_array(uint64_t count, size_t size)
+{
+    return gcb_alloc(count * size);
+}
+
+void *gcb_alloc_zero(uint64_t count, size_t size)
+{
+    void *p = gcb_alloc_array(count, size);
+
+    return p ? memset(p, 0, count * size) : NULL;
 }
 
 static void fill_source(void)
@@ -147,22 +175,28 @@ static int teardown(void **state)
     return 0;
 }
 
-static int run(struct setup *s, const char *spec)
+/* With a layout. */
+static int replay(struct setup *s, const char *spec)
 {
     const struct gcb_replay_observer observer = {on_step, on_progress, on_stop, &s->seen};
     struct gcb_method method;
     int err;
 
-    gcb_replay_close(s->replay);
-    s->replay = NULL;
-    gcb_layout_fini(&s->plan);
     s->seen.steps = 0;
     s->seen.shown = 0.0;
     assert_int_equal(gcb_method_parse(&method, spec, &s->diag), 0);
-    assert_int_equal(gcb_layout_init(&s->plan, &source, &s->layout, &s->diag), 0);
     s->config.layout = &s->plan;
     err = gcb_replay_open(&s->replay, &s->config, &s->diag);
     return err ? err : gcb_replay_run(s->replay, &method, &observer, &s->total, &s->diag);
+}
+
+static int run(struct setup *s, const char *spec)
+{
+    gcb_replay_close(s->replay);
+    s->replay = NULL;
+    gcb_layout_fini(&s->plan);
+    assert_int_equal(gcb_layout_init(&s->plan, &source, &s->layout, &s->diag), 0);
+    return replay(s, spec);
 }
 
 static void expect(double got, double want, double tolerance)
@@ -559,6 +593,33 @@ static void refuses(void **state)
     assert_int_equal(run(s, "topk"), GCB_E_INVALID);
 }
 
+/* Every allocation fails once: it is said, and (sanitizers see it) nothing is left behind. */
+static void without_memory(void **state)
+{
+    struct setup *s = *state;
+    size_t failed = 0;
+    int err;
+
+    s->config.tune_steps = 1;
+    gcb_schedule_parse(&s->config.schedule, "0.9@3", NULL);
+    do {
+        s->diag.text[0] = '\0';
+        gcb_replay_close(s->replay);
+        s->replay = NULL;
+        calls = 0;
+        fail_at = 0;
+        gcb_layout_fini(&s->plan);
+        assert_int_equal(gcb_layout_init(&s->plan, &source, &s->layout, NULL), 0);
+        calls = 0;
+        fail_at = ++failed;
+        err = replay(s, "topk:theta=0.8,values=range,memory=delay,momentum=0.5,delay=2");
+        fail_at = 0;
+        if (err && (err != GCB_E_NOMEM || !strstr(s->diag.text, "out of memory")))
+            fail_msg("allocation %zu: %d, '%s'", failed, err, s->diag.text);
+    } while (err);
+    assert_true(failed > 60);
+}
+
 static void stops(void **state)
 {
     struct setup *s = *state;
@@ -605,6 +666,7 @@ int main(void)
         CASE(scopes_and_threads),
         CASE(repetitions_draw_apart),
         CASE(refuses),
+        CASE(without_memory),
         CASE(stops),
         cmocka_unit_test(staleness_percentiles),
     };
