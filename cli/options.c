@@ -244,6 +244,21 @@ static int resolve_one(struct gcb_method *out, const char *spec, const struct op
     return gcb_method_check(out, diag);
 }
 
+/* Says why an override served none of the methods. */
+static int idle_override(const struct gcb_method *methods, size_t count, const char *key,
+                         struct gcb_diag *diag)
+{
+    const struct gcb_param *p;
+
+    for (size_t m = 0; m < count; m++)
+        for (size_t row = 0; (p = gcb_method_param(&methods[m], row)); row++)
+            if (strcmp(p->name, key) == 0)
+                return gcb_diag_set(diag, GCB_E_INVALID,
+                                    "--%s: for '%s' it has a meaning only with %s", key,
+                                    methods[m].name, p->needs);
+    return gcb_diag_set(diag, GCB_E_INVALID, "--%s: no method given has such a parameter", key);
+}
+
 static int resolve_all(struct gcb_method *methods, bool *used, const struct opt_methods *in,
                        struct gcb_diag *diag)
 {
@@ -255,9 +270,7 @@ static int resolve_all(struct gcb_method *methods, bool *used, const struct opt_
     }
     for (size_t i = 0; 2 * i < in->overrides.count; i++)
         if (!used[i])
-            return gcb_diag_set(diag, GCB_E_INVALID,
-                                "--%s: no method given has such a parameter, or none a use for it",
-                                in->overrides.items[2 * i]);
+            return idle_override(methods, in->specs.count, in->overrides.items[2 * i], diag);
     return 0;
 }
 

@@ -572,7 +572,7 @@ def _(path):
     open(path, "wb").close()
 
 
-@case("folder.h5", "invalid", words="not a regular file")
+@case("folder.h5", "invalid", words="is a folder")
 def _(path):
     os.makedirs(path, exist_ok=True)
 

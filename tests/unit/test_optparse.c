@@ -222,7 +222,7 @@ static void test_wrong_overrides(void **state)
         {{"--theta", "0.5"}, "--theta: no method given"},
         {{"--method", "topk:theta=0.5", "--theta", "0.6"}, "given twice"},
         {{"--method", "topk", "--theta", "0.5", "--density", "0.5"}, "given twice"},
-        {{"--method", "topk", "--theta", "0.5,values=fp16"}, "--theta takes one value"},
+        {{"--method", "topk", "--theta", "0.5,values=fp16"}, "theta must be a number in [0, 1)"},
         {{"--method", "topk", "--theta", "1"}, "[0, 1)"},
         {{"--method", "tokp"}, "did you mean 'topk'?"},
         {{"--method", "topk", "--mantissa", "3"}, "values=range"},
