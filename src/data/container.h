@@ -60,7 +60,10 @@ struct gcb_container_message {
     size_t tensor_count;
 };
 
-/* Lists the messages. GCB_E_INVALID when the file holds none ("not a file of messages; ..."). */
+/*
+ * Lists the messages. GCB_E_INVALID when the file holds none ("not a file of messages; ..."). GCB_E_NOMEM for
+ * a message whose elements take more than max_bytes as float32 (0: half of memory).
+ */
 int gcb_container_open(struct gcb_container **out, const char *path, uint64_t max_bytes,
                        struct gcb_diag *diag);
 void gcb_container_close(struct gcb_container *c); /* NULL is fine */

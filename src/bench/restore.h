@@ -1,0 +1,24 @@
+#ifndef SRC_BENCH_RESTORE_H
+#define SRC_BENCH_RESTORE_H
+
+#include "src/codec/coder.h"
+#include "src/data/dump.h"
+
+/*
+ * Files of messages back into tensors: each message is read, checked and decoded, and its tensors are added
+ * to a dump. One message is in memory at a time.
+ */
+struct gcb_restore {
+    struct gcb_dump *dump;             /* borrowed; left to be committed */
+    const struct gcb_kernels *kernels; /* borrowed */
+    const struct gcb_queue *queue;     /* borrowed */
+    uint64_t max_bytes;                /* as gcb_container_open takes it */
+    uint64_t messages, tensors;        /* restored so far */
+    struct gcb_coder *decoder; /* owned: the last one, for the next message if it takes it */
+};
+
+/* Adds the tensors of all messages of a file. The words of a failure name file and message. */
+int gcb_restore_file(struct gcb_restore *r, const char *file, struct gcb_diag *diag);
+void gcb_restore_fini(struct gcb_restore *r); /* frees the decoder; zeroed is fine */
+
+#endif
