@@ -65,28 +65,29 @@ static uint64_t piece_length(const struct gcb_transform_state *t, uint64_t from)
     return left >= length ? length : power_below(left);
 }
 
-/* to = the signs times from; one bit an element. They may be the same array. */
-static void flip(const struct gcb_transform_state *t, float *to, const float *from)
+/* to = the signs times from, `first` on; one bit an element. They may be the same array. */
+static void flip(const struct gcb_transform_state *t, float *to, const float *from, uint64_t first,
+                 uint64_t count)
 {
     uint8_t sign[GCB_TILE / 8];
 
-    for (uint64_t i = 0; i < t->count; i += GCB_TILE) {
-        const size_t n = t->count - i < GCB_TILE ? t->count - i : GCB_TILE;
+    for (uint64_t i = 0; i < count; i += GCB_TILE) {
+        const size_t n = count - i < GCB_TILE ? count - i : GCB_TILE;
 
-        t->kernels->philox.bytes(sign, (n + 7) / 8, t->key, i / 8, 0);
+        t->kernels->philox.bytes(sign, (n + 7) / 8, t->key, (first + i) / 8, 0);
         if (to != from)
             memcpy(to + i, from + i, n * sizeof(*to));
         t->kernels->hadamard.flip(to + i, sign, n);
     }
 }
 
-/* All pieces in place; a short one of length r is brought to the scale of the others by sqrt(length / r),
- * before or behind the butterflies, which are linear. */
-static void transform_pieces(struct gcb_transform_state *t)
+/* Pieces from `from` to `end` in place; a short one of length r is brought to the scale of the others by
+ * sqrt(length / r), before or behind the butterflies, which are linear. */
+static void transform_pieces(const struct gcb_transform_state *t, uint64_t from, uint64_t end)
 {
     const uint64_t length = chunk_length(t);
 
-    for (uint64_t from = 0, n; from < t->count; from += n) {
+    for (uint64_t n; from < end; from += n) {
         n = piece_length(t, from);
         t->kernels->hadamard.transform(t->coef + from, n);
         if (n < length) {
@@ -98,6 +99,49 @@ static void transform_pieces(struct gcb_transform_state *t)
     }
 }
 
+/*
+ * Signs and butterflies go over a span at a time, while it is in the cache: whole chunks that are whole
+ * tiles, the last span with all that is left. Spans are spread over threads.
+ */
+struct span_job {
+    struct gcb_transform_state *t;
+    const float *x; /* forward: input */
+    float *out;     /* inverse: output */
+    uint64_t span;
+};
+
+static void forward_span(void *ctx, uint64_t i)
+{
+    const struct span_job *job = ctx;
+    struct gcb_transform_state *t = job->t;
+    const uint64_t first = i * job->span, left = t->count - first;
+    const uint64_t n = left < job->span ? left : job->span;
+
+    flip(t, t->coef + first, job->x + first, first, n);
+    transform_pieces(t, first, first + n);
+}
+
+static void inverse_span(void *ctx, uint64_t i)
+{
+    const struct span_job *job = ctx;
+    struct gcb_transform_state *t = job->t;
+    const uint64_t first = i * job->span, left = t->count - first;
+    const uint64_t n = left < job->span ? left : job->span;
+
+    transform_pieces(t, first, first + n);
+    flip(t, job->out + first, t->coef + first, first, n);
+}
+
+static void each_span(struct gcb_transform_state *t, const float *x, float *out)
+{
+    const uint64_t length = chunk_length(t);
+    struct span_job job = {
+        .t = t, .x = x, .out = out, .span = length > GCB_TILE ? length : GCB_TILE};
+
+    gcb_parallel(t->queue, (t->count + job.span - 1) / job.span, x ? forward_span : inverse_span,
+                 &job);
+}
+
 static const float *hadamard_forward(struct gcb_transform_state *t, const struct gcb_step *at,
                                      const float *x)
 {
@@ -106,8 +150,7 @@ static const float *hadamard_forward(struct gcb_transform_state *t, const struct
     if (t->count == 0)
         return x;
     t->key = gcb_draw_stream(&t->env, &shared, DRAW_SIGNS) ^ t->env.seed;
-    flip(t, t->coef, x);
-    transform_pieces(t);
+    each_span(t, x, NULL);
     return t->coef;
 }
 
@@ -136,9 +179,7 @@ static void hadamard_inverse(struct gcb_transform_state *t, float *out)
 {
     if (t->count == 0)
         return;
-    transform_pieces(t);
-    flip(t, t->coef, t->coef);
-    memcpy(out, t->coef, t->count * sizeof(*out));
+    each_span(t, NULL, out);
 }
 
 const struct gcb_transform gcb_transform_hadamard = {
