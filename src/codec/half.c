@@ -10,18 +10,25 @@ struct half {
     uint64_t clamped;
     gcb_convert_narrow_fn *narrow;
     gcb_convert_widen_fn *widen;
+    const struct gcb_kernels *kernels;
     const struct gcb_queue *queue;
 };
+
+static void bind(struct half *s, const struct gcb_codec_env *env)
+{
+    s->count = env->count;
+    s->kernels = env->kernels;
+    s->queue = env->queue;
+}
 
 static int fp16_init(void *state, const struct gcb_codec_env *env, struct gcb_diag *diag)
 {
     struct half *s = state;
 
     (void)diag;
-    s->count = env->count;
+    bind(s, env);
     s->narrow = env->kernels->convert.to_fp16;
     s->widen = env->kernels->convert.from_fp16;
-    s->queue = env->queue;
     return 0;
 }
 
@@ -30,10 +37,9 @@ static int bf16_init(void *state, const struct gcb_codec_env *env, struct gcb_di
     struct half *s = state;
 
     (void)diag;
-    s->count = env->count;
+    bind(s, env);
     s->narrow = env->kernels->convert.to_bf16;
     s->widen = env->kernels->convert.from_bf16;
-    s->queue = env->queue;
     return 0;
 }
 
@@ -98,11 +104,13 @@ static int half_decode(void *state, struct gcb_rbuf *in, const struct gcb_mview 
 static int half_describe(void *state, struct gcb_rbuf *in, struct gcb_parts *parts)
 {
     const struct half *s = state;
+    const uint8_t *p = gcb_rbuf_take(in, s->count * 2);
 
-    parts->value_bytes = gcb_rbuf_left(in);
+    if (!p)
+        return GCB_E_CORRUPT;
+    parts->value_bytes = s->count * 2;
     parts->kept = parts->positions = s->count;
-    parts->entropy0_bits = 16.0 * (double)s->count;
-    return 0;
+    return gcb_packed_entropy(&parts->entropy0_bits, p, s->count, 16, s->kernels);
 }
 
 static uint64_t half_clamped(const void *state)

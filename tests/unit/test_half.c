@@ -117,13 +117,30 @@ static void half_of_half_is_exact(void **state)
     trip_free(&t);
 }
 
+/* What is reported as entropy is counted: four values, one of them half of the time, take 1.75 bits each. */
+static void entropy_is_of_the_codes(void **state)
+{
+    static const char *const specs[] = {"fp16", "bf16"};
+    float x[800];
+
+    (void)state;
+    for (int i = 0; i < 800; i++)
+        x[i] = i % 8 < 4 ? 0.0f : i % 8 < 6 ? 1.0f : i % 8 == 6 ? -2.0f : 0.5f;
+    for (size_t i = 0; i < sizeof(specs) / sizeof(specs[0]); i++) {
+        struct trip t = {0};
+
+        trip_run(&t, specs[i], x, 800, &(struct trip_options){.threads = 1});
+        assert_float_equal(t.parts.payload.entropy0_bits, 1.75 * 800.0, 1e-9);
+        trip_free(&t);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rounds_every_magnitude),
-        cmocka_unit_test(counts_saturated_values),
-        cmocka_unit_test(count_starts_anew),
-        cmocka_unit_test(half_of_half_is_exact),
+        cmocka_unit_test(rounds_every_magnitude),  cmocka_unit_test(counts_saturated_values),
+        cmocka_unit_test(count_starts_anew),       cmocka_unit_test(half_of_half_is_exact),
+        cmocka_unit_test(entropy_is_of_the_codes),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
