@@ -168,7 +168,6 @@ static void clear_step(struct run *run, const struct gcb_replay_step *step)
     memset(workers, 0, run->lanes.workers * sizeof(*workers));
     run->step = (struct gcb_lane_step){
         .at.step = run->r->plan.steps[0].number + step->index,
-        .index = step->index,
         .workers = workers,
     };
 }

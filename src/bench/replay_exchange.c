@@ -87,7 +87,7 @@ static int encode(struct gcb_lanes *l, struct gcb_lane *lane, struct gcb_lane_wo
     gcb_message_seal(l->message.data, l->message.len, 0);
     t->clamped = gcb_coder_clamped(worker->encoder);
     largest = gcb_coder_largest(worker->encoder);
-    if (step->index < l->config->tune_steps && largest > lane->largest)
+    if (largest > lane->largest)
         lane->largest = largest;
     density = gcb_coder_density(worker->encoder);
     if (!isnan(density)) {

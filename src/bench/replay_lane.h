@@ -52,7 +52,6 @@ struct gcb_lane_sums {
 /* Of one step over all messages. */
 struct gcb_lane_step {
     struct gcb_step at;            /* worker is set here */
-    uint64_t index;                /* steps replayed before */
     struct gcb_lane_sums *workers; /* one for each */
     struct gcb_tally tally;
     struct gcb_fidelity updates; /* x: what was owed since the last message, y: what arrived */

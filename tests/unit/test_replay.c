@@ -389,6 +389,33 @@ static void delay_counts_its_input(void **state)
     assert_int_equal(s->seen.step[2].staleness_median, 3);
     assert_int_equal(s->seen.step[3].staleness_max, 0);
     assert_int_equal(s->total.staleness_median, 2);
+    assert_int_equal(run(s, "identity:memory=delay,delay=2"), 0);
+    assert_int_equal(s->total.tally.input_bytes, STEPS * step_bytes);
+    assert_true(s->total.alpha < 1e-6 && s->total.cumulative_error < 1e-6);
+}
+
+/* Workers that are alike have the norms that rows show; with a delay g is as large as its parts together. */
+static void bound_is_of_these_figures(void **state)
+{
+    struct setup *s = *state;
+    double gradient = 0.0, window = 0.0, residual = 0.0, d;
+
+    for (size_t i = 0; i < TENSORS; i++)
+        memcpy(source.data[i], source.data[i / (NAMES * WORKERS) * NAMES * WORKERS + i % NAMES],
+               sizeof(source.data[i]));
+    s->config.loops = 3;
+    assert_int_equal(run(s, "topk:density=0.2,memory=delay,delay=3"), 0);
+    d = s->total.contraction_min;
+    for (size_t t = 0; t < s->seen.steps; t++) {
+        gradient += s->seen.step[t].gradient_norm;
+        window = fmax(window, gradient);
+        if (t % 3 != 2)
+            continue;
+        gradient = 0.0;
+        residual = fmax(residual, s->seen.step[t].residual_norm);
+    }
+    expect(s->total.bound_ratio,
+           residual * residual / (4.0 * (1.0 - d) / (d * d) * window * window), 1e-9);
 }
 
 /* Momentum: what is owed is what entered the memory, so that what is missing is what is still in it. */
@@ -656,6 +683,7 @@ int main(void)
         CASE(feedback_is_what_it_says),
         CASE(bound),
         CASE(delay_counts_its_input),
+        CASE(bound_is_of_these_figures),
         CASE(momentum_owes_what_it_added),
         CASE(constructed),
         CASE(schedules),
