@@ -362,7 +362,7 @@ static void one_sided_by_hand(void **state)
 
 static void trimmed_is_topk(void **state)
 {
-    static const uint64_t sizes[] = {3, 100, 5000, 65536, 200003};
+    static const uint64_t sizes[] = {3, 100, 5000, 65536, 100003};
     static const double densities[] = {0.0001, 0.001, 0.02, 0.3};
 
     (void)state;
@@ -423,9 +423,9 @@ static void search_choice(char *want, const float *x, uint64_t n, uint64_t k)
 
 static void search_is_that_of_counting(void **state)
 {
-    static const uint64_t sizes[] = {1, 2, 50, 3000, 65537, 300007};
+    static const uint64_t sizes[] = {1, 2, 50, 3000, 65537, 140007};
     static const double densities[] = {0.0001, 0.001, 0.01, 0.1};
-    char *want = malloc(300007), spec[96];
+    char *want = malloc(140007), spec[96];
 
     (void)state;
     for (int in = 0; in < INPUTS; in++) {
@@ -605,9 +605,9 @@ static void redsync_does_not_reuse(void **state)
 /* Between 0.8 k and 1.3 k of the largest, or exactly the k largest; never everything. */
 static void sampled_keeps_near_k(void **state)
 {
-    static const uint64_t sizes[] = {1, 9, 1000, 40000, 400009};
+    static const uint64_t sizes[] = {1, 9, 1000, 40000, 140009};
     static const double densities[] = {0.0001, 0.001, 0.01, 0.2}, shares[] = {0.000001, 0.01, 1.0};
-    char spec[96], *exact = malloc(400009);
+    char spec[96], *exact = malloc(140009);
 
     (void)state;
     for (int in = 0; in < INPUTS; in++) {
@@ -658,7 +658,7 @@ static const char *const selections[] = {
 /* Threads and kernels change no byte, small segments no choice. */
 static void nothing_else_matters(void **state)
 {
-    enum { N = 300007 };
+    enum { N = 140007 };
 
     (void)state;
     for (size_t j = 0; j < sizeof(selections) / sizeof(*selections); j++) {
