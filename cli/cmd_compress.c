@@ -10,7 +10,6 @@
 #include "src/base/text.h"
 #include "src/bench/rows.h"
 #include "src/bench/shapes.h"
-#include "src/report/environment.h"
 
 /* Everything that lives as long as the command. Starts zeroed. */
 struct compress {
@@ -92,24 +91,6 @@ static int open_output(struct compress *c, struct gcb_diag *diag)
     return err;
 }
 
-static int put_environment(struct compress *c, struct gcb_diag *diag)
-{
-    const struct gcb_environment env = {
-        .argc = c->ctx->argc,
-        .argv = c->ctx->argv,
-        .isa = c->backend.isa,
-        .threads = c->backend.queue.threads,
-        .device = c->backend.device,
-        .bandwidth = &c->bandwidth,
-        .inputs = c->files->items,
-        .input_count = c->files->count,
-    };
-    struct gcb_row row;
-
-    gcb_environment_row(&row, &env);
-    return out_put(&c->report, &row, diag);
-}
-
 /* Rows come with the machine's bandwidth, which takes a moment; a table does without. */
 static int open_report(struct compress *c, struct gcb_diag *diag)
 {
@@ -132,7 +113,9 @@ static int open_report(struct compress *c, struct gcb_diag *diag)
                                 gcb_run_bandwidth_bytes(&c->layout), diag);
     c->setting.read_gbps = c->bandwidth.read_gbps;
     c->setting.fill_gbps = c->bandwidth.fill_gbps;
-    return err ? err : put_environment(c, diag);
+    return err ? err
+               : out_environment(&c->report, &c->backend, c->files, &c->bandwidth, o->save.hash,
+                                 c->ctx);
 }
 
 static bool wants_groups(const struct compress *c)
@@ -369,6 +352,7 @@ static const struct opt_group groups[] = {
     {"Output", opt_make_rows, offsetof(struct compress_options, make)},
     {"Output", compress_own_rows, offsetof(struct compress_options, own)},
     {"Output", opt_save_rows, offsetof(struct compress_options, save)},
+    {"Output", opt_hash_rows, offsetof(struct compress_options, save)},
     {"Output", opt_show_rows, offsetof(struct compress_options, show)},
     {.rows = NULL},
 };

@@ -7,7 +7,6 @@
 #include "src/base/text.h"
 #include "src/bench/extent.h"
 #include "src/bench/shape_rows.h"
-#include "src/report/environment.h"
 
 struct inspect_options {
     struct opt_input input;
@@ -213,25 +212,6 @@ static int prepare(struct inspector *p, const struct opt_list *files, struct cmd
     return err;
 }
 
-/* Where the rows come from, in front of them. Nothing is timed here, so bandwidth is not measured. */
-static int put_environment(struct inspector *p, const struct opt_backend *backend,
-                           const struct opt_list *files, const struct cmd_context *ctx)
-{
-    const struct gcb_environment env = {.argc = ctx->argc,
-                                        .argv = ctx->argv,
-                                        .isa = backend->isa,
-                                        .threads = backend->queue.threads,
-                                        .device = backend->device,
-                                        .inputs = files->items,
-                                        .input_count = files->count};
-    struct gcb_row row;
-
-    if (!out_wants_rows(&p->report))
-        return 0;
-    gcb_environment_row(&row, &env);
-    return out_put(&p->report, &row, p->diag);
-}
-
 static int survey_all(struct inspector *p)
 {
     int err = 0;
@@ -261,7 +241,7 @@ static int inspect_run(const void *options, const struct opt_list *operands,
     if (!err)
         err = gcb_survey_create(&p.survey, p.source, &config, ctx->diag);
     if (!err)
-        err = put_environment(&p, &backend, operands, ctx);
+        err = out_environment(&p.report, &backend, operands, NULL, p.options->save.hash, ctx);
     if (!err && p.report.table)
         err = print_heading(&p, operands);
     if (!err)
@@ -279,6 +259,7 @@ static const struct opt_group groups[] = {
     {"Which tensors", opt_input_rows, offsetof(struct inspect_options, input)},
     {"Output", opt_show_rows, offsetof(struct inspect_options, show)},
     {"Output", opt_save_rows, offsetof(struct inspect_options, save)},
+    {"Output", opt_hash_rows, offsetof(struct inspect_options, save)},
     {"Output", force_rows, 0},
     {.rows = NULL},
 };

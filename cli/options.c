@@ -102,6 +102,12 @@ const struct opt_row opt_save_rows[] = {
     {.name = NULL},
 };
 
+const struct opt_row opt_hash_rows[] = {
+    {"hash", 0, NULL, "input_xxh3 of inputs over 1 GiB too", OPT_FLAG,
+     offsetof(struct opt_save, hash), 0, 0, NULL},
+    {.name = NULL},
+};
+
 const struct opt_row opt_make_rows[] = {
     {"output", 'o', "FILE", "the HDF5 file to write", OPT_TEXT, offsetof(struct opt_make, output),
      0, 0, NULL},

@@ -106,8 +106,11 @@ extern const struct opt_row opt_show_rows[];
 /* --results: JSON Lines beside what is shown. */
 struct opt_save {
     const char *results;
+    bool hash; /* of large inputs too */
 };
 extern const struct opt_row opt_save_rows[];
+extern const struct opt_row
+    opt_hash_rows[]; /* over struct opt_save, for commands that read dumps */
 
 /* -o and --force. */
 struct opt_make {

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "src/base/text.h"
+#include "src/report/environment.h"
 
 static bool wants_color(const struct opt_show *show, const struct cmd_context *ctx)
 {
@@ -68,6 +69,29 @@ int out_put(struct out_report *r, struct gcb_row *row, struct gcb_diag *diag)
         err = gcb_sink_put(r->saved, row, diag);
     gcb_row_fini(row);
     return err;
+}
+
+int out_environment(struct out_report *r, const struct opt_backend *backend,
+                    const struct opt_list *files, const struct gcb_bandwidth *bandwidth, bool hash,
+                    const struct cmd_context *ctx)
+{
+    const struct gcb_environment env = {
+        .argc = ctx->argc,
+        .argv = ctx->argv,
+        .isa = backend->isa,
+        .threads = backend->queue.threads,
+        .device = backend->device,
+        .bandwidth = bandwidth,
+        .inputs = files->items,
+        .input_count = files->count,
+        .hash_large = hash,
+    };
+    struct gcb_row row;
+
+    if (!out_wants_rows(r))
+        return 0;
+    gcb_environment_row(&row, &env);
+    return out_put(r, &row, ctx->diag);
 }
 
 int out_commit(struct out_report *r, struct gcb_diag *diag)

@@ -130,4 +130,15 @@ check "-q leaves notes out" sh -c "! grep -q note: '$out'"
 run inspect --step 5 --worker 0 --dataset 'f*' --dataset half --exclude half "$tmp/in.h5"
 prints "1 step x 1 worker x 1 tensor, fp32, 20.0 kB"
 
+# A file of more than 1 GiB, most of which is not there, is hashed when that is asked for.
+cp "$tmp/in.h5" "$tmp/large.h5"
+truncate -s 1025M "$tmp/large.h5"
+run inspect --format json --dataset half "$tmp/large.h5"
+exits 0
+prints '"xxh3": null'
+run inspect --format json --dataset half --hash "$tmp/large.h5"
+exits 0
+check "--hash hashes it" grep -qE '"xxh3": "[0-9a-f]{16}"' "$out"
+rm "$tmp/large.h5"
+
 finish

@@ -245,12 +245,11 @@ static void test_wrong_overrides(void **state)
 /* A parameter named like an option would be shadowed by it. */
 static void test_no_parameter_is_an_option(void **state)
 {
-    static const struct opt_row *const shared[] = {opt_input_rows,  opt_message_rows, opt_exec_rows,
-                                                   opt_timing_rows, opt_methods_rows, opt_show_rows,
-                                                   opt_save_rows,   opt_make_rows};
-    static const char *const more[] = {"help",         "version", "hash",      "per",
-                                       "top",          "sort",    "histogram", "spectrum",
-                                       "no-baselines", "vary",    "match"};
+    static const struct opt_row *const shared[] = {
+        opt_input_rows, opt_message_rows, opt_exec_rows, opt_timing_rows, opt_methods_rows,
+        opt_show_rows,  opt_save_rows,    opt_hash_rows, opt_make_rows};
+    static const char *const more[] = {"help",      "version",  "per",          "top",  "sort",
+                                       "histogram", "spectrum", "no-baselines", "vary", "match"};
     const char *key;
 
     (void)state;
