@@ -159,8 +159,11 @@ int gcb_coder_create_decoder(struct gcb_coder **out, const void *message, size_t
         err = method_of_frame(&c->method, &c->frame, diag);
     if (!err && c->method.codec)
         err = start_codec(c, diag);
-    if (err == GCB_E_INVALID) /* parameters that no encoder would have written */
-        err = diag ? diag->status = GCB_E_CORRUPT : GCB_E_CORRUPT;
+    if (err == GCB_E_INVALID) { /* parameters that no encoder would have written */
+        err = GCB_E_CORRUPT;
+        if (diag)
+            diag->status = err;
+    }
     if (err)
         goto out;
     *out = c;

@@ -98,26 +98,6 @@ bool gcb_h5attr_integer(hid_t object, const char *name, int64_t *value)
     return ok;
 }
 
-bool gcb_h5attr_list(hid_t object, const char *name, uint64_t *values, size_t cap, size_t *count)
-{
-    struct attribute a;
-    int64_t v[64];
-    bool ok;
-
-    if (!attribute_open(&a, object, name))
-        return false;
-    ok = a.rank == 1 && (uint64_t)a.count <= cap && a.count <= 64 &&
-         (a.count == 0 || read_integers(&a, v));
-    for (hssize_t i = 0; ok && i < a.count; i++)
-        ok = v[i] >= 0 && v[i] != INT64_MAX;
-    for (hssize_t i = 0; ok && i < a.count; i++)
-        values[i] = (uint64_t)v[i];
-    if (ok)
-        *count = (size_t)a.count;
-    attribute_close(&a);
-    return ok;
-}
-
 /* Fixed length: padded with zeros or blanks, not always terminated. */
 static bool read_fixed(const struct attribute *a, char *out, size_t size)
 {

@@ -17,9 +17,6 @@ bool gcb_h5attr_number(hid_t object, const char *name, double *value);
 /* A single integer that int64_t holds. */
 bool gcb_h5attr_integer(hid_t object, const char *name, int64_t *value);
 
-/* A 1-D array of at most `cap` integers that are not negative; *count may become 0. */
-bool gcb_h5attr_list(hid_t object, const char *name, uint64_t *values, size_t cap, size_t *count);
-
 /* A single text, fixed or of variable length, shorter than size bytes; terminated. */
 bool gcb_h5attr_text(hid_t object, const char *name, char *out, size_t size);
 

@@ -11,7 +11,8 @@
 
 #define HASH_LIMIT (UINT64_C(1) << 30)
 
-bool gcb_environment_hash(char out[17], const char *path, uint64_t limit)
+/* XXH3-64 of a file's bytes in 16 hexadecimal digits; false if it cannot be read or is larger than `limit`. */
+static bool hash_file(char out[17], const char *path, uint64_t limit)
 {
     XXH3_state_t *state = XXH3_createState();
     FILE *f = fopen(path, "rbe");
@@ -132,7 +133,7 @@ static void put_inputs(struct gcb_row *row, const struct gcb_environment *env)
 
     for (size_t i = 0; i < env->input_count; i++) {
         const bool known =
-            gcb_environment_hash(hash, env->inputs[i], env->hash_large ? UINT64_MAX : HASH_LIMIT);
+            hash_file(hash, env->inputs[i], env->hash_large ? UINT64_MAX : HASH_LIMIT);
         struct gcb_row file = {.json = json_object()};
 
         gcb_row_text(&file, "file", env->inputs[i]);

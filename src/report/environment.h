@@ -23,9 +23,6 @@ struct gcb_environment {
 /* Fills the row; reads the input files to hash them. Files that cannot be read get null. */
 void gcb_environment_row(struct gcb_row *row, const struct gcb_environment *env);
 
-/* XXH3-64 of a file's bytes in 16 hexadecimal digits; false if it cannot be read or is larger than `limit`. */
-bool gcb_environment_hash(char out[17], const char *path, uint64_t limit);
-
 /* How the library was built. Static texts; NULL where unknown. */
 struct gcb_build {
     const char *type, *compiler, *flags;
