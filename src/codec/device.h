@@ -5,40 +5,84 @@
 
 /*
  * The interface a device module fills (libgcbench-cuda.so, opened at run time; src/cuda/load.h): a second
- * table of ops per codec, over the same descriptors, parameter tables, frames and presets. A device
- * coder keeps its scratch, its plans and its residual on the device. What makes it cheap is decided
- * here and holds for the CPU already:
+ * table of ops per codec, over the same descriptors, parameter tables, frames and presets. What makes it
+ * cheap is decided here and holds for the CPU already:
  *
  *  - Everything the decoder needs is in the frame's parameters (known before encoding) or in the
- *    payload; the payload's length is a field that is written last. So a device writes payload and
- *    length where they belong and the host adds a head of known size afterwards.
+ *    payload; the payload's length is a field that is written last. So a device writes the payload and its
+ *    length, and the host adds a head of known size afterwards.
  *  - Variable-length streams stand in blocks of GCB_TILE symbols with a directory in front, so blocks
  *    are independent both ways (lengths, scan, write).
  *  - Sums follow a fixed tree over 32 lanes, a warp's width (kernels/reduce/reduce.h); draws are by
- *    counter; per-element arithmetic stands in <family>_elem.h, compiled by both compilers.
- *  - Scratch is taken in init from `count` alone; encode and decode take a stream and never allocate.
+ *    counter, and their streams (gcb_draw_stream) are worked out on the host, a few bytes a call;
+ *    per-element arithmetic stands in <family>_elem.h, compiled by both compilers.
+ *
+ * A state lives on the host and holds the parameters (gcb_param_store, as on the CPU), sizes and plans, and
+ * the device memory of what a stateful codec keeps between calls, taken in init. What else a call needs on
+ * the device is in its scratch, which is asked for first and passed in second: no call allocates, and none
+ * but init waits for the device. All pointers named *_dev are device memory, aligned to 256 bytes (results: 8);
+ * the payload stands apart from its head, so that no head's length shifts it.
+ *
+ * A call's own return is what the host knows at once (GCB_E_BACKEND: a launch failed). What the data decide
+ * comes later, through the result.
  */
 struct gcb_device_stream; /* opaque: the module's own */
 
+/*
+ * How a call ended, written on the device behind everything else. The messages of a step have their
+ * results side by side, so one small copy, behind one synchronisation, fetches all of them.
+ */
+struct gcb_device_result {
+    uint64_t length;  /* encode: bytes of the payload */
+    uint64_t clamped; /* encode: elements that a limited range cut */
+    /* 0; encode: GCB_E_NONFINITE, the method's arithmetic overflowed; decode: GCB_E_CORRUPT */
+    int32_t status;
+    uint32_t reserved; /* 0 */
+};
+
+/* Where a call runs and what it may use until it has ended. */
+struct gcb_device_call {
+    struct gcb_device_stream *stream;
+    void *scratch_dev; /* at least `scratch` bytes; calls on one stream may share it */
+    struct gcb_device_result *result_dev;
+};
+
 struct gcb_device_ops {
-    size_t state_size;
-    int (*init)(void *state, const struct gcb_codec_env *env, struct gcb_device_stream *stream,
-                struct gcb_diag *diag);
-    void (*fini)(void *state);
-    uint64_t (*bound)(const void *state);
+    size_t state_size; /* zeroed, then parameters stored, then init */
+    /* Plans and sizes. env->kernels and env->queue are the host's and not used. */
+    int (*init)(void *state, const struct gcb_codec_env *env, struct gcb_diag *diag);
+    void (*fini)(void *state);              /* accepts an all-zero state; NULL: nothing to do */
+    uint64_t (*bound)(const void *state);   /* worst payload, the same as the CPU's */
+    uint64_t (*scratch)(const void *state); /* bytes that a call needs on the device */
+
     /*
-     * Queues the encoding of env->count floats at in_dev. The payload goes to out_dev, of at least bound
-     * bytes, its length to *len_dev. Returns before any of it has happened; no synchronisation.
+     * Queues the encoding of env->count floats, all finite. The payload, byte for byte the CPU's, goes to
+     * out_dev (at least bound bytes). A result with GCB_E_NONFINITE, or longer than the raw tensor, makes
+     * the host send the tensor raw: that is the module's business, not the codec's.
      */
     int (*encode_async)(void *state, const struct gcb_step *at, const float *in_dev,
-                        uint8_t *out_dev, uint64_t *len_dev, struct gcb_device_stream *stream);
-    /* The same with error feedback fused: in = residual + in, residual = in - decoded. Bit for bit what the
-     * unfused path gives. NULL where there is none. */
-    int (*encode_residual_async)(void *state, const struct gcb_step *at, const float *in_dev,
-                                 float *residual_dev, uint8_t *out_dev, uint64_t *len_dev,
-                                 struct gcb_device_stream *stream);
+                        uint8_t *out_dev, const struct gcb_device_call *call);
+    /*
+     * The same with error feedback fused: in becomes in + residual, which is what is encoded, and what the
+     * decoder will not get of it becomes the residual; bit for bit what the unfused path gives. (A tensor
+     * that then goes raw is `in`, with a residual of 0: the module's business again.) NULL: there is none.
+     */
+    int (*encode_residual_async)(void *state, const struct gcb_step *at, float *in_dev,
+                                 float *residual_dev, uint8_t *out_dev,
+                                 const struct gcb_device_call *call);
+    /*
+     * Queues the decoding of a payload of `length` bytes, known from its frame, which the host has parsed.
+     * Any bytes are survived: nothing outside out_dev, scratch and result is written.
+     */
     int (*decode_async)(void *state, const uint8_t *payload_dev, uint64_t length, float *out_dev,
-                        struct gcb_device_stream *stream);
+                        const struct gcb_device_call *call);
+};
+
+/* What the module exports: a row for each codec it has, ended by one without ops. A message is described, and
+ * its figures formed, by the CPU's decoder: that is never timed. */
+struct gcb_device_codec {
+    uint8_t wire_id;
+    const struct gcb_device_ops *ops;
 };
 
 #endif
