@@ -110,8 +110,8 @@ static int put_single(struct gcb_container_writer *w, const struct entry *e, uin
     if (!err)
         err = gcb_h5out_text(&w->file, set.id, "dtype", gcb_dtype_name(e->tensor->dtype), diag);
     if (!err && e->tensor->index >= 0)
-        err = gcb_h5out_number(&w->file, set.id, "index", H5T_STD_I64LE, H5T_NATIVE_INT64,
-                               &e->tensor->index, diag);
+        err = gcb_h5out_value(&w->file, set.id, "index", H5T_STD_I64LE, H5T_NATIVE_INT64,
+                              &e->tensor->index, diag);
     gcb_h5set_close(&set);
     return err;
 }
@@ -259,8 +259,8 @@ int gcb_container_commit(struct gcb_container_writer *w, struct gcb_diag *diag)
     gcb_container_hex(hex, w->sum);
     err = gcb_h5out_text(&w->file, root, "gcbench_container", GCB_CONTAINER_VERSION, diag);
     if (!err)
-        err = gcb_h5out_number(&w->file, root, "gcbench_messages", H5T_STD_U64LE, H5T_NATIVE_UINT64,
-                               &w->messages, diag);
+        err = gcb_h5out_value(&w->file, root, "gcbench_messages", H5T_STD_U64LE, H5T_NATIVE_UINT64,
+                              &w->messages, diag);
     if (!err)
         err = gcb_h5out_text(&w->file, root, "gcbench_xxh3", hex, diag);
     if (!err)

@@ -87,8 +87,8 @@ int gcb_dump_put(struct gcb_dump *dump, const struct gcb_dump_tensor *tensor, co
         goto out;
     err = put_values(dump, &set, tensor->dtype, data, diag);
     if (!err && tensor->index >= 0)
-        err = gcb_h5out_number(&dump->file, set.id, "index", H5T_STD_I64LE, H5T_NATIVE_INT64,
-                               &tensor->index, diag);
+        err = gcb_h5out_value(&dump->file, set.id, "index", H5T_STD_I64LE, H5T_NATIVE_INT64,
+                              &tensor->index, diag);
     if (!err && tensor->dtype == GCB_BF16)
         err = gcb_h5out_text(&dump->file, set.id, "source_dtype", "bfloat16", diag);
 out:
@@ -126,7 +126,7 @@ int gcb_dump_value(struct gcb_dump *dump, const char *group, const char *name, d
 
     if (err)
         return err;
-    err = gcb_h5out_number(&dump->file, id, name, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, &value, diag);
+    err = gcb_h5out_value(&dump->file, id, name, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, &value, diag);
     H5Gclose(id);
     return err;
 }

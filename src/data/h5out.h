@@ -56,8 +56,9 @@ void gcb_h5set_close(struct gcb_h5set *set);
 /* Attributes of an open object. GCB_E_INVALID if the attribute exists or the text is too long (64 KiB). */
 int gcb_h5out_text(struct gcb_h5out *f, hid_t object, const char *name, const char *text,
                    struct gcb_diag *diag);
-int gcb_h5out_number(struct gcb_h5out *f, hid_t object, const char *name, hid_t file_type,
-                     hid_t memory_type, const void *value, struct gcb_diag *diag);
+/* One number, of type `memory_type` at `value`. */
+int gcb_h5out_value(struct gcb_h5out *f, hid_t object, const char *name, hid_t file_type,
+                    hid_t memory_type, const void *value, struct gcb_diag *diag);
 
 /* Closes the file, copies the metadata to disk, syncs, renames. Once only. */
 int gcb_h5out_commit(struct gcb_h5out *f, struct gcb_diag *diag);
