@@ -265,12 +265,11 @@ def read_in_blocks(source, length, kept):
     blocks = -(-length // 2 ** width)
     counts = [source.number(2 if width == 12 else 4) for _ in range(blocks)]
     need(sum(counts) == kept, "counts that do not add up")
-    bits = Bits(source.take(packed_bytes(kept, width)))
-    position = [b << width | bits.low_first(width) for b, count in enumerate(counts)
-                for _ in range(count)]
-    bits.close()
-    need(all(p < q for p, q in zip(position, position[1:] + [length])), "positions out of order")
-    return np.array(position, np.int64)
+    data = source.take(packed_bytes(kept, width))
+    need(int.from_bytes(data, "little") >> kept * width == 0, "bits behind the last code")
+    position = np.repeat(np.arange(blocks) << width, counts) + codes_of(data, kept, width)
+    need(np.all(np.diff(position) > 0) and position[-1] < length, "positions out of order")
+    return position
 
 
 def read_gaps(index, source, length, kept):
