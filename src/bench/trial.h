@@ -35,8 +35,8 @@ struct gcb_trial_input {
     const struct gcb_message_plan *plan;
     const float *data; /* plan->count of them */
     const char *path;  /* part of the key of random draws */
-    const uint64_t
-        *shape; /* of a single tensor; NULL for several. Must stay valid as long as `b` */
+    /* of a single tensor; NULL for several. Must stay valid as long as `b` */
+    const uint64_t *shape;
     unsigned rank;
     enum gcb_role role;
     uint64_t nonfinite; /* infinities and NaNs that were found in it */

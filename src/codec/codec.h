@@ -87,8 +87,8 @@ struct gcb_preset {
     const char *defaults; /* "key=value,..." over the codec's own */
     const char *memory;   /* the same of gcb_memory_table; NULL: none */
     const char *bound;    /* what it promises, in words */
-    double (*nominal_bits)(
-        const void *state); /* where its paper counts otherwise; NULL: as the codec */
+    /* where its paper counts otherwise; NULL: as the codec */
+    double (*nominal_bits)(const void *state);
 };
 
 struct gcb_codec {
@@ -98,8 +98,8 @@ struct gcb_codec {
     const char *bound;  /* what it promises, in words */
     uint8_t wire_id;    /* never reused */
     unsigned caps;
-    unsigned (*caps_of)(
-        const double *value);       /* where they depend on parameters (by row); may be NULL */
+    /* where they depend on parameters (by row); may be NULL */
+    unsigned (*caps_of)(const double *value);
     const struct gcb_param *params; /* NULL: none */
     /* combinations of values (by row) that make no sense, before any tensor is seen; may be NULL */
     int (*check)(const double *value, struct gcb_diag *diag);

@@ -33,9 +33,9 @@ struct gcb_param {
     unsigned flags;
     const char *const *choices; /* CHOICE: ends with NULL */
     const char *complement[3];  /* REAL: other names, which set this to 1 - value; ends with NULL */
-    const char
-        *needs; /* "values=range|uniform": has a meaning only with these; several conditions are
-                          separated by ';', any will do; NULL: always */
+    /* "values=range|uniform": has a meaning only with these; several conditions are separated by ';', any
+     * will do; NULL: always */
+    const char *needs;
 };
 
 #define GCB_MAX_PARAMS 24

@@ -36,8 +36,8 @@ int gcb_container_put(struct gcb_container_writer *w, const struct gcb_source *s
                       struct gcb_diag *diag);
 
 int gcb_container_commit(struct gcb_container_writer *w, struct gcb_diag *diag);
-void gcb_container_destroy(
-    struct gcb_container_writer *w); /* NULL is fine; removes what was not committed */
+/* Removes what was not committed, and frees. NULL is fine. */
+void gcb_container_destroy(struct gcb_container_writer *w);
 
 /* Reading: the file is as untrusted as any other (src/data/source.h). */
 struct gcb_container;

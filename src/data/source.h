@@ -15,8 +15,9 @@
  * once, under the first; soft links are passed over, for what they lead to has a name of its own.
  *
  * A file is untrusted: filter plug-ins are never loaded; external links, external storage and virtual
- * datasets are refused (GCB_E_UNSUPPORTED) unless allowed, and so is any filter but deflate, shuffle and fletcher32; declared sizes are checked before anything is
- * allocated; link cycles end. Messages name the file, the dataset and the cause, escaped.
+ * datasets are refused (GCB_E_UNSUPPORTED) unless allowed, and so is any filter but deflate, shuffle and
+ * fletcher32; declared sizes are checked before anything is allocated; link cycles end. Words name the file,
+ * the dataset and the cause, escaped.
  */
 struct gcb_source;
 
@@ -41,8 +42,8 @@ struct gcb_source_config {
     size_t file_count; /* at least 1 */
     struct gcb_tensor_selection selection;
     enum gcb_order order;
-    uint64_t
-        max_bytes; /* of one tensor, widened to float32 and as stored; 0: half of physical memory */
+    /* of one tensor, widened to float32 and as stored; 0: half of physical memory */
+    uint64_t max_bytes;
     bool allow_external;
 };
 
@@ -52,8 +53,8 @@ struct gcb_tensor {
     const char *file;    /* as given */
     uint64_t step;
     uint32_t worker;
-    enum gcb_dtype
-        dtype; /* GCB_BF16 for a float32 dataset whose attribute source_dtype says bfloat16 */
+    /* GCB_BF16 for a float32 dataset whose attribute source_dtype says bfloat16 */
+    enum gcb_dtype dtype;
     unsigned rank;
     uint64_t dims[GCB_MAX_RANK];
     uint64_t count; /* product of dims; 1 for a scalar, 0 for an empty one */

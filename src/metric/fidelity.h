@@ -38,8 +38,8 @@ struct gcb_fidelity_figures {
     double cosine;        /* 1 if both are zero, 0 if only one is */
     double max_abs_error; /* largest |x-y| */
     double mean_error;    /* mean of y-x: above 0 when the rebuilt values are too large */
-    double
-        sign_agreement; /* share of elements that keep their sign, zero being a sign of its own */
+    /* share of elements that keep their sign, zero being a sign of its own */
+    double sign_agreement;
     double zeros_preserved;    /* share of x's zeros that are zeros in y */
     double snr_db;             /* 20 log10(norm(x) / norm(x-y)); infinite for an exact result */
     double accuracy_gain_bits; /* log2(norm(x) / norm(x-y)) - bits_per_element */

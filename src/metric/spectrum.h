@@ -22,8 +22,8 @@ struct gcb_spectrum {
     uint64_t tensors;
     double energy[GCB_SPECTRUM_BANDS];  /* by frequency */
     double largest[GCB_SPECTRUM_BANDS]; /* magnitude */
-    double
-        by_level[GCB_SPECTRUM_LEVELS]; /* energy, by magnitude: a level is a pattern's first bits */
+    /* energy, by magnitude: a level is a pattern's first bits */
+    double by_level[GCB_SPECTRUM_LEVELS];
     uint64_t bins_by_level[GCB_SPECTRUM_LEVELS];
     double total; /* energy */
 };
