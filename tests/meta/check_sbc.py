@@ -14,7 +14,7 @@ try:
     import h5py
     import numpy as np
 except ImportError as e:
-    print(e)
+    print(f"skipped: {e}")
     sys.exit(77)
 
 # density: bits of a position without the blocks' directory, ratio of the message
@@ -78,7 +78,7 @@ def main():
     try:
         x = flat(path)
     except OSError as e:
-        print(e)
+        print(f"skipped: {e}")
         sys.exit(77)
     for p in KNOWN:
         check(gcbench, path, x, p)
