@@ -5,6 +5,7 @@
 
 #include "src/base/alloc.h"
 #include "src/base/text.h"
+#include "src/data/outfile.h"
 
 static const char *const pers[] = {"message", "tensor", "step", "worker", "none", NULL};
 
@@ -56,7 +57,7 @@ int compress_check(gcb_tally_figure_fn **sort, const struct compress_options *o,
         return gcb_diag_set(diag, GCB_E_INVALID,
                             "-o keeps the messages of one method, and %zu are given",
                             o->methods.specs.count);
-    if (o->make.output && o->save.results && strcmp(o->make.output, o->save.results) == 0)
+    if (o->make.output && o->save.results && gcb_outfile_same(o->make.output, o->save.results))
         return gcb_diag_set(diag, GCB_E_INVALID, "-o and --results name the same file");
     if ((o->own.histogram || o->own.spectrum) && o->show.format != GCB_FORMAT_JSON &&
         !o->save.results)

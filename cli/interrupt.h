@@ -4,6 +4,13 @@
 #include <stdbool.h>
 
 /*
+ * From here on, however the process ends, no half-written file stays behind: signals that end it, and
+ * libraries that do (libgomp without threads, FFTW without memory). A write beyond the limit on file
+ * sizes becomes an error like that of a full disk.
+ */
+void interrupt_tidy(void);
+
+/*
  * Ctrl-C and termination end a long command between two pieces of work, so that what was measured is
  * shown and what is half-written is removed. Once caught, a second signal ends the process at once.
  */

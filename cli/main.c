@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "cli/cmd.h"
+#include "cli/interrupt.h"
 #include "src/base/alloc.h"
 #include "src/base/text.h"
 
@@ -184,5 +185,6 @@ int main(int argc, char **argv)
 
     /* a closed pipe is an error like any other: outputs are tidied away before the command ends */
     signal(SIGPIPE, SIG_IGN);
+    interrupt_tidy();
     return finish_output(stdout, report(&diag, dispatch(&ctx, argc, argv)));
 }

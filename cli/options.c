@@ -2,6 +2,7 @@
 
 #include <math.h>
 #include <string.h>
+#include <strings.h>
 
 #include "kernels/cpu_flags.h"
 #include "src/base/alloc.h"
@@ -69,7 +70,7 @@ const struct opt_row opt_exec_rows[] = {
 
 const struct opt_row opt_timing_rows[] = {
     {"warmup", 0, "N", "untimed runs before the timed ones", OPT_INT,
-     offsetof(struct opt_timing, warmup), 0, 0, NULL},
+     offsetof(struct opt_timing, warmup), 0, 1000000, NULL},
     {"repeat", 0, "N", "timed runs of each message", OPT_INT, offsetof(struct opt_timing, repeat),
      1, 1e6, NULL},
     {"min-time", 0, "S", "repeat each message for at least so many seconds", OPT_REAL,
@@ -309,7 +310,7 @@ int opt_make_check(const struct opt_make *in, struct gcb_diag *diag)
     for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
         const size_t m = strlen(others[i]);
 
-        if (n >= m && strcmp(in->output + n - m, others[i]) == 0)
+        if (n >= m && strcasecmp(in->output + n - m, others[i]) == 0)
             return gcb_diag_set(diag, GCB_E_INVALID,
                                 "-o %s: -o writes HDF5; for results use --results or --format",
                                 gcb_escape(shown, sizeof(shown), in->output));

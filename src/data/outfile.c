@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +11,41 @@
 
 #include "src/base/alloc.h"
 #include "src/base/text.h"
+
+/* Temporary files that exist. A command has two outputs at most; one that finds no place is only not tidied
+ * away when the process is killed. */
+static _Atomic(const char *) unfinished[8];
+
+#define PLACES ((int)(sizeof(unfinished) / sizeof(unfinished[0])))
+
+static int enter(const char *temp_path)
+{
+    for (int i = 0; i < PLACES; i++) {
+        const char *none = NULL;
+
+        if (atomic_compare_exchange_strong(&unfinished[i], &none, temp_path))
+            return i;
+    }
+    return -1;
+}
+
+/* Before its text is freed. */
+static void leave(struct gcb_outfile *out)
+{
+    if (out->temp_path && out->place >= 0)
+        atomic_store(&unfinished[out->place], NULL);
+    out->place = -1;
+}
+
+void gcb_outfile_abandon(void)
+{
+    for (int i = 0; i < PLACES; i++) {
+        const char *temp_path = atomic_load(&unfinished[i]);
+
+        if (temp_path)
+            unlink(temp_path);
+    }
+}
 
 static int fail(struct gcb_diag *diag, int status, const char *path, const char *why)
 {
@@ -30,12 +66,17 @@ static int resolve(char **out, const char *path, struct gcb_diag *diag)
     return *out ? 0 : gcb_diag_nomem(diag, strlen(path), "a file name");
 }
 
+static bool same_inode(const struct stat *a, const struct stat *b)
+{
+    return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
 static bool is_input(const struct stat *s, const char *const *inputs, size_t count)
 {
     struct stat in;
 
     for (size_t i = 0; i < count; i++)
-        if (stat(inputs[i], &in) == 0 && in.st_dev == s->st_dev && in.st_ino == s->st_ino)
+        if (stat(inputs[i], &in) == 0 && same_inode(&in, s))
             return true;
     return false;
 }
@@ -108,6 +149,7 @@ int gcb_outfile_init(struct gcb_outfile *out, const char *path, bool force,
                       : gcb_diag_nomem(diag, size, "a file name");
     if (err)
         goto out;
+    o.place = enter(o.temp_path);
     *out = o;
     return 0;
 out:
@@ -129,27 +171,71 @@ static int sync_file(const char *path)
     return err;
 }
 
-int gcb_outfile_commit(struct gcb_outfile *out, struct gcb_diag *diag)
+/* Returns errno; EEXIST if the name is taken and may not be replaced. */
+static int rename_file(const struct gcb_outfile *out)
 {
-    const int err = sync_file(out->temp_path);
+    const unsigned flags = out->replace ? 0 : RENAME_NOREPLACE;
     struct stat s;
 
+    if (renameat2(AT_FDCWD, out->temp_path, AT_FDCWD, out->final_path, flags) == 0)
+        return 0;
+    if (errno != EINVAL && errno != ENOSYS)
+        return errno;
+    /* a file system that cannot promise it: the next best is to look first */
+    if (!out->replace && lstat(out->final_path, &s) == 0)
+        return EEXIST;
+    return rename(out->temp_path, out->final_path) == 0 ? 0 : errno;
+}
+
+int gcb_outfile_commit(struct gcb_outfile *out, struct gcb_diag *diag)
+{
+    int err = sync_file(out->temp_path);
+
+    if (!err)
+        err = rename_file(out);
+    if (err == EEXIST) /* someone else finished first */
+        return fail(diag, GCB_E_IO, out->final_path, "appeared meanwhile; --force replaces it");
     if (err)
         return fail(diag, GCB_E_IO, out->final_path, strerror(err));
-    /* someone else may have finished first */
-    if (!out->replace && lstat(out->final_path, &s) == 0)
-        return fail(diag, GCB_E_IO, out->final_path, "appeared meanwhile; --force replaces it");
-    if (rename(out->temp_path, out->final_path) != 0)
-        return fail(diag, GCB_E_IO, out->final_path, strerror(errno));
+    leave(out);
     gcb_free(out->temp_path);
     out->temp_path = NULL;
     return 0;
+}
+
+/* The last component of a path; *known says whether the folder it is in could be looked at. */
+static const char *split(const char *path, struct stat *folder, bool *known)
+{
+    const char *slash = strrchr(path, '/');
+    char *dir = slash ? gcb_strdup(path) : NULL;
+
+    if (dir)
+        dir[slash - path + 1] = '\0';
+    *known = (dir || !slash) && stat(dir ? dir : ".", folder) == 0;
+    gcb_free(dir);
+    return slash ? slash + 1 : path;
+}
+
+bool gcb_outfile_same(const char *a, const char *b)
+{
+    struct stat s, t;
+    bool known_a, known_b;
+    const char *name_a, *name_b;
+
+    if (stat(a, &s) == 0 && stat(b, &t) == 0)
+        return same_inode(&s, &t);
+    name_a = split(a, &s, &known_a);
+    name_b = split(b, &t, &known_b);
+    if (!known_a || !known_b)
+        return strcmp(a, b) == 0;
+    return strcmp(name_a, name_b) == 0 && same_inode(&s, &t);
 }
 
 void gcb_outfile_fini(struct gcb_outfile *out)
 {
     if (out->temp_path)
         unlink(out->temp_path);
+    leave(out);
     gcb_free(out->temp_path);
     gcb_free(out->final_path);
     *out = (struct gcb_outfile){0};

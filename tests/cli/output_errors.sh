@@ -34,6 +34,11 @@ refused 2 "in.h5" inspect --force --results in.h5 in.h5
 refused 2 "/dev/full" inspect --force --results /dev/full in.h5
 refused 1 "no/such" inspect --results no/such/rows.json in.h5
 
+refused 2 "same file" compress --method topk -o out.h5 --results out.h5 in.h5
+refused 2 "same file" compress --method topk --force -o out.h5 --results ./out.h5 in.h5
+refused 2 "same file" compress --method topk --force -o out.h5 --results "$tmp/dir/out.h5" in.h5
+refused 2 "writes HDF5" compress --method topk -o out.CSV in.h5
+
 ln -s in.h5 link.h5
 run inspect --force --results link.h5 in.h5
 exits 2
@@ -55,6 +60,25 @@ exits 0
 check "replaced" sh -c "! cmp -s in.h5 '$tmp/in.copy'"
 only in.h5
 rm in.h5
+
+# Several at once under one name: one has it, the others are told.
+last="generate, four at once"
+won=0
+round=0
+while [ "$round" -lt 25 ]; do
+    round=$((round + 1))
+    for seed in 1 2 3 4; do
+        (
+            "$GCBENCH" generate --elements 20000 --seed $seed -o many.h5 2>/dev/null
+            echo $? >"$tmp/rc.$seed"
+        ) &
+    done
+    wait
+    won=$((won + $(cat "$tmp"/rc.* | grep -c '^0$')))
+    rm many.h5
+done
+check "one winner a round ($won in 25)" test "$won" -eq 25
+only
 
 # a disk that fills up (needs the right to mount one)
 mkdir "$tmp/small"

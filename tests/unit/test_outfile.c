@@ -269,6 +269,63 @@ static void test_commit_fails(void **state)
     check_text(path, "old");
 }
 
+static void test_same(void **state)
+{
+    char spelled[160], link[96];
+
+    (void)state;
+    snprintf(spelled, sizeof(spelled), "%s/../%s/./out.h5", folder, strrchr(folder, '/') + 1);
+    assert_true(gcb_outfile_same(path, path));
+    assert_true(gcb_outfile_same(path, spelled)); /* neither exists */
+    assert_false(gcb_outfile_same(path, other));
+    assert_true(gcb_outfile_same("/nowhere/at/all", "/nowhere/at/all"));
+    assert_false(gcb_outfile_same("/nowhere/at/all", "/nowhere/at/last"));
+    write_text(path, "old");
+    assert_true(gcb_outfile_same(path, spelled));
+    assert_false(gcb_outfile_same(path, other)); /* one exists */
+    snprintf(link, sizeof(link), "%s/link", folder);
+    assert_int_equal(symlink("out.h5", link), 0);
+    assert_true(gcb_outfile_same(link, path));
+    assert_int_equal(unlink(link), 0);
+}
+
+/* What a dying process does: temporary files go, what is committed or was there before stays. */
+static void test_abandon(void **state)
+{
+    struct gcb_outfile done, open, given_up;
+
+    (void)state;
+    done = start(path, false);
+    write_text(done.temp_path, "done");
+    open = start(other, false);
+    given_up = start(other, false);
+    gcb_outfile_fini(&given_up);
+    assert_int_equal(gcb_outfile_commit(&done, NULL), 0);
+    assert_int_equal(files(), 2);
+    gcb_outfile_abandon();
+    assert_int_equal(files(), 1);
+    gcb_outfile_fini(&done);
+    gcb_outfile_fini(&open);
+    check_text(path, "done");
+}
+
+/* More than are remembered: no harm but that the last ones are not removed by abandon. */
+static void test_many(void **state)
+{
+    struct gcb_outfile out[20];
+
+    (void)state;
+    for (int i = 0; i < 20; i++)
+        out[i] = start(path, false);
+    for (int i = 0; i < 20; i++)
+        gcb_outfile_fini(&out[i]);
+    assert_int_equal(files(), 0);
+    out[0] = start(path, false);
+    gcb_outfile_abandon();
+    assert_int_equal(files(), 0);
+    gcb_outfile_fini(&out[0]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -283,6 +340,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_longest_name, setup, teardown),
         cmocka_unit_test_setup_teardown(test_relative, setup, teardown),
         cmocka_unit_test_setup_teardown(test_commit_fails, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_same, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_abandon, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_many, setup, teardown),
     };
 
     return cmocka_run_group_tests_name("outfile", tests, NULL, NULL);

@@ -1,0 +1,65 @@
+#!/bin/sh
+# However the process ends, no half-written file stays behind.
+. "$(dirname "$0")/lib.sh"
+
+mkdir "$tmp/dir"
+cd "$tmp/dir" || exit 99
+ulimit -c 0
+
+# Starts gcbench in the background, ends it by a signal once its temporary file is there. Python, because a
+# shell has its background jobs ignore SIGINT.
+killed() { # SIGNAL ARGS...
+    last="gcbench $* (killed)"
+    python3 - "$GCBENCH" "$@" >"$out" 2>"$err" <<'END'
+import glob, signal, subprocess, sys, time
+
+number = getattr(signal, sys.argv[2])
+p = subprocess.Popen([sys.argv[1]] + sys.argv[3:], stdout=subprocess.DEVNULL)
+for _ in range(6000):
+    if glob.glob(".gcbench-*") or p.poll() is not None:
+        break
+    time.sleep(0.005)
+time.sleep(0.05)
+p.send_signal(number)
+sys.exit(0 if p.wait(60) == -number else 1)
+END
+    rc=$?
+    exits 0
+    only "$keep"
+}
+
+run generate --elements 1000 -o in.h5
+exits 0
+keep=in.h5
+for signal in SIGINT SIGTERM SIGHUP SIGQUIT SIGXCPU; do
+    killed "$signal" generate --elements 1G -o out.h5
+done
+killed SIGHUP compress --method topk --repeat 1000000 --results rows.json in.h5
+
+# A signal that was ignored stays so, as under nohup.
+last="gcbench generate (ignoring SIGHUP)"
+python3 - "$GCBENCH" <<'END'
+import signal, subprocess, sys, time
+
+signal.signal(signal.SIGHUP, signal.SIG_IGN)
+p = subprocess.Popen([sys.argv[1], "generate", "--elements", "1M", "-o", "out.h5"])
+time.sleep(0.02)
+p.send_signal(signal.SIGHUP)
+sys.exit(p.wait(60))
+END
+rc=$?
+exits 0
+only in.h5 out.h5
+rm out.h5
+
+# A limit on file sizes is an error like a full disk, whichever output reaches it.
+(
+    ulimit -f 1
+    run compress --method topk --per message --results rows.json in.h5
+    echo "$rc" >"$tmp/rc"
+) 2>/dev/null
+rc=$(cat "$tmp/rc")
+exits 1
+only in.h5
+
+finish
