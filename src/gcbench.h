@@ -109,8 +109,9 @@ int gcb_encode(struct gcb_coder *coder, uint64_t step, uint32_t worker, const fl
                size_t cap, size_t *length, struct gcb_diag *diag);
 
 /*
- * Decodes into x (n floats). Any bytes are survived: the result is 0, GCB_E_CORRUPT or GCB_E_MISMATCH,
- * and nothing outside x is written. On failure x is unspecified.
+ * Decodes into x (n floats). Any bytes are survived: the result is 0, GCB_E_CORRUPT, GCB_E_UNSUPPORTED (a
+ * newer version, unknown flags) or GCB_E_MISMATCH, and nothing outside x is written. On failure x is
+ * unspecified.
  */
 int gcb_decode(struct gcb_coder *coder, const void *message, size_t length, float *x,
                struct gcb_diag *diag);
