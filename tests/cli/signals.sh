@@ -14,6 +14,7 @@ killed() { # SIGNAL ARGS...
 import glob, signal, subprocess, sys, time
 
 number = getattr(signal, sys.argv[2])
+signal.signal(number, signal.SIG_DFL)  # or what nohup ignores, the child would ignore
 p = subprocess.Popen([sys.argv[1]] + sys.argv[3:], stdout=subprocess.DEVNULL)
 for _ in range(6000):
     if glob.glob(".gcbench-*") or p.poll() is not None:
