@@ -5,19 +5,29 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/cmd.h"
+#include "cli/commands.h"
 #include "cli/interrupt.h"
 #include "src/base/alloc.h"
 #include "src/base/text.h"
 
-static const struct cmd *const commands[] = {
-    &cmd_compress, &cmd_decompress, &cmd_replay,   &cmd_inspect,
-    &cmd_methods,  &cmd_info,       &cmd_generate,
-};
-#define COMMANDS (sizeof(commands) / sizeof(commands[0]))
+/* "Exit status: 0 done, 1 failed, ...", as far as there are commands that return it. */
+static void print_exits(FILE *out)
+{
+    struct commands_exit e;
+    char line[512];
+    size_t n = 0;
+
+    for (size_t i = 0; commands_exit_at(&e, i) && n + 1 < sizeof(line); i++)
+        n += (size_t)snprintf(line + n, sizeof(line) - n, "%s%d %s", i ? ", " : "", (int)e.code,
+                              e.means);
+    snprintf(line + n, sizeof(line) - n, ".");
+    opt_wrap(out, line, fprintf(out, "Exit status:"), 0);
+}
 
 static void print_overview(FILE *out)
 {
+    const struct cmd *cmd;
+
     fprintf(out,
             "gcbench %s: what gradient compressors send, lose and cost\n\n"
             "  gcbench compress --method fft --method topk gradients.h5\n"
@@ -25,10 +35,10 @@ static void print_overview(FILE *out)
             "  gcbench help compress\n\n"
             "Usage: gcbench COMMAND [options] [FILE...]\n\nCommands:\n",
             gcb_version());
-    for (size_t i = 0; i < COMMANDS; i++)
-        fprintf(out, "  %-12s %s\n", commands[i]->name, commands[i]->summary);
+    for (size_t i = 0; (cmd = commands_at(i)); i++)
+        fprintf(out, "  %-12s %s\n", cmd->name, cmd->summary);
     fprintf(out, "  %-12s %s\n\n", "help", "explain a command: its examples, options and defaults");
-    fprintf(out, "Exit status: 0 done, 1 failed, 2 called wrongly, 3 backend not available.\n");
+    print_exits(out);
 }
 
 /* Prints the line at `text`, broken to fit; returns what follows it. */
@@ -55,16 +65,17 @@ static void print_help(FILE *out, const struct cmd *cmd)
 
 static const struct cmd *find_command(const char *name, struct gcb_diag *diag)
 {
-    const char *names[COMMANDS + 1], *near;
+    const struct cmd *cmd = commands_find(name);
+    const char *names[COMMANDS_MAX + 1], *near;
     char shown[64];
+    size_t n = 0;
 
-    for (size_t i = 0; i < COMMANDS; i++) {
-        if (strcmp(commands[i]->name, name) == 0)
-            return commands[i];
-        names[i] = commands[i]->name;
-    }
-    names[COMMANDS] = "help";
-    near = gcb_suggest(name, names, COMMANDS + 1);
+    if (cmd)
+        return cmd;
+    while ((cmd = commands_at(n)))
+        names[n++] = cmd->name;
+    names[n++] = "help";
+    near = gcb_suggest(name, names, n);
     gcb_escape(shown, sizeof(shown), name);
     if (near)
         gcb_diag_set(diag, GCB_E_INVALID, "unknown command '%s'; did you mean '%s'?", shown, near);
