@@ -115,16 +115,29 @@ static void put_seconds(struct gcb_row *row, const struct timing *t)
     gcb_row_json(row, key(k, t->name, "_seconds_samples"), array_of(t->samples, t->count));
 }
 
-static void put_times(struct gcb_row *row, const struct timing *encode, const struct timing *decode)
+static void put_stages(struct gcb_row *row, const struct gcb_tally *t)
 {
-    static const char *const absent[] = {
-        "stop_reason",      "cache",         "transform_seconds",     "select_seconds",
-        "quantise_seconds", "index_seconds", "encode_kernel_seconds", "encode_transfer_seconds"};
+    static const char *const names[GCB_STAGES] = {
+        [GCB_STAGE_TRANSFORM] = "transform_seconds",
+        [GCB_STAGE_SELECT] = "select_seconds",
+        [GCB_STAGE_QUANTISE] = "quantise_seconds",
+        [GCB_STAGE_INDEX] = "index_seconds",
+    };
 
+    for (int i = 0; i < GCB_STAGES; i++)
+        gcb_row_real(row, names[i], t->staged ? t->stage_seconds[i] : NAN);
+}
+
+static void put_times(struct gcb_row *row, const struct gcb_tally *t, const struct timing *encode,
+                      const struct timing *decode)
+{
     put_seconds(row, encode);
     put_seconds(row, decode);
-    for (size_t i = 0; i < sizeof(absent) / sizeof(absent[0]); i++)
-        gcb_row_null(row, absent[i]);
+    gcb_row_null(row, "stop_reason");
+    gcb_row_null(row, "cache");
+    put_stages(row, t);
+    gcb_row_null(row, "encode_kernel_seconds");
+    gcb_row_null(row, "encode_transfer_seconds");
     gcb_row_real(row, "encode_gbps", encode->gbps);
     gcb_row_real(row, "decode_gbps", decode->gbps);
     gcb_row_real(row, "encode_bandwidth_share", encode->gbps / encode->bandwidth);
@@ -169,7 +182,7 @@ void gcb_rows_result(struct gcb_row *row, const struct gcb_rows_setting *setting
     put_setting(row, setting, method);
     gcb_row_text(row, "status", "ok");
     put_tally(row, method, t);
-    put_times(row, &encode, &decode);
+    put_times(row, t, &encode, &decode);
 }
 
 void gcb_rows_summary(struct gcb_row *row, const struct gcb_rows_setting *setting,
@@ -202,5 +215,5 @@ void gcb_rows_summary(struct gcb_row *row, const struct gcb_rows_setting *settin
     put_setting(row, setting, method);
     gcb_row_text(row, "status", status);
     put_tally(row, method, t);
-    put_times(row, &encode, &decode);
+    put_times(row, t, &encode, &decode);
 }

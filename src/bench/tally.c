@@ -21,6 +21,9 @@ static void merge_times(struct gcb_tally *t, const struct gcb_tally *other)
     t->encode_min += other->encode_min;
     t->decode_seconds += other->decode_seconds;
     t->decode_min += other->decode_min;
+    t->staged += other->staged;
+    for (int i = 0; i < GCB_STAGES; i++)
+        t->stage_seconds[i] += other->stage_seconds[i];
 }
 
 void gcb_tally_merge(struct gcb_tally *t, const struct gcb_tally *other)

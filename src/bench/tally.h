@@ -21,6 +21,8 @@ struct gcb_tally {
     double asked;      /* density asked for, times the elements it was asked for: */
     uint64_t asked_of; /* 0 where nothing is dropped */
     double encode_seconds, encode_min, decode_seconds, decode_min; /* sums of medians, of minima */
+    uint64_t staged;                  /* messages whose stages were timed */
+    double stage_seconds[GCB_STAGES]; /* of these; sums of medians */
     enum gcb_dtype dtype;
     bool mixed_dtypes;
     struct gcb_fidelity fidelity;

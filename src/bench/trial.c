@@ -18,6 +18,7 @@ int gcb_trial_bench_init(struct gcb_trial_bench *b, const struct gcb_trial_confi
 
     memset(b, 0, sizeof(*b));
     b->config = *config;
+    gcb_stages_init(&b->stages);
     err = gcb_coders_create(&b->coders, largest > KEEP_ELEMENTS ? largest : KEEP_ELEMENTS, diag);
     if (err)
         return err;
@@ -64,7 +65,8 @@ static struct gcb_coder_config coder_config(const struct gcb_trial_bench *b,
                 .path = in->path,
                 .fft_rigor = b->config.fft_rigor,
                 .kernels = b->config.kernels,
-                .queue = b->config.queue},
+                .queue = b->config.queue,
+                .probe = &b->stages.probe},
         .nonfinite = GCB_NONFINITE_TRUSTED, /* the reader has looked */
         .source = in->plan->dtype,
         .checksum = true,
@@ -76,6 +78,22 @@ static struct gcb_coder_config coder_config(const struct gcb_trial_bench *b,
 static double total_bits(double per_element, uint64_t count)
 {
     return count ? per_element * (double)count : 0.0;
+}
+
+static int time_stages(struct gcb_trial_bench *b, struct gcb_tally *out,
+                       const struct gcb_encode_job *job, struct gcb_diag *diag)
+{
+    int err;
+
+    if (!b->config.stages)
+        return 0;
+    err =
+        gcb_stages_measure(&b->stages, &b->config.timing, b->encode.count, job, &b->message, diag);
+    if (err || !b->stages.staged)
+        return err;
+    out->staged = 1;
+    memcpy(out->stage_seconds, b->stages.seconds, sizeof(out->stage_seconds));
+    return 0;
 }
 
 static int encode(struct gcb_trial_bench *b, struct gcb_tally *out, const struct gcb_method *method,
@@ -94,6 +112,8 @@ static int encode(struct gcb_trial_bench *b, struct gcb_tally *out, const struct
         err = reserve(&b->message, gcb_coder_bound(job.coder), diag);
     if (!err)
         err = gcb_measure_encode(&b->encode, &b->config.timing, &job, &b->message, diag);
+    if (!err)
+        err = time_stages(b, out, &job, diag);
     if (err)
         return err;
     gcb_message_seal(b->message.data, b->message.len, 0);

@@ -2,6 +2,7 @@
 #define SRC_BENCH_TRIAL_H
 
 #include "src/bench/coders.h"
+#include "src/bench/stages.h"
 #include "src/bench/tally.h"
 #include "src/data/layout.h"
 
@@ -15,15 +16,17 @@ struct gcb_trial_config {
     uint64_t seed;
     enum gcb_fft_rigor fft_rigor;
     struct gcb_timing timing;
+    bool stages; /* time the stages of encode too, after it was timed */
 };
 
-/* What is kept between trials: coders and buffers. Starts zeroed, then init. */
+/* What is kept between trials: coders and buffers. Starts zeroed, then init; is not moved after. */
 struct gcb_trial_bench {
     struct gcb_trial_config config;
     struct gcb_coders *coders;
     struct gcb_wbuf message; /* the last trial's message */
     float *decoded;          /* what it decoded to */
     struct gcb_samples encode, decode;
+    struct gcb_stages stages;
 };
 
 /* `largest`: elements of the largest message to come. */

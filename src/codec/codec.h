@@ -8,6 +8,7 @@
 #include "src/base/diag.h"
 #include "src/base/queue.h"
 #include "src/codec/param.h"
+#include "src/codec/probe.h"
 #include "src/tensor/tensor.h"
 #include "src/wire/buf.h"
 
@@ -40,6 +41,7 @@ struct gcb_codec_env {
     enum gcb_fft_rigor fft_rigor;
     const struct gcb_kernels *kernels;
     const struct gcb_queue *queue;
+    const struct gcb_probe *probe; /* told of the stages of encode; may be NULL */
 };
 
 /* When and where a tensor came from: part of the key of random draws. */

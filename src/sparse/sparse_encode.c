@@ -107,13 +107,17 @@ int gcb_sparse_encode(void *state, const struct gcb_step *at, const struct gcb_v
                       struct gcb_wbuf *out)
 {
     struct gcb_sparse *s = state;
+    const struct gcb_probe *probe = s->t.env.probe;
     const float *coef = s->transform_ops->forward(&s->t, at, in->data);
-    const float *order = s->transform_ops->order(&s->t, coef);
+    const float *order;
     int err;
 
+    gcb_probe_mark(probe, GCB_STAGE_TRANSFORM);
+    order = s->transform_ops->order(&s->t, coef);
     if (in->count && !order)
         return GCB_E_NONFINITE; /* the transform overflowed */
     s->selector_ops->select(&s->selection, at, order, s->k);
+    gcb_probe_mark(probe, GCB_STAGE_SELECT);
     for (uint64_t g = 0; g < s->segments; g++)
         gcb_put_u32(out, (uint32_t)s->selection.segment_kept[g]);
     if (s->transform_ops->put_side)
@@ -121,6 +125,8 @@ int gcb_sparse_encode(void *state, const struct gcb_step *at, const struct gcb_v
     err = put_values(s, coef, out);
     if (err)
         return err;
+    gcb_probe_mark(probe, GCB_STAGE_QUANTISE);
     put_positions(s, out);
+    gcb_probe_mark(probe, GCB_STAGE_INDEX);
     return out->failed ? GCB_E_NOSPACE : 0;
 }
