@@ -5,16 +5,15 @@
 #include "src/base/alloc.h"
 #include "src/base/clock.h"
 
+struct encode_job {
+    const struct gcb_encode_job *job;
+    struct gcb_wbuf *message;
+};
+
 struct decode_job {
     struct gcb_coder *coder;
     const struct gcb_wbuf *message;
     const struct gcb_mview *out;
-};
-
-struct operation {
-    int (*run)(void *job, struct gcb_wbuf *message, struct gcb_diag *diag);
-    void *job;
-    struct gcb_wbuf *message;
 };
 
 static size_t at_least(const struct gcb_timing *timing)
@@ -48,19 +47,19 @@ static bool stopped(const struct gcb_timing *timing)
     return timing->stop && timing->stop(timing->stop_ctx);
 }
 
-static int measure(struct gcb_samples *s, const struct gcb_timing *timing,
-                   const struct operation *op, struct gcb_diag *diag)
+int gcb_measure(struct gcb_samples *s, const struct gcb_timing *timing,
+                const struct gcb_operation *op, struct gcb_diag *diag)
 {
     double total = 0.0;
     int err = 0;
 
     s->count = 0;
     for (unsigned i = 0; !err && i < timing->warmup && !stopped(timing); i++)
-        err = op->run(op->job, op->message, diag);
+        err = op->run(op->job, diag);
     while (!err && s->count < s->cap) {
         const double start = gcb_clock();
 
-        err = op->run(op->job, op->message, diag);
+        err = op->run(op->job, diag);
         s->seconds[s->count] = gcb_clock() - start;
         total += s->seconds[s->count++];
         if (stopped(timing) || (s->count >= at_least(timing) && total >= timing->min_time))
@@ -70,32 +69,32 @@ static int measure(struct gcb_samples *s, const struct gcb_timing *timing,
     return err;
 }
 
-static int encode_once(void *job, struct gcb_wbuf *message, struct gcb_diag *diag)
+static int encode_once(void *job, struct gcb_diag *diag)
 {
-    const struct gcb_encode_job *j = job;
+    const struct encode_job *e = job;
+    const struct gcb_encode_job *j = e->job;
 
-    message->len = 0;
+    e->message->len = 0;
     if (j->raw)
-        return gcb_coder_encode_raw(j->coder, &j->in, message, diag);
-    return gcb_coder_encode(j->coder, &j->at, &j->in, message, diag);
+        return gcb_coder_encode_raw(j->coder, &j->in, e->message, diag);
+    return gcb_coder_encode(j->coder, &j->at, &j->in, e->message, diag);
 }
 
 int gcb_measure_encode(struct gcb_samples *s, const struct gcb_timing *timing,
                        const struct gcb_encode_job *job, struct gcb_wbuf *message,
                        struct gcb_diag *diag)
 {
-    struct gcb_encode_job own = *job;
-    const struct operation op = {.run = encode_once, .job = &own, .message = message};
+    struct encode_job own = {.job = job, .message = message};
+    const struct gcb_operation op = {.run = encode_once, .job = &own};
 
     message->failed = false;
-    return measure(s, timing, &op, diag);
+    return gcb_measure(s, timing, &op, diag);
 }
 
-static int decode_once(void *job, struct gcb_wbuf *message, struct gcb_diag *diag)
+static int decode_once(void *job, struct gcb_diag *diag)
 {
     const struct decode_job *j = job;
 
-    (void)message;
     return gcb_coder_decode(j->coder, j->message->data, j->message->len, j->out, diag);
 }
 
@@ -104,9 +103,9 @@ int gcb_measure_decode(struct gcb_samples *s, const struct gcb_timing *timing,
                        const struct gcb_mview *out, struct gcb_diag *diag)
 {
     struct decode_job job = {.coder = decoder, .message = message, .out = out};
-    const struct operation op = {.run = decode_once, .job = &job};
+    const struct gcb_operation op = {.run = decode_once, .job = &job};
 
     if (out->count)
         memset(out->data, 0xff, out->count * sizeof(*out->data)); /* every element a NaN */
-    return measure(s, timing, &op, diag);
+    return gcb_measure(s, timing, &op, diag);
 }

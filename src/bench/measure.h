@@ -5,7 +5,7 @@
 #include "src/codec/coder.h"
 
 /*
- * Timing of one message under one coder. Inside the timed region: the whole of gcb_coder_encode or
+ * Timing, above all of one message under one coder. Inside the timed region: the whole of gcb_coder_encode or
  * gcb_coder_decode, header and payload. Outside: creating coders, the checksum, reading files, and all
  * checking of results (docs/method.md).
  */
@@ -31,6 +31,16 @@ struct gcb_samples {
 /* Takes room for what `timing` can ask for. GCB_E_NOMEM, GCB_E_INVALID (more than can be kept). */
 int gcb_samples_init(struct gcb_samples *s, const struct gcb_timing *timing, struct gcb_diag *diag);
 void gcb_samples_fini(struct gcb_samples *s); /* zeroed is fine */
+
+/* Something that can be done again and again. */
+struct gcb_operation {
+    int (*run)(void *job, struct gcb_diag *diag); /* 0, or an error that ends the measurement */
+    void *job;
+};
+
+/* Fills `s` with timings of the operation. Nothing is allocated. */
+int gcb_measure(struct gcb_samples *s, const struct gcb_timing *timing,
+                const struct gcb_operation *op, struct gcb_diag *diag);
 
 /* What is encoded: the tensor, when, and whether it has to go raw (it holds infinities or NaNs). */
 struct gcb_encode_job {
