@@ -1,32 +1,18 @@
-#include <math.h>
-#include <string.h>
-
 #include "cli/compress_options.h"
 #include "cli/compress_table.h"
-#include "cli/heading.h"
 #include "cli/interrupt.h"
-#include "cli/progress.h"
+#include "cli/session.h"
 #include "src/base/alloc.h"
-#include "src/base/text.h"
-#include "src/bench/rows.h"
 #include "src/bench/shapes.h"
 
 /* Everything that lives as long as the command. Starts zeroed. */
 struct compress {
     const struct compress_options *o;
-    const struct opt_list *files;
-    struct cmd_context *ctx;
+    struct session s;
     struct gcb_method *methods;
     size_t given, count; /* methods the user named; with the baseline */
     gcb_tally_figure_fn *sort;
-    struct opt_backend backend;
-    struct gcb_bandwidth bandwidth;
-    struct gcb_source *source;
-    struct gcb_layout layout;
     struct gcb_container_writer *keep;
-    struct out_report report;
-    struct progress progress;
-    struct gcb_rows_setting setting;
     struct gcb_trial_config trial;
     struct gcb_groups groups;
     struct gcb_losses *losses;
@@ -42,8 +28,9 @@ static void forget_memories(struct compress *c)
     for (size_t i = 0; i < c->count; i++)
         asked |= gcb_method_forget(&c->methods[i]);
     if (asked && !c->o->show.quiet)
-        fprintf(c->ctx->err, "gcbench: a memory acts from step to step, and so in `gcbench replay` "
-                             "alone: compress leaves it away\n");
+        fprintf(c->s.ctx->err,
+                "gcbench: a memory acts from step to step, and so in `gcbench replay` "
+                "alone: compress leaves it away\n");
 }
 
 static int resolve(struct compress *c, struct gcb_diag *diag)
@@ -51,25 +38,11 @@ static int resolve(struct compress *c, struct gcb_diag *diag)
     int err = compress_check(&c->sort, c->o, diag);
 
     if (!err)
-        err = opt_message_check(&c->o->message, diag);
-    if (!err)
         err = compress_methods(&c->methods, &c->given, &c->count, c->o, diag);
-    if (!err)
-        forget_memories(c);
-    if (!err)
-        err = opt_exec_resolve(&c->backend, &c->o->exec, diag);
-    if (!err && strcmp(c->backend.device, "cpu") != 0)
-        err = gcb_diag_set(diag, GCB_E_BACKEND, "compress runs on the cpu only");
-    return err;
-}
-
-static int open_input(struct compress *c, struct gcb_diag *diag)
-{
-    const struct gcb_layout_config config = opt_message_layout(&c->o->message);
-    const int err =
-        opt_input_open(&c->source, &c->o->input, c->files, c->o->message.min_elements, diag);
-
-    return err ? err : gcb_layout_init(&c->layout, c->source, &config, diag);
+    if (err)
+        return err;
+    forget_memories(c);
+    return session_resolve(&c->s, "compress");
 }
 
 static int open_output(struct compress *c, struct gcb_diag *diag)
@@ -80,8 +53,8 @@ static int open_output(struct compress *c, struct gcb_diag *diag)
 
     if (!make->output)
         return 0;
-    err = gcb_container_create(&c->keep, make->output, make->force, c->files->items,
-                               c->files->count, diag);
+    err = gcb_container_create(&c->keep, make->output, make->force, c->s.files->items,
+                               c->s.files->count, diag);
     if (!err)
         err = gcb_container_note(c->keep, "gcbench_version", gcb_version(), diag);
     if (!err)
@@ -92,41 +65,25 @@ static int open_output(struct compress *c, struct gcb_diag *diag)
 }
 
 /* Rows come with the machine's bandwidth, which takes a moment; a table does without. */
-static int open_report(struct compress *c, struct gcb_diag *diag)
+static int open_report(struct compress *c)
 {
-    const struct compress_options *o = c->o;
-    const struct out_guard guard = {.inputs = c->files, .force = o->make.force};
-    int err = out_open(&c->report, &o->show, &o->save, &guard, &gcb_result_columns, c->ctx);
+    int err = session_report(&c->s, &gcb_result_columns, c->o->make.force);
 
-    c->setting = (struct gcb_rows_setting){
-        .scope = opt_scopes[o->message.scope],
-        .order = opt_orders[o->input.order],
-        .device = c->backend.device,
-        .isa = c->backend.isa,
-        .threads = c->backend.queue.threads,
-        .read_gbps = NAN,
-        .fill_gbps = NAN,
-    };
-    if (err || !out_wants_rows(&c->report))
+    if (err || !out_wants_rows(&c->s.report))
         return err;
-    err = gcb_bandwidth_measure(&c->bandwidth, &c->backend.queue,
-                                gcb_run_bandwidth_bytes(&c->layout), diag);
-    c->setting.read_gbps = c->bandwidth.read_gbps;
-    c->setting.fill_gbps = c->bandwidth.fill_gbps;
-    return err ? err
-               : out_environment(&c->report, &c->backend, c->files, &c->bandwidth, o->save.hash,
-                                 c->ctx);
+    err = session_bandwidth(&c->s);
+    return err ? err : session_environment(&c->s);
 }
 
 static bool wants_groups(const struct compress *c)
 {
-    return c->report.table && c->o->own.per != COMPRESS_PER_DEFAULT &&
+    return c->s.report.table && c->o->own.per != COMPRESS_PER_DEFAULT &&
            c->o->own.per != COMPRESS_PER_NONE;
 }
 
 static bool wants_losses(const struct compress *c)
 {
-    return c->report.table && c->o->own.per == COMPRESS_PER_DEFAULT;
+    return c->s.report.table && c->o->own.per == COMPRESS_PER_DEFAULT;
 }
 
 static int on_trial(void *ctx, const struct gcb_run_trial *trial, struct gcb_diag *diag)
@@ -138,41 +95,20 @@ static int on_trial(void *ctx, const struct gcb_run_trial *trial, struct gcb_dia
     if (wants_groups(c))
         err = gcb_groups_add(&c->groups, trial, diag);
     if (!err && wants_losses(c))
-        err = gcb_losses_add(c->losses, c->source, trial, &c->trial, diag);
+        err = gcb_losses_add(c->losses, c->s.source, trial, &c->trial, diag);
     if (!err && c->shapes)
         err = gcb_shapes_add(c->shapes, trial, diag);
-    if (err || c->o->own.per == COMPRESS_PER_NONE || !out_wants_rows(&c->report))
+    if (err || c->o->own.per == COMPRESS_PER_NONE || !out_wants_rows(&c->s.report))
         return err;
-    gcb_rows_result(&row, &c->setting, &c->methods[trial->method], trial);
-    return out_put(&c->report, &row, diag);
+    gcb_rows_result(&row, &c->s.setting, &c->methods[trial->method], trial);
+    return session_put(&c->s, &row);
 }
 
 static void on_progress(void *ctx, double done)
 {
     struct compress *c = ctx;
 
-    progress_update(&c->progress, done);
-}
-
-static bool on_stop(void *ctx)
-{
-    (void)ctx;
-    return interrupt_seen();
-}
-
-static struct gcb_trial_config trial_config(const struct compress *c)
-{
-    const struct opt_timing *t = &c->o->timing;
-
-    return (struct gcb_trial_config){
-        .kernels = &c->backend.kernels,
-        .queue = &c->backend.queue,
-        .seed = c->backend.seed,
-        .fft_rigor = (enum gcb_fft_rigor)c->o->exec.fft_plan,
-        .timing = {.warmup = t->warmup < 0 ? 1 : (unsigned)t->warmup,
-                   .repeat = t->repeat ? (unsigned)t->repeat : 1,
-                   .min_time = t->min_time},
-    };
+    session_progress(&c->s, done);
 }
 
 /* What on_trial fills. */
@@ -180,7 +116,7 @@ static int prepare(struct compress *c, struct gcb_diag *diag)
 {
     const struct compress_own *own = &c->o->own;
     const struct gcb_shapes_config shapes = {own->histogram, own->spectrum, c->count,
-                                             &c->backend.queue};
+                                             &c->s.backend.queue};
     const int err = gcb_losses_create(&c->losses, c->count, diag);
 
     if (wants_groups(c))
@@ -193,43 +129,34 @@ static int prepare(struct compress *c, struct gcb_diag *diag)
 static int run(struct compress *c, struct gcb_diag *diag)
 {
     const struct gcb_run_observer observer = {
-        .trial = on_trial, .progress = on_progress, .stop = on_stop, .ctx = c};
-    const struct opt_message *m = &c->o->message;
-    const struct gcb_run_config config = {
-        .source = c->source,
-        .layout = &c->layout,
-        .methods = c->methods,
-        .method_count = c->count,
-        .trial = c->trial,
-        .nonfinite = (enum gcb_nonfinite_policy)m->nonfinite,
-        .output_layers = m->output_layer.items,
-        .output_layer_count = m->output_layer.count,
-        .keep = c->keep,
-    };
+        .trial = on_trial, .progress = on_progress, .stop = session_stop, .ctx = c};
+    struct gcb_run_config config = session_run(&c->s, &c->o->timing, c->methods, c->count);
     int err = prepare(c, diag);
 
     if (err)
         return err;
-    progress_start(&c->progress, c->ctx->err, !c->o->show.quiet);
+    config.keep = c->keep;
+    c->trial = config.trial;
+    session_progress_start(&c->s);
     err = gcb_run(&c->result, &config, &observer, diag);
-    progress_end(&c->progress);
+    session_progress_end(&c->s);
     return err;
 }
 
-static int put_summaries(struct compress *c, struct gcb_diag *diag)
+static int put_summaries(struct compress *c)
 {
     const char *status = c->result.interrupted ? "interrupted" : "ok";
-    char files[4096];
+    char files[SESSION_FILES];
     int err = 0;
 
-    if (!out_wants_rows(&c->report))
+    if (!out_wants_rows(&c->s.report))
         return 0;
-    heading_files(files, sizeof(files), c->files);
+    session_files(files, &c->s);
     for (size_t i = 0; !err && i < c->count; i++) {
         struct gcb_row row;
 
-        gcb_rows_summary(&row, &c->setting, &c->methods[i], &c->result.totals[i], files, status);
-        err = out_put(&c->report, &row, diag);
+        gcb_rows_summary(&row, &c->s.setting, &c->methods[i], &c->result.totals[i], files, status);
+        err = session_put(&c->s, &row);
     }
     return err;
 }
@@ -239,7 +166,7 @@ static int show_table(struct compress *c, struct gcb_diag *diag)
     struct gcb_extent extent;
     char settings[160];
     const struct compress_view view = {
-        .files = c->files,
+        .files = c->s.files,
         .extent = &extent,
         .methods = c->methods,
         .given = c->given,
@@ -251,21 +178,22 @@ static int show_table(struct compress *c, struct gcb_diag *diag)
         .settings = settings,
         .whole_model = c->o->message.scope == GCB_SCOPE_MODEL,
     };
-    const int err = c->report.table ? gcb_extent_of(&extent, c->source, diag) : 0;
+    const int err = c->s.report.table ? gcb_extent_of(&extent, c->s.source, diag) : 0;
 
-    if (err || !c->report.table)
+    if (err || !c->s.report.table)
         return err;
     if (c->sort && view.groups)
         gcb_groups_sort(&c->groups, c->sort);
-    compress_settings(settings, sizeof(settings), c->o, &c->backend);
-    return compress_show(&view, &c->report, diag);
+    session_words(settings, sizeof(settings), &c->s, "");
+    return compress_show(&view, &c->s.report, diag);
 }
 
 static int put_row(void *ctx, struct gcb_row *row, struct gcb_diag *diag)
 {
     struct compress *c = ctx;
 
-    return out_put(&c->report, row, diag);
+    (void)diag; /* the context's */
+    return session_put(&c->s, row);
 }
 
 static int put_shapes(struct compress *c, struct gcb_diag *diag)
@@ -278,7 +206,7 @@ static int put_shapes(struct compress *c, struct gcb_diag *diag)
 /* Nothing is kept of an interrupted run but its rows, which say so. */
 static int finish(struct compress *c, struct gcb_diag *diag)
 {
-    int err = put_summaries(c, diag);
+    int err = put_summaries(c);
 
     if (!err)
         err = put_shapes(c, diag);
@@ -287,12 +215,10 @@ static int finish(struct compress *c, struct gcb_diag *diag)
     if (!err)
         err = show_table(c, diag);
     if (!err)
-        err = out_commit(&c->report, diag);
+        err = out_commit(&c->s.report, diag);
     if (err || !c->result.interrupted)
         return err;
-    fprintf(c->ctx->err, "gcbench: interrupted%s\n",
-            c->keep ? "; no file of messages was kept" : "");
-    return CMD_FAILED;
+    return session_interrupted(&c->s, c->keep ? "no file of messages was kept" : "");
 }
 
 static void release(struct compress *c)
@@ -301,32 +227,35 @@ static void release(struct compress *c)
     gcb_shapes_destroy(c->shapes);
     gcb_losses_destroy(c->losses);
     gcb_groups_fini(&c->groups);
-    out_close(&c->report);
     gcb_container_destroy(c->keep);
-    gcb_layout_fini(&c->layout);
-    gcb_source_close(c->source);
+    session_close(&c->s);
     gcb_free(c->methods);
 }
 
 static int compress_run(const void *options, const struct opt_list *operands,
                         struct cmd_context *ctx)
 {
-    struct compress c = {.o = options, .files = operands, .ctx = ctx};
+    const struct compress_options *o = options;
+    struct compress c = {
+        .o = o,
+        .s = {.o = {&o->input, &o->message, &o->exec, &o->save, &o->show},
+              .files = operands,
+              .ctx = ctx},
+    };
     int err = resolve(&c, ctx->diag);
 
     if (err)
         goto out;
-    err = open_input(&c, ctx->diag);
+    err = session_input(&c.s);
     if (err)
         goto out;
     interrupt_catch();
     err = open_output(&c, ctx->diag);
     if (err)
         goto out;
-    err = open_report(&c, ctx->diag);
+    err = open_report(&c);
     if (err)
         goto out;
-    c.trial = trial_config(&c);
     err = run(&c, ctx->diag);
     if (!err)
         err = finish(&c, ctx->diag);

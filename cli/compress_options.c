@@ -1,6 +1,5 @@
 #include "cli/compress_options.h"
 
-#include <inttypes.h>
 #include <string.h>
 
 #include "src/base/alloc.h"
@@ -93,22 +92,4 @@ int compress_methods(struct gcb_method **out, size_t *given, size_t *count,
     gcb_free(*out);
     *out = with;
     return gcb_method_parse(&with[(*count)++], "fp16", diag);
-}
-
-void compress_settings(char *out, size_t size, const struct compress_options *o,
-                       const struct opt_backend *backend)
-{
-    const int threads = backend->queue.threads;
-    int used = snprintf(out, size, "scope %s, %d thread%s", opt_scopes[o->message.scope], threads,
-                        threads == 1 ? "" : "s");
-
-    if (o->input.order)
-        used += snprintf(out + used, size - (size_t)used, ", order %s", opt_orders[o->input.order]);
-    if (o->exec.isa)
-        used += snprintf(out + used, size - (size_t)used, ", isa %s", backend->isa);
-    if (o->message.nonfinite)
-        used += snprintf(out + used, size - (size_t)used, ", nonfinite %s",
-                         opt_nonfinites[o->message.nonfinite]);
-    if (backend->seed != 1)
-        snprintf(out + used, size - (size_t)used, ", seed %" PRIu64, backend->seed);
 }

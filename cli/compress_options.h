@@ -40,8 +40,4 @@ int compress_check(gcb_tally_figure_fn **sort, const struct compress_options *o,
 int compress_methods(struct gcb_method **out, size_t *given, size_t *count,
                      const struct compress_options *o, struct gcb_diag *diag);
 
-/* What applies to a whole table and is not plain from its columns: "scope tensor, 1 thread". */
-void compress_settings(char *out, size_t size, const struct compress_options *o,
-                       const struct opt_backend *backend);
-
 #endif

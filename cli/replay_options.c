@@ -1,6 +1,5 @@
 #include "cli/replay_options.h"
 
-#include <inttypes.h>
 #include <string.h>
 
 static const char *const pers[] = {"step", "none", NULL};
@@ -68,22 +67,4 @@ int replay_check(const struct gcb_replay_config *config, const struct gcb_method
                             "--tune-steps: no method given has a range that is left open (fft and "
                             "range have, unless max is given)");
     return 0;
-}
-
-void replay_settings(char *out, size_t size, const struct replay_options *o,
-                     const struct opt_backend *backend)
-{
-    const int threads = backend->queue.threads;
-    int used = snprintf(out, size, "scope %s, %d thread%s", opt_scopes[o->message.scope], threads,
-                        threads == 1 ? "" : "s");
-
-    if (o->own.loops > 1)
-        used += snprintf(out + used, size - (size_t)used, ", %" PRIu64 " times over", o->own.loops);
-    if (o->input.order)
-        used += snprintf(out + used, size - (size_t)used, ", order %s", opt_orders[o->input.order]);
-    if (o->message.nonfinite)
-        used += snprintf(out + used, size - (size_t)used, ", nonfinite %s",
-                         opt_nonfinites[o->message.nonfinite]);
-    if (backend->seed != 1)
-        snprintf(out + used, size - (size_t)used, ", seed %" PRIu64, backend->seed);
 }

@@ -35,8 +35,4 @@ int replay_schedule(struct gcb_schedule *out, const struct replay_own *own, stru
 int replay_check(const struct gcb_replay_config *config, const struct gcb_method *methods,
                  size_t count, struct gcb_diag *diag);
 
-/* What applies to a whole table: "scope tensor, 1 thread, 20 times over". */
-void replay_settings(char *out, size_t size, const struct replay_options *o,
-                     const struct opt_backend *backend);
-
 #endif

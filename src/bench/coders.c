@@ -136,3 +136,19 @@ int gcb_coders_decoder(struct gcb_coders *c, struct gcb_coder **out, const void 
     *out = s.coder;
     return 0;
 }
+
+int gcb_coders_room(struct gcb_wbuf *message, const struct gcb_coder *coder, struct gcb_diag *diag)
+{
+    const size_t bytes = gcb_coder_bound(coder);
+
+    message->len = 0;
+    if (message->cap >= bytes)
+        return 0;
+    gcb_free(message->data);
+    message->cap = 0;
+    message->data = gcb_alloc(bytes);
+    if (!message->data)
+        return gcb_diag_nomem(diag, bytes, "a message");
+    message->cap = bytes;
+    return 0;
+}

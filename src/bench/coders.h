@@ -33,4 +33,8 @@ int gcb_coders_encoder(struct gcb_coders *c, struct gcb_coder **out,
 int gcb_coders_decoder(struct gcb_coders *c, struct gcb_coder **out, const void *message,
                        size_t length, const struct gcb_coder_config *config, struct gcb_diag *diag);
 
+/* Empties `message` and makes sure that the coder's longest message fits; what it held is lost. Its data is
+ * owned: release it with gcb_free. */
+int gcb_coders_room(struct gcb_wbuf *message, const struct gcb_coder *coder, struct gcb_diag *diag);
+
 #endif

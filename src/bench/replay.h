@@ -1,6 +1,7 @@
 #ifndef SRC_BENCH_REPLAY_H
 #define SRC_BENCH_REPLAY_H
 
+#include "src/bench/plan.h"
 #include "src/bench/replay_plan.h"
 #include "src/bench/schedule.h"
 #include "src/bench/tally.h"
@@ -22,8 +23,7 @@ struct gcb_replay_config {
     uint64_t seed;
     enum gcb_fft_rigor fft_rigor;
     enum gcb_nonfinite_policy nonfinite; /* RAW is refused: a residual would keep the NaN */
-    const char *const *output_layers;    /* globs on tensor paths; output_layer_count of them */
-    size_t output_layer_count;
+    struct gcb_output_layers output_layers;
     uint64_t loops;  /* times the recorded steps are replayed; 0: once */
     bool allow_gaps; /* between step numbers */
     struct gcb_schedule schedule;

@@ -1,20 +1,7 @@
 #include "src/bench/replay_exchange.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <string.h>
-
-#include "src/base/alloc.h"
-#include "src/base/text.h"
-#include "src/bench/run.h"
-
-static enum gcb_role role_of(const struct gcb_replay_config *config, const char *path)
-{
-    for (size_t i = 0; i < config->output_layer_count; i++)
-        if (gcb_glob(config->output_layers[i], path))
-            return GCB_ROLE_OUTPUT;
-    return GCB_ROLE_HIDDEN;
-}
 
 /* With a memory a message is not a gradient of the source's type any more, but a float32 sum. */
 static enum gcb_dtype type_of(const struct gcb_lanes *l, const struct gcb_message_plan *plan)
@@ -26,16 +13,9 @@ static int make_encoder(struct gcb_lanes *l, struct gcb_lane *lane, struct gcb_l
                         const struct gcb_message_plan *plan, struct gcb_diag *diag)
 {
     const struct gcb_replay_config *c = l->config;
-    const struct gcb_tensor *first = gcb_source_tensor(c->source, plan->pieces[0].tensor);
-    const bool alone = plan->piece_count == 1;
     char name[40];
-    const struct gcb_coder_config config = {
-        .env = {.count = plan->count,
-                .shape = alone ? first->dims : NULL,
-                .rank = alone ? first->rank : 0,
-                .role = alone ? role_of(c, first->path) : GCB_ROLE_HIDDEN,
-                .seed = c->seed,
-                .path = gcb_run_name(name, plan, c->source),
+    struct gcb_coder_config config = {
+        .env = {.seed = c->seed,
                 .fft_rigor = c->fft_rigor,
                 .kernels = c->kernels,
                 .queue = c->queue},
@@ -44,21 +24,8 @@ static int make_encoder(struct gcb_lanes *l, struct gcb_lane *lane, struct gcb_l
         .checksum = true,
     };
 
+    gcb_plan_env(&config.env, name, c->source, plan, &c->output_layers);
     return worker->encoder ? 0 : gcb_coder_create(&worker->encoder, &lane->method, &config, diag);
-}
-
-static int reserve(struct gcb_wbuf *message, size_t bytes, struct gcb_diag *diag)
-{
-    message->len = 0;
-    if (message->cap >= bytes)
-        return 0;
-    gcb_free(message->data);
-    message->cap = 0;
-    message->data = gcb_alloc(bytes);
-    if (!message->data)
-        return gcb_diag_nomem(diag, bytes, "a message");
-    message->cap = bytes;
-    return 0;
 }
 
 /* Values that a tuned range float had to code, and those beyond its max. */
@@ -78,7 +45,7 @@ static int encode(struct gcb_lanes *l, struct gcb_lane *lane, struct gcb_lane_wo
                   struct gcb_diag *diag)
 {
     double density, largest;
-    int err = reserve(&l->message, gcb_coder_bound(worker->encoder), diag);
+    int err = gcb_coders_room(&l->message, worker->encoder, diag);
 
     if (!err)
         err = gcb_coder_encode(worker->encoder, &step->at, in, &l->message, diag);
@@ -119,27 +86,7 @@ static int decode(struct gcb_lanes *l, const struct gcb_message_plan *plan, stru
         err = gcb_coder_describe(decoder, l->message.data, l->message.len, &parts, diag);
     if (err)
         return err;
-    t->wire_bytes = parts.wire_bytes;
-    t->header_bytes = parts.header_bytes;
-    t->scale_bytes = parts.payload.scale_bytes;
-    t->value_bytes = parts.payload.value_bytes;
-    t->index_bytes = parts.payload.index_bytes;
-    t->stored = parts.stored;
-    t->kept = parts.payload.kept;
-    t->positions = parts.payload.positions;
-    return 0;
-}
-
-static int explain(int err, const struct gcb_lane *lane, const struct gcb_message_plan *plan,
-                   const struct gcb_source *source, struct gcb_diag *diag)
-{
-    const struct gcb_diag cause = diag ? *diag : (struct gcb_diag){0};
-    char name[40], shown[96];
-
-    return gcb_diag_set(diag, err, "%s, step %" PRIu64 " worker %" PRIu32 " %s: %.240s",
-                        lane->method.name, plan->step, plan->worker,
-                        gcb_escape(shown, sizeof(shown), gcb_run_name(name, plan, source)),
-                        cause.text);
+    return gcb_tally_parts(t, &parts, diag);
 }
 
 int gcb_exchange(struct gcb_lanes *l, struct gcb_lane *lane, struct gcb_lane_worker *worker,
@@ -161,7 +108,7 @@ int gcb_exchange(struct gcb_lanes *l, struct gcb_lane *lane, struct gcb_lane_wor
     if (!err)
         err = decode(l, plan, &t, diag);
     if (err)
-        return explain(err, lane, plan, l->config->source, diag);
+        return gcb_plan_explain(err, lane->method.name, plan, l->config->source, diag);
     worker->pending_bytes = 0;
     gcb_fidelity_add(&t.fidelity, whole, l->decoded, plan->count, l->config->kernels,
                      l->config->queue);

@@ -60,11 +60,6 @@ static void add_workers(struct gcb_replay_sums *sums, const struct gcb_lane_step
         sums->lost = fmax(sums->lost, lost);
 }
 
-static double density_of(const struct gcb_tally *t)
-{
-    return t->asked_of ? share(t->kept, t->positions) : NAN;
-}
-
 static void fill_step(const struct gcb_lane_step *lanes, struct gcb_replay_step *step,
                       const struct gcb_staleness *staleness, uint32_t workers, bool sent)
 {
@@ -74,7 +69,7 @@ static void fill_step(const struct gcb_lane_step *lanes, struct gcb_replay_step 
     step->tally = lanes->tally;
     step->input_bytes = lanes->input_bytes;
     step->ratio = sent ? gcb_tally_ratio(&lanes->tally) : NAN;
-    step->density = sent ? density_of(&lanes->tally) : NAN;
+    step->density = sent ? gcb_tally_density(&lanes->tally) : NAN;
     step->union_density = sent ? share(lanes->touched, lanes->tally.elements / workers) : NAN;
     step->alpha = sent ? f.rel_l2 : NAN;
     step->cosine = sent ? f.cosine : NAN;
@@ -141,7 +136,7 @@ void gcb_replay_finish(const struct gcb_replay_sums *sums, struct gcb_replay_tot
 
     gcb_fidelity_figures(&f, &sums->updates, 0.0);
     total->ratio = sent ? gcb_tally_ratio(&total->tally) : NAN;
-    total->density = sent ? density_of(&total->tally) : NAN;
+    total->density = sent ? gcb_tally_density(&total->tally) : NAN;
     total->union_density = sent ? sums->union_sum / (double)sums->sent_steps : NAN;
     total->alpha = sent ? f.rel_l2 : NAN;
     total->alpha_max = sent ? total->alpha_max : NAN;

@@ -43,7 +43,7 @@ static bool same_message(const struct planner *p, const struct gcb_message_plan 
     char name[2][40];
 
     return a->count == b->count && a->dense == b->dense && a->dtype == b->dtype &&
-           strcmp(gcb_run_name(name[0], a, p->source), gcb_run_name(name[1], b, p->source)) == 0;
+           strcmp(gcb_plan_name(name[0], a, p->source), gcb_plan_name(name[1], b, p->source)) == 0;
 }
 
 static int differs(const struct planner *p, const struct gcb_message_plan *m, struct gcb_diag *diag)
@@ -54,7 +54,7 @@ static int differs(const struct planner *p, const struct gcb_message_plan *m, st
         diag, GCB_E_INVALID,
         "step %" PRIu64 " worker %" PRIu32 " %s: a replay needs the same workers and "
         "tensors, of the same sizes, in every step",
-        m->step, m->worker, gcb_escape(shown, sizeof(shown), gcb_run_name(name, m, p->source)));
+        m->step, m->worker, gcb_escape(shown, sizeof(shown), gcb_plan_name(name, m, p->source)));
 }
 
 /* Every worker of a step has what the first worker of the first step has. */

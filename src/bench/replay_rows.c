@@ -2,29 +2,12 @@
 
 #include <math.h>
 
-static void put_setting(struct gcb_row *row, const struct gcb_rows_setting *s,
-                        const struct gcb_method *method)
-{
-    gcb_row_text(row, "scope", s->scope);
-    gcb_row_text(row, "order", s->order);
-    gcb_row_method(row, method);
-    gcb_row_text(row, "device", s->device);
-    gcb_row_u64(row, "threads", (uint64_t)s->threads);
-    gcb_row_text(row, "isa", s->isa);
-}
-
 static void put_sizes(struct gcb_row *row, const struct gcb_tally *t, uint64_t input_bytes)
 {
     gcb_row_u64(row, "messages", t->messages);
     gcb_row_u64(row, "input_bytes", input_bytes);
     gcb_row_u64(row, "covered_bytes", t->input_bytes);
-    gcb_row_u64(row, "wire_bytes", t->wire_bytes);
-    gcb_row_u64(row, "header_bytes", t->header_bytes);
-    gcb_row_u64(row, "scale_bytes", t->scale_bytes);
-    gcb_row_u64(row, "value_bytes", t->value_bytes);
-    gcb_row_u64(row, "index_bytes", t->index_bytes);
-    gcb_row_u64(row, "stored", t->stored);
-    gcb_row_u64(row, "dense", t->dense);
+    gcb_rows_put_bytes(row, t);
 }
 
 static void put_staleness(struct gcb_row *row, uint64_t median, uint64_t p99, uint64_t max)
@@ -41,7 +24,7 @@ void gcb_rows_replay_step(struct gcb_row *row, const struct gcb_rows_setting *se
     gcb_row_u64(row, "index", step->index);
     gcb_row_u64(row, "loop", step->loop);
     gcb_row_u64(row, "step", step->step);
-    put_setting(row, setting, method);
+    gcb_rows_put_setting(row, setting, method);
     gcb_row_real(row, "theta", step->theta);
     gcb_row_real(row, "lr", step->lr);
     put_sizes(row, &step->tally, step->input_bytes);
@@ -64,7 +47,7 @@ void gcb_rows_replay(struct gcb_row *row, const struct gcb_rows_setting *setting
 {
     gcb_row_init(row, "replay");
     gcb_row_text(row, "file", file);
-    put_setting(row, setting, method);
+    gcb_rows_put_setting(row, setting, method);
     gcb_row_text(row, "status", total->interrupted ? "interrupted" : "ok");
     gcb_row_u64(row, "steps", total->steps);
     gcb_row_u64(row, "silent_steps", total->silent_steps);

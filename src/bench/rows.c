@@ -11,8 +11,8 @@ struct timing {
     size_t count;
 };
 
-static void put_setting(struct gcb_row *row, const struct gcb_rows_setting *s,
-                        const struct gcb_method *method)
+void gcb_rows_put_setting(struct gcb_row *row, const struct gcb_rows_setting *s,
+                          const struct gcb_method *method)
 {
     gcb_row_text(row, "scope", s->scope);
     gcb_row_text(row, "order", s->order);
@@ -22,12 +22,8 @@ static void put_setting(struct gcb_row *row, const struct gcb_rows_setting *s,
     gcb_row_text(row, "isa", s->isa);
 }
 
-static void put_sizes(struct gcb_row *row, const struct gcb_tally *t)
+void gcb_rows_put_bytes(struct gcb_row *row, const struct gcb_tally *t)
 {
-    gcb_row_u64(row, "messages", t->messages);
-    gcb_row_u64(row, "elements", t->elements);
-    gcb_row_text(row, "input_dtype", t->mixed_dtypes ? "mixed" : gcb_dtype_name(t->dtype));
-    gcb_row_u64(row, "input_bytes", t->input_bytes);
     gcb_row_u64(row, "wire_bytes", t->wire_bytes);
     gcb_row_u64(row, "header_bytes", t->header_bytes);
     gcb_row_u64(row, "scale_bytes", t->scale_bytes);
@@ -35,6 +31,15 @@ static void put_sizes(struct gcb_row *row, const struct gcb_tally *t)
     gcb_row_u64(row, "index_bytes", t->index_bytes);
     gcb_row_u64(row, "stored", t->stored);
     gcb_row_u64(row, "dense", t->dense);
+}
+
+static void put_sizes(struct gcb_row *row, const struct gcb_tally *t)
+{
+    gcb_row_u64(row, "messages", t->messages);
+    gcb_row_u64(row, "elements", t->elements);
+    gcb_row_text(row, "input_dtype", t->mixed_dtypes ? "mixed" : gcb_dtype_name(t->dtype));
+    gcb_row_u64(row, "input_bytes", t->input_bytes);
+    gcb_rows_put_bytes(row, t);
     gcb_row_u64(row, "nonfinite", t->nonfinite);
 }
 
@@ -179,7 +184,7 @@ void gcb_rows_result(struct gcb_row *row, const struct gcb_rows_setting *setting
     gcb_row_u64(row, "step", trial->plan->step);
     gcb_row_u64(row, "worker", trial->plan->worker);
     gcb_row_text(row, "tensor", trial->name);
-    put_setting(row, setting, method);
+    gcb_rows_put_setting(row, setting, method);
     gcb_row_text(row, "status", "ok");
     put_tally(row, method, t);
     put_times(row, t, &encode, &decode);
@@ -212,7 +217,7 @@ void gcb_rows_summary(struct gcb_row *row, const struct gcb_rows_setting *settin
     gcb_row_text(row, "file", file);
     gcb_row_null(row, "step");
     gcb_row_null(row, "worker");
-    put_setting(row, setting, method);
+    gcb_rows_put_setting(row, setting, method);
     gcb_row_text(row, "status", status);
     put_tally(row, method, t);
     put_times(row, t, &encode, &decode);

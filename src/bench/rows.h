@@ -15,6 +15,11 @@ struct gcb_rows_setting { /* what all rows of a run share */
     double read_gbps, fill_gbps; /* of this device and thread count; NAN: unknown */
 };
 
+/* Fields that rows of other records share: scope to isa, and wire_bytes to dense. */
+void gcb_rows_put_setting(struct gcb_row *row, const struct gcb_rows_setting *setting,
+                          const struct gcb_method *method);
+void gcb_rows_put_bytes(struct gcb_row *row, const struct gcb_tally *tally);
+
 /* Each starts a row; release it with gcb_row_fini. */
 void gcb_rows_result(struct gcb_row *row, const struct gcb_rows_setting *setting,
                      const struct gcb_method *method, const struct gcb_run_trial *trial);

@@ -1,11 +1,9 @@
 #include "src/bench/run.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "src/base/alloc.h"
-#include "src/base/text.h"
 #include "src/bench/bandwidth.h"
 
 struct run {
@@ -78,29 +76,12 @@ static int scan(struct run *r, struct gcb_diag *diag)
     return err || r->result->interrupted ? err : judge_scan(r, diag);
 }
 
-const char *gcb_run_name(char buffer[40], const struct gcb_message_plan *plan,
-                         const struct gcb_source *source)
-{
-    if (!plan->name[0])
-        return gcb_source_tensor(source, plan->pieces[0].tensor)->path;
-    snprintf(buffer, 40, "messages/%s", plan->name);
-    return buffer;
-}
-
 uint64_t gcb_run_bandwidth_bytes(const struct gcb_layout *layout)
 {
     const uint64_t least = UINT64_C(32) << 20, most = gcb_bandwidth_default_bytes();
     const uint64_t wanted = layout->largest > most / 16 ? most : layout->largest * 16;
 
     return wanted < least ? least : wanted;
-}
-
-static enum gcb_role role_of(const struct gcb_run_config *config, const char *path)
-{
-    for (size_t i = 0; i < config->output_layer_count; i++)
-        if (gcb_glob(config->output_layers[i], path))
-            return GCB_ROLE_OUTPUT;
-    return GCB_ROLE_HIDDEN;
 }
 
 /* Reads a message and sees to its infinities and NaNs. */
@@ -135,21 +116,6 @@ static int add_total(struct run *r, size_t method, const struct gcb_tally *tally
     return 0;
 }
 
-/* Says which method and tensor a failure belongs to. */
-static int explain(int err, const struct gcb_method *method, const struct gcb_run_trial *t,
-                   struct gcb_diag *diag)
-{
-    struct gcb_diag cause = {0};
-    char name[96];
-
-    if (!diag)
-        return err;
-    cause = *diag;
-    return gcb_diag_set(diag, err, "%s, step %" PRIu64 " worker %" PRIu32 " %s: %.240s",
-                        method->name, t->plan->step, t->plan->worker,
-                        gcb_escape(name, sizeof(name), t->name), cause.text);
-}
-
 static int run_method(struct run *r, struct gcb_run_trial *t, const struct gcb_trial_input *in,
                       struct gcb_diag *diag)
 {
@@ -158,7 +124,7 @@ static int run_method(struct run *r, struct gcb_run_trial *t, const struct gcb_t
     int err = gcb_trial_run(&r->bench, &t->tally, method, in, diag);
 
     if (err)
-        return explain(err, method, t, diag);
+        return gcb_plan_explain(err, method->name, t->plan, c->source, diag);
     err = add_total(r, t->method, &t->tally, diag);
     if (!err)
         err = r->observer->trial(r->observer->ctx, t, diag);
@@ -172,28 +138,20 @@ static int run_method(struct run *r, struct gcb_run_trial *t, const struct gcb_t
 static int run_message(struct run *r, const struct gcb_message_plan *plan, struct gcb_diag *diag)
 {
     const struct gcb_run_config *c = r->config;
-    const struct gcb_tensor *first = gcb_source_tensor(c->source, plan->pieces[0].tensor);
-    const bool alone = plan->piece_count == 1;
     char name[40];
     struct gcb_run_trial t = {
         .plan = plan,
-        .first = first,
-        .name = gcb_run_name(name, plan, c->source),
+        .first = gcb_source_tensor(c->source, plan->pieces[0].tensor),
+        .name = gcb_plan_name(name, plan, c->source),
         .encode = &r->bench.encode,
         .decode = &r->bench.decode,
         .input = r->input,
         .decoded = r->bench.decoded,
     };
-    struct gcb_trial_input in = {
-        .plan = plan,
-        .data = r->input,
-        .path = t.name,
-        .shape = alone ? first->dims : NULL,
-        .rank = alone ? first->rank : 0,
-        .role = alone ? role_of(c, first->path) : GCB_ROLE_HIDDEN,
-    };
+    struct gcb_trial_input in = {.plan = plan, .data = r->input};
     int err = take_input(r, plan, &in, diag);
 
+    gcb_plan_env(&in.env, name, c->source, plan, &c->output_layers);
     for (t.method = 0; !err && t.method < c->method_count && !stopped(r); t.method++)
         err = run_method(r, &t, &in, diag);
     return err;

@@ -2,6 +2,7 @@
 #define SRC_BENCH_RUN_H
 
 #include "src/bench/nonfinite.h"
+#include "src/bench/plan.h"
 #include "src/bench/trial.h"
 #include "src/data/container.h"
 
@@ -16,8 +17,7 @@ struct gcb_run_config {
     size_t method_count;
     struct gcb_trial_config trial; /* timing.stop is set from the observer */
     enum gcb_nonfinite_policy nonfinite;
-    const char *const *output_layers; /* globs on tensor paths; output_layer_count of them */
-    size_t output_layer_count;
+    struct gcb_output_layers output_layers;
     struct gcb_container_writer *keep; /* NULL, or takes the messages of methods[0] */
 };
 
@@ -25,7 +25,7 @@ struct gcb_run_config {
 struct gcb_run_trial {
     const struct gcb_message_plan *plan;
     const struct gcb_tensor *first; /* of the message's tensors */
-    const char *name;               /* gcb_run_name */
+    const char *name;               /* gcb_plan_name */
     size_t method;                  /* index */
     struct gcb_tally tally;
     const struct gcb_samples *encode, *decode;
@@ -67,10 +67,5 @@ void gcb_run_result_fini(struct gcb_run_result *r); /* zeroed is fine */
  * no more than the run itself takes.
  */
 uint64_t gcb_run_bandwidth_bytes(const struct gcb_layout *layout);
-
-/* Name of a message below its worker: the path of its tensor, or "messages/NNNN". Borrowed from the
- * source or written to `buffer`. */
-const char *gcb_run_name(char buffer[40], const struct gcb_message_plan *plan,
-                         const struct gcb_source *source);
 
 #endif

@@ -48,6 +48,25 @@ void gcb_tally_merge(struct gcb_tally *t, const struct gcb_tally *other)
     gcb_fidelity_merge(&t->fidelity, &other->fidelity);
 }
 
+int gcb_tally_parts(struct gcb_tally *t, const struct gcb_message_parts *parts,
+                    struct gcb_diag *diag)
+{
+    const struct gcb_parts *p = &parts->payload;
+
+    t->wire_bytes = parts->wire_bytes;
+    t->header_bytes = parts->header_bytes;
+    t->scale_bytes = p->scale_bytes;
+    t->value_bytes = p->value_bytes;
+    t->index_bytes = p->index_bytes;
+    t->stored = parts->stored;
+    t->kept = p->kept;
+    t->positions = p->positions;
+    t->entropy0_bits = p->entropy0_bits;
+    if (p->scale_bytes + p->value_bytes + p->index_bytes + parts->header_bytes != parts->wire_bytes)
+        return gcb_diag_set(diag, GCB_E_INTERNAL, "the parts of a message do not add up to it");
+    return 0;
+}
+
 static double over(double part, double whole)
 {
     return whole > 0.0 ? part / whole : NAN;

@@ -30,6 +30,10 @@ struct gcb_tally {
 
 void gcb_tally_merge(struct gcb_tally *t, const struct gcb_tally *other);
 
+/* Takes bytes, positions and entropy of a single message. GCB_E_INTERNAL: its parts do not add up. */
+int gcb_tally_parts(struct gcb_tally *t, const struct gcb_message_parts *parts,
+                    struct gcb_diag *diag);
+
 /* The figures of a tally; NAN where there is none. */
 double gcb_tally_ratio(const struct gcb_tally *t);
 double gcb_tally_bits(const struct gcb_tally *t);         /* per element, of the wire */

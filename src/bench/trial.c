@@ -39,30 +39,16 @@ void gcb_trial_bench_fini(struct gcb_trial_bench *b)
     memset(b, 0, sizeof(*b));
 }
 
-static int reserve(struct gcb_wbuf *message, size_t bytes, struct gcb_diag *diag)
-{
-    message->len = 0;
-    if (message->cap >= bytes)
-        return 0;
-    gcb_free(message->data);
-    message->cap = 0;
-    message->data = gcb_alloc(bytes);
-    if (!message->data)
-        return gcb_diag_nomem(diag, bytes, "a message");
-    message->cap = bytes;
-    return 0;
-}
-
 static struct gcb_coder_config coder_config(const struct gcb_trial_bench *b,
                                             const struct gcb_trial_input *in)
 {
     return (struct gcb_coder_config){
-        .env = {.count = in->plan->count,
-                .shape = in->shape,
-                .rank = in->rank,
-                .role = in->role,
+        .env = {.count = in->env.count,
+                .shape = in->env.shape,
+                .rank = in->env.rank,
+                .role = in->env.role,
+                .path = in->env.path,
                 .seed = b->config.seed,
-                .path = in->path,
                 .fft_rigor = b->config.fft_rigor,
                 .kernels = b->config.kernels,
                 .queue = b->config.queue,
@@ -109,7 +95,7 @@ static int encode(struct gcb_trial_bench *b, struct gcb_tally *out, const struct
     int err = gcb_coders_encoder(b->coders, &job.coder, method, config, diag);
 
     if (!err)
-        err = reserve(&b->message, gcb_coder_bound(job.coder), diag);
+        err = gcb_coders_room(&b->message, job.coder, diag);
     if (!err)
         err = gcb_measure_encode(&b->encode, &b->config.timing, &job, &b->message, diag);
     if (!err)
@@ -126,25 +112,6 @@ static int encode(struct gcb_trial_bench *b, struct gcb_tally *out, const struct
     }
     out->encode_seconds = b->encode.stats.median;
     out->encode_min = b->encode.stats.min;
-    return 0;
-}
-
-static int count_bytes(struct gcb_tally *out, const struct gcb_message_parts *parts,
-                       struct gcb_diag *diag)
-{
-    const struct gcb_parts *p = &parts->payload;
-
-    out->wire_bytes = parts->wire_bytes;
-    out->header_bytes = parts->header_bytes;
-    out->scale_bytes = p->scale_bytes;
-    out->value_bytes = p->value_bytes;
-    out->index_bytes = p->index_bytes;
-    out->stored = parts->stored;
-    out->kept = p->kept;
-    out->positions = p->positions;
-    out->entropy0_bits = p->entropy0_bits;
-    if (p->scale_bytes + p->value_bytes + p->index_bytes + parts->header_bytes != parts->wire_bytes)
-        return gcb_diag_set(diag, GCB_E_INTERNAL, "the parts of a message do not add up to it");
     return 0;
 }
 
@@ -167,7 +134,7 @@ static int decode(struct gcb_trial_bench *b, struct gcb_tally *out,
     out->decode_seconds = b->decode.stats.median;
     out->decode_min = b->decode.stats.min;
     gcb_fidelity_add(&out->fidelity, in->data, y.data, y.count, b->config.kernels, b->config.queue);
-    return count_bytes(out, &parts, diag);
+    return gcb_tally_parts(out, &parts, diag);
 }
 
 int gcb_trial_run(struct gcb_trial_bench *b, struct gcb_tally *out, const struct gcb_method *method,

@@ -36,14 +36,10 @@ void gcb_trial_bench_fini(struct gcb_trial_bench *b); /* zeroed is fine */
 
 struct gcb_trial_input {
     const struct gcb_message_plan *plan;
-    const float *data; /* plan->count of them */
-    const char *path;  /* part of the key of random draws */
-    /* of a single tensor; NULL for several. Must stay valid as long as `b` */
-    const uint64_t *shape;
-    unsigned rank;
-    enum gcb_role role;
-    uint64_t nonfinite; /* infinities and NaNs that were found in it */
-    bool raw;           /* some are still there */
+    const float *data;        /* plan->count of them */
+    struct gcb_codec_env env; /* gcb_plan_env's part; a shape must stay valid as long as `b` */
+    uint64_t nonfinite;       /* infinities and NaNs that were found in it */
+    bool raw;                 /* some are still there */
 };
 
 /*
