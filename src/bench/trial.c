@@ -43,7 +43,7 @@ static struct gcb_coder_config coder_config(const struct gcb_trial_bench *b,
                                             const struct gcb_trial_input *in)
 {
     return (struct gcb_coder_config){
-        .env = {.count = in->env.count,
+        .env = {.count = in->plan->count,
                 .shape = in->env.shape,
                 .rank = in->env.rank,
                 .role = in->env.role,

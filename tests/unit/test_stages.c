@@ -112,7 +112,7 @@ static void try_method(struct gcb_tally *tally, struct gcb_row *row, const char 
 {
     static const struct gcb_rows_setting setting = {"tensor", "name", "cpu", "c", 1, NAN, NAN};
     const struct gcb_message_plan plan = {.count = N, .input_bytes = 4 * N, .dtype = GCB_F32};
-    const struct gcb_trial_input in = {.plan = &plan, .data = x, .path = "t"};
+    const struct gcb_trial_input in = {.plan = &plan, .data = x, .env = {.path = "t"}};
     const struct gcb_tensor first = {.path = "t", .file = "f"};
     struct gcb_kernels kernels;
     const struct gcb_queue queue = {.threads = 1};
