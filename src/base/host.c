@@ -44,6 +44,29 @@ uint64_t gcb_host_memory(void)
     return pages > 0 && size > 0 ? (uint64_t)pages * (uint64_t)size : 0;
 }
 
+/* sysconf may count a whole package of several. */
+uint64_t gcb_host_cache(void)
+{
+    uint64_t largest = 0;
+
+    for (int i = 0; i < 8; i++) {
+        unsigned long long size;
+        char path[80], unit = 0;
+        FILE *f;
+
+        snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu0/cache/index%d/size", i);
+        f = fopen(path, "re");
+        if (!f)
+            break;
+        if (fscanf(f, "%llu%c", &size, &unit) == 2 && size < UINT64_C(1) << 32) {
+            size <<= unit == 'M' ? 20 : unit == 'K' ? 10 : 0;
+            largest = size > largest ? size : largest;
+        }
+        fclose(f);
+    }
+    return largest;
+}
+
 void gcb_host_read(struct gcb_host *out)
 {
     struct utsname name;

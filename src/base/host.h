@@ -18,4 +18,7 @@ void gcb_host_read(struct gcb_host *out);
 /* Physical memory in bytes, 0 if unknown. */
 uint64_t gcb_host_memory(void);
 
+/* Bytes of the largest cache that a processor sees, 0 if unknown. */
+uint64_t gcb_host_cache(void);
+
 #endif

@@ -1,11 +1,11 @@
 #include "src/bench/bandwidth.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "src/base/alloc.h"
 #include "src/base/clock.h"
+#include "src/base/host.h"
 
 #define PIECE (UINT64_C(1) << 20) /* bytes a task goes over */
 #define LANES 8                   /* accumulators: enough to hide the latency of an addition */
@@ -77,33 +77,9 @@ static double measure(struct area *a, const struct gcb_queue *queue, uint64_t pi
     return (double)(pieces * PIECE) / seconds[n / 2] / 1e9;
 }
 
-/* What the kernel says of the largest cache that a processor sees, 0 if nothing. (sysconf may count a whole
- * package of several.) */
-static uint64_t last_cache_bytes(void)
-{
-    uint64_t largest = 0;
-
-    for (int i = 0; i < 8; i++) {
-        unsigned long long size;
-        char path[80], unit = 0;
-        FILE *f;
-
-        snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu0/cache/index%d/size", i);
-        f = fopen(path, "re");
-        if (!f)
-            break;
-        if (fscanf(f, "%llu%c", &size, &unit) == 2 && size < UINT64_C(1) << 32) {
-            size <<= unit == 'M' ? 20 : unit == 'K' ? 10 : 0;
-            largest = size > largest ? size : largest;
-        }
-        fclose(f);
-    }
-    return largest;
-}
-
 uint64_t gcb_bandwidth_default_bytes(void)
 {
-    const uint64_t four = 4 * last_cache_bytes(), least = UINT64_C(256) << 20;
+    const uint64_t four = 4 * gcb_host_cache(), least = UINT64_C(256) << 20;
 
     return four > least ? four : least;
 }

@@ -5,29 +5,36 @@
 #include "src/base/alloc.h"
 #include "src/base/clock.h"
 
-struct encode_job {
-    const struct gcb_encode_job *job;
-    struct gcb_wbuf *message;
-};
-
-struct decode_job {
-    struct gcb_coder *coder;
-    const struct gcb_wbuf *message;
-    const struct gcb_mview *out;
-};
-
 static size_t at_least(const struct gcb_timing *timing)
 {
     return timing->repeat ? timing->repeat : 1;
 }
 
+/* Do the timings themselves say when there are enough? */
+static bool is_open(const struct gcb_timing *timing)
+{
+    return timing->precision > 0.0 || timing->min_time > 0.0;
+}
+
+const char *gcb_stop_name(enum gcb_stop stop)
+{
+    static const char *const names[] = {
+        [GCB_STOP_PRECISION] = "precision",     [GCB_STOP_REPEAT] = "repeat",
+        [GCB_STOP_SAMPLES] = "samples",         [GCB_STOP_TIME] = "time",
+        [GCB_STOP_INTERRUPTED] = "interrupted",
+    };
+
+    return names[stop];
+}
+
 int gcb_samples_init(struct gcb_samples *s, const struct gcb_timing *timing, struct gcb_diag *diag)
 {
+    const size_t most = timing->max_samples ? timing->max_samples : GCB_MAX_SAMPLES;
     size_t cap = at_least(timing);
 
     memset(s, 0, sizeof(*s));
-    if (timing->min_time > 0.0 && cap < GCB_MAX_SAMPLES)
-        cap = GCB_MAX_SAMPLES;
+    if (is_open(timing) && cap < most)
+        cap = most;
     s->seconds = gcb_alloc_array(cap, 2 * sizeof(*s->seconds));
     if (!s->seconds)
         return gcb_diag_nomem(diag, 2 * cap * sizeof(*s->seconds), "timings");
@@ -47,65 +54,184 @@ static bool stopped(const struct gcb_timing *timing)
     return timing->stop && timing->stop(timing->stop_ctx);
 }
 
-int gcb_measure(struct gcb_samples *s, const struct gcb_timing *timing,
-                const struct gcb_operation *op, struct gcb_diag *diag)
+/* Operations measured in turn. */
+struct round {
+    struct gcb_samples *const *samples;
+    const struct gcb_operation *ops;
+    size_t count;
+    const struct gcb_timing *timing;
+    double started, total; /* when; seconds timed of the first operation */
+    size_t look_at;        /* samples at which to look at the precision again */
+};
+
+static int warm_up(const struct round *r, struct gcb_diag *diag)
 {
-    double total = 0.0;
     int err = 0;
 
-    s->count = 0;
-    for (unsigned i = 0; !err && i < timing->warmup && !stopped(timing); i++)
-        err = op->run(op->job, diag);
-    while (!err && s->count < s->cap) {
-        const double start = gcb_clock();
-
-        err = op->run(op->job, diag);
-        s->seconds[s->count] = gcb_clock() - start;
-        total += s->seconds[s->count++];
-        if (stopped(timing) || (s->count >= at_least(timing) && total >= timing->min_time))
-            break;
-    }
-    gcb_stats_of(&s->stats, s->seconds, s->count, s->scratch);
+    for (unsigned i = 0; !err && i < r->timing->warmup && !stopped(r->timing); i++)
+        for (size_t k = 0; !err && k < r->count; k++)
+            err = r->ops[k].run(r->ops[k].job, diag);
     return err;
 }
 
-static int encode_once(void *job, struct gcb_diag *diag)
+static int time_one(struct round *r, size_t k, struct gcb_diag *diag)
 {
-    const struct encode_job *e = job;
-    const struct gcb_encode_job *j = e->job;
+    struct gcb_samples *s = r->samples[k];
+    double start;
+    int err;
 
-    e->message->len = 0;
+    if (r->timing->evict)
+        gcb_evict_run(r->timing->evict);
+    start = gcb_clock();
+    err = r->ops[k].run(r->ops[k].job, diag);
+    s->seconds[s->count] = gcb_clock() - start;
+    if (k == 0)
+        r->total += s->seconds[s->count];
+    s->count++;
+    return err;
+}
+
+/* One sample of each; who comes first changes, for the first may leave warm caches to the second. */
+static int time_all(struct round *r, struct gcb_diag *diag)
+{
+    const size_t first = r->samples[0]->count % r->count;
+    int err = 0;
+
+    for (size_t i = 0; !err && i < r->count; i++)
+        err = time_one(r, (first + i) % r->count, diag);
+    return err;
+}
+
+static bool is_precise(const struct round *r)
+{
+    for (size_t k = 0; k < r->count; k++) {
+        struct gcb_samples *s = r->samples[k];
+
+        gcb_stats_of(&s->stats, s->seconds, s->count, s->scratch);
+        if (!(s->stats.high - s->stats.low <= 2.0 * r->timing->precision * s->stats.median))
+            return false;
+    }
+    return true;
+}
+
+/* Looks at the interval only now and then: sorting takes longer the more samples there are. */
+static bool known(struct round *r)
+{
+    const size_t count = r->samples[0]->count;
+
+    if (count < r->look_at)
+        return false;
+    r->look_at = count + 1 + count / 8;
+    return is_precise(r);
+}
+
+static enum gcb_stop why_stop(struct round *r)
+{
+    const struct gcb_timing *t = r->timing;
+    const size_t count = r->samples[0]->count;
+    const bool asked = count >= at_least(t) && r->total >= t->min_time;
+
+    if (stopped(t))
+        return GCB_STOP_INTERRUPTED;
+    if (asked && !(t->precision > 0.0))
+        return GCB_STOP_REPEAT;
+    if (asked && known(r))
+        return GCB_STOP_PRECISION;
+    if (count >= r->samples[0]->cap)
+        return GCB_STOP_SAMPLES;
+    if (t->max_time > 0.0 && gcb_clock() - r->started >= t->max_time)
+        return GCB_STOP_TIME;
+    return GCB_STOP_NONE;
+}
+
+static int measure(struct round *r, struct gcb_diag *diag)
+{
+    enum gcb_stop stop = GCB_STOP_NONE;
+    int err;
+
+    for (size_t k = 0; k < r->count; k++) {
+        r->samples[k]->count = 0;
+        r->samples[k]->stop = GCB_STOP_NONE;
+    }
+    r->look_at = GCB_STATS_LEAST;
+    r->started = r->timing->max_time > 0.0 ? gcb_clock() : 0.0;
+    err = warm_up(r, diag);
+    while (!err && stop == GCB_STOP_NONE) {
+        err = time_all(r, diag);
+        stop = why_stop(r);
+    }
+    for (size_t k = 0; k < r->count; k++) {
+        struct gcb_samples *s = r->samples[k];
+
+        s->stop = stop;
+        gcb_stats_of(&s->stats, s->seconds, s->count, s->scratch);
+    }
+    return err;
+}
+
+int gcb_measure(struct gcb_samples *s, const struct gcb_timing *timing,
+                const struct gcb_operation *op, struct gcb_diag *diag)
+{
+    struct round r = {.samples = &s, .ops = op, .count = 1, .timing = timing};
+
+    return measure(&r, diag);
+}
+
+int gcb_measure_pair(struct gcb_samples *const s[2], const struct gcb_timing *timing,
+                     const struct gcb_operation op[2], struct gcb_diag *diag)
+{
+    struct round r = {.samples = s, .ops = op, .count = 2, .timing = timing};
+
+    return measure(&r, diag);
+}
+
+static int encode_once(void *call, struct gcb_diag *diag)
+{
+    const struct gcb_encode_call *c = call;
+    const struct gcb_encode_job *j = c->job;
+
+    c->message->len = 0;
     if (j->raw)
-        return gcb_coder_encode_raw(j->coder, &j->in, e->message, diag);
-    return gcb_coder_encode(j->coder, &j->at, &j->in, e->message, diag);
+        return gcb_coder_encode_raw(j->coder, &j->in, c->message, diag);
+    return gcb_coder_encode(j->coder, &j->at, &j->in, c->message, diag);
+}
+
+struct gcb_operation gcb_encode_operation(struct gcb_encode_call *call)
+{
+    call->message->failed = false;
+    return (struct gcb_operation){.run = encode_once, .job = call};
 }
 
 int gcb_measure_encode(struct gcb_samples *s, const struct gcb_timing *timing,
                        const struct gcb_encode_job *job, struct gcb_wbuf *message,
                        struct gcb_diag *diag)
 {
-    struct encode_job own = {.job = job, .message = message};
-    const struct gcb_operation op = {.run = encode_once, .job = &own};
+    struct gcb_encode_call call = {.job = job, .message = message};
+    const struct gcb_operation op = gcb_encode_operation(&call);
 
-    message->failed = false;
     return gcb_measure(s, timing, &op, diag);
 }
 
-static int decode_once(void *job, struct gcb_diag *diag)
+static int decode_once(void *call, struct gcb_diag *diag)
 {
-    const struct decode_job *j = job;
+    const struct gcb_decode_call *c = call;
 
-    return gcb_coder_decode(j->coder, j->message->data, j->message->len, j->out, diag);
+    return gcb_coder_decode(c->coder, c->message->data, c->message->len, c->out, diag);
+}
+
+struct gcb_operation gcb_decode_operation(struct gcb_decode_call *call)
+{
+    if (call->out->count) /* every element a NaN */
+        memset(call->out->data, 0xff, call->out->count * sizeof(*call->out->data));
+    return (struct gcb_operation){.run = decode_once, .job = call};
 }
 
 int gcb_measure_decode(struct gcb_samples *s, const struct gcb_timing *timing,
                        struct gcb_coder *decoder, const struct gcb_wbuf *message,
                        const struct gcb_mview *out, struct gcb_diag *diag)
 {
-    struct decode_job job = {.coder = decoder, .message = message, .out = out};
-    const struct gcb_operation op = {.run = decode_once, .job = &job};
+    struct gcb_decode_call call = {.coder = decoder, .message = message, .out = out};
+    const struct gcb_operation op = gcb_decode_operation(&call);
 
-    if (out->count)
-        memset(out->data, 0xff, out->count * sizeof(*out->data)); /* every element a NaN */
     return gcb_measure(s, timing, &op, diag);
 }

@@ -3,6 +3,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#define TAIL 0.025 /* on either side of a 95 % interval */
+
 static int ascending(const void *a, const void *b)
 {
     const double x = *(const double *)a, y = *(const double *)b;
@@ -17,9 +19,30 @@ static double median_of(double *values, size_t count)
     return count % 2 ? values[count / 2] : (values[count / 2 - 1] + values[count / 2]) / 2.0;
 }
 
+size_t gcb_stats_rank(size_t count)
+{
+    const double n = (double)count, spread = sqrt(n) / 2.0;
+    /* what lies ten deviations below the middle weighs nothing */
+    const double first = floor(n / 2.0 - 10.0 * spread - 1.0);
+    size_t k = first > 0.0 ? (size_t)first : 0;
+    double term, below = 0.0;
+
+    if (count < GCB_STATS_LEAST)
+        return 0;
+    term = exp(lgamma(n + 1.0) - lgamma((double)k + 1.0) - lgamma(n - (double)k + 1.0) -
+               n * log(2.0)); /* P(Bin(n, 1/2) = k) */
+    for (; below + term <= TAIL; k++) {
+        below += term; /* P(Bin < k + 1): rank k + 1 is good */
+        term *= (n - (double)k) / ((double)k + 1.0);
+    }
+    return k;
+}
+
 void gcb_stats_of(struct gcb_stats *out, const double *samples, size_t count, double *scratch)
 {
-    *out = (struct gcb_stats){.median = NAN, .min = NAN, .max = NAN, .mad = NAN};
+    const size_t rank = gcb_stats_rank(count);
+
+    *out = (struct gcb_stats){NAN, NAN, NAN, NAN, NAN, NAN};
     if (count == 0)
         return;
     for (size_t i = 0; i < count; i++)
@@ -27,6 +50,10 @@ void gcb_stats_of(struct gcb_stats *out, const double *samples, size_t count, do
     out->median = median_of(scratch, count);
     out->min = scratch[0];
     out->max = scratch[count - 1];
+    if (rank) {
+        out->low = scratch[rank - 1];
+        out->high = scratch[count - rank];
+    }
     if (count < 2)
         return;
     for (size_t i = 0; i < count; i++)
