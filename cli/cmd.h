@@ -24,6 +24,9 @@ struct cmd_context {
     struct gcb_diag *diag;
 };
 
+/* What stands behind the options; completions offer it. */
+enum cmd_operands { CMD_FILES, CMD_METHODS, CMD_NOTHING };
+
 /*
  * A command: one file, cmd_<name>.c, with its descriptor at the bottom, one row in commands.c and one name in
  * meson.build. Options are parsed before `run` is called, released after it. `run` returns 0; or a negative
@@ -37,6 +40,7 @@ struct cmd {
     const char *examples; /* lines, each indented by two and ended by a newline */
     const char *details;  /* paragraphs behind the options, a line each, or NULL */
     struct opt_spec spec;
+    enum cmd_operands operands;
     size_t size;                     /* of the options' struct, which starts zeroed */
     void (*defaults)(void *options); /* may be NULL */
     int (*run)(const void *options, const struct opt_list *operands, struct cmd_context *ctx);

@@ -7,21 +7,20 @@
 struct decompress_options {
     struct opt_make make;
     struct opt_exec exec;
+    struct opt_show show;
     uint64_t max_bytes;
-    int verbose;
 };
 
 static const struct opt_row rows[] = {
     {"threads", 0, "N", "inside a message (default 1)", OPT_INT,
      offsetof(struct decompress_options, exec) + offsetof(struct opt_exec, threads), 1, 4096, NULL},
     {"isa", 0, "ISA", "auto (default), c, avx2, avx512 or neon", OPT_TEXT,
-     offsetof(struct decompress_options, exec) + offsetof(struct opt_exec, isa), 0, 0, NULL},
+     offsetof(struct decompress_options, exec) + offsetof(struct opt_exec, isa), 0, 0, opt_isas},
     {"device", 0, "DEVICE", "cpu (default) or cuda[:N]", OPT_TEXT,
-     offsetof(struct decompress_options, exec) + offsetof(struct opt_exec, device), 0, 0, NULL},
+     offsetof(struct decompress_options, exec) + offsetof(struct opt_exec, device), 0, 0,
+     opt_devices},
     {"max-bytes", 0, "SIZE", "refuse a message of more values than fit (default: half of memory)",
      OPT_SIZE, offsetof(struct decompress_options, max_bytes), 1, 0x1p63, NULL},
-    {"verbose", 'v', NULL, "say what was restored", OPT_COUNT,
-     offsetof(struct decompress_options, verbose), 0, 0, NULL},
     {.name = NULL},
 };
 
@@ -54,7 +53,7 @@ static int decompress_run(const void *options, const struct opt_list *operands,
         err = gcb_restore_file(&r, operands->items[i], ctx->diag);
     if (!err)
         err = gcb_dump_commit(dump, ctx->diag);
-    if (!err && o->verbose)
+    if (!err && o->show.verbose && !o->show.quiet)
         fprintf(ctx->err, "%" PRIu64 " messages, %" PRIu64 " tensors restored\n", r.messages,
                 r.tensors);
     gcb_restore_fini(&r);
@@ -65,6 +64,7 @@ static int decompress_run(const void *options, const struct opt_list *operands,
 static const struct opt_group groups[] = {
     {"Options", rows, 0},
     {"Output", opt_make_rows, offsetof(struct decompress_options, make)},
+    {"Output", opt_talk_rows, offsetof(struct decompress_options, show)},
     {.rows = NULL},
 };
 

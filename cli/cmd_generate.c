@@ -1,3 +1,4 @@
+#include <inttypes.h>
 #include <string.h>
 
 #include "cli/cmd.h"
@@ -7,6 +8,7 @@
 
 struct generate_options {
     struct opt_make make;
+    struct opt_show show;
     const char *dist, *layout;
     uint64_t elements; /* 0: not given */
     uint64_t steps, workers, seed;
@@ -15,26 +17,28 @@ struct generate_options {
 };
 
 static const char *const dtypes[] = {"fp32", "fp16", "bf16", "fp64", NULL}; /* enum gcb_dtype */
+static const char *const dists[] = {"normal",           "laplace",    "student-t:df=3",
+                                    "sparse:zeros=0.9", "ar:rho=0.9", NULL};
 static const char *const layouts[] = {"flat", "resnet50", "gpt2", NULL};
 
 static const struct opt_row rows[] = {
     {"dist", 0, "DIST", "normal (default), laplace, student-t:df=3, sparse:zeros=0.9 or ar:rho=0.9",
-     OPT_TEXT, offsetof(struct generate_options, dist), 0, 0, NULL},
+     OPT_TEXT, offsetof(struct generate_options, dist), 0, 0, dists},
     {"layout", 0, "LAYOUT", "flat (default), resnet50 or gpt2", OPT_TEXT,
-     offsetof(struct generate_options, layout), 0, 0, NULL},
+     offsetof(struct generate_options, layout), 0, 0, layouts},
     {"elements", 0, "N", "of the flat layout's one tensor (default 1M)", OPT_SIZE,
      offsetof(struct generate_options, elements), 1, 0x1p50, NULL},
-    {"steps", 0, "N", "(default 1)", OPT_U64, offsetof(struct generate_options, steps), 1, 1e6,
-     NULL},
-    {"workers", 0, "N", "(default 1)", OPT_U64, offsetof(struct generate_options, workers), 1, 1e6,
-     NULL},
+    {"steps", 0, "N", "of training (default 1)", OPT_U64, offsetof(struct generate_options, steps),
+     1, 1e6, NULL},
+    {"workers", 0, "N", "in each step (default 1)", OPT_U64,
+     offsetof(struct generate_options, workers), 1, 1e6, NULL},
     {"worker-correlation", 0, "RHO",
      "of two workers' gradients in the same step, in [0, 1] (default 0)", OPT_REAL,
      offsetof(struct generate_options, correlation), 0, 1, NULL},
     {"dtype", 0, "TYPE", "fp32 (default), fp16, bf16 or fp64", OPT_CHOICE,
      offsetof(struct generate_options, dtype), 0, 0, dtypes},
-    {"seed", 0, "N", "(default 1)", OPT_U64, offsetof(struct generate_options, seed), 1, 0x1p64,
-     NULL},
+    {"seed", 0, "N", "of the values drawn (default 1)", OPT_U64,
+     offsetof(struct generate_options, seed), 1, 0x1p64, NULL},
     {.name = NULL},
 };
 
@@ -116,6 +120,9 @@ static int generate_run(const void *options, const struct opt_list *operands,
     if (err)
         goto out;
     err = gcb_dump_commit(dump, ctx->diag);
+    if (!err && o->show.verbose && !o->show.quiet)
+        fprintf(ctx->err, "%" PRIu64 " step%s of %" PRIu64 " worker%s each written\n", config.steps,
+                config.steps == 1 ? "" : "s", config.workers, config.workers == 1 ? "" : "s");
 out:
     gcb_dump_destroy(dump);
     return err;
@@ -124,6 +131,7 @@ out:
 static const struct opt_group groups[] = {
     {"What to draw", rows, 0},
     {"Output", opt_make_rows, offsetof(struct generate_options, make)},
+    {"Output", opt_talk_rows, offsetof(struct generate_options, show)},
     {.rows = NULL},
 };
 
@@ -136,6 +144,7 @@ const struct cmd cmd_generate = {
                 "  gcbench generate --dist ar:rho=0.9 --dtype fp16 --steps 3 -o smooth.h5\n",
     .details = "The same options write the same values on every machine with the same C library.\n",
     .spec = {.groups = groups},
+    .operands = CMD_NOTHING,
     .size = sizeof(struct generate_options),
     .defaults = generate_defaults,
     .run = generate_run,

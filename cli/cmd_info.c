@@ -145,6 +145,7 @@ const struct cmd cmd_info = {
                 "  gcbench info --threads 8\n"
                 "  gcbench info --format json\n",
     .spec = {.groups = groups},
+    .operands = CMD_NOTHING,
     .size = sizeof(struct info_options),
     .run = info_run,
 };

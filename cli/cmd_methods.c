@@ -1,6 +1,7 @@
 #include <string.h>
 
 #include "cli/output.h"
+#include "cli/param_text.h"
 #include "src/base/alloc.h"
 #include "src/base/text.h"
 
@@ -23,25 +24,6 @@ static const char *const type_names[] = {
     [GCB_PARAM_SIZE] = "size",
     [GCB_PARAM_CHOICE] = "choice",
 };
-
-/* "in [0, 1)" or "one of a, b, c". */
-static char *range_text(char *out, size_t size, const struct gcb_param *p)
-{
-    char low[32], high[32];
-
-    gcb_real_text(high, p->max);
-    if (strlen(high) > 12) /* the largest float, say: nobody reads 17 digits */
-        snprintf(high, sizeof(high), "%.3g", p->max);
-    if (p->type != GCB_PARAM_CHOICE) {
-        snprintf(out, size, "in [%s, %s%c", gcb_real_text(low, p->min), high,
-                 p->flags & GCB_PARAM_OPEN_MAX ? ')' : ']');
-        return out;
-    }
-    snprintf(out, size, "one of");
-    for (size_t i = 0; p->choices[i]; i++)
-        snprintf(out + strlen(out), size - strlen(out), "%s %s", i ? "," : "", p->choices[i]);
-    return out;
-}
 
 static json_t *names_json(const char *const *names)
 {
@@ -150,19 +132,10 @@ static void print_param(const struct out_report *r, const struct gcb_method *m, 
 {
     const struct gcb_param *p = gcb_method_param(m, row);
     char text[512], value[40];
-    size_t n;
-    int at = fprintf(r->out, "  %s=%s ", p->name, gcb_param_text(value, p, m->value[row]));
+    const int at = fprintf(r->out, "  %s=%s ", p->name, gcb_param_text(value, p, m->value[row]));
 
-    opt_wrap(r->out, range_text(text, sizeof(text), p), at, 8);
-    n = (size_t)snprintf(text, sizeof(text), "%s", p->help);
-    for (size_t c = 0; p->complement[c]; c++)
-        n += (size_t)snprintf(text + n, sizeof(text) - n, "%s%s%s", c ? " or " : "; or give --",
-                              c ? "--" : "", p->complement[c]);
-    if (p->complement[0])
-        n += (size_t)snprintf(text + n, sizeof(text) - n, ", 1 - %s", p->name);
-    if (condition && p->needs)
-        snprintf(text + n, sizeof(text) - n, " (with %s)", p->needs);
-    opt_wrap(r->out, text, fprintf(r->out, "     "), 6);
+    opt_wrap(r->out, param_range(text, sizeof(text), p), at, 8);
+    opt_wrap(r->out, param_help(text, sizeof(text), p, condition), fprintf(r->out, "     "), 6);
 }
 
 /* What has a meaning as the method stands; of a codec itself, everything. */
@@ -290,6 +263,7 @@ const struct cmd cmd_methods = {
                 "  gcbench methods fft\n"
                 "  gcbench methods topk --format json\n",
     .spec = {.groups = groups},
+    .operands = CMD_METHODS,
     .size = sizeof(struct methods_options),
     .run = methods_run,
 };

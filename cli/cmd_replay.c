@@ -259,7 +259,7 @@ const struct cmd cmd_replay = {
                 "  gcbench replay --method fft --tune-steps 3 --allow-gaps gradients.h5\n",
     .details =
         "Every worker keeps its own memory: none, ef, dgc, delay or demo (`--method "
-        "qsgd:memory=ef`;\n"
+        "qsgd:memory=ef`; "
         "`gcbench methods NAME` shows each method's own).\n"
         "wire: bytes of all workers. ratio: input over wire, steps summed before a message "
         "included. "

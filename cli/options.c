@@ -13,6 +13,10 @@ const char *const opt_orders[] = {"name", "recorded", NULL};
 const char *const opt_scopes[] = {"tensor", "bucket", "model", NULL};
 const char *const opt_nonfinites[] = {"error", "skip", "zero", "raw", NULL};
 static const char *const fft_plans[] = {"estimate", "measure", NULL};
+static const char *const steps[] = {"last", "all", NULL};
+static const char *const workers[] = {"all", NULL};
+const char *const opt_devices[] = {"cpu", "cuda", NULL};
+const char *const opt_isas[] = {"auto", "c", "avx2", "avx512", "neon", NULL};
 static const char *const formats[] = {"table", "json", "csv", "tsv", NULL};
 static const char *const colors[] = {"auto", "always", "never", NULL};
 
@@ -24,9 +28,9 @@ const struct opt_row opt_input_rows[] = {
     {"exclude", 0, "GLOB", "not these tensors; repeatable", OPT_LIST,
      offsetof(struct opt_input, exclude), 0, 0, NULL},
     {"step", 0, "STEPS", "N, A-B, A-B/STRIDE, A,B, last or all (default)", OPT_TEXT,
-     offsetof(struct opt_input, step), 0, 0, NULL},
+     offsetof(struct opt_input, step), 0, 0, steps},
     {"worker", 0, "WORKERS", "N, A-B, A,B or all (default)", OPT_TEXT,
-     offsetof(struct opt_input, worker), 0, 0, NULL},
+     offsetof(struct opt_input, worker), 0, 0, workers},
     {"order", 0, "ORDER", "of tensors: name (default) or recorded, by their attribute `index`",
      OPT_CHOICE, offsetof(struct opt_input, order), 0, 0, opt_orders},
     {"max-bytes", 0, "SIZE", "refuse a tensor larger than this (default: half of memory)", OPT_SIZE,
@@ -56,11 +60,11 @@ const struct opt_row opt_message_rows[] = {
 
 const struct opt_row opt_exec_rows[] = {
     {"device", 0, "DEVICE", "cpu (default) or cuda[:N]", OPT_TEXT,
-     offsetof(struct opt_exec, device), 0, 0, NULL},
+     offsetof(struct opt_exec, device), 0, 0, opt_devices},
     {"threads", 0, "N", "inside a message (default 1)", OPT_INT, offsetof(struct opt_exec, threads),
      1, 4096, NULL},
     {"isa", 0, "ISA", "auto (default), c, avx2, avx512 or neon", OPT_TEXT,
-     offsetof(struct opt_exec, isa), 0, 0, NULL},
+     offsetof(struct opt_exec, isa), 0, 0, opt_isas},
     {"fft-plan", 0, "PLAN", "estimate (default) or measure", OPT_CHOICE,
      offsetof(struct opt_exec, fft_plan), 0, 0, fft_plans},
     {"seed", 0, "N", "of random methods (default 1)", OPT_U64, offsetof(struct opt_exec, seed), 1,
@@ -94,6 +98,14 @@ const struct opt_row opt_show_rows[] = {
     {"quiet", 'q', NULL, "no progress, no notes", OPT_FLAG, offsetof(struct opt_show, quiet), 0, 0,
      NULL},
     {"verbose", 'v', NULL, "say more", OPT_COUNT, offsetof(struct opt_show, verbose), 0, 0, NULL},
+    {.name = NULL},
+};
+
+const struct opt_row opt_talk_rows[] = {
+    {"quiet", 'q', NULL, "no progress, no notes", OPT_FLAG, offsetof(struct opt_show, quiet), 0, 0,
+     NULL},
+    {"verbose", 'v', NULL, "say what was written", OPT_COUNT, offsetof(struct opt_show, verbose), 0,
+     0, NULL},
     {.name = NULL},
 };
 

@@ -57,6 +57,8 @@ struct opt_exec {
     uint64_t seed;      /* 0: 1 */
 };
 extern const struct opt_row opt_exec_rows[];
+/* What --device and --isa may be, for completions; each ends with NULL. */
+extern const char *const opt_devices[], *const opt_isas[];
 struct opt_backend {
     const char *device; /* as rows name it: "cpu", "cuda:0" */
     const char *isa;    /* widest in use: "avx2" */
@@ -102,6 +104,8 @@ struct opt_show {
 };
 enum opt_color { OPT_COLOR_AUTO, OPT_COLOR_ALWAYS, OPT_COLOR_NEVER };
 extern const struct opt_row opt_show_rows[];
+extern const struct opt_row
+    opt_talk_rows[]; /* -q and -v alone, for commands that only write a file */
 
 /* --results: JSON Lines beside what is shown. */
 struct opt_save {

@@ -46,7 +46,7 @@ struct opt_row {
     enum opt_type type;
     size_t offset;              /* of the value in the group's struct */
     double min, max;            /* numbers: inclusive; not checked where both are 0 */
-    const char *const *choices; /* CHOICE: ends with NULL */
+    const char *const *choices; /* CHOICE; of TEXT, what completions offer. Ends with NULL */
 };
 
 struct opt_group {

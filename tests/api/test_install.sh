@@ -51,5 +51,11 @@ fi
 command=$(find "$destination" -name gcbench -type f -perm -u+x -print -quit)
 check 'the installed command is of that version' grep -qF "$version" <<<"$("$command" --version)"
 
+for page in gcbench gcbench-compress gcbench-methods; do
+    check "the manual has $page(1)" test -n "$(find "$destination" -path "*/man/man1/$page.1" -print -quit)"
+done
+check 'completion of bash' test -n "$(find "$destination" -path '*/share/bash-completion/completions/gcbench' -print -quit)"
+check 'completion of zsh' test -n "$(find "$destination" -path '*/share/zsh/site-functions/_gcbench' -print -quit)"
+
 printf '%d passed, %d failed, 0 skipped\n' "$passed" "$failed"
 exit $((failed != 0))

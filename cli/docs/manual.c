@@ -1,0 +1,307 @@
+#include "cli/docs/manual.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#include "cli/docs/complete.h"
+#include "cli/docs/manual_methods.h"
+#include "cli/docs/roff.h"
+#include "src/base/text.h"
+
+static void print_title(FILE *out, const char *name)
+{
+    char upper[64];
+    size_t n = 0;
+
+    for (; name[n] && n + 1 < sizeof(upper); n++)
+        upper[n] = (char)toupper((unsigned char)name[n]);
+    upper[n] = '\0';
+    fprintf(out, ".\\\" Generated from the tables of the command; not written by hand.\n.TH \"");
+    roff_inline(out, upper);
+    fprintf(out, "\" 1 \"\" \"gcbench %s\" \"User Commands\"\n", gcb_version());
+}
+
+static void print_name(FILE *out, const char *name, const char *summary)
+{
+    print_title(out, name);
+    fputs(".SH NAME\n", out);
+    roff_inline(out, name);
+    fputs(" \\-\n", out);
+    roff_text(out, summary);
+}
+
+/* A summary as a sentence. */
+static void print_sentence(FILE *out, const char *words)
+{
+    char line[512];
+
+    snprintf(line, sizeof(line), "%s.", words);
+    line[0] = (char)toupper((unsigned char)line[0]);
+    roff_text(out, line);
+}
+
+static bool takes_value(const struct opt_row *row)
+{
+    return row->type != OPT_FLAG && row->type != OPT_COUNT;
+}
+
+/* The choices that the help does not name already. */
+static void add_choices(char *out, size_t size, const struct opt_row *row)
+{
+    bool named = true;
+
+    for (size_t i = 0; row->choices[i]; i++)
+        named = named && strstr(row->help, row->choices[i]);
+    for (size_t i = 0; !named && row->choices[i]; i++)
+        snprintf(out + strlen(out), size - strlen(out), "%s %s", i ? "," : "; one of",
+                 row->choices[i]);
+}
+
+/* What a row takes, behind its help: choices, a range, whether it repeats. */
+static void add_limits(char *out, size_t size, const struct opt_row *row)
+{
+    const bool number = row->type == OPT_INT || row->type == OPT_U64 || row->type == OPT_SIZE ||
+                        row->type == OPT_REAL;
+    char low[32], high[32];
+
+    if (row->type == OPT_CHOICE)
+        add_choices(out, size, row);
+    if (row->type == OPT_LIST && !strstr(row->help, "repeatable"))
+        snprintf(out + strlen(out), size - strlen(out), "; repeatable");
+    if (!number || (row->min == 0.0 && row->max == 0.0))
+        return;
+    if (row->max >= 1e300 || (row->type != OPT_REAL && row->max >= 0x1p63))
+        snprintf(out + strlen(out), size - strlen(out), "; at least %s",
+                 gcb_real_text(low, row->min));
+    else
+        snprintf(out + strlen(out), size - strlen(out), "; from %s to %s",
+                 gcb_real_text(low, row->min), gcb_real_text(high, row->max));
+}
+
+static void print_row(FILE *out, const struct opt_row *row)
+{
+    char help[1024];
+
+    fputs(".TP\n\\fB", out);
+    if (row->letter)
+        fprintf(out, "\\-%c\\fP, \\fB", row->letter);
+    fputs("\\-\\-", out);
+    roff_inline(out, row->name);
+    fputs("\\fP", out);
+    if (takes_value(row)) {
+        fputs(" \\fI", out);
+        roff_inline(out, row->metavar ? row->metavar : "VALUE");
+        fputs("\\fP", out);
+    }
+    fputc('\n', out);
+    snprintf(help, sizeof(help), "%s", row->help);
+    add_limits(help, sizeof(help), row);
+    roff_text(out, help);
+}
+
+/* Options that set a parameter of every method given: their names alone, gcbench-methods(1) has the rest. */
+static void print_extra(FILE *out, const struct opt_extra *extra)
+{
+    const char *name;
+
+    fputs(".SS \"Parameters of methods\"\n", out);
+    roff_text(out,
+              "Each takes a value and sets a parameter of every method given that has it, as if it "
+              "stood in the SPEC of `--method`. METHODS in gcbench-methods(1) says what they mean, "
+              "their defaults and their ranges.");
+    fputs(".PP\n", out);
+    for (size_t i = 0; (name = extra->name_at(i)); i++) {
+        if (complete_named_before(extra, i))
+            continue;
+        fprintf(out, "%s\\fB\\-\\-", i ? ",\n" : "");
+        roff_inline(out, name);
+        fputs("\\fP", out);
+    }
+    fputc('\n', out);
+}
+
+static void print_options(FILE *out, const struct opt_spec *spec)
+{
+    static const struct opt_row help = {"help", 'h', NULL, "show this, shorter", OPT_FLAG, 0,
+                                        0,      0,   NULL};
+    const char *title = "";
+
+    fputs(".SH OPTIONS\n", out);
+    roff_text(out,
+              "Long options are written in full, as `--name value` or `--name=value`; `--` ends "
+              "them. SIZE takes K, M, G and T, which count in steps of 1024.");
+    for (const struct opt_group *g = spec->groups; g->rows; g++) {
+        if (strcmp(title, g->title) != 0)
+            roff_request(out, "SS", g->title);
+        title = g->title;
+        for (const struct opt_row *row = g->rows; row->name; row++)
+            print_row(out, row);
+    }
+    if (spec->extra)
+        print_extra(out, spec->extra);
+    fputs(".SS \"Help\"\n", out);
+    print_row(out, &help);
+}
+
+static bool has_option(const struct cmd *cmd, const char *name)
+{
+    for (const struct opt_group *g = cmd->spec.groups; g->rows; g++)
+        for (const struct opt_row *row = g->rows; row->name; row++)
+            if (strcmp(row->name, name) == 0)
+                return true;
+    return false;
+}
+
+/* `cmd` NULL: of all commands. */
+static void print_exits(FILE *out, const struct cmd *cmd)
+{
+    struct commands_exit e;
+
+    fputs(".SH \"EXIT STATUS\"\n", out);
+    for (size_t i = 0; commands_exit_at(&e, i); i++) {
+        if (cmd && e.command && strcmp(e.command, cmd->name) != 0)
+            continue;
+        fprintf(out, ".TP\n.B %d\n", (int)e.code);
+        roff_text(out, e.means);
+    }
+}
+
+static void print_file(FILE *out, const char *name, const char *words)
+{
+    fputs(".TP\n.I ", out);
+    roff_inline(out, name);
+    fputc('\n', out);
+    roff_text(out, words);
+}
+
+static void print_files(FILE *out, const struct cmd *cmd)
+{
+    const bool input = has_option(cmd, "dataset"), output = has_option(cmd, "output");
+    const bool results = has_option(cmd, "results");
+
+    if (!input && !output && !results)
+        return;
+    fputs(".SH FILES\n", out);
+    if (input)
+        print_file(
+            out, "FILE.h5",
+            "HDF5 with gradients. Each dataset of 16, 32 or 64-bit floats is a tensor; groups "
+            "called `step...` and `worker...` give step and worker. Several files are one "
+            "dump. The file is not trusted: no plug-in is loaded, and nothing outside of it "
+            "is read unless `--allow-external`.");
+    if (output)
+        print_file(out, "output",
+                   "The name given with `-o` is written beside its place and renamed "
+                   "when it is whole. An existing one stays unless `--force`.");
+    if (results)
+        print_file(
+            out, "results",
+            "JSON Lines: an object a line, with `record` and `\"schema\":1`; docs/rows.md in "
+            "the source tree describes every field. What is not finite is null.");
+}
+
+static void print_see_also(FILE *out, const struct cmd *but)
+{
+    const struct cmd *cmd;
+    const char *comma = "";
+
+    fputs(".SH \"SEE ALSO\"\n", out);
+    if (but) {
+        fputs("\\fBgcbench\\fP(1)", out);
+        comma = ",\n";
+    }
+    for (size_t i = 0; (cmd = commands_at(i)); i++) {
+        if (cmd == but)
+            continue;
+        fprintf(out, "%s\\fBgcbench\\-", comma);
+        roff_inline(out, cmd->name);
+        fputs("\\fP(1)", out);
+        comma = ",\n";
+    }
+    fputc('\n', out);
+}
+
+/* Paragraphs, a line each. */
+static void print_paragraphs(FILE *out, const char *text)
+{
+    char line[2048];
+
+    while (text && *text) {
+        const size_t n = strcspn(text, "\n");
+
+        snprintf(line, sizeof(line), "%.*s", (int)(n < sizeof(line) ? n : sizeof(line) - 1), text);
+        fputs(".PP\n", out);
+        roff_text(out, line);
+        text += n + (text[n] == '\n');
+    }
+}
+
+static void print_examples(FILE *out, const char *lines)
+{
+    fputs(".SH EXAMPLES\n.EX\n", out);
+    roff_literal(out, lines);
+    fputs(".EE\n", out);
+}
+
+void manual_command(FILE *out, const struct cmd *cmd)
+{
+    char name[64];
+
+    snprintf(name, sizeof(name), "gcbench-%s", cmd->name);
+    print_name(out, name, cmd->summary);
+    fputs(".SH SYNOPSIS\n\\fBgcbench\\fP ", out);
+    roff_synopsis(out, cmd->usage);
+    fputs(".SH DESCRIPTION\n", out);
+    print_sentence(out, cmd->summary);
+    print_paragraphs(out, cmd->details);
+    print_examples(out, cmd->examples);
+    print_options(out, &cmd->spec);
+    if (cmd->operands == CMD_METHODS)
+        manual_methods(out);
+    else if (cmd->spec.extra)
+        manual_methods_list(out);
+    print_exits(out, cmd);
+    print_files(out, cmd);
+    print_see_also(out, cmd);
+}
+
+void manual_overview(FILE *out)
+{
+    const struct cmd *cmd;
+
+    print_name(out, "gcbench", "what gradient compressors send, lose and cost");
+    fputs(".SH SYNOPSIS\n\\fBgcbench\\fP ", out);
+    roff_synopsis(out, "COMMAND [options] [FILE...]");
+    fputs(".br\n\\fBgcbench help\\fP ", out);
+    roff_synopsis(out, "[COMMAND]");
+    fputs(".br\n\\fBgcbench\\fP ", out);
+    roff_synopsis(out, "--version");
+    fputs(".SH DESCRIPTION\n", out);
+    roff_text(out,
+              "`gcbench` reads gradients dumped to HDF5, runs published gradient compressors on "
+              "them, and reports what each sends in bytes, loses in accuracy and costs in time, "
+              "every message decoded from its own bytes. It says which compressor to use, at "
+              "what setting, and whether it pays.");
+    fputs(".PP\n", out);
+    roff_text(out,
+              "Results go to standard output, everything else to standard error. `--format json` "
+              "writes them as JSON Lines.");
+    print_examples(out, "  gcbench compress --method fft --method topk gradients.h5\n"
+                        "  gcbench methods\n"
+                        "  gcbench help compress\n");
+    fputs(".SH COMMANDS\n", out);
+    for (size_t i = 0; (cmd = commands_at(i)); i++) {
+        fputs(".TP\n\\fBgcbench\\-", out);
+        roff_inline(out, cmd->name);
+        fputs("\\fP(1)\n", out);
+        roff_text(out, cmd->summary);
+    }
+    manual_methods_list(out);
+    print_exits(out, NULL);
+    fputs(".SH ENVIRONMENT\n", out);
+    fputs(".TP\n.B NO_COLOR\n", out);
+    roff_text(out, "If not empty, nothing is coloured unless `--color always`.");
+    fputs(".TP\n.B TERM\n", out);
+    roff_text(out, "The same where it is `dumb`.");
+    print_see_also(out, NULL);
+}

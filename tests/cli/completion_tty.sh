@@ -1,0 +1,8 @@
+#!/bin/sh
+# Completion as a user meets it: bash and zsh on a terminal, a key pressed.
+. "$(dirname "$0")/lib.sh"
+
+[ -f "${GCBENCH%/*}/docs/_gcbench" ] || skip "no completion was built: cross build"
+command -v zsh >/dev/null || skip "zsh is not installed"
+check "bash and zsh" python3 "$(dirname "$0")/check_completion.py" "${GCBENCH%/*}/docs" "$tmp"
+finish

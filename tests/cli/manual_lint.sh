@@ -1,0 +1,22 @@
+#!/bin/sh
+# The manual as mandoc and groff see it: without a complaint. A date is not given on purpose: pages of the same
+# source are the same.
+. "$(dirname "$0")/lib.sh"
+
+pages=${GCBENCH%/*}/docs
+[ -f "$pages/gcbench.1" ] || skip "no manual was built: cross build"
+command -v mandoc >/dev/null || command -v groff >/dev/null || skip "neither mandoc nor groff is installed"
+
+for page in "$pages"/*.1; do
+    last=${page##*/}
+    if command -v mandoc >/dev/null; then
+        mandoc -Tlint "$page" 2>&1 | grep -v 'missing date' >"$tmp/said"
+        check "mandoc has nothing to say" sh -c "cat '$tmp/said' >&2; ! test -s '$tmp/said'"
+    fi
+    if command -v groff >/dev/null; then
+        groff -man -Tascii -ww -z "$page" >"$tmp/said" 2>&1
+        check "groff warns of nothing" sh -c "cat '$tmp/said' >&2; ! test -s '$tmp/said'"
+    fi
+done
+
+finish
