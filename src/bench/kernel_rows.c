@@ -31,12 +31,13 @@ void gcb_kernels_row(struct gcb_row *row, const struct gcb_kernel_result *r, boo
     gcb_row_real(row, "seconds", stats->median);
     gcb_row_real(row, "seconds_min", stats->min);
     gcb_row_real(row, "seconds_mad", stats->mad);
-    gcb_row_null(row, "seconds_low");
-    gcb_row_null(row, "seconds_high");
+    gcb_row_real(row, "seconds_low", stats->low);
+    gcb_row_real(row, "seconds_high", stats->high);
     if (samples)
         gcb_row_json(row, "seconds_samples", array_of(r->samples));
     else
         gcb_row_null(row, "seconds_samples");
+    gcb_row_text(row, "stop_reason", gcb_stop_name(r->samples->stop));
     gcb_row_real(row, "gbps", r->gbps);
     gcb_row_real(row, "bandwidth_share", r->bandwidth_share);
     gcb_row_real(row, "speedup", r->speedup);

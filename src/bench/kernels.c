@@ -100,6 +100,7 @@ static int run_variant(struct bench *b, struct gcb_kernel_result *r, struct gcb_
     else
         r->speedup = first->seconds / seconds;
     r->agrees = digest(job) == first->digest;
+    r->spread = (b->samples.stats.high - b->samples.stats.low) / (2.0 * seconds);
     r->gbps = 4e-9 * (double)job->elements / seconds;
     r->bandwidth_share = r->size == GCB_KERNEL_MEMORY ? bandwidth_share(b, job, seconds) : NAN;
     return b->observer->result(b->observer->ctx, r, diag);

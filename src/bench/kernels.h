@@ -37,10 +37,11 @@ struct gcb_kernel_result {
     uint64_t calls;                    /* in each sample */
     const struct gcb_samples *samples; /* seconds of one call; borrowed for the time of the call */
     double gbps;                       /* 4 elements / median / 1e9 */
-    double
-        bandwidth_share; /* least time that memory allows / median; NAN but for GCB_KERNEL_MEMORY */
-    double speedup;      /* over C, in the same run; NAN for C itself */
-    bool agrees;         /* with C, in every byte */
+    double spread;  /* half of the median's interval over the median; NAN without one */
+    double speedup; /* over C, in the same run; NAN for C itself */
+    /* least time that memory allows / median; NAN but for GCB_KERNEL_MEMORY */
+    double bandwidth_share;
+    bool agrees; /* with C, in every byte */
 };
 
 struct gcb_kernels_observer {

@@ -20,11 +20,14 @@ void gcb_stages_init(struct gcb_stages *s)
     s->probe.ctx = s;
 }
 
-static int encode_once(struct gcb_stages *s, const struct gcb_encode_job *job,
-                       struct gcb_wbuf *message, struct gcb_diag *diag)
+static int encode_once(struct gcb_stages *s, const struct gcb_timing *timing,
+                       const struct gcb_encode_job *job, struct gcb_wbuf *message,
+                       struct gcb_diag *diag)
 {
     int err;
 
+    if (timing->evict)
+        gcb_evict_run(timing->evict);
     message->len = 0;
     memset(s->run, 0, sizeof(s->run));
     s->probe.mark = mark;
@@ -45,7 +48,7 @@ int gcb_stages_measure(struct gcb_stages *s, const struct gcb_timing *timing, si
 
     s->staged = false;
     while (!err && count < runs && count < GCB_STAGE_RUNS) {
-        err = encode_once(s, job, message, diag);
+        err = encode_once(s, timing, job, message, diag);
         for (int i = 0; i < GCB_STAGES; i++)
             seconds[i][count] = s->run[i];
         count++;

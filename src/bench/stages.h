@@ -22,8 +22,8 @@ struct gcb_stages {
 void gcb_stages_init(struct gcb_stages *s);
 
 /*
- * Encodes the job `runs` times (1 to GCB_STAGE_RUNS), fewer if `timing` says stop, and fills seconds and
- * staged. job->coder was created with the probe. `message` is treated as by gcb_measure_encode and ends
+ * Encodes the job `runs` times (1 to GCB_STAGE_RUNS), fewer if `timing` says stop, from cold caches if it
+ * says so, and fills seconds and staged. job->coder was created with the probe. `message` is treated as by gcb_measure_encode and ends
  * with the same bytes. Nothing is allocated.
  */
 int gcb_stages_measure(struct gcb_stages *s, const struct gcb_timing *timing, size_t runs,

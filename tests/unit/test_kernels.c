@@ -247,6 +247,8 @@ static void test_row(void **state)
 
     (void)state;
     gcb_stats_of(&samples.stats, seconds, 3, scratch);
+    samples.stats.low = 1.5e-6;
+    samples.stop = GCB_STOP_PRECISION;
     gcb_kernels_row(&row, &r, true);
     text = json_dumps(row.json, JSON_COMPACT);
     assert_non_null(strstr(text, "\"record\":\"kernel\""));
@@ -254,6 +256,9 @@ static void test_row(void **state)
     assert_non_null(strstr(text, "\"cache\":\"l2\",\"status\":\"ok\",\"elements\":100"));
     assert_int_equal(json_array_size(json_object_get(row.json, "seconds_samples")), 3);
     assert_true(json_real_value(json_object_get(row.json, "seconds")) == 2e-6);
+    assert_true(json_real_value(json_object_get(row.json, "seconds_low")) == 1.5e-6);
+    assert_true(json_is_null(json_object_get(row.json, "seconds_high")));
+    assert_non_null(strstr(text, "\"stop_reason\":\"precision\""));
     assert_true(json_is_null(json_object_get(row.json, "bandwidth_share")));
     free(text);
     gcb_row_fini(&row);

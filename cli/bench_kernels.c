@@ -1,0 +1,246 @@
+#include "cli/bench_kernels.h"
+
+#include <string.h>
+
+#include "cli/interrupt.h"
+#include "cli/progress.h"
+#include "kernels/cpu_flags.h"
+#include "src/bench/kernels.h"
+
+/* Unless the options say otherwise: enough samples for an interval, then until it is narrow. */
+#define DEFAULT_REPEAT 6
+#define DEFAULT_MIN_TIME 0.02
+#define DEFAULT_MAX_TIME 0.5
+#define DEFAULT_PRECISION 0.02
+
+const struct opt_row bench_kernels_rows[] = {
+    {"kernels", 0, NULL,
+     "time the kernels of this build instead; operands are globs on FAMILY/KERNEL, FAMILY or "
+     "KERNEL",
+     OPT_FLAG, offsetof(struct bench_kernels_options, kernels), 0, 0, NULL},
+    {"size", 0, "l1|l2|memory",
+     "--kernels: arrays that such a cache holds, or none; repeatable (default all)", OPT_LIST,
+     offsetof(struct bench_kernels_options, sizes), 0, 0, NULL},
+    {.name = NULL},
+};
+
+struct kernels_run {
+    const struct bench_kernels_request *request;
+    struct cmd_context *ctx;
+    struct opt_backend backend;
+    struct gcb_bandwidth bandwidth;
+    struct gcb_kernels_config config;
+    struct out_report report;
+    struct gcb_table *table;
+    struct progress progress;
+    size_t wrong; /* variants that do not agree with C */
+};
+
+/* ---- what to do ---- */
+
+static int size_of(unsigned *sizes, const char *name, struct gcb_diag *diag)
+{
+    for (unsigned i = 0; i < GCB_KERNEL_SIZES; i++)
+        if (strcmp(name, gcb_kernel_size_names[i]) == 0) {
+            *sizes |= 1u << i;
+            return 0;
+        }
+    return gcb_diag_set(diag, GCB_E_INVALID, "--size takes l1, l2 or memory");
+}
+
+/* --repeat alone is fixed work: no count depends on the clock, so that instructions can be counted. */
+static bool fixed_work(const struct bench_kernels_request *q)
+{
+    return q->timing->repeat && q->timing->min_time == 0.0 && q->precision == 0.0;
+}
+
+static struct gcb_timing timing_of(const struct bench_kernels_request *q)
+{
+    const struct opt_timing *t = q->timing;
+    struct gcb_timing timing = {
+        .warmup = t->warmup < 0 ? 1 : (unsigned)t->warmup,
+        .repeat = t->repeat ? (unsigned)t->repeat : DEFAULT_REPEAT,
+        .min_time = t->min_time,
+        .max_time = q->max_time,
+        .precision = q->precision,
+    };
+
+    if (fixed_work(q))
+        return timing;
+    if (timing.min_time == 0.0)
+        timing.min_time = DEFAULT_MIN_TIME;
+    if (timing.precision == 0.0)
+        timing.precision = DEFAULT_PRECISION;
+    if (timing.max_time == 0.0)
+        timing.max_time = DEFAULT_MAX_TIME;
+    return timing;
+}
+
+static bool stop(void *ctx)
+{
+    (void)ctx;
+    return interrupt_seen();
+}
+
+static int resolve(struct kernels_run *r, const struct opt_list *globs)
+{
+    const struct bench_kernels_request *q = r->request;
+    struct gcb_diag *diag = r->ctx->diag;
+    size_t count;
+    int err = opt_exec_resolve(&r->backend, q->exec, diag);
+
+    if (!err && strcmp(r->backend.device, "cpu") != 0)
+        err = gcb_diag_set(diag, GCB_E_BACKEND, "bench --kernels runs on the cpu only");
+    if (!err && r->backend.queue.threads != 1)
+        err = gcb_diag_set(diag, GCB_E_INVALID, "--kernels: each kernel runs on one thread");
+    for (size_t i = 0; !err && i < q->own->sizes.count; i++)
+        err = size_of(&r->config.sizes, q->own->sizes.items[i], diag);
+    if (err)
+        return err;
+    if (!r->config.sizes)
+        r->config.sizes = (1u << GCB_KERNEL_SIZES) - 1;
+    r->config.globs = globs->items;
+    r->config.glob_count = globs->count;
+    r->config.flags = r->backend.cpu_flags;
+    r->config.timing = timing_of(q);
+    r->config.timing.stop = stop;
+    return gcb_kernels_match(&count, &r->config, diag);
+}
+
+/* Bandwidth only where a share of it will be shown, and never as a part of fixed work. */
+static int measure_bandwidth(struct kernels_run *r)
+{
+    int err;
+
+    if (fixed_work(r->request) || !(r->config.sizes >> GCB_KERNEL_MEMORY & 1))
+        return 0;
+    err = gcb_bandwidth_measure(&r->bandwidth, &r->backend.queue, gcb_kernels_bandwidth_bytes(),
+                                r->ctx->diag);
+    r->config.bandwidth = &r->bandwidth;
+    return err;
+}
+
+/* ---- what is shown ---- */
+
+static const struct gcb_table_column columns[] = {
+    {"kernel", false, true}, {"isa", false, false}, {"elements", true, false},
+    {"GB/s", true, false},   {"+-", true, false},   {"of memory", true, false},
+    {"over C", true, false},
+};
+#define COLUMNS (sizeof(columns) / sizeof(columns[0]))
+
+static int add_line(struct kernels_run *r, const struct gcb_kernel_result *result)
+{
+    char name[64], text[5][32];
+    const char *cells[COLUMNS] = {name, result->isa, text[0], text[1], text[2], text[3], text[4]};
+
+    snprintf(name, sizeof(name), "%s/%s", result->family, result->kernel);
+    out_count(text[0], result->elements);
+    out_number(text[1], result->gbps, 3);
+    out_percent(text[2], result->spread);
+    out_percent(text[3], result->bandwidth_share);
+    out_number(text[4], result->speedup, 3);
+    if (!result->agrees)
+        snprintf(text[4], sizeof(text[4]), "WRONG");
+    return gcb_table_add(r->table, cells, r->ctx->diag);
+}
+
+static int on_result(void *ctx, const struct gcb_kernel_result *result, struct gcb_diag *diag)
+{
+    struct kernels_run *r = ctx;
+    struct gcb_row row;
+    int err = 0;
+
+    r->wrong += !result->agrees;
+    if (r->report.table)
+        err = add_line(r, result);
+    if (err || !out_wants_rows(&r->report))
+        return err;
+    gcb_kernels_row(&row, result, r->request->samples);
+    return out_put(&r->report, &row, diag);
+}
+
+static void on_progress(void *ctx, double done)
+{
+    struct kernels_run *r = ctx;
+
+    progress_update(&r->progress, done);
+}
+
+static void print_table(const struct kernels_run *r)
+{
+    const struct gcb_bandwidth *w = &r->bandwidth;
+
+    if (!r->report.table)
+        return;
+    fprintf(r->report.out, "kernels on one thread; GB/s of float32 elements");
+    if (w->bytes)
+        fprintf(r->report.out, "; memory: read %.1f, fill %.1f GB/s", w->read_gbps, w->fill_gbps);
+    fputc('\n', r->report.out);
+    out_table(&r->report, r->table);
+}
+
+static int open_output(struct kernels_run *r)
+{
+    static const char *const records[] = {"kernel", NULL};
+    static const char *const names[] = {
+        "record",      "family",      "kernel",          "isa",         "threads",
+        "cache",       "status",      "elements",        "bytes",       "calls",
+        "seconds",     "seconds_min", "seconds_mad",     "seconds_low", "seconds_high",
+        "stop_reason", "gbps",        "bandwidth_share", "speedup",     NULL};
+    static const struct gcb_columns fields = {records, names};
+    const struct bench_kernels_request *q = r->request;
+    const struct out_guard guard = {.force = q->force};
+    int err = out_open(&r->report, q->show, q->save, &guard, &fields, r->ctx);
+
+    if (!err)
+        err = gcb_table_create(&r->table, columns, COLUMNS, r->ctx->diag);
+    return err;
+}
+
+static int measure(struct kernels_run *r, bool *interrupted)
+{
+    const struct gcb_kernels_observer observer = {on_result, on_progress, stop, r};
+    const struct opt_list none = {.count = 0};
+    int err = measure_bandwidth(r);
+
+    if (!err)
+        err = out_environment(&r->report, &r->backend, &none,
+                              r->bandwidth.bytes ? &r->bandwidth : NULL, false, r->ctx);
+    if (err)
+        return err;
+    progress_start(&r->progress, r->ctx->err, !r->request->show->quiet);
+    err = gcb_kernels_run(interrupted, &r->config, &observer, r->ctx->diag);
+    progress_end(&r->progress);
+    return err;
+}
+
+int bench_kernels(const struct bench_kernels_request *request, const struct opt_list *globs,
+                  struct cmd_context *ctx)
+{
+    struct kernels_run r = {.request = request, .ctx = ctx};
+    bool interrupted = false;
+    int err = resolve(&r, globs);
+
+    if (!err)
+        err = open_output(&r);
+    if (err)
+        goto out;
+    interrupt_catch();
+    err = measure(&r, &interrupted);
+    if (err)
+        goto out;
+    print_table(&r);
+    err = out_commit(&r.report, ctx->diag);
+    if (!err && r.wrong)
+        err = gcb_diag_set(ctx->diag, GCB_E_INTERNAL, "%zu kernel variants give other bytes than C",
+                           r.wrong);
+    if (!err && interrupted) {
+        fprintf(ctx->err, "gcbench: interrupted; the kernels above were measured\n");
+        err = CMD_FAILED;
+    }
+out:
+    gcb_table_destroy(r.table);
+    out_close(&r.report);
+    return err;
+}

@@ -1,0 +1,28 @@
+#ifndef CLI_BENCH_KERNELS_H
+#define CLI_BENCH_KERNELS_H
+
+#include "cli/output.h"
+
+/* `bench --kernels`: the kernels of this build instead of methods. */
+struct bench_kernels_options {
+    bool kernels;          /* asked for */
+    struct opt_list sizes; /* --size; none: all */
+};
+extern const struct opt_row bench_kernels_rows[];
+
+/* What else of bench's options has a meaning for it. All borrowed; `save` and `timing` as they were given. */
+struct bench_kernels_request {
+    const struct bench_kernels_options *own;
+    const struct opt_exec *exec;
+    const struct opt_timing *timing;
+    double precision, max_time; /* 0: the defaults */
+    const struct opt_save *save;
+    const struct opt_show *show;
+    bool samples, force;
+};
+
+/* `globs`: which kernels; none: all. What a command's run returns. */
+int bench_kernels(const struct bench_kernels_request *request, const struct opt_list *globs,
+                  struct cmd_context *ctx);
+
+#endif
