@@ -1,0 +1,49 @@
+#ifndef SRC_BENCH_RESAMPLE_H
+#define SRC_BENCH_RESAMPLE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "src/base/diag.h"
+
+/*
+ * Statistics of comparisons: quantiles, the bootstrap of a median, and what many comparisons at once need
+ * (docs/method.md, Regressions). Nothing here draws on a clock: the same values and the same seed give the same
+ * answer on every machine.
+ */
+
+/* Sorts ascending, in place. NANs are the caller's to keep out. */
+void gcb_sort_reals(double *values, size_t count);
+
+/*
+ * The quantile q (0 to 1) of `count` sorted values: straight lines between them, value i standing at
+ * i / (count - 1) (Hyndman and Fan: "Sample quantiles in statistical packages", 1996, type 7; R's and NumPy's
+ * default). NAN where there are none.
+ */
+double gcb_quantile(const double *sorted, size_t count, double q);
+
+/*
+ * The bootstrap of the median (Efron: "Bootstrap methods: another look at the jackknife", 1979): medians[r] is the
+ * median of `count` values drawn from `values` with replacement, for `draws` such samples, sorted ascending. Draw
+ * j of sample r is the value at index word * count / 2^32 of the sorted values, word being word r * count + j
+ * of Philox under `seed`, stream GCB_RESAMPLE_STREAM. GCB_E_INVALID for no values; GCB_E_NOMEM.
+ */
+#define GCB_RESAMPLE_STREAM UINT64_C(0x7265736d)
+int gcb_resample_medians(double *medians, size_t draws, const double *values, size_t count,
+                         uint64_t seed, struct gcb_diag *diag);
+
+/*
+ * One-sided p-value from sorted bootstrap medians: the share at or below `limit`, or at or above it. One sample
+ * is added to both sides of the fraction, so that the least p is 1 / (draws + 1), not 0.
+ */
+double gcb_resample_share_below(const double *medians, size_t draws, double limit);
+double gcb_resample_share_above(const double *medians, size_t draws, double limit);
+
+/*
+ * Holm's adjusted p-values (Holm: "A simple sequentially rejective multiple test procedure", 1979): rejecting
+ * where adjusted[i] <= alpha keeps the chance of any false rejection among all `count` tests at alpha.
+ * adjusted may be p. GCB_E_NOMEM.
+ */
+int gcb_holm(double *adjusted, const double *p, size_t count, struct gcb_diag *diag);
+
+#endif
