@@ -46,6 +46,8 @@ static int next_line(struct reading *r, size_t *length, struct gcb_diag *diag)
         if (n > GCB_RESULTS_LINE)
             return fail(r, GCB_E_CORRUPT, "longer than any row", diag);
     }
+    if (r->line)
+        r->line[n] = '\0';
     if (ferror(r->file))
         return fail(r, GCB_E_IO, strerror(errno), diag);
     r->number += n || c != EOF;
@@ -62,6 +64,10 @@ static int check(const struct reading *r, const json_t *json, const json_error_t
 {
     char words[2 * JSON_ERROR_TEXT_LENGTH + 16] = "not JSON: ";
 
+    if (!json && r->number == 1 && strncmp(r->line, "record", 6) == 0)
+        return fail(r, GCB_E_CORRUPT,
+                    "not JSON but csv or tsv: results are read back from what --results saves",
+                    diag);
     if (!json) {
         gcb_escape(words + strlen(words), sizeof(words) - strlen(words), why->text);
         return fail(r, GCB_E_CORRUPT, words, diag);
@@ -95,17 +101,14 @@ static int take_line(const struct reading *r, size_t length, const char *path,
     return err;
 }
 
-int gcb_results_read(const char *path, gcb_results_visit_fn *visit, void *ctx,
-                     struct gcb_diag *diag)
+int gcb_results_read_stream(FILE *file, const char *path, gcb_results_visit_fn *visit, void *ctx,
+                            struct gcb_diag *diag)
 {
-    const bool standard = strcmp(path, "-") == 0;
-    struct reading r = {.file = standard ? stdin : fopen(path, "re")};
+    struct reading r = {.file = file};
     size_t length = 0;
     int err = 0;
 
-    gcb_escape(r.name, sizeof(r.name), standard ? "standard input" : path);
-    if (!r.file)
-        return fail(&r, GCB_E_IO, strerror(errno), diag);
+    gcb_escape(r.name, sizeof(r.name), strcmp(path, "-") == 0 ? "standard input" : path);
     do {
         err = next_line(&r, &length, diag);
         if (!err && length)
@@ -114,8 +117,23 @@ int gcb_results_read(const char *path, gcb_results_visit_fn *visit, void *ctx,
     if (!err && r.number == 0)
         err = fail(&r, GCB_E_CORRUPT, "no results in it", diag);
     free(r.line);
+    return err;
+}
+
+int gcb_results_read(const char *path, gcb_results_visit_fn *visit, void *ctx,
+                     struct gcb_diag *diag)
+{
+    const bool standard = strcmp(path, "-") == 0;
+    FILE *file = standard ? stdin : fopen(path, "re");
+    char shown[256];
+    int err;
+
+    if (!file)
+        return gcb_diag_set(diag, GCB_E_IO, "%s: %s", gcb_escape(shown, sizeof(shown), path),
+                            strerror(errno));
+    err = gcb_results_read_stream(file, path, visit, ctx, diag);
     if (!standard)
-        fclose(r.file);
+        fclose(file);
     return err;
 }
 

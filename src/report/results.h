@@ -4,6 +4,7 @@
 #include <jansson.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "src/base/diag.h"
 
@@ -36,6 +37,9 @@ typedef int gcb_results_visit_fn(void *ctx, const struct gcb_results_row *row,
  */
 int gcb_results_read(const char *path, gcb_results_visit_fn *visit, void *ctx,
                      struct gcb_diag *diag);
+/* The same from a stream, which stays open; `path` is its name in messages and rows. */
+int gcb_results_read_stream(FILE *file, const char *path, gcb_results_visit_fn *visit, void *ctx,
+                            struct gcb_diag *diag);
 
 /* Fields of a row. Absent, null, or of another type: NULL, NAN, 0, false. Texts are borrowed from the row
  * and stand escaped in it (gcb_escape). */

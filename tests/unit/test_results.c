@@ -71,7 +71,7 @@ static void test_refused(void **state)
         {"{\"record\":\"result\",\"schema\":1}", "line 1: cut off"},
         {"{\"record\":\"result\",\"schema\":1}\n{\"rec", "line 2: cut off"},
         {"{\"record\":\"result\",\"schema\":1}\n\n", "line 2: empty"},
-        {"record,file\n", "line 1: not JSON"},
+        {"record,file\n", "line 1: not JSON but csv"},
         {"[1]\n", "not a row"},
         {"{\"schema\":1}\n", "no \"record\""},
         {"{\"record\":1,\"schema\":1}\n", "no \"record\""},

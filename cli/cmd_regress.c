@@ -1,0 +1,255 @@
+#include <string.h>
+
+#include "cli/regress_markdown.h"
+#include "cli/regress_options.h"
+#include "src/base/text.h"
+#include "src/regress/compare.h"
+#include "src/regress/labels.h"
+#include "src/report/environment.h"
+#include "src/report/results.h"
+
+/* Everything that lives as long as the command. Starts zeroed. */
+struct regress {
+    const struct regress_options *o;
+    const struct opt_list *operands;
+    struct cmd_context *ctx;
+    struct opt_list bench; /* options for it */
+    struct gcb_runs runs;
+    struct gcb_verdicts verdicts;
+    struct out_report report;
+    char title[200];
+};
+
+static const struct opt_spec spec;
+static const struct opt_row *const own_rows[] = {regress_judge_rows, regress_against_rows,
+                                                 regress_show_rows,  opt_save_rows,
+                                                 opt_show_rows,      NULL};
+
+/* What only a run of both builds has a use for. */
+static int check_files_form(const struct regress *r, struct gcb_diag *diag)
+{
+    const struct regress_own *own = &r->o->own;
+    const char *idle = own->budget        ? "--budget"
+                       : own->pairs       ? "--pairs"
+                       : own->calibrate   ? "--calibrate"
+                       : own->counts      ? "--counts"
+                       : own->floor >= 0. ? "--floor"
+                       : own->timeout > 0 ? "--timeout"
+                       : r->bench.count   ? r->bench.items[0]
+                                          : NULL;
+    char shown[64];
+
+    if (idle)
+        return gcb_diag_set(diag, GCB_E_INVALID, "%s has a meaning only with --against GCBENCH",
+                            gcb_escape(shown, sizeof(shown), idle));
+    if (r->operands->count != 2)
+        return gcb_diag_set(diag, GCB_E_INVALID,
+                            "two result files of `bench` are compared, BASE.json NEW.json, or two "
+                            "builds, --against GCBENCH FILE...; %zu file%s given",
+                            r->operands->count, r->operands->count == 1 ? " was" : "s were");
+    if (strcmp(r->operands->items[0], "-") == 0 && strcmp(r->operands->items[1], "-") == 0)
+        return gcb_diag_set(diag, GCB_E_INVALID, "only one of the two can be standard input");
+    return 0;
+}
+
+/* What the two runs were of: the revisions, or the files. */
+static void make_title(struct regress *r)
+{
+    const json_t *rows[] = {r->runs.base.environment, r->runs.next.environment};
+    char words[2][64];
+
+    for (size_t i = 0; i < 2; i++) {
+        const char *revision = gcb_results_text(rows[i], "git_revision");
+
+        if (revision)
+            snprintf(words[i], sizeof(words[i]), "%.12s%s", revision,
+                     gcb_results_bool(rows[i], "git_dirty") ? " (changed)" : "");
+        else
+            snprintf(words[i], sizeof(words[i]), "%s", "unknown");
+    }
+    snprintf(r->title, sizeof(r->title), "gcbench regress: new %s against base %s", words[1],
+             words[0]);
+}
+
+static void print_differences(const struct regress *r)
+{
+    struct gcb_place_difference fields[24];
+    const size_t count =
+        gcb_places_differ(fields, 24, r->runs.base.environment, r->runs.next.environment);
+    char line[400];
+
+    for (size_t i = 0; i < count && i < 24; i++) {
+        snprintf(line, sizeof(line), "other environment: %.39s: base %.95s, new %.95s", fields[i].field,
+                 fields[i].base, fields[i].next);
+        opt_wrap(r->report.out, line, 0, 2);
+    }
+}
+
+static int compare_files(struct regress *r, struct gcb_diag *diag)
+{
+    const struct regress_own *own = &r->o->own;
+    const double delta = own->delta > 0.0 ? own->delta / 100.0 : GCB_RUNS_DELTA;
+    int err = check_files_form(r, diag);
+
+    if (!err)
+        err = gcb_cases_read(&r->runs.base, r->operands->items[0], NULL, diag);
+    if (!err)
+        err = gcb_cases_read(&r->runs.next, r->operands->items[1], NULL, diag);
+    if (!err)
+        err = gcb_cases_label(&r->runs.base, &r->runs.next, diag);
+    if (!err)
+        err = gcb_compare_runs(&r->verdicts, &r->runs, delta, diag);
+    if (err)
+        return err;
+    make_title(r);
+    if (r->report.table) {
+        opt_wrap(r->report.out, r->title, 0, 0);
+        if (!r->report.quiet)
+            print_differences(r);
+    }
+    return 0;
+}
+
+/* What the user said about the verdicts. */
+static void apply(struct regress *r)
+{
+    const struct regress_own *own = &r->o->own;
+    char shown[160];
+
+    for (size_t i = 0; own->advisory_times && i < r->verdicts.count; i++) {
+        struct gcb_verdict *v = &r->verdicts.items[i];
+
+        v->advisory = v->quantity == GCB_OF_ENCODE || v->quantity == GCB_OF_DECODE ||
+                      v->quantity == GCB_OF_KERNEL;
+    }
+    for (size_t i = 0; i < own->accept.count; i++)
+        if (!gcb_verdicts_accept(&r->verdicts, own->accept.items[i]) && !r->o->show.quiet)
+            fprintf(r->ctx->err, "gcbench: note: --accept %s: there is no such case\n",
+                    gcb_escape(shown, sizeof(shown), own->accept.items[i]));
+}
+
+static int put_environment(struct regress *r, struct gcb_diag *diag)
+{
+    const struct gcb_environment env = {.argc = r->ctx->argc, .argv = r->ctx->argv};
+    struct gcb_row row;
+
+    gcb_environment_row(&row, &env);
+    return out_put(&r->report, &row, diag);
+}
+
+static int put_rows(struct regress *r, struct gcb_diag *diag)
+{
+    struct gcb_row row;
+    int err = 0;
+
+    for (size_t i = 0; !err && i < r->verdicts.count; i++) {
+        gcb_verdict_row(&row, &r->verdicts.items[i]);
+        err = out_put(&r->report, &row, diag);
+    }
+    return err;
+}
+
+static int show(struct regress *r, struct gcb_diag *diag)
+{
+    const struct regress_markdown markdown = {
+        .title = r->title, .verdicts = &r->verdicts, .strict = r->o->own.strict};
+    int err = 0;
+
+    apply(r);
+    if (r->report.table)
+        err = regress_show(&r->report, &r->verdicts, r->o->own.strict, diag);
+    if (!err && out_wants_rows(&r->report))
+        err = put_rows(r, diag);
+    if (!err && r->o->own.markdown)
+        err = regress_markdown_write(&markdown, r->o->own.markdown, r->o->own.force, r->operands,
+                                     diag);
+    return err ? err : out_commit(&r->report, diag);
+}
+
+static int exit_of(const struct regress *r)
+{
+    struct gcb_verdict_counts n;
+
+    gcb_verdicts_count(&n, &r->verdicts);
+    if (n.fails)
+        return CMD_REGRESSION;
+    return r->o->own.strict && n.unsure ? CMD_AMBIGUOUS : CMD_DONE;
+}
+
+static int open_report(struct regress *r, struct gcb_diag *diag)
+{
+    const struct out_guard guard = {.inputs = r->operands, .force = r->o->own.force};
+    const int err =
+        out_open(&r->report, &r->o->show, &r->o->save, &guard, &gcb_verdict_columns, r->ctx);
+
+    return err || !out_wants_rows(&r->report) ? err : put_environment(r, diag);
+}
+
+static int regress_run(const void *options, const struct opt_list *operands,
+                       struct cmd_context *ctx)
+{
+    struct regress r = {.o = options, .operands = operands, .ctx = ctx};
+    int err = regress_forward(&r.bench, &spec, own_rows, ctx->argc - 2, ctx->argv + 2);
+
+    if (!err)
+        err = open_report(&r, ctx->diag);
+    if (!err)
+        err = compare_files(&r, ctx->diag);
+    if (!err)
+        err = show(&r, ctx->diag);
+    if (!err)
+        err = exit_of(&r);
+    out_close(&r.report);
+    gcb_verdicts_fini(&r.verdicts);
+    gcb_cases_fini(&r.runs.base);
+    gcb_cases_fini(&r.runs.next);
+    opt_list_fini(&r.bench);
+    return err;
+}
+
+static void defaults(void *options)
+{
+    struct regress_options *o = options;
+
+    o->own.floor = -1.0;
+    opt_timing_defaults(&o->timing);
+}
+
+static const struct opt_group groups[] = {
+    {"Judging", regress_judge_rows, offsetof(struct regress_options, own)},
+    {"Two builds in turn", regress_against_rows, offsetof(struct regress_options, own)},
+    {"For bench: methods", opt_methods_rows, offsetof(struct regress_options, methods)},
+    {"For bench: input", opt_input_rows, offsetof(struct regress_options, input)},
+    {"For bench: messages", opt_message_rows, offsetof(struct regress_options, message)},
+    {"For bench: running", opt_exec_rows, offsetof(struct regress_options, exec)},
+    {"For bench: running", opt_timing_rows, offsetof(struct regress_options, timing)},
+    {"Output", regress_show_rows, offsetof(struct regress_options, own)},
+    {"Output", opt_save_rows, offsetof(struct regress_options, save)},
+    {"Output", opt_show_rows, offsetof(struct regress_options, show)},
+    {.rows = NULL},
+};
+
+static const struct opt_extra extra = {
+    .name_at = opt_methods_key_at,
+    .offset = offsetof(struct regress_options, methods.overrides),
+};
+
+static const struct opt_spec spec = {.groups = groups, .extra = &extra};
+
+const struct cmd cmd_regress = {
+    .name = "regress",
+    .summary = "did a build become slower, its messages larger or worse?",
+    .usage = "regress [options] BASE.json NEW.json",
+    .examples = "  gcbench bench --results base.json gradients.h5   (and new.json, another day)\n"
+                "  gcbench regress base.json new.json\n"
+                "  gcbench regress base.json new.json --accept 'topk* size' --markdown out.md\n",
+    .details =
+        "Exit status: 4 for SLOW, LARGER, WORSE and GONE; 6 under --strict for AMBIGUOUS and "
+        "NOT-COMPARED; 4 wins. Sizes and errors are compared exactly, FFT methods and GPUs "
+        "within 1e-4. Times of two files are compared only where both environments are the same. "
+        "docs/method.md has the rules.\n",
+    .spec = {.groups = groups, .extra = &extra},
+    .size = sizeof(struct regress_options),
+    .defaults = defaults,
+    .run = regress_run,
+};

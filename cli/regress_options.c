@@ -1,0 +1,130 @@
+#include "cli/regress_options.h"
+
+#include <string.h>
+
+#include "src/base/text.h"
+
+const struct opt_row regress_judge_rows[] = {
+    {"accept", 0, "CASE",
+     "a wanted change: a glob on the case as the table shows it, with or without the quantity "
+     "(`--accept 'topk* size'`); repeatable",
+     OPT_LIST, offsetof(struct regress_own, accept), 0, 0, NULL},
+    {"delta", 0, "PERCENT",
+     "how much a time may change (default: 5 with --against, 10 between two files)", OPT_REAL,
+     offsetof(struct regress_own, delta), 0.1, 1000, NULL},
+    {"advisory-times", 0, NULL, "show what became slower, and fail on sizes and errors alone",
+     OPT_FLAG, offsetof(struct regress_own, advisory_times), 0, 0, NULL},
+    {"strict", 0, NULL, "fail (6) where something is ambiguous or could not be compared", OPT_FLAG,
+     offsetof(struct regress_own, strict), 0, 0, NULL},
+    {.name = NULL},
+};
+
+const struct opt_row regress_against_rows[] = {
+    {"against", 0, "GCBENCH", "the other build's program: both run `bench` in turn", OPT_TEXT,
+     offsetof(struct regress_own, against), 0, 0, NULL},
+    {"budget", 0, "TIME", "for all of it: 90s, 5m (default), 1h", OPT_TEXT,
+     offsetof(struct regress_own, budget), 0, 0, NULL},
+    {"pairs", 0, "N", "of processes at most (default 40; at least 20 are run)", OPT_INT,
+     offsetof(struct regress_own, pairs), 20, 10000, NULL},
+    {"calibrate", 0, NULL,
+     "first run this build against itself, in half of the budget: delta becomes what that shows, "
+     "if it is more",
+     OPT_FLAG, offsetof(struct regress_own, calibrate), 0, 0, NULL},
+    {"floor", 0, "US",
+     "times of a case under so many microseconds are never SLOW or FAST (default 20)", OPT_REAL,
+     offsetof(struct regress_own, floor), 0, 1e9, NULL},
+    {"timeout", 0, "S", "for one process (default: a minute, or ten times the first one's)",
+     OPT_REAL, offsetof(struct regress_own, timeout), 0.1, 86400, NULL},
+    {"counts", 0, NULL,
+     "count instructions under valgrind instead of timing: one thread, --isa avx2, 1 %", OPT_FLAG,
+     offsetof(struct regress_own, counts), 0, 0, NULL},
+    {.name = NULL},
+};
+
+const struct opt_row regress_show_rows[] = {
+    {"markdown", 0, "FILE", "write the outcome as Markdown too, for a comment", OPT_TEXT,
+     offsetof(struct regress_own, markdown), 0, 0, NULL},
+    {"force", 0, NULL, "replace existing files", OPT_FLAG, offsetof(struct regress_own, force), 0,
+     0, NULL},
+    {.name = NULL},
+};
+
+int regress_duration(double *seconds, const char *option, const char *text, struct gcb_diag *diag)
+{
+    static const struct {
+        const char *unit;
+        double seconds;
+    } units[] = {{"ms", 1e-3}, {"s", 1.0}, {"m", 60.0}, {"h", 3600.0}};
+    const size_t digits = strspn(text, "0123456789.");
+    char number[32] = "", shown[64];
+    double factor = text[digits] ? 0.0 : 1.0;
+
+    for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
+        if (strcmp(text + digits, units[i].unit) == 0)
+            factor = units[i].seconds;
+    if (digits < sizeof(number))
+        memcpy(number, text, digits);
+    if (factor <= 0.0 || !gcb_parse_real(number, seconds) || *seconds <= 0.0)
+        return gcb_diag_set(diag, GCB_E_INVALID, "%s is a time like 90s, 5m or 1h, not '%s'",
+                            option, gcb_escape(shown, sizeof(shown), text));
+    *seconds *= factor;
+    return 0;
+}
+
+static const struct opt_row *row_named(const struct opt_row *rows, const char *name, size_t length)
+{
+    for (; rows->name; rows++)
+        if (strlen(rows->name) == length && memcmp(rows->name, name, length) == 0)
+            return rows;
+    return NULL;
+}
+
+static const struct opt_row *row_lettered(const struct opt_row *rows, char letter)
+{
+    for (; rows->name; rows++)
+        if (rows->letter == letter)
+            return rows;
+    return NULL;
+}
+
+static bool takes_value(const struct opt_row *row)
+{
+    return row->type != OPT_FLAG && row->type != OPT_COUNT;
+}
+
+/* How many words an option takes, from 1; is it one of `own`? What no table has is a parameter of a method. */
+static int words_of(const char *word, const struct opt_spec *spec, const struct opt_row *const *own,
+                    bool *is_own)
+{
+    const bool is_long = word[1] == '-';
+    const size_t length = is_long ? strcspn(word + 2, "=") : 1;
+    const struct opt_row *row = NULL;
+
+    *is_own = false;
+    for (size_t i = 0; !row && own[i]; i++)
+        row = is_long ? row_named(own[i], word + 2, length) : row_lettered(own[i], word[1]);
+    *is_own = row;
+    for (size_t i = 0; !row && spec->groups[i].rows; i++)
+        row = is_long ? row_named(spec->groups[i].rows, word + 2, length)
+                      : row_lettered(spec->groups[i].rows, word[1]);
+    if (row && !takes_value(row))
+        return 1;
+    return word[is_long ? length + 2 : 2] ? 1 : 2;
+}
+
+int regress_forward(struct opt_list *out, const struct opt_spec *spec,
+                    const struct opt_row *const *own, int argc, char *const *argv)
+{
+    int err = 0, words;
+    bool is_own;
+
+    for (int i = 0; !err && i < argc && strcmp(argv[i], "--") != 0; i += words) {
+        words = 1;
+        if (argv[i][0] != '-' || !argv[i][1])
+            continue;
+        words = words_of(argv[i], spec, own, &is_own);
+        for (int w = 0; !err && !is_own && w < words && i + w < argc; w++)
+            err = opt_list_add(out, argv[i + w]);
+    }
+    return err;
+}

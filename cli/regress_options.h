@@ -1,0 +1,43 @@
+#ifndef CLI_REGRESS_OPTIONS_H
+#define CLI_REGRESS_OPTIONS_H
+
+#include "cli/options.h"
+
+/* Options that are regress's own. Everything else on its command line is for `bench`. */
+struct regress_own {
+    const char *against; /* the other gcbench; NULL: two result files are compared */
+    const char *budget;  /* as written; NULL: 5m */
+    int pairs;           /* at most; 0: as many as the budget allows */
+    bool calibrate, counts;
+    double delta;   /* percent; 0: the default */
+    double floor;   /* microseconds; times below are not judged; -1: the default */
+    double timeout; /* seconds of one process; 0: the default */
+    bool advisory_times, strict, force;
+    struct opt_list accept;
+    const char *markdown;
+};
+extern const struct opt_row regress_judge_rows[], regress_against_rows[], regress_show_rows[];
+
+struct regress_options {
+    struct regress_own own;
+    struct opt_methods methods;
+    struct opt_input input;
+    struct opt_message message;
+    struct opt_exec exec;
+    struct opt_timing timing;
+    struct opt_save save;
+    struct opt_show show;
+};
+
+/* "90", "90s", "5m", "1h" in seconds. GCB_E_INVALID. */
+int regress_duration(double *seconds, const char *option, const char *text, struct gcb_diag *diag);
+
+/*
+ * The words of the command line that are for `bench`: all options but those of `own` (NULL-terminated
+ * list of tables) and none of the operands. argv[0] is the first word behind the command's name; it has been parsed with
+ * `spec` without error. Borrows the words. GCB_E_NOMEM.
+ */
+int regress_forward(struct opt_list *out, const struct opt_spec *spec,
+                    const struct opt_row *const *own, int argc, char *const *argv);
+
+#endif

@@ -1,0 +1,316 @@
+#!/bin/sh
+# regress BASE NEW: verdicts, exit codes and words, from files whose truth is known.
+. "$(dirname "$0")/lib.sh"
+
+here=$(cd "$(dirname "$0")" && pwd)
+cd "$tmp" || exit 99
+
+# The result file of a run with these cases: write NAME CASES [ENV]
+write() {
+    cp "$here/../support/fake_bench.py" "$1"
+    printf '{"cases": %s, "env": %s}' "$2" "${3:-{\}}" >"$1.json"
+    python3 "$1" bench >"$1.rows" || exit 99
+}
+
+# Verdicts of the last run, as "case quantity VERDICT", one a line: judged LINE
+judged() {
+    check "says $1" grep -qxF -- "$1" verdicts
+}
+
+# compare BASE NEW OPTIONS...: with rows
+compare() {
+    base=$1 next=$2
+    shift 2
+    run regress "$base.rows" "$next.rows" --format json "$@"
+    python3 -c '
+import json, sys
+for line in open(sys.argv[1]):
+    r = json.loads(line)
+    if r["record"] == "verdict":
+        print(r["label"], r["quantity"], r["verdict"])' "$out" >verdicts
+}
+
+# The last run prints this, wherever its lines break: words TEXT
+words() {
+    check "says $1" sh -c 'tr "\n" " " <"$0" | tr -s " " | grep -qF -- "$1"' "$out" "$1"
+}
+
+narrow() {
+    check "at most 80 columns" sh -c "! grep -qE '.{81}' '$out'"
+}
+
+topk='{"spec": "topk:theta=0.9"}'
+write base "[$topk, {\"spec\": \"fp16\", \"method\": \"fp16\"}]"
+
+# ---- the same ----
+compare base base
+exits 0
+quiet
+judged "topk:theta=0.9 encode SAME"
+judged "topk:theta=0.9 size SAME"
+judged "fp16 error SAME"
+check "eight verdicts" test "$(wc -l <verdicts)" -eq 8
+run regress base.rows base.rows
+exits 0
+quiet
+narrow
+prints "8 comparisons: 8 SAME; 0 regressions"
+run regress - base.rows
+exits 1
+says "standard input: no results"
+
+# ---- slower, faster, not sure ----
+write slow "[$topk, {\"spec\": \"fp16\", \"method\": \"fp16\", \"decode_seconds\": 6e-4}]"
+compare base slow
+exits 4
+judged "fp16 decode SLOW"
+judged "fp16 encode SAME"
+check "one that fails" test "$(grep -c '"fails": true' "$out")" -eq 1
+run regress base.rows slow.rows
+exits 4
+narrow
+prints "SLOW: fp16 decode: +20.0 %"
+words "two runs one after the other prove little"
+prints "1 regression"
+compare slow base
+exits 0
+judged "fp16 decode FAST"
+compare base slow --accept 'fp16 decode'
+exits 0
+judged "fp16 decode SLOW"
+compare base slow --accept 'fp16 encode'
+exits 4
+compare base slow --accept 'fp16*'
+exits 0
+compare base slow --advisory-times
+exits 0
+judged "fp16 decode SLOW"
+compare base slow --advisory-times --strict
+exits 0
+compare base slow --delta 30
+exits 0
+compare base slow --accept nobody
+exits 4
+says "there is no such case"
+write wide "[$topk, {\"spec\": \"fp16\", \"method\": \"fp16\", \"decode_seconds\": 6e-4, \"width\": 0.1}]"
+compare base wide
+exits 0
+judged "fp16 decode AMBIGUOUS"
+compare base wide --strict
+exits 6
+compare base wide --strict --accept 'fp16*code'
+exits 0
+# the median moved, the best run did not
+write best "[$topk, {\"spec\": \"fp16\", \"decode_seconds\": 6e-4, \"decode_seconds_min\": 4.95e-4}]"
+compare base best
+exits 0
+judged "fp16 decode AMBIGUOUS"
+write alone "[$topk, {\"spec\": \"fp16\", \"decode_seconds_low\": null, \"decode_seconds_high\": null}]"
+compare base alone
+exits 0
+judged "fp16 decode NOT-COMPARED"
+check "why" grep -q 'too few samples' "$out"
+
+# ---- sizes and errors ----
+write large "[{\"spec\": \"topk:theta=0.9\", \"wire_bytes\": 1001}, {\"spec\": \"fp16\", \"rel_l2\": 0.25000000001}]"
+compare base large
+exits 4
+judged "topk:theta=0.9 size LARGER"
+judged "fp16 error WORSE"
+compare large base
+exits 0
+judged "topk:theta=0.9 size SMALLER"
+judged "fp16 error BETTER"
+compare base large --accept 'topk* size' --accept 'fp16 error'
+exits 0
+run regress base.rows large.rows
+narrow
+prints "+1 bytes in 1 message, of them +0 in headers"
+prints "rel_l2 is 0.25000000001, was 0.25"
+for field in '"cosine": 0.8999' '"max_abs_error": 0.51' '"rel_l2": null'; do
+    write errors "[{\"spec\": \"topk:theta=0.9\", $field}, {\"spec\": \"fp16\"}]"
+    compare base errors
+    exits 4
+    judged "topk:theta=0.9 error WORSE"
+    compare errors base
+    exits 0
+    judged "topk:theta=0.9 error BETTER"
+done
+# 4 wins over 6
+write both "[{\"spec\": \"topk:theta=0.9\", \"wire_bytes\": 1001}, {\"spec\": \"fp16\", \"decode_seconds\": 6e-4, \"width\": 0.1}]"
+compare base both --strict
+exits 4
+
+# FFT methods and GPUs have a tolerance
+write fft "[{\"spec\": \"fft\", \"method\": \"fft\", \"wire_bytes\": 100000}, {\"spec\": \"topk\", \"device\": \"cuda:0\"}]"
+write near "[{\"spec\": \"fft\", \"method\": \"fft\", \"wire_bytes\": 100009, \"rel_l2\": 0.25009}, {\"spec\": \"topk\", \"device\": \"cuda:0\", \"rel_l2\": 0.25009}]"
+write far "[{\"spec\": \"fft\", \"method\": \"fft\", \"wire_bytes\": 100011, \"rel_l2\": 0.25011}, {\"spec\": \"topk\", \"device\": \"cuda:0\", \"rel_l2\": 0.25011}]"
+write head "[{\"spec\": \"fft\", \"method\": \"fft\", \"wire_bytes\": 100001, \"header_bytes\": 25}, {\"spec\": \"topk\", \"device\": \"cuda:0\"}]"
+compare fft near
+exits 0
+judged "fft:theta=0.85,bits=10 cpu size SAME"
+judged "topk:theta=0.85 cuda:0 error SAME"
+compare fft far
+exits 4
+judged "fft:theta=0.85,bits=10 cpu size LARGER"
+judged "fft:theta=0.85,bits=10 cpu error WORSE"
+judged "topk:theta=0.85 cuda:0 error WORSE"
+compare fft head
+judged "fft:theta=0.85,bits=10 cpu size LARGER"
+
+# ---- which cases there are ----
+write one "[$topk]"
+compare base one
+exits 4
+judged "fp16 case GONE"
+compare base one --accept fp16
+exits 0
+compare one base --strict
+exits 0
+judged "fp16 case NEW"
+for status in failed interrupted unsupported; do
+    write "$status" "[$topk, {\"spec\": \"fp16\", \"status\": \"$status\", \"reason\": \"a reason\"}]"
+    compare base "$status"
+    check "the reason" grep -q 'a reason' "$out"
+done
+compare base failed
+exits 4
+judged "fp16 case GONE"
+compare failed base
+exits 0
+judged "fp16 case NEW"
+compare failed failed
+exits 0
+judged "fp16 case NOT-COMPARED"
+compare base interrupted --strict
+exits 6
+judged "fp16 case NOT-COMPARED"
+compare base unsupported
+exits 0
+judged "fp16 case NOT-COMPARED"
+write twice "[$topk, $topk]"
+run regress base.rows twice.rows
+exits 1
+says "twice.rows: lines 2 and 3 are the same case"
+cat base.rows base.rows >two.rows
+run regress base.rows two.rows
+exits 1
+says "line 4: a second environment row"
+
+# ---- names of files, instruction sets ----
+write moved "[{\"spec\": \"topk:theta=0.9\", \"file\": \"/else/where/g.h5\"}, {\"spec\": \"fp16\", \"file\": \"/else/where/g.h5\"}]"
+compare base moved --strict
+exits 0
+judged "topk:theta=0.9 encode SAME"
+write folders "[{\"spec\": \"fp16\", \"file\": \"a/g.h5\"}, {\"spec\": \"fp16\", \"file\": \"b/g.h5\", \"wire_bytes\": 2000}]"
+compare folders folders --strict
+exits 0
+judged "a/g.h5 g.h5 tensor fp16 cpu avx2 warm t1 size SAME"
+write wider "[{\"spec\": \"topk:theta=0.9\", \"isa\": \"avx512\"}, {\"spec\": \"fp16\", \"isa\": \"avx512\"}]"
+compare base wider
+exits 0
+judged "fp16 avx2 size SAME"
+judged "fp16 avx2 encode NOT-COMPARED"
+check "why" grep -q 'isa differs: avx512, was avx2' "$out"
+write more "[{\"spec\": \"topk:theta=0.9\", \"elements\": 2000}, {\"spec\": \"fp16\"}]"
+compare base more
+exits 0
+judged "topk:theta=0.9 case NOT-COMPARED"
+write other "[$topk, {\"spec\": \"fp16\"}]" '{"input_xxh3": [{"file": "dir/g.h5", "xxh3": "01"}]}'
+compare base other --strict
+exits 6
+check "why" grep -q 'the input file has other contents' "$out"
+
+# ---- environments ----
+for field in '"cpu_model": "Other"' '"kernel": null' '"libraries": {"fftw": "3.3.9"}' '"libraries": {}' \
+    '"compile_flags": "-O2"' '"governor": "powersave"' '"cpus": 4' '"build_type": "debug"' '"sanitize": "address"'; do
+    write place "[$topk, {\"spec\": \"fp16\", \"decode_seconds\": 9e-4}]" "{$field}"
+    compare base place
+    exits 0
+    judged "fp16 decode NOT-COMPARED"
+    judged "fp16 size SAME"
+    check "names it" grep -q "other environment: $(echo "${field%%:*}" | tr -d '"')" "$out"
+    compare base place --strict
+    exits 6
+done
+write place "[$topk, {\"spec\": \"fp16\"}]" '{"load1": 9, "build_id": "bb", "git_revision": "9", "memory_bytes": 1}'
+compare base place --strict
+exits 0
+write place "[$topk, {\"spec\": \"fp16\"}]" '{"cpu_model": "Other"}'
+run regress base.rows place.rows
+exits 0
+narrow
+prints "other environment: cpu_model: base CPU, new Other"
+prints "NOT-COMPARED: topk:theta=0.9 encode and 3 more: other environment: cpu_model"
+grep -v environment base.rows >bare.rows
+run regress base.rows bare.rows
+exits 0
+prints "other environment: environment"
+
+# ---- kernels ----
+write kernels '[{"family": "select", "kernel": "topk"}, {"family": "select", "kernel": "topk", "elements": 64}]'
+write slower '[{"family": "select", "kernel": "topk"}, {"family": "select", "kernel": "topk", "elements": 64, "seconds": 2e-4}]'
+compare kernels slower
+exits 4
+judged "select/topk n=64 kernel SLOW"
+judged "select/topk n=4096 kernel SAME"
+
+# ---- outputs ----
+write odd "[{\"spec\": \"x|y\\\\u001b[31m<b>*\"}, $topk]"
+run regress odd.rows odd.rows --markdown out.md --results saved.json
+exits 0
+check "no escape on the terminal" sh -c "! grep -q '$(printf '\033')' '$out'"
+check "no mark of a name in Markdown" sh -c "! grep -q '<b>' out.md && ! grep -q 'x|y' out.md"
+check "Markdown has the total" grep -q "8 comparisons: 8 SAME" out.md
+check "rows saved" test "$(grep -c '"record": "verdict"' saved.json)" -eq 8
+run regress odd.rows base.rows --markdown out.md
+exits 2
+says "out.md"
+run regress base.rows slow.rows --markdown out.md --force
+exits 4
+check "Markdown names it" grep -q '\*\*SLOW\*\*' out.md
+run regress base.rows slow.rows --markdown base.rows --force
+exits 2
+run regress base.rows slow.rows --format csv
+exits 4
+check "a line each" test "$(wc -l <"$out")" -eq 9
+
+# ---- called wrongly ----
+run regress base.rows
+exits 2
+says "1 file was given"
+run regress base.rows base.rows base.rows
+exits 2
+run regress
+exits 2
+says "BASE.json NEW.json"
+run regress - -
+exits 2
+run regress base.rows base.rows --method topk
+exits 2
+says "--method has a meaning only with --against"
+run regress base.rows base.rows --budget 5m
+exits 2
+says "--budget has a meaning only"
+run regress base.rows base.rows --theta 0.5
+exits 2
+says "--theta has a meaning only"
+run regress base.rows missing.rows
+exits 1
+says "missing.rows: No such file"
+run regress base.rows base.json
+exits 1
+printf 'record,file\nresult,x\n' >rows.csv
+run regress rows.csv base.rows
+exits 1
+says "rows.csv: line 1: not JSON but csv or tsv"
+head -c 300 base.rows >cut.rows
+run regress base.rows cut.rows
+exits 1
+says "cut off"
+head -n 1 base.rows >none.rows
+run regress base.rows none.rows
+exits 1
+says "no case in it"
+
+finish

@@ -1,0 +1,89 @@
+#!/usr/bin/python3
+"""A gcbench whose `bench` writes what a file beside it says, so that tests of `regress` know the truth.
+
+`NAME bench --format json ...`, NAME a copy of or link to this file, reads NAME.json:
+
+    cases     a list of objects: fields of a summary row (or of a kernel row, if they have `family`); encode_seconds and
+              decode_seconds are the medians, `width` their interval as a share (default 0.01)
+    env       fields of the environment row
+    noise     relative deviation of each run's times (lognormal, default 0): the machine's, for all cases of a process
+    jitter    the same, each time on its own
+    drift     times grow by this share with each run (of both builds that share a log)
+    log       every call appends a line: NAME and its arguments
+    seed      of noise
+    do        what else happens: "hang", "exit", "garbage", "empty", "no-bench", "stop-after:N" (fails from call N on)
+"""
+
+import json
+import os
+import random
+import sys
+import time
+
+ENVIRONMENT = {
+    "version": "0.1.0", "git_revision": "0123456789abcdef", "git_dirty": False, "build_type": "release",
+    "build_id": "aa", "compiler": "gcc 12", "compile_flags": "-O3", "sanitize": "none", "cpu_model": "CPU",
+    "cpus": 2, "governor": None, "load1": 0.5, "kernel": "Linux 6", "memory_bytes": 1 << 33, "isa": "avx2",
+    "threads": 1, "device": "cpu", "libraries": {"fftw": "3.3.10"}, "gpu": None, "gpu_driver": None,
+    "input_xxh3": [{"file": "dir/g.h5", "xxh3": "00"}],
+}
+SUMMARY = {
+    "file": "dir/g.h5", "step": None, "worker": None, "scope": "tensor", "order": "name", "method": "topk",
+    "spec": "topk", "device": "cpu", "threads": 1, "isa": "avx2", "status": "ok", "messages": 1,
+    "elements": 1000, "input_bytes": 4000, "wire_bytes": 1000, "header_bytes": 24, "rel_l2": 0.25,
+    "cosine": 0.9, "max_abs_error": 0.5, "encode_seconds": 1e-3, "decode_seconds": 5e-4, "cache": "warm",
+    "stop_reason": "precision", "reason": None,
+}
+KERNEL = {"isa": "avx2", "elements": 4096, "cache": "warm", "status": "ok", "threads": 1, "seconds": 1e-4}
+
+
+def put(row):
+    print(json.dumps(row))
+
+
+def timed(case, key, factor, rng, jitter, width):
+    if case.get(key) is None:
+        return
+    seconds = case[key] * factor * rng.lognormvariate(0, jitter)
+    case[key] = seconds
+    case.setdefault(key + "_min", seconds * (1 - width))
+    case.setdefault(key + "_low", seconds * (1 - width))
+    case.setdefault(key + "_high", seconds * (1 + width))
+
+
+def main(name, arguments):
+    with open(name + ".json") as f:
+        config = json.load(f)
+    calls = 0
+    if "log" in config:
+        with open(config["log"], "a+") as log:
+            log.seek(0)
+            calls = len(log.readlines())
+            log.write(" ".join([os.path.basename(name)] + arguments) + "\n")
+    what = config.get("do", "")
+    if what == "no-bench" or arguments[:1] != ["bench"]:
+        sys.exit("gcbench: unknown command 'bench'\n" if what == "no-bench" else "bench was not asked for")
+    if what == "hang":
+        time.sleep(600)
+    if what == "garbage":
+        print("Hello, World")
+        return
+    if what == "empty":
+        return
+    if what == "exit" or (what.startswith("stop-after:") and calls >= int(what[11:])):
+        sys.exit("gcbench: out of \x1b[31mluck")
+    rng = random.Random(f"{config.get('seed', 1)} {calls} {name}")
+    factor = rng.lognormvariate(0, config.get("noise", 0)) * (1 + config.get("drift", 0)) ** calls
+    put({"record": "environment", "schema": 1, **ENVIRONMENT, **config.get("env", {})})
+    for given in config["cases"]:
+        kernel = "family" in given
+        case = {"record": "kernel" if kernel else "summary", "schema": 1, **(KERNEL if kernel else SUMMARY), **given}
+        width = case.pop("width", 0.01)
+        for key in ("seconds", "encode_seconds", "decode_seconds"):
+            timed(case, key, factor, rng, config.get("jitter", 0), width)
+        put(case)
+    time.sleep(config.get("sleep", 0))
+
+
+if __name__ == "__main__":
+    main(sys.argv[0], sys.argv[1:])
