@@ -145,7 +145,6 @@ static int run(struct compress *c, struct gcb_diag *diag)
 
 static int put_summaries(struct compress *c)
 {
-    const char *status = c->result.interrupted ? "interrupted" : "ok";
     char files[SESSION_FILES];
     int err = 0;
 
@@ -155,7 +154,8 @@ static int put_summaries(struct compress *c)
     for (size_t i = 0; !err && i < c->count; i++) {
         struct gcb_row row;
 
-        gcb_rows_summary(&row, &c->s.setting, &c->methods[i], &c->result.totals[i], files, status);
+        gcb_rows_summary(&row, &c->s.setting, &c->methods[i], &c->result.totals[i], files,
+                         c->result.interrupted);
         err = session_put(&c->s, &row);
     }
     return err;

@@ -124,7 +124,8 @@ static int info_run(const void *options, const struct opt_list *operands, struct
                                                         .isa = f.isa,
                                                         .threads = f.threads,
                                                         .device = "cpu",
-                                                        .bandwidth = &f.bandwidth});
+                                                        .bandwidth = &f.bandwidth,
+                                                        .bandwidth_count = 1});
     err = out_put(&r, &row, ctx->diag);
 out:
     out_close(&r);

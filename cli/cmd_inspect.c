@@ -241,7 +241,8 @@ static int inspect_run(const void *options, const struct opt_list *operands,
     if (!err)
         err = gcb_survey_create(&p.survey, p.source, &config, ctx->diag);
     if (!err)
-        err = out_environment(&p.report, &backend, operands, NULL, p.options->save.hash, ctx);
+        err = out_environment(&p.report, &backend, operands, &(struct out_bandwidths){.count = 0},
+                              p.options->save.hash, ctx);
     if (!err && p.report.table)
         err = print_heading(&p, operands);
     if (!err)

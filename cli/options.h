@@ -40,7 +40,7 @@ enum opt_nonfinite {
     OPT_NONFINITE_ZERO,
     OPT_NONFINITE_RAW
 };
-extern const struct opt_row opt_message_rows[];
+extern const struct opt_row opt_message_rows[]; /* from the second on without --scope */
 /* Borrows from `in`. */
 /* GCB_E_INVALID for options that have no meaning together. */
 int opt_message_check(const struct opt_message *in, struct gcb_diag *diag);
@@ -56,7 +56,7 @@ struct opt_exec {
     int fft_plan;       /* enum gcb_fft_rigor */
     uint64_t seed;      /* 0: 1 */
 };
-extern const struct opt_row opt_exec_rows[];
+extern const struct opt_row opt_exec_rows[]; /* from the third on without --device and --threads */
 /* What --device and --isa may be, for completions; each ends with NULL. */
 extern const char *const opt_devices[], *const opt_isas[];
 struct opt_backend {

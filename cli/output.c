@@ -72,8 +72,8 @@ int out_put(struct out_report *r, struct gcb_row *row, struct gcb_diag *diag)
 }
 
 int out_environment(struct out_report *r, const struct opt_backend *backend,
-                    const struct opt_list *files, const struct gcb_bandwidth *bandwidth, bool hash,
-                    const struct cmd_context *ctx)
+                    const struct opt_list *files, const struct out_bandwidths *bandwidths,
+                    bool hash, const struct cmd_context *ctx)
 {
     const struct gcb_environment env = {
         .argc = ctx->argc,
@@ -81,7 +81,8 @@ int out_environment(struct out_report *r, const struct opt_backend *backend,
         .isa = backend->isa,
         .threads = backend->queue.threads,
         .device = backend->device,
-        .bandwidth = bandwidth,
+        .bandwidth = bandwidths->items,
+        .bandwidth_count = bandwidths->count,
         .inputs = files->items,
         .input_count = files->count,
         .hash_large = hash,

@@ -36,12 +36,16 @@ int out_open(struct out_report *r, const struct opt_show *show, const struct opt
 /* Sends a row to both and releases it, also on failure. */
 int out_put(struct out_report *r, struct gcb_row *row, struct gcb_diag *diag);
 /*
- * Sends the `environment` row, the first of its stream, if somebody is going to see it. `bandwidth` may be
- * NULL: not measured. `hash`: of inputs over 1 GiB too.
+ * Sends the `environment` row, the first of its stream, if somebody is going to see it. `hash`: of inputs
+ * over 1 GiB too.
  */
+struct out_bandwidths { /* measured, of the backend's threads first; count 0: none */
+    const struct gcb_bandwidth *items;
+    size_t count;
+};
 int out_environment(struct out_report *r, const struct opt_backend *backend,
-                    const struct opt_list *files, const struct gcb_bandwidth *bandwidth, bool hash,
-                    const struct cmd_context *ctx);
+                    const struct opt_list *files, const struct out_bandwidths *bandwidths,
+                    bool hash, const struct cmd_context *ctx);
 /* Is somebody going to see rows, so that making them is worth it? */
 bool out_wants_rows(const struct out_report *r);
 /* Makes the file of --results appear. */

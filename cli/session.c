@@ -69,8 +69,9 @@ int session_bandwidth(struct session *s)
 
 int session_environment(struct session *s)
 {
-    return out_environment(&s->report, &s->backend, s->files,
-                           s->bandwidth.bytes ? &s->bandwidth : NULL, s->o.save->hash, s->ctx);
+    const struct out_bandwidths one = {&s->bandwidth, s->bandwidth.bytes ? 1 : 0};
+
+    return out_environment(&s->report, &s->backend, s->files, &one, s->o.save->hash, s->ctx);
 }
 
 int session_put(struct session *s, struct gcb_row *row)

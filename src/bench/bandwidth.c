@@ -99,6 +99,7 @@ int gcb_bandwidth_measure(struct gcb_bandwidth *out, const struct gcb_queue *que
         goto out;
     }
     out->bytes = pieces * PIECE;
+    out->threads = queue->threads;
     out->fill_gbps = measure(&a, queue, pieces, fill_piece);
     out->read_gbps = measure(&a, queue, pieces, read_piece);
     out->copy_gbps = measure(&a, queue, pieces / 2, copy_piece);

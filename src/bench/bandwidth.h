@@ -15,6 +15,7 @@ struct gcb_bandwidth {
     double fill_gbps; /* bytes written */
     double copy_gbps; /* bytes copied, counted once */
     uint64_t bytes;   /* of the memory gone over in one pass */
+    int threads;      /* that went over it */
 };
 
 /* Large enough that no cache holds it: the larger of 256 MiB and four times the last-level cache. */

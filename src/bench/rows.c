@@ -1,12 +1,14 @@
 #include "src/bench/rows.h"
 
 #include <math.h>
+#include <string.h>
+
+#include "src/report/sink.h"
 
 /* Timings of one operation, as a row shows them. */
 struct timing {
     const char *name; /* "encode" */
-    double seconds, min, mad, gbps;
-    double bandwidth; /* what it is a share of */
+    double seconds, min, mad, low, high;
     const double *samples;
     size_t count;
 };
@@ -117,7 +119,12 @@ static void put_seconds(struct gcb_row *row, const struct timing *t)
     gcb_row_real(row, key(k, t->name, "_seconds"), t->seconds);
     gcb_row_real(row, key(k, t->name, "_seconds_min"), t->min);
     gcb_row_real(row, key(k, t->name, "_seconds_mad"), t->mad);
-    gcb_row_json(row, key(k, t->name, "_seconds_samples"), array_of(t->samples, t->count));
+    gcb_row_real(row, key(k, t->name, "_seconds_low"), t->low);
+    gcb_row_real(row, key(k, t->name, "_seconds_high"), t->high);
+    if (t->samples)
+        gcb_row_json(row, key(k, t->name, "_seconds_samples"), array_of(t->samples, t->count));
+    else
+        gcb_row_null(row, key(k, t->name, "_seconds_samples"));
 }
 
 static void put_stages(struct gcb_row *row, const struct gcb_tally *t)
@@ -133,20 +140,54 @@ static void put_stages(struct gcb_row *row, const struct gcb_tally *t)
         gcb_row_real(row, names[i], t->staged ? t->stage_seconds[i] : NAN);
 }
 
-static void put_times(struct gcb_row *row, const struct gcb_tally *t, const struct timing *encode,
-                      const struct timing *decode)
+/* What a row says of times; either operation's median absolute deviation and samples. */
+struct times {
+    double encode_mad, decode_mad;
+    const double *encode, *decode; /* NULL: not shown */
+    size_t encode_count, decode_count;
+};
+
+static void put_times(struct gcb_row *row, const struct gcb_rows_setting *s,
+                      const struct gcb_tally *t, const struct times *times)
 {
-    put_seconds(row, encode);
-    put_seconds(row, decode);
-    gcb_row_null(row, "stop_reason");
-    gcb_row_null(row, "cache");
+    const double to = gcb_tally_encode_gbps(t), from = gcb_tally_decode_gbps(t);
+    const struct timing encode = {"encode",
+                                  t->encode_seconds,
+                                  t->encode_min,
+                                  times->encode_mad,
+                                  t->encode_low,
+                                  t->encode_high,
+                                  s->without_samples ? NULL : times->encode,
+                                  times->encode_count};
+    const struct timing decode = {"decode",
+                                  t->decode_seconds,
+                                  t->decode_min,
+                                  times->decode_mad,
+                                  t->decode_low,
+                                  t->decode_high,
+                                  s->without_samples ? NULL : times->decode,
+                                  times->decode_count};
+
+    put_seconds(row, &encode);
+    put_seconds(row, &decode);
+    gcb_row_text(row, "stop_reason", gcb_stop_name(t->stop));
+    gcb_row_text(row, "cache", s->cache);
     put_stages(row, t);
     gcb_row_null(row, "encode_kernel_seconds");
     gcb_row_null(row, "encode_transfer_seconds");
-    gcb_row_real(row, "encode_gbps", encode->gbps);
-    gcb_row_real(row, "decode_gbps", decode->gbps);
-    gcb_row_real(row, "encode_bandwidth_share", encode->gbps / encode->bandwidth);
-    gcb_row_real(row, "decode_bandwidth_share", decode->gbps / decode->bandwidth);
+    gcb_row_real(row, "encode_gbps", to);
+    gcb_row_real(row, "decode_gbps", from);
+    gcb_row_real(row, "encode_bandwidth_share", to / s->read_gbps);
+    gcb_row_real(row, "decode_bandwidth_share", from / s->fill_gbps);
+}
+
+static void put_case(struct gcb_row *row, const struct gcb_rows_setting *s,
+                     const struct gcb_method *method, const char *status, const char *reason)
+{
+    gcb_row_text(row, "suite", s->suite);
+    gcb_rows_put_setting(row, s, method);
+    gcb_row_text(row, "status", status);
+    gcb_row_text(row, "reason", reason);
 }
 
 static void put_tally(struct gcb_row *row, const struct gcb_method *method,
@@ -160,65 +201,65 @@ static void put_tally(struct gcb_row *row, const struct gcb_method *method,
 void gcb_rows_result(struct gcb_row *row, const struct gcb_rows_setting *setting,
                      const struct gcb_method *method, const struct gcb_run_trial *trial)
 {
-    const struct gcb_tally *t = &trial->tally;
     const struct gcb_samples *e = trial->encode, *d = trial->decode;
-    const struct timing encode = {"encode",
-                                  t->encode_seconds,
-                                  t->encode_min,
-                                  e->stats.mad,
-                                  gcb_tally_encode_gbps(t),
-                                  setting->read_gbps,
-                                  e->seconds,
-                                  e->count};
-    const struct timing decode = {"decode",
-                                  t->decode_seconds,
-                                  t->decode_min,
-                                  d->stats.mad,
-                                  gcb_tally_decode_gbps(t),
-                                  setting->fill_gbps,
-                                  d->seconds,
-                                  d->count};
+    const struct times times = {e->stats.mad, d->stats.mad, e->seconds,
+                                d->seconds,   e->count,     d->count};
+    const bool cut = trial->tally.stop == GCB_STOP_INTERRUPTED;
 
     gcb_row_init(row, "result");
     gcb_row_text(row, "file", trial->first->file);
     gcb_row_u64(row, "step", trial->plan->step);
     gcb_row_u64(row, "worker", trial->plan->worker);
     gcb_row_text(row, "tensor", trial->name);
-    gcb_rows_put_setting(row, setting, method);
-    gcb_row_text(row, "status", "ok");
-    put_tally(row, method, t);
-    put_times(row, t, &encode, &decode);
+    put_case(row, setting, method, cut ? "interrupted" : "ok", NULL);
+    put_tally(row, method, &trial->tally);
+    put_times(row, setting, &trial->tally, &times);
 }
 
-void gcb_rows_summary(struct gcb_row *row, const struct gcb_rows_setting *setting,
-                      const struct gcb_method *method, const struct gcb_run_total *total,
-                      const char *file, const char *status)
+static void begin_summary(struct gcb_row *row, const char *file)
 {
-    const struct gcb_tally *t = &total->tally;
-    const struct gcb_sample_sums *e = &total->encode, *d = &total->decode;
-    const struct timing encode = {"encode",
-                                  t->encode_seconds,
-                                  t->encode_min,
-                                  gcb_sample_sums_mad(e),
-                                  gcb_tally_encode_gbps(t),
-                                  setting->read_gbps,
-                                  e->seconds,
-                                  e->count};
-    const struct timing decode = {"decode",
-                                  t->decode_seconds,
-                                  t->decode_min,
-                                  gcb_sample_sums_mad(d),
-                                  gcb_tally_decode_gbps(t),
-                                  setting->fill_gbps,
-                                  d->seconds,
-                                  d->count};
-
     gcb_row_init(row, "summary");
     gcb_row_text(row, "file", file);
     gcb_row_null(row, "step");
     gcb_row_null(row, "worker");
-    gcb_rows_put_setting(row, setting, method);
-    gcb_row_text(row, "status", status);
-    put_tally(row, method, t);
-    put_times(row, t, &encode, &decode);
+}
+
+/* Figures of nothing would be zeros that nobody measured. */
+static void put_nothing(struct gcb_row *row, const struct gcb_rows_setting *setting)
+{
+    gcb_row_text(row, "cache", setting->cache);
+    for (const char *const *name = gcb_result_columns.names; *name; name++)
+        if (strcmp(*name, "tensor") != 0 && !json_object_get(row->json, *name))
+            gcb_row_null(row, *name);
+}
+
+void gcb_rows_summary(struct gcb_row *row, const struct gcb_rows_setting *setting,
+                      const struct gcb_method *method, const struct gcb_run_total *total,
+                      const char *file, bool interrupted)
+{
+    const struct gcb_sample_sums *e = &total->encode, *d = &total->decode;
+    const struct times times = {
+        gcb_sample_sums_mad(e), gcb_sample_sums_mad(d), e->seconds, d->seconds, e->count, d->count};
+    const bool failed = total->failure.status != 0;
+
+    begin_summary(row, file);
+    put_case(row, setting, method,
+             failed        ? "failed"
+             : interrupted ? "interrupted"
+                           : "ok",
+             failed ? total->failure.text : NULL);
+    if (total->tally.messages == 0) {
+        put_nothing(row, setting);
+        return;
+    }
+    put_tally(row, method, &total->tally);
+    put_times(row, setting, &total->tally, &times);
+}
+
+void gcb_rows_unsupported(struct gcb_row *row, const struct gcb_rows_setting *setting,
+                          const struct gcb_method *method, const char *file, const char *reason)
+{
+    begin_summary(row, file);
+    put_case(row, setting, method, "unsupported", reason);
+    put_nothing(row, setting);
 }

@@ -13,6 +13,9 @@ struct gcb_rows_setting { /* what all rows of a run share */
     const char *scope, *order, *device, *isa;
     int threads;
     double read_gbps, fill_gbps; /* of this device and thread count; NAN: unknown */
+    const char *suite;           /* NULL: none */
+    const char *cache;           /* "warm", "cold"; NULL: not looked after */
+    bool without_samples;        /* leave the raw timings away */
 };
 
 /* Fields that rows of other records share: scope to isa, and wire_bytes to dense. */
@@ -24,9 +27,13 @@ void gcb_rows_put_bytes(struct gcb_row *row, const struct gcb_tally *tally);
 void gcb_rows_result(struct gcb_row *row, const struct gcb_rows_setting *setting,
                      const struct gcb_method *method, const struct gcb_run_trial *trial);
 
-/* `file` names what was read; status is "ok" or "interrupted". */
+/* `file` names what was read; a method that failed says so itself. */
 void gcb_rows_summary(struct gcb_row *row, const struct gcb_rows_setting *setting,
                       const struct gcb_method *method, const struct gcb_run_total *total,
-                      const char *file, const char *status);
+                      const char *file, bool interrupted);
+
+/* A summary of nothing: the method does not run on this device, for this reason. */
+void gcb_rows_unsupported(struct gcb_row *row, const struct gcb_rows_setting *setting,
+                          const struct gcb_method *method, const char *file, const char *reason);
 
 #endif

@@ -6,6 +6,9 @@
 #include "src/base/alloc.h"
 #include "src/bench/bandwidth.h"
 
+/* Elements that any message costs as much as: a few tensors of a network are large, most are small. */
+#define SMALL_WORK 32768.0
+
 struct run {
     const struct gcb_run_config *config;
     const struct gcb_run_observer *observer;
@@ -21,9 +24,9 @@ static bool stopped(const struct run *r)
     return r->observer->stop && r->observer->stop(r->observer->ctx);
 }
 
-static void advance(struct run *r, uint64_t elements)
+static void advance(struct run *r, double weight)
 {
-    r->done += (double)elements;
+    r->done += weight;
     if (r->observer->progress && r->work > 0.0)
         r->observer->progress(r->observer->ctx, r->done / r->work);
 }
@@ -32,7 +35,7 @@ static bool scanned(void *ctx, uint64_t elements)
 {
     struct run *r = ctx;
 
-    advance(r, elements);
+    advance(r, (double)elements);
     r->result->interrupted = stopped(r);
     return !r->result->interrupted;
 }
@@ -42,14 +45,21 @@ static bool needs_scan(const struct run *r)
     return r->config->nonfinite == GCB_POLICY_ERROR || r->config->nonfinite == GCB_POLICY_SKIP;
 }
 
-/* Reading counts as one method would: it is the scan's whole work. */
+double gcb_run_weight(const struct gcb_message_plan *plan)
+{
+    return (double)plan->count + SMALL_WORK;
+}
+
+/* Reading counts by elements alone. */
 static void plan_work(struct run *r)
 {
     const struct gcb_layout *layout = r->config->layout;
-    const double passes = (double)r->config->method_count + (needs_scan(r) ? 1.0 : 0.0);
+    const double methods = (double)r->config->method_count;
 
-    for (size_t i = 0; i < layout->count; i++)
-        r->work += passes * (double)layout->messages[i].count;
+    for (size_t i = 0; i < layout->count; i++) {
+        r->work += methods * gcb_run_weight(&layout->messages[i]);
+        r->work += needs_scan(r) ? (double)layout->messages[i].count : 0.0;
+    }
 }
 
 static int judge_scan(struct run *r, struct gcb_diag *diag)
@@ -104,15 +114,38 @@ static int take_input(struct run *r, const struct gcb_message_plan *plan,
     return 0;
 }
 
-static int add_total(struct run *r, size_t method, const struct gcb_tally *tally,
-                     struct gcb_diag *diag)
+static int add_total(struct run *r, const struct gcb_run_trial *t, struct gcb_diag *diag)
 {
-    struct gcb_run_total *total = &r->result->totals[method];
+    struct gcb_run_total *total = &r->result->totals[t->method];
 
-    gcb_tally_merge(&total->tally, tally);
-    if (gcb_sample_sums_add(&total->encode, &r->bench.encode) ||
-        gcb_sample_sums_add(&total->decode, &r->bench.decode))
+    gcb_tally_merge(&total->tally, &t->tally);
+    if (gcb_sample_sums_add(&total->encode, t->encode) ||
+        gcb_sample_sums_add(&total->decode, t->decode))
         return gcb_diag_nomem(diag, 0, "timings");
+    return 0;
+}
+
+/* What a trial left behind: of memcpy, its own. */
+static void take_trial(struct run *r, struct gcb_run_trial *t)
+{
+    const bool copy = r->config->methods[t->method].codec == gcb_copy_method.codec;
+
+    t->encode = copy ? &r->bench.copy.encode : &r->bench.encode;
+    t->decode = copy ? &r->bench.copy.decode : &r->bench.decode;
+    t->decoded = copy ? r->bench.copy.back : r->bench.decoded;
+}
+
+/* A failure with its method and message: the run's end, or the method's alone. */
+static int fail(struct run *r, int err, const struct gcb_run_trial *t, struct gcb_diag *diag)
+{
+    const struct gcb_run_config *c = r->config;
+    struct gcb_diag *failure = &r->result->totals[t->method].failure;
+
+    gcb_plan_explain(err, c->methods[t->method].name, t->plan, c->source, diag);
+    if (!c->carry_on)
+        return err;
+    *failure = diag ? *diag : (struct gcb_diag){0};
+    failure->status = err;
     return 0;
 }
 
@@ -120,18 +153,24 @@ static int run_method(struct run *r, struct gcb_run_trial *t, const struct gcb_t
                       struct gcb_diag *diag)
 {
     const struct gcb_run_config *c = r->config;
-    const struct gcb_method *method = &c->methods[t->method];
-    int err = gcb_trial_run(&r->bench, &t->tally, method, in, diag);
+    const double weight = gcb_run_weight(t->plan);
+    int err;
 
+    if (c->budget) /* encode and decode each get half */
+        r->bench.config.timing.max_time = gcb_budget_take(c->budget, weight) / 2.0;
+    advance(r, weight);
+    if (r->result->totals[t->method].failure.status)
+        return 0;
+    err = gcb_trial_run(&r->bench, &t->tally, &c->methods[t->method], in, diag);
     if (err)
-        return gcb_plan_explain(err, method->name, t->plan, c->source, diag);
-    err = add_total(r, t->method, &t->tally, diag);
+        return fail(r, err, t, diag);
+    take_trial(r, t);
+    err = add_total(r, t, diag);
     if (!err)
         err = r->observer->trial(r->observer->ctx, t, diag);
     if (!err && c->keep && t->method == 0)
         err = gcb_container_put(c->keep, c->source, t->plan, r->bench.message.data,
                                 r->bench.message.len, diag);
-    advance(r, t->plan->count);
     return err;
 }
 
@@ -143,10 +182,7 @@ static int run_message(struct run *r, const struct gcb_message_plan *plan, struc
         .plan = plan,
         .first = gcb_source_tensor(c->source, plan->pieces[0].tensor),
         .name = gcb_plan_name(name, plan, c->source),
-        .encode = &r->bench.encode,
-        .decode = &r->bench.decode,
         .input = r->input,
-        .decoded = r->bench.decoded,
     };
     struct gcb_trial_input in = {.plan = plan, .data = r->input};
     int err = take_input(r, plan, &in, diag);

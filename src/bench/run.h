@@ -1,6 +1,7 @@
 #ifndef SRC_BENCH_RUN_H
 #define SRC_BENCH_RUN_H
 
+#include "src/bench/budget.h"
 #include "src/bench/nonfinite.h"
 #include "src/bench/plan.h"
 #include "src/bench/trial.h"
@@ -19,6 +20,9 @@ struct gcb_run_config {
     enum gcb_nonfinite_policy nonfinite;
     struct gcb_output_layers output_layers;
     struct gcb_container_writer *keep; /* NULL, or takes the messages of methods[0] */
+    struct gcb_budget
+        *budget;   /* NULL, or sets timing.max_time of each trial; gcb_run_weight is each one's */
+    bool carry_on; /* a method that fails ends alone; its total says why */
 };
 
 /* One message under one method, as soon as it is known. Everything is borrowed for the call. */
@@ -43,6 +47,8 @@ struct gcb_run_observer {
 struct gcb_run_total {
     struct gcb_tally tally;
     struct gcb_sample_sums encode, decode;
+    struct gcb_diag
+        failure; /* status 0: none. Under carry_on; the total is of what was done before */
 };
 
 struct gcb_run_result {
@@ -61,6 +67,9 @@ struct gcb_run_result {
 int gcb_run(struct gcb_run_result *out, const struct gcb_run_config *config,
             const struct gcb_run_observer *observer, struct gcb_diag *diag);
 void gcb_run_result_fini(struct gcb_run_result *r); /* zeroed is fine */
+
+/* What a message weighs, for progress and budgets: its elements and what small ones cost as well. */
+double gcb_run_weight(const struct gcb_message_plan *plan);
 
 /*
  * How much memory a measurement of bandwidth may go over beside a run: at least 32 MiB, and otherwise

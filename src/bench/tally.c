@@ -1,6 +1,8 @@
 #include "src/bench/tally.h"
 
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "src/base/alloc.h"
@@ -21,6 +23,11 @@ static void merge_times(struct gcb_tally *t, const struct gcb_tally *other)
     t->encode_min += other->encode_min;
     t->decode_seconds += other->decode_seconds;
     t->decode_min += other->decode_min;
+    t->encode_low += other->encode_low;
+    t->encode_high += other->encode_high;
+    t->decode_low += other->decode_low;
+    t->decode_high += other->decode_high;
+    t->stop = other->stop > t->stop ? other->stop : t->stop;
     t->staged += other->staged;
     for (int i = 0; i < GCB_STAGES; i++)
         t->stage_seconds[i] += other->stage_seconds[i];
@@ -48,6 +55,20 @@ void gcb_tally_merge(struct gcb_tally *t, const struct gcb_tally *other)
     gcb_fidelity_merge(&t->fidelity, &other->fidelity);
 }
 
+void gcb_tally_times(struct gcb_tally *t, const struct gcb_samples *encode,
+                     const struct gcb_samples *decode)
+{
+    t->encode_seconds = encode->stats.median;
+    t->encode_min = encode->stats.min;
+    t->encode_low = encode->stats.low;
+    t->encode_high = encode->stats.high;
+    t->decode_seconds = decode->stats.median;
+    t->decode_min = decode->stats.min;
+    t->decode_low = decode->stats.low;
+    t->decode_high = decode->stats.high;
+    t->stop = encode->stop > decode->stop ? encode->stop : decode->stop;
+}
+
 int gcb_tally_parts(struct gcb_tally *t, const struct gcb_message_parts *parts,
                     struct gcb_diag *diag)
 {
@@ -59,8 +80,8 @@ int gcb_tally_parts(struct gcb_tally *t, const struct gcb_message_parts *parts,
     t->value_bytes = p->value_bytes;
     t->index_bytes = p->index_bytes;
     t->stored = parts->stored;
-    t->kept = p->kept;
-    t->positions = p->positions;
+    t->kept = t->dense ? 0 : p->kept;
+    t->positions = t->dense ? 0 : p->positions;
     t->entropy0_bits = p->entropy0_bits;
     if (p->scale_bytes + p->value_bytes + p->index_bytes + parts->header_bytes != parts->wire_bytes)
         return gcb_diag_set(diag, GCB_E_INTERNAL, "the parts of a message do not add up to it");
@@ -94,7 +115,11 @@ double gcb_tally_density(const struct gcb_tally *t)
 
 double gcb_tally_density_asked(const struct gcb_tally *t)
 {
-    return over(t->asked, (double)t->asked_of);
+    char text[32];
+
+    /* the sum over elements carries rounding that nobody asked for */
+    snprintf(text, sizeof(text), "%.12g", over(t->asked, (double)t->asked_of));
+    return strtod(text, NULL);
 }
 
 double gcb_tally_encode_gbps(const struct gcb_tally *t)

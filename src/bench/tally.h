@@ -21,6 +21,10 @@ struct gcb_tally {
     double asked;      /* density asked for, times the elements it was asked for: */
     uint64_t asked_of; /* 0 where nothing is dropped */
     double encode_seconds, encode_min, decode_seconds, decode_min; /* sums of medians, of minima */
+    /* sums of the ends of the medians' 95 % intervals: the sum of the medians lies between them at least as
+     * surely. NAN as soon as one message has none */
+    double encode_low, encode_high, decode_low, decode_high;
+    enum gcb_stop stop;               /* why measuring ended, at worst */
     uint64_t staged;                  /* messages whose stages were timed */
     double stage_seconds[GCB_STAGES]; /* of these; sums of medians */
     enum gcb_dtype dtype;
@@ -30,7 +34,12 @@ struct gcb_tally {
 
 void gcb_tally_merge(struct gcb_tally *t, const struct gcb_tally *other);
 
-/* Takes bytes, positions and entropy of a single message. GCB_E_INTERNAL: its parts do not add up. */
+/* Takes the times of a single message. */
+void gcb_tally_times(struct gcb_tally *t, const struct gcb_samples *encode,
+                     const struct gcb_samples *decode);
+
+/* Takes bytes, positions and entropy of a single message; of a dense one no positions, for the method had no
+ * part in it. GCB_E_INTERNAL: its parts do not add up. */
 int gcb_tally_parts(struct gcb_tally *t, const struct gcb_message_parts *parts,
                     struct gcb_diag *diag);
 

@@ -26,7 +26,11 @@ int gcb_trial_bench_init(struct gcb_trial_bench *b, const struct gcb_trial_confi
     if (!b->decoded)
         return gcb_diag_nomem(diag, largest * sizeof(*b->decoded), "decoded elements");
     err = gcb_samples_init(&b->encode, &config->timing, diag);
-    return err ? err : gcb_samples_init(&b->decode, &config->timing, diag);
+    if (!err)
+        err = gcb_samples_init(&b->decode, &config->timing, diag);
+    if (err || !config->copy)
+        return err;
+    return gcb_copy_init(&b->copy, &config->timing, largest, diag);
 }
 
 void gcb_trial_bench_fini(struct gcb_trial_bench *b)
@@ -36,6 +40,7 @@ void gcb_trial_bench_fini(struct gcb_trial_bench *b)
     gcb_free(b->decoded);
     gcb_samples_fini(&b->encode);
     gcb_samples_fini(&b->decode);
+    gcb_copy_fini(&b->copy);
     memset(b, 0, sizeof(*b));
 }
 
@@ -82,6 +87,43 @@ static int time_stages(struct gcb_trial_bench *b, struct gcb_tally *out,
     return 0;
 }
 
+/* Is memcpy to be timed along with this trial? */
+static bool copies(const struct gcb_trial_bench *b, const struct gcb_method *method)
+{
+    return b->config.copy && method->codec == &gcb_codec_identity;
+}
+
+/* Times encoding; of identity, in turn with memcpy. */
+static int time_encode(struct gcb_trial_bench *b, const struct gcb_method *method,
+                       const struct gcb_encode_job *job, struct gcb_diag *diag)
+{
+    struct gcb_encode_call call = {.job = job, .message = &b->message};
+    struct gcb_samples *const samples[2] = {&b->encode, &b->copy.encode};
+    struct gcb_operation ops[2];
+
+    if (!copies(b, method))
+        return gcb_measure_encode(&b->encode, &b->config.timing, job, &b->message, diag);
+    gcb_copy_begin(&b->copy, job->in.data, job->in.count);
+    ops[0] = gcb_encode_operation(&call);
+    ops[1] = gcb_copy_there(&b->copy);
+    return gcb_measure_pair(samples, &b->config.timing, ops, diag);
+}
+
+static int time_decode(struct gcb_trial_bench *b, const struct gcb_method *method,
+                       struct gcb_coder *decoder, const struct gcb_mview *y, struct gcb_diag *diag)
+{
+    struct gcb_decode_call call = {.coder = decoder, .message = &b->message, .out = y};
+    struct gcb_samples *const samples[2] = {&b->decode, &b->copy.decode};
+    struct gcb_operation ops[2];
+
+    if (!copies(b, method))
+        return gcb_measure_decode(&b->decode, &b->config.timing, decoder, &b->message, y, diag);
+    ops[0] = gcb_decode_operation(&call);
+    ops[1] = gcb_copy_back(&b->copy);
+    b->copy.measured = true;
+    return gcb_measure_pair(samples, &b->config.timing, ops, diag);
+}
+
 static int encode(struct gcb_trial_bench *b, struct gcb_tally *out, const struct gcb_method *method,
                   const struct gcb_trial_input *in, const struct gcb_coder_config *config,
                   struct gcb_diag *diag)
@@ -97,7 +139,7 @@ static int encode(struct gcb_trial_bench *b, struct gcb_tally *out, const struct
     if (!err)
         err = gcb_coders_room(&b->message, job.coder, diag);
     if (!err)
-        err = gcb_measure_encode(&b->encode, &b->config.timing, &job, &b->message, diag);
+        err = time_encode(b, method, &job, diag);
     if (!err)
         err = time_stages(b, out, &job, diag);
     if (err)
@@ -110,12 +152,10 @@ static int encode(struct gcb_trial_bench *b, struct gcb_tally *out, const struct
         out->asked_of = in->plan->count;
         out->asked = total_bits(density, in->plan->count);
     }
-    out->encode_seconds = b->encode.stats.median;
-    out->encode_min = b->encode.stats.min;
     return 0;
 }
 
-static int decode(struct gcb_trial_bench *b, struct gcb_tally *out,
+static int decode(struct gcb_trial_bench *b, struct gcb_tally *out, const struct gcb_method *method,
                   const struct gcb_trial_input *in, const struct gcb_coder_config *config,
                   struct gcb_diag *diag)
 {
@@ -126,15 +166,40 @@ static int decode(struct gcb_trial_bench *b, struct gcb_tally *out,
         gcb_coders_decoder(b->coders, &decoder, b->message.data, b->message.len, config, diag);
 
     if (!err)
-        err = gcb_measure_decode(&b->decode, &b->config.timing, decoder, &b->message, &y, diag);
+        err = time_decode(b, method, decoder, &y, diag);
     if (!err)
         err = gcb_coder_describe(decoder, b->message.data, b->message.len, &parts, diag);
     if (err)
         return err;
-    out->decode_seconds = b->decode.stats.median;
-    out->decode_min = b->decode.stats.min;
+    gcb_tally_times(out, &b->encode, &b->decode);
     gcb_fidelity_add(&out->fidelity, in->data, y.data, y.count, b->config.kernels, b->config.queue);
     return gcb_tally_parts(out, &parts, diag);
+}
+
+/* The trial of memcpy: what was timed along with identity, or timed now. */
+static int run_copy(struct gcb_trial_bench *b, struct gcb_tally *out,
+                    const struct gcb_trial_input *in, struct gcb_diag *diag)
+{
+    struct gcb_copy *c = &b->copy;
+    struct gcb_operation op;
+    int err = 0;
+
+    if (!c->measured || c->in != in->data || c->count != in->plan->count) {
+        gcb_copy_begin(c, in->data, in->plan->count);
+        op = gcb_copy_there(c);
+        err = gcb_measure(&c->encode, &b->config.timing, &op, diag);
+        op = gcb_copy_back(c);
+        if (!err)
+            err = gcb_measure(&c->decode, &b->config.timing, &op, diag);
+    }
+    c->measured = false;
+    if (err)
+        return err;
+    out->dense = 0;
+    gcb_copy_tally(out, c);
+    gcb_fidelity_add(&out->fidelity, in->data, c->back, c->count, b->config.kernels,
+                     b->config.queue);
+    return 0;
 }
 
 int gcb_trial_run(struct gcb_trial_bench *b, struct gcb_tally *out, const struct gcb_method *method,
@@ -157,6 +222,10 @@ int gcb_trial_run(struct gcb_trial_bench *b, struct gcb_tally *out, const struct
         .nonfinite = in->nonfinite,
         .dtype = in->plan->dtype,
     };
-    err = encode(b, out, in->plan->dense ? &dense_method : method, in, &config, diag);
-    return err ? err : decode(b, out, in, &decoder, diag);
+    if (method->codec == gcb_copy_method.codec)
+        return run_copy(b, out, in, diag);
+    if (in->plan->dense && method->codec != &gcb_codec_identity)
+        method = &dense_method;
+    err = encode(b, out, method, in, &config, diag);
+    return err ? err : decode(b, out, method, in, &decoder, diag);
 }

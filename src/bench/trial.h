@@ -2,6 +2,7 @@
 #define SRC_BENCH_TRIAL_H
 
 #include "src/bench/coders.h"
+#include "src/bench/copy.h"
 #include "src/bench/stages.h"
 #include "src/bench/tally.h"
 #include "src/data/layout.h"
@@ -17,6 +18,7 @@ struct gcb_trial_config {
     enum gcb_fft_rigor fft_rigor;
     struct gcb_timing timing;
     bool stages; /* time the stages of encode too, after it was timed */
+    bool copy; /* time memcpy in turn with `identity`; its own trial (gcb_copy_method) comes next */
 };
 
 /* What is kept between trials: coders and buffers. Starts zeroed, then init; is not moved after. */
@@ -27,6 +29,7 @@ struct gcb_trial_bench {
     float *decoded;          /* what it decoded to */
     struct gcb_samples encode, decode;
     struct gcb_stages stages;
+    struct gcb_copy copy; /* zeroed unless config.copy */
 };
 
 /* `largest`: elements of the largest message to come. */
@@ -45,6 +48,7 @@ struct gcb_trial_input {
 /*
  * Fills *out, and message, decoded and samples of `b`, which hold until the next trial. The method's
  * address is its identity: kept coders belong to it. A dense message goes by `identity` instead.
+ * gcb_copy_method is for a bench with config.copy alone.
  */
 int gcb_trial_run(struct gcb_trial_bench *b, struct gcb_tally *out, const struct gcb_method *method,
                   const struct gcb_trial_input *in, struct gcb_diag *diag);

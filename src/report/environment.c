@@ -101,19 +101,36 @@ static void put_libraries(struct gcb_row *row)
     gcb_row_json(row, "libraries", libraries);
 }
 
-static void put_bandwidth(struct gcb_row *row, const struct gcb_bandwidth *b)
+static void put_gbps(struct gcb_row *row, const struct gcb_bandwidth *b)
 {
-    if (b) {
-        gcb_row_real(row, "read_gbps", b->read_gbps);
-        gcb_row_real(row, "fill_gbps", b->fill_gbps);
-        gcb_row_real(row, "copy_gbps", b->copy_gbps);
-        gcb_row_u64(row, "bandwidth_bytes", b->bytes);
+    gcb_row_real(row, "read_gbps", b->read_gbps);
+    gcb_row_real(row, "fill_gbps", b->fill_gbps);
+    gcb_row_real(row, "copy_gbps", b->copy_gbps);
+    gcb_row_u64(row, "bandwidth_bytes", b->bytes);
+}
+
+/* Of the row's own threads, then of every thread count. */
+static void put_bandwidth(struct gcb_row *row, const struct gcb_environment *env)
+{
+    static const char *const names[] = {"read_gbps", "fill_gbps", "copy_gbps", "bandwidth_bytes",
+                                        "bandwidths"};
+    json_t *list = env->bandwidth_count ? json_array() : NULL;
+
+    for (size_t i = 0; !env->bandwidth_count && i < sizeof(names) / sizeof(names[0]); i++)
+        gcb_row_null(row, names[i]);
+    if (!env->bandwidth_count)
         return;
+    put_gbps(row, &env->bandwidth[0]);
+    for (size_t i = 0; i < env->bandwidth_count; i++) {
+        struct gcb_row one = {.json = json_object()};
+
+        gcb_row_u64(&one, "threads", (uint64_t)env->bandwidth[i].threads);
+        put_gbps(&one, &env->bandwidth[i]);
+        if (one.failed || json_array_append(list, one.json))
+            row->failed = true;
+        gcb_row_fini(&one);
     }
-    gcb_row_null(row, "read_gbps");
-    gcb_row_null(row, "fill_gbps");
-    gcb_row_null(row, "copy_gbps");
-    gcb_row_null(row, "bandwidth_bytes");
+    gcb_row_json(row, "bandwidths", list);
 }
 
 static void put_command(struct gcb_row *row, const struct gcb_environment *env)
@@ -169,7 +186,7 @@ void gcb_environment_row(struct gcb_row *row, const struct gcb_environment *env)
     gcb_row_null(row, "gpu");
     gcb_row_null(row, "gpu_driver");
     gcb_row_null(row, "gpu_clock_mhz");
-    put_bandwidth(row, env->bandwidth);
+    put_bandwidth(row, env);
     put_date(row);
     put_command(row, env);
     put_inputs(row, env);

@@ -14,7 +14,8 @@ struct gcb_environment {
     const char *isa; /* widest in use */
     int threads;
     const char *device;
-    const struct gcb_bandwidth *bandwidth; /* NULL: not measured */
+    const struct gcb_bandwidth *bandwidth; /* of `threads` first; others may follow */
+    size_t bandwidth_count;                /* 0: not measured */
     const char *const *inputs;             /* files to hash */
     size_t input_count;
     bool hash_large; /* also those over 1 GiB */

@@ -425,7 +425,13 @@ static void assert_has_all_columns(const struct gcb_row *row)
 static int rows_of_trial(void *ctx, const struct gcb_run_trial *t, struct gcb_diag *diag)
 {
     const struct setup *s = ctx;
-    const struct gcb_rows_setting setting = {"tensor", "name", "cpu", "c", 1, 10.0, 5.0};
+    const struct gcb_rows_setting setting = {.scope = "tensor",
+                                             .order = "name",
+                                             .device = "cpu",
+                                             .isa = "c",
+                                             .threads = 1,
+                                             .read_gbps = 10.0,
+                                             .fill_gbps = 5.0};
     struct gcb_row row;
 
     (void)diag;
@@ -439,7 +445,13 @@ static int rows_of_trial(void *ctx, const struct gcb_run_trial *t, struct gcb_di
 static void test_rows(void **state)
 {
     struct setup *s = *state;
-    const struct gcb_rows_setting setting = {"tensor", "name", "cpu", "c", 1, NAN, NAN};
+    const struct gcb_rows_setting setting = {.scope = "tensor",
+                                             .order = "name",
+                                             .device = "cpu",
+                                             .isa = "c",
+                                             .threads = 1,
+                                             .read_gbps = NAN,
+                                             .fill_gbps = NAN};
     const struct gcb_run_observer observer = {.trial = rows_of_trial, .ctx = s};
     struct gcb_row row;
 
@@ -449,7 +461,7 @@ static void test_rows(void **state)
     s->config.layout = &s->plan;
     assert_int_equal(gcb_run(&s->result, &s->config, &observer, &s->diag), 0);
     for (size_t m = 0; m < 2; m++) {
-        gcb_rows_summary(&row, &setting, &s->methods[m], &s->result.totals[m], "memory", "ok");
+        gcb_rows_summary(&row, &setting, &s->methods[m], &s->result.totals[m], "memory", false);
         assert_has_all_columns(&row);
         assert_true(json_is_null(json_object_get(row.json, "encode_bandwidth_share")));
         assert_int_equal(json_is_null(json_object_get(row.json, "kept")), m == 1);

@@ -110,7 +110,13 @@ static void test_probe(void **state)
 /* One trial of a method with its row. The row is the caller's. */
 static void try_method(struct gcb_tally *tally, struct gcb_row *row, const char *spec, bool stages)
 {
-    static const struct gcb_rows_setting setting = {"tensor", "name", "cpu", "c", 1, NAN, NAN};
+    static const struct gcb_rows_setting setting = {.scope = "tensor",
+                                                    .order = "name",
+                                                    .device = "cpu",
+                                                    .isa = "c",
+                                                    .threads = 1,
+                                                    .read_gbps = NAN,
+                                                    .fill_gbps = NAN};
     const struct gcb_message_plan plan = {.count = N, .input_bytes = 4 * N, .dtype = GCB_F32};
     const struct gcb_trial_input in = {.plan = &plan, .data = x, .env = {.path = "t"}};
     const struct gcb_tensor first = {.path = "t", .file = "f"};
