@@ -202,11 +202,12 @@ static int measure(struct kernels_run *r, bool *interrupted)
 {
     const struct gcb_kernels_observer observer = {on_result, on_progress, stop, r};
     const struct opt_list none = {.count = 0};
+    struct out_bandwidths one = {&r->bandwidth, 0};
     int err = measure_bandwidth(r);
 
+    one.count = r->bandwidth.bytes ? 1 : 0;
     if (!err)
-        err = out_environment(&r->report, &r->backend, &none,
-                              r->bandwidth.bytes ? &r->bandwidth : NULL, false, r->ctx);
+        err = out_environment(&r->report, &r->backend, &none, &one, false, r->ctx);
     if (err)
         return err;
     progress_start(&r->progress, r->ctx->err, !r->request->show->quiet);
