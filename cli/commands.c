@@ -3,7 +3,7 @@
 #include <string.h>
 
 static const struct cmd *const commands[] = {
-    &cmd_compress, &cmd_decompress, &cmd_replay,   &cmd_inspect,
+    &cmd_compress, &cmd_decompress, &cmd_replay,   &cmd_plot,    &cmd_inspect,
     &cmd_methods,  &cmd_info,       &cmd_generate, &cmd_regress,
 };
 #define COUNT (sizeof(commands) / sizeof(commands[0]))

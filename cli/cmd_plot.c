@@ -1,0 +1,244 @@
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "cli/interrupt.h"
+#include "cli/output.h"
+#include "src/base/alloc.h"
+#include "src/base/text.h"
+#include "src/report/plot.h"
+
+struct plot_options {
+    const char *output, *only;
+    int type; /* enum gcb_plot_type */
+    bool list, terminal, force;
+};
+
+/* Terminals get theirs by an option of their own. */
+static const char *const types[] = {"png", "svg", "pdf", NULL};
+
+static const struct opt_row rows[] = {
+    {"only", 0, "NAME,...", "these plots; otherwise all whose data is there", OPT_TEXT,
+     offsetof(struct plot_options, only), 0, 0, NULL},
+    {"list", 0, NULL, "name the plots and what each is made of", OPT_FLAG,
+     offsetof(struct plot_options, list), 0, 0, NULL},
+    {"terminal", 0, NULL, "draw in the terminal, 79 columns wide", OPT_FLAG,
+     offsetof(struct plot_options, terminal), 0, 0, NULL},
+    {"output", 'o', "DIR", "folder of images, scripts and data; made if it is not there", OPT_TEXT,
+     offsetof(struct plot_options, output), 0, 0, NULL},
+    {"type", 0, "TYPE", "of the images: png, svg or pdf (default png)", OPT_CHOICE,
+     offsetof(struct plot_options, type), 0, 0, types},
+    {"force", 0, NULL, "replace files that exist", OPT_FLAG, offsetof(struct plot_options, force),
+     0, 0, NULL},
+    {.name = NULL},
+};
+
+/* Everything that lives as long as the command. Starts zeroed. */
+struct plotter {
+    const struct plot_options *o;
+    struct cmd_context *ctx;
+    struct gcb_plot_data *data;
+    const struct gcb_plot **chosen;
+    size_t count, cap, drawn;
+    bool no_gnuplot; /* it was not found: what is left is only written */
+    struct gcb_diag why;
+};
+
+static int list(FILE *out)
+{
+    const struct gcb_plot *plot;
+
+    for (size_t i = 0; (plot = gcb_plot_at(i)) != NULL; i++) {
+        fprintf(out, "%-17s ", plot->name);
+        opt_wrap(out, plot->title, 18, 18);
+        fprintf(out, "%18s", "");
+        opt_wrap(out, plot->needs, 18, 20);
+    }
+    return 0;
+}
+
+static int choose(struct plotter *p, const struct gcb_plot *plot, struct gcb_diag *diag)
+{
+    for (size_t i = 0; i < p->count; i++)
+        if (p->chosen[i] == plot)
+            return 0;
+    if (gcb_grow(&p->chosen, &p->cap, p->count, sizeof(const struct gcb_plot *)))
+        return gcb_diag_nomem(diag, 0, "plots");
+    p->chosen[p->count++] = plot;
+    return 0;
+}
+
+/* The names of --only, or everything. */
+static int choose_all(struct plotter *p, struct gcb_diag *diag)
+{
+    const struct gcb_plot *plot;
+    int err = 0;
+
+    if (!p->o->only)
+        for (size_t i = 0; !err && (plot = gcb_plot_at(i)) != NULL; i++)
+            err = choose(p, plot, diag);
+    for (const char *at = p->o->only; !err && at;) {
+        const size_t n = strcspn(at, ",");
+
+        plot = gcb_plot_find(at, n, diag);
+        err = plot ? choose(p, plot, diag) : GCB_E_INVALID;
+        at = at[n] ? at + n + 1 : NULL;
+    }
+    return err;
+}
+
+static int check(const struct plot_options *o, const struct opt_list *files, struct gcb_diag *diag)
+{
+    if (files->count == 0)
+        return gcb_diag_set(diag, GCB_E_INVALID,
+                            "no results given: gcbench plot results.json -o plots, for example "
+                            "(--results of other commands writes such files)");
+    if (!o->output && !o->terminal)
+        return gcb_diag_set(diag, GCB_E_INVALID,
+                            "where to? -o DIR makes files, --terminal draws here");
+    return 0;
+}
+
+/* The folder is the command's own to make, but what is in it stays. */
+static int make_folder(const char *path, struct gcb_diag *diag)
+{
+    char shown[256];
+    struct stat s;
+
+    if (mkdir(path, 0777) == 0)
+        return 0;
+    gcb_escape(shown, sizeof(shown), path);
+    if (errno != EEXIST)
+        return gcb_diag_set(diag, GCB_E_IO, "%s: %s", shown, strerror(errno));
+    if (stat(path, &s) != 0 || !S_ISDIR(s.st_mode))
+        return gcb_diag_set(diag, GCB_E_INVALID, "%s: exists and is not a folder", shown);
+    return 0;
+}
+
+static int draw_file(struct plotter *p, const struct gcb_plot *plot, size_t page)
+{
+    const struct gcb_plot_job job = {
+        .plot = plot,
+        .data = p->data,
+        .page = page,
+        .folder = p->o->output,
+        .type = (enum gcb_plot_type)p->o->type,
+        .force = p->o->force,
+    };
+    struct gcb_plot_paths paths;
+    char shown[4096];
+    int err = gcb_plot_make(&paths, &job, p->ctx->diag);
+
+    if (err == GCB_E_UNSUPPORTED && paths.script) {
+        /* the others' scripts and data are of use too */
+        p->no_gnuplot = true;
+        p->why = *p->ctx->diag;
+        err = 0;
+    }
+    if (!err)
+        fprintf(p->ctx->out, "%s\n",
+                gcb_escape(shown, sizeof(shown), paths.image ? paths.image : paths.script));
+    gcb_plot_paths_fini(&paths);
+    return err;
+}
+
+static int draw_here(struct plotter *p, const struct gcb_plot *plot, size_t page)
+{
+    const char *folder = getenv("TMPDIR");
+    char *text;
+    const int err = gcb_plot_text(&text, plot, p->data, page, folder && *folder ? folder : "/tmp",
+                                  p->ctx->diag);
+
+    if (err)
+        return err;
+    fputs(text, p->ctx->out);
+    gcb_free(text);
+    return 0;
+}
+
+static int draw(struct plotter *p, const struct gcb_plot *plot)
+{
+    const size_t pages = gcb_plot_pages(plot, p->data);
+    int err = 0;
+
+    if (pages == 0 && p->o->only)
+        return gcb_diag_set(p->ctx->diag, GCB_E_INVALID, "no data for %s; it is drawn from %s",
+                            plot->name, plot->needs);
+    for (size_t i = 0; !err && i < pages && !interrupt_seen(); i++) {
+        if (p->o->terminal)
+            err = draw_here(p, plot, i);
+        if (!err && p->o->output)
+            err = draw_file(p, plot, i);
+        p->drawn++;
+    }
+    return err;
+}
+
+static int finish(struct plotter *p)
+{
+    char shown[256];
+
+    if (interrupt_seen()) {
+        fprintf(p->ctx->err, "gcbench: interrupted\n");
+        return CMD_FAILED;
+    }
+    if (p->drawn == 0)
+        return gcb_diag_set(p->ctx->diag, GCB_E_CORRUPT,
+                            "nothing to plot in these rows; `gcbench plot --list` says what each "
+                            "plot is made of");
+    if (p->no_gnuplot)
+        return gcb_diag_set(p->ctx->diag, GCB_E_UNSUPPORTED,
+                            "%s; scripts and data are in %s, for `gnuplot NAME.gp` there",
+                            p->why.text, gcb_escape(shown, sizeof(shown), p->o->output));
+    return 0;
+}
+
+static int plot_run(const void *options, const struct opt_list *operands, struct cmd_context *ctx)
+{
+    struct plotter p = {.o = options, .ctx = ctx};
+    int err;
+
+    if (p.o->list)
+        return list(ctx->out);
+    err = check(p.o, operands, ctx->diag);
+    if (!err)
+        err = choose_all(&p, ctx->diag);
+    if (!err)
+        err = gcb_plot_data_create(&p.data, ctx->diag);
+    interrupt_catch();
+    for (size_t i = 0; !err && i < operands->count; i++)
+        err = gcb_plot_data_read(p.data, operands->items[i], ctx->diag);
+    if (!err && p.o->output)
+        err = make_folder(p.o->output, ctx->diag);
+    for (size_t i = 0; !err && i < p.count; i++)
+        err = draw(&p, p.chosen[i]);
+    if (!err)
+        err = finish(&p);
+    gcb_plot_data_destroy(p.data);
+    gcb_free(p.chosen);
+    return err;
+}
+
+static const struct opt_group groups[] = {
+    {"Plots", rows, 0},
+    {.rows = NULL},
+};
+
+const struct cmd cmd_plot = {
+    .name = "plot",
+    .summary = "draw results with gnuplot, to files or in the terminal",
+    .usage = "plot [options] RESULTS... -o DIR",
+    .examples =
+        "  gcbench plot results.json -o plots\n"
+        "  gcbench plot --only pareto,throughput --type svg results.json -o plots\n"
+        "  gcbench plot --only rate-distortion --terminal results.json\n"
+        "  gcbench plot --list\n",
+    .details =
+        "RESULTS are files that --results wrote (`-` is standard input). Beside each image lie its "
+        "data and the script that drew it: change it and run `gnuplot NAME.gp`.\n"
+        "What each plot shows is in docs/plots.md.\n",
+    .spec = {.groups = groups},
+    .size = sizeof(struct plot_options),
+    .run = plot_run,
+};

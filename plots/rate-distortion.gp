@@ -1,0 +1,10 @@
+# Relative L2 error against bits per element: lower and further left is better.
+set xlabel 'bits per element, all bytes counted'
+set logscale x
+set xrange [log_low(bits_low, bits_high):log_high(bits_low, bits_high)]
+set xtics (0.003, 0.01, 0.03, 0.1, 0.3, 1, 2, 4, 8, 16, 32)
+set ylabel 'relative L2 error'
+set logscale y
+set yrange [log_low(error_low, error_high):log_high(error_low, error_high)]
+set format y '%g'
+plot for [i = 1:series] plot_data index i - 1 using "bits":"rel_l2" with linespoints linestyle line_of(style[i]) title label[i]

@@ -1,0 +1,304 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "src/base/alloc.h"
+#include "src/base/text.h"
+#include "src/data/outfile.h"
+#include "src/report/gnuplot.h"
+#include "src/report/plot_page.h"
+#include "src/report/plot_rows.h"
+#include "src/report/plot_script.h"
+
+#define STEM 64
+
+enum { IMAGE, SCRIPT, DATA, FILES };
+
+/*
+ * A page is drawn in a folder of its own inside the one where it is wanted, so that the script is the one that
+ * the user keeps, with its final names in it.
+ */
+struct work {
+    char stem[STEM];
+    char *folder;
+    char *paths[FILES]; /* in it */
+};
+
+static char *join(const char *folder, const char *name, const char *end)
+{
+    const size_t size = strlen(folder) + strlen(name) + strlen(end) + 3;
+    char *path = gcb_alloc(size);
+
+    if (path)
+        snprintf(path, size, "%s/%s%s%s", folder, name, *end ? "." : "", end);
+    return path;
+}
+
+static int fail(struct gcb_diag *diag, const char *path)
+{
+    char shown[256];
+    const int why = errno;
+
+    return gcb_diag_set(diag, GCB_E_IO, "%s: %s", gcb_escape(shown, sizeof(shown), path),
+                        strerror(why));
+}
+
+static void work_fini(struct work *w)
+{
+    for (int i = 0; i < FILES; i++) {
+        if (w->paths[i])
+            unlink(w->paths[i]);
+        gcb_free(w->paths[i]);
+    }
+    if (w->folder)
+        rmdir(w->folder);
+    gcb_free(w->folder);
+}
+
+/* NAME, or NAME-2 where there are several pages. */
+static void name_page(char stem[STEM], const struct gcb_plot *plot,
+                      const struct gcb_plot_data *data, size_t page)
+{
+    if (gcb_plot_pages(plot, data) > 1)
+        snprintf(stem, STEM, "%s-%zu", plot->name, page + 1);
+    else
+        snprintf(stem, STEM, "%s", plot->name);
+}
+
+static int work_init(struct work *w, const char *folder, const char *type, struct gcb_diag *diag)
+{
+    char *made = join(folder, ".gcbench-plot-XXXXXX", "");
+
+    if (!made)
+        return gcb_diag_nomem(diag, 0, "a file name");
+    if (!mkdtemp(made)) {
+        fail(diag, folder);
+        gcb_free(made);
+        return GCB_E_IO;
+    }
+    w->folder = made;
+    w->paths[IMAGE] = join(made, w->stem, type);
+    w->paths[SCRIPT] = join(made, w->stem, "gp");
+    w->paths[DATA] = join(made, w->stem, "dat");
+    return w->paths[IMAGE] && w->paths[SCRIPT] && w->paths[DATA]
+               ? 0
+               : gcb_diag_nomem(diag, 0, "a file name");
+}
+
+static int write_data(const char *path, const struct gcb_plot_page *page, struct gcb_diag *diag)
+{
+    FILE *f = fopen(path, "wxe");
+    bool failed;
+
+    if (!f)
+        return fail(diag, path);
+    failed = fwrite(page->data_text, 1, page->data_size, f) != page->data_size;
+    failed |= fclose(f) != 0;
+    return failed ? fail(diag, path) : 0;
+}
+
+static int write_script(const struct work *w, const char *plot, const char *type,
+                        const struct gcb_plot_page *page, struct gcb_diag *diag)
+{
+    FILE *f = fopen(w->paths[SCRIPT], "wxe");
+    int err;
+
+    if (!f)
+        return fail(diag, w->paths[SCRIPT]);
+    err = gcb_plot_script_write(f, plot, w->stem, type, page, diag);
+    if (fclose(f) != 0 && !err)
+        err = fail(diag, w->paths[SCRIPT]);
+    return err;
+}
+
+/* Fills the page and writes script and data. */
+static int prepare(struct work *w, const struct gcb_plot_job *job, struct gcb_diag *diag)
+{
+    const char *type = gcb_plot_type_names[job->type];
+    struct gcb_plot_page page;
+    int err = gcb_plot_page_open(&page, diag);
+
+    if (!err)
+        err = job->plot->fill(job->data, job->page, &page, diag);
+    if (!err)
+        err = gcb_plot_page_close(&page, diag);
+    if (!err)
+        err = work_init(w, job->folder, type, diag);
+    if (!err)
+        err = write_data(w->paths[DATA], &page, diag);
+    if (!err)
+        err = write_script(w, job->plot->name, type, &page, diag);
+    gcb_plot_page_fini(&page);
+    return err;
+}
+
+static int draw(const struct work *w, struct gcb_diag *diag)
+{
+    const char *slash = strrchr(w->paths[SCRIPT], '/');
+    struct stat s;
+    const int err = gcb_gnuplot_run(w->folder, slash + 1, diag);
+
+    if (err)
+        return err;
+    if (stat(w->paths[IMAGE], &s) != 0 || s.st_size == 0)
+        return gcb_diag_set(diag, GCB_E_IO, "gnuplot drew nothing");
+    return 0;
+}
+
+/* From the work's folder to its final name, which goes to *out. */
+static int deliver(char **out, struct gcb_outfile *file, const struct work *w, int which,
+                   const char *folder, struct gcb_diag *diag)
+{
+    if (rename(w->paths[which], file->temp_path) != 0)
+        return fail(diag, file->final_path);
+    *out = join(folder, strrchr(w->paths[which], '/') + 1, "");
+    return *out ? gcb_outfile_commit(file, diag) : gcb_diag_nomem(diag, 0, "a file name");
+}
+
+static int reserve(struct gcb_outfile files[FILES], const struct gcb_plot_job *job,
+                   const char *stem, struct gcb_diag *diag)
+{
+    const char *const ends[FILES] = {gcb_plot_type_names[job->type], "gp", "dat"};
+    int err = 0;
+
+    for (int i = 0; !err && i < FILES; i++) {
+        char *path = join(job->folder, stem, ends[i]);
+
+        err = path ? gcb_outfile_init(&files[i], path, job->force, NULL, 0, diag)
+                   : gcb_diag_nomem(diag, 0, "a file name");
+        gcb_free(path);
+    }
+    return err;
+}
+
+int gcb_plot_make(struct gcb_plot_paths *out, const struct gcb_plot_job *job, struct gcb_diag *diag)
+{
+    struct gcb_outfile files[FILES] = {{.temp_path = NULL}};
+    struct work w = {.folder = NULL};
+    int err, drawn;
+
+    *out = (struct gcb_plot_paths){.image = NULL};
+    name_page(w.stem, job->plot, job->data, job->page);
+    err = reserve(files, job, w.stem, diag);
+    if (!err)
+        err = prepare(&w, job, diag);
+    if (err)
+        goto out;
+    drawn = draw(&w, diag);
+    err = deliver(&out->data, &files[DATA], &w, DATA, job->folder, diag);
+    if (!err)
+        err = deliver(&out->script, &files[SCRIPT], &w, SCRIPT, job->folder, diag);
+    if (!err && !drawn)
+        err = deliver(&out->image, &files[IMAGE], &w, IMAGE, job->folder, diag);
+    err = err ? err : drawn;
+out:
+    for (int i = 0; i < FILES; i++)
+        gcb_outfile_fini(&files[i]);
+    work_fini(&w);
+    return err;
+}
+
+void gcb_plot_paths_fini(struct gcb_plot_paths *paths)
+{
+    gcb_free(paths->image);
+    gcb_free(paths->script);
+    gcb_free(paths->data);
+    *paths = (struct gcb_plot_paths){.image = NULL};
+}
+
+static int read_whole(char **out, const char *path, struct gcb_diag *diag)
+{
+    FILE *f = fopen(path, "re");
+    struct stat s;
+    size_t n;
+
+    if (!f || fstat(fileno(f), &s) != 0) {
+        if (f)
+            fclose(f);
+        return fail(diag, path);
+    }
+    *out = gcb_alloc((size_t)s.st_size + 1);
+    n = *out ? fread(*out, 1, (size_t)s.st_size, f) : 0;
+    fclose(f);
+    if (!*out)
+        return gcb_diag_nomem(diag, (uint64_t)s.st_size, "a picture");
+    (*out)[n] = '\0';
+    return 0;
+}
+
+static int draw_text(char **out, const struct gcb_plot_job *job, struct gcb_diag *diag)
+{
+    struct work w = {.folder = NULL};
+    int err;
+
+    *out = NULL;
+    name_page(w.stem, job->plot, job->data, job->page);
+    err = prepare(&w, job, diag);
+    if (!err)
+        err = draw(&w, diag);
+    if (!err)
+        err = read_whole(out, w.paths[IMAGE], diag);
+    work_fini(&w);
+    return err;
+}
+
+int gcb_plot_svg(char **out, const struct gcb_plot *plot, const struct gcb_plot_data *data,
+                 size_t page, const char *folder, struct gcb_diag *diag)
+{
+    const struct gcb_plot_job job = {plot, data, page, folder, GCB_PLOT_SVG, false};
+    const int err = draw_text(out, &job, diag);
+    char *start;
+
+    if (err)
+        return err;
+    start = strstr(*out, "<svg");
+    if (!start) {
+        gcb_free(*out);
+        *out = NULL;
+        return gcb_diag_set(diag, GCB_E_IO, "gnuplot drew no SVG");
+    }
+    memmove(*out, start, strlen(start) + 1);
+    return 0;
+}
+
+/* Without the form feed in front, empty lines around the picture, and blanks at the ends of lines. */
+static void trim(char *text)
+{
+    const char *next = text;
+    char *to = text;
+    size_t empty = 0; /* lines held back */
+
+    while (*next) {
+        const char *line = next + (*next == '\f');
+        size_t n = strcspn(line, "\n");
+
+        next = line + n + (line[n] == '\n');
+        while (n && line[n - 1] == ' ')
+            n--;
+        if (n == 0) {
+            empty++;
+            continue;
+        }
+        for (; empty && to > text; empty--)
+            *to++ = '\n';
+        empty = 0;
+        memmove(to, line, n);
+        to += n;
+        *to++ = '\n';
+    }
+    *to = '\0';
+}
+
+int gcb_plot_text(char **out, const struct gcb_plot *plot, const struct gcb_plot_data *data,
+                  size_t page, const char *folder, struct gcb_diag *diag)
+{
+    const struct gcb_plot_job job = {plot, data, page, folder, GCB_PLOT_TEXT, false};
+    const int err = draw_text(out, &job, diag);
+
+    if (!err)
+        trim(*out);
+    return err;
+}

@@ -1,0 +1,65 @@
+#ifndef SRC_REPORT_PLOT_ROWS_H
+#define SRC_REPORT_PLOT_ROWS_H
+
+#include <jansson.h>
+#include <stdint.h>
+
+#include "src/report/plot.h"
+
+/*
+ * What plots need of result rows, kept compactly: a row of a hundred fields becomes a struct of numbers and
+ * interned texts, so a hundred thousand rows take some megabytes. Texts are unique (equal texts have
+ * equal pointers), have no control characters in them, and are never NULL: "" where a row has none.
+ * Numbers that a row lacks are NAN.
+ */
+struct gcb_plot_array {
+    void *items;
+    size_t count, cap;
+};
+
+struct gcb_plot_env { /* environment */
+    size_t env;       /* its own number, from 1 */
+    const char *version, *cpu_model, *gpu, *date;
+    double read_gbps, fill_gbps, copy_gbps;
+};
+
+struct gcb_plot_case { /* result, summary */
+    size_t env;        /* the environment row in front of it, from 1 over all files; 0: none */
+    const char *file, *scope, *tensor, *method, *spec, *device, *isa, *cache, *status;
+    double threads, elements, wire_bytes, ratio, bits, density, rel_l2, cosine;
+    double encode_gbps, decode_gbps, input_bytes;
+    double encode_seconds, encode_low, encode_high, decode_seconds, decode_low, decode_high;
+    double pareto; /* 1, 0 */
+};
+
+struct gcb_plot_bin { /* histogram */
+    size_t env;
+    const char *tensor, *of, *method, *spec;
+    double low, high, count;
+};
+
+struct gcb_plot_band { /* spectrum */
+    size_t env;
+    const char *tensor, *of, *method, *spec, *by;
+    double low, high, bins, energy, energy_share, max_magnitude, threshold, density;
+};
+
+struct gcb_plot_step { /* replay_step */
+    size_t env;
+    const char *scope, *method, *spec;
+    double index, step, alpha, cosine, residual_norm, gradient_norm, staleness_p50, staleness_p99,
+        staleness_max;
+};
+
+struct gcb_plot_data {
+    struct gcb_plot_array envs, results, summaries, bins, bands, steps;
+    json_t *texts; /* an object whose keys are the interned texts */
+};
+
+/* A text that is as good as any: "" for NULL. GCB_E_NOMEM: NULL. */
+const char *gcb_plot_intern(struct gcb_plot_data *data, const char *text);
+
+/* The environment of a row, all unknown where there was none. */
+const struct gcb_plot_env *gcb_plot_env_of(const struct gcb_plot_data *data, size_t env);
+
+#endif

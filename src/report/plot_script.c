@@ -1,0 +1,79 @@
+#include "src/report/plot_script.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/base/text.h"
+#include "src/gcb_build.h"
+
+#define PATH_BYTES 4096
+
+static const char here; /* a place inside the library */
+
+/* "FOLDER/plots.../NAME.gp" as installed with the library that is loaded. False: too long, or unknown. */
+static bool installed_path(char *out, size_t size, const char *name)
+{
+    const char *folder = GCB_BUILD_PLOTS, *slash;
+    Dl_info info;
+    int n;
+
+    if (folder[0] == '/' && strncmp(folder, "/..", 3) != 0)
+        return snprintf(out, size, "%s/%s.gp", folder, name) < (int)size;
+    if (!dladdr(&here, &info) || !info.dli_fname)
+        return false;
+    slash = strrchr(info.dli_fname, '/');
+    if (!slash)
+        return false;
+    n = snprintf(out, size, "%.*s/%s/%s.gp", (int)(slash - info.dli_fname), info.dli_fname, folder,
+                 name);
+    return n > 0 && (size_t)n < size;
+}
+
+static FILE *open_script(const char *name, struct gcb_diag *diag)
+{
+    char path[PATH_BYTES], shown[256];
+    FILE *f = installed_path(path, sizeof(path), name) ? fopen(path, "re") : NULL;
+
+    if (f)
+        return f;
+    snprintf(path, sizeof(path), "%s/%s.gp", GCB_BUILD_PLOTS_SOURCE, name);
+    f = fopen(path, "re");
+    if (!f)
+        gcb_diag_set(diag, GCB_E_IO, "%s: %s", gcb_escape(shown, sizeof(shown), path),
+                     strerror(errno));
+    return f;
+}
+
+static int copy_script(FILE *out, const char *name, struct gcb_diag *diag)
+{
+    FILE *f = open_script(name, diag);
+    char buffer[4096];
+    size_t n;
+    int failed;
+
+    if (!f)
+        return GCB_E_IO;
+    while ((n = fread(buffer, 1, sizeof(buffer), f)) > 0)
+        fwrite(buffer, 1, n, out);
+    failed = ferror(f);
+    fclose(f);
+    return failed ? gcb_diag_set(diag, GCB_E_IO, "%s.gp: cannot be read", name) : 0;
+}
+
+int gcb_plot_script_write(FILE *out, const char *plot, const char *stem, const char *type,
+                          const struct gcb_plot_page *page, struct gcb_diag *diag)
+{
+    int err;
+
+    fprintf(out,
+            "# Drawn again by: gnuplot %s.gp\n"
+            "# What this page shows comes first, then what all plots share, then the plot itself: "
+            "change what you like.\n"
+            "plot_type = '%s'\nplot_output = '%s.%s'\nplot_data = '%s.dat'\n%s\n",
+            stem, type, stem, type, stem, page->vars_text);
+    err = copy_script(out, "style", diag);
+    fputc('\n', out);
+    return err ? err : copy_script(out, plot, diag);
+}

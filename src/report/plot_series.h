@@ -1,0 +1,54 @@
+#ifndef SRC_REPORT_PLOT_SERIES_H
+#define SRC_REPORT_PLOT_SERIES_H
+
+#include "src/report/plot_page.h"
+#include "src/report/plot_rows.h"
+
+/*
+ * Which summaries stand in one picture, and which of them are one curve.
+ *
+ * A page is one combination of file and scope and, where times are shown, of environment, device, threads,
+ * instruction set and cache. Cases of a page are those that went well, one of each spec.
+ */
+enum gcb_plot_by { GCB_PLOT_BY_ERROR, GCB_PLOT_BY_TIME };
+
+struct gcb_plot_cases {
+    const struct gcb_plot_case **items; /* borrowed from the data */
+    size_t count, cap;
+};
+size_t gcb_plot_case_pages(const struct gcb_plot_data *data, enum gcb_plot_by by);
+/* Release with gcb_plot_cases_fini, also on failure. */
+int gcb_plot_cases_of(struct gcb_plot_cases *out, const struct gcb_plot_data *data, size_t page,
+                      enum gcb_plot_by by, struct gcb_diag *diag);
+void gcb_plot_cases_fini(struct gcb_plot_cases *cases); /* zeroed is fine */
+
+/*
+ * A curve: cases of a method that differ in one parameter, in the order of bits per element; the label
+ * says what distinguishes it from other curves of the page and which values it runs through.
+ */
+#define GCB_PLOT_LABEL 128
+struct gcb_plot_series {
+    char label[GCB_PLOT_LABEL];
+    unsigned style;      /* from 1; of baselines (fp16, bf16, identity) from 101 */
+    size_t first, count; /* in the cases, which were put in order */
+};
+struct gcb_plot_set {
+    struct gcb_plot_series *items;
+    size_t count, cap;
+};
+/* Reorders the cases. With `apart` every case is a series of its own. */
+int gcb_plot_set_of(struct gcb_plot_set *out, struct gcb_plot_cases *cases, bool apart,
+                    struct gcb_diag *diag);
+void gcb_plot_set_fini(struct gcb_plot_set *set);
+
+/* plot_title, plot_file and plot_machine of a page whose rows are like this one. */
+void gcb_plot_heading(struct gcb_plot_page *page, const char *title,
+                      const struct gcb_plot_data *data, const struct gcb_plot_case *like,
+                      enum gcb_plot_by by);
+/* The machine alone: "Xeon, 2 threads, avx512, gcbench 0.1.0". `threads`: NAN, unknown. */
+void gcb_plot_machine(struct gcb_plot_page *page, const struct gcb_plot_env *env,
+                      const char *device, const char *isa, double threads);
+/* Arrays label and style, and their length: series. */
+void gcb_plot_legend(struct gcb_plot_page *page, const struct gcb_plot_set *set);
+
+#endif
