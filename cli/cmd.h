@@ -52,6 +52,7 @@ extern const struct cmd cmd_generate;
 extern const struct cmd cmd_info;
 extern const struct cmd cmd_inspect;
 extern const struct cmd cmd_methods;
+extern const struct cmd cmd_payoff;
 extern const struct cmd cmd_plot;
 extern const struct cmd cmd_regress;
 extern const struct cmd cmd_replay;

@@ -4,7 +4,7 @@
 
 static const struct cmd *const commands[] = {
     &cmd_compress, &cmd_decompress, &cmd_replay,   &cmd_plot,    &cmd_inspect,
-    &cmd_methods,  &cmd_info,       &cmd_generate, &cmd_regress,
+    &cmd_methods,  &cmd_info,       &cmd_generate, &cmd_regress, &cmd_payoff,
 };
 #define COUNT (sizeof(commands) / sizeof(commands[0]))
 _Static_assert(COUNT <= COMMANDS_MAX, "COMMANDS_MAX is too small");

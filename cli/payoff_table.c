@@ -1,0 +1,334 @@
+#include "cli/payoff_table.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "src/base/text.h"
+
+#define SHOWN 6 /* bandwidths in a table */
+
+/* "850 ns", "1.23 ms", "2 s" */
+static char *seconds_text(char *out, double seconds)
+{
+    static const char *const units[] = {"s", "ms", "us", "ns"};
+    size_t i = 0;
+
+    if (!isfinite(seconds) || seconds == 0.0) {
+        snprintf(out, 32, seconds == 0.0 ? "0" : "-");
+        return out;
+    }
+    while (i < 3 && fabs(seconds) < 0.9995) {
+        seconds *= 1e3;
+        i++;
+    }
+    snprintf(out, 32,
+             fabs(seconds) >= 9999.5  ? "%.2e %s"
+             : fabs(seconds) >= 999.5 ? "%.0f %s"
+                                      : "%.3g %s",
+             seconds, units[i]);
+    return out;
+}
+
+/* "58 Gb/s"; "always", "never" or, where a slow link alone does not pay, "see below". */
+static char *below_text(char *out, const struct gcb_payoff_verdict *v)
+{
+    const double below = gcb_payoff_below(v->against_fp32, v->count_fp32);
+
+    if (isinf(below))
+        snprintf(out, 32, "always");
+    else if (below > 0.0)
+        gcb_payoff_bandwidth_text(out, below);
+    else
+        snprintf(out, 32, v->count_fp32 ? "see below" : "never");
+    return out;
+}
+
+static const char *name_of(const struct gcb_payoff_point *p)
+{
+    return p->c ? p->c->label : p->baseline;
+}
+
+static int add_terms(struct gcb_table *table, const struct gcb_payoff_point *p,
+                     struct gcb_diag *diag)
+{
+    const struct gcb_exchange *e = &p->verdict.method;
+    char text[7][32];
+
+    seconds_text(text[0], e->encode);
+    seconds_text(text[1], e->wire);
+    seconds_text(text[2], e->decode + e->add);
+    seconds_text(text[3], e->cost);
+    out_number(text[4], p->verdict.speedup_fp32, 3);
+    out_number(text[5], p->verdict.speedup_fp16, 3);
+    below_text(text[6], &p->verdict);
+    return gcb_table_add(table,
+                         (const char *[]){name_of(p), text[0], text[1], text[2], text[3], text[4],
+                                          text[5], p->c ? text[6] : NULL},
+                         diag);
+}
+
+static int show_terms(const struct out_report *report, const struct payoff_view *v,
+                      struct gcb_diag *diag)
+{
+    const bool overlapped = !isnan(v->points->contest.method.compute);
+    const struct gcb_table_column columns[] = {
+        {"method", false, true},
+        {"encode", true, false},
+        {"wire", true, false},
+        {"decode", true, false},
+        {overlapped ? "exposed" : "total", true, false},
+        {"x fp32", true, false},
+        {"x fp16", true, false},
+        {"pays below", true, false},
+    };
+    struct gcb_table *table = NULL;
+    int err = gcb_table_create(&table, columns, sizeof(columns) / sizeof(columns[0]), diag);
+
+    for (size_t i = 0; !err && i < v->methods; i++)
+        err = add_terms(table, &v->points[i], diag);
+    if (!err)
+        out_table(report, table);
+    gcb_table_destroy(table);
+    return err;
+}
+
+/* Which bandwidths a table shows: all, or six from the first to the last. */
+static size_t shown_at(const struct payoff_view *v, size_t i)
+{
+    return v->bandwidths <= SHOWN ? i : i * (v->bandwidths - 1) / (SHOWN - 1);
+}
+
+static int add_curve(struct gcb_table *table, const struct payoff_view *v, size_t method,
+                     struct gcb_diag *diag)
+{
+    const struct gcb_payoff_point *p = v->points + method * v->bandwidths;
+    const size_t shown = v->bandwidths < SHOWN ? v->bandwidths : SHOWN;
+    char text[SHOWN + 1][32];
+    const char *cells[SHOWN + 2] = {name_of(p)};
+
+    for (size_t i = 0; i < shown; i++)
+        cells[1 + i] = seconds_text(text[i], p[shown_at(v, i)].verdict.method.cost);
+    cells[1 + shown] = p->c ? below_text(text[SHOWN], &p->verdict) : NULL;
+    return gcb_table_add(table, cells, diag);
+}
+
+static int show_curves(const struct out_report *report, const struct payoff_view *v,
+                       struct gcb_diag *diag)
+{
+    const size_t shown = v->bandwidths < SHOWN ? v->bandwidths : SHOWN;
+    struct gcb_table_column columns[SHOWN + 2] = {{"method", false, true}};
+    char titles[SHOWN][32];
+    struct gcb_table *table = NULL;
+    int err;
+
+    for (size_t i = 0; i < shown; i++) {
+        gcb_payoff_bandwidth_text(titles[i], v->points[shown_at(v, i)].link.bandwidth);
+        columns[1 + i] = (struct gcb_table_column){titles[i], true, false};
+    }
+    columns[1 + shown] = (struct gcb_table_column){"pays below", true, false};
+    err = gcb_table_create(&table, columns, shown + 2, diag);
+    for (size_t i = 0; !err && i < v->methods; i++)
+        err = add_curve(table, v, i, diag);
+    if (!err)
+        out_table(report, table);
+    gcb_table_destroy(table);
+    return err;
+}
+
+/* Two lines: what is exchanged how; whose times these are. */
+static void show_head(FILE *out, const struct payoff_view *v)
+{
+    const struct gcb_payoff_point *p = v->points;
+    const struct gcb_payoff_case *of = p->of;
+    char bytes[32], latency[32], rate[32], name[48], text[400];
+    int n;
+
+    n = snprintf(text, sizeof(text),
+                 "gradient of %s, %.6g message%s in %.6g transfer%s, %u workers, %s, %s latency",
+                 out_bytes(bytes, p->scale.bytes), p->scale.messages,
+                 p->scale.messages == 1.0 ? "" : "s", p->scale.transfers,
+                 p->scale.transfers == 1.0 ? "" : "s", p->link.workers,
+                 gcb_collective_names[p->link.collective], seconds_text(latency, p->link.latency));
+    if (v->bandwidths == 1)
+        n += snprintf(text + n, sizeof(text) - (size_t)n, ", %s",
+                      gcb_payoff_bandwidth_text(rate, p->link.bandwidth));
+    if (!isnan(p->contest.method.compute))
+        snprintf(text + n, sizeof(text) - (size_t)n, ", behind %s of computation",
+                 seconds_text(latency, p->contest.method.compute));
+    opt_wrap(out, text, 0, 0);
+    snprintf(
+        text, sizeof(text), "times of %s: scope %s, %s, %" PRIu64 " thread%s, %s%s%s",
+        gcb_escape(name, sizeof(name), strcmp(of->path, "-") == 0 ? "standard input" : of->path),
+        of->scope, of->device, of->threads, of->threads == 1 ? "" : "s", of->isa,
+        of->cache[0] ? ", cache " : "", of->cache);
+    opt_wrap(out, text, 0, 0);
+}
+
+int payoff_show(const struct out_report *report, const struct payoff_view *view,
+                struct gcb_diag *diag)
+{
+    int err;
+
+    show_head(report->out, view);
+    err = view->bandwidths == 1 ? show_terms(report, view, diag) : show_curves(report, view, diag);
+    for (size_t i = 0; !err && i < view->methods; i++) {
+        const struct gcb_payoff_point *p = view->points + i * view->bandwidths;
+        char words[400], line[700];
+
+        if (!p->c)
+            continue;
+        snprintf(
+            line, sizeof(line), "%s: %s", name_of(p),
+            gcb_payoff_words(words, sizeof(words), &p->verdict, &p->link, view->bandwidths == 1));
+        opt_wrap(report->out, line, 0, 2);
+    }
+    return err;
+}
+
+void payoff_show_notes(const struct out_report *report, const struct payoff_view *view,
+                       bool half_measured)
+{
+    const struct gcb_payoff_point *p = view->points;
+    bool scaled = false, fitted = true, beyond = false;
+
+    for (size_t i = 0; i < view->methods; i++) {
+        const struct gcb_payoff_point *q = p + i * view->bandwidths;
+
+        fitted &= q->scale.fitted;
+        scaled |= q->scale.fitted;
+        beyond |= q->scale.beyond;
+    }
+    if (scaled && fitted)
+        fprintf(report->out, "note: times by lines through those measured, a part for each message "
+                             "and one\n  for each byte\n");
+    else if (beyond)
+        fprintf(report->out, "note: times in proportion to those measured: messages of one size "
+                             "tell no more\n");
+    if (beyond)
+        fprintf(report->out, "note: messages of another size than any measured\n");
+    if (!half_measured)
+        fprintf(report->out,
+                "note: fp16's conversions are free here; the results have no fp16 row\n");
+    if (!(p->of->copy > 0.0))
+        fprintf(report->out,
+                "note: adding gradients up is free here; the results have no copy_gbps\n");
+    if (p->of->summary_only)
+        fprintf(report->out, "note: of a summary: its whole input counts as one exchange\n");
+    if (view->bandwidths > SHOWN)
+        fprintf(report->out, "note: %d of %zu bandwidths; --format json has all\n", SHOWN,
+                view->bandwidths);
+}
+
+/* "no ratio" where none pays. */
+static const char *ratio_text(char *out, double ratio)
+{
+    return isinf(ratio) ? "none" : out_number(out, ratio, 3);
+}
+
+void payoff_show_stages(const struct out_report *report, const struct gcb_payoff_case *c,
+                        const struct gcb_fft_stages *s, const struct gcb_payoff_grid *bandwidths)
+{
+    const double gbps[] = {s->transform, s->select, s->quantise, s->index};
+    char text[4][32], even[32], ratio[32], line[600];
+    int n;
+
+    for (size_t i = 0; i < 4; i++)
+        if (isinf(gbps[i]))
+            snprintf(text[i], sizeof(text[i]), "free");
+        else
+            out_number(text[i], 1e-9 * gbps[i], 3);
+    n = snprintf(line, sizeof(line),
+                 "%s, the FFT paper's condition: Tf %s, Ts %s, Tm %s, Tp %s GB/s; ratio %s;",
+                 c->label, text[0], text[1], text[2], text[3],
+                 out_number(ratio, 4.0 * c->total.elements / c->total.wire, 3));
+    n += snprintf(line + n, sizeof(line) - (size_t)n, " k_min");
+    for (size_t i = 0; i < bandwidths->count && i < SHOWN; i++)
+        n += snprintf(line + n, sizeof(line) - (size_t)n, "%s %s at %s", i ? "," : "",
+                      ratio_text(ratio, gcb_fft_stages_least_ratio(s, bandwidths->values[i])),
+                      gcb_payoff_bandwidth_text(even, bandwidths->values[i]));
+    snprintf(line + n, sizeof(line) - (size_t)n, "; never from %s on",
+             gcb_payoff_bandwidth_text(even, gcb_fft_stages_break_even(s)));
+    opt_wrap(report->out, line, 0, 2);
+}
+
+int payoff_show_fft(const struct out_report *report, const struct gcb_fft_stages *stages,
+                    const struct gcb_payoff_grid *bandwidths, struct gcb_diag *diag)
+{
+    static const struct gcb_table_column columns[] = {{"network", true, false},
+                                                      {"k_min", true, false}};
+    struct gcb_table *table = NULL;
+    char rate[32], ratio[32];
+    int err = gcb_table_create(&table, columns, 2, diag);
+
+    for (size_t i = 0; !err && i < bandwidths->count; i++) {
+        gcb_payoff_bandwidth_text(rate, bandwidths->values[i]);
+        err = gcb_table_add(
+            table,
+            (const char *[]){
+                rate, ratio_text(ratio, gcb_fft_stages_least_ratio(stages, bandwidths->values[i]))},
+            diag);
+    }
+    if (!err) {
+        fprintf(report->out,
+                "the FFT paper's condition: k > 1 / (1 - 2 Tcomm (4/Tm + 1/Tf + 1/Tp + "
+                "1/Ts))\n");
+        out_table(report, table);
+        fprintf(report->out,
+                "pays below %s with a compression ratio above k_min; from there on with "
+                "none\n",
+                gcb_payoff_bandwidth_text(rate, gcb_fft_stages_break_even(stages)));
+    }
+    gcb_table_destroy(table);
+    return err;
+}
+
+static int add_redsync(struct gcb_table *table, const struct gcb_redsync *in,
+                       const struct gcb_redsync_times *t, struct gcb_diag *diag)
+{
+    char text[6][32];
+
+    snprintf(text[0], sizeof(text[0]), "%.0f", in->workers);
+    gcb_payoff_bandwidth_text(text[1], in->bandwidth);
+    out_percent(text[2], t->bandwidth_ratio);
+    seconds_text(text[3], t->sparse);
+    seconds_text(text[4], t->dense);
+    out_number(text[5], t->dense / t->sparse, 3);
+    return gcb_table_add(
+        table, (const char *[]){text[0], text[1], text[2], text[3], text[4], text[5]}, diag);
+}
+
+int payoff_show_redsync(const struct out_report *report, const struct payoff_plan *plan,
+                        struct gcb_diag *diag)
+{
+    static const struct gcb_table_column columns[] = {
+        {"workers", true, false},  {"network", true, false}, {"bytes, of dense", true, false},
+        {"T_sparse", true, false}, {"T_dense", true, false}, {"speed-up", true, false},
+    };
+    struct gcb_table *table = NULL;
+    struct gcb_redsync in = plan->redsync;
+    struct gcb_redsync_times t;
+    char line[200];
+    int err = gcb_table_create(&table, columns, sizeof(columns) / sizeof(columns[0]), diag);
+
+    for (size_t w = 0; !err && w < plan->workers.count; w++) {
+        for (size_t b = 0; !err && b < plan->bandwidths.count; b++) {
+            in.workers = plan->workers.values[w];
+            in.bandwidth = plan->bandwidths.values[b];
+            gcb_redsync_times(&t, &in);
+            err = add_redsync(table, &in, &t, diag);
+        }
+    }
+    if (!err) {
+        out_table(report, table);
+        snprintf(line, sizeof(line),
+                 "density %g, %g word%s for each kept element: no fewer bytes than dense from %.6g "
+                 "workers on",
+                 in.density, in.words, in.words == 1.0 ? "" : "s", ceil(t.even_workers));
+        opt_wrap(report->out, line, 0, 0);
+        if (isnan(in.bytes) && !report->quiet)
+            fprintf(report->out, "note: --model-bytes gives times too\n");
+    }
+    gcb_table_destroy(table);
+    return err;
+}

@@ -1,0 +1,318 @@
+#include "src/bench/payoff_cases.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "src/base/alloc.h"
+#include "src/base/text.h"
+#include "src/report/results.h"
+
+/* A case while its rows come in. */
+struct gathering {
+    struct gcb_payoff_case c;
+    struct gcb_payoff_sums summary;
+    struct gcb_fit_sums encode, decode, wire;
+    struct place {
+        uint64_t step, worker;
+    } * places; /* seen so far */
+    size_t place_count, place_cap;
+};
+
+struct gcb_payoff_reader {
+    struct gathering *items;
+    size_t count, cap, next; /* next: where a file's rows usually go on */
+    size_t groups;
+    uint64_t left_out;
+    double copy; /* of the file's last environment row */
+};
+
+static void case_fini(struct gcb_payoff_case *c)
+{
+    char **const texts[] = {&c->path,   &c->method, &c->spec, &c->scope,
+                            &c->device, &c->isa,    &c->cache};
+
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+        gcb_free(*texts[i]);
+}
+
+static void gathering_fini(struct gathering *g)
+{
+    case_fini(&g->c);
+    gcb_free(g->places);
+}
+
+int gcb_payoff_reader_create(struct gcb_payoff_reader **out, struct gcb_diag *diag)
+{
+    *out = gcb_alloc_zero(1, sizeof(**out));
+    return *out ? 0 : gcb_diag_nomem(diag, sizeof(**out), "a reader of results");
+}
+
+void gcb_payoff_reader_destroy(struct gcb_payoff_reader *r)
+{
+    if (!r)
+        return;
+    for (size_t i = 0; i < r->count; i++)
+        gathering_fini(&r->items[i]);
+    gcb_free(r->items);
+    gcb_free(r);
+}
+
+void gcb_payoff_cases_fini(struct gcb_payoff_cases *c)
+{
+    for (size_t i = 0; i < c->count; i++)
+        case_fini(&c->items[i]);
+    gcb_free(c->items);
+    memset(c, 0, sizeof(*c));
+}
+
+/* What names a case, borrowed or escaped into the buffers. */
+struct key {
+    char method[64], spec[512], scope[32], device[64], isa[32], cache[32];
+    const char *path;
+    uint64_t threads;
+};
+
+static void take(char *out, size_t size, const json_t *row, const char *field)
+{
+    const char *text = gcb_results_text(row, field);
+
+    gcb_escape(out, size, text ? text : "");
+}
+
+static void key_of(struct key *k, const struct gcb_results_row *row)
+{
+    k->path = row->path;
+    k->threads = gcb_results_u64(row->json, "threads");
+    take(k->method, sizeof(k->method), row->json, "method");
+    take(k->spec, sizeof(k->spec), row->json, "spec");
+    take(k->scope, sizeof(k->scope), row->json, "scope");
+    take(k->device, sizeof(k->device), row->json, "device");
+    take(k->isa, sizeof(k->isa), row->json, "isa");
+    take(k->cache, sizeof(k->cache), row->json, "cache");
+}
+
+static bool same_group(const struct gcb_payoff_case *c, const struct key *k)
+{
+    return c->threads == k->threads && strcmp(c->path, k->path) == 0 &&
+           strcmp(c->scope, k->scope) == 0 && strcmp(c->device, k->device) == 0 &&
+           strcmp(c->isa, k->isa) == 0 && strcmp(c->cache, k->cache) == 0;
+}
+
+/* Name, main parameters, and those that are not the default's; of a method nobody knows, its spec. */
+static void describe(struct gcb_payoff_case *c)
+{
+    struct gcb_method m, plain;
+
+    snprintf(c->label, sizeof(c->label), "%s", c->spec);
+    if (gcb_method_read(&m, c->spec, NULL) || gcb_method_read(&plain, c->method, NULL))
+        return;
+    for (size_t i = 0; i < GCB_MAX_METHOD_PARAMS; i++)
+        m.given[i] = m.value[i] != plain.value[i] && !(isnan(m.value[i]) && isnan(plain.value[i]));
+    gcb_method_spec(c->label, sizeof(c->label), &m, GCB_SPEC_LABEL);
+    c->sums = gcb_method_caps(&m) & GCB_CAP_LINEAR;
+}
+
+static int start_case(struct gcb_payoff_reader *r, const struct key *k, struct gcb_diag *diag)
+{
+    struct gathering *g;
+    struct gcb_payoff_case *c;
+
+    if (gcb_grow(&r->items, &r->cap, r->count, sizeof(*r->items)))
+        return gcb_diag_nomem(diag, 0, "cases");
+    g = &r->items[r->count];
+    memset(g, 0, sizeof(*g));
+    c = &g->c;
+    c->group = r->groups;
+    for (size_t i = 0; i < r->count; i++)
+        if (same_group(&r->items[i].c, k))
+            c->group = r->items[i].c.group;
+    c->path = gcb_strdup(k->path);
+    c->method = gcb_strdup(k->method);
+    c->spec = gcb_strdup(k->spec);
+    c->scope = gcb_strdup(k->scope);
+    c->device = gcb_strdup(k->device);
+    c->isa = gcb_strdup(k->isa);
+    c->cache = gcb_strdup(k->cache);
+    c->threads = k->threads;
+    c->baseline = strcmp(k->method, "identity") == 0 || strcmp(k->method, "fp16") == 0;
+    c->copy = r->copy;
+    c->rel_l2 = NAN;
+    r->count++;
+    if (!c->path || !c->method || !c->spec || !c->scope || !c->device || !c->isa || !c->cache)
+        return gcb_diag_nomem(diag, 0, "cases");
+    r->groups += c->group == r->groups;
+    describe(c);
+    return 0;
+}
+
+static int find_case(struct gcb_payoff_reader *r, struct gathering **out,
+                     const struct gcb_results_row *row, struct gcb_diag *diag)
+{
+    struct key k;
+    int err = 0;
+    size_t i;
+
+    key_of(&k, row);
+    for (i = 0; i < r->count; i++) {
+        const size_t at = (r->next + i) % r->count; /* rows mostly take turns */
+
+        if (strcmp(r->items[at].c.spec, k.spec) == 0 && same_group(&r->items[at].c, &k)) {
+            r->next = at + 1;
+            *out = &r->items[at];
+            return 0;
+        }
+    }
+    err = start_case(r, &k, diag);
+    *out = err ? NULL : &r->items[r->count - 1];
+    r->next = 0;
+    return err;
+}
+
+static void add_stages(struct gcb_payoff_sums *s, const json_t *row)
+{
+    static const char *const names[] = {"transform_seconds", "select_seconds", "quantise_seconds",
+                                        "index_seconds"};
+
+    for (size_t i = 0; i < 4; i++)
+        s->stage[i] += gcb_results_real(row, names[i]);
+}
+
+static void add_row(struct gcb_payoff_sums *s, const json_t *row)
+{
+    const double messages = gcb_results_real(row, "messages");
+
+    s->rows += 1.0;
+    s->messages += isnan(messages) ? 1.0 : messages;
+    s->elements += gcb_results_real(row, "elements");
+    s->wire += gcb_results_real(row, "wire_bytes");
+    s->encode += gcb_results_real(row, "encode_seconds");
+    s->decode += gcb_results_real(row, "decode_seconds");
+    add_stages(s, row);
+}
+
+/* Counts a step and worker once. Rows come step by step, so the last place is nearly always the one. */
+static int add_place(struct gathering *g, const json_t *row, struct gcb_diag *diag)
+{
+    const struct place p = {gcb_results_u64(row, "step"), gcb_results_u64(row, "worker")};
+
+    for (size_t i = g->place_count; i-- > 0;)
+        if (g->places[i].step == p.step && g->places[i].worker == p.worker)
+            return 0;
+    if (gcb_grow(&g->places, &g->place_cap, g->place_count, sizeof(*g->places)))
+        return gcb_diag_nomem(diag, 0, "steps and workers");
+    g->places[g->place_count++] = p;
+    return 0;
+}
+
+static bool usable(const json_t *row)
+{
+    const char *status = gcb_results_text(row, "status");
+
+    return status && strcmp(status, "ok") == 0 && gcb_results_real(row, "encode_seconds") >= 0.0 &&
+           gcb_results_real(row, "decode_seconds") >= 0.0 &&
+           gcb_results_real(row, "elements") > 0.0 && gcb_results_real(row, "wire_bytes") > 0.0;
+}
+
+/* Sparsifiers' rows have a density; behind a transform nearly no element is zero. */
+static bool sparse(const json_t *row)
+{
+    const char *transform = gcb_results_text(json_object_get(row, "params"), "transform");
+
+    return gcb_results_real(row, "density") < 1.0 && (!transform || strcmp(transform, "none") == 0);
+}
+
+static int take_result(struct gathering *g, const json_t *row, struct gcb_diag *diag)
+{
+    const double bytes = 4.0 * gcb_results_real(row, "elements");
+
+    add_row(&g->c.total, row);
+    gcb_fit_add(&g->encode, bytes, gcb_results_real(row, "encode_seconds"));
+    gcb_fit_add(&g->decode, bytes, gcb_results_real(row, "decode_seconds"));
+    gcb_fit_add(&g->wire, bytes, gcb_results_real(row, "wire_bytes"));
+    return add_place(g, row, diag);
+}
+
+static int visit(void *ctx, const struct gcb_results_row *row, struct gcb_diag *diag)
+{
+    struct gcb_payoff_reader *r = ctx;
+    const bool result = strcmp(row->record, "result") == 0;
+    const char *method = gcb_results_text(row->json, "method");
+    struct gathering *g;
+    char path[256];
+    int err;
+
+    if (strcmp(row->record, "environment") == 0)
+        r->copy = 1e9 * gcb_results_real(row->json, "copy_gbps");
+    if (!result && strcmp(row->record, "summary") != 0)
+        return 0;
+    if (!method || !gcb_results_text(row->json, "spec"))
+        return gcb_diag_set(diag, GCB_E_CORRUPT, "%s: line %llu: a %s without method and spec",
+                            gcb_escape(path, sizeof(path), row->path),
+                            (unsigned long long)row->line, row->record);
+    if (strcmp(method, "memcpy") == 0)
+        return 0; /* no method: what a machine can do at all */
+    if (!usable(row->json)) {
+        r->left_out++;
+        return 0;
+    }
+    err = find_case(r, &g, row, diag);
+    if (err)
+        return err;
+    g->c.sparse = sparse(row->json);
+    if (result)
+        return take_result(g, row->json, diag);
+    add_row(&g->summary, row->json);
+    g->c.rel_l2 = gcb_results_real(row->json, "rel_l2");
+    return 0;
+}
+
+int gcb_payoff_reader_file(struct gcb_payoff_reader *r, const char *path, struct gcb_diag *diag)
+{
+    r->copy = NAN;
+    r->next = 0;
+    return gcb_results_read(path, visit, r, diag);
+}
+
+/* Hands over a case with its texts. */
+static void finish_case(struct gcb_payoff_case *out, struct gathering *g)
+{
+    *out = g->c;
+    memset(&g->c, 0, sizeof(g->c));
+    out->exchanges = (double)g->place_count;
+    if (out->total.rows == 0.0) {
+        out->summary_only = true;
+        out->total = g->summary;
+        out->exchanges = 1.0;
+        gcb_fit_add(&g->encode, 4.0 * out->total.elements, out->total.encode);
+        gcb_fit_add(&g->decode, 4.0 * out->total.elements, out->total.decode);
+        gcb_fit_add(&g->wire, 4.0 * out->total.elements, out->total.wire);
+    }
+    gcb_fit_line(&out->encode, &g->encode);
+    gcb_fit_line(&out->decode, &g->decode);
+    gcb_fit_line(&out->wire, &g->wire);
+}
+
+int gcb_payoff_reader_finish(struct gcb_payoff_reader *r, struct gcb_payoff_cases *out,
+                             struct gcb_diag *diag)
+{
+    memset(out, 0, sizeof(*out));
+    if (r->count == 0)
+        return gcb_diag_set(diag, GCB_E_INVALID,
+                            "no method with times in the results; bench and compress --results "
+                            "write them");
+    out->items = gcb_alloc_zero(r->count, sizeof(*out->items));
+    if (!out->items)
+        return gcb_diag_nomem(diag, 0, "cases");
+    for (size_t turn = 0; turn < 2 * r->groups; turn++)
+        for (size_t i = 0; i < r->count; i++)
+            if (r->items[i].c.path && r->items[i].c.group == turn / 2 &&
+                r->items[i].c.baseline == (turn % 2 == 1))
+                finish_case(&out->items[out->count++], &r->items[i]);
+    out->left_out = r->left_out;
+    for (size_t i = 0; i < r->count; i++)
+        gathering_fini(&r->items[i]);
+    r->count = 0;
+    r->groups = 0;
+    r->left_out = 0;
+    return 0;
+}

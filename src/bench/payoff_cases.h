@@ -1,0 +1,87 @@
+#ifndef SRC_BENCH_PAYOFF_CASES_H
+#define SRC_BENCH_PAYOFF_CASES_H
+
+#include <stdint.h>
+
+#include "src/bench/fit.h"
+#include "src/bench/payoff.h"
+#include "src/bench/payoff_papers.h"
+#include "src/codec/method.h"
+
+/*
+ * What result files say of each method: times, bytes, and the lines through them, from the `result` rows of compress,
+ * bench and sweep; from a `summary` row where a case has no others. A case is a method's spec with all it ran
+ * under; cases that ran under the same belong to one group, and compare.
+ *
+ * Files are untrusted: every text is escaped as it is taken.
+ */
+
+/* Sums over the messages of a case. */
+struct gcb_payoff_sums {
+    double rows, messages, elements, wire, encode, decode;
+    double
+        stage[4]; /* seconds of transform, select, quantise, index; NAN where some row has none */
+};
+
+struct gcb_payoff_case {
+    char *path; /* of the result file, and below as its rows say */
+    char *method, *spec, *scope, *device, *isa, *cache;
+    uint64_t threads;
+    size_t group;    /* from 0; equal where all but method and spec is */
+    char label[256]; /* what a table calls it: the name, main parameters, and what is no default */
+    bool sums;       /* can be added undecoded */
+    bool sparse;     /* what is decoded is mostly zeros: no transform stands behind it */
+    bool baseline;   /* identity or fp16, which stand in every comparison anyway */
+    bool summary_only; /* no result rows: one exchange, and nothing to fit */
+    double exchanges;  /* steps x workers: what a sum is of */
+    double copy;       /* bytes per second that the machine copies; NAN: not measured */
+    double rel_l2;     /* of the summary; NAN: none seen */
+    struct gcb_payoff_sums total;
+    struct gcb_fit encode, decode, wire; /* over a message's bytes as fp32 */
+};
+
+struct gcb_payoff_cases {
+    struct gcb_payoff_case
+        *items; /* count of them, by group, in the order they were met, a group's baselines last */
+    size_t count;
+    uint64_t left_out; /* rows with another status than ok, or without times */
+};
+
+struct gcb_payoff_reader;
+int gcb_payoff_reader_create(struct gcb_payoff_reader **out, struct gcb_diag *diag);
+/* One file; "-" is standard input. GCB_E_IO, GCB_E_CORRUPT, GCB_E_NOMEM. */
+int gcb_payoff_reader_file(struct gcb_payoff_reader *r, const char *path, struct gcb_diag *diag);
+/* What was read so far. GCB_E_INVALID: no method with times. Release with fini; the reader is empty then. */
+int gcb_payoff_reader_finish(struct gcb_payoff_reader *r, struct gcb_payoff_cases *out,
+                             struct gcb_diag *diag);
+void gcb_payoff_reader_destroy(struct gcb_payoff_reader *r); /* NULL is fine */
+void gcb_payoff_cases_fini(struct gcb_payoff_cases *c);      /* zeroed is fine */
+
+/* What an exchange is of: that of the results, or of a model of another size, by the fitted lines. */
+struct gcb_payoff_model {
+    double bytes;    /* of the gradient as fp32; 0: as in the results */
+    double messages; /* that are coded; 0: as in the results */
+    double bucket;   /* bytes of it that travel together, above 0 */
+    double compute;  /* seconds; NAN: nothing is overlapped */
+};
+struct gcb_payoff_scale {
+    double bytes, messages, transfers; /* in force */
+    bool
+        fitted; /* by the lines; else measured sums, or in proportion where nothing can be fitted */
+    bool beyond; /* messages of another size than any that was measured */
+};
+/* The load of a case, and of plain fp32 of the same gradient. `scale` may be NULL. */
+void gcb_payoff_load(struct gcb_load *out, struct gcb_payoff_scale *scale,
+                     const struct gcb_payoff_case *c, const struct gcb_payoff_model *model);
+void gcb_payoff_load_fp32(struct gcb_load *out, const struct gcb_payoff_case *c,
+                          const struct gcb_payoff_model *model);
+/* The same of fp16, with the conversions of `half` (the group's fp16 case), free where it is NULL. */
+void gcb_payoff_load_fp16(struct gcb_load *out, const struct gcb_payoff_case *c,
+                          const struct gcb_payoff_case *half, const struct gcb_payoff_model *model);
+/* The fp16 case of a group, or NULL. */
+const struct gcb_payoff_case *gcb_payoff_half(const struct gcb_payoff_cases *cases, size_t group);
+
+/* Measured throughputs as the FFT paper counts them; false where stages were not timed. */
+bool gcb_payoff_stages(struct gcb_fft_stages *out, const struct gcb_payoff_case *c);
+
+#endif

@@ -1,0 +1,112 @@
+#include <math.h>
+#include <string.h>
+
+#include "src/bench/payoff_cases.h"
+
+static void scale_of(struct gcb_payoff_scale *s, const struct gcb_payoff_case *c,
+                     const struct gcb_payoff_model *model)
+{
+    const double bytes = 4.0 * c->total.elements / c->exchanges;
+    const double messages = c->total.messages / c->exchanges;
+    double each;
+
+    *s = (struct gcb_payoff_scale){
+        .bytes = model->bytes > 0.0 ? model->bytes : bytes,
+        .messages = model->messages > 0.0 ? model->messages : messages,
+    };
+    s->transfers = ceil(s->bytes / model->bucket);
+    if (s->bytes == bytes && s->messages == messages)
+        return;
+    s->fitted = c->encode.good && c->decode.good && c->wire.good;
+    each = s->bytes / s->messages;
+    s->beyond = each > 2.0 * c->encode.most || each < 0.5 * c->encode.least;
+}
+
+/* Adding a gradient to another reads both and writes one: half as much again as copying it. Not known: free; so is a
+ * sparse one, whose decoder may add to what is there instead of overwriting it. */
+static double adding(const struct gcb_payoff_case *c, double bytes)
+{
+    return c->copy > 0.0 ? 1.5 * bytes / c->copy : 0.0;
+}
+
+void gcb_payoff_load(struct gcb_load *out, struct gcb_payoff_scale *scale,
+                     const struct gcb_payoff_case *c, const struct gcb_payoff_model *model)
+{
+    const struct gcb_payoff_sums *t = &c->total;
+    struct gcb_payoff_scale own, *s = scale ? scale : &own;
+    double factor;
+
+    scale_of(s, c, model);
+    *out = (struct gcb_load){
+        .sums = c->sums,
+        .transfers = s->transfers,
+        .compute = model->compute,
+    };
+    if (s->fitted) {
+        out->bytes = gcb_fit_at(&c->wire, s->messages, s->bytes);
+        out->encode = gcb_fit_at(&c->encode, s->messages, s->bytes);
+        out->decode = gcb_fit_at(&c->decode, s->messages, s->bytes);
+    } else {
+        factor = s->bytes / (4.0 * t->elements);
+        out->bytes = t->wire * factor;
+        out->encode = t->encode * factor;
+        out->decode = t->decode * factor;
+    }
+    out->add =
+        c->sparse ? 0.0 : adding(c, c->sums ? out->bytes : s->bytes); /* undecoded, or as fp32 */
+}
+
+void gcb_payoff_load_fp32(struct gcb_load *out, const struct gcb_payoff_case *c,
+                          const struct gcb_payoff_model *model)
+{
+    struct gcb_payoff_scale s;
+
+    scale_of(&s, c, model);
+    *out = (struct gcb_load){
+        .sums = true,
+        .transfers = s.transfers,
+        .bytes = s.bytes,
+        .add = adding(c, s.bytes),
+        .compute = model->compute,
+    };
+}
+
+void gcb_payoff_load_fp16(struct gcb_load *out, const struct gcb_payoff_case *c,
+                          const struct gcb_payoff_case *half, const struct gcb_payoff_model *model)
+{
+    struct gcb_load measured;
+
+    gcb_payoff_load_fp32(out, c, model);
+    out->bytes /= 2.0;
+    out->add = adding(c, out->bytes);
+    if (!half)
+        return;
+    gcb_payoff_load(&measured, NULL, half, model);
+    out->encode = measured.encode;
+    out->decode = measured.decode;
+}
+
+const struct gcb_payoff_case *gcb_payoff_half(const struct gcb_payoff_cases *cases, size_t group)
+{
+    for (size_t i = 0; i < cases->count; i++)
+        if (cases->items[i].group == group && strcmp(cases->items[i].method, "fp16") == 0)
+            return &cases->items[i];
+    return NULL;
+}
+
+bool gcb_payoff_stages(struct gcb_fft_stages *out, const struct gcb_payoff_case *c)
+{
+    const double bytes = 4.0 * c->total.elements;
+    const double *t = c->total.stage;
+
+    for (size_t i = 0; i < 4; i++)
+        if (!(t[i] >= 0.0))
+            return false;
+    *out = (struct gcb_fft_stages){
+        .transform = bytes / t[0],
+        .select = bytes / t[1],
+        .quantise = 4.0 * bytes / t[2], /* the paper counts four passes at this rate */
+        .index = bytes / t[3],
+    };
+    return true;
+}

@@ -1,0 +1,208 @@
+#!/bin/sh
+# payoff: the papers' published figures, exchanges that NumPy works out again, tables, and files that are none.
+. "$(dirname "$0")/lib.sh"
+
+here=$(dirname "$0")
+sample=$(realpath "$here/../../datasets/sample.h5")
+fft="transform=71,select=30,quantise=600,index=67"
+
+narrow() {
+    check "at most 80 columns" sh -c "! grep -qE '.{81}' '$out'"
+}
+
+# A number of each payoff row, to three digits: values KEY WANT...
+values() {
+    key=$1
+    shift
+    check "$key is $*" python3 -c "
+import json
+rows = [r for r in map(json.loads, open('$out')) if r['record'] == 'payoff']
+got = [None if r['$key'] is None else '%.3g' % r['$key'] for r in rows]
+assert got == [None if w == 'null' else w for w in '$*'.split()], got"
+}
+
+# ---- called wrongly ----
+run payoff
+exits 2
+says "no result file"
+run payoff --stage-gbps transform=71
+exits 2
+says "needs all four"
+run payoff --stage-gbps "$fft,index=3"
+exits 2
+run payoff --stage-gbps transfrom=71
+exits 2
+says "is none of transform, select, quantise and index"
+run payoff --stage-gbps "$fft" --density 0.1
+exits 2
+run payoff --stage-gbps "$fft" --workers 8
+exits 2
+run payoff --density 0.1 r.json
+exits 2
+run payoff --words 1 r.json
+exits 2
+says "only with --density"
+run payoff --servers 3 r.json
+exits 2
+says "only with --collective ps"
+run payoff --bandwidth 10 r.json
+exits 2
+says "'10' is not a bandwidth"
+run payoff --latency 20 r.json
+exits 2
+says "--latency takes a time"
+run payoff --workers 1 r.json
+exits 2
+run payoff --collective tree r.json
+exits 2
+says "one of ring, allgather, ps"
+
+# ---- the FFT paper's figures ----
+run payoff --stage-gbps "$fft" --bandwidth 10Gb,25Gb,40Gb,56Gb --format json
+exits 0
+quiet
+values least_ratio 1.21 1.76 3.23 29.5
+values pays_below_gbit 58 58 58 58
+run payoff --stage-gbps "$fft" --bandwidth 7.5GB --format json
+values least_ratio null
+for case in "12 67 33.6" "30 34 47.9" "12 12 21.3"; do
+    set -- $case
+    run payoff --stage-gbps "transform=71,select=$1,quantise=600,index=$2" --bandwidth 10Gb --format json
+    values pays_below_gbit "$3"
+done
+run payoff --stage-gbps "$fft"
+exits 0
+prints "3.23"
+prints "pays below 58 Gb/s"
+narrow
+
+# ---- RedSync's ----
+run payoff --density 0.001 --workers 128 --format json
+exits 0
+values bandwidth_ratio 0.128
+values even_workers 1e+03
+values sparse_seconds null
+run payoff --density 0.015625 --workers 64 --format json
+values bandwidth_ratio 1
+run payoff --density 0.001 --workers 128 --words 1 --format json
+values bandwidth_ratio 0.064
+run payoff --density 0.001 --workers 2,128 --model-bytes 100M --bandwidth 1GB --latency 10us \
+    --select-time 2ms --unpack-time 100us --reduce-time 8ms --format json
+values sparse_seconds 0.00242 0.0415
+values dense_seconds 0.109 0.216
+run payoff --density 0.001 --workers 128
+exits 0
+prints "12.8 %"
+prints "1000 workers on"
+narrow
+
+# ---- result files ----
+run compress --method fft --method topk --method qsgd --method bf16 --method sbc --step 400 --results "$tmp/r.json" "$sample"
+exits 0
+run payoff "$tmp/r.json"
+exits 0
+quiet
+prints "fp32"
+prints "pays below"
+prints "1 thread"
+prints "fft:theta=0.85,bits=10: "
+narrow
+run payoff --bandwidth 10Gb --compute 80ms --workers 2,64 --model-bytes 100M "$tmp/r.json"
+exits 0
+prints "exposed"
+prints "behind 80 ms"
+prints "times by lines through those measured"
+narrow
+run payoff --bandwidth 1Gb..100Gb/20 --format csv "$tmp/r.json"
+exits 0
+check "a header, and 20 rows for each of 7" test "$(wc -l <"$out")" -eq 141
+run payoff --bandwidth 1Gb --format json --results "$tmp/p.json" "$tmp/r.json"
+exits 0
+check "rows are saved too" cmp "$out" "$tmp/p.json"
+run payoff --results "$tmp/p.json" "$tmp/r.json"
+exits 2 # is there already
+run payoff --bandwidth 1Gb - --format json
+exits 1
+says "standard input: no results"
+timeout 60 "$GCBENCH" payoff - <"$tmp/r.json" >"$out" 2>"$err"
+rc=$?
+exits 0
+prints "standard input"
+check "two files are two groups" sh -c "
+    cp '$tmp/r.json' '$tmp/s.json'
+    '$GCBENCH' payoff '$tmp/r.json' '$tmp/s.json' >'$out'
+    [ \$(grep -c ^fp32 '$out') -eq 2 ]"
+run compress --method topk --step 400 --per none --results "$tmp/none.json" "$sample"
+run payoff "$tmp/none.json"
+exits 0
+prints "of a summary"
+
+# ---- what result files may hold ----
+printf '{"record":"plot","schema":1}\n' >"$tmp/bad.json"
+run payoff "$tmp/bad.json"
+exits 2
+says "no method with times"
+printf '{"record":"result","schema":1,"status":"ok"}\n' >"$tmp/bad.json"
+run payoff "$tmp/bad.json"
+exits 1
+says "bad.json: line 1: a result without method and spec"
+row() { # METHOD SPEC REST
+    printf '{"record":"result","schema":1,"method":"%s","spec":"%s","status":"ok","elements":1000,"wire_bytes":100,%s}\n' "$@"
+}
+times='"encode_seconds":1e-3,"decode_seconds":1e-3'
+row 'x' 'a\u001b[31mb\u202e' "$times" >"$tmp/odd.json"
+row 'memcpy' 'memcpy' "$times" >>"$tmp/odd.json"
+row 'topk' 'topk' '"encode_seconds":null,"decode_seconds":1' >>"$tmp/odd.json"
+row 'topk' 'topk' '"encode_seconds":-1,"decode_seconds":1' >>"$tmp/odd.json"
+row 'topk' 'topk:theta=1e999' "$times" >>"$tmp/odd.json"
+run payoff "$tmp/odd.json"
+exits 0
+prints 'a\x1b[31mb\xe2\x80\xae'
+prints "2 rows left out"
+prints "topk:theta=1e999"
+prints "adding gradients up is free here"
+check "no control characters" sh -c "! LC_ALL=C grep -q '[[:cntrl:]]' '$out'"
+check "memcpy is no method" sh -c "! grep -q memcpy '$out'"
+run payoff --format json "$tmp/odd.json"
+exits 0
+check "rows are JSON" python3 -c "import json; [json.loads(line) for line in open('$out')]"
+
+# ---- stages that were timed ----
+row 'fft' 'fft' "$times"',"transform_seconds":1e-6,"select_seconds":2e-6,"quantise_seconds":4e-6,"index_seconds":3e-6' >"$tmp/stages.json"
+run payoff --bandwidth 10Gb,40Gb --format json "$tmp/stages.json"
+exits 0
+check "k_min of measured stages" python3 -c "
+import json
+rows = [r for r in map(json.loads, open('$out')) if r['record'] == 'payoff' and r['model'] == 'fft']
+assert len(rows) == 2, rows
+for r, gbit in zip(rows, (10, 40)):
+    share = 2 * 10e-6 / 4000 * gbit * 1e9 / 8
+    want = 1 / (1 - share) if share < 1 else None
+    assert (want is None) == (r['least_ratio'] is None) and (want is None or abs(r['least_ratio'] - want) < 1e-9), r
+    assert r['transform_gbps'] == 4 and r['quantise_gbps'] == 4 and r['ratio_vs_fp32'] == 40, r
+    assert r['pays'] == (want is not None and 40 > want), r"
+run payoff --bandwidth 10Gb "$tmp/stages.json"
+prints "the FFT paper's condition"
+narrow
+
+# ---- NumPy finds the same ----
+python3 -c 'import numpy' 2>/dev/null && {
+    numpy() { # ARGS of check_payoff -- ARGS of payoff
+        given=
+        while [ "$1" != -- ]; do
+            given="$given $1"
+            shift
+        done
+        shift
+        run payoff --format json "$@" "$tmp/r.json"
+        exits 0
+        check "NumPy finds the same" python3 "$here/check_payoff.py" "$tmp/r.json" "$out" $given
+    }
+    numpy -- --workers 2,5,64
+    numpy -- --collective allgather --workers 9 --latency 1ms
+    numpy -- --collective ps --workers 4
+    numpy bytes=1e9 messages=300 bucket=1e7 -- --model-bytes 1000000000 --messages 300 --bucket-bytes 10000000
+    numpy compute=0.08 bytes=1e8 -- --compute 80ms --model-bytes 100000000 --bandwidth 1Gb..400Gb/7
+    numpy compute=0.0001 bucket=65536 -- --compute 100us --bucket-bytes 64K --bandwidth 1Gb..400Gb/7
+}
+finish
