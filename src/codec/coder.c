@@ -5,9 +5,7 @@
 #include <string.h>
 
 #include "src/base/alloc.h"
-
-/* More elements than any machine holds; below it, sizes in bits and bytes cannot overflow. */
-#define MAX_ELEMENTS (UINT64_C(1) << 56)
+#include "src/codec/framing.h"
 
 struct gcb_coder {
     struct gcb_method method;
@@ -53,40 +51,19 @@ static int start_codec(struct gcb_coder *c, struct gcb_diag *diag)
     return codec->ops->init ? codec->ops->init(c->state, &c->env, diag) : 0;
 }
 
-/* Bytes of an element in a stored message: no wider than the float32 the codecs see. */
-static size_t raw_size(enum gcb_dtype source)
-{
-    return source == GCB_F64 ? 4 : gcb_dtype_size(source);
-}
-
-static bool wants_wide(uint64_t count, uint64_t bound)
-{
-    return count > UINT32_MAX || bound > UINT32_MAX;
-}
-
 static uint64_t payload_bound(const struct gcb_coder *c)
 {
-    const uint64_t raw = c->env.count * raw_size(c->frame.source);
-    const uint64_t own = c->method.codec->ops->bound(c->state);
-
-    return own > raw ? own : raw;
+    return gcb_framing_bound(c->env.count, c->frame.source, c->method.codec->ops->bound(c->state));
 }
 
-/* The head of this coder's messages; everything in it but the lengths is known before encoding. */
+/* The head of this coder's messages. */
 static int prepare_frame(struct gcb_coder *c, const struct gcb_coder_config *config,
                          struct gcb_diag *diag)
 {
-    struct gcb_wbuf params = {.data = c->frame.params, .cap = sizeof(c->frame.params)};
-
-    c->frame.codec = c->method.codec->wire_id;
     c->frame.source = config->source;
     c->frame.count = c->env.count;
     c->frame.flags = config->checksum ? GCB_WIRE_CHECKSUM : 0;
-    if (wants_wide(c->env.count, payload_bound(c)))
-        c->frame.flags |= GCB_WIRE_WIDE;
-    gcb_param_write(c->method.codec->params, c->state, &params);
-    c->frame.param_bytes = (uint8_t)params.len;
-    return params.failed ? gcb_diag_set(diag, GCB_E_INTERNAL, "too many header parameters") : 0;
+    return gcb_framing_prepare(&c->frame, c->method.codec, c->state, payload_bound(c), diag);
 }
 
 int gcb_coder_create(struct gcb_coder **out, const struct gcb_method *method,
@@ -98,7 +75,7 @@ int gcb_coder_create(struct gcb_coder **out, const struct gcb_method *method,
     if (err)
         return err;
     c->method = *method;
-    err = config->env.count > MAX_ELEMENTS
+    err = config->env.count > GCB_MAX_ELEMENTS
               ? gcb_diag_set(diag, GCB_E_NOMEM, "%" PRIu64 " elements are too many",
                              config->env.count)
               : bind_env(c, config, diag);
@@ -118,27 +95,14 @@ out:
     return err;
 }
 
-/* The method a frame names, at the frame's parameters. */
-static int method_of_frame(struct gcb_method *m, const struct gcb_frame *f, struct gcb_diag *diag)
-{
-    struct gcb_rbuf params = {.data = f->params, .len = f->param_bytes};
-
-    m->codec = gcb_codec_by_wire_id(f->codec);
-    if (!m->codec)
-        return gcb_diag_set(diag, GCB_E_UNSUPPORTED, "message of an unknown codec (wire id %u)",
-                            f->codec);
-    m->name = m->codec->name;
-    return gcb_param_read(m->codec->params, m->value, &params, diag);
-}
-
 int gcb_coder_create_decoder(struct gcb_coder **out, const void *message, size_t length,
                              const struct gcb_coder_config *config, struct gcb_diag *diag)
 {
     struct gcb_coder *c = gcb_alloc_zero(1, sizeof(*c));
     struct gcb_rbuf payload;
-    const uint64_t limit = config->max_elements && config->max_elements < MAX_ELEMENTS
+    const uint64_t limit = config->max_elements && config->max_elements < GCB_MAX_ELEMENTS
                                ? config->max_elements
-                               : MAX_ELEMENTS;
+                               : GCB_MAX_ELEMENTS;
     int err;
 
     if (!c)
@@ -156,14 +120,10 @@ int gcb_coder_create_decoder(struct gcb_coder **out, const void *message, size_t
                            "message promises %" PRIu64 " elements, at most %" PRIu64 " are allowed",
                            c->frame.count, limit);
     else if (!(c->frame.flags & GCB_WIRE_STORED))
-        err = method_of_frame(&c->method, &c->frame, diag);
+        err = gcb_framing_method(&c->method, &c->frame, diag);
     if (!err && c->method.codec)
         err = start_codec(c, diag);
-    if (err == GCB_E_INVALID) { /* parameters that no encoder would have written */
-        err = GCB_E_CORRUPT;
-        if (diag)
-            diag->status = err;
-    }
+    err = gcb_framing_verdict(err, diag);
     if (err)
         goto out;
     *out = c;
@@ -199,7 +159,7 @@ size_t gcb_coder_bound(const struct gcb_coder *c)
 /* The tensor in its source type, as a stored message holds it. */
 static void write_raw(const struct gcb_coder *c, const struct gcb_view *in, struct gcb_wbuf *out)
 {
-    uint8_t *p = gcb_wbuf_take(out, in->count * raw_size(c->frame.source));
+    uint8_t *p = gcb_wbuf_take(out, in->count * gcb_framing_raw_size(c->frame.source));
 
     if (!p || in->count == 0)
         return;
@@ -214,7 +174,7 @@ static void write_raw(const struct gcb_coder *c, const struct gcb_view *in, stru
 static int read_raw(const struct gcb_coder *c, enum gcb_dtype source, struct gcb_rbuf *in,
                     const struct gcb_mview *out)
 {
-    const uint8_t *p = gcb_rbuf_take(in, out->count * raw_size(source));
+    const uint8_t *p = gcb_rbuf_take(in, out->count * gcb_framing_raw_size(source));
 
     if (!p || gcb_rbuf_left(in))
         return GCB_E_CORRUPT;
@@ -263,7 +223,7 @@ int gcb_coder_encode_raw(struct gcb_coder *c, const struct gcb_view *in, struct 
         return gcb_diag_set(diag, GCB_E_MISMATCH, "the coder is for another tensor");
     frame.flags |= GCB_WIRE_STORED;
     frame.param_bytes = 0;
-    frame.payload_bytes = in->count * raw_size(frame.source);
+    frame.payload_bytes = in->count * gcb_framing_raw_size(frame.source);
     gcb_frame_write(&frame, out);
     write_raw(c, in, out);
     return finish(&frame, start, out, diag);
@@ -296,7 +256,7 @@ int gcb_coder_encode(struct gcb_coder *c, const struct gcb_step *at, const struc
         return gcb_diag_set(diag, err ? err : GCB_E_NOSPACE, "method '%s': %s", c->method.name,
                             gcb_status_text(err ? err : GCB_E_NOSPACE));
     }
-    if (frame.payload_bytes > in->count * raw_size(frame.source)) {
+    if (frame.payload_bytes > in->count * gcb_framing_raw_size(frame.source)) {
         out->len = start;
         return gcb_coder_encode_raw(c, in, out, diag);
     }

@@ -1,6 +1,7 @@
 #ifndef SRC_CODEC_DEVICE_H
 #define SRC_CODEC_DEVICE_H
 
+#include "kernels/cuda/stream.h"
 #include "src/codec/codec.h"
 
 /*
@@ -23,24 +24,10 @@
  * but init waits for the device. All pointers named *_dev are device memory, aligned to 256 bytes (results: 8);
  * the payload stands apart from its head, so that no head's length shifts it.
  *
- * A call's own return is what the host knows at once (GCB_E_BACKEND: a launch failed). What the data decide
- * comes later, through the result.
+ * A call's own return is what the host knows at once (GCB_E_BACKEND: a launch failed; GCB_E_CORRUPT: a payload's
+ * length is not one that its frame allows). What the data decide comes later, through the result.
  */
-struct gcb_device_stream; /* opaque: the module's own */
-
-/*
- * How a call ended, written on the device behind everything else. The messages of a step have their
- * results side by side, so one small copy, behind one synchronisation, fetches all of them.
- */
-struct gcb_device_result {
-    uint64_t length;  /* encode: bytes of the payload */
-    uint64_t clamped; /* encode: elements that a limited range cut */
-    /* 0; encode: GCB_E_NONFINITE, the method's arithmetic overflowed; decode: GCB_E_CORRUPT */
-    int32_t status;
-    uint32_t reserved; /* 0 */
-};
-
-/* Where a call runs and what it may use until it has ended. */
+/* Where a call runs and what it may use until it has ended. The result is all zero when the call's work begins. */
 struct gcb_device_call {
     struct gcb_device_stream *stream;
     void *scratch_dev; /* at least `scratch` bytes; calls on one stream may share it */
@@ -48,8 +35,10 @@ struct gcb_device_call {
 };
 
 struct gcb_device_ops {
-    size_t state_size; /* zeroed, then parameters stored, then init */
-    /* Plans and sizes. env->kernels and env->queue are the host's and not used. */
+    size_t
+        state_size; /* zeroed, then parameters stored, then init; so it begins as the CPU's state does */
+    /* Plans and sizes. env->kernels and env->queue are the host's and not used. GCB_E_UNSUPPORTED, with words:
+     * these parameters run on the CPU only. */
     int (*init)(void *state, const struct gcb_codec_env *env, struct gcb_diag *diag);
     void (*fini)(void *state);              /* accepts an all-zero state; NULL: nothing to do */
     uint64_t (*bound)(const void *state);   /* worst payload, the same as the CPU's */

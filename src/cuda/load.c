@@ -8,48 +8,77 @@
 
 #define MODULE "libgcbench-cuda.so"
 
-/* Entry point of the module: 0, or GCB_E_BACKEND and a reason (no driver, no such device). */
-typedef int gcb_cuda_probe_fn(unsigned index, struct gcb_diag *diag);
-
-/* The module beside the library that this code is part of; NULL if there is none. */
-static void *open_beside(void)
+/* Is there a file of the module's name beside the library that this code is part of? Its path then. */
+static bool path_beside(char *path, size_t size)
 {
-    char path[4096];
     const char *slash;
     Dl_info info;
+    int length;
 
     if (!dladdr((const void *)MODULE, &info) || !info.dli_fname)
-        return NULL;
+        return false;
     slash = strrchr(info.dli_fname, '/');
-    if (!slash || snprintf(path, sizeof(path), "%.*s/%s", (int)(slash - info.dli_fname),
-                           info.dli_fname, MODULE) >= (int)sizeof(path))
-        return NULL;
-    return dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (!slash)
+        return false;
+    length = snprintf(path, size, "%.*s/%s", (int)(slash - info.dli_fname), info.dli_fname, MODULE);
+    return length > 0 && (size_t)length < size;
 }
 
-static int probe(void *module, unsigned index, struct gcb_diag *diag)
+/* NULL if it is nowhere, or cannot be opened where it is: then words say why. */
+static void *open_module(struct gcb_diag *diag)
 {
-    void *symbol = dlsym(module, "gcb_cuda_probe");
-    gcb_cuda_probe_fn *fn;
+    char path[4096], shown[240];
+    void *module = path_beside(path, sizeof(path)) ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
+    const char *why;
 
+    if (!module)
+        module = dlopen(MODULE, RTLD_NOW | RTLD_LOCAL);
+    if (module)
+        return module;
+    why = dlerror();
+    if (!why || strstr(why, MODULE ": cannot open"))
+        gcb_diag_set(diag, GCB_E_BACKEND, "device cuda: no CUDA module (%s was not found)", MODULE);
+    else
+        gcb_diag_set(diag, GCB_E_BACKEND, "device cuda: %s", gcb_escape(shown, sizeof(shown), why));
+    return NULL;
+}
+
+int gcb_device_adopt(struct gcb_device *out, const struct gcb_device_module *module, unsigned index,
+                     struct gcb_diag *diag)
+{
+    int err;
+
+    memset(out, 0, sizeof(*out));
+    if (!module || module->version != GCB_DEVICE_MODULE_VERSION || module->size != sizeof(*module))
+        return gcb_diag_set(diag, GCB_E_BACKEND, "device cuda: %s is of another version", MODULE);
+    err = module->probe(&out->facts, index, diag);
+    if (!err)
+        err = module->use(index, diag);
+    if (err)
+        return err;
+    out->module = module;
+    out->index = index;
+    return 0;
+}
+
+int gcb_device_open(struct gcb_device *out, unsigned index, struct gcb_diag *diag)
+{
+    void *module = open_module(diag), *symbol;
+    gcb_device_module_fn *get;
+
+    memset(out, 0, sizeof(*out));
+    if (!module)
+        return GCB_E_BACKEND;
+    symbol = dlsym(module, GCB_DEVICE_MODULE_SYMBOL);
     if (!symbol)
-        return gcb_diag_set(diag, GCB_E_BACKEND, "device cuda: %s is not one of this version",
-                            MODULE);
-    memcpy(&fn, &symbol, sizeof(fn)); /* ISO C has no conversion from data to function pointers */
-    return fn(index, diag);
+        return gcb_diag_set(diag, GCB_E_BACKEND, "device cuda: %s is of another version", MODULE);
+    memcpy(&get, &symbol, sizeof(get)); /* ISO C has no conversion from data to function pointers */
+    return gcb_device_adopt(out, get(), index, diag);
 }
 
 int gcb_cuda_check(unsigned index, struct gcb_diag *diag)
 {
-    void *module = open_beside();
-    int err;
+    struct gcb_device device;
 
-    if (!module)
-        module = dlopen(MODULE, RTLD_NOW | RTLD_LOCAL);
-    if (!module)
-        return gcb_diag_set(diag, GCB_E_BACKEND, "device cuda: no CUDA module (%s was not found)",
-                            MODULE);
-    err = probe(module, index, diag);
-    dlclose(module);
-    return err;
+    return gcb_device_open(&device, index, diag);
 }

@@ -1,0 +1,54 @@
+#ifndef KERNELS_CUDA_LAUNCH_CUH
+#define KERNELS_CUDA_LAUNCH_CUH
+
+/*
+ * The only way to launch a kernel, the one check of CUDA calls, and the one way to shared memory. Tests put their
+ * own header of this name in front, which runs the same kernels on the CPU (docs/cuda.md), so device code uses
+ * neither <<< >>> nor __shared__ itself.
+ */
+#include <cuda_runtime.h>
+
+#include "kernels/cuda/fault.cuh"
+
+namespace gcb
+{
+
+/* Shared memory a block may have without asking. */
+constexpr size_t kPlainShared = 48 * 1024;
+
+/*
+ * Queues kernel(args...) on `stream`: `grid` blocks (at least 1, below 2^31) of `block` threads (a multiple of
+ * 32), each block with `smem` bytes of shared memory. 0, or GCB_E_BACKEND with the fault kept in the stream.
+ */
+template <typename... P, typename... A>
+int launch(void (*kernel)(P...), uint64_t grid, unsigned block, size_t smem,
+           struct gcb_device_stream *stream, A &&...args)
+{
+    if (grid == 0 || grid > 0x7fffffffu)
+        return GCB_CUDA(&stream->fault, cudaErrorInvalidConfiguration);
+    if (smem > kPlainShared) {
+        const int err = GCB_CUDA(&stream->fault,
+                                 cudaFuncSetAttribute(reinterpret_cast<const void *>(kernel),
+                                                      cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                                      static_cast<int>(smem)));
+
+        if (err)
+            return err;
+    }
+    kernel<<<dim3(static_cast<unsigned>(grid)), dim3(block), smem, stream->handle>>>(
+        static_cast<P>(args)...);
+    stream->launches++;
+    return GCB_CUDA(&stream->fault, cudaGetLastError());
+}
+
+/* The block's shared memory, as a struct of at most the bytes given to launch: aligned to 16, of any content. */
+template <typename T> __device__ __forceinline__ T &shared()
+{
+    extern __shared__ __align__(16) unsigned char gcb_shared_bytes[];
+
+    return *reinterpret_cast<T *>(gcb_shared_bytes);
+}
+
+} /* namespace gcb */
+
+#endif

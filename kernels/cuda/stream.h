@@ -1,0 +1,28 @@
+#ifndef KERNELS_CUDA_STREAM_H
+#define KERNELS_CUDA_STREAM_H
+
+/*
+ * What the C side of the CUDA module sees of a stream, and what a kernel writes of how a call ended. Launchers
+ * (kernels/<family>/<family>_cuda.h) take a stream, queue their kernels on it and return 0 or GCB_E_BACKEND
+ * at once; the words for the latter are kept in the stream (src/cuda/module.h).
+ */
+#include <stdint.h>
+
+struct gcb_device_stream; /* opaque: the module's own (kernels/cuda/launch.cuh) */
+
+/*
+ * How a call ended, written on the device behind everything else. The messages of a step have their
+ * results side by side, so one small copy, behind one synchronisation, fetches all of them. All zero before
+ * the call: a kernel adds to it.
+ */
+struct gcb_device_result {
+    uint64_t length;  /* encode: bytes of the payload */
+    uint64_t clamped; /* encode: elements that a limited range cut */
+    /* 0; encode: GCB_E_NONFINITE, the method's arithmetic overflowed; decode: GCB_E_CORRUPT */
+    int32_t status;
+    /* the largest sign-cleared pattern among the elements, where somebody looked (the coder, for infinities and
+     * NaNs, or a codec whose range comes of the data) */
+    uint32_t max_bits;
+};
+
+#endif

@@ -1,0 +1,19 @@
+#ifndef KERNELS_REDUCE_REDUCE_CUDA_H
+#define KERNELS_REDUCE_REDUCE_CUDA_H
+
+#include "kernels/cuda/stream.h"
+
+/* Family `reduce` on the device (kernels/reduce/reduce.h). 0 or GCB_E_BACKEND; all pointers are device memory. */
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* result->max_bits = max(result->max_bits, largest sign-cleared pattern of x[0..n)). x is aligned to 16. */
+int gcb_cuda_max_bits(struct gcb_device_stream *s, const float *x, uint64_t n,
+                      struct gcb_device_result *result);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

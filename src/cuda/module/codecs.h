@@ -1,0 +1,14 @@
+#ifndef SRC_CUDA_MODULE_CODECS_H
+#define SRC_CUDA_MODULE_CODECS_H
+
+#include "src/codec/device.h"
+
+/* One line a codec; each stands at the bottom of the file of its name in this folder. */
+extern const struct gcb_device_ops gcb_device_identity; /* identity.c */
+extern const struct gcb_device_ops gcb_device_fp16;     /* half.c */
+extern const struct gcb_device_ops gcb_device_bf16;     /* half.c */
+
+/* The table of all of them (registry.c), ended by a row without ops. */
+extern const struct gcb_device_codec gcb_device_codecs[];
+
+#endif

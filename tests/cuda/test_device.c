@@ -1,0 +1,219 @@
+/* Methods on the device, by the module's own sources on the CPU: the same messages, byte for byte. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "kernels/hd.h"
+#include "tests/kernels/check.h"
+#include "tests/support/cuda_host/host.h"
+#include "tests/support/device_trip.h"
+
+#define END (~UINT64_C(0))
+
+static const uint64_t sizes[] = {0, 1, 2, 7, 31, 32, 33, 511, 513, 4095, 4096, 4097, 12289, END};
+static struct gcb_device device;
+
+static int open_device(void **state)
+{
+    (void)state;
+    device_here(&device);
+    return 0;
+}
+
+static void baselines(void **state)
+{
+    (void)state;
+    device_same_all(&device, "identity", sizes);
+    device_same_all(&device, "fp16", sizes);
+    device_same_all(&device, "bf16", sizes);
+}
+
+/* Once at a size of many blocks, where the order of blocks matters too. */
+static void large_tensors(void **state)
+{
+    static const char *const specs[] = {"identity", "fp16", "bf16"};
+    enum { N = 100003 };
+    float *x = malloc(N * sizeof(float));
+
+    (void)state;
+    check_fill(x, N, FILL_HOSTILE, 5);
+    gcb_host_schedule(GCB_HOST_SHUFFLED, 5);
+    for (size_t i = 0; i < sizeof(specs) / sizeof(*specs); i++)
+        device_same(&device, specs[i], x, N, NULL);
+    gcb_host_schedule(GCB_HOST_FORWARD, 1);
+    free(x);
+}
+
+/* A state on the device begins as the CPU's: parameters are stored through one table for both. */
+static void parameters_fit_the_states(void **state)
+{
+    (void)state;
+    for (const struct gcb_device_codec *row = device.module->codecs; row->ops; row++) {
+        const struct gcb_codec *codec = gcb_codec_by_wire_id(row->wire_id);
+
+        assert_non_null(codec);
+        for (size_t i = 0; i < gcb_param_count(codec->params); i++)
+            assert_true(codec->params[i].offset + sizeof(int) <= row->ops->state_size);
+    }
+}
+
+static void other_methods_say_so(void **state)
+{
+    const struct gcb_coder_config config = {.env = {.count = 10}};
+    struct gcb_device_coder *c = NULL;
+    struct gcb_device none = device;
+    struct gcb_device_module empty = *device.module;
+    static const struct gcb_device_codec no_codecs[] = {{0, NULL}};
+    struct gcb_diag diag = {0};
+    struct gcb_method m;
+
+    (void)state;
+    empty.codecs = no_codecs;
+    none.module = &empty;
+    assert_int_equal(gcb_method_parse(&m, "qsgd", NULL), 0);
+    assert_int_equal(gcb_device_coder_create(&c, &none, &m, &config, &diag), GCB_E_UNSUPPORTED);
+    assert_string_equal(diag.text, "device cuda: method 'qsgd' runs on the CPU only");
+    assert_null(c);
+}
+
+static void other_modules_are_refused(void **state)
+{
+    struct gcb_device_module other = *device.module;
+    struct gcb_device out;
+    struct gcb_diag diag = {0};
+
+    (void)state;
+    other.version++;
+    assert_int_equal(gcb_device_adopt(&out, &other, 0, &diag), GCB_E_BACKEND);
+    assert_non_null(strstr(diag.text, "another version"));
+    other = *device.module;
+    other.size--;
+    assert_int_equal(gcb_device_adopt(&out, &other, 0, &diag), GCB_E_BACKEND);
+    assert_int_equal(gcb_device_adopt(&out, NULL, 0, &diag), GCB_E_BACKEND);
+    assert_int_equal(gcb_device_adopt(&out, device.module, 1, &diag), GCB_E_BACKEND);
+    assert_string_equal(diag.text, "device cuda:1: this machine has 1");
+}
+
+/* Every allocation of a batch fails once: an error in words, and nothing is left behind. */
+static void memory_that_does_not_suffice(void **state)
+{
+    const struct gcb_device_batch_config config = {.scratch = 100000};
+    struct gcb_device_batch *b = NULL;
+    struct gcb_host_counts before, after;
+    struct gcb_diag diag = {0};
+
+    (void)state;
+    gcb_host_count(&before);
+    gcb_host_limit(before.bytes + 50000);
+    assert_int_equal(gcb_device_batch_create(&b, &device, &config, &diag), GCB_E_NOMEM);
+    assert_non_null(strstr(diag.text, "100000 bytes asked for, 50000 of"));
+    gcb_host_limit(before.bytes + 100010);
+    assert_int_equal(gcb_device_batch_create(&b, &device, &config, &diag), GCB_E_NOMEM);
+    gcb_host_limit(0);
+    gcb_host_count(&after);
+    assert_int_equal(before.bytes, after.bytes);
+    assert_null(b);
+}
+
+/* A step of several messages: no wait and no allocation until all are queued, then one wait. */
+static void one_wait_for_many_messages(void **state)
+{
+    enum { MESSAGES = 5, N = 1000 };
+    const struct gcb_device_batch_config config = {.messages = MESSAGES};
+    const struct gcb_coder_config coder = {.env = {.count = N}};
+    const struct gcb_step at = {0};
+    struct gcb_device_message m[MESSAGES];
+    struct gcb_device_coder *c = NULL;
+    struct gcb_device_batch *b = NULL;
+    struct gcb_host_counts before, after;
+    struct gcb_frame frame;
+    struct gcb_method method;
+    float x[N];
+
+    (void)state;
+    assert_int_equal(gcb_method_parse(&method, "fp16", NULL), 0);
+    assert_int_equal(gcb_device_coder_create(&c, &device, &method, &coder, NULL), 0);
+    assert_int_equal(gcb_device_batch_create(&b, &device, &config, NULL), 0);
+    for (unsigned i = 0; i < MESSAGES; i++) {
+        void *in, *out;
+
+        assert_int_equal(device.module->alloc(&in, sizeof(x), NULL), 0);
+        assert_int_equal(device.module->alloc(&out, gcb_device_coder_payload_bound(c), NULL), 0);
+        m[i] = (struct gcb_device_message){.batch = b, .i = i, .in_dev = in, .payload_dev = out};
+        check_fill(x, N, FILL_NOISE, i);
+        x[0] = (float)i * 1e6f; /* all but the first message clamp */
+        assert_int_equal(gcb_device_batch_upload(b, in, x, sizeof(x), NULL), 0);
+    }
+    gcb_host_count(&before);
+    assert_int_equal(gcb_device_batch_begin(b), 0);
+    for (unsigned i = 0; i < MESSAGES; i++)
+        assert_int_equal(gcb_device_coder_encode_async(c, &at, &m[i], NULL), 0);
+    gcb_host_count(&after);
+    assert_int_equal(after.waits, before.waits);
+    assert_int_equal(after.allocations, before.allocations);
+    assert_int_equal(gcb_device_batch_finish(b, NULL), 0);
+    for (unsigned i = 0; i < MESSAGES; i++) {
+        assert_int_equal(gcb_device_coder_encode_finish(c, &m[i], &frame, NULL), 0);
+        assert_int_equal(frame.payload_bytes, 2 * N);
+        assert_int_equal(gcb_device_coder_clamped(c), i > 0);
+    }
+    gcb_host_count(&after);
+    assert_int_equal(after.waits, before.waits + 1);
+    assert_int_equal(after.allocations, before.allocations);
+    /* one more than fits is refused */
+    m[0].i = MESSAGES;
+    assert_int_equal(gcb_device_coder_encode_async(c, &at, &m[0], NULL), GCB_E_INTERNAL);
+    for (unsigned i = 0; i < MESSAGES; i++) {
+        device.module->free((void *)(uintptr_t)m[i].in_dev);
+        device.module->free(m[i].payload_dev);
+    }
+    gcb_device_batch_destroy(b);
+    gcb_device_coder_destroy(c);
+}
+
+static void events_measure_and_order(void **state)
+{
+    const struct gcb_device_module *d = device.module;
+    struct gcb_device_event *from = NULL, *to = NULL;
+    struct gcb_device_stream *s = NULL;
+    double seconds = -1.0;
+    void *p = NULL;
+
+    (void)state;
+    assert_int_equal(d->stream_create(&s, NULL), 0);
+    assert_int_equal(d->event_create(&from, NULL), 0);
+    assert_int_equal(d->event_create(&to, NULL), 0);
+    assert_int_equal(d->alloc(&p, 1 << 20, NULL), 0);
+    assert_int_equal(d->event_record(from, s), 0);
+    assert_int_equal(d->zero(s, p, 1 << 20), 0);
+    assert_int_equal(d->event_record(to, s), 0);
+    assert_int_equal(d->event_follow(to, s), 0);
+    assert_int_equal(d->event_seconds(&seconds, from, to, NULL), 0);
+    assert_true(seconds >= 0.0 && seconds < 10.0);
+    assert_int_equal(d->wait(s, NULL), 0);
+    d->free(p);
+    d->event_destroy(from);
+    d->event_destroy(to);
+    d->stream_destroy(s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(baselines),
+        cmocka_unit_test(large_tensors),
+        cmocka_unit_test(parameters_fit_the_states),
+        cmocka_unit_test(other_methods_say_so),
+        cmocka_unit_test(other_modules_are_refused),
+        cmocka_unit_test(memory_that_does_not_suffice),
+        cmocka_unit_test(one_wait_for_many_messages),
+        cmocka_unit_test(events_measure_and_order),
+    };
+
+    return cmocka_run_group_tests(tests, open_device, NULL);
+}

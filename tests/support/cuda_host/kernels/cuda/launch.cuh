@@ -1,0 +1,41 @@
+#ifndef KERNELS_CUDA_LAUNCH_CUH
+#define KERNELS_CUDA_LAUNCH_CUH
+
+/* In front of the header of this name in tests: the same calls, on the CPU. */
+#include <tuple>
+
+#include "emulate.h"
+#include "kernels/cuda/fault.cuh"
+
+namespace gcb
+{
+
+/* Blocks of the smallest device the module is built for have this much, and so has every one here. */
+constexpr size_t kMostShared = 99 * 1024;
+
+template <typename... P, typename... A>
+int launch(void (*kernel)(P...), uint64_t grid, unsigned block, size_t smem,
+           struct gcb_device_stream *stream, A &&...args)
+{
+    const std::tuple<P...> given(static_cast<P>(args)...);
+
+    if (grid == 0 || grid > 0x7fffffffu || block == 0 || block > 1024 || block % 32 != 0 ||
+        smem > kMostShared)
+        return GCB_CUDA(&stream->fault, cudaErrorInvalidConfiguration);
+    std::apply([](const auto &...arg) { (gcb_host::check_arguments(&arg, sizeof(arg)), ...); },
+               given);
+    gcb_host::enqueue(stream->handle, [kernel, given, grid, block, smem] {
+        gcb_host::run_grid(grid, block, smem, [&] { std::apply(kernel, given); });
+    });
+    stream->launches++;
+    return GCB_CUDA(&stream->fault, cudaGetLastError());
+}
+
+template <typename T> T &shared()
+{
+    return *static_cast<T *>(gcb_host::shared_bytes(sizeof(T)));
+}
+
+} /* namespace gcb */
+
+#endif

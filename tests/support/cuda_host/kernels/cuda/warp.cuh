@@ -1,0 +1,164 @@
+#ifndef KERNELS_CUDA_WARP_CUH
+#define KERNELS_CUDA_WARP_CUH
+
+/* In front of the header of this name in tests: the same calls, on the CPU. The defaulted arguments tell meeting
+ * points apart. */
+#include <string.h>
+
+#include "emulate.h"
+
+#define GCB_HERE const char *file = __builtin_FILE(), int line = __builtin_LINE()
+
+namespace gcb
+{
+
+constexpr unsigned kWarp = 32;
+
+inline unsigned lane()
+{
+    return threadIdx.x % kWarp;
+}
+
+inline void sync_block(GCB_HERE)
+{
+    gcb_host::meet(gcb_host::MEET_BLOCK, 0, file, line);
+}
+
+inline unsigned count_block(bool p, GCB_HERE)
+{
+    unsigned count = 0;
+
+    gcb_host::meet(gcb_host::MEET_COUNT, p, file, line);
+    for (unsigned i = 0; i < blockDim.x; i++)
+        count += gcb_host::brought_to_block(i) != 0;
+    return count;
+}
+
+inline void sync_warp(GCB_HERE)
+{
+    gcb_host::meet(gcb_host::MEET_WARP, 0, file, line);
+}
+
+inline uint32_t ballot(bool p, GCB_HERE)
+{
+    const unsigned first = threadIdx.x - lane();
+    uint32_t bits = 0;
+
+    gcb_host::meet(gcb_host::MEET_BALLOT, p, file, line);
+    for (unsigned i = 0; i < kWarp; i++)
+        bits |= static_cast<uint32_t>(gcb_host::brought_to_warp(first + i) != 0) << i;
+    return bits;
+}
+
+template <typename T> T exchange(T v, unsigned from, const char *file, int line)
+{
+    const unsigned first = threadIdx.x - lane();
+    uint64_t word = 0;
+    T got;
+
+    static_assert(sizeof(T) == 4 || sizeof(T) == 8, "as the hardware exchanges");
+    memcpy(&word, &v, sizeof(v));
+    gcb_host::meet(gcb_host::MEET_SHFL, word, file, line);
+    word = gcb_host::brought_to_warp(first + from % kWarp);
+    memcpy(&got, &word, sizeof(got));
+    return got;
+}
+
+template <typename T> T shfl(T v, unsigned from, GCB_HERE)
+{
+    return exchange(v, from, file, line);
+}
+
+template <typename T> T shfl_xor(T v, unsigned mask, GCB_HERE)
+{
+    return exchange(v, lane() ^ mask, file, line);
+}
+
+template <typename T> T shfl_down(T v, unsigned by, GCB_HERE)
+{
+    return exchange(v, lane() + by < kWarp ? lane() + by : lane(), file, line);
+}
+
+template <typename T> T shfl_up(T v, unsigned by, GCB_HERE)
+{
+    return exchange(v, lane() >= by ? lane() - by : lane(), file, line);
+}
+
+inline unsigned popc(uint32_t v)
+{
+    return static_cast<unsigned>(__builtin_popcount(v));
+}
+
+inline unsigned clz(uint32_t v)
+{
+    return v ? static_cast<unsigned>(__builtin_clz(v)) : 32u;
+}
+
+inline unsigned clz64(uint64_t v)
+{
+    return v ? static_cast<unsigned>(__builtin_clzll(v)) : 64u;
+}
+
+inline unsigned lowest_bit(uint32_t v)
+{
+    return static_cast<unsigned>(__builtin_ctz(v));
+}
+
+/* Threads run one at a time, so plain accesses are atomic. */
+template <typename T> T swap_in(T *p, T v)
+{
+    const T old = *p;
+
+    *p = v;
+    return old;
+}
+
+inline uint32_t atomic_add(uint32_t *p, uint32_t v)
+{
+    return swap_in(p, *p + v);
+}
+
+inline uint64_t atomic_add(uint64_t *p, uint64_t v)
+{
+    return swap_in(p, *p + v);
+}
+
+inline uint32_t atomic_max(uint32_t *p, uint32_t v)
+{
+    return swap_in(p, v > *p ? v : *p);
+}
+
+inline uint64_t atomic_max(uint64_t *p, uint64_t v)
+{
+    return swap_in(p, v > *p ? v : *p);
+}
+
+inline uint32_t atomic_min(uint32_t *p, uint32_t v)
+{
+    return swap_in(p, v < *p ? v : *p);
+}
+
+inline uint32_t atomic_or(uint32_t *p, uint32_t v)
+{
+    return swap_in(p, *p | v);
+}
+
+inline uint32_t atomic_exchange(uint32_t *p, uint32_t v)
+{
+    return swap_in(p, v);
+}
+
+inline void set_status(int32_t *p, int32_t v)
+{
+    *p = v;
+}
+
+inline void fence()
+{
+}
+
+} /* namespace gcb */
+
+#undef GCB_HERE
+
+#endif

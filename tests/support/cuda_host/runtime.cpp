@@ -1,0 +1,448 @@
+/*
+ * Memory, streams and events of the stand-in for a device. Each piece of device memory ends at a page that cannot
+ * be touched, and outside kernels and copies none of it can. Work waits in its stream until somebody waits for it.
+ */
+#include <deque>
+#include <map>
+#include <mutex>
+#include <set>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "emulate.h"
+#include "host.h"
+#include "sanitize.h"
+
+struct gcb_host_stream {
+    std::deque<std::function<void()>> work;
+};
+
+struct gcb_host_event {
+    cudaStream_t stream;
+    uint64_t asked, reached; /* records queued, and run */
+    double seconds;
+};
+
+namespace gcb_host
+{
+namespace
+{
+
+constexpr unsigned char kFresh = 0xcb; /* what memory holds that nobody wrote */
+constexpr size_t kAlign = 256;         /* as cudaMalloc */
+
+constexpr size_t kFence = 1 << 20; /* addresses on either side that are never opened */
+
+/* The pages [base, base + mapped), opened for kernels and copies, of which the data are the end, up to kAlign. */
+struct piece {
+    unsigned char *base;
+    size_t mapped, offset, size;
+};
+
+std::map<uintptr_t, piece> pieces; /* by address of the data */
+std::map<uintptr_t, size_t> pinned;
+std::string fault_text;
+bool fault_seen;
+struct gcb_host_counts counts;
+uint64_t limit_bytes;
+
+size_t page_size()
+{
+    return static_cast<size_t>(sysconf(_SC_PAGESIZE));
+}
+
+size_t slack(const piece &p)
+{
+    return p.mapped - p.offset - p.size;
+}
+
+void protect(int how)
+{
+    for (const auto &entry : pieces)
+        if (mprotect(entry.second.base, entry.second.mapped, how) != 0)
+            abort();
+}
+
+/* Bytes just outside the data still hold what was put there. */
+bool intact(const piece &p)
+{
+    for (size_t i = 0; i < p.offset; i++)
+        if (p.base[i] != kFresh)
+            return false;
+    for (size_t i = 0; i < slack(p); i++)
+        if (p.base[p.offset + p.size + i] != kFresh)
+            return false;
+    return true;
+}
+
+void check_edges()
+{
+    for (const auto &entry : pieces) {
+        const piece &p = entry.second;
+
+        sanitize_allow(p.base, p.mapped);
+        if (!intact(p))
+            report_fault("device memory is written outside an allocation of " +
+                         std::to_string(p.size) + " bytes");
+        sanitize_forbid(p.base, p.offset);
+        sanitize_forbid(p.base + p.offset + p.size, slack(p));
+    }
+}
+
+void run_one(cudaStream_t stream)
+{
+    const std::function<void()> work = std::move(stream->work.front());
+
+    stream->work.pop_front();
+    if (!fault_seen)
+        work();
+}
+
+void run_all(cudaStream_t stream)
+{
+    while (!stream->work.empty())
+        run_one(stream);
+}
+
+void run_to(cudaEvent_t event, uint64_t record)
+{
+    while (event->reached < record && !event->stream->work.empty())
+        run_one(event->stream);
+}
+
+bool mapped(uintptr_t address)
+{
+    const uintptr_t page = address - address % page_size();
+    unsigned char present;
+
+    return mincore(reinterpret_cast<void *>(page), 1, &present) == 0;
+}
+
+bool on_device(uintptr_t address)
+{
+    auto after = pieces.upper_bound(address);
+
+    if (after == pieces.begin())
+        return false;
+    --after;
+    return address <= after->first + after->second.size;
+}
+
+bool is_pinned(const void *p, size_t bytes)
+{
+    const uintptr_t address = reinterpret_cast<uintptr_t>(p);
+    auto after = pinned.upper_bound(address);
+
+    if (after == pinned.begin())
+        return false;
+    --after;
+    return address + bytes <= after->first + after->second;
+}
+
+double seconds_now()
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
+}
+
+cudaError_t state()
+{
+    return fault_seen ? cudaErrorLaunchFailure : cudaSuccess;
+}
+
+} /* namespace */
+
+void report_fault(const std::string &text)
+{
+    if (fault_seen)
+        return;
+    fault_seen = true;
+    fault_text = text;
+    fprintf(stderr, "cuda_host: %s\n", text.c_str());
+}
+
+bool failed()
+{
+    return fault_seen;
+}
+
+void enqueue(cudaStream_t stream, std::function<void()> work)
+{
+    stream->work.push_back([work] {
+        protect(PROT_READ | PROT_WRITE);
+        work();
+        check_edges();
+        protect(PROT_NONE);
+    });
+}
+
+void check_arguments(const void *bytes, size_t size)
+{
+    for (size_t i = 0; i + sizeof(uintptr_t) <= size; i += sizeof(uintptr_t)) {
+        uintptr_t word;
+
+        memcpy(&word, static_cast<const unsigned char *>(bytes) + i, sizeof(word));
+        if (word >= 65536 && word >> 47 == 0 && !on_device(word) && mapped(word))
+            report_fault("a kernel is given an address of the host");
+    }
+}
+
+} /* namespace gcb_host */
+
+using namespace gcb_host;
+
+/* ---- for tests ---- */
+
+void gcb_host_schedule(enum gcb_host_order order, uint64_t seed)
+{
+    set_order(order, seed);
+}
+
+const char *gcb_host_fault(void)
+{
+    static std::string last;
+
+    last = fault_text;
+    fault_text.clear();
+    fault_seen = false;
+    return last.c_str();
+}
+
+void gcb_host_count(struct gcb_host_counts *out)
+{
+    *out = counts;
+}
+
+void gcb_host_limit(uint64_t bytes)
+{
+    limit_bytes = bytes;
+}
+
+/* ---- the runtime ---- */
+
+cudaError_t cudaGetDeviceCount(int *count)
+{
+    *count = 1;
+    return cudaSuccess;
+}
+
+cudaError_t cudaSetDevice(int device)
+{
+    return device == 0 ? cudaSuccess : cudaErrorInvalidDevice;
+}
+
+cudaError_t cudaGetDeviceProperties(cudaDeviceProp *out, int device)
+{
+    memset(out, 0, sizeof(*out));
+    snprintf(out->name, sizeof(out->name), "a stand-in on the CPU, for tests");
+    out->totalGlobalMem = size_t(1) << 32;
+    out->major = 8;
+    out->multiProcessorCount = 4;
+    out->l2CacheSize = 1 << 20;
+    return device == 0 ? cudaSuccess : cudaErrorInvalidDevice;
+}
+
+cudaError_t cudaDriverGetVersion(int *version)
+{
+    *version = 13000;
+    return cudaSuccess;
+}
+
+cudaError_t cudaRuntimeGetVersion(int *version)
+{
+    *version = 13000;
+    return cudaSuccess;
+}
+
+cudaError_t cudaMemGetInfo(size_t *free_bytes, size_t *total)
+{
+    *total = size_t(1) << 32;
+    *free_bytes = (limit_bytes ? limit_bytes : *total) - counts.bytes;
+    return cudaSuccess;
+}
+
+const char *cudaGetErrorString(cudaError_t error)
+{
+    switch (error) {
+    case cudaSuccess:
+        return "no error";
+    case cudaErrorInvalidValue:
+        return "invalid argument";
+    case cudaErrorMemoryAllocation:
+        return "out of memory";
+    case cudaErrorInvalidConfiguration:
+        return "invalid configuration argument";
+    case cudaErrorInvalidDevice:
+        return "invalid device ordinal";
+    default:
+        return "unspecified launch failure";
+    }
+}
+
+cudaError_t cudaGetLastError()
+{
+    return state();
+}
+
+cudaError_t cudaMalloc(void **out, size_t bytes)
+{
+    const size_t page = page_size();
+    piece p = {nullptr, (bytes + kAlign + page - 1) / page * page, 0, bytes};
+    void *base;
+
+    *out = nullptr;
+    if (limit_bytes && counts.bytes + bytes > limit_bytes)
+        return cudaErrorMemoryAllocation;
+    base = mmap(nullptr, p.mapped + 2 * kFence, PROT_NONE,
+                MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (base == MAP_FAILED)
+        return cudaErrorMemoryAllocation;
+    p.offset = (p.mapped - bytes) / kAlign * kAlign;
+    p.base = static_cast<unsigned char *>(base) + kFence;
+    mprotect(p.base, p.mapped, PROT_READ | PROT_WRITE);
+    memset(p.base, kFresh, p.mapped);
+    mprotect(p.base, p.mapped, PROT_NONE);
+    sanitize_forbid(p.base, p.offset);
+    sanitize_forbid(p.base + p.offset + p.size, slack(p));
+    *out = p.base + p.offset;
+    pieces[reinterpret_cast<uintptr_t>(*out)] = p;
+    counts.bytes += bytes;
+    counts.allocations++;
+    counts.most_bytes = counts.bytes > counts.most_bytes ? counts.bytes : counts.most_bytes;
+    return state();
+}
+
+cudaError_t cudaFree(void *p)
+{
+    const auto found = pieces.find(reinterpret_cast<uintptr_t>(p));
+
+    if (!p)
+        return cudaSuccess;
+    if (found == pieces.end())
+        return cudaErrorInvalidValue;
+    counts.bytes -= found->second.size;
+    sanitize_allow(found->second.base, found->second.mapped);
+    munmap(found->second.base - kFence, found->second.mapped + 2 * kFence);
+    pieces.erase(found);
+    return state();
+}
+
+cudaError_t cudaMallocHost(void **out, size_t bytes)
+{
+    *out = malloc(bytes ? bytes : 1);
+    if (!*out)
+        return cudaErrorMemoryAllocation;
+    memset(*out, kFresh, bytes);
+    pinned[reinterpret_cast<uintptr_t>(*out)] = bytes;
+    counts.allocations++;
+    return state();
+}
+
+cudaError_t cudaFreeHost(void *p)
+{
+    if (!p)
+        return cudaSuccess;
+    if (!pinned.erase(reinterpret_cast<uintptr_t>(p)))
+        return cudaErrorInvalidValue;
+    free(p);
+    return state();
+}
+
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t *out, unsigned flags)
+{
+    (void)flags;
+    *out = new gcb_host_stream();
+    return state();
+}
+
+cudaError_t cudaStreamDestroy(cudaStream_t stream)
+{
+    if (stream)
+        run_all(stream);
+    delete stream;
+    return state();
+}
+
+cudaError_t cudaStreamSynchronize(cudaStream_t stream)
+{
+    counts.waits++;
+    run_all(stream);
+    return state();
+}
+
+cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned flags)
+{
+    const uint64_t record = event->asked;
+
+    (void)flags;
+    stream->work.push_back([event, record] { run_to(event, record); });
+    return state();
+}
+
+cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, cudaMemcpyKind kind,
+                            cudaStream_t stream)
+{
+    if (kind == cudaMemcpyHostToDevice && !is_pinned(from, bytes))
+        report_fault("an asynchronous copy from memory that is not pinned");
+    if (kind == cudaMemcpyDeviceToHost && !is_pinned(to, bytes))
+        report_fault("an asynchronous copy to memory that is not pinned");
+    if (bytes)
+        enqueue(stream, [=] { memcpy(to, from, bytes); });
+    return state();
+}
+
+cudaError_t cudaMemsetAsync(void *p, int value, size_t bytes, cudaStream_t stream)
+{
+    if (bytes)
+        enqueue(stream, [=] { memset(p, value, bytes); });
+    return state();
+}
+
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t *out, unsigned flags)
+{
+    (void)flags;
+    *out = new gcb_host_event();
+    return state();
+}
+
+cudaError_t cudaEventDestroy(cudaEvent_t event)
+{
+    if (event)
+        run_to(event, event->asked);
+    delete event;
+    return state();
+}
+
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
+{
+    event->stream = stream;
+    event->asked++;
+    stream->work.push_back([event] {
+        event->reached++;
+        event->seconds = seconds_now();
+    });
+    return state();
+}
+
+cudaError_t cudaEventSynchronize(cudaEvent_t event)
+{
+    counts.waits++;
+    if (event->stream)
+        run_to(event, event->asked);
+    return state();
+}
+
+cudaError_t cudaEventElapsedTime(float *milliseconds, cudaEvent_t from, cudaEvent_t to)
+{
+    *milliseconds = 0.0f;
+    if (from->reached < from->asked || to->reached < to->asked)
+        return cudaErrorNotReady;
+    *milliseconds = static_cast<float>(1e3 * (to->seconds - from->seconds));
+    return state();
+}

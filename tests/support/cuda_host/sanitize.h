@@ -1,0 +1,69 @@
+#ifndef TESTS_SUPPORT_CUDA_HOST_SANITIZE_H
+#define TESTS_SUPPORT_CUDA_HOST_SANITIZE_H
+
+/* AddressSanitizer is told of fibers and of memory that nobody may touch; without it nothing happens. */
+#include <stddef.h>
+
+#if defined(__SANITIZE_ADDRESS__)
+#define GCB_HOST_ASAN 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define GCB_HOST_ASAN 1
+#endif
+#endif
+
+#ifdef GCB_HOST_ASAN
+#include <sanitizer/asan_interface.h>
+#include <sanitizer/common_interface_defs.h>
+#endif
+
+namespace gcb_host
+{
+
+/* Before a switch to the stack [bottom, bottom + size); *fake NULL-able: this fiber ends here. */
+inline void sanitize_leave(void **fake, const void *bottom, size_t size)
+{
+#ifdef GCB_HOST_ASAN
+    __sanitizer_start_switch_fiber(fake, bottom, size);
+#else
+    (void)fake;
+    (void)bottom;
+    (void)size;
+#endif
+}
+
+/* After one: what was left in `fake`; the stack one comes from. */
+inline void sanitize_arrive(void *fake, const void **bottom, size_t *size)
+{
+#ifdef GCB_HOST_ASAN
+    __sanitizer_finish_switch_fiber(fake, bottom, size);
+#else
+    (void)fake;
+    (void)bottom;
+    (void)size;
+#endif
+}
+
+inline void sanitize_forbid(const void *p, size_t size)
+{
+#ifdef GCB_HOST_ASAN
+    __asan_poison_memory_region(p, size);
+#else
+    (void)p;
+    (void)size;
+#endif
+}
+
+inline void sanitize_allow(const void *p, size_t size)
+{
+#ifdef GCB_HOST_ASAN
+    __asan_unpoison_memory_region(p, size);
+#else
+    (void)p;
+    (void)size;
+#endif
+}
+
+} /* namespace gcb_host */
+
+#endif

@@ -1,0 +1,290 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "tests/kernels/check.h"
+#include "tests/support/cuda_host/host.h"
+#include "tests/support/device_trip.h"
+
+const struct gcb_device_module *gcb_device_module(void);
+
+void device_here(struct gcb_device *out)
+{
+    assert_int_equal(gcb_device_adopt(out, gcb_device_module(), 0, NULL), 0);
+}
+
+/* A message, or why there is none. */
+struct made {
+    uint8_t *bytes;
+    size_t length;
+    int err;
+    uint64_t clamped;
+};
+
+static void configure(struct gcb_coder_config *config, const struct device_setting *s, uint64_t n)
+{
+    static const struct device_setting plain = {.seed = 1, .step = 3, .worker = 2};
+
+    s = s ? s : &plain;
+    *config = (struct gcb_coder_config){
+        .env = {.count = n, .seed = s->seed, .path = "a/b", .segment = s->segment},
+        .nonfinite = s->nonfinite,
+        .source = s->source,
+        .checksum = true,
+    };
+}
+
+static struct gcb_step step_of(const struct device_setting *s)
+{
+    return s ? (struct gcb_step){.step = s->step, .worker = s->worker}
+             : (struct gcb_step){.step = 3, .worker = 2};
+}
+
+static struct made encode_cpu(const struct gcb_method *m, const struct gcb_coder_config *config,
+                              const struct gcb_step *at, const float *x)
+{
+    const struct gcb_view in = {.data = x, .count = config->env.count};
+    struct gcb_coder *c = NULL;
+    struct made made = {0};
+    struct gcb_wbuf w = {0};
+
+    assert_int_equal(gcb_coder_create(&c, m, config, NULL), 0);
+    w.cap = gcb_coder_bound(c);
+    w.data = made.bytes = malloc(w.cap);
+    made.err = gcb_coder_encode(c, at, &in, &w, NULL);
+    made.length = w.len;
+    made.clamped = gcb_coder_clamped(c);
+    if (!made.err)
+        gcb_message_seal(made.bytes, made.length, 0);
+    gcb_coder_destroy(c);
+    return made;
+}
+
+/* Device memory for a tensor and a payload, and a batch of one message. */
+struct place {
+    const struct gcb_device *device;
+    struct gcb_device_batch *batch;
+    void *tensor, *payload;
+    struct gcb_device_message m;
+};
+
+static void open_place(struct place *p, const struct gcb_device *device, uint64_t n,
+                       uint64_t payload, uint64_t scratch)
+{
+    /* little staging, so that it is used more than once */
+    const struct gcb_device_batch_config config = {.scratch = scratch, .staging = 10000};
+
+    memset(p, 0, sizeof(*p));
+    p->device = device;
+    assert_int_equal(gcb_device_batch_create(&p->batch, device, &config, NULL), 0);
+    assert_int_equal(device->module->alloc(&p->tensor, n * sizeof(float), NULL), 0);
+    assert_int_equal(device->module->alloc(&p->payload, payload, NULL), 0);
+    p->m = (struct gcb_device_message){
+        .batch = p->batch, .in_dev = p->tensor, .payload_dev = p->payload};
+}
+
+static void close_place(struct place *p)
+{
+    gcb_device_batch_destroy(p->batch);
+    p->device->module->free(p->tensor);
+    p->device->module->free(p->payload);
+}
+
+static struct made encode_device(const struct gcb_device *device, const struct gcb_method *m,
+                                 const struct gcb_coder_config *config, const struct gcb_step *at,
+                                 const float *x)
+{
+    struct gcb_device_coder *c = NULL;
+    struct made made = {0};
+    struct gcb_wbuf w = {0};
+    struct gcb_diag diag = {0};
+    struct gcb_frame frame;
+    struct place p;
+
+    if (gcb_device_coder_create(&c, device, m, config, &diag))
+        fail_msg("device coder: %s", diag.text);
+    w.cap = gcb_device_coder_bound(c);
+    w.data = made.bytes = malloc(w.cap);
+    open_place(&p, device, config->env.count, gcb_device_coder_payload_bound(c),
+               gcb_device_coder_scratch(c));
+    assert_int_equal(
+        gcb_device_batch_upload(p.batch, p.tensor, x, config->env.count * sizeof(float), NULL), 0);
+    assert_int_equal(gcb_device_batch_begin(p.batch), 0);
+    assert_int_equal(gcb_device_coder_encode_async(c, at, &p.m, &diag), 0);
+    if (gcb_device_batch_finish(p.batch, &diag))
+        fail_msg("%s: %s", m->name, diag.text);
+    made.err = gcb_device_coder_encode_finish(c, &p.m, &frame, &diag);
+    if (!made.err) {
+        assert_int_equal(gcb_device_coder_fetch(c, &p.m, &frame, &w, &diag), 0);
+        made.length = w.len;
+        made.clamped = gcb_device_coder_clamped(c);
+        gcb_message_seal(made.bytes, made.length, 0);
+    }
+    close_place(&p);
+    gcb_device_coder_destroy(c);
+    return made;
+}
+
+/* Both decoders return the status of what failed first, creation included. */
+static int decode_cpu(const struct made *made, float *out, uint64_t n)
+{
+    const struct gcb_coder_config config = {.max_elements = 1 << 24};
+    const struct gcb_mview view = {.data = out, .count = n};
+    struct gcb_coder *c = NULL;
+    int err = gcb_coder_create_decoder(&c, made->bytes, made->length, &config, NULL);
+
+    if (!err)
+        err = gcb_coder_decode(c, made->bytes, made->length, &view, NULL);
+    gcb_coder_destroy(c);
+    return err;
+}
+
+static int run_decoder(struct gcb_device_coder *c, const struct gcb_device *device,
+                       const struct made *made, float *out, uint64_t n)
+{
+    struct gcb_rbuf payload;
+    struct gcb_frame frame;
+    struct place p;
+    int err = gcb_frame_parse(&frame, &payload, made->bytes, made->length, NULL);
+
+    assert_int_equal(err, 0);
+    if (frame.count != n)
+        return GCB_E_MISMATCH;
+    open_place(&p, device, n, frame.payload_bytes, gcb_device_coder_scratch(c));
+    assert_int_equal(
+        gcb_device_batch_upload(p.batch, p.payload, payload.data, frame.payload_bytes, NULL), 0);
+    assert_int_equal(gcb_device_batch_begin(p.batch), 0);
+    err = gcb_device_coder_decode_async(c, &frame, p.payload, p.tensor, &p.m, NULL);
+    assert_int_equal(gcb_device_batch_finish(p.batch, NULL), 0);
+    if (!err)
+        err = gcb_device_coder_decode_finish(c, &p.m, NULL);
+    if (!err)
+        assert_int_equal(gcb_device_batch_download(p.batch, out, p.tensor, n * sizeof(float), NULL),
+                         0);
+    close_place(&p);
+    return err;
+}
+
+static int decode_device(const struct gcb_device *device, const struct made *made, float *out,
+                         uint64_t n)
+{
+    const struct gcb_coder_config config = {.max_elements = 1 << 24};
+    struct gcb_device_coder *c = NULL;
+    int err = gcb_device_coder_create_decoder(&c, device, made->bytes, made->length, &config, NULL);
+
+    if (!err)
+        err = run_decoder(c, device, made, out, n);
+    gcb_device_coder_destroy(c);
+    return err;
+}
+
+static size_t first_difference(const void *a, const void *b, size_t bytes)
+{
+    size_t i = 0;
+
+    while (i < bytes && ((const uint8_t *)a)[i] == ((const uint8_t *)b)[i])
+        i++;
+    return i;
+}
+
+static void same_decoded(const struct gcb_device *device, const char *spec, const struct made *made,
+                         uint64_t n)
+{
+    float *want = calloc(n + 1, sizeof(float)), *got = calloc(n + 1, sizeof(float));
+    const int cpu = decode_cpu(made, want, n), dev = decode_device(device, made, got, n);
+
+    if (cpu != dev)
+        fail_msg("%s, n=%llu: the CPU's decoder says %d, the device's %d", spec,
+                 (unsigned long long)n, cpu, dev);
+    if (!cpu && memcmp(want, got, n * sizeof(float)) != 0)
+        fail_msg("%s, n=%llu: decoded floats differ from element %zu on", spec,
+                 (unsigned long long)n, first_difference(want, got, n * sizeof(float)) / 4);
+    free(want);
+    free(got);
+}
+
+void device_same(const struct gcb_device *device, const char *spec, const float *x, uint64_t n,
+                 const struct device_setting *setting)
+{
+    const struct gcb_step at = step_of(setting);
+    struct gcb_coder_config config;
+    struct gcb_method m;
+    struct made want, got;
+
+    assert_int_equal(gcb_method_parse(&m, spec, NULL), 0);
+    configure(&config, setting, n);
+    want = encode_cpu(&m, &config, &at, x);
+    got = encode_device(device, &m, &config, &at, x);
+    if (want.err != got.err || want.length != got.length || want.clamped != got.clamped)
+        fail_msg("%s, n=%llu: the CPU says %d, %zu bytes, %llu clamped; the device %d, %zu, %llu",
+                 spec, (unsigned long long)n, want.err, want.length,
+                 (unsigned long long)want.clamped, got.err, got.length,
+                 (unsigned long long)got.clamped);
+    if (memcmp(want.bytes, got.bytes, want.length) != 0)
+        fail_msg("%s, n=%llu: messages differ from byte %zu of %zu on", spec, (unsigned long long)n,
+                 first_difference(want.bytes, got.bytes, want.length), want.length);
+    if (!want.err)
+        same_decoded(device, spec, &want, n);
+    free(want.bytes);
+    free(got.bytes);
+}
+
+void device_same_damage(const struct gcb_device *device, const char *spec, const float *x,
+                        uint64_t n, unsigned rounds, uint64_t seed)
+{
+    const struct gcb_step at = {.step = 3};
+    struct gcb_coder_config config;
+    struct gcb_method m;
+    struct made made;
+
+    assert_int_equal(gcb_method_parse(&m, spec, NULL), 0);
+    configure(&config, NULL, n);
+    config.checksum = false;
+    made = encode_cpu(&m, &config, &at, x);
+    assert_int_equal(made.err, 0);
+    for (unsigned i = 0; i < rounds; i++) {
+        struct made bad = made;
+        /* more often near the front, where scales and directories stand */
+        const uint64_t r = check_random(&seed), reach = i % 2 ? made.length : 64;
+        const uint64_t where = 12 + r % (reach < made.length - 12 ? reach : made.length - 12);
+
+        bad.bytes = malloc(made.length);
+        memcpy(bad.bytes, made.bytes, made.length);
+        bad.bytes[where] = (uint8_t)(r >> 32);
+        same_decoded(device, spec, &bad, n);
+        free(bad.bytes);
+    }
+    free(made.bytes);
+}
+
+void device_same_all(const struct gcb_device *device, const char *spec, const uint64_t *sizes)
+{
+    for (size_t i = 0; sizes[i] != ~UINT64_C(0); i++) {
+        float *x = malloc((sizes[i] + 1) * sizeof(float));
+
+        for (int fill = 0; fill < FILL_COUNT; fill++) {
+            /* each kind of tensor in another order of threads */
+            const struct device_setting setting = {
+                .nonfinite =
+                    fill == FILL_NONFINITE && i % 2 ? GCB_NONFINITE_RAW : GCB_NONFINITE_ERROR,
+                .source = (enum gcb_dtype)((i + (size_t)fill) % GCB_DTYPE_COUNT),
+                .seed = 7 + i,
+                .step = i,
+                .worker = (uint32_t)fill,
+            };
+
+            gcb_host_schedule((enum gcb_host_order)((i + (size_t)fill) % 3), i);
+            check_fill(x, sizes[i], (enum check_fill)fill, 100 + i);
+            device_same(device, spec, x, sizes[i], &setting);
+        }
+        check_fill(x, sizes[i], FILL_NOISE, 200 + i);
+        if (sizes[i] > 0)
+            device_same_damage(device, spec, x, sizes[i], 6, i);
+        free(x);
+    }
+    gcb_host_schedule(GCB_HOST_FORWARD, 1);
+}

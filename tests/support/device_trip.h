@@ -1,0 +1,37 @@
+#ifndef TESTS_SUPPORT_DEVICE_TRIP_H
+#define TESTS_SUPPORT_DEVICE_TRIP_H
+
+/*
+ * Tensors through a method on a device, and whether its messages are the CPU's. With the module that
+ * libgcbench-cuda-host.so is (docs/cuda.md), or with one that is opened on a machine with a GPU. Everything that
+ * can fail fails the running cmocka test.
+ */
+#include "src/cuda/device_coder.h"
+
+struct device_setting {
+    enum gcb_dtype source;
+    enum gcb_nonfinite nonfinite;
+    uint64_t seed, step, segment;
+    uint32_t worker;
+};
+
+/* The module of the library this test is linked with, on its only device. */
+void device_here(struct gcb_device *out);
+
+/*
+ * Encodes x on the CPU and on the device; both fail alike, or the messages are the same, byte for byte, with the
+ * same count of clamped elements. Then decodes on both: the same floats, bit for bit. `setting` may be NULL.
+ */
+void device_same(const struct gcb_device *device, const char *spec, const float *x, uint64_t n,
+                 const struct device_setting *setting);
+
+/* `rounds` damaged copies of the message of x: CPU and device refuse the same ones, and decode the others to the
+ * same floats. */
+void device_same_damage(const struct gcb_device *device, const char *spec, const float *x,
+                        uint64_t n, unsigned rounds, uint64_t seed);
+
+/* All of it for many tensors: hostile ones of each kind, of `sizes` elements (ended by ~0), in three orders of
+ * threads and blocks. */
+void device_same_all(const struct gcb_device *device, const char *spec, const uint64_t *sizes);
+
+#endif
