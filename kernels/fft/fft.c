@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "kernels/fft/dct.h"
 #include "src/base/alloc.h"
 #include "src/base/status.h"
 
@@ -23,7 +24,9 @@ struct gcb_fft {
     size_t stride;   /* floats of scratch per worker */
     float *scratch;  /* NULL: one chunk, transformed in the caller's bins */
     fftwf_plan plan;
-    fftwf_plan last; /* of the short last chunk; NULL if there is none */
+    fftwf_plan last;  /* of the short last chunk; NULL if there is none */
+    float *turn;      /* DCT: of a chunk */
+    float *last_turn; /* of the short last chunk, behind the other */
 };
 
 static pthread_mutex_t planner = PTHREAD_MUTEX_INITIALIZER;
@@ -48,10 +51,18 @@ uint64_t gcb_fft_bins(uint64_t n, uint64_t chunk)
     return n / chunk * bins_of(chunk) + (n % chunk ? bins_of(n % chunk) : 0);
 }
 
-/* Floats of the bins of a chunk. */
+/* Floats of the caller's bins of a chunk. */
 static uint64_t floats_of(enum gcb_fft_kind kind, uint64_t length)
 {
     return kind == GCB_FFT_DCT ? length : 2 * bins_of(length);
+}
+
+/* The same, so that in an array of them each begins a line of the cache. */
+static uint64_t padded(uint64_t floats)
+{
+    const uint64_t line = GCB_ALIGN / sizeof(float);
+
+    return (floats + line - 1) / line * line;
 }
 
 /* An in-place plan of one length, for buffers as aligned as `buffer`. The planner is locked. */
@@ -63,11 +74,6 @@ static fftwf_plan make_plan(float *buffer, uint64_t length, int threads,
     fftwf_complex *bins = (fftwf_complex *)(void *)buffer;
 
     fftwf_plan_with_nthreads(threads);
-    if (config->kind == GCB_FFT_DCT) {
-        const fftw_r2r_kind kind = config->inverse ? FFTW_REDFT01 : FFTW_REDFT10;
-
-        return fftwf_plan_guru64_r2r(1, &dim, 0, NULL, buffer, buffer, &kind, flags);
-    }
     if (config->inverse)
         return fftwf_plan_guru64_dft_c2r(1, &dim, 0, NULL, bins, buffer, flags);
     return fftwf_plan_guru64_dft_r2c(1, &dim, 0, NULL, buffer, bins, flags);
@@ -96,6 +102,23 @@ static int make_plans(struct gcb_fft *fft, float *buffer, const struct gcb_fft_c
     return fft->plan && (fft->last || !rest) ? 0 : GCB_E_NOMEM;
 }
 
+static int make_turns(struct gcb_fft *fft, const struct gcb_fft_config *config)
+{
+    const uint64_t rest = fft->n % fft->chunk, own = padded(2 * bins_of(fft->chunk));
+    const double scale = config->inverse ? 1.0 : 2.0;
+
+    if (fft->kind != GCB_FFT_DCT)
+        return 0;
+    fft->turn = gcb_alloc_array(own + 2 * bins_of(rest), sizeof(*fft->turn));
+    if (!fft->turn)
+        return GCB_E_NOMEM;
+    fft->last_turn = fft->turn + own;
+    gcb_dct_turns(fft->turn, (size_t)fft->chunk, scale);
+    if (rest)
+        gcb_dct_turns(fft->last_turn, (size_t)rest, scale);
+    return 0;
+}
+
 /* Scratch serves as the buffer to plan with; where none is needed, one exists for that long. */
 static int take_memory(struct gcb_fft *fft, const struct gcb_fft_config *config)
 {
@@ -104,7 +127,7 @@ static int take_memory(struct gcb_fft *fft, const struct gcb_fft_config *config)
 
     if (!buffer)
         return GCB_E_NOMEM;
-    if (fft->chunks > 1)
+    if (fft->chunks > 1 || fft->kind == GCB_FFT_DCT)
         fft->scratch = buffer;
     err = make_plans(fft, buffer, config);
     if (!fft->scratch)
@@ -125,14 +148,12 @@ static int useful_workers(const struct gcb_fft *fft, int threads)
 
 static void cut(struct gcb_fft *fft, const struct gcb_fft_config *config)
 {
-    const uint64_t line = GCB_ALIGN / sizeof(float);
-
     fft->kind = config->kind;
     fft->n = config->n;
     fft->chunk = config->chunk == 0 || config->chunk > config->n ? config->n : config->chunk;
     fft->chunks = fft->n / fft->chunk + (fft->n % fft->chunk != 0);
     fft->workers = useful_workers(fft, config->threads);
-    fft->stride = (size_t)((floats_of(fft->kind, fft->chunk) + line - 1) / line * line);
+    fft->stride = (size_t)padded(2 * bins_of(fft->chunk));
 }
 
 int gcb_fft_create(struct gcb_fft **out, const struct gcb_fft_config *config)
@@ -147,6 +168,8 @@ int gcb_fft_create(struct gcb_fft **out, const struct gcb_fft_config *config)
     if (config->n > 0) {
         cut(fft, config);
         err = take_memory(fft, config);
+        if (!err)
+            err = make_turns(fft, config);
     }
     if (err)
         goto out;
@@ -167,24 +190,19 @@ void gcb_fft_destroy(struct gcb_fft *fft)
     if (fft->last)
         fftwf_destroy_plan(fft->last);
     pthread_mutex_unlock(&planner);
+    gcb_free(fft->turn);
     gcb_free(fft->scratch);
     gcb_free(fft);
 }
 
-static void to_bins(const struct gcb_fft *fft, fftwf_plan plan, float *buffer)
+static void to_bins(fftwf_plan plan, float *buffer)
 {
-    if (fft->kind == GCB_FFT_DCT)
-        fftwf_execute_r2r(plan, buffer, buffer);
-    else
-        fftwf_execute_dft_r2c(plan, buffer, (fftwf_complex *)(void *)buffer);
+    fftwf_execute_dft_r2c(plan, buffer, (fftwf_complex *)(void *)buffer);
 }
 
-static void from_bins(const struct gcb_fft *fft, fftwf_plan plan, float *buffer)
+static void from_bins(fftwf_plan plan, float *buffer)
 {
-    if (fft->kind == GCB_FFT_DCT)
-        fftwf_execute_r2r(plan, buffer, buffer);
-    else
-        fftwf_execute_dft_c2r(plan, (fftwf_complex *)(void *)buffer, buffer);
+    fftwf_execute_dft_c2r(plan, (fftwf_complex *)(void *)buffer, buffer);
 }
 
 /* One chunk, through the scratch of a worker: in the bins it would not be aligned as planned. */
@@ -194,11 +212,17 @@ static void forward_chunk(const struct gcb_fft *fft, uint64_t c, float *scratch,
     const uint64_t from = c * fft->chunk;
     const bool whole = fft->n - from >= fft->chunk;
     const size_t length = (size_t)(whole ? fft->chunk : fft->n - from);
+    float *to = bins + c * floats_of(fft->kind, fft->chunk);
 
-    memcpy(scratch, x + from, length * sizeof(*x));
-    to_bins(fft, whole ? fft->plan : fft->last, scratch);
-    memcpy(bins + c * floats_of(fft->kind, fft->chunk), scratch,
-           floats_of(fft->kind, length) * sizeof(*bins));
+    if (fft->kind == GCB_FFT_DCT)
+        gcb_dct_fold(scratch, x + from, length);
+    else
+        memcpy(scratch, x + from, length * sizeof(*x));
+    to_bins(whole ? fft->plan : fft->last, scratch);
+    if (fft->kind == GCB_FFT_DCT)
+        gcb_dct_turn(to, scratch, whole ? fft->turn : fft->last_turn, length);
+    else
+        memcpy(to, scratch, floats_of(fft->kind, length) * sizeof(*bins));
 }
 
 static void inverse_chunk(const struct gcb_fft *fft, uint64_t c, float *scratch, const float *bins,
@@ -207,11 +231,17 @@ static void inverse_chunk(const struct gcb_fft *fft, uint64_t c, float *scratch,
     const uint64_t from = c * fft->chunk;
     const bool whole = fft->n - from >= fft->chunk;
     const size_t length = (size_t)(whole ? fft->chunk : fft->n - from);
+    const float *in = bins + c * floats_of(fft->kind, fft->chunk);
 
-    memcpy(scratch, bins + c * floats_of(fft->kind, fft->chunk),
-           floats_of(fft->kind, length) * sizeof(*bins));
-    from_bins(fft, whole ? fft->plan : fft->last, scratch);
-    memcpy(x + from, scratch, length * sizeof(*x));
+    if (fft->kind == GCB_FFT_DCT)
+        gcb_dct_turn_back(scratch, in, whole ? fft->turn : fft->last_turn, length);
+    else
+        memcpy(scratch, in, floats_of(fft->kind, length) * sizeof(*bins));
+    from_bins(whole ? fft->plan : fft->last, scratch);
+    if (fft->kind == GCB_FFT_DCT)
+        gcb_dct_unfold(x + from, scratch, length);
+    else
+        memcpy(x + from, scratch, length * sizeof(*x));
 }
 
 /* The first chunk of a worker; that of the worker after the last is the number of chunks. */
@@ -229,7 +259,7 @@ void gcb_fft_forward(const struct gcb_fft *fft, const float *x, float *bins)
         return;
     if (!fft->scratch) {
         memcpy(bins, x, (size_t)fft->n * sizeof(*x));
-        to_bins(fft, fft->plan, bins);
+        to_bins(fft->plan, bins);
         return;
     }
 #pragma omp parallel for num_threads(fft->workers) schedule(static)
@@ -243,7 +273,7 @@ void gcb_fft_inverse(const struct gcb_fft *fft, float *bins, float *x)
     if (fft->n == 0)
         return;
     if (!fft->scratch) {
-        from_bins(fft, fft->plan, bins);
+        from_bins(fft->plan, bins);
         memcpy(x, bins, (size_t)fft->n * sizeof(*x));
         return;
     }

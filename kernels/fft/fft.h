@@ -20,9 +20,10 @@
  * GCB_FFT_MEASURE, which chooses by timing.
  *
  * Memory: whole messages, and one chunk that covers n, are transformed in the caller's bins and need
- * nothing more; other chunks need scratch of one chunk per busy thread. While plans are made, a
- * buffer of one transform exists too, which only GCB_FFT_MEASURE touches. Forward and inverse do not
- * allocate, but FFTW itself may while it executes, for lengths with a large prime factor.
+ * nothing more; other chunks, and any DCT, need scratch of one chunk per busy thread, and a DCT a table as
+ * large as a chunk. While plans are made, a buffer of one transform exists too, which only
+ * GCB_FFT_MEASURE touches. Forward and inverse do not allocate, but FFTW itself may while it executes,
+ * for lengths with a large prime factor.
  *
  * FFTW's planner is one per process. This family holds a lock of its own around it, sets its number of
  * threads, and forgets its wisdom after measuring, so that later estimates stay what they were. A
@@ -33,8 +34,9 @@ struct gcb_fft;
 
 enum gcb_fft_kind {
     GCB_FFT_REAL, /* real-to-complex DFT, as above */
-    GCB_FFT_DCT, /* DCT-II forward, DCT-III inverse (FFTW's REDFT10, REDFT01): a chunk of length L has L
-                     bins, each one float, and inverse(forward(x)) = 2 L x */
+    GCB_FFT_DCT, /* DCT-II forward, DCT-III inverse (in the scales of FFTW's REDFT10, REDFT01): a chunk of
+                     length L has L bins, each one float, and inverse(forward(x)) = 2 L x. From real DFTs
+                     of length L (kernels/fft/dct.h), which FFTW does much faster than its own */
 };
 
 enum gcb_fft_rigor { GCB_FFT_ESTIMATE, GCB_FFT_MEASURE };

@@ -324,6 +324,8 @@ static void check_memory(void)
 {
     const struct gcb_fft_config whole = {.n = 100000, .threads = 2};
     const struct gcb_fft_config chunks = {.n = 100000, .chunk = 1000, .threads = 2};
+    const struct gcb_fft_config cosine = {
+        .kind = GCB_FFT_DCT, .n = 100000, .chunk = 3000, .threads = 2};
     const struct gcb_fft_config absurd = {.n = UINT64_MAX, .threads = 2};
     struct gcb_fft *fft;
     size_t bytes;
@@ -343,6 +345,11 @@ static void check_memory(void)
         memory.fail_at = memory.calls + call;
         check_that(gcb_fft_create(&fft, &chunks) == GCB_E_NOMEM && !fft, "chunks: failure %zu",
                    call);
+        check_that(memory.open == 0, "a failure leaks");
+    }
+    for (size_t call = 1; call <= 3; call++) {
+        memory.fail_at = memory.calls + call;
+        check_that(gcb_fft_create(&fft, &cosine) == GCB_E_NOMEM && !fft, "DCT: failure %zu", call);
         check_that(memory.open == 0, "a failure leaks");
     }
     memory.fail_at = 0;
