@@ -35,14 +35,15 @@ static int read_results(struct payoff *c, struct gcb_diag *diag)
 
 static int open_report(struct payoff *c, struct gcb_diag *diag)
 {
-    const struct out_guard guard = {.inputs = c->files};
+    const struct out_guard guard = {.inputs = c->files, .force = c->o->own.force};
+    const struct out_bandwidths none = {.count = 0}; /* nothing runs here */
     const struct opt_exec exec = {.device = NULL};
     struct opt_backend backend;
     int err = out_open(&c->report, &c->o->show, &c->o->save, &guard, &gcb_payoff_columns, c->ctx);
 
     if (!err)
         err = opt_exec_resolve(&backend, &exec, diag);
-    return err ? err : out_environment(&c->report, &backend, c->files, NULL, false, c->ctx);
+    return err ? err : out_environment(&c->report, &backend, c->files, &none, false, c->ctx);
 }
 
 /* The points of the `count` cases from `first` on, and of fp32 and fp16 before them. */
@@ -215,6 +216,7 @@ static int payoff_run(const void *options, const struct opt_list *operands, stru
 static const struct opt_group groups[] = {
     {"Exchange", payoff_own_rows, offsetof(struct payoff_options, own)},
     {"Papers' own models", payoff_papers_rows, offsetof(struct payoff_options, papers)},
+    {"Output", payoff_save_rows, offsetof(struct payoff_options, own)},
     {"Output", opt_save_rows, offsetof(struct payoff_options, save)},
     {"Output", opt_show_rows, offsetof(struct payoff_options, show)},
     {.rows = NULL},
@@ -224,13 +226,12 @@ const struct cmd cmd_payoff = {
     .name = "payoff",
     .summary = "whether it pays: an exchange's time by measured times and a link",
     .usage = "payoff [options] RESULTS...",
-    .examples =
-        "  gcbench compress --method fft --method topk --results r.json gradients.h5\n"
-        "  gcbench payoff r.json\n"
-        "  gcbench payoff --bandwidth 10Gb --workers 8,64 --compute 80ms r.json\n"
-        "  gcbench payoff --model-bytes 250M --bandwidth 1Gb..99Gb/9 --format csv r.json\n"
-        "  gcbench payoff --stage-gbps transform=71,select=30,quantise=600,index=67\n"
-        "  gcbench payoff --density 0.001 --workers 128 --model-bytes 100M\n",
+    .examples = "  gcbench compress --method fft --method topk --results r.json gradients.h5\n"
+                "  gcbench payoff r.json\n"
+                "  gcbench payoff --bandwidth 10Gb --workers 8,64 --compute 80ms r.json\n"
+                "  gcbench payoff --model-bytes 250M --bandwidth 1Gb..99Gb/9 --format csv r.json\n"
+                "  gcbench payoff --stage-gbps transform=71,select=30,quantise=600,index=67\n"
+                "  gcbench payoff --density 0.001 --workers 128 --model-bytes 100M\n",
     .details =
         "encode, wire, decode: one worker's times in one exchange, decode with adding up. x fp32, "
         "x fp16: how "

@@ -12,6 +12,7 @@ struct payoff_own {
     int collective; /* enum gcb_collective */
     int servers;    /* 0: 1 */
     uint64_t model_bytes, messages, bucket_bytes;
+    bool force;
 };
 struct payoff_papers {
     const char *stage_gbps;
@@ -28,6 +29,7 @@ struct payoff_options {
 
 extern const struct opt_row payoff_own_rows[];
 extern const struct opt_row payoff_papers_rows[];
+extern const struct opt_row payoff_save_rows[];
 
 enum payoff_mode { PAYOFF_EXCHANGE, PAYOFF_FFT, PAYOFF_REDSYNC };
 

@@ -121,6 +121,10 @@ exits 0
 check "rows are saved too" cmp "$out" "$tmp/p.json"
 run payoff --results "$tmp/p.json" "$tmp/r.json"
 exits 2 # is there already
+run payoff --force --results "$tmp/p.json" "$tmp/r.json"
+exits 0
+run payoff --force --results "$tmp/r.json" "$tmp/r.json"
+exits 2 # never an input
 run payoff --bandwidth 1Gb - --format json
 exits 1
 says "standard input: no results"
