@@ -1,7 +1,9 @@
+#include <math.h>
 #include <string.h>
 
 #include "cli/regress_markdown.h"
 #include "cli/regress_options.h"
+#include "cli/regress_turns.h"
 #include "src/base/text.h"
 #include "src/regress/compare.h"
 #include "src/regress/labels.h"
@@ -13,8 +15,10 @@ struct regress {
     const struct regress_options *o;
     const struct opt_list *operands;
     struct cmd_context *ctx;
-    struct opt_list bench; /* options for it */
-    struct gcb_runs runs;
+    struct opt_list bench;       /* options for it */
+    struct gcb_runs runs;        /* of two files */
+    struct regress_turns turns;  /* of two builds */
+    const struct gcb_runs *both; /* whichever it is */
     struct gcb_verdicts verdicts;
     struct out_report report;
     char title[200];
@@ -55,7 +59,7 @@ static int check_files_form(const struct regress *r, struct gcb_diag *diag)
 /* What the two runs were of: the revisions, or the files. */
 static void make_title(struct regress *r)
 {
-    const json_t *rows[] = {r->runs.base.environment, r->runs.next.environment};
+    const json_t *rows[] = {r->both->base.environment, r->both->next.environment};
     char words[2][64];
 
     for (size_t i = 0; i < 2; i++) {
@@ -75,12 +79,12 @@ static void print_differences(const struct regress *r)
 {
     struct gcb_place_difference fields[24];
     const size_t count =
-        gcb_places_differ(fields, 24, r->runs.base.environment, r->runs.next.environment);
+        gcb_places_differ(fields, 24, r->both->base.environment, r->both->next.environment);
     char line[400];
 
     for (size_t i = 0; i < count && i < 24; i++) {
-        snprintf(line, sizeof(line), "other environment: %.39s: base %.95s, new %.95s", fields[i].field,
-                 fields[i].base, fields[i].next);
+        snprintf(line, sizeof(line), "other environment: %.39s: base %.95s, new %.95s",
+                 fields[i].field, fields[i].base, fields[i].next);
         opt_wrap(r->report.out, line, 0, 2);
     }
 }
@@ -99,15 +103,30 @@ static int compare_files(struct regress *r, struct gcb_diag *diag)
         err = gcb_cases_label(&r->runs.base, &r->runs.next, diag);
     if (!err)
         err = gcb_compare_runs(&r->verdicts, &r->runs, delta, diag);
-    if (err)
-        return err;
-    make_title(r);
-    if (r->report.table) {
-        opt_wrap(r->report.out, r->title, 0, 0);
-        if (!r->report.quiet)
-            print_differences(r);
-    }
-    return 0;
+    r->both = &r->runs;
+    return err;
+}
+
+static int compare_builds(struct regress *r, struct gcb_diag *diag)
+{
+    int err;
+
+    r->turns.o = r->o;
+    r->turns.bench = &r->bench;
+    r->turns.files = r->operands;
+    r->turns.ctx = r->ctx;
+    r->both = &r->turns.turns.runs;
+    err = regress_turns_run(&r->turns, diag);
+    return err ? err : gcb_turns_judge(&r->verdicts, &r->turns.turns, &r->turns.config, diag);
+}
+
+static void print_heading(const struct regress *r)
+{
+    opt_wrap(r->report.out, r->title, 0, 0);
+    if (r->o->own.against)
+        regress_turns_heading(&r->turns, &r->report);
+    if (!r->report.quiet)
+        print_differences(r);
 }
 
 /* What the user said about the verdicts. */
@@ -149,23 +168,6 @@ static int put_rows(struct regress *r, struct gcb_diag *diag)
     return err;
 }
 
-static int show(struct regress *r, struct gcb_diag *diag)
-{
-    const struct regress_markdown markdown = {
-        .title = r->title, .verdicts = &r->verdicts, .strict = r->o->own.strict};
-    int err = 0;
-
-    apply(r);
-    if (r->report.table)
-        err = regress_show(&r->report, &r->verdicts, r->o->own.strict, diag);
-    if (!err && out_wants_rows(&r->report))
-        err = put_rows(r, diag);
-    if (!err && r->o->own.markdown)
-        err = regress_markdown_write(&markdown, r->o->own.markdown, r->o->own.force, r->operands,
-                                     diag);
-    return err ? err : out_commit(&r->report, diag);
-}
-
 static int exit_of(const struct regress *r)
 {
     struct gcb_verdict_counts n;
@@ -173,7 +175,52 @@ static int exit_of(const struct regress *r)
     gcb_verdicts_count(&n, &r->verdicts);
     if (n.fails)
         return CMD_REGRESSION;
+    if (r->turns.turns.interrupted)
+        return CMD_FAILED;
     return r->o->own.strict && n.unsure ? CMD_AMBIGUOUS : CMD_DONE;
+}
+
+static int put_total(struct regress *r, struct gcb_diag *diag)
+{
+    const struct gcb_turns *t = &r->turns.turns;
+    const bool turns = r->o->own.against;
+    const struct gcb_verdict_total total = {
+        .form = turns ? "turns" : "files",
+        .base = r->both->base.environment,
+        .next = r->both->next.environment,
+        .pairs = t->pairs,
+        .repeat = t->repeat,
+        .seconds = turns ? t->seconds + r->turns.aa.seconds : NAN,
+        .budget = turns ? r->turns.config.budget : NAN,
+        .interrupted = t->interrupted,
+        .exit = exit_of(r),
+    };
+    struct gcb_row row;
+
+    gcb_verdict_total_row(&row, &total, &r->verdicts);
+    return out_put(&r->report, &row, diag);
+}
+
+static int show(struct regress *r, struct gcb_diag *diag)
+{
+    const struct regress_markdown markdown = {
+        .title = r->title, .verdicts = &r->verdicts, .strict = r->o->own.strict};
+    int err = 0;
+
+    make_title(r);
+    apply(r);
+    if (r->report.table)
+        print_heading(r);
+    if (r->report.table)
+        err = regress_show(&r->report, &r->verdicts, r->o->own.strict, diag);
+    if (!err && out_wants_rows(&r->report))
+        err = put_rows(r, diag);
+    if (!err && out_wants_rows(&r->report))
+        err = put_total(r, diag);
+    if (!err && r->o->own.markdown)
+        err = regress_markdown_write(&markdown, r->o->own.markdown, r->o->own.force, r->operands,
+                                     diag);
+    return err ? err : out_commit(&r->report, diag);
 }
 
 static int open_report(struct regress *r, struct gcb_diag *diag)
@@ -194,15 +241,18 @@ static int regress_run(const void *options, const struct opt_list *operands,
     if (!err)
         err = open_report(&r, ctx->diag);
     if (!err)
-        err = compare_files(&r, ctx->diag);
+        err = r.o->own.against ? compare_builds(&r, ctx->diag) : compare_files(&r, ctx->diag);
     if (!err)
         err = show(&r, ctx->diag);
+    if (!err && r.turns.turns.interrupted)
+        fprintf(ctx->err, "gcbench: interrupted: judged is what was measured\n");
     if (!err)
         err = exit_of(&r);
     out_close(&r.report);
     gcb_verdicts_fini(&r.verdicts);
     gcb_cases_fini(&r.runs.base);
     gcb_cases_fini(&r.runs.next);
+    regress_turns_close(&r.turns);
     opt_list_fini(&r.bench);
     return err;
 }
@@ -239,10 +289,13 @@ static const struct opt_spec spec = {.groups = groups, .extra = &extra};
 const struct cmd cmd_regress = {
     .name = "regress",
     .summary = "did a build become slower, its messages larger or worse?",
-    .usage = "regress [options] BASE.json NEW.json",
+    .usage = "regress [options] BASE.json NEW.json | --against GCBENCH FILE...",
     .examples = "  gcbench bench --results base.json gradients.h5   (and new.json, another day)\n"
                 "  gcbench regress base.json new.json\n"
-                "  gcbench regress base.json new.json --accept 'topk* size' --markdown out.md\n",
+                "  gcbench regress base.json new.json --accept 'topk* size' --markdown out.md\n"
+                "  gcbench regress --against ../before/build/cli/gcbench gradients.h5\n"
+                "  gcbench regress --against ./gcbench-1.0 --budget 2m --calibrate --method fft "
+                "g.h5\n",
     .details =
         "Exit status: 4 for SLOW, LARGER, WORSE and GONE; 6 under --strict for AMBIGUOUS and "
         "NOT-COMPARED; 4 wins. Sizes and errors are compared exactly, FFT methods and GPUs "

@@ -93,22 +93,18 @@ out:
     return err;
 }
 
-double gcb_resample_share_below(const double *medians, size_t draws, double limit)
+double gcb_sign_test(size_t above, size_t count)
 {
-    size_t n = 0;
+    const double n = (double)count;
+    double sum = 0.0;
 
-    while (n < draws && medians[n] <= limit)
-        n++;
-    return (double)(n + 1) / (double)(draws + 1);
-}
-
-double gcb_resample_share_above(const double *medians, size_t draws, double limit)
-{
-    size_t n = 0;
-
-    while (n < draws && medians[draws - 1 - n] >= limit)
-        n++;
-    return (double)(n + 1) / (double)(draws + 1);
+    if (above == 0)
+        return 1.0;
+    /* from the smallest term on; each is the binomial coefficient over 2^n */
+    for (size_t k = count; k >= above; k--)
+        sum += exp(lgamma(n + 1.0) - lgamma((double)k + 1.0) - lgamma(n - (double)k + 1.0) -
+                   n * M_LN2);
+    return fmin(sum, 1.0);
 }
 
 struct ranked {

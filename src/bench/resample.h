@@ -33,11 +33,11 @@ int gcb_resample_medians(double *medians, size_t draws, const double *values, si
                          uint64_t seed, struct gcb_diag *diag);
 
 /*
- * One-sided p-value from sorted bootstrap medians: the share at or below `limit`, or at or above it. One sample
- * is added to both sides of the fraction, so that the least p is 1 / (draws + 1), not 0.
+ * The sign test: the chance that at least `above` of `count` values exceed the median of where they come from, each
+ * with probability 1/2 (and so one-sided p that the median is no larger than a limit which `above` of them exceed). It
+ * is exact for any distribution: what many comparisons need, where a bootstrap's far tails are too thin.
  */
-double gcb_resample_share_below(const double *medians, size_t draws, double limit);
-double gcb_resample_share_above(const double *medians, size_t draws, double limit);
+double gcb_sign_test(size_t above, size_t count);
 
 /*
  * Holm's adjusted p-values (Holm: "A simple sequentially rejective multiple test procedure", 1979): rejecting

@@ -7,23 +7,25 @@
 #include "src/base/alloc.h"
 #include "src/codec/method.h"
 
-/* May its bytes and errors differ a little between machines, by design? */
-static bool tolerant(const struct gcb_case *c)
+double gcb_compare_tolerance(const struct gcb_case *c)
 {
+    const char *device = c->text[GCB_CASE_DEVICE];
     struct gcb_method method;
 
-    if (c->text[GCB_CASE_DEVICE][0] && strcmp(c->text[GCB_CASE_DEVICE], "cpu") != 0)
-        return true;
+    if (device[0] && strcmp(device, "cpu") != 0)
+        return GCB_TOLERANCE;
     return !gcb_method_parse(&method, c->text[GCB_CASE_SPEC], NULL) &&
-           gcb_method_caps(&method) & GCB_CAP_LIBRARY_MATH;
+                   gcb_method_caps(&method) & GCB_CAP_LIBRARY_MATH
+               ? GCB_TOLERANCE
+               : 0.0;
 }
 
 static int compare_size(struct gcb_verdicts *out, const struct gcb_match *m)
 {
     const struct gcb_case *a = m->base, *b = m->next;
     const double was = (double)a->wire_bytes, is = (double)b->wire_bytes;
-    const bool near =
-        tolerant(a) && a->header_bytes == b->header_bytes && fabs(is - was) <= GCB_TOLERANCE * was;
+    const bool near = gcb_compare_tolerance(a) > 0.0 && a->header_bytes == b->header_bytes &&
+                      fabs(is - was) <= GCB_TOLERANCE * was;
     struct gcb_verdict *v = gcb_verdicts_add(out, m, GCB_OF_SIZE, GCB_SAME);
 
     if (!v)
@@ -52,7 +54,7 @@ static int worse(double a, double b, double tolerance)
 static int compare_error(struct gcb_verdicts *out, const struct gcb_match *m)
 {
     const struct gcb_case *a = m->base, *b = m->next;
-    const bool near = tolerant(a);
+    const bool near = gcb_compare_tolerance(a) > 0.0;
     const char *figure = "rel_l2";
     double was = a->rel_l2, is = b->rel_l2;
     int way = worse(was, is, near ? GCB_TOLERANCE : 0.0);

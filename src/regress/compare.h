@@ -14,6 +14,9 @@
 /* Library mathematics and GPUs: sizes relative, rel_l2 absolute. */
 #define GCB_TOLERANCE 1e-4
 
+/* How far this case's sizes (relative) and errors may lie apart: GCB_TOLERANCE or 0. */
+double gcb_compare_tolerance(const struct gcb_case *c);
+
 /* Two runs. */
 struct gcb_runs {
     struct gcb_cases base, next;

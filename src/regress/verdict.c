@@ -206,6 +206,45 @@ void gcb_verdict_row(struct gcb_row *row, const struct gcb_verdict *v)
     gcb_row_text(row, "next", advice);
 }
 
+/* A text of an environment row, which is escaped already. */
+static void put_known(struct gcb_row *row, const char *key, const json_t *environment,
+                      const char *field)
+{
+    const char *text = json_string_value(json_object_get(environment, field));
+
+    gcb_row_json(row, key, text ? json_string(text) : json_null());
+}
+
+void gcb_verdict_total_row(struct gcb_row *row, const struct gcb_verdict_total *total,
+                           const struct gcb_verdicts *v)
+{
+    json_t *kinds = json_object();
+    struct gcb_verdict_counts n;
+
+    gcb_verdicts_count(&n, v);
+    gcb_row_init(row, "regress");
+    gcb_row_text(row, "form", total->form);
+    put_known(row, "base_revision", total->base, "git_revision");
+    put_known(row, "new_revision", total->next, "git_revision");
+    put_known(row, "base_build_id", total->base, "build_id");
+    put_known(row, "new_build_id", total->next, "build_id");
+    gcb_row_u64(row, "pairs", total->pairs);
+    gcb_row_u64(row, "repeat", total->repeat);
+    gcb_row_real(row, "seconds", total->seconds);
+    gcb_row_real(row, "budget", total->budget);
+    gcb_row_bool(row, "interrupted", total->interrupted);
+    gcb_row_u64(row, "comparisons", v->count);
+    for (size_t k = 0; kinds && k < GCB_VERDICT_KINDS; k++)
+        if (json_object_set_new(kinds, gcb_verdict_name((enum gcb_verdict_kind)k),
+                                json_integer((json_int_t)n.kinds[k])))
+            row->failed = true;
+    gcb_row_json(row, "verdicts", kinds);
+    gcb_row_u64(row, "accepted", n.accepted);
+    gcb_row_u64(row, "regressions", n.fails);
+    gcb_row_u64(row, "unsure", n.unsure);
+    gcb_row_u64(row, "exit", (uint64_t)total->exit);
+}
+
 static const char *const records[] = {"verdict", NULL};
 static const char *const names[] = {
     "record", "case", "label", "quantity", "verdict",  "base",   "new",  "ratio", "low",  "high",

@@ -89,4 +89,17 @@ void gcb_verdicts_count(struct gcb_verdict_counts *out, const struct gcb_verdict
 void gcb_verdict_row(struct gcb_row *row, const struct gcb_verdict *v);
 extern const struct gcb_columns gcb_verdict_columns;
 
+/* What a comparison was, as a whole. */
+struct gcb_verdict_total {
+    const char *form;          /* "files", "turns", "counts" */
+    const json_t *base, *next; /* environment rows; may be NULL */
+    uint64_t pairs, repeat;    /* of processes; calls of each case in one; 0 where there are none */
+    double seconds, budget;    /* NAN where there is none */
+    bool interrupted;
+    int exit;
+};
+/* The `regress` row, last of its stream. */
+void gcb_verdict_total_row(struct gcb_row *row, const struct gcb_verdict_total *total,
+                           const struct gcb_verdicts *v);
+
 #endif

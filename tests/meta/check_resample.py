@@ -5,8 +5,10 @@
 """
 
 import ctypes
+import math
 import sys
-from ctypes import POINTER, c_double, c_int, c_size_t, c_uint64, c_void_p
+from ctypes import c_double, c_size_t, c_uint64, c_void_p
+from fractions import Fraction
 
 try:
     import numpy as np
@@ -24,10 +26,7 @@ def load(path):
     reals = np.ctypeslib.ndpointer(dtype=np.float64, flags="C_CONTIGUOUS")
     lib.gcb_quantile.argtypes, lib.gcb_quantile.restype = [reals, c_size_t, c_double], c_double
     lib.gcb_resample_medians.argtypes = [reals, c_size_t, reals, c_size_t, c_uint64, c_void_p]
-    lib.gcb_resample_share_below.argtypes = [reals, c_size_t, c_double]
-    lib.gcb_resample_share_below.restype = c_double
-    lib.gcb_resample_share_above.argtypes = [reals, c_size_t, c_double]
-    lib.gcb_resample_share_above.restype = c_double
+    lib.gcb_sign_test.argtypes, lib.gcb_sign_test.restype = [c_size_t, c_size_t], c_double
     lib.gcb_holm.argtypes = [reals, reals, c_size_t, c_void_p]
     return lib
 
@@ -61,13 +60,15 @@ def check_medians(lib, x, seed):
     samples = np.sort(x)[picks].reshape(DRAWS, n)
     want = np.sort(np.median(samples, axis=1))
     assert np.allclose(medians, want, rtol=1e-15, atol=0), (n, seed)
-    limit = float(np.median(x))
-    below = (np.sum(want <= limit) + 1) / (DRAWS + 1)
-    above = (np.sum(want >= limit) + 1) / (DRAWS + 1)
-    assert lib.gcb_resample_share_below(medians, DRAWS, limit) == below
-    assert lib.gcb_resample_share_above(medians, DRAWS, limit) == above
     for q in (0.025, 0.975):
         assert np.isclose(lib.gcb_quantile(medians, DRAWS, q), np.quantile(want, q), rtol=1e-12)
+
+
+def check_sign(lib):
+    for n in range(0, 121, 7):
+        for k in range(n + 1):
+            want = Fraction(sum(math.comb(n, i) for i in range(k, n + 1)), 2**n)
+            assert np.isclose(lib.gcb_sign_test(k, n), float(want), rtol=1e-11, atol=0), (k, n)
 
 
 def check_coverage(lib, rng):
@@ -95,8 +96,9 @@ def main(path):
         p, adjusted = rng.random(n) ** 3, np.empty(n)
         assert lib.gcb_holm(adjusted, p, n, None) == 0
         assert np.allclose(adjusted, holm(p), rtol=1e-14, atol=0)
+    check_sign(lib)
     check_coverage(lib, rng)
-    print(f"{3 * ROUNDS + 1} passed, 0 failed, 0 skipped")
+    print(f"{3 * ROUNDS + 2} passed, 0 failed, 0 skipped")
 
 
 if __name__ == "__main__":

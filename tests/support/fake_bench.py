@@ -1,4 +1,4 @@
-#!/usr/bin/python3
+#!/usr/bin/python3 -SE
 """A gcbench whose `bench` writes what a file beside it says, so that tests of `regress` know the truth.
 
 `NAME bench --format json ...`, NAME a copy of or link to this file, reads NAME.json:

@@ -58,22 +58,18 @@ static void test_one_value(void **state)
     assert_true(medians[0] == 0.25 && medians[6] == 0.25);
 }
 
-static void test_shares(void **state)
+static void test_sign(void **state)
 {
-    const double m[] = {1.0, 2.0, 2.0, 3.0};
-
     (void)state;
-    assert_true(gcb_resample_share_below(m, 4, 0.5) == 1.0 / 5.0);
-    assert_true(gcb_resample_share_below(m, 4, 2.0) == 4.0 / 5.0);
-    assert_true(gcb_resample_share_above(m, 4, 2.0) == 4.0 / 5.0);
-    assert_true(gcb_resample_share_above(m, 4, 3.5) == 1.0 / 5.0);
-    assert_true(gcb_resample_share_above(m, 4, 0.0) == 1.0);
+    assert_true(fabs(gcb_sign_test(20, 20) - 0x1p-20) < 1e-18);
+    assert_true(fabs(gcb_sign_test(17, 20) - 1351.0 / 1048576.0) < 1e-15);
+    assert_true(fabs(gcb_sign_test(2, 3) - 0.5) < 1e-15);
+    assert_true(gcb_sign_test(0, 20) == 1.0 && gcb_sign_test(0, 0) == 1.0);
 }
 
 static void test_holm(void **state)
 {
-    const double p[] = {0.01, 0.04, 0.03,
-                        0.005};
+    const double p[] = {0.01, 0.04, 0.03, 0.005};
     const double want[] = {0.03, 0.06, 0.06, 0.02};
     double got[4], equal[] = {0.5, 0.5, 0.5};
 
@@ -90,7 +86,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_quantile),  cmocka_unit_test(test_medians),
-        cmocka_unit_test(test_one_value), cmocka_unit_test(test_shares),
+        cmocka_unit_test(test_one_value), cmocka_unit_test(test_sign),
         cmocka_unit_test(test_holm),
     };
 
