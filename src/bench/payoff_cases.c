@@ -23,7 +23,7 @@ struct gcb_payoff_reader {
     size_t count, cap, next; /* next: where a file's rows usually go on */
     size_t groups;
     uint64_t left_out;
-    double copy; /* of the file's last environment row */
+    json_t *environment; /* the file's last, or NULL */
 };
 
 static void case_fini(struct gcb_payoff_case *c)
@@ -54,6 +54,7 @@ void gcb_payoff_reader_destroy(struct gcb_payoff_reader *r)
     for (size_t i = 0; i < r->count; i++)
         gathering_fini(&r->items[i]);
     gcb_free(r->items);
+    json_decref(r->environment);
     gcb_free(r);
 }
 
@@ -112,6 +113,24 @@ static void describe(struct gcb_payoff_case *c)
     c->sums = gcb_method_caps(&m) & GCB_CAP_LINEAR;
 }
 
+/* Replaces what was kept; NULL: by nothing. */
+static void take_environment(struct gcb_payoff_reader *r, const json_t *row)
+{
+    json_decref(r->environment);
+    r->environment = row ? json_deep_copy(row) : NULL;
+}
+
+/* Bytes per second copied by so many threads, if that was measured, else by the run's own. */
+static double copy_of(const json_t *environment, uint64_t threads)
+{
+    const json_t *list = json_object_get(environment, "bandwidths");
+
+    for (size_t i = 0; i < json_array_size(list); i++)
+        if (gcb_results_u64(json_array_get(list, i), "threads") == threads)
+            return 1e9 * gcb_results_real(json_array_get(list, i), "copy_gbps");
+    return 1e9 * gcb_results_real(environment, "copy_gbps");
+}
+
 static int start_case(struct gcb_payoff_reader *r, const struct key *k, struct gcb_diag *diag)
 {
     struct gathering *g;
@@ -135,7 +154,7 @@ static int start_case(struct gcb_payoff_reader *r, const struct key *k, struct g
     c->cache = gcb_strdup(k->cache);
     c->threads = k->threads;
     c->baseline = strcmp(k->method, "identity") == 0 || strcmp(k->method, "fp16") == 0;
-    c->copy = r->copy;
+    c->copy = copy_of(r->environment, k->threads);
     c->rel_l2 = NAN;
     r->count++;
     if (!c->path || !c->method || !c->spec || !c->scope || !c->device || !c->isa || !c->cache)
@@ -242,7 +261,7 @@ static int visit(void *ctx, const struct gcb_results_row *row, struct gcb_diag *
     int err;
 
     if (strcmp(row->record, "environment") == 0)
-        r->copy = 1e9 * gcb_results_real(row->json, "copy_gbps");
+        take_environment(r, row->json);
     if (!result && strcmp(row->record, "summary") != 0)
         return 0;
     if (!method || !gcb_results_text(row->json, "spec"))
@@ -268,7 +287,7 @@ static int visit(void *ctx, const struct gcb_results_row *row, struct gcb_diag *
 
 int gcb_payoff_reader_file(struct gcb_payoff_reader *r, const char *path, struct gcb_diag *diag)
 {
-    r->copy = NAN;
+    take_environment(r, NULL);
     r->next = 0;
     return gcb_results_read(path, visit, r, diag);
 }

@@ -171,6 +171,19 @@ run payoff --format json "$tmp/odd.json"
 exits 0
 check "rows are JSON" python3 -c "import json; [json.loads(line) for line in open('$out')]"
 
+# ---- adding takes what copying with as many threads says ----
+printf '{"record":"environment","schema":1,"copy_gbps":1,"bandwidths":[{"threads":1,"copy_gbps":1},{"threads":4,"copy_gbps":2}]}\n' >"$tmp/threads.json"
+for threads in 1 4 9; do
+    row 'qsgd' 'qsgd' "$times"',"threads":'$threads >>"$tmp/threads.json"
+done
+run payoff --workers 3 --bandwidth 1Gb --format json "$tmp/threads.json"
+exits 0
+check "adding by threads" python3 -c "
+import json
+rows = [r for r in map(json.loads, open('$out')) if r['record'] == 'payoff' and r['method'] == 'qsgd']
+got = [round(r['add_seconds'] * 1e9) for r in rows]
+assert got == [12000, 6000, 12000], got"
+
 # ---- stages that were timed ----
 row 'fft' 'fft' "$times"',"transform_seconds":1e-6,"select_seconds":2e-6,"quantise_seconds":4e-6,"index_seconds":3e-6' >"$tmp/stages.json"
 run payoff --bandwidth 10Gb,40Gb --format json "$tmp/stages.json"
