@@ -14,12 +14,13 @@ set output plot_output
 # is too pale on white), with points of ten shapes: seventy styles before one comes again. From 101: baselines.
 colours = '#0072B2 #D55E00 #009E73 #CC79A7 #E69F00 #56B4E9 #404040'
 shapes = '7 5 9 13 11 15 6 4 8 12'
+shape_of(i) = i > 100 ? int(word('1 2 3 10 14 1 2 3 10 14', i - 100)) : int(word(shapes, (i - 1) % 10 + 1))
 do for [i = 1:70] {
-    set style line i linecolor rgb word(colours, (i - 1) % 7 + 1) pointtype int(word(shapes, (i - 1) % 10 + 1)) \
+    set style line i linecolor rgb word(colours, (i - 1) % 7 + 1) pointtype shape_of(i) \
         linewidth 1.5 pointsize 1 dashtype 1 + (i - 1) / 7 % 4
 }
 do for [i = 101:110] {
-    set style line i linecolor rgb '#000000' pointtype int(word('1 2 3 10 14 1 2 3 10 14', i - 100)) linewidth 1.5 pointsize 1.2 dashtype 3
+    set style line i linecolor rgb '#000000' pointtype shape_of(i) linewidth 1.5 pointsize 1.2 dashtype 3
 }
 line_of(i) = i > 100 ? i : (i - 1) % 70 + 1
 

@@ -85,12 +85,10 @@ static int fill_ratio(const struct gcb_plot_data *data, size_t page, struct gcb_
     return fill(data, page, out, "Compression ratio against error", diag);
 }
 
-#define NEEDS "summary rows: `bench`, `sweep` or `compress`, with --results FILE"
-
 const struct gcb_plot gcb_plot_rate_distortion = {
     .name = "rate-distortion",
     .title = "relative L2 error against bits per element",
-    .needs = NEEDS,
+    .needs = GCB_PLOT_NEEDS_SUMMARY,
     .pages = pages,
     .fill = fill_distortion,
 };
@@ -98,7 +96,7 @@ const struct gcb_plot gcb_plot_rate_distortion = {
 const struct gcb_plot gcb_plot_rate_cosine = {
     .name = "rate-cosine",
     .title = "cosine against bits per element",
-    .needs = NEEDS,
+    .needs = GCB_PLOT_NEEDS_SUMMARY,
     .pages = pages,
     .fill = fill_cosine,
 };
@@ -106,7 +104,7 @@ const struct gcb_plot gcb_plot_rate_cosine = {
 const struct gcb_plot gcb_plot_ratio_error = {
     .name = "ratio-error",
     .title = "compression ratio against relative L2 error",
-    .needs = NEEDS,
+    .needs = GCB_PLOT_NEEDS_SUMMARY,
     .pages = pages,
     .fill = fill_ratio,
 };

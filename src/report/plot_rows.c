@@ -27,7 +27,9 @@ static const struct field env_fields[] = {
     {"version", true, offsetof(struct gcb_plot_env, version)},
     {"cpu_model", true, offsetof(struct gcb_plot_env, cpu_model)},
     {"gpu", true, offsetof(struct gcb_plot_env, gpu)},
-    {"date", true, offsetof(struct gcb_plot_env, date)},
+    {"device", true, offsetof(struct gcb_plot_env, device)},
+    {"isa", true, offsetof(struct gcb_plot_env, isa)},
+    {"threads", false, offsetof(struct gcb_plot_env, threads)},
     {"read_gbps", false, offsetof(struct gcb_plot_env, read_gbps)},
     {"fill_gbps", false, offsetof(struct gcb_plot_env, fill_gbps)},
     {"copy_gbps", false, offsetof(struct gcb_plot_env, copy_gbps)},
@@ -109,6 +111,35 @@ static const struct field step_fields[] = {
     {.key = NULL},
 };
 
+static const struct field verdict_fields[] = {
+    {"label", true, offsetof(struct gcb_plot_verdict, label)},
+    {"quantity", true, offsetof(struct gcb_plot_verdict, quantity)},
+    {"verdict", true, offsetof(struct gcb_plot_verdict, verdict)},
+    {"file", true, offsetof(struct gcb_plot_verdict, file)},
+    {"scope", true, offsetof(struct gcb_plot_verdict, scope)},
+    {"ratio", false, offsetof(struct gcb_plot_verdict, ratio)},
+    {"low", false, offsetof(struct gcb_plot_verdict, low)},
+    {"high", false, offsetof(struct gcb_plot_verdict, high)},
+    {"delta", false, offsetof(struct gcb_plot_verdict, delta)},
+    {"pairs", false, offsetof(struct gcb_plot_verdict, pairs)},
+    {.key = NULL},
+};
+
+static const struct field kernel_fields[] = {
+    {"family", true, offsetof(struct gcb_plot_kernel, family)},
+    {"kernel", true, offsetof(struct gcb_plot_kernel, kernel)},
+    {"isa", true, offsetof(struct gcb_plot_kernel, isa)},
+    {"cache", true, offsetof(struct gcb_plot_kernel, cache)},
+    {"status", true, offsetof(struct gcb_plot_kernel, status)},
+    {"elements", false, offsetof(struct gcb_plot_kernel, elements)},
+    {"gbps", false, offsetof(struct gcb_plot_kernel, gbps)},
+    {"seconds", false, offsetof(struct gcb_plot_kernel, seconds)},
+    {"seconds_low", false, offsetof(struct gcb_plot_kernel, low)},
+    {"seconds_high", false, offsetof(struct gcb_plot_kernel, high)},
+    {"bandwidth_share", false, offsetof(struct gcb_plot_kernel, bandwidth_share)},
+    {.key = NULL},
+};
+
 static const struct kind kinds[] = {
     {"environment", env_fields, sizeof(struct gcb_plot_env), offsetof(struct gcb_plot_data, envs)},
     {"result", case_fields, sizeof(struct gcb_plot_case), offsetof(struct gcb_plot_data, results)},
@@ -118,6 +149,10 @@ static const struct kind kinds[] = {
     {"spectrum", band_fields, sizeof(struct gcb_plot_band), offsetof(struct gcb_plot_data, bands)},
     {"replay_step", step_fields, sizeof(struct gcb_plot_step),
      offsetof(struct gcb_plot_data, steps)},
+    {"verdict", verdict_fields, sizeof(struct gcb_plot_verdict),
+     offsetof(struct gcb_plot_data, verdicts)},
+    {"kernel", kernel_fields, sizeof(struct gcb_plot_kernel),
+     offsetof(struct gcb_plot_data, kernels)},
 };
 #define KINDS (sizeof(kinds) / sizeof(kinds[0]))
 
@@ -182,7 +217,10 @@ const struct gcb_plot_env *gcb_plot_env_of(const struct gcb_plot_data *data, siz
         .version = "",
         .cpu_model = "",
         .gpu = "",
-        .date = "",
+        .device = "",
+        .isa = "",
+        .file = "",
+        .threads = NAN,
         .read_gbps = NAN,
         .fill_gbps = NAN,
         .copy_gbps = NAN,
@@ -226,6 +264,15 @@ static bool row_of(char *item, const struct kind *kind, const json_t *row,
     return true;
 }
 
+/* The name of the first file, of a row `environment`. */
+static bool name_file(struct gcb_plot_env *env, const json_t *row, struct gcb_plot_data *data)
+{
+    const json_t *files = json_object_get(row, "input_xxh3");
+
+    env->file = gcb_plot_intern(data, gcb_results_text(json_array_get(files, 0), "file"));
+    return env->file != NULL;
+}
+
 static int keep(struct reading *r, const struct kind *kind, const json_t *row)
 {
     struct gcb_plot_array *a = (struct gcb_plot_array *)((char *)r->data + kind->array);
@@ -238,6 +285,9 @@ static int keep(struct reading *r, const struct kind *kind, const json_t *row)
         r->env = a->count + 1;
     memcpy(item, &r->env, sizeof(r->env));
     if (!row_of(item, kind, row, r->data))
+        return GCB_E_NOMEM;
+    if (kind->fields == env_fields &&
+        !name_file((struct gcb_plot_env *)a->items + a->count, row, r->data))
         return GCB_E_NOMEM;
     a->count++;
     return 0;

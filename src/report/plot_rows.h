@@ -19,7 +19,9 @@ struct gcb_plot_array {
 
 struct gcb_plot_env { /* environment */
     size_t env;       /* its own number, from 1 */
-    const char *version, *cpu_model, *gpu, *date;
+    const char *file; /* the first that was read, from input_xxh3 */
+    const char *version, *cpu_model, *gpu, *device, *isa;
+    double threads;
     double read_gbps, fill_gbps, copy_gbps;
 };
 
@@ -51,8 +53,20 @@ struct gcb_plot_step { /* replay_step */
         staleness_max;
 };
 
+struct gcb_plot_verdict { /* verdict */
+    size_t env;
+    const char *label, *quantity, *verdict, *file, *scope;
+    double ratio, low, high, delta, pairs;
+};
+
+struct gcb_plot_kernel { /* kernel */
+    size_t env;
+    const char *family, *kernel, *isa, *cache, *status;
+    double elements, gbps, seconds, low, high, bandwidth_share;
+};
+
 struct gcb_plot_data {
-    struct gcb_plot_array envs, results, summaries, bins, bands, steps;
+    struct gcb_plot_array envs, results, summaries, bins, bands, steps, verdicts, kernels;
     json_t *texts; /* an object whose keys are the interned texts */
 };
 

@@ -20,6 +20,9 @@ size_t gcb_plot_case_pages(const struct gcb_plot_data *data, enum gcb_plot_by by
 /* Release with gcb_plot_cases_fini, also on failure. */
 int gcb_plot_cases_of(struct gcb_plot_cases *out, const struct gcb_plot_data *data, size_t page,
                       enum gcb_plot_by by, struct gcb_diag *diag);
+/* Appends a case unless one of its spec is there; its place goes to *at, which may be NULL. */
+int gcb_plot_cases_add(struct gcb_plot_cases *cases, const struct gcb_plot_case *c, size_t *at,
+                       struct gcb_diag *diag);
 void gcb_plot_cases_fini(struct gcb_plot_cases *cases); /* zeroed is fine */
 
 /*
@@ -36,7 +39,7 @@ struct gcb_plot_set {
     struct gcb_plot_series *items;
     size_t count, cap;
 };
-/* Reorders the cases. With `apart` every case is a series of its own. */
+/* Reorders the cases by method. With `apart` every case is a series of its own, so that series i is case i. */
 int gcb_plot_set_of(struct gcb_plot_set *out, struct gcb_plot_cases *cases, bool apart,
                     struct gcb_diag *diag);
 void gcb_plot_set_fini(struct gcb_plot_set *set);
@@ -45,6 +48,9 @@ void gcb_plot_set_fini(struct gcb_plot_set *set);
 void gcb_plot_heading(struct gcb_plot_page *page, const char *title,
                       const struct gcb_plot_data *data, const struct gcb_plot_case *like,
                       enum gcb_plot_by by);
+/* The same of other rows. `file` and `scope` may be "". */
+void gcb_plot_heading_of(struct gcb_plot_page *page, const char *title, const char *file,
+                         const char *scope, const struct gcb_plot_env *env);
 /* The machine alone: "Xeon, 2 threads, avx512, gcbench 0.1.0". `threads`: NAN, unknown. */
 void gcb_plot_machine(struct gcb_plot_page *page, const struct gcb_plot_env *env,
                       const char *device, const char *isa, double threads);

@@ -7,6 +7,14 @@
 extern const struct gcb_plot gcb_plot_rate_distortion; /* src/report/plot_rate.c */
 extern const struct gcb_plot gcb_plot_rate_cosine;     /* src/report/plot_rate.c */
 extern const struct gcb_plot gcb_plot_ratio_error;     /* src/report/plot_rate.c */
-extern const struct gcb_plot gcb_plot_pareto;          /* src/report/plot_rate.c */
+extern const struct gcb_plot gcb_plot_throughput;      /* src/report/plot_speed.c */
+extern const struct gcb_plot gcb_plot_pareto;          /* src/report/plot_speed.c */
+extern const struct gcb_plot gcb_plot_alpha;           /* src/report/plot_replay.c */
+extern const struct gcb_plot gcb_plot_staleness;       /* src/report/plot_replay.c */
+extern const struct gcb_plot gcb_plot_heatmap;         /* src/report/plot_heat.c */
+extern const struct gcb_plot gcb_plot_kernels;         /* src/report/plot_kernels.c */
+extern const struct gcb_plot gcb_plot_forest;          /* src/report/plot_forest.c */
+
+#define GCB_PLOT_NEEDS_SUMMARY "summary rows: `bench`, `sweep` or `compress`, with --results FILE"
 
 #endif

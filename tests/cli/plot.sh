@@ -37,7 +37,7 @@ run plot --only rate-distortion -o "$tmp/o" "$tmp/info.json"
 exits 2
 says "no data for rate-distortion; it is drawn from summary rows: \`bench\`"
 
-run compress --method topk:theta=0.9 --method topk:theta=0.99 --method fft --method qsgd --results "$tmp/c.json" "$sample"
+run compress --repeat 6 --method topk:theta=0.9 --method topk:theta=0.99 --method fft --method qsgd --results "$tmp/c.json" "$sample"
 exits 0
 
 # Without gnuplot.

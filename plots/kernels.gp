@@ -1,0 +1,13 @@
+# One row for each kernel, a point for each variant; whiskers are 95 % intervals of the median.
+set logscale x
+set xrange [log_low(speed_low, speed_high):log_high(speed_low, speed_high)]
+set yrange [rows + 0.7:0.3]
+set format x '%g'
+set xlabel 'float32 input per second, GB/s (1e9)'.(rows_left_out > 0 ? sprintf('; %d are left out', rows_left_out) : '')
+set ytics scale 0 font ',9'
+set grid ytics
+set key at screen 0.5, screen 10.0 / plot_height center bottom horizontal maxrows 1
+set bmargin at screen 98.0 / plot_height
+low_of(x, a) = a == a ? a : x
+plot plot_data using (column("gbps")):(column("row")):yticlabels(label[int(column("row"))]) with dots linecolor rgb '#ffffff', \
+    for [k = 1:variants] '' using (int(column("isa")) == k ? column("gbps") : NaN):(column("row")):(low_of(column("gbps"), column("low"))):(low_of(column("gbps"), column("high"))) with xerrorbars linestyle k dashtype 1 title isa[k]

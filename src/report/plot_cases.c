@@ -1,0 +1,133 @@
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/base/alloc.h"
+#include "src/report/plot_series.h"
+
+static bool is_memcpy(const struct gcb_plot_case *c)
+{
+    return strcmp(c->method, "memcpy") == 0;
+}
+
+static bool is_wanted(const struct gcb_plot_case *c, enum gcb_plot_by by)
+{
+    if (strcmp(c->status, "ok") != 0)
+        return false;
+    if (by == GCB_PLOT_BY_TIME)
+        return c->encode_gbps > 0 || c->decode_gbps > 0;
+    return c->bits > 0 && isfinite(c->rel_l2) && !is_memcpy(c);
+}
+
+/* Texts are unique, so their addresses tell them apart. */
+static bool same_page(const struct gcb_plot_case *a, const struct gcb_plot_case *b,
+                      enum gcb_plot_by by)
+{
+    if (a->file != b->file || a->scope != b->scope)
+        return false;
+    return by == GCB_PLOT_BY_ERROR ||
+           (a->env == b->env && a->device == b->device && a->isa == b->isa &&
+            a->cache == b->cache && a->threads == b->threads);
+}
+
+/* The first case of each page. */
+static size_t first_cases(const struct gcb_plot_case *out[GCB_PLOT_PAGES],
+                          const struct gcb_plot_data *data, enum gcb_plot_by by)
+{
+    const struct gcb_plot_case *items = data->summaries.items;
+    size_t n = 0;
+
+    for (size_t i = 0; i < data->summaries.count && n < GCB_PLOT_PAGES; i++) {
+        size_t at = 0;
+
+        if (!is_wanted(&items[i], by))
+            continue;
+        while (at < n && !same_page(out[at], &items[i], by))
+            at++;
+        if (at == n)
+            out[n++] = &items[i];
+    }
+    return n;
+}
+
+size_t gcb_plot_case_pages(const struct gcb_plot_data *data, enum gcb_plot_by by)
+{
+    const struct gcb_plot_case *first[GCB_PLOT_PAGES];
+
+    return first_cases(first, data, by);
+}
+
+static int compare(const void *a, const void *b)
+{
+    return (a > b) - (a < b);
+}
+
+static int by_spec(const void *a, const void *b)
+{
+    const struct gcb_plot_case *const *x = a, *const *y = b;
+    const int spec = compare((*x)->spec, (*y)->spec);
+
+    return spec ? spec : compare(*x, *y);
+}
+
+static int by_place(const void *a, const void *b)
+{
+    const struct gcb_plot_case *const *x = a, *const *y = b;
+
+    return compare(*x, *y);
+}
+
+/* Of cases with equal specs the first stays. */
+static void unique(struct gcb_plot_cases *c)
+{
+    size_t kept = 0;
+
+    qsort(c->items, c->count, sizeof(*c->items), by_spec);
+    for (size_t i = 0; i < c->count; i++)
+        if (kept == 0 || c->items[kept - 1]->spec != c->items[i]->spec)
+            c->items[kept++] = c->items[i];
+    c->count = kept;
+    qsort(c->items, c->count, sizeof(*c->items), by_place);
+}
+
+int gcb_plot_cases_of(struct gcb_plot_cases *out, const struct gcb_plot_data *data, size_t page,
+                      enum gcb_plot_by by, struct gcb_diag *diag)
+{
+    const struct gcb_plot_case *items = data->summaries.items, *first[GCB_PLOT_PAGES];
+
+    *out = (struct gcb_plot_cases){.items = NULL};
+    if (page >= first_cases(first, data, by))
+        return gcb_diag_set(diag, GCB_E_INVALID, "there is no such page");
+    for (size_t i = 0; i < data->summaries.count; i++) {
+        if (!is_wanted(&items[i], by) || !same_page(first[page], &items[i], by))
+            continue;
+        if (gcb_grow(&out->items, &out->cap, out->count, sizeof(*out->items)))
+            return gcb_diag_nomem(diag, 0, "a plot");
+        out->items[out->count++] = &items[i];
+    }
+    unique(out);
+    return 0;
+}
+
+int gcb_plot_cases_add(struct gcb_plot_cases *cases, const struct gcb_plot_case *c, size_t *at,
+                       struct gcb_diag *diag)
+{
+    size_t i = 0;
+
+    while (i < cases->count && cases->items[i]->spec != c->spec)
+        i++;
+    if (i == cases->count) {
+        if (gcb_grow(&cases->items, &cases->cap, cases->count, sizeof(*cases->items)))
+            return gcb_diag_nomem(diag, 0, "a plot");
+        cases->items[cases->count++] = c;
+    }
+    if (at)
+        *at = i;
+    return 0;
+}
+
+void gcb_plot_cases_fini(struct gcb_plot_cases *cases)
+{
+    gcb_free(cases->items);
+    *cases = (struct gcb_plot_cases){.items = NULL};
+}

@@ -1,0 +1,225 @@
+/* Which tensors suffer under which method. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/base/alloc.h"
+#include "src/report/plot_series.h"
+#include "src/report/plots.h"
+
+#define MAX_ROWS 64
+#define MAX_COLUMNS 48
+
+static bool is_wanted(const struct gcb_plot_case *c)
+{
+    return strcmp(c->status, "ok") == 0 && isfinite(c->rel_l2) && *c->tensor &&
+           strcmp(c->method, "memcpy") != 0;
+}
+
+static bool same_page(const struct gcb_plot_case *a, const struct gcb_plot_case *b)
+{
+    return a->file == b->file && a->scope == b->scope;
+}
+
+static size_t first_results(const struct gcb_plot_case *out[GCB_PLOT_PAGES],
+                            const struct gcb_plot_data *data)
+{
+    const struct gcb_plot_case *items = data->results.items;
+    size_t n = 0;
+
+    for (size_t i = 0; i < data->results.count && n < GCB_PLOT_PAGES; i++) {
+        size_t at = 0;
+
+        if (!is_wanted(&items[i]))
+            continue;
+        while (at < n && !same_page(out[at], &items[i]))
+            at++;
+        if (at == n)
+            out[n++] = &items[i];
+    }
+    return n;
+}
+
+static size_t pages(const struct gcb_plot_data *data)
+{
+    const struct gcb_plot_case *first[GCB_PLOT_PAGES];
+
+    return first_results(first, data);
+}
+
+/* A tensor (or bucket): a row of the picture. */
+struct row {
+    const char *tensor;
+    double elements;
+    size_t place; /* in the order of the file */
+};
+
+struct rows {
+    struct row *items;
+    size_t count, cap;
+    size_t last; /* where the last was found: rows come in order */
+};
+
+/* The tensor's place, added if it is new; SIZE_MAX: no memory. */
+static size_t row_of(struct rows *rows, const struct gcb_plot_case *c)
+{
+    for (size_t i = 0; i < rows->count; i++) {
+        const size_t at = (rows->last + i) % rows->count;
+
+        if (rows->items[at].tensor == c->tensor) {
+            rows->last = at;
+            return at;
+        }
+    }
+    if (gcb_grow(&rows->items, &rows->cap, rows->count, sizeof(*rows->items)))
+        return SIZE_MAX;
+    rows->items[rows->count] = (struct row){c->tensor, c->elements, rows->count};
+    rows->last = rows->count;
+    return rows->count++;
+}
+
+static int larger(const void *a, const void *b)
+{
+    const struct row *x = a, *y = b;
+
+    if (x->elements != y->elements)
+        return (x->elements < y->elements) - (x->elements > y->elements);
+    return (x->place > y->place) - (x->place < y->place);
+}
+
+static int earlier(const void *a, const void *b)
+{
+    const struct row *x = a, *y = b;
+
+    return (x->place > y->place) - (x->place < y->place);
+}
+
+/* Only the largest, in the order of the file. Returns how many were left out. */
+static size_t keep_largest(struct rows *rows)
+{
+    const size_t all = rows->count;
+
+    if (all <= MAX_ROWS)
+        return 0;
+    qsort(rows->items, all, sizeof(*rows->items), larger);
+    rows->count = MAX_ROWS;
+    qsort(rows->items, MAX_ROWS, sizeof(*rows->items), earlier);
+    return all - MAX_ROWS;
+}
+
+struct mean {
+    double sum, count;
+};
+
+/* Means over steps and workers, by row and column; only rows and columns that are kept. */
+static struct mean *means_of(struct rows *rows, const struct gcb_plot_cases *cases,
+                             const struct gcb_plot_data *data, const struct gcb_plot_case *page)
+{
+    const struct gcb_plot_case *items = data->results.items;
+    struct mean *means = gcb_alloc_zero(rows->count * cases->count, sizeof(*means));
+
+    for (size_t i = 0; means && i < data->results.count; i++) {
+        size_t row = 0, column = 0;
+
+        if (!is_wanted(&items[i]) || !same_page(page, &items[i]))
+            continue;
+        while (row < rows->count && rows->items[row].tensor != items[i].tensor)
+            row++;
+        while (column < cases->count && cases->items[column]->spec != items[i].spec)
+            column++;
+        if (row == rows->count || column == cases->count)
+            continue;
+        means[row * cases->count + column].sum += items[i].rel_l2;
+        means[row * cases->count + column].count += 1.0;
+    }
+    return means;
+}
+
+static void put(struct gcb_plot_page *out, const struct rows *rows, const struct mean *means,
+                size_t columns)
+{
+    static const char *const names[] = {"column", "row", "rel_l2", "tensor", NULL};
+    char text[GCB_PLOT_LABEL];
+
+    gcb_plot_array_begin(out, "tensor", rows->count);
+    for (size_t r = 0; r < rows->count; r++)
+        gcb_plot_array_text(out, gcb_plot_shorten(text, sizeof(text), rows->items[r].tensor, 36));
+    gcb_plot_array_end(out);
+    gcb_plot_block(out, names);
+    for (size_t r = 0; r < rows->count; r++)
+        for (size_t c = 0; c < columns; c++) {
+            const struct mean *m = &means[r * columns + c];
+
+            gcb_plot_cell(out, (double)c + 1);
+            gcb_plot_cell(out, (double)r + 1);
+            gcb_plot_cell(out, m->sum / m->count);
+            gcb_plot_cell_text(out, rows->items[r].tensor);
+            gcb_plot_end_row(out);
+        }
+}
+
+static int collect(struct gcb_plot_cases *cases, struct rows *rows,
+                   const struct gcb_plot_data *data, const struct gcb_plot_case *page,
+                   struct gcb_diag *diag)
+{
+    const struct gcb_plot_case *items = data->results.items;
+    int err = 0;
+
+    for (size_t i = 0; !err && i < data->results.count; i++) {
+        if (!is_wanted(&items[i]) || !same_page(page, &items[i]))
+            continue;
+        if (row_of(rows, &items[i]) == SIZE_MAX)
+            return gcb_diag_nomem(diag, 0, "a plot");
+        err = gcb_plot_cases_add(cases, &items[i], NULL, diag);
+    }
+    return err;
+}
+
+static int fill(const struct gcb_plot_data *data, size_t page, struct gcb_plot_page *out,
+                struct gcb_diag *diag)
+{
+    const struct gcb_plot_case *first[GCB_PLOT_PAGES];
+    struct gcb_plot_cases cases = {.items = NULL};
+    struct gcb_plot_set set = {.items = NULL};
+    struct rows rows = {.items = NULL};
+    struct mean *means = NULL;
+    size_t left_out;
+    int err = page < first_results(first, data)
+                  ? collect(&cases, &rows, data, first[page], diag)
+                  : gcb_diag_set(diag, GCB_E_INVALID, "there is no such page");
+
+    if (!err)
+        err = gcb_plot_set_of(&set, &cases, true, diag);
+    if (err)
+        goto out;
+    left_out = keep_largest(&rows);
+    if (cases.count > MAX_COLUMNS)
+        cases.count = set.count = MAX_COLUMNS;
+    means = means_of(&rows, &cases, data, first[page]);
+    if (!means) {
+        err = gcb_diag_nomem(diag, 0, "a plot");
+        goto out;
+    }
+    gcb_plot_heading(out, "Relative L2 error by tensor and method", data, first[page],
+                     GCB_PLOT_BY_ERROR);
+    gcb_plot_legend(out, &set);
+    gcb_plot_var_real(out, "rows", (double)rows.count);
+    gcb_plot_var_real(out, "rows_left_out", (double)left_out);
+    gcb_plot_var_real(out, "plot_height", 320.0 + 17.0 * (double)rows.count);
+    gcb_plot_var_real(out, "plot_width", fmax(700.0, 440.0 + 40.0 * (double)cases.count));
+    put(out, &rows, means, cases.count);
+out:
+    gcb_free(means);
+    gcb_free(rows.items);
+    gcb_plot_set_fini(&set);
+    gcb_plot_cases_fini(&cases);
+    return err;
+}
+
+const struct gcb_plot gcb_plot_heatmap = {
+    .name = "heatmap",
+    .title = "relative L2 error of each tensor under each method",
+    .needs = "result rows: `bench` or `compress --results FILE` without --per none",
+    .pages = pages,
+    .fill = fill,
+};

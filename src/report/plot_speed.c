@@ -1,0 +1,199 @@
+/* How fast methods are, and what that buys. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/report/plot_series.h"
+#include "src/report/plots.h"
+
+#define MAX_BARS 60
+
+static size_t pages(const struct gcb_plot_data *data)
+{
+    return gcb_plot_case_pages(data, GCB_PLOT_BY_TIME);
+}
+
+/* GB/s of this many seconds. */
+static double speed(const struct gcb_plot_case *c, double seconds)
+{
+    return c->input_bytes / seconds / 1e9;
+}
+
+/* memcpy is a line, not a bar: takes it out of the cases. NAN: it is not among them. */
+static double take_memcpy(struct gcb_plot_cases *cases)
+{
+    double gbps = NAN;
+    size_t kept = 0;
+
+    for (size_t i = 0; i < cases->count; i++) {
+        if (strcmp(cases->items[i]->method, "memcpy") == 0)
+            gbps = cases->items[i]->encode_gbps;
+        else
+            cases->items[kept++] = cases->items[i];
+    }
+    cases->count = kept;
+    return gbps;
+}
+
+struct bar {
+    const struct gcb_plot_case *item;
+    const char *label;
+};
+
+static int faster(const void *a, const void *b)
+{
+    const double x = ((const struct bar *)a)->item->encode_gbps,
+                 y = ((const struct bar *)b)->item->encode_gbps;
+
+    return (x < y) - (x > y);
+}
+
+static void put_bars(struct gcb_plot_page *out, const struct bar *bars, size_t count)
+{
+    static const char *const columns[] = {"row",         "encode", "encode_low",
+                                          "encode_high", "decode", "decode_low",
+                                          "decode_high", "spec",   NULL};
+    struct gcb_plot_range range = GCB_PLOT_RANGE_EMPTY;
+    char text[GCB_PLOT_LABEL];
+
+    gcb_plot_array_begin(out, "label", count);
+    for (size_t i = 0; i < count; i++)
+        gcb_plot_array_text(out, gcb_plot_shorten(text, sizeof(text), bars[i].label, 40));
+    gcb_plot_array_end(out);
+    gcb_plot_block(out, columns);
+    for (size_t i = 0; i < count; i++) {
+        const struct gcb_plot_case *c = bars[i].item;
+
+        gcb_plot_range_add_positive(&range, c->encode_gbps);
+        gcb_plot_range_add_positive(&range, c->decode_gbps);
+        gcb_plot_range_add_positive(&range, speed(c, c->encode_low));
+        gcb_plot_range_add_positive(&range, speed(c, c->decode_low));
+        gcb_plot_cell(out, (double)i + 1);
+        gcb_plot_cell(out, c->encode_gbps);
+        gcb_plot_cell(out, speed(c, c->encode_high));
+        gcb_plot_cell(out, speed(c, c->encode_low));
+        gcb_plot_cell(out, c->decode_gbps);
+        gcb_plot_cell(out, speed(c, c->decode_high));
+        gcb_plot_cell(out, speed(c, c->decode_low));
+        gcb_plot_cell_text(out, c->spec);
+        gcb_plot_end_row(out);
+    }
+    gcb_plot_var_range(out, "speed", &range);
+}
+
+static int fill_throughput(const struct gcb_plot_data *data, size_t page, struct gcb_plot_page *out,
+                           struct gcb_diag *diag)
+{
+    struct gcb_plot_set set = {.items = NULL};
+    struct gcb_plot_cases cases;
+    struct bar bars[MAX_BARS];
+    const struct gcb_plot_env *env;
+    double copy;
+    size_t count;
+    int err = gcb_plot_cases_of(&cases, data, page, GCB_PLOT_BY_TIME, diag);
+
+    if (err)
+        goto out;
+    env = gcb_plot_env_of(data, cases.items[0]->env);
+    gcb_plot_heading(out, "Throughput", data, cases.items[0], GCB_PLOT_BY_TIME);
+    copy = take_memcpy(&cases);
+    err = gcb_plot_set_of(&set, &cases, true, diag);
+    if (err)
+        goto out;
+    count = cases.count < MAX_BARS ? cases.count : MAX_BARS;
+    for (size_t i = 0; i < count; i++)
+        bars[i] = (struct bar){cases.items[i], set.items[i].label};
+    qsort(bars, count, sizeof(bars[0]), faster);
+    gcb_plot_var_real(out, "rows", (double)count);
+    gcb_plot_var_real(out, "rows_left_out", (double)(cases.count - count));
+    gcb_plot_var_real(out, "read_gbps", env->read_gbps);
+    gcb_plot_var_real(out, "fill_gbps", env->fill_gbps);
+    gcb_plot_var_real(out, "memcpy_gbps", copy);
+    gcb_plot_var_real(out, "plot_height", 200.0 + 38.0 * (double)count);
+    put_bars(out, bars, count);
+out:
+    gcb_plot_set_fini(&set);
+    gcb_plot_cases_fini(&cases);
+    return err;
+}
+
+/* Is another at least as good in ratio, error and encoding speed, and better in one? */
+static bool is_beaten(const struct gcb_plot_cases *cases, const struct gcb_plot_case *c)
+{
+    for (size_t i = 0; i < cases->count; i++) {
+        const struct gcb_plot_case *o = cases->items[i];
+
+        if (o->ratio >= c->ratio && o->rel_l2 <= c->rel_l2 && o->encode_gbps >= c->encode_gbps &&
+            (o->ratio > c->ratio || o->rel_l2 < c->rel_l2 || o->encode_gbps > c->encode_gbps))
+            return true;
+    }
+    return false;
+}
+
+static void put_points(struct gcb_plot_page *out, const struct gcb_plot_cases *cases,
+                       const struct gcb_plot_set *set)
+{
+    static const char *const columns[] = {"ratio", "encode", "decode", "rel_l2",
+                                          "front", "series", "spec",   NULL};
+    struct gcb_plot_range ratio = GCB_PLOT_RANGE_EMPTY, encode = ratio, error = ratio;
+
+    for (size_t s = 0; s < set->count; s++) {
+        gcb_plot_block(out, columns);
+        for (size_t i = set->items[s].first; i < set->items[s].first + set->items[s].count; i++) {
+            const struct gcb_plot_case *c = cases->items[i];
+
+            gcb_plot_range_add_positive(&ratio, c->ratio);
+            gcb_plot_range_add_positive(&encode, c->encode_gbps);
+            gcb_plot_range_add(&error, c->rel_l2);
+            gcb_plot_cell(out, c->ratio);
+            gcb_plot_cell(out, c->encode_gbps);
+            gcb_plot_cell(out, c->decode_gbps);
+            gcb_plot_cell(out, c->rel_l2);
+            gcb_plot_cell(out, is_beaten(cases, c) ? 0.0 : 1.0);
+            gcb_plot_cell(out, (double)s + 1);
+            gcb_plot_cell_text(out, c->spec);
+            gcb_plot_end_row(out);
+        }
+    }
+    gcb_plot_var_range(out, "ratio", &ratio);
+    gcb_plot_var_range(out, "speed", &encode);
+    gcb_plot_var_range(out, "error", &error);
+}
+
+static int fill_pareto(const struct gcb_plot_data *data, size_t page, struct gcb_plot_page *out,
+                       struct gcb_diag *diag)
+{
+    struct gcb_plot_set set = {.items = NULL};
+    struct gcb_plot_cases cases;
+    int err = gcb_plot_cases_of(&cases, data, page, GCB_PLOT_BY_TIME, diag);
+
+    if (err)
+        goto out;
+    gcb_plot_heading(out, "Ratio, speed and error", data, cases.items[0], GCB_PLOT_BY_TIME);
+    (void)take_memcpy(&cases);
+    err = gcb_plot_set_of(&set, &cases, false, diag);
+    if (err)
+        goto out;
+    gcb_plot_legend(out, &set);
+    put_points(out, &cases, &set);
+out:
+    gcb_plot_set_fini(&set);
+    gcb_plot_cases_fini(&cases);
+    return err;
+}
+
+const struct gcb_plot gcb_plot_throughput = {
+    .name = "throughput",
+    .title = "encoding and decoding speed, beside what memory can do",
+    .needs = GCB_PLOT_NEEDS_SUMMARY,
+    .pages = pages,
+    .fill = fill_throughput,
+};
+
+const struct gcb_plot gcb_plot_pareto = {
+    .name = "pareto",
+    .title = "ratio, encoding speed and error at once; what nothing else beats is marked",
+    .needs = GCB_PLOT_NEEDS_SUMMARY,
+    .pages = pages,
+    .fill = fill_pareto,
+};
