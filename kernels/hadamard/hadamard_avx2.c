@@ -2,6 +2,8 @@
 
 #include "kernels/hadamard/hadamard_variants.h"
 
+#define BASE ((size_t)4096)
+
 /* The three stages within eight values: distances 1, 2 and 4. */
 static __m256 within(__m256 v)
 {
@@ -42,6 +44,29 @@ static void two_stages(float *x, size_t n, size_t half)
     }
 }
 
+/* Stages `half`, 2 * half and 4 * half of x[0..8 * half) in one pass. */
+static void three_stages(float *x, size_t half)
+{
+    for (size_t i = 0; i < half; i += 8) {
+        __m256 v[8], w[8];
+
+        for (size_t k = 0; k < 8; k++)
+            v[k] = _mm256_loadu_ps(x + i + k * half);
+        for (size_t k = 0; k < 8; k += 2) {
+            w[k] = _mm256_add_ps(v[k], v[k + 1]);
+            w[k + 1] = _mm256_sub_ps(v[k], v[k + 1]);
+        }
+        for (size_t k = 0; k < 8; k += k % 4 == 1 ? 3 : 1) {
+            v[k] = _mm256_add_ps(w[k], w[k + 2]);
+            v[k + 2] = _mm256_sub_ps(w[k], w[k + 2]);
+        }
+        for (size_t k = 0; k < 4; k++) {
+            _mm256_storeu_ps(x + i + k * half, _mm256_add_ps(v[k], v[k + 4]));
+            _mm256_storeu_ps(x + i + (k + 4) * half, _mm256_sub_ps(v[k], v[k + 4]));
+        }
+    }
+}
+
 static void short_transform(float *x, size_t n)
 {
     for (size_t half = 1; half < n; half *= 2) {
@@ -56,21 +81,46 @@ static void short_transform(float *x, size_t n)
     }
 }
 
-void gcb_hadamard_transform_avx2(float *x, size_t n)
+static void last_stage(float *x, size_t half)
+{
+    for (size_t i = 0; i < half; i += 8)
+        pair(x + i, x + i + half);
+}
+
+/* 8 <= n <= BASE: what the first-level cache holds. */
+static void base_transform(float *x, size_t n)
 {
     size_t half = 8;
 
-    if (n < 8) {
-        short_transform(x, n);
-        return;
-    }
     for (size_t i = 0; i < n; i += 8)
         _mm256_storeu_ps(x + i, within(_mm256_loadu_ps(x + i)));
     for (; 2 * half < n; half *= 4)
         two_stages(x, n, half);
     if (half < n)
-        for (size_t i = 0; i < half; i += 8)
-            pair(x + i, x + i + half);
+        last_stage(x, half);
+}
+
+/*
+ * A longer one is cut into 8 parts (4 or 2 where that ends at BASE), each transformed whole before the next, so
+ * that a part's work stays in the smallest cache that holds it, and a pass over all joins them. Every value
+ * goes through the same additions in the same order as stage by stage.
+ */
+void gcb_hadamard_transform_avx2(float *x, size_t n)
+{
+    const size_t parts = n >= 8 * BASE ? 8 : n / BASE, half = parts > 1 ? n / parts : 0;
+
+    if (n < 8)
+        short_transform(x, n);
+    else if (n <= BASE)
+        base_transform(x, n);
+    for (size_t i = 0; half && i < parts; i++)
+        gcb_hadamard_transform_avx2(x + i * half, half);
+    if (half && parts == 8)
+        three_stages(x, half);
+    else if (half && parts == 4)
+        two_stages(x, n, half);
+    else if (half)
+        last_stage(x, half);
 }
 
 void gcb_hadamard_flip_avx2(float *x, const uint8_t *sign, size_t n)
