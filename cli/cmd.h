@@ -46,6 +46,7 @@ struct cmd {
     int (*run)(const void *options, const struct opt_list *operands, struct cmd_context *ctx);
 };
 
+extern const struct cmd cmd_bench;
 extern const struct cmd cmd_compress;
 extern const struct cmd cmd_decompress;
 extern const struct cmd cmd_generate;

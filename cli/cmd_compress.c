@@ -20,19 +20,6 @@ struct compress {
     struct gcb_run_result result;
 };
 
-/* Here every message stands alone: a preset's memory is left away, one that was asked for with a note. */
-static void forget_memories(struct compress *c)
-{
-    bool asked = false;
-
-    for (size_t i = 0; i < c->count; i++)
-        asked |= gcb_method_forget(&c->methods[i]);
-    if (asked && !c->o->show.quiet)
-        fprintf(c->s.ctx->err,
-                "gcbench: a memory acts from step to step, and so in `gcbench replay` "
-                "alone: compress leaves it away\n");
-}
-
 static int resolve(struct compress *c, struct gcb_diag *diag)
 {
     int err = compress_check(&c->sort, c->o, diag);
@@ -41,7 +28,7 @@ static int resolve(struct compress *c, struct gcb_diag *diag)
         err = compress_methods(&c->methods, &c->given, &c->count, c->o, diag);
     if (err)
         return err;
-    forget_memories(c);
+    session_forget(&c->s, "compress", c->methods, c->count);
     return session_resolve(&c->s, "compress");
 }
 

@@ -5,7 +5,6 @@
 
 #include "cli/heading.h"
 #include "src/base/alloc.h"
-#include "src/base/host.h"
 #include "src/base/text.h"
 
 #define WIDTH 80
@@ -240,17 +239,6 @@ static void note_exceptions(const struct compress_view *v, size_t method, FILE *
                 v->methods[method].name, t->stored, t->messages);
 }
 
-/* Other work on the machine makes times longer, by any factor. */
-static void note_load(FILE *out)
-{
-    struct gcb_host host;
-
-    gcb_host_read(&host);
-    if (host.cpus > 0 && host.load1 > (double)host.cpus)
-        fprintf(out, "note: load %.1f on %d cpu%s: speeds are too low; --repeat 9 steadies them\n",
-                host.load1, host.cpus, host.cpus == 1 ? "" : "s");
-}
-
 static void print_notes(const struct compress_view *v, FILE *out)
 {
     const struct gcb_run_result *r = v->result;
@@ -268,7 +256,7 @@ static void print_notes(const struct compress_view *v, FILE *out)
                 r->skipped_steps, r->skipped_steps == 1 ? "" : "s");
     if (r->zeroed)
         fprintf(out, "note: %" PRIu64 " infinities and NaNs were taken as 0\n", r->zeroed);
-    note_load(out);
+    heading_note_load(out, "speeds are too low; --repeat 9 steadies them");
     if (r->interrupted)
         fprintf(out, "interrupted: this is what was done by then\n");
 }

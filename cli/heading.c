@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cli/output.h"
+#include "src/base/host.h"
 #include "src/base/text.h"
 #include "src/report/table.h"
 
@@ -60,4 +61,14 @@ void heading_files(char *out, size_t size, const struct opt_list *files)
     out[0] = '\0';
     for (size_t i = 0; i < files->count && used < size; i++)
         used += (size_t)snprintf(out + used, size - used, "%s%s", i ? ", " : "", files->items[i]);
+}
+
+void heading_note_load(FILE *out, const char *consequence)
+{
+    struct gcb_host host;
+
+    gcb_host_read(&host);
+    if (host.cpus > 0 && host.load1 > (double)host.cpus)
+        fprintf(out, "note: load %.1f on %d cpu%s: %s\n", host.load1, host.cpus,
+                host.cpus == 1 ? "" : "s", consequence);
 }

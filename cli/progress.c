@@ -18,6 +18,14 @@ void progress_start(struct progress *p, FILE *file, bool wanted)
     p->started = gcb_clock();
 }
 
+/* " 1:05 left"; always as wide. */
+static void print_left(FILE *file, double seconds)
+{
+    const int whole = seconds < 5999.0 ? (int)(seconds + 0.5) : 5999;
+
+    fprintf(file, " %2d:%02d left", whole / 60, whole % 60);
+}
+
 void progress_update(struct progress *p, double share)
 {
     static const char full[] = "########################################";
@@ -29,12 +37,13 @@ void progress_update(struct progress *p, double share)
     p->shown = now;
     p->visible = true;
     fprintf(p->file, "\r[%-*.*s] %3d %%", WIDTH, filled, full, (int)(share * 100.0));
+    print_left(p->file, share > 0.0 ? (now - p->started) * (1.0 - share) / share : 0.0);
     fflush(p->file);
 }
 
 void progress_end(struct progress *p)
 {
     if (p->visible)
-        fprintf(p->file, "\r%*s\r", WIDTH + 10, "");
+        fprintf(p->file, "\r%*s\r", WIDTH + 22, "");
     memset(p, 0, sizeof(*p));
 }

@@ -6,7 +6,7 @@
 
 /*
  * A bar on stderr: only on a terminal, only once the work has taken a second, a few times a second. It
- * wipes itself away, so that what is printed next stands on a clean line.
+ * tells how long it will take at the pace so far, and wipes itself away, so that what is printed next stands on a clean line.
  */
 struct progress {
     FILE *file; /* NULL: never shown */

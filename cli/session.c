@@ -18,6 +18,20 @@ int session_resolve(struct session *s, const char *command)
     return err;
 }
 
+void session_forget(const struct session *s, const char *command, struct gcb_method *methods,
+                    size_t count)
+{
+    bool asked = false;
+
+    for (size_t i = 0; i < count; i++)
+        asked |= gcb_method_forget(&methods[i]);
+    if (asked && !s->o.show->quiet)
+        fprintf(s->ctx->err,
+                "gcbench: a memory acts from step to step, and so in `gcbench replay` "
+                "alone: %s leaves it away\n",
+                command);
+}
+
 int session_input(struct session *s)
 {
     const int err =

@@ -37,6 +37,10 @@ struct session {
  * in the words of GCB_E_BACKEND: for now all run on the cpu. */
 int session_resolve(struct session *s, const char *command);
 
+/* Where every message stands alone: takes the methods' memories away, with a note on those asked for. */
+void session_forget(const struct session *s, const char *command, struct gcb_method *methods,
+                    size_t count);
+
 /* Opens the files as one dump and plans its messages. */
 int session_input(struct session *s);
 /* Plans the messages of the open dump (again): after `o.message` changed. */

@@ -2,9 +2,9 @@
 #define SRC_BENCH_BUDGET_H
 
 /*
- * Time shared out among pieces of work as they come: each is offered its share of what is left, by weight,
- * and what one leaves over goes to those that follow. Nothing is taken by force, so work that cannot be cut
- * short runs over.
+ * Time shared out among pieces of work as they come: each is offered three times its share of what is left, by
+ * weight, for most need much less than theirs, and what one leaves over goes to those that follow. Nothing is
+ * taken by force, so work that cannot be cut short runs over.
  */
 struct gcb_budget {
     double deadline; /* by gcb_clock */

@@ -224,6 +224,7 @@ void gcb_source_close(struct gcb_source *source)
     gcb_free(source->tensors);
     gcb_free(source->values);
     gcb_free(source->notes);
+    gcb_free(source->synthetic);
     gcb_strings_fini(&source->strings);
     gcb_free(source);
 }

@@ -4,6 +4,7 @@
 #include <stdbool.h>
 
 #include "src/base/diag.h"
+#include "src/data/synthetic.h"
 #include "src/tensor/tensor.h"
 
 /*
@@ -71,6 +72,23 @@ struct gcb_tensor {
 int gcb_source_open(struct gcb_source **out, const struct gcb_source_config *config,
                     struct gcb_diag *diag);
 void gcb_source_close(struct gcb_source *source); /* NULL is fine */
+
+/* Synthetic tensors: of `layout` those of a network, else one of `elements`. */
+struct gcb_source_synthetic {
+    const char *name; /* of the distribution, first part of the tensors' paths */
+    struct gcb_synthetic dist;
+    const char *layout; /* as gcb_synthetic_layout; NULL: none */
+    uint64_t elements;
+};
+#define GCB_SOURCE_SYNTHETIC "synthetic" /* the file that they say they come from */
+
+/*
+ * A source without a file: step 0, worker 0, float32, in the order given, made anew at each reading; all of it
+ * finite, and the same for the same seed. Paths are "normal/64K" and "normal/layer1.weight". Strings must stay
+ * valid only for the call. GCB_E_INVALID: an unknown layout, a tensor twice.
+ */
+int gcb_source_open_synthetic(struct gcb_source **out, const struct gcb_source_synthetic *inputs,
+                              size_t count, uint64_t seed, struct gcb_diag *diag);
 
 size_t gcb_source_count(const struct gcb_source *source);
 const struct gcb_tensor *gcb_source_tensor(const struct gcb_source *source, size_t i);

@@ -36,6 +36,10 @@ struct gcb_source {
     struct gcb_note *notes;
     size_t note_count, note_cap;
 
+    /* NULL, or how each tensor is made: no file is ever open then. */
+    struct gcb_synthetic *synthetic;
+    uint64_t seed;
+
     /* One file at a time is open: dumps come in thousands of files. */
     struct gcb_h5file file;
     const char *file_name; /* which one, as tensors point at it; NULL: none */

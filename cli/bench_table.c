@@ -1,0 +1,138 @@
+#include "cli/bench_table.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "cli/heading.h"
+#include "src/base/text.h"
+#include "src/bench/copy.h"
+
+#define LABEL_WIDTH 15 /* what the figures leave of 80 columns */
+
+static const struct gcb_table_column columns[] = {
+    {"method", false, true},   {"ratio", true, false},    {"bits/el", true, false},
+    {"rel L2", true, false},   {"enc GB/s", true, false}, {"dec GB/s", true, false},
+    {"% of mem", true, false}, {"end", false, false},
+};
+#define COLUMNS (sizeof(columns) / sizeof(columns[0]))
+
+struct cells {
+    char text[COLUMNS][64];
+};
+
+static void label(char *out, size_t size, const struct gcb_method *m)
+{
+    const bool baseline = m->codec == gcb_copy_method.codec || strcmp(m->name, "identity") == 0;
+
+    gcb_method_spec(out, size, m, GCB_SPEC_LABEL);
+    if (strlen(out) > LABEL_WIDTH)
+        gcb_method_spec(out, size, m, GCB_SPEC_GIVEN);
+    if (baseline)
+        snprintf(out + strlen(out), size - strlen(out), " *");
+}
+
+/* "1.23 ±2%": the half of the median's 95 % interval, of its size; nothing where it is not known. */
+static void speed(char out[64], double gbps, double seconds, double low, double high)
+{
+    const double half = 50.0 * (high - low) / seconds;
+    char number[32];
+
+    out_number(number, gbps, 3);
+    if (isfinite(half))
+        snprintf(out, 64, "%s ±%.*f%%", number, half < 0.95 ? 1 : 0, half);
+    else
+        snprintf(out, 64, "%s", number);
+}
+
+static bool precise(double seconds, double low, double high, double precision)
+{
+    return high - low <= 2.0 * precision * seconds;
+}
+
+/* Why it is not known better; nothing where it is known as well as was asked for. */
+static const char *end_of(const struct gcb_tally *t, double precision)
+{
+    if (t->stop == GCB_STOP_INTERRUPTED)
+        return "cut";
+    if (t->stop == GCB_STOP_REPEAT ||
+        (precise(t->encode_seconds, t->encode_low, t->encode_high, precision) &&
+         precise(t->decode_seconds, t->decode_low, t->decode_high, precision)))
+        return "";
+    return t->stop == GCB_STOP_SAMPLES ? "max" : "time";
+}
+
+static void fill(struct cells *c, const struct bench_view *v, size_t method)
+{
+    const struct gcb_method *m = &v->methods[method];
+    const struct gcb_tally *t = &v->result->totals[method].tally;
+    const struct gcb_bandwidth *b = v->bandwidth;
+    const double to = gcb_tally_encode_gbps(t), from = gcb_tally_decode_gbps(t);
+    struct gcb_fidelity_figures f;
+
+    gcb_tally_figures(&f, t);
+    label(c->text[0], sizeof(c->text[0]), m);
+    out_number(c->text[1], gcb_tally_ratio(t), 3);
+    out_number(c->text[2], gcb_tally_bits(t), 3);
+    out_number(c->text[3], f.rel_l2, f.rel_l2 < 1e-3 ? 2 : 3);
+    speed(c->text[4], to, t->encode_seconds, t->encode_low, t->encode_high);
+    speed(c->text[5], from, t->decode_seconds, t->decode_low, t->decode_high);
+    snprintf(c->text[6], sizeof(c->text[6]), "%.0f/%.0f", 100.0 * to / b->read_gbps,
+             100.0 * from / b->fill_gbps);
+    snprintf(c->text[7], sizeof(c->text[7]), "%s", end_of(t, v->precision));
+}
+
+static void print_head(const struct bench_view *v, FILE *out)
+{
+    char number[3][32];
+
+    fprintf(out, "\n%s\nmemory: reads %s, fills %s, copies %s GB/s\n", v->settings,
+            out_number(number[0], v->bandwidth->read_gbps, 3),
+            out_number(number[1], v->bandwidth->fill_gbps, 3),
+            out_number(number[2], v->bandwidth->copy_gbps, 3));
+}
+
+static void note_failures(const struct bench_view *v, FILE *out)
+{
+    for (size_t i = 0; i < v->result->method_count; i++)
+        if (v->result->totals[i].failure.status)
+            fprintf(out, "failed: %s\n", v->result->totals[i].failure.text);
+}
+
+int bench_show(const struct bench_view *v, const struct out_report *report, struct gcb_diag *diag)
+{
+    struct gcb_table *table = NULL;
+    struct cells cells;
+    const char *row[COLUMNS];
+    int err = gcb_table_create(&table, columns, COLUMNS, diag);
+
+    for (size_t i = 0; i < COLUMNS; i++)
+        row[i] = cells.text[i];
+    for (size_t i = 0; !err && i < v->result->method_count; i++) {
+        if (v->result->totals[i].tally.messages == 0)
+            continue;
+        fill(&cells, v, i);
+        err = gcb_table_add(table, row, diag);
+    }
+    if (!err) {
+        print_head(v, report->out);
+        out_table(report, table);
+        note_failures(v, report->out);
+    }
+    gcb_table_destroy(table);
+    return err;
+}
+
+void bench_show_unsupported(const char *settings, const char *reason, FILE *out)
+{
+    fprintf(out, "\n%s\nunsupported: %s\n", settings, reason);
+}
+
+void bench_show_notes(const struct out_report *report)
+{
+    if (report->quiet)
+        return;
+    fprintf(report->out, "\n* baseline; ±: half of the median's 95 %% interval; %% of mem: "
+                         "of reading, of filling it;\nend: what ended the measuring before it was "
+                         "precise, time or its most samples (max)\n");
+    heading_note_load(report->out, "speeds are too low");
+}

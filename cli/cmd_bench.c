@@ -1,0 +1,509 @@
+#include <inttypes.h>
+#include <string.h>
+
+#include "cli/bench_options.h"
+#include "cli/bench_table.h"
+#include "cli/heading.h"
+#include "cli/interrupt.h"
+#include "cli/session.h"
+#include "src/base/alloc.h"
+#include "src/bench/extent.h"
+
+/* A device that was asked for: can it be used? */
+struct device {
+    struct gcb_diag why; /* status 0: yes */
+};
+
+/* Everything that lives as long as the command. Starts zeroed. */
+struct bench {
+    const struct bench_options *o;
+    struct opt_input input;     /* with the one step and worker */
+    struct opt_message message; /* with the scope at hand */
+    struct opt_exec exec;       /* with the device at hand */
+    char worker[16];
+    struct session s;
+    struct bench_words words;
+    struct gcb_suite suite;
+    struct gcb_method *methods;
+    size_t count;
+    struct device devices[GCB_SUITE_DEVICES];
+    struct gcb_bandwidth bandwidths[GCB_SUITE_THREADS];
+    struct gcb_evict evict;
+    double work, done; /* weights, over all cases */
+    struct gcb_budget budget;
+    struct gcb_run_result result; /* of the case at hand */
+    bool interrupted;
+};
+
+/* The case at hand: indices into the suite's lists. */
+struct bench_case {
+    size_t scope, device, threads, cache;
+};
+
+/* Which devices are there? One that is not is a row, unless none is. */
+static int resolve_devices(struct bench *c, struct gcb_diag *diag)
+{
+    bool some = false;
+
+    for (size_t i = 0; i < c->suite.device_count; i++) {
+        struct gcb_diag *why = &c->devices[i].why;
+        int err;
+
+        c->exec.device = c->suite.devices[i];
+        err = opt_exec_resolve(&c->s.backend, &c->exec, why);
+        if (!err && strcmp(c->s.backend.device, "cpu") != 0)
+            err = gcb_diag_set(why, GCB_E_BACKEND, "no method has a version for %s",
+                               c->s.backend.device);
+        if (err && err != GCB_E_BACKEND)
+            return gcb_diag_set(diag, err, "%s", why->text);
+        why->status = err;
+        some |= !err;
+    }
+    if (!some)
+        return gcb_diag_set(diag, GCB_E_BACKEND, "%s", c->devices[0].why.text);
+    return 0;
+}
+
+static int resolve(struct bench *c, struct gcb_diag *diag)
+{
+    int err = bench_plan(&c->suite, &c->words, c->o, c->s.files->count > 0, diag);
+
+    if (!err)
+        err = bench_methods(&c->methods, &c->count, &c->suite, c->o, diag);
+    if (!err)
+        err = resolve_devices(c, diag);
+    if (err)
+        return err;
+    session_forget(&c->s, "bench", c->methods, c->count);
+    c->message.scope = (int)c->suite.scopes[0];
+    for (size_t i = 1; i < c->suite.scope_count; i++) /* for --bucket-bytes */
+        if (c->suite.scopes[i] == GCB_SCOPE_BUCKET)
+            c->message.scope = GCB_SCOPE_BUCKET;
+    return opt_message_check(&c->message, diag);
+}
+
+/* One step and worker unless more were asked for: the last step, its first worker. */
+static int open_files(struct bench *c, struct gcb_diag *diag)
+{
+    const bool any_step = !c->input.step, any_worker = !c->input.worker;
+    size_t count;
+    int err;
+
+    if (any_step)
+        c->input.step = "last";
+    err = opt_input_open(&c->s.source, &c->input, c->s.files, c->message.min_elements, diag);
+    if (err || !any_worker)
+        return err;
+    count = gcb_source_count(c->s.source);
+    snprintf(c->worker, sizeof(c->worker), "%u",
+             (unsigned)gcb_source_tensor(c->s.source, 0)->worker);
+    for (size_t i = 1; i < count; i++) {
+        if (gcb_source_tensor(c->s.source, i)->worker == gcb_source_tensor(c->s.source, 0)->worker)
+            continue;
+        gcb_source_close(c->s.source);
+        c->s.source = NULL;
+        c->input.worker = c->worker;
+        return opt_input_open(&c->s.source, &c->input, c->s.files, c->message.min_elements, diag);
+    }
+    return 0;
+}
+
+static int open_input(struct bench *c, struct gcb_diag *diag)
+{
+    if (c->s.files->count)
+        return open_files(c, diag);
+    return gcb_source_open_synthetic(&c->s.source, c->suite.inputs, c->suite.input_count,
+                                     c->o->exec.seed ? c->o->exec.seed : 1, diag);
+}
+
+static int plan_scope(struct bench *c, size_t i)
+{
+    c->message.scope = (int)c->suite.scopes[i];
+    return session_layout(&c->s);
+}
+
+/* Weighs all cases, and finds how much memory they go over. */
+static int weigh(struct bench *c, uint64_t *bandwidth_bytes)
+{
+    size_t usable = 0;
+    int err = 0;
+
+    for (size_t i = 0; i < c->suite.device_count; i++)
+        usable += !c->devices[i].why.status;
+    *bandwidth_bytes = 0;
+    for (size_t i = 0; !err && i < c->suite.scope_count; i++) {
+        err = plan_scope(c, i);
+        for (size_t m = 0; !err && m < c->s.layout.count; m++)
+            c->work += gcb_run_weight(&c->s.layout.messages[m]) * (double)c->count *
+                       (double)(usable * c->suite.thread_count * c->suite.cache_count);
+        if (!err && gcb_run_bandwidth_bytes(&c->s.layout) > *bandwidth_bytes)
+            *bandwidth_bytes = gcb_run_bandwidth_bytes(&c->s.layout);
+    }
+    return err;
+}
+
+/* The limits of every number of threads, and the record of where all this is measured. */
+static int open_report(struct bench *c, uint64_t bandwidth_bytes, struct gcb_diag *diag)
+{
+    const struct out_bandwidths all = {c->bandwidths, c->suite.thread_count};
+    int err = session_report(&c->s, &gcb_result_columns, c->o->own.force);
+
+    for (size_t i = 0; !err && i < c->suite.thread_count; i++) {
+        const struct gcb_queue queue = {.threads = c->suite.threads[i]};
+
+        err = gcb_bandwidth_measure(&c->bandwidths[i], &queue, bandwidth_bytes, diag);
+    }
+    c->s.backend.queue.threads = c->suite.threads[0];
+    if (err)
+        return err;
+    return out_environment(&c->s.report, &c->s.backend, c->s.files, &all, c->o->save.hash,
+                           c->s.ctx);
+}
+
+static int on_trial(void *ctx, const struct gcb_run_trial *trial, struct gcb_diag *diag)
+{
+    struct bench *c = ctx;
+    struct gcb_row row;
+
+    (void)diag; /* the context's */
+    if (!out_wants_rows(&c->s.report))
+        return 0;
+    gcb_rows_result(&row, &c->s.setting, &c->methods[trial->method], trial);
+    return session_put(&c->s, &row);
+}
+
+static void on_progress(void *ctx, double done)
+{
+    struct bench *c = ctx;
+    double work = 0.0;
+
+    for (size_t m = 0; m < c->s.layout.count; m++)
+        work += gcb_run_weight(&c->s.layout.messages[m]) * (double)c->count;
+    session_progress(&c->s, (c->done + done * work) / c->work);
+}
+
+/* What rows of the case share. */
+static void set_case(struct bench *c, const struct bench_case *at)
+{
+    c->s.bandwidth = c->bandwidths[at->threads];
+    c->s.backend.queue.threads = c->suite.threads[at->threads];
+    session_setting(&c->s);
+    c->s.setting.device = c->suite.devices[at->device];
+    c->s.setting.suite = c->suite.name;
+    c->s.setting.cache = gcb_cache_names[c->suite.caches[at->cache]];
+    c->s.setting.without_samples = !c->o->own.samples;
+}
+
+static struct gcb_run_config run_config(struct bench *c, const struct bench_case *at)
+{
+    const struct gcb_suite *s = &c->suite;
+    struct gcb_run_config config = session_run(&c->s, &c->o->timing, c->methods, c->count);
+
+    config.trial.timing = (struct gcb_timing){
+        .warmup = (unsigned)s->warmup,
+        .repeat = s->repeat,
+        .min_time = s->min_time,
+        .max_time = s->max_time,
+        .precision = s->precision,
+        .max_samples = s->max_samples,
+        .evict = s->caches[at->cache] == GCB_CACHE_COLD ? &c->evict : NULL,
+    };
+    config.trial.stages = true;
+    config.trial.copy = true;
+    config.carry_on = true;
+    if (!c->s.files->count)
+        config.nonfinite = GCB_POLICY_RAW; /* there are none: no need to look */
+    config.budget = s->time_budget > 0.0 ? &c->budget : NULL;
+    return config;
+}
+
+static int run_case(struct bench *c, const struct bench_case *at, struct gcb_diag *diag)
+{
+    const struct gcb_run_observer observer = {
+        .trial = on_trial, .progress = on_progress, .stop = session_stop, .ctx = c};
+    const struct gcb_run_config config = run_config(c, at);
+    int err = 0;
+
+    if (config.trial.timing.evict && !c->evict.data)
+        err = gcb_evict_init(&c->evict, &c->s.backend.queue, diag);
+    if (!err)
+        err = gcb_run(&c->result, &config, &observer, diag);
+    if (err)
+        return err;
+    c->interrupted = c->result.interrupted;
+    for (size_t m = 0; m < c->s.layout.count; m++)
+        c->done += gcb_run_weight(&c->s.layout.messages[m]) * (double)c->count;
+    return 0;
+}
+
+static const char *files_of(char *files, const struct bench *c)
+{
+    return c->s.files->count ? session_files(files, &c->s) : GCB_SOURCE_SYNTHETIC;
+}
+
+static int put_summaries(struct bench *c)
+{
+    char files[SESSION_FILES];
+    int err = 0;
+
+    for (size_t i = 0; !err && i < c->count && out_wants_rows(&c->s.report); i++) {
+        const struct gcb_run_total *total = &c->result.totals[i];
+        struct gcb_row row;
+
+        if (total->tally.messages == 0 && !total->failure.status)
+            continue;
+        gcb_rows_summary(&row, &c->s.setting, &c->methods[i], total, files_of(files, c),
+                         c->interrupted);
+        err = session_put(&c->s, &row);
+    }
+    return err;
+}
+
+static void case_words(char *out, size_t size, const struct bench *c)
+{
+    char more[80];
+
+    snprintf(more, sizeof(more), ", %s cache, %s", c->s.setting.cache, c->s.setting.device);
+    if (c->suite.repeat)
+        snprintf(more + strlen(more), sizeof(more) - strlen(more), ", %u run%s each",
+                 c->suite.repeat, c->suite.repeat == 1 ? "" : "s");
+    session_words(out, size, &c->s, more);
+}
+
+static int show_case(struct bench *c, const struct bench_case *at, struct gcb_diag *diag)
+{
+    char settings[200];
+    const struct bench_view view = {
+        .methods = c->methods,
+        .result = &c->result,
+        .settings = settings,
+        .bandwidth = &c->bandwidths[at->threads],
+        .precision = c->suite.precision,
+    };
+
+    if (!c->s.report.table)
+        return 0;
+    case_words(settings, sizeof(settings), c);
+    return bench_show(&view, &c->s.report, diag);
+}
+
+/* A device that is not there: a row for every method says so. */
+static int put_unsupported(struct bench *c, const struct bench_case *at)
+{
+    const char *reason = c->devices[at->device].why.text;
+    char files[SESSION_FILES], settings[200];
+    int err = 0;
+
+    for (size_t i = 0; !err && i < c->count && out_wants_rows(&c->s.report); i++) {
+        struct gcb_row row;
+
+        gcb_rows_unsupported(&row, &c->s.setting, &c->methods[i], files_of(files, c), reason);
+        err = session_put(&c->s, &row);
+    }
+    case_words(settings, sizeof(settings), c);
+    if (c->s.report.table)
+        bench_show_unsupported(settings, reason, c->s.report.out);
+    return err;
+}
+
+static int do_case(struct bench *c, const struct bench_case *at, struct gcb_diag *diag)
+{
+    int err;
+
+    set_case(c, at);
+    if (c->devices[at->device].why.status)
+        return put_unsupported(c, at);
+    session_progress_start(&c->s);
+    err = run_case(c, at, diag);
+    session_progress_end(&c->s);
+    if (!err)
+        err = put_summaries(c);
+    if (!err)
+        err = show_case(c, at, diag);
+    gcb_run_result_fini(&c->result);
+    return err;
+}
+
+/* The next case; false behind the last. Scopes change least often. */
+static bool next_case(struct bench_case *at, const struct gcb_suite *s)
+{
+    if (++at->cache < s->cache_count)
+        return true;
+    at->cache = 0;
+    if (++at->threads < s->thread_count)
+        return true;
+    at->threads = 0;
+    if (++at->device < s->device_count)
+        return true;
+    at->device = 0;
+    return ++at->scope < s->scope_count;
+}
+
+/* What is measured: the suite, or which step and worker of the files. */
+static const char *head_words(char *out, size_t size, const struct bench *c)
+{
+    const struct gcb_tensor *first = gcb_source_tensor(c->s.source, 0);
+
+    if (c->suite.name)
+        snprintf(out, size, "suite %s", c->suite.name);
+    else
+        snprintf(out, size, "step %s%" PRIu64 ", worker %s%u", c->o->input.step ? "from " : "",
+                 first->step, c->o->input.worker ? "from " : "", (unsigned)first->worker);
+    return out;
+}
+
+static int print_head(struct bench *c, struct gcb_diag *diag)
+{
+    const char *name = GCB_SOURCE_SYNTHETIC;
+    const struct opt_list synthetic = {.items = &name, .count = 1};
+    struct gcb_extent extent;
+    char words[80];
+    const int err = c->s.report.table ? gcb_extent_of(&extent, c->s.source, diag) : 0;
+
+    if (err || !c->s.report.table)
+        return err;
+    heading_print(c->s.report.out, c->s.files->count ? c->s.files : &synthetic, &extent,
+                  head_words(words, sizeof(words), c));
+    return 0;
+}
+
+static int run_all(struct bench *c, struct gcb_diag *diag)
+{
+    struct bench_case at = {0};
+    int err = print_head(c, diag);
+
+    gcb_budget_start(&c->budget, c->suite.time_budget, c->work);
+    if (!err)
+        err = plan_scope(c, 0);
+    while (!err) {
+        const size_t scope = at.scope;
+
+        err = do_case(c, &at, diag);
+        if (err || c->interrupted || !next_case(&at, &c->suite))
+            break;
+        if (at.scope != scope)
+            err = plan_scope(c, at.scope);
+    }
+    return err;
+}
+
+static int finish(struct bench *c, struct gcb_diag *diag)
+{
+    int err;
+
+    if (c->s.report.table)
+        bench_show_notes(&c->s.report);
+    err = out_commit(&c->s.report, diag);
+    return err || !c->interrupted ? err : session_interrupted(&c->s, "what was done is kept");
+}
+
+static void release(struct bench *c)
+{
+    gcb_run_result_fini(&c->result);
+    gcb_evict_fini(&c->evict);
+    session_close(&c->s);
+    gcb_free(c->methods);
+    gcb_suite_fini(&c->suite);
+}
+
+static int bench_methods_run(const struct bench_options *o, const struct opt_list *operands,
+                             struct cmd_context *ctx)
+{
+    struct bench c = {.o = o, .input = o->input, .message = o->message, .exec = o->exec};
+    uint64_t bandwidth_bytes;
+    int err;
+
+    c.s = (struct session){
+        .o = {&c.input, &c.message, &c.exec, &o->save, &o->show}, .files = operands, .ctx = ctx};
+    err = resolve(&c, ctx->diag);
+    if (err)
+        goto out;
+    err = open_input(&c, ctx->diag);
+    if (err)
+        goto out;
+    interrupt_catch();
+    err = weigh(&c, &bandwidth_bytes);
+    if (err)
+        goto out;
+    err = open_report(&c, bandwidth_bytes, ctx->diag);
+    if (err)
+        goto out;
+    err = run_all(&c, ctx->diag);
+    if (!err)
+        err = finish(&c, ctx->diag);
+out:
+    release(&c);
+    return err;
+}
+
+static int bench_run(const void *options, const struct opt_list *operands, struct cmd_context *ctx)
+{
+    const struct bench_options *o = options;
+    const struct bench_kernels_request request = {
+        .own = &o->kernels,
+        .exec = &o->exec,
+        .timing = &o->timing,
+        .precision = o->own.precision,
+        .max_time = o->own.max_time,
+        .save = &o->save,
+        .show = &o->show,
+        .samples = o->own.samples,
+        .force = o->own.force,
+    };
+
+    if (o->kernels.kernels)
+        return bench_kernels(&request, operands, ctx);
+    return bench_methods_run(o, operands, ctx);
+}
+
+static void defaults(void *options)
+{
+    struct bench_options *o = options;
+
+    opt_timing_defaults(&o->timing);
+}
+
+static const struct opt_group groups[] = {
+    {"Methods", opt_methods_rows, offsetof(struct bench_options, methods)},
+    {"Cases", bench_case_rows, offsetof(struct bench_options, own)},
+    {"Input", opt_input_rows, offsetof(struct bench_options, input)},
+    {"Messages", opt_message_rows + 1, offsetof(struct bench_options, message)},
+    {"Running", opt_exec_rows + 2, offsetof(struct bench_options, exec)},
+    {"Timing", opt_timing_rows, offsetof(struct bench_options, timing)},
+    {"Timing", bench_timing_rows, offsetof(struct bench_options, own)},
+    {"Kernels", bench_kernels_rows, offsetof(struct bench_options, kernels)},
+    {"Output", bench_show_rows, offsetof(struct bench_options, own)},
+    {"Output", opt_save_rows, offsetof(struct bench_options, save)},
+    {"Output", opt_hash_rows, offsetof(struct bench_options, save)},
+    {"Output", opt_show_rows, offsetof(struct bench_options, show)},
+    {.rows = NULL},
+};
+
+static const struct opt_extra extra = {
+    .name_at = opt_methods_key_at,
+    .offset = offsetof(struct bench_options, methods.overrides),
+};
+
+const struct cmd cmd_bench = {
+    .name = "bench",
+    .summary = "time methods over scopes, threads and caches, with statistics",
+    .usage = "bench [options] [FILE...]",
+    .examples = "  gcbench bench\n"
+                "  gcbench bench gradients.h5 --results r.json\n"
+                "  gcbench bench --method fft --method topk --scope tensor,model gradients.h5\n"
+                "  gcbench bench --suite quick --threads 1,2 --cache both\n"
+                "  gcbench bench --repeat 20 --samples --format json gradients.h5\n",
+    .details =
+        "Without --method and --suite, every method at its defaults; without FILE, synthetic "
+        "tensors of 4 K to 16 M elements. Of a file, the last step and its first worker.\n"
+        "Each message is encoded and decoded until the median time is known to --precision or its "
+        "share of --time-budget is over; --repeat N times it N times instead. The identity codec "
+        "and memcpy, timed in turn, are always there: what lies between them is the harness.\n"
+        "A file of results has a row for every message and a summary for every method: "
+        "docs/rows.md, "
+        "docs/method.md, docs/suites.md.\n",
+    .spec = {.groups = groups, .extra = &extra},
+    .size = sizeof(struct bench_options),
+    .defaults = defaults,
+    .run = bench_run,
+};
