@@ -24,6 +24,10 @@ enum gcb_param_flags {
     GCB_PARAM_OPEN_MAX = 4, /* max itself is not allowed */
 };
 
+/* What more of a parameter does to a message: nothing that can be told, a longer and better one, or a shorter
+ * and worse one. The first row that has a rate and a meaning is what a method is tuned by. */
+enum gcb_rate { GCB_RATE_NONE, GCB_RATE_UP, GCB_RATE_DOWN };
+
 struct gcb_param {
     const char *name;
     const char *help;
@@ -36,6 +40,7 @@ struct gcb_param {
     /* "values=range|uniform": has a meaning only with these; several conditions are separated by ';', any
      * will do; NULL: always */
     const char *needs;
+    enum gcb_rate rate;
 };
 
 #define GCB_MAX_PARAMS 24

@@ -1,0 +1,170 @@
+#include "src/bench/match_run.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#include "src/base/alloc.h"
+#include "src/base/text.h"
+
+/* Rounds that a search takes about: a grid, and halvings. For the bar alone. */
+#define ROUNDS 12
+
+struct rounds {
+    struct gcb_match_search *searches;
+    size_t count;
+    /* of the round at hand: settings to measure, and whose they are */
+    struct gcb_method *methods;
+    struct request {
+        size_t search;
+        uint64_t position;
+    } * requests;
+    size_t asked;
+    unsigned round;
+    const struct gcb_run_observer *observer;
+};
+
+int gcb_match_search_init(struct gcb_match_search *s, const struct gcb_method *method,
+                          const struct gcb_match_goal *goal, const char *key, struct gcb_diag *diag)
+{
+    int err;
+
+    *s = (struct gcb_match_search){.method = *method, .goal = goal};
+    if (key && !gcb_rate_named(method, key))
+        key = NULL;
+    err = gcb_rate_axis_init(&s->axis, method, key, diag);
+    gcb_match_init(&s->match, goal, s->axis.count);
+    return err;
+}
+
+/* Fills the round with what every search asks for. */
+static int ask_all(struct rounds *r, struct gcb_diag *diag)
+{
+    uint64_t position[GCB_MATCH_ASKS];
+    int err = 0;
+
+    r->asked = 0;
+    for (size_t i = 0; i < r->count; i++) {
+        const struct gcb_match_search *s = &r->searches[i];
+        const size_t n = gcb_match_ask(&s->match, position);
+
+        for (size_t k = 0; !err && k < n; k++, r->asked++) {
+            r->methods[r->asked] = s->method;
+            r->requests[r->asked] = (struct request){i, position[k]};
+            err = gcb_rate_axis_set(&r->methods[r->asked], &s->axis, position[k], diag);
+        }
+    }
+    return err;
+}
+
+static void tell_all(struct rounds *r, const struct gcb_run_result *result)
+{
+    for (size_t i = 0; i < r->asked; i++) {
+        struct gcb_match_search *s = &r->searches[r->requests[i].search];
+
+        gcb_match_tell(&s->match, r->requests[i].position,
+                       s->goal->figure(&result->totals[i].tally));
+    }
+}
+
+static int on_trial(void *ctx, const struct gcb_run_trial *trial, struct gcb_diag *diag)
+{
+    (void)ctx;
+    (void)trial;
+    (void)diag;
+    return 0;
+}
+
+static void on_progress(void *ctx, double done)
+{
+    const struct rounds *r = ctx;
+    const double share = (r->round + done) / ROUNDS;
+
+    if (r->observer->progress)
+        r->observer->progress(r->observer->ctx, share < 0.99 ? share : 0.99);
+}
+
+static bool on_stop(void *ctx)
+{
+    const struct rounds *r = ctx;
+
+    return r->observer->stop && r->observer->stop(r->observer->ctx);
+}
+
+static int run_round(struct rounds *r, const struct gcb_run_config *config, bool *interrupted,
+                     struct gcb_diag *diag)
+{
+    const struct gcb_run_observer observer = {on_trial, on_progress, on_stop, r};
+    struct gcb_run_config own = *config;
+    struct gcb_run_result result;
+    int err;
+
+    own.methods = r->methods;
+    own.method_count = r->asked;
+    own.keep = NULL;
+    own.trial.timing = (struct gcb_timing){.repeat = 1};
+    err = gcb_run(&result, &own, &observer, diag);
+    *interrupted = result.interrupted;
+    if (!err && !result.interrupted)
+        tell_all(r, &result);
+    gcb_run_result_fini(&result);
+    r->round++;
+    return err;
+}
+
+static int settle(struct rounds *r, struct gcb_diag *diag)
+{
+    int err = 0;
+
+    for (size_t i = 0; !err && i < r->count; i++) {
+        struct gcb_match_search *s = &r->searches[i];
+
+        gcb_match_result(&s->found, &s->match);
+        err = gcb_rate_axis_set(&s->method, &s->axis, s->found.position, diag);
+    }
+    return err;
+}
+
+int gcb_match_run(struct gcb_match_search *searches, size_t count,
+                  const struct gcb_run_config *config, const struct gcb_run_observer *observer,
+                  bool *interrupted, struct gcb_diag *diag)
+{
+    struct rounds r = {.searches = searches, .count = count, .observer = observer};
+    int err = 0;
+
+    *interrupted = false;
+    r.methods = gcb_alloc_array(count * GCB_MATCH_ASKS, sizeof(*r.methods));
+    r.requests = gcb_alloc_array(count * GCB_MATCH_ASKS, sizeof(*r.requests));
+    if (!r.methods || !r.requests)
+        err = gcb_diag_nomem(diag, count * GCB_MATCH_ASKS * sizeof(*r.methods), "searches");
+    while (!err && !*interrupted) {
+        err = ask_all(&r, diag);
+        if (err || r.asked == 0)
+            break;
+        err = run_round(&r, config, interrupted, diag);
+    }
+    if (!err && !*interrupted)
+        err = settle(&r, diag);
+    gcb_free(r.methods);
+    gcb_free(r.requests);
+    return err;
+}
+
+const char *gcb_match_words(char *out, const struct gcb_match_search *s, double value)
+{
+    const char *field = s->goal->field, *by = s->axis.param ? s->axis.param->name : NULL;
+    char nearest[32], target[32];
+
+    if (gcb_match_meets(s->goal, value) && s->found.steady)
+        return NULL;
+    gcb_real_text(target, s->goal->target);
+    snprintf(nearest, sizeof(nearest), "%.4g", value);
+    if (gcb_match_meets(s->goal, value))
+        snprintf(out, 200, "%s is not steady along %s: other settings may reach %s too", field, by,
+                 target);
+    else if (!by)
+        snprintf(out, 200, "no parameter trades its bytes for its error; %s is %s", field, nearest);
+    else
+        snprintf(out, 200, "no %s reaches %s %s; nearest is %s%s", by, field, target, nearest,
+                 s->found.steady ? "" : ", and it is not steady along it");
+    return out;
+}

@@ -1,0 +1,25 @@
+#ifndef SRC_BENCH_SWEEP_H
+#define SRC_BENCH_SWEEP_H
+
+#include "src/codec/method.h"
+
+/* Settings of methods: what a sweep runs. More than these are refused before any is made. */
+#define GCB_SWEEP_MAX 4096
+
+/*
+ * Every method with every combination of the values (src/bench/vary.h) of the keys that it has; the last key
+ * varies fastest. A key that has no meaning beside a method's other values is left away from it, and settings that
+ * come out the same stand once. GCB_E_INVALID with words: a bad range or value, a key that no method has, a key
+ * given twice, too many settings. Release *out with gcb_free.
+ */
+int gcb_sweep_expand(struct gcb_method **out, size_t *count, const struct gcb_method *methods,
+                     size_t method_count, const char *const *vary, size_t vary_count,
+                     struct gcb_diag *diag);
+
+/*
+ * What is compared when no method is named: every published method that can be set, a preset rather than the
+ * codec it is made of. Release *out with gcb_free.
+ */
+int gcb_sweep_methods(struct gcb_method **out, size_t *count, struct gcb_diag *diag);
+
+#endif
