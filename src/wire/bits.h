@@ -58,7 +58,7 @@ struct gcb_bitr {
     bool failed;
 };
 
-/* Makes at least 56 bits valid unless the stream ends before. */
+/* Makes 56 to 63 bits valid unless the stream ends before: never 64, which no shift takes away. */
 static inline void gcb_bitr_refill(struct gcb_bitr *r)
 {
     if (r->end - r->p >= 8) {
@@ -67,7 +67,7 @@ static inline void gcb_bitr_refill(struct gcb_bitr *r)
         r->fill |= 56;
         return;
     }
-    while (r->fill <= 56 && r->p < r->end) {
+    while (r->fill < 56 && r->p < r->end) {
         r->acc |= (uint64_t)*r->p++ << r->fill;
         r->fill += 8;
     }

@@ -145,6 +145,23 @@ static void adversarial_gaps(void **state)
 }
 
 /* 2^31 positions with few kept: all but the bitmap, whose bytes are of the positions, not of the kept. */
+/* Runs of every length at every place of a stream's end: a run of 63 ones that fills a reader's word once made
+ * good messages "damaged". */
+static void runs_to_the_end(void **state)
+{
+    uint32_t pos[160];
+
+    (void)state;
+    for (uint32_t lead = 40; lead < 140; lead++) {
+        for (uint32_t i = 0; i < lead; i++)
+            pos[i] = i;
+        for (uint32_t run = 0; run < 140; run += run < 56 || run > 72 ? 7 : 1) {
+            pos[lead] = lead + run;
+            round_trip(pos, lead + 1, lead + run + 1, ANY_SIZE);
+        }
+    }
+}
+
 static void whole_segments(void **state)
 {
     const uint64_t n = UINT64_C(1) << 31;
@@ -316,10 +333,15 @@ static void refuses_bad_positions(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(random_positions),      cmocka_unit_test(adversarial_gaps),
-        cmocka_unit_test(whole_segments),        cmocka_unit_test(parameter_by_formula),
-        cmocka_unit_test(bits_as_published),     cmocka_unit_test(bounds_grow_with_kept),
-        cmocka_unit_test(directory_is_checked),  cmocka_unit_test(damage_never_leaves_the_segment),
+        cmocka_unit_test(random_positions),
+        cmocka_unit_test(adversarial_gaps),
+        cmocka_unit_test(whole_segments),
+        cmocka_unit_test(runs_to_the_end),
+        cmocka_unit_test(parameter_by_formula),
+        cmocka_unit_test(bits_as_published),
+        cmocka_unit_test(bounds_grow_with_kept),
+        cmocka_unit_test(directory_is_checked),
+        cmocka_unit_test(damage_never_leaves_the_segment),
         cmocka_unit_test(refuses_bad_positions),
     };
 
