@@ -57,5 +57,6 @@ extern const struct cmd cmd_payoff;
 extern const struct cmd cmd_plot;
 extern const struct cmd cmd_regress;
 extern const struct cmd cmd_replay;
+extern const struct cmd cmd_sweep;
 
 #endif

@@ -3,8 +3,8 @@
 #include <string.h>
 
 static const struct cmd *const commands[] = {
-    &cmd_compress, &cmd_bench, &cmd_decompress, &cmd_replay,  &cmd_plot,   &cmd_inspect,
-    &cmd_methods,  &cmd_info,  &cmd_generate,   &cmd_regress, &cmd_payoff,
+    &cmd_compress, &cmd_bench,   &cmd_decompress, &cmd_sweep,    &cmd_replay,  &cmd_plot,
+    &cmd_inspect,  &cmd_methods, &cmd_info,       &cmd_generate, &cmd_regress, &cmd_payoff,
 };
 #define COUNT (sizeof(commands) / sizeof(commands[0]))
 _Static_assert(COUNT <= COMMANDS_MAX, "COMMANDS_MAX is too small");

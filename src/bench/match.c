@@ -182,9 +182,9 @@ size_t gcb_match_ask(const struct gcb_match *m, uint64_t position[GCB_MATCH_ASKS
     return n;
 }
 
-void gcb_match_tell(struct gcb_match *m, uint64_t position, double value)
+void gcb_match_tell(struct gcb_match *m, uint64_t position, double value, double error)
 {
-    const struct gcb_match_point point = {place(m, position), value};
+    const struct gcb_match_point point = {place(m, position), value, error};
     size_t i = m->seen_count++;
 
     for (; i > 0 && m->seen[i - 1].at > point.at; i--)
@@ -212,4 +212,8 @@ void gcb_match_result(struct gcb_match_found *out, const struct gcb_match *m)
     out->value = p->value;
     out->reached = met < m->seen_count;
     out->steady = is_steady(m);
+    out->least = (double)INFINITY;
+    for (size_t i = 0; i < m->seen_count; i++)
+        if (gcb_match_meets(m->goal, m->seen[i].value) && m->seen[i].error < out->least)
+            out->least = m->seen[i].error;
 }

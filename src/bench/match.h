@@ -41,6 +41,7 @@ bool gcb_match_meets(const struct gcb_match_goal *goal, double value);
 struct gcb_match_point {
     uint64_t at; /* position */
     double value;
+    double error; /* rel_l2 */
 };
 
 struct gcb_match {
@@ -54,14 +55,15 @@ struct gcb_match {
 void gcb_match_init(struct gcb_match *m, const struct gcb_match_goal *goal, uint64_t count);
 /* Positions to be measured next; returns how many, 0 when the search has ended. */
 size_t gcb_match_ask(const struct gcb_match *m, uint64_t position[GCB_MATCH_ASKS]);
-/* What the figure is there. Each position once. */
-void gcb_match_tell(struct gcb_match *m, uint64_t position, double value);
+/* What the figure is there, and the error. Each position once. */
+void gcb_match_tell(struct gcb_match *m, uint64_t position, double value, double error);
 
 struct gcb_match_found {
     uint64_t position;
     double value;
     bool reached; /* the value meets the target; if not, it is the nearest seen */
     bool steady;  /* the values seen never turn back along the line */
+    double least; /* error seen among settings that meet the target; INFINITY: none does */
 };
 /* After at least one value was told. */
 void gcb_match_result(struct gcb_match_found *out, const struct gcb_match *m);

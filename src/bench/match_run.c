@@ -62,7 +62,8 @@ static void tell_all(struct rounds *r, const struct gcb_run_result *result)
         struct gcb_match_search *s = &r->searches[r->requests[i].search];
 
         gcb_match_tell(&s->match, r->requests[i].position,
-                       s->goal->figure(&result->totals[i].tally));
+                       s->goal->figure(&result->totals[i].tally),
+                       gcb_tally_figure("rel_l2")(&result->totals[i].tally));
     }
 }
 
@@ -149,22 +150,36 @@ int gcb_match_run(struct gcb_match_search *searches, size_t count,
     return err;
 }
 
-const char *gcb_match_words(char *out, const struct gcb_match_search *s, double value)
+static const char *words_of_missed(char *out, const struct gcb_match_search *s, double value)
 {
-    const char *field = s->goal->field, *by = s->axis.param ? s->axis.param->name : NULL;
+    const char *field = s->goal->field;
     char nearest[32], target[32];
 
-    if (gcb_match_meets(s->goal, value) && s->found.steady)
-        return NULL;
     gcb_real_text(target, s->goal->target);
     snprintf(nearest, sizeof(nearest), "%.4g", value);
-    if (gcb_match_meets(s->goal, value))
-        snprintf(out, 200, "%s is not steady along %s: other settings may reach %s too", field, by,
-                 target);
-    else if (!by)
+    if (!s->axis.param)
         snprintf(out, 200, "no parameter trades its bytes for its error; %s is %s", field, nearest);
     else
-        snprintf(out, 200, "no %s reaches %s %s; nearest is %s%s", by, field, target, nearest,
-                 s->found.steady ? "" : ", and it is not steady along it");
+        snprintf(out, 200, "no %s reaches %s %s; the nearest is %s%s", s->axis.param->name, field,
+                 target, nearest, s->found.steady ? "" : ", and it gets worse from there");
+    return out;
+}
+
+const char *gcb_match_words(char *out, const struct gcb_match_search *s,
+                            const struct gcb_tally *tally)
+{
+    const double value = s->goal->figure(tally), error = gcb_tally_figure("rel_l2")(tally);
+    const bool limits_size = s->goal->at_most == s->goal->rises;
+
+    if (!gcb_match_meets(s->goal, value))
+        return words_of_missed(out, s, value);
+    if (!s->found.steady) {
+        snprintf(out, 200, "%s is not steady along %s: other settings may do as well or better",
+                 s->goal->field, s->axis.param->name);
+        return out;
+    }
+    if (!limits_size || !(error > s->found.least * 1.01))
+        return NULL;
+    snprintf(out, 200, "smaller messages have less error, down to rel_l2 %.4g", s->found.least);
     return out;
 }

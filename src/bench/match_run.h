@@ -31,9 +31,10 @@ int gcb_match_run(struct gcb_match_search *searches, size_t count,
                   bool *interrupted, struct gcb_diag *diag);
 
 /*
- * What the search came to, given the figure measured with the setting found: nothing to say (returns NULL), or in
- * words why the target was not met, or how far the answer can be trusted. `out` has at least 200 bytes.
+ * What there is to say of a setting found, measured as `tally`: why the target is not met, or how far the answer
+ * can be trusted. NULL: nothing. `out` has at least 200 bytes.
  */
-const char *gcb_match_words(char *out, const struct gcb_match_search *s, double value);
+const char *gcb_match_words(char *out, const struct gcb_match_search *s,
+                            const struct gcb_tally *tally);
 
 #endif

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "src/base/alloc.h"
+#include "src/base/text.h"
 #include "src/bench/vary.h"
 
 #define MAX_KEYS 16
@@ -125,13 +126,36 @@ static int expand_method(struct sweep *s, struct gcb_diag *diag)
     return err;
 }
 
-static int check_used(const struct sweep *s, struct gcb_diag *diag)
+/* A key that the user may have meant, of those that the methods have. */
+static const char *suggest(const char *key, const struct gcb_method *methods, size_t count)
 {
-    for (size_t k = 0; k < s->keys; k++)
-        if (!s->used[k])
-            return gcb_diag_set(diag, GCB_E_INVALID,
-                                "--vary %s: no method given has such a parameter, or a use for it",
-                                s->vary[k].key);
+    const char *names[256];
+    size_t n = 0;
+
+    for (size_t m = 0; m < count; m++)
+        for (size_t row = 0; n < 256 && gcb_method_param(&methods[m], row); row++)
+            names[n++] = gcb_method_param(&methods[m], row)->name;
+    return gcb_suggest(key, names, n);
+}
+
+static int check_used(const struct sweep *s, const struct gcb_method *methods, size_t count,
+                      struct gcb_diag *diag)
+{
+    char shown[GCB_VARY_TEXT + 8];
+
+    for (size_t k = 0; k < s->keys; k++) {
+        const char *key = s->vary[k].key, *near = suggest(key, methods, count);
+
+        if (s->used[k])
+            continue;
+        gcb_escape(shown, sizeof(shown), key);
+        return near && strcmp(near, key) != 0
+                   ? gcb_diag_set(diag, GCB_E_INVALID,
+                                  "--vary %s: no method given has that; did you mean '%s'?", shown,
+                                  near)
+                   : gcb_diag_set(diag, GCB_E_INVALID,
+                                  "--vary %s: no method given has that, or a use for it", shown);
+    }
     return 0;
 }
 
@@ -149,7 +173,7 @@ int gcb_sweep_expand(struct gcb_method **out, size_t *count, const struct gcb_me
         err = expand_method(s, diag);
     }
     if (!err)
-        err = check_used(s, diag);
+        err = check_used(s, methods, method_count, diag);
     if (!err) {
         *out = s->out;
         *count = s->count;
@@ -161,19 +185,7 @@ int gcb_sweep_expand(struct gcb_method **out, size_t *count, const struct gcb_me
     return err;
 }
 
-int gcb_sweep_methods(struct gcb_method **out, size_t *count, struct gcb_diag *diag)
+bool gcb_sweep_default(const struct gcb_method *m)
 {
-    struct gcb_method m;
-    size_t n = 0;
-
-    while (gcb_method_at(&m, n))
-        n++;
-    *count = 0;
-    *out = gcb_alloc_array(n, sizeof(**out));
-    if (!*out)
-        return gcb_diag_nomem(diag, n * sizeof(**out), "the methods");
-    for (size_t i = 0; gcb_method_at(&m, i); i++)
-        if (m.codec->params && (m.preset || !m.codec->presets))
-            (*out)[(*count)++] = m;
-    return 0;
+    return m->codec->params && (m->preset || !m->codec->presets);
 }

@@ -16,10 +16,8 @@ int gcb_sweep_expand(struct gcb_method **out, size_t *count, const struct gcb_me
                      size_t method_count, const char *const *vary, size_t vary_count,
                      struct gcb_diag *diag);
 
-/*
- * What is compared when no method is named: every published method that can be set, a preset rather than the
- * codec it is made of. Release *out with gcb_free.
- */
-int gcb_sweep_methods(struct gcb_method **out, size_t *count, struct gcb_diag *diag);
+/* Is it among those that are compared when none is named: a published method that can be set, rather a preset
+ * than the codec it is made of? */
+bool gcb_sweep_default(const struct gcb_method *m);
 
 #endif

@@ -1,0 +1,21 @@
+#ifndef CLI_SWEEP_TABLE_H
+#define CLI_SWEEP_TABLE_H
+
+#include "cli/output.h"
+#include "cli/sweep_options.h"
+#include "src/bench/extent.h"
+
+/* What `sweep` prints for people. */
+struct sweep_view {
+    const struct opt_list *files;
+    const struct gcb_extent *extent;
+    const struct sweep_plan *plan;
+    const struct gcb_run_result *result; /* of plan->methods */
+    const bool *pareto;                  /* by method */
+    const char *settings;                /* "scope tensor, 1 thread" */
+};
+
+int sweep_show(const struct sweep_view *view, const struct out_report *report,
+               struct gcb_diag *diag);
+
+#endif

@@ -1,0 +1,23 @@
+#ifndef SRC_BENCH_SWEEP_ROWS_H
+#define SRC_BENCH_SWEEP_ROWS_H
+
+#include "src/bench/match_run.h"
+#include "src/report/row.h"
+#include "src/report/sink.h"
+
+/* What a sweep adds to a summary (docs/rows.md). */
+struct gcb_sweep_row {
+    bool compared; /* the Pareto set is known */
+    bool pareto;
+    bool matching;                        /* settings were searched for */
+    const struct gcb_match_search *match; /* of this one; NULL: none, as for a baseline */
+    const struct gcb_tally *tally;        /* as measured in the end */
+};
+void gcb_rows_sweep(struct gcb_row *row, const struct gcb_sweep_row *sweep);
+
+/* Columns of csv and tsv: those of results, and the fields above. `names` has room for GCB_SWEEP_COLUMNS and is
+ * borrowed by *out. */
+#define GCB_SWEEP_COLUMNS 96
+void gcb_sweep_columns(struct gcb_columns *out, const char *names[GCB_SWEEP_COLUMNS]);
+
+#endif

@@ -1,0 +1,169 @@
+#!/bin/sh
+# sweep: settings varied and matched, and what compress says of them.
+. "$(dirname "$0")/lib.sh"
+
+here=$(dirname "$(realpath "$0")")
+sample=$(realpath "$here/../../datasets/sample.h5")
+one="--step 400 --worker 0 --dataset layers.[67].*"
+set -f # the option has a glob
+
+narrow() {
+    check "at most 80 columns" sh -c "! grep -qE '.{81}' '$out'"
+}
+
+# ---- called wrongly ----
+run sweep "$sample"
+exits 2
+says "nothing to sweep"
+run sweep --match rel_l2=0.3
+exits 2
+says "no input file"
+for bad in theta=inf..0.5/3 theta=0..1/3 theta=-1..0.5/3 theta=1e999..0.5/3 theta=nan,0.5; do
+    run sweep --vary "$bad" "$sample"
+    exits 2
+    says "theta must be a number in [0, 1)"
+done
+for bad in theta theta= =0.5 theta=.. theta=0.1..0.5 theta=0.1..0.5/0 theta=0.1..0.5/-3 \
+    theta=0.1..0.5/1000000000 theta=0.1..0.5/99999999999999999999 theta=0.1..0.5/3x theta=0.1..0.5/1; do
+    run sweep --vary "$bad" "$sample"
+    exits 2
+    says "--vary"
+done
+run sweep --vary theta=0..0.9/2000 --vary bits=2,3,4 "$sample"
+exits 2
+says "more than 4096 settings"
+run sweep --vary thata=0.5 "$sample"
+exits 2
+says "did you mean 'theta'?"
+run sweep --method topk --vary bucket=64 "$sample"
+exits 2
+says "no method given has that"
+run sweep --method topk --vary theta=0.1 --vary theta=0.2 "$sample"
+exits 2
+says "given twice"
+for bad in rel_l2 rel_l2=0 rel_l2=-1 rel_l2=nan rel_l2=inf ratio=x cosine=1.5 theta=0.5 =; do
+    run sweep --match "$bad" "$sample"
+    exits 2
+    says "--match"
+done
+run sweep --match rel_l2=0.4 --theta 0.5 "$sample"
+exits 2
+says "'theta' is given, and is what the search is to find"
+run sweep --match rel_l2=0.4 --over chunk "$sample"
+exits 2
+says "--over chunk"
+run sweep --vary theta=0.5 --over bits "$sample"
+exits 2
+says "only with --match"
+run sweep --vary theta=0.5 --pareto rel_l2,rtio "$sample"
+exits 2
+says "did you mean 'ratio'?"
+run sweep --vary theta=0.5 --sort nothing "$sample"
+exits 2
+says "--sort"
+run sweep --match rel_l2=0.4 "$tmp/none.h5"
+exits 1
+says "none.h5"
+
+# ---- settings ----
+run sweep --method topk --method qsgd --vary density=0.1..0.001/3log --vary bits=3,4 $one "$sample"
+exits 0
+quiet
+narrow
+for setting in topk:theta=0.9 topk:theta=0.99 topk:theta=0.999 qsgd:bits=3 qsgd:bits=4 "fp16 (baseline)"; do
+    prints "$setting"
+done
+run sweep --method topk --vary theta=0.9..0.5/3 --no-baselines --format csv $one "$sample"
+exits 0
+check "a header and three rows, in the order asked for" sh -c "
+    cut -d, -f 1 '$out' | tr '\\n' ' ' | grep -qx 'record summary summary summary ' &&
+    grep -o 'theta=0[.0-9]*' '$out' | tr '\\n' ' ' | grep -qx 'theta=0.9 theta=0.7 theta=0.5 ' &&
+    head -1 '$out' | grep -q ',pareto,match_field,'"
+run sweep --method topk --vary theta=0.9,0.5 --per message --format json $one "$sample"
+exits 0
+check "messages have rows of their own" sh -c "
+    [ \$(grep -c '\"record\": *\"result\"' '$out') -gt \$(grep -c '\"record\": *\"summary\"' '$out') ]"
+run sweep --method topk:memory=ef --vary theta=0.9 $one "$sample"
+exits 0
+says "sweep leaves it away"
+
+# ---- the same figures as compress, and the Pareto set ----
+run sweep --vary theta=0.5..0.99/4log --vary bits=3,8 --format json $one "$sample"
+exits 0
+quiet
+check "varied rows are compress's" python3 "$here/check_sweep.py" "$GCBENCH" "$out" $one "$sample"
+
+# ---- targets ----
+for target in rel_l2=0.4 rel_l2=0.01 cosine=0.9 ratio=20 bits=6 wire_bytes=8K; do
+    run sweep --match "$target" --format json $one "$sample"
+    exits 0
+    quiet
+    check "matched rows are compress's, at the edge" \
+        python3 "$here/check_sweep.py" "$GCBENCH" "$out" $one "$sample"
+done
+run sweep --match rel_l2=0.4 --scope model --step 400 --worker 0 --format json "$sample"
+exits 0
+check "a model in one message too" python3 "$here/check_sweep.py" "$GCBENCH" "$out" --scope model --step 400 \
+    --worker 0 "$sample"
+run sweep --match rel_l2=0.3 --method qsgd:coding=elias --over levels --format json $one "$sample"
+exits 0
+check "along another parameter" python3 "$here/check_sweep.py" "$GCBENCH" "$out" $one "$sample"
+check "which is named" grep -q '"match_by": *"levels"' "$out"
+run sweep --match rel_l2=0.3 --match ratio=10 --method fft --vary index=bitmap,golomb $one "$sample"
+exits 0
+narrow
+check "every setting for every target" sh -c "[ \$(grep -c '^fft:' '$out') -eq 4 ] && ! grep -q note '$out'"
+
+# ---- what cannot be reached ----
+run sweep --match rel_l2=0.05 --method terngrad --method sbc --method topk $one "$sample"
+exits 0
+quiet
+narrow
+prints "note: terngrad: no parameter trades its bytes"
+prints "no theta reaches rel_l2 0.05"
+run sweep -q --match rel_l2=0.05 --method terngrad $one "$sample"
+exits 0
+check "quiet has no notes" sh -c "! grep -q note '$out'"
+run sweep --match rel_l2=0.05 --method terngrad --no-baselines --format json $one "$sample"
+check "and says so in its row" python3 -c "
+import json
+row = json.loads(open('$out').readlines()[-1])
+assert row['match_reached'] is False and row['match_by'] is None and row['match_evaluations'] == 1, row
+assert row['match_target'] == 0.05 and row['match_field'] == 'rel_l2' and row['match_note'], row"
+
+# ---- interrupted ----
+cat >"$tmp/stop.py" <<'END'
+import signal, subprocess, sys, time
+
+signal.signal(signal.SIGINT, signal.SIG_DFL)
+p = subprocess.Popen(sys.argv[2:], stdout=open(sys.argv[1], "w"))
+time.sleep(1.0)
+p.send_signal(signal.SIGINT)
+sys.exit(p.wait(30))
+END
+mkdir "$tmp/dir"
+last="gcbench sweep (interrupted in its timing)"
+python3 "$tmp/stop.py" "$out" "$GCBENCH" sweep --vary theta=0.5,0.6 --repeat 1000000 --format json \
+    --results "$tmp/dir/rows.json" "$sample" 2>"$err"
+rc=$?
+exits 1
+says "interrupted"
+only rows.json
+check "rows say so and compare nothing" python3 -c "
+import json
+for path in ('$out', '$tmp/dir/rows.json'):
+    rows = [json.loads(line) for line in open(path)]
+    rows = [row for row in rows if row['record'] == 'summary']
+    assert rows and all(row['status'] == 'interrupted' and row['pareto'] is None for row in rows), rows"
+rm "$tmp/dir/rows.json"
+run generate --elements 4M -o "$tmp/large.h5"
+last="gcbench sweep (interrupted in its search)"
+python3 "$tmp/stop.py" "$out" "$GCBENCH" sweep --match rel_l2=0.4 --format json \
+    --results "$tmp/dir/rows.json" "$tmp/large.h5" 2>"$err"
+rc=$?
+exits 1
+says "the search had not ended"
+only
+check "nothing is claimed" sh -c "! grep -q summary '$out'"
+
+finish
