@@ -115,20 +115,6 @@ struct gcb_run_config session_run(const struct session *s, const struct opt_timi
     };
 }
 
-void session_forget(const struct session *s, const char *command, struct gcb_method *methods,
-                    size_t count)
-{
-    bool asked = false;
-
-    for (size_t i = 0; i < count; i++)
-        asked |= gcb_method_forget(&methods[i]);
-    if (asked && !s->o.show->quiet)
-        fprintf(s->ctx->err,
-                "gcbench: a memory acts from step to step, and so in `gcbench replay` "
-                "alone: %s leaves it away\n",
-                command);
-}
-
 void session_progress_start(struct session *s)
 {
     progress_start(&s->progress, s->ctx->err, !s->o.show->quiet);

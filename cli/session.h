@@ -62,10 +62,6 @@ int session_put(struct session *s, struct gcb_row *row);
 struct gcb_run_config session_run(const struct session *s, const struct opt_timing *timing,
                                   const struct gcb_method *methods, size_t count);
 
-/* Where every message stands alone: presets' memories are left away, one that was asked for with a note. */
-void session_forget(const struct session *s, const char *command, struct gcb_method *methods,
-                    size_t count);
-
 /* The bar, from the first call of start. */
 void session_progress_start(struct session *s);
 void session_progress(struct session *s, double done);
