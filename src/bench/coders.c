@@ -46,6 +46,13 @@ void gcb_coders_destroy(struct gcb_coders *c)
     gcb_free(c);
 }
 
+static void drop(struct gcb_coders *c, size_t i)
+{
+    c->held -= c->slot[i].env.count;
+    release(&c->slot[i]);
+    c->slot[i] = c->slot[--c->count];
+}
+
 static void drop_largest(struct gcb_coders *c)
 {
     size_t largest = 0;
@@ -53,9 +60,7 @@ static void drop_largest(struct gcb_coders *c)
     for (size_t i = 1; i < c->count; i++)
         if (c->slot[i].env.count > c->slot[largest].env.count)
             largest = i;
-    c->held -= c->slot[largest].env.count;
-    release(&c->slot[largest]);
-    c->slot[largest] = c->slot[--c->count];
+    drop(c, largest);
 }
 
 /* Before a coder for `count` elements is created, so that the old and the new never add up. */
@@ -93,11 +98,16 @@ int gcb_coders_encoder(struct gcb_coders *c, struct gcb_coder **out,
     struct slot s = {.method = method, .env = config->env, .source = config->source};
     int err;
 
-    for (size_t i = 0; i < c->count; i++)
-        if (is_encoder_for(&c->slot[i], method, config)) {
-            *out = c->slot[i].coder;
-            return 0;
+    for (size_t i = 0; i < c->count; i++) {
+        if (!is_encoder_for(&c->slot[i], method, config))
+            continue;
+        if (gcb_method_caps(method) & GCB_CAP_STATEFUL) {
+            drop(c, i);
+            break;
         }
+        *out = c->slot[i].coder;
+        return 0;
+    }
     make_room(c, config->env.count);
     s.path = gcb_strdup(config->env.path);
     if (!s.path)

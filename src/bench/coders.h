@@ -21,6 +21,10 @@ void gcb_coders_destroy(struct gcb_coders *c); /* NULL is fine */
  * An encoder for `method` (the pointer is its identity) under `config`: a kept one if method, path,
  * shape, count, source type and role are the same, else a new one. config's shape must stay valid as
  * long as `c`.
+ *
+ * Always a new one for a method whose messages depend on earlier ones (GCB_CAP_STATEFUL): what it
+ * remembers would last until room is needed, and so depend on whatever else is run. Here every message stands
+ * alone; src/bench/replay.h has the place where they follow each other.
  */
 int gcb_coders_encoder(struct gcb_coders *c, struct gcb_coder **out,
                        const struct gcb_method *method, const struct gcb_coder_config *config,

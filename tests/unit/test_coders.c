@@ -44,6 +44,40 @@ static void test_reuse(void **state)
     gcb_coders_destroy(NULL);
 }
 
+/* One that remembers begins afresh with each message, whatever was kept: a threshold found for one tensor is not
+ * used for the next. */
+static void test_what_remembers_begins_afresh(void **state)
+{
+    static float x[2][4096];
+    static uint8_t first[65536], again[65536], alone[65536];
+    size_t first_length, again_length, alone_length;
+    struct gcb_coders *c = NULL, *other = NULL;
+    struct gcb_method redsync;
+
+    (void)state;
+    for (size_t i = 0; i < 4096; i++) {
+        x[0][i] = (float)(i % 97) - 48.0f;
+        x[1][i] = 3.0f * (float)((i * 7919) % 4096) - 6000.0f;
+    }
+    assert_int_equal(
+        gcb_method_parse(&redsync, "redsync:dense-below=0,trimmed-below=0,density=0.05", NULL), 0);
+    assert_int_equal(gcb_coders_create(&c, 1000000, NULL), 0);
+    assert_int_equal(gcb_coders_create(&other, 1000000, NULL), 0);
+    assert_int_equal(gcb_encode(encoder(c, &redsync, 4096, "a"), 0, 0, x[0], first, sizeof(first),
+                                &first_length, NULL),
+                     0);
+    assert_int_equal(gcb_encode(encoder(c, &redsync, 4096, "a"), 1, 0, x[1], again, sizeof(again),
+                                &again_length, NULL),
+                     0);
+    assert_int_equal(gcb_encode(encoder(other, &redsync, 4096, "a"), 1, 0, x[1], alone,
+                                sizeof(alone), &alone_length, NULL),
+                     0);
+    assert_int_equal(again_length, alone_length);
+    assert_memory_equal(again, alone, alone_length);
+    gcb_coders_destroy(c);
+    gcb_coders_destroy(other);
+}
+
 /* The largest one gives way; one above the budget is served nevertheless. */
 static void test_budget(void **state)
 {
@@ -98,6 +132,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_reuse),
+        cmocka_unit_test(test_what_remembers_begins_afresh),
         cmocka_unit_test(test_budget),
         cmocka_unit_test(test_decoders_come_from_messages),
     };
