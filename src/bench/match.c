@@ -211,6 +211,7 @@ void gcb_match_result(struct gcb_match_found *out, const struct gcb_match *m)
     out->position = place(m, p->at);
     out->value = p->value;
     out->reached = met < m->seen_count;
+    out->beyond = out->reached && met > 0 ? p[-1].value : (double)NAN;
     out->steady = is_steady(m);
     out->least = (double)INFINITY;
     for (size_t i = 0; i < m->seen_count; i++)

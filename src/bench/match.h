@@ -62,6 +62,8 @@ struct gcb_match_found {
     uint64_t position;
     double value;
     bool reached; /* the value meets the target; if not, it is the nearest seen */
+    double
+        beyond; /* value of the next setting seen on the side that does not meet it; NAN: none was */
     bool steady;  /* the values seen never turn back along the line */
     double least; /* error seen among settings that meet the target; INFINITY: none does */
 };

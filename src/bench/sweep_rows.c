@@ -1,8 +1,8 @@
 #include "src/bench/sweep_rows.h"
 
-static const char *const match_fields[] = {"match_field", "match_target",      "match_reached",
-                                           "match_by",    "match_evaluations", "match_steady",
-                                           "match_note"};
+static const char *const match_fields[] = {"match_field",  "match_target", "match_reached",
+                                           "match_beyond", "match_by",     "match_evaluations",
+                                           "match_steady", "match_note"};
 #define MATCH_FIELDS (sizeof(match_fields) / sizeof(match_fields[0]))
 
 static void put_match(struct gcb_row *row, const struct gcb_match_search *s,

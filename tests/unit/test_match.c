@@ -106,6 +106,10 @@ static void test_short_lines_are_exact(void **state)
             assert_int_equal(found.reached, want < count);
             if (found.reached)
                 assert_int_equal(found.position, want);
+            if (found.reached && want > 0)
+                assert_true(found.beyond == straight(want - 1, count));
+            else
+                assert_true(isnan(found.beyond));
             assert_true(found.steady);
         }
 }
