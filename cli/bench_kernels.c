@@ -63,6 +63,7 @@ static struct gcb_timing timing_of(const struct bench_kernels_request *q)
         .min_time = t->min_time,
         .max_time = q->max_time,
         .precision = q->precision,
+        .max_samples = (size_t)q->max_samples,
     };
 
     if (fixed_work(q))

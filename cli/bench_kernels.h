@@ -16,6 +16,7 @@ struct bench_kernels_request {
     const struct opt_exec *exec;
     const struct opt_timing *timing;
     double precision, max_time; /* 0: the defaults */
+    int max_samples;            /* 0: the default */
     const struct opt_save *save;
     const struct opt_show *show;
     bool samples, force;

@@ -280,3 +280,25 @@ int bench_methods(struct gcb_method **out, size_t *count, const struct gcb_suite
     opt_list_fini(&wanted.specs);
     return err ? err : with_baselines(out, count, diag);
 }
+
+int bench_check_kernels(const struct bench_options *o, struct gcb_diag *diag)
+{
+    const struct {
+        const char *name;
+        bool given;
+    } idle[] = {
+        {"method", o->methods.specs.count},  {"suite", o->own.suite},
+        {"scope", o->own.scopes.count},      {"device", o->own.devices.count},
+        {"threads", o->own.threads.count},   {"cache", o->own.caches.count},
+        {"time-budget", o->own.time_budget}, {"step", o->input.step},
+        {"worker", o->input.worker},         {"dataset", o->input.dataset.count},
+    };
+
+    for (size_t i = 0; i < sizeof(idle) / sizeof(idle[0]); i++)
+        if (idle[i].given)
+            return gcb_diag_set(diag, GCB_E_INVALID,
+                                "--%s has no meaning with --kernels, which run on no tensors and "
+                                "one thread of the cpu",
+                                idle[i].name);
+    return 0;
+}

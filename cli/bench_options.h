@@ -44,6 +44,9 @@ struct bench_words {
 int bench_plan(struct gcb_suite *out, struct bench_words *devices, const struct bench_options *o,
                bool files, struct gcb_diag *diag);
 
+/* GCB_E_INVALID for what is given beside --kernels and has no meaning there. */
+int bench_check_kernels(const struct bench_options *o, struct gcb_diag *diag);
+
 /*
  * The methods of the suite, or those given, with their overrides; memories are left away. identity is always
  * one of them, and memcpy (src/bench/copy.h) comes right behind it. Release *out with gcb_free.

@@ -445,14 +445,18 @@ static int bench_run(const void *options, const struct opt_list *operands, struc
         .timing = &o->timing,
         .precision = o->own.precision,
         .max_time = o->own.max_time,
+        .max_samples = o->own.max_samples,
         .save = &o->save,
         .show = &o->show,
         .samples = o->own.samples,
         .force = o->own.force,
     };
 
-    if (o->kernels.kernels)
-        return bench_kernels(&request, operands, ctx);
+    if (o->kernels.kernels) {
+        const int err = bench_check_kernels(o, ctx->diag);
+
+        return err ? err : bench_kernels(&request, operands, ctx);
+    }
     return bench_methods_run(o, operands, ctx);
 }
 
@@ -492,13 +496,17 @@ const struct cmd cmd_bench = {
                 "  gcbench bench gradients.h5 --results r.json\n"
                 "  gcbench bench --method fft --method topk --scope tensor,model gradients.h5\n"
                 "  gcbench bench --suite quick --threads 1,2 --cache both\n"
-                "  gcbench bench --repeat 20 --samples --format json gradients.h5\n",
+                "  gcbench bench --repeat 20 --samples --format json gradients.h5\n"
+                "  gcbench bench --kernels 'reduce/*' --size l1\n",
     .details =
         "Without --method and --suite, every method at its defaults; without FILE, synthetic "
         "tensors of 4 K to 16 M elements. Of a file, the last step and its first worker.\n"
         "Each message is encoded and decoded until the median time is known to --precision or its "
         "share of --time-budget is over; --repeat N times it N times instead. The identity codec "
         "and memcpy, timed in turn, are always there: what lies between them is the harness.\n"
+        "--kernels times what methods are built from instead, each variant of the instruction set "
+        "against C; with --repeat alone the work is the same in every run, so that instructions "
+        "can be counted.\n"
         "A file of results has a row for every message and a summary for every method: "
         "docs/rows.md, "
         "docs/method.md, docs/suites.md.\n",

@@ -7,7 +7,6 @@
 
 #define MAX_N (3 * 4096 + 16)
 #define GUARD 32
-#define TILE 4096
 
 struct golden {
     unsigned width;
@@ -193,83 +192,6 @@ static void against_c(const struct check_isa *isa)
     }
 }
 
-struct call {
-    struct gcb_bitpack_fns fns;
-    uint16_t *code;
-    uint8_t *bytes;
-    size_t n; /* a tile when resident in L1, else the whole array */
-    unsigned width;
-};
-
-static void run_pack(void *ctx)
-{
-    struct call *c = ctx;
-
-    for (size_t i = 0; i < c->n; i += TILE)
-        c->fns.pack(c->bytes + i / 8 * c->width, c->code, TILE, c->width);
-}
-
-static void run_unpack(void *ctx)
-{
-    struct call *c = ctx;
-
-    for (size_t i = 0; i < c->n; i += TILE)
-        c->fns.unpack(c->code, c->bytes + i / 8 * c->width, TILE, c->width);
-}
-
-static void run_trits(void *ctx)
-{
-    struct call *c = ctx;
-
-    for (size_t i = 0; i < c->n; i += TILE)
-        c->fns.trits(c->bytes + i / 5, c->code, TILE);
-}
-
-static void run_untrits(void *ctx)
-{
-    struct call *c = ctx;
-
-    for (size_t i = 0; i < c->n; i += TILE)
-        c->fns.untrits(c->code, c->bytes + i / 5, TILE);
-}
-
-static void bench_size(const char *isa, struct call *c, const char *where)
-{
-    static const unsigned widths[] = {1, 2, 3, 4, 8, 10, 13, 16};
-    const size_t bytes = c->n * sizeof(float);
-    char name[32];
-
-    for (size_t i = 0; i < sizeof(widths) / sizeof(widths[0]); i++) {
-        c->width = widths[i];
-        snprintf(name, sizeof(name), "pack %u, %s", c->width, where);
-        check_bench(name, isa, bytes, run_pack, c);
-        snprintf(name, sizeof(name), "unpack %u, %s", c->width, where);
-        check_bench(name, isa, bytes, run_unpack, c);
-    }
-    snprintf(name, sizeof(name), "trits, %s", where);
-    check_bench(name, isa, bytes, run_trits, c);
-    snprintf(name, sizeof(name), "untrits, %s", where);
-    check_bench(name, isa, bytes, run_untrits, c);
-}
-
-/* Codes stay in L1, as they do between a quantizer and its packer; packed bytes come and go. */
-static void bench(const char *isa, unsigned flags)
-{
-    const size_t all = (size_t)16 << 20;
-    struct call c = {.code = calloc(TILE, sizeof(uint16_t)), .bytes = malloc(2 * all)};
-
-    gcb_bitpack_init(&c.fns, flags);
-    if (c.code && c.bytes) {
-        memset(c.bytes, 0, 2 * all);
-        c.n = TILE;
-        bench_size(isa, &c, "L1");
-        c.n = all;
-        bench_size(isa, &c, "16M codes");
-    }
-    free(c.code);
-    free(c.bytes);
-}
-
 static void one_table(const char *isa, unsigned flags)
 {
     struct gcb_bitpack_fns fns;
@@ -282,22 +204,14 @@ static void one_table(const char *isa, unsigned flags)
 
 static void body(void)
 {
-    struct gcb_bitpack_fns timed, fns;
-
     one_table("c", 0);
-    bench("c", 0);
-    gcb_bitpack_init(&timed, 0);
     for (const struct check_isa *isa = check_isas(); isa->name; isa++) {
         against_c(isa);
         one_table(isa->name, isa->flags);
-        gcb_bitpack_init(&fns, isa->flags);
-        if (memcmp(&fns, &timed, sizeof(fns)) != 0) /* these flags bring a variant of their own */
-            bench(isa->name, isa->flags);
-        timed = fns;
     }
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
-    return check_main(argc, argv, "bitpack", body);
+    return check_main("bitpack", body);
 }

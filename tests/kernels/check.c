@@ -2,22 +2,15 @@
 
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "kernels/cpu_flags.h"
 #include "kernels/hd.h"
 
 #define PRINTED_FAILURES 20
-#define WARM_UP_SECONDS 0.05
-#define BENCH_SECONDS 0.2
-#define SAMPLE_SECONDS 100e-6
-#define MAX_SAMPLES 2048
 
 struct tally {
     const char *family;
-    bool bench;
     size_t passed;
     size_t failed;
 };
@@ -206,70 +199,9 @@ bool check_that(bool holds, const char *format, ...)
     return false;
 }
 
-static double now(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-static int by_value(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
-/* Warms up and returns how many calls make one sample long enough for the clock. */
-static size_t calls_per_sample(void (*run)(void *ctx), void *ctx)
-{
-    const double start = now();
-    double elapsed = 0;
-    size_t calls = 0;
-
-    while (elapsed < WARM_UP_SECONDS) {
-        run(ctx);
-        calls++;
-        elapsed = now() - start;
-    }
-    return 1 + (size_t)(SAMPLE_SECONDS * (double)calls / elapsed);
-}
-
-void check_bench(const char *kernel, const char *isa, size_t bytes, void (*run)(void *ctx),
-                 void *ctx)
-{
-    static double sample[MAX_SAMPLES];
-    size_t calls, n = 0;
-    double begin, last;
-
-    if (!tally.bench)
-        return;
-    calls = calls_per_sample(run, ctx);
-    begin = last = now();
-    while (n < MAX_SAMPLES && (n < 3 || last - begin < BENCH_SECONDS)) {
-        const double from = last;
-
-        for (size_t i = 0; i < calls; i++)
-            run(ctx);
-        last = now();
-        sample[n++] = (last - from) / (double)calls;
-    }
-    qsort(sample, n, sizeof(sample[0]), by_value);
-    printf("%-10s %-24s %-8s %8.2f GB/s\n", tally.family, kernel, isa,
-           1e-9 * (double)bytes / sample[n / 2]);
-    fflush(stdout);
-}
-
-int check_main(int argc, char **argv, const char *family, void (*body)(void))
+int check_main(const char *family, void (*body)(void))
 {
     tally.family = family;
-    if (argc == 2 && strcmp(argv[1], "--bench") == 0) {
-        tally.bench = true;
-    } else if (argc != 1) {
-        fprintf(stderr, "usage: check_%s [--bench]\n", family);
-        return 2;
-    }
     body();
     printf("%s: %zu passed, %zu failed\n", family, tally.passed, tally.failed);
     return tally.failed != 0;

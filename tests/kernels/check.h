@@ -3,10 +3,7 @@
 
 /*
  * The shared body of the kernel checks: each program tests one family, variant against C, on hostile
- * input, and with `--bench` times it.
- *
- *   check_<family>            run the comparisons for every variant this machine can run
- *   check_<family> --bench    also print GB/s (of floats) per kernel and variant
+ * input. `gcbench bench --kernels` times what they check.
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -21,10 +18,10 @@ struct check_isa {
 const struct check_isa *check_isas(void);
 
 enum check_fill {
-    FILL_NOISE,    /* normal-ish values of mixed scale */
-    FILL_HOSTILE,  /* +-0, denormals, ties, huge, max finite, then noise */
-    FILL_TIES,     /* few distinct magnitudes */
-    FILL_ZERO,     /* +0 and -0 */
+    FILL_NOISE,     /* normal-ish values of mixed scale */
+    FILL_HOSTILE,   /* +-0, denormals, ties, huge, max finite, then noise */
+    FILL_TIES,      /* few distinct magnitudes */
+    FILL_ZERO,      /* +0 and -0 */
     FILL_NONFINITE, /* hostile with infinities and NaNs of both signs */
     FILL_COUNT
 };
@@ -39,8 +36,8 @@ size_t check_size(size_t i);
 
 /* Compares `bytes` bytes; on a mismatch prints family, kernel, variant, n, fill and the first differing
  * byte, and counts a failure. Returns whether equal. */
-bool check_equal(const char *kernel, const char *isa, size_t n, enum check_fill fill, const void *want,
-                 const void *got, size_t bytes);
+bool check_equal(const char *kernel, const char *isa, size_t n, enum check_fill fill,
+                 const void *want, const void *got, size_t bytes);
 
 /* For a custom failure text (printf style). */
 void check_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
@@ -48,12 +45,8 @@ void check_fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Counts one check; where it does not hold, prints the text. Returns `holds`. */
 bool check_that(bool holds, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* With --bench: calls run(ctx) repeatedly for about 0.2 s after a warm-up and prints the median GB/s of
- * `bytes` per call. Without: nothing. */
-void check_bench(const char *kernel, const char *isa, size_t bytes, void (*run)(void *ctx), void *ctx);
-
-/* What main of a check is: parses argv, calls body(), prints "N passed, M failed", returns 0 or 1.
- * Every check_equal and check_that counts as one. */
-int check_main(int argc, char **argv, const char *family, void (*body)(void));
+/* What main of a check is: calls body(), prints "N passed, M failed", returns 0 or 1. Every check_equal and
+ * check_that counts as one. */
+int check_main(const char *family, void (*body)(void));
 
 #endif

@@ -6,8 +6,6 @@
 #include "kernels/reduce/reduce.h"
 #include "tests/kernels/check.h"
 
-#define BENCH_LARGE ((size_t)16 << 20)
-
 enum sum { SUM_XX, SUM_YY, SUM_XY, SUM_DD, SUM_D };
 
 static double term_of(enum sum sum, double x, double y)
@@ -132,38 +130,13 @@ static void check_places(const char *isa, gcb_compare_fn *block)
     }
 }
 
-struct job {
-    gcb_compare_fn *block;
-    float *x, *y;
-    size_t n;
-    struct gcb_compare out;
-};
-
-static void run(void *ctx)
-{
-    struct job *job = ctx;
-
-    for (size_t i = 0; i < job->n; i += GCB_SUM_BLOCK)
-        job->block(&job->out, job->x + i, job->y + i, GCB_SUM_BLOCK);
-}
-
 static void variant(const char *isa, unsigned flags)
 {
     struct gcb_compare_fns f;
-    struct job job = {.n = GCB_SUM_BLOCK};
 
     gcb_compare_init(&f, flags);
     check_sizes(isa, f.block);
     check_places(isa, f.block);
-    job.block = f.block;
-    job.x = malloc(BENCH_LARGE * sizeof(float));
-    job.y = malloc(BENCH_LARGE * sizeof(float));
-    fill_pair(job.x, job.y, BENCH_LARGE, FILL_NOISE, 1);
-    check_bench("block 16K of x", isa, job.n * sizeof(float), run, &job);
-    job.n = BENCH_LARGE;
-    check_bench("block 64M of x", isa, job.n * sizeof(float), run, &job);
-    free(job.x);
-    free(job.y);
 }
 
 static void body(void)
@@ -173,7 +146,7 @@ static void body(void)
         variant(isa->name, isa->flags);
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
-    return check_main(argc, argv, "compare", body);
+    return check_main("compare", body);
 }

@@ -6,8 +6,6 @@
 #include "kernels/hd.h"
 #include "tests/kernels/check.h"
 
-#define BENCH_SMALL ((size_t)4096)
-#define BENCH_LARGE ((size_t)16 << 20)
 #define GUARD 0xa5
 #define GUARDS 64
 
@@ -224,63 +222,13 @@ static void check_type(const char *isa, gcb_convert_narrow_fn *narrow, gcb_conve
     check_limits(isa, narrow, type);
 }
 
-struct job {
-    gcb_convert_narrow_fn *narrow;
-    gcb_convert_widen_fn *widen;
-    float *x;
-    uint8_t *half;
-    size_t n, saturated;
-};
-
-static void run_narrow(void *ctx)
-{
-    struct job *job = ctx;
-
-    job->saturated = job->narrow(job->half, job->x, job->n);
-}
-
-static void run_widen(void *ctx)
-{
-    struct job *job = ctx;
-
-    job->widen(job->x, job->half, job->n);
-}
-
-static void bench(const char *isa, const struct gcb_convert_fns *f, struct job *job,
-                  const char *const names[4])
-{
-    const size_t bytes = job->n * sizeof(float);
-
-    job->narrow = f->to_fp16;
-    job->widen = f->from_fp16;
-    check_bench(names[0], isa, bytes, run_narrow, job);
-    check_bench(names[1], isa, bytes, run_widen, job);
-    job->narrow = f->to_bf16;
-    job->widen = f->from_bf16;
-    check_bench(names[2], isa, bytes, run_narrow, job);
-    check_bench(names[3], isa, bytes, run_widen, job);
-}
-
 static void variant(const char *isa, unsigned flags)
 {
-    static const char *const small[] = {"to_fp16 16K", "from_fp16 16K", "to_bf16 16K",
-                                        "from_bf16 16K"};
-    static const char *const large[] = {"to_fp16 64M", "from_fp16 64M", "to_bf16 64M",
-                                        "from_bf16 64M"};
     struct gcb_convert_fns f;
-    struct job job = {.n = BENCH_SMALL};
 
     gcb_convert_init(&f, flags);
     check_type(isa, f.to_fp16, f.from_fp16, &fp16);
     check_type(isa, f.to_bf16, f.from_bf16, &bf16);
-    job.x = malloc(BENCH_LARGE * sizeof(float));
-    job.half = malloc(BENCH_LARGE * 2);
-    check_fill(job.x, BENCH_LARGE, FILL_NOISE, 1);
-    bench(isa, &f, &job, small);
-    job.n = BENCH_LARGE;
-    bench(isa, &f, &job, large);
-    free(job.x);
-    free(job.half);
 }
 
 static void body(void)
@@ -290,7 +238,7 @@ static void body(void)
         variant(isa->name, isa->flags);
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
-    return check_main(argc, argv, "convert", body);
+    return check_main("convert", body);
 }

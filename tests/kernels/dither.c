@@ -9,7 +9,6 @@
 
 #define MAX_N (3 * 4096 + 16)
 #define GUARD 32
-#define TILE 4096
 #define DRAWS (1 << 18)
 
 /* Around the turning points 2^-100 and 2^100 of the scale, and its ends. */
@@ -254,93 +253,6 @@ static void against_c(const struct check_isa *isa)
         }
 }
 
-struct call {
-    struct gcb_dither_fns fns;
-    struct gcb_dither d;
-    float *x;
-    uint16_t *code;
-    uint8_t *byte;
-    float step[256];
-    size_t n; /* a tile when resident in L1, else the whole array */
-    unsigned sign_bit;
-};
-
-static void run_signed(void *ctx)
-{
-    struct call *c = ctx;
-
-    for (size_t i = 0; i < c->n; i += TILE)
-        c->fns.signed_levels(c->code, c->x + i, TILE, c->byte, i, &c->d, c->sign_bit);
-}
-
-static void run_trits(void *ctx)
-{
-    struct call *c = ctx;
-
-    for (size_t i = 0; i < c->n; i += TILE)
-        c->fns.trits(c->code, c->x + i, TILE, c->byte, i, &c->d);
-}
-
-static void run_from_levels(void *ctx)
-{
-    struct call *c = ctx;
-
-    for (size_t i = 0; i < c->n; i += TILE)
-        c->fns.from_levels(c->x + i, c->code, TILE, c->step, 1.0f, c->sign_bit);
-}
-
-static void run_from_trits(void *ctx)
-{
-    struct call *c = ctx;
-
-    for (size_t i = 0; i < c->n; i += TILE)
-        c->fns.from_trits(c->x + i, c->code, TILE, 1.0f);
-}
-
-static void bench_size(const char *isa, struct call *c, size_t n, bool in_cache)
-{
-    const size_t bytes = n * sizeof(float);
-
-    c->n = n;
-    c->d = dither_of(127, 2.0f, 1);
-    check_fill(c->x, n, FILL_NOISE, 1);
-    check_bench(in_cache ? "signed_levels, L1" : "signed_levels, 64 MiB", isa, bytes, run_signed,
-                c);
-    c->d = dither_of(1, 2.0f, 1);
-    check_bench(in_cache ? "trits, L1" : "trits, 64 MiB", isa, bytes, run_trits, c);
-    check_bench(in_cache ? "from_trits, L1" : "from_trits, 64 MiB", isa, bytes, run_from_trits, c);
-    c->sign_bit = 2;
-    check_bench(in_cache ? "from_levels 2, L1" : "from_levels 2, 64 MiB", isa, bytes,
-                run_from_levels, c);
-    c->sign_bit = 4;
-    check_bench(in_cache ? "from_levels 4, L1" : "from_levels 4, 64 MiB", isa, bytes,
-                run_from_levels, c);
-    c->sign_bit = 7;
-    check_bench(in_cache ? "from_levels 7, L1" : "from_levels 7, 64 MiB", isa, bytes,
-                run_from_levels, c);
-}
-
-static void bench(const char *isa, unsigned flags)
-{
-    const size_t all = (size_t)16 << 20;
-    struct call c = {.x = malloc(all * sizeof(float)),
-                     .code = calloc(TILE, sizeof(uint16_t)),
-                     .byte = malloc(TILE),
-                     .sign_bit = 7};
-    uint64_t state = 1;
-
-    gcb_dither_init(&c.fns, flags);
-    if (c.x && c.code && c.byte) {
-        for (size_t i = 0; i < TILE; i++)
-            c.byte[i] = (uint8_t)check_random(&state);
-        bench_size(isa, &c, TILE, true);
-        bench_size(isa, &c, all, false);
-    }
-    free(c.x);
-    free(c.code);
-    free(c.byte);
-}
-
 static void body(void)
 {
     elements();
@@ -349,16 +261,14 @@ static void body(void)
     nonfinite();
     unbiased(0);
     meanings("c", 0);
-    bench("c", 0);
     for (const struct check_isa *isa = check_isas(); isa->name; isa++) {
         against_c(isa);
         unbiased(isa->flags);
         meanings(isa->name, isa->flags);
-        bench(isa->name, isa->flags);
     }
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
-    return check_main(argc, argv, "dither", body);
+    return check_main("dither", body);
 }

@@ -10,7 +10,6 @@
 #define TWO_PI 6.283185307179586476925286766559
 #define GUARD 0xa5
 #define GUARDS 16
-#define BENCH_N ((size_t)4 << 20)
 
 /* The library's allocator, replaced: counts what is asked for and refuses on request. */
 static struct {
@@ -368,42 +367,6 @@ static void check_bins(void)
     check_that(strstr(gcb_fft_version(), "fftw") != NULL, "version: %s", gcb_fft_version());
 }
 
-struct job {
-    struct gcb_fft *forward, *inverse;
-    float *x, *bins;
-};
-
-static void run_forward(void *ctx)
-{
-    struct job *job = ctx;
-
-    gcb_fft_forward(job->forward, job->x, job->bins);
-}
-
-static void run_inverse(void *ctx)
-{
-    struct job *job = ctx;
-
-    gcb_fft_inverse(job->inverse, job->bins, job->x);
-}
-
-static void bench(const char *forward, const char *inverse, size_t chunk, int threads)
-{
-    struct job job = {make(BENCH_N, chunk, threads, 0), make(BENCH_N, chunk, threads, 1),
-                      guarded(BENCH_N), guarded(2 * gcb_fft_bins(BENCH_N, chunk))};
-    const char *label = threads > 1 ? "2 threads" : "1 thread";
-
-    check_fill(job.x, BENCH_N, FILL_NOISE, 1);
-    check_bench(forward, label, BENCH_N * sizeof(float), run_forward, &job);
-    /* Zeros: run again and again in place, anything else would grow out of range. */
-    memset(job.bins, 0, 2 * gcb_fft_bins(BENCH_N, chunk) * sizeof(float));
-    check_bench(inverse, label, BENCH_N * sizeof(float), run_inverse, &job);
-    gcb_fft_destroy(job.forward);
-    gcb_fft_destroy(job.inverse);
-    free(job.x);
-    free(job.bins);
-}
-
 static void body(void)
 {
     check_bins();
@@ -416,14 +379,9 @@ static void body(void)
     check_threads(300000, 300000);
     check_history(20000, 3000);
     check_memory();
-    for (int threads = 1; threads <= 2; threads++) {
-        bench("forward 4096", "inverse 4096", 4096, threads);
-        bench("forward 65536", "inverse 65536", 65536, threads);
-        bench("forward whole", "inverse whole", 0, threads);
-    }
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
-    return check_main(argc, argv, "fft", body);
+    return check_main("fft", body);
 }

@@ -1,4 +1,3 @@
-#include <stdlib.h>
 #include <string.h>
 
 #include "kernels/philox/philox.h"
@@ -7,13 +6,6 @@
 
 #define MAX_BYTES (3 * 4096 + 16)
 #define GUARD 64
-
-struct call {
-    gcb_philox_bytes_fn *bytes;
-    uint8_t *out;
-    size_t n;
-    size_t tile;
-};
 
 struct vector {
     uint64_t key, block, stream;
@@ -105,27 +97,6 @@ static void against_c(const struct check_isa *isa)
     }
 }
 
-static void run(void *ctx)
-{
-    struct call *c = ctx;
-
-    for (size_t i = 0; i < c->n; i += c->tile)
-        c->bytes(c->out + i % 4096, c->tile, 1, i, 2);
-}
-
-static void bench(const char *isa, unsigned flags)
-{
-    struct gcb_philox_fns fns;
-    struct call c = {.n = 1 << 16, .tile = 4096};
-
-    gcb_philox_init(&fns, flags);
-    c.bytes = fns.bytes;
-    c.out = malloc(c.tile);
-    if (c.out)
-        check_bench("bytes (GB/s of bytes)", isa, c.n, run, &c);
-    free(c.out);
-}
-
 static void body(void)
 {
     struct gcb_philox_fns ref;
@@ -135,7 +106,6 @@ static void body(void)
     known_24();
     known_bytes("c", &ref);
     elements("c", &ref);
-    bench("c", 0);
     for (const struct check_isa *isa = check_isas(); isa->name; isa++) {
         struct gcb_philox_fns fns;
 
@@ -143,11 +113,10 @@ static void body(void)
         known_bytes(isa->name, &fns);
         elements(isa->name, &fns);
         against_c(isa);
-        bench(isa->name, isa->flags);
     }
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
-    return check_main(argc, argv, "philox", body);
+    return check_main("philox", body);
 }

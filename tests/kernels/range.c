@@ -1,6 +1,5 @@
 #include <float.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "kernels/range/range.h"
@@ -8,7 +7,6 @@
 
 #define MAX_N (3 * 4096 + 16)
 #define GUARD 32
-#define TILE 4096
 #define SAMPLES (1 << 20)
 
 static const enum gcb_range_rounding roundings[] = {GCB_ROUND_NEAREST, GCB_ROUND_TRUNCATE};
@@ -296,50 +294,6 @@ static void counts(const char *isa, const struct gcb_range_fns *fns)
                isa);
 }
 
-struct call {
-    struct gcb_range_fns fns;
-    struct gcb_range_format f;
-    float *x;
-    uint16_t *code;
-    size_t n; /* a tile when resident in L1, else the whole array */
-};
-
-static void run_encode(void *ctx)
-{
-    struct call *c = ctx;
-
-    for (size_t i = 0; i < c->n; i += TILE)
-        c->fns.encode(c->code, c->x + i, TILE, &c->f);
-}
-
-static void run_decode(void *ctx)
-{
-    struct call *c = ctx;
-
-    for (size_t i = 0; i < c->n; i += TILE)
-        c->fns.decode(c->x + i, c->code, TILE, &c->f);
-}
-
-static void bench(const char *isa, unsigned flags)
-{
-    const size_t all = (size_t)16 << 20;
-    struct call c = {.x = malloc(all * sizeof(float)), .code = malloc(TILE * sizeof(uint16_t))};
-
-    gcb_range_init(&c.fns, flags);
-    gcb_range_format(&c.f, 8, 4, 1.0f, GCB_ROUND_NEAREST);
-    if (c.x && c.code) {
-        check_fill(c.x, all, FILL_NOISE, 1);
-        c.n = TILE;
-        check_bench("encode, L1", isa, c.n * sizeof(float), run_encode, &c);
-        check_bench("decode, L1", isa, c.n * sizeof(float), run_decode, &c);
-        c.n = all;
-        check_bench("encode, 64 MiB", isa, c.n * sizeof(float), run_encode, &c);
-        check_bench("decode, 64 MiB", isa, c.n * sizeof(float), run_decode, &c);
-    }
-    free(c.x);
-    free(c.code);
-}
-
 static void body(void)
 {
     struct gcb_range_fns fns;
@@ -351,16 +305,14 @@ static void body(void)
     best_mantissa();
     gcb_range_init(&fns, 0);
     counts("c", &fns);
-    bench("c", 0);
     for (const struct check_isa *isa = check_isas(); isa->name; isa++) {
         gcb_range_init(&fns, isa->flags);
         counts(isa->name, &fns);
         against_c(isa);
-        bench(isa->name, isa->flags);
     }
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
-    return check_main(argc, argv, "range", body);
+    return check_main("range", body);
 }

@@ -5,12 +5,8 @@
 #include "kernels/select/select.h"
 #include "tests/kernels/check.h"
 
-#define BENCH_SMALL ((size_t)4096)
-#define BENCH_LARGE ((size_t)16 << 20)
 #define GUARD 0xa5
 #define GUARDS 16
-/* About 15 % of the benchmark's elements, uniform in -1..1, pass. */
-#define BENCH_THRESHOLD gcb_bits_of(0.85f)
 
 /* Room for n more entries after `before`, with guards on both sides. */
 static uint32_t *guarded(size_t n)
@@ -172,85 +168,13 @@ static void check_patterns(const char *isa, const struct gcb_select_fns *f)
     }
 }
 
-struct job {
-    struct gcb_select_fns f;
-    float *x, *out;
-    uint32_t *pos;
-    size_t n, kept;
-};
-
-static void run_collect(void *ctx)
-{
-    struct job *job = ctx;
-
-    job->kept = job->f.collect(job->pos, job->x, job->n, 0, BENCH_THRESHOLD);
-}
-
-static void run_count(void *ctx)
-{
-    struct job *job = ctx;
-
-    job->kept = job->f.count(job->x, job->n, BENCH_THRESHOLD);
-}
-
-static void run_power(void *ctx)
-{
-    struct job *job = ctx;
-
-    job->f.power(job->out, job->x, job->n / 2, 0.5f, 2.0f);
-}
-
-static void run_gather(void *ctx)
-{
-    struct job *job = ctx;
-
-    job->f.gather(job->out, job->x, job->pos, job->kept);
-}
-
-static void run_gather2(void *ctx)
-{
-    struct job *job = ctx;
-
-    job->f.gather2(job->out, job->x, job->pos, job->kept);
-}
-
-static void bench(const char *isa, struct job *job, const char *const names[5])
-{
-    const size_t bytes = job->n * sizeof(float);
-
-    check_bench(names[0], isa, bytes, run_collect, job);
-    check_bench(names[1], isa, bytes, run_count, job);
-    check_bench(names[2], isa, bytes, run_power, job);
-    /* Of what is gathered, not of what it is gathered from. */
-    job->kept = job->f.collect(job->pos, job->x, job->n, 0, BENCH_THRESHOLD);
-    check_bench(names[3], isa, job->kept * sizeof(float), run_gather, job);
-    job->kept = job->f.collect(job->pos, job->x, job->n / 2, 0, BENCH_THRESHOLD);
-    check_bench(names[4], isa, 2 * job->kept * sizeof(float), run_gather2, job);
-}
-
 static void variant(const char *isa, unsigned flags)
 {
-    static const char *const small[] = {"collect 16K", "count 16K", "power 16K", "gather 16K",
-                                        "gather2 16K"};
-    static const char *const large[] = {"collect 64M", "count 64M", "power 64M", "gather 64M",
-                                        "gather2 64M"};
-    struct job job = {.n = BENCH_SMALL};
-    uint64_t state = 1;
+    struct gcb_select_fns f;
 
-    gcb_select_init(&job.f, flags);
-    check_sizes(isa, &job.f);
-    check_patterns(isa, &job.f);
-    job.x = malloc(BENCH_LARGE * sizeof(float));
-    job.out = malloc(BENCH_LARGE * sizeof(float));
-    job.pos = malloc(BENCH_LARGE * sizeof(uint32_t));
-    for (size_t i = 0; i < BENCH_LARGE; i++)
-        job.x[i] = (float)(int32_t)(check_random(&state) >> 32) * 0x1p-31f;
-    bench(isa, &job, small);
-    job.n = BENCH_LARGE;
-    bench(isa, &job, large);
-    free(job.x);
-    free(job.out);
-    free(job.pos);
+    gcb_select_init(&f, flags);
+    check_sizes(isa, &f);
+    check_patterns(isa, &f);
 }
 
 static void body(void)
@@ -260,7 +184,7 @@ static void body(void)
         variant(isa->name, isa->flags);
 }
 
-int main(int argc, char **argv)
+int main(void)
 {
-    return check_main(argc, argv, "select", body);
+    return check_main("select", body);
 }
