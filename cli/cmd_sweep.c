@@ -227,7 +227,7 @@ const struct cmd cmd_sweep = {
         "  gcbench sweep --match rel_l2=0.3 gradients.h5\n"
         "  gcbench sweep --match ratio=20 --method fft --method topk gradients.h5\n"
         "  gcbench sweep --vary theta=0.5..0.999/12log --vary bits=4,6,8 gradients.h5\n"
-        "  gcbench sweep --method fft --vary index=bitmap,golomb --match bits=2 gradients.h5\n",
+        "  gcbench sweep --method fft --vary index=u32,golomb --match bits=2 gradients.h5\n",
     .details =
         "Without --method: every sparsifier and quantiser. A method takes the keys that it has.\n"
         "--match searches along the parameter that trades a method's bytes for its error (theta, "
