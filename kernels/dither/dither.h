@@ -38,10 +38,4 @@ struct gcb_dither_fns {
 
 void gcb_dither_init(struct gcb_dither_fns *fns, unsigned cpu_flags);
 
-/*
- * Sets factor and inv for a norm (finite, above 0) and d->levels: factor = 2^100 below 2^-100, 2^-100
- * above 2^100, else 1.
- */
-void gcb_dither_scale(struct gcb_dither *d, float norm);
-
 #endif

@@ -32,12 +32,6 @@ static void from_trits_c(float *x, const uint16_t *code, size_t n, float scale)
         x[i] = gcb_dither_trit_value(code[i], scale);
 }
 
-void gcb_dither_scale(struct gcb_dither *d, float norm)
-{
-    d->factor = norm < 0x1p-100f ? 0x1p100f : norm > 0x1p100f ? 0x1p-100f : 1.0f;
-    d->inv = (float)d->levels / (norm * d->factor);
-}
-
 void gcb_dither_init(struct gcb_dither_fns *fns, unsigned cpu_flags)
 {
     (void)cpu_flags;

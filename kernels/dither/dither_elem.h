@@ -27,6 +27,16 @@ struct gcb_dither {
     uint32_t levels; /* 1..32767 */
 };
 
+/*
+ * Sets factor and inv for a norm (finite, above 0) and d->levels: factor = 2^100 below 2^-100, 2^-100
+ * above 2^100, else 1.
+ */
+GCB_HD void gcb_dither_scale(struct gcb_dither *d, float norm)
+{
+    d->factor = norm < 0x1p-100f ? 0x1p100f : norm > 0x1p100f ? 0x1p-100f : 1.0f;
+    d->inv = (float)d->levels / (norm * d->factor);
+}
+
 /* Level of x, 0..levels. `byte` is gcb_philox_byte(seed, index, coarse). */
 GCB_HD uint32_t gcb_dither_level(float x, uint32_t byte, uint64_t index, const struct gcb_dither *d)
 {
@@ -60,14 +70,18 @@ GCB_HD uint32_t gcb_dither_trit(float x, uint32_t byte, uint64_t index, const st
     return 1 + level - 2 * (level & gcb_bits_of(x) >> 31);
 }
 
+/* The value of a signed level whose step, level / levels, is known. */
+GCB_HD float gcb_dither_step_value(uint32_t code, float step, float scale, uint32_t sign_bit)
+{
+    if ((code & ((1u << sign_bit) - 1)) == 0)
+        return 0.0f;
+    return gcb_float_of(gcb_bits_of(scale * step) ^ (code >> sign_bit & 1u) << 31);
+}
+
 /* The value of a signed level; bits above the sign are ignored. */
 GCB_HD float gcb_dither_value(uint32_t code, const float *step, float scale, uint32_t sign_bit)
 {
-    const uint32_t level = code & ((1u << sign_bit) - 1);
-
-    if (level == 0)
-        return 0.0f;
-    return gcb_float_of(gcb_bits_of(scale * step[level]) ^ (code >> sign_bit & 1u) << 31);
+    return gcb_dither_step_value(code, step[code & ((1u << sign_bit) - 1)], scale, sign_bit);
 }
 
 GCB_HD float gcb_dither_trit_value(uint32_t code, float scale)

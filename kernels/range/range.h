@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "kernels/range/range_choose.h"
 #include "kernels/range/range_elem.h"
 
 /*
@@ -25,33 +26,5 @@ struct gcb_range_fns {
 };
 
 void gcb_range_init(struct gcb_range_fns *fns, unsigned cpu_flags);
-
-enum gcb_range_rounding { GCB_ROUND_NEAREST, GCB_ROUND_TRUNCATE };
-
-/*
- * May this pair be used at all? Yes if 2 <= bits <= 16, mantissa < bits and, for max = 1, eps is a
- * normal number: 126 octaves lie below 1.0, and codes beyond them would be wasted.
- */
-int gcb_range_valid(unsigned bits, unsigned mantissa);
-
-/*
- * The format whose largest code is max, a finite pattern: base = (bits(max) >> shift) - P + 1, the
- * closed form of the paper's search. To nearest, max is rounded as any value is (but never to
- * infinity), so that the values just below it keep their bound. Requires gcb_range_valid(bits,
- * mantissa). Where max is so small that base would fall below 1, base is 1 and the topmost codes stay
- * unused. max = 0 gives a format in which everything is zero.
- */
-void gcb_range_format(struct gcb_range_format *f, unsigned bits, unsigned mantissa, float max,
-                      enum gcb_range_rounding rounding);
-
-/*
- * The valid mantissa width with the least expected squared error for values whose biased exponents
- * occur count[e] times, max being their maximum: values are taken as uniform within an octave, the
- * error of a step as uniform; below eps the error is the value itself or, to nearest, its distance to
- * the nearer of 0 and eps. Integers times short dyadic fractions, summed in double in the order of e,
- * so the same everywhere; ties go to the smaller width. count[255] (infinities, NaNs) is ignored.
- */
-unsigned gcb_range_best_mantissa(const uint64_t count[256], float max, unsigned bits,
-                                 enum gcb_range_rounding rounding);
 
 #endif

@@ -22,27 +22,32 @@
 
 /* ---- scales and levels, common to all codings ---- */
 
-static int choose_levels(struct gcb_qsgd *s)
+void gcb_qsgd_lay_out(struct gcb_qsgd_layout *out, const struct gcb_qsgd_params *p, uint64_t count)
 {
-    s->s = s->levels ? (uint32_t)s->levels : (1u << (s->bits - 1)) - 1;
-    s->sign_bit = 32 - (unsigned)__builtin_clz(s->s);
-    s->width = s->sign_bit + 1;
-    s->buckets = (s->env.count + s->bucket - 1) / s->bucket;
-    s->step = gcb_alloc_zero(UINT64_C(1) << s->sign_bit, sizeof(float));
+    out->s = p->levels ? (uint32_t)p->levels : (1u << (p->bits - 1)) - 1;
+    out->sign_bit = 32 - (unsigned)__builtin_clz(out->s);
+    out->width = out->sign_bit + 1;
+    out->bucket = p->bucket <= count ? p->bucket : count ? count : 1;
+    out->buckets = (count + out->bucket - 1) / out->bucket;
+}
+
+static int make_steps(struct gcb_qsgd *s)
+{
+    s->step = gcb_alloc_zero(UINT64_C(1) << s->l.sign_bit, sizeof(float));
     if (!s->step)
         return GCB_E_NOMEM;
-    for (uint32_t l = 1; l <= s->s; l++)
-        s->step[l] = (float)l / (float)s->s;
+    for (uint32_t l = 1; l <= s->l.s; l++)
+        s->step[l] = (float)l / (float)s->l.s;
     return 0;
 }
 
 /* The least run of whole buckets that fills a tile and whose codes end at a byte. */
 static uint64_t unit_length(const struct gcb_qsgd *s)
 {
-    uint64_t unit = s->bucket;
+    uint64_t unit = s->l.bucket;
 
-    while (unit < GCB_TILE || unit * s->width % 8)
-        unit += s->bucket;
+    while (unit < GCB_TILE || unit * s->l.width % 8)
+        unit += s->l.bucket;
     return unit;
 }
 
@@ -52,13 +57,12 @@ static int qsgd_init(void *state, const struct gcb_codec_env *env, struct gcb_di
     int err;
 
     s->env = *env;
-    if (s->bucket > env->count)
-        s->bucket = env->count ? env->count : 1;
-    err = choose_levels(s);
-    if (!err && s->coding != GCB_QSGD_FIXED)
+    gcb_qsgd_lay_out(&s->l, &s->p, env->count);
+    err = make_steps(s);
+    if (!err && s->p.coding != GCB_QSGD_FIXED)
         err = gcb_qsgd_elias_init(s);
     s->unit = unit_length(s);
-    return err ? gcb_diag_nomem(diag, sizeof(float) << s->sign_bit, "level tables") : 0;
+    return err ? gcb_diag_nomem(diag, sizeof(float) << s->l.sign_bit, "level tables") : 0;
 }
 
 static void qsgd_fini(void *state)
@@ -74,9 +78,9 @@ static uint64_t qsgd_bound(const void *state)
 {
     const struct gcb_qsgd *s = state;
 
-    if (s->coding != GCB_QSGD_FIXED)
-        return s->buckets * sizeof(float) + gcb_qsgd_elias_bound(s);
-    return s->buckets * sizeof(float) + gcb_packed_bytes(s->env.count, s->width);
+    if (s->p.coding != GCB_QSGD_FIXED)
+        return s->l.buckets * sizeof(float) + gcb_qsgd_elias_bound(s);
+    return s->l.buckets * sizeof(float) + gcb_packed_bytes(s->env.count, s->l.width);
 }
 
 /* The bucket's norm as a finite float, at least max|x|. */
@@ -84,7 +88,7 @@ static float norm_of(const struct gcb_qsgd *s, const float *x, size_t n)
 {
     double norm;
 
-    if (s->norm == GCB_QSGD_MAX)
+    if (s->p.norm == GCB_QSGD_MAX)
         return gcb_float_of(s->env.kernels->reduce.max_bits(x, n));
     norm = sqrt(gcb_reduce_blocks(s->env.kernels->reduce.sum_sq, x, n));
     if (norm < 3.4028234663852886e38)
@@ -94,9 +98,9 @@ static float norm_of(const struct gcb_qsgd *s, const float *x, size_t n)
 
 static uint64_t bucket_length(const struct gcb_qsgd *s, uint64_t b)
 {
-    const uint64_t left = s->env.count - b * s->bucket;
+    const uint64_t left = s->env.count - b * s->l.bucket;
 
-    return left < s->bucket ? left : s->bucket;
+    return left < s->l.bucket ? left : s->l.bucket;
 }
 
 void gcb_qsgd_norms(const struct gcb_qsgd *s, const float *x, uint8_t *norms, uint64_t from,
@@ -104,7 +108,7 @@ void gcb_qsgd_norms(const struct gcb_qsgd *s, const float *x, uint8_t *norms, ui
 {
     for (uint64_t b = from; b < to; b++)
         gcb_store_f32(norms + b * sizeof(float),
-                      norm_of(s, x + b * s->bucket, bucket_length(s, b)));
+                      norm_of(s, x + b * s->l.bucket, bucket_length(s, b)));
 }
 
 /* Levels of n elements from `first` on, all of one bucket. */
@@ -115,7 +119,7 @@ static void quantise_run(const struct gcb_qsgd *s, const struct gcb_qsgd_draw *d
         .seed = s->env.seed,
         .coarse = draw->coarse,
         .fine = draw->fine,
-        .levels = s->s,
+        .levels = s->l.s,
     };
 
     if (norm == 0.0f) {
@@ -123,7 +127,7 @@ static void quantise_run(const struct gcb_qsgd *s, const struct gcb_qsgd_draw *d
         return;
     }
     gcb_dither_scale(&d, norm);
-    s->env.kernels->dither.signed_levels(code, x + first, n, byte, first, &d, s->sign_bit);
+    s->env.kernels->dither.signed_levels(code, x + first, n, byte, first, &d, s->l.sign_bit);
 }
 
 void gcb_qsgd_quantise(const struct gcb_qsgd *s, const struct gcb_qsgd_draw *draw, const float *x,
@@ -134,8 +138,8 @@ void gcb_qsgd_quantise(const struct gcb_qsgd *s, const struct gcb_qsgd_draw *dra
 
     s->env.kernels->philox.bytes(byte, n + skip, s->env.seed, first - skip, draw->coarse);
     for (size_t i = 0; i < n;) {
-        const uint64_t b = (first + i) / s->bucket;
-        const uint64_t end = (b + 1) * s->bucket;
+        const uint64_t b = (first + i) / s->l.bucket;
+        const uint64_t end = (b + 1) * s->l.bucket;
         const size_t run = end - (first + i) < n - i ? end - (first + i) : n - i;
 
         quantise_run(s, draw, x, gcb_load_f32(norms + b * sizeof(float)), first + i, run,
@@ -148,12 +152,12 @@ void gcb_qsgd_rebuild(const struct gcb_qsgd *s, const uint16_t *code, const uint
                       uint64_t first, size_t n, float *x)
 {
     for (size_t i = 0; i < n;) {
-        const uint64_t b = (first + i) / s->bucket;
-        const uint64_t end = (b + 1) * s->bucket;
+        const uint64_t b = (first + i) / s->l.bucket;
+        const uint64_t end = (b + 1) * s->l.bucket;
         const size_t run = end - (first + i) < n - i ? end - (first + i) : n - i;
 
         s->env.kernels->dither.from_levels(x + first + i, code + i, run, s->step,
-                                           gcb_load_f32(norms + b * sizeof(float)), s->sign_bit);
+                                           gcb_load_f32(norms + b * sizeof(float)), s->l.sign_bit);
         i += run;
     }
 }
@@ -173,9 +177,9 @@ static void encode_unit(void *ctx, uint64_t i)
 {
     const struct job *job = ctx;
     const struct gcb_qsgd *s = job->s;
-    const uint64_t first = i * s->unit, buckets = s->unit / s->bucket;
+    const uint64_t first = i * s->unit, buckets = s->unit / s->l.bucket;
     const uint64_t last = first + s->unit < s->env.count ? first + s->unit : s->env.count;
-    const uint64_t to = (i + 1) * buckets < s->buckets ? (i + 1) * buckets : s->buckets;
+    const uint64_t to = (i + 1) * buckets < s->l.buckets ? (i + 1) * buckets : s->l.buckets;
     uint16_t code[GCB_TILE];
 
     gcb_qsgd_norms(s, job->from, job->norms_out, i * buckets, to);
@@ -183,7 +187,8 @@ static void encode_unit(void *ctx, uint64_t i)
         const size_t n = last - at < GCB_TILE ? last - at : GCB_TILE;
 
         gcb_qsgd_quantise(s, job->draw, job->from, job->norms_out, at, n, code);
-        s->env.kernels->bitpack.pack(job->out + gcb_packed_bytes(at, s->width), code, n, s->width);
+        s->env.kernels->bitpack.pack(job->out + gcb_packed_bytes(at, s->l.width), code, n,
+                                     s->l.width);
     }
 }
 
@@ -198,7 +203,8 @@ static void decode_unit(void *ctx, uint64_t i)
     for (uint64_t at = first; at < last; at += GCB_TILE) {
         const size_t n = last - at < GCB_TILE ? last - at : GCB_TILE;
 
-        s->env.kernels->bitpack.unpack(code, job->in + gcb_packed_bytes(at, s->width), n, s->width);
+        s->env.kernels->bitpack.unpack(code, job->in + gcb_packed_bytes(at, s->l.width), n,
+                                       s->l.width);
         gcb_qsgd_rebuild(s, code, job->norms, at, n, job->to);
     }
 }
@@ -210,7 +216,7 @@ static uint64_t unit_count(const struct gcb_qsgd *s)
 
 static int encode_fixed(const struct gcb_qsgd *s, struct job *job, struct gcb_wbuf *out)
 {
-    job->out = gcb_wbuf_take(out, gcb_packed_bytes(s->env.count, s->width));
+    job->out = gcb_wbuf_take(out, gcb_packed_bytes(s->env.count, s->l.width));
     if (!job->out)
         return GCB_E_NOSPACE;
     gcb_parallel(s->env.queue, unit_count(s), encode_unit, job);
@@ -219,7 +225,7 @@ static int encode_fixed(const struct gcb_qsgd *s, struct job *job, struct gcb_wb
 
 static int decode_fixed(const struct gcb_qsgd *s, struct job *job, struct gcb_rbuf *in)
 {
-    job->in = gcb_rbuf_take(in, gcb_packed_bytes(s->env.count, s->width));
+    job->in = gcb_rbuf_take(in, gcb_packed_bytes(s->env.count, s->l.width));
     if (!job->in)
         return GCB_E_CORRUPT;
     gcb_parallel(s->env.queue, unit_count(s), decode_unit, job);
@@ -228,22 +234,20 @@ static int decode_fixed(const struct gcb_qsgd *s, struct job *job, struct gcb_rb
 
 /* ---- the codec ---- */
 
-enum purpose { DRAW_COARSE = 1, DRAW_FINE };
-
 static int qsgd_encode(void *state, const struct gcb_step *at, const struct gcb_view *in,
                        struct gcb_wbuf *out)
 {
     const struct gcb_qsgd *s = state;
     const struct gcb_qsgd_draw draw = {
-        .coarse = gcb_draw_stream(&s->env, at, DRAW_COARSE),
-        .fine = gcb_draw_stream(&s->env, at, DRAW_FINE),
+        .coarse = gcb_draw_stream(&s->env, at, GCB_QSGD_DRAW_COARSE),
+        .fine = gcb_draw_stream(&s->env, at, GCB_QSGD_DRAW_FINE),
     };
     struct job job = {.s = s, .draw = &draw, .from = in->data};
 
-    job.norms_out = gcb_wbuf_take(out, s->buckets * sizeof(float));
+    job.norms_out = gcb_wbuf_take(out, s->l.buckets * sizeof(float));
     if (!job.norms_out)
         return GCB_E_NOSPACE;
-    if (s->coding != GCB_QSGD_FIXED)
+    if (s->p.coding != GCB_QSGD_FIXED)
         return gcb_qsgd_elias_encode(s, &draw, in->data, job.norms_out, out);
     return encode_fixed(s, &job, out);
 }
@@ -253,13 +257,13 @@ static int qsgd_decode(void *state, struct gcb_rbuf *in, const struct gcb_mview 
     const struct gcb_qsgd *s = state;
     struct job job = {.s = s, .to = out->data};
 
-    job.norms = gcb_rbuf_take(in, s->buckets * sizeof(float));
+    job.norms = gcb_rbuf_take(in, s->l.buckets * sizeof(float));
     if (!job.norms)
         return GCB_E_CORRUPT;
-    for (uint64_t b = 0; b < s->buckets; b++)
+    for (uint64_t b = 0; b < s->l.buckets; b++)
         if (gcb_load_u32(job.norms + b * sizeof(float)) >= GCB_INF_BITS)
             return GCB_E_CORRUPT; /* not finite, or negative */
-    if (s->coding != GCB_QSGD_FIXED)
+    if (s->p.coding != GCB_QSGD_FIXED)
         return gcb_qsgd_elias_decode(s, job.norms, in, out->data);
     return decode_fixed(s, &job, in);
 }
@@ -269,16 +273,17 @@ static int qsgd_describe(void *state, struct gcb_rbuf *in, struct gcb_parts *par
     const struct gcb_qsgd *s = state;
     const uint8_t *codes;
 
-    parts->scale_bytes = s->buckets * sizeof(float);
+    parts->scale_bytes = s->l.buckets * sizeof(float);
     gcb_rbuf_take(in, parts->scale_bytes);
     parts->value_bytes = gcb_rbuf_left(in);
     parts->kept = parts->positions = s->env.count;
-    if (s->coding != GCB_QSGD_FIXED)
+    if (s->p.coding != GCB_QSGD_FIXED)
         return gcb_qsgd_elias_entropy(s, in, &parts->entropy0_bits);
-    codes = gcb_rbuf_take(in, gcb_packed_bytes(s->env.count, s->width));
+    codes = gcb_rbuf_take(in, gcb_packed_bytes(s->env.count, s->l.width));
     if (!codes)
         return GCB_E_CORRUPT;
-    return gcb_packed_entropy(&parts->entropy0_bits, codes, s->env.count, s->width, s->env.kernels);
+    return gcb_packed_entropy(&parts->entropy0_bits, codes, s->env.count, s->l.width,
+                              s->env.kernels);
 }
 
 /* Fixed width and a norm a bucket, as the paper's experiments send; no count of an Elias code. */
@@ -286,7 +291,7 @@ static double qsgd_nominal_bits(const void *state)
 {
     const struct gcb_qsgd *s = state;
 
-    return s->coding == GCB_QSGD_FIXED ? s->width + 32.0 / (double)s->bucket : (double)NAN;
+    return s->p.coding == GCB_QSGD_FIXED ? s->l.width + 32.0 / (double)s->l.bucket : (double)NAN;
 }
 
 static const char *const norms[] = {"max", "l2", NULL};
@@ -296,7 +301,7 @@ static const struct gcb_param qsgd_params[] = {
     {.name = "bits",
      .help = "bits of a code, sign included: s = 2^(bits-1) - 1 levels above zero",
      .type = GCB_PARAM_INT,
-     .offset = offsetof(struct gcb_qsgd, bits),
+     .offset = offsetof(struct gcb_qsgd, p.bits),
      .def = 4,
      .min = 2,
      .max = 16,
@@ -305,7 +310,7 @@ static const struct gcb_param qsgd_params[] = {
     {.name = "levels",
      .help = "s itself, overriding bits; 0: from bits",
      .type = GCB_PARAM_INT,
-     .offset = offsetof(struct gcb_qsgd, levels),
+     .offset = offsetof(struct gcb_qsgd, p.levels),
      .def = 0,
      .min = 0,
      .max = 32767,
@@ -314,7 +319,7 @@ static const struct gcb_param qsgd_params[] = {
     {.name = "bucket",
      .help = "consecutive values that share a norm",
      .type = GCB_PARAM_SIZE,
-     .offset = offsetof(struct gcb_qsgd, bucket),
+     .offset = offsetof(struct gcb_qsgd, p.bucket),
      .def = 512,
      .min = 1,
      .max = 4294967295.0,
@@ -322,12 +327,12 @@ static const struct gcb_param qsgd_params[] = {
     {.name = "norm",
      .help = "what a bucket is divided by; the paper's experiments use max, its theory l2",
      .type = GCB_PARAM_CHOICE,
-     .offset = offsetof(struct gcb_qsgd, norm),
+     .offset = offsetof(struct gcb_qsgd, p.norm),
      .choices = norms},
     {.name = "coding",
      .help = "fixed width, or the paper's dense or sparse Elias code",
      .type = GCB_PARAM_CHOICE,
-     .offset = offsetof(struct gcb_qsgd, coding),
+     .offset = offsetof(struct gcb_qsgd, p.coding),
      .flags = GCB_PARAM_WIRE,
      .choices = codings},
     {.name = NULL},

@@ -9,14 +9,29 @@
 enum gcb_qsgd_norm { GCB_QSGD_MAX, GCB_QSGD_L2 };
 enum gcb_qsgd_coding { GCB_QSGD_FIXED, GCB_QSGD_DENSE, GCB_QSGD_SPARSE };
 
-struct gcb_qsgd {
-    uint64_t bits, levels, bucket; /* parameters; a bucket is cut to the tensor in init */
+/* As the parameter table stores them: a state begins with them, on a device too. */
+struct gcb_qsgd_params {
+    uint64_t bits, levels, bucket;
     int norm, coding;
+};
+
+/* Which stream of draws: gcb_draw_stream's purpose. */
+enum gcb_qsgd_purpose { GCB_QSGD_DRAW_COARSE = 1, GCB_QSGD_DRAW_FINE };
+
+/* What follows from the parameters and the element count. */
+struct gcb_qsgd_layout {
+    uint32_t s;        /* levels above zero */
+    unsigned sign_bit; /* 2^sign_bit > s */
+    unsigned width;    /* of a fixed code */
+    uint64_t bucket;   /* elements, at most those of the tensor */
+    uint64_t buckets;  /* number of them */
+};
+void gcb_qsgd_lay_out(struct gcb_qsgd_layout *out, const struct gcb_qsgd_params *p, uint64_t count);
+
+struct gcb_qsgd {
+    struct gcb_qsgd_params p;
     struct gcb_codec_env env;
-    uint32_t s;                   /* levels above zero */
-    unsigned sign_bit;            /* 2^sign_bit > s */
-    unsigned width;               /* of a fixed code */
-    uint64_t buckets;             /* number of them */
+    struct gcb_qsgd_layout l;
     uint64_t unit;                /* elements a thread takes at a time */
     float *step;                  /* l / s by level, 0 above s */
     struct gcb_elias_code *codes; /* Elias coding: by number, 1..max(s, GCB_TILE) + 1 */

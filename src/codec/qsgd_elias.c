@@ -17,7 +17,7 @@ static size_t block_length(const struct gcb_qsgd *s, uint64_t b)
 
 int gcb_qsgd_elias_init(struct gcb_qsgd *s)
 {
-    const uint32_t most = s->s + 1 > GCB_TILE + 1 ? s->s + 1 : GCB_TILE + 1;
+    const uint32_t most = s->l.s + 1 > GCB_TILE + 1 ? s->l.s + 1 : GCB_TILE + 1;
 
     s->codes = gcb_alloc_array((uint64_t)most + 1, sizeof(*s->codes));
     s->table = gcb_alloc(sizeof(*s->table));
@@ -36,7 +36,7 @@ int gcb_qsgd_elias_init(struct gcb_qsgd *s)
  */
 uint64_t gcb_qsgd_elias_bound(const struct gcb_qsgd *s)
 {
-    const uint64_t element = s->codes[s->s + 1].length + 3;
+    const uint64_t element = s->codes[s->l.s + 1].length + 3;
     const uint64_t block = (GCB_TILE * element + 28 + 7) / 8;
     const uint64_t whole = s->env.count / GCB_TILE;
     const uint64_t rest = (s->env.count % GCB_TILE * element + 28 + 7) / 8;
@@ -46,10 +46,10 @@ uint64_t gcb_qsgd_elias_bound(const struct gcb_qsgd *s)
 
 static void put_dense(const struct gcb_qsgd *s, struct gcb_bitw *w, const uint16_t *code, size_t n)
 {
-    const uint32_t mask = (1u << s->sign_bit) - 1;
+    const uint32_t mask = (1u << s->l.sign_bit) - 1;
 
     for (size_t i = 0; i < n; i++) {
-        const uint32_t level = code[i] & mask, sign = code[i] >> s->sign_bit;
+        const uint32_t level = code[i] & mask, sign = code[i] >> s->l.sign_bit;
         const struct gcb_elias_code c = s->codes[level + 1];
 
         gcb_bitw_put(w, c.bits | (uint64_t)sign << c.length, c.length + (level != 0));
@@ -58,11 +58,11 @@ static void put_dense(const struct gcb_qsgd *s, struct gcb_bitw *w, const uint16
 
 static void put_sparse(const struct gcb_qsgd *s, struct gcb_bitw *w, const uint16_t *code, size_t n)
 {
-    const uint32_t mask = (1u << s->sign_bit) - 1;
+    const uint32_t mask = (1u << s->l.sign_bit) - 1;
     size_t next = 0; /* a gap of 1 leads here */
 
     for (size_t i = 0; i < n; i++) {
-        const uint32_t level = code[i] & mask, sign = code[i] >> s->sign_bit;
+        const uint32_t level = code[i] & mask, sign = code[i] >> s->l.sign_bit;
         struct gcb_elias_code gap, c;
 
         if (level == 0)
@@ -88,14 +88,14 @@ int gcb_qsgd_elias_encode(const struct gcb_qsgd *s, const struct gcb_qsgd_draw *
 
     if (!directory || !area)
         return GCB_E_NOSPACE;
-    gcb_qsgd_norms(s, x, norms, 0, s->buckets);
+    gcb_qsgd_norms(s, x, norms, 0, s->l.buckets);
     for (uint64_t b = 0; b < blocks; b++) {
         const uint8_t *start = w.p;
         const size_t n = block_length(s, b);
         uint16_t length;
 
         gcb_qsgd_quantise(s, draw, x, norms, b * GCB_TILE, n, code);
-        if (s->coding == GCB_QSGD_DENSE)
+        if (s->p.coding == GCB_QSGD_DENSE)
             put_dense(s, &w, code, n);
         else
             put_sparse(s, &w, code, n);
@@ -109,11 +109,11 @@ int gcb_qsgd_elias_encode(const struct gcb_qsgd *s, const struct gcb_qsgd_draw *
 static void get_dense(const struct gcb_qsgd *s, struct gcb_bitr *r, uint16_t *code, size_t n)
 {
     for (size_t i = 0; i < n && !r->failed; i++) {
-        const uint32_t number = gcb_elias_decode(r, s->table, s->s + 1);
+        const uint32_t number = gcb_elias_decode(r, s->table, s->l.s + 1);
 
         code[i] = number > 1 ? (uint16_t)(number - 1) : 0;
         if (number > 1)
-            code[i] |= (uint16_t)(gcb_bitr_get(r, 1) << s->sign_bit);
+            code[i] |= (uint16_t)(gcb_bitr_get(r, 1) << s->l.sign_bit);
     }
 }
 
@@ -130,7 +130,7 @@ static void get_sparse(const struct gcb_qsgd *s, struct gcb_bitr *r, uint16_t *c
         if (r->failed || i >= n)
             return;
         sign = (uint32_t)gcb_bitr_get(r, 1);
-        code[i] = (uint16_t)(gcb_elias_decode(r, s->table, s->s) | sign << s->sign_bit);
+        code[i] = (uint16_t)(gcb_elias_decode(r, s->table, s->l.s) | sign << s->l.sign_bit);
         next = i + 1;
     }
 }
@@ -147,7 +147,7 @@ static int get_block(const struct gcb_qsgd *s, const uint8_t *directory, struct 
     if (!r.p)
         return GCB_E_CORRUPT;
     r.end = r.p + length;
-    if (s->coding == GCB_QSGD_DENSE)
+    if (s->p.coding == GCB_QSGD_DENSE)
         get_dense(s, &r, code, block_length(s, b));
     else
         get_sparse(s, &r, code, block_length(s, b));
@@ -176,7 +176,7 @@ int gcb_qsgd_elias_decode(const struct gcb_qsgd *s, const uint8_t *norms, struct
 
 int gcb_qsgd_elias_entropy(const struct gcb_qsgd *s, struct gcb_rbuf *in, double *bits)
 {
-    const uint64_t blocks = block_count(s), symbols = UINT64_C(2) << s->sign_bit;
+    const uint64_t blocks = block_count(s), symbols = UINT64_C(2) << s->l.sign_bit;
     const uint8_t *directory = gcb_rbuf_take(in, blocks * sizeof(uint16_t));
     uint64_t *histogram = gcb_alloc_zero(symbols, sizeof(*histogram));
     uint16_t code[GCB_TILE];

@@ -33,10 +33,30 @@ static void baselines(void **state)
     device_same_all(&device, "bf16", sizes);
 }
 
+static void ranges(void **state)
+{
+    static const char *const specs[] = {
+        "range",
+        "range:rounding=truncate",
+        "range:bits=2",
+        "range:bits=5,mantissa=2",
+        "range:bits=16,mantissa=11",
+        "range:bits=12,max=1.5",
+        "range:bits=7,max=0.25,mantissa=3",
+        "range:max=1e-60", /* no float but 0 */
+        "range:bits=9,max=1e30,mantissa=5,rounding=truncate",
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(specs) / sizeof(*specs); i++)
+        device_same_all(&device, specs[i], sizes);
+}
+
 /* Once at a size of many blocks, where the order of blocks matters too. */
 static void large_tensors(void **state)
 {
-    static const char *const specs[] = {"identity", "fp16", "bf16"};
+    static const char *const specs[] = {"identity", "fp16", "bf16", "range",
+                                        "range:bits=11,mantissa=4,max=2"};
     enum { N = 100003 };
     float *x = malloc(N * sizeof(float));
 
@@ -206,6 +226,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(baselines),
+        cmocka_unit_test(ranges),
         cmocka_unit_test(large_tensors),
         cmocka_unit_test(parameters_fit_the_states),
         cmocka_unit_test(other_methods_say_so),

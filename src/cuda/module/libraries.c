@@ -15,7 +15,8 @@ void gcb_cuda_fft_library(char *out, size_t size)
 
     out[0] = '\0';
     for (size_t i = 0; !library && i < sizeof(names) / sizeof(names[0]); i++)
-        library = dlopen(names[i], RTLD_LAZY | RTLD_LOCAL);
+        library = dlopen(names[i],
+                         RTLD_LAZY | RTLD_LOCAL | RTLD_NODELETE); /* it keeps memory of its own */
     if (!library)
         return;
     symbol = dlsym(library, "cufftGetVersion");

@@ -1,0 +1,120 @@
+#ifndef KERNELS_CUDA_TILE_CUH
+#define KERNELS_CUDA_TILE_CUH
+
+/*
+ * Codes of fixed width (kernels/bitpack/bitpack.h) in tiles of 4096 elements, a block's work: 256 threads with 16
+ * elements each. A thread's codes fill whole 16-bit pieces whatever their width; they meet in shared memory, and from
+ * there go to the payload, which begins at any byte, in 16-byte accesses.
+ */
+#include "kernels/cuda/vector.cuh"
+#include "kernels/cuda/warp.cuh"
+
+namespace gcb
+{
+
+constexpr unsigned kTileThreads = 256;
+constexpr unsigned kTileEach = 16;
+constexpr unsigned kTile = kTileThreads * kTileEach;
+constexpr unsigned kTileBytes = kTile * 2; /* at the greatest width, 16 */
+
+/* Room for the codes of a tile; a little is read behind them, and in front where a payload begins oddly. */
+struct alignas(16) tile_room {
+    uint32_t word[kTileBytes / 4 + 8];
+};
+
+__device__ __forceinline__ uint64_t tile_count(uint64_t n)
+{
+    return (n + kTile - 1) / kTile;
+}
+
+/* This thread's codes, each below 2^width, to where they stand in the tile. */
+__device__ __forceinline__ void pack_codes(tile_room &room, const uint32_t (&code)[kTileEach],
+                                           unsigned width)
+{
+    uint16_t *to = reinterpret_cast<uint16_t *>(room.word) + threadIdx.x * width;
+    uint32_t hold = 0;
+    unsigned held = 0;
+
+#pragma unroll
+    for (unsigned i = 0; i < kTileEach; i++) {
+        hold |= code[i] << held;
+        held += width;
+        if (held >= 16) {
+            *to++ = static_cast<uint16_t>(hold);
+            hold >>= 16;
+            held -= 16;
+        }
+    }
+}
+
+/* The inverse; the tile's codes begin `skip` bytes into the room. */
+__device__ __forceinline__ void unpack_codes(uint32_t (&code)[kTileEach], const tile_room &room,
+                                             unsigned skip, unsigned width)
+{
+    const unsigned bit = 8 * skip + threadIdx.x * kTileEach * width;
+    const uint32_t *from = room.word + bit / 32, mask = (1u << width) - 1;
+    uint64_t hold = *from++ >> bit % 32;
+    unsigned held = 32 - bit % 32;
+
+#pragma unroll
+    for (unsigned i = 0; i < kTileEach; i++) {
+        if (held < width) {
+            hold |= static_cast<uint64_t>(*from++) << held;
+            held += 32;
+        }
+        code[i] = static_cast<uint32_t>(hold) & mask;
+        hold >>= width;
+        held -= width;
+    }
+}
+
+/* Word `at` bytes into the room, from the two that it may straddle. */
+__device__ __forceinline__ uint32_t straddling_word(const tile_room &room, unsigned at)
+{
+    const uint64_t pair = room.word[at / 4] | static_cast<uint64_t>(room.word[at / 4 + 1]) << 32;
+
+    return static_cast<uint32_t>(pair >> 8 * (at % 4));
+}
+
+/* Bytes [0, bytes) of the room to `to`, of any alignment. All threads of the block, after a barrier. */
+__device__ __forceinline__ void store_tile(uint8_t *to, const tile_room &room, unsigned bytes)
+{
+    const uint8_t *from = reinterpret_cast<const uint8_t *>(room.word);
+    const unsigned odd = static_cast<unsigned>(-reinterpret_cast<uintptr_t>(to) % 16);
+    const unsigned front = odd < bytes ? odd : bytes, vectors = (bytes - front) / 16;
+
+    if (threadIdx.x < front)
+        to[threadIdx.x] = from[threadIdx.x];
+    for (unsigned i = threadIdx.x; i < vectors; i += blockDim.x) {
+        const unsigned at = front + 16 * i;
+
+        *reinterpret_cast<uint4 *>(to + at) =
+            make_uint4(straddling_word(room, at), straddling_word(room, at + 4),
+                       straddling_word(room, at + 8), straddling_word(room, at + 12));
+    }
+    for (unsigned i = front + 16 * vectors + threadIdx.x; i < bytes; i += blockDim.x)
+        to[i] = from[i];
+}
+
+/* The inverse: bytes [0, bytes) at `from` into the room, behind as many bytes as `from` is past a multiple of 16;
+ * returns how many. All threads of the block; a barrier must follow. */
+__device__ __forceinline__ unsigned load_tile(tile_room &room, const uint8_t *from, unsigned bytes)
+{
+    uint8_t *to = reinterpret_cast<uint8_t *>(room.word);
+    const unsigned skip = static_cast<unsigned>(reinterpret_cast<uintptr_t>(from) % 16);
+    const unsigned odd = (16 - skip) % 16, front = odd < bytes ? odd : bytes;
+    const unsigned vectors = (bytes - front) / 16;
+
+    if (threadIdx.x < front)
+        to[skip + threadIdx.x] = from[threadIdx.x];
+    for (unsigned i = threadIdx.x; i < vectors; i += blockDim.x)
+        *reinterpret_cast<uint4 *>(to + skip + front + 16 * i) =
+            *reinterpret_cast<const uint4 *>(from + front + 16 * i);
+    for (unsigned i = front + 16 * vectors + threadIdx.x; i < bytes; i += blockDim.x)
+        to[skip + i] = from[i];
+    return skip;
+}
+
+} /* namespace gcb */
+
+#endif

@@ -1,0 +1,129 @@
+#ifndef KERNELS_RANGE_RANGE_CHOOSE_H
+#define KERNELS_RANGE_RANGE_CHOOSE_H
+
+/* Which format of range floats suits a tensor, on the CPU and on a device: plain IEEE arithmetic in a fixed order. */
+#include "kernels/range/range_elem.h"
+
+enum gcb_range_rounding { GCB_ROUND_NEAREST, GCB_ROUND_TRUNCATE };
+
+/* The largest code of one sign, P. */
+GCB_HD uint32_t gcb_range_codes_per_sign(unsigned bits)
+{
+    return (1u << (bits - 1)) - 1;
+}
+
+/*
+ * May this pair be used at all? Yes if 2 <= bits <= 16, mantissa < bits and, for max = 1, eps is a
+ * normal number: 126 octaves lie below 1.0, and codes beyond them would be wasted.
+ */
+GCB_HD int gcb_range_valid(unsigned bits, unsigned mantissa)
+{
+    if (bits < 2 || bits > 16 || mantissa >= bits)
+        return 0;
+    return gcb_range_codes_per_sign(bits) - 1 <= 126u << mantissa;
+}
+
+/*
+ * The format whose largest code is max, a finite pattern: base = (bits(max) >> shift) - P + 1, the
+ * closed form of the paper's search. To nearest, max is rounded as any value is (but never to
+ * infinity), so that the values just below it keep their bound. Requires gcb_range_valid(bits,
+ * mantissa). Where max is so small that base would fall below 1, base is 1 and the topmost codes stay
+ * unused. max = 0 gives a format in which everything is zero.
+ */
+GCB_HD void gcb_range_format(struct gcb_range_format *f, unsigned bits, unsigned mantissa,
+                             float max, enum gcb_range_rounding rounding)
+{
+    const uint32_t a = gcb_magnitude(max), shift = 23 - mantissa;
+    const uint32_t half = rounding == GCB_ROUND_NEAREST ? 1u << (shift - 1) : 0;
+    const uint32_t highest = GCB_MAX_FINITE_BITS >> shift, codes = gcb_range_codes_per_sign(bits);
+    uint32_t largest = (a + half) >> shift;
+    float eps;
+
+    largest = largest > highest ? highest : largest;
+    f->bits = bits;
+    f->mantissa = mantissa;
+    f->shift = shift;
+    f->half = half;
+    f->base = largest > codes ? largest - codes + 1 : 1;
+    f->top = a == 0 ? 0 : largest - f->base + 1;
+    f->negative = codes;
+    f->clamp = a;
+    /* Half of eps is exact even where eps is subnormal: its pattern ends in `shift` zeros. */
+    eps = gcb_float_of(f->base << shift);
+    f->floor = gcb_bits_of(half ? eps * 0.5f : eps);
+}
+
+/* 3 times the integral of (x - centre)^2 from a to b. */
+GCB_HD double gcb_range_cubes(double a, double b, double centre)
+{
+    const double low = a - centre, high = b - centre;
+
+    return high * high * high - low * low * low;
+}
+
+GCB_HD double gcb_range_between(double x, double low, double high)
+{
+    return x < low ? low : x > high ? high : x;
+}
+
+/*
+ * 12 times the expected squared error of a value in the octave with biased exponent e, for each of the
+ * three stretches it may fall into: below `zero` it becomes 0, from there to eps it becomes eps, above
+ * it is on the grid.
+ */
+GCB_HD double gcb_range_octave_error(unsigned e, const struct gcb_range_format *f)
+{
+    const double width = (double)gcb_float_of((e ? e : 1u) << 23);
+    const double low = e ? width : 0.0, high = low + width;
+    const double step = width / (double)(1u << f->mantissa);
+    const double eps = (double)gcb_float_of(f->base << f->shift);
+    const double to_zero = gcb_range_between(f->half ? 0.5 * eps : eps, low, high);
+    const double to_eps = gcb_range_between(eps, low, high);
+    const double grid = (f->half ? 1.0 : 4.0) * step * step * ((high - to_eps) / width);
+
+    return 4.0 * (gcb_range_cubes(low, to_zero, 0.0) + gcb_range_cubes(to_zero, to_eps, eps)) /
+               width +
+           grid;
+}
+
+/* What the choice is made by: 12 times the expected squared error of all of them. */
+GCB_HD double gcb_range_expected_error(const uint64_t count[256], const struct gcb_range_format *f)
+{
+    double sum = 0.0;
+
+    for (unsigned e = 0; e < 255; e++)
+        if (count[e])
+            sum += (double)count[e] * gcb_range_octave_error(e, f);
+    return sum;
+}
+
+/*
+ * The valid mantissa width with the least expected squared error for values whose biased exponents
+ * occur count[e] times, max being their maximum: values are taken as uniform within an octave, the
+ * error of a step as uniform; below eps the error is the value itself or, to nearest, its distance to
+ * the nearer of 0 and eps. Integers times short dyadic fractions, summed in double in the order of e,
+ * so the same everywhere; ties go to the smaller width. count[255] (infinities, NaNs) is ignored.
+ */
+GCB_HD unsigned gcb_range_best_mantissa(const uint64_t count[256], float max, unsigned bits,
+                                        enum gcb_range_rounding rounding)
+{
+    unsigned best = bits - 1;
+    double least = 0.0;
+
+    for (unsigned m = bits; m-- > 0;) {
+        struct gcb_range_format f;
+        double error;
+
+        if (!gcb_range_valid(bits, m))
+            break;
+        gcb_range_format(&f, bits, m, max, rounding);
+        error = gcb_range_expected_error(count, &f);
+        if (m == bits - 1 || error <= least) {
+            least = error;
+            best = m;
+        }
+    }
+    return best;
+}
+
+#endif

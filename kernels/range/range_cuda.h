@@ -1,0 +1,44 @@
+#ifndef KERNELS_RANGE_RANGE_CUDA_H
+#define KERNELS_RANGE_RANGE_CUDA_H
+
+#include <stddef.h>
+
+#include "kernels/cuda/stream.h"
+#include "kernels/range/range_choose.h"
+
+/*
+ * Range floats on the device (kernels/range/range_choose.h, range_elem.h): the payload of the `range` codec. One
+ * launch that reads each element once where both max and mantissa are given; else two more in front, and one more
+ * read, that find what is open. 0 or GCB_E_BACKEND; all pointers but `how` are device memory, x aligned to 16.
+ */
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct gcb_cuda_range {
+    unsigned bits;     /* 2..16 */
+    unsigned mantissa; /* 0: from the data */
+    int max_given;     /* 0: from the data */
+    float max;         /* where it is given */
+    enum gcb_range_rounding rounding;
+};
+
+#define GCB_CUDA_RANGE_HEAD 5 /* bytes: the topmost value (float32), the mantissa width */
+
+/* Scratch that encoding n elements needs. */
+uint64_t gcb_cuda_range_scratch(const struct gcb_cuda_range *how, uint64_t n);
+
+/* Writes head and codes; sets result->length and, where max came of the data, max_bits; adds to clamped. */
+int gcb_cuda_range_encode(struct gcb_device_stream *s, uint8_t *out, const float *x, uint64_t n,
+                          const struct gcb_cuda_range *how, void *scratch,
+                          struct gcb_device_result *result);
+
+/* A head that no encoder writes makes result->status GCB_E_CORRUPT, and `out` unspecified. */
+int gcb_cuda_range_decode(struct gcb_device_stream *s, float *out, const uint8_t *in, uint64_t n,
+                          unsigned bits, struct gcb_device_result *result);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
