@@ -1,6 +1,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "kernels/reduce/norm_elem.h"
 #include "src/base/alloc.h"
 #include "src/codec/codecs.h"
 #include "src/codec/elias.h"
@@ -22,12 +23,14 @@
 
 /* ---- scales and levels, common to all codings ---- */
 
-void gcb_qsgd_lay_out(struct gcb_qsgd_layout *out, const struct gcb_qsgd_params *p, uint64_t count)
+void gcb_qsgd_lay_out(struct gcb_qsgd_layout *out, struct gcb_qsgd_params *p, uint64_t count)
 {
     out->s = p->levels ? (uint32_t)p->levels : (1u << (p->bits - 1)) - 1;
     out->sign_bit = 32 - (unsigned)__builtin_clz(out->s);
     out->width = out->sign_bit + 1;
-    out->bucket = p->bucket <= count ? p->bucket : count ? count : 1;
+    if (p->bucket > count)
+        p->bucket = count ? count : 1;
+    out->bucket = p->bucket;
     out->buckets = (count + out->bucket - 1) / out->bucket;
 }
 
@@ -86,14 +89,9 @@ static uint64_t qsgd_bound(const void *state)
 /* The bucket's norm as a finite float, at least max|x|. */
 static float norm_of(const struct gcb_qsgd *s, const float *x, size_t n)
 {
-    double norm;
-
     if (s->p.norm == GCB_QSGD_MAX)
         return gcb_float_of(s->env.kernels->reduce.max_bits(x, n));
-    norm = sqrt(gcb_reduce_blocks(s->env.kernels->reduce.sum_sq, x, n));
-    if (norm < 3.4028234663852886e38)
-        return (float)norm;
-    return gcb_float_of(GCB_MAX_FINITE_BITS);
+    return gcb_norm_of_squares(gcb_reduce_blocks(s->env.kernels->reduce.sum_sq, x, n));
 }
 
 static uint64_t bucket_length(const struct gcb_qsgd *s, uint64_t b)

@@ -26,7 +26,8 @@ struct gcb_qsgd_layout {
     uint64_t bucket;   /* elements, at most those of the tensor */
     uint64_t buckets;  /* number of them */
 };
-void gcb_qsgd_lay_out(struct gcb_qsgd_layout *out, const struct gcb_qsgd_params *p, uint64_t count);
+/* Cuts p->bucket to the tensor too, as it stands in the header. */
+void gcb_qsgd_lay_out(struct gcb_qsgd_layout *out, struct gcb_qsgd_params *p, uint64_t count);
 
 struct gcb_qsgd {
     struct gcb_qsgd_params p;

@@ -1,9 +1,11 @@
 #include <math.h>
 #include <string.h>
 
+#include "kernels/reduce/norm_elem.h"
 #include "src/base/alloc.h"
 #include "src/codec/codecs.h"
 #include "src/codec/packed.h"
+#include "src/codec/terngrad.h"
 
 /*
  * TernGrad (Wen et al., NIPS 2017): -s, 0 or +s per element, kept with probability |x| / s, where s is
@@ -11,21 +13,15 @@
  *
  * Payload: s (float32), then codes 0, 1, 2 for -s, 0, +s: two bits each, or five to a byte in base 3.
  */
-enum packing { PACK_2BIT, PACK_BASE3 };
-
-/* A multiple of 5 (base 3), of 4 (two bits) and of 16 (draws). */
-#define TILE 4080
+#define TILE GCB_TERNGRAD_TILE
 #define SPAN ((uint64_t)64 * TILE)
 
 struct terngrad {
-    double clip;
-    int packing;
+    struct gcb_terngrad_params p;
     struct gcb_codec_env env;
     double *block_sum, *block_sum_sq; /* one per sum block, so that they add up in order */
     uint64_t clamped;
 };
-
-enum purpose { DRAW_COARSE = 1, DRAW_FINE };
 
 static void terngrad_fini(void *state)
 {
@@ -41,7 +37,7 @@ static int terngrad_init(void *state, const struct gcb_codec_env *env, struct gc
     const uint64_t blocks = (env->count + GCB_SUM_BLOCK - 1) / GCB_SUM_BLOCK;
 
     s->env = *env;
-    if (env->decoding || s->clip == 0.0)
+    if (env->decoding || s->p.clip == 0.0)
         return 0;
     s->block_sum = gcb_alloc_array(blocks, sizeof(double));
     s->block_sum_sq = gcb_alloc_array(blocks, sizeof(double));
@@ -52,7 +48,7 @@ static int terngrad_init(void *state, const struct gcb_codec_env *env, struct gc
 
 static uint64_t code_bytes(const struct terngrad *s, uint64_t n)
 {
-    return s->packing == PACK_BASE3 ? (n + 4) / 5 : (n + 3) / 4;
+    return gcb_terngrad_code_bytes(&s->p, n);
 }
 
 static uint64_t terngrad_bound(const void *state)
@@ -86,7 +82,7 @@ static void measure_span(void *ctx, uint64_t i)
         const uint32_t bits = s->env.kernels->reduce.max_bits(x + k, m);
 
         top = bits > top ? bits : top;
-        if (s->clip == 0.0)
+        if (s->p.clip == 0.0)
             continue;
         s->block_sum[i * (GCB_SPAN / GCB_SUM_BLOCK) + k / GCB_SUM_BLOCK] =
             s->env.kernels->reduce.sum(x + k, m);
@@ -98,33 +94,22 @@ static void measure_span(void *ctx, uint64_t i)
         continue;
 }
 
-/*
- * clip standard deviations about the mean, as the authors' code takes them; 0 where there is none. The
- * variance is the difference of two sums, each good to 2^-40 or better: what lies below that share
- * of them is rounding, and a constant tensor's is nothing else.
- */
-#define ROUNDING 0x1p-36
 static double clip_at(const struct terngrad *s)
 {
     const uint64_t blocks = (s->env.count + GCB_SUM_BLOCK - 1) / GCB_SUM_BLOCK;
-    const double n = (double)s->env.count;
-    double sum = 0.0, sum_sq = 0.0, variance;
+    double sum = 0.0, sum_sq = 0.0;
 
     for (uint64_t b = 0; b < blocks; b++) {
         sum += s->block_sum[b];
         sum_sq += s->block_sum_sq[b];
     }
-    variance = (sum_sq - sum * sum / n) / n;
-    return variance > ROUNDING * sum_sq / n ? s->clip * sqrt(variance) : 0.0;
+    return gcb_clip_of_sums(s->p.clip, sum, sum_sq, (double)s->env.count);
 }
 
 /* The scaler: max|x|, or the clip if that is lower. A constant tensor has no deviation: not clipped. */
 static float scale_of(const struct terngrad *s, uint32_t max_bits)
 {
-    const float max = gcb_float_of(max_bits);
-    const double clip = s->clip != 0.0 && s->env.count ? clip_at(s) : 0.0;
-
-    return (float)clip > 0.0f && clip < (double)max ? (float)clip : max;
+    return gcb_clipped_max(s->p.clip != 0.0 && s->env.count ? clip_at(s) : 0.0, max_bits);
 }
 
 static uint64_t tile_count(const struct terngrad *s, uint64_t span)
@@ -150,9 +135,9 @@ static void encode_span(void *ctx, uint64_t i)
 
         k->philox.bytes(byte, m, job->dither.seed, first, job->dither.coarse);
         k->dither.trits(code, job->from + first, m, byte, first, &job->dither);
-        if (job->s->clip != 0.0)
+        if (job->s->p.clip != 0.0)
             clamped += k->select.count(job->from + first, m, gcb_bits_of(job->scale) + 1);
-        if (job->s->packing == PACK_BASE3)
+        if (job->s->p.packing == GCB_TERNGRAD_BASE3)
             k->bitpack.trits(out, code, m);
         else
             k->bitpack.pack(out, code, m, 2);
@@ -175,8 +160,8 @@ static int terngrad_encode(void *state, const struct gcb_step *at, const struct 
         return GCB_E_NOSPACE;
     job.dither = (struct gcb_dither){
         .seed = s->env.seed,
-        .coarse = gcb_draw_stream(&s->env, at, DRAW_COARSE),
-        .fine = gcb_draw_stream(&s->env, at, DRAW_FINE),
+        .coarse = gcb_draw_stream(&s->env, at, GCB_TERNGRAD_DRAW_COARSE),
+        .fine = gcb_draw_stream(&s->env, at, GCB_TERNGRAD_DRAW_FINE),
         .levels = 1,
     };
     if (job.scale > 0.0f)
@@ -197,7 +182,7 @@ static void decode_span(void *ctx, uint64_t i)
         const size_t m = n - at < TILE ? n - at : TILE;
         const uint8_t *in = job->in + code_bytes(job->s, i * SPAN + at);
 
-        if (job->s->packing == PACK_BASE3)
+        if (job->s->p.packing == GCB_TERNGRAD_BASE3)
             k->bitpack.untrits(code, in, m);
         else
             k->bitpack.unpack(code, in, m, 2);
@@ -234,7 +219,7 @@ static int terngrad_describe(void *state, struct gcb_rbuf *in, struct gcb_parts 
 
         if (!p)
             return GCB_E_CORRUPT;
-        if (s->packing == PACK_BASE3)
+        if (s->p.packing == GCB_TERNGRAD_BASE3)
             k->bitpack.untrits(code, p, m);
         else
             k->bitpack.unpack(code, p, m, 2);
@@ -257,7 +242,7 @@ static double terngrad_nominal_bits(const void *state)
 {
     const struct terngrad *s = state;
 
-    return s->packing == PACK_BASE3 ? log2(3.0) : 2.0;
+    return s->p.packing == GCB_TERNGRAD_BASE3 ? log2(3.0) : 2.0;
 }
 
 /* Clipping is a bias. */
@@ -272,7 +257,7 @@ static const struct gcb_param terngrad_params[] = {
     {.name = "clip",
      .help = "clip at this many standard deviations; 0: never",
      .type = GCB_PARAM_REAL,
-     .offset = offsetof(struct terngrad, clip),
+     .offset = offsetof(struct terngrad, p.clip),
      .def = 2.5,
      .min = 0,
      .max = 1e6,
@@ -280,7 +265,7 @@ static const struct gcb_param terngrad_params[] = {
     {.name = "packing",
      .help = "two bits a code, or five codes to a byte",
      .type = GCB_PARAM_CHOICE,
-     .offset = offsetof(struct terngrad, packing),
+     .offset = offsetof(struct terngrad, p.packing),
      .flags = GCB_PARAM_WIRE,
      .choices = packings},
     {.name = NULL},

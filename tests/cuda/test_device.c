@@ -52,11 +52,44 @@ static void ranges(void **state)
         device_same_all(&device, specs[i], sizes);
 }
 
+static void quantisers(void **state)
+{
+    static const char *const specs[] = {
+        "qsgd",
+        "qsgd:norm=l2",
+        "qsgd:bits=2,bucket=1",
+        "qsgd:bits=8,bucket=4",
+        "qsgd:bits=16,bucket=4096,norm=l2",
+        "qsgd:levels=1,bucket=100", /* tiles do not hold whole buckets */
+        "qsgd:levels=5,bucket=100,norm=l2",
+        "qsgd:bits=3,bucket=5000",
+        "qsgd:levels=32767,bucket=9000,norm=l2",
+        "qsgd:bucket=1000000,norm=l2",
+        "qsgd:bucket=1000000",
+        "terngrad",
+        "terngrad:clip=0",
+        "terngrad:clip=0.5,packing=base3",
+        "terngrad:clip=0,packing=base3",
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(specs) / sizeof(*specs); i++)
+        device_same_all(&device, specs[i], sizes);
+}
+
 /* Once at a size of many blocks, where the order of blocks matters too. */
 static void large_tensors(void **state)
 {
-    static const char *const specs[] = {"identity", "fp16", "bf16", "range",
-                                        "range:bits=11,mantissa=4,max=2"};
+    static const char *const specs[] = {"identity",
+                                        "fp16",
+                                        "bf16",
+                                        "range",
+                                        "range:bits=11,mantissa=4,max=2",
+                                        "qsgd",
+                                        "qsgd:bucket=30000,norm=l2",
+                                        "qsgd:bucket=777",
+                                        "terngrad",
+                                        "terngrad:packing=base3"};
     enum { N = 100003 };
     float *x = malloc(N * sizeof(float));
 
@@ -227,6 +260,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(baselines),
         cmocka_unit_test(ranges),
+        cmocka_unit_test(quantisers),
         cmocka_unit_test(large_tensors),
         cmocka_unit_test(parameters_fit_the_states),
         cmocka_unit_test(other_methods_say_so),

@@ -5,5 +5,7 @@ const struct gcb_device_codec gcb_device_codecs[] = {
     {2, &gcb_device_fp16},
     {3, &gcb_device_bf16},
     {4, &gcb_device_range},
+    {5, &gcb_device_qsgd},
+    {6, &gcb_device_terngrad},
     {0, NULL},
 };

@@ -1,0 +1,58 @@
+#ifndef KERNELS_DITHER_DITHER_CUDA_H
+#define KERNELS_DITHER_DITHER_CUDA_H
+
+#include "kernels/cuda/stream.h"
+
+/*
+ * Stochastic rounding on the device (kernels/dither/dither_elem.h): the payloads of `qsgd` at a fixed width and of
+ * `terngrad`. 0 or GCB_E_BACKEND; all pointers but `how` are device memory, x aligned to 16.
+ */
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct gcb_cuda_draw {
+    uint64_t seed, coarse, fine; /* as in struct gcb_dither */
+};
+
+struct gcb_cuda_qsgd {
+    struct gcb_cuda_draw draw;
+    uint64_t bucket;   /* elements that share a norm, at least 1 */
+    uint32_t levels;   /* above zero, 1..32767 */
+    uint32_t sign_bit; /* 2^sign_bit > levels; a code has sign_bit + 1 bits */
+    int l2;            /* the norm is the L2 norm; else the largest magnitude */
+};
+
+uint64_t gcb_cuda_qsgd_scratch(const struct gcb_cuda_qsgd *how, uint64_t n);
+
+/*
+ * Norms (float32, one a bucket), then codes; sets result->length. One launch and one read of each element where a
+ * tile of 4096 elements holds whole buckets, at most three launches and two reads otherwise.
+ */
+int gcb_cuda_qsgd_encode(struct gcb_device_stream *s, uint8_t *out, const float *x, uint64_t n,
+                         const struct gcb_cuda_qsgd *how, void *scratch,
+                         struct gcb_device_result *result);
+/* A norm that no encoder writes makes result->status GCB_E_CORRUPT, and `out` unspecified. */
+int gcb_cuda_qsgd_decode(struct gcb_device_stream *s, float *out, const uint8_t *in, uint64_t n,
+                         const struct gcb_cuda_qsgd *how, struct gcb_device_result *result);
+
+struct gcb_cuda_terngrad {
+    struct gcb_cuda_draw draw;
+    double clip; /* in standard deviations; 0: never */
+    int base3;   /* five codes to a byte; else two bits a code */
+};
+
+uint64_t gcb_cuda_terngrad_scratch(const struct gcb_cuda_terngrad *how, uint64_t n);
+
+/* The scaler (float32), then codes; sets result->length, adds to clamped. Three launches, two reads. */
+int gcb_cuda_terngrad_encode(struct gcb_device_stream *s, uint8_t *out, const float *x, uint64_t n,
+                             const struct gcb_cuda_terngrad *how, void *scratch,
+                             struct gcb_device_result *result);
+int gcb_cuda_terngrad_decode(struct gcb_device_stream *s, float *out, const uint8_t *in, uint64_t n,
+                             const struct gcb_cuda_terngrad *how, struct gcb_device_result *result);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

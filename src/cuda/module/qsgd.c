@@ -1,0 +1,78 @@
+#include "src/codec/qsgd.h"
+
+#include "kernels/dither/dither_cuda.h"
+#include "src/codec/packed.h"
+#include "src/cuda/module/codecs.h"
+
+/* Begins as the CPU's state does (src/codec/qsgd.h). */
+struct qsgd {
+    struct gcb_qsgd_params p;
+    struct gcb_codec_env env;
+    struct gcb_qsgd_layout l;
+    struct gcb_cuda_qsgd how; /* but for the streams of its draws */
+};
+
+static int qsgd_init(void *state, const struct gcb_codec_env *env, struct gcb_diag *diag)
+{
+    struct qsgd *s = state;
+
+    if (s->p.coding != GCB_QSGD_FIXED)
+        return gcb_diag_set(diag, GCB_E_UNSUPPORTED,
+                            "device cuda: qsgd's Elias codings run on the CPU only");
+    s->env = *env;
+    gcb_qsgd_lay_out(&s->l, &s->p, env->count);
+    s->how = (struct gcb_cuda_qsgd){
+        .draw.seed = env->seed,
+        .bucket = s->l.bucket,
+        .levels = s->l.s,
+        .sign_bit = s->l.sign_bit,
+        .l2 = s->p.norm == GCB_QSGD_L2,
+    };
+    return 0;
+}
+
+static uint64_t qsgd_bound(const void *state)
+{
+    const struct qsgd *s = state;
+
+    return s->l.buckets * sizeof(float) + gcb_packed_bytes(s->env.count, s->l.width);
+}
+
+static uint64_t qsgd_scratch(const void *state)
+{
+    const struct qsgd *s = state;
+
+    return s->env.decoding ? 0 : gcb_cuda_qsgd_scratch(&s->how, s->env.count);
+}
+
+static int qsgd_encode(void *state, const struct gcb_step *at, const float *in_dev,
+                       uint8_t *out_dev, const struct gcb_device_call *call)
+{
+    const struct qsgd *s = state;
+    struct gcb_cuda_qsgd how = s->how;
+
+    how.draw.coarse = gcb_draw_stream(&s->env, at, GCB_QSGD_DRAW_COARSE);
+    how.draw.fine = gcb_draw_stream(&s->env, at, GCB_QSGD_DRAW_FINE);
+    return gcb_cuda_qsgd_encode(call->stream, out_dev, in_dev, s->env.count, &how,
+                                call->scratch_dev, call->result_dev);
+}
+
+static int qsgd_decode(void *state, const uint8_t *payload_dev, uint64_t length, float *out_dev,
+                       const struct gcb_device_call *call)
+{
+    const struct qsgd *s = state;
+
+    if (length != qsgd_bound(state))
+        return GCB_E_CORRUPT;
+    return gcb_cuda_qsgd_decode(call->stream, out_dev, payload_dev, s->env.count, &s->how,
+                                call->result_dev);
+}
+
+const struct gcb_device_ops gcb_device_qsgd = {
+    .state_size = sizeof(struct qsgd),
+    .init = qsgd_init,
+    .bound = qsgd_bound,
+    .scratch = qsgd_scratch,
+    .encode_async = qsgd_encode,
+    .decode_async = qsgd_decode,
+};

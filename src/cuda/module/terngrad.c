@@ -1,0 +1,71 @@
+#include "src/codec/terngrad.h"
+
+#include "kernels/dither/dither_cuda.h"
+#include "src/cuda/module/codecs.h"
+
+/* Begins as the CPU's state does (src/codec/terngrad.c). */
+struct terngrad {
+    struct gcb_terngrad_params p;
+    struct gcb_codec_env env;
+    struct gcb_cuda_terngrad how; /* but for the streams of its draws */
+};
+
+static int terngrad_init(void *state, const struct gcb_codec_env *env, struct gcb_diag *diag)
+{
+    struct terngrad *s = state;
+
+    (void)diag;
+    s->env = *env;
+    s->how = (struct gcb_cuda_terngrad){
+        .draw.seed = env->seed,
+        .clip = s->p.clip,
+        .base3 = s->p.packing == GCB_TERNGRAD_BASE3,
+    };
+    return 0;
+}
+
+static uint64_t terngrad_bound(const void *state)
+{
+    const struct terngrad *s = state;
+
+    return sizeof(float) + gcb_terngrad_code_bytes(&s->p, s->env.count);
+}
+
+static uint64_t terngrad_scratch(const void *state)
+{
+    const struct terngrad *s = state;
+
+    return s->env.decoding ? 0 : gcb_cuda_terngrad_scratch(&s->how, s->env.count);
+}
+
+static int terngrad_encode(void *state, const struct gcb_step *at, const float *in_dev,
+                           uint8_t *out_dev, const struct gcb_device_call *call)
+{
+    const struct terngrad *s = state;
+    struct gcb_cuda_terngrad how = s->how;
+
+    how.draw.coarse = gcb_draw_stream(&s->env, at, GCB_TERNGRAD_DRAW_COARSE);
+    how.draw.fine = gcb_draw_stream(&s->env, at, GCB_TERNGRAD_DRAW_FINE);
+    return gcb_cuda_terngrad_encode(call->stream, out_dev, in_dev, s->env.count, &how,
+                                    call->scratch_dev, call->result_dev);
+}
+
+static int terngrad_decode(void *state, const uint8_t *payload_dev, uint64_t length, float *out_dev,
+                           const struct gcb_device_call *call)
+{
+    const struct terngrad *s = state;
+
+    if (length != terngrad_bound(state))
+        return GCB_E_CORRUPT;
+    return gcb_cuda_terngrad_decode(call->stream, out_dev, payload_dev, s->env.count, &s->how,
+                                    call->result_dev);
+}
+
+const struct gcb_device_ops gcb_device_terngrad = {
+    .state_size = sizeof(struct terngrad),
+    .init = terngrad_init,
+    .bound = terngrad_bound,
+    .scratch = terngrad_scratch,
+    .encode_async = terngrad_encode,
+    .decode_async = terngrad_decode,
+};
