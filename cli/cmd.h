@@ -57,6 +57,7 @@ extern const struct cmd cmd_payoff;
 extern const struct cmd cmd_plot;
 extern const struct cmd cmd_regress;
 extern const struct cmd cmd_replay;
+extern const struct cmd cmd_report;
 extern const struct cmd cmd_sweep;
 
 #endif

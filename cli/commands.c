@@ -2,10 +2,24 @@
 
 #include <string.h>
 
+/* A command a line, so that additions do not touch each other. */
+/* clang-format off */
 static const struct cmd *const commands[] = {
-    &cmd_compress, &cmd_bench,   &cmd_decompress, &cmd_sweep,    &cmd_replay,  &cmd_plot,
-    &cmd_inspect,  &cmd_methods, &cmd_info,       &cmd_generate, &cmd_regress, &cmd_payoff,
+    &cmd_compress,
+    &cmd_decompress,
+    &cmd_bench,
+    &cmd_sweep,
+    &cmd_replay,
+    &cmd_payoff,
+    &cmd_plot,
+    &cmd_report,
+    &cmd_regress,
+    &cmd_inspect,
+    &cmd_methods,
+    &cmd_info,
+    &cmd_generate,
 };
+/* clang-format on */
 #define COUNT (sizeof(commands) / sizeof(commands[0]))
 _Static_assert(COUNT <= COMMANDS_MAX, "COMMANDS_MAX is too small");
 

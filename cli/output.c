@@ -2,13 +2,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
-#include <math.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "src/base/text.h"
 #include "src/report/environment.h"
+#include "src/report/number.h"
 
 static bool wants_color(const struct opt_show *show, const struct cmd_context *ctx)
 {
@@ -127,63 +126,27 @@ void out_table(const struct out_report *r, const struct gcb_table *table)
 
 char *out_number(char *out, double value, int digits)
 {
-    const double size = fabs(value);
-    int decimals;
-
-    if (!isfinite(value)) {
-        snprintf(out, 32, "-");
-    } else if (value != 0.0 && (size >= 1e7 || size < 1e-3)) {
-        snprintf(out, 32, "%.*e", digits - 1, value);
-    } else {
-        decimals = size >= 1.0 ? digits - 1 - (int)floor(log10(size)) : digits;
-        snprintf(out, 32, "%.*f", decimals < 0 ? 0 : decimals, value);
-    }
-    return out;
-}
-
-char *out_bytes(char *out, double bytes)
-{
-    static const char *const units[] = {"bytes", "kB", "MB", "GB", "TB", "PB"};
-    size_t unit = 0;
-
-    for (; bytes >= 1000.0 && unit < 5; unit++)
-        bytes /= 1000.0;
-    if (unit == 0)
-        snprintf(out, 32, "%.0f %s", bytes, units[unit]);
-    else
-        snprintf(out, 32, "%.*f %s", bytes < 100.0 ? 1 : 0, bytes, units[unit]);
-    return out;
-}
-
-char *out_count(char *out, uint64_t n)
-{
-    if (n < 10000000)
-        snprintf(out, 32, "%" PRIu64, n);
-    else
-        snprintf(out, 32, "%.1f M", (double)n / 1e6);
-    return out;
+    return gcb_number(out, value, digits);
 }
 
 char *out_scientific(char *out, double value, int digits)
 {
-    if (!isfinite(value))
-        snprintf(out, 32, "-");
-    else if (value == 0.0)
-        snprintf(out, 32, "0");
-    else
-        snprintf(out, 32, "%.*e", digits - 1, value);
-    return out;
+    return gcb_scientific(out, value, digits);
 }
 
 char *out_percent(char *out, double share)
 {
-    if (!isfinite(share))
-        snprintf(out, 32, "-");
-    else if (share > 0.0 && share < 0.0005)
-        snprintf(out, 32, "<0.1 %%");
-    else
-        snprintf(out, 32, "%.1f %%", 100.0 * share);
-    return out;
+    return gcb_percent(out, share);
+}
+
+char *out_bytes(char *out, double bytes)
+{
+    return gcb_bytes(out, bytes);
+}
+
+char *out_count(char *out, uint64_t n)
+{
+    return gcb_count(out, n);
 }
 
 void out_bar(FILE *out, double share, int width)

@@ -39,31 +39,29 @@ static bool utf8_harmful(const unsigned char *s, size_t n)
     return n == 3 && s[0] == 0xef && s[1] == 0xbb && s[2] == 0xbf;
 }
 
-/* Writes what stands for the character (or stray byte) at *s and moves *s behind it. Returns the length. */
-static size_t escape_one(char piece[8], const unsigned char **s)
+size_t gcb_escape_one(char piece[8], const char **s)
 {
-    const unsigned char *p = *s;
+    const unsigned char *p = (const unsigned char *)*s;
     const size_t n = utf8_length(p);
 
     if (n == 0 || *p < 0x20 || *p == 0x7f || *p == '\\' || utf8_harmful(p, n)) {
-        *s = p + 1; /* the rest of a harmful sequence is stray bytes then */
+        ++*s; /* the rest of a harmful sequence is stray bytes then */
         return (size_t)snprintf(piece, 8, "\\x%02x", *p);
     }
-    *s = p + n;
+    *s += n;
     memcpy(piece, p, n);
     return n;
 }
 
 char *gcb_escape(char *out, size_t size, const char *s)
 {
-    const unsigned char *p = (const unsigned char *)s;
     size_t used = 0, keep = 0; /* keep: the most whole pieces that leave room for "..." */
 
     if (size == 0)
         return out;
-    while (*p) {
+    while (*s) {
         char piece[8];
-        const size_t n = escape_one(piece, &p);
+        const size_t n = gcb_escape_one(piece, &s);
 
         if (used + n >= size) {
             snprintf(out + keep, size - keep, "...");

@@ -12,6 +12,10 @@
  */
 char *gcb_escape(char *out, size_t size, const char *s);
 
+/* Writes what stands for the character (or stray byte) at *s, without an end, and moves *s behind it. Returns its
+ * length. */
+size_t gcb_escape_one(char piece[8], const char **s);
+
 /* Whole-string numbers, independent of the locale. Return false on anything else, overflow included. */
 bool gcb_parse_real(const char *s, double *out);
 bool gcb_parse_u64(const char *s, uint64_t *out);

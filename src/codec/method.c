@@ -321,6 +321,19 @@ char *gcb_method_spec(char *out, size_t size, const struct gcb_method *m, enum g
     return out;
 }
 
+char *gcb_method_label(char *out, size_t size, const char *spec)
+{
+    struct gcb_method m, plain;
+
+    snprintf(out, size, "%s", spec);
+    if (gcb_method_parse(&m, spec, NULL) || gcb_method_parse(&plain, m.name, NULL))
+        return out;
+    for (size_t row = 0; gcb_method_param(&m, row); row++)
+        m.given[row] =
+            m.given[row] && (m.value[row] < plain.value[row] || m.value[row] > plain.value[row]);
+    return gcb_method_spec(out, size, &m, GCB_SPEC_LABEL);
+}
+
 const char *gcb_method_source(const struct gcb_method *m)
 {
     return m->preset ? m->preset->source : m->codec->source;

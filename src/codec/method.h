@@ -75,6 +75,10 @@ enum gcb_spec_style {
 char *gcb_method_spec(char *out, size_t size, const struct gcb_method *m,
                       enum gcb_spec_style style);
 
+/* The short label of a spec, a full one for instance: the main parameters and what differs from the method's
+ * defaults. A spec that this build does not know is its own label. Returns out. */
+char *gcb_method_label(char *out, size_t size, const char *spec);
+
 /* Source, bound and summary: the preset's own or the codec's. */
 const char *gcb_method_source(const struct gcb_method *m);
 const char *gcb_method_bound(const struct gcb_method *m);

@@ -1,0 +1,152 @@
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "cli/cmd.h"
+#include "cli/interrupt.h"
+#include "cli/options.h"
+#include "cli/progress.h"
+#include "src/base/text.h"
+#include "src/data/outfile.h"
+#include "src/report/page.h"
+
+struct report_options {
+    const char *output, *title;
+    bool force, no_plots;
+    struct opt_show show;
+};
+
+static const struct opt_row rows[] = {
+    {"output", 'o', "FILE", "the page to write", OPT_TEXT, offsetof(struct report_options, output),
+     0, 0, NULL},
+    {"force", 0, NULL, "replace an existing file", OPT_FLAG, offsetof(struct report_options, force),
+     0, 0, NULL},
+    {"title", 0, "TEXT", "of the page (default: the names of the inputs)", OPT_TEXT,
+     offsetof(struct report_options, title), 0, 0, NULL},
+    {"no-plots", 0, NULL, "tables alone", OPT_FLAG, offsetof(struct report_options, no_plots), 0, 0,
+     NULL},
+    {.name = NULL},
+};
+
+static int check(const struct report_options *o, const struct opt_list *files,
+                 struct gcb_diag *diag)
+{
+    static const char *const others[] = {".h5", ".json", ".csv", ".tsv", ".png", ".svg", ".pdf"};
+    const size_t n = o->output ? strlen(o->output) : 0;
+    char shown[256];
+
+    if (files->count == 0)
+        return gcb_diag_set(diag, GCB_E_INVALID,
+                            "no results given: gcbench report results.json -o report.html, for "
+                            "example (--results of other commands writes such files)");
+    for (size_t i = 0; i < files->count; i++)
+        if (strcmp(files->items[i], "-") == 0)
+            return gcb_diag_set(diag, GCB_E_INVALID,
+                                "'-': a report reads its results twice; name a file");
+    if (n == 0)
+        return gcb_diag_set(diag, GCB_E_INVALID, "-o FILE is needed: the page to write");
+    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+        const size_t m = strlen(others[i]);
+
+        if (n >= m && strcasecmp(o->output + n - m, others[i]) == 0)
+            return gcb_diag_set(diag, GCB_E_INVALID, "-o %s: a report is a page of HTML",
+                                gcb_escape(shown, sizeof(shown), o->output));
+    }
+    return 0;
+}
+
+static void on_progress(void *ctx, double share)
+{
+    progress_update(ctx, share);
+}
+
+static bool on_stop(void *ctx)
+{
+    (void)ctx;
+    return interrupt_seen();
+}
+
+static int write_page(struct gcb_page_outcome *outcome, const char *path,
+                      const struct report_options *o, const struct opt_list *files,
+                      struct cmd_context *ctx)
+{
+    const char *folder = getenv("TMPDIR");
+    struct progress progress = {.visible = false};
+    const struct gcb_page_config config = {
+        .title = o->title,
+        .files = files->items,
+        .file_count = files->count,
+        .plot_folder = o->no_plots         ? NULL
+                       : folder && *folder ? folder
+                                           : "/tmp",
+        .progress = on_progress,
+        .stop = on_stop,
+        .ctx = &progress,
+    };
+    FILE *out = fopen(path, "we");
+    char shown[256];
+    int err, failed;
+
+    gcb_escape(shown, sizeof(shown), o->output);
+    if (!out)
+        return gcb_diag_set(ctx->diag, GCB_E_IO, "%s: cannot write: %s", shown, strerror(errno));
+    progress_start(&progress, ctx->err, !o->show.quiet);
+    err = gcb_page_write(out, outcome, &config, ctx->diag);
+    progress_end(&progress);
+    failed = ferror(out);
+    failed |= fclose(out);
+    if (!err && failed)
+        err = gcb_diag_set(ctx->diag, GCB_E_IO, "%s: cannot write: %s", shown, strerror(errno));
+    return err;
+}
+
+static int report_run(const void *options, const struct opt_list *operands, struct cmd_context *ctx)
+{
+    const struct report_options *o = options;
+    struct gcb_outfile file = {.temp_path = NULL};
+    struct gcb_page_outcome outcome;
+    int err = check(o, operands, ctx->diag);
+
+    if (err)
+        return err;
+    interrupt_catch();
+    err = gcb_outfile_init(&file, o->output, o->force, operands->items, operands->count, ctx->diag);
+    if (!err)
+        err = write_page(&outcome, file.temp_path, o, operands, ctx);
+    if (!err && outcome.stopped) {
+        fprintf(ctx->err, "gcbench: interrupted\n");
+        err = CMD_FAILED;
+    }
+    if (!err)
+        err = gcb_outfile_commit(&file, ctx->diag);
+    if (!err && outcome.without[0] && !o->show.quiet)
+        fprintf(ctx->err, "note: %s: %s\n",
+                outcome.plots ? "some plots are missing" : "the page has no plots",
+                outcome.without);
+    if (!err && o->show.verbose && !o->show.quiet)
+        fprintf(ctx->err, "a page with %zu plots written\n", outcome.plots);
+    gcb_outfile_fini(&file);
+    return err;
+}
+
+static const struct opt_group groups[] = {
+    {"Output", rows, 0},
+    {"Output", opt_talk_rows, offsetof(struct report_options, show)},
+    {.rows = NULL},
+};
+
+const struct cmd cmd_report = {
+    .name = "report",
+    .summary = "results as one page of HTML: tables and plots, readable offline",
+    .usage = "report [options] RESULTS... -o FILE.html",
+    .examples = "  gcbench compress --method fft --method topk gradients.h5 --results r.json\n"
+                "  gcbench report r.json -o report.html\n"
+                "  gcbench report --title \"Week 12\" bench.json replay.json -o report.html\n",
+    .details = "RESULTS are files that --results wrote; whatever records they hold get their "
+               "tables. The page loads nothing and runs nothing. Its plots need gnuplot; without "
+               "it the page has the tables and says so.\n",
+    .spec = {.groups = groups},
+    .size = sizeof(struct report_options),
+    .run = report_run,
+};

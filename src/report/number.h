@@ -1,0 +1,14 @@
+#ifndef SRC_REPORT_NUMBER_H
+#define SRC_REPORT_NUMBER_H
+
+#include <stdint.h>
+
+/* Numbers for people, into a buffer of at least 32 bytes, which is returned. Not finite: "-". */
+char *gcb_number(char *out, double value, int digits);     /* so many significant digits */
+char *gcb_scientific(char *out, double value, int digits); /* always d.de-03; "0" for zero */
+char *gcb_percent(char *out, double share);                /* "12.3 %" of 0.123 */
+char *gcb_bytes(char *out, double bytes);                  /* "13.1 MB", powers of 1000 */
+char *gcb_count(char *out, uint64_t n);                    /* "269722", "25.6 M" from ten million */
+char *gcb_seconds(char *out, double seconds);              /* "3.21 ms", three digits */
+
+#endif

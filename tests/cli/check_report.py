@@ -1,0 +1,123 @@
+#!/usr/bin/env python3
+"""
+A report's page, read as a browser would.
+
+    check_report.py PAGE [TEXT...]
+
+The page is well-formed, has what a reader and a screen reader need, loads nothing, links to nothing but itself and
+runs nothing; and every TEXT stands in it as text. Exits 1 with what does not hold.
+"""
+import re
+import sys
+from html.parser import HTMLParser
+
+VOID = {"meta", "br", "wbr"}
+KNOWN = VOID | {
+    "html", "head", "title", "style", "body", "header", "nav", "main", "section", "h1", "h2", "p", "ul", "li", "a",
+    "b", "span", "code", "div", "table", "thead", "tbody", "tr", "th", "td", "figure", "figcaption",
+    "svg", "g", "defs", "path", "rect", "circle", "ellipse", "line", "polygon", "polyline", "text", "tspan", "use",
+    "image", "filter", "feflood", "fecomposite", "pattern", "clippath", "lineargradient", "stop"}
+
+
+class Page(HTMLParser):
+    def __init__(self):
+        super().__init__(convert_charrefs=True)
+        self.wrong, self.open, self.ids, self.links = [], [], set(), set()
+        self.text, self.labels, self.count = [], [], {}
+        self.policy, self.lang, self.title = None, None, ""
+
+    def handle_starttag(self, tag, attrs):
+        self.count[tag] = self.count.get(tag, 0) + 1
+        if tag not in KNOWN:
+            self.wrong.append(f"an element <{tag}>")
+        names = [name for name, _ in attrs]
+        if len(names) != len(set(names)):
+            self.wrong.append(f"<{tag}> has an attribute twice")
+        attributes = dict(attrs)
+        for name, value in attrs:
+            self.attribute(tag, name, value or "")
+        if tag == "html":
+            self.lang = attributes.get("lang")
+        if tag == "meta" and attributes.get("http-equiv") == "Content-Security-Policy":
+            self.policy = attributes.get("content")
+        if tag == "th" and attributes.get("scope") not in ("col", "row"):
+            self.wrong.append("a <th> without scope")
+        if tag == "svg" and (attributes.get("role") != "img" or not attributes.get("aria-label")):
+            self.wrong.append("a plot that a screen reader cannot name")
+        if tag == "tr":
+            self.cells = 0
+        if tag in ("th", "td"):
+            self.cells += 1
+        if tag == "table":
+            self.columns = None
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def attribute(self, tag, name, value):
+        if name.startswith("on") or name in ("src", "srcset", "action", "data", "srcdoc", "background"):
+            self.wrong.append(f"an attribute {name} of <{tag}>")
+        if name in ("href", "xlink:href"):
+            if value.startswith("#"):
+                self.links.add(value[1:])
+            elif not (tag == "image" and value.startswith("data:image/png;base64,")):
+                self.wrong.append(f"a link to {value}")
+        for reference in re.findall(r"url\(([^)]*)", value):
+            if reference.startswith("#"):
+                self.links.add(reference[1:])
+            else:
+                self.wrong.append(f"a reference to {reference}")
+        if name == "id":
+            if value in self.ids:
+                self.wrong.append(f"id {value} twice")
+            self.ids.add(value)
+
+    def handle_endtag(self, tag):
+        if not self.open or self.open[-1] != tag:
+            self.wrong.append(f"</{tag}> behind {self.open[-3:]}")
+        else:
+            self.open.pop()
+        if tag == "tr":
+            if self.columns not in (None, self.cells):
+                self.wrong.append(f"a row of {self.cells} cells in a table of {self.columns} columns")
+            self.columns = self.cells
+
+    def handle_data(self, data):
+        if self.open and self.open[-1] == "style":
+            if re.search(r"url\(|@import|expression", data):
+                self.wrong.append("a style that loads")
+            return
+        if self.open and self.open[-1] == "title":
+            self.title += data
+        self.text.append(data)
+        if re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]", data):
+            self.wrong.append(f"a control character in {data!r}")
+
+    def handle_comment(self, data):
+        self.wrong.append("a comment")
+
+
+def main():
+    with open(sys.argv[1], encoding="utf-8") as file:
+        source = file.read()
+    page = Page()
+    page.feed(source)
+    page.close()
+    wrong = page.wrong
+    wrong += [f"<{tag}> is never closed" for tag in page.open]
+    wrong += [f"a link to #{name}, which is not there" for name in page.links - page.ids]
+    wrong += [] if source.startswith("<!DOCTYPE html>") else ["no doctype"]
+    wrong += [] if page.lang == "en" else ["no language"]
+    wrong += [] if page.title.strip() else ["no title"]
+    wrong += [] if page.count.get("h1") == 1 else ["not one heading"]
+    policy = dict(part.split(None, 1) for part in (page.policy or "").split("; ") if " " in part)
+    if policy.get("default-src") != "'none'" or policy.get("style-src") != "'unsafe-inline'" or "script-src" in policy:
+        wrong.append(f"a policy that allows more: {page.policy}")
+    text = " ".join("".join(page.text).split())
+    wrong += [f"'{wanted}' is not shown" for wanted in sys.argv[2:] if " ".join(wanted.split()) not in text]
+    for line in wrong:
+        print(line, file=sys.stderr)
+    return len(wrong) != 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,157 @@
+#!/bin/sh
+# report: one page with what is in the results, well-formed, loading nothing, whatever the names in them are.
+. "$(dirname "$0")/lib.sh"
+here=$(cd "$(dirname "$0")" && pwd)
+sample=$here/../../datasets/sample.h5
+page() { # TEXT...: the page is a page, with these texts in it
+    check "the page: $*" python3 "$here/check_report.py" "$tmp/dir/r.html" "$@"
+}
+mkdir "$tmp/dir"
+
+run compress --method topk --method qsgd:bits=4 --step last "$sample" --results "$tmp/r.json"
+exits 0
+run replay --method topk:memory=ef --allow-gaps "$sample" --results "$tmp/replay.json"
+exits 0
+run compress --method topk "$sample" --step last --results "$tmp/new.json"
+run regress "$tmp/r.json" "$tmp/new.json" --results "$tmp/verdicts.json"
+run payoff "$tmp/r.json" --bandwidth 1Gb --results "$tmp/payoff.json"
+exits 0
+
+run report "$tmp/r.json" "$tmp/replay.json" "$tmp/verdicts.json" "$tmp/payoff.json" --no-plots -o "$tmp/dir/r.html"
+exits 0
+quiet
+check "nothing on stdout" test ! -s "$out"
+only r.html
+page "Gradient compression: sample.h5" "topk:theta=0.85" "qsgd:bits=4,bucket=512" "fp16" "Error by tensor" \
+    "What the bytes are" "From step to step" "Against the base" "GONE" "Will it pay?" \
+    "Where this comes from" "$tmp/replay.json"
+check "no plots" sh -c "! grep -q '<svg' '$tmp/dir/r.html'"
+
+# figures are those of the rows
+python3 - "$tmp/r.json" "$tmp/dir/r.html" >"$tmp/figures" <<'END'
+import json, re, sys
+rows = [json.loads(line) for line in open(sys.argv[1])]
+page = re.sub(r"<wbr>", "", open(sys.argv[2]).read())
+section = page[page.index('id="methods"'):page.index("</section>", page.index('id="methods"'))]
+for row in rows:
+    if row["record"] != "summary":
+        continue
+    line = next(line for line in section.splitlines() if f'title="{row["spec"]}"' in line)
+    cells = [re.sub("<[^>]*>", "", cell) for cell in re.findall("<td[^>]*>.*?</td>", line)]
+    for value, cell in zip([row["ratio"], row["bits_per_element"], row["rel_l2"], row["cosine"], row["encode_gbps"]], cells):
+        if abs(float(cell) - value) > 0.006 * abs(value):
+            print(row["spec"], value, cell)
+    print("seen")
+END
+check "three methods, each figure within its digits" sh -c "test \"\$(cat '$tmp/figures')\" = 'seen
+seen
+seen'"
+
+# so are the means of the table of tensors, the worst of them first
+python3 - "$tmp/r.json" "$tmp/dir/r.html" >"$tmp/figures" <<'END'
+import json, re, sys
+errors = {}
+for row in map(json.loads, open(sys.argv[1])):
+    if row["record"] == "result" and row["method"] in ("topk", "qsgd"):
+        errors.setdefault(row["tensor"], {}).setdefault(row["method"], []).append(row["rel_l2"])
+means = {name: {m: sum(v) / len(v) for m, v in by.items()} for name, by in errors.items()}
+wanted = sorted(means, key=lambda name: (-max(means[name].values()), name))[:20]
+page = open(sys.argv[2]).read()
+section = page[page.index('id="tensors"'):]
+rows = re.findall(r'<tr><th scope="row"><code>(.*?)</code></th><td[^>]*>(.*?)</td><td[^>]*>(.*?)</td>', section[:section.index("</section>")])
+print([name for name, _, _ in rows] == wanted)
+print(all(abs(float(a) - means[name]["topk"]) <= 6e-4 and abs(float(b) - means[name]["qsgd"]) <= 6e-4 for name, a, b in rows))
+END
+check "errors by tensor" sh -c "test \"\$(cat '$tmp/figures')\" = 'True
+True'"
+
+# plots, or why there are none
+run report "$tmp/r.json" --force -o "$tmp/dir/r.html"
+exits 0
+page
+if command -v gnuplot >/dev/null; then
+    quiet
+    check "plots" grep -q '<figure><svg role="img"' "$tmp/dir/r.html"
+fi
+PATH=/nonexistent "$GCBENCH" report "$tmp/r.json" --force -o "$tmp/dir/r.html" 2>"$err" >"$out"
+rc=$?
+last="report without gnuplot"
+exits 0
+says "gnuplot"
+page "There are no plots: "
+PATH=/nonexistent "$GCBENCH" report -q "$tmp/r.json" --force -o "$tmp/dir/r.html" 2>"$err" >"$out"
+quiet
+only r.html
+
+# hostile names: in every text of every record
+python3 - "$tmp/r.json" "$tmp/replay.json" "$tmp/verdicts.json" "$tmp/payoff.json" >"$tmp/hostile.json" <<'END'
+import json, sys
+def spoil(value, key, depth):
+    if isinstance(value, str) and key not in ("record", "model", "status"):
+        return "</td></table><script>alert(1)</script><img src=x onerror='x()'>\" onload=\"y()" + \
+            "\u001b[2J\u202e`touch x`'$(touch y)&lt;" + value
+    if isinstance(value, list):
+        return [spoil(item, "", depth + 1) for item in value]
+    if isinstance(value, dict):
+        return {(spoil(k, "", 1) if depth else k): spoil(v, k, depth + 1) for k, v in value.items()}
+    return value
+for path in sys.argv[1:]:
+    for line in open(path):
+        print(json.dumps(spoil(json.loads(line), "", 0)))
+END
+run report --title "</title><script>t()</script>" --force "$tmp/hostile.json" -o "$tmp/dir/r.html"
+exits 0
+page "<script>alert(1)</script>" "</title><script>t()</script>"
+check "nothing was run" sh -c "! ls '$tmp/dir' . | grep -qx '[xy]'"
+only r.html
+
+# strange numbers
+cat >"$tmp/odd.json" <<'END'
+{"record": "summary", "schema": 1, "method": "topk", "spec": "topk:theta=0.5", "ratio": 1e308, "rel_l2": -5, "encode_seconds": 0, "encode_seconds_low": 0, "encode_seconds_high": 0, "encode_gbps": 1, "wire_bytes": 9e18, "messages": -3, "pareto": true}
+{"record": "summary", "schema": 1, "method": 7, "spec": [], "ratio": "x", "threads": {"a": 1}, "status": "not-known"}
+{"record": "kernel", "schema": 1, "kernel": null}
+{"record": "result", "schema": 1, "tensor": "", "rel_l2": 1e300, "spec": ""}
+{"record": "unheard-of", "schema": 1}
+END
+run report --no-plots --force "$tmp/odd.json" -o "$tmp/dir/r.html"
+exits 0
+page "The files do not say"
+
+# what is refused, and leaves nothing behind
+rm "$tmp/dir/r.html"
+for wrong in "$tmp/none.json" "$tmp/cut.json"; do
+    [ "$wrong" = "$tmp/none.json" ] || head -c 100 "$tmp/r.json" >"$wrong"
+    run report "$wrong" -o "$tmp/dir/r.html"
+    exits 1
+    says "${wrong##*/}"
+    only
+done
+printf '{"record": "environment", "schema": 1}\n' >"$tmp/empty.json"
+run report "$tmp/empty.json" -o "$tmp/dir/r.html"
+exits 2
+says "no results in these files"
+run report "$tmp/r.json"
+exits 2
+says "-o FILE is needed"
+run report -o "$tmp/dir/r.html"
+exits 2
+says "no results given"
+run report - -o "$tmp/dir/r.html"
+exits 2
+says "'-'"
+run report "$tmp/r.json" -o "$tmp/dir/r.json"
+exits 2
+says "a page of HTML"
+only
+cp "$tmp/r.json" "$tmp/same.html"
+run report "$tmp/same.html" --force -o "$tmp/same.html"
+exits 2
+check "the input is as it was" cmp -s "$tmp/r.json" "$tmp/same.html"
+echo old >"$tmp/dir/r.html"
+run report --no-plots "$tmp/r.json" -o "$tmp/dir/r.html"
+exits 2
+says "--force"
+check "the old page stays" grep -qx old "$tmp/dir/r.html"
+run report --no-plots "$tmp/r.json" -o /dev/full
+exits 2
+finish
