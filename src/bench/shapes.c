@@ -8,6 +8,7 @@
 /* Of one tensor's input, or of what one method made of it. */
 struct shape {
     struct gcb_histogram *histogram; /* NULL: not wanted */
+    struct gcb_histogram *errors;    /* of input minus decoded; NULL: not wanted, or the input's */
     struct gcb_spectrum *spectrum;   /* NULL: not wanted, or nothing came yet */
 };
 
@@ -21,6 +22,8 @@ struct gcb_shapes {
     struct entry *entries;
     size_t count, cap, next;
     struct gcb_spectrum_plan plan; /* of the size that came last */
+    float *difference;             /* input minus decoded */
+    uint64_t difference_cap;
 };
 
 int gcb_shapes_create(struct gcb_shapes **out, const struct gcb_shapes_config *config,
@@ -39,6 +42,7 @@ static void release(struct entry *e, size_t shapes)
 {
     for (size_t i = 0; e->shapes && i < shapes; i++) {
         gcb_free(e->shapes[i].histogram);
+        gcb_free(e->shapes[i].errors);
         gcb_free(e->shapes[i].spectrum);
     }
     gcb_free(e->shapes);
@@ -52,6 +56,7 @@ void gcb_shapes_destroy(struct gcb_shapes *s)
     for (size_t i = 0; i < s->count; i++)
         release(&s->entries[i], s->config.methods + 1);
     gcb_spectrum_plan_fini(&s->plan);
+    gcb_free(s->difference);
     gcb_free(s->entries);
     gcb_free(s);
 }
@@ -114,6 +119,31 @@ static int add_shape(struct gcb_shapes *s, struct shape *shape, const struct gcb
                                                     : 0;
 }
 
+static int add_errors(struct gcb_shapes *s, struct shape *shape, const struct gcb_view *input,
+                      const struct gcb_view *decoded, struct gcb_diag *diag)
+{
+    const struct gcb_view difference = {s->difference, input->count};
+
+    if (!shape->errors)
+        shape->errors = gcb_alloc_zero(1, sizeof(*shape->errors));
+    if (!shape->errors)
+        return gcb_diag_nomem(diag, sizeof(*shape->errors), "a histogram");
+    for (uint64_t i = 0; i < input->count; i++)
+        s->difference[i] = input->data[i] - decoded->data[i];
+    gcb_histogram_add(shape->errors, &difference);
+    return 0;
+}
+
+static int reserve(struct gcb_shapes *s, uint64_t count, struct gcb_diag *diag)
+{
+    if (!s->config.histogram || (s->difference && count <= s->difference_cap))
+        return 0;
+    gcb_free(s->difference);
+    s->difference = gcb_alloc_array(count, sizeof(*s->difference));
+    s->difference_cap = s->difference ? count : 0;
+    return s->difference ? 0 : gcb_diag_nomem(diag, count * sizeof(float), "errors");
+}
+
 int gcb_shapes_add(struct gcb_shapes *s, const struct gcb_run_trial *trial, struct gcb_diag *diag)
 {
     const struct gcb_view input = {trial->input, trial->plan->count};
@@ -129,7 +159,12 @@ int gcb_shapes_add(struct gcb_shapes *s, const struct gcb_run_trial *trial, stru
     shapes = s->entries[at].shapes;
     if (trial->method == 0)
         err = add_shape(s, &shapes[0], &input, finite, diag);
-    return err ? err : add_shape(s, &shapes[trial->method + 1], &decoded, finite, diag);
+    if (!err)
+        err = add_shape(s, &shapes[trial->method + 1], &decoded, finite, diag);
+    if (err || !s->config.histogram)
+        return err;
+    err = reserve(s, input.count, diag);
+    return err ? err : add_errors(s, &shapes[trial->method + 1], &input, &decoded, diag);
 }
 
 int gcb_shapes_rows(const struct gcb_shapes *s, const struct gcb_method *methods,
@@ -140,7 +175,7 @@ int gcb_shapes_rows(const struct gcb_shapes *s, const struct gcb_method *methods
     for (size_t e = 0; e < s->count; e++)
         for (size_t i = 0; !err && i <= s->config.methods; i++) {
             const struct shape *shape = &s->entries[e].shapes[i];
-            const struct gcb_shape_rows to = {
+            struct gcb_shape_rows to = {
                 .tensor = s->entries[e].name,
                 .of = i ? "decoded" : "input",
                 .method = i ? &methods[i - 1] : NULL,
@@ -149,6 +184,9 @@ int gcb_shapes_rows(const struct gcb_shapes *s, const struct gcb_method *methods
             };
 
             err = gcb_shape_rows_put(&to, shape->histogram, shape->spectrum, diag);
+            to.of = "error";
+            if (!err && shape->errors)
+                err = gcb_shape_rows_put(&to, shape->errors, NULL, diag);
         }
     return err;
 }

@@ -6,8 +6,8 @@
 
 /*
  * Histograms and spectra of what went in and of what each method made of it, by tensor (or bucket),
- * added up over steps and workers. Rows are those of `inspect` with two more fields: `of`, "input" or
- * "decoded", and of the latter `method` and `spec`. A message with infinities or NaNs, or of another
+ * added up over steps and workers. Rows are those of `inspect` with more fields: `of`, "input", "decoded"
+ * or "error" (input minus decoded; histograms alone), and of the latter two `method` and `spec`. A message with infinities or NaNs, or of another
  * size than the first of its name, has no part in the spectrum.
  */
 struct gcb_shapes_config {

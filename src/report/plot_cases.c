@@ -1,4 +1,5 @@
 #include <math.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -109,25 +110,49 @@ int gcb_plot_cases_of(struct gcb_plot_cases *out, const struct gcb_plot_data *da
     return 0;
 }
 
-int gcb_plot_cases_add(struct gcb_plot_cases *cases, const struct gcb_plot_case *c, size_t *at,
-                       struct gcb_diag *diag)
+static size_t place_of(const struct gcb_plot_cases *cases, const char *spec)
 {
     size_t i = 0;
 
-    while (i < cases->count && cases->items[i]->spec != c->spec)
+    while (i < cases->count && cases->items[i]->spec != spec)
         i++;
-    if (i == cases->count) {
-        if (gcb_grow(&cases->items, &cases->cap, cases->count, sizeof(*cases->items)))
-            return gcb_diag_nomem(diag, 0, "a plot");
-        cases->items[cases->count++] = c;
-    }
-    if (at)
-        *at = i;
+    return i;
+}
+
+int gcb_plot_cases_add(struct gcb_plot_cases *cases, const struct gcb_plot_case *c,
+                       struct gcb_diag *diag)
+{
+    if (place_of(cases, c->spec) < cases->count)
+        return 0;
+    if (gcb_grow(&cases->items, &cases->cap, cases->count, sizeof(*cases->items)))
+        return gcb_diag_nomem(diag, 0, "a plot");
+    cases->items[cases->count++] = c;
     return 0;
+}
+
+int gcb_plot_cases_add_spec(struct gcb_plot_cases *cases, const char *method, const char *spec,
+                            struct gcb_diag *diag)
+{
+    struct gcb_plot_case *c;
+    int err;
+
+    cases->owned = true;
+    if (place_of(cases, spec) < cases->count)
+        return 0;
+    c = gcb_alloc_zero(1, sizeof(*c));
+    if (!c)
+        return gcb_diag_nomem(diag, sizeof(*c), "a plot");
+    *c = (struct gcb_plot_case){.method = method, .spec = spec, .rel_l2 = NAN};
+    err = gcb_plot_cases_add(cases, c, diag);
+    if (err)
+        gcb_free(c);
+    return err;
 }
 
 void gcb_plot_cases_fini(struct gcb_plot_cases *cases)
 {
+    for (size_t i = 0; cases->owned && i < cases->count; i++)
+        gcb_free((void *)(uintptr_t)cases->items[i]);
     gcb_free(cases->items);
     *cases = (struct gcb_plot_cases){.items = NULL};
 }

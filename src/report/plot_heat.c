@@ -170,7 +170,7 @@ static int collect(struct gcb_plot_cases *cases, struct rows *rows,
             continue;
         if (row_of(rows, &items[i]) == SIZE_MAX)
             return gcb_diag_nomem(diag, 0, "a plot");
-        err = gcb_plot_cases_add(cases, &items[i], NULL, diag);
+        err = gcb_plot_cases_add(cases, &items[i], diag);
     }
     return err;
 }

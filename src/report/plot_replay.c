@@ -1,7 +1,6 @@
 /* What error feedback does from step to step. */
 #include <math.h>
 
-#include "src/base/alloc.h"
 #include "src/report/plot_series.h"
 #include "src/report/plots.h"
 
@@ -35,28 +34,15 @@ static size_t pages(const struct gcb_plot_data *data)
     return first_steps(first, data);
 }
 
-/* A case for each spec of the page, so that labels are those of other plots. */
-static int cases_of(struct gcb_plot_cases *cases, struct gcb_plot_case **store,
-                    const struct gcb_plot_data *data, const struct gcb_plot_step *page,
-                    struct gcb_diag *diag)
+static int cases_of(struct gcb_plot_cases *cases, const struct gcb_plot_data *data,
+                    const struct gcb_plot_step *page, struct gcb_diag *diag)
 {
     const struct gcb_plot_step *items = data->steps.items;
-    size_t n = 0;
     int err = 0;
 
-    *store = gcb_alloc_zero(data->steps.count, sizeof(**store));
-    if (!*store)
-        return gcb_diag_nomem(diag, 0, "a plot");
-    for (size_t i = 0; !err && i < data->steps.count; i++) {
-        const size_t before = cases->count;
-
-        if (!same_page(page, &items[i]))
-            continue;
-        (*store)[n] =
-            (struct gcb_plot_case){.method = items[i].method, .spec = items[i].spec, .rel_l2 = NAN};
-        err = gcb_plot_cases_add(cases, &(*store)[n], NULL, diag);
-        n += cases->count - before;
-    }
+    for (size_t i = 0; !err && i < data->steps.count; i++)
+        if (same_page(page, &items[i]))
+            err = gcb_plot_cases_add_spec(cases, items[i].method, items[i].spec, diag);
     return err;
 }
 
@@ -92,14 +78,13 @@ static int fill(const struct gcb_plot_data *data, size_t page, struct gcb_plot_p
     const struct gcb_plot_step *first[GCB_PLOT_PAGES];
     struct gcb_plot_cases cases = {.items = NULL};
     struct gcb_plot_set set = {.items = NULL};
-    struct gcb_plot_case *store = NULL;
     const struct gcb_plot_env *env;
     int err = page < first_steps(first, data)
                   ? 0
                   : gcb_diag_set(diag, GCB_E_INVALID, "there is no such page");
 
     if (!err)
-        err = cases_of(&cases, &store, data, first[page], diag);
+        err = cases_of(&cases, data, first[page], diag);
     if (!err)
         err = gcb_plot_set_of(&set, &cases, true, diag);
     if (err)
@@ -112,7 +97,6 @@ static int fill(const struct gcb_plot_data *data, size_t page, struct gcb_plot_p
 out:
     gcb_plot_set_fini(&set);
     gcb_plot_cases_fini(&cases);
-    gcb_free(store);
     return err;
 }
 

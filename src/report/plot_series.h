@@ -13,16 +13,20 @@
 enum gcb_plot_by { GCB_PLOT_BY_ERROR, GCB_PLOT_BY_TIME };
 
 struct gcb_plot_cases {
-    const struct gcb_plot_case **items; /* borrowed from the data */
+    const struct gcb_plot_case **items; /* borrowed from the data, unless they are owned */
     size_t count, cap;
+    bool owned;
 };
 size_t gcb_plot_case_pages(const struct gcb_plot_data *data, enum gcb_plot_by by);
 /* Release with gcb_plot_cases_fini, also on failure. */
 int gcb_plot_cases_of(struct gcb_plot_cases *out, const struct gcb_plot_data *data, size_t page,
                       enum gcb_plot_by by, struct gcb_diag *diag);
-/* Appends a case unless one of its spec is there; its place goes to *at, which may be NULL. */
-int gcb_plot_cases_add(struct gcb_plot_cases *cases, const struct gcb_plot_case *c, size_t *at,
+/* Appends a case unless one of its spec is there. */
+int gcb_plot_cases_add(struct gcb_plot_cases *cases, const struct gcb_plot_case *c,
                        struct gcb_diag *diag);
+/* The same of rows that are no cases but name a method: one with nothing but that, owned. Not to be mixed. */
+int gcb_plot_cases_add_spec(struct gcb_plot_cases *cases, const char *method, const char *spec,
+                            struct gcb_diag *diag);
 void gcb_plot_cases_fini(struct gcb_plot_cases *cases); /* zeroed is fine */
 
 /*

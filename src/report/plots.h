@@ -14,6 +14,9 @@ extern const struct gcb_plot gcb_plot_staleness;       /* src/report/plot_replay
 extern const struct gcb_plot gcb_plot_heatmap;         /* src/report/plot_heat.c */
 extern const struct gcb_plot gcb_plot_kernels;         /* src/report/plot_kernels.c */
 extern const struct gcb_plot gcb_plot_forest;          /* src/report/plot_forest.c */
+extern const struct gcb_plot gcb_plot_histogram;       /* src/report/plot_histogram.c */
+extern const struct gcb_plot gcb_plot_histogram_log;   /* src/report/plot_histogram.c */
+extern const struct gcb_plot gcb_plot_error_cdf;       /* src/report/plot_histogram.c */
 
 #define GCB_PLOT_NEEDS_SUMMARY "summary rows: `bench`, `sweep` or `compress`, with --results FILE"
 

@@ -123,8 +123,13 @@ for r in rows:
     elif r["record"] == "spectrum" and r["by"] == "frequency":
         energy[r["of"], r.get("method")] += r["energy"]
 keys = {("input", None), ("decoded", "topk"), ("decoded", "fp16")}
-assert counts.keys() == energy.keys() == keys, (counts, energy)
+assert energy.keys() == keys and counts.keys() == keys | {("error", "topk"), ("error", "fp16")}, (counts, energy)
 assert all(c == summaries["topk"]["elements"] for c in counts.values()), counts
+errors = [r for r in rows if r["record"] == "histogram" and r["of"] == "error" and r["method"] == "topk"]
+exact = sum(r["count"] for r in errors if r["low"] == r["high"])
+assert exact >= summaries["topk"]["kept"], exact  # what is kept is sent as it is
+most = max(max(-r["low"], r["high"]) for r in errors)
+assert 0.75 * most <= summaries["topk"]["max_abs_error"] <= most, (most, summaries["topk"]["max_abs_error"])
 lost = 1 - energy["decoded", "topk"] / energy["input", None]  # what topk drops is all it loses
 assert math.isclose(lost, summaries["topk"]["rel_l2"] ** 2, rel_tol=1e-4), (lost, summaries["topk"]["rel_l2"])
 PY

@@ -37,7 +37,8 @@ run plot --only rate-distortion -o "$tmp/o" "$tmp/info.json"
 exits 2
 says "no data for rate-distortion; it is drawn from summary rows: \`bench\`"
 
-run compress --repeat 6 --method topk:theta=0.9 --method topk:theta=0.99 --method fft --method qsgd --results "$tmp/c.json" "$sample"
+run compress --repeat 6 --histogram --spectrum --method topk:theta=0.9 --method topk:theta=0.99 --method fft --method qsgd \
+    --method range:mantissa=3 --results "$tmp/c.json" --step 100 --worker 0 "$sample"
 exits 0
 
 # Without gnuplot.
