@@ -1,164 +1,17 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "cli/bench_options.h"
+#include "cli/bench_setup.h"
 #include "cli/bench_table.h"
 #include "cli/heading.h"
 #include "cli/interrupt.h"
-#include "cli/session.h"
 #include "src/base/alloc.h"
 #include "src/bench/extent.h"
-
-/* A device that was asked for: can it be used? */
-struct device {
-    struct gcb_diag why; /* status 0: yes */
-};
-
-/* Everything that lives as long as the command. Starts zeroed. */
-struct bench {
-    const struct bench_options *o;
-    struct opt_input input;     /* with the one step and worker */
-    struct opt_message message; /* with the scope at hand */
-    struct opt_exec exec;       /* with the device at hand */
-    char worker[16];
-    struct session s;
-    struct bench_words words;
-    struct gcb_suite suite;
-    struct gcb_method *methods;
-    size_t count;
-    struct device devices[GCB_SUITE_DEVICES];
-    struct gcb_bandwidth bandwidths[GCB_SUITE_THREADS];
-    struct gcb_evict evict;
-    double work, done; /* weights, over all cases */
-    struct gcb_budget budget;
-    struct gcb_run_result result; /* of the case at hand */
-    bool interrupted;
-};
 
 /* The case at hand: indices into the suite's lists. */
 struct bench_case {
     size_t scope, device, threads, cache;
 };
-
-/* Which devices are there? One that is not is a row, unless none is. */
-static int resolve_devices(struct bench *c, struct gcb_diag *diag)
-{
-    bool some = false;
-
-    for (size_t i = 0; i < c->suite.device_count; i++) {
-        struct gcb_diag *why = &c->devices[i].why;
-        int err;
-
-        c->exec.device = c->suite.devices[i];
-        err = opt_exec_resolve(&c->s.backend, &c->exec, why);
-        if (!err && strcmp(c->s.backend.device, "cpu") != 0)
-            err = gcb_diag_set(why, GCB_E_BACKEND, "no method has a version for %s",
-                               c->s.backend.device);
-        if (err && err != GCB_E_BACKEND)
-            return gcb_diag_set(diag, err, "%s", why->text);
-        why->status = err;
-        some |= !err;
-    }
-    if (!some)
-        return gcb_diag_set(diag, GCB_E_BACKEND, "%s", c->devices[0].why.text);
-    return 0;
-}
-
-static int resolve(struct bench *c, struct gcb_diag *diag)
-{
-    int err = bench_plan(&c->suite, &c->words, c->o, c->s.files->count > 0, diag);
-
-    if (!err)
-        err = bench_methods(&c->methods, &c->count, &c->suite, c->o, diag);
-    if (!err)
-        err = resolve_devices(c, diag);
-    if (err)
-        return err;
-    session_forget(&c->s, "bench", c->methods, c->count);
-    c->message.scope = (int)c->suite.scopes[0];
-    for (size_t i = 1; i < c->suite.scope_count; i++) /* for --bucket-bytes */
-        if (c->suite.scopes[i] == GCB_SCOPE_BUCKET)
-            c->message.scope = GCB_SCOPE_BUCKET;
-    return opt_message_check(&c->message, diag);
-}
-
-/* One step and worker unless more were asked for: the last step, its first worker. */
-static int open_files(struct bench *c, struct gcb_diag *diag)
-{
-    const bool any_step = !c->input.step, any_worker = !c->input.worker;
-    size_t count;
-    int err;
-
-    if (any_step)
-        c->input.step = "last";
-    err = opt_input_open(&c->s.source, &c->input, c->s.files, c->message.min_elements, diag);
-    if (err || !any_worker)
-        return err;
-    count = gcb_source_count(c->s.source);
-    snprintf(c->worker, sizeof(c->worker), "%u",
-             (unsigned)gcb_source_tensor(c->s.source, 0)->worker);
-    for (size_t i = 1; i < count; i++) {
-        if (gcb_source_tensor(c->s.source, i)->worker == gcb_source_tensor(c->s.source, 0)->worker)
-            continue;
-        gcb_source_close(c->s.source);
-        c->s.source = NULL;
-        c->input.worker = c->worker;
-        return opt_input_open(&c->s.source, &c->input, c->s.files, c->message.min_elements, diag);
-    }
-    return 0;
-}
-
-static int open_input(struct bench *c, struct gcb_diag *diag)
-{
-    if (c->s.files->count)
-        return open_files(c, diag);
-    return gcb_source_open_synthetic(&c->s.source, c->suite.inputs, c->suite.input_count,
-                                     c->o->exec.seed ? c->o->exec.seed : 1, diag);
-}
-
-static int plan_scope(struct bench *c, size_t i)
-{
-    c->message.scope = (int)c->suite.scopes[i];
-    return session_layout(&c->s);
-}
-
-/* Weighs all cases, and finds how much memory they go over. */
-static int weigh(struct bench *c, uint64_t *bandwidth_bytes)
-{
-    size_t usable = 0;
-    int err = 0;
-
-    for (size_t i = 0; i < c->suite.device_count; i++)
-        usable += !c->devices[i].why.status;
-    *bandwidth_bytes = 0;
-    for (size_t i = 0; !err && i < c->suite.scope_count; i++) {
-        err = plan_scope(c, i);
-        for (size_t m = 0; !err && m < c->s.layout.count; m++)
-            c->work += gcb_run_weight(&c->s.layout.messages[m]) * (double)c->count *
-                       (double)(usable * c->suite.thread_count * c->suite.cache_count);
-        if (!err && gcb_run_bandwidth_bytes(&c->s.layout) > *bandwidth_bytes)
-            *bandwidth_bytes = gcb_run_bandwidth_bytes(&c->s.layout);
-    }
-    return err;
-}
-
-/* The limits of every number of threads, and the record of where all this is measured. */
-static int open_report(struct bench *c, uint64_t bandwidth_bytes, struct gcb_diag *diag)
-{
-    const struct out_bandwidths all = {c->bandwidths, c->suite.thread_count};
-    int err = session_report(&c->s, &gcb_result_columns, c->o->own.force);
-
-    for (size_t i = 0; !err && i < c->suite.thread_count; i++) {
-        const struct gcb_queue queue = {.threads = c->suite.threads[i]};
-
-        err = gcb_bandwidth_measure(&c->bandwidths[i], &queue, bandwidth_bytes, diag);
-    }
-    c->s.backend.queue.threads = c->suite.threads[0];
-    if (err)
-        return err;
-    return out_environment(&c->s.report, &c->s.backend, c->s.files, &all, c->o->save.hash,
-                           c->s.ctx);
-}
 
 static int on_trial(void *ctx, const struct gcb_run_trial *trial, struct gcb_diag *diag)
 {
@@ -175,11 +28,8 @@ static int on_trial(void *ctx, const struct gcb_run_trial *trial, struct gcb_dia
 static void on_progress(void *ctx, double done)
 {
     struct bench *c = ctx;
-    double work = 0.0;
 
-    for (size_t m = 0; m < c->s.layout.count; m++)
-        work += gcb_run_weight(&c->s.layout.messages[m]) * (double)c->count;
-    session_progress(&c->s, (c->done + done * work) / c->work);
+    session_progress(&c->s, (c->done + done * bench_case_weight(c)) / c->work);
 }
 
 /* What rows of the case share. */
@@ -231,8 +81,7 @@ static int run_case(struct bench *c, const struct bench_case *at, struct gcb_dia
     if (err)
         return err;
     c->interrupted = c->result.interrupted;
-    for (size_t m = 0; m < c->s.layout.count; m++)
-        c->done += gcb_run_weight(&c->s.layout.messages[m]) * (double)c->count;
+    c->done += bench_case_weight(c);
     return 0;
 }
 
@@ -374,7 +223,7 @@ static int run_all(struct bench *c, struct gcb_diag *diag)
 
     gcb_budget_start(&c->budget, c->suite.time_budget, c->work);
     if (!err)
-        err = plan_scope(c, 0);
+        err = bench_plan_scope(c, 0);
     while (!err) {
         const size_t scope = at.scope;
 
@@ -382,7 +231,7 @@ static int run_all(struct bench *c, struct gcb_diag *diag)
         if (err || c->interrupted || !next_case(&at, &c->suite))
             break;
         if (at.scope != scope)
-            err = plan_scope(c, at.scope);
+            err = bench_plan_scope(c, at.scope);
     }
     return err;
 }
@@ -397,42 +246,29 @@ static int finish(struct bench *c, struct gcb_diag *diag)
     return err || !c->interrupted ? err : session_interrupted(&c->s, "what was done is kept");
 }
 
-static void release(struct bench *c)
-{
-    gcb_run_result_fini(&c->result);
-    gcb_evict_fini(&c->evict);
-    session_close(&c->s);
-    gcb_free(c->methods);
-    gcb_suite_fini(&c->suite);
-}
-
 static int bench_methods_run(const struct bench_options *o, const struct opt_list *operands,
                              struct cmd_context *ctx)
 {
     struct bench c = {.o = o, .input = o->input, .message = o->message, .exec = o->exec};
-    uint64_t bandwidth_bytes;
     int err;
 
     c.s = (struct session){
         .o = {&c.input, &c.message, &c.exec, &o->save, &o->show}, .files = operands, .ctx = ctx};
-    err = resolve(&c, ctx->diag);
+    err = bench_resolve(&c);
     if (err)
         goto out;
-    err = open_input(&c, ctx->diag);
+    err = bench_open_input(&c);
     if (err)
         goto out;
     interrupt_catch();
-    err = weigh(&c, &bandwidth_bytes);
-    if (err)
-        goto out;
-    err = open_report(&c, bandwidth_bytes, ctx->diag);
+    err = bench_open_report(&c);
     if (err)
         goto out;
     err = run_all(&c, ctx->diag);
     if (!err)
         err = finish(&c, ctx->diag);
 out:
-    release(&c);
+    bench_release(&c);
     return err;
 }
 

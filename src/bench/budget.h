@@ -2,13 +2,15 @@
 #define SRC_BENCH_BUDGET_H
 
 /*
- * Time shared out among pieces of work as they come: each is offered three times its share of what is left, by
- * weight, for most need much less than theirs, and what one leaves over goes to those that follow. Nothing is
- * taken by force, so work that cannot be cut short runs over.
+ * Time shared out among pieces of work as they come. Most need much less than their share, by weight, of what
+ * is left; so each is offered up to three times that, as long as those that follow keep half of what would have
+ * been theirs. What one leaves over goes to those that follow. Nothing is taken by force: work that cannot be
+ * cut short runs over.
  */
 struct gcb_budget {
     double deadline; /* by gcb_clock */
     double weight;   /* of the work to come */
+    double fair;     /* seconds for a weight of 1, to begin with */
 };
 
 /* `weight`: of all work together. Starts the clock. */

@@ -147,18 +147,25 @@ int gcb_coders_decoder(struct gcb_coders *c, struct gcb_coder **out, const void 
     return 0;
 }
 
-int gcb_coders_room(struct gcb_wbuf *message, const struct gcb_coder *coder, struct gcb_diag *diag)
+void gcb_room_fini(struct gcb_room *room)
+{
+    gcb_free(room->block);
+    *room = (struct gcb_room){0};
+}
+
+int gcb_coders_room(struct gcb_room *room, struct gcb_wbuf *message, const struct gcb_coder *coder,
+                    struct gcb_diag *diag)
 {
     const size_t bytes = gcb_coder_bound(coder);
+    const size_t shift = (GCB_ALIGN - gcb_coder_head(coder) % GCB_ALIGN) % GCB_ALIGN;
 
-    message->len = 0;
-    if (message->cap >= bytes)
-        return 0;
-    gcb_free(message->data);
-    message->cap = 0;
-    message->data = gcb_alloc(bytes);
-    if (!message->data)
-        return gcb_diag_nomem(diag, bytes, "a message");
-    message->cap = bytes;
+    if (room->size < bytes + shift) {
+        gcb_room_fini(room);
+        room->block = gcb_alloc(bytes + GCB_ALIGN);
+        if (!room->block)
+            return gcb_diag_nomem(diag, bytes, "a message");
+        room->size = bytes + GCB_ALIGN;
+    }
+    *message = (struct gcb_wbuf){.data = room->block + shift, .cap = room->size - shift};
     return 0;
 }

@@ -5,6 +5,9 @@
 #include "src/base/alloc.h"
 #include "src/base/clock.h"
 
+/* Seconds that a measurement may always take for as many samples as an interval needs. */
+#define GRACE 0.01
+
 static size_t at_least(const struct gcb_timing *timing)
 {
     return timing->repeat ? timing->repeat : 1;
@@ -125,6 +128,16 @@ static bool known(struct round *r)
     return is_precise(r);
 }
 
+static bool out_of_time(const struct round *r)
+{
+    const double most = r->timing->max_time;
+    const bool few = r->samples[0]->count < GCB_STATS_LEAST;
+
+    if (!(most > 0.0))
+        return false;
+    return gcb_clock() - r->started >= (few && most < GRACE ? GRACE : most);
+}
+
 static enum gcb_stop why_stop(struct round *r)
 {
     const struct gcb_timing *t = r->timing;
@@ -139,9 +152,7 @@ static enum gcb_stop why_stop(struct round *r)
         return GCB_STOP_PRECISION;
     if (count >= r->samples[0]->cap)
         return GCB_STOP_SAMPLES;
-    if (t->max_time > 0.0 && gcb_clock() - r->started >= t->max_time)
-        return GCB_STOP_TIME;
-    return GCB_STOP_NONE;
+    return out_of_time(r) ? GCB_STOP_TIME : GCB_STOP_NONE;
 }
 
 static int measure(struct round *r, struct gcb_diag *diag)

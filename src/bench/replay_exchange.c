@@ -45,7 +45,7 @@ static int encode(struct gcb_lanes *l, struct gcb_lane *lane, struct gcb_lane_wo
                   struct gcb_diag *diag)
 {
     double density, largest;
-    int err = gcb_coders_room(&l->message, worker->encoder, diag);
+    int err = gcb_coders_room(&l->room, &l->message, worker->encoder, diag);
 
     if (!err)
         err = gcb_coder_encode(worker->encoder, &step->at, in, &l->message, diag);

@@ -104,7 +104,7 @@ void gcb_lanes_fini(struct gcb_lanes *l)
     gcb_free(l->update);
     gcb_free(l->touched);
     gcb_free(l->partial);
-    gcb_free(l->message.data);
+    gcb_room_fini(&l->room);
     gcb_coders_destroy(l->decoders);
     memset(l, 0, sizeof(*l));
 }

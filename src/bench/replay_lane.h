@@ -39,7 +39,8 @@ struct gcb_lanes {
     float *owed, *update; /* of one step, summed over workers */
     uint8_t *touched;     /* some worker sent this element */
     struct gcb_lane_partial *partial;
-    struct gcb_wbuf message;
+    struct gcb_room room;
+    struct gcb_wbuf message; /* in the room */
     struct gcb_coders *decoders;
 };
 

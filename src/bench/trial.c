@@ -36,7 +36,7 @@ int gcb_trial_bench_init(struct gcb_trial_bench *b, const struct gcb_trial_confi
 void gcb_trial_bench_fini(struct gcb_trial_bench *b)
 {
     gcb_coders_destroy(b->coders);
-    gcb_free(b->message.data);
+    gcb_room_fini(&b->room);
     gcb_free(b->decoded);
     gcb_samples_fini(&b->encode);
     gcb_samples_fini(&b->decode);
@@ -137,7 +137,7 @@ static int encode(struct gcb_trial_bench *b, struct gcb_tally *out, const struct
     int err = gcb_coders_encoder(b->coders, &job.coder, method, config, diag);
 
     if (!err)
-        err = gcb_coders_room(&b->message, job.coder, diag);
+        err = gcb_coders_room(&b->room, &b->message, job.coder, diag);
     if (!err)
         err = time_encode(b, method, &job, diag);
     if (!err)

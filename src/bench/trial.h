@@ -25,7 +25,8 @@ struct gcb_trial_config {
 struct gcb_trial_bench {
     struct gcb_trial_config config;
     struct gcb_coders *coders;
-    struct gcb_wbuf message; /* the last trial's message */
+    struct gcb_room room;
+    struct gcb_wbuf message; /* the last trial's message, in the room */
     float *decoded;          /* what it decoded to */
     struct gcb_samples encode, decode;
     struct gcb_stages stages;

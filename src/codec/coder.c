@@ -156,6 +156,11 @@ size_t gcb_coder_bound(const struct gcb_coder *c)
     return gcb_frame_head(&c->frame) + payload_bound(c) + gcb_frame_tail(&c->frame);
 }
 
+size_t gcb_coder_head(const struct gcb_coder *c)
+{
+    return gcb_frame_head(&c->frame);
+}
+
 /* The tensor in its source type, as a stored message holds it. */
 static void write_raw(const struct gcb_coder *c, const struct gcb_view *in, struct gcb_wbuf *out)
 {

@@ -33,6 +33,8 @@ void gcb_coder_destroy(struct gcb_coder *c); /* NULL is fine */
  */
 int gcb_coder_encode(struct gcb_coder *c, const struct gcb_step *at, const struct gcb_view *in,
                      struct gcb_wbuf *out, struct gcb_diag *diag);
+/* Bytes of an encoder's message in front of its payload. */
+size_t gcb_coder_head(const struct gcb_coder *c);
 /* Appends the tensor raw, whatever the method. */
 int gcb_coder_encode_raw(struct gcb_coder *c, const struct gcb_view *in, struct gcb_wbuf *out,
                          struct gcb_diag *diag);
