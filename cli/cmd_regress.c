@@ -1,6 +1,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "cli/regress_counts.h"
 #include "cli/regress_markdown.h"
 #include "cli/regress_options.h"
 #include "cli/regress_turns.h"
@@ -15,9 +16,10 @@ struct regress {
     const struct regress_options *o;
     const struct opt_list *operands;
     struct cmd_context *ctx;
-    struct opt_list bench;       /* options for it */
-    struct gcb_runs runs;        /* of two files */
-    struct regress_turns turns;  /* of two builds */
+    struct opt_list bench;      /* options for it */
+    struct gcb_runs runs;       /* of two files */
+    struct regress_turns turns; /* of two builds */
+    struct regress_counts counts;
     const struct gcb_runs *both; /* whichever it is */
     struct gcb_verdicts verdicts;
     struct out_report report;
@@ -25,9 +27,18 @@ struct regress {
 };
 
 static const struct opt_spec spec;
-static const struct opt_row *const own_rows[] = {regress_judge_rows, regress_against_rows,
-                                                 regress_show_rows,  opt_save_rows,
-                                                 opt_show_rows,      NULL};
+static const struct opt_row *const own_rows[] = {
+    regress_judge_rows, regress_against_rows, regress_show_rows, opt_save_rows, opt_show_rows, NULL,
+};
+static const struct opt_row *const counted_rows[] = {
+    regress_judge_rows,
+    regress_against_rows,
+    regress_show_rows,
+    opt_save_rows,
+    opt_show_rows,
+    regress_counts_fixed,
+    NULL,
+};
 
 /* What only a run of both builds has a use for. */
 static int check_files_form(const struct regress *r, struct gcb_diag *diag)
@@ -73,6 +84,9 @@ static void make_title(struct regress *r)
     }
     snprintf(r->title, sizeof(r->title), "gcbench regress: new %s against base %s", words[1],
              words[0]);
+    if (r->o->own.counts)
+        snprintf(r->title, sizeof(r->title), "gcbench regress --counts: this build against %.120s",
+                 gcb_escape(words[0], sizeof(words[0]), r->o->own.against));
 }
 
 static void print_differences(const struct regress *r)
@@ -120,12 +134,36 @@ static int compare_builds(struct regress *r, struct gcb_diag *diag)
     return err ? err : gcb_turns_judge(&r->verdicts, &r->turns.turns, &r->turns.config, diag);
 }
 
+static int compare_counts(struct regress *r, struct gcb_diag *diag)
+{
+    r->counts.o = r->o;
+    r->counts.bench = &r->bench;
+    r->counts.files = r->operands;
+    r->counts.ctx = r->ctx;
+    r->both = &r->runs; /* without environments */
+    return regress_counts_run(&r->counts, &r->verdicts, diag);
+}
+
+static int compare(struct regress *r, struct gcb_diag *diag)
+{
+    if (!r->o->own.against)
+        return compare_files(r, diag);
+    return r->o->own.counts ? compare_counts(r, diag) : compare_builds(r, diag);
+}
+
+static bool interrupted(const struct regress *r)
+{
+    return r->turns.turns.interrupted || r->counts.counts.interrupted;
+}
+
 static void print_heading(const struct regress *r)
 {
     opt_wrap(r->report.out, r->title, 0, 0);
-    if (r->o->own.against)
+    if (r->o->own.counts)
+        regress_counts_heading(&r->counts, &r->report);
+    else if (r->o->own.against)
         regress_turns_heading(&r->turns, &r->report);
-    if (!r->report.quiet)
+    if (!r->o->own.counts && !r->report.quiet)
         print_differences(r);
 }
 
@@ -175,7 +213,7 @@ static int exit_of(const struct regress *r)
     gcb_verdicts_count(&n, &r->verdicts);
     if (n.fails)
         return CMD_REGRESSION;
-    if (r->turns.turns.interrupted)
+    if (interrupted(r))
         return CMD_FAILED;
     return r->o->own.strict && n.unsure ? CMD_AMBIGUOUS : CMD_DONE;
 }
@@ -183,16 +221,20 @@ static int exit_of(const struct regress *r)
 static int put_total(struct regress *r, struct gcb_diag *diag)
 {
     const struct gcb_turns *t = &r->turns.turns;
-    const bool turns = r->o->own.against;
+    const bool counts = r->o->own.counts, turns = r->o->own.against && !counts;
     const struct gcb_verdict_total total = {
-        .form = turns ? "turns" : "files",
+        .form = turns    ? "turns"
+                : counts ? "counts"
+                         : "files",
         .base = r->both->base.environment,
         .next = r->both->next.environment,
         .pairs = t->pairs,
         .repeat = t->repeat,
-        .seconds = turns ? t->seconds + r->turns.aa.seconds : NAN,
+        .seconds = turns    ? t->seconds + r->turns.aa.seconds
+                   : counts ? r->counts.counts.seconds
+                            : NAN,
         .budget = turns ? r->turns.config.budget : NAN,
-        .interrupted = t->interrupted,
+        .interrupted = interrupted(r),
         .exit = exit_of(r),
     };
     struct gcb_row row;
@@ -236,15 +278,16 @@ static int regress_run(const void *options, const struct opt_list *operands,
                        struct cmd_context *ctx)
 {
     struct regress r = {.o = options, .operands = operands, .ctx = ctx};
-    int err = regress_forward(&r.bench, &spec, own_rows, ctx->argc - 2, ctx->argv + 2);
+    int err = regress_forward(&r.bench, &spec, r.o->own.counts ? counted_rows : own_rows,
+                              !r.o->own.counts, ctx->argc - 2, ctx->argv + 2);
 
     if (!err)
         err = open_report(&r, ctx->diag);
     if (!err)
-        err = r.o->own.against ? compare_builds(&r, ctx->diag) : compare_files(&r, ctx->diag);
+        err = compare(&r, ctx->diag);
     if (!err)
         err = show(&r, ctx->diag);
-    if (!err && r.turns.turns.interrupted)
+    if (!err && interrupted(&r))
         fprintf(ctx->err, "gcbench: interrupted: judged is what was measured\n");
     if (!err)
         err = exit_of(&r);
@@ -253,6 +296,7 @@ static int regress_run(const void *options, const struct opt_list *operands,
     gcb_cases_fini(&r.runs.base);
     gcb_cases_fini(&r.runs.next);
     regress_turns_close(&r.turns);
+    regress_counts_close(&r.counts);
     opt_list_fini(&r.bench);
     return err;
 }

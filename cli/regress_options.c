@@ -92,38 +92,45 @@ static bool takes_value(const struct opt_row *row)
     return row->type != OPT_FLAG && row->type != OPT_COUNT;
 }
 
-/* How many words an option takes, from 1; is it one of `own`? What no table has is a parameter of a method. */
-static int words_of(const char *word, const struct opt_spec *spec, const struct opt_row *const *own,
-                    bool *is_own)
+/* An option on the command line: how many words it takes, from 1, and whose it is. */
+struct word {
+    int count;
+    bool own, parameter; /* of a method: what no table has */
+};
+
+static struct word look(const char *word, const struct opt_spec *spec,
+                        const struct opt_row *const *own)
 {
     const bool is_long = word[1] == '-';
     const size_t length = is_long ? strcspn(word + 2, "=") : 1;
     const struct opt_row *row = NULL;
+    struct word out = {.count = 1};
 
-    *is_own = false;
     for (size_t i = 0; !row && own[i]; i++)
         row = is_long ? row_named(own[i], word + 2, length) : row_lettered(own[i], word[1]);
-    *is_own = row;
+    out.own = row;
     for (size_t i = 0; !row && spec->groups[i].rows; i++)
         row = is_long ? row_named(spec->groups[i].rows, word + 2, length)
                       : row_lettered(spec->groups[i].rows, word[1]);
-    if (row && !takes_value(row))
-        return 1;
-    return word[is_long ? length + 2 : 2] ? 1 : 2;
+    out.parameter = !row;
+    if (!row || takes_value(row))
+        out.count = word[is_long ? length + 2 : 2] ? 1 : 2;
+    return out;
 }
 
 int regress_forward(struct opt_list *out, const struct opt_spec *spec,
-                    const struct opt_row *const *own, int argc, char *const *argv)
+                    const struct opt_row *const *own, bool parameters, int argc, char *const *argv)
 {
-    int err = 0, words;
-    bool is_own;
+    struct word word;
+    int err = 0;
 
-    for (int i = 0; !err && i < argc && strcmp(argv[i], "--") != 0; i += words) {
-        words = 1;
-        if (argv[i][0] != '-' || !argv[i][1])
+    for (int i = 0; !err && i < argc && strcmp(argv[i], "--") != 0; i += word.count) {
+        word = (struct word){.count = 1, .own = true};
+        if (argv[i][0] == '-' && argv[i][1])
+            word = look(argv[i], spec, own);
+        if (word.own || (word.parameter && !parameters))
             continue;
-        words = words_of(argv[i], spec, own, &is_own);
-        for (int w = 0; !err && !is_own && w < words && i + w < argc; w++)
+        for (int w = 0; !err && w < word.count && i + w < argc; w++)
             err = opt_list_add(out, argv[i + w]);
     }
     return err;

@@ -33,11 +33,11 @@ struct regress_options {
 int regress_duration(double *seconds, const char *option, const char *text, struct gcb_diag *diag);
 
 /*
- * The words of the command line that are for `bench`: all options but those of `own` (NULL-terminated
- * list of tables) and none of the operands. argv[0] is the first word behind the command's name; it has been parsed with
- * `spec` without error. Borrows the words. GCB_E_NOMEM.
+ * The words of the command line that are for `bench`: all options but those of `own` (tables, ended by NULL), and
+ * none of the operands; parameters of methods only if `parameters`. argv[0] is the first word behind the command's
+ * name; it has been parsed with `spec` without error. Borrows the words. GCB_E_NOMEM.
  */
 int regress_forward(struct opt_list *out, const struct opt_spec *spec,
-                    const struct opt_row *const *own, int argc, char *const *argv);
+                    const struct opt_row *const *own, bool parameters, int argc, char *const *argv);
 
 #endif

@@ -74,7 +74,8 @@ static int spawn(struct gcb_child *c, char *const *argv, int out)
     posix_spawnattr_setsigmask(&how, &signals);
     sigaddset(&signals, SIGPIPE);
     posix_spawnattr_setsigdefault(&how, &signals);
-    err = posix_spawn(&c->pid, argv[0], &actions, &how, argv, environ);
+    err = (c->limits.search ? posix_spawnp : posix_spawn)(&c->pid, argv[0], &actions, &how, argv,
+                                                          environ);
     posix_spawn_file_actions_destroy(&actions);
     posix_spawnattr_destroy(&how);
     if (err)

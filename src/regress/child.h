@@ -15,6 +15,7 @@ struct gcb_child_limits {
     double seconds;          /* it is ended after so long; 0: never */
     bool (*stop)(void *ctx); /* asked several times a second: end it now? may be NULL */
     void *ctx;
+    bool search; /* look for argv[0] where programs are */
 };
 
 struct gcb_child {
@@ -28,7 +29,7 @@ struct gcb_child {
     char name[160];     /* escaped */
 };
 
-/* Starts argv[0], a path that is not searched for. GCB_E_IO with words: cannot be run. Finish it in every case. */
+/* Starts argv[0], a path unless `search`. GCB_E_IO with words: cannot be run. Finish it in every case. */
 int gcb_child_start(struct gcb_child *c, char *const *argv, const struct gcb_child_limits *limits,
                     struct gcb_diag *diag);
 
