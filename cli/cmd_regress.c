@@ -180,7 +180,7 @@ static void apply(struct regress *r)
                       v->quantity == GCB_OF_KERNEL;
     }
     for (size_t i = 0; i < own->accept.count; i++)
-        if (!gcb_verdicts_accept(&r->verdicts, own->accept.items[i]) && !r->o->show.quiet)
+        if (!gcb_verdicts_accept(&r->verdicts, own->accept.items[i]) && !r->o->bench.show.quiet)
             fprintf(r->ctx->err, "gcbench: note: --accept %s: there is no such case\n",
                     gcb_escape(shown, sizeof(shown), own->accept.items[i]));
 }
@@ -268,18 +268,33 @@ static int show(struct regress *r, struct gcb_diag *diag)
 static int open_report(struct regress *r, struct gcb_diag *diag)
 {
     const struct out_guard guard = {.inputs = r->operands, .force = r->o->own.force};
-    const int err =
-        out_open(&r->report, &r->o->show, &r->o->save, &guard, &gcb_verdict_columns, r->ctx);
+    const int err = out_open(&r->report, &r->o->bench.show, &r->o->bench.save, &guard,
+                             &gcb_verdict_columns, r->ctx);
 
     return err || !out_wants_rows(&r->report) ? err : put_environment(r, diag);
+}
+
+/* The words for the other programs; without any case named, those of the suite made for this. */
+static int forward(struct regress *r)
+{
+    const struct bench_options *bench = &r->o->bench;
+    const bool counts = r->o->own.counts;
+    int err = regress_forward(&r->bench, &spec, counts ? counted_rows : own_rows, !counts,
+                              r->ctx->argc - 2, r->ctx->argv + 2);
+
+    if (!r->o->own.against || counts || r->operands->count || bench->own.suite ||
+        bench->kernels.kernels)
+        return err;
+    if (!err)
+        err = opt_list_add(&r->bench, "--suite");
+    return err ? err : opt_list_add(&r->bench, "ci");
 }
 
 static int regress_run(const void *options, const struct opt_list *operands,
                        struct cmd_context *ctx)
 {
     struct regress r = {.o = options, .operands = operands, .ctx = ctx};
-    int err = regress_forward(&r.bench, &spec, r.o->own.counts ? counted_rows : own_rows,
-                              !r.o->own.counts, ctx->argc - 2, ctx->argv + 2);
+    int err = forward(&r);
 
     if (!err)
         err = open_report(&r, ctx->diag);
@@ -306,26 +321,29 @@ static void defaults(void *options)
     struct regress_options *o = options;
 
     o->own.floor = -1.0;
-    opt_timing_defaults(&o->timing);
+    opt_timing_defaults(&o->bench.timing);
 }
 
 static const struct opt_group groups[] = {
     {"Judging", regress_judge_rows, offsetof(struct regress_options, own)},
     {"Two builds in turn", regress_against_rows, offsetof(struct regress_options, own)},
-    {"For bench: methods", opt_methods_rows, offsetof(struct regress_options, methods)},
-    {"For bench: input", opt_input_rows, offsetof(struct regress_options, input)},
-    {"For bench: messages", opt_message_rows, offsetof(struct regress_options, message)},
-    {"For bench: running", opt_exec_rows, offsetof(struct regress_options, exec)},
-    {"For bench: running", opt_timing_rows, offsetof(struct regress_options, timing)},
+    {"For bench: methods", opt_methods_rows, offsetof(struct regress_options, bench.methods)},
+    {"For bench: cases", bench_case_rows, offsetof(struct regress_options, bench.own)},
+    {"For bench: input", opt_input_rows, offsetof(struct regress_options, bench.input)},
+    {"For bench: messages", opt_message_rows + 1, offsetof(struct regress_options, bench.message)},
+    {"For bench: running", opt_exec_rows + 2, offsetof(struct regress_options, bench.exec)},
+    {"For bench: timing", opt_timing_rows, offsetof(struct regress_options, bench.timing)},
+    {"For bench: timing", bench_timing_rows, offsetof(struct regress_options, bench.own)},
+    {"For bench: kernels", bench_kernels_rows, offsetof(struct regress_options, bench.kernels)},
     {"Output", regress_show_rows, offsetof(struct regress_options, own)},
-    {"Output", opt_save_rows, offsetof(struct regress_options, save)},
-    {"Output", opt_show_rows, offsetof(struct regress_options, show)},
+    {"Output", opt_save_rows, offsetof(struct regress_options, bench.save)},
+    {"Output", opt_show_rows, offsetof(struct regress_options, bench.show)},
     {.rows = NULL},
 };
 
 static const struct opt_extra extra = {
     .name_at = opt_methods_key_at,
-    .offset = offsetof(struct regress_options, methods.overrides),
+    .offset = offsetof(struct regress_options, bench.methods.overrides),
 };
 
 static const struct opt_spec spec = {.groups = groups, .extra = &extra};

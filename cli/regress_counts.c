@@ -31,10 +31,11 @@ static void on_progress(void *ctx, double share)
 static int check(const struct regress_counts *c, const char **isa, struct gcb_diag *diag)
 {
     const struct regress_options *o = c->o;
+    const struct bench_own *bench = &o->bench.own;
     unsigned flags;
 
-    *isa = o->exec.isa ? o->exec.isa : gcb_cpu_isa(&flags, "avx2") ? "c" : "avx2";
-    if (o->exec.threads > 1 || o->timing.repeat > 0 || o->timing.warmup >= 0)
+    *isa = o->bench.exec.isa ? o->bench.exec.isa : gcb_cpu_isa(&flags, "avx2") ? "c" : "avx2";
+    if (bench->threads.count || o->bench.timing.repeat > 0 || o->bench.timing.warmup >= 0)
         return gcb_diag_set(diag, GCB_E_INVALID,
                             "--counts counts one call by one thread: --threads, --repeat and "
                             "--warmup have no meaning");
@@ -44,8 +45,10 @@ static int check(const struct regress_counts *c, const char **isa, struct gcb_di
         return gcb_diag_set(diag, GCB_E_INVALID,
                             "--counts needs no statistics: --budget, --pairs, --floor and "
                             "--calibrate have no meaning");
-    if (o->exec.device && strcmp(o->exec.device, "cpu") != 0)
-        return gcb_diag_set(diag, GCB_E_INVALID, "--counts runs on the cpu");
+    if (bench->suite || bench->caches.count || bench->devices.count || o->bench.kernels.kernels)
+        return gcb_diag_set(diag, GCB_E_INVALID,
+                            "--counts counts methods on files, on the cpu: --suite, --cache, "
+                            "--device and --kernels have no meaning");
     if (c->files->count == 0)
         return gcb_diag_set(diag, GCB_E_INVALID, "no input file given");
     return 0;
@@ -54,7 +57,7 @@ static int check(const struct regress_counts *c, const char **isa, struct gcb_di
 /* The methods given, or all at their defaults. */
 static int find_methods(struct regress_counts *c, struct gcb_diag *diag)
 {
-    int err = opt_methods_resolve(&c->methods, &c->method_count, &c->o->methods, diag);
+    int err = opt_methods_resolve(&c->methods, &c->method_count, &c->o->bench.methods, diag);
     size_t n = 0;
 
     if (err || c->method_count)
@@ -108,13 +111,13 @@ int regress_counts_run(struct regress_counts *c, struct gcb_verdicts *out, struc
     config.file_count = c->files->count;
     config.methods = c->methods;
     config.method_count = c->method_count;
-    config.scope = opt_scopes[c->o->message.scope];
+    config.scope = c->o->bench.own.scopes.count ? c->o->bench.own.scopes.items[0] : "tensor";
     config.folder = c->folder;
     config.delta = c->o->own.delta / 100.0;
     config.timeout = c->o->own.timeout;
     config.ctx = &bar;
     interrupt_catch();
-    progress_start(&bar, c->ctx->err, !c->o->show.quiet);
+    progress_start(&bar, c->ctx->err, !c->o->bench.show.quiet);
     err = gcb_counts_run(&c->counts, out, &config, diag);
     progress_end(&bar);
     return err;

@@ -1,7 +1,7 @@
 #ifndef CLI_REGRESS_OPTIONS_H
 #define CLI_REGRESS_OPTIONS_H
 
-#include "cli/options.h"
+#include "cli/bench_options.h"
 
 /* Options that are regress's own. Everything else on its command line is for `bench`. */
 struct regress_own {
@@ -20,13 +20,8 @@ extern const struct opt_row regress_judge_rows[], regress_against_rows[], regres
 
 struct regress_options {
     struct regress_own own;
-    struct opt_methods methods;
-    struct opt_input input;
-    struct opt_message message;
-    struct opt_exec exec;
-    struct opt_timing timing;
-    struct opt_save save;
-    struct opt_show show;
+    struct bench_options
+        bench; /* where its options are parsed; how results are shown is regress's own */
 };
 
 /* "90", "90s", "5m", "1h" in seconds. GCB_E_INVALID. */

@@ -35,6 +35,7 @@ static void on_progress(void *ctx, double share)
 static int configure(struct regress_turns *t, struct gcb_diag *diag)
 {
     const struct regress_own *own = &t->o->own;
+    const struct bench_options *bench = &t->o->bench;
     const int err = regress_self(t->self, sizeof(t->self), diag);
 
     t->config = (struct gcb_turns_config){
@@ -43,7 +44,9 @@ static int configure(struct regress_turns *t, struct gcb_diag *diag)
         .option_count = t->bench->count,
         .files = t->files->items,
         .file_count = t->files->count,
-        .repeats = t->o->timing.repeat > 0 || t->o->timing.min_time > 0.0,
+        .repeats = bench->timing.repeat > 0 || bench->timing.min_time > 0.0 ||
+                   bench->own.precision > 0.0 || bench->own.time_budget > 0.0 ||
+                   bench->own.max_samples > 0,
         .pairs = (unsigned)own->pairs,
         .timeout = own->timeout,
         .delta = own->delta / 100.0,
@@ -63,7 +66,7 @@ static int run(struct regress_turns *t, struct gcb_turns *out, struct gcb_turns_
     struct progress bar;
     int err;
 
-    progress_start(&bar, t->ctx->err, !t->o->show.quiet);
+    progress_start(&bar, t->ctx->err, !t->o->bench.show.quiet);
     config.ctx = &bar;
     err = gcb_turns_run(out, &config, diag);
     progress_end(&bar);

@@ -104,7 +104,8 @@ static void begin(struct count *c, const struct gcb_counts_config *config,
     char **argv;
 
     memset(c, 0, sizeof(*c));
-    gcb_method_spec(c->spec, sizeof(c->spec), method, GCB_SPEC_FULL);
+    /* what another build need not know, its defaults, is left away */
+    gcb_method_spec(c->spec, sizeof(c->spec), method, GCB_SPEC_GIVEN);
     snprintf(c->out_path, sizeof(c->out_path), "%s/callgrind.%d", config->folder, build);
     snprintf(c->out_option, sizeof(c->out_option), "--callgrind-out-file=%s", c->out_path);
     argv = command_line(c, config, config->exe[build]);

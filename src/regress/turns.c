@@ -9,6 +9,7 @@
 #include "src/regress/labels.h"
 
 #define REPEAT_MOST 1000   /* of each case in a process */
+#define CALLS_SHARE 0.25   /* of a process at least goes into timed calls, if they are that cheap */
 #define PLAN_SHARE 0.9     /* of the budget that is planned for */
 #define OVER_BUDGET 1.25   /* the least number of pairs may take so much more than it */
 #define GIVE_UP 3.0        /* and is not waited for any longer than so many budgets */
@@ -139,8 +140,12 @@ static int plan(struct gcb_turns *out, struct turn *t, struct gcb_diag *diag)
     if (2.0 * out->most * t->took > budget)
         out->most = (unsigned)fmax(GCB_TURNS_PAIRS, budget / (2.0 * t->took));
     each = budget / (2.0 * out->most);
-    if (t->repeat && calls > 0.0)
-        t->repeat = (unsigned)fmin(REPEAT_MOST, fmax(1.0, floor((each - overhead) / calls) - 1.0));
+    if (t->repeat && calls > 0.0) {
+        const double fill = floor((each - overhead) / calls) - 1.0;
+        const double cheap = floor(CALLS_SHARE * t->took / calls);
+
+        t->repeat = (unsigned)fmin(REPEAT_MOST, fmax(1.0, fmax(fill, cheap)));
+    }
     t->limit = c->timeout > 0.0 ? c->timeout : fmax(FIRST_SECONDS, 10.0 * fmax(each, t->took));
     out->repeat = t->repeat;
     return 0;

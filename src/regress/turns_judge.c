@@ -127,9 +127,9 @@ static int judge_test(struct gcb_verdict *v, const struct test *t, double floor)
     v->kind = rule(t, v, floor, &why);
     if (v->kind == GCB_SAME)
         return 0;
-    return gcb_verdict_say(v,
-                           "%+.1f %% (%+.1f to %+.1f %%) in %zu pairs; +-%.1f %% counts as the "
-                           "same%s",
+    if (v->kind == GCB_AMBIGUOUS && !why[0]) /* no figures: the same words for all of them */
+        return gcb_verdict_say(v, "the interval reaches beyond delta and is not all beyond it");
+    return gcb_verdict_say(v, "%+.1f %% (%+.1f to %+.1f %%) in %zu pairs, delta is %.1f %%%s",
                            100.0 * (v->ratio - 1.0), 100.0 * (v->low - 1.0),
                            100.0 * (v->high - 1.0), times->count, 100.0 * v->delta, why);
 }

@@ -1,0 +1,170 @@
+#!/bin/sh
+# regress --against: this build and others in turn; --counts with a valgrind whose figures are known.
+. "$(dirname "$0")/lib.sh"
+
+here=$(cd "$(dirname "$0")" && pwd)
+sample=$(realpath "$here/../../datasets/sample.h5")
+cd "$tmp" || exit 99
+
+words() {
+    check "says $1" sh -c 'tr "\n" " " <"$0" | tr -s " " | grep -qF -- "$1"' "$out" "$1"
+}
+
+narrow() {
+    check "at most 80 columns" sh -c "! grep -qE '.{81}' '$out'"
+}
+
+# ---- this build against itself ----
+small="--method topk --theta 0.9 --dataset layers.0* --budget 60s --timeout 50"
+run regress --against "$GCBENCH" $small --repeat 3 "$sample" --results r.json
+exits 0
+quiet
+narrow
+prints "A/A run: both are build"
+prints "topk:theta=0.9"
+prints "; 0 regressions"
+check "rows" python3 -c "
+import json
+rows = [json.loads(line) for line in open('r.json')]
+verdicts = [r for r in rows if r['record'] == 'verdict']
+total = rows[-1]
+assert rows[0]['record'] == 'environment'
+assert total['record'] == 'regress' and total['form'] == 'turns' and total['pairs'] >= 20, total
+assert total['base_build_id'] == total['new_build_id'] and total['exit'] == 0
+times = [r for r in verdicts if r['quantity'] in ('encode', 'decode')]
+assert {r['method'] for r in times} == {'topk', 'identity'}, times
+assert all(r['low'] <= r['ratio'] <= r['high'] and r['delta'] >= 0.05 and r['pairs'] >= 20 for r in times), times
+assert all(r['verdict'] == 'SAME' for r in verdicts if r['quantity'] in ('size', 'error')), verdicts
+assert not [r for r in verdicts if r['verdict'] == 'SLOW'], verdicts"
+
+# ---- another build: larger messages, a case less, and one that this build has not ----
+cp "$here/../support/fake_bench.py" other
+"$GCBENCH" bench --method topk --theta 0.9 --dataset 'layers.0*' --repeat 1 --format json "$sample" >this.rows
+python3 -c "
+import json
+rows = [json.loads(line) for line in open('this.rows')]
+case = next(r for r in rows if r['record'] == 'summary' and r['method'] == 'topk')
+case['wire_bytes'] -= 1
+case['encode_seconds'] /= 10
+case['decode_seconds'] *= 10
+env = dict(rows[0], build_id='zz')
+json.dump({'cases': [case, dict(case, spec='gone')], 'env': env, 'log': 'log'}, open('other.json', 'w'))"
+run regress --against ./other $small --repeat 3 "$sample"
+exits 4
+narrow
+words "LARGER: topk:theta=0.9 size: +1 bytes"
+words "GONE: gone"
+words "NEW: identity"
+words "SLOW: topk:theta=0.9 encode: "
+check "decode became faster" grep -qE 'decode .*FAST$' "$out"
+check "no A/A run" sh -c "! grep -q A/A '$out'"
+check "options are passed on" grep -qxF "other bench --format json --method topk --theta 0.9 --dataset layers.0* --repeat 3 -- $sample" log
+
+# ---- builds that do not work ----
+printf '{"cases": [{"spec": "a"}], "do": "exit", "log": "short"}' >other.json
+run regress --against ./other --budget=90s -q --method=topk --advisory-times --strict --accept=x --results=s.json \
+    --format csv --timeout=9 "$sample"
+exits 1
+check "its own options are not passed on" grep -qxF "other bench --format json --repeat 1 --method=topk -- $sample" short
+check "no results of nothing" test ! -e s.json
+for what in exit garbage empty hang no-bench; do
+    printf '{"cases": [{"spec": "a"}], "do": "%s"}' $what >other.json
+    run regress --against ./other $small --timeout 2 "$sample"
+    exits 2 # --timeout twice
+    run regress --against ./other --method topk --budget 60s --timeout 2 "$sample"
+    exits 1
+    says "./other: "
+    check "nothing on stdout" test ! -s "$out"
+done
+run regress --against ./missing "$sample"
+exits 1
+says "./missing: cannot be run: No such file"
+run regress --against "$tmp" "$sample"
+exits 1
+says "cannot be run"
+run regress --against "$GCBENCH" --method tokp "$sample"
+exits 1
+says "did you mean 'topk'?"
+run regress --against "$GCBENCH" nowhere.h5
+exits 1
+says "nowhere.h5"
+run regress --against "$GCBENCH" --budget 1 "$sample"
+exits 2
+says "give more (--budget)"
+for budget in 0 -1 x 5x 1d ''; do
+    run regress --against "$GCBENCH" --budget="$budget" "$sample"
+    exits 2
+    says "--budget is a time"
+done
+
+# ---- interrupted ----
+printf '{"cases": [{"spec": "a"}], "sleep": 0.2, "log": "calls"}' >other.json
+cp other.json new.json
+"$GCBENCH" regress --against ./other --method topk --repeat 1 --dataset fc.bias "$sample" >"$out" 2>"$err" &
+last="gcbench regress --against (interrupted)"
+i=0
+while [ "$(cat calls 2>/dev/null | wc -l)" -lt 4 ] && [ $i -lt 300 ]; do
+    sleep 0.1
+    i=$((i + 1))
+done
+kill -TERM $!
+wait $!
+rc=$?
+exits 4 # a is gone: that is known from the first process
+says "interrupted"
+prints "interrupted"
+prints "GONE"
+
+# ---- counts ----
+mkdir bin
+cp "$here/../support/fake_valgrind.py" bin/valgrind
+real_path=$PATH
+PATH=$tmp/bin:$PATH
+export PATH
+FAKE_LOG=$tmp/counted
+export FAKE_LOG
+ln -s "$GCBENCH" base
+printf 'topk 1000000 5000\nqsgd 2000 1000\nfft 100 100\n' >base.counts
+printf 'topk 1010001 4949\nqsgd 2019 990\nfp16 100 100\n' >"$GCBENCH.counts" || skip "cannot write beside the program"
+trap 'rm -f "$GCBENCH.counts"; rm -rf "$tmp"' EXIT
+run regress --against ./base --counts --method topk --method qsgd --theta 0.9 --bits 3 --dataset 'fc*' "$sample"
+exits 4
+narrow
+words "SLOW: topk:theta=0.9 encode count: +1.00 % instructions: 1010001, were 1000000"
+check "1 % fewer is faster" grep -qE 'decode count .* 5000 +4949 .*FAST$' "$out"
+check "1 % more is the same" grep -qE 'encode count .* 2000 +2019 .*SAME$' "$out"
+check "what was run" grep -qxF "base compress -q --no-baselines --per none --threads 1 --warmup 0 --repeat 1 --isa avx2 --method topk:theta=0.9 --dataset fc* -- $sample" counted
+run regress --against ./base --counts --method topk "$sample" --delta 2
+exits 0
+run regress --against ./base --counts --method fft --method fp16 --method qsgd "$sample" --format json
+exits 4
+check "what a build lacks" python3 -c "
+import json
+rows = {r['method']: r for r in map(json.loads, open('$out')) if r['record'] == 'verdict' and r['quantity'] == 'case'}
+assert rows['fft']['verdict'] == 'GONE' and rows['fp16']['verdict'] == 'NEW', rows"
+run regress --against ./base --counts --method sbc "$sample"
+exits 1
+says "unknown method 'sbc'"
+for odd in '--threads 2' '--repeat 3' '--isa avx512' '--calibrate' '--suite ci' '--budget 3s'; do
+    run regress --against ./base --counts --method topk $odd "$sample"
+    exits 2
+done
+run regress --against ./base --counts
+exits 2
+says "no input file"
+mkdir empty
+PATH=$tmp/empty
+"$GCBENCH" regress --against ./base --counts --method topk "$sample" >"$out" 2>"$err"
+rc=$?
+PATH=$real_path
+exits 3
+says "apt-get install valgrind"
+
+# the real one
+if command -v valgrind >/dev/null; then
+    run regress --against "$GCBENCH" --counts --method qsgd --dataset fc.weight --step last --worker 0 "$sample"
+    exits 0
+    check "counted something" grep -qE 'encode count +[0-9]{4,} +[0-9]{4,} +1\.000 +SAME' "$out"
+fi
+
+finish
