@@ -108,7 +108,7 @@ static int put_summaries(struct sweep *c)
         struct gcb_row row;
 
         gcb_rows_summary(&row, &c->s.setting, &c->plan.methods[i], &c->result.totals[i], files,
-                         whole ? "ok" : "interrupted");
+                         !whole);
         gcb_rows_sweep(&row, &sweep);
         err = session_put(&c->s, &row);
     }

@@ -67,6 +67,7 @@ def main(gcbench, path, *options):
     rows = [json.loads(line) for line in open(path)]
     assert rows[0]["record"] == "environment", rows[0]
     rows = [row for row in rows if row["record"] == "summary"]
+    assert rows and all(row["status"] == "ok" for row in rows), [row["status"] for row in rows]
     for row, again in zip(rows, compress(gcbench, list(options), [spec_of(row) for row in rows])):
         for field in SAME:
             assert row[field] == again[field], (row["spec"], field, row[field], again[field])
