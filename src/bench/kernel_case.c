@@ -50,7 +50,7 @@ float *gcb_kernel_floats(struct gcb_kernel_job *job, size_t count, unsigned seed
     return x;
 }
 
-void gcb_kernel_writes(struct gcb_kernel_job *job, const void *out, size_t bytes)
+void gcb_kernel_writes(struct gcb_kernel_job *job, void *out, size_t bytes)
 {
     job->out = out;
     job->out_bytes = job->written = bytes;

@@ -24,7 +24,7 @@ struct gcb_kernel_job {
 
     uint64_t elements;      /* what a call stands for, in floats; n unless prepare says otherwise */
     uint64_t read, written; /* bytes of a call */
-    const void *out;        /* what run wrote, for comparing variants; NULL: it works in place */
+    void *out;              /* what run wrote, for comparing variants; NULL: it works in place */
     size_t out_bytes;
 
     const float *x; /* input */
@@ -61,7 +61,7 @@ float *gcb_kernel_floats(struct gcb_kernel_job *job, size_t count, unsigned seed
 uint8_t *gcb_kernel_random(struct gcb_kernel_job *job, size_t bytes, unsigned seed);
 
 /* Says that a call writes the whole array. */
-void gcb_kernel_writes(struct gcb_kernel_job *job, const void *out, size_t bytes);
+void gcb_kernel_writes(struct gcb_kernel_job *job, void *out, size_t bytes);
 
 void gcb_kernel_release(struct gcb_kernel_job *job); /* of a zeroed job too */
 

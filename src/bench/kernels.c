@@ -60,6 +60,14 @@ static void per_call(struct gcb_samples *s, size_t calls)
     gcb_stats_of(&s->stats, s->seconds, s->count, s->scratch);
 }
 
+/* So that what a variant leaves out cannot pass for what the one before wrote. */
+static void spoil(struct gcb_kernel_job *job)
+{
+    job->number = 0;
+    if (job->out)
+        memset(job->out, 0xa5, job->out_bytes);
+}
+
 static uint64_t digest(const struct gcb_kernel_job *job)
 {
     return XXH3_64bits_withSeed(job->out, job->out ? job->out_bytes : 0, job->number);
@@ -88,9 +96,11 @@ static int run_variant(struct bench *b, struct gcb_kernel_result *r, struct gcb_
 {
     struct calls calls = {.of = c, .job = job, .count = (size_t)r->calls};
     const struct gcb_operation op = {.run = run_calls, .job = &calls};
-    int err = gcb_measure(&b->samples, &b->config->timing, &op, diag);
     double seconds;
+    int err;
 
+    spoil(job);
+    err = gcb_measure(&b->samples, &b->config->timing, &op, diag);
     if (err)
         return err;
     per_call(&b->samples, calls.count);
