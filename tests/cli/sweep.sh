@@ -89,6 +89,7 @@ says "sweep leaves it away"
 
 # ---- the same figures as compress, and the Pareto set ----
 run sweep --vary theta=0.5..0.99/4log --vary bits=3,8 --format json $one "$sample"
+check "every row went well" sh -c "grep -q '\"summary\"' '$out' && ! grep '\"summary\"' '$out' | grep -vq '\"status\": \"ok\"'"
 exits 0
 quiet
 check "varied rows are compress's" python3 "$here/check_sweep.py" "$GCBENCH" "$out" $one "$sample"
