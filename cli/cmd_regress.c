@@ -356,8 +356,7 @@ const struct cmd cmd_regress = {
                 "  gcbench regress base.json new.json\n"
                 "  gcbench regress base.json new.json --accept 'topk* size' --markdown out.md\n"
                 "  gcbench regress --against ../before/build/cli/gcbench gradients.h5\n"
-                "  gcbench regress --against ./gcbench-1.0 --budget 2m --calibrate --method fft "
-                "g.h5\n",
+                "  gcbench regress --against ./gcbench-1.0 --budget 2m --calibrate g.h5\n",
     .details =
         "Exit status: 4 for SLOW, LARGER, WORSE and GONE; 6 under --strict for AMBIGUOUS and "
         "NOT-COMPARED; 4 wins. Sizes and errors are compared exactly, FFT methods and GPUs "
