@@ -168,13 +168,16 @@ static void print_card(FILE *out, const char *number, const char *what, const js
         snprintf(text, sizeof(text), "ratio %s, relative L2 error %s",
                  page_number(ratio, gcb_results_real(of, "ratio")),
                  page_number(error, gcb_results_real(of, "rel_l2")));
-        gcb_html_element(out, "code", NULL, gcb_results_text(of, PAGE_LABEL));
+        fputs("<code>", out);
+        gcb_html_name(out, gcb_results_text(of, PAGE_LABEL));
+        fputs("</code>\n", out);
         gcb_html_element(out, "span", NULL, text);
     }
     fputs("</li>\n", out);
 }
 
-/* The row whose `field` is largest (times `sign`) among methods that are no baseline; NULL: there is none. */
+/* The row whose `field` is largest (times `sign`) among methods that are no baseline and do send less; NULL: there
+ * is none. */
 static const json_t *best(const struct page_rows *rows, const char *field, double sign)
 {
     const json_t *found = NULL;
@@ -182,7 +185,8 @@ static const json_t *best(const struct page_rows *rows, const char *field, doubl
     for (size_t i = 0; i < rows->count; i++) {
         const double value = gcb_results_real(rows->items[i], field);
 
-        if (!isfinite(value) || page_is_baseline(rows->items[i]))
+        if (!isfinite(value) || page_is_baseline(rows->items[i]) ||
+            !(gcb_results_real(rows->items[i], "ratio") > 1.0))
             continue;
         if (!found || sign * value > sign * gcb_results_real(found, field))
             found = rows->items[i];

@@ -61,6 +61,8 @@ static void print_text(FILE *out, const json_t *value)
 
 char *page_number(char *out, double value)
 {
+    if (value == 0.0)
+        return memcpy(out, "0", 2);
     return gcb_number(out, value, fabs(value) < 0.1 && fabs(value) >= 1e-3 ? 4 : 3);
 }
 
