@@ -17,20 +17,21 @@ set key at screen 0.5, screen 10.0 / plot_height center bottom horizontal maxrow
 set bmargin at screen 98.0 / plot_height
 set style fill solid 1 noborder
 
-# Bandwidth of memory, and memcpy of the same bytes.
 encode_colour = '#0072B2'
 decode_colour = '#E69F00'
-if (read_gbps == read_gbps) set arrow 1 from read_gbps, graph 0 to read_gbps, graph 1 nohead linecolor rgb encode_colour linewidth 1.5 dashtype 2 front
-if (fill_gbps == fill_gbps) set arrow 2 from fill_gbps, graph 0 to fill_gbps, graph 1 nohead linecolor rgb '#a06a00' linewidth 1.5 dashtype 3 front
-if (memcpy_gbps == memcpy_gbps) set arrow 3 from memcpy_gbps, graph 0 to memcpy_gbps, graph 1 nohead linecolor rgb '#404040' linewidth 1.5 dashtype 4 front
+# Bandwidth of memory, and memcpy of the same bytes, where they were measured.
+array limit[3] = [read_gbps, fill_gbps, memcpy_gbps]
+limit_names = '"memory read" "memory fill" memcpy'
+limit_colours = '#0072B2 #a06a00 #404040'
+known = ''
+do for [k = 1:3] { if (limit[k] == limit[k]) { known = known.sprintf(' %d', k) } }
+set samples 2
 end(x, high) = high == high && high > x ? high : x
 
 plot plot_data using (column("encode")):(column("row") - 0.19):(floor):(column("encode")):(column("row") - 0.36):(column("row") - 0.02):yticlabels(label[int(column("row"))]) with boxxyerror linecolor rgb encode_colour title 'encode', \
     '' using (column("decode")):(column("row") + 0.19):(floor):(column("decode")):(column("row") + 0.02):(column("row") + 0.36) with boxxyerror linecolor rgb decode_colour title 'decode', \
     '' using (column("encode")):(column("row") - 0.19):(column("encode_low")):(column("encode_high")) with xerrorbars pointtype -1 linewidth 1.2 linecolor rgb '#000000', \
     '' using (column("decode")):(column("row") + 0.19):(column("decode_low")):(column("decode_high")) with xerrorbars pointtype -1 linewidth 1.2 linecolor rgb '#000000', \
-    '' using (end(column("encode"), column("encode_high"))):(column("row") - 0.19):(sprintf('%.3g', column("encode"))) with labels left offset 0.6, 0 font ',9' textcolor rgb '#404040', \
-    '' using (end(column("decode"), column("decode_high"))):(column("row") + 0.19):(sprintf('%.3g', column("decode"))) with labels left offset 0.6, 0 font ',9' textcolor rgb '#404040', \
-    keyentry with lines linecolor rgb (read_gbps == read_gbps ? encode_colour : '#ffffff') linewidth 1.5 dashtype 2 title (read_gbps == read_gbps ? 'memory read' : ''), \
-    keyentry with lines linecolor rgb '#a06a00' linewidth 1.5 dashtype 3 title (fill_gbps == fill_gbps ? 'memory fill' : ''), \
-    keyentry with lines linecolor rgb '#404040' linewidth 1.5 dashtype 4 title (memcpy_gbps == memcpy_gbps ? 'memcpy' : '')
+    for [k in known] '+' using (limit[int(k)]):(0.3):(0):(rows + 0.4) every ::0::0 with vectors nohead linecolor rgb word(limit_colours, int(k)) linewidth 1.5 dashtype 1 + int(k) title word(limit_names, int(k)), \
+    plot_data using (end(column("encode"), column("encode_high"))):(column("row") - 0.19):(sprintf('%.3g', column("encode"))) with labels left offset 0.6, 0 font ',9' textcolor rgb '#404040', \
+    '' using (end(column("decode"), column("decode_high"))):(column("row") + 0.19):(sprintf('%.3g', column("decode"))) with labels left offset 0.6, 0 font ',9' textcolor rgb '#404040'

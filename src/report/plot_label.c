@@ -1,6 +1,7 @@
 #include "src/report/plot_label.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "src/base/text.h"
@@ -149,4 +150,24 @@ void gcb_plot_label_range(struct gcb_plot_series *s, const struct gcb_plot_cases
         return;
     append(s->label, ", ", key->name, " ", least);
     append(s->label, " to ", most, "", (struct gcb_plot_piece){"", 0});
+}
+
+char *gcb_plot_spec_text(char out[32], const char *spec, const char *key)
+{
+    const char *at = keys_of(spec);
+    struct gcb_plot_piece name, value;
+
+    out[0] = '\0';
+    while (next_key(&name, &value, &at))
+        if (name.length == strlen(key) && memcmp(name.at, key, name.length) == 0)
+            snprintf(out, 32, "%.*s", (int)value.length, value.at);
+    return out;
+}
+
+double gcb_plot_spec_real(const char *spec, const char *key)
+{
+    char text[32];
+    double value;
+
+    return gcb_parse_real(gcb_plot_spec_text(text, spec, key), &value) ? value : NAN;
 }

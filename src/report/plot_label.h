@@ -42,6 +42,10 @@ void gcb_plot_label_of(char label[GCB_PLOT_LABEL], const struct gcb_plot_case *c
 void gcb_plot_label_range(struct gcb_plot_series *s, const struct gcb_plot_cases *cases,
                           const struct gcb_plot_key *key);
 
+/* The value of a key of a spec as a number, NAN where it is none; and as text, "" where it has no such key. */
+double gcb_plot_spec_real(const char *spec, const char *key);
+char *gcb_plot_spec_text(char out[32], const char *spec, const char *key);
+
 /* The place of a baseline among baselines, from 1; 0: it is none. */
 unsigned gcb_plot_baseline(const char *method);
 

@@ -140,6 +140,36 @@ static const struct field kernel_fields[] = {
     {.key = NULL},
 };
 
+static const struct field tensor_fields[] = {
+    {"tensor", true, offsetof(struct gcb_plot_tensor, tensor)},
+    {"datasets", false, offsetof(struct gcb_plot_tensor, datasets)},
+    {.key = NULL},
+};
+
+static const struct field exchange_fields[] = {
+    {"model", true, offsetof(struct gcb_plot_exchange, model)},
+    {"results", true, offsetof(struct gcb_plot_exchange, results)},
+    {"method", true, offsetof(struct gcb_plot_exchange, method)},
+    {"spec", true, offsetof(struct gcb_plot_exchange, spec)},
+    {"label", true, offsetof(struct gcb_plot_exchange, label)},
+    {"scope", true, offsetof(struct gcb_plot_exchange, scope)},
+    {"device", true, offsetof(struct gcb_plot_exchange, device)},
+    {"isa", true, offsetof(struct gcb_plot_exchange, isa)},
+    {"cache", true, offsetof(struct gcb_plot_exchange, cache)},
+    {"collective", true, offsetof(struct gcb_plot_exchange, collective)},
+    {"threads", false, offsetof(struct gcb_plot_exchange, threads)},
+    {"workers", false, offsetof(struct gcb_plot_exchange, workers)},
+    {"bandwidth_gbit", false, offsetof(struct gcb_plot_exchange, bandwidth)},
+    {"latency_seconds", false, offsetof(struct gcb_plot_exchange, latency)},
+    {"seconds", false, offsetof(struct gcb_plot_exchange, seconds)},
+    {"encode_seconds", false, offsetof(struct gcb_plot_exchange, encode_seconds)},
+    {"wire_seconds", false, offsetof(struct gcb_plot_exchange, wire_seconds)},
+    {"decode_seconds", false, offsetof(struct gcb_plot_exchange, decode_seconds)},
+    {"speedup_fp32", false, offsetof(struct gcb_plot_exchange, speedup)},
+    {"pays_below_gbit", false, offsetof(struct gcb_plot_exchange, pays_below)},
+    {.key = NULL},
+};
+
 static const struct kind kinds[] = {
     {"environment", env_fields, sizeof(struct gcb_plot_env), offsetof(struct gcb_plot_data, envs)},
     {"result", case_fields, sizeof(struct gcb_plot_case), offsetof(struct gcb_plot_data, results)},
@@ -153,6 +183,10 @@ static const struct kind kinds[] = {
      offsetof(struct gcb_plot_data, verdicts)},
     {"kernel", kernel_fields, sizeof(struct gcb_plot_kernel),
      offsetof(struct gcb_plot_data, kernels)},
+    {"tensor", tensor_fields, sizeof(struct gcb_plot_tensor),
+     offsetof(struct gcb_plot_data, tensors)},
+    {"payoff", exchange_fields, sizeof(struct gcb_plot_exchange),
+     offsetof(struct gcb_plot_data, exchanges)},
 };
 #define KINDS (sizeof(kinds) / sizeof(kinds[0]))
 

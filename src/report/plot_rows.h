@@ -65,8 +65,22 @@ struct gcb_plot_kernel { /* kernel */
     double elements, gbps, seconds, low, high, bandwidth_share;
 };
 
+struct gcb_plot_tensor { /* tensor */
+    size_t env;
+    const char *tensor;
+    double datasets;
+};
+
+struct gcb_plot_exchange { /* payoff, those whose model is `exchange` */
+    size_t env;
+    const char *model, *results, *method, *spec, *label, *scope, *device, *isa, *cache, *collective;
+    double threads, workers, bandwidth, latency, seconds, encode_seconds, wire_seconds,
+        decode_seconds, speedup, pays_below;
+};
+
 struct gcb_plot_data {
-    struct gcb_plot_array envs, results, summaries, bins, bands, steps, verdicts, kernels;
+    struct gcb_plot_array envs, results, summaries, bins, bands, steps, verdicts, kernels, tensors,
+        exchanges;
     json_t *texts; /* an object whose keys are the interned texts */
 };
 

@@ -17,6 +17,9 @@ extern const struct gcb_plot gcb_plot_forest;          /* src/report/plot_forest
 extern const struct gcb_plot gcb_plot_histogram;       /* src/report/plot_histogram.c */
 extern const struct gcb_plot gcb_plot_histogram_log;   /* src/report/plot_histogram.c */
 extern const struct gcb_plot gcb_plot_error_cdf;       /* src/report/plot_histogram.c */
+extern const struct gcb_plot gcb_plot_spectrum;        /* src/report/plot_spectrum.c */
+extern const struct gcb_plot gcb_plot_range_codes;     /* src/report/plot_range.c */
+extern const struct gcb_plot gcb_plot_break_even;      /* src/report/plot_payoff.c */
 
 #define GCB_PLOT_NEEDS_SUMMARY "summary rows: `bench`, `sweep` or `compress`, with --results FILE"
 

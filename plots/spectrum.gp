@@ -1,0 +1,42 @@
+# Left: magnitudes of the real Fourier transform by frequency; grey what went in, lines what came out, dashed lines where
+# methods that keep Fourier bins cut. Right: the share of energy in the largest bins; points where those methods cut.
+# Shown are the series in `show`; the data has all.
+of_cut(k) = line_of(style[int(cut_series[k])])
+if (!is_text) set multiplot
+set samples 2
+set logscale y
+set yrange [log_low(magnitude_low, magnitude_high):log_high(magnitude_low, magnitude_high)]
+set format y '%.0e'
+set xrange [0:0.5]
+set xlabel 'frequency, cycles per element'
+set ylabel 'magnitude of a bin'
+set style fill solid 1 noborder
+set key off
+if (!is_text) {
+    set lmargin at screen 0.085
+    set rmargin at screen 0.405
+}
+plot plot_data index 0 using "frequency":(has_rms ? column("rms") : column("largest")) with filledcurves y1=magnitude_low / 10 linecolor rgb '#d0d0d0', \
+    for [k = 1:shown] '' index int(show[k]) using "frequency":(has_rms ? column("rms") : column("largest")) with lines linestyle line_of(style[int(show[k])]), \
+    '' index 0 using "frequency":"largest" with points pointtype 7 pointsize 0.3 linecolor rgb '#404040', \
+    for [k = 1:cuts] '+' using (0):(cut_threshold[k]):(0.5):(0) every ::0::0 with vectors nohead linestyle of_cut(k) dashtype 2
+if (!is_text) {
+    unset label 1001; unset label 1002; unset label 1003
+    set lmargin at screen 0.485
+    set rmargin at screen 0.745
+    set key on at screen 0.76, graph 1 left top
+    unset logscale y
+    set logscale x
+    set format x '%g'
+    set format y '%g'
+    set xrange [0.0005:1]
+    set yrange [0:1.02]
+    set xlabel 'share of bins kept, the largest first'
+    set ylabel 'share of energy in them'
+    plot keyentry with boxes linecolor rgb '#d0d0d0' title (has_rms ? 'before, RMS' : 'before, largest'), \
+        keyentry with points pointtype 7 pointsize 0.4 linecolor rgb '#404040' title 'before, largest bin', \
+        for [k = 1:shown] keyentry with lines linestyle line_of(style[int(show[k])]) title 'after '.label[int(show[k])], \
+        plot_data index series + 1 using "density":"energy_share" with lines linecolor rgb '#404040' linewidth 2 title 'cumulative energy', \
+        for [k = 1:cuts] '+' using (cut_density[k]):(cut_energy[k]) every ::0::0 with points linestyle of_cut(k) pointsize 1.4 title label[int(cut_series[k])].', kept'
+    unset multiplot
+}
