@@ -131,8 +131,8 @@ void bench_show_notes(const struct out_report *report)
 {
     if (report->quiet)
         return;
-    fprintf(report->out, "\n* baseline; ±: half of the median's 95 %% interval; %% of mem: "
-                         "of reading, of filling it;\nend: what ended the measuring before it was "
-                         "precise, time or its most samples (max)\n");
+    fprintf(report->out, "\n* baseline   ±: half of the median's 95 %% interval\n"
+                         "%% of mem: encoding of reading it, decoding of filling it\n"
+                         "end: why the median is not known better, time or most samples\n");
     heading_note_load(report->out, "speeds are too low");
 }

@@ -18,11 +18,11 @@ struct gcb_timing {
     unsigned warmup; /* calls before the first timed one */
     unsigned repeat; /* timed calls, at least; 0 is taken as 1 */
     double min_time; /* go on until so many seconds were measured; 0: no such wish */
-    double
-        max_time; /* seconds from the first warm-up on, emptying of caches included; 0: no limit */
-    double
-        precision; /* (high - low) / (2 median) is enough at that; 0: as many calls as asked for */
-    size_t max_samples;      /* 0: GCB_MAX_SAMPLES */
+    /* seconds from the first warm-up on, emptying of caches included; 0: no limit. The few calls that an
+     * interval takes may have 10 ms in any case */
+    double max_time;
+    double precision;   /* (high - low) / (2 median) that is enough; 0: `repeat` alone decides */
+    size_t max_samples; /* 0: GCB_MAX_SAMPLES */
     struct gcb_evict *evict; /* empties the caches before each timed call; NULL: they stay warm */
     bool (*stop)(void *ctx); /* asked between calls: end early, after one timed call; may be NULL */
     void *stop_ctx;

@@ -30,6 +30,8 @@ static int encode_once(struct gcb_stages *s, const struct gcb_timing *timing,
         gcb_evict_run(timing->evict);
     message->len = 0;
     memset(s->run, 0, sizeof(s->run));
+    if (timing->evict)
+        gcb_evict_run(timing->evict);
     s->probe.mark = mark;
     s->last = gcb_clock();
     err = job->raw ? gcb_coder_encode_raw(job->coder, &job->in, message, diag)

@@ -1,0 +1,224 @@
+#!/bin/sh
+# bench: every method and both baselines, rows that add up and can be read again, every reason to stop, devices
+# that are not there, an interrupted run that keeps what it did.
+. "$(dirname "$0")/lib.sh"
+sample=$(dirname "$0")/../../datasets/sample.h5
+json=$tmp/r.json
+
+cat >"$tmp/look.py" <<'PY'
+"""look.py CHECK FILE: reads result rows and sees to what CHECK says."""
+import json, math, sys
+
+check, path = sys.argv[1:3]
+rows = [json.loads(line) for line in open(path, encoding="utf-8")]
+results = [r for r in rows if r["record"] == "result"]
+summaries = [r for r in rows if r["record"] == "summary"]
+case = lambda r: (r["scope"], r["spec"], r["device"], r["threads"], r["cache"])
+
+
+def everything():
+    assert rows[0]["record"] == "environment" and rows[0]["read_gbps"] > 0
+    assert [b["threads"] for b in rows[0]["bandwidths"]] == [1]
+    names = [r["method"] for r in summaries]
+    assert names[:2] == ["identity", "memcpy"] and len(names) == len(set(names)) > 10, names
+    assert {len([r for r in results if r["method"] == n]) for n in names} == {58}
+    for s in summaries:
+        own = [r for r in results if r["method"] == s["method"]]
+        assert s["status"] == "ok" and s["reason"] is None and s["suite"] is None
+        assert s["messages"] == 58 and s["cache"] == "warm"
+        for key in ("elements", "input_bytes", "wire_bytes", "stored"):
+            assert s[key] == sum(r[key] for r in own), key
+        for op in ("encode", "decode"):
+            for key in ("_seconds", "_seconds_low", "_seconds_high"):
+                if all(r[op + key] is not None for r in own):
+                    assert math.isclose(s[op + key], sum(r[op + key] for r in own), rel_tol=1e-9)
+    for r in results:
+        assert r["stop_reason"] in ("precision", "time", "samples")
+        for op in ("encode", "decode"):
+            assert r[op + "_seconds_samples"] is None
+            low, high = r[op + "_seconds_low"], r[op + "_seconds_high"]
+            if low is not None:
+                assert r[op + "_seconds_min"] <= low <= r[op + "_seconds"] <= high
+                if r["stop_reason"] == "precision":
+                    assert high - low <= 2 * 0.05 * r[op + "_seconds"] * (1 + 1e-9)
+            else:
+                assert r["stop_reason"] == "time"
+    copy = summaries[1]
+    assert copy["spec"] == "memcpy" and copy["params"] == {} and copy["ratio"] == 1
+    assert copy["rel_l2"] == 0 and abs(copy["cosine"] - 1) < 1e-12 and copy["header_bytes"] == 0
+    staged = [s["method"] for s in summaries if s["select_seconds"] is not None]
+    assert "fft" in staged and "topk" in staged and "qsgd" not in staged, staged
+
+
+def repeat():
+    assert {len(r["encode_seconds_samples"]) for r in results} == {7}
+    assert {r["stop_reason"] for r in results + summaries} == {"repeat"}
+    for r in results:
+        s = sorted(r["encode_seconds_samples"])
+        assert r["encode_seconds"] == s[3] and r["encode_seconds_min"] == s[0]
+        assert r["encode_seconds_low"] == s[0] and r["encode_seconds_high"] == s[6]
+
+
+def cases():
+    got = [case(s) for s in summaries]
+    assert len(got) == len(set(got)) == 2 * 2 * 2 * 3, len(got)
+    assert {s["threads"] for s in summaries} == {1, 2}
+    assert [b["threads"] for b in rows[0]["bandwidths"]] == [1, 2]
+    read = {b["threads"]: b["read_gbps"] for b in rows[0]["bandwidths"]}
+    for s in summaries:
+        assert math.isclose(s["encode_bandwidth_share"], s["encode_gbps"] / read[s["threads"]])
+    assert {(s["scope"], s["messages"]) for s in summaries} == {("tensor", 2), ("model", 1)}
+
+
+def missing():
+    gone = [s for s in summaries if s["device"] == "cuda"]
+    assert {s["status"] for s in gone} == {"unsupported"} and len(gone) == 3
+    assert all(s["reason"] and s["encode_seconds"] is None and s["ratio"] is None for s in gone)
+    assert set(gone[0]) == set(summaries[0]), set(gone[0]) ^ set(summaries[0])
+    assert {s["status"] for s in summaries if s["device"] == "cpu"} == {"ok"}
+
+
+def synthetic():
+    assert {r["file"] for r in results} == {"synthetic"}
+    assert [r["tensor"] for r in results if r["method"] == "fp16"] == ["normal/4K", "normal/1000"]
+    assert {r["suite"] for r in results} == {"mine"} and rows[0]["input_xxh3"] == []
+
+
+def interrupted():
+    assert rows[0]["record"] == "environment" and results and summaries
+    assert {s["status"] for s in summaries} == {"interrupted"}
+    assert results[-1]["stop_reason"] == results[-1]["status"] == "interrupted"
+    assert all(r["status"] == "ok" for r in results[:-2])
+
+
+def dense():
+    for s in summaries:
+        if s["method"] == "topk":
+            assert s["dense"] > 0 and s["density_asked"] == 0.15
+            assert abs(s["density"] - 0.15) < 0.005 and s["kept"] < 0.2 * s["elements"]
+
+
+globals()[check]()
+PY
+look() { check "rows: $1" python3 "$tmp/look.py" "$1" "$json"; }
+
+# every method, with a budget that some do not keep to; a table beside the rows
+run bench --precision 0.05 --time-budget 4 --results "$json" "$sample"
+exits 0
+quiet
+prints "58 tensors"
+prints "identity *"
+prints "memcpy *"
+prints "memory: reads"
+check "80 columns" python3 -c 'import sys
+assert max(len(l.rstrip("\n")) for l in open(sys.argv[1], encoding="utf-8")) <= 80' "$out"
+look everything
+run bench --method fp16 --repeat 1 --results "$json" "$sample"
+exits 2
+says "--force replaces it"
+run bench --method fp16 --repeat 7 --samples --force --results "$json" "$sample"
+exits 0
+look repeat
+
+# scopes, threads and caches are multiplied; the time budget counts emptying the caches
+run bench --method fp16 --scope tensor,model --threads 1,2 --cache both --dataset 'fc.*' --repeat 1 \
+    --force --results "$json" "$sample"
+exits 0
+prints "scope model, 2 threads, cold cache, cpu"
+look cases
+run bench --method fp16 --scope tensor --scope model --threads 1,2 --repeat 2 --time-budget 1 "$sample"
+exits 2
+says "--repeat fixes the work"
+run bench --method fp16 --scope tensor,model --threads 1,2 --device cpu --cache warm,both "$sample"
+exits 2
+says "both are warm and cold"
+
+# a device that is not there: rows that say so, unless there is no other
+run bench --method fp16 --device cpu,cuda --repeat 1 --force --results "$json" "$sample"
+if grep -q '"status": *"unsupported"' "$json"; then
+    exits 0
+    look missing
+    run bench --method fp16 --device cuda "$sample"
+    exits 3
+    says "cuda"
+fi
+
+# csv has every column of the rows but `params`
+run bench --method topk --repeat 1 --format csv "$sample"
+exits 0
+check "csv" python3 -c 'import csv, sys
+rows = list(csv.DictReader(open(sys.argv[1], newline="")))
+assert len(rows) == 3 * 59 and all(r["stop_reason"] == "repeat" and r["cache"] == "warm" for r in rows)
+assert all(r["messages"] and r["dense"] == "0" for r in rows)' "$out"
+
+run bench --method topk --repeat 1 --dense '*bias' --format json --results "$tmp/d.json" "$sample"
+exits 0
+json=$tmp/d.json look dense
+
+# without a file: what the suite describes
+echo '{"schema": 1, "name": "mine", "methods": ["fp16"], "repeat": 2,
+  "inputs": [{"dist": "normal", "elements": ["4K", 1000]}]}' >"$tmp/mine.json"
+run bench --suite "$tmp/mine.json" --force --results "$json"
+exits 0
+prints "suite mine"
+look synthetic
+run bench --suite "$tmp/mine.json" --step 1
+exits 2
+says "choose from a file"
+for suite in quick ci paper-fft; do
+    run bench --suite "$suite" --method fp16 --time-budget 1 --max-time 0.01
+    exits 0
+    prints "suite $suite"
+done
+run bench --suite qiuck
+exits 2
+says "did you mean 'quick'?"
+echo '{"schema": 1, "name": "mine", "thread": [1]}' >"$tmp/bad.json"
+run bench --suite "$tmp/bad.json" "$sample"
+exits 2
+says "did you mean 'threads'?"
+echo '{"schema": 1, "name": "mine"}' >"$tmp/bare.json"
+run bench --suite "$tmp/bare.json"
+exits 2
+says "has no inputs"
+run bench --scope modle "$sample"
+exits 2
+says "--scope is one of tensor, bucket, model"
+run bench --threads 0 "$sample"
+exits 2
+says "between 1 and 4096"
+run bench --method topk --levels 3 "$sample"
+exits 2
+run bench --method topk "$tmp/absent.h5"
+exits 1
+
+# Ctrl-C: what was measured is there, and says so
+last="gcbench bench (interrupted)"
+json=$tmp/cut.json
+python3 - "$GCBENCH" "$sample" "$json" >"$out" 2>"$err" <<'END'
+import glob, os, signal, subprocess, sys, time
+
+signal.signal(signal.SIGINT, signal.SIG_DFL)
+program, sample, path = sys.argv[1:]
+p = subprocess.Popen([program, "bench", "--method", "topk", "--precision", "1e-6", "--max-samples", "1000000",
+                      "--time-budget", "600", "--results", path, sample], stdout=subprocess.DEVNULL)
+
+
+def started():  # a row of the first message is there
+    found = glob.glob(os.path.join(os.path.dirname(path), ".gcbench-*"))
+    return found and b'"result"' in open(found[0], "rb").read()
+
+
+for _ in range(6000):
+    if started() or p.poll() is not None:
+        break
+    time.sleep(0.01)
+p.send_signal(signal.SIGINT)
+sys.exit(p.wait(60))
+END
+rc=$?
+exits 1
+says "interrupted; what was done is kept"
+look interrupted
+
+finish
