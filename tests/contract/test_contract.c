@@ -15,96 +15,10 @@
 #include <cmocka.h>
 
 #include "src/codec/coder.h"
+#include "tests/contract/cases.h"
 #include "tests/kernels/check.h"
 
 #define GUARD 0xa5
-#define MAX_CASES 8192
-
-/* ---- the cases: every method with each number away from its default; every combination of choices ---- */
-
-/* Combinations of choices are many: each of them meets fewer shapes. */
-struct test_case {
-    struct gcb_method method;
-    bool brief;
-};
-
-static struct test_case cases[MAX_CASES];
-static size_t case_count;
-
-static void add_case(const struct gcb_method *m, bool brief)
-{
-    const struct gcb_param *table = m->codec->params;
-
-    for (size_t row = 0; row < gcb_param_count(table); row++)
-        if (m->value[row] != table[row].def && !m->preset && !gcb_method_applies(m, row))
-            return; /* it is the same as another */
-    if (gcb_method_check(m, NULL))
-        return;
-    assert_true(case_count < MAX_CASES);
-    cases[case_count++] = (struct test_case){.method = *m, .brief = brief};
-}
-
-/* All combinations of the choices from row `row` on. */
-static void add_choices(const struct gcb_method *m, size_t row)
-{
-    const struct gcb_param *p = m->codec->params ? &m->codec->params[row] : NULL;
-
-    if (!p || !p->name) {
-        add_case(m, true);
-        return;
-    }
-    if (p->type != GCB_PARAM_CHOICE) {
-        add_choices(m, row + 1);
-        return;
-    }
-    for (size_t c = 0; p->choices[c]; c++) {
-        struct gcb_method other = *m;
-
-        other.value[row] = (double)c;
-        add_choices(&other, row + 1);
-    }
-}
-
-/* Numbers worth trying: the ends, small and odd ones. */
-static void add_numbers(const struct gcb_method *m)
-{
-    static const double tries[] = {0,  1,  2,   3,     5,    7,   8,    11,
-                                   16, 60, 100, 0.001, 0.25, 0.5, 0.99, 5000};
-
-    for (size_t row = 0; row < gcb_param_count(m->codec->params); row++) {
-        const struct gcb_param *p = &m->codec->params[row];
-
-        for (size_t t = 0; p->type != GCB_PARAM_CHOICE && t < sizeof(tries) / sizeof(*tries); t++) {
-            struct gcb_method other = *m;
-
-            if (tries[t] < p->min || tries[t] > p->max || tries[t] == m->value[row] ||
-                (tries[t] == p->max && p->flags & GCB_PARAM_OPEN_MAX) ||
-                (p->type != GCB_PARAM_REAL && tries[t] != floor(tries[t])) ||
-                !gcb_method_applies(m, row))
-                continue;
-            other.value[row] = tries[t];
-            add_case(&other, true);
-        }
-    }
-}
-
-static void generate_cases(const char *filter)
-{
-    struct gcb_method m;
-    char spec[256];
-    size_t kept = 0;
-
-    for (size_t i = 0; gcb_method_at(&m, i); i++) {
-        add_case(&m, false);
-        add_numbers(&m);
-        if (!m.preset)
-            add_choices(&m, 0);
-    }
-    for (size_t i = 0; filter && i < case_count; i++)
-        if (strstr(gcb_method_spec(spec, sizeof(spec), &cases[i].method, GCB_SPEC_FULL), filter))
-            cases[kept++] = cases[i];
-    case_count = filter ? kept : case_count;
-}
 
 /* ---- inputs ---- */
 
@@ -432,7 +346,7 @@ static void coder_keeps_no_trace(const struct gcb_method *m, const float *x, siz
 
 static void keeps_contract(void **state)
 {
-    const struct test_case *c = *state;
+    const struct contract_case *c = *state;
     const struct gcb_method *m = &c->method;
     float *x = malloc((LARGEST + 1) * sizeof(float));
 
@@ -497,17 +411,17 @@ int main(int argc, char **argv)
     struct CMUnitTest *tests;
     int failed;
 
-    generate_cases(argc > 1 ? argv[1] : NULL);
-    tests = calloc(case_count + 1, sizeof(*tests));
-    for (size_t i = 0; i < case_count; i++)
+    contract_generate(argc > 1 ? argv[1] : NULL);
+    tests = calloc(contract_count + 1, sizeof(*tests));
+    for (size_t i = 0; i < contract_count; i++)
         tests[i] = (struct CMUnitTest){
-            .name = copy_spec(&cases[i].method),
+            .name = copy_spec(&contract_cases[i].method),
             .test_func = keeps_contract,
-            .initial_state = &cases[i],
+            .initial_state = &contract_cases[i],
         };
-    tests[case_count] = (struct CMUnitTest)cmocka_unit_test(threads_share_long_tensors);
-    failed = _cmocka_run_group_tests("contract", tests, case_count + 1, NULL, NULL);
-    for (size_t i = 0; i < case_count; i++)
+    tests[contract_count] = (struct CMUnitTest)cmocka_unit_test(threads_share_long_tensors);
+    failed = _cmocka_run_group_tests("contract", tests, contract_count + 1, NULL, NULL);
+    for (size_t i = 0; i < contract_count; i++)
         free((void *)(uintptr_t)tests[i].name);
     free(tests);
     return failed;

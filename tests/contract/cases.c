@@ -1,0 +1,89 @@
+#include "tests/contract/cases.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+struct contract_case contract_cases[CONTRACT_MAX];
+size_t contract_count;
+
+static void add_case(const struct gcb_method *m, bool brief)
+{
+    const struct gcb_param *table = m->codec->params;
+
+    for (size_t row = 0; row < gcb_param_count(table); row++)
+        if (m->value[row] != table[row].def && !m->preset && !gcb_method_applies(m, row))
+            return; /* it is the same as another */
+    if (gcb_method_check(m, NULL))
+        return;
+    assert_true(contract_count < CONTRACT_MAX);
+    contract_cases[contract_count++] = (struct contract_case){.method = *m, .brief = brief};
+}
+
+/* All combinations of the choices from row `row` on. */
+static void add_choices(const struct gcb_method *m, size_t row)
+{
+    const struct gcb_param *p = m->codec->params ? &m->codec->params[row] : NULL;
+
+    if (!p || !p->name) {
+        add_case(m, true);
+        return;
+    }
+    if (p->type != GCB_PARAM_CHOICE) {
+        add_choices(m, row + 1);
+        return;
+    }
+    for (size_t c = 0; p->choices[c]; c++) {
+        struct gcb_method other = *m;
+
+        other.value[row] = (double)c;
+        add_choices(&other, row + 1);
+    }
+}
+
+/* Numbers worth trying: the ends, small and odd ones. */
+static void add_numbers(const struct gcb_method *m)
+{
+    static const double tries[] = {0,  1,  2,   3,     5,    7,   8,    11,
+                                   16, 60, 100, 0.001, 0.25, 0.5, 0.99, 5000};
+
+    for (size_t row = 0; row < gcb_param_count(m->codec->params); row++) {
+        const struct gcb_param *p = &m->codec->params[row];
+
+        for (size_t t = 0; p->type != GCB_PARAM_CHOICE && t < sizeof(tries) / sizeof(*tries); t++) {
+            struct gcb_method other = *m;
+
+            if (tries[t] < p->min || tries[t] > p->max || tries[t] == m->value[row] ||
+                (tries[t] == p->max && p->flags & GCB_PARAM_OPEN_MAX) ||
+                (p->type != GCB_PARAM_REAL && tries[t] != floor(tries[t])) ||
+                !gcb_method_applies(m, row))
+                continue;
+            other.value[row] = tries[t];
+            add_case(&other, true);
+        }
+    }
+}
+
+void contract_generate(const char *filter)
+{
+    struct gcb_method m;
+    char spec[256];
+    size_t kept = 0;
+
+    for (size_t i = 0; gcb_method_at(&m, i); i++) {
+        add_case(&m, false);
+        add_numbers(&m);
+        if (!m.preset)
+            add_choices(&m, 0);
+    }
+    for (size_t i = 0; filter && i < contract_count; i++)
+        if (strstr(gcb_method_spec(spec, sizeof(spec), &contract_cases[i].method, GCB_SPEC_FULL),
+                   filter))
+            contract_cases[kept++] = contract_cases[i];
+    contract_count = filter ? kept : contract_count;
+}

@@ -1,0 +1,76 @@
+#!/usr/bin/env python3
+"""
+How large things may grow here.
+
+    house_numbers.py ROOT
+
+A file has at most 500 lines, a function at most 80. Tables of golden messages and variants of kernels may be longer as
+files. The sources stand in one form (.clang-format), so that a function's braces are those at
+the beginning of a line.
+"""
+import re
+import sys
+from pathlib import Path
+
+FILE, FUNCTION = 500, 80
+FOLDERS = ("src", "cli", "kernels", "tests")
+EXEMPT = re.compile(r"tests/unit/golden_|kernels/.*_(avx2|avx512|neon|cuda)\.")
+STRIP = re.compile(r"/\*.*?\*/|//[^\n]*|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])+'", re.S)
+
+
+def plain(text):
+    """The text without comments and literals, line for line."""
+    return STRIP.sub(lambda m: "\n" * m.group().count("\n") if m.group()[0] == "/" else '""', text)
+
+
+def functions(lines):
+    """(first line, last line, signature) of each, counted from 0."""
+    start = None
+    for i, line in enumerate(lines):
+        if line.startswith("{"):
+            start = i
+        elif line.startswith("}") and start is not None:
+            first = start
+            while first and lines[first - 1].strip() and not lines[first - 1].startswith(("}", "#")) \
+                    and not lines[first - 1].rstrip().endswith(";"):
+                first -= 1
+            signature = " ".join(lines[first:start])
+            if "(" in signature and "=" not in signature:
+                yield first, i, signature
+            start = None
+
+
+def check(path, name):
+    text = path.read_text(encoding="utf-8")
+    count = text.count("\n")
+    if count > FILE and not EXEMPT.search(name):
+        yield f"{name}: {count} lines, {FILE} are the most"
+    lines = plain(text).split("\n")
+    for first, last, signature in functions(lines):
+        where = f"{name}:{first + 1}"
+        if last - first + 1 > FUNCTION:
+            yield f"{where}: a function of {last - first + 1} lines, {FUNCTION} are the most"
+
+
+def self_check():
+    """The finder finds what it should: a test that sees nothing would never fail."""
+    source = "int f(int a, void (*b)(int, int),\n      char c)\n{\n    if (a) { /* } */\n    }\n}\n\nstruct s {\n};\n"
+    found = list(functions(plain(source).split("\n")))
+    assert [(a, b) for a, b, _ in found] == [(0, 5)], found
+
+
+def main():
+    root = Path(sys.argv[1])
+    self_check()
+    files = sorted(p for folder in FOLDERS for pattern in ("*.c", "*.h", "*.cu")
+                   for p in (root / folder).rglob(pattern))
+    problems = [line for path in files for line in check(path, path.relative_to(root).as_posix())]
+    for line in problems:
+        print("not ok:", line)
+    bad = len({line.split(":")[1] for line in problems})
+    print(f"{len(files) - bad} passed, {bad} failed, 0 skipped")
+    return bool(problems) or not files
+
+
+if __name__ == "__main__":
+    sys.exit(main())
