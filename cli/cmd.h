@@ -59,5 +59,6 @@ extern const struct cmd cmd_regress;
 extern const struct cmd cmd_replay;
 extern const struct cmd cmd_report;
 extern const struct cmd cmd_sweep;
+extern const struct cmd cmd_verify;
 
 #endif

@@ -9,6 +9,7 @@ static const struct cmd *const commands[] = {
     &cmd_decompress,
     &cmd_bench,
     &cmd_sweep,
+    &cmd_verify,
     &cmd_replay,
     &cmd_payoff,
     &cmd_plot,

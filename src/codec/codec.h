@@ -26,6 +26,16 @@ enum gcb_caps {
     GCB_CAP_LIBRARY_MATH = 1u << 5, /* bytes may differ between FFT libraries, plans, devices */
 };
 
+/* Bounds that a codec keeps element by element or on average, beside what its capabilities and stages say:
+ * `gcbench verify` checks them (src/bench/promises.h). */
+enum gcb_bound {
+    GCB_BOUND_FP16 = 1u << 0,    /* half precision's relative error */
+    GCB_BOUND_BF16 = 1u << 1,    /* bfloat16's */
+    GCB_BOUND_RANGE = 1u << 2,   /* the range float's; its scale heads the payload */
+    GCB_BOUND_LEVELS = 1u << 3,  /* stochastic rounding to levels of a bucket's norm */
+    GCB_BOUND_TERNARY = 1u << 4, /* stochastic rounding to -s, 0, s */
+};
+
 enum gcb_role { GCB_ROLE_HIDDEN, GCB_ROLE_OUTPUT };
 
 /* What a coder is bound to. Borrowed pointers stay valid as long as the coder. */
@@ -100,6 +110,7 @@ struct gcb_codec {
     const char *bound;  /* what it promises, in words */
     uint8_t wire_id;    /* never reused */
     unsigned caps;
+    unsigned bounds; /* of enum gcb_bound */
     /* where they depend on parameters (by row); may be NULL */
     unsigned (*caps_of)(const double *value);
     const struct gcb_param *params; /* NULL: none */

@@ -1,0 +1,102 @@
+#ifndef SRC_BENCH_PROMISES_H
+#define SRC_BENCH_PROMISES_H
+
+#include "src/codec/coder.h"
+
+/*
+ * What methods promise, as checks on a user's own tensor (docs/verify.md). A promise is a row: its claim, its source,
+ * which methods it binds (by their capabilities, their codec's `bounds` and their stages, never by name), and how it
+ * is looked into. Rows stand in promises_trip.c, promises_error.c, promises_sparse.c and promises_random.c.
+ */
+
+/* How messages are made and read: fresh coders each time, unless a test stands in between. */
+struct gcb_promise_job {
+    const struct gcb_method *method;
+    struct gcb_coder_config config; /* the queue is borrowed; env.count elements at x */
+    struct gcb_step at;
+    const float *x;
+    unsigned repeats; /* encodes by one coder, of which the last counts */
+};
+struct gcb_promise_trip {
+    /* appends the message to `out` */
+    int (*encode)(void *ctx, const struct gcb_promise_job *job, struct gcb_wbuf *out,
+                  struct gcb_diag *diag);
+    /* `parts` may be NULL */
+    int (*decode)(void *ctx, const struct gcb_promise_job *job, const void *message, size_t length,
+                  const struct gcb_mview *out, struct gcb_message_parts *parts,
+                  struct gcb_diag *diag);
+    void *ctx;
+};
+extern const struct gcb_promise_trip gcb_promise_coders;
+
+/* A tensor, what it is coded by, and room to do it in. */
+struct gcb_promise_bench {
+    struct gcb_promise_job job;
+    const struct gcb_promise_trip *trip;
+    double energy;  /* sum of x^2 */
+    uint64_t bound; /* the longest message its coder promises */
+    struct gcb_wbuf message, other;
+    float *y, *z; /* decoded; GCB_PROMISE_GUARD floats stand before and behind each */
+    float *room;
+    uint8_t *bytes;
+    /* of the last gcb_promise_send */
+    struct gcb_message_parts parts;
+    bool stored;
+};
+#define GCB_PROMISE_GUARD 16
+#define GCB_PROMISE_RUNS 32                    /* seeds of what is checked by statistics */
+#define GCB_PROMISE_SAMPLE (UINT64_C(1) << 20) /* of the first so many elements */
+
+/*
+ * `config` has env, source type, kernels and one thread; `trip` NULL: gcb_promise_coders. x has env.count finite elements and is
+ * borrowed. GCB_E_NOMEM, or why the method cannot be bound to the tensor.
+ */
+int gcb_promise_bench_init(struct gcb_promise_bench *b, const struct gcb_method *method,
+                           const struct gcb_coder_config *config, const struct gcb_step *at,
+                           const float *x, const struct gcb_promise_trip *trip,
+                           struct gcb_diag *diag);
+void gcb_promise_bench_fini(struct gcb_promise_bench *b); /* zeroed is fine */
+
+enum gcb_promise_status { GCB_PROMISE_KEPT, GCB_PROMISE_BROKEN, GCB_PROMISE_IDLE };
+struct gcb_promise_outcome {
+    enum gcb_promise_status status; /* IDLE: this tensor says nothing about it */
+    double value, limit; /* what was measured, and the most it may be; NAN where it is no number */
+    char words[200];     /* what is wrong, or why nothing is said; escaped */
+};
+
+struct gcb_promise {
+    const char *name, *claim, *source;
+    bool (*binds)(const struct gcb_method *m);
+    /* 0 with *out filled, or a negative status: it could not be looked into */
+    int (*check)(struct gcb_promise_bench *b, struct gcb_promise_outcome *out,
+                 struct gcb_diag *diag);
+};
+const struct gcb_promise *gcb_promise_at(size_t i); /* NULL past the end */
+
+/* ---- for the files of rows ---- */
+
+extern const struct gcb_promise gcb_promises_trip[], gcb_promises_error[], gcb_promises_sparse[],
+    gcb_promises_random[]; /* each ends with a row without a name */
+
+/* Encodes b->job into b->message and decodes it to b->y; GCB_E_CORRUPT and the like are a broken promise, and `out` says so:
+ * returns false then. */
+bool gcb_promise_send(struct gcb_promise_bench *b, struct gcb_promise_outcome *out);
+/* The same of another job, as large at most, whose outcome is in b->other and b->z. */
+bool gcb_promise_send_other(struct gcb_promise_bench *b, const struct gcb_promise_job *job,
+                            struct gcb_promise_outcome *out);
+
+int gcb_promise_kept(struct gcb_promise_outcome *out, double value, double limit);
+int gcb_promise_broken(struct gcb_promise_outcome *out, double value, double limit,
+                       const char *format, ...) __attribute__((format(printf, 4, 5)));
+int gcb_promise_idle(struct gcb_promise_outcome *out, const char *why);
+/* Kept up to `limit`, else broken with these words. */
+int gcb_promise_at_most(struct gcb_promise_outcome *out, double value, double limit,
+                        const char *words);
+
+/* Name of a choice parameter's value, or "" where the method has none of that name. */
+const char *gcb_promise_choice(const struct gcb_method *m, const char *key);
+/* Sum of (x - y)^2, and of y^2, in double. */
+double gcb_promise_distance(const float *x, const float *y, uint64_t n);
+double gcb_promise_energy(const float *y, uint64_t n);
+
+#endif

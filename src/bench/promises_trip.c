@@ -1,0 +1,173 @@
+#include <math.h>
+#include <string.h>
+
+#include "src/bench/promises.h"
+#include "src/codec/framing.h"
+
+/* What holds for every message: it comes back, it is the same whoever makes it, it is no longer than promised. */
+
+static bool every(const struct gcb_method *m)
+{
+    (void)m;
+    return true;
+}
+
+static int round_trip(struct gcb_promise_bench *b, struct gcb_promise_outcome *out,
+                      struct gcb_diag *diag)
+{
+    const struct gcb_mview again = {b->z, b->job.config.env.count};
+    struct gcb_diag why;
+    int err;
+
+    (void)diag;
+    if (!gcb_promise_send(b, out))
+        return 0;
+    err =
+        b->trip->decode(b->trip->ctx, &b->job, b->message.data, b->message.len, &again, NULL, &why);
+    if (err || memcmp(b->y, b->z, again.count * sizeof(float)) != 0)
+        return gcb_promise_broken(out, NAN, NAN, "decoding twice gives two tensors");
+    return gcb_promise_kept(out, NAN, NAN);
+}
+
+/* ---- the same bytes ---- */
+
+/* How many bytes of the two messages differ, the longer one's rest included. */
+static double differing(const struct gcb_wbuf *a, const struct gcb_wbuf *b)
+{
+    const size_t n = a->len < b->len ? a->len : b->len;
+    size_t count = (a->len > b->len ? a->len : b->len) - n;
+
+    for (size_t i = 0; i < n; i++)
+        count += a->data[i] != b->data[i];
+    return (double)count;
+}
+
+/* Errors may differ where an FFT library does the arithmetic: by this much of the tensor's norm. */
+#define LIBRARY_TOLERANCE 1e-4
+
+static int compare(struct gcb_promise_bench *b, const struct gcb_promise_job *job, bool tolerant,
+                   const char *words, struct gcb_promise_outcome *out)
+{
+    const uint64_t n = job->config.env.count;
+    double bytes, apart;
+
+    if (!gcb_promise_send(b, out) || !gcb_promise_send_other(b, job, out))
+        return 0;
+    bytes = differing(&b->message, &b->other);
+    if (bytes == 0.0 && memcmp(b->y, b->z, n * sizeof(float)) == 0)
+        return gcb_promise_kept(out, 0.0, 0.0);
+    if (!tolerant || !(gcb_method_caps(b->job.method) & GCB_CAP_LIBRARY_MATH) || b->energy == 0.0)
+        return gcb_promise_broken(out, bytes, 0.0, "%s: %.0f bytes of the message differ", words,
+                                  bytes);
+    apart = fabs(sqrt(gcb_promise_distance(b->job.x, b->y, n)) -
+                 sqrt(gcb_promise_distance(b->job.x, b->z, n))) /
+            sqrt(b->energy);
+    return gcb_promise_at_most(out, apart, LIBRARY_TOLERANCE, words);
+}
+
+static int same_bytes(struct gcb_promise_bench *b, struct gcb_promise_outcome *out,
+                      struct gcb_diag *diag)
+{
+    struct gcb_promise_job again = b->job;
+    const int err = compare(b, &again, false, "encoding twice", out);
+
+    (void)diag;
+    if (err || out->status != GCB_PROMISE_KEPT || gcb_method_caps(b->job.method) & GCB_CAP_STATEFUL)
+        return err;
+    again.repeats = 2; /* by one coder */
+    return compare(b, &again, false, "encoding twice by one coder", out);
+}
+
+static int same_threads(struct gcb_promise_bench *b, struct gcb_promise_outcome *out,
+                        struct gcb_diag *diag)
+{
+    const struct gcb_queue two = {.threads = 2};
+    struct gcb_promise_job other = b->job;
+
+    (void)diag;
+    other.config.env.queue = &two;
+    return compare(b, &other, true, "one thread and two", out);
+}
+
+static int same_isa(struct gcb_promise_bench *b, struct gcb_promise_outcome *out,
+                    struct gcb_diag *diag)
+{
+    struct gcb_promise_job other = b->job;
+    struct gcb_kernels plain;
+
+    (void)diag;
+    gcb_kernels_init(&plain, 0);
+    other.config.env.kernels = &plain;
+    return compare(b, &other, true, "plain C and this machine's kernels", out);
+}
+
+/* ---- size ---- */
+
+static int size(struct gcb_promise_bench *b, struct gcb_promise_outcome *out, struct gcb_diag *diag)
+{
+    const struct gcb_parts *p = &b->parts.payload;
+    struct gcb_frame frame;
+    struct gcb_rbuf payload;
+    uint64_t raw;
+
+    if (!gcb_promise_send(b, out))
+        return 0;
+    if (gcb_frame_parse(&frame, &payload, b->message.data, b->message.len, diag))
+        return gcb_promise_broken(out, NAN, NAN, "not a message");
+    if (b->message.len > b->bound)
+        return gcb_promise_broken(out, (double)b->message.len, (double)b->bound,
+                                  "longer than its coder promises: %zu bytes, at most %llu",
+                                  b->message.len, (unsigned long long)b->bound);
+    raw = frame.count * gcb_framing_raw_size(frame.source);
+    if (frame.payload_bytes > raw)
+        return gcb_promise_broken(out, (double)frame.payload_bytes, (double)raw,
+                                  "longer than the tensor: %llu bytes for %llu",
+                                  (unsigned long long)frame.payload_bytes, (unsigned long long)raw);
+    if (b->parts.wire_bytes != b->message.len ||
+        b->parts.header_bytes + p->scale_bytes + p->value_bytes + p->index_bytes != b->message.len)
+        return gcb_promise_broken(out, NAN, NAN, "its parts do not add up to its %zu bytes",
+                                  b->message.len);
+    return gcb_promise_kept(out, (double)b->message.len, (double)b->bound);
+}
+
+/* ---- damage ---- */
+
+static bool refuses(struct gcb_promise_bench *b, size_t length)
+{
+    const struct gcb_mview view = {b->z, b->job.config.env.count};
+    struct gcb_diag why;
+
+    return b->trip->decode(b->trip->ctx, &b->job, b->message.data, length, &view, NULL, &why) != 0;
+}
+
+static int refuses_cut(struct gcb_promise_bench *b, struct gcb_promise_outcome *out,
+                       struct gcb_diag *diag)
+{
+    (void)diag;
+    if (!gcb_promise_send(b, out))
+        return 0;
+    for (size_t length = b->message.len; length-- > 0; length = length > 64 ? length / 2 : length)
+        if (!refuses(b, length))
+            return gcb_promise_broken(out, (double)length, NAN,
+                                      "takes the first %zu of %zu bytes for a message", length,
+                                      b->message.len);
+    b->message.data[b->message.len] = 0; /* there is room */
+    if (!refuses(b, b->message.len + 1))
+        return gcb_promise_broken(out, NAN, NAN, "takes a message with a byte behind its end");
+    return gcb_promise_kept(out, NAN, NAN);
+}
+
+const struct gcb_promise gcb_promises_trip[] = {
+    {"round-trip", "decodes, the same each time, every element, nothing outside", "docs/format.md",
+     every, round_trip},
+    {"same-bytes", "encoding twice gives the same bytes", "docs/format.md", every, same_bytes},
+    {"same-threads", "one thread and two give the same bytes", "docs/method.md", every,
+     same_threads},
+    {"same-isa", "plain C and the widest kernels give the same bytes", "docs/method.md", every,
+     same_isa},
+    {"size", "within the bound, never longer than the tensor, parts add up", "docs/format.md",
+     every, size},
+    {"refuses-cut", "a message cut short or with a byte more is refused", "docs/format.md", every,
+     refuses_cut},
+    {.name = NULL},
+};

@@ -1,0 +1,59 @@
+#ifndef SRC_BENCH_VERIFY_H
+#define SRC_BENCH_VERIFY_H
+
+#include "src/bench/nonfinite.h"
+#include "src/bench/plan.h"
+#include "src/bench/promises.h"
+#include "src/bench/rows.h"
+#include "src/report/sink.h"
+
+/* Every promise that binds a method, on messages of a dump. */
+struct gcb_verify_config {
+    struct gcb_source *source;
+    const struct gcb_layout *layout;
+    const struct gcb_method *methods; /* method_count of them */
+    size_t method_count;
+    const struct gcb_kernels *kernels;
+    uint64_t seed;
+    enum gcb_fft_rigor fft_rigor;
+    enum gcb_nonfinite_policy nonfinite; /* RAW: as SKIP, of the message alone */
+    struct gcb_output_layers output_layers;
+    bool
+        all; /* messages; else the smallest, a middle and the largest of the first step and worker */
+    double budget;                       /* seconds, asked between checks; 0: none */
+    const struct gcb_promise_trip *trip; /* NULL: the coders themselves */
+};
+
+struct gcb_verify_check {
+    const struct gcb_message_plan *plan;
+    const char *file, *name; /* of the message's first tensor, of the message; escape them */
+    size_t method;
+    const struct gcb_promise *promise;
+    struct gcb_promise_outcome outcome;
+    double seconds;
+};
+struct gcb_verify_observer {
+    int (*check)(void *ctx, const struct gcb_verify_check *check, struct gcb_diag *diag);
+    void (*progress)(void *ctx, double done); /* may be NULL */
+    bool (*stop)(void *ctx);                  /* may be NULL */
+    void *ctx;
+};
+
+struct gcb_verify_result {
+    uint64_t messages, kept, broken, idle;
+    uint64_t left_out; /* messages with infinities and NaNs */
+    uint64_t
+        unreached; /* pairs of message and method that the budget, or an interruption, cut off */
+    bool interrupted;
+};
+/* GCB_E_NONFINITE under GCB_POLICY_ERROR; GCB_E_INVALID: no message to look at. */
+int gcb_verify(struct gcb_verify_result *out, const struct gcb_verify_config *config,
+               const struct gcb_verify_observer *observer, struct gcb_diag *diag);
+
+/* A row of `promise`; its columns for csv and tsv. */
+void gcb_verify_row(struct gcb_row *row, const struct gcb_rows_setting *setting,
+                    const struct gcb_method *method, const struct gcb_verify_check *check);
+extern const struct gcb_columns gcb_verify_columns;
+extern const char *const gcb_promise_status_names[]; /* kept, broken, idle */
+
+#endif
