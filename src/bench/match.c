@@ -18,6 +18,10 @@ static const struct kind {
     {"bits", "bits_per_element", true, true, false, 0.0, 1e6},
     {"wire_bytes", "wire_bytes", true, true, true, 0.0, 1e18},
 };
+
+#define END 64   /* th of the line: what is not looked into before an end */
+#define SHORT 16 /* positions that are looked into though their ends are level */
+
 #define KINDS (sizeof(kinds) / sizeof(kinds[0]))
 
 static const struct kind *find_kind(const char *name)
@@ -143,15 +147,27 @@ static size_t ask_between(const struct gcb_match *m, size_t met, uint64_t *out)
     return 1;
 }
 
-/* Half-way from the nearest to one neighbour, unless that one is as good. */
+/* Half-way from the nearest to one neighbour, unless that one is far and as good. */
 static size_t ask_beside(const struct gcb_match *m, size_t low, double other, uint64_t *out)
 {
     const struct gcb_match_point *p = &m->seen[low];
 
-    if (p[1].at - p[0].at <= 1 || is_near(m, other, m->seen[nearest(m)].value))
+    const uint64_t gap = p[1].at - p[0].at;
+
+    if (gap <= 1 || (gap > SHORT && is_near(m, other, m->seen[nearest(m)].value)))
         return 0;
     out[0] = middle(&p[0], &p[1]);
     return 1;
+}
+
+/* The nearest is an end: a bottom may hide before it, so it is looked for as far as END of the line. */
+static size_t ask_before_end(const struct gcb_match *m, size_t best, uint64_t *out)
+{
+    const struct gcb_match_point *p = &m->seen[best ? best - 1 : 0];
+
+    if (m->seen_count < 2 || p[1].at - p[0].at <= m->count / END)
+        return 0;
+    return ask_beside(m, best ? best - 1 : 0, p[best ? 0 : 1].value, out);
 }
 
 /* On both sides of the nearest, if it lies inside the line: there is a bottom. */
@@ -161,7 +177,7 @@ static size_t ask_around(const struct gcb_match *m, uint64_t *out)
     size_t n;
 
     if (best == 0 || best + 1 >= m->seen_count)
-        return 0;
+        return ask_before_end(m, best, out);
     n = ask_beside(m, best - 1, m->seen[best - 1].value, out);
     return n + ask_beside(m, best, m->seen[best + 1].value, out + n);
 }

@@ -30,7 +30,7 @@ bool gcb_match_meets(const struct gcb_match_goal *goal, double value);
  *
  * That is the edge if the figure is steady along the line. The search does not take this for granted: every
  * value it has seen is held against it. Where nothing seen meets the target, the nearest value is followed to
- * its bottom, if it lies inside the line. One that is not steady may have better settings than those seen.
+ * its bottom, if it lies inside the line; before an end one is looked for. One that is not steady may have better settings than those seen.
  *
  * Whoever searches owns the measuring: ask, measure, tell, until there is nothing to ask.
  */

@@ -64,6 +64,9 @@ static const struct field case_fields[] = {
     {"decode_seconds_low", false, offsetof(struct gcb_plot_case, decode_low)},
     {"decode_seconds_high", false, offsetof(struct gcb_plot_case, decode_high)},
     {"pareto", false, offsetof(struct gcb_plot_case, pareto)},
+    {"match_field", true, offsetof(struct gcb_plot_case, match_field)},
+    {"match_target", false, offsetof(struct gcb_plot_case, match_target)},
+    {"match_reached", false, offsetof(struct gcb_plot_case, match_reached)},
     {.key = NULL},
 };
 

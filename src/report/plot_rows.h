@@ -32,6 +32,8 @@ struct gcb_plot_case { /* result, summary */
     double encode_gbps, decode_gbps, input_bytes;
     double encode_seconds, encode_low, encode_high, decode_seconds, decode_low, decode_high;
     double pareto; /* 1, 0 */
+    const char *match_field;
+    double match_target, match_reached; /* the latter 1, 0 */
 };
 
 struct gcb_plot_bin { /* histogram */

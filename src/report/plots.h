@@ -11,6 +11,7 @@ extern const struct gcb_plot gcb_plot_throughput;      /* src/report/plot_speed.
 extern const struct gcb_plot gcb_plot_pareto;          /* src/report/plot_speed.c */
 extern const struct gcb_plot gcb_plot_alpha;           /* src/report/plot_replay.c */
 extern const struct gcb_plot gcb_plot_staleness;       /* src/report/plot_replay.c */
+extern const struct gcb_plot gcb_plot_match;           /* src/report/plot_match.c */
 extern const struct gcb_plot gcb_plot_heatmap;         /* src/report/plot_heat.c */
 extern const struct gcb_plot gcb_plot_kernels;         /* src/report/plot_kernels.c */
 extern const struct gcb_plot gcb_plot_forest;          /* src/report/plot_forest.c */

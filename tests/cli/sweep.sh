@@ -132,6 +132,27 @@ row = json.loads(open('$out').readlines()[-1])
 assert row['match_reached'] is False and row['match_by'] is None and row['match_evaluations'] == 1, row
 assert row['match_target'] == 0.05 and row['match_field'] == 'rel_l2' and row['match_note'], row"
 
+# ---- its plot ----
+if command -v gnuplot >/dev/null; then
+    run sweep --match rel_l2=0.4 -q $one --results "$tmp/found.json" "$sample"
+    exits 0
+    mkdir "$tmp/plots"
+    run plot "$tmp/found.json" --only match --type svg -o "$tmp/plots"
+    exits 0
+    prints match.svg
+    check "bars: what meets the target first, the smallest in front; the rest too" python3 -c "
+import json
+rows = [json.loads(line) for line in open('$tmp/found.json')]
+rows = [row for row in rows if row['record'] == 'summary' and row['match_field']]
+rows.sort(key=lambda row: (not row['match_reached'], row['bits_per_element']))
+lines = open('$tmp/plots/match.dat').read().split('\n')
+cells = [line.split()[:4] for line in lines if line[:1].isdigit()]
+assert len(cells) == len(rows) > 5, cells
+for row, (number, cost, reached, error) in zip(rows, cells):
+    assert abs(float(cost) / row['bits_per_element'] - 1) < 1e-9, (row['spec'], cost)
+    assert int(reached) == row['match_reached'] and abs(float(error) - row['rel_l2']) < 1e-9, row['spec']"
+fi
+
 # ---- interrupted ----
 cat >"$tmp/stop.py" <<'END'
 import signal, subprocess, sys, time

@@ -50,6 +50,12 @@ static double valley(uint64_t at, uint64_t count)
     return 0.3 + fabs(share(at, count) - 0.7);
 }
 
+/* the same, but its far end is nearer than anything a coarse grid sees */
+static double hidden_valley(uint64_t at, uint64_t count)
+{
+    return 0.3 + fabs(share(at, count) - 0.95);
+}
+
 static double mostly_nan(uint64_t at, uint64_t count)
 {
     return share(at, count) < 0.9 ? (double)NAN : 0.1;
@@ -192,6 +198,17 @@ static void test_valley(void **state)
     assert_true(found.reached && found.value <= 0.301);
 }
 
+static void test_a_valley_before_the_end(void **state)
+{
+    struct gcb_match_found found = search(&error, 0.1, hidden_valley, LINE);
+
+    (void)state;
+    assert_true(!found.reached && !found.steady);
+    assert_true(found.value < 0.3 + 1e-3);
+    found = search(&error, 0.1, hidden_valley, 21);
+    assert_true(!found.reached && found.position == 19);
+}
+
 static void test_what_is_no_number_meets_nothing(void **state)
 {
     struct gcb_match_found found = search(&error, 0.2, mostly_nan, LINE);
@@ -255,6 +272,7 @@ int main(void)
         cmocka_unit_test(test_sides),
         cmocka_unit_test(test_ends),
         cmocka_unit_test(test_valley),
+        cmocka_unit_test(test_a_valley_before_the_end),
         cmocka_unit_test(test_what_is_no_number_meets_nothing),
         cmocka_unit_test(test_least_error_within_a_limit),
         cmocka_unit_test(test_goals),
