@@ -11,9 +11,9 @@ const char *const gcb_kernel_size_names[] = {"l1", "l2", "memory", NULL};
 
 static const size_t size_floats[GCB_KERNEL_SIZES] = {4096, (size_t)1 << 16, (size_t)1 << 24};
 
-/* A sample goes over so many floats, in as many calls as that takes: long beside a look at the clock, and
- * the same in every run. */
-#define SAMPLE_FLOATS ((size_t)1 << 20)
+/* A sample goes over so many floats, in as many calls as that takes: long beside a look at the clock, shorter
+ * than what a busy system lets a process run at a stretch, and the same in every run. */
+#define SAMPLE_FLOATS ((size_t)1 << 18)
 
 /* Widest last. */
 static const struct {
