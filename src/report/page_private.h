@@ -66,6 +66,7 @@ void page_sort(struct page *page);        /* verdicts: what fails first, then wh
 /* page_table.c: what a column shows, and how. */
 enum page_kind {
     PAGE_TEXT,
+    PAGE_PROSE,  /* a sentence */
     PAGE_CODE,   /* a name: shown as it is, breakable */
     PAGE_NUMBER, /* three digits */
     PAGE_COSINE, /* four decimals */

@@ -18,8 +18,8 @@ static const struct page_column verdict_columns[] = {
      .field = "delta",
      .kind = PAGE_PERCENT,
      .help = "a change within it is no change"},
-    {.title = "reason", .field = "reason"},
-    {.title = "next step", .field = "next"},
+    {.title = "reason", .field = "reason", .kind = PAGE_PROSE},
+    {.title = "next step", .field = "next", .kind = PAGE_PROSE},
     {.title = NULL},
 };
 const struct page_table page_verdicts = {
@@ -46,7 +46,7 @@ static const struct page_column payoff_columns[] = {
      .kind = PAGE_NUMBER,
      .help = "the same against sending half precision, which costs next to nothing"},
     {.title = "pays", .field = "pays", .kind = PAGE_YES},
-    {.title = "verdict", .field = "verdict"},
+    {.title = "verdict", .field = "verdict", .kind = PAGE_PROSE},
     {.title = NULL},
 };
 const struct page_table page_payoffs = {
@@ -116,8 +116,11 @@ static const struct page_column summary_columns[] = {
      .field = "pareto",
      .kind = PAGE_YES,
      .help = "no other row is better in everything"},
-    {.title = "match", .field = "match_note"},
-    {.title = "reason", .field = "reason"},
+    {.title = "target", .field = "match_field"},
+    {.title = "at", .field = "match_target", .kind = PAGE_NUMBER},
+    {.title = "reached", .field = "match_reached", .kind = PAGE_YES},
+    {.title = "remark", .field = "match_note", .kind = PAGE_PROSE},
+    {.title = "reason", .field = "reason", .kind = PAGE_PROSE},
     {.title = NULL},
 };
 const struct page_table page_summaries = {

@@ -38,10 +38,24 @@ static const struct {
     {"reads GB/s", "read_gbps", PAGE_NUMBER},
     {"fills GB/s", "fill_gbps", PAGE_NUMBER},
     {"copies GB/s", "copy_gbps", PAGE_NUMBER},
+    {"memory by threads", "bandwidths", PAGE_TEXT},
     {"libraries", "libraries", PAGE_TEXT},
     {"inputs", "input_xxh3", PAGE_CODE},
 };
 
+/* Bandwidth of memory with so many threads: "2 threads: reads 21, fills 17, copies 9.1 GB/s". */
+static void print_bandwidth(FILE *out, const json_t *item)
+{
+    const double threads = gcb_results_real(item, "threads");
+    char read[32], fill[32], copy[32];
+
+    fprintf(out, "%.0f thread%s: reads %s, fills %s, copies %s GB/s<br>", fmin(threads, 1e6),
+            threads > 1.0 ? "s" : "", page_number(read, gcb_results_real(item, "read_gbps")),
+            page_number(fill, gcb_results_real(item, "fill_gbps")),
+            page_number(copy, gcb_results_real(item, "copy_gbps")));
+}
+
+/* Words of a command, files with their hashes, bandwidths. */
 static void print_list(FILE *out, const json_t *list)
 {
     const json_t *item;
@@ -51,6 +65,10 @@ static void print_list(FILE *out, const json_t *list)
     {
         const char *file = gcb_results_text(item, "file"), *hash = gcb_results_text(item, "xxh3");
 
+        if (isfinite(gcb_results_real(item, "threads"))) {
+            print_bandwidth(out, item);
+            continue;
+        }
         fputs(i ? file ? "<br>" : " " : "", out);
         gcb_html_text(out, file ? file : json_string_value(item));
         fputs(hash ? " xxh3 " : "", out);

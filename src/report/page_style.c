@@ -46,6 +46,7 @@ const char page_style[] =
     "#tensors .n{padding-left:.5rem}#tensors thead .n{white-space:normal}"
     "thead code{overflow-wrap:normal}\n"
     "figcaption::first-letter{text-transform:uppercase}\n"
+    ".t{min-width:16rem}\n"
     ".i{color:var(--soft)}\n"
     ".baseline{color:var(--soft)}\n"
     ".w{font-weight:600;white-space:nowrap}\n"
@@ -65,5 +66,6 @@ const char page_style[] =
     "landscape;margin:12mm}:root{--bg:#fff;--card:#f5f6f8;--text:#000;--soft:#444;"
     "--line:#bbb;--link:#000;--good:#1a6b35;--bad:#b3261e;--warn:#8a5300}\n"
     "body{max-width:none;padding:0;font-size:10pt}nav{display:none}.wide{overflow:visible}\n"
+    ".plots{columns:2}figure svg{min-width:0;max-height:165mm}section>h2{margin-top:1.25rem}\n"
     "table{font-size:8pt}tr,figure,.cards li{break-inside:avoid}h2{break-after:avoid}thead{display:"
     "table-header-group}}\n";

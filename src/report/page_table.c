@@ -23,7 +23,8 @@ static const struct page_column places[] = {
 
 static bool is_number(enum page_kind kind)
 {
-    return kind != PAGE_TEXT && kind != PAGE_CODE && kind != PAGE_YES && kind != PAGE_WORD;
+    return kind != PAGE_TEXT && kind != PAGE_PROSE && kind != PAGE_CODE && kind != PAGE_YES &&
+           kind != PAGE_WORD;
 }
 
 static const json_t *value_of(const json_t *row, const char *field)
@@ -170,7 +171,10 @@ static void print_row(FILE *out, const struct page_column *const *columns, const
     print_value(out, columns[0], row);
     fputs("</th>", out);
     for (size_t c = 1; columns[c]; c++) {
-        fputs(is_number(columns[c]->kind) ? "<td class=\"n\">" : "<td>", out);
+        fputs(is_number(columns[c]->kind)      ? "<td class=\"n\">"
+              : columns[c]->kind == PAGE_PROSE ? "<td class=\"t\">"
+                                               : "<td>",
+              out);
         print_value(out, columns[c], row);
         fputs("</td>", out);
     }
