@@ -102,15 +102,11 @@ static bool same_group(const struct gcb_payoff_case *c, const struct key *k)
 /* Name, main parameters, and those that are not the default's; of a method nobody knows, its spec. */
 static void describe(struct gcb_payoff_case *c)
 {
-    struct gcb_method m, plain;
+    struct gcb_method m;
 
-    snprintf(c->label, sizeof(c->label), "%s", c->spec);
-    if (gcb_method_read(&m, c->spec, NULL) || gcb_method_read(&plain, c->method, NULL))
-        return;
-    for (size_t i = 0; i < GCB_MAX_METHOD_PARAMS; i++)
-        m.given[i] = m.value[i] != plain.value[i] && !(isnan(m.value[i]) && isnan(plain.value[i]));
-    gcb_method_spec(c->label, sizeof(c->label), &m, GCB_SPEC_LABEL);
-    c->sums = gcb_method_caps(&m) & GCB_CAP_LINEAR;
+    gcb_method_label(c->label, sizeof(c->label), c->spec);
+    if (!gcb_method_read(&m, c->spec, NULL))
+        c->sums = gcb_method_caps(&m) & GCB_CAP_LINEAR;
 }
 
 /* Replaces what was kept; NULL: by nothing. */

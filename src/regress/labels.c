@@ -34,21 +34,6 @@ static void see(struct varied *v, const struct gcb_cases *cases)
     }
 }
 
-/* "fft:theta=0.9" of a spec that gives every parameter; the spec itself if this build does not know it. */
-static void short_spec(char *out, size_t size, const struct gcb_case *c)
-{
-    struct gcb_method method, plain;
-
-    snprintf(out, size, "%s", c->text[GCB_CASE_SPEC]);
-    if (c->kernel || gcb_method_parse(&method, c->text[GCB_CASE_SPEC], NULL) ||
-        gcb_method_parse(&plain, method.name, NULL))
-        return;
-    for (size_t row = 0; gcb_method_param(&method, row); row++)
-        method.given[row] &=
-            method.value[row] < plain.value[row] || method.value[row] > plain.value[row];
-    gcb_method_spec(out, size, &method, GCB_SPEC_LABEL);
-}
-
 static void add(char *out, size_t size, const char *text)
 {
     const size_t used = strlen(out);
@@ -63,8 +48,10 @@ static int label(struct gcb_case *c, const struct varied *v)
 
     if (!file)
         return GCB_E_NOMEM;
-    short_spec(out, sizeof(out), c);
-    if (c->kernel) {
+    if (!c->kernel) {
+        gcb_method_label(out, sizeof(out), c->text[GCB_CASE_SPEC]);
+    } else {
+        snprintf(out, sizeof(out), "%s", c->text[GCB_CASE_SPEC]);
         snprintf(number, sizeof(number), "n=%" PRIu64, c->elements);
         add(out, sizeof(out), number);
     }

@@ -264,12 +264,33 @@ static void params_travel(void **state)
     assert_int_equal(gcb_param_read(m.codec->params, value, &r, NULL), GCB_E_CORRUPT);
 }
 
+/* From a full spec, as result rows have it, to what is worth saying. */
+static void labels(void **state)
+{
+    char spec[256], label[256];
+    struct gcb_method m;
+
+    (void)state;
+    assert_int_equal(gcb_method_parse(&m, "fft:bits=6,index=golomb", NULL), 0);
+    gcb_method_spec(spec, sizeof(spec), &m, GCB_SPEC_FULL);
+    assert_string_equal(gcb_method_label(label, sizeof(label), spec),
+                        "fft:theta=0.85,bits=6,index=golomb");
+    assert_string_equal(gcb_method_label(label, sizeof(label), "topk"), "topk:theta=0.85");
+    assert_string_equal(gcb_method_label(label, sizeof(label), "memcpy"), "memcpy");
+    assert_string_equal(gcb_method_label(label, sizeof(label), "topk:new=1"), "topk:new=1");
+    assert_string_equal(gcb_method_label(label, 5, "unheard-of"), "unhe");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(parses_specs),    cmocka_unit_test(full_spec_reads_back),
-        cmocka_unit_test(explains_errors), cmocka_unit_test(tables_are_sound),
-        cmocka_unit_test(params_travel),   cmocka_unit_test(memories),
+        cmocka_unit_test(labels),
+        cmocka_unit_test(parses_specs),
+        cmocka_unit_test(full_spec_reads_back),
+        cmocka_unit_test(explains_errors),
+        cmocka_unit_test(tables_are_sound),
+        cmocka_unit_test(params_travel),
+        cmocka_unit_test(memories),
         cmocka_unit_test(assigns),
     };
 
