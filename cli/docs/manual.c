@@ -179,7 +179,9 @@ static void print_files(FILE *out, const struct cmd *cmd)
     const bool input = has_option(cmd, "dataset"), output = has_option(cmd, "output");
     const bool results = has_option(cmd, "results");
 
-    if (!input && !output && !results)
+    const bool suite = has_option(cmd, "suite"), plots = strcmp(cmd->name, "plot") == 0;
+
+    if (!input && !output && !results && !suite && !plots)
         return;
     fputs(".SH FILES\n", out);
     if (input)
@@ -198,6 +200,12 @@ static void print_files(FILE *out, const struct cmd *cmd)
             out, "results",
             "JSON Lines: an object a line, with `record` and `\"schema\":1`; docs/rows.md in "
             "the source tree describes every field. What is not finite is null.");
+    if (suite)
+        print_file(out, "share/gcbench/suites/NAME.json",
+                   "The suites that `--suite` knows by name, to start one's own from.");
+    if (plots)
+        print_file(out, "share/gcbench/plots/NAME.gp",
+                   "The scripts that draw; each stands beside its image too, with its data.");
 }
 
 static void print_see_also(FILE *out, const struct cmd *but)

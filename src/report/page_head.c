@@ -204,20 +204,34 @@ static void card_of_best(FILE *out, const struct page_rows *rows, const char *fi
         print_card(out, page_number(number, gcb_results_real(row, field)), what, row);
 }
 
-static void cards_of_verdicts(FILE *out, const struct page_rows *rows)
+/* "0 of 18 WHAT": red if there are any. */
+static void card_of_failures(FILE *out, size_t fails, size_t count, const char *what)
 {
-    size_t fails = 0;
-    char text[64];
+    char text[96];
 
-    if (!rows->count)
+    if (!count)
         return;
-    for (size_t i = 0; i < rows->count; i++)
-        fails += gcb_results_bool(rows->items[i], "fails");
-    snprintf(text, sizeof(text), "%zu", fails);
-    fprintf(out, "<li class=\"%s\"><b>%s</b>\n", fails ? "bad" : "good", text);
-    snprintf(text, sizeof(text), "of %zu comparisons with the base fail", rows->count);
+    fprintf(out, "<li class=\"%s\"><b>%zu</b>\n", fails ? "bad" : "good", fails);
+    snprintf(text, sizeof(text), "of %zu %s", count, what);
     gcb_html_element(out, "span", NULL, text);
     fputs("</li>\n", out);
+}
+
+static void cards_of_checks(FILE *out, const struct page *page)
+{
+    const struct page_rows *verdicts = &page->rows[PAGE_VERDICT];
+    const struct page_rows *promises = &page->rows[PAGE_PROMISE];
+    size_t fails = 0, broken = 0;
+
+    for (size_t i = 0; i < verdicts->count; i++)
+        fails += gcb_results_bool(verdicts->items[i], "fails");
+    for (size_t i = 0; i < promises->count; i++) {
+        const char *status = gcb_results_text(promises->items[i], "status");
+
+        broken += status && strcmp(status, "broken") == 0;
+    }
+    card_of_failures(out, fails, verdicts->count, "comparisons with the base fail");
+    card_of_failures(out, broken, promises->count, "promises checked are broken");
 }
 
 static void cards_of_payoffs(FILE *out, const struct page_rows *rows)
@@ -243,7 +257,7 @@ void page_cards(FILE *out, const struct page *page)
     const struct page_rows *summaries = &page->rows[PAGE_SUMMARY];
 
     fputs("<ul class=\"cards\">\n", out);
-    cards_of_verdicts(out, &page->rows[PAGE_VERDICT]);
+    cards_of_checks(out, page);
     cards_of_payoffs(out, &page->rows[PAGE_PAYOFF]);
     card_of_best(out, summaries, "ratio", 1.0, "times smaller: the shortest messages");
     card_of_best(out, summaries, "rel_l2", -1.0, "relative error: the least");

@@ -11,6 +11,7 @@
 enum page_record {
     PAGE_ENVIRONMENT,
     PAGE_VERDICT,
+    PAGE_PROMISE,
     PAGE_PAYOFF, /* of model exchange */
     PAGE_PAPER,  /* payoff by a paper's own model */
     PAGE_SUMMARY,
@@ -107,7 +108,7 @@ bool page_differs(const struct page_rows *rows, const char *field);
 
 /* page_sections.c: the tables there are. */
 extern const struct page_table page_verdicts, page_payoffs, page_summaries, page_timings,
-    page_stages, page_bytes, page_kernels, page_replays, page_settings, page_papers;
+    page_stages, page_bytes, page_kernels, page_replays, page_settings, page_papers, page_promises;
 
 /* page_head.c: title, machine, what speaks against the figures; then the main ones */
 void page_head(FILE *out, const struct page *page, const char *title);

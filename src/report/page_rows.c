@@ -6,10 +6,9 @@
 #include "src/report/row.h"
 
 static const char *const records[PAGE_RECORDS] = {
-    [PAGE_ENVIRONMENT] = "environment", [PAGE_VERDICT] = "verdict",
-    [PAGE_PAYOFF] = "payoff",           [PAGE_PAPER] = "payoff",
-    [PAGE_SUMMARY] = "summary",         [PAGE_KERNEL] = "kernel",
-    [PAGE_REPLAY] = "replay",
+    [PAGE_ENVIRONMENT] = "environment", [PAGE_VERDICT] = "verdict", [PAGE_PROMISE] = "promise",
+    [PAGE_PAYOFF] = "payoff",           [PAGE_PAPER] = "payoff",    [PAGE_SUMMARY] = "summary",
+    [PAGE_KERNEL] = "kernel",           [PAGE_REPLAY] = "replay",
 };
 
 struct reader {
@@ -128,19 +127,23 @@ bool page_has(const struct page_rows *rows, const char *field)
     return false;
 }
 
-/* 0: fails, 1: changed, 2: as it was. */
-static int weight(const json_t *verdict)
+static bool says(const json_t *row, const char *field, const char *word)
 {
-    const char *word = gcb_results_text(verdict, "verdict");
+    const char *text = gcb_results_text(row, field);
 
-    if (gcb_results_bool(verdict, "fails"))
-        return 0;
-    return word && strcmp(word, "SAME") == 0 ? 2 : 1;
+    return text && strcmp(text, word) == 0;
 }
 
-void page_sort(struct page *page)
+/* 0: fails, 1: worth a look, 2: as it was, or as promised. */
+static int weight(const json_t *row)
 {
-    struct page_rows *rows = &page->rows[PAGE_VERDICT];
+    if (gcb_results_bool(row, "fails") || says(row, "status", "broken"))
+        return 0;
+    return says(row, "verdict", "SAME") || says(row, "status", "kept") ? 2 : 1;
+}
+
+static void sort(struct page_rows *rows)
+{
     size_t sorted = 0;
 
     for (int w = 0; w < 2; w++) {
@@ -154,6 +157,12 @@ void page_sort(struct page *page)
             rows->items[sorted++] = row;
         }
     }
+}
+
+void page_sort(struct page *page)
+{
+    sort(&page->rows[PAGE_VERDICT]);
+    sort(&page->rows[PAGE_PROMISE]);
 }
 
 void page_fini(struct page *page)

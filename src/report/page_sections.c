@@ -29,6 +29,25 @@ const struct page_table page_verdicts = {
     .columns = verdict_columns,
 };
 
+static const struct page_column promise_columns[] = {
+    {.title = "method", .field = PAGE_LABEL, .kind = PAGE_CODE},
+    {.title = "promise", .field = "promise"},
+    {.title = "outcome", .field = "status", .kind = PAGE_WORD},
+    {.title = "tensor", .field = "tensor", .kind = PAGE_CODE},
+    {.title = "value", .field = "value", .kind = PAGE_NUMBER},
+    {.title = "at most", .field = "limit", .kind = PAGE_NUMBER},
+    {.title = "claim", .field = "claim", .kind = PAGE_PROSE},
+    {.title = "reason", .field = "reason", .kind = PAGE_PROSE},
+    {.title = NULL},
+};
+const struct page_table page_promises = {
+    .id = "promises",
+    .title = "What methods promise",
+    .intro = "Checked on these gradients: broken promises come first, then those that a tensor "
+             "says nothing about.",
+    .columns = promise_columns,
+};
+
 static const struct page_column payoff_columns[] = {
     {.title = "method", .field = "label", .kind = PAGE_CODE},
     {.title = "collective", .field = "collective"},
