@@ -469,6 +469,42 @@ static void test_rows(void **state)
     }
 }
 
+/* A codec that cannot take the tensors: without carry_on the run's end, with it the method's alone. */
+static int refuse(void *state, const struct gcb_codec_env *env, struct gcb_diag *diag)
+{
+    (void)state;
+    (void)env;
+    return gcb_diag_set(diag, GCB_E_UNSUPPORTED, "not for such tensors");
+}
+
+static void test_carry_on(void **state)
+{
+    static const struct gcb_codec_ops ops = {.state_size = 8, .init = refuse};
+    static const struct gcb_codec codec = {.name = "picky", .ops = &ops};
+    struct setup *s = *state;
+    const struct gcb_rows_setting setting = {.scope = "tensor", .order = "name", .device = "cpu"};
+    struct gcb_row row;
+
+    use(s, "topk");
+    s->methods[s->config.method_count++] = (struct gcb_method){.name = "picky", .codec = &codec};
+    assert_int_equal(run(s), GCB_E_UNSUPPORTED);
+    assert_non_null(strstr(s->diag.text, "not for such tensors"));
+    gcb_layout_fini(&s->plan);
+    gcb_run_result_fini(&s->result);
+    s->seen = (struct seen){.trial = &s->config.trial};
+    s->config.carry_on = true;
+    assert_int_equal(run(s), 0);
+    assert_int_equal(s->seen.trials, gcb_source_count(&source)); /* of topk alone */
+    assert_int_equal(s->result.totals[0].failure.status, 0);
+    assert_int_equal(s->result.totals[0].tally.messages, gcb_source_count(&source));
+    assert_int_equal(s->result.totals[1].failure.status, GCB_E_UNSUPPORTED);
+    gcb_rows_summary(&row, &setting, &s->methods[1], &s->result.totals[1], "memory", false);
+    assert_string_equal(json_string_value(json_object_get(row.json, "status")), "failed");
+    assert_non_null(strstr(json_string_value(json_object_get(row.json, "reason")), "picky, step"));
+    assert_true(json_is_null(json_object_get(row.json, "rel_l2")));
+    gcb_row_fini(&row);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -486,6 +522,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_losses, setup, teardown),
         cmocka_unit_test_setup_teardown(test_groups, setup, teardown),
         cmocka_unit_test_setup_teardown(test_rows, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_carry_on, setup, teardown),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
