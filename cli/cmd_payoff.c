@@ -2,8 +2,10 @@
 #include <string.h>
 
 #include "cli/interrupt.h"
+#include "cli/payoff_measure.h"
 #include "cli/payoff_table.h"
 #include "src/base/alloc.h"
+#include "src/bench/payoff_measure.h"
 
 /* Everything that lives as long as the command. Starts zeroed. */
 struct payoff {
@@ -11,39 +13,63 @@ struct payoff {
     const struct opt_list *files;
     struct cmd_context *ctx;
     struct payoff_plan plan;
+    struct payoff_machine machine;
     struct gcb_payoff_cases cases;
     struct out_report report;
     struct gcb_payoff_point *points; /* of the group and number of workers at hand */
 };
 
-static int read_results(struct payoff *c, struct gcb_diag *diag)
+/* ---- where times come from ---- */
+
+static int read_results(struct payoff *c, struct gcb_payoff_reader *reader, struct gcb_diag *diag)
 {
-    struct gcb_payoff_reader *reader = NULL;
-    int err =
-        c->files->count
-            ? gcb_payoff_reader_create(&reader, diag)
-            : gcb_diag_set(diag, GCB_E_INVALID,
-                           "no result file given: bench, sweep and compress --results write them");
+    int err = 0;
 
     for (size_t i = 0; !err && i < c->files->count; i++)
         err = gcb_payoff_reader_file(reader, c->files->items[i], diag);
+    return err;
+}
+
+/* Coded in as few messages of sizes that were measured as there can be, unless told otherwise. */
+static void set_messages(struct gcb_payoff_model *model)
+{
+    const double largest = ldexp(4.0 * GCB_PAYOFF_SMALLEST, 2 * (GCB_PAYOFF_SIZES - 1));
+
+    if (model->messages == 0.0)
+        model->messages = ceil(model->bytes / largest);
+}
+
+static int find_cases(struct payoff *c, struct gcb_diag *diag)
+{
+    struct gcb_payoff_reader *reader = NULL;
+    int err = gcb_payoff_reader_create(&reader, diag);
+
+    if (!err && c->files->count)
+        err = read_results(c, reader, diag);
+    else if (!err) {
+        set_messages(&c->plan.model);
+        err = payoff_measure(reader, c->o, &c->machine, c->ctx);
+    }
     if (!err)
         err = gcb_payoff_reader_finish(reader, &c->cases, diag);
     gcb_payoff_reader_destroy(reader);
     return err;
 }
 
+/* ---- what comes of them ---- */
+
 static int open_report(struct payoff *c, struct gcb_diag *diag)
 {
     const struct out_guard guard = {.inputs = c->files, .force = c->o->own.force};
-    const struct out_bandwidths none = {.count = 0}; /* nothing runs here */
-    const struct opt_exec exec = {.device = NULL};
-    struct opt_backend backend;
-    int err = out_open(&c->report, &c->o->show, &c->o->save, &guard, &gcb_payoff_columns, c->ctx);
+    const struct out_bandwidths bandwidths = {&c->machine.bandwidth,
+                                              c->machine.bandwidth.bytes > 0};
+    const int err =
+        out_open(&c->report, &c->o->show, &c->o->save, &guard, &gcb_payoff_columns, c->ctx);
 
-    if (!err)
-        err = opt_exec_resolve(&backend, &exec, diag);
-    return err ? err : out_environment(&c->report, &backend, c->files, &none, false, c->ctx);
+    (void)diag; /* the context's */
+    return err ? err
+               : out_environment(&c->report, &c->machine.backend, c->files, &bandwidths, false,
+                                 c->ctx);
 }
 
 /* The points of the `count` cases from `first` on, and of fp32 and fp16 before them. */
@@ -194,9 +220,11 @@ static int payoff_run(const void *options, const struct opt_list *operands, stru
     struct payoff c = {.o = options, .files = operands, .ctx = ctx};
     int err = payoff_plan(&c.plan, c.o, operands, ctx->diag);
 
-    if (!err && c.plan.mode == PAYOFF_EXCHANGE)
-        err = read_results(&c, ctx->diag);
+    if (!err)
+        err = opt_exec_resolve(&c.machine.backend, &c.o->exec, ctx->diag);
     interrupt_catch();
+    if (!err && c.plan.mode == PAYOFF_EXCHANGE)
+        err = find_cases(&c, ctx->diag);
     if (!err)
         err = open_report(&c, ctx->diag);
     if (!err)
@@ -216,20 +244,28 @@ static int payoff_run(const void *options, const struct opt_list *operands, stru
 static const struct opt_group groups[] = {
     {"Exchange", payoff_own_rows, offsetof(struct payoff_options, own)},
     {"Papers' own models", payoff_papers_rows, offsetof(struct payoff_options, papers)},
+    {"Measuring, without RESULTS", opt_methods_rows, offsetof(struct payoff_options, methods)},
+    {"Measuring, without RESULTS", opt_exec_rows, offsetof(struct payoff_options, exec)},
     {"Output", payoff_save_rows, offsetof(struct payoff_options, own)},
     {"Output", opt_save_rows, offsetof(struct payoff_options, save)},
     {"Output", opt_show_rows, offsetof(struct payoff_options, show)},
     {.rows = NULL},
 };
 
+static const struct opt_extra extra = {
+    .name_at = opt_methods_key_at,
+    .offset = offsetof(struct payoff_options, methods.overrides),
+};
+
 const struct cmd cmd_payoff = {
     .name = "payoff",
     .summary = "whether it pays: an exchange's time by measured times and a link",
-    .usage = "payoff [options] RESULTS...",
+    .usage = "payoff [options] [RESULTS...]",
     .examples = "  gcbench compress --method fft --method topk --results r.json gradients.h5\n"
                 "  gcbench payoff r.json\n"
                 "  gcbench payoff --bandwidth 10Gb --workers 8,64 --compute 80ms r.json\n"
                 "  gcbench payoff --model-bytes 250M --bandwidth 1Gb..99Gb/9 --format csv r.json\n"
+                "  gcbench payoff --model-bytes 100M --method fft --method qsgd\n"
                 "  gcbench payoff --stage-gbps transform=71,select=30,quantise=600,index=67\n"
                 "  gcbench payoff --density 0.001 --workers 128 --model-bytes 100M\n",
     .details =
@@ -238,7 +274,7 @@ const struct cmd cmd_payoff = {
         "many times faster than these. pays below: the bandwidth up to which it beats fp32. "
         "exposed: what is not hidden behind --compute. docs/payoff.md has the model, and what it "
         "leaves out.\n",
-    .spec = {.groups = groups},
+    .spec = {.groups = groups, .extra = &extra},
     .size = sizeof(struct payoff_options),
     .run = payoff_run,
 };

@@ -171,6 +171,18 @@ static int check(const struct payoff_plan *p, const struct payoff_options *o,
                             "--stage-gbps: the paper's condition knows --bandwidth alone");
     if (p->mode == PAYOFF_REDSYNC && o->own.collective == GCB_COLLECTIVE_PS)
         return gcb_diag_set(diag, GCB_E_INVALID, "--density knows no parameter server");
+    if ((p->mode != PAYOFF_EXCHANGE || operands->count > 0) &&
+        (o->methods.specs.count || o->methods.overrides.count || o->exec.device ||
+         o->exec.threads || o->exec.isa || o->exec.fft_plan || o->exec.seed))
+        return gcb_diag_set(diag, GCB_E_INVALID,
+                            "--method and options of running have a meaning only where payoff "
+                            "measures: without results, --stage-gbps and --density");
+    if (p->mode == PAYOFF_EXCHANGE && operands->count == 0 && !o->own.model_bytes)
+        return gcb_diag_set(
+            diag, GCB_E_INVALID,
+            "no result file given (bench, sweep and compress --results write them); "
+            "to measure on synthetic tensors say how large the gradient is: "
+            "--model-bytes");
     if (o->own.servers && o->own.collective != GCB_COLLECTIVE_PS)
         return gcb_diag_set(diag, GCB_E_INVALID,
                             "--servers has a meaning only with --collective ps");

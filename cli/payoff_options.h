@@ -21,8 +21,10 @@ struct payoff_papers {
     const char *select_time, *unpack_time, *reduce_time;
 };
 struct payoff_options {
+    struct opt_methods methods;
     struct payoff_own own;
     struct payoff_papers papers;
+    struct opt_exec exec;
     struct opt_save save;
     struct opt_show show;
 };

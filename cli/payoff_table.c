@@ -242,12 +242,15 @@ void payoff_show_stages(const struct out_report *report, const struct gcb_payoff
                  "%s, the FFT paper's condition: Tf %s, Ts %s, Tm %s, Tp %s GB/s; ratio %s;",
                  c->label, text[0], text[1], text[2], text[3],
                  out_number(ratio, 4.0 * c->total.elements / c->total.wire, 3));
-    n += snprintf(line + n, sizeof(line) - (size_t)n, " k_min");
-    for (size_t i = 0; i < bandwidths->count && i < SHOWN; i++)
-        n += snprintf(line + n, sizeof(line) - (size_t)n, "%s %s at %s", i ? "," : "",
-                      ratio_text(ratio, gcb_fft_stages_least_ratio(s, bandwidths->values[i])),
-                      gcb_payoff_bandwidth_text(even, bandwidths->values[i]));
-    snprintf(line + n, sizeof(line) - (size_t)n, "; never from %s on",
+    for (size_t i = 0; i < bandwidths->count && i < SHOWN; i++) {
+        const double least = gcb_fft_stages_least_ratio(s, bandwidths->values[i]);
+
+        if (isfinite(least))
+            n += snprintf(line + n, sizeof(line) - (size_t)n, " k_min %s at %s,",
+                          out_number(ratio, least, 3),
+                          gcb_payoff_bandwidth_text(even, bandwidths->values[i]));
+    }
+    snprintf(line + n, sizeof(line) - (size_t)n, " pays with no ratio from %s on",
              gcb_payoff_bandwidth_text(even, gcb_fft_stages_break_even(s)));
     opt_wrap(report->out, line, 0, 2);
 }

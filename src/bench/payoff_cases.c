@@ -288,6 +288,14 @@ int gcb_payoff_reader_file(struct gcb_payoff_reader *r, const char *path, struct
     return gcb_results_read(path, visit, r, diag);
 }
 
+int gcb_payoff_reader_row(struct gcb_payoff_reader *r, const char *path, const json_t *row,
+                          struct gcb_diag *diag)
+{
+    const char *record = gcb_results_text(row, "record");
+
+    return visit(r, &(struct gcb_results_row){row, record ? record : "", path, 1}, diag);
+}
+
 /* Hands over a case with its texts. */
 static void finish_case(struct gcb_payoff_case *out, struct gathering *g)
 {

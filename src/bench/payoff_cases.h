@@ -1,6 +1,7 @@
 #ifndef SRC_BENCH_PAYOFF_CASES_H
 #define SRC_BENCH_PAYOFF_CASES_H
 
+#include <jansson.h>
 #include <stdint.h>
 
 #include "src/bench/fit.h"
@@ -51,6 +52,9 @@ struct gcb_payoff_reader;
 int gcb_payoff_reader_create(struct gcb_payoff_reader **out, struct gcb_diag *diag);
 /* One file; "-" is standard input. GCB_E_IO, GCB_E_CORRUPT, GCB_E_NOMEM. */
 int gcb_payoff_reader_file(struct gcb_payoff_reader *r, const char *path, struct gcb_diag *diag);
+/* One row as JSON, of whatever record, as if it stood in a file of that name. */
+int gcb_payoff_reader_row(struct gcb_payoff_reader *r, const char *path, const json_t *row,
+                          struct gcb_diag *diag);
 /* What was read so far. GCB_E_INVALID: no method with times. Release with fini; the reader is empty then. */
 int gcb_payoff_reader_finish(struct gcb_payoff_reader *r, struct gcb_payoff_cases *out,
                              struct gcb_diag *diag);

@@ -89,9 +89,11 @@ static void say_never(struct words *w, const struct gcb_payoff_verdict *v,
                       const struct gcb_link *link)
 {
     say(w, "does not pay at any bandwidth: ");
-    if (v->method.link_bytes >= v->fp32.link_bytes)
+    if (v->method.link_bytes >= 1.005 * v->fp32.link_bytes)
         say(w, "%u workers' messages are %.3g times the bytes of fp32's sum", link->workers,
             v->method.link_bytes / v->fp32.link_bytes);
+    else if (v->method.link_bytes >= v->fp32.link_bytes)
+        say(w, "%u workers' messages are as many bytes as fp32's sum", link->workers);
     else
         say(w, "coding takes longer than what it saves can hide");
 }

@@ -37,6 +37,13 @@ run payoff --stage-gbps "$fft" --density 0.1
 exits 2
 run payoff --stage-gbps "$fft" --workers 8
 exits 2
+run payoff --method fft r.json
+exits 2
+says "only where payoff measures"
+run payoff --model-bytes 1M --method tokp
+exits 2
+run payoff --model-bytes 1M --device cuda:0 --method fft
+check "no device" test "$rc" -eq 3
 run payoff --density 0.1 r.json
 exits 2
 run payoff --words 1 r.json
@@ -201,6 +208,26 @@ for r, gbit in zip(rows, (10, 40)):
 run payoff --bandwidth 10Gb "$tmp/stages.json"
 prints "the FFT paper's condition"
 narrow
+
+# ---- times of its own ----
+run payoff --model-bytes 100M --method qsgd --theta 0.9 --method topk --bandwidth 10Gb --workers 4
+exits 0
+quiet
+prints "gradient of 105 MB, 7 messages in 4 transfers"
+prints "times of synthetic"
+prints "topk:theta=0.9: "
+narrow
+run payoff --model-bytes 100M --method qsgd --bandwidth 10Gb --format json
+exits 0
+check "fitted from messages of many sizes" python3 -c "
+import json
+rows = [json.loads(line) for line in open('$out')]
+assert rows[0]['copy_gbps'] > 0
+rows = [r for r in rows if r['record'] == 'payoff' and r['method'] == 'qsgd']
+assert len(rows) == 1 and rows[0]['fitted'] and not rows[0]['extrapolated'], rows
+r = rows[0]
+assert r['encode_seconds_per_byte'] > 0 and r['add_seconds'] > 0
+assert 7.5 < r['ratio_vs_fp32'] < 8 and abs(r['wire_bytes_per_byte'] * r['ratio_vs_fp32'] - 1) < 0.05"
 
 # ---- NumPy finds the same ----
 python3 -c 'import numpy' 2>/dev/null && {
