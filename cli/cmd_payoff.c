@@ -244,17 +244,12 @@ static int payoff_run(const void *options, const struct opt_list *operands, stru
 static const struct opt_group groups[] = {
     {"Exchange", payoff_own_rows, offsetof(struct payoff_options, own)},
     {"Papers' own models", payoff_papers_rows, offsetof(struct payoff_options, papers)},
-    {"Measuring, without RESULTS", opt_methods_rows, offsetof(struct payoff_options, methods)},
+    {"Measuring, without RESULTS", payoff_methods_rows, offsetof(struct payoff_options, methods)},
     {"Measuring, without RESULTS", opt_exec_rows, offsetof(struct payoff_options, exec)},
     {"Output", payoff_save_rows, offsetof(struct payoff_options, own)},
     {"Output", opt_save_rows, offsetof(struct payoff_options, save)},
     {"Output", opt_show_rows, offsetof(struct payoff_options, show)},
     {.rows = NULL},
-};
-
-static const struct opt_extra extra = {
-    .name_at = opt_methods_key_at,
-    .offset = offsetof(struct payoff_options, methods.overrides),
 };
 
 const struct cmd cmd_payoff = {
@@ -274,7 +269,7 @@ const struct cmd cmd_payoff = {
         "many times faster than these. pays below: the bandwidth up to which it beats fp32. "
         "exposed: what is not hidden behind --compute. docs/payoff.md has the model, and what it "
         "leaves out.\n",
-    .spec = {.groups = groups, .extra = &extra},
+    .spec = {.groups = groups},
     .size = sizeof(struct payoff_options),
     .run = payoff_run,
 };

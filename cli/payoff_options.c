@@ -51,6 +51,12 @@ const struct opt_row payoff_papers_rows[] = {
     {.name = NULL},
 };
 
+const struct opt_row payoff_methods_rows[] = {
+    {"method", 0, "SPEC", "NAME[:key=value,...]; repeatable (default: all)", OPT_LIST,
+     offsetof(struct opt_methods, specs), 0, 0, NULL},
+    {.name = NULL},
+};
+
 const struct opt_row payoff_save_rows[] = {
     {"force", 0, NULL, "replace an existing file of --results", OPT_FLAG,
      offsetof(struct payoff_own, force), 0, 0, NULL},
@@ -172,8 +178,8 @@ static int check(const struct payoff_plan *p, const struct payoff_options *o,
     if (p->mode == PAYOFF_REDSYNC && o->own.collective == GCB_COLLECTIVE_PS)
         return gcb_diag_set(diag, GCB_E_INVALID, "--density knows no parameter server");
     if ((p->mode != PAYOFF_EXCHANGE || operands->count > 0) &&
-        (o->methods.specs.count || o->methods.overrides.count || o->exec.device ||
-         o->exec.threads || o->exec.isa || o->exec.fft_plan || o->exec.seed))
+        (o->methods.specs.count || o->exec.device || o->exec.threads || o->exec.isa ||
+         o->exec.fft_plan || o->exec.seed))
         return gcb_diag_set(diag, GCB_E_INVALID,
                             "--method and options of running have a meaning only where payoff "
                             "measures: without results, --stage-gbps and --density");

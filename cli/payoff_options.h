@@ -31,6 +31,7 @@ struct payoff_options {
 
 extern const struct opt_row payoff_own_rows[];
 extern const struct opt_row payoff_papers_rows[];
+extern const struct opt_row payoff_methods_rows[]; /* over struct opt_methods; --density is taken */
 extern const struct opt_row payoff_save_rows[];
 
 enum payoff_mode { PAYOFF_EXCHANGE, PAYOFF_FFT, PAYOFF_REDSYNC };

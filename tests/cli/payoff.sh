@@ -210,7 +210,7 @@ prints "the FFT paper's condition"
 narrow
 
 # ---- times of its own ----
-run payoff --model-bytes 100M --method qsgd --theta 0.9 --method topk --bandwidth 10Gb --workers 4
+run payoff --model-bytes 100M --method qsgd --method topk:theta=0.9 --bandwidth 10Gb --workers 4
 exits 0
 quiet
 prints "gradient of 105 MB, 7 messages in 4 transfers"
