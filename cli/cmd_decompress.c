@@ -1,4 +1,5 @@
 #include <inttypes.h>
+#include <string.h>
 
 #include "cli/cmd.h"
 #include "cli/options.h"
@@ -44,6 +45,8 @@ static int decompress_run(const void *options, const struct opt_list *operands,
 
     if (!err)
         err = opt_exec_resolve(&backend, &o->exec, ctx->diag);
+    if (!err && strcmp(backend.device, "cpu") != 0)
+        err = gcb_diag_set(ctx->diag, GCB_E_BACKEND, "decompress runs on the cpu only");
     if (err)
         return err;
     err = gcb_dump_create(&dump, o->make.output, o->make.force, operands->items, operands->count,

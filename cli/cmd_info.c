@@ -3,6 +3,7 @@
 #include "cli/output.h"
 #include "kernels/cpu_flags.h"
 #include "src/base/host.h"
+#include "src/base/text.h"
 #include "src/bench/bandwidth.h"
 #include "src/cuda/load.h"
 #include "src/report/environment.h"
@@ -23,7 +24,8 @@ struct facts {
     struct gcb_build build;
     struct gcb_host host;
     struct gcb_bandwidth bandwidth;
-    struct gcb_diag gpu; /* words: why there is none */
+    struct gcb_device device; /* what could be found out of it */
+    struct gcb_diag gpu;      /* words: why there is none */
     bool has_gpu;
     int threads;
     const char *isa;
@@ -38,7 +40,7 @@ static int gather(struct facts *f, const struct info_options *o, struct gcb_diag
     gcb_host_read(&f->host);
     f->threads = queue.threads;
     f->isa = gcb_cpu_isa_name(gcb_cpu_detect());
-    f->has_gpu = gcb_cuda_check(0, &f->gpu) == 0;
+    f->has_gpu = gcb_device_open(&f->device, 0, &f->gpu) == 0;
     return gcb_bandwidth_measure(&f->bandwidth, &queue, 0, diag);
 }
 
@@ -51,6 +53,23 @@ static void print_build(FILE *out, const struct gcb_build *b)
     if (strcmp(b->sanitize, "none") != 0)
         fprintf(out, "            with sanitizers (%s): times mean nothing\n", b->sanitize);
     fprintf(out, "build id    %s\n", b->id[0] ? b->id : "none");
+}
+
+/* The device, or why there is none; and the libraries it needs, wherever there is a module to ask. */
+static void print_gpu(FILE *out, const struct facts *f)
+{
+    const struct gcb_device_facts *d = &f->device.facts;
+    char name[160], text[32];
+
+    if (f->has_gpu)
+        fprintf(out, "gpu         %s, %s, compute capability %u.%u\n",
+                gcb_escape(name, sizeof(name), d->name), out_bytes(text, (double)d->memory_bytes),
+                d->major, d->minor);
+    else
+        fprintf(out, "gpu         none\n            %s\n", f->gpu.text);
+    if (d->runtime[0])
+        fprintf(out, "cuda        runtime %s, driver %s, %s\n", d->runtime,
+                d->driver[0] ? d->driver : "none", d->fft[0] ? d->fft : "no cuFFT");
 }
 
 static void print_host(FILE *out, const struct facts *f)
@@ -67,9 +86,7 @@ static void print_host(FILE *out, const struct facts *f)
         fprintf(out, "load        %.2f\n", h->load1);
     fprintf(out, "memory      %s\n", out_bytes(text, (double)h->memory_bytes));
     fprintf(out, "system      %s\n", h->kernel[0] ? h->kernel : "unknown");
-    fprintf(out, "gpu         %s\n", f->has_gpu ? "device cuda:0" : "none");
-    if (!f->has_gpu)
-        fprintf(out, "            %s\n", f->gpu.text);
+    print_gpu(out, f);
 }
 
 static void print_libraries(FILE *out)

@@ -16,21 +16,45 @@ struct gcb_compare_lanes {
     uint32_t same_sign, zeros, zeros_kept;
 };
 
+/* What a pair adds to each sum; `size` is what max_abs is the largest of. */
+struct gcb_compare_terms {
+    double xx, yy, xy, dd, d, size;
+};
+
+GCB_HD struct gcb_compare_terms gcb_compare_terms_of(float x, float y)
+{
+    const double a = (double)x, b = (double)y, d = a - b;
+    struct gcb_compare_terms t;
+
+    t.xx = a * a;
+    t.yy = b * b;
+    t.xy = a * b;
+    t.dd = d * d;
+    t.d = d;
+    t.size = d < 0 ? -d : d;
+    return t;
+}
+
+GCB_HD uint32_t gcb_compare_same_sign(float x, float y)
+{
+    return (uint32_t)(((x > 0) == (y > 0)) & ((x < 0) == (y < 0)));
+}
+
 GCB_HD void gcb_compare_sums(struct gcb_compare_lanes *lanes, size_t lane, float x, float y)
 {
-    const double a = (double)x, b = (double)y, d = a - b, size = d < 0 ? -d : d;
+    const struct gcb_compare_terms t = gcb_compare_terms_of(x, y);
 
-    lanes->xx[lane] += a * a;
-    lanes->yy[lane] += b * b;
-    lanes->xy[lane] += a * b;
-    lanes->dd[lane] += d * d;
-    lanes->d[lane] += d;
-    lanes->max_abs[lane] = size > lanes->max_abs[lane] ? size : lanes->max_abs[lane];
+    lanes->xx[lane] += t.xx;
+    lanes->yy[lane] += t.yy;
+    lanes->xy[lane] += t.xy;
+    lanes->dd[lane] += t.dd;
+    lanes->d[lane] += t.d;
+    lanes->max_abs[lane] = t.size > lanes->max_abs[lane] ? t.size : lanes->max_abs[lane];
 }
 
 GCB_HD void gcb_compare_classes(struct gcb_compare_lanes *lanes, float x, float y)
 {
-    lanes->same_sign += (uint32_t)(((x > 0) == (y > 0)) & ((x < 0) == (y < 0)));
+    lanes->same_sign += gcb_compare_same_sign(x, y);
     lanes->zeros += (uint32_t)(x == 0);
     lanes->zeros_kept += (uint32_t)((x == 0) & (y == 0));
 }

@@ -1,6 +1,7 @@
 #ifndef SRC_CUDA_MODULE_H
 #define SRC_CUDA_MODULE_H
 
+#include "kernels/compare/compare_cuda.h"
 #include "src/codec/device.h"
 
 /*
@@ -76,6 +77,11 @@ struct gcb_device_module {
                    const float *x_dev, uint64_t n);
     int (*get_raw)(struct gcb_device_stream *s, enum gcb_dtype source, float *out_dev,
                    const uint8_t *in_dev, uint64_t n);
+
+    /* How close y is to x: kernels/compare/compare_cuda.h. */
+    uint64_t (*compare_scratch)(uint64_t n);
+    int (*compare)(struct gcb_device_stream *s, struct gcb_cuda_comparison *out_dev,
+                   const float *x_dev, const float *y_dev, uint64_t n, void *scratch_dev);
 };
 
 typedef const struct gcb_device_module *gcb_device_module_fn(void);

@@ -8,7 +8,7 @@ quiet
 for word in version revision build processor kernels gpu libraries bandwidth; do
     prints "$word "
 done
-prints "gpu         none"
+prints "gpu         "
 
 run info --format json
 exits 0

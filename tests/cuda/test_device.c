@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "kernels/hd.h"
+#include "src/cuda/device_fidelity.h"
 #include "tests/kernels/check.h"
 #include "tests/support/cuda_host/host.h"
 #include "tests/support/device_trip.h"
@@ -100,6 +100,52 @@ static void large_tensors(void **state)
         device_same(&device, specs[i], x, N, NULL);
     gcb_host_schedule(GCB_HOST_FORWARD, 1);
     free(x);
+}
+
+/* The error of what comes back, by the same sums: compared bit for bit. */
+static void fidelity_is_the_cpus(void **state)
+{
+    enum { N = 3 * 4096 * 8 + 77 };
+    static const uint64_t counts[] = {0, 1, 31, 33, 4095, 4096, 4097, N};
+    const struct gcb_device_batch_config config = {.scratch =
+                                                       gcb_device_fidelity_scratch(&device, N)};
+    const struct gcb_queue queue = {.threads = 1};
+    float *x = malloc(N * sizeof(float)), *y = malloc(N * sizeof(float));
+    struct gcb_device_batch *b = NULL;
+    struct gcb_kernels kernels;
+    void *xd, *yd;
+
+    (void)state;
+    gcb_kernels_init(&kernels, 0);
+    assert_int_equal(gcb_device_batch_create(&b, &device, &config, NULL), 0);
+    assert_int_equal(device.module->alloc(&xd, N * sizeof(float), NULL), 0);
+    assert_int_equal(device.module->alloc(&yd, N * sizeof(float), NULL), 0);
+    for (int i = 0; i < 3 * FILL_COUNT; i++) {
+        check_fill(x, N, (enum check_fill)(i % FILL_COUNT), (uint64_t)i);
+        check_fill(y, N, i % 2 ? FILL_TIES : (enum check_fill)(i % FILL_COUNT), (uint64_t)i + 1);
+        memcpy(y, x, N / 2 * sizeof(float));
+        assert_int_equal(gcb_device_batch_upload(b, xd, x, N * sizeof(float), NULL), 0);
+        assert_int_equal(gcb_device_batch_upload(b, yd, y, N * sizeof(float), NULL), 0);
+        gcb_host_schedule((enum gcb_host_order)(i / FILL_COUNT), 11);
+        for (size_t k = 0; k < sizeof(counts) / sizeof(*counts); k++) {
+            struct gcb_fidelity want, got;
+
+            memset(&want, 0, sizeof(want));
+            memset(&got, 0, sizeof(got));
+            gcb_fidelity_add(&want, x, y, counts[k], &kernels, &queue);
+            assert_int_equal(gcb_device_fidelity_add(&got, b, xd, yd, counts[k], NULL), 0);
+            /* which NaN a sum comes to is not promised */
+            if (isnan(want.dd))
+                want.dd = want.d = want.yy = want.xy = got.dd = got.d = got.yy = got.xy = 0;
+            assert_memory_equal(&want, &got, sizeof(want));
+        }
+    }
+    gcb_host_schedule(GCB_HOST_FORWARD, 1);
+    gcb_device_batch_destroy(b);
+    device.module->free(xd);
+    device.module->free(yd);
+    free(x);
+    free(y);
 }
 
 /* A state on the device begins as the CPU's: parameters are stored through one table for both. */
@@ -262,6 +308,7 @@ int main(void)
         cmocka_unit_test(ranges),
         cmocka_unit_test(quantisers),
         cmocka_unit_test(large_tensors),
+        cmocka_unit_test(fidelity_is_the_cpus),
         cmocka_unit_test(parameters_fit_the_states),
         cmocka_unit_test(other_methods_say_so),
         cmocka_unit_test(other_modules_are_refused),

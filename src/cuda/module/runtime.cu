@@ -278,6 +278,8 @@ const struct gcb_device_module table = {
     gcb_cuda_max_bits,
     put_raw,
     get_raw,
+    gcb_cuda_compare_scratch,
+    gcb_cuda_compare,
 };
 
 } /* namespace */

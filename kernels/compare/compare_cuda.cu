@@ -1,0 +1,175 @@
+#include "kernels/compare/compare_cuda.h"
+
+#include "kernels/compare/compare_elem.h"
+#include "kernels/cuda/launch.cuh"
+#include "kernels/cuda/sum.cuh"
+
+namespace
+{
+
+constexpr unsigned kThreads = 256;
+constexpr unsigned kWarps = kThreads / gcb::kWarp;
+constexpr unsigned kSums = 5; /* xx, yy, xy, dd, d */
+
+/* What a warp found in its sum block. */
+struct counts {
+    uint32_t same_sign, zeros, zeros_kept, nonfinite, nonfinite_kept;
+    uint32_t pad;
+    double max_abs;
+};
+
+/* In scratch: each of the sums of all blocks, then the counts. */
+struct parts {
+    double *sum; /* kSums arrays of `blocks` */
+    counts *count;
+    uint64_t blocks;
+};
+
+uint64_t block_count(uint64_t n)
+{
+    return (n + GCB_SUM_BLOCK - 1) / GCB_SUM_BLOCK;
+}
+
+parts lay_out(void *scratch, uint64_t n)
+{
+    const uint64_t blocks = block_count(n);
+    double *const sum = static_cast<double *>(scratch);
+
+    return {sum, reinterpret_cast<counts *>(sum + (kSums * blocks + 1) / 2 * 2), blocks};
+}
+
+__device__ double larger(double a, double b)
+{
+    return b > a ? b : a;
+}
+
+__device__ counts join_counts(counts c)
+{
+    c.same_sign = gcb::warp_add(c.same_sign);
+    c.zeros = gcb::warp_add(c.zeros);
+    c.zeros_kept = gcb::warp_add(c.zeros_kept);
+    c.nonfinite = gcb::warp_add(c.nonfinite);
+    c.nonfinite_kept = gcb::warp_add(c.nonfinite_kept);
+    for (unsigned by = gcb::kWarp / 2; by > 0; by /= 2)
+        c.max_abs = larger(c.max_abs, gcb::shfl_xor(c.max_abs, by));
+    return c;
+}
+
+/* One pair: an x that cannot be compared adds nothing. */
+__device__ void take(double (&sum)[kSums], counts &c, float x, float y)
+{
+    struct gcb_compare_terms t;
+
+    if (gcb_magnitude(x) >= GCB_INF_BITS) {
+        c.nonfinite++;
+        c.nonfinite_kept += gcb_bits_of(x) == gcb_bits_of(y);
+        return;
+    }
+    t = gcb_compare_terms_of(x, y);
+    sum[0] += t.xx;
+    sum[1] += t.yy;
+    sum[2] += t.xy;
+    sum[3] += t.dd;
+    sum[4] += t.d;
+    c.max_abs = larger(c.max_abs, t.size);
+    c.same_sign += gcb_compare_same_sign(x, y);
+    c.zeros += x == 0.0f;
+    c.zeros_kept += x == 0.0f && y == 0.0f;
+}
+
+/* A warp for each sum block. */
+__global__ void compare_blocks(parts out, const float *__restrict__ x, const float *__restrict__ y,
+                               uint64_t n)
+{
+    const uint64_t b = blockIdx.x * uint64_t{kWarps} + threadIdx.x / gcb::kWarp;
+    const uint64_t from = b * GCB_SUM_BLOCK, left = from < n ? n - from : 0;
+    const unsigned here = static_cast<unsigned>(left < GCB_SUM_BLOCK ? left : GCB_SUM_BLOCK);
+    double sum[kSums] = {};
+    counts c = {};
+
+#pragma unroll 4
+    for (unsigned i = gcb::lane(); i < here; i += gcb::kWarp)
+        take(sum, c, x[from + i], y[from + i]);
+    c = join_counts(c);
+    for (unsigned k = 0; k < kSums; k++) {
+        sum[k] = gcb::join_lanes(sum[k]);
+        if (here && gcb::lane() == 0)
+            out.sum[k * out.blocks + b] = sum[k];
+    }
+    if (here && gcb::lane() == 0)
+        out.count[b] = c;
+}
+
+struct joining {
+    double part[kSums][gcb::kChain];
+    double sum[kSums], max_abs[kWarps];
+    uint64_t count[5];
+};
+
+/* One block. A warp's first thread adds up one of the sums, in index order; the counts have no order. */
+__global__ void compare_join(gcb_cuda_comparison *out, parts in)
+{
+    joining &s = gcb::shared<joining>();
+    const unsigned warp = threadIdx.x / gcb::kWarp;
+    uint64_t mine[5] = {};
+    double total = 0.0, most = 0.0;
+
+    if (threadIdx.x < 5)
+        s.count[threadIdx.x] = 0;
+    for (uint64_t from = 0; from < in.blocks; from += gcb::kChain) {
+        const uint64_t left = in.blocks - from;
+        const unsigned n = static_cast<unsigned>(left < gcb::kChain ? left : gcb::kChain);
+
+        gcb::sync_block();
+        for (unsigned k = 0; k < kSums; k++)
+            for (unsigned i = threadIdx.x; i < n; i += blockDim.x)
+                s.part[k][i] = in.sum[k * in.blocks + from + i];
+        gcb::sync_block();
+        for (unsigned i = 0; warp < kSums && gcb::lane() == 0 && i < n; i++)
+            total += s.part[warp][i];
+    }
+    for (uint64_t i = threadIdx.x; i < in.blocks; i += blockDim.x) {
+        const counts c = in.count[i];
+
+        mine[0] += c.same_sign;
+        mine[1] += c.zeros;
+        mine[2] += c.zeros_kept;
+        mine[3] += c.nonfinite;
+        mine[4] += c.nonfinite_kept;
+        most = larger(most, c.max_abs);
+    }
+    gcb::sync_block();
+    for (unsigned k = 0; k < 5; k++)
+        gcb::atomic_add(&s.count[k], mine[k]);
+    for (unsigned by = gcb::kWarp / 2; by > 0; by /= 2)
+        most = larger(most, gcb::shfl_xor(most, by));
+    if (gcb::lane() == 0) {
+        s.max_abs[warp] = most;
+        if (warp < kSums)
+            s.sum[warp] = total;
+    }
+    gcb::sync_block();
+    if (threadIdx.x != 0)
+        return;
+    for (unsigned w = 0; w < kWarps; w++)
+        most = larger(most, s.max_abs[w]);
+    *out = {s.sum[0],   s.sum[1],   s.sum[2],   s.sum[3],   s.sum[4],  most,
+            s.count[0], s.count[1], s.count[2], s.count[3], s.count[4]};
+}
+
+} /* namespace */
+
+uint64_t gcb_cuda_compare_scratch(uint64_t n)
+{
+    return (kSums * block_count(n) + 1) / 2 * 2 * sizeof(double) + block_count(n) * sizeof(counts);
+}
+
+int gcb_cuda_compare(struct gcb_device_stream *s, struct gcb_cuda_comparison *out, const float *x,
+                     const float *y, uint64_t n, void *scratch)
+{
+    const parts p = lay_out(scratch, n);
+    const uint64_t grid = p.blocks ? (p.blocks + kWarps - 1) / kWarps : 1;
+    const int err = gcb::launch(compare_blocks, grid, kThreads, 0, s, p, x, y, n);
+
+    return err ? err : gcb::launch(compare_join, 1, kThreads, sizeof(joining), s, out, p);
+}

@@ -1,0 +1,56 @@
+#!/bin/sh
+# The command beside CUDA modules of all kinds: none, damaged ones, one of another make, and the stand-in.
+#   device.sh GCBENCH STANDIN
+. "$(dirname "$0")/../cli/lib.sh"
+standin=$2
+sample=$(dirname "$0")/../../datasets/sample.h5
+
+# A library of the test's own, so that the module beside it is.
+library=$(ldd "$GCBENCH" | sed -n 's/.*libgcbench\.so\.0 => \([^ ]*\).*/\1/p')
+mkdir "$tmp/lib"
+cp "$library" "$tmp/lib/libgcbench.so.0" || exit 99
+LD_LIBRARY_PATH=$tmp/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+export LD_LIBRARY_PATH
+module=$tmp/lib/libgcbench-cuda.so
+
+refuses() { # WORDS: so do info, which goes on, and the commands that are asked for a device
+    run compress --device cuda --method topk "$sample"
+    exits 3
+    says "$1"
+    run decompress --device cuda:0 -o "$tmp/x.h5" "$sample"
+    exits 3
+    says "$1"
+    run info
+    exits 0
+    quiet
+    prints "gpu         none"
+    prints "$1"
+    run compress --method topk "$sample"
+    exits 0
+}
+
+refuses "no CUDA module (libgcbench-cuda.so was not found)"
+
+echo "not a library" >"$module"
+refuses "libgcbench-cuda.so"
+says_nothing_of_absence() { ! grep -q "was not found" "$out"; }
+run info
+check "it is there, so it is not said to be absent" says_nothing_of_absence
+
+cp "$(ldd "$GCBENCH" | sed -n 's/.*libz\.so\.1 => \([^ ]*\).*/\1/p')" "$module"
+refuses "libgcbench-cuda.so is of another version"
+
+cp "$standin" "$module"
+run info
+exits 0
+quiet
+prints "gpu         a stand-in on the CPU, for tests, 4.3 GB, compute capability 8.0"
+prints "cuda        runtime 13.0, driver 13.0, "
+run compress --device cuda:1 --method topk "$sample"
+exits 3
+says "device cuda:1: this machine has 1"
+run decompress --device cuda -o "$tmp/x.h5" "$sample"
+exits 3
+says "runs on the cpu only"
+
+finish
