@@ -301,7 +301,7 @@ static void events_measure_and_order(void **state)
     d->stream_destroy(s);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(baselines),
@@ -317,5 +317,7 @@ int main(void)
         cmocka_unit_test(events_measure_and_order),
     };
 
+    if (argc > 1) /* only the tests of this name, with * and ? */
+        cmocka_set_test_filter(argv[1]);
     return cmocka_run_group_tests(tests, open_device, NULL);
 }

@@ -254,7 +254,7 @@ void device_same_damage(const struct gcb_device *device, const char *spec, const
 
         bad.bytes = malloc(made.length);
         memcpy(bad.bytes, made.bytes, made.length);
-        bad.bytes[where] = (uint8_t)(r >> 32);
+        bad.bytes[where] = i % 3 ? (uint8_t)(r >> 32) : 0xff; /* 0xff: scales that are no numbers */
         same_decoded(device, spec, &bad, n);
         free(bad.bytes);
     }
@@ -283,7 +283,7 @@ void device_same_all(const struct gcb_device *device, const char *spec, const ui
         }
         check_fill(x, sizes[i], FILL_NOISE, 200 + i);
         if (sizes[i] > 0)
-            device_same_damage(device, spec, x, sizes[i], 6, i);
+            device_same_damage(device, spec, x, sizes[i], 12, i);
         free(x);
     }
     gcb_host_schedule(GCB_HOST_FORWARD, 1);
