@@ -43,6 +43,8 @@ const struct opt_row bench_timing_rows[] = {
 const struct opt_row bench_show_rows[] = {
     {"samples", 0, NULL, "every single timing, in json", OPT_FLAG,
      offsetof(struct bench_own, samples), 0, 0, NULL},
+    {"no-bandwidth", 0, NULL, "do not measure the memory: no shares of its bandwidth", OPT_FLAG,
+     offsetof(struct bench_own, no_bandwidth), 0, 0, NULL},
     {"force", 0, NULL, "replace an existing file of results", OPT_FLAG,
      offsetof(struct bench_own, force), 0, 0, NULL},
     {.name = NULL},

@@ -11,7 +11,7 @@ struct bench_own {
     struct opt_list scopes, devices, threads, caches; /* each item may be several, with commas */
     double precision, max_time, time_budget;          /* 0: not given */
     int max_samples;
-    bool samples, force;
+    bool samples, no_bandwidth, force;
 };
 
 struct bench_options {

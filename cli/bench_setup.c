@@ -122,7 +122,7 @@ static int measure_bandwidths(struct bench *c, uint64_t bytes)
 {
     int err = 0;
 
-    for (size_t i = 0; !err && i < c->suite.thread_count; i++) {
+    for (size_t i = 0; !err && i < c->suite.thread_count && !c->o->own.no_bandwidth; i++) {
         const struct gcb_queue queue = {.threads = c->suite.threads[i]};
 
         err = gcb_bandwidth_measure(&c->bandwidths[i], &queue, bytes, c->s.ctx->diag);
@@ -132,7 +132,8 @@ static int measure_bandwidths(struct bench *c, uint64_t bytes)
 
 int bench_open_report(struct bench *c)
 {
-    const struct out_bandwidths all = {c->bandwidths, c->suite.thread_count};
+    const struct out_bandwidths all = {c->bandwidths,
+                                       c->o->own.no_bandwidth ? 0 : c->suite.thread_count};
     uint64_t bytes;
     int err = weigh(c, &bytes);
 

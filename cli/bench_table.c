@@ -76,8 +76,8 @@ static void fill(struct cells *c, const struct bench_view *v, size_t method)
     out_number(c->text[3], f.rel_l2, f.rel_l2 < 1e-3 ? 2 : 3);
     speed(c->text[4], to, t->encode_seconds, t->encode_low, t->encode_high);
     speed(c->text[5], from, t->decode_seconds, t->decode_low, t->decode_high);
-    snprintf(c->text[6], sizeof(c->text[6]), "%.0f/%.0f", 100.0 * to / b->read_gbps,
-             100.0 * from / b->fill_gbps);
+    snprintf(c->text[6], sizeof(c->text[6]), b->bytes ? "%.0f/%.0f" : "-",
+             100.0 * to / b->read_gbps, 100.0 * from / b->fill_gbps);
     snprintf(c->text[7], sizeof(c->text[7]), "%s", end_of(t, v->precision));
 }
 
@@ -85,7 +85,10 @@ static void print_head(const struct bench_view *v, FILE *out)
 {
     char number[3][32];
 
-    fprintf(out, "\n%s\nmemory: reads %s, fills %s, copies %s GB/s\n", v->settings,
+    fprintf(out, "\n%s\n", v->settings);
+    if (!v->bandwidth->bytes) /* not measured */
+        return;
+    fprintf(out, "memory: reads %s, fills %s, copies %s GB/s\n",
             out_number(number[0], v->bandwidth->read_gbps, 3),
             out_number(number[1], v->bandwidth->fill_gbps, 3),
             out_number(number[2], v->bandwidth->copy_gbps, 3));

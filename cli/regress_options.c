@@ -24,7 +24,7 @@ const struct opt_row regress_against_rows[] = {
      offsetof(struct regress_own, against), 0, 0, NULL},
     {"budget", 0, "TIME", "for all of it: 90s, 5m (default), 1h", OPT_TEXT,
      offsetof(struct regress_own, budget), 0, 0, NULL},
-    {"pairs", 0, "N", "of processes at most (default 40; at least 20 are run)", OPT_INT,
+    {"pairs", 0, "N", "of processes at most (default 100; at least 20 are run)", OPT_INT,
      offsetof(struct regress_own, pairs), 20, 10000, NULL},
     {"calibrate", 0, NULL,
      "first run this build against itself, in half of the budget: delta becomes what that shows, "

@@ -1,6 +1,7 @@
 #ifndef SRC_BENCH_RESAMPLE_H
 #define SRC_BENCH_RESAMPLE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -33,11 +34,13 @@ int gcb_resample_medians(double *medians, size_t draws, const double *values, si
                          uint64_t seed, struct gcb_diag *diag);
 
 /*
- * The sign test: the chance that at least `above` of `count` values exceed the median of where they come from, each
- * with probability 1/2 (and so one-sided p that the median is no larger than a limit which `above` of them exceed). It
- * is exact for any distribution: what many comparisons need, where a bootstrap's far tails are too thin.
+ * Wilcoxon's signed-rank test (Wilcoxon: "Individual comparisons by ranking methods", 1945): one-sided p that values
+ * which lie symmetrically about their median exceed `limit` (or, not `above`, fall short of it) so much, in number and by rank of distance, although
+ * their median does not. By the normal approximation, with its corrections for continuity and ties; meant for 20
+ * values and more. `scratch` has room for `count` reals. NAN for no values.
  */
-double gcb_sign_test(size_t above, size_t count);
+double gcb_signed_rank(const double *values, size_t count, double limit, bool above,
+                       double *scratch);
 
 /*
  * Holm's adjusted p-values (Holm: "A simple sequentially rejective multiple test procedure", 1979): rejecting

@@ -9,7 +9,8 @@
 #include "src/regress/labels.h"
 
 #define REPEAT_MOST 1000   /* of each case in a process */
-#define CALLS_SHARE 0.25   /* of a process at least goes into timed calls, if they are that cheap */
+#define CALLS_SHARE 1.0    /* timed calls for each second that a process takes besides */
+#define CALLS_LEAST 3      /* so that there is a median */
 #define PLAN_SHARE 0.9     /* of the budget that is planned for */
 #define OVER_BUDGET 1.25   /* the least number of pairs may take so much more than it */
 #define GIVE_UP 3.0        /* and is not waited for any longer than so many budgets */
@@ -27,8 +28,8 @@ struct turn {
 static char **command_line(const struct turn *t, const char *exe, const char *repeat)
 {
     const struct gcb_turns_config *c = t->config;
-    const char *head[] = {exe, "bench", "--format", "json", "--repeat", repeat};
-    const size_t head_count = t->repeat ? 6 : 4;
+    const char *head[] = {exe, "bench", "--format", "json", "--no-bandwidth", "--repeat", repeat};
+    const size_t head_count = t->repeat ? 7 : 5;
     const char **argv =
         gcb_alloc_zero(head_count + c->option_count + c->file_count + 2, sizeof(*argv));
     size_t n = head_count;
@@ -126,26 +127,27 @@ static int look(struct gcb_turns *out, struct turn *t, struct gcb_diag *diag)
 static int plan(struct gcb_turns *out, struct turn *t, struct gcb_diag *diag)
 {
     const struct gcb_turns_config *c = t->config;
-    const double budget = PLAN_SHARE * c->budget;
-    const double calls = once(&out->runs.base), overhead = fmax(0.0, t->took - 2.0 * calls);
+    const double most = c->pairs ? c->pairs : GCB_TURNS_MOST;
+    const double budget = PLAN_SHARE * c->budget, calls = once(&out->runs.base);
+    const double overhead = fmax(0.0, t->took - 2.0 * calls);
     const double least = 2.0 * GCB_TURNS_PAIRS * t->took;
-    double each;
+    double each = t->took;
 
     if (least > OVER_BUDGET * c->budget)
         return gcb_diag_set(diag, GCB_E_INVALID,
                             "%d pairs of processes of %.2g s take %.0f s, the budget is %.0f s: "
                             "give more (--budget), or fewer cases",
                             GCB_TURNS_PAIRS, t->took, least, c->budget);
-    out->most = c->pairs ? c->pairs : GCB_TURNS_MOST;
-    if (2.0 * out->most * t->took > budget)
-        out->most = (unsigned)fmax(GCB_TURNS_PAIRS, budget / (2.0 * t->took));
-    each = budget / (2.0 * out->most);
     if (t->repeat && calls > 0.0) {
-        const double fill = floor((each - overhead) / calls) - 1.0;
-        const double cheap = floor(CALLS_SHARE * t->took / calls);
+        /* as many pairs as there may be, in each as many calls as it has time for; but no process of little else
+         * than its start */
+        const double cheap = fmax(CALLS_LEAST, floor(CALLS_SHARE * overhead / calls));
 
-        t->repeat = (unsigned)fmin(REPEAT_MOST, fmax(1.0, fmax(fill, cheap)));
+        each = fmax(budget / (2.0 * most), overhead + (cheap + 1.0) * calls);
+        each = fmax(t->took, fmin(each, budget / (2.0 * GCB_TURNS_PAIRS)));
+        t->repeat = (unsigned)fmin(REPEAT_MOST, fmax(1.0, floor((each - overhead) / calls) - 1.0));
     }
+    out->most = (unsigned)fmin(most, fmax(GCB_TURNS_PAIRS, floor(budget / (2.0 * each))));
     t->limit = c->timeout > 0.0 ? c->timeout : fmax(FIRST_SECONDS, 10.0 * fmax(each, t->took));
     out->repeat = t->repeat;
     return 0;

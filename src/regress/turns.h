@@ -13,7 +13,7 @@
 #define GCB_TURNS_DELTA 0.05  /* at least */
 #define GCB_TURNS_FLOOR 20e-6 /* seconds */
 #define GCB_TURNS_PAIRS 20    /* fewer prove nothing */
-#define GCB_TURNS_MOST 40     /* unless told otherwise */
+#define GCB_TURNS_MOST 100    /* unless told otherwise */
 #define GCB_TURNS_ALPHA 0.05  /* the chance of any wrong SLOW or FAST */
 #define GCB_TURNS_SEED 1
 

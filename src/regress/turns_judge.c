@@ -24,30 +24,21 @@ static double median_of(double *scratch, const double *values, size_t count)
     return gcb_quantile(scratch, count, 0.5);
 }
 
-/* How many logs lie beyond `limit`, above it or below it. */
-static size_t beyond(const struct gcb_turns_times *t, double limit, bool above)
-{
-    size_t n = 0;
-
-    for (size_t i = 0; i < t->count; i++)
-        n += above ? t->logs[i] > limit : t->logs[i] < limit;
-    return n;
-}
-
 static int examine(struct test *t, double *medians, struct gcb_diag *diag)
 {
     const struct gcb_turns_times *times = &t->of->time[t->op];
     const size_t n = times->count;
-    const size_t above = beyond(times, log(1.0 + times->delta), true);
-    const size_t below = beyond(times, log(1.0 - fmin(times->delta, 0.999)), false);
+    double above, below;
     const int err = gcb_resample_medians(medians, DRAWS, times->logs, n, GCB_TURNS_SEED, diag);
 
     if (err)
         return err;
     t->low = gcb_quantile(medians, DRAWS, 0.025);
     t->high = gcb_quantile(medians, DRAWS, 0.975);
-    t->slower = above > below;
-    t->p = fmin(1.0, 2.0 * gcb_sign_test(above > below ? above : below, n));
+    above = gcb_signed_rank(times->logs, n, log(1.0 + times->delta), true, medians);
+    below = gcb_signed_rank(times->logs, n, log(1.0 - fmin(times->delta, 0.999)), false, medians);
+    t->slower = above < below;
+    t->p = fmin(1.0, 2.0 * fmin(above, below));
     gcb_sort_reals(memcpy(medians, times->logs, n * sizeof(*medians)), n);
     t->middle = gcb_quantile(medians, n, 0.5);
     return 0;

@@ -114,7 +114,7 @@ static void test_order(void **state)
 
         assert_non_null(fgets(line, sizeof(line), f));
         snprintf(want, sizeof(want),
-                 "%s bench --format json --repeat %u --method topk --threads 1 -- g.h5 -odd\n",
+                 "%s bench --format json --no-bandwidth --repeat %u --method topk --threads 1 -- g.h5 -odd\n",
                  next ? "new" : "base", i < 2 ? 1 : t.turns.repeat);
         assert_string_equal(line, want);
     }
