@@ -1,20 +1,21 @@
 #!/bin/bash
-# How often does `regress --against` say what is true? Runs of it with equal builds, with one method slowed on purpose, and with
-# one made faster; a line for each run, then the counts. Takes RUNS times three budgets.
-#   regress_trial.sh GCBENCH [RUNS [BUDGET]]       (defaults: 20 runs, 40s)
+# How often does `regress --against` say what is true? Runs of it with equal builds, with one method slowed on purpose,
+# and with one made faster; a line for each run, then the counts. Takes RUNS times three budgets.
+#   regress_trial.sh [RUNS [BUDGET]]       (20 runs and 40s unless told; builds what is committed)
 set -euo pipefail
 
 here=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
 source=$(cd -- "$here/../.." && pwd)
-plain=$(realpath -- "$1") runs=${2:-20} budget=${3:-40s}
+runs=${1:-20} budget=${2:-40s}
 method=qsgd quantity=encode
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
+plain=$tmp/plain/build/cli/gcbench
 
-build() { # NAME SHARE: a build in which the method takes 1 + SHARE of its time
+build() { # NAME [SHARE]: a build, in which the method takes 1 + SHARE of its time
     mkdir "$tmp/$1"
     git -C "$source" archive HEAD | tar -x -C "$tmp/$1"
-    python3 "$here/slower.py" "$tmp/$1" "$method" "$2"
+    (($# == 1)) || python3 "$here/slower.py" "$tmp/$1" "$method" "$2"
     meson setup -Dtests=false "$tmp/$1/build" "$tmp/$1" >/dev/null
     ninja -C "$tmp/$1/build" --quiet cli/gcbench >&2
 }
@@ -42,6 +43,7 @@ run() { # WHAT NEW BASE OPTION...
         ' '.join('%d %s' % (n, k) for k, n in total['verdicts'].items() if n))"
 }
 
+build plain
 calibrated=$("$plain" regress --against "$plain" --suite "$here/suite.json" --budget "$budget" --calibrate \
     --pairs 40 --format json >"$tmp/rows" && pick "v['delta']")
 share=$(python3 -c "print(max(0.10, 2 * $calibrated))")
