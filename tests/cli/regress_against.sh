@@ -15,7 +15,7 @@ narrow() {
 }
 
 # ---- this build against itself ----
-small="--method topk --theta 0.9 --dataset layers.0* --budget 60s --timeout 50"
+small="--method topk --theta 0.9 --dataset layers.0* --budget 50s --pairs 20 --timeout 50"
 run regress --against "$GCBENCH" $small --repeat 3 "$sample" --results r.json
 exits 0
 quiet
@@ -49,7 +49,7 @@ case['encode_seconds'] /= 10
 case['decode_seconds'] *= 10
 env = dict(rows[0], build_id='zz')
 json.dump({'cases': [case, dict(case, spec='gone')], 'env': env, 'log': 'log'}, open('other.json', 'w'))"
-run regress --against ./other $small --repeat 3 "$sample"
+run regress --against ./other $small --repeat 3 --floor 1 "$sample"
 exits 4
 narrow
 words "LARGER: topk:theta=0.9 size: +1 bytes"
