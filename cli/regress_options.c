@@ -27,7 +27,8 @@ const struct opt_row regress_against_rows[] = {
     {"pairs", 0, "N", "of processes at most (default 100; at least 20 are run)", OPT_INT,
      offsetof(struct regress_own, pairs), 20, 10000, NULL},
     {"calibrate", 0, NULL,
-     "first run this build against itself, in half of the budget: delta becomes what that shows, "
+     "first run this build against itself, in a third of the budget: delta becomes what that "
+     "shows, "
      "if it is more",
      OPT_FLAG, offsetof(struct regress_own, calibrate), 0, 0, NULL},
     {"floor", 0, "US",

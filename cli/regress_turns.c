@@ -9,6 +9,7 @@
 #include "src/base/text.h"
 
 #define DEFAULT_BUDGET "5m"
+#define CALIBRATION (1.0 / 3.0) /* of the budget: the verdicts need the more pairs */
 
 int regress_self(char *out, size_t size, struct gcb_diag *diag)
 {
@@ -82,8 +83,9 @@ int regress_turns_run(struct regress_turns *t, struct gcb_diag *diag)
         return err;
     interrupt_catch();
     if (t->o->own.calibrate) {
-        t->config.budget /= 2.0;
         itself = t->config;
+        itself.budget *= CALIBRATION;
+        t->config.budget -= itself.budget;
         itself.exe[0] = t->self;
         err = run(t, &t->aa, itself, diag);
         t->config.calibration = &t->aa;

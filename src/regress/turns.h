@@ -73,7 +73,7 @@ int gcb_turns_run(struct gcb_turns *out, const struct gcb_turns_config *config,
 void gcb_turns_fini(struct gcb_turns *t); /* zeroed is fine */
 
 /* What the times of one build against itself show: every delta of `t` becomes what it is in `aa`, if that is more: the
- * farther end of the 95 % interval. GCB_E_NOMEM. */
+ * farther end of the 99 % interval. GCB_E_NOMEM. */
 int gcb_turns_calibrate(struct gcb_turns *t, const struct gcb_turns *aa, struct gcb_diag *diag);
 
 /* Verdicts on everything. `config` as it ran. */

@@ -12,7 +12,8 @@
 struct test {
     const struct gcb_turns_case *of;
     int op;
-    double middle, low, high; /* of the log of the ratio */
+    double middle, low, high; /* of the log of the ratio; 95 % */
+    double far;               /* the farther end of its 99 % interval from 0 */
     double p;
     bool slower; /* the way that p speaks of */
 };
@@ -35,6 +36,8 @@ static int examine(struct test *t, double *medians, struct gcb_diag *diag)
         return err;
     t->low = gcb_quantile(medians, DRAWS, 0.025);
     t->high = gcb_quantile(medians, DRAWS, 0.975);
+    t->far =
+        fmax(fabs(gcb_quantile(medians, DRAWS, 0.005)), fabs(gcb_quantile(medians, DRAWS, 0.995)));
     above = gcb_signed_rank(times->logs, n, log(1.0 + times->delta), true, medians);
     below = gcb_signed_rank(times->logs, n, log(1.0 - fmin(times->delta, 0.999)), false, medians);
     t->slower = above < below;
@@ -221,7 +224,7 @@ int gcb_turns_calibrate(struct gcb_turns *t, const struct gcb_turns *aa, struct 
         err = gcb_match_cases(&pairs, &matched, &aa->runs.base, &t->runs.base, diag);
     for (size_t i = 0; !err && i < count; i++) {
         const size_t at = (size_t)(tests[i].of->match.base - aa->runs.base.items);
-        const double shown = exp(fmax(fabs(tests[i].low), fabs(tests[i].high))) - 1.0;
+        const double shown = exp(tests[i].far) - 1.0;
 
         for (size_t k = 0; pairs[at].next && k < t->count; k++)
             if (t->cases[k].match.base == pairs[at].next)
