@@ -41,6 +41,7 @@ struct page_cell {
 };
 struct page_tensors {
     json_t *names;           /* path -> its number */
+    json_t *specs;           /* full spec -> number of its label, or -1: each is understood once */
     json_t *methods;         /* label -> its number, up to PAGE_MAX_METHODS */
     struct page_cell *cells; /* PAGE_MAX_METHODS for each tensor */
     size_t count, cap;       /* tensors */

@@ -27,6 +27,25 @@ static json_int_t number_of(json_t **names, const char *key, size_t most)
     return json_object_set_new(*names, key, json_integer((json_int_t)next)) ? -2 : (json_int_t)next;
 }
 
+/* The number of a row's method, by its label. */
+static json_int_t method_of(struct page_tensors *t, const json_t *row)
+{
+    const char *spec = gcb_results_text(row, "spec");
+    const json_t *known = spec ? json_object_get(t->specs, spec) : NULL;
+    char label[512];
+    json_int_t number;
+
+    if (known)
+        return json_integer_value(known);
+    number = number_of(&t->methods, page_label(label, sizeof(label), row), PAGE_MAX_METHODS);
+    if (!t->specs)
+        t->specs = json_object();
+    if (number != -2 && spec && json_object_size(t->specs) < PAGE_MAX_TENSORS &&
+        json_object_set_new(t->specs, spec, json_integer(number)))
+        return -2;
+    return number;
+}
+
 /* Cells for tensor number `count`, all empty. */
 static int grow(struct page_tensors *t)
 {
@@ -44,11 +63,10 @@ int page_tensors_add(struct page_tensors *t, const json_t *row, struct gcb_diag 
     const double error = gcb_results_real(row, "rel_l2");
     struct page_cell *cell;
     json_int_t name, method;
-    char label[512];
 
     if (!tensor || !isfinite(error) || error < 0.0 || page_is_baseline(row))
         return 0;
-    method = number_of(&t->methods, page_label(label, sizeof(label), row), PAGE_MAX_METHODS);
+    method = method_of(t, row);
     name = method < 0 ? method : number_of(&t->names, tensor, PAGE_MAX_TENSORS);
     if (name == -2 || (name >= 0 && (size_t)name == t->count && grow(t)))
         return gcb_diag_nomem(diag, 0, "tensors");
@@ -66,6 +84,7 @@ int page_tensors_add(struct page_tensors *t, const json_t *row, struct gcb_diag 
 void page_tensors_fini(struct page_tensors *t)
 {
     json_decref(t->names);
+    json_decref(t->specs);
     json_decref(t->methods);
     gcb_free(t->cells);
     memset(t, 0, sizeof(*t));

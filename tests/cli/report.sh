@@ -17,14 +17,16 @@ run regress "$tmp/r.json" "$tmp/new.json" --results "$tmp/verdicts.json"
 run payoff "$tmp/r.json" --bandwidth 1Gb --results "$tmp/payoff.json"
 exits 0
 
-run report "$tmp/r.json" "$tmp/replay.json" "$tmp/verdicts.json" "$tmp/payoff.json" --no-plots -o "$tmp/dir/r.html"
+run verify --method qsgd --step last --worker 0 "$sample" --results "$tmp/promises.json"
+exits 0
+run report "$tmp/r.json" "$tmp/replay.json" "$tmp/verdicts.json" "$tmp/promises.json" "$tmp/payoff.json" --no-plots -o "$tmp/dir/r.html"
 exits 0
 quiet
 check "nothing on stdout" test ! -s "$out"
 only r.html
 page "Gradient compression: sample.h5" "topk:theta=0.85" "qsgd:bits=4,bucket=512" "fp16" "Error by tensor" \
     "What the bytes are" "From step to step" "Against the base" "GONE" "Will it pay?" \
-    "Where this comes from" "$tmp/replay.json"
+    "promises checked are broken" "round-trip" "Where this comes from" "$tmp/replay.json"
 check "no plots" sh -c "! grep -q '<svg' '$tmp/dir/r.html'"
 
 # figures are those of the rows
@@ -84,7 +86,7 @@ quiet
 only r.html
 
 # hostile names: in every text of every record
-python3 - "$tmp/r.json" "$tmp/replay.json" "$tmp/verdicts.json" "$tmp/payoff.json" >"$tmp/hostile.json" <<'END'
+python3 - "$tmp/r.json" "$tmp/replay.json" "$tmp/verdicts.json" "$tmp/promises.json" "$tmp/payoff.json" >"$tmp/hostile.json" <<'END'
 import json, sys
 def spoil(value, key, depth):
     if isinstance(value, str) and key not in ("record", "model", "status"):
