@@ -12,7 +12,7 @@
 #define CALLS_SHARE 1.0    /* timed calls for each second that a process takes besides */
 #define CALLS_LEAST 3      /* so that there is a median */
 #define PLAN_SHARE 0.9     /* of the budget that is planned for */
-#define OVER_BUDGET 1.25   /* the least number of pairs may take so much more than it */
+#define OVER_BUDGET 2.0    /* the least number of pairs may take so much more than it */
 #define GIVE_UP 3.0        /* and is not waited for any longer than so many budgets */
 #define FIRST_SECONDS 60.0 /* the first processes may take this, if the budget is less */
 

@@ -2,15 +2,16 @@
 # How often does `regress --against` say what is true? Rounds of three runs: of equal builds, calibrated; with one
 # time slowed by the larger of 10 % and twice the delta that this calibration shows for it; with the same made 20 % faster. A
 # line for each run, then the counts. Builds what is committed; a round takes about two and a third budgets.
-#   regress_trial.sh [ROUNDS [BUDGET]]          (20 rounds and 60s unless told)
+#   regress_trial.sh [ROUNDS [BUDGET [FOLDER]]]       (20 rounds and 60s unless told)
+# FOLDER keeps the builds from one call to the next.
 set -euo pipefail
 
 here=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
 source=$(cd -- "$here/../.." && pwd)
 rounds=${1:-20} budget=${2:-60s}
 method=qsgd quantity=encode
-tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"' EXIT
+tmp=${3:-$(mktemp -d)}
+(($# >= 3)) || trap 'rm -rf "$tmp"' EXIT
 plain=$tmp/plain/build/cli/gcbench
 slower=$tmp/slower/build/cli/gcbench # by the share in $tmp/share
 
@@ -41,12 +42,14 @@ run() { # WHAT NEW BASE OPTION...
         v['delta'], ' '.join('%d %s' % (n, k) for k, n in total['verdicts'].items() if n))"
 }
 
-mkdir "$tmp/plain" "$tmp/slower"
-git -C "$source" archive HEAD | tar -x -C "$tmp/plain"
-git -C "$source" archive HEAD | tar -x -C "$tmp/slower"
-python3 "$here/slower.py" "$tmp/slower" "$method" "$tmp/share"
-build plain
-build slower
+if [[ ! -x $plain || ! -x $slower ]]; then
+    mkdir -p "$tmp/plain" "$tmp/slower"
+    git -C "$source" archive HEAD | tar -x -C "$tmp/plain"
+    git -C "$source" archive HEAD | tar -x -C "$tmp/slower"
+    python3 "$here/slower.py" "$tmp/slower" "$method" "$tmp/share"
+    build plain
+    build slower
+fi
 
 two_thirds=$(python3 -c "print('%gs' % (float('${budget%s}') * 2 / 3))")
 for ((i = 1; i <= rounds; i++)); do
