@@ -1,0 +1,65 @@
+"""PyTorch's own work on a GPU, timed by events: rows for the report of `./dev gpu`.
+
+    python3 compare_torch.py ELEMENTS
+
+Writes JSON Lines. Without PyTorch, or without a GPU that it can use, one row says so.
+"""
+import json
+import statistics
+import sys
+
+REPEAT = 20
+
+
+def row(name, **fields):
+    print(json.dumps({"record": "torch", "schema": 1, "spec": name, **fields}))
+
+
+def timed(torch, work):
+    """Median seconds of one call; 256 MiB are written before each, so that caches are cold."""
+    flush = torch.empty(64 << 20, dtype=torch.float32, device="cuda")
+    seconds = []
+    work()
+    for _ in range(REPEAT):
+        flush.zero_()
+        start, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+        start.record()
+        work()
+        end.record()
+        end.synchronize()
+        seconds.append(start.elapsed_time(end) / 1e3)
+    return statistics.median(seconds)
+
+
+def qsgd(torch, x):
+    """7 levels, buckets of 512: what a user writes in a few lines, without packing."""
+    buckets = x.view(-1, 512)
+    norms = buckets.abs().amax(dim=1, keepdim=True)
+    t = buckets.abs() / norms * 7
+    return (t.floor() + (torch.rand_like(t) < t - t.floor())).mul(buckets.sign()).to(torch.int8), norms
+
+
+def main():
+    n = int(sys.argv[1]) // 512 * 512
+    try:
+        import torch
+    except ImportError:
+        row("PyTorch", status="skipped", reason="not installed")
+        return
+    if not torch.cuda.is_available():
+        row("PyTorch", status="skipped", reason="it finds no GPU")
+        return
+    x = torch.randn(n, device="cuda")
+    works = {
+        "torch.topk": lambda: torch.topk(x.abs(), max(1, int(n * 0.15)), sorted=False),
+        "torch.fft.rfft": lambda: torch.fft.rfft(x),
+        "qsgd of plain torch": lambda: qsgd(torch, x),
+    }
+    for name, work in works.items():
+        try:
+            row(name, status="ok", seconds=timed(torch, work), elements=n, version=torch.__version__)
+        except RuntimeError as error:  # out of memory, an unsupported length
+            row(name, status="unsupported", reason=str(error).splitlines()[0])
+
+
+main()

@@ -1,0 +1,97 @@
+#!/bin/bash
+# The folder of `./dev gpu --bundle`, with the stand-in as the module; its run script; the report; the word without a GPU.
+#   gpu.sh GCBENCH STANDIN CHECK_DEVICE GPU_REPORT LIBRARY
+here=$(dirname "$(readlink -f "$0")")
+. "$here/../cli/lib.sh"
+standin=$2 checker=$3 reporter=$4 library=$5
+
+# The report, from rows that are known.
+last="gpu_report"
+"$reporter" "$here/canned.jsonl" >"$out" 2>"$err"
+rc=$?
+exits 0
+quiet
+prints '| GPU | a\|b |'
+prints '| copy bandwidth, bytes read and written | 1000 GB/s |'
+prints '| `qsgd` | ok |  |'
+prints '| `topk` | unsupported | on the CPU only |'
+prints '| `memcheck` | skipped | compute-sanitizer was not found |'
+# 4 + 2 bytes of a million elements at 1000 GB/s: 6 us of 10
+prints '| fp16 | 1 | 0.010 ms | 0.006 ms | 0.80 | 0.60, less than wanted |'
+prints '| topk, exact | 5 | 0.010 ms | 0.008 ms | 0.60 | 0.80 |'
+prints '| fp16 | 0.005 ms | 0.006 ms | 0.70 | 1.20 |'
+# a maximum that was not given is another thing
+prints '| range, maximum given |  | | | 0.80 | not measured |'
+prints '| sbc |  | | | 0.65 | not measured: sbc runs on the CPU only |'
+prints '| `torch.topk` | topk, exact | 0.100 ms | 0.010 ms | 5 at least | 10.00 |'
+prints '| `torch.fft.rfft` | fft, whole | | | 0.67 at least | not measured |'
+prints 'torch.fft.rfft: out of memory'
+prints 'Nothing failed.'
+sed 's/"status":"ok","reason":null/"status":"failed","reason":"bytes differ"/' "$here/canned.jsonl" >"$tmp/failed.jsonl"
+"$reporter" "$tmp/failed.jsonl" >"$out" 2>"$err"
+rc=$?
+exits 1
+prints '| `qsgd` | failed | bytes differ |'
+prints 'Something failed'
+echo '{"record":"check","schema":1,"spec":"qsgd"' >"$tmp/cut.jsonl"
+"$reporter" "$tmp/cut.jsonl" >"$out" 2>"$err"
+rc=$?
+exits 1
+says "cut.jsonl"
+
+# The folder.
+last="bundle.sh"
+"$here/bundle.sh" "$tmp/made" "$GCBENCH" "$library" "$standin" "$checker" "$reporter" >"$out" 2>"$err"
+rc=$?
+exits 0
+"$here/bundle.sh" "$tmp/made" "$GCBENCH" "$library" "$standin" "$checker" "$reporter" >"$out" 2>"$err"
+rc=$?
+exits 1
+says "exists already"
+mv "$tmp/made" "$tmp/elsewhere"
+bundle=$tmp/elsewhere
+
+bare() { # COMMAND...: with nothing of this environment
+    last="$1"
+    timeout 250 env -i PATH=/usr/bin:/bin "$@" >"$out" 2>"$err" </dev/null
+    rc=$?
+}
+libraries_are_its_own() { # all but the C library, as the loader finds them
+    env -i PATH=/usr/bin:/bin LD_LIBRARY_PATH="$bundle/lib" ldd "$bundle"/programs/* "$bundle"/lib/libgcbench* |
+        grep -E '=> ' | grep -vE '/(libc|libm|libdl|librt|libpthread|libresolv)\.so|ld-linux' |
+        grep -v "=> $bundle/lib/" && return 1
+    return 0
+}
+check "every library is the folder's" libraries_are_its_own
+bare "$bundle/gcbench" info
+exits 0
+prints "a stand-in on the CPU, for tests"
+bare "$bundle/check_device" --probe
+exits 0
+prints "a stand-in on the CPU, for tests"
+bare "$bundle/gcbench" compress --method qsgd "$bundle/data/sample.h5"
+exits 0
+
+# All of it. Its times mean nothing here.
+bare "$bundle/run" --small --elements 4096 --out "$tmp/out"
+exits 0
+check "a report" test -s "$tmp/out/report.md"
+check "no method differs from the CPU" grep -qF '| `qsgd` | ok |' "$tmp/out/report.md"
+check "it ends well" grep -qF 'Nothing failed.' "$tmp/out/report.md"
+
+
+# Without a module, and so without a device.
+rm "$bundle/lib/libgcbench-cuda.so"
+bare "$bundle/run"
+exits 3
+says "no CUDA module"
+
+# The word of ./dev where there is no GPU.
+if [ ! -e /dev/nvidiactl ] && [ ! -e /dev/dxg ]; then
+    last="./dev gpu"
+    "$here/../../dev" gpu >"$out" 2>"$err"
+    rc=$?
+    exits 3
+    says "no NVIDIA GPU"
+fi
+finish

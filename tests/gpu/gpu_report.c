@@ -1,0 +1,281 @@
+/*
+ * The report of `./dev gpu`: rows of check_device, of the sanitizer, of `gcbench bench` and of the comparison with
+ * PyTorch become one page of Markdown. Only what a row says is told; what no row says stands as "not measured".
+ *
+ *   gpu_report FILE...     exit status 1: something is broken, or a file cannot be read
+ */
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "src/report/results.h"
+
+#define MAX_ROWS 512
+#define TEXT 256
+
+/* A share of the time that these bytes need at the measured copy bandwidth. */
+struct wanted {
+    const char *label;
+    const char *method, *key; /* of rows: the method, and what its spec has in it */
+    const char *not_key;      /* and has not; NULL: anything */
+    double reads;             /* of the tensor, 4 bytes an element each */
+    bool message;             /* the message is written, or read, too */
+    double share;
+};
+
+/* What encoding is to reach. */
+static const struct wanted encode_wanted[] = {
+    {"fp16", "fp16", "", NULL, 1, true, 0.80},
+    {"range, maximum given", "range", "max=", "max=auto", 1, true, 0.80},
+    {"qsgd, a norm per bucket", "qsgd", "", NULL, 1, true, 0.65},
+    {"terngrad", "terngrad", "", NULL, 2, true, 0.65},
+    {"topk, exact", "topk", "", NULL, 2, false, 0.60},
+    {"sbc", "sbc", "", NULL, 1, true, 0.65},
+    {"redsync, threshold reused", "redsync", "", NULL, 1, true, 0.65},
+    {"dgc", "dgc", "", NULL, 1, true, 0.65},
+    {"fft in chunks, chunk-local", "sparse", "transform=fft", NULL, 1, true, 0.50},
+    {"dct in chunks, chunk-local", "demo", "", NULL, 1, true, 0.50},
+};
+#define ENCODE_ROWS (sizeof(encode_wanted) / sizeof(*encode_wanted))
+#define DECODE_SHARE 0.70
+
+/* What is kept of a row of `bench`. */
+struct measured {
+    char method[64], spec[TEXT], status[24], reason[TEXT];
+    double elements, wire_bytes, encode, encode_transfer, decode, launches;
+};
+
+struct plain { /* of the other rows */
+    char name[TEXT], status[24], reason[TEXT];
+    double seconds, elements;
+};
+
+struct report {
+    struct measured speed[MAX_ROWS];
+    struct plain checks[MAX_ROWS], sanitizers[MAX_ROWS], torch[MAX_ROWS];
+    size_t speeds, check_count, sanitizer_count, torch_count;
+    char gpu[TEXT], driver[TEXT], date[TEXT], revision[TEXT], cpu[TEXT];
+    double copy_gbps;
+    bool broken;
+};
+
+static void take_text(char *out, size_t size, const json_t *row, const char *key)
+{
+    const char *text = gcb_results_text(row, key);
+    size_t n = 0;
+
+    if (!text)
+        return;
+    for (; *text && n + 2 < size; text++) { /* a table's cell ends at a bar */
+        if (*text == '|')
+            out[n++] = '\\';
+        out[n++] = *text;
+    }
+    out[n] = '\0';
+}
+
+static void take_plain(struct report *r, struct plain *list, size_t *count, const json_t *row)
+{
+    struct plain *p = &list[*count];
+
+    if (*count == MAX_ROWS)
+        return;
+    (*count)++;
+    take_text(p->name, sizeof(p->name), row, "spec");
+    take_text(p->status, sizeof(p->status), row, "status");
+    take_text(p->reason, sizeof(p->reason), row, "reason");
+    p->seconds = gcb_results_real(row, "seconds");
+    p->elements = gcb_results_real(row, "elements");
+    if (strcmp(p->status, "failed") == 0)
+        r->broken = true;
+}
+
+static void take_speed(struct report *r, const json_t *row)
+{
+    struct measured *m = &r->speed[r->speeds];
+
+    if (r->speeds == MAX_ROWS)
+        return;
+    r->speeds++;
+    take_text(m->method, sizeof(m->method), row, "method");
+    take_text(m->spec, sizeof(m->spec), row, "spec");
+    take_text(m->status, sizeof(m->status), row, "status");
+    take_text(m->reason, sizeof(m->reason), row, "reason");
+    m->elements = gcb_results_real(row, "elements");
+    m->wire_bytes = gcb_results_real(row, "wire_bytes");
+    m->encode = gcb_results_real(row, "encode_kernel_seconds");
+    m->encode_transfer = gcb_results_real(row, "encode_transfer_seconds");
+    m->decode = gcb_results_real(row, "decode_kernel_seconds");
+    m->launches = gcb_results_real(row, "encode_launches");
+    if (strcmp(m->status, "failed") == 0)
+        r->broken = true;
+}
+
+static int visit(void *ctx, const struct gcb_results_row *row, struct gcb_diag *diag)
+{
+    struct report *r = ctx;
+
+    (void)diag;
+    if (strcmp(row->record, "environment") == 0) {
+        take_text(r->gpu, sizeof(r->gpu), row->json, "gpu");
+        take_text(r->driver, sizeof(r->driver), row->json, "gpu_driver");
+        take_text(r->date, sizeof(r->date), row->json, "date");
+        take_text(r->revision, sizeof(r->revision), row->json, "git_revision");
+        take_text(r->cpu, sizeof(r->cpu), row->json, "cpu_model");
+        r->copy_gbps = gcb_results_real(row->json, "gpu_copy_gbps");
+    } else if (strcmp(row->record, "summary") == 0) {
+        take_speed(r, row->json);
+    } else if (strcmp(row->record, "check") == 0) {
+        take_plain(r, r->checks, &r->check_count, row->json);
+    } else if (strcmp(row->record, "sanitizer") == 0) {
+        take_plain(r, r->sanitizers, &r->sanitizer_count, row->json);
+    } else if (strcmp(row->record, "torch") == 0) {
+        take_plain(r, r->torch, &r->torch_count, row->json);
+    }
+    return 0;
+}
+
+static const char *or_unknown(const char *text)
+{
+    return text[0] ? text : "not known";
+}
+
+static void print_head(const struct report *r)
+{
+    printf("# A run on a GPU\n\n");
+    printf("| | |\n|---|---|\n");
+    printf("| GPU | %s |\n| driver | %s |\n", or_unknown(r->gpu), or_unknown(r->driver));
+    printf("| date | %s |\n| revision | %s |\n", or_unknown(r->date), or_unknown(r->revision));
+    printf("| processor | %s |\n", or_unknown(r->cpu));
+    if (isfinite(r->copy_gbps))
+        printf("| copy bandwidth, bytes read and written | %.0f GB/s |\n", r->copy_gbps);
+    else
+        printf("| copy bandwidth | not measured |\n");
+}
+
+static void print_plain(const char *title, const char *column, const struct plain *list,
+                        size_t count)
+{
+    printf("\n## %s\n\n", title);
+    if (!count) {
+        printf("Not run.\n");
+        return;
+    }
+    printf("| %s | result | |\n|---|---|---|\n", column);
+    for (size_t i = 0; i < count; i++)
+        printf("| `%s` | %s | %s |\n", list[i].name, list[i].status, list[i].reason);
+}
+
+static bool fits(const struct measured *m, const struct wanted *w)
+{
+    return strcmp(m->method, w->method) == 0 && strstr(m->spec, w->key) &&
+           !(w->not_key && strstr(m->spec, w->not_key));
+}
+
+static const struct measured *find(const struct report *r, const struct wanted *w)
+{
+    for (size_t i = 0; i < r->speeds; i++)
+        if (fits(&r->speed[i], w))
+            return &r->speed[i];
+    return NULL;
+}
+
+static void print_share(double limit, double seconds, double wanted, const char *why)
+{
+    if (!(seconds > 0.0) || !(limit > 0.0))
+        printf(" | | %.2f | not measured%s%s |\n", wanted, why[0] ? ": " : "", why);
+    else
+        printf(" %.3f ms | %.3f ms | %.2f | %.2f%s |\n", seconds * 1e3, limit * 1e3, wanted,
+               limit / seconds, limit / seconds >= wanted ? "" : ", less than wanted");
+}
+
+static void print_speed(const struct report *r)
+{
+    static const struct measured none = {.encode = NAN, .decode = NAN};
+
+    printf(
+        "\n## Speed\n\nKernel time, and the share of it that the bytes of the physical limit need "
+        "at the copy bandwidth.\n\n"
+        "| encode | launches | kernel time | limit | wanted | reached "
+        "|\n|---|---|---|---|---|---|\n");
+    for (size_t i = 0; i < ENCODE_ROWS; i++) {
+        const struct wanted *w = &encode_wanted[i];
+        const struct measured *found = find(r, w), *m = found ? found : &none;
+        const double bytes = 4.0 * w->reads * m->elements + (w->message ? m->wire_bytes : 0.0);
+
+        printf("| %s | ", w->label);
+        if (isfinite(m->launches) && m->encode > 0.0)
+            printf("%.0f", m->launches);
+        printf(" |");
+        print_share(bytes / r->copy_gbps / 1e9, m->encode, w->share, m->reason);
+    }
+    printf("\n| decode | kernel time | limit | wanted | reached |\n|---|---|---|---|---|\n");
+    for (size_t i = 0; i < ENCODE_ROWS; i++) {
+        const struct measured *found = find(r, &encode_wanted[i]), *m = found ? found : &none;
+
+        printf("| %s |", encode_wanted[i].label);
+        print_share((4.0 * m->elements + m->wire_bytes) / r->copy_gbps / 1e9, m->decode,
+                    DECODE_SHARE, m->reason);
+    }
+}
+
+static const struct plain *torch_row(const struct report *r, const char *name)
+{
+    for (size_t i = 0; i < r->torch_count; i++)
+        if (strcmp(r->torch[i].name, name) == 0)
+            return &r->torch[i];
+    return NULL;
+}
+
+static void print_against(const struct report *r, const char *torch, const struct wanted *w,
+                          const char *wanted)
+{
+    const struct plain *t = torch_row(r, torch);
+    const struct measured *m = find(r, w);
+
+    printf("| `%s` | %s |", torch, w->label);
+    if (t && m && t->seconds > 0.0 && m->encode > 0.0 && t->elements == m->elements)
+        printf(" %.3f ms | %.3f ms | %s | %.2f |\n", t->seconds * 1e3, m->encode * 1e3, wanted,
+               t->seconds / m->encode);
+    else
+        printf(" | | %s | not measured |\n", wanted);
+}
+
+static void print_torch(const struct report *r)
+{
+    static const struct wanted whole_fft = {"fft, whole", "fft", "", NULL, 1, true, 0};
+
+    printf("\n## Against PyTorch\n\nThe same number of elements. The last column is PyTorch's time "
+           "over "
+           "ours.\n\n| PyTorch | ours | its time | ours | wanted | reached "
+           "|\n|---|---|---|---|---|---|\n");
+    print_against(r, "torch.topk", &encode_wanted[4], "5 at least");
+    print_against(r, "torch.fft.rfft", &whole_fft, "0.67 at least");
+    print_against(r, "qsgd of plain torch", &encode_wanted[2], "");
+    for (size_t i = 0; i < r->torch_count; i++)
+        if (r->torch[i].reason[0])
+            printf("\n%s: %s\n", r->torch[i].name, r->torch[i].reason);
+}
+
+int main(int argc, char **argv)
+{
+    static struct report r;
+    struct gcb_diag diag = {0};
+
+    r.copy_gbps = NAN;
+    for (int i = 1; i < argc; i++)
+        if (gcb_results_read(argv[i], visit, &r, &diag)) {
+            fprintf(stderr, "gpu_report: %s\n", diag.text);
+            return 1;
+        }
+    print_head(&r);
+    print_plain("Against the CPU", "method", r.checks, r.check_count);
+    print_plain("compute-sanitizer, small sizes", "tool", r.sanitizers, r.sanitizer_count);
+    print_speed(&r);
+    print_torch(&r);
+    printf("\n%s\n", r.broken ? "**Something failed: see above.**" : "Nothing failed.");
+    if (fflush(stdout))
+        return 1;
+    return r.broken;
+}
