@@ -89,13 +89,14 @@ static bool asked_to_stop(const struct gcb_turns_config *c)
     return c->stop && c->stop(c->ctx);
 }
 
-/* Seconds that bench spends in timed calls when it makes one of each. */
+/* Seconds that bench spends in timed calls when it makes one of each; 0 for kernels, which it calls many times for
+ * one sample. */
 static double once(const struct gcb_cases *cases)
 {
     double sum = 0.0;
 
     for (size_t i = 0; i < cases->count; i++)
-        for (int op = 0; op < 2; op++)
+        for (int op = 0; op < 2 && !cases->items[i].kernel; op++)
             if (isfinite(cases->items[i].time[op].seconds))
                 sum += cases->items[i].time[op].seconds;
     return sum;
@@ -147,6 +148,8 @@ static int plan(struct gcb_turns *out, struct turn *t, struct gcb_diag *diag)
         each = fmax(t->took, fmin(each, budget / (2.0 * GCB_TURNS_PAIRS)));
         t->repeat = (unsigned)fmin(REPEAT_MOST, fmax(1.0, floor((each - overhead) / calls) - 1.0));
     }
+    if (t->repeat && calls <= 0.0)
+        t->repeat = CALLS_LEAST;
     out->most = (unsigned)fmin(most, fmax(GCB_TURNS_PAIRS, floor(budget / (2.0 * each))));
     t->limit = c->timeout > 0.0 ? c->timeout : fmax(FIRST_SECONDS, 10.0 * fmax(each, t->took));
     out->repeat = t->repeat;

@@ -183,12 +183,19 @@ static int judge_case(struct gcb_verdicts *out, const struct gcb_turns *t,
     return err;
 }
 
+/* Times below are too short to judge. One call of a kernel is a share of many. */
+static double floor_of(const struct gcb_turns_case *c, const struct gcb_turns_config *config)
+{
+    if (config->floor >= 0.0)
+        return config->floor;
+    return c->match.base && c->match.base->kernel ? 0.0 : GCB_TURNS_FLOOR;
+}
+
 int gcb_turns_judge(struct gcb_verdicts *out, const struct gcb_turns *t,
                     const struct gcb_turns_config *config, struct gcb_diag *diag)
 {
     struct test *tests = gcb_alloc_array(2 * t->count, sizeof(*tests));
     const struct test *next = tests, *end;
-    const double floor = config->floor >= 0.0 ? config->floor : GCB_TURNS_FLOOR;
     int err;
 
     if (!tests)
@@ -200,7 +207,7 @@ int gcb_turns_judge(struct gcb_verdicts *out, const struct gcb_turns *t,
         bool timed = false;
 
         err = judge_case(out, t, c, &timed, diag);
-        if (!err && timed && judge_times(out, c, &next, end, floor))
+        if (!err && timed && judge_times(out, c, &next, end, floor_of(c, config)))
             err = gcb_diag_nomem(diag, 0, "verdicts");
         while (next < end && next->of == c)
             next++;
