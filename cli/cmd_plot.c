@@ -41,8 +41,8 @@ struct plotter {
     struct gcb_plot_data *data;
     const struct gcb_plot **chosen;
     size_t count, cap, drawn;
-    bool no_gnuplot; /* it was not found: what is left is only written */
-    struct gcb_diag why;
+    size_t failed;       /* pages that were written, but not drawn */
+    struct gcb_diag why; /* of the first of them */
 };
 
 static int list(FILE *out)
@@ -130,10 +130,10 @@ static int draw_file(struct plotter *p, const struct gcb_plot *plot, size_t page
     char shown[4096];
     int err = gcb_plot_make(&paths, &job, p->ctx->diag);
 
-    if (err == GCB_E_UNSUPPORTED && paths.script) {
-        /* the others' scripts and data are of use too */
-        p->no_gnuplot = true;
-        p->why = *p->ctx->diag;
+    if (err && paths.script) {
+        /* the other plots are of use all the same */
+        if (p->failed++ == 0)
+            p->why = *p->ctx->diag;
         err = 0;
     }
     if (!err)
@@ -187,8 +187,8 @@ static int finish(struct plotter *p)
         return gcb_diag_set(p->ctx->diag, GCB_E_CORRUPT,
                             "nothing to plot in these rows; `gcbench plot --list` says what each "
                             "plot is made of");
-    if (p->no_gnuplot)
-        return gcb_diag_set(p->ctx->diag, GCB_E_UNSUPPORTED,
+    if (p->failed)
+        return gcb_diag_set(p->ctx->diag, p->why.status,
                             "%s; scripts and data are in %s, for `gnuplot NAME.gp` there",
                             p->why.text, gcb_escape(shown, sizeof(shown), p->o->output));
     return 0;
@@ -229,11 +229,10 @@ const struct cmd cmd_plot = {
     .name = "plot",
     .summary = "draw results with gnuplot, to files or in the terminal",
     .usage = "plot [options] RESULTS... -o DIR",
-    .examples =
-        "  gcbench plot results.json -o plots\n"
-        "  gcbench plot --only pareto,throughput --type svg results.json -o plots\n"
-        "  gcbench plot --only rate-distortion --terminal results.json\n"
-        "  gcbench plot --list\n",
+    .examples = "  gcbench plot results.json -o plots\n"
+                "  gcbench plot --only pareto,throughput --type svg results.json -o plots\n"
+                "  gcbench plot --only rate-distortion --terminal results.json\n"
+                "  gcbench plot --list\n",
     .details =
         "RESULTS are files that --results wrote (`-` is standard input). Beside each image lie its "
         "data and the script that drew it: change it and run `gnuplot NAME.gp`.\n"

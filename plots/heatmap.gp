@@ -16,6 +16,13 @@ set lmargin at screen 240.0 / plot_width
 set rmargin at screen 1 - 110.0 / plot_width
 ink(x) = x > 0.55 ? 0xffffff : 0x303030
 shown(x) = x == 0 ? '0' : x < 0.005 ? sprintf('%.0e', x) : sprintf('%.2f', x)
-if (is_text) set lmargin; set rmargin
+if (is_text) {
+    set lmargin
+    set rmargin
+    unset colorbox
+    set xlabel 'hundredths of the norm'
+    shown(x) = sprintf('%2.0f', 100 * x)
+    ink(x) = 0
+}
 plot plot_data using "column":"row":"rel_l2":xticlabels(label[int(column("column"))]):yticlabels(tensor[int(column("row"))]) with image, \
     '' using "column":"row":(shown(column("rel_l2"))):(ink(column("rel_l2"))) with labels font ',7' textcolor rgb variable

@@ -12,9 +12,11 @@ set cbrange [0:(error_high > 0 ? error_high : 1)]
 set colorbox user horizontal origin screen 0.1, 0.11 size screen 0.3, 0.025
 set cblabel 'relative L2 error'
 set bmargin at screen 0.29
-plot for [i = 1:series] plot_data index i - 1 using "ratio":"encode" with lines linecolor rgb '#c0c0c0' linewidth 1, \
-    for [i = 1:series] '' index i - 1 using (column("front") == 1 ? column("ratio") : NaN):"encode" with points pointtype 6 pointsize 2.4 linewidth 1.5 linecolor rgb '#D55E00', \
+if (is_text) { unset colorbox; set bmargin }
+# Every point has its number, unless there are very many.
+numbered = points > 150 ? points : 1
+plot for [i = 1:series] plot_data index i - 1 using (column("front") == 1 ? column("ratio") : NaN):"encode" with points pointtype 6 pointsize 2.4 linewidth 1.5 linecolor rgb '#D55E00', \
     for [i = 1:series] '' index i - 1 using "ratio":"encode":"rel_l2" with points pointtype shape_of(style[i]) pointsize 1.2 linewidth 1.5 linecolor palette, \
-    for [i = 1:series] '' index i - 1 using "ratio":"encode":(sprintf('%d', i)) every ::0::0 with labels offset 0.9, 0.7 left font ',9', \
+    for [i = 1:series] '' index i - 1 using "ratio":"encode":(sprintf('%d', i)) every numbered with labels offset 0.9, 0.6 left font ',8', \
     for [i = 1:series] keyentry with points pointtype shape_of(style[i]) pointsize 1.2 linecolor rgb '#404040' title sprintf('%d  %s', i, label[i]), \
     keyentry with points pointtype 6 pointsize 2.4 linewidth 1.5 linecolor rgb '#D55E00' title 'beaten by none'

@@ -16,10 +16,15 @@ if (!is_text) {
     set lmargin at screen 0.085
     set rmargin at screen 0.405
 }
-plot plot_data index 0 using "frequency":(has_rms ? column("rms") : column("largest")) with filledcurves y1=magnitude_low / 10 linecolor rgb '#d0d0d0', \
-    for [k = 1:shown] '' index int(show[k]) using "frequency":(has_rms ? column("rms") : column("largest")) with lines linestyle line_of(style[int(show[k])]), \
-    '' index 0 using "frequency":"largest" with points pointtype 7 pointsize 0.3 linecolor rgb '#404040', \
-    for [k = 1:cuts] '+' using (0):(cut_threshold[k]):(0.5):(0) every ::0::0 with vectors nohead linestyle of_cut(k) dashtype 2
+if (shown > 0) {
+    plot plot_data index 0 using "frequency":(has_rms ? column("rms") : column("largest")) with filledcurves y1=magnitude_low / 10 linecolor rgb '#d0d0d0', \
+        for [k = 1:shown] '' index int(show[k]) using "frequency":(has_rms ? column("rms") : column("largest")) with lines linestyle line_of(style[int(show[k])]), \
+        '' index 0 using "frequency":"largest" with points pointtype 7 pointsize 0.3 linecolor rgb '#404040', \
+        for [k = 1:cuts] '+' using (0):(cut_threshold[k]):(0.5):(0) every ::0::0 with vectors nohead linestyle of_cut(k) dashtype 2
+} else {
+    plot plot_data index 0 using "frequency":(has_rms ? column("rms") : column("largest")) with filledcurves y1=magnitude_low / 10 linecolor rgb '#d0d0d0', \
+        '' index 0 using "frequency":"largest" with points pointtype 7 pointsize 0.3 linecolor rgb '#404040'
+}
 if (!is_text) {
     unset label 1001; unset label 1002; unset label 1003
     set lmargin at screen 0.485

@@ -170,7 +170,8 @@ static int collect(struct gcb_plot_cases *cases, struct rows *rows,
             continue;
         if (row_of(rows, &items[i]) == SIZE_MAX)
             return gcb_diag_nomem(diag, 0, "a plot");
-        err = gcb_plot_cases_add(cases, &items[i], diag);
+        if (cases->count < MAX_COLUMNS)
+            err = gcb_plot_cases_add(cases, &items[i], diag);
     }
     return err;
 }
@@ -193,8 +194,6 @@ static int fill(const struct gcb_plot_data *data, size_t page, struct gcb_plot_p
     if (err)
         goto out;
     left_out = keep_largest(&rows);
-    if (cases.count > MAX_COLUMNS)
-        cases.count = set.count = MAX_COLUMNS;
     means = means_of(&rows, &cases, data, first[page]);
     if (!means) {
         err = gcb_diag_nomem(diag, 0, "a plot");

@@ -97,7 +97,7 @@ void gcb_plot_var_range(struct gcb_plot_page *page, const char *name,
 
 void gcb_plot_array_begin(struct gcb_plot_page *page, const char *name, size_t count)
 {
-    fprintf(page->vars, "array %s[%zu]%s", name, count ? count : 1, count ? " = [" : "");
+    fprintf(page->vars, "array %s[%zu] = [", name, count ? count : 1);
     page->cells = 0;
 }
 
@@ -120,7 +120,7 @@ void gcb_plot_array_real(struct gcb_plot_page *page, double value)
 
 void gcb_plot_array_end(struct gcb_plot_page *page)
 {
-    fputs(page->cells ? "]\n" : "\n", page->vars);
+    fputs(page->cells ? "]\n" : "1]\n", page->vars);
     page->cells = 0;
 }
 

@@ -41,7 +41,7 @@ void gcb_plot_range_add_positive(struct gcb_plot_range *range, double value);
 void gcb_plot_var_range(struct gcb_plot_page *page, const char *name,
                         const struct gcb_plot_range *range); /* an empty one is 1 to 1 */
 /* An array of texts, from 1: begin, `count` items, and nothing in between. gnuplot has no empty arrays: none
- * is written as one. */
+ * is written as [1], which a loop over none still looks at. */
 void gcb_plot_array_begin(struct gcb_plot_page *page, const char *name, size_t count);
 void gcb_plot_array_text(struct gcb_plot_page *page, const char *text);
 void gcb_plot_array_real(struct gcb_plot_page *page, double value);

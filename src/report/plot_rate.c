@@ -1,7 +1,7 @@
 /* What a method loses, against what it sends. */
 #include <math.h>
 
-#include "src/report/plot_series.h"
+#include "src/report/plot_label.h"
 #include "src/report/plots.h"
 
 static size_t pages(const struct gcb_plot_data *data)
@@ -29,6 +29,8 @@ static void put_series(struct gcb_plot_page *out, const struct gcb_plot_series *
     }
 }
 
+/* Baselines are orders of magnitude better than methods, whose differences would vanish: they stand on the edge, and
+ * their label says where they belong. */
 static void put_ranges(struct gcb_plot_page *out, const struct gcb_plot_cases *cases)
 {
     struct gcb_plot_range bits = GCB_PLOT_RANGE_EMPTY, ratio = bits, error = bits, cosine = bits;
@@ -36,13 +38,28 @@ static void put_ranges(struct gcb_plot_page *out, const struct gcb_plot_cases *c
     for (size_t i = 0; i < cases->count; i++) {
         gcb_plot_range_add_positive(&bits, cases->items[i]->bits);
         gcb_plot_range_add_positive(&ratio, cases->items[i]->ratio);
-        gcb_plot_range_add_positive(&error, cases->items[i]->rel_l2);
+        if (!gcb_plot_baseline(cases->items[i]->method))
+            gcb_plot_range_add_positive(&error, cases->items[i]->rel_l2);
         gcb_plot_range_add(&cosine, cases->items[i]->cosine);
     }
+    for (size_t i = 0; error.low > error.high && i < cases->count; i++)
+        gcb_plot_range_add_positive(&error, cases->items[i]->rel_l2);
     gcb_plot_var_range(out, "bits", &bits);
     gcb_plot_var_range(out, "ratio", &ratio);
     gcb_plot_var_range(out, "error", &error);
     gcb_plot_var_range(out, "cosine", &cosine);
+}
+
+/* "fp16 (baseline, error 2.1e-04)" */
+static void name_baselines(struct gcb_plot_set *set, const struct gcb_plot_cases *cases)
+{
+    for (size_t s = 0; s < set->count; s++) {
+        const struct gcb_plot_case *c = cases->items[set->items[s].first];
+
+        if (gcb_plot_baseline(c->method) && set->items[s].count == 1 && c->rel_l2 > 0.0)
+            snprintf(set->items[s].label, GCB_PLOT_LABEL, "%s (baseline, error %.1e)", c->method,
+                     c->rel_l2);
+    }
 }
 
 static int fill(const struct gcb_plot_data *data, size_t page, struct gcb_plot_page *out,
@@ -57,6 +74,7 @@ static int fill(const struct gcb_plot_data *data, size_t page, struct gcb_plot_p
     if (err)
         goto out;
     gcb_plot_heading(out, title, data, cases.items[0], GCB_PLOT_BY_ERROR);
+    name_baselines(&set, &cases);
     gcb_plot_legend(out, &set);
     put_ranges(out, &cases);
     for (size_t s = 0; s < set.count; s++)

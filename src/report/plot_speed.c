@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/base/alloc.h"
 #include "src/report/plot_series.h"
 #include "src/report/plots.h"
 
@@ -117,25 +118,61 @@ out:
     return err;
 }
 
-/* Is another at least as good in ratio, error and encoding speed, and better in one? */
-static bool is_beaten(const struct gcb_plot_cases *cases, const struct gcb_plot_case *c)
+/* At least as good in ratio, error and encoding speed, and better in one. */
+static bool beats(const struct gcb_plot_case *a, const struct gcb_plot_case *b)
 {
-    for (size_t i = 0; i < cases->count; i++) {
-        const struct gcb_plot_case *o = cases->items[i];
+    return a->ratio >= b->ratio && a->rel_l2 <= b->rel_l2 && a->encode_gbps >= b->encode_gbps &&
+           (a->ratio > b->ratio || a->rel_l2 < b->rel_l2 || a->encode_gbps > b->encode_gbps);
+}
 
-        if (o->ratio >= c->ratio && o->rel_l2 <= c->rel_l2 && o->encode_gbps >= c->encode_gbps &&
-            (o->ratio > c->ratio || o->rel_l2 < c->rel_l2 || o->encode_gbps > c->encode_gbps))
-            return true;
+/* Whatever beats a case stands in front of it in this order. */
+static int better_first(const void *a, const void *b)
+{
+    const struct gcb_plot_case *x = *(const struct gcb_plot_case *const *)a,
+                               *y = *(const struct gcb_plot_case *const *)b;
+
+    if (x->ratio != y->ratio)
+        return (x->ratio < y->ratio) - (x->ratio > y->ratio);
+    if (x->rel_l2 != y->rel_l2)
+        return (x->rel_l2 > y->rel_l2) - (x->rel_l2 < y->rel_l2);
+    return (x->encode_gbps < y->encode_gbps) - (x->encode_gbps > y->encode_gbps);
+}
+
+/* The cases that none beats, in the order of better_first; `front` has room for all. */
+static size_t front_of(const struct gcb_plot_case **front, const struct gcb_plot_cases *cases)
+{
+    size_t count = 0;
+
+    memcpy(front, cases->items, cases->count * sizeof(*front));
+    qsort(front, cases->count, sizeof(*front), better_first);
+    for (size_t i = 0; i < cases->count; i++) {
+        const struct gcb_plot_case *c = front[i];
+        size_t k = 0;
+
+        while (k < count && !beats(front[k], c))
+            k++;
+        if (k == count)
+            front[count++] = c;
     }
-    return false;
+    return count;
+}
+
+static double is_unbeaten(const struct gcb_plot_case **front, size_t count,
+                          const struct gcb_plot_case *c)
+{
+    for (size_t i = 0; i < count; i++)
+        if (front[i] == c)
+            return 1.0;
+    return 0.0;
 }
 
 static void put_points(struct gcb_plot_page *out, const struct gcb_plot_cases *cases,
-                       const struct gcb_plot_set *set)
+                       const struct gcb_plot_set *set, const struct gcb_plot_case **front)
 {
     static const char *const columns[] = {"ratio", "encode", "decode", "rel_l2",
                                           "front", "series", "spec",   NULL};
     struct gcb_plot_range ratio = GCB_PLOT_RANGE_EMPTY, encode = ratio, error = ratio;
+    const size_t unbeaten = front_of(front, cases);
 
     for (size_t s = 0; s < set->count; s++) {
         gcb_plot_block(out, columns);
@@ -149,7 +186,7 @@ static void put_points(struct gcb_plot_page *out, const struct gcb_plot_cases *c
             gcb_plot_cell(out, c->encode_gbps);
             gcb_plot_cell(out, c->decode_gbps);
             gcb_plot_cell(out, c->rel_l2);
-            gcb_plot_cell(out, is_beaten(cases, c) ? 0.0 : 1.0);
+            gcb_plot_cell(out, is_unbeaten(front, unbeaten, c));
             gcb_plot_cell(out, (double)s + 1);
             gcb_plot_cell_text(out, c->spec);
             gcb_plot_end_row(out);
@@ -164,6 +201,7 @@ static int fill_pareto(const struct gcb_plot_data *data, size_t page, struct gcb
                        struct gcb_diag *diag)
 {
     struct gcb_plot_set set = {.items = NULL};
+    const struct gcb_plot_case **front = NULL;
     struct gcb_plot_cases cases;
     int err = gcb_plot_cases_of(&cases, data, page, GCB_PLOT_BY_TIME, diag);
 
@@ -175,8 +213,15 @@ static int fill_pareto(const struct gcb_plot_data *data, size_t page, struct gcb
     if (err)
         goto out;
     gcb_plot_legend(out, &set);
-    put_points(out, &cases, &set);
+    front = gcb_alloc_array(cases.count + 1, sizeof(*front));
+    if (!front) {
+        err = gcb_diag_nomem(diag, 0, "a plot");
+        goto out;
+    }
+    put_points(out, &cases, &set, front);
+    gcb_plot_var_real(out, "points", (double)cases.count);
 out:
+    gcb_free(front);
     gcb_plot_set_fini(&set);
     gcb_plot_cases_fini(&cases);
     return err;

@@ -56,12 +56,27 @@ rm -r "$tmp/dir"
 
 command -v gnuplot >/dev/null || skip "the rest needs gnuplot (Debian: gnuplot-nox)"
 
+# Rows of every kind, so that every plot has its data.
+cp "$tmp/c.json" "$tmp/all.json"
+run compress --repeat 6 --method topk:theta=0.9 --method qsgd --per none --results "$tmp/d.json" --step 100 --worker 0 "$sample"
+exits 0
+run replay --allow-gaps --method topk:memory=ef --method qsgd --per step --results "$tmp/replay.json" "$sample"
+exits 0
+run payoff --results "$tmp/payoff.json" "$tmp/c.json"
+exits 0
+run bench --kernels --repeat 6 --size l1 --results "$tmp/kernels.json" 'bitpack/*'
+exits 0
+"$GCBENCH" regress --results "$tmp/regress.json" "$tmp/d.json" "$tmp/c.json" >/dev/null 2>&1 # whatever it finds
+cat "$tmp/replay.json" "$tmp/payoff.json" "$tmp/kernels.json" "$tmp/regress.json" >>"$tmp/all.json"
+
 for type in png svg pdf; do
-    run plot --type $type -o "$tmp/dir" --force "$tmp/c.json"
+    run plot --type $type -o "$tmp/dir" --force "$tmp/all.json"
     exits 0
     quiet
-    check "$type: names what it wrote" test -s "$(head -n 1 "$out")"
-    check "$type: all of them" sh -c "while read -r path; do [ -s \"\$path\" ] || exit 1; done <'$out'"
+    for name in $plots; do
+        check "$type: $name" sh -c "grep -qxE '$tmp/dir/$name(-[0-9]+)?[.]$type' '$out'"
+    done
+    check "$type: names what it wrote" sh -c "while read -r path; do [ -s \"\$path\" ] || exit 1; done <'$out'"
     for image in "$tmp"/dir/*.$type; do
         case $type in
         png) check "$image" sh -c "head -c 8 '$image' | od -An -tx1 | grep -q '89 50 4e 47 0d 0a 1a 0a'" ;;
@@ -70,11 +85,23 @@ for type in png svg pdf; do
         esac
     done
 done
+last="docs/plots.md"
+for name in $plots; do
+    check "explains $name" grep -qE "^\| \`$name\` \|" "$(dirname "$0")/../../docs/plots.md"
+done
 
 # The script draws it again, and complains of nothing.
 for script in "$tmp"/dir/*.gp; do
     check "$script is silent" sh -c "cd '$tmp/dir' && gnuplot '$script' 2>&1 | { ! grep -q .; }"
 done
+
+# The input alone, as inspect has it.
+run inspect --histogram --spectrum --results "$tmp/i.json" --dataset '*c1*' "$sample"
+exits 0
+run plot -o "$tmp/inspect" "$tmp/i.json"
+exits 0
+quiet
+check "before alone" test "$(sed 's,.*/,,' "$out" | tr '\n' ' ')" = "histogram.png histogram-log.png spectrum.png "
 
 run plot -o "$tmp/dir" "$tmp/c.json"
 exits 2
@@ -88,7 +115,28 @@ run plot --terminal --only rate-distortion "$tmp/c.json"
 exits 0
 quiet
 prints "topk, theta 0.9 to 0.99"
+run plot --terminal "$tmp/all.json"
+exits 0
+quiet
 check "79 columns" sh -c "! grep -qE '.{80}' '$out'"
+check "no control characters" sh -c "! LC_ALL=C grep -q '[[:cntrl:]]' '$out'"
+check "no temporary files are left" sh -c "! ls -a '$tmp/dir' '${TMPDIR:-/tmp}' | grep -q '^[.]gcbench-plot-'"
+
+# Pages: what does not fit one picture.
+sed 's/"scope": "tensor"/"scope": "bucket"/' "$tmp/c.json" >"$tmp/bucket.json"
+run plot --only rate-distortion -o "$tmp/pages" "$tmp/c.json" "$tmp/bucket.json"
+exits 0
+prints "rate-distortion-1.png"
+prints "rate-distortion-2.png"
+check "each says what it is" grep -q "scope bucket" "$tmp/pages/rate-distortion-2.gp"
+
+# A hundred thousand rows.
+awk 'BEGIN { for (i = 0; i < 100000; i++)
+    printf "{\"record\": \"%s\", \"schema\": 1, \"file\": \"g.h5\", \"scope\": \"tensor\", \"tensor\": \"layer%d.weight\", \"method\": \"m%d\", \"spec\": \"m%d:theta=0.%d\", \"status\": \"ok\", \"elements\": %d, \"bits_per_element\": %.3f, \"ratio\": 4, \"rel_l2\": %.4f, \"cosine\": 0.5}\n",
+        i % 5 ? "result" : "summary", i % 500, i % 20, i % 20, i % 13, i % 5000 + 1, 0.1 + i % 97 / 10, (1 + i % 89) / 90 }' >"$tmp/many.json"
+run plot --only rate-distortion,heatmap -o "$tmp/many" "$tmp/many.json"
+exits 0
+quiet
 
 # A method's name out of a file that wants to be more than a name.
 mkdir "$tmp/hostile"
