@@ -64,6 +64,8 @@ void gcb_plot_legend(struct gcb_plot_page *page, const struct gcb_plot_set *set)
     for (size_t i = 0; i < set->count; i++)
         gcb_plot_array_text(page,
                             gcb_plot_shorten(text, sizeof(text), set->items[i].label, LABEL_WIDTH));
+    if (set->count == 0) /* scripts look at the first one all the same, as a text */
+        gcb_plot_array_text(page, "");
     gcb_plot_array_end(page);
     gcb_plot_array_begin(page, "style", set->count);
     for (size_t i = 0; i < set->count; i++)
