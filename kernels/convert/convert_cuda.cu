@@ -1,6 +1,7 @@
 #include "kernels/convert/convert_cuda.h"
 
 #include "kernels/convert/convert_elem.h"
+#include "kernels/cuda/feedback.cuh"
 #include "kernels/cuda/launch.cuh"
 #include "kernels/cuda/vector.cuh"
 #include "kernels/cuda/warp.cuh"
@@ -55,26 +56,28 @@ __device__ void add_counts(uint64_t *total, uint32_t count)
 }
 
 template <class Half>
-__global__ void put_half(uint8_t *__restrict__ out, const float *__restrict__ x, uint64_t n,
+__global__ void put_half(uint8_t *__restrict__ out, struct gcb_device_input in,
                          gcb_device_result *result)
 {
     const uint64_t first = blockIdx.x * kTile + threadIdx.x * tuning::each;
-    uint32_t word[tuning::each / 2], clamped = 0;
-    float v[tuning::each];
+    uint32_t word[tuning::each / 2] = {}, clamped = 0;
+    float v[tuning::each], decoded[tuning::each];
 
     if (result && blockIdx.x == 0 && threadIdx.x == 0)
-        result->length = 2 * n;
-    gcb::load_floats(v, x, first, n);
-    for (unsigned i = 0; i < tuning::each; i += 2) {
-        const uint32_t low = gcb_bits_of(v[i]), high = gcb_bits_of(v[i + 1]);
+        result->length = 2 * in.n;
+    gcb::load_input(v, in, first);
+    for (unsigned i = 0; i < tuning::each; i++) {
+        const uint32_t u = gcb_bits_of(v[i]), h = Half::narrow(u);
 
-        word[i / 2] = Half::narrow(low) | Half::narrow(high) << 16;
-        clamped +=
-            Half::saturates(low & GCB_MAGNITUDE_MASK) + Half::saturates(high & GCB_MAGNITUDE_MASK);
+        word[i / 2] |= h << (16 * (i % 2));
+        clamped += Half::saturates(u & GCB_MAGNITUDE_MASK);
+        decoded[i] = gcb_float_of(Half::widen(h));
     }
     if (result)
         add_counts(&result->clamped, clamped);
-    gcb::store_halves(out, word, first, n);
+    gcb::store_halves(out, word, first, in.n);
+    if (in.residual)
+        gcb::store_residual(in, v, decoded, first);
 }
 
 template <class Half>
@@ -90,15 +93,25 @@ __global__ void get_half(float *__restrict__ out, const uint8_t *__restrict__ in
     gcb::store_floats(out, v, first, n);
 }
 
-/* Bytes and floats are the same to it. */
-__global__ void copy_floats(float *__restrict__ out, const float *__restrict__ x, uint64_t n,
-                            gcb_device_result *result)
+__global__ void put_floats(float *__restrict__ out, struct gcb_device_input in,
+                           gcb_device_result *result)
 {
     const uint64_t first = blockIdx.x * kTile + threadIdx.x * tuning::each;
     float v[tuning::each];
 
     if (result && blockIdx.x == 0 && threadIdx.x == 0)
-        result->length = n * sizeof(float);
+        result->length = in.n * sizeof(float);
+    gcb::load_input(v, in, first);
+    gcb::store_floats(out, v, first, in.n);
+    if (in.residual)
+        gcb::store_residual(in, v, v, first);
+}
+
+__global__ void get_floats(float *__restrict__ out, const float *__restrict__ x, uint64_t n)
+{
+    const uint64_t first = blockIdx.x * kTile + threadIdx.x * tuning::each;
+    float v[tuning::each];
+
     gcb::load_floats(v, x, first, n);
     gcb::store_floats(out, v, first, n);
 }
@@ -110,29 +123,29 @@ uint64_t blocks_of(uint64_t n)
 
 } /* namespace */
 
-int gcb_cuda_put_fp32(struct gcb_device_stream *s, uint8_t *out, const float *x, uint64_t n,
+int gcb_cuda_put_fp32(struct gcb_device_stream *s, uint8_t *out, const struct gcb_device_input *in,
                       struct gcb_device_result *result)
 {
-    return gcb::launch(copy_floats, blocks_of(n), tuning::threads, 0, s,
-                       reinterpret_cast<float *>(out), x, n, result);
+    return gcb::launch(put_floats, blocks_of(in->n), tuning::threads, 0, s,
+                       reinterpret_cast<float *>(out), *in, result);
 }
 
-int gcb_cuda_put_fp16(struct gcb_device_stream *s, uint8_t *out, const float *x, uint64_t n,
+int gcb_cuda_put_fp16(struct gcb_device_stream *s, uint8_t *out, const struct gcb_device_input *in,
                       struct gcb_device_result *result)
 {
-    return gcb::launch(put_half<fp16>, blocks_of(n), tuning::threads, 0, s, out, x, n, result);
+    return gcb::launch(put_half<fp16>, blocks_of(in->n), tuning::threads, 0, s, out, *in, result);
 }
 
-int gcb_cuda_put_bf16(struct gcb_device_stream *s, uint8_t *out, const float *x, uint64_t n,
+int gcb_cuda_put_bf16(struct gcb_device_stream *s, uint8_t *out, const struct gcb_device_input *in,
                       struct gcb_device_result *result)
 {
-    return gcb::launch(put_half<bf16>, blocks_of(n), tuning::threads, 0, s, out, x, n, result);
+    return gcb::launch(put_half<bf16>, blocks_of(in->n), tuning::threads, 0, s, out, *in, result);
 }
 
 int gcb_cuda_get_fp32(struct gcb_device_stream *s, float *out, const uint8_t *in, uint64_t n)
 {
-    return gcb::launch(copy_floats, blocks_of(n), tuning::threads, 0, s, out,
-                       reinterpret_cast<const float *>(in), n, nullptr);
+    return gcb::launch(get_floats, blocks_of(n), tuning::threads, 0, s, out,
+                       reinterpret_cast<const float *>(in), n);
 }
 
 int gcb_cuda_get_fp16(struct gcb_device_stream *s, float *out, const uint8_t *in, uint64_t n)

@@ -7,7 +7,7 @@
  * Family `convert` on the device (kernels/convert/convert.h): each call is one launch, reads every element once
  * and queues its work on the stream. 0 or GCB_E_BACKEND. All pointers are device memory, arrays aligned to 16.
  *
- * put: writes n values as fp32, fp16 or bf16 bytes; result->length = bytes, result->clamped += values that
+ * put: writes the values as fp32, fp16 or bf16 bytes; result->length = bytes, result->clamped += values that
  *      saturated. result may be NULL.
  * get: the inverse.
  */
@@ -15,11 +15,11 @@
 extern "C" {
 #endif
 
-int gcb_cuda_put_fp32(struct gcb_device_stream *s, uint8_t *out, const float *x, uint64_t n,
+int gcb_cuda_put_fp32(struct gcb_device_stream *s, uint8_t *out, const struct gcb_device_input *in,
                       struct gcb_device_result *result);
-int gcb_cuda_put_fp16(struct gcb_device_stream *s, uint8_t *out, const float *x, uint64_t n,
+int gcb_cuda_put_fp16(struct gcb_device_stream *s, uint8_t *out, const struct gcb_device_input *in,
                       struct gcb_device_result *result);
-int gcb_cuda_put_bf16(struct gcb_device_stream *s, uint8_t *out, const float *x, uint64_t n,
+int gcb_cuda_put_bf16(struct gcb_device_stream *s, uint8_t *out, const struct gcb_device_input *in,
                       struct gcb_device_result *result);
 int gcb_cuda_get_fp32(struct gcb_device_stream *s, float *out, const uint8_t *in, uint64_t n);
 int gcb_cuda_get_fp16(struct gcb_device_stream *s, float *out, const uint8_t *in, uint64_t n);

@@ -25,4 +25,26 @@ struct gcb_device_result {
     uint32_t max_bits;
 };
 
+/*
+ * What an encoder on the device is given: n floats, device memory, aligned to 16. With error feedback fused
+ * (src/memory/memory.h, kind ef) there is a residual: p = carry * residual + x is what is encoded and takes the
+ * place of x, and p minus what the decoder will make of it becomes the residual; in two roundings each, as the
+ * unfused path has them. Without (residual NULL) x is only read.
+ */
+struct gcb_device_input {
+    float *x;
+    uint64_t n;
+    float *residual; /* n floats, aligned to 16, or NULL */
+    float carry;
+    int compensated; /* x is p already */
+};
+
+/* The same, of a tensor that is only read. */
+static inline struct gcb_device_input gcb_device_plain(const float *x, uint64_t n)
+{
+    const struct gcb_device_input in = {(float *)(uintptr_t)x, n, 0, 0.0f, 0};
+
+    return in;
+}
+
 #endif

@@ -29,9 +29,9 @@ uint64_t gcb_cuda_qsgd_scratch(const struct gcb_cuda_qsgd *how, uint64_t n);
  * Norms (float32, one a bucket), then codes; sets result->length. One launch and one read of each element where a
  * tile of 4096 elements holds whole buckets, at most three launches and two reads otherwise.
  */
-int gcb_cuda_qsgd_encode(struct gcb_device_stream *s, uint8_t *out, const float *x, uint64_t n,
-                         const struct gcb_cuda_qsgd *how, void *scratch,
-                         struct gcb_device_result *result);
+int gcb_cuda_qsgd_encode(struct gcb_device_stream *s, uint8_t *out,
+                         const struct gcb_device_input *in, const struct gcb_cuda_qsgd *how,
+                         void *scratch, struct gcb_device_result *result);
 /* A norm that no encoder writes makes result->status GCB_E_CORRUPT, and `out` unspecified. */
 int gcb_cuda_qsgd_decode(struct gcb_device_stream *s, float *out, const uint8_t *in, uint64_t n,
                          const struct gcb_cuda_qsgd *how, struct gcb_device_result *result);
@@ -45,9 +45,9 @@ struct gcb_cuda_terngrad {
 uint64_t gcb_cuda_terngrad_scratch(const struct gcb_cuda_terngrad *how, uint64_t n);
 
 /* The scaler (float32), then codes; sets result->length, adds to clamped. Three launches, two reads. */
-int gcb_cuda_terngrad_encode(struct gcb_device_stream *s, uint8_t *out, const float *x, uint64_t n,
-                             const struct gcb_cuda_terngrad *how, void *scratch,
-                             struct gcb_device_result *result);
+int gcb_cuda_terngrad_encode(struct gcb_device_stream *s, uint8_t *out,
+                             const struct gcb_device_input *in, const struct gcb_cuda_terngrad *how,
+                             void *scratch, struct gcb_device_result *result);
 int gcb_cuda_terngrad_decode(struct gcb_device_stream *s, float *out, const uint8_t *in, uint64_t n,
                              const struct gcb_cuda_terngrad *how, struct gcb_device_result *result);
 

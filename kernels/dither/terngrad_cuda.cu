@@ -1,3 +1,4 @@
+#include "kernels/cuda/feedback.cuh"
 #include "kernels/cuda/launch.cuh"
 #include "kernels/cuda/sum.cuh"
 #include "kernels/dither/draw.cuh"
@@ -34,20 +35,21 @@ struct blocks lay_out(void *scratch, uint64_t count)
 /* ---- the scaler ---- */
 
 /* A warp for each sum block: one read for all three. */
-template <bool sums>
-__global__ void measure(struct blocks out, const float *__restrict__ x, uint64_t n)
+template <bool sums> __global__ void measure(struct blocks out, struct gcb_device_input in)
 {
     const uint64_t b = blockIdx.x * uint64_t{kWarps} + threadIdx.x / gcb::kWarp;
-    const uint64_t from = b * GCB_SUM_BLOCK, left = from < n ? n - from : 0;
+    const uint64_t from = b * GCB_SUM_BLOCK, left = from < in.n ? in.n - from : 0;
     const unsigned here = static_cast<unsigned>(left < GCB_SUM_BLOCK ? left : GCB_SUM_BLOCK);
     double sum = 0.0, sum_sq = 0.0;
     uint32_t most = 0;
 
 #pragma unroll 8
     for (unsigned i = gcb::lane(); i < here; i += gcb::kWarp) {
-        const float v = x[from + i];
+        const float v = gcb::is_open(in) ? gcb::compensate(in, from + i) : in.x[from + i];
         const uint32_t m = gcb_magnitude(v);
 
+        if (gcb::is_open(in))
+            in.x[from + i] = v;
         most = m > most ? m : most;
         if (sums) {
             sum += gcb_reduce_plain(v);
@@ -105,21 +107,27 @@ __global__ void choose(struct blocks in, uint8_t *out, uint64_t n, uint64_t coun
 
 /* ---- codes ---- */
 
-/* This thread's elements: 0, 1, 2, and 0 for absent ones; adds the clamped to `clamped`. */
-__device__ uint32_t tern(uint32_t (&code)[gcb::kTileEach], const float *x, uint64_t first,
-                         uint64_t n, float scale, const struct gcb_cuda_terngrad &how)
+/* This thread's elements: 0, 1, 2, and 0 for those from `end` on; returns how many were clamped. */
+__device__ uint32_t tern(uint32_t (&code)[gcb::kTileEach], struct gcb_device_input in,
+                         uint64_t first, uint64_t end, float scale,
+                         const struct gcb_cuda_terngrad &how)
 {
     const struct gcb_philox_block bytes = gcb::draw_bytes(how.draw, first);
     const struct gcb_dither d = gcb::rounder(how.draw, 1, scale);
+    float v[gcb::kTileEach], decoded[gcb::kTileEach];
     uint32_t clamped = 0;
-    float v[gcb::kTileEach];
 
-    gcb::load_floats(v, x, first, n);
+    in.n = end;
+    gcb::load_floats(v, in.x, first, end);
 #pragma unroll
     for (unsigned i = 0; i < gcb::kTileEach; i++) {
-        code[i] = first + i < n ? gcb_dither_trit(v[i], gcb::byte_of(bytes, i), first + i, &d) : 0u;
+        code[i] =
+            first + i < end ? gcb_dither_trit(v[i], gcb::byte_of(bytes, i), first + i, &d) : 0u;
         clamped += gcb_magnitude(v[i]) > gcb_bits_of(scale); /* an absent one is 0 */
+        decoded[i] = gcb_dither_trit_value(code[i], scale);
     }
+    if (in.residual)
+        gcb::store_residual(in, v, decoded, first);
     return how.clip != 0.0 ? clamped : 0;
 }
 
@@ -130,18 +138,18 @@ __device__ void add_clamped(gcb_device_result *result, uint32_t clamped)
         gcb::atomic_add(&result->clamped, static_cast<uint64_t>(clamped));
 }
 
-__global__ void encode_2bit(uint8_t *__restrict__ out, const float *__restrict__ x, uint64_t n,
+__global__ void encode_2bit(uint8_t *__restrict__ out, struct gcb_device_input in,
                             const float *scale, struct gcb_cuda_terngrad how,
                             gcb_device_result *result)
 {
     gcb::tile_room &room = gcb::shared<gcb::tile_room>();
-    const uint64_t start = blockIdx.x * uint64_t{gcb::kTile}, left = n - start;
+    const uint64_t start = blockIdx.x * uint64_t{gcb::kTile}, left = in.n - start;
     const unsigned here = static_cast<unsigned>(left < gcb::kTile ? left : gcb::kTile);
     uint32_t code[gcb::kTileEach];
 
     if (blockIdx.x == 0 && threadIdx.x == 0)
-        result->length = kHead + (n + 3) / 4;
-    add_clamped(result, tern(code, x, start + threadIdx.x * gcb::kTileEach, n, *scale, how));
+        result->length = kHead + (in.n + 3) / 4;
+    add_clamped(result, tern(code, in, start + threadIdx.x * gcb::kTileEach, in.n, *scale, how));
     gcb::pack_codes(room, code, 2);
     gcb::sync_block();
     gcb::store_tile(out + kHead + start / 4, room, (here + 3) / 4);
@@ -152,21 +160,21 @@ struct trits {
     uint8_t code[gcb::kTile]; /* threads beyond the tile's 255 write zeros */
 };
 
-__global__ void encode_base3(uint8_t *__restrict__ out, const float *__restrict__ x, uint64_t n,
+__global__ void encode_base3(uint8_t *__restrict__ out, struct gcb_device_input in,
                              const float *scale, struct gcb_cuda_terngrad how,
                              gcb_device_result *result)
 {
     trits &s = gcb::shared<trits>();
-    const uint64_t start = blockIdx.x * uint64_t{kTile3}, left = n - start;
+    const uint64_t start = blockIdx.x * uint64_t{kTile3}, left = in.n - start;
     const unsigned here = static_cast<unsigned>(left < kTile3 ? left : kTile3);
     const unsigned bytes = (here + 4) / 5;
     uint8_t *const packed = reinterpret_cast<uint8_t *>(s.room.word);
     uint32_t code[gcb::kTileEach];
 
     if (blockIdx.x == 0 && threadIdx.x == 0)
-        result->length = kHead + (n + 4) / 5;
+        result->length = kHead + (in.n + 4) / 5;
     add_clamped(result,
-                tern(code, x, start + threadIdx.x * gcb::kTileEach, start + here, *scale, how));
+                tern(code, in, start + threadIdx.x * gcb::kTileEach, start + here, *scale, how));
     for (unsigned i = 0; i < gcb::kTileEach; i++)
         s.code[threadIdx.x * gcb::kTileEach + i] = static_cast<uint8_t>(code[i]);
     gcb::sync_block();
@@ -267,25 +275,25 @@ uint64_t gcb_cuda_terngrad_scratch(const struct gcb_cuda_terngrad *how, uint64_t
     return 2 * sizeof(double) + block_count(n) * (2 * sizeof(double) + sizeof(uint32_t));
 }
 
-int gcb_cuda_terngrad_encode(struct gcb_device_stream *s, uint8_t *out, const float *x, uint64_t n,
-                             const struct gcb_cuda_terngrad *how, void *scratch,
-                             struct gcb_device_result *result)
+int gcb_cuda_terngrad_encode(struct gcb_device_stream *s, uint8_t *out,
+                             const struct gcb_device_input *in, const struct gcb_cuda_terngrad *how,
+                             void *scratch, struct gcb_device_result *result)
 {
-    const uint64_t count = block_count(n), grid = count ? (count + kWarps - 1) / kWarps : 1;
+    const uint64_t count = block_count(in->n), grid = count ? (count + kWarps - 1) / kWarps : 1;
     const struct blocks b = lay_out(scratch, count);
     int err = gcb::launch(how->clip != 0.0 ? measure<true> : measure<false>, grid,
-                          gcb::kTileThreads, 0, s, b, x, n);
+                          gcb::kTileThreads, 0, s, b, *in);
 
     if (!err)
-        err = gcb::launch(choose, 1, gcb::kTileThreads, sizeof(choosing), s, b, out, n, count,
+        err = gcb::launch(choose, 1, gcb::kTileThreads, sizeof(choosing), s, b, out, in->n, count,
                           how->clip);
     if (err)
         return err;
     if (how->base3)
-        return gcb::launch(encode_base3, tiles_of(n, kTile3), gcb::kTileThreads, sizeof(trits), s,
-                           out, x, n, b.scale, *how, result);
-    return gcb::launch(encode_2bit, tiles_of(n, gcb::kTile), gcb::kTileThreads,
-                       sizeof(gcb::tile_room), s, out, x, n, b.scale, *how, result);
+        return gcb::launch(encode_base3, tiles_of(in->n, kTile3), gcb::kTileThreads, sizeof(trits),
+                           s, out, *in, b.scale, *how, result);
+    return gcb::launch(encode_2bit, tiles_of(in->n, gcb::kTile), gcb::kTileThreads,
+                       sizeof(gcb::tile_room), s, out, *in, b.scale, *how, result);
 }
 
 int gcb_cuda_terngrad_decode(struct gcb_device_stream *s, float *out, const uint8_t *in, uint64_t n,

@@ -1,5 +1,6 @@
 #include "kernels/range/range_cuda.h"
 
+#include "kernels/cuda/feedback.cuh"
 #include "kernels/cuda/launch.cuh"
 #include "kernels/cuda/sum.cuh"
 #include "kernels/cuda/tile.cuh"
@@ -58,7 +59,7 @@ __device__ void join_max(uint32_t *max_bits, uint32_t most)
 }
 
 /* The maximum and the counts of exponents of some tiles. */
-__global__ void measure_exponents(seen *out, const float *__restrict__ x, uint64_t n)
+__global__ void measure_exponents(seen *out, struct gcb_device_input in)
 {
     counters &s = gcb::shared<counters>();
     uint32_t most = 0;
@@ -67,14 +68,14 @@ __global__ void measure_exponents(seen *out, const float *__restrict__ x, uint64
         s.count[i / gcb::kWarp][i % gcb::kWarp] = 0;
     s.max_bits = 0;
     gcb::sync_block();
-    for (uint64_t tile = blockIdx.x; tile * gcb::kTile < n; tile += gridDim.x) {
+    for (uint64_t tile = blockIdx.x; tile * gcb::kTile < in.n; tile += gridDim.x) {
         const uint64_t first = tile * gcb::kTile + threadIdx.x * gcb::kTileEach;
         float v[gcb::kTileEach];
         uint32_t m;
 
-        gcb::load_floats(v, x, first, n);
+        gcb::load_input(v, in, first);
         for (unsigned i = 0; i < gcb::kTileEach; i++)
-            if (first + i < n)
+            if (first + i < in.n)
                 gcb::atomic_add(&s.count[gcb_magnitude(v[i]) >> 23][gcb::lane()], 1u);
         m = tile_max(v);
         most = m > most ? m : most;
@@ -93,7 +94,7 @@ __global__ void measure_exponents(seen *out, const float *__restrict__ x, uint64
 }
 
 /* The maximum alone. */
-__global__ void measure_max(seen *out, const float *__restrict__ x, uint64_t n)
+__global__ void measure_max(seen *out, struct gcb_device_input in)
 {
     maximum &s = gcb::shared<maximum>();
     uint32_t most = 0;
@@ -101,11 +102,11 @@ __global__ void measure_max(seen *out, const float *__restrict__ x, uint64_t n)
     if (threadIdx.x == 0)
         s.max_bits = 0;
     gcb::sync_block();
-    for (uint64_t tile = blockIdx.x; tile * gcb::kTile < n; tile += gridDim.x) {
+    for (uint64_t tile = blockIdx.x; tile * gcb::kTile < in.n; tile += gridDim.x) {
         float v[gcb::kTileEach];
         uint32_t m;
 
-        gcb::load_floats(v, x, tile * gcb::kTile + threadIdx.x * gcb::kTileEach, n);
+        gcb::load_input(v, in, tile * gcb::kTile + threadIdx.x * gcb::kTileEach);
         m = tile_max(v);
         most = m > most ? m : most;
     }
@@ -190,27 +191,29 @@ __device__ void put_head(uint8_t *out, const struct gcb_range_format &f)
     out[4] = static_cast<uint8_t>(f.mantissa);
 }
 
-__global__ void encode(uint8_t *__restrict__ out, const float *__restrict__ x, uint64_t n,
-                       const found *chosen, struct gcb_range_format given,
-                       gcb_device_result *result)
+__global__ void encode(uint8_t *__restrict__ out, struct gcb_device_input in, const found *chosen,
+                       struct gcb_range_format given, gcb_device_result *result)
 {
     gcb::tile_room &room = gcb::shared<gcb::tile_room>();
     const struct gcb_range_format f = format_of(chosen, given);
     const uint64_t start = blockIdx.x * uint64_t{gcb::kTile};
     const uint64_t first = start + threadIdx.x * gcb::kTileEach;
-    const uint64_t left = n - start, bits = (left < gcb::kTile ? left : gcb::kTile) * f.bits;
+    const uint64_t left = in.n - start, bits = (left < gcb::kTile ? left : gcb::kTile) * f.bits;
     uint32_t code[gcb::kTileEach], clamped = 0;
-    float v[gcb::kTileEach];
+    float v[gcb::kTileEach], decoded[gcb::kTileEach];
 
     if (blockIdx.x == 0 && threadIdx.x == 0) {
         put_head(out, f);
-        result->length = GCB_CUDA_RANGE_HEAD + (n * f.bits + 7) / 8;
+        result->length = GCB_CUDA_RANGE_HEAD + (in.n * f.bits + 7) / 8;
     }
-    gcb::load_floats(v, x, first, n);
+    gcb::load_input(v, in, first);
     for (unsigned i = 0; i < gcb::kTileEach; i++) {
         code[i] = gcb_range_encode(v[i], &f); /* 0 for an absent one, which is +0 */
         clamped += gcb_magnitude(v[i]) > f.clamp;
+        decoded[i] = gcb_range_decode(code[i], &f);
     }
+    if (in.residual)
+        gcb::store_residual(in, v, decoded, first);
     gcb::pack_codes(room, code, f.bits);
     clamped = gcb::warp_add(clamped);
     if (gcb::lane() == 0 && clamped)
@@ -265,15 +268,15 @@ bool is_open(const struct gcb_cuda_range *how)
     return how->mantissa == 0 || !how->max_given;
 }
 
-int find_format(struct gcb_device_stream *s, const float *x, uint64_t n,
+int find_format(struct gcb_device_stream *s, const struct gcb_device_input *in,
                 const struct gcb_cuda_range *how, found *out, struct gcb_device_result *result)
 {
     seen *part = reinterpret_cast<seen *>(out + 1);
-    const uint64_t parts = parts_of(n);
+    const uint64_t parts = parts_of(in->n);
     const int err = how->mantissa == 0 ? gcb::launch(measure_exponents, parts, gcb::kTileThreads,
-                                                     sizeof(counters), s, part, x, n)
+                                                     sizeof(counters), s, part, *in)
                                        : gcb::launch(measure_max, parts, gcb::kTileThreads,
-                                                     sizeof(maximum), s, part, x, n);
+                                                     sizeof(maximum), s, part, *in);
 
     if (err)
         return err;
@@ -288,22 +291,25 @@ uint64_t gcb_cuda_range_scratch(const struct gcb_cuda_range *how, uint64_t n)
     return is_open(how) ? sizeof(found) + parts_of(n) * sizeof(seen) : 0;
 }
 
-int gcb_cuda_range_encode(struct gcb_device_stream *s, uint8_t *out, const float *x, uint64_t n,
-                          const struct gcb_cuda_range *how, void *scratch,
-                          struct gcb_device_result *result)
+int gcb_cuda_range_encode(struct gcb_device_stream *s, uint8_t *out,
+                          const struct gcb_device_input *in, const struct gcb_cuda_range *how,
+                          void *scratch, struct gcb_device_result *result)
 {
     found *chosen = is_open(how) ? static_cast<found *>(scratch) : nullptr;
     struct gcb_range_format given = {};
+    struct gcb_device_input seen_once = *in;
     int err = 0;
 
-    if (chosen)
-        err = find_format(s, x, n, how, chosen, result);
-    else
+    if (chosen) {
+        err = find_format(s, in, how, chosen, result);
+        seen_once.compensated = 1;
+    } else {
         gcb_range_format(&given, how->bits, how->mantissa, how->max, how->rounding);
+    }
     if (err)
         return err;
-    return gcb::launch(encode, tiles_of(n), gcb::kTileThreads, sizeof(gcb::tile_room), s, out, x, n,
-                       chosen, given, result);
+    return gcb::launch(encode, tiles_of(in->n), gcb::kTileThreads, sizeof(gcb::tile_room), s, out,
+                       seen_once, chosen, given, result);
 }
 
 int gcb_cuda_range_decode(struct gcb_device_stream *s, float *out, const uint8_t *in, uint64_t n,

@@ -29,9 +29,9 @@ struct gcb_cuda_range {
 uint64_t gcb_cuda_range_scratch(const struct gcb_cuda_range *how, uint64_t n);
 
 /* Writes head and codes; sets result->length and, where max came of the data, max_bits; adds to clamped. */
-int gcb_cuda_range_encode(struct gcb_device_stream *s, uint8_t *out, const float *x, uint64_t n,
-                          const struct gcb_cuda_range *how, void *scratch,
-                          struct gcb_device_result *result);
+int gcb_cuda_range_encode(struct gcb_device_stream *s, uint8_t *out,
+                          const struct gcb_device_input *in, const struct gcb_cuda_range *how,
+                          void *scratch, struct gcb_device_result *result);
 
 /* A head that no encoder writes makes result->status GCB_E_CORRUPT, and `out` unspecified. */
 int gcb_cuda_range_decode(struct gcb_device_stream *s, float *out, const uint8_t *in, uint64_t n,

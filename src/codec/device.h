@@ -52,12 +52,12 @@ struct gcb_device_ops {
     int (*encode_async)(void *state, const struct gcb_step *at, const float *in_dev,
                         uint8_t *out_dev, const struct gcb_device_call *call);
     /*
-     * The same with error feedback fused: in becomes in + residual, which is what is encoded, and what the
-     * decoder will not get of it becomes the residual; bit for bit what the unfused path gives. (A tensor
-     * that then goes raw is `in`, with a residual of 0: the module's business again.) NULL: there is none.
+     * The same with error feedback fused: in->x becomes carry * residual + x, which is what is encoded, and what
+     * the decoder will not get of it becomes the residual; bit for bit what the unfused path gives. (A tensor that
+     * then goes raw has its residual put right by the coder.) in->compensated is 0. NULL: there is none.
      */
-    int (*encode_residual_async)(void *state, const struct gcb_step *at, float *in_dev,
-                                 float *residual_dev, uint8_t *out_dev,
+    int (*encode_residual_async)(void *state, const struct gcb_step *at,
+                                 const struct gcb_device_input *in, uint8_t *out_dev,
                                  const struct gcb_device_call *call);
     /*
      * Queues the decoding of a payload of `length` bytes, known from its frame, which the host has parsed.

@@ -167,6 +167,18 @@ static int queued(const struct gcb_device_coder *c, int err, struct gcb_diag *di
                : 0;
 }
 
+static struct gcb_device_input input_of(const struct gcb_device_coder *c,
+                                        const struct gcb_device_message *m, int compensated)
+{
+    return (struct gcb_device_input){
+        .x = m->in_dev,
+        .n = c->env.count,
+        .residual = m->residual_dev,
+        .carry = m->carry,
+        .compensated = compensated,
+    };
+}
+
 int gcb_device_coder_encode_async(struct gcb_device_coder *c, const struct gcb_step *at,
                                   const struct gcb_device_message *m, struct gcb_diag *diag)
 {
@@ -177,10 +189,19 @@ int gcb_device_coder_encode_async(struct gcb_device_coder *c, const struct gcb_s
         return err;
     if (c->env.decoding)
         return gcb_diag_set(diag, GCB_E_MISMATCH, "a decoder does not encode");
-    if (c->nonfinite != GCB_NONFINITE_TRUSTED)
-        err = c->module->max_bits(call.stream, m->in_dev, c->env.count, call.result_dev);
-    if (!err)
+    if (m->residual_dev && !c->ops->encode_residual_async)
+        return gcb_diag_set(diag, GCB_E_UNSUPPORTED,
+                            "device cuda: method '%s' has no error feedback there", c->method.name);
+    if (m->residual_dev) {
+        const struct gcb_device_input in = input_of(c, m, 0);
+
+        err = c->ops->encode_residual_async(c->state, at, &in, m->payload_dev, &call);
+    } else {
         err = c->ops->encode_async(c->state, at, m->in_dev, m->payload_dev, &call);
+    }
+    /* behind it, because what is encoded is what has to be finite */
+    if (!err && c->nonfinite != GCB_NONFINITE_TRUSTED)
+        err = c->module->max_bits(call.stream, m->in_dev, c->env.count, call.result_dev);
     return queued(c, err, diag);
 }
 
@@ -189,6 +210,7 @@ int gcb_device_coder_encode_finish(struct gcb_device_coder *c, const struct gcb_
 {
     const struct gcb_device_result *r = gcb_device_batch_result(m->batch, m->i);
     const uint64_t raw = c->env.count * gcb_framing_raw_size(c->frame.source);
+    const struct gcb_device_input in = input_of(c, m, 1);
     const bool bad = c->nonfinite != GCB_NONFINITE_TRUSTED && r->max_bits >= GCB_INF_BITS;
 
     *frame = c->frame;
@@ -204,10 +226,10 @@ int gcb_device_coder_encode_finish(struct gcb_device_coder *c, const struct gcb_
     frame->flags |= GCB_WIRE_STORED;
     frame->param_bytes = 0;
     frame->payload_bytes = raw;
-    return queued(c,
-                  c->module->put_raw(gcb_device_batch_stream(m->batch), frame->source,
-                                     m->payload_dev, m->in_dev, c->env.count),
-                  diag);
+    return queued(
+        c,
+        c->module->put_raw(gcb_device_batch_stream(m->batch), frame->source, m->payload_dev, &in),
+        diag);
 }
 
 int gcb_device_coder_fetch(struct gcb_device_coder *c, const struct gcb_device_message *m,

@@ -27,15 +27,25 @@ uint64_t gcb_device_coder_scratch(const struct gcb_device_coder *c);
 uint64_t gcb_device_coder_payload_bound(const struct gcb_device_coder *c);
 uint64_t gcb_device_coder_bound(const struct gcb_device_coder *c);
 
-/* One message of a batch: where it stands on the device. Both arrays are aligned to 256 bytes. */
+/*
+ * One message of a batch: where it stands on the device. All arrays are aligned to 256 bytes.
+ *
+ * With a residual (n floats, zero before the first step), error feedback is fused: the tensor becomes
+ * carry * residual + tensor, which is what is encoded, and the residual what the decoder will not get of it; bit for
+ * bit as src/memory/memory.h's kind ef with decay `carry`, around this coder.
+ */
 struct gcb_device_message {
     struct gcb_device_batch *batch;
-    unsigned i;           /* which of the batch's */
-    const float *in_dev;  /* the tensor: unchanged, and needed, until encode_finish */
+    unsigned i; /* which of the batch's */
+    float
+        *in_dev; /* the tensor: needed until encode_finish; unchanged where there is no residual */
     uint8_t *payload_dev; /* payload_bound bytes */
+    float *residual_dev;  /* or NULL */
+    float carry;
 };
 
-/* Queues the encoding. Never waits and never allocates. */
+/* Queues the encoding. Never waits and never allocates. GCB_E_UNSUPPORTED: a residual, and the method has no fused
+ * feedback. */
 int gcb_device_coder_encode_async(struct gcb_device_coder *c, const struct gcb_step *at,
                                   const struct gcb_device_message *m, struct gcb_diag *diag);
 

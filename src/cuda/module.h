@@ -72,9 +72,10 @@ struct gcb_device_module {
     /* result->max_bits = max(result->max_bits, largest sign-cleared pattern of x[0..n)). */
     int (*max_bits)(struct gcb_device_stream *s, const float *x_dev, uint64_t n,
                     struct gcb_device_result *result_dev);
-    /* A tensor raw, as a stored message holds it in `source`'s type, and back. */
+    /* A tensor raw, as a stored message holds it in `source`'s type, and back. With a residual, that becomes what
+     * the source's type cannot hold (in->compensated is 1). */
     int (*put_raw)(struct gcb_device_stream *s, enum gcb_dtype source, uint8_t *out_dev,
-                   const float *x_dev, uint64_t n);
+                   const struct gcb_device_input *in);
     int (*get_raw)(struct gcb_device_stream *s, enum gcb_dtype source, float *out_dev,
                    const uint8_t *in_dev, uint64_t n);
 

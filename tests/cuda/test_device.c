@@ -102,6 +102,37 @@ static void large_tensors(void **state)
     free(x);
 }
 
+/* Steps with error feedback, fused on the device and around the coder on the CPU: same messages and residuals. */
+static void error_feedback_is_fused(void **state)
+{
+    static const char *const specs[] = {
+        "identity",
+        "fp16",
+        "bf16",
+        "range",
+        "range:bits=5,mantissa=2,max=0.1",
+        "range:bits=6,mantissa=3",
+        "qsgd",
+        "qsgd:norm=l2,bucket=64",
+        "qsgd:bucket=100",
+        "qsgd:bucket=5000,norm=l2",
+        "terngrad",
+        "terngrad:clip=0,packing=base3",
+        "range:bits=16", /* goes raw where the source has 16 bits */
+    };
+    static const uint64_t counts[] = {1, 33, 4097, END};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(specs) / sizeof(*specs); i++)
+        for (size_t k = 0; counts[k] != END; k++)
+            for (int source = 0; source < 3; source++) {
+                gcb_host_schedule((enum gcb_host_order)((i + k) % 3), i);
+                device_same_feedback(&device, specs[i], counts[k], (enum gcb_dtype)source,
+                                     k == 0 ? 1.0 : 0.7);
+            }
+    gcb_host_schedule(GCB_HOST_FORWARD, 1);
+}
+
 /* The error of what comes back, by the same sums: compared bit for bit. */
 static void fidelity_is_the_cpus(void **state)
 {
@@ -268,7 +299,7 @@ static void one_wait_for_many_messages(void **state)
     m[0].i = MESSAGES;
     assert_int_equal(gcb_device_coder_encode_async(c, &at, &m[0], NULL), GCB_E_INTERNAL);
     for (unsigned i = 0; i < MESSAGES; i++) {
-        device.module->free((void *)(uintptr_t)m[i].in_dev);
+        device.module->free(m[i].in_dev);
         device.module->free(m[i].payload_dev);
     }
     gcb_device_batch_destroy(b);
@@ -308,6 +339,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(ranges),
         cmocka_unit_test(quantisers),
         cmocka_unit_test(large_tensors),
+        cmocka_unit_test(error_feedback_is_fused),
         cmocka_unit_test(fidelity_is_the_cpus),
         cmocka_unit_test(parameters_fit_the_states),
         cmocka_unit_test(other_methods_say_so),

@@ -6,6 +6,7 @@
 
 #include <cmocka.h>
 
+#include "src/memory/memory.h"
 #include "tests/kernels/check.h"
 #include "tests/support/cuda_host/host.h"
 #include "tests/support/device_trip.h"
@@ -259,6 +260,88 @@ void device_same_damage(const struct gcb_device *device, const char *spec, const
         free(bad.bytes);
     }
     free(made.bytes);
+}
+
+/* The CPU's step: p, its message, and the residual after it. */
+static struct made step_cpu(struct gcb_memory *memory, const struct gcb_method *m,
+                            const struct gcb_coder_config *config, const struct gcb_step *at,
+                            const float *g, float *back)
+{
+    const float *p = gcb_memory_compensate(memory, g);
+    struct made made = encode_cpu(m, config, at, p);
+
+    assert_int_equal(made.err, 0);
+    assert_int_equal(decode_cpu(&made, back, config->env.count), 0);
+    gcb_memory_update(memory, back);
+    return made;
+}
+
+static struct made step_device(struct place *p, struct gcb_device_coder *c,
+                               const struct gcb_step *at, const float *g, uint64_t n)
+{
+    struct made made = {.bytes = malloc(gcb_device_coder_bound(c))};
+    struct gcb_wbuf w = {.data = made.bytes, .cap = gcb_device_coder_bound(c)};
+    struct gcb_frame frame;
+
+    assert_int_equal(gcb_device_batch_upload(p->batch, p->tensor, g, n * sizeof(float), NULL), 0);
+    assert_int_equal(gcb_device_batch_begin(p->batch), 0);
+    assert_int_equal(gcb_device_coder_encode_async(c, at, &p->m, NULL), 0);
+    assert_int_equal(gcb_device_batch_finish(p->batch, NULL), 0);
+    assert_int_equal(gcb_device_coder_encode_finish(c, &p->m, &frame, NULL), 0);
+    assert_int_equal(gcb_device_coder_fetch(c, &p->m, &frame, &w, NULL), 0);
+    made.length = w.len;
+    gcb_message_seal(made.bytes, made.length, 0);
+    return made;
+}
+
+void device_same_feedback(const struct gcb_device *device, const char *spec, uint64_t n,
+                          enum gcb_dtype source, double carry)
+{
+    const struct device_setting setting = {.source = source, .seed = 3};
+    const struct gcb_memory_params params = {.kind = GCB_MEMORY_EF, .decay = carry};
+    const struct gcb_queue queue = {.threads = 1};
+    float *g = malloc(n * sizeof(float)), *back = malloc(n * sizeof(float));
+    struct gcb_device_coder *c = NULL;
+    struct gcb_memory *memory = NULL;
+    struct gcb_coder_config config;
+    struct gcb_method m;
+    struct place p;
+    void *residual;
+
+    assert_int_equal(gcb_method_parse(&m, spec, NULL), 0);
+    configure(&config, &setting, n);
+    assert_int_equal(gcb_memory_create(&memory, &params, n, 1, &queue, NULL), 0);
+    assert_int_equal(gcb_device_coder_create(&c, device, &m, &config, NULL), 0);
+    open_place(&p, device, n, gcb_device_coder_payload_bound(c), gcb_device_coder_scratch(c));
+    assert_int_equal(device->module->alloc(&residual, n * sizeof(float), NULL), 0);
+    device->module->zero(gcb_device_batch_stream(p.batch), residual, n * sizeof(float));
+    p.m.residual_dev = residual;
+    p.m.carry = (float)carry;
+    for (uint64_t step = 0; step < 4; step++) {
+        const struct gcb_step at = {.step = step};
+        struct made want, got;
+
+        check_fill(g, n, step == 2 ? FILL_TIES : FILL_NOISE, 31 * step + n);
+        want = step_cpu(memory, &m, &config, &at, g, back);
+        got = step_device(&p, c, &at, g, n);
+        if (want.length != got.length || memcmp(want.bytes, got.bytes, want.length) != 0)
+            fail_msg("%s, n=%llu, step %d: messages with feedback differ", spec,
+                     (unsigned long long)n, (int)step);
+        assert_int_equal(
+            gcb_device_batch_download(p.batch, back, residual, n * sizeof(float), NULL), 0);
+        if (memcmp(back, gcb_memory_residual(memory), n * sizeof(float)) != 0)
+            fail_msg("%s, n=%llu, step %d: residuals differ from element %zu on", spec,
+                     (unsigned long long)n, (int)step,
+                     first_difference(back, gcb_memory_residual(memory), n * sizeof(float)) / 4);
+        free(want.bytes);
+        free(got.bytes);
+    }
+    close_place(&p);
+    device->module->free(residual);
+    gcb_device_coder_destroy(c);
+    gcb_memory_destroy(memory);
+    free(g);
+    free(back);
 }
 
 void device_same_all(const struct gcb_device *device, const char *spec, const uint64_t *sizes)

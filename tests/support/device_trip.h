@@ -30,6 +30,13 @@ void device_same(const struct gcb_device *device, const char *spec, const float 
 void device_same_damage(const struct gcb_device *device, const char *spec, const float *x,
                         uint64_t n, unsigned rounds, uint64_t seed);
 
+/*
+ * Four steps of n elements with error feedback (decay `carry`): messages and residuals of the device, where it is
+ * fused into the encoder, and of the CPU, where it stands around the coder, are the same bit for bit.
+ */
+void device_same_feedback(const struct gcb_device *device, const char *spec, uint64_t n,
+                          enum gcb_dtype source, double carry);
+
 /* All of it for many tensors: hostile ones of each kind, of `sizes` elements (ended by ~0), in three orders of
  * threads and blocks. */
 void device_same_all(const struct gcb_device *device, const char *spec, const uint64_t *sizes);

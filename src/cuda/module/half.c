@@ -28,22 +28,40 @@ static uint64_t half_scratch(const void *state)
     return 0;
 }
 
+static int fp16_encode_residual(void *state, const struct gcb_step *at,
+                                const struct gcb_device_input *in, uint8_t *out_dev,
+                                const struct gcb_device_call *call)
+{
+    (void)state;
+    (void)at;
+    return gcb_cuda_put_fp16(call->stream, out_dev, in, call->result_dev);
+}
+
 static int fp16_encode(void *state, const struct gcb_step *at, const float *in_dev,
                        uint8_t *out_dev, const struct gcb_device_call *call)
 {
     const struct half *s = state;
+    const struct gcb_device_input in = gcb_device_plain(in_dev, s->count);
 
+    return fp16_encode_residual(state, at, &in, out_dev, call);
+}
+
+static int bf16_encode_residual(void *state, const struct gcb_step *at,
+                                const struct gcb_device_input *in, uint8_t *out_dev,
+                                const struct gcb_device_call *call)
+{
+    (void)state;
     (void)at;
-    return gcb_cuda_put_fp16(call->stream, out_dev, in_dev, s->count, call->result_dev);
+    return gcb_cuda_put_bf16(call->stream, out_dev, in, call->result_dev);
 }
 
 static int bf16_encode(void *state, const struct gcb_step *at, const float *in_dev,
                        uint8_t *out_dev, const struct gcb_device_call *call)
 {
     const struct half *s = state;
+    const struct gcb_device_input in = gcb_device_plain(in_dev, s->count);
 
-    (void)at;
-    return gcb_cuda_put_bf16(call->stream, out_dev, in_dev, s->count, call->result_dev);
+    return bf16_encode_residual(state, at, &in, out_dev, call);
 }
 
 static int fp16_decode(void *state, const uint8_t *payload_dev, uint64_t length, float *out_dev,
@@ -72,6 +90,7 @@ const struct gcb_device_ops gcb_device_fp16 = {
     .bound = half_bound,
     .scratch = half_scratch,
     .encode_async = fp16_encode,
+    .encode_residual_async = fp16_encode_residual,
     .decode_async = fp16_decode,
 };
 
@@ -81,5 +100,6 @@ const struct gcb_device_ops gcb_device_bf16 = {
     .bound = half_bound,
     .scratch = half_scratch,
     .encode_async = bf16_encode,
+    .encode_residual_async = bf16_encode_residual,
     .decode_async = bf16_decode,
 };

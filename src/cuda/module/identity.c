@@ -28,13 +28,22 @@ static uint64_t identity_scratch(const void *state)
     return 0;
 }
 
+static int identity_encode_residual(void *state, const struct gcb_step *at,
+                                    const struct gcb_device_input *in, uint8_t *out_dev,
+                                    const struct gcb_device_call *call)
+{
+    (void)state;
+    (void)at;
+    return gcb_cuda_put_fp32(call->stream, out_dev, in, call->result_dev);
+}
+
 static int identity_encode(void *state, const struct gcb_step *at, const float *in_dev,
                            uint8_t *out_dev, const struct gcb_device_call *call)
 {
     const struct identity *s = state;
+    const struct gcb_device_input in = gcb_device_plain(in_dev, s->count);
 
-    (void)at;
-    return gcb_cuda_put_fp32(call->stream, out_dev, in_dev, s->count, call->result_dev);
+    return identity_encode_residual(state, at, &in, out_dev, call);
 }
 
 static int identity_decode(void *state, const uint8_t *payload_dev, uint64_t length, float *out_dev,
@@ -53,5 +62,6 @@ const struct gcb_device_ops gcb_device_identity = {
     .bound = identity_bound,
     .scratch = identity_scratch,
     .encode_async = identity_encode,
+    .encode_residual_async = identity_encode_residual,
     .decode_async = identity_decode,
 };

@@ -234,14 +234,14 @@ int event_seconds(double *out, struct gcb_device_event *from, struct gcb_device_
 
 /* ---- raw tensors ---- */
 
-int put_raw(struct gcb_device_stream *s, enum gcb_dtype source, uint8_t *out, const float *x,
-            uint64_t n)
+int put_raw(struct gcb_device_stream *s, enum gcb_dtype source, uint8_t *out,
+            const struct gcb_device_input *in)
 {
     if (source == GCB_F16)
-        return gcb_cuda_put_fp16(s, out, x, n, nullptr);
+        return gcb_cuda_put_fp16(s, out, in, nullptr);
     if (source == GCB_BF16)
-        return gcb_cuda_put_bf16(s, out, x, n, nullptr);
-    return copy(s, out, x, n * sizeof(float), GCB_COPY_DEVICE);
+        return gcb_cuda_put_bf16(s, out, in, nullptr);
+    return gcb_cuda_put_fp32(s, out, in, nullptr);
 }
 
 int get_raw(struct gcb_device_stream *s, enum gcb_dtype source, float *out, const uint8_t *in,

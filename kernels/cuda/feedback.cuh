@@ -1,0 +1,55 @@
+#ifndef KERNELS_CUDA_FEEDBACK_CUH
+#define KERNELS_CUDA_FEEDBACK_CUH
+
+/* Error feedback in the kernels of encoders (struct gcb_device_input): in at the first read of the tensor, out where
+ * the codes are made. */
+#include "kernels/cuda/stream.h"
+#include "kernels/cuda/vector.cuh"
+
+namespace gcb
+{
+
+/* What is encoded, of one element. Two roundings: the module is built without contraction. */
+__device__ __forceinline__ float compensate(const struct gcb_device_input &in, uint64_t i)
+{
+    return in.carry * in.residual[i] + in.x[i];
+}
+
+/* Has x still to become p? */
+__device__ __forceinline__ bool is_open(const struct gcb_device_input &in)
+{
+    return in.residual && !in.compensated;
+}
+
+/* load_floats; where there is feedback that has not been put in yet, p, which is also put in the place of x. */
+template <unsigned N>
+__device__ __forceinline__ void load_input(float (&v)[N], const struct gcb_device_input &in,
+                                           uint64_t first)
+{
+    load_floats(v, in.x, first, in.n);
+    if (is_open(in)) {
+        float r[N];
+
+        load_floats(r, in.residual, first, in.n);
+        for (unsigned i = 0; i < N; i++)
+            v[i] = in.carry * r[i] + v[i];
+        store_floats(in.x, v, first, in.n);
+    }
+}
+
+/* Where there is feedback: what the decoder will not get of p, `decoded` being what it will. */
+template <unsigned N>
+__device__ __forceinline__ void store_residual(const struct gcb_device_input &in,
+                                               const float (&p)[N], const float (&decoded)[N],
+                                               uint64_t first)
+{
+    float r[N];
+
+    for (unsigned i = 0; i < N; i++)
+        r[i] = p[i] - decoded[i];
+    store_floats(in.residual, r, first, in.n);
+}
+
+} /* namespace gcb */
+
+#endif
