@@ -182,13 +182,15 @@ void enqueue(cudaStream_t stream, std::function<void()> work)
     });
 }
 
+/* Programs, libraries, heaps and stacks lie above 2^45; below it, pairs of small numbers would look like
+ * addresses too. */
 void check_arguments(const void *bytes, size_t size)
 {
     for (size_t i = 0; i + sizeof(uintptr_t) <= size; i += sizeof(uintptr_t)) {
         uintptr_t word;
 
         memcpy(&word, static_cast<const unsigned char *>(bytes) + i, sizeof(word));
-        if (word >= 65536 && word >> 47 == 0 && !on_device(word) && mapped(word))
+        if (word >> 45 != 0 && word >> 48 == 0 && !on_device(word) && mapped(word))
             report_fault("a kernel is given an address of the host");
     }
 }
