@@ -277,15 +277,12 @@ char *gcb_real_text(char *out, double value)
 {
     const locale_t c = newlocale(LC_ALL_MASK, "C", (locale_t)0);
     const locale_t old = uselocale(c);
+    int digits = fabs(value) < 1e15 && value == floor(value) ? 15 : 1; /* whole numbers in full */
 
-    if (fabs(value) < 1e15 && value == floor(value))
-        snprintf(out, 32, "%.15g", value);
-    else
-        for (int digits = 1; digits <= 17; digits++) {
-            snprintf(out, 32, "%.*g", digits, value);
-            if (strtod(out, NULL) == value)
-                break;
-        }
+    /* 24 characters at most; asking for the length shows the compiler that none is cut off unseen */
+    while (snprintf(out, 32, "%.*g", digits, value) < 32 && strtod(out, NULL) != value &&
+           digits < 17)
+        digits++;
     uselocale(old);
     if (c)
         freelocale(c);
