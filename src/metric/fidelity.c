@@ -133,6 +133,8 @@ static double cosine_of(const struct gcb_fidelity *f)
 
     if (f->xx == 0.0 || f->yy == 0.0)
         return f->xx == f->yy ? 1.0 : 0.0;
+    if (f->dd == 0.0) /* the same values: rounding of the roots may not say otherwise */
+        return 1.0;
     c = f->xy / (sqrt(f->xx) * sqrt(f->yy));
     return c > 1.0 ? 1.0 : c < -1.0 ? -1.0 : c; /* rounding may step over */
 }

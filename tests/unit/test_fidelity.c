@@ -217,6 +217,20 @@ static void test_zeros_and_nothing(void **state)
     assert_true(isnan(g.mean_error) && isnan(g.sign_agreement) && isnan(g.zeros_preserved));
 }
 
+/* Equal values have a cosine of 1 exactly, although the product of the roots of a sum is often not the sum. */
+static void test_equal(void **state)
+{
+    (void)state;
+    for (uint32_t i = 1; i < 200; i++) {
+        const float x[2] = {1.0f, (float)i / 64.0f};
+        const struct gcb_fidelity f = measure(x, x, 2);
+        struct gcb_fidelity_figures g;
+
+        gcb_fidelity_figures(&g, &f, 0.0);
+        assert_true(g.cosine == 1.0);
+    }
+}
+
 /* Squares of the smallest and largest floats neither vanish nor overflow. */
 static void test_extremes(void **state)
 {
@@ -283,6 +297,7 @@ int main(void)
         cmocka_unit_test(test_instructions_change_nothing),
         cmocka_unit_test(test_parts_add_up),
         cmocka_unit_test(test_zeros_and_nothing),
+        cmocka_unit_test(test_equal),
         cmocka_unit_test(test_extremes),
         cmocka_unit_test(test_nonfinite_input),
         cmocka_unit_test(test_broken_decoder_shows),
