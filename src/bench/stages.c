@@ -21,21 +21,16 @@ void gcb_stages_init(struct gcb_stages *s)
 }
 
 static int encode_once(struct gcb_stages *s, const struct gcb_timing *timing,
-                       const struct gcb_encode_job *job, struct gcb_wbuf *message,
-                       struct gcb_diag *diag)
+                       const struct gcb_operation *encode, struct gcb_diag *diag)
 {
     int err;
 
-    if (timing->evict)
-        gcb_evict_run(timing->evict);
-    message->len = 0;
     memset(s->run, 0, sizeof(s->run));
     if (timing->evict)
         gcb_evict_run(timing->evict);
     s->probe.mark = mark;
     s->last = gcb_clock();
-    err = job->raw ? gcb_coder_encode_raw(job->coder, &job->in, message, diag)
-                   : gcb_coder_encode(job->coder, &job->at, &job->in, message, diag);
+    err = encode->run(encode->job, diag);
     s->probe.mark = NULL;
     return err;
 }
@@ -44,13 +39,15 @@ int gcb_stages_measure(struct gcb_stages *s, const struct gcb_timing *timing, si
                        const struct gcb_encode_job *job, struct gcb_wbuf *message,
                        struct gcb_diag *diag)
 {
+    struct gcb_encode_call call = {.job = job, .message = message};
+    const struct gcb_operation encode = gcb_encode_operation(&call);
     double seconds[GCB_STAGES][GCB_STAGE_RUNS], scratch[GCB_STAGE_RUNS];
     size_t count = 0;
     int err = 0;
 
     s->staged = false;
     while (!err && count < runs && count < GCB_STAGE_RUNS) {
-        err = encode_once(s, timing, job, message, diag);
+        err = encode_once(s, timing, &encode, diag);
         for (int i = 0; i < GCB_STAGES; i++)
             seconds[i][count] = s->run[i];
         count++;
