@@ -85,6 +85,9 @@ static enum gcb_verdict_kind rule(const struct test *t, const struct gcb_verdict
 {
     const bool moved = v->low > 1.0 + v->delta || v->high < 1.0 - v->delta;
 
+    *why = "; too few pairs to judge by";
+    if (v->pairs < GCB_TURNS_PAIRS)
+        return GCB_AMBIGUOUS;
     *why = "";
     if (v->low >= 1.0 - v->delta && v->high <= 1.0 + v->delta)
         return GCB_SAME;
@@ -92,9 +95,7 @@ static enum gcb_verdict_kind rule(const struct test *t, const struct gcb_verdict
         *why = "; so short a time is not judged (--floor)";
         return GCB_NOT_COMPARED;
     }
-    if (v->pairs < GCB_TURNS_PAIRS)
-        *why = "; too few pairs to judge by";
-    else if (moved && t->p > GCB_TURNS_ALPHA)
+    if (moved && t->p > GCB_TURNS_ALPHA)
         *why = "; not sure enough among so many comparisons";
     if (!moved || *why[0])
         return GCB_AMBIGUOUS;

@@ -325,6 +325,8 @@ static void test_interrupted(void **state)
     assert_true(t.turns.interrupted);
     assert_int_equal(t.turns.pairs, 3);
     judged(&t, "topk", GCB_OF_ENCODE, GCB_AMBIGUOUS);
+    /* it did not change, but three pairs do not show that */
+    judged(&t, "topk", GCB_OF_DECODE, GCB_AMBIGUOUS);
     judged(&t, "topk", GCB_OF_SIZE, GCB_LARGER);
     end(&t);
     t.stop_after = 0;
