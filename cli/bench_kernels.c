@@ -191,7 +191,7 @@ static int open_output(struct kernels_run *r)
         "stop_reason", "gbps",        "bandwidth_share", "speedup",     NULL};
     static const struct gcb_columns fields = {records, names};
     const struct bench_kernels_request *q = r->request;
-    const struct out_guard guard = {.force = q->force};
+    const struct out_guard guard = {.force = q->save->force};
     int err = out_open(&r->report, q->show, q->save, &guard, &fields, r->ctx);
 
     if (!err)

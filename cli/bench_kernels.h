@@ -19,7 +19,7 @@ struct bench_kernels_request {
     int max_samples;            /* 0: the default */
     const struct opt_save *save;
     const struct opt_show *show;
-    bool samples, force;
+    bool samples;
 };
 
 /* `globs`: which kernels; none: all. What a command's run returns. */

@@ -12,6 +12,14 @@
 
 static const char *const both[] = {"warm", "cold", "both", NULL};
 
+const struct opt_row bench_input_rows[] = {
+    {"step", 0, "STEPS", "N, A-B, A-B/STRIDE, A,B, last (default) or all", OPT_TEXT,
+     offsetof(struct opt_input, step), 0, 0, opt_steps},
+    {"worker", 0, "WORKERS", "N, A-B, A,B or all (default: the first)", OPT_TEXT,
+     offsetof(struct opt_input, worker), 0, 0, opt_workers},
+    {.name = NULL},
+};
+
 const struct opt_row bench_case_rows[] = {
     {"suite", 0, "NAME|FILE",
      "what to measure, as data: default, quick, paper-fft, ci or FILE.json", OPT_TEXT,
@@ -45,8 +53,6 @@ const struct opt_row bench_show_rows[] = {
      offsetof(struct bench_own, samples), 0, 0, NULL},
     {"no-bandwidth", 0, NULL, "do not measure the memory: no shares of its bandwidth", OPT_FLAG,
      offsetof(struct bench_own, no_bandwidth), 0, 0, NULL},
-    {"force", 0, NULL, "replace an existing file of results", OPT_FLAG,
-     offsetof(struct bench_own, force), 0, 0, NULL},
     {.name = NULL},
 };
 

@@ -11,7 +11,7 @@ struct bench_own {
     struct opt_list scopes, devices, threads, caches; /* each item may be several, with commas */
     double precision, max_time, time_budget;          /* 0: not given */
     int max_samples;
-    bool samples, no_bandwidth, force;
+    bool samples, no_bandwidth;
 };
 
 struct bench_options {
@@ -26,6 +26,7 @@ struct bench_options {
     struct opt_show show;
 };
 
+extern const struct opt_row bench_input_rows[];  /* over struct opt_input: --step and --worker */
 extern const struct opt_row bench_case_rows[];   /* over struct bench_own */
 extern const struct opt_row bench_timing_rows[]; /* over struct bench_own */
 extern const struct opt_row bench_show_rows[];   /* over struct bench_own */

@@ -138,7 +138,7 @@ int bench_open_report(struct bench *c)
     int err = weigh(c, &bytes);
 
     if (!err)
-        err = session_report(&c->s, &gcb_result_columns, c->o->own.force);
+        err = session_report(&c->s, &gcb_result_columns, c->o->save.force);
     if (!err)
         err = measure_bandwidths(c, bytes);
     c->s.backend.queue.threads = c->suite.threads[0];

@@ -285,7 +285,6 @@ static int bench_run(const void *options, const struct opt_list *operands, struc
         .save = &o->save,
         .show = &o->show,
         .samples = o->own.samples,
-        .force = o->own.force,
     };
 
     if (o->kernels.kernels) {
@@ -306,13 +305,15 @@ static void defaults(void *options)
 static const struct opt_group groups[] = {
     {"Methods", opt_methods_rows, offsetof(struct bench_options, methods)},
     {"Cases", bench_case_rows, offsetof(struct bench_options, own)},
-    {"Input", opt_input_rows, offsetof(struct bench_options, input)},
+    {"Input", bench_input_rows, offsetof(struct bench_options, input)},
+    {"Input", opt_input_rows + 2, offsetof(struct bench_options, input)},
     {"Messages", opt_message_rows + 1, offsetof(struct bench_options, message)},
     {"Running", opt_exec_rows + 2, offsetof(struct bench_options, exec)},
     {"Timing", opt_timing_rows, offsetof(struct bench_options, timing)},
     {"Timing", bench_timing_rows, offsetof(struct bench_options, own)},
     {"Kernels", bench_kernels_rows, offsetof(struct bench_options, kernels)},
     {"Output", bench_show_rows, offsetof(struct bench_options, own)},
+    {"Output", opt_force_rows, offsetof(struct bench_options, save)},
     {"Output", opt_save_rows, offsetof(struct bench_options, save)},
     {"Output", opt_hash_rows, offsetof(struct bench_options, save)},
     {"Output", opt_show_rows, offsetof(struct bench_options, show)},

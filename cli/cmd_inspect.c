@@ -13,7 +13,6 @@ struct inspect_options {
     struct opt_show show;
     struct opt_save save;
     struct opt_exec exec;
-    bool force;
     bool histogram, spectrum;
 };
 
@@ -24,12 +23,6 @@ static const struct opt_row rows[] = {
      offsetof(struct inspect_options, spectrum), 0, 0, NULL},
     {"threads", 0, "N", "of the transforms (default 1)", OPT_INT,
      offsetof(struct inspect_options, exec) + offsetof(struct opt_exec, threads), 1, 4096, NULL},
-    {.name = NULL},
-};
-
-static const struct opt_row force_rows[] = {
-    {"force", 0, NULL, "replace an existing file of --results", OPT_FLAG,
-     offsetof(struct inspect_options, force), 0, 0, NULL},
     {.name = NULL},
 };
 
@@ -202,7 +195,7 @@ static int prepare(struct inspector *p, const struct opt_list *files, struct cmd
         "count",     "share",       "bins",      "energy",  "energy_share", "max_magnitude",
         "threshold", "density",     NULL};
     static const struct gcb_columns row_columns = {records, names};
-    const struct out_guard guard = {files, p->options->force};
+    const struct out_guard guard = {files, p->options->save.force};
     int err = out_open(&p->report, &p->options->show, &p->options->save, &guard, &row_columns, ctx);
 
     if (!err)
@@ -261,7 +254,7 @@ static const struct opt_group groups[] = {
     {"Output", opt_show_rows, offsetof(struct inspect_options, show)},
     {"Output", opt_save_rows, offsetof(struct inspect_options, save)},
     {"Output", opt_hash_rows, offsetof(struct inspect_options, save)},
-    {"Output", force_rows, 0},
+    {"Output", opt_force_rows, offsetof(struct inspect_options, save)},
     {.rows = NULL},
 };
 

@@ -60,7 +60,7 @@ static int find_cases(struct payoff *c, struct gcb_diag *diag)
 
 static int open_report(struct payoff *c, struct gcb_diag *diag)
 {
-    const struct out_guard guard = {.inputs = c->files, .force = c->o->own.force};
+    const struct out_guard guard = {.inputs = c->files, .force = c->o->save.force};
     const struct out_bandwidths bandwidths = {&c->machine.bandwidth,
                                               c->machine.bandwidth.bytes > 0};
     const int err =
@@ -246,7 +246,7 @@ static const struct opt_group groups[] = {
     {"Papers' own models", payoff_papers_rows, offsetof(struct payoff_options, papers)},
     {"Measuring, without RESULTS", payoff_methods_rows, offsetof(struct payoff_options, methods)},
     {"Measuring, without RESULTS", opt_exec_rows, offsetof(struct payoff_options, exec)},
-    {"Output", payoff_save_rows, offsetof(struct payoff_options, own)},
+    {"Output", opt_force_rows, offsetof(struct payoff_options, save)},
     {"Output", opt_save_rows, offsetof(struct payoff_options, save)},
     {"Output", opt_show_rows, offsetof(struct payoff_options, show)},
     {.rows = NULL},

@@ -62,7 +62,7 @@ static int open_input(struct replay *c, struct gcb_diag *diag)
 
 static int open_report(struct replay *c)
 {
-    const int err = session_report(&c->s, &gcb_replay_columns, false);
+    const int err = session_report(&c->s, &gcb_replay_columns, c->o->save.force);
 
     return err ? err : session_environment(&c->s);
 }
@@ -237,6 +237,7 @@ static const struct opt_group groups[] = {
     {"Messages", opt_message_rows, offsetof(struct replay_options, message)},
     {"Running", opt_exec_rows, offsetof(struct replay_options, exec)},
     {"Output", replay_show_rows, offsetof(struct replay_options, own)},
+    {"Output", opt_force_rows, offsetof(struct replay_options, save)},
     {"Output", opt_save_rows, offsetof(struct replay_options, save)},
     {"Output", opt_hash_rows, offsetof(struct replay_options, save)},
     {"Output", opt_show_rows, offsetof(struct replay_options, show)},

@@ -34,7 +34,7 @@ static int open_report(struct sweep *c)
     int err;
 
     gcb_sweep_columns(&c->columns, c->names);
-    err = session_report(&c->s, &c->columns, false);
+    err = session_report(&c->s, &c->columns, c->o->save.force);
     if (err || !out_wants_rows(&c->s.report))
         return err;
     err = session_bandwidth(&c->s);
@@ -208,6 +208,7 @@ static const struct opt_group groups[] = {
     {"Running", opt_exec_rows, offsetof(struct sweep_options, exec)},
     {"Running", opt_timing_rows, offsetof(struct sweep_options, timing)},
     {"Output", sweep_show_rows, offsetof(struct sweep_options, own)},
+    {"Output", opt_force_rows, offsetof(struct sweep_options, save)},
     {"Output", opt_save_rows, offsetof(struct sweep_options, save)},
     {"Output", opt_hash_rows, offsetof(struct sweep_options, save)},
     {"Output", opt_show_rows, offsetof(struct sweep_options, show)},

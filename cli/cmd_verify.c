@@ -10,7 +10,7 @@
 #include "src/bench/verify.h"
 
 struct verify_own {
-    bool all, force;
+    bool all;
     const char *budget;
 };
 struct verify_options {
@@ -29,11 +29,6 @@ static const struct opt_row own_rows[] = {
      OPT_FLAG, offsetof(struct verify_own, all), 0, 0, NULL},
     {"budget", 0, "TIME", "start no check after so long (default 60s; 0: no limit)", OPT_TEXT,
      offsetof(struct verify_own, budget), 0, 0, NULL},
-    {.name = NULL},
-};
-static const struct opt_row force_rows[] = {
-    {"force", 0, NULL, "replace an existing file of --results", OPT_FLAG,
-     offsetof(struct verify_own, force), 0, 0, NULL},
     {.name = NULL},
 };
 
@@ -251,7 +246,7 @@ static int verify_run(const void *options, const struct opt_list *operands, stru
         err = session_input(&v.s);
     interrupt_catch();
     if (!err)
-        err = session_report(&v.s, &gcb_verify_columns, o->own.force);
+        err = session_report(&v.s, &gcb_verify_columns, o->save.force);
     if (!err)
         err = session_environment(&v.s);
     if (!err)
@@ -272,7 +267,7 @@ static const struct opt_group groups[] = {
     {"Input", opt_input_rows, offsetof(struct verify_options, input)},
     {"Messages", opt_message_rows, offsetof(struct verify_options, message)},
     {"Running", opt_exec_rows, offsetof(struct verify_options, exec)},
-    {"Output", force_rows, offsetof(struct verify_options, own)},
+    {"Output", opt_force_rows, offsetof(struct verify_options, save)},
     {"Output", opt_save_rows, offsetof(struct verify_options, save)},
     {"Output", opt_hash_rows, offsetof(struct verify_options, save)},
     {"Output", opt_show_rows, offsetof(struct verify_options, show)},

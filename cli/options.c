@@ -13,24 +13,24 @@ const char *const opt_orders[] = {"name", "recorded", NULL};
 const char *const opt_scopes[] = {"tensor", "bucket", "model", NULL};
 const char *const opt_nonfinites[] = {"error", "skip", "zero", "raw", NULL};
 static const char *const fft_plans[] = {"estimate", "measure", NULL};
-static const char *const steps[] = {"last", "all", NULL};
-static const char *const workers[] = {"all", NULL};
+const char *const opt_steps[] = {"last", "all", NULL};
+const char *const opt_workers[] = {"all", NULL};
 const char *const opt_devices[] = {"cpu", "cuda", NULL};
 const char *const opt_isas[] = {"auto", "c", "avx2", "avx512", "neon", NULL};
 static const char *const formats[] = {"table", "json", "csv", "tsv", NULL};
 static const char *const colors[] = {"auto", "always", "never", NULL};
 
 const struct opt_row opt_input_rows[] = {
+    {"step", 0, "STEPS", "N, A-B, A-B/STRIDE, A,B, last or all (default)", OPT_TEXT,
+     offsetof(struct opt_input, step), 0, 0, opt_steps},
+    {"worker", 0, "WORKERS", "N, A-B, A,B or all (default)", OPT_TEXT,
+     offsetof(struct opt_input, worker), 0, 0, opt_workers},
     {"dataset", 0, "GLOB",
      "only tensors whose path below the worker matches; '*' crosses '/'; "
      "repeatable",
      OPT_LIST, offsetof(struct opt_input, dataset), 0, 0, NULL},
     {"exclude", 0, "GLOB", "not these tensors; repeatable", OPT_LIST,
      offsetof(struct opt_input, exclude), 0, 0, NULL},
-    {"step", 0, "STEPS", "N, A-B, A-B/STRIDE, A,B, last or all (default)", OPT_TEXT,
-     offsetof(struct opt_input, step), 0, 0, steps},
-    {"worker", 0, "WORKERS", "N, A-B, A,B or all (default)", OPT_TEXT,
-     offsetof(struct opt_input, worker), 0, 0, workers},
     {"order", 0, "ORDER", "of tensors: name (default) or recorded, by their attribute `index`",
      OPT_CHOICE, offsetof(struct opt_input, order), 0, 0, opt_orders},
     {"max-bytes", 0, "SIZE", "refuse a tensor larger than this (default: half of memory)", OPT_SIZE,
@@ -112,6 +112,12 @@ const struct opt_row opt_talk_rows[] = {
 const struct opt_row opt_save_rows[] = {
     {"results", 0, "FILE", "save every row as JSON Lines too", OPT_TEXT,
      offsetof(struct opt_save, results), 0, 0, NULL},
+    {.name = NULL},
+};
+
+const struct opt_row opt_force_rows[] = {
+    {"force", 0, NULL, "replace an existing file of --results", OPT_FLAG,
+     offsetof(struct opt_save, force), 0, 0, NULL},
     {.name = NULL},
 };
 

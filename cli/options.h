@@ -21,7 +21,9 @@ struct opt_input {
     uint64_t max_bytes;        /* 0: half of memory */
     bool allow_external;
 };
-extern const struct opt_row opt_input_rows[];
+extern const struct opt_row opt_input_rows[]; /* from the third on without --step and --worker */
+/* What these two may be beside numbers, for completions; each ends with NULL. */
+extern const char *const opt_steps[], *const opt_workers[];
 /* Opens the files named as operands as one dump. None is a usage error. */
 int opt_input_open(struct gcb_source **out, const struct opt_input *in,
                    const struct opt_list *files, uint64_t min_elements, struct gcb_diag *diag);
@@ -41,9 +43,9 @@ enum opt_nonfinite {
     OPT_NONFINITE_RAW
 };
 extern const struct opt_row opt_message_rows[]; /* from the second on without --scope */
-/* Borrows from `in`. */
 /* GCB_E_INVALID for options that have no meaning together. */
 int opt_message_check(const struct opt_message *in, struct gcb_diag *diag);
+/* Borrows from `in`. */
 struct gcb_layout_config opt_message_layout(const struct opt_message *in);
 /* Names of enum gcb_scope, gcb_order and opt_nonfinite, for rows and headings; each ends with NULL. */
 extern const char *const opt_scopes[], *const opt_orders[], *const opt_nonfinites[];
@@ -111,8 +113,11 @@ extern const struct opt_row
 struct opt_save {
     const char *results;
     bool hash; /* of large inputs too */
+    bool force;
 };
 extern const struct opt_row opt_save_rows[];
+/* over struct opt_save, for commands without opt_make */
+extern const struct opt_row opt_force_rows[];
 extern const struct opt_row
     opt_hash_rows[]; /* over struct opt_save, for commands that read dumps */
 

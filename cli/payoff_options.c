@@ -57,12 +57,6 @@ const struct opt_row payoff_methods_rows[] = {
     {.name = NULL},
 };
 
-const struct opt_row payoff_save_rows[] = {
-    {"force", 0, NULL, "replace an existing file of --results", OPT_FLAG,
-     offsetof(struct payoff_own, force), 0, 0, NULL},
-    {.name = NULL},
-};
-
 static int duration(double *out, const char *text, const char *option, struct gcb_diag *diag)
 {
     char shown[64];

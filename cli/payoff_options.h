@@ -12,7 +12,6 @@ struct payoff_own {
     int collective; /* enum gcb_collective */
     int servers;    /* 0: 1 */
     uint64_t model_bytes, messages, bucket_bytes;
-    bool force;
 };
 struct payoff_papers {
     const char *stage_gbps;
@@ -32,7 +31,6 @@ struct payoff_options {
 extern const struct opt_row payoff_own_rows[];
 extern const struct opt_row payoff_papers_rows[];
 extern const struct opt_row payoff_methods_rows[]; /* over struct opt_methods; --density is taken */
-extern const struct opt_row payoff_save_rows[];
 
 enum payoff_mode { PAYOFF_EXCHANGE, PAYOFF_FFT, PAYOFF_REDSYNC };
 

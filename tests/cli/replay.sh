@@ -94,6 +94,12 @@ run replay --method fft --allow-gaps --format csv --results "$tmp/rows.json" "$s
 exits 0
 check "a header, steps, a total" test "$(wc -l <"$out")" -eq 4
 check "the rows are saved too" test "$(grep -c '"record": "replay' "$tmp/rows.json")" -eq 3
+run replay --method topk --allow-gaps --results "$tmp/rows.json" "$sample"
+exits 2
+says "--force"
+run replay --method topk --allow-gaps --results "$tmp/rows.json" --force "$sample"
+exits 0
+check "replaced" grep -q '"method": "topk"' "$tmp/rows.json"
 run replay --method identity:memory=ef --loop 3 --allow-gaps --format json "$sample"
 has alpha 0
 has cumulative_error 0

@@ -132,6 +132,15 @@ row = json.loads(open('$out').readlines()[-1])
 assert row['match_reached'] is False and row['match_by'] is None and row['match_evaluations'] == 1, row
 assert row['match_target'] == 0.05 and row['match_field'] == 'rel_l2' and row['match_note'], row"
 
+# ---- a file of results that exists ----
+echo old >"$tmp/old.json"
+run sweep --match rel_l2=0.05 --method terngrad --results "$tmp/old.json" $one "$sample"
+exits 2
+says "--force"
+run sweep --match rel_l2=0.05 --method terngrad --results "$tmp/old.json" --force $one "$sample"
+exits 0
+check "replaced" grep -q '"record": "summary"' "$tmp/old.json"
+
 # ---- its plot ----
 if command -v gnuplot >/dev/null; then
     run sweep --match rel_l2=0.4 -q $one --results "$tmp/found.json" "$sample"
