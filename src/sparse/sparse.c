@@ -43,11 +43,8 @@ static void bind_selection(struct gcb_sparse *s)
     s->most = s->selector_ops->most ? s->selector_ops->most(p, s->t.positions, s->k) : s->k;
 }
 
-static int sparse_init(void *state, const struct gcb_codec_env *env, struct gcb_diag *diag)
+void gcb_sparse_bind(struct gcb_sparse *s, const struct gcb_codec_env *env)
 {
-    struct gcb_sparse *s = state;
-    int err;
-
     apply_quant(s, env);
     s->transform_ops = gcb_transform_at(s->transform);
     s->selector_ops = gcb_selector_at(s->select);
@@ -63,13 +60,21 @@ static int sparse_init(void *state, const struct gcb_codec_env *env, struct gcb_
     s->t.env = *env;
     bind_selection(s);
     s->segments = (s->t.positions + env->segment - 1) / env->segment;
+}
+
+static int sparse_init(void *state, const struct gcb_codec_env *env, struct gcb_diag *diag)
+{
+    struct gcb_sparse *s = state;
+    int err;
+
+    gcb_sparse_bind(s, env);
     err = s->transform_ops->init(&s->t, env, diag);
     if (err || env->decoding)
         return err;
     return gcb_selection_init(&s->selection, s->t.positions, env, diag);
 }
 
-static uint64_t sparse_bound(const void *state)
+uint64_t gcb_sparse_bound(const void *state)
 {
     const struct gcb_sparse *s = state;
     uint64_t bytes =
@@ -119,7 +124,7 @@ static const struct gcb_codec_ops sparse_ops = {
     .state_size = sizeof(struct gcb_sparse),
     .init = sparse_init,
     .fini = sparse_fini,
-    .bound = sparse_bound,
+    .bound = gcb_sparse_bound,
     .encode = gcb_sparse_encode,
     .decode = gcb_sparse_decode,
     .describe = gcb_sparse_describe,

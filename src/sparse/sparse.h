@@ -46,6 +46,13 @@ int gcb_choice(const char *const *names, const char *name);
 /* Positions in segment g. */
 uint64_t gcb_sparse_segment(const struct gcb_sparse *s, uint64_t g);
 
+/* What follows from parameters and environment: stages, sizes, k. Takes no memory; a state on a device begins so too
+ * (src/cuda/module/sparse.c). */
+void gcb_sparse_bind(struct gcb_sparse *s, const struct gcb_codec_env *env);
+
+/* Worst bytes of a payload; the state is bound. */
+uint64_t gcb_sparse_bound(const void *state);
+
 /* sparse_encode.c, sparse_decode.c: the codec's operations (src/codec/codec.h) */
 int gcb_sparse_encode(void *state, const struct gcb_step *at, const struct gcb_view *in,
                       struct gcb_wbuf *out);

@@ -192,16 +192,17 @@ static size_t first_difference(const void *a, const void *b, size_t bytes)
     return i;
 }
 
+/* `damaged`: the message may now say that it is of a kind that runs on the CPU only. */
 static void same_decoded(const struct gcb_device *device, const char *spec, const struct made *made,
-                         uint64_t n)
+                         uint64_t n, bool damaged)
 {
     float *want = calloc(n + 1, sizeof(float)), *got = calloc(n + 1, sizeof(float));
     const int cpu = decode_cpu(made, want, n), dev = decode_device(device, made, got, n);
 
-    if (cpu != dev)
+    if (cpu != dev && !(damaged && dev == GCB_E_UNSUPPORTED))
         fail_msg("%s, n=%llu: the CPU's decoder says %d, the device's %d", spec,
                  (unsigned long long)n, cpu, dev);
-    if (!cpu && memcmp(want, got, n * sizeof(float)) != 0)
+    if (!cpu && !dev && memcmp(want, got, n * sizeof(float)) != 0)
         fail_msg("%s, n=%llu: decoded floats differ from element %zu on", spec,
                  (unsigned long long)n, first_difference(want, got, n * sizeof(float)) / 4);
     free(want);
@@ -229,7 +230,7 @@ void device_same(const struct gcb_device *device, const char *spec, const float 
         fail_msg("%s, n=%llu: messages differ from byte %zu of %zu on", spec, (unsigned long long)n,
                  first_difference(want.bytes, got.bytes, want.length), want.length);
     if (!want.err)
-        same_decoded(device, spec, &want, n);
+        same_decoded(device, spec, &want, n, false);
     free(want.bytes);
     free(got.bytes);
 }
@@ -256,7 +257,7 @@ void device_same_damage(const struct gcb_device *device, const char *spec, const
         bad.bytes = malloc(made.length);
         memcpy(bad.bytes, made.bytes, made.length);
         bad.bytes[where] = i % 3 ? (uint8_t)(r >> 32) : 0xff; /* 0xff: scales that are no numbers */
-        same_decoded(device, spec, &bad, n);
+        same_decoded(device, spec, &bad, n, true);
         free(bad.bytes);
     }
     free(made.bytes);

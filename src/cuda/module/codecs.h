@@ -10,6 +10,7 @@ extern const struct gcb_device_ops gcb_device_bf16;     /* half.c */
 extern const struct gcb_device_ops gcb_device_range;    /* range.c */
 extern const struct gcb_device_ops gcb_device_qsgd;     /* qsgd.c */
 extern const struct gcb_device_ops gcb_device_terngrad; /* terngrad.c */
+extern const struct gcb_device_ops gcb_device_sparse;   /* sparse.c */
 
 /* The table of all of them (registry.c), ended by a row without ops. */
 extern const struct gcb_device_codec gcb_device_codecs[];

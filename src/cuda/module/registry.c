@@ -7,5 +7,6 @@ const struct gcb_device_codec gcb_device_codecs[] = {
     {4, &gcb_device_range},
     {5, &gcb_device_qsgd},
     {6, &gcb_device_terngrad},
+    {16, &gcb_device_sparse},
     {0, NULL},
 };

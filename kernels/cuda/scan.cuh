@@ -1,0 +1,58 @@
+#ifndef KERNELS_CUDA_SCAN_CUH
+#define KERNELS_CUDA_SCAN_CUH
+
+/* Sums of integers before each thread of a block, and tiles that warps take. */
+#include "kernels/cuda/warp.cuh"
+
+namespace gcb
+{
+
+/* Room of scan_block in shared memory: a number for each warp. */
+struct scan_room {
+    uint32_t warp[32];
+};
+
+/* The sum of v over the threads in front of this one; *total: over all. Every thread of the block; room may be used
+ * again at once. */
+__device__ __forceinline__ uint32_t scan_block(scan_room &room, uint32_t v, uint32_t *total)
+{
+    const unsigned mine = threadIdx.x / kWarp, warps = blockDim.x / kWarp;
+    uint32_t up_to = v, before = 0, sum = 0;
+
+    for (unsigned by = 1; by < kWarp; by *= 2) {
+        const uint32_t other = shfl_up(up_to, by);
+
+        up_to += lane() >= by ? other : 0;
+    }
+    if (lane() == kWarp - 1)
+        room.warp[mine] = up_to;
+    sync_block();
+    for (unsigned w = 0; w < warps; w++) {
+        before += w < mine ? room.warp[w] : 0;
+        sum += room.warp[w];
+    }
+    sync_block();
+    *total = sum;
+    return before + up_to - v;
+}
+
+/* Lanes below this one, as a mask of a ballot. */
+__device__ __forceinline__ uint32_t lanes_before()
+{
+    return (1u << lane()) - 1;
+}
+
+/* This warp among all of the grid, and how many there are. */
+__device__ __forceinline__ uint64_t warp_of_grid()
+{
+    return (blockIdx.x * uint64_t{blockDim.x} + threadIdx.x) / kWarp;
+}
+
+__device__ __forceinline__ uint64_t warps_of_grid()
+{
+    return gridDim.x * uint64_t{blockDim.x} / kWarp;
+}
+
+} /* namespace gcb */
+
+#endif

@@ -1,0 +1,40 @@
+#ifndef KERNELS_SELECT_PAYLOAD_CUH
+#define KERNELS_SELECT_PAYLOAD_CUH
+
+/* Where the parts of a payload stand, and numbers at odd bytes. */
+#include "kernels/cuda/warp.cuh"
+#include "kernels/hd.h"
+#include "kernels/select/values_cuda.h"
+
+namespace gcb
+{
+
+__device__ __forceinline__ uint64_t values_at(uint64_t n, const struct gcb_cuda_values &how)
+{
+    return (n ? GCB_CUDA_KEPT_BYTES : 0) + how.scale;
+}
+
+__device__ __forceinline__ uint64_t index_at(uint64_t n, uint64_t kept,
+                                             const struct gcb_cuda_values &how)
+{
+    return values_at(n, how) + (kept * how.bits + 7) / 8;
+}
+
+__device__ __forceinline__ void put_u32(uint8_t *out, uint32_t v)
+{
+    for (unsigned i = 0; i < 4; i++)
+        out[i] = static_cast<uint8_t>(v >> 8 * i);
+}
+
+__device__ __forceinline__ uint32_t get_u32(const uint8_t *in)
+{
+    uint32_t v = 0;
+
+    for (unsigned i = 0; i < 4; i++)
+        v |= static_cast<uint32_t>(in[i]) << 8 * i;
+    return v;
+}
+
+} /* namespace gcb */
+
+#endif

@@ -1,0 +1,122 @@
+#include "kernels/cuda/sum.cuh"
+#include "kernels/select/select.cuh"
+
+namespace
+{
+
+using gcb::choosing;
+using gcb::kTile;
+using gcb::kTileThreads;
+using gcb::slots;
+
+constexpr unsigned kSumThreads = 1024;
+constexpr unsigned kSumEach = 8;
+
+__device__ uint32_t magnitude_at(const slots &in, uint64_t tile, uint32_t i)
+{
+    return in.bits[tile * kTile + i] & GCB_MAGNITUDE_MASK;
+}
+
+/* A warp counts a tile. */
+__global__ void count_tiles(const choosing *c, slots in, uint64_t tiles)
+{
+    const uint32_t threshold = c->prefix;
+
+    for (uint64_t tile = gcb::warp_of_grid(); tile < tiles; tile += gcb::warps_of_grid()) {
+        const uint32_t count = in.count[tile];
+        uint32_t above = 0, ties = 0;
+
+        for (uint32_t i = gcb::lane(); i < count; i += gcb::kWarp) {
+            const uint32_t m = magnitude_at(in, tile, i);
+
+            above += m > threshold;
+            ties += m == threshold;
+        }
+        above = gcb::warp_add(above);
+        ties = gcb::warp_add(ties);
+        if (gcb::lane() == 0) {
+            in.above[tile] = above;
+            in.ties[tile] = ties;
+        }
+    }
+}
+
+struct summing {
+    gcb::scan_room scan;
+};
+
+/* One block: where each tile's entries begin, and how many ties stand in front of it. */
+__global__ void sum_tiles(choosing *c, slots in, uint32_t *first, uint64_t tiles)
+{
+    summing &room = gcb::shared<summing>();
+    const uint32_t most = c->left;
+    uint32_t above = 0, ties = 0;
+
+    for (uint64_t from = 0; from < tiles; from += kSumThreads * kSumEach) {
+        const uint64_t start = from + threadIdx.x * kSumEach;
+        uint32_t mine_above = 0, mine_ties = 0, all_above, all_ties, a, t;
+
+        for (unsigned i = 0; i < kSumEach && start + i < tiles; i++) {
+            mine_above += in.above[start + i];
+            mine_ties += in.ties[start + i];
+        }
+        a = above + gcb::scan_block(room.scan, mine_above, &all_above);
+        t = ties + gcb::scan_block(room.scan, mine_ties, &all_ties);
+        for (unsigned i = 0; i < kSumEach && start + i < tiles; i++) {
+            const uint32_t here = in.ties[start + i];
+
+            first[start + i] = a + (t < most ? t : most);
+            a += in.above[start + i];
+            in.ties[start + i] = t;
+            t += here;
+        }
+        above += all_above;
+        ties += all_ties;
+    }
+    if (threadIdx.x == 0) {
+        first[tiles] = above + (ties < most ? ties : most);
+        c->choice.kept = first[tiles];
+    }
+}
+
+/* A warp writes a tile. */
+__global__ void write_tiles(const choosing *c, slots in, struct gcb_cuda_chosen to, uint64_t tiles)
+{
+    const uint32_t threshold = c->prefix, most = c->left;
+
+    for (uint64_t tile = gcb::warp_of_grid(); tile < tiles; tile += gcb::warps_of_grid()) {
+        const uint32_t count = in.count[tile];
+        uint32_t at = to.first[tile], ties = in.ties[tile];
+
+        for (uint32_t from = 0; from < count; from += gcb::kWarp) {
+            const uint32_t i = from + gcb::lane(), m = i < count ? magnitude_at(in, tile, i) : 0;
+            const bool tie = i < count && m == threshold;
+            const uint32_t all_ties = gcb::ballot(tie);
+            const bool kept = (i < count && m > threshold) ||
+                              (tie && ties + gcb::popc(all_ties & gcb::lanes_before()) < most);
+            const uint32_t all_kept = gcb::ballot(kept);
+
+            if (kept) {
+                const uint32_t mine = at + gcb::popc(all_kept & gcb::lanes_before());
+
+                to.pos[mine] = static_cast<uint32_t>(tile * kTile) + in.offset[tile * kTile + i];
+                to.value[mine] = gcb_float_of(in.bits[tile * kTile + i]);
+            }
+            at += gcb::popc(all_kept);
+            ties += gcb::popc(all_ties);
+        }
+    }
+}
+
+} /* namespace */
+
+int gcb::compact(struct gcb_device_stream *s, const struct gcb_cuda_chosen &to, choosing *c,
+                 const slots &from)
+{
+    const uint64_t tiles = gcb::tiles_for(to.n), grid = gcb::blocks_of_warps_for(tiles);
+    int err = gcb::launch(count_tiles, grid, kTileThreads, 0, s, c, from, tiles);
+
+    if (!err)
+        err = gcb::launch(sum_tiles, 1, kSumThreads, sizeof(summing), s, c, from, to.first, tiles);
+    return err ? err : gcb::launch(write_tiles, grid, kTileThreads, 0, s, c, from, to, tiles);
+}

@@ -1,0 +1,60 @@
+#ifndef KERNELS_SELECT_SELECT_CUDA_H
+#define KERNELS_SELECT_SELECT_CUDA_H
+
+#include <stddef.h>
+
+#include "kernels/cuda/stream.h"
+
+/*
+ * Choosing positions on the device: what src/sparse/select_*.c choose, position for position. The steps are
+ *
+ *   sample    one block, 2^15 elements: a magnitude that a few more than k are expected to reach
+ *   collect   the one read of the tensor: each tile of 4096 positions puts those that reach it into slots of its
+ *             own, in index order, and counts their leading digits
+ *   judge     were there too few, collect runs again, from the lowest magnitude; else it returns at once
+ *   digits    the exact k-th largest of what was collected, by radix
+ *   compact   tiles count what they keep, the counts are summed, and each tile writes where its share begins
+ *
+ * No result depends on the sample, on the order of blocks or on that of atomics. 0 or GCB_E_BACKEND.
+ */
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* In device memory: how a choice came out. */
+struct gcb_cuda_choice {
+    uint64_t kept;
+    uint64_t pad;
+};
+
+/* Chosen positions; the pointers are device memory and stand in a scratch. */
+struct gcb_cuda_chosen {
+    struct gcb_cuda_choice *choice;
+    uint32_t *pos; /* ascending */
+    float *value;  /* of what was ordered, at these positions */
+    uint32_t
+        *first; /* for each tile of 4096 positions the number of its first entry; one more behind */
+    uint64_t n; /* positions to choose from, at most 2^31 */
+    uint64_t most; /* entries there is room for */
+};
+
+/* Which: the k largest, 1 <= k <= n (k = 0 for n = 0), ties to the lower index; or all whose sign-cleared pattern
+ * is at least `threshold`. */
+struct gcb_cuda_select {
+    uint64_t k;
+    uint32_t threshold;
+    int exact; /* k counts, not threshold */
+};
+
+uint64_t gcb_cuda_select_scratch(uint64_t n, uint64_t most);
+
+/* Lays out *chosen in the scratch and queues the choice from one float per position, all finite. order is aligned to
+ * 16. `most` as for gcb_cuda_select_scratch, and no less than what can be chosen. */
+int gcb_cuda_select(struct gcb_device_stream *s, struct gcb_cuda_chosen *chosen, const float *order,
+                    uint64_t n, uint64_t most, const struct gcb_cuda_select *how, void *scratch);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

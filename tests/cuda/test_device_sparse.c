@@ -1,0 +1,168 @@
+/* The sparse codec on the device, by the module's own sources on the CPU: the same messages, byte for byte. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "kernels/hd.h"
+#include "tests/kernels/check.h"
+#include "tests/support/cuda_host/host.h"
+#include "tests/support/device_trip.h"
+
+#define END (~UINT64_C(0))
+#define COUNT(list) (sizeof(list) / sizeof(*(list)))
+
+static const uint64_t sizes[] = {0, 1, 2, 33, 511, 4095, 4096, 4097, 12289, END};
+static struct gcb_device device;
+
+static int open_device(void **state)
+{
+    (void)state;
+    device_here(&device);
+    return 0;
+}
+
+static void largest_of_a_message(void **state)
+{
+    static const char *const specs[] = {
+        "topk",
+        "topk:theta=0",
+        "topk:theta=0.999,index=bitmap",
+        "topk:theta=0.5,index=bitmap,values=fp16",
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(specs); i++)
+        device_same_all(&device, specs[i], sizes);
+}
+
+static void all_above_a_threshold(void **state)
+{
+    static const char *const specs[] = {
+        "sparse:select=threshold", "sparse:select=threshold,threshold=0.5,index=bitmap,values=fp16",
+        "sparse:select=threshold,threshold=1e-60", /* all but zeros */
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(specs); i++)
+        device_same_all(&device, specs[i], sizes);
+}
+
+static void every_kind_of_value(void **state)
+{
+    static const char *const specs[] = {
+        "sparse:values=range",
+        "sparse:values=range,bits=5,mantissa=2,index=bitmap",
+        "sparse:values=range,bits=16,max=0.5,rounding=truncate",
+        "sparse:values=sign-mean",
+        "sparse:values=means,theta=0.1,index=bitmap",
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(specs); i++)
+        device_same_all(&device, specs[i], sizes);
+}
+
+/* Where a sample of the tensor is taken, and where it misleads. */
+static void large_tensors(void **state)
+{
+    static const char *const specs[] = {
+        "topk:theta=0.999",
+        "topk:theta=0.85,index=bitmap",
+        "sparse:theta=0.99,values=sign-mean",
+        "sparse:theta=0.9,values=range,index=bitmap",
+        "sparse:select=threshold,threshold=0.1,values=means",
+    };
+    enum { N = 100003 };
+    float *x = malloc(N * sizeof(float));
+
+    (void)state;
+    gcb_host_schedule(GCB_HOST_SHUFFLED, 5);
+    for (size_t i = 0; i < COUNT(specs); i++) {
+        check_fill(x, N, FILL_HOSTILE, 5);
+        device_same(&device, specs[i], x, N, NULL);
+        check_fill(x, N, FILL_NOISE, 6);
+        device_same(&device, specs[i], x, N, NULL);
+        for (size_t j = 0; j < N;
+             j += N / 6250) /* where the sample looks: all large; elsewhere zeros and ties */
+            x[j] = 1e9f;
+        for (size_t j = 0; j < N; j++)
+            x[j] = x[j] == 1e9f ? x[j] : (float)(j % 3);
+        device_same(&device, specs[i], x, N, NULL);
+    }
+    gcb_host_schedule(GCB_HOST_FORWARD, 1);
+    free(x);
+}
+
+/* Every kind of position that no encoder writes. */
+static void damage(void **state)
+{
+    static const char *const specs[] = {
+        "topk:theta=0.5",
+        "topk:theta=0.5,index=bitmap",
+        "sparse:values=range,index=bitmap",
+        "sparse:values=means",
+    };
+    float x[9001];
+
+    (void)state;
+    check_fill(x, COUNT(x), FILL_NOISE, 9);
+    for (size_t i = 0; i < COUNT(specs); i++) {
+        device_same_damage(&device, specs[i], x, COUNT(x), 8, 11 + i);
+        device_same_damage(&device, specs[i], x, 50, 40, 17 + i);
+    }
+}
+
+static void what_it_lacks_is_said(void **state)
+{
+    static const struct {
+        const char *spec, *words;
+    } cases[] = {
+        {"fft", "device cuda: transform=fft runs on the CPU only"},
+        {"sparse:values=uniform", "device cuda: values=uniform runs on the CPU only"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        const struct gcb_coder_config config = {.env = {.count = 10}};
+        struct gcb_device_coder *c = NULL;
+        struct gcb_diag diag = {0};
+        struct gcb_method m;
+
+        assert_int_equal(gcb_method_parse(&m, cases[i].spec, NULL), 0);
+        assert_int_equal(gcb_device_coder_create(&c, &device, &m, &config, &diag),
+                         GCB_E_UNSUPPORTED);
+        assert_string_equal(diag.text, cases[i].words);
+    }
+}
+
+static void segments_are_left_to_the_cpu(void **state)
+{
+    const struct gcb_coder_config config = {.env = {.count = 10, .segment = 9}};
+    struct gcb_device_coder *c = NULL;
+    struct gcb_diag diag = {0};
+    struct gcb_method m;
+
+    (void)state;
+    assert_int_equal(gcb_method_parse(&m, "topk", NULL), 0);
+    assert_int_equal(gcb_device_coder_create(&c, &device, &m, &config, &diag), GCB_E_UNSUPPORTED);
+    assert_string_equal(diag.text, "device cuda: more than 9 positions run on the CPU only");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(largest_of_a_message),
+        cmocka_unit_test(all_above_a_threshold),
+        cmocka_unit_test(every_kind_of_value),
+        cmocka_unit_test(large_tensors),
+        cmocka_unit_test(damage),
+        cmocka_unit_test(what_it_lacks_is_said),
+        cmocka_unit_test(segments_are_left_to_the_cpu),
+    };
+
+    return cmocka_run_group_tests(tests, open_device, NULL);
+}
