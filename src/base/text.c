@@ -277,12 +277,14 @@ char *gcb_real_text(char *out, double value)
 {
     const locale_t c = newlocale(LC_ALL_MASK, "C", (locale_t)0);
     const locale_t old = uselocale(c);
+    char text[32];
     int digits = fabs(value) < 1e15 && value == floor(value) ? 15 : 1; /* whole numbers in full */
 
-    /* 24 characters at most; asking for the length shows the compiler that none is cut off unseen */
-    while (snprintf(out, 32, "%.*g", digits, value) < 32 && strtod(out, NULL) != value &&
-           digits < 17)
+    /* 24 characters at most. Not into `out` at once: under UBSan the compiler also sees a path with NULL there */
+    while (snprintf(text, sizeof(text), "%.*g", digits, value) < (int)sizeof(text) &&
+           strtod(text, NULL) != value && digits < 17)
         digits++;
+    memcpy(out, text, strlen(text) + 1);
     uselocale(old);
     if (c)
         freelocale(c);
