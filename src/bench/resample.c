@@ -93,52 +93,18 @@ out:
     return err;
 }
 
-static int by_size(const void *a, const void *b)
+double gcb_sign_test(size_t above, size_t count)
 {
-    const double x = fabs(*(const double *)a), y = fabs(*(const double *)b);
-
-    return (x > y) - (x < y);
-}
-
-/* The sum of the ranks of positive values among `count` sorted by size; equal sizes share their mean rank, and
- * *ties becomes the sum of t^3 - t over them. */
-static double positive_ranks(const double *values, size_t count, double *ties)
-{
+    const double n = (double)count;
     double sum = 0.0;
-    size_t end;
 
-    *ties = 0.0;
-    for (size_t i = 0; i < count; i = end) {
-        double rank, t;
-
-        for (end = i + 1; end < count && by_size(&values[i], &values[end]) == 0;)
-            end++;
-        rank = ((double)i + 1.0 + (double)end) / 2.0;
-        t = (double)(end - i);
-        *ties += t * t * t - t;
-        for (size_t k = i; k < end; k++)
-            sum += values[k] > 0.0 ? rank : 0.0;
-    }
-    return sum;
-}
-
-double gcb_signed_rank(const double *values, size_t count, double limit, bool above,
-                       double *scratch)
-{
-    double n, sum, ties, spread;
-    size_t used = 0;
-
-    for (size_t i = 0; i < count; i++) {
-        scratch[used] = above ? values[i] - limit : limit - values[i];
-        used += scratch[used] > 0.0 || scratch[used] < 0.0; /* what is on the limit says nothing */
-    }
-    if (used == 0)
-        return count ? 1.0 : NAN;
-    qsort(scratch, used, sizeof(*scratch), by_size);
-    n = (double)used;
-    sum = positive_ranks(scratch, used, &ties);
-    spread = sqrt(n * (n + 1.0) * (2.0 * n + 1.0) / 24.0 - ties / 48.0);
-    return 0.5 * erfc((sum - n * (n + 1.0) / 4.0 - 0.5) / spread * M_SQRT1_2);
+    if (above == 0)
+        return 1.0;
+    /* from the smallest term on; each is the binomial coefficient over 2^n */
+    for (size_t k = count; k >= above; k--)
+        sum += exp(lgamma(n + 1.0) - lgamma((double)k + 1.0) - lgamma(n - (double)k + 1.0) -
+                   n * M_LN2);
+    return fmin(sum, 1.0);
 }
 
 struct ranked {

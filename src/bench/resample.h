@@ -1,7 +1,6 @@
 #ifndef SRC_BENCH_RESAMPLE_H
 #define SRC_BENCH_RESAMPLE_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -34,13 +33,11 @@ int gcb_resample_medians(double *medians, size_t draws, const double *values, si
                          uint64_t seed, struct gcb_diag *diag);
 
 /*
- * Wilcoxon's signed-rank test (Wilcoxon: "Individual comparisons by ranking methods", 1945): one-sided p that values
- * which lie symmetrically about their median exceed `limit` (or, not `above`, fall short of it) so much, in number and by rank of distance, although
- * their median does not. By the normal approximation, with its corrections for continuity and ties; meant for 20
- * values and more. `scratch` has room for `count` reals. NAN for no values.
+ * The sign test: the chance that `above` or more of `count` values exceed a limit that each exceeds with probability
+ * 1/2. So it is the one-sided p that the median of where they come from is not above the limit: exact, whatever their
+ * distribution, and deaf to how far the odd one lies out.
  */
-double gcb_signed_rank(const double *values, size_t count, double limit, bool above,
-                       double *scratch);
+double gcb_sign_test(size_t above, size_t count);
 
 /*
  * Holm's adjusted p-values (Holm: "A simple sequentially rejective multiple test procedure", 1979): rejecting

@@ -5,8 +5,10 @@
 """
 
 import ctypes
+import math
 import sys
-from ctypes import c_bool, c_double, c_size_t, c_uint64, c_void_p
+from ctypes import c_double, c_size_t, c_uint64, c_void_p
+from fractions import Fraction
 
 try:
     import numpy as np
@@ -24,7 +26,7 @@ def load(path):
     reals = np.ctypeslib.ndpointer(dtype=np.float64, flags="C_CONTIGUOUS")
     lib.gcb_quantile.argtypes, lib.gcb_quantile.restype = [reals, c_size_t, c_double], c_double
     lib.gcb_resample_medians.argtypes = [reals, c_size_t, reals, c_size_t, c_uint64, c_void_p]
-    lib.gcb_signed_rank.argtypes, lib.gcb_signed_rank.restype = [reals, c_size_t, c_double, c_bool, reals], c_double
+    lib.gcb_sign_test.argtypes, lib.gcb_sign_test.restype = [c_size_t, c_size_t], c_double
     lib.gcb_holm.argtypes = [reals, reals, c_size_t, c_void_p]
     return lib
 
@@ -62,31 +64,11 @@ def check_medians(lib, x, seed):
         assert np.isclose(lib.gcb_quantile(medians, DRAWS, q), np.quantile(want, q), rtol=1e-12)
 
 
-def ways(n):
-    """How many of the 2^n choices of signs give each sum of positive ranks."""
-    count = [1] + [0] * (n * (n + 1) // 2)
-    for rank in range(1, n + 1):
-        for total in range(len(count) - 1, rank - 1, -1):
-            count[total] += count[total - rank]
-    return count
-
-
-def check_signed_rank(lib, rng):
-    """The normal approximation against the exact distribution: near where it decides, on the safe side far out."""
-    for n in (20, 21, 30, 40, 63):
-        count = ways(n)
-        tail = np.cumsum(np.array(count[::-1], dtype=float))[::-1] / 2.0**n
-        for _ in range(200):
-            x = rng.normal(rng.uniform(-1, 1), 1, n)
-            limit = rng.uniform(-0.2, 0.2)
-            got = lib.gcb_signed_rank(x, n, limit, True, np.empty(n))
-            assert got == lib.gcb_signed_rank(-x, n, -limit, False, np.empty(n))
-            d = x - limit
-            ranks = np.argsort(np.argsort(np.abs(d))) + 1
-            want = tail[int(ranks[d > 0].sum())]
-            if want > 0.01:
-                assert abs(got / want - 1) < 0.15, (n, got, want)
-            assert got > 0.97 * want, (n, got, want)
+def check_sign(lib):
+    for n in range(0, 121, 7):
+        for k in range(n + 1):
+            want = Fraction(sum(math.comb(n, i) for i in range(k, n + 1)), 2**n)
+            assert np.isclose(lib.gcb_sign_test(k, n), float(want), rtol=1e-11, atol=0), (k, n)
 
 
 def check_coverage(lib, rng):
@@ -114,7 +96,7 @@ def main(path):
         p, adjusted = rng.random(n) ** 3, np.empty(n)
         assert lib.gcb_holm(adjusted, p, n, None) == 0
         assert np.allclose(adjusted, holm(p), rtol=1e-14, atol=0)
-    check_signed_rank(lib, rng)
+    check_sign(lib)
     check_coverage(lib, rng)
     print(f"{3 * ROUNDS + 2} passed, 0 failed, 0 skipped")
 

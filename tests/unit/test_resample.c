@@ -58,19 +58,13 @@ static void test_one_value(void **state)
     assert_true(medians[0] == 0.25 && medians[6] == 0.25);
 }
 
-static void test_signed_rank(void **state)
+static void test_sign(void **state)
 {
-    double v[30], scratch[30];
-
     (void)state;
-    for (size_t i = 0; i < 30; i++)
-        v[i] = 1.0 + (double)i / 30.0;
-    assert_true(gcb_signed_rank(v, 30, 0.5, true, scratch) < 1e-5);
-    assert_true(gcb_signed_rank(v, 30, 3.0, false, scratch) < 1e-5);
-    assert_true(gcb_signed_rank(v, 30, 3.0, true, scratch) > 1.0 - 1e-5);
-    assert_true(fabs(gcb_signed_rank(v, 30, 1.0 + 29.0 / 60.0, true, scratch) - 0.5) < 0.05);
-    assert_true(gcb_signed_rank(v, 1, 1.0, true, scratch) == 1.0); /* on the limit */
-    assert_true(isnan(gcb_signed_rank(v, 0, 1.0, true, scratch)));
+    assert_true(fabs(gcb_sign_test(20, 20) - 0x1p-20) < 1e-18);
+    assert_true(fabs(gcb_sign_test(17, 20) - 1351.0 / 1048576.0) < 1e-15);
+    assert_true(fabs(gcb_sign_test(2, 3) - 0.5) < 1e-15);
+    assert_true(gcb_sign_test(0, 20) == 1.0 && gcb_sign_test(0, 0) == 1.0);
 }
 
 static void test_holm(void **state)
@@ -92,7 +86,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_quantile),  cmocka_unit_test(test_medians),
-        cmocka_unit_test(test_one_value), cmocka_unit_test(test_signed_rank),
+        cmocka_unit_test(test_one_value), cmocka_unit_test(test_sign),
         cmocka_unit_test(test_holm),
     };
 
