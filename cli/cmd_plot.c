@@ -41,6 +41,8 @@ struct plotter {
     struct gcb_plot_data *data;
     const struct gcb_plot **chosen;
     size_t count, cap, drawn;
+    bool folder_made;
+    const char *cut;     /* a plot that has more pages than are drawn */
     size_t failed;       /* pages that were written, but not drawn */
     struct gcb_diag why; /* of the first of them */
 };
@@ -128,8 +130,12 @@ static int draw_file(struct plotter *p, const struct gcb_plot *plot, size_t page
     };
     struct gcb_plot_paths paths;
     char shown[4096];
-    int err = gcb_plot_make(&paths, &job, p->ctx->diag);
+    int err = p->folder_made ? 0 : make_folder(p->o->output, p->ctx->diag);
 
+    if (err)
+        return err;
+    p->folder_made = true;
+    err = gcb_plot_make(&paths, &job, p->ctx->diag);
     if (err && paths.script) {
         /* the other plots are of use all the same */
         if (p->failed++ == 0)
@@ -172,6 +178,8 @@ static int draw(struct plotter *p, const struct gcb_plot *plot)
             err = draw_file(p, plot, i);
         p->drawn++;
     }
+    if (pages == GCB_PLOT_PAGES)
+        p->cut = plot->name;
     return err;
 }
 
@@ -179,6 +187,11 @@ static int finish(struct plotter *p)
 {
     char shown[256];
 
+    if (p->cut)
+        fprintf(p->ctx->err,
+                "gcbench: %d pages of %s are as many as are drawn; fewer files at once show what "
+                "else there is\n",
+                GCB_PLOT_PAGES, p->cut);
     if (interrupt_seen()) {
         fprintf(p->ctx->err, "gcbench: interrupted\n");
         return CMD_FAILED;
@@ -209,8 +222,6 @@ static int plot_run(const void *options, const struct opt_list *operands, struct
     interrupt_catch();
     for (size_t i = 0; !err && i < operands->count; i++)
         err = gcb_plot_data_read(p.data, operands->items[i], ctx->diag);
-    if (!err && p.o->output)
-        err = make_folder(p.o->output, ctx->diag);
     for (size_t i = 0; !err && i < p.count; i++)
         err = draw(&p, p.chosen[i]);
     if (!err)

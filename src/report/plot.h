@@ -67,10 +67,10 @@ int gcb_plot_make(struct gcb_plot_paths *out, const struct gcb_plot_job *job,
 void gcb_plot_paths_fini(struct gcb_plot_paths *paths); /* zeroed is fine */
 
 /*
- * Draws a page and gives it back as text: a whole SVG document (from <svg on, without what stands before
- * it, so that it can stand in a page of HTML; its ids begin with `plot->name`), or letters for a terminal,
- * 79 columns wide. `folder` is an existing one for temporary files, all gone when this returns.
- * `*out` is the caller's, gcb_free. Fails as gcb_plot_make does.
+ * Draws a page and gives it back as text: a whole SVG document, from <svg on, without what stands before it (its
+ * ids are those that gnuplot gives every picture); or letters for a terminal, 79 columns wide. `folder` is
+ * an existing one for temporary files, all gone when this returns. `*out` is the caller's, gcb_free.
+ * Fails as gcb_plot_make does.
  */
 int gcb_plot_svg(char **out, const struct gcb_plot *plot, const struct gcb_plot_data *data,
                  size_t page, const char *folder, struct gcb_diag *diag);

@@ -9,6 +9,7 @@
 #include "src/base/text.h"
 #include "src/data/outfile.h"
 #include "src/report/gnuplot.h"
+#include "src/report/plot_draw.h"
 #include "src/report/plot_page.h"
 #include "src/report/plot_rows.h"
 #include "src/report/plot_script.h"
@@ -229,7 +230,7 @@ static int read_whole(char **out, const char *path, struct gcb_diag *diag)
     return 0;
 }
 
-static int draw_text(char **out, const struct gcb_plot_job *job, struct gcb_diag *diag)
+int gcb_plot_draw(char **out, const struct gcb_plot_job *job, struct gcb_diag *diag)
 {
     struct work w = {.folder = NULL};
     int err;
@@ -242,63 +243,5 @@ static int draw_text(char **out, const struct gcb_plot_job *job, struct gcb_diag
     if (!err)
         err = read_whole(out, w.paths[IMAGE], diag);
     work_fini(&w);
-    return err;
-}
-
-int gcb_plot_svg(char **out, const struct gcb_plot *plot, const struct gcb_plot_data *data,
-                 size_t page, const char *folder, struct gcb_diag *diag)
-{
-    const struct gcb_plot_job job = {plot, data, page, folder, GCB_PLOT_SVG, false};
-    const int err = draw_text(out, &job, diag);
-    char *start;
-
-    if (err)
-        return err;
-    start = strstr(*out, "<svg");
-    if (!start) {
-        gcb_free(*out);
-        *out = NULL;
-        return gcb_diag_set(diag, GCB_E_IO, "gnuplot drew no SVG");
-    }
-    memmove(*out, start, strlen(start) + 1);
-    return 0;
-}
-
-/* Without the form feed in front, empty lines around the picture, and blanks at the ends of lines. */
-static void trim(char *text)
-{
-    const char *next = text;
-    char *to = text;
-    size_t empty = 0; /* lines held back */
-
-    while (*next) {
-        const char *line = next + (*next == '\f');
-        size_t n = strcspn(line, "\n");
-
-        next = line + n + (line[n] == '\n');
-        while (n && line[n - 1] == ' ')
-            n--;
-        if (n == 0) {
-            empty++;
-            continue;
-        }
-        for (; empty && to > text; empty--)
-            *to++ = '\n';
-        empty = 0;
-        memmove(to, line, n);
-        to += n;
-        *to++ = '\n';
-    }
-    *to = '\0';
-}
-
-int gcb_plot_text(char **out, const struct gcb_plot *plot, const struct gcb_plot_data *data,
-                  size_t page, const char *folder, struct gcb_diag *diag)
-{
-    const struct gcb_plot_job job = {plot, data, page, folder, GCB_PLOT_TEXT, false};
-    const int err = draw_text(out, &job, diag);
-
-    if (!err)
-        trim(*out);
     return err;
 }

@@ -33,6 +33,7 @@ cp "$out" "$tmp/info.json"
 run plot -o "$tmp/o" "$tmp/info.json"
 exits 1
 says "nothing to plot"
+check "no folder for nothing" test ! -e "$tmp/o"
 run plot --only rate-distortion -o "$tmp/o" "$tmp/info.json"
 exits 2
 says "no data for rate-distortion; it is drawn from summary rows: \`bench\`"

@@ -22,8 +22,10 @@ run payoff --results "$tmp/payoff.json" "$tmp/c.json"
 exits 0
 run bench --kernels --repeat 6 --size l1 --results "$tmp/kernels.json" 'bitpack/*'
 exits 0
+run sweep --method topk --method qsgd --match rel_l2=0.4 --step 100 --worker 0 --results "$tmp/match.json" "$sample"
+exits 0
 "$GCBENCH" regress --results "$tmp/regress.json" "$tmp/d.json" "$tmp/c.json" >/dev/null 2>&1 # whatever it finds
-cat "$tmp/replay.json" "$tmp/payoff.json" "$tmp/kernels.json" "$tmp/regress.json" >>"$tmp/all.json"
+cat "$tmp/replay.json" "$tmp/payoff.json" "$tmp/kernels.json" "$tmp/match.json" "$tmp/regress.json" >>"$tmp/all.json"
 
 for type in png svg pdf; do
     run plot --type $type -o "$tmp/dir" --force "$tmp/all.json"
