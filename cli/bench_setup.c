@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "src/base/alloc.h"
+#include "src/bench/device_trial.h"
 
 /* Which devices are there? One that is not is a row, unless none is. */
 static int resolve_devices(struct bench *c, struct gcb_diag *diag)
@@ -15,9 +16,7 @@ static int resolve_devices(struct bench *c, struct gcb_diag *diag)
 
         c->exec.device = c->suite.devices[i];
         err = opt_exec_resolve(&c->s.backend, &c->exec, why);
-        if (!err && strcmp(c->s.backend.device, "cpu") != 0)
-            err = gcb_diag_set(why, GCB_E_BACKEND, "no method has a version for %s",
-                               c->s.backend.device);
+        c->devices[i].gpu = c->s.backend.gpu;
         if (err && err != GCB_E_BACKEND)
             return gcb_diag_set(diag, err, "%s", why->text);
         why->status = err;
@@ -130,6 +129,27 @@ static int measure_bandwidths(struct bench *c, uint64_t bytes)
     return err;
 }
 
+/* Copies within each device. The environment speaks of the first. */
+static int measure_devices(struct bench *c)
+{
+    struct opt_backend *backend = &c->s.backend;
+    int err = 0;
+
+    backend->gpu.module = NULL;
+    for (size_t i = c->suite.device_count; !err && i-- > 0;) {
+        struct bench_device *d = &c->devices[i];
+
+        if (d->why.status || !d->gpu.module)
+            continue;
+        err = d->gpu.module->use(d->gpu.index, c->s.ctx->diag);
+        if (!err)
+            err = gcb_device_copy_gbps(&d->copy_gbps, &d->gpu, c->s.ctx->diag);
+        backend->gpu = d->gpu;
+        backend->gpu_copy_gbps = d->copy_gbps;
+    }
+    return err;
+}
+
 int bench_open_report(struct bench *c)
 {
     const struct out_bandwidths all = {c->bandwidths,
@@ -141,6 +161,8 @@ int bench_open_report(struct bench *c)
         err = session_report(&c->s, &gcb_result_columns, c->o->save.force);
     if (!err)
         err = measure_bandwidths(c, bytes);
+    if (!err)
+        err = measure_devices(c);
     c->s.backend.queue.threads = c->suite.threads[0];
     if (err)
         return err;

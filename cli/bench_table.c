@@ -76,7 +76,7 @@ static void fill(struct cells *c, const struct bench_view *v, size_t method)
     out_number(c->text[3], f.rel_l2, f.rel_l2 < 1e-3 ? 2 : 3);
     speed(c->text[4], to, t->encode_seconds, t->encode_low, t->encode_high);
     speed(c->text[5], from, t->decode_seconds, t->decode_low, t->decode_high);
-    snprintf(c->text[6], sizeof(c->text[6]), b->bytes ? "%.0f/%.0f" : "-",
+    snprintf(c->text[6], sizeof(c->text[6]), b->bytes && !t->on_device ? "%.0f/%.0f" : "-",
              100.0 * to / b->read_gbps, 100.0 * from / b->fill_gbps);
     snprintf(c->text[7], sizeof(c->text[7]), "%s", end_of(t, v->precision));
 }
@@ -98,7 +98,10 @@ static void note_failures(const struct bench_view *v, FILE *out)
 {
     for (size_t i = 0; i < v->result->method_count; i++)
         if (v->result->totals[i].failure.status)
-            fprintf(out, "failed: %s\n", v->result->totals[i].failure.text);
+            fprintf(out, "%s: %s\n",
+                    v->result->totals[i].failure.status == GCB_E_UNSUPPORTED ? "unsupported"
+                                                                             : "failed",
+                    v->result->totals[i].failure.text);
 }
 
 int bench_show(const struct bench_view *v, const struct out_report *report, struct gcb_diag *diag)

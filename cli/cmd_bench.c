@@ -39,6 +39,7 @@ static void set_case(struct bench *c, const struct bench_case *at)
     c->s.backend.queue.threads = c->suite.threads[at->threads];
     session_setting(&c->s);
     c->s.setting.device = c->suite.devices[at->device];
+    c->s.setting.device_copy_gbps = c->devices[at->device].copy_gbps;
     c->s.setting.suite = c->suite.name;
     c->s.setting.cache = gcb_cache_names[c->suite.caches[at->cache]];
     c->s.setting.without_samples = !c->o->own.samples;
@@ -47,6 +48,7 @@ static void set_case(struct bench *c, const struct bench_case *at)
 static struct gcb_run_config run_config(struct bench *c, const struct bench_case *at)
 {
     const struct gcb_suite *s = &c->suite;
+    const struct gcb_device *gpu = &c->devices[at->device].gpu;
     struct gcb_run_config config = session_run(&c->s, &c->o->timing, c->methods, c->count);
 
     config.trial.timing = (struct gcb_timing){
@@ -59,7 +61,8 @@ static struct gcb_run_config run_config(struct bench *c, const struct bench_case
         .evict = s->caches[at->cache] == GCB_CACHE_COLD ? &c->evict : NULL,
     };
     config.trial.stages = true;
-    config.trial.copy = true;
+    config.trial.device = gpu->module ? gpu : NULL;
+    config.trial.copy = !gpu->module;
     config.carry_on = true;
     if (!c->s.files->count)
         config.nonfinite = GCB_POLICY_RAW; /* there are none: no need to look */
@@ -74,7 +77,9 @@ static int run_case(struct bench *c, const struct bench_case *at, struct gcb_dia
     const struct gcb_run_config config = run_config(c, at);
     int err = 0;
 
-    if (config.trial.timing.evict && !c->evict.data)
+    if (config.trial.device)
+        err = config.trial.device->module->use(config.trial.device->index, diag);
+    if (!err && config.trial.timing.evict && !c->evict.data)
         err = gcb_evict_init(&c->evict, &c->s.backend.queue, diag);
     if (!err)
         err = gcb_run(&c->result, &config, &observer, diag);

@@ -200,7 +200,7 @@ static int resolve_device(struct opt_backend *out, const char *device, struct gc
         return gcb_diag_set(diag, GCB_E_INVALID, "--device is cpu or cuda[:N], not '%s'",
                             gcb_escape(shown, sizeof(shown), device));
     out->device = device;
-    return gcb_cuda_check((unsigned)number, diag);
+    return gcb_device_open(&out->gpu, (unsigned)number, diag);
 }
 
 int opt_exec_resolve(struct opt_backend *out, const struct opt_exec *in, struct gcb_diag *diag)

@@ -85,6 +85,8 @@ static int time_one(struct round *r, size_t k, struct gcb_diag *diag)
 
     if (r->timing->evict)
         gcb_evict_run(r->timing->evict);
+    if (r->ops[k].prepare)
+        r->ops[k].prepare(r->ops[k].job);
     start = gcb_clock();
     err = r->ops[k].run(r->ops[k].job, diag);
     s->seconds[s->count] = gcb_clock() - start;

@@ -58,6 +58,7 @@ void gcb_samples_fini(struct gcb_samples *s); /* zeroed is fine */
 /* Something that can be done again and again. */
 struct gcb_operation {
     int (*run)(void *job, struct gcb_diag *diag); /* 0, or an error that ends the measurement */
+    void (*prepare)(void *job);                   /* untimed, before each timed call; may be NULL */
     void *job;
 };
 

@@ -147,6 +147,35 @@ struct times {
     size_t encode_count, decode_count;
 };
 
+static void put_count(struct gcb_row *row, const char *name, bool known, uint64_t value)
+{
+    if (known)
+        gcb_row_u64(row, name, value);
+    else
+        gcb_row_null(row, name);
+}
+
+static void put_device(struct gcb_row *row, const struct gcb_tally *t)
+{
+    const bool on = t->on_device > 0;
+
+    gcb_row_real(row, "encode_kernel_seconds", on ? t->encode_kernel : NAN);
+    gcb_row_real(row, "encode_transfer_seconds", on ? t->encode_transfer : NAN);
+    gcb_row_real(row, "decode_kernel_seconds", on ? t->decode_kernel : NAN);
+    gcb_row_real(row, "decode_transfer_seconds", on ? t->decode_transfer : NAN);
+    put_count(row, "encode_launches", on, t->encode_launches);
+    put_count(row, "decode_launches", on, t->decode_launches);
+}
+
+/* Of a device's copy bandwidth: each element once, and the message once, is the least that moves. */
+static double device_share(const struct gcb_rows_setting *s, const struct gcb_tally *t,
+                           double seconds)
+{
+    const double bytes = 4.0 * (double)t->elements + (double)t->wire_bytes;
+
+    return bytes / seconds / 1e9 / s->device_copy_gbps;
+}
+
 static void put_times(struct gcb_row *row, const struct gcb_rows_setting *s,
                       const struct gcb_tally *t, const struct times *times)
 {
@@ -173,10 +202,14 @@ static void put_times(struct gcb_row *row, const struct gcb_rows_setting *s,
     gcb_row_text(row, "stop_reason", gcb_stop_name(t->stop));
     gcb_row_text(row, "cache", s->cache);
     put_stages(row, t);
-    gcb_row_null(row, "encode_kernel_seconds");
-    gcb_row_null(row, "encode_transfer_seconds");
+    put_device(row, t);
     gcb_row_real(row, "encode_gbps", to);
     gcb_row_real(row, "decode_gbps", from);
+    if (t->on_device) {
+        gcb_row_real(row, "encode_bandwidth_share", device_share(s, t, t->encode_kernel));
+        gcb_row_real(row, "decode_bandwidth_share", device_share(s, t, t->decode_kernel));
+        return;
+    }
     gcb_row_real(row, "encode_bandwidth_share", to / s->read_gbps);
     gcb_row_real(row, "decode_bandwidth_share", from / s->fill_gbps);
 }
@@ -244,9 +277,10 @@ void gcb_rows_summary(struct gcb_row *row, const struct gcb_rows_setting *settin
 
     begin_summary(row, file);
     put_case(row, setting, method,
-             failed        ? "failed"
-             : interrupted ? "interrupted"
-                           : "ok",
+             total->failure.status == GCB_E_UNSUPPORTED ? "unsupported"
+             : failed                                   ? "failed"
+             : interrupted                              ? "interrupted"
+                                                        : "ok",
              failed ? total->failure.text : NULL);
     if (total->tally.messages == 0) {
         put_nothing(row, setting);

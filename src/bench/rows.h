@@ -13,6 +13,7 @@ struct gcb_rows_setting { /* what all rows of a run share */
     const char *scope, *order, *device, *isa;
     int threads;
     double read_gbps, fill_gbps; /* of this device and thread count; NAN: unknown */
+    double device_copy_gbps;     /* of the device that rows are of; unused otherwise */
     const char *suite;           /* NULL: none */
     const char *cache;           /* "warm", "cold"; NULL: not looked after */
     bool without_samples;        /* leave the raw timings away */

@@ -33,6 +33,17 @@ static void merge_times(struct gcb_tally *t, const struct gcb_tally *other)
         t->stage_seconds[i] += other->stage_seconds[i];
 }
 
+static void merge_device(struct gcb_tally *t, const struct gcb_tally *other)
+{
+    t->on_device += other->on_device;
+    t->encode_kernel += other->encode_kernel;
+    t->decode_kernel += other->decode_kernel;
+    t->encode_transfer += other->encode_transfer;
+    t->decode_transfer += other->decode_transfer;
+    t->encode_launches += other->encode_launches;
+    t->decode_launches += other->decode_launches;
+}
+
 void gcb_tally_merge(struct gcb_tally *t, const struct gcb_tally *other)
 {
     if (t->messages == 0)
@@ -52,6 +63,7 @@ void gcb_tally_merge(struct gcb_tally *t, const struct gcb_tally *other)
     t->asked += other->asked;
     t->asked_of += other->asked_of;
     merge_times(t, other);
+    merge_device(t, other);
     gcb_fidelity_merge(&t->fidelity, &other->fidelity);
 }
 

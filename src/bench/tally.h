@@ -27,6 +27,10 @@ struct gcb_tally {
     enum gcb_stop stop;               /* why measuring ended, at worst */
     uint64_t staged;                  /* messages whose stages were timed */
     double stage_seconds[GCB_STAGES]; /* of these; sums of medians */
+    uint64_t on_device; /* messages of a device's trial; of these, sums over messages: */
+    double encode_kernel, decode_kernel;     /* medians by the device's clock */
+    double encode_transfer, decode_transfer; /* seconds of bytes between host and device */
+    uint64_t encode_launches, decode_launches;
     enum gcb_dtype dtype;
     bool mixed_dtypes;
     struct gcb_fidelity fidelity;

@@ -4,10 +4,14 @@
 #include <string.h>
 
 #include "src/base/alloc.h"
+#include "src/bench/device_trial.h"
 #include "src/codec/codecs.h"
 
 /* Coders for so many elements together are kept at least: about 32 MiB at the costliest method. */
 #define KEEP_ELEMENTS (UINT64_C(1) << 21)
+
+/* Of one message, by two backends, for methods with a transform library: of its norm. */
+#define DECODERS_APART 1e-6
 
 static const struct gcb_method dense_method = {.name = "identity", .codec = &gcb_codec_identity};
 
@@ -25,6 +29,11 @@ int gcb_trial_bench_init(struct gcb_trial_bench *b, const struct gcb_trial_confi
     b->decoded = gcb_alloc_array(largest ? largest : 1, sizeof(*b->decoded));
     if (!b->decoded)
         return gcb_diag_nomem(diag, largest * sizeof(*b->decoded), "decoded elements");
+    if (config->device) {
+        b->check_decoded = gcb_alloc_array(largest ? largest : 1, sizeof(*b->check_decoded));
+        if (!b->check_decoded)
+            return gcb_diag_nomem(diag, largest * sizeof(*b->decoded), "decoded elements");
+    }
     err = gcb_samples_init(&b->encode, &config->timing, diag);
     if (!err)
         err = gcb_samples_init(&b->decode, &config->timing, diag);
@@ -37,7 +46,9 @@ void gcb_trial_bench_fini(struct gcb_trial_bench *b)
 {
     gcb_coders_destroy(b->coders);
     gcb_room_fini(&b->room);
+    gcb_room_fini(&b->check_room);
     gcb_free(b->decoded);
+    gcb_free(b->check_decoded);
     gcb_samples_fini(&b->encode);
     gcb_samples_fini(&b->decode);
     gcb_copy_fini(&b->copy);
@@ -176,6 +187,101 @@ static int decode(struct gcb_trial_bench *b, struct gcb_tally *out, const struct
     return gcb_tally_parts(out, &parts, diag);
 }
 
+/* The device's message against the CPU encoder's, and what is known of a method from its coder there. */
+static int check_encode(struct gcb_trial_bench *b, struct gcb_tally *out,
+                        const struct gcb_method *method, const struct gcb_trial_input *in,
+                        const struct gcb_coder_config *config, struct gcb_diag *diag)
+{
+    struct gcb_encode_job job = {
+        .at = {.step = in->plan->step, .worker = in->plan->worker},
+        .in = {.data = in->data, .count = in->plan->count},
+        .raw = in->raw,
+    };
+    struct gcb_encode_call call = {.job = &job, .message = &b->check};
+    int err = gcb_coders_encoder(b->coders, &job.coder, method, config, diag);
+
+    if (!err)
+        err = gcb_coders_room(&b->check_room, &b->check, job.coder, diag);
+    if (!err)
+        err = gcb_encode_operation(&call).run(&call, diag);
+    if (err)
+        return err;
+    gcb_message_seal(b->check.data, b->check.len, 0);
+    out->nominal_bits = total_bits(gcb_coder_nominal_bits(job.coder), in->plan->count);
+    if (method->codec->ops->density) {
+        out->asked_of = in->plan->count;
+        out->asked = total_bits(gcb_coder_density(job.coder), in->plan->count);
+    }
+    if (gcb_method_caps(method) & GCB_CAP_LIBRARY_MATH)
+        return 0;
+    if (b->check.len != b->message.len || memcmp(b->check.data, b->message.data, b->check.len) != 0)
+        return gcb_diag_set(diag, GCB_E_INTERNAL,
+                            "the device's message is not the CPU's (%zu bytes, and %zu)",
+                            b->message.len, b->check.len);
+    return 0;
+}
+
+static bool decoded_alike(const struct gcb_trial_bench *b, bool tolerant, uint64_t count)
+{
+    struct gcb_fidelity f = {0};
+
+    if (!tolerant)
+        return memcmp(b->check_decoded, b->decoded, count * sizeof(*b->decoded)) == 0;
+    gcb_fidelity_add(&f, b->check_decoded, b->decoded, count, b->config.kernels, b->config.queue);
+    return f.dd <= DECODERS_APART * DECODERS_APART * f.xx;
+}
+
+/* What the device decoded against what the CPU's decoder makes of the same message; then the figures. */
+static int check_decode(struct gcb_trial_bench *b, struct gcb_tally *out,
+                        const struct gcb_method *method, const struct gcb_trial_input *in,
+                        const struct gcb_coder_config *config, struct gcb_diag *diag)
+{
+    const struct gcb_mview y = {.data = b->check_decoded, .count = in->plan->count};
+    const bool tolerant = gcb_method_caps(method) & GCB_CAP_LIBRARY_MATH;
+    struct gcb_message_parts parts;
+    struct gcb_coder *decoder;
+    int err =
+        gcb_coders_decoder(b->coders, &decoder, b->message.data, b->message.len, config, diag);
+
+    if (!err)
+        err = gcb_coder_decode(decoder, b->message.data, b->message.len, &y, diag);
+    if (!err && !decoded_alike(b, tolerant, y.count))
+        err = gcb_diag_set(diag, GCB_E_INTERNAL,
+                           "the device decodes its message to other values than the CPU");
+    if (!err)
+        err = gcb_coder_describe(decoder, b->message.data, b->message.len, &parts, diag);
+    if (err)
+        return err;
+    gcb_tally_times(out, &b->encode, &b->decode);
+    gcb_fidelity_add(&out->fidelity, in->data, b->decoded, y.count, b->config.kernels,
+                     b->config.queue);
+    return gcb_tally_parts(out, &parts, diag);
+}
+
+static int run_device(struct gcb_trial_bench *b, struct gcb_tally *out,
+                      const struct gcb_method *method, const struct gcb_trial_input *in,
+                      const struct gcb_coder_config *config, struct gcb_diag *diag)
+{
+    const struct gcb_coder_config decoder = {
+        .env = {.kernels = config->env.kernels, .queue = config->env.queue},
+        .max_elements = config->max_elements,
+    };
+    struct gcb_coder *coder;
+    int err;
+
+    if (method->codec == gcb_copy_method.codec)
+        return gcb_diag_set(diag, GCB_E_UNSUPPORTED,
+                            "a device's copy is in the environment: gpu_copy_gbps");
+    err = gcb_coders_encoder(b->coders, &coder, method, config, diag);
+    if (!err)
+        err = gcb_coders_room(&b->room, &b->message, coder, diag); /* the same bound on both */
+    if (!err)
+        err = gcb_device_trial(b, out, method, in, config, diag);
+    if (!err)
+        err = check_encode(b, out, method, in, config, diag);
+    return err ? err : check_decode(b, out, method, in, &decoder, diag);
+}
+
 /* The trial of memcpy: what was timed along with identity, or timed now. */
 static int run_copy(struct gcb_trial_bench *b, struct gcb_tally *out,
                     const struct gcb_trial_input *in, struct gcb_diag *diag)
@@ -222,10 +328,12 @@ int gcb_trial_run(struct gcb_trial_bench *b, struct gcb_tally *out, const struct
         .nonfinite = in->nonfinite,
         .dtype = in->plan->dtype,
     };
-    if (method->codec == gcb_copy_method.codec)
+    if (method->codec == gcb_copy_method.codec && !b->config.device)
         return run_copy(b, out, in, diag);
     if (in->plan->dense && method->codec != &gcb_codec_identity)
         method = &dense_method;
+    if (b->config.device)
+        return run_device(b, out, method, in, &config, diag);
     err = encode(b, out, method, in, &config, diag);
     return err ? err : decode(b, out, method, in, &decoder, diag);
 }

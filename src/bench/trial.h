@@ -5,6 +5,7 @@
 #include "src/bench/copy.h"
 #include "src/bench/stages.h"
 #include "src/bench/tally.h"
+#include "src/cuda/load.h"
 #include "src/data/layout.h"
 
 /*
@@ -17,7 +18,8 @@ struct gcb_trial_config {
     uint64_t seed;
     enum gcb_fft_rigor fft_rigor;
     struct gcb_timing timing;
-    bool stages; /* time the stages of encode too, after it was timed */
+    const struct gcb_device *device; /* where messages are coded; NULL: the CPU */
+    bool stages;                     /* time the stages of encode too, after it was timed */
     bool copy; /* time memcpy in turn with `identity`; its own trial (gcb_copy_method) comes next */
 };
 
@@ -26,8 +28,11 @@ struct gcb_trial_bench {
     struct gcb_trial_config config;
     struct gcb_coders *coders;
     struct gcb_room room;
-    struct gcb_wbuf message; /* the last trial's message, in the room */
-    float *decoded;          /* what it decoded to */
+    struct gcb_wbuf message;    /* the last trial's message, in the room */
+    float *decoded;             /* what it decoded to */
+    struct gcb_room check_room; /* with a device: what the CPU makes of the same */
+    struct gcb_wbuf check;
+    float *check_decoded;
     struct gcb_samples encode, decode;
     struct gcb_stages stages;
     struct gcb_copy copy; /* zeroed unless config.copy */

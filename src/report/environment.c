@@ -1,5 +1,6 @@
 #include "src/report/environment.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -183,9 +184,10 @@ void gcb_environment_row(struct gcb_row *row, const struct gcb_environment *env)
     gcb_row_json(row, "threads", env->threads > 0 ? json_integer(env->threads) : json_null());
     gcb_row_text(row, "device", env->device);
     put_libraries(row);
-    gcb_row_null(row, "gpu");
-    gcb_row_null(row, "gpu_driver");
+    gcb_row_text(row, "gpu", env->gpu);
+    gcb_row_text(row, "gpu_driver", env->gpu_driver);
     gcb_row_null(row, "gpu_clock_mhz");
+    gcb_row_real(row, "gpu_copy_gbps", env->gpu_copy_gbps > 0.0 ? env->gpu_copy_gbps : NAN);
     put_bandwidth(row, env);
     put_date(row);
     put_command(row, env);

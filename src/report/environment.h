@@ -14,6 +14,8 @@ struct gcb_environment {
     const char *isa; /* widest in use */
     int threads;
     const char *device;
+    const char *gpu, *gpu_driver;          /* NULL: none in use */
+    double gpu_copy_gbps;                  /* 0: not measured */
     const struct gcb_bandwidth *bandwidth; /* of `threads` first; others may follow */
     size_t bandwidth_count;                /* 0: not measured */
     const char *const *inputs;             /* files to hash */

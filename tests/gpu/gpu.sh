@@ -77,6 +77,7 @@ bare "$bundle/run" --small --elements 4096 --out "$tmp/out"
 exits 0
 check "a report" test -s "$tmp/out/report.md"
 check "no method differs from the CPU" grep -qF '| `qsgd` | ok |' "$tmp/out/report.md"
+check "the device was timed" grep -qE '^\| fp16 \| 1 \| [0-9.]+ ms' "$tmp/out/report.md"
 check "it ends well" grep -qF 'Nothing failed.' "$tmp/out/report.md"
 
 

@@ -9,13 +9,13 @@ set -uo pipefail
 
 here=$(cd -- "$(dirname -- "$(readlink -f -- "${BASH_SOURCE[0]}")")" && pwd)
 out=$here/report
-small=()
+small=() budget=()
 elements=$((1 << 28))
 while (($#)); do
     case $1 in
     --elements) elements=${2:?}; shift ;;
     --out) out=${2:?}; shift ;;
-    --small) small=(--small) ;;
+    --small) small=(--small) budget=(--time-budget 4) ;;
     *) echo "run: unknown option '$1'" >&2; exit 2 ;;
     esac
     shift
@@ -53,7 +53,7 @@ done >"$out/sanitizer.jsonl"
 
 say "speed, $elements elements"
 sed "s/\"256M\"/$elements/" "$here/data/suite.json" >"$out/suite.json"
-"$here/gcbench" bench --suite "$out/suite.json" --quiet --results "$out/bench.jsonl" >"$out/bench.log" 2>&1
+"$here/gcbench" bench --suite "$out/suite.json" "${budget[@]}" --quiet --results "$out/bench.jsonl" >"$out/bench.log" 2>&1
 case $? in
 0) ;;
 3) row check "gcbench bench" unsupported "$(tail -n 1 "$out/bench.log")" >>"$out/check.jsonl" ;;

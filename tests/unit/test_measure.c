@@ -167,7 +167,8 @@ static void test_pair(void **state)
 {
     static const double a[] = {20.0}, b[] = {200.0};
     struct busy first = {a, 1, 0}, second = {b, 1, 0};
-    const struct gcb_operation ops[2] = {{be_busy, &first}, {be_busy, &second}};
+    const struct gcb_operation ops[2] = {{.run = be_busy, .job = &first},
+                                         {.run = be_busy, .job = &second}};
     const struct gcb_timing timing = {.warmup = 2, .repeat = 21};
     struct gcb_samples s[2];
     struct gcb_samples *const both[2] = {&s[0], &s[1]};
@@ -202,7 +203,7 @@ static void test_cold(void **state)
     const struct gcb_queue queue = {.threads = 1};
     struct gcb_timing timing = {.warmup = 1, .repeat = 9};
     unsigned char *two = calloc(2, COLD_BYTES);
-    const struct gcb_operation op = {touch, two};
+    const struct gcb_operation op = {.run = touch, .job = two};
     struct gcb_samples warm, cold;
     struct gcb_evict evict;
 

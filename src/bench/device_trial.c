@@ -1,0 +1,295 @@
+#include "src/bench/device_trial.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "src/base/alloc.h"
+#include "src/base/clock.h"
+#include "src/cuda/device_coder.h"
+
+#define COPIES 10
+
+/* What a trial holds on the device. Starts zeroed. */
+struct work {
+    const struct gcb_device_module *module;
+    struct gcb_device_batch *batch;
+    struct gcb_device_event *from, *to;
+    void *tensor, *payload, *flush;
+    uint64_t flush_bytes; /* 0: caches stay warm */
+    struct gcb_device_message m;
+    struct gcb_device_coder *coder;
+    struct gcb_step at;
+    struct gcb_frame frame;
+    struct gcb_samples kernel; /* of the device's clock */
+    bool timed;                /* the next call is */
+    uint64_t launches;         /* of one call */
+};
+
+static void release(struct work *w)
+{
+    if (!w->module)
+        return;
+    gcb_device_coder_destroy(w->coder);
+    gcb_device_batch_destroy(w->batch);
+    w->module->event_destroy(w->from);
+    w->module->event_destroy(w->to);
+    w->module->free(w->tensor);
+    w->module->free(w->payload);
+    w->module->free(w->flush);
+    gcb_samples_fini(&w->kernel);
+}
+
+/* Twice the L2 cache, so that a fill leaves nothing of what was in it. */
+static uint64_t flush_bytes(const struct gcb_device *device)
+{
+    const uint64_t least = UINT64_C(1) << 20, twice = 2 * device->facts.l2_bytes;
+
+    return twice > least ? twice : least;
+}
+
+/* Device memory for the coder at hand, whose batch is a new one. */
+static int take_batch(struct work *w, const struct gcb_device *device, struct gcb_diag *diag)
+{
+    const struct gcb_device_batch_config config = {.scratch = gcb_device_coder_scratch(w->coder)};
+    int err;
+
+    gcb_device_batch_destroy(w->batch);
+    w->batch = NULL;
+    err = gcb_device_batch_create(&w->batch, device, &config, diag);
+    w->m = (struct gcb_device_message){
+        .batch = w->batch, .in_dev = w->tensor, .payload_dev = w->payload};
+    return err;
+}
+
+static int take_memory(struct work *w, const struct gcb_trial_bench *b, uint64_t count,
+                       struct gcb_diag *diag)
+{
+    int err = w->module->alloc(&w->tensor, count * sizeof(float), diag);
+
+    if (!err)
+        err = w->module->alloc(&w->payload, gcb_device_coder_payload_bound(w->coder), diag);
+    if (!err && b->config.timing.evict) {
+        w->flush_bytes = flush_bytes(b->config.device);
+        err = w->module->alloc(&w->flush, w->flush_bytes, diag);
+    }
+    if (!err)
+        err = w->module->event_create(&w->from, diag);
+    if (!err)
+        err = w->module->event_create(&w->to, diag);
+    if (!err)
+        err = gcb_samples_init(&w->kernel, &b->config.timing, diag);
+    return err ? err : take_batch(w, b->config.device, diag);
+}
+
+static void before(void *job)
+{
+    struct work *w = job;
+
+    w->timed = true;
+    if (!w->flush_bytes)
+        return;
+    w->module->zero(gcb_device_batch_stream(w->batch), w->flush, w->flush_bytes);
+    w->module->wait(gcb_device_batch_stream(w->batch), NULL); /* a failure stays in the stream */
+}
+
+/* After the wait for all that was queued. */
+static int note_kernel(struct work *w, struct gcb_diag *diag)
+{
+    double seconds;
+    const int err = w->module->event_seconds(&seconds, w->from, w->to, diag);
+
+    if (!err && w->timed && w->kernel.count < w->kernel.cap)
+        w->kernel.seconds[w->kernel.count++] = seconds;
+    w->timed = false;
+    return err;
+}
+
+static int encode_once(void *job, struct gcb_diag *diag)
+{
+    struct work *w = job;
+    struct gcb_device_stream *s = gcb_device_batch_stream(w->batch);
+    const uint64_t launched = w->module->launches(s);
+    int err;
+
+    gcb_device_batch_begin(w->batch); /* failures of queueing come with the wait */
+    w->module->event_record(w->from, s);
+    err = gcb_device_coder_encode_async(w->coder, &w->at, &w->m, diag);
+    w->module->event_record(w->to, s);
+    w->launches = w->module->launches(s) - launched;
+    if (!err)
+        err = gcb_device_batch_finish(w->batch, diag);
+    if (!err)
+        err = gcb_device_coder_encode_finish(w->coder, &w->m, &w->frame, diag);
+    if (!err && (w->frame.flags & GCB_WIRE_STORED)) /* the raw tensor was queued just now */
+        err = w->module->wait(s, diag);
+    return err ? err : note_kernel(w, diag);
+}
+
+static int decode_once(void *job, struct gcb_diag *diag)
+{
+    struct work *w = job;
+    struct gcb_device_stream *s = gcb_device_batch_stream(w->batch);
+    const uint64_t launched = w->module->launches(s);
+    int err;
+
+    gcb_device_batch_begin(w->batch);
+    w->module->event_record(w->from, s);
+    err = gcb_device_coder_decode_async(w->coder, &w->frame, w->payload, w->tensor, &w->m, diag);
+    w->module->event_record(w->to, s);
+    w->launches = w->module->launches(s) - launched;
+    if (!err)
+        err = gcb_device_batch_finish(w->batch, diag);
+    if (!err)
+        err = gcb_device_coder_decode_finish(w->coder, &w->m, diag);
+    return err ? err : note_kernel(w, diag);
+}
+
+static int measure(struct work *w, struct gcb_samples *samples, const struct gcb_trial_bench *b,
+                   int (*run)(void *job, struct gcb_diag *diag), struct gcb_diag *diag)
+{
+    const struct gcb_operation op = {.run = run, .prepare = before, .job = w};
+    struct gcb_timing timing = b->config.timing;
+    int err;
+
+    timing.evict = NULL; /* the device's caches count, not the host's */
+    w->kernel.count = 0;
+    err = gcb_measure(samples, &timing, &op, diag);
+    gcb_stats_of(&w->kernel.stats, w->kernel.seconds, w->kernel.count, w->kernel.scratch);
+    return err;
+}
+
+/* Encodes on the device; b->message is what came of it. */
+static int encode(struct work *w, struct gcb_trial_bench *b, struct gcb_tally *out,
+                  const struct gcb_trial_input *in, struct gcb_diag *diag)
+{
+    double start = gcb_clock();
+    int err = gcb_device_batch_upload(w->batch, w->tensor, in->data,
+                                      in->plan->count * sizeof(float), diag);
+
+    out->encode_transfer = gcb_clock() - start;
+    if (!err)
+        err = measure(w, &b->encode, b, encode_once, diag);
+    if (err)
+        return err;
+    out->encode_kernel = w->kernel.stats.median;
+    out->encode_launches = w->launches;
+    out->clamped = in->raw ? 0 : gcb_device_coder_clamped(w->coder);
+    start = gcb_clock();
+    err = gcb_device_coder_fetch(w->coder, &w->m, &w->frame, &b->message, diag);
+    out->encode_transfer += gcb_clock() - start;
+    if (!err)
+        gcb_message_seal(b->message.data, b->message.len, 0);
+    return err;
+}
+
+/* Decodes there what was fetched: a message that came over a network, its payload uploaded first. */
+static int decode(struct work *w, struct gcb_trial_bench *b, struct gcb_tally *out,
+                  const struct gcb_coder_config *config, struct gcb_diag *diag)
+{
+    const uint64_t bytes = config->max_elements * sizeof(float);
+    struct gcb_rbuf payload;
+    double start;
+    int err = gcb_frame_parse(&w->frame, &payload, b->message.data, b->message.len, diag);
+
+    gcb_device_coder_destroy(w->coder);
+    w->coder = NULL;
+    if (!err)
+        err = gcb_device_coder_create_decoder(&w->coder, b->config.device, b->message.data,
+                                              b->message.len, config, diag);
+    if (!err)
+        err = take_batch(w, b->config.device, diag);
+    if (err)
+        return err;
+    /* every element a NaN: one that the decoder leaves out cannot pass for a good one */
+    if (bytes)
+        memset(b->decoded, 0xff, bytes);
+    err = gcb_device_batch_upload(w->batch, w->tensor, b->decoded, bytes, diag);
+    start = gcb_clock();
+    if (!err)
+        err = gcb_device_batch_upload(w->batch, w->payload, payload.data, w->frame.payload_bytes,
+                                      diag);
+    out->decode_transfer = gcb_clock() - start;
+    if (!err)
+        err = measure(w, &b->decode, b, decode_once, diag);
+    if (err)
+        return err;
+    out->decode_kernel = w->kernel.stats.median;
+    out->decode_launches = w->launches;
+    start = gcb_clock();
+    err = gcb_device_batch_download(w->batch, b->decoded, w->tensor, bytes, diag);
+    out->decode_transfer += gcb_clock() - start;
+    return err;
+}
+
+int gcb_device_trial(struct gcb_trial_bench *b, struct gcb_tally *out,
+                     const struct gcb_method *method, const struct gcb_trial_input *in,
+                     const struct gcb_coder_config *config, struct gcb_diag *diag)
+{
+    const struct gcb_coder_config decoder = {.max_elements = in->plan->count};
+    struct gcb_coder_config own = *config;
+    struct work w = {.module = b->config.device->module,
+                     .at = {.step = in->plan->step, .worker = in->plan->worker}};
+    int err;
+
+    if (in->raw) /* as the CPU's caller decides it, the coder on the device does */
+        own.nonfinite = GCB_NONFINITE_RAW;
+    err = gcb_device_coder_create(&w.coder, b->config.device, method, &own, diag);
+    if (!err)
+        err = take_memory(&w, b, in->plan->count, diag);
+    if (!err)
+        err = encode(&w, b, out, in, diag);
+    if (!err)
+        err = decode(&w, b, out, &decoder, diag);
+    out->on_device = 1;
+    release(&w);
+    return err;
+}
+
+/* Copies between two buffers; the median of the events' times. */
+static int time_copies(double *seconds, struct work *w, uint64_t bytes, struct gcb_diag *diag)
+{
+    struct gcb_device_stream *s = gcb_device_batch_stream(w->batch);
+    double samples[COPIES], scratch[COPIES];
+    struct gcb_stats stats;
+    int err = 0;
+
+    for (int i = -1; !err && i < COPIES; i++) { /* the first to warm up */
+        w->module->event_record(w->from, s);
+        w->module->copy(s, w->payload, w->tensor, bytes, GCB_COPY_DEVICE);
+        w->module->event_record(w->to, s);
+        err = w->module->wait(s, diag);
+        if (!err)
+            err = w->module->event_seconds(&samples[i < 0 ? 0 : i], w->from, w->to, diag);
+    }
+    if (err)
+        return err;
+    gcb_stats_of(&stats, samples, COPIES, scratch);
+    *seconds = stats.median;
+    return 0;
+}
+
+int gcb_device_copy_gbps(double *out, const struct gcb_device *device, struct gcb_diag *diag)
+{
+    const struct gcb_device_batch_config none = {.messages = 1};
+    const uint64_t wanted = 8 * device->facts.l2_bytes, least = UINT64_C(16) << 20;
+    const uint64_t bytes = wanted > least ? wanted : least;
+    struct work w = {.module = device->module};
+    double seconds = NAN;
+    int err = gcb_device_batch_create(&w.batch, device, &none, diag);
+
+    if (!err)
+        err = w.module->alloc(&w.tensor, bytes, diag);
+    if (!err)
+        err = w.module->alloc(&w.payload, bytes, diag);
+    if (!err)
+        err = w.module->event_create(&w.from, diag);
+    if (!err)
+        err = w.module->event_create(&w.to, diag);
+    if (!err)
+        err = w.module->zero(gcb_device_batch_stream(w.batch), w.tensor, bytes);
+    if (!err)
+        err = time_copies(&seconds, &w, bytes, diag);
+    *out = 2.0 * (double)bytes / seconds / 1e9;
+    release(&w);
+    return err;
+}

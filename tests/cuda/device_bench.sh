@@ -1,0 +1,80 @@
+#!/bin/sh
+# bench on a device, with the stand-in as the module: rows, bytes and statuses. Its times mean nothing.
+#   device_bench.sh GCBENCH STANDIN
+. "$(dirname "$0")/../cli/lib.sh"
+standin=$2
+sample=$(dirname "$0")/../../datasets/sample.h5
+
+library=$(ldd "$GCBENCH" | sed -n 's/.*libgcbench\.so\.0 => \([^ ]*\).*/\1/p')
+mkdir "$tmp/lib"
+cp "$library" "$tmp/lib/libgcbench.so.0" || exit 99
+LD_LIBRARY_PATH=$tmp/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+export LD_LIBRARY_PATH
+
+# Without a module: the whole command is refused, or the device's rows are.
+run bench --device cuda --method qsgd --repeat 1 "$sample"
+exits 3
+says "no CUDA module"
+
+cp "$standin" "$tmp/lib/libgcbench-cuda.so"
+run bench --device cpu,cuda --method qsgd --method fp16 --method range:max=1 --method qsgd:coding=elias \
+    --dataset stem.weight --dataset layers.6.sc.weight --repeat 3 --cache both --results "$tmp/r.json" "$sample"
+exits 0
+prints "unsupported: "
+
+cat >"$tmp/look.py" <<'PY'
+import json, sys
+rows = [json.loads(line) for line in open(sys.argv[1])]
+env = rows.pop(0)
+assert env["gpu"] == "a stand-in on the CPU, for tests", env["gpu"]
+assert env["gpu_driver"] == "13.0"
+assert env["gpu_copy_gbps"] > 0
+assert env["gpu_clock_mhz"] is None
+device = ["encode_kernel_seconds", "encode_transfer_seconds", "decode_kernel_seconds", "decode_transfer_seconds",
+          "encode_launches", "decode_launches"]
+ours = ["device", "encode_seconds", "decode_seconds", "encode_gbps", "decode_gbps", "encode_bandwidth_share",
+        "decode_bandwidth_share", "stop_reason"]
+ours += [f"{way}_seconds_{end}" for way in ("encode", "decode") for end in ("min", "mad", "low", "high", "samples")]
+ours += ["transform_seconds", "select_seconds", "quantise_seconds", "index_seconds"]
+def key(row):
+    return tuple(str(row.get(k)) for k in ("record", "step", "worker", "tensor", "spec", "cache"))
+def plain(row):
+    return {k: v for k, v in row.items() if k not in device + ours}
+cpu = {key(r): r for r in rows if r.get("device") == "cpu"}
+cuda = {key(r): r for r in rows if r.get("device") == "cuda"}
+seen = 0
+for k, r in cuda.items():
+    if r["status"] == "unsupported":
+        assert r["method"] == "memcpy" or "elias" in r["spec"], r["spec"]
+        assert r["record"] == "summary" and r["wire_bytes"] is None and r["encode_seconds"] is None
+        assert r["reason"]
+        continue
+    assert r["status"] == "ok"
+    # bytes, errors, densities: all the CPU's, but for the last bits of nothing
+    assert plain(r) == plain(cpu[k]), (plain(r), plain(cpu[k]))
+    for name in device:
+        assert r[name] is not None and r[name] >= 0, name
+        assert cpu[k][name] is None, name
+    assert r["encode_launches"] >= 1 and r["decode_launches"] >= 1
+    assert r["encode_kernel_seconds"] <= r["encode_seconds"] * 1.5 + 1e-3
+    want = (4 * r["elements"] + r["wire_bytes"]) / r["encode_kernel_seconds"] / 1e9 / env["gpu_copy_gbps"]
+    assert abs(r["encode_bandwidth_share"] / want - 1) < 1e-9
+    if r["record"] == "result":
+        assert len({"fp16", "identity", "qsgd", "range"} & {r["method"]}) == 1
+        assert r["encode_launches"] <= 3
+        seen += 1
+tensors = len({r["tensor"] for r in rows if r["record"] == "result"})
+assert seen == 4 * tensors * 2, (seen, tensors)
+for what in ("memcpy", "elias"):
+    assert any(what in r["spec"] and r["status"] == "unsupported" for r in cuda.values()), what
+PY
+check "the device's rows are the CPU's, but for times" python3 "$tmp/look.py" "$tmp/r.json"
+
+run bench --device cuda:1 --method qsgd --repeat 1 "$sample"
+exits 3
+says "this machine has 1"
+run bench --device cuda:1,cuda:0 --method qsgd --repeat 1 --dataset stem.weight --format json "$sample"
+exits 0
+prints '"status": "unsupported", "reason": "device cuda:1: this machine has 1'
+prints '"device": "cuda:0"'
+finish
