@@ -7,8 +7,9 @@
 struct gcb_stats {
     double median, min, max;
     double mad; /* median absolute deviation from the median; NAN for fewer than two samples */
-    /* an interval that holds the true median with at least 95 %: two of the samples themselves, whatever
-     * their distribution; NAN for fewer than GCB_STATS_LEAST */
+    /* an interval that holds the true median with at least 95 %, whatever the distribution of a fixed number of
+     * independent samples (docs/method.md says what it is worth otherwise): two of the samples themselves; NAN
+     * for fewer than GCB_STATS_LEAST */
     double low, high;
 };
 
