@@ -224,7 +224,7 @@ static int plot_run(const void *options, const struct opt_list *operands, struct
         err = gcb_plot_data_read(p.data, operands->items[i], ctx->diag);
     for (size_t i = 0; !err && i < p.count; i++)
         err = draw(&p, p.chosen[i]);
-    if (!err)
+    if (!err || (err == GCB_E_IO && interrupt_seen())) /* then gnuplot was ended too */
         err = finish(&p);
     gcb_plot_data_destroy(p.data);
     gcb_free(p.chosen);

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/data/outfile.h"
+#include "src/base/tidy.h"
 
 /* A signal handler can reach nothing else. */
 static volatile sig_atomic_t seen;
@@ -12,7 +12,7 @@ static volatile sig_atomic_t seen;
 /* Ends the process as the signal would have, which is blocked until here. */
 static void end(int number)
 {
-    gcb_outfile_abandon();
+    gcb_tidy_all();
     signal(number, SIG_DFL);
     raise(number);
 }
@@ -20,6 +20,7 @@ static void end(int number)
 static void note(int number)
 {
     seen = 1;
+    gcb_tidy_signal(SIGTERM); /* nobody waits for them any more */
     signal(number, end);
 }
 
@@ -43,7 +44,7 @@ void interrupt_tidy(void)
     for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
         handle(numbers[i], end);
     signal(SIGXFSZ, SIG_IGN);
-    atexit(gcb_outfile_abandon);
+    atexit(gcb_tidy_all);
 }
 
 void interrupt_catch(void)

@@ -4,7 +4,7 @@
 #include <stdbool.h>
 
 /*
- * From here on, however the process ends, no half-written file stays behind: signals that end it, and
+ * From here on, however the process ends, no half-written file and no child stays behind: signals that end it, and
  * libraries that do (libgomp without threads, FFTW without memory). A write beyond the limit on file
  * sizes becomes an error like that of a full disk.
  */
@@ -12,7 +12,8 @@ void interrupt_tidy(void);
 
 /*
  * Ctrl-C and termination end a long command between two pieces of work, so that what was measured is
- * shown and what is half-written is removed. Once caught, a second signal ends the process at once.
+ * shown and what is half-written is removed; programs that it started are asked to end at once. Once caught, a
+ * second signal ends the process at once.
  */
 void interrupt_catch(void);
 bool interrupt_seen(void);

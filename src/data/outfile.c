@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,40 +10,14 @@
 
 #include "src/base/alloc.h"
 #include "src/base/text.h"
-
-/* Temporary files that exist. A command has two outputs at most; one that finds no place is only not tidied
- * away when the process is killed. */
-static _Atomic(const char *) unfinished[8];
-
-#define PLACES ((int)(sizeof(unfinished) / sizeof(unfinished[0])))
-
-static int enter(const char *temp_path)
-{
-    for (int i = 0; i < PLACES; i++) {
-        const char *none = NULL;
-
-        if (atomic_compare_exchange_strong(&unfinished[i], &none, temp_path))
-            return i;
-    }
-    return -1;
-}
+#include "src/base/tidy.h"
 
 /* Before its text is freed. */
 static void leave(struct gcb_outfile *out)
 {
-    if (out->temp_path && out->place >= 0)
-        atomic_store(&unfinished[out->place], NULL);
+    if (out->temp_path)
+        gcb_tidy_leave(out->place);
     out->place = -1;
-}
-
-void gcb_outfile_abandon(void)
-{
-    for (int i = 0; i < PLACES; i++) {
-        const char *temp_path = atomic_load(&unfinished[i]);
-
-        if (temp_path)
-            unlink(temp_path);
-    }
 }
 
 static int fail(struct gcb_diag *diag, int status, const char *path, const char *why)
@@ -149,7 +122,7 @@ int gcb_outfile_init(struct gcb_outfile *out, const char *path, bool force,
                       : gcb_diag_nomem(diag, size, "a file name");
     if (err)
         goto out;
-    o.place = enter(o.temp_path);
+    o.place = gcb_tidy_enter(o.temp_path);
     *out = o;
     return 0;
 out:

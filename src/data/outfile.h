@@ -13,7 +13,7 @@ struct gcb_outfile {
     char *final_path;
     char *temp_path; /* write here; in the same directory. NULL once committed */
     bool replace;    /* with force */
-    int place;       /* among those that gcb_outfile_abandon removes; -1: none was free */
+    int place;       /* of gcb_tidy_enter */
 };
 
 /*
@@ -36,11 +36,5 @@ void gcb_outfile_fini(struct gcb_outfile *out);
 
 /* Whether two names are, or would be, the same file, however each is spelled. */
 bool gcb_outfile_same(const char *a, const char *b);
-
-/*
- * Removes the temporary files of all outputs that are neither committed nor given up: for the end of a
- * process that cannot tidy up otherwise. Async-signal-safe; nothing may be committed afterwards.
- */
-void gcb_outfile_abandon(void);
 
 #endif

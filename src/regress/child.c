@@ -12,6 +12,7 @@
 
 #include "src/base/clock.h"
 #include "src/base/text.h"
+#include "src/base/tidy.h"
 
 #define TICK_MS 50      /* between questions whether to stop */
 #define GRACE_SECONDS 2 /* to end after being asked to */
@@ -80,6 +81,8 @@ static int spawn(struct gcb_child *c, char *const *argv, int out)
     posix_spawnattr_destroy(&how);
     if (err)
         c->pid = 0;
+    else
+        c->place = gcb_tidy_enter_child(-c->pid);
     return err;
 }
 
@@ -183,6 +186,7 @@ int gcb_child_finish(struct gcb_child *c, int *status, struct gcb_diag *diag)
             while (fgetc(c->out) != EOF)
                 ;
         how = end(c);
+        gcb_tidy_leave_child(c->place);
         err = judge(c, how, diag);
     }
     if (status)

@@ -19,10 +19,10 @@ struct gcb_child_limits {
 };
 
 struct gcb_child {
-    pid_t pid;  /* 0: none runs */
-    FILE *out;  /* its standard output; reading fails once a limit is passed */
-    FILE *errs; /* its standard error, for words when it fails */
-    int fd;
+    pid_t pid;     /* 0: none runs */
+    FILE *out;     /* its standard output; reading fails once a limit is passed */
+    FILE *errs;    /* its standard error, for words when it fails */
+    int fd, place; /* place: of gcb_tidy_enter_child */
     double deadline;
     struct gcb_child_limits limits;
     bool late, stopped; /* ended by the limit; because it was asked for */

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "src/base/text.h"
+#include "src/base/tidy.h"
 
 extern char **environ; /* handed on: the way to programs and fonts is in it */
 
@@ -68,11 +69,15 @@ static int spawn(pid_t *child, const char *folder, const char *script, int compl
 static int wait_for(pid_t child, FILE *complaints, struct gcb_diag *diag)
 {
     char words[256];
-    int status;
+    const int place = gcb_tidy_enter_child(child);
+    int status, why;
 
-    while (waitpid(child, &status, 0) < 0)
-        if (errno != EINTR)
-            return gcb_diag_set(diag, GCB_E_IO, "gnuplot: %s", strerror(errno));
+    do
+        why = waitpid(child, &status, 0) < 0 ? errno : 0;
+    while (why == EINTR);
+    gcb_tidy_leave_child(place);
+    if (why)
+        return gcb_diag_set(diag, GCB_E_IO, "gnuplot: %s", strerror(why));
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
         return 0;
     if (WIFSIGNALED(status))

@@ -7,6 +7,7 @@
 
 #include "src/base/alloc.h"
 #include "src/base/text.h"
+#include "src/base/tidy.h"
 #include "src/data/outfile.h"
 #include "src/report/gnuplot.h"
 #include "src/report/plot_draw.h"
@@ -25,7 +26,8 @@ enum { IMAGE, SCRIPT, DATA, FILES };
 struct work {
     char stem[STEM];
     char *folder;
-    char *paths[FILES]; /* in it */
+    char *paths[FILES];    /* in it */
+    int places[FILES + 1]; /* of gcb_tidy_enter: the paths, the folder */
 };
 
 static char *join(const char *folder, const char *name, const char *end)
@@ -50,12 +52,16 @@ static int fail(struct gcb_diag *diag, const char *path)
 static void work_fini(struct work *w)
 {
     for (int i = 0; i < FILES; i++) {
-        if (w->paths[i])
+        if (w->paths[i]) {
             unlink(w->paths[i]);
+            gcb_tidy_leave(w->places[i]);
+        }
         gcb_free(w->paths[i]);
     }
-    if (w->folder)
+    if (w->folder) {
         rmdir(w->folder);
+        gcb_tidy_leave(w->places[FILES]);
+    }
     gcb_free(w->folder);
 }
 
@@ -81,12 +87,16 @@ static int work_init(struct work *w, const char *folder, const char *type, struc
         return GCB_E_IO;
     }
     w->folder = made;
+    w->places[FILES] = gcb_tidy_enter(made);
     w->paths[IMAGE] = join(made, w->stem, type);
     w->paths[SCRIPT] = join(made, w->stem, "gp");
     w->paths[DATA] = join(made, w->stem, "dat");
-    return w->paths[IMAGE] && w->paths[SCRIPT] && w->paths[DATA]
-               ? 0
-               : gcb_diag_nomem(diag, 0, "a file name");
+    for (int i = 0; i < FILES; i++) {
+        if (!w->paths[i])
+            return gcb_diag_nomem(diag, 0, "a file name");
+        w->places[i] = gcb_tidy_enter(w->paths[i]);
+    }
+    return 0;
 }
 
 static int write_data(const char *path, const struct gcb_plot_page *page, struct gcb_diag *diag)

@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "src/base/tidy.h"
 #include "src/data/outfile.h"
 
 static char folder[64], path[96], other[96];
@@ -302,7 +303,7 @@ static void test_abandon(void **state)
     gcb_outfile_fini(&given_up);
     assert_int_equal(gcb_outfile_commit(&done, NULL), 0);
     assert_int_equal(files(), 2);
-    gcb_outfile_abandon();
+    gcb_tidy_all();
     assert_int_equal(files(), 1);
     gcb_outfile_fini(&done);
     gcb_outfile_fini(&open);
@@ -312,16 +313,16 @@ static void test_abandon(void **state)
 /* More than are remembered: no harm but that the last ones are not removed by abandon. */
 static void test_many(void **state)
 {
-    struct gcb_outfile out[20];
+    struct gcb_outfile out[40];
 
     (void)state;
-    for (int i = 0; i < 20; i++)
+    for (int i = 0; i < 40; i++)
         out[i] = start(path, false);
-    for (int i = 0; i < 20; i++)
+    for (int i = 0; i < 40; i++)
         gcb_outfile_fini(&out[i]);
     assert_int_equal(files(), 0);
     out[0] = start(path, false);
-    gcb_outfile_abandon();
+    gcb_tidy_all();
     assert_int_equal(files(), 0);
     gcb_outfile_fini(&out[0]);
 }

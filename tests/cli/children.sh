@@ -1,0 +1,69 @@
+#!/bin/sh
+# Programs that gcbench starts, gnuplot and another gcbench, and that hang: a signal ends both and leaves nothing.
+. "$(dirname "$0")/lib.sh"
+
+mkdir "$tmp/bin" "$tmp/dir"
+cat >"$tmp/bin/gnuplot" <<END
+#!/bin/sh
+echo \$\$ >"$tmp/child.new"
+mv "$tmp/child.new" "$tmp/child"
+exec sleep 300
+END
+chmod +x "$tmp/bin/gnuplot"
+run generate --elements 1000 -o "$tmp/g.h5"
+exits 0
+run compress --method topk --method fft --results "$tmp/r.json" "$tmp/g.h5"
+exits 0
+
+# Ends gcbench by a signal once its child runs; prints how it ended. The shell's background jobs would ignore SIGINT.
+ended() { # SIGNAL ARGS...
+    last="gcbench $* (with a child that hangs)"
+    rm -f "$tmp/child"
+    PATH=$tmp/bin:$PATH TMPDIR=$tmp/dir python3 - "$GCBENCH" "$tmp/child" "$@" >"$out" 2>"$err" <<'END'
+import os, signal, subprocess, sys, time
+
+number = getattr(signal, sys.argv[3])
+signal.signal(number, signal.SIG_DFL)
+p = subprocess.Popen([sys.argv[1]] + sys.argv[4:], stdout=subprocess.DEVNULL)
+for _ in range(6000):
+    if os.path.exists(sys.argv[2]) or p.poll() is not None:
+        break
+    time.sleep(0.005)
+p.send_signal(number)
+print(p.wait(30))
+child = int(open(sys.argv[2]).read())
+for _ in range(400):
+    try:
+        os.kill(child, 0)
+        if "Z" in open("/proc/%d/stat" % child).read().rsplit(")", 1)[1][:3]:
+            raise ProcessLookupError  # it only waits for somebody to ask how it ended
+    except (ProcessLookupError, FileNotFoundError):
+        sys.exit(0)
+    time.sleep(0.005)
+os.kill(child, signal.SIGKILL)
+print("left its child running")
+END
+    rc=$?
+    exits 0
+    check "ends at the signal, and so does its child" test "$(cat "$out")" = "$expected"
+    rm -f "$tmp"/dir/rate-distortion.gp "$tmp"/dir/rate-distortion.dat # whole, and kept whatever gnuplot does
+    only
+}
+
+for signal in SIGINT SIGTERM; do
+    expected=1
+    ended $signal plot --only rate-distortion -o "$tmp/dir" "$tmp/r.json"
+    says "interrupted"
+    ended $signal plot --terminal "$tmp/r.json"
+    says "interrupted"
+    ended $signal report -o "$tmp/dir/r.html" "$tmp/r.json"
+    says "interrupted"
+    ended $signal regress --against "$tmp/bin/gnuplot" "$tmp/g.h5"
+    says "interrupted"
+done
+expected=-1
+ended SIGHUP plot --only rate-distortion -o "$tmp/dir" "$tmp/r.json"
+ended SIGHUP report -o "$tmp/dir/r.html" "$tmp/r.json"
+ended SIGHUP regress --against "$tmp/bin/gnuplot" "$tmp/g.h5"
+
+finish
