@@ -83,6 +83,8 @@ static void unique(struct gcb_plot_cases *c)
 {
     size_t kept = 0;
 
+    if (c->count == 0)
+        return; /* qsort takes no NULL */
     qsort(c->items, c->count, sizeof(*c->items), by_spec);
     for (size_t i = 0; i < c->count; i++)
         if (kept == 0 || c->items[kept - 1]->spec != c->items[i]->spec)
