@@ -71,6 +71,25 @@ static bool is_first_of_method(const struct gcb_plot_cases *cases, size_t i)
     return true;
 }
 
+/* Methods in the order of their first cases, baselines last. */
+static int place_all(struct gcb_plot_set *set, struct placed *placed,
+                     const struct gcb_plot_cases *cases, struct gcb_plot_keys *keys, bool apart)
+{
+    int err = 0;
+
+    for (size_t i = 0; !err && i < 2 * cases->count; i++) {
+        const size_t at = i % cases->count;
+        const char *method = cases->items[at]->method;
+
+        if ((gcb_plot_baseline(method) != 0) != (i >= cases->count) ||
+            !is_first_of_method(cases, at))
+            continue;
+        gcb_plot_keys_of(keys, cases, method, apart);
+        err = place_method(set, placed, cases, method, keys);
+    }
+    return err;
+}
+
 static void put_in_order(struct gcb_plot_set *set, struct gcb_plot_cases *cases,
                          struct placed *placed)
 {
@@ -97,12 +116,7 @@ int gcb_plot_set_of(struct gcb_plot_set *out, struct gcb_plot_cases *cases, bool
         placed[i].item = cases->items[i];
         placed[i].place = i;
     }
-    for (size_t i = 0; !err && i < cases->count; i++) {
-        if (!is_first_of_method(cases, i))
-            continue;
-        gcb_plot_keys_of(keys, cases, cases->items[i]->method, apart);
-        err = place_method(out, placed, cases, cases->items[i]->method, keys);
-    }
+    err = err ? err : place_all(out, placed, cases, keys, apart);
     if (err) {
         gcb_diag_nomem(diag, 0, "a plot");
         goto out;

@@ -138,8 +138,8 @@ static void test_curves(void **state)
     assert_int_equal(set.count, 4);
     check_series(&set, 0, "fft bits=8, theta 0.5 to 0.9", 3, 1);
     check_series(&set, 1, "fft bits=4", 1, 2);
-    check_series(&set, 2, "fp16 (baseline)", 1, 101);
-    check_series(&set, 3, "qsgd", 1, 3);
+    check_series(&set, 2, "qsgd", 1, 3);
+    check_series(&set, 3, "fp16 (baseline)", 1, 101);
     assert_true(cases.items[0]->bits == 1.0 && cases.items[1]->bits == 2.0 &&
                 cases.items[2]->bits == 4.0);
     assert_true(cases.items[set.items[1].first]->rel_l2 == 0.3); /* the first of the two rows */
