@@ -101,6 +101,7 @@ static void print_notes(const struct sweep_view *v, FILE *out)
     if (r->zeroed)
         fprintf(out, "note: %llu infinities and NaNs were taken as 0\n",
                 (unsigned long long)r->zeroed);
+    heading_note_load(out, "speeds are too low; --repeat 9 steadies them");
     if (r->interrupted)
         fprintf(out, "interrupted: this is what was done by then\n");
 }

@@ -110,12 +110,19 @@ static int explain_open(const struct gcb_h5file *f, const char *path, struct gcb
 {
     char cause[160];
     FILE *readable;
+    int first;
 
     gcb_h5file_cause(cause, sizeof(cause));
     readable = fopen(path, "rb");
     if (!readable)
         return gcb_h5file_fail(f, NULL, GCB_E_IO, diag, "%s", strerror(errno));
+    first = getc(readable);
     fclose(readable);
+    if (H5Fis_hdf5(path) == 0 && first == '{')
+        return gcb_h5file_fail(
+            f, NULL, GCB_E_CORRUPT, diag,
+            "not an HDF5 file: it looks like results, which plot, report, payoff "
+            "and regress read");
     if (H5Fis_hdf5(path) == 0)
         return gcb_h5file_fail(f, NULL, GCB_E_CORRUPT, diag, "not an HDF5 file");
     return gcb_h5file_fail(f, NULL, GCB_E_CORRUPT, diag, "damaged or cut short (%s)", cause);

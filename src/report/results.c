@@ -64,9 +64,16 @@ static int check(const struct reading *r, const json_t *json, const json_error_t
 {
     char words[2 * JSON_ERROR_TEXT_LENGTH + 16] = "not JSON: ";
 
+    /* the signature's first line: what follows it may be anything */
+    if (r->number == 1 && strcmp(r->line, "\x89"
+                                          "HDF\r") == 0)
+        return gcb_diag_set(diag, GCB_E_CORRUPT,
+                            "%s: an HDF5 file, not results: `gcbench bench FILE --results r.json` "
+                            "makes them",
+                            r->name);
     if (!json && r->number == 1 && strncmp(r->line, "record", 6) == 0)
         return fail(r, GCB_E_CORRUPT,
-                    "not JSON but csv or tsv: results are read back from what --results saves",
+                    "csv or tsv, but results are read back from json: --results r.json saves it",
                     diag);
     if (!json) {
         gcb_escape(words + strlen(words), sizeof(words) - strlen(words), why->text);

@@ -6,6 +6,7 @@ run generate --elements 50000 -o "$tmp/good.h5"
 exits 0
 : >"$tmp/empty.h5"
 echo "this is text" >"$tmp/text.h5"
+echo '{"record":"result","schema":1}' >"$tmp/results.h5"
 head -c 3000 "$tmp/good.h5" >"$tmp/cut.h5"
 head -c 100000 "$tmp/good.h5" >"$tmp/cut_late.h5"
 mkdir "$tmp/folder.h5"
@@ -22,6 +23,16 @@ for command in inspect decompress; do
         says "$bad.h5"
         check "no output" test ! -e "$tmp/out.h5"
     done
+done
+
+for command in bench compress; do
+    run $command --method topk "$tmp/text.h5"
+    exits 1
+    says "not an HDF5 file"
+    check "no word of results" sh -c "! grep -q results '$err'"
+    run $command --method topk "$tmp/results.h5"
+    exits 1
+    says "looks like results, which plot, report"
 done
 
 run inspect "$tmp/good.h5" "$tmp/missing.h5"

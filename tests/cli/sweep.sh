@@ -11,6 +11,21 @@ narrow() {
     check "at most 80 columns" sh -c "! grep -qE '.{81}' '$out'"
 }
 
+# "more" or "less" than the cpus there are: load
+load() {
+    awk -v cpus="$(nproc)" '{ print ($1 > cpus ? "more" : "less") }' /proc/loadavg
+}
+
+# ---- speeds of a busy machine ----
+before=$(load)
+run sweep --vary theta=0.9 --method topk $one "$sample"
+exits 0
+if [ "$before" = "$(load)" ]; then
+    prints_load=$(grep -c 'note: load .*: speeds are too low' "$out")
+    [ "$before" = more ] && wanted=1 || wanted=0
+    check "a note on load where there is some" test "$prints_load" -eq "$wanted"
+fi
+
 # ---- called wrongly ----
 run sweep "$sample"
 exits 2
