@@ -53,6 +53,9 @@ static int find_cases(struct payoff *c, struct gcb_diag *diag)
     if (!err)
         err = gcb_payoff_reader_finish(reader, &c->cases, diag);
     gcb_payoff_reader_destroy(reader);
+    if (!err && c->files->count && c->o->methods.specs.count)
+        err = gcb_payoff_select(&c->cases, c->o->methods.specs.items, c->o->methods.specs.count,
+                                diag);
     return err;
 }
 
@@ -110,7 +113,7 @@ static int put_stages(struct payoff *c, const struct gcb_payoff_case *cases, siz
     for (size_t i = 0; !err && i < count; i++) {
         if (!gcb_payoff_stages(&stages, &cases[i]))
             continue;
-        if (c->report.table)
+        if (c->report.table && c->report.verbose)
             payoff_show_stages(&c->report, &cases[i], &stages, bandwidths);
         for (size_t b = 0; !err && b < bandwidths->count && out_wants_rows(&c->report); b++) {
             gcb_payoff_fft_row(&row, &cases[i], &stages, bandwidths->values[b]);
@@ -244,7 +247,7 @@ static int payoff_run(const void *options, const struct opt_list *operands, stru
 static const struct opt_group groups[] = {
     {"Exchange", payoff_own_rows, offsetof(struct payoff_options, own)},
     {"Papers' own models", payoff_papers_rows, offsetof(struct payoff_options, papers)},
-    {"Measuring, without RESULTS", payoff_methods_rows, offsetof(struct payoff_options, methods)},
+    {"Methods", payoff_methods_rows, offsetof(struct payoff_options, methods)},
     {"Measuring, without RESULTS", opt_exec_rows, offsetof(struct payoff_options, exec)},
     {"Output", opt_force_rows, offsetof(struct payoff_options, save)},
     {"Output", opt_save_rows, offsetof(struct payoff_options, save)},
@@ -266,8 +269,10 @@ const struct cmd cmd_payoff = {
     .details =
         "encode, wire, decode: one worker's times in one exchange, decode with adding up. x fp32, "
         "x fp16: how "
-        "many times faster than these. pays below: the bandwidth up to which it beats fp32. "
-        "exposed: what is not hidden behind --compute. docs/payoff.md has the model, and what it "
+        "many times faster than these. rel L2: what is lost of the gradient. pays below: the "
+        "bandwidth up to which it beats fp32. "
+        "exposed: what is not hidden behind --compute. -v: the FFT paper's "
+        "condition with measured stages too. docs/payoff.md has the model, and what it "
         "leaves out.\n",
     .spec = {.groups = groups},
     .size = sizeof(struct payoff_options),

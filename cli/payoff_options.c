@@ -52,7 +52,8 @@ const struct opt_row payoff_papers_rows[] = {
 };
 
 const struct opt_row payoff_methods_rows[] = {
-    {"method", 0, "SPEC", "NAME[:key=value,...]; repeatable (default: all)", OPT_LIST,
+    {"method", 0, "SPEC",
+     "NAME[:key=value,...], of RESULTS or to be measured; repeatable (default: all)", OPT_LIST,
      offsetof(struct opt_methods, specs), 0, 0, NULL},
     {.name = NULL},
 };
@@ -171,12 +172,14 @@ static int check(const struct payoff_plan *p, const struct payoff_options *o,
                             "--stage-gbps: the paper's condition knows --bandwidth alone");
     if (p->mode == PAYOFF_REDSYNC && o->own.collective == GCB_COLLECTIVE_PS)
         return gcb_diag_set(diag, GCB_E_INVALID, "--density knows no parameter server");
-    if ((p->mode != PAYOFF_EXCHANGE || operands->count > 0) &&
-        (o->methods.specs.count || o->exec.device || o->exec.threads || o->exec.isa ||
-         o->exec.fft_plan || o->exec.seed))
+    if (p->mode != PAYOFF_EXCHANGE && o->methods.specs.count)
         return gcb_diag_set(diag, GCB_E_INVALID,
-                            "--method and options of running have a meaning only where payoff "
-                            "measures: without results, --stage-gbps and --density");
+                            "--method has no meaning with --stage-gbps or --density");
+    if ((p->mode != PAYOFF_EXCHANGE || operands->count > 0) &&
+        (o->exec.device || o->exec.threads || o->exec.isa || o->exec.fft_plan || o->exec.seed))
+        return gcb_diag_set(diag, GCB_E_INVALID,
+                            "options of running have a meaning only where payoff measures: without "
+                            "results, --stage-gbps and --density");
     if (p->mode == PAYOFF_EXCHANGE && operands->count == 0 && !o->own.model_bytes)
         return gcb_diag_set(
             diag, GCB_E_INVALID,

@@ -6,7 +6,7 @@
 
 #include "src/base/text.h"
 
-#define SHOWN 6 /* bandwidths in a table */
+#define SHOWN 5 /* bandwidths in a table */
 
 /* "850 ns", "1.23 ms", "2 s" */
 static char *seconds_text(char *out, double seconds)
@@ -49,11 +49,18 @@ static const char *name_of(const struct gcb_payoff_point *p)
     return p->c ? p->c->label : p->baseline;
 }
 
+static char *error_text(char *out, const struct gcb_payoff_point *p)
+{
+    if (p->rel_l2 < 0.01)
+        return out_scientific(out, p->rel_l2, 2); /* "0" of zero */
+    return out_number(out, p->rel_l2, 3);
+}
+
 static int add_terms(struct gcb_table *table, const struct gcb_payoff_point *p,
                      struct gcb_diag *diag)
 {
     const struct gcb_exchange *e = &p->verdict.method;
-    char text[7][32];
+    char text[8][32];
 
     seconds_text(text[0], e->encode);
     seconds_text(text[1], e->wire);
@@ -62,9 +69,10 @@ static int add_terms(struct gcb_table *table, const struct gcb_payoff_point *p,
     out_number(text[4], p->verdict.speedup_fp32, 3);
     out_number(text[5], p->verdict.speedup_fp16, 3);
     below_text(text[6], &p->verdict);
+    error_text(text[7], p);
     return gcb_table_add(table,
-                         (const char *[]){name_of(p), text[0], text[1], text[2], text[3], text[4],
-                                          text[5], p->c ? text[6] : NULL},
+                         (const char *[]){name_of(p), text[7], text[0], text[1], text[2], text[3],
+                                          text[4], text[5], p->c ? text[6] : NULL},
                          diag);
 }
 
@@ -73,13 +81,10 @@ static int show_terms(const struct out_report *report, const struct payoff_view 
 {
     const bool overlapped = !isnan(v->points->contest.method.compute);
     const struct gcb_table_column columns[] = {
-        {"method", false, true},
-        {"encode", true, false},
-        {"wire", true, false},
-        {"decode", true, false},
-        {overlapped ? "exposed" : "total", true, false},
-        {"x fp32", true, false},
-        {"x fp16", true, false},
+        {"method", false, true},     {"rel L2", true, false},
+        {"encode", true, false},     {"wire", true, false},
+        {"decode", true, false},     {overlapped ? "exposed" : "total", true, false},
+        {"x fp32", true, false},     {"x fp16", true, false},
         {"pays below", true, false},
     };
     struct gcb_table *table = NULL;
@@ -104,12 +109,12 @@ static int add_curve(struct gcb_table *table, const struct payoff_view *v, size_
 {
     const struct gcb_payoff_point *p = v->points + method * v->bandwidths;
     const size_t shown = v->bandwidths < SHOWN ? v->bandwidths : SHOWN;
-    char text[SHOWN + 1][32];
-    const char *cells[SHOWN + 2] = {name_of(p)};
+    char text[SHOWN + 1][32], error[32];
+    const char *cells[SHOWN + 3] = {name_of(p), error_text(error, p)};
 
     for (size_t i = 0; i < shown; i++)
-        cells[1 + i] = seconds_text(text[i], p[shown_at(v, i)].verdict.method.cost);
-    cells[1 + shown] = p->c ? below_text(text[SHOWN], &p->verdict) : NULL;
+        cells[2 + i] = seconds_text(text[i], p[shown_at(v, i)].verdict.method.cost);
+    cells[2 + shown] = p->c ? below_text(text[SHOWN], &p->verdict) : NULL;
     return gcb_table_add(table, cells, diag);
 }
 
@@ -117,17 +122,17 @@ static int show_curves(const struct out_report *report, const struct payoff_view
                        struct gcb_diag *diag)
 {
     const size_t shown = v->bandwidths < SHOWN ? v->bandwidths : SHOWN;
-    struct gcb_table_column columns[SHOWN + 2] = {{"method", false, true}};
+    struct gcb_table_column columns[SHOWN + 3] = {{"method", false, true}, {"rel L2", true, false}};
     char titles[SHOWN][32];
     struct gcb_table *table = NULL;
     int err;
 
     for (size_t i = 0; i < shown; i++) {
         gcb_payoff_bandwidth_text(titles[i], v->points[shown_at(v, i)].link.bandwidth);
-        columns[1 + i] = (struct gcb_table_column){titles[i], true, false};
+        columns[2 + i] = (struct gcb_table_column){titles[i], true, false};
     }
-    columns[1 + shown] = (struct gcb_table_column){"pays below", true, false};
-    err = gcb_table_create(&table, columns, shown + 2, diag);
+    columns[2 + shown] = (struct gcb_table_column){"pays below", true, false};
+    err = gcb_table_create(&table, columns, shown + 3, diag);
     for (size_t i = 0; !err && i < v->methods; i++)
         err = add_curve(table, v, i, diag);
     if (!err)
@@ -186,6 +191,58 @@ int payoff_show(const struct out_report *report, const struct payoff_view *view,
     return err;
 }
 
+/* Coding times, unlike the link's, are what other work on the machine made of them. */
+static void note_load(FILE *out, const struct gcb_payoff_case *c)
+{
+    if (c->load1 > 0.5 * c->cpus)
+        fprintf(out, "note: measured at load %.1f on %.0f cpu%s: times may be too long\n", c->load1,
+                c->cpus, c->cpus == 1.0 ? "" : "s");
+}
+
+/* Adding is no measured time: one number for the machine, which may be a poor one, decides it. */
+static void note_adding(FILE *out, const struct payoff_view *v)
+{
+    const struct gcb_payoff_point *most = NULL;
+    double largest = 1.0 / 3.0;
+    char share[32], text[500];
+
+    for (size_t i = 0; i < v->methods * v->bandwidths; i++) {
+        const struct gcb_exchange *e = &v->points[i].verdict.method;
+
+        if (v->points[i].c && e->add > largest * e->seconds) {
+            most = &v->points[i];
+            largest = e->add / e->seconds;
+        }
+    }
+    if (!most)
+        return;
+    snprintf(text, sizeof(text),
+             "adding decoded gradients is up to %s of a method's total (%s); it rests on "
+             "copy_gbps %.3g, measured in that run",
+             out_percent(share, largest), name_of(most), 1e-9 * most->of->copy);
+    opt_wrap(out, text, fprintf(out, "note:"), 2);
+}
+
+/* Speed at different errors is no comparison. */
+static void note_errors(FILE *out, const struct payoff_view *v)
+{
+    double least = INFINITY, most = 0.0;
+
+    for (size_t i = 0; i < v->methods; i++) {
+        const struct gcb_payoff_point *p = &v->points[i * v->bandwidths];
+
+        if (!p->c || isnan(p->rel_l2))
+            continue;
+        least = fmin(least, p->rel_l2);
+        most = fmax(most, p->rel_l2);
+    }
+    if (most > 1.5 * least)
+        opt_wrap(out,
+                 "these settings lose differently much: `gcbench sweep --match rel_l2=0.4 "
+                 "--results s.json FILE`, then `gcbench payoff s.json`, compares at equal error",
+                 fprintf(out, "note:"), 2);
+}
+
 void payoff_show_notes(const struct out_report *report, const struct payoff_view *view,
                        bool half_measured)
 {
@@ -206,19 +263,26 @@ void payoff_show_notes(const struct out_report *report, const struct payoff_view
         fprintf(report->out, "note: times in proportion to those measured: messages of one size "
                              "tell no more\n");
     if (beyond)
-        fprintf(report->out, "note: messages of another size than any measured\n");
+        fprintf(report->out, "note: messages of another size than any measured, so times are "
+                             "extrapolated\n");
     if (!half_measured)
         fprintf(report->out,
                 "note: fp16's conversions are free here; the results have no fp16 row\n");
     if (!(p->of->copy > 0.0))
-        fprintf(report->out,
-                "note: adding gradients up is free here; the results have no copy_gbps\n");
+        fprintf(report->out, "adding gradients up is free here; the results have no copy_gbps\n");
+    note_adding(report->out, view);
+    note_load(report->out, p->of);
+    note_errors(report->out, view);
     if (p->of->summary_only)
         fprintf(report->out, "note: of a summary: its whole input counts as one exchange\n");
     if (view->bandwidths > SHOWN)
         fprintf(report->out, "note: %d of %zu bandwidths; --format json has all\n", SHOWN,
                 view->bandwidths);
 }
+
+static const char symbols[] =
+    "Tf transform, Ts selection, Tm precision change, Tp packing: throughputs; Tcomm\n"
+    "the network's; k the compression ratio\n";
 
 /* "no ratio" where none pays. */
 static const char *ratio_text(char *out, double ratio)
@@ -253,6 +317,7 @@ void payoff_show_stages(const struct out_report *report, const struct gcb_payoff
     snprintf(line + n, sizeof(line) - (size_t)n, " pays with no ratio from %s on",
              gcb_payoff_bandwidth_text(even, gcb_fft_stages_break_even(s)));
     opt_wrap(report->out, line, 0, 2);
+    fputs(symbols, report->out);
 }
 
 int payoff_show_fft(const struct out_report *report, const struct gcb_fft_stages *stages,
@@ -281,6 +346,7 @@ int payoff_show_fft(const struct out_report *report, const struct gcb_fft_stages
                 "pays below %s with a compression ratio above k_min; from there on with "
                 "none\n",
                 gcb_payoff_bandwidth_text(rate, gcb_fft_stages_break_even(stages)));
+        fputs(symbols, report->out);
     }
     gcb_table_destroy(table);
     return err;

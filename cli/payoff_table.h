@@ -7,7 +7,7 @@
 
 /*
  * What a model comes to, for people. The table of a group of cases at one number of workers: with one bandwidth the
- * terms of an exchange, with several its time at each (six at most); the verdicts below.
+ * terms of an exchange, with several its time at each (five at most); the verdicts below.
  */
 
 /* Points of one group and number of workers: for each of `methods` (the baselines first) those of all bandwidths. */

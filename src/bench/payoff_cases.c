@@ -26,7 +26,7 @@ struct gcb_payoff_reader {
     json_t *environment; /* the file's last, or NULL */
 };
 
-static void case_fini(struct gcb_payoff_case *c)
+void gcb_payoff_case_fini(struct gcb_payoff_case *c)
 {
     char **const texts[] = {&c->path,   &c->method, &c->spec, &c->scope,
                             &c->device, &c->isa,    &c->cache};
@@ -37,7 +37,7 @@ static void case_fini(struct gcb_payoff_case *c)
 
 static void gathering_fini(struct gathering *g)
 {
-    case_fini(&g->c);
+    gcb_payoff_case_fini(&g->c);
     gcb_free(g->places);
 }
 
@@ -61,7 +61,7 @@ void gcb_payoff_reader_destroy(struct gcb_payoff_reader *r)
 void gcb_payoff_cases_fini(struct gcb_payoff_cases *c)
 {
     for (size_t i = 0; i < c->count; i++)
-        case_fini(&c->items[i]);
+        gcb_payoff_case_fini(&c->items[i]);
     gcb_free(c->items);
     memset(c, 0, sizeof(*c));
 }
@@ -151,7 +151,8 @@ static int start_case(struct gcb_payoff_reader *r, const struct key *k, struct g
     c->threads = k->threads;
     c->baseline = strcmp(k->method, "identity") == 0 || strcmp(k->method, "fp16") == 0;
     c->copy = copy_of(r->environment, k->threads);
-    c->rel_l2 = NAN;
+    c->load1 = gcb_results_real(r->environment, "load1");
+    c->cpus = gcb_results_real(r->environment, "cpus");
     r->count++;
     if (!c->path || !c->method || !c->spec || !c->scope || !c->device || !c->isa || !c->cache)
         return gcb_diag_nomem(diag, 0, "cases");
@@ -195,10 +196,12 @@ static void add_stages(struct gcb_payoff_sums *s, const json_t *row)
 static void add_row(struct gcb_payoff_sums *s, const json_t *row)
 {
     const double messages = gcb_results_real(row, "messages");
+    const double error = gcb_results_real(row, "rel_l2");
 
     s->rows += 1.0;
     s->messages += isnan(messages) ? 1.0 : messages;
     s->elements += gcb_results_real(row, "elements");
+    s->error += error * error * gcb_results_real(row, "elements");
     s->wire += gcb_results_real(row, "wire_bytes");
     s->encode += gcb_results_real(row, "encode_seconds");
     s->decode += gcb_results_real(row, "decode_seconds");
@@ -277,7 +280,6 @@ static int visit(void *ctx, const struct gcb_results_row *row, struct gcb_diag *
     if (result)
         return take_result(g, row->json, diag);
     add_row(&g->summary, row->json);
-    g->c.rel_l2 = gcb_results_real(row->json, "rel_l2");
     return 0;
 }
 
@@ -299,6 +301,9 @@ int gcb_payoff_reader_row(struct gcb_payoff_reader *r, const char *path, const j
 /* Hands over a case with its texts. */
 static void finish_case(struct gcb_payoff_case *out, struct gathering *g)
 {
+    const struct gcb_payoff_sums *errors = g->summary.rows > 0.0 ? &g->summary : &g->c.total;
+
+    g->c.rel_l2 = sqrt(errors->error / errors->elements);
     *out = g->c;
     memset(&g->c, 0, sizeof(g->c));
     out->exchanges = (double)g->place_count;

@@ -20,6 +20,7 @@
 /* Sums over the messages of a case. */
 struct gcb_payoff_sums {
     double rows, messages, elements, wire, encode, decode;
+    double error; /* squares of rel_l2 times elements */
     double
         stage[4]; /* seconds of transform, select, quantise, index; NAN where some row has none */
 };
@@ -36,7 +37,9 @@ struct gcb_payoff_case {
     bool summary_only; /* no result rows: one exchange, and nothing to fit */
     double exchanges;  /* steps x workers: what a sum is of */
     double copy;       /* bytes per second that the machine copies; NAN: not measured */
-    double rel_l2;     /* of the summary; NAN: none seen */
+    double
+        rel_l2; /* of the summaries, else of the messages, weighted by elements; NAN: none seen */
+    double load1, cpus; /* of the machine that measured; NAN: not known */
     struct gcb_payoff_sums total;
     struct gcb_fit encode, decode, wire; /* over a message's bytes as fp32 */
 };
@@ -60,6 +63,14 @@ int gcb_payoff_reader_finish(struct gcb_payoff_reader *r, struct gcb_payoff_case
                              struct gcb_diag *diag);
 void gcb_payoff_reader_destroy(struct gcb_payoff_reader *r); /* NULL is fine */
 void gcb_payoff_cases_fini(struct gcb_payoff_cases *c);      /* zeroed is fine */
+
+/*
+ * Drops all cases but those that one of `specs` names, the baselines beside them, and groups without any. A spec is a
+ * method's name, or a name with parameters that stand in the case's spec. GCB_E_INVALID: one names none.
+ */
+int gcb_payoff_select(struct gcb_payoff_cases *c, const char *const *specs, size_t count,
+                      struct gcb_diag *diag);
+void gcb_payoff_case_fini(struct gcb_payoff_case *c);
 
 /* What an exchange is of: that of the results, or of a model of another size, by the fitted lines. */
 struct gcb_payoff_model {

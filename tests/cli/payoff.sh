@@ -37,7 +37,7 @@ run payoff --stage-gbps "$fft" --density 0.1
 exits 2
 run payoff --stage-gbps "$fft" --workers 8
 exits 2
-run payoff --method fft r.json
+run payoff --threads 2 r.json
 exits 2
 says "only where payoff measures"
 run payoff --model-bytes 1M --method tokp
@@ -113,7 +113,30 @@ prints "fp32"
 prints "pays below"
 prints "1 thread"
 prints "fft:theta=0.85,bits=10: "
+prints "rel L2"
+prints "lose differently much"
 narrow
+check "errors are the summaries'" python3 -c "
+import json, subprocess
+seen = {r['spec']: r['rel_l2'] for r in map(json.loads, open('$tmp/r.json')) if r['record'] == 'summary'}
+out = subprocess.run(['$GCBENCH', 'payoff', '--format', 'json', '$tmp/r.json'], capture_output=True).stdout
+rows = [r for r in map(json.loads, out.splitlines()) if r['record'] == 'payoff']
+half = [e for s, e in seen.items() if s.startswith('fp16')]
+for r in rows:
+    want = 0 if r['method'] == 'fp32' else half[0] if r['method'] == 'fp16' else seen[r['spec']]
+    assert want is not None and abs(r['rel_l2'] - want) <= 1e-12 * want, (r['spec'], r['rel_l2'], want)
+assert len(rows) == 28, len(rows)"
+run payoff --method topk --method qsgd:bits=4 "$tmp/r.json"
+exits 0
+prints "topk:theta=0.85"
+prints "qsgd"
+prints "fp16"
+check "the others are left out" sh -c "! grep -qE 'sbc|bf16' '$out'"
+run payoff --method topk "$tmp/r.json"
+check "one method alone loses no differently" sh -c "! grep -q 'lose differently' '$out'"
+run payoff --method qsgd:bits=3 "$tmp/r.json"
+exits 2
+says "have no such method"
 run payoff --bandwidth 10Gb --compute 80ms --workers 2,64 --model-bytes 100M "$tmp/r.json"
 exits 0
 prints "exposed"
@@ -191,6 +214,17 @@ rows = [r for r in map(json.loads, open('$out')) if r['record'] == 'payoff' and 
 got = [round(r['add_seconds'] * 1e9) for r in rows]
 assert got == [12000, 6000, 12000], got"
 
+# ---- what times rest on ----
+printf '{"record":"environment","schema":1,"cpus":4,"load1":2.5,"copy_gbps":0.001}\n' >"$tmp/load.json"
+row 'qsgd' 'qsgd' "$times" >>"$tmp/load.json"
+run payoff --bandwidth 10Gb "$tmp/load.json"
+prints "measured at load 2.5 on 4 cpus"
+prints "copy_gbps 0.001"
+narrow
+sed -i 's/2.5/2/;s/0.001/1000/' "$tmp/load.json"
+run payoff --bandwidth 10Gb "$tmp/load.json"
+check "no notes of load and copying" sh -c "! grep -qE 'load|copy_gbps' '$out'"
+
 # ---- stages that were timed ----
 row 'fft' 'fft' "$times"',"transform_seconds":1e-6,"select_seconds":2e-6,"quantise_seconds":4e-6,"index_seconds":3e-6' >"$tmp/stages.json"
 run payoff --bandwidth 10Gb,40Gb --format json "$tmp/stages.json"
@@ -206,6 +240,9 @@ for r, gbit in zip(rows, (10, 40)):
     assert r['transform_gbps'] == 4 and r['quantise_gbps'] == 4 and r['ratio_vs_fp32'] == 40, r
     assert r['pays'] == (want is not None and 40 > want), r"
 run payoff --bandwidth 10Gb "$tmp/stages.json"
+check "papers only when asked" sh -c "! grep -q Tf '$out'"
+run payoff -v --bandwidth 10Gb "$tmp/stages.json"
+prints "Tf transform, Ts selection"
 prints "the FFT paper's condition"
 narrow
 
