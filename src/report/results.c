@@ -72,9 +72,10 @@ static int check(const struct reading *r, const json_t *json, const json_error_t
                             "makes them",
                             r->name);
     if (!json && r->number == 1 && strncmp(r->line, "record", 6) == 0)
-        return fail(r, GCB_E_CORRUPT,
-                    "csv or tsv, but results are read back from json: --results r.json saves it",
-                    diag);
+        return fail(
+            r, GCB_E_CORRUPT,
+            "not JSON but csv or tsv: results are read back from what --results r.json saves",
+            diag);
     if (!json) {
         gcb_escape(words + strlen(words), sizeof(words) - strlen(words), why->text);
         return fail(r, GCB_E_CORRUPT, words, diag);

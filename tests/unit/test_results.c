@@ -71,7 +71,7 @@ static void test_refused(void **state)
         {"{\"record\":\"result\",\"schema\":1}", "line 1: cut off"},
         {"{\"record\":\"result\",\"schema\":1}\n{\"rec", "line 2: cut off"},
         {"{\"record\":\"result\",\"schema\":1}\n\n", "line 2: empty"},
-        {"record,file\n", "line 1: csv"},
+        {"record,file\n", "line 1: not JSON but csv"},
         {"record\tfile\n", "--results"},
         {"\x89HDF\r\n\x1a\n", "an HDF5 file, not results"},
         {"{\"record\":\"result\",\"schema\":1}\n\x89HDF\r\n", "line 2: not JSON"},
