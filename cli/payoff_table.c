@@ -51,9 +51,15 @@ static const char *name_of(const struct gcb_payoff_point *p)
 
 static char *error_text(char *out, const struct gcb_payoff_point *p)
 {
-    if (p->rel_l2 < 0.01)
-        return out_scientific(out, p->rel_l2, 2); /* "0" of zero */
+    if (p->rel_l2 < 0.001) /* no wider than the column's title */
+        return strcpy(out, p->rel_l2 > 0.0 ? "<0.001" : "0");
     return out_number(out, p->rel_l2, 3);
+}
+
+/* How many times faster: no wider than its column's title where it is next to nothing. */
+static char *times_text(char *out, double times)
+{
+    return times < 0.001 ? strcpy(out, "<0.001") : out_number(out, times, 3);
 }
 
 static int add_terms(struct gcb_table *table, const struct gcb_payoff_point *p,
@@ -66,8 +72,8 @@ static int add_terms(struct gcb_table *table, const struct gcb_payoff_point *p,
     seconds_text(text[1], e->wire);
     seconds_text(text[2], e->decode + e->add);
     seconds_text(text[3], e->cost);
-    out_number(text[4], p->verdict.speedup_fp32, 3);
-    out_number(text[5], p->verdict.speedup_fp16, 3);
+    times_text(text[4], p->verdict.speedup_fp32);
+    times_text(text[5], p->verdict.speedup_fp16);
     below_text(text[6], &p->verdict);
     error_text(text[7], p);
     return gcb_table_add(table,

@@ -223,7 +223,7 @@ prints "copy_gbps 0.001"
 narrow
 sed -i 's/2.5/2/;s/0.001/1000/' "$tmp/load.json"
 run payoff --bandwidth 10Gb "$tmp/load.json"
-check "no notes of load and copying" sh -c "! grep -qE 'load|copy_gbps' '$out'"
+check "no notes of load and copying" sh -c "! grep -qE 'at load|copy_gbps' '$out'"
 
 # ---- stages that were timed ----
 row 'fft' 'fft' "$times"',"transform_seconds":1e-6,"select_seconds":2e-6,"quantise_seconds":4e-6,"index_seconds":3e-6' >"$tmp/stages.json"
