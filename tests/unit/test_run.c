@@ -207,9 +207,13 @@ static void test_carry_on(void **state)
     assert_int_equal(s->result.totals[0].tally.messages, gcb_source_count(&run_source));
     assert_int_equal(s->result.totals[1].failure.status, GCB_E_UNSUPPORTED);
     gcb_rows_summary(&row, &setting, &s->methods[1], &s->result.totals[1], "memory", false);
-    assert_string_equal(json_string_value(json_object_get(row.json, "status")), "failed");
+    assert_string_equal(json_string_value(json_object_get(row.json, "status")), "unsupported");
     assert_non_null(strstr(json_string_value(json_object_get(row.json, "reason")), "picky, step"));
     assert_true(json_is_null(json_object_get(row.json, "rel_l2")));
+    gcb_row_fini(&row);
+    s->result.totals[1].failure.status = GCB_E_INTERNAL; /* whatever else went wrong */
+    gcb_rows_summary(&row, &setting, &s->methods[1], &s->result.totals[1], "memory", false);
+    assert_string_equal(json_string_value(json_object_get(row.json, "status")), "failed");
     gcb_row_fini(&row);
 }
 
