@@ -178,7 +178,7 @@ static void test_verdicts(void **state)
     end(&t);
 }
 
-/* Slower by less than delta, around delta, and by more than a delta given. */
+/* Slower by less than delta, and by more than a delta given. */
 static void test_delta(void **state)
 {
     struct trial t = trial();
@@ -189,7 +189,6 @@ static void test_delta(void **state)
                  "\"jitter\": 0.01");
     go(&t);
     judged(&t, "topk", GCB_OF_ENCODE, GCB_SAME);
-    judged(&t, "topk", GCB_OF_DECODE, GCB_AMBIGUOUS);
     end(&t);
     t = trial();
     t.config.delta = 0.01;
