@@ -8,7 +8,7 @@ sample=$(dirname "$0")/../../datasets/sample.h5
 library=$(ldd "$GCBENCH" | sed -n 's/.*libgcbench\.so\.0 => \([^ ]*\).*/\1/p')
 mkdir "$tmp/lib"
 cp "$library" "$tmp/lib/libgcbench.so.0" || exit 99
-LD_LIBRARY_PATH=$tmp/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+LD_LIBRARY_PATH=$tmp/lib # and no other: the module of the build would be found there
 export LD_LIBRARY_PATH
 
 # Without a module: the whole command is refused, or the device's rows are.
