@@ -26,6 +26,7 @@ limit_colours = '#0072B2 #a06a00 #404040'
 known = ''
 do for [k = 1:3] { if (limit[k] == limit[k]) { known = known.sprintf(' %d', k) } }
 set samples 2
+number(x) = x == x ? sprintf('%.3g', x) : ''
 end(x, high) = high == high && high > x ? high : x
 
 plot plot_data using (column("encode")):(column("row") - 0.19):(floor):(column("encode")):(column("row") - 0.36):(column("row") - 0.02):yticlabels(label[int(column("row"))]) with boxxyerror linecolor rgb encode_colour title 'encode', \
@@ -33,5 +34,5 @@ plot plot_data using (column("encode")):(column("row") - 0.19):(floor):(column("
     '' using (column("encode")):(column("row") - 0.19):(column("encode_low")):(column("encode_high")) with xerrorbars pointtype -1 linewidth 1.2 linecolor rgb '#000000', \
     '' using (column("decode")):(column("row") + 0.19):(column("decode_low")):(column("decode_high")) with xerrorbars pointtype -1 linewidth 1.2 linecolor rgb '#000000', \
     for [k in known] '+' using (limit[int(k)]):(0.3):(0):(rows + 0.4) every ::0::0 with vectors nohead linecolor rgb word(limit_colours, int(k)) linewidth 1.5 dashtype 1 + int(k) title word(limit_names, int(k)), \
-    plot_data using (end(column("encode"), column("encode_high"))):(column("row") - 0.19):(sprintf('%.3g', column("encode"))) with labels left offset 0.6, 0 font ',9' textcolor rgb '#404040', \
-    '' using (end(column("decode"), column("decode_high"))):(column("row") + 0.19):(sprintf('%.3g', column("decode"))) with labels left offset 0.6, 0 font ',9' textcolor rgb '#404040'
+    plot_data using (end(column("encode"), column("encode_high"))):(column("row") - 0.19):(number(column("encode"))) with labels left offset 0.6, 0 font ',9' textcolor rgb '#404040', \
+    '' using (end(column("decode"), column("decode_high"))):(column("row") + 0.19):(number(column("decode"))) with labels left offset 0.6, 0 font ',9' textcolor rgb '#404040'

@@ -100,7 +100,8 @@ int gcb_plot_histograms_of(struct gcb_plot_histograms *out, const struct gcb_plo
     if (err)
         return err;
     out->items = gcb_alloc_zero(out->cases.count, sizeof(*out->items));
-    err = out->items ? take(&out->input, data, first[page]->env, "input", "") : GCB_E_NOMEM;
+    err = out->items ? take(&out->input, data, first[page]->env, "input", gcb_plot_no_text)
+                     : GCB_E_NOMEM;
     for (size_t i = 0; !err && i < out->cases.count; i++)
         err = take(&out->items[i], data, first[page]->env, of, out->cases.items[i]->spec);
     return err ? gcb_diag_nomem(diag, 0, "a plot") : 0;
@@ -174,5 +175,5 @@ double gcb_plot_histogram_share(const struct gcb_plot_histogram *h, double low, 
         if (common > 0.0)
             sum += b->count * common / (b->high - b->low);
     }
-    return sum / h->total;
+    return h->total > 0.0 ? sum / h->total : 0.0;
 }

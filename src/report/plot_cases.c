@@ -11,13 +11,21 @@ static bool is_memcpy(const struct gcb_plot_case *c)
     return strcmp(c->method, "memcpy") == 0;
 }
 
+/* Numbers of a hostile file may be anything; gnuplot does not survive all of them. */
+#define LARGEST 1e30
+
+static bool is_sane(double value)
+{
+    return value > 1.0 / LARGEST && value < LARGEST;
+}
+
 static bool is_wanted(const struct gcb_plot_case *c, enum gcb_plot_by by)
 {
     if (strcmp(c->status, "ok") != 0)
         return false;
     if (by == GCB_PLOT_BY_TIME)
-        return c->encode_gbps > 0 || c->decode_gbps > 0;
-    return c->bits > 0 && isfinite(c->rel_l2) && !is_memcpy(c);
+        return is_sane(c->encode_gbps) && is_sane(c->decode_gbps);
+    return is_sane(c->bits) && c->rel_l2 >= 0.0 && c->rel_l2 < LARGEST && !is_memcpy(c);
 }
 
 /* Texts are unique, so their addresses tell them apart. */
@@ -28,7 +36,7 @@ static bool same_page(const struct gcb_plot_case *a, const struct gcb_plot_case 
         return false;
     return by == GCB_PLOT_BY_ERROR ||
            (a->env == b->env && a->device == b->device && a->isa == b->isa &&
-            a->cache == b->cache && a->threads == b->threads);
+            a->cache == b->cache && gcb_plot_equal(a->threads, b->threads));
 }
 
 /* The first case of each page. */

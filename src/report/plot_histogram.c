@@ -68,15 +68,18 @@ static int fill_linear(const struct gcb_plot_data *data, size_t page, struct gcb
 {
     struct gcb_plot_histograms h;
     const int err = gcb_plot_histograms_of(&h, data, page, "input", "decoded", diag);
-    double limit;
+    double limit, most;
 
     if (err)
         goto out;
     limit = gcb_plot_histogram_quantile(&h.input, 0.995);
+    if (limit == 0.0) /* zeros alone */
+        limit = 1.0;
     gcb_plot_heading_of(out, "Values before and after", h.env->file, "", h.env);
     put_panels(out, &h);
     gcb_plot_var_real(out, "limit", limit);
-    gcb_plot_var_real(out, "most", put_linear(out, &h.input, limit));
+    most = put_linear(out, &h.input, limit);
+    gcb_plot_var_real(out, "most", most > 0.0 ? most : 1.0);
     for (size_t i = 0; i < count_of(&h); i++)
         put_linear(out, &h.items[i], limit);
 out:

@@ -87,11 +87,12 @@ void gcb_plot_var_range(struct gcb_plot_page *page, const char *name,
                         const struct gcb_plot_range *range)
 {
     const bool empty = range->low > range->high;
+    const double least = -1e60, most = 1e60; /* a hostile file must not overflow a script's sums */
 
     fprintf(page->vars, "%s_low = ", name);
-    put_real(page->vars, empty ? 1.0 : range->low);
+    put_real(page->vars, empty ? 1.0 : fmin(fmax(range->low, least), most));
     fprintf(page->vars, "\n%s_high = ", name);
-    put_real(page->vars, empty ? 1.0 : range->high);
+    put_real(page->vars, empty ? 1.0 : fmin(fmax(range->high, least), most));
     fputc('\n', page->vars);
 }
 

@@ -16,8 +16,8 @@ static bool same_page(const struct gcb_plot_exchange *a, const struct gcb_plot_e
 {
     return a->env == b->env && a->results == b->results && a->scope == b->scope &&
            a->device == b->device && a->isa == b->isa && a->cache == b->cache &&
-           a->collective == b->collective && a->threads == b->threads && a->workers == b->workers &&
-           a->latency == b->latency;
+           a->collective == b->collective && gcb_plot_equal(a->threads, b->threads) &&
+           gcb_plot_equal(a->workers, b->workers) && gcb_plot_equal(a->latency, b->latency);
 }
 
 static size_t first_exchanges(const struct gcb_plot_exchange *out[GCB_PLOT_PAGES],

@@ -164,7 +164,7 @@ static int fill(const struct gcb_plot_data *data, size_t page, struct gcb_plot_p
     if (err)
         goto out;
     gcb_plot_heading(out, "Codes of range floats", data, first[page], GCB_PLOT_BY_ERROR);
-    gcb_plot_var_real(out, "has_values", found);
+    gcb_plot_var_real(out, "has_values", found && values.input.total > values.input.zeros);
     gcb_plot_var_real(out, "series", (double)formats.count);
     gcb_plot_array_begin(out, "label", formats.count);
     for (size_t i = 0; i < formats.count; i++) {

@@ -19,6 +19,8 @@ static size_t first_steps(const struct gcb_plot_step *out[GCB_PLOT_PAGES],
     for (size_t i = 0; i < data->steps.count && n < GCB_PLOT_PAGES; i++) {
         size_t at = 0;
 
+        if (!isfinite(items[i].index) || !isfinite(items[i].alpha)) /* nothing to see */
+            continue;
         while (at < n && !same_page(out[at], &items[i]))
             at++;
         if (at == n)

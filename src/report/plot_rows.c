@@ -234,13 +234,20 @@ static void clean(char *out, size_t size, const char *text)
     *to = '\0';
 }
 
+const char gcb_plot_no_text[] = "";
+
+bool gcb_plot_equal(double a, double b)
+{
+    return a == b || (isnan(a) && isnan(b));
+}
+
 const char *gcb_plot_intern(struct gcb_plot_data *data, const char *text)
 {
     char safe[512];
     void *at;
 
     if (!text || !*text)
-        return "";
+        return gcb_plot_no_text;
     clean(safe, sizeof(safe), text);
     at = json_object_iter_at(data->texts, safe);
     if (!at && json_object_set_new_nocheck(data->texts, safe, json_true()) == 0)
@@ -251,12 +258,12 @@ const char *gcb_plot_intern(struct gcb_plot_data *data, const char *text)
 const struct gcb_plot_env *gcb_plot_env_of(const struct gcb_plot_data *data, size_t env)
 {
     static const struct gcb_plot_env unknown = {
-        .version = "",
-        .cpu_model = "",
-        .gpu = "",
-        .device = "",
-        .isa = "",
-        .file = "",
+        .version = gcb_plot_no_text,
+        .cpu_model = gcb_plot_no_text,
+        .gpu = gcb_plot_no_text,
+        .device = gcb_plot_no_text,
+        .isa = gcb_plot_no_text,
+        .file = gcb_plot_no_text,
         .threads = NAN,
         .read_gbps = NAN,
         .fill_gbps = NAN,

@@ -9,7 +9,7 @@
 /*
  * What plots need of result rows, kept compactly: a row of a hundred fields becomes a struct of numbers and
  * interned texts, so a hundred thousand rows take some megabytes. Texts are unique (equal texts have
- * equal pointers), have no control characters in them, and are never NULL: "" where a row has none.
+ * equal pointers), have no control characters in them, and are never NULL: gcb_plot_no_text where a row has none.
  * Numbers that a row lacks are NAN.
  */
 struct gcb_plot_array {
@@ -88,6 +88,12 @@ struct gcb_plot_data {
 
 /* A text that is as good as any: "" for NULL. GCB_E_NOMEM: NULL. */
 const char *gcb_plot_intern(struct gcb_plot_data *data, const char *text);
+
+/* The text of a row that has none: that every other "" differs from, as texts are told apart by their addresses. */
+extern const char gcb_plot_no_text[];
+
+/* Numbers of rows of one page: those that both lack are equal. */
+bool gcb_plot_equal(double a, double b);
 
 /* The environment of a row, all unknown where there was none. */
 const struct gcb_plot_env *gcb_plot_env_of(const struct gcb_plot_data *data, size_t env);

@@ -43,7 +43,7 @@ static size_t pages(const struct gcb_plot_data *data)
 static const char *largest_tensor(const struct gcb_plot_data *data, size_t env)
 {
     const struct gcb_plot_band *items = data->bands.items;
-    const char *at = NULL, *largest = "";
+    const char *at = NULL, *largest = gcb_plot_no_text;
     double bins = 0.0, most = -1.0;
 
     for (size_t i = 0; i < data->bands.count; i++) {
@@ -86,7 +86,7 @@ struct page {
     double datasets;
 };
 
-/* Rows of a kind: spec "" is the input's. */
+/* Rows of a kind: gcb_plot_no_text is the input's. */
 static bool is_row(const struct page *p, const struct gcb_plot_band *b, const char *spec)
 {
     return b->env == p->env && b->tensor == p->tensor && b->spec == spec &&
@@ -145,7 +145,7 @@ static void read_curve(double *energy, double *threshold, const struct page *p, 
     for (size_t i = 0; i < p->data->bands.count; i++) {
         const struct gcb_plot_band *b = &items[i];
 
-        if (!is_row(p, b, "") || by_frequency(b))
+        if (!is_row(p, b, gcb_plot_no_text) || by_frequency(b))
             continue;
         if (b->density >= density) {
             *energy = b->density > d ? e + (b->energy_share - e) * (density - d) / (b->density - d)
@@ -165,7 +165,7 @@ static void put_curve(struct gcb_plot_page *out, const struct page *p)
 
     gcb_plot_block(out, columns);
     for (size_t i = 0; i < p->data->bands.count; i++) {
-        if (!is_row(p, &items[i], "") || by_frequency(&items[i]))
+        if (!is_row(p, &items[i], gcb_plot_no_text) || by_frequency(&items[i]))
             continue;
         gcb_plot_cell(out, items[i].density);
         gcb_plot_cell(out, items[i].energy_share);
@@ -286,7 +286,7 @@ static int fill(const struct gcb_plot_data *data, size_t page, struct gcb_plot_p
     gcb_plot_heading_of(out, title, env->file, "", env);
     gcb_plot_legend(out, &set);
     put_shown(out, &cases);
-    put_bands(out, &p, "", &range);
+    put_bands(out, &p, gcb_plot_no_text, &range);
     for (size_t i = 0; i < cases.count; i++)
         put_bands(out, &p, cases.items[i]->spec, &range);
     put_curve(out, &p);

@@ -96,6 +96,31 @@ run plot --only rate-distortion,heatmap -o "$tmp/many" "$tmp/many.json"
 exits 0
 quiet
 
+# Rows with little in them, and that little odd.
+cat >"$tmp/odd.json" <<'END'
+{"record":"summary","schema":1}
+{"record":"histogram","schema":1,"low":5,"high":1,"count":-3}
+{"record":"histogram","schema":1,"low":0,"high":0,"count":3}
+{"record":"histogram","schema":1,"low":1,"high":2,"count":3,"of":"error"}
+{"record":"verdict","schema":1,"ratio":2}
+{"record":"kernel","schema":1,"status":"ok","gbps":1}
+{"record":"payoff","schema":1,"model":"exchange","seconds":1,"bandwidth_gbit":1}
+{"record":"spectrum","schema":1,"by":"frequency"}
+{"record":"spectrum","schema":1,"by":"magnitude","density":0.5}
+{"record":"replay_step","schema":1}
+{"record":"result","schema":1,"status":"ok","rel_l2":1,"tensor":"t"}
+{"record":"summary","schema":1,"status":"ok","spec":"range:bits=99,mantissa=-1","method":"range","rel_l2":1e308,"bits_per_element":1e-308}
+{"record":"summary","schema":1,"status":"ok","spec":"range:bits=9,mantissa=3","method":"range","rel_l2":0,"bits_per_element":3,"encode_gbps":1e300}
+END
+last="plot of odd rows"
+for name in $("$GCBENCH" plot --list | sed -n 's/^\([a-z][a-z-]*\) .*/\1/p'); do
+    timeout 60 "$GCBENCH" plot --only "$name" --type svg -o "$tmp/odd" "$tmp/odd.json" >"$out" 2>"$err"
+    rc=$?
+    # a picture, or no data, or gnuplot's word that there is nothing to see in it: never the end of the program
+    check "$name ends in order" test $rc -le 2
+    check "$name says one thing" test "$(cat "$out" "$err" | wc -l)" -le 2
+done
+
 # A method's name out of a file that wants to be more than a name.
 mkdir "$tmp/hostile"
 python3 - "$tmp/c.json" "$tmp/hostile/r.json" <<'PY'
