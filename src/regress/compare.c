@@ -167,16 +167,13 @@ int gcb_compare_rows(struct gcb_verdicts *out, const struct gcb_runs *runs,
     return err ? gcb_diag_nomem(diag, 0, "verdicts") : 0;
 }
 
-/* The rule of two runs. */
+/* The rule of two runs: the best of each have to say so too. */
 static enum gcb_verdict_kind judge(const struct gcb_verdict *v, double best)
 {
-    const double above = 1.0 + v->delta, below = 1.0 - v->delta;
+    const enum gcb_verdict_kind kind = gcb_verdict_judge(v->low, v->high, v->delta);
 
-    if (v->low > above && best > above)
-        return GCB_SLOW;
-    if (v->high < below && best < below)
-        return GCB_FAST;
-    return v->low >= below && v->high <= above ? GCB_SAME : GCB_AMBIGUOUS;
+    return kind == GCB_SAME || kind == gcb_verdict_judge(best, best, v->delta) ? kind
+                                                                               : GCB_AMBIGUOUS;
 }
 
 static int compare_time(struct gcb_verdict *v, const struct gcb_case_time *a,

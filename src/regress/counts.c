@@ -164,9 +164,9 @@ static int judge(struct gcb_verdicts *out, const struct gcb_match *m, const stru
         v->next = (double)next->value[op];
         v->ratio = v->next / v->base;
         v->delta = delta;
-        if (fabs(v->ratio - 1.0) <= delta)
+        v->kind = gcb_verdict_judge(v->ratio, v->ratio, delta);
+        if (v->kind == GCB_SAME)
             continue;
-        v->kind = v->ratio > 1.0 ? GCB_SLOW : GCB_FAST;
         err = gcb_verdict_say(v, "%+.2f %% instructions: %" PRIu64 ", were %" PRIu64,
                               100.0 * (v->ratio - 1.0), next->value[op], base->value[op]);
     }

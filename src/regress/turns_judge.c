@@ -88,23 +88,23 @@ static int examine_all(struct test *tests, size_t count, size_t most, struct gcb
 static enum gcb_verdict_kind rule(const struct test *t, const struct gcb_verdict *v, double floor,
                                   const char **why)
 {
-    const bool moved = v->low > 1.0 + v->delta || v->high < 1.0 - v->delta;
+    const enum gcb_verdict_kind kind = gcb_verdict_judge(v->low, v->high, v->delta);
 
     *why = "; too few pairs to judge by";
     if (v->pairs < GCB_TURNS_PAIRS)
         return GCB_AMBIGUOUS;
     *why = "";
-    if (v->low >= 1.0 - v->delta && v->high <= 1.0 + v->delta)
-        return GCB_SAME;
+    if (kind == GCB_SAME)
+        return kind;
     if (fmax(v->base, v->next) < floor) {
         *why = "; so short a time is not judged (--floor)";
         return GCB_NOT_COMPARED;
     }
-    if (moved && t->p > GCB_TURNS_ALPHA)
+    if (kind != GCB_AMBIGUOUS && t->p > GCB_TURNS_ALPHA) {
         *why = "; not sure enough among so many comparisons";
-    if (!moved || *why[0])
         return GCB_AMBIGUOUS;
-    return v->low > 1.0 ? GCB_SLOW : GCB_FAST;
+    }
+    return kind;
 }
 
 static int judge_test(struct gcb_verdict *v, const struct test *t, double floor)

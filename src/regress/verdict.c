@@ -8,6 +8,17 @@
 #include "src/base/alloc.h"
 #include "src/base/text.h"
 
+enum gcb_verdict_kind gcb_verdict_judge(double low, double high, double delta)
+{
+    const double above = 1.0 + delta, below = 1.0 / above;
+
+    if (low > above)
+        return GCB_SLOW;
+    if (high < below)
+        return GCB_FAST;
+    return low >= below && high <= above ? GCB_SAME : GCB_AMBIGUOUS;
+}
+
 struct gcb_verdict *gcb_verdicts_add(struct gcb_verdicts *v, const struct gcb_match *match,
                                      enum gcb_quantity quantity, enum gcb_verdict_kind kind)
 {

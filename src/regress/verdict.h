@@ -39,7 +39,7 @@ struct gcb_verdict {
     enum gcb_verdict_kind kind;
     double base, next, ratio; /* ratio: next / base */
     double low, high;         /* of the ratio, 95 % */
-    double delta;             /* how far from 1 counts as the same */
+    double delta;             /* 1 / (1 + delta) to 1 + delta counts as the same */
     double p;                 /* adjusted for the number of comparisons */
     uint64_t pairs;
     bool accepted; /* a wanted change */
@@ -51,6 +51,13 @@ struct gcb_verdicts {
     struct gcb_verdict *items;
     size_t count, cap;
 };
+
+/*
+ * The rule of all that is measured: what an interval of the ratio new / base says. GCB_SLOW: all of it is above 1 + delta;
+ * GCB_FAST: below 1 / (1 + delta), which is as far from 1, so that two builds swapped get the same verdicts the other way
+ * round; GCB_SAME: within both; GCB_AMBIGUOUS: anything else, NAN too.
+ */
+enum gcb_verdict_kind gcb_verdict_judge(double low, double high, double delta);
 
 /* A verdict of this quantity and kind with no figures yet. NULL: no memory. */
 struct gcb_verdict *gcb_verdicts_add(struct gcb_verdicts *v, const struct gcb_match *match,

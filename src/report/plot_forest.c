@@ -93,12 +93,12 @@ static int fill(const struct gcb_plot_data *data, size_t page, struct gcb_plot_p
         gcb_plot_range_add_positive(&range, v->low);
         gcb_plot_range_add_positive(&range, v->high);
         gcb_plot_range_add_positive(&range, 1.0 + delta);
-        gcb_plot_range_add_positive(&range, 1.0 - delta);
+        gcb_plot_range_add_positive(&range, 1.0 / (1.0 + delta));
         gcb_plot_cell(out, (double)i + 1);
         gcb_plot_cell(out, v->ratio);
         gcb_plot_cell(out, isfinite(v->low) ? v->low : v->ratio);
         gcb_plot_cell(out, isfinite(v->high) ? v->high : v->ratio);
-        gcb_plot_cell(out, 1.0 - delta);
+        gcb_plot_cell(out, 1.0 / (1.0 + delta));
         gcb_plot_cell(out, 1.0 + delta);
         gcb_plot_cell(out, kind_of(v));
         gcb_plot_cell_text(out, v->verdict);
