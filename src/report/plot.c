@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "src/base/text.h"
+#include "src/report/plot_split.h"
 #include "src/report/plots.h"
 
 static const struct gcb_plot *const plots[] = {
@@ -47,5 +48,5 @@ const struct gcb_plot *gcb_plot_find(const char *name, size_t length, struct gcb
 
 size_t gcb_plot_pages(const struct gcb_plot *plot, const struct gcb_plot_data *data)
 {
-    return plot->pages(data);
+    return gcb_plot_split_pages(plot->split, data);
 }

@@ -22,14 +22,16 @@ void gcb_plot_data_destroy(struct gcb_plot_data *data); /* NULL is fine */
 /* Adds the rows of a result file, "-" for standard input. Fails as gcb_results_read does. */
 int gcb_plot_data_read(struct gcb_plot_data *data, const char *path, struct gcb_diag *diag);
 
-struct gcb_plot_page; /* src/report/plot_page.h: what a plot fills */
+struct gcb_plot_page;  /* src/report/plot_page.h: what a plot fills */
+struct gcb_plot_split; /* src/report/plot_split.h: how rows become pages */
 
 struct gcb_plot {
-    const char *name;  /* of --only, of the files and of its script in plots/ */
-    const char *title; /* what it shows, for lists */
-    const char *needs; /* the command and option whose rows it is made of */
-    size_t (*pages)(const struct gcb_plot_data *data);
-    int (*fill)(const struct gcb_plot_data *data, size_t page, struct gcb_plot_page *out,
+    const char *name;                   /* of --only, of the files and of its script in plots/ */
+    const char *title;                  /* what it shows, for lists */
+    const char *needs;                  /* the command and option whose rows it is made of */
+    const struct gcb_plot_split *split; /* which rows it is made of, and how many pages they take */
+    /* Fills the page whose first row this is. */
+    int (*fill)(const struct gcb_plot_data *data, const void *first, struct gcb_plot_page *out,
                 struct gcb_diag *diag);
 };
 

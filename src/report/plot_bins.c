@@ -1,6 +1,7 @@
 #include "src/report/plot_bins.h"
 
 #include <math.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,24 +13,25 @@ static bool is_of(const struct gcb_plot_bin *b, const char *of)
     return strcmp(*b->of ? b->of : "input", of) == 0;
 }
 
-static size_t first_bins(const struct gcb_plot_bin *out[GCB_PLOT_PAGES],
-                         const struct gcb_plot_data *data, const char *of)
+static bool is_input(const void *row)
 {
-    const struct gcb_plot_bin *items = data->bins.items;
-    size_t n = 0;
-
-    for (size_t i = 0; i < data->bins.count && n < GCB_PLOT_PAGES; i++)
-        if (is_of(&items[i], of) && (n == 0 || out[n - 1]->env != items[i].env))
-            out[n++] = &items[i];
-    return n;
+    return is_of(row, "input");
 }
 
-size_t gcb_plot_histogram_pages(const struct gcb_plot_data *data, const char *with)
+static bool is_error(const void *row)
 {
-    const struct gcb_plot_bin *first[GCB_PLOT_PAGES];
-
-    return first_bins(first, data, with);
+    return is_of(row, "error");
 }
+
+static bool same_page(const void *a, const void *b)
+{
+    return ((const struct gcb_plot_bin *)a)->env == ((const struct gcb_plot_bin *)b)->env;
+}
+
+const struct gcb_plot_split gcb_plot_bins_of_inputs = {
+    offsetof(struct gcb_plot_data, bins), sizeof(struct gcb_plot_bin), is_input, same_page};
+const struct gcb_plot_split gcb_plot_bins_of_errors = {
+    offsetof(struct gcb_plot_data, bins), sizeof(struct gcb_plot_bin), is_error, same_page};
 
 static int by_value(const void *a, const void *b)
 {
@@ -83,27 +85,23 @@ static int take(struct gcb_plot_histogram *h, const struct gcb_plot_data *data, 
 }
 
 int gcb_plot_histograms_of(struct gcb_plot_histograms *out, const struct gcb_plot_data *data,
-                           size_t page, const char *with, const char *of, struct gcb_diag *diag)
+                           size_t env, const char *of, struct gcb_diag *diag)
 {
-    const struct gcb_plot_bin *items = data->bins.items, *first[GCB_PLOT_PAGES];
+    const struct gcb_plot_bin *items = data->bins.items;
     int err = 0;
 
-    *out = (struct gcb_plot_histograms){.env = NULL};
-    if (page >= first_bins(first, data, with))
-        return gcb_diag_set(diag, GCB_E_INVALID, "there is no such page");
-    out->env = gcb_plot_env_of(data, first[page]->env);
+    *out = (struct gcb_plot_histograms){.env = gcb_plot_env_of(data, env)};
     for (size_t i = 0; !err && i < data->bins.count; i++)
-        if (items[i].env == first[page]->env && is_of(&items[i], of) && *items[i].spec)
+        if (items[i].env == env && is_of(&items[i], of) && *items[i].spec)
             err = gcb_plot_cases_add_spec(&out->cases, items[i].method, items[i].spec, diag);
     if (!err)
         err = gcb_plot_set_of(&out->set, &out->cases, true, diag);
     if (err)
         return err;
     out->items = gcb_alloc_zero(out->cases.count, sizeof(*out->items));
-    err = out->items ? take(&out->input, data, first[page]->env, "input", gcb_plot_no_text)
-                     : GCB_E_NOMEM;
+    err = out->items ? take(&out->input, data, env, "input", gcb_plot_no_text) : GCB_E_NOMEM;
     for (size_t i = 0; !err && i < out->cases.count; i++)
-        err = take(&out->items[i], data, first[page]->env, of, out->cases.items[i]->spec);
+        err = take(&out->items[i], data, env, of, out->cases.items[i]->spec);
     return err ? gcb_diag_nomem(diag, 0, "a plot") : 0;
 }
 

@@ -23,11 +23,10 @@ struct gcb_plot_histograms {
     const struct gcb_plot_env *env;
 };
 
-/* Pages are result files with histograms of this: "input", "decoded" or "error". */
-size_t gcb_plot_histogram_pages(const struct gcb_plot_data *data, const char *with);
-/* `of` says what is taken of the methods, if it is there. Release with gcb_plot_histograms_fini, also on failure. */
+/* Those of the result file with this number of environment, which may have none. `of` says what is taken of the methods, if
+ * it is there. Release with gcb_plot_histograms_fini, also on failure. */
 int gcb_plot_histograms_of(struct gcb_plot_histograms *out, const struct gcb_plot_data *data,
-                           size_t page, const char *with, const char *of, struct gcb_diag *diag);
+                           size_t env, const char *of, struct gcb_diag *diag);
 void gcb_plot_histograms_fini(struct gcb_plot_histograms *h);
 
 /* Counts by magnitude, both signs together, zeros left out, in rising order: values of at most `at`, and more than the

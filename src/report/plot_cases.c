@@ -1,4 +1,5 @@
 #include <math.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,52 +20,42 @@ static bool is_sane(double value)
     return value > 1.0 / LARGEST && value < LARGEST;
 }
 
-static bool is_wanted(const struct gcb_plot_case *c, enum gcb_plot_by by)
+static bool is_by_error(const void *row)
 {
-    if (strcmp(c->status, "ok") != 0)
-        return false;
-    if (by == GCB_PLOT_BY_TIME)
-        return is_sane(c->encode_gbps) && is_sane(c->decode_gbps);
-    return is_sane(c->bits) && c->rel_l2 >= 0.0 && c->rel_l2 < LARGEST && !is_memcpy(c);
+    const struct gcb_plot_case *c = row;
+
+    return strcmp(c->status, "ok") == 0 && is_sane(c->bits) && c->rel_l2 >= 0.0 &&
+           c->rel_l2 < LARGEST && !is_memcpy(c);
+}
+
+static bool is_by_time(const void *row)
+{
+    const struct gcb_plot_case *c = row;
+
+    return strcmp(c->status, "ok") == 0 && is_sane(c->encode_gbps) && is_sane(c->decode_gbps);
 }
 
 /* Texts are unique, so their addresses tell them apart. */
-static bool same_page(const struct gcb_plot_case *a, const struct gcb_plot_case *b,
-                      enum gcb_plot_by by)
+static bool same_input(const void *a, const void *b)
 {
-    if (a->file != b->file || a->scope != b->scope)
-        return false;
-    return by == GCB_PLOT_BY_ERROR ||
-           (a->env == b->env && a->device == b->device && a->isa == b->isa &&
-            a->cache == b->cache && gcb_plot_equal(a->threads, b->threads));
+    const struct gcb_plot_case *x = a, *y = b;
+
+    return x->file == y->file && x->scope == y->scope;
 }
 
-/* The first case of each page. */
-static size_t first_cases(const struct gcb_plot_case *out[GCB_PLOT_PAGES],
-                          const struct gcb_plot_data *data, enum gcb_plot_by by)
+static bool same_run(const void *a, const void *b)
 {
-    const struct gcb_plot_case *items = data->summaries.items;
-    size_t n = 0;
+    const struct gcb_plot_case *x = a, *y = b;
 
-    for (size_t i = 0; i < data->summaries.count && n < GCB_PLOT_PAGES; i++) {
-        size_t at = 0;
-
-        if (!is_wanted(&items[i], by))
-            continue;
-        while (at < n && !same_page(out[at], &items[i], by))
-            at++;
-        if (at == n)
-            out[n++] = &items[i];
-    }
-    return n;
+    return same_input(x, y) && x->env == y->env && x->device == y->device && x->isa == y->isa &&
+           x->cache == y->cache && gcb_plot_equal(x->threads, y->threads);
 }
 
-size_t gcb_plot_case_pages(const struct gcb_plot_data *data, enum gcb_plot_by by)
-{
-    const struct gcb_plot_case *first[GCB_PLOT_PAGES];
-
-    return first_cases(first, data, by);
-}
+const struct gcb_plot_split gcb_plot_cases_by_error = {offsetof(struct gcb_plot_data, summaries),
+                                                       sizeof(struct gcb_plot_case), is_by_error,
+                                                       same_input};
+const struct gcb_plot_split gcb_plot_cases_by_time = {
+    offsetof(struct gcb_plot_data, summaries), sizeof(struct gcb_plot_case), is_by_time, same_run};
 
 static int compare(const void *a, const void *b)
 {
@@ -101,20 +92,16 @@ static void unique(struct gcb_plot_cases *c)
     qsort(c->items, c->count, sizeof(*c->items), by_place);
 }
 
-int gcb_plot_cases_of(struct gcb_plot_cases *out, const struct gcb_plot_data *data, size_t page,
-                      enum gcb_plot_by by, struct gcb_diag *diag)
+int gcb_plot_cases_of(struct gcb_plot_cases *out, const struct gcb_plot_data *data,
+                      const struct gcb_plot_split *split, const void *first, struct gcb_diag *diag)
 {
-    const struct gcb_plot_case *items = data->summaries.items, *first[GCB_PLOT_PAGES];
+    const struct gcb_plot_case *c = NULL;
 
     *out = (struct gcb_plot_cases){.items = NULL};
-    if (page >= first_cases(first, data, by))
-        return gcb_diag_set(diag, GCB_E_INVALID, "there is no such page");
-    for (size_t i = 0; i < data->summaries.count; i++) {
-        if (!is_wanted(&items[i], by) || !same_page(first[page], &items[i], by))
-            continue;
+    while ((c = gcb_plot_split_next(split, data, first, c)) != NULL) {
         if (gcb_grow(&out->items, &out->cap, out->count, sizeof(*out->items)))
             return gcb_diag_nomem(diag, 0, "a plot");
-        out->items[out->count++] = &items[i];
+        out->items[out->count++] = c;
     }
     unique(out);
     return 0;

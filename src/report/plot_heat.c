@@ -1,5 +1,6 @@
 /* Which tensors suffer under which method. */
 #include <math.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,42 +11,23 @@
 #define MAX_ROWS 64
 #define MAX_COLUMNS 48
 
-static bool is_wanted(const struct gcb_plot_case *c)
+static bool is_wanted(const void *row)
 {
+    const struct gcb_plot_case *c = row;
+
     return strcmp(c->status, "ok") == 0 && isfinite(c->rel_l2) && *c->tensor &&
            strcmp(c->method, "memcpy") != 0;
 }
 
-static bool same_page(const struct gcb_plot_case *a, const struct gcb_plot_case *b)
+static bool same_page(const void *a, const void *b)
 {
-    return a->file == b->file && a->scope == b->scope;
+    const struct gcb_plot_case *x = a, *y = b;
+
+    return x->file == y->file && x->scope == y->scope;
 }
 
-static size_t first_results(const struct gcb_plot_case *out[GCB_PLOT_PAGES],
-                            const struct gcb_plot_data *data)
-{
-    const struct gcb_plot_case *items = data->results.items;
-    size_t n = 0;
-
-    for (size_t i = 0; i < data->results.count && n < GCB_PLOT_PAGES; i++) {
-        size_t at = 0;
-
-        if (!is_wanted(&items[i]))
-            continue;
-        while (at < n && !same_page(out[at], &items[i]))
-            at++;
-        if (at == n)
-            out[n++] = &items[i];
-    }
-    return n;
-}
-
-static size_t pages(const struct gcb_plot_data *data)
-{
-    const struct gcb_plot_case *first[GCB_PLOT_PAGES];
-
-    return first_results(first, data);
-}
+static const struct gcb_plot_split split = {offsetof(struct gcb_plot_data, results),
+                                            sizeof(struct gcb_plot_case), is_wanted, same_page};
 
 /* A tensor (or bucket): a row of the picture. */
 struct row {
@@ -113,23 +95,21 @@ struct mean {
 
 /* Means over steps and workers, by row and column; only rows and columns that are kept. */
 static struct mean *means_of(struct rows *rows, const struct gcb_plot_cases *cases,
-                             const struct gcb_plot_data *data, const struct gcb_plot_case *page)
+                             const struct gcb_plot_data *data, const struct gcb_plot_case *first)
 {
-    const struct gcb_plot_case *items = data->results.items;
+    const struct gcb_plot_case *c = NULL;
     struct mean *means = gcb_alloc_zero(rows->count * cases->count, sizeof(*means));
 
-    for (size_t i = 0; means && i < data->results.count; i++) {
+    while (means && (c = gcb_plot_split_next(&split, data, first, c)) != NULL) {
         size_t row = 0, column = 0;
 
-        if (!is_wanted(&items[i]) || !same_page(page, &items[i]))
-            continue;
-        while (row < rows->count && rows->items[row].tensor != items[i].tensor)
+        while (row < rows->count && rows->items[row].tensor != c->tensor)
             row++;
-        while (column < cases->count && cases->items[column]->spec != items[i].spec)
+        while (column < cases->count && cases->items[column]->spec != c->spec)
             column++;
         if (row == rows->count || column == cases->count)
             continue;
-        means[row * cases->count + column].sum += items[i].rel_l2;
+        means[row * cases->count + column].sum += c->rel_l2;
         means[row * cases->count + column].count += 1.0;
     }
     return means;
@@ -159,48 +139,42 @@ static void put(struct gcb_plot_page *out, const struct rows *rows, const struct
 }
 
 static int collect(struct gcb_plot_cases *cases, struct rows *rows,
-                   const struct gcb_plot_data *data, const struct gcb_plot_case *page,
+                   const struct gcb_plot_data *data, const struct gcb_plot_case *first,
                    struct gcb_diag *diag)
 {
-    const struct gcb_plot_case *items = data->results.items;
+    const struct gcb_plot_case *c = NULL;
     int err = 0;
 
-    for (size_t i = 0; !err && i < data->results.count; i++) {
-        if (!is_wanted(&items[i]) || !same_page(page, &items[i]))
-            continue;
-        if (row_of(rows, &items[i]) == SIZE_MAX)
+    while (!err && (c = gcb_plot_split_next(&split, data, first, c)) != NULL) {
+        if (row_of(rows, c) == SIZE_MAX)
             return gcb_diag_nomem(diag, 0, "a plot");
         if (cases->count < MAX_COLUMNS)
-            err = gcb_plot_cases_add(cases, &items[i], diag);
+            err = gcb_plot_cases_add(cases, c, diag);
     }
     return err;
 }
 
-static int fill(const struct gcb_plot_data *data, size_t page, struct gcb_plot_page *out,
+static int fill(const struct gcb_plot_data *data, const void *first, struct gcb_plot_page *out,
                 struct gcb_diag *diag)
 {
-    const struct gcb_plot_case *first[GCB_PLOT_PAGES];
     struct gcb_plot_cases cases = {.items = NULL};
     struct gcb_plot_set set = {.items = NULL};
     struct rows rows = {.items = NULL};
     struct mean *means = NULL;
     size_t left_out;
-    int err = page < first_results(first, data)
-                  ? collect(&cases, &rows, data, first[page], diag)
-                  : gcb_diag_set(diag, GCB_E_INVALID, "there is no such page");
+    int err = collect(&cases, &rows, data, first, diag);
 
     if (!err)
         err = gcb_plot_set_of(&set, &cases, true, diag);
     if (err)
         goto out;
     left_out = keep_largest(&rows);
-    means = means_of(&rows, &cases, data, first[page]);
+    means = means_of(&rows, &cases, data, first);
     if (!means) {
         err = gcb_diag_nomem(diag, 0, "a plot");
         goto out;
     }
-    gcb_plot_heading(out, "Relative L2 error by tensor and method", data, first[page],
-                     GCB_PLOT_BY_ERROR);
+    gcb_plot_heading(out, "Relative L2 error by tensor and method", data, first, GCB_PLOT_BY_ERROR);
     gcb_plot_legend(out, &set);
     gcb_plot_var_real(out, "rows", (double)rows.count);
     gcb_plot_var_real(out, "rows_left_out", (double)left_out);
@@ -219,6 +193,6 @@ const struct gcb_plot gcb_plot_heatmap = {
     .name = "heatmap",
     .title = "relative L2 error of each tensor under each method",
     .needs = "result rows: `bench` or `compress --results FILE` without --per none",
-    .pages = pages,
+    .split = &split,
     .fill = fill,
 };

@@ -11,11 +11,6 @@
 #define MAX_PANELS 30
 #define NOTHING 1e-30 /* stands for 0 on a logarithmic axis, far below it */
 
-static size_t pages(const struct gcb_plot_data *data)
-{
-    return gcb_plot_histogram_pages(data, "input");
-}
-
 static size_t count_of(const struct gcb_plot_histograms *h)
 {
     return h->cases.count < MAX_PANELS ? h->cases.count : MAX_PANELS;
@@ -63,11 +58,12 @@ static double put_linear(struct gcb_plot_page *out, const struct gcb_plot_histog
     return most;
 }
 
-static int fill_linear(const struct gcb_plot_data *data, size_t page, struct gcb_plot_page *out,
-                       struct gcb_diag *diag)
+static int fill_linear(const struct gcb_plot_data *data, const void *first,
+                       struct gcb_plot_page *out, struct gcb_diag *diag)
 {
+    const struct gcb_plot_bin *like = first;
     struct gcb_plot_histograms h;
-    const int err = gcb_plot_histograms_of(&h, data, page, "input", "decoded", diag);
+    const int err = gcb_plot_histograms_of(&h, data, like->env, "decoded", diag);
     double limit, most;
 
     if (err)
@@ -120,11 +116,12 @@ static void put_logarithmic(struct gcb_plot_page *out, const struct gcb_plot_his
     put_side(out, h, floor, columns, 1.0);
 }
 
-static int fill_logarithmic(const struct gcb_plot_data *data, size_t page,
+static int fill_logarithmic(const struct gcb_plot_data *data, const void *first,
                             struct gcb_plot_page *out, struct gcb_diag *diag)
 {
+    const struct gcb_plot_bin *like = first;
     struct gcb_plot_histograms h;
-    const int err = gcb_plot_histograms_of(&h, data, page, "input", "decoded", diag);
+    const int err = gcb_plot_histograms_of(&h, data, like->env, "decoded", diag);
     double least, top;
     int columns;
 
@@ -144,11 +141,6 @@ static int fill_logarithmic(const struct gcb_plot_data *data, size_t page,
 out:
     gcb_plot_histograms_fini(&h);
     return err;
-}
-
-static size_t error_pages(const struct gcb_plot_data *data)
-{
-    return gcb_plot_histogram_pages(data, "error");
 }
 
 /* From the least magnitude to the largest: how much is at most that. False: no memory. */
@@ -178,12 +170,13 @@ static bool put_cumulative(struct gcb_plot_page *out, const struct gcb_plot_hist
     return m != NULL;
 }
 
-static int fill_errors(const struct gcb_plot_data *data, size_t page, struct gcb_plot_page *out,
-                       struct gcb_diag *diag)
+static int fill_errors(const struct gcb_plot_data *data, const void *first,
+                       struct gcb_plot_page *out, struct gcb_diag *diag)
 {
     struct gcb_plot_range range = GCB_PLOT_RANGE_EMPTY;
+    const struct gcb_plot_bin *like = first;
     struct gcb_plot_histograms h;
-    int err = gcb_plot_histograms_of(&h, data, page, "error", "error", diag);
+    int err = gcb_plot_histograms_of(&h, data, like->env, "error", diag);
     bool complete;
 
     if (err)
@@ -214,7 +207,7 @@ const struct gcb_plot gcb_plot_histogram = {
     .name = "histogram",
     .title = "values before and after each method, linear axes",
     .needs = NEEDS,
-    .pages = pages,
+    .split = &gcb_plot_bins_of_inputs,
     .fill = fill_linear,
 };
 
@@ -222,7 +215,7 @@ const struct gcb_plot gcb_plot_histogram_log = {
     .name = "histogram-log",
     .title = "magnitudes of both signs before and after each method, logarithmic axes",
     .needs = NEEDS,
-    .pages = pages,
+    .split = &gcb_plot_bins_of_inputs,
     .fill = fill_logarithmic,
 };
 
@@ -230,6 +223,6 @@ const struct gcb_plot gcb_plot_error_cdf = {
     .name = "error-cdf",
     .title = "share of elements whose error is at most so large",
     .needs = "histogram rows of errors: `compress --histogram --results FILE`",
-    .pages = error_pages,
+    .split = &gcb_plot_bins_of_errors,
     .fill = fill_errors,
 };

@@ -1,5 +1,6 @@
 /* Kernels, every variant beside the others. */
 #include <math.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "src/report/plot_series.h"
@@ -8,42 +9,23 @@
 #define MAX_ROWS 90
 #define MAX_ISAS 8
 
-static bool is_wanted(const struct gcb_plot_kernel *k)
+static bool is_wanted(const void *row)
 {
+    const struct gcb_plot_kernel *k = row;
+
     return strcmp(k->status, "ok") == 0 && k->gbps > 0.0;
 }
 
-static bool same_page(const struct gcb_plot_kernel *a, const struct gcb_plot_kernel *b)
-{
-    return a->env == b->env && a->cache == b->cache;
-}
-
 /* A page for each result file and size. */
-static size_t first_kernels(const struct gcb_plot_kernel *out[GCB_PLOT_PAGES],
-                            const struct gcb_plot_data *data)
+static bool same_page(const void *a, const void *b)
 {
-    const struct gcb_plot_kernel *items = data->kernels.items;
-    size_t n = 0;
+    const struct gcb_plot_kernel *x = a, *y = b;
 
-    for (size_t i = 0; i < data->kernels.count && n < GCB_PLOT_PAGES; i++) {
-        size_t at = 0;
-
-        if (!is_wanted(&items[i]))
-            continue;
-        while (at < n && !same_page(out[at], &items[i]))
-            at++;
-        if (at == n)
-            out[n++] = &items[i];
-    }
-    return n;
+    return x->env == y->env && x->cache == y->cache;
 }
 
-static size_t pages(const struct gcb_plot_data *data)
-{
-    const struct gcb_plot_kernel *first[GCB_PLOT_PAGES];
-
-    return first_kernels(first, data);
-}
+static const struct gcb_plot_split split = {offsetof(struct gcb_plot_data, kernels),
+                                            sizeof(struct gcb_plot_kernel), is_wanted, same_page};
 
 struct chart {
     const struct gcb_plot_kernel *rows[MAX_ROWS]; /* the first variant of each kernel */
@@ -91,26 +73,22 @@ static void put_labels(struct gcb_plot_page *out, const struct chart *c)
     gcb_plot_array_end(out);
 }
 
-static int fill(const struct gcb_plot_data *data, size_t page, struct gcb_plot_page *out,
+static int fill(const struct gcb_plot_data *data, const void *first, struct gcb_plot_page *out,
                 struct gcb_diag *diag)
 {
     static const char *const columns[] = {"row",  "isa",   "gbps",   "low",
                                           "high", "share", "kernel", NULL};
-    const struct gcb_plot_kernel *items = data->kernels.items, *first[GCB_PLOT_PAGES];
+    const struct gcb_plot_kernel *page = first, *k = NULL;
     struct chart chart = {.count = 0};
     struct gcb_plot_range range = GCB_PLOT_RANGE_EMPTY;
     char text[96];
 
-    if (page >= first_kernels(first, data))
-        return gcb_diag_set(diag, GCB_E_INVALID, "there is no such page");
+    (void)diag;
     gcb_plot_block(out, columns);
-    for (size_t i = 0; i < data->kernels.count; i++) {
-        const struct gcb_plot_kernel *k = &items[i];
+    while ((k = gcb_plot_split_next(&split, data, first, k)) != NULL) {
         const double bytes = 4.0 * k->elements / 1e9;
         size_t row, isa;
 
-        if (!is_wanted(k) || !same_page(first[page], k))
-            continue;
         row = row_of(&chart, k);
         isa = isa_of(&chart, k->isa);
         if (row == MAX_ROWS || isa == MAX_ISAS)
@@ -125,8 +103,8 @@ static int fill(const struct gcb_plot_data *data, size_t page, struct gcb_plot_p
         gcb_plot_cell_text(out, k->kernel);
         gcb_plot_end_row(out);
     }
-    snprintf(text, sizeof(text), "Kernels, arrays in %.40s", first[page]->cache);
-    gcb_plot_heading_of(out, text, "made data", "", gcb_plot_env_of(data, first[page]->env));
+    snprintf(text, sizeof(text), "Kernels, arrays in %.40s", page->cache);
+    gcb_plot_heading_of(out, text, "made data", "", gcb_plot_env_of(data, page->env));
     put_labels(out, &chart);
     gcb_plot_var_real(out, "rows", (double)chart.count);
     gcb_plot_var_real(out, "rows_left_out", (double)chart.left_out);
@@ -140,6 +118,6 @@ const struct gcb_plot gcb_plot_kernels = {
     .name = "kernels",
     .title = "speed of each kernel in each instruction set",
     .needs = "kernel rows: `bench --kernels --results FILE`",
-    .pages = pages,
+    .split = &split,
     .fill = fill,
 };

@@ -12,8 +12,8 @@
 #include "src/report/gnuplot.h"
 #include "src/report/plot_draw.h"
 #include "src/report/plot_page.h"
-#include "src/report/plot_rows.h"
 #include "src/report/plot_script.h"
+#include "src/report/plot_split.h"
 
 #define STEM 64
 
@@ -129,11 +129,15 @@ static int write_script(const struct work *w, const char *plot, const char *type
 static int prepare(struct work *w, const struct gcb_plot_job *job, struct gcb_diag *diag)
 {
     const char *type = gcb_plot_type_names[job->type];
+    const void *first = gcb_plot_split_first(job->plot->split, job->data, job->page, diag);
     struct gcb_plot_page page;
-    int err = gcb_plot_page_open(&page, diag);
+    int err;
 
+    if (!first)
+        return GCB_E_INVALID;
+    err = gcb_plot_page_open(&page, diag);
     if (!err)
-        err = job->plot->fill(job->data, job->page, &page, diag);
+        err = job->plot->fill(job->data, first, &page, diag);
     if (!err)
         err = gcb_plot_page_close(&page, diag);
     if (!err)

@@ -1,5 +1,6 @@
 /* What methods cost where all of them meet the same target: rows of `sweep --match`. */
 #include <math.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,56 +9,25 @@
 
 #define MAX_BARS 60
 
-static bool is_wanted(const struct gcb_plot_case *c)
+static bool is_wanted(const void *row)
 {
+    const struct gcb_plot_case *c = row;
+
     return strcmp(c->status, "ok") == 0 && c->match_field[0] && isfinite(c->match_target) &&
            c->bits > 0.0 && c->rel_l2 >= 0.0;
 }
 
-static bool same_page(const struct gcb_plot_case *a, const struct gcb_plot_case *b)
+/* A page is a file, a scope and a target. */
+static bool same_page(const void *a, const void *b)
 {
-    return a->file == b->file && a->scope == b->scope && a->match_field == b->match_field &&
-           a->match_target == b->match_target;
+    const struct gcb_plot_case *x = a, *y = b;
+
+    return x->file == y->file && x->scope == y->scope && x->match_field == y->match_field &&
+           x->match_target == y->match_target;
 }
 
-/* The first case of each page: a file, a scope and a target. */
-static size_t first_cases(const struct gcb_plot_case *out[GCB_PLOT_PAGES],
-                          const struct gcb_plot_data *data)
-{
-    const struct gcb_plot_case *items = data->summaries.items;
-    size_t n = 0;
-
-    for (size_t i = 0; i < data->summaries.count && n < GCB_PLOT_PAGES; i++) {
-        size_t at = 0;
-
-        if (!is_wanted(&items[i]))
-            continue;
-        while (at < n && !same_page(out[at], &items[i]))
-            at++;
-        if (at == n)
-            out[n++] = &items[i];
-    }
-    return n;
-}
-
-static size_t pages(const struct gcb_plot_data *data)
-{
-    const struct gcb_plot_case *first[GCB_PLOT_PAGES];
-
-    return first_cases(first, data);
-}
-
-static int take_cases(struct gcb_plot_cases *out, const struct gcb_plot_data *data,
-                      const struct gcb_plot_case *like, struct gcb_diag *diag)
-{
-    const struct gcb_plot_case *items = data->summaries.items;
-    int err = 0;
-
-    for (size_t i = 0; !err && i < data->summaries.count; i++)
-        if (is_wanted(&items[i]) && same_page(like, &items[i]))
-            err = gcb_plot_cases_add(out, &items[i], diag);
-    return err;
-}
+static const struct gcb_plot_split split = {offsetof(struct gcb_plot_data, summaries),
+                                            sizeof(struct gcb_plot_case), is_wanted, same_page};
 
 /* A limit on error is compared in bytes, one on bytes in error. */
 static bool limits_error(const struct gcb_plot_case *c)
@@ -131,17 +101,13 @@ static void put_page(struct gcb_plot_page *out, const struct gcb_plot_data *data
     put_bars(out, bars, count);
 }
 
-static int fill(const struct gcb_plot_data *data, size_t page, struct gcb_plot_page *out,
+static int fill(const struct gcb_plot_data *data, const void *first, struct gcb_plot_page *out,
                 struct gcb_diag *diag)
 {
-    const struct gcb_plot_case *first[GCB_PLOT_PAGES];
-    struct gcb_plot_cases cases = {.items = NULL};
     struct gcb_plot_set set = {.items = NULL};
-    int err;
+    struct gcb_plot_cases cases;
+    int err = gcb_plot_cases_of(&cases, data, &split, first, diag);
 
-    if (page >= first_cases(first, data))
-        return gcb_diag_set(diag, GCB_E_INVALID, "there is no such page");
-    err = take_cases(&cases, data, first[page], diag);
     if (!err)
         err = gcb_plot_set_of(&set, &cases, true, diag);
     if (!err)
@@ -155,6 +121,6 @@ const struct gcb_plot gcb_plot_match = {
     .name = "match",
     .title = "what methods cost where all of them meet one target",
     .needs = "summary rows of a search: `sweep --match FIELD=TARGET --results FILE`",
-    .pages = pages,
+    .split = &split,
     .fill = fill,
 };

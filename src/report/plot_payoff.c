@@ -1,50 +1,32 @@
 /* What an exchange of gradients takes over links of any speed, and up to which speed compression pays. */
 #include <math.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "src/base/alloc.h"
 #include "src/report/plot_series.h"
 #include "src/report/plots.h"
 
-static bool is_wanted(const struct gcb_plot_exchange *x)
+static bool is_wanted(const void *row)
 {
+    const struct gcb_plot_exchange *x = row;
+
     return strcmp(x->model, "exchange") == 0 && x->seconds > 0.0 && x->bandwidth > 0.0;
 }
 
 /* All but method and bandwidth is one on a page. */
-static bool same_page(const struct gcb_plot_exchange *a, const struct gcb_plot_exchange *b)
+static bool same_page(const void *a, const void *b)
 {
-    return a->env == b->env && a->results == b->results && a->scope == b->scope &&
-           a->device == b->device && a->isa == b->isa && a->cache == b->cache &&
-           a->collective == b->collective && gcb_plot_equal(a->threads, b->threads) &&
-           gcb_plot_equal(a->workers, b->workers) && gcb_plot_equal(a->latency, b->latency);
+    const struct gcb_plot_exchange *x = a, *y = b;
+
+    return x->env == y->env && x->results == y->results && x->scope == y->scope &&
+           x->device == y->device && x->isa == y->isa && x->cache == y->cache &&
+           x->collective == y->collective && gcb_plot_equal(x->threads, y->threads) &&
+           gcb_plot_equal(x->workers, y->workers) && gcb_plot_equal(x->latency, y->latency);
 }
 
-static size_t first_exchanges(const struct gcb_plot_exchange *out[GCB_PLOT_PAGES],
-                              const struct gcb_plot_data *data)
-{
-    const struct gcb_plot_exchange *items = data->exchanges.items;
-    size_t n = 0;
-
-    for (size_t i = 0; i < data->exchanges.count && n < GCB_PLOT_PAGES; i++) {
-        size_t at = 0;
-
-        if (!is_wanted(&items[i]))
-            continue;
-        while (at < n && !same_page(out[at], &items[i]))
-            at++;
-        if (at == n)
-            out[n++] = &items[i];
-    }
-    return n;
-}
-
-static size_t pages(const struct gcb_plot_data *data)
-{
-    const struct gcb_plot_exchange *first[GCB_PLOT_PAGES];
-
-    return first_exchanges(first, data);
-}
+static const struct gcb_plot_split split = {offsetof(struct gcb_plot_data, exchanges),
+                                            sizeof(struct gcb_plot_exchange), is_wanted, same_page};
 
 /* A curve: the first row of each label. */
 struct curves {
@@ -63,13 +45,13 @@ static int add_curve(struct curves *c, const struct gcb_plot_exchange *x)
     return 0;
 }
 
-static int collect(struct curves *c, const struct gcb_plot_data *data,
-                   const struct gcb_plot_exchange *page, struct gcb_diag *diag)
+static int collect(struct curves *c, const struct gcb_plot_data *data, const void *first,
+                   struct gcb_diag *diag)
 {
-    const struct gcb_plot_exchange *items = data->exchanges.items;
+    const struct gcb_plot_exchange *x = NULL;
 
-    for (size_t i = 0; i < data->exchanges.count; i++)
-        if (is_wanted(&items[i]) && same_page(page, &items[i]) && add_curve(c, &items[i]))
+    while ((x = gcb_plot_split_next(&split, data, first, x)) != NULL)
+        if (add_curve(c, x))
             return gcb_diag_nomem(diag, 0, "a plot");
     return 0;
 }
@@ -79,13 +61,11 @@ static void put_curve(struct gcb_plot_page *out, const struct gcb_plot_data *dat
 {
     static const char *const columns[] = {"bandwidth", "seconds", "encode", "wire",
                                           "decode",    "speedup", NULL};
-    const struct gcb_plot_exchange *items = data->exchanges.items;
+    const struct gcb_plot_exchange *x = NULL;
 
     gcb_plot_block(out, columns);
-    for (size_t i = 0; i < data->exchanges.count; i++) {
-        const struct gcb_plot_exchange *x = &items[i];
-
-        if (!is_wanted(x) || !same_page(of, x) || x->label != of->label || x->spec != of->spec)
+    while ((x = gcb_plot_split_next(&split, data, of, x)) != NULL) {
+        if (x->label != of->label || x->spec != of->spec)
             continue;
         gcb_plot_cell(out, x->bandwidth);
         gcb_plot_cell(out, x->seconds);
@@ -141,35 +121,37 @@ static void put_heading(struct gcb_plot_page *out, const struct gcb_plot_data *d
     gcb_plot_heading_of(out, text, x->results, x->scope, gcb_plot_env_of(data, x->env));
 }
 
-static int fill(const struct gcb_plot_data *data, size_t page, struct gcb_plot_page *out,
-                struct gcb_diag *diag)
+static void put_ranges(struct gcb_plot_page *out, const struct gcb_plot_data *data,
+                       const void *first)
 {
-    const struct gcb_plot_exchange *first[GCB_PLOT_PAGES], *items = data->exchanges.items;
     struct gcb_plot_range bandwidth = GCB_PLOT_RANGE_EMPTY, seconds = bandwidth,
                           speedup = bandwidth;
-    struct curves curves = {.items = NULL};
-    int err;
+    const struct gcb_plot_exchange *x = NULL;
 
-    if (page >= first_exchanges(first, data))
-        return gcb_diag_set(diag, GCB_E_INVALID, "there is no such page");
-    err = collect(&curves, data, first[page], diag);
-    if (err)
-        goto out;
-    put_heading(out, data, first[page]);
-    put_labels(out, &curves);
-    for (size_t i = 0; i < curves.count; i++)
-        put_curve(out, data, curves.items[i]);
-    put_breaks(out, &curves);
-    for (size_t i = 0; i < data->exchanges.count; i++) {
-        if (!is_wanted(&items[i]) || !same_page(first[page], &items[i]))
-            continue;
-        gcb_plot_range_add_positive(&bandwidth, items[i].bandwidth);
-        gcb_plot_range_add_positive(&seconds, items[i].seconds);
-        gcb_plot_range_add_positive(&speedup, items[i].speedup);
+    while ((x = gcb_plot_split_next(&split, data, first, x)) != NULL) {
+        gcb_plot_range_add_positive(&bandwidth, x->bandwidth);
+        gcb_plot_range_add_positive(&seconds, x->seconds);
+        gcb_plot_range_add_positive(&speedup, x->speedup);
     }
     gcb_plot_var_range(out, "bandwidth", &bandwidth);
     gcb_plot_var_range(out, "seconds", &seconds);
     gcb_plot_var_range(out, "speedup", &speedup);
+}
+
+static int fill(const struct gcb_plot_data *data, const void *first, struct gcb_plot_page *out,
+                struct gcb_diag *diag)
+{
+    struct curves curves = {.items = NULL};
+    const int err = collect(&curves, data, first, diag);
+
+    if (err)
+        goto out;
+    put_heading(out, data, first);
+    put_labels(out, &curves);
+    for (size_t i = 0; i < curves.count; i++)
+        put_curve(out, data, curves.items[i]);
+    put_breaks(out, &curves);
+    put_ranges(out, data, first);
     gcb_plot_var_real(out, "plot_width", 1080.0);
 out:
     gcb_free(curves.items);
@@ -181,6 +163,6 @@ const struct gcb_plot gcb_plot_break_even = {
     .title = "the time of an exchange over links of any bandwidth, and where it stops paying",
     .needs =
         "payoff rows: `payoff RESULTS --results FILE`; with --bandwidth 1Gb..100Gb/20 as curves",
-    .pages = pages,
+    .split = &split,
     .fill = fill,
 };

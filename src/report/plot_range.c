@@ -1,5 +1,6 @@
 /* Where the codes of range floats lie, beside the values they are for. */
 #include <math.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -39,48 +40,43 @@ static void add_format(struct formats *f, unsigned bits, unsigned mantissa)
 }
 
 /* A mantissa width of 0 is chosen from the data of each message: these are what it is chosen from. */
-static void collect(struct formats *out, const struct gcb_plot_data *data, size_t env)
+static void add_formats(struct formats *out, const struct gcb_plot_case *c)
 {
-    const struct gcb_plot_case *items = data->summaries.items;
+    const double bits = gcb_plot_spec_real(c->spec, "bits"),
+                 mantissa = gcb_plot_spec_real(c->spec, "mantissa");
 
-    out->count = 0;
-    for (size_t i = 0; i < data->summaries.count; i++) {
-        const double bits = gcb_plot_spec_real(items[i].spec, "bits"),
-                     mantissa = gcb_plot_spec_real(items[i].spec, "mantissa");
+    if (!is_range(c) || !(bits >= 2.0 && bits <= 16.0) || !(mantissa >= 0.0 && mantissa <= 16.0))
+        return;
+    if (mantissa > 0.0)
+        add_format(out, (unsigned)bits, (unsigned)mantissa);
+    for (unsigned m = 1; mantissa == 0.0 && m + 2 < (unsigned)bits && m <= 6; m++)
+        add_format(out, (unsigned)bits, m);
+}
 
-        if (items[i].env != env || !is_range(&items[i]) || !(bits >= 2.0 && bits <= 16.0) ||
-            !(mantissa >= 0.0 && mantissa <= 16.0))
-            continue;
-        if (mantissa > 0.0)
-            add_format(out, (unsigned)bits, (unsigned)mantissa);
-        for (unsigned m = 1; mantissa == 0.0 && m + 2 < (unsigned)bits && m <= 6; m++)
-            add_format(out, (unsigned)bits, m);
-    }
+static bool is_wanted(const void *row)
+{
+    struct formats formats = {.count = 0};
+
+    add_formats(&formats, row);
+    return formats.count > 0;
 }
 
 /* Pages are result files. */
-static size_t first_cases(const struct gcb_plot_case *out[GCB_PLOT_PAGES],
-                          const struct gcb_plot_data *data)
+static bool same_page(const void *a, const void *b)
 {
-    const struct gcb_plot_case *items = data->summaries.items;
-    struct formats formats;
-    size_t n = 0;
-
-    for (size_t i = 0; i < data->summaries.count && n < GCB_PLOT_PAGES; i++) {
-        if (!is_range(&items[i]) || (n > 0 && out[n - 1]->env == items[i].env))
-            continue;
-        collect(&formats, data, items[i].env);
-        if (formats.count)
-            out[n++] = &items[i];
-    }
-    return n;
+    return ((const struct gcb_plot_case *)a)->env == ((const struct gcb_plot_case *)b)->env;
 }
 
-static size_t pages(const struct gcb_plot_data *data)
-{
-    const struct gcb_plot_case *first[GCB_PLOT_PAGES];
+static const struct gcb_plot_split split = {offsetof(struct gcb_plot_data, summaries),
+                                            sizeof(struct gcb_plot_case), is_wanted, same_page};
 
-    return first_cases(first, data);
+static void collect(struct formats *out, const struct gcb_plot_data *data, const void *first)
+{
+    const struct gcb_plot_case *c = NULL;
+
+    out->count = 0;
+    while ((c = gcb_plot_split_next(&split, data, first, c)) != NULL)
+        add_formats(out, c);
 }
 
 /* Positive codes by the octave below the largest value, which is 1. */
@@ -128,43 +124,21 @@ static void put_values(struct gcb_plot_page *out, const struct gcb_plot_histogra
     }
 }
 
-/* The page of histograms that belongs to this result file, if there is one. */
-static int values_of(struct gcb_plot_histograms *h, bool *found, const struct gcb_plot_data *data,
-                     size_t env, struct gcb_diag *diag)
-{
-    const size_t n = gcb_plot_histogram_pages(data, "input");
-
-    *found = false;
-    for (size_t i = 0; i < n; i++) {
-        const int err = gcb_plot_histograms_of(h, data, i, "input", "none", diag);
-
-        *found = !err && h->env == gcb_plot_env_of(data, env);
-        if (err || *found)
-            return err;
-        gcb_plot_histograms_fini(h);
-    }
-    return 0;
-}
-
-static int fill(const struct gcb_plot_data *data, size_t page, struct gcb_plot_page *out,
+static int fill(const struct gcb_plot_data *data, const void *first, struct gcb_plot_page *out,
                 struct gcb_diag *diag)
 {
-    const struct gcb_plot_case *first[GCB_PLOT_PAGES];
-    struct gcb_plot_histograms values = {.env = NULL};
+    const struct gcb_plot_case *like = first;
     struct gcb_plot_range range = GCB_PLOT_RANGE_EMPTY;
+    struct gcb_plot_histograms values;
     struct formats formats;
     char text[64];
-    bool found;
-    int err;
+    const int err = gcb_plot_histograms_of(&values, data, like->env, "none", diag);
 
-    if (page >= first_cases(first, data))
-        return gcb_diag_set(diag, GCB_E_INVALID, "there is no such page");
-    collect(&formats, data, first[page]->env);
-    err = values_of(&values, &found, data, first[page]->env, diag);
     if (err)
         goto out;
-    gcb_plot_heading(out, "Codes of range floats", data, first[page], GCB_PLOT_BY_ERROR);
-    gcb_plot_var_real(out, "has_values", found && values.input.total > values.input.zeros);
+    collect(&formats, data, first);
+    gcb_plot_heading(out, "Codes of range floats", data, like, GCB_PLOT_BY_ERROR);
+    gcb_plot_var_real(out, "has_values", values.input.total > values.input.zeros);
     gcb_plot_var_real(out, "series", (double)formats.count);
     gcb_plot_array_begin(out, "label", formats.count);
     for (size_t i = 0; i < formats.count; i++) {
@@ -187,6 +161,6 @@ const struct gcb_plot gcb_plot_range_codes = {
     .title = "where the codes of range floats lie, beside the values",
     .needs = "a method with range floats (range, fft): `compress --results FILE`; with --histogram "
              "also the values",
-    .pages = pages,
+    .split = &split,
     .fill = fill,
 };

@@ -4,11 +4,6 @@
 #include "src/report/plot_label.h"
 #include "src/report/plots.h"
 
-static size_t pages(const struct gcb_plot_data *data)
-{
-    return gcb_plot_case_pages(data, GCB_PLOT_BY_ERROR);
-}
-
 static void put_series(struct gcb_plot_page *out, const struct gcb_plot_series *s,
                        const struct gcb_plot_cases *cases)
 {
@@ -62,12 +57,12 @@ static void name_baselines(struct gcb_plot_set *set, const struct gcb_plot_cases
     }
 }
 
-static int fill(const struct gcb_plot_data *data, size_t page, struct gcb_plot_page *out,
+static int fill(const struct gcb_plot_data *data, const void *first, struct gcb_plot_page *out,
                 const char *title, struct gcb_diag *diag)
 {
     struct gcb_plot_set set = {.items = NULL};
     struct gcb_plot_cases cases;
-    int err = gcb_plot_cases_of(&cases, data, page, GCB_PLOT_BY_ERROR, diag);
+    int err = gcb_plot_cases_of(&cases, data, &gcb_plot_cases_by_error, first, diag);
 
     if (!err)
         err = gcb_plot_set_of(&set, &cases, false, diag);
@@ -85,29 +80,29 @@ out:
     return err;
 }
 
-static int fill_distortion(const struct gcb_plot_data *data, size_t page, struct gcb_plot_page *out,
-                           struct gcb_diag *diag)
+static int fill_distortion(const struct gcb_plot_data *data, const void *first,
+                           struct gcb_plot_page *out, struct gcb_diag *diag)
 {
-    return fill(data, page, out, "Rate-distortion", diag);
+    return fill(data, first, out, "Rate-distortion", diag);
 }
 
-static int fill_cosine(const struct gcb_plot_data *data, size_t page, struct gcb_plot_page *out,
-                       struct gcb_diag *diag)
+static int fill_cosine(const struct gcb_plot_data *data, const void *first,
+                       struct gcb_plot_page *out, struct gcb_diag *diag)
 {
-    return fill(data, page, out, "Cosine against rate", diag);
+    return fill(data, first, out, "Cosine against rate", diag);
 }
 
-static int fill_ratio(const struct gcb_plot_data *data, size_t page, struct gcb_plot_page *out,
-                      struct gcb_diag *diag)
+static int fill_ratio(const struct gcb_plot_data *data, const void *first,
+                      struct gcb_plot_page *out, struct gcb_diag *diag)
 {
-    return fill(data, page, out, "Compression ratio against error", diag);
+    return fill(data, first, out, "Compression ratio against error", diag);
 }
 
 const struct gcb_plot gcb_plot_rate_distortion = {
     .name = "rate-distortion",
     .title = "relative L2 error against bits per element",
     .needs = GCB_PLOT_NEEDS_SUMMARY,
-    .pages = pages,
+    .split = &gcb_plot_cases_by_error,
     .fill = fill_distortion,
 };
 
@@ -115,7 +110,7 @@ const struct gcb_plot gcb_plot_rate_cosine = {
     .name = "rate-cosine",
     .title = "cosine against bits per element",
     .needs = GCB_PLOT_NEEDS_SUMMARY,
-    .pages = pages,
+    .split = &gcb_plot_cases_by_error,
     .fill = fill_cosine,
 };
 
@@ -123,6 +118,6 @@ const struct gcb_plot gcb_plot_ratio_error = {
     .name = "ratio-error",
     .title = "compression ratio against relative L2 error",
     .needs = GCB_PLOT_NEEDS_SUMMARY,
-    .pages = pages,
+    .split = &gcb_plot_cases_by_error,
     .fill = fill_ratio,
 };

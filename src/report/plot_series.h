@@ -2,25 +2,19 @@
 #define SRC_REPORT_PLOT_SERIES_H
 
 #include "src/report/plot_page.h"
-#include "src/report/plot_rows.h"
+#include "src/report/plot_split.h"
 
 /*
- * Which summaries stand in one picture, and which of them are one curve.
- *
- * A page is one combination of file and scope and, where times are shown, of environment, device, threads,
- * instruction set and cache. Cases of a page are those that went well, one of each spec.
+ * The cases of a page, one of each spec, and which of them are one curve. `first` is the page's (plot_split.h).
  */
-enum gcb_plot_by { GCB_PLOT_BY_ERROR, GCB_PLOT_BY_TIME };
-
 struct gcb_plot_cases {
     const struct gcb_plot_case **items; /* borrowed from the data, unless they are owned */
     size_t count, cap;
     bool owned;
 };
-size_t gcb_plot_case_pages(const struct gcb_plot_data *data, enum gcb_plot_by by);
 /* Release with gcb_plot_cases_fini, also on failure. */
-int gcb_plot_cases_of(struct gcb_plot_cases *out, const struct gcb_plot_data *data, size_t page,
-                      enum gcb_plot_by by, struct gcb_diag *diag);
+int gcb_plot_cases_of(struct gcb_plot_cases *out, const struct gcb_plot_data *data,
+                      const struct gcb_plot_split *split, const void *first, struct gcb_diag *diag);
 /* Appends a case unless one of its spec is there. */
 int gcb_plot_cases_add(struct gcb_plot_cases *cases, const struct gcb_plot_case *c,
                        struct gcb_diag *diag);
@@ -48,6 +42,7 @@ int gcb_plot_set_of(struct gcb_plot_set *out, struct gcb_plot_cases *cases, bool
                     struct gcb_diag *diag);
 void gcb_plot_set_fini(struct gcb_plot_set *set);
 
+enum gcb_plot_by { GCB_PLOT_BY_ERROR, GCB_PLOT_BY_TIME };
 /* plot_title, plot_file and plot_machine of a page whose rows are like this one. */
 void gcb_plot_heading(struct gcb_plot_page *page, const char *title,
                       const struct gcb_plot_data *data, const struct gcb_plot_case *like,

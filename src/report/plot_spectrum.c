@@ -18,39 +18,30 @@ static bool by_frequency(const struct gcb_plot_band *b)
     return strcmp(b->by, "frequency") == 0;
 }
 
+static bool is_wanted(const void *row)
+{
+    return is_of_input(row) && by_frequency(row);
+}
+
 /* Pages are result files. */
-static size_t first_bands(const struct gcb_plot_band *out[GCB_PLOT_PAGES],
-                          const struct gcb_plot_data *data)
+static bool same_page(const void *a, const void *b)
 {
-    const struct gcb_plot_band *items = data->bands.items;
-    size_t n = 0;
-
-    for (size_t i = 0; i < data->bands.count && n < GCB_PLOT_PAGES; i++)
-        if (is_of_input(&items[i]) && by_frequency(&items[i]) &&
-            (n == 0 || out[n - 1]->env != items[i].env))
-            out[n++] = &items[i];
-    return n;
+    return ((const struct gcb_plot_band *)a)->env == ((const struct gcb_plot_band *)b)->env;
 }
 
-static size_t pages(const struct gcb_plot_data *data)
-{
-    const struct gcb_plot_band *first[GCB_PLOT_PAGES];
-
-    return first_bands(first, data);
-}
+static const struct gcb_plot_split split = {offsetof(struct gcb_plot_data, bands),
+                                            sizeof(struct gcb_plot_band), is_wanted, same_page};
 
 /* The tensor with most bins. Rows of a tensor stand together. */
-static const char *largest_tensor(const struct gcb_plot_data *data, size_t env)
+static const char *largest_tensor(const struct gcb_plot_data *data, const void *first)
 {
-    const struct gcb_plot_band *items = data->bands.items;
+    const struct gcb_plot_band *b = NULL;
     const char *at = NULL, *largest = gcb_plot_no_text;
     double bins = 0.0, most = -1.0;
 
-    for (size_t i = 0; i < data->bands.count; i++) {
-        if (items[i].env != env || !is_of_input(&items[i]) || !by_frequency(&items[i]))
-            continue;
-        bins = items[i].tensor == at ? bins + items[i].bins : items[i].bins;
-        at = items[i].tensor;
+    while ((b = gcb_plot_split_next(&split, data, first, b)) != NULL) {
+        bins = b->tensor == at ? bins + b->bins : b->bins;
+        at = b->tensor;
         if (bins > most) {
             most = bins;
             largest = at;
@@ -258,10 +249,9 @@ static int collect(struct gcb_plot_cases *cases, const struct page *p, struct gc
     return err;
 }
 
-static int fill(const struct gcb_plot_data *data, size_t page, struct gcb_plot_page *out,
+static int fill(const struct gcb_plot_data *data, const void *first, struct gcb_plot_page *out,
                 struct gcb_diag *diag)
 {
-    const struct gcb_plot_band *first[GCB_PLOT_PAGES];
     struct gcb_plot_range range = GCB_PLOT_RANGE_EMPTY;
     struct gcb_plot_cases cases = {.items = NULL};
     struct gcb_plot_set set = {.items = NULL};
@@ -270,10 +260,8 @@ static int fill(const struct gcb_plot_data *data, size_t page, struct gcb_plot_p
     const struct gcb_plot_env *env;
     int err;
 
-    if (page >= first_bands(first, data))
-        return gcb_diag_set(diag, GCB_E_INVALID, "there is no such page");
-    p.env = first[page]->env;
-    p.tensor = largest_tensor(data, p.env);
+    p.env = ((const struct gcb_plot_band *)first)->env;
+    p.tensor = largest_tensor(data, first);
     p.datasets = datasets_of(data, p.env, p.tensor);
     err = collect(&cases, &p, diag);
     if (!err)
@@ -305,6 +293,6 @@ const struct gcb_plot gcb_plot_spectrum = {
     .title = "the largest tensor's Fourier transform, what is kept of it, and its energy",
     .needs =
         "spectrum rows: `compress --spectrum --results FILE`, or `inspect` for the input alone",
-    .pages = pages,
+    .split = &split,
     .fill = fill,
 };

@@ -9,11 +9,6 @@
 
 #define MAX_BARS 60
 
-static size_t pages(const struct gcb_plot_data *data)
-{
-    return gcb_plot_case_pages(data, GCB_PLOT_BY_TIME);
-}
-
 /* GB/s of this many seconds. */
 static double speed(const struct gcb_plot_case *c, double seconds)
 {
@@ -82,8 +77,8 @@ static void put_bars(struct gcb_plot_page *out, const struct bar *bars, size_t c
     gcb_plot_var_range(out, "speed", &range);
 }
 
-static int fill_throughput(const struct gcb_plot_data *data, size_t page, struct gcb_plot_page *out,
-                           struct gcb_diag *diag)
+static int fill_throughput(const struct gcb_plot_data *data, const void *first,
+                           struct gcb_plot_page *out, struct gcb_diag *diag)
 {
     struct gcb_plot_set set = {.items = NULL};
     struct gcb_plot_cases cases;
@@ -91,7 +86,7 @@ static int fill_throughput(const struct gcb_plot_data *data, size_t page, struct
     const struct gcb_plot_env *env;
     double copy;
     size_t count;
-    int err = gcb_plot_cases_of(&cases, data, page, GCB_PLOT_BY_TIME, diag);
+    int err = gcb_plot_cases_of(&cases, data, &gcb_plot_cases_by_time, first, diag);
 
     if (err)
         goto out;
@@ -197,13 +192,13 @@ static void put_points(struct gcb_plot_page *out, const struct gcb_plot_cases *c
     gcb_plot_var_range(out, "error", &error);
 }
 
-static int fill_pareto(const struct gcb_plot_data *data, size_t page, struct gcb_plot_page *out,
-                       struct gcb_diag *diag)
+static int fill_pareto(const struct gcb_plot_data *data, const void *first,
+                       struct gcb_plot_page *out, struct gcb_diag *diag)
 {
     struct gcb_plot_set set = {.items = NULL};
     const struct gcb_plot_case **front = NULL;
     struct gcb_plot_cases cases;
-    int err = gcb_plot_cases_of(&cases, data, page, GCB_PLOT_BY_TIME, diag);
+    int err = gcb_plot_cases_of(&cases, data, &gcb_plot_cases_by_time, first, diag);
 
     if (err)
         goto out;
@@ -231,7 +226,7 @@ const struct gcb_plot gcb_plot_throughput = {
     .name = "throughput",
     .title = "encoding and decoding speed, beside what memory can do",
     .needs = GCB_PLOT_NEEDS_SUMMARY,
-    .pages = pages,
+    .split = &gcb_plot_cases_by_time,
     .fill = fill_throughput,
 };
 
@@ -239,6 +234,6 @@ const struct gcb_plot gcb_plot_pareto = {
     .name = "pareto",
     .title = "ratio, encoding speed and error at once; what nothing else beats is marked",
     .needs = GCB_PLOT_NEEDS_SUMMARY,
-    .pages = pages,
+    .split = &gcb_plot_cases_by_time,
     .fill = fill_pareto,
 };

@@ -55,8 +55,8 @@ static void test_rows(void **state)
     assert_string_equal(c[0].device, "");
     assert_string_equal(gcb_plot_env_of(data, c[0].env)->file, "in.h5");
     assert_string_equal(gcb_plot_env_of(data, 0)->cpu_model, "");
-    assert_int_equal(gcb_plot_case_pages(data, GCB_PLOT_BY_ERROR), 1);
-    assert_int_equal(gcb_plot_case_pages(data, GCB_PLOT_BY_TIME), 0);
+    assert_int_equal(gcb_plot_split_pages(&gcb_plot_cases_by_error, data), 1);
+    assert_int_equal(gcb_plot_split_pages(&gcb_plot_cases_by_time, data), 0);
     gcb_plot_data_destroy(data);
 }
 
@@ -130,9 +130,13 @@ static void test_curves(void **state)
                             CASE("qsgd", "qsgd:bits=4", "4", "0.2"));
     struct gcb_plot_cases cases;
     struct gcb_plot_set set;
+    struct gcb_diag diag = {0};
+    const void *first;
 
     (void)state;
-    assert_int_equal(gcb_plot_cases_of(&cases, data, 0, GCB_PLOT_BY_ERROR, NULL), 0);
+    first = gcb_plot_split_first(&gcb_plot_cases_by_error, data, 0, NULL);
+    assert_non_null(first);
+    assert_int_equal(gcb_plot_cases_of(&cases, data, &gcb_plot_cases_by_error, first, NULL), 0);
     assert_int_equal(cases.count, 6); /* the repeated spec once */
     assert_int_equal(gcb_plot_set_of(&set, &cases, false, NULL), 0);
     assert_int_equal(set.count, 4);
@@ -148,8 +152,8 @@ static void test_curves(void **state)
     assert_int_equal(set.count, 6);
     gcb_plot_set_fini(&set);
     gcb_plot_cases_fini(&cases);
-    assert_int_equal(gcb_plot_cases_of(&cases, data, 1, GCB_PLOT_BY_ERROR, NULL), GCB_E_INVALID);
-    gcb_plot_cases_fini(&cases);
+    assert_null(gcb_plot_split_first(&gcb_plot_cases_by_error, data, 1, &diag));
+    assert_int_equal(diag.status, GCB_E_INVALID);
     gcb_plot_data_destroy(data);
 }
 
@@ -166,9 +170,9 @@ static void test_histograms(void **state)
     struct gcb_plot_histograms h;
 
     (void)state;
-    assert_int_equal(gcb_plot_histogram_pages(data, "input"), 1);
-    assert_int_equal(gcb_plot_histogram_pages(data, "error"), 0);
-    assert_int_equal(gcb_plot_histograms_of(&h, data, 0, "input", "decoded", NULL), 0);
+    assert_int_equal(gcb_plot_split_pages(&gcb_plot_bins_of_inputs, data), 1);
+    assert_int_equal(gcb_plot_split_pages(&gcb_plot_bins_of_errors, data), 0);
+    assert_int_equal(gcb_plot_histograms_of(&h, data, 0, "decoded", NULL), 0);
     assert_int_equal(h.input.count, 3); /* tensors are joined */
     assert_true(h.input.total == 10.0 && h.input.zeros == 2.0);
     assert_int_equal(h.cases.count, 1);
