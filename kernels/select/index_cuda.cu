@@ -1,3 +1,5 @@
+#include "kernels/select/index_cuda.h"
+
 #include "kernels/select/payload.cuh"
 #include "kernels/select/select.cuh"
 
@@ -5,11 +7,15 @@ namespace
 {
 
 using gcb::kTile;
+using gcb::kTileEach;
 using gcb::kTileThreads;
 
 constexpr unsigned kWords =
     kTile / 2; /* positions of a tile of u32, as many bytes as its room has */
 constexpr unsigned kFlagWords = kTile / 32;
+constexpr unsigned kSumThreads = 1024;
+
+/* ---- writing ---- */
 
 __global__ void put_words(uint8_t *out, struct gcb_cuda_chosen c, struct gcb_cuda_values how,
                           gcb_device_result *result)
@@ -63,20 +69,175 @@ __global__ void put_flags(uint8_t *out, struct gcb_cuda_chosen c, struct gcb_cud
     }
 }
 
+/* ---- reading: u32 ---- */
+
+__global__ void get_words(struct gcb_cuda_filling f, const uint8_t *__restrict__ in, uint64_t n,
+                          gcb_device_result *result)
+{
+    const uint64_t kept = f.head->kept;
+
+    in += f.head->index;
+    for (uint64_t i = blockIdx.x * uint64_t{blockDim.x} + threadIdx.x; i < kept;
+         i += uint64_t{gridDim.x} * blockDim.x) {
+        const uint32_t pos = gcb::get_u32(in + 4 * i);
+
+        f.pos[i] = pos;
+        if (pos >= n || (i && pos <= gcb::get_u32(in + 4 * i - 4)))
+            gcb::set_status(&result->status, GCB_E_CORRUPT);
+    }
+}
+
+/* How many positions lie below `bound`, if they ascend; some number up to `kept` if they do not. */
+__device__ uint32_t count_below(const uint32_t *pos, uint64_t kept, uint64_t bound)
+{
+    uint64_t low = 0, high = kept;
+
+    while (low < high) {
+        const uint64_t middle = low + (high - low) / 2;
+
+        if (pos[middle] < bound)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return static_cast<uint32_t>(low);
+}
+
+__global__ void find_tiles(struct gcb_cuda_filling f, uint64_t tiles)
+{
+    const uint64_t tile = blockIdx.x * uint64_t{blockDim.x} + threadIdx.x;
+
+    if (tile <= tiles)
+        f.first[tile] = count_below(f.pos, f.head->kept, tile * kTile);
+}
+
+/* ---- reading: bitmap ---- */
+
+/* This thread's 16 flags of a tile; those of positions that there are not are set in *extra. Every thread of the
+ * block. */
+__device__ uint32_t flags_of(gcb::tile_room &room, const uint8_t *in, uint64_t n, uint64_t tile,
+                             uint32_t *extra)
+{
+    const uint64_t left = n - tile * kTile, first = threadIdx.x * kTileEach;
+    const unsigned bytes = static_cast<unsigned>(((left < kTile ? left : kTile) + 7) / 8);
+    const uint64_t mine = left < first ? 0 : left - first; /* positions there are, from here on */
+    const uint32_t mask = mine >= kTileEach ? 0xffffu : (1u << mine) - 1;
+    const unsigned skip = gcb::load_tile(room, in + tile * (kTile / 8), bytes);
+    const uint8_t *at = reinterpret_cast<const uint8_t *>(room.word) + skip + 2 * threadIdx.x;
+    uint32_t flags = 0;
+
+    gcb::sync_block();
+    if (2 * threadIdx.x < bytes)
+        flags |= at[0];
+    if (2 * threadIdx.x + 1 < bytes)
+        flags |= static_cast<uint32_t>(at[1]) << 8;
+    gcb::sync_block();
+    *extra = flags & ~mask;
+    return flags & mask;
+}
+
+struct flag_room {
+    gcb::tile_room tile;
+    gcb::scan_room scan;
+};
+
+__global__ void count_flags(struct gcb_cuda_filling f, const uint8_t *__restrict__ in, uint64_t n,
+                            gcb_device_result *result)
+{
+    flag_room &room = gcb::shared<flag_room>();
+    const uint64_t kept = f.head->kept;
+
+    for (uint64_t tile = blockIdx.x; tile * kTile < n; tile += gridDim.x) {
+        uint32_t flags = 0, extra = 0, total;
+
+        if (kept)
+            flags = flags_of(room.tile, in + f.head->index, n, tile, &extra);
+        gcb::scan_block(room.scan, gcb::popc(flags), &total);
+        if (extra)
+            gcb::set_status(&result->status, GCB_E_CORRUPT);
+        if (threadIdx.x == 0)
+            f.first[tile] = total;
+    }
+}
+
+/* One block: counts become where each tile begins. */
+__global__ void sum_flags(struct gcb_cuda_filling f, uint64_t tiles, gcb_device_result *result)
+{
+    gcb::scan_room &room = gcb::shared<gcb::scan_room>();
+    uint64_t before = 0;
+
+    for (uint64_t from = 0; from < tiles; from += kSumThreads) {
+        const uint64_t tile = from + threadIdx.x;
+        uint32_t total;
+        const uint32_t mine = gcb::scan_block(room, tile < tiles ? f.first[tile] : 0, &total);
+
+        if (tile < tiles)
+            f.first[tile] = static_cast<uint32_t>(before) + mine;
+        before += total;
+    }
+    if (threadIdx.x == 0) {
+        f.first[tiles] = static_cast<uint32_t>(before);
+        if (before != f.head->kept)
+            gcb::refuse(f.head, result);
+    }
+}
+
+__global__ void get_flags(struct gcb_cuda_filling f, const uint8_t *__restrict__ in, uint64_t n)
+{
+    flag_room &room = gcb::shared<flag_room>();
+
+    if (f.head->kept == 0)
+        return;
+    for (uint64_t tile = blockIdx.x; tile * kTile < n; tile += gridDim.x) {
+        uint32_t extra, total, flags = flags_of(room.tile, in + f.head->index, n, tile, &extra);
+        uint32_t at = f.first[tile] + gcb::scan_block(room.scan, gcb::popc(flags), &total);
+
+        for (; flags; flags &= flags - 1)
+            f.pos[at++] = static_cast<uint32_t>(tile * kTile) + threadIdx.x * kTileEach +
+                          gcb::lowest_bit(flags);
+    }
+}
+
 } /* namespace */
 
 int gcb_cuda_put_u32(struct gcb_device_stream *s, uint8_t *out,
                      const struct gcb_cuda_chosen *chosen, const struct gcb_cuda_values *how,
-                     struct gcb_device_result *result)
+                     void *scratch, struct gcb_device_result *result)
 {
+    (void)scratch;
     return gcb::launch(put_words, gcb::blocks_for((chosen->most + kWords - 1) / kWords),
                        kTileThreads, sizeof(gcb::tile_room), s, out, *chosen, *how, result);
 }
 
+int gcb_cuda_get_u32(struct gcb_device_stream *s, const struct gcb_cuda_payload *p,
+                     const struct gcb_cuda_filling *f, struct gcb_device_result *result)
+{
+    const uint64_t tiles = gcb::tiles_for(p->n);
+    const int err =
+        gcb::launch(get_words, gcb::blocks_for(tiles), kTileThreads, 0, s, *f, p->in, p->n, result);
+
+    return err ? err
+               : gcb::launch(find_tiles, tiles / kTileThreads + 1, kTileThreads, 0, s, *f, tiles);
+}
+
 int gcb_cuda_put_bitmap(struct gcb_device_stream *s, uint8_t *out,
                         const struct gcb_cuda_chosen *chosen, const struct gcb_cuda_values *how,
-                        struct gcb_device_result *result)
+                        void *scratch, struct gcb_device_result *result)
 {
+    (void)scratch;
     return gcb::launch(put_flags, gcb::blocks_for(gcb::tiles_for(chosen->n)), kTileThreads,
                        sizeof(gcb::tile_room), s, out, *chosen, *how, result);
+}
+
+int gcb_cuda_get_bitmap(struct gcb_device_stream *s, const struct gcb_cuda_payload *p,
+                        const struct gcb_cuda_filling *f, struct gcb_device_result *result)
+{
+    const uint64_t tiles = gcb::tiles_for(p->n), grid = gcb::blocks_for(tiles);
+    int err =
+        gcb::launch(count_flags, grid, kTileThreads, sizeof(flag_room), s, *f, p->in, p->n, result);
+
+    if (!err)
+        err = gcb::launch(sum_flags, 1, kSumThreads, sizeof(gcb::scan_room), s, *f, tiles, result);
+    return err ? err
+               : gcb::launch(get_flags, grid, kTileThreads, sizeof(flag_room), s, *f, p->in, p->n);
 }

@@ -5,6 +5,7 @@
 #include "kernels/cuda/warp.cuh"
 #include "kernels/hd.h"
 #include "kernels/select/values_cuda.h"
+#include "src/base/status.h"
 
 namespace gcb
 {
@@ -33,6 +34,13 @@ __device__ __forceinline__ uint32_t get_u32(const uint8_t *in)
     for (unsigned i = 0; i < 4; i++)
         v |= static_cast<uint32_t>(in[i]) << 8 * i;
     return v;
+}
+
+/* A damaged payload, of which nothing more is read. */
+__device__ __forceinline__ void refuse(struct gcb_cuda_opened *head, gcb_device_result *result)
+{
+    head->kept = 0;
+    set_status(&result->status, GCB_E_CORRUPT);
 }
 
 } /* namespace gcb */

@@ -302,22 +302,24 @@ uint64_t gcb_cuda_select_scratch(uint64_t n, uint64_t most)
     return lay_out(nullptr, n, most, &c, &in, &chosen);
 }
 
-int gcb_cuda_select(struct gcb_device_stream *s, struct gcb_cuda_chosen *chosen, const float *order,
-                    uint64_t n, uint64_t most, const struct gcb_cuda_select *how, void *scratch)
+int gcb_cuda_select(struct gcb_device_stream *s, struct gcb_cuda_chosen *chosen,
+                    const struct gcb_device_input *input, const struct gcb_cuda_select *how,
+                    void *scratch)
 {
+    const uint64_t n = chosen->n;
     bool sampled = false;
     choosing *c;
     slots in;
     int err;
 
-    lay_out(static_cast<uint8_t *>(scratch), n, most, &c, &in, chosen);
-    err = queue_begin(s, c, order, n, how, &sampled);
+    lay_out(static_cast<uint8_t *>(scratch), n, chosen->most, &c, &in, chosen);
+    err = queue_begin(s, c, input->x, n, how, &sampled);
     if (!err)
-        err = queue_collect(s, c, in, order, n, false);
+        err = queue_collect(s, c, in, input->x, n, false);
     if (!err && sampled)
         err = gcb::launch(judge, 1, kTileThreads, sizeof(judging), s, c, how->k);
     if (!err && sampled)
-        err = queue_collect(s, c, in, order, n, true);
+        err = queue_collect(s, c, in, input->x, n, true);
     if (!err)
         err = how->exact ? queue_rank(s, c, in, n, how->k)
                          : gcb::launch(keep_all, 1, gcb::kWarp, 0, s, c);

@@ -48,10 +48,13 @@ struct gcb_cuda_select {
 
 uint64_t gcb_cuda_select_scratch(uint64_t n, uint64_t most);
 
-/* Lays out *chosen in the scratch and queues the choice from one float per position, all finite. order is aligned to
- * 16. `most` as for gcb_cuda_select_scratch, and no less than what can be chosen. */
-int gcb_cuda_select(struct gcb_device_stream *s, struct gcb_cuda_chosen *chosen, const float *order,
-                    uint64_t n, uint64_t most, const struct gcb_cuda_select *how, void *scratch);
+/*
+ * Lays out *chosen, whose n and most are given (most: no less than what can be chosen), in the scratch, and queues
+ * the choice from in->n = n floats, all finite.
+ */
+int gcb_cuda_select(struct gcb_device_stream *s, struct gcb_cuda_chosen *chosen,
+                    const struct gcb_device_input *in, const struct gcb_cuda_select *how,
+                    void *scratch);
 
 #ifdef __cplusplus
 }

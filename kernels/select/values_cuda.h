@@ -6,7 +6,8 @@
 
 /*
  * Payloads of the sparse codec on the device (src/sparse/sparse.h), of one segment: how many positions are kept
- * (uint32; nothing where there are none to choose from), scales, values in the order of positions, and the positions.
+ * (uint32; nothing where there are none to choose from), scales, values in the order of positions, and the positions
+ * (kernels/select/index_cuda.h).
  * Values are those of src/sparse/values_*.c, bit for bit. 0 or GCB_E_BACKEND.
  */
 #ifdef __cplusplus
@@ -50,25 +51,48 @@ int gcb_cuda_put_values(struct gcb_device_stream *s, uint8_t *out,
                         const struct gcb_cuda_chosen *chosen, const struct gcb_cuda_values *how,
                         void *scratch, struct gcb_device_result *result);
 
-/* Positions behind them, as src/sparse/index_*.c write them; sets result->length. */
-int gcb_cuda_put_u32(struct gcb_device_stream *s, uint8_t *out,
-                     const struct gcb_cuda_chosen *chosen, const struct gcb_cuda_values *how,
-                     struct gcb_device_result *result);
-int gcb_cuda_put_bitmap(struct gcb_device_stream *s, uint8_t *out,
-                        const struct gcb_cuda_chosen *chosen, const struct gcb_cuda_values *how,
-                        struct gcb_device_result *result);
-
 /* ---- decoding ---- */
 
-enum gcb_cuda_index_kind { GCB_CUDA_U32, GCB_CUDA_BITMAP };
+/* A payload to decode, of n positions. */
+struct gcb_cuda_payload {
+    const uint8_t *in;
+    uint64_t length;
+    uint64_t n;
+};
 
-uint64_t gcb_cuda_fill_scratch(uint64_t n);
+/* How long its positions are, where that follows from the counts: bytes for each kept, and bits for each of n if
+ * any is kept. */
+struct gcb_cuda_index_length {
+    uint32_t kept_bytes, flag_bits;
+    int any; /* it does not: the coder finds out */
+};
 
-/* Decodes a payload of `length` bytes to n floats, 0 where none was kept. Damage makes result->status GCB_E_CORRUPT,
- * and `out` unspecified. */
-int gcb_cuda_fill(struct gcb_device_stream *s, float *out, uint64_t n, const uint8_t *in,
-                  uint64_t length, const struct gcb_cuda_values *how,
-                  enum gcb_cuda_index_kind index, void *scratch, struct gcb_device_result *result);
+/* What a payload's head says. Nothing of a damaged one is used: kept is 0 then. */
+struct gcb_cuda_opened {
+    uint64_t kept;
+    uint64_t index; /* where the positions begin */
+    struct gcb_cuda_scale scale;
+};
+
+/* What decoding knows, in a scratch. */
+struct gcb_cuda_filling {
+    struct gcb_cuda_opened *head;
+    uint32_t *first; /* for each tile of 4096 positions the first of its entries; one more behind */
+    uint32_t *pos;   /* positions, n at most; any may be wrong */
+    void *scratch;   /* the index coder's own */
+};
+
+/* Where they stand in a scratch, all but the coder's own, which begins at the size returned. */
+uint64_t gcb_cuda_fill_scratch(struct gcb_cuda_filling *f, uint64_t n, void *scratch);
+
+/* Opens the payload. Damage makes result->status GCB_E_CORRUPT, here and below, and the rest unspecified. */
+int gcb_cuda_open(struct gcb_device_stream *s, const struct gcb_cuda_payload *p,
+                  const struct gcb_cuda_values *how, const struct gcb_cuda_index_length *length,
+                  const struct gcb_cuda_filling *f, struct gcb_device_result *result);
+
+/* Once the positions are there: n floats, 0 where none was kept. */
+int gcb_cuda_fill(struct gcb_device_stream *s, float *out, const struct gcb_cuda_payload *p,
+                  const struct gcb_cuda_values *how, const struct gcb_cuda_filling *f);
 
 #ifdef __cplusplus
 }

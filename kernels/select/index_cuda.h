@@ -1,0 +1,36 @@
+#ifndef KERNELS_SELECT_INDEX_CUDA_H
+#define KERNELS_SELECT_INDEX_CUDA_H
+
+#include "kernels/select/values_cuda.h"
+
+/*
+ * Positions of the sparse codec on the device, as src/sparse/index_*.c write and read them: launchers, two for each
+ * coder. 0 or GCB_E_BACKEND.
+ */
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Writes the positions behind the values, and sets result->length to the payload's. */
+typedef int gcb_cuda_put_index_fn(struct gcb_device_stream *s, uint8_t *out,
+                                  const struct gcb_cuda_chosen *chosen,
+                                  const struct gcb_cuda_values *how, void *scratch,
+                                  struct gcb_device_result *result);
+
+/*
+ * Reads f->head->kept positions (0: of a damaged payload, or of one without any), which begin at f->head->index of
+ * the payload, no further than its end, and end there. Fills f->pos and f->first. Whatever the bytes are, nothing
+ * outside payload and scratch is touched; damage is a status, and both are unspecified then.
+ */
+typedef int gcb_cuda_get_index_fn(struct gcb_device_stream *s, const struct gcb_cuda_payload *p,
+                                  const struct gcb_cuda_filling *f,
+                                  struct gcb_device_result *result);
+
+gcb_cuda_put_index_fn gcb_cuda_put_u32, gcb_cuda_put_bitmap;
+gcb_cuda_get_index_fn gcb_cuda_get_u32, gcb_cuda_get_bitmap;
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
