@@ -1,11 +1,11 @@
 #include "cli/bench_kernels.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "cli/interrupt.h"
 #include "cli/progress.h"
 #include "kernels/cpu_flags.h"
-#include "src/bench/kernels.h"
 
 /* Unless the options say otherwise: enough samples for an interval, then until it is narrow. */
 #define DEFAULT_REPEAT 6
@@ -34,6 +34,7 @@ struct kernels_run {
     struct gcb_table *table;
     struct progress progress;
     size_t wrong; /* variants that do not agree with C */
+    bool unknown; /* an interval told nothing */
 };
 
 /* ---- what to do ---- */
@@ -130,20 +131,35 @@ static const struct gcb_table_column columns[] = {
 };
 #define COLUMNS (sizeof(columns) / sizeof(columns[0]))
 
-static int add_line(struct kernels_run *r, const struct gcb_kernel_result *result)
+int bench_kernels_table(struct gcb_table **out, struct gcb_diag *diag)
+{
+    return gcb_table_create(out, columns, COLUMNS, diag);
+}
+
+/* Half of the interval; "?" where the median might as well be another. */
+static void spread_text(char out[32], const struct gcb_kernel_result *result)
+{
+    if (result->spread < 0.9995 || isnan(result->spread))
+        out_percent(out, result->spread);
+    else
+        snprintf(out, 32, "?");
+}
+
+int bench_kernels_add(struct gcb_table *table, const struct gcb_kernel_result *result,
+                      struct gcb_diag *diag)
 {
     char name[64], text[5][32];
     const char *cells[COLUMNS] = {name, result->isa, text[0], text[1], text[2], text[3], text[4]};
 
     snprintf(name, sizeof(name), "%s/%s", result->family, result->kernel);
     out_count(text[0], result->elements);
-    out_number(text[1], result->gbps, 3);
-    out_percent(text[2], result->spread);
+    out_number_within(text[1], result->gbps, 3, 7);
+    spread_text(text[2], result);
     out_percent(text[3], result->bandwidth_share);
-    out_number(text[4], result->speedup, 3);
+    out_number_within(text[4], result->speedup, 3, 7);
     if (!result->agrees)
         snprintf(text[4], sizeof(text[4]), "WRONG");
-    return gcb_table_add(r->table, cells, r->ctx->diag);
+    return gcb_table_add(table, cells, diag);
 }
 
 static int on_result(void *ctx, const struct gcb_kernel_result *result, struct gcb_diag *diag)
@@ -153,8 +169,9 @@ static int on_result(void *ctx, const struct gcb_kernel_result *result, struct g
     int err = 0;
 
     r->wrong += !result->agrees;
+    r->unknown |= result->spread >= 0.9995;
     if (r->report.table)
-        err = add_line(r, result);
+        err = bench_kernels_add(r->table, result, r->ctx->diag);
     if (err || !out_wants_rows(&r->report))
         return err;
     gcb_kernels_row(&row, result, r->request->samples);
@@ -171,14 +188,17 @@ static void on_progress(void *ctx, double done)
 static void print_table(const struct kernels_run *r)
 {
     const struct gcb_bandwidth *w = &r->bandwidth;
+    char number[2][32];
 
     if (!r->report.table)
         return;
-    fprintf(r->report.out, "kernels on one thread; GB/s of float32 elements");
+    fprintf(r->report.out, "kernels on one thread; GB/s of float32 elements\n");
     if (w->bytes)
-        fprintf(r->report.out, "; memory: read %.1f, fill %.1f GB/s", w->read_gbps, w->fill_gbps);
-    fputc('\n', r->report.out);
+        fprintf(r->report.out, "memory: reads %s, fills %s GB/s\n",
+                out_number(number[0], w->read_gbps, 3), out_number(number[1], w->fill_gbps, 3));
     out_table(&r->report, r->table);
+    if (r->unknown)
+        fprintf(r->report.out, "?: more than the median itself, which is not known then\n");
 }
 
 static int open_output(struct kernels_run *r)
@@ -195,7 +215,7 @@ static int open_output(struct kernels_run *r)
     int err = out_open(&r->report, q->show, q->save, &guard, &fields, r->ctx);
 
     if (!err)
-        err = gcb_table_create(&r->table, columns, COLUMNS, r->ctx->diag);
+        err = bench_kernels_table(&r->table, r->ctx->diag);
     return err;
 }
 

@@ -2,6 +2,7 @@
 #define CLI_BENCH_KERNELS_H
 
 #include "cli/output.h"
+#include "src/bench/kernels.h"
 
 /* `bench --kernels`: the kernels of this build instead of methods. */
 struct bench_kernels_options {
@@ -25,5 +26,10 @@ struct bench_kernels_request {
 /* `globs`: which kernels; none: all. What a command's run returns. */
 int bench_kernels(const struct bench_kernels_request *request, const struct opt_list *globs,
                   struct cmd_context *ctx);
+
+/* The table of it, and a line in it. */
+int bench_kernels_table(struct gcb_table **out, struct gcb_diag *diag);
+int bench_kernels_add(struct gcb_table *table, const struct gcb_kernel_result *result,
+                      struct gcb_diag *diag);
 
 #endif

@@ -2,6 +2,7 @@
 #define CLI_BENCH_SETUP_H
 
 #include "cli/bench_options.h"
+#include "cli/bench_table.h"
 #include "cli/session.h"
 
 /*
@@ -34,6 +35,7 @@ struct bench {
     double work, done; /* weights, over all cases */
     struct gcb_budget budget;
     struct gcb_run_result result; /* of the case at hand */
+    struct bench_marks marks;     /* of all tables */
     bool interrupted;
 };
 

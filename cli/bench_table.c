@@ -31,17 +31,29 @@ static void label(char *out, size_t size, const struct gcb_method *m)
         snprintf(out + strlen(out), size - strlen(out), " *");
 }
 
-/* "1.23 ±2%": the half of the median's 95 % interval, of its size; nothing where it is not known. */
-static void speed(char out[64], double gbps, double seconds, double low, double high)
+/* "1.23 ±2%": the half of the median's 95 % interval, of its size; nothing where there is none, "±?" where the
+ * median might as well be another. At most 11 columns. */
+static void speed(char out[64], struct bench_marks *marks, double gbps, double seconds, double low,
+                  double high)
 {
     const double half = 50.0 * (high - low) / seconds;
     char number[32];
 
-    out_number(number, gbps, 3);
-    if (isfinite(half))
+    out_number_within(number, gbps, 3, 6);
+    if (!isfinite(half))
+        snprintf(out, 64, "%s", number);
+    else if (half < 99.5)
         snprintf(out, 64, "%s ±%.*f%%", number, half < 0.95 ? 1 : 0, half);
     else
-        snprintf(out, 64, "%s", number);
+        snprintf(out, 64, "%s ±?", number);
+    marks->unknown |= half >= 99.5;
+}
+
+/* In percent; "?" where it takes more than three digits. */
+static const char *percent(char out[32], double share)
+{
+    snprintf(out, 32, !isfinite(share) ? "-" : share < 9.995 ? "%.0f" : "?", 100.0 * share);
+    return out;
 }
 
 static bool precise(double seconds, double low, double high, double precision)
@@ -68,16 +80,20 @@ static void fill(struct cells *c, const struct bench_view *v, size_t method)
     const struct gcb_bandwidth *b = v->bandwidth;
     const double to = gcb_tally_encode_gbps(t), from = gcb_tally_decode_gbps(t);
     struct gcb_fidelity_figures f;
+    char number[2][32];
 
     gcb_tally_figures(&f, t);
     label(c->text[0], sizeof(c->text[0]), m);
-    out_number(c->text[1], gcb_tally_ratio(t), 3);
-    out_number(c->text[2], gcb_tally_bits(t), 3);
-    out_number(c->text[3], f.rel_l2, f.rel_l2 < 1e-3 ? 2 : 3);
-    speed(c->text[4], to, t->encode_seconds, t->encode_low, t->encode_high);
-    speed(c->text[5], from, t->decode_seconds, t->decode_low, t->decode_high);
-    snprintf(c->text[6], sizeof(c->text[6]), b->bytes && !t->on_device ? "%.0f/%.0f" : "-",
-             100.0 * to / b->read_gbps, 100.0 * from / b->fill_gbps);
+    out_number_within(c->text[1], gcb_tally_ratio(t), 3, 7);
+    out_number_within(c->text[2], gcb_tally_bits(t), 3, 7);
+    out_number_within(c->text[3], f.rel_l2, f.rel_l2 < 1e-3 ? 2 : 3, 7);
+    speed(c->text[4], v->marks, to, t->encode_seconds, t->encode_low, t->encode_high);
+    speed(c->text[5], v->marks, from, t->decode_seconds, t->decode_low, t->decode_high);
+    if (b->bytes && !t->on_device)
+        snprintf(c->text[6], sizeof(c->text[6]), "%s/%s", percent(number[0], to / b->read_gbps),
+                 percent(number[1], from / b->fill_gbps));
+    else
+        snprintf(c->text[6], sizeof(c->text[6]), "-");
     snprintf(c->text[7], sizeof(c->text[7]), "%s", end_of(t, v->precision));
 }
 
@@ -96,12 +112,17 @@ static void print_head(const struct bench_view *v, FILE *out)
 
 static void note_failures(const struct bench_view *v, FILE *out)
 {
-    for (size_t i = 0; i < v->result->method_count; i++)
-        if (v->result->totals[i].failure.status)
-            fprintf(out, "%s: %s\n",
-                    v->result->totals[i].failure.status == GCB_E_UNSUPPORTED ? "unsupported"
-                                                                             : "failed",
-                    v->result->totals[i].failure.text);
+    char line[sizeof(v->result->totals->failure.text) + 16];
+
+    for (size_t i = 0; i < v->result->method_count; i++) {
+        const struct gcb_diag *failure = &v->result->totals[i].failure;
+
+        if (!failure->status)
+            continue;
+        snprintf(line, sizeof(line), "%s: %s",
+                 failure->status == GCB_E_UNSUPPORTED ? "unsupported" : "failed", failure->text);
+        opt_wrap(out, line, 0, 2);
+    }
 }
 
 int bench_show(const struct bench_view *v, const struct out_report *report, struct gcb_diag *diag)
@@ -133,12 +154,14 @@ void bench_show_unsupported(const char *settings, const char *reason, FILE *out)
     fprintf(out, "\n%s\nunsupported: %s\n", settings, reason);
 }
 
-void bench_show_notes(const struct out_report *report)
+void bench_show_notes(const struct out_report *report, const struct bench_marks *marks)
 {
     if (report->quiet)
         return;
     fprintf(report->out, "\n* baseline   ±: half of the median's 95 %% interval\n"
                          "%% of mem: encoding of reading it, decoding of filling it\n"
                          "end: why the median is not known better, time or most samples\n");
+    if (marks->unknown)
+        fprintf(report->out, "±?: more than the median itself, which is not known then\n");
     heading_note_load(report->out, "speeds are too low");
 }

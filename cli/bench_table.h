@@ -4,6 +4,11 @@
 #include "cli/output.h"
 #include "src/bench/run.h"
 
+/* What the notes under the tables have to explain, because it occurred. Starts zeroed. */
+struct bench_marks {
+    bool unknown; /* "±?": half of an interval is more than the median itself */
+};
+
 /* One table of `bench`: the methods under one scope, device, number of threads and state of the caches. */
 struct bench_view {
     const struct gcb_method *methods; /* result->method_count of them */
@@ -11,6 +16,7 @@ struct bench_view {
     const char *settings;                  /* "scope tensor, 1 thread, warm caches" */
     const struct gcb_bandwidth *bandwidth; /* with these threads */
     double precision;                      /* asked for; 0: as many runs as were */
+    struct bench_marks *marks;             /* set where something occurs */
 };
 int bench_show(const struct bench_view *view, const struct out_report *report,
                struct gcb_diag *diag);
@@ -19,6 +25,6 @@ int bench_show(const struct bench_view *view, const struct out_report *report,
 void bench_show_unsupported(const char *settings, const char *reason, FILE *out);
 
 /* What the columns mean and what the machine had to do beside. */
-void bench_show_notes(const struct out_report *report);
+void bench_show_notes(const struct out_report *report, const struct bench_marks *marks);
 
 #endif

@@ -2,7 +2,6 @@
 #include <string.h>
 
 #include "cli/bench_setup.h"
-#include "cli/bench_table.h"
 #include "cli/heading.h"
 #include "cli/interrupt.h"
 #include "src/base/alloc.h"
@@ -133,6 +132,7 @@ static int show_case(struct bench *c, const struct bench_case *at, struct gcb_di
         .settings = settings,
         .bandwidth = &c->bandwidths[at->threads],
         .precision = c->suite.precision,
+        .marks = &c->marks,
     };
 
     if (!c->s.report.table)
@@ -246,7 +246,7 @@ static int finish(struct bench *c, struct gcb_diag *diag)
     int err;
 
     if (c->s.report.table)
-        bench_show_notes(&c->s.report);
+        bench_show_notes(&c->s.report, &c->marks);
     err = out_commit(&c->s.report, diag);
     return err || !c->interrupted ? err : session_interrupted(&c->s, "what was done is kept");
 }

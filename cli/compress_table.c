@@ -219,13 +219,14 @@ static void print_loss(const struct compress_view *v, size_t method, FILE *out)
 static void note_headers(const struct compress_view *v, size_t method, FILE *out)
 {
     const double share = gcb_tally_header_share(&v->result->totals[method].tally);
+    char line[160];
 
     if (!(share > 0.05))
         return;
-    fprintf(out, "note: headers are %.0f %% of the bytes", 100.0 * share);
-    if (v->given > 1)
-        fprintf(out, " of %s", v->methods[method].name);
-    fprintf(out, v->whole_model ? "\n" : "; --scope bucket sends fewer messages\n");
+    snprintf(line, sizeof(line), "note: headers are %.0f %% of the bytes%s%s%s", 100.0 * share,
+             v->given > 1 ? " of " : "", v->given > 1 ? v->methods[method].name : "",
+             v->whole_model ? "" : "; --scope bucket sends fewer messages");
+    opt_wrap(out, line, 0, 2);
 }
 
 static void note_exceptions(const struct compress_view *v, size_t method, FILE *out)

@@ -132,6 +132,11 @@ char *out_number(char *out, double value, int digits)
     return gcb_number(out, value, digits);
 }
 
+char *out_number_within(char *out, double value, int digits, size_t width)
+{
+    return gcb_number_within(out, value, digits, width);
+}
+
 char *out_scientific(char *out, double value, int digits)
 {
     return gcb_scientific(out, value, digits);

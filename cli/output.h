@@ -57,6 +57,8 @@ void out_table(const struct out_report *r, const struct gcb_table *table);
 
 /* Numbers for people, into a buffer of at least 32 bytes, which is returned. */
 char *out_number(char *out, double value, int digits); /* significant digits; "-" if not finite */
+/* The same with fewer digits where it would take more than `width` columns. */
+char *out_number_within(char *out, double value, int digits, size_t width);
 char *out_scientific(char *out, double value, int digits); /* always d.de-03; "0" for zero */
 char *out_percent(char *out, double share);                /* "12.3 %" of 0.123 */
 char *out_bytes(char *out, double bytes);                  /* "13.1 MB", powers of 1000 */

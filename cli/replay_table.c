@@ -120,34 +120,35 @@ int replay_show_totals(const struct out_report *report, const struct gcb_method 
 }
 
 /* "residual: at most 3.2 % of what feedback allows at contraction 0.12 (mean 0.2)" */
-static void show_bound(FILE *out, const struct gcb_replay_total *t)
+static void show_bound(FILE *out, const struct gcb_replay_total *t, int at)
 {
-    char least[32], mean[32], share[32];
+    char least[32], mean[32], share[32], line[200];
+    size_t n;
 
     out_number(least, t->contraction_min, 3);
     out_number(mean, t->contraction_mean, 3);
-    fprintf(out, "contraction %s at least, %s on average", least, mean);
-    if (!t->feedback)
-        fprintf(out, "\n");
-    else if (isnan(t->bound_ratio))
-        fprintf(out, "; none, so the residual has no bound\n");
-    else
-        fprintf(out, "; residual^2 at %s of its bound%s\n", out_percent(share, t->bound_ratio),
+    n = (size_t)snprintf(line, sizeof(line), "contraction %s at least, %s on average", least, mean);
+    if (t->feedback && isnan(t->bound_ratio))
+        snprintf(line + n, sizeof(line) - n, "; none, so the residual has no bound");
+    opt_wrap(out, line, at, 2);
+    if (t->feedback && !isnan(t->bound_ratio))
+        fprintf(out, "residual^2 at %s of its bound%s\n", out_percent(share, t->bound_ratio),
                 t->bound_ratio <= 1.0 ? "" : ": BROKEN");
 }
 
 void replay_show_notes(FILE *out, const struct gcb_method *method, const struct gcb_replay_total *t,
                        bool named)
 {
+    const bool kept = !isnan(t->density), sent = !isnan(t->union_density);
+    const int at = named ? fprintf(out, "%s:", method->name) : 0;
     char share[32];
 
-    if (named)
-        fprintf(out, "%s: ", method->name);
-    if (!isnan(t->density))
-        fprintf(out, "kept %s of positions; ", out_percent(share, t->density));
-    if (!isnan(t->union_density))
+    if (kept)
+        fprintf(out, "%skept %s of positions%s", named ? " " : "", out_percent(share, t->density),
+                sent ? "; " : "\n");
+    if (sent)
         fprintf(out, "%s of elements sent by some worker\n", out_percent(share, t->union_density));
-    show_bound(out, t);
+    show_bound(out, t, kept || sent ? 0 : at);
     if (!isnan(t->clamped_share))
         fprintf(out, "%s of the values were clamped after tuning\n",
                 out_percent(share, t->clamped_share));

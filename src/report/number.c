@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 char *gcb_number(char *out, double value, int digits)
 {
@@ -18,6 +19,17 @@ char *gcb_number(char *out, double value, int digits)
         snprintf(out, 32, "%.*f", decimals < 0 ? 0 : decimals, value);
     }
     return out;
+}
+
+char *gcb_number_within(char *out, double value, int digits, size_t width)
+{
+    for (int d = digits; d > 0; d--)
+        if (strlen(gcb_number(out, value, d)) <= width)
+            return out;
+    for (int d = digits; d > 0; d--)
+        if (strlen(gcb_scientific(out, value, d)) <= width)
+            return out;
+    return strcpy(out, "?");
 }
 
 char *gcb_scientific(char *out, double value, int digits)
@@ -37,6 +49,8 @@ char *gcb_percent(char *out, double share)
         snprintf(out, 32, "-");
     else if (share > 0.0 && share < 0.0005)
         snprintf(out, 32, "<0.1 %%");
+    else if (fabs(share) >= 1e4)
+        snprintf(out, 32, "%.1e %%", 100.0 * share);
     else
         snprintf(out, 32, "%.1f %%", 100.0 * share);
     return out;

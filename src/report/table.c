@@ -7,13 +7,22 @@
 
 #define GAP 2
 #define MAX_COLUMNS 32
-#define LEAST 8 /* an elastic column is not cut below this */
+#define LEAST 8     /* an elastic column is not cut below this */
+#define LEAST_CUT 4 /* nor any column below that: "a..b" */
 
 struct gcb_table {
     const struct gcb_table_column *columns;
     size_t count;
     char **cells; /* rows * count */
     size_t used, cap;
+};
+
+/* A table being printed. */
+struct print {
+    const struct gcb_table *table;
+    FILE *out;
+    size_t widths[MAX_COLUMNS];
+    bool left_out; /* a number that did not fit */
 };
 
 static const struct {
@@ -125,16 +134,6 @@ static size_t natural_width(const struct gcb_table *t, size_t column)
     return width;
 }
 
-/* Width of a column once `excess` is taken from it, as far as it gives way. */
-static size_t shrink(const struct gcb_table_column *column, size_t width, size_t *excess)
-{
-    const size_t spare = column->elastic && width > LEAST ? width - LEAST : 0;
-    const size_t cut = *excess < spare ? *excess : spare;
-
-    *excess -= cut;
-    return width - cut;
-}
-
 static void spaces(FILE *out, size_t n)
 {
     fprintf(out, "%*s", (int)n, "");
@@ -163,66 +162,103 @@ static void cut_points(const char *text, size_t width, const char **head, const 
     *tail = p;
 }
 
-static void print_cell(FILE *out, const char *text, size_t width, bool right, bool last)
+/* A number that does not fit is told from no digits rather than from some of them. */
+static void print_cell(struct print *p, const char *text, size_t i, bool last)
 {
-    const size_t own = gcb_table_text_width(text);
+    const size_t own = gcb_table_text_width(text), width = p->widths[i];
+    const struct gcb_table_column *column = &p->table->columns[i];
     const char *head, *tail;
 
+    if (own > width && column->number && !column->elastic) {
+        p->left_out = true;
+        print_cell(p, "?", i, last);
+        return;
+    }
     if (own > width) {
         cut_points(text, width, &head, &tail);
-        fprintf(out, "%.*s..%s", (int)(head - text), text, tail);
+        fprintf(p->out, "%.*s..%s", (int)(head - text), text, tail);
         if (!last)
-            spaces(out,
+            spaces(p->out,
                    width - 2 - gcb_table_text_width(tail) - (own - gcb_table_text_width(head)));
         return;
     }
-    if (right)
-        spaces(out, width - own);
-    fputs(text, out);
-    if (!right && !last)
-        spaces(out, width - own);
+    if (column->number)
+        spaces(p->out, width - own);
+    fputs(text, p->out);
+    if (!column->number && !last)
+        spaces(p->out, width - own);
 }
 
-/* Width of column i after the table was made to fit. */
-static size_t final_width(const struct gcb_table *t, unsigned limit, size_t column)
+/* The least that a column can be made: enough for its title, and for ".." between two characters. */
+static size_t least_width(const struct gcb_table_column *column)
 {
-    size_t total = t->count ? GAP * (t->count - 1) : 0, excess, width = 0;
+    const size_t title = gcb_table_text_width(column->title);
 
-    for (size_t i = 0; i < t->count; i++)
-        total += natural_width(t, i);
-    excess = limit && total > limit ? total - limit : 0;
-    for (size_t i = 0; i <= column; i++)
-        width = shrink(&t->columns[i], natural_width(t, i), &excess);
-    return width;
+    return title > LEAST_CUT ? title : LEAST_CUT;
 }
 
-static void print_line(const struct gcb_table *t, FILE *out, const size_t *widths,
-                       char *const *cells)
+/* The widest column that is not elastic and can still give way; MAX_COLUMNS: none. */
+static size_t widest(const struct print *p)
 {
+    size_t found = MAX_COLUMNS;
+
+    for (size_t i = 0; i < p->table->count; i++) {
+        const struct gcb_table_column *c = &p->table->columns[i];
+
+        if (!c->elastic && p->widths[i] > least_width(c) &&
+            (found == MAX_COLUMNS || p->widths[i] > p->widths[found]))
+            found = i;
+    }
+    return found;
+}
+
+/* Makes the table fit: the elastic columns give way from the left, then the widest of the others. */
+static void fit(struct print *p, unsigned limit)
+{
+    const struct gcb_table *t = p->table;
+    size_t total = t->count ? GAP * (t->count - 1) : 0;
+
+    for (size_t i = 0; i < t->count; i++) {
+        p->widths[i] = natural_width(t, i);
+        total += p->widths[i];
+    }
+    for (size_t i = 0; limit && i < t->count; i++)
+        for (; t->columns[i].elastic && total > limit && p->widths[i] > LEAST; total--)
+            p->widths[i]--;
+    for (size_t i; limit && total > limit && (i = widest(p)) < MAX_COLUMNS; total--)
+        p->widths[i]--;
+}
+
+static void print_line(struct print *p, char *const *cells)
+{
+    const struct gcb_table *t = p->table;
+
     for (size_t i = 0; i < t->count; i++) {
         const char *text = cells ? cells[i] : t->columns[i].title;
 
-        if (i == 0 && t->count > 1 && gcb_table_text_width(text) > widths[0]) {
-            fprintf(out, "%s\n", text); /* what a row is of is never cut */
+        if (i == 0 && t->count > 1 && t->columns[0].elastic &&
+            gcb_table_text_width(text) > p->widths[0]) {
+            fprintf(p->out, "%s\n", text); /* what a row is of is never cut */
             text = "";
         }
         if (i)
-            spaces(out, GAP);
-        print_cell(out, text, widths[i], t->columns[i].number, i + 1 == t->count);
+            spaces(p->out, GAP);
+        print_cell(p, text, i, i + 1 == t->count);
     }
 }
 
 void gcb_table_print(const struct gcb_table *t, FILE *out, unsigned width, bool color)
 {
-    size_t widths[MAX_COLUMNS];
+    struct print p = {.table = t, .out = out};
 
-    for (size_t i = 0; i < t->count; i++)
-        widths[i] = final_width(t, width, i);
+    fit(&p, width);
     fputs(color ? "\033[1m" : "", out);
-    print_line(t, out, widths, NULL);
+    print_line(&p, NULL);
     fputs(color ? "\033[0m\n" : "\n", out);
     for (size_t i = 0; i < t->used; i += t->count) {
-        print_line(t, out, widths, t->cells + i);
+        print_line(&p, t->cells + i);
         fputc('\n', out);
     }
+    if (p.left_out)
+        fputs("?: too long for the table; --format json has it\n", out);
 }

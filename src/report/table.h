@@ -27,8 +27,12 @@ int gcb_table_create(struct gcb_table **out, const struct gcb_table_column *colu
 int gcb_table_add(struct gcb_table *table, const char *const *cells, struct gcb_diag *diag);
 size_t gcb_table_rows(const struct gcb_table *table);
 
-/* At most `width` columns wide where elastic columns allow it (80 is the rule; 0: as wide as it gets). With
- * `color` the header is bold. Write errors stay in the FILE. */
+/*
+ * At most `width` columns wide, whatever the cells (80 is the rule; 0: as wide as it gets), as long as the titles
+ * fit: where elastic columns cannot give enough, the widest of the others does, down to its title. A number that does
+ * not fit then is shown as "?", with a line below that says so. Only text of the first column, on a line of its own,
+ * may be longer. With `color` the header is bold. Write errors stay in the FILE.
+ */
 void gcb_table_print(const struct gcb_table *table, FILE *out, unsigned width, bool color);
 void gcb_table_destroy(struct gcb_table *table); /* NULL is fine */
 
