@@ -71,10 +71,11 @@ run bench --kernels --isa neon
 exits 3
 
 # The same instructions in every run, but for a few in starting and in printing times.
-if command -v valgrind >/dev/null; then
+if counts_instructions; then
     for i in 1 2; do
         valgrind --tool=callgrind --callgrind-out-file=/dev/null "$GCBENCH" \
-            bench --kernels --isa avx2 --size l1 --repeat 2 reduce/sum >/dev/null 2>"$tmp/v$i"
+            bench --kernels --isa avx2 --size l1 --repeat 2 reduce/sum >"$out" 2>"$tmp/v$i"
+        check "runs under valgrind" grep -q '^reduce/sum ' "$out"
     done
     check "instructions repeat" awk '/Collected/ { n[++i] = $NF }
         END { exit !(i == 2 && n[1] > 1e6 && (n[1] - n[2]) ^ 2 < (1e-3 * n[1]) ^ 2) }' "$tmp/v1" "$tmp/v2"

@@ -6,6 +6,7 @@
 #   quiet                  its stderr is empty
 #   prints TEXT            its stdout has TEXT in it
 #   check NAME COMMAND...  the command succeeds
+#   counts_instructions    whether valgrind can run this build: it is here, and there are no sanitizers in the build
 #   finish                 the count and the exit status
 #
 # $tmp is a folder of the test's own.
@@ -41,6 +42,10 @@ verdict() { # RESULT WORDS [FILE]
     failed=$((failed + 1))
     echo "FAILED: $last: $2"
     tail -n 5 "${3:-$err}" 2>/dev/null | sed 's/^/  stderr: /'
+}
+
+counts_instructions() {
+    command -v valgrind >/dev/null && ! "$GCBENCH" info | grep -q 'with sanitizers'
 }
 
 exits() {

@@ -161,7 +161,7 @@ exits 3
 says "apt-get install valgrind"
 
 # the real one
-if command -v valgrind >/dev/null; then
+if counts_instructions; then
     run regress --against "$GCBENCH" --counts --method qsgd --dataset fc.weight --step last --worker 0 "$sample"
     exits 0
     check "counted something" grep -qE 'encode count +[0-9]{4,} +[0-9]{4,} +1\.000 +SAME' "$out"
