@@ -13,7 +13,6 @@ struct sweep {
     const char *names[GCB_SWEEP_COLUMNS];
     struct gcb_columns columns;
     bool *pareto; /* by method */
-    bool interrupted;
     struct gcb_run_result result;
 };
 
@@ -64,10 +63,10 @@ static void on_progress(void *ctx, double done)
 static int search(struct sweep *c, const struct gcb_run_observer *observer, struct gcb_diag *diag)
 {
     const struct gcb_run_config config = session_run(&c->s, &c->o->timing, NULL, 0);
-    const int err =
-        gcb_match_run(c->plan.searches, c->plan.given, &config, observer, &c->interrupted, diag);
+    const int err = gcb_match_run(c->plan.searches, c->plan.given, &config, observer,
+                                  &c->result.interrupted, diag);
 
-    for (size_t i = 0; !err && !c->interrupted && i < c->plan.given; i++)
+    for (size_t i = 0; !err && i < c->plan.given; i++)
         c->plan.methods[i] = c->plan.searches[i].method;
     return err;
 }
@@ -76,15 +75,18 @@ static int run(struct sweep *c, struct gcb_diag *diag)
 {
     const struct gcb_run_observer observer = {
         .trial = on_trial, .progress = on_progress, .stop = session_stop, .ctx = c};
-    const struct gcb_run_config config =
+    struct gcb_run_config config =
         session_run(&c->s, &c->o->timing, c->plan.methods, c->plan.count);
     int err = 0;
 
+    config.carry_on = true;
     session_progress_start(&c->s);
     if (c->plan.searches)
         err = search(c, &observer, diag);
-    if (!err && !c->interrupted)
+    if (!err && !c->result.interrupted)
         err = gcb_run(&c->result, &config, &observer, diag);
+    if (!err && c->plan.searches && c->result.interrupted)
+        err = gcb_match_fill(&c->result, c->plan.count, c->plan.searches, c->plan.given, diag);
     session_progress_end(&c->s);
     return err;
 }
@@ -97,18 +99,20 @@ static int put_summaries(struct sweep *c)
 
     session_files(files, &c->s);
     for (size_t i = 0; !err && i < c->plan.count && out_wants_rows(&c->s.report); i++) {
+        const struct gcb_run_total *total = &c->result.totals[i];
         const bool searched = c->plan.searches && i < c->plan.given;
         const struct gcb_sweep_row sweep = {
             .compared = whole,
             .pareto = c->pareto[i],
             .matching = c->plan.searches,
-            .match = searched && whole ? &c->plan.searches[i] : NULL,
-            .tally = &c->result.totals[i].tally,
+            .match = searched ? &c->plan.searches[i] : NULL,
+            .total = total,
         };
         struct gcb_row row;
 
-        gcb_rows_summary(&row, &c->s.setting, &c->plan.methods[i], &c->result.totals[i], files,
-                         !whole);
+        if (!whole && total->tally.messages == 0 && !total->failure.status)
+            continue;
+        gcb_rows_summary(&row, &c->s.setting, &c->plan.methods[i], total, files, !whole);
         gcb_rows_sweep(&row, &sweep);
         err = session_put(&c->s, &row);
     }
@@ -135,12 +139,25 @@ static int show_table(struct sweep *c, struct gcb_diag *diag)
     return sweep_show(&view, &c->s.report, diag);
 }
 
+/* Settings that failed, and not because their method does not take such parameters or messages. */
+static int judge(const struct sweep *c)
+{
+    size_t failed = 0;
+
+    for (size_t i = 0; i < c->plan.count; i++) {
+        const int status = c->result.totals[i].failure.status;
+
+        failed += status && status != GCB_E_UNSUPPORTED;
+    }
+    if (failed)
+        fprintf(c->s.ctx->err, "gcbench: %zu of %zu settings failed\n", failed, c->plan.count);
+    return failed ? CMD_FAILED : 0;
+}
+
 static int finish(struct sweep *c, struct gcb_diag *diag)
 {
     int err = 0;
 
-    if (c->interrupted)
-        return session_interrupted(&c->s, "the search had not ended, and nothing is reported");
     c->pareto = gcb_alloc_zero(c->plan.count, sizeof(*c->pareto));
     if (!c->pareto)
         return gcb_diag_nomem(diag, c->plan.count, "marks");
@@ -153,8 +170,9 @@ static int finish(struct sweep *c, struct gcb_diag *diag)
     if (!err)
         err = out_commit(&c->s.report, diag);
     if (err || !c->result.interrupted)
-        return err;
-    return session_interrupted(&c->s, "");
+        return err ? err : judge(c);
+    return session_interrupted(&c->s, c->plan.searches ? "what was found by then is kept"
+                                                       : "what was done is kept");
 }
 
 static void release(struct sweep *c)

@@ -81,6 +81,25 @@ static int add_line(struct gcb_table *table, const struct sweep_view *v, size_t 
     return gcb_table_add(table, cells, diag);
 }
 
+/* Settings without a line. */
+static void print_failures(const struct sweep_view *v, FILE *out)
+{
+    const struct gcb_run_result *r = v->result;
+    char name[256], line[800];
+
+    for (size_t i = 0; i < r->method_count; i++) {
+        const struct gcb_diag *failure = &r->totals[i].failure;
+
+        if (!failure->status)
+            continue;
+        gcb_method_spec(name, sizeof(name), &v->plan->methods[i], GCB_SPEC_LABEL);
+        snprintf(line, sizeof(line), "%s: %s: %s",
+                 failure->status == GCB_E_UNSUPPORTED ? "unsupported" : "failed", name,
+                 failure->text);
+        opt_wrap(out, line, 0, 0);
+    }
+}
+
 static void print_notes(const struct sweep_view *v, FILE *out)
 {
     const struct gcb_run_result *r = v->result;
@@ -89,6 +108,8 @@ static void print_notes(const struct sweep_view *v, FILE *out)
     for (size_t i = 0; v->plan->searches && i < v->plan->given && !r->interrupted; i++) {
         const struct gcb_match_search *s = &v->plan->searches[i];
 
+        if (r->totals[i].failure.status || tally_of(v, i)->messages == 0)
+            continue;
         if (!gcb_match_words(words, s, tally_of(v, i)))
             continue;
         gcb_method_spec(name, sizeof(name), &v->plan->methods[i], GCB_SPEC_GIVEN);
@@ -103,7 +124,10 @@ static void print_notes(const struct sweep_view *v, FILE *out)
                 (unsigned long long)r->zeroed);
     heading_note_load(out, "speeds are too low; --repeat 9 steadies them");
     if (r->interrupted)
-        fprintf(out, "interrupted: this is what was done by then\n");
+        fprintf(out, "interrupted: %s\n",
+                v->plan->searches
+                    ? "the best settings measured by then, untimed; searches may not have ended"
+                    : "this is what was done by then");
 }
 
 int sweep_show(const struct sweep_view *v, const struct out_report *report, struct gcb_diag *diag)
@@ -118,10 +142,12 @@ int sweep_show(const struct sweep_view *v, const struct out_report *report, stru
     if (!err)
         arrange(order, v);
     for (size_t i = 0; !err && i < n; i++)
-        err = add_line(table, v, order[i], diag);
+        if (tally_of(v, order[i])->messages && !v->result->totals[order[i]].failure.status)
+            err = add_line(table, v, order[i], diag);
     if (!err) {
         heading_print(report->out, v->files, v->extent, v->settings);
         out_table(report, table);
+        print_failures(v, report->out);
     }
     if (!err && !report->quiet)
         print_notes(v, report->out);

@@ -6,8 +6,8 @@
 #include "src/base/alloc.h"
 #include "src/base/text.h"
 
-/* Rounds that a search takes about: a grid, and halvings. For the bar alone. */
-#define ROUNDS 12
+/* Halvings that a search takes about, behind its grid. For the bar alone. */
+#define HALVINGS 8.0
 
 struct rounds {
     struct gcb_match_search *searches;
@@ -19,19 +19,24 @@ struct rounds {
         uint64_t position;
     } * requests;
     size_t asked;
-    unsigned round;
+    double measured, halvings; /* settings by now; rounds behind the first */
     const struct gcb_run_observer *observer;
 };
 
 int gcb_match_search_init(struct gcb_match_search *s, const struct gcb_method *method,
                           const struct gcb_match_goal *goal, const char *key, struct gcb_diag *diag)
 {
+    const bool stands = gcb_method_check(method, NULL) == 0;
     int err;
 
     *s = (struct gcb_match_search){.method = *method, .goal = goal};
     if (key && !gcb_rate_named(method, key))
         key = NULL;
-    err = gcb_rate_axis_init(&s->axis, method, key, diag);
+    err = gcb_rate_axis_init(&s->axis, method, key, stands ? diag : NULL);
+    if (err && !stands) {
+        s->axis = (struct gcb_rate_axis){.count = 1};
+        err = 0;
+    }
     gcb_match_init(&s->match, goal, s->axis.count);
     return err;
 }
@@ -56,15 +61,50 @@ static int ask_all(struct rounds *r, struct gcb_diag *diag)
     return err;
 }
 
-static void tell_all(struct rounds *r, const struct gcb_run_result *result)
+static void tell(struct gcb_match_search *s, uint64_t position, const struct gcb_run_total *total)
+{
+    const bool failed = total->failure.status != 0;
+
+    gcb_match_tell(&s->match, position, failed ? (double)NAN : s->goal->figure(&total->tally),
+                   failed ? (double)NAN : gcb_tally_figure("rel_l2")(&total->tally));
+}
+
+/* Nothing was timed as a row of results has it. */
+static void forget_times(struct gcb_tally *t)
+{
+    t->encode_seconds = t->encode_min = t->encode_low = t->encode_high = (double)NAN;
+    t->decode_seconds = t->decode_min = t->decode_low = t->decode_high = (double)NAN;
+    t->stop = GCB_STOP_NONE;
+}
+
+/* Of the settings just measured, those that are now the best of their search: an earlier one was kept before. */
+static void keep_best(struct rounds *r, const struct gcb_run_result *result)
 {
     for (size_t i = 0; i < r->asked; i++) {
         struct gcb_match_search *s = &r->searches[r->requests[i].search];
 
-        gcb_match_tell(&s->match, r->requests[i].position,
-                       s->goal->figure(&result->totals[i].tally),
-                       gcb_tally_figure("rel_l2")(&result->totals[i].tally));
+        if (s->match.seen_count == 0)
+            continue;
+        gcb_match_result(&s->found, &s->match);
+        if (s->found.position != r->requests[i].position || result->totals[i].failure.status)
+            continue;
+        s->tally = result->totals[i].tally;
+        forget_times(&s->tally);
     }
+}
+
+/* Where the run was cut, a search that has nothing yet takes what there is; the others do not mix it with what is
+ * of every message. */
+static void tell_all(struct rounds *r, const struct gcb_run_result *result)
+{
+    for (size_t i = 0; i < r->asked; i++) {
+        struct gcb_match_search *s = &r->searches[r->requests[i].search];
+        const bool first = s->tally.messages == 0 && result->totals[i].tally.messages > 0;
+
+        if (!result->interrupted || first)
+            tell(s, r->requests[i].position, &result->totals[i]);
+    }
+    keep_best(r, result);
 }
 
 static int on_trial(void *ctx, const struct gcb_run_trial *trial, struct gcb_diag *diag)
@@ -78,10 +118,12 @@ static int on_trial(void *ctx, const struct gcb_run_trial *trial, struct gcb_dia
 static void on_progress(void *ctx, double done)
 {
     const struct rounds *r = ctx;
-    const double share = (r->round + done) / ROUNDS;
+    const double left = r->halvings < HALVINGS ? HALVINGS - r->halvings : 1.0;
+    const double at = r->measured + done * (double)r->asked;
+    const double all = r->measured + (double)r->asked + left * (double)r->count;
 
     if (r->observer->progress)
-        r->observer->progress(r->observer->ctx, share < 0.99 ? share : 0.99);
+        r->observer->progress(r->observer->ctx, at / all);
 }
 
 static bool on_stop(void *ctx)
@@ -102,13 +144,15 @@ static int run_round(struct rounds *r, const struct gcb_run_config *config, bool
     own.methods = r->methods;
     own.method_count = r->asked;
     own.keep = NULL;
+    own.carry_on = true;
     own.trial.timing = (struct gcb_timing){.repeat = 1};
     err = gcb_run(&result, &own, &observer, diag);
     *interrupted = result.interrupted;
-    if (!err && !result.interrupted)
+    if (!err)
         tell_all(r, &result);
     gcb_run_result_fini(&result);
-    r->round++;
+    r->halvings += r->measured > 0.0;
+    r->measured += (double)r->asked;
     return err;
 }
 
@@ -119,6 +163,8 @@ static int settle(struct rounds *r, struct gcb_diag *diag)
     for (size_t i = 0; !err && i < r->count; i++) {
         struct gcb_match_search *s = &r->searches[i];
 
+        if (s->match.seen_count == 0) /* interrupted before that */
+            continue;
         gcb_match_result(&s->found, &s->match);
         err = gcb_rate_axis_set(&s->method, &s->axis, s->found.position, diag);
     }
@@ -143,11 +189,33 @@ int gcb_match_run(struct gcb_match_search *searches, size_t count,
             break;
         err = run_round(&r, config, interrupted, diag);
     }
-    if (!err && !*interrupted)
+    if (!err)
         err = settle(&r, diag);
     gcb_free(r.methods);
     gcb_free(r.requests);
     return err;
+}
+
+int gcb_match_fill(struct gcb_run_result *out, size_t method_count,
+                   const struct gcb_match_search *searches, size_t count, struct gcb_diag *diag)
+{
+    if (!out->totals) {
+        out->totals = gcb_alloc_zero(method_count, sizeof(*out->totals));
+        out->method_count = out->totals ? method_count : 0;
+    }
+    if (!out->totals)
+        return gcb_diag_nomem(diag, method_count * sizeof(*out->totals), "totals");
+    for (size_t i = 0; i < count; i++) {
+        struct gcb_run_total *total = &out->totals[i];
+
+        if (total->failure.status || total->tally.messages >= searches[i].tally.messages)
+            continue;
+        gcb_sample_sums_fini(&total->encode);
+        gcb_sample_sums_fini(&total->decode);
+        total->tally = searches[i].tally;
+    }
+    out->interrupted = true;
+    return 0;
 }
 
 static const char *words_of_missed(char *out, const struct gcb_match_search *s, double value)

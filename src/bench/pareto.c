@@ -112,7 +112,9 @@ int gcb_pareto_totals(bool *mark, const struct gcb_run_result *result,
         return gcb_diag_nomem(diag, n * count * sizeof(*cost), "figures");
     for (size_t i = 0; i < n; i++)
         for (size_t k = 0; k < count; k++) {
-            const double value = fields[k].figure(&result->totals[i].tally);
+            const struct gcb_run_total *total = &result->totals[i];
+            const bool whole = total->tally.messages && !total->failure.status;
+            const double value = whole ? fields[k].figure(&total->tally) : (double)NAN;
 
             cost[i * count + k] = fields[k].more ? -value : value;
         }

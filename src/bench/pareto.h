@@ -24,7 +24,7 @@ struct gcb_pareto_field {
 /* "rel_l2,bits_per_element" and the like, two to GCB_PARETO_FIELDS different ones. GCB_E_INVALID with words. */
 int gcb_pareto_parse(struct gcb_pareto_field out[GCB_PARETO_FIELDS], size_t *count,
                      const char *text, struct gcb_diag *diag);
-/* Marks the totals of a run. 0 or GCB_E_NOMEM. */
+/* Marks the totals of a run; one that failed neither is marked nor beats another. 0 or GCB_E_NOMEM. */
 int gcb_pareto_totals(bool *mark, const struct gcb_run_result *result,
                       const struct gcb_pareto_field *fields, size_t count, struct gcb_diag *diag);
 

@@ -212,6 +212,19 @@ static int run_messages(struct run *r, struct gcb_diag *diag)
     return err;
 }
 
+/* Methods whose parameters do not go together fail before anything is read. */
+static void check_methods(struct run *r)
+{
+    const struct gcb_run_config *c = r->config;
+
+    for (size_t i = 0; c->carry_on && i < c->method_count; i++) {
+        struct gcb_diag *failure = &r->result->totals[i].failure;
+
+        if (gcb_method_check(&c->methods[i], failure))
+            failure->status = GCB_E_UNSUPPORTED;
+    }
+}
+
 static int start(struct run *r, struct gcb_diag *diag)
 {
     const struct gcb_run_config *c = r->config;
@@ -225,6 +238,7 @@ static int start(struct run *r, struct gcb_diag *diag)
     r->result->totals = gcb_alloc_zero(c->method_count, sizeof(*r->result->totals));
     if (!r->result->totals)
         return gcb_diag_nomem(diag, c->method_count * sizeof(*r->result->totals), "totals");
+    check_methods(r);
     r->input = gcb_alloc_array(largest, sizeof(*r->input));
     if (!r->input)
         return gcb_diag_nomem(diag, largest * sizeof(*r->input), "the largest message");

@@ -21,8 +21,10 @@ struct gcb_run_config {
     struct gcb_output_layers output_layers;
     struct gcb_container_writer *keep; /* NULL, or takes the messages of methods[0] */
     struct gcb_budget
-        *budget;   /* NULL, or sets timing.max_time of each trial; gcb_run_weight is each one's */
-    bool carry_on; /* a method that fails ends alone; its total says why */
+        *budget; /* NULL, or sets timing.max_time of each trial; gcb_run_weight is each one's */
+    /* A method that fails ends alone, and its total says why: GCB_E_UNSUPPORTED where its parameters do not go
+     * together or it does not take the message. */
+    bool carry_on;
 };
 
 /* One message under one method, as soon as it is known. Everything is borrowed for the call. */

@@ -104,8 +104,6 @@ static int add(struct sweep *s, size_t which, struct gcb_diag *diag)
     for (size_t k = 0; !err && k < s->keys; k++)
         if (s->values[k].count)
             s->used[k] |= !gcb_method_withdraw(m, s->method, s->vary[k].key);
-    if (!err)
-        err = gcb_method_check(m, diag);
     if (err)
         return err;
     for (size_t i = s->first; i < s->count; i++)
@@ -159,6 +157,15 @@ static int check_used(const struct sweep *s, const struct gcb_method *methods, s
     return 0;
 }
 
+/* Some setting has to be one that its method takes; the others end alone when they are run. */
+static int check_standing(const struct sweep *s, struct gcb_diag *diag)
+{
+    for (size_t i = 0; i < s->count; i++)
+        if (gcb_method_check(&s->out[i], NULL) == 0)
+            return 0;
+    return s->count ? gcb_method_check(&s->out[0], diag) : 0;
+}
+
 int gcb_sweep_expand(struct gcb_method **out, size_t *count, const struct gcb_method *methods,
                      size_t method_count, const char *const *vary, size_t vary_count,
                      struct gcb_diag *diag)
@@ -174,6 +181,8 @@ int gcb_sweep_expand(struct gcb_method **out, size_t *count, const struct gcb_me
     }
     if (!err)
         err = check_used(s, methods, method_count, diag);
+    if (!err)
+        err = check_standing(s, diag);
     if (!err) {
         *out = s->out;
         *count = s->count;

@@ -1,14 +1,19 @@
 #include "src/bench/sweep_rows.h"
 
+#include <math.h>
+
 static const char *const match_fields[] = {"match_field",  "match_target", "match_reached",
                                            "match_beyond", "match_by",     "match_evaluations",
                                            "match_steady", "match_note"};
 #define MATCH_FIELDS (sizeof(match_fields) / sizeof(match_fields[0]))
 
+/* What has no setting, or failed, has not reached anything; `whole`: the search ended. */
 static void put_match(struct gcb_row *row, const struct gcb_match_search *s,
-                      const struct gcb_tally *tally)
+                      const struct gcb_run_total *total, bool whole)
 {
-    const double value = s->goal->figure(tally);
+    const struct gcb_tally *tally = &total->tally;
+    const bool measured = tally->messages && !total->failure.status;
+    const double value = measured ? s->goal->figure(tally) : (double)NAN;
     char note[200];
 
     gcb_row_text(row, "match_field", s->goal->field);
@@ -16,8 +21,14 @@ static void put_match(struct gcb_row *row, const struct gcb_match_search *s,
     gcb_row_bool(row, "match_reached", gcb_match_meets(s->goal, value));
     gcb_row_text(row, "match_by", s->axis.param ? s->axis.param->name : NULL);
     gcb_row_u64(row, "match_evaluations", s->match.seen_count);
-    gcb_row_bool(row, "match_steady", s->found.steady);
-    gcb_row_text(row, "match_note", gcb_match_words(note, s, tally));
+    if (whole && measured) {
+        gcb_row_bool(row, "match_steady", s->found.steady);
+        gcb_row_text(row, "match_note", gcb_match_words(note, s, tally));
+    } else {
+        gcb_row_null(row, "match_steady");
+        gcb_row_text(row, "match_note",
+                     measured ? "interrupted: the search may not have ended" : NULL);
+    }
 }
 
 void gcb_rows_sweep(struct gcb_row *row, const struct gcb_sweep_row *sweep)
@@ -27,7 +38,7 @@ void gcb_rows_sweep(struct gcb_row *row, const struct gcb_sweep_row *sweep)
     else
         gcb_row_null(row, "pareto");
     if (sweep->match)
-        put_match(row, sweep->match, sweep->tally);
+        put_match(row, sweep->match, sweep->total, sweep->compared);
     for (size_t i = 0; sweep->matching && !sweep->match && i < MATCH_FIELDS; i++)
         gcb_row_null(row, match_fields[i]);
 }

@@ -11,7 +11,7 @@ struct gcb_sweep_row {
     bool pareto;
     bool matching;                        /* settings were searched for */
     const struct gcb_match_search *match; /* of this one; NULL: none, as for a baseline */
-    const struct gcb_tally *tally;        /* as measured in the end */
+    const struct gcb_run_total *total;    /* as measured in the end */
 };
 void gcb_rows_sweep(struct gcb_row *row, const struct gcb_sweep_row *sweep);
 

@@ -78,15 +78,18 @@ static int check_existing(bool *exists, const char *path, bool force, const char
 }
 
 /* "DIR/.gcbench-PID-N" beside final_path: short, so that a long final name is no problem. */
-static int create_temp(char *temp, size_t size, const char *final_path, struct gcb_diag *diag)
+static int create_temp(char *temp, const char *final_path, struct gcb_diag *diag)
 {
     const char *slash = strrchr(final_path, '/');
-    const int dir = slash ? (int)(slash - final_path + 1) : 0;
+    const size_t dir = slash ? (size_t)(slash - final_path) + 1 : 0;
 
     for (unsigned n = 0; n < 10000; n++) {
+        char name[64];
         int fd;
 
-        snprintf(temp, size, "%.*s.gcbench-%ld-%u", dir, final_path, (long)getpid(), n);
+        snprintf(name, sizeof(name), ".gcbench-%ld-%u", (long)getpid(), n);
+        memcpy(temp, final_path, dir);
+        memcpy(temp + dir, name, strlen(name) + 1);
         fd = open(temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
         if (fd >= 0) {
             close(fd);
@@ -118,7 +121,7 @@ int gcb_outfile_init(struct gcb_outfile *out, const char *path, bool force,
     if (err)
         goto out;
     o.temp_path = gcb_alloc(strlen(o.final_path) + size);
-    err = o.temp_path ? create_temp(o.temp_path, strlen(o.final_path) + size, o.final_path, diag)
+    err = o.temp_path ? create_temp(o.temp_path, o.final_path, diag)
                       : gcb_diag_nomem(diag, size, "a file name");
     if (err)
         goto out;

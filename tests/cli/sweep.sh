@@ -147,6 +147,29 @@ row = json.loads(open('$out').readlines()[-1])
 assert row['match_reached'] is False and row['match_by'] is None and row['match_evaluations'] == 1, row
 assert row['match_target'] == 0.05 and row['match_field'] == 'rel_l2' and row['match_note'], row"
 
+# ---- settings that their method does not take ----
+run sweep --method range --method topk --vary bits=4,8 --vary mantissa=2,6 $one "$sample"
+exits 0
+quiet
+narrow
+prints "unsupported: range:bits=4,mantissa=6: mantissa=6 does not fit"
+prints "range:bits=8,mantissa=6 "
+check "no line of figures" sh -c "! grep -q '^range:bits=4,mantissa=6' '$out'"
+run sweep --method range --vary bits=4,8 --vary mantissa=2,6 --format json $one "$sample"
+exits 0
+check "a row says why" python3 -c "
+import json
+rows = [json.loads(line) for line in open('$out')]
+rows = {row['spec']: row for row in rows if row['record'] == 'summary'}
+bad = [row for row in rows.values() if row['status'] != 'ok']
+assert len(rows) == 5 and len(bad) == 1 and bad[0]['status'] == 'unsupported', rows
+assert 'does not fit' in bad[0]['reason'] and bad[0]['ratio'] is None and bad[0]['pareto'] is False, bad"
+run sweep --method range --match ratio=6 --vary mantissa=2,7 --over bits --format json $one "$sample"
+exits 0
+run sweep --method range:bits=4 --vary mantissa=6,7 $one "$sample"
+exits 2
+says "does not fit"
+
 # ---- a file of results that exists ----
 echo old >"$tmp/old.json"
 run sweep --match rel_l2=0.05 --method terngrad --results "$tmp/old.json" $one "$sample"
@@ -202,14 +225,24 @@ for path in ('$out', '$tmp/dir/rows.json'):
     rows = [row for row in rows if row['record'] == 'summary']
     assert rows and all(row['status'] == 'interrupted' and row['pareto'] is None for row in rows), rows"
 rm "$tmp/dir/rows.json"
-run generate --elements 4M -o "$tmp/large.h5"
+run generate --elements 1M -o "$tmp/large.h5"
 last="gcbench sweep (interrupted in its search)"
 python3 "$tmp/stop.py" "$out" "$GCBENCH" sweep --match rel_l2=0.4 --format json \
     --results "$tmp/dir/rows.json" "$tmp/large.h5" 2>"$err"
 rc=$?
 exits 1
-says "the search had not ended"
-only
-check "nothing is claimed" sh -c "! grep -q summary '$out'"
+says "interrupted; what was found by then is kept"
+only rows.json
+check "what was measured is there, as that, and without a time" python3 -c "
+import json
+for path in ('$out', '$tmp/dir/rows.json'):
+    rows = [json.loads(line) for line in open(path)]
+    rows = [row for row in rows if row['record'] == 'summary']
+    assert rows
+    for row in rows:
+        assert row['status'] == 'interrupted' and row['pareto'] is None, row
+        assert row['messages'] == 1 and row['ratio'] > 0 and row['encode_seconds'] is None, row
+        assert row['match_target'] == 0.4 and row['match_steady'] is None, row
+        assert row['match_reached'] == (row['rel_l2'] <= 0.4) and 'interrupted' in row['match_note'], row"
 
 finish

@@ -200,6 +200,106 @@ static bool at_once(void *ctx)
     return true;
 }
 
+/* Stops once the grid was measured: the source is read once a round. */
+static bool after_grid(void *ctx)
+{
+    (void)ctx;
+    return source.reads > 1;
+}
+
+static bool in_grid(void *ctx)
+{
+    return ++*(unsigned *)ctx > 3;
+}
+
+static void fill_from(struct gcb_run_result *result, const struct gcb_match_search *s, size_t count)
+{
+    memset(result, 0, sizeof(*result));
+    assert_int_equal(gcb_match_fill(result, count + 1, s, count, NULL), 0);
+    assert_true(result->interrupted);
+    assert_int_equal(result->method_count, count + 1);
+    assert_int_equal(result->totals[count].tally.messages, 0); /* a baseline: not begun */
+}
+
+/* The best of the grid, with its figures and without times; what was run since is not overwritten. */
+static void test_interrupted_behind_the_grid(void **state)
+{
+    static const struct gcb_run_observer hasty = {.trial = on_trial, .stop = after_grid};
+    const struct gcb_run_config config = config_of(NULL, 0);
+    struct gcb_run_result result;
+    struct gcb_match_goal error;
+    struct gcb_tally tally[1];
+    struct gcb_match_search s;
+    bool interrupted = false;
+
+    (void)state;
+    assert_int_equal(gcb_match_goal_parse(&error, "rel_l2=0.3", NULL), 0);
+    s = search_of("topk", &error, NULL);
+    source.reads = 0;
+    assert_int_equal(gcb_match_run(&s, 1, &config, &hasty, &interrupted, NULL), 0);
+    assert_true(interrupted);
+    assert_int_equal(s.match.seen_count, GCB_MATCH_ASKS); /* half a round tells nothing */
+    measure(tally, &s, 1);
+    fill_from(&result, &s, 1);
+    assert_int_equal(result.totals[0].tally.wire_bytes, tally[0].wire_bytes);
+    assert_int_equal(result.totals[0].tally.messages, 1);
+    assert_true(gcb_match_meets(&error, error.figure(&result.totals[0].tally)));
+    assert_true(isnan(result.totals[0].tally.encode_seconds));
+    assert_true(isnan(result.totals[0].tally.decode_high));
+    result.totals[0].tally.wire_bytes = 7;
+    assert_int_equal(gcb_match_fill(&result, 2, &s, 1, NULL), 0);
+    assert_int_equal(result.totals[0].tally.wire_bytes, 7);
+    gcb_run_result_fini(&result);
+}
+
+/* Settings of the grid that were measured stand for the search, those that were not do not. */
+static void test_interrupted_in_the_grid(void **state)
+{
+    unsigned asked = 0;
+    const struct gcb_run_observer hasty = {.trial = on_trial, .stop = in_grid, .ctx = &asked};
+    const struct gcb_run_config config = config_of(NULL, 0);
+    struct gcb_run_result result;
+    struct gcb_match_goal error;
+    struct gcb_match_search s[2];
+    bool interrupted = false;
+
+    (void)state;
+    assert_int_equal(gcb_match_goal_parse(&error, "rel_l2=0.3", NULL), 0);
+    s[0] = search_of("topk", &error, NULL);
+    s[1] = search_of("qsgd", &error, NULL);
+    assert_int_equal(gcb_match_run(s, 2, &config, &hasty, &interrupted, NULL), 0);
+    assert_true(interrupted);
+    assert_in_range(s[0].match.seen_count, 1, GCB_MATCH_ASKS - 1);
+    assert_int_equal(s[1].match.seen_count, 0);
+    fill_from(&result, s, 2);
+    assert_int_equal(result.totals[0].tally.messages, 1);
+    assert_int_equal(result.totals[1].tally.messages, 0);
+    gcb_run_result_fini(&result);
+}
+
+/* A setting that its method refuses misses every target, and the other searches go on. */
+static void test_refused_setting(void **state)
+{
+    static const struct gcb_run_observer nobody = {.trial = on_trial};
+    const struct gcb_run_config config = config_of(NULL, 0);
+    struct gcb_match_goal error;
+    struct gcb_match_search s[2];
+    struct gcb_method bad;
+    bool interrupted;
+
+    (void)state;
+    assert_int_equal(gcb_match_goal_parse(&error, "rel_l2=0.3", NULL), 0);
+    assert_int_equal(gcb_method_parse(&bad, "range", NULL), 0);
+    assert_int_equal(gcb_method_set(&bad, "mantissa", "12", NULL), 0);
+    assert_int_equal(gcb_method_set(&bad, "bits", "3", NULL), 0);
+    assert_int_equal(gcb_match_search_init(&s[0], &bad, &error, NULL, NULL), 0);
+    s[1] = search_of("topk", &error, NULL);
+    assert_int_equal(gcb_match_run(s, 2, &config, &nobody, &interrupted, NULL), 0);
+    assert_false(s[0].found.reached);
+    assert_int_equal(s[0].tally.messages, 0);
+    assert_true(s[1].found.reached);
+}
+
 static void test_interrupted(void **state)
 {
     static const struct gcb_run_observer hasty = {.trial = on_trial, .stop = at_once};
@@ -213,7 +313,7 @@ static void test_interrupted(void **state)
     s = search_of("topk", &error, NULL);
     assert_int_equal(gcb_match_run(&s, 1, &config, &hasty, &interrupted, NULL), 0);
     assert_true(interrupted);
-    assert_int_equal(s.match.seen_count, 0); /* half a round tells nothing */
+    assert_int_equal(s.match.seen_count, 0);
 }
 
 static void test_columns(void **state)
@@ -236,6 +336,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_found_settings_do_what_was_found),
         cmocka_unit_test(test_words_of_what_is_out_of_reach),
+        cmocka_unit_test(test_interrupted_behind_the_grid),
+        cmocka_unit_test(test_interrupted_in_the_grid),
+        cmocka_unit_test(test_refused_setting),
         cmocka_unit_test(test_interrupted),
         cmocka_unit_test(test_columns),
     };

@@ -78,7 +78,7 @@ static void test_totals_know_which_way_is_good(void **state)
 
     (void)state;
     for (size_t i = 0; i < 3; i++)
-        totals[i].tally = (struct gcb_tally){.input_bytes = 1000, .elements = 250};
+        totals[i].tally = (struct gcb_tally){.messages = 1, .input_bytes = 1000, .elements = 250};
     totals[0].tally.wire_bytes = 100;
     totals[0].tally.encode_seconds = 3;
     totals[1].tally.wire_bytes = 200;
@@ -92,6 +92,12 @@ static void test_totals_know_which_way_is_good(void **state)
     assert_int_equal(gcb_pareto_parse(fields, &count, "bits_per_element,encode_seconds", NULL), 0);
     assert_int_equal(gcb_pareto_totals(mark, &result, fields, count, NULL), 0);
     assert_true(mark[0] && mark[1] && !mark[2]);
+    totals[1].failure.status = -1; /* its figures are of what was done before */
+    assert_int_equal(gcb_pareto_totals(mark, &result, fields, count, NULL), 0);
+    assert_true(mark[0] && !mark[1] && mark[2]);
+    totals[0].tally.messages = 0;
+    assert_int_equal(gcb_pareto_totals(mark, &result, fields, count, NULL), 0);
+    assert_true(!mark[0] && !mark[1] && mark[2]);
 }
 
 static void test_fields(void **state)

@@ -211,6 +211,15 @@ static void test_carry_on(void **state)
     assert_non_null(strstr(json_string_value(json_object_get(row.json, "reason")), "picky, step"));
     assert_true(json_is_null(json_object_get(row.json, "rel_l2")));
     gcb_row_fini(&row);
+    gcb_layout_fini(&s->plan);
+    gcb_run_result_fini(&s->result);
+    assert_int_equal(gcb_method_parse(&s->methods[1], "range:bits=8", NULL), 0);
+    assert_int_equal(gcb_method_set(&s->methods[1], "mantissa", "8", NULL), 0);
+    s->seen = (struct run_seen){.trial = &s->config.trial};
+    assert_int_equal(run_all(s), 0); /* parameters that do not go together */
+    assert_int_equal(s->result.totals[1].failure.status, GCB_E_UNSUPPORTED);
+    assert_non_null(strstr(s->result.totals[1].failure.text, "does not fit 8 bits"));
+    assert_int_equal(s->result.totals[0].tally.messages, gcb_source_count(&run_source));
     s->result.totals[1].failure.status = GCB_E_INTERNAL; /* whatever else went wrong */
     gcb_rows_summary(&row, &setting, &s->methods[1], &s->result.totals[1], "memory", false);
     assert_string_equal(json_string_value(json_object_get(row.json, "status")), "failed");

@@ -78,6 +78,17 @@ static void test_without_a_meaning(void **state)
     assert_string_equal(expand(LIST("sparse"), LIST("theta=0.1,0.10,0.1e0")), "sparse:theta=0.1");
 }
 
+/* What a method does not take is a setting like the others, as long as one stands: a run says why. */
+static void test_some_do_not_stand(void **state)
+{
+    (void)state;
+    assert_string_equal(expand(LIST("range"), LIST("bits=4,8", "mantissa=3,6")),
+                        "range:bits=4,mantissa=3 range:bits=4,mantissa=6 range:bits=8,mantissa=3 "
+                        "range:bits=8,mantissa=6");
+    assert_string_equal(expand(LIST("sparse"), LIST("values=range,mean")),
+                        "sparse:values=range sparse:values=mean");
+}
+
 static void refused(const char *const *methods, const char *const *vary, const char *words)
 {
     const char *text = expand(methods, vary);
@@ -98,7 +109,8 @@ static void test_refusals(void **state)
     refused(LIST("topk"), LIST("theta=1.5"), "theta must be a number in [0, 1)");
     refused(LIST("fft"), LIST("theta=0..0.9/2000", "bits=2,3,4"), "more than 4096 settings");
     refused(LIST("fft", "topk"), LIST("theta=0..0.9/3000"), "more than 4096 settings");
-    refused(LIST("sparse"), LIST("values=range,mean"), "one mean");
+    refused(LIST("sparse"), LIST("values=mean"), "one mean");
+    refused(LIST("range:bits=8"), LIST("mantissa=8,9"), "does not fit");
 }
 
 static void test_defaults(void **state)
@@ -116,9 +128,10 @@ static void test_defaults(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_nothing_varied),   cmocka_unit_test(test_each_takes_what_it_has),
-        cmocka_unit_test(test_all_combinations), cmocka_unit_test(test_without_a_meaning),
-        cmocka_unit_test(test_refusals),         cmocka_unit_test(test_defaults),
+        cmocka_unit_test(test_nothing_varied),    cmocka_unit_test(test_each_takes_what_it_has),
+        cmocka_unit_test(test_all_combinations),  cmocka_unit_test(test_some_do_not_stand),
+        cmocka_unit_test(test_without_a_meaning), cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_defaults),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
