@@ -133,16 +133,16 @@ exits 0
 says "compress leaves it away"
 
 # ---- the bound of the residual ----
-bound() { # FILE METHOD...
-    file=$1
-    shift
+bound() { # FILE LOOPS METHOD...
+    file=$1 loops=$2
+    shift 2
     for method; do
-        run replay --method "$method" --loop 20 --allow-gaps --per none --format json "$file"
+        run replay --method "$method" --loop "$loops" --allow-gaps --per none --format json "$file"
         exits 0
         has bound_holds True
     done
 }
-bound "$sample" topk:theta=0.99,memory=ef stc sbc sbc:p=0.05,delay=4 demo dgc:momentum=0 redsync:momentum=0 \
+bound "$sample" 20 topk:theta=0.99,memory=ef stc sbc sbc:p=0.05,delay=4 demo dgc:momentum=0 redsync:momentum=0 \
     redsync:momentum=0,quant=asq fft:memory=ef fft:theta=0.97,bits=6,memory=ef terngrad:memory=ef,clip=1 \
     range:memory=ef bf16:memory=ef sparse:select=threshold,threshold=0.01,memory=ef \
     topk:theta=0.99,memory=ef,decay=0.9
@@ -166,7 +166,7 @@ if [ "$traj" ]; then
         narrow
         check "theta of the last step" grep -qE '^ *215 .* 0\.000$' "$out"
     done
-    bound "$traj" sbc:p=0.01,delay=4 demo topk:theta=0.99,memory=ef
+    bound "$traj" 3 sbc:p=0.01,delay=4 demo topk:theta=0.99,memory=ef
     python3 -c 'import h5py, numpy' 2>/dev/null &&
         check "NumPy finds the same" python3 "$here/check_replay.py" "$GCBENCH" "$traj" 0.01 1
 fi
