@@ -4,6 +4,7 @@
 #include "cli/heading.h"
 #include "cli/interrupt.h"
 #include "cli/session.h"
+#include "cli/verify_table.h"
 #include "src/base/alloc.h"
 #include "src/base/text.h"
 #include "src/base/units.h"
@@ -23,9 +24,19 @@ struct verify_options {
     struct opt_show show;
 };
 
+static const struct opt_row input_rows[] = {
+    {"step", 0, "STEPS",
+     "N, A-B, A-B/STRIDE, A,B or last: from these, the first; with --all, all of them (default "
+     "all)",
+     OPT_TEXT, offsetof(struct opt_input, step), 0, 0, opt_steps},
+    {"worker", 0, "WORKERS", "N, A-B or A,B: in the same way (default all)", OPT_TEXT,
+     offsetof(struct opt_input, worker), 0, 0, opt_workers},
+    {.name = NULL},
+};
+
 static const struct opt_row own_rows[] = {
     {"all", 0, NULL,
-     "every message (default: the smallest, a middle and the largest of one step and worker)",
+     "every message (default: the smallest, a middle and the largest of the first step and worker)",
      OPT_FLAG, offsetof(struct verify_own, all), 0, 0, NULL},
     {"budget", 0, "TIME", "start no check after so long (default 60s; 0: no limit)", OPT_TEXT,
      offsetof(struct verify_own, budget), 0, 0, NULL},
@@ -40,9 +51,8 @@ struct verify {
     size_t count;
     double budget;
     struct gcb_verify_result result;
-    struct tally {
-        uint64_t kept, broken, idle;
-    } * tallies; /* count of them */
+    struct verify_tally *tallies; /* count of them */
+    struct verify_names left_out, unreached;
 };
 
 /* Those that were named, or all at their defaults. */
@@ -81,46 +91,30 @@ static int resolve(struct verify *v, struct gcb_diag *diag)
     return v->tallies ? session_resolve(&v->s, "verify") : gcb_diag_nomem(diag, 0, "methods");
 }
 
-/* A broken promise in words, at once. */
-static void show_broken(const struct verify *v, const struct gcb_verify_check *c)
+static void on_note(void *ctx, const struct gcb_verify_note *note)
 {
-    char name[128], label[256], line[800];
+    struct verify *v = ctx;
 
-    gcb_method_spec(label, sizeof(label), &v->methods[c->method], GCB_SPEC_LABEL);
-    snprintf(line, sizeof(line), "BROKEN  %s: %s on %s: %s", label, c->promise->name,
-             gcb_escape(name, sizeof(name), c->name), c->outcome.words);
-    opt_wrap(v->s.report.out, line, 0, 0);
-    snprintf(line, sizeof(line), "promised: %s (%s)", c->promise->claim, c->promise->source);
-    opt_wrap(v->s.report.out, line, 0, 8);
-}
-
-/* With -v every check. */
-static void show_check(const struct verify *v, const struct gcb_verify_check *c)
-{
-    char name[128], label[256], value[32], limit[32], line[800];
-
-    gcb_method_spec(label, sizeof(label), &v->methods[c->method], GCB_SPEC_LABEL);
-    snprintf(line, sizeof(line), "%s  %s: %s on %s: %s, limit %s %s",
-             gcb_promise_status_names[c->outcome.status], label, c->promise->name,
-             gcb_escape(name, sizeof(name), c->name), out_number(value, c->outcome.value, 3),
-             out_number(limit, c->outcome.limit, 3), c->outcome.words);
-    opt_wrap(v->s.report.out, line, 0, 2);
+    if (note->event == GCB_VERIFY_CHOSEN && v->s.report.table && !v->o->own.all)
+        verify_show_message(v->s.report.out, note);
+    if (note->event == GCB_VERIFY_LEFT_OUT)
+        verify_name(&v->left_out, note, NULL);
+    if (note->event == GCB_VERIFY_UNREACHED)
+        verify_name(&v->unreached, note, v->methods[note->method].name);
 }
 
 static int on_check(void *ctx, const struct gcb_verify_check *check, struct gcb_diag *diag)
 {
     struct verify *v = ctx;
-    struct tally *t = &v->tallies[check->method];
+    struct verify_tally *t = &v->tallies[check->method];
     struct gcb_row row;
 
     (void)diag; /* the context's */
     t->kept += check->outcome.status == GCB_PROMISE_KEPT;
     t->broken += check->outcome.status == GCB_PROMISE_BROKEN;
     t->idle += check->outcome.status == GCB_PROMISE_IDLE;
-    if (v->s.report.table && check->outcome.status == GCB_PROMISE_BROKEN)
-        show_broken(v, check);
-    else if (v->s.report.table && v->s.report.verbose)
-        show_check(v, check);
+    if (v->s.report.table && (check->outcome.status == GCB_PROMISE_BROKEN || v->s.report.verbose))
+        verify_show_check(v->s.report.out, &v->methods[check->method], check);
     if (!out_wants_rows(&v->s.report))
         return 0;
     gcb_verify_row(&row, &v->s.setting, &v->methods[check->method], check);
@@ -136,7 +130,7 @@ static void on_progress(void *ctx, double done)
 
 static int run(struct verify *v, struct gcb_diag *diag)
 {
-    const struct gcb_verify_observer observer = {on_check, on_progress, session_stop, v};
+    const struct gcb_verify_observer observer = {on_check, on_note, on_progress, session_stop, v};
     const struct opt_message *m = &v->o->message;
     const struct gcb_verify_config config = {
         .source = v->s.source,
@@ -169,66 +163,45 @@ static int print_head(struct verify *v, struct gcb_diag *diag)
         return err;
     session_words(words, sizeof(words), &v->s, "");
     heading_print(v->s.report.out, v->s.files, &extent, words);
+    if (!v->o->own.all)
+        fprintf(v->s.report.out, "checked, of %zu message%s (--all: every one):\n",
+                v->s.layout.count, v->s.layout.count == 1 ? "" : "s");
     return 0;
 }
 
-static int show_table(const struct verify *v, struct gcb_diag *diag)
+/* Rows do not know of what was not looked at: then notes go where errors go. */
+static int show(const struct verify *v, struct gcb_diag *diag)
 {
-    static const struct gcb_table_column columns[] = {{"method", false, true},
-                                                      {"kept", true, false},
-                                                      {"broken", true, false},
-                                                      {"nothing to say", true, false}};
-    struct gcb_table *table = NULL;
-    int err = gcb_table_create(&table, columns, 4, diag);
+    const struct out_report *report = &v->s.report;
+    int err = 0;
 
-    for (size_t i = 0; !err && i < v->count; i++) {
-        const struct tally *t = &v->tallies[i];
-        char label[256], text[3][32];
-
-        gcb_method_spec(label, sizeof(label), &v->methods[i], GCB_SPEC_LABEL);
-        out_count(text[0], t->kept);
-        out_count(text[1], t->broken);
-        out_count(text[2], t->idle);
-        err = gcb_table_add(table, (const char *[]){label, text[0], text[1], text[2]}, diag);
-    }
-    if (!err)
-        out_table(&v->s.report, table);
-    gcb_table_destroy(table);
+    if (report->table)
+        err = verify_show_table(report, v->methods, v->tallies, v->count, diag);
+    if (!err && report->table)
+        verify_show_sum(report->out, &v->result);
+    if (!err && !report->quiet)
+        verify_show_notes(report->table ? report->out : v->s.ctx->err, !report->table, &v->result,
+                          &v->left_out, &v->unreached);
     return err;
-}
-
-static void show_notes(const struct verify *v)
-{
-    const struct gcb_verify_result *r = &v->result;
-    FILE *out = v->s.report.out;
-
-    fprintf(out, "%" PRIu64 " promises kept, %" PRIu64 " broken, on %" PRIu64 " message%s\n",
-            r->kept, r->broken, r->messages, r->messages == 1 ? "" : "s");
-    if (v->s.report.quiet)
-        return;
-    if (r->left_out)
-        fprintf(out, "note: %" PRIu64 " message%s with infinities or NaNs left out\n", r->left_out,
-                r->left_out == 1 ? "" : "s");
-    if (r->unreached && !r->interrupted)
-        fprintf(out,
-                "note: the budget ended before %" PRIu64 " pairs of method and message were done; "
-                "see\n  --budget\n",
-                r->unreached);
 }
 
 static int finish(struct verify *v, struct gcb_diag *diag)
 {
-    int err = v->s.report.table ? show_table(v, diag) : 0;
+    const struct gcb_verify_result *r = &v->result;
+    int err = show(v, diag);
 
-    if (!err && v->s.report.table)
-        show_notes(v);
     if (!err)
         err = out_commit(&v->s.report, diag);
     if (err)
         return err;
-    if (v->result.interrupted)
-        return session_interrupted(&v->s, "");
-    return v->result.broken ? CMD_NOT_VERIFIED : 0;
+    if (r->interrupted)
+        return session_interrupted(&v->s, "what was checked by then is above");
+    if (r->kept + r->broken + r->idle == 0)
+        return gcb_diag_set(diag, r->left_out ? GCB_E_NONFINITE : GCB_E_IO,
+                            "nothing was verified: %s",
+                            r->unreached ? "the budget ended before the first check"
+                                         : "every message holds infinities or NaNs");
+    return r->broken ? CMD_NOT_VERIFIED : 0;
 }
 
 static int verify_run(const void *options, const struct opt_list *operands, struct cmd_context *ctx)
@@ -264,7 +237,8 @@ static int verify_run(const void *options, const struct opt_list *operands, stru
 static const struct opt_group groups[] = {
     {"Methods", opt_methods_rows, offsetof(struct verify_options, methods)},
     {"Verification", own_rows, offsetof(struct verify_options, own)},
-    {"Input", opt_input_rows, offsetof(struct verify_options, input)},
+    {"Input", input_rows, offsetof(struct verify_options, input)},
+    {"Input", opt_input_rows + 2, offsetof(struct verify_options, input)},
     {"Messages", opt_message_rows, offsetof(struct verify_options, message)},
     {"Running", opt_exec_rows, offsetof(struct verify_options, exec)},
     {"Output", opt_force_rows, offsetof(struct verify_options, save)},
@@ -284,6 +258,7 @@ const struct cmd cmd_verify = {
     .summary = "check on these gradients what every method promises",
     .usage = "verify [options] FILE...",
     .examples = "  gcbench verify gradients.h5\n"
+                "  gcbench verify --step last --worker 0 --dataset 'layers.*' gradients.h5\n"
                 "  gcbench verify --method fft --method sbc:p=0.001 --all gradients.h5\n"
                 "  gcbench verify --budget 300s --format csv gradients.h5\n",
     .details =

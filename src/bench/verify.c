@@ -63,6 +63,21 @@ static int choose(struct verify *v, struct gcb_diag *diag)
     return 0;
 }
 
+static void note(const struct verify *v, enum gcb_verify_event event,
+                 const struct gcb_message_plan *plan, size_t method)
+{
+    char name[40];
+    const struct gcb_verify_note n = {
+        .event = event,
+        .plan = plan,
+        .name = gcb_plan_name(name, plan, v->config->source),
+        .method = method,
+    };
+
+    if (v->observer->note)
+        v->observer->note(v->observer->ctx, &n);
+}
+
 /* ---- one message ---- */
 
 static bool stopped(struct verify *v)
@@ -94,6 +109,7 @@ static int read_message(struct verify *v, const struct gcb_message_plan *plan, b
     }
     *take = false;
     v->result->left_out++;
+    note(v, GCB_VERIFY_LEFT_OUT, plan, 0);
     return 0;
 }
 
@@ -104,9 +120,41 @@ static void count(struct gcb_verify_result *r, enum gcb_promise_status status)
     r->idle += status == GCB_PROMISE_IDLE;
 }
 
+static double weight_of(const struct gcb_message_plan *plan)
+{
+    return (double)plan->count + 32768.0;
+}
+
+static size_t bound_promises(const struct gcb_method *m)
+{
+    const struct gcb_promise *p;
+    size_t n = 0;
+
+    for (size_t i = 0; (p = gcb_promise_at(i)); i++)
+        n += p->binds(m);
+    return n;
+}
+
+static void show_progress(const struct verify *v, double more)
+{
+    const struct gcb_verify_observer *o = v->observer;
+
+    if (o->progress)
+        o->progress(o->ctx, (v->done + more) / v->work);
+}
+
+static void leave(struct verify *v, const struct gcb_message_plan *plan, size_t method)
+{
+    v->result->unreached++;
+    note(v, GCB_VERIFY_UNREACHED, plan, method);
+}
+
 static int check_promises(struct verify *v, struct gcb_promise_bench *b,
                           struct gcb_verify_check *check, struct gcb_diag *diag)
 {
+    const double weight = weight_of(check->plan);
+    const size_t all = bound_promises(b->job.method);
+    size_t done = 0;
     int err = 0;
 
     for (size_t i = 0; !err && (check->promise = gcb_promise_at(i)); i++) {
@@ -115,7 +163,7 @@ static int check_promises(struct verify *v, struct gcb_promise_bench *b,
         if (!check->promise->binds(b->job.method))
             continue;
         if (stopped(v)) {
-            v->result->unreached++;
+            leave(v, check->plan, check->method);
             return 0;
         }
         start = gcb_clock();
@@ -125,6 +173,7 @@ static int check_promises(struct verify *v, struct gcb_promise_bench *b,
             count(v->result, check->outcome.status);
             err = v->observer->check(v->observer->ctx, check, diag);
         }
+        show_progress(v, weight * (double)++done / (double)all);
     }
     return err;
 }
@@ -161,7 +210,6 @@ static int check_method(struct verify *v, const struct gcb_message_plan *plan, s
 static int check_message(struct verify *v, const struct gcb_message_plan *plan,
                          struct gcb_diag *diag)
 {
-    const struct gcb_verify_observer *o = v->observer;
     bool take;
     int err = read_message(v, plan, &take, diag);
 
@@ -170,12 +218,11 @@ static int check_message(struct verify *v, const struct gcb_message_plan *plan,
     v->result->messages++;
     for (size_t i = 0; !err && i < v->config->method_count; i++) {
         if (stopped(v))
-            v->result->unreached++;
+            leave(v, plan, i);
         else
             err = check_method(v, plan, i, diag);
-        v->done += (double)plan->count + 32768.0;
-        if (o->progress)
-            o->progress(o->ctx, v->done / v->work);
+        v->done += weight_of(plan);
+        show_progress(v, 0.0);
     }
     return err;
 }
@@ -189,7 +236,7 @@ static int start(struct verify *v, struct gcb_diag *diag)
         return err;
     for (size_t i = 0; i < v->count; i++) {
         largest = v->chosen[i]->count > largest ? v->chosen[i]->count : largest;
-        v->work += (double)v->config->method_count * ((double)v->chosen[i]->count + 32768.0);
+        v->work += (double)v->config->method_count * weight_of(v->chosen[i]);
     }
     v->x = gcb_alloc_array(largest, sizeof(*v->x));
     return v->x ? 0 : gcb_diag_nomem(diag, largest * sizeof(*v->x), "the largest message");
@@ -203,6 +250,8 @@ int gcb_verify(struct gcb_verify_result *out, const struct gcb_verify_config *co
 
     memset(out, 0, sizeof(*out));
     err = start(&v, diag);
+    for (size_t i = 0; !err && i < v.count; i++)
+        note(&v, GCB_VERIFY_CHOSEN, v.chosen[i], 0);
     for (size_t i = 0; !err && i < v.count; i++)
         err = check_message(&v, v.chosen[i], diag);
     gcb_free(v.x);

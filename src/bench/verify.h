@@ -32,10 +32,23 @@ struct gcb_verify_check {
     struct gcb_promise_outcome outcome;
     double seconds;
 };
+/* What is looked at, before any check, and what is not. */
+enum gcb_verify_event {
+    GCB_VERIFY_CHOSEN,
+    GCB_VERIFY_LEFT_OUT, /* it holds infinities or NaNs */
+    GCB_VERIFY_UNREACHED, /* the budget, or an interruption, came before the method's last check on it */
+};
+struct gcb_verify_note {
+    enum gcb_verify_event event;
+    const struct gcb_message_plan *plan;
+    const char *name; /* of the message; escape it */
+    size_t method;    /* of UNREACHED */
+};
 struct gcb_verify_observer {
     int (*check)(void *ctx, const struct gcb_verify_check *check, struct gcb_diag *diag);
-    void (*progress)(void *ctx, double done); /* may be NULL */
-    bool (*stop)(void *ctx);                  /* may be NULL */
+    void (*note)(void *ctx, const struct gcb_verify_note *note); /* may be NULL */
+    void (*progress)(void *ctx, double done);                    /* may be NULL */
+    bool (*stop)(void *ctx);                                     /* may be NULL */
     void *ctx;
 };
 

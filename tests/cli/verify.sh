@@ -24,13 +24,17 @@ run verify "$sample"
 exits 0
 quiet
 prints "0 broken, on 3 messages"
+prints "of 232 messages (--all: every one)"
+check "the three are named" sh -c "
+    grep -A3 '^checked' '$out' | tail -3 | cut -d, -f2 | tr '\n' '/' | grep -qx ' 10 elements/ 64 elements/ 36864 elements/'"
+prints "  step 100 worker 0 fc.bias, 10 elements"
 check "at most 80 columns" sh -c "! grep -qE '.{81}' '$out'"
 check "every method has a line" sh -c "
     for m in \$('$GCBENCH' methods --format csv | cut -d, -f2 | tail -n +2); do grep -q \"^\$m\" '$out' || exit 1; done"
 check "no checks one by one" sh -c "! grep -q '^  kept' '$out'"
 run verify -v --method topk "$sample"
 exits 0
-prints "kept  topk:theta=0.85: largest on "
+prints "kept  topk:theta=0.85: largest on step 100 worker 0 "
 run verify --scope model --threads 2 --seed 9 --method fft --method terngrad:clip=0 --method redsync:quant=asq "$sample"
 exits 0
 prints "on 1 message"
@@ -73,9 +77,14 @@ prints "on 232 messages"
 
 # ---- the budget ----
 run verify --budget 1ns "$sample"
-exits 0
-prints "the budget ended"
+exits 1
+says "nothing was verified: the budget ended"
+prints "ended before 42 pairs"
+prints "identity on step 100 worker 0 fc.bias"
 prints "0 promises kept"
+run verify --budget 1ns --format json "$sample"
+exits 1
+check "what was not looked at is named beside rows" grep -q "42 pairs.*done: identity on step 100 worker 0 fc.bias" "$err"
 
 # ---- infinities ----
 python3 -c 'import h5py, numpy' 2>/dev/null && {
@@ -90,7 +99,13 @@ with h5py.File('$tmp/inf.h5', 'w') as f:
     run verify --method topk --nonfinite skip "$tmp/inf.h5"
     exits 0
     prints "on 1 message"
-    prints "1 message with infinities or NaNs left out"
+    prints "1 message with infinities or NaNs left out: step 0 worker 0 a"
+    run verify --method topk --nonfinite skip --format csv "$tmp/inf.h5"
+    exits 0
+    says "left out: step 0 worker 0 a"
+    run verify --method topk --nonfinite skip --dataset a "$tmp/inf.h5"
+    exits 1
+    says "nothing was verified: every message holds infinities or NaNs"
     run verify --method topk --nonfinite zero "$tmp/inf.h5"
     exits 0
     prints "on 2 messages"
