@@ -9,28 +9,34 @@ using gcb::kTile;
 using gcb::kTileThreads;
 using gcb::slots;
 
-constexpr unsigned kSumThreads = 1024;
+constexpr unsigned kSumThreads = gcb::kOneBlock;
 constexpr unsigned kSumEach = 8;
 
-__device__ uint32_t magnitude_at(const slots &in, uint64_t tile, uint32_t i)
+/* An entry's magnitude, and whether it is on the side that is kept. */
+__device__ uint32_t entry(const slots &in, uint64_t tile, uint32_t i, const gcb::keeping &keep,
+                          bool *mine)
 {
-    return in.bits[tile * kTile + i] & GCB_MAGNITUDE_MASK;
+    const uint32_t bits = in.bits[tile * kTile + i];
+
+    *mine = (bits & keep.mask) == keep.sign;
+    return bits & GCB_MAGNITUDE_MASK;
 }
 
 /* A warp counts a tile. */
-__global__ void count_tiles(const choosing *c, slots in, uint64_t tiles)
+__global__ void count_tiles(const choosing *c, slots in, uint64_t tiles, unsigned which)
 {
-    const uint32_t threshold = c->prefix;
+    const gcb::keeping keep = c->keep[which];
 
     for (uint64_t tile = gcb::warp_of_grid(); tile < tiles; tile += gcb::warps_of_grid()) {
         const uint32_t count = in.count[tile];
         uint32_t above = 0, ties = 0;
 
         for (uint32_t i = gcb::lane(); i < count; i += gcb::kWarp) {
-            const uint32_t m = magnitude_at(in, tile, i);
+            bool mine;
+            const uint32_t m = entry(in, tile, i, keep, &mine);
 
-            above += m > threshold;
-            ties += m == threshold;
+            above += mine && m > keep.prefix;
+            ties += mine && m == keep.prefix;
         }
         above = gcb::warp_add(above);
         ties = gcb::warp_add(ties);
@@ -46,10 +52,10 @@ struct summing {
 };
 
 /* One block: where each tile's entries begin, and how many ties stand in front of it. */
-__global__ void sum_tiles(choosing *c, slots in, uint32_t *first, uint64_t tiles)
+__global__ void sum_tiles(choosing *c, slots in, uint32_t *first, uint64_t tiles, unsigned which)
 {
     summing &room = gcb::shared<summing>();
-    const uint32_t most = c->left;
+    const uint32_t most = c->keep[which].left;
     uint32_t above = 0, ties = 0;
 
     for (uint64_t from = 0; from < tiles; from += kSumThreads * kSumEach) {
@@ -80,20 +86,23 @@ __global__ void sum_tiles(choosing *c, slots in, uint32_t *first, uint64_t tiles
 }
 
 /* A warp writes a tile. */
-__global__ void write_tiles(const choosing *c, slots in, struct gcb_cuda_chosen to, uint64_t tiles)
+__global__ void write_tiles(const choosing *c, slots in, struct gcb_cuda_chosen to, uint64_t tiles,
+                            unsigned which)
 {
-    const uint32_t threshold = c->prefix, most = c->left;
+    const gcb::keeping keep = c->keep[which];
 
     for (uint64_t tile = gcb::warp_of_grid(); tile < tiles; tile += gcb::warps_of_grid()) {
         const uint32_t count = in.count[tile];
         uint32_t at = to.first[tile], ties = in.ties[tile];
 
         for (uint32_t from = 0; from < count; from += gcb::kWarp) {
-            const uint32_t i = from + gcb::lane(), m = i < count ? magnitude_at(in, tile, i) : 0;
-            const bool tie = i < count && m == threshold;
+            const uint32_t i = from + gcb::lane();
+            bool here = false;
+            const uint32_t m = i < count ? entry(in, tile, i, keep, &here) : 0;
+            const bool tie = here && m == keep.prefix;
             const uint32_t all_ties = gcb::ballot(tie);
-            const bool kept = (i < count && m > threshold) ||
-                              (tie && ties + gcb::popc(all_ties & gcb::lanes_before()) < most);
+            const bool kept = (here && m > keep.prefix) ||
+                              (tie && ties + gcb::popc(all_ties & gcb::lanes_before()) < keep.left);
             const uint32_t all_kept = gcb::ballot(kept);
 
             if (kept) {
@@ -110,13 +119,15 @@ __global__ void write_tiles(const choosing *c, slots in, struct gcb_cuda_chosen 
 
 } /* namespace */
 
-int gcb::compact(struct gcb_device_stream *s, const struct gcb_cuda_chosen &to, choosing *c,
-                 const slots &from)
+int gcb::compact(struct gcb_device_stream *s, const choice &w, const struct gcb_cuda_chosen &to,
+                 unsigned which)
 {
-    const uint64_t tiles = gcb::tiles_for(to.n), grid = gcb::blocks_of_warps_for(tiles);
-    int err = gcb::launch(count_tiles, grid, kTileThreads, 0, s, c, from, tiles);
+    const uint64_t tiles = tiles_for(to.n), grid = blocks_of_warps_for(tiles);
+    int err = gcb::launch(count_tiles, grid, kTileThreads, 0, s, w.c, w.in, tiles, which);
 
     if (!err)
-        err = gcb::launch(sum_tiles, 1, kSumThreads, sizeof(summing), s, c, from, to.first, tiles);
-    return err ? err : gcb::launch(write_tiles, grid, kTileThreads, 0, s, c, from, to, tiles);
+        err = gcb::launch(sum_tiles, 1, kSumThreads, sizeof(summing), s, w.c, w.in, to.first, tiles,
+                          which);
+    return err ? err
+               : gcb::launch(write_tiles, grid, kTileThreads, 0, s, w.c, w.in, to, tiles, which);
 }

@@ -38,23 +38,31 @@ struct gcb_cuda_chosen {
     uint64_t most; /* entries there is room for */
 };
 
-/* Which: the k largest, 1 <= k <= n (k = 0 for n = 0), ties to the lower index; or all whose sign-cleared pattern
- * is at least `threshold`. */
-struct gcb_cuda_select {
-    uint64_t k;
-    uint32_t threshold;
-    int exact; /* k counts, not threshold */
-};
-
+/* Bytes that a choice of at most `most` of n positions needs. */
 uint64_t gcb_cuda_select_scratch(uint64_t n, uint64_t most);
 
 /*
- * Lays out *chosen, whose n and most are given (most: no less than what can be chosen), in the scratch, and queues
- * the choice from in->n = n floats, all finite.
+ * Each lays out *chosen, whose n and most are given (most: no less than what can be chosen), in the scratch, and
+ * queues the choice from in->n = n floats, all finite. The first read of them puts error feedback in, if there is;
+ * the residual is what is not kept then, and is put right where values go out.
  */
-int gcb_cuda_select(struct gcb_device_stream *s, struct gcb_cuda_chosen *chosen,
-                    const struct gcb_device_input *in, const struct gcb_cuda_select *how,
-                    void *scratch);
+
+/* The k largest, 1 <= k <= n (k = 0 for n = 0), ties to the lower index. */
+int gcb_cuda_select_largest(struct gcb_device_stream *s, struct gcb_cuda_chosen *chosen,
+                            const struct gcb_device_input *in, uint64_t k, void *scratch);
+
+/* All whose sign-cleared pattern is at least `threshold`. */
+int gcb_cuda_select_above(struct gcb_device_stream *s, struct gcb_cuda_chosen *chosen,
+                          const struct gcb_device_input *in, uint32_t threshold, void *scratch);
+
+/* As src/sparse/select_sampled.c: about k, by a threshold from a sample. */
+struct gcb_cuda_sample {
+    uint64_t m, stride, offset, rank; /* struct gcb_sample_plan */
+    uint64_t k;
+};
+int gcb_cuda_select_sampled(struct gcb_device_stream *s, struct gcb_cuda_chosen *chosen,
+                            const struct gcb_device_input *in, const struct gcb_cuda_sample *how,
+                            void *scratch);
 
 #ifdef __cplusplus
 }

@@ -55,6 +55,13 @@ void gcb_select_exact_of_collected(struct gcb_selection *s, const float *x, uint
 uint32_t gcb_select_guess(struct gcb_selection *s, const float *x, struct gcb_side side,
                           uint64_t k);
 
+/* select=sampled: m elements, `stride` apart from `offset` on, whose rank-th largest magnitude is the threshold. The
+ * start varies with the step. All 0 for no positions. */
+struct gcb_sample_plan {
+    uint64_t m, stride, offset, rank;
+};
+struct gcb_sample_plan gcb_sample_plan(uint64_t positions, double share, uint64_t k, uint64_t step);
+
 /* |x| over all positions: mean (sums by the project's rule) and largest. */
 void gcb_select_moments(const struct gcb_selection *s, const float *x, double *mean, float *max);
 

@@ -1,5 +1,6 @@
 #include <math.h>
 
+#include "kernels/select/select_elem.h"
 #include "src/sparse/select.h"
 
 /*
@@ -9,33 +10,41 @@
  * mostly zeros must not send everything.
  */
 
-#define LOWEST 0.8
-#define HIGHEST 1.3
-#define ADAPTATIONS 10
-
 static uint64_t sampled_most(const struct gcb_selection_params *p, uint64_t positions, uint64_t k)
 {
-    const uint64_t most = (uint64_t)ceil(HIGHEST * (double)k);
+    const uint64_t most = (uint64_t)ceil(GCB_SAMPLED_MOST * (double)k);
 
     (void)p;
     return most < positions ? most : positions;
 }
 
-/* The k-th largest, scaled to a sample of a share of the positions; the start varies with the step. */
+struct gcb_sample_plan gcb_sample_plan(uint64_t positions, double share, uint64_t k, uint64_t step)
+{
+    const double wanted = share * (double)positions;
+    const uint64_t least = positions < 1024 ? positions : 1024;
+    uint64_t m = wanted > (double)GCB_SAMPLE_MAX ? GCB_SAMPLE_MAX : (uint64_t)wanted;
+    struct gcb_sample_plan plan = {0};
+
+    if (positions == 0)
+        return plan;
+    m = m < least ? least : m;
+    plan.m = m;
+    plan.stride = positions / m;
+    plan.offset = step % plan.stride;
+    plan.rank = (uint64_t)rint((double)k / (double)positions * (double)m);
+    plan.rank = plan.rank < 1 ? 1 : plan.rank;
+    return plan;
+}
+
 static uint32_t sampled_threshold(struct gcb_selection *s, const float *x, uint64_t k,
                                   uint64_t step)
 {
-    const double share = s->p.sample * (double)s->positions;
-    const uint64_t least = s->positions < 1024 ? s->positions : 1024;
-    uint64_t m = share > (double)GCB_SAMPLE_MAX ? GCB_SAMPLE_MAX : (uint64_t)share, stride, rank;
+    const struct gcb_sample_plan plan = gcb_sample_plan(s->positions, s->p.sample, k, step);
     uint64_t above;
 
-    m = m < least ? least : m;
-    stride = s->positions / m;
-    for (uint64_t i = 0; i < m; i++)
-        s->sample[i] = x[i * stride + step % stride];
-    rank = (uint64_t)rint((double)k / (double)s->positions * (double)m);
-    return gcb_select_kth(s->kernels, s->sample, m, rank < 1 ? 1 : rank, &above);
+    for (uint64_t i = 0; i < plan.m; i++)
+        s->sample[i] = x[i * plan.stride + plan.offset];
+    return gcb_select_kth(s->kernels, s->sample, plan.m, plan.rank, &above);
 }
 
 static void select_sampled(struct gcb_selection *s, const struct gcb_step *at, const float *order,
@@ -45,16 +54,16 @@ static void select_sampled(struct gcb_selection *s, const struct gcb_step *at, c
 
     s->kept = 0;
     threshold = s->positions ? sampled_threshold(s, order, k, at->step) : 0;
-    for (int i = 0; i <= ADAPTATIONS && s->positions; i++) {
-        threshold = threshold ? threshold : 1;
+    threshold = threshold ? threshold : 1;
+    for (int i = 0; i <= GCB_SAMPLED_ADAPTATIONS && s->positions; i++) {
         gcb_select_collect(s, order, threshold);
-        if ((double)s->kept >= LOWEST * (double)k || threshold == 1)
+        if (gcb_sampled_enough(s->kept, k) || threshold == 1)
             break;
-        threshold = gcb_bits_of(gcb_float_of(threshold) * (float)LOWEST);
+        threshold = gcb_sampled_lower(threshold);
     }
-    if ((double)s->kept < LOWEST * (double)k || s->positions == 0)
+    if (!gcb_sampled_enough(s->kept, k) || s->positions == 0)
         gcb_select_exact(s, order, k);
-    else if ((double)s->kept > HIGHEST * (double)k)
+    else if (gcb_sampled_too_many(s->kept, k))
         gcb_select_exact_of_collected(s, order, k);
 }
 

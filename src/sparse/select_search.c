@@ -1,3 +1,4 @@
+#include "kernels/select/select_elem.h"
 #include "src/sparse/select.h"
 
 /*
@@ -13,16 +14,8 @@
  */
 
 #define STEP 0.2
-#define SEARCH_END 1e-3
 /* Once no more than this share of positions is in question, they are collected and counted apart. */
 #define NARROW 16
-
-static uint32_t threshold_at(double mean, float max, double ratio)
-{
-    const float t = (float)(mean + ratio * ((double)max - mean));
-
-    return gcb_bits_of(t > 0.0f ? t : 0.0f);
-}
 
 static void select_trimmed(struct gcb_selection *s, const struct gcb_step *at, const float *order,
                            uint64_t k)
@@ -34,7 +27,7 @@ static void select_trimmed(struct gcb_selection *s, const struct gcb_step *at, c
     (void)at;
     gcb_select_moments(s, order, &mean, &max);
     for (int steps = 1; steps <= 5; steps++) {
-        threshold = threshold_at(mean, max, steps < 5 ? 1.0 - STEP * steps : 0.0);
+        threshold = gcb_search_threshold(mean, max, steps < 5 ? 1.0 - STEP * steps : 0.0);
         if (s->kernels->select.count(order, s->positions, threshold) >= k)
             break;
         threshold = 0;
@@ -61,9 +54,9 @@ static uint32_t search(struct gcb_selection *s, const float *order, uint64_t k)
     float max;
 
     gcb_select_moments(s, order, &mean, &max);
-    while (high - low > SEARCH_END) {
+    while (high - low > GCB_SEARCH_END) {
         const double ratio = (low + high) / 2.0;
-        const uint32_t threshold = threshold_at(mean, max, ratio);
+        const uint32_t threshold = gcb_search_threshold(mean, max, ratio);
         const uint64_t count = s->kernels->select.count(field.x, field.n, threshold);
 
         if (count < k) {

@@ -113,6 +113,40 @@ static void damage(void **state)
     }
 }
 
+/* select=sampled looks at one in 97 of N elements here, from the third on. */
+enum { SAMPLED_N = 100003, SAMPLED_STRIDE = 97, SAMPLED_OFFSET = 3 };
+
+/* What the sample shows, times what there is. */
+static void mislead(float *x, float times, uint64_t seed)
+{
+    check_fill(x, SAMPLED_N, FILL_NOISE, seed);
+    for (size_t i = SAMPLED_OFFSET; i < SAMPLED_N; i += SAMPLED_STRIDE)
+        x[i] *= times;
+}
+
+static void thresholds_from_a_sample(void **state)
+{
+    static const char *const small[] = {
+        "sparse:select=sampled,theta=0.999",
+        "sparse:select=sampled,theta=0.7,sample=1,index=bitmap,values=means",
+        "sparse:select=trimmed,theta=0.9,values=fp16",
+    };
+    /* right; some tries lower; none is low enough; too many pass; all do */
+    static const float times[] = {1.0f, 1.5f, 3.0f, 1e9f, 0.5f, 0.0f};
+    float *x = malloc(SAMPLED_N * sizeof(float));
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(small); i++)
+        device_same_all(&device, small[i], sizes);
+    gcb_host_schedule(GCB_HOST_SHUFFLED, 7);
+    for (size_t i = 0; i < COUNT(times); i++) {
+        mislead(x, times[i], 3 + i);
+        device_same(&device, "sparse:select=sampled,theta=0.99", x, SAMPLED_N, NULL);
+    }
+    gcb_host_schedule(GCB_HOST_FORWARD, 1);
+    free(x);
+}
+
 static void what_it_lacks_is_said(void **state)
 {
     static const struct {
@@ -149,17 +183,16 @@ static void segments_are_left_to_the_cpu(void **state)
     assert_string_equal(diag.text, "device cuda: more than 9 positions run on the CPU only");
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(largest_of_a_message),
-        cmocka_unit_test(all_above_a_threshold),
-        cmocka_unit_test(every_kind_of_value),
-        cmocka_unit_test(large_tensors),
-        cmocka_unit_test(damage),
-        cmocka_unit_test(what_it_lacks_is_said),
-        cmocka_unit_test(segments_are_left_to_the_cpu),
+        cmocka_unit_test(largest_of_a_message),     cmocka_unit_test(all_above_a_threshold),
+        cmocka_unit_test(every_kind_of_value),      cmocka_unit_test(large_tensors),
+        cmocka_unit_test(thresholds_from_a_sample), cmocka_unit_test(damage),
+        cmocka_unit_test(what_it_lacks_is_said),    cmocka_unit_test(segments_are_left_to_the_cpu),
     };
 
+    if (argc > 1) /* only the tests of this name, with * and ? */
+        cmocka_set_test_filter(argv[1]);
     return cmocka_run_group_tests(tests, open_device, NULL);
 }

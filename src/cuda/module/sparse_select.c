@@ -1,6 +1,7 @@
 #include <string.h>
 
 #include "src/cuda/module/sparse.h"
+#include "src/sparse/select.h"
 
 /* What most selectors need: room for what is collected and for what is chosen. */
 static uint64_t select_scratch(const struct gcb_sparse *p)
@@ -8,33 +9,43 @@ static uint64_t select_scratch(const struct gcb_sparse *p)
     return gcb_cuda_select_scratch(p->t.positions, p->most);
 }
 
-/* ---- topk ---- */
+static void open_chosen(struct gcb_cuda_chosen *chosen, const struct gcb_device_sparse *s,
+                        const struct gcb_device_input *in)
+{
+    chosen->n = in->n;
+    chosen->most = s->p.most;
+}
 
 static int select_topk(const struct gcb_device_sparse *s, const struct gcb_step *at,
                        const struct gcb_device_input *in, struct gcb_cuda_chosen *chosen,
                        const struct gcb_device_call *call)
 {
-    const struct gcb_cuda_select how = {.exact = 1, .k = s->p.k};
-
     (void)at;
-    chosen->n = in->n;
-    chosen->most = s->p.most;
-    return gcb_cuda_select(call->stream, chosen, in, &how, call->scratch_dev);
+    open_chosen(chosen, s, in);
+    return gcb_cuda_select_largest(call->stream, chosen, in, s->p.k, call->scratch_dev);
 }
-
-/* ---- threshold ---- */
 
 static int select_threshold(const struct gcb_device_sparse *s, const struct gcb_step *at,
                             const struct gcb_device_input *in, struct gcb_cuda_chosen *chosen,
                             const struct gcb_device_call *call)
 {
     const uint32_t bits = gcb_bits_of((float)s->p.selection.p.threshold);
-    const struct gcb_cuda_select how = {.threshold = bits ? bits : 1};
 
     (void)at;
-    chosen->n = in->n;
-    chosen->most = s->p.most;
-    return gcb_cuda_select(call->stream, chosen, in, &how, call->scratch_dev);
+    open_chosen(chosen, s, in);
+    return gcb_cuda_select_above(call->stream, chosen, in, bits ? bits : 1, call->scratch_dev);
+}
+
+static int select_sampled(const struct gcb_device_sparse *s, const struct gcb_step *at,
+                          const struct gcb_device_input *in, struct gcb_cuda_chosen *chosen,
+                          const struct gcb_device_call *call)
+{
+    const struct gcb_sample_plan plan =
+        gcb_sample_plan(in->n, s->p.selection.p.sample, s->p.k, at->step);
+    const struct gcb_cuda_sample how = {plan.m, plan.stride, plan.offset, plan.rank, s->p.k};
+
+    open_chosen(chosen, s, in);
+    return gcb_cuda_select_sampled(call->stream, chosen, in, &how, call->scratch_dev);
 }
 
 /* ---- the table ---- */
@@ -42,6 +53,9 @@ static int select_threshold(const struct gcb_device_sparse *s, const struct gcb_
 static const struct gcb_device_selector selectors[] = {
     {.name = "topk", .scratch = select_scratch, .select = select_topk},
     {.name = "threshold", .scratch = select_scratch, .select = select_threshold},
+    {.name = "sampled", .scratch = select_scratch, .select = select_sampled},
+    /* lowers a threshold until enough pass, then takes the k largest of those: what topk takes, and sooner */
+    {.name = "trimmed", .scratch = select_scratch, .select = select_topk},
     {.name = NULL},
 };
 

@@ -1,0 +1,175 @@
+#include <math.h>
+
+#include "kernels/cuda/feedback.cuh"
+#include "kernels/select/select.cuh"
+
+namespace
+{
+
+using gcb::choosing;
+using gcb::kDigits;
+using gcb::kSides;
+using gcb::kTile;
+using gcb::kTileEach;
+using gcb::kTileThreads;
+using gcb::sample;
+using gcb::search_room;
+using gcb::slots;
+
+constexpr uint64_t kSampleFrom = 1 << 16; /* below this many positions all of them are collected */
+constexpr uint64_t kSampleMost = 1 << 15;
+
+/* An element of the sample; what is not of this side counts as 0. */
+__device__ uint32_t sampled(const gcb_device_input &x, const sample &how, uint64_t i, unsigned side,
+                            unsigned sides)
+{
+    const uint64_t at = i * how.stride + how.offset;
+    const float v = gcb::is_open(x) ? gcb::compensate(x, at) : x.x[at];
+
+    return gcb::side_of(v, sides) == side ? gcb_magnitude(v) : 0;
+}
+
+/* The sample's rank-th largest. Every thread of the block. */
+__device__ uint32_t rank_sample(search_room &room, const gcb_device_input &x, const sample &how,
+                                unsigned side, unsigned sides)
+{
+    uint32_t prefix = 0, rank = static_cast<uint32_t>(how.rank);
+
+    for (unsigned level = 0; level < how.levels; level++) {
+        const unsigned above = gcb::shift_of(level ? level - 1 : 0);
+
+        for (unsigned i = threadIdx.x; i < kDigits; i += blockDim.x)
+            room.digits[i] = 0;
+        gcb::sync_block();
+        for (uint64_t i = threadIdx.x; i < how.m; i += blockDim.x) {
+            const uint32_t bits = sampled(x, how, i, side, sides);
+
+            if (level == 0 || bits >> above == prefix >> above)
+                gcb::atomic_add(
+                    &room.digits[bits >> gcb::shift_of(level) & (gcb::digits_of(level) - 1)], 1u);
+        }
+        gcb::sync_block();
+        gcb::find_digit(room, room.digits, gcb::digits_of(level), rank);
+        prefix |= room.digit << gcb::shift_of(level);
+        rank = room.left;
+        gcb::sync_block();
+    }
+    return prefix;
+}
+
+/* One block: zeroes, and what to collect from. */
+__global__ void begin_choice(choosing *c, gcb_device_input x, sample how, unsigned sides,
+                             uint32_t want)
+{
+    search_room &room = gcb::shared<search_room>();
+    uint32_t least = how.m ? gcb::kAll : how.least;
+
+    for (unsigned i = threadIdx.x; i < kSides * gcb::kLevels * kDigits; i += blockDim.x)
+        c->digits[i / (gcb::kLevels * kDigits)][i / kDigits % gcb::kLevels][i % kDigits] = 0;
+    for (unsigned i = threadIdx.x; i < gcb::kRatios; i += blockDim.x)
+        c->count[i] = 0;
+    for (unsigned side = 0; how.m && side < sides; side++) {
+        const uint32_t found = rank_sample(room, x, how, side, sides);
+
+        least = found < least ? found : least;
+    }
+    if (threadIdx.x >= kSides)
+        return;
+    c->want[threadIdx.x] = want;
+    c->keep[threadIdx.x] = {sides == kSides ? 0x80000000u : 0, threadIdx.x << 31, 0, 0};
+    if (threadIdx.x)
+        return;
+    c->choice.kept = 0;
+    c->least = how.m && sides == kSides && least == 0 ? 1 : least;
+    c->again = 0;
+    c->reused = 0;
+    c->max_bits = 0;
+    if (want == 0) /* all that is collected is kept */
+        c->keep[0] = {0, 0, c->least, gcb::kAll};
+}
+
+struct collecting {
+    gcb::scan_room scan;
+    uint32_t digits[kSides * kDigits];
+};
+
+/* Of one tile: what reaches `least`, to its slots and among the digits. The first read puts feedback in; what is not
+ * kept is the residual then, and what is will be put right where values go out. */
+__device__ void collect_tile(collecting &room, const slots &to, const gcb_device_input &x,
+                             uint64_t tile, unsigned sides, uint32_t least)
+{
+    const uint64_t first = tile * kTile + threadIdx.x * kTileEach;
+    uint32_t pass = 0, total, at;
+    float v[kTileEach];
+
+    gcb::load_input(v, x, first);
+    if (gcb::is_open(x))
+        gcb::store_floats(x.residual, v, first, x.n);
+#pragma unroll
+    for (unsigned i = 0; i < kTileEach; i++)
+        pass |= static_cast<uint32_t>(gcb_magnitude(v[i]) >= least && first + i < x.n) << i;
+    at = gcb::scan_block(room.scan, gcb::popc(pass), &total);
+#pragma unroll
+    for (unsigned i = 0; i < kTileEach; i++) {
+        const uint32_t m = gcb_magnitude(v[i]);
+
+        if (!(pass >> i & 1))
+            continue;
+        if (m || sides == 1)
+            gcb::atomic_add(&room.digits[gcb::side_of(v[i], sides) * kDigits + (m >> 20)], 1u);
+        to.bits[tile * kTile + at] = gcb_bits_of(v[i]);
+        to.offset[tile * kTile + at] = static_cast<uint16_t>(threadIdx.x * kTileEach + i);
+        at++;
+    }
+    if (threadIdx.x == 0)
+        to.count[tile] = total;
+}
+
+__global__ void collect_tiles(choosing *c, slots to, gcb_device_input x, unsigned sides,
+                              bool second)
+{
+    collecting &room = gcb::shared<collecting>();
+    const uint32_t least = c->least;
+
+    if (second && !c->again)
+        return;
+    for (unsigned i = threadIdx.x; i < sides * kDigits; i += blockDim.x)
+        room.digits[i] = 0;
+    gcb::sync_block();
+    for (uint64_t tile = blockIdx.x; tile * kTile < x.n; tile += gridDim.x)
+        collect_tile(room, to, x, tile, sides, least);
+    gcb::sync_block();
+    for (unsigned i = threadIdx.x; i < sides * kDigits; i += blockDim.x)
+        if (room.digits[i])
+            gcb::atomic_add(&c->digits[i / kDigits][0][i % kDigits], room.digits[i]);
+}
+
+} /* namespace */
+
+gcb::sample gcb::guess(uint64_t n, uint64_t k)
+{
+    const uint64_t m = n / 16 < kSampleMost ? n / 16 : kSampleMost;
+    const double share =
+        n ? static_cast<double>(k) / static_cast<double>(n) * static_cast<double>(m) : 0.0;
+    const double rank = share + 4.0 * sqrt(share) + 8.0;
+
+    if (n < kSampleFrom || rank >= static_cast<double>(m))
+        return {1, 0, 0, 0, 2, 0};
+    return {n / m, 0, m, static_cast<uint64_t>(rank), 2, 0};
+}
+
+int gcb::begin(struct gcb_device_stream *s, const choice &w, const sample &how, unsigned sides,
+               uint64_t want)
+{
+    return gcb::launch(begin_choice, 1, kOneBlock, sizeof(search_room), s, w.c, w.x, how, sides,
+                       want);
+}
+
+int gcb::collect(struct gcb_device_stream *s, const choice &w, unsigned sides, bool second)
+{
+    struct gcb_device_input x = w.x;
+
+    x.compensated = x.compensated || second;
+    return gcb::launch(collect_tiles, blocks_for(tiles_for(x.n)), kTileThreads, sizeof(collecting),
+                       s, w.c, w.in, x, sides, second);
+}

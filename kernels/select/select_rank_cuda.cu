@@ -1,0 +1,83 @@
+#include "kernels/select/select.cuh"
+
+namespace
+{
+
+using gcb::choosing;
+using gcb::kDigits;
+using gcb::kTile;
+using gcb::search_room;
+using gcb::slots;
+
+/* A block for each side: the digit of this level. */
+__global__ void pick(choosing *c, unsigned level)
+{
+    search_room &room = gcb::shared<search_room>();
+    const unsigned side = blockIdx.x;
+    struct gcb::keeping *keep = &c->keep[side];
+
+    if (c->want[side] == 0)
+        return;
+    if (threadIdx.x == 0) {
+        room.digit = 0;
+        room.left = 0;
+    }
+    gcb::sync_block();
+    gcb::find_digit(room, c->digits[side][level], gcb::digits_of(level),
+                    level ? keep->left : c->want[side]);
+    if (threadIdx.x == 0) {
+        keep->prefix |= room.digit << gcb::shift_of(level);
+        keep->left = room.left;
+    }
+}
+
+struct counting {
+    uint32_t digits[gcb::kSides * kDigits];
+};
+
+/* Counts this level's digits of what has the digits above it in common with what is searched for. */
+__global__ void count_digits(choosing *c, slots in, uint64_t tiles, unsigned level, unsigned sides)
+{
+    counting &room = gcb::shared<counting>();
+    const unsigned shift = gcb::shift_of(level), above = gcb::shift_of(level - 1);
+    const uint32_t prefix[] = {c->keep[0].prefix >> above, c->keep[1].prefix >> above};
+
+    if (c->want[0] == 0 && (sides == 1 || c->want[1] == 0))
+        return;
+    for (unsigned i = threadIdx.x; i < sides * kDigits; i += blockDim.x)
+        room.digits[i] = 0;
+    gcb::sync_block();
+    for (uint64_t tile = gcb::warp_of_grid(); tile < tiles; tile += gcb::warps_of_grid()) {
+        const uint32_t count = in.count[tile];
+
+        for (uint32_t i = gcb::lane(); i < count; i += gcb::kWarp) {
+            const uint32_t bits = in.bits[tile * kTile + i], m = bits & GCB_MAGNITUDE_MASK;
+            const unsigned side = gcb::side_of(gcb_float_of(bits), sides);
+
+            if ((m || sides == 1) && m >> above == prefix[side])
+                gcb::atomic_add(
+                    &room.digits[side * kDigits + (m >> shift & (gcb::digits_of(level) - 1))], 1u);
+        }
+    }
+    gcb::sync_block();
+    for (unsigned i = threadIdx.x; i < sides * kDigits; i += blockDim.x)
+        if (room.digits[i])
+            gcb::atomic_add(&c->digits[i / kDigits][level][i % kDigits], room.digits[i]);
+}
+
+} /* namespace */
+
+int gcb::rank(struct gcb_device_stream *s, const choice &w, unsigned sides)
+{
+    const uint64_t tiles = tiles_for(w.x.n);
+    int err = 0;
+
+    for (unsigned level = 0; !err && level < kLevels; level++) {
+        if (level)
+            err = gcb::launch(count_digits, blocks_of_warps_for(tiles), kTileThreads,
+                              sizeof(counting), s, w.c, w.in, tiles, level, sides);
+        if (!err)
+            err = gcb::launch(pick, sides, kOneBlock, sizeof(search_room), s, w.c, level);
+    }
+    return err;
+}

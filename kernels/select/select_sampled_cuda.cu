@@ -1,0 +1,110 @@
+#include "kernels/select/select.cuh"
+#include "kernels/select/select_elem.h"
+
+namespace
+{
+
+using gcb::choosing;
+using gcb::kTile;
+using gcb::slots;
+
+constexpr unsigned kThresholds = GCB_SAMPLED_ADAPTATIONS + 1;
+
+/* One block: do too few reach the sample's threshold, all is collected, and these are tried. */
+__global__ void judge_sampled(choosing *c, uint32_t k)
+{
+    gcb::scan_room &room = gcb::shared<gcb::scan_room>();
+    const bool enough = gcb_sampled_enough(gcb::count_collected(room, c, 0), k);
+
+    if (threadIdx.x == 0) {
+        c->table[0] = c->least;
+        for (unsigned i = 1; i < kThresholds; i++)
+            c->table[i] = gcb_sampled_lower(c->table[i - 1]);
+    }
+    gcb::sync_block();
+    if (!enough)
+        gcb::collect_again(c);
+}
+
+/* The sample's threshold may have been 0. */
+__global__ void lift(choosing *c)
+{
+    if (threadIdx.x == 0 && c->least == 0)
+        c->least = 1;
+}
+
+/* Counts, for each threshold, those that reach it and not the one before. */
+__global__ void count_reaching(choosing *c, slots in, uint64_t tiles)
+{
+    if (!c->again)
+        return;
+    for (uint64_t tile = gcb::warp_of_grid(); tile < tiles; tile += gcb::warps_of_grid()) {
+        uint32_t mine[kThresholds] = {};
+
+        for (uint32_t i = gcb::lane(); i < in.count[tile]; i += gcb::kWarp) {
+            const uint32_t m = in.bits[tile * kTile + i] & GCB_MAGNITUDE_MASK;
+            bool higher = false;
+
+            for (unsigned j = 0; j < kThresholds; j++) {
+                const bool reaches = m >= c->table[j];
+
+                mine[j] += reaches && !higher;
+                higher = reaches;
+            }
+        }
+        for (unsigned j = 0; j < kThresholds; j++)
+            if (mine[j])
+                gcb::atomic_add(&c->count[j], mine[j]);
+    }
+}
+
+/* One block: which threshold it is, and whether what reaches it is ranked. As select_sampled.c. */
+__global__ void decide(choosing *c, uint32_t k)
+{
+    gcb::scan_room &room = gcb::shared<gcb::scan_room>();
+    const uint32_t collected = gcb::count_collected(room, c, 0);
+    uint32_t kept = c->again ? 0 : collected;
+    unsigned i = 0;
+
+    if (threadIdx.x)
+        return;
+    if (c->again)
+        for (kept = c->count[0]; i + 1 < kThresholds && !gcb_sampled_enough(kept, k); i++)
+            kept += c->count[i + 1];
+    c->want[0] = k;
+    if (!gcb_sampled_enough(kept, k) || gcb_sampled_too_many(kept, k))
+        return; /* exactly k, ranked */
+    c->want[0] = 0;
+    c->keep[0].prefix = c->table[i];
+    c->keep[0].left = gcb::kAll;
+}
+
+} /* namespace */
+
+int gcb_cuda_select_sampled(struct gcb_device_stream *s, struct gcb_cuda_chosen *chosen,
+                            const struct gcb_device_input *in, const struct gcb_cuda_sample *how,
+                            void *scratch)
+{
+    const gcb::choice w = gcb::start(scratch, chosen, in);
+    const gcb::sample sample = {how->stride, how->offset, how->m, how->rank, 3, 0};
+    const uint64_t tiles = gcb::tiles_for(chosen->n);
+    int err = gcb::begin(s, w, sample, 1, how->k);
+
+    if (!err)
+        err = gcb::launch(lift, 1, gcb::kWarp, 0, s, w.c);
+    if (!err)
+        err = gcb::collect(s, w, 1, false);
+    if (!err)
+        err = gcb::launch(judge_sampled, 1, gcb::kTileThreads, sizeof(gcb::scan_room), s, w.c,
+                          how->k);
+    if (!err)
+        err = gcb::collect(s, w, 1, true);
+    if (!err)
+        err = gcb::launch(count_reaching, gcb::blocks_of_warps_for(tiles), gcb::kTileThreads, 0, s,
+                          w.c, w.in, tiles);
+    if (!err)
+        err = gcb::launch(decide, 1, gcb::kTileThreads, sizeof(gcb::scan_room), s, w.c, how->k);
+    if (!err)
+        err = gcb::rank(s, w, 1);
+    return err ? err : gcb::compact(s, w, *chosen, 0);
+}
