@@ -12,7 +12,7 @@
 struct plot_options {
     const char *output, *only;
     int type; /* enum gcb_plot_type */
-    bool list, terminal, force;
+    bool list, terminal, force, quiet;
 };
 
 /* Terminals get theirs by an option of their own. */
@@ -31,6 +31,8 @@ static const struct opt_row rows[] = {
      offsetof(struct plot_options, type), 0, 0, types},
     {"force", 0, NULL, "replace files that exist", OPT_FLAG, offsetof(struct plot_options, force),
      0, 0, NULL},
+    {"quiet", 'q', NULL, "no note of plots whose rows are missing", OPT_FLAG,
+     offsetof(struct plot_options, quiet), 0, 0, NULL},
     {.name = NULL},
 };
 
@@ -168,9 +170,6 @@ static int draw(struct plotter *p, const struct gcb_plot *plot)
     const size_t pages = gcb_plot_pages(plot, p->data);
     int err = 0;
 
-    if (pages == 0 && p->o->only)
-        return gcb_diag_set(p->ctx->diag, GCB_E_INVALID, "no data for %s; it is drawn from %s",
-                            plot->name, plot->needs);
     for (size_t i = 0; !err && i < pages && !interrupt_seen(); i++) {
         if (p->o->terminal)
             err = draw_here(p, plot, i);
@@ -181,6 +180,39 @@ static int draw(struct plotter *p, const struct gcb_plot *plot)
     if (pages == GCB_PLOT_PAGES)
         p->cut = plot->name;
     return err;
+}
+
+/* What was asked for by its name has to be there. */
+static int check_data(const struct plotter *p, struct gcb_diag *diag)
+{
+    for (size_t i = 0; p->o->only && i < p->count; i++)
+        if (gcb_plot_pages(p->chosen[i], p->data) == 0)
+            return gcb_diag_set(diag, GCB_E_INVALID, "no data for %s; it is drawn from %s",
+                                p->chosen[i]->name, p->chosen[i]->needs);
+    return 0;
+}
+
+/* What else there is to draw, with the commands whose rows are missing. */
+static void note_missing(const struct plotter *p)
+{
+    const char *from = NULL;
+
+    for (size_t i = 0; i < p->count; i++) {
+        const struct gcb_plot *plot = p->chosen[i];
+
+        if (gcb_plot_pages(plot, p->data) > 0)
+            continue;
+        if (!from)
+            fprintf(p->ctx->err, "note: no rows for ");
+        else if (strcmp(from, plot->from) == 0)
+            fprintf(p->ctx->err, ", ");
+        else
+            fprintf(p->ctx->err, " (%s), ", from);
+        fprintf(p->ctx->err, "%s", plot->name);
+        from = plot->from;
+    }
+    if (from)
+        fprintf(p->ctx->err, " (%s)\n", from);
 }
 
 static int finish(struct plotter *p)
@@ -204,6 +236,8 @@ static int finish(struct plotter *p)
         return gcb_diag_set(p->ctx->diag, p->why.status,
                             "%s; scripts and data are in %s, for `gnuplot NAME.gp` there",
                             p->why.text, gcb_escape(shown, sizeof(shown), p->o->output));
+    if (!p->o->quiet)
+        note_missing(p);
     return 0;
 }
 
@@ -222,6 +256,8 @@ static int plot_run(const void *options, const struct opt_list *operands, struct
     interrupt_catch();
     for (size_t i = 0; !err && i < operands->count; i++)
         err = gcb_plot_data_read(p.data, operands->items[i], ctx->diag);
+    if (!err)
+        err = check_data(&p, ctx->diag);
     for (size_t i = 0; !err && i < p.count; i++)
         err = draw(&p, p.chosen[i]);
     if (!err || (err == GCB_E_IO && interrupt_seen())) /* then gnuplot was ended too */

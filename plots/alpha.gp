@@ -1,21 +1,20 @@
 # Left: alpha, the relative error of the averaged update against what was owed. Right: what is not sent yet, in units of a
 # gradient's norm.
 if (!is_text) set multiplot
-set xlabel 'step replayed'
+if (!is_text) eval panel(1)
+set xlabel 'step replayed, the first is 0'
 set ytics format '%g'
+set xrange [-0.06 * index_high - 0.2:1.06 * index_high + 0.2]
+if (index_high < 12) set xtics 1
 set yrange [0:*]
-set key off
-set lmargin at screen 0.08
-set rmargin at screen 0.38
+set offsets graph 0, graph 0, graph 0.06, 0
 set ylabel 'alpha'
-if (is_text) set lmargin; set rmargin; set key on
-plot for [i = 1:series] plot_data index i - 1 using "index":"alpha" with linespoints linestyle line_of(style[i]) title label[i]
+plot for [k in curves] plot_data index at(k) - 1 using "index":"alpha" with linespoints linestyle line_of(style[at(k)]) title label[at(k)], \
+    for [k in singles] plot_data index at(k) - 1 using "index":"alpha" with points linestyle line_of(style[at(k)]) title label[at(k)]
 if (!is_text) {
-    unset label 1001; unset label 1002; unset label 1003
-    set lmargin at screen 0.47
-    set rmargin at screen 0.74
-    set key on at screen 0.755, graph 1 left top
+    eval panel(2)
     set ylabel 'norm of the residual / norm of the gradient'
-    plot for [i = 1:series] plot_data index i - 1 using "index":"residual" with linespoints linestyle line_of(style[i]) title label[i]
+    plot for [k in curves] plot_data index at(k) - 1 using "index":"residual" with linespoints linestyle line_of(style[at(k)]) title label[at(k)], \
+        for [k in singles] plot_data index at(k) - 1 using "index":"residual" with points linestyle line_of(style[at(k)]) title label[at(k)]
     unset multiplot
 }

@@ -1,7 +1,7 @@
 # A column for each method, a row for each tensor; the mean over steps and workers.
 set palette defined (0 '#ffffff', 1 '#d6e4f0', 2 '#86b6d8', 3 '#3b7fb5', 4 '#154a7d', 5 '#0b1f3a')
 set cbrange [0:1]
-set cblabel 'relative L2 error (darkest: 1 and above)'
+set cblabel 'relative L2 error (darkest: 1 and above)' offset -0.5, 0
 set xrange [0.5:series + 0.5]
 set yrange [rows + 0.5:0.5]
 unset grid
@@ -11,18 +11,37 @@ set ytics font ',9'
 set xtics rotate by 45 right font ',9'
 set key off
 unset key
-if (rows_left_out > 0) set xlabel sprintf('the %d largest tensors; %d smaller ones are left out', rows, rows_left_out)
+note = rows_left_out > 0 ? sprintf('the %d largest tensors; %d smaller ones are left out', rows, rows_left_out) : ''
+if (columns_left_out) note = note.(note eq '' ? '' : '; ').sprintf('of the settings the first %d', series)
+if (note ne '') set xlabel note
 set lmargin at screen 240.0 / plot_width
-set rmargin at screen 1 - 110.0 / plot_width
-ink(x) = x > 0.55 ? 0xffffff : 0x303030
+set rmargin at screen 1 - 130.0 / plot_width
+ink(x) = x > 0.5 ? 0xffffff : 0x303030
 shown(x) = x == 0 ? '0' : x < 0.005 ? sprintf('%.0e', x) : sprintf('%.2f', x)
+column_name(i) = label[i]
 if (is_text) {
-    set lmargin
-    set rmargin
+    # columns have letters, which the lines below explain
+    column_name(i) = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuv'[i:i]
+    unset lmargin
+    unset rmargin
     unset colorbox
-    set xlabel 'hundredths of the norm'
+    legend = 'hundredths of the norm'.(note eq '' ? '' : '; '.note)
+    line = ''
+    lines = 3
+    do for [i = 1:series] {
+        entry = column_name(i).' '.label[i]
+        if (strlen(line) + strlen(entry) > 70) {
+            legend = legend."\n".line
+            line = ''
+            lines = lines + 1
+        }
+        line = line.(line eq '' ? '' : '  ').entry
+    }
+    set xlabel legend."\n".line
+    set bmargin lines + 1
+    set xtics norotate
     shown(x) = sprintf('%2.0f', 100 * x)
     ink(x) = 0
 }
-plot plot_data using "column":"row":"rel_l2":xticlabels(label[int(column("column"))]):yticlabels(tensor[int(column("row"))]) with image, \
+plot plot_data using "column":"row":"rel_l2":xticlabels(column_name(int(column("column")))):yticlabels(tensor[int(column("row"))]) with image, \
     '' using "column":"row":(shown(column("rel_l2"))):(ink(column("rel_l2"))) with labels font ',7' textcolor rgb variable

@@ -8,6 +8,10 @@ set ytics scale 0 font ',9'
 set grid ytics
 set key at screen 0.5, screen 10.0 / plot_height center bottom horizontal maxrows 1
 set bmargin at screen 98.0 / plot_height
-low_of(x, a) = a == a ? a : x
+if (is_text) {
+    unset bmargin
+    set key below
+}
 plot plot_data using (column("gbps")):(column("row")):yticlabels(label[int(column("row"))]) with dots linecolor rgb '#ffffff', \
-    for [k = 1:variants] '' using (int(column("isa")) == k ? column("gbps") : NaN):(column("row")):(low_of(column("gbps"), column("low"))):(low_of(column("gbps"), column("high"))) with xerrorbars linestyle k dashtype 1 title isa[k]
+    for [k = 1:variants] '' using (int(column("isa")) == k ? column("gbps") : NaN):(column("row")):(or_else("low", column("gbps"))):(or_else("high", column("gbps"))) with xerrorbars linestyle k dashtype 1 pointtype shape_of(k) title (is_text ? '' : isa[k]), \
+    for [k = 1:variants] keyentry with points pointtype shape_of(k) title (is_text ? isa[k] : '')

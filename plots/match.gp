@@ -14,6 +14,10 @@ set grid xtics linecolor rgb '#d0d0d0' linewidth 0.7
 set key at screen 0.5, screen 10.0 / plot_height center bottom horizontal maxrows 1
 set bmargin at screen 88.0 / plot_height
 set style fill solid 1 noborder
+if (is_text) {
+    unset bmargin
+    set key below
+}
 met(v) = column("reached") == 1 ? v : NaN
 missed(v) = column("reached") == 1 ? NaN : v
 shown(error) = of_error && field eq 'cosine' ? sprintf('cosine %.3f', column("cosine")) : sprintf('error %.3f', column("rel_l2"))

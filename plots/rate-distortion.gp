@@ -11,4 +11,5 @@ if (error_high < 300 * error_low) set ytics (0.0001, 0.0002, 0.0005, 0.001, 0.00
 # What is exact, or a baseline far below the methods, stands on the axis.
 floor_of_y = log_low(error_low, error_high)
 shown(y) = y < floor_of_y ? floor_of_y : y
-plot for [i = 1:series] plot_data index i - 1 using "bits":(shown(column("rel_l2"))) with linespoints linestyle line_of(style[i]) title label[i]
+plot for [k in curves] plot_data index at(k) - 1 using "bits":(shown(column("rel_l2"))) with linespoints linestyle line_of(style[at(k)]) title label[at(k)], \
+    for [k in singles] plot_data index at(k) - 1 using "bits":(shown(column("rel_l2"))) with points linestyle line_of(style[at(k)]) title label[at(k)]

@@ -10,4 +10,5 @@ if (ratio_high < 300 * ratio_low) set ytics (0.5, 1, 2, 5, 10, 20, 50, 100, 200,
 # What is exact, or a baseline far below the methods, stands on the axis.
 floor_of_x = log_low(error_low, error_high)
 shown(x) = x < floor_of_x ? floor_of_x : x
-plot for [i = 1:series] plot_data index i - 1 using (shown(column("rel_l2"))):"ratio" with linespoints linestyle line_of(style[i]) title label[i]
+plot for [k in curves] plot_data index at(k) - 1 using (shown(column("rel_l2"))):"ratio" with linespoints linestyle line_of(style[at(k)]) title label[at(k)], \
+    for [k in singles] plot_data index at(k) - 1 using (shown(column("rel_l2"))):"ratio" with points linestyle line_of(style[at(k)]) title label[at(k)]

@@ -11,11 +11,7 @@ set xrange [0:0.5]
 set xlabel 'frequency, cycles per element'
 set ylabel 'magnitude of a bin'
 set style fill solid 1 noborder
-set key off
-if (!is_text) {
-    set lmargin at screen 0.085
-    set rmargin at screen 0.405
-}
+if (!is_text) eval panel(1)
 if (shown > 0) {
     plot plot_data index 0 using "frequency":(has_rms ? column("rms") : column("largest")) with filledcurves y1=magnitude_low / 10 linecolor rgb '#d0d0d0', \
         for [k = 1:shown] '' index int(show[k]) using "frequency":(has_rms ? column("rms") : column("largest")) with lines linestyle line_of(style[int(show[k])]), \
@@ -26,10 +22,7 @@ if (shown > 0) {
         '' index 0 using "frequency":"largest" with points pointtype 7 pointsize 0.3 linecolor rgb '#404040'
 }
 if (!is_text) {
-    unset label 1001; unset label 1002; unset label 1003
-    set lmargin at screen 0.485
-    set rmargin at screen 0.745
-    set key on at screen 0.76, graph 1 left top
+    eval panel(2)
     unset logscale y
     set logscale x
     set format x '%g'

@@ -1,19 +1,19 @@
 # Left: the median over elements. Right: the 99th percentile.
 if (!is_text) set multiplot
-set xlabel 'step replayed'
+set xlabel 'step replayed, the first is 0'
+set xrange [-0.06 * index_high - 0.2:1.06 * index_high + 0.2]
 set yrange [0:*]
-set key off
-set lmargin at screen 0.08
-set rmargin at screen 0.38
-set ylabel 'steps since an element was last sent, median'
-if (is_text) set lmargin; set rmargin; set key on; set ylabel 'steps since sent, 99th percentile'
+set offsets graph 0, graph 0, graph 0.06, 0
+if (index_high < 12) set xtics 1
+if (staleness_high < 8) set ytics 1
 if (!is_text) {
-    plot for [i = 1:series] plot_data index i - 1 using "index":"staleness_p50" with linespoints linestyle line_of(style[i]) title label[i]
-    unset label 1001; unset label 1002; unset label 1003
-    set lmargin at screen 0.47
-    set rmargin at screen 0.74
-    set key on at screen 0.755, graph 1 left top
-    set ylabel 'the same, 99th percentile'
+    eval panel(1)
+    set ylabel 'steps since an element was sent, median'
+    plot for [k in curves] plot_data index at(k) - 1 using "index":"staleness_p50" with linespoints linestyle line_of(style[at(k)]), \
+        for [k in singles] plot_data index at(k) - 1 using "index":"staleness_p50" with points linestyle line_of(style[at(k)])
+    eval panel(2)
 }
-plot for [i = 1:series] plot_data index i - 1 using "index":"staleness_p99" with linespoints linestyle line_of(style[i]) title label[i]
+set ylabel 'steps since sent, 99th percentile'
+plot for [k in curves] plot_data index at(k) - 1 using "index":"staleness_p99" with linespoints linestyle line_of(style[at(k)]) title label[at(k)], \
+    for [k in singles] plot_data index at(k) - 1 using "index":"staleness_p99" with points linestyle line_of(style[at(k)]) title label[at(k)]
 if (!is_text) unset multiplot

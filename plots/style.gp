@@ -11,10 +11,13 @@ if (is_text) set terminal dumb noenhanced size 79,plot_height/20 mono
 set output plot_output
 
 # Colours that people with any kind of colour vision tell apart (Okabe and Ito, 2008; without its yellow, which
-# is too pale on white), with points of ten shapes: seventy styles before one comes again. From 101: baselines.
+# is too pale on white), with points of eighteen kinds: seventy styles before one comes again. From 101: baselines.
+# Kinds of points are filled, open, and open with thick lines; a terminal has letters.
 colours = '#0072B2 #D55E00 #009E73 #CC79A7 #E69F00 #56B4E9 #404040'
-shapes = '7 5 9 13 11 15 6 4 8 12'
-shape_of(i) = i > 100 ? int(word('1 2 3 10 14 1 2 3 10 14', i - 100)) : int(word(shapes, (i - 1) % 10 + 1))
+shapes = '7 5 9 13 11 15 6 4 8 12 10 14 6 4 8 12 10 14'
+shape_of(i) = i > 100 ? int(word('1 14 3', (i - 101) % 3 + 1)) : int(word(shapes, (i - 1) % 18 + 1))
+weight_of(i) = i <= 100 && (i - 1) % 18 >= 12 ? 3.5 : 1.5
+if (is_text) shape_of(i) = i > 100 ? 26 - (i - 101) % 26 : (i - 1) % 26 + 1
 do for [i = 1:70] {
     set style line i linecolor rgb word(colours, (i - 1) % 7 + 1) pointtype shape_of(i) \
         linewidth 1.5 pointsize 1 dashtype 1 + (i - 1) / 7 % 4
@@ -23,6 +26,17 @@ do for [i = 101:110] {
     set style line i linecolor rgb '#000000' pointtype shape_of(i) linewidth 1.5 pointsize 1.2 dashtype 3
 }
 line_of(i) = i > 100 ? i : (i - 1) % 70 + 1
+# Series of several points, which a line connects, and those of one, which have none in the legend either.
+curves = ''
+singles = ''
+if (exists('members')) do for [i = 1:series] {
+    if (members[i] > 1) { curves = curves.sprintf(' %d', i) } else { singles = singles.sprintf(' %d', i) }
+}
+# A number of these; a loop over none of them is still looked at once.
+at(k) = k eq '' ? 1 : int(k)
+# Is this cell of the data a number? column() of one that is none would drop the whole row.
+has(name) = strcol(name) ne 'NaN'
+or_else(name, x) = has(name) ? column(name) : x
 
 # A range with room around its ends, on a logarithmic axis and on a linear one.
 log_low(a, b) = a / (b / a) ** 0.06 / 1.05
@@ -35,9 +49,15 @@ set tics nomirror out scale 0.6
 set grid linecolor rgb '#d0d0d0' linewidth 0.7 dashtype solid
 set key outside right top vertical Left reverse samplen 2.2 spacing 1.15 noautotitle
 if (is_text) set key outside right top vertical Left reverse samplen 1
+# Two pictures side by side and the legend beside both, in pixels: `eval panel(1)`, `eval panel(2)`.
+panel(k) = sprintf('set lmargin at screen %f; set rmargin at screen %f; ', (k * 390.0 - 300) / plot_width, (k * 390.0 - 5) / plot_width).(k == 1 ? 'set key off' : sprintf('unset label 1001; unset label 1002; unset label 1003; set key on at screen %f, graph 1 left top', 790.0 / plot_width))
 if (is_text) unset grid
 # Three lines above the picture: what, of what, where it ran. A terminal has room for one.
-if (is_text) set title plot_title.': '.plot_file
+if (is_text) {
+    title_line = plot_title.': '.plot_file
+    set label 1001 title_line[1:77] at character 1, screen 1 left front offset 0, -1
+    set tmargin 2
+}
 if (!is_text) {
     set label 1001 plot_title at screen 0.015, screen 1 - 22.0 / plot_height left front font ',13'
     set label 1002 plot_file at screen 0.015, screen 1 - 44.0 / plot_height left front textcolor rgb '#404040'

@@ -1,4 +1,5 @@
-# Speeds as bars, one method a row; whiskers are the 95 % interval of the median, where there were samples enough.
+# Speeds as bars, one method a row; whiskers are the 95 % interval of the median, where there were samples enough. The numbers
+# stand on the right, where no line crosses them.
 is_wide = speed_high > 30 * speed_low # then a logarithmic axis, or the slow ones would be a line
 floor = is_wide ? 10 ** floor(log10(speed_low * 0.8)) : 0
 ceiling = speed_high
@@ -6,7 +7,10 @@ if (read_gbps == read_gbps && read_gbps > ceiling) ceiling = read_gbps
 if (fill_gbps == fill_gbps && fill_gbps > ceiling) ceiling = fill_gbps
 if (memcpy_gbps == memcpy_gbps && memcpy_gbps > ceiling) ceiling = memcpy_gbps
 if (is_wide) set logscale x
-set xrange [floor:(is_wide ? ceiling * (ceiling / floor) ** 0.12 : ceiling * 1.15)]
+set xrange [floor:(is_wide ? ceiling * (ceiling / floor) ** 0.14 : ceiling * 1.16)]
+if (is_text) set xrange [floor:(is_wide ? ceiling * (ceiling / floor) ** 0.4 : ceiling * 1.45)]
+beside = is_text ? 0 : 0.19
+set x2range [0:1]
 set yrange [rows + 0.7:0.3]
 set format x '%g'
 set xlabel 'input bytes per second, GB/s (1e9)'.(is_wide ? ', logarithmic axis' : '').(rows_left_out > 0 ? sprintf('; %d slower ones are left out', rows_left_out) : '')
@@ -24,15 +28,27 @@ array limit[3] = [read_gbps, fill_gbps, memcpy_gbps]
 limit_names = '"memory read" "memory fill" memcpy'
 limit_colours = '#0072B2 #a06a00 #404040'
 known = ''
-do for [k = 1:3] { if (limit[k] == limit[k]) { known = known.sprintf(' %d', k) } }
+limits = ''
+do for [k = 1:3] {
+    if (limit[k] == limit[k]) {
+        known = known.sprintf(' %d', k)
+        limits = limits.(limits eq '' ? '' : ', ').word(limit_names, k).sprintf(' %.3g', limit[k])
+    }
+}
+if (is_text) {
+    known = '' # lines would cross bars and numbers
+    if (limits ne '') { set xlabel 'input GB/s'.(is_wide ? ', log axis' : '').'; '.limits }
+    unset bmargin
+    set key below
+}
 set samples 2
-number(x) = x == x ? sprintf('%.3g', x) : ''
-end(x, high) = high == high && high > x ? high : x
+# Three digits, the last one too where it is 0.
+digits(x) = x >= 99.95 ? sprintf("%.0f", x) : x < 0.001 ? sprintf("%.1e", x) : sprintf("%#.3g", x)
 
 plot plot_data using (column("encode")):(column("row") - 0.19):(floor):(column("encode")):(column("row") - 0.36):(column("row") - 0.02):yticlabels(label[int(column("row"))]) with boxxyerror linecolor rgb encode_colour title 'encode', \
     '' using (column("decode")):(column("row") + 0.19):(floor):(column("decode")):(column("row") + 0.02):(column("row") + 0.36) with boxxyerror linecolor rgb decode_colour title 'decode', \
-    '' using (column("encode")):(column("row") - 0.19):(column("encode_low")):(column("encode_high")) with xerrorbars pointtype -1 linewidth 1.2 linecolor rgb '#000000', \
-    '' using (column("decode")):(column("row") + 0.19):(column("decode_low")):(column("decode_high")) with xerrorbars pointtype -1 linewidth 1.2 linecolor rgb '#000000', \
-    for [k in known] '+' using (limit[int(k)]):(0.3):(0):(rows + 0.4) every ::0::0 with vectors nohead linecolor rgb word(limit_colours, int(k)) linewidth 1.5 dashtype 1 + int(k) title word(limit_names, int(k)), \
-    plot_data using (end(column("encode"), column("encode_high"))):(column("row") - 0.19):(number(column("encode"))) with labels left offset 0.6, 0 font ',9' textcolor rgb '#404040', \
-    '' using (end(column("decode"), column("decode_high"))):(column("row") + 0.19):(number(column("decode"))) with labels left offset 0.6, 0 font ',9' textcolor rgb '#404040'
+    '' using (is_text || !has("encode_low") ? NaN : column("encode")):(column("row") - 0.19):(column("encode_low")):(column("encode_high")) with xerrorbars pointtype -1 linewidth 1.2 linecolor rgb '#000000', \
+    '' using (is_text || !has("decode_low") ? NaN : column("decode")):(column("row") + 0.19):(column("decode_low")):(column("decode_high")) with xerrorbars pointtype -1 linewidth 1.2 linecolor rgb '#000000', \
+    for [k in known] '+' using (limit[at(k)]):(0.3):(0):(rows + 0.4) every ::0::0 with vectors nohead linecolor rgb word(limit_colours, at(k)) linewidth 1.5 dashtype 1 + at(k) title word(limit_names, at(k)), \
+    plot_data using (1):(column("row") - beside):(is_text ? digits(column("encode")).' /'.digits(column("decode")) : digits(column("encode"))) axes x2y1 with labels right font ',9' textcolor rgb '#404040', \
+    '' using (1):(column("row") + beside):(is_text ? '' : digits(column("decode"))) axes x2y1 with labels right font ',9' textcolor rgb '#404040'

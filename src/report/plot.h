@@ -29,6 +29,7 @@ struct gcb_plot {
     const char *name;                   /* of --only, of the files and of its script in plots/ */
     const char *title;                  /* what it shows, for lists */
     const char *needs;                  /* the command and option whose rows it is made of */
+    const char *from;                   /* the same in a word or two, for notes */
     const struct gcb_plot_split *split; /* which rows it is made of, and how many pages they take */
     /* Fills the page whose first row this is. */
     int (*fill)(const struct gcb_plot_data *data, const void *first, struct gcb_plot_page *out,

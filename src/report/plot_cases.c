@@ -146,6 +146,21 @@ int gcb_plot_cases_add_spec(struct gcb_plot_cases *cases, const char *method, co
     return err;
 }
 
+double gcb_plot_cases_take_memcpy(struct gcb_plot_cases *cases)
+{
+    double gbps = NAN;
+    size_t kept = 0;
+
+    for (size_t i = 0; i < cases->count; i++) {
+        if (is_memcpy(cases->items[i]))
+            gbps = cases->items[i]->encode_gbps;
+        else
+            cases->items[kept++] = cases->items[i];
+    }
+    cases->count = kept;
+    return gbps;
+}
+
 void gcb_plot_cases_fini(struct gcb_plot_cases *cases)
 {
     for (size_t i = 0; cases->owned && i < cases->count; i++)

@@ -119,7 +119,7 @@ static int fill(const struct gcb_plot_data *data, const void *first, struct gcb_
     gcb_plot_var_real(out, "rows", (double)chart.count);
     gcb_plot_var_real(out, "rows_left_out", (double)chart.left_out);
     gcb_plot_var_real(out, "rows_same", (double)chart.same);
-    gcb_plot_var_real(out, "plot_height", 210.0 + 22.0 * (double)chart.count);
+    gcb_plot_var_real(out, "plot_height", 220.0 + 22.0 * (double)chart.count);
     gcb_plot_var_range(out, "ratio", &range);
     return 0;
 }
@@ -128,6 +128,7 @@ const struct gcb_plot gcb_plot_forest = {
     .name = "forest",
     .title = "two builds: the ratio of each case with its interval",
     .needs = "verdict rows: `regress --results FILE`",
+    .from = "regress",
     .split = &split,
     .fill = fill,
 };

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "src/report/plot_series.h"
+#include "src/report/table.h"
 
 #define LABEL_WIDTH 46
 
@@ -55,15 +56,26 @@ void gcb_plot_heading_of(struct gcb_plot_page *page, const char *title, const ch
     gcb_plot_machine(page, env, env->device, env->isa, env->threads);
 }
 
-void gcb_plot_legend(struct gcb_plot_page *page, const struct gcb_plot_set *set)
+/* In pixels: a mark, and letters of the widest label, which are about eight wide. */
+static double legend_width(size_t letters)
+{
+    return 70.0 + 8.5 * (double)letters;
+}
+
+double gcb_plot_legend(struct gcb_plot_page *page, const struct gcb_plot_set *set)
 {
     char text[GCB_PLOT_LABEL];
+    size_t widest = 0;
 
     gcb_plot_var_real(page, "series", (double)set->count);
     gcb_plot_array_begin(page, "label", set->count);
-    for (size_t i = 0; i < set->count; i++)
-        gcb_plot_array_text(page,
-                            gcb_plot_shorten(text, sizeof(text), set->items[i].label, LABEL_WIDTH));
+    for (size_t i = 0; i < set->count; i++) {
+        const size_t width = gcb_table_text_width(
+            gcb_plot_shorten(text, sizeof(text), set->items[i].label, LABEL_WIDTH));
+
+        gcb_plot_array_text(page, text);
+        widest = width > widest ? width : widest;
+    }
     if (set->count == 0) /* scripts look at the first one all the same, as a text */
         gcb_plot_array_text(page, "");
     gcb_plot_array_end(page);
@@ -71,4 +83,14 @@ void gcb_plot_legend(struct gcb_plot_page *page, const struct gcb_plot_set *set)
     for (size_t i = 0; i < set->count; i++)
         gcb_plot_array_real(page, set->items[i].style);
     gcb_plot_array_end(page);
+    gcb_plot_array_begin(page, "members", set->count);
+    for (size_t i = 0; i < set->count; i++)
+        gcb_plot_array_real(page, (double)set->items[i].count);
+    gcb_plot_array_end(page);
+    return legend_width(widest);
+}
+
+void gcb_plot_two_panels(struct gcb_plot_page *page, double legend)
+{
+    gcb_plot_var_real(page, "plot_width", 790.0 + fmax(legend, 170.0));
 }

@@ -138,8 +138,9 @@ static void put(struct gcb_plot_page *out, const struct rows *rows, const struct
         }
 }
 
+/* At most MAX_COLUMNS settings; are there more? */
 static int collect(struct gcb_plot_cases *cases, struct rows *rows,
-                   const struct gcb_plot_data *data, const struct gcb_plot_case *first,
+                   const struct gcb_plot_data *data, const struct gcb_plot_case *first, bool *more,
                    struct gcb_diag *diag)
 {
     const struct gcb_plot_case *c = NULL;
@@ -148,8 +149,11 @@ static int collect(struct gcb_plot_cases *cases, struct rows *rows,
     while (!err && (c = gcb_plot_split_next(&split, data, first, c)) != NULL) {
         if (row_of(rows, c) == SIZE_MAX)
             return gcb_diag_nomem(diag, 0, "a plot");
-        if (cases->count < MAX_COLUMNS)
-            err = gcb_plot_cases_add(cases, c, diag);
+        err = gcb_plot_cases_add(cases, c, diag);
+        if (cases->count > MAX_COLUMNS) {
+            cases->count = MAX_COLUMNS;
+            *more = true;
+        }
     }
     return err;
 }
@@ -162,7 +166,8 @@ static int fill(const struct gcb_plot_data *data, const void *first, struct gcb_
     struct rows rows = {.items = NULL};
     struct mean *means = NULL;
     size_t left_out;
-    int err = collect(&cases, &rows, data, first, diag);
+    bool more = false;
+    int err = collect(&cases, &rows, data, first, &more, diag);
 
     if (!err)
         err = gcb_plot_set_of(&set, &cases, true, diag);
@@ -178,8 +183,9 @@ static int fill(const struct gcb_plot_data *data, const void *first, struct gcb_
     gcb_plot_legend(out, &set);
     gcb_plot_var_real(out, "rows", (double)rows.count);
     gcb_plot_var_real(out, "rows_left_out", (double)left_out);
+    gcb_plot_var_real(out, "columns_left_out", more);
     gcb_plot_var_real(out, "plot_height", 320.0 + 17.0 * (double)rows.count);
-    gcb_plot_var_real(out, "plot_width", fmax(700.0, 440.0 + 40.0 * (double)cases.count));
+    gcb_plot_var_real(out, "plot_width", fmax(700.0, 460.0 + 40.0 * (double)cases.count));
     put(out, &rows, means, cases.count);
 out:
     gcb_free(means);
@@ -193,6 +199,7 @@ const struct gcb_plot gcb_plot_heatmap = {
     .name = "heatmap",
     .title = "relative L2 error of each tensor under each method",
     .needs = "result rows: `bench` or `compress --results FILE` without --per none",
+    .from = "bench",
     .split = &split,
     .fill = fill,
 };

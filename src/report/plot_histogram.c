@@ -207,6 +207,7 @@ const struct gcb_plot gcb_plot_histogram = {
     .name = "histogram",
     .title = "values before and after each method, linear axes",
     .needs = NEEDS,
+    .from = "compress --histogram",
     .split = &gcb_plot_bins_of_inputs,
     .fill = fill_linear,
 };
@@ -215,6 +216,7 @@ const struct gcb_plot gcb_plot_histogram_log = {
     .name = "histogram-log",
     .title = "magnitudes of both signs before and after each method, logarithmic axes",
     .needs = NEEDS,
+    .from = "compress --histogram",
     .split = &gcb_plot_bins_of_inputs,
     .fill = fill_logarithmic,
 };
@@ -223,6 +225,7 @@ const struct gcb_plot gcb_plot_error_cdf = {
     .name = "error-cdf",
     .title = "share of elements whose error is at most so large",
     .needs = "histogram rows of errors: `compress --histogram --results FILE`",
+    .from = "compress --histogram",
     .split = &gcb_plot_bins_of_errors,
     .fill = fill_errors,
 };

@@ -118,6 +118,7 @@ const struct gcb_plot gcb_plot_kernels = {
     .name = "kernels",
     .title = "speed of each kernel in each instruction set",
     .needs = "kernel rows: `bench --kernels --results FILE`",
+    .from = "bench --kernels",
     .split = &split,
     .fill = fill,
 };

@@ -121,6 +121,7 @@ const struct gcb_plot gcb_plot_match = {
     .name = "match",
     .title = "what methods cost where all of them meet one target",
     .needs = "summary rows of a search: `sweep --match FIELD=TARGET --results FILE`",
+    .from = "sweep --match",
     .split = &split,
     .fill = fill,
 };

@@ -56,12 +56,14 @@ static int collect(struct curves *c, const struct gcb_plot_data *data, const voi
     return 0;
 }
 
-static void put_curve(struct gcb_plot_page *out, const struct gcb_plot_data *data,
-                      const struct gcb_plot_exchange *of)
+/* Puts a curve and returns of how many points it is. */
+static size_t put_curve(struct gcb_plot_page *out, const struct gcb_plot_data *data,
+                        const struct gcb_plot_exchange *of)
 {
     static const char *const columns[] = {"bandwidth", "seconds", "encode", "wire",
                                           "decode",    "speedup", NULL};
     const struct gcb_plot_exchange *x = NULL;
+    size_t count = 0;
 
     gcb_plot_block(out, columns);
     while ((x = gcb_plot_split_next(&split, data, of, x)) != NULL) {
@@ -74,7 +76,9 @@ static void put_curve(struct gcb_plot_page *out, const struct gcb_plot_data *dat
         gcb_plot_cell(out, x->decode_seconds);
         gcb_plot_cell(out, x->speedup);
         gcb_plot_end_row(out);
+        count++;
     }
+    return count;
 }
 
 static void put_breaks(struct gcb_plot_page *out, const struct curves *c)
@@ -89,24 +93,23 @@ static void put_breaks(struct gcb_plot_page *out, const struct curves *c)
     }
 }
 
-static void put_labels(struct gcb_plot_page *out, const struct curves *c)
+/* A series for each curve, still without its points. */
+static int name_curves(struct gcb_plot_set *set, const struct curves *c, struct gcb_diag *diag)
 {
     unsigned style = 0;
-    char text[GCB_PLOT_LABEL];
 
-    gcb_plot_var_real(out, "series", (double)c->count);
-    gcb_plot_array_begin(out, "label", c->count);
-    for (size_t i = 0; i < c->count; i++)
-        gcb_plot_array_text(out, gcb_plot_shorten(text, sizeof(text), c->items[i]->label, 40));
-    gcb_plot_array_end(out);
-    gcb_plot_array_begin(out, "style", c->count);
-    for (size_t i = 0; i < c->count; i++) {
-        const char *method = c->items[i]->method;
-        const bool fp32 = strcmp(method, "fp32") == 0 || strcmp(method, "identity") == 0;
+    set->items = gcb_alloc_zero(c->count, sizeof(*set->items));
+    if (!set->items)
+        return gcb_diag_nomem(diag, 0, "a plot");
+    for (set->count = 0; set->count < c->count; set->count++) {
+        const struct gcb_plot_exchange *x = c->items[set->count];
+        struct gcb_plot_series *s = &set->items[set->count];
+        const bool fp32 = strcmp(x->method, "fp32") == 0 || strcmp(x->method, "identity") == 0;
 
-        gcb_plot_array_real(out, fp32 ? 103.0 : strcmp(method, "fp16") == 0 ? 101.0 : ++style);
+        gcb_plot_shorten(s->label, sizeof(s->label), x->label, sizeof(s->label) - 1);
+        s->style = fp32 ? 103 : strcmp(x->method, "fp16") == 0 ? 101 : ++style;
     }
-    gcb_plot_array_end(out);
+    return 0;
 }
 
 static void put_heading(struct gcb_plot_page *out, const struct gcb_plot_data *data,
@@ -142,18 +145,21 @@ static int fill(const struct gcb_plot_data *data, const void *first, struct gcb_
                 struct gcb_diag *diag)
 {
     struct curves curves = {.items = NULL};
-    const int err = collect(&curves, data, first, diag);
+    struct gcb_plot_set set = {.items = NULL};
+    int err = collect(&curves, data, first, diag);
 
+    if (!err)
+        err = name_curves(&set, &curves, diag);
     if (err)
         goto out;
     put_heading(out, data, first);
-    put_labels(out, &curves);
     for (size_t i = 0; i < curves.count; i++)
-        put_curve(out, data, curves.items[i]);
+        set.items[i].count = put_curve(out, data, curves.items[i]);
     put_breaks(out, &curves);
     put_ranges(out, data, first);
-    gcb_plot_var_real(out, "plot_width", 1080.0);
+    gcb_plot_two_panels(out, gcb_plot_legend(out, &set));
 out:
+    gcb_plot_set_fini(&set);
     gcb_free(curves.items);
     return err;
 }
@@ -163,6 +169,7 @@ const struct gcb_plot gcb_plot_break_even = {
     .title = "the time of an exchange over links of any bandwidth, and where it stops paying",
     .needs =
         "payoff rows: `payoff RESULTS --results FILE`; with --bandwidth 1Gb..100Gb/20 as curves",
+    .from = "payoff",
     .split = &split,
     .fill = fill,
 };

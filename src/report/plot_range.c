@@ -161,6 +161,7 @@ const struct gcb_plot gcb_plot_range_codes = {
     .title = "where the codes of range floats lie, beside the values",
     .needs = "a method with range floats (range, fft): `compress --results FILE`; with --histogram "
              "also the values",
+    .from = "bench --method fft",
     .split = &split,
     .fill = fill,
 };

@@ -102,6 +102,7 @@ const struct gcb_plot gcb_plot_rate_distortion = {
     .name = "rate-distortion",
     .title = "relative L2 error against bits per element",
     .needs = GCB_PLOT_NEEDS_SUMMARY,
+    .from = "bench",
     .split = &gcb_plot_cases_by_error,
     .fill = fill_distortion,
 };
@@ -110,6 +111,7 @@ const struct gcb_plot gcb_plot_rate_cosine = {
     .name = "rate-cosine",
     .title = "cosine against bits per element",
     .needs = GCB_PLOT_NEEDS_SUMMARY,
+    .from = "bench",
     .split = &gcb_plot_cases_by_error,
     .fill = fill_cosine,
 };
@@ -118,6 +120,7 @@ const struct gcb_plot gcb_plot_ratio_error = {
     .name = "ratio-error",
     .title = "compression ratio against relative L2 error",
     .needs = GCB_PLOT_NEEDS_SUMMARY,
+    .from = "bench",
     .split = &gcb_plot_cases_by_error,
     .fill = fill_ratio,
 };

@@ -34,13 +34,15 @@ static int cases_of(struct gcb_plot_cases *cases, const struct gcb_plot_data *da
     return err;
 }
 
-static void put_series(struct gcb_plot_page *out, const struct gcb_plot_data *data,
-                       const void *first, const char *spec)
+/* Puts a series and returns of how many steps it is. */
+static size_t put_series(struct gcb_plot_page *out, const struct gcb_plot_data *data,
+                         const void *first, const char *spec)
 {
     static const char *const columns[] = {"index",         "step",          "alpha",
                                           "cosine",        "residual",      "staleness_p50",
                                           "staleness_p99", "staleness_max", NULL};
     const struct gcb_plot_step *s = NULL;
+    size_t count = 0;
 
     gcb_plot_block(out, columns);
     while ((s = gcb_plot_split_next(&split, data, first, s)) != NULL) {
@@ -55,7 +57,23 @@ static void put_series(struct gcb_plot_page *out, const struct gcb_plot_data *da
         gcb_plot_cell(out, s->staleness_p99);
         gcb_plot_cell(out, s->staleness_max);
         gcb_plot_end_row(out);
+        count++;
     }
+    return count;
+}
+
+static void put_ranges(struct gcb_plot_page *out, const struct gcb_plot_data *data,
+                       const void *first)
+{
+    struct gcb_plot_range index = {0.0, 0.0}, staleness = {0.0, 0.0};
+    const struct gcb_plot_step *s = NULL;
+
+    while ((s = gcb_plot_split_next(&split, data, first, s)) != NULL) {
+        gcb_plot_range_add_positive(&index, s->index);
+        gcb_plot_range_add_positive(&staleness, s->staleness_p99);
+    }
+    gcb_plot_var_range(out, "index", &index);
+    gcb_plot_var_range(out, "staleness", &staleness);
 }
 
 static int fill(const struct gcb_plot_data *data, const struct gcb_plot_step *first,
@@ -71,9 +89,10 @@ static int fill(const struct gcb_plot_data *data, const struct gcb_plot_step *fi
     if (err)
         goto out;
     gcb_plot_heading_of(out, title, env->file, first->scope, env);
-    gcb_plot_legend(out, &set);
     for (size_t i = 0; i < cases.count; i++)
-        put_series(out, data, first, cases.items[i]->spec);
+        set.items[i].count = put_series(out, data, first, cases.items[i]->spec);
+    gcb_plot_two_panels(out, gcb_plot_legend(out, &set));
+    put_ranges(out, data, first);
 out:
     gcb_plot_set_fini(&set);
     gcb_plot_cases_fini(&cases);
@@ -98,6 +117,7 @@ const struct gcb_plot gcb_plot_alpha = {
     .name = "alpha",
     .title = "alpha, the error of the averaged update, over steps; and the residual",
     .needs = NEEDS,
+    .from = "replay",
     .split = &split,
     .fill = fill_alpha,
 };
@@ -106,6 +126,7 @@ const struct gcb_plot gcb_plot_staleness = {
     .name = "staleness",
     .title = "steps since an element was last sent, over steps",
     .needs = NEEDS,
+    .from = "replay",
     .split = &split,
     .fill = fill_staleness,
 };

@@ -21,6 +21,8 @@ int gcb_plot_cases_add(struct gcb_plot_cases *cases, const struct gcb_plot_case 
 /* The same of rows that are no cases but name a method: one with nothing but that, owned. Not to be mixed. */
 int gcb_plot_cases_add_spec(struct gcb_plot_cases *cases, const char *method, const char *spec,
                             struct gcb_diag *diag);
+/* memcpy is a bound of methods and none itself: takes it out of borrowed cases and returns its GB/s. NAN: it is not there. */
+double gcb_plot_cases_take_memcpy(struct gcb_plot_cases *cases);
 void gcb_plot_cases_fini(struct gcb_plot_cases *cases); /* zeroed is fine */
 
 /*
@@ -53,7 +55,10 @@ void gcb_plot_heading_of(struct gcb_plot_page *page, const char *title, const ch
 /* The machine alone: "Xeon, 2 threads, avx512, gcbench 0.1.0". `threads`: NAN, unknown. */
 void gcb_plot_machine(struct gcb_plot_page *page, const struct gcb_plot_env *env,
                       const char *device, const char *isa, double threads);
-/* Arrays label and style, and their length: series. */
-void gcb_plot_legend(struct gcb_plot_page *page, const struct gcb_plot_set *set);
+/* Arrays label, style and members (how many points a series has), and their length: series. Returns about how many pixels
+ * wide a legend of these labels is. */
+double gcb_plot_legend(struct gcb_plot_page *page, const struct gcb_plot_set *set);
+/* plot_width of two panels side by side, as plots/style.gp has them, and a legend of so many pixels. */
+void gcb_plot_two_panels(struct gcb_plot_page *page, double legend);
 
 #endif

@@ -258,6 +258,7 @@ static int fill(const struct gcb_plot_data *data, const void *first, struct gcb_
     struct page p = {.data = data};
     char title[160], cut[96];
     const struct gcb_plot_env *env;
+    double legend;
     int err;
 
     p.env = ((const struct gcb_plot_band *)first)->env;
@@ -272,7 +273,7 @@ static int fill(const struct gcb_plot_data *data, const void *first, struct gcb_
     snprintf(title, sizeof(title), "Spectrum of %s",
              gcb_plot_shorten(cut, sizeof(cut), p.tensor, 60));
     gcb_plot_heading_of(out, title, env->file, "", env);
-    gcb_plot_legend(out, &set);
+    legend = gcb_plot_legend(out, &set);
     put_shown(out, &cases);
     put_bands(out, &p, gcb_plot_no_text, &range);
     for (size_t i = 0; i < cases.count; i++)
@@ -281,7 +282,7 @@ static int fill(const struct gcb_plot_data *data, const void *first, struct gcb_
     put_cuts(out, &p, &cases);
     gcb_plot_var_range(out, "magnitude", &range);
     gcb_plot_var_real(out, "has_rms", isfinite(p.datasets));
-    gcb_plot_var_real(out, "plot_width", 1080.0);
+    gcb_plot_two_panels(out, legend + 60.0); /* "after LABEL", "LABEL, kept" */
 out:
     gcb_plot_set_fini(&set);
     gcb_plot_cases_fini(&cases);
@@ -293,6 +294,7 @@ const struct gcb_plot gcb_plot_spectrum = {
     .title = "the largest tensor's Fourier transform, what is kept of it, and its energy",
     .needs =
         "spectrum rows: `compress --spectrum --results FILE`, or `inspect` for the input alone",
+    .from = "compress --spectrum",
     .split = &split,
     .fill = fill,
 };

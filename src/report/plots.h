@@ -8,7 +8,7 @@ extern const struct gcb_plot gcb_plot_rate_distortion; /* src/report/plot_rate.c
 extern const struct gcb_plot gcb_plot_rate_cosine;     /* src/report/plot_rate.c */
 extern const struct gcb_plot gcb_plot_ratio_error;     /* src/report/plot_rate.c */
 extern const struct gcb_plot gcb_plot_throughput;      /* src/report/plot_speed.c */
-extern const struct gcb_plot gcb_plot_pareto;          /* src/report/plot_speed.c */
+extern const struct gcb_plot gcb_plot_pareto;          /* src/report/plot_pareto.c */
 extern const struct gcb_plot gcb_plot_alpha;           /* src/report/plot_replay.c */
 extern const struct gcb_plot gcb_plot_staleness;       /* src/report/plot_replay.c */
 extern const struct gcb_plot gcb_plot_match;           /* src/report/plot_match.c */

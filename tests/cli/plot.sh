@@ -60,10 +60,19 @@ command -v gnuplot >/dev/null || skip "the rest needs gnuplot (Debian: gnuplot-n
 run plot --only rate-distortion,heatmap -o "$tmp/dir" "$tmp/c.json"
 exits 0
 quiet
+# What cannot be drawn is said, with the command whose rows are missing; what was asked for has to be there, before any work.
+run plot -o "$tmp/some" "$tmp/c.json"
+exits 0
+says "note: no rows for match (sweep --match), alpha, staleness (replay), break-even (payoff), kernels (bench --kernels), forest (regress)"
+check "one line" test "$(wc -l <"$err")" -eq 1
+run plot --only rate-distortion,forest -o "$tmp/asked" "$tmp/c.json"
+exits 2
+says "no data for forest"
+check "nothing was drawn" test ! -e "$tmp/asked"
 # The input alone, as inspect has it.
 run inspect --histogram --spectrum --results "$tmp/i.json" --dataset '*c1*' "$sample"
 exits 0
-run plot -o "$tmp/inspect" "$tmp/i.json"
+run plot -q -o "$tmp/inspect" "$tmp/i.json"
 exits 0
 quiet
 check "before alone" test "$(sed 's,.*/,,' "$out" | tr '\n' ' ')" = "histogram.png histogram-log.png spectrum.png "
@@ -75,6 +84,15 @@ says "exists; --force replaces it"
 run plot -o "$tmp/file" "$tmp/c.json"
 exits 2
 says "exists and is not a folder"
+
+# Speeds without an interval have their numbers all the same.
+printf '{"record":"summary","schema":1,"file":"g.h5","scope":"tensor","status":"ok","method":"a","spec":"a","encode_gbps":12.3,"decode_gbps":45.6,"encode_seconds_low":null}\n' >"$tmp/few.json"
+run plot -q --terminal --only throughput "$tmp/few.json"
+exits 0
+prints "12.3 /45.6"
+run plot -q --only throughput --type svg -o "$tmp/few" "$tmp/few.json"
+exits 0
+check "numbers in the picture" sh -c "grep -q '>12.3<' '$tmp/few/throughput.svg' && grep -q '>45.6<' '$tmp/few/throughput.svg'"
 
 run plot --terminal --only rate-distortion "$tmp/c.json"
 exits 0
@@ -136,12 +154,12 @@ with open(sys.argv[2], "w") as out:
 PY
 for type in svg pdf; do
     last="plot of hostile names, $type"
-    (cd "$tmp/hostile" && "$GCBENCH" plot --type $type --force -o o r.json) >"$out" 2>"$err"
+    (cd "$tmp/hostile" && "$GCBENCH" plot -q --type $type --force -o o r.json) >"$out" 2>"$err"
     rc=$?
     exits 0
     quiet
 done
-(cd "$tmp/hostile" && "$GCBENCH" plot --terminal r.json) >"$out" 2>"$err"
+(cd "$tmp/hostile" && "$GCBENCH" plot -q --terminal r.json) >"$out" 2>"$err"
 rc=$?
 exits 0
 quiet

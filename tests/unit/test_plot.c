@@ -14,6 +14,7 @@
 #include "src/report/plot_bins.h"
 #include "src/report/plot_label.h"
 #include "src/report/plot_page.h"
+#include "src/report/plot_places.h"
 #include "src/report/plot_rows.h"
 #include "src/report/plot_series.h"
 
@@ -197,6 +198,34 @@ static void test_spec_values(void **state)
     assert_true(isnan(gcb_plot_spec_real(":=,,=", "a")));
 }
 
+static bool overlap(double a, double b, double sizes)
+{
+    return fabs(a - b) < sizes / 2.0 - 1e-9;
+}
+
+/* Points in a heap, one at the edge: no text covers another one or a point, nor leaves the picture. */
+static void test_places(void **state)
+{
+    struct gcb_plot_spot s[6];
+
+    (void)state;
+    for (size_t i = 0; i < 6; i++)
+        s[i] = (struct gcb_plot_spot){
+            .x = 100.0 + 3.0 * (double)i, .y = 100.0, .radius = 6.0, .width = 14.0, .height = 11.0};
+    s[5].x = 300.0;
+    s[5].y = 200.0;
+    gcb_plot_place_texts(s, 6, 300.0, 200.0);
+    for (size_t i = 0; i < 6; i++) {
+        assert_true(s[i].text_x >= 7.0 && s[i].text_x <= 293.0);
+        assert_true(s[i].text_y >= 5.5 && s[i].text_y <= 194.5);
+        for (size_t k = 0; k < 6; k++) {
+            assert_false(overlap(s[i].text_x, s[k].x, 26.0) && overlap(s[i].text_y, s[k].y, 23.0));
+            assert_false(k != i && overlap(s[i].text_x, s[k].text_x, 28.0) &&
+                         overlap(s[i].text_y, s[k].text_y, 22.0));
+        }
+    }
+}
+
 static void test_names(void **state)
 {
     struct gcb_diag diag = {0};
@@ -218,6 +247,7 @@ int main(void)
         cmocka_unit_test(test_quoting),     cmocka_unit_test(test_shorten),
         cmocka_unit_test(test_curves),      cmocka_unit_test(test_histograms),
         cmocka_unit_test(test_spec_values), cmocka_unit_test(test_names),
+        cmocka_unit_test(test_places),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
