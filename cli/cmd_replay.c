@@ -19,7 +19,8 @@ struct replay {
     struct gcb_replay_config config;
     struct gcb_replay *replay;
     struct gcb_replay_total *totals;
-    size_t done; /* methods replayed */
+    size_t done;      /* methods replayed */
+    uint64_t scanned; /* elements looked at for infinities and NaNs */
     /* of the method at hand */
     struct gcb_table *steps; /* NULL: no lines for steps */
     bool scheduled;
@@ -41,10 +42,23 @@ static int resolve(struct replay *c, struct gcb_diag *diag)
     return err ? err : replay_check(&c->config, c->methods, c->count, diag);
 }
 
+static bool on_scan(void *ctx, uint64_t elements)
+{
+    struct replay *c = ctx;
+    uint64_t all = 0;
+
+    c->scanned += elements;
+    for (size_t i = 0; i < c->s.layout.count; i++)
+        all += c->s.layout.messages[i].count;
+    session_progress(&c->s, (double)c->scanned / (double)all);
+    return !interrupt_seen();
+}
+
 static int open_input(struct replay *c, struct gcb_diag *diag)
 {
+    const struct gcb_nonfinite_watch watch = {on_scan, c};
     const struct opt_message *m = &c->o->message;
-    const int err = session_input(&c->s);
+    int err = session_input(&c->s);
 
     c->config.source = c->s.source;
     c->config.layout = &c->s.layout;
@@ -57,7 +71,13 @@ static int open_input(struct replay *c, struct gcb_diag *diag)
         (struct gcb_output_layers){m->output_layer.items, m->output_layer.count};
     c->config.loops = c->o->own.loops;
     c->config.allow_gaps = c->o->own.allow_gaps;
-    return err ? err : gcb_replay_open(&c->replay, &c->config, diag);
+    c->config.watch = &watch;
+    if (err)
+        return err;
+    session_progress_start(&c->s);
+    err = gcb_replay_open(&c->replay, &c->config, diag);
+    session_progress_end(&c->s);
+    return err;
 }
 
 static int open_report(struct replay *c)

@@ -243,7 +243,7 @@ const struct cmd cmd_sweep = {
     .summary = "methods at many settings, or at equal error or bytes",
     .usage = "sweep [options] --vary KEY=VALUES | --match FIELD=TARGET FILE...",
     .examples =
-        "  gcbench sweep --match rel_l2=0.3 gradients.h5\n"
+        "  gcbench sweep --match rel_l2=0.4 gradients.h5\n"
         "  gcbench sweep --match ratio=20 --method fft --method topk gradients.h5\n"
         "  gcbench sweep --vary theta=0.5..0.999/12log --vary bits=4,6,8 gradients.h5\n"
         "  gcbench sweep --method fft --vary index=u32,golomb --match bits=2 gradients.h5\n",

@@ -18,6 +18,15 @@ void progress_start(struct progress *p, FILE *file, bool wanted)
     p->started = gcb_clock();
 }
 
+/* At the pace since the first update, or where that is the only one since the start. */
+static double seconds_left(const struct progress *p, double now, double share)
+{
+    const bool first = share <= p->from;
+    const double done = first ? share : share - p->from;
+
+    return done > 0.0 ? (now - (first ? p->started : p->since)) * (1.0 - share) / done : 0.0;
+}
+
 /* " 1:05 left"; always as wide. */
 static void print_left(FILE *file, double seconds)
 {
@@ -32,12 +41,16 @@ void progress_update(struct progress *p, double share)
     const double now = p->file ? gcb_clock() : 0.0;
     const int filled = (int)(share * WIDTH);
 
+    if (p->file && p->since <= 0.0) {
+        p->since = now;
+        p->from = share;
+    }
     if (!p->file || now - p->started < PATIENCE || now - p->shown < PAUSE)
         return;
     p->shown = now;
     p->visible = true;
     fprintf(p->file, "\r[%-*.*s] %3d %%", WIDTH, filled, full, (int)(share * 100.0));
-    print_left(p->file, share > 0.0 ? (now - p->started) * (1.0 - share) / share : 0.0);
+    print_left(p->file, seconds_left(p, now, share));
     fflush(p->file);
 }
 

@@ -11,6 +11,7 @@
 struct progress {
     FILE *file; /* NULL: never shown */
     double started, shown;
+    double since, from; /* of the first update: work may begin in its middle */
     bool visible;
 };
 

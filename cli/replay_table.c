@@ -136,8 +136,8 @@ static void show_bound(FILE *out, const struct gcb_replay_total *t, int at)
                 t->bound_ratio <= 1.0 ? "" : ": BROKEN");
 }
 
-void replay_show_notes(FILE *out, const struct gcb_method *method, const struct gcb_replay_total *t,
-                       bool named)
+static void show_sent(FILE *out, const struct gcb_method *method, const struct gcb_replay_total *t,
+                      bool named)
 {
     const bool kept = !isnan(t->density), sent = !isnan(t->union_density);
     const int at = named ? fprintf(out, "%s:", method->name) : 0;
@@ -155,4 +155,30 @@ void replay_show_notes(FILE *out, const struct gcb_method *method, const struct 
     if (t->unsent_steps)
         fprintf(out, "note: the last %" PRIu64 " step%s not sent any more\n", t->unsent_steps,
                 t->unsent_steps == 1 ? " was" : "s were");
+}
+
+/* Rows of dashes, and what to do about them. */
+static void show_nothing_sent(FILE *out, const struct gcb_method *method,
+                              const struct gcb_replay_total *t)
+{
+    char line[240];
+    double delay;
+
+    if (gcb_method_value(method, "delay", &delay) && delay > (double)t->steps)
+        snprintf(line, sizeof(line),
+                 "note: %s sent nothing: delay=%.0f is a message for every %.0f steps, and %" PRIu64
+                 " %s replayed; --loop N goes through them N times",
+                 method->name, delay, delay, t->steps, t->steps == 1 ? "was" : "were");
+    else
+        snprintf(line, sizeof(line), "note: %s sent nothing", method->name);
+    opt_wrap(out, line, 0, 0);
+}
+
+void replay_show_notes(FILE *out, const struct gcb_method *method, const struct gcb_replay_total *t,
+                       bool named)
+{
+    if (t->tally.messages)
+        show_sent(out, method, t, named);
+    else if (!t->interrupted)
+        show_nothing_sent(out, method, t);
 }

@@ -14,7 +14,8 @@ const struct opt_row sweep_own_rows[] = {
      "even steps of the logarithm (of theta: of the density); repeatable: all combinations",
      OPT_LIST, offsetof(struct sweep_own, vary), 0, 0, NULL},
     {"match", 0, "FIELD=TARGET",
-     "find each method's setting at rel_l2=, cosine=, ratio=, bits= or wire_bytes=; repeatable",
+     "find each method's setting at rel_l2=0.4, cosine=0.9, ratio=20, bits=2 or wire_bytes=1M, for "
+     "example; repeatable",
      OPT_LIST, offsetof(struct sweep_own, match), 0, 0, NULL},
     {"over", 0, "KEY", "search along this parameter where a method has it: levels, bits, ...",
      OPT_TEXT, offsetof(struct sweep_own, over), 0, 0, NULL},
@@ -53,7 +54,7 @@ int sweep_methods(struct sweep_plan *plan, const struct sweep_options *o, struct
     if (o->own.vary.count == 0 && o->own.match.count == 0)
         return gcb_diag_set(diag, GCB_E_INVALID,
                             "nothing to sweep: --vary theta=0.5..0.999/12log or --match "
-                            "rel_l2=0.3, for example");
+                            "rel_l2=0.4, for example");
     if (o->methods.specs.count == 0)
         err = name_defaults(&all.specs);
     if (err)

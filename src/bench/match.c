@@ -53,6 +53,9 @@ int gcb_match_goal_parse(struct gcb_match_goal *out, const char *text, struct gc
     gcb_escape(shown, sizeof(shown), text);
     snprintf(name, sizeof(name), "%.*s", (int)(n < sizeof(name) ? n : sizeof(name)), text);
     kind = find_kind(name);
+    if (text[n] == '\0' && kind)
+        return gcb_diag_set(diag, GCB_E_INVALID,
+                            "--match %s lacks its target: --match rel_l2=0.4, for example", shown);
     if (text[n] != '=' || !kind)
         return gcb_diag_set(
             diag, GCB_E_INVALID,

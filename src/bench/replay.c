@@ -28,7 +28,8 @@ struct run {
 
 static int scan_dump(struct gcb_replay *r, struct gcb_diag *diag)
 {
-    const struct gcb_nonfinite_watch watch = {.progress = NULL};
+    static const struct gcb_nonfinite_watch nobody = {.progress = NULL};
+    const struct gcb_nonfinite_watch *watch = r->config.watch ? r->config.watch : &nobody;
     const uint64_t largest = r->config.layout->largest ? r->config.layout->largest : 1;
     float *buffer;
     int err;
@@ -38,7 +39,7 @@ static int scan_dump(struct gcb_replay *r, struct gcb_diag *diag)
     buffer = gcb_alloc_array(largest, sizeof(*buffer));
     if (!buffer)
         return gcb_diag_nomem(diag, largest * sizeof(*buffer), "the largest message");
-    err = gcb_nonfinite_scan(&r->scan, r->config.source, buffer, r->config.kernels, &watch, diag);
+    err = gcb_nonfinite_scan(&r->scan, r->config.source, buffer, r->config.kernels, watch, diag);
     gcb_free(buffer);
     if (err || r->config.nonfinite == GCB_POLICY_SKIP || r->scan.tensors == 0)
         return err;

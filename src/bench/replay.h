@@ -1,6 +1,7 @@
 #ifndef SRC_BENCH_REPLAY_H
 #define SRC_BENCH_REPLAY_H
 
+#include "src/bench/nonfinite.h"
 #include "src/bench/plan.h"
 #include "src/bench/replay_plan.h"
 #include "src/bench/schedule.h"
@@ -24,8 +25,9 @@ struct gcb_replay_config {
     enum gcb_fft_rigor fft_rigor;
     enum gcb_nonfinite_policy nonfinite; /* RAW is refused: a residual would keep the NaN */
     struct gcb_output_layers output_layers;
-    uint64_t loops;  /* times the recorded steps are replayed; 0: once */
-    bool allow_gaps; /* between step numbers */
+    const struct gcb_nonfinite_watch *watch; /* of the look for infinities and NaNs; may be NULL */
+    uint64_t loops;                          /* times the recorded steps are replayed; 0: once */
+    bool allow_gaps;                         /* between step numbers */
     struct gcb_schedule schedule;
     uint64_t
         tune_steps; /* range floats: their max is the largest value of so many steps; 0: as set */
@@ -78,7 +80,8 @@ struct gcb_replay;
 
 /*
  * Checks that the dump can be replayed, infinities and NaNs included. `config` is copied, what it points to
- * borrowed. GCB_E_INVALID, GCB_E_NONFINITE.
+ * borrowed. A watch that ends the look gives a replay that knows of no more than was seen: whoever ended it does not run
+ * it. GCB_E_INVALID, GCB_E_NONFINITE.
  */
 int gcb_replay_open(struct gcb_replay **out, const struct gcb_replay_config *config,
                     struct gcb_diag *diag);

@@ -61,6 +61,9 @@ for bad in rel_l2 rel_l2=0 rel_l2=-1 rel_l2=nan rel_l2=inf ratio=x cosine=1.5 th
     exits 2
     says "--match"
 done
+run sweep --match rel_l2 "$sample"
+exits 2
+says "--match rel_l2 lacks its target: --match rel_l2=0.4, for example"
 run sweep --match rel_l2=0.4 --theta 0.5 "$sample"
 exits 2
 says "'theta' is given, and is what the search is to find"
