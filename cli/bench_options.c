@@ -8,7 +8,9 @@
 
 #define PRECISION 0.02   /* half of an interval, as a share of the median */
 #define TIME_BUDGET 30.0 /* seconds */
-#define MAX_SAMPLES 1000
+#define MAX_SAMPLES 10000
+/* Seconds of timed calls, so that a short call is not measured while one thing alone goes on beside it. */
+#define MIN_TIME 0.005
 
 static const char *const both[] = {"warm", "cold", "both", NULL};
 
@@ -43,7 +45,7 @@ const struct opt_row bench_timing_rows[] = {
      offsetof(struct bench_own, time_budget), 0.001, 604800, NULL},
     {"max-time", 0, "S", "no measurement takes longer", OPT_REAL,
      offsetof(struct bench_own, max_time), 1e-6, 86400, NULL},
-    {"max-samples", 0, "N", "no measurement has more timed runs (default 1000)", OPT_INT,
+    {"max-samples", 0, "N", "no measurement has more timed runs (default 10000)", OPT_INT,
      offsetof(struct bench_own, max_samples), 1, 1e6, NULL},
     {.name = NULL},
 };
@@ -191,6 +193,7 @@ static int take_timing(struct gcb_suite *s, const struct bench_options *o, struc
     s->precision = s->precision > 0.0 ? s->precision : PRECISION;
     s->time_budget = s->time_budget > 0.0 ? s->time_budget : TIME_BUDGET;
     s->max_samples = s->max_samples ? s->max_samples : MAX_SAMPLES;
+    s->min_time = s->min_time > 0.0 ? s->min_time : MIN_TIME;
     return 0;
 }
 

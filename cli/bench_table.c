@@ -42,11 +42,11 @@ static void speed(char out[64], struct bench_marks *marks, double gbps, double s
     out_number_within(number, gbps, 3, 6);
     if (!isfinite(half))
         snprintf(out, 64, "%s", number);
-    else if (half < 99.5)
-        snprintf(out, 64, "%s ±%.*f%%", number, half < 0.95 ? 1 : 0, half);
+    else if (half <= 99.0)
+        snprintf(out, 64, "%s ±%.0f%%", number, fmax(1.0, ceil(half - 1e-6)));
     else
         snprintf(out, 64, "%s ±?", number);
-    marks->unknown |= half >= 99.5;
+    marks->unknown |= half > 99.0;
 }
 
 /* In percent; "?" where it takes more than three digits. */

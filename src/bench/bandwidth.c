@@ -1,11 +1,11 @@
 #include "src/bench/bandwidth.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "src/base/alloc.h"
 #include "src/base/clock.h"
 #include "src/base/host.h"
+#include "src/bench/stats.h"
 
 #define PIECE (UINT64_C(1) << 20) /* bytes a task goes over */
 #define LANES 8                   /* accumulators: enough to hide the latency of an addition */
@@ -50,13 +50,6 @@ static void copy_piece(void *ctx, uint64_t piece)
     memcpy(from + a->half / sizeof(*from), from, PIECE);
 }
 
-static int by_value(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
 /* Median GB/s of passes over `pieces` pieces, within the budget of time. */
 static double measure(struct area *a, const struct gcb_queue *queue, uint64_t pieces,
                       void (*task)(void *ctx, uint64_t i))
@@ -73,7 +66,7 @@ static double measure(struct area *a, const struct gcb_queue *queue, uint64_t pi
         seconds[n] = gcb_clock() - start;
         spent += seconds[n++];
     }
-    qsort(seconds, n, sizeof(*seconds), by_value);
+    gcb_sort_reals(seconds, n);
     return (double)(pieces * PIECE) / seconds[n / 2] / 1e9;
 }
 

@@ -64,7 +64,7 @@ struct round {
     size_t count;
     const struct gcb_timing *timing;
     double started, total; /* when; seconds timed of the first operation */
-    size_t look_at;        /* samples at which to look at the precision again */
+    struct gcb_steady steady;
 };
 
 static int warm_up(const struct round *r, struct gcb_diag *diag)
@@ -107,27 +107,23 @@ static int time_all(struct round *r, struct gcb_diag *diag)
     return err;
 }
 
-static bool is_precise(const struct round *r)
+static bool is_narrow(const struct round *r)
 {
     for (size_t k = 0; k < r->count; k++) {
         struct gcb_samples *s = r->samples[k];
 
         gcb_stats_of(&s->stats, s->seconds, s->count, s->scratch);
-        if (!(s->stats.high - s->stats.low <= 2.0 * r->timing->precision * s->stats.median))
+        if (!gcb_steady_narrow(&s->stats, r->timing->precision))
             return false;
     }
     return true;
 }
 
-/* Looks at the interval only now and then: sorting takes longer the more samples there are. */
-static bool known(struct round *r)
+static bool is_known(struct round *r)
 {
     const size_t count = r->samples[0]->count;
 
-    if (count < r->look_at)
-        return false;
-    r->look_at = count + 1 + count / 8;
-    return is_precise(r);
+    return gcb_steady_due(&r->steady, count) && gcb_steady_look(&r->steady, count, is_narrow(r));
 }
 
 static bool out_of_time(const struct round *r)
@@ -140,6 +136,14 @@ static bool out_of_time(const struct round *r)
     return gcb_clock() - r->started >= (few && most < GRACE ? GRACE : most);
 }
 
+/* No room for more samples, which may well be enough of them. */
+static enum gcb_stop when_full(const struct round *r)
+{
+    const bool enough = r->samples[0]->count >= GCB_STEADY_LEAST && r->timing->precision > 0.0;
+
+    return enough && is_narrow(r) ? GCB_STOP_PRECISION : GCB_STOP_SAMPLES;
+}
+
 static enum gcb_stop why_stop(struct round *r)
 {
     const struct gcb_timing *t = r->timing;
@@ -150,10 +154,10 @@ static enum gcb_stop why_stop(struct round *r)
         return GCB_STOP_INTERRUPTED;
     if (asked && !(t->precision > 0.0))
         return GCB_STOP_REPEAT;
-    if (asked && known(r))
+    if (asked && is_known(r))
         return GCB_STOP_PRECISION;
     if (count >= r->samples[0]->cap)
-        return GCB_STOP_SAMPLES;
+        return when_full(r);
     return out_of_time(r) ? GCB_STOP_TIME : GCB_STOP_NONE;
 }
 
@@ -166,7 +170,7 @@ static int measure(struct round *r, struct gcb_diag *diag)
         r->samples[k]->count = 0;
         r->samples[k]->stop = GCB_STOP_NONE;
     }
-    r->look_at = GCB_STATS_LEAST;
+    gcb_steady_init(&r->steady);
     r->started = r->timing->max_time > 0.0 ? gcb_clock() : 0.0;
     err = warm_up(r, diag);
     while (!err && stop == GCB_STOP_NONE) {

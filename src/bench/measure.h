@@ -3,6 +3,7 @@
 
 #include "src/bench/evict.h"
 #include "src/bench/stats.h"
+#include "src/bench/steady.h"
 #include "src/codec/coder.h"
 
 /*
@@ -11,8 +12,8 @@
  * and all checking of results (docs/method.md).
  *
  * A measurement goes on until `repeat` calls were timed and `min_time` is over, and then, if there is a
- * `precision`, until the median is known so well. `max_time`, `max_samples` and `stop` end it in every case, after
- * one timed call.
+ * `precision`, until the median is known so well (src/bench/steady.h). `max_time`, `max_samples` and `stop` end it in
+ * every case, after one timed call.
  */
 struct gcb_timing {
     unsigned warmup; /* calls before the first timed one */
@@ -21,8 +22,8 @@ struct gcb_timing {
     /* seconds from the first warm-up on, emptying of caches included; 0: no limit. The few calls that an
      * interval takes may have 10 ms in any case */
     double max_time;
-    double precision;   /* (high - low) / (2 median) that is enough; 0: `repeat` alone decides */
-    size_t max_samples; /* 0: GCB_MAX_SAMPLES */
+    double precision;        /* (high - low) / (2 median) that is enough; 0: the two above decide */
+    size_t max_samples;      /* 0: GCB_MAX_SAMPLES */
     struct gcb_evict *evict; /* empties the caches before each timed call; NULL: they stay warm */
     bool (*stop)(void *ctx); /* asked between calls: end early, after one timed call; may be NULL */
     void *stop_ctx;

@@ -6,19 +6,7 @@
 
 #include "kernels/philox/philox_elem.h"
 #include "src/base/alloc.h"
-
-static int ascending(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
-void gcb_sort_reals(double *values, size_t count)
-{
-    if (count)
-        qsort(values, count, sizeof(*values), ascending);
-}
+#include "src/bench/stats.h"
 
 double gcb_quantile(const double *sorted, size_t count, double q)
 {

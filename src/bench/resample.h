@@ -12,9 +12,6 @@
  * answer on every machine.
  */
 
-/* Sorts ascending, in place. NANs are the caller's to keep out. */
-void gcb_sort_reals(double *values, size_t count);
-
 /*
  * The quantile q (0 to 1) of `count` sorted values: straight lines between them, value i standing at
  * i / (count - 1) (Hyndman and Fan: "Sample quantiles in statistical packages", 1996, type 7; R's and NumPy's

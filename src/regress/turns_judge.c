@@ -3,6 +3,7 @@
 
 #include "src/base/alloc.h"
 #include "src/bench/resample.h"
+#include "src/bench/stats.h"
 #include "src/regress/turns.h"
 #include "src/report/results.h"
 

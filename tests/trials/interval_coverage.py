@@ -4,16 +4,18 @@ How often the 95 % interval of bench holds the median, with samples taken until 
 
     interval_coverage.py [RUNS]
 
-Noise is drawn, not measured: independent, and with neighbours that resemble each other. The rule is bench's: ranks
-by the binomial distribution, looked at from 6 samples on and after every eighth more, until half of the interval is
-2 % of the median or there are 1000 samples.
+Noise is drawn, not measured: independent, and with neighbours that resemble each other. Two rules are held against each
+other. The plain one takes ranks by the binomial distribution, looks from 6 samples on and after every eighth more, and
+stops when half of the interval is 2 % of the median. bench's (src/bench/steady.h, gcb_stats_likeness) widens the
+interval where neighbours lie on the same side of the median, and stops at the second narrow look in a row, from 20
+samples on. Both end at 1000 samples.
 """
 import bisect
 import math
 import random
 import sys
 
-LEAST, MOST, PRECISION, TAIL = 6, 1000, 0.02, 0.025
+LEAST, STEADY, MOST, PRECISION, TAIL, ALIKE = 6, 20, 1000, 0.02, 0.025, 0.95
 
 
 def rank(n):
@@ -29,17 +31,41 @@ def rank(n):
 RANKS = [rank(n) for n in range(MOST + 1)]
 
 
-def one_run(samples, median):
+def likeness(values, median):
+    sides = [(v > median) - (v < median) for v in values]
+    agree = sum(a * b for a, b in zip(sides, sides[1:]))
+    if agree <= 0:
+        return 1
+    power = rho = min(math.sin(math.pi / 2 * agree / sum(map(abs, sides))), ALIKE)
+    factor = 1
+    while power > 1e-3:
+        factor += 4 / math.pi * math.asin(power)
+        power *= rho
+    return factor
+
+
+def interval(values, taken, plain):
+    n = len(taken)
+    middle = (taken[(n - 1) // 2] + taken[n // 2]) / 2
+    reach = n / 2 - RANKS[n]
+    if not plain:
+        reach *= math.sqrt(likeness(values, middle))
+    rank = max(int(n / 2 - reach), 1)
+    return taken[rank - 1], middle, taken[n - rank]
+
+
+def one_run(samples, median, plain):
     """Does the interval hold the median, and how many samples did it take?"""
-    taken, look = [], LEAST
+    values, taken, look, narrow = [], [], LEAST if plain else STEADY, plain
     for sample in samples:
+        values.append(sample)
         bisect.insort(taken, sample)
         n = len(taken)
         if n < look and n < MOST:
             continue
-        low, high = taken[RANKS[n] - 1], taken[n - RANKS[n]]
-        middle = (taken[(n - 1) // 2] + taken[n // 2]) / 2
-        if high - low <= 2 * PRECISION * middle or n >= MOST:
+        low, middle, high = interval(values, taken, plain)
+        before, narrow = narrow, high - low <= 2 * PRECISION * middle
+        if (narrow and (before or plain)) or n >= MOST:
             return low <= median <= high, n
         look = n + 1 + n // 8
 
@@ -61,12 +87,13 @@ def main():
     runs = int(sys.argv[1]) if len(sys.argv) > 1 else 2000
     draw = random.Random(1)
     cases = [(f"lognormal {d}, correlation {c}", lambda d=d, c=c: alike(draw, d, c), 1)
-             for d, c in ((0.02, 0), (0.05, 0), (0.15, 0), (0.05, 0.7), (0.05, 0.95))]
+             for d, c in ((0.02, 0), (0.05, 0), (0.15, 0), (0.05, 0.5), (0.02, 0.7), (0.05, 0.7), (0.15, 0.7), (0.05, 0.95))]
     cases.append(("1 + exponential 0.1", lambda: skewed(draw), 1 + 0.1 * math.log(2)))
     for name, samples, median in cases:
-        results = [one_run(samples(), median) for _ in range(runs)]
-        held = sum(held for held, _ in results) / runs
-        print(f"{name}: holds {held:.3f}, {sorted(n for _, n in results)[runs // 2]} samples", flush=True)
+        for rule in ("plain", "bench"):
+            results = [one_run(samples(), median, rule == "plain") for _ in range(runs)]
+            held = sum(held for held, _ in results) / runs
+            print(f"{name}, {rule}: holds {held:.3f}, {sorted(n for _, n in results)[runs // 2]} samples", flush=True)
 
 
 if __name__ == "__main__":
