@@ -21,7 +21,8 @@ struct turn {
     const struct gcb_turns_config *config;
     unsigned repeat; /* 0: as the options say */
     double limit;    /* seconds */
-    double took;
+    double took;     /* by the last process; behind look() by the faster of the first ones */
+    double pair;     /* by both of these */
 };
 
 /* The child's command line; the array is the caller's to free, the words are borrowed. */
@@ -59,6 +60,18 @@ static int blame(struct gcb_child *child, int err, struct gcb_diag *diag)
     return gcb_diag_set(diag, own.status, "%s", own.text);
 }
 
+/* A bench that says in its rows what failed, and then that something did, is not at fault: they are judged. */
+static int finish(struct gcb_child *child, const struct gcb_cases *cases, struct gcb_diag *diag)
+{
+    struct gcb_diag own = {.status = 0};
+    int status, err = gcb_child_finish(child, &status, &own);
+
+    for (size_t i = 0; err && status > 0 && i < cases->count; i++)
+        if (cases->items[i].status == GCB_CASE_FAILED)
+            return 0;
+    return err ? gcb_diag_set(diag, own.status, "%s", own.text) : 0;
+}
+
 /* Runs one process and reads its cases. */
 static int run_one(struct turn *t, struct gcb_cases *cases, const char *exe, struct gcb_diag *diag)
 {
@@ -77,7 +90,7 @@ static int run_one(struct turn *t, struct gcb_cases *cases, const char *exe, str
     err = gcb_child_start(&child, argv, &limits, diag);
     if (!err) {
         err = gcb_cases_read(cases, exe, child.out, diag);
-        err = err ? blame(&child, err, diag) : gcb_child_finish(&child, NULL, diag);
+        err = err ? blame(&child, err, diag) : finish(&child, cases, diag);
     }
     gcb_free(argv);
     t->took = gcb_clock() - began;
@@ -107,20 +120,21 @@ static int look(struct gcb_turns *out, struct turn *t, struct gcb_diag *diag)
 {
     const struct gcb_turns_config *c = t->config;
     struct gcb_cases *const cases[] = {&out->runs.base, &out->runs.next};
-    double took = 0.0;
+    double least = INFINITY;
     int err = 0;
 
     t->repeat = c->repeats ? 0 : 1;
     t->limit = c->timeout > 0.0 ? c->timeout : fmax(FIRST_SECONDS, c->budget);
     for (int i = 0; !err && i < 2; i++) {
         err = run_one(t, cases[i], c->exe[i], diag);
-        took = fmax(took, t->took);
+        least = fmin(least, t->took);
+        t->pair += t->took;
     }
     if (!err)
         err = gcb_cases_label(&out->runs.base, &out->runs.next, diag);
     if (!err)
         err = gcb_match_cases(&out->matches, &out->count, &out->runs.base, &out->runs.next, diag);
-    t->took = took;
+    t->took = least;
     return err;
 }
 
@@ -130,15 +144,18 @@ static int plan(struct gcb_turns *out, struct turn *t, struct gcb_diag *diag)
     const struct gcb_turns_config *c = t->config;
     const double most = c->pairs ? c->pairs : GCB_TURNS_MOST;
     const double budget = PLAN_SHARE * c->budget, calls = once(&out->runs.base);
+    /* of the faster one: what disturbed the other would make all processes long, and few */
     const double overhead = fmax(0.0, t->took - 2.0 * calls);
-    const double least = 2.0 * GCB_TURNS_PAIRS * t->took;
+    const double least = GCB_TURNS_PAIRS * t->pair;
     double each = t->took;
 
     if (least > OVER_BUDGET * c->budget)
-        return gcb_diag_set(diag, GCB_E_INVALID,
-                            "%d pairs of processes of %.2g s take %.0f s, the budget is %.0f s: "
-                            "give more (--budget), or fewer cases",
-                            GCB_TURNS_PAIRS, t->took, least, c->budget);
+        return gcb_diag_set(
+            diag, GCB_E_INVALID,
+            "%d pairs of processes of %.2g s take %.0f s, the budget is %.0f s: "
+            "give more (--budget), or choose fewer cases (--method, --suite, --dataset, "
+            "--scope, --threads, --cache)",
+            GCB_TURNS_PAIRS, t->pair / 2.0, least, c->budget);
     if (t->repeat && calls > 0.0) {
         /* as many pairs as there may be, in each as many calls as it has time for; but no process of little else
          * than its start */
@@ -150,8 +167,8 @@ static int plan(struct gcb_turns *out, struct turn *t, struct gcb_diag *diag)
     }
     if (t->repeat && calls <= 0.0)
         t->repeat = CALLS_LEAST;
-    out->most = (unsigned)fmin(most, fmax(GCB_TURNS_PAIRS, floor(budget / (2.0 * each))));
-    t->limit = c->timeout > 0.0 ? c->timeout : fmax(FIRST_SECONDS, 10.0 * fmax(each, t->took));
+    out->most = (unsigned)fmax(most, GCB_TURNS_PAIRS); /* the budget ends them sooner */
+    t->limit = c->timeout > 0.0 ? c->timeout : fmax(FIRST_SECONDS, 10.0 * fmax(each, t->pair));
     out->repeat = t->repeat;
     return 0;
 }
@@ -193,6 +210,18 @@ static bool steady(const struct gcb_case *first, const struct gcb_case *now)
                                 : fabs(now->rel_l2 - first->rel_l2) <= tolerance;
 }
 
+/* Did it fail this time, and why? GCB_E_NOMEM. */
+static int note_failure(struct gcb_turns_case *c, int build, const struct gcb_case *now)
+{
+    if (!now || now->status != GCB_CASE_FAILED)
+        return 0;
+    c->failed[build]++;
+    if (!build || c->why || !now->reason)
+        return 0;
+    c->why = gcb_strdup(now->reason);
+    return c->why ? 0 : GCB_E_NOMEM;
+}
+
 /* Times of one process into the cases' current pair. `build` 0: base. */
 static int take(struct gcb_turns *out, const struct gcb_cases *first, const struct gcb_cases *now,
                 int build, struct gcb_diag *diag)
@@ -211,6 +240,8 @@ static int take(struct gcb_turns *out, const struct gcb_cases *first, const stru
             at++;
         found = at < count ? pairs[at].next : NULL;
         c->lost |= !found || found->status;
+        if (note_failure(c, build, found))
+            err = gcb_diag_nomem(diag, 0, "a failure");
         c->unsteady |= found && !found->status && !steady(wanted, found);
         for (int op = 0; op < 2; op++)
             c->time[op].seconds[build][out->pairs] = found ? found->time[op].seconds : NAN;
@@ -325,12 +356,14 @@ int gcb_turns_run(struct gcb_turns *out, const struct gcb_turns_config *config,
 
 void gcb_turns_fini(struct gcb_turns *t)
 {
-    for (size_t i = 0; t->cases && i < t->count; i++)
+    for (size_t i = 0; t->cases && i < t->count; i++) {
+        gcb_free(t->cases[i].why);
         for (int op = 0; op < 2; op++) {
             gcb_free(t->cases[i].time[op].seconds[0]);
             gcb_free(t->cases[i].time[op].seconds[1]);
             gcb_free(t->cases[i].time[op].logs);
         }
+    }
     gcb_free(t->cases);
     gcb_free(t->matches);
     gcb_cases_fini(&t->runs.base);

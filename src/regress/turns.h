@@ -13,7 +13,7 @@
 #define GCB_TURNS_DELTA 0.05  /* at least */
 #define GCB_TURNS_FLOOR 20e-6 /* seconds */
 #define GCB_TURNS_PAIRS 20    /* fewer prove nothing */
-#define GCB_TURNS_MOST 100    /* unless told otherwise */
+#define GCB_TURNS_MOST 200    /* unless told otherwise */
 #define GCB_TURNS_ALPHA 0.05  /* the chance of any wrong SLOW or FAST */
 #define GCB_TURNS_SEED 1
 
@@ -46,8 +46,10 @@ struct gcb_turns_times {
 struct gcb_turns_case {
     struct gcb_match match;
     bool timed;
-    bool lost;     /* some process had no time for it */
-    bool unsteady; /* sizes or errors changed from process to process */
+    bool lost;          /* some process had no time for it */
+    unsigned failed[2]; /* processes of base and new, behind the first, in which it failed */
+    char *why;          /* the new build's words for its first failure; may be NULL; owned */
+    bool unsteady;      /* sizes or errors changed from process to process */
     struct gcb_turns_times time[2];
 };
 

@@ -179,12 +179,28 @@ static int judge_unsteady(struct gcb_verdicts *out, size_t from)
     return err;
 }
 
+/* A build that fails now and then, where the other does not, fails. */
+static int judge_failures(struct gcb_verdicts *out, const struct gcb_turns_case *c, unsigned pairs)
+{
+    struct gcb_verdict *v;
+
+    if (!c->failed[1] || c->failed[0])
+        return 0;
+    v = gcb_verdicts_add(out, &c->match, GCB_OF_CASE, GCB_GONE);
+    return v ? gcb_verdict_say(v,
+                               "it failed in %u of %u processes, and in none of the base%s%.200s",
+                               c->failed[1], pairs, c->why ? ": " : "", c->why ? c->why : "")
+             : GCB_E_NOMEM;
+}
+
 static int judge_case(struct gcb_verdicts *out, const struct gcb_turns *t,
                       const struct gcb_turns_case *c, bool *timed, struct gcb_diag *diag)
 {
     const size_t from = out->count;
     int err = gcb_compare_rows(out, &t->runs, &c->match, timed, diag);
 
+    if (!err && judge_failures(out, c, t->pairs))
+        err = gcb_diag_nomem(diag, 0, "verdicts");
     if (!err && c->unsteady && judge_unsteady(out, from))
         err = gcb_diag_nomem(diag, 0, "verdicts");
     return err;

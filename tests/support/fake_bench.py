@@ -11,12 +11,16 @@
     drift     times grow by this share with each run (of both builds that share a log)
     log       every call appends a line: NAME and its arguments
     seed      of noise
-    do        what else happens: "hang", "exit", "garbage", "empty", "no-bench", "stop-after:N" (fails from call N on)
+    do        what else happens: "hang", "exit", "garbage", "empty", "no-bench", "stop-after:N" (fails from call N on),
+              "fail-at:N" (in call N the first case fails), "abort" (a signal, half way), "flood" (100 MB of nothing),
+              "child" (hangs, and so does a process of its own)
+    status    the exit status, with all rows written
 """
 
 import json
 import os
 import random
+import subprocess
 import sys
 import time
 
@@ -63,8 +67,15 @@ def main(name, arguments):
     what = config.get("do", "")
     if what == "no-bench" or arguments[:1] != ["bench"]:
         sys.exit("gcbench: unknown command 'bench'\n" if what == "no-bench" else "bench was not asked for")
-    if what == "hang":
+    if what == "child":
+        with open(name + ".pid", "w") as f:
+            f.write(str(subprocess.Popen(["sleep", "600"]).pid))
+    if what in ("hang", "child"):
         time.sleep(600)
+    if what == "flood":
+        for _ in range(100):
+            sys.stdout.write("x" * (1 << 20))
+        return
     if what == "garbage":
         print("Hello, World")
         return
@@ -75,7 +86,13 @@ def main(name, arguments):
     rng = random.Random(f"{config.get('seed', 1)} {calls} {name}")
     factor = rng.lognormvariate(0, config.get("noise", 0)) * (1 + config.get("drift", 0)) ** calls
     put({"record": "environment", "schema": 1, **ENVIRONMENT, **config.get("env", {})})
-    for given in config["cases"]:
+    cases = config["cases"]
+    if what == f"fail-at:{calls}":
+        cases[0].update(status="failed", reason="it did not decode")
+    for i, given in enumerate(cases):
+        if what == "abort" and i == len(cases) - 1:
+            sys.stdout.flush()
+            os.abort()
         kernel = "family" in given
         case = {"record": "kernel" if kernel else "summary", "schema": 1, **(KERNEL if kernel else SUMMARY), **given}
         width = case.pop("width", 0.01)
@@ -83,6 +100,7 @@ def main(name, arguments):
             timed(case, key, factor, rng, config.get("jitter", 0), width)
         put(case)
     time.sleep(config.get("sleep", 0))
+    sys.exit(config.get("status", 0))
 
 
 if __name__ == "__main__":

@@ -288,6 +288,7 @@ static void test_failures(void **state)
     fails("no-bench", GCB_E_IO, "unknown command 'bench'");
     fails("garbage", GCB_E_CORRUPT, "line 1: not JSON");
     fails("empty", GCB_E_CORRUPT, "no results in it");
+    fails("abort", GCB_E_IO, "ended by signal 6");
     write_builds(TOPK, TOPK, "");
     t.config.exe[0] = "/nonexistent/gcbench";
     go(&t);
@@ -299,6 +300,51 @@ static void test_failures(void **state)
     go(&t);
     assert_int_equal(t.err, GCB_E_INVALID);
     assert_non_null(strstr(t.diag.text, "--budget"));
+    end(&t);
+}
+
+/* A method that fails once in a while in the new build is GONE, whatever its other processes did. */
+static void test_fails_once(void **state)
+{
+    struct trial t = trial();
+
+    (void)state;
+    write_builds(TOPK ", {\"spec\": \"fp16\"}", TOPK ", {\"spec\": \"fp16\"}", "");
+    write_build(1, TOPK ", {\"spec\": \"fp16\"}", "\"do\": \"fail-at:8\""); /* of both, from 0 */
+    go(&t);
+    assert_int_equal(t.err, 0);
+    judged(&t, "topk", GCB_OF_CASE, GCB_GONE);
+    assert_string_equal(
+        find(&t, "topk", GCB_OF_CASE)->reason,
+        "it failed in 1 of 20 processes, and in none of the base: it did not decode");
+    judged(&t, "topk", GCB_OF_SIZE, GCB_SAME);
+    judged(&t, "topk", GCB_OF_ENCODE, GCB_NOT_COMPARED);
+    judged(&t, "fp16", GCB_OF_ENCODE, GCB_SAME);
+    end(&t);
+}
+
+/* Its rows say what failed; that it says so by its exit status too takes nothing from them. */
+static void test_failed_rows(void **state)
+{
+    struct trial t = trial();
+
+    (void)state;
+    write_builds(TOPK ", {\"spec\": \"fp16\"}", TOPK ", {\"spec\": \"fp16\"}", "");
+    write_build(1,
+                TOPK ", {\"spec\": \"fp16\", \"status\": \"failed\", \"reason\": \"a wrong byte\"}",
+                "\"status\": 5");
+    go(&t);
+    assert_int_equal(t.err, 0);
+    judged(&t, "fp16", GCB_OF_CASE, GCB_GONE);
+    assert_non_null(strstr(find(&t, "fp16", GCB_OF_CASE)->reason, "a wrong byte"));
+    judged(&t, "topk", GCB_OF_ENCODE, GCB_SAME);
+    end(&t);
+    /* but not if all rows say that all is well */
+    write_build(1, TOPK, "\"status\": 5");
+    t = trial();
+    go(&t);
+    assert_int_equal(t.err, GCB_E_IO);
+    assert_non_null(strstr(t.diag.text, "exit status 5"));
     end(&t);
 }
 
@@ -366,6 +412,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_verdicts),    cmocka_unit_test(test_delta),
         cmocka_unit_test(test_calibration), cmocka_unit_test(test_kernels),
         cmocka_unit_test(test_many),        cmocka_unit_test(test_failures),
+        cmocka_unit_test(test_fails_once),  cmocka_unit_test(test_failed_rows),
         cmocka_unit_test(test_interrupted),
     };
 
