@@ -6,6 +6,7 @@
 #include "cli/regress_options.h"
 #include "cli/regress_turns.h"
 #include "src/base/text.h"
+#include "src/regress/apart.h"
 #include "src/regress/compare.h"
 #include "src/regress/labels.h"
 #include "src/report/environment.h"
@@ -114,6 +115,9 @@ static int compare_files(struct regress *r, struct gcb_diag *diag)
     if (!err)
         err = gcb_cases_read(&r->runs.next, r->operands->items[1], NULL, diag);
     if (!err)
+        err = gcb_cases_meet(&r->runs.base, r->operands->items[0], &r->runs.next,
+                             r->operands->items[1], diag);
+    if (!err)
         err = gcb_cases_label(&r->runs.base, &r->runs.next, diag);
     if (!err)
         err = gcb_compare_runs(&r->verdicts, &r->runs, delta, diag);
@@ -146,14 +150,33 @@ static int compare_counts(struct regress *r, struct gcb_diag *diag)
 
 static int compare(struct regress *r, struct gcb_diag *diag)
 {
+    int err;
+
     if (!r->o->own.against)
         return compare_files(r, diag);
+    err = regress_check_program(r->o->own.against, diag);
+    if (err)
+        return err;
     return r->o->own.counts ? compare_counts(r, diag) : compare_builds(r, diag);
 }
 
 static bool interrupted(const struct regress *r)
 {
     return r->turns.turns.interrupted || r->counts.counts.interrupted;
+}
+
+/* What the figures of the table are. */
+static void print_ratio(const struct regress *r)
+{
+    const bool turns = r->o->own.against && !r->o->own.counts;
+
+    opt_wrap(r->report.out,
+             r->o->own.counts ? "ratio: new / base"
+             : turns          ? "ratio: the median over the pairs of new / base, with its 95 % "
+                                "interval; all of it within delta of 1 is SAME"
+                              : "ratio: new / base, with the interval that the 95 % intervals of "
+                                "both allow; all of it within delta of 1 is SAME",
+             0, 0);
 }
 
 static void print_heading(const struct regress *r)
@@ -165,6 +188,8 @@ static void print_heading(const struct regress *r)
         regress_turns_heading(&r->turns, &r->report);
     if (!r->o->own.counts && !r->report.quiet)
         print_differences(r);
+    if (!r->report.quiet)
+        print_ratio(r);
 }
 
 /* What the user said about the verdicts. */

@@ -1,6 +1,8 @@
 #include "cli/regress_options.h"
 
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "src/base/text.h"
 
@@ -24,7 +26,7 @@ const struct opt_row regress_against_rows[] = {
      offsetof(struct regress_own, against), 0, 0, NULL},
     {"budget", 0, "TIME", "for all of it: 90s, 5m (default), 1h", OPT_TEXT,
      offsetof(struct regress_own, budget), 0, 0, NULL},
-    {"pairs", 0, "N", "of processes at most (default 100; at least 20 are run)", OPT_INT,
+    {"pairs", 0, "N", "of processes at most (default 200; at least 20 are run)", OPT_INT,
      offsetof(struct regress_own, pairs), 20, 10000, NULL},
     {"calibrate", 0, NULL,
      "first run this build against itself, in a third of the budget: delta becomes what that "
@@ -49,6 +51,48 @@ const struct opt_row regress_show_rows[] = {
      0, NULL},
     {.name = NULL},
 };
+
+static bool is_folder(const char *path)
+{
+    struct stat s;
+
+    return stat(path, &s) == 0 && S_ISDIR(s.st_mode);
+}
+
+/* The program in a source or build folder, or one where programs are installed. */
+static bool find_program(char *out, size_t size, const char *folder)
+{
+    static const char *const places[] = {"build/cli/gcbench", "cli/gcbench", "bin/gcbench",
+                                         "gcbench"};
+    const size_t length = strlen(folder);
+    const char *slash = length && folder[length - 1] == '/' ? "" : "/";
+
+    for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+        const int n = snprintf(out, size, "%s%s%s", folder, slash, places[i]);
+
+        if (n > 0 && (size_t)n < size && !is_folder(out) && access(out, X_OK) == 0)
+            return true;
+    }
+    return false;
+}
+
+int regress_check_program(const char *path, struct gcb_diag *diag)
+{
+    char program[4096], shown[160];
+
+    if (!path[0])
+        return gcb_diag_set(diag, GCB_E_INVALID,
+                            "--against is the path of the other build's program, not ''");
+    if (!is_folder(path))
+        return 0;
+    if (find_program(program, sizeof(program), path))
+        return gcb_diag_set(diag, GCB_E_INVALID, "--against: that is a folder; did you mean '%s'?",
+                            gcb_escape(shown, sizeof(shown), program));
+    return gcb_diag_set(diag, GCB_E_INVALID,
+                        "--against: %s is a folder without a gcbench: give the other build's "
+                        "program, such as FOLDER/build/cli/gcbench",
+                        gcb_escape(shown, sizeof(shown), path));
+}
 
 int regress_duration(double *seconds, const char *option, const char *text, struct gcb_diag *diag)
 {

@@ -24,6 +24,9 @@ struct regress_options {
         bench; /* where its options are parsed; how results are shown is regress's own */
 };
 
+/* Is this what --against takes, a program? A folder is not, but its program is named. GCB_E_INVALID. */
+int regress_check_program(const char *path, struct gcb_diag *diag);
+
 /* "90", "90s", "5m", "1h" in seconds. GCB_E_INVALID. */
 int regress_duration(double *seconds, const char *option, const char *text, struct gcb_diag *diag);
 

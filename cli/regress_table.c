@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "src/base/alloc.h"
+#include "src/report/plot_page.h"
 
 static char *seconds_text(char out[32], double s)
 {
@@ -55,16 +56,22 @@ bool regress_worth(const struct gcb_verdict *v)
     return v->kind != GCB_SAME || (v->quantity != GCB_OF_SIZE && v->quantity != GCB_OF_ERROR);
 }
 
+/* A case's label in so many columns; the whole one is in rows and in Markdown. */
+static char *short_label(char out[400], const struct gcb_case *c, size_t width)
+{
+    return gcb_plot_shorten(out, 400, c->label, width);
+}
+
 static int add_line(struct gcb_table *table, const struct gcb_verdict *v, bool named,
                     struct gcb_diag *diag)
 {
-    char base[32], next[32], ratio[32], interval[32], kind[40];
+    char base[32], next[32], ratio[32], interval[32], kind[40], label[400];
     const char *cells[7];
 
     snprintf(ratio, sizeof(ratio), isfinite(v->ratio) ? "%.3f" : "-", v->ratio);
     snprintf(kind, sizeof(kind), "%s%s", gcb_verdict_name(v->kind),
              v->accepted ? " (accepted)" : "");
-    cells[0] = named ? gcb_verdict_case(v)->label : "";
+    cells[0] = named ? short_label(label, gcb_verdict_case(v), 79) : "";
     cells[1] = gcb_quantity_name(v->quantity);
     cells[2] = regress_value(base, v, v->base);
     cells[3] = regress_value(next, v, v->next);
@@ -84,20 +91,26 @@ static int show_table(struct out_report *report, const struct gcb_verdicts *verd
     };
     const struct gcb_case *last = NULL;
     struct gcb_table *table = NULL;
+    size_t hidden = 0;
     int err = gcb_table_create(&table, columns, 7, diag);
 
     for (size_t i = 0; !err && i < verdicts->count; i++) {
         const struct gcb_verdict *v = &verdicts->items[i];
         const struct gcb_case *c = gcb_verdict_case(v);
 
-        if (!regress_worth(v) && !report->verbose)
+        if (!regress_worth(v) && !report->verbose) {
+            hidden++;
             continue;
+        }
         err = add_line(table, v, c != last, diag);
         last = c;
     }
     if (!err && gcb_table_rows(table))
         out_table(report, table);
     gcb_table_destroy(table);
+    if (!err && hidden && !report->quiet)
+        fprintf(report->out, "not shown: %zu SAME of sizes and errors (-v shows them)\n",
+                hidden);
     return err;
 }
 
@@ -132,7 +145,7 @@ static int show_causes(struct out_report *report, const struct gcb_verdicts *ver
 {
     struct regress_cause *causes;
     size_t count;
-    char line[1600];
+    char line[1600], label[400];
 
     if (regress_causes(&causes, &count, verdicts))
         return gcb_diag_nomem(diag, verdicts->count * sizeof(*causes), "causes");
@@ -143,9 +156,9 @@ static int show_causes(struct out_report *report, const struct gcb_verdicts *ver
 
         if (causes[i].count > 1)
             snprintf(more, sizeof(more), " and %zu more", causes[i].count - 1);
-        snprintf(line, sizeof(line), "%s: %.800s %s%s: %s%s%s", gcb_verdict_name(v->kind),
-                 gcb_verdict_case(v)->label, gcb_quantity_name(v->quantity), more, v->reason,
-                 advice ? "; " : "", advice ? advice : "");
+        snprintf(line, sizeof(line), "%s: %s %s%s: %s%s%s", gcb_verdict_name(v->kind),
+                 short_label(label, gcb_verdict_case(v), 74), gcb_quantity_name(v->quantity), more,
+                 v->reason, advice ? "; " : "", advice ? advice : "");
         if (i == 0)
             fputc('\n', report->out);
         opt_wrap(report->out, line, 0, 2);

@@ -55,6 +55,14 @@ exits 0
 quiet
 narrow
 prints "8 comparisons: 8 SAME; 0 regressions"
+words "ratio: new / base, with the interval"
+prints "not shown: 4 SAME of sizes and errors (-v shows them)"
+check "they are not" sh -c "! grep -q '  size ' '$out'"
+run regress base.rows base.rows -v
+check "they are" grep -q '  size ' "$out"
+check "nothing is hidden" sh -c "! grep -q 'not shown' '$out'"
+run regress base.rows base.rows -q
+check "neither words" sh -c "! grep -qE 'not shown|ratio:' '$out'"
 run regress - base.rows
 exits 1
 says "standard input: no results"
@@ -141,6 +149,17 @@ write both "[{\"spec\": \"topk:theta=0.9\", \"wire_bytes\": 1001}, {\"spec\": \"
 compare base both --strict
 exits 4
 
+# what is too long for the table is cut in it, and whole elsewhere
+long=topk:theta=0.9,$(printf 'long_name_%.0s' 1 2 3 4 5 6 7 8 9 10 11 12)=1
+write long "[{\"spec\": \"$long\"}]"
+write longer "[{\"spec\": \"$long\", \"wire_bytes\": 1001}]"
+run regress long.rows longer.rows --markdown long.md --results rows.json
+exits 4
+narrow
+check "cut in the middle" grep -qE '^topk:theta=0.9,.*\.\..*=1$' "$out"
+check "whole in rows" grep -qF "$long" rows.json
+check "whole in Markdown" grep -qF "$(printf %s "$long" | sed 's/:/\&#58;/; s/_/\&#95;/g')" long.md
+
 # FFT methods and GPUs have a tolerance
 write fft "[{\"spec\": \"fft\", \"method\": \"fft\", \"wire_bytes\": 100000}, {\"spec\": \"topk\", \"device\": \"cuda:0\"}]"
 write near "[{\"spec\": \"fft\", \"method\": \"fft\", \"wire_bytes\": 100009, \"rel_l2\": 0.25009}, {\"spec\": \"topk\", \"device\": \"cuda:0\", \"rel_l2\": 0.25009}]"
@@ -221,6 +240,30 @@ compare base other --strict
 exits 6
 check "why" grep -q 'the input file has other contents' "$out"
 
+# ---- nothing in common ----
+for other in '"file": "x/h.h5"|another file (h.h5, was g.h5)' '"threads": 2|another number of threads (2, was 1)' \
+    '"scope": "model"|another scope (model, was tensor)' '"device": "cuda:0"|another device (cuda:0, was cpu)' \
+    '"cache": "cold"|another cache (cold, was warm)'; do
+    write apart "[{\"spec\": \"topk:theta=0.9\", ${other%%|*}}, {\"spec\": \"fp16\", \"method\": \"fp16\", ${other%%|*}}]"
+    run regress base.rows apart.rows
+    exits 2
+    says "base.rows and apart.rows have no case in common: ${other#*|}; give \`bench\` the same files"
+    check "nothing on stdout" test ! -s "$out"
+done
+write apart '[{"spec": "topk:theta=0.8"}]'
+run regress one.rows apart.rows
+exits 2
+says "another setting (topk:theta=0.8, was topk:theta=0.9)"
+write apart '[{"spec": "qsgd", "method": "qsgd"}]'
+run regress one.rows apart.rows --format json
+exits 2
+says "another method (qsgd, was topk); give"
+write apart "[{\"spec\": \"topk:theta=0.9\", \"threads\": 2}, {\"spec\": \"fp16\"}]"
+write apart2 "[{\"spec\": \"topk:theta=0.9\"}, {\"spec\": \"fp16\", \"threads\": 2}]"
+run regress apart.rows apart2.rows
+exits 2
+says "do not come together in the other"
+
 # ---- environments ----
 for field in '"cpu_model": "Other"' '"kernel": null' '"libraries": {"fftw": "3.3.9"}' '"libraries": {}' \
     '"compile_flags": "-O2"' '"governor": "powersave"' '"cpus": 4' '"build_type": "debug"' '"sanitize": "address"'; do
@@ -254,6 +297,10 @@ compare kernels slower
 exits 4
 judged "select/topk n=64 kernel SLOW"
 judged "select/topk n=4096 kernel SAME"
+
+run regress base.rows kernels.rows
+exits 2
+says "another kind (kernels, was methods)"
 
 # ---- outputs ----
 write odd "[{\"spec\": \"x|y\\\\u001b[31m<b>*\"}, $topk]"

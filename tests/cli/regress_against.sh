@@ -67,7 +67,7 @@ run regress --against ./other --budget=90s -q --method=topk --advisory-times --s
 exits 1
 check "its own options are not passed on" grep -qxF "other bench --format json --no-bandwidth --repeat 1 --method=topk -- $sample" short
 check "no results of nothing" test ! -e s.json
-for what in exit garbage empty hang no-bench; do
+for what in exit garbage empty hang no-bench abort flood child; do
     printf '{"cases": [{"spec": "a"}], "do": "%s"}' $what >other.json
     run regress --against ./other $small --timeout 2 "$sample"
     exits 2 # --timeout twice
@@ -76,12 +76,30 @@ for what in exit garbage empty hang no-bench; do
     says "./other: "
     check "nothing on stdout" test ! -s "$out"
 done
+check "no process of its is left" sh -c 'for i in 1 2 3 4 5 6 7 8 9 10; do
+    kill -0 $0 || exit 0
+    sleep 0.3 # until it has been waited for
+done
+exit 1' "$(cat other.pid)"
 run regress --against ./missing "$sample"
 exits 1
 says "./missing: cannot be run: No such file"
 run regress --against "$tmp" "$sample"
-exits 1
-says "cannot be run"
+exits 2
+says "$tmp is a folder without a gcbench"
+run regress --against '' "$sample"
+exits 2
+says "--against is the path of the other build's program"
+mkdir -p tree/build/cli
+ln -s "$GCBENCH" tree/build/cli/gcbench
+for folder in tree tree/ tree/build ./tree/build/cli; do
+    run regress --against $folder "$sample"
+    exits 2
+    says "--against: that is a folder; did you mean '${folder%/}/"
+    run regress --against $folder --counts "$sample"
+    exits 2
+    check "names the program" grep -q "/gcbench'?" "$err"
+done
 run regress --against "$GCBENCH" --method tokp "$sample"
 exits 1
 says "did you mean 'topk'?"
@@ -90,7 +108,7 @@ exits 1
 says "nowhere.h5"
 run regress --against "$GCBENCH" --budget 1 "$sample"
 exits 2
-says "give more (--budget)"
+says "give more (--budget), or choose fewer cases (--method, "
 for budget in 0 -1 x 5x 1d ''; do
     run regress --against "$GCBENCH" --budget="$budget" "$sample"
     exits 2
