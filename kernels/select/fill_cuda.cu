@@ -82,15 +82,16 @@ __device__ float value_at(const uint8_t *in, uint64_t i, const struct gcb_cuda_v
     }
 }
 
-struct canvas {
-    uint32_t bits[kTile];
+template <unsigned Width> struct canvas {
+    uint32_t bits[kTile * Width];
 };
 
 /* Each tile is zeroed, filled and written once. Ranges and positions may be anything. */
+template <unsigned Width>
 __global__ void fill(float *__restrict__ out, struct gcb_cuda_filling f, struct gcb_cuda_payload p,
                      struct gcb_cuda_values how)
 {
-    canvas &room = gcb::shared<canvas>();
+    canvas<Width> &room = gcb::shared<canvas<Width>>();
     const uint64_t kept = f.head->kept;
     const struct gcb_cuda_scale scale = f.head->scale;
     const uint8_t *in = p.in + gcb::values_at(p.n, how);
@@ -99,18 +100,23 @@ __global__ void fill(float *__restrict__ out, struct gcb_cuda_filling f, struct 
         const uint64_t from = f.first[tile], to = f.first[tile + 1];
         const uint64_t most = from + kTile < kept ? from + kTile : kept;
         const uint64_t end = to < most ? to : most;
-        float v[kTileEach];
 
-        for (unsigned i = threadIdx.x; i < kTile; i += blockDim.x)
+        for (unsigned i = threadIdx.x; i < kTile * Width; i += blockDim.x)
             room.bits[i] = 0;
         gcb::sync_block();
         for (uint64_t j = from + threadIdx.x; j < end; j += blockDim.x)
-            if (f.pos[j] / kTile == tile)
-                room.bits[f.pos[j] % kTile] = gcb_bits_of(value_at(in, j, how, scale));
+            for (unsigned w = 0; w < Width && f.pos[j] / kTile == tile; w++)
+                room.bits[f.pos[j] % kTile * Width + w] =
+                    gcb_bits_of(value_at(in, j * Width + w, how, scale));
         gcb::sync_block();
-        for (unsigned i = 0; i < kTileEach; i++)
-            v[i] = gcb_float_of(room.bits[threadIdx.x * kTileEach + i]);
-        gcb::store_floats(out, v, tile * kTile + threadIdx.x * kTileEach, p.n);
+        for (unsigned w = 0; w < Width; w++) {
+            const unsigned first = w * kTile + threadIdx.x * kTileEach;
+            float v[kTileEach];
+
+            for (unsigned i = 0; i < kTileEach; i++)
+                v[i] = gcb_float_of(room.bits[first + i]);
+            gcb::store_floats(out, v, tile * kTile * Width + first, p.n * Width);
+        }
         gcb::sync_block();
     }
 }
@@ -140,6 +146,9 @@ int gcb_cuda_open(struct gcb_device_stream *s, const struct gcb_cuda_payload *p,
 int gcb_cuda_fill(struct gcb_device_stream *s, float *out, const struct gcb_cuda_payload *p,
                   const struct gcb_cuda_values *how, const struct gcb_cuda_filling *f)
 {
-    return gcb::launch(fill, gcb::blocks_for(gcb::tiles_for(p->n)), kTileThreads, sizeof(canvas), s,
-                       out, *f, *p, *how);
+    const uint64_t grid = gcb::blocks_for(gcb::tiles_for(p->n));
+
+    if (how->width == 1)
+        return gcb::launch(fill<1>, grid, kTileThreads, sizeof(canvas<1>), s, out, *f, *p, *how);
+    return gcb::launch(fill<2>, grid, kTileThreads, sizeof(canvas<2>), s, out, *f, *p, *how);
 }

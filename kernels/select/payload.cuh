@@ -12,13 +12,13 @@ namespace gcb
 
 __device__ __forceinline__ uint64_t values_at(uint64_t n, const struct gcb_cuda_values &how)
 {
-    return (n ? GCB_CUDA_KEPT_BYTES : 0) + how.scale;
+    return (n ? GCB_CUDA_KEPT_BYTES : 0) + how.side + how.scale;
 }
 
 __device__ __forceinline__ uint64_t index_at(uint64_t n, uint64_t kept,
                                              const struct gcb_cuda_values &how)
 {
-    return values_at(n, how) + (kept * how.bits + 7) / 8;
+    return values_at(n, how) + (kept * how.width * how.bits + 7) / 8;
 }
 
 __device__ __forceinline__ void put_u32(uint8_t *out, uint32_t v)

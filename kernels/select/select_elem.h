@@ -15,6 +15,17 @@ GCB_HD size_t gcb_select_append(uint32_t *pos, size_t have, float x, uint32_t in
     return have + (gcb_magnitude(x) >= threshold);
 }
 
+/* The power of two that brings the largest part, of sign-cleared pattern `top`, near 1, and no other part's square to
+ * nothing before it has to be. */
+GCB_HD float gcb_select_power_scale(uint32_t top)
+{
+    const uint32_t exponent = top >> 23;
+
+    if (exponent == 0)
+        return gcb_float_of(253u << 23); /* 2^126: denormals, and nothing but 0 */
+    return gcb_float_of(exponent < 254 ? (254 - exponent) << 23 : 1u << 22);
+}
+
 GCB_HD float gcb_select_power(float re, float im, float scale, float weight)
 {
     const float a = re * scale, b = im * scale;

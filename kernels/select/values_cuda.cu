@@ -42,10 +42,16 @@ struct counting {
     uint32_t exponents[kExponents];
 };
 
-__global__ void measure_exponents(measures *m, struct gcb_cuda_chosen c)
+/* How many values there are. */
+__device__ uint64_t values_of(const struct gcb_cuda_chosen &c, unsigned width)
+{
+    return c.choice->kept * width;
+}
+
+__global__ void measure_exponents(measures *m, struct gcb_cuda_chosen c, unsigned width)
 {
     counting &room = gcb::shared<counting>();
-    const uint64_t kept = c.choice->kept;
+    const uint64_t kept = values_of(c, width);
     uint32_t most = 0;
 
     for (unsigned i = threadIdx.x; i < kExponents; i += blockDim.x)
@@ -120,9 +126,9 @@ struct positive_term {
 };
 
 /* A warp sums a block of the project's sums. */
-__global__ void sum_blocks(measured to, struct gcb_cuda_chosen c)
+__global__ void sum_blocks(measured to, struct gcb_cuda_chosen c, unsigned width)
 {
-    const uint64_t kept = c.choice->kept;
+    const uint64_t kept = values_of(c, width);
 
     for (uint64_t b = gcb::warp_of_grid(); b * GCB_SUM_BLOCK < kept; b += gcb::warps_of_grid()) {
         const float *x = c.value + b * GCB_SUM_BLOCK;
@@ -151,10 +157,11 @@ __device__ float ratio(double sum, uint64_t n)
 }
 
 /* One block: the means, as values_mean.c. */
-__global__ void choose_means(measured from, struct gcb_cuda_chosen c, enum gcb_cuda_value_kind kind)
+__global__ void choose_means(measured from, struct gcb_cuda_chosen c, enum gcb_cuda_value_kind kind,
+                             unsigned width)
 {
     chaining &room = gcb::shared<chaining>();
-    const uint64_t kept = c.choice->kept, blocks = (kept + GCB_SUM_BLOCK - 1) / GCB_SUM_BLOCK;
+    const uint64_t kept = values_of(c, width), blocks = (kept + GCB_SUM_BLOCK - 1) / GCB_SUM_BLOCK;
     struct gcb_cuda_scale *scale = &from.all->scale;
     uint64_t positive = 0;
     double up, down;
@@ -254,7 +261,7 @@ __global__ void put_codes(uint8_t *out, struct gcb_cuda_chosen c, struct gcb_cud
                           const measures *m, gcb_device_result *result)
 {
     gcb::tile_room &room = gcb::shared<gcb::tile_room>();
-    const uint64_t kept = c.choice->kept;
+    const uint64_t kept = values_of(c, how.width);
     const Code coder(m);
     uint32_t clamped = 0;
 
@@ -285,15 +292,16 @@ __global__ void put_codes(uint8_t *out, struct gcb_cuda_chosen c, struct gcb_cud
         gcb::atomic_add(&result->clamped, static_cast<uint64_t>(clamped));
 }
 
-__global__ void put_floats(uint8_t *out, struct gcb_cuda_chosen c)
+__global__ void put_floats(uint8_t *out, struct gcb_cuda_chosen c, struct gcb_cuda_values how)
 {
-    const uint64_t kept = c.choice->kept;
+    const uint64_t kept = values_of(c, how.width);
 
     if (blockIdx.x == 0 && threadIdx.x == 0)
         put_kept(out, c);
     for (uint64_t i = blockIdx.x * uint64_t{blockDim.x} + threadIdx.x; i < kept;
-         i += uint64_t{gridDim.x} * blockDim.x) /* four bytes behind the start of the payload */
-        reinterpret_cast<float *>(out + GCB_CUDA_KEPT_BYTES)[i] = c.value[i];
+         i += uint64_t{gridDim.x} *
+              blockDim.x) /* a multiple of four bytes behind the start of the payload */
+        reinterpret_cast<float *>(out + gcb::values_at(c.n, how))[i] = c.value[i];
 }
 
 measured lay_out(void *scratch, uint64_t most)
@@ -312,33 +320,33 @@ static_assert(sizeof(measures) % 8 == 0, "doubles stand behind it");
 int measure(struct gcb_device_stream *s, const measured &m, const struct gcb_cuda_chosen *c,
             const struct gcb_cuda_values *how)
 {
-    const uint64_t tiles = gcb::tiles_for(c->most);
+    const uint64_t tiles = gcb::tiles_for(c->most * how->width);
     int err;
 
     if (how->kind == GCB_CUDA_RANGE) {
         err = gcb::launch(forget, 1, kTileThreads, 0, s, m.all);
         if (!err)
             err = gcb::launch(measure_exponents, gcb::blocks_for(tiles), kTileThreads,
-                              sizeof(counting), s, m.all, *c);
+                              sizeof(counting), s, m.all, *c, how->width);
         return err ? err
                    : gcb::launch(choose_range, 1, kTileThreads, sizeof(range_choice), s, m.all,
                                  *how);
     }
     if (how->kind == GCB_CUDA_FP16)
         return 0;
-    err =
-        gcb::launch(sum_blocks, gcb::blocks_of_warps_for(tiles), kWarps * gcb::kWarp, 0, s, m, *c);
+    err = gcb::launch(sum_blocks, gcb::blocks_of_warps_for(tiles), kWarps * gcb::kWarp, 0, s, m, *c,
+                      how->width);
     return err ? err
-               : gcb::launch(choose_means, 1, kTileThreads, sizeof(chaining), s, m, *c, how->kind);
+               : gcb::launch(choose_means, 1, kTileThreads, sizeof(chaining), s, m, *c, how->kind,
+                             how->width);
 }
 
 } /* namespace */
 
 uint64_t gcb_cuda_values_scratch(const struct gcb_cuda_values *how, uint64_t most)
 {
-    const uint64_t blocks = (most + GCB_SUM_BLOCK - 1) / GCB_SUM_BLOCK;
+    const uint64_t blocks = (most * how->width + GCB_SUM_BLOCK - 1) / GCB_SUM_BLOCK;
 
-    (void)how;
     return sizeof(measures) + blocks * (2 * sizeof(double) + sizeof(uint32_t));
 }
 
@@ -346,13 +354,13 @@ int gcb_cuda_put_values(struct gcb_device_stream *s, uint8_t *out,
                         const struct gcb_cuda_chosen *chosen, const struct gcb_cuda_values *how,
                         void *scratch, struct gcb_device_result *result)
 {
-    const uint64_t grid = gcb::blocks_for(gcb::tiles_for(chosen->most));
-    const measured m = lay_out(scratch, chosen->most);
+    const uint64_t most = chosen->most * how->width, grid = gcb::blocks_for(gcb::tiles_for(most));
+    const measured m = lay_out(scratch, most);
     auto put = put_codes<half_code>;
     int err;
 
     if (how->kind == GCB_CUDA_FP32)
-        return gcb::launch(put_floats, grid, kTileThreads, 0, s, out, *chosen);
+        return gcb::launch(put_floats, grid, kTileThreads, 0, s, out, *chosen, *how);
     if (how->kind == GCB_CUDA_RANGE)
         put = put_codes<range_code>;
     else if (how->kind == GCB_CUDA_MEANS)

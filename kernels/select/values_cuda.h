@@ -28,6 +28,9 @@ struct gcb_cuda_values {
     enum gcb_cuda_value_kind kind;
     uint32_t bits;  /* of a value */
     uint32_t scale; /* bytes in front of the values */
+    uint32_t
+        side; /* and in front of those, a transform's own; whoever transforms reads and writes them */
+    uint32_t width; /* floats of a position: 1, or 2 of a complex bin */
     /* range */
     uint32_t mantissa; /* 0: from the data */
     int max_given;
@@ -46,7 +49,8 @@ struct gcb_cuda_scale {
 
 uint64_t gcb_cuda_values_scratch(const struct gcb_cuda_values *how, uint64_t most);
 
-/* Writes everything up to the positions; adds to result->clamped. */
+/* Writes everything up to the positions but a transform's own; adds to result->clamped. chosen->value has how->width floats
+ * of each entry. */
 int gcb_cuda_put_values(struct gcb_device_stream *s, uint8_t *out,
                         const struct gcb_cuda_chosen *chosen, const struct gcb_cuda_values *how,
                         void *scratch, struct gcb_device_result *result);
@@ -90,7 +94,7 @@ int gcb_cuda_open(struct gcb_device_stream *s, const struct gcb_cuda_payload *p,
                   const struct gcb_cuda_values *how, const struct gcb_cuda_index_length *length,
                   const struct gcb_cuda_filling *f, struct gcb_device_result *result);
 
-/* Once the positions are there: n floats, 0 where none was kept. */
+/* Once the positions are there: how->width floats for each of n, 0 where none was kept. */
 int gcb_cuda_fill(struct gcb_device_stream *s, float *out, const struct gcb_cuda_payload *p,
                   const struct gcb_cuda_values *how, const struct gcb_cuda_filling *f);
 

@@ -215,7 +215,7 @@ int gcb_device_coder_encode_finish(struct gcb_device_coder *c, const struct gcb_
 
     *frame = c->frame;
     frame->payload_bytes = r->length;
-    c->clamped = bad ? 0 : r->clamped;
+    c->clamped = bad || r->status ? 0 : r->clamped; /* of a tensor that goes raw for it, none */
     if (bad && c->nonfinite != GCB_NONFINITE_RAW)
         return gcb_diag_set(diag, GCB_E_NONFINITE, "the tensor holds an infinity or NaN");
     if (r->status && r->status != GCB_E_NONFINITE)

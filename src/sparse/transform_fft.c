@@ -1,5 +1,6 @@
 #include <math.h>
 
+#include "kernels/select/select_elem.h"
 #include "src/base/alloc.h"
 #include "src/sparse/transform.h"
 
@@ -79,15 +80,13 @@ static const float *fft_order(struct gcb_transform_state *t, const float *coef)
 {
     struct power_job job = {.t = t, .tail = tail_bin(t), .weight = 1.0f};
     uint32_t top;
-    int exponent;
 
     if (t->positions == 0)
         return coef;
     top = t->kernels->reduce.max_bits(coef, 2 * t->positions);
     if (top >= GCB_INF_BITS)
         return NULL;
-    exponent = (int)(top >> 23) - 127;
-    job.scale = ldexpf(1.0f, exponent < -126 ? 126 : -exponent);
+    job.scale = gcb_select_power_scale(top);
     if (job.tail < t->positions)
         job.weight = (float)t->chunk / (float)(t->count % t->chunk);
     gcb_parallel(t->queue, gcb_span_count(t->positions), power_span, &job);

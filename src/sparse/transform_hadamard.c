@@ -1,6 +1,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "kernels/hadamard/hadamard_elem.h"
 #include "src/base/alloc.h"
 #include "src/sparse/transform.h"
 
@@ -26,9 +27,23 @@ static uint64_t power_below(uint64_t n)
     return UINT64_C(1) << (63 - __builtin_clzll(n));
 }
 
+uint64_t gcb_hadamard_length(uint64_t count, uint64_t chunk)
+{
+    if (count == 0)
+        return 1;
+    return chunk == 0 || chunk > count ? power_below(count) : chunk;
+}
+
 static uint64_t chunk_length(const struct gcb_transform_state *t)
 {
-    return t->chunk == 0 || t->chunk > t->count ? power_below(t->count) : t->chunk;
+    return gcb_hadamard_length(t->count, t->chunk);
+}
+
+uint64_t gcb_hadamard_key(const struct gcb_codec_env *env, uint64_t step)
+{
+    const struct gcb_step shared = {.step = step};
+
+    return gcb_draw_stream(env, &shared, DRAW_SIGNS) ^ env->seed;
 }
 
 static int hadamard_init(struct gcb_transform_state *t, const struct gcb_codec_env *env,
@@ -57,14 +72,6 @@ static void hadamard_get_side(struct gcb_transform_state *t, struct gcb_rbuf *in
     t->key = gcb_get_u64(in);
 }
 
-/* Elements from `from` on that one transform takes. */
-static uint64_t piece_length(const struct gcb_transform_state *t, uint64_t from)
-{
-    const uint64_t length = chunk_length(t), left = t->count - from;
-
-    return left >= length ? length : power_below(left);
-}
-
 /* to = the signs times from, `first` on; one bit an element. They may be the same array. */
 static void flip(const struct gcb_transform_state *t, float *to, const float *from, uint64_t first,
                  uint64_t count)
@@ -88,7 +95,7 @@ static void transform_pieces(const struct gcb_transform_state *t, uint64_t from,
     const uint64_t length = chunk_length(t);
 
     for (uint64_t n; from < end; from += n) {
-        n = piece_length(t, from);
+        n = gcb_hadamard_piece(t->count, length, from);
         t->kernels->hadamard.transform(t->coef + from, n);
         if (n < length) {
             const float scale = (float)sqrt((double)length / (double)n);
@@ -145,11 +152,9 @@ static void each_span(struct gcb_transform_state *t, const float *x, float *out)
 static const float *hadamard_forward(struct gcb_transform_state *t, const struct gcb_step *at,
                                      const float *x)
 {
-    const struct gcb_step shared = {.step = at->step};
-
     if (t->count == 0)
         return x;
-    t->key = gcb_draw_stream(&t->env, &shared, DRAW_SIGNS) ^ t->env.seed;
+    t->key = gcb_hadamard_key(&t->env, at->step);
     each_span(t, x, NULL);
     return t->coef;
 }

@@ -15,7 +15,8 @@ static int find_stages(struct gcb_device_sparse *s, bool decoding, struct gcb_di
 {
     const struct gcb_sparse *p = &s->p;
 
-    if (strcmp(p->transform_ops->name, "none") != 0)
+    s->transform = gcb_device_transform_find(p->transform_ops->name);
+    if (!s->transform)
         return refuse(diag, "transform", p->transform_ops->name);
     s->selector = gcb_device_selector_find(p->selector_ops->name);
     if (!s->selector && !decoding)
@@ -37,14 +38,22 @@ static int sparse_init(void *state, const struct gcb_codec_env *env, struct gcb_
         return gcb_diag_set(diag, GCB_E_UNSUPPORTED,
                             "device cuda: more than %llu positions run on the CPU only",
                             (unsigned long long)env->segment);
-    return err;
+    return err || !s->transform->init ? err : s->transform->init(s, env, diag);
 }
 
-/* ---- scratch: of the choice, of the values, and of the positions ---- */
+static void sparse_fini(void *state)
+{
+    struct gcb_device_sparse *s = state;
+
+    if (s->transform && s->transform->fini)
+        s->transform->fini(s);
+}
+
+/* ---- scratch: of the choice, of the values, of the positions, and of the transform ---- */
 
 static uint64_t rounded(uint64_t bytes)
 {
-    return (bytes + 15) / 16 * 16;
+    return (bytes + 255) / 256 * 256;
 }
 
 static uint64_t values_scratch_at(const struct gcb_device_sparse *s)
@@ -57,29 +66,57 @@ static uint64_t index_scratch_at(const struct gcb_device_sparse *s)
     return values_scratch_at(s) + rounded(gcb_cuda_values_scratch(&s->values, s->p.most));
 }
 
-static uint64_t sparse_scratch(const void *state)
+static uint64_t transform_scratch_at(const struct gcb_device_sparse *s)
 {
-    const struct gcb_device_sparse *s = state;
     const struct gcb_device_index *index = s->index;
     const uint64_t n = s->p.t.positions;
     struct gcb_cuda_filling f;
 
     if (s->p.t.env.decoding)
-        return gcb_cuda_fill_scratch(&f, n, NULL) +
-               (index->get_scratch ? index->get_scratch(n) : 0);
-    return index_scratch_at(s) + (index->put_scratch ? index->put_scratch(n, s->p.most) : 0);
+        return rounded(gcb_cuda_fill_scratch(&f, n, NULL) +
+                       (index->get_scratch ? index->get_scratch(n) : 0));
+    return index_scratch_at(s) + rounded(index->put_scratch ? index->put_scratch(n, s->p.most) : 0);
+}
+
+static uint64_t sparse_scratch(const void *state)
+{
+    const struct gcb_device_sparse *s = state;
+
+    return transform_scratch_at(s) + (s->transform->scratch ? s->transform->scratch(s) : 0);
 }
 
 /* ---- encoding and decoding ---- */
+
+/* Transform and choice; what is chosen is at unitary scale. */
+static int choose(const struct gcb_device_sparse *s, const struct gcb_step *at, const float *x,
+                  struct gcb_cuda_chosen *chosen, const struct gcb_device_work *w)
+{
+    const struct gcb_device_transform *t = s->transform;
+    struct gcb_device_input in;
+    const float *order = x;
+    int err = 0;
+
+    if (t->fuses && t->fuses(s)) {
+        gcb_cuda_chosen_lay_out(chosen, s->p.t.positions, s->p.most, w->call->scratch_dev);
+        return t->choose(s, x, chosen, w);
+    }
+    if (t->forward)
+        err = t->forward(s, at, x, &order, w);
+    in = gcb_device_plain(order, s->p.t.positions);
+    if (!err)
+        err = s->selector->select(s, at, &in, chosen, w->call);
+    return err || !t->gather ? err : t->gather(s, chosen, w);
+}
 
 static int sparse_encode(void *state, const struct gcb_step *at, const float *in_dev,
                          uint8_t *out_dev, const struct gcb_device_call *call)
 {
     const struct gcb_device_sparse *s = state;
-    const struct gcb_device_input in = gcb_device_plain(in_dev, s->p.count);
     uint8_t *scratch = call->scratch_dev;
+    const struct gcb_device_work w = {
+        .out = out_dev, .scratch = scratch + transform_scratch_at(s), .call = call};
     struct gcb_cuda_chosen chosen;
-    int err = s->selector->select(s, at, &in, &chosen, call);
+    int err = choose(s, at, in_dev, &chosen, &w);
 
     if (!err)
         err = gcb_cuda_put_values(call->stream, out_dev, &chosen, &s->values,
@@ -94,19 +131,30 @@ static int sparse_decode(void *state, const uint8_t *payload_dev, uint64_t lengt
 {
     const struct gcb_device_sparse *s = state;
     const struct gcb_cuda_payload p = {payload_dev, length, s->p.t.positions};
+    const struct gcb_device_work w = {.payload = payload_dev,
+                                      .scratch =
+                                          (uint8_t *)call->scratch_dev + transform_scratch_at(s),
+                                      .call = call};
     struct gcb_cuda_filling f;
     int err;
 
+    if (length < (p.n ? GCB_CUDA_KEPT_BYTES : 0) + s->p.transform_ops->side_bytes)
+        return GCB_E_CORRUPT;
     gcb_cuda_fill_scratch(&f, p.n, call->scratch_dev);
     err = gcb_cuda_open(call->stream, &p, &s->values, &s->index->length, &f, call->result_dev);
     if (!err)
         err = s->index->get(call->stream, &p, &f, call->result_dev);
-    return err ? err : gcb_cuda_fill(call->stream, out_dev, &p, &s->values, &f);
+    if (!err)
+        err = gcb_cuda_fill(call->stream,
+                            s->transform->inverse ? (float *)(void *)w.scratch : out_dev, &p,
+                            &s->values, &f);
+    return err || !s->transform->inverse ? err : s->transform->inverse(s, out_dev, &w);
 }
 
 const struct gcb_device_ops gcb_device_sparse = {
     .state_size = sizeof(struct gcb_device_sparse),
     .init = sparse_init,
+    .fini = sparse_fini,
     .bound = gcb_sparse_bound,
     .scratch = sparse_scratch,
     .encode_async = sparse_encode,

@@ -1,26 +1,79 @@
 #ifndef SRC_CUDA_MODULE_SPARSE_H
 #define SRC_CUDA_MODULE_SPARSE_H
 
+#include "kernels/fft/dct_cuda.h"
+#include "kernels/fft/spectrum_cuda.h"
 #include "kernels/select/index_cuda.h"
 #include "kernels/select/values_cuda.h"
 #include "src/codec/device.h"
+#include "src/cuda/module/fft.h"
 #include "src/sparse/sparse.h"
 
 /*
  * The sparse codec on the device: transform -> select -> values -> index, as on the CPU (src/sparse/sparse.h). A
  * stage is a row of a small table here too, named as on the CPU; what has no row runs on the CPU only.
  *
- * The stages behind the transform take one float per position, so a transform's spectrum can stand where the tensor
- * does now.
+ * The stages behind the transform take one float per position, the tensor's or its spectrum's.
  */
 struct gcb_device_sparse {
     struct gcb_sparse p; /* the CPU's state: parameters, and the sizes that follow from them */
+    const struct gcb_device_transform *transform;
+    struct gcb_cuda_fft *fft;          /* fft and dct, where cuFFT does it */
+    struct gcb_cuda_spectrum spectrum; /* fft */
+    struct gcb_cuda_dct dct,
+        dct_rest; /* whole chunks, and the shorter one; count 0: there is none */
+    enum gcb_device_dct_way {
+        GCB_DCT_SHORT,
+        GCB_DCT_DIRECT,
+        GCB_DCT_LONG
+    } dct_way;                                  /* of whole chunks */
+    void *table;                                /* dct: device memory */
     const struct gcb_device_selector *selector; /* NULL in a decoder, which needs none */
     const struct gcb_device_index *index;
     struct gcb_cuda_values values;
 };
 
+/* ---- transform: sparse_transform.c ---- */
+
+/* A message under way: its payload, and the transform's part of the call's scratch, aligned to 256. */
+struct gcb_device_work {
+    const uint8_t *payload; /* decoding */
+    uint8_t *out;           /* encoding */
+    uint8_t *scratch;
+    const struct gcb_device_call *call;
+};
+
+/* All but the name may be NULL: then there is nothing to do. */
+struct gcb_device_transform {
+    const char *name;
+    /* Plans and tables, all that is ever allocated; fini accepts what is half done. */
+    int (*init)(struct gcb_device_sparse *s, const struct gcb_codec_env *env,
+                struct gcb_diag *diag);
+    void (*fini)(struct gcb_device_sparse *s);
+    uint64_t (*scratch)(const struct gcb_device_sparse *s);
+    /* Queues the transform of x and writes what the decoder needs beside coefficients; *order: one float a position. */
+    int (*forward)(const struct gcb_device_sparse *s, const struct gcb_step *at, const float *x,
+                   const float **order, const struct gcb_device_work *w);
+    /* Brings chosen coefficients to unitary scale; those of two floats are fetched first. */
+    int (*gather)(const struct gcb_device_sparse *s, struct gcb_cuda_chosen *chosen,
+                  const struct gcb_device_work *w);
+    /* Both, and the choice of the largest of each chunk between them, without a spectrum in memory; *chosen is laid out
+     * already. NULL, or `fuses` says no: not here. */
+    bool (*fuses)(const struct gcb_device_sparse *s);
+    int (*choose)(const struct gcb_device_sparse *s, const float *x,
+                  const struct gcb_cuda_chosen *chosen, const struct gcb_device_work *w);
+    /* From coefficients at unitary scale, which begin the scratch, to elements. */
+    int (*inverse)(const struct gcb_device_sparse *s, float *out, const struct gcb_device_work *w);
+};
+
+const struct gcb_device_transform *gcb_device_transform_find(const char *name);
+extern const struct gcb_device_transform gcb_device_dct; /* sparse_dct.c */
+extern const struct gcb_device_transform gcb_device_fft; /* sparse_fft.c */
+
 /* ---- selection: sparse_select.c ---- */
+
+/* How chunk-local selection cuts positions; length 0: it does not. */
+struct gcb_cuda_chunks gcb_device_chunks(const struct gcb_sparse *p);
 
 struct gcb_device_selector {
     const char *name;

@@ -48,6 +48,44 @@ static int select_sampled(const struct gcb_device_sparse *s, const struct gcb_st
     return gcb_cuda_select_sampled(call->stream, chosen, in, &how, call->scratch_dev);
 }
 
+/* ---- chunk ---- */
+
+struct gcb_cuda_chunks gcb_device_chunks(const struct gcb_sparse *p)
+{
+    const uint64_t n = p->t.positions, length = p->selection.p.chunk;
+    const double density = p->selection.p.density;
+
+    if (strcmp(p->selector_ops->name, "chunk") != 0 || length == 0 || length >= n)
+        return (struct gcb_cuda_chunks){.length = 0};
+    return (struct gcb_cuda_chunks){
+        .length = length,
+        .k = (uint32_t)gcb_kept_of(density, length),
+        .rest_k = (uint32_t)gcb_kept_of(density, n % length),
+    };
+}
+
+static uint64_t chunk_scratch(const struct gcb_sparse *p)
+{
+    struct gcb_cuda_chosen chosen;
+
+    if (gcb_device_chunks(p).length == 0)
+        return select_scratch(p);
+    return gcb_cuda_chosen_lay_out(&chosen, p->t.positions, p->most, NULL);
+}
+
+/* One chunk is a message: there topk does it. */
+static int select_chunk(const struct gcb_device_sparse *s, const struct gcb_step *at,
+                        const struct gcb_device_input *in, struct gcb_cuda_chosen *chosen,
+                        const struct gcb_device_call *call)
+{
+    const struct gcb_cuda_chunks cut = gcb_device_chunks(&s->p);
+
+    if (cut.length == 0)
+        return select_topk(s, at, in, chosen, call);
+    gcb_cuda_chosen_lay_out(chosen, in->n, s->p.most, call->scratch_dev);
+    return gcb_cuda_select_chunks(call->stream, chosen, in, &cut);
+}
+
 /* ---- the table ---- */
 
 static const struct gcb_device_selector selectors[] = {
@@ -56,6 +94,7 @@ static const struct gcb_device_selector selectors[] = {
     {.name = "sampled", .scratch = select_scratch, .select = select_sampled},
     /* lowers a threshold until enough pass, then takes the k largest of those: what topk takes, and sooner */
     {.name = "trimmed", .scratch = select_scratch, .select = select_topk},
+    {.name = "chunk", .scratch = chunk_scratch, .select = select_chunk},
     {.name = NULL},
 };
 

@@ -22,6 +22,8 @@ bool gcb_device_values_bind(struct gcb_cuda_values *v, const struct gcb_sparse *
     *v = (struct gcb_cuda_values){
         .kind = kinds[i].kind,
         .scale = (uint32_t)p->values_ops->scale_bytes,
+        .side = (uint32_t)p->transform_ops->side_bytes,
+        .width = p->transform_ops->width,
         .bits = (uint32_t)p->values_ops->bytes(&p->v, 8), /* 8 of them take as many bytes */
         .mantissa = (uint32_t)range->mantissa,
         .max_given = range->max != 0.0,

@@ -26,6 +26,19 @@ void gcb_host_count(struct gcb_host_counts *out);
 /* From now on device memory beyond this many bytes is refused; 0: no limit. */
 void gcb_host_limit(uint64_t bytes);
 
+/* How the stand-in for cuFFT is from now on: its spectra are the CPU's; miss them by a rounding or so; by more than is
+ * tolerated; it is not there; has no plans; or fails when it is run. A command takes it from GCB_HOST_FFT, in small letters
+ * with hyphens. */
+enum gcb_host_fft {
+    GCB_HOST_FFT_EXACT,
+    GCB_HOST_FFT_NEAR,
+    GCB_HOST_FFT_FAR,
+    GCB_HOST_FFT_MISSING,
+    GCB_HOST_FFT_NO_PLAN,
+    GCB_HOST_FFT_FAILS
+};
+void gcb_host_fft(enum gcb_host_fft how);
+
 #ifdef __cplusplus
 }
 #endif

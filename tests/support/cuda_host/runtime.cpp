@@ -282,6 +282,8 @@ const char *cudaGetErrorString(cudaError_t error)
         return "invalid configuration argument";
     case cudaErrorInvalidDevice:
         return "invalid device ordinal";
+    case cudaErrorUnknown:
+        return "unknown error";
     default:
         return "unspecified launch failure";
     }

@@ -1,0 +1,122 @@
+#include "kernels/cuda/launch.cuh"
+#include "kernels/cuda/scan.cuh"
+#include "kernels/cuda/sum.cuh"
+#include "kernels/fft/dct_cuda.h"
+#include "kernels/hd.h"
+#include "src/base/status.h"
+
+#include <math.h>
+
+namespace
+{
+
+constexpr unsigned kThreads = 256;
+constexpr uint64_t kMostBlocks = 1 << 16;
+
+/* A warp sums up one number: lane by lane, in double, joined by the project's tree. */
+template <class Term> __device__ double warp_sum(uint32_t length, const Term &term)
+{
+    double acc = 0.0;
+
+    for (uint32_t i = gcb::lane(); i < length; i += gcb::kWarp)
+        acc += term(i);
+    return gcb::join_lanes(acc);
+}
+
+/* Element j's part of coefficient k. */
+struct forward_term {
+    const float *x;
+    const double *cosine;
+    uint32_t k, length;
+
+    __device__ double operator()(uint32_t j) const
+    {
+        return static_cast<double>(x[j]) * cosine[(2 * j + 1) * k % (4 * length)];
+    }
+};
+
+/* Coefficient k's part of element j, as the CPU scales it first. */
+struct inverse_term {
+    const float *coef;
+    const double *cosine;
+    uint32_t j, length;
+    float unitary, scale, first;
+
+    __device__ double operator()(uint32_t k) const
+    {
+        const float y = coef[k] * unitary * (k ? 1.0f : first) * scale;
+
+        return (k ? 2.0 : 1.0) * static_cast<double>(y) * cosine[(2 * j + 1) * k % (4 * length)];
+    }
+};
+
+__global__ void direct_forward(float *__restrict__ coef, const float *__restrict__ x,
+                               struct gcb_cuda_dct d, gcb_device_result *result)
+{
+    const uint32_t length = static_cast<uint32_t>(d.length);
+    const float first = sqrtf(0.5f);
+
+    for (uint64_t i = gcb::warp_of_grid(); i < d.count; i += gcb::warps_of_grid()) {
+        const uint32_t k = static_cast<uint32_t>(i % length);
+        const forward_term term = {x + (i - k), static_cast<const double *>(d.table), k, length};
+        const float y = static_cast<float>(2.0 * warp_sum(length, term)) * (k ? 1.0f : first);
+
+        if (gcb::lane() == 0) {
+            coef[i] = y * d.scale;
+            if (gcb_magnitude(y * d.scale) >= GCB_INF_BITS)
+                gcb::set_status(&result->status, GCB_E_NONFINITE);
+        }
+    }
+}
+
+__global__ void direct_inverse(float *__restrict__ x, const float *__restrict__ coef,
+                               struct gcb_cuda_dct d)
+{
+    const uint32_t length = static_cast<uint32_t>(d.length);
+
+    for (uint64_t i = gcb::warp_of_grid(); i < d.count; i += gcb::warps_of_grid()) {
+        const uint32_t j = static_cast<uint32_t>(i % length);
+        const inverse_term term = {
+            coef + (i - j), static_cast<const double *>(d.table), j, length, d.unitary, d.scale,
+            sqrtf(2.0f)};
+        const double sum = warp_sum(length, term);
+
+        if (gcb::lane() == 0)
+            x[i] = static_cast<float>(sum);
+    }
+}
+
+uint64_t blocks_of(const struct gcb_cuda_dct *d)
+{
+    const uint64_t blocks = (d->count + kThreads / gcb::kWarp - 1) / (kThreads / gcb::kWarp);
+
+    return blocks < kMostBlocks ? blocks : kMostBlocks;
+}
+
+} /* namespace */
+
+uint64_t gcb_cuda_dct_direct_bytes(uint64_t length)
+{
+    return 4 * length * sizeof(double);
+}
+
+void gcb_cuda_dct_direct_table(void *table, uint64_t length)
+{
+    const double step = acos(-1.0) / (2.0 * static_cast<double>(length));
+    double *to = static_cast<double *>(table);
+
+    for (uint64_t i = 0; i < 4 * length; i++)
+        to[i] = cos(step * static_cast<double>(i));
+}
+
+int gcb_cuda_dct_direct_forward(struct gcb_device_stream *s, float *coef, const float *x,
+                                const struct gcb_cuda_dct *d, struct gcb_device_result *result)
+{
+    return gcb::launch(direct_forward, blocks_of(d), kThreads, 0, s, coef, x, *d, result);
+}
+
+int gcb_cuda_dct_direct_inverse(struct gcb_device_stream *s, float *x, const float *coef,
+                                const struct gcb_cuda_dct *d)
+{
+    return gcb::launch(direct_inverse, blocks_of(d), kThreads, 0, s, x, coef, *d);
+}

@@ -1,0 +1,184 @@
+#include "kernels/cuda/launch.cuh"
+#include "kernels/cuda/warp.cuh"
+#include "kernels/fft/dct_cuda.h"
+#include "kernels/hd.h"
+#include "src/base/status.h"
+
+#include <math.h>
+
+/* A thread takes one element, or one bin: neighbours' accesses stand together, or every second one. */
+namespace
+{
+
+constexpr unsigned kThreads = 256;
+constexpr uint64_t kMostBlocks = 1 << 20;
+
+struct complex64 {
+    double re, im;
+};
+
+/* The lower half of k's bits is in the second factor. */
+unsigned lower_bits(uint64_t length)
+{
+    unsigned bits = 1;
+
+    while ((length >> bits) >> bits)
+        bits++;
+    return bits;
+}
+
+/* exp(pi i k / 2 length) from its two factors. */
+struct turner {
+    const complex64 *upper, *lower;
+    unsigned bits;
+
+    __device__ float2 operator()(uint64_t k) const
+    {
+        const complex64 a = upper[k >> bits], b = lower[k & ((uint64_t{1} << bits) - 1)];
+        float2 turn;
+
+        turn.x = static_cast<float>(a.re * b.re - a.im * b.im);
+        turn.y = static_cast<float>(a.re * b.im + a.im * b.re);
+        return turn;
+    }
+};
+
+turner turner_of(const struct gcb_cuda_dct *d)
+{
+    const unsigned bits = lower_bits(d->length);
+    const complex64 *upper = static_cast<const complex64 *>(d->table);
+
+    return {upper, upper + (d->length / 2 >> bits) + 1, bits};
+}
+
+/* Where element i of the message goes: evens of its chunk in order, odds behind them in reverse. */
+__device__ uint64_t folded_place(uint64_t i, uint64_t length)
+{
+    const uint64_t j = i % length;
+
+    return i - j + (j % 2 ? length - 1 - j / 2 : j / 2);
+}
+
+__global__ void fold(float *__restrict__ folded, const float *__restrict__ x, struct gcb_cuda_dct d)
+{
+    for (uint64_t i = blockIdx.x * uint64_t{blockDim.x} + threadIdx.x; i < d.count;
+         i += uint64_t{gridDim.x} * blockDim.x)
+        folded[folded_place(i, d.length)] = x[i];
+}
+
+__global__ void unfold(float *__restrict__ x, const float *__restrict__ folded,
+                       struct gcb_cuda_dct d)
+{
+    for (uint64_t i = blockIdx.x * uint64_t{blockDim.x} + threadIdx.x; i < d.count;
+         i += uint64_t{gridDim.x} * blockDim.x)
+        x[i] = folded[folded_place(i, d.length)];
+}
+
+/* Bin k gives coefficients k and length - k. */
+__global__ void turn(float *__restrict__ coef, const float2 *__restrict__ bins, turner turns,
+                     struct gcb_cuda_dct d, gcb_device_result *result)
+{
+    const uint64_t per = d.length / 2 + 1, all = d.count / d.length * per;
+    bool bad = false;
+
+    for (uint64_t i = blockIdx.x * uint64_t{blockDim.x} + threadIdx.x; i < all;
+         i += uint64_t{gridDim.x} * blockDim.x) {
+        const uint64_t k = i % per;
+        const float2 v = bins[i], t = turns(k);
+        const float near = 2.0f * (v.x * t.x + v.y * t.y), far = 2.0f * (v.x * t.y - v.y * t.x);
+        float *to = coef + i / per * d.length;
+
+        to[k] = (k ? near : near * sqrtf(0.5f)) * d.scale;
+        bad |= gcb_magnitude(near * d.scale) >= GCB_INF_BITS;
+        if (k && 2 * k != d.length) {
+            to[d.length - k] = far * d.scale;
+            bad |= gcb_magnitude(far * d.scale) >= GCB_INF_BITS;
+        }
+    }
+    if (bad)
+        gcb::set_status(&result->status, GCB_E_NONFINITE);
+}
+
+__device__ float scaled(float y, const struct gcb_cuda_dct &d)
+{
+    return y * d.unitary * d.scale;
+}
+
+/* Imaginary parts that a real transform's bins cannot have are 0, whatever the coefficients are. */
+__global__ void turn_back(float2 *__restrict__ bins, const float *__restrict__ coef, turner turns,
+                          struct gcb_cuda_dct d)
+{
+    const uint64_t per = d.length / 2 + 1, all = d.count / d.length * per;
+
+    for (uint64_t i = blockIdx.x * uint64_t{blockDim.x} + threadIdx.x; i < all;
+         i += uint64_t{gridDim.x} * blockDim.x) {
+        const uint64_t k = i % per;
+        const float *from = coef + i / per * d.length;
+        const float a = scaled(from[k], d), b = k ? scaled(from[d.length - k], d) : 0.0f;
+        const float2 t = turns(k);
+        float2 v;
+
+        v.x = k ? t.x * a + t.y * b : a * sqrtf(2.0f);
+        v.y = k && 2 * k != d.length ? t.y * a - t.x * b : 0.0f;
+        bins[i] = v;
+    }
+}
+
+uint64_t blocks_for(uint64_t count)
+{
+    const uint64_t blocks = (count + kThreads - 1) / kThreads;
+
+    return blocks < kMostBlocks ? blocks : kMostBlocks;
+}
+
+void fill(complex64 *to, uint64_t count, double step)
+{
+    for (uint64_t k = 0; k < count; k++)
+        to[k] = {cos(step * static_cast<double>(k)), sin(step * static_cast<double>(k))};
+}
+
+} /* namespace */
+
+uint64_t gcb_cuda_dct_long_bytes(uint64_t length)
+{
+    const unsigned bits = lower_bits(length);
+
+    return ((length / 2 >> bits) + 1 + (uint64_t{1} << bits)) * sizeof(complex64);
+}
+
+void gcb_cuda_dct_long_table(void *table, uint64_t length)
+{
+    const unsigned bits = lower_bits(length);
+    const uint64_t upper = (length / 2 >> bits) + 1;
+    const double step = acos(-1.0) / (2.0 * static_cast<double>(length));
+    complex64 *to = static_cast<complex64 *>(table);
+
+    fill(to, upper, step * static_cast<double>(uint64_t{1} << bits));
+    fill(to + upper, uint64_t{1} << bits, step);
+}
+
+int gcb_cuda_dct_fold(struct gcb_device_stream *s, float *folded, const float *x,
+                      const struct gcb_cuda_dct *d)
+{
+    return gcb::launch(fold, blocks_for(d->count), kThreads, 0, s, folded, x, *d);
+}
+
+int gcb_cuda_dct_unfold(struct gcb_device_stream *s, float *x, const float *folded,
+                        const struct gcb_cuda_dct *d)
+{
+    return gcb::launch(unfold, blocks_for(d->count), kThreads, 0, s, x, folded, *d);
+}
+
+int gcb_cuda_dct_turn(struct gcb_device_stream *s, float *coef, const float *bins,
+                      const struct gcb_cuda_dct *d, struct gcb_device_result *result)
+{
+    return gcb::launch(turn, blocks_for(d->count), kThreads, 0, s, coef,
+                       reinterpret_cast<const float2 *>(bins), turner_of(d), *d, result);
+}
+
+int gcb_cuda_dct_turn_back(struct gcb_device_stream *s, float *bins, const float *coef,
+                           const struct gcb_cuda_dct *d)
+{
+    return gcb::launch(turn_back, blocks_for(d->count), kThreads, 0, s,
+                       reinterpret_cast<float2 *>(bins), coef, turner_of(d), *d);
+}

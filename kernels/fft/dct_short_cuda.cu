@@ -1,0 +1,327 @@
+#include "kernels/cuda/launch.cuh"
+#include "kernels/fft/dct_cuda.h"
+#include "kernels/fft/short_fft.cuh"
+#include "kernels/select/chunk.cuh"
+#include "src/base/status.h"
+
+#include <math.h>
+
+namespace
+{
+
+using gcb::complex;
+using gcb::kShortThreads;
+
+constexpr unsigned kElements = 2 * gcb::kShortPoints; /* a block's: whole chunks, one at least */
+constexpr unsigned kFours = kElements / 4 / kShortThreads;
+static_assert(kElements == GCB_CUDA_DCT_SHORT_MOST && kElements == gcb::kTile, "one block's work");
+
+/* The three runs of a table. */
+struct turns {
+    const complex *fft, *split, *turn;
+    unsigned m;
+
+    __device__ turns(const struct gcb_cuda_dct &d)
+        : fft(static_cast<const complex *>(d.table)), split(fft + d.length / 2),
+          turn(split + d.length / 2), m(static_cast<unsigned>(d.length / 2))
+    {
+    }
+};
+
+struct dct_room {
+    gcb::chunk_room chunk;
+    gcb::short_room fft; /* coefficients too: the same bytes, at another time */
+};
+
+__device__ float *coefficients(dct_room &room)
+{
+    return &room.fft.z[0].re;
+}
+
+/*
+ * Four elements that stand together are two of the complex numbers, whose real ones are evens in order, then odds in
+ * reverse: number q of a chunk and number m - 1 - q.
+ */
+struct quad {
+    unsigned first, second;
+
+    __device__ quad(unsigned i, unsigned m)
+    {
+        const unsigned q = i & (m / 2 - 1), base = (i - q) * 2;
+
+        first = base + q;
+        second = base + m - 1 - q;
+    }
+};
+
+__device__ void load_folded(dct_room &room, const float *x, uint64_t start,
+                            const struct gcb_cuda_dct &d, unsigned m)
+{
+#pragma unroll
+    for (unsigned i = 0; i < kFours; i++) {
+        const unsigned four = threadIdx.x + i * kShortThreads;
+        const quad q(four, m);
+        float4 v = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+
+        if (start + 4 * four < d.count)
+            v = *reinterpret_cast<const float4 *>(x + start + 4 * four);
+        gcb::at(room.fft, q.first) = {v.x, v.z};
+        gcb::at(room.fft, q.second) = {v.w, v.y};
+    }
+}
+
+/* Bins k and m - k of the real transform, from those of the complex one; then the coefficients they turn to. */
+struct four_coefficients {
+    float k, length_k, m_k, mk; /* number k, length - k, m - k, m + k */
+};
+
+__device__ float turned(complex v, complex turn)
+{
+    return 2.0f * (v.re * turn.re + v.im * turn.im);
+}
+
+__device__ float turned_far(complex v, complex turn)
+{
+    return 2.0f * (v.re * turn.im - v.im * turn.re);
+}
+
+/* k = 0 is a pair with itself, and so is k = m / 2: one thread has both. Their four coefficients are of number 0, m, m / 2
+ * and 3 m / 2. */
+__device__ four_coefficients coefficients_of(gcb::short_room &room, const turns &t, unsigned base,
+                                             unsigned k)
+{
+    const complex z = gcb::at(room, base + k);
+    four_coefficients y;
+
+    if (k == 0) {
+        const complex middle = gcb::conj(gcb::at(room, base + t.m / 2)), turn = t.turn[t.m / 2];
+
+        y.k = 2.0f * (z.re + z.im);
+        y.length_k = 2.0f * ((z.re - z.im) * t.turn[t.m].re);
+        y.m_k = turned(middle, turn);
+        y.mk = turned_far(middle, turn);
+        return y;
+    }
+    const complex far = gcb::conj(gcb::at(room, base + t.m - k));
+    const complex sum = gcb::add(z, far), even = {0.5f * sum.re, 0.5f * sum.im};
+    const complex other = gcb::turn_right(gcb::sub(z, far));
+    const complex odd = gcb::mul(t.split[k], {0.5f * other.re, 0.5f * other.im});
+    const complex v = gcb::add(even, odd), w = gcb::conj(gcb::sub(even, odd));
+
+    y.k = turned(v, t.turn[k]);
+    y.length_k = turned_far(v, t.turn[k]);
+    y.m_k = turned(w, t.turn[t.m - k]);
+    y.mk = turned_far(w, t.turn[t.m - k]);
+    return y;
+}
+
+/* Numbers in the room to coefficients there. Every thread of the block. */
+__device__ void to_coefficients(dct_room &room, const turns &t, float scale)
+{
+    const float first = sqrtf(0.5f);
+    four_coefficients y[kFours];
+    float *out = coefficients(room);
+
+#pragma unroll
+    for (unsigned i = 0; i < kFours; i++) {
+        const unsigned u = threadIdx.x + i * kShortThreads, k = u & (t.m / 2 - 1);
+
+        y[i] = coefficients_of(room.fft, t, (u - k) * 2, k);
+    }
+    gcb::sync_block();
+#pragma unroll
+    for (unsigned i = 0; i < kFours; i++) {
+        const unsigned u = threadIdx.x + i * kShortThreads, k = u & (t.m / 2 - 1);
+        const unsigned base = (u - k) * 4;
+
+        out[base + k] = y[i].k * (k ? scale : scale * first);
+        out[base + (k ? 2 * t.m - k : t.m)] = y[i].length_k * scale;
+        out[base + (k ? t.m - k : t.m / 2)] = y[i].m_k * scale;
+        out[base + (k ? t.m + k : t.m / 2 * 3)] = y[i].mk * scale;
+    }
+    gcb::sync_block();
+}
+
+/* The block's chunks from elements to coefficients in the room; whether this thread's 16 are finite. */
+__device__ bool transform_block(dct_room &room, gcb::near_chunk *c, const float *x,
+                                const struct gcb_cuda_dct &d)
+{
+    const turns t(d);
+    bool finite = true;
+
+    load_folded(room, x, uint64_t{blockIdx.x} * kElements, d, t.m);
+    gcb::sync_block();
+    gcb::short_fft(room.fft, t.fft, t.m);
+    to_coefficients(room, t, d.scale);
+#pragma unroll
+    for (unsigned e = 0; e < gcb::kChunkEach; e++) {
+        c->v[e] = coefficients(room)[c->index(e)];
+        finite = finite && gcb_magnitude(c->v[e]) < GCB_INF_BITS;
+    }
+    return finite;
+}
+
+__global__ void short_forward(float *__restrict__ coef, const float *__restrict__ x,
+                              struct gcb_cuda_dct d, gcb_device_result *result)
+{
+    dct_room &room = gcb::shared<dct_room>();
+    const uint64_t start = uint64_t{blockIdx.x} * kElements;
+    gcb::near_chunk c;
+
+    if (!transform_block(room, &c, x, d))
+        gcb::set_status(&result->status, GCB_E_NONFINITE);
+#pragma unroll
+    for (unsigned e = 0; e < gcb::kChunkEach; e++)
+        if (start + c.index(e) < d.count)
+            coef[start + c.index(e)] = c.v[e];
+}
+
+__global__ void choose(struct gcb_cuda_chosen to, const float *__restrict__ x,
+                       struct gcb_cuda_dct d, struct gcb_cuda_chunks cut, gcb_device_result *result)
+{
+    dct_room &room = gcb::shared<dct_room>();
+    gcb::near_chunk c;
+
+    if (!transform_block(room, &c, x, d))
+        gcb::set_status(&result->status, GCB_E_NONFINITE);
+    c.count = kElements;
+    gcb::choose_of_chunk(room.chunk, c, gcb::place_of(cut, to.n, blockIdx.x), to, d.unitary);
+    if (blockIdx.x == 0 && threadIdx.x == 0)
+        gcb::end_choice(to);
+}
+
+/* ---- back ---- */
+
+/* Two numbers of the complex transform, k and m - k (for k = 0: 0 and m / 2), from four coefficients; real and imaginary
+ * parts change places, which makes of a transform its inverse. */
+struct two_numbers {
+    complex k, m_k;
+};
+
+__device__ complex bin_of(float a, float b, complex turn)
+{
+    return {turn.re * a + turn.im * b, turn.im * a - turn.re * b};
+}
+
+__device__ two_numbers numbers_of(const float *y, const turns &t, unsigned k)
+{
+    if (k == 0) {
+        const complex end = t.turn[t.m];
+        const float zero = y[0], last = (end.re + end.im) * y[t.m];
+        const complex v = bin_of(y[t.m / 2], y[t.m / 2 * 3], t.turn[t.m / 2]);
+
+        return {{zero - last, zero + last}, {-2.0f * v.im, 2.0f * v.re}};
+    }
+    const complex v = bin_of(y[k], y[2 * t.m - k], t.turn[k]);
+    const complex w = gcb::conj(bin_of(y[t.m - k], y[t.m + k], t.turn[t.m - k]));
+    const complex g = gcb::add(v, w), q = gcb::mul(gcb::conj(t.split[k]), gcb::sub(v, w));
+
+    return {{g.im + q.re, g.re - q.im}, {q.re - g.im, g.re + q.im}};
+}
+
+__device__ void to_numbers(dct_room &room, const turns &t)
+{
+    two_numbers z[kFours];
+
+#pragma unroll
+    for (unsigned i = 0; i < kFours; i++) {
+        const unsigned u = threadIdx.x + i * kShortThreads, k = u & (t.m / 2 - 1);
+
+        z[i] = numbers_of(coefficients(room) + (u - k) * 4, t, k);
+    }
+    gcb::sync_block();
+#pragma unroll
+    for (unsigned i = 0; i < kFours; i++) {
+        const unsigned u = threadIdx.x + i * kShortThreads, k = u & (t.m / 2 - 1);
+        const unsigned base = (u - k) * 2;
+
+        gcb::at(room.fft, base + k) = z[i].k;
+        gcb::at(room.fft, base + (k ? t.m - k : t.m / 2)) = z[i].m_k;
+    }
+    gcb::sync_block();
+}
+
+__device__ void store_unfolded(float *x, dct_room &room, uint64_t start,
+                               const struct gcb_cuda_dct &d, unsigned m)
+{
+#pragma unroll
+    for (unsigned i = 0; i < kFours; i++) {
+        const unsigned four = threadIdx.x + i * kShortThreads;
+        const quad q(four, m);
+        const complex a = gcb::at(room.fft, q.first), b = gcb::at(room.fft, q.second);
+
+        if (start + 4 * four < d.count) /* parts have changed places */
+            *reinterpret_cast<float4 *>(x + start + 4 * four) = make_float4(a.im, b.re, a.re, b.im);
+    }
+}
+
+__global__ void short_inverse(float *__restrict__ x, const float *__restrict__ coef,
+                              struct gcb_cuda_dct d)
+{
+    dct_room &room = gcb::shared<dct_room>();
+    const uint64_t start = uint64_t{blockIdx.x} * kElements;
+    const float first = sqrtf(2.0f);
+    const turns t(d);
+
+    for (unsigned i = threadIdx.x; i < kElements; i += kShortThreads) {
+        const float y = start + i < d.count ? coef[start + i] * d.unitary : 0.0f;
+
+        coefficients(room)[i] = (i & (2 * t.m - 1)) == 0 ? y * first : y;
+    }
+    gcb::sync_block();
+    to_numbers(room, t);
+    gcb::short_fft(room.fft, t.fft, t.m);
+    store_unfolded(x, room, start, d, t.m);
+}
+
+uint64_t blocks_of(const struct gcb_cuda_dct *d)
+{
+    return (d->count + kElements - 1) / kElements;
+}
+
+void fill(complex *to, uint64_t count, double angle)
+{
+    for (uint64_t k = 0; k < count; k++)
+        to[k] = {static_cast<float>(cos(angle * static_cast<double>(k))),
+                 static_cast<float>(sin(angle * static_cast<double>(k)))};
+}
+
+} /* namespace */
+
+uint64_t gcb_cuda_dct_short_bytes(uint64_t length)
+{
+    return (3 * (length / 2) + 1) * sizeof(complex);
+}
+
+void gcb_cuda_dct_short_table(void *table, uint64_t length)
+{
+    const uint64_t m = length / 2;
+    const double pi = acos(-1.0);
+    complex *to = static_cast<complex *>(table);
+
+    fill(to, m, -2.0 * pi / static_cast<double>(m));
+    fill(to + m, m, -2.0 * pi / static_cast<double>(length));
+    fill(to + 2 * m, m + 1, pi / (2.0 * static_cast<double>(length)));
+}
+
+int gcb_cuda_dct_short_forward(struct gcb_device_stream *s, float *coef, const float *x,
+                               const struct gcb_cuda_dct *d, struct gcb_device_result *result)
+{
+    return gcb::launch(short_forward, blocks_of(d), kShortThreads, sizeof(dct_room), s, coef, x, *d,
+                       result);
+}
+
+int gcb_cuda_dct_choose(struct gcb_device_stream *s, const struct gcb_cuda_chosen *chosen,
+                        const float *x, const struct gcb_cuda_dct *d,
+                        const struct gcb_cuda_chunks *cut, struct gcb_device_result *result)
+{
+    return gcb::launch(choose, blocks_of(d), kShortThreads, sizeof(dct_room), s, *chosen, x, *d,
+                       *cut, result);
+}
+
+int gcb_cuda_dct_short_inverse(struct gcb_device_stream *s, float *x, const float *coef,
+                               const struct gcb_cuda_dct *d)
+{
+    return gcb::launch(short_inverse, blocks_of(d), kShortThreads, sizeof(dct_room), s, x, coef,
+                       *d);
+}

@@ -1,0 +1,145 @@
+#ifndef KERNELS_FFT_SHORT_FFT_CUH
+#define KERNELS_FFT_SHORT_FFT_CUH
+
+/*
+ * Complex FFTs in shared memory, by a block of 256 threads: 2048 numbers, which are transforms of `m` each, a power of two
+ * from 4 on. Stockham's order (each round leaves its results sorted), so there is no reversal of bits; rounds of radix 8 as
+ * long as they fit, one of 4 or 2 behind them. A thread holds 8 numbers in a round.
+ */
+#include "kernels/cuda/warp.cuh"
+
+namespace gcb
+{
+
+constexpr unsigned kShortThreads = 256;
+constexpr unsigned kShortEach = 8;
+constexpr unsigned kShortPoints = kShortThreads * kShortEach;
+
+struct alignas(8) complex {
+    float re, im;
+};
+
+__device__ __forceinline__ complex add(complex a, complex b)
+{
+    return {a.re + b.re, a.im + b.im};
+}
+
+__device__ __forceinline__ complex sub(complex a, complex b)
+{
+    return {a.re - b.re, a.im - b.im};
+}
+
+__device__ __forceinline__ complex mul(complex a, complex b)
+{
+    return {a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
+}
+
+__device__ __forceinline__ complex conj(complex a)
+{
+    return {a.re, -a.im};
+}
+
+/* a times -i. */
+__device__ __forceinline__ complex turn_right(complex a)
+{
+    return {a.im, -a.re};
+}
+
+/* One number of padding behind every 8, so that strided accesses meet different banks. */
+struct short_room {
+    complex z[kShortPoints + kShortPoints / 8];
+};
+
+__device__ __forceinline__ complex &at(short_room &room, unsigned i)
+{
+    return room.z[i + i / 8];
+}
+
+__device__ __forceinline__ void dft4(complex &a, complex &b, complex &c, complex &d)
+{
+    const complex s = add(a, c), t = sub(a, c), u = add(b, d), v = turn_right(sub(b, d));
+
+    a = add(s, u);
+    b = add(t, v);
+    c = sub(s, u);
+    d = sub(t, v);
+}
+
+/* Transforms v[0..R) in place, in order. */
+template <unsigned R> __device__ __forceinline__ void dft(complex *v)
+{
+    if (R == 2) {
+        const complex a = v[0], b = v[1];
+
+        v[0] = add(a, b);
+        v[1] = sub(a, b);
+    } else if (R == 4) {
+        dft4(v[0], v[1], v[2], v[3]);
+    } else {
+        const float h = 0.70710678118654752f;
+        complex e[4] = {v[0], v[2], v[4], v[6]}, o[4] = {v[1], v[3], v[5], v[7]};
+
+        dft4(e[0], e[1], e[2], e[3]);
+        dft4(o[0], o[1], o[2], o[3]);
+        o[1] = {h * (o[1].re + o[1].im), h * (o[1].im - o[1].re)};
+        o[2] = turn_right(o[2]);
+        o[3] = {h * (o[3].im - o[3].re), -h * (o[3].re + o[3].im)};
+#pragma unroll
+        for (unsigned k = 0; k < 4; k++) {
+            v[k] = add(e[k], o[k]);
+            v[k + 4] = sub(e[k], o[k]);
+        }
+    }
+}
+
+/* One round: `p` is the product of the radices before it. `turns`: exp(-2 pi i k / m) for k < m. */
+template <unsigned R>
+__device__ void fft_round(short_room &room, const complex *__restrict__ turns, unsigned m,
+                          unsigned p)
+{
+    const unsigned part = m / R, step = part / p;
+    complex v[kShortEach];
+
+#pragma unroll
+    for (unsigned b = 0; b < kShortEach / R; b++) {
+        const unsigned i = threadIdx.x + b * kShortThreads;
+        const unsigned j = i & (part - 1), from = (i - j) * R + j, k = j & (p - 1);
+
+#pragma unroll
+        for (unsigned r = 0; r < R; r++) {
+            const complex z = at(room, from + r * part);
+
+            v[b * R + r] = r && p > 1 ? mul(z, turns[k * r * step]) : z;
+        }
+        dft<R>(v + b * R);
+    }
+    sync_block();
+#pragma unroll
+    for (unsigned b = 0; b < kShortEach / R; b++) {
+        const unsigned i = threadIdx.x + b * kShortThreads;
+        const unsigned j = i & (part - 1), k = j & (p - 1), to = (i - j) * R + (j - k) * R + k;
+
+#pragma unroll
+        for (unsigned r = 0; r < R; r++)
+            at(room, to + r * p) = v[b * R + r];
+    }
+    sync_block();
+}
+
+/* All of them; the numbers are there, behind a barrier, and so are the results. Every thread of the block. */
+__device__ __forceinline__ void short_fft(short_room &room, const complex *__restrict__ turns,
+                                          unsigned m)
+{
+    unsigned p = 1;
+
+    for (; p * 8 <= m; p *= 8)
+        fft_round<8>(room, turns, m, p);
+    if (p * 4 == m)
+        fft_round<4>(room, turns, m, p);
+    else if (p * 2 == m)
+        fft_round<2>(room, turns, m, p);
+}
+
+} /* namespace gcb */
+
+#endif

@@ -1,0 +1,122 @@
+#include "kernels/fft/spectrum_cuda.h"
+
+#include "kernels/cuda/launch.cuh"
+#include "kernels/cuda/warp.cuh"
+#include "kernels/reduce/reduce_cuda.h"
+#include "kernels/select/select_elem.h"
+#include "src/base/status.h"
+
+/* A thread takes a bin. */
+namespace
+{
+
+constexpr unsigned kThreads = 256;
+constexpr uint64_t kMostBlocks = 1 << 16;
+
+__device__ uint64_t first_bin()
+{
+    return blockIdx.x * uint64_t{blockDim.x} + threadIdx.x;
+}
+
+__device__ uint64_t bins_apart()
+{
+    return uint64_t{gridDim.x} * blockDim.x;
+}
+
+__global__ void forget(gcb_device_result *most)
+{
+    if (threadIdx.x == 0)
+        most->max_bits = 0;
+}
+
+__global__ void power_of(float *__restrict__ power, const float2 *__restrict__ bins,
+                         struct gcb_cuda_spectrum how, const gcb_device_result *most,
+                         gcb_device_result *result)
+{
+    const float scale = gcb_select_power_scale(most->max_bits);
+    const float weight =
+        how.rest ? static_cast<float>(how.length) / static_cast<float>(how.rest) : 1.0f;
+
+    if (blockIdx.x == 0 && threadIdx.x == 0 && most->max_bits >= GCB_INF_BITS)
+        gcb::set_status(&result->status, GCB_E_NONFINITE);
+    for (uint64_t i = first_bin(); i < how.bins; i += bins_apart()) {
+        const float2 z = bins[i];
+
+        power[i] = gcb_select_power(z.x, z.y, scale, i < how.tail ? 1.0f : weight);
+    }
+}
+
+__global__ void gather(float2 *__restrict__ value, const float2 *__restrict__ bins,
+                       struct gcb_cuda_chosen chosen, struct gcb_cuda_spectrum how)
+{
+    const uint64_t kept = chosen.choice->kept;
+
+    for (uint64_t j = first_bin(); j < kept; j += bins_apart()) {
+        const uint32_t pos = chosen.pos[j];
+        const float unitary = pos < how.tail ? how.unitary : how.unitary_rest;
+        float2 z = bins[pos];
+
+        z.x *= unitary;
+        z.y *= unitary;
+        value[j] = z;
+    }
+}
+
+/* Does bin i have no imaginary part, being its chunk's first, or the last of an even one? */
+__device__ bool is_real(uint64_t i, const struct gcb_cuda_spectrum &how)
+{
+    const uint64_t length = i < how.tail ? how.length : how.rest;
+    const uint64_t k = i < how.tail ? i % (how.length / 2 + 1) : i - how.tail;
+
+    return k == 0 || 2 * k == length;
+}
+
+__global__ void scale_bins(float2 *bins, struct gcb_cuda_spectrum how)
+{
+    for (uint64_t i = first_bin(); i < how.bins; i += bins_apart()) {
+        const float unitary = i < how.tail ? how.unitary : how.unitary_rest;
+        float2 z = bins[i];
+
+        z.x *= unitary;
+        z.y = is_real(i, how) ? 0.0f : z.y * unitary;
+        bins[i] = z;
+    }
+}
+
+uint64_t blocks_for(uint64_t count)
+{
+    const uint64_t blocks = (count + kThreads - 1) / kThreads;
+
+    return blocks == 0 ? 1 : blocks < kMostBlocks ? blocks : kMostBlocks;
+}
+
+} /* namespace */
+
+int gcb_cuda_spectrum_order(struct gcb_device_stream *s, float *power, const float *bins,
+                            const struct gcb_cuda_spectrum *how, struct gcb_device_result *most,
+                            struct gcb_device_result *result)
+{
+    int err = gcb::launch(forget, 1, gcb::kWarp, 0, s, most);
+
+    if (!err)
+        err = gcb_cuda_max_bits(s, bins, 2 * how->bins, most);
+    return err ? err
+               : gcb::launch(power_of, blocks_for(how->bins), kThreads, 0, s, power,
+                             reinterpret_cast<const float2 *>(bins), *how, most, result);
+}
+
+int gcb_cuda_spectrum_gather(struct gcb_device_stream *s, float *value, const float *bins,
+                             const struct gcb_cuda_chosen *chosen,
+                             const struct gcb_cuda_spectrum *how)
+{
+    return gcb::launch(gather, blocks_for(chosen->most), kThreads, 0, s,
+                       reinterpret_cast<float2 *>(value), reinterpret_cast<const float2 *>(bins),
+                       *chosen, *how);
+}
+
+int gcb_cuda_spectrum_scale(struct gcb_device_stream *s, float *bins,
+                            const struct gcb_cuda_spectrum *how)
+{
+    return gcb::launch(scale_bins, blocks_for(how->bins), kThreads, 0, s,
+                       reinterpret_cast<float2 *>(bins), *how);
+}

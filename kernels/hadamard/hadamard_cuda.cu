@@ -1,0 +1,250 @@
+#include "kernels/hadamard/hadamard_cuda.h"
+
+#include "kernels/cuda/launch.cuh"
+#include "kernels/cuda/tile.cuh"
+#include "kernels/hadamard/hadamard_elem.h"
+#include "kernels/philox/philox_elem.h"
+#include "src/base/status.h"
+
+#include <math.h>
+
+namespace
+{
+
+using gcb::kTile;
+using gcb::kTileEach;
+using gcb::kTileThreads;
+
+constexpr unsigned kStages = 4; /* of a thread's 16 values */
+constexpr unsigned kSignWords = kTile / 32;
+static_assert(kTileEach == 1u << kStages, "a thread's values are those of whole stages");
+
+/* Of one call. */
+struct job {
+    uint64_t n, length;
+    const uint8_t *side; /* inverse: where the key stands */
+    uint64_t key;        /* forward */
+    float unitary;       /* inverse: what coefficients are brought to scale with */
+};
+
+/* What a pass does with elements on their way: the first one flips (forward) or scales (inverse), the last one scales
+ * shorter pieces, and flips in the inverse. */
+struct pass {
+    bool inverse, first, last;
+};
+
+__device__ uint64_t key_of(const job &j, bool inverse)
+{
+    uint64_t key = 0;
+
+    if (!inverse)
+        return j.key;
+    for (unsigned i = 0; i < GCB_CUDA_HADAMARD_SIDE; i++)
+        key |= static_cast<uint64_t>(j.side[i]) << 8 * i;
+    return key;
+}
+
+/* Signs of the 32 elements from `first`, a multiple of 32, on; one bit an element. */
+__device__ uint32_t signs_of(uint64_t key, uint64_t first)
+{
+    const struct gcb_philox_block b = gcb_philox(key, first / 128, 0);
+    const unsigned w = first / 32 % 4;
+
+    return w == 0 ? b.word[0] : w == 1 ? b.word[1] : w == 2 ? b.word[2] : b.word[3];
+}
+
+/* Brings an element of a shorter piece to the scale of the others. */
+__device__ float level(float x, const job &j, uint64_t i)
+{
+    const uint64_t piece = gcb_hadamard_piece(j.n, j.length, i);
+
+    if (piece == j.length)
+        return x;
+    return x * static_cast<float>(sqrt(static_cast<double>(j.length) / static_cast<double>(piece)));
+}
+
+/*
+ * Stages of distance `half`, 2 * half, ... among v, whose element e is number at + e * half. A pair is joined where both
+ * are of one piece.
+ */
+template <unsigned Stages>
+__device__ void stages(float (&v)[kTileEach], const job &j, uint64_t at, uint64_t half)
+{
+    const uint64_t end = at + (kTileEach - 1) * half;
+    const bool whole = end < (j.n & ~(j.length - 1));
+
+#pragma unroll
+    for (unsigned stage = 0; stage < Stages; stage++) {
+        const unsigned apart = 1u << stage;
+
+#pragma unroll
+        for (unsigned e = 0; e < kTileEach; e++) {
+            const uint64_t i = at + e * half;
+
+            if (e & apart)
+                continue;
+            if (whole ? apart * half < j.length
+                      : i < j.n && apart * half < gcb_hadamard_piece(j.n, j.length, i))
+                gcb_hadamard_pair(&v[e], &v[e + apart]);
+        }
+    }
+}
+
+/* ---- a tile: distances below 4096 ---- */
+
+struct tile_signs {
+    float v[kTile +
+            kTile / 32]; /* a float of padding behind every 32, so that no bank is met twice */
+    uint32_t sign[kSignWords];
+};
+
+__device__ unsigned padded(unsigned i)
+{
+    return i + i / 32;
+}
+
+/* This thread's element e in the three arrangements: its own run, every 16th, every 256th. */
+__device__ unsigned place(unsigned round, unsigned e)
+{
+    const unsigned t = threadIdx.x;
+
+    return round == 0 ? t * 16 + e : round == 1 ? t / 16 * 256 + e * 16 + t % 16 : e * 256 + t;
+}
+
+/* From one arrangement to the next. Every thread of the block. */
+__device__ void exchange(tile_signs &room, float (&v)[kTileEach], unsigned round)
+{
+#pragma unroll
+    for (unsigned e = 0; e < kTileEach; e++)
+        room.v[padded(place(round, e))] = v[e];
+    gcb::sync_block();
+#pragma unroll
+    for (unsigned e = 0; e < kTileEach; e++)
+        v[e] = room.v[padded(place(round + 1, e))];
+    gcb::sync_block();
+}
+
+/* Reads this thread's run of the tile at `start`, as the pass has it. */
+__device__ void load_run(float (&v)[kTileEach], const float *from, uint64_t start,
+                         const tile_signs &room, const job &j, const pass &p)
+{
+    const unsigned mine = threadIdx.x * kTileEach;
+    const uint32_t bits = p.inverse ? 0 : room.sign[mine / 32] >> mine % 32;
+
+    gcb::load_floats(v, from, start + mine, j.n);
+#pragma unroll
+    for (unsigned e = 0; e < kTileEach; e++)
+        v[e] = p.inverse ? v[e] * j.unitary : gcb_hadamard_flip(v[e], bits >> e & 1);
+}
+
+__global__ void tile_pass(float *to, const float *from, job j, pass p, uint8_t *side,
+                          gcb_device_result *result)
+{
+    tile_signs &room = gcb::shared<tile_signs>();
+    const uint64_t start = uint64_t{blockIdx.x} * kTile, key = key_of(j, p.inverse);
+    float v[kTileEach];
+    bool bad = false;
+
+    if (side && blockIdx.x == 0 && threadIdx.x < GCB_CUDA_HADAMARD_SIDE)
+        side[threadIdx.x] = static_cast<uint8_t>(key >> 8 * threadIdx.x);
+    if (threadIdx.x < kSignWords)
+        room.sign[threadIdx.x] = signs_of(key, start + threadIdx.x * 32);
+    gcb::sync_block();
+    load_run(v, from, start, room, j, p);
+    stages<kStages>(v, j, start + place(0, 0), 1);
+    exchange(room, v, 0);
+    stages<kStages>(v, j, start + place(1, 0), 16);
+    exchange(room, v, 1);
+    stages<kStages>(v, j, start + place(2, 0), 256);
+#pragma unroll
+    for (unsigned e = 0; e < kTileEach; e++) {
+        const unsigned i = place(2, e);
+        const uint64_t at = start + i;
+
+        if (at >= j.n)
+            continue;
+        if (p.last)
+            v[e] = level(v[e], j, at);
+        if (p.last && p.inverse)
+            v[e] = gcb_hadamard_flip(v[e], room.sign[i / 32] >> i % 32 & 1);
+        bad |= gcb_magnitude(v[e]) >= GCB_INF_BITS;
+        to[at] = v[e];
+    }
+    if (bad && result)
+        gcb::set_status(&result->status, GCB_E_NONFINITE);
+}
+
+/* ---- beyond it: distances half, 2 half, .. 8 half, where those are of the piece at all ---- */
+
+/* A thread takes 16 elements that stand `half` apart, its neighbours those beside them. */
+__global__ void far_pass(float *to, const float *from, job j, pass p, uint64_t half,
+                         gcb_device_result *result)
+{
+    const uint64_t column = blockIdx.x * uint64_t{blockDim.x} + threadIdx.x;
+    const uint64_t at = column / half * half * kTileEach + column % half;
+    const uint64_t key = p.last && p.inverse ? key_of(j, true) : 0;
+    uint32_t signs = 0; /* of this warp's 32 neighbours in row `lane` */
+    float v[kTileEach];
+    bool bad = false;
+
+    if (p.last && p.inverse && gcb::lane() < kTileEach)
+        signs = signs_of(key, at - gcb::lane() + gcb::lane() * half);
+#pragma unroll
+    for (unsigned e = 0; e < kTileEach; e++)
+        v[e] = at + e * half < j.n ? from[at + e * half] : 0.0f;
+    stages<kStages>(v, j, at, half);
+#pragma unroll
+    for (unsigned e = 0; e < kTileEach; e++) {
+        const uint32_t minus = gcb::shfl(signs, e) >> gcb::lane() & 1;
+        const uint64_t i = at + e * half;
+
+        if (i >= j.n)
+            continue;
+        if (p.last)
+            v[e] = gcb_hadamard_flip(level(v[e], j, i), minus);
+        bad |= gcb_magnitude(v[e]) >= GCB_INF_BITS;
+        to[i] = v[e];
+    }
+    if (bad && result)
+        gcb::set_status(&result->status, GCB_E_NONFINITE);
+}
+
+/* All passes, `between` holding what goes from one to the next. */
+int transform(struct gcb_device_stream *s, float *to, float *between, const float *from,
+              const job &j, bool inverse, uint8_t *side, struct gcb_device_result *result)
+{
+    const uint64_t tiles = (j.n + kTile - 1) / kTile;
+    const bool one = j.length <= kTile;
+    int err = gcb::launch(tile_pass, tiles ? tiles : 1, kTileThreads, sizeof(tile_signs), s,
+                          one ? to : between, from, j, pass{inverse, true, one}, side,
+                          one ? result : nullptr);
+
+    for (uint64_t half = kTile; !err && half < j.length; half *= kTileEach) {
+        const bool last = half * kTileEach >= j.length;
+        const uint64_t groups = (j.n + half * kTileEach - 1) / (half * kTileEach);
+
+        err = gcb::launch(far_pass, groups * (half / kTileThreads), kTileThreads, 0, s,
+                          last ? to : between, between, j, pass{inverse, false, last}, half,
+                          last ? result : nullptr);
+    }
+    return err;
+}
+
+} /* namespace */
+
+int gcb_cuda_hadamard_forward(struct gcb_device_stream *s, float *coef, const float *x, uint64_t n,
+                              uint64_t length, uint64_t key, uint8_t *side,
+                              struct gcb_device_result *result)
+{
+    const job j = {n, length, nullptr, key, 1.0f};
+
+    return transform(s, coef, coef, x, j, false, side, result);
+}
+
+int gcb_cuda_hadamard_inverse(struct gcb_device_stream *s, float *out, float *coef, uint64_t n,
+                              uint64_t length, float unitary, const uint8_t *side)
+{
+    const job j = {n, length, side, 0, unitary};
+
+    return transform(s, out, coef, coef, j, true, nullptr, nullptr);
+}

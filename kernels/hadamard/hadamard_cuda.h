@@ -1,0 +1,33 @@
+#ifndef KERNELS_HADAMARD_HADAMARD_CUDA_H
+#define KERNELS_HADAMARD_HADAMARD_CUDA_H
+
+#include "kernels/cuda/stream.h"
+
+/*
+ * The randomised Walsh-Hadamard transform of a message on the device, bit for bit that of src/sparse/transform_hadamard.c:
+ * pieces of `length` elements, a power of two, and behind the last whole one powers of two, each brought to the scale of
+ * the others. The first twelve stages are one read and one write, every four more another; one launch each. Arrays are
+ * aligned to 16. 0 or GCB_E_BACKEND.
+ */
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Bytes of the signs' key, as it stands in a payload. */
+#define GCB_CUDA_HADAMARD_SIDE 8
+
+/* coef = pieces of H D x, the signs of D drawn by `key`, which goes to side[0..8); n may be 0. A coefficient that is
+ * not finite makes result->status GCB_E_NONFINITE. */
+int gcb_cuda_hadamard_forward(struct gcb_device_stream *s, float *coef, const float *x, uint64_t n,
+                              uint64_t length, uint64_t key, uint8_t *side,
+                              struct gcb_device_result *result);
+
+/* out = pieces of D H (unitary * coef), with the key that stands at side[0..8), device memory; coef is destroyed. */
+int gcb_cuda_hadamard_inverse(struct gcb_device_stream *s, float *out, float *coef, uint64_t n,
+                              uint64_t length, float unitary, const uint8_t *side);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

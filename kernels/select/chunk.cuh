@@ -1,0 +1,232 @@
+#ifndef KERNELS_SELECT_CHUNK_CUH
+#define KERNELS_SELECT_CHUNK_CUH
+
+/*
+ * The k largest magnitudes of a chunk, a block's work (src/sparse/select_chunk.c): the range of magnitudes is halved by
+ * counting what reaches its middle, until exactly k do, or one magnitude is left, whose first ones fill up. A warp has a
+ * stretch of the chunk, its lanes every 32nd of that, so ranks follow from ballots. No atomics, and no result depends on
+ * how many threads there are.
+ */
+#include "kernels/cuda/scan.cuh"
+#include "kernels/cuda/sum.cuh"
+#include "kernels/cuda/tile.cuh"
+#include "kernels/hd.h"
+#include "kernels/select/chunk_cuda.h"
+
+namespace gcb
+{
+
+constexpr unsigned kChunkEach = 16; /* of a thread's, where they stay in registers */
+
+struct chunk_room {
+    scan_room scan;
+    uint32_t warp[2][32];
+};
+
+/* Where a chunk stands, and what is wanted of it. */
+struct chunk_place {
+    uint32_t from, count; /* positions */
+    uint32_t k;           /* 1 <= k <= count */
+    uint32_t entry;       /* of the list, the first of this chunk */
+};
+
+/* A chunk in registers: 16 elements a thread. */
+struct near_chunk {
+    float v[kChunkEach];
+    uint32_t count;
+
+    __device__ static constexpr uint32_t each()
+    {
+        return kChunkEach;
+    }
+    __device__ uint32_t index(uint32_t e) const
+    {
+        return threadIdx.x / kWarp * (kChunkEach * kWarp) + e * kWarp + lane();
+    }
+    __device__ float value(uint32_t e) const
+    {
+        return v[e];
+    }
+    __device__ uint32_t magnitude(uint32_t e) const /* 0 of one that there is not */
+    {
+        return gcb_magnitude(v[e]);
+    }
+};
+
+/* A longer one, read again each time. */
+struct far_chunk {
+    const float *x;
+    uint32_t count, stretch; /* elements of a warp, a multiple of 32 */
+
+    __device__ uint32_t each() const
+    {
+        return stretch / kWarp;
+    }
+    __device__ uint32_t index(uint32_t e) const
+    {
+        return threadIdx.x / kWarp * stretch + e * kWarp + lane();
+    }
+    __device__ float value(uint32_t e) const
+    {
+        return index(e) < count ? x[index(e)] : 0.0f;
+    }
+    __device__ uint32_t magnitude(uint32_t e) const
+    {
+        return gcb_magnitude(value(e));
+    }
+};
+
+/* Sum, or the largest, over the block of what each thread brings; `turn` alternates between calls, which saves a
+ * barrier. */
+__device__ __forceinline__ uint32_t block_add(chunk_room &room, uint32_t v, unsigned turn)
+{
+    uint32_t sum = 0;
+
+    v = warp_add(v);
+    if (lane() == 0)
+        room.warp[turn % 2][threadIdx.x / kWarp] = v;
+    sync_block();
+    for (unsigned w = 0; w < blockDim.x / kWarp; w++)
+        sum += room.warp[turn % 2][w];
+    return sum;
+}
+
+__device__ __forceinline__ uint32_t block_max(chunk_room &room, uint32_t v, unsigned turn)
+{
+    uint32_t most = 0;
+
+    v = warp_max(v);
+    if (lane() == 0)
+        room.warp[turn % 2][threadIdx.x / kWarp] = v;
+    sync_block();
+    for (unsigned w = 0; w < blockDim.x / kWarp; w++)
+        most = room.warp[turn % 2][w] > most ? room.warp[turn % 2][w] : most;
+    return most;
+}
+
+/* What is kept: all that reach `sure`, and the first `ties` that equal sure - 1. */
+struct chunk_cut {
+    uint32_t sure, ties;
+};
+
+template <class Chunk> __device__ chunk_cut find_cut(chunk_room &room, const Chunk &c, uint32_t k)
+{
+    uint32_t low = 0, high, reach = c.count, over = 0, most = 0;
+    unsigned turn = 0;
+
+#pragma unroll
+    for (uint32_t e = 0; e < c.each(); e++)
+        most = c.magnitude(e) > most ? c.magnitude(e) : most;
+    high = block_max(room, most, turn++) + 1;
+    while (high - low > 1 && reach != k) {
+        const uint32_t middle = low + (high - low) / 2;
+        uint32_t mine = 0, count;
+
+#pragma unroll
+        for (uint32_t e = 0; e < c.each(); e++)
+            mine += c.magnitude(e) >= middle;
+        count = block_add(room, mine, turn++);
+        if (count < k) {
+            high = middle;
+            over = count;
+        } else {
+            low = middle;
+            reach = count;
+        }
+    }
+    sync_block();
+    if (reach == k)
+        return {low, 0};
+    return {high, k - over};
+}
+
+/* How many ties the warps in front of this one have. Every thread of the block. */
+template <class Chunk>
+__device__ uint32_t ties_before(chunk_room &room, const Chunk &c, const chunk_cut &cut)
+{
+    uint32_t mine = 0, total;
+
+    if (cut.ties == 0)
+        return 0;
+#pragma unroll
+    for (uint32_t e = 0; e < c.each(); e++)
+        mine += c.index(e) < c.count && c.magnitude(e) == cut.sure - 1;
+    mine = scan_block(room.scan, mine, &total);
+    return shfl(mine, 0);
+}
+
+/* Is element e kept? *ties: how many stand in front of the warp's 32, and then of its next. Every lane. */
+template <class Chunk>
+__device__ bool is_kept(const Chunk &c, const chunk_cut &cut, uint32_t e, uint32_t *ties)
+{
+    const bool there = c.index(e) < c.count;
+    const uint32_t m = c.magnitude(e);
+    uint32_t tied;
+    bool kept;
+
+    if (cut.ties == 0)
+        return there && m >= cut.sure;
+    tied = ballot(there && m == cut.sure - 1);
+    kept = there &&
+           (m >= cut.sure || (m == cut.sure - 1 && *ties + popc(tied & lanes_before()) < cut.ties));
+    *ties += popc(tied);
+    return kept;
+}
+
+/*
+ * Chooses, and writes the chunk's entries, each value times `unitary`, and where the tiles that begin in it have theirs.
+ * Every thread of the block; Chunk is one of those above.
+ */
+template <class Chunk>
+__device__ void choose_of_chunk(chunk_room &room, const Chunk &c, const chunk_place &place,
+                                const struct gcb_cuda_chosen &to, float unitary)
+{
+    const chunk_cut cut = find_cut(room, c, place.k);
+    const uint32_t tied = ties_before(room, c, cut);
+    uint32_t ties = tied, mine = 0, total, at;
+
+#pragma unroll
+    for (uint32_t e = 0; e < c.each(); e++)
+        mine += is_kept(c, cut, e, &ties);
+    at = place.entry + shfl(scan_block(room.scan, mine, &total), 0);
+    ties = tied;
+#pragma unroll
+    for (uint32_t e = 0; e < c.each(); e++) {
+        const bool kept = is_kept(c, cut, e, &ties);
+        const uint32_t all = ballot(kept), rank = at + popc(all & lanes_before());
+        const uint32_t pos = place.from + c.index(e);
+
+        if (kept) {
+            to.pos[rank] = pos;
+            to.value[rank] = c.value(e) * unitary;
+        }
+        if (c.index(e) < c.count && pos % kTile == 0)
+            to.first[pos / kTile] = rank;
+        at += popc(all);
+    }
+}
+
+/* Chunk `i` of those that gcb_cuda_chunks cuts positions into. */
+__device__ __forceinline__ chunk_place place_of(const struct gcb_cuda_chunks &cut, uint64_t n,
+                                                uint64_t i)
+{
+    const uint64_t from = i * cut.length, left = n - from;
+    chunk_place p;
+
+    p.from = static_cast<uint32_t>(from);
+    p.count = static_cast<uint32_t>(left < cut.length ? left : cut.length);
+    p.k = left < cut.length ? cut.rest_k : cut.k;
+    p.entry = static_cast<uint32_t>(i * cut.k);
+    return p;
+}
+
+/* What all chunks together come to, known before; one thread. */
+__device__ __forceinline__ void end_choice(const struct gcb_cuda_chosen &to)
+{
+    to.choice->kept = to.most;
+    to.first[(to.n + kTile - 1) / kTile] = static_cast<uint32_t>(to.most);
+}
+
+} /* namespace gcb */
+
+#endif

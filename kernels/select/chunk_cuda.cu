@@ -1,0 +1,125 @@
+#include "kernels/select/chunk_cuda.h"
+
+#include "kernels/cuda/feedback.cuh"
+#include "kernels/cuda/launch.cuh"
+#include "kernels/select/chunk.cuh"
+
+namespace
+{
+
+constexpr uint64_t kMostBlocks = 1 << 20;
+constexpr uint32_t kMostThreads = 1024;
+constexpr unsigned kScaleThreads = 256;
+constexpr uint32_t kNear = kMostThreads * gcb::kChunkEach; /* positions that registers hold */
+
+/* Element i of the input, with what the residual adds to it. */
+__device__ float take(const struct gcb_device_input &in, uint64_t i)
+{
+    if (gcb::is_open(in))
+        in.x[i] = gcb::compensate(in, i);
+    return in.x[i];
+}
+
+__global__ void choose_near(struct gcb_cuda_chosen to, struct gcb_device_input in,
+                            struct gcb_cuda_chunks cut)
+{
+    gcb::chunk_room &room = gcb::shared<gcb::chunk_room>();
+    const uint64_t skip = cut.first * cut.length;
+
+    for (uint64_t i = cut.first + blockIdx.x; i * cut.length < to.n; i += gridDim.x) {
+        const gcb::chunk_place place = gcb::place_of(cut, to.n, i);
+        gcb::near_chunk c;
+
+        c.count = place.count;
+#pragma unroll
+        for (unsigned e = 0; e < gcb::kChunkEach; e++)
+            c.v[e] = c.index(e) < c.count ? take(in, place.from - skip + c.index(e)) : 0.0f;
+        gcb::choose_of_chunk(room, c, place, to, 1.0f);
+    }
+    if (blockIdx.x == 0 && threadIdx.x == 0)
+        gcb::end_choice(to);
+}
+
+__global__ void choose_far(struct gcb_cuda_chosen to, struct gcb_device_input in,
+                           struct gcb_cuda_chunks cut)
+{
+    gcb::chunk_room &room = gcb::shared<gcb::chunk_room>();
+    const uint64_t skip = cut.first * cut.length;
+
+    for (uint64_t i = cut.first + blockIdx.x; i * cut.length < to.n; i += gridDim.x) {
+        const gcb::chunk_place place = gcb::place_of(cut, to.n, i);
+        gcb::far_chunk c;
+
+        c.x = in.x + (place.from - skip);
+        c.count = place.count;
+        c.stretch = (place.count + blockDim.x - 1) / blockDim.x * gcb::kWarp;
+        for (uint32_t e = 0; gcb::is_open(in) && e < c.each(); e++)
+            if (c.index(e) < c.count)
+                take(in, place.from - skip + c.index(e));
+        gcb::choose_of_chunk(room, c, place, to, 1.0f);
+    }
+    if (blockIdx.x == 0 && threadIdx.x == 0)
+        gcb::end_choice(to);
+}
+
+__global__ void scale_values(struct gcb_cuda_chosen c, uint64_t from, float factor)
+{
+    const uint64_t kept = c.choice->kept;
+
+    for (uint64_t i = from + blockIdx.x * uint64_t{blockDim.x} + threadIdx.x; i < kept;
+         i += uint64_t{gridDim.x} * blockDim.x)
+        c.value[i] *= factor;
+}
+
+uint64_t rounded(uint64_t bytes)
+{
+    return (bytes + 15) / 16 * 16;
+}
+
+} /* namespace */
+
+uint64_t gcb_cuda_chosen_lay_out(struct gcb_cuda_chosen *chosen, uint64_t n, uint64_t most,
+                                 void *scratch)
+{
+    const uint64_t tiles = (n + gcb::kTile - 1) / gcb::kTile;
+    const uint64_t list = rounded(most * sizeof(uint32_t));
+    uint8_t *at = static_cast<uint8_t *>(scratch);
+
+    if (at) {
+        chosen->choice = reinterpret_cast<struct gcb_cuda_choice *>(at);
+        at += rounded(sizeof(struct gcb_cuda_choice));
+        chosen->pos = reinterpret_cast<uint32_t *>(at);
+        chosen->value = reinterpret_cast<float *>(at + list);
+        chosen->first = reinterpret_cast<uint32_t *>(at + 2 * list);
+        chosen->n = n;
+        chosen->most = most;
+    }
+    return rounded(sizeof(struct gcb_cuda_choice)) + 2 * list +
+           rounded((tiles + 1) * sizeof(uint32_t));
+}
+
+int gcb_cuda_select_chunks(struct gcb_device_stream *s, const struct gcb_cuda_chosen *chosen,
+                           const struct gcb_device_input *in, const struct gcb_cuda_chunks *cut)
+{
+    const uint64_t chunks = (chosen->n + cut->length - 1) / cut->length - cut->first;
+    const uint64_t grid = chunks == 0 ? 1 : chunks < kMostBlocks ? chunks : kMostBlocks;
+    const uint64_t warp = gcb::kChunkEach * gcb::kWarp, warps = (cut->length + warp - 1) / warp;
+
+    if (cut->length > kNear)
+        return gcb::launch(choose_far, grid, kMostThreads, sizeof(gcb::chunk_room), s, *chosen, *in,
+                           *cut);
+    return gcb::launch(choose_near, grid, static_cast<unsigned>(warps) * gcb::kWarp,
+                       sizeof(gcb::chunk_room), s, *chosen, *in, *cut);
+}
+
+int gcb_cuda_scale_chosen(struct gcb_device_stream *s, const struct gcb_cuda_chosen *chosen,
+                          uint64_t from, float factor)
+{
+    const uint64_t blocks = (chosen->most - from + kScaleThreads - 1) / kScaleThreads;
+
+    return gcb::launch(scale_values,
+                       blocks == 0            ? 1
+                       : blocks < kMostBlocks ? blocks
+                                              : kMostBlocks,
+                       kScaleThreads, 0, s, *chosen, from, factor);
+}

@@ -1,0 +1,254 @@
+#include "kernels/cuda/fault.cuh"
+
+#include <cufft.h>
+#include <new>
+
+extern "C" {
+#include "src/cuda/module/fft.h"
+#include "src/cuda/module/libraries.h"
+}
+
+namespace gcb
+{
+
+/* cuFFT's functions, found at run time; the types are its header's. */
+struct fft_functions {
+    decltype(&cufftCreate) create;
+    decltype(&cufftDestroy) destroy;
+    decltype(&cufftSetAutoAllocation) set_auto_allocation;
+    decltype(&cufftMakePlanMany64) make_plan;
+    decltype(&cufftSetStream) set_stream;
+    decltype(&cufftSetWorkArea) set_work_area;
+    decltype(&cufftExecR2C) forward;
+    decltype(&cufftExecC2R) inverse;
+};
+
+/* Transforms of one length. */
+struct fft_plan {
+    cufftHandle handle;
+    bool made;
+    uint64_t length, count; /* count 0: none of this length */
+    size_t work;
+};
+
+} /* namespace gcb */
+
+struct gcb_cuda_fft {
+    void *library;
+    gcb::fft_functions f;
+    gcb::fft_plan all, last; /* chunks, and the shorter one behind them */
+};
+
+namespace
+{
+
+using plan = gcb::fft_plan;
+
+bool find_functions(gcb::fft_functions *f, void *library)
+{
+    return gcb_cuda_fft_symbol(&f->create, library, "cufftCreate") &&
+           gcb_cuda_fft_symbol(&f->destroy, library, "cufftDestroy") &&
+           gcb_cuda_fft_symbol(&f->set_auto_allocation, library, "cufftSetAutoAllocation") &&
+           gcb_cuda_fft_symbol(&f->make_plan, library, "cufftMakePlanMany64") &&
+           gcb_cuda_fft_symbol(&f->set_stream, library, "cufftSetStream") &&
+           gcb_cuda_fft_symbol(&f->set_work_area, library, "cufftSetWorkArea") &&
+           gcb_cuda_fft_symbol(&f->forward, library, "cufftExecR2C") &&
+           gcb_cuda_fft_symbol(&f->inverse, library, "cufftExecC2R");
+}
+
+/* What a failure comes to. */
+int status_of(cufftResult result)
+{
+    if (result == CUFFT_ALLOC_FAILED)
+        return GCB_E_NOMEM;
+    if (result == CUFFT_INVALID_SIZE || result == CUFFT_NOT_SUPPORTED)
+        return GCB_E_UNSUPPORTED;
+    return GCB_E_BACKEND;
+}
+
+const char *words_of(cufftResult result)
+{
+    switch (result) {
+    case CUFFT_ALLOC_FAILED:
+        return "out of memory";
+    case CUFFT_INVALID_SIZE:
+        return "no such length";
+    case CUFFT_NOT_SUPPORTED:
+        return "not supported";
+    case CUFFT_SETUP_FAILED:
+        return "it does not start";
+    case CUFFT_INTERNAL_ERROR:
+        return "an error inside it";
+    default:
+        return "it fails";
+    }
+}
+
+uint64_t rounded(uint64_t bytes)
+{
+    return (bytes + 255) / 256 * 256;
+}
+
+int make_plan(gcb_cuda_fft *fft, plan *p, bool inverse, struct gcb_diag *diag)
+{
+    long long n = static_cast<long long>(p->length), bins = n / 2 + 1;
+    cufftResult result = CUFFT_SUCCESS;
+
+    if (p->count == 0)
+        return 0;
+    result = fft->f.create(&p->handle);
+    p->made = result == CUFFT_SUCCESS;
+    if (result == CUFFT_SUCCESS)
+        result = fft->f.set_auto_allocation(p->handle, 0);
+    if (result == CUFFT_SUCCESS)
+        result = fft->f.make_plan(p->handle, 1, &n, inverse ? &bins : &n, 1, inverse ? bins : n,
+                                  inverse ? &n : &bins, 1, inverse ? n : bins,
+                                  inverse ? CUFFT_C2R : CUFFT_R2C, static_cast<long long>(p->count),
+                                  &p->work);
+    if (result == CUFFT_SUCCESS)
+        return 0;
+    return gcb_diag_set(
+        diag, status_of(result),
+        "device cuda: cuFFT has no plan for %llu transforms of %llu floats: %s (%d)",
+        static_cast<unsigned long long>(p->count), static_cast<unsigned long long>(p->length),
+        words_of(result), static_cast<int>(result));
+}
+
+int open_library(gcb_cuda_fft *fft, const char *transform, struct gcb_diag *diag)
+{
+    fft->library = gcb_cuda_fft_open();
+    if (!fft->library)
+        return gcb_diag_set(diag, GCB_E_BACKEND,
+                            "device cuda: transform=%s of this length needs cuFFT, and neither "
+                            "libcufft.so.12 nor libcufft.so.11 was found",
+                            transform);
+    if (!find_functions(&fft->f, fft->library))
+        return gcb_diag_set(diag, GCB_E_BACKEND,
+                            "device cuda: the cuFFT that was found lacks functions");
+    return 0;
+}
+
+/* Where a shorter chunk stands for cuFFT, which wants real numbers aligned to complex ones: behind its own memory. */
+float *last_place(const gcb_cuda_fft *fft, void *work)
+{
+    const size_t own = fft->all.work > fft->last.work ? fft->all.work : fft->last.work;
+
+    return reinterpret_cast<float *>(static_cast<unsigned char *>(work) + rounded(own));
+}
+
+/* What a call of cuFFT came to, kept where those of CUDA's own calls are. */
+int check(struct gcb_device_stream *s, cufftResult result, const char *call, int line)
+{
+    if (result == CUFFT_SUCCESS)
+        return 0;
+    return gcb::checked(&s->fault, cudaErrorUnknown, call, __FILE__, line);
+}
+
+int prepare(struct gcb_device_stream *s, const gcb_cuda_fft *fft, const plan &p, void *work)
+{
+    const int err = check(s, fft->f.set_stream(p.handle, s->handle), "cufftSetStream", __LINE__);
+
+    return err ? err : check(s, fft->f.set_work_area(p.handle, work), "cufftSetWorkArea", __LINE__);
+}
+
+int run_forward(struct gcb_device_stream *s, const gcb_cuda_fft *fft, const plan &p, float *bins,
+                const float *x, void *work)
+{
+    const int err = prepare(s, fft, p, work);
+
+    return err ? err
+               : check(s,
+                       fft->f.forward(p.handle, const_cast<float *>(x),
+                                      reinterpret_cast<cufftComplex *>(bins)),
+                       "cufftExecR2C", __LINE__);
+}
+
+int run_inverse(struct gcb_device_stream *s, const gcb_cuda_fft *fft, const plan &p, float *x,
+                float *bins, void *work)
+{
+    const int err = prepare(s, fft, p, work);
+
+    return err ? err
+               : check(s, fft->f.inverse(p.handle, reinterpret_cast<cufftComplex *>(bins), x),
+                       "cufftExecC2R", __LINE__);
+}
+
+} /* namespace */
+
+int gcb_cuda_fft_create(struct gcb_cuda_fft **out, uint64_t n, uint64_t chunk, int inverse,
+                        const char *transform, struct gcb_diag *diag)
+{
+    gcb_cuda_fft *fft = new (std::nothrow) gcb_cuda_fft();
+    int err;
+
+    *out = nullptr;
+    if (!fft)
+        return gcb_diag_nomem(diag, sizeof(*fft), "a plan");
+    if (chunk == 0 || chunk > n)
+        chunk = n;
+    fft->all.length = chunk;
+    fft->all.count = n / chunk;
+    fft->last.length = n % chunk;
+    fft->last.count = n % chunk != 0;
+    err = open_library(fft, transform, diag);
+    if (!err)
+        err = make_plan(fft, &fft->all, inverse, diag);
+    if (!err)
+        err = make_plan(fft, &fft->last, inverse, diag);
+    if (err)
+        gcb_cuda_fft_destroy(fft);
+    else
+        *out = fft;
+    return err;
+}
+
+void gcb_cuda_fft_destroy(struct gcb_cuda_fft *fft)
+{
+    if (!fft)
+        return;
+    if (fft->all.made)
+        fft->f.destroy(fft->all.handle);
+    if (fft->last.made)
+        fft->f.destroy(fft->last.handle);
+    gcb_cuda_fft_close(fft->library);
+    delete fft;
+}
+
+uint64_t gcb_cuda_fft_work(const struct gcb_cuda_fft *fft)
+{
+    const size_t own = fft->all.work > fft->last.work ? fft->all.work : fft->last.work;
+
+    return rounded(own) + fft->last.length * sizeof(float);
+}
+
+int gcb_cuda_fft_forward(struct gcb_device_stream *s, const struct gcb_cuda_fft *fft, float *bins,
+                         const float *x, void *work)
+{
+    const uint64_t whole = fft->all.length * fft->all.count;
+    const uint64_t before = fft->all.count * (fft->all.length / 2 + 1);
+    int err = run_forward(s, fft, fft->all, bins, x, work);
+
+    if (err || fft->last.count == 0)
+        return err;
+    err = GCB_CUDA(&s->fault, cudaMemcpyAsync(last_place(fft, work), x + whole,
+                                              fft->last.length * sizeof(float),
+                                              cudaMemcpyDeviceToDevice, s->handle));
+    return err ? err
+               : run_forward(s, fft, fft->last, bins + 2 * before, last_place(fft, work), work);
+}
+
+int gcb_cuda_fft_inverse(struct gcb_device_stream *s, const struct gcb_cuda_fft *fft, float *x,
+                         float *bins, void *work)
+{
+    const uint64_t whole = fft->all.length * fft->all.count;
+    const uint64_t before = fft->all.count * (fft->all.length / 2 + 1);
+    int err = run_inverse(s, fft, fft->all, x, bins, work);
+
+    if (err || fft->last.count == 0)
+        return err;
+    err = run_inverse(s, fft, fft->last, last_place(fft, work), bins + 2 * before, work);
+    return err ? err
+               : GCB_CUDA(&s->fault, cudaMemcpyAsync(x + whole, last_place(fft, work),
+                                                     fft->last.length * sizeof(float),
+                                                     cudaMemcpyDeviceToDevice, s->handle));
+}
