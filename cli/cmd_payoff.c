@@ -271,8 +271,9 @@ const struct cmd cmd_payoff = {
         "x fp16: how "
         "many times faster than these. rel L2: what is lost of the gradient. pays below: the "
         "bandwidth up to which it beats fp32. "
-        "exposed: what is not hidden behind --compute. -v: the FFT paper's "
-        "condition with measured stages too. docs/payoff.md has the model, and what it "
+        "exposed: what is not hidden behind --compute. -v: verdicts in full, and the FFT paper's "
+        "condition with measured stages. Links are decimal: Gb and GB are 1e9. docs/payoff.md has "
+        "the model, and what it "
         "leaves out.\n",
     .spec = {.groups = groups},
     .size = sizeof(struct payoff_options),

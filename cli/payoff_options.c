@@ -24,8 +24,9 @@ const struct opt_row payoff_own_rows[] = {
     {"compute", 0, "TIME", "of a step's computation, behind which the exchange may hide", OPT_TEXT,
      offsetof(struct payoff_own, compute), 0, 0, NULL},
     {"model-bytes", 0, "SIZE",
-     "of the gradient exchanged, as fp32 (default: one step and worker of the results)", OPT_SIZE,
-     offsetof(struct payoff_own, model_bytes), 4, 0x1p60, NULL},
+     "of the gradient exchanged, as fp32; K, M and G are 1024-based: 100M is 100 MiB, 105 MB "
+     "(default: one step and worker of the results)",
+     OPT_SIZE, offsetof(struct payoff_own, model_bytes), 4, 0x1p60, NULL},
     {"messages", 0, "N", "that it is coded in (default: as in the results)", OPT_U64,
      offsetof(struct payoff_own, messages), 1, 1e9, NULL},
     {"bucket-bytes", 0, "SIZE",

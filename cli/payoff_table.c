@@ -6,7 +6,7 @@
 
 #include "src/base/text.h"
 
-#define SHOWN 5 /* bandwidths in a table */
+#define SHOWN PAYOFF_SHOWN
 
 /* "850 ns", "1.23 ms", "2 s" */
 static char *seconds_text(char *out, double seconds)
@@ -147,17 +147,29 @@ static int show_curves(const struct out_report *report, const struct payoff_view
     return err;
 }
 
+/* "105 MB", and where that is a size as options take it, "105 MB (100 MiB)". */
+static char *size_text(char *out, double bytes)
+{
+    char *end = out_bytes(out, bytes);
+    const double mib = bytes / 0x1p20;
+
+    end += strlen(end);
+    if (mib >= 1.0 && mib < 1e6 && mib == floor(mib))
+        snprintf(end, 32, " (%.0f MiB)", mib);
+    return out;
+}
+
 /* Two lines: what is exchanged how; whose times these are. */
 static void show_head(FILE *out, const struct payoff_view *v)
 {
     const struct gcb_payoff_point *p = v->points;
     const struct gcb_payoff_case *of = p->of;
-    char bytes[32], latency[32], rate[32], name[48], text[400];
+    char bytes[64], latency[32], rate[32], name[48], text[400];
     int n;
 
     n = snprintf(text, sizeof(text),
                  "gradient of %s, %.6g message%s in %.6g transfer%s, %u workers, %s, %s latency",
-                 out_bytes(bytes, p->scale.bytes), p->scale.messages,
+                 size_text(bytes, p->scale.bytes), p->scale.messages,
                  p->scale.messages == 1.0 ? "" : "s", p->scale.transfers,
                  p->scale.transfers == 1.0 ? "" : "s", p->link.workers,
                  gcb_collective_names[p->link.collective], seconds_text(latency, p->link.latency));
@@ -176,14 +188,10 @@ static void show_head(FILE *out, const struct payoff_view *v)
     opt_wrap(out, text, 0, 0);
 }
 
-int payoff_show(const struct out_report *report, const struct payoff_view *view,
-                struct gcb_diag *diag)
+/* A line for each method, in as many words as there are. */
+static void show_words(const struct out_report *report, const struct payoff_view *view)
 {
-    int err;
-
-    show_head(report->out, view);
-    err = view->bandwidths == 1 ? show_terms(report, view, diag) : show_curves(report, view, diag);
-    for (size_t i = 0; !err && i < view->methods; i++) {
+    for (size_t i = 0; i < view->methods; i++) {
         const struct gcb_payoff_point *p = view->points + i * view->bandwidths;
         char words[400], line[700];
 
@@ -194,96 +202,47 @@ int payoff_show(const struct out_report *report, const struct payoff_view *view,
             gcb_payoff_words(words, sizeof(words), &p->verdict, &p->link, view->bandwidths == 1));
         opt_wrap(report->out, line, 0, 2);
     }
+}
+
+/* One short line for each method, in columns. */
+static int show_verdicts(const struct out_report *report, const struct payoff_view *view,
+                         struct gcb_diag *diag)
+{
+    /* behind an empty column names are cut rather than given a line of their own */
+    static const struct gcb_table_column columns[] = {
+        {"", false, false}, {"method", false, true}, {"verdict", false, false}};
+    struct gcb_table *table = NULL;
+    int err = gcb_table_create(&table, columns, 3, diag);
+
+    for (size_t i = 0; !err && i < view->methods; i++) {
+        const struct gcb_payoff_point *p = view->points + i * view->bandwidths;
+        char words[GCB_PAYOFF_BRIEF + 1];
+
+        if (p->c)
+            err = gcb_table_add(table,
+                                (const char *[]){"", name_of(p),
+                                                 gcb_payoff_brief(words, sizeof(words), &p->verdict,
+                                                                  &p->link, view->bandwidths == 1)},
+                                diag);
+    }
+    if (!err && gcb_table_rows(table) > 0)
+        out_table(report, table);
+    gcb_table_destroy(table);
     return err;
 }
 
-/* Coding times, unlike the link's, are what other work on the machine made of them. */
-static void note_load(FILE *out, const struct gcb_payoff_case *c)
+int payoff_show(const struct out_report *report, const struct payoff_view *view,
+                struct gcb_diag *diag)
 {
-    if (c->load1 > 0.5 * c->cpus)
-        fprintf(out, "note: measured at load %.1f on %.0f cpu%s: times may be too long\n", c->load1,
-                c->cpus, c->cpus == 1.0 ? "" : "s");
-}
+    int err;
 
-/* Adding is no measured time: one number for the machine, which may be a poor one, decides it. */
-static void note_adding(FILE *out, const struct payoff_view *v)
-{
-    const struct gcb_payoff_point *most = NULL;
-    double largest = 1.0 / 3.0;
-    char share[32], text[500];
-
-    for (size_t i = 0; i < v->methods * v->bandwidths; i++) {
-        const struct gcb_exchange *e = &v->points[i].verdict.method;
-
-        if (v->points[i].c && e->add > largest * e->seconds) {
-            most = &v->points[i];
-            largest = e->add / e->seconds;
-        }
-    }
-    if (!most)
-        return;
-    snprintf(text, sizeof(text),
-             "adding decoded gradients is up to %s of a method's total (%s); it rests on "
-             "copy_gbps %.3g, measured in that run",
-             out_percent(share, largest), name_of(most), 1e-9 * most->of->copy);
-    opt_wrap(out, text, fprintf(out, "note:"), 2);
-}
-
-/* Speed at different errors is no comparison. */
-static void note_errors(FILE *out, const struct payoff_view *v)
-{
-    double least = INFINITY, most = 0.0;
-
-    for (size_t i = 0; i < v->methods; i++) {
-        const struct gcb_payoff_point *p = &v->points[i * v->bandwidths];
-
-        if (!p->c || isnan(p->rel_l2))
-            continue;
-        least = fmin(least, p->rel_l2);
-        most = fmax(most, p->rel_l2);
-    }
-    if (most > 1.5 * least)
-        opt_wrap(out,
-                 "these settings lose differently much: `gcbench sweep --match rel_l2=0.4 "
-                 "--results s.json FILE`, then `gcbench payoff s.json`, compares at equal error",
-                 fprintf(out, "note:"), 2);
-}
-
-void payoff_show_notes(const struct out_report *report, const struct payoff_view *view,
-                       bool half_measured)
-{
-    const struct gcb_payoff_point *p = view->points;
-    bool scaled = false, fitted = true, beyond = false;
-
-    for (size_t i = 0; i < view->methods; i++) {
-        const struct gcb_payoff_point *q = p + i * view->bandwidths;
-
-        fitted &= q->scale.fitted;
-        scaled |= q->scale.fitted;
-        beyond |= q->scale.beyond;
-    }
-    if (scaled && fitted)
-        fprintf(report->out, "note: times by lines through those measured, a part for each message "
-                             "and one\n  for each byte\n");
-    else if (beyond)
-        fprintf(report->out, "note: times in proportion to those measured: messages of one size "
-                             "tell no more\n");
-    if (beyond)
-        fprintf(report->out, "note: messages of another size than any measured, so times are "
-                             "extrapolated\n");
-    if (!half_measured)
-        fprintf(report->out,
-                "note: fp16's conversions are free here; the results have no fp16 row\n");
-    if (!(p->of->copy > 0.0))
-        fprintf(report->out, "adding gradients up is free here; the results have no copy_gbps\n");
-    note_adding(report->out, view);
-    note_load(report->out, p->of);
-    note_errors(report->out, view);
-    if (p->of->summary_only)
-        fprintf(report->out, "note: of a summary: its whole input counts as one exchange\n");
-    if (view->bandwidths > SHOWN)
-        fprintf(report->out, "note: %d of %zu bandwidths; --format json has all\n", SHOWN,
-                view->bandwidths);
+    show_head(report->out, view);
+    err = view->bandwidths == 1 ? show_terms(report, view, diag) : show_curves(report, view, diag);
+    if (!err && report->verbose)
+        show_words(report, view);
+    else if (!err)
+        err = show_verdicts(report, view, diag);
+    return err;
 }
 
 static const char symbols[] =

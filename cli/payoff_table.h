@@ -7,7 +7,7 @@
 
 /*
  * What a model comes to, for people. The table of a group of cases at one number of workers: with one bandwidth the
- * terms of an exchange, with several its time at each (five at most); the verdicts below.
+ * terms of an exchange, with several its time at each (PAYOFF_SHOWN at most); the verdicts below, with -v in full.
  */
 
 /* Points of one group and number of workers: for each of `methods` (the baselines first) those of all bandwidths. */
@@ -15,9 +15,10 @@ struct payoff_view {
     const struct gcb_payoff_point *points; /* methods x bandwidths */
     size_t methods, bandwidths;
 };
+#define PAYOFF_SHOWN 5 /* bandwidths in a table */
 int payoff_show(const struct out_report *report, const struct payoff_view *view,
                 struct gcb_diag *diag);
-/* What the numbers rest on: one note for each assumption that a reader might not expect. */
+/* What the numbers rest on (payoff_notes.c): one note for each assumption that a reader might not expect. */
 void payoff_show_notes(const struct out_report *report, const struct payoff_view *view,
                        bool half_measured);
 /* The FFT paper's condition with a case's measured stages, at the plan's bandwidths. */

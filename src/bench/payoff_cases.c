@@ -277,6 +277,8 @@ static int visit(void *ctx, const struct gcb_results_row *row, struct gcb_diag *
     if (err)
         return err;
     g->c.sparse = sparse(row->json);
+    g->c.searched = gcb_results_text(row->json, "match_field") != NULL;
+    g->c.missed = g->c.searched && !gcb_results_bool(row->json, "match_reached");
     if (result)
         return take_result(g, row->json, diag);
     add_row(&g->summary, row->json);

@@ -39,7 +39,8 @@ struct gcb_payoff_case {
     double copy;       /* bytes per second that the machine copies; NAN: not measured */
     double
         rel_l2; /* of the summaries, else of the messages, weighted by elements; NAN: none seen */
-    double load1, cpus; /* of the machine that measured; NAN: not known */
+    bool searched, missed; /* by `sweep --match`; and the target was not met */
+    double load1, cpus;    /* of the machine that measured; NAN: not known */
     struct gcb_payoff_sums total;
     struct gcb_fit encode, decode, wire; /* over a message's bytes as fp32 */
 };

@@ -149,3 +149,82 @@ char *gcb_payoff_words(char *out, size_t size, const struct gcb_payoff_verdict *
         say_here(&w, v, link);
     return out;
 }
+
+/* For how many workers it pays. */
+static void brief_workers(struct words *w, const struct gcb_payoff_verdict *v)
+{
+    if (v->most_workers >= GCB_PAYOFF_WORKERS)
+        say(w, v->least_workers > 2 ? "from %u workers on" : "any number of workers",
+            v->least_workers);
+    else if (v->least_workers > 2)
+        say(w, "%u to %u workers", v->least_workers, v->most_workers);
+    else
+        say(w, "up to %u workers", v->most_workers);
+}
+
+/* Why it does not pay at this link, in few words. */
+static void brief_why(struct words *w, const struct gcb_payoff_verdict *v)
+{
+    const struct gcb_exchange *m = &v->method;
+
+    if (m->link_bytes >= 1.005 * v->fp32.link_bytes)
+        say(w, "sends %.3g times fp32's bytes", m->link_bytes / v->fp32.link_bytes);
+    else if (m->link_bytes >= v->fp32.link_bytes)
+        say(w, "sends as many bytes as fp32");
+    else if (m->encode > v->fp32.seconds)
+        say(w, "encoding outlasts sending fp32");
+    else if (m->decode > v->fp32.seconds)
+        say(w, "decoding %.6g outlasts sending fp32", m->decodes);
+    else
+        say(w, "coding outlasts what fewer bytes save");
+}
+
+/* At one link: whether, for how many workers, or why not. */
+static void brief_here(struct words *w, const struct gcb_payoff_verdict *v,
+                       const struct gcb_link *link)
+{
+    const bool among =
+        v->some_workers && link->workers >= v->least_workers && link->workers <= v->most_workers;
+
+    if (v->speedup_fp32 > 1.0 && among) {
+        say(w, "pays with ");
+        brief_workers(w, v);
+    } else if (v->speedup_fp32 > 1.0) {
+        say(w, "pays with %u workers", link->workers);
+    } else if (v->some_workers && !among) {
+        say(w, "no, only with ");
+        brief_workers(w, v);
+    } else {
+        say(w, "no: ");
+        brief_why(w, v);
+    }
+}
+
+char *gcb_payoff_brief(char *out, size_t size, const struct gcb_payoff_verdict *v,
+                       const struct gcb_link *link, bool here)
+{
+    struct words w = {out, size < GCB_PAYOFF_BRIEF + 1 ? size : GCB_PAYOFF_BRIEF + 1, 0};
+    struct words more;
+
+    if (here) {
+        brief_here(&w, v, link);
+        return out;
+    }
+    if (v->count_fp32 == 0) {
+        say(&w, "never pays: ");
+        brief_why(&w, v);
+        return out;
+    }
+    say(&w, "pays ");
+    say_ranges(&w, v->against_fp32, v->count_fp32);
+    more = w;
+    if (v->count_fp16 == 0) {
+        say(&more, ", never beats fp16");
+    } else {
+        say(&more, ", beats fp16 ");
+        say_ranges(&more, v->against_fp16, v->count_fp16);
+    }
+    if (more.used + 1 >= more.size) /* no room: half a sentence says nothing */
+        out[w.used] = '\0';
+    return out;
+}

@@ -36,4 +36,12 @@ char *gcb_payoff_bandwidth_text(char *out, double bandwidth);
 char *gcb_payoff_words(char *out, size_t size, const struct gcb_payoff_verdict *v,
                        const struct gcb_link *link, bool here);
 
+/*
+ * The same in at most GCB_PAYOFF_BRIEF letters. Without `here`: at which bandwidths it pays and beats fp16. With it: whether it pays at
+ * this link, with how many workers, or why it does not. A part that has no room is left out.
+ */
+#define GCB_PAYOFF_BRIEF 54
+char *gcb_payoff_brief(char *out, size_t size, const struct gcb_payoff_verdict *v,
+                       const struct gcb_link *link, bool here);
+
 #endif

@@ -136,6 +136,8 @@ int gcb_results_read(const char *path, gcb_results_visit_fn *visit, void *ctx,
     char shown[256];
     int err;
 
+    if (!*path)
+        return gcb_diag_set(diag, GCB_E_IO, "'' is no name of a result file");
     if (!file)
         return gcb_diag_set(diag, GCB_E_IO, "%s: %s", gcb_escape(shown, sizeof(shown), path),
                             strerror(errno));

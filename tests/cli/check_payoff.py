@@ -93,6 +93,22 @@ def close(a, b, what):
     assert a is not None and abs(a - b) <= 1e-9 * abs(b) + 1e-15, (what, a, b)
 
 
+def check_workers(row, plain, mine):
+    """The first run of worker counts for which it pays; later ones there may be, as steps of a tree come with powers of two."""
+    def saved(n):
+        at = dict(row, workers=n)
+        a, b = cost(at, *plain)[1], cost(at, *mine)[1]
+        return a / b - 1 if abs(a / b - 1) > 1e-9 else 0.0
+
+    least, most = row["workers_least"], row["workers_most"]
+    for n in range(2, min(least, 1000) if least else 1000):
+        assert saved(n) <= 0, (n, row)
+    for n in range(least, min(most, 1000) + 1) if least else ():
+        assert saved(n) >= 0, (n, row)
+    if 0 < most < 1000:
+        assert saved(most + 1) <= 0, row
+
+
 def main():
     cases = read()
     half = next((c for c in cases.values() if c["method"] == "fp16"), None)
@@ -103,17 +119,17 @@ def main():
         case = cases.get(row["spec"]) if not row["baseline"] else next(iter(cases.values()))
         size, transfers, wire, encode, decode = load(case)
         adding = lambda b: 1.5 * b / case["copy"] if case["copy"] > 0 else 0.0
-        plain = cost(row, True, transfers, size, 0, 0, adding(size))
         codes = load(half)[3:] if half else (0, 0)
-        halved = cost(row, True, transfers, size / 2, *codes, adding(size / 2))
-        if row["method"] == "fp32":
-            mine = plain
-        elif row["baseline"]:
-            mine = halved
-        else:
-            sums = case["method"] in LINEAR
-            mine = cost(row, sums, transfers, wire, encode, decode,
-                        0 if case["sparse"] else adding(wire if sums else size))
+        sums = case["method"] in LINEAR
+        loads = {
+            "plain": (True, transfers, size, 0, 0, adding(size)),
+            "halved": (True, transfers, size / 2, *codes, adding(size / 2)),
+            "mine": (sums, transfers, wire, encode, decode,
+                     0 if case["sparse"] else adding(wire if sums else size)),
+        }
+        own = "plain" if row["method"] == "fp32" else "halved" if row["baseline"] else "mine"
+        plain, halved, mine = (cost(row, *loads[of]) for of in ("plain", "halved", own))
+        if not row["baseline"]:
             close(row["wire_bytes"], wire, "wire_bytes")
             close(row["ratio_vs_fp32"], size / wire, "ratio")
             share = (encode + decode) / size * row["bandwidth_gbit"] * 1e9 / 8
@@ -138,8 +154,7 @@ def main():
             assert row["pays"] == (mine[1] < plain[1])
             if "compute" not in asked and row["pays_below_gbit"]:
                 assert row["pays"] == (row["bandwidth_gbit"] < row["pays_below_gbit"]), row
-            if row["workers_most"] and row["workers_least"] == 2 and row["workers_most"] < 1000:
-                assert (row["workers"] <= row["workers_most"]) >= row["pays"], row
+        check_workers(row, loads["plain"], loads[own])
         checked += 1
     assert checked >= 4, checked
 

@@ -112,7 +112,8 @@ quiet
 prints "fp32"
 prints "pays below"
 prints "1 thread"
-prints "fft:theta=0.85,bits=10: "
+prints "method                  verdict"
+prints "  fft:theta=0.85,bits=10  "
 prints "rel L2"
 prints "lose differently much"
 narrow
@@ -134,6 +135,19 @@ prints "fp16"
 check "the others are left out" sh -c "! grep -qE 'sbc|bf16' '$out'"
 run payoff --method topk "$tmp/r.json"
 check "one method alone loses no differently" sh -c "! grep -q 'lose differently' '$out'"
+check "a line for each method" sh -c "[ \$(grep -c '^  topk:theta=0.85 ' '$out') -eq 1 ]"
+run payoff -v --bandwidth 10Gb "$tmp/r.json"
+exits 0
+prints "topk:theta=0.85: " # in full
+narrow
+run payoff ""
+exits 1
+says "'' is no name of a result file"
+run sweep --method topk --method terngrad --match rel_l2=0.4 --step 400 --results "$tmp/match.json" "$sample"
+run payoff "$tmp/match.json"
+exits 0
+prints "1 of these cannot meet the search's target"
+check "no advice to do what was done" sh -c "! grep -q 'lose differently' '$out'"
 run payoff --method qsgd:bits=3 "$tmp/r.json"
 exits 2
 says "have no such method"
@@ -214,6 +228,20 @@ rows = [r for r in map(json.loads, open('$out')) if r['record'] == 'payoff' and 
 got = [round(r['add_seconds'] * 1e9) for r in rows]
 assert got == [12000, 6000, 12000], got"
 
+# ---- whatever the numbers, a table has its columns ----
+for value in 1e300 1e-300 123456789.123; do
+    row 'qsgd' 'qsgd:bits=123456789,bucket=987654321,rounding=whatever' '"encode_seconds":'$value',"decode_seconds":'$value',"rel_l2":'$value >"$tmp/absurd.json"
+    row 'topk' 'topk' '"encode_seconds":1e-9,"decode_seconds":1e-9,"rel_l2":0.1' >>"$tmp/absurd.json"
+    for link in 1Gb 1Gb..999Tb/20; do
+        run payoff --bandwidth $link --latency 999999999s --workers 2,65536 "$tmp/absurd.json"
+        exits 0
+        narrow
+        run payoff --bandwidth $link --workers 65536 --compute 999999999s --model-bytes 1048576G "$tmp/absurd.json"
+        exits 0
+        narrow
+    done
+done
+
 # ---- what times rest on ----
 printf '{"record":"environment","schema":1,"cpus":4,"load1":2.5,"copy_gbps":0.001}\n' >"$tmp/load.json"
 row 'qsgd' 'qsgd' "$times" >>"$tmp/load.json"
@@ -250,9 +278,9 @@ narrow
 run payoff --model-bytes 100M --method qsgd --method topk:theta=0.9 --bandwidth 10Gb --workers 4
 exits 0
 quiet
-prints "gradient of 105 MB, 7 messages in 4 transfers"
+prints "gradient of 105 MB (100 MiB), 7 messages in 4"
 prints "times of synthetic"
-prints "topk:theta=0.9: "
+prints "  topk:theta=0.9 "
 narrow
 run payoff --model-bytes 100M --method qsgd --bandwidth 10Gb --format json
 exits 0

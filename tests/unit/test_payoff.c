@@ -350,6 +350,41 @@ static void test_words(void **state)
     assert_int_equal(strlen(brief), sizeof(brief) - 1);
 }
 
+static void brief_is(const struct gcb_payoff_contest *c, const struct gcb_link *link, bool here,
+                     const char *want)
+{
+    struct gcb_payoff_verdict v;
+    char words[GCB_PAYOFF_BRIEF + 1];
+
+    gcb_payoff_judge(&v, link, c);
+    assert_string_equal(gcb_payoff_brief(words, sizeof(words), &v, link, here), want);
+}
+
+static void test_brief(void **state)
+{
+    struct gcb_payoff_contest c = {.method = {false, 1, 1e6, 0.03, 0.01, 0, NAN},
+                                   .fp32 = {true, 1, 1e8, 0, 0, 0, NAN},
+                                   .fp16 = {true, 1, 5e7, 0, 0, 0, NAN}};
+    struct gcb_link link = {GCB_COLLECTIVE_RING, 10 * GBIT, 0, 8, 1};
+
+    (void)state;
+    brief_is(&c, &link, false, "pays below 12.2 Gb/s, beats fp16 below 5.85 Gb/s");
+    brief_is(&c, &link, true, "pays with up to 10 workers");
+    link.workers = 20;
+    brief_is(&c, &link, true, "no, only with up to 10 workers");
+    link.workers = 8;
+    link.bandwidth = 100 * GBIT;
+    brief_is(&c, &link, true, "no: encoding outlasts sending fp32");
+    c.method.encode = 0.0;
+    brief_is(&c, &link, true, "no: decoding 8 outlasts sending fp32");
+    c.method.bytes = 3e7;
+    brief_is(&c, &link, false, "never pays: sends 1.2 times fp32's bytes");
+    c.method = (struct gcb_load){true, 1, 1e6, 0, 0, 0, NAN};
+    brief_is(&c, &link, true, "pays with any number of workers");
+    c.fp16.bytes = 0.0; /* nothing beats that */
+    brief_is(&c, &link, false, "pays at any bandwidth, never beats fp16");
+}
+
 static void test_bandwidth_text(void **state)
 {
     char text[32];
@@ -364,12 +399,12 @@ static void test_bandwidth_text(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_fft_paper),      cmocka_unit_test(test_redsync),
-        cmocka_unit_test(test_by_hand),        cmocka_unit_test(test_agrees_with_redsync),
-        cmocka_unit_test(test_overlap),        cmocka_unit_test(test_break_even),
-        cmocka_unit_test(test_closed_form),    cmocka_unit_test(test_workers),
-        cmocka_unit_test(test_many_workers),   cmocka_unit_test(test_words),
-        cmocka_unit_test(test_bandwidth_text),
+        cmocka_unit_test(test_fft_paper),    cmocka_unit_test(test_redsync),
+        cmocka_unit_test(test_by_hand),      cmocka_unit_test(test_agrees_with_redsync),
+        cmocka_unit_test(test_overlap),      cmocka_unit_test(test_break_even),
+        cmocka_unit_test(test_closed_form),  cmocka_unit_test(test_workers),
+        cmocka_unit_test(test_many_workers), cmocka_unit_test(test_words),
+        cmocka_unit_test(test_brief),        cmocka_unit_test(test_bandwidth_text),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
