@@ -7,8 +7,6 @@
 #include "src/base/text.h"
 #include "src/bench/copy.h"
 
-#define LABEL_WIDTH 15 /* what the figures leave of 80 columns */
-
 static const struct gcb_table_column columns[] = {
     {"method", false, true},   {"ratio", true, false},    {"bits/el", true, false},
     {"rel L2", true, false},   {"enc GB/s", true, false}, {"dec GB/s", true, false},
@@ -25,8 +23,6 @@ static void label(char *out, size_t size, const struct gcb_method *m)
     const bool baseline = m->codec == gcb_copy_method.codec || strcmp(m->name, "identity") == 0;
 
     gcb_method_spec(out, size, m, GCB_SPEC_LABEL);
-    if (strlen(out) > LABEL_WIDTH)
-        gcb_method_spec(out, size, m, GCB_SPEC_GIVEN);
     if (baseline)
         snprintf(out + strlen(out), size - strlen(out), " *");
 }
@@ -73,27 +69,39 @@ static const char *end_of(const struct gcb_tally *t, double precision)
     return t->stop == GCB_STOP_SAMPLES ? "max" : "time";
 }
 
+/* "45/70": shares of the bandwidth of reading and filling; "cache" where they would mean nothing. */
+static void memory(char out[64], const struct bench_view *v, const struct gcb_tally *t)
+{
+    const struct gcb_bandwidth *b = v->bandwidth;
+    char to[32], from[32];
+
+    if (!b->bytes || t->on_device) {
+        snprintf(out, 64, "-");
+    } else if (v->in_cache) {
+        snprintf(out, 64, "cache");
+        v->marks->cached = true;
+    } else {
+        snprintf(out, 64, "%s/%s", percent(to, gcb_tally_encode_gbps(t) / b->read_gbps),
+                 percent(from, gcb_tally_decode_gbps(t) / b->fill_gbps));
+    }
+}
+
 static void fill(struct cells *c, const struct bench_view *v, size_t method)
 {
     const struct gcb_method *m = &v->methods[method];
     const struct gcb_tally *t = &v->result->totals[method].tally;
-    const struct gcb_bandwidth *b = v->bandwidth;
-    const double to = gcb_tally_encode_gbps(t), from = gcb_tally_decode_gbps(t);
     struct gcb_fidelity_figures f;
-    char number[2][32];
 
     gcb_tally_figures(&f, t);
     label(c->text[0], sizeof(c->text[0]), m);
     out_number_within(c->text[1], gcb_tally_ratio(t), 3, 7);
     out_number_within(c->text[2], gcb_tally_bits(t), 3, 7);
     out_number_within(c->text[3], f.rel_l2, f.rel_l2 < 1e-3 ? 2 : 3, 7);
-    speed(c->text[4], v->marks, to, t->encode_seconds, t->encode_low, t->encode_high);
-    speed(c->text[5], v->marks, from, t->decode_seconds, t->decode_low, t->decode_high);
-    if (b->bytes && !t->on_device)
-        snprintf(c->text[6], sizeof(c->text[6]), "%s/%s", percent(number[0], to / b->read_gbps),
-                 percent(number[1], from / b->fill_gbps));
-    else
-        snprintf(c->text[6], sizeof(c->text[6]), "-");
+    speed(c->text[4], v->marks, gcb_tally_encode_gbps(t), t->encode_seconds, t->encode_low,
+          t->encode_high);
+    speed(c->text[5], v->marks, gcb_tally_decode_gbps(t), t->decode_seconds, t->decode_low,
+          t->decode_high);
+    memory(c->text[6], v, t);
     snprintf(c->text[7], sizeof(c->text[7]), "%s", end_of(t, v->precision));
 }
 
@@ -161,6 +169,8 @@ void bench_show_notes(const struct out_report *report, const struct bench_marks 
     fprintf(report->out, "\n* baseline   ±: half of the median's 95 %% interval\n"
                          "%% of mem: encoding of reading it, decoding of filling it\n"
                          "end: why the median is not known better, time or most samples\n");
+    if (marks->cached)
+        fprintf(report->out, "cache: it holds every message, so memory has no part in the times\n");
     if (marks->unknown)
         fprintf(report->out, "±?: more than the median itself, which is not known then\n");
     heading_note_load(report->out, "speeds are too low");

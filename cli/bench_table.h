@@ -7,6 +7,7 @@
 /* What the notes under the tables have to explain, because it occurred. Starts zeroed. */
 struct bench_marks {
     bool unknown; /* "±?": half of an interval is more than the median itself */
+    bool cached;  /* "cache" instead of a share of memory's bandwidth */
 };
 
 /* One table of `bench`: the methods under one scope, device, number of threads and state of the caches. */
@@ -15,6 +16,7 @@ struct bench_view {
     const struct gcb_run_result *result;
     const char *settings;                  /* "scope tensor, 1 thread, warm caches" */
     const struct gcb_bandwidth *bandwidth; /* with these threads */
+    bool in_cache;                         /* memory has no part in the times: no share of it */
     double precision;                      /* asked for; 0: as many runs as were */
     struct bench_marks *marks;             /* set where something occurs */
 };

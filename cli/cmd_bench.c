@@ -131,6 +131,8 @@ static int show_case(struct bench *c, const struct bench_case *at, struct gcb_di
         .result = &c->result,
         .settings = settings,
         .bandwidth = &c->bandwidths[at->threads],
+        .in_cache = c->suite.caches[at->cache] == GCB_CACHE_WARM &&
+                    gcb_run_in_cache(&c->s.layout, c->bandwidths[at->threads].bytes),
         .precision = c->suite.precision,
         .marks = &c->marks,
     };

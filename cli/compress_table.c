@@ -8,7 +8,6 @@
 #include "src/base/text.h"
 
 #define WIDTH 80
-#define LABEL_WIDTH 28 /* what the figures leave of it */
 #define DEFAULT_TOP 5
 #define MAX_TOP 64
 #define FIGURES 6
@@ -38,12 +37,9 @@ static void fill_figures(struct figure_cells *c, const struct gcb_tally *t)
     out_number(c->text[5], gcb_tally_decode_gbps(t), 3);
 }
 
-/* With its main parameters if they fit beside the figures, else with what was asked for. */
 static const char *label(char *out, size_t size, const struct compress_view *v, size_t method)
 {
     gcb_method_spec(out, size, &v->methods[method], GCB_SPEC_LABEL);
-    if (strlen(out) > LABEL_WIDTH)
-        gcb_method_spec(out, size, &v->methods[method], GCB_SPEC_GIVEN);
     if (method >= v->given)
         snprintf(out + strlen(out), size - strlen(out), " (baseline)");
     return out;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "src/base/alloc.h"
+#include "src/base/host.h"
 #include "src/bench/bandwidth.h"
 
 /* Elements that any message costs as much as: a few tensors of a network are large, most are small. */
@@ -92,6 +93,13 @@ uint64_t gcb_run_bandwidth_bytes(const struct gcb_layout *layout)
     const uint64_t wanted = layout->largest > most / 16 ? most : layout->largest * 16;
 
     return wanted < least ? least : wanted;
+}
+
+bool gcb_run_in_cache(const struct gcb_layout *layout, uint64_t bandwidth_bytes)
+{
+    const uint64_t cache = gcb_host_cache();
+
+    return layout->largest <= cache / 12 && layout->largest <= bandwidth_bytes / 24;
 }
 
 /* Reads a message and sees to its infinities and NaNs. */

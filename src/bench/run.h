@@ -79,4 +79,12 @@ double gcb_run_weight(const struct gcb_message_plan *plan);
  */
 uint64_t gcb_run_bandwidth_bytes(const struct gcb_layout *layout);
 
+/*
+ * Do the caches hold the largest message with what becomes of it (12 bytes an element: it, the message, and what was
+ * decoded), so that timing it again and again asks nothing of memory? A share of a bandwidth that was measured over
+ * `bandwidth_bytes` means nothing then. It does where that buffer is less than twice as large, for then both are in the
+ * same place.
+ */
+bool gcb_run_in_cache(const struct gcb_layout *layout, uint64_t bandwidth_bytes);
+
 #endif

@@ -1,6 +1,7 @@
 /* Runs: scopes, repetitions, what is not finite, dense tensors, interruptions, methods that fail. */
 #include <math.h>
 
+#include "src/base/host.h"
 #include "src/bench/rows.h"
 #include "src/report/sink.h"
 #include "tests/unit/run_source.h"
@@ -226,6 +227,19 @@ static void test_carry_on(void **state)
     gcb_row_fini(&row);
 }
 
+/* In a cache: what it has room for three times over, unless the bandwidth was measured on as little. */
+static void test_in_cache(void **state)
+{
+    const uint64_t room = gcb_host_cache() / 12;
+    struct gcb_layout layout = {.largest = room};
+
+    (void)state;
+    assert_true(gcb_run_in_cache(&layout, 24 * room));
+    assert_false(gcb_run_in_cache(&layout, room ? 24 * room - 1 : 0) && room);
+    layout.largest = room + 1;
+    assert_false(gcb_run_in_cache(&layout, UINT64_MAX));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -239,6 +253,7 @@ int main(void)
         RUN_CASE(test_zero),
         RUN_CASE(test_raw),
         RUN_CASE(test_dense),
+        cmocka_unit_test(test_in_cache),
         RUN_CASE(test_interruption),
         RUN_CASE(test_carry_on),
     };

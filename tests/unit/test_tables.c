@@ -38,6 +38,12 @@ static int parse(void **state)
     return err;
 }
 
+static bool has(const struct printed *p, const char *text)
+{
+    fflush(p->report.out);
+    return strstr(p->text, text);
+}
+
 /* A tally whose figures are all out of the ordinary. */
 static struct gcb_tally tally_of(double time, double spread, double error, uint64_t bytes)
 {
@@ -119,11 +125,39 @@ static void test_unknown(void **state)
         begin(&p);
         assert_int_equal(bench_show(&view, &p.report, NULL), 0);
         bench_show_notes(&p.report, &marks);
-        fflush(p.report.out);
-        assert_true(!strstr(p.text, "2.00 ±25%") == false);
-        assert_true(!strstr(p.text, "2.00 ±?") == !wide);
-        assert_true(!strstr(p.text, "±?: ") == !wide);
-        assert_null(strstr(p.text, "4143"));
+        assert_true(has(&p, "2.00 ±25%"));
+        assert_int_equal(has(&p, "2.00 ±?"), wide);
+        assert_int_equal(has(&p, "±?: "), wide);
+        assert_false(has(&p, "4143"));
+        end(&p);
+    }
+}
+
+/* Shares of memory's bandwidth where they mean something, and labels that all say which setting it was. */
+static void test_memory(void **state)
+{
+    const struct gcb_bandwidth read = {4.0, 8.0, 1.0, 1, 1};
+    struct bench_marks marks = {false};
+    struct bench_view view = {
+        .methods = methods, .result = &result, .settings = "", .bandwidth = &read, .marks = &marks};
+    struct printed p;
+
+    (void)state;
+    for (int cached = 0; cached < 2; cached++) {
+        for (size_t m = 0; m < 4; m++)
+            totals[m].tally = tally_of(1.0, 0.5, 0.0, 2000000000);
+        totals[1].tally.encode_seconds = 1e-3; /* 50000 % of memory */
+        view.in_cache = cached;
+        begin(&p);
+        assert_int_equal(bench_show(&view, &p.report, NULL), 0);
+        bench_show_notes(&p.report, &marks);
+        assert_int_equal(has(&p, " 50/25 "), !cached);
+        assert_int_equal(has(&p, " ?/25 "), !cached);
+        assert_int_equal(has(&p, " cache "), cached);
+        assert_int_equal(has(&p, "\ncache: "), cached);
+        assert_true(has(&p, "topk:theta=0.85 "));
+        assert_true(has(&p, "fft:theta=0.85,bits=10\n"));
+        assert_true(has(&p, "qsgd:bits=4,bucket=512\n"));
         end(&p);
     }
 }
@@ -334,10 +368,11 @@ static void test_table(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_numbers), cmocka_unit_test(test_table),
-        cmocka_unit_test(test_bench),   cmocka_unit_test(test_unknown),
-        cmocka_unit_test(test_kernels), cmocka_unit_test(test_compress),
-        cmocka_unit_test(test_sweep),   cmocka_unit_test(test_replay),
+        cmocka_unit_test(test_numbers),  cmocka_unit_test(test_table),
+        cmocka_unit_test(test_bench),    cmocka_unit_test(test_unknown),
+        cmocka_unit_test(test_memory),   cmocka_unit_test(test_kernels),
+        cmocka_unit_test(test_compress), cmocka_unit_test(test_sweep),
+        cmocka_unit_test(test_replay),
     };
 
     return cmocka_run_group_tests(tests, parse, NULL);
