@@ -37,6 +37,7 @@ struct bench {
     struct gcb_run_result result; /* of the case at hand */
     struct bench_marks marks;     /* of all tables */
     bool interrupted;
+    struct gcb_diag missing; /* the first failure for want of a device, or of a library of its */
 };
 
 /* Suite, methods and devices. GCB_E_BACKEND: none of the devices is there. */

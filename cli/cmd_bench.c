@@ -162,6 +162,13 @@ static int put_unsupported(struct bench *c, const struct bench_case *at)
     return err;
 }
 
+static void note_missing(struct bench *c)
+{
+    for (size_t i = 0; i < c->result.method_count && !c->missing.status; i++)
+        if (c->result.totals[i].failure.status == GCB_E_BACKEND)
+            c->missing = c->result.totals[i].failure;
+}
+
 static int do_case(struct bench *c, const struct bench_case *at, struct gcb_diag *diag)
 {
     int err;
@@ -172,6 +179,7 @@ static int do_case(struct bench *c, const struct bench_case *at, struct gcb_diag
     session_progress_start(&c->s);
     err = run_case(c, at, diag);
     session_progress_end(&c->s);
+    note_missing(c);
     if (!err)
         err = put_summaries(c);
     if (!err)
@@ -250,7 +258,11 @@ static int finish(struct bench *c, struct gcb_diag *diag)
     if (c->s.report.table)
         bench_show_notes(&c->s.report, &c->marks);
     err = out_commit(&c->s.report, diag);
-    return err || !c->interrupted ? err : session_interrupted(&c->s, "what was done is kept");
+    if (!err && c->interrupted)
+        return session_interrupted(&c->s, "what was done is kept");
+    if (!err && c->missing.status)
+        return gcb_diag_set(diag, GCB_E_BACKEND, "%s", c->missing.text);
+    return err;
 }
 
 static int bench_methods_run(const struct bench_options *o, const struct opt_list *operands,

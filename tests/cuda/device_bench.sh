@@ -70,6 +70,31 @@ for what in ("memcpy", "elias"):
 PY
 check "the device's rows are the CPU's, but for times" python3 "$tmp/look.py" "$tmp/r.json"
 
+# cuFFT is another library: within its tolerance, beyond it, and where it is not there.
+transforms() { # MODE
+    GCB_HOST_FFT=$1
+    export GCB_HOST_FFT
+    run bench --device cuda --method fft --method demo --method sparse:transform=hadamard --dataset stem.weight \
+        --repeat 1 --format json "$sample"
+    unset GCB_HOST_FFT
+}
+transforms near
+exits 0
+quiet
+check "all three run" sh -c "! grep -E '\"(fft|demo|sparse)\".*\"(failed|unsupported)\"' '$out'"
+transforms far
+prints 'the device decodes its message to other values than the CPU'
+transforms missing
+exits 3
+says "transform=fft of this length needs cuFFT, and neither libcufft.so.12 nor libcufft.so.11 was found"
+prints '"spec": "demo:'
+transforms no-plan
+exits 0
+prints '"unsupported", "reason": "fft, step 400 worker 0 stem.weight: device cuda: cuFFT has no plan'
+last="info"
+GCB_HOST_FFT=missing "$GCBENCH" info >"$out" 2>"$err"
+prints "no cuFFT"
+
 run bench --device cuda:1 --method qsgd --repeat 1 "$sample"
 exits 3
 says "this machine has 1"

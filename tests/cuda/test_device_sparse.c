@@ -152,7 +152,6 @@ static void what_it_lacks_is_said(void **state)
     static const struct {
         const char *spec, *words;
     } cases[] = {
-        {"fft", "device cuda: transform=fft runs on the CPU only"},
         {"sparse:values=uniform", "device cuda: values=uniform runs on the CPU only"},
     };
 

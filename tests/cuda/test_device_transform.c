@@ -2,6 +2,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -100,6 +101,170 @@ static void long_hadamard(void **state)
     free(x);
 }
 
+/* Spectra are the CPU's own here, so messages are too: the order of bins, their scale, pairs of floats. */
+static void fft_of_the_cpus_spectra(void **state)
+{
+    static const struct {
+        const char *spec;
+        uint64_t n;
+    } cases[] = {
+        {"fft", 0},
+        {"fft", 1},
+        {"fft", 4099},
+        {"sparse:transform=fft,theta=0.5,index=u32", 2},
+        {"sparse:transform=fft,chunk=100,density=0.1", 250},
+        {"sparse:transform=fft,chunk=4096,select=chunk,density=0.02,values=fp16", 10001},
+        {"sparse:transform=fft,chunk=63,values=sign-mean,index=bitmap", 1000},
+        {"sparse:transform=fft,chunk=7,select=threshold,threshold=0.2", 333},
+    };
+    const struct device_setting setting = {.seed = 1, .same_spectra = true};
+    float *x = malloc(20000 * sizeof(float));
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(cases); i++)
+        for (int fill = 0; fill < FILL_NONFINITE; fill++) {
+            gcb_host_schedule((enum gcb_host_order)((i + (size_t)fill) % 3), i);
+            check_fill(x, cases[i].n, (enum check_fill)fill, i);
+            device_same(&device, cases[i].spec, x, cases[i].n, &setting);
+        }
+    gcb_host_schedule(GCB_HOST_FORWARD, 1);
+    free(x);
+}
+
+/* Spectra that miss the CPU's as those of another library do: errors and decoded floats stay within what is promised. */
+static void fft_of_other_spectra(void **state)
+{
+    static const char *const specs[] = {
+        "fft",
+        "sparse:transform=fft,chunk=64,select=chunk,density=0.1",
+    };
+    static const uint64_t sizes[] = {0, 1, 33, 1000, END};
+
+    (void)state;
+    gcb_host_fft(GCB_HOST_FFT_NEAR);
+    same_all(specs, COUNT(specs), sizes);
+    gcb_host_fft(GCB_HOST_FFT_EXACT);
+}
+
+static void dct(void **state)
+{
+    static const char *const specs[] = {
+        "demo:density=0.02",                         /* chosen while in shared memory */
+        "sparse:transform=dct,chunk=64,density=0.2", /* several chunks a block */
+        "sparse:transform=dct,chunk=48,select=chunk,density=0.1",  /* by sums */
+        "sparse:transform=dct,chunk=100,density=0.1,values=range", /* by cuFFT */
+    };
+    static const uint64_t sizes[] = {0, 1, 100, 4500, END};
+
+    (void)state;
+    same_all(specs, COUNT(specs), sizes);
+}
+
+/* Every length that is transformed in shared memory, and odd ones by cuFFT, whole. */
+static void dct_of_all_lengths(void **state)
+{
+    enum { N = 9000 };
+    float *x = malloc(N * sizeof(float));
+    char spec[80];
+
+    (void)state;
+    check_fill(x, N, FILL_NOISE, 3);
+    gcb_host_schedule(GCB_HOST_SHUFFLED, 4);
+    for (unsigned length = 1; length <= 8192; length *= 2) {
+        snprintf(spec, sizeof(spec), "sparse:transform=dct,chunk=%u,density=0.3", length);
+        device_same(&device, spec, x,
+                    length < 16      ? 200
+                    : 2 * length < N ? 2 * length + 5
+                                     : N,
+                    NULL);
+    }
+    device_same(&device, "sparse:transform=dct,density=0.3", x, 8999, NULL);
+    gcb_host_fft(GCB_HOST_FFT_NEAR);
+    device_same(&device, "sparse:transform=dct,density=0.3", x, 4097, NULL);
+    gcb_host_fft(GCB_HOST_FFT_EXACT);
+    gcb_host_schedule(GCB_HOST_FORWARD, 1);
+    free(x);
+}
+
+/* A coder that cannot be made says why, and leaves nothing behind. */
+static void refuses(const char *spec, enum gcb_host_fft how, int status, const char *words)
+{
+    const struct gcb_coder_config config = {.env = {.count = 300}};
+    struct gcb_device_coder *c = NULL;
+    struct gcb_host_counts before, after;
+    struct gcb_diag diag = {0};
+    struct gcb_method m;
+
+    gcb_host_count(&before);
+    gcb_host_fft(how);
+    assert_int_equal(gcb_method_parse(&m, spec, NULL), 0);
+    assert_int_equal(gcb_device_coder_create(&c, &device, &m, &config, &diag), status);
+    gcb_host_fft(GCB_HOST_FFT_EXACT);
+    gcb_host_count(&after);
+    if (!strstr(diag.text, words))
+        fail_msg("%s: '%s' lacks '%s'", spec, diag.text, words);
+    assert_null(c);
+    assert_int_equal(before.bytes, after.bytes);
+}
+
+static void without_cufft(void **state)
+{
+    const char *const chunks = "sparse:transform=dct,chunk=100";
+    float x[5000];
+
+    (void)state;
+    refuses("fft", GCB_HOST_FFT_MISSING, GCB_E_BACKEND,
+            "transform=fft of this length needs cuFFT, and neither libcufft.so.12 nor");
+    refuses(chunks, GCB_HOST_FFT_MISSING, GCB_E_BACKEND, "transform=dct of this length");
+    refuses("fft", GCB_HOST_FFT_NO_PLAN, GCB_E_UNSUPPORTED,
+            "cuFFT has no plan for 1 transforms of 300 floats: no such length (8)");
+    refuses(chunks, GCB_HOST_FFT_NO_PLAN, GCB_E_UNSUPPORTED, "3 transforms of 100 floats");
+    gcb_host_limit(1);
+    refuses("demo", GCB_HOST_FFT_EXACT, GCB_E_NOMEM, "bytes of a transform's tables");
+    gcb_host_limit(0);
+    /* and what does not need it runs */
+    gcb_host_fft(GCB_HOST_FFT_MISSING);
+    check_fill(x, COUNT(x), FILL_NOISE, 1);
+    device_same(&device, "demo", x, COUNT(x), NULL);
+    device_same(&device, "sparse:transform=hadamard", x, 100, NULL);
+    gcb_host_fft(GCB_HOST_FFT_EXACT);
+}
+
+/* What fails when it is queued is said when it is waited for. */
+static void cufft_fails(void **state)
+{
+    const struct gcb_coder_config config = {.env = {.count = 100}};
+    const struct gcb_step at = {0};
+    struct gcb_device_batch_config room = {.messages = 1};
+    struct gcb_device_coder *c = NULL;
+    struct gcb_device_batch *b = NULL;
+    struct gcb_device_message m = {0};
+    struct gcb_diag diag = {0};
+    struct gcb_method method;
+    void *in, *out;
+
+    (void)state;
+    assert_int_equal(gcb_method_parse(&method, "fft", NULL), 0);
+    assert_int_equal(gcb_device_coder_create(&c, &device, &method, &config, NULL), 0);
+    room.scratch = gcb_device_coder_scratch(c);
+    assert_int_equal(gcb_device_batch_create(&b, &device, &room, NULL), 0);
+    assert_int_equal(device.module->alloc(&in, 400, NULL), 0);
+    assert_int_equal(device.module->alloc(&out, gcb_device_coder_payload_bound(c), NULL), 0);
+    m.batch = b;
+    m.in_dev = in;
+    m.payload_dev = out;
+    gcb_host_fft(GCB_HOST_FFT_FAILS);
+    assert_int_equal(gcb_device_batch_begin(b), 0);
+    assert_int_equal(gcb_device_coder_encode_async(c, &at, &m, &diag), GCB_E_BACKEND);
+    gcb_host_fft(GCB_HOST_FFT_EXACT);
+    assert_int_equal(gcb_device_batch_finish(b, &diag), GCB_E_BACKEND);
+    assert_non_null(strstr(diag.text, "unknown error (cufftExecR2C, fft.cu:"));
+    device.module->free(in);
+    device.module->free(out);
+    gcb_device_batch_destroy(b);
+    gcb_device_coder_destroy(c);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -107,6 +272,12 @@ int main(int argc, char **argv)
         cmocka_unit_test(largest_of_long_chunks),
         cmocka_unit_test(hadamard),
         cmocka_unit_test(long_hadamard),
+        cmocka_unit_test(fft_of_the_cpus_spectra),
+        cmocka_unit_test(fft_of_other_spectra),
+        cmocka_unit_test(dct),
+        cmocka_unit_test(dct_of_all_lengths),
+        cmocka_unit_test(without_cufft),
+        cmocka_unit_test(cufft_fails),
     };
 
     if (argc > 1) /* only the tests of this name, with * and ? */

@@ -13,6 +13,8 @@ struct device_setting {
     enum gcb_nonfinite nonfinite;
     uint64_t seed, step, segment;
     uint32_t worker;
+    bool
+        same_spectra; /* the FFT there is the CPU's: messages of methods that use it are compared byte for byte too */
 };
 
 /* The module of the library this test is linked with, on its only device. */
@@ -21,6 +23,9 @@ void device_here(struct gcb_device *out);
 /*
  * Encodes x on the CPU and on the device; both fail alike, or the messages are the same, byte for byte, with the
  * same count of clamped elements. Then decodes on both: the same floats, bit for bit. `setting` may be NULL.
+ *
+ * Of methods with GCB_CAP_LIBRARY_MATH: the errors of both messages differ by 1e-4 at most, and either message is decoded
+ * on both sides to within 1e-6 of its norm, as far as it is finite.
  */
 void device_same(const struct gcb_device *device, const char *spec, const float *x, uint64_t n,
                  const struct device_setting *setting);

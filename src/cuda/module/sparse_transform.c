@@ -76,7 +76,8 @@ static const struct gcb_device_transform hadamard = {
 
 /* ---- the table ---- */
 
-static const struct gcb_device_transform *const transforms[] = {&none, &hadamard, NULL};
+static const struct gcb_device_transform *const transforms[] = {&none, &gcb_device_fft,
+                                                                &gcb_device_dct, &hadamard, NULL};
 
 const struct gcb_device_transform *gcb_device_transform_find(const char *name)
 {
