@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/stat.h>
 
 #include "cli/cmd.h"
 #include "cli/interrupt.h"
@@ -35,23 +36,23 @@ static int check(const struct report_options *o, const struct opt_list *files,
     static const char *const others[] = {".h5", ".json", ".csv", ".tsv", ".png", ".svg", ".pdf"};
     const size_t n = o->output ? strlen(o->output) : 0;
     char shown[256];
+    struct stat s;
 
     if (files->count == 0)
         return gcb_diag_set(diag, GCB_E_INVALID,
                             "no results given: gcbench report results.json -o report.html, for "
                             "example (--results of other commands writes such files)");
-    for (size_t i = 0; i < files->count; i++)
-        if (strcmp(files->items[i], "-") == 0)
-            return gcb_diag_set(diag, GCB_E_INVALID,
-                                "'-': a report reads its results twice; name a file");
     if (n == 0)
         return gcb_diag_set(diag, GCB_E_INVALID, "-o FILE is needed: the page to write");
+    gcb_escape(shown, sizeof(shown), o->output);
+    if (stat(o->output, &s) == 0 && S_ISDIR(s.st_mode))
+        return gcb_diag_set(diag, GCB_E_INVALID, "-o %s: is a folder; -o %s%sreport.html", shown,
+                            shown, o->output[n - 1] == '/' ? "" : "/");
     for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
         const size_t m = strlen(others[i]);
 
         if (n >= m && strcasecmp(o->output + n - m, others[i]) == 0)
-            return gcb_diag_set(diag, GCB_E_INVALID, "-o %s: a report is a page of HTML",
-                                gcb_escape(shown, sizeof(shown), o->output));
+            return gcb_diag_set(diag, GCB_E_INVALID, "-o %s: a report is a page of HTML", shown);
     }
     return 0;
 }
@@ -143,7 +144,8 @@ const struct cmd cmd_report = {
     .examples = "  gcbench compress --method fft --method topk gradients.h5 --results r.json\n"
                 "  gcbench report r.json -o report.html\n"
                 "  gcbench report --title \"Week 12\" bench.json replay.json -o report.html\n",
-    .details = "RESULTS are files that --results wrote; whatever records they hold get their "
+    .details = "RESULTS are files that --results wrote (`-` is standard input); whatever records "
+               "they hold get their "
                "tables. The page loads nothing and runs nothing. Its plots need gnuplot; without "
                "it the page has the tables and says so.\n",
     .spec = {.groups = groups},

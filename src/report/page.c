@@ -68,6 +68,8 @@ int gcb_page_write(FILE *out, struct gcb_page_outcome *outcome,
     int err = 0;
 
     memset(outcome, 0, sizeof(*outcome));
+    if (config->plot_folder)
+        err = gcb_plot_data_create(&page.plots, diag);
     for (size_t i = 0; !err && i < config->file_count; i++)
         err = page_read(&page, config->files[i], diag);
     if (!err && !page.seen)
@@ -80,7 +82,7 @@ int gcb_page_write(FILE *out, struct gcb_page_outcome *outcome,
         err = gcb_diag_nomem(diag, 0, "plots");
         goto out;
     }
-    err = page_plots(drawn, outcome, config, diag);
+    err = page_plots(drawn, outcome, &page, config, diag);
     if (fclose(drawn) && !err)
         err = gcb_diag_nomem(diag, size, "plots");
     if (!err) {

@@ -11,7 +11,7 @@ struct drawing {
     FILE *out;
     struct gcb_page_outcome *outcome;
     const struct gcb_page_config *config;
-    struct gcb_plot_data *data;
+    const struct gcb_plot_data *data;
     size_t total, done; /* pages of all plots */
 };
 
@@ -96,20 +96,15 @@ static int draw_all(struct drawing *d, struct gcb_diag *diag)
     return 0;
 }
 
-int page_plots(FILE *out, struct gcb_page_outcome *outcome, const struct gcb_page_config *config,
-               struct gcb_diag *diag)
+int page_plots(FILE *out, struct gcb_page_outcome *outcome, const struct page *page,
+               const struct gcb_page_config *config, struct gcb_diag *diag)
 {
-    struct drawing d = {.out = out, .outcome = outcome, .config = config};
+    struct drawing d = {.out = out, .outcome = outcome, .config = config, .data = page->plots};
     int err;
 
-    if (!config->plot_folder)
+    if (!page->plots)
         return 0;
-    err = gcb_plot_data_create(&d.data, diag);
-    for (size_t i = 0; !err && i < config->file_count; i++)
-        err = gcb_plot_data_read(d.data, config->files[i], diag);
-    if (!err)
-        err = draw_all(&d, diag);
-    gcb_plot_data_destroy(d.data);
+    err = draw_all(&d, diag);
     if (!err && outcome->plots)
         fputs("</div>\n", out);
     if (!err && outcome->without[0]) {

@@ -2,6 +2,7 @@
 #define SRC_REPORT_PAGE_PRIVATE_H
 
 #include "src/report/page.h"
+#include "src/report/plot.h"
 #include "src/report/results.h"
 
 /*
@@ -53,8 +54,9 @@ struct page_tensors {
 struct page {
     struct page_rows rows[PAGE_RECORDS];
     struct page_tensors tensors;
-    json_t *inputs; /* names of input files as keys */
-    uint64_t seen;  /* rows of any record that the page shows */
+    json_t *inputs;              /* names of input files as keys */
+    uint64_t seen;               /* rows of any record that the page shows */
+    struct gcb_plot_data *plots; /* the same rows, for plots; NULL: there are to be none. Owned */
 };
 
 /* page_rows.c: GCB_E_NOMEM as usual. */
@@ -124,8 +126,8 @@ void page_tensors_fini(struct page_tensors *t);
 void page_tensors_table(FILE *out, const struct page_tensors *t);
 
 /* page_plots.c: a section of plots. Fails only for want of memory. */
-int page_plots(FILE *out, struct gcb_page_outcome *outcome, const struct gcb_page_config *config,
-               struct gcb_diag *diag);
+int page_plots(FILE *out, struct gcb_page_outcome *outcome, const struct page *page,
+               const struct gcb_page_config *config, struct gcb_diag *diag);
 
 extern const char page_style[]; /* page_style.c */
 

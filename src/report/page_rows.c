@@ -84,8 +84,11 @@ static int visit(void *ctx, const struct gcb_results_row *row, struct gcb_diag *
     struct reader *r = ctx;
     struct page *page = r->page;
     const char *input = gcb_results_text(row->json, "file");
+    const int err = page->plots ? gcb_plot_data_row(page->plots, row, diag) : 0;
     size_t i = 0;
 
+    if (err)
+        return err;
     if (input && json_object_size(page->inputs) < PAGE_MAX_ROWS &&
         json_object_set_new(page->inputs, input, json_true()))
         return gcb_diag_nomem(diag, 0, "names");
@@ -112,6 +115,8 @@ int page_read(struct page *page, const char *path, struct gcb_diag *diag)
 
     if (!page->inputs)
         page->inputs = json_object();
+    if (page->plots)
+        gcb_plot_data_begin(page->plots);
     return page->inputs ? gcb_results_read(path, visit, &r, diag)
                         : gcb_diag_nomem(diag, 0, "names");
 }
@@ -173,6 +178,7 @@ void page_fini(struct page *page)
         gcb_free(page->rows[r].items);
     }
     page_tensors_fini(&page->tensors);
+    gcb_plot_data_destroy(page->plots);
     json_decref(page->inputs);
     memset(page, 0, sizeof(*page));
 }

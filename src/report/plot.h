@@ -16,11 +16,16 @@
  * columns and contain no text from a file but in single quotes, so nothing in a name is ever run.
  */
 struct gcb_plot_data;
+struct gcb_results_row; /* src/report/results.h */
 
 int gcb_plot_data_create(struct gcb_plot_data **out, struct gcb_diag *diag);
 void gcb_plot_data_destroy(struct gcb_plot_data *data); /* NULL is fine */
 /* Adds the rows of a result file, "-" for standard input. Fails as gcb_results_read does. */
 int gcb_plot_data_read(struct gcb_plot_data *data, const char *path, struct gcb_diag *diag);
+/* The same for those who read files anyway: begins a file, then takes each of its rows. GCB_E_NOMEM. */
+void gcb_plot_data_begin(struct gcb_plot_data *data);
+int gcb_plot_data_row(struct gcb_plot_data *data, const struct gcb_results_row *row,
+                      struct gcb_diag *diag);
 
 struct gcb_plot_page;  /* src/report/plot_page.h: what a plot fills */
 struct gcb_plot_split; /* src/report/plot_split.h: how rows become pages */

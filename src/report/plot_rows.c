@@ -274,11 +274,6 @@ const struct gcb_plot_env *gcb_plot_env_of(const struct gcb_plot_data *data, siz
     return env && env <= data->envs.count ? &envs[env - 1] : &unknown;
 }
 
-struct reading {
-    struct gcb_plot_data *data;
-    size_t env; /* of this file: 1 past its place in envs; 0 before any */
-};
-
 static double real_of(const json_t *row, const char *key)
 {
     const json_t *value = json_object_get(row, key);
@@ -317,37 +312,48 @@ static bool name_file(struct gcb_plot_env *env, const json_t *row, struct gcb_pl
     return env->file != NULL;
 }
 
-static int keep(struct reading *r, const struct kind *kind, const json_t *row)
+static int keep(struct gcb_plot_data *data, const struct kind *kind, const json_t *row)
 {
-    struct gcb_plot_array *a = (struct gcb_plot_array *)((char *)r->data + kind->array);
+    struct gcb_plot_array *a = (struct gcb_plot_array *)((char *)data + kind->array);
     char *item;
 
     if (gcb_grow(&a->items, &a->cap, a->count, kind->size))
         return GCB_E_NOMEM;
     item = (char *)a->items + a->count * kind->size;
     if (kind->fields == env_fields)
-        r->env = a->count + 1;
-    memcpy(item, &r->env, sizeof(r->env));
-    if (!row_of(item, kind, row, r->data))
+        data->env = a->count + 1;
+    memcpy(item, &data->env, sizeof(data->env));
+    if (!row_of(item, kind, row, data))
         return GCB_E_NOMEM;
     if (kind->fields == env_fields &&
-        !name_file((struct gcb_plot_env *)a->items + a->count, row, r->data))
+        !name_file((struct gcb_plot_env *)a->items + a->count, row, data))
         return GCB_E_NOMEM;
     a->count++;
     return 0;
 }
 
-static int visit(void *ctx, const struct gcb_results_row *row, struct gcb_diag *diag)
+void gcb_plot_data_begin(struct gcb_plot_data *data)
+{
+    data->env = 0;
+}
+
+int gcb_plot_data_row(struct gcb_plot_data *data, const struct gcb_results_row *row,
+                      struct gcb_diag *diag)
 {
     for (size_t i = 0; i < KINDS; i++)
         if (strcmp(row->record, kinds[i].record) == 0)
-            return keep(ctx, &kinds[i], row->json) ? gcb_diag_nomem(diag, 0, "rows of results") : 0;
+            return keep(data, &kinds[i], row->json) ? gcb_diag_nomem(diag, 0, "rows of results")
+                                                    : 0;
     return 0;
+}
+
+static int visit(void *ctx, const struct gcb_results_row *row, struct gcb_diag *diag)
+{
+    return gcb_plot_data_row(ctx, row, diag);
 }
 
 int gcb_plot_data_read(struct gcb_plot_data *data, const char *path, struct gcb_diag *diag)
 {
-    struct reading r = {.data = data};
-
-    return gcb_results_read(path, visit, &r, diag);
+    gcb_plot_data_begin(data);
+    return gcb_results_read(path, visit, data, diag);
 }

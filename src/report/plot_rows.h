@@ -83,6 +83,7 @@ struct gcb_plot_exchange { /* payoff, those whose model is `exchange` */
 struct gcb_plot_data {
     struct gcb_plot_array envs, results, summaries, bins, bands, steps, verdicts, kernels, tensors,
         exchanges;
+    size_t env;    /* of the file being read: 1 past its place in envs; 0 before any */
     json_t *texts; /* an object whose keys are the interned texts */
 };
 

@@ -138,9 +138,9 @@ says "-o FILE is needed"
 run report -o "$tmp/dir/r.html"
 exits 2
 says "no results given"
-run report - -o "$tmp/dir/r.html"
+run report "$tmp/r.json" -o "$tmp"
 exits 2
-says "'-'"
+says "-o $tmp: is a folder; -o $tmp/report.html"
 run report "$tmp/r.json" -o "$tmp/dir/r.json"
 exits 2
 says "a page of HTML"
