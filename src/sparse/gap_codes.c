@@ -26,40 +26,14 @@ static void count_gaps(struct gcb_gap_codes *m, const uint32_t *pos, uint64_t ke
     }
 }
 
-/* log2(v) in 2^-16, to 0.01: between powers of two a parabola. */
-static uint64_t log2_fixed(uint32_t v)
-{
-    const unsigned e = gcb_log2_floor(v);
-    const uint64_t f = ((uint64_t)v << 16 >> e) & 0xffff;
-
-    return ((uint64_t)e << 16) + f + (f * (65536 - f) >> 16) * 22527 / 65536;
-}
-
-/*
- * About what a code for the sum of two counts sends: the entropy - of a symbol above half of all, which takes
- * a bit whatever its share, that bit and the entropy of the rest - and the code's own lengths.
- */
+/* What a code for the sum of two counts costs; b may be NULL. */
 static uint64_t cost_of(const uint32_t *a, const uint32_t *b)
 {
-    uint64_t present = 0, sum = 0, inner = 0, most = 0, outer, bits = 0;
+    struct gcb_gap_cost t = {0};
 
-    for (unsigned s = 0; s < GCB_PREFIX_SYMBOLS; s++) {
-        const uint64_t c = a[s] + (b ? b[s] : 0);
-
-        if (!c)
-            continue;
-        present++;
-        sum += c;
-        inner += c * log2_fixed((uint32_t)c);
-        most = c > most ? c : most;
-    }
-    if (2 * most > sum && most < sum) {
-        bits = sum << 16;
-        inner -= most * log2_fixed((uint32_t)most);
-        sum -= most;
-    }
-    outer = sum * log2_fixed((uint32_t)sum);
-    return bits + (outer > inner ? outer - inner : 0) + ((12 + 3 * present) << 16);
+    for (unsigned s = 0; s < GCB_PREFIX_SYMBOLS; s++)
+        gcb_gap_cost_add(&t, (uint64_t)a[s] + (b ? b[s] : 0));
+    return gcb_gap_cost_of(t);
 }
 
 static void cost_joined(struct gcb_gap_codes *m, unsigned g)

@@ -1,43 +1,15 @@
 #ifndef SRC_SPARSE_GAP_CODES_H
 #define SRC_SPARSE_GAP_CODES_H
 
+#include "kernels/index/gap_elem.h"
 #include "src/sparse/prefix.h"
 
 /*
  * The codes of src/sparse/index_adaptive.c, made from the gaps they are to write. Kept positions of real
  * gradients stand in clusters: a short gap tends to follow short ones. So a gap becomes a symbol, and the
  * symbols of the two gaps before it choose, by the sum of their magnitudes, which of up to
- * GCB_GAP_CODES prefix codes writes it.
+ * GCB_GAP_CODES prefix codes writes it (kernels/index/gap_elem.h).
  */
-#define GCB_GAP_CODES 8
-#define GCB_GAP_SUMS 61 /* sums of two magnitudes of up to 30 */
-
-static inline unsigned gcb_log2_floor(uint32_t v)
-{
-    return 31 - (unsigned)__builtin_clz(v);
-}
-
-/* The symbol of a gap (less one) below 2^31: itself below 16, else 12 + e with e = floor(log2(gap)), whose e
- * low bits follow as they are. */
-static inline unsigned gcb_gap_symbol(uint32_t gap, unsigned *low)
-{
-    *low = gap < 16 ? 0 : gcb_log2_floor(gap);
-    return gap < 16 ? gap : 12 + *low;
-}
-
-/* Sum of the magnitudes of the last two gaps of a block; zeros where it begins. */
-struct gcb_gap_past {
-    unsigned last, sum;
-};
-
-/* The magnitude of a symbol s: floor(log2(s + 1)) below 16, else the bits that follow it. */
-static inline void gcb_gap_saw(struct gcb_gap_past *past, unsigned symbol)
-{
-    const unsigned magnitude = symbol < 16 ? gcb_log2_floor(symbol + 1) : symbol - 12;
-
-    past->sum = past->last + magnitude;
-    past->last = magnitude;
-}
 
 /* Gaps that come after an interval of sums, and what they take. */
 struct gcb_gap_group {

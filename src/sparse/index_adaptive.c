@@ -1,3 +1,4 @@
+#include "kernels/index/golomb_elem.h"
 #include "src/sparse/gap_codes.h"
 #include "src/sparse/index.h"
 

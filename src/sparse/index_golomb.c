@@ -1,3 +1,4 @@
+#include "kernels/index/golomb_elem.h"
 #include "src/sparse/index.h"
 #include "src/wire/bits.h"
 
@@ -5,28 +6,6 @@
  * Golomb's code with a power of two (Rice), as SBC (Sattler et al., 2019) uses it: of the gap d >= 1, q =
  * (d - 1) >> b ones, a zero, and the b low bits of d - 1. b stands in front of the stream (one byte).
  */
-
-/* 1 - (phi - 1)^(2^-(b-1)) for b = 1, 2, ...: the densities up to which b, at least, is best. */
-static const double thresholds[] = {
-    0.38196601125010515,    0.21384862224257672,    0.11334822068783774,    0.05837811234436449,
-    0.029627964306660624,   0.014925365419787404,   0.007490738289958024,   0.0037524094332564077,
-    0.0018779680987181053,  0.0009394253093149434,  0.00046982302149323424, 0.00023493910893907167,
-    0.00011747645482825534, 5.8739952605143694e-05, 2.9370407612993524e-05, 1.468531163568568e-05,
-    7.34268277533801e-06,   3.67134812706754e-06,   1.8356757483864967e-06, 9.178382954068166e-07,
-    4.5891925300684866e-07, 2.2945965282929047e-07, 1.1472983299611253e-07, 5.7364918143423184e-08,
-    2.868245948305333e-08,  1.4341229844362103e-08, 7.170614947889911e-09,  3.5853074803721703e-09,
-    1.7926537417928889e-09, 8.963268712981454e-10,  4.481634357494979e-10,
-};
-
-unsigned gcb_golomb_parameter(uint64_t kept, uint64_t n)
-{
-    const double p = n ? (double)kept / (double)n : 1.0;
-    unsigned b = 0;
-
-    while (b < sizeof(thresholds) / sizeof(thresholds[0]) && p <= thresholds[b])
-        b++;
-    return b;
-}
 
 /* Each gap takes b + 1 bits, the quotients together at most n >> b, each block up to 7 bits of padding. */
 static uint64_t golomb_bound(uint64_t n, uint64_t kept)

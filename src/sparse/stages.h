@@ -164,8 +164,4 @@ struct gcb_index {
 const struct gcb_index *gcb_index_at(int id);
 extern const char *const gcb_index_names[];
 
-/* Rice parameter of Golomb's code for kept of n positions, by the rule of SBC (papers: b* = 1 +
- * floor(log2(log(phi - 1) / log(1 - p)))), from a table of thresholds, so without a logarithm. */
-unsigned gcb_golomb_parameter(uint64_t kept, uint64_t n);
-
 #endif

@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "kernels/index/golomb_elem.h"
 #include "src/sparse/stages.h"
 
 #define GUARD 64

@@ -1,0 +1,208 @@
+#ifndef KERNELS_INDEX_PREFIX_ELEM_H
+#define KERNELS_INDEX_PREFIX_ELEM_H
+
+/*
+ * Prefix codes made for a message. A code is given by its lengths alone: codes are numbered in order of length, then
+ * of symbol, and written most significant bit first into the stream. Integer arithmetic throughout, so that every
+ * machine makes the same code.
+ *
+ * Where only one symbol occurs its length stands as 1 and it takes no bits at all.
+ */
+#include "kernels/hd.h"
+
+#define GCB_PREFIX_SYMBOLS 43
+#define GCB_PREFIX_BITS 10 /* of the longest code */
+#define GCB_PREFIX_ENTRIES (1u << GCB_PREFIX_BITS)
+
+/* ---- lengths from counts ---- */
+
+struct gcb_prefix_leaf {
+    uint32_t count;
+    uint8_t symbol;
+};
+
+/* The symbols that occur, rarest first; of equals the lower first. */
+GCB_HD unsigned gcb_prefix_sort(struct gcb_prefix_leaf *leaf, const uint32_t *count)
+{
+    unsigned n = 0;
+
+    for (unsigned s = 0; s < GCB_PREFIX_SYMBOLS; s++) {
+        unsigned i = n;
+
+        if (!count[s])
+            continue;
+        for (; i && leaf[i - 1].count > count[s]; i--)
+            leaf[i] = leaf[i - 1];
+        leaf[i].count = count[s];
+        leaf[i].symbol = (uint8_t)s;
+        n++;
+    }
+    return n;
+}
+
+/*
+ * Huffman's depths of n >= 2 leaves in ascending order; returns the largest. Inner nodes come out in
+ * ascending order too, so the two lightest are always at the heads of two queues.
+ */
+GCB_HD unsigned gcb_prefix_depths(uint8_t *depth, const struct gcb_prefix_leaf *leaf, unsigned n)
+{
+    uint64_t weight[2 * GCB_PREFIX_SYMBOLS];
+    uint8_t parent[2 * GCB_PREFIX_SYMBOLS];
+    unsigned light = 0, inner = n;
+
+    for (unsigned i = 0; i < n; i++)
+        weight[i] = leaf[i].count;
+    for (unsigned top = n; top < 2 * n - 1; top++) {
+        weight[top] = 0;
+        for (int child = 0; child < 2; child++) {
+            const int take_leaf = light < n && (inner == top || weight[light] <= weight[inner]);
+            const unsigned node = take_leaf ? light++ : inner++;
+
+            weight[top] += weight[node];
+            parent[node] = (uint8_t)top;
+        }
+    }
+    depth[2 * n - 2] = 0;
+    for (unsigned i = 2 * n - 2; i-- > 0;)
+        depth[i] = (uint8_t)(depth[parent[i]] + 1);
+    return depth[0];
+}
+
+/* The best lengths for these counts, some of which are not 0; 0 where a symbol does not occur. */
+GCB_HD void gcb_prefix_lengths(uint8_t *length, const uint32_t *count)
+{
+    struct gcb_prefix_leaf leaf[GCB_PREFIX_SYMBOLS];
+    uint8_t depth[2 * GCB_PREFIX_SYMBOLS] = {1};
+    const unsigned n = gcb_prefix_sort(leaf, count);
+
+    /* Flatter counts make a flatter tree; what is lost are fractions of the rarest symbols' bits. */
+    while (n > 1 && gcb_prefix_depths(depth, leaf, n) > GCB_PREFIX_BITS)
+        for (unsigned i = 0; i < n; i++)
+            leaf[i].count = leaf[i].count / 2 + 1;
+    for (unsigned s = 0; s < GCB_PREFIX_SYMBOLS; s++)
+        length[s] = 0;
+    for (unsigned i = 0; i < n; i++)
+        length[leaf[i].symbol] = depth[i];
+}
+
+/* ---- codes from lengths ---- */
+
+GCB_HD int gcb_prefix_is_lone(const uint8_t *length)
+{
+    unsigned present = 0, sum = 0;
+
+    for (unsigned s = 0; s < GCB_PREFIX_SYMBOLS; s++) {
+        present += length[s] != 0;
+        sum += length[s];
+    }
+    return present == 1 && sum == 1;
+}
+
+/* Does any stream of bits begin with exactly one of the codes? */
+GCB_HD int gcb_prefix_is_complete(const uint8_t *length)
+{
+    unsigned sum = 0;
+
+    for (unsigned s = 0; s < GCB_PREFIX_SYMBOLS; s++) {
+        if (length[s] > GCB_PREFIX_BITS)
+            return 0;
+        sum += length[s] ? GCB_PREFIX_ENTRIES >> length[s] : 0;
+    }
+    return sum == GCB_PREFIX_ENTRIES || gcb_prefix_is_lone(length);
+}
+
+GCB_HD unsigned gcb_prefix_reversed(unsigned code, unsigned bits)
+{
+    unsigned r = 0;
+
+    for (; bits; bits--, code >>= 1)
+        r = r << 1 | (code & 1);
+    return r;
+}
+
+/* Codes with their first bit lowest, and the bits they take. */
+GCB_HD void gcb_prefix_codes(uint16_t *code, uint8_t *bits, const uint8_t *length)
+{
+    const int lone = gcb_prefix_is_lone(length);
+    unsigned next = 0;
+
+    for (unsigned s = 0; s < GCB_PREFIX_SYMBOLS; s++) {
+        bits[s] = 0;
+        code[s] = 0;
+    }
+    for (unsigned l = 1; l <= GCB_PREFIX_BITS && !lone; l++, next <<= 1) {
+        for (unsigned s = 0; s < GCB_PREFIX_SYMBOLS; s++) {
+            if (length[s] != l)
+                continue;
+            bits[s] = (uint8_t)l;
+            code[s] = (uint16_t)gcb_prefix_reversed(next++, l);
+        }
+    }
+}
+
+/* ---- lengths on the wire (src/sparse/prefix.h) ---- */
+
+#define GCB_PREFIX_FIRST 4 /* what stands before the first length */
+
+enum gcb_prefix_step {
+    GCB_PREFIX_SAME,
+    GCB_PREFIX_ABSENT,
+    GCB_PREFIX_LONGER,
+    GCB_PREFIX_SHORTER,
+    GCB_PREFIX_GIVEN,
+};
+
+GCB_HD enum gcb_prefix_step gcb_prefix_step_of(unsigned length, unsigned before)
+{
+    if (length == 0)
+        return GCB_PREFIX_ABSENT;
+    if (length == before)
+        return GCB_PREFIX_SAME;
+    if (length == before + 1)
+        return GCB_PREFIX_LONGER;
+    return length + 1 == before ? GCB_PREFIX_SHORTER : GCB_PREFIX_GIVEN;
+}
+
+/* The inverse; `given` where the step says so. */
+GCB_HD unsigned gcb_prefix_length_of(unsigned step, unsigned before, unsigned given)
+{
+    switch (step) {
+    case GCB_PREFIX_SAME:
+        return before;
+    case GCB_PREFIX_ABSENT:
+        return 0;
+    case GCB_PREFIX_LONGER:
+        return before + 1;
+    case GCB_PREFIX_SHORTER:
+        return before - 1;
+    default:
+        return given;
+    }
+}
+
+/* The last symbol that occurs. */
+GCB_HD unsigned gcb_prefix_last(const uint8_t *length)
+{
+    unsigned last = GCB_PREFIX_SYMBOLS - 1;
+
+    while (last && !length[last])
+        last--;
+    return last;
+}
+
+/* Bits of the lengths. */
+GCB_HD unsigned gcb_prefix_size(const uint8_t *length)
+{
+    const unsigned last = gcb_prefix_last(length);
+    unsigned before = GCB_PREFIX_FIRST, bits = 6;
+
+    for (unsigned s = 0; s <= last; s++) {
+        const unsigned step = gcb_prefix_step_of(length[s], before);
+
+        bits += step + 1 + (step == GCB_PREFIX_GIVEN ? 4 : 0);
+        before = length[s] ? length[s] : before;
+    }
+    return bits;
+}
+
+#endif
