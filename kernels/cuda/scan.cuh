@@ -8,19 +8,20 @@ namespace gcb
 {
 
 /* Room of scan_block in shared memory: a number for each warp. */
-struct scan_room {
-    uint32_t warp[32];
+template <typename T> struct scan_room_of {
+    T warp[32];
 };
+using scan_room = scan_room_of<uint32_t>;
 
 /* The sum of v over the threads in front of this one; *total: over all. Every thread of the block; room may be used
  * again at once. */
-__device__ __forceinline__ uint32_t scan_block(scan_room &room, uint32_t v, uint32_t *total)
+template <typename T> __device__ __forceinline__ T scan_block(scan_room_of<T> &room, T v, T *total)
 {
     const unsigned mine = threadIdx.x / kWarp, warps = blockDim.x / kWarp;
-    uint32_t up_to = v, before = 0, sum = 0;
+    T up_to = v, before = 0, sum = 0;
 
     for (unsigned by = 1; by < kWarp; by *= 2) {
-        const uint32_t other = shfl_up(up_to, by);
+        const T other = shfl_up(up_to, by);
 
         up_to += lane() >= by ? other : 0;
     }

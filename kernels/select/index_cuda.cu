@@ -103,7 +103,7 @@ __device__ uint32_t count_below(const uint32_t *pos, uint64_t kept, uint64_t bou
     return static_cast<uint32_t>(low);
 }
 
-__global__ void find_tiles(struct gcb_cuda_filling f, uint64_t tiles)
+__global__ void search_tiles(struct gcb_cuda_filling f, uint64_t tiles)
 {
     const uint64_t tile = blockIdx.x * uint64_t{blockDim.x} + threadIdx.x;
 
@@ -200,6 +200,13 @@ __global__ void get_flags(struct gcb_cuda_filling f, const uint8_t *__restrict__
 
 } /* namespace */
 
+int gcb::find_tiles(struct gcb_device_stream *s, const struct gcb_cuda_filling &f, uint64_t n)
+{
+    const uint64_t tiles = gcb::tiles_for(n);
+
+    return gcb::launch(search_tiles, tiles / kTileThreads + 1, kTileThreads, 0, s, f, tiles);
+}
+
 int gcb_cuda_put_u32(struct gcb_device_stream *s, uint8_t *out,
                      const struct gcb_cuda_chosen *chosen, const struct gcb_cuda_values *how,
                      void *scratch, struct gcb_device_result *result)
@@ -212,12 +219,10 @@ int gcb_cuda_put_u32(struct gcb_device_stream *s, uint8_t *out,
 int gcb_cuda_get_u32(struct gcb_device_stream *s, const struct gcb_cuda_payload *p,
                      const struct gcb_cuda_filling *f, struct gcb_device_result *result)
 {
-    const uint64_t tiles = gcb::tiles_for(p->n);
-    const int err =
-        gcb::launch(get_words, gcb::blocks_for(tiles), kTileThreads, 0, s, *f, p->in, p->n, result);
+    const int err = gcb::launch(get_words, gcb::blocks_for(gcb::tiles_for(p->n)), kTileThreads, 0,
+                                s, *f, p->in, p->n, result);
 
-    return err ? err
-               : gcb::launch(find_tiles, tiles / kTileThreads + 1, kTileThreads, 0, s, *f, tiles);
+    return err ? err : gcb::find_tiles(s, *f, p->n);
 }
 
 int gcb_cuda_put_bitmap(struct gcb_device_stream *s, uint8_t *out,

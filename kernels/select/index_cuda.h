@@ -29,6 +29,16 @@ typedef int gcb_cuda_get_index_fn(struct gcb_device_stream *s, const struct gcb_
 gcb_cuda_put_index_fn gcb_cuda_put_u32, gcb_cuda_put_bitmap;
 gcb_cuda_get_index_fn gcb_cuda_get_u32, gcb_cuda_get_bitmap;
 
+/* kernels/index/: each is given the scratch it asks for, aligned to 16. */
+gcb_cuda_put_index_fn gcb_cuda_put_varint, gcb_cuda_put_golomb, gcb_cuda_put_adaptive,
+    gcb_cuda_put_eliasfano, gcb_cuda_put_block;
+gcb_cuda_get_index_fn gcb_cuda_get_varint, gcb_cuda_get_golomb, gcb_cuda_get_adaptive,
+    gcb_cuda_get_eliasfano, gcb_cuda_get_block;
+uint64_t gcb_cuda_put_stream_scratch(uint64_t n, uint64_t most); /* varint, golomb, elias-fano */
+uint64_t gcb_cuda_put_adaptive_scratch(uint64_t n, uint64_t most);
+uint64_t gcb_cuda_get_gaps_scratch(uint64_t n); /* golomb, adaptive */
+uint64_t gcb_cuda_get_block_scratch(uint64_t n);
+
 #ifdef __cplusplus
 }
 #endif

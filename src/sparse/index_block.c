@@ -1,3 +1,4 @@
+#include "kernels/index/layout_elem.h"
 #include "src/sparse/index.h"
 #include "src/wire/bits.h"
 
@@ -10,21 +11,9 @@
  * position's place follows from the counts alone, so blocks decode apart without a directory.
  */
 
-static uint64_t bytes_at(uint64_t n, uint64_t kept, unsigned width)
-{
-    const uint64_t blocks = (n + (UINT64_C(1) << width) - 1) >> width;
-
-    return 1 + blocks * (width == 12 ? 2 : 4) + (kept * width + 7) / 8;
-}
-
-static unsigned best_width(uint64_t n, uint64_t kept)
-{
-    return bytes_at(n, kept, 12) <= bytes_at(n, kept, 16) ? 12 : 16;
-}
-
 static uint64_t block_bound(uint64_t n, uint64_t kept)
 {
-    return bytes_at(n, kept, best_width(n, kept)) + GCB_BITS_SLACK;
+    return gcb_block_bytes(n, kept, gcb_block_width(n, kept)) + GCB_BITS_SLACK;
 }
 
 static void put_count(uint8_t *counts, uint64_t b, unsigned width, uint64_t count)
@@ -46,7 +35,7 @@ static uint64_t get_count(const uint8_t *counts, uint64_t b, unsigned width)
 
 static void block_encode(struct gcb_wbuf *out, const uint32_t *pos, uint64_t kept, uint64_t n)
 {
-    const unsigned width = best_width(n, kept);
+    const unsigned width = gcb_block_width(n, kept);
     const uint64_t blocks = (n + (UINT64_C(1) << width) - 1) >> width;
     uint8_t *head = gcb_wbuf_take(out, block_bound(n, kept));
     struct gcb_bitw w;
@@ -55,7 +44,7 @@ static void block_encode(struct gcb_wbuf *out, const uint32_t *pos, uint64_t kep
     if (!head)
         return;
     *head = (uint8_t)width;
-    w = (struct gcb_bitw){.p = head + bytes_at(n, 0, width)};
+    w = (struct gcb_bitw){.p = head + gcb_block_bytes(n, 0, width)};
     for (uint64_t b = 0; b < blocks; b++) {
         const uint64_t first = i;
 
@@ -75,7 +64,7 @@ static int block_open(struct gcb_index_cursor *c, struct gcb_rbuf *in)
     if (c->param != 12 && c->param != 16)
         return GCB_E_CORRUPT;
     local = (c->kept * c->param + 7) / 8;
-    c->directory = gcb_rbuf_take(in, bytes_at(c->n, 0, c->param) - 1);
+    c->directory = gcb_rbuf_take(in, gcb_block_bytes(c->n, 0, c->param) - 1);
     c->body = gcb_rbuf_take(in, local);
     if (!c->body || !c->directory)
         return GCB_E_CORRUPT;

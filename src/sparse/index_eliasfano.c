@@ -1,3 +1,4 @@
+#include "kernels/index/layout_elem.h"
 #include "src/sparse/index.h"
 #include "src/wire/bits.h"
 
@@ -9,20 +10,10 @@
  * stream takes at most 2 + ceil(log2(n / kept)) bits a position beside 15 bits a block.
  */
 
-/* m (l + 1) + (span >> l) bits fall until ceil((span >> l) / 2) <= m, and rise from there. */
-static unsigned best_low_bits(uint64_t span, uint64_t m)
-{
-    unsigned l = 0;
-
-    while (((span >> l) + 1) / 2 > m)
-        l++;
-    return l;
-}
-
 /* No block is longer than with the l that is best for all positions alike. */
 static uint64_t eliasfano_bound(uint64_t n, uint64_t kept)
 {
-    const unsigned l = kept ? best_low_bits(n, kept) : 0;
+    const unsigned l = kept ? gcb_eliasfano_low_bits(n, kept) : 0;
     const uint64_t bits = kept ? kept * (l + 1) + (n >> l) : 0;
 
     return 4 + gcb_directory_bytes(kept) + bits / 8 + 1 + (kept / GCB_TILE + 1) * 2 +
@@ -31,7 +22,7 @@ static uint64_t eliasfano_bound(uint64_t n, uint64_t kept)
 
 static void put_block(struct gcb_bitw *w, const uint32_t *pos, uint64_t m, uint32_t base)
 {
-    const unsigned l = best_low_bits(pos[m - 1] - base, m);
+    const unsigned l = gcb_eliasfano_low_bits(pos[m - 1] - base, m);
     const uint32_t mask = (UINT32_C(1) << l) - 1;
     uint32_t high = 0;
 

@@ -15,6 +15,43 @@ static const struct gcb_device_index indices[] = {
         .put = gcb_cuda_put_bitmap,
         .get = gcb_cuda_get_bitmap,
     },
+    {
+        .name = "varint",
+        .length = {.any = 1},
+        .put_scratch = gcb_cuda_put_stream_scratch,
+        .put = gcb_cuda_put_varint,
+        .get = gcb_cuda_get_varint,
+    },
+    {
+        .name = "golomb",
+        .length = {.any = 1},
+        .put_scratch = gcb_cuda_put_stream_scratch,
+        .get_scratch = gcb_cuda_get_gaps_scratch,
+        .put = gcb_cuda_put_golomb,
+        .get = gcb_cuda_get_golomb,
+    },
+    {
+        .name = "adaptive",
+        .length = {.any = 1},
+        .put_scratch = gcb_cuda_put_adaptive_scratch,
+        .get_scratch = gcb_cuda_get_gaps_scratch,
+        .put = gcb_cuda_put_adaptive,
+        .get = gcb_cuda_get_adaptive,
+    },
+    {
+        .name = "elias-fano",
+        .length = {.any = 1},
+        .put_scratch = gcb_cuda_put_stream_scratch,
+        .put = gcb_cuda_put_eliasfano,
+        .get = gcb_cuda_get_eliasfano,
+    },
+    {
+        .name = "block",
+        .length = {.any = 1},
+        .get_scratch = gcb_cuda_get_block_scratch,
+        .put = gcb_cuda_put_block,
+        .get = gcb_cuda_get_block,
+    },
     {.name = NULL},
 };
 

@@ -1,0 +1,128 @@
+#ifndef KERNELS_INDEX_BITS_CUH
+#define KERNELS_INDEX_BITS_CUH
+
+/*
+ * Streams of bits (src/wire/bits.h) on the device. A stream is written by a block in windows of a tile's room: its
+ * threads put their codes where those lie in the window, and the room goes out in 16-byte accesses. It is read at any
+ * bit.
+ */
+#include "kernels/cuda/tile.cuh"
+
+namespace gcb
+{
+
+/* ---- writing ---- */
+
+constexpr uint32_t kWindowBits = kTileBytes * 8;
+
+/* A stretch of kWindowBits of a stream, in shared memory. */
+struct bit_window {
+    uint32_t *word;
+    uint64_t from; /* its first bit, a multiple of kWindowBits */
+};
+
+/* All of the room zero. A barrier must follow. */
+__device__ __forceinline__ void clear_room(tile_room &room)
+{
+    for (unsigned i = threadIdx.x; i < kTileBytes / 4; i += blockDim.x)
+        room.word[i] = 0;
+}
+
+/* Bits [at, at + n) of the stream, as far as the window has them, become the n low bits of v, which has no others. */
+__device__ __forceinline__ void put_bits(const bit_window &w, uint64_t at, uint64_t v, unsigned n)
+{
+    while (n) {
+        const unsigned shift = at % 32, here = n < 32 - shift ? n : 32 - shift;
+
+        if (at >= w.from && at - w.from < kWindowBits)
+            atomic_or(&w.word[(at - w.from) / 32], static_cast<uint32_t>(v << shift));
+        v >>= here;
+        at += here;
+        n -= here;
+    }
+}
+
+/* Runs of ones longer than this are put by a warp together. */
+constexpr unsigned kShortRun = 32;
+
+/* Bits [at, at + n) become ones, all lanes sharing the words. */
+__device__ __forceinline__ void put_long_run(const bit_window &w, uint64_t at, uint64_t n)
+{
+    const uint64_t from = at > w.from ? at : w.from;
+    const uint64_t window_end = w.from + kWindowBits,
+                   end = at + n < window_end ? at + n : window_end;
+
+    for (uint64_t word = from / 32 + lane(); word * 32 < end; word += kWarp) {
+        const unsigned low = word * 32 < from ? from % 32 : 0;
+        const unsigned high = (word + 1) * 32 > end ? end % 32 : 32;
+
+        atomic_or(&w.word[word - w.from / 32], (0xffffffffu >> (32 - (high - low))) << low);
+    }
+}
+
+/* Each lane's own run of ones, which may be empty. Every thread of the warp. */
+__device__ __forceinline__ void put_ones(const bit_window &w, uint64_t at, uint32_t n)
+{
+    uint32_t lanes = ballot(n > kShortRun);
+
+    if (n <= kShortRun)
+        put_bits(w, at, (uint64_t{1} << n) - 1, n);
+    for (; lanes; lanes &= lanes - 1) {
+        const unsigned from = lowest_bit(lanes);
+        const uint64_t start = shfl(at, from);
+        const uint32_t ones = shfl(n, from);
+
+        put_long_run(w, start, ones);
+    }
+}
+
+/* ---- reading ---- */
+
+/* Word i of `in`, which is aligned to 4 and has `bytes` bytes; zeros behind them. */
+__device__ __forceinline__ uint32_t load_word(const uint8_t *in, uint64_t bytes, uint64_t i)
+{
+    uint32_t v = 0;
+
+    if (4 * i + 4 <= bytes)
+        return reinterpret_cast<const uint32_t *>(in)[i];
+    for (uint64_t at = 4 * i; at < bytes; at++)
+        v |= static_cast<uint32_t>(in[at]) << 8 * (at % 4);
+    return v;
+}
+
+/* A stretch of a payload's bits; nothing behind it is read. */
+struct bit_source {
+    const uint8_t *in;  /* the payload, aligned to 4 */
+    uint64_t from, end; /* bits of it, multiples of 8 */
+};
+
+/* 32 bits from `at` on; zeros behind the end. */
+__device__ __forceinline__ uint32_t peek_bits(const bit_source &s, uint64_t at)
+{
+    const uint64_t low = load_word(s.in, s.end / 8, at / 32);
+    const uint64_t high = load_word(s.in, s.end / 8, at / 32 + 1);
+
+    return static_cast<uint32_t>((low | high << 32) >> at % 32);
+}
+
+/* n <= 31 bits from `at` on. */
+__device__ __forceinline__ uint32_t get_bits(const bit_source &s, uint64_t at, unsigned n)
+{
+    return peek_bits(s, at) & ((1u << n) - 1);
+}
+
+/* How many of the 32 low bits are ones, up to the first zero. */
+__device__ __forceinline__ unsigned leading_ones(uint32_t v)
+{
+    return ~v ? lowest_bit(~v) : 32;
+}
+
+/* Is what is left from `at` on less than a byte, and zeros? So a block ends. */
+__device__ __forceinline__ bool ends_at(const bit_source &s, uint64_t at)
+{
+    return at <= s.end && s.end - at < 8 && peek_bits(s, at) == 0;
+}
+
+} /* namespace gcb */
+
+#endif

@@ -1,0 +1,215 @@
+/* Block-local positions (src/sparse/index_block.c): counts of blocks, and positions of fixed width behind them. */
+#include "kernels/index/layout_elem.h"
+#include "kernels/index/stream.cuh"
+
+namespace
+{
+
+using gcb::kTile;
+using gcb::kTileEach;
+using gcb::kTileThreads;
+
+constexpr unsigned kNarrow = 12, kWide = 16;
+constexpr unsigned kSumThreads = 1024;
+
+__device__ uint64_t blocks_of(uint64_t n, unsigned width)
+{
+    return (n + (uint64_t{1} << width) - 1) >> width;
+}
+
+/* ---- writing ---- */
+
+/* Entry number of the first position of tile t, which may lie behind the last. */
+__device__ uint32_t first_of(const struct gcb_cuda_chosen &c, uint64_t t)
+{
+    const uint64_t tiles = (c.n + kTile - 1) / kTile;
+
+    return c.first[t < tiles ? t : tiles];
+}
+
+__device__ void put_counts(uint8_t *out, const struct gcb_cuda_chosen &c, unsigned width)
+{
+    const unsigned tiles = 1u << (width - kNarrow);
+
+    for (uint64_t b = blockIdx.x * uint64_t{blockDim.x} + threadIdx.x; b < blocks_of(c.n, width);
+         b += uint64_t{gridDim.x} * blockDim.x) {
+        const uint32_t count = first_of(c, (b + 1) * tiles) - first_of(c, b * tiles);
+
+        if (width == kWide) {
+            gcb::put_u32(out + 4 * b, count);
+            continue;
+        }
+        out[2 * b] = static_cast<uint8_t>(count);
+        out[2 * b + 1] = static_cast<uint8_t>(count >> 8);
+    }
+}
+
+__global__ void put_locals(uint8_t *out, struct gcb_cuda_chosen c, struct gcb_cuda_values how,
+                           gcb_device_result *result)
+{
+    gcb::tile_room &room = gcb::shared<gcb::tile_room>();
+    const uint64_t kept = c.choice->kept;
+    const unsigned width = gcb_block_width(c.n, kept);
+    const uint64_t head = gcb::index_at(c.n, kept, how);
+    const uint64_t locals = head + gcb_block_bytes(c.n, 0, width);
+
+    if (blockIdx.x == 0 && threadIdx.x == 0) {
+        if (kept)
+            out[head] = static_cast<uint8_t>(width);
+        result->length = kept ? head + gcb_block_bytes(c.n, kept, width) : head;
+    }
+    if (kept)
+        put_counts(out + head + 1, c, width);
+    for (uint64_t start = blockIdx.x * uint64_t{kTile}; start < kept;
+         start += uint64_t{gridDim.x} * kTile) {
+        const uint64_t left = kept - start, here = left < kTile ? left : kTile;
+        uint32_t code[kTileEach];
+
+        for (unsigned i = 0; i < kTileEach; i++) {
+            const uint64_t at = threadIdx.x * kTileEach + i;
+
+            code[i] = at < here ? c.pos[start + at] & ((1u << width) - 1) : 0;
+        }
+        gcb::pack_codes(room, code, width);
+        gcb::sync_block();
+        gcb::store_tile(out + locals + start / 8 * width, room,
+                        static_cast<unsigned>((here * width + 7) / 8));
+        gcb::sync_block();
+    }
+}
+
+/* ---- reading ---- */
+
+/* Where the parts of the positions stand, if the payload has room for them. */
+struct parts {
+    unsigned width;
+    uint64_t counts, locals; /* bytes of the payload */
+};
+
+__device__ bool find_parts(parts *to, const struct gcb_cuda_payload &p,
+                           const struct gcb_cuda_opened &head)
+{
+    const unsigned width = head.index < p.length ? p.in[head.index] : 0;
+
+    if (width != kNarrow && width != kWide)
+        return false;
+    to->width = width;
+    to->counts = head.index + 1;
+    to->locals = head.index + gcb_block_bytes(p.n, 0, width);
+    return head.index + gcb_block_bytes(p.n, head.kept, width) == p.length;
+}
+
+__device__ uint64_t count_at(const uint8_t *counts, uint64_t b, unsigned width)
+{
+    if (width == kWide)
+        return gcb::get_u32(counts + 4 * b);
+    return counts[2 * b] | static_cast<uint32_t>(counts[2 * b + 1]) << 8;
+}
+
+/* One block: where each block's positions begin. */
+__global__ void sum_counts(uint32_t *starts, struct gcb_cuda_payload p,
+                           struct gcb_cuda_opened *head, gcb_device_result *result)
+{
+    gcb::scan_room_of<uint64_t> &room = gcb::shared<gcb::scan_room_of<uint64_t>>();
+    const uint64_t kept = head->kept;
+    uint64_t before = 0, blocks;
+    parts in;
+
+    gcb::sync_block(); /* all have read what may be refused */
+    if (kept == 0)
+        return;
+    if (!find_parts(&in, p, *head)) {
+        gcb::sync_block();
+        if (threadIdx.x == 0)
+            gcb::refuse(head, result);
+        return;
+    }
+    blocks = blocks_of(p.n, in.width);
+    for (uint64_t from = 0; from < blocks; from += blockDim.x) {
+        const uint64_t b = from + threadIdx.x;
+        uint64_t total, start;
+
+        start =
+            before +
+            gcb::scan_block(room, b < blocks ? count_at(p.in + in.counts, b, in.width) : 0, &total);
+        if (b < blocks) /* any number will do where the sum is not that of the positions */
+            starts[b] = static_cast<uint32_t>(start < kept ? start : kept);
+        before += total;
+    }
+    if (threadIdx.x == 0) {
+        starts[blocks] = static_cast<uint32_t>(kept);
+        if (before != kept)
+            gcb::refuse(head, result);
+    }
+}
+
+/* The block that has entry i: the last that begins at or before it. */
+__device__ uint64_t block_with(const uint32_t *starts, uint64_t blocks, uint64_t i)
+{
+    uint64_t low = 0, high = blocks;
+
+    while (high - low > 1) {
+        const uint64_t middle = low + (high - low) / 2;
+
+        if (starts[middle] <= i)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+__global__ void get_locals(struct gcb_cuda_filling f, struct gcb_cuda_payload p,
+                           const uint32_t *starts, gcb_device_result *result)
+{
+    const uint64_t kept = f.head->kept;
+    gcb::bit_source bits;
+    uint64_t blocks;
+    parts in;
+
+    if (kept == 0 || !find_parts(&in, p, *f.head))
+        return;
+    blocks = blocks_of(p.n, in.width);
+    bits = {p.in, 8 * in.locals, 8 * p.length};
+    if (blockIdx.x == 0 && threadIdx.x == 0 && !gcb::ends_at(bits, bits.from + kept * in.width))
+        gcb::set_status(&result->status, GCB_E_CORRUPT);
+    for (uint64_t i = blockIdx.x * uint64_t{blockDim.x} + threadIdx.x; i < kept;
+         i += uint64_t{gridDim.x} * blockDim.x) {
+        const uint64_t b = block_with(starts, blocks, i), at = bits.from + i * in.width;
+        const uint32_t local = gcb::get_bits(bits, at, in.width);
+        const uint64_t pos = b << in.width | local;
+
+        f.pos[i] = static_cast<uint32_t>(pos);
+        if (pos >= p.n || (i > starts[b] && local <= gcb::get_bits(bits, at - in.width, in.width)))
+            gcb::set_status(&result->status, GCB_E_CORRUPT);
+    }
+}
+
+} /* namespace */
+
+int gcb_cuda_put_block(struct gcb_device_stream *s, uint8_t *out,
+                       const struct gcb_cuda_chosen *chosen, const struct gcb_cuda_values *how,
+                       void *scratch, struct gcb_device_result *result)
+{
+    (void)scratch;
+    return gcb::launch(put_locals, gcb::blocks_for(gcb::tiles_for(chosen->most)), kTileThreads,
+                       sizeof(gcb::tile_room), s, out, *chosen, *how, result);
+}
+
+uint64_t gcb_cuda_get_block_scratch(uint64_t n)
+{
+    return (gcb::tiles_for(n) + 1) * sizeof(uint32_t);
+}
+
+int gcb_cuda_get_block(struct gcb_device_stream *s, const struct gcb_cuda_payload *p,
+                       const struct gcb_cuda_filling *f, struct gcb_device_result *result)
+{
+    uint32_t *starts = static_cast<uint32_t *>(f->scratch);
+    int err = gcb::launch(sum_counts, 1, kSumThreads, sizeof(gcb::scan_room_of<uint64_t>), s,
+                          starts, *p, f->head, result);
+
+    if (!err)
+        err = gcb::launch(get_locals, gcb::blocks_for(gcb::tiles_for(p->n)), kTileThreads, 0, s, *f,
+                          *p, starts, result);
+    return err ? err : gcb::find_tiles(s, *f, p->n);
+}

@@ -1,0 +1,220 @@
+/* Elias-Fano (src/sparse/index_eliasfano.c). A block's size follows from its last position, each position's low bits
+ * stand at a place of their own, and its high part is where the zeros of the rest are. */
+#include "kernels/index/layout_elem.h"
+#include "kernels/index/stream.cuh"
+
+namespace
+{
+
+using gcb::kTile;
+using gcb::kTileEach;
+using gcb::kTileThreads;
+
+constexpr unsigned kMostLow = 31;
+
+/* ---- writing ---- */
+
+/* A block's positions, counted from behind the last of the block before, and how they are written. */
+struct source {
+    const uint32_t *pos;
+    uint32_t base;
+    unsigned count, low;
+
+    __device__ source(const struct gcb_cuda_chosen &c, uint64_t b)
+        : pos(c.pos + b * kTile), base(b ? c.pos[b * kTile - 1] + 1 : 0),
+          count(gcb::block_count(c.choice->kept, b)),
+          low(gcb_eliasfano_low_bits(pos[count - 1] - base, count))
+    {
+    }
+    __device__ uint32_t high(unsigned i) const
+    {
+        return (pos[i] - base) >> low;
+    }
+    /* bits in front of the high parts */
+    __device__ uint32_t front() const
+    {
+        return 8 + count * low;
+    }
+    __device__ uint32_t bits() const
+    {
+        return front() + count + high(count - 1);
+    }
+};
+
+struct layout {
+    __device__ uint32_t head_bytes(const struct gcb_cuda_chosen &) const
+    {
+        return 0;
+    }
+    __device__ uint8_t head_byte(const struct gcb_cuda_chosen &, uint32_t) const
+    {
+        return 0;
+    }
+    __device__ uint32_t block_bytes(const struct gcb_cuda_chosen &c, uint64_t b) const
+    {
+        return (source(c, b).bits() + 7) / 8;
+    }
+};
+
+struct draw_block {
+    const source &s;
+
+    __device__ void operator()(const gcb::bit_window &w) const
+    {
+        const uint32_t mask = (uint32_t{1} << s.low) - 1;
+
+        if (threadIdx.x == 0)
+            gcb::put_bits(w, 0, s.low, 8);
+        for (unsigned k = 0; k < kTileEach; k++) { /* a warp puts long runs of ones together */
+            const unsigned i = threadIdx.x + k * kTileThreads;
+            const bool here = i < s.count;
+            const uint32_t before = here && i ? s.high(i - 1) : 0;
+
+            if (here)
+                gcb::put_bits(w, 8 + uint64_t{i} * s.low, (s.pos[i] - s.base) & mask, s.low);
+            gcb::put_ones(w, uint64_t{s.front()} + before + i, here ? s.high(i) - before : 0);
+        }
+    }
+};
+
+__global__ void put_blocks(uint8_t *out, struct gcb_cuda_chosen c, struct gcb_cuda_values how,
+                           const uint32_t *offset)
+{
+    gcb::tile_room &room = gcb::shared<gcb::tile_room>();
+    const uint64_t kept = c.choice->kept;
+
+    for (uint64_t b = blockIdx.x; b * kTile < kept; b += gridDim.x) {
+        const source s(c, b);
+
+        if (threadIdx.x == 0)
+            gcb::put_entry(out, c, how, b, offset[b]);
+        gcb::put_windows(room, out + gcb::stream_at(c, how) + offset[b], s.bits(), draw_block{s});
+    }
+}
+
+/* ---- reading ---- */
+
+/* How the bits of a block are divided. */
+struct parts {
+    uint64_t low_at, high_at;
+    unsigned low;
+};
+
+/* False if there is no room for them. */
+__device__ bool find_parts(parts *to, const gcb::stream_block &block)
+{
+    const gcb::bit_source &in = block.bits;
+    const unsigned low = in.from < in.end ? in.in[in.from / 8] : kMostLow + 1;
+
+    to->low = low;
+    to->low_at = in.from + 8;
+    to->high_at = to->low_at + uint64_t{block.count} * low;
+    return low <= kMostLow && to->high_at <= in.end;
+}
+
+/* The zeros among 32 bits from `at` on, in front of `to`. */
+__device__ uint32_t zeros_at(const gcb::bit_source &in, uint64_t at, uint64_t to)
+{
+    const uint64_t left = to - at;
+
+    return ~gcb::peek_bits(in, at) & (left < 32 ? (1u << left) - 1 : 0xffffffffu);
+}
+
+/* Position i, if its zero stands at bit `at`; n if it is n or more. */
+__device__ uint32_t position(const gcb::stream_block &block, const parts &in, unsigned i,
+                             uint64_t at, uint64_t n)
+{
+    const uint64_t high = at - in.high_at - i;
+    uint64_t pos = n;
+
+    if (high <= n >> in.low)
+        pos = block.next + (high << in.low |
+                            gcb::get_bits(block.bits, in.low_at + uint64_t{i} * in.low, in.low));
+    return static_cast<uint32_t>(pos < n ? pos : n);
+}
+
+/* A block's positions, each in its place. False, not in every thread, if it does not consist of them. */
+__device__ bool get_block(gcb::scan_room &room, uint32_t *pos, const gcb::stream_block &block,
+                          const parts &in, uint64_t n)
+{
+    const gcb::bit_source &bits = block.bits;
+    const uint64_t each = ((bits.end - in.high_at) / 32 / blockDim.x + 1) * 32;
+    const uint64_t from = in.high_at + threadIdx.x * each;
+    const uint64_t to = from + each < bits.end ? from + each : bits.end;
+    uint32_t count = 0, total, i;
+    bool good;
+
+    for (uint64_t at = from; at < to && count < block.count; at += 32)
+        count += gcb::popc(zeros_at(bits, at, to));
+    i = gcb::scan_block(room, count, &total);
+    good = total >= block.count;
+    for (uint64_t at = from; good && at < to && i < block.count; at += 32) {
+        for (uint32_t z = zeros_at(bits, at, to); z && i < block.count; z &= z - 1, i++) {
+            const uint64_t zero = at + gcb::lowest_bit(z);
+
+            pos[i] = position(block, in, i, zero, n);
+            good = good && pos[i] < n;
+            if (i + 1 == block.count)
+                good = good && gcb::ends_at(bits, zero + 1);
+        }
+    }
+    return good;
+}
+
+/* Do they ascend, and does the directory agree? Not in every thread. */
+__device__ bool in_order(const uint32_t *pos, const gcb::stream &s, uint64_t b,
+                         const gcb::stream_block &block)
+{
+    bool good = pos[0] >= block.next && gcb::agrees(s, b, pos[block.count - 1]);
+
+    for (unsigned i = threadIdx.x + 1; i < block.count; i += blockDim.x)
+        good = good && pos[i - 1] < pos[i];
+    return good;
+}
+
+__global__ void get_blocks(struct gcb_cuda_filling f, struct gcb_cuda_payload p,
+                           gcb_device_result *result)
+{
+    gcb::scan_room &room = gcb::shared<gcb::scan_room>();
+    const gcb::stream s = gcb::stream_of(p, *f.head);
+
+    for (uint64_t b = blockIdx.x; b * kTile < s.kept; b += gridDim.x) {
+        uint32_t *pos = f.pos + b * kTile;
+        gcb::stream_block block;
+        parts in;
+        bool good = gcb::find_block(&block, s, b, 0) && find_parts(&in, block);
+
+        if (good)
+            good = get_block(room, pos, block, in, s.n);
+        good = gcb::count_block(!good) == 0;
+        if (!good || !in_order(pos, s, b, block))
+            gcb::set_status(&result->status, GCB_E_CORRUPT);
+    }
+}
+
+} /* namespace */
+
+int gcb_cuda_put_eliasfano(struct gcb_device_stream *s, uint8_t *out,
+                           const struct gcb_cuda_chosen *chosen, const struct gcb_cuda_values *how,
+                           void *scratch, struct gcb_device_result *result)
+{
+    uint32_t *offset = static_cast<uint32_t *>(scratch);
+    const int err =
+        gcb::launch(gcb::place_blocks<layout>, 1, gcb::kPlaceThreads, sizeof(gcb::scan_room), s,
+                    offset, out, *chosen, *how, layout{}, result);
+
+    return err ? err
+               : gcb::launch(put_blocks, gcb::blocks_for(gcb::tiles_for(chosen->most)),
+                             kTileThreads, sizeof(gcb::tile_room), s, out, *chosen, *how, offset);
+}
+
+int gcb_cuda_get_eliasfano(struct gcb_device_stream *s, const struct gcb_cuda_payload *p,
+                           const struct gcb_cuda_filling *f, struct gcb_device_result *result)
+{
+    int err = gcb::open_stream(s, *p, *f, result);
+
+    if (!err)
+        err = gcb::launch(get_blocks, gcb::blocks_for(gcb::tiles_for(p->n)), kTileThreads,
+                          sizeof(gcb::scan_room), s, *f, *p, result);
+    return err ? err : gcb::find_tiles(s, *f, p->n);
+}

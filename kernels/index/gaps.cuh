@@ -1,0 +1,211 @@
+#ifndef KERNELS_INDEX_GAPS_CUH
+#define KERNELS_INDEX_GAPS_CUH
+
+/*
+ * Writing gaps, each thread 16 of them, in a code. A code is a class made from (chosen, const table *) with
+ *
+ *   past   what it remembers of a block's gaps
+ *   begin  the past behind two gaps
+ *   of     a gap's bits, and the past behind it
+ *   head_bytes, head_byte   what stands in front of the stream
+ */
+#include "kernels/index/gap_elem.h"
+#include "kernels/index/golomb_elem.h"
+#include "kernels/index/prefix_elem.h"
+#include "kernels/index/stream.cuh"
+
+namespace gcb
+{
+
+/* A gap's bits: ones, then the low `bits` of the tail. */
+struct gap_bits {
+    uint32_t ones, bits;
+    uint64_t tail;
+};
+
+/* This thread's gaps of a block. */
+struct gap_run {
+    uint32_t gap[kTileEach];
+    uint32_t before[2]; /* the gap before them, and the one before that; 0 where the block begins */
+    unsigned count;
+};
+
+__device__ __forceinline__ uint32_t gap_at(const uint32_t *pos, uint64_t i)
+{
+    return i ? pos[i] - pos[i - 1] - 1 : pos[0];
+}
+
+__device__ __forceinline__ void load_gaps(gap_run &g, const struct gcb_cuda_chosen &c, uint64_t b)
+{
+    const uint64_t kept = c.choice->kept, first = b * kTile + threadIdx.x * kTileEach;
+    const uint64_t left = first < kept ? kept - first : 0;
+    uint32_t next;
+
+    g.count = static_cast<unsigned>(left < kTileEach ? left : kTileEach);
+    next = g.count && first ? c.pos[first - 1] + 1 : 0;
+    for (unsigned i = 0; i < kTileEach; i++) {
+        const uint32_t at = i < g.count ? c.pos[first + i] : next;
+
+        g.gap[i] = at - next;
+        next = i < g.count ? at + 1 : next;
+    }
+    for (unsigned i = 0; i < 2; i++)
+        g.before[i] = g.count && threadIdx.x ? gap_at(c.pos, first - 1 - i) : 0;
+}
+
+/* Of codes that need none. */
+struct no_table {
+};
+
+/* Golomb's code with a power of two. */
+struct golomb_code {
+    struct past {
+    };
+    unsigned b;
+
+    __device__ golomb_code(const struct gcb_cuda_chosen &c, const no_table *)
+        : b(gcb_golomb_parameter(c.choice->kept, c.n))
+    {
+    }
+    __device__ past begin(const gap_run &) const
+    {
+        return {};
+    }
+    __device__ gap_bits of(past &, uint32_t gap) const
+    {
+        return {gap >> b, b + 1, (gap & ((1u << b) - 1)) * uint64_t{2}};
+    }
+    __device__ uint32_t head_bytes() const
+    {
+        return 1;
+    }
+    __device__ uint8_t head_byte(uint32_t) const
+    {
+        return static_cast<uint8_t>(b);
+    }
+};
+
+template <class Code>
+__device__ __forceinline__ uint32_t bits_of_run(const Code &code, const gap_run &g)
+{
+    typename Code::past past = code.begin(g);
+    uint32_t bits = 0;
+
+    for (unsigned i = 0; i < g.count; i++) {
+        const gap_bits piece = code.of(past, g.gap[i]);
+
+        bits += piece.ones + piece.bits;
+    }
+    return bits;
+}
+
+/* The first step: bytes of each block. */
+template <class Code, class Table>
+__global__ void measure_gaps(uint32_t *bytes, struct gcb_cuda_chosen c, const Table *table)
+{
+    scan_room &room = shared<scan_room>();
+    const uint64_t kept = c.choice->kept;
+    const Code code(c, table);
+
+    for (uint64_t b = blockIdx.x; b * kTile < kept; b += gridDim.x) {
+        uint32_t total;
+        gap_run g;
+
+        load_gaps(g, c, b);
+        scan_block(room, bits_of_run(code, g), &total);
+        if (threadIdx.x == 0)
+            bytes[b] = (total + 7) / 8;
+    }
+}
+
+/* A thread's run from bit `at` of its block on. */
+template <class Code> struct draw_gaps {
+    const Code &code;
+    const gap_run &g;
+    uint64_t at;
+
+    __device__ void operator()(const bit_window &w) const
+    {
+        typename Code::past past = code.begin(g);
+        uint64_t to = at;
+
+        for (unsigned i = 0; i < kTileEach; i++) { /* a warp puts long runs of ones together */
+            gap_bits piece = {0, 0, 0};
+
+            if (i < g.count)
+                piece = code.of(past, g.gap[i]);
+            put_ones(w, to, piece.ones);
+            put_bits(w, to + piece.ones, piece.tail, piece.bits);
+            to += piece.ones + piece.bits;
+        }
+    }
+};
+
+struct put_room {
+    tile_room tile;
+    scan_room scan;
+};
+
+/* The last step. */
+template <class Code, class Table>
+__global__ void put_gaps(uint8_t *out, struct gcb_cuda_chosen c, struct gcb_cuda_values how,
+                         const uint32_t *offset, const Table *table)
+{
+    put_room &room = shared<put_room>();
+    const uint64_t kept = c.choice->kept;
+    const Code code(c, table);
+
+    for (uint64_t b = blockIdx.x; b * kTile < kept; b += gridDim.x) {
+        uint32_t total, at;
+        gap_run g;
+
+        load_gaps(g, c, b);
+        at = scan_block(room.scan, bits_of_run(code, g), &total);
+        if (threadIdx.x == 0)
+            put_entry(out, c, how, b, offset[b]);
+        put_windows(room.tile, out + stream_at(c, how) + offset[b], total,
+                    draw_gaps<Code>{code, g, at});
+    }
+}
+
+/* The second step takes the blocks as they were measured, and the code's head. */
+template <class Code, class Table> struct measured_layout {
+    const uint32_t *bytes;
+    const Table *table;
+
+    __device__ uint32_t head_bytes(const struct gcb_cuda_chosen &c) const
+    {
+        return Code(c, table).head_bytes();
+    }
+    __device__ uint8_t head_byte(const struct gcb_cuda_chosen &c, uint32_t i) const
+    {
+        return Code(c, table).head_byte(i);
+    }
+    __device__ uint32_t block_bytes(const struct gcb_cuda_chosen &, uint64_t b) const
+    {
+        return bytes[b];
+    }
+};
+
+/* The three steps. `offset` has a number for each block of c->most positions. */
+template <class Code, class Table>
+int put_stream(struct gcb_device_stream *s, uint8_t *out, const struct gcb_cuda_chosen *c,
+               const struct gcb_cuda_values *how, uint32_t *offset, const Table *table,
+               struct gcb_device_result *result)
+{
+    const uint64_t grid = blocks_for(tiles_for(c->most));
+    const measured_layout<Code, Table> layout = {offset, table};
+    int err = launch(measure_gaps<Code, Table>, grid, kTileThreads, sizeof(scan_room), s, offset,
+                     *c, table);
+
+    if (!err)
+        err = launch(place_blocks<measured_layout<Code, Table>>, 1, kPlaceThreads,
+                     sizeof(scan_room), s, offset, out, *c, *how, layout, result);
+    return err ? err
+               : launch(put_gaps<Code, Table>, grid, kTileThreads, sizeof(put_room), s, out, *c,
+                        *how, offset, table);
+}
+
+} /* namespace gcb */
+
+#endif

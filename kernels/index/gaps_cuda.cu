@@ -1,0 +1,363 @@
+/*
+ * Reading golomb and adaptive (src/sparse/index_golomb.c, index_adaptive.c). A block of the stream says nowhere where
+ * its codes begin, so its threads read stretches of it from a guess on, and again from where the one before them
+ * ended, until none ends elsewhere than before. The first begins where the block does; so what they end with is what
+ * one reader would read, whatever the bits are. Codes fall into step by themselves, so that takes a few rounds.
+ */
+#include "kernels/index/gap_elem.h"
+#include "kernels/index/prefix_elem.h"
+#include "kernels/index/stream.cuh"
+
+namespace
+{
+
+using gcb::bit_source;
+using gcb::kTile;
+using gcb::kTileThreads;
+using gcb::kWarp;
+
+constexpr unsigned kFirstMark = 32; /* the first byte of adaptive's own streams: 31 + codes */
+constexpr uint64_t kNowhere = ~UINT64_C(0);
+
+/* In scratch: what a stream begins with. */
+struct tables {
+    uint64_t head;  /* bytes in front of the first block */
+    uint32_t codes; /* 0: Golomb's code, with parameter b */
+    uint32_t b;
+    uint8_t of_sum[GCB_GAP_SUMS + 3];
+    uint16_t entry[GCB_GAP_CODES][GCB_PREFIX_ENTRIES]; /* as gcb_prefix_table */
+};
+
+/* ---- the codes in front of the stream ---- */
+
+/* One thread's reader. */
+struct reader {
+    bit_source source;
+    uint64_t at;
+    bool failed;
+
+    __device__ unsigned get(unsigned n)
+    {
+        const unsigned v = gcb::get_bits(source, at, n);
+
+        at += n;
+        failed = failed || at > source.end;
+        return v;
+    }
+    __device__ unsigned ones(unsigned limit)
+    {
+        const unsigned n = gcb::leading_ones(gcb::peek_bits(source, at));
+
+        at += n + 1;
+        failed = failed || n > limit || at > source.end;
+        return failed ? 0 : n;
+    }
+};
+
+/* As gcb_prefix_get. */
+__device__ bool get_lengths(reader *r, uint8_t *length)
+{
+    const unsigned last = r->get(6);
+    unsigned before = GCB_PREFIX_FIRST;
+
+    for (unsigned s = 0; s < GCB_PREFIX_SYMBOLS; s++)
+        length[s] = 0;
+    for (unsigned s = 0; s <= last && last < GCB_PREFIX_SYMBOLS; s++) {
+        const unsigned step = r->ones(GCB_PREFIX_GIVEN);
+        const unsigned given = step == GCB_PREFIX_GIVEN ? r->get(4) : 0;
+        const unsigned l = gcb_prefix_length_of(step, before, given);
+
+        if (r->failed || l > GCB_PREFIX_BITS)
+            return false;
+        length[s] = static_cast<uint8_t>(l);
+        before = l ? l : before;
+    }
+    return last < GCB_PREFIX_SYMBOLS && length[last];
+}
+
+struct opening {
+    uint8_t length[GCB_GAP_CODES][GCB_PREFIX_SYMBOLS];
+    uint32_t ok, codes;
+};
+
+/* Sums and lengths; false if no encoder writes them. One thread. */
+__device__ bool get_codes(tables *t, opening &room, const gcb::stream &s)
+{
+    const uint64_t from = 8 * (s.body + 1);
+    reader r = {{s.in, from, 8 * s.end}, from, false};
+    unsigned below = 0;
+
+    for (unsigned sum = 0; sum < GCB_GAP_SUMS; sum++)
+        t->of_sum[sum] = 0;
+    for (unsigned g = 1; g < room.codes; g++) {
+        const unsigned start = r.get(6);
+
+        if (start <= below || start >= GCB_GAP_SUMS)
+            return false;
+        for (below = start; below < GCB_GAP_SUMS; below++)
+            t->of_sum[below] = static_cast<uint8_t>(g);
+        below = start;
+    }
+    for (unsigned g = 0; g < room.codes; g++)
+        if (!get_lengths(&r, room.length[g]) || !gcb_prefix_is_complete(room.length[g]))
+            return false;
+    if (r.get(static_cast<unsigned>(-r.at % 8)) || r.failed)
+        return false;
+    t->head = r.at / 8 - s.body;
+    return true;
+}
+
+/* As gcb_prefix_table; a warp. */
+__device__ void make_table(uint16_t *entry, const uint8_t *length)
+{
+    uint16_t code[GCB_PREFIX_SYMBOLS];
+    uint8_t bits[GCB_PREFIX_SYMBOLS];
+
+    gcb_prefix_codes(code, bits, length);
+    for (unsigned s = 0; s < GCB_PREFIX_SYMBOLS; s++)
+        for (unsigned at = code[s] + (gcb::lane() << bits[s]); length[s] && at < GCB_PREFIX_ENTRIES;
+             at += kWarp << bits[s])
+            entry[at] = static_cast<uint16_t>(s << 4 | bits[s]);
+}
+
+/* The first byte; false if no encoder writes it. One thread. */
+__device__ bool get_head(tables *t, opening &room, const struct gcb_cuda_payload &p,
+                         const struct gcb_cuda_opened &head, bool adaptive)
+{
+    unsigned mark;
+    gcb::stream s;
+
+    if (!gcb::is_stream(p, head))
+        return false;
+    s = gcb::stream_of(p, head);
+    if (s.body == s.end)
+        return false;
+    mark = s.in[s.body];
+    room.codes = mark < kFirstMark ? 0 : mark - kFirstMark + 1;
+    t->codes = room.codes;
+    t->b = mark;
+    t->head = 1;
+    if (!room.codes)
+        return true;
+    return adaptive && room.codes <= GCB_GAP_CODES && get_codes(t, room, s);
+}
+
+/* One block. */
+__global__ void open_gaps(tables *t, struct gcb_cuda_payload p, struct gcb_cuda_opened *head,
+                          bool adaptive, gcb_device_result *result)
+{
+    opening &room = gcb::shared<opening>();
+
+    if (head->kept == 0)
+        return;
+    gcb::sync_block(); /* all have seen that */
+    if (threadIdx.x == 0) {
+        room.codes = 0;
+        room.ok = get_head(t, room, p, *head, adaptive);
+        if (!room.ok)
+            gcb::refuse(head, result);
+    }
+    gcb::sync_block();
+    for (unsigned g = threadIdx.x / kWarp; room.ok && g < room.codes; g += blockDim.x / kWarp)
+        make_table(t->entry[g], room.length[g]);
+}
+
+/* ---- gaps ---- */
+
+/* Where a thread is: at which bit, and what it has of the past (Golomb: ones of a gap that its stretch cut). */
+struct place {
+    uint64_t at, past;
+};
+
+__device__ bool differ(const place &a, const place &b)
+{
+    return a.at != b.at || a.past != b.past;
+}
+
+struct gap_reader {
+    const tables *t;
+    bit_source source;
+    uint64_t n;
+
+    /* Golomb: the next gap, or n if it is n or more. False where `end` comes before the quotient's zero, and at the
+     * end of the block. */
+    __device__ bool golomb(place &p, uint64_t end, uint32_t *gap) const
+    {
+        const unsigned b = t->b;
+        uint64_t quotient;
+
+        for (;;) {
+            const uint64_t left = end - p.at, skip = left < 32 ? left : 32;
+            const unsigned ones = gcb::leading_ones(gcb::peek_bits(source, p.at));
+
+            if (ones < skip) {
+                quotient = p.past + ones;
+                p.at += ones + 1;
+                break;
+            }
+            p.at += skip;
+            p.past += skip;
+            if (p.at == end)
+                return false;
+        }
+        p.past = 0;
+        if (source.end - p.at < b) {
+            p.at = kNowhere;
+            return false;
+        }
+        *gap = static_cast<uint32_t>(n);
+        if (quotient <= n >> b) {
+            const uint64_t v = quotient << b | gcb::get_bits(source, p.at, b);
+
+            *gap = static_cast<uint32_t>(v < n ? v : n);
+        }
+        p.at += b;
+        return true;
+    }
+
+    /* Adaptive: false where the block ends. */
+    __device__ bool prefix(place &p, uint32_t *gap) const
+    {
+        struct gcb_gap_past past = {static_cast<unsigned>(p.past & 0xff),
+                                    static_cast<unsigned>(p.past >> 8)};
+        const uint32_t next = gcb::peek_bits(source, p.at);
+        const unsigned entry = t->entry[t->of_sum[past.sum]][next % GCB_PREFIX_ENTRIES];
+        const unsigned symbol = entry >> 4, bits = entry & 15, low = symbol < 16 ? 0 : symbol - 12;
+
+        if (source.end - p.at < bits + low) {
+            p.at = kNowhere;
+            return false;
+        }
+        *gap = symbol < 16 ? symbol : uint32_t{1} << low | gcb::get_bits(source, p.at + bits, low);
+        p.at += bits + low;
+        gcb_gap_saw(&past, symbol);
+        p.past = past.last | past.sum << 8;
+        return true;
+    }
+};
+
+/* A thread's stretch: gaps that begin in front of `end`, `most` of them at most. */
+struct stretch {
+    uint64_t end;
+    bool last; /* and those that take no bits at all, behind the last bit */
+    unsigned most;
+};
+
+__device__ bool next_gap(const gap_reader &r, place &p, const stretch &s, uint32_t *gap)
+{
+    if (p.at > s.end || (p.at == s.end && !s.last))
+        return false;
+    if (r.t->codes)
+        return r.prefix(p, gap);
+    return p.at < s.end && r.golomb(p, s.end, gap);
+}
+
+struct get_room {
+    place ended[kTileThreads];
+    gcb::scan_room counts;
+    gcb::gap_room gaps;
+};
+
+/* How many gaps begin in this thread's stretch, and from where it is to be read. Every thread of the block. */
+__device__ unsigned fall_into_step(get_room &room, const gap_reader &r, const stretch &s,
+                                   place *start)
+{
+    unsigned count = 0;
+    bool changed = true;
+
+    for (;;) {
+        place p = *start, want;
+
+        if (changed) {
+            uint32_t gap;
+
+            for (count = 0; count < s.most && next_gap(r, p, s, &gap);)
+                count++;
+            room.ended[threadIdx.x] = p;
+        }
+        gcb::sync_block();
+        want = threadIdx.x ? room.ended[threadIdx.x - 1] : *start;
+        changed = differ(want, *start);
+        *start = want;
+        if (gcb::count_block(changed) == 0)
+            return count;
+    }
+}
+
+/* The gaps of a block, in place of its positions. False if they are not what it consists of: not in every thread. */
+__device__ bool get_block(get_room &room, uint32_t *pos, const gap_reader &r, unsigned most)
+{
+    const bit_source &in = r.source;
+    const uint64_t each = (in.end - in.from + blockDim.x - 1) / blockDim.x;
+    const uint64_t step = each < 32 ? 32 : each, from = in.from + threadIdx.x * step;
+    const bool last = threadIdx.x == blockDim.x - 1;
+    const stretch s = {last || from + step > in.end ? in.end : from + step, last, most};
+    place p = {from < in.end ? from : in.end, 0};
+    unsigned count = fall_into_step(room, r, s, &p), i;
+    uint32_t total, gap;
+    bool good;
+
+    i = gcb::scan_block(room.counts, count, &total);
+    good = total >= most;
+    for (; count && i < most && good; count--, i++) {
+        next_gap(r, p, s, &gap);
+        pos[i] = gap;
+        if (i + 1 == most)
+            good = gcb::ends_at(in, p.at);
+    }
+    return good;
+}
+
+__global__ void get_gaps(struct gcb_cuda_filling f, struct gcb_cuda_payload p, const tables *t,
+                         gcb_device_result *result)
+{
+    get_room &room = gcb::shared<get_room>();
+    const gcb::stream s = gcb::stream_of(p, *f.head);
+
+    for (uint64_t b = blockIdx.x; b * kTile < s.kept; b += gridDim.x) {
+        uint32_t *pos = f.pos + b * kTile;
+        gcb::stream_block block;
+        bool good = gcb::find_block(&block, s, b, t->head);
+
+        if (good)
+            good = get_block(room, pos, gap_reader{t, block.bits, s.n}, block.count);
+        good = gcb::count_block(!good) == 0;
+        if (good)
+            good = gcb::add_gaps(room.gaps, pos, s, b, block);
+        if (!good && threadIdx.x == 0)
+            gcb::set_status(&result->status, GCB_E_CORRUPT);
+    }
+}
+
+int get(struct gcb_device_stream *s, const struct gcb_cuda_payload *p,
+        const struct gcb_cuda_filling *f, bool adaptive, struct gcb_device_result *result)
+{
+    tables *t = static_cast<tables *>(f->scratch);
+    int err = gcb::launch(open_gaps, 1, kTileThreads, sizeof(opening), s, t, *p, f->head, adaptive,
+                          result);
+
+    if (!err)
+        err = gcb::launch(get_gaps, gcb::blocks_for(gcb::tiles_for(p->n)), kTileThreads,
+                          sizeof(get_room), s, *f, *p, t, result);
+    return err ? err : gcb::find_tiles(s, *f, p->n);
+}
+
+} /* namespace */
+
+uint64_t gcb_cuda_get_gaps_scratch(uint64_t n)
+{
+    (void)n;
+    return sizeof(tables);
+}
+
+int gcb_cuda_get_golomb(struct gcb_device_stream *s, const struct gcb_cuda_payload *p,
+                        const struct gcb_cuda_filling *f, struct gcb_device_result *result)
+{
+    return get(s, p, f, false, result);
+}
+
+int gcb_cuda_get_adaptive(struct gcb_device_stream *s, const struct gcb_cuda_payload *p,
+                          const struct gcb_cuda_filling *f, struct gcb_device_result *result)
+{
+    return get(s, p, f, true, result);
+}

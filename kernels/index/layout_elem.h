@@ -1,0 +1,30 @@
+#ifndef KERNELS_INDEX_LAYOUT_ELEM_H
+#define KERNELS_INDEX_LAYOUT_ELEM_H
+
+/* Sizes that encoders choose: of Elias-Fano's low bits, and of block-local positions. */
+#include "kernels/hd.h"
+
+/* m (l + 1) + (span >> l) bits fall until ceil((span >> l) / 2) <= m, and rise from there. */
+GCB_HD unsigned gcb_eliasfano_low_bits(uint64_t span, uint64_t m)
+{
+    unsigned l = 0;
+
+    while (((span >> l) + 1) / 2 > m)
+        l++;
+    return l;
+}
+
+/* Bytes of `kept` of n positions in blocks of 2^width, 12 or 16. */
+GCB_HD uint64_t gcb_block_bytes(uint64_t n, uint64_t kept, unsigned width)
+{
+    const uint64_t blocks = (n + (UINT64_C(1) << width) - 1) >> width;
+
+    return 1 + blocks * (width == 12 ? 2 : 4) + (kept * width + 7) / 8;
+}
+
+GCB_HD unsigned gcb_block_width(uint64_t n, uint64_t kept)
+{
+    return gcb_block_bytes(n, kept, 12) <= gcb_block_bytes(n, kept, 16) ? 12 : 16;
+}
+
+#endif

@@ -1,0 +1,203 @@
+#ifndef KERNELS_INDEX_STREAM_CUH
+#define KERNELS_INDEX_STREAM_CUH
+
+/*
+ * The envelope of streams of gaps (src/sparse/index.h): bytes of the stream, a directory of its blocks of 4096
+ * positions, the stream. It begins with a head, where a coder has one; the first block follows it. Written in three
+ * steps: each block's bytes, their sums, and each block's bits at its place.
+ */
+#include "kernels/cuda/launch.cuh"
+#include "kernels/cuda/scan.cuh"
+#include "kernels/index/bits.cuh"
+#include "kernels/select/index_cuda.h"
+#include "kernels/select/payload.cuh"
+#include "kernels/select/select.cuh"
+
+namespace gcb
+{
+
+constexpr unsigned kPlaceThreads = 1024;
+constexpr unsigned kDirectoryEntry = 8;
+constexpr unsigned kStreamLength = 4; /* bytes of the number in front */
+
+__device__ __forceinline__ uint64_t directory_bytes(uint64_t kept)
+{
+    return kept ? (kept - 1) / kTile * kDirectoryEntry : 0;
+}
+
+/* Positions in block b. */
+__device__ __forceinline__ unsigned block_count(uint64_t kept, uint64_t b)
+{
+    const uint64_t left = kept - b * kTile;
+
+    return static_cast<unsigned>(left < kTile ? left : kTile);
+}
+
+/* ---- writing ---- */
+
+/* Where in the payload the stream begins. */
+__device__ __forceinline__ uint64_t stream_at(const struct gcb_cuda_chosen &c,
+                                              const struct gcb_cuda_values &how)
+{
+    const uint64_t kept = c.choice->kept;
+
+    return index_at(c.n, kept, how) + kStreamLength + directory_bytes(kept);
+}
+
+/*
+ * One block: where each block of the stream begins (offset), the stream's length, its head, and the payload's
+ * length. Layout says how many bytes the head and a block have.
+ */
+template <class Layout>
+__global__ void place_blocks(uint32_t *offset, uint8_t *out, struct gcb_cuda_chosen c,
+                             struct gcb_cuda_values how, Layout layout, gcb_device_result *result)
+{
+    scan_room &room = shared<scan_room>();
+    const uint64_t kept = c.choice->kept, at = index_at(c.n, kept, how), body = stream_at(c, how);
+    const uint32_t head = layout.head_bytes(c);
+    uint32_t before = head;
+
+    for (uint64_t from = 0; from * kTile < kept; from += blockDim.x) {
+        const uint64_t b = from + threadIdx.x;
+        const uint32_t bytes = b * kTile < kept ? layout.block_bytes(c, b) : 0;
+        uint32_t total;
+        const uint32_t mine = scan_block(room, bytes, &total);
+
+        if (b * kTile < kept)
+            offset[b] = before + mine;
+        before += total;
+    }
+    for (uint32_t i = threadIdx.x; kept && i < head; i += blockDim.x)
+        out[body + i] = layout.head_byte(c, i);
+    if (threadIdx.x == 0) {
+        if (kept)
+            put_u32(out + at, before);
+        result->length = kept ? body + before : at;
+    }
+}
+
+/* The directory's entry of a block. One thread. */
+__device__ __forceinline__ void put_entry(uint8_t *out, const struct gcb_cuda_chosen &c,
+                                          const struct gcb_cuda_values &how, uint64_t b,
+                                          uint32_t offset)
+{
+    uint8_t *entry =
+        out + index_at(c.n, c.choice->kept, how) + kStreamLength + (b - 1) * kDirectoryEntry;
+
+    if (b == 0)
+        return;
+    put_u32(entry, c.pos[b * kTile - 1]);
+    put_u32(entry + 4, offset);
+}
+
+/*
+ * A block's `bits` bits to `out`, window by window: draw(w) puts into a window what of it lies there. Every thread of
+ * the block.
+ */
+template <class Draw>
+__device__ __forceinline__ void put_windows(tile_room &room, uint8_t *out, uint64_t bits,
+                                            const Draw &draw)
+{
+    for (uint64_t from = 0; from < bits; from += kWindowBits) {
+        const uint64_t left = bits - from, here = left < kWindowBits ? left : kWindowBits;
+
+        clear_room(room);
+        sync_block();
+        draw(bit_window{room.word, from});
+        sync_block();
+        store_tile(out + from / 8, room, static_cast<unsigned>((here + 7) / 8));
+        sync_block();
+    }
+}
+
+/* ---- reading ---- */
+
+/* A stream whose envelope has been checked. */
+struct stream {
+    const uint8_t *in;
+    uint64_t kept, n;
+    uint64_t directory, body, end; /* bytes of the payload */
+};
+
+__device__ __forceinline__ stream stream_of(const struct gcb_cuda_payload &p,
+                                            const struct gcb_cuda_opened &head)
+{
+    const uint64_t directory = head.index + kStreamLength;
+
+    return {p.in, head.kept, p.n, directory, directory + directory_bytes(head.kept), p.length};
+}
+
+/* Does a stream fill the rest of the payload? */
+__device__ __forceinline__ bool is_stream(const struct gcb_cuda_payload &p,
+                                          const struct gcb_cuda_opened &head)
+{
+    const uint64_t front = kStreamLength + directory_bytes(head.kept);
+
+    return p.length - head.index >= front &&
+           get_u32(p.in + head.index) == p.length - head.index - front;
+}
+
+/* stream_cuda.cu: refuses what is_stream says is none. */
+int open_stream(struct gcb_device_stream *s, const struct gcb_cuda_payload &p,
+                const struct gcb_cuda_filling &f, struct gcb_device_result *result);
+
+/* A block of a stream. */
+struct stream_block {
+    bit_source bits;
+    uint64_t next; /* lowest position that may come */
+    unsigned count;
+};
+
+/* Block b, the first of which begins behind `head` bytes; false if there can be none. */
+__device__ __forceinline__ bool find_block(stream_block *block, const stream &s, uint64_t b,
+                                           uint64_t head)
+{
+    const uint8_t *entry = s.in + s.directory + b * kDirectoryEntry; /* of the next */
+    const bool last = (b + 1) * kTile >= s.kept;
+    const uint64_t from = b ? get_u32(entry - 4) : head;
+    const uint64_t to = last ? s.end - s.body : get_u32(entry + 4);
+
+    block->next = b ? get_u32(entry - 8) + uint64_t{1} : 0;
+    block->count = block_count(s.kept, b);
+    block->bits = {s.in, 8 * (s.body + from), 8 * (s.body + to)};
+    return from <= to && to <= s.end - s.body;
+}
+
+/* Does the directory's next entry say that the block ends at this position? */
+__device__ __forceinline__ bool agrees(const stream &s, uint64_t b, uint32_t last)
+{
+    return (b + 1) * kTile >= s.kept || get_u32(s.in + s.directory + b * kDirectoryEntry) == last;
+}
+
+/* Room to make positions of gaps. */
+struct gap_room {
+    scan_room_of<uint64_t> sums;
+};
+
+/*
+ * From gaps, in place of block b's positions, to the positions. False in every thread if one is not below n, or the
+ * directory disagrees with the last. Every thread of the block, after a barrier.
+ */
+__device__ __forceinline__ bool add_gaps(gap_room &room, uint32_t *pos, const stream &s, uint64_t b,
+                                         const stream_block &block)
+{
+    const unsigned first = threadIdx.x * kTileEach;
+    uint64_t sum = 0, total, at;
+    bool bad = false;
+
+    for (unsigned i = first; i < first + kTileEach && i < block.count; i++)
+        sum += pos[i] + uint64_t{1};
+    at = block.next + scan_block(room.sums, sum, &total);
+    for (unsigned i = first; i < first + kTileEach && i < block.count; i++) {
+        at += pos[i];
+        bad = bad || at >= s.n;
+        pos[i] = static_cast<uint32_t>(at++);
+    }
+    if (first < block.count && first + kTileEach >= block.count)
+        bad = bad || !agrees(s, b, pos[block.count - 1]);
+    return count_block(bad) == 0;
+}
+
+} /* namespace gcb */
+
+#endif

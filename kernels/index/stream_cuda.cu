@@ -1,0 +1,26 @@
+#include "kernels/index/stream.cuh"
+
+namespace
+{
+
+/* One thread. */
+__global__ void check_stream(struct gcb_cuda_payload p, struct gcb_cuda_opened *head,
+                             gcb_device_result *result)
+{
+    if (threadIdx.x == 0 && head->kept && !gcb::is_stream(p, *head))
+        gcb::refuse(head, result);
+}
+
+} /* namespace */
+
+int gcb::open_stream(struct gcb_device_stream *s, const struct gcb_cuda_payload &p,
+                     const struct gcb_cuda_filling &f, struct gcb_device_result *result)
+{
+    return gcb::launch(check_stream, 1, gcb::kWarp, 0, s, p, f.head, result);
+}
+
+uint64_t gcb_cuda_put_stream_scratch(uint64_t n, uint64_t most)
+{
+    (void)n;
+    return gcb::tiles_for(most) * sizeof(uint32_t);
+}

@@ -1,0 +1,133 @@
+/* Gaps in bytes of seven bits (src/sparse/index_varint.c). A byte says by itself whether a gap ends with it, so each
+ * thread finds the gaps that end in its stretch. */
+#include "kernels/index/gaps.cuh"
+
+namespace
+{
+
+using gcb::kTile;
+using gcb::kTileThreads;
+
+constexpr unsigned kMostBytes = 5; /* of a gap */
+
+/* Low bits first; a set top bit continues. */
+struct varint_code {
+    struct past {
+    };
+
+    __device__ varint_code(const struct gcb_cuda_chosen &, const gcb::no_table *)
+    {
+    }
+    __device__ past begin(const gcb::gap_run &) const
+    {
+        return {};
+    }
+    __device__ gcb::gap_bits of(past &, uint32_t gap) const
+    {
+        uint64_t tail = gap & 127;
+        unsigned bits = 8;
+
+        for (; gap >= 128; bits += 8) {
+            gap >>= 7;
+            tail |= uint64_t{128} << (bits - 8) | static_cast<uint64_t>(gap & 127) << bits;
+        }
+        return {0, bits, tail};
+    }
+    __device__ uint32_t head_bytes() const
+    {
+        return 0;
+    }
+    __device__ uint8_t head_byte(uint32_t) const
+    {
+        return 0;
+    }
+};
+
+/* ---- reading ---- */
+
+/* Byte i of a block's bits; does a gap end with it? */
+__device__ bool ends(const gcb::bit_source &in, uint64_t i)
+{
+    return !(in.in[in.from / 8 + i] & 128);
+}
+
+/* The gap whose last byte is i, cut to n; *ok becomes false if it is too long. */
+__device__ uint32_t gap_ending_at(const gcb::bit_source &in, uint64_t i, uint64_t n, bool *ok)
+{
+    uint64_t gap = 0;
+
+    for (unsigned bytes = 0; bytes < kMostBytes; bytes++) {
+        gap = gap << 7 | (in.in[in.from / 8 + i - bytes] & 127);
+        if (i == bytes || ends(in, i - bytes - 1))
+            return static_cast<uint32_t>(gap < n ? gap : n);
+    }
+    *ok = false;
+    return 0;
+}
+
+struct get_room {
+    gcb::scan_room counts;
+    gcb::gap_room gaps;
+};
+
+/* The gaps of a block, in place of its positions; false, not in every thread, if they are not what it consists of. */
+__device__ bool get_block(get_room &room, uint32_t *pos, const gcb::stream_block &block, uint64_t n)
+{
+    const gcb::bit_source &in = block.bits;
+    const uint64_t bytes = (in.end - in.from) / 8;
+    const uint64_t each = (bytes + blockDim.x - 1) / blockDim.x, from = threadIdx.x * each;
+    const uint64_t to = from + each < bytes ? from + each : bytes;
+    uint32_t count = 0, total, i;
+    bool good = bytes && ends(in, bytes - 1);
+
+    for (uint64_t at = from; at < to; at++)
+        count += ends(in, at) && count <= block.count;
+    i = gcb::scan_block(room.counts, count, &total);
+    good = good && total == block.count;
+    for (uint64_t at = from; good && at < to; at++)
+        if (ends(in, at))
+            pos[i++] = gap_ending_at(in, at, n, &good);
+    return good;
+}
+
+__global__ void get_bytes(struct gcb_cuda_filling f, struct gcb_cuda_payload p,
+                          gcb_device_result *result)
+{
+    get_room &room = gcb::shared<get_room>();
+    const gcb::stream s = gcb::stream_of(p, *f.head);
+
+    for (uint64_t b = blockIdx.x; b * kTile < s.kept; b += gridDim.x) {
+        uint32_t *pos = f.pos + b * kTile;
+        gcb::stream_block block;
+        bool good = gcb::find_block(&block, s, b, 0);
+
+        if (good)
+            good = get_block(room, pos, block, s.n);
+        good = gcb::count_block(!good) == 0;
+        if (good)
+            good = gcb::add_gaps(room.gaps, pos, s, b, block);
+        if (!good && threadIdx.x == 0)
+            gcb::set_status(&result->status, GCB_E_CORRUPT);
+    }
+}
+
+} /* namespace */
+
+int gcb_cuda_put_varint(struct gcb_device_stream *s, uint8_t *out,
+                        const struct gcb_cuda_chosen *chosen, const struct gcb_cuda_values *how,
+                        void *scratch, struct gcb_device_result *result)
+{
+    return gcb::put_stream<varint_code, gcb::no_table>(
+        s, out, chosen, how, static_cast<uint32_t *>(scratch), nullptr, result);
+}
+
+int gcb_cuda_get_varint(struct gcb_device_stream *s, const struct gcb_cuda_payload *p,
+                        const struct gcb_cuda_filling *f, struct gcb_device_result *result)
+{
+    int err = gcb::open_stream(s, *p, *f, result);
+
+    if (!err)
+        err = gcb::launch(get_bytes, gcb::blocks_for(gcb::tiles_for(p->n)), kTileThreads,
+                          sizeof(get_room), s, *f, *p, result);
+    return err ? err : gcb::find_tiles(s, *f, p->n);
+}

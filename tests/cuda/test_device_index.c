@@ -1,0 +1,151 @@
+/* Index coders of the sparse codec on the device, by the module's own sources on the CPU. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "src/codec/coder.h"
+#include "tests/kernels/check.h"
+#include "tests/support/cuda_host/host.h"
+#include "tests/support/device_trip.h"
+
+#define END (~UINT64_C(0))
+#define COUNT(list) (sizeof(list) / sizeof(*(list)))
+
+static struct gcb_device device;
+
+static int open_device(void **state)
+{
+    (void)state;
+    device_here(&device);
+    return 0;
+}
+
+static void hostile_tensors(void **state)
+{
+    static const uint64_t sizes[] = {1, 4097, END};
+    static const char *const specs[] = {
+        "sparse:index=golomb,theta=0.5,values=sign-mean",
+        "sparse:index=golomb,select=threshold,threshold=1e-60", /* all but zeros */
+        "sparse:index=adaptive,theta=0.5,values=sign-mean",
+        "sparse:index=elias-fano,theta=0.5,values=sign-mean",
+        "sparse:index=varint,theta=0.5,values=sign-mean",
+        "sparse:index=block,theta=0.5,values=sign-mean",
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(specs); i++)
+        device_same_all(&device, specs[i], sizes);
+}
+
+/* Bytes of the CPU's message. */
+static size_t length_of(const char *spec, const float *x, uint64_t n)
+{
+    const struct gcb_coder_config config = {.env = {.count = n}};
+    const struct gcb_view in = {.data = x, .count = n};
+    const struct gcb_step at = {.step = 1};
+    struct gcb_coder *c = NULL;
+    struct gcb_wbuf w = {0};
+    struct gcb_method m;
+
+    assert_int_equal(gcb_method_parse(&m, spec, NULL), 0);
+    assert_int_equal(gcb_coder_create(&c, &m, &config, NULL), 0);
+    w.cap = gcb_coder_bound(c);
+    w.data = malloc(w.cap);
+    assert_int_equal(gcb_coder_encode(c, &at, &in, &w, NULL), 0);
+    free(w.data);
+    gcb_coder_destroy(c);
+    return w.len;
+}
+
+/* Large elements in clusters, as in real gradients, in several blocks of the stream: adaptive uses codes of its own. */
+static void clusters(void **state)
+{
+    static const char *const specs[] = {
+        "sparse:theta=0.8,values=sign-mean,index=adaptive",
+        "sparse:theta=0.8,values=sign-mean,index=golomb",
+        "sparse:theta=0.8,values=sign-mean,index=elias-fano",
+        "sparse:theta=0.8,values=sign-mean,index=varint",
+        "sparse:theta=0.8,values=sign-mean,index=block",
+        "sparse:theta=0.8,select=chunk,chunk=64,values=sign-mean,index=block",
+        "sparse:theta=0.8,transform=hadamard,values=fp16,index=golomb",
+    };
+    enum { N = 25000 };
+    float *x = malloc(N * sizeof(float));
+
+    (void)state;
+    check_fill(x, N, FILL_NOISE, 3);
+    for (size_t i = 0; i < N; i++)
+        x[i] *= (uint32_t)(i / 97) * 2654435761u >> 30 ? 1.0f / 64 : 1.0f;
+    assert_true(length_of(specs[0], x, N) + 100 < length_of(specs[1], x, N));
+    for (size_t i = 0; i < COUNT(specs); i++) {
+        gcb_host_schedule((enum gcb_host_order)(i % 3), i);
+        device_same(&device, specs[i], x, N, NULL);
+        device_same_damage(&device, specs[i], x, N, 10, 40 + i);
+    }
+    gcb_host_schedule(GCB_HOST_FORWARD, 1);
+    free(x);
+}
+
+/* A gap that takes more bits than a block writes at a time, and that many threads read a part of. */
+static void one_long_gap(void **state)
+{
+    static const char *const specs[] = {
+        "sparse:select=threshold,index=golomb,values=sign-mean",
+        "sparse:select=threshold,index=adaptive,values=sign-mean",
+        "sparse:select=threshold,index=elias-fano,values=sign-mean",
+    };
+    enum { N = 130000, FROM = 75000 };
+    float *x = calloc(N, sizeof(float));
+
+    (void)state;
+    for (size_t i = FROM; i < N; i++)
+        x[i] = i % 11 ? 1.0f : 0.0f;
+    for (size_t i = 0; i < COUNT(specs); i++)
+        device_same(&device, specs[i], x, N, NULL);
+    free(x);
+}
+
+/* Gaps of one kind, which take no bits; few positions far apart; none at all. */
+static void extremes(void **state)
+{
+    static const char *const coders[] = {"golomb", "adaptive", "elias-fano", "varint", "block"};
+    enum { N = 70000 };
+    float *x = calloc(N, sizeof(float));
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(coders); i++) {
+        char spec[64];
+
+        snprintf(spec, sizeof(spec), "sparse:select=threshold,values=sign-mean,index=%s",
+                 coders[i]);
+        memset(x, 0, N * sizeof(float));
+        device_same(&device, spec, x, N, NULL);
+        x[5] = x[N / 2] = x[N - 1] = 1.0f;
+        device_same(&device, spec, x, N, NULL);
+        for (size_t j = 0; j < 6000; j++)
+            x[j] = 1.0f;
+        device_same(&device, spec, x, 6000, NULL);
+        device_same_damage(&device, spec, x, 6000, 8, 70 + i);
+        for (size_t j = 0; j < 6000; j++)
+            x[j] = j % 4 == 3 ? 1.0f : 0.0f;
+        device_same(&device, spec, x, 6000, NULL);
+    }
+    free(x);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(hostile_tensors),
+        cmocka_unit_test(clusters),
+        cmocka_unit_test(one_long_gap),
+        cmocka_unit_test(extremes),
+    };
+
+    return cmocka_run_group_tests(tests, open_device, NULL);
+}
