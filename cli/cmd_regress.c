@@ -24,6 +24,7 @@ struct regress {
     const struct gcb_runs *both; /* whichever it is */
     struct gcb_verdicts verdicts;
     struct out_report report;
+    struct gcb_outfile markdown;
     char title[200];
 };
 
@@ -285,17 +286,31 @@ static int show(struct regress *r, struct gcb_diag *diag)
     if (!err && out_wants_rows(&r->report))
         err = put_total(r, diag);
     if (!err && r->o->own.markdown)
-        err = regress_markdown_write(&markdown, r->o->own.markdown, r->o->own.force, r->operands,
-                                     diag);
+        err = regress_markdown_write(&markdown, &r->markdown, diag);
     return err ? err : out_commit(&r->report, diag);
+}
+
+/* Before minutes of work are spent on what cannot be kept. */
+static int open_markdown(struct regress *r, struct gcb_diag *diag)
+{
+    const char *path = r->o->own.markdown, *results = r->o->bench.save.results;
+
+    if (!path)
+        return 0;
+    if (results && gcb_outfile_same(path, results))
+        return gcb_diag_set(diag, GCB_E_INVALID, "--markdown and --results name the same file");
+    return gcb_outfile_init(&r->markdown, path, r->o->own.force, r->operands->items,
+                            r->operands->count, diag);
 }
 
 static int open_report(struct regress *r, struct gcb_diag *diag)
 {
     const struct out_guard guard = {.inputs = r->operands, .force = r->o->own.force};
-    const int err = out_open(&r->report, &r->o->bench.show, &r->o->bench.save, &guard,
-                             &gcb_verdict_columns, r->ctx);
+    int err = open_markdown(r, diag);
 
+    if (!err)
+        err = out_open(&r->report, &r->o->bench.show, &r->o->bench.save, &guard,
+                       &gcb_verdict_columns, r->ctx);
     return err || !out_wants_rows(&r->report) ? err : put_environment(r, diag);
 }
 
@@ -332,6 +347,7 @@ static int regress_run(const void *options, const struct opt_list *operands,
     if (!err)
         err = exit_of(&r);
     out_close(&r.report);
+    gcb_outfile_fini(&r.markdown);
     gcb_verdicts_fini(&r.verdicts);
     gcb_cases_fini(&r.runs.base);
     gcb_cases_fini(&r.runs.next);

@@ -95,27 +95,19 @@ static void put_all(FILE *f, const struct regress_markdown *m)
     fputs("\n</details>\n", f);
 }
 
-int regress_markdown_write(const struct regress_markdown *m, const char *path, bool force,
-                           const struct opt_list *inputs, struct gcb_diag *diag)
+int regress_markdown_write(const struct regress_markdown *m, struct gcb_outfile *file,
+                           struct gcb_diag *diag)
 {
-    struct gcb_outfile file = {.final_path = NULL};
+    FILE *f = fopen(file->temp_path, "we");
     char shown[256];
-    FILE *f = NULL;
-    int err = gcb_outfile_init(&file, path, force, inputs->items, inputs->count, diag);
+    int err = 0;
 
-    gcb_escape(shown, sizeof(shown), path);
-    if (err)
-        goto out;
-    f = fopen(file.temp_path, "we");
+    gcb_escape(shown, sizeof(shown), file->final_path);
     if (f)
         put_all(f, m);
     if (!f || ferror(f))
         err = gcb_diag_set(diag, GCB_E_IO, "%s: cannot write: %s", shown, strerror(errno));
     if (f && fclose(f) && !err)
         err = gcb_diag_set(diag, GCB_E_IO, "%s: cannot write: %s", shown, strerror(errno));
-    if (!err)
-        err = gcb_outfile_commit(&file, diag);
-out:
-    gcb_outfile_fini(&file);
-    return err;
+    return err ? err : gcb_outfile_commit(file, diag);
 }

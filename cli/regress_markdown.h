@@ -2,6 +2,7 @@
 #define CLI_REGRESS_MARKDOWN_H
 
 #include "cli/regress_table.h"
+#include "src/data/outfile.h"
 
 /* The outcome as Markdown, for a comment on a change. Names are text there, whatever characters they have. */
 struct regress_markdown {
@@ -10,8 +11,8 @@ struct regress_markdown {
     bool strict;
 };
 
-/* Writes it beside its name and renames it. `force`: an existing file is replaced. 0 or a negative status with words. */
-int regress_markdown_write(const struct regress_markdown *m, const char *path, bool force,
-                           const struct opt_list *inputs, struct gcb_diag *diag);
+/* Writes it to `file`, which was opened before any work, and renames it. 0 or a negative status with words. */
+int regress_markdown_write(const struct regress_markdown *m, struct gcb_outfile *file,
+                           struct gcb_diag *diag);
 
 #endif

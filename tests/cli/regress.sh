@@ -313,6 +313,11 @@ check "rows saved" test "$(grep -c '"record": "verdict"' saved.json)" -eq 8
 run regress odd.rows base.rows --markdown out.md
 exits 2
 says "out.md"
+check "before anything else" test ! -s "$out"
+run regress odd.rows base.rows --markdown same --results ./same
+exits 2
+says "--markdown and --results name the same file"
+check "which is not made" test ! -e same
 run regress base.rows slow.rows --markdown out.md --force
 exits 4
 check "Markdown names it" grep -q '\*\*SLOW\*\*' out.md

@@ -15,8 +15,14 @@ narrow() {
 }
 
 # ---- this build against itself ----
-small="--method topk --theta 0.9 --dataset layers.0* --budget 50s --pairs 20 --timeout 50"
-run regress --against "$GCBENCH" $small --repeat 3 "$sample" --results r.json
+small="--method topk --theta 0.9 --dataset layers.0* --budget 150s --pairs 20 --timeout 50"
+run() { # the machine may be busy: 40 processes take their time
+    last="gcbench $*"
+    timeout 200 "$GCBENCH" "$@" >"$out" 2>"$err" </dev/null
+    rc=$?
+}
+# what a busy machine does to them is not this test's matter: half and twice the time are the same here
+run regress --against "$GCBENCH" $small --delta 100 --repeat 3 "$sample" --results r.json
 exits 0
 quiet
 narrow
@@ -33,23 +39,23 @@ assert total['record'] == 'regress' and total['form'] == 'turns' and total['pair
 assert total['base_build_id'] == total['new_build_id'] and total['exit'] == 0
 times = [r for r in verdicts if r['quantity'] in ('encode', 'decode')]
 assert {r['method'] for r in times} == {'topk', 'identity'}, times
-assert all(r['low'] <= r['ratio'] <= r['high'] and r['delta'] >= 0.05 and r['pairs'] >= 20 for r in times), times
+assert all(r['low'] <= r['ratio'] <= r['high'] and r['delta'] == 1 and r['pairs'] >= 20 for r in times), times
 assert all(r['verdict'] == 'SAME' for r in verdicts if r['quantity'] in ('size', 'error')), verdicts
 assert not [r for r in verdicts if r['verdict'] == 'SLOW'], verdicts"
 
 # ---- another build: larger messages, a case less, and one that this build has not ----
 cp "$here/../support/fake_bench.py" other
-"$GCBENCH" bench --method topk --theta 0.9 --dataset 'layers.0*' --repeat 1 --format json "$sample" >this.rows
+"$GCBENCH" bench --method topk --theta 0.9 --dataset 'layers.0*' --repeat 50 --format json "$sample" >this.rows
 python3 -c "
 import json
 rows = [json.loads(line) for line in open('this.rows')]
 case = next(r for r in rows if r['record'] == 'summary' and r['method'] == 'topk')
 case['wire_bytes'] -= 1
-case['encode_seconds'] /= 10
-case['decode_seconds'] *= 10
+case['encode_seconds'] /= 30
+case['decode_seconds'] *= 30
 env = dict(rows[0], build_id='zz')
 json.dump({'cases': [case, dict(case, spec='gone')], 'env': env, 'log': 'log'}, open('other.json', 'w'))"
-run regress --against ./other $small --repeat 3 --floor 1 "$sample"
+run regress --against ./other $small --repeat 3 --floor 0 "$sample"
 exits 4
 narrow
 words "LARGER: topk:theta=0.9 size: +1 bytes"
@@ -100,6 +106,10 @@ for folder in tree tree/ tree/build ./tree/build/cli; do
     exits 2
     check "names the program" grep -q "/gcbench'?" "$err"
 done
+printf '{"cases": [{"spec": "a"}], "log": "never"}' >other.json
+run regress --against ./other --markdown . "$sample"
+exits 2
+check "said before any process is run" test ! -e never
 run regress --against "$GCBENCH" --method tokp "$sample"
 exits 1
 says "did you mean 'topk'?"

@@ -10,7 +10,7 @@
     jitter    the same, each time on its own
     drift     times grow by this share with each run (of both builds that share a log)
     log       every call appends a line: NAME and its arguments
-    seed      of noise
+    seed      of noise, which is the same in every run of a test
     do        what else happens: "hang", "exit", "garbage", "empty", "no-bench", "stop-after:N" (fails from call N on),
               "fail-at:N" (in call N the first case fails), "abort" (a signal, half way), "flood" (100 MB of nothing),
               "child" (hangs, and so does a process of its own)
@@ -83,7 +83,7 @@ def main(name, arguments):
         return
     if what == "exit" or (what.startswith("stop-after:") and calls >= int(what[11:])):
         sys.exit("gcbench: out of \x1b[31mluck")
-    rng = random.Random(f"{config.get('seed', 1)} {calls} {name}")
+    rng = random.Random(f"{config.get('seed', 1)} {calls} {os.path.basename(name)}")
     factor = rng.lognormvariate(0, config.get("noise", 0)) * (1 + config.get("drift", 0)) ** calls
     put({"record": "environment", "schema": 1, **ENVIRONMENT, **config.get("env", {})})
     cases = config["cases"]
