@@ -319,7 +319,8 @@ static void all_kept(const char *spec, const float *x, uint64_t n, uint64_t seed
     gcb_promise_bench_fini(&b);
 }
 
-/* Tensors of one element, of zeros, of one large value, of denormals, all equal. */
+/* Tensors of one element, of zeros, of one large value, of denormals, all equal, of float32's
+ * least steps. */
 static void test_odd_tensors(void **state)
 {
     static const uint64_t sizes[] = {1, 2, 3, 17, 600};
@@ -328,12 +329,13 @@ static void test_odd_tensors(void **state)
     char spec[512];
 
     (void)state;
-    for (int kind = 0; kind < 5; kind++) {
+    for (int kind = 0; kind < 6; kind++) {
         for (size_t i = 0; i < 600; i++)
             x[i] = kind == 0   ? 0.0f
                    : kind == 1 ? (i == 0 ? 1e30f : 1e-30f)
                    : kind == 2 ? (float)i * 1e-41f
                    : kind == 3 ? -0.25f
+                   : kind == 4 ? (float)i * 0x1p-149f
                                : (i % 2 ? 1.0f : -1.0f) * 0x1p-20f * (float)(i + 1);
         for (size_t k = 0; k < sizeof(sizes) / sizeof(sizes[0]); k++)
             for (size_t i = 0; gcb_method_at(&m, i); i++)
