@@ -6,12 +6,12 @@
 #include <memory>
 #include <string.h>
 #include <sys/mman.h>
-#include <ucontext.h>
 #include <vector>
 
 #include "emulate.h"
 #include "host.h"
 #include "sanitize.h"
+#include "switch.h"
 
 gcb_host_place gcb_host_here;
 
@@ -29,7 +29,7 @@ constexpr size_t kGuard = 64;
 enum fiber_state { READY, WAITING, DONE };
 
 struct fiber {
-    ucontext_t context;
+    struct context context;
     unsigned char *stack; /* NULL: not started */
     void *fake_stack;     /* the sanitizer's */
     fiber_state state;
@@ -48,7 +48,7 @@ struct block {
     std::vector<unsigned char> shared;
     size_t smem;
     const std::function<void()> *thread;
-    ucontext_t home;
+    struct context home;
     const void *home_stack;
     size_t home_size;
     void *home_fake;
@@ -100,7 +100,7 @@ unsigned char *take_stack()
 void leave(fiber *f)
 {
     sanitize_leave(f->state == DONE ? nullptr : &f->fake_stack, now.home_stack, now.home_size);
-    swapcontext(&f->context, &now.home);
+    context_switch(&f->context, &now.home);
     sanitize_arrive(f->fake_stack, &now.home_stack, &now.home_size);
 }
 
@@ -123,14 +123,10 @@ void resume(unsigned id)
     gcb_host_here.thread = dim3(id, 0, 0);
     if (!f->stack) {
         f->stack = take_stack();
-        getcontext(&f->context);
-        f->context.uc_stack.ss_sp = f->stack;
-        f->context.uc_stack.ss_size = kStack;
-        f->context.uc_link = nullptr;
-        makecontext(&f->context, fiber_main, 0);
+        context_start(&f->context, f->stack, kStack, fiber_main);
     }
     sanitize_leave(&now.home_fake, f->stack, kStack);
-    swapcontext(&now.home, &f->context);
+    context_switch(&now.home, &f->context);
     sanitize_arrive(now.home_fake, nullptr, nullptr);
     if (f->state == DONE && f->stack) {
         now.free_stacks.push_back(f->stack);
