@@ -14,7 +14,13 @@ plot for [k in curves] plot_data index at(k) - 1 using "index":"alpha" with line
 if (!is_text) {
     eval panel(2)
     set ylabel 'norm of the residual / norm of the gradient'
-    plot for [k in curves] plot_data index at(k) - 1 using "index":"residual" with linespoints linestyle line_of(style[at(k)]) title label[at(k)], \
-        for [k in singles] plot_data index at(k) - 1 using "index":"residual" with points linestyle line_of(style[at(k)]) title label[at(k)]
+    # without a memory nothing is kept: then all is out of sight
+    residual(i) = has_residual ? column("residual") : -1
+    if (!has_residual) {
+        set yrange [0:1]
+        set label 1 'no method keeps a residual' at graph 0.5, graph 0.5 center textcolor rgb '#404040'
+    }
+    plot for [k in curves] plot_data index at(k) - 1 using "index":(residual(0)) with linespoints linestyle line_of(style[at(k)]) title label[at(k)], \
+        for [k in singles] plot_data index at(k) - 1 using "index":(residual(0)) with points linestyle line_of(style[at(k)]) title label[at(k)]
     unset multiplot
 }

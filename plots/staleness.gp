@@ -6,14 +6,20 @@ set yrange [0:*]
 set offsets graph 0, graph 0, graph 0.06, 0
 if (index_high < 12) set xtics 1
 if (staleness_high < 8) set ytics 1
+# what was not recorded is out of sight
+known(name) = has_staleness ? column(name) : -1
+if (!has_staleness) {
+    set yrange [0:1]
+    set label 1 'not recorded' at graph 0.5, graph 0.5 center textcolor rgb '#404040'
+}
 if (!is_text) {
     eval panel(1)
     set ylabel 'steps since an element was sent, median'
-    plot for [k in curves] plot_data index at(k) - 1 using "index":"staleness_p50" with linespoints linestyle line_of(style[at(k)]), \
-        for [k in singles] plot_data index at(k) - 1 using "index":"staleness_p50" with points linestyle line_of(style[at(k)])
+    plot for [k in curves] plot_data index at(k) - 1 using "index":(known("staleness_p50")) with linespoints linestyle line_of(style[at(k)]), \
+        for [k in singles] plot_data index at(k) - 1 using "index":(known("staleness_p50")) with points linestyle line_of(style[at(k)])
     eval panel(2)
 }
 set ylabel 'steps since sent, 99th percentile'
-plot for [k in curves] plot_data index at(k) - 1 using "index":"staleness_p99" with linespoints linestyle line_of(style[at(k)]) title label[at(k)], \
-    for [k in singles] plot_data index at(k) - 1 using "index":"staleness_p99" with points linestyle line_of(style[at(k)]) title label[at(k)]
+plot for [k in curves] plot_data index at(k) - 1 using "index":(known("staleness_p99")) with linespoints linestyle line_of(style[at(k)]) title label[at(k)], \
+    for [k in singles] plot_data index at(k) - 1 using "index":(known("staleness_p99")) with points linestyle line_of(style[at(k)]) title label[at(k)]
 if (!is_text) unset multiplot

@@ -65,15 +65,21 @@ static size_t put_series(struct gcb_plot_page *out, const struct gcb_plot_data *
 static void put_ranges(struct gcb_plot_page *out, const struct gcb_plot_data *data,
                        const void *first)
 {
-    struct gcb_plot_range index = {0.0, 0.0}, staleness = {0.0, 0.0};
+    struct gcb_plot_range index = {0.0, 0.0}, staleness = GCB_PLOT_RANGE_EMPTY,
+                          residual = GCB_PLOT_RANGE_EMPTY;
     const struct gcb_plot_step *s = NULL;
 
     while ((s = gcb_plot_split_next(&split, data, first, s)) != NULL) {
         gcb_plot_range_add_positive(&index, s->index);
-        gcb_plot_range_add_positive(&staleness, s->staleness_p99);
+        gcb_plot_range_add(&staleness, s->staleness_p50);
+        gcb_plot_range_add(&staleness, s->staleness_p99);
+        gcb_plot_range_add(&residual, s->residual_norm / s->gradient_norm);
     }
     gcb_plot_var_range(out, "index", &index);
     gcb_plot_var_range(out, "staleness", &staleness);
+    /* gnuplot draws no picture of nothing */
+    gcb_plot_var_real(out, "has_staleness", staleness.low <= staleness.high);
+    gcb_plot_var_real(out, "has_residual", residual.low <= residual.high);
 }
 
 static int fill(const struct gcb_plot_data *data, const struct gcb_plot_step *first,

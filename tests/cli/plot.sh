@@ -98,6 +98,16 @@ run plot --terminal --only rate-distortion "$tmp/c.json"
 exits 0
 quiet
 prints "topk, theta 0.9 to 0.99"
+# Steps of a method without memory have no residual, and are drawn all the same.
+run replay --allow-gaps --method qsgd --step 100,400 --worker 0 --results "$tmp/q.json" "$sample"
+run plot --only alpha,staleness --type svg -o "$tmp/q" "$tmp/q.json"
+exits 0
+quiet
+check "says why a panel is empty" grep -q 'no method keeps a residual' "$tmp/q/alpha.svg"
+printf '{"record":"replay_step","schema":1,"spec":"a","method":"b","index":0,"alpha":1}\n' >"$tmp/a.json"
+run plot --only alpha,staleness --type svg --force -o "$tmp/q" "$tmp/a.json"
+exits 0
+quiet
 # Pages: what does not fit one picture.
 sed 's/"scope": "tensor"/"scope": "bucket"/' "$tmp/c.json" >"$tmp/bucket.json"
 run plot --only rate-distortion -o "$tmp/pages" "$tmp/c.json" "$tmp/bucket.json"
