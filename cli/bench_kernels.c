@@ -6,11 +6,12 @@
 #include "cli/interrupt.h"
 #include "cli/progress.h"
 #include "kernels/cpu_flags.h"
+#include "src/base/host.h"
 
 /* Unless the options say otherwise: enough samples for an interval, then until it is narrow. */
 #define DEFAULT_REPEAT 6
 #define DEFAULT_MIN_TIME 0.02
-#define DEFAULT_MAX_TIME 0.5
+#define DEFAULT_MAX_TIME 1.0
 #define DEFAULT_PRECISION 0.02
 
 const struct opt_row bench_kernels_rows[] = {
@@ -185,17 +186,30 @@ static void on_progress(void *ctx, double done)
     progress_update(&r->progress, done);
 }
 
+/* What memory gives, and that the arrays are larger than what stands in front of it: or not. */
+static void print_memory(const struct gcb_bandwidth *w, FILE *out)
+{
+    const uint64_t bytes = 4 * gcb_kernels_floats(GCB_KERNEL_MEMORY), cache = gcb_host_cache();
+    char number[2][32];
+
+    fprintf(out, "memory: reads %s, fills %s GB/s; arrays of %.0f MiB, ",
+            out_number(number[0], w->read_gbps, 3), out_number(number[1], w->fill_gbps, 3),
+            (double)bytes / 0x1p20);
+    if (cache)
+        fprintf(out, "caches of %.0f MiB\n", ceil((double)cache / 0x1p20));
+    else
+        fprintf(out, "caches not known\n");
+}
+
 static void print_table(const struct kernels_run *r)
 {
     const struct gcb_bandwidth *w = &r->bandwidth;
-    char number[2][32];
 
     if (!r->report.table)
         return;
     fprintf(r->report.out, "kernels on one thread; GB/s of float32 elements\n");
     if (w->bytes)
-        fprintf(r->report.out, "memory: reads %s, fills %s GB/s\n",
-                out_number(number[0], w->read_gbps, 3), out_number(number[1], w->fill_gbps, 3));
+        print_memory(w, r->report.out);
     out_table(&r->report, r->table);
     if (r->unknown)
         fprintf(r->report.out, "?: more than the median itself, which is not known then\n");

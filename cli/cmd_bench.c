@@ -78,8 +78,8 @@ static int run_case(struct bench *c, const struct bench_case *at, struct gcb_dia
 
     if (config.trial.device)
         err = config.trial.device->module->use(config.trial.device->index, diag);
-    if (!err && config.trial.timing.evict && !c->evict.data)
-        err = gcb_evict_init(&c->evict, &c->s.backend.queue, diag);
+    if (!err && config.trial.timing.evict && !c->evict.queue)
+        err = gcb_evict_init(&c->evict, &c->s.backend.queue, false, diag);
     if (!err)
         err = gcb_run(&c->result, &config, &observer, diag);
     if (err)

@@ -1,27 +1,39 @@
 #ifndef SRC_BENCH_EVICT_H
 #define SRC_BENCH_EVICT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "src/base/diag.h"
 #include "src/base/queue.h"
 
 /*
- * Cold caches: going over memory that is larger than the last-level cache leaves nothing else in it. Every
- * cache line is read and written, by all threads of the queue, each its share.
+ * Cold caches. Where the processor can take single lines out of its caches (kernels/flush.h), that is done with
+ * everything this process has written or may write: its private, writable memory, as /proc/self/maps lists it, in which all
+ * tensors, messages, scratch and plans lie. Code and constants stay. It takes time in proportion to that memory, and is sure
+ * whatever the caches.
+ *
+ * Elsewhere, and where that memory is more than four times what the walk goes over: the walk. Going over memory that is
+ * larger than the last-level cache leaves nothing else in it. Every cache line is read and written, by all threads of the
+ * queue, each its share.
  */
 struct gcb_evict {
-    uint64_t *data;
-    uint64_t bytes;
+    bool flushes;                  /* lines, else walks */
+    uint64_t *data;                /* what is walked over; NULL until it is needed */
+    uint64_t bytes;                /* that were flushed last, or are walked over */
     const struct gcb_queue *queue; /* borrowed */
+    char *maps;                    /* the text of the list */
 };
 
-/* The last-level cache and a quarter, 64 MiB at least, and never more than a quarter of memory. */
+/* What the walk goes over: the last-level cache and a quarter, 64 MiB at least, and never more than a quarter of
+ * memory. */
 uint64_t gcb_evict_bytes(void);
 
-/* Takes and touches the memory. GCB_E_NOMEM. */
-int gcb_evict_init(struct gcb_evict *e, const struct gcb_queue *queue, struct gcb_diag *diag);
-void gcb_evict_run(struct gcb_evict *e);
+/* `walk`: even where lines can be flushed. Takes and touches the memory. GCB_E_NOMEM. */
+int gcb_evict_init(struct gcb_evict *e, const struct gcb_queue *queue, bool walk,
+                   struct gcb_diag *diag);
+/* GCB_E_NOMEM: only where the process's memory has grown so much that it has to walk. */
+int gcb_evict_run(struct gcb_evict *e, struct gcb_diag *diag);
 void gcb_evict_fini(struct gcb_evict *e); /* zeroed is fine */
 
 #endif

@@ -5,11 +5,26 @@
 
 #include <xxhash.h>
 
+#include "src/base/host.h"
 #include "src/bench/kernel_case.h"
 
 const char *const gcb_kernel_size_names[] = {"l1", "l2", "memory", NULL};
 
-static const size_t size_floats[GCB_KERNEL_SIZES] = {4096, (size_t)1 << 16, (size_t)1 << 24};
+/* An array that the last-level cache does not hold, and of which a job may take four. */
+static size_t memory_floats(void)
+{
+    const uint64_t cache = gcb_host_cache(), most = gcb_host_memory() / 16;
+    size_t n = (size_t)1 << 24;
+
+    while (4 * n <= cache && 8 * n <= most)
+        n *= 2;
+    return n;
+}
+
+uint64_t gcb_kernels_floats(enum gcb_kernel_size size)
+{
+    return size == GCB_KERNEL_L1 ? 4096 : size == GCB_KERNEL_L2 ? 65536 : memory_floats();
+}
 
 /* A sample goes over so many floats, in as many calls as that takes: long beside a look at the clock, shorter
  * than what a busy system lets a process run at a stretch, and the same in every run. */
@@ -171,7 +186,7 @@ static int run_variants(struct bench *b, struct gcb_kernel_result *r, struct gcb
 static int run_case(struct bench *b, const struct gcb_kernel_case *c, enum gcb_kernel_size size,
                     struct gcb_diag *diag)
 {
-    const size_t n = size_floats[size];
+    const size_t n = gcb_kernels_floats(size);
     struct gcb_kernel_job job = {.kernels = b->best, .n = n, .param = c->param, .elements = n};
     struct gcb_kernel_result r = {.family = c->family,
                                   .kernel = c->kernel,
@@ -229,5 +244,7 @@ int gcb_kernels_run(bool *interrupted, const struct gcb_kernels_config *config,
 
 uint64_t gcb_kernels_bandwidth_bytes(void)
 {
-    return 2 * size_floats[GCB_KERNEL_MEMORY] * sizeof(float);
+    const uint64_t array = 4 * memory_floats(), least = UINT64_C(128) << 20;
+
+    return array > least ? array : least;
 }

@@ -11,12 +11,15 @@
  * counted.
  */
 enum gcb_kernel_size {
-    GCB_KERNEL_L1,     /* 4096 floats: the tile that codecs work on */
-    GCB_KERNEL_L2,     /* 64 Ki */
-    GCB_KERNEL_MEMORY, /* 16 Mi: 64 MiB, what no cache of a single core holds */
+    GCB_KERNEL_L1, /* 4096 floats: the tile that codecs work on */
+    GCB_KERNEL_L2, /* 64 Ki */
+    /* 16 Mi, or the first power of two of which an array is larger than the last-level cache, as long as four
+     * arrays are at most a quarter of memory */
+    GCB_KERNEL_MEMORY,
     GCB_KERNEL_SIZES
 };
-extern const char *const gcb_kernel_size_names[]; /* "l1", "l2", "memory", NULL */
+uint64_t gcb_kernels_floats(enum gcb_kernel_size size); /* on this machine */
+extern const char *const gcb_kernel_size_names[];       /* "l1", "l2", "memory", NULL */
 
 struct gcb_kernels_config {
     const char *const
@@ -63,7 +66,8 @@ int gcb_kernels_match(size_t *count, const struct gcb_kernels_config *config,
 int gcb_kernels_run(bool *interrupted, const struct gcb_kernels_config *config,
                     const struct gcb_kernels_observer *observer, struct gcb_diag *diag);
 
-/* Memory that the largest case goes over: what its bandwidth is to be measured with. */
+/* What the bandwidth that the largest cases are held against is to be measured with: as much as an array of theirs, 128 MiB
+ * at least. */
 uint64_t gcb_kernels_bandwidth_bytes(void);
 
 /* Starts a `kernel` row (docs/rows.md); release it with gcb_row_fini. */

@@ -81,10 +81,10 @@ static int time_one(struct round *r, size_t k, struct gcb_diag *diag)
 {
     struct gcb_samples *s = r->samples[k];
     double start;
-    int err;
+    int err = r->timing->evict ? gcb_evict_run(r->timing->evict, diag) : 0;
 
-    if (r->timing->evict)
-        gcb_evict_run(r->timing->evict);
+    if (err)
+        return err;
     if (r->ops[k].prepare)
         r->ops[k].prepare(r->ops[k].job);
     start = gcb_clock();

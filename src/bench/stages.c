@@ -23,11 +23,11 @@ void gcb_stages_init(struct gcb_stages *s)
 static int encode_once(struct gcb_stages *s, const struct gcb_timing *timing,
                        const struct gcb_operation *encode, struct gcb_diag *diag)
 {
-    int err;
+    int err = timing->evict ? gcb_evict_run(timing->evict, diag) : 0;
 
     memset(s->run, 0, sizeof(s->run));
-    if (timing->evict)
-        gcb_evict_run(timing->evict);
+    if (err)
+        return err;
     s->probe.mark = mark;
     s->last = gcb_clock();
     err = encode->run(encode->job, diag);
