@@ -12,11 +12,11 @@ constexpr uint32_t kMostThreads = 1024;
 constexpr unsigned kScaleThreads = 256;
 constexpr uint32_t kNear = kMostThreads * gcb::kChunkEach; /* positions that registers hold */
 
-/* Element i of the input, with what the residual adds to it. */
+/* Element i of the input, with what the residual adds to it; of what is not kept that is the residual then. */
 __device__ float take(const struct gcb_device_input &in, uint64_t i)
 {
     if (gcb::is_open(in))
-        in.x[i] = gcb::compensate(in, i);
+        in.x[i] = in.residual[i] = gcb::compensate(in, i);
     return in.x[i];
 }
 

@@ -1,6 +1,7 @@
 #include "kernels/convert/convert_elem.h"
 #include "kernels/select/payload.cuh"
 #include "kernels/select/select.cuh"
+#include "kernels/select/uniform_elem.h"
 
 namespace
 {
@@ -18,6 +19,8 @@ __device__ bool get_scale(struct gcb_cuda_scale *to, const uint8_t *in,
 
     to->up = gcb_float_of(up);
     to->down = how.kind == GCB_CUDA_SIGN_MEAN ? -to->up : gcb_float_of(down);
+    if (how.kind == GCB_CUDA_UNIFORM)
+        return up < GCB_INF_BITS;
     if (how.kind != GCB_CUDA_RANGE)
         return (up & GCB_MAGNITUDE_MASK) < GCB_INF_BITS &&
                (down & GCB_MAGNITUDE_MASK) < GCB_INF_BITS;
@@ -75,6 +78,8 @@ __device__ float value_at(const uint8_t *in, uint64_t i, const struct gcb_cuda_v
         return gcb_float_of(gcb_fp32_of_fp16(code_at(in, i, 16)));
     case GCB_CUDA_RANGE:
         return gcb_range_decode(code_at(in, i, how.bits), &scale.format);
+    case GCB_CUDA_UNIFORM:
+        return gcb_uniform_decode(code_at(in, i, how.bits), scale.up, how.bits);
     case GCB_CUDA_MEAN:
         return scale.up;
     default:

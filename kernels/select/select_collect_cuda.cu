@@ -84,7 +84,7 @@ __global__ void begin_choice(choosing *c, gcb_device_input x, sample how, unsign
     c->again = 0;
     c->reused = 0;
     c->max_bits = 0;
-    if (want == 0) /* all that is collected is kept */
+    if (want == 0 && sides == 1) /* all that is collected is kept */
         c->keep[0] = {0, 0, c->least, gcb::kAll};
 }
 

@@ -46,6 +46,7 @@ gcb::choice gcb::start(void *scratch, struct gcb_cuda_chosen *chosen,
     choice w;
 
     lay_out(scratch, chosen, &w.c, &w.in);
+    chosen->residual = x->residual;
     w.x = *x;
     return w;
 }

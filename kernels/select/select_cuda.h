@@ -34,7 +34,10 @@ struct gcb_cuda_chosen {
     float *value;  /* of what was ordered, at these positions */
     uint32_t
         *first; /* for each tile of 4096 positions the number of its first entry; one more behind */
-    uint64_t n; /* positions to choose from, at most 2^31 */
+    /* of all positions, where feedback is fused: where values go out it becomes, of what is kept, what the decoder
+     * will not get. NULL: none */
+    float *residual;
+    uint64_t n;    /* positions to choose from, at most 2^31 */
     uint64_t most; /* entries there is room for */
 };
 
@@ -63,6 +66,14 @@ struct gcb_cuda_sample {
 int gcb_cuda_select_sampled(struct gcb_device_stream *s, struct gcb_cuda_chosen *chosen,
                             const struct gcb_device_input *in, const struct gcb_cuda_sample *how,
                             void *scratch);
+
+/* As src/sparse/select_one_sided.c: the k largest of the side with the larger sum; and of one side (0: positive
+ * values, 1: negative ones) or, if it has nothing, the other. k as for the largest. */
+int gcb_cuda_select_one_sided(struct gcb_device_stream *s, struct gcb_cuda_chosen *chosen,
+                              const struct gcb_device_input *in, uint64_t k, void *scratch);
+int gcb_cuda_select_side(struct gcb_device_stream *s, struct gcb_cuda_chosen *chosen,
+                         const struct gcb_device_input *in, uint64_t k, unsigned side,
+                         void *scratch);
 
 #ifdef __cplusplus
 }

@@ -18,7 +18,7 @@ enum gcb_cuda_value_kind {
     GCB_CUDA_FP32,
     GCB_CUDA_FP16,
     GCB_CUDA_RANGE,
-    GCB_CUDA_UNIFORM, /* not done */
+    GCB_CUDA_UNIFORM,
     GCB_CUDA_MEAN,
     GCB_CUDA_SIGN_MEAN,
     GCB_CUDA_MEANS,
@@ -31,7 +31,7 @@ struct gcb_cuda_values {
     uint32_t
         side; /* and in front of those, a transform's own; whoever transforms reads and writes them */
     uint32_t width; /* floats of a position: 1, or 2 of a complex bin */
-    /* range */
+    /* range and uniform; the latter has a maximum alone */
     uint32_t mantissa; /* 0: from the data */
     int max_given;
     float max;
@@ -40,7 +40,7 @@ struct gcb_cuda_values {
 
 /* What values stand for: in device memory, in a scratch. */
 struct gcb_cuda_scale {
-    float up, down; /* means; the first is range's maximum too */
+    float up, down; /* means; the first is the maximum of range and uniform too */
     struct gcb_range_format format;
 };
 

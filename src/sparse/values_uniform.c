@@ -1,15 +1,8 @@
 #include "src/sparse/values.h"
 
-/*
- * Uniform levels of the largest kept magnitude: code = level | sign << (bits - 1), with level = floor(|x| * (s
- * / max) + 1/2), s = 2^(bits-1) - 1 levels above zero; the value is max * (level / s), the quotient
- * rounded first, so that nothing overflows. The error is at most max / (2 s).
- */
+#include "kernels/select/uniform_elem.h"
 
-static uint32_t levels(const struct gcb_values_state *v)
-{
-    return (1u << (v->range.bits - 1)) - 1;
-}
+/* Uniform levels of the largest kept magnitude (kernels/select/uniform_elem.h). The error is at most max / (2 s). */
 
 static uint64_t uniform_bytes(const struct gcb_values_state *v, uint64_t n)
 {
@@ -30,19 +23,8 @@ static void uniform_put_scale(struct gcb_values_state *v, struct gcb_wbuf *out)
     gcb_put_f32(out, v->up);
 }
 
-/* In double, where every product of a float and a small integer is exact and no quotient overflows. */
-static uint16_t encode(const struct gcb_values_state *v, float x, uint32_t s)
-{
-    const double a = (double)gcb_float_of(gcb_magnitude(x));
-    const double t = a * (double)s / (double)v->up + 0.5;
-    const uint32_t level = t < (double)s ? (uint32_t)t : s;
-
-    return (uint16_t)(level | (level ? gcb_bits_of(x) >> 31 << (v->range.bits - 1) : 0));
-}
-
 static void uniform_put(struct gcb_values_state *v, uint8_t *out, const float *x, size_t n)
 {
-    const uint32_t s = levels(v);
     const unsigned bits = (unsigned)v->range.bits;
     uint16_t code[GCB_TILE];
 
@@ -50,7 +32,7 @@ static void uniform_put(struct gcb_values_state *v, uint8_t *out, const float *x
         const size_t m = n - i < GCB_TILE ? n - i : GCB_TILE;
 
         for (size_t j = 0; j < m; j++) {
-            code[j] = v->up > 0.0f ? encode(v, x[i + j], s) : 0;
+            code[j] = (uint16_t)gcb_uniform_encode(x[i + j], v->up, bits);
             v->clamped += gcb_magnitude(x[i + j]) > gcb_bits_of(v->up);
         }
         v->kernels->bitpack.pack(out + i / 8 * bits, code, m, bits);
@@ -65,7 +47,6 @@ static int uniform_get_scale(struct gcb_values_state *v, struct gcb_rbuf *in)
 
 static void uniform_get(const struct gcb_values_state *v, float *x, const uint8_t *in, size_t n)
 {
-    const uint32_t s = levels(v), sign = 1u << (v->range.bits - 1);
     const unsigned bits = (unsigned)v->range.bits;
     uint16_t code[GCB_TILE];
 
@@ -73,11 +54,8 @@ static void uniform_get(const struct gcb_values_state *v, float *x, const uint8_
         const size_t m = n - i < GCB_TILE ? n - i : GCB_TILE;
 
         v->kernels->bitpack.unpack(code, in + i / 8 * bits, m, bits);
-        for (size_t j = 0; j < m; j++) {
-            const float value = v->up * ((float)(code[j] & (sign - 1)) / (float)s);
-
-            x[i + j] = code[j] & sign ? -value : value;
-        }
+        for (size_t j = 0; j < m; j++)
+            x[i + j] = gcb_uniform_decode(code[j], v->up, bits);
     }
 }
 

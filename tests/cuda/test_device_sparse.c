@@ -57,6 +57,8 @@ static void every_kind_of_value(void **state)
         "sparse:values=range,bits=16,max=0.5,rounding=truncate",
         "sparse:values=sign-mean",
         "sparse:values=means,theta=0.1,index=bitmap",
+        "sparse:values=uniform,bits=7,index=bitmap",
+        "sparse:values=uniform,bits=16,max=0.5,theta=0",
     };
 
     (void)state;
@@ -147,12 +149,68 @@ static void thresholds_from_a_sample(void **state)
     free(x);
 }
 
+/* Of one sign: positives scaled, so that the sum decides each way, and tensors that lack one. */
+static void one_sign(void **state)
+{
+    static const char *const specs[] = {
+        "sparse:select=one-sided,values=mean,theta=0.9",
+        "sparse:select=alternate,values=mean,theta=0.5,index=bitmap",
+        "sparse:select=one-sided,values=uniform,bits=3,theta=0.3",
+    };
+    static const float times[] = {1.0f, 1.2f, 0.8f, 0.0f, -1.0f};
+    float *x = malloc(SAMPLED_N * sizeof(float));
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(specs); i++)
+        device_same_all(&device, specs[i], sizes);
+    for (size_t i = 0; i < COUNT(times); i++) {
+        const struct device_setting setting = {.step = i};
+
+        gcb_host_schedule((enum gcb_host_order)(i % 3), i);
+        check_fill(x, SAMPLED_N, FILL_NOISE, i);
+        for (size_t j = 0; j < SAMPLED_N; j++)
+            x[j] *= x[j] > 0.0f ? times[i] : 1.0f;
+        device_same(&device, "sparse:select=one-sided,values=mean,theta=0.9", x, SAMPLED_N,
+                    &setting);
+        device_same(&device, "sparse:select=alternate,values=mean,theta=0.9", x, SAMPLED_N / 5 * 4,
+                    &setting);
+    }
+    gcb_host_schedule(GCB_HOST_FORWARD, 1);
+    free(x);
+}
+
+static void feedback_is_fused(void **state)
+{
+    static const char *const specs[] = {
+        "topk",
+        "sparse:select=threshold,threshold=0.3,values=fp16,index=bitmap",
+        "sparse:select=sampled,theta=0.9,values=uniform,bits=5",
+        "sparse:select=one-sided,theta=0.8,values=mean",
+        "sparse:select=alternate,theta=0.8,values=sign-mean",
+        "sparse:values=range,bits=7,theta=0.5",
+        "sparse:values=means,theta=0.5,index=bitmap",
+        "sparse:select=chunk,chunk=100,theta=0.9,values=fp16",
+        "topk:theta=0.1", /* goes raw */
+    };
+    static const uint64_t counts[] = {1, 4097, END};
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(specs); i++)
+        for (size_t k = 0; counts[k] != END; k++) {
+            gcb_host_schedule((enum gcb_host_order)((i + k) % 3), i);
+            device_same_feedback(&device, specs[i], counts[k], (enum gcb_dtype)((i + k) % 3),
+                                 k == 0 ? 1.0 : 0.7);
+        }
+    device_same_feedback(&device, "topk:theta=0.999", SAMPLED_N, (enum gcb_dtype)0, 0.9);
+    gcb_host_schedule(GCB_HOST_FORWARD, 1);
+}
+
 static void what_it_lacks_is_said(void **state)
 {
     static const struct {
         const char *spec, *words;
     } cases[] = {
-        {"sparse:values=uniform", "device cuda: values=uniform runs on the CPU only"},
+        {"sparse:select=search", "device cuda: select=search runs on the CPU only"},
     };
 
     (void)state;
@@ -187,7 +245,8 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(largest_of_a_message),     cmocka_unit_test(all_above_a_threshold),
         cmocka_unit_test(every_kind_of_value),      cmocka_unit_test(large_tensors),
-        cmocka_unit_test(thresholds_from_a_sample), cmocka_unit_test(damage),
+        cmocka_unit_test(thresholds_from_a_sample), cmocka_unit_test(one_sign),
+        cmocka_unit_test(feedback_is_fused),        cmocka_unit_test(damage),
         cmocka_unit_test(what_it_lacks_is_said),    cmocka_unit_test(segments_are_left_to_the_cpu),
     };
 

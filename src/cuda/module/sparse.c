@@ -88,35 +88,40 @@ static uint64_t sparse_scratch(const void *state)
 /* ---- encoding and decoding ---- */
 
 /* Transform and choice; what is chosen is at unitary scale. */
-static int choose(const struct gcb_device_sparse *s, const struct gcb_step *at, const float *x,
-                  struct gcb_cuda_chosen *chosen, const struct gcb_device_work *w)
+static int choose(const struct gcb_device_sparse *s, const struct gcb_step *at,
+                  const struct gcb_device_input *x, struct gcb_cuda_chosen *chosen,
+                  const struct gcb_device_work *w)
 {
     const struct gcb_device_transform *t = s->transform;
-    struct gcb_device_input in;
-    const float *order = x;
+    struct gcb_device_input in = *x;
+    const float *order = x->x;
     int err = 0;
 
+    if (x->residual && (t->forward || t->choose))
+        return GCB_E_UNSUPPORTED; /* feedback is fused where the tensor itself is chosen from */
     if (t->fuses && t->fuses(s)) {
         gcb_cuda_chosen_lay_out(chosen, s->p.t.positions, s->p.most, w->call->scratch_dev);
-        return t->choose(s, x, chosen, w);
+        return t->choose(s, x->x, chosen, w);
     }
-    if (t->forward)
-        err = t->forward(s, at, x, &order, w);
-    in = gcb_device_plain(order, s->p.t.positions);
+    if (t->forward) {
+        err = t->forward(s, at, x->x, &order, w);
+        in = gcb_device_plain(order, s->p.t.positions);
+    }
     if (!err)
         err = s->selector->select(s, at, &in, chosen, w->call);
     return err || !t->gather ? err : t->gather(s, chosen, w);
 }
 
-static int sparse_encode(void *state, const struct gcb_step *at, const float *in_dev,
-                         uint8_t *out_dev, const struct gcb_device_call *call)
+static int sparse_encode_residual(void *state, const struct gcb_step *at,
+                                  const struct gcb_device_input *in, uint8_t *out_dev,
+                                  const struct gcb_device_call *call)
 {
     const struct gcb_device_sparse *s = state;
     uint8_t *scratch = call->scratch_dev;
     const struct gcb_device_work w = {
         .out = out_dev, .scratch = scratch + transform_scratch_at(s), .call = call};
-    struct gcb_cuda_chosen chosen;
-    int err = choose(s, at, in_dev, &chosen, &w);
+    struct gcb_cuda_chosen chosen = {0};
+    int err = choose(s, at, in, &chosen, &w);
 
     if (!err)
         err = gcb_cuda_put_values(call->stream, out_dev, &chosen, &s->values,
@@ -124,6 +129,15 @@ static int sparse_encode(void *state, const struct gcb_step *at, const float *in
     return err ? err
                : s->index->put(call->stream, out_dev, &chosen, &s->values,
                                scratch + index_scratch_at(s), call->result_dev);
+}
+
+static int sparse_encode(void *state, const struct gcb_step *at, const float *in_dev,
+                         uint8_t *out_dev, const struct gcb_device_call *call)
+{
+    const struct gcb_device_sparse *s = state;
+    const struct gcb_device_input in = gcb_device_plain(in_dev, s->p.count);
+
+    return sparse_encode_residual(state, at, &in, out_dev, call);
 }
 
 static int sparse_decode(void *state, const uint8_t *payload_dev, uint64_t length, float *out_dev,
@@ -158,5 +172,6 @@ const struct gcb_device_ops gcb_device_sparse = {
     .bound = gcb_sparse_bound,
     .scratch = sparse_scratch,
     .encode_async = sparse_encode,
+    .encode_residual_async = sparse_encode_residual,
     .decode_async = sparse_decode,
 };

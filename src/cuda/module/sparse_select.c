@@ -83,7 +83,27 @@ static int select_chunk(const struct gcb_device_sparse *s, const struct gcb_step
     if (cut.length == 0)
         return select_topk(s, at, in, chosen, call);
     gcb_cuda_chosen_lay_out(chosen, in->n, s->p.most, call->scratch_dev);
+    chosen->residual = in->residual;
     return gcb_cuda_select_chunks(call->stream, chosen, in, &cut);
+}
+
+/* ---- of one sign ---- */
+
+static int select_one_sided(const struct gcb_device_sparse *s, const struct gcb_step *at,
+                            const struct gcb_device_input *in, struct gcb_cuda_chosen *chosen,
+                            const struct gcb_device_call *call)
+{
+    (void)at;
+    open_chosen(chosen, s, in);
+    return gcb_cuda_select_one_sided(call->stream, chosen, in, s->p.k, call->scratch_dev);
+}
+
+static int select_alternate(const struct gcb_device_sparse *s, const struct gcb_step *at,
+                            const struct gcb_device_input *in, struct gcb_cuda_chosen *chosen,
+                            const struct gcb_device_call *call)
+{
+    open_chosen(chosen, s, in);
+    return gcb_cuda_select_side(call->stream, chosen, in, s->p.k, at->step % 2, call->scratch_dev);
 }
 
 /* ---- the table ---- */
@@ -91,6 +111,8 @@ static int select_chunk(const struct gcb_device_sparse *s, const struct gcb_step
 static const struct gcb_device_selector selectors[] = {
     {.name = "topk", .scratch = select_scratch, .select = select_topk},
     {.name = "threshold", .scratch = select_scratch, .select = select_threshold},
+    {.name = "one-sided", .scratch = select_scratch, .select = select_one_sided},
+    {.name = "alternate", .scratch = select_scratch, .select = select_alternate},
     {.name = "sampled", .scratch = select_scratch, .select = select_sampled},
     /* lowers a threshold until enough pass, then takes the k largest of those: what topk takes, and sooner */
     {.name = "trimmed", .scratch = select_scratch, .select = select_topk},

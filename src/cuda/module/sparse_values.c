@@ -6,8 +6,9 @@ static const struct {
     const char *name;
     enum gcb_cuda_value_kind kind;
 } kinds[] = {
-    {"fp32", GCB_CUDA_FP32},           {"fp16", GCB_CUDA_FP16},   {"range", GCB_CUDA_RANGE},
-    {"sign-mean", GCB_CUDA_SIGN_MEAN}, {"means", GCB_CUDA_MEANS}, {NULL, GCB_CUDA_FP32},
+    {"fp32", GCB_CUDA_FP32},       {"fp16", GCB_CUDA_FP16}, {"range", GCB_CUDA_RANGE},
+    {"uniform", GCB_CUDA_UNIFORM}, {"mean", GCB_CUDA_MEAN}, {"sign-mean", GCB_CUDA_SIGN_MEAN},
+    {"means", GCB_CUDA_MEANS},     {NULL, GCB_CUDA_FP32},
 };
 
 bool gcb_device_values_bind(struct gcb_cuda_values *v, const struct gcb_sparse *p)

@@ -1,0 +1,39 @@
+#ifndef KERNELS_SELECT_UNIFORM_ELEM_H
+#define KERNELS_SELECT_UNIFORM_ELEM_H
+
+/*
+ * Uniform levels of a largest magnitude, `bits` bits a value: code = level | sign << (bits - 1), with level =
+ * floor(|x| * (s / max) + 1/2) and s = 2^(bits-1) - 1 levels above zero. The value is max * (level / s), the
+ * quotient rounded first, so that nothing overflows.
+ */
+#include "kernels/hd.h"
+
+GCB_HD uint32_t gcb_uniform_levels(unsigned bits)
+{
+    return (1u << (bits - 1)) - 1;
+}
+
+/* In double, where every product of a float and a small integer is exact and no quotient overflows. 0 for max = 0. */
+GCB_HD uint32_t gcb_uniform_encode(float x, float max, unsigned bits)
+{
+    const uint32_t s = gcb_uniform_levels(bits);
+    const double a = (double)gcb_float_of(gcb_magnitude(x));
+    double t;
+    uint32_t level;
+
+    if (!(max > 0.0f))
+        return 0;
+    t = a * (double)s / (double)max + 0.5;
+    level = t < (double)s ? (uint32_t)t : s;
+    return level | (level ? gcb_bits_of(x) >> 31 << (bits - 1) : 0);
+}
+
+GCB_HD float gcb_uniform_decode(uint32_t code, float max, unsigned bits)
+{
+    const uint32_t sign = 1u << (bits - 1);
+    const float value = max * ((float)(code & (sign - 1)) / (float)gcb_uniform_levels(bits));
+
+    return code & sign ? -value : value;
+}
+
+#endif

@@ -1,0 +1,204 @@
+#include "kernels/cuda/sum.cuh"
+#include "kernels/select/values.cuh"
+
+namespace
+{
+
+using gcb::kExponents;
+using gcb::kTileThreads;
+using gcb::measured;
+using gcb::measures;
+
+__global__ void forget(measures *m)
+{
+    for (unsigned i = threadIdx.x; i < kExponents; i += blockDim.x)
+        m->exponents[i] = 0;
+    if (threadIdx.x == 0)
+        m->max_bits = 0;
+}
+
+struct counting {
+    uint32_t exponents[kExponents];
+};
+
+__global__ void measure_exponents(measures *m, struct gcb_cuda_chosen c, unsigned width)
+{
+    counting &room = gcb::shared<counting>();
+    const uint64_t kept = gcb::values_of(c, width);
+    uint32_t most = 0;
+
+    for (unsigned i = threadIdx.x; i < kExponents; i += blockDim.x)
+        room.exponents[i] = 0;
+    gcb::sync_block();
+    for (uint64_t i = blockIdx.x * uint64_t{blockDim.x} + threadIdx.x; i < kept;
+         i += uint64_t{gridDim.x} * blockDim.x) {
+        const uint32_t bits = gcb_magnitude(c.value[i]);
+
+        gcb::atomic_add(&room.exponents[bits >> 23], 1u);
+        most = bits > most ? bits : most;
+    }
+    gcb::sync_block();
+    most = gcb::warp_max(most);
+    if (gcb::lane() == 0 && most)
+        gcb::atomic_max(&m->max_bits, most);
+    for (unsigned i = threadIdx.x; i < kExponents; i += blockDim.x)
+        if (room.exponents[i])
+            gcb::atomic_add(&m->exponents[i], room.exponents[i]);
+}
+
+struct range_choice {
+    uint64_t exponents[kExponents];
+    double error[16]; /* by mantissa width */
+};
+
+/* One block: the maximum, and the format as gcb_range_choose. */
+__global__ void choose_range(measures *m, struct gcb_cuda_values how)
+{
+    range_choice &room = gcb::shared<range_choice>();
+    const float max = how.max_given ? how.max : gcb_float_of(m->max_bits);
+    const unsigned mine = threadIdx.x;
+    unsigned best = how.bits - 1;
+    struct gcb_range_format f;
+
+    if (threadIdx.x == 0)
+        m->scale.up = max;
+    if (how.kind == GCB_CUDA_UNIFORM)
+        return; /* that is all */
+    for (unsigned i = threadIdx.x; i < kExponents; i += blockDim.x)
+        room.exponents[i] = m->exponents[i];
+    gcb::sync_block();
+    if (mine < how.bits && gcb_range_valid(how.bits, mine)) {
+        gcb_range_format(&f, how.bits, mine, max, how.rounding);
+        room.error[mine] = gcb_range_expected_error(room.exponents, &f);
+    }
+    gcb::sync_block();
+    if (threadIdx.x != 0)
+        return;
+    for (unsigned w = how.bits - 1; w-- > 0 && gcb_range_valid(how.bits, w);)
+        if (room.error[w] <= room.error[best])
+            best = w;
+    gcb_range_format(&m->scale.format, how.bits, how.mantissa ? how.mantissa : best, max,
+                     how.rounding);
+}
+
+struct up_term {
+    __device__ double operator()(float x) const
+    {
+        return x > 0.0f ? gcb_reduce_plain(x) : 0.0;
+    }
+};
+
+struct down_term {
+    __device__ double operator()(float x) const
+    {
+        return x > 0.0f ? 0.0 : gcb_reduce_plain(x);
+    }
+};
+
+struct positive_term {
+    __device__ double operator()(float x) const
+    {
+        return x > 0.0f ? 1.0 : 0.0;
+    }
+};
+
+/* A warp sums a block of the project's sums. */
+__global__ void sum_blocks(measured to, struct gcb_cuda_chosen c, unsigned width)
+{
+    const uint64_t kept = gcb::values_of(c, width);
+
+    for (uint64_t b = gcb::warp_of_grid(); b * GCB_SUM_BLOCK < kept; b += gcb::warps_of_grid()) {
+        const float *x = c.value + b * GCB_SUM_BLOCK;
+        const uint64_t left = kept - b * GCB_SUM_BLOCK;
+        const unsigned n = static_cast<unsigned>(left < GCB_SUM_BLOCK ? left : GCB_SUM_BLOCK);
+        const double up = gcb::join_lanes(gcb::lane_sum(x, n, up_term{}));
+        const double down = gcb::join_lanes(gcb::lane_sum(x, n, down_term{}));
+        const double positive = gcb::join_lanes(gcb::lane_sum(x, n, positive_term{}));
+
+        if (gcb::lane() == 0) {
+            to.up[b] = up;
+            to.down[b] = down;
+            to.positive[b] = static_cast<uint32_t>(positive);
+        }
+    }
+}
+
+struct chaining {
+    double room[gcb::kChain];
+    uint64_t positive;
+};
+
+__device__ float ratio(double sum, uint64_t n)
+{
+    return n ? static_cast<float>(sum / static_cast<double>(n)) : 0.0f;
+}
+
+/* One block: the means, as values_mean.c. */
+__global__ void choose_means(measured from, struct gcb_cuda_chosen c, struct gcb_cuda_values how)
+{
+    chaining &room = gcb::shared<chaining>();
+    const uint64_t kept = gcb::values_of(c, how.width),
+                   blocks = (kept + GCB_SUM_BLOCK - 1) / GCB_SUM_BLOCK;
+    struct gcb_cuda_scale *scale = &from.all->scale;
+    uint64_t positive = 0;
+    double up, down;
+
+    if (threadIdx.x == 0)
+        room.positive = 0;
+    gcb::sync_block();
+    for (uint64_t b = threadIdx.x; b < blocks; b += blockDim.x)
+        positive += from.positive[b];
+    if (positive)
+        gcb::atomic_add(&room.positive, positive);
+    up = gcb::chain_sum(from.up, blocks, room.room);
+    down = gcb::chain_sum(from.down, blocks, room.room);
+    gcb::sync_block();
+    if (threadIdx.x != 0)
+        return;
+    if (how.kind == GCB_CUDA_MEAN)
+        scale->up = ratio(up + down, kept);
+    else if (how.kind == GCB_CUDA_SIGN_MEAN)
+        scale->up = ratio(up - down, kept);
+    else
+        scale->up = ratio(up, room.positive);
+    scale->down = how.kind == GCB_CUDA_SIGN_MEAN ? -scale->up : ratio(down, kept - room.positive);
+}
+
+int measure_range(struct gcb_device_stream *s, const measured &m, const struct gcb_cuda_chosen *c,
+                  const struct gcb_cuda_values *how)
+{
+    int err = gcb::launch(forget, 1, kTileThreads, 0, s, m.all);
+
+    if (!err)
+        err = gcb::launch(measure_exponents, gcb::blocks_for(gcb::tiles_for(c->most * how->width)),
+                          kTileThreads, sizeof(counting), s, m.all, *c, how->width);
+    return err ? err
+               : gcb::launch(choose_range, 1, kTileThreads, sizeof(range_choice), s, m.all, *how);
+}
+
+int measure_means(struct gcb_device_stream *s, const measured &m, const struct gcb_cuda_chosen *c,
+                  const struct gcb_cuda_values *how)
+{
+    const int err =
+        gcb::launch(sum_blocks, gcb::blocks_of_warps_for(gcb::tiles_for(c->most * how->width)),
+                    kTileThreads, 0, s, m, *c, how->width);
+
+    return err ? err : gcb::launch(choose_means, 1, kTileThreads, sizeof(chaining), s, m, *c, *how);
+}
+
+} /* namespace */
+
+int gcb::measure(struct gcb_device_stream *s, const measured &m, const struct gcb_cuda_chosen *c,
+                 const struct gcb_cuda_values *how)
+{
+    switch (how->kind) {
+    case GCB_CUDA_FP32:
+    case GCB_CUDA_FP16:
+        return 0;
+    case GCB_CUDA_RANGE:
+    case GCB_CUDA_UNIFORM:
+        return measure_range(s, m, c, how);
+    default:
+        return measure_means(s, m, c, how);
+    }
+}
