@@ -18,5 +18,5 @@ if (speedup_high < 100 * speedup_low) set ytics (0.01, 0.02, 0.05, 0.1, 0.2, 0.5
 set arrow 1 from graph 0, first 1 to graph 1, first 1 nohead linecolor rgb '#404040' linewidth 1 back
 plot for [k in curves] plot_data index at(k) - 1 using "bandwidth":"speedup" with linespoints linestyle line_of(style[at(k)]) title label[at(k)], \
     for [k in singles] plot_data index at(k) - 1 using "bandwidth":"speedup" with points linestyle line_of(style[at(k)]) title label[at(k)], \
-    plot_data index series using "bandwidth":(1) with points pointtype (is_text ? 0 : 6) pointsize 2.2 linewidth 1.5 linecolor rgb '#D55E00' title 'break-even'
+    plot_data index series using "bandwidth":(1) with points pointtype (is_text ? 0 : 6) pointsize 2.2*mark linewidth 1.5 linecolor rgb '#D55E00' title 'break-even'
 if (!is_text) unset multiplot

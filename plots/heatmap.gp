@@ -7,8 +7,8 @@ set yrange [rows + 0.5:0.5]
 unset grid
 set border 0
 set tics scale 0
-set ytics font ',9'
-set xtics rotate by 45 right font ',9'
+set ytics font small
+set xtics rotate by 45 right font small
 set key off
 unset key
 note = rows_left_out > 0 ? sprintf('the %d largest tensors; %d smaller ones are left out', rows, rows_left_out) : ''
@@ -44,4 +44,4 @@ if (is_text) {
     ink(x) = 0
 }
 plot plot_data using "column":"row":"rel_l2":xticlabels(column_name(int(column("column")))):yticlabels(tensor[int(column("row"))]) with image, \
-    '' using "column":"row":(shown(column("rel_l2"))):(ink(column("rel_l2"))) with labels font ',7' textcolor rgb variable
+    '' using "column":"row":(shown(column("rel_l2"))):(ink(column("rel_l2"))) with labels font least textcolor rgb variable

@@ -4,7 +4,7 @@ set xrange [log_low(speed_low, speed_high):log_high(speed_low, speed_high)]
 set yrange [rows + 0.7:0.3]
 set format x '%g'
 set xlabel 'float32 input per second, GB/s (1e9)'.(rows_left_out > 0 ? sprintf('; %d are left out', rows_left_out) : '')
-set ytics scale 0 font ',9'
+set ytics scale 0 font small
 set grid ytics
 set key at screen 0.5, screen 10.0 / plot_height center bottom horizontal maxrows 1
 set bmargin at screen 98.0 / plot_height

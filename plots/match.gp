@@ -23,4 +23,4 @@ missed(v) = column("reached") == 1 ? NaN : v
 shown(error) = of_error && field eq 'cosine' ? sprintf('cosine %.3f', column("cosine")) : sprintf('error %.3f', column("rel_l2"))
 plot plot_data using (met(column("cost"))):(column("row")):(floor):(column("cost")):(column("row") - 0.36):(column("row") + 0.36):yticlabels(label[int(column("row"))]) with boxxyerror linecolor rgb '#0072B2' title 'meets the target', \
     '' using (missed(column("cost"))):(column("row")):(floor):(column("cost")):(column("row") - 0.36):(column("row") + 0.36) with boxxyerror linecolor rgb '#c9c9c9' title 'cannot: its nearest', \
-    '' using (column("cost")):(column("row")):(sprintf('%.3gx, %s', column("ratio"), shown(0))) with labels left offset 0.6, 0 font ',9' textcolor rgb '#404040'
+    '' using (column("cost")):(column("row")):(sprintf('%.3gx, %s', column("ratio"), shown(0))) with labels left offset 0.6, 0 font small textcolor rgb '#404040'

@@ -25,9 +25,9 @@ if (is_text) {
     plot for [i = 1:series] plot_data index i - 1 using "ratio":"encode" with points pointtype shape_of(style[i]) title label[i], \
         for [i = 1:series] '' index i - 1 using "ratio":"encode":(column("front") == 1 ? '*' : ' ') with labels offset 1, 0
 } else {
-    plot for [i = 1:series] plot_data index i - 1 using (column("front") == 1 ? column("ratio") : NaN):"encode" with points pointtype 6 pointsize 2.4 linewidth 1.5 linecolor rgb '#D55E00', \
-        for [i = 1:series] '' index i - 1 using "ratio":"encode":"rel_l2" with points pointtype shape_of(style[i]) pointsize 1.2 linewidth weight_of(style[i]) linecolor palette, \
-        for [i = 1:series] '' index i - 1 using "label_ratio":"label_encode":(sprintf('%d', i)) with labels center font ',8', \
-        for [i = 1:series] keyentry with points pointtype shape_of(style[i]) pointsize 1.2 linewidth weight_of(style[i]) linecolor rgb '#404040' title sprintf('%d  %s', i, label[i]), \
-        keyentry with points pointtype 6 pointsize 2.4 linewidth 1.5 linecolor rgb '#D55E00' title 'beaten by none'
+    plot for [i = 1:series] plot_data index i - 1 using (column("front") == 1 ? column("ratio") : NaN):"encode" with points pointtype 6 pointsize 2.4*mark linewidth 1.5 linecolor rgb '#D55E00', \
+        for [i = 1:series] '' index i - 1 using "ratio":"encode":"rel_l2" with points pointtype shape_of(style[i]) pointsize 1.2*mark linewidth weight_of(style[i]) / mark linecolor palette, \
+        for [i = 1:series] '' index i - 1 using "label_ratio":"label_encode":(sprintf('%d', i)) with labels center font tiny, \
+        for [i = 1:series] keyentry with points pointtype shape_of(style[i]) pointsize 1.2*mark linewidth weight_of(style[i]) / mark linecolor rgb '#404040' title sprintf('%d  %s', i, label[i]), \
+        keyentry with points pointtype 6 pointsize 2.4*mark linewidth 1.5 linecolor rgb '#D55E00' title 'beaten by none'
 }

@@ -35,6 +35,6 @@ if (!is_text) {
         keyentry with points pointtype 7 pointsize 0.4 linecolor rgb '#404040' title 'before, largest bin', \
         for [k = 1:shown] keyentry with lines linestyle line_of(style[int(show[k])]) title 'after '.label[int(show[k])], \
         plot_data index series + 1 using "density":"energy_share" with lines linecolor rgb '#404040' linewidth 2 title 'cumulative energy', \
-        for [k = 1:cuts] '+' using (cut_density[k]):(cut_energy[k]) every ::0::0 with points linestyle of_cut(k) pointsize 1.4 title label[int(cut_series[k])].', kept'
+        for [k = 1:cuts] '+' using (cut_density[k]):(cut_energy[k]) every ::0::0 with points linestyle of_cut(k) pointsize 1.4*mark title label[int(cut_series[k])].', kept'
     unset multiplot
 }

@@ -9,6 +9,13 @@ if (plot_type eq 'svg') set terminal svg noenhanced size plot_width,plot_height 
 if (plot_type eq 'pdf') set terminal pdfcairo noenhanced size plot_width/130.0,plot_height/130.0 font 'sans,8' linewidth 1.2 pointscale 0.6 background rgb 'white'
 if (is_text) set terminal dumb noenhanced size 79,plot_height/20 mono
 set output plot_output
+# Sizes of letters, and of points: those of SVG are pixels, and its points larger.
+is_svg = plot_type eq 'svg'
+large = is_svg ? ',16' : ',13'
+small = is_svg ? ',11' : ',9'
+tiny = is_svg ? ',10' : ',8'
+least = is_svg ? ',9' : ',7'
+mark = is_svg ? 0.72 : 1.0
 
 # Colours that people with any kind of colour vision tell apart (Okabe and Ito, 2008; without its yellow, which
 # is too pale on white), with points of eighteen kinds: seventy styles before one comes again. From 101: baselines.
@@ -20,10 +27,10 @@ weight_of(i) = i <= 100 && (i - 1) % 18 >= 12 ? 3.5 : 1.5
 if (is_text) shape_of(i) = i > 100 ? 26 - (i - 101) % 26 : (i - 1) % 26 + 1
 do for [i = 1:70] {
     set style line i linecolor rgb word(colours, (i - 1) % 7 + 1) pointtype shape_of(i) \
-        linewidth 1.5 pointsize 1 dashtype 1 + (i - 1) / 7 % 4
+        linewidth 1.5 pointsize mark dashtype 1 + (i - 1) / 7 % 4
 }
 do for [i = 101:110] {
-    set style line i linecolor rgb '#000000' pointtype shape_of(i) linewidth 1.5 pointsize 1.2 dashtype 3
+    set style line i linecolor rgb '#000000' pointtype shape_of(i) linewidth 1.5 pointsize 1.2*mark dashtype 3
 }
 line_of(i) = i > 100 ? i : (i - 1) % 70 + 1
 # Series of several points, which a line connects, and those of one, which have none in the legend either.
@@ -59,7 +66,7 @@ if (is_text) {
     set tmargin 2
 }
 if (!is_text) {
-    set label 1001 plot_title at screen 0.015, screen 1 - 22.0 / plot_height left front font ',13'
+    set label 1001 plot_title at screen 0.015, screen 1 - 22.0 / plot_height left front font large
     set label 1002 plot_file at screen 0.015, screen 1 - 44.0 / plot_height left front textcolor rgb '#404040'
     set label 1003 plot_machine at screen 0.015, screen 1 - 63.0 / plot_height left front textcolor rgb '#404040'
     set tmargin at screen 1 - 88.0 / plot_height

@@ -50,5 +50,5 @@ plot plot_data using (column("encode")):(column("row") - 0.19):(floor):(column("
     '' using (is_text || !has("encode_low") ? NaN : column("encode")):(column("row") - 0.19):(column("encode_low")):(column("encode_high")) with xerrorbars pointtype -1 linewidth 1.2 linecolor rgb '#000000', \
     '' using (is_text || !has("decode_low") ? NaN : column("decode")):(column("row") + 0.19):(column("decode_low")):(column("decode_high")) with xerrorbars pointtype -1 linewidth 1.2 linecolor rgb '#000000', \
     for [k in known] '+' using (limit[at(k)]):(0.3):(0):(rows + 0.4) every ::0::0 with vectors nohead linecolor rgb word(limit_colours, at(k)) linewidth 1.5 dashtype 1 + at(k) title word(limit_names, at(k)), \
-    plot_data using (1):(column("row") - beside):(is_text ? digits(column("encode")).' /'.digits(column("decode")) : digits(column("encode"))) axes x2y1 with labels right font ',9' textcolor rgb '#404040', \
-    '' using (1):(column("row") + beside):(is_text ? '' : digits(column("decode"))) axes x2y1 with labels right font ',9' textcolor rgb '#404040'
+    plot_data using (1):(column("row") - beside):(is_text ? digits(column("encode")).' /'.digits(column("decode")) : digits(column("encode"))) axes x2y1 with labels right font small textcolor rgb '#404040', \
+    '' using (1):(column("row") + beside):(is_text ? '' : digits(column("decode"))) axes x2y1 with labels right font small textcolor rgb '#404040'
