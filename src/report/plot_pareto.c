@@ -170,6 +170,20 @@ static void put_points(struct gcb_plot_page *out, struct scatter *p)
     gcb_plot_var_range(out, "error", &error);
 }
 
+/* Drops what has no place in the picture: numbers of a hostile file may be anything, and gnuplot does not survive all. */
+static void drop_placeless(struct gcb_plot_cases *cases)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < cases->count; i++) {
+        const struct gcb_plot_case *c = cases->items[i];
+
+        if (c->ratio > 1e-30 && c->ratio < 1e30 && c->rel_l2 >= 0.0 && c->rel_l2 < 1e30)
+            cases->items[kept++] = c;
+    }
+    cases->count = kept;
+}
+
 static int fill_pareto(const struct gcb_plot_data *data, const void *first,
                        struct gcb_plot_page *out, struct gcb_diag *diag)
 {
@@ -183,6 +197,7 @@ static int fill_pareto(const struct gcb_plot_data *data, const void *first,
         goto out;
     gcb_plot_heading(out, "Ratio, speed and error", data, cases.items[0], GCB_PLOT_BY_TIME);
     (void)gcb_plot_cases_take_memcpy(&cases);
+    drop_placeless(&cases);
     err = gcb_plot_set_of(&set, &cases, false, diag);
     if (err)
         goto out;

@@ -138,6 +138,8 @@ cat >"$tmp/odd.json" <<'END'
 {"record":"replay_step","schema":1}
 {"record":"result","schema":1,"status":"ok","rel_l2":1,"tensor":"t"}
 {"record":"summary","schema":1,"status":"ok","spec":"range:bits=99,mantissa=-1","method":"range","rel_l2":1e308,"bits_per_element":1e-308}
+{"record":"summary","schema":1,"status":"ok","spec":"b","method":"b","rel_l2":1,"ratio":1e308,"encode_gbps":1e-29,"decode_gbps":1}
+{"record":"summary","schema":1,"status":"ok","spec":"c","method":"c","rel_l2":null,"ratio":-1,"encode_gbps":3,"decode_gbps":1}
 {"record":"summary","schema":1,"status":"ok","spec":"range:bits=9,mantissa=3","method":"range","rel_l2":0,"bits_per_element":3,"encode_gbps":1e300}
 END
 last="plot of odd rows"
