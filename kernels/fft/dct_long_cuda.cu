@@ -30,7 +30,7 @@ unsigned lower_bits(uint64_t length)
 /* exp(pi i k / 2 length) from its two factors. */
 struct turner {
     const complex64 *upper, *lower;
-    unsigned bits;
+    uint64_t bits; /* as wide as the others, so that no byte of an argument is left unset */
 
     __device__ float2 operator()(uint64_t k) const
     {

@@ -25,6 +25,7 @@ struct job {
     const uint8_t *side; /* inverse: where the key stands */
     uint64_t key;        /* forward */
     float unitary;       /* inverse: what coefficients are brought to scale with */
+    uint32_t unused;     /* so that no byte of an argument is left unset */
 };
 
 /* What a pass does with elements on their way: the first one flips (forward) or scales (inverse), the last one scales
@@ -236,7 +237,7 @@ int gcb_cuda_hadamard_forward(struct gcb_device_stream *s, float *coef, const fl
                               uint64_t length, uint64_t key, uint8_t *side,
                               struct gcb_device_result *result)
 {
-    const job j = {n, length, nullptr, key, 1.0f};
+    const job j = {n, length, nullptr, key, 1.0f, 0};
 
     return transform(s, coef, coef, x, j, false, side, result);
 }
@@ -244,7 +245,7 @@ int gcb_cuda_hadamard_forward(struct gcb_device_stream *s, float *coef, const fl
 int gcb_cuda_hadamard_inverse(struct gcb_device_stream *s, float *out, float *coef, uint64_t n,
                               uint64_t length, float unitary, const uint8_t *side)
 {
-    const job j = {n, length, side, 0, unitary};
+    const job j = {n, length, side, 0, unitary, 0};
 
     return transform(s, out, coef, coef, j, true, nullptr, nullptr);
 }

@@ -94,7 +94,7 @@ static void long_hadamard(void **state)
     (void)state;
     for (size_t i = 0; i < COUNT(cases); i++) {
         gcb_host_schedule((enum gcb_host_order)(i % 3), i);
-        check_fill(x, cases[i].n, i % 2 ? FILL_HOSTILE : FILL_NOISE, i);
+        check_fill(x, cases[i].n, i % 2 ? FILL_TIES : FILL_NOISE, i);
         device_same(&device, cases[i].spec, x, cases[i].n, NULL);
     }
     gcb_host_schedule(GCB_HOST_FORWARD, 1);
@@ -165,21 +165,22 @@ static void dct_of_all_lengths(void **state)
 {
     enum { N = 9000 };
     float *x = malloc(N * sizeof(float));
-    char spec[80];
+    char spec[96];
 
     (void)state;
     check_fill(x, N, FILL_NOISE, 3);
     gcb_host_schedule(GCB_HOST_SHUFFLED, 4);
     for (unsigned length = 1; length <= 8192; length *= 2) {
+        const uint64_t n = length < 16 ? 200 : 2 * length < N ? 2 * length + 5 : N;
+
+        snprintf(spec, sizeof(spec), "sparse:transform=dct,chunk=%u,theta=0.1,index=bitmap", length);
+        device_near_spectrum(&device, spec, x, n);
         snprintf(spec, sizeof(spec), "sparse:transform=dct,chunk=%u,density=0.3", length);
-        device_same(&device, spec, x,
-                    length < 16      ? 200
-                    : 2 * length < N ? 2 * length + 5
-                                     : N,
-                    NULL);
+        device_same(&device, spec, x, n, NULL);
     }
-    device_same(&device, "sparse:transform=dct,density=0.3", x, 8999, NULL);
+    device_near_spectrum(&device, "sparse:transform=dct,theta=0.1,index=bitmap", x, 8999);
     gcb_host_fft(GCB_HOST_FFT_NEAR);
+    device_near_spectrum(&device, "sparse:transform=dct,theta=0.1,index=bitmap", x, 4097);
     device_same(&device, "sparse:transform=dct,density=0.3", x, 4097, NULL);
     gcb_host_fft(GCB_HOST_FFT_EXACT);
     gcb_host_schedule(GCB_HOST_FORWARD, 1);
@@ -265,6 +266,16 @@ static void cufft_fails(void **state)
     gcb_device_coder_destroy(c);
 }
 
+/* The last one: every coder gave back what it took. */
+static void nothing_is_left(void **state)
+{
+    struct gcb_host_counts counts;
+
+    (void)state;
+    gcb_host_count(&counts);
+    assert_int_equal(counts.bytes, 0);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -278,6 +289,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(dct_of_all_lengths),
         cmocka_unit_test(without_cufft),
         cmocka_unit_test(cufft_fails),
+        cmocka_unit_test(nothing_is_left),
     };
 
     if (argc > 1) /* only the tests of this name, with * and ? */

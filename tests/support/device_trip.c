@@ -330,6 +330,31 @@ void device_same(const struct gcb_device *device, const char *spec, const float 
     free(got.bytes);
 }
 
+void device_near_spectrum(const struct gcb_device *device, const char *spec, const float *x,
+                          uint64_t n)
+{
+    float *want = calloc(n + 1, sizeof(float)), *got = calloc(n + 1, sizeof(float));
+    const struct gcb_step at = step_of(NULL);
+    struct gcb_coder_config config;
+    struct gcb_method m;
+    struct made cpu, dev;
+
+    assert_int_equal(gcb_method_parse(&m, spec, NULL), 0);
+    configure(&config, NULL, n);
+    cpu = encode_cpu(&m, &config, &at, x);
+    dev = encode_device(device, &m, &config, &at, x);
+    assert_int_equal(decode_cpu(&cpu, want, n), 0);
+    assert_int_equal(decode_cpu(&dev, got, n), 0);
+    assert_true(distance(want, x, n) > 0.0); /* a raw message would prove nothing */
+    if (distance(want, got, n) > 1e-6 * log2((double)n + 1.0))
+        fail_msg("%s, n=%llu: spectra differ by %g of their norm", spec, (unsigned long long)n,
+                 distance(want, got, n));
+    free(cpu.bytes);
+    free(dev.bytes);
+    free(want);
+    free(got);
+}
+
 void device_same_damage(const struct gcb_device *device, const char *spec, const float *x,
                         uint64_t n, unsigned rounds, uint64_t seed)
 {

@@ -30,6 +30,13 @@ void device_here(struct gcb_device *out);
 void device_same(const struct gcb_device *device, const char *spec, const float *x, uint64_t n,
                  const struct device_setting *setting);
 
+/*
+ * Of a spec that keeps nearly everything as it is, so that the choice is the same: what CPU and device make of x, both
+ * decoded by the CPU, is within 1e-6 log2(n) of its norm.
+ */
+void device_near_spectrum(const struct gcb_device *device, const char *spec, const float *x,
+                          uint64_t n);
+
 /* `rounds` damaged copies of the message of x: CPU and device refuse the same ones, and decode the others to the
  * same floats. */
 void device_same_damage(const struct gcb_device *device, const char *spec, const float *x,
