@@ -11,7 +11,7 @@ struct bench_own {
     struct opt_list scopes, devices, threads, caches; /* each item may be several, with commas */
     double precision, max_time, time_budget;          /* 0: not given */
     int max_samples;
-    bool samples, no_bandwidth;
+    bool samples, no_bandwidth, histogram, spectrum;
 };
 
 struct bench_options {
@@ -44,6 +44,9 @@ struct bench_words {
  */
 int bench_plan(struct gcb_suite *out, struct bench_words *devices, const struct bench_options *o,
                bool files, struct gcb_diag *diag);
+
+/* GCB_E_INVALID for --histogram and --spectrum where no rows are wanted. */
+int bench_check_rows(const struct bench_options *o, struct gcb_diag *diag);
 
 /* GCB_E_INVALID for what is given beside --kernels and has no meaning there. */
 int bench_check_kernels(const struct bench_options *o, struct gcb_diag *diag);

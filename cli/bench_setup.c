@@ -30,8 +30,10 @@ static int resolve_devices(struct bench *c, struct gcb_diag *diag)
 int bench_resolve(struct bench *c)
 {
     struct gcb_diag *diag = c->s.ctx->diag;
-    int err = bench_plan(&c->suite, &c->words, c->o, c->s.files->count > 0, diag);
+    int err = bench_check_rows(c->o, diag);
 
+    if (!err)
+        err = bench_plan(&c->suite, &c->words, c->o, c->s.files->count > 0, diag);
     if (!err)
         err = bench_methods(&c->methods, &c->count, &c->suite, c->o, diag);
     if (!err)
@@ -174,6 +176,7 @@ void bench_release(struct bench *c)
 {
     gcb_run_result_fini(&c->result);
     gcb_evict_fini(&c->evict);
+    gcb_shapes_destroy(c->shapes);
     session_close(&c->s);
     gcb_free(c->methods);
     gcb_suite_fini(&c->suite);

@@ -4,6 +4,7 @@
 #include "cli/bench_options.h"
 #include "cli/bench_table.h"
 #include "cli/session.h"
+#include "src/bench/shapes.h"
 
 /*
  * What `bench` needs before the first case is measured: what is to be done, on what, where it goes, and how
@@ -35,7 +36,9 @@ struct bench {
     double work, done; /* weights, over all cases */
     struct gcb_budget budget;
     struct gcb_run_result result; /* of the case at hand */
-    struct bench_marks marks;     /* of all tables */
+    struct gcb_shapes *shapes; /* of the case at hand; NULL: not wanted, or the scope's are given */
+    size_t shaped;             /* scopes whose shapes were given */
+    struct bench_marks marks;  /* of all tables */
     bool interrupted;
     struct gcb_diag missing; /* the first failure for want of a device, or of a library of its */
 };

@@ -17,9 +17,14 @@ static int on_trial(void *ctx, const struct gcb_run_trial *trial, struct gcb_dia
     struct bench *c = ctx;
     struct gcb_row row;
 
-    (void)diag; /* the context's */
     if (!out_wants_rows(&c->s.report))
         return 0;
+    if (c->shapes) {
+        const int err = gcb_shapes_add(c->shapes, trial, diag);
+
+        if (err)
+            return err;
+    }
     gcb_rows_result(&row, &c->s.setting, &c->methods[trial->method], trial);
     return session_put(&c->s, &row);
 }
@@ -112,6 +117,38 @@ static int put_summaries(struct bench *c)
     return err;
 }
 
+/* Shapes are the same whatever the device, the threads and the caches: the first case of a scope has them. */
+static int begin_shapes(struct bench *c, const struct bench_case *at, struct gcb_diag *diag)
+{
+    const struct gcb_shapes_config config = {c->o->own.histogram, c->o->own.spectrum, c->count,
+                                             &c->s.backend.queue};
+
+    if (c->shaped > at->scope || !(config.histogram || config.spectrum))
+        return 0;
+    c->shaped = at->scope + 1;
+    return gcb_shapes_create(&c->shapes, &config, diag);
+}
+
+static int put_shape(void *ctx, struct gcb_row *row, struct gcb_diag *diag)
+{
+    struct bench *c = ctx;
+
+    (void)diag; /* the context's */
+    return session_put(&c->s, row);
+}
+
+static int put_shapes(struct bench *c, struct gcb_diag *diag)
+{
+    const struct gcb_shapes_sink sink = {.put = put_shape, .ctx = c};
+    int err = 0;
+
+    if (c->shapes)
+        err = gcb_shapes_rows(c->shapes, c->methods, &sink, diag);
+    gcb_shapes_destroy(c->shapes);
+    c->shapes = NULL;
+    return err;
+}
+
 static void case_words(char *out, size_t size, const struct bench *c)
 {
     char more[80];
@@ -176,12 +213,17 @@ static int do_case(struct bench *c, const struct bench_case *at, struct gcb_diag
     set_case(c, at);
     if (c->devices[at->device].why.status)
         return put_unsupported(c, at);
+    err = begin_shapes(c, at, diag);
+    if (err)
+        return err;
     session_progress_start(&c->s);
     err = run_case(c, at, diag);
     session_progress_end(&c->s);
     note_missing(c);
     if (!err)
         err = put_summaries(c);
+    if (!err)
+        err = put_shapes(c, diag);
     if (!err)
         err = show_case(c, at, diag);
     gcb_run_result_fini(&c->result);

@@ -138,6 +138,32 @@ run bench --method fp16 --scope tensor,model --threads 1,2 --device cpu --cache 
 exits 2
 says "both are warm and cold"
 
+# histograms and spectra: those of compress, once for each scope
+run bench --method topk --scope tensor,model --threads 1,2 --repeat 1 --dataset 'fc.*' --histogram --spectrum \
+    --format json "$sample"
+exits 0
+cp "$out" "$tmp/shapes.json"
+run compress --method topk --no-baselines --step last --worker 0 --dataset 'fc.*' --histogram --spectrum \
+    --format json "$sample"
+exits 0
+check "shapes are those of compress, once" python3 - "$tmp/shapes.json" "$out" <<'END'
+import json, sys
+
+def shapes(path, tensors):
+    rows = [json.loads(line) for line in open(path, encoding="utf-8")]
+    rows = [r for r in rows if r["record"] in ("histogram", "spectrum") and r["tensor"] in tensors]
+    return [json.dumps(r, sort_keys=True) for r in rows if r.get("method") in (None, "topk")]
+
+names = {"fc.weight", "fc.bias"}
+ours, theirs = shapes(sys.argv[1], names), shapes(sys.argv[2], names)
+assert len(ours) > 50 and sorted(ours) == sorted(theirs), (len(ours), len(theirs))
+assert len(set(ours)) == len(ours)
+assert shapes(sys.argv[1], {"messages/0000"})
+END
+run bench --method topk --histogram "$sample"
+exits 2
+says "give rows"
+
 # a device that is not there: rows that say so, unless there is no other
 run bench --method fp16 --device cpu,cuda --repeat 1 --force --results "$json" "$sample"
 if grep -q '"status": *"unsupported"' "$json"; then
