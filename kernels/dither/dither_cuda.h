@@ -15,12 +15,15 @@ struct gcb_cuda_draw {
     uint64_t seed, coarse, fine; /* as in struct gcb_dither */
 };
 
+enum gcb_cuda_coding { GCB_CUDA_FIXED, GCB_CUDA_ELIAS, GCB_CUDA_ELIAS_SPARSE };
+
 struct gcb_cuda_qsgd {
     struct gcb_cuda_draw draw;
     uint64_t bucket;   /* elements that share a norm, at least 1 */
     uint32_t levels;   /* above zero, 1..32767 */
     uint32_t sign_bit; /* 2^sign_bit > levels; a code has sign_bit + 1 bits */
     int l2;            /* the norm is the L2 norm; else the largest magnitude */
+    enum gcb_cuda_coding coding;
 };
 
 uint64_t gcb_cuda_qsgd_scratch(const struct gcb_cuda_qsgd *how, uint64_t n);
@@ -35,6 +38,16 @@ int gcb_cuda_qsgd_encode(struct gcb_device_stream *s, uint8_t *out,
 /* A norm that no encoder writes makes result->status GCB_E_CORRUPT, and `out` unspecified. */
 int gcb_cuda_qsgd_decode(struct gcb_device_stream *s, float *out, const uint8_t *in, uint64_t n,
                          const struct gcb_cuda_qsgd *how, struct gcb_device_result *result);
+
+/* The same with Elias codes: three launches more, and a payload of fixed width in the scratch, to encode and to decode.
+ * A payload that is decoded has at least norms and a directory. */
+uint64_t gcb_cuda_elias_scratch(const struct gcb_cuda_qsgd *how, uint64_t n);
+int gcb_cuda_elias_encode(struct gcb_device_stream *s, uint8_t *out,
+                          const struct gcb_device_input *in, const struct gcb_cuda_qsgd *how,
+                          void *scratch, struct gcb_device_result *result);
+int gcb_cuda_elias_decode(struct gcb_device_stream *s, float *out, const uint8_t *in,
+                          uint64_t length, uint64_t n, const struct gcb_cuda_qsgd *how,
+                          void *scratch, struct gcb_device_result *result);
 
 struct gcb_cuda_terngrad {
     struct gcb_cuda_draw draw;

@@ -1,23 +1,21 @@
-/*
- * Reading golomb and adaptive (src/sparse/index_golomb.c, index_adaptive.c). A block of the stream says nowhere where
- * its codes begin, so its threads read stretches of it from a guess on, and again from where the one before them
- * ended, until none ends elsewhere than before. The first begins where the block does; so what they end with is what
- * one reader would read, whatever the bits are. Codes fall into step by themselves, so that takes a few rounds.
- */
+/* Reading golomb and adaptive (src/sparse/index_golomb.c, index_adaptive.c): the threads of a block fall into step. */
 #include "kernels/index/gap_elem.h"
 #include "kernels/index/prefix_elem.h"
+#include "kernels/index/step.cuh"
 #include "kernels/index/stream.cuh"
 
 namespace
 {
 
 using gcb::bit_source;
+using gcb::kNowhere;
 using gcb::kTile;
 using gcb::kTileThreads;
 using gcb::kWarp;
+using gcb::place;
+using gcb::stretch;
 
 constexpr unsigned kFirstMark = 32; /* the first byte of adaptive's own streams: 31 + codes */
-constexpr uint64_t kNowhere = ~UINT64_C(0);
 
 /* In scratch: what a stream begins with. */
 struct tables {
@@ -164,16 +162,7 @@ __global__ void open_gaps(tables *t, struct gcb_cuda_payload p, struct gcb_cuda_
 
 /* ---- gaps ---- */
 
-/* Where a thread is: at which bit, and what it has of the past (Golomb: ones of a gap that its stretch cut). */
-struct place {
-    uint64_t at, past;
-};
-
-__device__ bool differ(const place &a, const place &b)
-{
-    return a.at != b.at || a.past != b.past;
-}
-
+/* A place has of the past: Golomb, the ones of a gap that its stretch cut; adaptive, the two gaps before. */
 struct gap_reader {
     const tables *t;
     bit_source source;
@@ -234,76 +223,46 @@ struct gap_reader {
         p.past = past.last | past.sum << 8;
         return true;
     }
-};
 
-/* A thread's stretch: gaps that begin in front of `end`, `most` of them at most. */
-struct stretch {
-    uint64_t end;
-    bool last; /* and those that take no bits at all, behind the last bit */
-    unsigned most;
-};
+    __device__ bool next(place &p, const stretch &s, uint32_t *gap) const
+    {
+        if (p.at > s.end || (p.at == s.end && !s.last))
+            return false;
+        if (t->codes)
+            return prefix(p, gap);
+        return p.at < s.end && golomb(p, s.end, gap);
+    }
+    __device__ bool skip(place &p, const stretch &s) const
+    {
+        uint32_t gap;
 
-__device__ bool next_gap(const gap_reader &r, place &p, const stretch &s, uint32_t *gap)
-{
-    if (p.at > s.end || (p.at == s.end && !s.last))
-        return false;
-    if (r.t->codes)
-        return r.prefix(p, gap);
-    return p.at < s.end && r.golomb(p, s.end, gap);
-}
+        return next(p, s, &gap);
+    }
+};
 
 struct get_room {
-    place ended[kTileThreads];
+    gcb::step_room step;
     gcb::scan_room counts;
     gcb::gap_room gaps;
 };
 
-/* How many gaps begin in this thread's stretch, and from where it is to be read. Every thread of the block. */
-__device__ unsigned fall_into_step(get_room &room, const gap_reader &r, const stretch &s,
-                                   place *start)
-{
-    unsigned count = 0;
-    bool changed = true;
-
-    for (;;) {
-        place p = *start, want;
-
-        if (changed) {
-            uint32_t gap;
-
-            for (count = 0; count < s.most && next_gap(r, p, s, &gap);)
-                count++;
-            room.ended[threadIdx.x] = p;
-        }
-        gcb::sync_block();
-        want = threadIdx.x ? room.ended[threadIdx.x - 1] : *start;
-        changed = differ(want, *start);
-        *start = want;
-        if (gcb::count_block(changed) == 0)
-            return count;
-    }
-}
-
 /* The gaps of a block, in place of its positions. False if they are not what it consists of: not in every thread. */
 __device__ bool get_block(get_room &room, uint32_t *pos, const gap_reader &r, unsigned most)
 {
-    const bit_source &in = r.source;
-    const uint64_t each = (in.end - in.from + blockDim.x - 1) / blockDim.x;
-    const uint64_t step = each < 32 ? 32 : each, from = in.from + threadIdx.x * step;
-    const bool last = threadIdx.x == blockDim.x - 1;
-    const stretch s = {last || from + step > in.end ? in.end : from + step, last, most};
-    place p = {from < in.end ? from : in.end, 0};
-    unsigned count = fall_into_step(room, r, s, &p), i;
-    uint32_t total, gap;
+    uint32_t total, gap = 0;
+    unsigned count, i;
     bool good;
+    place p;
+    const stretch s = gcb::stretch_of(r.source, most, &p);
 
+    count = gcb::fall_into_step(room.step, r, s, &p);
     i = gcb::scan_block(room.counts, count, &total);
     good = total >= most;
     for (; count && i < most && good; count--, i++) {
-        next_gap(r, p, s, &gap);
+        r.next(p, s, &gap);
         pos[i] = gap;
         if (i + 1 == most)
-            good = gcb::ends_at(in, p.at);
+            good = gcb::ends_at(r.source, p.at);
     }
     return good;
 }

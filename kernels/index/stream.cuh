@@ -90,26 +90,6 @@ __device__ __forceinline__ void put_entry(uint8_t *out, const struct gcb_cuda_ch
     put_u32(entry + 4, offset);
 }
 
-/*
- * A block's `bits` bits to `out`, window by window: draw(w) puts into a window what of it lies there. Every thread of
- * the block.
- */
-template <class Draw>
-__device__ __forceinline__ void put_windows(tile_room &room, uint8_t *out, uint64_t bits,
-                                            const Draw &draw)
-{
-    for (uint64_t from = 0; from < bits; from += kWindowBits) {
-        const uint64_t left = bits - from, here = left < kWindowBits ? left : kWindowBits;
-
-        clear_room(room);
-        sync_block();
-        draw(bit_window{room.word, from});
-        sync_block();
-        store_tile(out + from / 8, room, static_cast<unsigned>((here + 7) / 8));
-        sync_block();
-    }
-}
-
 /* ---- reading ---- */
 
 /* A stream whose envelope has been checked. */

@@ -2,29 +2,6 @@
 
 #include <string.h>
 
-static uint32_t reverse(uint32_t v, unsigned n)
-{
-    uint32_t out = 0;
-
-    for (unsigned i = 0; i < n; i++)
-        out |= (v >> i & 1) << (n - 1 - i);
-    return out;
-}
-
-struct gcb_elias_code gcb_elias_encode(uint32_t n)
-{
-    struct gcb_elias_code code = {.bits = 0, .length = 1}; /* the zero that ends it */
-
-    while (n > 1) {
-        const unsigned width = 32 - (unsigned)__builtin_clz(n);
-
-        code.bits = code.bits << width | reverse(n, width);
-        code.length += width;
-        n = width - 1;
-    }
-    return code;
-}
-
 uint32_t gcb_elias_decode_long(struct gcb_bitr *r, uint32_t limit)
 {
     uint32_t n = 1;
@@ -36,7 +13,7 @@ uint32_t gcb_elias_decode_long(struct gcb_bitr *r, uint32_t limit)
             r->failed = true;
         if (r->failed)
             break;
-        n = 1u << more | reverse((uint32_t)gcb_bitr_get(r, more), more);
+        n = 1u << more | gcb_elias_reversed((uint32_t)gcb_bitr_get(r, more), more);
         if (n > limit)
             break;
     }

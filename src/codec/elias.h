@@ -1,20 +1,10 @@
 #ifndef SRC_CODEC_ELIAS_H
 #define SRC_CODEC_ELIAS_H
 
+#include "kernels/dither/elias_elem.h"
 #include "src/wire/bits.h"
 
-/*
- * Elias' recursive (omega) code of the integers from 1 (Elias 1975; QSGD, section 3.1 and appendix):
- * a zero ends it; before it stands the number in binary, before that its length less one, and so on down
- * to 1. The first bit of a code is the first of the stream.
- */
-
-/* Code of n in 1..65536: its bits, the first lowest, and their number (at most 28). */
-struct gcb_elias_code {
-    uint32_t bits;
-    uint32_t length;
-};
-struct gcb_elias_code gcb_elias_encode(uint32_t n);
+/* Elias' recursive code (kernels/dither/elias_elem.h) in a stream of bits. */
 
 /* Values by the next GCB_ELIAS_PEEK bits; length 0 where a code is longer. */
 #define GCB_ELIAS_PEEK 11

@@ -82,7 +82,7 @@ static uint64_t qsgd_bound(const void *state)
     const struct gcb_qsgd *s = state;
 
     if (s->p.coding != GCB_QSGD_FIXED)
-        return s->l.buckets * sizeof(float) + gcb_qsgd_elias_bound(s);
+        return s->l.buckets * sizeof(float) + gcb_qsgd_elias_bound(s->env.count, s->l.s);
     return s->l.buckets * sizeof(float) + gcb_packed_bytes(s->env.count, s->l.width);
 }
 

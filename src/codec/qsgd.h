@@ -55,7 +55,8 @@ void gcb_qsgd_rebuild(const struct gcb_qsgd *s, const uint16_t *code, const uint
                       uint64_t first, size_t n, float *x);
 
 int gcb_qsgd_elias_init(struct gcb_qsgd *s); /* 0 or GCB_E_NOMEM */
-uint64_t gcb_qsgd_elias_bound(const struct gcb_qsgd *s);
+/* Worst bytes behind the norms. */
+uint64_t gcb_qsgd_elias_bound(uint64_t count, uint32_t levels);
 /* Fills norms, appends directory and blocks. */
 int gcb_qsgd_elias_encode(const struct gcb_qsgd *s, const struct gcb_qsgd_draw *draw,
                           const float *x, uint8_t *norms, struct gcb_wbuf *out);

@@ -34,14 +34,14 @@ int gcb_qsgd_elias_init(struct gcb_qsgd *s)
  * non-zero costs at most 2 bits more than its level and sign for each element it covers; the last gap
  * of a block at most 28.
  */
-uint64_t gcb_qsgd_elias_bound(const struct gcb_qsgd *s)
+uint64_t gcb_qsgd_elias_bound(uint64_t count, uint32_t levels)
 {
-    const uint64_t element = s->codes[s->l.s + 1].length + 3;
+    const uint64_t element = gcb_elias_encode(levels + 1).length + 3;
     const uint64_t block = (GCB_TILE * element + 28 + 7) / 8;
-    const uint64_t whole = s->env.count / GCB_TILE;
-    const uint64_t rest = (s->env.count % GCB_TILE * element + 28 + 7) / 8;
+    const uint64_t rest = (count % GCB_TILE * element + 28 + 7) / 8;
 
-    return block_count(s) * sizeof(uint16_t) + whole * block + rest + GCB_BITS_SLACK;
+    return (count + GCB_TILE - 1) / GCB_TILE * sizeof(uint16_t) + count / GCB_TILE * block + rest +
+           GCB_BITS_SLACK;
 }
 
 static void put_dense(const struct gcb_qsgd *s, struct gcb_bitw *w, const uint16_t *code, size_t n)
@@ -82,7 +82,8 @@ int gcb_qsgd_elias_encode(const struct gcb_qsgd *s, const struct gcb_qsgd_draw *
 {
     const uint64_t blocks = block_count(s);
     uint8_t *directory = gcb_wbuf_take(out, blocks * sizeof(uint16_t));
-    uint8_t *area = gcb_wbuf_take(out, gcb_qsgd_elias_bound(s) - blocks * sizeof(uint16_t));
+    uint8_t *area =
+        gcb_wbuf_take(out, gcb_qsgd_elias_bound(s->env.count, s->l.s) - blocks * sizeof(uint16_t));
     struct gcb_bitw w = {.p = area};
     uint16_t code[GCB_TILE];
 

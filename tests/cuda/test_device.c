@@ -77,6 +77,34 @@ static void quantisers(void **state)
         device_same_all(&device, specs[i], sizes);
 }
 
+static void elias_codes(void **state)
+{
+    static const uint64_t few[] = {0, 1, 33, END};
+    static const char *const specs[] = {
+        "qsgd:coding=elias",
+        "qsgd:coding=elias,levels=32767,bucket=9000", /* two windows a block */
+        "qsgd:coding=elias-sparse,levels=1,norm=l2",
+        "qsgd:coding=elias-sparse,bits=8,bucket=100",
+    };
+    float x[4200];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(specs) / sizeof(*specs); i++) {
+        if (i % 2 == 0) {
+            device_same_all(&device, specs[i], few);
+            check_fill(x, 40, FILL_NOISE, i);
+            device_same_each_byte(&device, specs[i], x, 40, 4, 30);
+        }
+        check_fill(x, 4200, FILL_NOISE, i);
+        device_same(&device, specs[i], x, 4200, NULL);
+        device_same_damage(&device, specs[i], x, 600, 4, i);
+    }
+    memset(x + 10, 0, 4080 * sizeof(float)); /* one long gap, and blocks that end in zeros */
+    memset(x + 4097, 0, 100 * sizeof(float));
+    device_same(&device, specs[2], x, 4150, NULL);
+    device_same(&device, specs[3], x, 4197, NULL);
+}
+
 /* Once at a size of many blocks, where the order of blocks matters too. */
 static void large_tensors(void **state)
 {
@@ -116,6 +144,7 @@ static void error_feedback_is_fused(void **state)
         "qsgd:norm=l2,bucket=64",
         "qsgd:bucket=100",
         "qsgd:bucket=5000,norm=l2",
+        "qsgd:coding=elias",
         "terngrad",
         "terngrad:clip=0,packing=base3",
         "range:bits=16", /* goes raw where the source has 16 bits */
@@ -338,6 +367,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(baselines),
         cmocka_unit_test(ranges),
         cmocka_unit_test(quantisers),
+        cmocka_unit_test(elias_codes),
         cmocka_unit_test(large_tensors),
         cmocka_unit_test(error_feedback_is_fused),
         cmocka_unit_test(fidelity_is_the_cpus),

@@ -138,13 +138,37 @@ static void extremes(void **state)
     free(x);
 }
 
+/* Every byte of small streams, and of a directory's entry, as no encoder writes it. */
+static void every_byte(void **state)
+{
+    static const char *const coders[] = {"golomb", "adaptive", "elias-fano", "varint", "block"};
+    enum { N = 8200, KEPT = 8192, FRONT = 4 + 4 + KEPT / 8 };
+    float *x = calloc(N, sizeof(float));
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(coders); i++) {
+        char spec[64];
+
+        snprintf(spec, sizeof(spec), "sparse:select=threshold,values=sign-mean,index=%s",
+                 coders[i]);
+        for (size_t j = 150; j < 1500; j += j)
+            x[j] = 1.0f;
+        device_same_each_byte(&device, spec, x, 1500, 9, END);
+    }
+    for (size_t j = 0; j < N; j++)
+        x[j] = j % 1024 ? 1.0f : 0.0f;
+    x[0] = 1.0f;
+    device_same_each_byte(&device, "sparse:select=threshold,values=sign-mean,index=elias-fano", x,
+                          N, FRONT, FRONT + 12);
+    free(x);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(hostile_tensors),
-        cmocka_unit_test(clusters),
-        cmocka_unit_test(one_long_gap),
-        cmocka_unit_test(extremes),
+        cmocka_unit_test(hostile_tensors), cmocka_unit_test(clusters),
+        cmocka_unit_test(one_long_gap),    cmocka_unit_test(extremes),
+        cmocka_unit_test(every_byte),
     };
 
     return cmocka_run_group_tests(tests, open_device, NULL);

@@ -42,6 +42,10 @@ void device_near_spectrum(const struct gcb_device *device, const char *spec, con
 void device_same_damage(const struct gcb_device *device, const char *spec, const float *x,
                         uint64_t n, unsigned rounds, uint64_t seed);
 
+/* The same for bytes [from, to) of the payload, as far as it has them, each made several others in turn. */
+void device_same_each_byte(const struct gcb_device *device, const char *spec, const float *x,
+                           uint64_t n, uint64_t from, uint64_t to);
+
 /*
  * Four steps of n elements with error feedback (decay `carry`): messages and residuals of the device, where it is
  * fused into the encoder, and of the CPU, where it stands around the coder, are the same bit for bit.

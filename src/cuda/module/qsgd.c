@@ -16,9 +16,7 @@ static int qsgd_init(void *state, const struct gcb_codec_env *env, struct gcb_di
 {
     struct qsgd *s = state;
 
-    if (s->p.coding != GCB_QSGD_FIXED)
-        return gcb_diag_set(diag, GCB_E_UNSUPPORTED,
-                            "device cuda: qsgd's Elias codings run on the CPU only");
+    (void)diag;
     s->env = *env;
     gcb_qsgd_lay_out(&s->l, &s->p, env->count);
     s->how = (struct gcb_cuda_qsgd){
@@ -27,6 +25,7 @@ static int qsgd_init(void *state, const struct gcb_codec_env *env, struct gcb_di
         .levels = s->l.s,
         .sign_bit = s->l.sign_bit,
         .l2 = s->p.norm == GCB_QSGD_L2,
+        .coding = (enum gcb_cuda_coding)s->p.coding,
     };
     return 0;
 }
@@ -35,6 +34,8 @@ static uint64_t qsgd_bound(const void *state)
 {
     const struct qsgd *s = state;
 
+    if (s->p.coding != GCB_QSGD_FIXED)
+        return s->l.buckets * sizeof(float) + gcb_qsgd_elias_bound(s->env.count, s->l.s);
     return s->l.buckets * sizeof(float) + gcb_packed_bytes(s->env.count, s->l.width);
 }
 
@@ -42,6 +43,8 @@ static uint64_t qsgd_scratch(const void *state)
 {
     const struct qsgd *s = state;
 
+    if (s->p.coding != GCB_QSGD_FIXED)
+        return gcb_cuda_elias_scratch(&s->how, s->env.count);
     return s->env.decoding ? 0 : gcb_cuda_qsgd_scratch(&s->how, s->env.count);
 }
 
@@ -54,8 +57,8 @@ static int qsgd_encode_residual(void *state, const struct gcb_step *at,
 
     how.draw.coarse = gcb_draw_stream(&s->env, at, GCB_QSGD_DRAW_COARSE);
     how.draw.fine = gcb_draw_stream(&s->env, at, GCB_QSGD_DRAW_FINE);
-    return gcb_cuda_qsgd_encode(call->stream, out_dev, in, &how, call->scratch_dev,
-                                call->result_dev);
+    return (s->p.coding == GCB_QSGD_FIXED ? gcb_cuda_qsgd_encode : gcb_cuda_elias_encode)(
+        call->stream, out_dev, in, &how, call->scratch_dev, call->result_dev);
 }
 
 static int qsgd_encode(void *state, const struct gcb_step *at, const float *in_dev,
@@ -71,7 +74,13 @@ static int qsgd_decode(void *state, const uint8_t *payload_dev, uint64_t length,
                        const struct gcb_device_call *call)
 {
     const struct qsgd *s = state;
+    const uint64_t tiles = (s->env.count + GCB_TILE - 1) / GCB_TILE;
 
+    if (s->p.coding != GCB_QSGD_FIXED)
+        return length < s->l.buckets * sizeof(float) + tiles * sizeof(uint16_t)
+                   ? GCB_E_CORRUPT
+                   : gcb_cuda_elias_decode(call->stream, out_dev, payload_dev, length, s->env.count,
+                                           &s->how, call->scratch_dev, call->result_dev);
     if (length != qsgd_bound(state))
         return GCB_E_CORRUPT;
     return gcb_cuda_qsgd_decode(call->stream, out_dev, payload_dev, s->env.count, &s->how,
