@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "src/cuda/device_fidelity.h"
+#include "src/metric/device_fidelity.h"
 #include "tests/kernels/check.h"
 #include "tests/support/cuda_host/host.h"
 #include "tests/support/device_trip.h"

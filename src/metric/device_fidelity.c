@@ -1,4 +1,4 @@
-#include "src/cuda/device_fidelity.h"
+#include "src/metric/device_fidelity.h"
 
 /* The result stands in front of the scratch of the kernels. */
 #define FRONT 256

@@ -1,5 +1,5 @@
-#ifndef SRC_CUDA_DEVICE_FIDELITY_H
-#define SRC_CUDA_DEVICE_FIDELITY_H
+#ifndef SRC_METRIC_DEVICE_FIDELITY_H
+#define SRC_METRIC_DEVICE_FIDELITY_H
 
 #include "src/cuda/batch.h"
 #include "src/metric/fidelity.h"
