@@ -85,14 +85,16 @@ __global__ void turn(float *__restrict__ coef, const float2 *__restrict__ bins, 
          i += uint64_t{gridDim.x} * blockDim.x) {
         const uint64_t k = i % per;
         const float2 v = bins[i], t = turns(k);
-        const float near = 2.0f * (v.x * t.x + v.y * t.y), far = 2.0f * (v.x * t.y - v.y * t.x);
+        const float sum = 2.0f * (v.x * t.x + v.y * t.y);
+        const float near = (k ? sum : sum * sqrtf(0.5f)) * d.scale;
+        const float far = 2.0f * (v.x * t.y - v.y * t.x) * d.scale;
         float *to = coef + i / per * d.length;
 
-        to[k] = (k ? near : near * sqrtf(0.5f)) * d.scale;
-        bad |= gcb_magnitude(near * d.scale) >= GCB_INF_BITS;
+        to[k] = near;
+        bad |= gcb_magnitude(near) >= GCB_INF_BITS;
         if (k && 2 * k != d.length) {
-            to[d.length - k] = far * d.scale;
-            bad |= gcb_magnitude(far * d.scale) >= GCB_INF_BITS;
+            to[d.length - k] = far;
+            bad |= gcb_magnitude(far) >= GCB_INF_BITS;
         }
     }
     if (bad)
