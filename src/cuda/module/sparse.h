@@ -66,6 +66,9 @@ struct gcb_device_transform {
     int (*inverse)(const struct gcb_device_sparse *s, float *out, const struct gcb_device_work *w);
 };
 
+/* `bytes` of a scratch, from *end on, which moves behind them; aligned to 256. NULL where the scratch is, to ask for sizes. */
+void *gcb_device_take(uint8_t *scratch, uint64_t *end, uint64_t bytes);
+
 const struct gcb_device_transform *gcb_device_transform_find(const char *name);
 extern const struct gcb_device_transform gcb_device_dct; /* sparse_dct.c */
 extern const struct gcb_device_transform gcb_device_fft; /* sparse_fft.c */

@@ -12,23 +12,16 @@ struct layout {
     uint64_t bytes;
 };
 
-static void *take(struct layout *l, uint8_t *scratch, uint64_t bytes)
-{
-    const uint64_t from = l->bytes;
-
-    l->bytes += (bytes + 255) / 256 * 256;
-    return scratch ? scratch + from : NULL;
-}
-
 static struct layout lay_out(const struct gcb_device_sparse *s, uint8_t *scratch)
 {
     struct layout l = {.bytes = 0};
 
-    l.coef = take(&l, scratch, s->p.count * sizeof(float));
+    l.coef = gcb_device_take(scratch, &l.bytes, s->p.count * sizeof(float));
     if (!s->fft)
         return l;
-    l.bins = take(&l, scratch, 2 * gcb_fft_bins(s->p.count, s->p.chunk) * sizeof(float));
-    l.work = take(&l, scratch, gcb_cuda_fft_work(s->fft));
+    l.bins = gcb_device_take(scratch, &l.bytes,
+                             2 * gcb_fft_bins(s->p.count, s->p.chunk) * sizeof(float));
+    l.work = gcb_device_take(scratch, &l.bytes, gcb_cuda_fft_work(s->fft));
     return l;
 }
 

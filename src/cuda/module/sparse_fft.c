@@ -14,26 +14,18 @@ struct layout {
     uint64_t bytes;
 };
 
-static void *take(struct layout *l, uint8_t *scratch, uint64_t bytes)
-{
-    const uint64_t from = l->bytes;
-
-    l->bytes += (bytes + 255) / 256 * 256;
-    return scratch ? scratch + from : NULL;
-}
-
 static struct layout lay_out(const struct gcb_device_sparse *s, uint8_t *scratch)
 {
     const uint64_t bins = s->spectrum.bins;
     struct layout l = {.bytes = 0};
 
-    l.bins = take(&l, scratch, 2 * bins * sizeof(float));
+    l.bins = gcb_device_take(scratch, &l.bytes, 2 * bins * sizeof(float));
     if (!s->p.t.env.decoding) {
-        l.power = take(&l, scratch, bins * sizeof(float));
-        l.chosen = take(&l, scratch, 2 * s->p.most * sizeof(float));
-        l.most = take(&l, scratch, sizeof(*l.most));
+        l.power = gcb_device_take(scratch, &l.bytes, bins * sizeof(float));
+        l.chosen = gcb_device_take(scratch, &l.bytes, 2 * s->p.most * sizeof(float));
+        l.most = gcb_device_take(scratch, &l.bytes, sizeof(*l.most));
     }
-    l.work = take(&l, scratch, s->fft ? gcb_cuda_fft_work(s->fft) : 0);
+    l.work = gcb_device_take(scratch, &l.bytes, s->fft ? gcb_cuda_fft_work(s->fft) : 0);
     return l;
 }
 

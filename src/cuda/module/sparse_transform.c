@@ -5,6 +5,14 @@
 #include "src/cuda/module/sparse.h"
 #include "src/sparse/transform.h"
 
+void *gcb_device_take(uint8_t *scratch, uint64_t *end, uint64_t bytes)
+{
+    const uint64_t from = *end;
+
+    *end += (bytes + 255) / 256 * 256;
+    return scratch ? scratch + from : NULL;
+}
+
 /* ---- hadamard: its coefficients begin the scratch both ways ---- */
 
 static uint64_t hadamard_length(const struct gcb_device_sparse *s)
