@@ -10,6 +10,9 @@
 
 /* Unless the options say otherwise: enough samples for an interval, then until it is narrow. */
 #define DEFAULT_REPEAT 6
+
+/* A spread from which on the median might as well be another. */
+#define TELLS_NOTHING 0.9995
 #define DEFAULT_MIN_TIME 0.02
 #define DEFAULT_MAX_TIME 1.0
 #define DEFAULT_PRECISION 0.02
@@ -140,7 +143,7 @@ int bench_kernels_table(struct gcb_table **out, struct gcb_diag *diag)
 /* Half of the interval; "?" where the median might as well be another. */
 static void spread_text(char out[32], const struct gcb_kernel_result *result)
 {
-    if (result->spread < 0.9995 || isnan(result->spread))
+    if (result->spread < TELLS_NOTHING || isnan(result->spread))
         out_percent(out, result->spread);
     else
         snprintf(out, 32, "?");
@@ -170,7 +173,7 @@ static int on_result(void *ctx, const struct gcb_kernel_result *result, struct g
     int err = 0;
 
     r->wrong += !result->agrees;
-    r->unknown |= result->spread >= 0.9995;
+    r->unknown |= result->spread >= TELLS_NOTHING;
     if (r->report.table)
         err = bench_kernels_add(r->table, result, r->ctx->diag);
     if (err || !out_wants_rows(&r->report))

@@ -48,7 +48,10 @@ static void speed(char out[64], struct bench_marks *marks, double gbps, double s
 /* In percent; "?" where it takes more than three digits. */
 static const char *percent(char out[32], double share)
 {
-    snprintf(out, 32, !isfinite(share) ? "-" : share < 9.995 ? "%.0f" : "?", 100.0 * share);
+    if (isfinite(share) && share < 9.995)
+        snprintf(out, 32, "%.0f", 100.0 * share);
+    else
+        snprintf(out, 32, isfinite(share) ? "?" : "-");
     return out;
 }
 

@@ -6,8 +6,6 @@
 
 #include "src/base/text.h"
 
-#define SHOWN PAYOFF_SHOWN
-
 /* "850 ns", "1.23 ms", "2 s" */
 static char *seconds_text(char *out, double seconds)
 {
@@ -107,29 +105,30 @@ static int show_terms(const struct out_report *report, const struct payoff_view 
 /* Which bandwidths a table shows: all, or six from the first to the last. */
 static size_t shown_at(const struct payoff_view *v, size_t i)
 {
-    return v->bandwidths <= SHOWN ? i : i * (v->bandwidths - 1) / (SHOWN - 1);
+    return v->bandwidths <= PAYOFF_SHOWN ? i : i * (v->bandwidths - 1) / (PAYOFF_SHOWN - 1);
 }
 
 static int add_curve(struct gcb_table *table, const struct payoff_view *v, size_t method,
                      struct gcb_diag *diag)
 {
     const struct gcb_payoff_point *p = v->points + method * v->bandwidths;
-    const size_t shown = v->bandwidths < SHOWN ? v->bandwidths : SHOWN;
-    char text[SHOWN + 1][32], error[32];
-    const char *cells[SHOWN + 3] = {name_of(p), error_text(error, p)};
+    const size_t shown = v->bandwidths < PAYOFF_SHOWN ? v->bandwidths : PAYOFF_SHOWN;
+    char text[PAYOFF_SHOWN + 1][32], error[32];
+    const char *cells[PAYOFF_SHOWN + 3] = {name_of(p), error_text(error, p)};
 
     for (size_t i = 0; i < shown; i++)
         cells[2 + i] = seconds_text(text[i], p[shown_at(v, i)].verdict.method.cost);
-    cells[2 + shown] = p->c ? below_text(text[SHOWN], &p->verdict) : NULL;
+    cells[2 + shown] = p->c ? below_text(text[PAYOFF_SHOWN], &p->verdict) : NULL;
     return gcb_table_add(table, cells, diag);
 }
 
 static int show_curves(const struct out_report *report, const struct payoff_view *v,
                        struct gcb_diag *diag)
 {
-    const size_t shown = v->bandwidths < SHOWN ? v->bandwidths : SHOWN;
-    struct gcb_table_column columns[SHOWN + 3] = {{"method", false, true}, {"rel L2", true, false}};
-    char titles[SHOWN][32];
+    const size_t shown = v->bandwidths < PAYOFF_SHOWN ? v->bandwidths : PAYOFF_SHOWN;
+    struct gcb_table_column columns[PAYOFF_SHOWN + 3] = {{"method", false, true},
+                                                         {"rel L2", true, false}};
+    char titles[PAYOFF_SHOWN][32];
     struct gcb_table *table = NULL;
     int err;
 
@@ -271,7 +270,7 @@ void payoff_show_stages(const struct out_report *report, const struct gcb_payoff
                  "%s, the FFT paper's condition: Tf %s, Ts %s, Tm %s, Tp %s GB/s; ratio %s;",
                  c->label, text[0], text[1], text[2], text[3],
                  out_number(ratio, 4.0 * c->total.elements / c->total.wire, 3));
-    for (size_t i = 0; i < bandwidths->count && i < SHOWN; i++) {
+    for (size_t i = 0; i < bandwidths->count && i < PAYOFF_SHOWN; i++) {
         const double least = gcb_fft_stages_least_ratio(s, bandwidths->values[i]);
 
         if (isfinite(least))
