@@ -19,8 +19,9 @@ struct replay {
     struct gcb_replay_config config;
     struct gcb_replay *replay;
     struct gcb_replay_total *totals;
-    size_t done;      /* methods replayed */
-    uint64_t scanned; /* elements looked at for infinities and NaNs */
+    size_t done; /* methods replayed */
+    struct gcb_nonfinite_watch watch;
+    uint64_t elements, scanned; /* of the dump; looked at for infinities and NaNs */
     /* of the method at hand */
     struct gcb_table *steps; /* NULL: no lines for steps */
     bool scheduled;
@@ -45,18 +46,15 @@ static int resolve(struct replay *c, struct gcb_diag *diag)
 static bool on_scan(void *ctx, uint64_t elements)
 {
     struct replay *c = ctx;
-    uint64_t all = 0;
 
     c->scanned += elements;
-    for (size_t i = 0; i < c->s.layout.count; i++)
-        all += c->s.layout.messages[i].count;
-    session_progress(&c->s, (double)c->scanned / (double)all);
+    if (c->elements)
+        session_progress(&c->s, (double)c->scanned / (double)c->elements);
     return !interrupt_seen();
 }
 
 static int open_input(struct replay *c, struct gcb_diag *diag)
 {
-    const struct gcb_nonfinite_watch watch = {on_scan, c};
     const struct opt_message *m = &c->o->message;
     int err = session_input(&c->s);
 
@@ -71,9 +69,12 @@ static int open_input(struct replay *c, struct gcb_diag *diag)
         (struct gcb_output_layers){m->output_layer.items, m->output_layer.count};
     c->config.loops = c->o->own.loops;
     c->config.allow_gaps = c->o->own.allow_gaps;
-    c->config.watch = &watch;
+    c->watch = (struct gcb_nonfinite_watch){on_scan, c};
+    c->config.watch = &c->watch;
     if (err)
         return err;
+    for (size_t i = 0; i < c->s.layout.count; i++)
+        c->elements += c->s.layout.messages[i].count;
     session_progress_start(&c->s);
     err = gcb_replay_open(&c->replay, &c->config, diag);
     session_progress_end(&c->s);
