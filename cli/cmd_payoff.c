@@ -225,9 +225,11 @@ static int payoff_run(const void *options, const struct opt_list *operands, stru
 
     if (!err)
         err = opt_exec_resolve(&c.machine.backend, &c.o->exec, ctx->diag);
-    interrupt_catch();
+    if (!c.files->count)
+        interrupt_catch(); /* while files are read, nothing is lost by ending at once */
     if (!err && c.plan.mode == PAYOFF_EXCHANGE)
         err = find_cases(&c, ctx->diag);
+    interrupt_catch();
     if (!err)
         err = open_report(&c, ctx->diag);
     if (!err)

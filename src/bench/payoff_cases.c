@@ -1,6 +1,8 @@
 #include "src/bench/payoff_cases.h"
 
 #include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "src/base/alloc.h"
@@ -16,12 +18,13 @@ struct gathering {
         uint64_t step, worker;
     } * places; /* seen so far */
     size_t place_count, place_cap;
+    size_t met; /* its place in the order of first rows */
 };
 
 struct gcb_payoff_reader {
     struct gathering *items;
-    size_t count, cap, next; /* next: where a file's rows usually go on */
-    size_t groups;
+    size_t count, cap;
+    json_t *places, *numbers; /* by what names them: a case's place in items, a group's number */
     uint64_t left_out;
     json_t *environment; /* the file's last, or NULL */
 };
@@ -43,8 +46,18 @@ static void gathering_fini(struct gathering *g)
 
 int gcb_payoff_reader_create(struct gcb_payoff_reader **out, struct gcb_diag *diag)
 {
-    *out = gcb_alloc_zero(1, sizeof(**out));
-    return *out ? 0 : gcb_diag_nomem(diag, sizeof(**out), "a reader of results");
+    struct gcb_payoff_reader *r = gcb_alloc_zero(1, sizeof(*r));
+
+    *out = r;
+    if (r) {
+        r->places = json_object();
+        r->numbers = json_object();
+    }
+    if (r && r->places && r->numbers)
+        return 0;
+    gcb_payoff_reader_destroy(r);
+    *out = NULL;
+    return gcb_diag_nomem(diag, sizeof(*r), "a reader of results");
 }
 
 void gcb_payoff_reader_destroy(struct gcb_payoff_reader *r)
@@ -55,6 +68,8 @@ void gcb_payoff_reader_destroy(struct gcb_payoff_reader *r)
         gathering_fini(&r->items[i]);
     gcb_free(r->items);
     json_decref(r->environment);
+    json_decref(r->places);
+    json_decref(r->numbers);
     gcb_free(r);
 }
 
@@ -92,11 +107,32 @@ static void key_of(struct key *k, const struct gcb_results_row *row)
     take(k->cache, sizeof(k->cache), row->json, "cache");
 }
 
-static bool same_group(const struct gcb_payoff_case *c, const struct key *k)
+/* All of a group's key in one text, or of a case's. No escaped text holds the byte in between. */
+#define KEY_TEXT 8192
+static void name_group(char out[KEY_TEXT], const struct key *k)
 {
-    return c->threads == k->threads && strcmp(c->path, k->path) == 0 &&
-           strcmp(c->scope, k->scope) == 0 && strcmp(c->device, k->device) == 0 &&
-           strcmp(c->isa, k->isa) == 0 && strcmp(c->cache, k->cache) == 0;
+    snprintf(out, KEY_TEXT, "%s\x1f%s\x1f%s\x1f%s\x1f%llu\x1f%s", k->scope, k->device, k->isa,
+             k->cache, (unsigned long long)k->threads, k->path);
+}
+
+static void name_case(char out[KEY_TEXT], const struct key *k)
+{
+    const int n = snprintf(out, KEY_TEXT, "%s\x1f", k->spec);
+    char group[KEY_TEXT];
+
+    name_group(group, k);
+    snprintf(out + n, KEY_TEXT - (size_t)n, "%s", group);
+}
+
+/* The number that an index has for a name, else `fresh`, which it has from then on. */
+static size_t number_of(json_t *index, const char *name, size_t fresh)
+{
+    const json_t *known = json_object_get(index, name);
+
+    if (known)
+        return (size_t)json_integer_value(known);
+    return json_object_set_new_nocheck(index, name, json_integer((json_int_t)fresh)) ? SIZE_MAX
+                                                                                     : fresh;
 }
 
 /* Name, main parameters, and those that are not the default's; of a method nobody knows, its spec. */
@@ -129,6 +165,7 @@ static double copy_of(const json_t *environment, uint64_t threads)
 
 static int start_case(struct gcb_payoff_reader *r, const struct key *k, struct gcb_diag *diag)
 {
+    char group[KEY_TEXT];
     struct gathering *g;
     struct gcb_payoff_case *c;
 
@@ -136,11 +173,10 @@ static int start_case(struct gcb_payoff_reader *r, const struct key *k, struct g
         return gcb_diag_nomem(diag, 0, "cases");
     g = &r->items[r->count];
     memset(g, 0, sizeof(*g));
+    g->met = r->count;
     c = &g->c;
-    c->group = r->groups;
-    for (size_t i = 0; i < r->count; i++)
-        if (same_group(&r->items[i].c, k))
-            c->group = r->items[i].c.group;
+    name_group(group, k);
+    c->group = number_of(r->numbers, group, json_object_size(r->numbers));
     c->path = gcb_strdup(k->path);
     c->method = gcb_strdup(k->method);
     c->spec = gcb_strdup(k->spec);
@@ -154,9 +190,9 @@ static int start_case(struct gcb_payoff_reader *r, const struct key *k, struct g
     c->load1 = gcb_results_real(r->environment, "load1");
     c->cpus = gcb_results_real(r->environment, "cpus");
     r->count++;
-    if (!c->path || !c->method || !c->spec || !c->scope || !c->device || !c->isa || !c->cache)
+    if (!c->path || !c->method || !c->spec || !c->scope || !c->device || !c->isa || !c->cache ||
+        c->group == SIZE_MAX)
         return gcb_diag_nomem(diag, 0, "cases");
-    r->groups += c->group == r->groups;
     describe(c);
     return 0;
 }
@@ -164,23 +200,19 @@ static int start_case(struct gcb_payoff_reader *r, const struct key *k, struct g
 static int find_case(struct gcb_payoff_reader *r, struct gathering **out,
                      const struct gcb_results_row *row, struct gcb_diag *diag)
 {
+    char name[KEY_TEXT];
     struct key k;
+    size_t at;
     int err = 0;
-    size_t i;
 
     key_of(&k, row);
-    for (i = 0; i < r->count; i++) {
-        const size_t at = (r->next + i) % r->count; /* rows mostly take turns */
-
-        if (strcmp(r->items[at].c.spec, k.spec) == 0 && same_group(&r->items[at].c, &k)) {
-            r->next = at + 1;
-            *out = &r->items[at];
-            return 0;
-        }
-    }
-    err = start_case(r, &k, diag);
-    *out = err ? NULL : &r->items[r->count - 1];
-    r->next = 0;
+    name_case(name, &k);
+    at = number_of(r->places, name, r->count);
+    if (at == SIZE_MAX)
+        return gcb_diag_nomem(diag, 0, "cases");
+    if (at == r->count)
+        err = start_case(r, &k, diag);
+    *out = err ? NULL : &r->items[at];
     return err;
 }
 
@@ -288,7 +320,6 @@ static int visit(void *ctx, const struct gcb_results_row *row, struct gcb_diag *
 int gcb_payoff_reader_file(struct gcb_payoff_reader *r, const char *path, struct gcb_diag *diag)
 {
     take_environment(r, NULL);
-    r->next = 0;
     return gcb_results_read(path, visit, r, diag);
 }
 
@@ -322,6 +353,18 @@ static void finish_case(struct gcb_payoff_case *out, struct gathering *g)
     gcb_fit_line(&out->wire, &g->wire);
 }
 
+/* Baselines behind the others of their group, all in the order they were met. */
+static int by_group(const void *a, const void *b)
+{
+    const struct gathering *x = a, *y = b;
+
+    if (x->c.group != y->c.group)
+        return x->c.group < y->c.group ? -1 : 1;
+    if (x->c.baseline != y->c.baseline)
+        return x->c.baseline ? 1 : -1;
+    return (x->met > y->met) - (x->met < y->met);
+}
+
 int gcb_payoff_reader_finish(struct gcb_payoff_reader *r, struct gcb_payoff_cases *out,
                              struct gcb_diag *diag)
 {
@@ -333,16 +376,15 @@ int gcb_payoff_reader_finish(struct gcb_payoff_reader *r, struct gcb_payoff_case
     out->items = gcb_alloc_zero(r->count, sizeof(*out->items));
     if (!out->items)
         return gcb_diag_nomem(diag, 0, "cases");
-    for (size_t turn = 0; turn < 2 * r->groups; turn++)
-        for (size_t i = 0; i < r->count; i++)
-            if (r->items[i].c.path && r->items[i].c.group == turn / 2 &&
-                r->items[i].c.baseline == (turn % 2 == 1))
-                finish_case(&out->items[out->count++], &r->items[i]);
+    qsort(r->items, r->count, sizeof(*r->items), by_group);
+    for (size_t i = 0; i < r->count; i++)
+        finish_case(&out->items[out->count++], &r->items[i]);
     out->left_out = r->left_out;
     for (size_t i = 0; i < r->count; i++)
         gathering_fini(&r->items[i]);
     r->count = 0;
-    r->groups = 0;
+    json_object_clear(r->places);
+    json_object_clear(r->numbers);
     r->left_out = 0;
     return 0;
 }

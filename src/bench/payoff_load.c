@@ -88,10 +88,18 @@ void gcb_payoff_load_fp16(struct gcb_load *out, const struct gcb_payoff_case *c,
 
 const struct gcb_payoff_case *gcb_payoff_half(const struct gcb_payoff_cases *cases, size_t group)
 {
-    for (size_t i = 0; i < cases->count; i++)
-        if (cases->items[i].group == group && strcmp(cases->items[i].method, "fp16") == 0)
-            return &cases->items[i];
-    return NULL;
+    const struct gcb_payoff_case *found = NULL;
+
+    /* a group's baselines stand at its end, and there may be very many cases before them */
+    for (size_t i = cases->count; i-- > 0;) {
+        const struct gcb_payoff_case *c = &cases->items[i];
+
+        if (c->group == group && !c->baseline)
+            break;
+        if (c->group == group && strcmp(c->method, "fp16") == 0)
+            found = c;
+    }
+    return found;
 }
 
 bool gcb_payoff_stages(struct gcb_fft_stages *out, const struct gcb_payoff_case *c)
