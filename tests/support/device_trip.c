@@ -11,6 +11,7 @@
 #include "src/memory/memory.h"
 #include "tests/kernels/check.h"
 #include "tests/support/cuda_host/host.h"
+#include "tests/support/device_made.h"
 #include "tests/support/device_trip.h"
 
 const struct gcb_device_module *gcb_device_module(void);
@@ -20,15 +21,7 @@ void device_here(struct gcb_device *out)
     assert_int_equal(gcb_device_adopt(out, gcb_device_module(), 0, NULL), 0);
 }
 
-/* A message, or why there is none. */
-struct made {
-    uint8_t *bytes;
-    size_t length;
-    int err;
-    uint64_t clamped;
-};
-
-static void configure(struct gcb_coder_config *config, const struct device_setting *s, uint64_t n)
+void device_configure(struct gcb_coder_config *config, const struct device_setting *s, uint64_t n)
 {
     static const struct device_setting plain = {.seed = 1, .step = 3, .worker = 2};
 
@@ -47,7 +40,7 @@ static struct gcb_step step_of(const struct device_setting *s)
              : (struct gcb_step){.step = 3, .worker = 2};
 }
 
-static struct made encode_cpu(const struct gcb_method *m, const struct gcb_coder_config *config,
+struct made device_encode_cpu(const struct gcb_method *m, const struct gcb_coder_config *config,
                               const struct gcb_step *at, const float *x)
 {
     const struct gcb_view in = {.data = x, .count = config->env.count};
@@ -249,7 +242,7 @@ static void check_decoded(const char *spec, const float *want, const float *got,
 }
 
 /* `damaged`: the message may now say that it is of a kind that runs on the CPU only. */
-static void same_decoded(const struct gcb_device *device, const char *spec, const struct made *made,
+void device_same_decoded(const struct gcb_device *device, const char *spec, const struct made *made,
                          uint64_t n, bool damaged)
 {
     float *want = calloc(n + 1, sizeof(float)), *got = calloc(n + 1, sizeof(float));
@@ -315,17 +308,17 @@ void device_same(const struct gcb_device *device, const char *spec, const float 
     struct made want, got;
 
     assert_int_equal(gcb_method_parse(&m, spec, NULL), 0);
-    configure(&config, setting, n);
-    want = encode_cpu(&m, &config, &at, x);
+    device_configure(&config, setting, n);
+    want = device_encode_cpu(&m, &config, &at, x);
     got = encode_device(device, &m, &config, &at, x);
     if (tolerant(spec) && !(setting && setting->same_spectra))
         check_errors(spec, &want, &got, x, n);
     else
         check_bytes(spec, &want, &got, n);
     if (!want.err)
-        same_decoded(device, spec, &want, n, false);
+        device_same_decoded(device, spec, &want, n, false);
     if (!got.err && tolerant(spec))
-        same_decoded(device, spec, &got, n, false);
+        device_same_decoded(device, spec, &got, n, false);
     free(want.bytes);
     free(got.bytes);
 }
@@ -340,8 +333,8 @@ void device_near_spectrum(const struct gcb_device *device, const char *spec, con
     struct made cpu, dev;
 
     assert_int_equal(gcb_method_parse(&m, spec, NULL), 0);
-    configure(&config, NULL, n);
-    cpu = encode_cpu(&m, &config, &at, x);
+    device_configure(&config, NULL, n);
+    cpu = device_encode_cpu(&m, &config, &at, x);
     dev = encode_device(device, &m, &config, &at, x);
     assert_int_equal(decode_cpu(&cpu, want, n), 0);
     assert_int_equal(decode_cpu(&dev, got, n), 0);
@@ -364,9 +357,9 @@ void device_same_damage(const struct gcb_device *device, const char *spec, const
     struct made made;
 
     assert_int_equal(gcb_method_parse(&m, spec, NULL), 0);
-    configure(&config, NULL, n);
+    device_configure(&config, NULL, n);
     config.checksum = false;
-    made = encode_cpu(&m, &config, &at, x);
+    made = device_encode_cpu(&m, &config, &at, x);
     assert_int_equal(made.err, 0);
     for (unsigned i = 0; i < rounds; i++) {
         struct made bad = made;
@@ -377,40 +370,8 @@ void device_same_damage(const struct gcb_device *device, const char *spec, const
         bad.bytes = malloc(made.length);
         memcpy(bad.bytes, made.bytes, made.length);
         bad.bytes[where] = i % 3 ? (uint8_t)(r >> 32) : 0xff; /* 0xff: scales that are no numbers */
-        same_decoded(device, spec, &bad, n, true);
+        device_same_decoded(device, spec, &bad, n, true);
         free(bad.bytes);
-    }
-    free(made.bytes);
-}
-
-void device_same_each_byte(const struct gcb_device *device, const char *spec, const float *x,
-                           uint64_t n, uint64_t from, uint64_t to)
-{
-    const struct gcb_step at = {.step = 3};
-    struct gcb_coder_config config;
-    struct gcb_rbuf payload;
-    struct gcb_frame frame;
-    struct gcb_method m;
-    struct made made;
-    uint8_t *bytes;
-
-    assert_int_equal(gcb_method_parse(&m, spec, NULL), 0);
-    configure(&config, NULL, n);
-    config.checksum = false;
-    made = encode_cpu(&m, &config, &at, x);
-    assert_int_equal(made.err, 0);
-    assert_int_equal(gcb_frame_parse(&frame, &payload, made.bytes, made.length, NULL), 0);
-    bytes = made.bytes + (payload.data - made.bytes);
-    to = to < frame.payload_bytes ? to : frame.payload_bytes;
-    for (uint64_t i = from; i < to; i++) {
-        const uint8_t was = bytes[i];
-        const uint8_t others[] = {i % 2 ? 0xff : 0x00, was ^ 0x80, (uint8_t)(was + 1)};
-
-        for (size_t k = 0; k < sizeof(others); k++) {
-            bytes[i] = others[k];
-            same_decoded(device, spec, &made, n, true);
-        }
-        bytes[i] = was;
     }
     free(made.bytes);
 }
@@ -421,7 +382,7 @@ static struct made step_cpu(struct gcb_memory *memory, const struct gcb_method *
                             const float *g, float *back)
 {
     const float *p = gcb_memory_compensate(memory, g);
-    struct made made = encode_cpu(m, config, at, p);
+    struct made made = device_encode_cpu(m, config, at, p);
 
     assert_int_equal(made.err, 0);
     assert_int_equal(decode_cpu(&made, back, config->env.count), 0);
@@ -462,7 +423,7 @@ void device_same_feedback(const struct gcb_device *device, const char *spec, uin
     void *residual;
 
     assert_int_equal(gcb_method_parse(&m, spec, NULL), 0);
-    configure(&config, &setting, n);
+    device_configure(&config, &setting, n);
     assert_int_equal(gcb_memory_create(&memory, &params, n, 1, &queue, NULL), 0);
     assert_int_equal(gcb_device_coder_create(&c, device, &m, &config, NULL), 0);
     open_place(&p, device, n, gcb_device_coder_payload_bound(c), gcb_device_coder_scratch(c));

@@ -1,0 +1,40 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "tests/support/device_made.h"
+
+void device_same_each_byte(const struct gcb_device *device, const char *spec, const float *x,
+                           uint64_t n, uint64_t from, uint64_t to)
+{
+    const struct gcb_step at = {.step = 3};
+    struct gcb_coder_config config;
+    struct gcb_rbuf payload;
+    struct gcb_frame frame;
+    struct gcb_method m;
+    struct made made;
+    uint8_t *bytes;
+
+    assert_int_equal(gcb_method_parse(&m, spec, NULL), 0);
+    device_configure(&config, NULL, n);
+    config.checksum = false;
+    made = device_encode_cpu(&m, &config, &at, x);
+    assert_int_equal(made.err, 0);
+    assert_int_equal(gcb_frame_parse(&frame, &payload, made.bytes, made.length, NULL), 0);
+    bytes = made.bytes + (payload.data - made.bytes);
+    to = to < frame.payload_bytes ? to : frame.payload_bytes;
+    for (uint64_t i = from; i < to; i++) {
+        const uint8_t was = bytes[i];
+        const uint8_t others[] = {i % 2 ? 0xff : 0x00, was ^ 0x80, (uint8_t)(was + 1)};
+
+        for (size_t k = 0; k < sizeof(others); k++) {
+            bytes[i] = others[k];
+            device_same_decoded(device, spec, &made, n, true);
+        }
+        bytes[i] = was;
+    }
+    free(made.bytes);
+}
