@@ -13,6 +13,15 @@ namespace gcb
 /* Blocks of the smallest device the module is built for have this much, and so has every one here. */
 constexpr size_t kMostShared = 99 * 1024;
 
+/* A look at one argument. What lies between its members belongs to nobody, and may hold anything. */
+template <typename T> void check_argument(T copy)
+{
+#if defined __has_builtin && __has_builtin(__builtin_clear_padding)
+    __builtin_clear_padding(&copy);
+#endif
+    gcb_host::check_arguments(&copy, sizeof(copy));
+}
+
 template <typename... P, typename... A>
 int launch(void (*kernel)(P...), uint64_t grid, unsigned block, size_t smem,
            struct gcb_device_stream *stream, A &&...args)
@@ -22,8 +31,7 @@ int launch(void (*kernel)(P...), uint64_t grid, unsigned block, size_t smem,
     if (grid == 0 || grid > 0x7fffffffu || block == 0 || block > 1024 || block % 32 != 0 ||
         smem > kMostShared)
         return GCB_CUDA(&stream->fault, cudaErrorInvalidConfiguration);
-    std::apply([](const auto &...arg) { (gcb_host::check_arguments(&arg, sizeof(arg)), ...); },
-               given);
+    std::apply([](const auto &...arg) { (check_argument(arg), ...); }, given);
     gcb_host::enqueue(stream->handle, [kernel, given, grid, block, smem] {
         gcb_host::run_grid(grid, block, smem, [&] { std::apply(kernel, given); });
     });
