@@ -75,6 +75,22 @@ int gcb_cuda_select_side(struct gcb_device_stream *s, struct gcb_cuda_chosen *ch
                          const struct gcb_device_input *in, uint64_t k, unsigned side,
                          void *scratch);
 
+/*
+ * As src/sparse/select_search.c: about k, by a threshold between mean and largest magnitude; `most` is n. With a
+ * state, device memory that is all zero at first, the threshold serves `interval` steps of a worker: whether it does
+ * is decided on the device, so nobody waits.
+ */
+#define GCB_CUDA_SEARCH_STATE 32
+struct gcb_cuda_search {
+    uint64_t k;
+    void *state_dev; /* NULL: every call searches */
+    uint64_t step, interval;
+    uint32_t worker;
+};
+int gcb_cuda_select_search(struct gcb_device_stream *s, struct gcb_cuda_chosen *chosen,
+                           const struct gcb_device_input *in, const struct gcb_cuda_search *how,
+                           void *scratch);
+
 #ifdef __cplusplus
 }
 #endif

@@ -205,26 +205,50 @@ static void feedback_is_fused(void **state)
     gcb_host_schedule(GCB_HOST_FORWARD, 1);
 }
 
-static void what_it_lacks_is_said(void **state)
+/* Thresholds between mean and largest; that of one step serves later ones: device_same_feedback keeps its coder. */
+static void searched_thresholds(void **state)
 {
-    static const struct {
-        const char *spec, *words;
-    } cases[] = {
-        {"sparse:select=search", "device cuda: select=search runs on the CPU only"},
+    static const char *const specs[] = {
+        "sparse:select=search,theta=0.9,values=fp16",
+        "redsync:density=0.05,dense-below=40,trimmed-below=400",
+        "redsync:density=0.2,quant=asq,dense-below=40",
     };
+    static const float times[] = {1.0f, 1e6f};
+    float *x = malloc(SAMPLED_N * sizeof(float));
 
     (void)state;
-    for (size_t i = 0; i < COUNT(cases); i++) {
-        const struct gcb_coder_config config = {.env = {.count = 10}};
-        struct gcb_device_coder *c = NULL;
-        struct gcb_diag diag = {0};
-        struct gcb_method m;
-
-        assert_int_equal(gcb_method_parse(&m, cases[i].spec, NULL), 0);
-        assert_int_equal(gcb_device_coder_create(&c, &device, &m, &config, &diag),
-                         GCB_E_UNSUPPORTED);
-        assert_string_equal(diag.text, cases[i].words);
+    for (size_t i = 0; i < COUNT(specs); i++)
+        device_same_all(&device, specs[i], sizes);
+    gcb_host_schedule(GCB_HOST_SHUFFLED, 3);
+    for (size_t i = 0; i < COUNT(times); i++) {
+        check_fill(x, SAMPLED_N, FILL_NOISE, i);
+        for (size_t j = 0; j < SAMPLED_N; j += SAMPLED_N / 6250) /* where the sample looks */
+            x[j] *= times[i];
+        device_same(&device, "sparse:select=search,theta=0.99", x, SAMPLED_N, NULL);
     }
+    device_same_feedback(&device, "redsync:density=0.01,dense-below=0,trimmed-below=0", 4097,
+                         (enum gcb_dtype)0, 0.9);
+    device_same_feedback(&device, "redsync:density=0.01,dense-below=0,trimmed-below=0,interval=2",
+                         4097, (enum gcb_dtype)0, 0.9);
+    gcb_host_schedule(GCB_HOST_FORWARD, 1);
+    free(x);
+}
+
+static void payloads_that_are_too_short(void **state)
+{
+    static const char *const specs[] = {
+        "topk:theta=0.8",
+        "sparse:theta=0.8,values=range,index=bitmap",
+        "sparse:theta=0.8,values=means,index=golomb",
+        "sparse:theta=0.8,values=uniform,index=varint",
+        "sparse:select=one-sided,values=mean,index=bitmap",
+    };
+    float x[60];
+
+    (void)state;
+    check_fill(x, COUNT(x), FILL_NOISE, 9);
+    for (size_t i = 0; i < COUNT(specs); i++)
+        device_same_cut(&device, specs[i], x, COUNT(x));
 }
 
 static void segments_are_left_to_the_cpu(void **state)
@@ -243,11 +267,17 @@ static void segments_are_left_to_the_cpu(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(largest_of_a_message),     cmocka_unit_test(all_above_a_threshold),
-        cmocka_unit_test(every_kind_of_value),      cmocka_unit_test(large_tensors),
-        cmocka_unit_test(thresholds_from_a_sample), cmocka_unit_test(one_sign),
-        cmocka_unit_test(feedback_is_fused),        cmocka_unit_test(damage),
-        cmocka_unit_test(what_it_lacks_is_said),    cmocka_unit_test(segments_are_left_to_the_cpu),
+        cmocka_unit_test(largest_of_a_message),
+        cmocka_unit_test(all_above_a_threshold),
+        cmocka_unit_test(every_kind_of_value),
+        cmocka_unit_test(large_tensors),
+        cmocka_unit_test(thresholds_from_a_sample),
+        cmocka_unit_test(one_sign),
+        cmocka_unit_test(feedback_is_fused),
+        cmocka_unit_test(damage),
+        cmocka_unit_test(searched_thresholds),
+        cmocka_unit_test(payloads_that_are_too_short),
+        cmocka_unit_test(segments_are_left_to_the_cpu),
     };
 
     if (argc > 1) /* only the tests of this name, with * and ? */

@@ -38,3 +38,28 @@ void device_same_each_byte(const struct gcb_device *device, const char *spec, co
     }
     free(made.bytes);
 }
+
+void device_same_cut(const struct gcb_device *device, const char *spec, const float *x, uint64_t n)
+{
+    const struct gcb_step at = {.step = 3};
+    struct gcb_coder_config config;
+    struct gcb_rbuf payload;
+    struct gcb_frame frame;
+    struct gcb_method m;
+    struct made made;
+
+    assert_int_equal(gcb_method_parse(&m, spec, NULL), 0);
+    device_configure(&config, NULL, n);
+    config.checksum = false;
+    made = device_encode_cpu(&m, &config, &at, x);
+    assert_int_equal(made.err, 0);
+    assert_int_equal(gcb_frame_parse(&frame, &payload, made.bytes, made.length, NULL), 0);
+    for (uint64_t left = frame.payload_bytes; left-- > 0;) {
+        made.behind += frame.payload_bytes - left;
+        frame.payload_bytes = left;
+        gcb_frame_patch(&frame, made.bytes);
+        made.length = gcb_frame_head(&frame) + left;
+        device_same_decoded(device, spec, &made, n, false);
+    }
+    free(made.bytes);
+}

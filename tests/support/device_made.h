@@ -10,6 +10,7 @@ struct made {
     size_t length;
     int err;
     uint64_t clamped;
+    uint64_t behind; /* bytes that stand on the device behind a payload that was cut */
 };
 
 void device_configure(struct gcb_coder_config *config, const struct device_setting *s, uint64_t n);

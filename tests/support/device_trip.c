@@ -40,15 +40,13 @@ static struct gcb_step step_of(const struct device_setting *s)
              : (struct gcb_step){.step = 3, .worker = 2};
 }
 
-struct made device_encode_cpu(const struct gcb_method *m, const struct gcb_coder_config *config,
-                              const struct gcb_step *at, const float *x)
+static struct made encode_with(struct gcb_coder *c, const struct gcb_step *at, const float *x,
+                               uint64_t n)
 {
-    const struct gcb_view in = {.data = x, .count = config->env.count};
-    struct gcb_coder *c = NULL;
+    const struct gcb_view in = {.data = x, .count = n};
     struct made made = {0};
     struct gcb_wbuf w = {0};
 
-    assert_int_equal(gcb_coder_create(&c, m, config, NULL), 0);
     w.cap = gcb_coder_bound(c);
     w.data = made.bytes = malloc(w.cap);
     made.err = gcb_coder_encode(c, at, &in, &w, NULL);
@@ -56,6 +54,17 @@ struct made device_encode_cpu(const struct gcb_method *m, const struct gcb_coder
     made.clamped = gcb_coder_clamped(c);
     if (!made.err)
         gcb_message_seal(made.bytes, made.length, 0);
+    return made;
+}
+
+struct made device_encode_cpu(const struct gcb_method *m, const struct gcb_coder_config *config,
+                              const struct gcb_step *at, const float *x)
+{
+    struct gcb_coder *c = NULL;
+    struct made made;
+
+    assert_int_equal(gcb_coder_create(&c, m, config, NULL), 0);
+    made = encode_with(c, at, x, config->env.count);
     gcb_coder_destroy(c);
     return made;
 }
@@ -145,14 +154,15 @@ static int run_decoder(struct gcb_device_coder *c, const struct gcb_device *devi
     struct gcb_rbuf payload;
     struct gcb_frame frame;
     struct place p;
+    uint64_t bytes;
     int err = gcb_frame_parse(&frame, &payload, made->bytes, made->length, NULL);
 
     assert_int_equal(err, 0);
     if (frame.count != n)
         return GCB_E_MISMATCH;
-    open_place(&p, device, n, frame.payload_bytes, gcb_device_coder_scratch(c));
-    assert_int_equal(
-        gcb_device_batch_upload(p.batch, p.payload, payload.data, frame.payload_bytes, NULL), 0);
+    bytes = frame.payload_bytes + made->behind;
+    open_place(&p, device, n, bytes, gcb_device_coder_scratch(c));
+    assert_int_equal(gcb_device_batch_upload(p.batch, p.payload, payload.data, bytes, NULL), 0);
     assert_int_equal(gcb_device_batch_begin(p.batch), 0);
     err = gcb_device_coder_decode_async(c, &frame, p.payload, p.tensor, &p.m, NULL);
     assert_int_equal(gcb_device_batch_finish(p.batch, NULL), 0);
@@ -377,15 +387,14 @@ void device_same_damage(const struct gcb_device *device, const char *spec, const
 }
 
 /* The CPU's step: p, its message, and the residual after it. */
-static struct made step_cpu(struct gcb_memory *memory, const struct gcb_method *m,
-                            const struct gcb_coder_config *config, const struct gcb_step *at,
-                            const float *g, float *back)
+static struct made step_cpu(struct gcb_memory *memory, struct gcb_coder *c,
+                            const struct gcb_step *at, const float *g, float *back, uint64_t n)
 {
     const float *p = gcb_memory_compensate(memory, g);
-    struct made made = device_encode_cpu(m, config, at, p);
+    struct made made = encode_with(c, at, p, n);
 
     assert_int_equal(made.err, 0);
-    assert_int_equal(decode_cpu(&made, back, config->env.count), 0);
+    assert_int_equal(decode_cpu(&made, back, n), 0);
     gcb_memory_update(memory, back);
     return made;
 }
@@ -417,6 +426,7 @@ void device_same_feedback(const struct gcb_device *device, const char *spec, uin
     float *g = malloc(n * sizeof(float)), *back = malloc(n * sizeof(float));
     struct gcb_device_coder *c = NULL;
     struct gcb_memory *memory = NULL;
+    struct gcb_coder *cpu = NULL;
     struct gcb_coder_config config;
     struct gcb_method m;
     struct place p;
@@ -425,6 +435,7 @@ void device_same_feedback(const struct gcb_device *device, const char *spec, uin
     assert_int_equal(gcb_method_parse(&m, spec, NULL), 0);
     device_configure(&config, &setting, n);
     assert_int_equal(gcb_memory_create(&memory, &params, n, 1, &queue, NULL), 0);
+    assert_int_equal(gcb_coder_create(&cpu, &m, &config, NULL), 0);
     assert_int_equal(gcb_device_coder_create(&c, device, &m, &config, NULL), 0);
     open_place(&p, device, n, gcb_device_coder_payload_bound(c), gcb_device_coder_scratch(c));
     assert_int_equal(device->module->alloc(&residual, n * sizeof(float), NULL), 0);
@@ -436,7 +447,7 @@ void device_same_feedback(const struct gcb_device *device, const char *spec, uin
         struct made want, got;
 
         check_fill(g, n, step == 2 ? FILL_TIES : FILL_NOISE, 31 * step + n);
-        want = step_cpu(memory, &m, &config, &at, g, back);
+        want = step_cpu(memory, cpu, &at, g, back, n);
         got = step_device(&p, c, &at, g, n);
         if (want.length != got.length || memcmp(want.bytes, got.bytes, want.length) != 0)
             fail_msg("%s, n=%llu, step %d: messages with feedback differ", spec,
@@ -453,6 +464,7 @@ void device_same_feedback(const struct gcb_device *device, const char *spec, uin
     close_place(&p);
     device->module->free(residual);
     gcb_device_coder_destroy(c);
+    gcb_coder_destroy(cpu);
     gcb_memory_destroy(memory);
     free(g);
     free(back);

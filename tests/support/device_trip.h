@@ -45,6 +45,9 @@ void device_same_damage(const struct gcb_device *device, const char *spec, const
 /* The same for bytes [from, to) of the payload, as far as it has them, each made several others in turn. */
 void device_same_each_byte(const struct gcb_device *device, const char *spec, const float *x,
                            uint64_t n, uint64_t from, uint64_t to);
+/* The message of x with a payload that is cut to every shorter length, its frame saying so: both sides refuse the same
+ * ones, though on the device the rest still stands behind its end. */
+void device_same_cut(const struct gcb_device *device, const char *spec, const float *x, uint64_t n);
 
 /*
  * Four steps of n elements with error feedback (decay `carry`): messages and residuals of the device, where it is

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "src/cuda/module/codecs.h"
+#include "src/cuda/module/table.h"
 
 static int refuse(struct gcb_diag *diag, const char *parameter, const char *name)
 {
@@ -29,6 +30,7 @@ static int find_stages(struct gcb_device_sparse *s, bool decoding, struct gcb_di
 
 static int sparse_init(void *state, const struct gcb_codec_env *env, struct gcb_diag *diag)
 {
+    static const uint8_t nothing[GCB_CUDA_SEARCH_STATE] = {0};
     struct gcb_device_sparse *s = state;
     int err;
 
@@ -38,6 +40,8 @@ static int sparse_init(void *state, const struct gcb_codec_env *env, struct gcb_
         return gcb_diag_set(diag, GCB_E_UNSUPPORTED,
                             "device cuda: more than %llu positions run on the CPU only",
                             (unsigned long long)env->segment);
+    if (!err && !env->decoding && s->selector->reuses)
+        err = gcb_cuda_table_create(&s->found, nothing, sizeof(nothing), diag);
     return err || !s->transform->init ? err : s->transform->init(s, env, diag);
 }
 
@@ -45,6 +49,7 @@ static void sparse_fini(void *state)
 {
     struct gcb_device_sparse *s = state;
 
+    gcb_cuda_table_destroy(s->found);
     if (s->transform && s->transform->fini)
         s->transform->fini(s);
 }

@@ -29,6 +29,7 @@ struct gcb_device_sparse {
     } dct_way;                                  /* of whole chunks */
     void *table;                                /* dct: device memory */
     const struct gcb_device_selector *selector; /* NULL in a decoder, which needs none */
+    void *found; /* device memory: a threshold that is reused; NULL where none is */
     const struct gcb_device_index *index;
     struct gcb_cuda_values values;
 };
@@ -80,6 +81,7 @@ struct gcb_cuda_chunks gcb_device_chunks(const struct gcb_sparse *p);
 
 struct gcb_device_selector {
     const char *name;
+    bool reuses; /* keeps a threshold between calls, in s->found */
     /* bytes of scratch that select needs, its chosen positions included */
     uint64_t (*scratch)(const struct gcb_sparse *p);
     /* Queues the choice from in->n = p.t.positions floats, all finite; lays out *chosen in the call's scratch, which

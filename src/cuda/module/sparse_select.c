@@ -106,6 +106,45 @@ static int select_alternate(const struct gcb_device_sparse *s, const struct gcb_
     return gcb_cuda_select_side(call->stream, chosen, in, s->p.k, at->step % 2, call->scratch_dev);
 }
 
+/* ---- of RedSync ---- */
+
+static int search(const struct gcb_device_sparse *s, const struct gcb_step *at, void *found,
+                  const struct gcb_device_input *in, struct gcb_cuda_chosen *chosen,
+                  const struct gcb_device_call *call)
+{
+    const struct gcb_cuda_search how = {
+        .k = s->p.k,
+        .state_dev = found,
+        .step = at->step,
+        .interval = s->p.selection.p.interval,
+        .worker = at->worker,
+    };
+
+    open_chosen(chosen, s, in);
+    return gcb_cuda_select_search(call->stream, chosen, in, &how, call->scratch_dev);
+}
+
+static int select_search(const struct gcb_device_sparse *s, const struct gcb_step *at,
+                         const struct gcb_device_input *in, struct gcb_cuda_chosen *chosen,
+                         const struct gcb_device_call *call)
+{
+    return search(s, at, NULL, in, chosen, call);
+}
+
+static int select_redsync(const struct gcb_device_sparse *s, const struct gcb_step *at,
+                          const struct gcb_device_input *in, struct gcb_cuda_chosen *chosen,
+                          const struct gcb_device_call *call)
+{
+    const uint64_t bytes = s->p.count * sizeof(float);
+    const bool all = bytes < s->p.selection.p.dense_below;
+
+    if (!all && bytes >= s->p.selection.p.trimmed_below)
+        return search(s, at, s->found, in, chosen, call);
+    open_chosen(chosen, s, in);
+    return gcb_cuda_select_largest(call->stream, chosen, in, all ? in->n : s->p.k,
+                                   call->scratch_dev);
+}
+
 /* ---- the table ---- */
 
 static const struct gcb_device_selector selectors[] = {
@@ -116,6 +155,8 @@ static const struct gcb_device_selector selectors[] = {
     {.name = "sampled", .scratch = select_scratch, .select = select_sampled},
     /* lowers a threshold until enough pass, then takes the k largest of those: what topk takes, and sooner */
     {.name = "trimmed", .scratch = select_scratch, .select = select_topk},
+    {.name = "search", .scratch = select_scratch, .select = select_search},
+    {.name = "redsync", .reuses = true, .scratch = select_scratch, .select = select_redsync},
     {.name = "chunk", .scratch = chunk_scratch, .select = select_chunk},
     {.name = NULL},
 };

@@ -1,0 +1,223 @@
+#include "kernels/cuda/feedback.cuh"
+#include "kernels/cuda/sum.cuh"
+#include "kernels/select/select.cuh"
+#include "kernels/select/select_elem.h"
+
+namespace
+{
+
+using gcb::choosing;
+using gcb::kRatios;
+using gcb::kTile;
+using gcb::slots;
+
+/* What a search leaves for later steps, in device memory; all zero at first. */
+struct remembered {
+    uint64_t step;
+    uint32_t worker, threshold;
+    uint32_t found, pad;
+};
+static_assert(sizeof(remembered) <= GCB_CUDA_SEARCH_STATE, "there is room for it");
+
+/* 0: no ratio lets k pass, and exactly k are ranked. */
+__device__ void take_threshold(choosing *c, uint32_t threshold, uint32_t k)
+{
+    c->want[0] = threshold ? 0 : k;
+    c->keep[0] = {0, 0, threshold, threshold ? gcb::kAll : 0};
+}
+
+/* Does an earlier step's threshold serve this one? As select_search.c. */
+__global__ void recall(choosing *c, const remembered *r, struct gcb_cuda_search how)
+{
+    if (threadIdx.x || !r || !r->found || r->worker != how.worker || how.step <= r->step ||
+        how.step - r->step >= how.interval)
+        return;
+    c->reused = 1;
+    c->least = r->threshold;
+    take_threshold(c, r->threshold, static_cast<uint32_t>(how.k));
+}
+
+/* A warp takes a block of the project's sums; feedback is put in later, where positions are collected. */
+__global__ void measure(choosing *c, double *sums, gcb_device_input x)
+{
+    uint32_t most = 0;
+
+    if (c->reused)
+        return;
+    for (uint64_t b = gcb::warp_of_grid(); b * GCB_SUM_BLOCK < x.n; b += gcb::warps_of_grid()) {
+        const uint64_t left = x.n - b * GCB_SUM_BLOCK;
+        const unsigned n = static_cast<unsigned>(left < GCB_SUM_BLOCK ? left : GCB_SUM_BLOCK);
+        double sum = 0.0;
+
+        for (unsigned i = gcb::lane(); i < n; i += gcb::kWarp) {
+            const uint64_t at = b * GCB_SUM_BLOCK + i;
+            const float v = gcb::is_open(x) ? gcb::compensate(x, at) : x.x[at];
+
+            sum += gcb_reduce_abs(v);
+            most = gcb_magnitude(v) > most ? gcb_magnitude(v) : most;
+        }
+        sum = gcb::join_lanes(sum);
+        if (gcb::lane() == 0)
+            sums[b] = sum;
+    }
+    most = gcb::warp_max(most);
+    if (gcb::lane() == 0 && most)
+        gcb::atomic_max(&c->max_bits, most);
+}
+
+struct chaining {
+    double room[gcb::kChain];
+    double mean;
+};
+
+/* One block: every threshold that a search may come to; they ascend. */
+__global__ void tabulate(choosing *c, const double *sums, uint64_t n)
+{
+    chaining &room = gcb::shared<chaining>();
+    const double sum = gcb::chain_sum(sums, (n + GCB_SUM_BLOCK - 1) / GCB_SUM_BLOCK, room.room);
+
+    if (c->reused)
+        return;
+    if (threadIdx.x == 0)
+        room.mean = n ? sum / static_cast<double>(n) : 0.0;
+    gcb::sync_block();
+    for (unsigned i = threadIdx.x; i < kRatios; i += blockDim.x)
+        c->table[i] = i ? gcb_search_threshold(room.mean, gcb_float_of(c->max_bits),
+                                               static_cast<double>(i) / kRatios)
+                        : 0;
+}
+
+struct counting {
+    uint32_t table[kRatios], count[kRatios];
+};
+
+/* Counts what was collected by the highest threshold that it reaches. */
+__global__ void count_between(choosing *c, slots in, uint64_t tiles, bool second)
+{
+    counting &room = gcb::shared<counting>();
+
+    if (c->reused || (second && !c->again))
+        return;
+    for (unsigned i = threadIdx.x; i < kRatios; i += blockDim.x) {
+        room.table[i] = c->table[i];
+        room.count[i] = 0;
+    }
+    gcb::sync_block();
+    for (uint64_t tile = gcb::warp_of_grid(); tile < tiles; tile += gcb::warps_of_grid())
+        for (uint32_t i = gcb::lane(); i < in.count[tile]; i += gcb::kWarp) {
+            const uint32_t m = in.bits[tile * kTile + i] & GCB_MAGNITUDE_MASK;
+            unsigned at = 0;
+
+            for (unsigned step = kRatios / 2; step; step /= 2)
+                at += room.table[at + step] <= m ? step : 0;
+            gcb::atomic_add(&room.count[at], 1u);
+        }
+    gcb::sync_block();
+    for (unsigned i = threadIdx.x; i < kRatios; i += blockDim.x)
+        if (room.count[i])
+            gcb::atomic_add(&c->count[i], room.count[i]);
+}
+
+struct halving {
+    gcb::scan_room scan;
+    uint32_t reach[kRatios];
+    uint32_t unsure;
+};
+
+/*
+ * The search of select_search.c over what was collected: how many reach a threshold is known where it lies no lower
+ * than what was collected from, and below that they are more than 2k if those collected are. *best: the threshold
+ * found, 0 if none. False: that does not tell, or more is needed than was collected.
+ */
+__device__ bool halve(const choosing *c, const uint32_t *reach, uint32_t k, uint32_t *best)
+{
+    unsigned low = 0, high = kRatios;
+
+    *best = 0;
+    while (static_cast<double>(high - low) / kRatios > GCB_SEARCH_END) {
+        const unsigned middle = (low + high) / 2;
+        const uint32_t threshold = c->table[middle];
+        const uint64_t count = threshold < c->least ? reach[0] : reach[middle];
+
+        if (threshold < c->least && count <= 2 * uint64_t{k})
+            return false;
+        if (count < k) {
+            high = middle;
+            continue;
+        }
+        *best = threshold;
+        if (count <= 2 * uint64_t{k})
+            break;
+        low = middle;
+    }
+    return *best ? *best >= c->least : reach[0] >= k;
+}
+
+/* One block. */
+__global__ void search(choosing *c, remembered *r, struct gcb_cuda_search how, bool second)
+{
+    halving &room = gcb::shared<halving>();
+    const uint32_t k = static_cast<uint32_t>(how.k);
+    const unsigned mine = kRatios - 1 - threadIdx.x;
+    uint32_t total, best = 0;
+
+    if (c->reused || (second && !c->again))
+        return;
+    room.reach[mine] = c->count[mine] + gcb::scan_block(room.scan, c->count[mine], &total);
+    gcb::sync_block();
+    if (threadIdx.x == 0)
+        room.unsure = !halve(c, room.reach, k, &best) && !second && c->least;
+    gcb::sync_block();
+    if (room.unsure) {
+        c->count[mine] = 0;
+        gcb::collect_again(c);
+    } else if (threadIdx.x == 0) {
+        take_threshold(c, best, k);
+        if (r && c->max_bits < GCB_INF_BITS) /* else this tensor is not encoded */
+            *r = {how.step, how.worker, best, 1, 0};
+    }
+}
+static_assert(gcb::kOneBlock == kRatios, "a thread for each ratio");
+
+/* What was collected, counted and searched. */
+int look(struct gcb_device_stream *s, const gcb::choice &w, const struct gcb_cuda_search *how,
+         bool second)
+{
+    const uint64_t tiles = gcb::tiles_for(w.x.n);
+    int err = gcb::collect(s, w, 1, second);
+
+    if (!err)
+        err = gcb::launch(count_between, gcb::blocks_of_warps_for(tiles), gcb::kTileThreads,
+                          sizeof(counting), s, w.c, w.in, tiles, second);
+    return err ? err
+               : gcb::launch(search, 1, gcb::kOneBlock, sizeof(halving), s, w.c,
+                             static_cast<remembered *>(how->state_dev), *how, second);
+}
+
+} /* namespace */
+
+int gcb_cuda_select_search(struct gcb_device_stream *s, struct gcb_cuda_chosen *chosen,
+                           const struct gcb_device_input *in, const struct gcb_cuda_search *how,
+                           void *scratch)
+{
+    const gcb::choice w = gcb::start(scratch, chosen, in);
+    const gcb::sample sample = gcb::guess(chosen->n, 2 * how->k + 1);
+    int err = gcb::begin(s, w, sample, 1, how->k);
+
+    if (!err)
+        err = gcb::launch(recall, 1, gcb::kWarp, 0, s, w.c,
+                          static_cast<remembered *>(how->state_dev), *how);
+    if (!err)
+        err = gcb::launch(measure, gcb::blocks_of_warps_for(gcb::tiles_for(chosen->n)),
+                          gcb::kTileThreads, 0, s, w.c, w.in.sums, w.x);
+    if (!err)
+        err = gcb::launch(tabulate, 1, gcb::kTileThreads, sizeof(chaining), s, w.c, w.in.sums,
+                          chosen->n);
+    if (!err)
+        err = look(s, w, how, false);
+    if (!err && sample.m)
+        err = look(s, w, how, true);
+    if (!err)
+        err = gcb::rank(s, w, 1);
+    return err ? err : gcb::compact(s, w, *chosen, 0);
+}
