@@ -1,0 +1,110 @@
+#ifndef KERNELS_DITHER_ELIAS_CUH
+#define KERNELS_DITHER_ELIAS_CUH
+
+/*
+ * QSGD's Elias codings on the device (src/codec/qsgd_elias.c): what writing (elias_put_cuda.cu) and reading
+ * (elias_get_cuda.cu) share. Codes of fixed width are in between, in a scratch, made and read by the kernels that do
+ * that anyway; here they become streams of bits, a block of threads to each 4096 of them, and back.
+ */
+#include "kernels/cuda/launch.cuh"
+#include "kernels/cuda/scan.cuh"
+#include "kernels/dither/dither_cuda.h"
+#include "kernels/dither/elias_elem.h"
+#include "kernels/index/step.cuh"
+#include "src/base/status.h"
+
+namespace gcb::elias_codes
+{
+
+constexpr unsigned kPlaceThreads = 1024;
+constexpr unsigned kEntry = 2; /* bytes of a block's length in the directory */
+constexpr uint64_t kMostBlocks = 1056;
+
+/* A message of n elements, and its codes of fixed width. */
+struct elias {
+    uint64_t n, buckets;
+    uint32_t levels, sign_bit;
+    bool sparse;
+    uint8_t *fixed;   /* norms, then codes */
+    uint32_t *offset; /* of each block behind the directory; one more behind */
+};
+
+__device__ inline uint64_t blocks_of(const elias &e)
+{
+    return gcb::tile_count(e.n);
+}
+
+__device__ inline unsigned count_of(const elias &e, uint64_t b)
+{
+    const uint64_t left = e.n - b * kTile;
+
+    return static_cast<unsigned>(left < kTile ? left : kTile);
+}
+
+/* Bytes in front of the directory, and of the blocks. */
+__device__ inline uint64_t directory_at(const elias &e)
+{
+    return e.buckets * sizeof(float);
+}
+
+__device__ inline uint64_t body_at(const elias &e)
+{
+    return directory_at(e) + blocks_of(e) * kEntry;
+}
+
+/* Where block b's codes of fixed width stand. */
+__device__ inline uint8_t *fixed_at(const elias &e, uint64_t b)
+{
+    return e.fixed + directory_at(e) + b * (kTile / 8) * (e.sign_bit + 1);
+}
+
+__device__ inline unsigned fixed_bytes(const elias &e, uint64_t b)
+{
+    return (count_of(e, b) * (e.sign_bit + 1) + 7) / 8;
+}
+
+__device__ inline void copy_norms(uint8_t *to, const uint8_t *from, const elias &e)
+{
+    for (uint64_t i = blockIdx.x * uint64_t{blockDim.x} + threadIdx.x; i < e.buckets;
+         i += uint64_t{gridDim.x} * blockDim.x)
+        reinterpret_cast<uint32_t *>(to)[i] = reinterpret_cast<const uint32_t *>(from)[i];
+}
+
+inline uint64_t rounded(uint64_t bytes)
+{
+    return (bytes + 15) / 16 * 16;
+}
+
+inline uint64_t tiles_of(uint64_t n)
+{
+    return (n + kTile - 1) / kTile;
+}
+
+/* Returns what stands in front of the other kernels' scratch. */
+inline uint64_t lay_out(elias *e, const struct gcb_cuda_qsgd *how, uint64_t n, void *scratch)
+{
+    const uint64_t buckets = (n + how->bucket - 1) / how->bucket;
+    const uint64_t fixed = rounded(buckets * sizeof(float) + (n * (how->sign_bit + 1) + 7) / 8);
+    uint8_t *at = static_cast<uint8_t *>(scratch);
+
+    memset(e, 0, sizeof(*e)); /* what stands between its members travels too */
+    e->n = n;
+    e->buckets = buckets;
+    e->levels = how->levels;
+    e->sign_bit = how->sign_bit;
+    e->sparse = how->coding == GCB_CUDA_ELIAS_SPARSE;
+    e->fixed = at;
+    e->offset = at ? reinterpret_cast<uint32_t *>(at + fixed) : nullptr;
+    return fixed + rounded((tiles_of(n) + 1) * sizeof(uint32_t));
+}
+
+inline uint64_t grid_of(uint64_t n)
+{
+    const uint64_t tiles = tiles_of(n);
+
+    return tiles == 0 ? 1 : tiles < kMostBlocks ? tiles : kMostBlocks;
+}
+
+} /* namespace gcb::elias_codes */
+
+#endif

@@ -1,0 +1,222 @@
+/* Reading of QSGD's Elias codings. */
+#include "kernels/dither/elias.cuh"
+
+using namespace gcb::elias_codes;
+
+namespace
+{
+
+using gcb::bit_source;
+using gcb::kTile;
+using gcb::kTileEach;
+using gcb::kTileThreads;
+
+/* One block: where each block begins, from the directory. */
+__global__ void open_blocks(elias e, const uint8_t *in, uint64_t length, gcb_device_result *result)
+{
+    gcb::scan_room &room = gcb::shared<gcb::scan_room>();
+    const uint64_t blocks = blocks_of(e), body = body_at(e);
+    uint64_t before = 0;
+
+    for (uint64_t from = 0; from < blocks; from += blockDim.x) {
+        const uint64_t b = from + threadIdx.x;
+        const uint8_t *entry = in + directory_at(e) + b * kEntry;
+        const uint32_t bytes = b < blocks ? entry[0] | static_cast<uint32_t>(entry[1]) << 8 : 0;
+        uint32_t total;
+        const uint32_t mine = gcb::scan_block(room, bytes, &total);
+        const uint64_t start = before + mine, most = length - body;
+
+        if (b < blocks) /* none may begin behind the payload */
+            e.offset[b] = static_cast<uint32_t>(start < most ? start : most);
+        before += total;
+    }
+    if (threadIdx.x == 0) {
+        e.offset[blocks] = static_cast<uint32_t>(length - body);
+        if (before != length - body)
+            gcb::set_status(&result->status, GCB_E_CORRUPT);
+    }
+}
+
+/* The next number, in front of the source's end, or 0 if it is above `limit`, or there is none. */
+__device__ uint32_t get_number(const bit_source &in, uint64_t *at, uint32_t limit)
+{
+    uint32_t n = 1;
+
+    for (;;) {
+        const uint32_t next = gcb::peek_bits(in, *at);
+        const unsigned more = n;
+
+        if (*at >= in.end)
+            return 0;
+        *at += 1;
+        if (!(next & 1))
+            return n <= limit ? n : 0;
+        if (more > 31 || in.end - *at < more)
+            return 0;
+        n = 1u << more | gcb_elias_reversed(gcb::get_bits(in, *at, more), more);
+        *at += more;
+        if (n > limit)
+            return 0;
+    }
+}
+
+__device__ bool get_sign(const bit_source &in, uint64_t *at, uint32_t *sign)
+{
+    if (*at >= in.end)
+        return false;
+    *sign = gcb::peek_bits(in, *at) & 1;
+    *at += 1;
+    return true;
+}
+
+struct code_reader {
+    const elias &e;
+    bit_source in;
+
+    /* A level and its sign. */
+    __device__ bool dense(uint64_t *at, uint32_t *code) const
+    {
+        const uint32_t number = get_number(in, at, e.levels + 1);
+        uint32_t sign = 0;
+
+        *code = 0;
+        if (number == 0 || (number > 1 && !get_sign(in, at, &sign)))
+            return false;
+        *code = number > 1 ? (number - 1) | sign << e.sign_bit : 0;
+        return true;
+    }
+    /* A gap has been read; what stands at its end. */
+    __device__ bool sparse(uint64_t *at, uint32_t *code) const
+    {
+        uint32_t sign = 0, level;
+
+        if (!get_sign(in, at, &sign))
+            return false;
+        level = get_number(in, at, e.levels);
+        *code = level | sign << e.sign_bit;
+        return level != 0;
+    }
+    /* What the threads fall into step by; the past counts the elements gone over. */
+    __device__ bool skip(gcb::place &p, const gcb::stretch &s) const
+    {
+        uint32_t code, gap = 1;
+        bool good;
+
+        if (p.at >= s.end)
+            return false;
+        if (e.sparse)
+            gap = get_number(in, &p.at, kTile + 1);
+        good = gap && (e.sparse ? sparse(&p.at, &code) : dense(&p.at, &code));
+        if (!good)
+            p.at = gcb::kNowhere;
+        return good;
+    }
+};
+
+struct get_room {
+    gcb::step_room step;
+    gcb::scan_room scan;
+    gcb::tile_room tile;
+    uint16_t code[kTile];
+};
+
+/* Elements that this thread's codes go over, from *start on. */
+__device__ uint32_t elements_of(const code_reader &r, const gcb::stretch &s,
+                                const gcb::place &start, unsigned count)
+{
+    uint64_t at = start.at;
+    uint32_t sum = 0, code;
+
+    if (!r.e.sparse)
+        return count;
+    for (; count; count--) {
+        sum += get_number(r.in, &at, kTile + 1);
+        r.sparse(&at, &code);
+    }
+    (void)s;
+    return sum;
+}
+
+/* This thread's codes to their places, the first being element `next` of `total`. *done: the block ends here, as it
+ * should. False if it cannot. */
+__device__ bool get_codes(uint16_t *to, const code_reader &r, const gcb::stretch &s, uint64_t at,
+                          uint32_t next, unsigned total, bool *done)
+{
+    while (next < total && at < s.end) {
+        uint32_t code;
+
+        if (r.e.sparse) {
+            const uint32_t gap = get_number(r.in, &at, total - next + 1);
+
+            if (gap == 0)
+                return false;
+            next += gap - 1;
+            if (next == total)
+                return *done = gcb::ends_at(r.in, at);
+        }
+        if (!(r.e.sparse ? r.sparse(&at, &code) : r.dense(&at, &code)))
+            return false;
+        to[next++] = static_cast<uint16_t>(code);
+        if (next == total)
+            return *done = gcb::ends_at(r.in, at);
+    }
+    return true;
+}
+
+/* A block's codes, in shared memory; false, in every thread, if it does not consist of them. */
+__device__ bool get_block(get_room &room, const code_reader &r, unsigned total)
+{
+    uint32_t elements, all, next;
+    bool good = true, done = false;
+    gcb::stretch s;
+    gcb::place p;
+    unsigned count;
+
+    for (unsigned i = threadIdx.x; i < kTile; i += blockDim.x)
+        room.code[i] = 0;
+    s = gcb::stretch_of(r.in, total, &p);
+    count = gcb::fall_into_step(room.step, r, s, &p);
+    elements = elements_of(r, s, p, count);
+    next = gcb::scan_block(room.scan, elements < kTile ? elements : kTile + 1, &all);
+    good = get_codes(room.code, r, s, p.at, next, total, &done);
+    return gcb::count_block(!good) == 0 && gcb::count_block(done) == 1;
+}
+
+__global__ void get_blocks(elias e, const uint8_t *in, gcb_device_result *result)
+{
+    get_room &room = gcb::shared<get_room>();
+    const uint64_t body = body_at(e);
+
+    copy_norms(e.fixed, in, e);
+    for (uint64_t b = blockIdx.x; b < blocks_of(e); b += gridDim.x) {
+        const uint64_t from = e.offset[b], to = e.offset[b + 1];
+        const code_reader r = {e, {in, 8 * (body + from), 8 * (body + (to > from ? to : from))}};
+        uint32_t code[kTileEach];
+
+        if (!get_block(room, r, count_of(e, b)) && threadIdx.x == 0)
+            gcb::set_status(&result->status, GCB_E_CORRUPT);
+        for (unsigned i = 0; i < kTileEach; i++)
+            code[i] = room.code[threadIdx.x * kTileEach + i];
+        gcb::pack_codes(room.tile, code, e.sign_bit + 1);
+        gcb::sync_block();
+        gcb::store_tile(fixed_at(e, b), room.tile, fixed_bytes(e, b));
+        gcb::sync_block();
+    }
+}
+
+} /* namespace */
+
+int gcb_cuda_elias_decode(struct gcb_device_stream *s, float *out, const uint8_t *in,
+                          uint64_t length, uint64_t n, const struct gcb_cuda_qsgd *how,
+                          void *scratch, struct gcb_device_result *result)
+{
+    elias e;
+    int err;
+
+    lay_out(&e, how, n, scratch);
+    err = gcb::launch(open_blocks, 1, kPlaceThreads, sizeof(gcb::scan_room), s, e, in, length,
+                      result);
+    if (!err)
+        err = gcb::launch(get_blocks, grid_of(n), kTileThreads, sizeof(get_room), s, e, in, result);
+    return err ? err : gcb_cuda_qsgd_decode(s, out, e.fixed, n, how, result);
+}

@@ -1,0 +1,213 @@
+/* Writing of QSGD's Elias codings. */
+#include "kernels/dither/elias.cuh"
+
+using namespace gcb::elias_codes;
+
+namespace
+{
+
+using gcb::kTileEach;
+using gcb::kTileThreads;
+using gcb::kWarp;
+
+struct bits {
+    uint64_t v;
+    unsigned n;
+};
+
+/* b behind a. */
+__device__ bits join(const bits &a, const bits &b)
+{
+    return {a.v | b.v << a.n, a.n + b.n};
+}
+
+__device__ bits number(uint32_t n)
+{
+    const struct gcb_elias_code c = gcb_elias_encode(n);
+
+    return {c.bits, c.length};
+}
+
+/* This thread's codes of a block. */
+struct code_run {
+    uint32_t code[kTileEach];
+    unsigned first, count; /* within the block, which has `total` */
+    unsigned total;
+    unsigned next; /* sparse: behind the last that is not 0 before these */
+};
+
+struct put_room {
+    gcb::tile_room tile;
+    gcb::scan_room scan;
+    uint32_t warp_most[kTileThreads / kWarp];
+};
+
+/* The largest v of the threads in front of this one, or 0. Every thread of the block. */
+__device__ uint32_t most_before(put_room &room, uint32_t v)
+{
+    const unsigned mine = threadIdx.x / kWarp;
+    uint32_t up_to = v, most;
+
+    for (unsigned by = 1; by < kWarp; by *= 2) {
+        const uint32_t other = gcb::shfl_up(up_to, by);
+
+        up_to = gcb::lane() >= by && other > up_to ? other : up_to;
+    }
+    if (gcb::lane() == kWarp - 1)
+        room.warp_most[mine] = up_to;
+    most = gcb::shfl_up(up_to, 1);
+    most = gcb::lane() ? most : 0;
+    gcb::sync_block();
+    for (unsigned w = 0; w < mine; w++)
+        most = room.warp_most[w] > most ? room.warp_most[w] : most;
+    gcb::sync_block();
+    return most;
+}
+
+/* Every thread of the block. */
+__device__ void load_codes(put_room &room, code_run &r, const elias &e, uint64_t b)
+{
+    const unsigned skip = gcb::load_tile(room.tile, fixed_at(e, b), fixed_bytes(e, b));
+    const uint32_t mask = (1u << e.sign_bit) - 1;
+    uint32_t last = 0;
+
+    gcb::sync_block();
+    gcb::unpack_codes(r.code, room.tile, skip, e.sign_bit + 1);
+    r.total = count_of(e, b);
+    r.first = threadIdx.x * kTileEach;
+    r.count = r.first < r.total ? r.total - r.first : 0;
+    r.count = r.count < kTileEach ? r.count : kTileEach;
+    for (unsigned i = 0; i < r.count; i++)
+        last = r.code[i] & mask ? r.first + i + 1 : last;
+    r.next = most_before(room, last);
+}
+
+/* What element i of the run sends; *next as above, behind it. */
+__device__ bits bits_of(const elias &e, const code_run &r, unsigned i, unsigned *next)
+{
+    const uint32_t level = r.code[i] & ((1u << e.sign_bit) - 1);
+    const bits sign = {r.code[i] >> e.sign_bit, 1};
+    const unsigned at = r.first + i;
+    bits out = {0, 0};
+
+    if (!e.sparse)
+        return level ? join(number(level + 1), sign) : number(1);
+    if (level) {
+        out = join(join(number(at - *next + 1), sign), number(level));
+        *next = at + 1;
+    }
+    if (at + 1 == r.total && *next < r.total) /* a last gap leads behind the block */
+        out = join(out, number(r.total - *next + 1));
+    return out;
+}
+
+__device__ uint32_t bits_of_run(const elias &e, const code_run &r)
+{
+    unsigned next = r.next;
+    uint32_t sum = 0;
+
+    for (unsigned i = 0; i < r.count; i++)
+        sum += bits_of(e, r, i, &next).n;
+    return sum;
+}
+
+__global__ void measure_blocks(uint8_t *out, elias e)
+{
+    put_room &room = gcb::shared<put_room>();
+
+    copy_norms(out, e.fixed, e);
+    for (uint64_t b = blockIdx.x; b < blocks_of(e); b += gridDim.x) {
+        uint32_t total;
+        code_run r;
+
+        load_codes(room, r, e, b);
+        gcb::scan_block(room.scan, bits_of_run(e, r), &total);
+        if (threadIdx.x == 0)
+            e.offset[b] = (total + 7) / 8;
+    }
+}
+
+/* One block: the directory, where each block begins, and the payload's length. */
+__global__ void place_blocks(uint8_t *out, elias e, gcb_device_result *result)
+{
+    gcb::scan_room &room = gcb::shared<gcb::scan_room>();
+    const uint64_t blocks = blocks_of(e);
+    uint32_t before = 0;
+
+    for (uint64_t from = 0; from < blocks; from += blockDim.x) {
+        const uint64_t b = from + threadIdx.x;
+        const uint32_t bytes = b < blocks ? e.offset[b] : 0;
+        uint8_t *entry = out + directory_at(e) + b * kEntry;
+        uint32_t total;
+        const uint32_t mine = gcb::scan_block(room, bytes, &total);
+
+        if (b < blocks) {
+            e.offset[b] = before + mine;
+            entry[0] = static_cast<uint8_t>(bytes);
+            entry[1] = static_cast<uint8_t>(bytes >> 8);
+        }
+        before += total;
+    }
+    if (threadIdx.x == 0)
+        result->length = body_at(e) + before;
+}
+
+struct draw_codes {
+    const elias &e;
+    const code_run &r;
+    uint32_t at;
+
+    __device__ void operator()(const gcb::bit_window &w) const
+    {
+        unsigned next = r.next;
+        uint64_t to = at;
+
+        for (unsigned i = 0; i < r.count; i++) {
+            const bits piece = bits_of(e, r, i, &next);
+
+            gcb::put_bits(w, to, piece.v, piece.n);
+            to += piece.n;
+        }
+    }
+};
+
+__global__ void put_blocks(uint8_t *out, elias e)
+{
+    put_room &room = gcb::shared<put_room>();
+
+    for (uint64_t b = blockIdx.x; b < blocks_of(e); b += gridDim.x) {
+        uint32_t total, at;
+        code_run r;
+
+        load_codes(room, r, e, b);
+        at = gcb::scan_block(room.scan, bits_of_run(e, r), &total);
+        gcb::put_windows(room.tile, out + body_at(e) + e.offset[b], total, draw_codes{e, r, at});
+    }
+}
+
+} /* namespace */
+
+uint64_t gcb_cuda_elias_scratch(const struct gcb_cuda_qsgd *how, uint64_t n)
+{
+    elias e;
+
+    return lay_out(&e, how, n, nullptr) + gcb_cuda_qsgd_scratch(how, n);
+}
+
+int gcb_cuda_elias_encode(struct gcb_device_stream *s, uint8_t *out,
+                          const struct gcb_device_input *in, const struct gcb_cuda_qsgd *how,
+                          void *scratch, struct gcb_device_result *result)
+{
+    elias e;
+    uint8_t *behind = static_cast<uint8_t *>(scratch) + lay_out(&e, how, in->n, scratch);
+    int err = gcb_cuda_qsgd_encode(s, e.fixed, in, how, behind, result);
+
+    if (!err)
+        err =
+            gcb::launch(measure_blocks, grid_of(in->n), kTileThreads, sizeof(put_room), s, out, e);
+    if (!err)
+        err =
+            gcb::launch(place_blocks, 1, kPlaceThreads, sizeof(gcb::scan_room), s, out, e, result);
+    return err ? err
+               : gcb::launch(put_blocks, grid_of(in->n), kTileThreads, sizeof(put_room), s, out, e);
+}
