@@ -6,6 +6,7 @@
  * (elias_get_cuda.cu) share. Codes of fixed width are in between, in a scratch, made and read by the kernels that do
  * that anyway; here they become streams of bits, a block of threads to each 4096 of them, and back.
  */
+#include "kernels/cuda/align.h"
 #include "kernels/cuda/launch.cuh"
 #include "kernels/cuda/scan.cuh"
 #include "kernels/dither/dither_cuda.h"
@@ -70,11 +71,6 @@ __device__ inline void copy_norms(uint8_t *to, const uint8_t *from, const elias 
         reinterpret_cast<uint32_t *>(to)[i] = reinterpret_cast<const uint32_t *>(from)[i];
 }
 
-inline uint64_t rounded(uint64_t bytes)
-{
-    return (bytes + 15) / 16 * 16;
-}
-
 inline uint64_t tiles_of(uint64_t n)
 {
     return (n + kTile - 1) / kTile;
@@ -84,7 +80,8 @@ inline uint64_t tiles_of(uint64_t n)
 inline uint64_t lay_out(elias *e, const struct gcb_cuda_qsgd *how, uint64_t n, void *scratch)
 {
     const uint64_t buckets = (n + how->bucket - 1) / how->bucket;
-    const uint64_t fixed = rounded(buckets * sizeof(float) + (n * (how->sign_bit + 1) + 7) / 8);
+    const uint64_t fixed =
+        gcb_cuda_align16(buckets * sizeof(float) + (n * (how->sign_bit + 1) + 7) / 8);
     uint8_t *at = static_cast<uint8_t *>(scratch);
 
     memset(e, 0, sizeof(*e)); /* what stands between its members travels too */
@@ -95,7 +92,7 @@ inline uint64_t lay_out(elias *e, const struct gcb_cuda_qsgd *how, uint64_t n, v
     e->sparse = how->coding == GCB_CUDA_ELIAS_SPARSE;
     e->fixed = at;
     e->offset = at ? reinterpret_cast<uint32_t *>(at + fixed) : nullptr;
-    return fixed + rounded((tiles_of(n) + 1) * sizeof(uint32_t));
+    return fixed + gcb_cuda_align16((tiles_of(n) + 1) * sizeof(uint32_t));
 }
 
 inline uint64_t grid_of(uint64_t n)

@@ -2,6 +2,7 @@
  * Writing adaptive (src/sparse/index_adaptive.c): gaps are counted by what came before them, one block makes the codes
  * (src/sparse/gap_codes.c) in shared memory, and the stream is written as Golomb's is, in these codes or in Golomb's.
  */
+#include "kernels/cuda/align.h"
 #include "kernels/cuda/sum.cuh"
 #include "kernels/index/gaps.cuh"
 
@@ -412,7 +413,7 @@ struct adaptive_code {
 
 uint64_t codes_bytes()
 {
-    return (sizeof(codes) + 15) / 16 * 16;
+    return gcb_cuda_align16(sizeof(codes));
 }
 
 } /* namespace */

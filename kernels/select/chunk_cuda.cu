@@ -1,5 +1,6 @@
 #include "kernels/select/chunk_cuda.h"
 
+#include "kernels/cuda/align.h"
 #include "kernels/cuda/feedback.cuh"
 #include "kernels/cuda/launch.cuh"
 #include "kernels/select/chunk.cuh"
@@ -71,31 +72,26 @@ __global__ void scale_values(struct gcb_cuda_chosen c, uint64_t from, float fact
         c.value[i] *= factor;
 }
 
-uint64_t rounded(uint64_t bytes)
-{
-    return (bytes + 15) / 16 * 16;
-}
-
 } /* namespace */
 
 uint64_t gcb_cuda_chosen_lay_out(struct gcb_cuda_chosen *chosen, uint64_t n, uint64_t most,
                                  void *scratch)
 {
     const uint64_t tiles = (n + gcb::kTile - 1) / gcb::kTile;
-    const uint64_t list = rounded(most * sizeof(uint32_t));
+    const uint64_t list = gcb_cuda_align16(most * sizeof(uint32_t));
     uint8_t *at = static_cast<uint8_t *>(scratch);
 
     if (at) {
         chosen->choice = reinterpret_cast<struct gcb_cuda_choice *>(at);
-        at += rounded(sizeof(struct gcb_cuda_choice));
+        at += gcb_cuda_align16(sizeof(struct gcb_cuda_choice));
         chosen->pos = reinterpret_cast<uint32_t *>(at);
         chosen->value = reinterpret_cast<float *>(at + list);
         chosen->first = reinterpret_cast<uint32_t *>(at + 2 * list);
         chosen->n = n;
         chosen->most = most;
     }
-    return rounded(sizeof(struct gcb_cuda_choice)) + 2 * list +
-           rounded((tiles + 1) * sizeof(uint32_t));
+    return gcb_cuda_align16(sizeof(struct gcb_cuda_choice)) + 2 * list +
+           gcb_cuda_align16((tiles + 1) * sizeof(uint32_t));
 }
 
 int gcb_cuda_select_chunks(struct gcb_device_stream *s, const struct gcb_cuda_chosen *chosen,

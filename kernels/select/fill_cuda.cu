@@ -1,4 +1,5 @@
 #include "kernels/convert/convert_elem.h"
+#include "kernels/cuda/align.h"
 #include "kernels/select/payload.cuh"
 #include "kernels/select/select.cuh"
 #include "kernels/select/uniform_elem.h"
@@ -130,15 +131,15 @@ __global__ void fill(float *__restrict__ out, struct gcb_cuda_filling f, struct 
 
 uint64_t gcb_cuda_fill_scratch(struct gcb_cuda_filling *f, uint64_t n, void *scratch)
 {
-    const uint64_t tiles = gcb::tiles_for(n), head = (sizeof(*f->head) + 15) / 16 * 16;
-    const uint64_t bytes = head + (tiles + 1 + n) * sizeof(uint32_t);
+    const uint64_t tiles = gcb::tiles_for(n), head = gcb_cuda_align16(sizeof(*f->head));
+    const uint64_t bytes = gcb_cuda_align16(head + (tiles + 1 + n) * sizeof(uint32_t));
     uint8_t *at = static_cast<uint8_t *>(scratch);
 
     f->head = reinterpret_cast<struct gcb_cuda_opened *>(at);
     f->first = at ? reinterpret_cast<uint32_t *>(at + head) : nullptr;
     f->pos = at ? f->first + tiles + 1 : nullptr;
-    f->scratch = at ? at + (bytes + 15) / 16 * 16 : nullptr;
-    return (bytes + 15) / 16 * 16;
+    f->scratch = at ? at + bytes : nullptr;
+    return bytes;
 }
 
 int gcb_cuda_open(struct gcb_device_stream *s, const struct gcb_cuda_payload *p,

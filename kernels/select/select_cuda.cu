@@ -1,5 +1,7 @@
 #include "kernels/select/select.cuh"
 
+#include "kernels/cuda/align.h"
+
 namespace
 {
 
@@ -22,7 +24,7 @@ uint64_t gcb::lay_out(void *scratch, struct gcb_cuda_chosen *chosen, choosing **
     const auto take = [&](uint64_t bytes) {
         const uint64_t from = end;
 
-        end += (bytes + 15) / 16 * 16;
+        end += gcb_cuda_align16(bytes);
         return at ? at + from : nullptr;
     };
 

@@ -4,6 +4,7 @@
 #include <new>
 
 extern "C" {
+#include "kernels/cuda/align.h"
 #include "src/cuda/module/fft.h"
 #include "src/cuda/module/libraries.h"
 }
@@ -84,11 +85,6 @@ const char *words_of(cufftResult result)
     }
 }
 
-uint64_t rounded(uint64_t bytes)
-{
-    return (bytes + 255) / 256 * 256;
-}
-
 int make_plan(gcb_cuda_fft *fft, plan *p, bool inverse, struct gcb_diag *diag)
 {
     long long n = static_cast<long long>(p->length), bins = n / 2 + 1;
@@ -133,7 +129,7 @@ float *last_place(const gcb_cuda_fft *fft, void *work)
 {
     const size_t own = fft->all.work > fft->last.work ? fft->all.work : fft->last.work;
 
-    return reinterpret_cast<float *>(static_cast<unsigned char *>(work) + rounded(own));
+    return reinterpret_cast<float *>(static_cast<unsigned char *>(work) + gcb_cuda_align256(own));
 }
 
 /* What a call of cuFFT came to, kept where those of CUDA's own calls are. */
@@ -218,7 +214,7 @@ uint64_t gcb_cuda_fft_work(const struct gcb_cuda_fft *fft)
 {
     const size_t own = fft->all.work > fft->last.work ? fft->all.work : fft->last.work;
 
-    return rounded(own) + fft->last.length * sizeof(float);
+    return gcb_cuda_align256(own) + fft->last.length * sizeof(float);
 }
 
 int gcb_cuda_fft_forward(struct gcb_device_stream *s, const struct gcb_cuda_fft *fft, float *bins,

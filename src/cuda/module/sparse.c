@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "kernels/cuda/align.h"
 #include "src/cuda/module/codecs.h"
 #include "src/cuda/module/table.h"
 
@@ -56,19 +57,14 @@ static void sparse_fini(void *state)
 
 /* ---- scratch: of the choice, of the values, of the positions, and of the transform ---- */
 
-static uint64_t rounded(uint64_t bytes)
-{
-    return (bytes + 255) / 256 * 256;
-}
-
 static uint64_t values_scratch_at(const struct gcb_device_sparse *s)
 {
-    return rounded(s->selector->scratch(&s->p));
+    return gcb_cuda_align256(s->selector->scratch(&s->p));
 }
 
 static uint64_t index_scratch_at(const struct gcb_device_sparse *s)
 {
-    return values_scratch_at(s) + rounded(gcb_cuda_values_scratch(&s->values, s->p.most));
+    return values_scratch_at(s) + gcb_cuda_align256(gcb_cuda_values_scratch(&s->values, s->p.most));
 }
 
 static uint64_t transform_scratch_at(const struct gcb_device_sparse *s)
@@ -78,9 +74,10 @@ static uint64_t transform_scratch_at(const struct gcb_device_sparse *s)
     struct gcb_cuda_filling f;
 
     if (s->p.t.env.decoding)
-        return rounded(gcb_cuda_fill_scratch(&f, n, NULL) +
-                       (index->get_scratch ? index->get_scratch(n) : 0));
-    return index_scratch_at(s) + rounded(index->put_scratch ? index->put_scratch(n, s->p.most) : 0);
+        return gcb_cuda_align256(gcb_cuda_fill_scratch(&f, n, NULL) +
+                                 (index->get_scratch ? index->get_scratch(n) : 0));
+    return index_scratch_at(s) +
+           gcb_cuda_align256(index->put_scratch ? index->put_scratch(n, s->p.most) : 0);
 }
 
 static uint64_t sparse_scratch(const void *state)

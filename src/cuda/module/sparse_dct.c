@@ -1,5 +1,6 @@
 #include <math.h>
 
+#include "kernels/cuda/align.h"
 #include "kernels/fft/fft.h"
 #include "src/base/alloc.h"
 #include "src/cuda/module/sparse.h"
@@ -59,7 +60,7 @@ static enum gcb_device_dct_way rest_way(const struct gcb_device_sparse *s)
 static int make_tables(struct gcb_device_sparse *s, struct gcb_diag *diag)
 {
     const struct table *whole = &tables[s->dct_way], *rest = &tables[rest_way(s)];
-    const uint64_t first = (whole->bytes(s->dct.length) + 255) / 256 * 256;
+    const uint64_t first = gcb_cuda_align256(whole->bytes(s->dct.length));
     const uint64_t bytes = first + (s->dct_rest.count ? rest->bytes(s->dct_rest.length) : 0);
     uint8_t *table = gcb_alloc_array(bytes, 1);
     int err;

@@ -1,6 +1,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "kernels/cuda/align.h"
 #include "kernels/hadamard/hadamard_cuda.h"
 #include "src/cuda/module/sparse.h"
 #include "src/sparse/transform.h"
@@ -9,7 +10,7 @@ void *gcb_device_take(uint8_t *scratch, uint64_t *end, uint64_t bytes)
 {
     const uint64_t from = *end;
 
-    *end += (bytes + 255) / 256 * 256;
+    *end += gcb_cuda_align256(bytes);
     return scratch ? scratch + from : NULL;
 }
 
