@@ -253,9 +253,9 @@ static int plot_run(const void *options, const struct opt_list *operands, struct
         err = choose_all(&p, ctx->diag);
     if (!err)
         err = gcb_plot_data_create(&p.data, ctx->diag);
-    interrupt_catch();
     for (size_t i = 0; !err && i < operands->count; i++)
         err = gcb_plot_data_read(p.data, operands->items[i], ctx->diag);
+    interrupt_catch(); /* while files are read, nothing is lost by ending at once */
     if (!err)
         err = check_data(&p, ctx->diag);
     for (size_t i = 0; !err && i < p.count; i++)

@@ -62,9 +62,12 @@ static void on_progress(void *ctx, double share)
     progress_update(ctx, share);
 }
 
+/* Asked when files are read: until then nothing is lost by ending at once, as a signal does. */
 static bool on_stop(void *ctx)
 {
     (void)ctx;
+    if (!interrupt_seen())
+        interrupt_catch();
     return interrupt_seen();
 }
 
@@ -111,7 +114,6 @@ static int report_run(const void *options, const struct opt_list *operands, stru
 
     if (err)
         return err;
-    interrupt_catch();
     err = gcb_outfile_init(&file, o->output, o->force, operands->items, operands->count, ctx->diag);
     if (!err)
         err = write_page(&outcome, file.temp_path, o, operands, ctx);

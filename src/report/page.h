@@ -17,7 +17,7 @@ struct gcb_page_config {
     /* Plots are drawn with the help of temporary files in this folder, an existing one. NULL: no plots. */
     const char *plot_folder;
     void (*progress)(void *ctx, double share); /* of the plots; may be NULL */
-    bool (*stop)(void *ctx);                   /* asked between plots; NULL: never */
+    bool (*stop)(void *ctx);                   /* asked before each plot; NULL: never */
     void *ctx;
 };
 

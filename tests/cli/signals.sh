@@ -37,6 +37,37 @@ for signal in SIGINT SIGTERM SIGHUP SIGQUIT SIGXCPU; do
 done
 killed SIGHUP compress --method topk --repeat 1000000 --results rows.json in.h5
 
+# Results that do not come to their end: plot, report and payoff end at the first signal while they read.
+run compress --method topk --results "$tmp/r.json" in.h5
+exits 0
+mkfifo "$tmp/fifo"
+reading() { # ARGS...
+    last="gcbench $* (killed while it reads)"
+    python3 - "$GCBENCH" "$tmp" "$@" >"$out" 2>"$err" <<'END'
+import signal, subprocess, sys, time
+
+tmp = sys.argv[2]
+signal.signal(signal.SIGINT, signal.SIG_DFL)
+p = subprocess.Popen([sys.argv[1]] + sys.argv[3:], stdout=subprocess.DEVNULL)
+with open(tmp + "/fifo", "w") as fifo:  # opened once the program has it open
+    fifo.write(open(tmp + "/r.json").read())
+    fifo.flush()
+    time.sleep(0.05)
+    p.send_signal(signal.SIGINT)
+    try:
+        sys.exit(0 if p.wait(10) == -signal.SIGINT else 1)
+    finally:
+        p.kill()
+END
+    rc=$?
+    exits 0
+    only in.h5
+}
+reading plot "$tmp/fifo" -o plots
+reading plot --terminal "$tmp/fifo"
+reading report "$tmp/fifo" -o r.html
+reading payoff --results rows.json "$tmp/fifo"
+
 # A signal that was ignored stays so, as under nohup.
 last="gcbench generate (ignoring SIGHUP)"
 python3 - "$GCBENCH" <<'END'
