@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "cli/glob_notes.h"
 #include "src/base/alloc.h"
 #include "src/bench/device_trial.h"
 
@@ -78,10 +79,16 @@ int bench_open_input(struct bench *c)
 {
     struct gcb_diag *diag = c->s.ctx->diag;
 
+    int err;
+
     if (c->s.files->count)
-        return open_files(c, diag);
-    return gcb_source_open_synthetic(&c->s.source, c->suite.inputs, c->suite.input_count,
-                                     c->o->exec.seed ? c->o->exec.seed : 1, diag);
+        err = open_files(c, diag);
+    else
+        err = gcb_source_open_synthetic(&c->s.source, c->suite.inputs, c->suite.input_count,
+                                        c->o->exec.seed ? c->o->exec.seed : 1, diag);
+    if (!err && !c->s.o.show->quiet)
+        glob_notes(c->s.ctx->err, c->s.source, &c->input, &c->message);
+    return err;
 }
 
 int bench_plan_scope(struct bench *c, size_t i)

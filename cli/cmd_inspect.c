@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "cli/glob_notes.h"
 #include "cli/output.h"
 #include "src/base/alloc.h"
 #include "src/base/text.h"
@@ -229,6 +230,8 @@ static int inspect_run(const void *options, const struct opt_list *operands,
     config = (struct gcb_survey_config){p.options->histogram, p.options->spectrum, &backend.kernels,
                                         &backend.queue};
     err = opt_input_open(&p.source, &p.options->input, operands, 0, ctx->diag);
+    if (!err && !p.options->show.quiet)
+        glob_notes(ctx->err, p.source, &p.options->input, NULL);
     if (!err)
         err = prepare(&p, operands, ctx);
     if (!err)

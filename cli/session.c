@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "cli/glob_notes.h"
 #include "cli/heading.h"
 #include "cli/interrupt.h"
 
@@ -37,6 +38,8 @@ int session_input(struct session *s)
     const int err =
         opt_input_open(&s->source, s->o.input, s->files, s->o.message->min_elements, s->ctx->diag);
 
+    if (!err && !s->o.show->quiet)
+        glob_notes(s->ctx->err, s->source, s->o.input, s->o.message);
     return err ? err : session_layout(s);
 }
 

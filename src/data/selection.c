@@ -78,8 +78,8 @@ static int parse_list(struct gcb_numbers *s, const char *text, bool may_last)
     return err;
 }
 
-int gcb_numbers_parse(struct gcb_numbers *out, const char *text, const char *option,
-                       bool may_last, struct gcb_diag *diag)
+int gcb_numbers_parse(struct gcb_numbers *out, const char *text, const char *option, bool may_last,
+                      struct gcb_diag *diag)
 {
     char shown[80];
     int err;
@@ -141,4 +141,14 @@ bool gcb_selection_accepts(const struct gcb_tensor_selection *selection, const c
     if (selection->include_count && !any_glob(selection->include, selection->include_count, path))
         return false;
     return !any_glob(selection->exclude, selection->exclude_count, path);
+}
+
+void gcb_selection_meet(const struct gcb_tensor_selection *selection, const char *path, bool *met)
+{
+    const size_t includes = selection->include_count;
+
+    for (size_t i = 0; i < includes; i++)
+        met[i] = met[i] || gcb_glob(selection->include[i], path);
+    for (size_t i = 0; i < selection->exclude_count; i++)
+        met[includes + i] = met[includes + i] || gcb_glob(selection->exclude[i], path);
 }

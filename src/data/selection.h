@@ -21,8 +21,8 @@ struct gcb_numbers {
  * Parses "all", "N", "A-B", "A-B/STRIDE", "last" (if `may_last`) or a list of them behind commas; NULL is
  * "all". `option` is the name for words ("--step"). GCB_E_INVALID, GCB_E_NOMEM; *out is zeroed then.
  */
-int gcb_numbers_parse(struct gcb_numbers *out, const char *text, const char *option,
-                       bool may_last, struct gcb_diag *diag);
+int gcb_numbers_parse(struct gcb_numbers *out, const char *text, const char *option, bool may_last,
+                      struct gcb_diag *diag);
 void gcb_numbers_fini(struct gcb_numbers *s); /* zeroed is fine */
 
 /* Does it accept n? "last" is not looked at: the caller knows the greatest number only at the end. Marks the
@@ -34,5 +34,8 @@ bool gcb_numbers_missed(const struct gcb_numbers *s, uint64_t *n);
 
 /* Do the globs of a selection accept this path? */
 bool gcb_selection_accepts(const struct gcb_tensor_selection *selection, const char *path);
+
+/* Sets met[i] of every glob that matches this path; `include` before `exclude`. */
+void gcb_selection_meet(const struct gcb_tensor_selection *selection, const char *path, bool *met);
 
 #endif

@@ -196,6 +196,11 @@ int gcb_source_open(struct gcb_source **out, const struct gcb_source_config *con
         err = gcb_diag_set(diag, GCB_E_INVALID, "no file to read");
         goto out;
     }
+    s->met = gcb_alloc_zero(selection->include_count + selection->exclude_count + 1, sizeof(bool));
+    if (!s->met) {
+        err = gcb_diag_nomem(diag, 0, "a selection");
+        goto out;
+    }
     s->limits = (struct gcb_h5limits){config->max_bytes, config->allow_external};
     gcb_convert_init(&s->convert, gcb_cpu_detect());
     err = gcb_numbers_parse(&l.steps, selection->steps, "--step", true, diag);
@@ -222,6 +227,7 @@ void gcb_source_close(struct gcb_source *source)
         return;
     gcb_h5file_close(&source->file);
     gcb_free(source->tensors);
+    gcb_free(source->met);
     gcb_free(source->values);
     gcb_free(source->notes);
     gcb_free(source->synthetic);
@@ -251,6 +257,19 @@ size_t gcb_source_count(const struct gcb_source *source)
 const struct gcb_tensor *gcb_source_tensor(const struct gcb_source *source, size_t i)
 {
     return &source->tensors[i];
+}
+
+bool gcb_source_met(const struct gcb_source *source, size_t i)
+{
+    return source->met[i];
+}
+
+bool gcb_source_matches(const struct gcb_source *source, const char *glob)
+{
+    for (size_t i = 0; i < source->count; i++)
+        if (gcb_glob(glob, source->tensors[i].path))
+            return true;
+    return false;
 }
 
 size_t gcb_source_skipped(const struct gcb_source *source)

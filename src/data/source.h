@@ -93,6 +93,14 @@ int gcb_source_open_synthetic(struct gcb_source **out, const struct gcb_source_s
 size_t gcb_source_count(const struct gcb_source *source);
 const struct gcb_tensor *gcb_source_tensor(const struct gcb_source *source, size_t i);
 
+/*
+ * Did glob i of the selection, those of `include` counted before those of `exclude`, match a tensor of the files,
+ * selected or not? One that did not is likely a slip.
+ */
+bool gcb_source_met(const struct gcb_source *source, size_t i);
+/* Does a tensor of the source, a selected one, match this glob? */
+bool gcb_source_matches(const struct gcb_source *source, const char *glob);
+
 /* Datasets that were passed over because they are not floats. */
 size_t gcb_source_skipped(const struct gcb_source *source);
 

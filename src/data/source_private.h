@@ -30,6 +30,7 @@ struct gcb_source {
     struct gcb_tensor *tensors;
     size_t count, cap;
     size_t skipped;
+    bool *met; /* of each glob of the selection, see gcb_source_met */
 
     struct gcb_step_value *values;
     size_t value_count, value_cap;

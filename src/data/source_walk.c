@@ -210,6 +210,7 @@ static int on_dataset(void *ctx, struct gcb_h5dataset *d, const char *path, stru
     l->seen++;
     if (t.step > l->last_step)
         l->last_step = t.step;
+    gcb_selection_meet(l->selection, t.path, s->met);
     if (!selected(l, &t))
         return 0;
     t.dtype = dtype;

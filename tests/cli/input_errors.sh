@@ -52,6 +52,40 @@ run inspect --dataset nothing-like-it "$tmp/good.h5"
 exits 2
 says "good.h5"
 
+# A pattern that matches no tensor is named, the others are not; what it was given to is done.
+h5=$(dirname "$0")/../../datasets/sample.h5
+patterns="--dataset *weight --dataset nothing-* --exclude fc.weight --exclude fc"
+layers="--dense layers.0* --dense none --output-layer *c2.weight --output-layer fc*"
+noted() { # PATTERN...
+    exits 0
+    check "$# lines of notes" test "$(wc -l <"$err")" -eq $#
+    for words; do
+        grep -qF -- "note: $words: no tensor matches" "$err"
+        verdict $? "does not note $words"
+    done
+}
+set -f
+run inspect $patterns "$h5"
+noted "--dataset nothing-*" "--exclude fc"
+run inspect -q $patterns "$h5"
+exits 0
+quiet
+for command in compress replay verify sweep bench; do
+    more="--method topk"
+    [ $command = sweep ] && more="$more --vary theta=0.9"
+    [ $command = bench ] && more="$more --time-budget 0.1 --no-bandwidth"
+    [ $command = replay ] && more="$more --allow-gaps"
+    run $command $more $patterns $layers "$h5"
+    noted "--dataset nothing-*" "--exclude fc" "--dense none" "--output-layer fc*"
+    run $command -q $more $patterns $layers "$h5"
+    exits 0
+    quiet
+done
+run bench --method topk --dense 'nor*' --dense none --time-budget 0.1 --no-bandwidth
+exits 0
+says "note: --dense none"
+set +f
+
 run inspect --step 7 "$tmp/good.h5"
 exits 2
 

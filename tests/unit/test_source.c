@@ -196,6 +196,30 @@ static void test_selection(void **state)
     check_refused(&config, GCB_E_INVALID, "--step '1-'");
 }
 
+static void test_idle_globs(void **state)
+{
+    const char *files[] = {dump.path}, *include[] = {"b", "B"}, *exclude[] = {"Z", "a", "a/?"};
+    struct gcb_source_config config = {.files = files, .file_count = 1};
+    struct gcb_tensor_selection *s = &config.selection;
+    struct gcb_source *source;
+
+    (void)state;
+    s->include = include;
+    s->include_count = 2;
+    s->exclude = exclude;
+    s->exclude_count = 3;
+    s->steps = "last";
+    source = open_ok(&config);
+    assert_true(gcb_source_met(source, 0));
+    assert_false(gcb_source_met(source, 1));
+    assert_true(gcb_source_met(source, 2)); /* though only b is chosen */
+    assert_false(gcb_source_met(source, 3));
+    assert_true(gcb_source_met(source, 4));
+    assert_true(gcb_source_matches(source, "b"));
+    assert_false(gcb_source_matches(source, "Z"));
+    gcb_source_close(source);
+}
+
 static void test_files(void **state)
 {
     const char *files[] = {rank3.path, rank0.path, again.path};
@@ -421,11 +445,12 @@ static void test_external_gone(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_order),    cmocka_unit_test(test_selection),
-        cmocka_unit_test(test_files),    cmocka_unit_test(test_facts),
-        cmocka_unit_test(test_types),    cmocka_unit_test(test_max_bytes),
-        cmocka_unit_test(test_changed),  cmocka_unit_test(test_special),
-        cmocka_unit_test(test_external), cmocka_unit_test(test_external_gone),
+        cmocka_unit_test(test_order),         cmocka_unit_test(test_selection),
+        cmocka_unit_test(test_idle_globs),    cmocka_unit_test(test_files),
+        cmocka_unit_test(test_facts),         cmocka_unit_test(test_types),
+        cmocka_unit_test(test_max_bytes),     cmocka_unit_test(test_changed),
+        cmocka_unit_test(test_special),       cmocka_unit_test(test_external),
+        cmocka_unit_test(test_external_gone),
     };
 
     return cmocka_run_group_tests(tests, make_all, clean);
