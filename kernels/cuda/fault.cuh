@@ -35,7 +35,7 @@ inline int checked(fault *f, cudaError_t error, const char *call, const char *fi
 
 struct gcb_device_stream {
     cudaStream_t handle;
-    uint64_t launches; /* kernels, since it was made */
+    uint64_t launches; /* kernels and fills, since it was made */
     gcb::fault fault;
 };
 

@@ -41,6 +41,13 @@ int launch(void (*kernel)(P...), uint64_t grid, unsigned block, size_t smem,
     return GCB_CUDA(&stream->fault, cudaGetLastError());
 }
 
+/* Queues a fill of `bytes` bytes, at least 1, with zeros; it counts as a launch. */
+inline int clear(struct gcb_device_stream *stream, void *dev, size_t bytes)
+{
+    stream->launches++;
+    return GCB_CUDA(&stream->fault, cudaMemsetAsync(dev, 0, bytes, stream->handle));
+}
+
 /* The block's shared memory, as a struct of at most the bytes given to launch: aligned to 16, of any content. */
 template <typename T> __device__ __forceinline__ T &shared()
 {

@@ -30,7 +30,7 @@ uint64_t gcb_cuda_qsgd_scratch(const struct gcb_cuda_qsgd *how, uint64_t n);
 
 /*
  * Norms (float32, one a bucket), then codes; sets result->length. One launch and one read of each element where a
- * tile of 4096 elements holds whole buckets, at most three launches and two reads otherwise.
+ * tile of 4096 elements holds whole buckets or the whole tensor, three launches and two reads otherwise.
  */
 int gcb_cuda_qsgd_encode(struct gcb_device_stream *s, uint8_t *out,
                          const struct gcb_device_input *in, const struct gcb_cuda_qsgd *how,

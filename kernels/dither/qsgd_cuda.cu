@@ -116,7 +116,7 @@ __device__ void tile_norms(uint32_t *out, uint32_t *norm, const float (&v)[gcb::
     const unsigned bucket = static_cast<unsigned>(how.bucket);
     const unsigned buckets = (here + bucket - 1) / bucket;
 
-    for (unsigned b = threadIdx.x; b < gcb::kTile / bucket; b += blockDim.x)
+    for (unsigned b = threadIdx.x; b * bucket < gcb::kTile; b += blockDim.x)
         norm[b] = 0;
     gcb::sync_block();
     if (how.l2)
@@ -175,7 +175,8 @@ __device__ void quantise(uint32_t (&code)[gcb::kTileEach], float (&decoded)[gcb:
     }
 }
 
-/* `whole`: the norms are this kernel's to find, and a tile holds whole buckets. Else they are there. */
+/* `whole`: the norms are this kernel's to find, and a tile holds whole buckets, or is the only one. Else they are
+ * there. */
 template <bool whole>
 __global__ void encode(uint8_t *out, struct gcb_device_input in, struct gcb_cuda_qsgd how,
                        gcb_device_result *result)
@@ -247,9 +248,9 @@ uint64_t tiles_of(uint64_t n)
     return n ? (n + gcb::kTile - 1) / gcb::kTile : 1;
 }
 
-bool tiles_hold_buckets(const struct gcb_cuda_qsgd *how)
+bool tiles_hold_buckets(const struct gcb_cuda_qsgd *how, uint64_t n)
 {
-    return how->bucket <= gcb::kTile && gcb::kTile % how->bucket == 0;
+    return n <= gcb::kTile || (how->bucket <= gcb::kTile && gcb::kTile % how->bucket == 0);
 }
 
 uint64_t sums_per_bucket(const struct gcb_cuda_qsgd *how)
@@ -265,8 +266,7 @@ uint64_t bucket_count(const struct gcb_cuda_qsgd *how, uint64_t n)
 int find_maxima(struct gcb_device_stream *s, uint8_t *norms, const struct gcb_device_input *in,
                 const struct gcb_cuda_qsgd *how)
 {
-    const int err = GCB_CUDA(
-        &s->fault, cudaMemsetAsync(norms, 0, bucket_count(how, in->n) * sizeof(float), s->handle));
+    const int err = gcb::clear(s, norms, bucket_count(how, in->n) * sizeof(float));
 
     return err ? err
                : gcb::launch(bucket_maxima, tiles_of(in->n), gcb::kTileThreads, 0, s,
@@ -290,7 +290,7 @@ int find_l2(struct gcb_device_stream *s, uint8_t *norms, const struct gcb_device
 
 uint64_t gcb_cuda_qsgd_scratch(const struct gcb_cuda_qsgd *how, uint64_t n)
 {
-    return how->l2 && !tiles_hold_buckets(how)
+    return how->l2 && !tiles_hold_buckets(how, n)
                ? bucket_count(how, n) * sums_per_bucket(how) * sizeof(double)
                : 0;
 }
@@ -300,14 +300,13 @@ int gcb_cuda_qsgd_encode(struct gcb_device_stream *s, uint8_t *out,
                          void *scratch, struct gcb_device_result *result)
 {
     struct gcb_device_input seen_once = *in;
-    int err = 0;
+    int err;
 
-    if (tiles_hold_buckets(how))
+    if (tiles_hold_buckets(how, in->n))
         return gcb::launch(encode<true>, tiles_of(in->n), gcb::kTileThreads, sizeof(room), s, out,
                            *in, *how, result);
-    if (in->n > 0)
-        err = how->l2 ? find_l2(s, out, in, how, static_cast<double *>(scratch))
-                      : find_maxima(s, out, in, how);
+    err = how->l2 ? find_l2(s, out, in, how, static_cast<double *>(scratch))
+                  : find_maxima(s, out, in, how);
     seen_once.compensated = 1;
     if (err)
         return err;

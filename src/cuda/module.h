@@ -55,7 +55,8 @@ struct gcb_device_module {
     void (*stream_destroy)(struct gcb_device_stream *s);
     /* Waits for all that was queued. GCB_E_BACKEND, with words, if any of it, or the queueing, failed. */
     int (*wait)(struct gcb_device_stream *s, struct gcb_diag *diag);
-    uint64_t (*launches)(const struct gcb_device_stream *s); /* kernels since it was made */
+    uint64_t (*launches)(const struct gcb_device_stream
+                             *s); /* kernels, and fills that codecs queue, since it was made */
     int (*copy)(struct gcb_device_stream *s, void *to, const void *from, uint64_t bytes,
                 enum gcb_device_copy how);
     int (*zero)(struct gcb_device_stream *s, void *dev, uint64_t bytes);

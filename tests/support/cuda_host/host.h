@@ -2,6 +2,7 @@
 #define TESTS_SUPPORT_CUDA_HOST_HOST_H
 
 /* What tests ask of the stand-in for a device (docs/cuda.md). */
+#include <stdbool.h>
 #include <stdint.h>
 
 #ifdef __cplusplus
@@ -11,6 +12,9 @@ extern "C" {
 /* In what order the threads of a block, and the blocks of a launch, get to run between the points where they meet. */
 enum gcb_host_order { GCB_HOST_FORWARD, GCB_HOST_BACKWARD, GCB_HOST_SHUFFLED };
 void gcb_host_schedule(enum gcb_host_order order, uint64_t seed);
+
+/* From now on work that is waited for is not run (true), or is again: for tests that only count what is queued. */
+void gcb_host_idle(bool idle);
 
 /* What went wrong first since the last call, in words; "" for nothing. After a fault every CUDA call fails until this
  * is called. */

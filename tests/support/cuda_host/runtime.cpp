@@ -47,6 +47,7 @@ std::map<uintptr_t, piece> pieces; /* by address of the data */
 std::map<uintptr_t, size_t> pinned;
 std::string fault_text;
 bool fault_seen;
+bool idle; /* work is dropped instead of run */
 struct gcb_host_counts counts;
 uint64_t limit_bytes;
 
@@ -98,7 +99,7 @@ void run_one(cudaStream_t stream)
     const std::function<void()> work = std::move(stream->work.front());
 
     stream->work.pop_front();
-    if (!fault_seen)
+    if (!fault_seen && !idle)
         work();
 }
 
@@ -204,6 +205,11 @@ using namespace gcb_host;
 void gcb_host_schedule(enum gcb_host_order order, uint64_t seed)
 {
     set_order(order, seed);
+}
+
+void gcb_host_idle(bool on)
+{
+    idle = on;
 }
 
 const char *gcb_host_fault(void)
