@@ -2,6 +2,7 @@
 #define CLI_BENCH_SETUP_H
 
 #include "cli/bench_options.h"
+#include "cli/bench_outcome.h"
 #include "cli/bench_table.h"
 #include "cli/session.h"
 #include "src/bench/shapes.h"
@@ -40,7 +41,7 @@ struct bench {
     size_t shaped;             /* scopes whose shapes were given */
     struct bench_marks marks;  /* of all tables */
     bool interrupted;
-    struct gcb_diag missing; /* the first failure for want of a device, or of a library of its */
+    struct bench_outcome outcome;
 };
 
 /* Suite, methods and devices. GCB_E_BACKEND: none of the devices is there. */

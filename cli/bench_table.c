@@ -126,12 +126,12 @@ static void note_failures(const struct bench_view *v, FILE *out)
     char line[sizeof(v->result->totals->failure.text) + 16];
 
     for (size_t i = 0; i < v->result->method_count; i++) {
-        const struct gcb_diag *failure = &v->result->totals[i].failure;
+        const struct gcb_run_total *total = &v->result->totals[i];
 
-        if (!failure->status)
+        if (!total->failure.status)
             continue;
         snprintf(line, sizeof(line), "%s: %s",
-                 failure->status == GCB_E_UNSUPPORTED ? "unsupported" : "failed", failure->text);
+                 gcb_run_unsupported(total) ? "unsupported" : "failed", total->failure.text);
         opt_wrap(out, line, 0, 2);
     }
 }

@@ -30,7 +30,8 @@ enum cmd_operands { CMD_FILES, CMD_METHODS, CMD_NOTHING };
 /*
  * A command: one file, cmd_<name>.c, with its descriptor at the bottom, one row in commands.c and one name in
  * meson.build. Options are parsed before `run` is called, released after it. `run` returns 0; or a negative
- * gcb_status with its words in ctx->diag, which main prints (GCB_E_INVALID exits 2, GCB_E_BACKEND 3, others 1);
+ * gcb_status with its words in ctx->diag, which main prints (GCB_E_INVALID exits 2, GCB_E_BACKEND 3, GCB_E_UNVERIFIED 5,
+ * others 1);
  * or a positive cmd_exit whose reason it has shown itself.
  */
 struct cmd {

@@ -199,13 +199,6 @@ static int put_unsupported(struct bench *c, const struct bench_case *at)
     return err;
 }
 
-static void note_missing(struct bench *c)
-{
-    for (size_t i = 0; i < c->result.method_count && !c->missing.status; i++)
-        if (c->result.totals[i].failure.status == GCB_E_BACKEND)
-            c->missing = c->result.totals[i].failure;
-}
-
 static int do_case(struct bench *c, const struct bench_case *at, struct gcb_diag *diag)
 {
     int err;
@@ -219,7 +212,7 @@ static int do_case(struct bench *c, const struct bench_case *at, struct gcb_diag
     session_progress_start(&c->s);
     err = run_case(c, at, diag);
     session_progress_end(&c->s);
-    note_missing(c);
+    bench_outcome_add(&c->outcome, &c->result);
     if (!err)
         err = put_summaries(c);
     if (!err)
@@ -295,16 +288,17 @@ static int run_all(struct bench *c, struct gcb_diag *diag)
 
 static int finish(struct bench *c, struct gcb_diag *diag)
 {
-    int err;
+    int err, interrupted = 0;
 
     if (c->s.report.table)
         bench_show_notes(&c->s.report, &c->marks);
     err = out_commit(&c->s.report, diag);
-    if (!err && c->interrupted)
-        return session_interrupted(&c->s, "what was done is kept");
-    if (!err && c->missing.status)
-        return gcb_diag_set(diag, GCB_E_BACKEND, "%s", c->missing.text);
-    return err;
+    if (err)
+        return err;
+    if (c->interrupted)
+        interrupted = session_interrupted(&c->s, "what was done is kept");
+    err = bench_outcome_judge(&c->outcome, c->s.ctx->err, diag);
+    return interrupted && err != CMD_NOT_VERIFIED ? interrupted : err;
 }
 
 static int bench_methods_run(const struct bench_options *o, const struct opt_list *operands,
@@ -406,6 +400,12 @@ const struct cmd cmd_bench = {
         "--kernels times what methods are built from instead, each variant of the instruction set "
         "against C; with --repeat alone the work is the same in every run, so that instructions "
         "can be counted.\n"
+        "Exit status: 5 where a device gave other bytes or values than the CPU, whatever else; 1 "
+        "where a "
+        "method failed, or after Ctrl-C; 3 where no device that was asked for is there, or a "
+        "library "
+        "that a method needs on one. Methods that do not run there are unsupported, and no "
+        "failure.\n"
         "A file of results has a row for every message and a summary for every method: "
         "docs/rows.md, "
         "docs/method.md, docs/suites.md.\n",

@@ -145,9 +145,9 @@ static int judge(const struct sweep *c)
     size_t failed = 0;
 
     for (size_t i = 0; i < c->plan.count; i++) {
-        const int status = c->result.totals[i].failure.status;
+        const struct gcb_run_total *total = &c->result.totals[i];
 
-        failed += status && status != GCB_E_UNSUPPORTED;
+        failed += total->failure.status && !gcb_run_unsupported(total);
     }
     if (failed)
         fprintf(c->s.ctx->err, "gcbench: %zu of %zu settings failed\n", failed, c->plan.count);

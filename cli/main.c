@@ -92,9 +92,16 @@ static int report(const struct gcb_diag *diag, int status)
         return status;
     if (diag->text[0] || status != GCB_E_IO)
         fprintf(stderr, "gcbench: %s\n", diag->text[0] ? diag->text : gcb_status_text(status));
-    if (status == GCB_E_INVALID)
+    switch (status) {
+    case GCB_E_INVALID:
         return CMD_USAGE;
-    return status == GCB_E_BACKEND ? CMD_NO_BACKEND : CMD_FAILED;
+    case GCB_E_BACKEND:
+        return CMD_NO_BACKEND;
+    case GCB_E_UNVERIFIED:
+        return CMD_NOT_VERIFIED;
+    default:
+        return CMD_FAILED;
+    }
 }
 
 static int run_command(const struct cmd *cmd, struct cmd_context *ctx, int argc, char *const *argv)

@@ -38,6 +38,8 @@ enum gcb_status {
     GCB_E_MISMATCH = -8,    /* a message does not fit the coder it was given to */
     GCB_E_UNSUPPORTED = -9, /* valid, but not known to this build, version or method */
     GCB_E_INTERNAL = -10,   /* a promise of the library's own was broken */
+    GCB_E_DEVICE = -11,     /* a device failed while it worked */
+    GCB_E_UNVERIFIED = -12, /* a result was checked, and is wrong */
 };
 
 /* A short static text for a status; never NULL. */

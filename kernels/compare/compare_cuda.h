@@ -22,7 +22,7 @@ extern "C" {
 uint64_t gcb_cuda_compare_scratch(uint64_t n);
 
 /* Fills *out, which is device memory as the rest is. Two launches; each element of both is read once. 0 or
- * GCB_E_BACKEND. */
+ * GCB_E_DEVICE. */
 int gcb_cuda_compare(struct gcb_device_stream *s, struct gcb_cuda_comparison *out, const float *x,
                      const float *y, uint64_t n, void *scratch);
 

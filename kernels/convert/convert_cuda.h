@@ -5,7 +5,7 @@
 
 /*
  * Family `convert` on the device (kernels/convert/convert.h): each call is one launch, reads every element once
- * and queues its work on the stream. 0 or GCB_E_BACKEND. All pointers are device memory, arrays aligned to 16.
+ * and queues its work on the stream. 0 or GCB_E_DEVICE. All pointers are device memory, arrays aligned to 16.
  *
  * put: writes the values as fp32, fp16 or bf16 bytes; result->length = bytes, result->clamped += values that
  *      saturated. result may be NULL.

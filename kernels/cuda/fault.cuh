@@ -19,7 +19,7 @@ struct fault {
     int line;
 };
 
-/* Every CUDA call goes through here: 0, GCB_E_NOMEM or GCB_E_BACKEND, and the fault is kept if it is the first. */
+/* Every CUDA call goes through here: 0, GCB_E_NOMEM or GCB_E_DEVICE, and the fault is kept if it is the first. */
 #define GCB_CUDA(fault, call) gcb::checked((fault), (call), #call, __FILE__, __LINE__)
 
 inline int checked(fault *f, cudaError_t error, const char *call, const char *file, int line)
@@ -28,7 +28,7 @@ inline int checked(fault *f, cudaError_t error, const char *call, const char *fi
         return 0;
     if (f->error == cudaSuccess)
         *f = {error, call, file, line};
-    return error == cudaErrorMemoryAllocation ? GCB_E_NOMEM : GCB_E_BACKEND;
+    return error == cudaErrorMemoryAllocation ? GCB_E_NOMEM : GCB_E_DEVICE;
 }
 
 } /* namespace gcb */

@@ -18,7 +18,7 @@ constexpr size_t kPlainShared = 48 * 1024;
 
 /*
  * Queues kernel(args...) on `stream`: `grid` blocks (at least 1, below 2^31) of `block` threads (a multiple of
- * 32), each block with `smem` bytes of shared memory. 0, or GCB_E_BACKEND with the fault kept in the stream.
+ * 32), each block with `smem` bytes of shared memory. 0, or GCB_E_DEVICE with the fault kept in the stream.
  */
 template <typename... P, typename... A>
 int launch(void (*kernel)(P...), uint64_t grid, unsigned block, size_t smem,

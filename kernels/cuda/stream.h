@@ -3,7 +3,7 @@
 
 /*
  * What the C side of the CUDA module sees of a stream, and what a kernel writes of how a call ended. Launchers
- * (kernels/<family>/<family>_cuda.h) take a stream, queue their kernels on it and return 0 or GCB_E_BACKEND
+ * (kernels/<family>/<family>_cuda.h) take a stream, queue their kernels on it and return 0 or GCB_E_DEVICE
  * at once; the words for the latter are kept in the stream (src/cuda/module.h).
  */
 #include <stdint.h>

@@ -5,7 +5,7 @@
 
 /*
  * Stochastic rounding on the device (kernels/dither/dither_elem.h): the payloads of `qsgd` at a fixed width and of
- * `terngrad`. 0 or GCB_E_BACKEND; all pointers but `how` are device memory, x aligned to 16.
+ * `terngrad`. 0 or GCB_E_DEVICE; all pointers but `how` are device memory, x aligned to 16.
  */
 #ifdef __cplusplus
 extern "C" {

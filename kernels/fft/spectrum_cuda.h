@@ -6,7 +6,7 @@
 /*
  * What stands between a real FFT and the stages behind it, bit for bit that of src/sparse/transform_fft.c: which bins are
  * larger, and bins that were chosen, or came, at their scale. A bin is a pair (re, im). Arrays are aligned to 16.
- * 0 or GCB_E_BACKEND.
+ * 0 or GCB_E_DEVICE.
  */
 #ifdef __cplusplus
 extern "C" {

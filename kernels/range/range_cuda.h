@@ -9,7 +9,7 @@
 /*
  * Range floats on the device (kernels/range/range_choose.h, range_elem.h): the payload of the `range` codec. One
  * launch that reads each element once where both max and mantissa are given; else two more in front, and one more
- * read, that find what is open. 0 or GCB_E_BACKEND; all pointers but `how` are device memory, x aligned to 16.
+ * read, that find what is open. 0 or GCB_E_DEVICE; all pointers but `how` are device memory, x aligned to 16.
  */
 #ifdef __cplusplus
 extern "C" {

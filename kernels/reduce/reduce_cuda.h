@@ -3,7 +3,7 @@
 
 #include "kernels/cuda/stream.h"
 
-/* Family `reduce` on the device (kernels/reduce/reduce.h). 0 or GCB_E_BACKEND; all pointers are device memory. */
+/* Family `reduce` on the device (kernels/reduce/reduce.h). 0 or GCB_E_DEVICE; all pointers are device memory. */
 #ifdef __cplusplus
 extern "C" {
 #endif

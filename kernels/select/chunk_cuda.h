@@ -6,7 +6,7 @@
 /*
  * The same share of each chunk, position for position as src/sparse/select_chunk.c: one launch, and one read for chunks
  * of up to 16384 positions. Longer ones are read as often as their magnitudes need bits, some twenty times. 0 or
- * GCB_E_BACKEND.
+ * GCB_E_DEVICE.
  */
 #ifdef __cplusplus
 extern "C" {

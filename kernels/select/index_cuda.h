@@ -5,7 +5,7 @@
 
 /*
  * Positions of the sparse codec on the device, as src/sparse/index_*.c write and read them: launchers, two for each
- * coder. 0 or GCB_E_BACKEND.
+ * coder. 0 or GCB_E_DEVICE.
  */
 #ifdef __cplusplus
 extern "C" {

@@ -70,7 +70,7 @@ inline uint64_t blocks_of_warps_for(uint64_t tiles)
     return blocks_for((tiles + kTileThreads / kWarp - 1) / (kTileThreads / kWarp));
 }
 
-/* ---- the steps of a choice: each queues kernels; 0 or GCB_E_BACKEND ---- */
+/* ---- the steps of a choice: each queues kernels; 0 or GCB_E_DEVICE ---- */
 
 /* A choice under way; device memory but for n. */
 struct choice {

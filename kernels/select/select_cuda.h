@@ -15,7 +15,7 @@
  *   digits    the exact k-th largest of what was collected, by radix
  *   compact   tiles count what they keep, the counts are summed, and each tile writes where its share begins
  *
- * No result depends on the sample, on the order of blocks or on that of atomics. 0 or GCB_E_BACKEND.
+ * No result depends on the sample, on the order of blocks or on that of atomics. 0 or GCB_E_DEVICE.
  */
 #ifdef __cplusplus
 extern "C" {

@@ -8,7 +8,7 @@
  * Payloads of the sparse codec on the device (src/sparse/sparse.h), of one segment: how many positions are kept
  * (uint32; nothing where there are none to choose from), scales, values in the order of positions, and the positions
  * (kernels/select/index_cuda.h).
- * Values are those of src/sparse/values_*.c, bit for bit. 0 or GCB_E_BACKEND.
+ * Values are those of src/sparse/values_*.c, bit for bit. 0 or GCB_E_DEVICE.
  */
 #ifdef __cplusplus
 extern "C" {

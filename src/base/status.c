@@ -23,6 +23,10 @@ const char *gcb_status_text(int status)
         return "message does not fit the coder";
     case GCB_E_UNSUPPORTED:
         return "not supported";
+    case GCB_E_DEVICE:
+        return "the device failed";
+    case GCB_E_UNVERIFIED:
+        return "a check did not hold";
     default:
         return "internal error";
     }

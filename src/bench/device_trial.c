@@ -104,6 +104,14 @@ static int note_kernel(struct work *w, struct gcb_diag *diag)
     return err;
 }
 
+/* Waits for what was queued. What the device failed of, the stream has better words for than who queued it. */
+static int end(struct work *w, int err, struct gcb_diag *diag)
+{
+    const int ended = err && err != GCB_E_DEVICE ? err : gcb_device_batch_finish(w->batch, diag);
+
+    return ended ? ended : err;
+}
+
 static int encode_once(void *job, struct gcb_diag *diag)
 {
     struct work *w = job;
@@ -116,8 +124,7 @@ static int encode_once(void *job, struct gcb_diag *diag)
     err = gcb_device_coder_encode_async(w->coder, &w->at, &w->m, diag);
     w->module->event_record(w->to, s);
     w->launches = w->module->launches(s) - launched;
-    if (!err)
-        err = gcb_device_batch_finish(w->batch, diag);
+    err = end(w, err, diag);
     if (!err)
         err = gcb_device_coder_encode_finish(w->coder, &w->m, &w->frame, diag);
     if (!err && (w->frame.flags & GCB_WIRE_STORED)) /* the raw tensor was queued just now */
@@ -137,8 +144,7 @@ static int decode_once(void *job, struct gcb_diag *diag)
     err = gcb_device_coder_decode_async(w->coder, &w->frame, w->payload, w->tensor, &w->m, diag);
     w->module->event_record(w->to, s);
     w->launches = w->module->launches(s) - launched;
-    if (!err)
-        err = gcb_device_batch_finish(w->batch, diag);
+    err = end(w, err, diag);
     if (!err)
         err = gcb_device_coder_decode_finish(w->coder, &w->m, diag);
     return err ? err : note_kernel(w, diag);

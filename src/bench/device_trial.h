@@ -11,7 +11,7 @@
  *
  * Untimed, the device is held against the CPU: its message is the CPU encoder's, byte for byte, and what it decodes is
  * what the CPU's decoder makes of it, bit for bit (of a method with GCB_CAP_LIBRARY_MATH, within 1e-6 of its norm, and
- * bytes are not compared). GCB_E_INTERNAL, with words, where it is not; GCB_E_UNSUPPORTED where the method does
+ * bytes are not compared). GCB_E_UNVERIFIED, with words, where it is not; GCB_E_UNSUPPORTED where the method does
  * not run on a device.
  */
 int gcb_device_trial(struct gcb_trial_bench *b, struct gcb_tally *out,
@@ -20,7 +20,7 @@ int gcb_device_trial(struct gcb_trial_bench *b, struct gcb_tally *out,
 
 /*
  * Bytes read and bytes written, a second, of copies within the device between two buffers that its caches do not
- * hold, in GB/s: the median of ten. GCB_E_NOMEM, GCB_E_BACKEND.
+ * hold, in GB/s: the median of ten. GCB_E_NOMEM, GCB_E_DEVICE.
  */
 int gcb_device_copy_gbps(double *out, const struct gcb_device *device, struct gcb_diag *diag);
 

@@ -277,10 +277,10 @@ void gcb_rows_summary(struct gcb_row *row, const struct gcb_rows_setting *settin
 
     begin_summary(row, file);
     put_case(row, setting, method,
-             total->failure.status == GCB_E_UNSUPPORTED ? "unsupported"
-             : failed                                   ? "failed"
-             : interrupted                              ? "interrupted"
-                                                        : "ok",
+             gcb_run_unsupported(total) ? "unsupported"
+             : failed                   ? "failed"
+             : interrupted              ? "interrupted"
+                                        : "ok",
              failed ? total->failure.text : NULL);
     if (total->tally.messages == 0) {
         put_nothing(row, setting);

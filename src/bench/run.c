@@ -274,6 +274,11 @@ out:
     return err;
 }
 
+bool gcb_run_unsupported(const struct gcb_run_total *total)
+{
+    return total->failure.status == GCB_E_UNSUPPORTED || total->failure.status == GCB_E_BACKEND;
+}
+
 void gcb_run_result_fini(struct gcb_run_result *r)
 {
     for (size_t i = 0; r->totals && i < r->method_count; i++) {

@@ -23,7 +23,8 @@ struct gcb_run_config {
     struct gcb_budget
         *budget; /* NULL, or sets timing.max_time of each trial; gcb_run_weight is each one's */
     /* A method that fails ends alone, and its total says why: GCB_E_UNSUPPORTED where its parameters do not go
-     * together or it does not take the message. */
+     * together or it does not take the message, GCB_E_BACKEND where a library that it needs is not there,
+     * GCB_E_UNVERIFIED where a device's message or values are not the CPU's. */
     bool carry_on;
 };
 
@@ -52,6 +53,10 @@ struct gcb_run_total {
     struct gcb_diag
         failure; /* status 0: none. Under carry_on; the total is of what was done before */
 };
+
+/* Did it end because the method does not run here: its parameters, the message, the device, or a library of that
+ * which is not there? */
+bool gcb_run_unsupported(const struct gcb_run_total *total);
 
 struct gcb_run_result {
     struct gcb_run_total *totals; /* method_count of them */

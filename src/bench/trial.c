@@ -215,7 +215,7 @@ static int check_encode(struct gcb_trial_bench *b, struct gcb_tally *out,
     if (gcb_method_caps(method) & GCB_CAP_LIBRARY_MATH)
         return 0;
     if (b->check.len != b->message.len || memcmp(b->check.data, b->message.data, b->check.len) != 0)
-        return gcb_diag_set(diag, GCB_E_INTERNAL,
+        return gcb_diag_set(diag, GCB_E_UNVERIFIED,
                             "the device's message is not the CPU's (%zu bytes, and %zu)",
                             b->message.len, b->check.len);
     return 0;
@@ -246,7 +246,7 @@ static int check_decode(struct gcb_trial_bench *b, struct gcb_tally *out,
     if (!err)
         err = gcb_coder_decode(decoder, b->message.data, b->message.len, &y, diag);
     if (!err && !decoded_alike(b, tolerant, y.count))
-        err = gcb_diag_set(diag, GCB_E_INTERNAL,
+        err = gcb_diag_set(diag, GCB_E_UNVERIFIED,
                            "the device decodes its message to other values than the CPU");
     if (!err)
         err = gcb_coder_describe(decoder, b->message.data, b->message.len, &parts, diag);

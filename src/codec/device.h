@@ -24,7 +24,7 @@
  * but init waits for the device. All pointers named *_dev are device memory, aligned to 256 bytes (results: 8);
  * the payload stands apart from its head, so that no head's length shifts it.
  *
- * A call's own return is what the host knows at once (GCB_E_BACKEND: a launch failed; GCB_E_CORRUPT: a payload's
+ * A call's own return is what the host knows at once (GCB_E_DEVICE: a launch failed; GCB_E_CORRUPT: a payload's
  * length is not one that its frame allows). What the data decide comes later, through the result.
  */
 /* Where a call runs and what it may use until it has ended. The result is all zero when the call's work begins. */

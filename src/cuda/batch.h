@@ -20,7 +20,7 @@ struct gcb_device_batch_config {
     uint64_t staging;  /* bytes of pinned memory for uploads and downloads; 0: 16 MiB */
 };
 
-/* Takes all memory. GCB_E_NOMEM, GCB_E_BACKEND. `device` is borrowed as long as the batch. */
+/* Takes all memory. GCB_E_NOMEM, GCB_E_DEVICE. `device` is borrowed as long as the batch. */
 int gcb_device_batch_create(struct gcb_device_batch **out, const struct gcb_device *device,
                             const struct gcb_device_batch_config *config, struct gcb_diag *diag);
 void gcb_device_batch_destroy(struct gcb_device_batch *b); /* NULL is fine */

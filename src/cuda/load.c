@@ -52,8 +52,8 @@ int gcb_device_adopt(struct gcb_device *out, const struct gcb_device_module *mod
     if (!module || module->version != GCB_DEVICE_MODULE_VERSION || module->size != sizeof(*module))
         return gcb_diag_set(diag, GCB_E_BACKEND, "device cuda: %s is of another version", MODULE);
     err = module->probe(&out->facts, index, diag);
-    if (!err)
-        err = module->use(index, diag);
+    if (!err && module->use(index, diag))
+        err = GCB_E_BACKEND; /* the first use of it */
     if (err)
         return err;
     out->module = module;

@@ -9,7 +9,7 @@
  * module of another version is refused by its first field, before anything else of it is used.
  *
  * Every function that can fail returns 0 or a negative gcb_status; where it takes a diag, that has one line of
- * words. Functions that take a stream only queue work on it, and say nothing of how that ends: `wait` does.
+ * words. GCB_E_BACKEND says that something is not there; GCB_E_DEVICE, that what is there failed. Functions that take a stream only queue work on it, and say nothing of how that ends: `wait` does.
  * Device memory is aligned to 256 bytes and cannot be read by the host; copies between it and the host go through
  * pinned memory. One host thread at a time for a stream.
  */
@@ -42,7 +42,7 @@ struct gcb_device_module {
 
     /* Fills what can be found out; 0, or GCB_E_BACKEND with what is missing: no driver, no such device. */
     int (*probe)(struct gcb_device_facts *facts, unsigned index, struct gcb_diag *diag);
-    /* Makes device `index` this host thread's. */
+    /* Makes device `index` this host thread's. GCB_E_DEVICE. */
     int (*use)(unsigned index, struct gcb_diag *diag);
 
     /* 0 bytes give memory too. GCB_E_NOMEM; its words say how much is free. */
@@ -53,7 +53,7 @@ struct gcb_device_module {
 
     int (*stream_create)(struct gcb_device_stream **out, struct gcb_diag *diag);
     void (*stream_destroy)(struct gcb_device_stream *s);
-    /* Waits for all that was queued. GCB_E_BACKEND, with words, if any of it, or the queueing, failed. */
+    /* Waits for all that was queued. GCB_E_DEVICE, with words, if any of it, or the queueing, failed. */
     int (*wait)(struct gcb_device_stream *s, struct gcb_diag *diag);
     uint64_t (*launches)(const struct gcb_device_stream
                              *s); /* kernels, and fills that codecs queue, since it was made */

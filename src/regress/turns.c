@@ -60,14 +60,18 @@ static int blame(struct gcb_child *child, int err, struct gcb_diag *diag)
     return gcb_diag_set(diag, own.status, "%s", own.text);
 }
 
-/* A bench that says in its rows what failed, and then that something did, is not at fault: they are judged. */
+#define NO_BACKEND 3 /* the exit status */
+
+/* A bench that says in its rows what failed, or what is not there, and then that something did or is not, is not at
+ * fault: they are judged. */
 static int finish(struct gcb_child *child, const struct gcb_cases *cases, struct gcb_diag *diag)
 {
     struct gcb_diag own = {.status = 0};
     int status, err = gcb_child_finish(child, &status, &own);
 
     for (size_t i = 0; err && status > 0 && i < cases->count; i++)
-        if (cases->items[i].status == GCB_CASE_FAILED)
+        if (cases->items[i].status == GCB_CASE_FAILED ||
+            (cases->items[i].status == GCB_CASE_UNSUPPORTED && status == NO_BACKEND))
             return 0;
     return err ? gcb_diag_set(diag, own.status, "%s", own.text) : 0;
 }

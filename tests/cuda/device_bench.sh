@@ -82,9 +82,16 @@ exits 0
 quiet
 check "all three run" sh -c "! grep -E '\"(fft|demo|sparse)\".*\"(failed|unsupported)\"' '$out'"
 transforms far
-prints 'the device decodes its message to other values than the CPU'
+exits 5
+says "1 of 5 methods failed: fft, step 400 worker 0 stem.weight: the device decodes its message to other values"
+prints '"failed", "reason": "fft, step 400 worker 0 stem.weight: the device decodes its message to other values than the CPU'
+transforms fails
+exits 1
+says "cufftExecR2C"
+prints '"failed", "reason": "fft, step 400'
 transforms missing
 exits 3
+prints '"unsupported", "reason": "fft, step 400 worker 0 stem.weight: device cuda: transform=fft of this length needs cuFFT'
 says "transform=fft of this length needs cuFFT, and neither libcufft.so.12 nor libcufft.so.11 was found"
 prints '"spec": "demo:'
 transforms no-plan

@@ -397,10 +397,10 @@ void launches_are_checked(void **)
     bench b;
 
     open_bench(&b);
-    assert_int_equal(gcb::launch(warp_work, 0, 32, 0, &b.stream, b.dev), GCB_E_BACKEND);
+    assert_int_equal(gcb::launch(warp_work, 0, 32, 0, &b.stream, b.dev), GCB_E_DEVICE);
     assert_string_equal(b.stream.fault.call, "cudaErrorInvalidConfiguration");
-    assert_int_equal(gcb::launch(warp_work, 1, 33, 0, &b.stream, b.dev), GCB_E_BACKEND);
-    assert_int_equal(gcb::launch(warp_work, 1, 32, 100 * 1024, &b.stream, b.dev), GCB_E_BACKEND);
+    assert_int_equal(gcb::launch(warp_work, 1, 33, 0, &b.stream, b.dev), GCB_E_DEVICE);
+    assert_int_equal(gcb::launch(warp_work, 1, 32, 100 * 1024, &b.stream, b.dev), GCB_E_DEVICE);
     assert_int_equal(b.stream.launches, 0);
     close_bench(&b);
 }

@@ -257,9 +257,9 @@ static void cufft_fails(void **state)
     m.payload_dev = out;
     gcb_host_fft(GCB_HOST_FFT_FAILS);
     assert_int_equal(gcb_device_batch_begin(b), 0);
-    assert_int_equal(gcb_device_coder_encode_async(c, &at, &m, &diag), GCB_E_BACKEND);
+    assert_int_equal(gcb_device_coder_encode_async(c, &at, &m, &diag), GCB_E_DEVICE);
     gcb_host_fft(GCB_HOST_FFT_EXACT);
-    assert_int_equal(gcb_device_batch_finish(b, &diag), GCB_E_BACKEND);
+    assert_int_equal(gcb_device_batch_finish(b, &diag), GCB_E_DEVICE);
     assert_non_null(strstr(diag.text, "unknown error (cufftExecR2C, fft.cu:"));
     device.module->free(in);
     device.module->free(out);

@@ -221,6 +221,10 @@ static void test_carry_on(void **state)
     assert_int_equal(s->result.totals[1].failure.status, GCB_E_UNSUPPORTED);
     assert_non_null(strstr(s->result.totals[1].failure.text, "does not fit 8 bits"));
     assert_int_equal(s->result.totals[0].tally.messages, gcb_source_count(&run_source));
+    s->result.totals[1].failure.status = GCB_E_BACKEND; /* a library is not there */
+    gcb_rows_summary(&row, &setting, &s->methods[1], &s->result.totals[1], "memory", false);
+    assert_string_equal(json_string_value(json_object_get(row.json, "status")), "unsupported");
+    gcb_row_fini(&row);
     s->result.totals[1].failure.status = GCB_E_INTERNAL; /* whatever else went wrong */
     gcb_rows_summary(&row, &setting, &s->methods[1], &s->result.totals[1], "memory", false);
     assert_string_equal(json_string_value(json_object_get(row.json, "status")), "failed");

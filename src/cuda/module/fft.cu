@@ -64,7 +64,7 @@ int status_of(cufftResult result)
         return GCB_E_NOMEM;
     if (result == CUFFT_INVALID_SIZE || result == CUFFT_NOT_SUPPORTED)
         return GCB_E_UNSUPPORTED;
-    return GCB_E_BACKEND;
+    return GCB_E_DEVICE;
 }
 
 const char *words_of(cufftResult result)

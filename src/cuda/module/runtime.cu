@@ -23,7 +23,7 @@ namespace
 /* Words for a call that failed. */
 int explain(const gcb::fault &f, struct gcb_diag *diag)
 {
-    const int status = f.error == cudaErrorMemoryAllocation ? GCB_E_NOMEM : GCB_E_BACKEND;
+    const int status = f.error == cudaErrorMemoryAllocation ? GCB_E_NOMEM : GCB_E_DEVICE;
     const char *slash = strrchr(f.file, '/');
 
     return gcb_diag_set(diag, status, "device cuda: %s (%.80s, %s:%d)", cudaGetErrorString(f.error),
@@ -78,8 +78,9 @@ int probe(struct gcb_device_facts *facts, unsigned index, struct gcb_diag *diag)
     if (index >= static_cast<unsigned>(count))
         return gcb_diag_set(diag, GCB_E_BACKEND, "device cuda:%u: this machine has %d", index,
                             count);
-    if (TRY(diag, cudaGetDeviceProperties(&prop, static_cast<int>(index))))
-        return GCB_E_BACKEND;
+    error = cudaGetDeviceProperties(&prop, static_cast<int>(index));
+    if (error != cudaSuccess)
+        return no_device(error, facts, diag);
     snprintf(facts->name, sizeof(facts->name), "%.127s", prop.name);
     facts->memory_bytes = prop.totalGlobalMem;
     facts->l2_bytes = static_cast<uint64_t>(prop.l2CacheSize);
@@ -106,7 +107,7 @@ int alloc_device(void **out, uint64_t bytes, struct gcb_diag *diag)
         return err;
     cudaGetLastError(); /* an allocation that failed is no fault of what comes next */
     if (TRY(diag, cudaMemGetInfo(&left, &total)))
-        return GCB_E_BACKEND;
+        return GCB_E_DEVICE;
     return gcb_diag_set(
         diag, GCB_E_NOMEM, "out of memory on the device (%llu bytes asked for, %llu of %llu free)",
         static_cast<unsigned long long>(bytes), static_cast<unsigned long long>(left),
@@ -227,7 +228,7 @@ int event_seconds(double *out, struct gcb_device_event *from, struct gcb_device_
     if (TRY(diag, cudaEventSynchronize(from->handle)) ||
         TRY(diag, cudaEventSynchronize(to->handle)) ||
         TRY(diag, cudaEventElapsedTime(&milliseconds, from->handle, to->handle)))
-        return GCB_E_BACKEND;
+        return GCB_E_DEVICE;
     *out = static_cast<double>(milliseconds) * 1e-3;
     return 0;
 }
