@@ -93,17 +93,14 @@ int bench_open_input(struct bench *c)
 
 int bench_plan_scope(struct bench *c, size_t i)
 {
+    int err;
+
     c->message.scope = (int)c->suite.scopes[i];
-    return session_layout(&c->s);
-}
-
-double bench_case_weight(const struct bench *c)
-{
-    double weight = 0.0;
-
-    for (size_t m = 0; m < c->s.layout.count; m++)
-        weight += gcb_run_weight(&c->s.layout.messages[m]);
-    return weight * (double)c->count;
+    err = session_layout(&c->s);
+    c->weight = 0.0;
+    for (size_t m = 0; !err && m < c->s.layout.count; m++)
+        c->weight += gcb_run_weight(&c->s.layout.messages[m]) * (double)c->count;
+    return err;
 }
 
 /* Weighs all cases, and finds how much memory they go over. */
@@ -118,7 +115,7 @@ static int weigh(struct bench *c, uint64_t *bandwidth_bytes)
     *bandwidth_bytes = 0;
     for (size_t i = 0; !err && i < c->suite.scope_count; i++) {
         err = bench_plan_scope(c, i);
-        c->work += err ? 0.0 : bench_case_weight(c) * (double)times;
+        c->work += err ? 0.0 : c->weight * (double)times;
         if (!err && gcb_run_bandwidth_bytes(&c->s.layout) > *bandwidth_bytes)
             *bandwidth_bytes = gcb_run_bandwidth_bytes(&c->s.layout);
     }

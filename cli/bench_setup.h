@@ -34,6 +34,7 @@ struct bench {
     struct bench_device devices[GCB_SUITE_DEVICES];
     struct gcb_bandwidth bandwidths[GCB_SUITE_THREADS];
     struct gcb_evict evict;
+    double weight;     /* of a case of the scope at hand: all methods over its messages */
     double work, done; /* weights, over all cases */
     struct gcb_budget budget;
     struct gcb_run_result result; /* of the case at hand */
@@ -49,12 +50,10 @@ int bench_resolve(struct bench *c);
 /* Opens the files, of which one step and worker are taken unless more were asked for, or makes the suite's
  * synthetic tensors. */
 int bench_open_input(struct bench *c);
-/* Plans the messages of the suite's i-th scope. */
+/* Plans and weighs the messages of the suite's i-th scope. */
 int bench_plan_scope(struct bench *c, size_t i);
 /* Weighs all cases, opens the report, measures the memory with every number of threads, and sends the environment. */
 int bench_open_report(struct bench *c);
-/* Of all methods over the messages of the scope at hand. */
-double bench_case_weight(const struct bench *c);
 
 void bench_release(struct bench *c); /* zeroed is fine */
 

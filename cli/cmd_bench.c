@@ -33,7 +33,7 @@ static void on_progress(void *ctx, double done)
 {
     struct bench *c = ctx;
 
-    session_progress(&c->s, (c->done + done * bench_case_weight(c)) / c->work);
+    session_progress(&c->s, (c->done + done * c->weight) / c->work);
 }
 
 /* What rows of the case share. */
@@ -90,7 +90,7 @@ static int run_case(struct bench *c, const struct bench_case *at, struct gcb_dia
     if (err)
         return err;
     c->interrupted = c->result.interrupted;
-    c->done += bench_case_weight(c);
+    c->done += c->weight;
     return 0;
 }
 
