@@ -16,6 +16,10 @@
 #define GIVE_UP 3.0        /* and is not waited for any longer than so many budgets */
 #define FIRST_SECONDS 60.0 /* the first processes may take this, if the budget is less */
 
+/* Exit statuses of bench: called wrongly; a backend that is not there. */
+#define EXIT_USAGE 2
+#define EXIT_NO_BACKEND 3
+
 /* One process. */
 struct turn {
     const struct gcb_turns_config *config;
@@ -47,17 +51,28 @@ static char **command_line(const struct turn *t, const char *exe, const char *re
     return (char **)(uintptr_t)argv;
 }
 
+/* It failed, and this is its exit status: what it means of bench, it means of a run of two. */
+static int fail(int status, const struct gcb_diag *own, struct gcb_diag *diag)
+{
+    const int err = status == EXIT_USAGE        ? GCB_E_INVALID
+                    : status == EXIT_NO_BACKEND ? GCB_E_BACKEND
+                                                : own->status;
+
+    return gcb_diag_set(diag, err, "%s", own->text);
+}
+
 /* What it wrote could not be read: was that its own failure? Then its own words say more. */
 static int blame(struct gcb_child *child, int err, struct gcb_diag *diag)
 {
     const bool over = child->late || child->stopped;
     struct gcb_diag own = {.status = 0};
+    int status;
 
     if (!over)
         child->deadline = gcb_clock() + 1.0;
-    if (!gcb_child_finish(child, NULL, &own) || (child->late && !over))
+    if (!gcb_child_finish(child, &status, &own) || (child->late && !over))
         return err;
-    return gcb_diag_set(diag, own.status, "%s", own.text);
+    return fail(status, &own, diag);
 }
 
 #define NO_BACKEND 3 /* the exit status */
@@ -73,7 +88,7 @@ static int finish(struct gcb_child *child, const struct gcb_cases *cases, struct
         if (cases->items[i].status == GCB_CASE_FAILED ||
             (cases->items[i].status == GCB_CASE_UNSUPPORTED && status == NO_BACKEND))
             return 0;
-    return err ? gcb_diag_set(diag, own.status, "%s", own.text) : 0;
+    return err ? fail(status, &own, diag) : 0;
 }
 
 /* Runs one process and reads its cases. */

@@ -68,7 +68,8 @@ struct gcb_turns {
  * Runs the pairs: at least GCB_TURNS_PAIRS, more until every time is SAME or the budget or the number of pairs is used
  * up. If `stop` says so what was measured stays, marked interrupted; before the first pair that is a failure. GCB_E_IO,
  * GCB_E_CORRUPT with words: a build that cannot be run, fails, hangs, or says what is no result.
- * GCB_E_INVALID: the budget is too small. Release with gcb_turns_fini on success and failure.
+ * GCB_E_INVALID, GCB_E_BACKEND: what its exit status says of its options; the first also: the budget is too small.
+ * Release with gcb_turns_fini on success and failure.
  */
 int gcb_turns_run(struct gcb_turns *out, const struct gcb_turns_config *config,
                   struct gcb_diag *diag);

@@ -111,8 +111,19 @@ run regress --against ./other --markdown . "$sample"
 exits 2
 check "said before any process is run" test ! -e never
 run regress --against "$GCBENCH" --method tokp "$sample"
-exits 1
+exits 2
 says "did you mean 'topk'?"
+for wrong in "--suite nope" "--theta 0.5 --method qsgd" "--step 77" "--device gpu"; do
+    run regress --against "$GCBENCH" $wrong "$sample"
+    exits 2
+    says "exit status 2: gcbench: "
+done
+run regress --against "$GCBENCH" --kernels 'no/such'
+exits 2
+says "no kernel is called"
+run regress --against "$GCBENCH" --device cuda:99 "$sample"
+exits 3
+says "exit status 3: gcbench: "
 run regress --against "$GCBENCH" nowhere.h5
 exits 1
 says "nowhere.h5"
