@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <spawn.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -116,16 +117,23 @@ int gcb_child_start(struct gcb_child *c, char *const *argv, const struct gcb_chi
     return gcb_diag_set(diag, GCB_E_IO, "%s: cannot be run: %s", c->name, strerror(err));
 }
 
+static double seconds_of(struct timeval t)
+{
+    return (double)t.tv_sec + 1e-6 * (double)t.tv_usec;
+}
+
 /* Waits until the process ends or `seconds` are over; false: it runs on. */
 static bool wait_for(struct gcb_child *c, int *how, double seconds, bool ask)
 {
     const double until = gcb_clock() + seconds;
+    struct rusage used = {.ru_maxrss = 0};
 
-    while (waitpid(c->pid, how, WNOHANG) == 0) {
+    while (wait4(c->pid, how, WNOHANG, &used) == 0) {
         if (gcb_clock() > until || (ask && over(c)))
             return false;
         poll(NULL, 0, 2);
     }
+    c->cpu = seconds_of(used.ru_utime) + seconds_of(used.ru_stime);
     return true;
 }
 

@@ -24,6 +24,7 @@ struct gcb_child {
     FILE *errs;    /* its standard error, for words when it fails */
     int fd, place; /* place: of gcb_tidy_enter_child */
     double deadline;
+    double cpu; /* seconds of processors that it and its children had; behind gcb_child_finish */
     struct gcb_child_limits limits;
     bool late, stopped; /* ended by the limit; because it was asked for */
     char name[160];     /* escaped */

@@ -27,6 +27,9 @@ struct turn {
     double limit;    /* seconds */
     double took;     /* by the last process; behind look() by the faster of the first ones */
     double pair;     /* by both of these */
+    double slower;   /* took over the time it had a processor, at least 1: others want them too */
+    double since;    /* when calls were last chosen */
+    unsigned paced;  /* pairs by then */
 };
 
 /* The child's command line; the array is the caller's to free, the words are borrowed. */
@@ -113,6 +116,7 @@ static int run_one(struct turn *t, struct gcb_cases *cases, const char *exe, str
     }
     gcb_free(argv);
     t->took = gcb_clock() - began;
+    t->slower = child.cpu > 0.0 ? fmax(1.0, t->took / child.cpu) : 1.0;
     return err;
 }
 
@@ -139,13 +143,14 @@ static int look(struct gcb_turns *out, struct turn *t, struct gcb_diag *diag)
 {
     const struct gcb_turns_config *c = t->config;
     struct gcb_cases *const cases[] = {&out->runs.base, &out->runs.next};
-    double least = INFINITY;
+    double least = INFINITY, slower = 1.0;
     int err = 0;
 
     t->repeat = c->repeats ? 0 : 1;
     t->limit = c->timeout > 0.0 ? c->timeout : fmax(FIRST_SECONDS, c->budget);
     for (int i = 0; !err && i < 2; i++) {
         err = run_one(t, cases[i], c->exe[i], diag);
+        slower = t->took < least ? t->slower : slower;
         least = fmin(least, t->took);
         t->pair += t->took;
     }
@@ -154,6 +159,7 @@ static int look(struct gcb_turns *out, struct turn *t, struct gcb_diag *diag)
     if (!err)
         err = gcb_match_cases(&out->matches, &out->count, &out->runs.base, &out->runs.next, diag);
     t->took = least;
+    t->slower = slower;
     return err;
 }
 
@@ -162,7 +168,8 @@ static int plan(struct gcb_turns *out, struct turn *t, struct gcb_diag *diag)
 {
     const struct gcb_turns_config *c = t->config;
     const double most = c->pairs ? c->pairs : GCB_TURNS_MOST;
-    const double budget = PLAN_SHARE * c->budget, calls = once(&out->runs.base);
+    /* a call is timed while it has a processor, but between calls others may */
+    const double budget = PLAN_SHARE * c->budget, calls = t->slower * once(&out->runs.base);
     /* of the faster one: what disturbed the other would make all processes long, and few */
     const double overhead = fmax(0.0, t->took - 2.0 * calls);
     const double least = GCB_TURNS_PAIRS * t->pair;
@@ -325,12 +332,32 @@ static int settled(bool *out, const struct gcb_turns *t, const struct gcb_turns_
     return err;
 }
 
+/* Chooses fewer calls if the least number of pairs, at the pace of those with as many as now, would take longer than
+ * `left` seconds: the machine became slower, or was misjudged. */
+static void keep_pace(struct gcb_turns *out, struct turn *t, double left)
+{
+    const unsigned pairs = out->pairs - t->paced;
+    const double now = gcb_clock();
+    double need;
+
+    if (pairs == 0 || t->repeat <= 1 || out->pairs >= GCB_TURNS_PAIRS)
+        return;
+    need = (now - t->since) / pairs * (GCB_TURNS_PAIRS - out->pairs);
+    if (need <= left)
+        return;
+    t->repeat = (unsigned)fmax(1.0, floor(t->repeat * fmax(left, 0.0) / need));
+    t->since = now;
+    t->paced = out->pairs;
+    out->repeat = t->repeat;
+}
+
 static int run_pairs(struct gcb_turns *out, struct turn *t, double began, struct gcb_diag *diag)
 {
     const struct gcb_turns_config *c = t->config;
     bool done = false;
     int err = 0;
 
+    t->since = gcb_clock();
     while (!err && !done && out->pairs < out->most) {
         const double used = gcb_clock() - began;
         const double next = used + used / fmax(1.0, out->pairs); /* when one more would be done */
@@ -340,6 +367,7 @@ static int run_pairs(struct gcb_turns *out, struct turn *t, double began, struct
             c->progress(c->ctx, fmax(used / c->budget, (double)out->pairs / out->most));
         if ((enough && next > c->budget) || used > GIVE_UP * c->budget)
             break;
+        keep_pace(out, t, c->budget - used);
         err = run_pair(out, t, diag);
         if (!err && out->pairs >= GCB_TURNS_PAIRS && out->pairs % 5 == 0)
             err = settled(&done, out, c, diag);

@@ -59,7 +59,7 @@ struct gcb_turns {
     struct gcb_turns_case *cases; /* by match */
     size_t count;
     unsigned pairs, most;
-    unsigned repeat; /* calls in a process; 0: as the options say */
+    unsigned repeat; /* calls in a process, in the end; 0: as the options say */
     double seconds;  /* it took */
     bool interrupted, short_of_time;
 };

@@ -14,6 +14,8 @@
     do        what else happens: "hang", "exit", "garbage", "empty", "no-bench", "stop-after:N" (fails from call N on),
               "fail-at:N" (in call N the first case fails), "abort" (a signal, half way), "flood" (100 MB of nothing),
               "child" (hangs, and so does a process of its own)
+    call      each call takes so many seconds, without being timed so: other processes have the processors meanwhile
+    slowed    calls take so many times as long from the fifth process on
     status    the exit status, with all rows written
 """
 
@@ -99,7 +101,8 @@ def main(name, arguments):
         for key in ("seconds", "encode_seconds", "decode_seconds"):
             timed(case, key, factor, rng, config.get("jitter", 0), width)
         put(case)
-    time.sleep(config.get("sleep", 0))
+    repeat = int(arguments[arguments.index("--repeat") + 1]) if "--repeat" in arguments else 1
+    time.sleep(config.get("sleep", 0) + repeat * config.get("call", 0) * (config.get("slowed", 1) if calls >= 4 else 1))
     sys.exit(config.get("status", 0))
 
 

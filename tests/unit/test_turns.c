@@ -223,6 +223,23 @@ static void test_calibration(void **state)
     end(&aa);
 }
 
+/* What a call really takes, on a machine that has more to do, is planned for, and noticed when it changes. */
+static void test_budget(void **state)
+{
+    struct trial t = trial();
+
+    (void)state;
+    write_builds(TOPK, TOPK,
+                 "\"call\": 0.006, \"slowed\": 10"); /* four times what is timed; then 40 */
+    t.config.budget = 24.0;
+    go(&t);
+    assert_int_equal(t.err, 0);
+    if (t.turns.pairs != 20 || t.turns.seconds > 1.4 * t.config.budget)
+        fail_msg("%u pairs of %u calls, %g s", t.turns.pairs, t.turns.repeat, t.turns.seconds);
+    judged(&t, "topk", GCB_OF_ENCODE, GCB_SAME);
+    end(&t);
+}
+
 static void test_kernels(void **state)
 {
     struct trial t = trial();
@@ -415,7 +432,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_calibration), cmocka_unit_test(test_kernels),
         cmocka_unit_test(test_many),        cmocka_unit_test(test_failures),
         cmocka_unit_test(test_fails_once),  cmocka_unit_test(test_failed_rows),
-        cmocka_unit_test(test_interrupted),
+        cmocka_unit_test(test_interrupted), cmocka_unit_test(test_budget),
     };
 
     if (argc < 2 || access("/usr/bin/python3", X_OK))
