@@ -29,7 +29,7 @@ static int resolve(struct compress *c, struct gcb_diag *diag)
     if (err)
         return err;
     session_forget(&c->s, "compress", c->methods, c->count);
-    return session_resolve(&c->s, "compress");
+    return session_resolve(&c->s);
 }
 
 static int open_output(struct compress *c, struct gcb_diag *diag)
@@ -127,7 +127,7 @@ static int run(struct compress *c, struct gcb_diag *diag)
     session_progress_start(&c->s);
     err = gcb_run(&c->result, &config, &observer, diag);
     session_progress_end(&c->s);
-    return err;
+    return session_verdict(&c->s, err);
 }
 
 static int put_summaries(struct compress *c)
@@ -171,7 +171,7 @@ static int show_table(struct compress *c, struct gcb_diag *diag)
         return err;
     if (c->sort && view.groups)
         gcb_groups_sort(&c->groups, c->sort);
-    session_words(settings, sizeof(settings), &c->s, "");
+    session_words(settings, sizeof(settings), &c->s, c->s.place);
     return compress_show(&view, &c->s.report, diag);
 }
 

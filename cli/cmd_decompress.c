@@ -1,5 +1,4 @@
 #include <inttypes.h>
-#include <string.h>
 
 #include "cli/cmd.h"
 #include "cli/options.h"
@@ -33,6 +32,17 @@ static int check_call(const struct decompress_options *o, const struct opt_list 
     return opt_make_check(&o->make, diag);
 }
 
+/* On a device nothing is left for the processor's threads and instructions to do. */
+static int resolve(struct opt_backend *backend, const struct opt_exec *exec, struct gcb_diag *diag)
+{
+    const int err = opt_exec_resolve(backend, exec, diag);
+
+    if (err || !backend->gpu.module || (exec->threads <= 1 && !exec->isa))
+        return err;
+    return gcb_diag_set(diag, GCB_E_BACKEND, "device %s: %s has a meaning on the cpu only",
+                        backend->device, exec->isa ? "--isa" : "--threads");
+}
+
 static int decompress_run(const void *options, const struct opt_list *operands,
                           struct cmd_context *ctx)
 {
@@ -44,11 +54,10 @@ static int decompress_run(const void *options, const struct opt_list *operands,
     int err = check_call(o, operands, ctx->diag);
 
     if (!err)
-        err = opt_exec_resolve(&backend, &o->exec, ctx->diag);
-    if (!err && strcmp(backend.device, "cpu") != 0)
-        err = gcb_diag_set(ctx->diag, GCB_E_BACKEND, "decompress runs on the cpu only");
+        err = resolve(&backend, &o->exec, ctx->diag);
     if (err)
         return err;
+    r.device = backend.gpu.module ? &backend.gpu : NULL;
     err = gcb_dump_create(&dump, o->make.output, o->make.force, operands->items, operands->count,
                           ctx->diag);
     r.dump = dump;

@@ -36,7 +36,7 @@ static int resolve(struct replay *c, struct gcb_diag *diag)
                            "no method given: --method topk:memory=ef, for example; "
                            "`gcbench methods` lists them");
     if (!err)
-        err = session_resolve(&c->s, "replay");
+        err = session_resolve_cpu(&c->s, "replay");
     if (!err)
         err = replay_schedule(&c->config.schedule, &c->o->own, diag);
     c->config.tune_steps = c->o->own.tune_steps;

@@ -24,7 +24,7 @@ static int resolve(struct sweep *c, struct gcb_diag *diag)
         return err;
     session_forget(&c->s, "sweep", c->plan.methods, c->plan.given);
     err = sweep_expand(&c->plan, c->o, diag);
-    return err ? err : session_resolve(&c->s, "sweep");
+    return err ? err : session_resolve(&c->s);
 }
 
 /* Rows come with the machine's bandwidth, which takes a moment; a table does without. */
@@ -135,7 +135,7 @@ static int show_table(struct sweep *c, struct gcb_diag *diag)
 
     if (err || !c->s.report.table)
         return err;
-    session_words(settings, sizeof(settings), &c->s, "");
+    session_words(settings, sizeof(settings), &c->s, c->s.place);
     return sweep_show(&view, &c->s.report, diag);
 }
 

@@ -88,7 +88,7 @@ static int resolve(struct verify *v, struct gcb_diag *diag)
     if (err)
         return err;
     v->tallies = gcb_alloc_zero(v->count, sizeof(*v->tallies));
-    return v->tallies ? session_resolve(&v->s, "verify") : gcb_diag_nomem(diag, 0, "methods");
+    return v->tallies ? session_resolve_cpu(&v->s, "verify") : gcb_diag_nomem(diag, 0, "methods");
 }
 
 static void on_note(void *ctx, const struct gcb_verify_note *note)

@@ -1,6 +1,7 @@
 #include "cli/options.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
@@ -192,14 +193,14 @@ static int resolve_device(struct opt_backend *out, const char *device, struct gc
     uint64_t number = 0;
     char shown[64];
 
-    out->device = "cpu";
+    snprintf(out->device, sizeof(out->device), "cpu");
     if (!device || strcmp(device, "cpu") == 0)
         return 0;
     if (strcmp(device, "cuda") != 0 &&
         (strncmp(device, "cuda:", 5) != 0 || !gcb_parse_u64(device + 5, &number) || number > 1023))
         return gcb_diag_set(diag, GCB_E_INVALID, "--device is cpu or cuda[:N], not '%s'",
                             gcb_escape(shown, sizeof(shown), device));
-    out->device = device;
+    snprintf(out->device, sizeof(out->device), "cuda:%u", (unsigned)number);
     return gcb_device_open(&out->gpu, (unsigned)number, diag);
 }
 

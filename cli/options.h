@@ -63,7 +63,7 @@ extern const struct opt_row opt_exec_rows[]; /* from the third on without --devi
 /* What --device and --isa may be, for completions; each ends with NULL. */
 extern const char *const opt_devices[], *const opt_isas[];
 struct opt_backend {
-    const char *device;    /* as rows name it: "cpu", "cuda:0" */
+    char device[16];       /* as rows name it: "cpu", "cuda:0" */
     struct gcb_device gpu; /* open unless device is "cpu" */
     double gpu_copy_gbps;  /* 0: not measured */
     const char *isa;       /* widest in use: "avx2" */

@@ -7,16 +7,36 @@
 #include "cli/glob_notes.h"
 #include "cli/heading.h"
 #include "cli/interrupt.h"
+#include "src/bench/device_trial.h"
 
-int session_resolve(struct session *s, const char *command)
+int session_resolve(struct session *s)
 {
     int err = opt_message_check(s->o.message, s->ctx->diag);
 
     if (!err)
         err = opt_exec_resolve(&s->backend, s->o.exec, s->ctx->diag);
-    if (!err && strcmp(s->backend.device, "cpu") != 0)
-        err = gcb_diag_set(s->ctx->diag, GCB_E_BACKEND, "%s runs on the cpu only", command);
+    if (!err && s->backend.gpu.module && s->o.exec->fft_plan)
+        err = gcb_diag_set(s->ctx->diag, GCB_E_BACKEND,
+                           "device %s: --fft-plan measure is of FFTW, which runs on the cpu only",
+                           s->backend.device);
+    if (!err && s->backend.gpu.module)
+        snprintf(s->place, sizeof(s->place), ", %s", s->backend.device);
     return err;
+}
+
+int session_resolve_cpu(struct session *s, const char *command)
+{
+    const int err = session_resolve(s);
+
+    if (err || !s->backend.gpu.module)
+        return err;
+    return gcb_diag_set(s->ctx->diag, GCB_E_BACKEND, "%s has no device: it runs on the cpu only",
+                        command);
+}
+
+int session_verdict(const struct session *s, int err)
+{
+    return err == GCB_E_UNSUPPORTED && s->backend.gpu.module ? GCB_E_BACKEND : err;
 }
 
 void session_forget(const struct session *s, const char *command, struct gcb_method *methods,
@@ -63,6 +83,7 @@ void session_setting(struct session *s)
         .threads = s->backend.queue.threads,
         .read_gbps = measured ? s->bandwidth.read_gbps : NAN,
         .fill_gbps = measured ? s->bandwidth.fill_gbps : NAN,
+        .device_copy_gbps = s->backend.gpu_copy_gbps > 0.0 ? s->backend.gpu_copy_gbps : NAN,
     };
 }
 
@@ -76,9 +97,11 @@ int session_report(struct session *s, const struct gcb_columns *columns, bool fo
 
 int session_bandwidth(struct session *s)
 {
-    const int err = gcb_bandwidth_measure(&s->bandwidth, &s->backend.queue,
-                                          gcb_run_bandwidth_bytes(&s->layout), s->ctx->diag);
+    int err = gcb_bandwidth_measure(&s->bandwidth, &s->backend.queue,
+                                    gcb_run_bandwidth_bytes(&s->layout), s->ctx->diag);
 
+    if (!err && s->backend.gpu.module)
+        err = gcb_device_copy_gbps(&s->backend.gpu_copy_gbps, &s->backend.gpu, s->ctx->diag);
     if (!err)
         session_setting(s);
     return err;
@@ -110,6 +133,7 @@ struct gcb_run_config session_run(const struct session *s, const struct opt_timi
                   .queue = &s->backend.queue,
                   .seed = s->backend.seed,
                   .fft_rigor = (enum gcb_fft_rigor)s->o.exec->fft_plan,
+                  .device = s->backend.gpu.module ? &s->backend.gpu : NULL,
                   .timing = {.warmup = timing->warmup < 0 ? 1 : (unsigned)timing->warmup,
                              .repeat = timing->repeat ? (unsigned)timing->repeat : 1,
                              .min_time = timing->min_time}},

@@ -25,6 +25,7 @@ struct session {
     const struct opt_list *files;
     struct cmd_context *ctx;
     struct opt_backend backend;
+    char place[24];                 /* for session_words: ", cuda:0"; "" on the CPU */
     struct gcb_bandwidth bandwidth; /* zeroed until measured */
     struct gcb_source *source;      /* owned */
     struct gcb_layout layout;
@@ -33,9 +34,14 @@ struct session {
     struct gcb_rows_setting setting;
 };
 
-/* Checks the options against each other and finds kernels, threads and device. `command` names the command
- * in the words of GCB_E_BACKEND: for now all run on the cpu. */
-int session_resolve(struct session *s, const char *command);
+/* Checks the options against each other and finds kernels, threads and device: on one, session_run's methods run
+ * there, and threads and kernels are of the CPU that they are held against. GCB_E_BACKEND: it is not there, or an
+ * option has no meaning on it. */
+int session_resolve(struct session *s);
+/* The same for a command whose work has not been built for a device: GCB_E_BACKEND names it. */
+int session_resolve_cpu(struct session *s, const char *command);
+/* The end of a run of methods: what a method does not do on the device asked for is GCB_E_BACKEND. */
+int session_verdict(const struct session *s, int err);
 
 /* Where every message stands alone: takes the methods' memories away, with a note on those asked for. */
 void session_forget(const struct session *s, const char *command, struct gcb_method *methods,
@@ -50,8 +56,8 @@ int session_layout(struct session *s);
 void session_setting(struct session *s);
 /* Opens stream and results file; `force` replaces an existing one. Sets the setting. */
 int session_report(struct session *s, const struct gcb_columns *columns, bool force);
-/* Measures memory bandwidth with the backend's threads, over as much memory as the messages call for, and
- * sets the setting. */
+/* Measures memory bandwidth with the backend's threads, over as much memory as the messages call for, and that of the
+ * device; sets the setting. */
 int session_bandwidth(struct session *s);
 /* Sends the `environment` row, if rows are wanted. */
 int session_environment(struct session *s);

@@ -42,6 +42,27 @@ static int put_tensors(struct gcb_restore *r, const struct gcb_container_message
     return err;
 }
 
+static int decode_on_cpu(struct gcb_restore *r, const struct gcb_container_message *m,
+                         const uint8_t *bytes, const struct gcb_mview *out, struct gcb_diag *diag)
+{
+    const int err = ready_decoder(r, m, bytes, diag);
+
+    return err ? err : gcb_coder_decode(r->decoder, bytes, m->length, out, diag);
+}
+
+static int decode_on_device(struct gcb_restore *r, const struct gcb_container_message *m,
+                            const uint8_t *bytes, const struct gcb_mview *out,
+                            struct gcb_diag *diag)
+{
+    int err = r->on_device ? 0 : gcb_device_decoder_create(&r->on_device, r->device, diag);
+
+    if (!err)
+        err = gcb_device_decoder_run(r->on_device, bytes, m->length, out, diag);
+    if (err == GCB_E_UNSUPPORTED && ready_decoder(r, m, bytes, NULL) == 0)
+        err = GCB_E_BACKEND; /* the device alone does not take it */
+    return err;
+}
+
 /* What goes wrong here knows neither file nor message: they stand in front of its words. */
 static int decode(struct gcb_restore *r, const struct gcb_container_message *m, const char *file,
                   const uint8_t *bytes, float *values, struct gcb_diag *diag)
@@ -49,10 +70,9 @@ static int decode(struct gcb_restore *r, const struct gcb_container_message *m, 
     const struct gcb_mview out = {values, m->count};
     char path[128], name[128];
     struct gcb_diag cause = {0};
-    int err = ready_decoder(r, m, bytes, &cause);
+    const int err = r->device ? decode_on_device(r, m, bytes, &out, &cause)
+                              : decode_on_cpu(r, m, bytes, &out, &cause);
 
-    if (!err)
-        err = gcb_coder_decode(r->decoder, bytes, m->length, &out, &cause);
     if (!err)
         return 0;
     return gcb_diag_set(diag, err, "%s: %s: %s", gcb_escape(path, sizeof(path), file),
@@ -91,6 +111,8 @@ int gcb_restore_file(struct gcb_restore *r, const char *file, struct gcb_diag *d
 
 void gcb_restore_fini(struct gcb_restore *r)
 {
+    gcb_device_decoder_destroy(r->on_device);
+    r->on_device = NULL;
     gcb_coder_destroy(r->decoder);
     r->decoder = NULL;
 }

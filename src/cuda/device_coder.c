@@ -251,8 +251,7 @@ int gcb_device_coder_fetch(struct gcb_device_coder *c, const struct gcb_device_m
     return gcb_device_batch_download(m->batch, payload, m->payload_dev, frame->payload_bytes, diag);
 }
 
-/* As gcb_coder_accepts. */
-static bool accepts(const struct gcb_device_coder *c, const struct gcb_frame *f)
+bool gcb_device_coder_accepts(const struct gcb_device_coder *c, const struct gcb_frame *f)
 {
     if (!c->env.decoding || f->count != c->env.count)
         return false;
@@ -272,7 +271,7 @@ int gcb_device_coder_decode_async(struct gcb_device_coder *c, const struct gcb_f
 
     if (err)
         return err;
-    if (!accepts(c, frame))
+    if (!gcb_device_coder_accepts(c, frame))
         return gcb_diag_set(diag, GCB_E_MISMATCH, "the message is not of the decoder's kind");
     if (!(frame->flags & GCB_WIRE_STORED))
         err = c->ops->decode_async(c->state, payload_dev, frame->payload_bytes, out_dev, &call);

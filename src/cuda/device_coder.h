@@ -61,6 +61,9 @@ int gcb_device_coder_fetch(struct gcb_device_coder *c, const struct gcb_device_m
                            const struct gcb_frame *frame, struct gcb_wbuf *out,
                            struct gcb_diag *diag);
 
+/* As gcb_coder_accepts. */
+bool gcb_device_coder_accepts(const struct gcb_device_coder *c, const struct gcb_frame *frame);
+
 /* Queues the decoding of a payload, on the device already, with its parsed frame. GCB_E_MISMATCH: not a message of
  * this coder's kind. Then, after gcb_device_batch_finish, how it ended. */
 int gcb_device_coder_decode_async(struct gcb_device_coder *c, const struct gcb_frame *frame,

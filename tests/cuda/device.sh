@@ -13,13 +13,24 @@ LD_LIBRARY_PATH=$tmp/lib # and no other: the module of the build would be found 
 export LD_LIBRARY_PATH
 module=$tmp/lib/libgcbench-cuda.so
 
+run compress -q --method topk --dataset stem.weight -o "$tmp/messages.h5" "$sample"
+
+made_nothing() { # nor a part of it, under a name of its own
+    [ -z "$(ls -A "$tmp/made")" ]
+}
+
 refuses() { # WORDS: so do info, which goes on, and the commands that are asked for a device
-    run compress --device cuda --method topk "$sample"
+    mkdir -p "$tmp/made"
+    run compress --device cuda --method topk -o "$tmp/made/x.h5" --results "$tmp/made/x.json" "$sample"
     exits 3
     says "$1"
-    run decompress --device cuda:0 -o "$tmp/x.h5" "$sample"
+    run decompress --device cuda:0 -o "$tmp/made/x.h5" "$tmp/messages.h5"
     exits 3
     says "$1"
+    run sweep --device cuda --vary theta=0.9 --method topk --results "$tmp/made/x.json" "$sample"
+    exits 3
+    says "$1"
+    check "no output is made" made_nothing
     run info
     exits 0
     quiet
@@ -49,8 +60,24 @@ prints "cuda        runtime 13.0, driver 13.0, "
 run compress --device cuda:1 --method topk "$sample"
 exits 3
 says "device cuda:1: this machine has 1"
-run decompress --device cuda -o "$tmp/x.h5" "$sample"
+
+# What has no device says that it is this command.
+for words in "verify" "replay --method topk:memory=ef"; do
+    run ${words%% *} --device cuda --results "$tmp/made/x.json" ${words#"${words%% *}"} "$sample"
+    exits 3
+    says "${words%% *} has no device: it runs on the cpu only"
+done
+
+# Nor have these options a meaning there.
+run compress --device cuda --method fft --fft-plan measure -o "$tmp/made/x.h5" "$sample"
 exits 3
-says "runs on the cpu only"
+says "device cuda:0: --fft-plan measure is of FFTW, which runs on the cpu only"
+run decompress --device cuda --threads 2 -o "$tmp/made/x.h5" "$tmp/messages.h5"
+exits 3
+says "device cuda:0: --threads has a meaning on the cpu only"
+run decompress --device cuda --isa c -o "$tmp/made/x.h5" "$tmp/messages.h5"
+exits 3
+says "device cuda:0: --isa has a meaning on the cpu only"
+check "no output is made" made_nothing
 
 finish

@@ -1,0 +1,192 @@
+#!/bin/sh
+# Files of messages from a device and back, with the stand-in as the module: compress, decompress and sweep give what the
+# CPU gives. Their times mean nothing.
+#   device_files.sh GCBENCH STANDIN
+. "$(dirname "$0")/../cli/lib.sh"
+standin=$2
+sample=$(realpath "$(dirname "$0")/../../datasets/sample.h5")
+
+library=$(ldd "$GCBENCH" | sed -n 's/.*libgcbench\.so\.0 => \([^ ]*\).*/\1/p')
+mkdir "$tmp/lib"
+cp "$library" "$tmp/lib/libgcbench.so.0" || exit 99
+cp "$standin" "$tmp/lib/libgcbench-cuda.so" || exit 99
+LD_LIBRARY_PATH=$tmp/lib # and no other: the module of the build would be found there
+export LD_LIBRARY_PATH
+cd "$tmp" || exit 99
+
+few="--dataset stem.weight --dataset layers.6.sc.weight --dataset layers.0.b1.* --step last --worker 0"
+
+pair() { # ARGS...: the same messages are written and read, whoever does it
+    rm -f cpu.h5 cuda.h5 by-cpu.h5 by-cuda.h5
+    run compress -q --no-baselines "$@" -o cpu.h5
+    exits 0
+    run compress -q --no-baselines "$@" -o cuda.h5 --device cuda
+    exits 0
+    quiet
+    check "the device's file of messages is the CPU's" cmp cpu.h5 cuda.h5
+    run decompress cuda.h5 -o by-cpu.h5
+    exits 0
+    run decompress --device cuda:0 cpu.h5 -o by-cuda.h5
+    exits 0
+    check "restored on the device is restored on the CPU" cmp by-cpu.h5 by-cuda.h5
+}
+
+# Every method whose messages are the same everywhere; new ones come by themselves.
+exact=$("$GCBENCH" methods --format json | python3 -c '
+import json, sys
+for line in sys.stdin:
+    m = json.loads(line)
+    if "library-math" not in m["capabilities"]: print(m["method"])')
+check "methods are listed" test "$(echo "$exact" | wc -l)" -ge 9
+for method in $exact qsgd:coding=elias sparse:transform=hadamard,select=chunk,values=range sbc:index=adaptive; do
+    pair --method "$method" $few "$sample"
+done
+
+# Messages over several tensors, another type of element, nothing to encode, and what is sent raw.
+pair --method topk:values=range --scope model $few "$sample"
+pair --method qsgd:bits=4 --scope bucket --bucket-bytes 8K $few "$sample"
+run generate -o half.h5 --elements 5000 --dtype fp16 --steps 2 --dist sparse:zeros=0.5
+exits 0
+pair --method sbc half.h5
+cat >make.py <<'PY'
+import h5py, numpy
+with h5py.File("odd.h5", "w") as f:
+    f["empty"] = numpy.zeros(0, "f4")
+    f["one"] = numpy.float32(3)
+    x = numpy.linspace(-1, 1, 4099, dtype="f4")
+    x[[7, 4098]] = numpy.inf, numpy.nan
+    f["wild"] = x
+    f["dense"] = x[8:90]
+PY
+check "a file of odd tensors" python3 make.py
+pair --method redsync --nonfinite raw --dense dense odd.h5
+pair --method terngrad --nonfinite zero odd.h5
+
+# A transform's library is another one: bytes may differ, and what is decoded by little.
+cat >near.py <<'PY'
+import h5py, numpy, sys
+a, b = (h5py.File(name) for name in sys.argv[1:3])
+seen = 0
+def look(path, x):
+    global seen
+    if isinstance(x, h5py.Dataset):
+        y = b[path][()].astype("f8")
+        assert numpy.linalg.norm(x[()] - y) <= 1e-6 * numpy.linalg.norm(x[()]), path
+        seen += 1
+a.visititems(look)
+assert seen >= 3, seen
+PY
+for method in demo sparse:transform=dct fft; do
+    for mode in exact near; do # the stand-in's spectra: the CPU's, and some rounding errors away
+        GCB_HOST_FFT=$mode
+        export GCB_HOST_FFT
+        rm -f cuda.h5 by-cpu.h5 by-cuda.h5
+        run compress -q --no-baselines --method "$method" $few --device cuda -o cuda.h5 "$sample"
+        exits 0
+        run decompress cuda.h5 -o by-cpu.h5
+        exits 0
+        run decompress --device cuda cuda.h5 -o by-cuda.h5
+        exits 0
+        check "decoded by two libraries" python3 near.py by-cpu.h5 by-cuda.h5
+        unset GCB_HOST_FFT
+    done
+done
+
+# What cannot be done there leaves nothing behind.
+mkdir made
+made_nothing() {
+    [ -z "$(ls -A made)" ]
+}
+GCB_HOST_FFT=missing
+export GCB_HOST_FFT
+run compress -q --method fft $few --device cuda -o made/x.h5 --results made/x.json "$sample"
+exits 3
+says "transform=fft of this length needs cuFFT, and neither libcufft.so.12 nor libcufft.so.11 was found"
+run decompress --device cuda cuda.h5 -o made/x.h5
+exits 3
+says "cuFFT"
+GCB_HOST_FFT=no-plan
+run compress -q --method fft $few --device cuda -o made/x.h5 "$sample"
+exits 3
+says "cuFFT has no plan"
+unset GCB_HOST_FFT
+check "no output is made" made_nothing
+
+# A changed byte is found, wherever it is, before and by the device alike.
+rm -f cpu.h5
+run compress -q --no-baselines --method topk --dataset stem.weight --step last --worker 0 -o cpu.h5 "$sample"
+exits 0
+cat >damage.py <<'PY'
+import h5py, shutil, sys
+shutil.copy("cpu.h5", "bad.h5")
+with h5py.File("bad.h5", "r+") as f:
+    found = []
+    f.visititems(lambda path, x: found.append(path) if isinstance(x, h5py.Dataset) and x.dtype == "u1" else None)
+    d = f[found[0]]
+    at = int(float(sys.argv[1]) * (d.shape[0] - 1))
+    d[at] = d[at] ^ 0x10
+PY
+for at in 0 0.02 0.1 0.5 0.9 1; do
+    check "a byte is changed" python3 damage.py $at
+    run decompress bad.h5 -o made/x.h5
+    exits 1
+    cp "$err" cpu.err
+    run decompress --device cuda bad.h5 -o made/x.h5
+    exits 1
+    check "the device's words are the CPU's" cmp "$err" cpu.err
+    check "no output is made" made_nothing
+done
+run decompress --device cuda "$sample" -o made/x.h5
+exits 2
+check "no output is made" made_nothing
+
+# Rows: bytes and errors are the CPU's; where it ran, the times and the launches are the device's.
+cat >rows.py <<'PY'
+import json, sys
+times = ("seconds", "_gbps", "_share", "_launches", "stop_reason")
+def load(name):
+    rows = [json.loads(line) for line in open(name)]
+    return rows[0], rows[1:]
+def plain(row):
+    return {k: v for k, v in row.items() if k != "device" and not any(t in k for t in times)}
+_, cpu = load("cpu.json")
+env, cuda = load("cuda.json")
+assert env["gpu"] == "a stand-in on the CPU, for tests" and env["gpu_copy_gbps"] > 0, env
+assert env["device"] == "cuda:0", env["device"]
+assert len(cpu) == len(cuda) >= int(sys.argv[1]), (len(cpu), len(cuda))
+timed = 0
+for a, b in zip(cpu, cuda):
+    # of results the sums are the same; merged over messages too
+    assert plain(a) == plain(b), (plain(a), plain(b))
+    if "device" not in b or "wire_bytes" not in b:
+        continue
+    assert (a["device"], b["device"]) == ("cpu", "cuda:0")
+    if b["encode_seconds"] is None:
+        continue
+    timed += 1
+    for name in ("encode_kernel_seconds", "encode_transfer_seconds", "decode_kernel_seconds", "decode_transfer_seconds",
+                 "encode_launches", "decode_launches", "encode_bandwidth_share", "decode_bandwidth_share"):
+        assert b[name] is not None and b[name] >= 0, name
+    for name in ("transform_seconds", "select_seconds", "quantise_seconds", "index_seconds"):
+        assert b[name] is None, name
+assert timed > 0
+PY
+both() { # ROWS ARGS...: of that many rows at least
+    rows=$1
+    shift
+    rm -f cpu.json cuda.json
+    run "$@" --results cpu.json "$sample"
+    exits 0
+    run "$@" --device cuda:0 --results cuda.json "$sample"
+    exits 0
+    prints ", cuda:0"
+    check "the device's rows are the CPU's, but for times" python3 rows.py "$rows"
+}
+both 12 compress $few --method qsgd --method topk --repeat 2 --histogram --per message
+both 5 sweep $few --method topk --method qsgd --vary theta=0.9,0.99 --vary bits=2,4
+both 2 sweep $few --method topk --match rel_l2=0.5
+
+run compress $few --device cuda --method topk --threads 2 "$sample"
+exits 0
+prints "2 threads, cuda:0"
+finish
