@@ -20,7 +20,7 @@ struct place {
 /* Where no code begins any more: behind what cannot be read. */
 constexpr uint64_t kNowhere = ~UINT64_C(0);
 
-/* A thread's stretch: codes that begin in front of `end`, `most` of them at most. */
+/* A thread's stretch: codes that begin in front of `end`, `most` of them at most; 0 where the bits end before it. */
 struct stretch {
     uint64_t end;
     bool last; /* and those that take no bits at all, behind the last bit */
@@ -36,10 +36,10 @@ __device__ __forceinline__ stretch stretch_of(const bit_source &in, unsigned mos
 {
     const uint64_t each = (in.end - in.from + blockDim.x - 1) / blockDim.x;
     const uint64_t step = each < 32 ? 32 : each, from = in.from + threadIdx.x * step;
-    const bool last = threadIdx.x == blockDim.x - 1;
+    const bool last = from + step >= in.end, some = threadIdx.x == 0 || from < in.end;
 
-    *guess = {from < in.end ? from : in.end, 0};
-    return {last || from + step > in.end ? in.end : from + step, last, most};
+    *guess = {some ? from : in.end, 0};
+    return {last ? in.end : from + step, last, some ? most : 0};
 }
 
 /*
@@ -64,7 +64,8 @@ __device__ __forceinline__ unsigned fall_into_step(step_room &room, const Reader
         }
         sync_block();
         want = threadIdx.x ? room.ended[threadIdx.x - 1] : *start;
-        changed = want.at != start->at || want.past != start->past;
+        /* behind the end nobody reads, and what came of the end would go from thread to thread */
+        changed = s.most && (want.at != start->at || want.past != start->past);
         *start = want;
         if (count_block(changed) == 0)
             return count;

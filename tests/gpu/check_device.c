@@ -1,10 +1,16 @@
 /*
  * Every method on a real GPU: the same messages as the CPU's, byte for byte, decoded alike on both sides, damaged
- * ones refused alike; methods that transform by a library, within what is promised of them. The body is
- * tests/support/device_trip.c, as it is under the stand-in; here the module is opened as the command opens it.
+ * ones refused alike, error feedback fused as the CPU has it around its coders; methods that transform by a library,
+ * within what is promised of them. The body is tests/support/device_trip.c, as it is under the stand-in; here the module
+ * is opened as the command opens it.
  *
- *   check_device [--small] [--device N] [--results FILE]
+ *   check_device [--small | --quick] [--alone] [--device N] [--results FILE] [--patience SECONDS]
  *   check_device --probe [--device N]     only: can the device be used?
+ *   check_device --list                   only: what it would be asked for
+ *
+ * A device that failed once answers nothing more in the process that has it, and a kernel may never end. So cases run in a
+ * child, and behind one that fails, dies or takes longer than SECONDS (600) a new child goes on; --alone: all in this
+ * process, until the first failure, as compute-sanitizer wants it.
  *
  * Exit status 0: all is the same; 1: something differs; 3: no device.
  */
@@ -20,62 +26,42 @@
 
 #include "src/base/clock.h"
 #include "src/report/row.h"
+#include "tests/gpu/check_apart.h"
+#include "tests/gpu/check_cases.h"
+#include "tests/kernels/check.h"
 #include "tests/support/cuda_host/host.h"
 #include "tests/support/device_trip.h"
 
-#define MAX_CASES 128
 #define END (~UINT64_C(0))
 
-/* What the defaults of all methods do not reach: branches of launchers and every packing. */
-static const char *const more[] = {
-    "range:rounding=truncate",
-    "range:bits=2",
-    "range:bits=5,mantissa=2",
-    "range:bits=16,mantissa=11",
-    "range:bits=12,max=1.5",
-    "range:bits=7,max=0.25,mantissa=3",
-    "range:max=1e-60",
-    "range:bits=9,max=1e30,mantissa=5,rounding=truncate",
-    "qsgd:norm=l2",
-    "qsgd:bits=2,bucket=1",
-    "qsgd:bits=8,bucket=4",
-    "qsgd:bits=16,bucket=4096,norm=l2",
-    "qsgd:levels=1,bucket=100",
-    "qsgd:levels=5,bucket=100,norm=l2",
-    "qsgd:bits=3,bucket=5000",
-    "qsgd:levels=32767,bucket=9000,norm=l2",
-    "qsgd:bucket=1000000,norm=l2",
-    "qsgd:bucket=1000000",
-    "terngrad:clip=0",
-    "terngrad:clip=0.5,packing=base3",
-    "terngrad:clip=0,packing=base3",
-    "sparse:select=chunk,chunk=100,density=0.1",
-    "sparse:select=chunk,chunk=20001,density=0.1,index=bitmap",
-    "sparse:transform=hadamard,density=0.1",
-    "sparse:transform=hadamard,chunk=64,select=chunk,density=0.1",
-    "sparse:transform=dct,density=0.1",
-    "sparse:transform=dct,chunk=64,density=0.1",
-    "sparse:transform=dct,chunk=1000,density=0.1",
-    "sparse:transform=dct,chunk=48,select=chunk,density=0.1,index=bitmap",
-    "sparse:transform=fft,chunk=4096,select=chunk,density=0.0078125",
-    "sparse:transform=fft,chunk=63,values=sign-mean,index=bitmap",
+/* How much of it: a GPU; a GPU under compute-sanitizer; the stand-in, which is slow. */
+struct depth {
+    const char *name;
+    uint64_t sizes[16], fed[8]; /* elements; of steps with error feedback */
+    uint64_t few[8];            /* of brief cases, each with another kind of content */
+    size_t stride;              /* one in so many of the combinations */
+    bool once;                  /* all cases are brief */
 };
 
-static const uint64_t all_sizes[] = {0,   1,    2,    7,    31,    32,     33,      511,
-                                     513, 4095, 4096, 4097, 12289, 100003, 1048579, END};
-static const uint64_t small_sizes[] = {0, 1, 33, 4097, END};
-
-struct check_case {
-    char spec[256];
-    const char *status; /* NULL: did not come to its end */
-    char reason[GCB_DIAG_TEXT];
-    double seconds;
+static const struct depth depths[] = {
+    {.name = "full",
+     .sizes = {0, 1, 2, 7, 31, 32, 33, 511, 513, 4095, 4096, 4097, 12289, 100003, 1048579, END},
+     .fed = {1, 33, 4097, 100003, 1048579, END},
+     .few = {0, 1, 33, 4097, 100003, END},
+     .stride = 1},
+    {.name = "--small",
+     .sizes = {0, 1, 33, 4097, END},
+     .fed = {33, 4097, END},
+     .few = {33, 4097, END},
+     .stride = 41},
+    {.name = "--quick", .fed = {70, END}, .few = {0, 33, 4097, END}, .stride = 41, .once = true},
 };
 
 static struct gcb_device device;
-static const uint64_t *sizes = all_sizes;
-static struct check_case cases[MAX_CASES];
+static const struct depth *depth = &depths[0];
+static struct check_case *cases;
 static size_t case_count;
+static unsigned device_index;
 
 /* device_trip.c asks the stand-in for orders of threads; a device has its own. */
 void gcb_host_schedule(enum gcb_host_order order, uint64_t seed)
@@ -92,74 +78,146 @@ const struct gcb_device_module *gcb_device_module(void)
 }
 
 /* Does the method run there? Otherwise the case ends with the reason. */
-static bool supported(struct check_case *c, const struct gcb_method *m)
+static bool supported(struct outcome *o, const char *spec)
 {
-    const struct gcb_coder_config config = {.env = {.count = 1000, .path = "a/b"}};
     struct gcb_device_coder *coder = NULL;
+    struct gcb_coder_config config = {.env = {.count = 1000, .path = "a/b"}};
     struct gcb_diag diag = {0};
-    const int err = gcb_device_coder_create(&coder, &device, m, &config, &diag);
+    struct gcb_method m;
+    int err;
 
+    assert_int_equal(gcb_method_parse(&m, spec, NULL), 0);
+    gcb_method_forget(&m);
+    err = gcb_device_coder_create(&coder, &device, &m, &config, &diag);
     gcb_device_coder_destroy(coder);
-    if (err == GCB_E_UNSUPPORTED)
-        c->status = "unsupported";
-    snprintf(c->reason, sizeof(c->reason), "%s", err ? diag.text : "");
+    if (!err)
+        return true;
+    snprintf(o->reason, sizeof(o->reason), "%s", diag.text);
+    if (err != GCB_E_UNSUPPORTED && (err != GCB_E_BACKEND || device.facts.fft[0]))
+        fail_msg("%s: %s", spec, diag.text);
+    snprintf(o->status, sizeof(o->status), "unsupported"); /* there, or without cuFFT */
+    return false;
+}
+
+/* Content changes from size to size and from case to case. */
+static void check_few(const char *spec, size_t at)
+{
+    for (size_t i = 0; depth->few[i] != END; i++) {
+        const struct device_setting setting = {.seed = 7 + at, .step = at % 5, .worker = 3};
+        const uint64_t n = depth->few[i];
+        float *x = malloc((n + 1) * sizeof(float));
+
+        check_fill(x, n, (enum check_fill)((at + i) % FILL_COUNT), at);
+        device_same(&device, spec, x, n, &setting);
+        check_fill(x, n, FILL_NOISE, at);
+        if (n == 33)
+            device_same_damage(&device, spec, x, n, 4, at);
+        free(x);
+    }
+}
+
+/* Has the device error feedback for it, fused into the encoder? */
+static bool feeds_back(const char *spec)
+{
+    const struct gcb_coder_config config = {.env = {.count = 1, .path = "a/b"}};
+    const struct gcb_step at = {.step = 1};
+    struct gcb_device_batch_config room = {0};
+    struct gcb_device_message m;
+    struct gcb_device_batch *batch = NULL;
+    struct gcb_device_coder *c = NULL;
+    struct gcb_method method;
+    uint64_t bytes;
+    void *place;
+    int err;
+
+    assert_int_equal(gcb_method_parse(&method, spec, NULL), 0);
+    assert_int_equal(gcb_device_coder_create(&c, &device, &method, &config, NULL), 0);
+    room.scratch = gcb_device_coder_scratch(c);
+    bytes = 512 + gcb_device_coder_payload_bound(c);
+    assert_int_equal(gcb_device_batch_create(&batch, &device, &room, NULL), 0);
+    assert_int_equal(device.module->alloc(&place, bytes, NULL), 0);
+    device.module->zero(gcb_device_batch_stream(batch), place, bytes);
+    m = (struct gcb_device_message){.batch = batch,
+                                    .in_dev = place,
+                                    .residual_dev = (float *)place + 64,
+                                    .payload_dev = (uint8_t *)place + 512,
+                                    .carry = 1.0f};
+    assert_int_equal(gcb_device_batch_begin(batch), 0);
+    err = gcb_device_coder_encode_async(c, &at, &m, NULL);
+    assert_int_equal(gcb_device_batch_finish(batch, NULL), 0);
+    assert_true(!err || err == GCB_E_UNSUPPORTED);
+    device.module->free(place);
+    gcb_device_batch_destroy(batch);
+    gcb_device_coder_destroy(c);
     return !err;
+}
+
+static void check_fed(struct outcome *o, const char *spec)
+{
+    o->fed = feeds_back(spec);
+    for (size_t i = 0; o->fed && depth->fed[i] != END; i++)
+        device_same_feedback(&device, spec, depth->fed[i], (enum gcb_dtype)(i % GCB_DTYPE_COUNT),
+                             i % 2 ? 0.7 : 1.0);
 }
 
 static void check(void **state)
 {
-    struct check_case *c = *state;
+    struct outcome *o = *state;
+    const struct check_case *c = &cases[o->at];
+
+    if (!supported(o, c->spec))
+        return;
+    if (c->brief || depth->once)
+        check_few(c->spec, o->at);
+    else
+        device_same_all(&device, c->spec, depth->sizes);
+    if (!c->brief)
+        check_fed(o, c->spec);
+    snprintf(o->status, sizeof(o->status), "ok");
+}
+
+/* Of check_apart.h. */
+static void run_case(void *ctx, struct outcome *o, size_t at)
+{
     const double start = gcb_clock();
-    struct gcb_method m;
+    const struct CMUnitTest test = {.name = cases[at].spec, .test_func = check, .initial_state = o};
 
-    assert_int_equal(gcb_method_parse(&m, c->spec, NULL), 0);
-    gcb_method_forget(&m); /* memories stand around coders */
-    if (supported(c, &m)) {
-        device_same_all(&device, c->spec, sizes);
-        c->status = "ok";
-    } else if (!c->status) {
-        fail_msg("%s: %s", c->spec, c->reason);
-    }
-    c->seconds = gcb_clock() - start;
+    (void)ctx;
+    printf("%s\n", cases[at].spec);
+    fflush(stdout);
+    if (_cmocka_run_group_tests("device", &test, 1, NULL, NULL))
+        snprintf(o->reason, sizeof(o->reason), "see check.log");
+    o->seconds = gcb_clock() - start;
 }
 
-static void list_cases(void)
+static int open_device(void *ctx)
 {
-    struct gcb_method m;
+    struct gcb_diag diag = {0};
+    const int err = gcb_device_open(&device, device_index, &diag);
 
-    for (size_t i = 0; gcb_method_at(&m, i) && case_count < MAX_CASES; i++)
-        snprintf(cases[case_count++].spec, sizeof(cases->spec), "%s", m.name);
-    for (size_t i = 0; i < sizeof(more) / sizeof(*more) && case_count < MAX_CASES; i++)
-        snprintf(cases[case_count++].spec, sizeof(cases->spec), "%s", more[i]);
+    (void)ctx;
+    if (err)
+        fprintf(stderr, "check_device: %s\n", diag.text);
+    return err;
 }
 
-static uint64_t count_sizes(void)
-{
-    uint64_t n = 0;
-
-    while (sizes[n] != END)
-        n++;
-    return n;
-}
-
-static int write_rows(const char *path)
+static int write_rows(const char *path, const struct outcome *out)
 {
     FILE *f = fopen(path, "w");
     bool bad = !f;
 
     for (size_t i = 0; f && i < case_count; i++) {
-        const struct check_case *c = &cases[i];
+        const struct outcome *o = &out[i];
         struct gcb_row row;
 
         gcb_row_init(&row, "check");
-        gcb_row_text(&row, "spec", c->spec);
-        gcb_row_text(&row, "gpu", device.facts.name);
-        gcb_row_text(&row, "driver", device.facts.driver);
-        gcb_row_text(&row, "runtime", device.facts.runtime);
-        gcb_row_u64(&row, "sizes", count_sizes());
-        gcb_row_text(&row, "status", c->status ? c->status : "failed");
-        gcb_row_text(&row, "reason", c->reason[0] ? c->reason : NULL);
-        gcb_row_real(&row, "seconds", c->seconds);
+        gcb_row_text(&row, "spec", cases[i].spec);
+        gcb_row_text(&row, "depth", depth->name);
+        gcb_row_bool(&row, "brief", cases[i].brief);
+        gcb_row_bool(&row, "feedback", o->fed);
+        gcb_row_text(&row, "status", o->status);
+        gcb_row_text(&row, "reason", o->reason[0] ? o->reason : NULL);
+        gcb_row_real(&row, "seconds", o->seconds);
         bad |= row.failed || json_dumpf(row.json, f, JSON_COMPACT) || fputc('\n', f) == EOF;
         gcb_row_fini(&row);
     }
@@ -170,50 +228,92 @@ static int write_rows(const char *path)
     return bad;
 }
 
-static int run_all(void)
+/* 0, 1 or 3. */
+static int run_all(bool alone, unsigned patience, const char *results)
 {
-    struct CMUnitTest tests[MAX_CASES];
+    const struct checking what = {
+        .count = case_count, .patience = patience, .open = open_device, .run = run_case};
+    struct outcome *out = calloc(case_count + 1, sizeof(*out));
+    size_t ok = 0, bad = 0;
+    int ended;
 
+    if (!out)
+        return 1;
+    ended = alone ? check_alone(&what, out) : check_apart(&what, out);
+    if (ended == 0) {
+        for (size_t i = 0; i < case_count; i++) {
+            ok += strcmp(out[i].status, "ok") == 0;
+            bad += check_failed(&out[i]);
+        }
+        printf("%zu specs: %zu the same, %zu not supported there, %zu failed\n", case_count, ok,
+               case_count - ok - bad, bad);
+        ended = bad != 0;
+        if (results && write_rows(results, out))
+            ended = 1;
+    }
+    free(out);
+    return ended;
+}
+
+static const struct depth *find_depth(const char *name)
+{
+    for (size_t i = 0; i < sizeof(depths) / sizeof(*depths); i++)
+        if (strcmp(depths[i].name, name) == 0)
+            return &depths[i];
+    return NULL;
+}
+
+static void list(void)
+{
     for (size_t i = 0; i < case_count; i++)
-        tests[i] = (struct CMUnitTest){
-            .name = cases[i].spec, .test_func = check, .initial_state = &cases[i]};
-    return _cmocka_run_group_tests("device", tests, case_count, NULL, NULL);
+        printf("%s%s\n", cases[i].spec, cases[i].brief ? " (brief)" : "");
+}
+
+static int probe(void)
+{
+    if (open_device(NULL))
+        return 3;
+    printf("%s, driver %s, runtime %s\n", device.facts.name, device.facts.driver,
+           device.facts.runtime);
+    return 0;
 }
 
 int main(int argc, char **argv)
 {
     const char *results = NULL;
-    struct gcb_diag diag = {0};
-    bool probe = false;
-    unsigned index = 0;
-    int failed;
+    enum { CHECK, PROBE, LIST } word = CHECK;
+    unsigned patience = 600;
+    bool alone = false;
+    int ended;
 
     for (int i = 1; i < argc; i++) {
-        if (strcmp(argv[i], "--small") == 0)
-            sizes = small_sizes;
+        if (find_depth(argv[i]))
+            depth = find_depth(argv[i]);
+        else if (strcmp(argv[i], "--alone") == 0)
+            alone = true;
         else if (strcmp(argv[i], "--probe") == 0)
-            probe = true;
+            word = PROBE;
+        else if (strcmp(argv[i], "--list") == 0)
+            word = LIST;
         else if (strcmp(argv[i], "--results") == 0 && i + 1 < argc)
             results = argv[++i];
         else if (strcmp(argv[i], "--device") == 0 && i + 1 < argc)
-            index = (unsigned)strtoul(argv[++i], NULL, 10);
+            device_index = (unsigned)strtoul(argv[++i], NULL, 10);
+        else if (strcmp(argv[i], "--patience") == 0 && i + 1 < argc)
+            patience = (unsigned)strtoul(argv[++i], NULL, 10);
         else {
             fprintf(stderr, "check_device: '%s' is no option\n", argv[i]);
             return 2;
         }
     }
-    if (gcb_device_open(&device, index, &diag)) {
-        fprintf(stderr, "check_device: %s\n", diag.text);
-        return 3;
-    }
-    if (probe) {
-        printf("%s, driver %s, runtime %s\n", device.facts.name, device.facts.driver,
-               device.facts.runtime);
-        return 0;
-    }
-    list_cases();
-    failed = run_all();
-    if (results && write_rows(results))
+    if (word == PROBE)
+        return probe();
+    cases = check_cases(&case_count, depth->stride);
+    if (!cases)
         return 1;
-    return failed != 0;
+    if (word == LIST)
+        list();
+    ended = word == LIST ? 0 : run_all(alone, patience, results);
+    free(cases);
+    return ended;
 }

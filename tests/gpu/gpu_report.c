@@ -11,7 +11,7 @@
 
 #include "src/report/results.h"
 
-#define MAX_ROWS 512
+#define MAX_ROWS 4096
 #define TEXT 256
 
 /* A share of the time that these bytes need at the measured copy bandwidth. */
@@ -49,6 +49,7 @@ struct measured {
 struct plain { /* of the other rows */
     char name[TEXT], status[24], reason[TEXT];
     double seconds, elements;
+    bool fed, brief; /* checks */
 };
 
 struct report {
@@ -87,6 +88,8 @@ static void take_plain(struct report *r, struct plain *list, size_t *count, cons
     take_text(p->reason, sizeof(p->reason), row, "reason");
     p->seconds = gcb_results_real(row, "seconds");
     p->elements = gcb_results_real(row, "elements");
+    p->fed = gcb_results_bool(row, "feedback");
+    p->brief = gcb_results_bool(row, "brief");
     if (strcmp(p->status, "failed") == 0)
         r->broken = true;
 }
@@ -152,6 +155,35 @@ static void print_head(const struct report *r)
         printf("| copy bandwidth, bytes read and written | %.0f GB/s |\n", r->copy_gbps);
     else
         printf("| copy bandwidth | not measured |\n");
+}
+
+/* Very many: what is the same is a number and a line of names, what is not a table. */
+static void print_checks(const struct report *r)
+{
+    size_t ok = 0, fed = 0;
+
+    printf("\n## Against the CPU\n\n");
+    if (!r->check_count) {
+        printf("Not run.\n");
+        return;
+    }
+    for (size_t i = 0; i < r->check_count; i++) {
+        ok += strcmp(r->checks[i].status, "ok") == 0;
+        fed += r->checks[i].fed;
+    }
+    printf(
+        "%zu specs asked for, %zu the same as on the CPU, %zu of them with error feedback too.\n",
+        r->check_count, ok, fed);
+    printf("\n| not the same | result | |\n|---|---|---|\n");
+    for (size_t i = 0; i < r->check_count; i++)
+        if (strcmp(r->checks[i].status, "ok") != 0)
+            printf("| `%s` | %s | %s |\n", r->checks[i].name, r->checks[i].status,
+                   r->checks[i].reason);
+    printf("\nThe same, and not one of many combinations:");
+    for (size_t i = 0; i < r->check_count; i++)
+        if (strcmp(r->checks[i].status, "ok") == 0 && !r->checks[i].brief)
+            printf(" `%s`", r->checks[i].name);
+    printf("\n");
 }
 
 static void print_plain(const char *title, const char *column, const struct plain *list,
@@ -270,7 +302,7 @@ int main(int argc, char **argv)
             return 1;
         }
     print_head(&r);
-    print_plain("Against the CPU", "method", r.checks, r.check_count);
+    print_checks(&r);
     print_plain("compute-sanitizer, small sizes", "tool", r.sanitizers, r.sanitizer_count);
     print_speed(&r);
     print_torch(&r);

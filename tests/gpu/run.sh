@@ -9,13 +9,13 @@ set -uo pipefail
 
 here=$(cd -- "$(dirname -- "$(readlink -f -- "${BASH_SOURCE[0]}")")" && pwd)
 out=$here/report
-small=() budget=()
+depth=() budget=()
 elements=$((1 << 28))
 while (($#)); do
     case $1 in
     --elements) elements=${2:?}; shift ;;
     --out) out=${2:?}; shift ;;
-    --small) small=(--small) budget=(--time-budget 4) ;;
+    --small) depth=(--quick) budget=(--time-budget 4) ;;
     *) echo "run: unknown option '$1'" >&2; exit 2 ;;
     esac
     shift
@@ -33,7 +33,7 @@ row() { # RECORD SPEC STATUS REASON
 }
 
 say "every method against the CPU"
-"$here/check_device" "${small[@]}" --results "$out/check.jsonl" >"$out/check.log" 2>&1 ||
+"$here/check_device" "${depth[@]}" --results "$out/check.jsonl" >"$out/check.log" 2>&1 ||
     row check check_device failed "see check.log" >>"$out/check.jsonl"
 
 sanitizer=$(command -v compute-sanitizer || ls /usr/local/cuda*/bin/compute-sanitizer 2>/dev/null | head -n 1)
@@ -43,7 +43,7 @@ for tool in memcheck racecheck; do
         continue
     fi
     say "compute-sanitizer --tool $tool"
-    if "$sanitizer" --tool "$tool" --target-processes all --error-exitcode 9 "$here/check_device" --small \
+    if "$sanitizer" --tool "$tool" --target-processes all --error-exitcode 9 "$here/check_device" --small --alone \
         >"$out/$tool.log" 2>&1; then
         row sanitizer "$tool" ok ""
     else

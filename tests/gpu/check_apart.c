@@ -1,0 +1,136 @@
+#include "tests/gpu/check_apart.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define NO_DEVICE 3
+
+bool check_failed(const struct outcome *o)
+{
+    return strcmp(o->status, "failed") == 0;
+}
+
+static void fail(struct outcome *o, size_t at, const char *reason)
+{
+    *o = (struct outcome){.at = at, .status = "failed"};
+    snprintf(o->reason, sizeof(o->reason), "%s", reason);
+}
+
+static void run(const struct checking *what, struct outcome *o, size_t at)
+{
+    fail(o, at, "");
+    what->run(what->ctx, o, at);
+}
+
+/* Checks from `at` on until one fails; each outcome goes to the parent. */
+static int be_child(const struct checking *what, size_t at, int to)
+{
+    struct outcome o = {.at = at};
+
+    if (what->open(what->ctx))
+        return NO_DEVICE;
+    for (; at < what->count && !check_failed(&o); at++) {
+        run(what, &o, at);
+        if (write(to, &o, sizeof(o)) != (ssize_t)sizeof(o)) /* less than PIPE_BUF: whole */
+            return 1;
+    }
+    fflush(NULL);
+    return 0;
+}
+
+/* Takes what a child sends, *at behind the last. False: it has said nothing for too long. */
+static bool hear(const struct checking *what, int from, struct outcome *out, size_t *at)
+{
+    struct pollfd fd = {.fd = from, .events = POLLIN};
+    struct outcome o;
+
+    for (;;) {
+        const int ready = poll(&fd, 1, (int)what->patience * 1000);
+
+        if (ready < 0 && errno == EINTR)
+            continue;
+        if (ready == 0)
+            return false;
+        if (ready < 0 || read(from, &o, sizeof(o)) != (ssize_t)sizeof(o) || o.at >= what->count)
+            return true;
+        out[o.at] = o;
+        *at = o.at + 1;
+    }
+}
+
+/* How the child ended at a check that it said nothing of. */
+static void lament(struct outcome *o, size_t at, bool heard, int status, unsigned patience)
+{
+    char words[64];
+
+    if (!heard)
+        snprintf(words, sizeof(words), "no end in %u s", patience);
+    else if (WIFSIGNALED(status))
+        snprintf(words, sizeof(words), "ended by signal %d", WTERMSIG(status));
+    else
+        snprintf(words, sizeof(words), "ended with status %d", WEXITSTATUS(status));
+    fail(o, at, words);
+}
+
+/* One child, from *at on, to behind the last check that it came to. */
+static int run_child(const struct checking *what, struct outcome *out, size_t *at)
+{
+    size_t next = *at;
+    int fds[2], status = 0;
+    bool heard;
+    pid_t child;
+
+    fflush(NULL); /* or the child would write it again */
+    if (pipe(fds))
+        return 1;
+    child = fork();
+    if (child == 0) {
+        close(fds[0]);
+        _exit(be_child(what, next, fds[1]));
+    }
+    close(fds[1]);
+    heard = child < 0 || hear(what, fds[0], out, &next);
+    close(fds[0]);
+    if (child < 0)
+        return 1;
+    if (!heard)
+        kill(child, SIGKILL);
+    waitpid(child, &status, 0);
+    if (WIFEXITED(status) && WEXITSTATUS(status) == NO_DEVICE)
+        return NO_DEVICE;
+    if (next < what->count && (next == *at || !check_failed(&out[next - 1]))) {
+        lament(&out[next], next, heard, status, what->patience);
+        next++;
+    }
+    *at = next;
+    return 0;
+}
+
+int check_apart(const struct checking *what, struct outcome *out)
+{
+    int err = 0;
+
+    for (size_t at = 0; at < what->count && !err;)
+        err = run_child(what, out, &at);
+    return err;
+}
+
+int check_alone(const struct checking *what, struct outcome *out)
+{
+    size_t at = 0;
+
+    if (what->open(what->ctx))
+        return NO_DEVICE;
+    for (bool going = true; at < what->count && going; at++) {
+        run(what, &out[at], at);
+        going = !check_failed(&out[at]);
+    }
+    for (; at < what->count; at++)
+        fail(&out[at], at, "not asked");
+    return 0;
+}

@@ -1,0 +1,104 @@
+/* Checks in processes of their own: one that fails, dies or never ends takes no other along. */
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "tests/gpu/check_apart.h"
+
+enum { GOOD, FAILS, DIES, HANGS, LEAVES, UNSUPPORTED };
+
+struct plan {
+    const int *what;
+    bool broken; /* by a check that failed: nothing works in that process any more */
+};
+
+static int open_device(void *ctx)
+{
+    struct plan *p = ctx;
+
+    p->broken = false;
+    return 0;
+}
+
+static int no_device(void *ctx)
+{
+    (void)ctx;
+    return -1;
+}
+
+static void run(void *ctx, struct outcome *o, size_t at)
+{
+    struct plan *p = ctx;
+
+    assert_true(strcmp(o->status, "failed") == 0);
+    p->broken |= p->what[at] == FAILS;
+    if (p->what[at] == DIES)
+        raise(SIGKILL);
+    if (p->what[at] == LEAVES)
+        _exit(9);
+    if (p->what[at] == HANGS)
+        sleep(100);
+    if (!p->broken)
+        snprintf(o->status, sizeof(o->status), "%s", p->what[at] == GOOD ? "ok" : "unsupported");
+}
+
+static void what_fails_takes_no_other_along(void **state)
+{
+    static const int what[] = {GOOD,        FAILS, GOOD,   DIES, DIES,
+                               UNSUPPORTED, HANGS, LEAVES, GOOD, FAILS};
+    enum { COUNT = sizeof(what) / sizeof(*what) };
+    struct plan plan = {.what = what};
+    const struct checking c = {
+        .count = COUNT, .patience = 1, .ctx = &plan, .open = open_device, .run = run};
+    struct outcome out[COUNT];
+
+    (void)state;
+    assert_int_equal(check_apart(&c, out), 0);
+    for (size_t i = 0; i < COUNT; i++) {
+        const char *want = what[i] == GOOD          ? "ok"
+                           : what[i] == UNSUPPORTED ? "unsupported"
+                                                    : "failed";
+
+        assert_int_equal(out[i].at, i);
+        assert_string_equal(out[i].status, want);
+    }
+    assert_string_equal(out[3].reason, "ended by signal 9");
+    assert_string_equal(out[6].reason, "no end in 1 s");
+    assert_string_equal(out[7].reason, "ended with status 9");
+}
+
+static void alone_nothing_is_asked_behind_a_failure(void **state)
+{
+    static const int what[] = {GOOD, FAILS, GOOD};
+    struct plan plan = {.what = what};
+    struct checking c = {.count = 3, .ctx = &plan, .open = open_device, .run = run};
+    struct outcome out[3];
+
+    (void)state;
+    assert_int_equal(check_alone(&c, out), 0);
+    assert_string_equal(out[0].status, "ok");
+    assert_string_equal(out[1].status, "failed");
+    assert_string_equal(out[2].reason, "not asked");
+    c.open = no_device;
+    assert_int_equal(check_alone(&c, out), 3);
+    c.patience = 1;
+    assert_int_equal(check_apart(&c, out), 3);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_fails_takes_no_other_along),
+        cmocka_unit_test(alone_nothing_is_asked_behind_a_failure),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
