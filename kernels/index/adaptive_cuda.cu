@@ -1,37 +1,18 @@
 /*
- * Writing adaptive (src/sparse/index_adaptive.c): gaps are counted by what came before them, one block makes the codes
- * (src/sparse/gap_codes.c) in shared memory, and the stream is written as Golomb's is, in these codes or in Golomb's.
+ * Writing adaptive (src/sparse/index_adaptive.c): gaps are counted by what came before them, codes are made for them
+ * (adaptive_make_cuda.cu), and the stream is written as Golomb's is, in these codes or in Golomb's.
  */
 #include "kernels/cuda/align.h"
-#include "kernels/cuda/sum.cuh"
+#include "kernels/index/adaptive.cuh"
 #include "kernels/index/gaps.cuh"
 
 namespace
 {
 
+using gcb::gap_codes;
+using gcb::kGapCounts;
 using gcb::kTile;
-using gcb::kTileEach;
 using gcb::kTileThreads;
-using gcb::kWarp;
-
-constexpr unsigned kWarps = kTileThreads / kWarp;
-constexpr unsigned kFirstMark = 32;
-constexpr unsigned kCounts = GCB_GAP_SUMS * GCB_PREFIX_SYMBOLS;
-/* mark, sums, and lengths of at most 9 bits a symbol */
-constexpr unsigned kHeadWords =
-    (8 + 6 * GCB_GAP_CODES + GCB_GAP_CODES * (6 + 9 * GCB_PREFIX_SYMBOLS)) / 32 + 1;
-
-/* In scratch. */
-struct codes {
-    uint64_t golomb_ones, low_bits; /* of all gaps */
-    uint32_t count[kCounts];        /* by sum, then symbol */
-    uint32_t groups;                /* 0: Golomb's code */
-    uint32_t head_bytes;
-    uint32_t head[kHeadWords];
-    uint16_t code[GCB_GAP_CODES][GCB_PREFIX_SYMBOLS];
-    uint8_t bits[GCB_GAP_CODES][GCB_PREFIX_SYMBOLS];
-    uint8_t of_sum[GCB_GAP_SUMS];
-};
 
 /* The past behind a thread's two gaps before; of the block's begin it is zeros. */
 __device__ struct gcb_gap_past past_of(const gcb::gap_run &g)
@@ -46,43 +27,28 @@ __device__ struct gcb_gap_past past_of(const gcb::gap_run &g)
 
 /* ---- counting ---- */
 
-__global__ void forget(codes *m)
+__global__ void begin(gap_codes *m, struct gcb_cuda_chosen c)
 {
-    for (unsigned i = threadIdx.x; i < kCounts; i += blockDim.x)
+    for (unsigned i = threadIdx.x; i < kGapCounts; i += blockDim.x)
         m->count[i] = 0;
-    if (threadIdx.x == 0)
+    if (threadIdx.x == 0) {
+        m->golomb = gcb_golomb_parameter(c.choice->kept, c.n);
         m->golomb_ones = m->low_bits = 0;
-}
-
-__device__ uint64_t warp_sum(uint64_t v)
-{
-    for (unsigned by = kWarp / 2; by > 0; by /= 2)
-        v += gcb::shfl_xor(v, by);
-    return v;
-}
-
-__device__ uint64_t warp_most(uint64_t v)
-{
-    for (unsigned by = kWarp / 2; by > 0; by /= 2) {
-        const uint64_t other = gcb::shfl_xor(v, by);
-
-        v = other > v ? other : v;
     }
-    return v;
 }
 
 struct counting {
-    uint32_t count[kCounts];
+    uint32_t count[kGapCounts];
 };
 
-__global__ void count_gaps(codes *m, struct gcb_cuda_chosen c)
+__global__ void count_gaps(gap_codes *m, struct gcb_cuda_chosen c)
 {
     counting &room = gcb::shared<counting>();
     const uint64_t kept = c.choice->kept;
-    const unsigned b = gcb_golomb_parameter(kept, c.n);
+    const unsigned b = m->golomb;
     uint64_t ones = 0, low_bits = 0;
 
-    for (unsigned i = threadIdx.x; i < kCounts; i += blockDim.x)
+    for (unsigned i = threadIdx.x; i < kGapCounts; i += blockDim.x)
         room.count[i] = 0;
     gcb::sync_block();
     for (uint64_t block = blockIdx.x; block * kTile < kept; block += gridDim.x) {
@@ -101,285 +67,28 @@ __global__ void count_gaps(codes *m, struct gcb_cuda_chosen c)
             gcb_gap_saw(&past, symbol);
         }
     }
-    ones = warp_sum(ones);
-    low_bits = warp_sum(low_bits);
+    ones = gcb::warp_sum(ones);
+    low_bits = gcb::warp_sum(low_bits);
     if (gcb::lane() == 0 && ones)
         gcb::atomic_add(&m->golomb_ones, ones);
     if (gcb::lane() == 0 && low_bits)
         gcb::atomic_add(&m->low_bits, low_bits);
     gcb::sync_block();
-    for (unsigned i = threadIdx.x; i < kCounts; i += blockDim.x)
+    for (unsigned i = threadIdx.x; i < kGapCounts; i += blockDim.x)
         if (room.count[i])
             gcb::atomic_add(&m->count[i], room.count[i]);
-}
-
-/* ---- groups of sums: as gcb_gap_codes_make ---- */
-
-struct group {
-    uint32_t from; /* lowest sum */
-    uint32_t row;  /* of the counts */
-    uint64_t cost, joined;
-};
-
-struct making {
-    uint32_t count[GCB_GAP_SUMS][GCB_PREFIX_SYMBOLS];
-    group of[GCB_GAP_SUMS];
-    uint32_t seen[GCB_GAP_SUMS];
-    uint32_t groups, best;
-    int64_t loss;
-    uint64_t gap_bits;
-    uint32_t head[kHeadWords];
-    uint32_t head_at[GCB_GAP_CODES + 1]; /* bits in front of a code's lengths */
-    uint8_t length[GCB_GAP_CODES][GCB_PREFIX_SYMBOLS];
-    uint8_t bits[GCB_GAP_CODES][GCB_PREFIX_SYMBOLS];
-    uint16_t code[GCB_GAP_CODES][GCB_PREFIX_SYMBOLS];
-};
-
-/* What a code for a group, or for two together, costs; a warp, the answer in every lane. */
-__device__ uint64_t cost_of(const making &m, const group &a, const group *b)
-{
-    struct gcb_gap_cost t = {0, 0, 0, 0};
-
-    for (unsigned s = gcb::lane(); s < GCB_PREFIX_SYMBOLS; s += kWarp)
-        gcb_gap_cost_add(&t, uint64_t{m.count[a.row][s]} + (b ? m.count[b->row][s] : 0));
-    t.present = warp_sum(t.present);
-    t.sum = warp_sum(t.sum);
-    t.inner = warp_sum(t.inner);
-    t.most = warp_most(t.most);
-    return gcb_gap_cost_of(t);
-}
-
-/* What group g and the next cost together; a warp. */
-__device__ void cost_joined(making &m, unsigned g)
-{
-    uint64_t cost;
-
-    if (g + 1 >= m.groups)
-        return;
-    cost = cost_of(m, m.of[g], &m.of[g + 1]);
-    if (gcb::lane() == 0)
-        m.of[g].joined = cost;
-}
-
-/* A group for each sum that came before a gap. Every thread of the block. */
-__device__ void first_groups(making &m, const codes &from)
-{
-    for (unsigned i = threadIdx.x; i < kCounts; i += blockDim.x)
-        m.count[i / GCB_PREFIX_SYMBOLS][i % GCB_PREFIX_SYMBOLS] = from.count[i];
-    gcb::sync_block();
-    for (unsigned sum = threadIdx.x; sum < GCB_GAP_SUMS; sum += blockDim.x) {
-        uint32_t any = 0;
-
-        for (unsigned s = 0; s < GCB_PREFIX_SYMBOLS; s++)
-            any |= m.count[sum][s];
-        m.seen[sum] = any;
-    }
-    gcb::sync_block();
-    if (threadIdx.x == 0) {
-        m.groups = 0;
-        for (unsigned sum = 0; sum < GCB_GAP_SUMS; sum++)
-            if (m.seen[sum])
-                m.of[m.groups++] = {sum, sum, 0, 0};
-    }
-    gcb::sync_block();
-    for (unsigned g = threadIdx.x / kWarp; g < m.groups; g += kWarps) {
-        const uint64_t cost = cost_of(m, m.of[g], nullptr);
-
-        if (gcb::lane() == 0)
-            m.of[g].cost = cost;
-        cost_joined(m, g);
-    }
-    gcb::sync_block();
-}
-
-/* The group that gains most, or loses least, by joining the next: of equals the first. A warp. */
-__device__ void best_to_join(making &m)
-{
-    int64_t loss = INT64_MAX;
-    unsigned best = 0;
-
-    for (unsigned g = gcb::lane(); g + 1 < m.groups; g += kWarp) {
-        const int64_t more = static_cast<int64_t>(m.of[g].joined - m.of[g].cost - m.of[g + 1].cost);
-
-        if (more < loss) {
-            loss = more;
-            best = g;
-        }
-    }
-    for (unsigned by = kWarp / 2; by > 0; by /= 2) {
-        const int64_t other = static_cast<int64_t>(gcb::shfl_xor(static_cast<uint64_t>(loss), by));
-        const unsigned from = gcb::shfl_xor(best, by);
-
-        if (other < loss || (other == loss && from < best)) {
-            loss = other;
-            best = from;
-        }
-    }
-    if (gcb::lane() == 0) {
-        m.loss = loss;
-        m.best = best;
-    }
-}
-
-/* Group g takes in the next. Every thread of the block. */
-__device__ void join(making &m, unsigned g)
-{
-    const unsigned i = threadIdx.x, into = m.of[g].row, from = m.of[g + 1].row;
-    const bool moves = i > g && i + 1 < m.groups;
-    group next = {0, 0, 0, 0};
-
-    if (moves)
-        next = m.of[i + 1];
-    gcb::sync_block();
-    if (moves)
-        m.of[i] = next;
-    if (i < GCB_PREFIX_SYMBOLS)
-        m.count[into][i] += m.count[from][i];
-    if (i == 0) {
-        m.of[g].cost = m.of[g].joined;
-        m.groups--;
-    }
-    gcb::sync_block();
-    if (i / kWarp == 0)
-        cost_joined(m, g);
-    else if (i / kWarp == 1 && g)
-        cost_joined(m, g - 1);
-    gcb::sync_block();
-}
-
-/* Neighbours join while that pays, or there are too many. Every thread of the block. */
-__device__ void join_groups(making &m)
-{
-    while (m.groups > 1) {
-        if (threadIdx.x / kWarp == 0)
-            best_to_join(m);
-        gcb::sync_block();
-        if (m.loss >= 0 && m.groups <= GCB_GAP_CODES)
-            break;
-        join(m, m.best);
-    }
-    gcb::sync_block();
-}
-
-/* ---- codes ---- */
-
-/* A warp makes each; also what their gaps take. Every thread of the block. */
-__device__ void make_codes(making &m)
-{
-    const unsigned g = threadIdx.x / kWarp;
-    uint64_t bits = 0;
-
-    static_assert(kWarps >= GCB_GAP_CODES, "a warp for each code");
-    if (threadIdx.x == 0)
-        m.gap_bits = 0;
-    if (g < m.groups && gcb::lane() == 0) {
-        gcb_prefix_lengths(m.length[g], m.count[m.of[g].row]);
-        gcb_prefix_codes(m.code[g], m.bits[g], m.length[g]);
-    }
-    gcb::sync_block();
-    for (unsigned s = gcb::lane(); g < m.groups && s < GCB_PREFIX_SYMBOLS; s += kWarp)
-        bits += uint64_t{m.count[m.of[g].row][s]} * m.bits[g][s];
-    bits = warp_sum(bits);
-    if (gcb::lane() == 0 && bits)
-        gcb::atomic_add(&m.gap_bits, bits);
-    gcb::sync_block();
-}
-
-/* As gcb_prefix_put. One thread. */
-__device__ void put_lengths(const gcb::bit_window &w, uint64_t at, const uint8_t *length)
-{
-    const unsigned last = gcb_prefix_last(length);
-    unsigned before = GCB_PREFIX_FIRST;
-
-    gcb::put_bits(w, at, last, 6);
-    at += 6;
-    for (unsigned s = 0; s <= last; s++) {
-        const unsigned step = gcb_prefix_step_of(length[s], before);
-
-        gcb::put_bits(w, at, (1u << step) - 1, step + 1);
-        at += step + 1;
-        if (step == GCB_PREFIX_GIVEN) {
-            gcb::put_bits(w, at, length[s], 4);
-            at += 4;
-        }
-        before = length[s] ? length[s] : before;
-    }
-}
-
-/* What stands in front of the blocks. Every thread of the block. */
-__device__ void make_head(making &m)
-{
-    const gcb::bit_window w = {m.head, 0};
-    const unsigned g = threadIdx.x / kWarp;
-
-    for (unsigned i = threadIdx.x; i < kHeadWords; i += blockDim.x)
-        m.head[i] = 0;
-    gcb::sync_block();
-    if (threadIdx.x == 0) {
-        m.head_at[0] = 2 + 6 * m.groups;
-        for (unsigned i = 0; i < m.groups; i++)
-            m.head_at[i + 1] = m.head_at[i] + gcb_prefix_size(m.length[i]);
-        gcb::put_bits(w, 0, kFirstMark + m.groups - 1, 8);
-        for (unsigned i = 1; i < m.groups; i++)
-            gcb::put_bits(w, 2 + 6 * i, m.of[i].from, 6);
-    }
-    gcb::sync_block();
-    if (g < m.groups && gcb::lane() == 0)
-        put_lengths(w, m.head_at[g], m.length[g]);
-    gcb::sync_block();
-}
-
-/* With each block's padding at its worst here and at its best there, never longer than Golomb's. One thread. */
-__device__ bool pays(const making &m, const codes &all, uint64_t kept, uint64_t n)
-{
-    const uint64_t blocks = (kept + kTile - 1) / kTile;
-    const uint64_t golomb = kept * (gcb_golomb_parameter(kept, n) + 1) + all.golomb_ones;
-    const uint64_t gaps = m.gap_bits + all.low_bits;
-
-    return m.head_at[m.groups] / 8 + 1 + (gaps + 7 * blocks) / 8 < 1 + golomb / 8;
-}
-
-/* One block. */
-__global__ void make(codes *to, struct gcb_cuda_chosen c)
-{
-    making &m = gcb::shared<making>();
-    const uint64_t kept = c.choice->kept;
-
-    first_groups(m, *to);
-    join_groups(m);
-    make_codes(m);
-    make_head(m);
-    for (unsigned i = threadIdx.x; i < kHeadWords; i += blockDim.x)
-        to->head[i] = m.head[i];
-    for (unsigned i = threadIdx.x; i < m.groups * GCB_PREFIX_SYMBOLS; i += blockDim.x) {
-        const unsigned g = i / GCB_PREFIX_SYMBOLS, s = i % GCB_PREFIX_SYMBOLS;
-
-        to->code[g][s] = m.code[g][s];
-        to->bits[g][s] = m.bits[g][s];
-    }
-    for (unsigned sum = threadIdx.x; sum < GCB_GAP_SUMS; sum += blockDim.x) {
-        unsigned g = 0;
-
-        while (g + 1 < m.groups && m.of[g + 1].from <= sum)
-            g++;
-        to->of_sum[sum] = static_cast<uint8_t>(g);
-    }
-    if (threadIdx.x == 0) {
-        to->groups = kept && pays(m, *to, kept, c.n) ? m.groups : 0;
-        to->head_bytes = (m.head_at[m.groups] + 7) / 8;
-    }
 }
 
 /* ---- writing ---- */
 
 struct adaptive_code {
     using past = struct gcb_gap_past;
-    const codes *m;
+    const gap_codes *m;
     gcb::golomb_code golomb;
     bool own;
 
-    __device__ adaptive_code(const struct gcb_cuda_chosen &c, const codes *table)
-        : m(table), golomb(c, nullptr), own(table->groups != 0)
+    __device__ adaptive_code(const struct gcb_cuda_chosen &, const gap_codes *table)
+        : m(table), golomb(table->golomb), own(table->groups != 0)
     {
     }
     __device__ past begin(const gcb::gap_run &g) const
@@ -413,7 +122,7 @@ struct adaptive_code {
 
 uint64_t codes_bytes()
 {
-    return gcb_cuda_align16(sizeof(codes));
+    return gcb_cuda_align16(sizeof(gap_codes));
 }
 
 } /* namespace */
@@ -427,15 +136,15 @@ int gcb_cuda_put_adaptive(struct gcb_device_stream *s, uint8_t *out,
                           const struct gcb_cuda_chosen *chosen, const struct gcb_cuda_values *how,
                           void *scratch, struct gcb_device_result *result)
 {
-    codes *m = static_cast<codes *>(scratch);
+    gap_codes *m = static_cast<gap_codes *>(scratch);
     uint32_t *offset =
         reinterpret_cast<uint32_t *>(static_cast<uint8_t *>(scratch) + codes_bytes());
-    int err = gcb::launch(forget, 1, kTileThreads, 0, s, m);
+    int err = gcb::launch(begin, 1, kTileThreads, 0, s, m, *chosen);
 
     if (!err)
         err = gcb::launch(count_gaps, gcb::blocks_for(gcb::tiles_for(chosen->most)), kTileThreads,
                           sizeof(counting), s, m, *chosen);
     if (!err)
-        err = gcb::launch(make, 1, kTileThreads, sizeof(making), s, m, *chosen);
+        err = gcb::make_gap_codes(s, m, *chosen);
     return err ? err : gcb::put_stream<adaptive_code>(s, out, chosen, how, offset, m, result);
 }

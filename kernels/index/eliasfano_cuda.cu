@@ -41,14 +41,21 @@ struct source {
     }
 };
 
-struct layout {
-    __device__ uint32_t head_bytes(const struct gcb_cuda_chosen &) const
+struct no_head {
+    __device__ uint32_t head_bytes() const
     {
         return 0;
     }
-    __device__ uint8_t head_byte(const struct gcb_cuda_chosen &, uint32_t) const
+    __device__ uint8_t head_byte(uint32_t) const
     {
         return 0;
+    }
+};
+
+struct layout {
+    __device__ no_head open(const struct gcb_cuda_chosen &) const
+    {
+        return {};
     }
     __device__ uint32_t block_bytes(const struct gcb_cuda_chosen &c, uint64_t b) const
     {

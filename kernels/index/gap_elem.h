@@ -6,6 +6,8 @@
 
 #define GCB_GAP_CODES 8
 #define GCB_GAP_SUMS 61 /* sums of two magnitudes of up to 30 */
+/* A stream's first byte: from here on the number of its own codes, less one; below, Golomb's parameter. */
+#define GCB_GAP_MARK 32
 
 /* v is not 0. */
 GCB_HD unsigned gcb_log2_floor(uint32_t v)

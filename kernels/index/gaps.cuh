@@ -53,10 +53,6 @@ __device__ __forceinline__ void load_gaps(gap_run &g, const struct gcb_cuda_chos
         g.before[i] = g.count && threadIdx.x ? gap_at(c.pos, first - 1 - i) : 0;
 }
 
-/* Of codes that need none. */
-struct no_table {
-};
-
 /* Golomb's code with a power of two. */
 struct golomb_code {
     struct past {
@@ -65,6 +61,9 @@ struct golomb_code {
 
     __device__ golomb_code(const struct gcb_cuda_chosen &c, const no_table *)
         : b(gcb_golomb_parameter(c.choice->kept, c.n))
+    {
+    }
+    __device__ explicit golomb_code(unsigned parameter) : b(parameter)
     {
     }
     __device__ past begin(const gap_run &) const
@@ -173,13 +172,9 @@ template <class Code, class Table> struct measured_layout {
     const uint32_t *bytes;
     const Table *table;
 
-    __device__ uint32_t head_bytes(const struct gcb_cuda_chosen &c) const
+    __device__ Code open(const struct gcb_cuda_chosen &c) const
     {
-        return Code(c, table).head_bytes();
-    }
-    __device__ uint8_t head_byte(const struct gcb_cuda_chosen &c, uint32_t i) const
-    {
-        return Code(c, table).head_byte(i);
+        return {c, table};
     }
     __device__ uint32_t block_bytes(const struct gcb_cuda_chosen &, uint64_t b) const
     {

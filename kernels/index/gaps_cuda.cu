@@ -1,170 +1,19 @@
 /* Reading golomb and adaptive (src/sparse/index_golomb.c, index_adaptive.c): the threads of a block fall into step. */
-#include "kernels/index/gap_elem.h"
-#include "kernels/index/prefix_elem.h"
+#include "kernels/index/gap_tables.cuh"
 #include "kernels/index/step.cuh"
-#include "kernels/index/stream.cuh"
 
 namespace
 {
 
 using gcb::bit_source;
+using gcb::gap_tables;
 using gcb::kNowhere;
-using gcb::kTile;
-using gcb::kTileThreads;
-using gcb::kWarp;
 using gcb::place;
 using gcb::stretch;
 
-constexpr unsigned kFirstMark = 32; /* the first byte of adaptive's own streams: 31 + codes */
-
-/* In scratch: what a stream begins with. */
-struct tables {
-    uint64_t head;  /* bytes in front of the first block */
-    uint32_t codes; /* 0: Golomb's code, with parameter b */
-    uint32_t b;
-    uint8_t of_sum[GCB_GAP_SUMS + 3];
-    uint16_t entry[GCB_GAP_CODES][GCB_PREFIX_ENTRIES]; /* as gcb_prefix_table */
-};
-
-/* ---- the codes in front of the stream ---- */
-
-/* One thread's reader. */
-struct reader {
-    bit_source source;
-    uint64_t at;
-    bool failed;
-
-    __device__ unsigned get(unsigned n)
-    {
-        const unsigned v = gcb::get_bits(source, at, n);
-
-        at += n;
-        failed = failed || at > source.end;
-        return v;
-    }
-    __device__ unsigned ones(unsigned limit)
-    {
-        const unsigned n = gcb::leading_ones(gcb::peek_bits(source, at));
-
-        at += n + 1;
-        failed = failed || n > limit || at > source.end;
-        return failed ? 0 : n;
-    }
-};
-
-/* As gcb_prefix_get. */
-__device__ bool get_lengths(reader *r, uint8_t *length)
-{
-    const unsigned last = r->get(6);
-    unsigned before = GCB_PREFIX_FIRST;
-
-    for (unsigned s = 0; s < GCB_PREFIX_SYMBOLS; s++)
-        length[s] = 0;
-    for (unsigned s = 0; s <= last && last < GCB_PREFIX_SYMBOLS; s++) {
-        const unsigned step = r->ones(GCB_PREFIX_GIVEN);
-        const unsigned given = step == GCB_PREFIX_GIVEN ? r->get(4) : 0;
-        const unsigned l = gcb_prefix_length_of(step, before, given);
-
-        if (r->failed || l > GCB_PREFIX_BITS)
-            return false;
-        length[s] = static_cast<uint8_t>(l);
-        before = l ? l : before;
-    }
-    return last < GCB_PREFIX_SYMBOLS && length[last];
-}
-
-struct opening {
-    uint8_t length[GCB_GAP_CODES][GCB_PREFIX_SYMBOLS];
-    uint32_t ok, codes;
-};
-
-/* Sums and lengths; false if no encoder writes them. One thread. */
-__device__ bool get_codes(tables *t, opening &room, const gcb::stream &s)
-{
-    const uint64_t from = 8 * (s.body + 1);
-    reader r = {{s.in, from, 8 * s.end}, from, false};
-    unsigned below = 0;
-
-    for (unsigned sum = 0; sum < GCB_GAP_SUMS; sum++)
-        t->of_sum[sum] = 0;
-    for (unsigned g = 1; g < room.codes; g++) {
-        const unsigned start = r.get(6);
-
-        if (start <= below || start >= GCB_GAP_SUMS)
-            return false;
-        for (below = start; below < GCB_GAP_SUMS; below++)
-            t->of_sum[below] = static_cast<uint8_t>(g);
-        below = start;
-    }
-    for (unsigned g = 0; g < room.codes; g++)
-        if (!get_lengths(&r, room.length[g]) || !gcb_prefix_is_complete(room.length[g]))
-            return false;
-    if (r.get(static_cast<unsigned>(-r.at % 8)) || r.failed)
-        return false;
-    t->head = r.at / 8 - s.body;
-    return true;
-}
-
-/* As gcb_prefix_table; a warp. */
-__device__ void make_table(uint16_t *entry, const uint8_t *length)
-{
-    uint16_t code[GCB_PREFIX_SYMBOLS];
-    uint8_t bits[GCB_PREFIX_SYMBOLS];
-
-    gcb_prefix_codes(code, bits, length);
-    for (unsigned s = 0; s < GCB_PREFIX_SYMBOLS; s++)
-        for (unsigned at = code[s] + (gcb::lane() << bits[s]); length[s] && at < GCB_PREFIX_ENTRIES;
-             at += kWarp << bits[s])
-            entry[at] = static_cast<uint16_t>(s << 4 | bits[s]);
-}
-
-/* The first byte; false if no encoder writes it. One thread. */
-__device__ bool get_head(tables *t, opening &room, const struct gcb_cuda_payload &p,
-                         const struct gcb_cuda_opened &head, bool adaptive)
-{
-    unsigned mark;
-    gcb::stream s;
-
-    if (!gcb::is_stream(p, head))
-        return false;
-    s = gcb::stream_of(p, head);
-    if (s.body == s.end)
-        return false;
-    mark = s.in[s.body];
-    room.codes = mark < kFirstMark ? 0 : mark - kFirstMark + 1;
-    t->codes = room.codes;
-    t->b = mark;
-    t->head = 1;
-    if (!room.codes)
-        return true;
-    return adaptive && room.codes <= GCB_GAP_CODES && get_codes(t, room, s);
-}
-
-/* One block. */
-__global__ void open_gaps(tables *t, struct gcb_cuda_payload p, struct gcb_cuda_opened *head,
-                          bool adaptive, gcb_device_result *result)
-{
-    opening &room = gcb::shared<opening>();
-
-    if (head->kept == 0)
-        return;
-    gcb::sync_block(); /* all have seen that */
-    if (threadIdx.x == 0) {
-        room.codes = 0;
-        room.ok = get_head(t, room, p, *head, adaptive);
-        if (!room.ok)
-            gcb::refuse(head, result);
-    }
-    gcb::sync_block();
-    for (unsigned g = threadIdx.x / kWarp; room.ok && g < room.codes; g += blockDim.x / kWarp)
-        make_table(t->entry[g], room.length[g]);
-}
-
-/* ---- gaps ---- */
-
 /* A place has of the past: Golomb, the ones of a gap that its stretch cut; adaptive, the two gaps before. */
-struct gap_reader {
-    const tables *t;
+struct block_gaps {
+    const gap_tables *t;
     bit_source source;
     uint64_t n;
 
@@ -240,65 +89,49 @@ struct gap_reader {
     }
 };
 
-struct get_room {
-    gcb::step_room step;
-    gcb::scan_room counts;
-    gcb::gap_room gaps;
+struct gaps_reader {
+    struct room {
+        gcb::step_room step;
+        gcb::scan_room counts;
+    };
+    const gap_tables *t;
+
+    __device__ explicit gaps_reader(const gap_tables *table) : t(table)
+    {
+    }
+    __device__ uint64_t head() const
+    {
+        return t->head;
+    }
+    __device__ bool get(room &in, uint32_t *pos, const gcb::stream_block &block, uint64_t n) const
+    {
+        const block_gaps r = {t, block.bits, n};
+        uint32_t total, gap = 0;
+        unsigned count, i;
+        bool good;
+        place p;
+        const stretch s = gcb::stretch_of(r.source, block.count, &p);
+
+        count = gcb::fall_into_step(in.step, r, s, &p);
+        i = gcb::scan_block(in.counts, count, &total);
+        good = total >= block.count;
+        for (; count && i < block.count && good; count--, i++) {
+            r.next(p, s, &gap);
+            pos[i] = gap;
+            if (i + 1 == block.count)
+                good = gcb::ends_at(r.source, p.at);
+        }
+        return good;
+    }
 };
-
-/* The gaps of a block, in place of its positions. False if they are not what it consists of: not in every thread. */
-__device__ bool get_block(get_room &room, uint32_t *pos, const gap_reader &r, unsigned most)
-{
-    uint32_t total, gap = 0;
-    unsigned count, i;
-    bool good;
-    place p;
-    const stretch s = gcb::stretch_of(r.source, most, &p);
-
-    count = gcb::fall_into_step(room.step, r, s, &p);
-    i = gcb::scan_block(room.counts, count, &total);
-    good = total >= most;
-    for (; count && i < most && good; count--, i++) {
-        r.next(p, s, &gap);
-        pos[i] = gap;
-        if (i + 1 == most)
-            good = gcb::ends_at(r.source, p.at);
-    }
-    return good;
-}
-
-__global__ void get_gaps(struct gcb_cuda_filling f, struct gcb_cuda_payload p, const tables *t,
-                         gcb_device_result *result)
-{
-    get_room &room = gcb::shared<get_room>();
-    const gcb::stream s = gcb::stream_of(p, *f.head);
-
-    for (uint64_t b = blockIdx.x; b * kTile < s.kept; b += gridDim.x) {
-        uint32_t *pos = f.pos + b * kTile;
-        gcb::stream_block block;
-        bool good = gcb::find_block(&block, s, b, t->head);
-
-        if (good)
-            good = get_block(room, pos, gap_reader{t, block.bits, s.n}, block.count);
-        good = gcb::count_block(!good) == 0;
-        if (good)
-            good = gcb::add_gaps(room.gaps, pos, s, b, block);
-        if (!good && threadIdx.x == 0)
-            gcb::set_status(&result->status, GCB_E_CORRUPT);
-    }
-}
 
 int get(struct gcb_device_stream *s, const struct gcb_cuda_payload *p,
         const struct gcb_cuda_filling *f, bool adaptive, struct gcb_device_result *result)
 {
-    tables *t = static_cast<tables *>(f->scratch);
-    int err = gcb::launch(open_gaps, 1, kTileThreads, sizeof(opening), s, t, *p, f->head, adaptive,
-                          result);
+    gap_tables *t = static_cast<gap_tables *>(f->scratch);
+    const int err = gcb::open_gaps(s, t, *p, *f, adaptive, result);
 
-    if (!err)
-        err = gcb::launch(get_gaps, gcb::blocks_for(gcb::tiles_for(p->n)), kTileThreads,
-                          sizeof(get_room), s, *f, *p, t, result);
-    return err ? err : gcb::find_tiles(s, *f, p->n);
+    return err ? err : gcb::get_stream<gaps_reader, gap_tables>(s, p, f, t, result);
 }
 
 } /* namespace */
@@ -306,7 +139,7 @@ int get(struct gcb_device_stream *s, const struct gcb_cuda_payload *p,
 uint64_t gcb_cuda_get_gaps_scratch(uint64_t n)
 {
     (void)n;
-    return sizeof(tables);
+    return sizeof(gap_tables);
 }
 
 int gcb_cuda_get_golomb(struct gcb_device_stream *s, const struct gcb_cuda_payload *p,

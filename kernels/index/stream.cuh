@@ -46,7 +46,7 @@ __device__ __forceinline__ uint64_t stream_at(const struct gcb_cuda_chosen &c,
 
 /*
  * One block: where each block of the stream begins (offset), the stream's length, its head, and the payload's
- * length. Layout says how many bytes the head and a block have.
+ * length. Layout says what a block has, and, by what it opens, what the head is.
  */
 template <class Layout>
 __global__ void place_blocks(uint32_t *offset, uint8_t *out, struct gcb_cuda_chosen c,
@@ -54,7 +54,8 @@ __global__ void place_blocks(uint32_t *offset, uint8_t *out, struct gcb_cuda_cho
 {
     scan_room &room = shared<scan_room>();
     const uint64_t kept = c.choice->kept, at = index_at(c.n, kept, how), body = stream_at(c, how);
-    const uint32_t head = layout.head_bytes(c);
+    const auto front = layout.open(c);
+    const uint32_t head = front.head_bytes();
     uint32_t before = head;
 
     for (uint64_t from = 0; from * kTile < kept; from += blockDim.x) {
@@ -68,7 +69,7 @@ __global__ void place_blocks(uint32_t *offset, uint8_t *out, struct gcb_cuda_cho
         before += total;
     }
     for (uint32_t i = threadIdx.x; kept && i < head; i += blockDim.x)
-        out[body + i] = layout.head_byte(c, i);
+        out[body + i] = front.head_byte(i);
     if (threadIdx.x == 0) {
         if (kept)
             put_u32(out + at, before);
@@ -176,6 +177,58 @@ __device__ __forceinline__ bool add_gaps(gap_room &room, uint32_t *pos, const st
     if (first < block.count && first + kTileEach >= block.count)
         bad = bad || !agrees(s, b, pos[block.count - 1]);
     return count_block(bad) == 0;
+}
+
+/* Of codes that need none. */
+struct no_table {
+};
+
+template <class Reader> struct get_room {
+    typename Reader::room own;
+    gap_room gaps;
+};
+
+/*
+ * Positions from a stream, each of its blocks by a block of threads. A Reader is a class made from (const Table *) with
+ *
+ *   room   what it needs in shared memory
+ *   head   bytes in front of the first block
+ *   get    a block's gaps, in place of its positions; one of n or more may be given as n. False, not in every thread,
+ *          if they are not what it consists of. Every thread of the block.
+ */
+template <class Reader, class Table>
+__global__ void get_gaps(struct gcb_cuda_filling f, struct gcb_cuda_payload p, const Table *table,
+                         gcb_device_result *result)
+{
+    get_room<Reader> &room = shared<get_room<Reader>>();
+    const stream s = stream_of(p, *f.head);
+    const Reader reader(table);
+
+    for (uint64_t b = blockIdx.x; b * kTile < s.kept; b += gridDim.x) {
+        uint32_t *pos = f.pos + b * kTile;
+        stream_block block;
+        bool good = find_block(&block, s, b, reader.head());
+
+        if (good)
+            good = reader.get(room.own, pos, block, s.n);
+        good = count_block(!good) == 0;
+        if (good)
+            good = add_gaps(room.gaps, pos, s, b, block);
+        if (!good && threadIdx.x == 0)
+            set_status(&result->status, GCB_E_CORRUPT);
+    }
+}
+
+/* The positions of a stream whose envelope has been checked, and where the tiles' shares of them begin. */
+template <class Reader, class Table>
+int get_stream(struct gcb_device_stream *s, const struct gcb_cuda_payload *p,
+               const struct gcb_cuda_filling *f, const Table *table,
+               struct gcb_device_result *result)
+{
+    const int err = launch(get_gaps<Reader, Table>, blocks_for(tiles_for(p->n)), kTileThreads,
+                           sizeof(get_room<Reader>), s, *f, *p, table, result);
+
+    return err ? err : find_tiles(s, *f, p->n);
 }
 
 } /* namespace gcb */

@@ -5,9 +5,6 @@
 namespace
 {
 
-using gcb::kTile;
-using gcb::kTileThreads;
-
 constexpr unsigned kMostBytes = 5; /* of a gap */
 
 /* Low bits first; a set top bit continues. */
@@ -65,51 +62,36 @@ __device__ uint32_t gap_ending_at(const gcb::bit_source &in, uint64_t i, uint64_
     return 0;
 }
 
-struct get_room {
-    gcb::scan_room counts;
-    gcb::gap_room gaps;
-};
+struct varint_reader {
+    using room = gcb::scan_room;
 
-/* The gaps of a block, in place of its positions; false, not in every thread, if they are not what it consists of. */
-__device__ bool get_block(get_room &room, uint32_t *pos, const gcb::stream_block &block, uint64_t n)
-{
-    const gcb::bit_source &in = block.bits;
-    const uint64_t bytes = (in.end - in.from) / 8;
-    const uint64_t each = (bytes + blockDim.x - 1) / blockDim.x, from = threadIdx.x * each;
-    const uint64_t to = from + each < bytes ? from + each : bytes;
-    uint32_t count = 0, total, i;
-    bool good = bytes && ends(in, bytes - 1);
-
-    for (uint64_t at = from; at < to; at++)
-        count += ends(in, at) && count <= block.count;
-    i = gcb::scan_block(room.counts, count, &total);
-    good = good && total == block.count;
-    for (uint64_t at = from; good && at < to; at++)
-        if (ends(in, at))
-            pos[i++] = gap_ending_at(in, at, n, &good);
-    return good;
-}
-
-__global__ void get_bytes(struct gcb_cuda_filling f, struct gcb_cuda_payload p,
-                          gcb_device_result *result)
-{
-    get_room &room = gcb::shared<get_room>();
-    const gcb::stream s = gcb::stream_of(p, *f.head);
-
-    for (uint64_t b = blockIdx.x; b * kTile < s.kept; b += gridDim.x) {
-        uint32_t *pos = f.pos + b * kTile;
-        gcb::stream_block block;
-        bool good = gcb::find_block(&block, s, b, 0);
-
-        if (good)
-            good = get_block(room, pos, block, s.n);
-        good = gcb::count_block(!good) == 0;
-        if (good)
-            good = gcb::add_gaps(room.gaps, pos, s, b, block);
-        if (!good && threadIdx.x == 0)
-            gcb::set_status(&result->status, GCB_E_CORRUPT);
+    __device__ explicit varint_reader(const gcb::no_table *)
+    {
     }
-}
+    __device__ uint64_t head() const
+    {
+        return 0;
+    }
+    __device__ bool get(room &counts, uint32_t *pos, const gcb::stream_block &block,
+                        uint64_t n) const
+    {
+        const gcb::bit_source &in = block.bits;
+        const uint64_t bytes = (in.end - in.from) / 8;
+        const uint64_t each = (bytes + blockDim.x - 1) / blockDim.x, from = threadIdx.x * each;
+        const uint64_t to = from + each < bytes ? from + each : bytes;
+        uint32_t count = 0, total, i;
+        bool good = bytes && ends(in, bytes - 1);
+
+        for (uint64_t at = from; at < to; at++)
+            count += ends(in, at) && count <= block.count;
+        i = gcb::scan_block(counts, count, &total);
+        good = good && total == block.count;
+        for (uint64_t at = from; good && at < to; at++)
+            if (ends(in, at))
+                pos[i++] = gap_ending_at(in, at, n, &good);
+        return good;
+    }
+};
 
 } /* namespace */
 
@@ -124,10 +106,7 @@ int gcb_cuda_put_varint(struct gcb_device_stream *s, uint8_t *out,
 int gcb_cuda_get_varint(struct gcb_device_stream *s, const struct gcb_cuda_payload *p,
                         const struct gcb_cuda_filling *f, struct gcb_device_result *result)
 {
-    int err = gcb::open_stream(s, *p, *f, result);
+    const int err = gcb::open_stream(s, *p, *f, result);
 
-    if (!err)
-        err = gcb::launch(get_bytes, gcb::blocks_for(gcb::tiles_for(p->n)), kTileThreads,
-                          sizeof(get_room), s, *f, *p, result);
-    return err ? err : gcb::find_tiles(s, *f, p->n);
+    return err ? err : gcb::get_stream<varint_reader, gcb::no_table>(s, p, f, nullptr, result);
 }

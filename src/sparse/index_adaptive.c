@@ -11,7 +11,6 @@
  * serves an interval of sums: all but the first send the lowest (6 bits); then come the codes' lengths
  * (src/sparse/prefix.h), and zeros up to a byte. A block begins as if two gaps of 0 had come before.
  */
-#define FIRST_MARK 32
 
 /* ---- encoding ---- */
 
@@ -22,7 +21,7 @@ static uint64_t adaptive_bound(uint64_t n, uint64_t kept)
 
 static void put_codes(struct gcb_bitw *w, const struct gcb_gap_codes *m)
 {
-    gcb_bitw_put(w, FIRST_MARK + m->groups - 1, 8);
+    gcb_bitw_put(w, GCB_GAP_MARK + m->groups - 1, 8);
     for (unsigned g = 1; g < m->groups; g++)
         gcb_bitw_put(w, m->group[g].from, 6);
     for (unsigned g = 0; g < m->groups; g++)
@@ -94,7 +93,7 @@ static int adaptive_open(struct gcb_index_cursor *c, struct gcb_rbuf *in)
     if (gcb_blocks_open(c, in) || c->body == c->end)
         return GCB_E_CORRUPT;
     c->param = *c->body;
-    return c->param < FIRST_MARK + GCB_GAP_CODES ? 0 : GCB_E_CORRUPT;
+    return c->param < GCB_GAP_MARK + GCB_GAP_CODES ? 0 : GCB_E_CORRUPT;
 }
 
 /* Reads the codes; *r then stands at the byte behind them. */
@@ -157,9 +156,9 @@ static int adaptive_next(struct gcb_index_cursor *c, uint32_t *pos, size_t n)
     struct gcb_bitr head = {.p = c->body + 1, .end = c->end}, r = {.p = NULL};
     struct tables t;
 
-    if (c->param < FIRST_MARK)
+    if (c->param < GCB_GAP_MARK)
         return gcb_index_golomb.next(c, pos, n);
-    if (gcb_blocks_next(c, &r.p, &r.end) || get_tables(&t, &head, c->param - FIRST_MARK + 1))
+    if (gcb_blocks_next(c, &r.p, &r.end) || get_tables(&t, &head, c->param - GCB_GAP_MARK + 1))
         return GCB_E_CORRUPT;
     if (c->done == 0)
         r.p = after_tables(&head);
