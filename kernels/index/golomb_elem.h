@@ -8,7 +8,7 @@
 /* 1 - (phi - 1)^(2^-(b-1)) for b = 1, 2, ...: the densities up to which b, at least, is best. */
 GCB_HD double gcb_golomb_density(unsigned b)
 {
-    const double thresholds[GCB_GOLOMB_PARAMETERS] = {
+    static const double thresholds[GCB_GOLOMB_PARAMETERS] = {
         0.38196601125010515,    0.21384862224257672,    0.11334822068783774,
         0.05837811234436449,    0.029627964306660624,   0.014925365419787404,
         0.007490738289958024,   0.0037524094332564077,  0.0018779680987181053,
