@@ -5,6 +5,7 @@
 
 #include "cli/heading.h"
 #include "src/base/alloc.h"
+#include "src/base/columns.h"
 #include "src/base/text.h"
 
 #define WIDTH 80
@@ -199,7 +200,7 @@ static void print_loss(const struct compress_view *v, size_t method, FILE *out)
 
         snprintf(item, sizeof(item), " %s %.0f %%", gcb_escape(name, sizeof(name), top[i].path),
                  100.0 * top[i].share);
-        width = (int)gcb_table_text_width(item);
+        width = (int)gcb_text_columns(item);
         full = i && used + width + 2 > WIDTH; /* a comma on either side */
         if (full && v->given > 1 && !v->top)
             break;

@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "cli/output.h"
+#include "src/base/columns.h"
 #include "src/base/host.h"
 #include "src/base/text.h"
-#include "src/report/table.h"
 
 #define WIDTH 80
 
@@ -49,7 +49,7 @@ void heading_print(FILE *out, const struct opt_list *files, const struct gcb_ext
     extent_text(extent, sizeof(extent), e);
     used = strlen(extent) + 2;
     name_text(name, used + 12 < WIDTH ? WIDTH - used + 1 : 12, files);
-    used = gcb_table_text_width(name) + 2 + strlen(extent);
+    used = gcb_text_columns(name) + 2 + strlen(extent);
     fprintf(out, "%s: %s", name, extent);
     fprintf(out, used + 3 + strlen(settings) <= WIDTH ? "   %s\n" : "\n%s\n", settings);
 }

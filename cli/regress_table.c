@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "src/base/alloc.h"
-#include "src/report/plot_page.h"
+#include "src/base/columns.h"
 
 static char *seconds_text(char out[32], double s)
 {
@@ -59,7 +59,7 @@ bool regress_worth(const struct gcb_verdict *v)
 /* A case's label in so many columns; the whole one is in rows and in Markdown. */
 static char *short_label(char out[400], const struct gcb_case *c, size_t width)
 {
-    return gcb_plot_shorten(out, 400, c->label, width);
+    return gcb_text_shorten(out, 400, c->label, width);
 }
 
 static int add_line(struct gcb_table *table, const struct gcb_verdict *v, bool named,
@@ -109,8 +109,7 @@ static int show_table(struct out_report *report, const struct gcb_verdicts *verd
         out_table(report, table);
     gcb_table_destroy(table);
     if (!err && hidden && !report->quiet)
-        fprintf(report->out, "not shown: %zu SAME of sizes and errors (-v shows them)\n",
-                hidden);
+        fprintf(report->out, "not shown: %zu SAME of sizes and errors (-v shows them)\n", hidden);
     return err;
 }
 

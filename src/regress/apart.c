@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "src/base/alloc.h"
+#include "src/base/columns.h"
 #include "src/base/text.h"
 #include "src/regress/match.h"
-#include "src/report/plot_page.h"
 
 /* What tells cases apart. Of methods that differ nobody asks how they are set. */
 enum thing { KIND, FILES, METHOD, SETTING, SCOPE, DEVICE, CACHE, THREADS, THINGS };
@@ -101,8 +101,8 @@ static int say_other(char *out, size_t size, const struct gcb_cases *base,
 
     if (was && is)
         add(out, size, "%sanother %s (%s, was %s)", out[0] ? ", " : "", names[thing],
-            gcb_plot_shorten(cut[0], sizeof(cut[0]), is, 36),
-            gcb_plot_shorten(cut[1], sizeof(cut[1]), was, 36));
+            gcb_text_shorten(cut[0], sizeof(cut[0]), is, 36),
+            gcb_text_shorten(cut[1], sizeof(cut[1]), was, 36));
     gcb_free(was);
     gcb_free(is);
     return was && is ? 0 : GCB_E_NOMEM;

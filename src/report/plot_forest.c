@@ -3,6 +3,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "src/base/columns.h"
 #include "src/report/plot_series.h"
 #include "src/report/plots.h"
 
@@ -72,7 +73,7 @@ static void put_labels(struct gcb_plot_page *out, const struct chart *c)
     gcb_plot_array_begin(out, "label", c->count);
     for (size_t i = 0; i < c->count; i++) {
         snprintf(text, sizeof(text), "%s, %s", c->rows[i]->label, c->rows[i]->quantity);
-        gcb_plot_array_text(out, gcb_plot_shorten(cut, sizeof(cut), text, 52));
+        gcb_plot_array_text(out, gcb_text_shorten(cut, sizeof(cut), text, 52));
     }
     gcb_plot_array_end(out);
 }

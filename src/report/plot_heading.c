@@ -1,8 +1,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "src/base/columns.h"
 #include "src/report/plot_series.h"
-#include "src/report/table.h"
 
 #define LABEL_WIDTH 46
 
@@ -24,7 +24,7 @@ void gcb_plot_machine(struct gcb_plot_page *page, const struct gcb_plot_env *env
         snprintf(more, sizeof(more), ", %.0f thread%s", threads, threads == 1 ? "" : "s");
     snprintf(text, sizeof(text), "%s%s%s%s%s%s", *machine ? machine : "unknown machine", more,
              *isa ? ", " : "", isa, *env->version ? ", gcbench " : "", env->version);
-    gcb_plot_var_text(page, "plot_machine", gcb_plot_shorten(cut, sizeof(cut), text, 100));
+    gcb_plot_var_text(page, "plot_machine", gcb_text_shorten(cut, sizeof(cut), text, 100));
 }
 
 void gcb_plot_heading(struct gcb_plot_page *page, const char *title,
@@ -34,12 +34,12 @@ void gcb_plot_heading(struct gcb_plot_page *page, const char *title,
     char file[128], text[256], cut[256];
 
     gcb_plot_var_text(page, "plot_title", title);
-    gcb_plot_shorten(file, sizeof(file), name_of(like->file), 48);
+    gcb_text_shorten(file, sizeof(file), name_of(like->file), 48);
     snprintf(text, sizeof(text), "%s, scope %s%s%s%s", file, like->scope,
              by == GCB_PLOT_BY_TIME && *like->cache ? ", " : "",
              by == GCB_PLOT_BY_TIME ? like->cache : "",
              by == GCB_PLOT_BY_TIME && *like->cache ? " cache" : "");
-    gcb_plot_var_text(page, "plot_file", gcb_plot_shorten(cut, sizeof(cut), text, 100));
+    gcb_plot_var_text(page, "plot_file", gcb_text_shorten(cut, sizeof(cut), text, 100));
     gcb_plot_machine(page, gcb_plot_env_of(data, like->env), like->device, like->isa,
                      by == GCB_PLOT_BY_TIME ? like->threads : NAN);
 }
@@ -52,7 +52,7 @@ void gcb_plot_heading_of(struct gcb_plot_page *page, const char *title, const ch
     gcb_plot_var_text(page, "plot_title", title);
     snprintf(text, sizeof(text), "%s%s%s", *file ? name_of(file) : "input not named",
              *scope ? ", scope " : "", scope);
-    gcb_plot_var_text(page, "plot_file", gcb_plot_shorten(cut, sizeof(cut), text, 100));
+    gcb_plot_var_text(page, "plot_file", gcb_text_shorten(cut, sizeof(cut), text, 100));
     gcb_plot_machine(page, env, env->device, env->isa, env->threads);
 }
 
@@ -70,8 +70,8 @@ double gcb_plot_legend(struct gcb_plot_page *page, const struct gcb_plot_set *se
     gcb_plot_var_real(page, "series", (double)set->count);
     gcb_plot_array_begin(page, "label", set->count);
     for (size_t i = 0; i < set->count; i++) {
-        const size_t width = gcb_table_text_width(
-            gcb_plot_shorten(text, sizeof(text), set->items[i].label, LABEL_WIDTH));
+        const size_t width = gcb_text_columns(
+            gcb_text_shorten(text, sizeof(text), set->items[i].label, LABEL_WIDTH));
 
         gcb_plot_array_text(page, text);
         widest = width > widest ? width : widest;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "src/base/alloc.h"
+#include "src/base/columns.h"
 #include "src/report/plot_series.h"
 #include "src/report/plots.h"
 
@@ -123,7 +124,7 @@ static void put(struct gcb_plot_page *out, const struct rows *rows, const struct
 
     gcb_plot_array_begin(out, "tensor", rows->count);
     for (size_t r = 0; r < rows->count; r++)
-        gcb_plot_array_text(out, gcb_plot_shorten(text, sizeof(text), rows->items[r].tensor, 36));
+        gcb_plot_array_text(out, gcb_text_shorten(text, sizeof(text), rows->items[r].tensor, 36));
     gcb_plot_array_end(out);
     gcb_plot_block(out, names);
     for (size_t r = 0; r < rows->count; r++)

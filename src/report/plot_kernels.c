@@ -3,6 +3,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "src/base/columns.h"
 #include "src/report/plot_series.h"
 #include "src/report/plots.h"
 
@@ -64,12 +65,12 @@ static void put_labels(struct gcb_plot_page *out, const struct chart *c)
     gcb_plot_array_begin(out, "label", c->count);
     for (size_t i = 0; i < c->count; i++) {
         snprintf(text, sizeof(text), "%s/%s", c->rows[i]->family, c->rows[i]->kernel);
-        gcb_plot_array_text(out, gcb_plot_shorten(cut, sizeof(cut), text, 40));
+        gcb_plot_array_text(out, gcb_text_shorten(cut, sizeof(cut), text, 40));
     }
     gcb_plot_array_end(out);
     gcb_plot_array_begin(out, "isa", c->isa_count);
     for (size_t i = 0; i < c->isa_count; i++)
-        gcb_plot_array_text(out, gcb_plot_shorten(cut, sizeof(cut), c->isas[i], 20));
+        gcb_plot_array_text(out, gcb_text_shorten(cut, sizeof(cut), c->isas[i], 20));
     gcb_plot_array_end(out);
 }
 

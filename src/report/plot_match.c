@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/base/columns.h"
 #include "src/report/plot_series.h"
 #include "src/report/plots.h"
 
@@ -59,7 +60,7 @@ static void put_bars(struct gcb_plot_page *out, const struct bar *bars, size_t c
 
     gcb_plot_array_begin(out, "label", count);
     for (size_t i = 0; i < count; i++)
-        gcb_plot_array_text(out, gcb_plot_shorten(text, sizeof(text), bars[i].label, 60));
+        gcb_plot_array_text(out, gcb_text_shorten(text, sizeof(text), bars[i].label, 60));
     gcb_plot_array_end(out);
     gcb_plot_block(out, columns);
     for (size_t i = 0; i < count; i++) {

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "src/base/text.h"
-#include "src/report/table.h"
 
 int gcb_plot_page_open(struct gcb_plot_page *page, struct gcb_diag *diag)
 {
@@ -162,32 +161,4 @@ void gcb_plot_end_row(struct gcb_plot_page *page)
 {
     fputc('\n', page->data);
     page->cells = 0;
-}
-
-static bool inside(const char *p)
-{
-    return (*p & 0xc0) == 0x80; /* of a character of several bytes */
-}
-
-char *gcb_plot_shorten(char *out, size_t size, const char *text, size_t width)
-{
-    const size_t n = strlen(text);
-    size_t head, tail;
-
-    if (gcb_table_text_width(text) <= width && n < size) {
-        memcpy(out, text, n + 1);
-        return out;
-    }
-    if (width + 1 > size)
-        width = size - 1;
-    head =
-        width < 2 ? 0 : (width - 2) * 2 / 5; /* the end of a path tells more than its beginning */
-    tail = width < 2 ? 0 : width - 2 - head;
-    while (head > 0 && head < n && inside(text + head))
-        head--;
-    while (tail > 0 && inside(text + n - tail))
-        tail--;
-    snprintf(out, size, "%.*s..%s", (int)(head < n ? head : n), text,
-             text + n - (tail < n ? tail : n));
-    return out;
 }

@@ -53,7 +53,4 @@ void gcb_plot_cell(struct gcb_plot_page *page, double value);
 void gcb_plot_cell_text(struct gcb_plot_page *page, const char *text);
 void gcb_plot_end_row(struct gcb_plot_page *page);
 
-/* A text that is longer than `width` columns loses its middle ("layers..weight"). Returns out. */
-char *gcb_plot_shorten(char *out, size_t size, const char *text, size_t width);
-
 #endif

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "src/base/alloc.h"
+#include "src/base/columns.h"
 #include "src/report/plot_series.h"
 #include "src/report/plots.h"
 
@@ -106,7 +107,7 @@ static int name_curves(struct gcb_plot_set *set, const struct curves *c, struct 
         struct gcb_plot_series *s = &set->items[set->count];
         const bool fp32 = strcmp(x->method, "fp32") == 0 || strcmp(x->method, "identity") == 0;
 
-        gcb_plot_shorten(s->label, sizeof(s->label), x->label, sizeof(s->label) - 1);
+        gcb_text_shorten(s->label, sizeof(s->label), x->label, sizeof(s->label) - 1);
         s->style = fp32 ? 103 : strcmp(x->method, "fp16") == 0 ? 101 : ++style;
     }
     return 0;

@@ -3,6 +3,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "src/base/columns.h"
 #include "src/report/plot_label.h"
 #include "src/report/plots.h"
 
@@ -271,7 +272,7 @@ static int fill(const struct gcb_plot_data *data, const void *first, struct gcb_
         goto out;
     env = gcb_plot_env_of(data, p.env);
     snprintf(title, sizeof(title), "Spectrum of %s",
-             gcb_plot_shorten(cut, sizeof(cut), p.tensor, 60));
+             gcb_text_shorten(cut, sizeof(cut), p.tensor, 60));
     gcb_plot_heading_of(out, title, env->file, "", env);
     legend = gcb_plot_legend(out, &set);
     put_shown(out, &cases);

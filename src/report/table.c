@@ -1,9 +1,9 @@
 #include "src/report/table.h"
 
-#include <stdint.h>
 #include <string.h>
 
 #include "src/base/alloc.h"
+#include "src/base/columns.h"
 
 #define GAP 2
 #define MAX_COLUMNS 32
@@ -24,46 +24,6 @@ struct print {
     size_t widths[MAX_COLUMNS];
     bool left_out; /* a number that did not fit */
 };
-
-static const struct {
-    uint32_t first, last;
-} wide[] = {
-    {0x1100, 0x115f}, {0x2e80, 0xa4cf}, {0xac00, 0xd7a3},   {0xf900, 0xfaff},
-    {0xfe30, 0xfe6f}, {0xff00, 0xff60}, {0x1f300, 0x1faff}, {0x20000, 0x3fffd},
-};
-
-/* The code point at *s, which moves behind it. A stray byte stands for itself. */
-static uint32_t next_point(const char **s)
-{
-    const unsigned char *p = (const unsigned char *)*s;
-    const unsigned more = p[0] >= 0xf0 ? 3 : p[0] >= 0xe0 ? 2 : p[0] >= 0xc0 ? 1 : 0;
-    uint32_t point = more ? p[0] & (0x3fu >> more) : p[0];
-    unsigned i = 1;
-
-    for (; i <= more && (p[i] & 0xc0) == 0x80; i++)
-        point = point << 6 | (p[i] & 0x3f);
-    *s += i;
-    return point;
-}
-
-static size_t point_width(uint32_t point)
-{
-    if (point >= 0x300 && point <= 0x36f)
-        return 0;
-    for (size_t i = 0; i < sizeof(wide) / sizeof(wide[0]); i++)
-        if (point >= wide[i].first && point <= wide[i].last)
-            return 2;
-    return 1;
-}
-
-size_t gcb_table_text_width(const char *text)
-{
-    size_t width = 0;
-
-    while (*text)
-        width += point_width(next_point(&text));
-    return width;
-}
 
 int gcb_table_create(struct gcb_table **out, const struct gcb_table_column *columns, size_t count,
                      struct gcb_diag *diag)
@@ -124,10 +84,10 @@ size_t gcb_table_rows(const struct gcb_table *t)
 
 static size_t natural_width(const struct gcb_table *t, size_t column)
 {
-    size_t width = gcb_table_text_width(t->columns[column].title);
+    size_t width = gcb_text_columns(t->columns[column].title);
 
     for (size_t i = column; i < t->used; i += t->count) {
-        const size_t w = gcb_table_text_width(t->cells[i]);
+        const size_t w = gcb_text_columns(t->cells[i]);
 
         width = w > width ? w : width;
     }
@@ -139,33 +99,10 @@ static void spaces(FILE *out, size_t n)
     fprintf(out, "%*s", (int)n, "");
 }
 
-/* The end of the first part and the start of the last part of a text cut to `width` with ".." between. */
-static void cut_points(const char *text, size_t width, const char **head, const char **tail)
-{
-    const size_t total = gcb_table_text_width(text), keep = width - 2, front = keep / 2;
-    size_t at = 0, left = total;
-    const char *p = text;
-
-    while (*p) { /* as many characters as fit in front */
-        const char *q = p;
-        const size_t w = point_width(next_point(&q));
-
-        if (at + w > front)
-            break;
-        at += w;
-        left -= w;
-        p = q;
-    }
-    *head = p;
-    while (*p && left > keep - at)
-        left -= point_width(next_point(&p));
-    *tail = p;
-}
-
 /* A number that does not fit is told from no digits rather than from some of them. */
 static void print_cell(struct print *p, const char *text, size_t i, bool last)
 {
-    const size_t own = gcb_table_text_width(text), width = p->widths[i];
+    const size_t own = gcb_text_columns(text), width = p->widths[i];
     const struct gcb_table_column *column = &p->table->columns[i];
     const char *head, *tail;
 
@@ -175,11 +112,10 @@ static void print_cell(struct print *p, const char *text, size_t i, bool last)
         return;
     }
     if (own > width) {
-        cut_points(text, width, &head, &tail);
+        gcb_text_cut(text, width - 2, (width - 2) / 2, &head, &tail);
         fprintf(p->out, "%.*s..%s", (int)(head - text), text, tail);
         if (!last)
-            spaces(p->out,
-                   width - 2 - gcb_table_text_width(tail) - (own - gcb_table_text_width(head)));
+            spaces(p->out, width - 2 - gcb_text_columns(tail) - (own - gcb_text_columns(head)));
         return;
     }
     if (column->number)
@@ -192,7 +128,7 @@ static void print_cell(struct print *p, const char *text, size_t i, bool last)
 /* The least that a column can be made: enough for its title, and for ".." between two characters. */
 static size_t least_width(const struct gcb_table_column *column)
 {
-    const size_t title = gcb_table_text_width(column->title);
+    const size_t title = gcb_text_columns(column->title);
 
     return title > LEAST_CUT ? title : LEAST_CUT;
 }
@@ -237,7 +173,7 @@ static void print_line(struct print *p, char *const *cells)
         const char *text = cells ? cells[i] : t->columns[i].title;
 
         if (i == 0 && t->count > 1 && t->columns[0].elastic &&
-            gcb_table_text_width(text) > p->widths[0]) {
+            gcb_text_columns(text) > p->widths[0]) {
             fprintf(p->out, "%s\n", text); /* what a row is of is never cut */
             text = "";
         }

@@ -36,7 +36,4 @@ size_t gcb_table_rows(const struct gcb_table *table);
 void gcb_table_print(const struct gcb_table *table, FILE *out, unsigned width, bool color);
 void gcb_table_destroy(struct gcb_table *table); /* NULL is fine */
 
-/* Columns that a UTF-8 text takes on a terminal. */
-size_t gcb_table_text_width(const char *text);
-
 #endif

@@ -4,8 +4,9 @@ Who may include whom.
 
     layers.py ROOT
 
-An include points sideways or down in LAYERS, never up; the module's folder and kernels' .cu files alone see CUDA, src/data
-HDF5, kernels/fft FFTW. Includes are the file's path from the root.
+An include points sideways or down in LAYERS, never up; of what is beside it in SIDEWAYS, only to what stands there. The
+module's folder and kernels' .cu files alone see CUDA, src/data HDF5, kernels/fft FFTW. Includes are the file's path from the
+root.
 """
 import re
 import sys
@@ -21,6 +22,13 @@ LAYERS = (
     ("cli",),
 )
 RANK = {folder: i for i, row in enumerate(LAYERS) for folder in row}
+SIDEWAYS = {  # what is measured becomes rows; pages, plots and tables are made of rows alone
+    ("src/bench", "src/report"): ("results.h", "row.h", "sink.h"),
+    ("src/bench", "src/regress"): (),
+    ("src/regress", "src/report"): ("results.h", "row.h", "sink.h"),
+    ("src/report", "src/bench"): ("bandwidth.h",),
+    ("src/report", "src/regress"): (),
+}
 FOREIGN = (  # a header of somebody else's, and who may see it
     (re.compile(r"hdf5|H5\w+public"), re.compile(r"src/data/")),
     (re.compile(r"fftw"), re.compile(r"kernels/fft/")),
@@ -41,6 +49,8 @@ def check(name, text):
         other = folder_of(ours)
         if own and other and RANK[other] > RANK[own]:
             yield f"{name}: includes {ours}, which is above it"
+        if ours.split("/")[-1] not in SIDEWAYS.get((own, other), (ours.split("/")[-1],)):
+            yield f"{name}: includes {ours}, which is no concern of {own}"
         for header, place in FOREIGN:
             if theirs and header.match(theirs) and not place.match(name):
                 yield f"{name}: includes <{theirs}>, which only {place.pattern} does"
@@ -50,6 +60,8 @@ def self_check():
     """The finder finds what it should: a test that sees nothing would never fail."""
     assert len(list(check("src/cuda/a.h", '#include "src/metric/b.h"\n'))) == 1
     assert len(list(check("cli/a.c", "#include <hdf5.h>\n"))) == 1
+    assert len(list(check("src/regress/a.c", '#include "src/report/plot_page.h"\n'))) == 1
+    assert not list(check("src/regress/a.c", '#include "src/report/row.h"\n#include "src/regress/b.h"\n'))
     assert not list(check("src/metric/a.h", '#include "src/cuda/b.h"\n#include "src/metric/c.h"\n'))
 
 

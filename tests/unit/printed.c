@@ -8,6 +8,8 @@
 
 #include <cmocka.h>
 
+#include "src/base/columns.h"
+
 const double values[VALUES] = {
     0.0,     1.0,    -1.0,   0.123456789, 9.995,    99.995,   12345.678, 999999.5,
     1234567, 1e9,    1e-5,   1e-12,       -1e-12,   1.234e17, 1.234e99,  -1.234e99,
@@ -32,8 +34,8 @@ static void fits(const char *text)
         assert_true(n < sizeof(line));
         memcpy(line, text, n);
         line[n] = '\0';
-        if (gcb_table_text_width(line) > 80)
-            fail_msg("%zu columns: %s", gcb_table_text_width(line), line);
+        if (gcb_text_columns(line) > 80)
+            fail_msg("%zu columns: %s", gcb_text_columns(line), line);
         assert_int_equal(text[n], '\n');
     }
 }

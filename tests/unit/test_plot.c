@@ -97,20 +97,6 @@ static void test_quoting(void **state)
     gcb_plot_page_fini(&page);
 }
 
-static void test_shorten(void **state)
-{
-    char out[64];
-
-    (void)state;
-    assert_string_equal(gcb_plot_shorten(out, sizeof(out), "layers.12.weight", 16),
-                        "layers.12.weight");
-    assert_string_equal(gcb_plot_shorten(out, sizeof(out), "layers.12.weight", 12), "laye..weight");
-    /* no character is cut in two */
-    assert_string_equal(
-        gcb_plot_shorten(out, sizeof(out), "\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4", 5),
-        "..\xc3\xa4");
-}
-
 static void check_series(const struct gcb_plot_set *set, size_t i, const char *label, size_t count,
                          unsigned style)
 {
@@ -243,11 +229,10 @@ static void test_names(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_rows),        cmocka_unit_test(test_texts_are_safe),
-        cmocka_unit_test(test_quoting),     cmocka_unit_test(test_shorten),
-        cmocka_unit_test(test_curves),      cmocka_unit_test(test_histograms),
-        cmocka_unit_test(test_spec_values), cmocka_unit_test(test_names),
-        cmocka_unit_test(test_places),
+        cmocka_unit_test(test_rows),       cmocka_unit_test(test_texts_are_safe),
+        cmocka_unit_test(test_quoting),    cmocka_unit_test(test_curves),
+        cmocka_unit_test(test_histograms), cmocka_unit_test(test_spec_values),
+        cmocka_unit_test(test_names),      cmocka_unit_test(test_places),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
