@@ -4,6 +4,7 @@
 #include "cli/bench_setup.h"
 #include "cli/heading.h"
 #include "cli/interrupt.h"
+#include "kernels/cpu_flags.h"
 #include "src/base/alloc.h"
 #include "src/bench/extent.h"
 
@@ -84,7 +85,7 @@ static int run_case(struct bench *c, const struct bench_case *at, struct gcb_dia
     if (config.trial.device)
         err = config.trial.device->module->use(config.trial.device->index, diag);
     if (!err && config.trial.timing.evict && !c->evict.queue)
-        err = gcb_evict_init(&c->evict, &c->s.backend.queue, false, diag);
+        err = gcb_evict_init(&c->evict, &c->s.backend.queue, gcb_cpu_detect(), diag);
     if (!err)
         err = gcb_run(&c->result, &config, &observer, diag);
     if (err)

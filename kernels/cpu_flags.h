@@ -7,12 +7,14 @@
  *   AVX2    avx2, bmi, bmi2, f16c, popcnt, lzcnt   (no FMA: products are never contracted)
  *   AVX512  all of AVX2 and avx512 f, bw, dq, vl
  *   NEON    the AArch64 baseline
+ *   FLUSH   clflushopt; no set of instructions to compute with, so --isa does not name it
  * They are an argument everywhere; a test passes any subset to hold two tables side by side.
  */
 enum gcb_cpu_flags {
     GCB_CPU_AVX2 = 1u << 0,
     GCB_CPU_AVX512 = 1u << 1,
     GCB_CPU_NEON = 1u << 2,
+    GCB_CPU_FLUSH = 1u << 3,
 };
 
 /* What this processor can run. */

@@ -2,48 +2,34 @@
 
 #include <stdint.h>
 
-#define LINE 64
+#include "kernels/cpu_flags.h"
 
 #if defined(__x86_64__)
 
-#include <cpuid.h>
 #include <immintrin.h>
 
-#define CLFLUSHOPT (1u << 23) /* of leaf 7's ebx */
+#define LINE 64
 
-bool gcb_flush_available(void)
+__attribute__((target("clflushopt"))) static void flush(const void *p, size_t bytes)
 {
-    unsigned a, b, c, d;
+    const char *at = (const char *)((uintptr_t)p / LINE * LINE), *end = (const char *)p + bytes;
 
-    return __get_cpuid_count(7, 0, &a, &b, &c, &d) && b & CLFLUSHOPT;
+    for (; bytes && at < end; at += LINE)
+        _mm_clflushopt((void *)(uintptr_t)at);
+    _mm_mfence();
 }
 
-__attribute__((target("clflushopt"))) static void flush(const char *p, const char *end)
+void gcb_flush_init(struct gcb_flush_fns *f, unsigned cpu_flags)
 {
-    for (; p < end; p += LINE)
-        _mm_clflushopt((void *)(uintptr_t)p);
-    _mm_mfence();
+    f->lines = cpu_flags & GCB_CPU_FLUSH ? flush : NULL;
 }
 
 #else
 
-bool gcb_flush_available(void)
+void gcb_flush_init(struct gcb_flush_fns *f, unsigned cpu_flags)
 {
-    return false;
-}
-
-static void flush(const char *p, const char *end)
-{
-    (void)p;
-    (void)end;
+    (void)cpu_flags;
+    f->lines = NULL;
 }
 
 #endif
-
-void gcb_flush_lines(const void *p, size_t bytes)
-{
-    const uintptr_t first = (uintptr_t)p / LINE * LINE;
-
-    if (bytes && gcb_flush_available())
-        flush((const char *)first, (const char *)p + bytes);
-}

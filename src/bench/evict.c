@@ -1,12 +1,12 @@
 #include "src/bench/evict.h"
 
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "kernels/flush.h"
 #include "src/base/alloc.h"
 #include "src/base/host.h"
 
@@ -85,7 +85,7 @@ static bool flush_own(struct gcb_evict *e)
     if (bytes == 0 || bytes / MOST_FLUSHED > gcb_evict_bytes())
         return false;
     while (next_area(&text, &from, &to))
-        gcb_flush_lines((const void *)from, to - from);
+        e->flush.lines((const void *)from, to - from);
     e->bytes = bytes;
     return true;
 }
@@ -96,7 +96,7 @@ static int take_memory(struct gcb_evict *e, struct gcb_diag *diag)
 {
     const uint64_t pieces = gcb_evict_bytes() / PIECE;
 
-    e->flushes = false;
+    e->flush.lines = NULL;
     e->bytes = pieces * PIECE;
     e->data = gcb_alloc_array(pieces, PIECE);
     if (!e->data)
@@ -114,22 +114,22 @@ static void walk(void *ctx, uint64_t piece)
         p[i]++;
 }
 
-int gcb_evict_init(struct gcb_evict *e, const struct gcb_queue *queue, bool walks,
+int gcb_evict_init(struct gcb_evict *e, const struct gcb_queue *queue, unsigned cpu_flags,
                    struct gcb_diag *diag)
 {
     *e = (struct gcb_evict){.queue = queue};
-    if (walks || !gcb_flush_available())
+    gcb_flush_init(&e->flush, cpu_flags);
+    if (!e->flush.lines)
         return take_memory(e, diag);
     e->maps = gcb_alloc(MAPS_BYTES + 1);
     if (!e->maps)
         return gcb_diag_nomem(diag, MAPS_BYTES + 1, "emptying caches");
-    e->flushes = true;
     return flush_own(e) ? 0 : take_memory(e, diag);
 }
 
 int gcb_evict_run(struct gcb_evict *e, struct gcb_diag *diag)
 {
-    if (e->flushes && flush_own(e))
+    if (e->flush.lines && flush_own(e))
         return 0;
     if (!e->data) {
         const int err = take_memory(e, diag);

@@ -1,9 +1,9 @@
 #ifndef SRC_BENCH_EVICT_H
 #define SRC_BENCH_EVICT_H
 
-#include <stdbool.h>
 #include <stdint.h>
 
+#include "kernels/flush.h"
 #include "src/base/diag.h"
 #include "src/base/queue.h"
 
@@ -18,7 +18,7 @@
  * queue, each its share.
  */
 struct gcb_evict {
-    bool flushes;                  /* lines, else walks */
+    struct gcb_flush_fns flush;    /* no lines: walks */
     uint64_t *data;                /* what is walked over; NULL until it is needed */
     uint64_t bytes;                /* that were flushed last, or are walked over */
     const struct gcb_queue *queue; /* borrowed */
@@ -29,8 +29,8 @@ struct gcb_evict {
  * memory. */
 uint64_t gcb_evict_bytes(void);
 
-/* `walk`: even where lines can be flushed. Takes and touches the memory. GCB_E_NOMEM. */
-int gcb_evict_init(struct gcb_evict *e, const struct gcb_queue *queue, bool walk,
+/* Without GCB_CPU_FLUSH among the flags it walks. Takes and touches the memory for that. GCB_E_NOMEM. */
+int gcb_evict_init(struct gcb_evict *e, const struct gcb_queue *queue, unsigned cpu_flags,
                    struct gcb_diag *diag);
 /* GCB_E_NOMEM: only where the process's memory has grown so much that it has to walk. */
 int gcb_evict_run(struct gcb_evict *e, struct gcb_diag *diag);

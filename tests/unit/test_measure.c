@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "kernels/cpu_flags.h"
 #include "src/base/clock.h"
 #include "src/bench/tally.h"
 
@@ -209,8 +210,8 @@ static void cold(bool walk)
     struct gcb_evict evict;
 
     assert_non_null(two);
-    assert_int_equal(gcb_evict_init(&evict, &queue, walk, NULL), 0);
-    assert_true(!walk || !evict.flushes);
+    assert_int_equal(gcb_evict_init(&evict, &queue, walk ? 0 : gcb_cpu_detect(), NULL), 0);
+    assert_true(!walk || !evict.flush.lines);
     assert_int_equal(gcb_samples_init(&warm, &timing, NULL), 0);
     assert_int_equal(gcb_samples_init(&cold, &timing, NULL), 0);
     assert_int_equal(gcb_measure(&warm, &timing, &op, NULL), 0);
@@ -218,7 +219,7 @@ static void cold(bool walk)
     assert_int_equal(gcb_measure(&cold, &timing, &op, NULL), 0);
     assert_true(cold.stats.median > 1.5 * warm.stats.median);
     print_message("%s %.0f MB: %.3g s warm, %.3g s cold\n",
-                  evict.flushes ? "flushes" : "walks over", (double)evict.bytes / 1e6,
+                  evict.flush.lines ? "flushes" : "walks over", (double)evict.bytes / 1e6,
                   warm.stats.median, cold.stats.median);
     gcb_samples_fini(&warm);
     gcb_samples_fini(&cold);
