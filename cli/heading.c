@@ -51,7 +51,7 @@ void heading_print(FILE *out, const struct opt_list *files, const struct gcb_ext
     name_text(name, used + 12 < WIDTH ? WIDTH - used + 1 : 12, files);
     used = gcb_text_columns(name) + 2 + strlen(extent);
     fprintf(out, "%s: %s", name, extent);
-    fprintf(out, used + 3 + strlen(settings) <= WIDTH ? "   %s\n" : "\n%s\n", settings);
+    fprintf(out, "%s%s\n", used + 3 + strlen(settings) <= WIDTH ? "   " : "\n", settings);
 }
 
 void heading_files(char *out, size_t size, const struct opt_list *files)

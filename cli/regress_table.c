@@ -65,10 +65,11 @@ static char *short_label(char out[400], const struct gcb_case *c, size_t width)
 static int add_line(struct gcb_table *table, const struct gcb_verdict *v, bool named,
                     struct gcb_diag *diag)
 {
-    char base[32], next[32], ratio[32], interval[32], kind[40], label[400];
+    char base[32], next[32], ratio[32] = "-", interval[32], kind[40], label[400];
     const char *cells[7];
 
-    snprintf(ratio, sizeof(ratio), isfinite(v->ratio) ? "%.3f" : "-", v->ratio);
+    if (isfinite(v->ratio))
+        snprintf(ratio, sizeof(ratio), "%.3f", v->ratio);
     snprintf(kind, sizeof(kind), "%s%s", gcb_verdict_name(v->kind),
              v->accepted ? " (accepted)" : "");
     cells[0] = named ? short_label(label, gcb_verdict_case(v), 79) : "";

@@ -39,8 +39,11 @@ char *gcb_payoff_bandwidth_text(char *out, double bandwidth)
 
     while (bits < 0.9995 * units[i].from)
         i++;
-    snprintf(out, 32, bits < 1e15 ? "%.3g %s" : "%.2e %s",
-             units[i].from > 0.0 ? bits / units[i].from : bits, units[i].name);
+    if (bits < 1e15)
+        snprintf(out, 32, "%.3g %s", units[i].from > 0.0 ? bits / units[i].from : bits,
+                 units[i].name);
+    else
+        snprintf(out, 32, "%.2e %s", bits / units[i].from, units[i].name);
     return out;
 }
 
@@ -73,12 +76,12 @@ static void say_ranges(struct words *w, const struct gcb_payoff_range *r, size_t
         if (i > 0)
             say(w, " and ");
         gcb_payoff_bandwidth_text(from, r[i].from);
-        if (isinf(r[i].to)) {
-            say(w, r[i].from > 0.0 ? "above %s" : "at any bandwidth", from);
-            continue;
-        }
         gcb_payoff_bandwidth_text(to, r[i].to);
-        if (r[i].from > 0.0)
+        if (isinf(r[i].to) && r[i].from > 0.0)
+            say(w, "above %s", from);
+        else if (isinf(r[i].to))
+            say(w, "at any bandwidth");
+        else if (r[i].from > 0.0)
             say(w, "between %s and %s", from, to);
         else
             say(w, "below %s", to);
@@ -113,6 +116,22 @@ static void say_why(struct words *w, const struct gcb_payoff_verdict *v)
         say(w, "coding takes longer than sending fewer bytes saves");
 }
 
+/* For how many workers it pays: "from 3 to 8 workers". */
+static void say_workers(struct words *w, const struct gcb_payoff_verdict *v, const char *any_number,
+                        const char *from)
+{
+    const bool ends = v->most_workers<GCB_PAYOFF_WORKERS, begins = v->least_workers> 2;
+
+    if (begins && ends)
+        say(w, "%s%u to %u workers", from, v->least_workers, v->most_workers);
+    else if (begins)
+        say(w, "from %u workers on", v->least_workers);
+    else if (ends)
+        say(w, "up to %u workers", v->most_workers);
+    else
+        say(w, "%s", any_number);
+}
+
 static void say_here(struct words *w, const struct gcb_payoff_verdict *v,
                      const struct gcb_link *link)
 {
@@ -122,13 +141,8 @@ static void say_here(struct words *w, const struct gcb_payoff_verdict *v,
     if (!v->some_workers) {
         say(w, "for no number of workers: ");
         say_why(w, v);
-    } else if (v->most_workers >= GCB_PAYOFF_WORKERS) {
-        say(w, v->least_workers > 2 ? "from %u workers on" : "for any number of workers",
-            v->least_workers);
-    } else if (v->least_workers > 2) {
-        say(w, "from %u to %u workers", v->least_workers, v->most_workers);
     } else {
-        say(w, "up to %u workers", v->most_workers);
+        say_workers(w, v, "for any number of workers", "from ");
     }
 }
 
@@ -142,7 +156,7 @@ char *gcb_payoff_words(char *out, size_t size, const struct gcb_payoff_verdict *
     } else {
         say(&w, "pays ");
         say_ranges(&w, v->against_fp32, v->count_fp32);
-        say(&w, v->count_fp16 ? ", against fp16 " : ", never against fp16");
+        say(&w, "%s", v->count_fp16 ? ", against fp16 " : ", never against fp16");
         say_ranges(&w, v->against_fp16, v->count_fp16);
     }
     if (here && (v->count_fp32 || v->some_workers))
@@ -150,16 +164,9 @@ char *gcb_payoff_words(char *out, size_t size, const struct gcb_payoff_verdict *
     return out;
 }
 
-/* For how many workers it pays. */
 static void brief_workers(struct words *w, const struct gcb_payoff_verdict *v)
 {
-    if (v->most_workers >= GCB_PAYOFF_WORKERS)
-        say(w, v->least_workers > 2 ? "from %u workers on" : "any number of workers",
-            v->least_workers);
-    else if (v->least_workers > 2)
-        say(w, "%u to %u workers", v->least_workers, v->most_workers);
-    else
-        say(w, "up to %u workers", v->most_workers);
+    say_workers(w, v, "any number of workers", "");
 }
 
 /* Why it does not pay at this link, in few words. */
