@@ -46,7 +46,7 @@ static const struct opt_row *const counted_rows[] = {
 static int check_files_form(const struct regress *r, struct gcb_diag *diag)
 {
     const struct regress_own *own = &r->o->own;
-    const char *idle = own->budget        ? "--budget"
+    const char *idle = own->budget > 0    ? "--budget"
                        : own->pairs       ? "--pairs"
                        : own->calibrate   ? "--calibrate"
                        : own->counts      ? "--counts"

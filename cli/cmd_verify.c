@@ -12,7 +12,7 @@
 
 struct verify_own {
     bool all;
-    const char *budget;
+    double budget;
 };
 struct verify_options {
     struct opt_methods methods;
@@ -38,8 +38,8 @@ static const struct opt_row own_rows[] = {
     {"all", 0, NULL,
      "every message (default: the smallest, a middle and the largest of the first step and worker)",
      OPT_FLAG, offsetof(struct verify_own, all), 0, 0, NULL},
-    {"budget", 0, "TIME", "start no check after so long (default 60s; 0: no limit)", OPT_TEXT,
-     offsetof(struct verify_own, budget), 0, 0, NULL},
+    {"budget", 0, "TIME", "start no check after so long (default 60s; 0: no limit)", OPT_TIME,
+     offsetof(struct verify_own, budget), 0, 604800, NULL},
     {.name = NULL},
 };
 
@@ -49,7 +49,6 @@ struct verify {
     struct session s;
     struct gcb_method *methods;
     size_t count;
-    double budget;
     struct gcb_verify_result result;
     struct verify_tally *tallies; /* count of them */
     struct verify_names left_out, unreached;
@@ -78,13 +77,8 @@ static int find_methods(struct verify *v, struct gcb_diag *diag)
 
 static int resolve(struct verify *v, struct gcb_diag *diag)
 {
-    char shown[64];
     int err = find_methods(v, diag);
 
-    v->budget = 60.0;
-    if (!err && v->o->own.budget && !gcb_parse_duration(v->o->own.budget, &v->budget))
-        err = gcb_diag_set(diag, GCB_E_INVALID, "--budget takes a time such as 30s or 0, not '%s'",
-                           gcb_escape(shown, sizeof(shown), v->o->own.budget));
     if (err)
         return err;
     v->tallies = gcb_alloc_zero(v->count, sizeof(*v->tallies));
@@ -143,7 +137,7 @@ static int run(struct verify *v, struct gcb_diag *diag)
         .nonfinite = (enum gcb_nonfinite_policy)m->nonfinite,
         .output_layers = {m->output_layer.items, m->output_layer.count},
         .all = v->o->own.all,
-        .budget = v->budget,
+        .budget = v->o->own.budget,
     };
     int err;
 
@@ -234,6 +228,13 @@ static int verify_run(const void *options, const struct opt_list *operands, stru
     return err;
 }
 
+static void defaults(void *options)
+{
+    struct verify_options *o = options;
+
+    o->own.budget = 60.0;
+}
+
 static const struct opt_group groups[] = {
     {"Methods", opt_methods_rows, offsetof(struct verify_options, methods)},
     {"Verification", own_rows, offsetof(struct verify_options, own)},
@@ -267,5 +268,6 @@ const struct cmd cmd_verify = {
         "check; docs/verify.md lists them.\n",
     .spec = {.groups = groups, .extra = &extra},
     .size = sizeof(struct verify_options),
+    .defaults = defaults,
     .run = verify_run,
 };

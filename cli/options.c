@@ -78,7 +78,7 @@ const struct opt_row opt_timing_rows[] = {
      offsetof(struct opt_timing, warmup), 0, 1000000, NULL},
     {"repeat", 0, "N", "timed runs of each message", OPT_INT, offsetof(struct opt_timing, repeat),
      1, 1e6, NULL},
-    {"min-time", 0, "S", "repeat each message for at least so many seconds", OPT_REAL,
+    {"min-time", 0, "TIME", "repeat each message for at least so long", OPT_TIME,
      offsetof(struct opt_timing, min_time), 0, 86400, NULL},
     {.name = NULL},
 };

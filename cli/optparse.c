@@ -4,6 +4,7 @@
 
 #include "src/base/alloc.h"
 #include "src/base/text.h"
+#include "src/base/units.h"
 
 #define MAX_ROWS 96
 
@@ -131,7 +132,9 @@ static int set_choice(const struct opt_row *row, int *field, const char *text,
 
 static int bad_number(const struct opt_row *row, const char *text, struct gcb_diag *diag)
 {
-    const char *what = row->type == OPT_REAL   ? "a number"
+    const char *what = row->type == OPT_REAL ? "a number"
+                       : row->type == OPT_TIME
+                           ? "a time such as 90s or 5m (without a unit: seconds)"
                        : row->type == OPT_SIZE ? "a size such as 64K or 25M"
                                                : "a whole number";
     char shown[64], low[32], high[32];
@@ -152,16 +155,18 @@ static int set_number(const struct opt_row *row, void *field, const char *text,
     const bool bounded = row->min != 0.0 || row->max != 0.0;
     uint64_t whole = 0;
     double real = 0.0;
+    const bool fraction = row->type == OPT_REAL || row->type == OPT_TIME;
     const bool good = row->type == OPT_REAL   ? gcb_parse_real(text, &real)
+                      : row->type == OPT_TIME ? gcb_parse_seconds(text, &real)
                       : row->type == OPT_SIZE ? gcb_parse_size(text, &whole)
                                               : gcb_parse_u64(text, &whole);
 
-    if (row->type != OPT_REAL)
+    if (!fraction)
         real = (double)whole;
     if (!good || (bounded && !(real >= row->min && real <= row->max)) ||
         (row->type == OPT_INT && whole > INT32_MAX))
         return bad_number(row, text, diag);
-    if (row->type == OPT_REAL)
+    if (fraction)
         *(double *)field = real;
     else if (row->type == OPT_INT)
         *(int *)field = (int)whole;

@@ -19,14 +19,15 @@
  * repeats; a flag may repeat, for it says the same.
  */
 enum opt_type {
-    OPT_FLAG,   /* bool: set to true; takes no value */
-    OPT_COUNT,  /* int: one more each time; takes no value */
-    OPT_TEXT,   /* const char *: borrowed from argv */
-    OPT_LIST,   /* struct opt_list: repeatable */
-    OPT_INT,    /* int */
-    OPT_U64,    /* uint64_t */
-    OPT_SIZE,   /* uint64_t, with K, M, G or T behind it */
-    OPT_REAL,   /* double */
+    OPT_FLAG,  /* bool: set to true; takes no value */
+    OPT_COUNT, /* int: one more each time; takes no value */
+    OPT_TEXT,  /* const char *: borrowed from argv */
+    OPT_LIST,  /* struct opt_list: repeatable */
+    OPT_INT,   /* int */
+    OPT_U64,   /* uint64_t */
+    OPT_SIZE,  /* uint64_t, with K, M, G or T behind it */
+    OPT_REAL,  /* double */
+    OPT_TIME,  /* double, in seconds; with ms, s, m or h behind it, or nothing: gcb_parse_seconds */
     OPT_CHOICE, /* int: index into choices */
 };
 

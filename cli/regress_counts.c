@@ -41,7 +41,7 @@ static int check(const struct regress_counts *c, const char **isa, struct gcb_di
                             "--warmup have no meaning");
     if (strcmp(*isa, "c") != 0 && strcmp(*isa, "avx2") != 0)
         return gcb_diag_set(diag, GCB_E_INVALID, "--counts: valgrind knows --isa c and avx2");
-    if (o->own.calibrate || o->own.budget || o->own.pairs || o->own.floor >= 0.0)
+    if (o->own.calibrate || o->own.budget > 0.0 || o->own.pairs || o->own.floor >= 0.0)
         return gcb_diag_set(diag, GCB_E_INVALID,
                             "--counts needs no statistics: --budget, --pairs, --floor and "
                             "--calibrate have no meaning");

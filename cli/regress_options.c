@@ -24,8 +24,8 @@ const struct opt_row regress_judge_rows[] = {
 const struct opt_row regress_against_rows[] = {
     {"against", 0, "GCBENCH", "the other build's program: both run `bench` in turn", OPT_TEXT,
      offsetof(struct regress_own, against), 0, 0, NULL},
-    {"budget", 0, "TIME", "for all of it: 90s, 5m (default), 1h", OPT_TEXT,
-     offsetof(struct regress_own, budget), 0, 0, NULL},
+    {"budget", 0, "TIME", "for all of it: 90s, 5m (default), 1h", OPT_TIME,
+     offsetof(struct regress_own, budget), 0.001, 604800, NULL},
     {"pairs", 0, "N", "of processes at most (default 200; at least 20 are run)", OPT_INT,
      offsetof(struct regress_own, pairs), 20, 10000, NULL},
     {"calibrate", 0, NULL,
@@ -36,8 +36,8 @@ const struct opt_row regress_against_rows[] = {
     {"floor", 0, "US",
      "times under so many microseconds are never SLOW or FAST (default 20; 0 for kernels)",
      OPT_REAL, offsetof(struct regress_own, floor), 0, 1e9, NULL},
-    {"timeout", 0, "S", "for one process (default: a minute, or ten times the first one's)",
-     OPT_REAL, offsetof(struct regress_own, timeout), 0.1, 86400, NULL},
+    {"timeout", 0, "TIME", "for one process (default: a minute, or ten times the first one's)",
+     OPT_TIME, offsetof(struct regress_own, timeout), 0.1, 86400, NULL},
     {"counts", 0, NULL,
      "count instructions under valgrind instead of timing: one thread, --isa avx2, 1 %", OPT_FLAG,
      offsetof(struct regress_own, counts), 0, 0, NULL},
@@ -92,28 +92,6 @@ int regress_check_program(const char *path, struct gcb_diag *diag)
                         "--against: %s is a folder without a gcbench: give the other build's "
                         "program, such as FOLDER/build/cli/gcbench",
                         gcb_escape(shown, sizeof(shown), path));
-}
-
-int regress_duration(double *seconds, const char *option, const char *text, struct gcb_diag *diag)
-{
-    static const struct {
-        const char *unit;
-        double seconds;
-    } units[] = {{"ms", 1e-3}, {"s", 1.0}, {"m", 60.0}, {"h", 3600.0}};
-    const size_t digits = strspn(text, "0123456789.");
-    char number[32] = "", shown[64];
-    double factor = text[digits] ? 0.0 : 1.0;
-
-    for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++)
-        if (strcmp(text + digits, units[i].unit) == 0)
-            factor = units[i].seconds;
-    if (digits < sizeof(number))
-        memcpy(number, text, digits);
-    if (factor <= 0.0 || !gcb_parse_real(number, seconds) || *seconds <= 0.0)
-        return gcb_diag_set(diag, GCB_E_INVALID, "%s is a time like 90s, 5m or 1h, not '%s'",
-                            option, gcb_escape(shown, sizeof(shown), text));
-    *seconds *= factor;
-    return 0;
 }
 
 static const struct opt_row *row_named(const struct opt_row *rows, const char *name, size_t length)

@@ -6,7 +6,7 @@
 /* Options that are regress's own. Everything else on its command line is for `bench`. */
 struct regress_own {
     const char *against; /* the other gcbench; NULL: two result files are compared */
-    const char *budget;  /* as written; NULL: 5m */
+    double budget;       /* seconds; 0: the default */
     int pairs;           /* at most; 0: as many as the budget allows */
     bool calibrate, counts;
     double delta;   /* percent; 0: the default */
@@ -26,9 +26,6 @@ struct regress_options {
 
 /* Is this what --against takes, a program? A folder is not, but its program is named. GCB_E_INVALID. */
 int regress_check_program(const char *path, struct gcb_diag *diag);
-
-/* "90", "90s", "5m", "1h" in seconds. GCB_E_INVALID. */
-int regress_duration(double *seconds, const char *option, const char *text, struct gcb_diag *diag);
 
 /*
  * The words of the command line that are for `bench`: all options but those of `own` (tables, ended by NULL), and

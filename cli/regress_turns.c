@@ -8,7 +8,7 @@
 #include "cli/progress.h"
 #include "src/base/text.h"
 
-#define DEFAULT_BUDGET "5m"
+#define DEFAULT_BUDGET 300.0
 #define CALIBRATION (1.0 / 3.0) /* of the budget: the verdicts need the more pairs */
 
 int regress_self(char *out, size_t size, struct gcb_diag *diag)
@@ -48,6 +48,7 @@ static int configure(struct regress_turns *t, struct gcb_diag *diag)
         .repeats = bench->timing.repeat > 0 || bench->timing.min_time > 0.0 ||
                    bench->own.precision > 0.0 || bench->own.time_budget > 0.0 ||
                    bench->own.max_samples > 0,
+        .budget = own->budget > 0.0 ? own->budget : DEFAULT_BUDGET,
         .pairs = (unsigned)own->pairs,
         .timeout = own->timeout,
         .delta = own->delta / 100.0,
@@ -55,9 +56,7 @@ static int configure(struct regress_turns *t, struct gcb_diag *diag)
         .stop = on_stop,
         .progress = on_progress,
     };
-    return err ? err
-               : regress_duration(&t->config.budget, "--budget",
-                                  own->budget ? own->budget : DEFAULT_BUDGET, diag);
+    return err;
 }
 
 /* One run under a bar of its own. */

@@ -61,7 +61,7 @@ static void add_choices(char *out, size_t size, const struct opt_row *row)
 static void add_limits(char *out, size_t size, const struct opt_row *row)
 {
     const bool number = row->type == OPT_INT || row->type == OPT_U64 || row->type == OPT_SIZE ||
-                        row->type == OPT_REAL;
+                        row->type == OPT_REAL || row->type == OPT_TIME;
     char low[32], high[32];
 
     if (row->type == OPT_CHOICE)

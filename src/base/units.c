@@ -19,6 +19,11 @@ static const struct unit durations[] = {
     {"ns", 1e-9}, {"us", 1e-6}, {"ms", 1e-3}, {"s", 1.0}, {.name = NULL},
 };
 
+static const struct unit waits[] = {
+    {"ns", 1e-9}, {"us", 1e-6}, {"ms", 1e-3},  {"s", 1.0},
+    {"", 1.0},    {"m", 60.0},  {"h", 3600.0}, {.name = NULL},
+};
+
 /* The number in front of a unit of the table, times the unit. */
 static bool parse(const char *s, const struct unit *units, double *out)
 {
@@ -67,4 +72,9 @@ bool gcb_parse_duration(const char *s, double *seconds)
         return true;
     }
     return parse(s, durations, seconds);
+}
+
+bool gcb_parse_seconds(const char *s, double *seconds)
+{
+    return parse(s, waits, seconds);
 }

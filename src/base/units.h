@@ -15,4 +15,7 @@ bool gcb_parse_bandwidth(const char *s, double *bytes_per_second);
 /* Seconds from "20us", "80ms", "1.5s", "350ns"; "0" needs no unit. */
 bool gcb_parse_duration(const char *s, double *seconds);
 
+/* The same of a time to wait: "5m" and "1h" too, and without a unit it is seconds. */
+bool gcb_parse_seconds(const char *s, double *seconds);
+
 #endif

@@ -164,6 +164,17 @@ run bench --method topk --histogram "$sample"
 exits 2
 says "give rows"
 
+# times with a unit, or in seconds
+for time in 1s 1000ms 0.02m 1; do
+    run bench --method fp16 --no-bandwidth --time-budget $time --max-time 2ms --min-time 0 --dataset 'fc.*' "$sample"
+    exits 0
+done
+for time in 0 0s 1x s -1 1e3m 9999999; do
+    run bench --time-budget=$time "$sample"
+    exits 2
+    says "--time-budget takes a time such as 90s or 5m (without a unit: seconds) in [0.001, 604800], not '$time'"
+done
+
 # a device that is not there: rows that say so, unless there is no other
 run bench --method fp16 --device cpu,cuda --repeat 1 --force --results "$json" "$sample"
 if grep -q '"status": *"unsupported"' "$json"; then

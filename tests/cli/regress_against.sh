@@ -130,10 +130,10 @@ says "nowhere.h5"
 run regress --against "$GCBENCH" --budget 1 "$sample"
 exits 2
 says "give more (--budget), or choose fewer cases (--method, "
-for budget in 0 -1 x 5x 1d ''; do
+for budget in 0 -1 x 5x 1d s ''; do
     run regress --against "$GCBENCH" --budget="$budget" "$sample"
     exits 2
-    says "--budget is a time"
+    says "--budget takes a time such as 90s or 5m"
 done
 
 # ---- interrupted ----

@@ -10,7 +10,7 @@ breaker=$2
 run verify
 exits 2
 says "no input file"
-run verify --budget 5 "$sample"
+run verify --budget 5d "$sample"
 exits 2
 says "--budget takes a time"
 run verify --method tokp "$sample"
@@ -82,6 +82,12 @@ says "nothing was verified: the budget ended"
 prints "ended before 42 pairs"
 prints "identity on step 100 worker 0 fc.bias"
 prints "0 promises kept"
+run verify --budget 0.000001ms "$sample"
+exits 1
+says "nothing was verified: the budget ended"
+run verify --budget 0.000000001 "$sample" # seconds
+exits 1
+says "nothing was verified: the budget ended"
 run verify --budget 1ns --format json "$sample"
 exits 1
 check "what was not looked at is named beside rows" grep -q "42 pairs.*done: identity on step 100 worker 0 fc.bias" "$err"

@@ -46,6 +46,15 @@ static void test_durations(void **state)
     assert_false(gcb_parse_duration("20m", &v));
     assert_false(gcb_parse_duration("-1s", &v));
     assert_false(gcb_parse_duration("", &v));
+    assert_true(gcb_parse_seconds("20m", &v) && v == 1200.0);
+    assert_true(gcb_parse_seconds("1.5h", &v) && v == 5400.0);
+    assert_true(gcb_parse_seconds("20", &v) && v == 20.0);
+    assert_true(gcb_parse_seconds("80ms", &v) && fabs(v - 0.08) < 1e-15);
+    assert_false(gcb_parse_seconds("s", &v));
+    assert_false(gcb_parse_seconds("", &v));
+    assert_false(gcb_parse_seconds("-1", &v));
+    assert_false(gcb_parse_seconds("1 s", &v));
+    assert_false(gcb_parse_seconds("1d", &v));
 }
 
 static void test_lists(void **state)
