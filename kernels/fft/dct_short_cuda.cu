@@ -1,10 +1,8 @@
 #include "kernels/cuda/launch.cuh"
 #include "kernels/fft/dct_cuda.h"
-#include "kernels/fft/short_fft.cuh"
+#include "kernels/fft/short_real.cuh"
 #include "kernels/select/chunk.cuh"
 #include "src/base/status.h"
-
-#include <math.h>
 
 namespace
 {
@@ -12,8 +10,7 @@ namespace
 using gcb::complex;
 using gcb::kShortThreads;
 
-constexpr unsigned kElements = 2 * gcb::kShortPoints; /* a block's: whole chunks, one at least */
-constexpr unsigned kFours = kElements / 4 / kShortThreads;
+constexpr unsigned kElements = gcb::kShortElements, kFours = gcb::kShortFours;
 static_assert(kElements == GCB_CUDA_DCT_SHORT_MOST && kElements == gcb::kTile, "one block's work");
 
 /* The three runs of a table. */
@@ -102,16 +99,12 @@ __device__ four_coefficients coefficients_of(gcb::short_room &room, const turns 
         y.mk = turned_far(middle, turn);
         return y;
     }
-    const complex far = gcb::conj(gcb::at(room, base + t.m - k));
-    const complex sum = gcb::add(z, far), even = {0.5f * sum.re, 0.5f * sum.im};
-    const complex other = gcb::turn_right(gcb::sub(z, far));
-    const complex odd = gcb::mul(t.split[k], {0.5f * other.re, 0.5f * other.im});
-    const complex v = gcb::add(even, odd), w = gcb::conj(gcb::sub(even, odd));
+    const gcb::complex_pair bins = gcb::split_pair(z, gcb::at(room, base + t.m - k), t.split[k]);
 
-    y.k = turned(v, t.turn[k]);
-    y.length_k = turned_far(v, t.turn[k]);
-    y.m_k = turned(w, t.turn[t.m - k]);
-    y.mk = turned_far(w, t.turn[t.m - k]);
+    y.k = turned(bins.k, t.turn[k]);
+    y.length_k = turned_far(bins.k, t.turn[k]);
+    y.m_k = turned(bins.m_k, t.turn[t.m - k]);
+    y.mk = turned_far(bins.m_k, t.turn[t.m - k]);
     return y;
 }
 
@@ -192,18 +185,13 @@ __global__ void choose(struct gcb_cuda_chosen to, const float *__restrict__ x,
 
 /* ---- back ---- */
 
-/* Two numbers of the complex transform, k and m - k (for k = 0: 0 and m / 2), from four coefficients; real and imaginary
- * parts change places, which makes of a transform its inverse. */
-struct two_numbers {
-    complex k, m_k;
-};
-
 __device__ complex bin_of(float a, float b, complex turn)
 {
     return {turn.re * a + turn.im * b, turn.im * a - turn.re * b};
 }
 
-__device__ two_numbers numbers_of(const float *y, const turns &t, unsigned k)
+/* Two numbers of the complex transform, k and m - k (for k = 0: 0 and m / 2), from four coefficients. */
+__device__ gcb::complex_pair numbers_of(const float *y, const turns &t, unsigned k)
 {
     if (k == 0) {
         const complex end = t.turn[t.m];
@@ -212,16 +200,13 @@ __device__ two_numbers numbers_of(const float *y, const turns &t, unsigned k)
 
         return {{zero - last, zero + last}, {-2.0f * v.im, 2.0f * v.re}};
     }
-    const complex v = bin_of(y[k], y[2 * t.m - k], t.turn[k]);
-    const complex w = gcb::conj(bin_of(y[t.m - k], y[t.m + k], t.turn[t.m - k]));
-    const complex g = gcb::add(v, w), q = gcb::mul(gcb::conj(t.split[k]), gcb::sub(v, w));
-
-    return {{g.im + q.re, g.re - q.im}, {q.re - g.im, g.re + q.im}};
+    return gcb::join_pair(bin_of(y[k], y[2 * t.m - k], t.turn[k]),
+                          bin_of(y[t.m - k], y[t.m + k], t.turn[t.m - k]), t.split[k]);
 }
 
 __device__ void to_numbers(dct_room &room, const turns &t)
 {
-    two_numbers z[kFours];
+    gcb::complex_pair z[kFours];
 
 #pragma unroll
     for (unsigned i = 0; i < kFours; i++) {
@@ -279,13 +264,6 @@ uint64_t blocks_of(const struct gcb_cuda_dct *d)
     return (d->count + kElements - 1) / kElements;
 }
 
-void fill(complex *to, uint64_t count, double angle)
-{
-    for (uint64_t k = 0; k < count; k++)
-        to[k] = {static_cast<float>(cos(angle * static_cast<double>(k))),
-                 static_cast<float>(sin(angle * static_cast<double>(k)))};
-}
-
 } /* namespace */
 
 uint64_t gcb_cuda_dct_short_bytes(uint64_t length)
@@ -299,9 +277,9 @@ void gcb_cuda_dct_short_table(void *table, uint64_t length)
     const double pi = acos(-1.0);
     complex *to = static_cast<complex *>(table);
 
-    fill(to, m, -2.0 * pi / static_cast<double>(m));
-    fill(to + m, m, -2.0 * pi / static_cast<double>(length));
-    fill(to + 2 * m, m + 1, pi / (2.0 * static_cast<double>(length)));
+    gcb::fill_turns(to, m, -2.0 * pi / static_cast<double>(m));
+    gcb::fill_turns(to + m, m, -2.0 * pi / static_cast<double>(length));
+    gcb::fill_turns(to + 2 * m, m + 1, pi / (2.0 * static_cast<double>(length)));
 }
 
 int gcb_cuda_dct_short_forward(struct gcb_device_stream *s, float *coef, const float *x,

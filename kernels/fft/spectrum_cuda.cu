@@ -2,7 +2,6 @@
 
 #include "kernels/cuda/launch.cuh"
 #include "kernels/cuda/warp.cuh"
-#include "kernels/reduce/reduce_cuda.h"
 #include "kernels/select/select_elem.h"
 #include "src/base/status.h"
 
@@ -39,22 +38,22 @@ __global__ void power_of(float *__restrict__ power, const float2 *__restrict__ b
 
     if (blockIdx.x == 0 && threadIdx.x == 0 && most->max_bits >= GCB_INF_BITS)
         gcb::set_status(&result->status, GCB_E_NONFINITE);
-    for (uint64_t i = first_bin(); i < how.bins; i += bins_apart()) {
-        const float2 z = bins[i];
+    for (uint64_t i = how.first + first_bin(); i < how.bins; i += bins_apart()) {
+        const float2 z = bins[i - how.first];
 
-        power[i] = gcb_select_power(z.x, z.y, scale, i < how.tail ? 1.0f : weight);
+        power[i - how.first] = gcb_select_power(z.x, z.y, scale, i < how.tail ? 1.0f : weight);
     }
 }
 
 __global__ void gather(float2 *__restrict__ value, const float2 *__restrict__ bins,
-                       struct gcb_cuda_chosen chosen, struct gcb_cuda_spectrum how)
+                       struct gcb_cuda_chosen chosen, struct gcb_cuda_spectrum how, uint64_t from)
 {
     const uint64_t kept = chosen.choice->kept;
 
-    for (uint64_t j = first_bin(); j < kept; j += bins_apart()) {
+    for (uint64_t j = from + first_bin(); j < kept; j += bins_apart()) {
         const uint32_t pos = chosen.pos[j];
         const float unitary = pos < how.tail ? how.unitary : how.unitary_rest;
-        float2 z = bins[pos];
+        float2 z = bins[pos - how.first];
 
         z.x *= unitary;
         z.y *= unitary;
@@ -73,14 +72,26 @@ __device__ bool is_real(uint64_t i, const struct gcb_cuda_spectrum &how)
 
 __global__ void scale_bins(float2 *bins, struct gcb_cuda_spectrum how)
 {
-    for (uint64_t i = first_bin(); i < how.bins; i += bins_apart()) {
+    for (uint64_t i = how.first + first_bin(); i < how.bins; i += bins_apart()) {
         const float unitary = i < how.tail ? how.unitary : how.unitary_rest;
-        float2 z = bins[i];
+        float2 z = bins[i - how.first];
 
         z.x *= unitary;
         z.y = is_real(i, how) ? 0.0f : z.y * unitary;
-        bins[i] = z;
+        bins[i - how.first] = z;
     }
+}
+
+__global__ void of_ones(float2 *__restrict__ bins, const float *__restrict__ x, uint64_t n)
+{
+    for (uint64_t i = first_bin(); i < n; i += bins_apart())
+        bins[i] = make_float2(x[i], 0.0f);
+}
+
+__global__ void to_ones(float *__restrict__ x, const float2 *__restrict__ bins, uint64_t n)
+{
+    for (uint64_t i = first_bin(); i < n; i += bins_apart())
+        x[i] = bins[i].x;
 }
 
 uint64_t blocks_for(uint64_t count)
@@ -92,31 +103,43 @@ uint64_t blocks_for(uint64_t count)
 
 } /* namespace */
 
-int gcb_cuda_spectrum_order(struct gcb_device_stream *s, float *power, const float *bins,
-                            const struct gcb_cuda_spectrum *how, struct gcb_device_result *most,
-                            struct gcb_device_result *result)
+int gcb_cuda_spectrum_forget(struct gcb_device_stream *s, struct gcb_device_result *most)
 {
-    int err = gcb::launch(forget, 1, gcb::kWarp, 0, s, most);
+    return gcb::launch(forget, 1, gcb::kWarp, 0, s, most);
+}
 
-    if (!err)
-        err = gcb_cuda_max_bits(s, bins, 2 * how->bins, most);
-    return err ? err
-               : gcb::launch(power_of, blocks_for(how->bins), kThreads, 0, s, power,
-                             reinterpret_cast<const float2 *>(bins), *how, most, result);
+int gcb_cuda_spectrum_order(struct gcb_device_stream *s, float *power, const float *bins,
+                            const struct gcb_cuda_spectrum *how,
+                            const struct gcb_device_result *most, struct gcb_device_result *result)
+{
+    return gcb::launch(power_of, blocks_for(how->bins - how->first), kThreads, 0, s, power,
+                       reinterpret_cast<const float2 *>(bins), *how, most, result);
 }
 
 int gcb_cuda_spectrum_gather(struct gcb_device_stream *s, float *value, const float *bins,
                              const struct gcb_cuda_chosen *chosen,
-                             const struct gcb_cuda_spectrum *how)
+                             const struct gcb_cuda_spectrum *how, uint64_t from)
 {
-    return gcb::launch(gather, blocks_for(chosen->most), kThreads, 0, s,
+    return gcb::launch(gather, blocks_for(chosen->most - from), kThreads, 0, s,
                        reinterpret_cast<float2 *>(value), reinterpret_cast<const float2 *>(bins),
-                       *chosen, *how);
+                       *chosen, *how, from);
 }
 
 int gcb_cuda_spectrum_scale(struct gcb_device_stream *s, float *bins,
                             const struct gcb_cuda_spectrum *how)
 {
-    return gcb::launch(scale_bins, blocks_for(how->bins), kThreads, 0, s,
+    return gcb::launch(scale_bins, blocks_for(how->bins - how->first), kThreads, 0, s,
                        reinterpret_cast<float2 *>(bins), *how);
+}
+
+int gcb_cuda_spectrum_of_ones(struct gcb_device_stream *s, float *bins, const float *x, uint64_t n)
+{
+    return gcb::launch(of_ones, blocks_for(n), kThreads, 0, s, reinterpret_cast<float2 *>(bins), x,
+                       n);
+}
+
+int gcb_cuda_spectrum_to_ones(struct gcb_device_stream *s, float *x, const float *bins, uint64_t n)
+{
+    return gcb::launch(to_ones, blocks_for(n), kThreads, 0, s, x,
+                       reinterpret_cast<const float2 *>(bins), n);
 }

@@ -43,13 +43,13 @@ struct near_chunk {
     {
         return threadIdx.x / kWarp * (kChunkEach * kWarp) + e * kWarp + lane();
     }
-    __device__ float value(uint32_t e) const
-    {
-        return v[e];
-    }
     __device__ uint32_t magnitude(uint32_t e) const /* 0 of one that there is not */
     {
         return gcb_magnitude(v[e]);
+    }
+    __device__ void put(float *to, uint32_t entry, uint32_t e, float unitary) const
+    {
+        to[entry] = v[e] * unitary;
     }
 };
 
@@ -73,6 +73,10 @@ struct far_chunk {
     __device__ uint32_t magnitude(uint32_t e) const
     {
         return gcb_magnitude(value(e));
+    }
+    __device__ void put(float *to, uint32_t entry, uint32_t e, float unitary) const
+    {
+        to[entry] = value(e) * unitary;
     }
 };
 
@@ -107,6 +111,11 @@ __device__ __forceinline__ uint32_t block_max(chunk_room &room, uint32_t v, unsi
 /* What is kept: all that reach `sure`, and the first `ties` that equal sure - 1. */
 struct chunk_cut {
     uint32_t sure, ties;
+
+    __device__ uint32_t least() const /* no magnitude that is kept is below this */
+    {
+        return ties ? sure - 1 : sure;
+    }
 };
 
 template <class Chunk> __device__ chunk_cut find_cut(chunk_room &room, const Chunk &c, uint32_t k)
@@ -175,11 +184,11 @@ __device__ bool is_kept(const Chunk &c, const chunk_cut &cut, uint32_t e, uint32
 
 /*
  * Chooses, and writes the chunk's entries, each value times `unitary`, and where the tiles that begin in it have theirs.
- * Every thread of the block; Chunk is one of those above.
+ * Every thread of the block; Chunk is one of those above, or has what they have.
  */
 template <class Chunk>
-__device__ void choose_of_chunk(chunk_room &room, const Chunk &c, const chunk_place &place,
-                                const struct gcb_cuda_chosen &to, float unitary)
+__device__ chunk_cut choose_of_chunk(chunk_room &room, const Chunk &c, const chunk_place &place,
+                                     const struct gcb_cuda_chosen &to, float unitary)
 {
     const chunk_cut cut = find_cut(room, c, place.k);
     const uint32_t tied = ties_before(room, c, cut);
@@ -198,12 +207,13 @@ __device__ void choose_of_chunk(chunk_room &room, const Chunk &c, const chunk_pl
 
         if (kept) {
             to.pos[rank] = pos;
-            to.value[rank] = c.value(e) * unitary;
+            c.put(to.value, rank, e, unitary);
         }
         if (c.index(e) < c.count && pos % kTile == 0)
             to.first[pos / kTile] = rank;
         at += popc(all);
     }
+    return cut;
 }
 
 /* Chunk `i` of those that gcb_cuda_chunks cuts positions into. */

@@ -33,6 +33,24 @@ GCB_HD float gcb_select_power(float re, float im, float scale, float weight)
     return (a * a + b * b) * weight;
 }
 
+/*
+ * Bins that were ordered by their powers at the scale of a part `top`, the largest kept powers being `least` (a pattern)
+ * and more: the largest exponent (a pattern's, shifted down by 23) of a part at whose scale, no greater than top's, the
+ * same ones are kept.
+ *
+ * Why: the scales differ by 2^-d, the powers by 2^-2d but for underflow. Where a power is 2^-96 or more after that, it is
+ * exactly so: the larger part's square is at least 2^-98, so normal at both scales; the smaller one's is too, or it is
+ * below 2^-126, less than half a unit in the last place of the other, which the sum then is at both. Where it is less, it
+ * stays below 2^-95: rounding adds no more than 2^-19 of it. So if all that is kept is 2^-95 or more, the kept are exactly
+ * themselves times 2^-2d, and so is what competes with them, and what is not cannot.
+ */
+GCB_HD uint32_t gcb_select_power_reach(uint32_t top, uint32_t least)
+{
+    const uint32_t own = top >> 23 ? top >> 23 : 1, exponent = least >> 23;
+
+    return exponent < 32 ? own : own + (exponent - 32) / 2; /* 32: of 2^-95 */
+}
+
 /* ---- select=sampled ---- */
 
 /* Between these shares of k may pass the threshold, which is lowered so many times at most. */

@@ -148,6 +148,10 @@ enum {
     WHOLE = 1 << 16
 }; /* some selectors take a sample from 2^16 positions on */
 
+#define FFT_CHOSEN "sparse: transform=fft, chunks of 4096, select=chunk"
+#define FFT_SHORT "sparse: transform=fft, chunks of 8 to 4096, a power of two"
+#define FFT_OTHER "sparse: transform=fft, otherwise"
+
 static const struct promise codecs[] = {
     {"identity, fp16, bf16", TO_ENCODE, 0, "identity", NULL, SMALL},
     {"identity, fp16, bf16", TO_ENCODE, 0, "fp16", NULL, SMALL},
@@ -231,8 +235,16 @@ static const struct promise codecs[] = {
      SAMPLED},
     {"sparse: transform=dct, otherwise", TO_DECODE, 1, "sparse:transform=dct,chunk=100", "topk",
      WHOLE},
-    {"sparse: transform=fft", TO_ENCODE, 0, "sparse:transform=fft", "topk", SMALL},
-    {"sparse: transform=fft", TO_DECODE, 0, "sparse:transform=fft,chunk=500", "topk", SMALL},
+    {FFT_CHOSEN, TO_ENCODE, 0, "sparse:transform=fft,chunk=4096,select=chunk", NULL, WHOLE},
+    {FFT_CHOSEN, TO_ENCODE, 1, "sparse:transform=fft,chunk=4096,select=chunk", NULL, SAMPLED},
+    {FFT_CHOSEN, TO_DECODE, 0, "sparse:transform=fft,chunk=4096,select=chunk", NULL, WHOLE},
+    {FFT_CHOSEN, TO_DECODE, 1, "sparse:transform=fft,chunk=4096,select=chunk", NULL, SAMPLED},
+    {FFT_SHORT, TO_ENCODE, 0, "sparse:transform=fft,chunk=64", "topk", 960},
+    {FFT_SHORT, TO_ENCODE, 1, "sparse:transform=fft,chunk=64", "topk", SMALL},
+    {FFT_SHORT, TO_DECODE, 0, "sparse:transform=fft,chunk=64", "topk", 960},
+    {FFT_SHORT, TO_DECODE, 1, "sparse:transform=fft,chunk=64", "topk", SMALL},
+    {FFT_OTHER, TO_ENCODE, 0, "sparse:transform=fft", "topk", SMALL},
+    {FFT_OTHER, TO_DECODE, 0, "sparse:transform=fft,chunk=500", "topk", SMALL},
 };
 
 static const struct promise values[] = {

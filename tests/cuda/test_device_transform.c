@@ -113,7 +113,7 @@ static void fft_of_the_cpus_spectra(void **state)
         {"fft", 4099},
         {"sparse:transform=fft,theta=0.5,index=u32", 2},
         {"sparse:transform=fft,chunk=100,density=0.1", 250},
-        {"sparse:transform=fft,chunk=4096,select=chunk,density=0.02,values=fp16", 10001},
+        {"sparse:transform=fft,chunk=4095,select=chunk,density=0.02,values=fp16", 10001},
         {"sparse:transform=fft,chunk=63,values=sign-mean,index=bitmap", 1000},
         {"sparse:transform=fft,chunk=7,select=threshold,threshold=0.2", 333},
     };

@@ -1,8 +1,10 @@
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "kernels/hd.h"
 #include "kernels/select/select.h"
+#include "kernels/select/select_elem.h"
 #include "tests/kernels/check.h"
 
 #define GUARD 0xa5
@@ -113,6 +115,86 @@ static void check_power(const char *isa, const struct gcb_select_fns *f, const f
     free(got);
 }
 
+/* ---- bins ordered at another scale ---- */
+
+enum { BINS = 24, KEPT = 9 };
+
+/* How many bins go before bin i, at the scale of a part with this exponent. */
+static int rank_at(const float *z, int i, uint32_t exponent)
+{
+    const float scale = gcb_select_power_scale(exponent << 23);
+    const float mine = gcb_select_power(z[2 * i], z[2 * i + 1], scale, 1.0f);
+    int before = 0;
+
+    for (int j = 0; j < BINS; j++) {
+        const float other = gcb_select_power(z[2 * j], z[2 * j + 1], scale, 1.0f);
+
+        before += other > mine || (other == mine && j < i);
+    }
+    return before;
+}
+
+/* Bins from the largest to 2^-60 of it; some like the one before, or next to it. */
+static void fill_bins(float *z, uint64_t *state)
+{
+    const int top = (int)(check_random(state) % 200) - 100;
+    const int spread = (int)(check_random(state) % 60) + 1;
+
+    for (int i = 0; i < 2 * BINS; i++) {
+        const uint64_t r = check_random(state);
+
+        z[i] = ldexpf((float)(int32_t)(r >> 32) * 0x1p-31f, top - (int)(r >> 8 & 0xffff) % spread);
+        if (i > 1 && r % 4 < 2)
+            z[i] = r % 4 ? z[i - 2] : nextafterf(z[i - 2], 0.0f);
+    }
+}
+
+/* Up to the exponent that gcb_select_power_reach says the same bins are kept; counts where that is further than the bins'
+ * own, and where they are not the same beyond. */
+static void check_reach(const float *z, int *further, int *changed)
+{
+    uint32_t top = 0, least = UINT32_MAX, reach, own;
+    bool kept[BINS], changes = false;
+
+    for (int i = 0; i < 2 * BINS; i++)
+        top = gcb_magnitude(z[i]) > top ? gcb_magnitude(z[i]) : top;
+    own = top >> 23 ? top >> 23 : 1;
+    for (int i = 0; i < BINS; i++) {
+        const float power =
+            gcb_select_power(z[2 * i], z[2 * i + 1], gcb_select_power_scale(top), 1.0f);
+
+        kept[i] = rank_at(z, i, own) < KEPT;
+        least = kept[i] && gcb_bits_of(power) < least ? gcb_bits_of(power) : least;
+    }
+    reach = gcb_select_power_reach(top, least);
+    for (uint32_t exponent = own; exponent < 255; exponent++)
+        for (int i = 0; i < BINS; i++) {
+            const bool same = kept[i] == (rank_at(z, i, exponent) < KEPT);
+
+            changes = changes || !same;
+            if (exponent <= reach)
+                check_that(same, "reach: exponents %u to %u, bin %d at %u", own, reach, i,
+                           exponent);
+        }
+    *further += reach > own;
+    *changed += changes;
+}
+
+static void check_reaches(void)
+{
+    uint64_t state = 5;
+    int further = 0, changed = 0;
+
+    for (int round = 0; round < 300; round++) {
+        float z[2 * BINS];
+
+        fill_bins(z, &state);
+        check_reach(z, &further, &changed);
+    }
+    check_that(further > 100 && changed > 100, "reach: %d are further, %d depend on it", further,
+               changed);
+}
+
 static void check_one(const char *isa, const struct gcb_select_fns *f, const float *x, size_t n,
                       enum check_fill fill)
 {
@@ -179,6 +261,7 @@ static void variant(const char *isa, unsigned flags)
 
 static void body(void)
 {
+    check_reaches();
     variant("c", 0);
     for (const struct check_isa *isa = check_isas(); isa->name; isa++)
         variant(isa->name, isa->flags);

@@ -5,6 +5,7 @@
 
 extern "C" {
 #include "kernels/cuda/align.h"
+#include "kernels/fft/spectrum_cuda.h"
 #include "src/cuda/module/fft.h"
 #include "src/cuda/module/libraries.h"
 }
@@ -24,7 +25,7 @@ struct fft_functions {
     decltype(&cufftExecC2R) inverse;
 };
 
-/* Transforms of one length. */
+/* Transforms of one length; of single elements there is no plan to be had. */
 struct fft_plan {
     cufftHandle handle;
     bool made;
@@ -90,7 +91,7 @@ int make_plan(gcb_cuda_fft *fft, plan *p, bool inverse, struct gcb_diag *diag)
     long long n = static_cast<long long>(p->length), bins = n / 2 + 1;
     cufftResult result = CUFFT_SUCCESS;
 
-    if (p->count == 0)
+    if (p->count == 0 || p->length == 1)
         return 0;
     result = fft->f.create(&p->handle);
     p->made = result == CUFFT_SUCCESS;
@@ -150,8 +151,11 @@ int prepare(struct gcb_device_stream *s, const gcb_cuda_fft *fft, const plan &p,
 int run_forward(struct gcb_device_stream *s, const gcb_cuda_fft *fft, const plan &p, float *bins,
                 const float *x, void *work)
 {
-    const int err = prepare(s, fft, p, work);
+    int err;
 
+    if (p.length == 1)
+        return gcb_cuda_spectrum_of_ones(s, bins, x, p.count);
+    err = prepare(s, fft, p, work);
     return err ? err
                : check(s,
                        fft->f.forward(p.handle, const_cast<float *>(x),
@@ -162,8 +166,11 @@ int run_forward(struct gcb_device_stream *s, const gcb_cuda_fft *fft, const plan
 int run_inverse(struct gcb_device_stream *s, const gcb_cuda_fft *fft, const plan &p, float *x,
                 float *bins, void *work)
 {
-    const int err = prepare(s, fft, p, work);
+    int err;
 
+    if (p.length == 1)
+        return gcb_cuda_spectrum_to_ones(s, x, bins, p.count);
+    err = prepare(s, fft, p, work);
     return err ? err
                : check(s, fft->f.inverse(p.handle, reinterpret_cast<cufftComplex *>(bins), x),
                        "cufftExecC2R", __LINE__);
@@ -186,7 +193,7 @@ int gcb_cuda_fft_create(struct gcb_cuda_fft **out, uint64_t n, uint64_t chunk, i
     fft->all.count = n / chunk;
     fft->last.length = n % chunk;
     fft->last.count = n % chunk != 0;
-    err = open_library(fft, transform, diag);
+    err = chunk > 1 ? open_library(fft, transform, diag) : 0;
     if (!err)
         err = make_plan(fft, &fft->all, inverse, diag);
     if (!err)

@@ -2,6 +2,7 @@
 #define SRC_CUDA_MODULE_SPARSE_H
 
 #include "kernels/fft/dct_cuda.h"
+#include "kernels/fft/fft_cuda.h"
 #include "kernels/fft/spectrum_cuda.h"
 #include "kernels/select/index_cuda.h"
 #include "kernels/select/values_cuda.h"
@@ -18,8 +19,9 @@
 struct gcb_device_sparse {
     struct gcb_sparse p; /* the CPU's state: parameters, and the sizes that follow from them */
     const struct gcb_device_transform *transform;
-    struct gcb_cuda_fft *fft;          /* fft and dct, where cuFFT does it */
-    struct gcb_cuda_spectrum spectrum; /* fft */
+    struct gcb_cuda_fft *fft;            /* fft and dct, where cuFFT does it */
+    struct gcb_cuda_spectrum spectrum;   /* fft */
+    struct gcb_cuda_short_fft fft_short; /* fft: whole chunks that cuFFT is not needed for */
     struct gcb_cuda_dct dct,
         dct_rest; /* whole chunks, and the shorter one; count 0: there is none */
     enum gcb_device_dct_way {
@@ -27,7 +29,7 @@ struct gcb_device_sparse {
         GCB_DCT_DIRECT,
         GCB_DCT_LONG
     } dct_way;                                  /* of whole chunks */
-    void *table;                                /* dct: device memory */
+    void *table;                                /* fft, dct: device memory */
     const struct gcb_device_selector *selector; /* NULL in a decoder, which needs none */
     void *found; /* device memory: a threshold that is reused; NULL where none is */
     const struct gcb_device_index *index;
@@ -61,8 +63,8 @@ struct gcb_device_transform {
     /* Both, and the choice of the largest of each chunk between them, without a spectrum in memory; *chosen is laid out
      * already. NULL, or `fuses` says no: not here. */
     bool (*fuses)(const struct gcb_device_sparse *s);
-    int (*choose)(const struct gcb_device_sparse *s, const float *x,
-                  const struct gcb_cuda_chosen *chosen, const struct gcb_device_work *w);
+    int (*choose)(const struct gcb_device_sparse *s, const float *x, struct gcb_cuda_chosen *chosen,
+                  const struct gcb_device_work *w);
     /* From coefficients at unitary scale, which begin the scratch, to elements. */
     int (*inverse)(const struct gcb_device_sparse *s, float *out, const struct gcb_device_work *w);
 };

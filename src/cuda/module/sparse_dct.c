@@ -191,7 +191,7 @@ static bool dct_fuses(const struct gcb_device_sparse *s)
 }
 
 static int dct_choose(const struct gcb_device_sparse *s, const float *x,
-                      const struct gcb_cuda_chosen *chosen, const struct gcb_device_work *w)
+                      struct gcb_cuda_chosen *chosen, const struct gcb_device_work *w)
 {
     struct gcb_device_stream *stream = w->call->stream;
     struct gcb_cuda_chunks cut = gcb_device_chunks(&s->p);

@@ -1,7 +1,7 @@
 /*
  * Stands in for cuFFT: FFTW's transforms by kernels/fft, chunk by chunk, so that spectra are the CPU's own. Stricter than
  * the real one: a plan needs a stream and a work area of its own choosing, which it overwrites; arrays are aligned to
- * complex numbers; and the inverse destroys its input.
+ * complex numbers; single elements have no plan; and the inverse destroys its input.
  */
 #include <map>
 #include <memory>
@@ -168,7 +168,7 @@ cufftResult cufftMakePlanMany64(cufftHandle handle, int rank, long long *n, long
     struct gcb_fft *fft = nullptr;
     plan &p = plans.at(handle);
 
-    if (mode_now() == GCB_HOST_FFT_NO_PLAN)
+    if (mode_now() == GCB_HOST_FFT_NO_PLAN || *n < 2)
         return CUFFT_INVALID_SIZE;
     if (rank != 1 || istride != 1 || ostride != 1 || batch < 1 ||
         *inembed != (inverse ? bins : *n) || idist != *inembed ||

@@ -1,0 +1,158 @@
+#include "kernels/cuda/launch.cuh"
+#include "kernels/cuda/sum.cuh"
+#include "kernels/fft/short_bins.cuh"
+#include "kernels/hd.h"
+
+namespace
+{
+
+using gcb::complex;
+using gcb::kShortElements;
+using gcb::kShortPoints;
+using gcb::kShortThreads;
+
+static_assert(kShortElements == GCB_CUDA_FFT_SHORT_MOST, "one block's work");
+
+/* Places of this block that are of chunks there are. */
+__device__ unsigned places_here(const struct gcb_cuda_short_fft &f)
+{
+    const uint64_t left = (f.count - blockIdx.x * uint64_t{kShortElements}) / 2;
+
+    return left < kShortPoints ? static_cast<unsigned>(left) : kShortPoints;
+}
+
+/* Where the bin at place u of this block stands in memory; the last of its chunk stands m further. */
+__device__ uint64_t bin_at(unsigned u, unsigned m)
+{
+    const unsigned k = u & (m - 1), chunk = (u - k) / m;
+
+    return (blockIdx.x * uint64_t{kShortPoints / m} + chunk) * (m + 1) + k;
+}
+
+__global__ void short_forward(float2 *__restrict__ bins, const float *__restrict__ x,
+                              struct gcb_cuda_short_fft f, gcb_device_result *most)
+{
+    gcb::short_room &room = gcb::shared<gcb::short_room>();
+    const gcb::fft_turns t(f);
+    const unsigned places = places_here(f);
+    uint32_t top = 0;
+
+    gcb::to_bins(room, t, x, blockIdx.x * uint64_t{kShortElements}, f.count);
+    for (unsigned u = threadIdx.x; u < places; u += kShortThreads) {
+        const complex z = gcb::at(room, u);
+        const uint64_t to = bin_at(u, t.m);
+        const bool first = (u & (t.m - 1)) == 0;
+
+        bins[to] = make_float2(z.re, first ? 0.0f : z.im);
+        if (first)
+            bins[to + t.m] = make_float2(z.im, 0.0f);
+        top = gcb::largest_part(z) > top ? gcb::largest_part(z) : top;
+    }
+    top = gcb::warp_max(top);
+    if (gcb::lane() == 0 && top)
+        gcb::atomic_max(&most->max_bits, top);
+}
+
+/* ---- back ---- */
+
+/* Bins in their places to the numbers that they come of. */
+__device__ void join_in_place(gcb::short_room &room, const gcb::fft_turns &t, unsigned base,
+                              unsigned k)
+{
+    complex &near = gcb::at(room, base + k), &far = gcb::at(room, base + (k ? t.m - k : t.m / 2));
+
+    if (k == 0) {
+        near = {near.re - near.im, near.re + near.im};
+        far = {-2.0f * far.im, 2.0f * far.re};
+        return;
+    }
+    const gcb::complex_pair z = gcb::join_pair(near, far, t.split[k]);
+
+    near = z.k;
+    far = z.m_k;
+}
+
+__device__ void load_bins(gcb::short_room &room, const float2 *__restrict__ bins,
+                          const gcb::fft_turns &t, unsigned places, float unitary)
+{
+    for (unsigned u = threadIdx.x; u < kShortPoints; u += kShortThreads) {
+        complex z = {0.0f, 0.0f};
+
+        if (u < places) {
+            const uint64_t from = bin_at(u, t.m);
+            const float2 bin = bins[from];
+            const float im = u & (t.m - 1) ? bin.y : bins[from + t.m].x;
+
+            z = {bin.x * unitary, im * unitary};
+        }
+        gcb::at(room, u) = z;
+    }
+}
+
+__device__ void store_numbers(float *__restrict__ x, gcb::short_room &room, uint64_t start,
+                              uint64_t count)
+{
+#pragma unroll
+    for (unsigned i = 0; i < gcb::kShortFours; i++) {
+        const unsigned four = threadIdx.x + i * kShortThreads;
+        const complex a = gcb::at(room, 2 * four), b = gcb::at(room, 2 * four + 1);
+
+        if (start + 4 * four < count) /* parts have changed places */
+            *reinterpret_cast<float4 *>(x + start + 4 * four) = make_float4(a.im, a.re, b.im, b.re);
+    }
+}
+
+__global__ void short_inverse(float *__restrict__ x, const float2 *__restrict__ bins,
+                              struct gcb_cuda_short_fft f, float unitary)
+{
+    gcb::short_room &room = gcb::shared<gcb::short_room>();
+    const gcb::fft_turns t(f);
+
+    load_bins(room, bins, t, places_here(f), unitary);
+    gcb::sync_block();
+#pragma unroll
+    for (unsigned i = 0; i < gcb::kShortFours; i++) {
+        const unsigned u = threadIdx.x + i * kShortThreads, k = u & (t.m / 2 - 1);
+
+        join_in_place(room, t, (u - k) * 2, k);
+    }
+    gcb::sync_block();
+    gcb::short_fft(room, t.fft, t.m);
+    store_numbers(x, room, blockIdx.x * uint64_t{kShortElements}, f.count);
+}
+
+uint64_t blocks_of(const struct gcb_cuda_short_fft *f)
+{
+    return (f->count + kShortElements - 1) / kShortElements;
+}
+
+} /* namespace */
+
+uint64_t gcb_cuda_fft_short_bytes(uint64_t length)
+{
+    return length * sizeof(complex);
+}
+
+void gcb_cuda_fft_short_table(void *table, uint64_t length)
+{
+    const uint64_t m = length / 2;
+    const double turn = -2.0 * acos(-1.0);
+    complex *to = static_cast<complex *>(table);
+
+    gcb::fill_turns(to, m, turn / static_cast<double>(m));
+    gcb::fill_turns(to + m, m, turn / static_cast<double>(length));
+}
+
+int gcb_cuda_fft_short_forward(struct gcb_device_stream *s, float *bins, const float *x,
+                               const struct gcb_cuda_short_fft *f, struct gcb_device_result *most)
+{
+    return gcb::launch(short_forward, blocks_of(f), kShortThreads, sizeof(gcb::short_room), s,
+                       reinterpret_cast<float2 *>(bins), x, *f, most);
+}
+
+int gcb_cuda_fft_short_inverse(struct gcb_device_stream *s, float *x, const float *bins,
+                               const struct gcb_cuda_short_fft *f, float unitary)
+{
+    return gcb::launch(short_inverse, blocks_of(f), kShortThreads, sizeof(gcb::short_room), s, x,
+                       reinterpret_cast<const float2 *>(bins), *f, unitary);
+}
