@@ -1,3 +1,4 @@
+#include <locale.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -7,6 +8,7 @@
 #include <cmocka.h>
 
 #include "src/codec/method.h"
+#include "tests/support/comma.h"
 
 static void expect_error(const char *spec, const char *words)
 {
@@ -38,6 +40,17 @@ static void parses_specs(void **state)
     assert_string_equal(gcb_method_spec(spec, sizeof(spec), &m, GCB_SPEC_GIVEN), "fft:chunk=4096");
     assert_int_equal(gcb_method_parse(&m, "identity", NULL), 0);
     assert_string_equal(gcb_method_spec(spec, sizeof(spec), &m, GCB_SPEC_FULL), "identity");
+}
+
+/* In a program that speaks another language. */
+static void parses_with_a_comma(void **state)
+{
+    (void)state;
+    if (!comma_begin())
+        skip();
+    parses_specs(state);
+    expect_error("topk:theta=0,5", "'5'");
+    setlocale(LC_ALL, "C");
 }
 
 static void full_spec_reads_back(void **state)
@@ -286,6 +299,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(labels),
         cmocka_unit_test(parses_specs),
+        cmocka_unit_test(parses_with_a_comma),
         cmocka_unit_test(full_spec_reads_back),
         cmocka_unit_test(explains_errors),
         cmocka_unit_test(tables_are_sound),
