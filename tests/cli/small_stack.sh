@@ -1,0 +1,60 @@
+#!/bin/sh
+# Stacks of 256 KiB, of the process and of its threads: every command, and files nested as deep as they may be.
+. "$(dirname "$0")/lib.sh"
+
+"$GCBENCH" info | grep -q 'with sanitizers' && skip "sanitizers need larger stacks"
+h5=$(realpath "$(dirname "$0")/../../datasets/sample.h5")
+mkdir "$tmp/dir"
+cd "$tmp/dir" || exit 99
+ulimit -c 0
+ulimit -s 256 || skip "the limit of the stack cannot be set"
+OMP_STACKSIZE=256K
+export OMP_STACKSIZE
+
+done_by() { # ARGS...
+    run "$@"
+    exits 0
+}
+
+few="--step last --worker 0"
+done_by bench --scope model --threads 1,3 --time-budget 0.5 --results b.json --histogram --spectrum "$h5"
+done_by bench --kernels --size l1 --max-time 0.002 --precision 1
+done_by verify --scope model --results v.json $few "$h5"
+done_by sweep --match rel_l2=0.4 --threads 3 --scope model --results s.json $few "$h5"
+done_by replay --method dgc --method redsync --method qsgd:memory=ef --allow-gaps --results y.json "$h5"
+for method in fft topk:index=adaptive sparse:transform=dct,chunk=512,values=means qsgd; do
+    done_by compress --method $method --threads 3 --scope model -o m.h5 --force "$h5"
+    done_by decompress m.h5 -o d.h5 --force
+done
+done_by inspect --histogram --spectrum "$h5"
+done_by generate --layout resnet50 -o g.h5
+done_by info
+done_by methods fft
+done_by payoff b.json
+done_by payoff --model-bytes 1M --method topk
+done_by regress b.json b.json
+if command -v gnuplot >/dev/null; then
+    done_by plot b.json s.json y.json -o plots
+    done_by plot --terminal b.json
+fi
+done_by report b.json s.json v.json y.json -o r.html
+
+# as deep as the reader of JSON goes; and deeper than groups may be
+for depth in 2046 3000; do
+    python3 -c "print('{\"record\": \"summary\", \"schema\": 1, \"x\": %s}' % ('[' * $depth + ']' * $depth))" >deep.json
+    for command in 'report --no-plots --force -o r.html' 'plot --terminal' payoff 'regress deep.json'; do
+        run $command deep.json
+        check "no crash: $rc" test "$rc" -le 6
+    done
+done
+python3 -c "
+import h5py
+at = h5py.File('deep.h5', 'w')
+for _ in range(3000):
+    at = at.create_group('a')
+at['x'] = [1.0, 2.0]" 2>/dev/null && {
+    run inspect deep.h5
+    exits 1
+}
+
+finish
