@@ -4,7 +4,7 @@
 
 #include "cli/glob_notes.h"
 #include "src/base/alloc.h"
-#include "src/bench/device_trial.h"
+#include "src/bench/device_copy.h"
 
 /* Which devices are there? One that is not is a row, unless none is. */
 static int resolve_devices(struct bench *c, struct gcb_diag *diag)
@@ -149,9 +149,9 @@ static int measure_devices(struct bench *c)
             continue;
         err = d->gpu.module->use(d->gpu.index, c->s.ctx->diag);
         if (!err)
-            err = gcb_device_copy_gbps(&d->copy_gbps, &d->gpu, c->s.ctx->diag);
+            err = gcb_device_copy_measure(&d->copying, &d->gpu, c->s.ctx->diag);
         backend->gpu = d->gpu;
-        backend->gpu_copy_gbps = d->copy_gbps;
+        backend->gpu_copying = d->copying;
     }
     return err;
 }

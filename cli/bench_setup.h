@@ -14,9 +14,9 @@
 
 /* A device that was asked for: can it be used? */
 struct bench_device {
-    struct gcb_diag why;   /* status 0: yes */
-    struct gcb_device gpu; /* open, unless it is the CPU */
-    double copy_gbps;      /* of the GPU */
+    struct gcb_diag why;               /* status 0: yes */
+    struct gcb_device gpu;             /* open, unless it is the CPU */
+    struct gcb_device_copying copying; /* of the GPU */
 };
 
 /* Everything that lives as long as the command. Starts zeroed. */

@@ -3,6 +3,7 @@
 
 #include "cli/optparse.h"
 #include "src/base/queue.h"
+#include "src/bench/device_copy.h"
 #include "src/codec/method.h"
 #include "src/cuda/load.h"
 #include "src/data/layout.h"
@@ -63,10 +64,10 @@ extern const struct opt_row opt_exec_rows[]; /* from the third on without --devi
 /* What --device and --isa may be, for completions; each ends with NULL. */
 extern const char *const opt_devices[], *const opt_isas[];
 struct opt_backend {
-    char device[16];       /* as rows name it: "cpu", "cuda:0" */
-    struct gcb_device gpu; /* open unless device is "cpu" */
-    double gpu_copy_gbps;  /* 0: not measured */
-    const char *isa;       /* widest in use: "avx2" */
+    char device[16];                       /* as rows name it: "cpu", "cuda:0" */
+    struct gcb_device gpu;                 /* open unless device is "cpu" */
+    struct gcb_device_copying gpu_copying; /* bytes 0: not measured */
+    const char *isa;                       /* widest in use: "avx2" */
     unsigned cpu_flags;
     struct gcb_kernels kernels;
     struct gcb_queue queue;

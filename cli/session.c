@@ -7,7 +7,7 @@
 #include "cli/glob_notes.h"
 #include "cli/heading.h"
 #include "cli/interrupt.h"
-#include "src/bench/device_trial.h"
+#include "src/bench/device_copy.h"
 
 int session_resolve(struct session *s)
 {
@@ -83,7 +83,7 @@ void session_setting(struct session *s)
         .threads = s->backend.queue.threads,
         .read_gbps = measured ? s->bandwidth.read_gbps : NAN,
         .fill_gbps = measured ? s->bandwidth.fill_gbps : NAN,
-        .device_copy_gbps = s->backend.gpu_copy_gbps > 0.0 ? s->backend.gpu_copy_gbps : NAN,
+        .device_copy_gbps = s->backend.gpu_copying.bytes ? s->backend.gpu_copying.gbps : NAN,
     };
 }
 
@@ -101,7 +101,7 @@ int session_bandwidth(struct session *s)
                                     gcb_run_bandwidth_bytes(&s->layout), s->ctx->diag);
 
     if (!err && s->backend.gpu.module)
-        err = gcb_device_copy_gbps(&s->backend.gpu_copy_gbps, &s->backend.gpu, s->ctx->diag);
+        err = gcb_device_copy_measure(&s->backend.gpu_copying, &s->backend.gpu, s->ctx->diag);
     if (!err)
         session_setting(s);
     return err;

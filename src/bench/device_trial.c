@@ -1,13 +1,12 @@
 #include "src/bench/device_trial.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "src/base/alloc.h"
 #include "src/base/clock.h"
+#include "src/bench/device_check.h"
 #include "src/cuda/device_coder.h"
-
-#define COPIES 10
+#include "src/metric/device_fidelity.h"
 
 /* What a trial holds on the device. Starts zeroed. */
 struct work {
@@ -21,8 +20,9 @@ struct work {
     struct gcb_step at;
     struct gcb_frame frame;
     struct gcb_samples kernel; /* of the device's clock */
-    bool timed;                /* the next call is */
+    bool timed;                /* the call at hand is, and its time was not taken yet */
     uint64_t launches;         /* of one call */
+    uint64_t launched;         /* before it */
 };
 
 static void release(struct work *w)
@@ -47,10 +47,14 @@ static uint64_t flush_bytes(const struct gcb_device *device)
     return twice > least ? twice : least;
 }
 
-/* Device memory for the coder at hand, whose batch is a new one. */
-static int take_batch(struct work *w, const struct gcb_device *device, struct gcb_diag *diag)
+/* Device memory for the coder at hand, whose batch is a new one; and for measuring what it decodes. */
+static int take_batch(struct work *w, const struct gcb_device *device, uint64_t count,
+                      struct gcb_diag *diag)
 {
-    const struct gcb_device_batch_config config = {.scratch = gcb_device_coder_scratch(w->coder)};
+    const uint64_t coding = gcb_device_coder_scratch(w->coder);
+    const uint64_t measuring = gcb_device_fidelity_scratch(device, count);
+    const struct gcb_device_batch_config config = {.scratch =
+                                                       coding > measuring ? coding : measuring};
     int err;
 
     gcb_device_batch_destroy(w->batch);
@@ -78,13 +82,25 @@ static int take_memory(struct work *w, const struct gcb_trial_bench *b, uint64_t
         err = w->module->event_create(&w->to, diag);
     if (!err)
         err = gcb_samples_init(&w->kernel, &b->config.timing, diag);
-    return err ? err : take_batch(w, b->config.device, diag);
+    return err ? err : take_batch(w, b->config.device, count, diag);
+}
+
+/* Takes the device's time of the call before, of which all is done. */
+static void collect(struct work *w)
+{
+    double seconds;
+
+    if (w->timed && w->kernel.count < w->kernel.cap &&
+        !w->module->event_seconds(&seconds, w->from, w->to, NULL)) /* or the stream has the fault */
+        w->kernel.seconds[w->kernel.count++] = seconds;
+    w->timed = false;
 }
 
 static void before(void *job)
 {
     struct work *w = job;
 
+    collect(w);
     w->timed = true;
     if (!w->flush_bytes)
         return;
@@ -92,62 +108,59 @@ static void before(void *job)
     w->module->wait(gcb_device_batch_stream(w->batch), NULL); /* a failure stays in the stream */
 }
 
-/* After the wait for all that was queued. */
-static int note_kernel(struct work *w, struct gcb_diag *diag)
+static void begin(struct work *w)
 {
-    double seconds;
-    const int err = w->module->event_seconds(&seconds, w->from, w->to, diag);
+    struct gcb_device_stream *s = gcb_device_batch_stream(w->batch);
 
-    if (!err && w->timed && w->kernel.count < w->kernel.cap)
-        w->kernel.seconds[w->kernel.count++] = seconds;
-    w->timed = false;
-    return err;
+    gcb_device_batch_begin(w->batch); /* failures of queueing come with the wait */
+    w->launched = w->module->launches(s);
+    w->module->event_record(w->from, s);
+}
+
+/* Behind what was queued. */
+static void mark(struct work *w)
+{
+    struct gcb_device_stream *s = gcb_device_batch_stream(w->batch);
+
+    w->module->event_record(w->to, s);
+    w->launches = w->module->launches(s) - w->launched;
 }
 
 /* Waits for what was queued. What the device failed of, the stream has better words for than who queued it. */
 static int end(struct work *w, int err, struct gcb_diag *diag)
 {
-    const int ended = err && err != GCB_E_DEVICE ? err : gcb_device_batch_finish(w->batch, diag);
+    int ended;
 
+    mark(w);
+    ended = err && err != GCB_E_DEVICE ? err : gcb_device_batch_finish(w->batch, diag);
     return ended ? ended : err;
 }
 
 static int encode_once(void *job, struct gcb_diag *diag)
 {
     struct work *w = job;
-    struct gcb_device_stream *s = gcb_device_batch_stream(w->batch);
-    const uint64_t launched = w->module->launches(s);
     int err;
 
-    gcb_device_batch_begin(w->batch); /* failures of queueing come with the wait */
-    w->module->event_record(w->from, s);
+    begin(w);
     err = gcb_device_coder_encode_async(w->coder, &w->at, &w->m, diag);
-    w->module->event_record(w->to, s);
-    w->launches = w->module->launches(s) - launched;
     err = end(w, err, diag);
     if (!err)
         err = gcb_device_coder_encode_finish(w->coder, &w->m, &w->frame, diag);
-    if (!err && (w->frame.flags & GCB_WIRE_STORED)) /* the raw tensor was queued just now */
-        err = w->module->wait(s, diag);
-    return err ? err : note_kernel(w, diag);
+    if (err || !(w->frame.flags & GCB_WIRE_STORED))
+        return err;
+    mark(w); /* the raw tensor was queued just now */
+    return w->module->wait(gcb_device_batch_stream(w->batch), diag);
 }
 
 static int decode_once(void *job, struct gcb_diag *diag)
 {
     struct work *w = job;
-    struct gcb_device_stream *s = gcb_device_batch_stream(w->batch);
-    const uint64_t launched = w->module->launches(s);
     int err;
 
-    gcb_device_batch_begin(w->batch);
-    w->module->event_record(w->from, s);
+    begin(w);
     err = gcb_device_coder_decode_async(w->coder, &w->frame, w->payload, w->tensor, &w->m, diag);
-    w->module->event_record(w->to, s);
-    w->launches = w->module->launches(s) - launched;
     err = end(w, err, diag);
-    if (!err)
-        err = gcb_device_coder_decode_finish(w->coder, &w->m, diag);
-    return err ? err : note_kernel(w, diag);
+    return err ? err : gcb_device_coder_decode_finish(w->coder, &w->m, diag);
 }
 
 static int measure(struct work *w, struct gcb_samples *samples, const struct gcb_trial_bench *b,
@@ -160,6 +173,7 @@ static int measure(struct work *w, struct gcb_samples *samples, const struct gcb
     timing.evict = NULL; /* the device's caches count, not the host's */
     w->kernel.count = 0;
     err = gcb_measure(samples, &timing, &op, diag);
+    collect(w);
     gcb_stats_of(&w->kernel.stats, w->kernel.seconds, w->kernel.count, w->kernel.scratch);
     return err;
 }
@@ -188,7 +202,37 @@ static int encode(struct work *w, struct gcb_trial_bench *b, struct gcb_tally *o
     return err;
 }
 
-/* Decodes there what was fetched: a message that came over a network, its payload uploaded first. */
+/* A decoder, and the message as it comes over a network: in the host's memory. */
+static int take_decoder(struct work *w, struct gcb_trial_bench *b,
+                        const struct gcb_coder_config *config, struct gcb_diag *diag)
+{
+    const struct gcb_coder_config decoder = {.max_elements = config->max_elements};
+
+    gcb_device_coder_destroy(w->coder);
+    w->coder = NULL;
+    return gcb_device_coder_create_decoder(&w->coder, b->config.device, b->message.data,
+                                           b->message.len, &decoder, diag);
+}
+
+/* Every element a NaN: one that the decoder leaves out cannot pass for a good one. */
+static int spoil(struct work *w, struct gcb_trial_bench *b, uint64_t bytes, struct gcb_diag *diag)
+{
+    if (bytes)
+        memset(b->decoded, 0xff, bytes);
+    return gcb_device_batch_upload(w->batch, w->tensor, b->decoded, bytes, diag);
+}
+
+static int time_decode(struct work *w, struct gcb_trial_bench *b, struct gcb_diag *diag)
+{
+    const int err = measure(w, &b->decode, b, decode_once, diag);
+
+    if (err == GCB_E_CORRUPT) /* nobody has touched it */
+        return gcb_diag_set(diag, GCB_E_UNVERIFIED,
+                            "the device refuses a message that it wrote itself");
+    return err;
+}
+
+/* Decodes there what was fetched: the payload is uploaded, the tensor comes back. */
 static int decode(struct work *w, struct gcb_trial_bench *b, struct gcb_tally *out,
                   const struct gcb_coder_config *config, struct gcb_diag *diag)
 {
@@ -197,26 +241,19 @@ static int decode(struct work *w, struct gcb_trial_bench *b, struct gcb_tally *o
     double start;
     int err = gcb_frame_parse(&w->frame, &payload, b->message.data, b->message.len, diag);
 
-    gcb_device_coder_destroy(w->coder);
-    w->coder = NULL;
     if (!err)
-        err = gcb_device_coder_create_decoder(&w->coder, b->config.device, b->message.data,
-                                              b->message.len, config, diag);
+        err = take_decoder(w, b, config, diag);
     if (!err)
-        err = take_batch(w, b->config.device, diag);
-    if (err)
-        return err;
-    /* every element a NaN: one that the decoder leaves out cannot pass for a good one */
-    if (bytes)
-        memset(b->decoded, 0xff, bytes);
-    err = gcb_device_batch_upload(w->batch, w->tensor, b->decoded, bytes, diag);
+        err = take_batch(w, b->config.device, config->max_elements, diag);
+    if (!err)
+        err = spoil(w, b, bytes, diag);
     start = gcb_clock();
     if (!err)
         err = gcb_device_batch_upload(w->batch, w->payload, payload.data, w->frame.payload_bytes,
                                       diag);
     out->decode_transfer = gcb_clock() - start;
     if (!err)
-        err = measure(w, &b->decode, b, decode_once, diag);
+        err = time_decode(w, b, diag);
     if (err)
         return err;
     out->decode_kernel = w->kernel.stats.median;
@@ -227,75 +264,52 @@ static int decode(struct work *w, struct gcb_trial_bench *b, struct gcb_tally *o
     return err;
 }
 
+/* How far what was decoded, which is still there, is from the input, which is brought there again. */
+static int compare(struct work *w, struct gcb_tally *out, const struct gcb_trial_input *in,
+                   struct gcb_diag *diag)
+{
+    const uint64_t n = in->plan->count;
+    int err;
+
+    w->module->free(w->payload); /* it has done its work, and the input may need the room */
+    w->payload = NULL;
+    err = w->module->alloc(&w->payload, n * sizeof(float), diag);
+    if (!err)
+        err = gcb_device_batch_upload(w->batch, w->payload, in->data, n * sizeof(float), diag);
+    return err ? err
+               : gcb_device_fidelity_add(&out->fidelity, w->batch, w->payload, w->tensor, n, diag);
+}
+
 int gcb_device_trial(struct gcb_trial_bench *b, struct gcb_tally *out,
                      const struct gcb_method *method, const struct gcb_trial_input *in,
                      const struct gcb_coder_config *config, struct gcb_diag *diag)
 {
-    const struct gcb_coder_config decoder = {.max_elements = in->plan->count};
     struct gcb_coder_config own = *config;
     struct work w = {.module = b->config.device->module,
                      .at = {.step = in->plan->step, .worker = in->plan->worker}};
-    int err;
+    struct gcb_coder *coder;
+    int err = gcb_coders_encoder(b->coders, &coder, method, config, diag);
 
+    if (!err)
+        err = gcb_coders_room(&b->room, &b->message, coder, diag); /* the same bound on both */
     if (in->raw) /* as the CPU's caller decides it, the coder on the device does */
         own.nonfinite = GCB_NONFINITE_RAW;
-    err = gcb_device_coder_create(&w.coder, b->config.device, method, &own, diag);
+    if (!err)
+        err = gcb_device_coder_create(&w.coder, b->config.device, method, &own, diag);
     if (!err)
         err = take_memory(&w, b, in->plan->count, diag);
     if (!err)
         err = encode(&w, b, out, in, diag);
     if (!err)
-        err = decode(&w, b, out, &decoder, diag);
-    out->on_device = 1;
+        err = gcb_device_check_message(b, out, method, in, config, diag);
+    if (!err)
+        err = decode(&w, b, out, config, diag);
+    if (!err)
+        err = compare(&w, out, in, diag);
     release(&w);
-    return err;
-}
-
-/* Copies between two buffers; the median of the events' times. */
-static int time_copies(double *seconds, struct work *w, uint64_t bytes, struct gcb_diag *diag)
-{
-    struct gcb_device_stream *s = gcb_device_batch_stream(w->batch);
-    double samples[COPIES], scratch[COPIES];
-    struct gcb_stats stats;
-    int err = 0;
-
-    for (int i = -1; !err && i < COPIES; i++) { /* the first to warm up */
-        w->module->event_record(w->from, s);
-        w->module->copy(s, w->payload, w->tensor, bytes, GCB_COPY_DEVICE);
-        w->module->event_record(w->to, s);
-        err = w->module->wait(s, diag);
-        if (!err)
-            err = w->module->event_seconds(&samples[i < 0 ? 0 : i], w->from, w->to, diag);
-    }
     if (err)
         return err;
-    gcb_stats_of(&stats, samples, COPIES, scratch);
-    *seconds = stats.median;
-    return 0;
-}
-
-int gcb_device_copy_gbps(double *out, const struct gcb_device *device, struct gcb_diag *diag)
-{
-    const struct gcb_device_batch_config none = {.messages = 1};
-    const uint64_t wanted = 8 * device->facts.l2_bytes, least = UINT64_C(16) << 20;
-    const uint64_t bytes = wanted > least ? wanted : least;
-    struct work w = {.module = device->module};
-    double seconds = NAN;
-    int err = gcb_device_batch_create(&w.batch, device, &none, diag);
-
-    if (!err)
-        err = w.module->alloc(&w.tensor, bytes, diag);
-    if (!err)
-        err = w.module->alloc(&w.payload, bytes, diag);
-    if (!err)
-        err = w.module->event_create(&w.from, diag);
-    if (!err)
-        err = w.module->event_create(&w.to, diag);
-    if (!err)
-        err = w.module->zero(gcb_device_batch_stream(w.batch), w.tensor, bytes);
-    if (!err)
-        err = time_copies(&seconds, &w, bytes, diag);
-    *out = 2.0 * (double)bytes / seconds / 1e9;
-    release(&w);
-    return err;
+    out->on_device = 1;
+    gcb_tally_times(out, &b->encode, &b->decode);
+    return gcb_device_check_values(b, out, method, in, config, diag);
 }

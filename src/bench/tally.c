@@ -100,6 +100,22 @@ int gcb_tally_parts(struct gcb_tally *t, const struct gcb_message_parts *parts,
     return 0;
 }
 
+/* Bits of all elements: nothing at all for a tensor without any, where a rate has no meaning. */
+static double total_bits(double per_element, uint64_t count)
+{
+    return count ? per_element * (double)count : 0.0;
+}
+
+void gcb_tally_asked(struct gcb_tally *t, const struct gcb_coder *coder,
+                     const struct gcb_codec *codec)
+{
+    t->nominal_bits = total_bits(gcb_coder_nominal_bits(coder), t->elements);
+    if (!codec->ops->density)
+        return;
+    t->asked_of = t->elements;
+    t->asked = total_bits(gcb_coder_density(coder), t->elements);
+}
+
 static double over(double part, double whole)
 {
     return whole > 0.0 ? part / whole : NAN;

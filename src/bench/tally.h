@@ -42,6 +42,10 @@ void gcb_tally_merge(struct gcb_tally *t, const struct gcb_tally *other);
 void gcb_tally_times(struct gcb_tally *t, const struct gcb_samples *encode,
                      const struct gcb_samples *decode);
 
+/* Takes what the encoder of a single message knows: bits as the paper counts, and the density asked for. */
+void gcb_tally_asked(struct gcb_tally *t, const struct gcb_coder *coder,
+                     const struct gcb_codec *codec);
+
 /* Takes bytes, positions and entropy of a single message; of a dense one no positions, for the method had no
  * part in it. GCB_E_INTERNAL: its parts do not add up. */
 int gcb_tally_parts(struct gcb_tally *t, const struct gcb_message_parts *parts,

@@ -10,9 +10,6 @@
 /* Coders for so many elements together are kept at least: about 32 MiB at the costliest method. */
 #define KEEP_ELEMENTS (UINT64_C(1) << 21)
 
-/* Of one message, by two backends, for methods with a transform library: of its norm. */
-#define DECODERS_APART 1e-6
-
 static const struct gcb_method dense_method = {.name = "identity", .codec = &gcb_codec_identity};
 
 int gcb_trial_bench_init(struct gcb_trial_bench *b, const struct gcb_trial_config *config,
@@ -74,12 +71,6 @@ static struct gcb_coder_config coder_config(const struct gcb_trial_bench *b,
         .checksum = true,
         .max_elements = in->plan->count,
     };
-}
-
-/* Bits of all elements: nothing at all for a tensor without any, where a rate has no meaning. */
-static double total_bits(double per_element, uint64_t count)
-{
-    return count ? per_element * (double)count : 0.0;
 }
 
 static int time_stages(struct gcb_trial_bench *b, struct gcb_tally *out,
@@ -144,7 +135,6 @@ static int encode(struct gcb_trial_bench *b, struct gcb_tally *out, const struct
         .in = {.data = in->data, .count = in->plan->count},
         .raw = in->raw,
     };
-    double density;
     int err = gcb_coders_encoder(b->coders, &job.coder, method, config, diag);
 
     if (!err)
@@ -156,13 +146,8 @@ static int encode(struct gcb_trial_bench *b, struct gcb_tally *out, const struct
     if (err)
         return err;
     gcb_message_seal(b->message.data, b->message.len, 0);
-    density = gcb_coder_density(job.coder);
     out->clamped = in->raw ? 0 : gcb_coder_clamped(job.coder);
-    out->nominal_bits = total_bits(gcb_coder_nominal_bits(job.coder), in->plan->count);
-    if (method->codec->ops->density) {
-        out->asked_of = in->plan->count;
-        out->asked = total_bits(density, in->plan->count);
-    }
+    gcb_tally_asked(out, job.coder, method->codec);
     return 0;
 }
 
@@ -187,99 +172,14 @@ static int decode(struct gcb_trial_bench *b, struct gcb_tally *out, const struct
     return gcb_tally_parts(out, &parts, diag);
 }
 
-/* The device's message against the CPU encoder's, and what is known of a method from its coder there. */
-static int check_encode(struct gcb_trial_bench *b, struct gcb_tally *out,
-                        const struct gcb_method *method, const struct gcb_trial_input *in,
-                        const struct gcb_coder_config *config, struct gcb_diag *diag)
-{
-    struct gcb_encode_job job = {
-        .at = {.step = in->plan->step, .worker = in->plan->worker},
-        .in = {.data = in->data, .count = in->plan->count},
-        .raw = in->raw,
-    };
-    struct gcb_encode_call call = {.job = &job, .message = &b->check};
-    int err = gcb_coders_encoder(b->coders, &job.coder, method, config, diag);
-
-    if (!err)
-        err = gcb_coders_room(&b->check_room, &b->check, job.coder, diag);
-    if (!err)
-        err = gcb_encode_operation(&call).run(&call, diag);
-    if (err)
-        return err;
-    gcb_message_seal(b->check.data, b->check.len, 0);
-    out->nominal_bits = total_bits(gcb_coder_nominal_bits(job.coder), in->plan->count);
-    if (method->codec->ops->density) {
-        out->asked_of = in->plan->count;
-        out->asked = total_bits(gcb_coder_density(job.coder), in->plan->count);
-    }
-    if (gcb_method_caps(method) & GCB_CAP_LIBRARY_MATH)
-        return 0;
-    if (b->check.len != b->message.len || memcmp(b->check.data, b->message.data, b->check.len) != 0)
-        return gcb_diag_set(diag, GCB_E_UNVERIFIED,
-                            "the device's message is not the CPU's (%zu bytes, and %zu)",
-                            b->message.len, b->check.len);
-    return 0;
-}
-
-static bool decoded_alike(const struct gcb_trial_bench *b, bool tolerant, uint64_t count)
-{
-    struct gcb_fidelity f = {0};
-
-    if (!tolerant)
-        return memcmp(b->check_decoded, b->decoded, count * sizeof(*b->decoded)) == 0;
-    gcb_fidelity_add(&f, b->check_decoded, b->decoded, count, b->config.kernels, b->config.queue);
-    return f.dd <= DECODERS_APART * DECODERS_APART * f.xx;
-}
-
-/* What the device decoded against what the CPU's decoder makes of the same message; then the figures. */
-static int check_decode(struct gcb_trial_bench *b, struct gcb_tally *out,
-                        const struct gcb_method *method, const struct gcb_trial_input *in,
-                        const struct gcb_coder_config *config, struct gcb_diag *diag)
-{
-    const struct gcb_mview y = {.data = b->check_decoded, .count = in->plan->count};
-    const bool tolerant = gcb_method_caps(method) & GCB_CAP_LIBRARY_MATH;
-    struct gcb_message_parts parts;
-    struct gcb_coder *decoder;
-    int err =
-        gcb_coders_decoder(b->coders, &decoder, b->message.data, b->message.len, config, diag);
-
-    if (!err)
-        err = gcb_coder_decode(decoder, b->message.data, b->message.len, &y, diag);
-    if (!err && !decoded_alike(b, tolerant, y.count))
-        err = gcb_diag_set(diag, GCB_E_UNVERIFIED,
-                           "the device decodes its message to other values than the CPU");
-    if (!err)
-        err = gcb_coder_describe(decoder, b->message.data, b->message.len, &parts, diag);
-    if (err)
-        return err;
-    gcb_tally_times(out, &b->encode, &b->decode);
-    gcb_fidelity_add(&out->fidelity, in->data, b->decoded, y.count, b->config.kernels,
-                     b->config.queue);
-    return gcb_tally_parts(out, &parts, diag);
-}
-
 static int run_device(struct gcb_trial_bench *b, struct gcb_tally *out,
                       const struct gcb_method *method, const struct gcb_trial_input *in,
                       const struct gcb_coder_config *config, struct gcb_diag *diag)
 {
-    const struct gcb_coder_config decoder = {
-        .env = {.kernels = config->env.kernels, .queue = config->env.queue},
-        .max_elements = config->max_elements,
-    };
-    struct gcb_coder *coder;
-    int err;
-
     if (method->codec == gcb_copy_method.codec)
         return gcb_diag_set(diag, GCB_E_UNSUPPORTED,
                             "a device's copy is in the environment: gpu_copy_gbps");
-    err = gcb_coders_encoder(b->coders, &coder, method, config, diag);
-    if (!err)
-        err = gcb_coders_room(&b->room, &b->message, coder, diag); /* the same bound on both */
-    if (!err)
-        err = gcb_device_trial(b, out, method, in, config, diag);
-    if (!err)
-        err = check_encode(b, out, method, in, config, diag);
-    return err ? err : check_decode(b, out, method, in, &decoder, diag);
+    return gcb_device_trial(b, out, method, in, config, diag);
 }
 
 /* The trial of memcpy: what was timed along with identity, or timed now. */

@@ -175,6 +175,15 @@ static void put_date(struct gcb_row *row)
         gcb_row_null(row, "date");
 }
 
+/* 0: not known. */
+static void put_known(struct gcb_row *row, const char *name, uint64_t value)
+{
+    if (value)
+        gcb_row_u64(row, name, value);
+    else
+        gcb_row_null(row, name);
+}
+
 void gcb_environment_row(struct gcb_row *row, const struct gcb_environment *env)
 {
     gcb_row_init(row, "environment");
@@ -187,7 +196,8 @@ void gcb_environment_row(struct gcb_row *row, const struct gcb_environment *env)
     gcb_row_text(row, "gpu", env->gpu);
     gcb_row_text(row, "gpu_driver", env->gpu_driver);
     gcb_row_null(row, "gpu_clock_mhz");
-    gcb_row_real(row, "gpu_copy_gbps", env->gpu_copy_gbps > 0.0 ? env->gpu_copy_gbps : NAN);
+    gcb_row_real(row, "gpu_copy_gbps", env->gpu_copy_bytes ? env->gpu_copy_gbps : NAN);
+    put_known(row, "gpu_copy_bytes", env->gpu_copy_bytes);
     put_bandwidth(row, env);
     put_date(row);
     put_command(row, env);

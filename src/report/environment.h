@@ -15,7 +15,8 @@ struct gcb_environment {
     int threads;
     const char *device;
     const char *gpu, *gpu_driver;          /* NULL: none in use */
-    double gpu_copy_gbps;                  /* 0: not measured */
+    double gpu_copy_gbps;                  /* of copies of so many bytes: */
+    uint64_t gpu_copy_bytes;               /* 0: not measured */
     const struct gcb_bandwidth *bandwidth; /* of `threads` first; others may follow */
     size_t bandwidth_count;                /* 0: not measured */
     const char *const *inputs;             /* files to hash */

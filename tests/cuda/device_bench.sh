@@ -29,6 +29,7 @@ env = rows.pop(0)
 assert env["gpu"] == "a stand-in on the CPU, for tests", env["gpu"]
 assert env["gpu_driver"] == "13.0"
 assert env["gpu_copy_gbps"] > 0
+assert env["gpu_copy_bytes"] == 16 << 20
 assert env["gpu_clock_mhz"] is None
 device = ["encode_kernel_seconds", "encode_transfer_seconds", "decode_kernel_seconds", "decode_transfer_seconds",
           "encode_launches", "decode_launches"]
@@ -85,6 +86,15 @@ transforms far
 exits 5
 says "1 of 5 methods failed: fft, step 400 worker 0 stem.weight: the device decodes its message to other values"
 prints '"failed", "reason": "fft, step 400 worker 0 stem.weight: the device decodes its message to other values than the CPU'
+# 5 comes before 3
+GCB_HOST_COPY=damaged
+export GCB_HOST_COPY
+transforms missing
+unset GCB_HOST_COPY
+exits 5
+says "3 of 5 methods failed; the first: demo, step 400 worker 0 stem.weight: the device decodes its message to other"
+prints '"failed", "reason": "identity, step 400 worker 0 stem.weight: the device'"'s message is not the CPU's ("
+prints '"unsupported", "reason": "fft'
 transforms fails
 exits 1
 says "cufftExecR2C"
