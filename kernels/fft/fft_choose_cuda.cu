@@ -17,6 +17,7 @@ using gcb::kShortThreads;
 constexpr unsigned kBins = kShortPoints + 1;
 constexpr unsigned kEach = (kBins + kShortThreads - 1) / kShortThreads;
 constexpr uint32_t kAnyScale = 255;
+constexpr unsigned kBlocks = 5; /* of a multiprocessor: as many as registers allow */
 
 struct choice_room {
     gcb::chunk_room chunk;
@@ -89,8 +90,9 @@ __device__ gcb::chunk_cut choose_bins(choice_room &room, bin_chunk &c,
     return gcb::choose_of_chunk(room.chunk, c, place, to, how.unitary);
 }
 
-__global__ void choose(struct gcb_cuda_fft_choice how, const float *__restrict__ x,
-                       struct gcb_cuda_short_fft f)
+__global__ __launch_bounds__(kShortThreads, kBlocks) void choose(struct gcb_cuda_fft_choice how,
+                                                                 const float *__restrict__ x,
+                                                                 struct gcb_cuda_short_fft f)
 {
     choice_room &room = gcb::shared<choice_room>();
     const gcb::chunk_place place = gcb::place_of(how.cut, how.to.n, blockIdx.x);

@@ -2,10 +2,10 @@
 #define KERNELS_SELECT_CHUNK_CUH
 
 /*
- * The k largest magnitudes of a chunk, a block's work (src/sparse/select_chunk.c): the range of magnitudes is halved by
- * counting what reaches its middle, until exactly k do, or one magnitude is left, whose first ones fill up. A warp has a
- * stretch of the chunk, its lanes every 32nd of that, so ranks follow from ballots. No atomics, and no result depends on
- * how many threads there are.
+ * The k largest magnitudes of a chunk, a block's work (src/sparse/select_chunk.c): where registers hold it, the range of
+ * magnitudes is halved by counting what reaches its middle, until exactly k do, or one magnitude is left, whose first ones
+ * fill up. A warp has a stretch of the chunk, its lanes every 32nd of that, so ranks follow from ballots. No result depends
+ * on how many threads there are.
  */
 #include "kernels/cuda/scan.cuh"
 #include "kernels/cuda/sum.cuh"
@@ -50,33 +50,6 @@ struct near_chunk {
     __device__ void put(float *to, uint32_t entry, uint32_t e, float unitary) const
     {
         to[entry] = v[e] * unitary;
-    }
-};
-
-/* A longer one, read again each time. */
-struct far_chunk {
-    const float *x;
-    uint32_t count, stretch; /* elements of a warp, a multiple of 32 */
-
-    __device__ uint32_t each() const
-    {
-        return stretch / kWarp;
-    }
-    __device__ uint32_t index(uint32_t e) const
-    {
-        return threadIdx.x / kWarp * stretch + e * kWarp + lane();
-    }
-    __device__ float value(uint32_t e) const
-    {
-        return index(e) < count ? x[index(e)] : 0.0f;
-    }
-    __device__ uint32_t magnitude(uint32_t e) const
-    {
-        return gcb_magnitude(value(e));
-    }
-    __device__ void put(float *to, uint32_t entry, uint32_t e, float unitary) const
-    {
-        to[entry] = value(e) * unitary;
     }
 };
 
@@ -183,14 +156,14 @@ __device__ bool is_kept(const Chunk &c, const chunk_cut &cut, uint32_t e, uint32
 }
 
 /*
- * Chooses, and writes the chunk's entries, each value times `unitary`, and where the tiles that begin in it have theirs.
- * Every thread of the block; Chunk is one of those above, or has what they have.
+ * Writes what is kept of the chunk: its entries, each value times `unitary`, and where the tiles that begin in it have
+ * theirs. Every thread of the block; Chunk is near_chunk, or has what that has.
  */
 template <class Chunk>
-__device__ chunk_cut choose_of_chunk(chunk_room &room, const Chunk &c, const chunk_place &place,
-                                     const struct gcb_cuda_chosen &to, float unitary)
+__device__ void write_of_chunk(chunk_room &room, const Chunk &c, const chunk_cut &cut,
+                               const chunk_place &place, const struct gcb_cuda_chosen &to,
+                               float unitary)
 {
-    const chunk_cut cut = find_cut(room, c, place.k);
     const uint32_t tied = ties_before(room, c, cut);
     uint32_t ties = tied, mine = 0, total, at;
 
@@ -213,6 +186,16 @@ __device__ chunk_cut choose_of_chunk(chunk_room &room, const Chunk &c, const chu
             to.first[pos / kTile] = rank;
         at += popc(all);
     }
+}
+
+/* Chooses and writes. */
+template <class Chunk>
+__device__ chunk_cut choose_of_chunk(chunk_room &room, const Chunk &c, const chunk_place &place,
+                                     const struct gcb_cuda_chosen &to, float unitary)
+{
+    const chunk_cut cut = find_cut(room, c, place.k);
+
+    write_of_chunk(room, c, cut, place, to, unitary);
     return cut;
 }
 

@@ -4,6 +4,7 @@
 #include "kernels/cuda/feedback.cuh"
 #include "kernels/cuda/launch.cuh"
 #include "kernels/select/chunk.cuh"
+#include "kernels/select/select.cuh"
 
 namespace
 {
@@ -21,8 +22,9 @@ __device__ float take(const struct gcb_device_input &in, uint64_t i)
     return in.x[i];
 }
 
-__global__ void choose_near(struct gcb_cuda_chosen to, struct gcb_device_input in,
-                            struct gcb_cuda_chunks cut)
+__global__ __launch_bounds__(kMostThreads) void choose_near(struct gcb_cuda_chosen to,
+                                                            struct gcb_device_input in,
+                                                            struct gcb_cuda_chunks cut)
 {
     gcb::chunk_room &room = gcb::shared<gcb::chunk_room>();
     const uint64_t skip = cut.first * cut.length;
@@ -41,15 +43,89 @@ __global__ void choose_near(struct gcb_cuda_chosen to, struct gcb_device_input i
         gcb::end_choice(to);
 }
 
-__global__ void choose_far(struct gcb_cuda_chosen to, struct gcb_device_input in,
-                           struct gcb_cuda_chunks cut)
+/* ---- chunks that registers do not hold ---- */
+
+/* Read again each time. */
+struct far_chunk {
+    const float *x;
+    uint32_t count, stretch; /* elements of a warp, a multiple of 32 */
+
+    __device__ uint32_t each() const
+    {
+        return stretch / gcb::kWarp;
+    }
+    __device__ uint32_t index(uint32_t e) const
+    {
+        return threadIdx.x / gcb::kWarp * stretch + e * gcb::kWarp + gcb::lane();
+    }
+    __device__ float value(uint32_t e) const
+    {
+        return index(e) < count ? x[index(e)] : 0.0f;
+    }
+    __device__ uint32_t magnitude(uint32_t e) const
+    {
+        return gcb_magnitude(value(e));
+    }
+    __device__ void put(float *to, uint32_t entry, uint32_t e, float unitary) const
+    {
+        to[entry] = value(e) * unitary;
+    }
+};
+
+struct far_room {
+    gcb::chunk_room chunk;
+    gcb::search_room search;
+};
+
+/* Counts the digits of this level, of what has the digits above it in common with `prefix`. */
+__device__ void count_digits(gcb::search_room &room, const far_chunk &c, unsigned level,
+                             uint32_t prefix)
 {
-    gcb::chunk_room &room = gcb::shared<gcb::chunk_room>();
+    const unsigned shift = gcb::shift_of(level), above = level ? gcb::shift_of(level - 1) : 31;
+
+    for (unsigned i = threadIdx.x; i < gcb::kDigits; i += blockDim.x)
+        room.digits[i] = 0;
+    gcb::sync_block();
+    for (uint32_t e = 0; e < c.each(); e++) {
+        const uint32_t m = c.magnitude(e);
+
+        if (c.index(e) < c.count && m >> above == prefix >> above)
+            gcb::atomic_add(&room.digits[m >> shift & (gcb::digits_of(level) - 1)], 1u);
+    }
+    gcb::sync_block();
+}
+
+/* The k-th largest digit by digit: three reads at most, and no more than it takes until all that have its digits are
+ * kept. */
+__device__ gcb::chunk_cut find_far_cut(gcb::search_room &room, const far_chunk &c, uint32_t k)
+{
+    uint32_t prefix = 0, left = k;
+
+    for (unsigned level = 0; level < gcb::kLevels; level++) {
+        uint32_t equal;
+
+        count_digits(room, c, level, prefix);
+        gcb::find_digit(room, room.digits, gcb::digits_of(level), left);
+        prefix |= room.digit << gcb::shift_of(level);
+        left = room.left;
+        equal = room.digits[room.digit];
+        gcb::sync_block();
+        if (equal == left)
+            return {prefix, 0};
+    }
+    return {prefix + 1, left};
+}
+
+__global__ __launch_bounds__(kMostThreads) void choose_far(struct gcb_cuda_chosen to,
+                                                           struct gcb_device_input in,
+                                                           struct gcb_cuda_chunks cut)
+{
+    far_room &room = gcb::shared<far_room>();
     const uint64_t skip = cut.first * cut.length;
 
     for (uint64_t i = cut.first + blockIdx.x; i * cut.length < to.n; i += gridDim.x) {
         const gcb::chunk_place place = gcb::place_of(cut, to.n, i);
-        gcb::far_chunk c;
+        far_chunk c;
 
         c.x = in.x + (place.from - skip);
         c.count = place.count;
@@ -57,7 +133,7 @@ __global__ void choose_far(struct gcb_cuda_chosen to, struct gcb_device_input in
         for (uint32_t e = 0; gcb::is_open(in) && e < c.each(); e++)
             if (c.index(e) < c.count)
                 take(in, place.from - skip + c.index(e));
-        gcb::choose_of_chunk(room, c, place, to, 1.0f);
+        gcb::write_of_chunk(room.chunk, c, find_far_cut(room.search, c, place.k), place, to, 1.0f);
     }
     if (blockIdx.x == 0 && threadIdx.x == 0)
         gcb::end_choice(to);
@@ -102,8 +178,7 @@ int gcb_cuda_select_chunks(struct gcb_device_stream *s, const struct gcb_cuda_ch
     const uint64_t warp = gcb::kChunkEach * gcb::kWarp, warps = (cut->length + warp - 1) / warp;
 
     if (cut->length > kNear)
-        return gcb::launch(choose_far, grid, kMostThreads, sizeof(gcb::chunk_room), s, *chosen, *in,
-                           *cut);
+        return gcb::launch(choose_far, grid, kMostThreads, sizeof(far_room), s, *chosen, *in, *cut);
     return gcb::launch(choose_near, grid, static_cast<unsigned>(warps) * gcb::kWarp,
                        sizeof(gcb::chunk_room), s, *chosen, *in, *cut);
 }

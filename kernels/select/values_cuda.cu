@@ -179,19 +179,38 @@ template <class Code> __global__ void put_codes(putting p, gcb_device_result *re
         gcb::atomic_add(&result->clamped, static_cast<uint64_t>(clamped));
 }
 
+/* Four floats of the payload, from out[at] on, which is aligned to 16; values begin `lead` floats behind out. */
+__device__ void put_four(float *out, const struct gcb_cuda_chosen &c, uint64_t at, unsigned lead,
+                         uint64_t kept)
+{
+    if (at >= lead && at - lead + 4 <= kept) {
+        const float *from = c.value + (at - lead);
+
+        *reinterpret_cast<float4 *>(out + at) = make_float4(from[0], from[1], from[2], from[3]);
+        return;
+    }
+    for (uint64_t i = at; i < at + 4; i++)
+        if (i >= lead && i - lead < kept)
+            out[i] = c.value[i - lead];
+}
+
 __global__ void put_floats(putting p)
 {
     const struct gcb_cuda_chosen &c = p.chosen;
     const uint64_t kept = gcb::values_of(c, p.how.width);
+    uint8_t *at =
+        p.out + gcb::values_at(c.n, p.how); /* a multiple of four bytes behind the start */
+    const unsigned lead = static_cast<unsigned>(reinterpret_cast<uintptr_t>(at) % 16 / 4);
+    float *out = reinterpret_cast<float *>(at - lead * sizeof(float));
 
     if (blockIdx.x == 0 && threadIdx.x == 0)
         put_kept(p.out, c);
-    for (uint64_t i = blockIdx.x * uint64_t{blockDim.x} + threadIdx.x; i < kept;
-         i += uint64_t{gridDim.x} * blockDim.x) { /* a multiple of four bytes behind the start */
-        reinterpret_cast<float *>(p.out + gcb::values_at(c.n, p.how))[i] = c.value[i];
-        if (c.residual)
-            c.residual[c.pos[i]] = 0.0f;
-    }
+    for (uint64_t i = blockIdx.x * uint64_t{blockDim.x} + threadIdx.x; 4 * i < kept + lead;
+         i += uint64_t{gridDim.x} * blockDim.x)
+        put_four(out, c, 4 * i, lead, kept);
+    for (uint64_t i = blockIdx.x * uint64_t{blockDim.x} + threadIdx.x; c.residual && i < kept;
+         i += uint64_t{gridDim.x} * blockDim.x)
+        c.residual[c.pos[i]] = 0.0f;
 }
 
 measured lay_out(void *scratch, uint64_t most)
