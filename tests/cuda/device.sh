@@ -4,6 +4,7 @@
 . "$(dirname "$0")/../cli/lib.sh"
 standin=$2
 sample=$(dirname "$0")/../../datasets/sample.h5
+few="--dataset stem.weight"
 
 # A library of the test's own, so that the module beside it is.
 library=$(ldd "$GCBENCH" | sed -n 's/.*libgcbench\.so\.0 => \([^ ]*\).*/\1/p')
@@ -13,7 +14,7 @@ LD_LIBRARY_PATH=$tmp/lib # and no other: the module of the build would be found 
 export LD_LIBRARY_PATH
 module=$tmp/lib/libgcbench-cuda.so
 
-run compress -q --method topk --dataset stem.weight -o "$tmp/messages.h5" "$sample"
+run compress -q --method topk $few -o "$tmp/messages.h5" "$sample"
 
 made_nothing() { # nor a part of it, under a name of its own
     [ -z "$(ls -A "$tmp/made")" ]
@@ -21,13 +22,13 @@ made_nothing() { # nor a part of it, under a name of its own
 
 refuses() { # WORDS: so do info, which goes on, and the commands that are asked for a device
     mkdir -p "$tmp/made"
-    run compress --device cuda --method topk -o "$tmp/made/x.h5" --results "$tmp/made/x.json" "$sample"
+    run compress --device cuda --method topk $few -o "$tmp/made/x.h5" --results "$tmp/made/x.json" "$sample"
     exits 3
     says "$1"
     run decompress --device cuda:0 -o "$tmp/made/x.h5" "$tmp/messages.h5"
     exits 3
     says "$1"
-    run sweep --device cuda --vary theta=0.9 --method topk --results "$tmp/made/x.json" "$sample"
+    run sweep --device cuda --vary theta=0.9 --method topk $few --results "$tmp/made/x.json" "$sample"
     exits 3
     says "$1"
     check "no output is made" made_nothing
@@ -36,7 +37,7 @@ refuses() { # WORDS: so do info, which goes on, and the commands that are asked 
     quiet
     prints "gpu         none"
     prints "$1"
-    run compress --method topk "$sample"
+    run compress --method topk $few "$sample"
     exits 0
 }
 
