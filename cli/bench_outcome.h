@@ -4,8 +4,9 @@
 #include "cli/cmd.h"
 #include "src/bench/run.h"
 
-/* What a bench came to: how many of its methods, over all cases, did not do what they should. Starts zeroed. */
+/* What a bench or a sweep came to: how many of its methods, over all cases, did not do what they should. Starts zeroed. */
 struct bench_outcome {
+    const char *noun;          /* of what is counted; NULL: "methods" */
     size_t methods;            /* that were tried; a method counts once for each case */
     size_t failed;             /* of these, unverified ones too */
     size_t unverified;         /* a device gave what the CPU does not */

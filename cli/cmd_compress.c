@@ -285,10 +285,15 @@ const struct cmd cmd_compress = {
     .examples = "  gcbench compress --method fft --method topk gradients.h5\n"
                 "  gcbench compress --method fft --theta 0.9 --scope model gradients.h5\n"
                 "  gcbench compress --method qsgd:bits=4 -o messages.h5 gradients.h5\n"
+                "  gcbench compress --method qsgd --device cuda -o messages.h5 gradients.h5\n"
                 "  gcbench compress --method topk --per tensor --sort rel_l2 gradients.h5\n",
     .details =
         "Every message is encoded, decoded from its own bytes, and compared with the input.\n"
-        "Each is timed once after one run to warm up, unless --repeat says otherwise.\n",
+        "Each is timed once after one run to warm up, unless --repeat says otherwise.\n"
+        "--device cuda encodes and decodes on a GPU. There every message is held against the "
+        "CPU's: "
+        "another one, or other values, end with exit status 5 and no file; a method that does not "
+        "run there with 3.\n",
     .spec = {.groups = groups, .extra = &extra},
     .size = sizeof(struct compress_options),
     .defaults = defaults,

@@ -12,7 +12,7 @@ struct decompress_options {
 };
 
 static const struct opt_row rows[] = {
-    {"threads", 0, "N", "inside a message (default 1)", OPT_INT,
+    {"threads", 0, "N", "inside a message, on the cpu (default 1)", OPT_INT,
      offsetof(struct decompress_options, exec) + offsetof(struct opt_exec, threads), 1, 4096, NULL},
     {"isa", 0, "ISA", "auto (default), c, avx2, avx512 or neon", OPT_TEXT,
      offsetof(struct decompress_options, exec) + offsetof(struct opt_exec, isa), 0, 0, opt_isas},
@@ -86,7 +86,8 @@ const struct cmd cmd_decompress = {
     .usage = "decompress [options] FILE... -o OUT.h5",
     .examples = "  gcbench compress --method fft grads.h5 -o messages.h5\n"
                 "  gcbench decompress messages.h5 -o restored.h5\n",
-    .details = "Any changed byte of a message, or of what says which tensors it holds, is found.\n",
+    .details = "Any changed byte of a message, or of what says which tensors it holds, is found.\n"
+               "With --device cuda messages are decoded on a GPU, whoever made them.\n",
     .spec = {.groups = groups},
     .size = sizeof(struct decompress_options),
     .run = decompress_run,

@@ -289,7 +289,7 @@ const struct cmd cmd_replay = {
         "far. resid: norm of what is not sent yet. kept %: of positions. any %: of elements, sent "
         "by "
         "some worker. stale: steps since an element was sent, median/99th percentile. "
-        "docs/replay.md has the definitions.\n",
+        "docs/replay.md has the definitions. It runs on the cpu only.\n",
     .spec = {.groups = groups, .extra = &extra},
     .size = sizeof(struct replay_options),
     .defaults = defaults,

@@ -1,3 +1,4 @@
+#include "cli/bench_outcome.h"
 #include "cli/interrupt.h"
 #include "cli/session.h"
 #include "cli/sweep_options.h"
@@ -139,19 +140,12 @@ static int show_table(struct sweep *c, struct gcb_diag *diag)
     return sweep_show(&view, &c->s.report, diag);
 }
 
-/* Settings that failed, and not because their method does not take such parameters or messages. */
-static int judge(const struct sweep *c)
+static int judge(const struct sweep *c, struct gcb_diag *diag)
 {
-    size_t failed = 0;
+    struct bench_outcome outcome = {.noun = "settings"};
 
-    for (size_t i = 0; i < c->plan.count; i++) {
-        const struct gcb_run_total *total = &c->result.totals[i];
-
-        failed += total->failure.status && !gcb_run_unsupported(total);
-    }
-    if (failed)
-        fprintf(c->s.ctx->err, "gcbench: %zu of %zu settings failed\n", failed, c->plan.count);
-    return failed ? CMD_FAILED : 0;
+    bench_outcome_add(&outcome, &c->result);
+    return bench_outcome_judge(&outcome, c->s.ctx->err, diag);
 }
 
 static int finish(struct sweep *c, struct gcb_diag *diag)
@@ -170,7 +164,7 @@ static int finish(struct sweep *c, struct gcb_diag *diag)
     if (!err)
         err = out_commit(&c->s.report, diag);
     if (err || !c->result.interrupted)
-        return err ? err : judge(c);
+        return err ? err : judge(c, diag);
     return session_interrupted(&c->s, c->plan.searches ? "what was found by then is kept"
                                                        : "what was done is kept");
 }
@@ -253,6 +247,8 @@ const struct cmd cmd_sweep = {
         "bits), and reports the cheapest setting found that keeps a limit on error, or the best "
         "that "
         "keeps a limit on bytes; where none does, the nearest. Only that setting is timed.\n"
+        "--device cuda runs every setting on a GPU, and holds its messages against the CPU's; it "
+        "ends as bench does.\n"
         "Pareto: no other row is at least as good in rel_l2 and bits/el and better in one.\n",
     .spec = {.groups = groups, .extra = &extra},
     .size = sizeof(struct sweep_options),

@@ -8,6 +8,7 @@
 #include "src/base/alloc.h"
 #include "src/base/text.h"
 #include "src/base/units.h"
+#include "src/bench/promises_device.h"
 #include "src/bench/verify.h"
 
 struct verify_own {
@@ -82,7 +83,7 @@ static int resolve(struct verify *v, struct gcb_diag *diag)
     if (err)
         return err;
     v->tallies = gcb_alloc_zero(v->count, sizeof(*v->tallies));
-    return v->tallies ? session_resolve_cpu(&v->s, "verify") : gcb_diag_nomem(diag, 0, "methods");
+    return v->tallies ? session_resolve(&v->s) : gcb_diag_nomem(diag, 0, "methods");
 }
 
 static void on_note(void *ctx, const struct gcb_verify_note *note)
@@ -126,6 +127,7 @@ static int run(struct verify *v, struct gcb_diag *diag)
 {
     const struct gcb_verify_observer observer = {on_check, on_note, on_progress, session_stop, v};
     const struct opt_message *m = &v->o->message;
+    const struct gcb_promise_trip device = gcb_promise_device(&v->s.backend.gpu);
     const struct gcb_verify_config config = {
         .source = v->s.source,
         .layout = &v->s.layout,
@@ -138,13 +140,14 @@ static int run(struct verify *v, struct gcb_diag *diag)
         .output_layers = {m->output_layer.items, m->output_layer.count},
         .all = v->o->own.all,
         .budget = v->o->own.budget,
+        .trip = v->s.backend.gpu.module ? &device : NULL,
     };
     int err;
 
     session_progress_start(&v->s);
     err = gcb_verify(&v->result, &config, &observer, diag);
     session_progress_end(&v->s);
-    return err;
+    return session_verdict(&v->s, err);
 }
 
 static int print_head(struct verify *v, struct gcb_diag *diag)
@@ -155,7 +158,7 @@ static int print_head(struct verify *v, struct gcb_diag *diag)
 
     if (err || !v->s.report.table)
         return err;
-    session_words(words, sizeof(words), &v->s, "");
+    session_words(words, sizeof(words), &v->s, v->s.place);
     heading_print(v->s.report.out, v->s.files, &extent, words);
     if (!v->o->own.all)
         fprintf(v->s.report.out, "checked, of %zu message%s (--all: every one):\n",
@@ -265,7 +268,9 @@ const struct cmd cmd_verify = {
     .details =
         "Round trip, the same bytes whoever encodes, size, and the bounds and identities of each "
         "method's paper, by its capabilities and stages. A broken promise exits 5. -v shows every "
-        "check; docs/verify.md lists them.\n",
+        "check; docs/verify.md lists them. With --device cuda a GPU makes and reads the messages, "
+        "and "
+        "has to make and read the CPU's.\n",
     .spec = {.groups = groups, .extra = &extra},
     .size = sizeof(struct verify_options),
     .defaults = defaults,

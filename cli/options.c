@@ -62,8 +62,8 @@ const struct opt_row opt_message_rows[] = {
 const struct opt_row opt_exec_rows[] = {
     {"device", 0, "DEVICE", "cpu (default) or cuda[:N]", OPT_TEXT,
      offsetof(struct opt_exec, device), 0, 0, opt_devices},
-    {"threads", 0, "N", "inside a message (default 1)", OPT_INT, offsetof(struct opt_exec, threads),
-     1, 4096, NULL},
+    {"threads", 0, "N", "inside a message, on the cpu (default 1)", OPT_INT,
+     offsetof(struct opt_exec, threads), 1, 4096, NULL},
     {"isa", 0, "ISA", "auto (default), c, avx2, avx512 or neon", OPT_TEXT,
      offsetof(struct opt_exec, isa), 0, 0, opt_isas},
     {"fft-plan", 0, "PLAN", "estimate (default) or measure", OPT_CHOICE,

@@ -94,7 +94,7 @@ static void print_failures(const struct sweep_view *v, FILE *out)
             continue;
         gcb_method_spec(name, sizeof(name), &v->plan->methods[i], GCB_SPEC_LABEL);
         snprintf(line, sizeof(line), "%s: %s: %s",
-                 failure->status == GCB_E_UNSUPPORTED ? "unsupported" : "failed", name,
+                 gcb_run_unsupported(&r->totals[i]) ? "unsupported" : "failed", name,
                  failure->text);
         opt_wrap(out, line, 0, 0);
     }

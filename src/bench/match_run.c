@@ -133,6 +133,18 @@ static bool on_stop(void *ctx)
     return r->observer->stop && r->observer->stop(r->observer->ctx);
 }
 
+/* A device that fails, or is wrong, is no setting that misses its target. */
+static int judge_device(const struct gcb_run_result *result, struct gcb_diag *diag)
+{
+    for (size_t i = 0; i < result->method_count; i++) {
+        const struct gcb_diag *failure = &result->totals[i].failure;
+
+        if (failure->status == GCB_E_UNVERIFIED || failure->status == GCB_E_DEVICE)
+            return gcb_diag_set(diag, failure->status, "%s", failure->text);
+    }
+    return 0;
+}
+
 static int run_round(struct rounds *r, const struct gcb_run_config *config, bool *interrupted,
                      struct gcb_diag *diag)
 {
@@ -148,6 +160,8 @@ static int run_round(struct rounds *r, const struct gcb_run_config *config, bool
     own.trial.timing = (struct gcb_timing){.repeat = 1};
     err = gcb_run(&result, &own, &observer, diag);
     *interrupted = result.interrupted;
+    if (!err)
+        err = judge_device(&result, diag);
     if (!err)
         tell_all(r, &result);
     gcb_run_result_fini(&result);

@@ -27,7 +27,7 @@ int gcb_match_search_init(struct gcb_match_search *s, const struct gcb_method *m
 
 /*
  * `config` gives all but methods and timing; of `observer` progress and stop are used. A setting that fails counts as
- * one that misses the target.
+ * one that misses the target; but what a device does wrong ends it all (GCB_E_UNVERIFIED, GCB_E_DEVICE).
  *
  * *interrupted: stopped before every search ended. Each is then at the best setting it had measured, over every
  * message, or where it had none yet over those that were done (tally.messages; 0: none was, and nothing was found).

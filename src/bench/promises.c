@@ -42,7 +42,8 @@ static int coders_decode(void *ctx, const struct gcb_promise_job *job, const voi
     return err;
 }
 
-const struct gcb_promise_trip gcb_promise_coders = {coders_encode, coders_decode, NULL};
+const struct gcb_promise_trip gcb_promise_coders = {.encode = coders_encode,
+                                                    .decode = coders_decode};
 
 /* ---- the bench ---- */
 
@@ -129,6 +130,19 @@ static bool check_written(const float *y, uint64_t n, struct gcb_promise_outcome
     return true;
 }
 
+/* A trip that came to no message, or to no tensor; false. */
+static bool fail(struct gcb_promise_bench *b, int err, const char *words,
+                 const struct gcb_diag *why, struct gcb_promise_outcome *out)
+{
+    gcb_promise_broken(out, NAN, NAN, "%s: %.150s", words, why->text);
+    if (err == GCB_E_NOMEM || err == GCB_E_BACKEND || err == GCB_E_DEVICE ||
+        (err == GCB_E_UNSUPPORTED && b->trip->device)) {
+        b->failure = *why; /* and no promise is broken by it */
+        b->failure.status = err;
+    }
+    return false;
+}
+
 static bool send_to(struct gcb_promise_bench *b, const struct gcb_promise_job *job,
                     struct gcb_wbuf *message, float *y, struct gcb_promise_outcome *out)
 {
@@ -141,16 +155,12 @@ static bool send_to(struct gcb_promise_bench *b, const struct gcb_promise_job *j
     message->len = 0;
     message->failed = false;
     err = b->trip->encode(b->trip->ctx, job, message, &diag);
-    if (err) {
-        gcb_promise_broken(out, NAN, NAN, "does not encode: %.150s", diag.text);
-        return false;
-    }
+    if (err)
+        return fail(b, err, "does not encode", &diag, out);
     blank(y, job->config.env.count);
     err = b->trip->decode(b->trip->ctx, job, message->data, message->len, &view, &b->parts, &diag);
-    if (err) {
-        gcb_promise_broken(out, NAN, NAN, "does not decode: %.150s", diag.text);
-        return false;
-    }
+    if (err)
+        return fail(b, err, "does not decode", &diag, out);
     b->stored = !gcb_frame_parse(&frame, &payload, message->data, message->len, NULL) &&
                 frame.flags & GCB_WIRE_STORED;
     return check_written(y, job->config.env.count, out);
@@ -165,6 +175,18 @@ bool gcb_promise_send_other(struct gcb_promise_bench *b, const struct gcb_promis
                             struct gcb_promise_outcome *out)
 {
     return send_to(b, job, &b->other, b->z, out);
+}
+
+bool gcb_promise_send_by(struct gcb_promise_bench *b, const struct gcb_promise_trip *trip,
+                         struct gcb_promise_outcome *out)
+{
+    const struct gcb_promise_trip *own = b->trip;
+    bool sent;
+
+    b->trip = trip;
+    sent = send_to(b, &b->job, &b->other, b->z, out);
+    b->trip = own;
+    return sent;
 }
 
 /* ---- outcomes ---- */
@@ -238,10 +260,13 @@ double gcb_promise_energy(const float *y, uint64_t n)
     return sum;
 }
 
-const struct gcb_promise *gcb_promise_at(size_t i)
+const struct gcb_promise *gcb_promise_at(size_t i, const struct gcb_promise_trip *trip)
 {
-    static const struct gcb_promise *const groups[] = {gcb_promises_trip, gcb_promises_error,
-                                                       gcb_promises_sparse, gcb_promises_random};
+    const struct gcb_promise *const groups[] = {
+        gcb_promises_trip,   trip && trip->device ? gcb_promises_device : gcb_promises_cpu,
+        gcb_promises_error,  gcb_promises_sparse,
+        gcb_promises_random,
+    };
 
     for (size_t g = 0; g < sizeof(groups) / sizeof(groups[0]); g++)
         for (const struct gcb_promise *p = groups[g]; p->name; p++)

@@ -26,6 +26,8 @@ struct gcb_promise_trip {
                   const struct gcb_mview *out, struct gcb_message_parts *parts,
                   struct gcb_diag *diag);
     void *ctx;
+    bool
+        device; /* it is a device's: what is promised of those is looked into, and of CPUs is not */
 };
 extern const struct gcb_promise_trip gcb_promise_coders;
 
@@ -42,6 +44,8 @@ struct gcb_promise_bench {
     /* of the last gcb_promise_send */
     struct gcb_message_parts parts;
     bool stored;
+    struct gcb_diag
+        failure; /* status 0: none. What kept a check from being made: memory, the device */
 };
 #define GCB_PROMISE_GUARD 16
 #define GCB_PROMISE_RUNS 32                    /* seeds of what is checked by statistics */
@@ -71,19 +75,24 @@ struct gcb_promise {
     int (*check)(struct gcb_promise_bench *b, struct gcb_promise_outcome *out,
                  struct gcb_diag *diag);
 };
-const struct gcb_promise *gcb_promise_at(size_t i); /* NULL past the end */
+/* Of those that say something where `trip` (NULL: the CPU's coders) makes messages; NULL past the end. */
+const struct gcb_promise *gcb_promise_at(size_t i, const struct gcb_promise_trip *trip);
 
 /* ---- for the files of rows ---- */
 
 extern const struct gcb_promise gcb_promises_trip[], gcb_promises_error[], gcb_promises_sparse[],
-    gcb_promises_random[]; /* each ends with a row without a name */
+    gcb_promises_random[], gcb_promises_cpu[],
+    gcb_promises_device[]; /* each ends with a row without a name */
 
 /* Encodes b->job into b->message and decodes it to b->y; GCB_E_CORRUPT and the like are a broken promise, and `out` says so:
- * returns false then. */
+ * returns false then. Where memory or a device failed that is b->failure, and `out` means nothing. */
 bool gcb_promise_send(struct gcb_promise_bench *b, struct gcb_promise_outcome *out);
 /* The same of another job, as large at most, whose outcome is in b->other and b->z. */
 bool gcb_promise_send_other(struct gcb_promise_bench *b, const struct gcb_promise_job *job,
                             struct gcb_promise_outcome *out);
+/* As send_other with b->job, by another trip. */
+bool gcb_promise_send_by(struct gcb_promise_bench *b, const struct gcb_promise_trip *trip,
+                         struct gcb_promise_outcome *out);
 
 int gcb_promise_kept(struct gcb_promise_outcome *out, double value, double limit);
 int gcb_promise_broken(struct gcb_promise_outcome *out, double value, double limit,

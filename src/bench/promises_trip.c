@@ -45,14 +45,13 @@ static double differing(const struct gcb_wbuf *a, const struct gcb_wbuf *b)
 /* Errors may differ where an FFT library does the arithmetic: by this much of the tensor's norm. */
 #define LIBRARY_TOLERANCE 1e-4
 
-static int compare(struct gcb_promise_bench *b, const struct gcb_promise_job *job, bool tolerant,
-                   const char *words, struct gcb_promise_outcome *out)
+/* The two that were sent. */
+static int compare_sent(struct gcb_promise_bench *b, bool tolerant, const char *words,
+                        struct gcb_promise_outcome *out)
 {
-    const uint64_t n = job->config.env.count;
+    const uint64_t n = b->job.config.env.count;
     double bytes, apart;
 
-    if (!gcb_promise_send(b, out) || !gcb_promise_send_other(b, job, out))
-        return 0;
     bytes = differing(&b->message, &b->other);
     if (bytes == 0.0 && memcmp(b->y, b->z, n * sizeof(float)) == 0)
         return gcb_promise_kept(out, 0.0, 0.0);
@@ -63,6 +62,14 @@ static int compare(struct gcb_promise_bench *b, const struct gcb_promise_job *jo
                  sqrt(gcb_promise_distance(b->job.x, b->z, n))) /
             sqrt(b->energy);
     return gcb_promise_at_most(out, apart, LIBRARY_TOLERANCE, words);
+}
+
+static int compare(struct gcb_promise_bench *b, const struct gcb_promise_job *job, bool tolerant,
+                   const char *words, struct gcb_promise_outcome *out)
+{
+    if (!gcb_promise_send(b, out) || !gcb_promise_send_other(b, job, out))
+        return 0;
+    return compare_sent(b, tolerant, words, out);
 }
 
 static int same_bytes(struct gcb_promise_bench *b, struct gcb_promise_outcome *out,
@@ -99,6 +106,55 @@ static int same_isa(struct gcb_promise_bench *b, struct gcb_promise_outcome *out
     gcb_kernels_init(&plain, 0);
     other.config.env.kernels = &plain;
     return compare(b, &other, true, "plain C and this machine's kernels", out);
+}
+
+/* ---- a device and the CPU ---- */
+
+/* One message that two backends decode: by this much of its norm, where a library does the arithmetic. */
+#define DECODERS_APART 1e-6
+
+/* Do the trip and the CPU decode it to the same tensor? What they make of it is in b->y and b->z. */
+static bool read_alike(struct gcb_promise_bench *b, const struct gcb_wbuf *message,
+                       const char *words, struct gcb_promise_outcome *out)
+{
+    const uint64_t n = b->job.config.env.count;
+    const struct gcb_mview there = {b->y, n}, here = {b->z, n};
+    const bool exact = !(gcb_method_caps(b->job.method) & GCB_CAP_LIBRARY_MATH);
+    struct gcb_diag why = {.status = 0};
+    double apart;
+
+    if (b->trip->decode(b->trip->ctx, &b->job, message->data, message->len, &there, NULL, &why) ||
+        gcb_promise_coders.decode(NULL, &b->job, message->data, message->len, &here, NULL, &why)) {
+        gcb_promise_broken(out, NAN, NAN, "%s is not read: %.100s", words, why.text);
+        return false;
+    }
+    if (memcmp(b->y, b->z, n * sizeof(float)) == 0)
+        return true;
+    apart = sqrt(gcb_promise_distance(b->z, b->y, n) / gcb_promise_energy(b->z, n));
+    if (!exact && apart <= DECODERS_APART)
+        return true;
+    gcb_promise_broken(out, apart, exact ? 0.0 : DECODERS_APART,
+                       "%s: its tensors are %.3g of its norm apart", words, apart);
+    return false;
+}
+
+static int same_device(struct gcb_promise_bench *b, struct gcb_promise_outcome *out,
+                       struct gcb_diag *diag)
+{
+    struct gcb_promise_outcome made;
+    int err;
+
+    (void)diag;
+    if (!gcb_promise_send(b, out) || !gcb_promise_send_by(b, &gcb_promise_coders, out))
+        return 0;
+    err = compare_sent(b, true, "the device and the CPU", &made);
+    *out = made;
+    if (err || made.status != GCB_PROMISE_KEPT ||
+        !read_alike(b, &b->message, "the device's message", out) ||
+        !read_alike(b, &b->other, "the CPU's message", out))
+        return err;
+    *out = made;
+    return 0;
 }
 
 /* ---- size ---- */
@@ -161,13 +217,23 @@ const struct gcb_promise gcb_promises_trip[] = {
     {"round-trip", "decodes, the same each time, every element, nothing outside", "docs/format.md",
      every, round_trip},
     {"same-bytes", "encoding twice gives the same bytes", "docs/format.md", every, same_bytes},
-    {"same-threads", "one thread and two give the same bytes", "docs/method.md", every,
-     same_threads},
-    {"same-isa", "plain C and the widest kernels give the same bytes", "docs/method.md", every,
-     same_isa},
     {"size", "within the bound, never longer than the tensor, parts add up", "docs/format.md",
      every, size},
     {"refuses-cut", "a message cut short or with a byte more is refused", "docs/format.md", every,
      refuses_cut},
+    {.name = NULL},
+};
+
+const struct gcb_promise gcb_promises_cpu[] = {
+    {"same-threads", "one thread and two give the same bytes", "docs/method.md", every,
+     same_threads},
+    {"same-isa", "plain C and the widest kernels give the same bytes", "docs/method.md", every,
+     same_isa},
+    {.name = NULL},
+};
+
+const struct gcb_promise gcb_promises_device[] = {
+    {"same-device", "a device and the CPU make the same message and read it alike",
+     "docs/method.md", every, same_device},
     {.name = NULL},
 };

@@ -54,7 +54,7 @@ static int decode_on_device(struct gcb_restore *r, const struct gcb_container_me
                             const uint8_t *bytes, const struct gcb_mview *out,
                             struct gcb_diag *diag)
 {
-    int err = r->on_device ? 0 : gcb_device_decoder_create(&r->on_device, r->device, diag);
+    int err = r->on_device ? 0 : gcb_device_decoder_create(&r->on_device, r->device, false, diag);
 
     if (!err)
         err = gcb_device_decoder_run(r->on_device, bytes, m->length, out, diag);

@@ -125,12 +125,12 @@ static double weight_of(const struct gcb_message_plan *plan)
     return (double)plan->count + 32768.0;
 }
 
-static size_t bound_promises(const struct gcb_method *m)
+static size_t bound_promises(const struct gcb_method *m, const struct gcb_promise_trip *trip)
 {
     const struct gcb_promise *p;
     size_t n = 0;
 
-    for (size_t i = 0; (p = gcb_promise_at(i)); i++)
+    for (size_t i = 0; (p = gcb_promise_at(i, trip)); i++)
         n += p->binds(m);
     return n;
 }
@@ -153,11 +153,11 @@ static int check_promises(struct verify *v, struct gcb_promise_bench *b,
                           struct gcb_verify_check *check, struct gcb_diag *diag)
 {
     const double weight = weight_of(check->plan);
-    const size_t all = bound_promises(b->job.method);
+    const size_t all = bound_promises(b->job.method, b->trip);
     size_t done = 0;
     int err = 0;
 
-    for (size_t i = 0; !err && (check->promise = gcb_promise_at(i)); i++) {
+    for (size_t i = 0; !err && (check->promise = gcb_promise_at(i, b->trip)); i++) {
         double start;
 
         if (!check->promise->binds(b->job.method))
@@ -169,6 +169,8 @@ static int check_promises(struct verify *v, struct gcb_promise_bench *b,
         start = gcb_clock();
         err = check->promise->check(b, &check->outcome, diag);
         check->seconds = gcb_clock() - start;
+        if (!err && b->failure.status)
+            err = gcb_diag_set(diag, b->failure.status, "%s", b->failure.text);
         if (!err) {
             count(v->result, check->outcome.status);
             err = v->observer->check(v->observer->ctx, check, diag);

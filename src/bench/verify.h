@@ -20,8 +20,9 @@ struct gcb_verify_config {
     struct gcb_output_layers output_layers;
     bool
         all; /* messages; else the smallest, a middle and the largest of the first step and worker */
-    double budget;                       /* seconds, asked between checks; 0: none */
-    const struct gcb_promise_trip *trip; /* NULL: the coders themselves */
+    double budget; /* seconds, asked between checks; 0: none */
+    const struct gcb_promise_trip
+        *trip; /* NULL: the coders themselves; else messages are made and read by it */
 };
 
 struct gcb_verify_check {
@@ -59,7 +60,8 @@ struct gcb_verify_result {
         unreached; /* pairs of message and method that the budget, or an interruption, cut off */
     bool interrupted;
 };
-/* GCB_E_NONFINITE under GCB_POLICY_ERROR; GCB_E_INVALID: no message to look at. */
+/* GCB_E_NONFINITE under GCB_POLICY_ERROR; GCB_E_INVALID: no message to look at. GCB_E_BACKEND, GCB_E_DEVICE,
+ * GCB_E_NOMEM: the trip failed, so that nothing can be said of the method. */
 int gcb_verify(struct gcb_verify_result *out, const struct gcb_verify_config *config,
                const struct gcb_verify_observer *observer, struct gcb_diag *diag);
 

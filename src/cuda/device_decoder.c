@@ -14,10 +14,11 @@ struct gcb_device_decoder {
     struct gcb_device_batch *batch;
     uint64_t scratch; /* that the batch has */
     struct area payload, tensor;
+    bool prefill;
 };
 
 int gcb_device_decoder_create(struct gcb_device_decoder **out, const struct gcb_device *device,
-                              struct gcb_diag *diag)
+                              bool prefill, struct gcb_diag *diag)
 {
     struct gcb_device_decoder *d = gcb_alloc_zero(1, sizeof(*d));
 
@@ -25,6 +26,7 @@ int gcb_device_decoder_create(struct gcb_device_decoder **out, const struct gcb_
     if (!d)
         return gcb_diag_nomem(diag, sizeof(*d), "a decoder");
     d->device = device;
+    d->prefill = prefill;
     return 0;
 }
 
@@ -69,9 +71,9 @@ static int ensure_batch(struct gcb_device_decoder *d, struct gcb_diag *diag)
 
 /* A coder for this message: the last one, if it takes it. */
 static int ensure_coder(struct gcb_device_decoder *d, const struct gcb_frame *frame,
-                        const void *message, size_t length, struct gcb_diag *diag)
+                        const void *message, size_t length, uint64_t most, struct gcb_diag *diag)
 {
-    const struct gcb_coder_config config = {.max_elements = frame->count ? frame->count : 1};
+    const struct gcb_coder_config config = {.max_elements = most ? most : 1};
 
     if (d->coder && gcb_device_coder_accepts(d->coder, frame))
         return 0;
@@ -80,13 +82,11 @@ static int ensure_coder(struct gcb_device_decoder *d, const struct gcb_frame *fr
     return gcb_device_coder_create_decoder(&d->coder, d->device, message, length, &config, diag);
 }
 
-static int prepare(struct gcb_device_decoder *d, const struct gcb_frame *frame, const void *message,
-                   size_t length, struct gcb_diag *diag)
+static int ensure_memory(struct gcb_device_decoder *d, const struct gcb_frame *frame,
+                         struct gcb_diag *diag)
 {
-    int err = ensure_coder(d, frame, message, length, diag);
+    int err = ensure_batch(d, diag);
 
-    if (!err)
-        err = ensure_batch(d, diag);
     if (!err)
         err = ensure(d, &d->payload, frame->payload_bytes, diag);
     return err ? err : ensure(d, &d->tensor, frame->count * sizeof(float), diag);
@@ -100,15 +100,20 @@ int gcb_device_decoder_run(struct gcb_device_decoder *d, const void *message, si
     struct gcb_frame frame;
     int err = gcb_frame_parse(&frame, &payload, message, length, diag);
 
+    if (!err)
+        err = ensure_coder(d, &frame, message, length, out->count, diag);
     if (!err && frame.count != out->count)
         err = gcb_diag_set(diag, GCB_E_MISMATCH, "the output has another size than the message");
     if (!err)
-        err = prepare(d, &frame, message, length, diag);
+        err = ensure_memory(d, &frame, diag);
     if (err)
         return err;
     m.batch = d->batch;
     err =
         gcb_device_batch_upload(d->batch, d->payload.dev, payload.data, frame.payload_bytes, diag);
+    if (!err && d->prefill)
+        err = gcb_device_batch_upload(d->batch, d->tensor.dev, out->data,
+                                      frame.count * sizeof(float), diag);
     if (err)
         return err;
     gcb_device_batch_begin(d->batch); /* failures of queueing come with the wait */

@@ -2,26 +2,12 @@
 # The command beside CUDA modules of all kinds: none, damaged ones, one of another make, and the stand-in.
 #   device.sh GCBENCH STANDIN
 . "$(dirname "$0")/../cli/lib.sh"
-standin=$2
-sample=$(dirname "$0")/../../datasets/sample.h5
+. "$(dirname "$0")/lib.sh"
 few="--dataset stem.weight"
-
-# A library of the test's own, so that the module beside it is.
-library=$(ldd "$GCBENCH" | sed -n 's/.*libgcbench\.so\.0 => \([^ ]*\).*/\1/p')
-mkdir "$tmp/lib"
-cp "$library" "$tmp/lib/libgcbench.so.0" || exit 99
-LD_LIBRARY_PATH=$tmp/lib # and no other: the module of the build would be found there
-export LD_LIBRARY_PATH
-module=$tmp/lib/libgcbench-cuda.so
 
 run compress -q --method topk $few -o "$tmp/messages.h5" "$sample"
 
-made_nothing() { # nor a part of it, under a name of its own
-    [ -z "$(ls -A "$tmp/made")" ]
-}
-
 refuses() { # WORDS: so do info, which goes on, and the commands that are asked for a device
-    mkdir -p "$tmp/made"
     run compress --device cuda --method topk $few -o "$tmp/made/x.h5" --results "$tmp/made/x.json" "$sample"
     exits 3
     says "$1"
@@ -29,6 +15,9 @@ refuses() { # WORDS: so do info, which goes on, and the commands that are asked 
     exits 3
     says "$1"
     run sweep --device cuda --vary theta=0.9 --method topk $few --results "$tmp/made/x.json" "$sample"
+    exits 3
+    says "$1"
+    run verify --device cuda --method topk --results "$tmp/made/x.json" "$sample"
     exits 3
     says "$1"
     check "no output is made" made_nothing
@@ -63,11 +52,9 @@ exits 3
 says "device cuda:1: this machine has 1"
 
 # What has no device says that it is this command.
-for words in "verify" "replay --method topk:memory=ef"; do
-    run ${words%% *} --device cuda --results "$tmp/made/x.json" ${words#"${words%% *}"} "$sample"
-    exits 3
-    says "${words%% *} has no device: it runs on the cpu only"
-done
+run replay --device cuda --method topk:memory=ef --results "$tmp/made/x.json" "$sample"
+exits 3
+says "replay has no device: it runs on the cpu only"
 
 # Nor have these options a meaning there.
 run compress --device cuda --method fft --fft-plan measure -o "$tmp/made/x.h5" "$sample"

@@ -3,15 +3,8 @@
 # CPU gives. Their times mean nothing.
 #   device_files.sh GCBENCH STANDIN
 . "$(dirname "$0")/../cli/lib.sh"
-standin=$2
-sample=$(realpath "$(dirname "$0")/../../datasets/sample.h5")
-
-library=$(ldd "$GCBENCH" | sed -n 's/.*libgcbench\.so\.0 => \([^ ]*\).*/\1/p')
-mkdir "$tmp/lib"
-cp "$library" "$tmp/lib/libgcbench.so.0" || exit 99
-cp "$standin" "$tmp/lib/libgcbench-cuda.so" || exit 99
-LD_LIBRARY_PATH=$tmp/lib # and no other: the module of the build would be found there
-export LD_LIBRARY_PATH
+. "$(dirname "$0")/lib.sh"
+cp "$standin" "$module" || exit 99
 cd "$tmp" || exit 99
 
 few="--dataset stem.weight --dataset layers.6.sc.weight --dataset layers.0.b1.* --step last --worker 0"
@@ -93,10 +86,6 @@ for method in demo sparse:transform=dct fft; do
 done
 
 # What cannot be done there leaves nothing behind.
-mkdir made
-made_nothing() {
-    [ -z "$(ls -A made)" ]
-}
 GCB_HOST_FFT=missing
 export GCB_HOST_FFT
 run compress -q --method fft $few --device cuda -o made/x.h5 --results made/x.json "$sample"
@@ -109,6 +98,10 @@ GCB_HOST_FFT=no-plan
 run compress -q --method fft $few --device cuda -o made/x.h5 "$sample"
 exits 3
 says "cuFFT has no plan"
+GCB_HOST_FFT=far # the device is wrong: that is found before a file of it is kept
+run compress -q --method fft $few --device cuda -o made/x.h5 "$sample"
+exits 5
+says "the device decodes its message to other values than the CPU"
 unset GCB_HOST_FFT
 check "no output is made" made_nothing
 

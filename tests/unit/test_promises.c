@@ -44,6 +44,8 @@ enum fault {
     ONE_SEED,
     SHIFTS,
     SCATTERS,
+    OTHER_BYTES,
+    DEVICE_FAILS,
 };
 
 struct saboteur {
@@ -71,7 +73,10 @@ static int encode(void *ctx, const struct gcb_promise_job *job, struct gcb_wbuf 
         mine.config.env.seed = 1;
     err = gcb_promise_coders.encode(NULL, &mine, out, diag);
     s->calls++;
-    if ((s->fault == FORGETS && s->calls % 2) || (s->fault == WEARS_OUT && job->repeats > 1) ||
+    if (s->fault == DEVICE_FAILS)
+        return gcb_diag_set(diag, GCB_E_DEVICE, "a fault");
+    if (s->fault == OTHER_BYTES || (s->fault == FORGETS && s->calls % 2) ||
+        (s->fault == WEARS_OUT && job->repeats > 1) ||
         (s->fault == BY_THREADS && job->config.env.queue->threads > 1) ||
         (s->fault == BY_ISA && job->config.env.kernels != s->own))
         flip(out);
@@ -171,11 +176,17 @@ static void set_up(struct setup *s, const char *spec, uint64_t n, uint64_t seed)
         fail_msg("%s: %s", spec, diag.text);
 }
 
+static const struct gcb_promise_trip on_device = {
+    .encode = encode, .decode = decode, .device = true};
+
 static const struct gcb_promise *promise(const char *name)
 {
     const struct gcb_promise *p;
 
-    for (size_t i = 0; (p = gcb_promise_at(i)); i++)
+    for (size_t i = 0; (p = gcb_promise_at(i, NULL)); i++)
+        if (strcmp(p->name, name) == 0)
+            return p;
+    for (size_t i = 0; (p = gcb_promise_at(i, &on_device)); i++)
         if (strcmp(p->name, name) == 0)
             return p;
     fail_msg("no promise %s", name);
@@ -186,7 +197,7 @@ static enum gcb_promise_status check(const struct gcb_promise *p, const char *sp
                                      uint64_t n, enum fault fault, struct gcb_promise_outcome *out)
 {
     struct saboteur saboteur = {.fault = fault};
-    const struct gcb_promise_trip trip = {encode, decode, &saboteur};
+    const struct gcb_promise_trip trip = {.encode = encode, .decode = decode, .ctx = &saboteur};
     struct gcb_diag diag = {.status = 0};
     struct gcb_promise_bench b;
     struct setup s;
@@ -224,6 +235,9 @@ static const struct {
     {"same-bytes", "fp16", WEARS_OUT},
     {"same-threads", "fp16", BY_THREADS},
     {"same-isa", "fp16", BY_ISA},
+    {"same-device", "fp16", OTHER_BYTES},
+    {"same-device", "topk", NUDGES},
+    {"same-device", "fft", NUDGES},
     {"size", "fp16", TOO_LONG},
     {"size", "topk", ODD_PARTS},
     {"refuses-cut", "topk", TAKES_CUT},
@@ -275,16 +289,15 @@ static void test_broken(void **state)
 }
 
 /* Every promise has a row above. */
-static void test_all_are_broken_once(void **state)
+static void all_are_broken(const struct gcb_promise_trip *trip)
 {
     const struct gcb_promise *p;
     size_t count = 0;
 
-    (void)state;
-    for (; (p = gcb_promise_at(count)); count++) {
+    for (; (p = gcb_promise_at(count, trip)); count++) {
         assert_true(p->claim && p->source && p->binds && p->check);
         for (size_t i = 0; i < count; i++)
-            assert_string_not_equal(gcb_promise_at(i)->name, p->name);
+            assert_string_not_equal(gcb_promise_at(i, trip)->name, p->name);
         for (size_t i = 0; i <= sizeof(broken) / sizeof(broken[0]); i++) {
             assert_true(i < sizeof(broken) / sizeof(broken[0]));
             if (strcmp(broken[i].promise, p->name) == 0)
@@ -292,6 +305,37 @@ static void test_all_are_broken_once(void **state)
         }
     }
     assert_true(count > 0);
+}
+
+static void test_all_are_broken_once(void **state)
+{
+    (void)state;
+    all_are_broken(NULL);
+    all_are_broken(&on_device);
+}
+
+/* A device that fails breaks no promise: nothing can be said. */
+static void test_device_fails(void **state)
+{
+    struct saboteur s = {.fault = DEVICE_FAILS};
+    const struct gcb_promise_trip trip = {
+        .encode = encode, .decode = decode, .ctx = &s, .device = true};
+    struct gcb_promise_outcome out;
+    struct gcb_promise_bench b;
+    struct setup at;
+    float x[N];
+
+    (void)state;
+    fill(x, N);
+    set_up(&at, "fp16", N, 1);
+    assert_int_equal(gcb_promise_bench_init(&b, &at.method, &at.config, &(struct gcb_step){0, 0}, x,
+                                            &trip, NULL),
+                     0);
+    assert_int_equal(b.failure.status, 0);
+    assert_int_equal(promise("round-trip")->check(&b, &out, NULL), 0);
+    assert_int_equal(b.failure.status, GCB_E_DEVICE);
+    assert_non_null(strstr(b.failure.text, "a fault"));
+    gcb_promise_bench_fini(&b);
 }
 
 static void all_kept(const char *spec, const float *x, uint64_t n, uint64_t seed)
@@ -306,7 +350,7 @@ static void all_kept(const char *spec, const float *x, uint64_t n, uint64_t seed
     assert_int_equal(
         gcb_promise_bench_init(&b, &s.method, &s.config, &(struct gcb_step){0, 0}, x, NULL, &diag),
         0);
-    for (size_t i = 0; (p = gcb_promise_at(i)); i++) {
+    for (size_t i = 0; (p = gcb_promise_at(i, NULL)); i++) {
         struct gcb_promise_outcome out;
 
         if (!p->binds(&s.method))
@@ -400,9 +444,9 @@ static void test_binding(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_broken),      cmocka_unit_test(test_all_are_broken_once),
-        cmocka_unit_test(test_odd_tensors), cmocka_unit_test(test_no_false_alarm),
-        cmocka_unit_test(test_binding),
+        cmocka_unit_test(test_broken),         cmocka_unit_test(test_all_are_broken_once),
+        cmocka_unit_test(test_device_fails),   cmocka_unit_test(test_odd_tensors),
+        cmocka_unit_test(test_no_false_alarm), cmocka_unit_test(test_binding),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,149 @@
+/* Messages of all kinds, one after the other, through one decoder on the device: what the CPU makes of each. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "src/cuda/device_decoder.h"
+#include "tests/support/cuda_host/host.h"
+#include "tests/support/device_trip.h"
+#include "tests/support/trip.h"
+
+#define LARGEST 9001
+
+static struct gcb_device device;
+
+static int open_device(void **state)
+{
+    (void)state;
+    device_here(&device);
+    return 0;
+}
+
+/* Decodes t's message as it now is: the status. `out` is n floats. */
+static int run(struct gcb_device_decoder *d, const struct trip *t, float *out, uint64_t n)
+{
+    const struct gcb_mview view = {out, n};
+
+    return gcb_device_decoder_run(d, t->message, t->length, &view, NULL);
+}
+
+static int run_cpu(const struct trip *t, float *out)
+{
+    const struct gcb_coder_config config = {.max_elements = t->n};
+    const struct gcb_mview view = {out, t->n};
+    struct gcb_coder *c = NULL;
+    int err = gcb_coder_create_decoder(&c, t->message, t->length, &config, NULL);
+
+    if (!err)
+        err = gcb_coder_decode(c, t->message, t->length, &view, NULL);
+    gcb_coder_destroy(c);
+    return err;
+}
+
+/* Larger and smaller ones, other methods, the same method again, tensors sent raw, and ones without an element. */
+static void any_order(void **state)
+{
+    static const struct {
+        const char *spec;
+        uint64_t n;
+    } sent[] = {{"topk", 4096},        {"topk", 4096},        {"qsgd:bits=2", LARGEST},
+                {"topk", 7},           {"identity", 0},       {"sbc", 5000},
+                {"sbc", 5000},         {"identity", LARGEST}, {"range", 33},
+                {"topk:theta=0", 600}, {"fp16", 600},         {"terngrad", 1},
+                {"qsgd:bits=2", 1}};
+    float *x = trip_tensor(LARGEST, TRIP_LAPLACE, 5), *y = calloc(LARGEST, sizeof(*y));
+    struct gcb_device_decoder *d = NULL;
+
+    (void)state;
+    assert_int_equal(gcb_device_decoder_create(&d, &device, false, NULL), 0);
+    for (size_t i = 0; i < sizeof(sent) / sizeof(*sent); i++) {
+        struct trip t = {0};
+
+        trip_run(&t, sent[i].spec, x, sent[i].n, NULL);
+        assert_int_equal(run(d, &t, y, t.n), 0);
+        if (memcmp(y, t.back, t.n * sizeof(*y)) != 0)
+            fail_msg("%s of %llu elements differs", sent[i].spec, (unsigned long long)t.n);
+        trip_free(&t);
+    }
+    gcb_device_decoder_destroy(d);
+    free(x);
+    free(y);
+}
+
+/* A decoder that has refused a message takes the next one. */
+static void damaged(void **state)
+{
+    static const char *const specs[] = {"topk", "qsgd:coding=elias", "sbc", "range"};
+    float *x = trip_tensor(600, TRIP_GAUSS, 6), *y = calloc(600, sizeof(*y));
+    float *want = calloc(600, sizeof(*want));
+    struct gcb_device_decoder *d = NULL;
+    unsigned refused = 0, taken = 0;
+
+    (void)state;
+    assert_int_equal(gcb_device_decoder_create(&d, &device, false, NULL), 0);
+    for (size_t i = 0; i < sizeof(specs) / sizeof(*specs); i++) {
+        struct trip t = {0};
+
+        trip_run(&t, specs[i], x, 600, NULL);
+        for (size_t at = 0; at < t.length; at += 1 + at / 8) {
+            int cpu, dev;
+
+            t.message[at] ^= 0x41;
+            cpu = run_cpu(&t, want);
+            dev = run(d, &t, y, t.n);
+            if (dev != cpu)
+                fail_msg("%s, byte %zu: %d, on the CPU %d", specs[i], at, dev, cpu);
+            if (!cpu)
+                assert_memory_equal(y, want, t.n * sizeof(*y));
+            refused += cpu != 0;
+            taken += cpu == 0;
+            t.message[at] ^= 0x41;
+        }
+        assert_int_equal(run(d, &t, y, t.n), 0);
+        assert_memory_equal(y, t.back, t.n * sizeof(*y));
+        t.length /= 2;
+        assert_int_equal(run(d, &t, y, t.n), GCB_E_CORRUPT);
+        trip_free(&t);
+    }
+    assert_true(refused > 20 && taken > 20);
+    gcb_device_decoder_destroy(d);
+    free(x);
+    free(y);
+    free(want);
+}
+
+/* The caller's tensor has another size. */
+static void other_size(void **state)
+{
+    float *x = trip_tensor(100, TRIP_GAUSS, 7), y[101] = {0};
+    struct gcb_device_decoder *d = NULL;
+    struct trip t = {0};
+
+    (void)state;
+    assert_int_equal(gcb_device_decoder_create(&d, &device, true, NULL), 0);
+    trip_run(&t, "fp16", x, 100, NULL);
+    assert_int_equal(run(d, &t, y, 99), GCB_E_CORRUPT);
+    assert_int_equal(run(d, &t, y, 101), GCB_E_MISMATCH);
+    assert_int_equal(run(d, &t, y, 100), 0);
+    assert_memory_equal(y, t.back, 100 * sizeof(*y));
+    assert_true(y[100] == 0.0f);
+    trip_free(&t);
+    gcb_device_decoder_destroy(d);
+    gcb_device_decoder_destroy(NULL);
+    free(x);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(any_order),
+        cmocka_unit_test(damaged),
+        cmocka_unit_test(other_size),
+    };
+
+    return cmocka_run_group_tests(tests, open_device, NULL);
+}
