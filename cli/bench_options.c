@@ -53,10 +53,6 @@ const struct opt_row bench_timing_rows[] = {
 const struct opt_row bench_show_rows[] = {
     {"samples", 0, NULL, "every single timing, in json", OPT_FLAG,
      offsetof(struct bench_own, samples), 0, 0, NULL},
-    {"histogram", 0, NULL, "rows of counts by magnitude, of input and of what was decoded",
-     OPT_FLAG, offsetof(struct bench_own, histogram), 0, 0, NULL},
-    {"spectrum", 0, NULL, "rows of energy by frequency and by magnitude, of both", OPT_FLAG,
-     offsetof(struct bench_own, spectrum), 0, 0, NULL},
     {"no-bandwidth", 0, NULL, "do not measure the memory: no shares of its bandwidth", OPT_FLAG,
      offsetof(struct bench_own, no_bandwidth), 0, 0, NULL},
     {.name = NULL},
@@ -296,16 +292,6 @@ int bench_methods(struct gcb_method **out, size_t *count, const struct gcb_suite
     return err ? err : with_baselines(out, count, diag);
 }
 
-int bench_check_rows(const struct bench_options *o, struct gcb_diag *diag)
-{
-    if ((o->own.histogram || o->own.spectrum) && o->show.format != GCB_FORMAT_JSON &&
-        !o->save.results)
-        return gcb_diag_set(diag, GCB_E_INVALID,
-                            "--histogram and --spectrum give rows: --format json or --results FILE "
-                            "takes them");
-    return 0;
-}
-
 int bench_check_kernels(const struct bench_options *o, struct gcb_diag *diag)
 {
     const struct {
@@ -317,7 +303,7 @@ int bench_check_kernels(const struct bench_options *o, struct gcb_diag *diag)
         {"threads", o->own.threads.count},   {"cache", o->own.caches.count},
         {"time-budget", o->own.time_budget}, {"step", o->input.step},
         {"worker", o->input.worker},         {"dataset", o->input.dataset.count},
-        {"histogram", o->own.histogram},     {"spectrum", o->own.spectrum},
+        {"histogram", o->shapes.histogram},  {"spectrum", o->shapes.spectrum},
     };
 
     for (size_t i = 0; i < sizeof(idle) / sizeof(idle[0]); i++)

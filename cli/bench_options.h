@@ -2,7 +2,7 @@
 #define CLI_BENCH_OPTIONS_H
 
 #include "cli/bench_kernels.h"
-#include "cli/options.h"
+#include "cli/table_options.h"
 #include "src/bench/suite.h"
 
 /* What `bench` is told, and what follows from it before any file is touched. */
@@ -11,7 +11,7 @@ struct bench_own {
     struct opt_list scopes, devices, threads, caches; /* each item may be several, with commas */
     double precision, max_time, time_budget;          /* 0: not given */
     int max_samples;
-    bool samples, no_bandwidth, histogram, spectrum;
+    bool samples, no_bandwidth;
 };
 
 struct bench_options {
@@ -21,6 +21,7 @@ struct bench_options {
     struct opt_exec exec;
     struct opt_timing timing;
     struct bench_own own;
+    struct opt_shapes shapes;
     struct bench_kernels_options kernels;
     struct opt_save save;
     struct opt_show show;
@@ -44,9 +45,6 @@ struct bench_words {
  */
 int bench_plan(struct gcb_suite *out, struct bench_words *devices, const struct bench_options *o,
                bool files, struct gcb_diag *diag);
-
-/* GCB_E_INVALID for --histogram and --spectrum where no rows are wanted. */
-int bench_check_rows(const struct bench_options *o, struct gcb_diag *diag);
 
 /* GCB_E_INVALID for what is given beside --kernels and has no meaning there. */
 int bench_check_kernels(const struct bench_options *o, struct gcb_diag *diag);

@@ -31,7 +31,7 @@ static int resolve_devices(struct bench *c, struct gcb_diag *diag)
 int bench_resolve(struct bench *c)
 {
     struct gcb_diag *diag = c->s.ctx->diag;
-    int err = bench_check_rows(c->o, diag);
+    int err = opt_shapes_check(&c->o->shapes, &c->o->show, &c->o->save, diag);
 
     if (!err)
         err = bench_plan(&c->suite, &c->words, c->o, c->s.files->count > 0, diag);

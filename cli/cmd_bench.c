@@ -121,8 +121,8 @@ static int put_summaries(struct bench *c)
 /* Shapes are the same whatever the device, the threads and the caches: the first case of a scope has them. */
 static int begin_shapes(struct bench *c, const struct bench_case *at, struct gcb_diag *diag)
 {
-    const struct gcb_shapes_config config = {c->o->own.histogram, c->o->own.spectrum, c->count,
-                                             &c->s.backend.queue};
+    const struct gcb_shapes_config config = {c->o->shapes.histogram, c->o->shapes.spectrum,
+                                             c->count, &c->s.backend.queue};
 
     if (c->shaped > at->scope || !(config.histogram || config.spectrum))
         return 0;
@@ -369,6 +369,7 @@ static const struct opt_group groups[] = {
     {"Timing", bench_timing_rows, offsetof(struct bench_options, own)},
     {"Kernels", bench_kernels_rows, offsetof(struct bench_options, kernels)},
     {"Output", bench_show_rows, offsetof(struct bench_options, own)},
+    {"Output", opt_shapes_rows, offsetof(struct bench_options, shapes)},
     {"Output", opt_force_rows, offsetof(struct bench_options, save)},
     {"Output", opt_save_rows, offsetof(struct bench_options, save)},
     {"Output", opt_hash_rows, offsetof(struct bench_options, save)},

@@ -101,14 +101,14 @@ static void on_progress(void *ctx, double done)
 /* What on_trial fills. */
 static int prepare(struct compress *c, struct gcb_diag *diag)
 {
-    const struct compress_own *own = &c->o->own;
-    const struct gcb_shapes_config shapes = {own->histogram, own->spectrum, c->count,
+    const struct opt_shapes *wanted = &c->o->shapes;
+    const struct gcb_shapes_config shapes = {wanted->histogram, wanted->spectrum, c->count,
                                              &c->s.backend.queue};
     const int err = gcb_losses_create(&c->losses, c->count, diag);
 
     if (wants_groups(c))
-        gcb_groups_init(&c->groups, (enum gcb_per)own->per, c->count);
-    if (err || !(own->histogram || own->spectrum))
+        gcb_groups_init(&c->groups, (enum gcb_per)c->o->own.per, c->count);
+    if (err || !(wanted->histogram || wanted->spectrum))
         return err;
     return gcb_shapes_create(&c->shapes, &shapes, diag);
 }
@@ -267,6 +267,8 @@ static const struct opt_group groups[] = {
     {"Running", opt_timing_rows, offsetof(struct compress_options, timing)},
     {"Output", opt_make_rows, offsetof(struct compress_options, make)},
     {"Output", compress_own_rows, offsetof(struct compress_options, own)},
+    {"Output", opt_lines_rows, offsetof(struct compress_options, lines)},
+    {"Output", opt_shapes_rows, offsetof(struct compress_options, shapes)},
     {"Output", opt_save_rows, offsetof(struct compress_options, save)},
     {"Output", opt_hash_rows, offsetof(struct compress_options, save)},
     {"Output", opt_show_rows, offsetof(struct compress_options, show)},

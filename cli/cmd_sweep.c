@@ -220,6 +220,7 @@ static const struct opt_group groups[] = {
     {"Running", opt_exec_rows, offsetof(struct sweep_options, exec)},
     {"Running", opt_timing_rows, offsetof(struct sweep_options, timing)},
     {"Output", sweep_show_rows, offsetof(struct sweep_options, own)},
+    {"Output", opt_lines_rows, offsetof(struct sweep_options, lines)},
     {"Output", opt_force_rows, offsetof(struct sweep_options, save)},
     {"Output", opt_save_rows, offsetof(struct sweep_options, save)},
     {"Output", opt_hash_rows, offsetof(struct sweep_options, save)},

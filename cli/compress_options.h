@@ -1,7 +1,7 @@
 #ifndef CLI_COMPRESS_OPTIONS_H
 #define CLI_COMPRESS_OPTIONS_H
 
-#include "cli/options.h"
+#include "cli/table_options.h"
 #include "src/bench/groups.h"
 
 /* What `compress` is told, and what follows from it before any file is touched. */
@@ -10,9 +10,6 @@ enum compress_per { COMPRESS_PER_DEFAULT = -1, COMPRESS_PER_NONE = GCB_PER_WORKE
 struct compress_own {
     int per; /* enum gcb_per, or one of compress_per */
     int top; /* 0: all groups, five tensors */
-    const char *sort;
-    bool no_baselines;
-    bool histogram, spectrum;
 };
 
 struct compress_options {
@@ -23,6 +20,8 @@ struct compress_options {
     struct opt_timing timing;
     struct opt_make make;
     struct compress_own own;
+    struct opt_lines lines;
+    struct opt_shapes shapes;
     struct opt_save save;
     struct opt_show show;
 };

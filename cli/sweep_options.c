@@ -26,12 +26,8 @@ const struct opt_row sweep_show_rows[] = {
     {"pareto", 0, "FIELDS",
      "mark what no other row beats in these fields (default rel_l2,bits_per_element)", OPT_TEXT,
      offsetof(struct sweep_own, pareto), 0, 0, NULL},
-    {"sort", 0, "FIELD", "sort lines by a field, largest first: rel_l2, ratio, encode_gbps, ...",
-     OPT_TEXT, offsetof(struct sweep_own, sort), 0, 0, NULL},
     {"per", 0, "WHAT", "message: a result row for each message too; none (default)", OPT_CHOICE,
      offsetof(struct sweep_own, per), 0, 0, pers},
-    {"no-baselines", 0, NULL, "no fp16 row for comparison", OPT_FLAG,
-     offsetof(struct sweep_own, no_baselines), 0, 0, NULL},
     {.name = NULL},
 };
 
@@ -130,18 +126,6 @@ static int make_room(struct sweep_plan *plan, bool baseline, struct gcb_diag *di
     return baseline ? gcb_method_parse(&grown[plan->given], "fp16", diag) : 0;
 }
 
-static int parse_sort(struct sweep_plan *plan, const char *field, struct gcb_diag *diag)
-{
-    char shown[64];
-
-    plan->sort = field ? gcb_tally_figure(field) : NULL;
-    if (!field || plan->sort)
-        return 0;
-    return gcb_diag_set(diag, GCB_E_INVALID,
-                        "--sort: no field '%s'; rel_l2, ratio and encode_gbps are some",
-                        gcb_escape(shown, sizeof(shown), field));
-}
-
 int sweep_expand(struct sweep_plan *plan, const struct sweep_options *o, struct gcb_diag *diag)
 {
     const struct sweep_own *own = &o->own;
@@ -158,10 +142,10 @@ int sweep_expand(struct sweep_plan *plan, const struct sweep_options *o, struct 
     if (!err && plan->goal_count)
         err = plan_searches(plan, own->over, diag);
     if (!err)
-        err = make_room(plan, !own->no_baselines, diag);
+        err = make_room(plan, !o->lines.no_baselines, diag);
     if (!err)
         err = gcb_pareto_parse(plan->pareto, &plan->pareto_count, fields, diag);
-    return err ? err : parse_sort(plan, own->sort, diag);
+    return err ? err : opt_lines_sort(&plan->sort, &o->lines, diag);
 }
 
 void sweep_plan_fini(struct sweep_plan *plan)

@@ -1,7 +1,7 @@
 #ifndef CLI_SWEEP_OPTIONS_H
 #define CLI_SWEEP_OPTIONS_H
 
-#include "cli/options.h"
+#include "cli/table_options.h"
 #include "src/bench/match_run.h"
 #include "src/bench/pareto.h"
 
@@ -12,14 +12,13 @@ struct sweep_own {
     struct opt_list vary, match;
     const char *over;   /* NULL: each method's own parameter */
     const char *pareto; /* NULL: rel_l2,bits_per_element */
-    const char *sort;
-    int per; /* enum sweep_per */
-    bool no_baselines;
+    int per;            /* enum sweep_per */
 };
 
 struct sweep_options {
     struct opt_methods methods;
     struct sweep_own own;
+    struct opt_lines lines;
     struct opt_input input;
     struct opt_message message;
     struct opt_exec exec;
