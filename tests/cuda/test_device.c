@@ -1,29 +1,10 @@
 /* Methods on the device, by the module's own sources on the CPU: the same messages, byte for byte. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "src/metric/device_fidelity.h"
-#include "tests/kernels/check.h"
-#include "tests/support/cuda_host/host.h"
-#include "tests/support/device_trip.h"
-
-#define END (~UINT64_C(0))
+#include "tests/cuda/device_test.h"
 
 static const uint64_t sizes[] = {0, 1, 2, 7, 31, 32, 33, 511, 513, 4095, 4096, 4097, 12289, END};
-static struct gcb_device device;
-
-static int open_device(void **state)
-{
-    (void)state;
-    device_here(&device);
-    return 0;
-}
 
 static void baselines(void **state)
 {

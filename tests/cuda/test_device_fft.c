@@ -1,33 +1,19 @@
 /* Real FFTs of chunks in shared memory, and the choice from them, by the module's own sources on the CPU. */
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "kernels/fft/fft.h"
 #include "kernels/fft/fft_cuda.h"
 #include "src/codec/codecs.h"
 #include "src/sparse/sparse.h"
-#include "tests/kernels/check.h"
-#include "tests/support/cuda_host/host.h"
-#include "tests/support/device_trip.h"
+#include "tests/cuda/device_test.h"
 
-#define COUNT(list) (sizeof(list) / sizeof(*(list)))
-
-static struct gcb_device device;
 static struct gcb_kernels kernels;
 
-static int open_device(void **state)
+static int open_all(void **state)
 {
-    (void)state;
-    device_here(&device);
     gcb_kernels_init(&kernels, 0);
-    return 0;
+    return open_device(state);
 }
 
 /* ---- device memory ---- */
@@ -299,5 +285,5 @@ int main(int argc, char **argv)
 
     if (argc > 1) /* only the tests of this name, with * and ? */
         cmocka_set_test_filter(argv[1]);
-    return cmocka_run_group_tests(tests, open_device, NULL);
+    return cmocka_run_group_tests(tests, open_all, NULL);
 }

@@ -1,29 +1,8 @@
 /* Index coders of the sparse codec on the device, by the module's own sources on the CPU. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "src/codec/coder.h"
-#include "tests/kernels/check.h"
-#include "tests/support/cuda_host/host.h"
-#include "tests/support/device_trip.h"
-
-#define END (~UINT64_C(0))
-#define COUNT(list) (sizeof(list) / sizeof(*(list)))
-
-static struct gcb_device device;
-
-static int open_device(void **state)
-{
-    (void)state;
-    device_here(&device);
-    return 0;
-}
+#include "tests/cuda/device_test.h"
 
 static void hostile_tensors(void **state)
 {
@@ -38,8 +17,7 @@ static void hostile_tensors(void **state)
     };
 
     (void)state;
-    for (size_t i = 0; i < COUNT(specs); i++)
-        device_same_all(&device, specs[i], sizes);
+    same_all(specs, COUNT(specs), sizes);
 }
 
 /* Bytes of the CPU's message. */

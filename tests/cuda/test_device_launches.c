@@ -1,23 +1,11 @@
 /* Launches of a method on the device, counted over the stand-in: what docs/cuda.md says, and what is promised of small
  * tensors. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #include "src/data/layout.h"
 #include "src/data/synthetic.h"
-#include "tests/kernels/check.h"
-#include "tests/support/cuda_host/host.h"
-#include "tests/support/device_trip.h"
+#include "tests/cuda/device_test.h"
 
-#define COUNT(list) (sizeof(list) / sizeof(*(list)))
-
-static struct gcb_device device;
 static const char *page;
 
 /* Kernels of one message. */
@@ -479,8 +467,7 @@ int main(int argc, char **argv)
     if (argc < 2)
         return 2;
     page = argv[1];
-    device_here(&device);
     if (argc > 2)
         cmocka_set_test_filter(argv[2]);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, open_device, NULL);
 }

@@ -1,29 +1,8 @@
 /* The sparse codec on the device, by the module's own sources on the CPU: the same messages, byte for byte. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
-
 #include "kernels/hd.h"
-#include "tests/kernels/check.h"
-#include "tests/support/cuda_host/host.h"
-#include "tests/support/device_trip.h"
-
-#define END (~UINT64_C(0))
-#define COUNT(list) (sizeof(list) / sizeof(*(list)))
+#include "tests/cuda/device_test.h"
 
 static const uint64_t sizes[] = {0, 1, 33, 4097, 8192, END};
-static struct gcb_device device;
-
-static int open_device(void **state)
-{
-    (void)state;
-    device_here(&device);
-    return 0;
-}
 
 static void largest_of_a_message(void **state)
 {
@@ -34,8 +13,7 @@ static void largest_of_a_message(void **state)
     };
 
     (void)state;
-    for (size_t i = 0; i < COUNT(specs); i++)
-        device_same_all(&device, specs[i], sizes);
+    same_all(specs, COUNT(specs), sizes);
 }
 
 static void all_above_a_threshold(void **state)
@@ -46,8 +24,7 @@ static void all_above_a_threshold(void **state)
     };
 
     (void)state;
-    for (size_t i = 0; i < COUNT(specs); i++)
-        device_same_all(&device, specs[i], sizes);
+    same_all(specs, COUNT(specs), sizes);
 }
 
 static void every_kind_of_value(void **state)
@@ -62,8 +39,7 @@ static void every_kind_of_value(void **state)
     };
 
     (void)state;
-    for (size_t i = 0; i < COUNT(specs); i++)
-        device_same_all(&device, specs[i], sizes);
+    same_all(specs, COUNT(specs), sizes);
 }
 
 /* Where a sample of the tensor is taken, and where it misleads. */
@@ -161,8 +137,7 @@ static void one_sign(void **state)
     float *x = malloc(SAMPLED_N * sizeof(float));
 
     (void)state;
-    for (size_t i = 0; i < COUNT(specs); i++)
-        device_same_all(&device, specs[i], sizes);
+    same_all(specs, COUNT(specs), sizes);
     for (size_t i = 0; i < COUNT(times); i++) {
         const struct device_setting setting = {.step = i};
 
@@ -217,8 +192,7 @@ static void searched_thresholds(void **state)
     float *x = malloc(SAMPLED_N * sizeof(float));
 
     (void)state;
-    for (size_t i = 0; i < COUNT(specs); i++)
-        device_same_all(&device, specs[i], sizes);
+    same_all(specs, COUNT(specs), sizes);
     gcb_host_schedule(GCB_HOST_SHUFFLED, 3);
     for (size_t i = 0; i < COUNT(times); i++) {
         check_fill(x, SAMPLED_N, FILL_NOISE, i);

@@ -1,34 +1,7 @@
 /* Transforms and chunk-local selection of the sparse codec on the device, by the module's own sources on the CPU. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include <cmocka.h>
-
-#include "tests/kernels/check.h"
-#include "tests/support/cuda_host/host.h"
-#include "tests/support/device_trip.h"
-
-#define END (~UINT64_C(0))
-#define COUNT(list) (sizeof(list) / sizeof(*(list)))
-
-static struct gcb_device device;
-
-static int open_device(void **state)
-{
-    (void)state;
-    device_here(&device);
-    return 0;
-}
-
-static void same_all(const char *const *specs, size_t count, const uint64_t *sizes)
-{
-    for (size_t i = 0; i < count; i++)
-        device_same_all(&device, specs[i], sizes);
-}
+#include "tests/cuda/device_test.h"
 
 static void largest_of_each_chunk(void **state)
 {

@@ -7,24 +7,32 @@
 
 #include "tests/support/device_made.h"
 
-void device_same_each_byte(const struct gcb_device *device, const char *spec, const float *x,
-                           uint64_t n, uint64_t from, uint64_t to)
+/* The CPU's message of x, without a checksum, so that what is done to it is looked into. */
+static struct made take(struct gcb_frame *frame, struct gcb_rbuf *payload, const char *spec,
+                        const float *x, uint64_t n)
 {
     const struct gcb_step at = {.step = 3};
     struct gcb_coder_config config;
-    struct gcb_rbuf payload;
-    struct gcb_frame frame;
     struct gcb_method m;
     struct made made;
-    uint8_t *bytes;
 
     assert_int_equal(gcb_method_parse(&m, spec, NULL), 0);
     device_configure(&config, NULL, n);
     config.checksum = false;
     made = device_encode_cpu(&m, &config, &at, x);
     assert_int_equal(made.err, 0);
-    assert_int_equal(gcb_frame_parse(&frame, &payload, made.bytes, made.length, NULL), 0);
-    bytes = made.bytes + (payload.data - made.bytes);
+    assert_int_equal(gcb_frame_parse(frame, payload, made.bytes, made.length, NULL), 0);
+    return made;
+}
+
+void device_same_each_byte(const struct gcb_device *device, const char *spec, const float *x,
+                           uint64_t n, uint64_t from, uint64_t to)
+{
+    struct gcb_rbuf payload;
+    struct gcb_frame frame;
+    struct made made = take(&frame, &payload, spec, x, n);
+    uint8_t *bytes = made.bytes + (payload.data - made.bytes);
+
     to = to < frame.payload_bytes ? to : frame.payload_bytes;
     for (uint64_t i = from; i < to; i++) {
         const uint8_t was = bytes[i];
@@ -41,19 +49,10 @@ void device_same_each_byte(const struct gcb_device *device, const char *spec, co
 
 void device_same_cut(const struct gcb_device *device, const char *spec, const float *x, uint64_t n)
 {
-    const struct gcb_step at = {.step = 3};
-    struct gcb_coder_config config;
     struct gcb_rbuf payload;
     struct gcb_frame frame;
-    struct gcb_method m;
-    struct made made;
+    struct made made = take(&frame, &payload, spec, x, n);
 
-    assert_int_equal(gcb_method_parse(&m, spec, NULL), 0);
-    device_configure(&config, NULL, n);
-    config.checksum = false;
-    made = device_encode_cpu(&m, &config, &at, x);
-    assert_int_equal(made.err, 0);
-    assert_int_equal(gcb_frame_parse(&frame, &payload, made.bytes, made.length, NULL), 0);
     for (uint64_t left = frame.payload_bytes; left-- > 0;) {
         made.behind += frame.payload_bytes - left;
         frame.payload_bytes = left;
