@@ -246,6 +246,7 @@ static void memory_that_does_not_suffice(void **state)
     struct gcb_device_batch *b = NULL;
     struct gcb_host_counts before, after;
     struct gcb_diag diag = {0};
+    const float x[] = {1.0f, -2.0f, 3.0f};
 
     (void)state;
     gcb_host_count(&before);
@@ -258,6 +259,7 @@ static void memory_that_does_not_suffice(void **state)
     gcb_host_count(&after);
     assert_int_equal(before.bytes, after.bytes);
     assert_null(b);
+    device_same(&device, "fp16", x, COUNT(x), NULL); /* and it was no fault of what comes next */
 }
 
 /* A step of several messages: no wait and no allocation until all are queued, then one wait. */

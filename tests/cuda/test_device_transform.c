@@ -195,7 +195,7 @@ static void without_cufft(void **state)
             "cuFFT has no plan for 1 transforms of 300 floats: no such length (8)");
     refuses(chunks, GCB_HOST_FFT_NO_PLAN, GCB_E_UNSUPPORTED, "3 transforms of 100 floats");
     gcb_host_limit(1);
-    refuses("demo", GCB_HOST_FFT_EXACT, GCB_E_NOMEM, "bytes of a transform's tables");
+    refuses("demo", GCB_HOST_FFT_EXACT, GCB_E_NOMEM, "bytes of a method's tables");
     gcb_host_limit(0);
     /* and what does not need it runs */
     gcb_host_fft(GCB_HOST_FFT_MISSING);

@@ -1,5 +1,5 @@
 /* The module's table: CUDA's runtime under the names of src/cuda/module.h. */
-#include "kernels/cuda/fault.cuh"
+#include "src/cuda/module/released.cuh"
 
 #include <new>
 #include <stdio.h>
@@ -37,7 +37,10 @@ int try_call(struct gcb_diag *diag, cudaError_t error, const char *call, const c
 {
     gcb::fault f = {};
 
-    return gcb::checked(&f, error, call, file, line) ? explain(f, diag) : 0;
+    if (!gcb::checked(&f, error, call, file, line))
+        return 0;
+    cudaGetLastError(); /* it is no fault of the next launch, which asks for the last error */
+    return explain(f, diag);
 }
 
 void version_text(char *out, size_t size, int version)
@@ -61,26 +64,24 @@ int no_device(cudaError_t error, const struct gcb_device_facts *facts, struct gc
 
 int probe(struct gcb_device_facts *facts, unsigned index, struct gcb_diag *diag)
 {
+    gcb::fault untold = {}, f = {};
     cudaDeviceProp prop;
-    cudaError_t error;
     int version = 0, count = 0;
 
     memset(facts, 0, sizeof(*facts));
-    if (cudaRuntimeGetVersion(&version) == cudaSuccess)
+    if (!GCB_CUDA(&untold, cudaRuntimeGetVersion(&version)))
         version_text(facts->runtime, sizeof(facts->runtime), version);
     version = 0;
-    if (cudaDriverGetVersion(&version) == cudaSuccess && version > 0)
+    if (!GCB_CUDA(&untold, cudaDriverGetVersion(&version)) && version > 0)
         version_text(facts->driver, sizeof(facts->driver), version);
     gcb_cuda_fft_library(facts->fft, sizeof(facts->fft));
-    error = cudaGetDeviceCount(&count);
-    if (error != cudaSuccess)
-        return no_device(error, facts, diag);
+    if (GCB_CUDA(&f, cudaGetDeviceCount(&count)))
+        return no_device(f.error, facts, diag);
     if (index >= static_cast<unsigned>(count))
         return gcb_diag_set(diag, GCB_E_BACKEND, "device cuda:%u: this machine has %d", index,
                             count);
-    error = cudaGetDeviceProperties(&prop, static_cast<int>(index));
-    if (error != cudaSuccess)
-        return no_device(error, facts, diag);
+    if (GCB_CUDA(&f, cudaGetDeviceProperties(&prop, static_cast<int>(index))))
+        return no_device(f.error, facts, diag);
     snprintf(facts->name, sizeof(facts->name), "%.127s", prop.name);
     facts->memory_bytes = prop.totalGlobalMem;
     facts->l2_bytes = static_cast<uint64_t>(prop.l2CacheSize);
@@ -105,7 +106,6 @@ int alloc_device(void **out, uint64_t bytes, struct gcb_diag *diag)
     const int err = TRY(diag, cudaMalloc(out, bytes ? bytes : 1));
     if (err != GCB_E_NOMEM)
         return err;
-    cudaGetLastError(); /* an allocation that failed is no fault of what comes next */
     if (TRY(diag, cudaMemGetInfo(&left, &total)))
         return GCB_E_DEVICE;
     return gcb_diag_set(
@@ -116,7 +116,7 @@ int alloc_device(void **out, uint64_t bytes, struct gcb_diag *diag)
 
 void free_device(void *dev)
 {
-    cudaFree(dev); /* nothing to be done if it fails: a broken device says so in the next wait */
+    gcb::released(cudaFree(dev));
 }
 
 int alloc_pinned(void **out, uint64_t bytes, struct gcb_diag *diag)
@@ -127,7 +127,7 @@ int alloc_pinned(void **out, uint64_t bytes, struct gcb_diag *diag)
 
 void free_pinned(void *p)
 {
-    cudaFreeHost(p);
+    gcb::released(cudaFreeHost(p));
 }
 
 /* ---- streams ---- */
@@ -135,7 +135,7 @@ void free_pinned(void *p)
 void stream_destroy(struct gcb_device_stream *s)
 {
     if (s && s->handle)
-        cudaStreamDestroy(s->handle);
+        gcb::released(cudaStreamDestroy(s->handle));
     delete s;
 }
 
@@ -189,7 +189,7 @@ int zero(struct gcb_device_stream *s, void *dev, uint64_t bytes)
 void event_destroy(struct gcb_device_event *e)
 {
     if (e && e->handle)
-        cudaEventDestroy(e->handle);
+        gcb::released(cudaEventDestroy(e->handle));
     delete e;
 }
 

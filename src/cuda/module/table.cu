@@ -1,4 +1,4 @@
-#include "kernels/cuda/fault.cuh"
+#include "src/cuda/module/released.cuh"
 
 #include <string.h>
 
@@ -20,7 +20,7 @@ int upload(void *to, const void *from, uint64_t bytes, gcb::fault *f)
     if (!err)
         err = GCB_CUDA(f, cudaStreamSynchronize(stream));
     if (stream)
-        cudaStreamDestroy(stream);
+        gcb::released(cudaStreamDestroy(stream));
     return err;
 }
 
@@ -39,18 +39,18 @@ int gcb_cuda_table_create(void **out, const void *from, uint64_t bytes, struct g
         memcpy(pinned, from, bytes);
         err = upload(table, pinned, bytes, &f);
     }
-    cudaFreeHost(pinned);
+    gcb::released(cudaFreeHost(pinned));
     if (!err) {
         *out = table;
         return 0;
     }
-    cudaFree(table);
+    gcb::released(cudaFree(table));
     cudaGetLastError(); /* an allocation that failed is no fault of what comes next */
-    return gcb_diag_set(diag, err, "device cuda: %llu bytes of a transform's tables: %s",
+    return gcb_diag_set(diag, err, "device cuda: %llu bytes of a method's tables: %s",
                         static_cast<unsigned long long>(bytes), cudaGetErrorString(f.error));
 }
 
 void gcb_cuda_table_destroy(void *table)
 {
-    cudaFree(table);
+    gcb::released(cudaFree(table));
 }

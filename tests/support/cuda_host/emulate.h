@@ -23,6 +23,11 @@ void enqueue(cudaStream_t stream, std::function<void()> work);
 /* Is any aligned word in these bytes, the arguments of a kernel, an address of the host? If so it is a fault. */
 void check_arguments(const void *bytes, size_t size);
 
+/* ---- errors.cpp ---- */
+
+/* A call refuses with this error; returns it. */
+cudaError_t refused(cudaError_t error);
+
 /* ---- fibers.cpp ---- */
 
 /* Runs every thread of every block. */

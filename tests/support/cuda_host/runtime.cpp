@@ -252,7 +252,7 @@ cudaError_t cudaGetDeviceCount(int *count)
 
 cudaError_t cudaSetDevice(int device)
 {
-    return device == 0 ? cudaSuccess : cudaErrorInvalidDevice;
+    return device == 0 ? cudaSuccess : refused(cudaErrorInvalidDevice);
 }
 
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp *out, int device)
@@ -263,7 +263,7 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp *out, int device)
     out->major = 8;
     out->multiProcessorCount = 4;
     out->l2CacheSize = 1 << 20;
-    return device == 0 ? cudaSuccess : cudaErrorInvalidDevice;
+    return device == 0 ? cudaSuccess : refused(cudaErrorInvalidDevice);
 }
 
 cudaError_t cudaDriverGetVersion(int *version)
@@ -285,31 +285,6 @@ cudaError_t cudaMemGetInfo(size_t *free_bytes, size_t *total)
     return cudaSuccess;
 }
 
-const char *cudaGetErrorString(cudaError_t error)
-{
-    switch (error) {
-    case cudaSuccess:
-        return "no error";
-    case cudaErrorInvalidValue:
-        return "invalid argument";
-    case cudaErrorMemoryAllocation:
-        return "out of memory";
-    case cudaErrorInvalidConfiguration:
-        return "invalid configuration argument";
-    case cudaErrorInvalidDevice:
-        return "invalid device ordinal";
-    case cudaErrorUnknown:
-        return "unknown error";
-    default:
-        return "unspecified launch failure";
-    }
-}
-
-cudaError_t cudaGetLastError()
-{
-    return state();
-}
-
 cudaError_t cudaMalloc(void **out, size_t bytes)
 {
     const size_t page = page_size();
@@ -318,11 +293,11 @@ cudaError_t cudaMalloc(void **out, size_t bytes)
 
     *out = nullptr;
     if (limit_bytes && counts.bytes + bytes > limit_bytes)
-        return cudaErrorMemoryAllocation;
+        return refused(cudaErrorMemoryAllocation);
     base = mmap(nullptr, p.mapped + 2 * kFence, PROT_NONE,
                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (base == MAP_FAILED)
-        return cudaErrorMemoryAllocation;
+        return refused(cudaErrorMemoryAllocation);
     p.offset = (p.mapped - bytes) / kAlign * kAlign;
     p.base = static_cast<unsigned char *>(base) + kFence;
     mprotect(p.base, p.mapped, PROT_READ | PROT_WRITE);
@@ -345,7 +320,7 @@ cudaError_t cudaFree(void *p)
     if (!p)
         return cudaSuccess;
     if (found == pieces.end())
-        return cudaErrorInvalidValue;
+        return refused(cudaErrorInvalidValue);
     counts.bytes -= found->second.size;
     sanitize_allow(found->second.base, found->second.mapped);
     munmap(found->second.base - kFence, found->second.mapped + 2 * kFence);
@@ -357,7 +332,7 @@ cudaError_t cudaMallocHost(void **out, size_t bytes)
 {
     *out = malloc(bytes ? bytes : 1);
     if (!*out)
-        return cudaErrorMemoryAllocation;
+        return refused(cudaErrorMemoryAllocation);
     memset(*out, kFresh, bytes);
     pinned[reinterpret_cast<uintptr_t>(*out)] = bytes;
     counts.allocations++;
@@ -369,7 +344,7 @@ cudaError_t cudaFreeHost(void *p)
     if (!p)
         return cudaSuccess;
     if (!pinned.erase(reinterpret_cast<uintptr_t>(p)))
-        return cudaErrorInvalidValue;
+        return refused(cudaErrorInvalidValue);
     free(p);
     return state();
 }
@@ -467,7 +442,7 @@ cudaError_t cudaEventElapsedTime(float *milliseconds, cudaEvent_t from, cudaEven
 {
     *milliseconds = 0.0f;
     if (from->reached < from->asked || to->reached < to->asked)
-        return cudaErrorNotReady;
+        return refused(cudaErrorNotReady);
     *milliseconds = static_cast<float>(1e3 * (to->seconds - from->seconds));
     return state();
 }
