@@ -11,13 +11,13 @@ static const struct {
     const struct page_table *table;
     enum page_record record;
 } sections[] = {
-    {&page_verdicts, PAGE_VERDICT}, {&page_promises, PAGE_PROMISE},  {&page_payoffs, PAGE_PAYOFF},
-    {&page_papers, PAGE_PAPER},     {&page_summaries, PAGE_SUMMARY}, {&page_timings, PAGE_SUMMARY},
-    {&page_stages, PAGE_SUMMARY},   {&page_bytes, PAGE_SUMMARY},     {&page_replays, PAGE_REPLAY},
-    {&page_kernels, PAGE_KERNEL},   {&page_settings, PAGE_SUMMARY},
+    {&page_verdicts, PAGE_VERDICT}, {&page_promises, PAGE_PROMISE}, {&page_links, PAGE_LINKS},
+    {&page_payoffs, PAGE_PAYOFF},   {&page_papers, PAGE_PAPER},     {&page_summaries, PAGE_SUMMARY},
+    {&page_timings, PAGE_SUMMARY},  {&page_stages, PAGE_SUMMARY},   {&page_bytes, PAGE_SUMMARY},
+    {&page_replays, PAGE_REPLAY},   {&page_kernels, PAGE_KERNEL},   {&page_settings, PAGE_SUMMARY},
 };
 #define SECTIONS (sizeof(sections) / sizeof(sections[0]))
-#define BEFORE_PLOTS 5
+#define BEFORE_PLOTS 6
 
 static void print_link(FILE *out, const char *id, const char *title)
 {

@@ -14,6 +14,7 @@ enum page_record {
     PAGE_VERDICT,
     PAGE_PROMISE,
     PAGE_PAYOFF, /* of model exchange */
+    PAGE_LINKS,  /* of those, a line for each method over all bandwidths */
     PAGE_PAPER,  /* payoff by a paper's own model */
     PAGE_SUMMARY,
     PAGE_KERNEL,
@@ -29,6 +30,11 @@ enum page_record {
 #define PAGE_RUN "page_run"
 #define PAGE_RESULTS "page_results"
 #define PAGE_LABEL "page_label"
+/* Of a line over bandwidths: how many, at how many of them it pays, and the most it gains. */
+#define PAGE_LINK_COUNT "page_links"
+#define PAGE_LINKS_PAID "page_links_paid"
+#define PAGE_BEST "page_best"
+#define PAGE_MANY_LINKS "page_many_links" /* there, if they are more than one */
 struct page_rows {
     json_t **items; /* owned */
     size_t count, cap;
@@ -55,6 +61,7 @@ struct page {
     struct page_rows rows[PAGE_RECORDS];
     struct page_tensors tensors;
     json_t *inputs;              /* names of input files as keys */
+    json_t *links;               /* what tells a line of PAGE_LINKS from others -> its number */
     uint64_t seen;               /* rows of any record that the page shows */
     struct gcb_plot_data *plots; /* the same rows, for plots; NULL: there are to be none. Owned */
 };
@@ -62,10 +69,17 @@ struct page {
 /* page_rows.c: GCB_E_NOMEM as usual. */
 int page_read(struct page *page, const char *path, struct gcb_diag *diag);
 void page_fini(struct page *page); /* zeroed is fine */
+/* A copy of the row, with what it does not say itself; of too many it is counted. */
+int page_keep(struct page_rows *rows, const struct gcb_results_row *row, size_t run,
+              struct gcb_diag *diag);
 /* "fft:theta=0.85,bits=10" for a row's full spec: what a label always shows, and what differs from the defaults. */
 char *page_label(char *out, size_t size, const json_t *row);
 bool page_is_baseline(const json_t *row); /* identity, fp16, bf16, memcpy */
 void page_sort(struct page *page);        /* verdicts: what fails first, then what changed */
+
+/* page_links.c: a row of PAGE_PAYOFF */
+int page_links_add(struct page *page, const struct gcb_results_row *row, size_t run,
+                   struct gcb_diag *diag);
 
 /* page_table.c: what a column shows, and how. */
 enum page_kind {
@@ -78,9 +92,10 @@ enum page_kind {
     PAGE_SIZE,  /* bytes */
     PAGE_WHOLE, /* a count */
     PAGE_SECONDS,
-    PAGE_UNIT, /* by the row's field `unit`: seconds, bytes, or a number */
-    PAGE_YES,  /* a mark where it is true */
-    PAGE_WORD, /* a verdict or a status: its class in the page is its name in small letters */
+    PAGE_UNIT,  /* by the row's field `unit`: seconds, bytes, or a number */
+    PAGE_BELOW, /* Gb/s: null is any, 0 is none */
+    PAGE_YES,   /* a mark where it is true */
+    PAGE_WORD,  /* a verdict or a status: its class in the page is its name in small letters */
 };
 struct page_column {
     const char *title, *field;
@@ -95,6 +110,7 @@ struct page_table {
     const char *id, *title;
     const char *intro; /* sentences under the title, or NULL */
     const char *needs; /* shown only if some row has this; NULL: if there are rows */
+    const char *folds; /* what stands for its rows if they are many; NULL: they are shown */
     bool
         where; /* where a case ran: columns behind the first for what differs, the rest in a line above */
     const struct page_column
@@ -110,8 +126,9 @@ bool page_has(const struct page_rows *rows, const char *field);
 bool page_differs(const struct page_rows *rows, const char *field);
 
 /* page_sections.c: the tables there are. */
-extern const struct page_table page_verdicts, page_payoffs, page_summaries, page_timings,
-    page_stages, page_bytes, page_kernels, page_replays, page_settings, page_papers, page_promises;
+extern const struct page_table page_verdicts, page_links, page_payoffs, page_summaries,
+    page_timings, page_stages, page_bytes, page_kernels, page_replays, page_settings, page_papers,
+    page_promises;
 
 /* page_head.c: title, machine, what speaks against the figures; then the main ones */
 void page_head(FILE *out, const struct page *page, const char *title);

@@ -7,8 +7,8 @@
 
 static const char *const records[PAGE_RECORDS] = {
     [PAGE_ENVIRONMENT] = "environment", [PAGE_VERDICT] = "verdict", [PAGE_PROMISE] = "promise",
-    [PAGE_PAYOFF] = "payoff",           [PAGE_PAPER] = "payoff",    [PAGE_SUMMARY] = "summary",
-    [PAGE_KERNEL] = "kernel",           [PAGE_REPLAY] = "replay",
+    [PAGE_PAYOFF] = "payoff",           [PAGE_LINKS] = "payoff",    [PAGE_PAPER] = "payoff",
+    [PAGE_SUMMARY] = "summary",         [PAGE_KERNEL] = "kernel",   [PAGE_REPLAY] = "replay",
 };
 
 struct reader {
@@ -54,8 +54,8 @@ static json_t *annotated(const struct gcb_results_row *row, size_t run)
     return NULL;
 }
 
-static int keep(struct page_rows *rows, const struct gcb_results_row *row, size_t run,
-                struct gcb_diag *diag)
+int page_keep(struct page_rows *rows, const struct gcb_results_row *row, size_t run,
+              struct gcb_diag *diag)
 {
     json_t *copy;
 
@@ -84,7 +84,7 @@ static int visit(void *ctx, const struct gcb_results_row *row, struct gcb_diag *
     struct reader *r = ctx;
     struct page *page = r->page;
     const char *input = gcb_results_text(row->json, "file");
-    const int err = page->plots ? gcb_plot_data_row(page->plots, row, diag) : 0;
+    int err = page->plots ? gcb_plot_data_row(page->plots, row, diag) : 0;
     size_t i = 0;
 
     if (err)
@@ -102,11 +102,15 @@ static int visit(void *ctx, const struct gcb_results_row *row, struct gcb_diag *
         return 0;
     if (i == PAGE_PAYOFF && !is_exchange(row->json))
         i = PAGE_PAPER;
+    if (i == PAGE_PAYOFF)
+        err = page_links_add(page, row, r->run, diag);
+    if (err)
+        return err;
     if (i == PAGE_ENVIRONMENT)
         r->run = page->rows[i].count + 1 + (size_t)page->rows[i].left_out;
     else
         page->seen++;
-    return keep(&page->rows[i], row, r->run, diag);
+    return page_keep(&page->rows[i], row, r->run, diag);
 }
 
 int page_read(struct page *page, const char *path, struct gcb_diag *diag)
@@ -180,5 +184,6 @@ void page_fini(struct page *page)
     page_tensors_fini(&page->tensors);
     gcb_plot_data_destroy(page->plots);
     json_decref(page->inputs);
+    json_decref(page->links);
     memset(page, 0, sizeof(*page));
 }

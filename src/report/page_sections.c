@@ -48,6 +48,37 @@ const struct page_table page_promises = {
     .columns = promise_columns,
 };
 
+static const struct page_column link_columns[] = {
+    {.title = "method", .field = "label", .kind = PAGE_CODE},
+    {.title = "collective", .field = "collective"},
+    {.title = "workers", .field = "workers", .kind = PAGE_WHOLE},
+    {.title = "rel L2", .field = "rel_l2", .kind = PAGE_NUMBER},
+    {.title = "pays below",
+     .field = "pays_below_gbit",
+     .kind = PAGE_BELOW,
+     .help =
+         "Gb/s of the link up to which it is faster than sending float32; no: not on slow links"},
+    {.title = "beats fp16 below",
+     .field = "pays_below_fp16_gbit",
+     .kind = PAGE_BELOW,
+     .help = "the same against half precision"},
+    {.title = "links", .field = PAGE_LINK_COUNT, .kind = PAGE_WHOLE},
+    {.title = "pays at", .field = PAGE_LINKS_PAID, .kind = PAGE_WHOLE, .help = "so many of them"},
+    {.title = "over fp32",
+     .field = PAGE_BEST,
+     .kind = PAGE_NUMBER,
+     .help = "at the one where it gains most"},
+    {.title = NULL},
+};
+const struct page_table page_links = {
+    .id = "links",
+    .title = "Up to which bandwidth it pays",
+    .intro = "Of each method, over all links that were asked for.",
+    .needs = PAGE_MANY_LINKS,
+    .where = true,
+    .columns = link_columns,
+};
+
 static const struct page_column payoff_columns[] = {
     {.title = "method", .field = "label", .kind = PAGE_CODE},
     {.title = "collective", .field = "collective"},
@@ -73,6 +104,7 @@ const struct page_table page_payoffs = {
     .title = "Will it pay?",
     .intro =
         "The time of one exchange, from measured encoding and decoding and a model of the link.",
+    .folds = "each method at each link",
     .columns = payoff_columns,
 };
 

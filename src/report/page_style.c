@@ -33,6 +33,7 @@ const char page_style[] =
     ".cards code{display:block}\n"
     ".cards .bad b{color:var(--bad)}.cards .good b{color:var(--good)}\n"
     ".wide{overflow-x:auto;margin:.5rem 0}\n"
+    "summary{cursor:pointer;color:var(--link)}\n"
     ".wide:focus-visible{outline:2px solid var(--link)}\n"
     "table{border-collapse:collapse;font-size:.875rem;width:100%}\n"
     "th,td{padding:.35rem .75rem .35rem 0;text-align:left;vertical-align:top;border-bottom:1px "

@@ -8,6 +8,7 @@
 #include "src/report/page_private.h"
 
 #define MAX_COLUMNS 32
+#define MANY_ROWS 40 /* more are folded, of a table that says so */
 
 static const struct page_column places[] = {
     {.title = "run", .field = PAGE_RUN},
@@ -142,6 +143,10 @@ static void print_value(FILE *out, const struct page_column *c, const json_t *ro
         fputs("</code>", out);
     } else if (c->kind == PAGE_WORD && json_is_string(value)) {
         print_word(out, json_string_value(value));
+    } else if (c->kind == PAGE_BELOW && !value) {
+        fputs("any", out);
+    } else if (c->kind == PAGE_BELOW && gcb_results_real(row, c->field) == 0.0) {
+        fputs("no", out);
     } else if (c->kind == PAGE_YES) {
         fputs(json_is_true(value) ? "<b>yes</b>" : json_is_false(value) ? "no" : "-", out);
     } else if (is_number(c->kind)) {
@@ -250,6 +255,7 @@ static void choose(const struct page_column **out, const struct page_table *tabl
 void page_table(FILE *out, const struct page_table *table, const struct page_rows *rows)
 {
     const struct page_column *columns[MAX_COLUMNS + 1];
+    const bool folded = table->folds && rows->count > MANY_ROWS;
 
     if (!page_table_shows(table, rows))
         return;
@@ -259,6 +265,8 @@ void page_table(FILE *out, const struct page_table *table, const struct page_row
         gcb_html_element(out, "p", NULL, table->intro);
     if (table->where)
         print_common(out, rows);
+    if (folded)
+        fprintf(out, "<details>\n<summary>%zu rows: %s</summary>\n", rows->count, table->folds);
     fprintf(out, "<div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"%s\"><table>\n",
             table->title);
     print_columns(out, columns);
@@ -266,6 +274,8 @@ void page_table(FILE *out, const struct page_table *table, const struct page_row
         print_row(out, columns, rows->items[i]);
     fputs("</tbody></table></div>\n", out);
     print_help(out, columns);
+    if (folded)
+        fputs("</details>\n", out);
     if (rows->left_out)
         fprintf(out, "<p class=\"note\">%" PRIu64 " more rows are in the files.</p>\n",
                 rows->left_out);

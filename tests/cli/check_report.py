@@ -14,7 +14,7 @@ from html.parser import HTMLParser
 VOID = {"meta", "br", "wbr"}
 KNOWN = VOID | {
     "html", "head", "title", "style", "body", "header", "nav", "main", "section", "h1", "h2", "p", "ul", "li", "a",
-    "b", "span", "code", "div", "table", "thead", "tbody", "tr", "th", "td", "figure", "figcaption",
+    "b", "span", "code", "div", "table", "thead", "tbody", "tr", "th", "td", "figure", "figcaption", "details", "summary",
     "svg", "g", "defs", "path", "rect", "circle", "ellipse", "line", "polygon", "polyline", "text", "tspan", "use",
     "image", "filter", "feflood", "fecomposite", "pattern", "clippath", "lineargradient", "stop"}
 

@@ -49,6 +49,42 @@ check "three methods, each figure within its digits" sh -c "test \"\$(cat '$tmp/
 seen
 seen'"
 
+# a payoff of many links: a line for each method, and its rows folded
+check "one link: neither lines nor folds" sh -c "! grep -qE 'id=\"links\"|<details' '$tmp/dir/r.html'"
+run payoff "$tmp/r.json" --bandwidth 1Mb..100Gb/20 --results "$tmp/links.json"
+exits 0
+run report "$tmp/links.json" --no-plots -o "$tmp/dir/r.html" --force
+exits 0
+page "Up to which bandwidth it pays" "80 rows: each method at each link"
+python3 - "$tmp/links.json" "$tmp/dir/r.html" >"$tmp/figures" <<'END'
+import json, re, sys
+rows = [json.loads(line) for line in open(sys.argv[1])]
+page = re.sub(r"<wbr>", "", open(sys.argv[2]).read())
+section = page[page.index('id="links"'):page.index("</section>", page.index('id="links"'))]
+lines = [line for line in section.splitlines() if "<td" in line]
+for label in dict.fromkeys(row["label"] for row in rows if row["record"] == "payoff" and not row["baseline"]):
+    own = [row for row in rows if row.get("label") == label]
+    line = next(line for line in lines if f"<code>{label}</code>" in line)
+    cells = [re.sub("<[^>]*>", "", cell) for cell in re.findall("<td[^>]*>.*?</td>", line)]
+    below, below_fp16, links, pays, best = cells[-5:]
+    for shown, field in ((below, "pays_below_gbit"), (below_fp16, "pays_below_fp16_gbit")):
+        value = own[0][field]
+        if shown != ("any" if value is None else "no") and abs(float(shown) - value) > 0.006 * value:
+            print(label, field, value, shown)
+    if (int(links), int(pays)) != (20, sum(row["pays"] for row in own)):
+        print(label, links, pays)
+    most = max(row["speedup_fp32"] for row in own)
+    if abs(float(best) - most) > 0.006 * most:
+        print(label, best, most)
+    print("seen")
+print(len(lines))
+END
+check "two methods, each with what its rows say" sh -c "test \"\$(cat '$tmp/figures')\" = 'seen
+seen
+2'"
+run report "$tmp/r.json" "$tmp/replay.json" "$tmp/verdicts.json" "$tmp/promises.json" "$tmp/payoff.json" --no-plots -o "$tmp/dir/r.html" --force
+exits 0
+
 # so are the means of the table of tensors, the worst of them first
 python3 - "$tmp/r.json" "$tmp/dir/r.html" >"$tmp/figures" <<'END'
 import json, re, sys
