@@ -55,24 +55,6 @@ struct square_term {
     }
 };
 
-/* The largest of the warp's values, in every lane. */
-__device__ __forceinline__ uint32_t warp_max(uint32_t v)
-{
-    for (unsigned by = kWarp / 2; by > 0; by /= 2) {
-        const uint32_t other = shfl_xor(v, by);
-
-        v = other > v ? other : v;
-    }
-    return v;
-}
-
-__device__ __forceinline__ uint32_t warp_add(uint32_t v)
-{
-    for (unsigned by = kWarp / 2; by > 0; by /= 2)
-        v += shfl_xor(v, by);
-    return v;
-}
-
 /*
  * 0.0 + part[0] + part[1] + ... in this order, which one thread must do; the block only brings the parts near. Every
  * thread of the block calls it with room for kChain doubles in shared memory; the sum is thread 0's.

@@ -67,6 +67,17 @@ template <typename T> __device__ __forceinline__ T shfl_up(T v, unsigned by)
     return __shfl_up_sync(0xffffffffu, v, by);
 }
 
+/* The sum, and the largest, of the warp's values, in every lane. */
+__device__ __forceinline__ uint32_t warp_add(uint32_t v)
+{
+    return __reduce_add_sync(0xffffffffu, v);
+}
+
+__device__ __forceinline__ uint32_t warp_max(uint32_t v)
+{
+    return __reduce_max_sync(0xffffffffu, v);
+}
+
 /* ---- bits ---- */
 
 __device__ __forceinline__ unsigned popc(uint32_t v)

@@ -169,8 +169,9 @@ __global__ void short_forward(float *__restrict__ coef, const float *__restrict_
             coef[start + c.index(e)] = c.v[e];
 }
 
-__global__ void choose(struct gcb_cuda_chosen to, const float *__restrict__ x,
-                       struct gcb_cuda_dct d, struct gcb_cuda_chunks cut, gcb_device_result *result)
+__global__ void __launch_bounds__(kShortThreads, 4)
+    choose(struct gcb_cuda_chosen to, const float *__restrict__ x, struct gcb_cuda_dct d,
+           struct gcb_cuda_chunks cut, gcb_device_result *result)
 {
     dct_room &room = gcb::shared<dct_room>();
     gcb::near_chunk c;

@@ -4,8 +4,8 @@
 /*
  * The k largest magnitudes of a chunk, a block's work (src/sparse/select_chunk.c): where registers hold it, the range of
  * magnitudes is halved by counting what reaches its middle, until exactly k do, or one magnitude is left, whose first ones
- * fill up. A warp has a stretch of the chunk, its lanes every 32nd of that, so ranks follow from ballots. No result depends
- * on how many threads there are.
+ * fill up; once few are in question, they are counted apart, one a thread. A warp has a stretch of the chunk, its lanes
+ * every 32nd of that, so ranks follow from ballots. No result depends on how many threads there are.
  */
 #include "kernels/cuda/scan.cuh"
 #include "kernels/cuda/sum.cuh"
@@ -18,9 +18,12 @@ namespace gcb
 
 constexpr unsigned kChunkEach = 16; /* of a thread's, where they stay in registers */
 
+constexpr unsigned kChunkFew = 256;
+
 struct chunk_room {
     scan_room scan;
     uint32_t warp[2][32];
+    uint32_t few[kChunkFew]; /* magnitudes */
 };
 
 /* Where a chunk stands, and what is wanted of it. */
@@ -91,23 +94,16 @@ struct chunk_cut {
     }
 };
 
-template <class Chunk> __device__ chunk_cut find_cut(chunk_room &room, const Chunk &c, uint32_t k)
-{
-    uint32_t low = 0, high, reach = c.count, over = 0, most = 0;
-    unsigned turn = 0;
+/* A search for the k-th largest magnitude, the same in every thread: at least k reach `low`, fewer than k `high`. */
+struct chunk_search {
+    uint32_t low, high, reach, over; /* how many reach `low` and `high` */
 
-#pragma unroll
-    for (uint32_t e = 0; e < c.each(); e++)
-        most = c.magnitude(e) > most ? c.magnitude(e) : most;
-    high = block_max(room, most, turn++) + 1;
-    while (high - low > 1 && reach != k) {
-        const uint32_t middle = low + (high - low) / 2;
-        uint32_t mine = 0, count;
-
-#pragma unroll
-        for (uint32_t e = 0; e < c.each(); e++)
-            mine += c.magnitude(e) >= middle;
-        count = block_add(room, mine, turn++);
+    __device__ bool goes_on(uint32_t k) const
+    {
+        return high - low > 1 && reach != k;
+    }
+    __device__ void halve(uint32_t middle, uint32_t count, uint32_t k)
+    {
         if (count < k) {
             high = middle;
             over = count;
@@ -116,10 +112,69 @@ template <class Chunk> __device__ chunk_cut find_cut(chunk_room &room, const Chu
             reach = count;
         }
     }
+};
+
+/* Until few are in question. From the largest down in octaves, twice as many each time, for those kept are rarely far from
+ * it; then by halves. */
+template <class Chunk>
+__device__ void search_all(chunk_room &room, const Chunk &c, chunk_search *s, uint32_t k,
+                           uint32_t few)
+{
+    uint32_t down = 1u << 23, turn = 1;
+
+    while (s->goes_on(k) && s->reach - s->over > few) {
+        const uint32_t half = (s->high - s->low) / 2;
+        const uint32_t middle = s->low == 0 && down < half ? s->high - down : s->low + half;
+        uint32_t mine = 0;
+
+#pragma unroll
+        for (uint32_t e = 0; e < c.each(); e++)
+            mine += c.magnitude(e) >= middle;
+        s->halve(middle, block_add(room, mine, turn++), k);
+        down *= down < half ? 2 : 1;
+    }
+}
+
+/* The rest, those in question being one a thread at most; magnitude 0 has no part in it. */
+template <class Chunk>
+__device__ void search_few(chunk_room &room, const Chunk &c, chunk_search *s, uint32_t k)
+{
+    const uint32_t from = s->low ? s->low : 1, to = s->high, over = s->over;
+    uint32_t mine = 0, total, at;
+
+#pragma unroll
+    for (uint32_t e = 0; e < c.each(); e++)
+        mine += c.magnitude(e) - from < to - from;
+    at = scan_block(room.scan, mine, &total);
+#pragma unroll
+    for (uint32_t e = 0; e < c.each(); e++)
+        if (c.magnitude(e) - from < to - from)
+            room.few[at++] = c.magnitude(e);
     sync_block();
-    if (reach == k)
-        return {low, 0};
-    return {high, k - over};
+    mine = threadIdx.x < total ? room.few[threadIdx.x] : 0;
+    while (s->goes_on(k)) {
+        const uint32_t middle = s->low + (s->high - s->low) / 2;
+
+        s->halve(middle, over + count_block(mine >= middle), k);
+    }
+}
+
+template <class Chunk> __device__ chunk_cut find_cut(chunk_room &room, const Chunk &c, uint32_t k)
+{
+    chunk_search s = {0, 0, c.count, 0};
+    uint32_t most = 0;
+
+#pragma unroll
+    for (uint32_t e = 0; e < c.each(); e++)
+        most = c.magnitude(e) > most ? c.magnitude(e) : most;
+    s.high = block_max(room, most, 0) + 1;
+    search_all(room, c, &s, k, blockDim.x < kChunkFew ? blockDim.x : kChunkFew);
+    if (s.goes_on(k))
+        search_few(room, c, &s, k);
+    sync_block();
+    if (s.reach == k)
+        return {s.low, 0};
+    return {s.high, k - s.over};
 }
 
 /* How many ties the warps in front of this one have. Every thread of the block. */

@@ -64,6 +64,31 @@ template <typename T> T exchange(T v, unsigned from, const char *file, int line)
     return got;
 }
 
+inline uint32_t warp_add(uint32_t v, GCB_HERE)
+{
+    const unsigned first = threadIdx.x - lane();
+    uint32_t sum = 0;
+
+    gcb_host::meet(gcb_host::MEET_SHFL, v, file, line);
+    for (unsigned i = 0; i < kWarp; i++)
+        sum += static_cast<uint32_t>(gcb_host::brought_to_warp(first + i));
+    return sum;
+}
+
+inline uint32_t warp_max(uint32_t v, GCB_HERE)
+{
+    const unsigned first = threadIdx.x - lane();
+    uint32_t most = 0;
+
+    gcb_host::meet(gcb_host::MEET_SHFL, v, file, line);
+    for (unsigned i = 0; i < kWarp; i++) {
+        const uint32_t other = static_cast<uint32_t>(gcb_host::brought_to_warp(first + i));
+
+        most = other > most ? other : most;
+    }
+    return most;
+}
+
 template <typename T> T shfl(T v, unsigned from, GCB_HERE)
 {
     return exchange(v, from, file, line);
