@@ -33,6 +33,7 @@ enum gcb_device_copy {
     GCB_COPY_DEVICE
 }; /* host to device, back, within */
 
+struct gcb_cuda_fft;     /* opaque: plans */
 struct gcb_device_event; /* opaque: a point in a stream's work */
 
 struct gcb_device_module {
@@ -84,6 +85,14 @@ struct gcb_device_module {
     uint64_t (*compare_scratch)(uint64_t n);
     int (*compare)(struct gcb_device_stream *s, struct gcb_cuda_comparison *out_dev,
                    const float *x_dev, const float *y_dev, uint64_t n, void *scratch_dev);
+
+    /* cuFFT's own transform, as the method fft has it called, for who compares times: src/cuda/module/fft.h. */
+    int (*fft_create)(struct gcb_cuda_fft **out, uint64_t n, uint64_t chunk, int inverse,
+                      const char *transform, struct gcb_diag *diag);
+    void (*fft_destroy)(struct gcb_cuda_fft *fft);
+    uint64_t (*fft_work)(const struct gcb_cuda_fft *fft);
+    int (*fft_forward)(struct gcb_device_stream *s, const struct gcb_cuda_fft *fft, float *bins,
+                       const float *x, void *work);
 };
 
 typedef const struct gcb_device_module *gcb_device_module_fn(void);

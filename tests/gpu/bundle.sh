@@ -1,7 +1,7 @@
 #!/bin/bash
 # Makes a folder that needs nothing but glibc and, for its purpose, an NVIDIA driver.
 #
-#   bundle.sh DIR GCBENCH LIBRARY MODULE CHECK_DEVICE GPU_REPORT [LIBRARY...]
+#   bundle.sh DIR GCBENCH LIBRARY MODULE CHECK_DEVICE TIME_DEVICE GPU_REPORT [LIBRARY...]
 #
 # LIBRARY is libgcbench.so.0, MODULE the CUDA module; the last ones are what it opens at run time. Everything they load goes along, but the C library (a program and its
 # loader must match: the target needs glibc as new as this machine's) and the driver.
@@ -9,8 +9,8 @@ set -euo pipefail
 
 here=$(cd -- "$(dirname -- "$(readlink -f -- "${BASH_SOURCE[0]}")")" && pwd)
 root=$here/../..
-(($# >= 6)) || { echo "bundle.sh: six words, see its head" >&2; exit 2; }
-dir=$1 gcbench=$2 library=$3 module=$4 check=$5 report=$6
+(($# >= 7)) || { echo "bundle.sh: seven words, see its head" >&2; exit 2; }
+dir=$1 gcbench=$2 library=$3 module=$4 check=$5 time=$6 report=$7
 for file in "${@:2}"; do
     [[ -f $file ]] || { echo "bundle: $file is not there" >&2; exit 1; }
 done
@@ -21,11 +21,12 @@ trap 'rm -rf -- "$new"' EXIT
 mkdir -p "$new/lib" "$new/programs" "$new/data"
 cp -L "$library" "$new/lib/libgcbench.so.0"
 cp -L "$module" "$new/lib/libgcbench-cuda.so"
-for file in "${@:7}"; do
+for file in "${@:8}"; do
     cp -L "$file" "$new/lib/"
 done
 cp "$gcbench" "$new/programs/gcbench"
 cp "$check" "$new/programs/check_device"
+cp "$time" "$new/programs/time_device"
 cp "$report" "$new/programs/gpu_report"
 cp "$root/datasets/sample.h5" "$here/suite.json" "$new/data/"
 cp "$here/run.sh" "$new/run"
@@ -33,7 +34,7 @@ cp "$here/compare_torch.py" "$new/"
 chmod +x "$new/run"
 
 # What all of them load, once each.
-LD_LIBRARY_PATH=$new/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} ldd "$new"/programs/* "$new"/lib/libgcbench* |
+LD_LIBRARY_PATH=$new/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} ldd "$new"/programs/* "$new"/lib/lib* |
     sed -n 's/^[[:space:]]*\([^ ]*\) => \(\/[^ ]*\) (.*/\1 \2/p' | sort -u | while read -r name path; do
     case $name in
     libc.so.* | libm.so.* | libdl.so.* | librt.so.* | libpthread.so.* | libresolv.so.* | ld-linux*) continue ;;
@@ -43,7 +44,7 @@ LD_LIBRARY_PATH=$new/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} ldd "$new"/program
 done
 
 # The loader looks beside the programs only when it is told to.
-for program in gcbench check_device gpu_report; do
+for program in gcbench check_device time_device gpu_report; do
     printf '%s\n' '#!/bin/sh' "here=\$(dirname -- \"\$(readlink -f -- \"\$0\")\")" \
         "LD_LIBRARY_PATH=\$here/lib\${LD_LIBRARY_PATH:+:\$LD_LIBRARY_PATH}" 'export LD_LIBRARY_PATH' \
         "exec \"\$here/programs/$program\" \"\$@\"" >"$new/$program"

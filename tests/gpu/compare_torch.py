@@ -46,12 +46,20 @@ def main():
     except ImportError:
         row("PyTorch", status="skipped", reason="not installed")
         return
+    except Exception as error:  # installed, and some library of its own is not
+        row("PyTorch", status="skipped", reason="it does not load: %s" % (str(error).splitlines() or ["?"])[0])
+        return
     if not torch.cuda.is_available():
         row("PyTorch", status="skipped", reason="it finds no GPU")
         return
-    x = torch.randn(n, device="cuda")
+    try:
+        x = torch.randn(n, device="cuda")
+        magnitude = x.abs()
+    except RuntimeError as error:
+        row("PyTorch", status="skipped", reason=str(error).splitlines()[0])
+        return
     works = {
-        "torch.topk": lambda: torch.topk(x.abs(), max(1, int(n * 0.15)), sorted=False),
+        "torch.topk": lambda: torch.topk(magnitude, max(1, round(n * 0.15)), sorted=False),
         "torch.fft.rfft": lambda: torch.fft.rfft(x),
         "qsgd of plain torch": lambda: qsgd(torch, x),
     }

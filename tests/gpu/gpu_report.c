@@ -27,7 +27,9 @@ struct wanted {
 /* What encoding is to reach. */
 static const struct wanted encode_wanted[] = {
     {"fp16", "fp16", "", NULL, 1, true, 0.80},
-    {"range, maximum given", "range", "max=", "max=auto", 1, true, 0.80},
+    {"range, maximum and mantissa given", "range", "mantissa=4", NULL, 1, true, 0.80},
+    {"range, maximum given", "range", "max=1", "mantissa=4", 2, true,
+     0.80}, /* finds its mantissa */
     {"qsgd, a norm per bucket", "qsgd", "", NULL, 1, true, 0.65},
     {"terngrad", "terngrad", "", NULL, 2, true, 0.65},
     {"topk, exact", "topk", "", NULL, 2, false, 0.60},
@@ -48,14 +50,14 @@ struct measured {
 
 struct plain { /* of the other rows */
     char name[TEXT], status[24], reason[TEXT];
-    double seconds, elements;
+    double seconds, elements, wire_bytes, launches;
     bool fed, brief; /* checks */
 };
 
 struct report {
     struct measured speed[MAX_ROWS];
-    struct plain checks[MAX_ROWS], sanitizers[MAX_ROWS], torch[MAX_ROWS];
-    size_t speeds, check_count, sanitizer_count, torch_count;
+    struct plain checks[MAX_ROWS], sanitizers[MAX_ROWS], torch[MAX_ROWS], timings[MAX_ROWS];
+    size_t speeds, check_count, sanitizer_count, torch_count, timing_count;
     char gpu[TEXT], driver[TEXT], date[TEXT], revision[TEXT], cpu[TEXT];
     double copy_gbps;
     bool broken;
@@ -88,6 +90,8 @@ static void take_plain(struct report *r, struct plain *list, size_t *count, cons
     take_text(p->reason, sizeof(p->reason), row, "reason");
     p->seconds = gcb_results_real(row, "seconds");
     p->elements = gcb_results_real(row, "elements");
+    p->wire_bytes = gcb_results_real(row, "wire_bytes");
+    p->launches = gcb_results_real(row, "launches");
     p->fed = gcb_results_bool(row, "feedback");
     p->brief = gcb_results_bool(row, "brief");
     if (strcmp(p->status, "failed") == 0)
@@ -135,6 +139,8 @@ static int visit(void *ctx, const struct gcb_results_row *row, struct gcb_diag *
         take_plain(r, r->sanitizers, &r->sanitizer_count, row->json);
     } else if (strcmp(row->record, "torch") == 0) {
         take_plain(r, r->torch, &r->torch_count, row->json);
+    } else if (strcmp(row->record, "timing") == 0) {
+        take_plain(r, r->timings, &r->timing_count, row->json);
     }
     return 0;
 }
@@ -205,6 +211,30 @@ static bool fits(const struct measured *m, const struct wanted *w)
            !(w->not_key && strstr(m->spec, w->not_key));
 }
 
+static const struct plain *row_of(const struct plain *list, size_t count, const char *name)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(list[i].name, name) == 0)
+            return &list[i];
+    return NULL;
+}
+
+/* What bench has no row for; false if that is not `label`, or nobody measured it. */
+static bool find_timing(const struct report *r, const char *label, struct measured *out)
+{
+    const struct plain *t = row_of(r->timings, r->timing_count, label);
+
+    if (!t)
+        return false;
+    *out = (struct measured){.elements = t->elements,
+                             .wire_bytes = t->wire_bytes,
+                             .encode = t->seconds,
+                             .decode = NAN,
+                             .launches = t->launches};
+    snprintf(out->reason, sizeof(out->reason), "%s", t->reason);
+    return true;
+}
+
 static const struct measured *find(const struct report *r, const struct wanted *w)
 {
     for (size_t i = 0; i < r->speeds; i++)
@@ -233,7 +263,9 @@ static void print_speed(const struct report *r)
         "|\n|---|---|---|---|---|---|\n");
     for (size_t i = 0; i < ENCODE_ROWS; i++) {
         const struct wanted *w = &encode_wanted[i];
-        const struct measured *found = find(r, w), *m = found ? found : &none;
+        struct measured timed;
+        const struct measured *found = find_timing(r, w->label, &timed) ? &timed : find(r, w);
+        const struct measured *m = found ? found : &none;
         const double bytes = 4.0 * w->reads * m->elements + (w->message ? m->wire_bytes : 0.0);
 
         printf("| %s | ", w->label);
@@ -252,18 +284,18 @@ static void print_speed(const struct report *r)
     }
 }
 
-static const struct plain *torch_row(const struct report *r, const char *name)
+static const struct wanted *wanted_of(const char *method)
 {
-    for (size_t i = 0; i < r->torch_count; i++)
-        if (strcmp(r->torch[i].name, name) == 0)
-            return &r->torch[i];
+    for (size_t i = 0; i < ENCODE_ROWS; i++)
+        if (strcmp(encode_wanted[i].method, method) == 0)
+            return &encode_wanted[i];
     return NULL;
 }
 
 static void print_against(const struct report *r, const char *torch, const struct wanted *w,
                           const char *wanted)
 {
-    const struct plain *t = torch_row(r, torch);
+    const struct plain *t = row_of(r->torch, r->torch_count, torch);
     const struct measured *m = find(r, w);
 
     printf("| `%s` | %s |", torch, w->label);
@@ -274,17 +306,52 @@ static void print_against(const struct report *r, const char *torch, const struc
         printf(" | | %s | not measured |\n", wanted);
 }
 
+static const struct wanted whole_fft = {"fft, whole", "fft", "", NULL, 1, true, 0};
+
+static void print_transform(const struct report *r)
+{
+    const struct plain *own = row_of(r->timings, r->timing_count, "cuFFT's own r2c");
+    const struct measured *m = find(r, &whole_fft);
+
+    printf("\n## Against cuFFT\n\n| | cuFFT's own r2c | ours, whole | wanted | reached "
+           "|\n|---|---|---|---|---|\n| fft, whole |");
+    if (own && m && own->seconds > 0.0 && m->encode > 0.0 && own->elements == m->elements)
+        printf(" %.3f ms | %.3f ms | 1.5 times at most | %.2f |\n", own->seconds * 1e3,
+               m->encode * 1e3, m->encode / own->seconds);
+    else
+        printf(" | | 1.5 times at most | not measured%s%s |\n", own && own->reason[0] ? ": " : "",
+               own ? own->reason : "");
+}
+
+static void print_launches(const struct report *r)
+{
+    static const char prefix[] = "small: ";
+
+    printf("\n## Launches of a small tensor\n\n| quantiser | elements | wanted | reached "
+           "|\n|---|---|---|---|\n");
+    for (size_t i = 0; i < r->timing_count; i++) {
+        const struct plain *t = &r->timings[i];
+
+        if (strncmp(t->name, prefix, strlen(prefix)) != 0)
+            continue;
+        printf("| `%s` | %.0f | 3 at most |", t->name + strlen(prefix), t->elements);
+        if (isfinite(t->launches))
+            printf(" %.0f%s |\n", t->launches, t->launches > 3 ? ", more than wanted" : "");
+        else
+            printf(" not measured: %s |\n", t->reason);
+    }
+}
+
 static void print_torch(const struct report *r)
 {
-    static const struct wanted whole_fft = {"fft, whole", "fft", "", NULL, 1, true, 0};
 
     printf("\n## Against PyTorch\n\nThe same number of elements. The last column is PyTorch's time "
            "over "
            "ours.\n\n| PyTorch | ours | its time | ours | wanted | reached "
            "|\n|---|---|---|---|---|---|\n");
-    print_against(r, "torch.topk", &encode_wanted[4], "5 at least");
-    print_against(r, "torch.fft.rfft", &whole_fft, "0.67 at least");
-    print_against(r, "qsgd of plain torch", &encode_wanted[2], "");
+    print_against(r, "torch.topk", wanted_of("topk"), "5 at least");
+    print_against(r, "torch.fft.rfft", &whole_fft, "");
+    print_against(r, "qsgd of plain torch", wanted_of("qsgd"), "");
     for (size_t i = 0; i < r->torch_count; i++)
         if (r->torch[i].reason[0])
             printf("\n%s: %s\n", r->torch[i].name, r->torch[i].reason);
@@ -305,6 +372,8 @@ int main(int argc, char **argv)
     print_checks(&r);
     print_plain("compute-sanitizer, small sizes", "tool", r.sanitizers, r.sanitizer_count);
     print_speed(&r);
+    print_transform(&r);
+    print_launches(&r);
     print_torch(&r);
     printf("\n%s\n", r.broken ? "**Something failed: see above.**" : "Nothing failed.");
     if (fflush(stdout))

@@ -22,7 +22,12 @@ while (($#)); do
 done
 [[ $elements =~ ^[1-9][0-9]*$ ]] || { echo "run: --elements takes a number" >&2; exit 2; }
 
-"$here/check_device" --probe || exit 3
+"$here/check_device" --probe
+case $? in
+0) ;;
+3) exit 3 ;;
+*) echo "run: the programs of this folder do not start here; they want a C library as new as where it was made" >&2; exit 1 ;;
+esac
 mkdir -p "$out" || exit 1
 rm -f "$out"/*.jsonl "$out/report.md"
 
@@ -43,12 +48,13 @@ for tool in memcheck racecheck; do
         continue
     fi
     say "compute-sanitizer --tool $tool"
-    if "$sanitizer" --tool "$tool" --target-processes all --error-exitcode 9 "$here/check_device" --small --alone \
-        >"$out/$tool.log" 2>&1; then
-        row sanitizer "$tool" ok ""
-    else
-        row sanitizer "$tool" failed "see $tool.log"
-    fi
+    timeout 3600 "$sanitizer" --tool "$tool" --target-processes all --error-exitcode 9 "$here/check_device" --small --alone \
+        >"$out/$tool.log" 2>&1
+    case $? in
+    0) row sanitizer "$tool" ok "" ;;
+    124) row sanitizer "$tool" failed "no end in an hour; see $tool.log" ;;
+    *) row sanitizer "$tool" failed "see $tool.log" ;;
+    esac
 done >"$out/sanitizer.jsonl"
 
 say "speed, $elements elements"
@@ -60,14 +66,19 @@ case $? in
 *) row check "gcbench bench" failed "$(tail -n 1 "$out/bench.log")" >>"$out/check.jsonl" ;;
 esac
 
+"$here/time_device" --elements "$elements" >"$out/timing.jsonl" 2>"$out/timing.log" ||
+    row check time_device failed "$(tail -n 1 "$out/timing.log")" >>"$out/check.jsonl"
+
 if python=$(command -v python3); then
-    "$python" "$here/compare_torch.py" "$elements" >"$out/torch.jsonl" 2>"$out/torch.log"
+    say "PyTorch"
+    "$python" "$here/compare_torch.py" "$elements" >"$out/torch.jsonl" 2>"$out/torch.log" ||
+        row torch PyTorch skipped "it ended badly: $(tail -n 1 "$out/torch.log")" >>"$out/torch.jsonl"
 else
     row torch PyTorch skipped "there is no python3" >"$out/torch.jsonl"
 fi
 
 files=()
-for file in check sanitizer bench torch; do
+for file in check sanitizer bench timing torch; do
     [[ ! -s $out/$file.jsonl ]] || files+=("$out/$file.jsonl")
 done
 "$here/gpu_report" "${files[@]}" >"$out/report.md"

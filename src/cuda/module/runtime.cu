@@ -10,6 +10,7 @@ extern "C" {
 #include "kernels/reduce/reduce_cuda.h"
 #include "src/cuda/module.h"
 #include "src/cuda/module/codecs.h"
+#include "src/cuda/module/fft.h"
 #include "src/cuda/module/libraries.h"
 }
 
@@ -281,6 +282,10 @@ const struct gcb_device_module table = {
     get_raw,
     gcb_cuda_compare_scratch,
     gcb_cuda_compare,
+    gcb_cuda_fft_create,
+    gcb_cuda_fft_destroy,
+    gcb_cuda_fft_work,
+    gcb_cuda_fft_forward,
 };
 
 } /* namespace */
