@@ -23,7 +23,8 @@
  * nothing more; other chunks, and any DCT, need scratch of one chunk per busy thread, and a DCT a table as
  * large as a chunk. While plans are made, a buffer of one transform exists too, which only
  * GCB_FFT_MEASURE touches. Forward and inverse do not allocate, but FFTW itself may while it executes,
- * for lengths with a large prime factor.
+ * for lengths with a large prime factor. FFTW ends the process when it finds no memory; before planning, room for
+ * what it takes is looked for, so that this is GCB_E_NOMEM. Others may take that room meanwhile.
  *
  * FFTW's planner is one per process. This family holds a lock of its own around it, sets its number of
  * threads, and forgets its wisdom after measuring, so that later estimates stay what they were. A

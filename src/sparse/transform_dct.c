@@ -1,3 +1,4 @@
+#include <inttypes.h>
 #include <math.h>
 
 #include "src/base/alloc.h"
@@ -39,7 +40,8 @@ static int dct_init(struct gcb_transform_state *t, const struct gcb_codec_env *e
     if (!t->coef)
         return gcb_diag_nomem(diag, t->count * sizeof(float), "a spectrum");
     if (gcb_fft_create(&t->fft, &config))
-        return gcb_diag_set(diag, GCB_E_NOMEM, "no plan for a DCT of this length");
+        return gcb_diag_set(diag, GCB_E_NOMEM, "out of memory (for a DCT of %" PRIu64 " elements)",
+                            t->count);
     return 0;
 }
 

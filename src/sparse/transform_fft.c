@@ -1,3 +1,4 @@
+#include <inttypes.h>
 #include <math.h>
 
 #include "kernels/select/select_elem.h"
@@ -23,7 +24,8 @@ static int fft_init(struct gcb_transform_state *t, const struct gcb_codec_env *e
     if (!t->coef || (!env->decoding && !t->magnitude))
         return gcb_diag_nomem(diag, t->positions * 3 * sizeof(float), "a spectrum");
     if (gcb_fft_create(&t->fft, &config))
-        return gcb_diag_set(diag, GCB_E_NOMEM, "no plan for an FFT of this length");
+        return gcb_diag_set(diag, GCB_E_NOMEM, "out of memory (for an FFT of %" PRIu64 " elements)",
+                            t->count);
     return 0;
 }
 

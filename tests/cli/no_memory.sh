@@ -1,0 +1,34 @@
+#!/bin/sh
+# Memory that runs out while transforms are planned, wherever: words, and never the end that FFTW makes of it.
+. "$(dirname "$0")/lib.sh"
+
+"$GCBENCH" info | grep -q 'with sanitizers' && skip "sanitizers need more memory than can be limited"
+cd "$tmp" || exit 99
+ulimit -c 0
+run generate --elements 1M -o in.h5
+exits 0
+
+limited() { # MB ARGS...
+    last="gcbench (with $1 MB)"
+    (ulimit -v $(($1 * 1024)) && shift && timeout 60 "$GCBENCH" "$@") >"$out" 2>"$err" </dev/null
+    rc=$?
+}
+
+refused=0
+for method in fft sparse:transform=dct,chunk=0; do
+    mb=40 # from too little to load the program up to what is enough
+    enough=0
+    while [ $mb -le 600 ] && [ $enough -lt 4 ]; do
+        limited $mb compress --method $method --no-baselines --warmup 0 --per none --format json in.h5
+        last="$last $method"
+        [ $rc -eq 127 ] || check "done, or in words: $rc" sh -c \
+            "[ $rc -eq 0 ] || { [ $rc -eq 1 ] && grep -q 'out of memory' '$err'; }"
+        [ $rc -ne 0 ] || enough=$((enough + 1))
+        ! grep -q 'out of memory (for a[n]* [FD]' "$err" || refused=$((refused + 1))
+        mb=$((mb + 2))
+    done
+    check "some had enough" test $enough -gt 0
+done
+check "some had too little for the transform" test $refused -gt 0
+
+finish
