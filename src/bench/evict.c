@@ -15,7 +15,9 @@
 #define MAPS_BYTES ((size_t)1 << 18) /* of /proc/self/maps */
 #define MOST_FLUSHED 4               /* times what the walk goes over: that is quicker then */
 
-uint64_t gcb_evict_bytes(void)
+/* What the walk goes over: the last-level cache and a quarter, 64 MiB at least, and never more than a quarter of
+ * memory. */
+static uint64_t walk_bytes(void)
 {
     const uint64_t cache = gcb_host_cache(), memory = gcb_host_memory();
     const uint64_t least = UINT64_C(64) << 20, wanted = cache + cache / 4;
@@ -82,7 +84,7 @@ static bool flush_own(struct gcb_evict *e)
 
     read_maps(e);
     bytes = measure(e);
-    if (bytes == 0 || bytes / MOST_FLUSHED > gcb_evict_bytes())
+    if (bytes == 0 || bytes / MOST_FLUSHED > walk_bytes())
         return false;
     while (next_area(&text, &from, &to))
         e->flush.lines((const void *)from, to - from);
@@ -94,7 +96,7 @@ static bool flush_own(struct gcb_evict *e)
 
 static int take_memory(struct gcb_evict *e, struct gcb_diag *diag)
 {
-    const uint64_t pieces = gcb_evict_bytes() / PIECE;
+    const uint64_t pieces = walk_bytes() / PIECE;
 
     e->flush.lines = NULL;
     e->bytes = pieces * PIECE;

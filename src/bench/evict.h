@@ -25,10 +25,6 @@ struct gcb_evict {
     char *maps;                    /* the text of the list */
 };
 
-/* What the walk goes over: the last-level cache and a quarter, 64 MiB at least, and never more than a quarter of
- * memory. */
-uint64_t gcb_evict_bytes(void);
-
 /* Without GCB_CPU_FLUSH among the flags it walks. Takes and touches the memory for that. GCB_E_NOMEM. */
 int gcb_evict_init(struct gcb_evict *e, const struct gcb_queue *queue, unsigned cpu_flags,
                    struct gcb_diag *diag);

@@ -4,19 +4,19 @@
 
 #include "src/bench/payoff.h"
 
-double gcb_fft_stages_cost(const struct gcb_fft_stages *s)
+static double cost_of(const struct gcb_fft_stages *s)
 {
     return 4.0 / s->quantise + 1.0 / s->transform + 1.0 / s->index + 1.0 / s->select;
 }
 
 double gcb_fft_stages_least_ratio(const struct gcb_fft_stages *s, double bandwidth)
 {
-    return gcb_payoff_least_ratio(2.0 * gcb_fft_stages_cost(s), bandwidth);
+    return gcb_payoff_least_ratio(2.0 * cost_of(s), bandwidth);
 }
 
 double gcb_fft_stages_break_even(const struct gcb_fft_stages *s)
 {
-    return 1.0 / (2.0 * gcb_fft_stages_cost(s));
+    return 1.0 / (2.0 * cost_of(s));
 }
 
 void gcb_redsync_times(struct gcb_redsync_times *out, const struct gcb_redsync *in)

@@ -13,9 +13,7 @@
 struct gcb_fft_stages {
     double transform, select, quantise, index; /* Tf, Ts, Tm, Tp */
 };
-/* Seconds per byte that one side works: 4/Tm + 1/Tf + 1/Tp + 1/Ts. */
-double gcb_fft_stages_cost(const struct gcb_fft_stages *s);
-/* 1 / (1 - 2 Tcomm cost): the compression ratio above which it pays; INFINITY: none does. */
+/* 1 / (1 - 2 Tcomm cost), where cost, seconds per byte that one side works, is 4/Tm + 1/Tf + 1/Tp + 1/Ts: the compression ratio above which it pays; INFINITY: none does. */
 double gcb_fft_stages_least_ratio(const struct gcb_fft_stages *s, double bandwidth);
 /* 1 / (2 cost): the bandwidth, in bytes per second, at and above which none does. */
 double gcb_fft_stages_break_even(const struct gcb_fft_stages *s);

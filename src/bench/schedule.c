@@ -62,7 +62,8 @@ int gcb_curve_parse(struct gcb_curve *out, const char *text, const char *option,
     return err;
 }
 
-bool gcb_curve_at(const struct gcb_curve *c, uint64_t index, double *value)
+/* The value at a step; false before the first point. */
+static bool value_at(const struct gcb_curve *c, uint64_t index, double *value)
 {
     size_t n = c->count;
 
@@ -108,7 +109,7 @@ int gcb_schedule_parse(struct gcb_schedule *out, const char *text, struct gcb_di
 static int sqrt_lr(const struct gcb_schedule *s, const struct gcb_schedule_step *at, double *theta,
                    double *lr, struct gcb_diag *diag)
 {
-    if (!gcb_curve_at(&s->lr, at->index, lr) &&
+    if (!value_at(&s->lr, at->index, lr) &&
         !gcb_source_step_value(at->source, at->recorded, "lr", lr))
         return gcb_diag_set(diag, GCB_E_INVALID,
                             "step %" PRIu64 " has no attribute lr; give the learning rate: --lr",
@@ -148,7 +149,7 @@ int gcb_schedule_theta(const struct gcb_schedule *s, const struct gcb_schedule_s
     *lr = NAN;
     switch (s->kind) {
     case GCB_SCHEDULE_POINTS:
-        gcb_curve_at(&s->theta, at->index, theta);
+        value_at(&s->theta, at->index, theta);
         return 0;
     case GCB_SCHEDULE_SQRT_LR:
         return sqrt_lr(s, at, theta, lr, diag);

@@ -22,8 +22,6 @@ struct gcb_curve {
  */
 int gcb_curve_parse(struct gcb_curve *out, const char *text, const char *option,
                     struct gcb_diag *diag);
-/* The value at a step; false before the first point. */
-bool gcb_curve_at(const struct gcb_curve *c, uint64_t index, double *value);
 
 enum gcb_schedule_kind {
     GCB_SCHEDULE_NONE,

@@ -131,7 +131,7 @@ void gcb_param_store(const struct gcb_param *table, const double *value, void *s
     }
 }
 
-double gcb_param_load(const struct gcb_param *p, const void *state)
+static double load(const struct gcb_param *p, const void *state)
 {
     const void *field = (const char *)state + p->offset;
 
@@ -154,7 +154,7 @@ static unsigned wire_width(const struct gcb_param *p)
 void gcb_param_write(const struct gcb_param *table, const void *state, struct gcb_wbuf *out)
 {
     for (const struct gcb_param *p = table; p && p->name; p++) {
-        const double value = gcb_param_load(p, state);
+        const double value = load(p, state);
         const unsigned width = wire_width(p);
         uint64_t bits = (uint64_t)value;
 

@@ -58,9 +58,8 @@ int gcb_param_parse(double *out, const struct gcb_param *p, const char *name, co
 /* Text of a value as gcb_param_parse reads it; out has at least 40 bytes. Returns out. */
 char *gcb_param_text(char *out, const struct gcb_param *p, double value);
 
-/* Stores value[] (by row) into a state, and reads a state's row back. */
+/* Stores value[] (by row) into a state. */
 void gcb_param_store(const struct gcb_param *table, const double *value, void *state);
-double gcb_param_load(const struct gcb_param *p, const void *state);
 
 /*
  * The WIRE rows in table order: REAL as 8 bytes (double), CHOICE as 1, INT and SIZE as 1, 2, 4 or 8, the

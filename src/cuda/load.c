@@ -75,10 +75,3 @@ int gcb_device_open(struct gcb_device *out, unsigned index, struct gcb_diag *dia
     memcpy(&get, &symbol, sizeof(get)); /* ISO C has no conversion from data to function pointers */
     return gcb_device_adopt(out, get(), index, diag);
 }
-
-int gcb_cuda_check(unsigned index, struct gcb_diag *diag)
-{
-    struct gcb_device device;
-
-    return gcb_device_open(&device, index, diag);
-}

@@ -26,7 +26,4 @@ int gcb_device_open(struct gcb_device *out, unsigned index, struct gcb_diag *dia
 int gcb_device_adopt(struct gcb_device *out, const struct gcb_device_module *module, unsigned index,
                      struct gcb_diag *diag);
 
-/* Can device `index` be used? As gcb_device_open. */
-int gcb_cuda_check(unsigned index, struct gcb_diag *diag);
-
 #endif

@@ -24,7 +24,9 @@ struct count {
     struct gcb_diag why; /* status 0: it worked */
 };
 
-int gcb_counts_of(uint64_t *out, const char *path, const char *function, struct gcb_diag *diag)
+/* The inclusive cost of a function in a callgrind file that was written with neither strings nor positions compressed:
+ * 0 if it was never called. GCB_E_CORRUPT. */
+static int cost_of(uint64_t *out, const char *path, const char *function, struct gcb_diag *diag)
 {
     FILE *f = fopen(path, "re");
     char *line = NULL, shown[256];
@@ -121,7 +123,7 @@ static void finish(struct count *c)
 {
     if (c->started && !gcb_child_finish(&c->child, NULL, &c->why)) {
         for (int op = 0; op < 2 && !c->why.status; op++)
-            gcb_counts_of(&c->value[op], c->out_path, functions[op], &c->why);
+            cost_of(&c->value[op], c->out_path, functions[op], &c->why);
         if (!c->why.status && !c->value[0])
             gcb_diag_set(&c->why, GCB_E_IO,
                          "nothing was counted: its library has no symbols (it was stripped)");

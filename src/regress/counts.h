@@ -46,8 +46,4 @@ int gcb_counts_run(struct gcb_counts *counts, struct gcb_verdicts *out,
                    const struct gcb_counts_config *config, struct gcb_diag *diag);
 void gcb_counts_fini(struct gcb_counts *counts); /* zeroed is fine */
 
-/* The inclusive cost of a function in a callgrind file that was written with neither strings nor positions compressed:
- * 0 if it was never called. GCB_E_CORRUPT. */
-int gcb_counts_of(uint64_t *out, const char *path, const char *function, struct gcb_diag *diag);
-
 #endif

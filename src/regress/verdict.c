@@ -114,7 +114,8 @@ bool gcb_verdict_fails(const struct gcb_verdict *v)
             v->kind == GCB_GONE);
 }
 
-bool gcb_verdict_unsure(const struct gcb_verdict *v)
+/* Does it break the build under --strict: AMBIGUOUS or NOT-COMPARED, neither accepted nor advisory? */
+static bool is_unsure(const struct gcb_verdict *v)
 {
     return !v->accepted && !v->advisory &&
            (v->kind == GCB_AMBIGUOUS || v->kind == GCB_NOT_COMPARED);
@@ -165,7 +166,7 @@ void gcb_verdicts_count(struct gcb_verdict_counts *out, const struct gcb_verdict
         stripped.accepted = false;
         out->kinds[stripped.kind]++;
         out->fails += gcb_verdict_fails(&v->items[i]);
-        out->unsure += gcb_verdict_unsure(&v->items[i]);
+        out->unsure += is_unsure(&v->items[i]);
         out->accepted += v->items[i].accepted && gcb_verdict_fails(&stripped);
     }
 }

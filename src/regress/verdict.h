@@ -75,8 +75,6 @@ const char *gcb_verdict_advice(const struct gcb_verdict *v);
 
 /* Does it break the build: SLOW, LARGER, WORSE or GONE, neither accepted nor advisory? */
 bool gcb_verdict_fails(const struct gcb_verdict *v);
-/* Does it under --strict: AMBIGUOUS or NOT-COMPARED, neither accepted nor advisory? */
-bool gcb_verdict_unsure(const struct gcb_verdict *v);
 
 /*
  * Marks verdicts whose case matches the glob as accepted: on its name, its label, or the method's spec, each alone or

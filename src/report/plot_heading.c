@@ -13,8 +13,9 @@ static const char *name_of(const char *path)
     return slash && slash[1] ? slash + 1 : path;
 }
 
-void gcb_plot_machine(struct gcb_plot_page *page, const struct gcb_plot_env *env,
-                      const char *device, const char *isa, double threads)
+/* "Xeon, 2 threads, avx512, gcbench 0.1.0". `threads`: NAN, unknown. */
+static void name_machine(struct gcb_plot_page *page, const struct gcb_plot_env *env,
+                         const char *device, const char *isa, double threads)
 {
     const char *machine =
         *device && strcmp(device, "cpu") != 0 && *env->gpu ? env->gpu : env->cpu_model;
@@ -40,8 +41,8 @@ void gcb_plot_heading(struct gcb_plot_page *page, const char *title,
              by == GCB_PLOT_BY_TIME ? like->cache : "",
              by == GCB_PLOT_BY_TIME && *like->cache ? " cache" : "");
     gcb_plot_var_text(page, "plot_file", gcb_text_shorten(cut, sizeof(cut), text, 100));
-    gcb_plot_machine(page, gcb_plot_env_of(data, like->env), like->device, like->isa,
-                     by == GCB_PLOT_BY_TIME ? like->threads : NAN);
+    name_machine(page, gcb_plot_env_of(data, like->env), like->device, like->isa,
+                 by == GCB_PLOT_BY_TIME ? like->threads : NAN);
 }
 
 void gcb_plot_heading_of(struct gcb_plot_page *page, const char *title, const char *file,
@@ -53,7 +54,7 @@ void gcb_plot_heading_of(struct gcb_plot_page *page, const char *title, const ch
     snprintf(text, sizeof(text), "%s%s%s", *file ? name_of(file) : "input not named",
              *scope ? ", scope " : "", scope);
     gcb_plot_var_text(page, "plot_file", gcb_text_shorten(cut, sizeof(cut), text, 100));
-    gcb_plot_machine(page, env, env->device, env->isa, env->threads);
+    name_machine(page, env, env->device, env->isa, env->threads);
 }
 
 /* In pixels: a mark, and letters of the widest label, which are about eight wide. */

@@ -52,9 +52,6 @@ void gcb_plot_heading(struct gcb_plot_page *page, const char *title,
 /* The same of other rows. `file` and `scope` may be "". */
 void gcb_plot_heading_of(struct gcb_plot_page *page, const char *title, const char *file,
                          const char *scope, const struct gcb_plot_env *env);
-/* The machine alone: "Xeon, 2 threads, avx512, gcbench 0.1.0". `threads`: NAN, unknown. */
-void gcb_plot_machine(struct gcb_plot_page *page, const struct gcb_plot_env *env,
-                      const char *device, const char *isa, double threads);
 /* Arrays label, style and members (how many points a series has), and their length: series. Returns about how many pixels
  * wide a legend of these labels is. */
 double gcb_plot_legend(struct gcb_plot_page *page, const struct gcb_plot_set *set);
