@@ -10,7 +10,7 @@ void gcb_shape_rows_tensor(struct gcb_row *row, const struct gcb_survey_item *it
 /* Where rows of one tensor go, and what they say of themselves. */
 struct gcb_shape_rows {
     const char *tensor;
-    const char *of;                  /* "input", "decoded" or "error"; NULL: rows have no such field */
+    const char *of; /* "input", "decoded" or "error"; NULL: rows have no such field */
     const struct gcb_method *method; /* of what was decoded; NULL: rows name none */
     int (*put)(void *ctx, struct gcb_row *row, struct gcb_diag *diag); /* releases the row */
     void *ctx;

@@ -1,4 +1,5 @@
 /* Written by test_golden --make; a row that is here never changes. */
+/* clang-format off */
     {"identity", 5,
      "474342010102000005000000140000000000fabf0000e53f00c0cf3f0080ba3f"
      "0040a53ffd0d25118a34728e",

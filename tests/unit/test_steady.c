@@ -88,7 +88,7 @@ static void test_likeness(void **state)
     }
     other = gcb_stats_likeness(v, MOST, 0.0);
     assert_true(other >= 1.0 && other < 1.2);
-    other = gcb_stats_likeness(pairs, MOST, 0.0); /* half of the neighbours the same, half independent */
+    other = gcb_stats_likeness(pairs, MOST, 0.0); /* every other neighbour is the same */
     assert_true(other > 3.5 && other < 5.0);
     assert_true(gcb_stats_likeness(drift, MOST, 499.5) > 20.0);
     for (size_t i = 0; i < MOST; i++)

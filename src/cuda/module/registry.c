@@ -1,5 +1,7 @@
 #include "src/cuda/module/codecs.h"
 
+/* a line for each codec */
+/* clang-format off */
 const struct gcb_device_codec gcb_device_codecs[] = {
     {1, &gcb_device_identity},
     {2, &gcb_device_fp16},
