@@ -2,9 +2,8 @@
 #include <string.h>
 
 #include "src/base/columns.h"
+#include "src/report/plot_label.h"
 #include "src/report/plot_series.h"
-
-#define LABEL_WIDTH 46
 
 static const char *name_of(const char *path)
 {
@@ -72,7 +71,7 @@ double gcb_plot_legend(struct gcb_plot_page *page, const struct gcb_plot_set *se
     gcb_plot_array_begin(page, "label", set->count);
     for (size_t i = 0; i < set->count; i++) {
         const size_t width = gcb_text_columns(
-            gcb_text_shorten(text, sizeof(text), set->items[i].label, LABEL_WIDTH));
+            gcb_text_shorten(text, sizeof(text), set->items[i].label, GCB_PLOT_LABEL_WIDTH));
 
         gcb_plot_array_text(page, text);
         widest = width > widest ? width : widest;

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "src/base/columns.h"
 #include "src/base/text.h"
 
 unsigned gcb_plot_baseline(const char *method)
@@ -137,6 +138,7 @@ void gcb_plot_label_range(struct gcb_plot_series *s, const struct gcb_plot_cases
 {
     struct gcb_plot_piece least = {NULL, 0}, most = {NULL, 0}, p;
     double low = INFINITY, high = -INFINITY, x;
+    size_t used;
 
     for (size_t i = 0; i < s->count; i++) {
         if (!value_at(&p, cases->items[s->first + i], key) || !number_of(&x, p))
@@ -148,8 +150,11 @@ void gcb_plot_label_range(struct gcb_plot_series *s, const struct gcb_plot_cases
     }
     if (low == high || !least.at || !most.at)
         return;
+    used = strlen(s->label);
     append(s->label, ", ", key->name, " ", least);
     append(s->label, " to ", most, "", (struct gcb_plot_piece){"", 0});
+    if (gcb_text_columns(s->label) > GCB_PLOT_LABEL_WIDTH)
+        s->label[used] = '\0';
 }
 
 char *gcb_plot_spec_text(char out[32], const char *spec, const char *key)

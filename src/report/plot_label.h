@@ -38,7 +38,11 @@ void gcb_plot_keys_of(struct gcb_plot_keys *keys, const struct gcb_plot_cases *c
 void gcb_plot_label_of(char label[GCB_PLOT_LABEL], const struct gcb_plot_case *c,
                        const struct gcb_plot_keys *keys);
 
-/* Appends ", theta 0.5 to 0.99" where the curve runs through numbers. */
+/* Columns of a legend; a longer label loses its middle there. */
+#define GCB_PLOT_LABEL_WIDTH 46
+
+/* Appends ", theta 0.5 to 0.99" where the curve runs through numbers, and that is not too long: what sets a curve apart
+ * from others has to stay. */
 void gcb_plot_label_range(struct gcb_plot_series *s, const struct gcb_plot_cases *cases,
                           const struct gcb_plot_key *key);
 

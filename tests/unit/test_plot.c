@@ -144,6 +144,31 @@ static void test_curves(void **state)
     gcb_plot_data_destroy(data);
 }
 
+/* A range that makes a label too long for the legend is left away: what the curves differ in would go instead. */
+static void test_long_labels(void **state)
+{
+    struct gcb_plot_data *data =
+        read_rows(CASE("sparse", "sparse:theta=0.73444,transform=none,chunk=0", "4", "0.2")
+                      CASE("sparse", "sparse:theta=0.99923907,transform=none,chunk=0", "1", "0.6")
+                          CASE("sparse", "sparse:theta=0.5,transform=dct,chunk=8", "3", "0.3")
+                              CASE("sparse", "sparse:theta=0.9,transform=dct,chunk=8", "2", "0.4"));
+    struct gcb_plot_cases cases;
+    struct gcb_plot_set set;
+
+    (void)state;
+    assert_int_equal(
+        gcb_plot_cases_of(&cases, data, &gcb_plot_cases_by_error,
+                          gcb_plot_split_first(&gcb_plot_cases_by_error, data, 0, NULL), NULL),
+        0);
+    assert_int_equal(gcb_plot_set_of(&set, &cases, false, NULL), 0);
+    assert_int_equal(set.count, 2);
+    check_series(&set, 0, "sparse transform=none chunk=0", 2, 1);
+    check_series(&set, 1, "sparse transform=dct chunk=8, theta 0.5 to 0.9", 2, 2);
+    gcb_plot_set_fini(&set);
+    gcb_plot_cases_fini(&cases);
+    gcb_plot_data_destroy(data);
+}
+
 #define BIN(tensor, of, low, high, count) \
     ROW("histogram", \
         "\"tensor\":\"" tensor "\"," of "\"low\":" low ",\"high\":" high ",\"count\":" count)
@@ -229,10 +254,11 @@ static void test_names(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_rows),       cmocka_unit_test(test_texts_are_safe),
-        cmocka_unit_test(test_quoting),    cmocka_unit_test(test_curves),
-        cmocka_unit_test(test_histograms), cmocka_unit_test(test_spec_values),
-        cmocka_unit_test(test_names),      cmocka_unit_test(test_places),
+        cmocka_unit_test(test_rows),        cmocka_unit_test(test_texts_are_safe),
+        cmocka_unit_test(test_quoting),     cmocka_unit_test(test_curves),
+        cmocka_unit_test(test_long_labels), cmocka_unit_test(test_histograms),
+        cmocka_unit_test(test_spec_values), cmocka_unit_test(test_names),
+        cmocka_unit_test(test_places),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
