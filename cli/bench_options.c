@@ -298,12 +298,25 @@ int bench_check_kernels(const struct bench_options *o, struct gcb_diag *diag)
         const char *name;
         bool given;
     } idle[] = {
-        {"method", o->methods.specs.count},  {"suite", o->own.suite},
-        {"scope", o->own.scopes.count},      {"device", o->own.devices.count},
-        {"threads", o->own.threads.count},   {"cache", o->own.caches.count},
-        {"time-budget", o->own.time_budget}, {"step", o->input.step},
-        {"worker", o->input.worker},         {"dataset", o->input.dataset.count},
-        {"histogram", o->shapes.histogram},  {"spectrum", o->shapes.spectrum},
+        {"method", o->methods.specs.count},
+        {"suite", o->own.suite},
+        {"scope", o->own.scopes.count},
+        {"device", o->own.devices.count},
+        {"threads", o->own.threads.count},
+        {"cache", o->own.caches.count},
+        {"time-budget", o->own.time_budget},
+        {"step", o->input.step},
+        {"worker", o->input.worker},
+        {"dataset", o->input.dataset.count},
+        {"histogram", o->shapes.histogram},
+        {"spectrum", o->shapes.spectrum},
+        {"exclude", o->input.exclude.count},
+        {"order", o->input.order},
+        {"dense", o->message.dense.count},
+        {"output-layer", o->message.output_layer.count},
+        {"min-elements", o->message.min_elements},
+        {"bucket-bytes", o->message.bucket_bytes},
+        {"nonfinite", o->message.nonfinite},
     };
 
     for (size_t i = 0; i < sizeof(idle) / sizeof(idle[0]); i++)

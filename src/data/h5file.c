@@ -94,6 +94,8 @@ static int check_regular(struct gcb_h5file *f, const char *path, struct gcb_diag
 {
     struct stat st;
 
+    if (!*path)
+        return gcb_diag_set(diag, GCB_E_IO, "'' is no name of a file");
     if (stat(path, &st) != 0)
         return gcb_h5file_fail(f, NULL, GCB_E_IO, diag, "%s", strerror(errno));
     if (S_ISDIR(st.st_mode))

@@ -61,7 +61,9 @@ static int check_existing(bool *exists, const char *path, bool force, const char
     struct stat s;
 
     *exists = false;
-    if (*path == '\0' || path[strlen(path) - 1] == '/')
+    if (*path == '\0')
+        return gcb_diag_set(diag, GCB_E_INVALID, "'' is no name of a file to write");
+    if (path[strlen(path) - 1] == '/')
         return fail(diag, GCB_E_INVALID, path, "not the name of a file");
     if (lstat(path, &s) != 0)
         return errno == ENOENT ? 0 : fail(diag, GCB_E_IO, path, strerror(errno));

@@ -52,6 +52,15 @@ run inspect --dataset nothing-like-it "$tmp/good.h5"
 exits 2
 says "good.h5"
 
+for command in inspect verify bench; do
+    run $command ''
+    exits 1
+    says "'' is no name of a file"
+done
+run compress --method topk --results '' "$tmp/good.h5"
+exits 2
+says "'' is no name of a file to write"
+
 # A pattern that matches no tensor is named, the others are not; what it was given to is done.
 h5=$(dirname "$0")/../../datasets/sample.h5
 patterns="--dataset *weight --dataset nothing-* --exclude fc.weight --exclude fc"

@@ -210,7 +210,7 @@ static void test_bad_names(void **state)
     char longer[400];
 
     (void)state;
-    refuse("", false, NULL, GCB_E_INVALID, "not the name of a file");
+    refuse("", false, NULL, GCB_E_INVALID, "no name of a file");
     snprintf(longer, sizeof(longer), "%s/", folder);
     refuse(longer, true, NULL, GCB_E_INVALID, "not the name of a file");
     snprintf(longer, sizeof(longer), "%s/absent/out.h5", folder);
