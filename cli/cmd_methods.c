@@ -4,6 +4,7 @@
 #include "cli/param_text.h"
 #include "src/base/alloc.h"
 #include "src/base/text.h"
+#include "src/cuda/load.h"
 
 struct methods_options {
     struct opt_show show;
@@ -85,9 +86,19 @@ static json_t *caps_json(const struct gcb_method *m)
     return names_json(names);
 }
 
+/* Has the module that is here, with or without a device, this method? */
+static bool in_module(const struct gcb_method *m)
+{
+    const struct gcb_device_codec *row = gcb_device_codecs_here();
+
+    while (row && row->ops && row->wire_id != m->codec->wire_id)
+        row++;
+    return row && row->ops;
+}
+
 static int put_method(struct out_report *r, const struct gcb_method *m, struct gcb_diag *diag)
 {
-    static const char *const backends[] = {"cpu", NULL};
+    const char *const backends[] = {"cpu", in_module(m) ? "cuda" : NULL, NULL};
     const size_t own = gcb_param_count(m->codec->params);
     struct gcb_row row;
 
@@ -201,7 +212,7 @@ static void print_head(const struct out_report *r, const struct gcb_method *m)
         print_preset(r, m);
     opt_wrap(r->out, gcb_method_source(m), fprintf(r->out, "source    "), 10);
     opt_wrap(r->out, gcb_method_bound(m), fprintf(r->out, "promises  "), 10);
-    fprintf(r->out, "backends  cpu\n");
+    fprintf(r->out, "backends  cpu%s\n", in_module(m) ? ", cuda" : "");
     fprintf(r->out, "is        ");
     for (size_t i = 0; i < sizeof(caps) / sizeof(caps[0]); i++) {
         if (!(gcb_method_caps(m) & caps[i].cap))

@@ -43,14 +43,45 @@ static void *open_module(struct gcb_diag *diag)
     return NULL;
 }
 
+/* Is it a table that this library knows? NULL, with words, if not. */
+static const struct gcb_device_module *known(const struct gcb_device_module *module,
+                                             struct gcb_diag *diag)
+{
+    if (module && module->version == GCB_DEVICE_MODULE_VERSION && module->size == sizeof(*module))
+        return module;
+    gcb_diag_set(diag, GCB_E_BACKEND, "device cuda: %s is of another version", MODULE);
+    return NULL;
+}
+
+static const struct gcb_device_module *find_module(struct gcb_diag *diag)
+{
+    void *module = open_module(diag), *symbol;
+    gcb_device_module_fn *get;
+
+    if (!module)
+        return NULL;
+    symbol = dlsym(module, GCB_DEVICE_MODULE_SYMBOL);
+    if (!symbol)
+        return known(NULL, diag);
+    memcpy(&get, &symbol, sizeof(get)); /* ISO C has no conversion from data to function pointers */
+    return known(get(), diag);
+}
+
+const struct gcb_device_codec *gcb_device_codecs_here(void)
+{
+    const struct gcb_device_module *module = find_module(NULL);
+
+    return module ? module->codecs : NULL;
+}
+
 int gcb_device_adopt(struct gcb_device *out, const struct gcb_device_module *module, unsigned index,
                      struct gcb_diag *diag)
 {
     int err;
 
     memset(out, 0, sizeof(*out));
-    if (!module || module->version != GCB_DEVICE_MODULE_VERSION || module->size != sizeof(*module))
-        return gcb_diag_set(diag, GCB_E_BACKEND, "device cuda: %s is of another version", MODULE);
+    if (!known(module, diag))
+        return GCB_E_BACKEND;
     err = module->probe(&out->facts, index, diag);
     if (!err && module->use(index, diag))
         err = GCB_E_BACKEND; /* the first use of it */
@@ -63,15 +94,8 @@ int gcb_device_adopt(struct gcb_device *out, const struct gcb_device_module *mod
 
 int gcb_device_open(struct gcb_device *out, unsigned index, struct gcb_diag *diag)
 {
-    void *module = open_module(diag), *symbol;
-    gcb_device_module_fn *get;
+    const struct gcb_device_module *module = find_module(diag);
 
     memset(out, 0, sizeof(*out));
-    if (!module)
-        return GCB_E_BACKEND;
-    symbol = dlsym(module, GCB_DEVICE_MODULE_SYMBOL);
-    if (!symbol)
-        return gcb_diag_set(diag, GCB_E_BACKEND, "device cuda: %s is of another version", MODULE);
-    memcpy(&get, &symbol, sizeof(get)); /* ISO C has no conversion from data to function pointers */
-    return gcb_device_adopt(out, get(), index, diag);
+    return module ? gcb_device_adopt(out, module, index, diag) : GCB_E_BACKEND;
 }

@@ -26,4 +26,7 @@ int gcb_device_open(struct gcb_device *out, unsigned index, struct gcb_diag *dia
 int gcb_device_adopt(struct gcb_device *out, const struct gcb_device_module *module, unsigned index,
                      struct gcb_diag *diag);
 
+/* What the module that is here has, be there a device or not: ended by a row without ops. NULL: there is no module. */
+const struct gcb_device_codec *gcb_device_codecs_here(void);
+
 #endif

@@ -26,6 +26,9 @@ refuses() { # WORDS: so do info, which goes on, and the commands that are asked 
     quiet
     prints "gpu         none"
     prints "$1"
+    run methods topk
+    exits 0
+    check "no method runs on a device" grep -qx "backends  cpu" "$out"
     run compress --method topk $few "$sample"
     exits 0
 }
@@ -47,6 +50,10 @@ exits 0
 quiet
 prints "gpu         a stand-in on the CPU, for tests, 4.3 GB, compute capability 8.0"
 prints "cuda        runtime 13.0, driver 13.0, "
+run methods topk
+prints "backends  cpu, cuda"
+run methods --format json
+check "every method runs on a device" sh -c "! grep -v '\"backends\": \[\"cpu\", \"cuda\"\]' '$out'"
 run compress --device cuda:1 --method topk "$sample"
 exits 3
 says "device cuda:1: this machine has 1"
