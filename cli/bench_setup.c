@@ -18,6 +18,7 @@ static int resolve_devices(struct bench *c, struct gcb_diag *diag)
         c->exec.device = c->suite.devices[i];
         err = opt_exec_resolve(&c->s.backend, &c->exec, why);
         c->devices[i].gpu = c->s.backend.gpu;
+        snprintf(c->devices[i].name, sizeof(c->devices[i].name), "%s", c->s.backend.device);
         if (err && err != GCB_E_BACKEND)
             return gcb_diag_set(diag, err, "%s", why->text);
         why->status = err;

@@ -14,8 +14,9 @@
 
 /* A device that was asked for: can it be used? */
 struct bench_device {
-    struct gcb_diag why;               /* status 0: yes */
-    struct gcb_device gpu;             /* open, unless it is the CPU */
+    char name[16];         /* as rows have it: "cuda:0", also where "cuda" was asked for */
+    struct gcb_diag why;   /* status 0: yes */
+    struct gcb_device gpu; /* open, unless it is the CPU */
     struct gcb_device_copying copying; /* of the GPU */
 };
 

@@ -43,7 +43,7 @@ static void set_case(struct bench *c, const struct bench_case *at)
     c->s.bandwidth = c->bandwidths[at->threads];
     c->s.backend.queue.threads = c->suite.threads[at->threads];
     session_setting(&c->s);
-    c->s.setting.device = c->suite.devices[at->device];
+    c->s.setting.device = c->devices[at->device].name;
     c->s.setting.device_copy_gbps = c->devices[at->device].copying.gbps;
     c->s.setting.suite = c->suite.name;
     c->s.setting.cache = gcb_cache_names[c->suite.caches[at->cache]];

@@ -71,7 +71,7 @@ def cases():
 
 
 def missing():
-    gone = [s for s in summaries if s["device"] == "cuda"]
+    gone = [s for s in summaries if s["device"] == "cuda:0"]
     assert {s["status"] for s in gone} == {"unsupported"} and len(gone) == 3
     assert all(s["reason"] and s["encode_seconds"] is None and s["ratio"] is None for s in gone)
     assert set(gone[0]) == set(summaries[0]), set(gone[0]) ^ set(summaries[0])

@@ -42,7 +42,7 @@ def key(row):
 def plain(row):
     return {k: v for k, v in row.items() if k not in device + ours}
 cpu = {key(r): r for r in rows if r.get("device") == "cpu"}
-cuda = {key(r): r for r in rows if r.get("device") == "cuda"}
+cuda = {key(r): r for r in rows if r.get("device") == "cuda:0"}
 seen = 0
 for k, r in cuda.items():
     if r["status"] == "unsupported":
