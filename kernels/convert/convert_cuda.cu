@@ -2,6 +2,7 @@
 
 #include "kernels/convert/convert_elem.h"
 #include "kernels/cuda/feedback.cuh"
+#include "kernels/cuda/group.cuh"
 #include "kernels/cuda/launch.cuh"
 #include "kernels/cuda/vector.cuh"
 #include "kernels/cuda/warp.cuh"
@@ -55,16 +56,17 @@ __device__ void add_counts(uint64_t *total, uint32_t count)
         gcb::atomic_add(total, static_cast<uint64_t>(count));
 }
 
-template <class Half>
-__global__ void put_half(uint8_t *__restrict__ out, struct gcb_device_input in,
-                         gcb_device_result *result)
+/* result is NULL for a tensor that goes raw. */
+template <class Half, class Where> __global__ void put_half(Where where)
 {
-    const uint64_t first = blockIdx.x * kTile + threadIdx.x * tuning::each;
+    const gcb::place at = gcb::find(where);
+    const struct gcb_device_input &in = at.item.in;
+    const uint64_t first = at.block * kTile + threadIdx.x * tuning::each;
     uint32_t word[tuning::each / 2] = {}, clamped = 0;
     float v[tuning::each], decoded[tuning::each];
 
-    if (result && blockIdx.x == 0 && threadIdx.x == 0)
-        result->length = 2 * in.n;
+    if (at.item.result && at.block == 0 && threadIdx.x == 0)
+        at.item.result->length = 2 * in.n;
     gcb::load_input(v, in, first);
     for (unsigned i = 0; i < tuning::each; i++) {
         const uint32_t u = gcb_bits_of(v[i]), h = Half::narrow(u);
@@ -73,52 +75,72 @@ __global__ void put_half(uint8_t *__restrict__ out, struct gcb_device_input in,
         clamped += Half::saturates(u & GCB_MAGNITUDE_MASK);
         decoded[i] = gcb_float_of(Half::widen(h));
     }
-    if (result)
-        add_counts(&result->clamped, clamped);
-    gcb::store_halves(out, word, first, in.n);
+    if (at.item.result)
+        add_counts(&at.item.result->clamped, clamped);
+    gcb::store_halves(at.item.payload, word, first, in.n);
     if (in.residual)
         gcb::store_residual(in, v, decoded, first);
 }
 
-template <class Half>
-__global__ void get_half(float *__restrict__ out, const uint8_t *__restrict__ in, uint64_t n)
+template <class Half, class Where> __global__ void get_half(Where where)
 {
-    const uint64_t first = blockIdx.x * kTile + threadIdx.x * tuning::each;
+    const gcb::place at = gcb::find(where);
+    const uint64_t first = at.block * kTile + threadIdx.x * tuning::each;
     uint32_t word[tuning::each / 2];
     float v[tuning::each];
 
-    gcb::load_halves(word, in, first, n);
+    gcb::load_halves(word, at.item.payload, first, at.item.in.n);
     for (unsigned i = 0; i < tuning::each; i++)
         v[i] = gcb_float_of(Half::widen(word[i / 2] >> (16 * (i % 2)) & 0xffffu));
-    gcb::store_floats(out, v, first, n);
+    gcb::store_floats(at.item.in.x, v, first, at.item.in.n);
 }
 
-__global__ void put_floats(float *__restrict__ out, struct gcb_device_input in,
-                           gcb_device_result *result)
+template <class Where> __global__ void put_floats(Where where)
 {
-    const uint64_t first = blockIdx.x * kTile + threadIdx.x * tuning::each;
+    const gcb::place at = gcb::find(where);
+    const struct gcb_device_input &in = at.item.in;
+    const uint64_t first = at.block * kTile + threadIdx.x * tuning::each;
     float v[tuning::each];
 
-    if (result && blockIdx.x == 0 && threadIdx.x == 0)
-        result->length = in.n * sizeof(float);
+    if (at.item.result && at.block == 0 && threadIdx.x == 0)
+        at.item.result->length = in.n * sizeof(float);
     gcb::load_input(v, in, first);
-    gcb::store_floats(out, v, first, in.n);
+    gcb::store_floats(reinterpret_cast<float *>(at.item.payload), v, first, in.n);
     if (in.residual)
         gcb::store_residual(in, v, v, first);
 }
 
-__global__ void get_floats(float *__restrict__ out, const float *__restrict__ x, uint64_t n)
+template <class Where> __global__ void get_floats(Where where)
 {
-    const uint64_t first = blockIdx.x * kTile + threadIdx.x * tuning::each;
+    const gcb::place at = gcb::find(where);
+    const uint64_t first = at.block * kTile + threadIdx.x * tuning::each;
     float v[tuning::each];
 
-    gcb::load_floats(v, x, first, n);
-    gcb::store_floats(out, v, first, n);
+    gcb::load_floats(v, reinterpret_cast<const float *>(at.item.payload), first, at.item.in.n);
+    gcb::store_floats(at.item.in.x, v, first, at.item.in.n);
 }
+
+/* ---- launches ---- */
 
 uint64_t blocks_of(uint64_t n)
 {
     return n ? (n + kTile - 1) / kTile : 1;
+}
+
+int run(void (*kernel)(gcb::one), struct gcb_device_stream *s, const gcb::one &one)
+{
+    return gcb::launch(kernel, blocks_of(one.item.in.n), tuning::threads, 0, s, one);
+}
+
+int run(void (*kernel)(gcb::many), struct gcb_device_stream *s, const struct gcb_device_group *g)
+{
+    const uint64_t grid =
+        gcb::cut(g, 1, [](const struct gcb_device_item &item) { return blocks_of(item.in.n); });
+    int err;
+
+    gcb::cut_tiles(g);
+    err = gcb::send(s, g);
+    return err ? err : gcb::launch(kernel, grid, tuning::threads, 0, s, gcb::grid_of(g, 1));
 }
 
 } /* namespace */
@@ -126,34 +148,62 @@ uint64_t blocks_of(uint64_t n)
 int gcb_cuda_put_fp32(struct gcb_device_stream *s, uint8_t *out, const struct gcb_device_input *in,
                       struct gcb_device_result *result)
 {
-    return gcb::launch(put_floats, blocks_of(in->n), tuning::threads, 0, s,
-                       reinterpret_cast<float *>(out), *in, result);
+    return run(put_floats<gcb::one>, s, gcb::encoded(out, in, nullptr, result));
 }
 
 int gcb_cuda_put_fp16(struct gcb_device_stream *s, uint8_t *out, const struct gcb_device_input *in,
                       struct gcb_device_result *result)
 {
-    return gcb::launch(put_half<fp16>, blocks_of(in->n), tuning::threads, 0, s, out, *in, result);
+    return run(put_half<fp16, gcb::one>, s, gcb::encoded(out, in, nullptr, result));
 }
 
 int gcb_cuda_put_bf16(struct gcb_device_stream *s, uint8_t *out, const struct gcb_device_input *in,
                       struct gcb_device_result *result)
 {
-    return gcb::launch(put_half<bf16>, blocks_of(in->n), tuning::threads, 0, s, out, *in, result);
+    return run(put_half<bf16, gcb::one>, s, gcb::encoded(out, in, nullptr, result));
 }
 
 int gcb_cuda_get_fp32(struct gcb_device_stream *s, float *out, const uint8_t *in, uint64_t n)
 {
-    return gcb::launch(get_floats, blocks_of(n), tuning::threads, 0, s, out,
-                       reinterpret_cast<const float *>(in), n);
+    return run(get_floats<gcb::one>, s, gcb::decoded(out, in, n, nullptr));
 }
 
 int gcb_cuda_get_fp16(struct gcb_device_stream *s, float *out, const uint8_t *in, uint64_t n)
 {
-    return gcb::launch(get_half<fp16>, blocks_of(n), tuning::threads, 0, s, out, in, n);
+    return run(get_half<fp16, gcb::one>, s, gcb::decoded(out, in, n, nullptr));
 }
 
 int gcb_cuda_get_bf16(struct gcb_device_stream *s, float *out, const uint8_t *in, uint64_t n)
 {
-    return gcb::launch(get_half<bf16>, blocks_of(n), tuning::threads, 0, s, out, in, n);
+    return run(get_half<bf16, gcb::one>, s, gcb::decoded(out, in, n, nullptr));
+}
+
+int gcb_cuda_put_fp32_group(struct gcb_device_stream *s, const struct gcb_device_group *g)
+{
+    return run(put_floats<gcb::many>, s, g);
+}
+
+int gcb_cuda_put_fp16_group(struct gcb_device_stream *s, const struct gcb_device_group *g)
+{
+    return run(put_half<fp16, gcb::many>, s, g);
+}
+
+int gcb_cuda_put_bf16_group(struct gcb_device_stream *s, const struct gcb_device_group *g)
+{
+    return run(put_half<bf16, gcb::many>, s, g);
+}
+
+int gcb_cuda_get_fp32_group(struct gcb_device_stream *s, const struct gcb_device_group *g)
+{
+    return run(get_floats<gcb::many>, s, g);
+}
+
+int gcb_cuda_get_fp16_group(struct gcb_device_stream *s, const struct gcb_device_group *g)
+{
+    return run(get_half<fp16, gcb::many>, s, g);
+}
+
+int gcb_cuda_get_bf16_group(struct gcb_device_stream *s, const struct gcb_device_group *g)
+{
+    return run(get_half<bf16, gcb::many>, s, g);
 }

@@ -1,7 +1,7 @@
 #ifndef KERNELS_CONVERT_CONVERT_CUDA_H
 #define KERNELS_CONVERT_CONVERT_CUDA_H
 
-#include "kernels/cuda/stream.h"
+#include "kernels/cuda/group.h"
 
 /*
  * Family `convert` on the device (kernels/convert/convert.h): each call is one launch, reads every element once
@@ -24,6 +24,14 @@ int gcb_cuda_put_bf16(struct gcb_device_stream *s, uint8_t *out, const struct gc
 int gcb_cuda_get_fp32(struct gcb_device_stream *s, float *out, const uint8_t *in, uint64_t n);
 int gcb_cuda_get_fp16(struct gcb_device_stream *s, float *out, const uint8_t *in, uint64_t n);
 int gcb_cuda_get_bf16(struct gcb_device_stream *s, float *out, const uint8_t *in, uint64_t n);
+
+/* The same of a group, in one launch behind the copy of its table. */
+int gcb_cuda_put_fp32_group(struct gcb_device_stream *s, const struct gcb_device_group *g);
+int gcb_cuda_put_fp16_group(struct gcb_device_stream *s, const struct gcb_device_group *g);
+int gcb_cuda_put_bf16_group(struct gcb_device_stream *s, const struct gcb_device_group *g);
+int gcb_cuda_get_fp32_group(struct gcb_device_stream *s, const struct gcb_device_group *g);
+int gcb_cuda_get_fp16_group(struct gcb_device_stream *s, const struct gcb_device_group *g);
+int gcb_cuda_get_bf16_group(struct gcb_device_stream *s, const struct gcb_device_group *g);
 
 #ifdef __cplusplus
 }

@@ -1,7 +1,7 @@
 #ifndef KERNELS_DITHER_DITHER_CUDA_H
 #define KERNELS_DITHER_DITHER_CUDA_H
 
-#include "kernels/cuda/stream.h"
+#include "kernels/cuda/group.h"
 
 /*
  * Stochastic rounding on the device (kernels/dither/dither_elem.h): the payloads of `qsgd` at a fixed width and of
@@ -63,6 +63,19 @@ int gcb_cuda_terngrad_encode(struct gcb_device_stream *s, uint8_t *out,
                              void *scratch, struct gcb_device_result *result);
 int gcb_cuda_terngrad_decode(struct gcb_device_stream *s, float *out, const uint8_t *in, uint64_t n,
                              const struct gcb_cuda_terngrad *how, struct gcb_device_result *result);
+
+/*
+ * The same of a group, as many launches as one of its messages takes, behind the copy of its table. Of `how`, bucket
+ * and the streams of draws are each message's own.
+ */
+int gcb_cuda_qsgd_encode_group(struct gcb_device_stream *s, const struct gcb_device_group *g,
+                               const struct gcb_cuda_qsgd *how);
+int gcb_cuda_qsgd_decode_group(struct gcb_device_stream *s, const struct gcb_device_group *g,
+                               const struct gcb_cuda_qsgd *how);
+int gcb_cuda_terngrad_encode_group(struct gcb_device_stream *s, const struct gcb_device_group *g,
+                                   const struct gcb_cuda_terngrad *how);
+int gcb_cuda_terngrad_decode_group(struct gcb_device_stream *s, const struct gcb_device_group *g,
+                                   const struct gcb_cuda_terngrad *how);
 
 #ifdef __cplusplus
 }

@@ -1,4 +1,5 @@
 #include "kernels/cuda/feedback.cuh"
+#include "kernels/cuda/group.cuh"
 #include "kernels/cuda/launch.cuh"
 #include "kernels/cuda/sum.cuh"
 #include "kernels/dither/draw.cuh"
@@ -19,12 +20,43 @@ struct chain_room {
     double part[gcb::kChain];
 };
 
+/* Does a tile hold whole buckets, or the whole message? */
+__host__ __device__ bool tiles_hold_buckets(uint64_t bucket, uint64_t n)
+{
+    return n <= gcb::kTile ||
+           (bucket <= gcb::kTile && gcb::kTile % static_cast<unsigned>(bucket) == 0);
+}
+
+__host__ __device__ uint64_t bucket_count(uint64_t bucket, uint64_t n)
+{
+    return (n + bucket - 1) / bucket;
+}
+
+__host__ __device__ uint64_t sums_per_bucket(uint64_t bucket)
+{
+    return (bucket + GCB_SUM_BLOCK - 1) / GCB_SUM_BLOCK;
+}
+
 /* ---- norms, for buckets that a tile cannot hold ---- */
 
-/* Largest magnitudes of buckets, to norms that were 0. */
-__global__ void bucket_maxima(uint32_t *norm, struct gcb_device_input in, uint64_t bucket)
+/* The norms of a group become 0, of those messages whose are found by the kernel behind this one. */
+__global__ void clear_norms(gcb::many where)
 {
-    const uint64_t first = blockIdx.x * uint64_t{gcb::kTile} + threadIdx.x * gcb::kTileEach;
+    const struct gcb_device_item &item = gcb::find_whole(where);
+    const uint64_t buckets = bucket_count(item.bucket, item.in.n);
+
+    for (uint64_t b = threadIdx.x; b < buckets; b += blockDim.x)
+        reinterpret_cast<uint32_t *>(item.payload)[b] = 0;
+}
+
+/* Largest magnitudes of buckets, to norms that were 0. */
+template <class Where> __global__ void bucket_maxima(Where where)
+{
+    const gcb::place at = gcb::find(where);
+    const struct gcb_device_input &in = at.item.in;
+    const uint64_t bucket = at.item.bucket;
+    const uint64_t first = at.block * uint64_t{gcb::kTile} + threadIdx.x * gcb::kTileEach;
+    uint32_t *const norm = reinterpret_cast<uint32_t *>(at.item.payload);
     uint64_t b = first / bucket, end = (b + 1) * bucket;
     uint32_t most = 0;
     float v[gcb::kTileEach];
@@ -46,16 +78,18 @@ __global__ void bucket_maxima(uint32_t *norm, struct gcb_device_input in, uint64
 }
 
 /* Sums of squares of the sum blocks of every bucket: a warp each. */
-__global__ void bucket_squares(double *part, struct gcb_device_input in, uint64_t bucket,
-                               uint64_t per_bucket, uint64_t count)
+template <class Where> __global__ void bucket_squares(Where where)
 {
-    const uint64_t i = blockIdx.x * uint64_t{kWarps} + threadIdx.x / gcb::kWarp;
+    const gcb::place at = gcb::find(where);
+    const struct gcb_device_input &in = at.item.in;
+    const uint64_t bucket = at.item.bucket, per_bucket = sums_per_bucket(bucket);
+    const uint64_t i = at.block * uint64_t{kWarps} + threadIdx.x / gcb::kWarp;
     const uint64_t b = i / per_bucket, start = b * bucket;
     const uint64_t from = start + i % per_bucket * GCB_SUM_BLOCK;
     const uint64_t end = start + bucket < in.n ? start + bucket : in.n;
     double sum = 0.0;
 
-    if (i < count && from < end) {
+    if (from < end) {
         const uint64_t left = end - from;
         const unsigned here = static_cast<unsigned>(left < GCB_SUM_BLOCK ? left : GCB_SUM_BLOCK);
 
@@ -65,18 +99,22 @@ __global__ void bucket_squares(double *part, struct gcb_device_input in, uint64_
         sum = gcb::lane_sum(in.x + from, here, gcb::square_term());
     }
     sum = gcb::join_lanes(sum);
-    if (i < count && gcb::lane() == 0)
-        part[i] = sum;
+    if (start < in.n && gcb::lane() == 0) /* a last bucket that is short has sums of nothing too */
+        static_cast<double *>(at.item.scratch)[i] = sum;
 }
 
 /* One block a bucket: its norm from its sums. */
-__global__ void bucket_norms(uint32_t *norm, const double *__restrict__ part, uint64_t per_bucket)
+template <class Where> __global__ void bucket_norms(Where where)
 {
     chain_room &s = gcb::shared<chain_room>();
-    const double sum = gcb::chain_sum(part + blockIdx.x * per_bucket, per_bucket, s.part);
+    const gcb::place at = gcb::find(where);
+    const uint64_t per_bucket = sums_per_bucket(at.item.bucket);
+    const double *const part = static_cast<const double *>(at.item.scratch);
+    const double sum = gcb::chain_sum(part + at.block * per_bucket, per_bucket, s.part);
 
     if (threadIdx.x == 0)
-        norm[blockIdx.x] = gcb_bits_of(gcb_norm_of_squares(sum));
+        reinterpret_cast<uint32_t *>(at.item.payload)[at.block] =
+            gcb_bits_of(gcb_norm_of_squares(sum));
 }
 
 /* ---- norms within a tile, which holds whole buckets ---- */
@@ -175,26 +213,41 @@ __device__ void quantise(uint32_t (&code)[gcb::kTileEach], float (&decoded)[gcb:
     }
 }
 
-/* `whole`: the norms are this kernel's to find, and a tile holds whole buckets, or is the only one. Else they are
- * there. */
-template <bool whole>
-__global__ void encode(uint8_t *out, struct gcb_device_input in, struct gcb_cuda_qsgd how,
-                       gcb_device_result *result)
+/* Who finds the norms: this kernel, where a tile holds whole buckets; one in front of it; or whoever it is for a
+ * message. */
+enum finder { HERE, BEFORE, EITHER };
+
+/* What of `how` a message has for itself. */
+__device__ void take_own(struct gcb_cuda_qsgd &how, const struct gcb_device_item &item)
+{
+    how.bucket = item.bucket;
+    how.draw.coarse = item.coarse;
+    how.draw.fine = item.fine;
+}
+
+template <class Where, finder who> __global__ void encode(Where where, struct gcb_cuda_qsgd how)
 {
     room &s = gcb::shared<room>();
+    const gcb::place found = gcb::find(where);
+    struct gcb_device_input in = found.item.in;
+    uint8_t *const out = found.item.payload;
     uint32_t *const norms = reinterpret_cast<uint32_t *>(out);
-    const uint64_t buckets = (in.n + how.bucket - 1) / how.bucket;
-    const uint64_t start = blockIdx.x * uint64_t{gcb::kTile}, left = in.n - start;
+    const bool here_found =
+        who == EITHER ? tiles_hold_buckets(found.item.bucket, in.n) : who == HERE;
+    const uint64_t buckets = bucket_count(found.item.bucket, in.n);
+    const uint64_t start = found.block * uint64_t{gcb::kTile}, left = in.n - start;
     const unsigned here = static_cast<unsigned>(left < gcb::kTile ? left : gcb::kTile);
     const unsigned width = how.sign_bit + 1;
     bucket_place at = {start + threadIdx.x * gcb::kTileEach, norms, 0};
     uint32_t code[gcb::kTileEach];
     float v[gcb::kTileEach], decoded[gcb::kTileEach];
 
-    if (blockIdx.x == 0 && threadIdx.x == 0)
-        result->length = buckets * sizeof(float) + (in.n * width + 7) / 8;
+    take_own(how, found.item);
+    in.compensated |= !here_found; /* by the kernel that found the norms */
+    if (found.block == 0 && threadIdx.x == 0)
+        found.item.result->length = buckets * sizeof(float) + (in.n * width + 7) / 8;
     gcb::load_input(v, in, at.first);
-    if (whole) {
+    if (here_found) {
         at.norm = s.norm;
         at.b0 = start / how.bucket;
         tile_norms(norms + at.b0, s.norm, v, in.x + start, here, how);
@@ -208,17 +261,18 @@ __global__ void encode(uint8_t *out, struct gcb_device_input in, struct gcb_cuda
                     (here * width + 7) / 8);
 }
 
-__global__ void decode(float *__restrict__ out, const uint8_t *__restrict__ in, uint64_t n,
-                       struct gcb_cuda_qsgd how, gcb_device_result *result)
+template <class Where> __global__ void decode(Where where, struct gcb_cuda_qsgd how)
 {
     gcb::tile_room &codes = gcb::shared<gcb::tile_room>();
+    const gcb::place at = gcb::find(where);
+    const uint8_t *__restrict__ const in = at.item.payload;
     const uint32_t *const norms = reinterpret_cast<const uint32_t *>(in);
-    const uint64_t buckets = (n + how.bucket - 1) / how.bucket;
-    const uint64_t start = blockIdx.x * uint64_t{gcb::kTile}, left = n - start;
+    const uint64_t n = at.item.in.n, bucket = at.item.bucket, buckets = bucket_count(bucket, n);
+    const uint64_t start = at.block * uint64_t{gcb::kTile}, left = n - start;
     const unsigned here = static_cast<unsigned>(left < gcb::kTile ? left : gcb::kTile);
     const uint64_t first = start + threadIdx.x * gcb::kTileEach;
     const unsigned width = how.sign_bit + 1;
-    uint64_t b = first / how.bucket, end = (b + 1) * how.bucket;
+    uint64_t b = first / bucket, end = (b + 1) * bucket;
     uint32_t code[gcb::kTileEach], norm = first < n ? norms[b] : 0, worst = norm;
     float v[gcb::kTileEach];
     unsigned skip;
@@ -231,67 +285,83 @@ __global__ void decode(float *__restrict__ out, const uint8_t *__restrict__ in, 
     for (unsigned i = 0; i < gcb::kTileEach; i++) {
         if (first + i == end && first + i < n) {
             norm = norms[++b];
-            end += how.bucket;
+            end += bucket;
             worst = norm > worst ? norm : worst;
         }
         v[i] = value_of(code[i], gcb_float_of(norm), how);
     }
     if (worst >= GCB_INF_BITS) /* not finite, or negative */
-        gcb::set_status(&result->status, GCB_E_CORRUPT);
-    gcb::store_floats(out, v, first, n);
+        gcb::set_status(&at.item.result->status, GCB_E_CORRUPT);
+    gcb::store_floats(at.item.in.x, v, first, n);
 }
 
 /* ---- launches ---- */
 
-uint64_t tiles_of(uint64_t n)
+/* A message by itself. */
+gcb::one itself(uint8_t *payload, const struct gcb_device_input *in,
+                const struct gcb_cuda_qsgd *how, void *scratch, struct gcb_device_result *result)
 {
-    return n ? (n + gcb::kTile - 1) / gcb::kTile : 1;
+    return {{*in, payload, result, scratch, how->draw.coarse, how->draw.fine, how->bucket}};
 }
 
-bool tiles_hold_buckets(const struct gcb_cuda_qsgd *how, uint64_t n)
+uint64_t blocks_of_sums(uint64_t bucket, uint64_t n)
 {
-    return n <= gcb::kTile || (how->bucket <= gcb::kTile && gcb::kTile % how->bucket == 0);
+    return (bucket_count(bucket, n) * sums_per_bucket(bucket) + kWarps - 1) / kWarps;
 }
 
-uint64_t sums_per_bucket(const struct gcb_cuda_qsgd *how)
+int find_norms(struct gcb_device_stream *s, const gcb::one &one, bool l2)
 {
-    return (how->bucket + GCB_SUM_BLOCK - 1) / GCB_SUM_BLOCK;
+    const uint64_t bucket = one.item.bucket, n = one.item.in.n, buckets = bucket_count(bucket, n);
+    int err;
+
+    if (!l2) {
+        err = gcb::clear(s, one.item.payload, buckets * sizeof(float));
+        return err ? err
+                   : gcb::launch(bucket_maxima<gcb::one>, gcb::tiles_of(n), gcb::kTileThreads, 0, s,
+                                 one);
+    }
+    err = gcb::launch(bucket_squares<gcb::one>, blocks_of_sums(bucket, n), gcb::kTileThreads, 0, s,
+                      one);
+    return err ? err
+               : gcb::launch(bucket_norms<gcb::one>, buckets, 128, sizeof(chain_room), s, one);
 }
 
-uint64_t bucket_count(const struct gcb_cuda_qsgd *how, uint64_t n)
+/* ---- a group: grid 1 is of what finds maxima or squares, grid 2 of L2 norms ---- */
+
+template <class BlocksOf>
+uint64_t cut_open(const struct gcb_device_group *g, unsigned grid, BlocksOf blocks_of)
 {
-    return (n + how->bucket - 1) / how->bucket;
+    return gcb::cut(g, grid, [&](const struct gcb_device_item &item) {
+        return tiles_hold_buckets(item.bucket, item.in.n) ? 0 : blocks_of(item.bucket, item.in.n);
+    });
 }
 
-int find_maxima(struct gcb_device_stream *s, uint8_t *norms, const struct gcb_device_input *in,
-                const struct gcb_cuda_qsgd *how)
+int find_maxima(struct gcb_device_stream *s, const struct gcb_device_group *g, uint64_t blocks)
 {
-    const int err = gcb::clear(s, norms, bucket_count(how, in->n) * sizeof(float));
+    const int err = gcb::launch(clear_norms, g->count, gcb::kTileThreads, 0, s, gcb::grid_of(g, 0));
 
     return err ? err
-               : gcb::launch(bucket_maxima, tiles_of(in->n), gcb::kTileThreads, 0, s,
-                             reinterpret_cast<uint32_t *>(norms), *in, how->bucket);
+               : gcb::launch(bucket_maxima<gcb::many>, blocks, gcb::kTileThreads, 0, s,
+                             gcb::grid_of(g, 1));
 }
 
-int find_l2(struct gcb_device_stream *s, uint8_t *norms, const struct gcb_device_input *in,
-            const struct gcb_cuda_qsgd *how, double *part)
+int find_l2(struct gcb_device_stream *s, const struct gcb_device_group *g, uint64_t blocks,
+            uint64_t buckets)
 {
-    const uint64_t buckets = bucket_count(how, in->n), each = sums_per_bucket(how);
-    const uint64_t count = buckets * each;
-    const int err = gcb::launch(bucket_squares, (count + kWarps - 1) / kWarps, gcb::kTileThreads, 0,
-                                s, part, *in, how->bucket, each, count);
+    const int err =
+        gcb::launch(bucket_squares<gcb::many>, blocks, gcb::kTileThreads, 0, s, gcb::grid_of(g, 1));
 
     return err ? err
-               : gcb::launch(bucket_norms, buckets, 128, sizeof(chain_room), s,
-                             reinterpret_cast<uint32_t *>(norms), part, each);
+               : gcb::launch(bucket_norms<gcb::many>, buckets, 128, sizeof(chain_room), s,
+                             gcb::grid_of(g, 2));
 }
 
 } /* namespace */
 
 uint64_t gcb_cuda_qsgd_scratch(const struct gcb_cuda_qsgd *how, uint64_t n)
 {
-    return how->l2 && !tiles_hold_buckets(how, n)
-               ? bucket_count(how, n) * sums_per_bucket(how) * sizeof(double)
+    return how->l2 && !tiles_hold_buckets(how->bucket, n)
+               ? bucket_count(how->bucket, n) * sums_per_bucket(how->bucket) * sizeof(double)
                : 0;
 }
 
@@ -299,24 +369,49 @@ int gcb_cuda_qsgd_encode(struct gcb_device_stream *s, uint8_t *out,
                          const struct gcb_device_input *in, const struct gcb_cuda_qsgd *how,
                          void *scratch, struct gcb_device_result *result)
 {
-    struct gcb_device_input seen_once = *in;
-    int err;
+    const gcb::one one = itself(out, in, how, scratch, result);
+    const bool here = tiles_hold_buckets(how->bucket, in->n);
+    const int err = here ? 0 : find_norms(s, one, how->l2);
 
-    if (tiles_hold_buckets(how, in->n))
-        return gcb::launch(encode<true>, tiles_of(in->n), gcb::kTileThreads, sizeof(room), s, out,
-                           *in, *how, result);
-    err = how->l2 ? find_l2(s, out, in, how, static_cast<double *>(scratch))
-                  : find_maxima(s, out, in, how);
-    seen_once.compensated = 1;
-    if (err)
-        return err;
-    return gcb::launch(encode<false>, tiles_of(in->n), gcb::kTileThreads, sizeof(room), s, out,
-                       seen_once, *how, result);
+    return err ? err
+               : gcb::launch(here ? encode<gcb::one, HERE> : encode<gcb::one, BEFORE>,
+                             gcb::tiles_of(in->n), gcb::kTileThreads, sizeof(room), s, one, *how);
+}
+
+int gcb_cuda_qsgd_encode_group(struct gcb_device_stream *s, const struct gcb_device_group *g,
+                               const struct gcb_cuda_qsgd *how)
+{
+    const uint64_t tiles = gcb::cut_tiles(g);
+    const uint64_t blocks = cut_open(g, 1, [&](uint64_t bucket, uint64_t n) {
+        return how->l2 ? blocks_of_sums(bucket, n) : gcb::tiles_of(n);
+    });
+    const uint64_t buckets = cut_open(g, 2, bucket_count);
+    int err = gcb::send(s, g);
+
+    if (!err && blocks)
+        err = how->l2 ? find_l2(s, g, blocks, buckets) : find_maxima(s, g, blocks);
+    return err ? err
+               : gcb::launch(encode<gcb::many, EITHER>, tiles, gcb::kTileThreads, sizeof(room), s,
+                             gcb::grid_of(g, 0), *how);
 }
 
 int gcb_cuda_qsgd_decode(struct gcb_device_stream *s, float *out, const uint8_t *in, uint64_t n,
                          const struct gcb_cuda_qsgd *how, struct gcb_device_result *result)
 {
-    return gcb::launch(decode, tiles_of(n), gcb::kTileThreads, sizeof(gcb::tile_room), s, out, in,
-                       n, *how, result);
+    gcb::one one = gcb::decoded(out, in, n, result);
+
+    one.item.bucket = how->bucket;
+    return gcb::launch(decode<gcb::one>, gcb::tiles_of(n), gcb::kTileThreads,
+                       sizeof(gcb::tile_room), s, one, *how);
+}
+
+int gcb_cuda_qsgd_decode_group(struct gcb_device_stream *s, const struct gcb_device_group *g,
+                               const struct gcb_cuda_qsgd *how)
+{
+    const uint64_t tiles = gcb::cut_tiles(g);
+    const int err = gcb::send(s, g);
+
+    return err ? err
+               : gcb::launch(decode<gcb::many>, tiles, gcb::kTileThreads, sizeof(gcb::tile_room), s,
+                             gcb::grid_of(g, 0), *how);
 }

@@ -1,4 +1,5 @@
 #include "kernels/cuda/feedback.cuh"
+#include "kernels/cuda/group.cuh"
 #include "kernels/cuda/launch.cuh"
 #include "kernels/cuda/sum.cuh"
 #include "kernels/dither/draw.cuh"
@@ -19,25 +20,29 @@ struct blocks {
     uint32_t *max_bits;
 };
 
-uint64_t block_count(uint64_t n)
+__host__ __device__ uint64_t block_count(uint64_t n)
 {
     return (n + GCB_SUM_BLOCK - 1) / GCB_SUM_BLOCK;
 }
 
-struct blocks lay_out(void *scratch, uint64_t count)
+__device__ struct blocks lay_out(const struct gcb_device_item &item)
 {
-    double *const sum = static_cast<double *>(scratch) + 2; /* keeps 16 bytes for the scaler */
+    const uint64_t count = block_count(item.in.n);
+    double *const sum = static_cast<double *>(item.scratch) + 2; /* 16 bytes for the scaler */
 
-    return {static_cast<float *>(scratch), sum, sum + count,
+    return {static_cast<float *>(item.scratch), sum, sum + count,
             reinterpret_cast<uint32_t *>(sum + 2 * count)};
 }
 
 /* ---- the scaler ---- */
 
 /* A warp for each sum block: one read for all three. */
-template <bool sums> __global__ void measure(struct blocks out, struct gcb_device_input in)
+template <class Where, bool sums> __global__ void measure(Where where)
 {
-    const uint64_t b = blockIdx.x * uint64_t{kWarps} + threadIdx.x / gcb::kWarp;
+    const gcb::place at = gcb::find(where);
+    const struct gcb_device_input &in = at.item.in;
+    const struct blocks out = lay_out(at.item);
+    const uint64_t b = at.block * uint64_t{kWarps} + threadIdx.x / gcb::kWarp;
     const uint64_t from = b * GCB_SUM_BLOCK, left = from < in.n ? in.n - from : 0;
     const unsigned here = static_cast<unsigned>(left < GCB_SUM_BLOCK ? left : GCB_SUM_BLOCK);
     double sum = 0.0, sum_sq = 0.0;
@@ -75,10 +80,13 @@ struct choosing {
     uint32_t max_bits;
 };
 
-/* One block: the scaler, to scratch and into the payload. */
-__global__ void choose(struct blocks in, uint8_t *out, uint64_t n, uint64_t count, double clip)
+/* One block a message: the scaler, to scratch and into the payload. */
+template <class Where> __global__ void choose(Where where, double clip)
 {
     choosing &s = gcb::shared<choosing>();
+    const struct gcb_device_item item = gcb::find_whole(where);
+    const struct blocks in = lay_out(item);
+    const uint64_t n = item.in.n, count = block_count(n);
     double limit = 0.0;
     uint32_t most = 0, bits;
 
@@ -102,18 +110,20 @@ __global__ void choose(struct blocks in, uint8_t *out, uint64_t n, uint64_t coun
     *in.scale = gcb_clipped_max(limit, s.max_bits);
     bits = gcb_bits_of(*in.scale);
     for (unsigned i = 0; i < kHead; i++)
-        out[i] = static_cast<uint8_t>(bits >> 8 * i);
+        item.payload[i] = static_cast<uint8_t>(bits >> 8 * i);
 }
 
 /* ---- codes ---- */
 
 /* This thread's elements: 0, 1, 2, and 0 for those from `end` on; returns how many were clamped. */
-__device__ uint32_t tern(uint32_t (&code)[gcb::kTileEach], struct gcb_device_input in,
-                         uint64_t first, uint64_t end, float scale,
-                         const struct gcb_cuda_terngrad &how)
+__device__ uint32_t tern(uint32_t (&code)[gcb::kTileEach], const struct gcb_device_item &item,
+                         uint64_t first, uint64_t end, const struct gcb_cuda_terngrad &how)
 {
-    const struct gcb_philox_block bytes = gcb::draw_bytes(how.draw, first);
-    const struct gcb_dither d = gcb::rounder(how.draw, 1, scale);
+    const struct gcb_cuda_draw draw = {how.draw.seed, item.coarse, item.fine};
+    const float scale = *static_cast<const float *>(item.scratch);
+    const struct gcb_philox_block bytes = gcb::draw_bytes(draw, first);
+    const struct gcb_dither d = gcb::rounder(draw, 1, scale);
+    struct gcb_device_input in = item.in;
     float v[gcb::kTileEach], decoded[gcb::kTileEach];
     uint32_t clamped = 0;
 
@@ -138,21 +148,21 @@ __device__ void add_clamped(gcb_device_result *result, uint32_t clamped)
         gcb::atomic_add(&result->clamped, static_cast<uint64_t>(clamped));
 }
 
-__global__ void encode_2bit(uint8_t *__restrict__ out, struct gcb_device_input in,
-                            const float *scale, struct gcb_cuda_terngrad how,
-                            gcb_device_result *result)
+template <class Where> __global__ void encode_2bit(Where where, struct gcb_cuda_terngrad how)
 {
     gcb::tile_room &room = gcb::shared<gcb::tile_room>();
-    const uint64_t start = blockIdx.x * uint64_t{gcb::kTile}, left = in.n - start;
+    const gcb::place at = gcb::find(where);
+    const uint64_t n = at.item.in.n;
+    const uint64_t start = at.block * uint64_t{gcb::kTile}, left = n - start;
     const unsigned here = static_cast<unsigned>(left < gcb::kTile ? left : gcb::kTile);
     uint32_t code[gcb::kTileEach];
 
-    if (blockIdx.x == 0 && threadIdx.x == 0)
-        result->length = kHead + (in.n + 3) / 4;
-    add_clamped(result, tern(code, in, start + threadIdx.x * gcb::kTileEach, in.n, *scale, how));
+    if (at.block == 0 && threadIdx.x == 0)
+        at.item.result->length = kHead + (n + 3) / 4;
+    add_clamped(at.item.result, tern(code, at.item, start + threadIdx.x * gcb::kTileEach, n, how));
     gcb::pack_codes(room, code, 2);
     gcb::sync_block();
-    gcb::store_tile(out + kHead + start / 4, room, (here + 3) / 4);
+    gcb::store_tile(at.item.payload + kHead + start / 4, room, (here + 3) / 4);
 }
 
 struct trits {
@@ -160,21 +170,21 @@ struct trits {
     uint8_t code[gcb::kTile]; /* threads beyond the tile's 255 write zeros */
 };
 
-__global__ void encode_base3(uint8_t *__restrict__ out, struct gcb_device_input in,
-                             const float *scale, struct gcb_cuda_terngrad how,
-                             gcb_device_result *result)
+template <class Where> __global__ void encode_base3(Where where, struct gcb_cuda_terngrad how)
 {
     trits &s = gcb::shared<trits>();
-    const uint64_t start = blockIdx.x * uint64_t{kTile3}, left = in.n - start;
+    const gcb::place at = gcb::find(where);
+    const uint64_t n = at.item.in.n;
+    const uint64_t start = at.block * uint64_t{kTile3}, left = n - start;
     const unsigned here = static_cast<unsigned>(left < kTile3 ? left : kTile3);
     const unsigned bytes = (here + 4) / 5;
     uint8_t *const packed = reinterpret_cast<uint8_t *>(s.room.word);
     uint32_t code[gcb::kTileEach];
 
-    if (blockIdx.x == 0 && threadIdx.x == 0)
-        result->length = kHead + (in.n + 4) / 5;
-    add_clamped(result,
-                tern(code, in, start + threadIdx.x * gcb::kTileEach, start + here, *scale, how));
+    if (at.block == 0 && threadIdx.x == 0)
+        at.item.result->length = kHead + (n + 4) / 5;
+    add_clamped(at.item.result,
+                tern(code, at.item, start + threadIdx.x * gcb::kTileEach, start + here, how));
     for (unsigned i = 0; i < gcb::kTileEach; i++)
         s.code[threadIdx.x * gcb::kTileEach + i] = static_cast<uint8_t>(code[i]);
     gcb::sync_block();
@@ -184,7 +194,7 @@ __global__ void encode_base3(uint8_t *__restrict__ out, struct gcb_device_input 
         packed[j] = static_cast<uint8_t>(c[0] + 3 * c[1] + 9 * c[2] + 27 * c[3] + 81 * c[4]);
     }
     gcb::sync_block();
-    gcb::store_tile(out + kHead + start / 5, s.room, bytes);
+    gcb::store_tile(at.item.payload + kHead + start / 5, s.room, bytes);
 }
 
 /* ---- decoding ---- */
@@ -213,29 +223,33 @@ __device__ void store_trits(float *out, const uint32_t (&code)[gcb::kTileEach], 
     gcb::store_floats(out, v, first, n);
 }
 
-__global__ void decode_2bit(float *__restrict__ out, const uint8_t *__restrict__ in, uint64_t n,
-                            gcb_device_result *result)
+template <class Where> __global__ void decode_2bit(Where where)
 {
     gcb::tile_room &room = gcb::shared<gcb::tile_room>();
-    const uint64_t start = blockIdx.x * uint64_t{gcb::kTile}, left = n - start;
+    const gcb::place at = gcb::find(where);
+    const uint8_t *__restrict__ const in = at.item.payload;
+    const uint64_t n = at.item.in.n;
+    const uint64_t start = at.block * uint64_t{gcb::kTile}, left = n - start;
     const unsigned here = static_cast<unsigned>(left < gcb::kTile ? left : gcb::kTile);
     uint32_t code[gcb::kTileEach];
     unsigned skip;
     float scale;
 
-    if (!get_scale(&scale, in, result))
+    if (!get_scale(&scale, in, at.item.result))
         return;
     skip = gcb::load_tile(room, in + kHead + start / 4, (here + 3) / 4);
     gcb::sync_block();
     gcb::unpack_codes(code, room, skip, 2);
-    store_trits(out, code, scale, start + threadIdx.x * gcb::kTileEach, n);
+    store_trits(at.item.in.x, code, scale, start + threadIdx.x * gcb::kTileEach, n);
 }
 
-__global__ void decode_base3(float *__restrict__ out, const uint8_t *__restrict__ in, uint64_t n,
-                             gcb_device_result *result)
+template <class Where> __global__ void decode_base3(Where where)
 {
     gcb::tile_room &room = gcb::shared<gcb::tile_room>();
-    const uint64_t start = blockIdx.x * uint64_t{kTile3}, left = n - start;
+    const gcb::place at = gcb::find(where);
+    const uint8_t *__restrict__ const in = at.item.payload;
+    const uint64_t n = at.item.in.n;
+    const uint64_t start = at.block * uint64_t{kTile3}, left = n - start;
     const unsigned here = static_cast<unsigned>(left < kTile3 ? left : kTile3);
     const unsigned mine = threadIdx.x * gcb::kTileEach;
     const uint8_t *packed = reinterpret_cast<const uint8_t *>(room.word) + mine / 5;
@@ -243,7 +257,7 @@ __global__ void decode_base3(float *__restrict__ out, const uint8_t *__restrict_
     unsigned digit = mine % 5;
     float scale;
 
-    if (!get_scale(&scale, in, result))
+    if (!get_scale(&scale, in, at.item.result))
         return;
     packed += gcb::load_tile(room, in + kHead + start / 5, (here + 4) / 5);
     gcb::sync_block();
@@ -259,12 +273,62 @@ __global__ void decode_base3(float *__restrict__ out, const uint8_t *__restrict_
         byte /= 3;
         digit++;
     }
-    store_trits(out, code, scale, start + mine, start + here);
+    store_trits(at.item.in.x, code, scale, start + mine, start + here);
 }
 
-uint64_t tiles_of(uint64_t n, unsigned tile)
+/* ---- launches ---- */
+
+uint64_t tiles3_of(uint64_t n)
 {
-    return n ? (n + tile - 1) / tile : 1;
+    return n ? (n + kTile3 - 1) / kTile3 : 1;
+}
+
+uint64_t measuring_blocks(uint64_t n)
+{
+    return n ? (block_count(n) + kWarps - 1) / kWarps : 1;
+}
+
+/* Messages as a step of the launch cuts them, and its blocks. */
+template <class Where> struct step {
+    Where where;
+    uint64_t grid;
+};
+
+template <class Where>
+int run(struct gcb_device_stream *s, const struct gcb_cuda_terngrad *how,
+        const step<Where> &measured, uint64_t messages, const step<Where> &encoded)
+{
+    int err = gcb::launch(how->clip != 0.0 ? measure<Where, true> : measure<Where, false>,
+                          measured.grid, gcb::kTileThreads, 0, s, measured.where);
+
+    if (!err)
+        err = gcb::launch(choose<Where>, messages, gcb::kTileThreads, sizeof(choosing), s,
+                          measured.where, how->clip);
+    if (err)
+        return err;
+    return how->base3 ? gcb::launch(encode_base3<Where>, encoded.grid, gcb::kTileThreads,
+                                    sizeof(trits), s, encoded.where, *how)
+                      : gcb::launch(encode_2bit<Where>, encoded.grid, gcb::kTileThreads,
+                                    sizeof(gcb::tile_room), s, encoded.where, *how);
+}
+
+template <class Where>
+int run_back(struct gcb_device_stream *s, const struct gcb_cuda_terngrad *how,
+             const step<Where> &coded)
+{
+    return gcb::launch(how->base3 ? decode_base3<Where> : decode_2bit<Where>, coded.grid,
+                       gcb::kTileThreads, sizeof(gcb::tile_room), s, coded.where);
+}
+
+/* The grid of codes, cut; that of tiles is cut in any case. */
+step<gcb::many> cut_codes(const struct gcb_device_group *g, const struct gcb_cuda_terngrad *how)
+{
+    const uint64_t tiles = gcb::cut_tiles(g);
+
+    if (!how->base3)
+        return {gcb::grid_of(g, 0), tiles};
+    return {gcb::grid_of(g, 1),
+            gcb::cut(g, 1, [](const struct gcb_device_item &i) { return tiles3_of(i.in.n); })};
 }
 
 } /* namespace */
@@ -279,29 +343,35 @@ int gcb_cuda_terngrad_encode(struct gcb_device_stream *s, uint8_t *out,
                              const struct gcb_device_input *in, const struct gcb_cuda_terngrad *how,
                              void *scratch, struct gcb_device_result *result)
 {
-    const uint64_t count = block_count(in->n), grid = count ? (count + kWarps - 1) / kWarps : 1;
-    const struct blocks b = lay_out(scratch, count);
-    int err = gcb::launch(how->clip != 0.0 ? measure<true> : measure<false>, grid,
-                          gcb::kTileThreads, 0, s, b, *in);
+    const gcb::one one = {{*in, out, result, scratch, how->draw.coarse, how->draw.fine, 0}};
 
-    if (!err)
-        err = gcb::launch(choose, 1, gcb::kTileThreads, sizeof(choosing), s, b, out, in->n, count,
-                          how->clip);
-    if (err)
-        return err;
-    if (how->base3)
-        return gcb::launch(encode_base3, tiles_of(in->n, kTile3), gcb::kTileThreads, sizeof(trits),
-                           s, out, *in, b.scale, *how, result);
-    return gcb::launch(encode_2bit, tiles_of(in->n, gcb::kTile), gcb::kTileThreads,
-                       sizeof(gcb::tile_room), s, out, *in, b.scale, *how, result);
+    return run<gcb::one>(s, how, {one, measuring_blocks(in->n)}, 1,
+                         {one, how->base3 ? tiles3_of(in->n) : gcb::tiles_of(in->n)});
+}
+
+int gcb_cuda_terngrad_encode_group(struct gcb_device_stream *s, const struct gcb_device_group *g,
+                                   const struct gcb_cuda_terngrad *how)
+{
+    const step<gcb::many> codes = cut_codes(g, how);
+    const uint64_t blocks =
+        gcb::cut(g, 2, [](const struct gcb_device_item &i) { return measuring_blocks(i.in.n); });
+    const int err = gcb::send(s, g);
+
+    return err ? err : run<gcb::many>(s, how, {gcb::grid_of(g, 2), blocks}, g->count, codes);
 }
 
 int gcb_cuda_terngrad_decode(struct gcb_device_stream *s, float *out, const uint8_t *in, uint64_t n,
                              const struct gcb_cuda_terngrad *how, struct gcb_device_result *result)
 {
-    if (how->base3)
-        return gcb::launch(decode_base3, tiles_of(n, kTile3), gcb::kTileThreads,
-                           sizeof(gcb::tile_room), s, out, in, n, result);
-    return gcb::launch(decode_2bit, tiles_of(n, gcb::kTile), gcb::kTileThreads,
-                       sizeof(gcb::tile_room), s, out, in, n, result);
+    return run_back<gcb::one>(
+        s, how, {gcb::decoded(out, in, n, result), how->base3 ? tiles3_of(n) : gcb::tiles_of(n)});
+}
+
+int gcb_cuda_terngrad_decode_group(struct gcb_device_stream *s, const struct gcb_device_group *g,
+                                   const struct gcb_cuda_terngrad *how)
+{
+    const step<gcb::many> codes = cut_codes(g, how);
+    const int err = gcb::send(s, g);
+
+    return err ? err : run_back<gcb::many>(s, how, codes);
 }

@@ -1,6 +1,7 @@
 #include "kernels/range/range_cuda.h"
 
 #include "kernels/cuda/feedback.cuh"
+#include "kernels/cuda/group.cuh"
 #include "kernels/cuda/launch.cuh"
 #include "kernels/cuda/sum.cuh"
 #include "kernels/cuda/tile.cuh"
@@ -58,17 +59,26 @@ __device__ void join_max(uint32_t *max_bits, uint32_t most)
         gcb::atomic_max(max_bits, most);
 }
 
+/* What the blocks of a message have seen, behind its format. */
+__device__ seen *parts_in(void *scratch)
+{
+    return reinterpret_cast<seen *>(static_cast<found *>(scratch) + 1);
+}
+
 /* The maximum and the counts of exponents of some tiles. */
-__global__ void measure_exponents(seen *out, struct gcb_device_input in)
+template <class Where> __global__ void measure_exponents(Where where)
 {
     counters &s = gcb::shared<counters>();
+    const gcb::place at = gcb::find(where);
+    const struct gcb_device_input &in = at.item.in;
+    seen *const out = parts_in(at.item.scratch) + at.block;
     uint32_t most = 0;
 
     for (unsigned i = threadIdx.x; i < kExponents * gcb::kWarp; i += blockDim.x)
         s.count[i / gcb::kWarp][i % gcb::kWarp] = 0;
     s.max_bits = 0;
     gcb::sync_block();
-    for (uint64_t tile = blockIdx.x; tile * gcb::kTile < in.n; tile += gridDim.x) {
+    for (uint64_t tile = at.block; tile * gcb::kTile < in.n; tile += at.blocks) {
         const uint64_t first = tile * gcb::kTile + threadIdx.x * gcb::kTileEach;
         float v[gcb::kTileEach];
         uint32_t m;
@@ -87,22 +97,25 @@ __global__ void measure_exponents(seen *out, struct gcb_device_input in)
 
         for (unsigned i = 0; i < gcb::kWarp; i++)
             sum += s.count[e][(e + i) % gcb::kWarp]; /* each lane in a bank of its own */
-        out[blockIdx.x].exponents[e] = sum;
+        out->exponents[e] = sum;
     }
     if (threadIdx.x == 0)
-        out[blockIdx.x].max_bits = s.max_bits;
+        out->max_bits = s.max_bits;
 }
 
 /* The maximum alone. */
-__global__ void measure_max(seen *out, struct gcb_device_input in)
+template <class Where> __global__ void measure_max(Where where)
 {
     maximum &s = gcb::shared<maximum>();
+    const gcb::place at = gcb::find(where);
+    const struct gcb_device_input &in = at.item.in;
+    seen *const out = parts_in(at.item.scratch) + at.block;
     uint32_t most = 0;
 
     if (threadIdx.x == 0)
         s.max_bits = 0;
     gcb::sync_block();
-    for (uint64_t tile = blockIdx.x; tile * gcb::kTile < in.n; tile += gridDim.x) {
+    for (uint64_t tile = at.block; tile * gcb::kTile < in.n; tile += at.blocks) {
         float v[gcb::kTileEach];
         uint32_t m;
 
@@ -113,7 +126,7 @@ __global__ void measure_max(seen *out, struct gcb_device_input in)
     join_max(&s.max_bits, most);
     gcb::sync_block();
     if (threadIdx.x == 0)
-        out[blockIdx.x].max_bits = s.max_bits;
+        out->max_bits = s.max_bits;
 }
 
 struct choosing {
@@ -142,11 +155,22 @@ __device__ unsigned best_mantissa(choosing &s, float max, unsigned bits,
     return best;
 }
 
-/* One block: joins what the others have seen and chooses the format. */
-__global__ void choose(found *out, const seen *__restrict__ part, unsigned parts,
-                       struct gcb_cuda_range how, gcb_device_result *result)
+/* Blocks that measure n elements. */
+__host__ __device__ unsigned parts_of(uint64_t n)
+{
+    const uint64_t tiles = n ? (n + gcb::kTile - 1) / gcb::kTile : 1;
+
+    return static_cast<unsigned>(tiles < tuning::measuring_blocks ? tiles
+                                                                  : tuning::measuring_blocks);
+}
+
+/* One block a message: joins what the others have seen and chooses the format. */
+template <class Where> __global__ void choose(Where where, struct gcb_cuda_range how)
 {
     choosing &s = gcb::shared<choosing>();
+    const struct gcb_device_item item = gcb::find_whole(where);
+    const seen *__restrict__ const part = parts_in(item.scratch);
+    const unsigned parts = parts_of(item.in.n);
     unsigned mantissa = how.mantissa;
     uint32_t most = 0;
     float max;
@@ -169,17 +193,11 @@ __global__ void choose(found *out, const seen *__restrict__ part, unsigned parts
     if (how.mantissa == 0)
         mantissa = best_mantissa(s, max, how.bits, how.rounding);
     if (threadIdx.x == 0) {
-        gcb_range_format(&out->format, how.bits, mantissa, max, how.rounding);
+        gcb_range_format(&static_cast<found *>(item.scratch)->format, how.bits, mantissa, max,
+                         how.rounding);
         if (!how.max_given)
-            gcb::atomic_max(&result->max_bits, s.max_bits);
+            gcb::atomic_max(&item.result->max_bits, s.max_bits);
     }
-}
-
-/* The format of this launch: found on the device, or known before. */
-__device__ struct gcb_range_format format_of(const found *chosen,
-                                             const struct gcb_range_format &given)
-{
-    return chosen ? chosen->format : given;
 }
 
 __device__ void put_head(uint8_t *out, const struct gcb_range_format &f)
@@ -191,20 +209,25 @@ __device__ void put_head(uint8_t *out, const struct gcb_range_format &f)
     out[4] = static_cast<uint8_t>(f.mantissa);
 }
 
-__global__ void encode(uint8_t *__restrict__ out, struct gcb_device_input in, const found *chosen,
-                       struct gcb_range_format given, gcb_device_result *result)
+/* The format is `given`, or (`chosen`) was found on the device, behind a first read of the tensor. */
+template <class Where>
+__global__ void encode(Where where, bool chosen, struct gcb_range_format given)
 {
     gcb::tile_room &room = gcb::shared<gcb::tile_room>();
-    const struct gcb_range_format f = format_of(chosen, given);
-    const uint64_t start = blockIdx.x * uint64_t{gcb::kTile};
+    const gcb::place at = gcb::find(where);
+    struct gcb_device_input in = at.item.in;
+    const struct gcb_range_format f =
+        chosen ? static_cast<const found *>(at.item.scratch)->format : given;
+    const uint64_t start = at.block * uint64_t{gcb::kTile};
     const uint64_t first = start + threadIdx.x * gcb::kTileEach;
     const uint64_t left = in.n - start, bits = (left < gcb::kTile ? left : gcb::kTile) * f.bits;
     uint32_t code[gcb::kTileEach], clamped = 0;
     float v[gcb::kTileEach], decoded[gcb::kTileEach];
 
-    if (blockIdx.x == 0 && threadIdx.x == 0) {
-        put_head(out, f);
-        result->length = GCB_CUDA_RANGE_HEAD + (in.n * f.bits + 7) / 8;
+    in.compensated |= chosen;
+    if (at.block == 0 && threadIdx.x == 0) {
+        put_head(at.item.payload, f);
+        at.item.result->length = GCB_CUDA_RANGE_HEAD + (in.n * f.bits + 7) / 8;
     }
     gcb::load_input(v, in, first);
     for (unsigned i = 0; i < gcb::kTileEach; i++) {
@@ -217,20 +240,21 @@ __global__ void encode(uint8_t *__restrict__ out, struct gcb_device_input in, co
     gcb::pack_codes(room, code, f.bits);
     clamped = gcb::warp_add(clamped);
     if (gcb::lane() == 0 && clamped)
-        gcb::atomic_add(&result->clamped, static_cast<uint64_t>(clamped));
+        gcb::atomic_add(&at.item.result->clamped, static_cast<uint64_t>(clamped));
     gcb::sync_block();
-    gcb::store_tile(out + GCB_CUDA_RANGE_HEAD + start / 8 * f.bits, room,
+    gcb::store_tile(at.item.payload + GCB_CUDA_RANGE_HEAD + start / 8 * f.bits, room,
                     static_cast<unsigned>((bits + 7) / 8));
 }
 
-__global__ void decode(float *__restrict__ out, const uint8_t *__restrict__ in, uint64_t n,
-                       unsigned bits, gcb_device_result *result)
+template <class Where> __global__ void decode(Where where, unsigned bits)
 {
     gcb::tile_room &room = gcb::shared<gcb::tile_room>();
+    const gcb::place at = gcb::find(where);
+    const uint8_t *__restrict__ const in = at.item.payload;
     const uint32_t top = static_cast<uint32_t>(in[0]) | static_cast<uint32_t>(in[1]) << 8 |
                          static_cast<uint32_t>(in[2]) << 16 | static_cast<uint32_t>(in[3]) << 24;
     const unsigned mantissa = in[4];
-    const uint64_t start = blockIdx.x * uint64_t{gcb::kTile}, left = n - start;
+    const uint64_t start = at.block * uint64_t{gcb::kTile}, left = at.item.in.n - start;
     const unsigned here = static_cast<unsigned>(left < gcb::kTile ? left : gcb::kTile);
     uint32_t code[gcb::kTileEach];
     struct gcb_range_format f;
@@ -239,7 +263,7 @@ __global__ void decode(float *__restrict__ out, const uint8_t *__restrict__ in, 
 
     if (top >= GCB_INF_BITS || !gcb_range_valid(bits, mantissa)) { /* the same for all threads */
         if (threadIdx.x == 0)
-            gcb::set_status(&result->status, GCB_E_CORRUPT);
+            gcb::set_status(&at.item.result->status, GCB_E_CORRUPT);
         return;
     }
     gcb_range_format(&f, bits, mantissa, gcb_float_of(top), GCB_ROUND_TRUNCATE);
@@ -248,40 +272,50 @@ __global__ void decode(float *__restrict__ out, const uint8_t *__restrict__ in, 
     gcb::unpack_codes(code, room, skip, bits);
     for (unsigned i = 0; i < gcb::kTileEach; i++)
         v[i] = gcb_range_decode(code[i], &f);
-    gcb::store_floats(out, v, start + threadIdx.x * gcb::kTileEach, n);
+    gcb::store_floats(at.item.in.x, v, start + threadIdx.x * gcb::kTileEach, at.item.in.n);
 }
 
-uint64_t tiles_of(uint64_t n)
-{
-    return n ? (n + gcb::kTile - 1) / gcb::kTile : 1;
-}
-
-uint64_t parts_of(uint64_t n)
-{
-    const uint64_t tiles = tiles_of(n);
-
-    return tiles < tuning::measuring_blocks ? tiles : tuning::measuring_blocks;
-}
+/* ---- launches ---- */
 
 bool is_open(const struct gcb_cuda_range *how)
 {
     return how->mantissa == 0 || !how->max_given;
 }
 
-int find_format(struct gcb_device_stream *s, const struct gcb_device_input *in,
-                const struct gcb_cuda_range *how, found *out, struct gcb_device_result *result)
+struct gcb_range_format format_of(const struct gcb_cuda_range *how)
 {
-    seen *part = reinterpret_cast<seen *>(out + 1);
-    const uint64_t parts = parts_of(in->n);
-    const int err = how->mantissa == 0 ? gcb::launch(measure_exponents, parts, gcb::kTileThreads,
-                                                     sizeof(counters), s, part, *in)
-                                       : gcb::launch(measure_max, parts, gcb::kTileThreads,
-                                                     sizeof(maximum), s, part, *in);
+    struct gcb_range_format f = {};
 
-    if (err)
-        return err;
-    return gcb::launch(choose, 1, kExponents, sizeof(choosing), s, out, part,
-                       static_cast<unsigned>(parts), *how, result);
+    if (!is_open(how))
+        gcb_range_format(&f, how->bits, how->mantissa, how->max, how->rounding);
+    return f;
+}
+
+/* Blocks that each step of a launch takes, and the step's messages. */
+template <class Where> struct step {
+    Where where;
+    uint64_t grid;
+};
+
+template <class Where>
+int run(struct gcb_device_stream *s, const struct gcb_cuda_range *how, const step<Where> &measured,
+        uint64_t messages, const step<Where> &encoded)
+{
+    int err = 0;
+
+    if (is_open(how)) {
+        err = how->mantissa == 0
+                  ? gcb::launch(measure_exponents<Where>, measured.grid, gcb::kTileThreads,
+                                sizeof(counters), s, measured.where)
+                  : gcb::launch(measure_max<Where>, measured.grid, gcb::kTileThreads,
+                                sizeof(maximum), s, measured.where);
+        if (!err)
+            err = gcb::launch(choose<Where>, messages, kExponents, sizeof(choosing), s,
+                              measured.where, *how);
+    }
+    return err ? err
+               : gcb::launch(encode<Where>, encoded.grid, gcb::kTileThreads, sizeof(gcb::tile_room),
+                             s, encoded.where, is_open(how), format_of(how));
 }
 
 } /* namespace */
@@ -295,26 +329,41 @@ int gcb_cuda_range_encode(struct gcb_device_stream *s, uint8_t *out,
                           const struct gcb_device_input *in, const struct gcb_cuda_range *how,
                           void *scratch, struct gcb_device_result *result)
 {
-    found *chosen = is_open(how) ? static_cast<found *>(scratch) : nullptr;
-    struct gcb_range_format given = {};
-    struct gcb_device_input seen_once = *in;
-    int err = 0;
+    const gcb::one one = gcb::encoded(out, in, scratch, result);
 
-    if (chosen) {
-        err = find_format(s, in, how, chosen, result);
-        seen_once.compensated = 1;
-    } else {
-        gcb_range_format(&given, how->bits, how->mantissa, how->max, how->rounding);
-    }
-    if (err)
-        return err;
-    return gcb::launch(encode, tiles_of(in->n), gcb::kTileThreads, sizeof(gcb::tile_room), s, out,
-                       seen_once, chosen, given, result);
+    return run<gcb::one>(s, how, {one, parts_of(in->n)}, 1, {one, gcb::tiles_of(in->n)});
+}
+
+int gcb_cuda_range_encode_group(struct gcb_device_stream *s, const struct gcb_device_group *g,
+                                const struct gcb_cuda_range *how)
+{
+    const uint64_t tiles = gcb::cut_tiles(g),
+                   parts = gcb::cut(g, 1, [](const struct gcb_device_item &item) {
+                       return uint64_t{parts_of(item.in.n)};
+                   });
+    const int err = gcb::send(s, g);
+
+    return err ? err
+               : run<gcb::many>(s, how, {gcb::grid_of(g, 1), parts}, g->count,
+                                {gcb::grid_of(g, 0), tiles});
 }
 
 int gcb_cuda_range_decode(struct gcb_device_stream *s, float *out, const uint8_t *in, uint64_t n,
                           unsigned bits, struct gcb_device_result *result)
 {
-    return gcb::launch(decode, tiles_of(n), gcb::kTileThreads, sizeof(gcb::tile_room), s, out, in,
-                       n, bits, result);
+    const gcb::one one = gcb::decoded(out, in, n, result);
+
+    return gcb::launch(decode<gcb::one>, gcb::tiles_of(n), gcb::kTileThreads,
+                       sizeof(gcb::tile_room), s, one, bits);
+}
+
+int gcb_cuda_range_decode_group(struct gcb_device_stream *s, const struct gcb_device_group *g,
+                                unsigned bits)
+{
+    const uint64_t tiles = gcb::cut_tiles(g);
+    const int err = gcb::send(s, g);
+
+    return err ? err
+               : gcb::launch(decode<gcb::many>, tiles, gcb::kTileThreads, sizeof(gcb::tile_room), s,
+                             gcb::grid_of(g, 0), bits);
 }

@@ -3,7 +3,7 @@
 
 #include <stddef.h>
 
-#include "kernels/cuda/stream.h"
+#include "kernels/cuda/group.h"
 #include "kernels/range/range_choose.h"
 
 /*
@@ -36,6 +36,12 @@ int gcb_cuda_range_encode(struct gcb_device_stream *s, uint8_t *out,
 /* A head that no encoder writes makes result->status GCB_E_CORRUPT, and `out` unspecified. */
 int gcb_cuda_range_decode(struct gcb_device_stream *s, float *out, const uint8_t *in, uint64_t n,
                           unsigned bits, struct gcb_device_result *result);
+
+/* The same of a group: as many launches as one message takes, behind the copy of its table. */
+int gcb_cuda_range_encode_group(struct gcb_device_stream *s, const struct gcb_device_group *g,
+                                const struct gcb_cuda_range *how);
+int gcb_cuda_range_decode_group(struct gcb_device_stream *s, const struct gcb_device_group *g,
+                                unsigned bits);
 
 #ifdef __cplusplus
 }

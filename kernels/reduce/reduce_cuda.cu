@@ -1,5 +1,6 @@
 #include "kernels/reduce/reduce_cuda.h"
 
+#include "kernels/cuda/group.cuh"
 #include "kernels/cuda/launch.cuh"
 #include "kernels/cuda/vector.cuh"
 #include "kernels/cuda/warp.cuh"
@@ -15,15 +16,17 @@ struct tuning {
 };
 
 constexpr uint64_t kTile = tuning::threads * tuning::each;
+static_assert(kTile == gcb::kTile, "grid 0 of a group");
 
-__global__ void max_bits(const float *__restrict__ x, uint64_t n, gcb_device_result *result)
+template <class Where> __global__ void max_bits(Where where)
 {
+    const gcb::place at = gcb::find(where);
     uint32_t most = 0;
 
-    for (uint64_t tile = blockIdx.x; tile * kTile < n; tile += gridDim.x) {
+    for (uint64_t tile = at.block; tile * kTile < at.item.in.n; tile += at.blocks) {
         float v[tuning::each];
 
-        gcb::load_floats(v, x, tile * kTile + threadIdx.x * tuning::each, n);
+        gcb::load_floats(v, at.item.in.x, tile * kTile + threadIdx.x * tuning::each, at.item.in.n);
         for (unsigned i = 0; i < tuning::each; i++) {
             const uint32_t m = gcb_magnitude(v[i]);
 
@@ -36,7 +39,7 @@ __global__ void max_bits(const float *__restrict__ x, uint64_t n, gcb_device_res
         most = other > most ? other : most;
     }
     if (gcb::lane() == 0 && most)
-        gcb::atomic_max(&result->max_bits, most);
+        gcb::atomic_max(&at.item.result->max_bits, most);
 }
 
 } /* namespace */
@@ -44,8 +47,18 @@ __global__ void max_bits(const float *__restrict__ x, uint64_t n, gcb_device_res
 int gcb_cuda_max_bits(struct gcb_device_stream *s, const float *x, uint64_t n,
                       struct gcb_device_result *result)
 {
-    const uint64_t tiles = n ? (n + kTile - 1) / kTile : 1;
+    const uint64_t tiles = gcb::tiles_of(n);
 
-    return gcb::launch(max_bits, tiles < tuning::blocks ? tiles : tuning::blocks, tuning::threads,
-                       0, s, x, n, result);
+    return gcb::launch(max_bits<gcb::one>, tiles < tuning::blocks ? tiles : tuning::blocks,
+                       tuning::threads, 0, s,
+                       gcb::decoded(const_cast<float *>(x), nullptr, n, result));
+}
+
+int gcb_cuda_max_bits_group(struct gcb_device_stream *s, const struct gcb_device_group *g)
+{
+    uint64_t tiles = 0;
+
+    for (unsigned i = 0; i < g->count; i++)
+        tiles += gcb::tiles_of(g->items[i].in.n);
+    return gcb::launch(max_bits<gcb::many>, tiles, tuning::threads, 0, s, gcb::grid_of(g, 0));
 }

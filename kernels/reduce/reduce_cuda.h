@@ -1,7 +1,7 @@
 #ifndef KERNELS_REDUCE_REDUCE_CUDA_H
 #define KERNELS_REDUCE_REDUCE_CUDA_H
 
-#include "kernels/cuda/stream.h"
+#include "kernels/cuda/group.h"
 
 /* Family `reduce` on the device (kernels/reduce/reduce.h). 0 or GCB_E_DEVICE; all pointers are device memory. */
 #ifdef __cplusplus
@@ -11,6 +11,8 @@ extern "C" {
 /* result->max_bits = max(result->max_bits, largest sign-cleared pattern of x[0..n)). x is aligned to 16. */
 int gcb_cuda_max_bits(struct gcb_device_stream *s, const float *x, uint64_t n,
                       struct gcb_device_result *result);
+/* The same of each message of a group, whose table is on its way already. */
+int gcb_cuda_max_bits_group(struct gcb_device_stream *s, const struct gcb_device_group *g);
 
 #ifdef __cplusplus
 }

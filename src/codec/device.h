@@ -1,7 +1,7 @@
 #ifndef SRC_CODEC_DEVICE_H
 #define SRC_CODEC_DEVICE_H
 
-#include "kernels/cuda/stream.h"
+#include "kernels/cuda/group.h"
 #include "src/codec/codec.h"
 
 /*
@@ -32,6 +32,23 @@ struct gcb_device_call {
     struct gcb_device_stream *stream;
     void *scratch_dev; /* at least `scratch` bytes; calls on one stream may share it */
     struct gcb_device_result *result_dev;
+};
+
+/*
+ * Several messages of a codec by one set of launches, whose results are those of single calls, byte for byte. Their
+ * payloads are of one length for a tensor, the bound; residuals are as in encode_residual_async.
+ */
+struct gcb_device_group_ops {
+    /* May messages of these states go together? Sizes and streams of draws may differ. NULL: any may. */
+    bool (*alike)(const void *state, const void *other);
+    /* Sets what a message has for itself, but for its input, payload, result and scratch, which are there; `at` is NULL
+     * to decode. NULL: nothing. */
+    void (*fill)(const void *state, const struct gcb_step *at, struct gcb_device_item *item);
+    /* Queue the copy of the group's table, filled but for its grids, and the work; the state is one of them. */
+    int (*encode_async)(const void *state, const struct gcb_device_group *group,
+                        struct gcb_device_stream *stream);
+    int (*decode_async)(const void *state, const struct gcb_device_group *group,
+                        struct gcb_device_stream *stream);
 };
 
 struct gcb_device_ops {
@@ -65,6 +82,8 @@ struct gcb_device_ops {
      */
     int (*decode_async)(void *state, const uint8_t *payload_dev, uint64_t length, float *out_dev,
                         const struct gcb_device_call *call);
+
+    const struct gcb_device_group_ops *group; /* NULL: one message at a time */
 };
 
 /* What the module exports: a row for each codec it has, ended by one without ops. A message is described, and

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "kernels/cuda/align.h"
 #include "src/base/alloc.h"
 
 #define STAGING ((uint64_t)16 << 20)
@@ -14,7 +15,15 @@ struct gcb_device_batch {
     void *scratch_dev;
     struct gcb_device_result *results_dev, *results; /* on the device; pinned */
     uint8_t *staging;                                /* pinned */
+    uint8_t *tables_dev, *tables;                    /* of groups; on the device; pinned */
+    uint64_t tables_used;                            /* bytes, since the last wait */
 };
+
+/* Of the tables that all messages of a batch need, in pairs or larger groups. */
+static uint64_t tables_bytes(const struct gcb_device_batch *b)
+{
+    return b->messages > 1 ? b->messages * gcb_cuda_align16(gcb_device_group_bytes(1)) : 0;
+}
 
 void gcb_device_batch_destroy(struct gcb_device_batch *b)
 {
@@ -25,6 +34,8 @@ void gcb_device_batch_destroy(struct gcb_device_batch *b)
     b->module->free(b->results_dev);
     b->module->free_pinned(b->results);
     b->module->free_pinned(b->staging);
+    b->module->free(b->tables_dev);
+    b->module->free_pinned(b->tables);
     gcb_free(b);
 }
 
@@ -43,6 +54,12 @@ static int take_memory(struct gcb_device_batch *b, struct gcb_diag *diag)
     if (!err)
         err = b->module->alloc_pinned(&p, b->staging_bytes, diag);
     b->staging = err ? NULL : p;
+    if (!err)
+        err = b->module->alloc(&p, tables_bytes(b), diag);
+    b->tables_dev = err ? NULL : p;
+    if (!err)
+        err = b->module->alloc_pinned(&p, tables_bytes(b), diag);
+    b->tables = err ? NULL : p;
     return err;
 }
 
@@ -93,7 +110,25 @@ int gcb_device_batch_finish(struct gcb_device_batch *b, struct gcb_diag *diag)
     /* if queueing fails, the wait says so with words */
     b->module->copy(b->stream, b->results, b->results_dev, b->messages * sizeof(*b->results),
                     GCB_COPY_OUT);
+    b->tables_used = 0;
     return b->module->wait(b->stream, diag);
+}
+
+uint64_t gcb_device_batch_scratch(const struct gcb_device_batch *b)
+{
+    return b->scratch_bytes;
+}
+
+bool gcb_device_batch_group(struct gcb_device_group *out, struct gcb_device_batch *b,
+                            unsigned count)
+{
+    const uint64_t bytes = gcb_cuda_align16(gcb_device_group_bytes(count));
+
+    if (bytes > tables_bytes(b) - b->tables_used)
+        return false;
+    *out = gcb_device_group_at(b->tables + b->tables_used, b->tables_dev + b->tables_used, count);
+    b->tables_used += bytes;
+    return true;
 }
 
 int gcb_device_batch_call(struct gcb_device_call *out, struct gcb_device_batch *b, unsigned i,

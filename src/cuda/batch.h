@@ -39,6 +39,13 @@ int gcb_device_batch_call(struct gcb_device_call *out, struct gcb_device_batch *
 const struct gcb_device_result *gcb_device_batch_result(const struct gcb_device_batch *b,
                                                         unsigned i);
 
+/* Bytes of scratch there are. */
+uint64_t gcb_device_batch_scratch(const struct gcb_device_batch *b);
+/* Room for the table of a group of `count` messages, of any content, until the next finish; false: there is no more.
+ * All messages of a batch, each in one group, have room. */
+bool gcb_device_batch_group(struct gcb_device_group *out, struct gcb_device_batch *b,
+                            unsigned count);
+
 /* Copies between plain host memory and the device, through the pinned memory; they wait. */
 int gcb_device_batch_upload(struct gcb_device_batch *b, void *to_dev, const void *from,
                             uint64_t bytes, struct gcb_diag *diag);

@@ -6,18 +6,7 @@
 #include "kernels/hd.h"
 #include "src/base/alloc.h"
 #include "src/codec/framing.h"
-
-struct gcb_device_coder {
-    const struct gcb_device_module *module;
-    const struct gcb_device_ops *ops;
-    struct gcb_method method;
-    struct gcb_codec_env env;
-    enum gcb_nonfinite nonfinite;
-    struct gcb_frame frame; /* of its messages; lengths and the stored flag vary */
-    char *path;
-    void *state; /* NULL: a decoder of stored messages only */
-    uint64_t clamped;
-};
+#include "src/cuda/device_coder_private.h"
 
 void gcb_device_coder_destroy(struct gcb_device_coder *c)
 {
@@ -159,16 +148,15 @@ uint64_t gcb_device_coder_bound(const struct gcb_device_coder *c)
            gcb_frame_tail(&c->frame);
 }
 
-/* What queueing came to, in words; the stream knows more, and says it when it is waited for. */
-static int queued(const struct gcb_device_coder *c, int err, struct gcb_diag *diag)
+int gcb_device_coder_queued(const struct gcb_device_coder *c, int err, struct gcb_diag *diag)
 {
     return err ? gcb_diag_set(diag, err, "device cuda: method '%s': %s",
                               c->method.name ? c->method.name : "raw", gcb_status_text(err))
                : 0;
 }
 
-static struct gcb_device_input input_of(const struct gcb_device_coder *c,
-                                        const struct gcb_device_message *m, int compensated)
+struct gcb_device_input gcb_device_coder_input(const struct gcb_device_coder *c,
+                                               const struct gcb_device_message *m, int compensated)
 {
     return (struct gcb_device_input){
         .x = m->in_dev,
@@ -193,7 +181,7 @@ int gcb_device_coder_encode_async(struct gcb_device_coder *c, const struct gcb_s
         return gcb_diag_set(diag, GCB_E_UNSUPPORTED,
                             "device cuda: method '%s' has no error feedback there", c->method.name);
     if (m->residual_dev) {
-        const struct gcb_device_input in = input_of(c, m, 0);
+        const struct gcb_device_input in = gcb_device_coder_input(c, m, 0);
 
         err = c->ops->encode_residual_async(c->state, at, &in, m->payload_dev, &call);
     } else {
@@ -202,7 +190,7 @@ int gcb_device_coder_encode_async(struct gcb_device_coder *c, const struct gcb_s
     /* behind it, because what is encoded is what has to be finite */
     if (!err && c->nonfinite != GCB_NONFINITE_TRUSTED)
         err = c->module->max_bits(call.stream, m->in_dev, c->env.count, call.result_dev);
-    return queued(c, err, diag);
+    return gcb_device_coder_queued(c, err, diag);
 }
 
 int gcb_device_coder_encode_finish(struct gcb_device_coder *c, const struct gcb_device_message *m,
@@ -210,7 +198,7 @@ int gcb_device_coder_encode_finish(struct gcb_device_coder *c, const struct gcb_
 {
     const struct gcb_device_result *r = gcb_device_batch_result(m->batch, m->i);
     const uint64_t raw = c->env.count * gcb_framing_raw_size(c->frame.source);
-    const struct gcb_device_input in = input_of(c, m, 1);
+    const struct gcb_device_input in = gcb_device_coder_input(c, m, 1);
     const bool bad = c->nonfinite != GCB_NONFINITE_TRUSTED && r->max_bits >= GCB_INF_BITS;
 
     *frame = c->frame;
@@ -226,7 +214,7 @@ int gcb_device_coder_encode_finish(struct gcb_device_coder *c, const struct gcb_
     frame->flags |= GCB_WIRE_STORED;
     frame->param_bytes = 0;
     frame->payload_bytes = raw;
-    return queued(
+    return gcb_device_coder_queued(
         c,
         c->module->put_raw(gcb_device_batch_stream(m->batch), frame->source, m->payload_dev, &in),
         diag);
@@ -281,7 +269,7 @@ int gcb_device_coder_decode_async(struct gcb_device_coder *c, const struct gcb_f
         err = c->module->get_raw(call.stream, frame->source, out_dev, payload_dev, frame->count);
     if (err == GCB_E_CORRUPT)
         return gcb_diag_set(diag, err, "damaged message: its payload does not decode");
-    return queued(c, err, diag);
+    return gcb_device_coder_queued(c, err, diag);
 }
 
 int gcb_device_coder_decode_finish(struct gcb_device_coder *c, const struct gcb_device_message *m,

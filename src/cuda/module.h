@@ -13,7 +13,7 @@
  * Device memory is aligned to 256 bytes and cannot be read by the host; copies between it and the host go through
  * pinned memory. One host thread at a time for a stream.
  */
-#define GCB_DEVICE_MODULE_VERSION 1
+#define GCB_DEVICE_MODULE_VERSION 2
 #define GCB_DEVICE_MODULE_SYMBOL "gcb_device_module"
 
 /* Of a device, and of the libraries it needs; as far as they could be found out. */
@@ -74,6 +74,8 @@ struct gcb_device_module {
     /* result->max_bits = max(result->max_bits, largest sign-cleared pattern of x[0..n)). */
     int (*max_bits)(struct gcb_device_stream *s, const float *x_dev, uint64_t n,
                     struct gcb_device_result *result_dev);
+    /* The same of each message of a group that was queued before. */
+    int (*max_bits_group)(struct gcb_device_stream *s, const struct gcb_device_group *group);
     /* A tensor raw, as a stored message holds it in `source`'s type, and back. With a residual, that becomes what
      * the source's type cannot hold (in->compensated is 1). */
     int (*put_raw)(struct gcb_device_stream *s, enum gcb_dtype source, uint8_t *out_dev,

@@ -84,6 +84,44 @@ static int bf16_decode(void *state, const uint8_t *payload_dev, uint64_t length,
     return gcb_cuda_get_bf16(call->stream, out_dev, payload_dev, s->count);
 }
 
+static int fp16_encode_group(const void *state, const struct gcb_device_group *group,
+                             struct gcb_device_stream *stream)
+{
+    (void)state;
+    return gcb_cuda_put_fp16_group(stream, group);
+}
+
+static int fp16_decode_group(const void *state, const struct gcb_device_group *group,
+                             struct gcb_device_stream *stream)
+{
+    (void)state;
+    return gcb_cuda_get_fp16_group(stream, group);
+}
+
+static const struct gcb_device_group_ops fp16_group = {
+    .encode_async = fp16_encode_group,
+    .decode_async = fp16_decode_group,
+};
+
+static int bf16_encode_group(const void *state, const struct gcb_device_group *group,
+                             struct gcb_device_stream *stream)
+{
+    (void)state;
+    return gcb_cuda_put_bf16_group(stream, group);
+}
+
+static int bf16_decode_group(const void *state, const struct gcb_device_group *group,
+                             struct gcb_device_stream *stream)
+{
+    (void)state;
+    return gcb_cuda_get_bf16_group(stream, group);
+}
+
+static const struct gcb_device_group_ops bf16_group = {
+    .encode_async = bf16_encode_group,
+    .decode_async = bf16_decode_group,
+};
+
 const struct gcb_device_ops gcb_device_fp16 = {
     .state_size = sizeof(struct half),
     .init = half_init,
@@ -92,6 +130,7 @@ const struct gcb_device_ops gcb_device_fp16 = {
     .encode_async = fp16_encode,
     .encode_residual_async = fp16_encode_residual,
     .decode_async = fp16_decode,
+    .group = &fp16_group,
 };
 
 const struct gcb_device_ops gcb_device_bf16 = {
@@ -102,4 +141,5 @@ const struct gcb_device_ops gcb_device_bf16 = {
     .encode_async = bf16_encode,
     .encode_residual_async = bf16_encode_residual,
     .decode_async = bf16_decode,
+    .group = &bf16_group,
 };

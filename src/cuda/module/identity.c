@@ -56,6 +56,25 @@ static int identity_decode(void *state, const uint8_t *payload_dev, uint64_t len
     return gcb_cuda_get_fp32(call->stream, out_dev, payload_dev, s->count);
 }
 
+static int identity_encode_group(const void *state, const struct gcb_device_group *group,
+                                 struct gcb_device_stream *stream)
+{
+    (void)state;
+    return gcb_cuda_put_fp32_group(stream, group);
+}
+
+static int identity_decode_group(const void *state, const struct gcb_device_group *group,
+                                 struct gcb_device_stream *stream)
+{
+    (void)state;
+    return gcb_cuda_get_fp32_group(stream, group);
+}
+
+static const struct gcb_device_group_ops identity_group = {
+    .encode_async = identity_encode_group,
+    .decode_async = identity_decode_group,
+};
+
 const struct gcb_device_ops gcb_device_identity = {
     .state_size = sizeof(struct identity),
     .init = identity_init,
@@ -64,4 +83,5 @@ const struct gcb_device_ops gcb_device_identity = {
     .encode_async = identity_encode,
     .encode_residual_async = identity_encode_residual,
     .decode_async = identity_decode,
+    .group = &identity_group,
 };

@@ -87,6 +87,50 @@ static int qsgd_decode(void *state, const uint8_t *payload_dev, uint64_t length,
                                 call->result_dev);
 }
 
+/* Buckets are cut to each tensor, so they may differ. */
+static bool qsgd_alike(const void *state, const void *other)
+{
+    const struct qsgd *a = state, *b = other;
+
+    return a->p.coding == GCB_QSGD_FIXED && b->p.coding == GCB_QSGD_FIXED &&
+           a->how.draw.seed == b->how.draw.seed && a->how.levels == b->how.levels &&
+           a->how.sign_bit == b->how.sign_bit && a->how.l2 == b->how.l2;
+}
+
+static void qsgd_fill(const void *state, const struct gcb_step *at, struct gcb_device_item *item)
+{
+    const struct qsgd *s = state;
+
+    item->bucket = s->how.bucket;
+    if (!at)
+        return;
+    item->coarse = gcb_draw_stream(&s->env, at, GCB_QSGD_DRAW_COARSE);
+    item->fine = gcb_draw_stream(&s->env, at, GCB_QSGD_DRAW_FINE);
+}
+
+static int qsgd_encode_group(const void *state, const struct gcb_device_group *group,
+                             struct gcb_device_stream *stream)
+{
+    const struct qsgd *s = state;
+
+    return gcb_cuda_qsgd_encode_group(stream, group, &s->how);
+}
+
+static int qsgd_decode_group(const void *state, const struct gcb_device_group *group,
+                             struct gcb_device_stream *stream)
+{
+    const struct qsgd *s = state;
+
+    return gcb_cuda_qsgd_decode_group(stream, group, &s->how);
+}
+
+static const struct gcb_device_group_ops qsgd_group = {
+    .alike = qsgd_alike,
+    .fill = qsgd_fill,
+    .encode_async = qsgd_encode_group,
+    .decode_async = qsgd_decode_group,
+};
+
 const struct gcb_device_ops gcb_device_qsgd = {
     .state_size = sizeof(struct qsgd),
     .init = qsgd_init,
@@ -95,4 +139,5 @@ const struct gcb_device_ops gcb_device_qsgd = {
     .encode_async = qsgd_encode,
     .encode_residual_async = qsgd_encode_residual,
     .decode_async = qsgd_decode,
+    .group = &qsgd_group,
 };

@@ -70,6 +70,37 @@ static int range_decode(void *state, const uint8_t *payload_dev, uint64_t length
                                  call->result_dev);
 }
 
+static bool range_alike(const void *state, const void *other)
+{
+    const struct range *a = state, *b = other;
+
+    return a->how.bits == b->how.bits && a->how.mantissa == b->how.mantissa &&
+           a->how.max_given == b->how.max_given && a->p.max == b->p.max &&
+           a->how.rounding == b->how.rounding;
+}
+
+static int range_encode_group(const void *state, const struct gcb_device_group *group,
+                              struct gcb_device_stream *stream)
+{
+    const struct range *s = state;
+
+    return gcb_cuda_range_encode_group(stream, group, &s->how);
+}
+
+static int range_decode_group(const void *state, const struct gcb_device_group *group,
+                              struct gcb_device_stream *stream)
+{
+    const struct range *s = state;
+
+    return gcb_cuda_range_decode_group(stream, group, s->how.bits);
+}
+
+static const struct gcb_device_group_ops range_group = {
+    .alike = range_alike,
+    .encode_async = range_encode_group,
+    .decode_async = range_decode_group,
+};
+
 const struct gcb_device_ops gcb_device_range = {
     .state_size = sizeof(struct range),
     .init = range_init,
@@ -78,4 +109,5 @@ const struct gcb_device_ops gcb_device_range = {
     .encode_async = range_encode,
     .encode_residual_async = range_encode_residual,
     .decode_async = range_decode,
+    .group = &range_group,
 };

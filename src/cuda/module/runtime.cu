@@ -278,6 +278,7 @@ const struct gcb_device_module table = {
     event_follow,
     event_seconds,
     gcb_cuda_max_bits,
+    gcb_cuda_max_bits_group,
     put_raw,
     get_raw,
     gcb_cuda_compare_scratch,

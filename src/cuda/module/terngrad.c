@@ -71,6 +71,48 @@ static int terngrad_decode(void *state, const uint8_t *payload_dev, uint64_t len
                                     call->result_dev);
 }
 
+static bool terngrad_alike(const void *state, const void *other)
+{
+    const struct terngrad *a = state, *b = other;
+
+    return a->how.draw.seed == b->how.draw.seed && a->p.clip == b->p.clip &&
+           a->how.base3 == b->how.base3;
+}
+
+static void terngrad_fill(const void *state, const struct gcb_step *at,
+                          struct gcb_device_item *item)
+{
+    const struct terngrad *s = state;
+
+    if (!at)
+        return;
+    item->coarse = gcb_draw_stream(&s->env, at, GCB_TERNGRAD_DRAW_COARSE);
+    item->fine = gcb_draw_stream(&s->env, at, GCB_TERNGRAD_DRAW_FINE);
+}
+
+static int terngrad_encode_group(const void *state, const struct gcb_device_group *group,
+                                 struct gcb_device_stream *stream)
+{
+    const struct terngrad *s = state;
+
+    return gcb_cuda_terngrad_encode_group(stream, group, &s->how);
+}
+
+static int terngrad_decode_group(const void *state, const struct gcb_device_group *group,
+                                 struct gcb_device_stream *stream)
+{
+    const struct terngrad *s = state;
+
+    return gcb_cuda_terngrad_decode_group(stream, group, &s->how);
+}
+
+static const struct gcb_device_group_ops terngrad_group = {
+    .alike = terngrad_alike,
+    .fill = terngrad_fill,
+    .encode_async = terngrad_encode_group,
+    .decode_async = terngrad_decode_group,
+};
+
 const struct gcb_device_ops gcb_device_terngrad = {
     .state_size = sizeof(struct terngrad),
     .init = terngrad_init,
@@ -79,4 +121,5 @@ const struct gcb_device_ops gcb_device_terngrad = {
     .encode_async = terngrad_encode,
     .encode_residual_async = terngrad_encode_residual,
     .decode_async = terngrad_decode,
+    .group = &terngrad_group,
 };

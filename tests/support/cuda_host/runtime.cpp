@@ -68,6 +68,21 @@ void protect(int how)
             abort();
 }
 
+unsigned opened; /* how often, without a close */
+
+/* For work on the device; of several in a row, the first opens and the last closes. */
+void open_memory()
+{
+    if (opened++ == 0)
+        protect(PROT_READ | PROT_WRITE);
+}
+
+void close_memory()
+{
+    if (--opened == 0)
+        protect(PROT_NONE);
+}
+
 /* Bytes just outside the data still hold what was put there. */
 bool intact(const piece &p)
 {
@@ -105,8 +120,12 @@ void run_one(cudaStream_t stream)
 
 void run_all(cudaStream_t stream)
 {
+    if (stream->work.empty())
+        return;
+    open_memory();
     while (!stream->work.empty())
         run_one(stream);
+    close_memory();
 }
 
 void run_to(cudaEvent_t event, uint64_t record)
@@ -186,10 +205,10 @@ bool failed()
 void enqueue(cudaStream_t stream, std::function<void()> work)
 {
     stream->work.push_back([work] {
-        protect(PROT_READ | PROT_WRITE);
+        open_memory();
         work();
         check_edges();
-        protect(PROT_NONE);
+        close_memory();
     });
 }
 
