@@ -5,14 +5,15 @@
  * the codes are made. */
 #include "kernels/cuda/stream.h"
 #include "kernels/cuda/vector.cuh"
+#include "kernels/memory/memory_elem.h"
 
 namespace gcb
 {
 
-/* What is encoded, of one element. Two roundings: the module is built without contraction. */
+/* What is encoded, of one element. */
 __device__ __forceinline__ float compensate(const struct gcb_device_input &in, uint64_t i)
 {
-    return in.carry * in.residual[i] + in.x[i];
+    return gcb_memory_carried(in.carry, in.residual[i], in.x[i]);
 }
 
 /* Has x still to become p? */
@@ -32,7 +33,7 @@ __device__ __forceinline__ void load_input(float (&v)[N], const struct gcb_devic
 
         load_floats(r, in.residual, first, in.n);
         for (unsigned i = 0; i < N; i++)
-            v[i] = in.carry * r[i] + v[i];
+            v[i] = gcb_memory_carried(in.carry, r[i], v[i]);
         store_floats(in.x, v, first, in.n);
     }
 }
@@ -48,6 +49,24 @@ __device__ __forceinline__ void store_residual(const struct gcb_device_input &in
     for (unsigned i = 0; i < N; i++)
         r[i] = p[i] - decoded[i];
     store_floats(in.residual, r, first, in.n);
+}
+
+/* Element i that comes back to x; of feedback (`from` is what was encoded) what it lacks. */
+__device__ __forceinline__ float taken(const float *from, uint64_t i, float decoded)
+{
+    return from ? from[i] - decoded : decoded;
+}
+
+/* The same of a run. */
+template <unsigned N>
+__device__ __forceinline__ void take_from(float (&v)[N], const float *from, uint64_t first,
+                                          uint64_t n)
+{
+    float p[N];
+
+    load_floats(p, from, first, n);
+    for (unsigned i = 0; i < N; i++)
+        v[i] = p[i] - v[i];
 }
 
 } /* namespace gcb */

@@ -50,21 +50,24 @@ void gcb_cuda_dct_long_table(void *table, uint64_t length);
 
 /* ---- launchers ---- */
 
-int gcb_cuda_dct_short_forward(struct gcb_device_stream *s, float *coef, const float *x,
-                               const struct gcb_cuda_dct *d, struct gcb_device_result *result);
+/* in->n = d->count; puts error feedback in as it reads, and so does gcb_cuda_dct_choose. */
+int gcb_cuda_dct_short_forward(struct gcb_device_stream *s, float *coef,
+                               const struct gcb_device_input *in, const struct gcb_cuda_dct *d,
+                               struct gcb_device_result *result);
+/* x = the elements; with `from`, as many floats, what from has more than those; NULL: none. So below. */
 int gcb_cuda_dct_short_inverse(struct gcb_device_stream *s, float *x, const float *coef,
-                               const struct gcb_cuda_dct *d);
+                               const float *from, const struct gcb_cuda_dct *d);
 
 /* Chunks of 4096, transformed and their largest chosen at once; `chosen` as for gcb_cuda_select_chunks, of which this
  * writes the whole chunks' part and the end. */
 int gcb_cuda_dct_choose(struct gcb_device_stream *s, const struct gcb_cuda_chosen *chosen,
-                        const float *x, const struct gcb_cuda_dct *d,
+                        const struct gcb_device_input *in, const struct gcb_cuda_dct *d,
                         const struct gcb_cuda_chunks *cut, struct gcb_device_result *result);
 
 int gcb_cuda_dct_direct_forward(struct gcb_device_stream *s, float *coef, const float *x,
                                 const struct gcb_cuda_dct *d, struct gcb_device_result *result);
 int gcb_cuda_dct_direct_inverse(struct gcb_device_stream *s, float *x, const float *coef,
-                                const struct gcb_cuda_dct *d);
+                                const float *from, const struct gcb_cuda_dct *d);
 
 /* x to what the FFT takes; its bins, length/2 + 1 pairs a chunk, to coefficients; and back. */
 int gcb_cuda_dct_fold(struct gcb_device_stream *s, float *folded, const float *x,
@@ -74,7 +77,7 @@ int gcb_cuda_dct_turn(struct gcb_device_stream *s, float *coef, const float *bin
 int gcb_cuda_dct_turn_back(struct gcb_device_stream *s, float *bins, const float *coef,
                            const struct gcb_cuda_dct *d);
 int gcb_cuda_dct_unfold(struct gcb_device_stream *s, float *x, const float *folded,
-                        const struct gcb_cuda_dct *d);
+                        const float *from, const struct gcb_cuda_dct *d);
 
 #ifdef __cplusplus
 }

@@ -1,3 +1,4 @@
+#include "kernels/cuda/feedback.cuh"
 #include "kernels/cuda/launch.cuh"
 #include "kernels/cuda/scan.cuh"
 #include "kernels/cuda/sum.cuh"
@@ -70,7 +71,7 @@ __global__ void direct_forward(float *__restrict__ coef, const float *__restrict
 }
 
 __global__ void direct_inverse(float *__restrict__ x, const float *__restrict__ coef,
-                               struct gcb_cuda_dct d)
+                               const float *__restrict__ from, struct gcb_cuda_dct d)
 {
     const uint32_t length = static_cast<uint32_t>(d.length);
 
@@ -82,7 +83,7 @@ __global__ void direct_inverse(float *__restrict__ x, const float *__restrict__ 
         const double sum = warp_sum(length, term);
 
         if (gcb::lane() == 0)
-            x[i] = static_cast<float>(sum);
+            x[i] = gcb::taken(from, i, static_cast<float>(sum));
     }
 }
 
@@ -116,7 +117,7 @@ int gcb_cuda_dct_direct_forward(struct gcb_device_stream *s, float *coef, const 
 }
 
 int gcb_cuda_dct_direct_inverse(struct gcb_device_stream *s, float *x, const float *coef,
-                                const struct gcb_cuda_dct *d)
+                                const float *from, const struct gcb_cuda_dct *d)
 {
-    return gcb::launch(direct_inverse, blocks_of(d), kThreads, 0, s, x, coef, *d);
+    return gcb::launch(direct_inverse, blocks_of(d), kThreads, 0, s, x, coef, from, *d);
 }

@@ -1,3 +1,4 @@
+#include "kernels/cuda/feedback.cuh"
 #include "kernels/cuda/launch.cuh"
 #include "kernels/cuda/warp.cuh"
 #include "kernels/fft/dct_cuda.h"
@@ -67,11 +68,11 @@ __global__ void fold(float *__restrict__ folded, const float *__restrict__ x, st
 }
 
 __global__ void unfold(float *__restrict__ x, const float *__restrict__ folded,
-                       struct gcb_cuda_dct d)
+                       const float *__restrict__ from, struct gcb_cuda_dct d)
 {
     for (uint64_t i = blockIdx.x * uint64_t{blockDim.x} + threadIdx.x; i < d.count;
          i += uint64_t{gridDim.x} * blockDim.x)
-        x[i] = folded[folded_place(i, d.length)];
+        x[i] = gcb::taken(from, i, folded[folded_place(i, d.length)]);
 }
 
 /* Bin k gives coefficients k and length - k. */
@@ -166,9 +167,9 @@ int gcb_cuda_dct_fold(struct gcb_device_stream *s, float *folded, const float *x
 }
 
 int gcb_cuda_dct_unfold(struct gcb_device_stream *s, float *x, const float *folded,
-                        const struct gcb_cuda_dct *d)
+                        const float *from, const struct gcb_cuda_dct *d)
 {
-    return gcb::launch(unfold, blocks_for(d->count), kThreads, 0, s, x, folded, *d);
+    return gcb::launch(unfold, blocks_for(d->count), kThreads, 0, s, x, folded, from, *d);
 }
 
 int gcb_cuda_dct_turn(struct gcb_device_stream *s, float *coef, const float *bins,

@@ -1,3 +1,4 @@
+#include "kernels/cuda/feedback.cuh"
 #include "kernels/cuda/launch.cuh"
 #include "kernels/fft/dct_cuda.h"
 #include "kernels/fft/short_real.cuh"
@@ -51,19 +52,18 @@ struct quad {
     }
 };
 
-__device__ void load_folded(dct_room &room, const float *x, uint64_t start,
-                            const struct gcb_cuda_dct &d, unsigned m)
+__device__ void load_folded(dct_room &room, const struct gcb_device_input &in, uint64_t start,
+                            unsigned m)
 {
 #pragma unroll
     for (unsigned i = 0; i < kFours; i++) {
         const unsigned four = threadIdx.x + i * kShortThreads;
         const quad q(four, m);
-        float4 v = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+        float v[4];
 
-        if (start + 4 * four < d.count)
-            v = *reinterpret_cast<const float4 *>(x + start + 4 * four);
-        gcb::at(room.fft, q.first) = {v.x, v.z};
-        gcb::at(room.fft, q.second) = {v.w, v.y};
+        gcb::load_input(v, in, start + 4 * four);
+        gcb::at(room.fft, q.first) = {v[0], v[2]};
+        gcb::at(room.fft, q.second) = {v[3], v[1]};
     }
 }
 
@@ -136,13 +136,13 @@ __device__ void to_coefficients(dct_room &room, const turns &t, float scale)
 }
 
 /* The block's chunks from elements to coefficients in the room; whether this thread's 16 are finite. */
-__device__ bool transform_block(dct_room &room, gcb::near_chunk *c, const float *x,
-                                const struct gcb_cuda_dct &d)
+__device__ bool transform_block(dct_room &room, gcb::near_chunk *c,
+                                const struct gcb_device_input &in, const struct gcb_cuda_dct &d)
 {
     const turns t(d);
     bool finite = true;
 
-    load_folded(room, x, uint64_t{blockIdx.x} * kElements, d, t.m);
+    load_folded(room, in, uint64_t{blockIdx.x} * kElements, t.m);
     gcb::sync_block();
     gcb::short_fft(room.fft, t.fft, t.m);
     to_coefficients(room, t, d.scale);
@@ -154,14 +154,14 @@ __device__ bool transform_block(dct_room &room, gcb::near_chunk *c, const float 
     return finite;
 }
 
-__global__ void short_forward(float *__restrict__ coef, const float *__restrict__ x,
+__global__ void short_forward(float *__restrict__ coef, struct gcb_device_input in,
                               struct gcb_cuda_dct d, gcb_device_result *result)
 {
     dct_room &room = gcb::shared<dct_room>();
     const uint64_t start = uint64_t{blockIdx.x} * kElements;
     gcb::near_chunk c;
 
-    if (!transform_block(room, &c, x, d))
+    if (!transform_block(room, &c, in, d))
         gcb::set_status(&result->status, GCB_E_NONFINITE);
 #pragma unroll
     for (unsigned e = 0; e < gcb::kChunkEach; e++)
@@ -170,13 +170,13 @@ __global__ void short_forward(float *__restrict__ coef, const float *__restrict_
 }
 
 __global__ void __launch_bounds__(kShortThreads, 4)
-    choose(struct gcb_cuda_chosen to, const float *__restrict__ x, struct gcb_cuda_dct d,
+    choose(struct gcb_cuda_chosen to, struct gcb_device_input in, struct gcb_cuda_dct d,
            struct gcb_cuda_chunks cut, gcb_device_result *result)
 {
     dct_room &room = gcb::shared<dct_room>();
     gcb::near_chunk c;
 
-    if (!transform_block(room, &c, x, d))
+    if (!transform_block(room, &c, in, d))
         gcb::set_status(&result->status, GCB_E_NONFINITE);
     c.count = kElements;
     gcb::choose_of_chunk(room.chunk, c, gcb::place_of(cut, to.n, blockIdx.x), to, d.unitary);
@@ -227,7 +227,7 @@ __device__ void to_numbers(dct_room &room, const turns &t)
     gcb::sync_block();
 }
 
-__device__ void store_unfolded(float *x, dct_room &room, uint64_t start,
+__device__ void store_unfolded(float *x, const float *from, dct_room &room, uint64_t start,
                                const struct gcb_cuda_dct &d, unsigned m)
 {
 #pragma unroll
@@ -235,14 +235,16 @@ __device__ void store_unfolded(float *x, dct_room &room, uint64_t start,
         const unsigned four = threadIdx.x + i * kShortThreads;
         const quad q(four, m);
         const complex a = gcb::at(room.fft, q.first), b = gcb::at(room.fft, q.second);
+        float v[4] = {a.im, b.re, a.re, b.im}; /* parts have changed places */
 
-        if (start + 4 * four < d.count) /* parts have changed places */
-            *reinterpret_cast<float4 *>(x + start + 4 * four) = make_float4(a.im, b.re, a.re, b.im);
+        if (from)
+            gcb::take_from(v, from, start + 4 * four, d.count);
+        gcb::store_floats(x, v, start + 4 * four, d.count);
     }
 }
 
 __global__ void short_inverse(float *__restrict__ x, const float *__restrict__ coef,
-                              struct gcb_cuda_dct d)
+                              const float *__restrict__ from, struct gcb_cuda_dct d)
 {
     dct_room &room = gcb::shared<dct_room>();
     const uint64_t start = uint64_t{blockIdx.x} * kElements;
@@ -257,7 +259,7 @@ __global__ void short_inverse(float *__restrict__ x, const float *__restrict__ c
     gcb::sync_block();
     to_numbers(room, t);
     gcb::short_fft(room.fft, t.fft, t.m);
-    store_unfolded(x, room, start, d, t.m);
+    store_unfolded(x, from, room, start, d, t.m);
 }
 
 uint64_t blocks_of(const struct gcb_cuda_dct *d)
@@ -283,24 +285,25 @@ void gcb_cuda_dct_short_table(void *table, uint64_t length)
     gcb::fill_turns(to + 2 * m, m + 1, pi / (2.0 * static_cast<double>(length)));
 }
 
-int gcb_cuda_dct_short_forward(struct gcb_device_stream *s, float *coef, const float *x,
-                               const struct gcb_cuda_dct *d, struct gcb_device_result *result)
+int gcb_cuda_dct_short_forward(struct gcb_device_stream *s, float *coef,
+                               const struct gcb_device_input *in, const struct gcb_cuda_dct *d,
+                               struct gcb_device_result *result)
 {
-    return gcb::launch(short_forward, blocks_of(d), kShortThreads, sizeof(dct_room), s, coef, x, *d,
-                       result);
+    return gcb::launch(short_forward, blocks_of(d), kShortThreads, sizeof(dct_room), s, coef, *in,
+                       *d, result);
 }
 
 int gcb_cuda_dct_choose(struct gcb_device_stream *s, const struct gcb_cuda_chosen *chosen,
-                        const float *x, const struct gcb_cuda_dct *d,
+                        const struct gcb_device_input *in, const struct gcb_cuda_dct *d,
                         const struct gcb_cuda_chunks *cut, struct gcb_device_result *result)
 {
-    return gcb::launch(choose, blocks_of(d), kShortThreads, sizeof(dct_room), s, *chosen, x, *d,
+    return gcb::launch(choose, blocks_of(d), kShortThreads, sizeof(dct_room), s, *chosen, *in, *d,
                        *cut, result);
 }
 
 int gcb_cuda_dct_short_inverse(struct gcb_device_stream *s, float *x, const float *coef,
-                               const struct gcb_cuda_dct *d)
+                               const float *from, const struct gcb_cuda_dct *d)
 {
     return gcb::launch(short_inverse, blocks_of(d), kShortThreads, sizeof(dct_room), s, x, coef,
-                       *d);
+                       from, *d);
 }

@@ -32,9 +32,15 @@ void gcb_cuda_fft_short_table(void *table, uint64_t length);
 int gcb_cuda_fft_short_forward(struct gcb_device_stream *s, float *bins, const float *x,
                                const struct gcb_cuda_short_fft *f, struct gcb_device_result *most);
 
-/* Back from bins that are multiplied by `unitary` first; parts that no real transform has are ignored. */
+/* Back from bins that are multiplied by `unitary` first; parts that no real transform has are ignored. With `from`, count
+ * floats, x = from - elements. */
+struct gcb_cuda_fft_back {
+    float unitary;
+    const float *from; /* or NULL */
+};
 int gcb_cuda_fft_short_inverse(struct gcb_device_stream *s, float *x, const float *bins,
-                               const struct gcb_cuda_short_fft *f, float unitary);
+                               const struct gcb_cuda_short_fft *f,
+                               const struct gcb_cuda_fft_back *how);
 
 /* ---- chosen at once ---- */
 

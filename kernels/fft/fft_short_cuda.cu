@@ -1,3 +1,4 @@
+#include "kernels/cuda/feedback.cuh"
 #include "kernels/cuda/launch.cuh"
 #include "kernels/cuda/sum.cuh"
 #include "kernels/fft/short_bins.cuh"
@@ -89,21 +90,24 @@ __device__ void load_bins(gcb::short_room &room, const float2 *__restrict__ bins
     }
 }
 
-__device__ void store_numbers(float *__restrict__ x, gcb::short_room &room, uint64_t start,
-                              uint64_t count)
+__device__ void store_numbers(float *__restrict__ x, const float *__restrict__ from,
+                              gcb::short_room &room, uint64_t start, uint64_t count)
 {
 #pragma unroll
     for (unsigned i = 0; i < gcb::kShortFours; i++) {
         const unsigned four = threadIdx.x + i * kShortThreads;
         const complex a = gcb::at(room, 2 * four), b = gcb::at(room, 2 * four + 1);
+        float v[4] = {a.im, a.re, b.im, b.re}; /* parts have changed places */
 
-        if (start + 4 * four < count) /* parts have changed places */
-            *reinterpret_cast<float4 *>(x + start + 4 * four) = make_float4(a.im, a.re, b.im, b.re);
+        if (from)
+            gcb::take_from(v, from, start + 4 * four, count);
+        gcb::store_floats(x, v, start + 4 * four, count);
     }
 }
 
 __global__ void short_inverse(float *__restrict__ x, const float2 *__restrict__ bins,
-                              struct gcb_cuda_short_fft f, float unitary)
+                              const float *__restrict__ from, struct gcb_cuda_short_fft f,
+                              float unitary)
 {
     gcb::short_room &room = gcb::shared<gcb::short_room>();
     const gcb::fft_turns t(f);
@@ -118,7 +122,7 @@ __global__ void short_inverse(float *__restrict__ x, const float2 *__restrict__ 
     }
     gcb::sync_block();
     gcb::short_fft(room, t.fft, t.m);
-    store_numbers(x, room, blockIdx.x * uint64_t{kShortElements}, f.count);
+    store_numbers(x, from, room, blockIdx.x * uint64_t{kShortElements}, f.count);
 }
 
 uint64_t blocks_of(const struct gcb_cuda_short_fft *f)
@@ -151,8 +155,9 @@ int gcb_cuda_fft_short_forward(struct gcb_device_stream *s, float *bins, const f
 }
 
 int gcb_cuda_fft_short_inverse(struct gcb_device_stream *s, float *x, const float *bins,
-                               const struct gcb_cuda_short_fft *f, float unitary)
+                               const struct gcb_cuda_short_fft *f,
+                               const struct gcb_cuda_fft_back *how)
 {
     return gcb::launch(short_inverse, blocks_of(f), kShortThreads, sizeof(gcb::short_room), s, x,
-                       reinterpret_cast<const float2 *>(bins), *f, unitary);
+                       reinterpret_cast<const float2 *>(bins), how->from, *f, how->unitary);
 }

@@ -1,5 +1,6 @@
 #include "kernels/hadamard/hadamard_cuda.h"
 
+#include "kernels/cuda/feedback.cuh"
 #include "kernels/cuda/launch.cuh"
 #include "kernels/cuda/tile.cuh"
 #include "kernels/hadamard/hadamard_elem.h"
@@ -23,6 +24,7 @@ static_assert(kTileEach == 1u << kStages, "a thread's values are those of whole 
 struct job {
     uint64_t n, length;
     const uint8_t *side; /* inverse: where the key stands */
+    const float *from;   /* inverse: what elements are taken from, or null */
     uint64_t key;        /* forward */
     float unitary;       /* inverse: what coefficients are brought to scale with */
     uint32_t unused;     /* so that no byte of an argument is left unset */
@@ -126,19 +128,19 @@ __device__ void exchange(tile_signs &room, float (&v)[kTileEach], unsigned round
 }
 
 /* Reads this thread's run of the tile at `start`, as the pass has it. */
-__device__ void load_run(float (&v)[kTileEach], const float *from, uint64_t start,
+__device__ void load_run(float (&v)[kTileEach], const struct gcb_device_input &from, uint64_t start,
                          const tile_signs &room, const job &j, const pass &p)
 {
     const unsigned mine = threadIdx.x * kTileEach;
     const uint32_t bits = p.inverse ? 0 : room.sign[mine / 32] >> mine % 32;
 
-    gcb::load_floats(v, from, start + mine, j.n);
+    gcb::load_input(v, from, start + mine);
 #pragma unroll
     for (unsigned e = 0; e < kTileEach; e++)
         v[e] = p.inverse ? v[e] * j.unitary : gcb_hadamard_flip(v[e], bits >> e & 1);
 }
 
-__global__ void tile_pass(float *to, const float *from, job j, pass p, uint8_t *side,
+__global__ void tile_pass(float *to, struct gcb_device_input from, job j, pass p, uint8_t *side,
                           gcb_device_result *result)
 {
     tile_signs &room = gcb::shared<tile_signs>();
@@ -169,7 +171,7 @@ __global__ void tile_pass(float *to, const float *from, job j, pass p, uint8_t *
         if (p.last && p.inverse)
             v[e] = gcb_hadamard_flip(v[e], room.sign[i / 32] >> i % 32 & 1);
         bad |= gcb_magnitude(v[e]) >= GCB_INF_BITS;
-        to[at] = v[e];
+        to[at] = gcb::taken(p.last ? j.from : nullptr, at, v[e]);
     }
     if (bad && result)
         gcb::set_status(&result->status, GCB_E_NONFINITE);
@@ -204,15 +206,16 @@ __global__ void far_pass(float *to, const float *from, job j, pass p, uint64_t h
         if (p.last)
             v[e] = gcb_hadamard_flip(level(v[e], j, i), minus);
         bad |= gcb_magnitude(v[e]) >= GCB_INF_BITS;
-        to[i] = v[e];
+        to[i] = gcb::taken(p.last ? j.from : nullptr, i, v[e]);
     }
     if (bad && result)
         gcb::set_status(&result->status, GCB_E_NONFINITE);
 }
 
 /* All passes, `between` holding what goes from one to the next. */
-int transform(struct gcb_device_stream *s, float *to, float *between, const float *from,
-              const job &j, bool inverse, uint8_t *side, struct gcb_device_result *result)
+int transform(struct gcb_device_stream *s, float *to, float *between,
+              const struct gcb_device_input &from, const job &j, bool inverse, uint8_t *side,
+              struct gcb_device_result *result)
 {
     const uint64_t tiles = (j.n + kTile - 1) / kTile;
     const bool one = j.length <= kTile;
@@ -233,19 +236,19 @@ int transform(struct gcb_device_stream *s, float *to, float *between, const floa
 
 } /* namespace */
 
-int gcb_cuda_hadamard_forward(struct gcb_device_stream *s, float *coef, const float *x, uint64_t n,
-                              uint64_t length, uint64_t key, uint8_t *side,
-                              struct gcb_device_result *result)
+int gcb_cuda_hadamard_forward(struct gcb_device_stream *s, float *coef,
+                              const struct gcb_device_input *in, uint64_t length, uint64_t key,
+                              uint8_t *side, struct gcb_device_result *result)
 {
-    const job j = {n, length, nullptr, key, 1.0f, 0};
+    const job j = {in->n, length, nullptr, nullptr, key, 1.0f, 0};
 
-    return transform(s, coef, coef, x, j, false, side, result);
+    return transform(s, coef, coef, *in, j, false, side, result);
 }
 
 int gcb_cuda_hadamard_inverse(struct gcb_device_stream *s, float *out, float *coef, uint64_t n,
-                              uint64_t length, float unitary, const uint8_t *side)
+                              const struct gcb_cuda_hadamard_back *how)
 {
-    const job j = {n, length, side, 0, unitary, 0};
+    const job j = {n, how->length, how->side, how->from, 0, how->unitary, 0};
 
-    return transform(s, out, coef, coef, j, true, nullptr, nullptr);
+    return transform(s, out, coef, gcb_device_plain(coef, n), j, true, nullptr, nullptr);
 }

@@ -16,15 +16,22 @@ extern "C" {
 /* Bytes of the signs' key, as it stands in a payload. */
 #define GCB_CUDA_HADAMARD_SIDE 8
 
-/* coef = pieces of H D x, the signs of D drawn by `key`, which goes to side[0..8); n may be 0. A coefficient that is
- * not finite makes result->status GCB_E_NONFINITE. */
-int gcb_cuda_hadamard_forward(struct gcb_device_stream *s, float *coef, const float *x, uint64_t n,
-                              uint64_t length, uint64_t key, uint8_t *side,
-                              struct gcb_device_result *result);
+/* coef = pieces of H D x, the signs of D drawn by `key`, which goes to side[0..8); in->n may be 0. Puts error feedback in
+ * as it reads x. A coefficient that is not finite makes result->status GCB_E_NONFINITE. */
+int gcb_cuda_hadamard_forward(struct gcb_device_stream *s, float *coef,
+                              const struct gcb_device_input *in, uint64_t length, uint64_t key,
+                              uint8_t *side, struct gcb_device_result *result);
 
-/* out = pieces of D H (unitary * coef), with the key that stands at side[0..8), device memory; coef is destroyed. */
+/* out = pieces of D H (unitary * coef), with the key that stands at side[0..8), device memory; coef is destroyed. With
+ * `from`, n floats, out = from - those. */
+struct gcb_cuda_hadamard_back {
+    uint64_t length;
+    float unitary;
+    const uint8_t *side;
+    const float *from; /* or NULL */
+};
 int gcb_cuda_hadamard_inverse(struct gcb_device_stream *s, float *out, float *coef, uint64_t n,
-                              uint64_t length, float unitary, const uint8_t *side);
+                              const struct gcb_cuda_hadamard_back *how);
 
 #ifdef __cplusplus
 }

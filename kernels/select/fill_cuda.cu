@@ -3,6 +3,7 @@
 #include "kernels/select/payload.cuh"
 #include "kernels/select/select.cuh"
 #include "kernels/select/uniform_elem.h"
+#include "kernels/select/values.cuh"
 
 namespace
 {
@@ -53,6 +54,18 @@ __global__ void open_payload(struct gcb_cuda_opened *head, struct gcb_cuda_paylo
         gcb::refuse(head, result);
     else if (least < p.length && (!size.any || kept == 0))
         gcb::refuse(head, result);
+}
+
+/* One thread. A scale that nobody would read is of a tensor that goes raw. */
+__global__ void reopen_payload(struct gcb_cuda_opened *head, struct gcb_cuda_payload p,
+                               struct gcb_cuda_values how, const struct gcb_cuda_choice *choice)
+{
+    if (threadIdx.x != 0)
+        return;
+    head->kept = choice->kept;
+    head->index = gcb::index_at(p.n, choice->kept, how);
+    if (!get_scale(&head->scale, p.in + gcb::values_at(p.n, how) - how.scale, how))
+        head->kept = 0;
 }
 
 /* ---- values ---- */
@@ -147,6 +160,17 @@ int gcb_cuda_open(struct gcb_device_stream *s, const struct gcb_cuda_payload *p,
                   const struct gcb_cuda_filling *f, struct gcb_device_result *result)
 {
     return gcb::launch(open_payload, 1, gcb::kWarp, 0, s, f->head, *p, *how, *length, result);
+}
+
+int gcb_cuda_reopen(struct gcb_device_stream *s, const struct gcb_cuda_payload *p,
+                    const struct gcb_cuda_values *how, const struct gcb_cuda_chosen *chosen,
+                    void *scratch, struct gcb_cuda_filling *f)
+{
+    *f = {static_cast<struct gcb_cuda_opened *>(scratch), chosen->first, chosen->pos, nullptr};
+    static_assert(sizeof(*f->head) <= sizeof(gcb::measures),
+                  "it has room where values have theirs");
+    return gcb::launch(reopen_payload, 1, gcb::kWarp, 0, s, f->head, *p, *how,
+                       static_cast<const struct gcb_cuda_choice *>(chosen->choice));
 }
 
 int gcb_cuda_fill(struct gcb_device_stream *s, float *out, const struct gcb_cuda_payload *p,

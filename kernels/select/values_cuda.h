@@ -94,6 +94,12 @@ int gcb_cuda_open(struct gcb_device_stream *s, const struct gcb_cuda_payload *p,
                   const struct gcb_cuda_values *how, const struct gcb_cuda_index_length *length,
                   const struct gcb_cuda_filling *f, struct gcb_device_result *result);
 
+/* The same of a message whose values were put just now, with its scratch: of the payload only scales are read, what was
+ * chosen is known. */
+int gcb_cuda_reopen(struct gcb_device_stream *s, const struct gcb_cuda_payload *p,
+                    const struct gcb_cuda_values *how, const struct gcb_cuda_chosen *chosen,
+                    void *scratch, struct gcb_cuda_filling *f);
+
 /* Once the positions are there: how->width floats for each of n, 0 where none was kept. */
 int gcb_cuda_fill(struct gcb_device_stream *s, float *out, const struct gcb_cuda_payload *p,
                   const struct gcb_cuda_values *how, const struct gcb_cuda_filling *f);

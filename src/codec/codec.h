@@ -47,6 +47,7 @@ struct gcb_codec_env {
     uint64_t seed;
     const char *path; /* of the tensor; part of the key of random draws */
     bool decoding;    /* take the scratch of decode, not that of encode */
+    bool feedback;    /* an encoder on a device: it may be given residuals (src/codec/device.h) */
     uint64_t segment; /* positions a segment holds: 2^31; tests make it small */
     enum gcb_fft_rigor fft_rigor;
     const struct gcb_kernels *kernels;

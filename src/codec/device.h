@@ -71,7 +71,8 @@ struct gcb_device_ops {
     /*
      * The same with error feedback fused: in->x becomes carry * residual + x, which is what is encoded, and what
      * the decoder will not get of it becomes the residual; bit for bit what the unfused path gives. (A tensor that
-     * then goes raw has its residual put right by the coder.) in->compensated is 0. NULL: there is none.
+     * then goes raw has its residual put right by the coder.) in->compensated is 0. Only
+     * called where init saw env->feedback. NULL: there is none.
      */
     int (*encode_residual_async)(void *state, const struct gcb_step *at,
                                  const struct gcb_device_input *in, uint8_t *out_dev,

@@ -81,6 +81,9 @@ int gcb_device_coder_create(struct gcb_device_coder **out, const struct gcb_devi
     c->method = *method;
     c->env.decoding = false;
     err = start_codec(c, diag);
+    if (!err && c->env.feedback && !c->ops->encode_residual_async)
+        err = gcb_diag_set(diag, GCB_E_UNSUPPORTED,
+                           "device cuda: method '%s' has no error feedback there", method->name);
     if (err)
         goto out;
     c->frame.source = config->source;
@@ -177,9 +180,9 @@ int gcb_device_coder_encode_async(struct gcb_device_coder *c, const struct gcb_s
         return err;
     if (c->env.decoding)
         return gcb_diag_set(diag, GCB_E_MISMATCH, "a decoder does not encode");
-    if (m->residual_dev && !c->ops->encode_residual_async)
-        return gcb_diag_set(diag, GCB_E_UNSUPPORTED,
-                            "device cuda: method '%s' has no error feedback there", c->method.name);
+    if (m->residual_dev && !c->env.feedback)
+        return gcb_diag_set(diag, GCB_E_MISMATCH,
+                            "a residual, and a coder that was not made for error feedback");
     if (m->residual_dev) {
         const struct gcb_device_input in = gcb_device_coder_input(c, m, 0);
 

@@ -11,8 +11,9 @@
 struct gcb_device_coder;
 
 /*
- * As gcb_coder_create and gcb_coder_create_decoder; config->env.kernels and queue are not used. GCB_E_UNSUPPORTED,
- * with words: the method, or what its parameters ask for, runs on the CPU only. `device` is borrowed.
+ * As gcb_coder_create and gcb_coder_create_decoder; config->env.kernels and queue are not used. An encoder that will be
+ * given residuals needs env.feedback, or lacks the plans of its own decoder. GCB_E_UNSUPPORTED, with words: the method,
+ * or what its parameters ask for, runs on the CPU only. `device` is borrowed.
  */
 int gcb_device_coder_create(struct gcb_device_coder **out, const struct gcb_device *device,
                             const struct gcb_method *method, const struct gcb_coder_config *config,
@@ -44,8 +45,8 @@ struct gcb_device_message {
     float carry;
 };
 
-/* Queues the encoding. Never waits and never allocates. GCB_E_UNSUPPORTED: a residual, and the method has no fused
- * feedback. */
+/* Queues the encoding. Never waits and never allocates. GCB_E_MISMATCH: a residual, and the coder was made without
+ * env.feedback. */
 int gcb_device_coder_encode_async(struct gcb_device_coder *c, const struct gcb_step *at,
                                   const struct gcb_device_message *m, struct gcb_diag *diag);
 

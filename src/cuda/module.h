@@ -2,6 +2,7 @@
 #define SRC_CUDA_MODULE_H
 
 #include "kernels/compare/compare_cuda.h"
+#include "kernels/memory/memory_cuda.h"
 #include "src/codec/device.h"
 
 /*
@@ -89,12 +90,21 @@ struct gcb_device_module {
                    const float *x_dev, const float *y_dev, uint64_t n, void *scratch_dev);
 
     /* cuFFT's own transform, as the method fft has it called, for who compares times: src/cuda/module/fft.h. */
-    int (*fft_create)(struct gcb_cuda_fft **out, uint64_t n, uint64_t chunk, int inverse,
+    int (*fft_create)(struct gcb_cuda_fft **out, uint64_t n, uint64_t chunk, unsigned ways,
                       const char *transform, struct gcb_diag *diag);
     void (*fft_destroy)(struct gcb_cuda_fft *fft);
     uint64_t (*fft_work)(const struct gcb_cuda_fft *fft);
     int (*fft_forward)(struct gcb_device_stream *s, const struct gcb_cuda_fft *fft, float *bins,
                        const float *x, void *work);
+
+    /* What a worker remembers between steps: kernels/memory/memory_cuda.h. */
+    int (*memory_add)(struct gcb_device_stream *s, const struct gcb_cuda_memory *m,
+                      const float *gradient_dev);
+    int (*memory_sent)(struct gcb_device_stream *s, const struct gcb_cuda_memory *m,
+                       const float *sent_dev, int masks);
+    uint64_t (*memory_clip_scratch)(uint64_t n);
+    int (*memory_clip)(struct gcb_device_stream *s, float *scale_dev, const float *gradient_dev,
+                       uint64_t n, double limit, void *scratch_dev);
 };
 
 typedef const struct gcb_device_module *gcb_device_module_fn(void);

@@ -3,6 +3,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "kernels/memory/memory_elem.h"
+#include "kernels/memory/momentum_elem.h"
 #include "kernels/reduce/reduce.h"
 #include "src/base/alloc.h"
 #include "src/codec/packed.h"
@@ -49,8 +51,8 @@ static void add_momentum(struct gcb_memory *m, const float *g, uint64_t from, ui
     for (uint64_t i = from; i < to; i++) {
         const float x = g[i] * scale;
 
-        m->u[i] = momentum * m->u[i] + x;
-        m->e[i] += m->u[i];
+        m->u[i] = gcb_memory_momentum(momentum, m->u[i], x, 0);
+        m->e[i] = gcb_memory_accumulated(m->e[i], m->u[i], x, 0);
     }
 }
 
@@ -61,8 +63,8 @@ static void add_nesterov(struct gcb_memory *m, const float *g, uint64_t from, ui
     for (uint64_t i = from; i < to; i++) {
         const float x = g[i] * scale;
 
-        m->u[i] = momentum * (m->u[i] + x);
-        m->e[i] += m->u[i] + x;
+        m->u[i] = gcb_memory_momentum(momentum, m->u[i], x, 1);
+        m->e[i] = gcb_memory_accumulated(m->e[i], m->u[i], x, 1);
     }
 }
 
@@ -75,7 +77,7 @@ static void take_sent(struct gcb_memory *m, const float *sent, uint64_t from, ui
 static void mask_momentum(struct gcb_memory *m, const float *sent, uint64_t from, uint64_t to)
 {
     for (uint64_t i = from; i < to; i++)
-        m->u[i] = sent[i] != 0.0f ? 0.0f : m->u[i];
+        m->u[i] = gcb_memory_masked(m->u[i], sent[i]);
 }
 
 /* ef and demo: what is left of the last step, shrunk, under the new gradient. */
@@ -84,7 +86,7 @@ static void add_carried(struct gcb_memory *m, const float *g, uint64_t from, uin
     const float carry = (float)(m->p.kind == GCB_MEMORY_EF ? m->p.decay : m->p.momentum);
 
     for (uint64_t i = from; i < to; i++)
-        m->e[i] = carry * m->e[i] + g[i];
+        m->e[i] = gcb_memory_carried(carry, m->e[i], g[i]);
 }
 
 /* ---- the kinds ---- */
@@ -117,13 +119,11 @@ static double clip_scale(const struct gcb_memory *m, const float *g)
 {
     const double limit = m->p.clip / sqrt((double)m->workers);
     struct gcb_reduce_fns reduce;
-    double norm;
 
     if (m->p.clip == 0.0)
         return 1.0;
     gcb_reduce_init(&reduce, 0);
-    norm = sqrt(gcb_reduce_blocks(reduce.sum_sq, g, m->count));
-    return norm > limit ? limit / norm : 1.0;
+    return gcb_memory_clip(gcb_reduce_blocks(reduce.sum_sq, g, m->count), limit);
 }
 
 static const float *dgc_compensate(struct gcb_memory *m, const float *g)

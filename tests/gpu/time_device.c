@@ -14,6 +14,7 @@
 
 #include "src/bench/stats.h"
 #include "src/cuda/device_coder.h"
+#include "src/cuda/module/fft.h"
 #include "src/data/synthetic.h"
 #include "src/report/row.h"
 
@@ -180,7 +181,7 @@ static int time_transform(const float *x, uint64_t n)
 {
     struct gcb_diag diag = {0};
     struct work w = {.n = n};
-    int err = device.module->fft_create(&w.fft, n, 0, 0, "fft", &diag);
+    int err = device.module->fft_create(&w.fft, n, 0, GCB_CUDA_FFT_FORWARD, "fft", &diag);
 
     if (!err)
         err = take(&w, x, n, bins_bytes(n) + device.module->fft_work(w.fft), 0, &diag);

@@ -1,7 +1,7 @@
 #ifndef TESTS_SUPPORT_DEVICE_MADE_H
 #define TESTS_SUPPORT_DEVICE_MADE_H
 
-/* What device_trip.c and device_bytes.c share. */
+/* What device_trip.c, device_bytes.c and device_feedback.c share. */
 #include "tests/support/device_trip.h"
 
 /* A message, or why there is none. */
@@ -21,5 +21,33 @@ struct made device_encode_cpu(const struct gcb_method *m, const struct gcb_coder
 /* `damaged`: the message may now say that it is of a kind that runs on the CPU only. */
 void device_same_decoded(const struct gcb_device *device, const char *spec, const struct made *made,
                          uint64_t n, bool damaged);
+
+struct made device_encode_with(struct gcb_coder *c, const struct gcb_step *at, const float *x,
+                               uint64_t n);
+
+/* Both decoders return the status of what failed first, creation included. */
+int device_decode_cpu(const struct made *made, float *out, uint64_t n);
+int device_decode_device(const struct gcb_device *device, const struct made *made, float *out,
+                         uint64_t n);
+
+/* Device memory for a tensor and a payload, and a batch of one message. */
+struct place {
+    const struct gcb_device *device;
+    struct gcb_device_batch *batch;
+    void *tensor, *payload;
+    struct gcb_device_message m;
+};
+void device_open_place(struct place *p, const struct gcb_device *device, uint64_t n,
+                       uint64_t payload, uint64_t scratch);
+void device_close_place(struct place *p);
+
+/* Does the method of a spec use a library's transform? */
+bool device_tolerant(const char *spec);
+
+/* The number of the first element that is not the same; n if all are. Which NaN a sum comes to is not promised. */
+uint64_t device_first_unequal(const char *spec, const float *a, const float *b, uint64_t n);
+
+/* ||a - b|| over ||a||; 0 where that is 0, or anything is not finite. */
+double device_distance(const float *a, const float *b, uint64_t n);
 
 #endif

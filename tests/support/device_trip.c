@@ -8,7 +8,6 @@
 #include <cmocka.h>
 
 #include "kernels/hd.h"
-#include "src/memory/memory.h"
 #include "tests/kernels/check.h"
 #include "tests/support/cuda_host/host.h"
 #include "tests/support/device_made.h"
@@ -40,7 +39,7 @@ static struct gcb_step step_of(const struct device_setting *s)
              : (struct gcb_step){.step = 3, .worker = 2};
 }
 
-static struct made encode_with(struct gcb_coder *c, const struct gcb_step *at, const float *x,
+struct made device_encode_with(struct gcb_coder *c, const struct gcb_step *at, const float *x,
                                uint64_t n)
 {
     const struct gcb_view in = {.data = x, .count = n};
@@ -64,20 +63,12 @@ struct made device_encode_cpu(const struct gcb_method *m, const struct gcb_coder
     struct made made;
 
     assert_int_equal(gcb_coder_create(&c, m, config, NULL), 0);
-    made = encode_with(c, at, x, config->env.count);
+    made = device_encode_with(c, at, x, config->env.count);
     gcb_coder_destroy(c);
     return made;
 }
 
-/* Device memory for a tensor and a payload, and a batch of one message. */
-struct place {
-    const struct gcb_device *device;
-    struct gcb_device_batch *batch;
-    void *tensor, *payload;
-    struct gcb_device_message m;
-};
-
-static void open_place(struct place *p, const struct gcb_device *device, uint64_t n,
+void device_open_place(struct place *p, const struct gcb_device *device, uint64_t n,
                        uint64_t payload, uint64_t scratch)
 {
     /* little staging, so that it is used more than once */
@@ -92,7 +83,7 @@ static void open_place(struct place *p, const struct gcb_device *device, uint64_
         .batch = p->batch, .in_dev = p->tensor, .payload_dev = p->payload};
 }
 
-static void close_place(struct place *p)
+void device_close_place(struct place *p)
 {
     gcb_device_batch_destroy(p->batch);
     p->device->module->free(p->tensor);
@@ -114,8 +105,8 @@ static struct made encode_device(const struct gcb_device *device, const struct g
         fail_msg("device coder: %s", diag.text);
     w.cap = gcb_device_coder_bound(c);
     w.data = made.bytes = malloc(w.cap);
-    open_place(&p, device, config->env.count, gcb_device_coder_payload_bound(c),
-               gcb_device_coder_scratch(c));
+    device_open_place(&p, device, config->env.count, gcb_device_coder_payload_bound(c),
+                      gcb_device_coder_scratch(c));
     assert_int_equal(
         gcb_device_batch_upload(p.batch, p.tensor, x, config->env.count * sizeof(float), NULL), 0);
     assert_int_equal(gcb_device_batch_begin(p.batch), 0);
@@ -129,13 +120,12 @@ static struct made encode_device(const struct gcb_device *device, const struct g
         made.clamped = gcb_device_coder_clamped(c);
         gcb_message_seal(made.bytes, made.length, 0);
     }
-    close_place(&p);
+    device_close_place(&p);
     gcb_device_coder_destroy(c);
     return made;
 }
 
-/* Both decoders return the status of what failed first, creation included. */
-static int decode_cpu(const struct made *made, float *out, uint64_t n)
+int device_decode_cpu(const struct made *made, float *out, uint64_t n)
 {
     const struct gcb_coder_config config = {.max_elements = 1 << 24};
     const struct gcb_mview view = {.data = out, .count = n};
@@ -161,7 +151,7 @@ static int run_decoder(struct gcb_device_coder *c, const struct gcb_device *devi
     if (frame.count != n)
         return GCB_E_MISMATCH;
     bytes = frame.payload_bytes + made->behind;
-    open_place(&p, device, n, bytes, gcb_device_coder_scratch(c));
+    device_open_place(&p, device, n, bytes, gcb_device_coder_scratch(c));
     assert_int_equal(gcb_device_batch_upload(p.batch, p.payload, payload.data, bytes, NULL), 0);
     assert_int_equal(gcb_device_batch_begin(p.batch), 0);
     err = gcb_device_coder_decode_async(c, &frame, p.payload, p.tensor, &p.m, NULL);
@@ -171,11 +161,11 @@ static int run_decoder(struct gcb_device_coder *c, const struct gcb_device *devi
     if (!err)
         assert_int_equal(gcb_device_batch_download(p.batch, out, p.tensor, n * sizeof(float), NULL),
                          0);
-    close_place(&p);
+    device_close_place(&p);
     return err;
 }
 
-static int decode_device(const struct gcb_device *device, const struct made *made, float *out,
+int device_decode_device(const struct gcb_device *device, const struct made *made, float *out,
                          uint64_t n)
 {
     const struct gcb_coder_config config = {.max_elements = 1 << 24};
@@ -208,8 +198,7 @@ static bool transforms(const char *spec)
     return false;
 }
 
-/* Elements, the first of which is not the same; n if all are. Which NaN a sum comes to is not promised. */
-static uint64_t first_unequal(const char *spec, const float *a, const float *b, uint64_t n)
+uint64_t device_first_unequal(const char *spec, const float *a, const float *b, uint64_t n)
 {
     const bool sums = transforms(spec);
     uint64_t i = 0;
@@ -219,7 +208,7 @@ static uint64_t first_unequal(const char *spec, const float *a, const float *b, 
     return i;
 }
 
-static bool tolerant(const char *spec)
+bool device_tolerant(const char *spec)
 {
     struct gcb_method m;
 
@@ -227,8 +216,7 @@ static bool tolerant(const char *spec)
     return (gcb_method_caps(&m) & GCB_CAP_LIBRARY_MATH) != 0;
 }
 
-/* ||a - b|| over ||a||; 0 where that is 0, or anything is not finite. */
-static double distance(const float *a, const float *b, uint64_t n)
+double device_distance(const float *a, const float *b, uint64_t n)
 {
     double dd = 0.0, aa = 0.0;
 
@@ -241,14 +229,14 @@ static double distance(const float *a, const float *b, uint64_t n)
 
 static void check_decoded(const char *spec, const float *want, const float *got, uint64_t n)
 {
-    const uint64_t first = first_unequal(spec, want, got, n);
+    const uint64_t first = device_first_unequal(spec, want, got, n);
 
-    if (!tolerant(spec) && first < n)
+    if (!device_tolerant(spec) && first < n)
         fail_msg("%s, n=%llu: decoded floats differ from element %llu on", spec,
                  (unsigned long long)n, (unsigned long long)first);
-    if (tolerant(spec) && distance(want, got, n) > 1e-6)
+    if (device_tolerant(spec) && device_distance(want, got, n) > 1e-6)
         fail_msg("%s, n=%llu: decoded floats differ by %g of their norm", spec,
-                 (unsigned long long)n, distance(want, got, n));
+                 (unsigned long long)n, device_distance(want, got, n));
 }
 
 /* `damaged`: the message may now say that it is of a kind that runs on the CPU only. */
@@ -256,7 +244,8 @@ void device_same_decoded(const struct gcb_device *device, const char *spec, cons
                          uint64_t n, bool damaged)
 {
     float *want = calloc(n + 1, sizeof(float)), *got = calloc(n + 1, sizeof(float));
-    const int cpu = decode_cpu(made, want, n), dev = decode_device(device, made, got, n);
+    const int cpu = device_decode_cpu(made, want, n),
+              dev = device_decode_device(device, made, got, n);
 
     if (cpu != dev && !(damaged && dev == GCB_E_UNSUPPORTED))
         fail_msg("%s, n=%llu: the CPU's decoder says %d, the device's %d", spec,
@@ -285,8 +274,8 @@ static double error_of(const struct made *made, const float *x, uint64_t n)
     float *back = calloc(n + 1, sizeof(float));
     double error;
 
-    assert_int_equal(decode_cpu(made, back, n), 0);
-    error = distance(x, back, n);
+    assert_int_equal(device_decode_cpu(made, back, n), 0);
+    error = device_distance(x, back, n);
     free(back);
     return error;
 }
@@ -321,13 +310,13 @@ void device_same(const struct gcb_device *device, const char *spec, const float 
     device_configure(&config, setting, n);
     want = device_encode_cpu(&m, &config, &at, x);
     got = encode_device(device, &m, &config, &at, x);
-    if (tolerant(spec) && !(setting && setting->same_spectra))
+    if (device_tolerant(spec) && !(setting && setting->same_spectra))
         check_errors(spec, &want, &got, x, n);
     else
         check_bytes(spec, &want, &got, n);
     if (!want.err)
         device_same_decoded(device, spec, &want, n, false);
-    if (!got.err && tolerant(spec))
+    if (!got.err && device_tolerant(spec))
         device_same_decoded(device, spec, &got, n, false);
     free(want.bytes);
     free(got.bytes);
@@ -346,12 +335,12 @@ void device_near_spectrum(const struct gcb_device *device, const char *spec, con
     device_configure(&config, NULL, n);
     cpu = device_encode_cpu(&m, &config, &at, x);
     dev = encode_device(device, &m, &config, &at, x);
-    assert_int_equal(decode_cpu(&cpu, want, n), 0);
-    assert_int_equal(decode_cpu(&dev, got, n), 0);
-    assert_true(distance(want, x, n) > 0.0); /* a raw message would prove nothing */
-    if (distance(want, got, n) > 1e-6 * log2((double)n + 1.0))
+    assert_int_equal(device_decode_cpu(&cpu, want, n), 0);
+    assert_int_equal(device_decode_cpu(&dev, got, n), 0);
+    assert_true(device_distance(want, x, n) > 0.0); /* a raw message would prove nothing */
+    if (device_distance(want, got, n) > 1e-6 * log2((double)n + 1.0))
         fail_msg("%s, n=%llu: spectra differ by %g of their norm", spec, (unsigned long long)n,
-                 distance(want, got, n));
+                 device_distance(want, got, n));
     free(cpu.bytes);
     free(dev.bytes);
     free(want);
@@ -384,90 +373,6 @@ void device_same_damage(const struct gcb_device *device, const char *spec, const
         free(bad.bytes);
     }
     free(made.bytes);
-}
-
-/* The CPU's step: p, its message, and the residual after it. */
-static struct made step_cpu(struct gcb_memory *memory, struct gcb_coder *c,
-                            const struct gcb_step *at, const float *g, float *back, uint64_t n)
-{
-    const float *p = gcb_memory_compensate(memory, g);
-    struct made made = encode_with(c, at, p, n);
-
-    assert_int_equal(made.err, 0);
-    assert_int_equal(decode_cpu(&made, back, n), 0);
-    gcb_memory_update(memory, back);
-    return made;
-}
-
-static struct made step_device(struct place *p, struct gcb_device_coder *c,
-                               const struct gcb_step *at, const float *g, uint64_t n)
-{
-    struct made made = {.bytes = malloc(gcb_device_coder_bound(c))};
-    struct gcb_wbuf w = {.data = made.bytes, .cap = gcb_device_coder_bound(c)};
-    struct gcb_frame frame;
-
-    assert_int_equal(gcb_device_batch_upload(p->batch, p->tensor, g, n * sizeof(float), NULL), 0);
-    assert_int_equal(gcb_device_batch_begin(p->batch), 0);
-    assert_int_equal(gcb_device_coder_encode_async(c, at, &p->m, NULL), 0);
-    assert_int_equal(gcb_device_batch_finish(p->batch, NULL), 0);
-    assert_int_equal(gcb_device_coder_encode_finish(c, &p->m, &frame, NULL), 0);
-    assert_int_equal(gcb_device_coder_fetch(c, &p->m, &frame, &w, NULL), 0);
-    made.length = w.len;
-    gcb_message_seal(made.bytes, made.length, 0);
-    return made;
-}
-
-void device_same_feedback(const struct gcb_device *device, const char *spec, uint64_t n,
-                          enum gcb_dtype source, double carry)
-{
-    const struct device_setting setting = {.source = source, .seed = 3};
-    const struct gcb_memory_params params = {.kind = GCB_MEMORY_EF, .decay = carry};
-    const struct gcb_queue queue = {.threads = 1};
-    float *g = malloc(n * sizeof(float)), *back = malloc(n * sizeof(float));
-    struct gcb_device_coder *c = NULL;
-    struct gcb_memory *memory = NULL;
-    struct gcb_coder *cpu = NULL;
-    struct gcb_coder_config config;
-    struct gcb_method m;
-    struct place p;
-    void *residual;
-
-    assert_int_equal(gcb_method_parse(&m, spec, NULL), 0);
-    device_configure(&config, &setting, n);
-    assert_int_equal(gcb_memory_create(&memory, &params, n, 1, &queue, NULL), 0);
-    assert_int_equal(gcb_coder_create(&cpu, &m, &config, NULL), 0);
-    assert_int_equal(gcb_device_coder_create(&c, device, &m, &config, NULL), 0);
-    open_place(&p, device, n, gcb_device_coder_payload_bound(c), gcb_device_coder_scratch(c));
-    assert_int_equal(device->module->alloc(&residual, n * sizeof(float), NULL), 0);
-    device->module->zero(gcb_device_batch_stream(p.batch), residual, n * sizeof(float));
-    p.m.residual_dev = residual;
-    p.m.carry = (float)carry;
-    for (uint64_t step = 0; step < 4; step++) {
-        const struct gcb_step at = {.step = step};
-        struct made want, got;
-
-        check_fill(g, n, step == 2 ? FILL_TIES : FILL_NOISE, 31 * step + n);
-        want = step_cpu(memory, cpu, &at, g, back, n);
-        got = step_device(&p, c, &at, g, n);
-        if (want.length != got.length || memcmp(want.bytes, got.bytes, want.length) != 0)
-            fail_msg("%s, n=%llu, step %d: messages with feedback differ", spec,
-                     (unsigned long long)n, (int)step);
-        assert_int_equal(
-            gcb_device_batch_download(p.batch, back, residual, n * sizeof(float), NULL), 0);
-        if (memcmp(back, gcb_memory_residual(memory), n * sizeof(float)) != 0)
-            fail_msg("%s, n=%llu, step %d: residuals differ from element %zu on", spec,
-                     (unsigned long long)n, (int)step,
-                     first_difference(back, gcb_memory_residual(memory), n * sizeof(float)) / 4);
-        free(want.bytes);
-        free(got.bytes);
-    }
-    close_place(&p);
-    device->module->free(residual);
-    gcb_device_coder_destroy(c);
-    gcb_coder_destroy(cpu);
-    gcb_memory_destroy(memory);
-    free(g);
-    free(back);
 }
 
 void device_same_all(const struct gcb_device *device, const char *spec, const uint64_t *sizes)

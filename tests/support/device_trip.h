@@ -50,9 +50,23 @@ void device_same_each_byte(const struct gcb_device *device, const char *spec, co
 void device_same_cut(const struct gcb_device *device, const char *spec, const float *x, uint64_t n);
 
 /*
- * Four steps of n elements with error feedback (decay `carry`): messages and residuals of the device, where it is
- * fused into the encoder, and of the CPU, where it stands around the coder, are the same bit for bit.
+ * Steps of n elements with error feedback (decay `carry`), fused into the encoder on the device: messages and residuals
+ * are bit for bit those of the unfused path, where src/memory/memory.h stands around a coder. That is the CPU's, or
+ * (`itself`) the device's own, encoded and decoded there without feedback. With `near`, of a method with
+ * GCB_CAP_LIBRARY_MATH, plain steps' residuals are compared with the CPU's too: within 1e-4 of their norm.
  */
+struct device_steps {
+    enum gcb_dtype source;
+    double carry;
+    bool itself, near;
+    /* tensors of denormals, of zeros, hostile ones and, at last, infinities and NaNs between plain ones, which go raw as
+     * they do on the CPU; else four plain ones */
+    bool wild;
+};
+void device_same_steps(const struct gcb_device *device, const char *spec, uint64_t n,
+                       const struct device_steps *how);
+
+/* Four plain steps, against the CPU. */
 void device_same_feedback(const struct gcb_device *device, const char *spec, uint64_t n,
                           enum gcb_dtype source, double carry);
 

@@ -25,12 +25,16 @@ struct fft_functions {
     decltype(&cufftExecC2R) inverse;
 };
 
-/* Transforms of one length; of single elements there is no plan to be had. */
+/* Transforms of one length, one way; of single elements there is no plan to be had. */
 struct fft_plan {
     cufftHandle handle;
     bool made;
+};
+
+/* Those of one length, both ways. */
+struct fft_plans {
+    fft_plan forward, inverse;
     uint64_t length, count; /* count 0: none of this length */
-    size_t work;
 };
 
 } /* namespace gcb */
@@ -38,13 +42,15 @@ struct fft_plan {
 struct gcb_cuda_fft {
     void *library;
     gcb::fft_functions f;
-    gcb::fft_plan all, last; /* chunks, and the shorter one behind them */
+    gcb::fft_plans all, last; /* chunks, and the shorter one behind them */
+    size_t own;               /* bytes that the plan that needs most works in */
 };
 
 namespace
 {
 
 using plan = gcb::fft_plan;
+using plans = gcb::fft_plans;
 
 bool find_functions(gcb::fft_functions *f, void *library)
 {
@@ -86,29 +92,48 @@ const char *words_of(cufftResult result)
     }
 }
 
-int make_plan(gcb_cuda_fft *fft, plan *p, bool inverse, struct gcb_diag *diag)
+int make_plan(gcb_cuda_fft *fft, const plans &of, plan *p, bool inverse, struct gcb_diag *diag)
 {
-    long long n = static_cast<long long>(p->length), bins = n / 2 + 1;
-    cufftResult result = CUFFT_SUCCESS;
+    long long n = static_cast<long long>(of.length), bins = n / 2 + 1;
+    size_t work = 0;
+    cufftResult result = fft->f.create(&p->handle);
 
-    if (p->count == 0 || p->length == 1)
-        return 0;
-    result = fft->f.create(&p->handle);
     p->made = result == CUFFT_SUCCESS;
     if (result == CUFFT_SUCCESS)
         result = fft->f.set_auto_allocation(p->handle, 0);
     if (result == CUFFT_SUCCESS)
         result = fft->f.make_plan(p->handle, 1, &n, inverse ? &bins : &n, 1, inverse ? bins : n,
                                   inverse ? &n : &bins, 1, inverse ? n : bins,
-                                  inverse ? CUFFT_C2R : CUFFT_R2C, static_cast<long long>(p->count),
-                                  &p->work);
+                                  inverse ? CUFFT_C2R : CUFFT_R2C, static_cast<long long>(of.count),
+                                  &work);
+    fft->own = work > fft->own ? work : fft->own;
     if (result == CUFFT_SUCCESS)
         return 0;
     return gcb_diag_set(
         diag, status_of(result),
         "device cuda: cuFFT has no plan for %llu transforms of %llu floats: %s (%d)",
-        static_cast<unsigned long long>(p->count), static_cast<unsigned long long>(p->length),
+        static_cast<unsigned long long>(of.count), static_cast<unsigned long long>(of.length),
         words_of(result), static_cast<int>(result));
+}
+
+int make_plans(gcb_cuda_fft *fft, plans *p, unsigned ways, struct gcb_diag *diag)
+{
+    const bool some = p->count && p->length > 1;
+    int err = 0;
+
+    if (some && ways & GCB_CUDA_FFT_FORWARD)
+        err = make_plan(fft, *p, &p->forward, false, diag);
+    if (!err && some && ways & GCB_CUDA_FFT_INVERSE)
+        err = make_plan(fft, *p, &p->inverse, true, diag);
+    return err;
+}
+
+void destroy_plans(gcb_cuda_fft *fft, const plans &p)
+{
+    if (p.forward.made)
+        fft->f.destroy(p.forward.handle);
+    if (p.inverse.made)
+        fft->f.destroy(p.inverse.handle);
 }
 
 int open_library(gcb_cuda_fft *fft, const char *transform, struct gcb_diag *diag)
@@ -128,9 +153,8 @@ int open_library(gcb_cuda_fft *fft, const char *transform, struct gcb_diag *diag
 /* Where a shorter chunk stands for cuFFT, which wants real numbers aligned to complex ones: behind its own memory. */
 float *last_place(const gcb_cuda_fft *fft, void *work)
 {
-    const size_t own = fft->all.work > fft->last.work ? fft->all.work : fft->last.work;
-
-    return reinterpret_cast<float *>(static_cast<unsigned char *>(work) + gcb_cuda_align256(own));
+    return reinterpret_cast<float *>(static_cast<unsigned char *>(work) +
+                                     gcb_cuda_align256(fft->own));
 }
 
 /* What a call of cuFFT came to, kept where those of CUDA's own calls are. */
@@ -148,37 +172,38 @@ int prepare(struct gcb_device_stream *s, const gcb_cuda_fft *fft, const plan &p,
     return err ? err : check(s, fft->f.set_work_area(p.handle, work), "cufftSetWorkArea", __LINE__);
 }
 
-int run_forward(struct gcb_device_stream *s, const gcb_cuda_fft *fft, const plan &p, float *bins,
+int run_forward(struct gcb_device_stream *s, const gcb_cuda_fft *fft, const plans &p, float *bins,
                 const float *x, void *work)
 {
     int err;
 
     if (p.length == 1)
         return gcb_cuda_spectrum_of_ones(s, bins, x, p.count);
-    err = prepare(s, fft, p, work);
+    err = prepare(s, fft, p.forward, work);
     return err ? err
                : check(s,
-                       fft->f.forward(p.handle, const_cast<float *>(x),
+                       fft->f.forward(p.forward.handle, const_cast<float *>(x),
                                       reinterpret_cast<cufftComplex *>(bins)),
                        "cufftExecR2C", __LINE__);
 }
 
-int run_inverse(struct gcb_device_stream *s, const gcb_cuda_fft *fft, const plan &p, float *x,
+int run_inverse(struct gcb_device_stream *s, const gcb_cuda_fft *fft, const plans &p, float *x,
                 float *bins, void *work)
 {
     int err;
 
     if (p.length == 1)
         return gcb_cuda_spectrum_to_ones(s, x, bins, p.count);
-    err = prepare(s, fft, p, work);
+    err = prepare(s, fft, p.inverse, work);
     return err ? err
-               : check(s, fft->f.inverse(p.handle, reinterpret_cast<cufftComplex *>(bins), x),
+               : check(s,
+                       fft->f.inverse(p.inverse.handle, reinterpret_cast<cufftComplex *>(bins), x),
                        "cufftExecC2R", __LINE__);
 }
 
 } /* namespace */
 
-int gcb_cuda_fft_create(struct gcb_cuda_fft **out, uint64_t n, uint64_t chunk, int inverse,
+int gcb_cuda_fft_create(struct gcb_cuda_fft **out, uint64_t n, uint64_t chunk, unsigned ways,
                         const char *transform, struct gcb_diag *diag)
 {
     gcb_cuda_fft *fft = new (std::nothrow) gcb_cuda_fft();
@@ -195,9 +220,9 @@ int gcb_cuda_fft_create(struct gcb_cuda_fft **out, uint64_t n, uint64_t chunk, i
     fft->last.count = n % chunk != 0;
     err = chunk > 1 ? open_library(fft, transform, diag) : 0;
     if (!err)
-        err = make_plan(fft, &fft->all, inverse, diag);
+        err = make_plans(fft, &fft->all, ways, diag);
     if (!err)
-        err = make_plan(fft, &fft->last, inverse, diag);
+        err = make_plans(fft, &fft->last, ways, diag);
     if (err)
         gcb_cuda_fft_destroy(fft);
     else
@@ -209,19 +234,15 @@ void gcb_cuda_fft_destroy(struct gcb_cuda_fft *fft)
 {
     if (!fft)
         return;
-    if (fft->all.made) /* what destroying comes to is as little use as with CUDA's own */
-        fft->f.destroy(fft->all.handle);
-    if (fft->last.made)
-        fft->f.destroy(fft->last.handle);
+    destroy_plans(fft, fft->all); /* what that comes to is as little use as with CUDA's own */
+    destroy_plans(fft, fft->last);
     gcb_cuda_fft_close(fft->library);
     delete fft;
 }
 
 uint64_t gcb_cuda_fft_work(const struct gcb_cuda_fft *fft)
 {
-    const size_t own = fft->all.work > fft->last.work ? fft->all.work : fft->last.work;
-
-    return gcb_cuda_align256(own) + fft->last.length * sizeof(float);
+    return gcb_cuda_align256(fft->own) + fft->last.length * sizeof(float);
 }
 
 int gcb_cuda_fft_forward(struct gcb_device_stream *s, const struct gcb_cuda_fft *fft, float *bins,

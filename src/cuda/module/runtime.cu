@@ -287,6 +287,10 @@ const struct gcb_device_module table = {
     gcb_cuda_fft_destroy,
     gcb_cuda_fft_work,
     gcb_cuda_fft_forward,
+    gcb_cuda_memory_add,
+    gcb_cuda_memory_sent,
+    gcb_cuda_memory_clip_scratch,
+    gcb_cuda_memory_clip,
 };
 
 } /* namespace */

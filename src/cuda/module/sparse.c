@@ -99,19 +99,36 @@ static int choose(const struct gcb_device_sparse *s, const struct gcb_step *at,
     const float *order = x->x;
     int err = 0;
 
-    if (x->residual && (t->forward || t->choose))
-        return GCB_E_UNSUPPORTED; /* feedback is fused where the tensor itself is chosen from */
     if (t->fuses && t->fuses(s)) {
         gcb_cuda_chosen_lay_out(chosen, s->p.t.positions, s->p.most, w->call->scratch_dev);
-        return t->choose(s, x->x, chosen, w);
+        return t->choose(s, x, chosen, w);
     }
     if (t->forward) {
-        err = t->forward(s, at, x->x, &order, w);
+        err = t->forward(s, at, x, &order, w);
         in = gcb_device_plain(order, s->p.t.positions);
     }
     if (!err)
         err = s->selector->select(s, at, &in, chosen, w->call);
     return err || !t->gather ? err : t->gather(s, chosen, w);
+}
+
+/*
+ * Where feedback goes through a transform: what the decoder will make of the message, by its own kernels, is taken from
+ * the tensor and leaves the residual. Without a transform that was put right on the way.
+ */
+static int take_decoded(const struct gcb_device_sparse *s, const struct gcb_device_input *in,
+                        const struct gcb_cuda_chosen *chosen, struct gcb_device_work *w)
+{
+    const struct gcb_cuda_payload p = {.in = w->payload, .n = s->p.t.positions};
+    struct gcb_device_stream *stream = w->call->stream;
+    struct gcb_cuda_filling f;
+    int err = gcb_cuda_reopen(stream, &p, &s->values, chosen,
+                              (uint8_t *)w->call->scratch_dev + values_scratch_at(s), &f);
+
+    if (!err)
+        err = gcb_cuda_fill(stream, (float *)(void *)w->scratch, &p, &s->values, &f);
+    w->from = in->x;
+    return err ? err : s->transform->inverse(s, in->residual, w);
 }
 
 static int sparse_encode_residual(void *state, const struct gcb_step *at,
@@ -120,17 +137,20 @@ static int sparse_encode_residual(void *state, const struct gcb_step *at,
 {
     const struct gcb_device_sparse *s = state;
     uint8_t *scratch = call->scratch_dev;
-    const struct gcb_device_work w = {
-        .out = out_dev, .scratch = scratch + transform_scratch_at(s), .call = call};
+    struct gcb_device_work w = {.payload = out_dev,
+                                .out = out_dev,
+                                .scratch = scratch + transform_scratch_at(s),
+                                .call = call};
     struct gcb_cuda_chosen chosen = {0};
     int err = choose(s, at, in, &chosen, &w);
 
     if (!err)
         err = gcb_cuda_put_values(call->stream, out_dev, &chosen, &s->values,
                                   scratch + values_scratch_at(s), call->result_dev);
-    return err ? err
-               : s->index->put(call->stream, out_dev, &chosen, &s->values,
-                               scratch + index_scratch_at(s), call->result_dev);
+    if (!err)
+        err = s->index->put(call->stream, out_dev, &chosen, &s->values,
+                            scratch + index_scratch_at(s), call->result_dev);
+    return err || !in->residual || !s->transform->inverse ? err : take_decoded(s, in, &chosen, &w);
 }
 
 static int sparse_encode(void *state, const struct gcb_step *at, const float *in_dev,

@@ -40,9 +40,10 @@ struct gcb_device_sparse {
 
 /* A message under way: its payload, and the transform's part of the call's scratch, aligned to 256. */
 struct gcb_device_work {
-    const uint8_t *payload; /* decoding */
+    const uint8_t *payload; /* decoding, and where feedback asks what the decoder will make of it */
     uint8_t *out;           /* encoding */
     uint8_t *scratch;
+    const float *from; /* of an inverse for feedback: what was encoded; else NULL */
     const struct gcb_device_call *call;
 };
 
@@ -54,23 +55,29 @@ struct gcb_device_transform {
                 struct gcb_diag *diag);
     void (*fini)(struct gcb_device_sparse *s);
     uint64_t (*scratch)(const struct gcb_device_sparse *s);
-    /* Queues the transform of x and writes what the decoder needs beside coefficients; *order: one float a position. */
-    int (*forward)(const struct gcb_device_sparse *s, const struct gcb_step *at, const float *x,
-                   const float **order, const struct gcb_device_work *w);
+    /* Queues the transform of in->x, error feedback put in, and writes what the decoder needs beside coefficients; *order:
+     * one float a position. */
+    int (*forward)(const struct gcb_device_sparse *s, const struct gcb_step *at,
+                   const struct gcb_device_input *in, const float **order,
+                   const struct gcb_device_work *w);
     /* Brings chosen coefficients to unitary scale; those of two floats are fetched first. */
     int (*gather)(const struct gcb_device_sparse *s, struct gcb_cuda_chosen *chosen,
                   const struct gcb_device_work *w);
     /* Both, and the choice of the largest of each chunk between them, without a spectrum in memory; *chosen is laid out
      * already. NULL, or `fuses` says no: not here. */
     bool (*fuses)(const struct gcb_device_sparse *s);
-    int (*choose)(const struct gcb_device_sparse *s, const float *x, struct gcb_cuda_chosen *chosen,
-                  const struct gcb_device_work *w);
-    /* From coefficients at unitary scale, which begin the scratch, to elements. */
+    int (*choose)(const struct gcb_device_sparse *s, const struct gcb_device_input *in,
+                  struct gcb_cuda_chosen *chosen, const struct gcb_device_work *w);
+    /* From coefficients at unitary scale, which begin the scratch, to elements; with w->from, to what that has more than
+     * those. An encoder's too, where it was made for feedback (env->feedback). */
     int (*inverse)(const struct gcb_device_sparse *s, float *out, const struct gcb_device_work *w);
 };
 
 /* `bytes` of a scratch, from *end on, which moves behind them; aligned to 256. NULL where the scratch is, to ask for sizes. */
 void *gcb_device_take(uint8_t *scratch, uint64_t *end, uint64_t bytes);
+
+/* What a transform of this coder needs plans for: enum gcb_cuda_fft_way. */
+unsigned gcb_device_fft_ways(const struct gcb_codec_env *env);
 
 const struct gcb_device_transform *gcb_device_transform_find(const char *name);
 extern const struct gcb_device_transform gcb_device_dct; /* sparse_dct.c */

@@ -2,6 +2,7 @@
 
 #include "kernels/cuda/align.h"
 #include "kernels/fft/fft.h"
+#include "kernels/memory/memory_cuda.h"
 #include "src/base/alloc.h"
 #include "src/cuda/module/sparse.h"
 #include "src/cuda/module/table.h"
@@ -94,7 +95,7 @@ static int dct_init(struct gcb_device_sparse *s, const struct gcb_codec_env *env
         s->dct_rest.scale = (float)sqrt((double)length / (double)(n % length));
     s->dct_way = way_of(n, length);
     if (s->dct_way == GCB_DCT_LONG)
-        err = gcb_cuda_fft_create(&s->fft, n, length, env->decoding, "dct", diag);
+        err = gcb_cuda_fft_create(&s->fft, n, length, gcb_device_fft_ways(env), "dct", diag);
     return err ? err : make_tables(s, diag);
 }
 
@@ -117,15 +118,17 @@ static uint64_t whole_bins(const struct gcb_device_sparse *s)
     return 2 * (s->dct.count / s->dct.length * (s->dct.length / 2 + 1));
 }
 
-static int long_forward(const struct gcb_device_sparse *s, const struct layout *l, const float *x,
-                        const struct gcb_device_call *call)
+static int long_forward(const struct gcb_device_sparse *s, const struct layout *l,
+                        const struct gcb_device_input *in, const struct gcb_device_call *call)
 {
     struct gcb_device_stream *stream = call->stream;
     const uint64_t whole = s->dct.count;
-    int err = gcb_cuda_dct_fold(stream, l->coef, x, &s->dct);
+    int err = gcb_cuda_memory_compensate(stream, in);
 
+    if (!err)
+        err = gcb_cuda_dct_fold(stream, l->coef, in->x, &s->dct);
     if (!err && s->dct_rest.count)
-        err = gcb_cuda_dct_fold(stream, l->coef + whole, x + whole, &s->dct_rest);
+        err = gcb_cuda_dct_fold(stream, l->coef + whole, in->x + whole, &s->dct_rest);
     if (!err)
         err = gcb_cuda_fft_forward(stream, s->fft, l->bins, l->coef, l->work);
     if (!err)
@@ -136,9 +139,16 @@ static int long_forward(const struct gcb_device_sparse *s, const struct layout *
     return err;
 }
 
-static int long_inverse(const struct gcb_device_sparse *s, const struct layout *l, float *out,
-                        struct gcb_device_stream *stream)
+/* Where a run's part of an array that there may be begins. */
+static const float *part_of(const float *array, uint64_t first)
 {
+    return array ? array + first : NULL;
+}
+
+static int long_inverse(const struct gcb_device_sparse *s, const struct layout *l, float *out,
+                        const struct gcb_device_work *w)
+{
+    struct gcb_device_stream *stream = w->call->stream;
     const uint64_t whole = s->dct.count;
     int err = gcb_cuda_dct_turn_back(stream, l->bins, l->coef, &s->dct);
 
@@ -148,32 +158,58 @@ static int long_inverse(const struct gcb_device_sparse *s, const struct layout *
     if (!err)
         err = gcb_cuda_fft_inverse(stream, s->fft, l->coef, l->bins, l->work);
     if (!err)
-        err = gcb_cuda_dct_unfold(stream, out, l->coef, &s->dct);
+        err = gcb_cuda_dct_unfold(stream, out, l->coef, w->from, &s->dct);
     if (!err && s->dct_rest.count)
-        err = gcb_cuda_dct_unfold(stream, out + whole, l->coef + whole, &s->dct_rest);
+        err = gcb_cuda_dct_unfold(stream, out + whole, l->coef + whole, part_of(w->from, whole),
+                                  &s->dct_rest);
     return err;
 }
 
 /* ---- the stage ---- */
 
-static int dct_forward(const struct gcb_device_sparse *s, const struct gcb_step *at, const float *x,
-                       const float **order, const struct gcb_device_work *w)
+/* Elements of one of the runs of chunks. */
+static struct gcb_device_input run_of(const struct gcb_device_input *in, uint64_t from,
+                                      uint64_t count)
+{
+    struct gcb_device_input part = *in;
+
+    part.x += from;
+    part.n = count;
+    if (in->residual)
+        part.residual += from;
+    return part;
+}
+
+/* By sums: each element is read many times, so feedback is put in before. */
+static int direct_forward(const struct gcb_cuda_dct *d, float *coef,
+                          const struct gcb_device_input *in, const struct gcb_device_call *call)
+{
+    const int err = gcb_cuda_memory_compensate(call->stream, in);
+
+    return err ? err : gcb_cuda_dct_direct_forward(call->stream, coef, in->x, d, call->result_dev);
+}
+
+static int dct_forward(const struct gcb_device_sparse *s, const struct gcb_step *at,
+                       const struct gcb_device_input *in, const float **order,
+                       const struct gcb_device_work *w)
 {
     const struct layout l = lay_out(s, w->scratch);
-    struct gcb_device_stream *stream = w->call->stream;
+    const uint64_t whole = s->dct.count;
+    const struct gcb_device_input first = run_of(in, 0, whole);
+    const struct gcb_device_input rest = run_of(in, whole, s->dct_rest.count);
     int err = 0;
 
     (void)at;
     *order = l.coef;
     if (s->fft)
-        return long_forward(s, &l, x, w->call);
-    if (s->dct.count)
+        return long_forward(s, &l, in, w->call);
+    if (whole)
         err = s->dct_way == GCB_DCT_SHORT
-                  ? gcb_cuda_dct_short_forward(stream, l.coef, x, &s->dct, w->call->result_dev)
-                  : gcb_cuda_dct_direct_forward(stream, l.coef, x, &s->dct, w->call->result_dev);
+                  ? gcb_cuda_dct_short_forward(w->call->stream, l.coef, &first, &s->dct,
+                                               w->call->result_dev)
+                  : direct_forward(&s->dct, l.coef, &first, w->call);
     if (!err && s->dct_rest.count)
-        err = gcb_cuda_dct_direct_forward(stream, l.coef + s->dct.count, x + s->dct.count,
-                                          &s->dct_rest, w->call->result_dev);
+        err = direct_forward(&s->dct_rest, l.coef + whole, &rest, w->call);
     return err;
 }
 
@@ -190,23 +226,23 @@ static bool dct_fuses(const struct gcb_device_sparse *s)
            gcb_device_chunks(&s->p).length == s->dct.length;
 }
 
-static int dct_choose(const struct gcb_device_sparse *s, const float *x,
+static int dct_choose(const struct gcb_device_sparse *s, const struct gcb_device_input *in,
                       struct gcb_cuda_chosen *chosen, const struct gcb_device_work *w)
 {
     struct gcb_device_stream *stream = w->call->stream;
     struct gcb_cuda_chunks cut = gcb_device_chunks(&s->p);
     const struct layout l = lay_out(s, w->scratch);
-    struct gcb_device_input in;
-    int err = gcb_cuda_dct_choose(stream, chosen, x, &s->dct, &cut, w->call->result_dev);
+    const struct gcb_device_input first = run_of(in, 0, s->dct.count);
+    const struct gcb_device_input rest = run_of(in, s->dct.count, s->dct_rest.count);
+    const struct gcb_device_input coef = gcb_device_plain(l.coef, rest.n);
+    int err = gcb_cuda_dct_choose(stream, chosen, &first, &s->dct, &cut, w->call->result_dev);
 
     if (err || s->dct_rest.count == 0)
         return err;
     cut.first = s->dct.count / s->dct.length;
-    in = gcb_device_plain(l.coef, s->dct_rest.count);
-    err = gcb_cuda_dct_direct_forward(stream, l.coef, x + s->dct.count, &s->dct_rest,
-                                      w->call->result_dev);
+    err = direct_forward(&s->dct_rest, l.coef, &rest, w->call);
     if (!err)
-        err = gcb_cuda_select_chunks(stream, chosen, &in, &cut);
+        err = gcb_cuda_select_chunks(stream, chosen, &coef, &cut);
     return err ? err : gcb_cuda_scale_chosen(stream, chosen, cut.first * cut.k, s->dct.unitary);
 }
 
@@ -218,14 +254,14 @@ static int dct_inverse(const struct gcb_device_sparse *s, float *out,
     int err = 0;
 
     if (s->fft)
-        return long_inverse(s, &l, out, stream);
+        return long_inverse(s, &l, out, w);
     if (s->dct.count)
         err = s->dct_way == GCB_DCT_SHORT
-                  ? gcb_cuda_dct_short_inverse(stream, out, l.coef, &s->dct)
-                  : gcb_cuda_dct_direct_inverse(stream, out, l.coef, &s->dct);
+                  ? gcb_cuda_dct_short_inverse(stream, out, l.coef, w->from, &s->dct)
+                  : gcb_cuda_dct_direct_inverse(stream, out, l.coef, w->from, &s->dct);
     if (!err && s->dct_rest.count)
         err = gcb_cuda_dct_direct_inverse(stream, out + s->dct.count, l.coef + s->dct.count,
-                                          &s->dct_rest);
+                                          part_of(w->from, s->dct.count), &s->dct_rest);
     return err;
 }
 

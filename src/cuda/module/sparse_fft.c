@@ -1,6 +1,7 @@
 #include <math.h>
 
 #include "kernels/fft/fft.h"
+#include "kernels/memory/memory_cuda.h"
 #include "kernels/reduce/reduce_cuda.h"
 #include "src/base/alloc.h"
 #include "src/cuda/module/sparse.h"
@@ -8,8 +9,8 @@
 
 /*
  * Scratch: bins (to decode, that is all but cuFFT's own); then, to encode, a magnitude for each, the chosen bins, and room
- * for the largest part. Where whole chunks are chosen from at once only those of a shorter last one are there, and what each
- * whole chunk says of its choice.
+ * for the largest part. Where whole chunks are chosen from at once only those of a shorter last one are there (all of them
+ * for the way back, where there is feedback), and what each whole chunk says of its choice.
  */
 struct layout {
     float *bins, *power, *chosen;
@@ -27,9 +28,10 @@ static uint64_t whole_chunks(const struct gcb_device_sparse *s)
 static struct layout lay_out(const struct gcb_device_sparse *s, uint8_t *scratch)
 {
     const uint64_t bins = s->spectrum.bins - s->spectrum.first;
+    const uint64_t back = s->p.t.env.feedback ? s->spectrum.bins : bins;
     struct layout l = {.bytes = 0};
 
-    l.bins = gcb_device_take(scratch, &l.bytes, 2 * bins * sizeof(float));
+    l.bins = gcb_device_take(scratch, &l.bytes, 2 * back * sizeof(float));
     if (!s->p.t.env.decoding) {
         l.power = gcb_device_take(scratch, &l.bytes, bins * sizeof(float));
         l.chosen = gcb_device_take(scratch, &l.bytes, 2 * s->p.most * sizeof(float));
@@ -89,12 +91,13 @@ static int fft_init(struct gcb_device_sparse *s, const struct gcb_codec_env *env
         .unitary_rest = n % chunk ? (float)(1.0 / sqrt((double)(n % chunk))) : 1.0f,
     };
     if (!is_short(chunk))
-        return gcb_cuda_fft_create(&s->fft, n, chunk, env->decoding, "fft", diag);
+        return gcb_cuda_fft_create(&s->fft, n, chunk, gcb_device_fft_ways(env), "fft", diag);
     s->fft_short = (struct gcb_cuda_short_fft){.count = n - sp->rest, .length = chunk};
     sp->first = is_fused(s) ? sp->tail : 0;
     err = make_table(s, diag);
-    return err || !sp->rest ? err
-                            : gcb_cuda_fft_create(&s->fft, sp->rest, 0, env->decoding, "fft", diag);
+    return err || !sp->rest
+               ? err
+               : gcb_cuda_fft_create(&s->fft, sp->rest, 0, gcb_device_fft_ways(env), "fft", diag);
 }
 
 static void fft_fini(struct gcb_device_sparse *s)
@@ -125,8 +128,9 @@ static int rest_forward(const struct gcb_device_sparse *s, const struct layout *
     return err ? err : gcb_cuda_max_bits(stream, l->bins + 2 * seen, 2 * (bins - seen), l->most);
 }
 
-static int fft_forward(const struct gcb_device_sparse *s, const struct gcb_step *at, const float *x,
-                       const float **order, const struct gcb_device_work *w)
+static int fft_forward(const struct gcb_device_sparse *s, const struct gcb_step *at,
+                       const struct gcb_device_input *in, const float **order,
+                       const struct gcb_device_work *w)
 {
     const struct layout l = lay_out(s, w->scratch);
     struct gcb_device_stream *stream = w->call->stream;
@@ -136,11 +140,13 @@ static int fft_forward(const struct gcb_device_sparse *s, const struct gcb_step 
     *order = l.power;
     if (s->spectrum.bins == 0)
         return 0;
-    err = gcb_cuda_spectrum_forget(stream, l.most);
-    if (!err && s->fft_short.count)
-        err = gcb_cuda_fft_short_forward(stream, l.bins, x, &s->fft_short, l.most);
+    err = gcb_cuda_memory_compensate(stream, in);
     if (!err)
-        err = rest_forward(s, &l, x, stream);
+        err = gcb_cuda_spectrum_forget(stream, l.most);
+    if (!err && s->fft_short.count)
+        err = gcb_cuda_fft_short_forward(stream, l.bins, in->x, &s->fft_short, l.most);
+    if (!err)
+        err = rest_forward(s, &l, in->x, stream);
     return err ? err
                : gcb_cuda_spectrum_order(stream, l.power, l.bins, &s->spectrum, l.most,
                                          w->call->result_dev);
@@ -183,7 +189,7 @@ static int choose_rest(const struct gcb_device_sparse *s, const struct layout *l
                                           cut.first * cut.k);
 }
 
-static int fft_choose(const struct gcb_device_sparse *s, const float *x,
+static int fft_choose(const struct gcb_device_sparse *s, const struct gcb_device_input *in,
                       struct gcb_cuda_chosen *chosen, const struct gcb_device_work *w)
 {
     const struct layout l = lay_out(s, w->scratch);
@@ -196,8 +202,11 @@ static int fft_choose(const struct gcb_device_sparse *s, const float *x,
         .reach = l.reach,
         .most = l.most,
     };
-    int err = gcb_cuda_spectrum_forget(stream, l.most);
+    const float *x = in->x;
+    int err = gcb_cuda_memory_compensate(stream, in);
 
+    if (!err)
+        err = gcb_cuda_spectrum_forget(stream, l.most);
     if (!err)
         err = gcb_cuda_fft_choose(stream, &how, x, &s->fft_short);
     if (!err && s->spectrum.rest)
@@ -209,24 +218,38 @@ static int fft_choose(const struct gcb_device_sparse *s, const float *x,
 
 /* ---- back ---- */
 
+/* By cuFFT, which takes its elements from nothing. */
+static int rest_inverse(const struct gcb_device_sparse *s, const struct layout *l,
+                        const struct gcb_cuda_spectrum *rest, float *out,
+                        const struct gcb_device_work *w)
+{
+    struct gcb_device_stream *stream = w->call->stream;
+    const uint64_t first = s->fft_short.count;
+    float *bins = l->bins + 2 * rest->first;
+    int err = gcb_cuda_spectrum_scale(stream, bins, rest);
+
+    if (!err)
+        err = gcb_cuda_fft_inverse(stream, s->fft, out + first, bins, l->work);
+    if (!err && w->from)
+        err = gcb_cuda_memory_take(stream, out + first, w->from + first, s->p.count - first);
+    return err;
+}
+
 static int fft_inverse(const struct gcb_device_sparse *s, float *out,
                        const struct gcb_device_work *w)
 {
     const struct layout l = lay_out(s, w->scratch);
-    struct gcb_device_stream *stream = w->call->stream;
     struct gcb_cuda_spectrum rest = s->spectrum;
     int err = 0;
 
+    rest.first = 0;
     if (s->fft_short.count) {
-        err = gcb_cuda_fft_short_inverse(stream, out, l.bins, &s->fft_short, rest.unitary);
+        const struct gcb_cuda_fft_back how = {rest.unitary, w->from};
+
+        err = gcb_cuda_fft_short_inverse(w->call->stream, out, l.bins, &s->fft_short, &how);
         rest.first = rest.tail;
     }
-    if (err || !s->fft)
-        return err;
-    err = gcb_cuda_spectrum_scale(stream, l.bins + 2 * rest.first, &rest);
-    return err ? err
-               : gcb_cuda_fft_inverse(stream, s->fft, out + s->fft_short.count,
-                                      l.bins + 2 * rest.first, l.work);
+    return err || !s->fft ? err : rest_inverse(s, &l, &rest, out, w);
 }
 
 const struct gcb_device_transform gcb_device_fft = {

@@ -14,6 +14,12 @@ void *gcb_device_take(uint8_t *scratch, uint64_t *end, uint64_t bytes)
     return scratch ? scratch + from : NULL;
 }
 
+unsigned gcb_device_fft_ways(const struct gcb_codec_env *env)
+{
+    return (env->decoding ? 0 : GCB_CUDA_FFT_FORWARD) |
+           (env->decoding || env->feedback ? GCB_CUDA_FFT_INVERSE : 0);
+}
+
 /* ---- hadamard: its coefficients begin the scratch both ways ---- */
 
 static uint64_t hadamard_length(const struct gcb_device_sparse *s)
@@ -48,13 +54,14 @@ static uint64_t side_at(const struct gcb_device_sparse *s)
 }
 
 static int hadamard_forward(const struct gcb_device_sparse *s, const struct gcb_step *at,
-                            const float *x, const float **order, const struct gcb_device_work *w)
+                            const struct gcb_device_input *in, const float **order,
+                            const struct gcb_device_work *w)
 {
     float *coef = (float *)(void *)w->scratch;
     const uint64_t key = s->p.count ? gcb_hadamard_key(&s->p.t.env, at->step) : 0;
 
     *order = coef;
-    return gcb_cuda_hadamard_forward(w->call->stream, coef, x, s->p.count, hadamard_length(s), key,
+    return gcb_cuda_hadamard_forward(w->call->stream, coef, in, hadamard_length(s), key,
                                      w->out + side_at(s), w->call->result_dev);
 }
 
@@ -67,9 +74,11 @@ static int hadamard_gather(const struct gcb_device_sparse *s, struct gcb_cuda_ch
 static int hadamard_inverse(const struct gcb_device_sparse *s, float *out,
                             const struct gcb_device_work *w)
 {
+    const struct gcb_cuda_hadamard_back how = {hadamard_length(s), hadamard_unitary(s),
+                                               w->payload + side_at(s), w->from};
+
     return gcb_cuda_hadamard_inverse(w->call->stream, out, (float *)(void *)w->scratch, s->p.count,
-                                     hadamard_length(s), hadamard_unitary(s),
-                                     w->payload + side_at(s));
+                                     &how);
 }
 
 static const struct gcb_device_transform none = {.name = "none"};

@@ -1,0 +1,184 @@
+#include "kernels/memory/memory_cuda.h"
+
+#include "kernels/cuda/feedback.cuh"
+#include "kernels/cuda/launch.cuh"
+#include "kernels/cuda/sum.cuh"
+#include "kernels/memory/momentum_elem.h"
+
+namespace
+{
+
+struct tuning {
+    static constexpr unsigned threads = 256;
+    static constexpr unsigned each = 4; /* one access of 16 bytes, beside its neighbours' */
+    static constexpr uint64_t blocks = 1 << 16;
+};
+
+/* This thread's first run of elements, and how far its next is. */
+__device__ uint64_t first_run()
+{
+    return (blockIdx.x * uint64_t{tuning::threads} + threadIdx.x) * tuning::each;
+}
+
+__device__ uint64_t runs_apart()
+{
+    return gridDim.x * uint64_t{tuning::threads} * tuning::each;
+}
+
+__global__ void compensate_all(struct gcb_device_input in)
+{
+    for (uint64_t i = first_run(); i < in.n; i += runs_apart()) {
+        float v[tuning::each];
+
+        gcb::load_input(v, in, i);
+    }
+}
+
+__global__ void take_all(float *__restrict__ left, const float *__restrict__ p, uint64_t n)
+{
+    for (uint64_t i = first_run(); i < n; i += runs_apart()) {
+        float v[tuning::each];
+
+        gcb::load_floats(v, left, i, n);
+        gcb::take_from(v, p, i, n);
+        gcb::store_floats(left, v, i, n);
+    }
+}
+
+__global__ void carry_on(struct gcb_cuda_memory m, const float *__restrict__ gradient)
+{
+    for (uint64_t i = first_run(); i < m.n; i += runs_apart()) {
+        float left[tuning::each], g[tuning::each];
+
+        gcb::load_floats(left, m.left, i, m.n);
+        gcb::load_floats(g, gradient, i, m.n);
+        for (unsigned e = 0; e < tuning::each; e++)
+            left[e] = gcb_memory_carried(m.factor, left[e], g[e]);
+        gcb::store_floats(m.left, left, i, m.n);
+    }
+}
+
+__global__ void add_momentum(struct gcb_cuda_memory m, const float *__restrict__ gradient)
+{
+    const float scale = m.scale ? *m.scale : 1.0f;
+
+    for (uint64_t i = first_run(); i < m.n; i += runs_apart()) {
+        float left[tuning::each], u[tuning::each], x[tuning::each];
+
+        gcb::load_floats(left, m.left, i, m.n);
+        gcb::load_floats(u, m.momentum, i, m.n);
+        gcb::load_floats(x, gradient, i, m.n);
+        for (unsigned e = 0; e < tuning::each; e++) {
+            x[e] *= scale;
+            u[e] = gcb_memory_momentum(m.factor, u[e], x[e], m.nesterov);
+            left[e] = gcb_memory_accumulated(left[e], u[e], x[e], m.nesterov);
+        }
+        gcb::store_floats(m.momentum, u, i, m.n);
+        gcb::store_floats(m.left, left, i, m.n);
+    }
+}
+
+__global__ void forget_sent(struct gcb_cuda_memory m, const float *__restrict__ sent, int masks)
+{
+    for (uint64_t i = first_run(); i < m.n; i += runs_apart()) {
+        float v[tuning::each], s[tuning::each];
+
+        gcb::load_floats(v, m.left, i, m.n);
+        gcb::load_floats(s, sent, i, m.n);
+        for (unsigned e = 0; e < tuning::each; e++)
+            v[e] -= s[e];
+        gcb::store_floats(m.left, v, i, m.n);
+        if (!masks)
+            continue;
+        gcb::load_floats(v, m.momentum, i, m.n);
+        for (unsigned e = 0; e < tuning::each; e++)
+            v[e] = gcb_memory_masked(v[e], s[e]);
+        gcb::store_floats(m.momentum, v, i, m.n);
+    }
+}
+
+/* ---- clipping ---- */
+
+constexpr unsigned kWarps = tuning::threads / gcb::kWarp;
+
+uint64_t sum_blocks(uint64_t n)
+{
+    return (n + GCB_SUM_BLOCK - 1) / GCB_SUM_BLOCK;
+}
+
+/* A warp for each block of the project's sum. */
+__global__ void square_sums(double *__restrict__ part, const float *__restrict__ x, uint64_t n)
+{
+    const uint64_t b = blockIdx.x * uint64_t{kWarps} + threadIdx.x / gcb::kWarp;
+    const uint64_t from = b * GCB_SUM_BLOCK, left = from < n ? n - from : 0;
+    const unsigned here = static_cast<unsigned>(left < GCB_SUM_BLOCK ? left : GCB_SUM_BLOCK);
+    const double sum = gcb::join_lanes(gcb::lane_sum(x + from, here, gcb::square_term{}));
+
+    if (here && gcb::lane() == 0)
+        part[b] = sum;
+}
+
+struct chain_room {
+    double part[gcb::kChain];
+};
+
+/* One block. */
+__global__ void scale_to(float *scale, const double *part, uint64_t count, double limit)
+{
+    const double sum_sq = gcb::chain_sum(part, count, gcb::shared<chain_room>().part);
+
+    if (threadIdx.x == 0)
+        *scale = static_cast<float>(gcb_memory_clip(sum_sq, limit));
+}
+
+uint64_t blocks_for(uint64_t n)
+{
+    const uint64_t each = tuning::threads * tuning::each, blocks = (n + each - 1) / each;
+
+    return blocks == 0 ? 1 : blocks < tuning::blocks ? blocks : tuning::blocks;
+}
+
+} /* namespace */
+
+int gcb_cuda_memory_compensate(struct gcb_device_stream *s, const struct gcb_device_input *in)
+{
+    if (!in->residual || in->compensated || in->n == 0)
+        return 0;
+    return gcb::launch(compensate_all, blocks_for(in->n), tuning::threads, 0, s, *in);
+}
+
+int gcb_cuda_memory_take(struct gcb_device_stream *s, float *left, const float *p, uint64_t n)
+{
+    return gcb::launch(take_all, blocks_for(n), tuning::threads, 0, s, left, p, n);
+}
+
+int gcb_cuda_memory_add(struct gcb_device_stream *s, const struct gcb_cuda_memory *m,
+                        const float *gradient)
+{
+    return gcb::launch(m->momentum ? add_momentum : carry_on, blocks_for(m->n), tuning::threads, 0,
+                       s, *m, gradient);
+}
+
+int gcb_cuda_memory_sent(struct gcb_device_stream *s, const struct gcb_cuda_memory *m,
+                         const float *sent, int masks)
+{
+    return gcb::launch(forget_sent, blocks_for(m->n), tuning::threads, 0, s, *m, sent, masks);
+}
+
+uint64_t gcb_cuda_memory_clip_scratch(uint64_t n)
+{
+    return sum_blocks(n) * sizeof(double);
+}
+
+int gcb_cuda_memory_clip(struct gcb_device_stream *s, float *scale, const float *gradient,
+                         uint64_t n, double limit, void *scratch)
+{
+    const uint64_t count = sum_blocks(n), grid = (count + kWarps - 1) / kWarps;
+    double *part = static_cast<double *>(scratch);
+    const int err =
+        gcb::launch(square_sums, grid ? grid : 1, tuning::threads, 0, s, part, gradient, n);
+
+    return err ? err
+               : gcb::launch(scale_to, 1, tuning::threads, sizeof(chain_room), s, scale,
+                             static_cast<const double *>(part), count, limit);
+}

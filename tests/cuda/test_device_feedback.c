@@ -1,0 +1,170 @@
+/* Error feedback fused into encoders with a transform, and what the memory around a coder does on the device: by the
+ * module's own sources on the CPU. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "tests/kernels/check.h"
+#include "tests/support/cuda_host/host.h"
+#include "tests/support/device_trip.h"
+
+#define COUNT(list) (sizeof(list) / sizeof(*(list)))
+
+static struct gcb_device device;
+
+static int open_device(void **state)
+{
+    (void)state;
+    device_here(&device);
+    return 0;
+}
+
+/* Plain steps and wild ones, sources in turn, against both unfused paths or the device's own. */
+static void same_steps(const char *spec, uint64_t n, unsigned turn, bool cpu)
+{
+    for (unsigned way = cpu ? 0 : 2; way < 4; way++) {
+        const struct device_steps how = {
+            .source = (enum gcb_dtype)((turn + way) % GCB_DTYPE_COUNT),
+            .carry = (turn + way) % 3 ? 0.7 : 1.0,
+            .wild = way % 2,
+            .itself = way >= 2,
+            .near = true,
+        };
+
+        gcb_host_schedule((enum gcb_host_order)((turn + way) % 3), turn);
+        device_same_steps(&device, spec, n, &how);
+    }
+    gcb_host_schedule(GCB_HOST_FORWARD, 1);
+}
+
+/* Every kind of value: what is taken from the tensor is what the decoder reads. */
+static void hadamard(void **state)
+{
+    static const struct {
+        const char *spec;
+        uint64_t n;
+    } cases[] = {
+        {"sparse:transform=hadamard,density=0.3", 0},
+        {"sparse:transform=hadamard,density=0.3", 1},
+        {"sparse:transform=hadamard,density=0.1", 4500},
+        {"sparse:transform=hadamard,values=fp16,index=bitmap,density=0.2", 777},
+        {"sparse:transform=hadamard,chunk=64,values=range,bits=6,density=0.2", 500},
+        {"sparse:transform=hadamard,chunk=256,values=uniform,bits=3,density=0.2", 700},
+        {"sparse:transform=hadamard,select=one-sided,values=mean,index=golomb,density=0.1", 1000},
+        {"sparse:transform=hadamard,values=sign-mean,density=0.1", 1000},
+        {"sparse:transform=hadamard,values=means,density=0.1,index=varint", 1000},
+        {"sparse:transform=hadamard,select=threshold,threshold=0.5,values=fp16", 600},
+        {"sparse:transform=hadamard,chunk=64,select=chunk,density=0.1,values=fp16", 333},
+        {"sparse:transform=hadamard,select=sampled,density=0.05", 5000},
+        {"sparse:transform=hadamard,select=redsync,density=0.05", 5000},
+        {"sparse:transform=hadamard,theta=0.1", 100},          /* goes raw */
+        {"sparse:transform=hadamard,density=0.01", 16384 + 5}, /* two passes */
+    };
+
+    (void)state;
+    for (unsigned i = 0; i < COUNT(cases); i++)
+        same_steps(cases[i].spec, cases[i].n, i, true);
+}
+
+static void dct(void **state)
+{
+    static const struct {
+        const char *spec;
+        uint64_t n;
+    } cases[] = {
+        {"demo:density=0.02", 0},
+        {"demo:density=0.02", 8192}, /* chosen while in shared memory */
+        {"demo:density=0.02", 4500}, /* and a shorter chunk behind */
+        {"sparse:transform=dct,chunk=64,density=0.2,values=range,bits=6", 1000},
+        {"sparse:transform=dct,chunk=48,select=chunk,density=0.1", 300}, /* by sums */
+        {"sparse:transform=dct,density=0.2,values=fp16", 60},
+        {"sparse:transform=dct,chunk=100,density=0.1,values=sign-mean", 950}, /* by cuFFT */
+        {"sparse:transform=dct,density=0.1,values=means", 4099},
+    };
+
+    (void)state;
+    for (unsigned i = 0; i < COUNT(cases); i++)
+        same_steps(cases[i].spec, cases[i].n, i, false);
+}
+
+static void fft(void **state)
+{
+    static const struct {
+        const char *spec;
+        uint64_t n;
+        bool other; /* not by cuFFT: its spectra are not the CPU's */
+    } cases[] = {
+        {"fft", 0, false},
+        {"fft", 1, false},
+        {"fft", 2050, false},
+        {"fft:density=0.1", 4099, false},
+        {"sparse:transform=fft,chunk=100,density=0.1,values=fp32", 250, false},
+        {"sparse:transform=fft,chunk=63,values=sign-mean,index=bitmap", 1000, false},
+        {"sparse:transform=fft,chunk=7,select=threshold,threshold=0.2,values=uniform", 333, false},
+        {"sparse:transform=fft,chunk=64,values=range,bits=7,density=0.1", 500, true},
+        {"sparse:transform=fft,chunk=4096,select=chunk,density=0.02,values=fp16", 8192, true},
+        {"sparse:transform=fft,chunk=4096,select=chunk,density=0.02,values=fp16", 5000, true},
+    };
+
+    (void)state;
+    for (unsigned i = 0; i < COUNT(cases); i++) {
+        same_steps(cases[i].spec, cases[i].n, i, !cases[i].other);
+        if (i % 2)
+            continue;
+        gcb_host_fft(GCB_HOST_FFT_NEAR);
+        same_steps(cases[i].spec, cases[i].n, i, false);
+        gcb_host_fft(GCB_HOST_FFT_EXACT);
+    }
+}
+
+/* A coder that was not made for it has no plans back, and says so. */
+static void residuals_have_to_be_announced(void **state)
+{
+    const struct gcb_coder_config config = {.env = {.count = 100}};
+    const struct gcb_step at = {0};
+    const struct gcb_device_batch_config room = {.messages = 1};
+    float something = 0.0f;
+    struct gcb_device_message m = {.residual_dev = &something};
+    struct gcb_device_coder *c = NULL;
+    struct gcb_diag diag = {0};
+    struct gcb_method method;
+
+    (void)state;
+    assert_int_equal(gcb_method_parse(&method, "fp16", NULL), 0);
+    assert_int_equal(gcb_device_coder_create(&c, &device, &method, &config, NULL), 0);
+    assert_int_equal(gcb_device_batch_create(&m.batch, &device, &room, NULL), 0);
+    assert_int_equal(gcb_device_batch_begin(m.batch), 0);
+    assert_int_equal(gcb_device_coder_encode_async(c, &at, &m, &diag), GCB_E_MISMATCH);
+    assert_string_equal(diag.text, "a residual, and a coder that was not made for error feedback");
+    gcb_device_batch_destroy(m.batch);
+    gcb_device_coder_destroy(c);
+}
+
+/* The last one: every coder gave back what it took. */
+static void nothing_is_left(void **state)
+{
+    struct gcb_host_counts counts;
+
+    (void)state;
+    gcb_host_count(&counts);
+    assert_int_equal(counts.bytes, 0);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(hadamard),
+        cmocka_unit_test(dct),
+        cmocka_unit_test(fft),
+        cmocka_unit_test(residuals_have_to_be_announced),
+        cmocka_unit_test(nothing_is_left),
+    };
+
+    if (argc > 1) /* only the tests of this name, with * and ? */
+        cmocka_set_test_filter(argv[1]);
+    return cmocka_run_group_tests(tests, open_device, NULL);
+}
