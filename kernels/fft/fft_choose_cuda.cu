@@ -17,7 +17,7 @@ using gcb::kShortThreads;
 constexpr unsigned kBins = kShortPoints + 1;
 constexpr unsigned kEach = (kBins + kShortThreads - 1) / kShortThreads;
 constexpr uint32_t kAnyScale = 255;
-constexpr unsigned kBlocks = 5; /* of a multiprocessor: as many as registers allow */
+constexpr unsigned kBlocks = 4; /* of a multiprocessor: as many as registers allow */
 
 struct choice_room {
     gcb::chunk_room chunk;

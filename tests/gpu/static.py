@@ -1,0 +1,300 @@
+"""What the compiler made of the kernels: nothing here was run on a GPU, let alone timed.
+
+    python3 static.py MODULE [--arch 90] [--check] [--loops] [KERNEL...]
+
+Registers and stack frames are read from the module itself. Where nvdisasm is (NVIDIA's toolkit has it; a package of
+that name has it alone), instructions are counted too, along the path that a thread with a full tile takes: the shortest one
+from the kernel's beginning over its widest loads, and over each conversion to an integer, to its end. Loops on it count
+once, and steps that may be left out are, so it is a lower bound; --loops lists the loops. Elements are the floats that the
+path reads or writes, whichever are more.
+
+--check: exit status 1 if a kernel keeps anything in local memory (a spill, or an array on the stack) that is not known
+to, or holds so many registers that fewer than 24 warps fit a multiprocessor. 77 if there is no module.
+"""
+import os
+import re
+import shutil
+import struct
+import subprocess
+import sys
+import tempfile
+
+# Kernels with an array on their stack, on purpose: at most these bytes.
+ON_STACK = {
+    "make": 1216,  # adaptive's codes: one block, once a message
+}
+MOST_REGISTERS = 80  # 65536 / (24 warps of 32), rounded down to eights
+# Those that may have more: most of them are one block, or rare.
+MANY_REGISTERS = {
+    "open_gaps": 144,  # one block, once a message
+    "choose_again": 144,  # only where a tensor's chunks differ in scale by a power of two
+    "encode": 88,  # qsgd, of many tensors together
+    "far_pass": 96,  # hadamard of long messages
+    "tile_pass": 88,  # the same
+}
+
+# ---- the module's cubins ----
+
+
+def sections(elf):
+    at, size, count, names = struct.unpack_from("<Q", elf, 40)[0], *struct.unpack_from("<HHH", elf, 58)
+    rows = [struct.unpack_from("<IIQQQQIIQQ", elf, at + i * size) for i in range(count)]
+    text = rows[names]
+    for row in rows:
+        start = text[4] + row[0]
+        yield elf[start : elf.index(b"\0", start)].decode(), row
+
+
+def cubin_at(data, at):
+    """The ELF file that begins there; its last bytes are section or program headers, or sections."""
+    head = struct.unpack_from("<QQIHHHHHH", data, at + 32)
+    end = max(head[1] + head[6] * head[7], head[0] + head[4] * head[5])
+    elf = data[at:]
+    for _, row in sections(elf):
+        if row[1] != 8:  # NOBITS
+            end = max(end, row[4] + row[5])
+    return elf[:end]
+
+
+def cubins(path, arch):
+    with open(path, "rb") as f:
+        data = f.read()
+    at = data.find(b"\x7fELF", 1)
+    while at >= 0:
+        machine, = struct.unpack_from("<H", data, at + 18)
+        flags, = struct.unpack_from("<I", data, at + 48)
+        if machine == 190 and arch in (flags >> 8 & 0xFF, flags & 0xFF):
+            yield cubin_at(data, at)
+        at = data.find(b"\x7fELF", at + 4)
+
+
+def attributes(info):
+    """(attribute, payload) of .nv.info."""
+    at = 0
+    while at + 4 <= len(info):
+        form, what, size = struct.unpack_from("<BBH", info, at)
+        at += 4
+        if form == 4:
+            yield what, info[at : at + size]
+            at += size
+
+
+def kernels(elf):
+    """name -> {registers, stack}"""
+    found = {}
+    rows = list(sections(elf))
+    table = {name: row for name, row in rows}
+    symbols, names = table[".symtab"], rows[table[".symtab"][6]][1]
+    info = table[".nv.info"]
+
+    def name_of(index):
+        start = names[4] + struct.unpack_from("<I", elf, symbols[4] + 24 * index)[0]
+        return elf[start : elf.index(b"\0", start)].decode()
+
+    for what, value in attributes(elf[info[4] : info[4] + info[5]]):
+        if what in (0x11, 0x2F):  # EIATTR_FRAME_SIZE, EIATTR_REGCOUNT
+            index, amount = struct.unpack("<II", value)
+            found.setdefault(name_of(index), {"stack": 0, "registers": 0})["stack" if what == 0x11 else "registers"] = amount
+    return found
+
+
+def plain(names):
+    """As written: without the namespaces that nobody named, and without arguments."""
+    tool = shutil.which("c++filt") or shutil.which("cu++filt")
+    text = subprocess.run([tool], input="\n".join(names), capture_output=True, text=True).stdout if tool else "\n".join(names)
+    out = {}
+    for raw, name in zip(names, text.split("\n")):
+        name = re.sub(r"\(anonymous namespace\)::|\(bool\)|^void |gcb::", "", name)
+        out[raw] = re.sub(r"\(.*", "", name)
+    return out
+
+
+# ---- instructions ----
+
+LINE = re.compile(r"^\s*/\*([0-9a-f]{4,})\*/\s+(?:(@!?U?P\w+)\s+)?([A-Z][\w.]*)\s*(.*?);")
+
+
+def disassemble(elf):
+    """kernel -> [(address or label, predicate, opcode, operands)]"""
+    tool = shutil.which("nvdisasm")
+    if not tool:
+        return {}
+    with tempfile.NamedTemporaryFile(suffix=".cubin") as f:
+        f.write(elf)
+        f.flush()
+        text = subprocess.run([tool, "-c", f.name], capture_output=True, text=True, check=True).stdout
+    code, current = {}, None
+    for line in text.split("\n"):
+        if line.startswith(".text."):
+            current = code.setdefault(line[6:].rstrip(":"), [])
+        elif current is not None and re.match(r"^\.L_x_\d+:", line):
+            current.append((line.rstrip(":"), "", "", ""))
+        elif current is not None and (m := LINE.match(line)):
+            current.append(m.groups(default=""))
+    return code
+
+
+def blocks_of(code):
+    """Basic blocks, and for each where it goes: [(instructions, [next])]"""
+    labels, starts = {}, {0}
+    flat = []
+    for at, predicate, op, rest in code:
+        if not op:
+            labels[at] = len(flat)
+            starts.add(len(flat))
+            continue
+        flat.append((predicate, op, rest))
+        if op.split(".")[0] in ("BRA", "EXIT", "BREAK", "RET", "CALL"):
+            starts.add(len(flat))
+    order = sorted(s for s in starts if s < len(flat))
+    number = {s: i for i, s in enumerate(order)}
+    blocks = []
+    for i, start in enumerate(order):
+        end = order[i + 1] if i + 1 < len(order) else len(flat)
+        predicate, op, rest = flat[end - 1]
+        go = []
+        if op.startswith("BRA"):
+            target = re.search(r"\.L_x_\d+", rest)
+            if target and labels[target.group()] < len(flat):
+                go.append(number[labels[target.group()]])
+        ends = op.split(".")[0] in ("BRA", "EXIT") and not predicate and "P" not in rest.split("`")[0].split(",")[0]
+        if not ends and i + 1 < len(order):
+            go.append(i + 1)
+        blocks.append((flat[start:end], go))
+    return blocks
+
+
+def width(op):
+    m = re.search(r"\.(128|64|U8|S8|U16|S16)\b", op)
+    return {"128": 16, "64": 8, "U8": 1, "S8": 1, "U16": 2, "S16": 2}[m.group(1)] if m else 4
+
+
+def moved(part, kind):
+    return sum(width(op) for _, op, _ in part if op.startswith(kind))
+
+
+def far(blocks, kind):
+    """The block that moves most by its widest accesses of a kind: the first such, or None."""
+    best = max(((sum(width(op) ** 2 for _, op, _ in part if op.startswith(kind)), -i) for i, (part, _) in enumerate(blocks)))
+    return -best[1] if best[0] else None
+
+
+def shortest(blocks, start, goal):
+    """Fewest instructions from behind `start` up to `goal` (a number, or None: an end), forward only."""
+    inf = float("inf")
+    cost = {start: (0, None)}
+    for i in range(start, len(blocks)):
+        if i not in cost:
+            continue
+        for j in blocks[i][1]:
+            total = cost[i][0] + len(blocks[j][0])
+            if j > i and total < cost.get(j, (inf,))[0]:
+                cost[j] = (total, i)
+    ends = [goal] if goal is not None else [
+        i for i, (part, _) in enumerate(blocks) if part[-1][1] == "EXIT"]
+    ends = [e for e in ends if e in cost]
+    if not ends:
+        return None
+    at, path = min(ends, key=lambda e: cost[e][0]), []
+    while at != start:
+        path.append(at)
+        at = cost[at][1]
+    return path[::-1]
+
+
+def hot_path(blocks):
+    """Over the widest loads and every conversion to an integer (where codes are made) to the end; over the widest stores
+    too where the shortest such way has none. A goal that lies on another branch is passed over."""
+    makes = [i for i, (part, _) in enumerate(blocks) if any(op.startswith("F2I") for _, op, _ in part)]
+    stores = any(op.startswith("STG") for part, _ in blocks for _, op, _ in part)
+    for kinds in (("LDG",), ("LDG", "STG"), ("STG",)):
+        path = [0]
+        wide = [b for b in (far(blocks, k) for k in kinds) if b is not None]
+        for goal in sorted(set(wide + [m for m in makes if m > min(wide, default=0)])) + [None]:
+            piece = shortest(blocks, path[-1], goal) if goal != path[-1] else []
+            path += piece or []
+        ops = [one for b in path for one in blocks[b][0]]
+        if ops[-1][1] == "EXIT" and moved(ops, "LDG") + moved(ops, "STG") and (moved(ops, "STG") or not stores):
+            return ops
+    return None
+
+
+def elements(path):
+    """Floats in the accesses of the width that moves most."""
+    most = 0
+    for kind in ("LDG", "STG"):
+        for w in (16, 8, 4):
+            most = max(most, sum(w for _, op, _ in path if op.startswith(kind) and width(op) == w))
+            if most and w == 16:
+                break
+    return most / 4
+
+
+def share(ops):
+    """Instructions by the unit that takes fewer of them in a clock."""
+    count = {"f64": 0, "wide": 0, "sfu": 0, "shared": 0, "local": 0}
+    for _, op, _ in ops:
+        base = op.split(".")[0]
+        count["f64"] += base in ("DADD", "DMUL", "DFMA", "DSETP", "DMNMX") or (base in ("F2F", "I2F", "F2I") and "64" in op)
+        count["wide"] += base == "IMAD" and (".WIDE" in op or ".HI" in op)
+        count["sfu"] += base in ("MUFU", "POPC", "FLO", "I2F", "F2I", "F2F", "BREV")
+        count["shared"] += base in ("LDS", "STS", "ATOMS")
+        count["local"] += base in ("LDL", "STL")
+    return count
+
+
+def loops_of(blocks):
+    for i, (_, go) in enumerate(blocks):
+        for j in go:
+            if j <= i:
+                yield [one for b in range(j, i + 1) for one in blocks[b][0]]
+
+
+def main():
+    words = [w for w in sys.argv[1:] if not w.startswith("--")]
+    arch = 90
+    if "--arch" in sys.argv:
+        arch = int(sys.argv[sys.argv.index("--arch") + 1])
+        words.remove(str(arch))
+    if not words:
+        sys.exit(__doc__)
+    if not os.path.exists(words[0]):
+        print("skipped: there is no CUDA module (no nvcc when this was configured)")
+        sys.exit(77)
+    rows, bad = [], []
+    for elf in cubins(words[0], arch):
+        facts, code = kernels(elf), {} if "--check" in sys.argv else disassemble(elf)
+        names = plain(list(facts))
+        for raw, fact in facts.items():
+            rows.append((names[raw], fact, blocks_of(code[raw]) if raw in code else None))
+    if not rows:
+        sys.exit("static.py: %s has no kernel for sm_%d" % (words[0], arch))
+    for name, fact, blocks in sorted(rows, key=lambda r: r[0]):
+        if name.startswith("$"):  # a part of another, with its caller's frame
+            continue
+        if fact["stack"] > ON_STACK.get(name, 0):
+            bad.append("%s keeps %d bytes in local memory" % (name, fact["stack"]))
+        if fact["registers"] > MANY_REGISTERS.get(re.sub("<.*", "", name), MOST_REGISTERS):
+            bad.append("%s has %d registers" % (name, fact["registers"]))
+        if "--check" in sys.argv or (len(words) > 1 and name not in words[1:]):
+            continue
+        print("%-28s %3d registers %4d stack" % (name, fact["registers"], fact["stack"]), end="")
+        path = hot_path(blocks) if blocks else None
+        if path:
+            count = elements(path)
+            c = share(path)
+            print("  %4d instructions, %2d elements: %5.1f each; wide %.1f f64 %.1f sfu %.1f shared %.1f local %d; loads %s stores %s" % (
+                len(path), count, len(path) / max(count, 1), *(c[k] / max(count, 1) for k in ("wide", "f64", "sfu", "shared")), c["local"],
+                " ".join(str(width(op)) for _, op, _ in path if op.startswith("LDG")),
+                " ".join(str(width(op)) for _, op, _ in path if op.startswith("STG"))), end="")
+        print()
+        for loop in loops_of(blocks) if blocks and "--loops" in sys.argv else ():
+            c = share(loop)
+            print("    loop of %3d: loads %3d B, stores %3d B, %s" % (len(loop), moved(loop, "LDG"), moved(loop, "STG"), c))
+    if "--check" in sys.argv:
+        print("%d kernels for sm_%d" % (sum(not r[0].startswith("$") for r in rows), arch))
+        print("\n".join(bad), file=sys.stderr, end="\n" if bad else "")
+        sys.exit(bool(bad))
+
+
+main()
