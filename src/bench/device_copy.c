@@ -12,11 +12,12 @@ struct copying {
     const struct gcb_device_module *module;
     struct gcb_device_stream *stream;
     struct gcb_device_event *from, *to;
+    struct gcb_device_clock *clock;
     void *source, *target;
     uint64_t bytes;
 };
 
-static int take(struct copying *c, struct gcb_diag *diag)
+static int take(struct copying *c, const struct gcb_device *device, struct gcb_diag *diag)
 {
     int err = c->module->stream_create(&c->stream, diag);
 
@@ -28,6 +29,7 @@ static int take(struct copying *c, struct gcb_diag *diag)
         err = c->module->event_create(&c->from, diag);
     if (!err)
         err = c->module->event_create(&c->to, diag);
+    c->clock = c->module->clock_open(device->index);
     return err;
 }
 
@@ -38,6 +40,7 @@ static void release(struct copying *c)
     c->module->stream_destroy(c->stream);
     c->module->free(c->source);
     c->module->free(c->target);
+    c->module->clock_close(c->clock);
 }
 
 static int time_one(double *seconds, struct copying *c, struct gcb_diag *diag)
@@ -58,7 +61,7 @@ int gcb_device_copy_measure(struct gcb_device_copying *out, const struct gcb_dev
     struct copying c = {.module = device->module, .bytes = wanted > LEAST ? wanted : LEAST};
     double samples[COPIES], scratch[COPIES];
     struct gcb_stats stats;
-    int err = take(&c, diag);
+    int err = take(&c, device, diag);
 
     memset(out, 0, sizeof(*out));
     if (!err)
@@ -66,6 +69,7 @@ int gcb_device_copy_measure(struct gcb_device_copying *out, const struct gcb_dev
     for (int i = -1; !err && i < COPIES; i++) /* the first to warm up */
         err = time_one(&samples[i < 0 ? 0 : i], &c, diag);
     if (!err) {
+        out->clock_mhz = c.module->clock_mhz(c.clock);
         gcb_stats_of(&stats, samples, COPIES, scratch);
         out->gbps = 2.0 * (double)c.bytes / stats.median / 1e9;
         out->bytes = c.bytes;

@@ -178,6 +178,15 @@ static int measure(struct work *w, struct gcb_samples *samples, const struct gcb
     return err;
 }
 
+/* The clock as the last timed call left it. */
+static void note_clock(const struct work *w, const struct gcb_trial_bench *b, struct gcb_tally *out)
+{
+    const unsigned mhz = w->module->clock_mhz(b->clock);
+
+    if (mhz && (!out->clock_mhz || mhz < out->clock_mhz))
+        out->clock_mhz = mhz;
+}
+
 /* Encodes on the device; b->message is what came of it. */
 static int encode(struct work *w, struct gcb_trial_bench *b, struct gcb_tally *out,
                   const struct gcb_trial_input *in, struct gcb_diag *diag)
@@ -191,7 +200,10 @@ static int encode(struct work *w, struct gcb_trial_bench *b, struct gcb_tally *o
         err = measure(w, &b->encode, b, encode_once, diag);
     if (err)
         return err;
+    note_clock(w, b, out);
     out->encode_kernel = w->kernel.stats.median;
+    out->encode_kernel_low = w->kernel.stats.low;
+    out->encode_kernel_high = w->kernel.stats.high;
     out->encode_launches = w->launches;
     out->clamped = in->raw ? 0 : gcb_device_coder_clamped(w->coder);
     start = gcb_clock();
@@ -256,7 +268,10 @@ static int decode(struct work *w, struct gcb_trial_bench *b, struct gcb_tally *o
         err = time_decode(w, b, diag);
     if (err)
         return err;
+    note_clock(w, b, out);
     out->decode_kernel = w->kernel.stats.median;
+    out->decode_kernel_low = w->kernel.stats.low;
+    out->decode_kernel_high = w->kernel.stats.high;
     out->decode_launches = w->launches;
     start = gcb_clock();
     err = gcb_device_batch_download(w->batch, b->decoded, w->tensor, bytes, diag);

@@ -155,25 +155,35 @@ static void put_count(struct gcb_row *row, const char *name, bool known, uint64_
         gcb_row_null(row, name);
 }
 
+/* Each element once, and the message once: the least that moves. */
+static uint64_t device_bytes(const struct gcb_tally *t)
+{
+    return sizeof(float) * t->elements + t->wire_bytes;
+}
+
 static void put_device(struct gcb_row *row, const struct gcb_tally *t)
 {
     const bool on = t->on_device > 0;
 
     gcb_row_real(row, "encode_kernel_seconds", on ? t->encode_kernel : NAN);
+    gcb_row_real(row, "encode_kernel_seconds_low", on ? t->encode_kernel_low : NAN);
+    gcb_row_real(row, "encode_kernel_seconds_high", on ? t->encode_kernel_high : NAN);
     gcb_row_real(row, "encode_transfer_seconds", on ? t->encode_transfer : NAN);
     gcb_row_real(row, "decode_kernel_seconds", on ? t->decode_kernel : NAN);
+    gcb_row_real(row, "decode_kernel_seconds_low", on ? t->decode_kernel_low : NAN);
+    gcb_row_real(row, "decode_kernel_seconds_high", on ? t->decode_kernel_high : NAN);
     gcb_row_real(row, "decode_transfer_seconds", on ? t->decode_transfer : NAN);
     put_count(row, "encode_launches", on, t->encode_launches);
     put_count(row, "decode_launches", on, t->decode_launches);
+    put_count(row, "device_bytes", on, device_bytes(t));
+    put_count(row, "gpu_clock_mhz", t->clock_mhz > 0, t->clock_mhz);
 }
 
-/* Of a device's copy bandwidth: each element once, and the message once, is the least that moves. */
+/* Of a device's copy bandwidth. */
 static double device_share(const struct gcb_rows_setting *s, const struct gcb_tally *t,
                            double seconds)
 {
-    const double bytes = 4.0 * (double)t->elements + (double)t->wire_bytes;
-
-    return bytes / seconds / 1e9 / s->device_copy_gbps;
+    return (double)device_bytes(t) / seconds / 1e9 / s->device_copy_gbps;
 }
 
 static void put_times(struct gcb_row *row, const struct gcb_rows_setting *s,

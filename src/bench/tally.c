@@ -38,10 +38,16 @@ static void merge_device(struct gcb_tally *t, const struct gcb_tally *other)
     t->on_device += other->on_device;
     t->encode_kernel += other->encode_kernel;
     t->decode_kernel += other->decode_kernel;
+    t->encode_kernel_low += other->encode_kernel_low;
+    t->encode_kernel_high += other->encode_kernel_high;
+    t->decode_kernel_low += other->decode_kernel_low;
+    t->decode_kernel_high += other->decode_kernel_high;
     t->encode_transfer += other->encode_transfer;
     t->decode_transfer += other->decode_transfer;
     t->encode_launches += other->encode_launches;
     t->decode_launches += other->decode_launches;
+    if (!t->clock_mhz || (other->clock_mhz && other->clock_mhz < t->clock_mhz))
+        t->clock_mhz = other->clock_mhz;
 }
 
 void gcb_tally_merge(struct gcb_tally *t, const struct gcb_tally *other)

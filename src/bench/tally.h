@@ -28,9 +28,12 @@ struct gcb_tally {
     uint64_t staged;                  /* messages whose stages were timed */
     double stage_seconds[GCB_STAGES]; /* of these; sums of medians */
     uint64_t on_device; /* messages of a device's trial; of these, sums over messages: */
-    double encode_kernel, decode_kernel;     /* medians by the device's clock */
+    double encode_kernel,
+        decode_kernel; /* medians by the device's events, and the ends of their intervals: */
+    double encode_kernel_low, encode_kernel_high, decode_kernel_low, decode_kernel_high;
     double encode_transfer, decode_transfer; /* seconds of bytes between host and device */
     uint64_t encode_launches, decode_launches;
+    uint64_t clock_mhz; /* of the device, the lowest that was read; 0: not known */
     enum gcb_dtype dtype;
     bool mixed_dtypes;
     struct gcb_fidelity fidelity;

@@ -26,6 +26,7 @@ struct gcb_device_facts {
     uint64_t memory_bytes; /* of the device */
     uint64_t l2_bytes;
     unsigned major, minor, multiprocessors;
+    unsigned clock_mhz; /* of its multiprocessors at most; 0: not known */
 };
 
 enum gcb_device_copy {
@@ -36,6 +37,7 @@ enum gcb_device_copy {
 
 struct gcb_cuda_fft;     /* opaque: plans */
 struct gcb_device_event; /* opaque: a point in a stream's work */
+struct gcb_device_clock; /* opaque */
 
 struct gcb_device_module {
     uint32_t version;                      /* GCB_DEVICE_MODULE_VERSION */
@@ -105,6 +107,11 @@ struct gcb_device_module {
     uint64_t (*memory_clip_scratch)(uint64_t n);
     int (*memory_clip)(struct gcb_device_stream *s, float *scale_dev, const float *gradient_dev,
                        uint64_t n, double limit, void *scratch_dev);
+
+    /* The multiprocessors' clock as it is, by the driver: NULL where it cannot be told; MHz, 0 if not known. */
+    struct gcb_device_clock *(*clock_open)(unsigned index);
+    unsigned (*clock_mhz)(const struct gcb_device_clock *c); /* NULL is fine, here and below */
+    void (*clock_close)(struct gcb_device_clock *c);
 };
 
 typedef const struct gcb_device_module *gcb_device_module_fn(void);

@@ -195,7 +195,8 @@ void gcb_environment_row(struct gcb_row *row, const struct gcb_environment *env)
     put_libraries(row);
     gcb_row_text(row, "gpu", env->gpu);
     gcb_row_text(row, "gpu_driver", env->gpu_driver);
-    gcb_row_null(row, "gpu_clock_mhz");
+    put_known(row, "gpu_clock_mhz", env->gpu_clock_mhz);
+    put_known(row, "gpu_clock_max_mhz", env->gpu_clock_max_mhz);
     gcb_row_real(row, "gpu_copy_gbps", env->gpu_copy_bytes ? env->gpu_copy_gbps : NAN);
     put_known(row, "gpu_copy_bytes", env->gpu_copy_bytes);
     put_bandwidth(row, env);

@@ -14,12 +14,13 @@ struct gcb_environment {
     const char *isa; /* widest in use */
     int threads;
     const char *device;
-    const char *gpu, *gpu_driver;          /* NULL: none in use */
-    double gpu_copy_gbps;                  /* of copies of so many bytes: */
-    uint64_t gpu_copy_bytes;               /* 0: not measured */
-    const struct gcb_bandwidth *bandwidth; /* of `threads` first; others may follow */
-    size_t bandwidth_count;                /* 0: not measured */
-    const char *const *inputs;             /* files to hash */
+    const char *gpu, *gpu_driver;              /* NULL: none in use */
+    unsigned gpu_clock_mhz, gpu_clock_max_mhz; /* 0: not known */
+    double gpu_copy_gbps;                      /* of copies of so many bytes: */
+    uint64_t gpu_copy_bytes;                   /* 0: not measured */
+    const struct gcb_bandwidth *bandwidth;     /* of `threads` first; others may follow */
+    size_t bandwidth_count;                    /* 0: not measured */
+    const char *const *inputs;                 /* files to hash */
     size_t input_count;
     bool hash_large; /* also those over 1 GiB */
 };

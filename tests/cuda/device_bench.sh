@@ -30,9 +30,10 @@ assert env["gpu"] == "a stand-in on the CPU, for tests", env["gpu"]
 assert env["gpu_driver"] == "13.0"
 assert env["gpu_copy_gbps"] > 0
 assert env["gpu_copy_bytes"] == 16 << 20
-assert env["gpu_clock_mhz"] is None
+assert env["gpu_clock_mhz"] == 1500 and env["gpu_clock_max_mhz"] == 1980
 device = ["encode_kernel_seconds", "encode_transfer_seconds", "decode_kernel_seconds", "decode_transfer_seconds",
-          "encode_launches", "decode_launches"]
+          "encode_launches", "decode_launches", "device_bytes", "gpu_clock_mhz"]
+intervals = [f"{way}_kernel_seconds_{end}" for way in ("encode", "decode") for end in ("low", "high")]
 ours = ["device", "encode_seconds", "decode_seconds", "encode_gbps", "decode_gbps", "encode_bandwidth_share",
         "decode_bandwidth_share", "stop_reason"]
 ours += [f"{way}_seconds_{end}" for way in ("encode", "decode") for end in ("min", "mad", "low", "high", "samples")]
@@ -40,7 +41,7 @@ ours += ["transform_seconds", "select_seconds", "quantise_seconds", "index_secon
 def key(row):
     return tuple(str(row.get(k)) for k in ("record", "step", "worker", "tensor", "spec", "cache"))
 def plain(row):
-    return {k: v for k, v in row.items() if k not in device + ours}
+    return {k: v for k, v in row.items() if k not in device + intervals + ours}
 cpu = {key(r): r for r in rows if r.get("device") == "cpu"}
 cuda = {key(r): r for r in rows if r.get("device") == "cuda:0"}
 seen = 0
@@ -56,6 +57,9 @@ for k, r in cuda.items():
     for name in device:
         assert r[name] is not None and r[name] >= 0, name
         assert cpu[k][name] is None, name
+    for name in intervals: # of three samples there is none
+        assert r[name] is None and cpu[k][name] is None
+    assert r["device_bytes"] == 4 * r["elements"] + r["wire_bytes"] and r["gpu_clock_mhz"] == 1500
     assert r["encode_launches"] >= 1 and r["decode_launches"] >= 1
     assert r["encode_kernel_seconds"] <= r["encode_seconds"] * 1.5 + 1e-3
     want = (4 * r["elements"] + r["wire_bytes"]) / r["encode_kernel_seconds"] / 1e9 / env["gpu_copy_gbps"]
@@ -69,6 +73,35 @@ assert seen == 4 * tensors * 2, (seen, tensors)
 assert any(r["spec"] == "memcpy" and r["status"] == "unsupported" for r in cuda.values())
 PY
 check "the device's rows are the CPU's, but for times" python3 "$tmp/look.py" "$tmp/r.json"
+
+# Kernel times have intervals of their own; a clock that falls is seen, the lowest of each message and of all.
+GCB_HOST_CLOCK=falling
+export GCB_HOST_CLOCK
+run bench --device cuda --method fp16 --dataset 'fc.*' --repeat 9 --cache cold --results "$tmp/clock.json" "$sample"
+exits 0
+check "the clock falls, and kernel times have intervals" python3 - "$tmp/clock.json" <<'PY'
+import json, sys
+rows = [json.loads(line) for line in open(sys.argv[1])]
+assert rows[0]["gpu_clock_mhz"] < 1500
+clocks = [r["gpu_clock_mhz"] for r in rows if r["record"] == "result"]
+assert len(clocks) == 4 and all(b <= a - 20 for a, b in zip(clocks, clocks[1:])), clocks
+for s in rows:
+    if s["record"] != "summary" or s["status"] != "ok":
+        continue
+    own = [r for r in rows if r["record"] == "result" and r["spec"] == s["spec"]]
+    assert s["gpu_clock_mhz"] == min(r["gpu_clock_mhz"] for r in own)
+    for way in "encode", "decode":
+        for r in own:
+            assert 0 < r[f"{way}_kernel_seconds_low"] <= r[f"{way}_kernel_seconds"] <= r[f"{way}_kernel_seconds_high"]
+        total = sum(r[f"{way}_kernel_seconds_high"] for r in own)
+        assert abs(s[f"{way}_kernel_seconds_high"] / total - 1) < 1e-9
+PY
+GCB_HOST_CLOCK=missing
+run bench --device cuda --method fp16 --dataset 'stem.*' --repeat 1 --format json "$sample"
+exits 0
+prints '"gpu_clock_mhz": null, "gpu_clock_max_mhz": 1980, '
+check "no result has a clock" sh -c "! grep -E '\"gpu_clock_mhz\": [0-9]' '$out'"
+unset GCB_HOST_CLOCK
 
 # cuFFT is another library: within its tolerance, beyond it, and where it is not there.
 transforms() { # MODE

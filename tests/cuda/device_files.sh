@@ -136,7 +136,7 @@ check "no output is made" made_nothing
 # Rows: bytes and errors are the CPU's; where it ran, the times and the launches are the device's.
 cat >rows.py <<'PY'
 import json, sys
-times = ("seconds", "_gbps", "_share", "_launches", "stop_reason")
+times = ("seconds", "_gbps", "_share", "_launches", "stop_reason", "device_bytes", "gpu_clock", "kernel_seconds")
 def load(name):
     rows = [json.loads(line) for line in open(name)]
     return rows[0], rows[1:]
@@ -158,7 +158,8 @@ for a, b in zip(cpu, cuda):
         continue
     timed += 1
     for name in ("encode_kernel_seconds", "encode_transfer_seconds", "decode_kernel_seconds", "decode_transfer_seconds",
-                 "encode_launches", "decode_launches", "encode_bandwidth_share", "decode_bandwidth_share"):
+                 "encode_launches", "decode_launches", "encode_bandwidth_share", "decode_bandwidth_share",
+                 "device_bytes", "gpu_clock_mhz"):
         assert b[name] is not None and b[name] >= 0, name
     for name in ("transform_seconds", "select_seconds", "quantise_seconds", "index_seconds"):
         assert b[name] is None, name

@@ -9,6 +9,7 @@ extern "C" {
 #include "kernels/convert/convert_cuda.h"
 #include "kernels/reduce/reduce_cuda.h"
 #include "src/cuda/module.h"
+#include "src/cuda/module/clock.h"
 #include "src/cuda/module/codecs.h"
 #include "src/cuda/module/fft.h"
 #include "src/cuda/module/libraries.h"
@@ -67,7 +68,7 @@ int probe(struct gcb_device_facts *facts, unsigned index, struct gcb_diag *diag)
 {
     gcb::fault untold = {}, f = {};
     cudaDeviceProp prop;
-    int version = 0, count = 0;
+    int version = 0, count = 0, khz = 0;
 
     memset(facts, 0, sizeof(*facts));
     if (!GCB_CUDA(&untold, cudaRuntimeGetVersion(&version)))
@@ -89,12 +90,25 @@ int probe(struct gcb_device_facts *facts, unsigned index, struct gcb_diag *diag)
     facts->major = static_cast<unsigned>(prop.major);
     facts->minor = static_cast<unsigned>(prop.minor);
     facts->multiprocessors = static_cast<unsigned>(prop.multiProcessorCount);
+    if (!GCB_CUDA(&untold,
+                  cudaDeviceGetAttribute(&khz, cudaDevAttrClockRate, static_cast<int>(index))))
+        facts->clock_mhz = static_cast<unsigned>(khz / 1000);
     return 0;
 }
 
 int use(unsigned index, struct gcb_diag *diag)
 {
     return TRY(diag, cudaSetDevice(static_cast<int>(index)));
+}
+
+struct gcb_device_clock *clock_open(unsigned index)
+{
+    gcb::fault untold = {};
+    char bus[32];
+
+    if (GCB_CUDA(&untold, cudaDeviceGetPCIBusId(bus, sizeof(bus), static_cast<int>(index))))
+        return nullptr;
+    return gcb_cuda_clock_open(bus);
 }
 
 /* ---- memory ---- */
@@ -291,6 +305,9 @@ const struct gcb_device_module table = {
     gcb_cuda_memory_sent,
     gcb_cuda_memory_clip_scratch,
     gcb_cuda_memory_clip,
+    clock_open,
+    gcb_cuda_clock_mhz,
+    gcb_cuda_clock_close,
 };
 
 } /* namespace */

@@ -87,6 +87,9 @@ struct cudaDeviceProp {
 cudaError_t cudaGetDeviceCount(int *count);
 cudaError_t cudaSetDevice(int device);
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp *out, int device);
+enum cudaDeviceAttr { cudaDevAttrClockRate = 13 };
+cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr what, int device);
+cudaError_t cudaDeviceGetPCIBusId(char *out, int size, int device);
 cudaError_t cudaDriverGetVersion(int *version);
 cudaError_t cudaRuntimeGetVersion(int *version);
 cudaError_t cudaMemGetInfo(size_t *free_bytes, size_t *total);

@@ -9,9 +9,9 @@
 #include <string.h>
 
 #include "cufft.h"
-#include "dlfcn.h"
 #include "emulate.h"
 #include "host.h"
+#include "libraries.h"
 
 extern "C" {
 #include "kernels/fft/fft.h"
@@ -222,19 +222,12 @@ cufftResult cufftExecC2R(cufftHandle handle, cufftComplex *in, cufftReal *out)
 
 /* ---- what the module opens ---- */
 
-void *gcb_host_dlopen(const char *name, int flags)
+void *gcb_host_cufft()
 {
-    (void)flags;
-    return strcmp(name, "libcufft.so.12") == 0 && mode_now() != GCB_HOST_FFT_MISSING ? &plans
-                                                                                     : nullptr;
+    return mode_now() != GCB_HOST_FFT_MISSING ? &plans : nullptr;
 }
 
-int gcb_host_dlclose(void *library)
-{
-    return library == &plans ? 0 : -1;
-}
-
-void *gcb_host_dlsym(void *library, const char *name)
+void *gcb_host_cufft_symbol(const char *name)
 {
     static const struct {
         const char *name;
@@ -252,7 +245,7 @@ void *gcb_host_dlsym(void *library, const char *name)
     };
 
     for (const auto &symbol : symbols)
-        if (library && strcmp(symbol.name, name) == 0)
+        if (strcmp(symbol.name, name) == 0)
             return symbol.function;
     return nullptr;
 }

@@ -1,0 +1,8 @@
+#ifndef TESTS_SUPPORT_CUDA_HOST_LIBRARIES_H
+#define TESTS_SUPPORT_CUDA_HOST_LIBRARIES_H
+
+/* The stand-in for cuFFT as dlopen and dlsym show it; NULL where it is not there, or has no such function. */
+void *gcb_host_cufft();
+void *gcb_host_cufft_symbol(const char *name);
+
+#endif
