@@ -3,6 +3,7 @@
 
 #include "kernels/cuda/stream.h"
 #include "kernels/select/chunk_cuda.h"
+#include "kernels/select/values_cuda.h"
 
 /*
  * DCT-II of a message or of its chunks on the device, and its inverse, in the scales of src/sparse/transform_dct.c: a
@@ -54,9 +55,10 @@ void gcb_cuda_dct_long_table(void *table, uint64_t length);
 int gcb_cuda_dct_short_forward(struct gcb_device_stream *s, float *coef,
                                const struct gcb_device_input *in, const struct gcb_cuda_dct *d,
                                struct gcb_device_result *result);
-/* x = the elements; with `from`, as many floats, what from has more than those; NULL: none. So below. */
-int gcb_cuda_dct_short_inverse(struct gcb_device_stream *s, float *x, const float *coef,
-                               const float *from, const struct gcb_cuda_dct *d);
+/* Of the coefficients that a message keeps, whose positions these chunks begin: one write. x = the elements; with `from`, as many floats, what from has more than those; NULL: none. So below. */
+int gcb_cuda_dct_short_inverse(struct gcb_device_stream *s, float *x,
+                               const struct gcb_cuda_entries *kept, const float *from,
+                               const struct gcb_cuda_dct *d);
 
 /* Chunks of 4096, transformed and their largest chosen at once; `chosen` as for gcb_cuda_select_chunks, of which this
  * writes the whole chunks' part and the end. */

@@ -3,6 +3,7 @@
 #include "kernels/fft/dct_cuda.h"
 #include "kernels/fft/short_real.cuh"
 #include "kernels/select/chunk.cuh"
+#include "kernels/select/fill.cuh"
 #include "src/base/status.h"
 
 namespace
@@ -243,19 +244,31 @@ __device__ void store_unfolded(float *x, const float *from, dct_room &room, uint
     }
 }
 
-__global__ void short_inverse(float *__restrict__ x, const float *__restrict__ coef,
+/* An entry of the block's coefficients to its place, scaled as numbers_of wants it. */
+struct put_coefficient {
+    float *room;
+    unsigned last; /* of a chunk */
+    float unitary;
+
+    __device__ void operator()(uint32_t at, float y, float) const
+    {
+        room[at] = at & last ? y * unitary : y * unitary * sqrtf(2.0f);
+    }
+};
+
+__global__ void short_inverse(float *__restrict__ x, struct gcb_cuda_entries kept,
                               const float *__restrict__ from, struct gcb_cuda_dct d)
 {
     dct_room &room = gcb::shared<dct_room>();
     const uint64_t start = uint64_t{blockIdx.x} * kElements;
-    const float first = sqrtf(2.0f);
+    const uint64_t end = start + kElements < d.count ? start + kElements : d.count;
     const turns t(d);
 
-    for (unsigned i = threadIdx.x; i < kElements; i += kShortThreads) {
-        const float y = start + i < d.count ? coef[start + i] * d.unitary : 0.0f;
-
-        coefficients(room)[i] = (i & (2 * t.m - 1)) == 0 ? y * first : y;
-    }
+    for (unsigned i = threadIdx.x; i < kElements; i += kShortThreads)
+        coefficients(room)[i] = 0.0f;
+    gcb::sync_block();
+    gcb::each_entry<1>(kept, start, end,
+                       put_coefficient{coefficients(room), 2 * t.m - 1, d.unitary});
     gcb::sync_block();
     to_numbers(room, t);
     gcb::short_fft(room.fft, t.fft, t.m);
@@ -301,9 +314,10 @@ int gcb_cuda_dct_choose(struct gcb_device_stream *s, const struct gcb_cuda_chose
                        *cut, result);
 }
 
-int gcb_cuda_dct_short_inverse(struct gcb_device_stream *s, float *x, const float *coef,
-                               const float *from, const struct gcb_cuda_dct *d)
+int gcb_cuda_dct_short_inverse(struct gcb_device_stream *s, float *x,
+                               const struct gcb_cuda_entries *kept, const float *from,
+                               const struct gcb_cuda_dct *d)
 {
-    return gcb::launch(short_inverse, blocks_of(d), kShortThreads, sizeof(dct_room), s, x, coef,
+    return gcb::launch(short_inverse, blocks_of(d), kShortThreads, sizeof(dct_room), s, x, *kept,
                        from, *d);
 }

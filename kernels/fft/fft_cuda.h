@@ -2,6 +2,7 @@
 #define KERNELS_FFT_FFT_CUDA_H
 
 #include "kernels/select/chunk_cuda.h"
+#include "kernels/select/values_cuda.h"
 
 /*
  * Real FFTs of chunks on the device, laid out and scaled as kernels/fft/fft.h says, where a chunk is a power of two from 8
@@ -32,13 +33,14 @@ void gcb_cuda_fft_short_table(void *table, uint64_t length);
 int gcb_cuda_fft_short_forward(struct gcb_device_stream *s, float *bins, const float *x,
                                const struct gcb_cuda_short_fft *f, struct gcb_device_result *most);
 
-/* Back from bins that are multiplied by `unitary` first; parts that no real transform has are ignored. With `from`, count
- * floats, x = from - elements. */
+/* Back from the bins that a message keeps, whose positions these chunks begin; they are multiplied by `unitary` first, and
+ * parts that no real transform has are ignored. One write. With `from`, count floats, x = from - elements. */
 struct gcb_cuda_fft_back {
     float unitary;
     const float *from; /* or NULL */
 };
-int gcb_cuda_fft_short_inverse(struct gcb_device_stream *s, float *x, const float *bins,
+int gcb_cuda_fft_short_inverse(struct gcb_device_stream *s, float *x,
+                               const struct gcb_cuda_entries *kept,
                                const struct gcb_cuda_short_fft *f,
                                const struct gcb_cuda_fft_back *how);
 

@@ -3,6 +3,7 @@
 #include "kernels/cuda/sum.cuh"
 #include "kernels/fft/short_bins.cuh"
 #include "kernels/hd.h"
+#include "kernels/select/fill.cuh"
 
 namespace
 {
@@ -73,21 +74,38 @@ __device__ void join_in_place(gcb::short_room &room, const gcb::fft_turns &t, un
     far = z.m_k;
 }
 
-__device__ void load_bins(gcb::short_room &room, const float2 *__restrict__ bins,
-                          const gcb::fft_turns &t, unsigned places, float unitary)
-{
-    for (unsigned u = threadIdx.x; u < kShortPoints; u += kShortThreads) {
-        complex z = {0.0f, 0.0f};
+/* An entry of the block's bins to its place. */
+struct put_bin {
+    gcb::short_room *room;
+    unsigned m;
+    float unitary;
 
-        if (u < places) {
-            const uint64_t from = bin_at(u, t.m);
-            const float2 bin = bins[from];
-            const float im = u & (t.m - 1) ? bin.y : bins[from + t.m].x;
+    __device__ void operator()(uint32_t at, float re, float im) const
+    {
+        const unsigned chunk = at / (m + 1), k = at - chunk * (m + 1);
+        complex &z = gcb::at(*room, chunk * m + (k & (m - 1)));
 
-            z = {bin.x * unitary, im * unitary};
-        }
-        gcb::at(room, u) = z;
+        if (k == 0)
+            z.re = re * unitary;
+        else if (k == m)
+            z.im = re * unitary;
+        else
+            z = {re * unitary, im * unitary};
     }
+};
+
+/* The block's bins, 0 where nothing was kept. */
+__device__ void fill_bins(gcb::short_room &room, const struct gcb_cuda_entries &kept,
+                          const struct gcb_cuda_short_fft &f, float unitary)
+{
+    const unsigned m = static_cast<unsigned>(f.length / 2);
+    const uint64_t per = kShortPoints / m * (m + 1), all = f.count / f.length * (m + 1);
+    const uint64_t from = blockIdx.x * per, end = from + per < all ? from + per : all;
+
+    for (unsigned u = threadIdx.x; u < kShortPoints; u += kShortThreads)
+        gcb::at(room, u) = {0.0f, 0.0f};
+    gcb::sync_block();
+    gcb::each_entry<2>(kept, from, end, put_bin{&room, m, unitary});
 }
 
 __device__ void store_numbers(float *__restrict__ x, const float *__restrict__ from,
@@ -105,14 +123,13 @@ __device__ void store_numbers(float *__restrict__ x, const float *__restrict__ f
     }
 }
 
-__global__ void short_inverse(float *__restrict__ x, const float2 *__restrict__ bins,
-                              const float *__restrict__ from, struct gcb_cuda_short_fft f,
-                              float unitary)
+__global__ void short_inverse(float *__restrict__ x, struct gcb_cuda_entries kept,
+                              struct gcb_cuda_short_fft f, struct gcb_cuda_fft_back how)
 {
     gcb::short_room &room = gcb::shared<gcb::short_room>();
     const gcb::fft_turns t(f);
 
-    load_bins(room, bins, t, places_here(f), unitary);
+    fill_bins(room, kept, f, how.unitary);
     gcb::sync_block();
 #pragma unroll
     for (unsigned i = 0; i < gcb::kShortFours; i++) {
@@ -122,7 +139,7 @@ __global__ void short_inverse(float *__restrict__ x, const float2 *__restrict__ 
     }
     gcb::sync_block();
     gcb::short_fft(room, t.fft, t.m);
-    store_numbers(x, from, room, blockIdx.x * uint64_t{kShortElements}, f.count);
+    store_numbers(x, how.from, room, blockIdx.x * uint64_t{kShortElements}, f.count);
 }
 
 uint64_t blocks_of(const struct gcb_cuda_short_fft *f)
@@ -154,10 +171,11 @@ int gcb_cuda_fft_short_forward(struct gcb_device_stream *s, float *bins, const f
                        reinterpret_cast<float2 *>(bins), x, *f, most);
 }
 
-int gcb_cuda_fft_short_inverse(struct gcb_device_stream *s, float *x, const float *bins,
+int gcb_cuda_fft_short_inverse(struct gcb_device_stream *s, float *x,
+                               const struct gcb_cuda_entries *kept,
                                const struct gcb_cuda_short_fft *f,
                                const struct gcb_cuda_fft_back *how)
 {
     return gcb::launch(short_inverse, blocks_of(f), kShortThreads, sizeof(gcb::short_room), s, x,
-                       reinterpret_cast<const float2 *>(bins), how->from, *f, how->unitary);
+                       *kept, *f, *how);
 }

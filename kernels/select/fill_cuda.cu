@@ -1,8 +1,6 @@
-#include "kernels/convert/convert_elem.h"
 #include "kernels/cuda/align.h"
-#include "kernels/select/payload.cuh"
+#include "kernels/select/fill.cuh"
 #include "kernels/select/select.cuh"
-#include "kernels/select/uniform_elem.h"
 #include "kernels/select/values.cuh"
 
 namespace
@@ -68,73 +66,45 @@ __global__ void reopen_payload(struct gcb_cuda_opened *head, struct gcb_cuda_pay
         head->kept = 0;
 }
 
-/* ---- values ---- */
-
-/* Code i of a run of codes of `bits` <= 16. */
-__device__ uint32_t code_at(const uint8_t *in, uint64_t i, unsigned bits)
-{
-    const uint64_t bit = i * bits, last = (bit + bits - 1) / 8;
-    uint32_t v = 0;
-
-    in += bit / 8;
-    for (unsigned b = 0; b <= last - bit / 8; b++)
-        v |= static_cast<uint32_t>(in[b]) << 8 * b;
-    return v >> bit % 8 & ((1u << bits) - 1);
-}
-
-__device__ float value_at(const uint8_t *in, uint64_t i, const struct gcb_cuda_values &how,
-                          const struct gcb_cuda_scale &scale)
-{
-    switch (how.kind) {
-    case GCB_CUDA_FP32:
-        return gcb_float_of(gcb::get_u32(in + 4 * i));
-    case GCB_CUDA_FP16:
-        return gcb_float_of(gcb_fp32_of_fp16(code_at(in, i, 16)));
-    case GCB_CUDA_RANGE:
-        return gcb_range_decode(code_at(in, i, how.bits), &scale.format);
-    case GCB_CUDA_UNIFORM:
-        return gcb_uniform_decode(code_at(in, i, how.bits), scale.up, how.bits);
-    case GCB_CUDA_MEAN:
-        return scale.up;
-    default:
-        return code_at(in, i, 1) ? scale.up : scale.down;
-    }
-}
-
 template <unsigned Width> struct canvas {
     uint32_t bits[kTile * Width];
 };
 
-/* Each tile is zeroed, filled and written once. Ranges and positions may be anything. */
+/* Where an entry of a tile goes. */
+template <unsigned Width> struct put_on_canvas {
+    canvas<Width> *room;
+
+    __device__ void operator()(uint32_t at, float a, float b) const
+    {
+        room->bits[at * Width] = gcb_bits_of(a);
+        if (Width == 2)
+            room->bits[at * Width + Width - 1] = gcb_bits_of(b);
+    }
+};
+
+/* Each tile is zeroed, filled and written once; those in front of `first` are left out. */
 template <unsigned Width>
-__global__ void fill(float *__restrict__ out, struct gcb_cuda_filling f, struct gcb_cuda_payload p,
-                     struct gcb_cuda_values how)
+__global__ void fill(float *__restrict__ out, struct gcb_cuda_entries kept, uint64_t first)
 {
     canvas<Width> &room = gcb::shared<canvas<Width>>();
-    const uint64_t kept = f.head->kept;
-    const struct gcb_cuda_scale scale = f.head->scale;
-    const uint8_t *in = p.in + gcb::values_at(p.n, how);
+    const uint64_t n = kept.p.n;
 
-    for (uint64_t tile = blockIdx.x; tile * kTile < p.n; tile += gridDim.x) {
-        const uint64_t from = f.first[tile], to = f.first[tile + 1];
-        const uint64_t most = from + kTile < kept ? from + kTile : kept;
-        const uint64_t end = to < most ? to : most;
+    for (uint64_t tile = first + blockIdx.x; tile * kTile < n; tile += gridDim.x) {
+        const uint64_t from = tile * kTile, end = n - from < kTile ? n : from + kTile;
 
         for (unsigned i = threadIdx.x; i < kTile * Width; i += blockDim.x)
             room.bits[i] = 0;
         gcb::sync_block();
-        for (uint64_t j = from + threadIdx.x; j < end; j += blockDim.x)
-            for (unsigned w = 0; w < Width && f.pos[j] / kTile == tile; w++)
-                room.bits[f.pos[j] % kTile * Width + w] =
-                    gcb_bits_of(value_at(in, j * Width + w, how, scale));
+        gcb::each_entry<Width>(kept, from, end, put_on_canvas<Width>{&room});
         gcb::sync_block();
         for (unsigned w = 0; w < Width; w++) {
-            const unsigned first = w * kTile + threadIdx.x * kTileEach;
+            const unsigned at = w * kTile + threadIdx.x * kTileEach;
             float v[kTileEach];
 
             for (unsigned i = 0; i < kTileEach; i++)
-                v[i] = gcb_float_of(room.bits[first + i]);
-            gcb::store_floats(out, v, tile * kTile * Width + first, p.n * Width);
+                v[i] = gcb_float_of(room.bits[at + i]);
+            gcb::store_floats(out, v, (tile - first) * kTile * Width + at,
+                              (n - first * kTile) * Width);
         }
         gcb::sync_block();
     }
@@ -173,12 +143,13 @@ int gcb_cuda_reopen(struct gcb_device_stream *s, const struct gcb_cuda_payload *
                        static_cast<const struct gcb_cuda_choice *>(chosen->choice));
 }
 
-int gcb_cuda_fill(struct gcb_device_stream *s, float *out, const struct gcb_cuda_payload *p,
-                  const struct gcb_cuda_values *how, const struct gcb_cuda_filling *f)
+int gcb_cuda_fill(struct gcb_device_stream *s, float *out, const struct gcb_cuda_entries *kept,
+                  uint64_t first_tile)
 {
-    const uint64_t grid = gcb::blocks_for(gcb::tiles_for(p->n));
+    const uint64_t grid = gcb::blocks_for(gcb::tiles_for(kept->p.n) - first_tile);
 
-    if (how->width == 1)
-        return gcb::launch(fill<1>, grid, kTileThreads, sizeof(canvas<1>), s, out, *f, *p, *how);
-    return gcb::launch(fill<2>, grid, kTileThreads, sizeof(canvas<2>), s, out, *f, *p, *how);
+    if (kept->how.width == 1)
+        return gcb::launch(fill<1>, grid, kTileThreads, sizeof(canvas<1>), s, out, *kept,
+                           first_tile);
+    return gcb::launch(fill<2>, grid, kTileThreads, sizeof(canvas<2>), s, out, *kept, first_tile);
 }

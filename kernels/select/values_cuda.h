@@ -100,9 +100,16 @@ int gcb_cuda_reopen(struct gcb_device_stream *s, const struct gcb_cuda_payload *
                     const struct gcb_cuda_values *how, const struct gcb_cuda_chosen *chosen,
                     void *scratch, struct gcb_cuda_filling *f);
 
-/* Once the positions are there: how->width floats for each of n, 0 where none was kept. */
-int gcb_cuda_fill(struct gcb_device_stream *s, float *out, const struct gcb_cuda_payload *p,
-                  const struct gcb_cuda_values *how, const struct gcb_cuda_filling *f);
+/* What a payload keeps, once the positions are there. */
+struct gcb_cuda_entries {
+    struct gcb_cuda_payload p;
+    struct gcb_cuda_values how;
+    struct gcb_cuda_filling f;
+};
+
+/* how.width floats for each of the positions from 4096 * first_tile on, 0 where none was kept. */
+int gcb_cuda_fill(struct gcb_device_stream *s, float *out, const struct gcb_cuda_entries *kept,
+                  uint64_t first_tile);
 
 #ifdef __cplusplus
 }

@@ -112,6 +112,21 @@ static int choose(const struct gcb_device_sparse *s, const struct gcb_step *at,
     return err || !t->gather ? err : t->gather(s, chosen, w);
 }
 
+/* From what is kept to elements. */
+static int rebuild(const struct gcb_device_sparse *s, float *out, struct gcb_device_work *w,
+                   const struct gcb_cuda_entries *kept)
+{
+    const struct gcb_device_transform *t = s->transform;
+    int err = 0;
+
+    if (!t->inverse)
+        return gcb_cuda_fill(w->call->stream, out, kept, 0);
+    if (!t->lists || !t->lists(s))
+        err = gcb_cuda_fill(w->call->stream, (float *)(void *)w->scratch, kept, 0);
+    w->kept = kept;
+    return err ? err : t->inverse(s, out, w);
+}
+
 /*
  * Where feedback goes through a transform: what the decoder will make of the message, by its own kernels, is taken from
  * the tensor and leaves the residual. Without a transform that was put right on the way.
@@ -119,16 +134,14 @@ static int choose(const struct gcb_device_sparse *s, const struct gcb_step *at,
 static int take_decoded(const struct gcb_device_sparse *s, const struct gcb_device_input *in,
                         const struct gcb_cuda_chosen *chosen, struct gcb_device_work *w)
 {
-    const struct gcb_cuda_payload p = {.in = w->payload, .n = s->p.t.positions};
-    struct gcb_device_stream *stream = w->call->stream;
-    struct gcb_cuda_filling f;
-    int err = gcb_cuda_reopen(stream, &p, &s->values, chosen,
-                              (uint8_t *)w->call->scratch_dev + values_scratch_at(s), &f);
+    struct gcb_cuda_entries kept = {.p = {.in = w->payload, .n = s->p.t.positions},
+                                    .how = s->values};
+    const int err =
+        gcb_cuda_reopen(w->call->stream, &kept.p, &s->values, chosen,
+                        (uint8_t *)w->call->scratch_dev + values_scratch_at(s), &kept.f);
 
-    if (!err)
-        err = gcb_cuda_fill(stream, (float *)(void *)w->scratch, &p, &s->values, &f);
     w->from = in->x;
-    return err ? err : s->transform->inverse(s, in->residual, w);
+    return err ? err : rebuild(s, in->residual, w, &kept);
 }
 
 static int sparse_encode_residual(void *state, const struct gcb_step *at,
@@ -166,25 +179,20 @@ static int sparse_decode(void *state, const uint8_t *payload_dev, uint64_t lengt
                          const struct gcb_device_call *call)
 {
     const struct gcb_device_sparse *s = state;
-    const struct gcb_cuda_payload p = {payload_dev, length, s->p.t.positions};
-    const struct gcb_device_work w = {.payload = payload_dev,
-                                      .scratch =
-                                          (uint8_t *)call->scratch_dev + transform_scratch_at(s),
-                                      .call = call};
-    struct gcb_cuda_filling f;
+    struct gcb_cuda_entries kept = {.p = {payload_dev, length, s->p.t.positions}, .how = s->values};
+    struct gcb_device_work w = {.payload = payload_dev,
+                                .scratch = (uint8_t *)call->scratch_dev + transform_scratch_at(s),
+                                .call = call};
+    const struct gcb_cuda_payload *p = &kept.p;
     int err;
 
-    if (length < (p.n ? GCB_CUDA_KEPT_BYTES : 0) + s->p.transform_ops->side_bytes)
+    if (length < (p->n ? GCB_CUDA_KEPT_BYTES : 0) + s->p.transform_ops->side_bytes)
         return GCB_E_CORRUPT;
-    gcb_cuda_fill_scratch(&f, p.n, call->scratch_dev);
-    err = gcb_cuda_open(call->stream, &p, &s->values, &s->index->length, &f, call->result_dev);
+    gcb_cuda_fill_scratch(&kept.f, p->n, call->scratch_dev);
+    err = gcb_cuda_open(call->stream, p, &s->values, &s->index->length, &kept.f, call->result_dev);
     if (!err)
-        err = s->index->get(call->stream, &p, &f, call->result_dev);
-    if (!err)
-        err = gcb_cuda_fill(call->stream,
-                            s->transform->inverse ? (float *)(void *)w.scratch : out_dev, &p,
-                            &s->values, &f);
-    return err || !s->transform->inverse ? err : s->transform->inverse(s, out_dev, &w);
+        err = s->index->get(call->stream, p, &kept.f, call->result_dev);
+    return err ? err : rebuild(s, out_dev, &w, &kept);
 }
 
 const struct gcb_device_ops gcb_device_sparse = {

@@ -45,6 +45,7 @@ struct gcb_device_work {
     uint8_t *scratch;
     const float *from; /* of an inverse for feedback: what was encoded; else NULL */
     const struct gcb_device_call *call;
+    const struct gcb_cuda_entries *kept; /* of an inverse: what the message keeps */
 };
 
 /* All but the name may be NULL: then there is nothing to do. */
@@ -68,6 +69,8 @@ struct gcb_device_transform {
     bool (*fuses)(const struct gcb_device_sparse *s);
     int (*choose)(const struct gcb_device_sparse *s, const struct gcb_device_input *in,
                   struct gcb_cuda_chosen *chosen, const struct gcb_device_work *w);
+    /* Does inverse take what is kept from w->kept, and not from the scratch? NULL: no. */
+    bool (*lists)(const struct gcb_device_sparse *s);
     /* From coefficients at unitary scale, which begin the scratch, to elements; with w->from, to what that has more than
      * those. An encoder's too, where it was made for feedback (env->feedback). */
     int (*inverse)(const struct gcb_device_sparse *s, float *out, const struct gcb_device_work *w);

@@ -7,18 +7,40 @@
 #include "src/cuda/module/sparse.h"
 #include "src/cuda/module/table.h"
 
-/* Scratch: coefficients (which stand where the folded elements do); where cuFFT works, bins, and its own. */
+/* Scratch: coefficients (which stand where the folded elements do), of the tiles that need them; where cuFFT works, bins,
+ * and its own. */
 struct layout {
     float *coef, *bins;
     void *work;
     uint64_t bytes;
 };
 
+/* Are whole chunks transformed in shared memory? Then they need no coefficients in memory on the way back, and where a
+ * block's work is a chunk both ways none at all. */
+static bool is_short(const struct gcb_device_sparse *s)
+{
+    return s->dct_way == GCB_DCT_SHORT && s->dct.count != 0;
+}
+
+static bool dct_fuses(const struct gcb_device_sparse *s)
+{
+    return is_short(s) && s->dct.length == GCB_CUDA_DCT_SHORT_MOST &&
+           gcb_device_chunks(&s->p).length == s->dct.length;
+}
+
+/* The first tile of positions that has some of the shorter last chunk's. */
+static uint64_t rest_tile(const struct gcb_device_sparse *s)
+{
+    return is_short(s) ? s->dct.count / GCB_TILE : 0;
+}
+
 static struct layout lay_out(const struct gcb_device_sparse *s, uint8_t *scratch)
 {
+    const bool all = !(s->p.t.env.decoding ? is_short(s) : dct_fuses(s));
+    const uint64_t coefficients = s->p.count - (all ? 0 : rest_tile(s) * GCB_TILE);
     struct layout l = {.bytes = 0};
 
-    l.coef = gcb_device_take(scratch, &l.bytes, s->p.count * sizeof(float));
+    l.coef = gcb_device_take(scratch, &l.bytes, coefficients * sizeof(float));
     if (!s->fft)
         return l;
     l.bins = gcb_device_take(scratch, &l.bytes,
@@ -219,13 +241,6 @@ static int dct_gather(const struct gcb_device_sparse *s, struct gcb_cuda_chosen 
     return gcb_cuda_scale_chosen(w->call->stream, chosen, 0, s->dct.unitary);
 }
 
-/* Where a block's work is a chunk both ways. */
-static bool dct_fuses(const struct gcb_device_sparse *s)
-{
-    return s->dct_way == GCB_DCT_SHORT && s->dct.length == GCB_CUDA_DCT_SHORT_MOST &&
-           gcb_device_chunks(&s->p).length == s->dct.length;
-}
-
 static int dct_choose(const struct gcb_device_sparse *s, const struct gcb_device_input *in,
                       struct gcb_cuda_chosen *chosen, const struct gcb_device_work *w)
 {
@@ -246,6 +261,20 @@ static int dct_choose(const struct gcb_device_sparse *s, const struct gcb_device
     return err ? err : gcb_cuda_scale_chosen(stream, chosen, cut.first * cut.k, s->dct.unitary);
 }
 
+/* The shorter last chunk, which is filled in here where whole ones are not. */
+static int rest_inverse(const struct gcb_device_sparse *s, const struct layout *l, float *out,
+                        const struct gcb_device_work *w)
+{
+    struct gcb_device_stream *stream = w->call->stream;
+    const uint64_t whole = s->dct.count, tile = rest_tile(s);
+    const int err = is_short(s) ? gcb_cuda_fill(stream, l->coef, w->kept, tile) : 0;
+
+    return err ? err
+               : gcb_cuda_dct_direct_inverse(stream, out + whole,
+                                             l->coef + (whole - tile * GCB_TILE),
+                                             part_of(w->from, whole), &s->dct_rest);
+}
+
 static int dct_inverse(const struct gcb_device_sparse *s, float *out,
                        const struct gcb_device_work *w)
 {
@@ -255,14 +284,11 @@ static int dct_inverse(const struct gcb_device_sparse *s, float *out,
 
     if (s->fft)
         return long_inverse(s, &l, out, w);
-    if (s->dct.count)
-        err = s->dct_way == GCB_DCT_SHORT
-                  ? gcb_cuda_dct_short_inverse(stream, out, l.coef, w->from, &s->dct)
-                  : gcb_cuda_dct_direct_inverse(stream, out, l.coef, w->from, &s->dct);
-    if (!err && s->dct_rest.count)
-        err = gcb_cuda_dct_direct_inverse(stream, out + s->dct.count, l.coef + s->dct.count,
-                                          part_of(w->from, s->dct.count), &s->dct_rest);
-    return err;
+    if (is_short(s))
+        err = gcb_cuda_dct_short_inverse(stream, out, w->kept, w->from, &s->dct);
+    else if (s->dct.count)
+        err = gcb_cuda_dct_direct_inverse(stream, out, l.coef, w->from, &s->dct);
+    return err || !s->dct_rest.count ? err : rest_inverse(s, &l, out, w);
 }
 
 const struct gcb_device_transform gcb_device_dct = {
@@ -274,5 +300,6 @@ const struct gcb_device_transform gcb_device_dct = {
     .gather = dct_gather,
     .fuses = dct_fuses,
     .choose = dct_choose,
+    .lists = is_short,
     .inverse = dct_inverse,
 };

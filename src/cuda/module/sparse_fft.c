@@ -25,14 +25,22 @@ static uint64_t whole_chunks(const struct gcb_device_sparse *s)
     return s->fft_short.count ? s->fft_short.count / s->fft_short.length : 0;
 }
 
+/* The first tile of positions, on the way back, that has some of cuFFT's. */
+static uint64_t rest_tile(const struct gcb_device_sparse *s)
+{
+    return s->fft_short.count ? s->spectrum.tail / GCB_TILE : 0;
+}
+
 static struct layout lay_out(const struct gcb_device_sparse *s, uint8_t *scratch)
 {
     const uint64_t bins = s->spectrum.bins - s->spectrum.first;
-    const uint64_t back = s->p.t.env.feedback ? s->spectrum.bins : bins;
+    const uint64_t back = s->spectrum.bins - rest_tile(s) * GCB_TILE; /* whole chunks need none */
+    const bool forward = !s->p.t.env.decoding;
     struct layout l = {.bytes = 0};
 
-    l.bins = gcb_device_take(scratch, &l.bytes, 2 * back * sizeof(float));
-    if (!s->p.t.env.decoding) {
+    l.bins = gcb_device_take(scratch, &l.bytes,
+                             2 * (forward && bins > back ? bins : back) * sizeof(float));
+    if (forward) {
         l.power = gcb_device_take(scratch, &l.bytes, bins * sizeof(float));
         l.chosen = gcb_device_take(scratch, &l.bytes, 2 * s->p.most * sizeof(float));
         l.most = gcb_device_take(scratch, &l.bytes, sizeof(*l.most));
@@ -218,16 +226,27 @@ static int fft_choose(const struct gcb_device_sparse *s, const struct gcb_device
 
 /* ---- back ---- */
 
-/* By cuFFT, which takes its elements from nothing. */
-static int rest_inverse(const struct gcb_device_sparse *s, const struct layout *l,
-                        const struct gcb_cuda_spectrum *rest, float *out,
+static bool fft_lists(const struct gcb_device_sparse *s)
+{
+    return s->fft_short.count != 0;
+}
+
+/* What cuFFT does, which takes its elements from nothing; behind whole chunks the bins are filled in here. */
+static int rest_inverse(const struct gcb_device_sparse *s, const struct layout *l, float *out,
                         const struct gcb_device_work *w)
 {
     struct gcb_device_stream *stream = w->call->stream;
-    const uint64_t first = s->fft_short.count;
-    float *bins = l->bins + 2 * rest->first;
-    int err = gcb_cuda_spectrum_scale(stream, bins, rest);
+    const uint64_t first = s->fft_short.count, tile = rest_tile(s);
+    struct gcb_cuda_spectrum rest = s->spectrum;
+    float *bins;
+    int err = 0;
 
+    rest.first = first ? rest.tail : 0;
+    bins = l->bins + 2 * (rest.first - tile * GCB_TILE);
+    if (first)
+        err = gcb_cuda_fill(stream, l->bins, w->kept, tile);
+    if (!err)
+        err = gcb_cuda_spectrum_scale(stream, bins, &rest);
     if (!err)
         err = gcb_cuda_fft_inverse(stream, s->fft, out + first, bins, l->work);
     if (!err && w->from)
@@ -239,17 +258,12 @@ static int fft_inverse(const struct gcb_device_sparse *s, float *out,
                        const struct gcb_device_work *w)
 {
     const struct layout l = lay_out(s, w->scratch);
-    struct gcb_cuda_spectrum rest = s->spectrum;
+    const struct gcb_cuda_fft_back how = {s->spectrum.unitary, w->from};
     int err = 0;
 
-    rest.first = 0;
-    if (s->fft_short.count) {
-        const struct gcb_cuda_fft_back how = {rest.unitary, w->from};
-
-        err = gcb_cuda_fft_short_inverse(w->call->stream, out, l.bins, &s->fft_short, &how);
-        rest.first = rest.tail;
-    }
-    return err || !s->fft ? err : rest_inverse(s, &l, &rest, out, w);
+    if (s->fft_short.count)
+        err = gcb_cuda_fft_short_inverse(w->call->stream, out, w->kept, &s->fft_short, &how);
+    return err || !s->fft ? err : rest_inverse(s, &l, out, w);
 }
 
 const struct gcb_device_transform gcb_device_fft = {
@@ -261,5 +275,6 @@ const struct gcb_device_transform gcb_device_fft = {
     .gather = fft_gather,
     .fuses = fft_fuses,
     .choose = fft_choose,
+    .lists = fft_lists,
     .inverse = fft_inverse,
 };

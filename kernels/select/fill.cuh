@@ -1,0 +1,73 @@
+#ifndef KERNELS_SELECT_FILL_CUH
+#define KERNELS_SELECT_FILL_CUH
+
+/* The entries of a payload, for a block that has a stretch of positions to fill. */
+#include "kernels/convert/convert_elem.h"
+#include "kernels/cuda/tile.cuh"
+#include "kernels/select/payload.cuh"
+#include "kernels/select/uniform_elem.h"
+#include "kernels/select/values_cuda.h"
+
+namespace gcb
+{
+
+/* Code i of a run of codes of `bits` <= 16. */
+__device__ __forceinline__ uint32_t code_at(const uint8_t *in, uint64_t i, unsigned bits)
+{
+    const uint64_t bit = i * bits, last = (bit + bits - 1) / 8;
+    uint32_t v = 0;
+
+    in += bit / 8;
+    for (unsigned b = 0; b <= last - bit / 8; b++)
+        v |= static_cast<uint32_t>(in[b]) << 8 * b;
+    return v >> bit % 8 & ((1u << bits) - 1);
+}
+
+__device__ __forceinline__ float value_at(const uint8_t *in, uint64_t i,
+                                          const struct gcb_cuda_values &how,
+                                          const struct gcb_cuda_scale &scale)
+{
+    switch (how.kind) {
+    case GCB_CUDA_FP32:
+        return gcb_float_of(gcb::get_u32(in + 4 * i));
+    case GCB_CUDA_FP16:
+        return gcb_float_of(gcb_fp32_of_fp16(code_at(in, i, 16)));
+    case GCB_CUDA_RANGE:
+        return gcb_range_decode(code_at(in, i, how.bits), &scale.format);
+    case GCB_CUDA_UNIFORM:
+        return gcb_uniform_decode(code_at(in, i, how.bits), scale.up, how.bits);
+    case GCB_CUDA_MEAN:
+        return scale.up;
+    default:
+        return code_at(in, i, 1) ? scale.up : scale.down;
+    }
+}
+
+/*
+ * put(at, a, b) for each entry of positions [from, end), where it stands among them and its value, or its two: by any thread
+ * of the block, all of which come. Ranges and positions may be anything.
+ */
+template <unsigned Width, class Put>
+__device__ __forceinline__ void each_entry(const struct gcb_cuda_entries &kept, uint64_t from,
+                                           uint64_t end, const Put &put)
+{
+    const struct gcb_cuda_filling &f = kept.f;
+    const struct gcb_cuda_scale scale = f.head->scale;
+    const uint64_t tile = from / kTile, last = (end - 1) / kTile, all = f.head->kept;
+    const uint64_t first = f.first[tile], next = f.first[last + 1];
+    const uint64_t room = first + (last - tile + 1) * kTile, most = room < all ? room : all;
+    const uint64_t stop = next < most ? next : most;
+    const uint8_t *in = kept.p.in + values_at(kept.p.n, kept.how);
+
+    for (uint64_t j = first + threadIdx.x; j < stop; j += blockDim.x) {
+        const uint64_t pos = f.pos[j];
+
+        if (pos >= from && pos < end)
+            put(static_cast<uint32_t>(pos - from), value_at(in, j * Width, kept.how, scale),
+                Width == 2 ? value_at(in, j * Width + Width - 1, kept.how, scale) : 0.0f);
+    }
+}
+
+} /* namespace gcb */
+
+#endif
