@@ -38,9 +38,10 @@ static void *take(uint64_t bytes)
 
 static void open_coder(struct set *s, const struct plan *plan, size_t i)
 {
-    const struct gcb_coder_config config = {.env = {.count = s->n[i], .seed = 5, .path = "w"},
-                                            .nonfinite = plan->nonfinite,
-                                            .checksum = true};
+    const struct gcb_coder_config config = {
+        .env = {.count = s->n[i], .seed = 5, .path = "w", .feedback = plan->feedback},
+        .nonfinite = plan->nonfinite,
+        .checksum = true};
     struct gcb_method method;
 
     assert_int_equal(gcb_method_parse(&method, plan->specs[i % plan->spec_count], NULL), 0);
