@@ -39,7 +39,7 @@ static int resolve(struct opt_backend *backend, const struct opt_exec *exec, str
 
     if (err || !backend->gpu.module || (exec->threads <= 1 && !exec->isa))
         return err;
-    return gcb_diag_set(diag, GCB_E_BACKEND, "device %s: %s has a meaning on the cpu only",
+    return gcb_diag_set(diag, GCB_E_INVALID, "device %s: %s has a meaning on the cpu only",
                         backend->device, exec->isa ? "--isa" : "--threads");
 }
 

@@ -16,7 +16,7 @@ int session_resolve(struct session *s)
     if (!err)
         err = opt_exec_resolve(&s->backend, s->o.exec, s->ctx->diag);
     if (!err && s->backend.gpu.module && s->o.exec->fft_plan)
-        err = gcb_diag_set(s->ctx->diag, GCB_E_BACKEND,
+        err = gcb_diag_set(s->ctx->diag, GCB_E_INVALID,
                            "device %s: --fft-plan measure is of FFTW, which runs on the cpu only",
                            s->backend.device);
     if (!err && s->backend.gpu.module)

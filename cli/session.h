@@ -35,7 +35,7 @@ struct session {
 };
 
 /* Checks the options against each other and finds kernels, threads and device: on one, session_run's methods run
- * there, and threads and kernels are of the CPU that they are held against. GCB_E_BACKEND: it is not there, or an
+ * there, and threads and kernels are of the CPU that they are held against. GCB_E_BACKEND: it is not there. GCB_E_INVALID: an
  * option has no meaning on it. */
 int session_resolve(struct session *s);
 /* The same for a command whose work has not been built for a device: GCB_E_BACKEND names it. */

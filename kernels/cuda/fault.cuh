@@ -19,13 +19,17 @@ struct fault {
     int line;
 };
 
-/* Every CUDA call goes through here: 0, GCB_E_NOMEM or GCB_E_DEVICE, and the fault is kept if it is the first. */
+/*
+ * Every CUDA call goes through here: 0, GCB_E_NOMEM or GCB_E_DEVICE, and the fault is kept if it is the first. CUDA keeps an
+ * error until it is asked for it, as the next launch would, whose fault it is not: it is asked here.
+ */
 #define GCB_CUDA(fault, call) gcb::checked((fault), (call), #call, __FILE__, __LINE__)
 
 inline int checked(fault *f, cudaError_t error, const char *call, const char *file, int line)
 {
     if (error == cudaSuccess)
         return 0;
+    cudaGetLastError();
     if (f->error == cudaSuccess)
         *f = {error, call, file, line};
     return error == cudaErrorMemoryAllocation ? GCB_E_NOMEM : GCB_E_DEVICE;

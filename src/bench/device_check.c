@@ -3,11 +3,6 @@
 #include <math.h>
 #include <string.h>
 
-/* For methods with a transform library. Of one message by two decoders, of its norm; and of two messages of one tensor,
- * how much nearer to it one may be. */
-#define DECODERS_APART 1e-6
-#define MESSAGES_APART 1e-4
-
 static bool is_tolerant(const struct gcb_method *method)
 {
     return gcb_method_caps(method) & GCB_CAP_LIBRARY_MATH;
@@ -71,7 +66,7 @@ static bool decoded_alike(const struct gcb_trial_bench *b, bool tolerant, uint64
     if (!tolerant)
         return memcmp(b->check_decoded, b->decoded, count * sizeof(*b->decoded)) == 0;
     gcb_fidelity_add(&f, b->check_decoded, b->decoded, count, b->config.kernels, b->config.queue);
-    return f.dd <= DECODERS_APART * DECODERS_APART * f.xx;
+    return f.dd <= GCB_DECODERS_APART * GCB_DECODERS_APART * f.xx;
 }
 
 static bool same(double a, double b)
@@ -118,7 +113,7 @@ static int check_nearness(struct gcb_trial_bench *b, const struct gcb_tally *out
                      b->config.queue);
     ours = error_of(&out->fidelity);
     theirs = error_of(&f);
-    if (!(fabs(ours - theirs) > MESSAGES_APART))
+    if (!(fabs(ours - theirs) > GCB_MESSAGES_APART))
         return 0;
     return gcb_diag_set(diag, GCB_E_UNVERIFIED,
                         "the device's message has another error than the CPU's (%.9g, and %.9g)",

@@ -3,6 +3,11 @@
 
 #include "src/bench/trial.h"
 
+/* How far apart two backends may be where a library does the arithmetic (GCB_CAP_LIBRARY_MATH): in what they decode one
+ * message to, of its norm; in the errors of the messages that they make of one tensor, of its norm (rel_l2). */
+#define GCB_DECODERS_APART 1e-6
+#define GCB_MESSAGES_APART 1e-4
+
 /*
  * What a device made, held against the CPU, untimed: GCB_E_UNVERIFIED, with words, where it is not what it should be
  * (docs/method.md, "On a device").

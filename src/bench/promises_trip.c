@@ -1,6 +1,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "src/bench/device_check.h"
 #include "src/bench/promises.h"
 #include "src/codec/framing.h"
 
@@ -42,8 +43,11 @@ static double differing(const struct gcb_wbuf *a, const struct gcb_wbuf *b)
     return (double)count;
 }
 
-/* Errors may differ where an FFT library does the arithmetic: by this much of the tensor's norm. */
-#define LIBRARY_TOLERANCE 1e-4
+/* A distance in norms; nothing lies no norm away even where that is 0, as of a tensor of zeros. */
+static double in_norms(double distance, double norm)
+{
+    return distance == 0.0 ? 0.0 : distance / norm;
+}
 
 /* The two that were sent. */
 static int compare_sent(struct gcb_promise_bench *b, bool tolerant, const char *words,
@@ -55,13 +59,13 @@ static int compare_sent(struct gcb_promise_bench *b, bool tolerant, const char *
     bytes = differing(&b->message, &b->other);
     if (bytes == 0.0 && memcmp(b->y, b->z, n * sizeof(float)) == 0)
         return gcb_promise_kept(out, 0.0, 0.0);
-    if (!tolerant || !(gcb_method_caps(b->job.method) & GCB_CAP_LIBRARY_MATH) || b->energy == 0.0)
+    if (!tolerant || !(gcb_method_caps(b->job.method) & GCB_CAP_LIBRARY_MATH))
         return gcb_promise_broken(out, bytes, 0.0, "%s: %.0f bytes of the message differ", words,
                                   bytes);
-    apart = fabs(sqrt(gcb_promise_distance(b->job.x, b->y, n)) -
-                 sqrt(gcb_promise_distance(b->job.x, b->z, n))) /
-            sqrt(b->energy);
-    return gcb_promise_at_most(out, apart, LIBRARY_TOLERANCE, words);
+    apart = in_norms(fabs(sqrt(gcb_promise_distance(b->job.x, b->y, n)) -
+                          sqrt(gcb_promise_distance(b->job.x, b->z, n))),
+                     sqrt(b->energy));
+    return gcb_promise_at_most(out, apart, GCB_MESSAGES_APART, words);
 }
 
 static int compare(struct gcb_promise_bench *b, const struct gcb_promise_job *job, bool tolerant,
@@ -110,9 +114,6 @@ static int same_isa(struct gcb_promise_bench *b, struct gcb_promise_outcome *out
 
 /* ---- a device and the CPU ---- */
 
-/* One message that two backends decode: by this much of its norm, where a library does the arithmetic. */
-#define DECODERS_APART 1e-6
-
 /* Do the trip and the CPU decode it to the same tensor? What they make of it is in b->y and b->z. */
 static bool read_alike(struct gcb_promise_bench *b, const struct gcb_wbuf *message,
                        const char *words, struct gcb_promise_outcome *out)
@@ -130,10 +131,10 @@ static bool read_alike(struct gcb_promise_bench *b, const struct gcb_wbuf *messa
     }
     if (memcmp(b->y, b->z, n * sizeof(float)) == 0)
         return true;
-    apart = sqrt(gcb_promise_distance(b->z, b->y, n) / gcb_promise_energy(b->z, n));
-    if (!exact && apart <= DECODERS_APART)
+    apart = in_norms(sqrt(gcb_promise_distance(b->z, b->y, n)), sqrt(gcb_promise_energy(b->z, n)));
+    if (!exact && apart <= GCB_DECODERS_APART)
         return true;
-    gcb_promise_broken(out, apart, exact ? 0.0 : DECODERS_APART,
+    gcb_promise_broken(out, apart, exact ? 0.0 : GCB_DECODERS_APART,
                        "%s: its tensors are %.3g of its norm apart", words, apart);
     return false;
 }

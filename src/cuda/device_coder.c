@@ -170,19 +170,27 @@ struct gcb_device_input gcb_device_coder_input(const struct gcb_device_coder *c,
     };
 }
 
+int gcb_device_coder_takes(const struct gcb_device_coder *c, const struct gcb_device_message *m,
+                           struct gcb_diag *diag)
+{
+    if (c->env.decoding)
+        return gcb_diag_set(diag, GCB_E_MISMATCH, "a decoder does not encode");
+    if (m->residual_dev && !c->env.feedback)
+        return gcb_diag_set(diag, GCB_E_MISMATCH,
+                            "a residual, and a coder that was not made for error feedback");
+    return 0;
+}
+
 int gcb_device_coder_encode_async(struct gcb_device_coder *c, const struct gcb_step *at,
                                   const struct gcb_device_message *m, struct gcb_diag *diag)
 {
     struct gcb_device_call call;
     int err = gcb_device_batch_call(&call, m->batch, m->i, gcb_device_coder_scratch(c), diag);
 
+    if (!err)
+        err = gcb_device_coder_takes(c, m, diag);
     if (err)
         return err;
-    if (c->env.decoding)
-        return gcb_diag_set(diag, GCB_E_MISMATCH, "a decoder does not encode");
-    if (m->residual_dev && !c->env.feedback)
-        return gcb_diag_set(diag, GCB_E_MISMATCH,
-                            "a residual, and a coder that was not made for error feedback");
     if (m->residual_dev) {
         const struct gcb_device_input in = gcb_device_coder_input(c, m, 0);
 

@@ -19,6 +19,10 @@ struct gcb_device_coder {
 /* What queueing came to, in words; the stream knows more, and says it when it is waited for. */
 int gcb_device_coder_queued(const struct gcb_device_coder *c, int err, struct gcb_diag *diag);
 
+/* May the coder encode it? GCB_E_MISMATCH: it is a decoder, or not made for a residual. */
+int gcb_device_coder_takes(const struct gcb_device_coder *c, const struct gcb_device_message *m,
+                           struct gcb_diag *diag);
+
 /* What is encoded of a message; `compensated` as in struct gcb_device_input. */
 struct gcb_device_input gcb_device_coder_input(const struct gcb_device_coder *c,
                                                const struct gcb_device_message *m, int compensated);

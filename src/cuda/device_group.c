@@ -85,8 +85,12 @@ static int encode_group(const struct gcb_device_group *g, struct gcb_device_code
 {
     const struct gcb_device_group_ops *ops = group_ops(coders[0]);
     struct gcb_device_stream *s = gcb_device_batch_stream(messages[0].batch);
-    int err;
+    int err = 0;
 
+    for (unsigned i = 0; i < g->count && !err; i++)
+        err = gcb_device_coder_takes(coders[i], &messages[i], diag);
+    if (err)
+        return err;
     for (unsigned i = 0; i < g->count; i++) {
         g->items[i].in = gcb_device_coder_input(coders[i], &messages[i], 0);
         g->items[i].payload = messages[i].payload_dev;

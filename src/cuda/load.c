@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "src/base/text.h"
 
@@ -21,18 +22,16 @@ static bool path_beside(char *path, size_t size)
     if (!slash)
         return false;
     length = snprintf(path, size, "%.*s/%s", (int)(slash - info.dli_fname), info.dli_fname, MODULE);
-    return length > 0 && (size_t)length < size;
+    return length > 0 && (size_t)length < size && access(path, F_OK) == 0;
 }
 
 /* NULL if it is nowhere, or cannot be opened where it is: then words say why. */
 static void *open_module(struct gcb_diag *diag)
 {
     char path[4096], shown[240];
-    void *module = path_beside(path, sizeof(path)) ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
+    void *module = dlopen(path_beside(path, sizeof(path)) ? path : MODULE, RTLD_NOW | RTLD_LOCAL);
     const char *why;
 
-    if (!module)
-        module = dlopen(MODULE, RTLD_NOW | RTLD_LOCAL);
     if (module)
         return module;
     why = dlerror();

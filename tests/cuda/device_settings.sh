@@ -33,6 +33,10 @@ names = {r['promise'] for r in rows}
 assert 'same-device' in names and 'round-trip' in names and 'unbiased' in names, names
 assert not names & {'same-threads', 'same-isa'}, names
 assert all(r['status'] == 'kept' for r in rows if r['promise'] == 'same-device'), rows"
+# A tensor of zeros comes back as zeros, whatever their signs.
+run generate --dist sparse:zeros=1 --elements 10000 -o "$tmp/zeros.h5"
+run verify --device cuda --method demo --method sparse:transform=dct,chunk=4096 --method fft "$tmp/zeros.h5"
+exits 0
 with far verify --method fft --method topk
 exits 5
 prints "BROKEN  fft:theta=0.85,bits=10: same-device"

@@ -239,6 +239,20 @@ static void other_modules_are_refused(void **state)
     assert_string_equal(diag.text, "device cuda:1: this machine has 1");
 }
 
+/* A copy that is refused is its stream's fault, and not that of the next launch on another one. */
+static void a_copy_that_fails(void **state)
+{
+    struct gcb_device_stream *s = NULL;
+    const float x[] = {1.0f, -2.0f, 3.0f};
+
+    (void)state;
+    assert_int_equal(device.module->stream_create(&s, NULL), 0);
+    assert_int_not_equal(device.module->copy(s, NULL, NULL, 4, GCB_COPY_DEVICE), 0);
+    device_same(&device, "fp16", x, COUNT(x), NULL);
+    assert_int_not_equal(device.module->wait(s, NULL), 0);
+    device.module->stream_destroy(s);
+}
+
 /* Every allocation of a batch fails once: an error in words, and nothing is left behind. */
 static void memory_that_does_not_suffice(void **state)
 {
@@ -357,6 +371,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(parameters_fit_the_states),
         cmocka_unit_test(other_methods_say_so),
         cmocka_unit_test(other_modules_are_refused),
+        cmocka_unit_test(a_copy_that_fails),
         cmocka_unit_test(memory_that_does_not_suffice),
         cmocka_unit_test(one_wait_for_many_messages),
         cmocka_unit_test(events_measure_and_order),

@@ -305,6 +305,11 @@ static void refusals(void **state)
     s.m[1].i = 3;
     assert_int_equal(gcb_device_group_encode_async(s.coder, &at, s.m, s.count, NULL),
                      GCB_E_INTERNAL);
+    s.m[1].i = 1;
+    s.m[1].residual_dev = s.m[1].in_dev; /* never looked at: its coder was not made for one */
+    assert_int_equal(gcb_device_group_encode_async(s.coder, &at, s.m, s.count, NULL),
+                     GCB_E_MISMATCH);
+    s.m[1].residual_dev = NULL;
     close_set(&s);
     plan.spec_count = 2;
     plan.scratch = 1;

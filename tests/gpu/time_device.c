@@ -113,11 +113,23 @@ static int sample(struct work *w, int (*run)(struct work *, struct gcb_diag *), 
     err = run(w, diag);
     module->event_record(w->to, s);
     w->launches = module->launches(s) - launched;
-    if (!err)
-        err = gcb_device_batch_finish(w->batch, diag);
+    if (!err || err == GCB_E_DEVICE) { /* the stream knows more, and says it */
+        const int waited = gcb_device_batch_finish(w->batch, diag);
+
+        err = waited ? waited : err;
+    }
     if (!err && w->coder)
         err = gcb_device_coder_encode_finish(w->coder, &w->m, &w->frame, diag);
     return err ? err : module->event_seconds(seconds, w->from, w->to, diag);
+}
+
+/* What is not there is not a failure: a library, a method, memory. */
+static const char *status_of(int err)
+{
+    if (!err)
+        return "ok";
+    return err == GCB_E_UNSUPPORTED || err == GCB_E_BACKEND || err == GCB_E_NOMEM ? "unsupported"
+                                                                                  : "failed";
 }
 
 static int write_row(const char *spec, const struct work *w, int err, const struct gcb_diag *diag,
@@ -128,7 +140,7 @@ static int write_row(const char *spec, const struct work *w, int err, const stru
 
     gcb_row_init(&row, "timing");
     gcb_row_text(&row, "spec", spec);
-    gcb_row_text(&row, "status", err ? "unsupported" : "ok");
+    gcb_row_text(&row, "status", status_of(err));
     gcb_row_text(&row, "reason", err ? diag->text : NULL);
     gcb_row_u64(&row, "elements", w->n);
     gcb_row_real(&row, "wire_bytes", w->coder && !err ? (double)w->frame.payload_bytes : NAN);

@@ -41,7 +41,6 @@ int try_call(struct gcb_diag *diag, cudaError_t error, const char *call, const c
 
     if (!gcb::checked(&f, error, call, file, line))
         return 0;
-    cudaGetLastError(); /* it is no fault of the next launch, which asks for the last error */
     return explain(f, diag);
 }
 

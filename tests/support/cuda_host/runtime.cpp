@@ -288,13 +288,13 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp *out, int device)
 cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr what, int device)
 {
     *value = 1980000; /* kHz */
-    return device == 0 && what == cudaDevAttrClockRate ? cudaSuccess : cudaErrorInvalidValue;
+    return device == 0 && what == cudaDevAttrClockRate ? cudaSuccess : refused(cudaErrorInvalidValue);
 }
 
 cudaError_t cudaDeviceGetPCIBusId(char *out, int size, int device)
 {
     snprintf(out, static_cast<size_t>(size), "0000:3B:00.0");
-    return device == 0 ? cudaSuccess : cudaErrorInvalidDevice;
+    return device == 0 ? cudaSuccess : refused(cudaErrorInvalidDevice);
 }
 
 cudaError_t cudaDriverGetVersion(int *version)
@@ -418,6 +418,8 @@ cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, cudaMemcpy
         report_fault("an asynchronous copy from memory that is not pinned");
     if (kind == cudaMemcpyDeviceToHost && !is_pinned(to, bytes))
         report_fault("an asynchronous copy to memory that is not pinned");
+    if (bytes && (!to || !from))
+        return refused(cudaErrorInvalidValue);
     if (bytes)
         enqueue(stream, [=] {
             if (kind == cudaMemcpyDeviceToHost)
