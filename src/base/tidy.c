@@ -30,6 +30,19 @@ void gcb_tidy_leave(int place)
         atomic_store(&paths[place], NULL);
 }
 
+void gcb_tidy_hold(sigset_t *before)
+{
+    sigset_t all;
+
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, before);
+}
+
+void gcb_tidy_let_go(const sigset_t *before)
+{
+    pthread_sigmask(SIG_SETMASK, before, NULL);
+}
+
 int gcb_tidy_enter_child(pid_t child)
 {
     for (int i = 0; i < PLACES; i++) {

@@ -1,6 +1,7 @@
 #ifndef SRC_BASE_TIDY_H
 #define SRC_BASE_TIDY_H
 
+#include <signal.h>
 #include <sys/types.h>
 
 /*
@@ -13,6 +14,14 @@ int gcb_tidy_enter(const char *path);
 
 /* place may be -1. */
 void gcb_tidy_leave(int place);
+
+/*
+ * Between the start of a process and its entry no signal may end this one, or nobody would end that one: hold the
+ * signals before, with their mask kept in *before, and let go of them behind. They stay held in the process that is
+ * started, unless it is given another mask.
+ */
+void gcb_tidy_hold(sigset_t *before);
+void gcb_tidy_let_go(const sigset_t *before);
 
 /* A process, or as -id a whole process group. To be left as soon as it has been waited for. */
 int gcb_tidy_enter_child(pid_t child);

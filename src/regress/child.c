@@ -61,7 +61,7 @@ static int spawn(struct gcb_child *c, char *const *argv, int out)
 {
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t how;
-    sigset_t signals;
+    sigset_t signals, before;
     int err;
 
     sigemptyset(&signals);
@@ -76,6 +76,7 @@ static int spawn(struct gcb_child *c, char *const *argv, int out)
     posix_spawnattr_setsigmask(&how, &signals);
     sigaddset(&signals, SIGPIPE);
     posix_spawnattr_setsigdefault(&how, &signals);
+    gcb_tidy_hold(&before);
     err = (c->limits.search ? posix_spawnp : posix_spawn)(&c->pid, argv[0], &actions, &how, argv,
                                                           environ);
     posix_spawn_file_actions_destroy(&actions);
@@ -84,6 +85,7 @@ static int spawn(struct gcb_child *c, char *const *argv, int out)
         c->pid = 0;
     else
         c->place = gcb_tidy_enter_child(-c->pid);
+    gcb_tidy_let_go(&before);
     return err;
 }
 

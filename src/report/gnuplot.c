@@ -32,8 +32,9 @@ static void read_complaint(char *out, size_t size, FILE *from)
     }
 }
 
-/* errno of what failed; the program's number goes to *child. */
-static int spawn(pid_t *child, const char *folder, const char *script, int complaints)
+/* errno of what failed; the program's number goes to *child. `mask` is the signals that it is to hold. */
+static int spawn(pid_t *child, const char *folder, const char *script, int complaints,
+                 const sigset_t *mask)
 {
     char *const argv[] = {(char[]){"gnuplot"}, (char[]){"-d"}, (char *)(uintptr_t)script, NULL};
     posix_spawn_file_actions_t actions;
@@ -51,7 +52,8 @@ static int spawn(pid_t *child, const char *folder, const char *script, int compl
     sigemptyset(&defaults);
     sigaddset(&defaults, SIGPIPE); /* ignored here, and that would be inherited */
     posix_spawnattr_setsigdefault(&attributes, &defaults);
-    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
+    posix_spawnattr_setsigmask(&attributes, mask);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
     err = posix_spawn_file_actions_addchdir_np(&actions, folder);
     if (!err)
         err = posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
@@ -66,10 +68,10 @@ static int spawn(pid_t *child, const char *folder, const char *script, int compl
     return err;
 }
 
-static int wait_for(pid_t child, FILE *complaints, struct gcb_diag *diag)
+/* `place` is that of gcb_tidy_enter_child. */
+static int wait_for(pid_t child, int place, FILE *complaints, struct gcb_diag *diag)
 {
     char words[256];
-    const int place = gcb_tidy_enter_child(child);
     int status, why;
 
     do
@@ -93,13 +95,18 @@ static int wait_for(pid_t child, FILE *complaints, struct gcb_diag *diag)
 int gcb_gnuplot_run(const char *folder, const char *script, struct gcb_diag *diag)
 {
     FILE *complaints = tmpfile();
+    sigset_t before;
     pid_t child;
-    int err;
+    int err, place = -1;
 
     if (!complaints)
         return gcb_diag_set(diag, GCB_E_IO, "a temporary file: %s", strerror(errno));
     fcntl(fileno(complaints), F_SETFD, FD_CLOEXEC);
-    err = spawn(&child, folder, script, fileno(complaints));
+    gcb_tidy_hold(&before);
+    err = spawn(&child, folder, script, fileno(complaints), &before);
+    if (!err)
+        place = gcb_tidy_enter_child(child);
+    gcb_tidy_let_go(&before);
     if (err == ENOENT || err == EACCES)
         err =
             gcb_diag_set(diag, GCB_E_UNSUPPORTED,
@@ -108,7 +115,7 @@ int gcb_gnuplot_run(const char *folder, const char *script, struct gcb_diag *dia
     else if (err)
         err = gcb_diag_set(diag, GCB_E_IO, "gnuplot: %s", strerror(err));
     else
-        err = wait_for(child, complaints, diag);
+        err = wait_for(child, place, complaints, diag);
     fclose(complaints);
     return err;
 }
