@@ -7,6 +7,9 @@
  * message to, of its norm; in the errors of the messages that they make of one tensor, of its norm (rel_l2). */
 #define GCB_DECODERS_APART 1e-6
 #define GCB_MESSAGES_APART 1e-4
+/* And in either case by this distance, over n elements: an inverse that is not scaled takes the rounding of the smallest
+ * floats, 2^-149, up to sqrt(n) times; here 4 of them. */
+double gcb_device_rounding(uint64_t n);
 
 /*
  * What a device made, held against the CPU, untimed: GCB_E_UNVERIFIED, with words, where it is not what it should be

@@ -130,16 +130,21 @@ static bool check_written(const float *y, uint64_t n, struct gcb_promise_outcome
     return true;
 }
 
+void gcb_promise_note_failure(struct gcb_promise_bench *b, int err, const struct gcb_diag *why)
+{
+    if (err != GCB_E_NOMEM && err != GCB_E_BACKEND && err != GCB_E_DEVICE &&
+        (err != GCB_E_UNSUPPORTED || !b->trip->device))
+        return;
+    b->failure = *why;
+    b->failure.status = err;
+}
+
 /* A trip that came to no message, or to no tensor; false. */
 static bool fail(struct gcb_promise_bench *b, int err, const char *words,
                  const struct gcb_diag *why, struct gcb_promise_outcome *out)
 {
     gcb_promise_broken(out, NAN, NAN, "%s: %.150s", words, why->text);
-    if (err == GCB_E_NOMEM || err == GCB_E_BACKEND || err == GCB_E_DEVICE ||
-        (err == GCB_E_UNSUPPORTED && b->trip->device)) {
-        b->failure = *why; /* and no promise is broken by it */
-        b->failure.status = err;
-    }
+    gcb_promise_note_failure(b, err, why);
     return false;
 }
 

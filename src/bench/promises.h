@@ -108,4 +108,7 @@ const char *gcb_promise_choice(const struct gcb_method *m, const char *key);
 double gcb_promise_distance(const float *x, const float *y, uint64_t n);
 double gcb_promise_energy(const float *y, uint64_t n);
 
+/* Is err one of memory or of the device, and not of the message? Then it is b->failure, with the words of `why`. */
+void gcb_promise_note_failure(struct gcb_promise_bench *b, int err, const struct gcb_diag *why);
+
 #endif

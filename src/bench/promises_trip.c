@@ -17,7 +17,7 @@ static int round_trip(struct gcb_promise_bench *b, struct gcb_promise_outcome *o
                       struct gcb_diag *diag)
 {
     const struct gcb_mview again = {b->z, b->job.config.env.count};
-    struct gcb_diag why;
+    struct gcb_diag why = {.status = 0};
     int err;
 
     (void)diag;
@@ -25,6 +25,7 @@ static int round_trip(struct gcb_promise_bench *b, struct gcb_promise_outcome *o
         return 0;
     err =
         b->trip->decode(b->trip->ctx, &b->job, b->message.data, b->message.len, &again, NULL, &why);
+    gcb_promise_note_failure(b, err, &why);
     if (err || memcmp(b->y, b->z, again.count * sizeof(float)) != 0)
         return gcb_promise_broken(out, NAN, NAN, "decoding twice gives two tensors");
     return gcb_promise_kept(out, NAN, NAN);
@@ -43,10 +44,12 @@ static double differing(const struct gcb_wbuf *a, const struct gcb_wbuf *b)
     return (double)count;
 }
 
-/* A distance in norms; nothing lies no norm away even where that is 0, as of a tensor of zeros. */
-static double in_norms(double distance, double norm)
+/* A distance of n elements in norms, but for what rounding near the smallest float comes to: a tensor of zeros has none. */
+static double in_norms(double distance, double norm, uint64_t n)
 {
-    return distance == 0.0 ? 0.0 : distance / norm;
+    const double beyond = distance - gcb_device_rounding(n);
+
+    return beyond <= 0.0 ? 0.0 : beyond / norm;
 }
 
 /* The two that were sent. */
@@ -64,7 +67,7 @@ static int compare_sent(struct gcb_promise_bench *b, bool tolerant, const char *
                                   bytes);
     apart = in_norms(fabs(sqrt(gcb_promise_distance(b->job.x, b->y, n)) -
                           sqrt(gcb_promise_distance(b->job.x, b->z, n))),
-                     sqrt(b->energy));
+                     sqrt(b->energy), n);
     return gcb_promise_at_most(out, apart, GCB_MESSAGES_APART, words);
 }
 
@@ -131,7 +134,8 @@ static bool read_alike(struct gcb_promise_bench *b, const struct gcb_wbuf *messa
     }
     if (memcmp(b->y, b->z, n * sizeof(float)) == 0)
         return true;
-    apart = in_norms(sqrt(gcb_promise_distance(b->z, b->y, n)), sqrt(gcb_promise_energy(b->z, n)));
+    apart =
+        in_norms(sqrt(gcb_promise_distance(b->z, b->y, n)), sqrt(gcb_promise_energy(b->z, n)), n);
     if (!exact && apart <= GCB_DECODERS_APART)
         return true;
     gcb_promise_broken(out, apart, exact ? 0.0 : GCB_DECODERS_APART,
@@ -192,9 +196,12 @@ static int size(struct gcb_promise_bench *b, struct gcb_promise_outcome *out, st
 static bool refuses(struct gcb_promise_bench *b, size_t length)
 {
     const struct gcb_mview view = {b->z, b->job.config.env.count};
-    struct gcb_diag why;
+    struct gcb_diag why = {.status = 0};
+    const int err =
+        b->trip->decode(b->trip->ctx, &b->job, b->message.data, length, &view, NULL, &why);
 
-    return b->trip->decode(b->trip->ctx, &b->job, b->message.data, length, &view, NULL, &why) != 0;
+    gcb_promise_note_failure(b, err, &why);
+    return err != 0;
 }
 
 static int refuses_cut(struct gcb_promise_bench *b, struct gcb_promise_outcome *out,
