@@ -17,7 +17,14 @@ struct tuning {
 
 constexpr uint64_t kTile = tuning::threads * tuning::each;
 
+/* `plain`: of what neither saturates nor is infinite or a NaN, two at a time. */
 struct fp16 {
+    static constexpr uint32_t too_large = GCB_FP16_TOO_LARGE;
+
+    static __device__ uint32_t plain(float low, float high)
+    {
+        return gcb::two_halves(low, high);
+    }
     static __device__ uint32_t narrow(uint32_t u)
     {
         return gcb_fp16_of_fp32(u);
@@ -33,6 +40,12 @@ struct fp16 {
 };
 
 struct bf16 {
+    static constexpr uint32_t too_large = GCB_BF16_TOO_LARGE;
+
+    static __device__ uint32_t plain(float low, float high)
+    {
+        return gcb_round_off(gcb_bits_of(low), 16) | gcb_round_off(gcb_bits_of(high), 16) << 16;
+    }
     static __device__ uint32_t narrow(uint32_t u)
     {
         return gcb_bf16_of_fp32(u);
@@ -56,30 +69,53 @@ __device__ void add_counts(uint64_t *total, uint32_t count)
         gcb::atomic_add(total, static_cast<uint64_t>(count));
 }
 
+/* A thread's halves, two to a word, and how many of them saturated. */
+template <class Half>
+__device__ uint32_t narrow_all(uint32_t (&word)[tuning::each / 2], const float (&v)[tuning::each])
+{
+    uint32_t most = 0, clamped = 0;
+
+    for (unsigned i = 0; i < tuning::each; i++)
+        most = gcb_magnitude(v[i]) > most ? gcb_magnitude(v[i]) : most;
+    if (most < Half::too_large) {
+        for (unsigned i = 0; i < tuning::each; i += 2)
+            word[i / 2] = Half::plain(v[i], v[i + 1]);
+        return 0;
+    }
+    for (unsigned i = 0; i < tuning::each; i += 2) {
+        word[i / 2] = Half::narrow(gcb_bits_of(v[i])) | Half::narrow(gcb_bits_of(v[i + 1])) << 16;
+        clamped += Half::saturates(gcb_magnitude(v[i])) + Half::saturates(gcb_magnitude(v[i + 1]));
+    }
+    return clamped;
+}
+
+template <class Half>
+__device__ void widen_all(float (&v)[tuning::each], const uint32_t (&word)[tuning::each / 2])
+{
+    for (unsigned i = 0; i < tuning::each; i++)
+        v[i] = gcb_float_of(Half::widen(word[i / 2] >> (16 * (i % 2)) & 0xffffu));
+}
+
 /* result is NULL for a tensor that goes raw. */
 template <class Half, class Where> __global__ void put_half(Where where)
 {
     const gcb::place at = gcb::find(where);
     const struct gcb_device_input &in = at.item.in;
     const uint64_t first = at.block * kTile + threadIdx.x * tuning::each;
-    uint32_t word[tuning::each / 2] = {}, clamped = 0;
+    uint32_t word[tuning::each / 2], clamped;
     float v[tuning::each], decoded[tuning::each];
 
     if (at.item.result && at.block == 0 && threadIdx.x == 0)
         at.item.result->length = 2 * in.n;
     gcb::load_input(v, in, first);
-    for (unsigned i = 0; i < tuning::each; i++) {
-        const uint32_t u = gcb_bits_of(v[i]), h = Half::narrow(u);
-
-        word[i / 2] |= h << (16 * (i % 2));
-        clamped += Half::saturates(u & GCB_MAGNITUDE_MASK);
-        decoded[i] = gcb_float_of(Half::widen(h));
-    }
+    clamped = narrow_all<Half>(word, v);
     if (at.item.result)
         add_counts(&at.item.result->clamped, clamped);
     gcb::store_halves(at.item.payload, word, first, in.n);
-    if (in.residual)
+    if (in.residual) {
+        widen_all<Half>(decoded, word);
         gcb::store_residual(in, v, decoded, first);
+    }
 }
 
 template <class Half, class Where> __global__ void get_half(Where where)
@@ -90,8 +126,7 @@ template <class Half, class Where> __global__ void get_half(Where where)
     float v[tuning::each];
 
     gcb::load_halves(word, at.item.payload, first, at.item.in.n);
-    for (unsigned i = 0; i < tuning::each; i++)
-        v[i] = gcb_float_of(Half::widen(word[i / 2] >> (16 * (i % 2)) & 0xffffu));
+    widen_all<Half>(v, word);
     gcb::store_floats(at.item.in.x, v, first, at.item.in.n);
 }
 

@@ -102,6 +102,16 @@ __device__ __forceinline__ unsigned lowest_bit(uint32_t v)
     return static_cast<unsigned>(__ffs(static_cast<int>(v))) - 1;
 }
 
+/* Two floats as halves in one word, `low` in its lower part: to nearest, ties to even, denormals kept; what is too large
+ * becomes infinite. The device has this as one instruction. */
+__device__ __forceinline__ uint32_t two_halves(float low, float high)
+{
+    uint32_t word;
+
+    asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(word) : "f"(high), "f"(low));
+    return word;
+}
+
 /* ---- atomics, relaxed: each returns what was there before ---- */
 
 __device__ __forceinline__ uint32_t atomic_add(uint32_t *p, uint32_t v)

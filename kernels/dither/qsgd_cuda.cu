@@ -185,6 +185,14 @@ __device__ float value_of(uint32_t code, float norm, const struct gcb_cuda_qsgd 
     return gcb_dither_step_value(code, step, norm, how.sign_bit);
 }
 
+/* How many of this thread's elements there are, and how many of its bucket from there on; kTileEach: all of them. */
+__device__ unsigned run_before(uint64_t first, uint64_t end)
+{
+    if (first >= end)
+        return 0;
+    return end - first < gcb::kTileEach ? static_cast<unsigned>(end - first) : gcb::kTileEach;
+}
+
 /* Codes of this thread's elements, those from n on being 0, and what they decode to. norm[0] is that of bucket
  * `b0`. */
 __device__ void quantise(uint32_t (&code)[gcb::kTileEach], float (&decoded)[gcb::kTileEach],
@@ -193,21 +201,21 @@ __device__ void quantise(uint32_t (&code)[gcb::kTileEach], float (&decoded)[gcb:
 {
     const uint64_t first = at.first;
     const struct gcb_philox_block bytes = gcb::draw_bytes(how.draw, first);
-    uint64_t b = first / how.bucket, end = (b + 1) * how.bucket;
-    float scale = first < in.n ? gcb_float_of(at.norm[b - at.b0]) : 0.0f;
+    const unsigned here = run_before(first, in.n);
+    uint64_t b = first / how.bucket;
+    unsigned end = run_before(first, (b + 1) * how.bucket);
+    float scale = here ? gcb_float_of(at.norm[b - at.b0]) : 0.0f;
     struct gcb_dither d = gcb::rounder(how.draw, how.levels, scale);
 
 #pragma unroll
     for (unsigned i = 0; i < gcb::kTileEach; i++) {
-        if (first + i == end && first + i < in.n) {
-            b++;
-            end += how.bucket;
-            scale = gcb_float_of(at.norm[b - at.b0]);
+        if (i == end && i < here) {
+            end = i + run_before(0, how.bucket);
+            scale = gcb_float_of(at.norm[++b - at.b0]);
             d = gcb::rounder(how.draw, how.levels, scale);
         }
-        code[i] = first + i < in.n && scale != 0.0f
-                      ? gcb_dither_signed(v[i], gcb::byte_of(bytes, i), first + i, &d, how.sign_bit)
-                      : 0u;
+        /* 0 of what there is not, and where the norm is 0: then d.inv is */
+        code[i] = gcb_dither_signed(v[i], gcb::byte_of(bytes, i), first + i, &d, how.sign_bit);
         if (in.residual)
             decoded[i] = value_of(code[i], scale, how);
     }
@@ -261,9 +269,25 @@ template <class Where, finder who> __global__ void encode(Where where, struct gc
                     (here * width + 7) / 8);
 }
 
+/* Levels as steps, where they are few: a division each, but once a block. */
+constexpr unsigned kSteps = gcb::kTileThreads;
+
+struct decoding {
+    gcb::tile_room codes;
+    float step[kSteps];
+};
+
+__device__ float value_by(const decoding &s, uint32_t code, float norm,
+                          const struct gcb_cuda_qsgd &how)
+{
+    if (how.levels >= kSteps)
+        return value_of(code, norm, how);
+    return gcb_dither_value(code, s.step, norm, how.sign_bit); /* a level has 8 bits at most */
+}
+
 template <class Where> __global__ void decode(Where where, struct gcb_cuda_qsgd how)
 {
-    gcb::tile_room &codes = gcb::shared<gcb::tile_room>();
+    decoding &s = gcb::shared<decoding>();
     const gcb::place at = gcb::find(where);
     const uint8_t *__restrict__ const in = at.item.payload;
     const uint32_t *const norms = reinterpret_cast<const uint32_t *>(in);
@@ -272,23 +296,27 @@ template <class Where> __global__ void decode(Where where, struct gcb_cuda_qsgd 
     const unsigned here = static_cast<unsigned>(left < gcb::kTile ? left : gcb::kTile);
     const uint64_t first = start + threadIdx.x * gcb::kTileEach;
     const unsigned width = how.sign_bit + 1;
-    uint64_t b = first / bucket, end = (b + 1) * bucket;
+    uint64_t b = first / bucket;
+    unsigned end = run_before(first, (b + 1) * bucket);
     uint32_t code[gcb::kTileEach], norm = first < n ? norms[b] : 0, worst = norm;
     float v[gcb::kTileEach];
     unsigned skip;
 
-    skip = gcb::load_tile(codes, in + buckets * sizeof(float) + start / 8 * width,
+    s.step[threadIdx.x] = threadIdx.x <= how.levels
+                              ? static_cast<float>(threadIdx.x) / static_cast<float>(how.levels)
+                              : 0.0f;
+    skip = gcb::load_tile(s.codes, in + buckets * sizeof(float) + start / 8 * width,
                           (here * width + 7) / 8);
     gcb::sync_block();
-    gcb::unpack_codes(code, codes, skip, width);
+    gcb::unpack_codes(code, s.codes, skip, width);
 #pragma unroll
     for (unsigned i = 0; i < gcb::kTileEach; i++) {
-        if (first + i == end && first + i < n) {
+        if (i == end && first + i < n) {
             norm = norms[++b];
-            end += bucket;
+            end = i + run_before(0, bucket);
             worst = norm > worst ? norm : worst;
         }
-        v[i] = value_of(code[i], gcb_float_of(norm), how);
+        v[i] = value_by(s, code[i], gcb_float_of(norm), how);
     }
     if (worst >= GCB_INF_BITS) /* not finite, or negative */
         gcb::set_status(&at.item.result->status, GCB_E_CORRUPT);
@@ -401,8 +429,8 @@ int gcb_cuda_qsgd_decode(struct gcb_device_stream *s, float *out, const uint8_t 
     gcb::one one = gcb::decoded(out, in, n, result);
 
     one.item.bucket = how->bucket;
-    return gcb::launch(decode<gcb::one>, gcb::tiles_of(n), gcb::kTileThreads,
-                       sizeof(gcb::tile_room), s, one, *how);
+    return gcb::launch(decode<gcb::one>, gcb::tiles_of(n), gcb::kTileThreads, sizeof(decoding), s,
+                       one, *how);
 }
 
 int gcb_cuda_qsgd_decode_group(struct gcb_device_stream *s, const struct gcb_device_group *g,
@@ -412,6 +440,6 @@ int gcb_cuda_qsgd_decode_group(struct gcb_device_stream *s, const struct gcb_dev
     const int err = gcb::send(s, g);
 
     return err ? err
-               : gcb::launch(decode<gcb::many>, tiles, gcb::kTileThreads, sizeof(gcb::tile_room), s,
+               : gcb::launch(decode<gcb::many>, tiles, gcb::kTileThreads, sizeof(decoding), s,
                              gcb::grid_of(g, 0), *how);
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "emulate.h"
+#include "kernels/convert/convert_elem.h"
 
 #define GCB_HERE const char *file = __builtin_FILE(), int line = __builtin_LINE()
 
@@ -107,6 +108,19 @@ template <typename T> T shfl_down(T v, unsigned by, GCB_HERE)
 template <typename T> T shfl_up(T v, unsigned by, GCB_HERE)
 {
     return exchange(v, lane() >= by ? lane() - by : lane(), file, line);
+}
+
+inline uint32_t half_or_infinite(float v)
+{
+    const uint32_t u = gcb_bits_of(v), m = u & GCB_MAGNITUDE_MASK;
+
+    return m >= GCB_FP16_TOO_LARGE && m <= GCB_INF_BITS ? (u >> 16 & 0x8000u) | GCB_FP16_INF
+                                                        : gcb_fp16_of_fp32(u);
+}
+
+inline uint32_t two_halves(float low, float high)
+{
+    return half_or_infinite(low) | half_or_infinite(high) << 16;
 }
 
 inline unsigned popc(uint32_t v)
