@@ -23,7 +23,8 @@ struct gcb_device_batch_config {
 /* Takes all memory. GCB_E_NOMEM, GCB_E_DEVICE. `device` is borrowed as long as the batch. */
 int gcb_device_batch_create(struct gcb_device_batch **out, const struct gcb_device *device,
                             const struct gcb_device_batch_config *config, struct gcb_diag *diag);
-void gcb_device_batch_destroy(struct gcb_device_batch *b); /* NULL is fine */
+/* Waits for what was queued, so whatever that uses is given back later. NULL is fine. */
+void gcb_device_batch_destroy(struct gcb_device_batch *b);
 
 const struct gcb_device_module *gcb_device_batch_module(const struct gcb_device_batch *b);
 struct gcb_device_stream *gcb_device_batch_stream(struct gcb_device_batch *b);
