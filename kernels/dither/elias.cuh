@@ -19,7 +19,6 @@ namespace gcb::elias_codes
 
 constexpr unsigned kPlaceThreads = 1024;
 constexpr unsigned kEntry = 2; /* bytes of a block's length in the directory */
-constexpr uint64_t kMostBlocks = 1056;
 
 /* A message of n elements, and its codes of fixed width. */
 struct elias {
@@ -93,13 +92,6 @@ inline uint64_t lay_out(elias *e, const struct gcb_cuda_qsgd *how, uint64_t n, v
     e->fixed = at;
     e->offset = at ? reinterpret_cast<uint32_t *>(at + fixed) : nullptr;
     return fixed + gcb_cuda_align16((tiles_of(n) + 1) * sizeof(uint32_t));
-}
-
-inline uint64_t grid_of(uint64_t n)
-{
-    const uint64_t tiles = tiles_of(n);
-
-    return tiles == 0 ? 1 : tiles < kMostBlocks ? tiles : kMostBlocks;
 }
 
 } /* namespace gcb::elias_codes */

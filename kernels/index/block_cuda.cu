@@ -192,7 +192,7 @@ int gcb_cuda_put_block(struct gcb_device_stream *s, uint8_t *out,
                        void *scratch, struct gcb_device_result *result)
 {
     (void)scratch;
-    return gcb::launch(put_locals, gcb::blocks_for(gcb::tiles_for(chosen->most)), kTileThreads,
+    return gcb::launch(put_locals, gcb::grid_over(gcb::tiles_for(chosen->most)), kTileThreads,
                        sizeof(gcb::tile_room), s, out, *chosen, *how, result);
 }
 
@@ -209,7 +209,7 @@ int gcb_cuda_get_block(struct gcb_device_stream *s, const struct gcb_cuda_payloa
                           starts, *p, f->head, result);
 
     if (!err)
-        err = gcb::launch(get_locals, gcb::blocks_for(gcb::tiles_for(p->n)), kTileThreads, 0, s, *f,
+        err = gcb::launch(get_locals, gcb::grid_over(gcb::tiles_for(p->n)), kTileThreads, 0, s, *f,
                           *p, starts, result);
     return err ? err : gcb::find_tiles(s, *f, p->n);
 }

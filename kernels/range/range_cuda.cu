@@ -10,8 +10,7 @@ namespace
 {
 
 struct tuning {
-    static constexpr uint64_t measuring_blocks =
-        528; /* beyond so many, a block takes several tiles */
+    static constexpr uint64_t measuring_blocks = 528;
 };
 
 constexpr unsigned kExponents = 256;
@@ -158,10 +157,9 @@ __device__ unsigned best_mantissa(choosing &s, float max, unsigned bits,
 /* Blocks that measure n elements. */
 __host__ __device__ unsigned parts_of(uint64_t n)
 {
-    const uint64_t tiles = n ? (n + gcb::kTile - 1) / gcb::kTile : 1;
+    const uint64_t tiles = (n + gcb::kTile - 1) / gcb::kTile;
 
-    return static_cast<unsigned>(tiles < tuning::measuring_blocks ? tiles
-                                                                  : tuning::measuring_blocks);
+    return static_cast<unsigned>(gcb::grid_over(tiles, tuning::measuring_blocks));
 }
 
 /* One block a message: joins what the others have seen and chooses the format. */

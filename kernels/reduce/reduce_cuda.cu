@@ -12,7 +12,6 @@ namespace
 struct tuning {
     static constexpr unsigned threads = 256;
     static constexpr unsigned each = 16;
-    static constexpr uint64_t blocks = 2048; /* beyond so many, a block takes several tiles */
 };
 
 constexpr uint64_t kTile = tuning::threads * tuning::each;
@@ -47,10 +46,7 @@ template <class Where> __global__ void max_bits(Where where)
 int gcb_cuda_max_bits(struct gcb_device_stream *s, const float *x, uint64_t n,
                       struct gcb_device_result *result)
 {
-    const uint64_t tiles = gcb::tiles_of(n);
-
-    return gcb::launch(max_bits<gcb::one>, tiles < tuning::blocks ? tiles : tuning::blocks,
-                       tuning::threads, 0, s,
+    return gcb::launch(max_bits<gcb::one>, gcb::grid_over(gcb::tiles_of(n)), tuning::threads, 0, s,
                        gcb::decoded(const_cast<float *>(x), nullptr, n, result));
 }
 

@@ -9,7 +9,6 @@
 namespace
 {
 
-constexpr uint64_t kMostBlocks = 1 << 20;
 constexpr uint32_t kMostThreads = 1024;
 constexpr unsigned kScaleThreads = 256;
 constexpr uint32_t kNear = kMostThreads * gcb::kChunkEach; /* positions that registers hold */
@@ -174,13 +173,14 @@ int gcb_cuda_select_chunks(struct gcb_device_stream *s, const struct gcb_cuda_ch
                            const struct gcb_device_input *in, const struct gcb_cuda_chunks *cut)
 {
     const uint64_t chunks = (chosen->n + cut->length - 1) / cut->length - cut->first;
-    const uint64_t grid = chunks == 0 ? 1 : chunks < kMostBlocks ? chunks : kMostBlocks;
     const uint64_t warp = gcb::kChunkEach * gcb::kWarp, warps = (cut->length + warp - 1) / warp;
 
     if (cut->length > kNear)
-        return gcb::launch(choose_far, grid, kMostThreads, sizeof(far_room), s, *chosen, *in, *cut);
-    return gcb::launch(choose_near, grid, static_cast<unsigned>(warps) * gcb::kWarp,
-                       sizeof(gcb::chunk_room), s, *chosen, *in, *cut);
+        return gcb::launch(choose_far, gcb::grid_over(chunks), kMostThreads, sizeof(far_room), s,
+                           *chosen, *in, *cut);
+    return gcb::launch(choose_near, gcb::grid_over(chunks, gcb::kManyBlocks),
+                       static_cast<unsigned>(warps) * gcb::kWarp, sizeof(gcb::chunk_room), s,
+                       *chosen, *in, *cut);
 }
 
 int gcb_cuda_scale_chosen(struct gcb_device_stream *s, const struct gcb_cuda_chosen *chosen,
@@ -188,9 +188,6 @@ int gcb_cuda_scale_chosen(struct gcb_device_stream *s, const struct gcb_cuda_cho
 {
     const uint64_t blocks = (chosen->most - from + kScaleThreads - 1) / kScaleThreads;
 
-    return gcb::launch(scale_values,
-                       blocks == 0            ? 1
-                       : blocks < kMostBlocks ? blocks
-                                              : kMostBlocks,
-                       kScaleThreads, 0, s, *chosen, from, factor);
+    return gcb::launch(scale_values, gcb::grid_over(blocks, gcb::kManyBlocks), kScaleThreads, 0, s,
+                       *chosen, from, factor);
 }

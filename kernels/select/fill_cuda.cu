@@ -146,7 +146,7 @@ int gcb_cuda_reopen(struct gcb_device_stream *s, const struct gcb_cuda_payload *
 int gcb_cuda_fill(struct gcb_device_stream *s, float *out, const struct gcb_cuda_entries *kept,
                   uint64_t first_tile)
 {
-    const uint64_t grid = gcb::blocks_for(gcb::tiles_for(kept->p.n) - first_tile);
+    const uint64_t grid = gcb::grid_over(gcb::tiles_for(kept->p.n) - first_tile);
 
     if (kept->how.width == 1)
         return gcb::launch(fill<1>, grid, kTileThreads, sizeof(canvas<1>), s, out, *kept,

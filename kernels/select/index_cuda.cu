@@ -212,15 +212,15 @@ int gcb_cuda_put_u32(struct gcb_device_stream *s, uint8_t *out,
                      void *scratch, struct gcb_device_result *result)
 {
     (void)scratch;
-    return gcb::launch(put_words, gcb::blocks_for((chosen->most + kWords - 1) / kWords),
+    return gcb::launch(put_words, gcb::grid_over((chosen->most + kWords - 1) / kWords),
                        kTileThreads, sizeof(gcb::tile_room), s, out, *chosen, *how, result);
 }
 
 int gcb_cuda_get_u32(struct gcb_device_stream *s, const struct gcb_cuda_payload *p,
                      const struct gcb_cuda_filling *f, struct gcb_device_result *result)
 {
-    const int err = gcb::launch(get_words, gcb::blocks_for(gcb::tiles_for(p->n)), kTileThreads, 0,
-                                s, *f, p->in, p->n, result);
+    const int err = gcb::launch(get_words, gcb::grid_over(gcb::tiles_for(p->n)), kTileThreads, 0, s,
+                                *f, p->in, p->n, result);
 
     return err ? err : gcb::find_tiles(s, *f, p->n);
 }
@@ -230,14 +230,14 @@ int gcb_cuda_put_bitmap(struct gcb_device_stream *s, uint8_t *out,
                         void *scratch, struct gcb_device_result *result)
 {
     (void)scratch;
-    return gcb::launch(put_flags, gcb::blocks_for(gcb::tiles_for(chosen->n)), kTileThreads,
+    return gcb::launch(put_flags, gcb::grid_over(gcb::tiles_for(chosen->n)), kTileThreads,
                        sizeof(gcb::tile_room), s, out, *chosen, *how, result);
 }
 
 int gcb_cuda_get_bitmap(struct gcb_device_stream *s, const struct gcb_cuda_payload *p,
                         const struct gcb_cuda_filling *f, struct gcb_device_result *result)
 {
-    const uint64_t tiles = gcb::tiles_for(p->n), grid = gcb::blocks_for(tiles);
+    const uint64_t tiles = gcb::tiles_for(p->n), grid = gcb::grid_over(tiles);
     int err =
         gcb::launch(count_flags, grid, kTileThreads, sizeof(flag_room), s, *f, p->in, p->n, result);
 

@@ -74,7 +74,7 @@ int gcb::rank(struct gcb_device_stream *s, const choice &w, unsigned sides)
 
     for (unsigned level = 0; !err && level < kLevels; level++) {
         if (level)
-            err = gcb::launch(count_digits, blocks_of_warps_for(tiles), kTileThreads,
+            err = gcb::launch(count_digits, grid_over(warps_over(tiles)), kTileThreads,
                               sizeof(counting), s, w.c, w.in, tiles, level, sides);
         if (!err)
             err = gcb::launch(pick, sides, kOneBlock, sizeof(search_room), s, w.c, level);

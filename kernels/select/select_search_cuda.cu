@@ -187,7 +187,7 @@ int look(struct gcb_device_stream *s, const gcb::choice &w, const struct gcb_cud
     int err = gcb::collect(s, w, 1, second);
 
     if (!err)
-        err = gcb::launch(count_between, gcb::blocks_of_warps_for(tiles), gcb::kTileThreads,
+        err = gcb::launch(count_between, gcb::grid_over(gcb::warps_over(tiles)), gcb::kTileThreads,
                           sizeof(counting), s, w.c, w.in, tiles, second);
     return err ? err
                : gcb::launch(search, 1, gcb::kOneBlock, sizeof(halving), s, w.c,
@@ -208,7 +208,7 @@ int gcb_cuda_select_search(struct gcb_device_stream *s, struct gcb_cuda_chosen *
         err = gcb::launch(recall, 1, gcb::kWarp, 0, s, w.c,
                           static_cast<remembered *>(how->state_dev), *how);
     if (!err)
-        err = gcb::launch(measure, gcb::blocks_of_warps_for(gcb::tiles_for(chosen->n)),
+        err = gcb::launch(measure, gcb::grid_over(gcb::warps_over(gcb::tiles_for(chosen->n))),
                           gcb::kTileThreads, 0, s, w.c, w.in.sums, w.x);
     if (!err)
         err = gcb::launch(tabulate, 1, gcb::kTileThreads, sizeof(chaining), s, w.c, w.in.sums,
