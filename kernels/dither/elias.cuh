@@ -26,7 +26,7 @@ struct elias {
     uint32_t levels, sign_bit;
     bool sparse;
     uint8_t *fixed;   /* norms, then codes */
-    uint32_t *offset; /* of each block behind the directory; one more behind */
+    uint64_t *offset; /* of each block behind the directory; one more behind */
 };
 
 __device__ inline uint64_t blocks_of(const elias &e)
@@ -90,8 +90,8 @@ inline uint64_t lay_out(elias *e, const struct gcb_cuda_qsgd *how, uint64_t n, v
     e->sign_bit = how->sign_bit;
     e->sparse = how->coding == GCB_CUDA_ELIAS_SPARSE;
     e->fixed = at;
-    e->offset = at ? reinterpret_cast<uint32_t *>(at + fixed) : nullptr;
-    return fixed + gcb_cuda_align16((tiles_of(n) + 1) * sizeof(uint32_t));
+    e->offset = at ? reinterpret_cast<uint64_t *>(at + fixed) : nullptr;
+    return fixed + gcb_cuda_align16((tiles_of(n) + 1) * sizeof(uint64_t));
 }
 
 } /* namespace gcb::elias_codes */

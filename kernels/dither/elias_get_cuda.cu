@@ -27,11 +27,11 @@ __global__ void open_blocks(elias e, const uint8_t *in, uint64_t length, gcb_dev
         const uint64_t start = before + mine, most = length - body;
 
         if (b < blocks) /* none may begin behind the payload */
-            e.offset[b] = static_cast<uint32_t>(start < most ? start : most);
+            e.offset[b] = start < most ? start : most;
         before += total;
     }
     if (threadIdx.x == 0) {
-        e.offset[blocks] = static_cast<uint32_t>(length - body);
+        e.offset[blocks] = length - body;
         if (before != length - body)
             gcb::set_status(&result->status, GCB_E_CORRUPT);
     }

@@ -132,11 +132,11 @@ __global__ void place_blocks(uint8_t *out, elias e, gcb_device_result *result)
 {
     gcb::scan_room &room = gcb::shared<gcb::scan_room>();
     const uint64_t blocks = blocks_of(e);
-    uint32_t before = 0;
+    uint64_t before = 0;
 
     for (uint64_t from = 0; from < blocks; from += blockDim.x) {
         const uint64_t b = from + threadIdx.x;
-        const uint32_t bytes = b < blocks ? e.offset[b] : 0;
+        const uint32_t bytes = b < blocks ? static_cast<uint32_t>(e.offset[b]) : 0;
         uint8_t *entry = out + directory_at(e) + b * kEntry;
         uint32_t total;
         const uint32_t mine = gcb::scan_block(room, bytes, &total);

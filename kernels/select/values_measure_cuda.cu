@@ -43,7 +43,7 @@ __global__ void measure_exponents(measures *m, struct gcb_cuda_chosen c, unsigne
         gcb::atomic_max(&m->max_bits, most);
     for (unsigned i = threadIdx.x; i < kExponents; i += blockDim.x)
         if (room.exponents[i])
-            gcb::atomic_add(&m->exponents[i], room.exponents[i]);
+            gcb::atomic_add(&m->exponents[i], uint64_t{room.exponents[i]});
 }
 
 struct range_choice {
