@@ -12,7 +12,9 @@ using gcb::kTileEach;
 using gcb::kTileThreads;
 
 /* One block: where each block begins, from the directory. */
-__global__ void open_blocks(elias e, const uint8_t *in, uint64_t length, gcb_device_result *result)
+__global__ __launch_bounds__(kPlaceThreads) void open_blocks(elias e, const uint8_t *in,
+                                                             uint64_t length,
+                                                             gcb_device_result *result)
 {
     gcb::scan_room &room = gcb::shared<gcb::scan_room>();
     const uint64_t blocks = blocks_of(e), body = body_at(e);

@@ -128,7 +128,8 @@ __global__ void measure_blocks(uint8_t *out, elias e)
 }
 
 /* One block: the directory, where each block begins, and the payload's length. */
-__global__ void place_blocks(uint8_t *out, elias e, gcb_device_result *result)
+__global__ __launch_bounds__(kPlaceThreads) void place_blocks(uint8_t *out, elias e,
+                                                              gcb_device_result *result)
 {
     gcb::scan_room &room = gcb::shared<gcb::scan_room>();
     const uint64_t blocks = blocks_of(e);

@@ -107,8 +107,10 @@ __device__ uint64_t count_at(const uint8_t *counts, uint64_t b, unsigned width)
 }
 
 /* One block: where each block's positions begin. */
-__global__ void sum_counts(uint32_t *starts, struct gcb_cuda_payload p,
-                           struct gcb_cuda_opened *head, gcb_device_result *result)
+__global__ __launch_bounds__(kSumThreads) void sum_counts(uint32_t *starts,
+                                                          struct gcb_cuda_payload p,
+                                                          struct gcb_cuda_opened *head,
+                                                          gcb_device_result *result)
 {
     gcb::scan_room_of<uint64_t> &room = gcb::shared<gcb::scan_room_of<uint64_t>>();
     const uint64_t kept = head->kept;

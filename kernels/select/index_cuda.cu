@@ -161,7 +161,8 @@ __global__ void count_flags(struct gcb_cuda_filling f, const uint8_t *__restrict
 }
 
 /* One block: counts become where each tile begins. */
-__global__ void sum_flags(struct gcb_cuda_filling f, uint64_t tiles, gcb_device_result *result)
+__global__ __launch_bounds__(kSumThreads) void sum_flags(struct gcb_cuda_filling f, uint64_t tiles,
+                                                         gcb_device_result *result)
 {
     gcb::scan_room &room = gcb::shared<gcb::scan_room>();
     uint64_t before = 0;

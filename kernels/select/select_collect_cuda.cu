@@ -58,8 +58,9 @@ __device__ uint32_t rank_sample(search_room &room, const gcb_device_input &x, co
 }
 
 /* One block: zeroes, and what to collect from. */
-__global__ void begin_choice(choosing *c, gcb_device_input x, sample how, unsigned sides,
-                             uint32_t want)
+__global__ __launch_bounds__(gcb::kOneBlock) void begin_choice(choosing *c, gcb_device_input x,
+                                                               sample how, unsigned sides,
+                                                               uint32_t want)
 {
     search_room &room = gcb::shared<search_room>();
     uint32_t least = how.m ? gcb::kAll : how.least;

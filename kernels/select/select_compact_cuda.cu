@@ -52,7 +52,8 @@ struct summing {
 };
 
 /* One block: where each tile's entries begin, and how many ties stand in front of it. */
-__global__ void sum_tiles(choosing *c, slots in, uint32_t *first, uint64_t tiles, unsigned which)
+__global__ __launch_bounds__(kSumThreads) void sum_tiles(choosing *c, slots in, uint32_t *first,
+                                                         uint64_t tiles, unsigned which)
 {
     summing &room = gcb::shared<summing>();
     const uint32_t most = c->keep[which].left;

@@ -10,7 +10,7 @@ using gcb::search_room;
 using gcb::slots;
 
 /* A block for each side: the digit of this level. */
-__global__ void pick(choosing *c, unsigned level)
+__global__ __launch_bounds__(gcb::kOneBlock) void pick(choosing *c, unsigned level)
 {
     search_room &room = gcb::shared<search_room>();
     const unsigned side = blockIdx.x;

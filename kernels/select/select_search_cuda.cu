@@ -154,7 +154,8 @@ __device__ bool halve(const choosing *c, const uint32_t *reach, uint32_t k, uint
 }
 
 /* One block. */
-__global__ void search(choosing *c, remembered *r, struct gcb_cuda_search how, bool second)
+__global__ __launch_bounds__(gcb::kOneBlock) void search(choosing *c, remembered *r,
+                                                         struct gcb_cuda_search how, bool second)
 {
     halving &room = gcb::shared<halving>();
     const uint32_t k = static_cast<uint32_t>(how.k);
