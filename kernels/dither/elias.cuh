@@ -70,11 +70,6 @@ __device__ inline void copy_norms(uint8_t *to, const uint8_t *from, const elias 
         reinterpret_cast<uint32_t *>(to)[i] = reinterpret_cast<const uint32_t *>(from)[i];
 }
 
-inline uint64_t tiles_of(uint64_t n)
-{
-    return (n + kTile - 1) / kTile;
-}
-
 /* Returns what stands in front of the other kernels' scratch. */
 inline uint64_t lay_out(elias *e, const struct gcb_cuda_qsgd *how, uint64_t n, void *scratch)
 {
@@ -91,7 +86,7 @@ inline uint64_t lay_out(elias *e, const struct gcb_cuda_qsgd *how, uint64_t n, v
     e->sparse = how->coding == GCB_CUDA_ELIAS_SPARSE;
     e->fixed = at;
     e->offset = at ? reinterpret_cast<uint64_t *>(at + fixed) : nullptr;
-    return fixed + gcb_cuda_align16((tiles_of(n) + 1) * sizeof(uint64_t));
+    return fixed + gcb_cuda_align16((gcb::tile_count(n) + 1) * sizeof(uint64_t));
 }
 
 } /* namespace gcb::elias_codes */

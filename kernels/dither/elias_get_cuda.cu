@@ -219,7 +219,7 @@ int gcb_cuda_elias_decode(struct gcb_device_stream *s, float *out, const uint8_t
     err = gcb::launch(open_blocks, 1, kPlaceThreads, sizeof(gcb::scan_room), s, e, in, length,
                       result);
     if (!err)
-        err = gcb::launch(get_blocks, gcb::grid_over(tiles_of(n)), kTileThreads, sizeof(get_room),
-                          s, e, in, result);
+        err = gcb::launch(get_blocks, gcb::grid_over(gcb::tile_count(n)), kTileThreads,
+                          sizeof(get_room), s, e, in, result);
     return err ? err : gcb_cuda_qsgd_decode(s, out, e.fixed, n, how, result);
 }

@@ -204,12 +204,12 @@ int gcb_cuda_elias_encode(struct gcb_device_stream *s, uint8_t *out,
     int err = gcb_cuda_qsgd_encode(s, e.fixed, in, how, behind, result);
 
     if (!err)
-        err = gcb::launch(measure_blocks, gcb::grid_over(tiles_of(in->n)), kTileThreads,
+        err = gcb::launch(measure_blocks, gcb::grid_over(gcb::tile_count(in->n)), kTileThreads,
                           sizeof(put_room), s, out, e);
     if (!err)
         err =
             gcb::launch(place_blocks, 1, kPlaceThreads, sizeof(gcb::scan_room), s, out, e, result);
     return err ? err
-               : gcb::launch(put_blocks, gcb::grid_over(tiles_of(in->n)), kTileThreads,
+               : gcb::launch(put_blocks, gcb::grid_over(gcb::tile_count(in->n)), kTileThreads,
                              sizeof(put_room), s, out, e);
 }

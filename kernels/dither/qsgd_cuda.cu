@@ -345,8 +345,8 @@ int find_norms(struct gcb_device_stream *s, const gcb::one &one, bool l2)
     if (!l2) {
         err = gcb::clear(s, one.item.payload, buckets * sizeof(float));
         return err ? err
-                   : gcb::launch(bucket_maxima<gcb::one>, gcb::tiles_of(n), gcb::kTileThreads, 0, s,
-                                 one);
+                   : gcb::launch(bucket_maxima<gcb::one>, gcb::tile_grid(n), gcb::kTileThreads, 0,
+                                 s, one);
     }
     err = gcb::launch(bucket_squares<gcb::one>, blocks_of_sums(bucket, n), gcb::kTileThreads, 0, s,
                       one);
@@ -403,7 +403,7 @@ int gcb_cuda_qsgd_encode(struct gcb_device_stream *s, uint8_t *out,
 
     return err ? err
                : gcb::launch(here ? encode<gcb::one, HERE> : encode<gcb::one, BEFORE>,
-                             gcb::tiles_of(in->n), gcb::kTileThreads, sizeof(room), s, one, *how);
+                             gcb::tile_grid(in->n), gcb::kTileThreads, sizeof(room), s, one, *how);
 }
 
 int gcb_cuda_qsgd_encode_group(struct gcb_device_stream *s, const struct gcb_device_group *g,
@@ -411,7 +411,7 @@ int gcb_cuda_qsgd_encode_group(struct gcb_device_stream *s, const struct gcb_dev
 {
     const uint64_t tiles = gcb::cut_tiles(g);
     const uint64_t blocks = cut_open(g, 1, [&](uint64_t bucket, uint64_t n) {
-        return how->l2 ? blocks_of_sums(bucket, n) : gcb::tiles_of(n);
+        return how->l2 ? blocks_of_sums(bucket, n) : gcb::tile_grid(n);
     });
     const uint64_t buckets = cut_open(g, 2, bucket_count);
     int err = gcb::send(s, g);
@@ -429,7 +429,7 @@ int gcb_cuda_qsgd_decode(struct gcb_device_stream *s, float *out, const uint8_t 
     gcb::one one = gcb::decoded(out, in, n, result);
 
     one.item.bucket = how->bucket;
-    return gcb::launch(decode<gcb::one>, gcb::tiles_of(n), gcb::kTileThreads, sizeof(decoding), s,
+    return gcb::launch(decode<gcb::one>, gcb::tile_grid(n), gcb::kTileThreads, sizeof(decoding), s,
                        one, *how);
 }
 

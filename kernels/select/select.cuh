@@ -51,11 +51,6 @@ struct slots {
     double *sums; /* for each block of the project's sums */
 };
 
-inline uint64_t tiles_for(uint64_t n)
-{
-    return (n + kTile - 1) / kTile;
-}
-
 /* Pieces of a grid each of whose warps takes a tile. */
 inline uint64_t warps_over(uint64_t tiles)
 {

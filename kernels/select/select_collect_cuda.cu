@@ -171,6 +171,6 @@ int gcb::collect(struct gcb_device_stream *s, const choice &w, unsigned sides, b
     struct gcb_device_input x = w.x;
 
     x.compensated = x.compensated || second;
-    return gcb::launch(collect_tiles, grid_over(tiles_for(x.n)), kTileThreads, sizeof(collecting),
+    return gcb::launch(collect_tiles, grid_over(tile_count(x.n)), kTileThreads, sizeof(collecting),
                        s, w.c, w.in, x, sides, second);
 }

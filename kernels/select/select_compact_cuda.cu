@@ -123,7 +123,7 @@ __global__ void write_tiles(const choosing *c, slots in, struct gcb_cuda_chosen 
 int gcb::compact(struct gcb_device_stream *s, const choice &w, const struct gcb_cuda_chosen &to,
                  unsigned which)
 {
-    const uint64_t tiles = tiles_for(to.n), grid = grid_over(warps_over(tiles));
+    const uint64_t tiles = tile_count(to.n), grid = grid_over(warps_over(tiles));
     int err = gcb::launch(count_tiles, grid, kTileThreads, 0, s, w.c, w.in, tiles, which);
 
     if (!err)

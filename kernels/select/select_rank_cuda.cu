@@ -69,7 +69,7 @@ __global__ void count_digits(choosing *c, slots in, uint64_t tiles, unsigned lev
 
 int gcb::rank(struct gcb_device_stream *s, const choice &w, unsigned sides)
 {
-    const uint64_t tiles = tiles_for(w.x.n);
+    const uint64_t tiles = tile_count(w.x.n);
     int err = 0;
 
     for (unsigned level = 0; !err && level < kLevels; level++) {

@@ -87,7 +87,7 @@ int gcb_cuda_select_sampled(struct gcb_device_stream *s, struct gcb_cuda_chosen 
 {
     const gcb::choice w = gcb::start(scratch, chosen, in);
     const gcb::sample sample = {how->stride, how->offset, how->m, how->rank, 3, 0};
-    const uint64_t tiles = gcb::tiles_for(chosen->n);
+    const uint64_t tiles = gcb::tile_count(chosen->n);
     int err = gcb::begin(s, w, sample, 1, how->k);
 
     if (!err)

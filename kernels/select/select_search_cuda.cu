@@ -184,7 +184,7 @@ static_assert(gcb::kOneBlock == kRatios, "a thread for each ratio");
 int look(struct gcb_device_stream *s, const gcb::choice &w, const struct gcb_cuda_search *how,
          bool second)
 {
-    const uint64_t tiles = gcb::tiles_for(w.x.n);
+    const uint64_t tiles = gcb::tile_count(w.x.n);
     int err = gcb::collect(s, w, 1, second);
 
     if (!err)
@@ -209,7 +209,7 @@ int gcb_cuda_select_search(struct gcb_device_stream *s, struct gcb_cuda_chosen *
         err = gcb::launch(recall, 1, gcb::kWarp, 0, s, w.c,
                           static_cast<remembered *>(how->state_dev), *how);
     if (!err)
-        err = gcb::launch(measure, gcb::grid_over(gcb::warps_over(gcb::tiles_for(chosen->n))),
+        err = gcb::launch(measure, gcb::grid_over(gcb::warps_over(gcb::tile_count(chosen->n))),
                           gcb::kTileThreads, 0, s, w.c, w.in.sums, w.x);
     if (!err)
         err = gcb::launch(tabulate, 1, gcb::kTileThreads, sizeof(chaining), s, w.c, w.in.sums,
