@@ -103,18 +103,22 @@ template <class Where> __global__ void bucket_squares(Where where)
         static_cast<double *>(at.item.scratch)[i] = sum;
 }
 
-/* One block a bucket: its norm from its sums. */
+/* Norms of buckets from their sums, a block for each. */
 template <class Where> __global__ void bucket_norms(Where where)
 {
     chain_room &s = gcb::shared<chain_room>();
     const gcb::place at = gcb::find(where);
     const uint64_t per_bucket = sums_per_bucket(at.item.bucket);
+    const uint64_t buckets = bucket_count(at.item.bucket, at.item.in.n);
     const double *const part = static_cast<const double *>(at.item.scratch);
-    const double sum = gcb::chain_sum(part + at.block * per_bucket, per_bucket, s.part);
 
-    if (threadIdx.x == 0)
-        reinterpret_cast<uint32_t *>(at.item.payload)[at.block] =
-            gcb_bits_of(gcb_norm_of_squares(sum));
+    for (uint64_t b = at.block; b < buckets; b += at.blocks) {
+        const double sum = gcb::chain_sum(part + b * per_bucket, per_bucket, s.part);
+
+        if (threadIdx.x == 0)
+            reinterpret_cast<uint32_t *>(at.item.payload)[b] =
+                gcb_bits_of(gcb_norm_of_squares(sum));
+    }
 }
 
 /* ---- norms within a tile, which holds whole buckets ---- */
@@ -351,7 +355,8 @@ int find_norms(struct gcb_device_stream *s, const gcb::one &one, bool l2)
     err = gcb::launch(bucket_squares<gcb::one>, blocks_of_sums(bucket, n), gcb::kTileThreads, 0, s,
                       one);
     return err ? err
-               : gcb::launch(bucket_norms<gcb::one>, buckets, 128, sizeof(chain_room), s, one);
+               : gcb::launch(bucket_norms<gcb::one>, gcb::grid_over(buckets, gcb::kManyBlocks), 128,
+                             sizeof(chain_room), s, one);
 }
 
 /* ---- a group: grid 1 is of what finds maxima or squares, grid 2 of L2 norms ---- */

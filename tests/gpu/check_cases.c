@@ -58,6 +58,7 @@ static const char *const more[] = {
 /* What loops only where the defaults do not lead, or only at still greater sizes. */
 static const struct check_case wide[] = {
     {"range:mantissa=4", .wide = WIDE},
+    {"qsgd:bucket=100,norm=l2", .wide = WIDE},
     {"sparse:theta=0.2,values=sign-mean,index=u32", .wide = WIDE},
     {"sparse:theta=0.2,transform=fft,chunk=63,index=bitmap", .wide = WIDE},
     {"sparse:theta=0.2,transform=fft,chunk=1,values=sign-mean,index=bitmap", .wide = WIDE},
