@@ -10,7 +10,8 @@ namespace
 {
 
 struct tuning {
-    static constexpr uint64_t measuring_blocks = 528;
+    static constexpr uint64_t measuring_blocks =
+        528; /* beyond so many, a block takes several tiles */
 };
 
 constexpr unsigned kExponents = 256;
@@ -157,7 +158,10 @@ __device__ unsigned best_mantissa(choosing &s, float max, unsigned bits,
 /* Blocks that measure n elements. */
 __host__ __device__ unsigned parts_of(uint64_t n)
 {
-    return static_cast<unsigned>(gcb::grid_over(gcb::tile_count(n), tuning::measuring_blocks));
+    const uint64_t tiles = n ? (n + gcb::kTile - 1) / gcb::kTile : 1;
+
+    return static_cast<unsigned>(tiles < tuning::measuring_blocks ? tiles
+                                                                  : tuning::measuring_blocks);
 }
 
 /* One block a message: joins what the others have seen and chooses the format. */
@@ -327,7 +331,7 @@ int gcb_cuda_range_encode(struct gcb_device_stream *s, uint8_t *out,
 {
     const gcb::one one = gcb::encoded(out, in, scratch, result);
 
-    return run<gcb::one>(s, how, {one, parts_of(in->n)}, 1, {one, gcb::tile_grid(in->n)});
+    return run<gcb::one>(s, how, {one, parts_of(in->n)}, 1, {one, gcb::tiles_of(in->n)});
 }
 
 int gcb_cuda_range_encode_group(struct gcb_device_stream *s, const struct gcb_device_group *g,
@@ -349,7 +353,7 @@ int gcb_cuda_range_decode(struct gcb_device_stream *s, float *out, const uint8_t
 {
     const gcb::one one = gcb::decoded(out, in, n, result);
 
-    return gcb::launch(decode<gcb::one>, gcb::tile_grid(n), gcb::kTileThreads,
+    return gcb::launch(decode<gcb::one>, gcb::tiles_of(n), gcb::kTileThreads,
                        sizeof(gcb::tile_room), s, one, bits);
 }
 
