@@ -59,17 +59,22 @@ static void print_build(FILE *out, const struct gcb_build *b)
 static void print_gpu(FILE *out, const struct facts *f)
 {
     const struct gcb_device_facts *d = &f->device.facts;
-    char name[160], text[32];
+    char name[160], text[192];
 
-    if (f->has_gpu)
+    if (f->has_gpu) {
         fprintf(out, "gpu         %s, %s, compute capability %u.%u\n",
                 gcb_escape(name, sizeof(name), d->name), out_bytes(text, (double)d->memory_bytes),
                 d->major, d->minor);
-    else
-        fprintf(out, "gpu         none\n            %s\n", f->gpu.text);
-    if (d->runtime[0])
-        fprintf(out, "cuda        runtime %s, driver %s, %s\n", d->runtime,
-                d->driver[0] ? d->driver : "none", d->fft[0] ? d->fft : "no cuFFT");
+    } else {
+        fprintf(out, "gpu         none\n");
+        opt_wrap(out, f->gpu.text, 0, 12);
+    }
+    if (d->runtime[0]) {
+        snprintf(text, sizeof(text), " runtime %s, driver %s, %s", d->runtime,
+                 d->driver[0] ? d->driver : "none",
+                 d->fft[0] ? d->fft : "no cuFFT, which transforms of most lengths need");
+        opt_wrap(out, text, fprintf(out, "cuda       "), 12);
+    }
 }
 
 static void print_host(FILE *out, const struct facts *f)

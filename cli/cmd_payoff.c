@@ -224,6 +224,11 @@ static int payoff_run(const void *options, const struct opt_list *operands, stru
     int err = payoff_plan(&c.plan, c.o, operands, ctx->diag);
 
     if (!err)
+        err = opt_exec_cpu(&c.o->exec,
+                           "payoff measures on the cpu only; with --results of `gcbench bench "
+                           "--device cuda` it reckons with a device's times",
+                           ctx->diag);
+    if (!err)
         err = opt_exec_resolve(&c.machine.backend, &c.o->exec, ctx->diag);
     if (!c.files->count)
         interrupt_catch(); /* while files are read, nothing is lost by ending at once */
@@ -250,7 +255,8 @@ static const struct opt_group groups[] = {
     {"Exchange", payoff_own_rows, offsetof(struct payoff_options, own)},
     {"Papers' own models", payoff_papers_rows, offsetof(struct payoff_options, papers)},
     {"Methods", payoff_methods_rows, offsetof(struct payoff_options, methods)},
-    {"Measuring, without RESULTS", opt_exec_rows, offsetof(struct payoff_options, exec)},
+    {"Measuring, without RESULTS", opt_cpu_rows, offsetof(struct payoff_options, exec)},
+    {"Measuring, without RESULTS", opt_exec_rows + 1, offsetof(struct payoff_options, exec)},
     {"Output", opt_force_rows, offsetof(struct payoff_options, save)},
     {"Output", opt_save_rows, offsetof(struct payoff_options, save)},
     {"Output", opt_show_rows, offsetof(struct payoff_options, show)},

@@ -192,27 +192,35 @@ static int check_data(const struct plotter *p, struct gcb_diag *diag)
     return 0;
 }
 
-/* What else there is to draw, with the commands whose rows are missing. */
+/* The command whose rows the plot lacks, where no plot before lacks the same; else NULL. */
+static const char *missing(const struct plotter *p, size_t at)
+{
+    const char *from = p->chosen[at]->from;
+
+    if (gcb_plot_pages(p->chosen[at], p->data) > 0)
+        return NULL;
+    for (size_t i = 0; i < at; i++)
+        if (strcmp(p->chosen[i]->from, from) == 0 && gcb_plot_pages(p->chosen[i], p->data) == 0)
+            return NULL;
+    return from;
+}
+
+/* What else there is to draw: the commands to run for it. */
 static void note_missing(const struct plotter *p)
 {
-    const char *from = NULL;
+    char text[512] = "more plots are made of rows of ";
+    const char *from, *comma = "";
+    size_t used = strlen(text);
 
-    for (size_t i = 0; i < p->count; i++) {
-        const struct gcb_plot *plot = p->chosen[i];
-
-        if (gcb_plot_pages(plot, p->data) > 0)
-            continue;
-        if (!from)
-            fprintf(p->ctx->err, "note: no rows for ");
-        else if (strcmp(from, plot->from) == 0)
-            fprintf(p->ctx->err, ", ");
-        else
-            fprintf(p->ctx->err, " (%s), ", from);
-        fprintf(p->ctx->err, "%s", plot->name);
-        from = plot->from;
+    for (size_t i = 0; i < p->count && used < sizeof(text); i++)
+        if ((from = missing(p, i)) != NULL) {
+            used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s", comma, from);
+            comma = ", ";
+        }
+    if (*comma && used < sizeof(text)) {
+        snprintf(text + used, sizeof(text) - used, " (see --list)");
+        opt_wrap(p->ctx->err, text, fprintf(p->ctx->err, "note:"), 2);
     }
-    if (from)
-        fprintf(p->ctx->err, " (%s)\n", from);
 }
 
 static int finish(struct plotter *p)

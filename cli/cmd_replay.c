@@ -36,7 +36,9 @@ static int resolve(struct replay *c, struct gcb_diag *diag)
                            "no method given: --method topk:memory=ef, for example; "
                            "`gcbench methods` lists them");
     if (!err)
-        err = session_resolve_cpu(&c->s, "replay");
+        err = opt_exec_cpu(&c->o->exec, "replay has no device: it runs on the cpu only", diag);
+    if (!err)
+        err = session_resolve(&c->s);
     if (!err)
         err = replay_schedule(&c->config.schedule, &c->o->own, diag);
     c->config.tune_steps = c->o->own.tune_steps;
@@ -256,7 +258,8 @@ static const struct opt_group groups[] = {
     {"Replay", replay_own_rows, offsetof(struct replay_options, own)},
     {"Input", opt_input_rows, offsetof(struct replay_options, input)},
     {"Messages", opt_message_rows, offsetof(struct replay_options, message)},
-    {"Running", opt_exec_rows, offsetof(struct replay_options, exec)},
+    {"Running", opt_cpu_rows, offsetof(struct replay_options, exec)},
+    {"Running", opt_exec_rows + 1, offsetof(struct replay_options, exec)},
     {"Output", replay_show_rows, offsetof(struct replay_options, own)},
     {"Output", opt_force_rows, offsetof(struct replay_options, save)},
     {"Output", opt_save_rows, offsetof(struct replay_options, save)},

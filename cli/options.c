@@ -59,6 +59,13 @@ const struct opt_row opt_message_rows[] = {
     {.name = NULL},
 };
 
+static const char *const cpu_alone[] = {"cpu", NULL};
+const struct opt_row opt_cpu_rows[] = {
+    {"device", 0, "DEVICE", "cpu; this command runs on no other", OPT_TEXT,
+     offsetof(struct opt_exec, device), 0, 0, cpu_alone},
+    {.name = NULL},
+};
+
 const struct opt_row opt_exec_rows[] = {
     {"device", 0, "DEVICE", "cpu (default) or cuda[:N]", OPT_TEXT,
      offsetof(struct opt_exec, device), 0, 0, opt_devices},
@@ -187,21 +194,41 @@ struct gcb_layout_config opt_message_layout(const struct opt_message *in)
     };
 }
 
-/* "cpu", "cuda", "cuda:N". */
-static int resolve_device(struct opt_backend *out, const char *device, struct gcb_diag *diag)
+/* "cpu", "cuda", "cuda:N": the device's number, -1 of the cpu. */
+static int parse_device(int *out, const char *device, struct gcb_diag *diag)
 {
     uint64_t number = 0;
     char shown[64];
 
-    snprintf(out->device, sizeof(out->device), "cpu");
+    *out = -1;
     if (!device || strcmp(device, "cpu") == 0)
         return 0;
     if (strcmp(device, "cuda") != 0 &&
         (strncmp(device, "cuda:", 5) != 0 || !gcb_parse_u64(device + 5, &number) || number > 1023))
         return gcb_diag_set(diag, GCB_E_INVALID, "--device is cpu or cuda[:N], not '%s'",
                             gcb_escape(shown, sizeof(shown), device));
-    snprintf(out->device, sizeof(out->device), "cuda:%u", (unsigned)number);
+    *out = (int)number;
+    return 0;
+}
+
+static int resolve_device(struct opt_backend *out, const char *device, struct gcb_diag *diag)
+{
+    int number;
+    const int err = parse_device(&number, device, diag);
+
+    snprintf(out->device, sizeof(out->device), "cpu");
+    if (err || number < 0)
+        return err;
+    snprintf(out->device, sizeof(out->device), "cuda:%d", number);
     return gcb_device_open(&out->gpu, (unsigned)number, diag);
+}
+
+int opt_exec_cpu(const struct opt_exec *in, const char *words, struct gcb_diag *diag)
+{
+    int number;
+    const int err = parse_device(&number, in->device, diag);
+
+    return err || number < 0 ? err : gcb_diag_set(diag, GCB_E_BACKEND, "%s", words);
 }
 
 int opt_exec_resolve(struct opt_backend *out, const struct opt_exec *in, struct gcb_diag *diag)

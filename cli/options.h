@@ -61,6 +61,8 @@ struct opt_exec {
     uint64_t seed;      /* 0: 1 */
 };
 extern const struct opt_row opt_exec_rows[]; /* from the third on without --device and --threads */
+/* --device of a command that runs on the cpu only; opt_exec_rows + 1 stands behind it. */
+extern const struct opt_row opt_cpu_rows[];
 /* What --device and --isa may be, for completions; each ends with NULL. */
 extern const char *const opt_devices[], *const opt_isas[];
 struct opt_backend {
@@ -76,6 +78,9 @@ struct opt_backend {
 /* GCB_E_BACKEND: a device or instruction set that this machine or build lacks. Keep *out in place while
  * coders borrow its kernels and queue. */
 int opt_exec_resolve(struct opt_backend *out, const struct opt_exec *in, struct gcb_diag *diag);
+/* For a command whose work has not been built for a device: GCB_E_BACKEND, with these words, whether one is there or
+ * not. */
+int opt_exec_cpu(const struct opt_exec *in, const char *words, struct gcb_diag *diag);
 
 /* How often a thing is measured. */
 struct opt_timing {

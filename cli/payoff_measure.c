@@ -97,9 +97,6 @@ int payoff_measure(struct gcb_payoff_reader *reader, const struct payoff_options
     int err = find_methods(o, &methods, &m.method_count, ctx->diag);
 
     m.methods = methods;
-    if (!err && strcmp(machine->backend.device, "cpu") != 0)
-        err = gcb_diag_set(ctx->diag, GCB_E_BACKEND,
-                           "payoff measures on the cpu only; bench --results");
     if (!err)
         err = read_environment(machine, reader, ctx->diag);
     progress_start(&machine->progress, ctx->err, !o->show.quiet);

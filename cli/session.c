@@ -24,16 +24,6 @@ int session_resolve(struct session *s)
     return err;
 }
 
-int session_resolve_cpu(struct session *s, const char *command)
-{
-    const int err = session_resolve(s);
-
-    if (err || !s->backend.gpu.module)
-        return err;
-    return gcb_diag_set(s->ctx->diag, GCB_E_BACKEND, "%s has no device: it runs on the cpu only",
-                        command);
-}
-
 int session_verdict(const struct session *s, int err)
 {
     return err == GCB_E_UNSUPPORTED && s->backend.gpu.module ? GCB_E_BACKEND : err;

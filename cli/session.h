@@ -38,8 +38,6 @@ struct session {
  * there, and threads and kernels are of the CPU that they are held against. GCB_E_BACKEND: it is not there. GCB_E_INVALID: an
  * option has no meaning on it. */
 int session_resolve(struct session *s);
-/* The same for a command whose work has not been built for a device: GCB_E_BACKEND names it. */
-int session_resolve_cpu(struct session *s, const char *command);
 /* The end of a run of methods: what a method does not do on the device asked for is GCB_E_BACKEND. */
 int session_verdict(const struct session *s, int err);
 

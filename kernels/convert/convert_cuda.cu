@@ -15,7 +15,7 @@ struct tuning {
     static constexpr unsigned each = 8; /* elements a thread takes: two 16-byte reads */
 };
 
-constexpr uint64_t kTile = tuning::threads * tuning::each;
+constexpr uint64_t kBlockElements = tuning::threads * tuning::each;
 
 /* `plain`: of what neither saturates nor is infinite or a NaN, two at a time. */
 struct fp16 {
@@ -101,7 +101,7 @@ template <class Half, class Where> __global__ void put_half(Where where)
 {
     const gcb::place at = gcb::find(where);
     const struct gcb_device_input &in = at.item.in;
-    const uint64_t first = at.block * kTile + threadIdx.x * tuning::each;
+    const uint64_t first = at.block * kBlockElements + threadIdx.x * tuning::each;
     uint32_t word[tuning::each / 2], clamped;
     float v[tuning::each], decoded[tuning::each];
 
@@ -121,7 +121,7 @@ template <class Half, class Where> __global__ void put_half(Where where)
 template <class Half, class Where> __global__ void get_half(Where where)
 {
     const gcb::place at = gcb::find(where);
-    const uint64_t first = at.block * kTile + threadIdx.x * tuning::each;
+    const uint64_t first = at.block * kBlockElements + threadIdx.x * tuning::each;
     uint32_t word[tuning::each / 2];
     float v[tuning::each];
 
@@ -134,7 +134,7 @@ template <class Where> __global__ void put_floats(Where where)
 {
     const gcb::place at = gcb::find(where);
     const struct gcb_device_input &in = at.item.in;
-    const uint64_t first = at.block * kTile + threadIdx.x * tuning::each;
+    const uint64_t first = at.block * kBlockElements + threadIdx.x * tuning::each;
     float v[tuning::each];
 
     if (at.item.result && at.block == 0 && threadIdx.x == 0)
@@ -148,7 +148,7 @@ template <class Where> __global__ void put_floats(Where where)
 template <class Where> __global__ void get_floats(Where where)
 {
     const gcb::place at = gcb::find(where);
-    const uint64_t first = at.block * kTile + threadIdx.x * tuning::each;
+    const uint64_t first = at.block * kBlockElements + threadIdx.x * tuning::each;
     float v[tuning::each];
 
     gcb::load_floats(v, reinterpret_cast<const float *>(at.item.payload), first, at.item.in.n);
@@ -159,7 +159,7 @@ template <class Where> __global__ void get_floats(Where where)
 
 uint64_t blocks_of(uint64_t n)
 {
-    return n ? (n + kTile - 1) / kTile : 1;
+    return n ? (n + kBlockElements - 1) / kBlockElements : 1;
 }
 
 int run(void (*kernel)(gcb::one), struct gcb_device_stream *s, const gcb::one &one)

@@ -87,16 +87,16 @@ inline many grid_of(const struct gcb_device_group *g, unsigned grid)
     return {g->items_dev, g->first_dev + grid * static_cast<size_t>(g->count), g->count};
 }
 
-/* Tiles of an item, one at least. */
-inline uint64_t tiles_of(uint64_t n)
+/* Blocks that take a tile each of an item: one at least. */
+inline uint64_t tile_grid(uint64_t n)
 {
-    return n ? (n + kTile - 1) / kTile : 1;
+    return n ? tile_count(n) : 1;
 }
 
 /* Cuts grid 0, which every launcher of a group does, in tiles. */
 inline uint64_t cut_tiles(const struct gcb_device_group *g)
 {
-    return cut(g, 0, [](const struct gcb_device_item &item) { return tiles_of(item.in.n); });
+    return cut(g, 0, [](const struct gcb_device_item &item) { return tile_grid(item.in.n); });
 }
 
 /* A message by itself, of an encoder without draws; and of a decoder. */

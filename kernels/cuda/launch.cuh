@@ -16,6 +16,19 @@ namespace gcb
 /* Shared memory a block may have without asking. */
 constexpr size_t kPlainShared = 48 * 1024;
 
+/* Blocks that fill every device there is; those of kernels that have little for a block to do. */
+constexpr uint64_t kMostBlocks = 1056;
+constexpr uint64_t kManyBlocks = 4096;
+
+/*
+ * The grid of a launch over so many pieces of work, one after the other for a block: each goes on gridDim.x pieces
+ * further. Tests make `most` less, so that few pieces do to see blocks go on.
+ */
+__host__ __device__ inline uint64_t grid_over(uint64_t pieces, uint64_t most = kMostBlocks)
+{
+    return pieces == 0 ? 1 : pieces < most ? pieces : most;
+}
+
 /*
  * Queues kernel(args...) on `stream`: `grid` blocks (at least 1, below 2^31) of `block` threads (a multiple of
  * 32), each block with `smem` bytes of shared memory. 0, or GCB_E_DEVICE with the fault kept in the stream.

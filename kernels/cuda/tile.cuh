@@ -22,7 +22,8 @@ struct alignas(16) tile_room {
     uint32_t word[kTileBytes / 4 + 8];
 };
 
-__device__ __forceinline__ uint64_t tile_count(uint64_t n)
+/* Tiles of n elements: 0 of none. */
+__host__ __device__ inline uint64_t tile_count(uint64_t n)
 {
     return (n + kTile - 1) / kTile;
 }

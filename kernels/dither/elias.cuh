@@ -19,7 +19,6 @@ namespace gcb::elias_codes
 
 constexpr unsigned kPlaceThreads = 1024;
 constexpr unsigned kEntry = 2; /* bytes of a block's length in the directory */
-constexpr uint64_t kMostBlocks = 1056;
 
 /* A message of n elements, and its codes of fixed width. */
 struct elias {
@@ -27,7 +26,7 @@ struct elias {
     uint32_t levels, sign_bit;
     bool sparse;
     uint8_t *fixed;   /* norms, then codes */
-    uint32_t *offset; /* of each block behind the directory; one more behind */
+    uint64_t *offset; /* of each block behind the directory; one more behind */
 };
 
 __device__ inline uint64_t blocks_of(const elias &e)
@@ -71,11 +70,6 @@ __device__ inline void copy_norms(uint8_t *to, const uint8_t *from, const elias 
         reinterpret_cast<uint32_t *>(to)[i] = reinterpret_cast<const uint32_t *>(from)[i];
 }
 
-inline uint64_t tiles_of(uint64_t n)
-{
-    return (n + kTile - 1) / kTile;
-}
-
 /* Returns what stands in front of the other kernels' scratch. */
 inline uint64_t lay_out(elias *e, const struct gcb_cuda_qsgd *how, uint64_t n, void *scratch)
 {
@@ -91,15 +85,8 @@ inline uint64_t lay_out(elias *e, const struct gcb_cuda_qsgd *how, uint64_t n, v
     e->sign_bit = how->sign_bit;
     e->sparse = how->coding == GCB_CUDA_ELIAS_SPARSE;
     e->fixed = at;
-    e->offset = at ? reinterpret_cast<uint32_t *>(at + fixed) : nullptr;
-    return fixed + gcb_cuda_align16((tiles_of(n) + 1) * sizeof(uint32_t));
-}
-
-inline uint64_t grid_of(uint64_t n)
-{
-    const uint64_t tiles = tiles_of(n);
-
-    return tiles == 0 ? 1 : tiles < kMostBlocks ? tiles : kMostBlocks;
+    e->offset = at ? reinterpret_cast<uint64_t *>(at + fixed) : nullptr;
+    return fixed + gcb_cuda_align16((gcb::tile_count(n) + 1) * sizeof(uint64_t));
 }
 
 } /* namespace gcb::elias_codes */

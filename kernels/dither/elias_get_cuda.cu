@@ -12,7 +12,9 @@ using gcb::kTileEach;
 using gcb::kTileThreads;
 
 /* One block: where each block begins, from the directory. */
-__global__ void open_blocks(elias e, const uint8_t *in, uint64_t length, gcb_device_result *result)
+__global__ __launch_bounds__(kPlaceThreads) void open_blocks(elias e, const uint8_t *in,
+                                                             uint64_t length,
+                                                             gcb_device_result *result)
 {
     gcb::scan_room &room = gcb::shared<gcb::scan_room>();
     const uint64_t blocks = blocks_of(e), body = body_at(e);
@@ -27,11 +29,11 @@ __global__ void open_blocks(elias e, const uint8_t *in, uint64_t length, gcb_dev
         const uint64_t start = before + mine, most = length - body;
 
         if (b < blocks) /* none may begin behind the payload */
-            e.offset[b] = static_cast<uint32_t>(start < most ? start : most);
+            e.offset[b] = start < most ? start : most;
         before += total;
     }
     if (threadIdx.x == 0) {
-        e.offset[blocks] = static_cast<uint32_t>(length - body);
+        e.offset[blocks] = length - body;
         if (before != length - body)
             gcb::set_status(&result->status, GCB_E_CORRUPT);
     }
@@ -217,6 +219,7 @@ int gcb_cuda_elias_decode(struct gcb_device_stream *s, float *out, const uint8_t
     err = gcb::launch(open_blocks, 1, kPlaceThreads, sizeof(gcb::scan_room), s, e, in, length,
                       result);
     if (!err)
-        err = gcb::launch(get_blocks, grid_of(n), kTileThreads, sizeof(get_room), s, e, in, result);
+        err = gcb::launch(get_blocks, gcb::grid_over(gcb::tile_count(n)), kTileThreads,
+                          sizeof(get_room), s, e, in, result);
     return err ? err : gcb_cuda_qsgd_decode(s, out, e.fixed, n, how, result);
 }

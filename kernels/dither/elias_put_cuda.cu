@@ -128,15 +128,16 @@ __global__ void measure_blocks(uint8_t *out, elias e)
 }
 
 /* One block: the directory, where each block begins, and the payload's length. */
-__global__ void place_blocks(uint8_t *out, elias e, gcb_device_result *result)
+__global__ __launch_bounds__(kPlaceThreads) void place_blocks(uint8_t *out, elias e,
+                                                              gcb_device_result *result)
 {
     gcb::scan_room &room = gcb::shared<gcb::scan_room>();
     const uint64_t blocks = blocks_of(e);
-    uint32_t before = 0;
+    uint64_t before = 0;
 
     for (uint64_t from = 0; from < blocks; from += blockDim.x) {
         const uint64_t b = from + threadIdx.x;
-        const uint32_t bytes = b < blocks ? e.offset[b] : 0;
+        const uint32_t bytes = b < blocks ? static_cast<uint32_t>(e.offset[b]) : 0;
         uint8_t *entry = out + directory_at(e) + b * kEntry;
         uint32_t total;
         const uint32_t mine = gcb::scan_block(room, bytes, &total);
@@ -203,11 +204,12 @@ int gcb_cuda_elias_encode(struct gcb_device_stream *s, uint8_t *out,
     int err = gcb_cuda_qsgd_encode(s, e.fixed, in, how, behind, result);
 
     if (!err)
-        err =
-            gcb::launch(measure_blocks, grid_of(in->n), kTileThreads, sizeof(put_room), s, out, e);
+        err = gcb::launch(measure_blocks, gcb::grid_over(gcb::tile_count(in->n)), kTileThreads,
+                          sizeof(put_room), s, out, e);
     if (!err)
         err =
             gcb::launch(place_blocks, 1, kPlaceThreads, sizeof(gcb::scan_room), s, out, e, result);
     return err ? err
-               : gcb::launch(put_blocks, grid_of(in->n), kTileThreads, sizeof(put_room), s, out, e);
+               : gcb::launch(put_blocks, gcb::grid_over(gcb::tile_count(in->n)), kTileThreads,
+                             sizeof(put_room), s, out, e);
 }

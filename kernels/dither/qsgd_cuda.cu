@@ -103,18 +103,22 @@ template <class Where> __global__ void bucket_squares(Where where)
         static_cast<double *>(at.item.scratch)[i] = sum;
 }
 
-/* One block a bucket: its norm from its sums. */
+/* Norms of buckets from their sums, a block for each. */
 template <class Where> __global__ void bucket_norms(Where where)
 {
     chain_room &s = gcb::shared<chain_room>();
     const gcb::place at = gcb::find(where);
     const uint64_t per_bucket = sums_per_bucket(at.item.bucket);
+    const uint64_t buckets = bucket_count(at.item.bucket, at.item.in.n);
     const double *const part = static_cast<const double *>(at.item.scratch);
-    const double sum = gcb::chain_sum(part + at.block * per_bucket, per_bucket, s.part);
 
-    if (threadIdx.x == 0)
-        reinterpret_cast<uint32_t *>(at.item.payload)[at.block] =
-            gcb_bits_of(gcb_norm_of_squares(sum));
+    for (uint64_t b = at.block; b < buckets; b += at.blocks) {
+        const double sum = gcb::chain_sum(part + b * per_bucket, per_bucket, s.part);
+
+        if (threadIdx.x == 0)
+            reinterpret_cast<uint32_t *>(at.item.payload)[b] =
+                gcb_bits_of(gcb_norm_of_squares(sum));
+    }
 }
 
 /* ---- norms within a tile, which holds whole buckets ---- */
@@ -345,13 +349,14 @@ int find_norms(struct gcb_device_stream *s, const gcb::one &one, bool l2)
     if (!l2) {
         err = gcb::clear(s, one.item.payload, buckets * sizeof(float));
         return err ? err
-                   : gcb::launch(bucket_maxima<gcb::one>, gcb::tiles_of(n), gcb::kTileThreads, 0, s,
-                                 one);
+                   : gcb::launch(bucket_maxima<gcb::one>, gcb::tile_grid(n), gcb::kTileThreads, 0,
+                                 s, one);
     }
     err = gcb::launch(bucket_squares<gcb::one>, blocks_of_sums(bucket, n), gcb::kTileThreads, 0, s,
                       one);
     return err ? err
-               : gcb::launch(bucket_norms<gcb::one>, buckets, 128, sizeof(chain_room), s, one);
+               : gcb::launch(bucket_norms<gcb::one>, gcb::grid_over(buckets, gcb::kManyBlocks), 128,
+                             sizeof(chain_room), s, one);
 }
 
 /* ---- a group: grid 1 is of what finds maxima or squares, grid 2 of L2 norms ---- */
@@ -403,7 +408,7 @@ int gcb_cuda_qsgd_encode(struct gcb_device_stream *s, uint8_t *out,
 
     return err ? err
                : gcb::launch(here ? encode<gcb::one, HERE> : encode<gcb::one, BEFORE>,
-                             gcb::tiles_of(in->n), gcb::kTileThreads, sizeof(room), s, one, *how);
+                             gcb::tile_grid(in->n), gcb::kTileThreads, sizeof(room), s, one, *how);
 }
 
 int gcb_cuda_qsgd_encode_group(struct gcb_device_stream *s, const struct gcb_device_group *g,
@@ -411,7 +416,7 @@ int gcb_cuda_qsgd_encode_group(struct gcb_device_stream *s, const struct gcb_dev
 {
     const uint64_t tiles = gcb::cut_tiles(g);
     const uint64_t blocks = cut_open(g, 1, [&](uint64_t bucket, uint64_t n) {
-        return how->l2 ? blocks_of_sums(bucket, n) : gcb::tiles_of(n);
+        return how->l2 ? blocks_of_sums(bucket, n) : gcb::tile_grid(n);
     });
     const uint64_t buckets = cut_open(g, 2, bucket_count);
     int err = gcb::send(s, g);
@@ -429,7 +434,7 @@ int gcb_cuda_qsgd_decode(struct gcb_device_stream *s, float *out, const uint8_t 
     gcb::one one = gcb::decoded(out, in, n, result);
 
     one.item.bucket = how->bucket;
-    return gcb::launch(decode<gcb::one>, gcb::tiles_of(n), gcb::kTileThreads, sizeof(decoding), s,
+    return gcb::launch(decode<gcb::one>, gcb::tile_grid(n), gcb::kTileThreads, sizeof(decoding), s,
                        one, *how);
 }
 

@@ -278,7 +278,7 @@ template <class Where> __global__ void decode_base3(Where where)
 
 /* ---- launches ---- */
 
-uint64_t tiles3_of(uint64_t n)
+uint64_t tile3_grid(uint64_t n)
 {
     return n ? (n + kTile3 - 1) / kTile3 : 1;
 }
@@ -328,7 +328,7 @@ step<gcb::many> cut_codes(const struct gcb_device_group *g, const struct gcb_cud
     if (!how->base3)
         return {gcb::grid_of(g, 0), tiles};
     return {gcb::grid_of(g, 1),
-            gcb::cut(g, 1, [](const struct gcb_device_item &i) { return tiles3_of(i.in.n); })};
+            gcb::cut(g, 1, [](const struct gcb_device_item &i) { return tile3_grid(i.in.n); })};
 }
 
 } /* namespace */
@@ -346,7 +346,7 @@ int gcb_cuda_terngrad_encode(struct gcb_device_stream *s, uint8_t *out,
     const gcb::one one = {{*in, out, result, scratch, how->draw.coarse, how->draw.fine, 0}};
 
     return run<gcb::one>(s, how, {one, measuring_blocks(in->n)}, 1,
-                         {one, how->base3 ? tiles3_of(in->n) : gcb::tiles_of(in->n)});
+                         {one, how->base3 ? tile3_grid(in->n) : gcb::tile_grid(in->n)});
 }
 
 int gcb_cuda_terngrad_encode_group(struct gcb_device_stream *s, const struct gcb_device_group *g,
@@ -364,7 +364,7 @@ int gcb_cuda_terngrad_decode(struct gcb_device_stream *s, float *out, const uint
                              const struct gcb_cuda_terngrad *how, struct gcb_device_result *result)
 {
     return run_back<gcb::one>(
-        s, how, {gcb::decoded(out, in, n, result), how->base3 ? tiles3_of(n) : gcb::tiles_of(n)});
+        s, how, {gcb::decoded(out, in, n, result), how->base3 ? tile3_grid(n) : gcb::tile_grid(n)});
 }
 
 int gcb_cuda_terngrad_decode_group(struct gcb_device_stream *s, const struct gcb_device_group *g,

@@ -12,7 +12,6 @@ namespace
 {
 
 constexpr unsigned kThreads = 256;
-constexpr uint64_t kMostBlocks = 1 << 16;
 
 /* A warp sums up one number: lane by lane, in double, joined by the project's tree. */
 template <class Term> __device__ double warp_sum(uint32_t length, const Term &term)
@@ -87,11 +86,9 @@ __global__ void direct_inverse(float *__restrict__ x, const float *__restrict__ 
     }
 }
 
-uint64_t blocks_of(const struct gcb_cuda_dct *d)
+uint64_t pieces_of(const struct gcb_cuda_dct *d)
 {
-    const uint64_t blocks = (d->count + kThreads / gcb::kWarp - 1) / (kThreads / gcb::kWarp);
-
-    return blocks < kMostBlocks ? blocks : kMostBlocks;
+    return (d->count + kThreads / gcb::kWarp - 1) / (kThreads / gcb::kWarp);
 }
 
 } /* namespace */
@@ -113,11 +110,13 @@ void gcb_cuda_dct_direct_table(void *table, uint64_t length)
 int gcb_cuda_dct_direct_forward(struct gcb_device_stream *s, float *coef, const float *x,
                                 const struct gcb_cuda_dct *d, struct gcb_device_result *result)
 {
-    return gcb::launch(direct_forward, blocks_of(d), kThreads, 0, s, coef, x, *d, result);
+    return gcb::launch(direct_forward, gcb::grid_over(pieces_of(d), gcb::kManyBlocks), kThreads, 0,
+                       s, coef, x, *d, result);
 }
 
 int gcb_cuda_dct_direct_inverse(struct gcb_device_stream *s, float *x, const float *coef,
                                 const float *from, const struct gcb_cuda_dct *d)
 {
-    return gcb::launch(direct_inverse, blocks_of(d), kThreads, 0, s, x, coef, from, *d);
+    return gcb::launch(direct_inverse, gcb::grid_over(pieces_of(d), gcb::kManyBlocks), kThreads, 0,
+                       s, x, coef, from, *d);
 }

@@ -12,7 +12,6 @@ namespace
 {
 
 constexpr unsigned kThreads = 256;
-constexpr uint64_t kMostBlocks = 1 << 20;
 
 struct complex64 {
     double re, im;
@@ -127,11 +126,9 @@ __global__ void turn_back(float2 *__restrict__ bins, const float *__restrict__ c
     }
 }
 
-uint64_t blocks_for(uint64_t count)
+uint64_t pieces_of(uint64_t count)
 {
-    const uint64_t blocks = (count + kThreads - 1) / kThreads;
-
-    return blocks < kMostBlocks ? blocks : kMostBlocks;
+    return (count + kThreads - 1) / kThreads;
 }
 
 void fill(complex64 *to, uint64_t count, double step)
@@ -163,25 +160,27 @@ void gcb_cuda_dct_long_table(void *table, uint64_t length)
 int gcb_cuda_dct_fold(struct gcb_device_stream *s, float *folded, const float *x,
                       const struct gcb_cuda_dct *d)
 {
-    return gcb::launch(fold, blocks_for(d->count), kThreads, 0, s, folded, x, *d);
+    return gcb::launch(fold, gcb::grid_over(pieces_of(d->count), gcb::kManyBlocks), kThreads, 0, s,
+                       folded, x, *d);
 }
 
 int gcb_cuda_dct_unfold(struct gcb_device_stream *s, float *x, const float *folded,
                         const float *from, const struct gcb_cuda_dct *d)
 {
-    return gcb::launch(unfold, blocks_for(d->count), kThreads, 0, s, x, folded, from, *d);
+    return gcb::launch(unfold, gcb::grid_over(pieces_of(d->count), gcb::kManyBlocks), kThreads, 0,
+                       s, x, folded, from, *d);
 }
 
 int gcb_cuda_dct_turn(struct gcb_device_stream *s, float *coef, const float *bins,
                       const struct gcb_cuda_dct *d, struct gcb_device_result *result)
 {
-    return gcb::launch(turn, blocks_for(d->count), kThreads, 0, s, coef,
-                       reinterpret_cast<const float2 *>(bins), turner_of(d), *d, result);
+    return gcb::launch(turn, gcb::grid_over(pieces_of(d->count), gcb::kManyBlocks), kThreads, 0, s,
+                       coef, reinterpret_cast<const float2 *>(bins), turner_of(d), *d, result);
 }
 
 int gcb_cuda_dct_turn_back(struct gcb_device_stream *s, float *bins, const float *coef,
                            const struct gcb_cuda_dct *d)
 {
-    return gcb::launch(turn_back, blocks_for(d->count), kThreads, 0, s,
-                       reinterpret_cast<float2 *>(bins), coef, turner_of(d), *d);
+    return gcb::launch(turn_back, gcb::grid_over(pieces_of(d->count), gcb::kManyBlocks), kThreads,
+                       0, s, reinterpret_cast<float2 *>(bins), coef, turner_of(d), *d);
 }

@@ -10,7 +10,6 @@ namespace
 {
 
 constexpr unsigned kThreads = 256;
-constexpr uint64_t kMostBlocks = 1 << 16;
 
 __device__ uint64_t first_bin()
 {
@@ -94,11 +93,9 @@ __global__ void to_ones(float *__restrict__ x, const float2 *__restrict__ bins, 
         x[i] = bins[i].x;
 }
 
-uint64_t blocks_for(uint64_t count)
+uint64_t pieces_of(uint64_t count)
 {
-    const uint64_t blocks = (count + kThreads - 1) / kThreads;
-
-    return blocks == 0 ? 1 : blocks < kMostBlocks ? blocks : kMostBlocks;
+    return (count + kThreads - 1) / kThreads;
 }
 
 } /* namespace */
@@ -112,34 +109,36 @@ int gcb_cuda_spectrum_order(struct gcb_device_stream *s, float *power, const flo
                             const struct gcb_cuda_spectrum *how,
                             const struct gcb_device_result *most, struct gcb_device_result *result)
 {
-    return gcb::launch(power_of, blocks_for(how->bins - how->first), kThreads, 0, s, power,
-                       reinterpret_cast<const float2 *>(bins), *how, most, result);
+    return gcb::launch(
+        power_of, gcb::grid_over(pieces_of(how->bins - how->first), gcb::kManyBlocks), kThreads, 0,
+        s, power, reinterpret_cast<const float2 *>(bins), *how, most, result);
 }
 
 int gcb_cuda_spectrum_gather(struct gcb_device_stream *s, float *value, const float *bins,
                              const struct gcb_cuda_chosen *chosen,
                              const struct gcb_cuda_spectrum *how, uint64_t from)
 {
-    return gcb::launch(gather, blocks_for(chosen->most - from), kThreads, 0, s,
-                       reinterpret_cast<float2 *>(value), reinterpret_cast<const float2 *>(bins),
-                       *chosen, *how, from);
+    return gcb::launch(gather, gcb::grid_over(pieces_of(chosen->most - from), gcb::kManyBlocks),
+                       kThreads, 0, s, reinterpret_cast<float2 *>(value),
+                       reinterpret_cast<const float2 *>(bins), *chosen, *how, from);
 }
 
 int gcb_cuda_spectrum_scale(struct gcb_device_stream *s, float *bins,
                             const struct gcb_cuda_spectrum *how)
 {
-    return gcb::launch(scale_bins, blocks_for(how->bins - how->first), kThreads, 0, s,
-                       reinterpret_cast<float2 *>(bins), *how);
+    return gcb::launch(scale_bins,
+                       gcb::grid_over(pieces_of(how->bins - how->first), gcb::kManyBlocks),
+                       kThreads, 0, s, reinterpret_cast<float2 *>(bins), *how);
 }
 
 int gcb_cuda_spectrum_of_ones(struct gcb_device_stream *s, float *bins, const float *x, uint64_t n)
 {
-    return gcb::launch(of_ones, blocks_for(n), kThreads, 0, s, reinterpret_cast<float2 *>(bins), x,
-                       n);
+    return gcb::launch(of_ones, gcb::grid_over(pieces_of(n), gcb::kManyBlocks), kThreads, 0, s,
+                       reinterpret_cast<float2 *>(bins), x, n);
 }
 
 int gcb_cuda_spectrum_to_ones(struct gcb_device_stream *s, float *x, const float *bins, uint64_t n)
 {
-    return gcb::launch(to_ones, blocks_for(n), kThreads, 0, s, x,
+    return gcb::launch(to_ones, gcb::grid_over(pieces_of(n), gcb::kManyBlocks), kThreads, 0, s, x,
                        reinterpret_cast<const float2 *>(bins), n);
 }

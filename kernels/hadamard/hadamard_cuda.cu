@@ -217,7 +217,7 @@ int transform(struct gcb_device_stream *s, float *to, float *between,
               const struct gcb_device_input &from, const job &j, bool inverse, uint8_t *side,
               struct gcb_device_result *result)
 {
-    const uint64_t tiles = (j.n + kTile - 1) / kTile;
+    const uint64_t tiles = gcb::tile_count(j.n);
     const bool one = j.length <= kTile;
     int err = gcb::launch(tile_pass, tiles ? tiles : 1, kTileThreads, sizeof(tile_signs), s,
                           one ? to : between, from, j, pass{inverse, true, one}, side,

@@ -142,7 +142,7 @@ int gcb_cuda_put_adaptive(struct gcb_device_stream *s, uint8_t *out,
     int err = gcb::launch(begin, 1, kTileThreads, 0, s, m, *chosen);
 
     if (!err)
-        err = gcb::launch(count_gaps, gcb::blocks_for(gcb::tiles_for(chosen->most)), kTileThreads,
+        err = gcb::launch(count_gaps, gcb::grid_over(gcb::tile_count(chosen->most)), kTileThreads,
                           sizeof(counting), s, m, *chosen);
     if (!err)
         err = gcb::make_gap_codes(s, m, *chosen);

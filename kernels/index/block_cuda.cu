@@ -22,7 +22,7 @@ __device__ uint64_t blocks_of(uint64_t n, unsigned width)
 /* Entry number of the first position of tile t, which may lie behind the last. */
 __device__ uint32_t first_of(const struct gcb_cuda_chosen &c, uint64_t t)
 {
-    const uint64_t tiles = (c.n + kTile - 1) / kTile;
+    const uint64_t tiles = gcb::tile_count(c.n);
 
     return c.first[t < tiles ? t : tiles];
 }
@@ -107,8 +107,10 @@ __device__ uint64_t count_at(const uint8_t *counts, uint64_t b, unsigned width)
 }
 
 /* One block: where each block's positions begin. */
-__global__ void sum_counts(uint32_t *starts, struct gcb_cuda_payload p,
-                           struct gcb_cuda_opened *head, gcb_device_result *result)
+__global__ __launch_bounds__(kSumThreads) void sum_counts(uint32_t *starts,
+                                                          struct gcb_cuda_payload p,
+                                                          struct gcb_cuda_opened *head,
+                                                          gcb_device_result *result)
 {
     gcb::scan_room_of<uint64_t> &room = gcb::shared<gcb::scan_room_of<uint64_t>>();
     const uint64_t kept = head->kept;
@@ -192,13 +194,13 @@ int gcb_cuda_put_block(struct gcb_device_stream *s, uint8_t *out,
                        void *scratch, struct gcb_device_result *result)
 {
     (void)scratch;
-    return gcb::launch(put_locals, gcb::blocks_for(gcb::tiles_for(chosen->most)), kTileThreads,
+    return gcb::launch(put_locals, gcb::grid_over(gcb::tile_count(chosen->most)), kTileThreads,
                        sizeof(gcb::tile_room), s, out, *chosen, *how, result);
 }
 
 uint64_t gcb_cuda_get_block_scratch(uint64_t n)
 {
-    return (gcb::tiles_for(n) + 1) * sizeof(uint32_t);
+    return (gcb::tile_count(n) + 1) * sizeof(uint32_t);
 }
 
 int gcb_cuda_get_block(struct gcb_device_stream *s, const struct gcb_cuda_payload *p,
@@ -209,7 +211,7 @@ int gcb_cuda_get_block(struct gcb_device_stream *s, const struct gcb_cuda_payloa
                           starts, *p, f->head, result);
 
     if (!err)
-        err = gcb::launch(get_locals, gcb::blocks_for(gcb::tiles_for(p->n)), kTileThreads, 0, s, *f,
+        err = gcb::launch(get_locals, gcb::grid_over(gcb::tile_count(p->n)), kTileThreads, 0, s, *f,
                           *p, starts, result);
     return err ? err : gcb::find_tiles(s, *f, p->n);
 }

@@ -211,7 +211,7 @@ int gcb_cuda_put_eliasfano(struct gcb_device_stream *s, uint8_t *out,
                     offset, out, *chosen, *how, layout{}, result);
 
     return err ? err
-               : gcb::launch(put_blocks, gcb::blocks_for(gcb::tiles_for(chosen->most)),
+               : gcb::launch(put_blocks, gcb::grid_over(gcb::tile_count(chosen->most)),
                              kTileThreads, sizeof(gcb::tile_room), s, out, *chosen, *how, offset);
 }
 
@@ -221,7 +221,7 @@ int gcb_cuda_get_eliasfano(struct gcb_device_stream *s, const struct gcb_cuda_pa
     int err = gcb::open_stream(s, *p, *f, result);
 
     if (!err)
-        err = gcb::launch(get_blocks, gcb::blocks_for(gcb::tiles_for(p->n)), kTileThreads,
+        err = gcb::launch(get_blocks, gcb::grid_over(gcb::tile_count(p->n)), kTileThreads,
                           sizeof(gcb::scan_room), s, *f, *p, result);
     return err ? err : gcb::find_tiles(s, *f, p->n);
 }

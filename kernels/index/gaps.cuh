@@ -188,7 +188,7 @@ int put_stream(struct gcb_device_stream *s, uint8_t *out, const struct gcb_cuda_
                const struct gcb_cuda_values *how, uint32_t *offset, const Table *table,
                struct gcb_device_result *result)
 {
-    const uint64_t grid = blocks_for(tiles_for(c->most));
+    const uint64_t grid = grid_over(tile_count(c->most));
     const measured_layout<Code, Table> layout = {offset, table};
     int err = launch(measure_gaps<Code, Table>, grid, kTileThreads, sizeof(scan_room), s, offset,
                      *c, table);

@@ -49,8 +49,11 @@ __device__ __forceinline__ uint64_t stream_at(const struct gcb_cuda_chosen &c,
  * length. Layout says what a block has, and, by what it opens, what the head is.
  */
 template <class Layout>
-__global__ void place_blocks(uint32_t *offset, uint8_t *out, struct gcb_cuda_chosen c,
-                             struct gcb_cuda_values how, Layout layout, gcb_device_result *result)
+__global__ __launch_bounds__(kPlaceThreads) void place_blocks(uint32_t *offset, uint8_t *out,
+                                                              struct gcb_cuda_chosen c,
+                                                              struct gcb_cuda_values how,
+                                                              Layout layout,
+                                                              gcb_device_result *result)
 {
     scan_room &room = shared<scan_room>();
     const uint64_t kept = c.choice->kept, at = index_at(c.n, kept, how), body = stream_at(c, how);
@@ -225,7 +228,7 @@ int get_stream(struct gcb_device_stream *s, const struct gcb_cuda_payload *p,
                const struct gcb_cuda_filling *f, const Table *table,
                struct gcb_device_result *result)
 {
-    const int err = launch(get_gaps<Reader, Table>, blocks_for(tiles_for(p->n)), kTileThreads,
+    const int err = launch(get_gaps<Reader, Table>, grid_over(tile_count(p->n)), kTileThreads,
                            sizeof(get_room<Reader>), s, *f, *p, table, result);
 
     return err ? err : find_tiles(s, *f, p->n);

@@ -22,5 +22,5 @@ int gcb::open_stream(struct gcb_device_stream *s, const struct gcb_cuda_payload 
 uint64_t gcb_cuda_put_stream_scratch(uint64_t n, uint64_t most)
 {
     (void)n;
-    return gcb::tiles_for(most) * sizeof(uint32_t);
+    return gcb::tile_count(most) * sizeof(uint32_t);
 }

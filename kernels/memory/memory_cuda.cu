@@ -11,7 +11,6 @@ namespace
 struct tuning {
     static constexpr unsigned threads = 256;
     static constexpr unsigned each = 4; /* one access of 16 bytes, beside its neighbours' */
-    static constexpr uint64_t blocks = 1 << 16;
 };
 
 /* This thread's first run of elements, and how far its next is. */
@@ -131,11 +130,11 @@ __global__ void scale_to(float *scale, const double *part, uint64_t count, doubl
         *scale = static_cast<float>(gcb_memory_clip(sum_sq, limit));
 }
 
-uint64_t blocks_for(uint64_t n)
+uint64_t pieces_of(uint64_t n)
 {
-    const uint64_t each = tuning::threads * tuning::each, blocks = (n + each - 1) / each;
+    const uint64_t each = tuning::threads * tuning::each;
 
-    return blocks == 0 ? 1 : blocks < tuning::blocks ? blocks : tuning::blocks;
+    return (n + each - 1) / each;
 }
 
 } /* namespace */
@@ -144,25 +143,29 @@ int gcb_cuda_memory_compensate(struct gcb_device_stream *s, const struct gcb_dev
 {
     if (!in->residual || in->compensated || in->n == 0)
         return 0;
-    return gcb::launch(compensate_all, blocks_for(in->n), tuning::threads, 0, s, *in);
+    return gcb::launch(compensate_all, gcb::grid_over(pieces_of(in->n), gcb::kManyBlocks),
+                       tuning::threads, 0, s, *in);
 }
 
 int gcb_cuda_memory_take(struct gcb_device_stream *s, float *left, const float *p, uint64_t n)
 {
-    return gcb::launch(take_all, blocks_for(n), tuning::threads, 0, s, left, p, n);
+    return gcb::launch(take_all, gcb::grid_over(pieces_of(n), gcb::kManyBlocks), tuning::threads, 0,
+                       s, left, p, n);
 }
 
 int gcb_cuda_memory_add(struct gcb_device_stream *s, const struct gcb_cuda_memory *m,
                         const float *gradient)
 {
-    return gcb::launch(m->momentum ? add_momentum : carry_on, blocks_for(m->n), tuning::threads, 0,
-                       s, *m, gradient);
+    return gcb::launch(m->momentum ? add_momentum : carry_on,
+                       gcb::grid_over(pieces_of(m->n), gcb::kManyBlocks), tuning::threads, 0, s, *m,
+                       gradient);
 }
 
 int gcb_cuda_memory_sent(struct gcb_device_stream *s, const struct gcb_cuda_memory *m,
                          const float *sent, int masks)
 {
-    return gcb::launch(forget_sent, blocks_for(m->n), tuning::threads, 0, s, *m, sent, masks);
+    return gcb::launch(forget_sent, gcb::grid_over(pieces_of(m->n), gcb::kManyBlocks),
+                       tuning::threads, 0, s, *m, sent, masks);
 }
 
 uint64_t gcb_cuda_memory_clip_scratch(uint64_t n)

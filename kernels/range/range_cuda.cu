@@ -10,8 +10,7 @@ namespace
 {
 
 struct tuning {
-    static constexpr uint64_t measuring_blocks =
-        528; /* beyond so many, a block takes several tiles */
+    static constexpr uint64_t measuring_blocks = 528;
 };
 
 constexpr unsigned kExponents = 256;
@@ -158,10 +157,7 @@ __device__ unsigned best_mantissa(choosing &s, float max, unsigned bits,
 /* Blocks that measure n elements. */
 __host__ __device__ unsigned parts_of(uint64_t n)
 {
-    const uint64_t tiles = n ? (n + gcb::kTile - 1) / gcb::kTile : 1;
-
-    return static_cast<unsigned>(tiles < tuning::measuring_blocks ? tiles
-                                                                  : tuning::measuring_blocks);
+    return static_cast<unsigned>(gcb::grid_over(gcb::tile_count(n), tuning::measuring_blocks));
 }
 
 /* One block a message: joins what the others have seen and chooses the format. */
@@ -331,7 +327,7 @@ int gcb_cuda_range_encode(struct gcb_device_stream *s, uint8_t *out,
 {
     const gcb::one one = gcb::encoded(out, in, scratch, result);
 
-    return run<gcb::one>(s, how, {one, parts_of(in->n)}, 1, {one, gcb::tiles_of(in->n)});
+    return run<gcb::one>(s, how, {one, parts_of(in->n)}, 1, {one, gcb::tile_grid(in->n)});
 }
 
 int gcb_cuda_range_encode_group(struct gcb_device_stream *s, const struct gcb_device_group *g,
@@ -353,7 +349,7 @@ int gcb_cuda_range_decode(struct gcb_device_stream *s, float *out, const uint8_t
 {
     const gcb::one one = gcb::decoded(out, in, n, result);
 
-    return gcb::launch(decode<gcb::one>, gcb::tiles_of(n), gcb::kTileThreads,
+    return gcb::launch(decode<gcb::one>, gcb::tile_grid(n), gcb::kTileThreads,
                        sizeof(gcb::tile_room), s, one, bits);
 }
 

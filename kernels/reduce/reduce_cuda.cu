@@ -9,14 +9,9 @@
 namespace
 {
 
-struct tuning {
-    static constexpr unsigned threads = 256;
-    static constexpr unsigned each = 16;
-    static constexpr uint64_t blocks = 2048; /* beyond so many, a block takes several tiles */
-};
-
-constexpr uint64_t kTile = tuning::threads * tuning::each;
-static_assert(kTile == gcb::kTile, "grid 0 of a group");
+using gcb::kTile;
+using gcb::kTileEach;
+using gcb::kTileThreads;
 
 template <class Where> __global__ void max_bits(Where where)
 {
@@ -24,20 +19,16 @@ template <class Where> __global__ void max_bits(Where where)
     uint32_t most = 0;
 
     for (uint64_t tile = at.block; tile * kTile < at.item.in.n; tile += at.blocks) {
-        float v[tuning::each];
+        float v[kTileEach];
 
-        gcb::load_floats(v, at.item.in.x, tile * kTile + threadIdx.x * tuning::each, at.item.in.n);
-        for (unsigned i = 0; i < tuning::each; i++) {
+        gcb::load_floats(v, at.item.in.x, tile * kTile + threadIdx.x * kTileEach, at.item.in.n);
+        for (unsigned i = 0; i < kTileEach; i++) {
             const uint32_t m = gcb_magnitude(v[i]);
 
             most = m > most ? m : most;
         }
     }
-    for (unsigned by = gcb::kWarp / 2; by > 0; by /= 2) {
-        const uint32_t other = gcb::shfl_xor(most, by);
-
-        most = other > most ? other : most;
-    }
+    most = gcb::warp_max(most);
     if (gcb::lane() == 0 && most)
         gcb::atomic_max(&at.item.result->max_bits, most);
 }
@@ -47,11 +38,10 @@ template <class Where> __global__ void max_bits(Where where)
 int gcb_cuda_max_bits(struct gcb_device_stream *s, const float *x, uint64_t n,
                       struct gcb_device_result *result)
 {
-    const uint64_t tiles = gcb::tiles_of(n);
+    const gcb::one one = {{gcb_device_plain(x, n), nullptr, result, nullptr, 0, 0, 0}};
 
-    return gcb::launch(max_bits<gcb::one>, tiles < tuning::blocks ? tiles : tuning::blocks,
-                       tuning::threads, 0, s,
-                       gcb::decoded(const_cast<float *>(x), nullptr, n, result));
+    return gcb::launch(max_bits<gcb::one>, gcb::grid_over(gcb::tile_count(n)), kTileThreads, 0, s,
+                       one);
 }
 
 int gcb_cuda_max_bits_group(struct gcb_device_stream *s, const struct gcb_device_group *g)
@@ -59,6 +49,6 @@ int gcb_cuda_max_bits_group(struct gcb_device_stream *s, const struct gcb_device
     uint64_t tiles = 0;
 
     for (unsigned i = 0; i < g->count; i++)
-        tiles += gcb::tiles_of(g->items[i].in.n);
-    return gcb::launch(max_bits<gcb::many>, tiles, tuning::threads, 0, s, gcb::grid_of(g, 0));
+        tiles += gcb::tile_grid(g->items[i].in.n);
+    return gcb::launch(max_bits<gcb::many>, tiles, kTileThreads, 0, s, gcb::grid_of(g, 0));
 }

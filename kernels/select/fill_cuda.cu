@@ -114,7 +114,7 @@ __global__ void fill(float *__restrict__ out, struct gcb_cuda_entries kept, uint
 
 uint64_t gcb_cuda_fill_scratch(struct gcb_cuda_filling *f, uint64_t n, void *scratch)
 {
-    const uint64_t tiles = gcb::tiles_for(n), head = gcb_cuda_align16(sizeof(*f->head));
+    const uint64_t tiles = gcb::tile_count(n), head = gcb_cuda_align16(sizeof(*f->head));
     const uint64_t bytes = gcb_cuda_align16(head + (tiles + 1 + n) * sizeof(uint32_t));
     uint8_t *at = static_cast<uint8_t *>(scratch);
 
@@ -146,7 +146,7 @@ int gcb_cuda_reopen(struct gcb_device_stream *s, const struct gcb_cuda_payload *
 int gcb_cuda_fill(struct gcb_device_stream *s, float *out, const struct gcb_cuda_entries *kept,
                   uint64_t first_tile)
 {
-    const uint64_t grid = gcb::blocks_for(gcb::tiles_for(kept->p.n) - first_tile);
+    const uint64_t grid = gcb::grid_over(gcb::tile_count(kept->p.n) - first_tile);
 
     if (kept->how.width == 1)
         return gcb::launch(fill<1>, grid, kTileThreads, sizeof(canvas<1>), s, out, *kept,

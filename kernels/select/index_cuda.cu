@@ -161,7 +161,8 @@ __global__ void count_flags(struct gcb_cuda_filling f, const uint8_t *__restrict
 }
 
 /* One block: counts become where each tile begins. */
-__global__ void sum_flags(struct gcb_cuda_filling f, uint64_t tiles, gcb_device_result *result)
+__global__ __launch_bounds__(kSumThreads) void sum_flags(struct gcb_cuda_filling f, uint64_t tiles,
+                                                         gcb_device_result *result)
 {
     gcb::scan_room &room = gcb::shared<gcb::scan_room>();
     uint64_t before = 0;
@@ -202,7 +203,7 @@ __global__ void get_flags(struct gcb_cuda_filling f, const uint8_t *__restrict__
 
 int gcb::find_tiles(struct gcb_device_stream *s, const struct gcb_cuda_filling &f, uint64_t n)
 {
-    const uint64_t tiles = gcb::tiles_for(n);
+    const uint64_t tiles = gcb::tile_count(n);
 
     return gcb::launch(search_tiles, tiles / kTileThreads + 1, kTileThreads, 0, s, f, tiles);
 }
@@ -212,14 +213,14 @@ int gcb_cuda_put_u32(struct gcb_device_stream *s, uint8_t *out,
                      void *scratch, struct gcb_device_result *result)
 {
     (void)scratch;
-    return gcb::launch(put_words, gcb::blocks_for((chosen->most + kWords - 1) / kWords),
+    return gcb::launch(put_words, gcb::grid_over((chosen->most + kWords - 1) / kWords),
                        kTileThreads, sizeof(gcb::tile_room), s, out, *chosen, *how, result);
 }
 
 int gcb_cuda_get_u32(struct gcb_device_stream *s, const struct gcb_cuda_payload *p,
                      const struct gcb_cuda_filling *f, struct gcb_device_result *result)
 {
-    const int err = gcb::launch(get_words, gcb::blocks_for(gcb::tiles_for(p->n)), kTileThreads, 0,
+    const int err = gcb::launch(get_words, gcb::grid_over(gcb::tile_count(p->n)), kTileThreads, 0,
                                 s, *f, p->in, p->n, result);
 
     return err ? err : gcb::find_tiles(s, *f, p->n);
@@ -230,14 +231,14 @@ int gcb_cuda_put_bitmap(struct gcb_device_stream *s, uint8_t *out,
                         void *scratch, struct gcb_device_result *result)
 {
     (void)scratch;
-    return gcb::launch(put_flags, gcb::blocks_for(gcb::tiles_for(chosen->n)), kTileThreads,
+    return gcb::launch(put_flags, gcb::grid_over(gcb::tile_count(chosen->n)), kTileThreads,
                        sizeof(gcb::tile_room), s, out, *chosen, *how, result);
 }
 
 int gcb_cuda_get_bitmap(struct gcb_device_stream *s, const struct gcb_cuda_payload *p,
                         const struct gcb_cuda_filling *f, struct gcb_device_result *result)
 {
-    const uint64_t tiles = gcb::tiles_for(p->n), grid = gcb::blocks_for(tiles);
+    const uint64_t tiles = gcb::tile_count(p->n), grid = gcb::grid_over(tiles);
     int err =
         gcb::launch(count_flags, grid, kTileThreads, sizeof(flag_room), s, *f, p->in, p->n, result);
 

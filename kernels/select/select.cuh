@@ -51,23 +51,10 @@ struct slots {
     double *sums; /* for each block of the project's sums */
 };
 
-/* Blocks of a kernel whose blocks go on from tile to tile; enough for every device there is. */
-constexpr uint64_t kMostBlocks = 1056;
-
-inline uint64_t tiles_for(uint64_t n)
+/* Pieces of a grid each of whose warps takes a tile. */
+inline uint64_t warps_over(uint64_t tiles)
 {
-    return (n + kTile - 1) / kTile;
-}
-
-inline uint64_t blocks_for(uint64_t tiles)
-{
-    return tiles == 0 ? 1 : tiles < kMostBlocks ? tiles : kMostBlocks;
-}
-
-/* The same where each warp takes a tile. */
-inline uint64_t blocks_of_warps_for(uint64_t tiles)
-{
-    return blocks_for((tiles + kTileThreads / kWarp - 1) / (kTileThreads / kWarp));
+    return (tiles + kTileThreads / kWarp - 1) / (kTileThreads / kWarp);
 }
 
 /* ---- the steps of a choice: each queues kernels; 0 or GCB_E_DEVICE ---- */

@@ -58,8 +58,9 @@ __device__ uint32_t rank_sample(search_room &room, const gcb_device_input &x, co
 }
 
 /* One block: zeroes, and what to collect from. */
-__global__ void begin_choice(choosing *c, gcb_device_input x, sample how, unsigned sides,
-                             uint32_t want)
+__global__ __launch_bounds__(gcb::kOneBlock) void begin_choice(choosing *c, gcb_device_input x,
+                                                               sample how, unsigned sides,
+                                                               uint32_t want)
 {
     search_room &room = gcb::shared<search_room>();
     uint32_t least = how.m ? gcb::kAll : how.least;
@@ -170,6 +171,6 @@ int gcb::collect(struct gcb_device_stream *s, const choice &w, unsigned sides, b
     struct gcb_device_input x = w.x;
 
     x.compensated = x.compensated || second;
-    return gcb::launch(collect_tiles, blocks_for(tiles_for(x.n)), kTileThreads, sizeof(collecting),
+    return gcb::launch(collect_tiles, grid_over(tile_count(x.n)), kTileThreads, sizeof(collecting),
                        s, w.c, w.in, x, sides, second);
 }

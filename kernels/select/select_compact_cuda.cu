@@ -52,7 +52,8 @@ struct summing {
 };
 
 /* One block: where each tile's entries begin, and how many ties stand in front of it. */
-__global__ void sum_tiles(choosing *c, slots in, uint32_t *first, uint64_t tiles, unsigned which)
+__global__ __launch_bounds__(kSumThreads) void sum_tiles(choosing *c, slots in, uint32_t *first,
+                                                         uint64_t tiles, unsigned which)
 {
     summing &room = gcb::shared<summing>();
     const uint32_t most = c->keep[which].left;
@@ -122,7 +123,7 @@ __global__ void write_tiles(const choosing *c, slots in, struct gcb_cuda_chosen 
 int gcb::compact(struct gcb_device_stream *s, const choice &w, const struct gcb_cuda_chosen &to,
                  unsigned which)
 {
-    const uint64_t tiles = tiles_for(to.n), grid = blocks_of_warps_for(tiles);
+    const uint64_t tiles = tile_count(to.n), grid = grid_over(warps_over(tiles));
     int err = gcb::launch(count_tiles, grid, kTileThreads, 0, s, w.c, w.in, tiles, which);
 
     if (!err)

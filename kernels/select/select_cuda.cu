@@ -18,7 +18,7 @@ __global__ void judge(gcb::choosing *c, uint32_t k)
 
 uint64_t gcb::lay_out(void *scratch, struct gcb_cuda_chosen *chosen, choosing **c, slots *in)
 {
-    const uint64_t tiles = tiles_for(chosen->n), room = tiles * kTile;
+    const uint64_t tiles = tile_count(chosen->n), room = tiles * kTile;
     uint8_t *at = static_cast<uint8_t *>(scratch);
     uint64_t end = 0;
     const auto take = [&](uint64_t bytes) {

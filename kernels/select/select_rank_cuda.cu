@@ -10,7 +10,7 @@ using gcb::search_room;
 using gcb::slots;
 
 /* A block for each side: the digit of this level. */
-__global__ void pick(choosing *c, unsigned level)
+__global__ __launch_bounds__(gcb::kOneBlock) void pick(choosing *c, unsigned level)
 {
     search_room &room = gcb::shared<search_room>();
     const unsigned side = blockIdx.x;
@@ -69,12 +69,12 @@ __global__ void count_digits(choosing *c, slots in, uint64_t tiles, unsigned lev
 
 int gcb::rank(struct gcb_device_stream *s, const choice &w, unsigned sides)
 {
-    const uint64_t tiles = tiles_for(w.x.n);
+    const uint64_t tiles = tile_count(w.x.n);
     int err = 0;
 
     for (unsigned level = 0; !err && level < kLevels; level++) {
         if (level)
-            err = gcb::launch(count_digits, blocks_of_warps_for(tiles), kTileThreads,
+            err = gcb::launch(count_digits, grid_over(warps_over(tiles)), kTileThreads,
                               sizeof(counting), s, w.c, w.in, tiles, level, sides);
         if (!err)
             err = gcb::launch(pick, sides, kOneBlock, sizeof(search_room), s, w.c, level);

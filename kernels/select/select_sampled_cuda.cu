@@ -87,7 +87,7 @@ int gcb_cuda_select_sampled(struct gcb_device_stream *s, struct gcb_cuda_chosen 
 {
     const gcb::choice w = gcb::start(scratch, chosen, in);
     const gcb::sample sample = {how->stride, how->offset, how->m, how->rank, 3, 0};
-    const uint64_t tiles = gcb::tiles_for(chosen->n);
+    const uint64_t tiles = gcb::tile_count(chosen->n);
     int err = gcb::begin(s, w, sample, 1, how->k);
 
     if (!err)
@@ -100,8 +100,8 @@ int gcb_cuda_select_sampled(struct gcb_device_stream *s, struct gcb_cuda_chosen 
     if (!err)
         err = gcb::collect(s, w, 1, true);
     if (!err)
-        err = gcb::launch(count_reaching, gcb::blocks_of_warps_for(tiles), gcb::kTileThreads, 0, s,
-                          w.c, w.in, tiles);
+        err = gcb::launch(count_reaching, gcb::grid_over(gcb::warps_over(tiles)), gcb::kTileThreads,
+                          0, s, w.c, w.in, tiles);
     if (!err)
         err = gcb::launch(decide, 1, gcb::kTileThreads, sizeof(gcb::scan_room), s, w.c, how->k);
     if (!err)

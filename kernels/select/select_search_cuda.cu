@@ -154,7 +154,8 @@ __device__ bool halve(const choosing *c, const uint32_t *reach, uint32_t k, uint
 }
 
 /* One block. */
-__global__ void search(choosing *c, remembered *r, struct gcb_cuda_search how, bool second)
+__global__ __launch_bounds__(gcb::kOneBlock) void search(choosing *c, remembered *r,
+                                                         struct gcb_cuda_search how, bool second)
 {
     halving &room = gcb::shared<halving>();
     const uint32_t k = static_cast<uint32_t>(how.k);
@@ -183,11 +184,11 @@ static_assert(gcb::kOneBlock == kRatios, "a thread for each ratio");
 int look(struct gcb_device_stream *s, const gcb::choice &w, const struct gcb_cuda_search *how,
          bool second)
 {
-    const uint64_t tiles = gcb::tiles_for(w.x.n);
+    const uint64_t tiles = gcb::tile_count(w.x.n);
     int err = gcb::collect(s, w, 1, second);
 
     if (!err)
-        err = gcb::launch(count_between, gcb::blocks_of_warps_for(tiles), gcb::kTileThreads,
+        err = gcb::launch(count_between, gcb::grid_over(gcb::warps_over(tiles)), gcb::kTileThreads,
                           sizeof(counting), s, w.c, w.in, tiles, second);
     return err ? err
                : gcb::launch(search, 1, gcb::kOneBlock, sizeof(halving), s, w.c,
@@ -208,7 +209,7 @@ int gcb_cuda_select_search(struct gcb_device_stream *s, struct gcb_cuda_chosen *
         err = gcb::launch(recall, 1, gcb::kWarp, 0, s, w.c,
                           static_cast<remembered *>(how->state_dev), *how);
     if (!err)
-        err = gcb::launch(measure, gcb::blocks_of_warps_for(gcb::tiles_for(chosen->n)),
+        err = gcb::launch(measure, gcb::grid_over(gcb::warps_over(gcb::tile_count(chosen->n))),
                           gcb::kTileThreads, 0, s, w.c, w.in.sums, w.x);
     if (!err)
         err = gcb::launch(tabulate, 1, gcb::kTileThreads, sizeof(chaining), s, w.c, w.in.sums,

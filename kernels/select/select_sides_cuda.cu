@@ -114,7 +114,7 @@ int sum_side(struct gcb_device_stream *s, const gcb::choice &w, const struct gcb
     int err = gcb::compact(s, w, list, side);
 
     if (!err)
-        err = gcb::launch(sum_list, gcb::blocks_of_warps_for(gcb::tiles_for(list.most)),
+        err = gcb::launch(sum_list, gcb::grid_over(gcb::warps_over(gcb::tile_count(list.most))),
                           gcb::kTileThreads, 0, s, w.in.sums, list);
     return err ? err
                : gcb::launch(join_sums, 1, gcb::kTileThreads, sizeof(chaining), s, w.c, w.in.sums,

@@ -14,7 +14,7 @@ constexpr unsigned kExponents = 256;
 struct measures {
     struct gcb_cuda_scale scale;
     uint32_t max_bits;
-    uint32_t exponents[kExponents];
+    uint64_t exponents[kExponents]; /* complex bins are two values, and so 2^32 at most */
 };
 static_assert(sizeof(measures) % 8 == 0, "doubles stand behind it");
 

@@ -238,7 +238,7 @@ int gcb_cuda_put_values(struct gcb_device_stream *s, uint8_t *out,
                         const struct gcb_cuda_chosen *chosen, const struct gcb_cuda_values *how,
                         void *scratch, struct gcb_device_result *result)
 {
-    const uint64_t most = chosen->most * how->width, grid = gcb::blocks_for(gcb::tiles_for(most));
+    const uint64_t most = chosen->most * how->width, grid = gcb::grid_over(gcb::tile_count(most));
     const measured m = lay_out(scratch, most);
     const putting p = {out, *chosen, *how, m.all};
     auto put = put_codes<sign_code>;

@@ -43,7 +43,7 @@ __global__ void measure_exponents(measures *m, struct gcb_cuda_chosen c, unsigne
         gcb::atomic_max(&m->max_bits, most);
     for (unsigned i = threadIdx.x; i < kExponents; i += blockDim.x)
         if (room.exponents[i])
-            gcb::atomic_add(&m->exponents[i], room.exponents[i]);
+            gcb::atomic_add(&m->exponents[i], uint64_t{room.exponents[i]});
 }
 
 struct range_choice {
@@ -170,7 +170,7 @@ int measure_range(struct gcb_device_stream *s, const measured &m, const struct g
     int err = gcb::launch(forget, 1, kTileThreads, 0, s, m.all);
 
     if (!err)
-        err = gcb::launch(measure_exponents, gcb::blocks_for(gcb::tiles_for(c->most * how->width)),
+        err = gcb::launch(measure_exponents, gcb::grid_over(gcb::tile_count(c->most * how->width)),
                           kTileThreads, sizeof(counting), s, m.all, *c, how->width);
     return err ? err
                : gcb::launch(choose_range, 1, kTileThreads, sizeof(range_choice), s, m.all, *how);
@@ -179,9 +179,9 @@ int measure_range(struct gcb_device_stream *s, const measured &m, const struct g
 int measure_means(struct gcb_device_stream *s, const measured &m, const struct gcb_cuda_chosen *c,
                   const struct gcb_cuda_values *how)
 {
-    const int err =
-        gcb::launch(sum_blocks, gcb::blocks_of_warps_for(gcb::tiles_for(c->most * how->width)),
-                    kTileThreads, 0, s, m, *c, how->width);
+    const int err = gcb::launch(
+        sum_blocks, gcb::grid_over(gcb::warps_over(gcb::tile_count(c->most * how->width))),
+        kTileThreads, 0, s, m, *c, how->width);
 
     return err ? err : gcb::launch(choose_means, 1, kTileThreads, sizeof(chaining), s, m, *c, *how);
 }

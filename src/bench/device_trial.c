@@ -29,8 +29,8 @@ static void release(struct work *w)
 {
     if (!w->module)
         return;
-    gcb_device_coder_destroy(w->coder);
     gcb_device_batch_destroy(w->batch);
+    gcb_device_coder_destroy(w->coder);
     w->module->event_destroy(w->from);
     w->module->event_destroy(w->to);
     w->module->free(w->tensor);

@@ -244,6 +244,19 @@ const char *gcb_promise_choice(const struct gcb_method *m, const char *key)
     return "";
 }
 
+double gcb_promise_rounding(const struct gcb_promise_bench *b, const struct gcb_method *m)
+{
+    const double n = (double)b->job.config.env.count;
+    const char *transform = gcb_promise_choice(m, "transform");
+    double length = 0.0;
+
+    if (!transform[0] || strcmp(transform, "none") == 0)
+        length = 1.0;
+    else if (!gcb_method_value(m, "chunk", &length) || length == 0.0 || length > n)
+        length = n;
+    return 2.0 * GCB_PROMISE_STEP * sqrt(n * length / b->energy);
+}
+
 double gcb_promise_distance(const float *x, const float *y, uint64_t n)
 {
     double sum = 0.0;

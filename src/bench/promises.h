@@ -102,6 +102,15 @@ int gcb_promise_idle(struct gcb_promise_outcome *out, const char *why);
 int gcb_promise_at_most(struct gcb_promise_outcome *out, double value, double limit,
                         const char *words);
 
+/*
+ * What rounding near float32's least step, u = 2^-149, may do to a decoded tensor, as a share of its norm: 2u sqrt(n L) over the
+ * norm, n elements in transforms of L each (1: none), because kept values stand there 1 / sqrt(L) as large before the inverse
+ * makes elements of them. From 1 on nothing need be left, and a promise about energies says nothing.
+ */
+double gcb_promise_rounding(const struct gcb_promise_bench *b, const struct gcb_method *m);
+#define GCB_PROMISE_STEP 0x1p-149
+#define GCB_PROMISE_TINY "so small that rounding to float32's least step may leave nothing"
+
 /* Name of a choice parameter's value, or "" where the method has none of that name. */
 const char *gcb_promise_choice(const struct gcb_method *m, const char *key);
 /* Sum of (x - y)^2, and of y^2, in double. */

@@ -14,8 +14,8 @@ struct work {
 
 static void release(struct work *w)
 {
-    gcb_device_coder_destroy(w->coder);
     gcb_device_batch_destroy(w->batch);
+    gcb_device_coder_destroy(w->coder);
     w->device->module->free(w->tensor);
     w->device->module->free(w->payload);
 }

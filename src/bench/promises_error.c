@@ -141,14 +141,19 @@ static bool contracts(const struct gcb_method *m)
 static int contraction(struct gcb_promise_bench *b, struct gcb_promise_outcome *out,
                        struct gcb_diag *diag)
 {
+    double rounding;
+
     (void)diag;
     if (!gcb_promise_send(b, out))
         return 0;
     if (b->energy == 0.0)
         return gcb_promise_idle(out, "all zero");
+    rounding = gcb_promise_rounding(b, b->job.method);
+    if (rounding >= 1.0)
+        return gcb_promise_idle(out, GCB_PROMISE_TINY);
     return gcb_promise_at_most(
-        out, gcb_promise_distance(b->job.x, b->y, b->job.config.env.count) / b->energy, 1.0 + 1e-6,
-        "squared error over squared norm");
+        out, gcb_promise_distance(b->job.x, b->y, b->job.config.env.count) / b->energy,
+        (1.0 + rounding) * (1.0 + rounding) + 1e-6, "squared error over squared norm");
 }
 
 const struct gcb_promise gcb_promises_error[] = {

@@ -65,20 +65,24 @@ static int verbatim(struct gcb_promise_bench *b, struct gcb_promise_outcome *out
 /* ---- identities of energies ---- */
 
 #define ROUNDING 4e-6 /* of the energy: float32 means, transforms in float32 */
-#define STEP 0x1p-148 /* off in any case: float32's least numbers are half as far apart */
 
-/* ||x - x'||^2 = ||x||^2 - ||x'||^2, of any projection: kept values as they are, or replaced by their mean. */
+/* ||x - x'||^2 = ||x||^2 - ||x'||^2, of any projection: kept values as they are, or replaced by their mean. With x' off by r of the
+ * norm the two sides differ by 2 r sqrt(2) + 2 r^2 of the energy at most. */
 static int pythagoras(const struct gcb_promise_bench *b, const float *y,
                       struct gcb_promise_outcome *out)
 {
     const uint64_t n = b->job.config.env.count;
     const double lost = gcb_promise_distance(b->job.x, y, n);
     const double kept = gcb_promise_energy(y, n);
+    double r;
 
     if (b->energy == 0.0)
         return gcb_promise_idle(out, "all zero");
+    r = gcb_promise_rounding(b, b->job.method);
+    if (r >= 1.0)
+        return gcb_promise_idle(out, GCB_PROMISE_TINY);
     return gcb_promise_at_most(out, fabs(lost - (b->energy - kept)) / b->energy,
-                               ROUNDING + 4.0 * STEP * sqrt((double)n / b->energy),
+                               ROUNDING + 2.0 * r * (sqrt(2.0) + r),
                                "error and what is left of the energy differ by this share of it");
 }
 
@@ -171,7 +175,7 @@ static int largest_bins(struct gcb_promise_bench *b, struct gcb_promise_outcome 
     const uint64_t n = b->job.config.env.count;
     struct gcb_promise_job job;
     struct gcb_method m;
-    double share, factor;
+    double share, factor, r, lost;
     const int err = verbatim_job(&job, &m, b, diag);
 
     if (err || !gcb_promise_send_other(b, &job, out))
@@ -180,8 +184,12 @@ static int largest_bins(struct gcb_promise_bench *b, struct gcb_promise_outcome 
         return gcb_promise_idle(out, b->stored ? "sent raw" : "all zero");
     factor = is(&m, "transform", "fft") ? 0.5 : 1.0;
     share = factor * (double)b->parts.payload.kept / (double)b->parts.payload.positions;
+    r = gcb_promise_rounding(b, &m);
+    if (r >= 1.0 - sqrt(1.0 - share))
+        return gcb_promise_idle(out, GCB_PROMISE_TINY);
+    lost = sqrt(1.0 - share + ROUNDING) + r;
     return gcb_promise_at_most(out, gcb_promise_distance(b->job.x, b->z, n) / b->energy,
-                               1.0 - share + ROUNDING, "squared error over squared norm");
+                               lost * lost, "squared error over squared norm");
 }
 
 const struct gcb_promise gcb_promises_sparse[] = {

@@ -119,16 +119,17 @@ uint64_t gcb_device_batch_scratch(const struct gcb_device_batch *b)
     return b->scratch_bytes;
 }
 
-bool gcb_device_batch_group(struct gcb_device_group *out, struct gcb_device_batch *b,
-                            unsigned count)
+uint64_t gcb_device_batch_tables(const struct gcb_device_batch *b)
 {
-    const uint64_t bytes = gcb_cuda_align16(gcb_device_group_bytes(count));
+    return (tables_bytes(b) - b->tables_used) / gcb_device_group_bytes(1);
+}
 
-    if (bytes > tables_bytes(b) - b->tables_used)
-        return false;
-    *out = gcb_device_group_at(b->tables + b->tables_used, b->tables_dev + b->tables_used, count);
-    b->tables_used += bytes;
-    return true;
+struct gcb_device_group gcb_device_batch_group(struct gcb_device_batch *b, unsigned count)
+{
+    const uint64_t from = b->tables_used;
+
+    b->tables_used += gcb_cuda_align16(gcb_device_group_bytes(count));
+    return gcb_device_group_at(b->tables + from, b->tables_dev + from, count);
 }
 
 int gcb_device_batch_call(struct gcb_device_call *out, struct gcb_device_batch *b, unsigned i,

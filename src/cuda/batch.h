@@ -23,7 +23,8 @@ struct gcb_device_batch_config {
 /* Takes all memory. GCB_E_NOMEM, GCB_E_DEVICE. `device` is borrowed as long as the batch. */
 int gcb_device_batch_create(struct gcb_device_batch **out, const struct gcb_device *device,
                             const struct gcb_device_batch_config *config, struct gcb_diag *diag);
-void gcb_device_batch_destroy(struct gcb_device_batch *b); /* NULL is fine */
+/* Waits for what was queued, so whatever that uses is given back later. NULL is fine. */
+void gcb_device_batch_destroy(struct gcb_device_batch *b);
 
 const struct gcb_device_module *gcb_device_batch_module(const struct gcb_device_batch *b);
 struct gcb_device_stream *gcb_device_batch_stream(struct gcb_device_batch *b);
@@ -41,10 +42,10 @@ const struct gcb_device_result *gcb_device_batch_result(const struct gcb_device_
 
 /* Bytes of scratch there are. */
 uint64_t gcb_device_batch_scratch(const struct gcb_device_batch *b);
-/* Room for the table of a group of `count` messages, of any content, until the next finish; false: there is no more.
- * All messages of a batch, each in one group, have room. */
-bool gcb_device_batch_group(struct gcb_device_group *out, struct gcb_device_batch *b,
-                            unsigned count);
+/* A group of `count` messages, with room for its table, of any content, until the next finish; and how many at most a
+ * group can have now. All messages of a batch, each in one group, have room. */
+struct gcb_device_group gcb_device_batch_group(struct gcb_device_batch *b, unsigned count);
+uint64_t gcb_device_batch_tables(const struct gcb_device_batch *b);
 
 /* Copies between plain host memory and the device, through the pinned memory; they wait. */
 int gcb_device_batch_upload(struct gcb_device_batch *b, void *to_dev, const void *from,

@@ -34,8 +34,8 @@ void gcb_device_decoder_destroy(struct gcb_device_decoder *d)
 {
     if (!d)
         return;
-    gcb_device_coder_destroy(d->coder);
     gcb_device_batch_destroy(d->batch);
+    gcb_device_coder_destroy(d->coder);
     d->device->module->free(d->payload.dev);
     d->device->module->free(d->tensor.dev);
     gcb_free(d);

@@ -39,26 +39,41 @@ uint64_t gcb_device_group_scratch(struct gcb_device_coder *const coders[], size_
     return most;
 }
 
-/* How many of `count` messages go together, from the first on: at least 1. */
+/* Is it one that a group can hold? What is wrong with others, a single call finds out. */
+static bool fits(const struct gcb_device_coder *c, const struct gcb_frame *frame)
+{
+    return c->state && gcb_device_coder_accepts(c, frame) && !(frame->flags & GCB_WIRE_STORED) &&
+           frame->payload_bytes == c->ops->bound(c->state);
+}
+
+/*
+ * How many of `count` messages go together, from the first on: at least 1. `received` is NULL to encode. None behind the
+ * first that does not is looked at, so that many small groups cost no more than one.
+ */
 static size_t run_of(struct gcb_device_coder *const coders[],
+                     const struct gcb_device_received received[],
                      const struct gcb_device_message messages[], size_t count)
 {
     const uint64_t room = gcb_device_batch_scratch(messages[0].batch);
+    const uint64_t tables = gcb_device_batch_tables(messages[0].batch);
     uint64_t scratch = own_scratch(coders[0]), elements = coders[0]->env.count;
     size_t n = 1;
 
-    for (; n < count; n++) {
+    if (received && !fits(coders[0], received[0].frame))
+        return 1;
+    for (; n < count && n < tables; n++) {
         scratch += own_scratch(coders[n]);
         elements += coders[n]->env.count;
         if (!alike(coders[0], coders[n]) || messages[n].batch != messages[0].batch ||
-            scratch > room || elements > GCB_DEVICE_GROUP_ELEMENTS)
+            scratch > room || elements > GCB_DEVICE_GROUP_ELEMENTS ||
+            (received && !fits(coders[n], received[n].frame)))
             break;
     }
     return n;
 }
 
 /* Sets messages of a group up to what differs between encoding and decoding. */
-static int open_items(struct gcb_device_group *g, struct gcb_device_coder *const coders[],
+static int open_items(const struct gcb_device_group *g, struct gcb_device_coder *const coders[],
                       const struct gcb_device_message messages[], struct gcb_diag *diag)
 {
     uint64_t used = 0;
@@ -112,26 +127,19 @@ int gcb_device_group_encode_async(struct gcb_device_coder *const coders[],
     int err = 0;
 
     for (size_t i = 0, n; i < count && !err; i += n) {
-        struct gcb_device_group g;
+        n = coders[i]->env.decoding ? 1 : run_of(coders + i, NULL, messages + i, count - i);
+        if (n > 1) {
+            const struct gcb_device_group g =
+                gcb_device_batch_group(messages[i].batch, (unsigned)n);
 
-        n = coders[i]->env.decoding ? 1 : run_of(coders + i, messages + i, count - i);
-        if (n > 1 && gcb_device_batch_group(&g, messages[i].batch, (unsigned)n)) {
             err = open_items(&g, coders + i, messages + i, diag);
             if (!err)
                 err = encode_group(&g, coders + i, at, messages + i, diag);
         } else {
-            n = 1;
             err = gcb_device_coder_encode_async(coders[i], at, &messages[i], diag);
         }
     }
     return err;
-}
-
-/* Is it one that a group can hold? What is wrong with others, a single call finds out. */
-static bool fits(const struct gcb_device_coder *c, const struct gcb_frame *frame)
-{
-    return c->state && gcb_device_coder_accepts(c, frame) && !(frame->flags & GCB_WIRE_STORED) &&
-           frame->payload_bytes == c->ops->bound(c->state);
 }
 
 static int decode_group(const struct gcb_device_group *g, struct gcb_device_coder *const coders[],
@@ -159,18 +167,15 @@ int gcb_device_group_decode_async(struct gcb_device_coder *const coders[],
     int err = 0;
 
     for (size_t i = 0, n; i < count && !err; i += n) {
-        size_t most = i;
-        struct gcb_device_group g;
+        n = run_of(coders + i, received + i, messages + i, count - i);
+        if (n > 1) {
+            const struct gcb_device_group g =
+                gcb_device_batch_group(messages[i].batch, (unsigned)n);
 
-        while (most < count && fits(coders[most], received[most].frame))
-            most++;
-        n = most > i ? run_of(coders + i, messages + i, most - i) : 1;
-        if (n > 1 && gcb_device_batch_group(&g, messages[i].batch, (unsigned)n)) {
             err = open_items(&g, coders + i, messages + i, diag);
             if (!err)
                 err = decode_group(&g, coders + i, received + i, messages + i, diag);
         } else {
-            n = 1;
             err =
                 gcb_device_coder_decode_async(coders[i], received[i].frame, received[i].payload_dev,
                                               received[i].out_dev, &messages[i], diag);

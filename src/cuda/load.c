@@ -36,7 +36,9 @@ static void *open_module(struct gcb_diag *diag)
         return module;
     why = dlerror();
     if (!why || strstr(why, MODULE ": cannot open"))
-        gcb_diag_set(diag, GCB_E_BACKEND, "device cuda: no CUDA module (%s was not found)", MODULE);
+        gcb_diag_set(diag, GCB_E_BACKEND,
+                     "device cuda: no CUDA module (%s was not found; a build with nvcc makes it)",
+                     MODULE);
     else
         gcb_diag_set(diag, GCB_E_BACKEND, "device cuda: %s", gcb_escape(shown, sizeof(shown), why));
     return NULL;

@@ -56,7 +56,7 @@ struct gcb_device_module {
     void (*free_pinned)(void *p);
 
     int (*stream_create)(struct gcb_device_stream **out, struct gcb_diag *diag);
-    void (*stream_destroy)(struct gcb_device_stream *s);
+    void (*stream_destroy)(struct gcb_device_stream *s); /* waits for what was queued */
     /* Waits for all that was queued. GCB_E_DEVICE, with words, if any of it, or the queueing, failed. */
     int (*wait)(struct gcb_device_stream *s, struct gcb_diag *diag);
     uint64_t (*launches)(const struct gcb_device_stream

@@ -179,8 +179,7 @@ static int plan(struct gcb_turns *out, struct turn *t, struct gcb_diag *diag)
         return gcb_diag_set(
             diag, GCB_E_INVALID,
             "%d pairs of processes of %.2g s take %.0f s, the budget is %.0f s: "
-            "give more (--budget), or choose fewer cases (--method, --suite, --dataset, "
-            "--scope, --threads, --cache)",
+            "give more (--budget), or choose fewer cases (--method, --dataset, ...)",
             GCB_TURNS_PAIRS, t->pair / 2.0, least, c->budget);
     if (t->repeat && calls > 0.0) {
         /* as many pairs as there may be, in each as many calls as it has time for; but no process of little else

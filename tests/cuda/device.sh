@@ -25,7 +25,9 @@ refuses() { # WORDS: so do info, which goes on, and the commands that are asked 
     exits 0
     quiet
     prints "gpu         none"
-    prints "$1"
+    tr -s ' \n' '  ' <"$out" >"$tmp/words" # they are wrapped
+    check "info has the words" grep -qF -- "$1" "$tmp/words"
+    check "info fits a terminal" sh -c "! grep '^ .\{80\}' '$out'"
     run methods topk
     exits 0
     check "no method runs on a device" grep -qx "backends  cpu" "$out"
@@ -33,7 +35,7 @@ refuses() { # WORDS: so do info, which goes on, and the commands that are asked 
     exits 0
 }
 
-refuses "no CUDA module (libgcbench-cuda.so was not found)"
+refuses "no CUDA module (libgcbench-cuda.so was not found; a build with nvcc makes it)"
 
 echo "not a library" >"$module"
 refuses "libgcbench-cuda.so"
@@ -64,10 +66,15 @@ run compress --device cuda:1 --method topk "$sample"
 exits 3
 says "device cuda:1: this machine has 1"
 
-# What has no device says that it is this command.
-run replay --device cuda --method topk:memory=ef --results "$tmp/made/x.json" "$sample"
-exits 3
-says "replay has no device: it runs on the cpu only"
+# What has no device says that it is this command, whether there is one or not.
+for device in cuda cuda:7; do
+    run replay --device $device --method topk:memory=ef --results "$tmp/made/x.json" "$sample"
+    exits 3
+    says "replay has no device: it runs on the cpu only"
+    run payoff --device $device --model-bytes 1M --method topk --results "$tmp/made/x.json"
+    exits 3
+    says "payoff measures on the cpu only"
+done
 
 # Nor have these options a meaning there.
 run compress --device cuda --method fft --fft-plan measure -o "$tmp/made/x.h5" "$sample"

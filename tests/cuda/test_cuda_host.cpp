@@ -379,6 +379,20 @@ void streams_wait_for_events_alone(void **)
     close_bench(&b);
 }
 
+void streams_are_waited_for_before_they_go(void **)
+{
+    bench b;
+
+    open_bench(&b);
+    cudaMemcpyAsync(b.host, b.dev, 4, cudaMemcpyDeviceToHost, b.stream.handle);
+    close_bench(&b);
+    assert_non_null(strstr(gcb_host_fault(), "a stream is destroyed"));
+    open_bench(&b);
+    fetch(&b, 1);
+    close_bench(&b);
+    assert_string_equal(gcb_host_fault(), "");
+}
+
 void copies_want_pinned_memory(void **)
 {
     uint32_t plain[4] = {0, 0, 0, 0};
@@ -387,7 +401,9 @@ void copies_want_pinned_memory(void **)
     open_bench(&b);
     cudaMemcpyAsync(b.dev, plain, sizeof(plain), cudaMemcpyHostToDevice, b.stream.handle);
     assert_non_null(strstr(gcb_host_fault(), "not pinned"));
+    cudaStreamSynchronize(b.stream.handle);
     cudaMemcpyAsync(b.dev, b.host, sizeof(plain), cudaMemcpyHostToDevice, b.stream.handle);
+    cudaStreamSynchronize(b.stream.handle);
     assert_string_equal(gcb_host_fault(), "");
     close_bench(&b);
 }
@@ -422,6 +438,7 @@ int main()
         cmocka_unit_test(a_kernel_cannot_be_given_host_memory),
         cmocka_unit_test(work_waits_until_it_is_waited_for),
         cmocka_unit_test(streams_wait_for_events_alone),
+        cmocka_unit_test(streams_are_waited_for_before_they_go),
         cmocka_unit_test(copies_want_pinned_memory),
         cmocka_unit_test(launches_are_checked),
     };

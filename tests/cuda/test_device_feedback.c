@@ -81,6 +81,7 @@ static void dct(void **state)
         {"demo:density=0.02", 4500}, /* and a shorter chunk behind */
         {"sparse:transform=dct,chunk=64,density=0.2,values=range,bits=6", 1000},
         {"sparse:transform=dct,chunk=48,select=chunk,density=0.1", 300}, /* by sums */
+        {"sparse:transform=dct,chunk=5,density=0.3", 59}, /* and a last chunk at 220 bytes */
         {"sparse:transform=dct,density=0.2,values=fp16", 60},
         {"sparse:transform=dct,chunk=100,density=0.1,values=sign-mean", 950}, /* by cuFFT */
         {"sparse:transform=dct,density=0.1,values=means", 4099},

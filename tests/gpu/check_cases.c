@@ -50,6 +50,37 @@ static const char *const more[] = {
     "sparse:transform=fft,chunk=63,values=sign-mean,index=bitmap",
 };
 
+/* More than 1056 tiles of 4096 of what is kept, when that is four of five; or 8 times as many, for kernels whose warps
+ * take a tile each. */
+#define WIDE UINT64_C(5500001)
+#define WIDER UINT64_C(71000003)
+
+/* What loops only where the defaults do not lead, or only at still greater sizes. */
+static const struct check_case wide[] = {
+    {"range:mantissa=4", .wide = WIDE},
+    {"qsgd:bucket=100,norm=l2", .wide = WIDE},
+    {"sparse:theta=0.2,values=sign-mean,index=u32", .wide = WIDE},
+    {"sparse:theta=0.2,transform=fft,chunk=63,index=bitmap", .wide = WIDE},
+    {"sparse:theta=0.2,transform=fft,chunk=1,values=sign-mean,index=bitmap", .wide = WIDE},
+    {"sparse:theta=0.2,transform=fft,chunk=4096,select=chunk,index=bitmap", .wide = WIDE},
+    {"sparse:theta=0.2,transform=dct,chunk=48,index=bitmap", .wide = WIDE},
+    {"sparse:theta=0.2,transform=dct,chunk=1000,select=chunk,index=bitmap", .wide = WIDE},
+    {"sparse:theta=0.2,transform=dct,chunk=4096,select=chunk,index=bitmap", .wide = WIDE},
+    {"sparse:theta=0.2,transform=hadamard,chunk=64,index=bitmap", .wide = WIDE},
+    {"sparse:theta=0.2,select=chunk,chunk=100,index=bitmap", .wide = WIDE},
+    {"sparse:theta=0.2,select=chunk,chunk=20001,index=bitmap", .wide = WIDER},
+    {"sparse:theta=0.01,values=fp16,index=bitmap", .wide = WIDER},
+    {"sparse:theta=0.01,values=means,index=bitmap", .wide = WIDER},
+    {"sparse:theta=0.01,values=sign-mean,index=bitmap", .wide = WIDER},
+    {"sparse:theta=0.01,select=sampled,values=fp16,index=bitmap", .wide = WIDER},
+    {"sparse:theta=0.5,select=search,index=bitmap", .wide = WIDER},
+    {"redsync:dense-below=0,trimmed-below=0,density=0.1,index=bitmap", .wide = WIDER},
+    {"dgc", .wide = WIDER}, /* the sample does not suffice, or it does: by step */
+    {"dgc:density=0.002", .wide = WIDER},
+    {"dgc:density=0.003", .wide = WIDER},
+    {"sparse:theta=0.01,select=one-sided,index=bitmap", .wide = 2 * WIDER}, /* of one sign: half */
+};
+
 /* How many choices are not their codec's default; a number that is not makes it many. */
 static size_t choices_made(const struct gcb_method *m)
 {
@@ -80,14 +111,48 @@ static bool belongs(const struct contract_case *c, bool brief, size_t i, size_t 
     return brief ? !whole && i % stride == 0 : whole;
 }
 
-struct check_case *check_cases(size_t *count, size_t stride)
+/* Keeps four of five, in a message that is shorter than the tensor, or it would go raw: with a bitmap, or of signs. */
+static void keep_most(struct gcb_method *m)
+{
+    double index;
+
+    if (!gcb_method_value(m, "index", &index))
+        return;
+    if (gcb_method_value(m, "theta", NULL))
+        gcb_method_set(m, "theta", "0.2", NULL);
+    else
+        gcb_method_set(m, "values", "fp16", NULL);
+    if (index != 0.0)
+        gcb_method_set(m, "values", "sign-mean", NULL);
+    else
+        gcb_method_set(m, "index", "bitmap", NULL);
+}
+
+static void add_wide(struct check_case *list, size_t *count)
+{
+    for (size_t i = 0; i < contract_count; i++) {
+        struct gcb_method m = contract_cases[i].method;
+
+        gcb_method_forget(&m);
+        if (!belongs(&contract_cases[i], false, i, 1))
+            continue;
+        if (!m.preset)
+            keep_most(&m);
+        add(list, count, &m, false);
+        list[*count - 1].wide = WIDE;
+    }
+    memcpy(&list[*count], wide, sizeof(wide));
+    *count += sizeof(wide) / sizeof(*wide);
+}
+
+struct check_case *check_cases(size_t *count, size_t stride, bool with_wide)
 {
     const size_t by_hand = sizeof(more) / sizeof(*more);
     struct check_case *list;
 
     *count = 0;
     contract_generate(NULL);
-    list = calloc(contract_count + by_hand, sizeof(*list));
+    list = calloc(2 * contract_count + by_hand + sizeof(wide) / sizeof(*wide), sizeof(*list));
     if (!list)
         return NULL;
     for (int brief = 0; brief < 2; brief++) {
@@ -103,5 +168,7 @@ struct check_case *check_cases(size_t *count, size_t stride)
         for (size_t i = 0; i < by_hand && !brief; i++)
             snprintf(list[(*count)++].spec, sizeof(list->spec), "%s", more[i]);
     }
+    if (with_wide)
+        add_wide(list, count);
     return list;
 }

@@ -14,6 +14,7 @@
  *
  * Exit status 0: all is the same; 1: something differs; 3: no device.
  */
+#include <inttypes.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -41,6 +42,7 @@ struct depth {
     uint64_t few[8];            /* of brief cases, each with another kind of content */
     size_t stride;              /* one in so many of the combinations */
     bool once;                  /* all cases are brief */
+    bool wide;                  /* those at sizes where blocks go on from piece to piece too */
 };
 
 static const struct depth depths[] = {
@@ -48,7 +50,8 @@ static const struct depth depths[] = {
      .sizes = {0, 1, 2, 7, 31, 32, 33, 511, 513, 4095, 4096, 4097, 12289, 100003, 1048579, END},
      .fed = {1, 33, 4097, 100003, 1048579, END},
      .few = {0, 1, 33, 4097, 100003, END},
-     .stride = 1},
+     .stride = 1,
+     .wide = true},
     {.name = "--small",
      .sizes = {0, 1, 33, 4097, END},
      .fed = {33, 4097, END},
@@ -163,11 +166,13 @@ static void check(void **state)
 
     if (!supported(o, c->spec))
         return;
-    if (c->brief || depth->once)
+    if (c->wide)
+        device_same_wide(&device, c->spec, c->wide, o->at);
+    else if (c->brief || depth->once)
         check_few(c->spec, o->at);
     else
         device_same_all(&device, c->spec, depth->sizes);
-    if (!c->brief)
+    if (!c->brief && !c->wide)
         check_fed(o, c->spec);
     snprintf(o->status, sizeof(o->status), "ok");
 }
@@ -210,6 +215,7 @@ static int write_rows(const char *path, const struct outcome *out)
         gcb_row_text(&row, "spec", cases[i].spec);
         gcb_row_text(&row, "depth", depth->name);
         gcb_row_bool(&row, "brief", cases[i].brief);
+        gcb_row_u64(&row, "wide", cases[i].wide);
         gcb_row_bool(&row, "feedback", o->fed);
         gcb_row_text(&row, "status", o->status);
         gcb_row_text(&row, "reason", o->reason[0] ? o->reason : NULL);
@@ -262,7 +268,10 @@ static const struct depth *find_depth(const char *name)
 static void list(void)
 {
     for (size_t i = 0; i < case_count; i++)
-        printf("%s%s\n", cases[i].spec, cases[i].brief ? " (brief)" : "");
+        if (cases[i].wide)
+            printf("%s (%" PRIu64 " elements)\n", cases[i].spec, cases[i].wide);
+        else
+            printf("%s%s\n", cases[i].spec, cases[i].brief ? " (brief)" : "");
 }
 
 static int probe(void)
@@ -304,7 +313,7 @@ int main(int argc, char **argv)
     }
     if (word == PROBE)
         return probe();
-    cases = check_cases(&case_count, depth->stride);
+    cases = check_cases(&case_count, depth->stride, depth->wide);
     if (!cases)
         return 1;
     if (word == LIST)

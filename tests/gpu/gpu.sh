@@ -111,4 +111,11 @@ if [ ! -e /dev/nvidiactl ] && [ ! -e /dev/dxg ]; then
     exits 3
     says "no NVIDIA GPU"
 fi
+if ! command -v nvcc >/dev/null && [ ! -x /usr/local/cuda/bin/nvcc ]; then
+    last="./dev gpu --static"
+    "$here/../../dev" gpu --static >"$out" 2>"$err"
+    rc=$?
+    exits 3
+    says "there is no nvcc"
+fi
 finish

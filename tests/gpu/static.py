@@ -9,7 +9,8 @@ once, and steps that may be left out are, so it is a lower bound; --loops lists 
 path reads or writes, whichever are more.
 
 --check: exit status 1 if a kernel keeps anything in local memory (a spill, or an array on the stack) that is not known
-to, or holds so many registers that fewer than 24 warps fit a multiprocessor. 77 if there is no module.
+to, or holds so many registers that fewer than 24 warps fit a multiprocessor, or not the threads that its launch bounds
+name. 77 if there is no module.
 """
 import os
 import re
@@ -26,11 +27,12 @@ ON_STACK = {
     "measure_gaps": 80,
     "put_blocks": 80,
     "put_gaps": 80,
+    "choose": 40,  # fft's or dct's on sm_80, where 64 registers are too few for it; none on sm_90
 }
 MOST_REGISTERS = 80  # 65536 / (24 warps of 32), rounded down to eights
 # Those that have more: one block, or rare, or with room to gain.
 MANY_REGISTERS = {
-    "choose_again": 128,  # only where a tensor's chunks differ in scale by a power of two
+    "choose_again": 168,  # only where a tensor's chunks differ in scale by a power of two
     "encode": 88,  # qsgd, of many tensors together
     "encode_2bit": 96,  # terngrad
     "encode_base3": 96,
@@ -86,7 +88,7 @@ def attributes(info):
 
 
 def kernels(elf):
-    """name -> {registers, stack}"""
+    """name -> {registers, stack, threads: the most of a block, where it has launch bounds}"""
     found = {}
     rows = list(sections(elf))
     table = {name: row for name, row in rows}
@@ -100,8 +102,21 @@ def kernels(elf):
     for what, value in attributes(elf[info[4] : info[4] + info[5]]):
         if what in (0x11, 0x2F):  # EIATTR_FRAME_SIZE, EIATTR_REGCOUNT
             index, amount = struct.unpack("<II", value)
-            found.setdefault(name_of(index), {"stack": 0, "registers": 0})["stack" if what == 0x11 else "registers"] = amount
+            fact = found.setdefault(name_of(index), {"stack": 0, "registers": 0, "threads": 0})
+            fact["stack" if what == 0x11 else "registers"] = amount
+    for name, row in rows:
+        if name.startswith(".nv.info.") and name[9:] in found:
+            for what, value in attributes(elf[row[4] : row[4] + row[5]]):
+                if what == 0x05:  # EIATTR_MAX_THREADS
+                    x, y, z = struct.unpack("<III", value)
+                    found[name[9:]]["threads"] = x * y * z
     return found
+
+
+def most_registers(family, fact):
+    """Of a thread, so that a block of as many as its bounds allow has them all."""
+    most = MANY_REGISTERS.get(family, MOST_REGISTERS)
+    return min(most, 65536 // fact["threads"] // 8 * 8) if fact["threads"] else most
 
 
 def plain(names):
@@ -281,7 +296,7 @@ def main():
             continue
         if fact["stack"] > ON_STACK.get(family, 0):
             bad.append("%s keeps %d bytes in local memory" % (name, fact["stack"]))
-        if fact["registers"] > MANY_REGISTERS.get(family, MOST_REGISTERS):
+        if fact["registers"] > most_registers(family, fact):
             bad.append("%s has %d registers" % (name, fact["registers"]))
         if "--check" in sys.argv or (len(words) > 1 and name not in words[1:]):
             continue

@@ -125,9 +125,15 @@ static struct made encode_device(const struct gcb_device *device, const struct g
     return made;
 }
 
+/* Of a message that may be damaged. */
+static uint64_t most_elements(uint64_t n)
+{
+    return n > 1 << 24 ? n : 1 << 24;
+}
+
 int device_decode_cpu(const struct made *made, float *out, uint64_t n)
 {
-    const struct gcb_coder_config config = {.max_elements = 1 << 24};
+    const struct gcb_coder_config config = {.max_elements = most_elements(n)};
     const struct gcb_mview view = {.data = out, .count = n};
     struct gcb_coder *c = NULL;
     int err = gcb_coder_create_decoder(&c, made->bytes, made->length, &config, NULL);
@@ -168,7 +174,7 @@ static int run_decoder(struct gcb_device_coder *c, const struct gcb_device *devi
 int device_decode_device(const struct gcb_device *device, const struct made *made, float *out,
                          uint64_t n)
 {
-    const struct gcb_coder_config config = {.max_elements = 1 << 24};
+    const struct gcb_coder_config config = {.max_elements = most_elements(n)};
     struct gcb_device_coder *c = NULL;
     int err = gcb_device_coder_create_decoder(&c, device, made->bytes, made->length, &config, NULL);
 
@@ -298,6 +304,17 @@ static void check_errors(const char *spec, const struct made *want, const struct
                  (unsigned long long)n, error_of(want, x, n), error_of(got, x, n));
 }
 
+static void check_coded(const char *spec, const struct made *made, uint64_t n)
+{
+    struct gcb_rbuf payload;
+    struct gcb_frame frame;
+
+    assert_int_equal(made->err, 0);
+    assert_int_equal(gcb_frame_parse(&frame, &payload, made->bytes, made->length, NULL), 0);
+    if (frame.flags & GCB_WIRE_STORED)
+        fail_msg("%s, n=%llu: the message goes raw", spec, (unsigned long long)n);
+}
+
 void device_same(const struct gcb_device *device, const char *spec, const float *x, uint64_t n,
                  const struct device_setting *setting)
 {
@@ -314,6 +331,8 @@ void device_same(const struct gcb_device *device, const char *spec, const float 
         check_errors(spec, &want, &got, x, n);
     else
         check_bytes(spec, &want, &got, n);
+    if (setting && setting->coded)
+        check_coded(spec, &want, n);
     if (!want.err)
         device_same_decoded(device, spec, &want, n, false);
     if (!got.err && device_tolerant(spec))

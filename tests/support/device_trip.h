@@ -14,6 +14,8 @@ struct device_setting {
     uint64_t seed, step, segment;
     uint32_t worker;
     bool
+        coded; /* a message that goes raw fails the test: nothing of the method would have been compared */
+    bool
         same_spectra; /* the FFT there is the CPU's: messages of methods that use it are compared byte for byte too */
 };
 
@@ -69,6 +71,16 @@ void device_same_steps(const struct gcb_device *device, const char *spec, uint64
 /* Four plain steps, against the CPU. */
 void device_same_feedback(const struct gcb_device *device, const char *spec, uint64_t n,
                           enum gcb_dtype source, double carry);
+
+/*
+ * Twelve steps of a worker whose tensors stay on the device (src/memory/device_memory.h): the memory that the spec asks for
+ * around a coder and a decoder there; messages and what is left are the CPU's, bit for bit.
+ */
+void device_same_memory(const struct gcb_device *device, const char *spec, uint64_t n);
+extern const char *const device_memories[]; /* specs of every kind of memory; NULL at the end */
+
+/* At a size where blocks of launches go on from piece to piece: tensors of which the last pieces matter. */
+void device_same_wide(const struct gcb_device *device, const char *spec, uint64_t n, uint64_t seed);
 
 /* All of it for many tensors: hostile ones of each kind, of `sizes` elements (ended by ~0), in three orders of
  * threads and blocks. */

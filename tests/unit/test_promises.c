@@ -363,8 +363,46 @@ static void all_kept(const char *spec, const float *x, uint64_t n, uint64_t seed
     gcb_promise_bench_fini(&b);
 }
 
-/* Tensors of one element, of zeros, of one large value, of denormals, all equal, of float32's
- * least steps. */
+/* Where rounding to float32's least step takes some of what is promised, the rest still binds; where it may take all,
+ * nothing is said. */
+static void test_least_steps(void **state)
+{
+    static const struct {
+        const char *promise, *method;
+        enum fault fault;
+        double rms, tiny; /* of elements; 0: none is too small */
+    } cases[] = {
+        {"largest-bins", "fft", NEGATES, 1e-41, 1e-44},
+        {"largest-bins", "sparse:transform=dct,chunk=64", NEGATES, 1e-41, 1e-44},
+        {"kept-energy", "fft", SHRINKS_MUCH, 1e-41, 1e-44},
+        {"projection", "sparse:transform=dct", SHRINKS_MUCH, 1e-41, 1e-44},
+        {"contraction", "fft", NEGATES, 1e-41, 1e-44},
+        {"levels-error", "qsgd", SCATTERS, 1e-41, 0.0},
+        {"ternary-error", "terngrad", SCATTERS, 1e-41, 0.0},
+        {"draws-apart", "qsgd", ONE_SEED, 1e-42, 0.0},
+    };
+    float x[N], y[N], z[N];
+
+    (void)state;
+    fill(x, N);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        const struct gcb_promise *p = promise(cases[i].promise);
+        const double rms = sqrt(gcb_promise_energy(x, N) / N);
+        struct gcb_promise_outcome out;
+
+        for (size_t k = 0; k < N; k++) {
+            y[k] = (float)(x[k] / rms * cases[i].rms);
+            z[k] = (float)(x[k] / rms * cases[i].tiny);
+        }
+        if (check(p, cases[i].method, y, N, NONE, &out) != GCB_PROMISE_KEPT ||
+            check(p, cases[i].method, y, N, cases[i].fault, &out) != GCB_PROMISE_BROKEN)
+            fail_msg("%s of %s: %s", p->name, cases[i].method, out.words);
+        if (cases[i].tiny > 0.0)
+            assert_int_equal(check(p, cases[i].method, z, N, NONE, &out), GCB_PROMISE_IDLE);
+    }
+}
+
+/* Of one element, zeros, one large value, denormals, all equal, of float32's least steps in order and in none. */
 static void test_odd_tensors(void **state)
 {
     static const uint64_t sizes[] = {1, 2, 3, 17, 600};
@@ -373,13 +411,14 @@ static void test_odd_tensors(void **state)
     char spec[512];
 
     (void)state;
-    for (int kind = 0; kind < 6; kind++) {
+    for (int kind = 0; kind < 7; kind++) {
         for (size_t i = 0; i < 600; i++)
             x[i] = kind == 0   ? 0.0f
                    : kind == 1 ? (i == 0 ? 1e30f : 1e-30f)
                    : kind == 2 ? (float)i * 1e-41f
                    : kind == 3 ? -0.25f
                    : kind == 4 ? (float)i * 0x1p-149f
+                   : kind == 5 ? ((float)(i * i * 7919 % 41) - 20.0f) * 0x1p-149f
                                : (i % 2 ? 1.0f : -1.0f) * 0x1p-20f * (float)(i + 1);
         for (size_t k = 0; k < sizeof(sizes) / sizeof(sizes[0]); k++)
             for (size_t i = 0; gcb_method_at(&m, i); i++)
@@ -402,6 +441,13 @@ static void test_no_false_alarm(void **state)
     for (size_t i = 0; i < sizeof(specs) / sizeof(specs[0]); i++)
         for (uint64_t seed = 1; seed <= 40; seed++)
             all_kept(specs[i], x, N, 1000 * seed);
+    for (uint64_t many = 3; many <= 41;
+         many += 38) { /* multiples of the least step: all levels round */
+        for (uint64_t i = 0; i < N; i++)
+            x[i] = ((float)(i * i * 7919 % many) - (float)(many / 2)) * 0x1p-149f;
+        for (size_t i = 0; i < sizeof(specs) / sizeof(specs[0]); i++)
+            all_kept(specs[i], x, N, 1);
+    }
 }
 
 /* Which promises bind follows from stages and capabilities. */
@@ -444,9 +490,10 @@ static void test_binding(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_broken),         cmocka_unit_test(test_all_are_broken_once),
-        cmocka_unit_test(test_device_fails),   cmocka_unit_test(test_odd_tensors),
-        cmocka_unit_test(test_no_false_alarm), cmocka_unit_test(test_binding),
+        cmocka_unit_test(test_broken),       cmocka_unit_test(test_all_are_broken_once),
+        cmocka_unit_test(test_device_fails), cmocka_unit_test(test_least_steps),
+        cmocka_unit_test(test_odd_tensors),  cmocka_unit_test(test_no_false_alarm),
+        cmocka_unit_test(test_binding),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -3,10 +3,10 @@
 
 #include "src/codec/device.h"
 
-/* One line a codec; each stands at the bottom of the file of its name in this folder. */
-extern const struct gcb_device_ops gcb_device_identity; /* identity.c */
-extern const struct gcb_device_ops gcb_device_fp16;     /* half.c */
-extern const struct gcb_device_ops gcb_device_bf16;     /* half.c */
+/* One line a codec; each stands at the bottom of its file in this folder. */
+extern const struct gcb_device_ops gcb_device_identity; /* convert.c */
+extern const struct gcb_device_ops gcb_device_fp16;     /* convert.c */
+extern const struct gcb_device_ops gcb_device_bf16;     /* convert.c */
 extern const struct gcb_device_ops gcb_device_range;    /* range.c */
 extern const struct gcb_device_ops gcb_device_qsgd;     /* qsgd.c */
 extern const struct gcb_device_ops gcb_device_terngrad; /* terngrad.c */

@@ -6,6 +6,7 @@
 struct range {
     struct gcb_range_params p;
     uint64_t count;
+    bool decoding;
     struct gcb_cuda_range how;
 };
 
@@ -15,6 +16,7 @@ static int range_init(void *state, const struct gcb_codec_env *env, struct gcb_d
 
     (void)diag;
     s->count = env->count;
+    s->decoding = env->decoding;
     s->how = (struct gcb_cuda_range){
         .bits = (unsigned)s->p.bits,
         .mantissa = (unsigned)s->p.mantissa,
@@ -36,7 +38,7 @@ static uint64_t range_scratch(const void *state)
 {
     const struct range *s = state;
 
-    return gcb_cuda_range_scratch(&s->how, s->count);
+    return s->decoding ? 0 : gcb_cuda_range_scratch(&s->how, s->count);
 }
 
 static int range_encode_residual(void *state, const struct gcb_step *at,

@@ -146,10 +146,13 @@ void free_pinned(void *p)
 
 /* ---- streams ---- */
 
+/* What is queued may still use memory that is given back next, and of pinned memory nothing says that this waits. */
 void stream_destroy(struct gcb_device_stream *s)
 {
-    if (s && s->handle)
+    if (s && s->handle) {
+        gcb::released(cudaStreamSynchronize(s->handle));
         gcb::released(cudaStreamDestroy(s->handle));
+    }
     delete s;
 }
 

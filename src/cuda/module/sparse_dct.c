@@ -217,19 +217,22 @@ static int dct_forward(const struct gcb_device_sparse *s, const struct gcb_step 
 {
     const struct layout l = lay_out(s, w->scratch);
     const uint64_t whole = s->dct.count;
-    const struct gcb_device_input first = run_of(in, 0, whole);
-    const struct gcb_device_input rest = run_of(in, whole, s->dct_rest.count);
+    struct gcb_device_input first = run_of(in, 0, whole);
+    struct gcb_device_input rest = run_of(in, whole, s->dct_rest.count);
     int err = 0;
 
     (void)at;
     *order = l.coef;
     if (s->fft)
         return long_forward(s, &l, in, w->call);
-    if (whole)
-        err = s->dct_way == GCB_DCT_SHORT
-                  ? gcb_cuda_dct_short_forward(w->call->stream, l.coef, &first, &s->dct,
-                                               w->call->result_dev)
-                  : direct_forward(&s->dct, l.coef, &first, w->call);
+    if (!is_short(s)) { /* both at once: the rest may begin between boundaries of 16 bytes */
+        err = gcb_cuda_memory_compensate(w->call->stream, in);
+        first.compensated = rest.compensated = 1;
+    }
+    if (!err && whole)
+        err = is_short(s) ? gcb_cuda_dct_short_forward(w->call->stream, l.coef, &first, &s->dct,
+                                                       w->call->result_dev)
+                          : direct_forward(&s->dct, l.coef, &first, w->call);
     if (!err && s->dct_rest.count)
         err = direct_forward(&s->dct_rest, l.coef + whole, &rest, w->call);
     return err;

@@ -23,6 +23,11 @@ void enqueue(cudaStream_t stream, std::function<void()> work);
 /* Is any aligned word in these bytes, the arguments of a kernel, an address of the host? If so it is a fault. */
 void check_arguments(const void *bytes, size_t size);
 
+/* ---- grids.cpp ---- */
+
+/* gcb::grid_over, asked for from this line. */
+uint64_t grid_over(uint64_t pieces, uint64_t most, const char *file, int line);
+
 /* ---- errors.cpp ---- */
 
 /* A call refuses with this error; returns it. */

@@ -16,6 +16,12 @@ void gcb_host_schedule(enum gcb_host_order order, uint64_t seed);
 /* From now on work that is waited for is not run (true), or is again: for tests that only count what is queued. */
 void gcb_host_idle(bool idle);
 
+/* From now on launches whose blocks go on from piece to piece have this many blocks at most; 0: as many as they say.
+ * gcb_host_grids writes where in the source they were asked for, a line each: "FILE:LINE turned", if there were more pieces
+ * than blocks, or "FILE:LINE once". */
+void gcb_host_grid(uint64_t most);
+bool gcb_host_grids(const char *path);
+
 /* What went wrong first since the last call, in words; "" for nothing. After a fault every CUDA call fails until this
  * is called. */
 const char *gcb_host_fault(void);

@@ -288,7 +288,8 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp *out, int device)
 cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr what, int device)
 {
     *value = 1980000; /* kHz */
-    return device == 0 && what == cudaDevAttrClockRate ? cudaSuccess : refused(cudaErrorInvalidValue);
+    return device == 0 && what == cudaDevAttrClockRate ? cudaSuccess
+                                                       : refused(cudaErrorInvalidValue);
 }
 
 cudaError_t cudaDeviceGetPCIBusId(char *out, int size, int device)
@@ -389,8 +390,8 @@ cudaError_t cudaStreamCreateWithFlags(cudaStream_t *out, unsigned flags)
 
 cudaError_t cudaStreamDestroy(cudaStream_t stream)
 {
-    if (stream)
-        run_all(stream);
+    if (stream && !stream->work.empty())
+        report_fault("a stream is destroyed while work is in it");
     delete stream;
     return state();
 }

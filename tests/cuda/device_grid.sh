@@ -1,0 +1,15 @@
+#!/bin/bash
+# Every launch whose blocks go on from piece to piece does so under test_device_grid: those that it met against the source.
+#   device_grid.sh TEST_DEVICE_GRID
+set -uo pipefail
+root=$(dirname "$(readlink -f "$0")")/../..
+sites=$(mktemp) || exit 99
+trap 'rm -f "$sites"' EXIT
+
+"$1" "$sites" || exit 1
+cd "$root" || exit 99
+asked=$(grep -rno 'grid_over(' kernels --include='*.cu' --include='*.cuh' | grep -v '^kernels/cuda/launch.cuh:' | cut -d: -f1,2 | sort)
+turned=$(sed -n 's/ turned$//p' "$sites" | sort)
+[ -n "$asked" ] || { echo "no launch asks for such blocks" >&2; exit 1; }
+never=$(comm -23 <(printf '%s\n' "$asked") <(printf '%s\n' "$turned"))
+[ -z "$never" ] || { printf 'blocks that never went on, or a line that was not seen:\n%s\n' "$never" >&2; exit 1; }
