@@ -1,0 +1,40 @@
+#!/bin/sh
+# Every command in README.md that runs gcbench works as it stands there, with the shipped gradients as grads.h5; and what is shown
+# of its output is printed, but for figures that depend on the machine. Left out: other builds, and the library's example.
+#   readme.sh GCBENCH
+. "$(dirname "$0")/lib.sh"
+root=$(realpath "$(dirname "$0")/../..")
+cd "$tmp" || exit 99
+mkdir datasets dumps bin
+ln -s "$root/datasets/sample.h5" datasets/sample.h5
+ln -s "$root/datasets/sample.h5" grads.h5
+ln -s "$root/datasets/sample.h5" dumps/run1_1.h5
+ln -s "$GCBENCH" bin/gcbench
+PATH=$tmp/bin:$PATH
+
+# A line for each command; comments are cut off, and lines that end with \ joined.
+sed -n '/\\$/{:more;N;s/\\\n *//;/\\$/b more};s/^    \(\$ \)\{0,1\}\(gcbench .*\)/\2/p' "$root/README.md" |
+    sed 's/ \{2,\}#.*//;s/ *$//' >commands
+check "README has commands" test "$(wc -l <commands)" -ge 20
+while read -r line; do
+    case $line in
+    *--against*) continue ;;                   # cli_regress_against has it
+    "gcbench regress base.json"*) cp r.json base.json && cp r.json new.json ;;
+    "gcbench plot"*) command -v gnuplot >/dev/null || continue ;;
+    esac
+    last=$line
+    timeout 120 sh -c "$line" >"$out" 2>"$err" </dev/null
+    rc=$?
+    exits 0
+    [ -e example ] || cp "$out" example
+done <commands
+
+# Of the first one's output, which is shown whole, all but speeds is the same everywhere.
+sed -n '/^    sample.h5: /,/^$/s/^    //p' "$root/README.md" | sed '/^$/d' >shown
+check "README shows an example" test "$(wc -l <shown)" -ge 10
+sed '/^note:/d' example >printed
+for f in shown printed; do
+    awk 'NF >= 6 && $NF + 0 > 0 { sub(/ +[0-9.]+ +[0-9.]+$/, "") } 1' $f >$f.same
+done
+check "the example is what is printed" diff shown.same printed.same
+finish
