@@ -2,87 +2,42 @@
 
 #include <string.h>
 
-#include "src/base/alloc.h"
 #include "src/base/clock.h"
+#include "src/bench/device_bench.h"
 #include "src/bench/device_check.h"
 #include "src/cuda/device_coder.h"
 #include "src/metric/device_fidelity.h"
 
-/* What a trial holds on the device. Starts zeroed. */
+/* A trial under way. */
 struct work {
+    struct gcb_device_bench *kept;
     const struct gcb_device_module *module;
-    struct gcb_device_batch *batch;
-    struct gcb_device_event *from, *to;
-    void *tensor, *payload, *flush;
-    uint64_t flush_bytes; /* 0: caches stay warm */
+    const struct gcb_method *method;
     struct gcb_device_message m;
     struct gcb_device_coder *coder;
     struct gcb_step at;
     struct gcb_frame frame;
-    struct gcb_samples kernel; /* of the device's clock */
-    bool timed;                /* the call at hand is, and its time was not taken yet */
-    uint64_t launches;         /* of one call */
-    uint64_t launched;         /* before it */
+    bool timed;        /* the call at hand is, and its time was not taken yet */
+    uint64_t launches; /* of one call */
+    uint64_t launched; /* before it */
 };
 
-static void release(struct work *w)
+/* Device memory for the coder at hand, and for measuring what it decodes: the tensor comes there again then, in the
+ * payload's place. */
+static int take_room(struct work *w, uint64_t count, struct gcb_diag *diag)
 {
-    if (!w->module)
-        return;
-    gcb_device_batch_destroy(w->batch);
-    gcb_device_coder_destroy(w->coder);
-    w->module->event_destroy(w->from);
-    w->module->event_destroy(w->to);
-    w->module->free(w->tensor);
-    w->module->free(w->payload);
-    w->module->free(w->flush);
-    gcb_samples_fini(&w->kernel);
-}
-
-/* Twice the L2 cache, so that a fill leaves nothing of what was in it. */
-static uint64_t flush_bytes(const struct gcb_device *device)
-{
-    const uint64_t least = UINT64_C(1) << 20, twice = 2 * device->facts.l2_bytes;
-
-    return twice > least ? twice : least;
-}
-
-/* Device memory for the coder at hand, whose batch is a new one; and for measuring what it decodes. */
-static int take_batch(struct work *w, const struct gcb_device *device, uint64_t count,
-                      struct gcb_diag *diag)
-{
+    struct gcb_device_room *r = &w->kept->room;
+    const uint64_t bytes = count * sizeof(float), bound = gcb_device_coder_payload_bound(w->coder);
     const uint64_t coding = gcb_device_coder_scratch(w->coder);
-    const uint64_t measuring = gcb_device_fidelity_scratch(device, count);
-    const struct gcb_device_batch_config config = {.scratch =
-                                                       coding > measuring ? coding : measuring};
-    int err;
+    const uint64_t measuring = gcb_device_fidelity_scratch(r->device, count);
+    const struct gcb_device_needs needs = {.tensor = bytes,
+                                           .payload = bound > bytes ? bound : bytes,
+                                           .scratch = coding > measuring ? coding : measuring};
+    const int err = gcb_device_room_take(r, &needs, diag);
 
-    gcb_device_batch_destroy(w->batch);
-    w->batch = NULL;
-    err = gcb_device_batch_create(&w->batch, device, &config, diag);
     w->m = (struct gcb_device_message){
-        .batch = w->batch, .in_dev = w->tensor, .payload_dev = w->payload};
+        .batch = r->batch, .in_dev = r->tensor.dev, .payload_dev = r->payload.dev};
     return err;
-}
-
-static int take_memory(struct work *w, const struct gcb_trial_bench *b, uint64_t count,
-                       struct gcb_diag *diag)
-{
-    int err = w->module->alloc(&w->tensor, count * sizeof(float), diag);
-
-    if (!err)
-        err = w->module->alloc(&w->payload, gcb_device_coder_payload_bound(w->coder), diag);
-    if (!err && b->config.timing.evict) {
-        w->flush_bytes = flush_bytes(b->config.device);
-        err = w->module->alloc(&w->flush, w->flush_bytes, diag);
-    }
-    if (!err)
-        err = w->module->event_create(&w->from, diag);
-    if (!err)
-        err = w->module->event_create(&w->to, diag);
-    if (!err)
-        err = gcb_samples_init(&w->kernel, &b->config.timing, diag);
-    return err ? err : take_batch(w, b->config.device, count, diag);
 }
 
 /* Takes the device's time of the call before, of which all is done. */
@@ -90,9 +45,10 @@ static void collect(struct work *w)
 {
     double seconds;
 
-    if (w->timed && w->kernel.count < w->kernel.cap &&
-        !w->module->event_seconds(&seconds, w->from, w->to, NULL)) /* or the stream has the fault */
-        w->kernel.seconds[w->kernel.count++] = seconds;
+    if (w->timed && w->kept->kernel.count < w->kept->kernel.cap &&
+        !w->module->event_seconds(&seconds, w->kept->from, w->kept->to,
+                                  NULL)) /* or the stream has the fault */
+        w->kept->kernel.seconds[w->kept->kernel.count++] = seconds;
     w->timed = false;
 }
 
@@ -102,27 +58,27 @@ static void before(void *job)
 
     collect(w);
     w->timed = true;
-    if (!w->flush_bytes)
+    if (!w->kept->flush.bytes)
         return;
-    w->module->zero(gcb_device_batch_stream(w->batch), w->flush, w->flush_bytes);
-    w->module->wait(gcb_device_batch_stream(w->batch), NULL); /* a failure stays in the stream */
+    w->module->zero(gcb_device_batch_stream(w->m.batch), w->kept->flush.dev, w->kept->flush.bytes);
+    w->module->wait(gcb_device_batch_stream(w->m.batch), NULL); /* a failure stays in the stream */
 }
 
 static void begin(struct work *w)
 {
-    struct gcb_device_stream *s = gcb_device_batch_stream(w->batch);
+    struct gcb_device_stream *s = gcb_device_batch_stream(w->m.batch);
 
-    gcb_device_batch_begin(w->batch); /* failures of queueing come with the wait */
+    gcb_device_batch_begin(w->m.batch); /* failures of queueing come with the wait */
     w->launched = w->module->launches(s);
-    w->module->event_record(w->from, s);
+    w->module->event_record(w->kept->from, s);
 }
 
 /* Behind what was queued. */
 static void mark(struct work *w)
 {
-    struct gcb_device_stream *s = gcb_device_batch_stream(w->batch);
+    struct gcb_device_stream *s = gcb_device_batch_stream(w->m.batch);
 
-    w->module->event_record(w->to, s);
+    w->module->event_record(w->kept->to, s);
     w->launches = w->module->launches(s) - w->launched;
 }
 
@@ -132,7 +88,7 @@ static int end(struct work *w, int err, struct gcb_diag *diag)
     int ended;
 
     mark(w);
-    ended = err && err != GCB_E_DEVICE ? err : gcb_device_batch_finish(w->batch, diag);
+    ended = err && err != GCB_E_DEVICE ? err : gcb_device_batch_finish(w->m.batch, diag);
     return ended ? ended : err;
 }
 
@@ -149,7 +105,7 @@ static int encode_once(void *job, struct gcb_diag *diag)
     if (err || !(w->frame.flags & GCB_WIRE_STORED))
         return err;
     mark(w); /* the raw tensor was queued just now */
-    return w->module->wait(gcb_device_batch_stream(w->batch), diag);
+    return w->module->wait(gcb_device_batch_stream(w->m.batch), diag);
 }
 
 static int decode_once(void *job, struct gcb_diag *diag)
@@ -158,7 +114,8 @@ static int decode_once(void *job, struct gcb_diag *diag)
     int err;
 
     begin(w);
-    err = gcb_device_coder_decode_async(w->coder, &w->frame, w->payload, w->tensor, &w->m, diag);
+    err = gcb_device_coder_decode_async(w->coder, &w->frame, w->m.payload_dev, w->m.in_dev, &w->m,
+                                        diag);
     err = end(w, err, diag);
     return err ? err : gcb_device_coder_decode_finish(w->coder, &w->m, diag);
 }
@@ -167,21 +124,22 @@ static int measure(struct work *w, struct gcb_samples *samples, const struct gcb
                    int (*run)(void *job, struct gcb_diag *diag), struct gcb_diag *diag)
 {
     const struct gcb_operation op = {.run = run, .prepare = before, .job = w};
+    struct gcb_samples *kernel = &w->kept->kernel;
     struct gcb_timing timing = b->config.timing;
     int err;
 
     timing.evict = NULL; /* the device's caches count, not the host's */
-    w->kernel.count = 0;
+    kernel->count = 0;
     err = gcb_measure(samples, &timing, &op, diag);
     collect(w);
-    gcb_stats_of(&w->kernel.stats, w->kernel.seconds, w->kernel.count, w->kernel.scratch);
+    gcb_stats_of(&kernel->stats, kernel->seconds, kernel->count, kernel->scratch);
     return err;
 }
 
 /* The clock as the last timed call left it. */
-static void note_clock(const struct work *w, const struct gcb_trial_bench *b, struct gcb_tally *out)
+static void note_clock(const struct work *w, struct gcb_tally *out)
 {
-    const unsigned mhz = w->module->clock_mhz(b->clock);
+    const unsigned mhz = w->module->clock_mhz(w->kept->clock);
 
     if (mhz && (!out->clock_mhz || mhz < out->clock_mhz))
         out->clock_mhz = mhz;
@@ -191,8 +149,9 @@ static void note_clock(const struct work *w, const struct gcb_trial_bench *b, st
 static int encode(struct work *w, struct gcb_trial_bench *b, struct gcb_tally *out,
                   const struct gcb_trial_input *in, struct gcb_diag *diag)
 {
+    const struct gcb_stats *kernel = &w->kept->kernel.stats;
     double start = gcb_clock();
-    int err = gcb_device_batch_upload(w->batch, w->tensor, in->data,
+    int err = gcb_device_batch_upload(w->m.batch, w->m.in_dev, in->data,
                                       in->plan->count * sizeof(float), diag);
 
     out->encode_transfer = gcb_clock() - start;
@@ -200,10 +159,10 @@ static int encode(struct work *w, struct gcb_trial_bench *b, struct gcb_tally *o
         err = measure(w, &b->encode, b, encode_once, diag);
     if (err)
         return err;
-    note_clock(w, b, out);
-    out->encode_kernel = w->kernel.stats.median;
-    out->encode_kernel_low = w->kernel.stats.low;
-    out->encode_kernel_high = w->kernel.stats.high;
+    note_clock(w, out);
+    out->encode_kernel = kernel->median;
+    out->encode_kernel_low = kernel->low;
+    out->encode_kernel_high = kernel->high;
     out->encode_launches = w->launches;
     out->clamped = in->raw ? 0 : gcb_device_coder_clamped(w->coder);
     start = gcb_clock();
@@ -231,7 +190,7 @@ static int spoil(struct work *w, struct gcb_trial_bench *b, uint64_t bytes, stru
 {
     if (bytes)
         memset(b->decoded, 0xff, bytes);
-    return gcb_device_batch_upload(w->batch, w->tensor, b->decoded, bytes, diag);
+    return gcb_device_batch_upload(w->m.batch, w->m.in_dev, b->decoded, bytes, diag);
 }
 
 static int time_decode(struct work *w, struct gcb_trial_bench *b, struct gcb_diag *diag)
@@ -249,6 +208,7 @@ static int decode(struct work *w, struct gcb_trial_bench *b, struct gcb_tally *o
                   const struct gcb_coder_config *config, struct gcb_diag *diag)
 {
     const uint64_t bytes = config->max_elements * sizeof(float);
+    const struct gcb_stats *kernel = &w->kept->kernel.stats;
     struct gcb_rbuf payload;
     double start;
     int err = gcb_frame_parse(&w->frame, &payload, b->message.data, b->message.len, diag);
@@ -256,25 +216,25 @@ static int decode(struct work *w, struct gcb_trial_bench *b, struct gcb_tally *o
     if (!err)
         err = take_decoder(w, b, config, diag);
     if (!err)
-        err = take_batch(w, b->config.device, config->max_elements, diag);
+        err = take_room(w, config->max_elements, diag);
     if (!err)
         err = spoil(w, b, bytes, diag);
     start = gcb_clock();
     if (!err)
-        err = gcb_device_batch_upload(w->batch, w->payload, payload.data, w->frame.payload_bytes,
-                                      diag);
+        err = gcb_device_batch_upload(w->m.batch, w->m.payload_dev, payload.data,
+                                      w->frame.payload_bytes, diag);
     out->decode_transfer = gcb_clock() - start;
     if (!err)
         err = time_decode(w, b, diag);
     if (err)
         return err;
-    note_clock(w, b, out);
-    out->decode_kernel = w->kernel.stats.median;
-    out->decode_kernel_low = w->kernel.stats.low;
-    out->decode_kernel_high = w->kernel.stats.high;
+    note_clock(w, out);
+    out->decode_kernel = kernel->median;
+    out->decode_kernel_low = kernel->low;
+    out->decode_kernel_high = kernel->high;
     out->decode_launches = w->launches;
     start = gcb_clock();
-    err = gcb_device_batch_download(w->batch, b->decoded, w->tensor, bytes, diag);
+    err = gcb_device_batch_download(w->m.batch, b->decoded, w->m.in_dev, bytes, diag);
     out->decode_transfer += gcb_clock() - start;
     return err;
 }
@@ -284,44 +244,56 @@ static int compare(struct work *w, struct gcb_tally *out, const struct gcb_trial
                    struct gcb_diag *diag)
 {
     const uint64_t n = in->plan->count;
+    float *x = w->kept->room.payload.dev; /* it has done its work */
+    const int err = gcb_device_batch_upload(w->m.batch, x, in->data, n * sizeof(float), diag);
+
+    return err ? err : gcb_device_fidelity_add(&out->fidelity, w->m.batch, x, w->m.in_dev, n, diag);
+}
+
+/* The way of one message. */
+static int there_and_back(struct work *w, struct gcb_trial_bench *b, struct gcb_tally *out,
+                          const struct gcb_trial_input *in, const struct gcb_coder_config *config,
+                          struct gcb_diag *diag)
+{
+    struct gcb_coder_config own = *config;
     int err;
 
-    w->module->free(w->payload); /* it has done its work, and the input may need the room */
-    w->payload = NULL;
-    err = w->module->alloc(&w->payload, n * sizeof(float), diag);
+    if (in->raw) /* as the CPU's caller decides it, the coder on the device does */
+        own.nonfinite = GCB_NONFINITE_RAW;
+    err = gcb_device_coder_create(&w->coder, b->config.device, w->method, &own, diag);
     if (!err)
-        err = gcb_device_batch_upload(w->batch, w->payload, in->data, n * sizeof(float), diag);
-    return err ? err
-               : gcb_device_fidelity_add(&out->fidelity, w->batch, w->payload, w->tensor, n, diag);
+        err = take_room(w, in->plan->count, diag);
+    if (!err)
+        err = encode(w, b, out, in, diag);
+    if (!err)
+        err = gcb_device_check_message(b, out, w->method, in, config, diag);
+    if (!err)
+        err = decode(w, b, out, config, diag);
+    return err ? err : compare(w, out, in, diag);
 }
 
 int gcb_device_trial(struct gcb_trial_bench *b, struct gcb_tally *out,
                      const struct gcb_method *method, const struct gcb_trial_input *in,
                      const struct gcb_coder_config *config, struct gcb_diag *diag)
 {
-    struct gcb_coder_config own = *config;
     struct work w = {.module = b->config.device->module,
+                     .method = method,
                      .at = {.step = in->plan->step, .worker = in->plan->worker}};
     struct gcb_coder *coder;
     int err = gcb_coders_encoder(b->coders, &coder, method, config, diag);
 
     if (!err)
         err = gcb_coders_room(&b->room, &b->message, coder, diag); /* the same bound on both */
-    if (in->raw) /* as the CPU's caller decides it, the coder on the device does */
-        own.nonfinite = GCB_NONFINITE_RAW;
+    if (!err && !b->on_device)
+        err = gcb_device_bench_create(&b->on_device, b->config.device, &b->config.timing, diag);
+    w.kept = b->on_device;
     if (!err)
-        err = gcb_device_coder_create(&w.coder, b->config.device, method, &own, diag);
-    if (!err)
-        err = take_memory(&w, b, in->plan->count, diag);
-    if (!err)
-        err = encode(&w, b, out, in, diag);
-    if (!err)
-        err = gcb_device_check_message(b, out, method, in, config, diag);
-    if (!err)
-        err = decode(&w, b, out, config, diag);
-    if (!err)
-        err = compare(&w, out, in, diag);
-    release(&w);
+        err = there_and_back(&w, b, out, in, config, diag);
+    if (err) { /* its stream keeps what went wrong, and may be at work still */
+        gcb_device_bench_destroy(b->on_device);
+        b->on_device = NULL;
+    }
+    gcb_device_coder_destroy(w.coder);
     if (err)
         return err;
     out->on_device = 1;

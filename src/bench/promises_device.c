@@ -2,41 +2,36 @@
 
 #include "src/base/alloc.h"
 #include "src/cuda/device_decoder.h"
+#include "src/cuda/device_room.h"
 
-/* What one message takes on the device. Starts zeroed. */
+/* What one message takes on the device. Starts zeroed but for the room's device. */
 struct work {
-    const struct gcb_device *device;
+    struct gcb_device_room room;
     struct gcb_device_coder *coder;
-    struct gcb_device_batch *batch;
-    void *tensor, *payload;
     struct gcb_device_message m;
 };
 
 static void release(struct work *w)
 {
-    gcb_device_batch_destroy(w->batch);
+    gcb_device_room_fini(&w->room);
     gcb_device_coder_destroy(w->coder);
-    w->device->module->free(w->tensor);
-    w->device->module->free(w->payload);
 }
 
 static int start(struct work *w, const struct gcb_promise_job *job, struct gcb_diag *diag)
 {
-    const uint64_t bytes = job->config.env.count * sizeof(float);
-    struct gcb_device_batch_config config = {.messages = 1};
-    int err = gcb_device_coder_create(&w->coder, w->device, job->method, &job->config, diag);
+    struct gcb_device_needs needs = {.tensor = job->config.env.count * sizeof(float)};
+    int err = gcb_device_coder_create(&w->coder, w->room.device, job->method, &job->config, diag);
 
     if (err)
         return err;
-    config.scratch = gcb_device_coder_scratch(w->coder);
-    err = gcb_device_batch_create(&w->batch, w->device, &config, diag);
-    if (!err)
-        err = w->device->module->alloc(&w->tensor, bytes, diag);
-    if (!err)
-        err = w->device->module->alloc(&w->payload, gcb_device_coder_payload_bound(w->coder), diag);
+    needs.payload = gcb_device_coder_payload_bound(w->coder);
+    needs.scratch = gcb_device_coder_scratch(w->coder);
+    err = gcb_device_room_take(&w->room, &needs, diag);
     w->m = (struct gcb_device_message){
-        .batch = w->batch, .in_dev = w->tensor, .payload_dev = w->payload};
-    return err ? err : gcb_device_batch_upload(w->batch, w->tensor, job->x, bytes, diag);
+        .batch = w->room.batch, .in_dev = w->room.tensor.dev, .payload_dev = w->room.payload.dev};
+    return err ? err
+               : gcb_device_batch_upload(w->room.batch, w->room.tensor.dev, job->x, needs.tensor,
+                                         diag);
 }
 
 static int encode_once(struct work *w, const struct gcb_step *at, struct gcb_frame *frame,
@@ -44,17 +39,17 @@ static int encode_once(struct work *w, const struct gcb_step *at, struct gcb_fra
 {
     int err;
 
-    gcb_device_batch_begin(w->batch); /* failures of queueing come with the wait */
+    gcb_device_batch_begin(w->room.batch); /* failures of queueing come with the wait */
     err = gcb_device_coder_encode_async(w->coder, at, &w->m, diag);
     if (!err)
-        err = gcb_device_batch_finish(w->batch, diag);
+        err = gcb_device_batch_finish(w->room.batch, diag);
     return err ? err : gcb_device_coder_encode_finish(w->coder, &w->m, frame, diag);
 }
 
 static int encode(void *ctx, const struct gcb_promise_job *job, struct gcb_wbuf *out,
                   struct gcb_diag *diag)
 {
-    struct work w = {.device = ctx};
+    struct work w = {.room.device = ctx};
     struct gcb_frame frame;
     int err = start(&w, job, diag);
 

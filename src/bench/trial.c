@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "src/base/alloc.h"
+#include "src/bench/device_bench.h"
 #include "src/bench/device_trial.h"
 #include "src/codec/codecs.h"
 
@@ -27,7 +28,6 @@ int gcb_trial_bench_init(struct gcb_trial_bench *b, const struct gcb_trial_confi
     if (!b->decoded)
         return gcb_diag_nomem(diag, largest * sizeof(*b->decoded), "decoded elements");
     if (config->device) {
-        b->clock = config->device->module->clock_open(config->device->index);
         b->check_decoded = gcb_alloc_array(largest ? largest : 1, sizeof(*b->check_decoded));
         if (!b->check_decoded)
             return gcb_diag_nomem(diag, largest * sizeof(*b->decoded), "decoded elements");
@@ -42,8 +42,7 @@ int gcb_trial_bench_init(struct gcb_trial_bench *b, const struct gcb_trial_confi
 
 void gcb_trial_bench_fini(struct gcb_trial_bench *b)
 {
-    if (b->config.device)
-        b->config.device->module->clock_close(b->clock);
+    gcb_device_bench_destroy(b->on_device);
     gcb_coders_destroy(b->coders);
     gcb_room_fini(&b->room);
     gcb_room_fini(&b->check_room);

@@ -33,7 +33,7 @@ struct gcb_trial_bench {
     struct gcb_room check_room; /* with a device: what the CPU makes of the same */
     struct gcb_wbuf check;
     float *check_decoded;
-    struct gcb_device_clock *clock; /* the device's; NULL: it cannot be read */
+    struct gcb_device_bench *on_device; /* what a device's trials keep there; NULL: nothing yet */
     struct gcb_samples encode, decode;
     struct gcb_stages stages;
     struct gcb_copy copy; /* zeroed unless config.copy */

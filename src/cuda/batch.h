@@ -40,8 +40,10 @@ int gcb_device_batch_call(struct gcb_device_call *out, struct gcb_device_batch *
 const struct gcb_device_result *gcb_device_batch_result(const struct gcb_device_batch *b,
                                                         unsigned i);
 
-/* Bytes of scratch there are. */
+/* Bytes of scratch there are; and at least so many from now on, what it held being lost if that is more. Waits for what
+ * was queued. GCB_E_NOMEM: there is none then. */
 uint64_t gcb_device_batch_scratch(const struct gcb_device_batch *b);
+int gcb_device_batch_reserve(struct gcb_device_batch *b, uint64_t scratch, struct gcb_diag *diag);
 /* A group of `count` messages, with room for its table, of any content, until the next finish; and how many at most a
  * group can have now. All messages of a batch, each in one group, have room. */
 struct gcb_device_group gcb_device_batch_group(struct gcb_device_batch *b, unsigned count);
