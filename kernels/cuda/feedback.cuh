@@ -38,6 +38,15 @@ __device__ __forceinline__ void load_input(float (&v)[N], const struct gcb_devic
     }
 }
 
+/* Element i; where there is feedback that has not been put in yet, p, which also takes the place of x, and of the residual:
+ * what that is if nothing is sent. */
+__device__ __forceinline__ float take_input(const struct gcb_device_input &in, uint64_t i)
+{
+    if (is_open(in))
+        in.x[i] = in.residual[i] = compensate(in, i);
+    return in.x[i];
+}
+
 /* Where there is feedback: what the decoder will not get of p, `decoded` being what it will. */
 template <unsigned N>
 __device__ __forceinline__ void store_residual(const struct gcb_device_input &in,

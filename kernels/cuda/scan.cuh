@@ -13,20 +13,29 @@ template <typename T> struct scan_room_of {
 };
 using scan_room = scan_room_of<uint32_t>;
 
-/* The sum of v over the threads in front of this one; *total: over all. Every thread of the block; room may be used
- * again at once. */
-template <typename T> __device__ __forceinline__ T scan_block(scan_room_of<T> &room, T v, T *total)
+/* The sum of v over the lanes in front of this one. Every thread of the warp. */
+template <typename T> __device__ __forceinline__ T scan_warp(T v)
 {
-    const unsigned mine = threadIdx.x / kWarp, warps = blockDim.x / kWarp;
-    T up_to = v, before = 0, sum = 0;
+    T up_to = v;
 
     for (unsigned by = 1; by < kWarp; by *= 2) {
         const T other = shfl_up(up_to, by);
 
         up_to += lane() >= by ? other : 0;
     }
+    return up_to - v;
+}
+
+/* The sum of v over the threads in front of this one; *total: over all. Every thread of the block; room may be used
+ * again at once. */
+template <typename T> __device__ __forceinline__ T scan_block(scan_room_of<T> &room, T v, T *total)
+{
+    const unsigned mine = threadIdx.x / kWarp, warps = blockDim.x / kWarp;
+    const T in_warp = scan_warp(v);
+    T before = 0, sum = 0;
+
     if (lane() == kWarp - 1)
-        room.warp[mine] = up_to;
+        room.warp[mine] = in_warp + v;
     sync_block();
     for (unsigned w = 0; w < warps; w++) {
         before += w < mine ? room.warp[w] : 0;
@@ -34,7 +43,7 @@ template <typename T> __device__ __forceinline__ T scan_block(scan_room_of<T> &r
     }
     sync_block();
     *total = sum;
-    return before + up_to - v;
+    return before + in_warp;
 }
 
 /* Lanes below this one, as a mask of a ballot. */

@@ -28,8 +28,12 @@ struct turns {
 };
 
 struct dct_room {
-    gcb::chunk_room chunk;
     gcb::short_room fft; /* coefficients too: the same bytes, at another time */
+};
+
+struct choice_room {
+    dct_room dct;
+    gcb::chunk_room<gcb::kChunkEach, kShortThreads> chunk;
 };
 
 __device__ float *coefficients(dct_room &room)
@@ -136,23 +140,16 @@ __device__ void to_coefficients(dct_room &room, const turns &t, float scale)
     gcb::sync_block();
 }
 
-/* The block's chunks from elements to coefficients in the room; whether this thread's 16 are finite. */
-__device__ bool transform_block(dct_room &room, gcb::near_chunk *c,
-                                const struct gcb_device_input &in, const struct gcb_cuda_dct &d)
+/* The block's chunks from elements to coefficients in the room. */
+__device__ void transform_block(dct_room &room, const struct gcb_device_input &in,
+                                const struct gcb_cuda_dct &d)
 {
     const turns t(d);
-    bool finite = true;
 
     load_folded(room, in, uint64_t{blockIdx.x} * kElements, t.m);
     gcb::sync_block();
     gcb::short_fft(room.fft, t.fft, t.m);
     to_coefficients(room, t, d.scale);
-#pragma unroll
-    for (unsigned e = 0; e < gcb::kChunkEach; e++) {
-        c->v[e] = coefficients(room)[c->index(e)];
-        finite = finite && gcb_magnitude(c->v[e]) < GCB_INF_BITS;
-    }
-    return finite;
 }
 
 __global__ void short_forward(float *__restrict__ coef, struct gcb_device_input in,
@@ -160,27 +157,71 @@ __global__ void short_forward(float *__restrict__ coef, struct gcb_device_input 
 {
     dct_room &room = gcb::shared<dct_room>();
     const uint64_t start = uint64_t{blockIdx.x} * kElements;
-    gcb::near_chunk c;
+    bool finite = true;
 
-    if (!transform_block(room, &c, in, d))
-        gcb::set_status(&result->status, GCB_E_NONFINITE);
+    transform_block(room, in, d);
 #pragma unroll
-    for (unsigned e = 0; e < gcb::kChunkEach; e++)
-        if (start + c.index(e) < d.count)
-            coef[start + c.index(e)] = c.v[e];
+    for (unsigned i = threadIdx.x; i < kElements; i += kShortThreads) {
+        const float y = coefficients(room)[i];
+
+        finite = finite && gcb_magnitude(y) < GCB_INF_BITS;
+        if (start + i < d.count)
+            coef[start + i] = y;
+    }
+    if (!finite)
+        gcb::set_status(&result->status, GCB_E_NONFINITE);
 }
+
+/* What chunk.cuh chooses from. */
+struct coefficient_chunk {
+    const float *y;
+    uint32_t m[gcb::kChunkEach];
+
+    __device__ static constexpr uint32_t each()
+    {
+        return gcb::kChunkEach;
+    }
+    __device__ static constexpr uint32_t threads()
+    {
+        return kShortThreads;
+    }
+    __device__ static constexpr uint32_t count()
+    {
+        return kElements;
+    }
+    __device__ static constexpr bool has(uint32_t)
+    {
+        return true;
+    }
+    __device__ uint32_t magnitude(uint32_t e) const
+    {
+        return m[e];
+    }
+    __device__ uint32_t magnitude_at(uint32_t pos) const
+    {
+        return gcb_magnitude(y[pos]);
+    }
+    __device__ void put(float *to, uint32_t entry, uint32_t pos, float unitary) const
+    {
+        to[entry] = y[pos] * unitary;
+    }
+};
 
 __global__ void __launch_bounds__(kShortThreads, 4)
     choose(struct gcb_cuda_chosen to, struct gcb_device_input in, struct gcb_cuda_dct d,
            struct gcb_cuda_chunks cut, gcb_device_result *result)
 {
-    dct_room &room = gcb::shared<dct_room>();
-    gcb::near_chunk c;
+    choice_room &room = gcb::shared<choice_room>();
+    coefficient_chunk c;
 
-    if (!transform_block(room, &c, in, d))
-        gcb::set_status(&result->status, GCB_E_NONFINITE);
-    c.count = kElements;
+    transform_block(room.dct, in, d);
+    c.y = coefficients(room.dct);
+#pragma unroll
+    for (unsigned e = 0; e < gcb::kChunkEach; e++)
+        c.m[e] = c.magnitude_at(e * kShortThreads + threadIdx.x);
     gcb::choose_of_chunk(room.chunk, c, gcb::place_of(cut, to.n, blockIdx.x), to, d.unitary);
+    if (threadIdx.x == 0 && room.chunk.top >= GCB_INF_BITS)
+        gcb::set_status(&result->status, GCB_E_NONFINITE);
     if (blockIdx.x == 0 && threadIdx.x == 0)
         gcb::end_choice(to);
 }
@@ -310,8 +351,8 @@ int gcb_cuda_dct_choose(struct gcb_device_stream *s, const struct gcb_cuda_chose
                         const struct gcb_device_input *in, const struct gcb_cuda_dct *d,
                         const struct gcb_cuda_chunks *cut, struct gcb_device_result *result)
 {
-    return gcb::launch(choose, blocks_of(d), kShortThreads, sizeof(dct_room), s, *chosen, *in, *d,
-                       *cut, result);
+    return gcb::launch(choose, blocks_of(d), kShortThreads, sizeof(choice_room), s, *chosen, *in,
+                       *d, *cut, result);
 }
 
 int gcb_cuda_dct_short_inverse(struct gcb_device_stream *s, float *x,

@@ -20,72 +20,83 @@ constexpr uint32_t kAnyScale = 255;
 constexpr unsigned kBlocks = 4; /* of a multiprocessor: as many as registers allow */
 
 struct choice_room {
-    gcb::chunk_room chunk;
     gcb::short_room fft;
+    gcb::chunk_room<kEach, kShortThreads> chunk;
 };
 
-/* What chunk.cuh chooses from: powers in registers, bins in shared memory. */
+/* What chunk.cuh chooses from: powers at a scale in registers, bins in shared memory. */
 struct bin_chunk {
     gcb::short_room *room;
-    uint32_t power[kEach]; /* patterns; 0 of one that there is not */
-    uint32_t count;
+    float scale;
+    uint32_t m[kEach]; /* patterns; 0 of one that there is not */
 
     __device__ static constexpr uint32_t each()
     {
         return kEach;
     }
-    __device__ uint32_t index(uint32_t e) const
+    __device__ static constexpr uint32_t threads()
     {
-        return threadIdx.x / gcb::kWarp * (kEach * gcb::kWarp) + e * gcb::kWarp + gcb::lane();
+        return kShortThreads;
+    }
+    __device__ static constexpr uint32_t count()
+    {
+        return kBins;
+    }
+    __device__ static bool has(uint32_t e)
+    {
+        return e + 1 < kEach || threadIdx.x == 0;
     }
     __device__ uint32_t magnitude(uint32_t e) const
     {
-        return power[e];
+        return m[e];
     }
-    __device__ complex bin(uint32_t e) const
+    __device__ complex bin(uint32_t k) const
     {
-        const uint32_t k = index(e);
-        const complex z =
-            k <= kShortPoints ? gcb::at(*room, k % kShortPoints) : complex{0.0f, 0.0f};
+        const complex z = gcb::at(*room, k % kShortPoints);
 
         return k % kShortPoints ? z : k ? complex{z.im, 0.0f} : complex{z.re, 0.0f};
     }
-    __device__ void put(float *to, uint32_t entry, uint32_t e, float unitary) const
+    __device__ uint32_t magnitude_at(uint32_t k) const
     {
-        const complex z = bin(e);
+        const complex z = bin(k);
+
+        return gcb_magnitude(gcb_select_power(z.re, z.im, scale, 1.0f));
+    }
+    __device__ void put(float *to, uint32_t entry, uint32_t k, float unitary) const
+    {
+        const complex z = bin(k);
 
         reinterpret_cast<float2 *>(to)[entry] = make_float2(z.re * unitary, z.im * unitary);
     }
 };
+static_assert(kBins == (kEach - 1) * kShortThreads + 1, "one bin has a turn of its own");
 
-/* The largest part of the block's bins. */
-__device__ uint32_t largest_of(gcb::chunk_room &room, const bin_chunk &c)
+/* The largest part of the block's bins. Every thread of the block. */
+__device__ uint32_t largest_of(choice_room &room)
 {
     uint32_t top = 0;
 
 #pragma unroll
-    for (unsigned e = 0; e < kEach; e++) {
-        const uint32_t part = gcb::largest_part(c.bin(e));
+    for (unsigned e = 0; e + 1 < kEach; e++) { /* the last bin stands beside the first */
+        const uint32_t part = gcb::largest_part(gcb::at(room.fft, e * kShortThreads + threadIdx.x));
 
         top = part > top ? part : top;
     }
-    return gcb::block_max(room, top, 1); /* whoever chooses begins with the other turn */
+    return gcb::block_max(room.chunk, top, 0);
 }
 
-/* Bins in the room to entries: ordered at the scale of `top`. */
-__device__ gcb::chunk_cut choose_bins(choice_room &room, bin_chunk &c,
-                                      const struct gcb_cuda_fft_choice &how,
-                                      const gcb::chunk_place &place, uint32_t top)
+/* Bins in the room to entries: ordered at the scale of `top`. What all that is kept reach, in thread 0. */
+__device__ uint32_t choose_bins(choice_room &room, const struct gcb_cuda_fft_choice &how,
+                                const gcb::chunk_place &place, uint32_t top)
 {
-    const float scale = gcb_select_power_scale(top);
     struct gcb_cuda_chosen to = how.to;
+    bin_chunk c;
 
+    c.room = &room.fft;
+    c.scale = gcb_select_power_scale(top);
 #pragma unroll
-    for (unsigned e = 0; e < kEach; e++) {
-        const complex z = c.bin(e);
-
-        c.power[e] = gcb_magnitude(gcb_select_power(z.re, z.im, scale, 1.0f));
-    }
+    for (unsigned e = 0; e < kEach; e++)
+        c.m[e] = c.has(e) ? c.magnitude_at(e * kShortThreads + threadIdx.x) : 0;
     to.value = how.value;
     return gcb::choose_of_chunk(room.chunk, c, place, to, how.unitary);
 }
@@ -96,19 +107,14 @@ __global__ __launch_bounds__(kShortThreads, kBlocks) void choose(struct gcb_cuda
 {
     choice_room &room = gcb::shared<choice_room>();
     const gcb::chunk_place place = gcb::place_of(how.cut, how.to.n, blockIdx.x);
-    bin_chunk c;
-    gcb::chunk_cut cut;
-    uint32_t top;
+    uint32_t top, least;
 
-    c.room = &room.fft;
-    c.count = kBins;
     gcb::to_bins(room.fft, gcb::fft_turns(f), x, blockIdx.x * uint64_t{kShortElements}, f.count);
-    top = largest_of(room.chunk, c);
-    cut = choose_bins(room, c, how, place, top);
+    top = largest_of(room);
+    least = choose_bins(room, how, place, top);
     if (threadIdx.x == 0) {
-        how.reach[blockIdx.x] = top == 0 || place.k == place.count
-                                    ? kAnyScale
-                                    : gcb_select_power_reach(top, cut.least());
+        how.reach[blockIdx.x] =
+            top == 0 || place.k == place.count ? kAnyScale : gcb_select_power_reach(top, least);
         gcb::atomic_max(&how.most->max_bits, top);
     }
     if (blockIdx.x == 0 && threadIdx.x == 0)
@@ -123,18 +129,15 @@ __global__ void choose_again(struct gcb_cuda_fft_choice how, const float *__rest
     const uint32_t top = how.most->max_bits, exponent = top >> 23;
     const uint64_t chunks = f.count / kShortElements, first = blockIdx.x * uint64_t{kShortThreads};
     const uint64_t mine = first + threadIdx.x;
-    bin_chunk c;
 
     if (blockIdx.x == 0 && threadIdx.x == 0 && top >= GCB_INF_BITS)
         gcb::set_status(&result->status, GCB_E_NONFINITE);
     if (top >= GCB_INF_BITS || gcb::count_block(mine < chunks && how.reach[mine] < exponent) == 0)
         return;
-    c.room = &room.fft;
-    c.count = kBins;
     for (uint64_t i = first; i < first + kShortThreads && i < chunks; i++)
         if (how.reach[i] < exponent) {
             gcb::to_bins(room.fft, gcb::fft_turns(f), x, i * kShortElements, f.count);
-            choose_bins(room, c, how, gcb::place_of(how.cut, how.to.n, i), top);
+            choose_bins(room, how, gcb::place_of(how.cut, how.to.n, i), top);
             gcb::sync_block();
         }
 }

@@ -2,28 +2,39 @@
 #define KERNELS_SELECT_CHUNK_CUH
 
 /*
- * The k largest magnitudes of a chunk, a block's work (src/sparse/select_chunk.c): where registers hold it, the range of
- * magnitudes is halved by counting what reaches its middle, until exactly k do, or one magnitude is left, whose first ones
- * fill up; once few are in question, they are counted apart, one a thread. A warp has a stretch of the chunk, its lanes
- * every 32nd of that, so ranks follow from ballots. No result depends on how many threads there are.
+ * The k largest magnitudes of a chunk whose magnitudes a block holds in registers (src/sparse/select_chunk.c). Element e of
+ * thread t has position e * threads + t. No result depends on how many threads there are.
+ *
+ *   bound   a magnitude that at least k reach and hardly more do: about as many as k of the threads' own largest
+ *   list    the positions that reach it, in order: one comparison an element, a ballot for 32
+ *   cut     one warp finds the least that is kept among those, and leaves the k entries
+ *
+ * Where k is no small share of the threads, or ties or a cluster make the list long, the whole block halves the range of
+ * magnitudes by counting what registers hold, and lists again.
  */
 #include "kernels/cuda/scan.cuh"
 #include "kernels/cuda/sum.cuh"
 #include "kernels/cuda/tile.cuh"
 #include "kernels/hd.h"
 #include "kernels/select/chunk_cuda.h"
+#include "kernels/select/chunk_search.cuh"
 
 namespace gcb
 {
 
-constexpr unsigned kChunkEach = 16; /* of a thread's, where they stay in registers */
+constexpr unsigned kChunkEach = 16;                /* elements of a thread, at most */
+constexpr unsigned kChunkNear = 1024 * kChunkEach; /* positions that registers hold */
 
-constexpr unsigned kChunkFew = 256;
+/* For up to `Threads` threads of `Each` elements. */
+template <unsigned Each, unsigned Threads> struct alignas(16) chunk_room {
+    static constexpr unsigned kMost = Each * Threads;
+    static constexpr unsigned kShort = kMost < 1024 ? kMost : 1024;
 
-struct chunk_room {
-    scan_room scan;
+    uint32_t magnitude[kShort + 4]; /* first the threads' largest, then those of a short list */
+    uint32_t word[Threads / kWarp][(Each + 3) / 4 * 4]; /* a bit for each position */
     uint32_t warp[2][32];
-    uint32_t few[kChunkFew]; /* magnitudes */
+    uint32_t low, top, listed;
+    uint16_t list[kMost];
 };
 
 /* Where a chunk stands, and what is wanted of it. */
@@ -33,32 +44,9 @@ struct chunk_place {
     uint32_t entry;       /* of the list, the first of this chunk */
 };
 
-/* A chunk in registers: 16 elements a thread. */
-struct near_chunk {
-    float v[kChunkEach];
-    uint32_t count;
-
-    __device__ static constexpr uint32_t each()
-    {
-        return kChunkEach;
-    }
-    __device__ uint32_t index(uint32_t e) const
-    {
-        return threadIdx.x / kWarp * (kChunkEach * kWarp) + e * kWarp + lane();
-    }
-    __device__ uint32_t magnitude(uint32_t e) const /* 0 of one that there is not */
-    {
-        return gcb_magnitude(v[e]);
-    }
-    __device__ void put(float *to, uint32_t entry, uint32_t e, float unitary) const
-    {
-        to[entry] = v[e] * unitary;
-    }
-};
-
 /* Sum, or the largest, over the block of what each thread brings; `turn` alternates between calls, which saves a
  * barrier. */
-__device__ __forceinline__ uint32_t block_add(chunk_room &room, uint32_t v, unsigned turn)
+template <class Room> __device__ uint32_t block_add(Room &room, uint32_t v, unsigned turn)
 {
     uint32_t sum = 0;
 
@@ -71,7 +59,7 @@ __device__ __forceinline__ uint32_t block_add(chunk_room &room, uint32_t v, unsi
     return sum;
 }
 
-__device__ __forceinline__ uint32_t block_max(chunk_room &room, uint32_t v, unsigned turn)
+template <class Room> __device__ uint32_t block_max(Room &room, uint32_t v, unsigned turn)
 {
     uint32_t most = 0;
 
@@ -84,174 +72,166 @@ __device__ __forceinline__ uint32_t block_max(chunk_room &room, uint32_t v, unsi
     return most;
 }
 
-/* What is kept: all that reach `sure`, and the first `ties` that equal sure - 1. */
-struct chunk_cut {
-    uint32_t sure, ties;
-
-    __device__ uint32_t least() const /* no magnitude that is kept is below this */
-    {
-        return ties ? sure - 1 : sure;
-    }
-};
-
-/* A search for the k-th largest magnitude, the same in every thread: at least k reach `low`, fewer than k `high`. */
-struct chunk_search {
-    uint32_t low, high, reach, over; /* how many reach `low` and `high` */
-
-    __device__ bool goes_on(uint32_t k) const
-    {
-        return high - low > 1 && reach != k;
-    }
-    __device__ void halve(uint32_t middle, uint32_t count, uint32_t k)
-    {
-        if (count < k) {
-            high = middle;
-            over = count;
-        } else {
-            low = middle;
-            reach = count;
-        }
-    }
-};
-
-/* Until few are in question. From the largest down in octaves, twice as many each time, for those kept are rarely far from
- * it; then by halves. */
-template <class Chunk>
-__device__ void search_all(chunk_room &room, const Chunk &c, chunk_search *s, uint32_t k,
-                           uint32_t few)
+/* Where the search begins: how many reach `low` is not known yet, but k do. Every thread of the block. */
+template <class Room, class Chunk>
+__device__ chunk_search begin_search(Room &room, const Chunk &c, uint32_t k)
 {
-    uint32_t down = 1u << 23, turn = 1;
-
-    while (s->goes_on(k) && s->reach - s->over > few) {
-        const uint32_t half = (s->high - s->low) / 2;
-        const uint32_t middle = s->low == 0 && down < half ? s->high - down : s->low + half;
-        uint32_t mine = 0;
-
-#pragma unroll
-        for (uint32_t e = 0; e < c.each(); e++)
-            mine += c.magnitude(e) >= middle;
-        s->halve(middle, block_add(room, mine, turn++), k);
-        down *= down < half ? 2 : 1;
-    }
-}
-
-/* The rest, those in question being one a thread at most; magnitude 0 has no part in it. */
-template <class Chunk>
-__device__ void search_few(chunk_room &room, const Chunk &c, chunk_search *s, uint32_t k)
-{
-    const uint32_t from = s->low ? s->low : 1, to = s->high, over = s->over;
-    uint32_t mine = 0, total, at;
-
-#pragma unroll
-    for (uint32_t e = 0; e < c.each(); e++)
-        mine += c.magnitude(e) - from < to - from;
-    at = scan_block(room.scan, mine, &total);
-#pragma unroll
-    for (uint32_t e = 0; e < c.each(); e++)
-        if (c.magnitude(e) - from < to - from)
-            room.few[at++] = c.magnitude(e);
-    sync_block();
-    mine = threadIdx.x < total ? room.few[threadIdx.x] : 0;
-    while (s->goes_on(k)) {
-        const uint32_t middle = s->low + (s->high - s->low) / 2;
-
-        s->halve(middle, over + count_block(mine >= middle), k);
-    }
-}
-
-template <class Chunk> __device__ chunk_cut find_cut(chunk_room &room, const Chunk &c, uint32_t k)
-{
-    chunk_search s = {0, 0, c.count, 0};
     uint32_t most = 0;
 
 #pragma unroll
     for (uint32_t e = 0; e < c.each(); e++)
         most = c.magnitude(e) > most ? c.magnitude(e) : most;
-    s.high = block_max(room, most, 0) + 1;
-    search_all(room, c, &s, k, blockDim.x < kChunkFew ? blockDim.x : kChunkFew);
-    if (s.goes_on(k))
-        search_few(room, c, &s, k);
+    room.magnitude[threadIdx.x] = most;
     sync_block();
-    if (s.reach == k)
-        return {s.low, 0};
-    return {s.high, k - s.over};
+    if (threadIdx.x < kWarp)
+        find_bound(room, c.threads(), k);
+    sync_block();
+    return {room.low, room.top + 1, c.count(), 0};
 }
 
-/* How many ties the warps in front of this one have. Every thread of the block. */
-template <class Chunk>
-__device__ uint32_t ties_before(chunk_room &room, const Chunk &c, const chunk_cut &cut)
+/* Until the list is short. */
+template <class Room, class Chunk>
+__device__ void search_all(Room &room, const Chunk &c, chunk_search *s, uint32_t k)
 {
-    uint32_t mine = 0, total;
+    octaves_down next;
+    uint32_t turn = 0;
 
-    if (cut.ties == 0)
-        return 0;
+    while (s->goes_on(k) && s->reach > Room::kShort) {
+        const uint32_t middle = next.middle(*s);
+        uint32_t mine = 0;
+
 #pragma unroll
-    for (uint32_t e = 0; e < c.each(); e++)
-        mine += c.index(e) < c.count && c.magnitude(e) == cut.sure - 1;
-    mine = scan_block(room.scan, mine, &total);
-    return shfl(mine, 0);
+        for (uint32_t e = 0; e < c.each(); e++)
+            mine += reaches(c.magnitude(e), middle);
+        s->halve(middle, block_add(room, mine, turn++), k);
+    }
 }
 
-/* Is element e kept? *ties: how many stand in front of the warp's 32, and then of its next. Every lane. */
-template <class Chunk>
-__device__ bool is_kept(const Chunk &c, const chunk_cut &cut, uint32_t e, uint32_t *ties)
+/* A bit for each position that reaches `low`, in words of 32 positions. Every thread of the block. */
+template <class Room, class Chunk>
+__device__ void mark_reaching(Room &room, const Chunk &c, uint32_t low)
 {
-    const bool there = c.index(e) < c.count;
-    const uint32_t m = c.magnitude(e);
-    uint32_t tied;
-    bool kept;
+    uint4 *const to = reinterpret_cast<uint4 *>(room.word[threadIdx.x / kWarp]);
 
-    if (cut.ties == 0)
-        return there && m >= cut.sure;
-    tied = ballot(there && m == cut.sure - 1);
-    kept = there &&
-           (m >= cut.sure || (m == cut.sure - 1 && *ties + popc(tied & lanes_before()) < cut.ties));
-    *ties += popc(tied);
-    return kept;
+#pragma unroll
+    for (uint32_t e = 0; e < c.each(); e += 4) {
+        uint32_t word[4];
+
+#pragma unroll
+        for (uint32_t i = 0; i < 4; i++)
+            word[i] = e + i < c.each() ? ballot(c.has(e + i) && c.magnitude(e + i) >= low) : 0;
+        if (lane() == 0)
+            to[e / 4] = make_uint4(word[0], word[1], word[2], word[3]);
+    }
+    sync_block();
 }
 
-/*
- * Writes what is kept of the chunk: its entries, each value times `unitary`, and where the tiles that begin in it have
- * theirs. Every thread of the block; Chunk is near_chunk, or has what that has.
- */
-template <class Chunk>
-__device__ void write_of_chunk(chunk_room &room, const Chunk &c, const chunk_cut &cut,
-                               const chunk_place &place, const struct gcb_cuda_chosen &to,
-                               float unitary)
+/* The list of what reaches `low`, in order, and the magnitudes of as many as there is room for; returns how many there are.
+ * Every thread of the block. */
+template <class Room, class Chunk>
+__device__ uint32_t list_reaching(Room &room, const Chunk &c, uint32_t low)
 {
-    const uint32_t tied = ties_before(room, c, cut);
-    uint32_t ties = tied, mine = 0, total, at;
+    const uint32_t warps = c.threads() / kWarp, words = c.each() * warps;
+    const uint32_t mine = threadIdx.x, first = mine / kWarp * kWarp;
 
-#pragma unroll
-    for (uint32_t e = 0; e < c.each(); e++)
-        mine += is_kept(c, cut, e, &ties);
-    at = place.entry + shfl(scan_block(room.scan, mine, &total), 0);
-    ties = tied;
-#pragma unroll
-    for (uint32_t e = 0; e < c.each(); e++) {
-        const bool kept = is_kept(c, cut, e, &ties);
-        const uint32_t all = ballot(kept), rank = at + popc(all & lanes_before());
-        const uint32_t pos = place.from + c.index(e);
+    mark_reaching(room, c, low);
+    if (first < words) { /* a word a thread */
+        uint32_t word = mine < words ? room.word[mine % warps][mine / warps] : 0, before = 0, at;
 
-        if (kept) {
-            to.pos[rank] = pos;
-            c.put(to.value, rank, e, unitary);
+#pragma unroll 1
+        for (uint32_t i = lane(); i < first; i += kWarp)
+            before += popc(room.word[i % warps][i / warps]);
+        at = scan_warp(popc(word)) + warp_add(before);
+        if (mine == words - 1)
+            room.listed = at + popc(word);
+        for (; word; word &= word - 1, at++) {
+            const uint32_t pos = mine * kWarp + lowest_bit(word);
+
+            room.list[at] = static_cast<uint16_t>(pos);
+            if (at < Room::kShort)
+                room.magnitude[at] = c.magnitude_at(pos);
         }
-        if (c.index(e) < c.count && pos % kTile == 0)
-            to.first[pos / kTile] = rank;
+    }
+    sync_block();
+    return room.listed;
+}
+
+/* Leaves of the list what is kept. A warp's work. */
+template <class Room, class Chunk>
+__device__ void keep(Room &room, const Chunk &c, uint32_t n, const chunk_cut &cut)
+{
+    uint32_t ties = cut.ties, at = 0;
+
+    for (uint32_t i = 0; i < n; i += kWarp) {
+        const uint32_t j = i + lane(), pos = j < n ? room.list[j] : 0;
+        const uint32_t m = j < n ? c.magnitude_at(pos) : 0;
+        const bool tie = j < n && ties && m == cut.sure - 1;
+        const uint32_t tied = ballot(tie);
+        const bool kept = j < n && (m >= cut.sure || (tie && popc(tied & lanes_before()) < ties));
+        const uint32_t all = ballot(kept);
+
+        ties -= popc(tied) < ties ? popc(tied) : ties;
+        sync_warp();
+        if (kept)
+            room.list[at + popc(all & lanes_before())] = static_cast<uint16_t>(pos);
         at += popc(all);
     }
 }
 
-/* Chooses and writes. */
-template <class Chunk>
-__device__ chunk_cut choose_of_chunk(chunk_room &room, const Chunk &c, const chunk_place &place,
-                                     const struct gcb_cuda_chosen &to, float unitary)
+/* Tiles that begin in front of a position. */
+__device__ __forceinline__ uint32_t tiles_before(uint32_t pos)
 {
-    const chunk_cut cut = find_cut(room, c, place.k);
+    return (pos + kTile - 1) / kTile;
+}
 
-    write_of_chunk(room, c, cut, place, to, unitary);
-    return cut;
+/* Writes the entries of the list: each value times `unitary`, and where the tiles that begin in the chunk have theirs. */
+template <class Room, class Chunk>
+__device__ void write_list(const Room &room, const Chunk &c, const chunk_place &place,
+                           const struct gcb_cuda_chosen &to, float unitary)
+{
+    for (uint32_t i = threadIdx.x; i < place.k; i += c.threads()) {
+        const uint32_t pos = room.list[i], entry = place.entry + i;
+        const uint32_t end = tiles_before(place.from + pos + 1);
+        uint32_t tile = tiles_before(place.from + (i ? room.list[i - 1] + 1 : 0));
+
+#pragma unroll 1
+        for (; tile < end; tile++)
+            to.first[tile] = entry;
+        if (i + 1 == place.k)
+            for (; tile < tiles_before(place.from + place.count); tile++)
+                to.first[tile] = entry + 1;
+        to.pos[entry] = place.from + pos;
+        c.put(to.value, entry, pos, unitary);
+    }
+}
+
+/*
+ * Chooses, and writes what is kept. Every thread of the block; Chunk says what it has: each, threads, count, has, magnitude,
+ * magnitude_at a position, and put. What magnitude_at and put read is behind a barrier. Returns a magnitude that all
+ * that is kept reach, in thread 0; room.top is the largest, until the room is used again.
+ */
+template <class Room, class Chunk>
+__device__ uint32_t choose_of_chunk(Room &room, const Chunk &c, const chunk_place &place,
+                                    const struct gcb_cuda_chosen &to, float unitary)
+{
+    chunk_search s = begin_search(room, c, place.k);
+
+    if (s.low)
+        s.reach = list_reaching(room, c, s.low);
+    if (s.low == 0 || s.reach > Room::kShort) {
+        search_all(room, c, &s, place.k);
+        s.reach = list_reaching(room, c, s.low);
+    }
+    if (threadIdx.x < kWarp && s.reach > place.k) {
+        const uint32_t n = s.reach;
+
+        if (n <= Room::kShort)
+            search_list(room, n, &s, place.k);
+        keep(room, c, n, s.cut(place.k));
+    }
+    sync_block();
+    write_list(room, c, place, to, unitary);
+    return s.low;
 }
 
 /* Chunk `i` of those that gcb_cuda_chunks cuts positions into. */

@@ -4,135 +4,73 @@
 #include "kernels/cuda/feedback.cuh"
 #include "kernels/cuda/launch.cuh"
 #include "kernels/select/chunk.cuh"
-#include "kernels/select/select.cuh"
+#include "kernels/select/chunk_far.cuh"
 
 namespace
 {
 
-constexpr uint32_t kMostThreads = 1024;
 constexpr unsigned kScaleThreads = 256;
-constexpr uint32_t kNear = kMostThreads * gcb::kChunkEach; /* positions that registers hold */
+constexpr unsigned kFew = 32, kSome = 256, kMost = gcb::kChunkNear / gcb::kChunkEach; /* threads */
 
-/* Element i of the input, with what the residual adds to it; of what is not kept that is the residual then. */
-__device__ float take(const struct gcb_device_input &in, uint64_t i)
-{
-    if (gcb::is_open(in))
-        in.x[i] = in.residual[i] = gcb::compensate(in, i);
-    return in.x[i];
-}
+template <unsigned Threads> using near_room = gcb::chunk_room<gcb::kChunkEach, Threads>;
 
-__global__ __launch_bounds__(kMostThreads) void choose_near(struct gcb_cuda_chosen to,
-                                                            struct gcb_device_input in,
-                                                            struct gcb_cuda_chunks cut)
-{
-    gcb::chunk_room &room = gcb::shared<gcb::chunk_room>();
-    const uint64_t skip = cut.first * cut.length;
-
-    for (uint64_t i = cut.first + blockIdx.x; i * cut.length < to.n; i += gridDim.x) {
-        const gcb::chunk_place place = gcb::place_of(cut, to.n, i);
-        gcb::near_chunk c;
-
-        c.count = place.count;
-#pragma unroll
-        for (unsigned e = 0; e < gcb::kChunkEach; e++)
-            c.v[e] = c.index(e) < c.count ? take(in, place.from - skip + c.index(e)) : 0.0f;
-        gcb::choose_of_chunk(room, c, place, to, 1.0f);
-    }
-    if (blockIdx.x == 0 && threadIdx.x == 0)
-        gcb::end_choice(to);
-}
-
-/* ---- chunks that registers do not hold ---- */
-
-/* Read again each time. */
-struct far_chunk {
+/* Magnitudes in registers, elements where they are. */
+struct near_chunk {
     const float *x;
-    uint32_t count, stretch; /* elements of a warp, a multiple of 32 */
+    uint32_t length;
+    uint32_t m[gcb::kChunkEach];
 
-    __device__ uint32_t each() const
+    __device__ static constexpr uint32_t each()
     {
-        return stretch / gcb::kWarp;
+        return gcb::kChunkEach;
     }
-    __device__ uint32_t index(uint32_t e) const
+    __device__ uint32_t threads() const
     {
-        return threadIdx.x / gcb::kWarp * stretch + e * gcb::kWarp + gcb::lane();
+        return blockDim.x;
     }
-    __device__ float value(uint32_t e) const
+    __device__ uint32_t count() const
     {
-        return index(e) < count ? x[index(e)] : 0.0f;
+        return length;
+    }
+    __device__ bool has(uint32_t e) const
+    {
+        return e * blockDim.x + threadIdx.x < length;
     }
     __device__ uint32_t magnitude(uint32_t e) const
     {
-        return gcb_magnitude(value(e));
+        return m[e];
     }
-    __device__ void put(float *to, uint32_t entry, uint32_t e, float unitary) const
+    __device__ uint32_t magnitude_at(uint32_t pos) const
     {
-        to[entry] = value(e) * unitary;
+        return gcb_magnitude(x[pos]);
+    }
+    __device__ void put(float *to, uint32_t entry, uint32_t pos, float unitary) const
+    {
+        to[entry] = x[pos] * unitary;
     }
 };
 
-struct far_room {
-    gcb::chunk_room chunk;
-    gcb::search_room search;
-};
-
-/* Counts the digits of this level, of what has the digits above it in common with `prefix`. */
-__device__ void count_digits(gcb::search_room &room, const far_chunk &c, unsigned level,
-                             uint32_t prefix)
+template <unsigned Threads>
+__global__ __launch_bounds__(Threads) void choose_near(struct gcb_cuda_chosen to,
+                                                       struct gcb_device_input in,
+                                                       struct gcb_cuda_chunks cut)
 {
-    const unsigned shift = gcb::shift_of(level), above = level ? gcb::shift_of(level - 1) : 31;
-
-    for (unsigned i = threadIdx.x; i < gcb::kDigits; i += blockDim.x)
-        room.digits[i] = 0;
-    gcb::sync_block();
-    for (uint32_t e = 0; e < c.each(); e++) {
-        const uint32_t m = c.magnitude(e);
-
-        if (c.index(e) < c.count && m >> above == prefix >> above)
-            gcb::atomic_add(&room.digits[m >> shift & (gcb::digits_of(level) - 1)], 1u);
-    }
-    gcb::sync_block();
-}
-
-/* The k-th largest digit by digit: three reads at most, and no more than it takes until all that have its digits are
- * kept. */
-__device__ gcb::chunk_cut find_far_cut(gcb::search_room &room, const far_chunk &c, uint32_t k)
-{
-    uint32_t prefix = 0, left = k;
-
-    for (unsigned level = 0; level < gcb::kLevels; level++) {
-        uint32_t equal;
-
-        count_digits(room, c, level, prefix);
-        gcb::find_digit(room, room.digits, gcb::digits_of(level), left);
-        prefix |= room.digit << gcb::shift_of(level);
-        left = room.left;
-        equal = room.digits[room.digit];
-        gcb::sync_block();
-        if (equal == left)
-            return {prefix, 0};
-    }
-    return {prefix + 1, left};
-}
-
-__global__ __launch_bounds__(kMostThreads) void choose_far(struct gcb_cuda_chosen to,
-                                                           struct gcb_device_input in,
-                                                           struct gcb_cuda_chunks cut)
-{
-    far_room &room = gcb::shared<far_room>();
+    near_room<Threads> &room = gcb::shared<near_room<Threads>>();
     const uint64_t skip = cut.first * cut.length;
 
     for (uint64_t i = cut.first + blockIdx.x; i * cut.length < to.n; i += gridDim.x) {
         const gcb::chunk_place place = gcb::place_of(cut, to.n, i);
-        far_chunk c;
+        const uint64_t first = place.from - skip;
+        near_chunk c;
 
-        c.x = in.x + (place.from - skip);
-        c.count = place.count;
-        c.stretch = (place.count + blockDim.x - 1) / blockDim.x * gcb::kWarp;
-        for (uint32_t e = 0; gcb::is_open(in) && e < c.each(); e++)
-            if (c.index(e) < c.count)
-                take(in, place.from - skip + c.index(e));
-        gcb::write_of_chunk(room.chunk, c, find_far_cut(room.search, c, place.k), place, to, 1.0f);
+        c.x = in.x + first;
+        c.length = place.count;
+#pragma unroll
+        for (unsigned e = 0; e < gcb::kChunkEach; e++)
+            c.m[e] = c.has(e)
+                         ? gcb_magnitude(gcb::take_input(in, first + e * blockDim.x + threadIdx.x))
+                         : 0;
+        gcb::choose_of_chunk(room, c, place, to, 1.0f);
     }
     if (blockIdx.x == 0 && threadIdx.x == 0)
         gcb::end_choice(to);
@@ -145,6 +83,24 @@ __global__ void scale_values(struct gcb_cuda_chosen c, uint64_t from, float fact
     for (uint64_t i = from + blockIdx.x * uint64_t{blockDim.x} + threadIdx.x; i < kept;
          i += uint64_t{gridDim.x} * blockDim.x)
         c.value[i] *= factor;
+}
+
+uint64_t chunks_of(const struct gcb_cuda_chosen *to, const struct gcb_cuda_chunks *cut)
+{
+    return (to->n + cut->length - 1) / cut->length - cut->first;
+}
+
+/* By `Threads` threads at most. */
+template <unsigned Threads>
+int launch_near(struct gcb_device_stream *s, const struct gcb_cuda_chosen *chosen,
+                const struct gcb_device_input *in, const struct gcb_cuda_chunks *cut)
+{
+    const uint64_t warp = gcb::kChunkEach * gcb::kWarp, warps = (cut->length + warp - 1) / warp;
+
+    return gcb::launch(choose_near<Threads>,
+                       gcb::grid_over(chunks_of(chosen, cut), gcb::kManyBlocks),
+                       static_cast<unsigned>(warps) * gcb::kWarp, sizeof(near_room<Threads>), s,
+                       *chosen, *in, *cut);
 }
 
 } /* namespace */
@@ -172,15 +128,13 @@ uint64_t gcb_cuda_chosen_lay_out(struct gcb_cuda_chosen *chosen, uint64_t n, uin
 int gcb_cuda_select_chunks(struct gcb_device_stream *s, const struct gcb_cuda_chosen *chosen,
                            const struct gcb_device_input *in, const struct gcb_cuda_chunks *cut)
 {
-    const uint64_t chunks = (chosen->n + cut->length - 1) / cut->length - cut->first;
-    const uint64_t warp = gcb::kChunkEach * gcb::kWarp, warps = (cut->length + warp - 1) / warp;
-
-    if (cut->length > kNear)
-        return gcb::launch(choose_far, gcb::grid_over(chunks), kMostThreads, sizeof(far_room), s,
-                           *chosen, *in, *cut);
-    return gcb::launch(choose_near, gcb::grid_over(chunks, gcb::kManyBlocks),
-                       static_cast<unsigned>(warps) * gcb::kWarp, sizeof(gcb::chunk_room), s,
-                       *chosen, *in, *cut);
+    if (cut->length > gcb::kChunkNear)
+        return gcb::choose_far_chunks(s, *chosen, *in, *cut,
+                                      gcb::grid_over(chunks_of(chosen, cut)));
+    if (cut->length > kSome * gcb::kChunkEach)
+        return launch_near<kMost>(s, chosen, in, cut);
+    return cut->length > kFew * gcb::kChunkEach ? launch_near<kSome>(s, chosen, in, cut)
+                                                : launch_near<kFew>(s, chosen, in, cut);
 }
 
 int gcb_cuda_scale_chosen(struct gcb_device_stream *s, const struct gcb_cuda_chosen *chosen,

@@ -8,6 +8,8 @@ static void largest_of_each_chunk(void **state)
     static const char *const specs[] = {
         "sparse:select=chunk,chunk=100,density=0.1",
         "sparse:select=chunk,chunk=4096,density=0.3,index=bitmap,values=fp16",
+        "sparse:select=chunk,chunk=4096,density=0.01",
+        "sparse:select=chunk,chunk=500,density=0.9",
         "sparse:select=chunk,density=0.2",
     };
     static const uint64_t sizes[] = {0, 33, 4097, END}, few[] = {0, 33, END};
@@ -15,6 +17,29 @@ static void largest_of_each_chunk(void **state)
     (void)state;
     same_all(specs, COUNT(specs), sizes);
     device_same_all(&device, "sparse:select=chunk,chunk=1,density=0.5", few);
+}
+
+/* What the largest of each thread say little of: 192 threads of 256 hold all that is large, and some of that is equal. */
+static void clusters_within_chunks(void **state)
+{
+    enum { N = 3 * 4096 + 100 };
+    static const char *const specs[] = {
+        "sparse:select=chunk,chunk=4096,density=0.0464",
+        "sparse:select=chunk,chunk=4096,density=0.2,index=bitmap",
+        "sparse:select=chunk,chunk=1024,density=0.06",
+    };
+    float *x = malloc(N * sizeof(float));
+
+    (void)state;
+    check_fill(x, N, FILL_NOISE, 5);
+    for (size_t i = 0; i < N; i++)
+        if (i % 256 < 192)
+            x[i] = i < 4096 ? 1000.0f : x[i] * (i < 8192 ? 1000.0f : 1e-30f) + (float)(i / 8 % 16);
+    gcb_host_schedule(GCB_HOST_SHUFFLED, 6);
+    for (size_t i = 0; i < COUNT(specs); i++)
+        device_same(&device, specs[i], x, N, NULL);
+    gcb_host_schedule(GCB_HOST_FORWARD, 1);
+    free(x);
 }
 
 /* Chunks that registers do not hold. */
@@ -254,6 +279,7 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(largest_of_each_chunk),
+        cmocka_unit_test(clusters_within_chunks),
         cmocka_unit_test(largest_of_long_chunks),
         cmocka_unit_test(hadamard),
         cmocka_unit_test(long_hadamard),

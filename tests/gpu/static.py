@@ -27,12 +27,11 @@ ON_STACK = {
     "measure_gaps": 80,
     "put_blocks": 80,
     "put_gaps": 80,
-    "choose": 40,  # fft's or dct's on sm_80, where 64 registers are too few for it; none on sm_90
 }
 MOST_REGISTERS = 80  # 65536 / (24 warps of 32), rounded down to eights
 # Those that have more: one block, or rare, or with room to gain.
 MANY_REGISTERS = {
-    "choose_again": 168,  # only where a tensor's chunks differ in scale by a power of two
+    "choose_again": 128,  # only where a tensor's chunks differ in scale by a power of two
     "encode": 88,  # qsgd, of many tensors together
     "encode_2bit": 96,  # terngrad
     "encode_base3": 96,
