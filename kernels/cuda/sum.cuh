@@ -56,26 +56,79 @@ struct square_term {
 };
 
 /*
- * 0.0 + part[0] + part[1] + ... in this order, which one thread must do; the block only brings the parts near. Every
- * thread of the block calls it with room for kChain doubles in shared memory; the sum is thread 0's.
+ * C sums, each total + part[0] + part[1] + ... in this order, which one thread must do: lane 0 of warp c does sum c and
+ * has it in the end, while the warps behind bring the next parts near. Every thread of the block, which has more than C
+ * warps; the room may be in use until then, and is to be left alone until the next barrier.
  */
-constexpr unsigned kChain = 1024;
+constexpr unsigned kChain = 512; /* parts that are near */
+constexpr unsigned kChainAhead =
+    32; /* of those, in registers: an addition waits for the one before it alone */
 
-__device__ __forceinline__ double chain_sum(const double *part, uint64_t count, double *room)
+template <unsigned C> struct chain_room_of {
+    double part[2][C][kChain];
+};
+using chain_room = chain_room_of<1>;
+
+/* The parts from `from` on. Behind the last, +0 up to what is added whole: it changes no sum that began with +0. */
+template <unsigned C>
+__device__ __forceinline__ void bring_parts(double (&near)[C][kChain],
+                                            const double *const (&part)[C], uint64_t from,
+                                            uint64_t count, unsigned thread, unsigned threads)
 {
-    double total = 0.0;
+    const uint64_t whole = (count + kChainAhead - 1) / kChainAhead * kChainAhead;
 
-    for (uint64_t from = 0; from < count; from += kChain) {
-        const unsigned n = static_cast<unsigned>(count - from < kChain ? count - from : kChain);
+    for (unsigned i = thread; i < kChain && from + i < whole; i += threads)
+#pragma unroll
+        for (unsigned c = 0; c < C; c++)
+            near[c][i] = from + i < count ? part[c][from + i] : 0.0;
+}
 
-        sync_block();
-        for (unsigned i = threadIdx.x; i < n; i += blockDim.x)
-            room[i] = part[from + i];
-        sync_block();
-        for (unsigned i = 0; threadIdx.x == 0 && i < n; i++)
-            total += room[i];
+/* total + near[0] + ... for at least the n first of them. One thread. */
+__device__ __forceinline__ double add_parts(double total, const double (&near)[kChain], unsigned n)
+{
+    for (unsigned i = 0; i < n; i += kChainAhead) {
+        double v[kChainAhead];
+
+#pragma unroll
+        for (unsigned j = 0; j < kChainAhead; j++)
+            v[j] = near[i + j];
+#pragma unroll
+        for (unsigned j = 0; j < kChainAhead; j++)
+            total += v[j];
     }
     return total;
+}
+static_assert(kChain % kChainAhead == 0, "what is near is added whole");
+
+template <unsigned C>
+__device__ __forceinline__ double chain_sums(chain_room_of<C> &room, double total,
+                                             const double *const (&part)[C], uint64_t count)
+{
+    const unsigned warp = threadIdx.x / kWarp;
+    unsigned now = 0;
+
+    sync_block();
+    bring_parts(room.part[0], part, 0, count, threadIdx.x, blockDim.x);
+    for (uint64_t from = 0; from < count; from += kChain, now ^= 1) {
+        const uint64_t left = count - from;
+
+        sync_block();
+        if (warp >= C)
+            bring_parts(room.part[now ^ 1], part, from + kChain, count, threadIdx.x - C * kWarp,
+                        blockDim.x - C * kWarp);
+        else if (lane() == 0)
+            total = add_parts(total, room.part[now][warp],
+                              static_cast<unsigned>(left < kChain ? left : kChain));
+    }
+    return total;
+}
+
+/* One of them, from 0.0 on: thread 0 has it. */
+__device__ __forceinline__ double chain_sum(chain_room &room, const double *part, uint64_t count)
+{
+    const double *const parts[] = {part};
+
+    return chain_sums(room, 0.0, parts, count);
 }
 
 } /* namespace gcb */

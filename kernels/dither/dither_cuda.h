@@ -57,7 +57,8 @@ struct gcb_cuda_terngrad {
 
 uint64_t gcb_cuda_terngrad_scratch(const struct gcb_cuda_terngrad *how, uint64_t n);
 
-/* The scaler (float32), then codes; sets result->length, adds to clamped. Three launches, two reads. */
+/* The scaler (float32), then codes; sets result->length, adds to clamped. Two reads; three launches, and one more for each 2^25
+ * elements behind the first, where it clips. */
 int gcb_cuda_terngrad_encode(struct gcb_device_stream *s, uint8_t *out,
                              const struct gcb_device_input *in, const struct gcb_cuda_terngrad *how,
                              void *scratch, struct gcb_device_result *result);

@@ -16,10 +16,6 @@ struct room {
     uint32_t norm[gcb::kTile]; /* of the tile's buckets */
 };
 
-struct chain_room {
-    double part[gcb::kChain];
-};
-
 /* Does a tile hold whole buckets, or the whole message? */
 __host__ __device__ bool tiles_hold_buckets(uint64_t bucket, uint64_t n)
 {
@@ -106,14 +102,13 @@ template <class Where> __global__ void bucket_squares(Where where)
 /* Norms of buckets from their sums, a block for each. */
 template <class Where> __global__ void bucket_norms(Where where)
 {
-    chain_room &s = gcb::shared<chain_room>();
     const gcb::place at = gcb::find(where);
     const uint64_t per_bucket = sums_per_bucket(at.item.bucket);
     const uint64_t buckets = bucket_count(at.item.bucket, at.item.in.n);
     const double *const part = static_cast<const double *>(at.item.scratch);
 
     for (uint64_t b = at.block; b < buckets; b += at.blocks) {
-        const double sum = gcb::chain_sum(part + b * per_bucket, per_bucket, s.part);
+        const double sum = gcb::chain_sum(gcb::shared<gcb::chain_room>(), part + b * per_bucket, per_bucket);
 
         if (threadIdx.x == 0)
             reinterpret_cast<uint32_t *>(at.item.payload)[b] =
@@ -356,7 +351,7 @@ int find_norms(struct gcb_device_stream *s, const gcb::one &one, bool l2)
                       one);
     return err ? err
                : gcb::launch(bucket_norms<gcb::one>, gcb::grid_over(buckets, gcb::kManyBlocks), 128,
-                             sizeof(chain_room), s, one);
+                             sizeof(gcb::chain_room), s, one);
 }
 
 /* ---- a group: grid 1 is of what finds maxima or squares, grid 2 of L2 norms ---- */
@@ -385,7 +380,7 @@ int find_l2(struct gcb_device_stream *s, const struct gcb_device_group *g, uint6
         gcb::launch(bucket_squares<gcb::many>, blocks, gcb::kTileThreads, 0, s, gcb::grid_of(g, 1));
 
     return err ? err
-               : gcb::launch(bucket_norms<gcb::many>, buckets, 128, sizeof(chain_room), s,
+               : gcb::launch(bucket_norms<gcb::many>, buckets, 128, sizeof(gcb::chain_room), s,
                              gcb::grid_of(g, 2));
 }
 

@@ -13,9 +13,20 @@ constexpr unsigned kHead = sizeof(float);
 /* In base 3 a tile is 4080 elements: a multiple of 5 and of 16, and 816 bytes. */
 constexpr unsigned kTile3 = 4080;
 
-/* In scratch: the scaler, then for each sum block its sums and its maximum. */
+/* Over all elements, or those of some sum blocks. */
+struct measured {
+    double sum, sum_sq;
+    uint32_t max_bits;
+};
+
+struct alignas(16) head {
+    float scale;
+    struct measured so_far; /* of a long message */
+};
+
+/* In scratch; behind the head, the sums and the maximum of each sum block. */
 struct blocks {
-    float *scale;
+    struct head *head;
     double *sum, *sum_sq;
     uint32_t *max_bits;
 };
@@ -28,21 +39,20 @@ __host__ __device__ uint64_t block_count(uint64_t n)
 __device__ struct blocks lay_out(const struct gcb_device_item &item)
 {
     const uint64_t count = block_count(item.in.n);
-    double *const sum = static_cast<double *>(item.scratch) + 2; /* 16 bytes for the scaler */
+    uint8_t *const scratch = static_cast<uint8_t *>(item.scratch);
+    double *const sum = reinterpret_cast<double *>(scratch + sizeof(struct head));
 
-    return {static_cast<float *>(item.scratch), sum, sum + count,
+    return {reinterpret_cast<struct head *>(scratch), sum, sum + count,
             reinterpret_cast<uint32_t *>(sum + 2 * count)};
 }
 
 /* ---- the scaler ---- */
 
-/* A warp for each sum block: one read for all three. */
-template <class Where, bool sums> __global__ void measure(Where where)
+/* A warp measures a sum block: one read for all three. */
+template <bool sums> __device__ void measure_block(const struct gcb_device_item &item, uint64_t b)
 {
-    const gcb::place at = gcb::find(where);
-    const struct gcb_device_input &in = at.item.in;
-    const struct blocks out = lay_out(at.item);
-    const uint64_t b = at.block * uint64_t{kWarps} + threadIdx.x / gcb::kWarp;
+    const struct gcb_device_input &in = item.in;
+    const struct blocks out = lay_out(item);
     const uint64_t from = b * GCB_SUM_BLOCK, left = from < in.n ? in.n - from : 0;
     const unsigned here = static_cast<unsigned>(left < GCB_SUM_BLOCK ? left : GCB_SUM_BLOCK);
     double sum = 0.0, sum_sq = 0.0;
@@ -75,40 +85,84 @@ template <class Where, bool sums> __global__ void measure(Where where)
     }
 }
 
-struct choosing {
-    double part[gcb::kChain];
+template <class Where, bool sums> __global__ void measure(Where where)
+{
+    const gcb::place at = gcb::find(where);
+
+    measure_block<sums>(at.item, at.block * uint64_t{kWarps} + threadIdx.x / gcb::kWarp);
+}
+
+struct adding {
+    gcb::chain_room_of<2> chain;
+    double sum_sq;
     uint32_t max_bits;
 };
 
-/* One block a message: the scaler, to scratch and into the payload. */
-template <class Where> __global__ void choose(Where where, double clip)
+/* What sum blocks [from, end) add to what was measured before `from`: thread 0 has it. Every thread of the block. */
+__device__ struct measured add_up(adding &s, const struct blocks &in, uint64_t from, uint64_t end,
+                                  bool sums)
 {
-    choosing &s = gcb::shared<choosing>();
-    const struct gcb_device_item item = gcb::find_whole(where);
-    const struct blocks in = lay_out(item);
-    const uint64_t n = item.in.n, count = block_count(n);
-    double limit = 0.0;
-    uint32_t most = 0, bits;
+    struct measured all = {0.0, 0.0, 0};
+    uint32_t most = 0;
 
+    if (from)
+        all = in.head->so_far;
     if (threadIdx.x == 0)
-        s.max_bits = 0;
+        s.max_bits = all.max_bits;
     gcb::sync_block();
-    for (uint64_t i = threadIdx.x; i < count; i += blockDim.x)
+    for (uint64_t i = from + threadIdx.x; i < end; i += blockDim.x)
         most = in.max_bits[i] > most ? in.max_bits[i] : most;
     most = gcb::warp_max(most);
     if (gcb::lane() == 0)
         gcb::atomic_max(&s.max_bits, most);
-    gcb::sync_block();
-    if (clip != 0.0 && n > 0) {
-        const double sum = gcb::chain_sum(in.sum, count, s.part);
-        const double sum_sq = gcb::chain_sum(in.sum_sq, count, s.part);
+    if (sums) {
+        const double *const parts[] = {in.sum + from, in.sum_sq + from};
+        const double before = threadIdx.x < gcb::kWarp ? all.sum : all.sum_sq;
 
-        limit = gcb_clip_of_sums(clip, sum, sum_sq, static_cast<double>(n));
+        all.sum = gcb::chain_sums(s.chain, before, parts, end - from);
+        if (threadIdx.x == gcb::kWarp)
+            s.sum_sq = all.sum;
     }
+    gcb::sync_block();
+    all.sum_sq = s.sum_sq;
+    all.max_bits = s.max_bits;
+    return all;
+}
+
+/* Of a long message the sum blocks from `first` on, while the first block adds up those from `before` on up to there,
+ * which the launch before has measured. */
+__global__ void measure_on(gcb::one where, uint64_t before, uint64_t first)
+{
+    if (blockIdx.x) {
+        const uint64_t block = blockIdx.x - 1;
+
+        measure_block<true>(where.item, first + block * kWarps + threadIdx.x / gcb::kWarp);
+    } else {
+        const struct blocks in = lay_out(where.item);
+        const struct measured all = add_up(gcb::shared<adding>(), in, before, first, true);
+
+        if (threadIdx.x == 0)
+            in.head->so_far = all;
+    }
+}
+
+/* One block a message: the scaler, to scratch and into the payload. Added up are sum blocks up to `from`. */
+template <class Where> __global__ void choose(Where where, double clip, uint64_t from)
+{
+    const struct gcb_device_item item = gcb::find_whole(where);
+    const struct blocks in = lay_out(item);
+    const uint64_t n = item.in.n;
+    const struct measured all =
+        add_up(gcb::shared<adding>(), in, from, block_count(n), clip != 0.0);
+    const double limit = clip != 0.0 && n > 0
+                             ? gcb_clip_of_sums(clip, all.sum, all.sum_sq, static_cast<double>(n))
+                             : 0.0;
+    uint32_t bits;
+
     if (threadIdx.x != 0)
         return;
-    *in.scale = gcb_clipped_max(limit, s.max_bits);
-    bits = gcb_bits_of(*in.scale);
+    in.head->scale = gcb_clipped_max(limit, all.max_bits);
+    bits = gcb_bits_of(in.head->scale);
     for (unsigned i = 0; i < kHead; i++)
         item.payload[i] = static_cast<uint8_t>(bits >> 8 * i);
 }
@@ -120,7 +174,7 @@ __device__ uint32_t tern(uint32_t (&code)[gcb::kTileEach], const struct gcb_devi
                          uint64_t first, uint64_t end, const struct gcb_cuda_terngrad &how)
 {
     const struct gcb_cuda_draw draw = {how.draw.seed, item.coarse, item.fine};
-    const float scale = *static_cast<const float *>(item.scratch);
+    const float scale = static_cast<const struct head *>(item.scratch)->scale;
     const struct gcb_philox_block bytes = gcb::draw_bytes(draw, first);
     const struct gcb_dither d = gcb::rounder(draw, 1, scale);
     struct gcb_device_input in = item.in;
@@ -295,15 +349,42 @@ template <class Where> struct step {
 };
 
 template <class Where>
-int run(struct gcb_device_stream *s, const struct gcb_cuda_terngrad *how,
-        const step<Where> &measured, uint64_t messages, const step<Where> &encoded)
+int measure_all(struct gcb_device_stream *s, const struct gcb_cuda_terngrad *how,
+                const step<Where> &all)
 {
-    int err = gcb::launch(how->clip != 0.0 ? measure<Where, true> : measure<Where, false>,
-                          measured.grid, gcb::kTileThreads, 0, s, measured.where);
+    return gcb::launch(how->clip != 0.0 ? measure<Where, true> : measure<Where, false>, all.grid,
+                       gcb::kTileThreads, 0, s, all.where);
+}
 
-    if (!err)
-        err = gcb::launch(choose<Where>, messages, gcb::kTileThreads, sizeof(choosing), s,
-                          measured.where, how->clip);
+/* Blocks that measure in one launch, 2^25 elements: as many as are added up, one after the other, in about the time that
+ * they are read in. */
+constexpr uint64_t kMeasuring = 1024;
+
+/* The same of one message; *added: the sum blocks that were added up meanwhile. */
+int measure_long(struct gcb_device_stream *s, const struct gcb_cuda_terngrad *how,
+                 const step<gcb::one> &all, uint64_t *added)
+{
+    const uint64_t each = how->clip != 0.0 ? gcb::grid_over(all.grid, kMeasuring) : all.grid;
+    int err = measure_all<gcb::one>(s, how, {all.where, each});
+
+    *added = 0;
+    for (uint64_t done = each; !err && done < all.grid; done += each) {
+        const uint64_t left = all.grid - done, blocks = left < each ? left : each;
+
+        err = gcb::launch(measure_on, 1 + blocks, gcb::kTileThreads, sizeof(adding), s, all.where,
+                          *added, done * kWarps);
+        *added = done * kWarps;
+    }
+    return err;
+}
+
+template <class Where>
+int choose_and_encode(struct gcb_device_stream *s, const struct gcb_cuda_terngrad *how,
+                      const step<Where> &chosen, uint64_t added, const step<Where> &encoded)
+{
+    const int err = gcb::launch(choose<Where>, chosen.grid, gcb::kTileThreads, sizeof(adding), s,
+                                chosen.where, how->clip, added);
+
     if (err)
         return err;
     return how->base3 ? gcb::launch(encode_base3<Where>, encoded.grid, gcb::kTileThreads,
@@ -336,7 +417,7 @@ step<gcb::many> cut_codes(const struct gcb_device_group *g, const struct gcb_cud
 uint64_t gcb_cuda_terngrad_scratch(const struct gcb_cuda_terngrad *how, uint64_t n)
 {
     (void)how;
-    return 2 * sizeof(double) + block_count(n) * (2 * sizeof(double) + sizeof(uint32_t));
+    return sizeof(struct head) + block_count(n) * (2 * sizeof(double) + sizeof(uint32_t));
 }
 
 int gcb_cuda_terngrad_encode(struct gcb_device_stream *s, uint8_t *out,
@@ -344,9 +425,13 @@ int gcb_cuda_terngrad_encode(struct gcb_device_stream *s, uint8_t *out,
                              void *scratch, struct gcb_device_result *result)
 {
     const gcb::one one = {{*in, out, result, scratch, how->draw.coarse, how->draw.fine, 0}};
+    uint64_t added;
+    const int err = measure_long(s, how, {one, measuring_blocks(in->n)}, &added);
 
-    return run<gcb::one>(s, how, {one, measuring_blocks(in->n)}, 1,
-                         {one, how->base3 ? tile3_grid(in->n) : gcb::tile_grid(in->n)});
+    return err ? err
+               : choose_and_encode<gcb::one>(
+                     s, how, {one, 1}, added,
+                     {one, how->base3 ? tile3_grid(in->n) : gcb::tile_grid(in->n)});
 }
 
 int gcb_cuda_terngrad_encode_group(struct gcb_device_stream *s, const struct gcb_device_group *g,
@@ -355,9 +440,12 @@ int gcb_cuda_terngrad_encode_group(struct gcb_device_stream *s, const struct gcb
     const step<gcb::many> codes = cut_codes(g, how);
     const uint64_t blocks =
         gcb::cut(g, 2, [](const struct gcb_device_item &i) { return measuring_blocks(i.in.n); });
-    const int err = gcb::send(s, g);
+    const gcb::many measured = gcb::grid_of(g, 2);
+    int err = gcb::send(s, g);
 
-    return err ? err : run<gcb::many>(s, how, {gcb::grid_of(g, 2), blocks}, g->count, codes);
+    if (!err)
+        err = measure_all<gcb::many>(s, how, {measured, blocks});
+    return err ? err : choose_and_encode<gcb::many>(s, how, {measured, g->count}, 0, codes);
 }
 
 int gcb_cuda_terngrad_decode(struct gcb_device_stream *s, float *out, const uint8_t *in, uint64_t n,

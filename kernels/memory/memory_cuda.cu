@@ -117,14 +117,10 @@ __global__ void square_sums(double *__restrict__ part, const float *__restrict__
         part[b] = sum;
 }
 
-struct chain_room {
-    double part[gcb::kChain];
-};
-
 /* One block. */
 __global__ void scale_to(float *scale, const double *part, uint64_t count, double limit)
 {
-    const double sum_sq = gcb::chain_sum(part, count, gcb::shared<chain_room>().part);
+    const double sum_sq = gcb::chain_sum(gcb::shared<gcb::chain_room>(), part, count);
 
     if (threadIdx.x == 0)
         *scale = static_cast<float>(gcb_memory_clip(sum_sq, limit));
@@ -182,6 +178,6 @@ int gcb_cuda_memory_clip(struct gcb_device_stream *s, float *scale, const float 
         gcb::launch(square_sums, grid ? grid : 1, tuning::threads, 0, s, part, gradient, n);
 
     return err ? err
-               : gcb::launch(scale_to, 1, tuning::threads, sizeof(chain_room), s, scale,
+               : gcb::launch(scale_to, 1, tuning::threads, sizeof(gcb::chain_room), s, scale,
                              static_cast<const double *>(part), count, limit);
 }

@@ -66,7 +66,7 @@ __global__ void measure(choosing *c, double *sums, gcb_device_input x)
 }
 
 struct chaining {
-    double room[gcb::kChain];
+    gcb::chain_room sum;
     double mean;
 };
 
@@ -74,7 +74,7 @@ struct chaining {
 __global__ void tabulate(choosing *c, const double *sums, uint64_t n)
 {
     chaining &room = gcb::shared<chaining>();
-    const double sum = gcb::chain_sum(sums, (n + GCB_SUM_BLOCK - 1) / GCB_SUM_BLOCK, room.room);
+    const double sum = gcb::chain_sum(room.sum, sums, (n + GCB_SUM_BLOCK - 1) / GCB_SUM_BLOCK);
 
     if (c->reused)
         return;

@@ -49,16 +49,11 @@ __global__ void sum_list(double *sums, struct gcb_cuda_chosen list)
     }
 }
 
-struct chaining {
-    double room[gcb::kChain];
-};
-
 /* One block. */
 __global__ void join_sums(choosing *c, const double *sums, unsigned side)
 {
-    chaining &room = gcb::shared<chaining>();
     const uint64_t blocks = (c->choice.kept + GCB_SUM_BLOCK - 1) / GCB_SUM_BLOCK;
-    const double sum = gcb::chain_sum(sums, blocks, room.room);
+    const double sum = gcb::chain_sum(gcb::shared<gcb::chain_room>(), sums, blocks);
 
     if (threadIdx.x == 0)
         c->sum[side] = sum;
@@ -117,8 +112,8 @@ int sum_side(struct gcb_device_stream *s, const gcb::choice &w, const struct gcb
         err = gcb::launch(sum_list, gcb::grid_over(gcb::warps_over(gcb::tile_count(list.most))),
                           gcb::kTileThreads, 0, s, w.in.sums, list);
     return err ? err
-               : gcb::launch(join_sums, 1, gcb::kTileThreads, sizeof(chaining), s, w.c, w.in.sums,
-                             side);
+               : gcb::launch(join_sums, 1, gcb::kTileThreads, sizeof(gcb::chain_room), s, w.c,
+                             w.in.sums, side);
 }
 
 } /* namespace */

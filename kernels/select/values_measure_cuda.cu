@@ -124,7 +124,8 @@ __global__ void sum_blocks(measured to, struct gcb_cuda_chosen c, unsigned width
 }
 
 struct chaining {
-    double room[gcb::kChain];
+    gcb::chain_room_of<2> sums;
+    double down;
     uint64_t positive;
 };
 
@@ -139,9 +140,10 @@ __global__ void choose_means(measured from, struct gcb_cuda_chosen c, struct gcb
     chaining &room = gcb::shared<chaining>();
     const uint64_t kept = gcb::values_of(c, how.width),
                    blocks = (kept + GCB_SUM_BLOCK - 1) / GCB_SUM_BLOCK;
+    const double *const parts[] = {from.up, from.down};
     struct gcb_cuda_scale *scale = &from.all->scale;
     uint64_t positive = 0;
-    double up, down;
+    double up;
 
     if (threadIdx.x == 0)
         room.positive = 0;
@@ -150,11 +152,14 @@ __global__ void choose_means(measured from, struct gcb_cuda_chosen c, struct gcb
         positive += from.positive[b];
     if (positive)
         gcb::atomic_add(&room.positive, positive);
-    up = gcb::chain_sum(from.up, blocks, room.room);
-    down = gcb::chain_sum(from.down, blocks, room.room);
+    up = gcb::chain_sums(room.sums, 0.0, parts, blocks);
+    if (threadIdx.x == gcb::kWarp)
+        room.down = up;
     gcb::sync_block();
     if (threadIdx.x != 0)
         return;
+    const double down = room.down;
+
     if (how.kind == GCB_CUDA_MEAN)
         scale->up = ratio(up + down, kept);
     else if (how.kind == GCB_CUDA_SIGN_MEAN)
