@@ -18,35 +18,57 @@ using gcb::slots;
 
 constexpr uint64_t kSampleFrom = 1 << 16; /* below this many positions all of them are collected */
 constexpr uint64_t kSampleMost = 1 << 15;
+constexpr unsigned kSampleAhead =
+    8; /* that a thread has on their way at once: they lie far apart */
 
-/* An element of the sample; what is not of this side counts as 0. */
-__device__ uint32_t sampled(const gcb_device_input &x, const sample &how, uint64_t i, unsigned side,
-                            unsigned sides)
+/* Elements of the sample from `from` on, a block apart; 0 behind the last. */
+__device__ void take_sample(float (&v)[kSampleAhead], const gcb_device_input &x, const sample &how,
+                            uint64_t from)
 {
-    const uint64_t at = i * how.stride + how.offset;
-    const float v = gcb::is_open(x) ? gcb::compensate(x, at) : x.x[at];
+    const bool open = gcb::is_open(x);
 
-    return gcb::side_of(v, sides) == side ? gcb_magnitude(v) : 0;
+#pragma unroll
+    for (unsigned i = 0; i < kSampleAhead; i++) {
+        const uint64_t mine = from + i * blockDim.x;
+        const uint64_t at = (mine < how.m ? mine : from) * how.stride + how.offset;
+
+        v[i] = open ? gcb::compensate(x, at) : x.x[at];
+        v[i] = mine < how.m ? v[i] : 0.0f;
+    }
 }
 
-/* The sample's rank-th largest. Every thread of the block. */
+/* Counts a digit. Zeros are left out: they are many, or the other side's, and a count that all add to is slow. */
+__device__ void count_digit(search_room &room, uint32_t bits, uint32_t prefix, unsigned level)
+{
+    const unsigned above = gcb::shift_of(level ? level - 1 : 0);
+
+    if (bits && (level == 0 || bits >> above == prefix >> above))
+        gcb::atomic_add(&room.digits[bits >> gcb::shift_of(level) & (gcb::digits_of(level) - 1)],
+                        1u);
+}
+
+/* The rank-th largest of this side in the sample, 0 if that has fewer which are not 0. Every thread of the block. */
 __device__ uint32_t rank_sample(search_room &room, const gcb_device_input &x, const sample &how,
                                 unsigned side, unsigned sides)
 {
     uint32_t prefix = 0, rank = static_cast<uint32_t>(how.rank);
 
     for (unsigned level = 0; level < how.levels; level++) {
-        const unsigned above = gcb::shift_of(level ? level - 1 : 0);
-
         for (unsigned i = threadIdx.x; i < kDigits; i += blockDim.x)
             room.digits[i] = 0;
+        if (threadIdx.x == 0) {
+            room.digit = 0;
+            room.left = 0;
+        }
         gcb::sync_block();
-        for (uint64_t i = threadIdx.x; i < how.m; i += blockDim.x) {
-            const uint32_t bits = sampled(x, how, i, side, sides);
+        for (uint64_t from = threadIdx.x; from < how.m; from += kSampleAhead * blockDim.x) {
+            float v[kSampleAhead];
 
-            if (level == 0 || bits >> above == prefix >> above)
-                gcb::atomic_add(
-                    &room.digits[bits >> gcb::shift_of(level) & (gcb::digits_of(level) - 1)], 1u);
+            take_sample(v, x, how, from);
+#pragma unroll
+            for (unsigned i = 0; i < kSampleAhead; i++)
+                count_digit(room, gcb::side_of(v[i], sides) == side ? gcb_magnitude(v[i]) : 0,
+                            prefix, level);
         }
         gcb::sync_block();
         gcb::find_digit(room, room.digits, gcb::digits_of(level), rank);
@@ -58,9 +80,9 @@ __device__ uint32_t rank_sample(search_room &room, const gcb_device_input &x, co
 }
 
 /* One block: zeroes, and what to collect from. */
-__global__ __launch_bounds__(gcb::kOneBlock) void begin_choice(choosing *c, gcb_device_input x,
-                                                               sample how, unsigned sides,
-                                                               uint32_t want)
+__global__ __launch_bounds__(gcb::kOneBlock, 1) void begin_choice(choosing *c, gcb_device_input x,
+                                                                  sample how, unsigned sides,
+                                                                  uint32_t want)
 {
     search_room &room = gcb::shared<search_room>();
     uint32_t least = how.m ? gcb::kAll : how.least;

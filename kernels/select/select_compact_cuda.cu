@@ -47,9 +47,7 @@ __global__ void count_tiles(const choosing *c, slots in, uint64_t tiles, unsigne
     }
 }
 
-struct summing {
-    gcb::scan_room scan;
-};
+using summing = gcb::scan_room_of<uint64_t>;
 
 /* One block: where each tile's entries begin, and how many ties stand in front of it. */
 __global__ __launch_bounds__(kSumThreads) void sum_tiles(choosing *c, slots in, uint32_t *first,
@@ -61,24 +59,31 @@ __global__ __launch_bounds__(kSumThreads) void sum_tiles(choosing *c, slots in, 
 
     for (uint64_t from = 0; from < tiles; from += kSumThreads * kSumEach) {
         const uint64_t start = from + threadIdx.x * kSumEach;
-        uint32_t mine_above = 0, mine_ties = 0, all_above, all_ties, a, t;
+        uint32_t tile_above[kSumEach], tile_ties[kSumEach], a, t;
+        uint64_t mine = 0, all, before; /* above, and ties from bit 32 on */
 
-        for (unsigned i = 0; i < kSumEach && start + i < tiles; i++) {
-            mine_above += in.above[start + i];
-            mine_ties += in.ties[start + i];
+#pragma unroll
+        for (unsigned i = 0; i < kSumEach; i++) {
+            tile_above[i] = start + i < tiles ? in.above[start + i] : 0;
+            tile_ties[i] = start + i < tiles ? in.ties[start + i] : 0;
         }
-        a = above + gcb::scan_block(room.scan, mine_above, &all_above);
-        t = ties + gcb::scan_block(room.scan, mine_ties, &all_ties);
-        for (unsigned i = 0; i < kSumEach && start + i < tiles; i++) {
-            const uint32_t here = in.ties[start + i];
-
-            first[start + i] = a + (t < most ? t : most);
-            a += in.above[start + i];
-            in.ties[start + i] = t;
-            t += here;
+#pragma unroll
+        for (unsigned i = 0; i < kSumEach; i++)
+            mine += tile_above[i] + (static_cast<uint64_t>(tile_ties[i]) << 32);
+        before = gcb::scan_block(room, mine, &all);
+        a = above + static_cast<uint32_t>(before);
+        t = ties + static_cast<uint32_t>(before >> 32);
+#pragma unroll
+        for (unsigned i = 0; i < kSumEach; i++) {
+            if (start + i < tiles) {
+                first[start + i] = a + (t < most ? t : most);
+                in.ties[start + i] = t;
+            }
+            a += tile_above[i];
+            t += tile_ties[i];
         }
-        above += all_above;
-        ties += all_ties;
+        above += static_cast<uint32_t>(all);
+        ties += static_cast<uint32_t>(all >> 32);
     }
     if (threadIdx.x == 0) {
         first[tiles] = above + (ties < most ? ties : most);
