@@ -108,7 +108,8 @@ template <class Where> __global__ void bucket_norms(Where where)
     const double *const part = static_cast<const double *>(at.item.scratch);
 
     for (uint64_t b = at.block; b < buckets; b += at.blocks) {
-        const double sum = gcb::chain_sum(gcb::shared<gcb::chain_room>(), part + b * per_bucket, per_bucket);
+        const double sum =
+            gcb::chain_sum(gcb::shared<gcb::chain_room>(), part + b * per_bucket, per_bucket);
 
         if (threadIdx.x == 0)
             reinterpret_cast<uint32_t *>(at.item.payload)[b] =
