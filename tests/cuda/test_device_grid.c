@@ -23,25 +23,15 @@ static void every_case(void **state)
 {
     (void)state;
     for (size_t i = 0; i < case_count; i++) {
-        schedule(i);
-        if (cases[i].wide)
-            device_same_wide(&device, cases[i].spec, scaled(cases[i].wide), i);
-    }
-}
+        const struct check_case *c = &cases[i];
 
-static void feedback(void **state)
-{
-    (void)state;
-    device_same_feedback(&device, "sparse:transform=dct,chunk=1000", 70001, GCB_F32, 0.7);
-    device_same_feedback(&device, "sparse:transform=fft,chunk=63", 70001, GCB_F32, 0.7);
-}
-
-static void memory(void **state)
-{
-    (void)state;
-    for (size_t i = 0; device_memories[i]; i++) {
         schedule(i);
-        device_same_memory(&device, device_memories[i], 5001);
+        if (c->kind == CHECK_WIDE)
+            device_same_wide(&device, c->spec, scaled(c->count), i);
+        if (c->kind == CHECK_STEPS)
+            device_same_feedback(&device, c->spec, 70001, GCB_F32, 0.7);
+        if (c->kind == CHECK_MEMORY)
+            device_same_memory(&device, c->spec, 5001);
     }
 }
 
@@ -56,8 +46,6 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_case),
-        cmocka_unit_test(feedback),
-        cmocka_unit_test(memory),
     };
     int failed;
 

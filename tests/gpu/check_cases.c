@@ -1,10 +1,15 @@
 #include "tests/gpu/check_cases.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "tests/contract/cases.h"
+#include "tests/support/device_sets.h"
+#include "tests/support/device_trip.h"
+
+#define COUNT(list) (sizeof(list) / sizeof(*(list)))
 
 /* What no table can tell: branches of launchers, lengths of chunks, densities. */
 static const char *const more[] = {
@@ -57,28 +62,33 @@ static const char *const more[] = {
 
 /* What loops only where the defaults do not lead, or only at still greater sizes. */
 static const struct check_case wide[] = {
-    {"range:mantissa=4", .wide = WIDE},
-    {"qsgd:bucket=100,norm=l2", .wide = WIDE},
-    {"sparse:theta=0.2,values=sign-mean,index=u32", .wide = WIDE},
-    {"sparse:theta=0.2,transform=fft,chunk=63,index=bitmap", .wide = WIDE},
-    {"sparse:theta=0.2,transform=fft,chunk=1,values=sign-mean,index=bitmap", .wide = WIDE},
-    {"sparse:theta=0.2,transform=fft,chunk=4096,select=chunk,index=bitmap", .wide = WIDE},
-    {"sparse:theta=0.2,transform=dct,chunk=48,index=bitmap", .wide = WIDE},
-    {"sparse:theta=0.2,transform=dct,chunk=1000,select=chunk,index=bitmap", .wide = WIDE},
-    {"sparse:theta=0.2,transform=dct,chunk=4096,select=chunk,index=bitmap", .wide = WIDE},
-    {"sparse:theta=0.2,transform=hadamard,chunk=64,index=bitmap", .wide = WIDE},
-    {"sparse:theta=0.2,select=chunk,chunk=100,index=bitmap", .wide = WIDE},
-    {"sparse:theta=0.2,select=chunk,chunk=20001,index=bitmap", .wide = WIDER},
-    {"sparse:theta=0.01,values=fp16,index=bitmap", .wide = WIDER},
-    {"sparse:theta=0.01,values=means,index=bitmap", .wide = WIDER},
-    {"sparse:theta=0.01,values=sign-mean,index=bitmap", .wide = WIDER},
-    {"sparse:theta=0.01,select=sampled,values=fp16,index=bitmap", .wide = WIDER},
-    {"sparse:theta=0.5,select=search,index=bitmap", .wide = WIDER},
-    {"redsync:dense-below=0,trimmed-below=0,density=0.1,index=bitmap", .wide = WIDER},
-    {"dgc", .wide = WIDER}, /* the sample does not suffice, or it does: by step */
-    {"dgc:density=0.002", .wide = WIDER},
-    {"dgc:density=0.003", .wide = WIDER},
-    {"sparse:theta=0.01,select=one-sided,index=bitmap", .wide = 2 * WIDER}, /* of one sign: half */
+    {"range:mantissa=4", CHECK_WIDE, WIDE},
+    {"qsgd:bucket=100,norm=l2", CHECK_WIDE, WIDE},
+    {"sparse:theta=0.2,values=sign-mean,index=u32", CHECK_WIDE, WIDE},
+    {"sparse:theta=0.2,transform=fft,chunk=63,index=bitmap", CHECK_WIDE, WIDE},
+    {"sparse:theta=0.2,transform=fft,chunk=1,values=sign-mean,index=bitmap", CHECK_WIDE, WIDE},
+    {"sparse:theta=0.2,transform=fft,chunk=4096,select=chunk,index=bitmap", CHECK_WIDE, WIDE},
+    {"sparse:theta=0.2,transform=dct,chunk=48,index=bitmap", CHECK_WIDE, WIDE},
+    {"sparse:theta=0.2,transform=dct,chunk=1000,select=chunk,index=bitmap", CHECK_WIDE, WIDE},
+    {"sparse:theta=0.2,transform=dct,chunk=4096,select=chunk,index=bitmap", CHECK_WIDE, WIDE},
+    {"sparse:theta=0.2,transform=hadamard,chunk=64,index=bitmap", CHECK_WIDE, WIDE},
+    {"sparse:theta=0.2,select=chunk,chunk=100,index=bitmap", CHECK_WIDE, WIDE},
+    {"sparse:theta=0.2,select=chunk,chunk=20001,index=bitmap", CHECK_WIDE, WIDER},
+    {"sparse:theta=0.01,values=fp16,index=bitmap", CHECK_WIDE, WIDER},
+    {"sparse:theta=0.01,values=means,index=bitmap", CHECK_WIDE, WIDER},
+    {"sparse:theta=0.01,values=sign-mean,index=bitmap", CHECK_WIDE, WIDER},
+    {"sparse:theta=0.01,select=sampled,values=fp16,index=bitmap", CHECK_WIDE, WIDER},
+    {"sparse:theta=0.5,select=search,index=bitmap", CHECK_WIDE, WIDER},
+    {"redsync:dense-below=0,trimmed-below=0,density=0.1,index=bitmap", CHECK_WIDE, WIDER},
+    {"dgc", CHECK_WIDE, WIDER}, /* the sample does not suffice, or it does: by step */
+    {"dgc:density=0.002", CHECK_WIDE, WIDER},
+    {"dgc:density=0.003", CHECK_WIDE, WIDER},
+    {"sparse:theta=0.01,select=one-sided,index=bitmap", CHECK_WIDE,
+     2 * WIDER}, /* of one sign: half */
+    {"sparse:transform=dct,chunk=1000", CHECK_STEPS, WIDE},
+    {"sparse:transform=fft,chunk=63", CHECK_STEPS, WIDE},
+    {"topk:theta=0.9,memory=ef,decay=0.75", CHECK_MEMORY, WIDE},
+    {"dgc:theta=0.9,clip-norm=2", CHECK_MEMORY, WIDE},
 };
 
 /* How many choices are not their codec's default; a number that is not makes it many. */
@@ -95,12 +105,22 @@ static size_t choices_made(const struct gcb_method *m)
     return made;
 }
 
-static void add(struct check_case *list, size_t *count, const struct gcb_method *m, bool brief)
+static void add(struct check_case *list, size_t *count, const struct gcb_method *m,
+                enum check_kind kind)
 {
     struct check_case *c = &list[*count];
 
     gcb_method_spec(c->spec, sizeof(c->spec), m, GCB_SPEC_FULL);
-    c->brief = brief;
+    c->kind = kind;
+    (*count)++;
+}
+
+static void add_spec(struct check_case *list, size_t *count, const char *spec, enum check_kind kind)
+{
+    struct check_case *c = &list[*count];
+
+    snprintf(c->spec, sizeof(c->spec), "%s", spec);
+    c->kind = kind;
     (*count)++;
 }
 
@@ -138,21 +158,39 @@ static void add_wide(struct check_case *list, size_t *count)
             continue;
         if (!m.preset)
             keep_most(&m);
-        add(list, count, &m, false);
-        list[*count - 1].wide = WIDE;
+        add(list, count, &m, CHECK_WIDE);
+        list[*count - 1].count = WIDE;
     }
     memcpy(&list[*count], wide, sizeof(wide));
-    *count += sizeof(wide) / sizeof(*wide);
+    *count += COUNT(wide);
+}
+
+static size_t names(const char *const *list)
+{
+    size_t n = 0;
+
+    while (list[n])
+        n++;
+    return n;
+}
+
+static size_t quantisers(void)
+{
+    size_t n = 0;
+
+    while (device_quantisers[n].spec)
+        n++;
+    return n;
 }
 
 struct check_case *check_cases(size_t *count, size_t stride, bool with_wide)
 {
-    const size_t by_hand = sizeof(more) / sizeof(*more);
+    const size_t by_hand = COUNT(more) + COUNT(wide) + names(device_memories) + quantisers();
     struct check_case *list;
 
     *count = 0;
     contract_generate(NULL);
-    list = calloc(2 * contract_count + by_hand + sizeof(wide) / sizeof(*wide), sizeof(*list));
+    list = calloc(2 * contract_count + by_hand, sizeof(*list));
     if (!list)
         return NULL;
     for (int brief = 0; brief < 2; brief++) {
@@ -161,14 +199,32 @@ struct check_case *check_cases(size_t *count, size_t stride, bool with_wide)
 
             gcb_method_forget(&m); /* memories stand around coders */
             if (belongs(&contract_cases[i], brief, i, stride))
-                add(list, count, &m, brief);
+                add(list, count, &m, brief ? CHECK_BRIEF : CHECK_WHOLE);
             if (!contract_cases[i].brief && !brief) /* as a user names it */
                 snprintf(list[*count - 1].spec, sizeof(list->spec), "%s", m.name);
         }
-        for (size_t i = 0; i < by_hand && !brief; i++)
-            snprintf(list[(*count)++].spec, sizeof(list->spec), "%s", more[i]);
+        for (size_t i = 0; i < COUNT(more) && !brief; i++)
+            add_spec(list, count, more[i], CHECK_WHOLE);
     }
+    for (size_t i = 0; device_quantisers[i].spec; i++)
+        add_spec(list, count, device_quantisers[i].spec, CHECK_GROUP);
+    for (size_t i = 0; device_memories[i]; i++)
+        add_spec(list, count, device_memories[i], CHECK_MEMORY);
     if (with_wide)
         add_wide(list, count);
     return list;
+}
+
+char *check_case_name(char *out, size_t size, const struct check_case *c)
+{
+    const char *how = c->kind == CHECK_GROUP    ? " (161 tensors in a group)"
+                      : c->kind == CHECK_MEMORY ? " (with the worker's memory)"
+                      : c->kind == CHECK_STEPS  ? " (with error feedback)"
+                                                : "";
+
+    if (c->count)
+        snprintf(out, size, "%s%s (%" PRIu64 " elements)", c->spec, how, c->count);
+    else
+        snprintf(out, size, "%s%s", c->spec, how);
+    return out;
 }

@@ -14,7 +14,6 @@
  *
  * Exit status 0: all is the same; 1: something differs; 3: no device.
  */
-#include <inttypes.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -29,39 +28,11 @@
 #include "src/report/row.h"
 #include "tests/gpu/check_apart.h"
 #include "tests/gpu/check_cases.h"
-#include "tests/kernels/check.h"
+#include "tests/gpu/check_one.h"
 #include "tests/support/cuda_host/host.h"
-#include "tests/support/device_trip.h"
-
-#define END (~UINT64_C(0))
-
-/* How much of it: a GPU; a GPU under compute-sanitizer; the stand-in, which is slow. */
-struct depth {
-    const char *name;
-    uint64_t sizes[16], fed[8]; /* elements; of steps with error feedback */
-    uint64_t few[8];            /* of brief cases, each with another kind of content */
-    size_t stride;              /* one in so many of the combinations */
-    bool once;                  /* all cases are brief */
-    bool wide;                  /* those at sizes where blocks go on from piece to piece too */
-};
-
-static const struct depth depths[] = {
-    {.name = "full",
-     .sizes = {0, 1, 2, 7, 31, 32, 33, 511, 513, 4095, 4096, 4097, 12289, 100003, 1048579, END},
-     .fed = {1, 33, 4097, 100003, 1048579, END},
-     .few = {0, 1, 33, 4097, 100003, END},
-     .stride = 1,
-     .wide = true},
-    {.name = "--small",
-     .sizes = {0, 1, 33, 4097, END},
-     .fed = {33, 4097, END},
-     .few = {33, 4097, END},
-     .stride = 41},
-    {.name = "--quick", .fed = {70, END}, .few = {0, 33, 4097, END}, .stride = 41, .once = true},
-};
 
 static struct gcb_device device;
-static const struct depth *depth = &depths[0];
+static const struct check_depth *depth;
 static struct check_case *cases;
 static size_t case_count;
 static unsigned device_index;
@@ -86,105 +57,24 @@ const struct gcb_device_module *gcb_device_module(void)
     return device.module;
 }
 
-/* Does the method run there? Otherwise the case ends with the reason. */
-static bool supported(struct outcome *o, const char *spec)
-{
-    struct gcb_device_coder *coder = NULL;
-    struct gcb_coder_config config = {.env = {.count = 1000, .path = "a/b"}};
-    struct gcb_diag diag = {0};
-    struct gcb_method m;
-    int err;
-
-    assert_int_equal(gcb_method_parse(&m, spec, NULL), 0);
-    gcb_method_forget(&m);
-    err = gcb_device_coder_create(&coder, &device, &m, &config, &diag);
-    gcb_device_coder_destroy(coder);
-    if (!err)
-        return true;
-    snprintf(o->reason, sizeof(o->reason), "%s", diag.text);
-    if (err != GCB_E_UNSUPPORTED && (err != GCB_E_BACKEND || device.facts.fft[0]))
-        fail_msg("%s: %s", spec, diag.text);
-    snprintf(o->status, sizeof(o->status), "unsupported"); /* there, or without cuFFT */
-    return false;
-}
-
-/* Content changes from size to size and from case to case. */
-static void check_few(const char *spec, size_t at)
-{
-    for (size_t i = 0; depth->few[i] != END; i++) {
-        const struct device_setting setting = {.seed = 7 + at, .step = at % 5, .worker = 3};
-        const uint64_t n = depth->few[i];
-        float *x = malloc((n + 1) * sizeof(float));
-
-        check_fill(x, n, (enum check_fill)((at + i) % FILL_COUNT), at);
-        device_same(&device, spec, x, n, &setting);
-        check_fill(x, n, FILL_NOISE, at);
-        if (n == 33)
-            device_same_damage(&device, spec, x, n, 4, at);
-        free(x);
-    }
-}
-
-/* Has the device error feedback for it, fused into the encoder? */
-static bool feeds_back(const char *spec)
-{
-    const struct gcb_coder_config config = {.env = {.count = 1, .path = "a/b", .feedback = true}};
-    struct gcb_device_coder *c = NULL;
-    struct gcb_method method;
-    int err;
-
-    assert_int_equal(gcb_method_parse(&method, spec, NULL), 0);
-    err = gcb_device_coder_create(&c, &device, &method, &config, NULL);
-    assert_true(!err || err == GCB_E_UNSUPPORTED);
-    gcb_device_coder_destroy(c);
-    return !err;
-}
-
-static void check_fed(struct outcome *o, const char *spec)
-{
-    struct gcb_method m;
-    bool library;
-
-    assert_int_equal(gcb_method_parse(&m, spec, NULL), 0);
-    library = (gcb_method_caps(&m) & GCB_CAP_LIBRARY_MATH) != 0;
-    o->fed = feeds_back(spec);
-    for (size_t i = 0; o->fed && depth->fed[i] != END; i++) {
-        const struct device_steps how = {
-            .source = (enum gcb_dtype)(i % GCB_DTYPE_COUNT),
-            .carry = i % 2 ? 0.7 : 1.0,
-            .itself = library, /* whose spectra are not the CPU's */
-        };
-
-        device_same_steps(&device, spec, depth->fed[i], &how);
-    }
-}
-
 static void check(void **state)
 {
     struct outcome *o = *state;
-    const struct check_case *c = &cases[o->at];
 
-    if (!supported(o, c->spec))
-        return;
-    if (c->wide)
-        device_same_wide(&device, c->spec, c->wide, o->at);
-    else if (c->brief || depth->once)
-        check_few(c->spec, o->at);
-    else
-        device_same_all(&device, c->spec, depth->sizes);
-    if (!c->brief && !c->wide)
-        check_fed(o, c->spec);
-    snprintf(o->status, sizeof(o->status), "ok");
+    check_one(&device, depth, &cases[o->at], o);
 }
 
 /* Of check_apart.h. */
 static void run_case(void *ctx, struct outcome *o, size_t at)
 {
     const double start = gcb_clock();
-    const struct CMUnitTest test = {.name = cases[at].spec, .test_func = check, .initial_state = o};
+    char name[300];
+    const struct CMUnitTest test = {.name = check_case_name(name, sizeof(name), &cases[at]),
+                                    .test_func = check,
+                                    .initial_state = o};
 
     (void)ctx;
-    printf("%s\n", cases[at].spec);
+    printf("%s\n", name);
     fflush(stdout);
     if (_cmocka_run_group_tests("device", &test, 1, NULL, NULL))
         snprintf(o->reason, sizeof(o->reason), "see check.log");
@@ -210,12 +100,12 @@ static int write_rows(const char *path, const struct outcome *out)
     for (size_t i = 0; f && i < case_count; i++) {
         const struct outcome *o = &out[i];
         struct gcb_row row;
+        char name[300];
 
         gcb_row_init(&row, "check");
-        gcb_row_text(&row, "spec", cases[i].spec);
+        gcb_row_text(&row, "spec", check_case_name(name, sizeof(name), &cases[i]));
         gcb_row_text(&row, "depth", depth->name);
-        gcb_row_bool(&row, "brief", cases[i].brief);
-        gcb_row_u64(&row, "wide", cases[i].wide);
+        gcb_row_bool(&row, "brief", cases[i].kind == CHECK_BRIEF);
         gcb_row_bool(&row, "feedback", o->fed);
         gcb_row_text(&row, "status", o->status);
         gcb_row_text(&row, "reason", o->reason[0] ? o->reason : NULL);
@@ -257,21 +147,13 @@ static int run_all(bool alone, unsigned patience, const char *results)
     return ended;
 }
 
-static const struct depth *find_depth(const char *name)
-{
-    for (size_t i = 0; i < sizeof(depths) / sizeof(*depths); i++)
-        if (strcmp(depths[i].name, name) == 0)
-            return &depths[i];
-    return NULL;
-}
-
 static void list(void)
 {
+    char name[300];
+
     for (size_t i = 0; i < case_count; i++)
-        if (cases[i].wide)
-            printf("%s (%" PRIu64 " elements)\n", cases[i].spec, cases[i].wide);
-        else
-            printf("%s%s\n", cases[i].spec, cases[i].brief ? " (brief)" : "");
+        printf("%s%s\n", check_case_name(name, sizeof(name), &cases[i]),
+               cases[i].kind == CHECK_BRIEF ? " (brief)" : "");
 }
 
 static int probe(void)
@@ -291,9 +173,10 @@ int main(int argc, char **argv)
     bool alone = false;
     int ended;
 
+    depth = check_find_depth("full");
     for (int i = 1; i < argc; i++) {
-        if (find_depth(argv[i]))
-            depth = find_depth(argv[i]);
+        if (check_find_depth(argv[i]))
+            depth = check_find_depth(argv[i]);
         else if (strcmp(argv[i], "--alone") == 0)
             alone = true;
         else if (strcmp(argv[i], "--probe") == 0)
