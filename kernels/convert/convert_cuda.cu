@@ -73,11 +73,9 @@ __device__ void add_counts(uint64_t *total, uint32_t count)
 template <class Half>
 __device__ uint32_t narrow_all(uint32_t (&word)[tuning::each / 2], const float (&v)[tuning::each])
 {
-    uint32_t most = 0, clamped = 0;
+    uint32_t clamped = 0;
 
-    for (unsigned i = 0; i < tuning::each; i++)
-        most = gcb_magnitude(v[i]) > most ? gcb_magnitude(v[i]) : most;
-    if (most < Half::too_large) {
+    if (gcb::largest_of(v) < Half::too_large) {
         for (unsigned i = 0; i < tuning::each; i += 2)
             word[i / 2] = Half::plain(v[i], v[i + 1]);
         return 0;

@@ -8,6 +8,8 @@
 #include <cuda_runtime.h>
 #include <stdint.h>
 
+#include "kernels/hd.h"
+
 namespace gcb
 {
 
@@ -100,6 +102,19 @@ __device__ __forceinline__ void store_halves(uint8_t *out, const uint32_t (&word
     for (unsigned i = 0; i < 2 * W; i++)
         if (first + i < n)
             half[first + i] = static_cast<uint16_t>(word[i / 2] >> (16 * (i % 2)));
+}
+
+/* The largest sign-cleared pattern of a run. */
+template <unsigned N> __device__ __forceinline__ uint32_t largest_of(const float (&v)[N])
+{
+    uint32_t most = 0;
+
+    for (unsigned i = 0; i < N; i++) {
+        const uint32_t m = gcb_magnitude(v[i]);
+
+        most = m > most ? m : most;
+    }
+    return most;
 }
 
 } /* namespace gcb */

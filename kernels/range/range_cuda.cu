@@ -38,18 +38,6 @@ struct maximum {
     uint32_t max_bits;
 };
 
-__device__ uint32_t tile_max(const float (&v)[gcb::kTileEach])
-{
-    uint32_t most = 0;
-
-    for (unsigned i = 0; i < gcb::kTileEach; i++) {
-        const uint32_t m = gcb_magnitude(v[i]);
-
-        most = m > most ? m : most;
-    }
-    return most;
-}
-
 /* Adds the warp's maximum to the block's. */
 __device__ void join_max(uint32_t *max_bits, uint32_t most)
 {
@@ -86,7 +74,7 @@ template <class Where> __global__ void measure_exponents(Where where)
         for (unsigned i = 0; i < gcb::kTileEach; i++)
             if (first + i < in.n)
                 gcb::atomic_add(&s.count[gcb_magnitude(v[i]) >> 23][gcb::lane()], 1u);
-        m = tile_max(v);
+        m = gcb::largest_of(v);
         most = m > most ? m : most;
     }
     join_max(&s.max_bits, most);
@@ -119,7 +107,7 @@ template <class Where> __global__ void measure_max(Where where)
         uint32_t m;
 
         gcb::load_input(v, in, tile * gcb::kTile + threadIdx.x * gcb::kTileEach);
-        m = tile_max(v);
+        m = gcb::largest_of(v);
         most = m > most ? m : most;
     }
     join_max(&s.max_bits, most);

@@ -20,13 +20,11 @@ template <class Where> __global__ void max_bits(Where where)
 
     for (uint64_t tile = at.block; tile * kTile < at.item.in.n; tile += at.blocks) {
         float v[kTileEach];
+        uint32_t m;
 
         gcb::load_floats(v, at.item.in.x, tile * kTile + threadIdx.x * kTileEach, at.item.in.n);
-        for (unsigned i = 0; i < kTileEach; i++) {
-            const uint32_t m = gcb_magnitude(v[i]);
-
-            most = m > most ? m : most;
-        }
+        m = gcb::largest_of(v);
+        most = m > most ? m : most;
     }
     most = gcb::warp_max(most);
     if (gcb::lane() == 0 && most)
