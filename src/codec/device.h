@@ -36,7 +36,7 @@ struct gcb_device_call {
 
 /*
  * Several messages of a codec by one set of launches, whose results are those of single calls, byte for byte. Their
- * payloads are of one length for a tensor, the bound; residuals are as in encode_residual_async.
+ * payloads are of one length for a tensor, the bound; residuals are as in encode_async of one.
  */
 struct gcb_device_group_ops {
     /* May messages of these states go together? Sizes and streams of draws may differ. NULL: any may. */
@@ -61,22 +61,18 @@ struct gcb_device_ops {
     uint64_t (*bound)(const void *state);   /* worst payload, the same as the CPU's */
     uint64_t (*scratch)(const void *state); /* bytes that a call needs on the device */
 
+    bool feedback; /* may `in` have a residual, where init saw env->feedback? */
     /*
-     * Queues the encoding of env->count floats, all finite. The payload, byte for byte the CPU's, goes to
+     * Queues the encoding of in->n = env->count floats, all finite. The payload, byte for byte the CPU's, goes to
      * out_dev (at least bound bytes). A result with GCB_E_NONFINITE, or longer than the raw tensor, makes
      * the host send the tensor raw: that is the module's business, not the codec's.
-     */
-    int (*encode_async)(void *state, const struct gcb_step *at, const float *in_dev,
-                        uint8_t *out_dev, const struct gcb_device_call *call);
-    /*
-     * The same with error feedback fused: in->x becomes carry * residual + x, which is what is encoded, and what
+     *
+     * With a residual, error feedback is fused: in->x becomes carry * residual + x, which is what is encoded, and what
      * the decoder will not get of it becomes the residual; bit for bit what the unfused path gives. (A tensor that
-     * then goes raw has its residual put right by the coder.) in->compensated is 0. Only
-     * called where init saw env->feedback. NULL: there is none.
+     * then goes raw has its residual put right by the coder.) in->compensated is 0.
      */
-    int (*encode_residual_async)(void *state, const struct gcb_step *at,
-                                 const struct gcb_device_input *in, uint8_t *out_dev,
-                                 const struct gcb_device_call *call);
+    int (*encode_async)(void *state, const struct gcb_step *at, const struct gcb_device_input *in,
+                        uint8_t *out_dev, const struct gcb_device_call *call);
     /*
      * Queues the decoding of a payload of `length` bytes, known from its frame, which the host has parsed.
      * Any bytes are survived: nothing outside out_dev, scratch and result is written.

@@ -81,7 +81,7 @@ int gcb_device_coder_create(struct gcb_device_coder **out, const struct gcb_devi
     c->method = *method;
     c->env.decoding = false;
     err = start_codec(c, diag);
-    if (!err && c->env.feedback && !c->ops->encode_residual_async)
+    if (!err && c->env.feedback && !c->ops->feedback)
         err = gcb_diag_set(diag, GCB_E_UNSUPPORTED,
                            "device cuda: method '%s' has no error feedback there", method->name);
     if (err)
@@ -184,6 +184,7 @@ int gcb_device_coder_takes(const struct gcb_device_coder *c, const struct gcb_de
 int gcb_device_coder_encode_async(struct gcb_device_coder *c, const struct gcb_step *at,
                                   const struct gcb_device_message *m, struct gcb_diag *diag)
 {
+    const struct gcb_device_input in = gcb_device_coder_input(c, m, 0);
     struct gcb_device_call call;
     int err = gcb_device_batch_call(&call, m->batch, m->i, gcb_device_coder_scratch(c), diag);
 
@@ -191,13 +192,7 @@ int gcb_device_coder_encode_async(struct gcb_device_coder *c, const struct gcb_s
         err = gcb_device_coder_takes(c, m, diag);
     if (err)
         return err;
-    if (m->residual_dev) {
-        const struct gcb_device_input in = gcb_device_coder_input(c, m, 0);
-
-        err = c->ops->encode_residual_async(c->state, at, &in, m->payload_dev, &call);
-    } else {
-        err = c->ops->encode_async(c->state, at, m->in_dev, m->payload_dev, &call);
-    }
+    err = c->ops->encode_async(c->state, at, &in, m->payload_dev, &call);
     /* behind it, because what is encoded is what has to be finite */
     if (!err && c->nonfinite != GCB_NONFINITE_TRUSTED)
         err = c->module->max_bits(call.stream, m->in_dev, c->env.count, call.result_dev);

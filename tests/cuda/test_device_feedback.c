@@ -145,6 +145,33 @@ static void residuals_have_to_be_announced(void **state)
     gcb_device_coder_destroy(c);
 }
 
+/* A codec that has none on the device: the coder says so when it is made. */
+static void not_every_codec_needs_it(void **state)
+{
+    const struct gcb_coder_config config = {.env = {.count = 100, .feedback = true}};
+    const struct gcb_device_codec *row = device.module->codecs;
+    struct gcb_device_module module = *device.module;
+    const struct gcb_device other = {.module = &module};
+    struct gcb_device_codec rows[2] = {{0}};
+    struct gcb_device_coder *c = NULL;
+    struct gcb_diag diag = {0};
+    struct gcb_device_ops ops;
+    struct gcb_method method;
+
+    (void)state;
+    assert_int_equal(gcb_method_parse(&method, "fp16", NULL), 0);
+    while (row->wire_id != method.codec->wire_id)
+        row++;
+    ops = *row->ops;
+    ops.feedback = false;
+    rows[0] = (struct gcb_device_codec){row->wire_id, &ops};
+    module.codecs = rows;
+    assert_int_equal(gcb_device_coder_create(&c, &other, &method, &config, &diag),
+                     GCB_E_UNSUPPORTED);
+    assert_string_equal(diag.text, "device cuda: method 'fp16' has no error feedback there");
+    assert_null(c);
+}
+
 /* The last one: every coder gave back what it took. */
 static void nothing_is_left(void **state)
 {
@@ -162,6 +189,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(dct),
         cmocka_unit_test(fft),
         cmocka_unit_test(residuals_have_to_be_announced),
+        cmocka_unit_test(not_every_codec_needs_it),
         cmocka_unit_test(nothing_is_left),
     };
 

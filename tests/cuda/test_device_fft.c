@@ -123,6 +123,7 @@ static int device_payload(struct gcb_wbuf *out, const struct gcb_method *m,
     struct gcb_device_result result = {0};
     void *state, *x_dev = to_device(x, env->count * sizeof(float)), *out_dev = NULL;
     struct gcb_device_call call = {.stream = stream};
+    struct gcb_device_input in;
 
     while (row->wire_id != m->codec->wire_id)
         row++;
@@ -134,8 +135,8 @@ static int device_payload(struct gcb_wbuf *out, const struct gcb_method *m,
     assert_int_equal(device.module->alloc(&out_dev, out->cap, NULL), 0);
     assert_int_equal(device.module->alloc(&call.scratch_dev, row->ops->scratch(state), NULL), 0);
     call.result_dev = to_device(&result, sizeof(result));
-    assert_int_equal(row->ops->encode_async(state, &(struct gcb_step){0}, x_dev, out_dev, &call),
-                     0);
+    in = gcb_device_plain(x_dev, env->count);
+    assert_int_equal(row->ops->encode_async(state, &(struct gcb_step){0}, &in, out_dev, &call), 0);
     from_device(out->data, out_dev, out->cap);
     from_device(&result, call.result_dev, sizeof(result));
     out->len = result.length;

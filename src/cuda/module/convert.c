@@ -62,23 +62,13 @@ static uint64_t convert_scratch(const void *state)
     return 0;
 }
 
-static int convert_encode_residual(void *state, const struct gcb_step *at,
-                                   const struct gcb_device_input *in, uint8_t *out_dev,
-                                   const struct gcb_device_call *call)
+static int convert_encode(void *state, const struct gcb_step *at, const struct gcb_device_input *in,
+                          uint8_t *out_dev, const struct gcb_device_call *call)
 {
     const struct convert *s = state;
 
     (void)at;
     return s->by->put(call->stream, out_dev, in, call->result_dev);
-}
-
-static int convert_encode(void *state, const struct gcb_step *at, const float *in_dev,
-                          uint8_t *out_dev, const struct gcb_device_call *call)
-{
-    const struct convert *s = state;
-    const struct gcb_device_input in = gcb_device_plain(in_dev, s->count);
-
-    return convert_encode_residual(state, at, &in, out_dev, call);
 }
 
 static int convert_decode(void *state, const uint8_t *payload_dev, uint64_t length, float *out_dev,
@@ -125,8 +115,8 @@ const struct gcb_device_ops gcb_device_identity = {
     .init = identity_init,
     .bound = convert_bound,
     .scratch = convert_scratch,
+    .feedback = true,
     .encode_async = convert_encode,
-    .encode_residual_async = convert_encode_residual,
     .decode_async = convert_decode,
     .group = &convert_group,
 };
@@ -136,8 +126,8 @@ const struct gcb_device_ops gcb_device_fp16 = {
     .init = fp16_init,
     .bound = convert_bound,
     .scratch = convert_scratch,
+    .feedback = true,
     .encode_async = convert_encode,
-    .encode_residual_async = convert_encode_residual,
     .decode_async = convert_decode,
     .group = &convert_group,
 };
@@ -147,8 +137,8 @@ const struct gcb_device_ops gcb_device_bf16 = {
     .init = bf16_init,
     .bound = convert_bound,
     .scratch = convert_scratch,
+    .feedback = true,
     .encode_async = convert_encode,
-    .encode_residual_async = convert_encode_residual,
     .decode_async = convert_decode,
     .group = &convert_group,
 };

@@ -48,9 +48,8 @@ static uint64_t qsgd_scratch(const void *state)
     return s->env.decoding ? 0 : gcb_cuda_qsgd_scratch(&s->how, s->env.count);
 }
 
-static int qsgd_encode_residual(void *state, const struct gcb_step *at,
-                                const struct gcb_device_input *in, uint8_t *out_dev,
-                                const struct gcb_device_call *call)
+static int qsgd_encode(void *state, const struct gcb_step *at, const struct gcb_device_input *in,
+                       uint8_t *out_dev, const struct gcb_device_call *call)
 {
     const struct qsgd *s = state;
     struct gcb_cuda_qsgd how = s->how;
@@ -59,15 +58,6 @@ static int qsgd_encode_residual(void *state, const struct gcb_step *at,
     how.draw.fine = gcb_draw_stream(&s->env, at, GCB_QSGD_DRAW_FINE);
     return (s->p.coding == GCB_QSGD_FIXED ? gcb_cuda_qsgd_encode : gcb_cuda_elias_encode)(
         call->stream, out_dev, in, &how, call->scratch_dev, call->result_dev);
-}
-
-static int qsgd_encode(void *state, const struct gcb_step *at, const float *in_dev,
-                       uint8_t *out_dev, const struct gcb_device_call *call)
-{
-    const struct qsgd *s = state;
-    const struct gcb_device_input in = gcb_device_plain(in_dev, s->env.count);
-
-    return qsgd_encode_residual(state, at, &in, out_dev, call);
 }
 
 static int qsgd_decode(void *state, const uint8_t *payload_dev, uint64_t length, float *out_dev,
@@ -136,8 +126,8 @@ const struct gcb_device_ops gcb_device_qsgd = {
     .init = qsgd_init,
     .bound = qsgd_bound,
     .scratch = qsgd_scratch,
+    .feedback = true,
     .encode_async = qsgd_encode,
-    .encode_residual_async = qsgd_encode_residual,
     .decode_async = qsgd_decode,
     .group = &qsgd_group,
 };

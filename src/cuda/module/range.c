@@ -41,24 +41,14 @@ static uint64_t range_scratch(const void *state)
     return s->decoding ? 0 : gcb_cuda_range_scratch(&s->how, s->count);
 }
 
-static int range_encode_residual(void *state, const struct gcb_step *at,
-                                 const struct gcb_device_input *in, uint8_t *out_dev,
-                                 const struct gcb_device_call *call)
+static int range_encode(void *state, const struct gcb_step *at, const struct gcb_device_input *in,
+                        uint8_t *out_dev, const struct gcb_device_call *call)
 {
     const struct range *s = state;
 
     (void)at;
     return gcb_cuda_range_encode(call->stream, out_dev, in, &s->how, call->scratch_dev,
                                  call->result_dev);
-}
-
-static int range_encode(void *state, const struct gcb_step *at, const float *in_dev,
-                        uint8_t *out_dev, const struct gcb_device_call *call)
-{
-    const struct range *s = state;
-    const struct gcb_device_input in = gcb_device_plain(in_dev, s->count);
-
-    return range_encode_residual(state, at, &in, out_dev, call);
 }
 
 static int range_decode(void *state, const uint8_t *payload_dev, uint64_t length, float *out_dev,
@@ -108,8 +98,8 @@ const struct gcb_device_ops gcb_device_range = {
     .init = range_init,
     .bound = range_bound,
     .scratch = range_scratch,
+    .feedback = true,
     .encode_async = range_encode,
-    .encode_residual_async = range_encode_residual,
     .decode_async = range_decode,
     .group = &range_group,
 };

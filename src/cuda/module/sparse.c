@@ -144,9 +144,8 @@ static int take_decoded(const struct gcb_device_sparse *s, const struct gcb_devi
     return err ? err : rebuild(s, in->residual, w, &kept);
 }
 
-static int sparse_encode_residual(void *state, const struct gcb_step *at,
-                                  const struct gcb_device_input *in, uint8_t *out_dev,
-                                  const struct gcb_device_call *call)
+static int sparse_encode(void *state, const struct gcb_step *at, const struct gcb_device_input *in,
+                         uint8_t *out_dev, const struct gcb_device_call *call)
 {
     const struct gcb_device_sparse *s = state;
     uint8_t *scratch = call->scratch_dev;
@@ -164,15 +163,6 @@ static int sparse_encode_residual(void *state, const struct gcb_step *at,
         err = s->index->put(call->stream, out_dev, &chosen, &s->values,
                             scratch + index_scratch_at(s), call->result_dev);
     return err || !in->residual || !s->transform->inverse ? err : take_decoded(s, in, &chosen, &w);
-}
-
-static int sparse_encode(void *state, const struct gcb_step *at, const float *in_dev,
-                         uint8_t *out_dev, const struct gcb_device_call *call)
-{
-    const struct gcb_device_sparse *s = state;
-    const struct gcb_device_input in = gcb_device_plain(in_dev, s->p.count);
-
-    return sparse_encode_residual(state, at, &in, out_dev, call);
 }
 
 static int sparse_decode(void *state, const uint8_t *payload_dev, uint64_t length, float *out_dev,
@@ -201,7 +191,7 @@ const struct gcb_device_ops gcb_device_sparse = {
     .fini = sparse_fini,
     .bound = gcb_sparse_bound,
     .scratch = sparse_scratch,
+    .feedback = true,
     .encode_async = sparse_encode,
-    .encode_residual_async = sparse_encode_residual,
     .decode_async = sparse_decode,
 };

@@ -38,9 +38,9 @@ static uint64_t terngrad_scratch(const void *state)
     return s->env.decoding ? 0 : gcb_cuda_terngrad_scratch(&s->how, s->env.count);
 }
 
-static int terngrad_encode_residual(void *state, const struct gcb_step *at,
-                                    const struct gcb_device_input *in, uint8_t *out_dev,
-                                    const struct gcb_device_call *call)
+static int terngrad_encode(void *state, const struct gcb_step *at,
+                           const struct gcb_device_input *in, uint8_t *out_dev,
+                           const struct gcb_device_call *call)
 {
     const struct terngrad *s = state;
     struct gcb_cuda_terngrad how = s->how;
@@ -49,15 +49,6 @@ static int terngrad_encode_residual(void *state, const struct gcb_step *at,
     how.draw.fine = gcb_draw_stream(&s->env, at, GCB_TERNGRAD_DRAW_FINE);
     return gcb_cuda_terngrad_encode(call->stream, out_dev, in, &how, call->scratch_dev,
                                     call->result_dev);
-}
-
-static int terngrad_encode(void *state, const struct gcb_step *at, const float *in_dev,
-                           uint8_t *out_dev, const struct gcb_device_call *call)
-{
-    const struct terngrad *s = state;
-    const struct gcb_device_input in = gcb_device_plain(in_dev, s->env.count);
-
-    return terngrad_encode_residual(state, at, &in, out_dev, call);
 }
 
 static int terngrad_decode(void *state, const uint8_t *payload_dev, uint64_t length, float *out_dev,
@@ -118,8 +109,8 @@ const struct gcb_device_ops gcb_device_terngrad = {
     .init = terngrad_init,
     .bound = terngrad_bound,
     .scratch = terngrad_scratch,
+    .feedback = true,
     .encode_async = terngrad_encode,
-    .encode_residual_async = terngrad_encode_residual,
     .decode_async = terngrad_decode,
     .group = &terngrad_group,
 };
