@@ -30,6 +30,9 @@ prints '| fft, whole | 0.010 ms | 0.014 ms | 1.5 times at most | 1.40 |'
 prints '| `qsgd` | 1000 | 3 at most | 1 |'
 prints '| `terngrad` | 1000 | 3 at most | 4, more than wanted |'
 prints '| `range` | 1000 | 3 at most | not measured: no memory |'
+prints '| `qsgd` | 2000 | 1 | 1 | 161 | 0.020 ms | 0.500 ms | 25.0 |'
+prints '| `terngrad` | 2000 | 5, more than wanted | 4 | 644 | 0.020 ms | 0.010 ms | 0.5 |'
+prints '| `range` | 2000 | | | | | | not measured: no memory |'
 prints '| sbc |  | | | 0.65 | not measured: sbc runs on the CPU only |'
 prints '| `torch.topk` | topk, exact | 0.100 ms | 0.010 ms | 5 at least | 10.00 |'
 prints '| `torch.fft.rfft` | fft, whole | | |  | not measured |'
@@ -93,6 +96,7 @@ check "the device was timed" grep -qE '^\| fp16 \| 1 \| [0-9.]+ ms' "$tmp/out/re
 check "redsync was timed with its threshold" grep -qE '^\| redsync, threshold reused \| [0-9]+ \| [0-9.]+ ms' "$tmp/out/report.md"
 check "whole transforms were compared" grep -qE '^\| fft, whole \| [0-9.]+ ms \| [0-9.]+ ms' "$tmp/out/report.md"
 check "a quantiser's launches" grep -qE '^\| `qsgd` \| 4096 \| 3 at most \| 1 \|' "$tmp/out/report.md"
+check "a network's tensors took the launches of one" grep -qE '^\| `range` \| [0-9]+ \| 3 \| 3 \| [0-9]+ \| [0-9.]+ ms' "$tmp/out/report.md"
 check "no cell is empty for want of a row" not_in "$tmp/out/report.md" 'not measured \|$' 'torch'
 check "it ends well" grep -qF 'Nothing failed.' "$tmp/out/report.md"
 

@@ -5,14 +5,10 @@
  *   gpu_report FILE...     exit status 1: something is broken, or a file cannot be read
  */
 #include <math.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "src/report/results.h"
-
-#define MAX_ROWS 4096
-#define TEXT 256
+#include "tests/gpu/gpu_report.h"
 
 /* A share of the time that these bytes need at the measured copy bandwidth. */
 struct wanted {
@@ -41,109 +37,6 @@ static const struct wanted encode_wanted[] = {
 };
 #define ENCODE_ROWS (sizeof(encode_wanted) / sizeof(*encode_wanted))
 #define DECODE_SHARE 0.70
-
-/* What is kept of a row of `bench`. */
-struct measured {
-    char method[64], spec[TEXT], status[24], reason[TEXT];
-    double elements, wire_bytes, encode, encode_transfer, decode, launches;
-};
-
-struct plain { /* of the other rows */
-    char name[TEXT], status[24], reason[TEXT];
-    double seconds, elements, wire_bytes, launches;
-    bool fed, brief; /* checks */
-};
-
-struct report {
-    struct measured speed[MAX_ROWS];
-    struct plain checks[MAX_ROWS], sanitizers[MAX_ROWS], torch[MAX_ROWS], timings[MAX_ROWS];
-    size_t speeds, check_count, sanitizer_count, torch_count, timing_count;
-    char gpu[TEXT], driver[TEXT], date[TEXT], revision[TEXT], cpu[TEXT];
-    double copy_gbps;
-    bool broken;
-};
-
-static void take_text(char *out, size_t size, const json_t *row, const char *key)
-{
-    const char *text = gcb_results_text(row, key);
-    size_t n = 0;
-
-    if (!text)
-        return;
-    for (; *text && n + 2 < size; text++) { /* a table's cell ends at a bar */
-        if (*text == '|')
-            out[n++] = '\\';
-        out[n++] = *text;
-    }
-    out[n] = '\0';
-}
-
-static void take_plain(struct report *r, struct plain *list, size_t *count, const json_t *row)
-{
-    struct plain *p = &list[*count];
-
-    if (*count == MAX_ROWS)
-        return;
-    (*count)++;
-    take_text(p->name, sizeof(p->name), row, "spec");
-    take_text(p->status, sizeof(p->status), row, "status");
-    take_text(p->reason, sizeof(p->reason), row, "reason");
-    p->seconds = gcb_results_real(row, "seconds");
-    p->elements = gcb_results_real(row, "elements");
-    p->wire_bytes = gcb_results_real(row, "wire_bytes");
-    p->launches = gcb_results_real(row, "launches");
-    p->fed = gcb_results_bool(row, "feedback");
-    p->brief = gcb_results_bool(row, "brief");
-    if (strcmp(p->status, "failed") == 0)
-        r->broken = true;
-}
-
-static void take_speed(struct report *r, const json_t *row)
-{
-    struct measured *m = &r->speed[r->speeds];
-
-    if (r->speeds == MAX_ROWS)
-        return;
-    r->speeds++;
-    take_text(m->method, sizeof(m->method), row, "method");
-    take_text(m->spec, sizeof(m->spec), row, "spec");
-    take_text(m->status, sizeof(m->status), row, "status");
-    take_text(m->reason, sizeof(m->reason), row, "reason");
-    m->elements = gcb_results_real(row, "elements");
-    m->wire_bytes = gcb_results_real(row, "wire_bytes");
-    m->encode = gcb_results_real(row, "encode_kernel_seconds");
-    m->encode_transfer = gcb_results_real(row, "encode_transfer_seconds");
-    m->decode = gcb_results_real(row, "decode_kernel_seconds");
-    m->launches = gcb_results_real(row, "encode_launches");
-    if (strcmp(m->status, "failed") == 0)
-        r->broken = true;
-}
-
-static int visit(void *ctx, const struct gcb_results_row *row, struct gcb_diag *diag)
-{
-    struct report *r = ctx;
-
-    (void)diag;
-    if (strcmp(row->record, "environment") == 0) {
-        take_text(r->gpu, sizeof(r->gpu), row->json, "gpu");
-        take_text(r->driver, sizeof(r->driver), row->json, "gpu_driver");
-        take_text(r->date, sizeof(r->date), row->json, "date");
-        take_text(r->revision, sizeof(r->revision), row->json, "git_revision");
-        take_text(r->cpu, sizeof(r->cpu), row->json, "cpu_model");
-        r->copy_gbps = gcb_results_real(row->json, "gpu_copy_gbps");
-    } else if (strcmp(row->record, "summary") == 0) {
-        take_speed(r, row->json);
-    } else if (strcmp(row->record, "check") == 0) {
-        take_plain(r, r->checks, &r->check_count, row->json);
-    } else if (strcmp(row->record, "sanitizer") == 0) {
-        take_plain(r, r->sanitizers, &r->sanitizer_count, row->json);
-    } else if (strcmp(row->record, "torch") == 0) {
-        take_plain(r, r->torch, &r->torch_count, row->json);
-    } else if (strcmp(row->record, "timing") == 0) {
-        take_plain(r, r->timings, &r->timing_count, row->json);
-    }
-    return 0;
-}
 
 static const char *or_unknown(const char *text)
 {
@@ -342,6 +235,43 @@ static void print_launches(const struct report *r)
     }
 }
 
+/* Group and single messages of the same quantiser: rows that differ in what stands in front. */
+static const struct plain *timing_of(const struct report *r, const char *prefix, const char *spec)
+{
+    char name[TEXT];
+
+    snprintf(name, sizeof(name), "%s%s", prefix, spec);
+    return row_of(r->timings, r->timing_count, name);
+}
+
+static void print_group_row(const struct report *r, const struct plain *t, const char *spec)
+{
+    const struct plain *one = timing_of(r, "small: ", spec),
+                       *each = timing_of(r, "one by one: ", spec);
+
+    printf("| `%s` | %.0f |", spec, t->elements);
+    if (!(t->seconds > 0.0) || !each || !(each->seconds > 0.0) || !one || !(one->launches > 0.0))
+        printf(" | | | | | not measured%s%s |\n", t->reason[0] ? ": " : "", t->reason);
+    else
+        printf(" %.0f%s | %.0f | %.0f | %.3f ms | %.3f ms | %.1f |\n", t->launches,
+               t->launches > one->launches ? ", more than wanted" : "", one->launches,
+               each->launches, t->seconds * 1e3, each->seconds * 1e3, each->seconds / t->seconds);
+}
+
+static void print_group(const struct report *r)
+{
+    static const char prefix[] = "group: ";
+
+    printf(
+        "\n## A network's tensors, each a message\n\nResNet-50's 161, in a group and one by one. "
+        "Wanted: the launches of one message.\n\n| quantiser | elements | launches | wanted "
+        "| one by one | kernel time | one by one | times as fast |\n"
+        "|---|---|---|---|---|---|---|---|\n");
+    for (size_t i = 0; i < r->timing_count; i++)
+        if (strncmp(r->timings[i].name, prefix, strlen(prefix)) == 0)
+            print_group_row(r, &r->timings[i], r->timings[i].name + strlen(prefix));
+}
+
 static void print_torch(const struct report *r)
 {
 
@@ -364,7 +294,7 @@ int main(int argc, char **argv)
 
     r.copy_gbps = NAN;
     for (int i = 1; i < argc; i++)
-        if (gcb_results_read(argv[i], visit, &r, &diag)) {
+        if (gcb_results_read(argv[i], report_take, &r, &diag)) {
             fprintf(stderr, "gpu_report: %s\n", diag.text);
             return 1;
         }
@@ -374,6 +304,7 @@ int main(int argc, char **argv)
     print_speed(&r);
     print_transform(&r);
     print_launches(&r);
+    print_group(&r);
     print_torch(&r);
     printf("\n%s\n", r.broken ? "**Something failed: see above.**" : "Nothing failed.");
     if (fflush(stdout))

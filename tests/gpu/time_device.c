@@ -1,91 +1,46 @@
 /*
  * Times on a GPU that `gcbench bench` has no row for: redsync in steps that reuse a threshold, cuFFT's own transform
- * that the method fft is compared with, and how many kernels a small tensor costs. Kernel times by the device's events, the
+ * that the method fft is compared with, how many kernels a small tensor costs, and a network's tensors as messages of a group
+ * and one by one. Kernel times by the device's events, the
  * median of several calls, its L2 cache written over before each, as bench takes them.
  *
  *   time_device [--elements N] [--device N]     rows, JSON Lines, on standard output
  *
  * Exit status 0: all was asked for, and a row says of each what came of it; 1: a row could not be written; 3: no device.
  */
-#include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/bench/stats.h"
-#include "src/cuda/device_coder.h"
-#include "src/cuda/module/fft.h"
 #include "src/data/synthetic.h"
-#include "src/report/row.h"
+#include "tests/gpu/time_work.h"
 
-enum { WARM = 2, SAMPLES = 15, SMALL = 10000 };
+enum { SMALL = 10000 };
 
 static struct gcb_device device;
 
-/* What is measured at a time. Starts zeroed. */
-struct work {
-    struct gcb_device_batch *batch;
-    struct gcb_device_event *from, *to;
-    struct gcb_device_coder *coder;
-    struct gcb_cuda_fft *fft;
-    void *tensor, *payload, *flush;
-    struct gcb_device_message m;
-    struct gcb_frame frame;
-    uint64_t step, n, launches, flush_bytes;
-    double samples[SAMPLES], scratch[SAMPLES];
-};
-
-static void release(struct work *w)
+/* Every call is of the next step, so that a threshold found in the first one serves. */
+static int encode_each(struct work *w, struct gcb_diag *diag)
 {
-    const struct gcb_device_module *module = device.module;
+    const struct gcb_step at = {.step = w->step++};
+    int err = 0;
 
-    gcb_device_coder_destroy(w->coder);
-    module->fft_destroy(w->fft);
-    gcb_device_batch_destroy(w->batch);
-    module->event_destroy(w->from);
-    module->event_destroy(w->to);
-    module->free(w->tensor);
-    module->free(w->payload);
-    module->free(w->flush);
+    for (size_t i = 0; !err && i < w->count; i++)
+        err = gcb_device_coder_encode_async(w->coder[i], &at, &w->m[i], diag);
+    return err;
 }
 
-/* A tensor of n elements there, and room for `bytes` of what comes of it. */
-static int take(struct work *w, const float *x, uint64_t n, uint64_t bytes, uint64_t scratch,
-                struct gcb_diag *diag)
+static int encode_group(struct work *w, struct gcb_diag *diag)
 {
-    const struct gcb_device_batch_config config = {.scratch = scratch};
-    int err = gcb_device_batch_create(&w->batch, &device, &config, diag);
+    const struct gcb_step at = {.step = w->step++};
 
-    w->n = n;
-    w->flush_bytes = 2 * device.facts.l2_bytes + (1 << 20);
-    if (!err)
-        err = device.module->alloc(&w->tensor, n * sizeof(float), diag);
-    if (!err)
-        err = device.module->alloc(&w->payload, bytes, diag);
-    if (!err)
-        err = device.module->alloc(&w->flush, w->flush_bytes, diag);
-    if (!err)
-        err = device.module->event_create(&w->from, diag);
-    if (!err)
-        err = device.module->event_create(&w->to, diag);
-    if (!err)
-        err = gcb_device_batch_upload(w->batch, w->tensor, x, n * sizeof(float), diag);
-    w->m = (struct gcb_device_message){
-        .batch = w->batch, .in_dev = w->tensor, .payload_dev = w->payload};
-    return err;
+    return gcb_device_group_encode_async(w->coder, &at, w->m, w->count, diag);
 }
 
 static uint64_t bins_bytes(uint64_t n)
 {
     return ((n + 2) * sizeof(float) + 255) / 256 * 256;
-}
-
-/* Every call is of the next step, so that a threshold found in the first one serves. */
-static int encode(struct work *w, struct gcb_diag *diag)
-{
-    const struct gcb_step at = {.step = w->step++};
-
-    return gcb_device_coder_encode_async(w->coder, &at, &w->m, diag);
 }
 
 static int transform(struct work *w, struct gcb_diag *diag)
@@ -97,113 +52,68 @@ static int transform(struct work *w, struct gcb_diag *diag)
                                       w->tensor, scratch);
 }
 
-/* One call, between two events. */
-static int sample(struct work *w, int (*run)(struct work *, struct gcb_diag *), double *seconds,
-                  struct gcb_diag *diag)
-{
-    const struct gcb_device_module *module = device.module;
-    struct gcb_device_stream *s = gcb_device_batch_stream(w->batch);
-    const uint64_t launched = module->launches(s);
-    int err;
-
-    module->zero(s, w->flush, w->flush_bytes);
-    module->wait(s, NULL); /* a failure stays in the stream */
-    gcb_device_batch_begin(w->batch);
-    module->event_record(w->from, s);
-    err = run(w, diag);
-    module->event_record(w->to, s);
-    w->launches = module->launches(s) - launched;
-    if (!err || err == GCB_E_DEVICE) { /* the stream knows more, and says it */
-        const int waited = gcb_device_batch_finish(w->batch, diag);
-
-        err = waited ? waited : err;
-    }
-    if (!err && w->coder)
-        err = gcb_device_coder_encode_finish(w->coder, &w->m, &w->frame, diag);
-    return err ? err : module->event_seconds(seconds, w->from, w->to, diag);
-}
-
-/* What is not there is not a failure: a library, a method, memory. */
-static const char *status_of(int err)
-{
-    if (!err)
-        return "ok";
-    return err == GCB_E_UNSUPPORTED || err == GCB_E_BACKEND || err == GCB_E_NOMEM ? "unsupported"
-                                                                                  : "failed";
-}
-
-static int write_row(const char *spec, const struct work *w, int err, const struct gcb_diag *diag,
-                     double seconds)
-{
-    struct gcb_row row;
-    bool bad;
-
-    gcb_row_init(&row, "timing");
-    gcb_row_text(&row, "spec", spec);
-    gcb_row_text(&row, "status", status_of(err));
-    gcb_row_text(&row, "reason", err ? diag->text : NULL);
-    gcb_row_u64(&row, "elements", w->n);
-    gcb_row_real(&row, "wire_bytes", w->coder && !err ? (double)w->frame.payload_bytes : NAN);
-    gcb_row_real(&row, "seconds", err ? NAN : seconds);
-    gcb_row_real(&row, "launches", err ? NAN : (double)w->launches);
-    bad = row.failed || json_dumpf(row.json, stdout, JSON_COMPACT) || putchar('\n') == EOF;
-    gcb_row_fini(&row);
-    return bad;
-}
-
-static int measure(struct work *w, const char *label, int err,
-                   int (*run)(struct work *, struct gcb_diag *), struct gcb_diag *diag)
-{
-    struct gcb_stats stats = {.median = NAN};
-    double seconds;
-    int bad;
-
-    for (int i = -WARM; !err && i < SAMPLES; i++) {
-        err = sample(w, run, &seconds, diag);
-        if (!err && i >= 0)
-            w->samples[i] = seconds;
-    }
-    if (!err)
-        gcb_stats_of(&stats, w->samples, SAMPLES, w->scratch);
-    bad = write_row(label, w, err, diag, stats.median);
-    release(w);
-    return bad;
-}
-
 static int time_method(const char *label, const char *spec, const float *x, uint64_t n)
 {
-    const struct gcb_coder_config config = {.env = {.count = n, .seed = 1, .path = "x"},
-                                            .nonfinite = GCB_NONFINITE_TRUSTED};
+    struct work w = {.device = &device, .n = n, .count = 1, .size = {n}};
     struct gcb_diag diag = {0};
-    struct work w = {.n = n};
-    struct gcb_method m;
-    int err = gcb_method_parse(&m, spec, &diag);
+    int err = work_make_coders(&w, spec, &diag);
 
-    if (!err) {
-        gcb_method_forget(&m);
-        err = gcb_device_coder_create(&w.coder, &device, &m, &config, &diag);
-    }
     if (!err)
-        err = take(&w, x, n, gcb_device_coder_payload_bound(w.coder),
-                   gcb_device_coder_scratch(w.coder), &diag);
-    return measure(&w, label, err, encode, &diag);
+        err = work_take(&w, x, 0, gcb_device_coder_scratch(w.coder[0]), &diag);
+    return work_measure(&w, label, err, encode_each, &diag);
 }
 
 static int time_transform(const float *x, uint64_t n)
 {
+    struct work w = {.device = &device, .n = n};
     struct gcb_diag diag = {0};
-    struct work w = {.n = n};
     int err = device.module->fft_create(&w.fft, n, 0, GCB_CUDA_FFT_FORWARD, "fft", &diag);
 
     if (!err)
-        err = take(&w, x, n, bins_bytes(n) + device.module->fft_work(w.fft), 0, &diag);
-    return measure(&w, "cuFFT's own r2c", err, transform, &diag);
+        err = work_take(&w, x, bins_bytes(n) + device.module->fft_work(w.fft), 0, &diag);
+    return work_measure(&w, "cuFFT's own r2c", err, transform, &diag);
+}
+
+/* ResNet-50's tensors, cut to less where all of them would be more than n elements. */
+static void size_tensors(struct work *w, uint64_t n)
+{
+    size_t count;
+    const struct gcb_shape_row *rows = gcb_synthetic_layout("resnet50", &count);
+    const uint64_t whole = UINT64_C(25557032);
+
+    for (size_t i = 0; i < count && i < TIME_MOST; i++) {
+        uint64_t size = 1;
+
+        for (unsigned d = 0; d < rows[i].rank; d++)
+            size *= rows[i].dims[d];
+        if (n < whole && size > n / TIME_MOST)
+            size = n / TIME_MOST;
+        w->size[w->count++] = size;
+        w->n += size;
+    }
+}
+
+/* Those tensors, each a message of its own. */
+static int time_network(const char *how, const char *spec, bool group, const float *x, uint64_t n)
+{
+    struct work w = {.device = &device};
+    struct gcb_diag diag = {0};
+    char label[64];
+    int err;
+
+    size_tensors(&w, n);
+    err = work_make_coders(&w, spec, &diag);
+    if (!err)
+        err = work_take(&w, x, 0, gcb_device_group_scratch(w.coder, w.count), &diag);
+    snprintf(label, sizeof(label), "%s: %s", how, spec);
+    return work_measure(&w, label, err, group ? encode_group : encode_each, &diag);
 }
 
 static int time_all(const float *x, uint64_t n)
 {
     static const char *const quantisers[] = {"fp16", "bf16",    "range", "range:max=1,mantissa=4",
                                              "qsgd", "terngrad"};
+    static const char *const network[] = {"fp16", "range", "qsgd", "terngrad"};
     int bad = time_method("redsync, threshold reused",
                           "redsync:interval=1000000,dense-below=0,trimmed-below=0", x, n);
 
@@ -213,6 +123,10 @@ static int time_all(const float *x, uint64_t n)
 
         snprintf(label, sizeof(label), "small: %s", quantisers[i]);
         bad |= time_method(label, quantisers[i], x, n < SMALL ? n : SMALL);
+    }
+    for (size_t i = 0; i < sizeof(network) / sizeof(*network); i++) {
+        bad |= time_network("group", network[i], true, x, n);
+        bad |= time_network("one by one", network[i], false, x, n);
     }
     return bad;
 }

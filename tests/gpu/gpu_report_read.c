@@ -1,0 +1,85 @@
+#include "tests/gpu/gpu_report.h"
+
+#include <string.h>
+
+static void take_text(char *out, size_t size, const json_t *row, const char *key)
+{
+    const char *text = gcb_results_text(row, key);
+    size_t n = 0;
+
+    if (!text)
+        return;
+    for (; *text && n + 2 < size; text++) { /* a table's cell ends at a bar */
+        if (*text == '|')
+            out[n++] = '\\';
+        out[n++] = *text;
+    }
+    out[n] = '\0';
+}
+
+static void take_plain(struct report *r, struct plain *list, size_t *count, const json_t *row)
+{
+    struct plain *p = &list[*count];
+
+    if (*count == MAX_ROWS)
+        return;
+    (*count)++;
+    take_text(p->name, sizeof(p->name), row, "spec");
+    take_text(p->status, sizeof(p->status), row, "status");
+    take_text(p->reason, sizeof(p->reason), row, "reason");
+    p->seconds = gcb_results_real(row, "seconds");
+    p->elements = gcb_results_real(row, "elements");
+    p->wire_bytes = gcb_results_real(row, "wire_bytes");
+    p->launches = gcb_results_real(row, "launches");
+    p->fed = gcb_results_bool(row, "feedback");
+    p->brief = gcb_results_bool(row, "brief");
+    if (strcmp(p->status, "failed") == 0)
+        r->broken = true;
+}
+
+static void take_speed(struct report *r, const json_t *row)
+{
+    struct measured *m = &r->speed[r->speeds];
+
+    if (r->speeds == MAX_ROWS)
+        return;
+    r->speeds++;
+    take_text(m->method, sizeof(m->method), row, "method");
+    take_text(m->spec, sizeof(m->spec), row, "spec");
+    take_text(m->status, sizeof(m->status), row, "status");
+    take_text(m->reason, sizeof(m->reason), row, "reason");
+    m->elements = gcb_results_real(row, "elements");
+    m->wire_bytes = gcb_results_real(row, "wire_bytes");
+    m->encode = gcb_results_real(row, "encode_kernel_seconds");
+    m->encode_transfer = gcb_results_real(row, "encode_transfer_seconds");
+    m->decode = gcb_results_real(row, "decode_kernel_seconds");
+    m->launches = gcb_results_real(row, "encode_launches");
+    if (strcmp(m->status, "failed") == 0)
+        r->broken = true;
+}
+
+int report_take(void *ctx, const struct gcb_results_row *row, struct gcb_diag *diag)
+{
+    struct report *r = ctx;
+
+    (void)diag;
+    if (strcmp(row->record, "environment") == 0) {
+        take_text(r->gpu, sizeof(r->gpu), row->json, "gpu");
+        take_text(r->driver, sizeof(r->driver), row->json, "gpu_driver");
+        take_text(r->date, sizeof(r->date), row->json, "date");
+        take_text(r->revision, sizeof(r->revision), row->json, "git_revision");
+        take_text(r->cpu, sizeof(r->cpu), row->json, "cpu_model");
+        r->copy_gbps = gcb_results_real(row->json, "gpu_copy_gbps");
+    } else if (strcmp(row->record, "summary") == 0) {
+        take_speed(r, row->json);
+    } else if (strcmp(row->record, "check") == 0) {
+        take_plain(r, r->checks, &r->check_count, row->json);
+    } else if (strcmp(row->record, "sanitizer") == 0) {
+        take_plain(r, r->sanitizers, &r->sanitizer_count, row->json);
+    } else if (strcmp(row->record, "torch") == 0) {
+        take_plain(r, r->torch, &r->torch_count, row->json);
+    } else if (strcmp(row->record, "timing") == 0) {
+        take_plain(r, r->timings, &r->timing_count, row->json);
+    }
+    return 0;
+}
