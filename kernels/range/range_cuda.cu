@@ -5,15 +5,16 @@
 #include "kernels/cuda/launch.cuh"
 #include "kernels/cuda/sum.cuh"
 #include "kernels/cuda/tile.cuh"
+#include "kernels/range/choose.cuh"
 
 namespace
 {
 
+using gcb::kExponents;
+
 struct tuning {
     static constexpr uint64_t measuring_blocks = 528;
 };
-
-constexpr unsigned kExponents = 256;
 
 /* What one block has seen of the data. */
 struct seen {
@@ -28,14 +29,48 @@ struct found {
     uint32_t pad[7];
 };
 
+/* ---- what blocks look for in the data: exponents and the maximum, or that alone. Every thread of the block. ---- */
+
 /* A counter for each lane, so that the lanes of a warp never meet at one. */
 struct counters {
     uint32_t count[kExponents][gcb::kWarp];
     uint32_t max_bits;
+
+    __device__ void clear()
+    {
+        for (unsigned i = threadIdx.x; i < kExponents * gcb::kWarp; i += blockDim.x)
+            count[i / gcb::kWarp][i % gcb::kWarp] = 0;
+    }
+    __device__ void add(const float (&v)[gcb::kTileEach], uint64_t here)
+    {
+        for (unsigned i = 0; i < gcb::kTileEach; i++)
+            if (i < here)
+                gcb::atomic_add(&count[gcb_magnitude(v[i]) >> 23][gcb::lane()], 1u);
+    }
+    __device__ void put(seen *to) const
+    {
+        for (unsigned e = threadIdx.x; e < kExponents; e += blockDim.x) {
+            uint32_t sum = 0;
+
+            for (unsigned i = 0; i < gcb::kWarp; i++)
+                sum += count[e][(e + i) % gcb::kWarp]; /* each lane in a bank of its own */
+            to->exponents[e] = sum;
+        }
+    }
 };
 
 struct maximum {
     uint32_t max_bits;
+
+    __device__ void clear()
+    {
+    }
+    __device__ void add(const float (&)[gcb::kTileEach], uint64_t)
+    {
+    }
+    __device__ void put(seen *) const
+    {
+    }
 };
 
 /* Adds the warp's maximum to the block's. */
@@ -52,17 +87,16 @@ __device__ seen *parts_in(void *scratch)
     return reinterpret_cast<seen *>(static_cast<found *>(scratch) + 1);
 }
 
-/* The maximum and the counts of exponents of some tiles. */
-template <class Where> __global__ void measure_exponents(Where where)
+/* Some tiles. */
+template <class Where, class Room> __global__ void measure(Where where)
 {
-    counters &s = gcb::shared<counters>();
+    Room &s = gcb::shared<Room>();
     const gcb::place at = gcb::find(where);
     const struct gcb_device_input &in = at.item.in;
     seen *const out = parts_in(at.item.scratch) + at.block;
     uint32_t most = 0;
 
-    for (unsigned i = threadIdx.x; i < kExponents * gcb::kWarp; i += blockDim.x)
-        s.count[i / gcb::kWarp][i % gcb::kWarp] = 0;
+    s.clear();
     s.max_bits = 0;
     gcb::sync_block();
     for (uint64_t tile = at.block; tile * gcb::kTile < in.n; tile += at.blocks) {
@@ -71,76 +105,21 @@ template <class Where> __global__ void measure_exponents(Where where)
         uint32_t m;
 
         gcb::load_input(v, in, first);
-        for (unsigned i = 0; i < gcb::kTileEach; i++)
-            if (first + i < in.n)
-                gcb::atomic_add(&s.count[gcb_magnitude(v[i]) >> 23][gcb::lane()], 1u);
+        s.add(v, first < in.n ? in.n - first : 0);
         m = gcb::largest_of(v);
         most = m > most ? m : most;
     }
     join_max(&s.max_bits, most);
     gcb::sync_block();
-    for (unsigned e = threadIdx.x; e < kExponents; e += blockDim.x) {
-        uint32_t sum = 0;
-
-        for (unsigned i = 0; i < gcb::kWarp; i++)
-            sum += s.count[e][(e + i) % gcb::kWarp]; /* each lane in a bank of its own */
-        out->exponents[e] = sum;
-    }
-    if (threadIdx.x == 0)
-        out->max_bits = s.max_bits;
-}
-
-/* The maximum alone. */
-template <class Where> __global__ void measure_max(Where where)
-{
-    maximum &s = gcb::shared<maximum>();
-    const gcb::place at = gcb::find(where);
-    const struct gcb_device_input &in = at.item.in;
-    seen *const out = parts_in(at.item.scratch) + at.block;
-    uint32_t most = 0;
-
-    if (threadIdx.x == 0)
-        s.max_bits = 0;
-    gcb::sync_block();
-    for (uint64_t tile = at.block; tile * gcb::kTile < in.n; tile += at.blocks) {
-        float v[gcb::kTileEach];
-        uint32_t m;
-
-        gcb::load_input(v, in, tile * gcb::kTile + threadIdx.x * gcb::kTileEach);
-        m = gcb::largest_of(v);
-        most = m > most ? m : most;
-    }
-    join_max(&s.max_bits, most);
-    gcb::sync_block();
+    s.put(out);
     if (threadIdx.x == 0)
         out->max_bits = s.max_bits;
 }
 
 struct choosing {
-    uint64_t exponents[kExponents];
-    double error[16]; /* by mantissa width */
+    gcb::range_room range;
     uint32_t max_bits;
 };
-
-/* As gcb_range_best_mantissa, with a thread for each width. All threads of the block. */
-__device__ unsigned best_mantissa(choosing &s, float max, unsigned bits,
-                                  enum gcb_range_rounding rounding)
-{
-    const unsigned mine = threadIdx.x;
-    unsigned best = bits - 1;
-
-    if (mine < bits && gcb_range_valid(bits, mine)) {
-        struct gcb_range_format f;
-
-        gcb_range_format(&f, bits, mine, max, rounding);
-        s.error[mine] = gcb_range_expected_error(s.exponents, &f);
-    }
-    gcb::sync_block();
-    for (unsigned m = bits - 1; m-- > 0 && gcb_range_valid(bits, m);)
-        if (s.error[m] <= s.error[best])
-            best = m;
-    return best;
-}
 
 /* Blocks that measure n elements. */
 __host__ __device__ unsigned parts_of(uint64_t n)
@@ -170,12 +149,12 @@ template <class Where> __global__ void choose(Where where, struct gcb_cuda_range
 
         for (unsigned i = 0; i < parts; i++)
             sum += part[i].exponents[e];
-        s.exponents[e] = sum;
+        s.range.exponents[e] = sum;
     }
     gcb::sync_block();
     max = how.max_given ? how.max : gcb_float_of(s.max_bits);
     if (how.mantissa == 0)
-        mantissa = best_mantissa(s, max, how.bits, how.rounding);
+        mantissa = gcb::best_mantissa(s.range, max, how.bits, how.rounding);
     if (threadIdx.x == 0) {
         gcb_range_format(&static_cast<found *>(item.scratch)->format, how.bits, mantissa, max,
                          how.rounding);
@@ -289,9 +268,9 @@ int run(struct gcb_device_stream *s, const struct gcb_cuda_range *how, const ste
 
     if (is_open(how)) {
         err = how->mantissa == 0
-                  ? gcb::launch(measure_exponents<Where>, measured.grid, gcb::kTileThreads,
+                  ? gcb::launch(measure<Where, counters>, measured.grid, gcb::kTileThreads,
                                 sizeof(counters), s, measured.where)
-                  : gcb::launch(measure_max<Where>, measured.grid, gcb::kTileThreads,
+                  : gcb::launch(measure<Where, maximum>, measured.grid, gcb::kTileThreads,
                                 sizeof(maximum), s, measured.where);
         if (!err)
             err = gcb::launch(choose<Where>, messages, kExponents, sizeof(choosing), s,

@@ -2,13 +2,12 @@
 #define KERNELS_SELECT_VALUES_CUH
 
 /* What the files of values_cuda.h share. */
+#include "kernels/range/choose.cuh"
 #include "kernels/select/select.cuh"
 #include "kernels/select/values_cuda.h"
 
 namespace gcb
 {
-
-constexpr unsigned kExponents = 256;
 
 /* What is known of the kept values: means need sums of blocks, range counts of exponents. */
 struct measures {

@@ -46,19 +46,12 @@ __global__ void measure_exponents(measures *m, struct gcb_cuda_chosen c, unsigne
             gcb::atomic_add(&m->exponents[i], uint64_t{room.exponents[i]});
 }
 
-struct range_choice {
-    uint64_t exponents[kExponents];
-    double error[16]; /* by mantissa width */
-};
-
 /* One block: the maximum, and the format as gcb_range_choose. */
 __global__ void choose_range(measures *m, struct gcb_cuda_values how)
 {
-    range_choice &room = gcb::shared<range_choice>();
+    gcb::range_room &room = gcb::shared<gcb::range_room>();
     const float max = how.max_given ? how.max : gcb_float_of(m->max_bits);
-    const unsigned mine = threadIdx.x;
-    unsigned best = how.bits - 1;
-    struct gcb_range_format f;
+    unsigned mantissa = how.mantissa;
 
     if (threadIdx.x == 0)
         m->scale.up = max;
@@ -67,18 +60,10 @@ __global__ void choose_range(measures *m, struct gcb_cuda_values how)
     for (unsigned i = threadIdx.x; i < kExponents; i += blockDim.x)
         room.exponents[i] = m->exponents[i];
     gcb::sync_block();
-    if (mine < how.bits && gcb_range_valid(how.bits, mine)) {
-        gcb_range_format(&f, how.bits, mine, max, how.rounding);
-        room.error[mine] = gcb_range_expected_error(room.exponents, &f);
-    }
-    gcb::sync_block();
-    if (threadIdx.x != 0)
-        return;
-    for (unsigned w = how.bits - 1; w-- > 0 && gcb_range_valid(how.bits, w);)
-        if (room.error[w] <= room.error[best])
-            best = w;
-    gcb_range_format(&m->scale.format, how.bits, how.mantissa ? how.mantissa : best, max,
-                     how.rounding);
+    if (mantissa == 0)
+        mantissa = gcb::best_mantissa(room, max, how.bits, how.rounding);
+    if (threadIdx.x == 0)
+        gcb_range_format(&m->scale.format, how.bits, mantissa, max, how.rounding);
 }
 
 struct up_term {
@@ -178,7 +163,8 @@ int measure_range(struct gcb_device_stream *s, const measured &m, const struct g
         err = gcb::launch(measure_exponents, gcb::grid_over(gcb::tile_count(c->most * how->width)),
                           kTileThreads, sizeof(counting), s, m.all, *c, how->width);
     return err ? err
-               : gcb::launch(choose_range, 1, kTileThreads, sizeof(range_choice), s, m.all, *how);
+               : gcb::launch(choose_range, 1, kTileThreads, sizeof(gcb::range_room), s, m.all,
+                             *how);
 }
 
 int measure_means(struct gcb_device_stream *s, const measured &m, const struct gcb_cuda_chosen *c,

@@ -1,0 +1,41 @@
+#ifndef KERNELS_RANGE_CHOOSE_CUH
+#define KERNELS_RANGE_CHOOSE_CUH
+
+/* The best of the formats that data may have, from how often their exponents are: for the codec range, and for range as the
+ * values of a selection. */
+#include "kernels/cuda/warp.cuh"
+#include "kernels/range/range_choose.h"
+
+namespace gcb
+{
+
+constexpr unsigned kExponents = 256;
+
+struct range_room {
+    uint64_t exponents[kExponents];
+    double error[16]; /* by mantissa width */
+};
+
+/* As gcb_range_best_mantissa, with a thread for each width. All threads of the block. */
+__device__ inline unsigned best_mantissa(range_room &s, float max, unsigned bits,
+                                         enum gcb_range_rounding rounding)
+{
+    const unsigned mine = threadIdx.x;
+    unsigned best = bits - 1;
+
+    if (mine < bits && gcb_range_valid(bits, mine)) {
+        struct gcb_range_format f;
+
+        gcb_range_format(&f, bits, mine, max, rounding);
+        s.error[mine] = gcb_range_expected_error(s.exponents, &f);
+    }
+    sync_block();
+    for (unsigned m = bits - 1; m-- > 0 && gcb_range_valid(bits, m);)
+        if (s.error[m] <= s.error[best])
+            best = m;
+    return best;
+}
+
+} /* namespace gcb */
+
+#endif
