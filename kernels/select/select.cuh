@@ -29,7 +29,6 @@ constexpr uint32_t kAll = 0xffffffffu; /* of those that equal it */
 
 struct choosing {
     struct gcb_cuda_choice choice; /* first: chosen.choice points here */
-    double sum[kSides];
     double mean;
     uint32_t max_bits;
     uint32_t least;                  /* magnitude that is collected from */
@@ -37,6 +36,8 @@ struct choosing {
     uint32_t reused;                 /* a threshold of an earlier step */
     uint32_t want[kSides];           /* how many are ranked; 0: none, `keep` is there already */
     struct keeping keep[kSides + 1]; /* for each side; at last what is kept */
+    uint32_t kept[kSides];           /* in lists that are made together */
+    uint32_t side;                   /* of those, the one that is kept */
     uint32_t digits[kSides][kLevels][kDigits];
     uint32_t table[kRatios], count[kRatios]; /* thresholds, and how many lie between two */
 };
@@ -91,7 +92,23 @@ int collect(struct gcb_device_stream *s, const choice &w, unsigned sides, bool s
 /* select_rank_cuda.cu: the want-th largest of each side, of what was collected. */
 int rank(struct gcb_device_stream *s, const choice &w, unsigned sides);
 
-/* select_compact_cuda.cu: the list of what keep[which] says. */
+/* A list to make, of what keep[which] says: room as in gcb_cuda_chosen, and what is counted on the way. */
+struct listing {
+    struct slots in;
+    uint32_t *pos;
+    float *value;
+    uint32_t *first;
+    unsigned which;
+};
+
+struct lists {
+    struct listing of[kSides];
+    unsigned count;
+};
+
+/* select_compact_cuda.cu: makes them, of n positions; how long each is goes to kept[], that of a single one also to the
+ * choice. compact: one. */
+int make_lists(struct gcb_device_stream *s, const choice &w, const lists &to, uint64_t n);
 int compact(struct gcb_device_stream *s, const choice &w, const struct gcb_cuda_chosen &to,
             unsigned which);
 

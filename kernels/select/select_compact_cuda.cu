@@ -7,6 +7,8 @@ namespace
 using gcb::choosing;
 using gcb::kTile;
 using gcb::kTileThreads;
+using gcb::listing;
+using gcb::lists;
 using gcb::slots;
 
 constexpr unsigned kSumThreads = gcb::kOneBlock;
@@ -23,10 +25,8 @@ __device__ uint32_t entry(const slots &in, uint64_t tile, uint32_t i, const gcb:
 }
 
 /* A warp counts a tile. */
-__global__ void count_tiles(const choosing *c, slots in, uint64_t tiles, unsigned which)
+__device__ void count_tiles_of(const slots &in, const gcb::keeping &keep, uint64_t tiles)
 {
-    const gcb::keeping keep = c->keep[which];
-
     for (uint64_t tile = gcb::warp_of_grid(); tile < tiles; tile += gcb::warps_of_grid()) {
         const uint32_t count = in.count[tile];
         uint32_t above = 0, ties = 0;
@@ -47,14 +47,21 @@ __global__ void count_tiles(const choosing *c, slots in, uint64_t tiles, unsigne
     }
 }
 
+__global__ void count_tiles(const choosing *c, lists to, uint64_t tiles)
+{
+    for (unsigned i = 0; i < to.count; i++)
+        count_tiles_of(to.of[i].in, c->keep[to.of[i].which], tiles);
+}
+
 using summing = gcb::scan_room_of<uint64_t>;
 
-/* One block: where each tile's entries begin, and how many ties stand in front of it. */
-__global__ __launch_bounds__(kSumThreads) void sum_tiles(choosing *c, slots in, uint32_t *first,
-                                                         uint64_t tiles, unsigned which)
+/* A block a list: where each tile's entries begin, and how many ties stand in front of it. */
+__global__ __launch_bounds__(kSumThreads) void sum_tiles(choosing *c, lists to, uint64_t tiles)
 {
     summing &room = gcb::shared<summing>();
-    const uint32_t most = c->keep[which].left;
+    const slots in = to.of[blockIdx.x].in;
+    uint32_t *const first = to.of[blockIdx.x].first;
+    const uint32_t most = c->keep[to.of[blockIdx.x].which].left;
     uint32_t above = 0, ties = 0;
 
     for (uint64_t from = 0; from < tiles; from += kSumThreads * kSumEach) {
@@ -87,15 +94,16 @@ __global__ __launch_bounds__(kSumThreads) void sum_tiles(choosing *c, slots in, 
     }
     if (threadIdx.x == 0) {
         first[tiles] = above + (ties < most ? ties : most);
-        c->choice.kept = first[tiles];
+        c->kept[blockIdx.x] = first[tiles];
+        if (to.count == 1)
+            c->choice.kept = first[tiles];
     }
 }
 
 /* A warp writes a tile. */
-__global__ void write_tiles(const choosing *c, slots in, struct gcb_cuda_chosen to, uint64_t tiles,
-                            unsigned which)
+__device__ void write_tiles_of(const listing &to, const gcb::keeping &keep, uint64_t tiles)
 {
-    const gcb::keeping keep = c->keep[which];
+    const slots &in = to.in;
 
     for (uint64_t tile = gcb::warp_of_grid(); tile < tiles; tile += gcb::warps_of_grid()) {
         const uint32_t count = in.count[tile];
@@ -123,17 +131,26 @@ __global__ void write_tiles(const choosing *c, slots in, struct gcb_cuda_chosen 
     }
 }
 
+__global__ void write_tiles(const choosing *c, lists to, uint64_t tiles)
+{
+    for (unsigned i = 0; i < to.count; i++)
+        write_tiles_of(to.of[i], c->keep[to.of[i].which], tiles);
+}
+
 } /* namespace */
+
+int gcb::make_lists(struct gcb_device_stream *s, const choice &w, const lists &to, uint64_t n)
+{
+    const uint64_t tiles = tile_count(n), grid = grid_over(warps_over(tiles));
+    int err = gcb::launch(count_tiles, grid, kTileThreads, 0, s, w.c, to, tiles);
+
+    if (!err)
+        err = gcb::launch(sum_tiles, to.count, kSumThreads, sizeof(summing), s, w.c, to, tiles);
+    return err ? err : gcb::launch(write_tiles, grid, kTileThreads, 0, s, w.c, to, tiles);
+}
 
 int gcb::compact(struct gcb_device_stream *s, const choice &w, const struct gcb_cuda_chosen &to,
                  unsigned which)
 {
-    const uint64_t tiles = tile_count(to.n), grid = grid_over(warps_over(tiles));
-    int err = gcb::launch(count_tiles, grid, kTileThreads, 0, s, w.c, w.in, tiles, which);
-
-    if (!err)
-        err = gcb::launch(sum_tiles, 1, kSumThreads, sizeof(summing), s, w.c, w.in, to.first, tiles,
-                          which);
-    return err ? err
-               : gcb::launch(write_tiles, grid, kTileThreads, 0, s, w.c, w.in, to, tiles, which);
+    return make_lists(s, w, {{{w.in, to.pos, to.value, to.first, which}}, 1}, to.n);
 }

@@ -67,8 +67,10 @@ int gcb_cuda_select_sampled(struct gcb_device_stream *s, struct gcb_cuda_chosen 
                             const struct gcb_device_input *in, const struct gcb_cuda_sample *how,
                             void *scratch);
 
-/* As src/sparse/select_one_sided.c: the k largest of the side with the larger sum; and of one side (0: positive
- * values, 1: negative ones) or, if it has nothing, the other. k as for the largest. */
+/* As src/sparse/select_one_sided.c: the k largest of the side with the larger sum, which makes the list of either and
+ * so needs scratch of its own; and of one side (0: positive values, 1: negative ones) or, if it has nothing, the other.
+ * k as for the largest. */
+uint64_t gcb_cuda_select_one_sided_scratch(uint64_t n, uint64_t most);
 int gcb_cuda_select_one_sided(struct gcb_device_stream *s, struct gcb_cuda_chosen *chosen,
                               const struct gcb_device_input *in, uint64_t k, void *scratch);
 int gcb_cuda_select_side(struct gcb_device_stream *s, struct gcb_cuda_chosen *chosen,

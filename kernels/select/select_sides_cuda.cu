@@ -1,3 +1,4 @@
+#include "kernels/cuda/align.h"
 #include "kernels/cuda/sum.cuh"
 #include "kernels/select/select.cuh"
 
@@ -6,6 +7,8 @@ namespace
 
 using gcb::choosing;
 using gcb::kSides;
+using gcb::listing;
+using gcb::lists;
 
 /* One block: has each side that must have k of them too few, all is collected. */
 __global__ void judge_sides(choosing *c, uint32_t k, unsigned sides)
@@ -20,7 +23,8 @@ __global__ void judge_sides(choosing *c, uint32_t k, unsigned sides)
         gcb::collect_again(c);
 }
 
-/* One block: a side gives k, or what it has. */
+/* One block: a side gives k, or what it has. If neither has anything all is zero, and the first k positions stand for
+ * the tensor. */
 __global__ void settle(choosing *c, uint32_t k)
 {
     gcb::scan_room &room = gcb::shared<gcb::scan_room>();
@@ -31,57 +35,103 @@ __global__ void settle(choosing *c, uint32_t k)
         if (threadIdx.x == 0)
             c->want[side] = there < k ? there : k;
     }
+    if (threadIdx.x == 0 && c->want[0] == 0 && c->want[1] == 0)
+        c->keep[0] = c->keep[1] = {0, 0, 0, k};
 }
 
-/* A warp sums a block of the project's sums. */
-__global__ void sum_list(double *sums, struct gcb_cuda_chosen list)
-{
-    const uint64_t kept = list.choice->kept;
+/* ---- one-sided: the list of each side, and then one of them ---- */
 
-    for (uint64_t b = gcb::warp_of_grid(); b * GCB_SUM_BLOCK < kept; b += gcb::warps_of_grid()) {
-        const uint64_t left = kept - b * GCB_SUM_BLOCK;
+/* Sum blocks of the longer list. */
+__device__ uint64_t sum_blocks(const choosing *c)
+{
+    const uint64_t most = c->kept[0] > c->kept[1] ? c->kept[0] : c->kept[1];
+
+    return (most + GCB_SUM_BLOCK - 1) / GCB_SUM_BLOCK;
+}
+
+/* A warp sums a block of a list, where the shorter one has ended nothing. */
+__global__ void sum_lists(const choosing *c, lists of)
+{
+    const uint64_t blocks = sum_blocks(c);
+
+    for (uint64_t i = gcb::warp_of_grid(); i < kSides * blocks; i += gcb::warps_of_grid()) {
+        const unsigned side = i % kSides;
+        const listing &list = of.of[side];
+        const uint64_t from = i / kSides * GCB_SUM_BLOCK;
+        const uint64_t left = from < c->kept[side] ? c->kept[side] - from : 0;
         const unsigned n = static_cast<unsigned>(left < GCB_SUM_BLOCK ? left : GCB_SUM_BLOCK);
-        const double sum =
-            gcb::join_lanes(gcb::lane_sum(list.value + b * GCB_SUM_BLOCK, n, gcb::abs_term{}));
+        const double sum = gcb::join_lanes(gcb::lane_sum(list.value + from, n, gcb::abs_term{}));
 
         if (gcb::lane() == 0)
-            sums[b] = sum;
+            list.in.sums[i / kSides] = sum;
     }
 }
 
-/* One block. */
-__global__ void join_sums(choosing *c, const double *sums, unsigned side)
-{
-    const uint64_t blocks = (c->choice.kept + GCB_SUM_BLOCK - 1) / GCB_SUM_BLOCK;
-    const double sum = gcb::chain_sum(gcb::shared<gcb::chain_room>(), sums, blocks);
+struct comparing {
+    gcb::chain_room_of<kSides> chain;
+    double negative;
+};
 
-    if (threadIdx.x == 0)
-        c->sum[side] = sum;
+/* One block: SBC keeps the side with the larger sum, the positive one if they are equal. */
+__global__ void keep_larger(choosing *c, lists of)
+{
+    comparing &room = gcb::shared<comparing>();
+    const double *const parts[] = {of.of[0].in.sums, of.of[1].in.sums};
+    const double sum = gcb::chain_sums(room.chain, 0.0, parts, sum_blocks(c));
+
+    if (threadIdx.x == gcb::kWarp)
+        room.negative = sum;
+    gcb::sync_block();
+    if (threadIdx.x == 0) {
+        c->side = sum - room.negative >= 0.0 ? 0 : 1;
+        c->choice.kept = c->kept[c->side];
+    }
 }
 
-/* One thread: this side, or the other if it has nothing; if that has nothing either all is zero, and the first k
- * positions stand for the tensor. */
-__device__ void keep_side(choosing *c, unsigned side, uint32_t k)
+/* The negative side's list, if that is kept, to where the positive one's is. */
+__global__ void take_negative(const choosing *c, lists of, uint64_t tiles)
 {
-    if (c->want[side] == 0)
-        side ^= 1;
-    if (c->want[side])
-        c->keep[kSides] = c->keep[side];
-    else
-        c->keep[kSides] = {0, 0, 0, k};
+    const listing &from = of.of[1], &to = of.of[0];
+    const uint64_t step = gridDim.x * uint64_t{blockDim.x};
+    const uint64_t begin = blockIdx.x * uint64_t{blockDim.x} + threadIdx.x;
+
+    if (c->side == 0)
+        return;
+    for (uint64_t i = begin; i < c->kept[1]; i += step) {
+        to.pos[i] = from.pos[i];
+        to.value[i] = from.value[i];
+    }
+    for (uint64_t i = begin; i <= tiles; i += step)
+        to.first[i] = from.first[i];
 }
 
-/* SBC's choice: the side with the larger sum, the positive one if they are equal. */
-__global__ void keep_larger(choosing *c, uint32_t k)
+/* The room of the second list, which lies behind that of a choice; returns its bytes. */
+uint64_t lay_out_other(uint8_t *at, uint64_t n, uint64_t most, listing *other)
 {
-    if (threadIdx.x == 0)
-        keep_side(c, c->sum[0] - c->sum[1] >= 0.0 ? 0 : 1, k);
+    const uint64_t tiles = gcb::tile_count(n);
+    uint64_t end = 0;
+    const auto take = [&](uint64_t bytes) {
+        const uint64_t from = end;
+
+        end += gcb_cuda_align16(bytes);
+        return at ? at + from : nullptr;
+    };
+
+    other->in.above = reinterpret_cast<uint32_t *>(take(tiles * sizeof(uint32_t)));
+    other->in.ties = reinterpret_cast<uint32_t *>(take(tiles * sizeof(uint32_t)));
+    other->in.sums = reinterpret_cast<double *>(take(tiles * sizeof(double)));
+    other->pos = reinterpret_cast<uint32_t *>(take(most * sizeof(uint32_t)));
+    other->value = reinterpret_cast<float *>(take(most * sizeof(float)));
+    other->first = reinterpret_cast<uint32_t *>(take((tiles + 1) * sizeof(uint32_t)));
+    return end;
 }
 
-__global__ void keep_turn(choosing *c, unsigned turn, uint32_t k)
+/* ---- alternate: the side whose turn it is, or the other if that has nothing ---- */
+
+__global__ void keep_turn(choosing *c, unsigned turn)
 {
     if (threadIdx.x == 0)
-        keep_side(c, turn, k);
+        c->keep[kSides] = c->keep[c->want[turn] ? turn : turn ^ 1];
 }
 
 /* Up to what is ranked of each side; `sides`: a bit for each that has to have k. */
@@ -102,33 +152,42 @@ int rank_sides(struct gcb_device_stream *s, const gcb::choice &w, uint64_t k, un
     return err ? err : gcb::rank(s, w, kSides);
 }
 
-/* The sum of what a side would give; the list is only room for it. */
-int sum_side(struct gcb_device_stream *s, const gcb::choice &w, const struct gcb_cuda_chosen &list,
-             unsigned side)
-{
-    int err = gcb::compact(s, w, list, side);
-
-    if (!err)
-        err = gcb::launch(sum_list, gcb::grid_over(gcb::warps_over(gcb::tile_count(list.most))),
-                          gcb::kTileThreads, 0, s, w.in.sums, list);
-    return err ? err
-               : gcb::launch(join_sums, 1, gcb::kTileThreads, sizeof(gcb::chain_room), s, w.c,
-                             w.in.sums, side);
-}
-
 } /* namespace */
+
+uint64_t gcb_cuda_select_one_sided_scratch(uint64_t n, uint64_t most)
+{
+    listing other;
+
+    return gcb_cuda_select_scratch(n, most) + lay_out_other(nullptr, n, most, &other);
+}
 
 int gcb_cuda_select_one_sided(struct gcb_device_stream *s, struct gcb_cuda_chosen *chosen,
                               const struct gcb_device_input *in, uint64_t k, void *scratch)
 {
     const gcb::choice w = gcb::start(scratch, chosen, in);
+    const uint64_t n = chosen->n, most = chosen->most, tiles = gcb::tile_count(n);
+    uint8_t *const behind = static_cast<uint8_t *>(scratch) + gcb_cuda_select_scratch(n, most);
+    lists both = {{{w.in, chosen->pos, chosen->value, chosen->first, 0}, {}}, kSides};
+    listing &other = both.of[1];
     int err = rank_sides(s, w, k, 3);
 
-    for (unsigned side = 0; side < kSides && !err; side++)
-        err = sum_side(s, w, *chosen, side);
+    lay_out_other(behind, n, most, &other);
+    other.in.bits = w.in.bits;
+    other.in.offset = w.in.offset;
+    other.in.count = w.in.count;
+    other.which = 1;
     if (!err)
-        err = gcb::launch(keep_larger, 1, gcb::kWarp, 0, s, w.c, k);
-    return err ? err : gcb::compact(s, w, *chosen, kSides);
+        err = gcb::make_lists(s, w, both, n);
+    if (!err)
+        err =
+            gcb::launch(sum_lists, gcb::grid_over(gcb::warps_over(kSides * gcb::tile_count(most))),
+                        gcb::kTileThreads, 0, s, w.c, both);
+    if (!err)
+        err = gcb::launch(keep_larger, 1, gcb::kTileThreads, sizeof(comparing), s, w.c, both);
+    return err ? err
+               : gcb::launch(take_negative,
+                             gcb::grid_over(gcb::tile_count(most > tiles ? most : tiles)),
+                             gcb::kTileThreads, 0, s, w.c, both, tiles);
 }
 
 int gcb_cuda_select_side(struct gcb_device_stream *s, struct gcb_cuda_chosen *chosen,
@@ -139,6 +198,6 @@ int gcb_cuda_select_side(struct gcb_device_stream *s, struct gcb_cuda_chosen *ch
     int err = rank_sides(s, w, k, 1u << side);
 
     if (!err)
-        err = gcb::launch(keep_turn, 1, gcb::kWarp, 0, s, w.c, side, k);
+        err = gcb::launch(keep_turn, 1, gcb::kWarp, 0, s, w.c, side);
     return err ? err : gcb::compact(s, w, *chosen, kSides);
 }

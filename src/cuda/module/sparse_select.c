@@ -89,6 +89,11 @@ static int select_chunk(const struct gcb_device_sparse *s, const struct gcb_step
 
 /* ---- of one sign ---- */
 
+static uint64_t one_sided_scratch(const struct gcb_sparse *p)
+{
+    return gcb_cuda_select_one_sided_scratch(p->t.positions, p->most);
+}
+
 static int select_one_sided(const struct gcb_device_sparse *s, const struct gcb_step *at,
                             const struct gcb_device_input *in, struct gcb_cuda_chosen *chosen,
                             const struct gcb_device_call *call)
@@ -150,7 +155,7 @@ static int select_redsync(const struct gcb_device_sparse *s, const struct gcb_st
 static const struct gcb_device_selector selectors[] = {
     {.name = "topk", .scratch = select_scratch, .select = select_topk},
     {.name = "threshold", .scratch = select_scratch, .select = select_threshold},
-    {.name = "one-sided", .scratch = select_scratch, .select = select_one_sided},
+    {.name = "one-sided", .scratch = one_sided_scratch, .select = select_one_sided},
     {.name = "alternate", .scratch = select_scratch, .select = select_alternate},
     {.name = "sampled", .scratch = select_scratch, .select = select_sampled},
     /* lowers a threshold until enough pass, then takes the k largest of those: what topk takes, and sooner */
