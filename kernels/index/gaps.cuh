@@ -43,6 +43,7 @@ __device__ __forceinline__ void load_gaps(gap_run &g, const struct gcb_cuda_chos
 
     g.count = static_cast<unsigned>(left < kTileEach ? left : kTileEach);
     next = g.count && first ? c.pos[first - 1] + 1 : 0;
+#pragma unroll
     for (unsigned i = 0; i < kTileEach; i++) {
         const uint32_t at = i < g.count ? c.pos[first + i] : next;
 
@@ -90,17 +91,22 @@ __device__ __forceinline__ uint32_t bits_of_run(const Code &code, const gap_run 
     typename Code::past past = code.begin(g);
     uint32_t bits = 0;
 
-    for (unsigned i = 0; i < g.count; i++) {
-        const gap_bits piece = code.of(past, g.gap[i]);
+#pragma unroll
+    for (unsigned i = 0; i < kTileEach; i++) {
+        if (i < g.count) {
+            const gap_bits piece = code.of(past, g.gap[i]);
 
-        bits += piece.ones + piece.bits;
+            bits += piece.ones + piece.bits;
+        }
     }
     return bits;
 }
 
-/* The first step: bytes of each block. */
+/* The first step: bytes of each block. Gaps are in registers, of which six blocks of a multiprocessor have their share. */
 template <class Code, class Table>
-__global__ void measure_gaps(uint32_t *bytes, struct gcb_cuda_chosen c, const Table *table)
+__global__ __launch_bounds__(kTileThreads, 6) void measure_gaps(uint32_t *bytes,
+                                                                struct gcb_cuda_chosen c,
+                                                                const Table *table)
 {
     scan_room &room = shared<scan_room>();
     const uint64_t kept = c.choice->kept;

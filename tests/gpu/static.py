@@ -20,11 +20,11 @@ import subprocess
 import sys
 import tempfile
 
-# What kernels keep in local memory, at most these bytes. 80: a thread's 16 gaps, in loops that are not unrolled.
+# What kernels keep in local memory, at most these bytes. 80: a thread's 16 gaps or codes, in loops that are too
+# long to be unrolled.
 ON_STACK = {
     "make": 1216,  # adaptive's code lengths: one block, once a message
     "measure_blocks": 80,
-    "measure_gaps": 80,
     "put_blocks": 80,
     "put_gaps": 80,
 }
