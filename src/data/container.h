@@ -73,7 +73,4 @@ const struct gcb_container_message *gcb_container_message(const struct gcb_conta
 /* Reads message i (length bytes) and checks its checksum, header count and layout. GCB_E_CORRUPT. */
 int gcb_container_read(struct gcb_container *c, size_t i, uint8_t *out, struct gcb_diag *diag);
 
-/* Root attribute text, or NULL. */
-const char *gcb_container_note_of(const struct gcb_container *c, const char *name);
-
 #endif

@@ -12,13 +12,6 @@
 #include "src/data/h5walk.h"
 #include "src/wire/message.h"
 
-/* Buffers for attributes have a byte more than the texts need: gcb_h5attr_text adds a terminator. */
-#define NOTE_BYTES 4096
-
-struct note {
-    char *name, *text;
-};
-
 struct message {
     struct gcb_container_message seen;
     char *dataset;
@@ -30,8 +23,6 @@ struct gcb_container {
     struct gcb_h5file file;
     struct message *messages;
     size_t count, cap;
-    struct note *notes;
-    size_t note_count, note_cap;
     uint64_t rows_left; /* of layouts; more than the file can hold are the same ones over again */
     uint64_t sum;
 };
@@ -66,6 +57,7 @@ static void free_message(struct message *m)
 /* One tensor, which the attributes of its message describe. */
 static int read_single(struct gcb_container *c, struct message *m, hid_t id, struct gcb_diag *diag)
 {
+    /* a byte more than the texts need, for the terminator; so below */
     char shape[GCB_SHAPE_TEXT + 1], dtype[GCB_CONTAINER_DTYPE + 1];
     struct gcb_container_tensor *t = gcb_alloc_zero(1, sizeof(*t));
     char *path = gcb_strdup(m->dataset);
@@ -192,25 +184,6 @@ static int read_list(struct gcb_container *c, struct gcb_diag *diag)
     return 0;
 }
 
-/* Notes are a courtesy: what does not fit into memory is left out. */
-static void add_note(void *ctx, hid_t object, const char *name)
-{
-    struct gcb_container *c = ctx;
-    char text[NOTE_BYTES];
-    struct note note;
-
-    if (strncmp(name, "gcbench_", 8) == 0 || !gcb_h5attr_text(object, name, text, sizeof(text)) ||
-        gcb_grow(&c->notes, &c->note_cap, c->note_count, sizeof(note)) != 0)
-        return;
-    note = (struct note){gcb_strdup(name), gcb_strdup(text)};
-    if (note.name && note.text) {
-        c->notes[c->note_count++] = note;
-    } else {
-        gcb_free(note.name);
-        gcb_free(note.text);
-    }
-}
-
 int gcb_container_open(struct gcb_container **out, const char *path, uint64_t max_bytes,
                        struct gcb_diag *diag)
 {
@@ -227,7 +200,6 @@ int gcb_container_open(struct gcb_container **out, const char *path, uint64_t ma
     err = read_list(c, diag);
     if (err)
         goto out;
-    gcb_h5attr_each(c->file.id, add_note, c);
     *out = c;
     c = NULL;
 out:
@@ -241,12 +213,7 @@ void gcb_container_close(struct gcb_container *c)
         return;
     for (size_t i = 0; i < c->count; i++)
         free_message(&c->messages[i]);
-    for (size_t i = 0; i < c->note_count; i++) {
-        gcb_free(c->notes[i].name);
-        gcb_free(c->notes[i].text);
-    }
     gcb_free(c->messages);
-    gcb_free(c->notes);
     gcb_h5file_close(&c->file);
     gcb_free(c);
 }
@@ -259,14 +226,6 @@ size_t gcb_container_count(const struct gcb_container *c)
 const struct gcb_container_message *gcb_container_message(const struct gcb_container *c, size_t i)
 {
     return &c->messages[i].seen;
-}
-
-const char *gcb_container_note_of(const struct gcb_container *c, const char *name)
-{
-    for (size_t i = 0; i < c->note_count; i++)
-        if (strcmp(c->notes[i].name, name) == 0)
-            return c->notes[i].text;
-    return NULL;
 }
 
 /* The bytes of a message, which the file may have changed meanwhile. */

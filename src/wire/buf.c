@@ -31,11 +31,6 @@ void gcb_put_u8(struct gcb_wbuf *w, uint8_t v)
     put(w, &v, sizeof(v));
 }
 
-void gcb_put_u16(struct gcb_wbuf *w, uint16_t v)
-{
-    put(w, &v, sizeof(v));
-}
-
 void gcb_put_u32(struct gcb_wbuf *w, uint32_t v)
 {
     put(w, &v, sizeof(v));
@@ -82,14 +77,6 @@ static void get(struct gcb_rbuf *r, void *v, size_t n)
 uint8_t gcb_get_u8(struct gcb_rbuf *r)
 {
     uint8_t v;
-
-    get(r, &v, sizeof(v));
-    return v;
-}
-
-uint16_t gcb_get_u16(struct gcb_rbuf *r)
-{
-    uint16_t v;
 
     get(r, &v, sizeof(v));
     return v;

@@ -25,7 +25,6 @@ struct gcb_rbuf {
 /* The next n bytes to fill, or NULL (and failed). They count as written. n = 0 gives a valid pointer. */
 uint8_t *gcb_wbuf_take(struct gcb_wbuf *w, uint64_t n);
 void gcb_put_u8(struct gcb_wbuf *w, uint8_t v);
-void gcb_put_u16(struct gcb_wbuf *w, uint16_t v);
 void gcb_put_u32(struct gcb_wbuf *w, uint32_t v);
 void gcb_put_u64(struct gcb_wbuf *w, uint64_t v);
 void gcb_put_f32(struct gcb_wbuf *w, float v);
@@ -34,7 +33,6 @@ void gcb_put_f32(struct gcb_wbuf *w, float v);
 const uint8_t *gcb_rbuf_take(struct gcb_rbuf *r, uint64_t n);
 size_t gcb_rbuf_left(const struct gcb_rbuf *r);
 uint8_t gcb_get_u8(struct gcb_rbuf *r);
-uint16_t gcb_get_u16(struct gcb_rbuf *r);
 uint32_t gcb_get_u32(struct gcb_rbuf *r);
 uint64_t gcb_get_u64(struct gcb_rbuf *r);
 float gcb_get_f32(struct gcb_rbuf *r);
