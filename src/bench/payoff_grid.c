@@ -7,10 +7,11 @@
 #include "src/base/units.h"
 #include "src/bench/payoff.h"
 
-static int add(struct gcb_payoff_grid *g, double value, struct gcb_diag *diag)
+static int add(struct gcb_payoff_grid *g, const char *option, double value, struct gcb_diag *diag)
 {
     if (g->count == GCB_PAYOFF_GRID)
-        return gcb_diag_set(diag, GCB_E_INVALID, "more than %d values", GCB_PAYOFF_GRID);
+        return gcb_diag_set(diag, GCB_E_INVALID, "%s: more than %d values", option,
+                            GCB_PAYOFF_GRID);
     g->values[g->count++] = value;
     return 0;
 }
@@ -48,12 +49,13 @@ static int add_bandwidth(struct gcb_payoff_grid *g, char *text, const char *show
     int err = 0;
 
     if (gcb_parse_bandwidth(text, &low))
-        return add(g, low, diag);
+        return add(g, "--bandwidth", low, diag);
     if (!split_range(text, &high_text, &steps) || !gcb_parse_bandwidth(text, &low) ||
         !gcb_parse_bandwidth(high_text, &high) || !(low < high))
         return bad_bandwidth(shown, diag);
     for (uint64_t i = 0; !err && i < steps; i++)
-        err = add(g, i + 1 == steps ? high : low * pow(high / low, (double)i / (double)(steps - 1)),
+        err = add(g, "--bandwidth",
+                  i + 1 == steps ? high : low * pow(high / low, (double)i / (double)(steps - 1)),
                   diag);
     return err;
 }
@@ -68,7 +70,7 @@ static int add_workers(struct gcb_payoff_grid *g, char *text, const char *shown,
         return gcb_diag_set(diag, GCB_E_INVALID,
                             "--workers takes whole numbers from 2 to %d, not '%s'",
                             GCB_PAYOFF_WORKERS, gcb_escape(quoted, sizeof(quoted), shown));
-    return add(g, (double)n, diag);
+    return add(g, "--workers", (double)n, diag);
 }
 
 typedef int add_fn(struct gcb_payoff_grid *g, char *text, const char *shown, struct gcb_diag *diag);

@@ -16,6 +16,8 @@ struct verify {
     size_t count;
     float *x;
     double start, work, done;
+    bool
+        undelivered; /* a check was made, and the observer could not take it: no fault of the tensor's */
 };
 
 /* ---- which messages ---- */
@@ -174,6 +176,7 @@ static int check_promises(struct verify *v, struct gcb_promise_bench *b,
         if (!err) {
             count(v->result, check->outcome.status);
             err = v->observer->check(v->observer->ctx, check, diag);
+            v->undelivered = err != 0;
         }
         show_progress(v, weight * (double)++done / (double)all);
     }
@@ -206,7 +209,9 @@ static int check_method(struct verify *v, const struct gcb_message_plan *plan, s
     if (!err)
         err = check_promises(v, &bench, &check, diag);
     gcb_promise_bench_fini(&bench);
-    return err ? gcb_plan_explain(err, c->methods[method].name, plan, c->source, diag) : 0;
+    if (!err || v->undelivered)
+        return err;
+    return gcb_plan_explain(err, c->methods[method].name, plan, c->source, diag);
 }
 
 static int check_message(struct verify *v, const struct gcb_message_plan *plan,

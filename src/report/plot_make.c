@@ -49,6 +49,17 @@ static int fail(struct gcb_diag *diag, const char *path)
                         strerror(why));
 }
 
+/* Names the file as it would be called in the end, not the folder that it is made in. */
+static int fail_page(struct gcb_diag *diag, const struct work *w, int which)
+{
+    const int why = errno, folder = (int)(strrchr(w->folder, '/') - w->folder);
+    char path[4096];
+
+    snprintf(path, sizeof(path), "%.*s%s", folder, w->folder, strrchr(w->paths[which], '/'));
+    errno = why;
+    return fail(diag, path);
+}
+
 static void work_fini(struct work *w)
 {
     for (int i = 0; i < FILES; i++) {
@@ -99,16 +110,16 @@ static int work_init(struct work *w, const char *folder, const char *type, struc
     return 0;
 }
 
-static int write_data(const char *path, const struct gcb_plot_page *page, struct gcb_diag *diag)
+static int write_data(const struct work *w, const struct gcb_plot_page *page, struct gcb_diag *diag)
 {
-    FILE *f = fopen(path, "wxe");
+    FILE *f = fopen(w->paths[DATA], "wxe");
     bool failed;
 
     if (!f)
-        return fail(diag, path);
+        return fail_page(diag, w, DATA);
     failed = fwrite(page->data_text, 1, page->data_size, f) != page->data_size;
     failed |= fclose(f) != 0;
-    return failed ? fail(diag, path) : 0;
+    return failed ? fail_page(diag, w, DATA) : 0;
 }
 
 static int write_script(const struct work *w, const char *plot, const char *type,
@@ -118,10 +129,10 @@ static int write_script(const struct work *w, const char *plot, const char *type
     int err;
 
     if (!f)
-        return fail(diag, w->paths[SCRIPT]);
+        return fail_page(diag, w, SCRIPT);
     err = gcb_plot_script_write(f, plot, w->stem, type, page, diag);
     if (fclose(f) != 0 && !err)
-        err = fail(diag, w->paths[SCRIPT]);
+        err = fail_page(diag, w, SCRIPT);
     return err;
 }
 
@@ -143,7 +154,7 @@ static int prepare(struct work *w, const struct gcb_plot_job *job, struct gcb_di
     if (!err)
         err = work_init(w, job->folder, type, diag);
     if (!err)
-        err = write_data(w->paths[DATA], &page, diag);
+        err = write_data(w, &page, diag);
     if (!err)
         err = write_script(w, job->plot->name, type, &page, diag);
     gcb_plot_page_fini(&page);
