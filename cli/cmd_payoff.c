@@ -216,6 +216,12 @@ static int run_redsync(struct payoff *c, struct gcb_diag *diag)
     return err;
 }
 
+static int interrupted(const struct cmd_context *ctx)
+{
+    fprintf(ctx->err, "gcbench: interrupted\n");
+    return CMD_FAILED;
+}
+
 static int payoff_run(const void *options, const struct opt_list *operands, struct cmd_context *ctx)
 {
     static int (*const modes[])(struct payoff *, struct gcb_diag *) = {run_exchange, run_fft,
@@ -234,6 +240,8 @@ static int payoff_run(const void *options, const struct opt_list *operands, stru
         interrupt_catch(); /* while files are read, nothing is lost by ending at once */
     if (!err && c.plan.mode == PAYOFF_EXCHANGE)
         err = find_cases(&c, ctx->diag);
+    if (err && interrupt_seen())
+        err = interrupted(ctx); /* too little was measured by then */
     interrupt_catch();
     if (!err)
         err = open_report(&c, ctx->diag);
@@ -241,10 +249,8 @@ static int payoff_run(const void *options, const struct opt_list *operands, stru
         err = modes[c.plan.mode](&c, ctx->diag);
     if (!err)
         err = out_commit(&c.report, ctx->diag);
-    if (!err && interrupt_seen()) {
-        fprintf(ctx->err, "gcbench: interrupted\n");
-        err = CMD_FAILED;
-    }
+    if (!err && interrupt_seen())
+        err = interrupted(ctx);
     out_close(&c.report);
     gcb_free(c.points);
     gcb_payoff_cases_fini(&c.cases);
