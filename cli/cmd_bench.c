@@ -80,11 +80,15 @@ static int run_case(struct bench *c, const struct bench_case *at, struct gcb_dia
     const struct gcb_run_observer observer = {
         .trial = on_trial, .progress = on_progress, .stop = session_stop, .ctx = c};
     const struct gcb_run_config config = run_config(c, at);
+    const struct gcb_device *gpu = config.trial.device;
+    struct gcb_diag why = {0};
     int err = 0;
 
-    if (config.trial.device)
-        err = config.trial.device->module->use(config.trial.device->index, diag);
-    if (!err && config.trial.timing.evict && !c->evict.queue)
+    if (gpu && gpu->module->use(gpu->index, &why)) { /* it broke in a case before */
+        c->done += c->weight;
+        return gcb_run_none(&c->result, &config, &why, diag);
+    }
+    if (config.trial.timing.evict && !c->evict.queue)
         err = gcb_evict_init(&c->evict, &c->s.backend.queue, gcb_cpu_detect(), diag);
     if (!err)
         err = gcb_run(&c->result, &config, &observer, diag);

@@ -233,19 +233,25 @@ static void check_methods(struct run *r)
     }
 }
 
+static int take_totals(struct gcb_run_result *out, size_t count, struct gcb_diag *diag)
+{
+    out->method_count = count;
+    out->totals = gcb_alloc_zero(count, sizeof(*out->totals));
+    return out->totals ? 0 : gcb_diag_nomem(diag, count * sizeof(*out->totals), "totals");
+}
+
 static int start(struct run *r, struct gcb_diag *diag)
 {
     const struct gcb_run_config *c = r->config;
     const uint64_t largest = c->layout->largest ? c->layout->largest : 1;
     struct gcb_trial_config trial = c->trial;
+    const int err = take_totals(r->result, c->method_count, diag);
 
+    if (err)
+        return err;
     trial.timing.stop = r->observer->stop;
     trial.timing.stop_ctx = r->observer->ctx;
     plan_work(r);
-    r->result->method_count = c->method_count;
-    r->result->totals = gcb_alloc_zero(c->method_count, sizeof(*r->result->totals));
-    if (!r->result->totals)
-        return gcb_diag_nomem(diag, c->method_count * sizeof(*r->result->totals), "totals");
     check_methods(r);
     r->input = gcb_alloc_array(largest, sizeof(*r->input));
     if (!r->input)
@@ -271,6 +277,19 @@ out:
     gcb_trial_bench_fini(&r.bench);
     gcb_nonfinite_scan_fini(&r.scan);
     gcb_free(r.input);
+    return err;
+}
+
+int gcb_run_none(struct gcb_run_result *out, const struct gcb_run_config *config,
+                 const struct gcb_diag *why, struct gcb_diag *diag)
+{
+    int err;
+
+    memset(out, 0, sizeof(*out));
+    err = take_totals(out, config->method_count, diag);
+    for (size_t i = 0; !err && i < config->method_count; i++)
+        if (config->methods[i].codec != gcb_copy_method.codec || config->trial.copy)
+            out->totals[i].failure = *why;
     return err;
 }
 

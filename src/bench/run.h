@@ -75,6 +75,10 @@ int gcb_run(struct gcb_run_result *out, const struct gcb_run_config *config,
             const struct gcb_run_observer *observer, struct gcb_diag *diag);
 void gcb_run_result_fini(struct gcb_run_result *r); /* zeroed is fine */
 
+/* A run that comes to nothing: every method, but a copy where none is asked for, has failed with `why`. To be released as above. */
+int gcb_run_none(struct gcb_run_result *out, const struct gcb_run_config *config,
+                 const struct gcb_diag *why, struct gcb_diag *diag);
+
 /* What a message weighs, for progress and budgets: its elements and what small ones cost as well. */
 double gcb_run_weight(const struct gcb_message_plan *plan);
 

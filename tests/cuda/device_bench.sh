@@ -144,6 +144,26 @@ last="info"
 GCB_HOST_FFT=missing "$GCBENCH" info >"$out" 2>"$err"
 prints "no cuFFT"
 
+# A device that breaks in the middle: what was measured is kept, and all that comes there says that it failed.
+GCB_HOST_BREAK=60
+export GCB_HOST_BREAK
+run bench --device cuda,cpu --method qsgd --method fp16 --dataset stem.weight --repeat 3 --cache both \
+    --results "$tmp/broken.json" "$sample"
+unset GCB_HOST_BREAK
+exits 1
+says "methods failed; the first: "
+says ", step 400 worker 0 stem.weight: device cuda: unspecified launch failure"
+check "rows from before are kept, and those behind have failed" python3 - "$tmp/broken.json" <<'PY'
+import json, sys
+rows = [json.loads(line) for line in open(sys.argv[1])]
+by = {(r["device"], r["cache"], r["method"]): r for r in rows if r["record"] == "summary"}
+assert by["cuda:0", "warm", "qsgd"]["status"] == "ok" and by["cuda:0", "warm", "identity"]["status"] == "failed"
+for method in "qsgd", "fp16", "identity":
+    row = by["cuda:0", "cold", method]
+    assert row["status"] == "failed" and "launch failure" in row["reason"], row
+assert all(r["status"] == "ok" for (device, _, _), r in by.items() if device == "cpu")
+PY
+
 run bench --device cuda:1 --method qsgd --repeat 1 "$sample"
 exits 3
 says "this machine has 1"

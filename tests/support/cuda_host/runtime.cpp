@@ -176,6 +176,16 @@ cudaError_t state()
     return fault_seen ? cudaErrorLaunchFailure : cudaSuccess;
 }
 
+/* For commands: behind as many kernels as GCB_HOST_BREAK says one fails, and with it all that comes. */
+void maybe_break()
+{
+    static const char *const after = getenv("GCB_HOST_BREAK");
+    static unsigned long ran;
+
+    if (after && ran++ == strtoul(after, nullptr, 10))
+        fault_seen = true;
+}
+
 /* For commands: with GCB_HOST_COPY=damaged the last bit of what comes back is another, but for results, which are small. */
 void bring_back(void *to, const void *from, size_t bytes)
 {
@@ -206,7 +216,9 @@ void enqueue(cudaStream_t stream, std::function<void()> work)
 {
     stream->work.push_back([work] {
         open_memory();
-        work();
+        maybe_break();
+        if (!fault_seen)
+            work();
         check_edges();
         close_memory();
     });
@@ -271,6 +283,8 @@ cudaError_t cudaGetDeviceCount(int *count)
 
 cudaError_t cudaSetDevice(int device)
 {
+    if (fault_seen)
+        return refused(state());
     return device == 0 ? cudaSuccess : refused(cudaErrorInvalidDevice);
 }
 
@@ -324,6 +338,8 @@ cudaError_t cudaMalloc(void **out, size_t bytes)
     void *base;
 
     *out = nullptr;
+    if (fault_seen)
+        return refused(state());
     if (limit_bytes && counts.bytes + bytes > limit_bytes)
         return refused(cudaErrorMemoryAllocation);
     base = mmap(nullptr, p.mapped + 2 * kFence, PROT_NONE,
