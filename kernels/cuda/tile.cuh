@@ -28,45 +28,111 @@ __host__ __device__ inline uint64_t tile_count(uint64_t n)
     return (n + kTile - 1) / kTile;
 }
 
+/* Calls op.at<width>(), 16 for all that is not below: where each code stands is known to the compiler then. */
+template <class Op> __device__ __forceinline__ void by_width(unsigned width, const Op &op)
+{
+    switch (width) {
+    case 1:
+        return op.template at<1>();
+    case 2:
+        return op.template at<2>();
+    case 3:
+        return op.template at<3>();
+    case 4:
+        return op.template at<4>();
+    case 5:
+        return op.template at<5>();
+    case 6:
+        return op.template at<6>();
+    case 7:
+        return op.template at<7>();
+    case 8:
+        return op.template at<8>();
+    case 9:
+        return op.template at<9>();
+    case 10:
+        return op.template at<10>();
+    case 11:
+        return op.template at<11>();
+    case 12:
+        return op.template at<12>();
+    case 13:
+        return op.template at<13>();
+    case 14:
+        return op.template at<14>();
+    case 15:
+        return op.template at<15>();
+    default:
+        return op.template at<16>();
+    }
+}
+
+struct packing {
+    uint8_t *tile;
+    const uint32_t (&code)[kTileEach];
+
+    template <unsigned width> __device__ __forceinline__ void at() const
+    {
+        constexpr unsigned aligned = width % 8 == 0 ? 16 : width % 4 == 0 ? 8 : width % 2 ? 2 : 4;
+        uint32_t word[(width + 1) / 2] = {};
+
+#pragma unroll
+        for (unsigned i = 0; i < kTileEach; i++) {
+            const unsigned in = i * width / 32, bit = i * width % 32;
+
+            word[in] += code[i] << bit;
+            if (bit + width > 32)
+                word[in + 1] += code[i] >> (32 - bit);
+        }
+        memcpy(__builtin_assume_aligned(tile + threadIdx.x * (2 * width), aligned), word,
+               2 * width);
+    }
+};
+
+struct unpacking {
+    const uint32_t *tile;
+    unsigned skip; /* bytes */
+    uint32_t (&code)[kTileEach];
+
+    template <unsigned width> __device__ __forceinline__ void at() const
+    {
+        constexpr unsigned words = (width + 1) / 2;
+        const unsigned first = skip + threadIdx.x * (2 * width);
+        const uint32_t *const from = tile + first / 4;
+        uint32_t word[words], low = from[0];
+
+#pragma unroll
+        for (unsigned i = 0; i < words; i++) {
+            const uint32_t high = from[i + 1];
+
+            word[i] =
+                static_cast<uint32_t>((low | static_cast<uint64_t>(high) << 32) >> 8 * (first % 4));
+            low = high;
+        }
+#pragma unroll
+        for (unsigned i = 0; i < kTileEach; i++) {
+            const unsigned in = i * width / 32, bit = i * width % 32;
+
+            code[i] = word[in] >> bit;
+            if (bit + width > 32)
+                code[i] |= word[in + 1] << (32 - bit);
+            code[i] &= (1u << width) - 1;
+        }
+    }
+};
+
 /* This thread's codes, each below 2^width, to where they stand in the tile. */
 __device__ __forceinline__ void pack_codes(tile_room &room, const uint32_t (&code)[kTileEach],
                                            unsigned width)
 {
-    uint16_t *to = reinterpret_cast<uint16_t *>(room.word) + threadIdx.x * width;
-    uint32_t hold = 0;
-    unsigned held = 0;
-
-#pragma unroll
-    for (unsigned i = 0; i < kTileEach; i++) {
-        hold |= code[i] << held;
-        held += width;
-        if (held >= 16) {
-            *to++ = static_cast<uint16_t>(hold);
-            hold >>= 16;
-            held -= 16;
-        }
-    }
+    by_width(width, packing{reinterpret_cast<uint8_t *>(room.word), code});
 }
 
 /* The inverse; the tile's codes begin `skip` bytes into the room. */
 __device__ __forceinline__ void unpack_codes(uint32_t (&code)[kTileEach], const tile_room &room,
                                              unsigned skip, unsigned width)
 {
-    const unsigned bit = 8 * skip + threadIdx.x * kTileEach * width;
-    const uint32_t *from = room.word + bit / 32, mask = (1u << width) - 1;
-    uint64_t hold = *from++ >> bit % 32;
-    unsigned held = 32 - bit % 32;
-
-#pragma unroll
-    for (unsigned i = 0; i < kTileEach; i++) {
-        if (held < width) {
-            hold |= static_cast<uint64_t>(*from++) << held;
-            held += 32;
-        }
-        code[i] = static_cast<uint32_t>(hold) & mask;
-        hold >>= width;
-        held -= width;
-    }
+    by_width(width, unpacking{room.word, skip, code});
 }
 
 /* Word `at` bytes into the room, from the two that it may straddle. */

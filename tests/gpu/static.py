@@ -4,7 +4,7 @@
 
 Registers and stack frames are read from the module itself. Where nvdisasm is (NVIDIA's toolkit has it; a package of
 that name has it alone), instructions are counted too, along the path that a thread with a full tile takes: the shortest one
-from the kernel's beginning over its widest loads, and over each conversion to an integer, to its end. Loops on it count
+from the kernel's beginning over its widest loads, and over the most conversions to an integer, to its end. Loops on it count
 once, and steps that may be left out are, so it is a lower bound; --loops lists the loops. Elements are the floats that the
 path reads or writes, whichever are more.
 
@@ -32,9 +32,6 @@ MOST_REGISTERS = 80  # 65536 / (24 warps of 32), rounded down to eights
 # Those that have more: one block, or rare, or with room to gain.
 MANY_REGISTERS = {
     "choose_again": 128,  # only where a tensor's chunks differ in scale by a power of two
-    "encode": 88,  # qsgd, of many tensors together
-    "encode_2bit": 96,  # terngrad
-    "encode_base3": 96,
     "far_pass": 96,  # hadamard of long messages
     "read_tables": 144,  # one block, once a message
     "tile_pass": 96,  # hadamard
@@ -164,7 +161,7 @@ def blocks_of(code):
             starts.add(len(flat))
             continue
         flat.append((predicate, op, rest))
-        if op.split(".")[0] in ("BRA", "EXIT", "BREAK", "RET", "CALL"):
+        if op.split(".")[0] in ("BRA", "BRX", "EXIT", "BREAK", "RET", "CALL"):
             starts.add(len(flat))
     order = sorted(s for s in starts if s < len(flat))
     number = {s: i for i, s in enumerate(order)}
@@ -173,11 +170,9 @@ def blocks_of(code):
         end = order[i + 1] if i + 1 < len(order) else len(flat)
         predicate, op, rest = flat[end - 1]
         go = []
-        if op.startswith("BRA"):
-            target = re.search(r"\.L_x_\d+", rest)
-            if target and labels[target.group()] < len(flat):
-                go.append(number[labels[target.group()]])
-        ends = op.split(".")[0] in ("BRA", "EXIT") and not predicate and "P" not in rest.split("`")[0].split(",")[0]
+        if op.split(".")[0] in ("BRA", "BRX"):  # BRX has a table, which nvdisasm lists
+            go += sorted({number[labels[t]] for t in re.findall(r"\.L_x_\d+", rest) if labels[t] < len(flat)})
+        ends = op.split(".")[0] in ("BRA", "BRX", "EXIT") and not predicate and "P" not in rest.split("`")[0].split(",")[0]
         if not ends and i + 1 < len(order):
             go.append(i + 1)
         blocks.append((flat[start:end], go))
@@ -199,40 +194,46 @@ def far(blocks, kind):
     return -best[1] if best[0] else None
 
 
-def shortest(blocks, start, goal):
-    """Fewest instructions from behind `start` up to `goal` (a number, or None: an end), forward only."""
-    inf = float("inf")
-    cost = {start: (0, None)}
+def conversions(blocks):
+    """For each block how many to an integer it has: of codes or, where there are none, in divisions of integers (F2I.FTZ)."""
+    ops = [[op for _, op, _ in part if op.startswith("F2I")] for part, _ in blocks]
+    codes = [sum(".FTZ" not in op for op in some) for some in ops]
+    return codes if any(codes) else [len(some) for some in ops]
+
+
+def best(blocks, makes, start, goal):
+    """From behind `start` up to `goal` (a number, or None: an end), forward only: the most conversions, and of such ways the
+    fewest instructions."""
+    cost = {start: (0, 0, None)}
     for i in range(start, len(blocks)):
         if i not in cost:
             continue
         for j in blocks[i][1]:
-            total = cost[i][0] + len(blocks[j][0])
-            if j > i and total < cost.get(j, (inf,))[0]:
-                cost[j] = (total, i)
+            part = blocks[j][0]
+            total = (cost[i][0] - makes[j], cost[i][1] + len(part))
+            if j > i and (j not in cost or total < cost[j][:2]):
+                cost[j] = (*total, i)
     ends = [goal] if goal is not None else [
         i for i, (part, _) in enumerate(blocks) if part[-1][1] == "EXIT"]
     ends = [e for e in ends if e in cost]
     if not ends:
         return None
-    at, path = min(ends, key=lambda e: cost[e][0]), []
+    at, path = min(ends, key=lambda e: cost[e][:2]), []
     while at != start:
         path.append(at)
-        at = cost[at][1]
+        at = cost[at][2]
     return path[::-1]
 
 
 def hot_path(blocks):
-    """Over the widest loads and every conversion to an integer (where codes are made) to the end; over the widest stores
-    too where the shortest such way has none. A goal that lies on another branch is passed over."""
-    makes = [i for i, (part, _) in enumerate(blocks) if any(op.startswith("F2I") for _, op, _ in part)]
+    """Over the widest loads and the conversions to an integer (where codes are made) to the end; over the widest stores
+    too where the way has none."""
+    makes = conversions(blocks)
     stores = any(op.startswith("STG") for part, _ in blocks for _, op, _ in part)
     for kinds in (("LDG",), ("LDG", "STG"), ("STG",)):
         path = [0]
-        wide = [b for b in (far(blocks, k) for k in kinds) if b is not None]
-        for goal in sorted(set(wide + [m for m in makes if m > min(wide, default=0)])) + [None]:
-            piece = shortest(blocks, path[-1], goal) if goal != path[-1] else []
-            path += piece or []
+        for goal in sorted({far(blocks, k) for k in kinds} - {None}) + [None]:
+            path += (best(blocks, makes, path[-1], goal) or []) if goal != path[-1] else []
         ops = [one for b in path for one in blocks[b][0]]
         if ops[-1][1] == "EXIT" and moved(ops, "LDG") + moved(ops, "STG") and (moved(ops, "STG") or not stores):
             return ops
