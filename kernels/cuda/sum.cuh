@@ -13,24 +13,43 @@ namespace gcb
 
 static_assert(GCB_SUM_LANES == kWarp, "a lane is an accumulator");
 
-/* a[j] += a[j + 16], then 8, 4, 2, 1: the sum is lane 0's. */
-__device__ __forceinline__ double join_lanes(double acc)
+/* How many lanes have something to add of up to n floats; the others' accumulators would be +0.0, which changes no sum. A power
+ * of two. */
+__host__ __device__ inline unsigned sum_lanes(uint64_t n)
 {
-    for (unsigned half = kWarp / 2; half > 0; half /= 2)
+    unsigned lanes = 1;
+
+    while (lanes < kWarp && lanes < n)
+        lanes *= 2;
+    return lanes;
+}
+
+/* a[j] += a[j + 16], then 8, 4, 2, 1: the sum is lane 0's. With fewer lanes, each so many of a warp have a sum of theirs. */
+__device__ __forceinline__ double join_lanes(double acc, unsigned lanes = kWarp)
+{
+    for (unsigned half = lanes / 2; half > 0; half /= 2)
         acc += shfl_down(acc, half);
     return acc;
 }
 
-/* Lane j's accumulator over x[0..n), n <= GCB_SUM_BLOCK. `term` takes a float and gives a double. */
+/* The accumulator of lane `mine` of `lanes`, which are sum_lanes(n), over x[0..n), n <= GCB_SUM_BLOCK. `term` takes a
+ * float and gives a double. */
 template <class Term>
-__device__ __forceinline__ double lane_sum(const float *x, unsigned n, Term term)
+__device__ __forceinline__ double lane_sum(const float *x, unsigned n, unsigned mine,
+                                           unsigned lanes, Term term)
 {
     double acc = 0.0;
 
 #pragma unroll 8
-    for (unsigned i = lane(); i < n; i += kWarp)
+    for (unsigned i = mine; i < n; i += lanes)
         acc += term(x[i]);
     return acc;
+}
+
+template <class Term>
+__device__ __forceinline__ double lane_sum(const float *x, unsigned n, Term term)
+{
+    return lane_sum(x, n, lane(), kWarp, term);
 }
 
 /* The terms, as types that a template can take. */

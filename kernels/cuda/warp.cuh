@@ -102,6 +102,12 @@ __device__ __forceinline__ unsigned lowest_bit(uint32_t v)
     return static_cast<unsigned>(__ffs(static_cast<int>(v))) - 1;
 }
 
+/* sum + byte i of word, 0 being the lowest. */
+__device__ __forceinline__ uint32_t add_byte(uint32_t word, unsigned i, uint32_t sum)
+{
+    return __dp4a(word, 1u << 8 * i, sum);
+}
+
 /* Two floats as halves in one word, `low` in its lower part: to nearest, ties to even, denormals kept; what is too large
  * becomes infinite. The device has this as one instruction. */
 __device__ __forceinline__ uint32_t two_halves(float low, float high)

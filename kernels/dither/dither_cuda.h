@@ -2,6 +2,7 @@
 #define KERNELS_DITHER_DITHER_CUDA_H
 
 #include "kernels/cuda/group.h"
+#include "kernels/philox/philox_elem.h"
 
 /*
  * Stochastic rounding on the device (kernels/dither/dither_elem.h): the payloads of `qsgd` at a fixed width and of
@@ -12,7 +13,8 @@ extern "C" {
 #endif
 
 struct gcb_cuda_draw {
-    uint64_t seed, coarse, fine; /* as in struct gcb_dither */
+    struct gcb_philox_keys keys; /* of the seed */
+    uint64_t coarse, fine;       /* as in struct gcb_dither */
 };
 
 enum gcb_cuda_coding { GCB_CUDA_FIXED, GCB_CUDA_ELIAS, GCB_CUDA_ELIAS_SPARSE };

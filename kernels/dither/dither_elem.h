@@ -37,20 +37,73 @@ GCB_HD void gcb_dither_scale(struct gcb_dither *d, float norm)
     d->inv = (float)d->levels / (norm * d->factor);
 }
 
+/* The lesser; b of a NaN a. b is none. */
+GCB_HD float gcb_lesser(float a, float b)
+{
+#ifdef __CUDA_ARCH__
+    return fminf(a, b); /* one instruction, which the comparison is not made into */
+#else
+    return a < b ? a : b;
+#endif
+}
+
+/* What of t is between its level and the next, in 32 bits. */
+GCB_HD uint32_t gcb_dither_rest(float t, uint32_t level)
+{
+    return (uint32_t)((t - (float)level) * 4294967296.0f);
+}
+
+GCB_HD float gcb_dither_t(float x, const struct gcb_dither *d)
+{
+    return gcb_lesser(gcb_float_of(gcb_magnitude(x)) * d->factor * d->inv, (float)d->levels);
+}
+
 /* Level of x, 0..levels. `byte` is gcb_philox_byte(seed, index, coarse). */
 GCB_HD uint32_t gcb_dither_level(float x, uint32_t byte, uint64_t index, const struct gcb_dither *d)
 {
-    const float top = (float)d->levels;
-    float t = gcb_float_of(gcb_magnitude(x)) * d->factor * d->inv;
-    uint32_t level, p;
+    const float t = gcb_dither_t(x, d);
+    const uint32_t level = (uint32_t)t, p = gcb_dither_rest(t, level);
 
-    t = t < top ? t : top;
-    level = (uint32_t)t;
-    p = (uint32_t)((t - (float)level) * 4294967296.0f);
     /* The comparisons are added, not branched on: their outcome is random and cannot be predicted. */
     if (byte != p >> 24)
         return level + (byte < p >> 24);
     return level + (gcb_philox_24(d->seed, index, d->fine) < (p & 0xffffffu));
+}
+
+/*
+ * The same of many elements in two steps. First `drawn`: t in 256ths, rounded down, is the level and below it p's top
+ * byte; with 255 - byte added, what lies above 8 bits is the level as the byte decides it, and the 8 bits are all set where it does
+ * not. Then `gcb_dither_up` says whether one is to be added.
+ *
+ * inv256 is d->inv * 256 and scaled is |x| * d->factor: a power of two goes through the product unchanged, but for t below 2^-126, which
+ * is 0 in 256ths in either order, and for what overflows, which is beyond the top too.
+ */
+GCB_HD uint32_t gcb_dither_256ths(float scaled, float inv256, float top256)
+{
+    return (uint32_t)gcb_lesser(scaled * inv256, top256);
+}
+
+/* `fine` is gcb_philox_24(seed, index, fine). */
+GCB_HD uint32_t gcb_dither_up(float x, uint32_t fine, const struct gcb_dither *d)
+{
+    const float t = gcb_dither_t(x, d);
+
+    return fine < (gcb_dither_rest(t, (uint32_t)t) & 0xffffffu);
+}
+
+/* A level with the sign of x above it; level 0 has no sign. A device chooses; of this a CPU makes a branch that it cannot
+ * predict, so gcb_dither_signed says it in another way. */
+GCB_HD uint32_t gcb_dither_with_sign(uint32_t level, float x, uint32_t sign_bit)
+{
+    const uint32_t sign = gcb_bits_of(x) >> (31 - sign_bit) & 1u << sign_bit;
+
+    return level ? level | sign : 0u;
+}
+
+/* 0, 1 or 2 for -1, 0 or +1: level is 0 or 1. */
+GCB_HD uint32_t gcb_dither_trit_of(uint32_t level, float x)
+{
+    return 1 + level - 2 * (level & gcb_bits_of(x) >> 31);
 }
 
 /* The level with the sign of x above it; level 0 has no sign. */
@@ -65,9 +118,7 @@ GCB_HD uint32_t gcb_dither_signed(float x, uint32_t byte, uint64_t index,
 /* 0, 1 or 2 for -1, 0 or +1; d->levels is 1. */
 GCB_HD uint32_t gcb_dither_trit(float x, uint32_t byte, uint64_t index, const struct gcb_dither *d)
 {
-    const uint32_t level = gcb_dither_level(x, byte, index, d);
-
-    return 1 + level - 2 * (level & gcb_bits_of(x) >> 31);
+    return gcb_dither_trit_of(gcb_dither_level(x, byte, index, d), x);
 }
 
 /* The value of a signed level whose step, level / levels, is known. */

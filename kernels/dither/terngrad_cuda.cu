@@ -169,30 +169,67 @@ template <class Where> __global__ void choose(Where where, double clip, uint64_t
 
 /* ---- codes ---- */
 
+/* One rounder for all of them. */
+struct same {
+    const struct gcb_dither &d;
+
+    __device__ const struct gcb_dither &operator()(unsigned) const
+    {
+        return d;
+    }
+};
+
+__device__ void draw(gcb::drawn_run &drawn, const float (&v)[gcb::kTileEach],
+                     const struct gcb_philox_block &bytes, const struct gcb_dither &d)
+{
+    const float inv = 256.0f * d.inv;
+
+    if (d.factor == 1.0f) {
+#pragma unroll
+        for (unsigned i = 0; i < gcb::kTileEach; i++)
+            gcb::draw_one(drawn, i, gcb_dither_256ths(fabsf(v[i]), inv, 256.0f), bytes);
+        return;
+    }
+#pragma unroll
+    for (unsigned i = 0; i < gcb::kTileEach; i++)
+        gcb::draw_one(drawn, i, gcb_dither_256ths(fabsf(v[i]) * d.factor, inv, 256.0f), bytes);
+}
+
 /* This thread's elements: 0, 1, 2, and 0 for those from `end` on; returns how many were clamped. */
 __device__ uint32_t tern(uint32_t (&code)[gcb::kTileEach], const struct gcb_device_item &item,
-                         uint64_t first, uint64_t end, const struct gcb_cuda_terngrad &how)
+                         uint64_t first, uint64_t end, struct gcb_cuda_terngrad how)
 {
-    const struct gcb_cuda_draw draw = {how.draw.seed, item.coarse, item.fine};
+    const unsigned here =
+        first >= end
+            ? 0
+            : static_cast<unsigned>(end - first < gcb::kTileEach ? end - first : gcb::kTileEach);
     const float scale = static_cast<const struct head *>(item.scratch)->scale;
-    const struct gcb_philox_block bytes = gcb::draw_bytes(draw, first);
-    const struct gcb_dither d = gcb::rounder(draw, 1, scale);
-    struct gcb_device_input in = item.in;
-    float v[gcb::kTileEach], decoded[gcb::kTileEach];
+    const struct gcb_dither d = gcb::rounder(1, scale);
+    gcb::drawn_run drawn = {};
+    float v[gcb::kTileEach];
     uint32_t clamped = 0;
 
-    in.n = end;
-    gcb::load_floats(v, in.x, first, end);
+    how.draw.coarse = item.coarse;
+    how.draw.fine = item.fine;
+    gcb::load_floats(v, item.in.x, first, end);
+    draw(drawn, v, gcb::draw_bytes(how.draw, first), d);
+    gcb::settle(drawn, how.draw, item.in.x, first, here, same{d});
 #pragma unroll
-    for (unsigned i = 0; i < gcb::kTileEach; i++) {
-        code[i] =
-            first + i < end ? gcb_dither_trit(v[i], gcb::byte_of(bytes, i), first + i, &d) : 0u;
-        clamped += gcb_magnitude(v[i]) > gcb_bits_of(scale); /* an absent one is 0 */
-        decoded[i] = gcb_dither_trit_value(code[i], scale);
-    }
-    if (in.residual)
+    for (unsigned i = 0; i < gcb::kTileEach; i++)
+        code[i] = i < here ? gcb_dither_trit_of(drawn.drawn[i] >> 8, v[i]) : 0u;
+    if (how.clip != 0.0)
+        for (unsigned i = 0; i < gcb::kTileEach; i++)
+            clamped += gcb_magnitude(v[i]) > gcb_bits_of(scale); /* an absent one is 0 */
+    if (item.in.residual) {
+        struct gcb_device_input in = item.in;
+        float decoded[gcb::kTileEach];
+
+        in.n = end;
+        for (unsigned i = 0; i < gcb::kTileEach; i++)
+            decoded[i] = gcb_dither_trit_value(code[i], scale);
         gcb::store_residual(in, v, decoded, first);
-    return how.clip != 0.0 ? clamped : 0;
+    }
+    return clamped;
 }
 
 __device__ void add_clamped(gcb_device_result *result, uint32_t clamped)

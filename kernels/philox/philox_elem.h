@@ -15,29 +15,64 @@ struct gcb_philox_block {
     uint32_t word[4];
 };
 
+/* The keys of the ten rounds, which follow from the first. */
+#define GCB_PHILOX_ROUNDS 10
+struct gcb_philox_keys {
+    uint32_t low[GCB_PHILOX_ROUNDS], high[GCB_PHILOX_ROUNDS];
+};
+
+GCB_HD void gcb_philox_round(struct gcb_philox_block *c, uint32_t low, uint32_t high)
+{
+    const uint64_t p0 = (uint64_t)0xD2511F53u * c->word[0];
+    const uint64_t p1 = (uint64_t)0xCD9E8D57u * c->word[2];
+
+    c->word[0] = (uint32_t)(p1 >> 32) ^ c->word[1] ^ low;
+    c->word[1] = (uint32_t)p1;
+    c->word[2] = (uint32_t)(p0 >> 32) ^ c->word[3] ^ high;
+    c->word[3] = (uint32_t)p0;
+}
+
+GCB_HD struct gcb_philox_block gcb_philox_counter(uint64_t block, uint64_t stream)
+{
+    const struct gcb_philox_block c = {
+        {(uint32_t)block, (uint32_t)(block >> 32), (uint32_t)stream, (uint32_t)(stream >> 32)}};
+
+    return c;
+}
+
 GCB_HD struct gcb_philox_block gcb_philox(uint64_t key, uint64_t block, uint64_t stream)
 {
-    uint32_t c0 = (uint32_t)block, c1 = (uint32_t)(block >> 32);
-    uint32_t c2 = (uint32_t)stream, c3 = (uint32_t)(stream >> 32);
-    uint32_t k0 = (uint32_t)key, k1 = (uint32_t)(key >> 32);
-    struct gcb_philox_block out;
+    struct gcb_philox_block c = gcb_philox_counter(block, stream);
+    uint32_t low = (uint32_t)key, high = (uint32_t)(key >> 32);
 
-    for (int round = 0; round < 10; round++) {
-        const uint64_t p0 = (uint64_t)0xD2511F53u * c0;
-        const uint64_t p1 = (uint64_t)0xCD9E8D57u * c2;
-
-        c0 = (uint32_t)(p1 >> 32) ^ c1 ^ k0;
-        c1 = (uint32_t)p1;
-        c2 = (uint32_t)(p0 >> 32) ^ c3 ^ k1;
-        c3 = (uint32_t)p0;
-        k0 += 0x9E3779B9u;
-        k1 += 0xBB67AE85u;
+    for (int round = 0; round < GCB_PHILOX_ROUNDS; round++) {
+        gcb_philox_round(&c, low, high);
+        low += 0x9E3779B9u;
+        high += 0xBB67AE85u;
     }
-    out.word[0] = c0;
-    out.word[1] = c1;
-    out.word[2] = c2;
-    out.word[3] = c3;
-    return out;
+    return c;
+}
+
+/* The same by keys that were made before. */
+GCB_HD struct gcb_philox_keys gcb_philox_keys_of(uint64_t key)
+{
+    struct gcb_philox_keys k;
+
+    for (uint32_t round = 0; round < GCB_PHILOX_ROUNDS; round++) {
+        k.low[round] = (uint32_t)key + round * 0x9E3779B9u;
+        k.high[round] = (uint32_t)(key >> 32) + round * 0xBB67AE85u;
+    }
+    return k;
+}
+
+GCB_HD struct gcb_philox_block gcb_philox_by(const struct gcb_philox_keys *k, uint64_t block,
+                                             uint64_t stream)
+{
+    struct gcb_philox_block c = gcb_philox_counter(block, stream);
+
+    for (int round = 0; round < GCB_PHILOX_ROUNDS; round++)
+        gcb_philox_round(&c, k->low[round], k->high[round]);
+    return c;
 }
 
 /* The byte that element `i` of a stream draws: 16 elements share a block, low bytes first. */
@@ -52,6 +87,14 @@ GCB_HD uint32_t gcb_philox_byte(uint64_t key, uint64_t i, uint64_t stream)
 GCB_HD uint32_t gcb_philox_24(uint64_t key, uint64_t i, uint64_t stream)
 {
     return gcb_philox(key, i / 4, stream).word[i % 4] >> 8;
+}
+
+GCB_HD uint32_t gcb_philox_24_by(const struct gcb_philox_keys *k, uint64_t i, uint64_t stream)
+{
+    const struct gcb_philox_block b = gcb_philox_by(k, i / 4, stream);
+    const uint32_t even = i & 2 ? b.word[2] : b.word[0], odd = i & 2 ? b.word[3] : b.word[1];
+
+    return (i & 1 ? odd : even) >> 8; /* registers have no index */
 }
 
 #endif

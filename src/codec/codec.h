@@ -132,6 +132,14 @@ const struct gcb_codec *gcb_codec_by_wire_id(uint8_t wire_id);
 uint64_t gcb_draw_stream(const struct gcb_codec_env *env, const struct gcb_step *at,
                          uint32_t purpose);
 
+/* The streams of a stochastic rounding (kernels/dither): of bytes, purpose 1, and of the 24 bits more where a byte does
+ * not decide, purpose 2. */
+struct gcb_rounding_draw {
+    uint64_t coarse, fine;
+};
+struct gcb_rounding_draw gcb_rounding_draw(const struct gcb_codec_env *env,
+                                           const struct gcb_step *at);
+
 #define GCB_TILE 4096 /* elements codecs work on at a time: fits the first-level cache */
 
 /* Order-0 entropy, in bits over all symbols, of `count` symbol counts. */

@@ -17,6 +17,13 @@ uint64_t gcb_draw_stream(const struct gcb_codec_env *env, const struct gcb_step 
     return XXH3_64bits_withSeed(tail, sizeof(tail), path);
 }
 
+struct gcb_rounding_draw gcb_rounding_draw(const struct gcb_codec_env *env,
+                                           const struct gcb_step *at)
+{
+    return (struct gcb_rounding_draw){.coarse = gcb_draw_stream(env, at, 1),
+                                      .fine = gcb_draw_stream(env, at, 2)};
+}
+
 double gcb_entropy0(const uint64_t *histogram, size_t count)
 {
     double total = 0.0, bits = 0.0;

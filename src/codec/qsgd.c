@@ -110,8 +110,9 @@ void gcb_qsgd_norms(const struct gcb_qsgd *s, const float *x, uint8_t *norms, ui
 }
 
 /* Levels of n elements from `first` on, all of one bucket. */
-static void quantise_run(const struct gcb_qsgd *s, const struct gcb_qsgd_draw *draw, const float *x,
-                         float norm, uint64_t first, size_t n, const uint8_t *byte, uint16_t *code)
+static void quantise_run(const struct gcb_qsgd *s, const struct gcb_rounding_draw *draw,
+                         const float *x, float norm, uint64_t first, size_t n, const uint8_t *byte,
+                         uint16_t *code)
 {
     struct gcb_dither d = {
         .seed = s->env.seed,
@@ -128,8 +129,9 @@ static void quantise_run(const struct gcb_qsgd *s, const struct gcb_qsgd_draw *d
     s->env.kernels->dither.signed_levels(code, x + first, n, byte, first, &d, s->l.sign_bit);
 }
 
-void gcb_qsgd_quantise(const struct gcb_qsgd *s, const struct gcb_qsgd_draw *draw, const float *x,
-                       const uint8_t *norms, uint64_t first, size_t n, uint16_t *code)
+void gcb_qsgd_quantise(const struct gcb_qsgd *s, const struct gcb_rounding_draw *draw,
+                       const float *x, const uint8_t *norms, uint64_t first, size_t n,
+                       uint16_t *code)
 {
     uint8_t byte[GCB_TILE + 16];
     const size_t skip = first % 16; /* draws come in blocks of 16 */
@@ -164,7 +166,7 @@ void gcb_qsgd_rebuild(const struct gcb_qsgd *s, const uint16_t *code, const uint
 
 struct job {
     const struct gcb_qsgd *s;
-    const struct gcb_qsgd_draw *draw;
+    const struct gcb_rounding_draw *draw;
     const float *from;
     float *to;
     uint8_t *norms_out, *out;
@@ -236,10 +238,7 @@ static int qsgd_encode(void *state, const struct gcb_step *at, const struct gcb_
                        struct gcb_wbuf *out)
 {
     const struct gcb_qsgd *s = state;
-    const struct gcb_qsgd_draw draw = {
-        .coarse = gcb_draw_stream(&s->env, at, GCB_QSGD_DRAW_COARSE),
-        .fine = gcb_draw_stream(&s->env, at, GCB_QSGD_DRAW_FINE),
-    };
+    const struct gcb_rounding_draw draw = gcb_rounding_draw(&s->env, at);
     struct job job = {.s = s, .draw = &draw, .from = in->data};
 
     job.norms_out = gcb_wbuf_take(out, s->l.buckets * sizeof(float));

@@ -15,9 +15,6 @@ struct gcb_qsgd_params {
     int norm, coding;
 };
 
-/* Which stream of draws: gcb_draw_stream's purpose. */
-enum gcb_qsgd_purpose { GCB_QSGD_DRAW_COARSE = 1, GCB_QSGD_DRAW_FINE };
-
 /* What follows from the parameters and the element count. */
 struct gcb_qsgd_layout {
     uint32_t s;        /* levels above zero */
@@ -39,17 +36,13 @@ struct gcb_qsgd {
     struct gcb_elias_table *table;
 };
 
-/* Streams of one encode. */
-struct gcb_qsgd_draw {
-    uint64_t coarse, fine;
-};
-
 /* Norms of buckets [from, to) of the tensor x, as float32 at norms + 4 b. */
 void gcb_qsgd_norms(const struct gcb_qsgd *s, const float *x, uint8_t *norms, uint64_t from,
                     uint64_t to);
 /* Codes of n <= GCB_TILE elements from `first` on. */
-void gcb_qsgd_quantise(const struct gcb_qsgd *s, const struct gcb_qsgd_draw *draw, const float *x,
-                       const uint8_t *norms, uint64_t first, size_t n, uint16_t *code);
+void gcb_qsgd_quantise(const struct gcb_qsgd *s, const struct gcb_rounding_draw *draw,
+                       const float *x, const uint8_t *norms, uint64_t first, size_t n,
+                       uint16_t *code);
 /* The inverse: writes x[first .. first + n). */
 void gcb_qsgd_rebuild(const struct gcb_qsgd *s, const uint16_t *code, const uint8_t *norms,
                       uint64_t first, size_t n, float *x);
@@ -58,7 +51,7 @@ int gcb_qsgd_elias_init(struct gcb_qsgd *s); /* 0 or GCB_E_NOMEM */
 /* Worst bytes behind the norms. */
 uint64_t gcb_qsgd_elias_bound(uint64_t count, uint32_t levels);
 /* Fills norms, appends directory and blocks. */
-int gcb_qsgd_elias_encode(const struct gcb_qsgd *s, const struct gcb_qsgd_draw *draw,
+int gcb_qsgd_elias_encode(const struct gcb_qsgd *s, const struct gcb_rounding_draw *draw,
                           const float *x, uint8_t *norms, struct gcb_wbuf *out);
 int gcb_qsgd_elias_decode(const struct gcb_qsgd *s, const uint8_t *norms, struct gcb_rbuf *in,
                           float *x);

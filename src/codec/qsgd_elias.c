@@ -77,7 +77,7 @@ static void put_sparse(const struct gcb_qsgd *s, struct gcb_bitw *w, const uint1
         gcb_bitw_put(w, s->codes[n - next + 1].bits, s->codes[n - next + 1].length);
 }
 
-int gcb_qsgd_elias_encode(const struct gcb_qsgd *s, const struct gcb_qsgd_draw *draw,
+int gcb_qsgd_elias_encode(const struct gcb_qsgd *s, const struct gcb_rounding_draw *draw,
                           const float *x, uint8_t *norms, struct gcb_wbuf *out)
 {
     const uint64_t blocks = block_count(s);

@@ -150,6 +150,7 @@ static int terngrad_encode(void *state, const struct gcb_step *at, const struct 
                            struct gcb_wbuf *out)
 {
     struct terngrad *s = state;
+    const struct gcb_rounding_draw draw = gcb_rounding_draw(&s->env, at);
     struct job job = {.s = s, .from = in->data};
 
     gcb_parallel(s->env.queue, gcb_span_count(s->env.count), measure_span, &job);
@@ -160,8 +161,8 @@ static int terngrad_encode(void *state, const struct gcb_step *at, const struct 
         return GCB_E_NOSPACE;
     job.dither = (struct gcb_dither){
         .seed = s->env.seed,
-        .coarse = gcb_draw_stream(&s->env, at, GCB_TERNGRAD_DRAW_COARSE),
-        .fine = gcb_draw_stream(&s->env, at, GCB_TERNGRAD_DRAW_FINE),
+        .coarse = draw.coarse,
+        .fine = draw.fine,
         .levels = 1,
     };
     if (job.scale > 0.0f)

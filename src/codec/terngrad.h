@@ -13,9 +13,6 @@ struct gcb_terngrad_params {
     int packing;
 };
 
-/* Which stream of draws: gcb_draw_stream's purpose. */
-enum gcb_terngrad_purpose { GCB_TERNGRAD_DRAW_COARSE = 1, GCB_TERNGRAD_DRAW_FINE };
-
 /* Elements that are coded together: a multiple of 5 (base 3), of 4 (two bits) and of 16 (draws). */
 #define GCB_TERNGRAD_TILE 4080
 

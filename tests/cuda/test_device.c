@@ -47,6 +47,8 @@ static void quantisers(void **state)
         "qsgd:levels=32767,bucket=9000,norm=l2",
         "qsgd:bucket=1000000,norm=l2",
         "qsgd:bucket=1000000",
+        "qsgd:levels=255,bucket=8,norm=l2", /* some lanes sum a bucket; the last that decodes by a table */
+        "qsgd:levels=256,bucket=7,norm=l2",
         "terngrad",
         "terngrad:clip=0",
         "terngrad:clip=0.5,packing=base3",
@@ -96,10 +98,11 @@ static void large_tensors(void **state)
                                         "range:bits=11,mantissa=4,max=2",
                                         "qsgd",
                                         "qsgd:bucket=30000,norm=l2",
+                                        "qsgd:bucket=139000,norm=l2", /* a block to each norm */
                                         "qsgd:bucket=777",
                                         "terngrad",
                                         "terngrad:packing=base3"};
-    enum { N = 100003 };
+    enum { N = 150001 };
     float *x = malloc(N * sizeof(float));
 
     (void)state;

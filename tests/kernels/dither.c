@@ -59,6 +59,58 @@ static void elements(void)
     }
 }
 
+/* The level by the two steps that a device takes. */
+static uint32_t in_two_steps(float x, uint32_t byte, uint64_t index, const struct gcb_dither *d)
+{
+    const float scaled = gcb_float_of(gcb_magnitude(x)) * d->factor;
+    const uint32_t q = gcb_dither_256ths(scaled, d->inv * 256.0f, (float)d->levels * 256.0f);
+    const uint32_t drawn = q + (255 - byte);
+
+    if ((drawn & 0xffu) != 0xffu)
+        return drawn >> 8;
+    return (drawn >> 8) + gcb_dither_up(x, gcb_philox_24(d->seed, index, d->fine), d);
+}
+
+/* One float in 16381, of both signs, infinite and NaN too: with a byte below p's, the same and above it. */
+static void two_steps(void)
+{
+    static const uint32_t levels[] = {1, 2, 7, 127, 255, 32767};
+
+    for (size_t k = 0; k < NORMS * 6; k++) {
+        const struct gcb_dither d = dither_of(levels[k % 6], norms[k / 6], k);
+
+        for (uint64_t bits = k; bits <= UINT32_MAX; bits += 16381) {
+            const float x = gcb_float_of((uint32_t)bits), t = gcb_dither_t(x, &d);
+            const uint32_t top = gcb_dither_rest(t, (uint32_t)t) >> 24;
+
+            for (uint32_t near = top + 255; near <= top + 257; near++) {
+                const uint32_t byte = near & 0xffu, level = in_two_steps(x, byte, bits, &d);
+
+                check_that(level == gcb_dither_level(x, byte, bits, &d) &&
+                               gcb_dither_with_sign(level, x, 15) ==
+                                   gcb_dither_signed(x, byte, bits, &d, 15),
+                           "level of %a, byte %u, norm %a, in two steps", (double)x, byte,
+                           (double)norms[k / 6]);
+            }
+        }
+    }
+}
+
+/* What a code decodes to is the norm times what it does where that is 1, to the sign of a zero. */
+static void units(void)
+{
+    for (size_t k = 0; k < NORMS; k++)
+        for (uint32_t code = 0; code < 1024; code++) {
+            const uint32_t level = code & 511;
+            const float step = level <= 300 ? (float)level / 300.0f : 0.0f;
+            const float unit = gcb_dither_step_value(code, step, 1.0f, 9);
+
+            check_that(gcb_bits_of(norms[k] * unit) ==
+                           gcb_bits_of(gcb_dither_step_value(code, step, norms[k], 9)),
+                       "code %u by the norm %a", code, (double)norms[k]);
+        }
+}
+
 /* The last of the 32 bits counts: a probability equal to the draw rounds down, one step more rounds up. */
 static void last_bit(void)
 {
@@ -256,6 +308,8 @@ static void against_c(const struct check_isa *isa)
 static void body(void)
 {
     elements();
+    two_steps();
+    units();
     last_bit();
     scales();
     nonfinite();

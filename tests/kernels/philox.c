@@ -49,6 +49,16 @@ static void known_24(void)
     for (uint64_t i = 0; i < 4; i++)
         check_that(gcb_philox_24(0, i, 0) == known[0].want[i] >> 8,
                    "element %d draws other 24 bits", (int)i);
+    for (uint64_t i = 0, state = 1; i < 1000; i++) {
+        const uint64_t key = check_random(&state), at = check_random(&state), stream = i << 30;
+        const struct gcb_philox_keys keys = gcb_philox_keys_of(key);
+        const struct gcb_philox_block want = gcb_philox(key, at, stream);
+        const struct gcb_philox_block got = gcb_philox_by(&keys, at, stream);
+
+        check_equal("elem", "keys", i, FILL_NOISE, want.word, got.word, sizeof(want.word));
+        check_that(gcb_philox_24(key, at, stream) == gcb_philox_24_by(&keys, at, stream),
+                   "24 bits by keys");
+    }
     check_that(gcb_philox_24(0, 4, 0) == gcb_philox(0, 1, 0).word[0] >> 8,
                "element 4 is not of block 1");
 }

@@ -20,7 +20,7 @@ static int qsgd_init(void *state, const struct gcb_codec_env *env, struct gcb_di
     s->env = *env;
     gcb_qsgd_lay_out(&s->l, &s->p, env->count);
     s->how = (struct gcb_cuda_qsgd){
-        .draw.seed = env->seed,
+        .draw.keys = gcb_philox_keys_of(env->seed),
         .bucket = s->l.bucket,
         .levels = s->l.s,
         .sign_bit = s->l.sign_bit,
@@ -52,10 +52,11 @@ static int qsgd_encode(void *state, const struct gcb_step *at, const struct gcb_
                        uint8_t *out_dev, const struct gcb_device_call *call)
 {
     const struct qsgd *s = state;
+    const struct gcb_rounding_draw draw = gcb_rounding_draw(&s->env, at);
     struct gcb_cuda_qsgd how = s->how;
 
-    how.draw.coarse = gcb_draw_stream(&s->env, at, GCB_QSGD_DRAW_COARSE);
-    how.draw.fine = gcb_draw_stream(&s->env, at, GCB_QSGD_DRAW_FINE);
+    how.draw.coarse = draw.coarse;
+    how.draw.fine = draw.fine;
     return (s->p.coding == GCB_QSGD_FIXED ? gcb_cuda_qsgd_encode : gcb_cuda_elias_encode)(
         call->stream, out_dev, in, &how, call->scratch_dev, call->result_dev);
 }
@@ -83,7 +84,7 @@ static bool qsgd_alike(const void *state, const void *other)
     const struct qsgd *a = state, *b = other;
 
     return a->p.coding == GCB_QSGD_FIXED && b->p.coding == GCB_QSGD_FIXED &&
-           a->how.draw.seed == b->how.draw.seed && a->how.levels == b->how.levels &&
+           a->env.seed == b->env.seed && a->how.levels == b->how.levels &&
            a->how.sign_bit == b->how.sign_bit && a->how.l2 == b->how.l2;
 }
 
@@ -92,10 +93,12 @@ static void qsgd_fill(const void *state, const struct gcb_step *at, struct gcb_d
     const struct qsgd *s = state;
 
     item->bucket = s->how.bucket;
-    if (!at)
-        return;
-    item->coarse = gcb_draw_stream(&s->env, at, GCB_QSGD_DRAW_COARSE);
-    item->fine = gcb_draw_stream(&s->env, at, GCB_QSGD_DRAW_FINE);
+    if (at) {
+        const struct gcb_rounding_draw draw = gcb_rounding_draw(&s->env, at);
+
+        item->coarse = draw.coarse;
+        item->fine = draw.fine;
+    }
 }
 
 static int qsgd_encode_group(const void *state, const struct gcb_device_group *group,

@@ -17,7 +17,7 @@ static int terngrad_init(void *state, const struct gcb_codec_env *env, struct gc
     (void)diag;
     s->env = *env;
     s->how = (struct gcb_cuda_terngrad){
-        .draw.seed = env->seed,
+        .draw.keys = gcb_philox_keys_of(env->seed),
         .clip = s->p.clip,
         .base3 = s->p.packing == GCB_TERNGRAD_BASE3,
     };
@@ -43,10 +43,11 @@ static int terngrad_encode(void *state, const struct gcb_step *at,
                            const struct gcb_device_call *call)
 {
     const struct terngrad *s = state;
+    const struct gcb_rounding_draw draw = gcb_rounding_draw(&s->env, at);
     struct gcb_cuda_terngrad how = s->how;
 
-    how.draw.coarse = gcb_draw_stream(&s->env, at, GCB_TERNGRAD_DRAW_COARSE);
-    how.draw.fine = gcb_draw_stream(&s->env, at, GCB_TERNGRAD_DRAW_FINE);
+    how.draw.coarse = draw.coarse;
+    how.draw.fine = draw.fine;
     return gcb_cuda_terngrad_encode(call->stream, out_dev, in, &how, call->scratch_dev,
                                     call->result_dev);
 }
@@ -66,8 +67,7 @@ static bool terngrad_alike(const void *state, const void *other)
 {
     const struct terngrad *a = state, *b = other;
 
-    return a->how.draw.seed == b->how.draw.seed && a->p.clip == b->p.clip &&
-           a->how.base3 == b->how.base3;
+    return a->env.seed == b->env.seed && a->p.clip == b->p.clip && a->how.base3 == b->how.base3;
 }
 
 static void terngrad_fill(const void *state, const struct gcb_step *at,
@@ -75,10 +75,12 @@ static void terngrad_fill(const void *state, const struct gcb_step *at,
 {
     const struct terngrad *s = state;
 
-    if (!at)
-        return;
-    item->coarse = gcb_draw_stream(&s->env, at, GCB_TERNGRAD_DRAW_COARSE);
-    item->fine = gcb_draw_stream(&s->env, at, GCB_TERNGRAD_DRAW_FINE);
+    if (at) {
+        const struct gcb_rounding_draw draw = gcb_rounding_draw(&s->env, at);
+
+        item->coarse = draw.coarse;
+        item->fine = draw.fine;
+    }
 }
 
 static int terngrad_encode_group(const void *state, const struct gcb_device_group *group,

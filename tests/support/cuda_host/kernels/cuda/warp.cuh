@@ -110,6 +110,11 @@ template <typename T> T shfl_up(T v, unsigned by, GCB_HERE)
     return exchange(v, lane() >= by ? lane() - by : lane(), file, line);
 }
 
+inline uint32_t add_byte(uint32_t word, unsigned i, uint32_t sum)
+{
+    return sum + (word >> 8 * i & 0xffu);
+}
+
 inline uint32_t half_or_infinite(float v)
 {
     const uint32_t u = gcb_bits_of(v), m = u & GCB_MAGNITUDE_MASK;

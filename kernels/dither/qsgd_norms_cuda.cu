@@ -1,0 +1,198 @@
+/* Norms of buckets that a tile cannot hold, to the payload. */
+#include "kernels/cuda/feedback.cuh"
+#include "kernels/cuda/launch.cuh"
+#include "kernels/dither/qsgd.cuh"
+
+namespace gcb::qsgd
+{
+
+namespace
+{
+
+constexpr unsigned kNormThreads = 128;
+/* Up to so many sums of a bucket are added by one thread; more are brought near by a block. */
+constexpr unsigned kFewSums = 32;
+
+__host__ __device__ uint64_t norms_per_block(uint64_t bucket)
+{
+    return sums_per_bucket(bucket) <= kFewSums ? kNormThreads : 1;
+}
+
+__device__ uint32_t *norms_of(const place &at)
+{
+    return reinterpret_cast<uint32_t *>(at.item.payload);
+}
+
+/* ---- largest magnitudes ---- */
+
+/* The norms of a group become 0, of those messages whose are found by the kernel behind this one. */
+__global__ void clear_norms(many where)
+{
+    const struct gcb_device_item &item = find_whole(where);
+    const uint64_t buckets = bucket_count(item);
+
+    for (uint64_t b = threadIdx.x; b < buckets; b += blockDim.x)
+        reinterpret_cast<uint32_t *>(item.payload)[b] = 0;
+}
+
+/* To norms that were 0. */
+template <class Where> __global__ void bucket_maxima(Where where)
+{
+    const place at = find(where);
+    const struct gcb_device_input &in = at.item.in;
+    const uint64_t first = at.block * uint64_t{kTile} + threadIdx.x * kTileEach;
+    const run r = run_of_message(first, in.n, at.item.bucket, norms_of(at));
+    uint32_t *norm = const_cast<uint32_t *>(r.norm);
+    unsigned end = r.end;
+    uint32_t most = 0;
+    float v[kTileEach];
+
+    load_input(v, in, first);
+#pragma unroll
+    for (unsigned i = 0; i < kTileEach; i++) {
+        const uint32_t m = gcb_magnitude(v[i]); /* absent elements are +0 */
+
+        if (i == end && i < r.count) {
+            atomic_max(norm++, most);
+            end += r.each;
+            most = 0;
+        }
+        most = m > most ? m : most;
+    }
+    if (r.count)
+        atomic_max(norm, most);
+}
+
+/* ---- L2 norms ---- */
+
+/* Sums of squares of the sum blocks of every bucket: so many lanes each. */
+template <class Where> __global__ void bucket_squares(Where where)
+{
+    const place at = find(where);
+    const struct gcb_device_input &in = at.item.in;
+    const uint64_t bucket = at.item.bucket, per_bucket = sums_per_bucket(bucket);
+    const unsigned lanes = sum_lanes(bucket), mine = threadIdx.x % lanes;
+    const uint64_t i = (at.block * uint64_t{kTileThreads} + threadIdx.x) / lanes;
+    const uint64_t b = i / per_bucket, start = b * bucket;
+    const uint64_t from = start + i % per_bucket * GCB_SUM_BLOCK;
+    const uint64_t end = start + bucket < in.n ? start + bucket : in.n;
+    double sum = 0.0;
+
+    if (from < end) {
+        const uint64_t left = end - from;
+        const unsigned here = static_cast<unsigned>(left < GCB_SUM_BLOCK ? left : GCB_SUM_BLOCK);
+
+        if (is_open(in)) /* a lane reads below what it writes here */
+            for (unsigned k = mine; k < here; k += lanes)
+                in.x[from + k] = compensate(in, from + k);
+        sum = lane_sum(in.x + from, here, mine, lanes, square_term());
+    }
+    sum = join_lanes(sum, lanes);
+    if (start < in.n && mine == 0) /* a last bucket that is short has sums of nothing too */
+        static_cast<double *>(at.item.scratch)[i] = sum;
+}
+
+__device__ void put_norm(const place &at, uint64_t b, double sum)
+{
+    norms_of(at)[b] = gcb_bits_of(gcb_norm_of_squares(sum));
+}
+
+/* From sums: a thread for each bucket, or where it has many a block. */
+template <class Where> __global__ void bucket_norms(Where where)
+{
+    const place at = find(where);
+    const uint64_t per_bucket = sums_per_bucket(at.item.bucket), buckets = bucket_count(at.item);
+    const double *const part = static_cast<const double *>(at.item.scratch);
+    const uint64_t each = norms_per_block(at.item.bucket);
+
+    for (uint64_t from = at.block * each; from < buckets; from += at.blocks * each) {
+        const uint64_t b = each == 1 ? from : from + threadIdx.x;
+        double sum = 0.0;
+
+        if (each == 1)
+            sum = chain_sum(shared<chain_room>(), part + b * per_bucket, per_bucket);
+        else if (b < buckets)
+            for (uint64_t i = 0; i < per_bucket; i++)
+                sum += part[b * per_bucket + i];
+        if (each == 1 ? threadIdx.x == 0 : b < buckets)
+            put_norm(at, b, sum);
+    }
+}
+
+/* ---- launches ---- */
+
+uint64_t blocks_of_sums(const struct gcb_device_item &item)
+{
+    const uint64_t each = kTileThreads / sum_lanes(item.bucket);
+
+    return (bucket_count(item.bucket, item.in.n) * sums_per_bucket(item.bucket) + each - 1) / each;
+}
+
+uint64_t blocks_of_norms(const struct gcb_device_item &item)
+{
+    const uint64_t each = norms_per_block(item.bucket);
+
+    return (bucket_count(item.bucket, item.in.n) + each - 1) / each;
+}
+
+/* Messages as a step cuts them, and its blocks. */
+template <class Where> struct step {
+    Where where;
+    uint64_t grid;
+};
+
+template <class Where>
+int run_l2(struct gcb_device_stream *s, const step<Where> &squares, const step<Where> &norms)
+{
+    const int err = launch(bucket_squares<Where>, squares.grid, kTileThreads, 0, s, squares.where);
+
+    return err ? err
+               : launch(bucket_norms<Where>, norms.grid, kNormThreads, sizeof(chain_room), s,
+                        norms.where);
+}
+
+template <class BlocksOf>
+uint64_t cut_open(const struct gcb_device_group *g, unsigned grid, BlocksOf blocks_of)
+{
+    return cut(g, grid, [&](const struct gcb_device_item &item) {
+        return tiles_hold_buckets(item.bucket, item.in.n) ? 0 : blocks_of(item);
+    });
+}
+
+} /* namespace */
+
+int find_norms(struct gcb_device_stream *s, const one &message, bool l2)
+{
+    const struct gcb_device_item &item = message.item;
+    int err;
+
+    if (l2)
+        return run_l2<one>(s, {message, blocks_of_sums(item)},
+                           {message, grid_over(blocks_of_norms(item), kManyBlocks)});
+    err = clear(s, item.payload, bucket_count(item.bucket, item.in.n) * sizeof(float));
+    return err ? err
+               : launch(bucket_maxima<one>, tile_grid(item.in.n), kTileThreads, 0, s, message);
+}
+
+norm_grids cut_norms(const struct gcb_device_group *g, bool l2)
+{
+    if (l2)
+        return {cut_open(g, 1, blocks_of_sums), cut_open(g, 2, blocks_of_norms)};
+    return {cut_open(g, 1, [](const struct gcb_device_item &item) { return tile_grid(item.in.n); }),
+            0};
+}
+
+int find_norms(struct gcb_device_stream *s, const struct gcb_device_group *g,
+               const norm_grids &grids, bool l2)
+{
+    int err;
+
+    if (!grids.blocks)
+        return 0;
+    if (l2)
+        return run_l2<many>(s, {grid_of(g, 1), grids.blocks}, {grid_of(g, 2), grids.norms});
+    err = launch(clear_norms, g->count, kTileThreads, 0, s, grid_of(g, 0));
+    return err ? err : launch(bucket_maxima<many>, grids.blocks, kTileThreads, 0, s, grid_of(g, 1));
+}
+
+} /* namespace gcb::qsgd */
