@@ -52,7 +52,7 @@ struct verify {
     size_t count;
     struct gcb_verify_result result;
     struct verify_tally *tallies; /* count of them */
-    struct verify_names left_out, unreached;
+    struct verify_names left_out, not_there, unreached;
 };
 
 /* Those that were named, or all at their defaults. */
@@ -94,6 +94,8 @@ static void on_note(void *ctx, const struct gcb_verify_note *note)
         verify_show_message(v->s.report.out, note);
     if (note->event == GCB_VERIFY_LEFT_OUT)
         verify_name(&v->left_out, note, NULL);
+    if (note->event == GCB_VERIFY_NOT_THERE)
+        verify_name(&v->not_there, note, v->methods[note->method].name);
     if (note->event == GCB_VERIFY_UNREACHED)
         verify_name(&v->unreached, note, v->methods[note->method].name);
 }
@@ -178,7 +180,7 @@ static int show(const struct verify *v, struct gcb_diag *diag)
         verify_show_sum(report->out, &v->result);
     if (!err && !report->quiet)
         verify_show_notes(report->table ? report->out : v->s.ctx->err, !report->table, &v->result,
-                          &v->left_out, &v->unreached);
+                          &v->left_out, &v->not_there, &v->unreached);
     return err;
 }
 
@@ -193,12 +195,14 @@ static int finish(struct verify *v, struct gcb_diag *diag)
         return err;
     if (r->interrupted)
         return session_interrupted(&v->s, "what was checked by then is above");
-    if (r->kept + r->broken + r->idle == 0)
+    if (r->kept + r->broken + r->idle + r->not_there == 0)
         return gcb_diag_set(diag, r->left_out ? GCB_E_NONFINITE : GCB_E_IO,
                             "nothing was verified: %s",
                             r->unreached ? "the budget ended before the first check"
                                          : "every message holds infinities or NaNs");
-    return r->broken ? CMD_NOT_VERIFIED : 0;
+    if (r->broken)
+        return CMD_NOT_VERIFIED;
+    return r->not_there ? gcb_diag_set(diag, GCB_E_BACKEND, "%s", r->missing.text) : 0;
 }
 
 static int verify_run(const void *options, const struct opt_list *operands, struct cmd_context *ctx)

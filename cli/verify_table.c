@@ -110,7 +110,8 @@ static void show_names(FILE *out, bool apart, const char *words, const struct ve
 }
 
 void verify_show_notes(FILE *out, bool apart, const struct gcb_verify_result *r,
-                       const struct verify_names *left_out, const struct verify_names *unreached)
+                       const struct verify_names *left_out, const struct verify_names *not_there,
+                       const struct verify_names *unreached)
 {
     const char *prefix = apart ? "gcbench" : "note";
     char words[160];
@@ -119,6 +120,12 @@ void verify_show_notes(FILE *out, bool apart, const struct gcb_verify_result *r,
         snprintf(words, sizeof(words), "%s: %" PRIu64 " message%s with infinities or NaNs left out",
                  prefix, r->left_out, r->left_out == 1 ? "" : "s");
         show_names(out, apart, words, left_out);
+    }
+    if (r->not_there) {
+        snprintf(words, sizeof(words),
+                 "%s: %" PRIu64 " pair%s of method and message that the device does not do", prefix,
+                 r->not_there, r->not_there == 1 ? "" : "s");
+        show_names(out, apart, words, not_there);
     }
     if (r->unreached) {
         snprintf(words, sizeof(words),

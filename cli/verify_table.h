@@ -29,6 +29,7 @@ int verify_show_table(const struct out_report *report, const struct gcb_method *
 void verify_show_sum(FILE *out, const struct gcb_verify_result *result);
 /* What was not looked at; `apart` from the table each in a line, as errors are. */
 void verify_show_notes(FILE *out, bool apart, const struct gcb_verify_result *result,
-                       const struct verify_names *left_out, const struct verify_names *unreached);
+                       const struct verify_names *left_out, const struct verify_names *not_there,
+                       const struct verify_names *unreached);
 
 #endif

@@ -214,6 +214,20 @@ static int check_method(struct verify *v, const struct gcb_message_plan *plan, s
     return gcb_plan_explain(err, c->methods[method].name, plan, c->source, diag);
 }
 
+/* What became of a method on a message; that a device does not do it is not an error of the others. */
+static int judge(struct verify *v, const struct gcb_message_plan *plan, size_t method, int err,
+                 const struct gcb_diag *diag)
+{
+    const bool device = v->config->trip && v->config->trip->device;
+
+    if (!device || (err != GCB_E_BACKEND && err != GCB_E_UNSUPPORTED))
+        return err;
+    if (!v->result->not_there++ && diag)
+        v->result->missing = *diag;
+    note(v, GCB_VERIFY_NOT_THERE, plan, method);
+    return 0;
+}
+
 static int check_message(struct verify *v, const struct gcb_message_plan *plan,
                          struct gcb_diag *diag)
 {
@@ -227,7 +241,7 @@ static int check_message(struct verify *v, const struct gcb_message_plan *plan,
         if (stopped(v))
             leave(v, plan, i);
         else
-            err = check_method(v, plan, i, diag);
+            err = judge(v, plan, i, check_method(v, plan, i, diag), diag);
         v->done += weight_of(plan);
         show_progress(v, 0.0);
     }

@@ -36,14 +36,15 @@ struct gcb_verify_check {
 /* What is looked at, before any check, and what is not. */
 enum gcb_verify_event {
     GCB_VERIFY_CHOSEN,
-    GCB_VERIFY_LEFT_OUT, /* it holds infinities or NaNs */
+    GCB_VERIFY_LEFT_OUT,  /* it holds infinities or NaNs */
+    GCB_VERIFY_NOT_THERE, /* the device does not do the method on it, or lacks a library */
     GCB_VERIFY_UNREACHED, /* the budget, or an interruption, came before the method's last check on it */
 };
 struct gcb_verify_note {
     enum gcb_verify_event event;
     const struct gcb_message_plan *plan;
     const char *name; /* of the message; escape it */
-    size_t method;    /* of UNREACHED */
+    size_t method;    /* of NOT_THERE and UNREACHED */
 };
 struct gcb_verify_observer {
     int (*check)(void *ctx, const struct gcb_verify_check *check, struct gcb_diag *diag);
@@ -58,10 +59,12 @@ struct gcb_verify_result {
     uint64_t left_out; /* messages with infinities and NaNs */
     uint64_t
         unreached; /* pairs of message and method that the budget, or an interruption, cut off */
+    uint64_t not_there; /* pairs that the device does not do; the others are checked all the same */
+    struct gcb_diag missing; /* the first of them in words */
     bool interrupted;
 };
-/* GCB_E_NONFINITE under GCB_POLICY_ERROR; GCB_E_INVALID: no message to look at. GCB_E_BACKEND, GCB_E_DEVICE,
- * GCB_E_NOMEM: the trip failed, so that nothing can be said of the method. */
+/* GCB_E_NONFINITE under GCB_POLICY_ERROR; GCB_E_INVALID: no message to look at. GCB_E_DEVICE, GCB_E_NOMEM: the
+ * trip failed, so that nothing can be said of the method. */
 int gcb_verify(struct gcb_verify_result *out, const struct gcb_verify_config *config,
                const struct gcb_verify_observer *observer, struct gcb_diag *diag);
 

@@ -62,6 +62,16 @@ check "topk keeps its promises" sh -c "! grep -q 'BROKEN  topk' '$out'"
 with missing verify --method fft
 exits 3
 says "needs cuFFT"
+with missing verify --method topk --method fft --method demo --results "$tmp/others.json"
+exits 3
+says "fft, step"
+prints "note: 2 pairs of method and message that the device does not do: fft on step"
+prints " 0 broken, on 2 messages"
+check "the others' promises are there" python3 -c "
+import json
+rows = [json.loads(line) for line in open('$tmp/others.json')][1:]
+assert {r['method'] for r in rows} >= {'topk', 'demo'}, {r['method'] for r in rows}
+assert all(r['status'] != 'broken' for r in rows)"
 with no-plan verify --method fft
 exits 3
 says "cuFFT has no plan"
