@@ -185,7 +185,7 @@ __global__ void encode(Where where, bool chosen, struct gcb_range_format given)
     const uint64_t first = start + threadIdx.x * gcb::kTileEach;
     const uint64_t left = in.n - start, bits = (left < gcb::kTile ? left : gcb::kTile) * f.bits;
     uint32_t code[gcb::kTileEach], clamped = 0;
-    float v[gcb::kTileEach], decoded[gcb::kTileEach];
+    float v[gcb::kTileEach];
 
     in.compensated |= chosen;
     if (at.block == 0 && threadIdx.x == 0) {
@@ -196,10 +196,14 @@ __global__ void encode(Where where, bool chosen, struct gcb_range_format given)
     for (unsigned i = 0; i < gcb::kTileEach; i++) {
         code[i] = gcb_range_encode(v[i], &f); /* 0 for an absent one, which is +0 */
         clamped += gcb_magnitude(v[i]) > f.clamp;
-        decoded[i] = gcb_range_decode(code[i], &f);
     }
-    if (in.residual)
+    if (in.residual) {
+        float decoded[gcb::kTileEach];
+
+        for (unsigned i = 0; i < gcb::kTileEach; i++)
+            decoded[i] = gcb_range_decode(code[i], &f);
         gcb::store_residual(in, v, decoded, first);
+    }
     gcb::pack_codes(room, code, f.bits);
     clamped = gcb::warp_add(clamped);
     if (gcb::lane() == 0 && clamped)

@@ -1,0 +1,247 @@
+/* TernGrad's scaler: the largest magnitude, or so many standard deviations. */
+#include "kernels/dither/terngrad.cuh"
+
+#include "kernels/cuda/feedback.cuh"
+#include "kernels/cuda/launch.cuh"
+#include "kernels/cuda/sum.cuh"
+#include "kernels/reduce/norm_elem.h"
+
+namespace gcb::terngrad
+{
+
+namespace
+{
+
+constexpr unsigned kWarps = kTileThreads / kWarp;
+
+/* Over all elements, or those of some sum blocks. */
+struct measured {
+    double sum, sum_sq;
+    uint32_t max_bits;
+};
+
+struct alignas(16) head {
+    float scale;
+    struct measured so_far; /* of a long message */
+};
+
+/* In scratch; behind the head, the sums and the maximum of each sum block. */
+struct blocks {
+    struct head *head;
+    double *sum, *sum_sq;
+    uint32_t *max_bits;
+};
+
+__host__ __device__ uint64_t block_count(uint64_t n)
+{
+    return (n + GCB_SUM_BLOCK - 1) / GCB_SUM_BLOCK;
+}
+
+__device__ struct blocks lay_out(const struct gcb_device_item &item)
+{
+    const uint64_t count = block_count(item.in.n);
+    uint8_t *const scratch = static_cast<uint8_t *>(item.scratch);
+    double *const sum = reinterpret_cast<double *>(scratch + sizeof(struct head));
+
+    return {reinterpret_cast<struct head *>(scratch), sum, sum + count,
+            reinterpret_cast<uint32_t *>(sum + 2 * count)};
+}
+
+/* A warp measures a sum block: one read for all three. */
+template <bool sums> __device__ void measure_block(const struct gcb_device_item &item, uint64_t b)
+{
+    const struct gcb_device_input &in = item.in;
+    const struct blocks out = lay_out(item);
+    const uint64_t from = b * GCB_SUM_BLOCK, left = from < in.n ? in.n - from : 0;
+    const unsigned here = static_cast<unsigned>(left < GCB_SUM_BLOCK ? left : GCB_SUM_BLOCK);
+    double sum = 0.0, sum_sq = 0.0;
+    uint32_t most = 0;
+
+#pragma unroll 8
+    for (unsigned i = lane(); i < here; i += kWarp) {
+        const float v = is_open(in) ? compensate(in, from + i) : in.x[from + i];
+        const uint32_t m = gcb_magnitude(v);
+
+        if (is_open(in))
+            in.x[from + i] = v;
+        most = m > most ? m : most;
+        if (sums) {
+            sum += gcb_reduce_plain(v);
+            sum_sq += gcb_reduce_square(v);
+        }
+    }
+    most = warp_max(most);
+    if (sums) {
+        sum = join_lanes(sum);
+        sum_sq = join_lanes(sum_sq);
+    }
+    if (here == 0 || lane() != 0)
+        return;
+    out.max_bits[b] = most;
+    if (sums) {
+        out.sum[b] = sum;
+        out.sum_sq[b] = sum_sq;
+    }
+}
+
+template <class Where, bool sums> __global__ void measure(Where where)
+{
+    const place at = find(where);
+
+    measure_block<sums>(at.item, at.block * uint64_t{kWarps} + threadIdx.x / kWarp);
+}
+
+struct adding {
+    chain_room_of<2> chain;
+    double sum_sq;
+    uint32_t max_bits;
+};
+
+/* What sum blocks [from, end) add to what was measured before `from`: thread 0 has it. Every thread of the block. */
+__device__ struct measured add_up(adding &s, const struct blocks &in, uint64_t from, uint64_t end,
+                                  bool sums)
+{
+    struct measured all = {0.0, 0.0, 0};
+    uint32_t most = 0;
+
+    if (from)
+        all = in.head->so_far;
+    if (threadIdx.x == 0)
+        s.max_bits = all.max_bits;
+    sync_block();
+    for (uint64_t i = from + threadIdx.x; i < end; i += blockDim.x)
+        most = in.max_bits[i] > most ? in.max_bits[i] : most;
+    most = warp_max(most);
+    if (lane() == 0)
+        atomic_max(&s.max_bits, most);
+    if (sums) {
+        const double *const parts[] = {in.sum + from, in.sum_sq + from};
+        const double before = threadIdx.x < kWarp ? all.sum : all.sum_sq;
+
+        all.sum = chain_sums(s.chain, before, parts, end - from);
+        if (threadIdx.x == kWarp)
+            s.sum_sq = all.sum;
+    }
+    sync_block();
+    all.sum_sq = s.sum_sq;
+    all.max_bits = s.max_bits;
+    return all;
+}
+
+/* Of a long message the sum blocks from `first` on, while the first block adds up those from `before` on up to there,
+ * which the launch before has measured. */
+__global__ void measure_on(one where, uint64_t before, uint64_t first)
+{
+    if (blockIdx.x) {
+        const uint64_t block = blockIdx.x - 1;
+
+        measure_block<true>(where.item, first + block * kWarps + threadIdx.x / kWarp);
+    } else {
+        const struct blocks in = lay_out(where.item);
+        const struct measured all = add_up(shared<adding>(), in, before, first, true);
+
+        if (threadIdx.x == 0)
+            in.head->so_far = all;
+    }
+}
+
+/* One block a message: the scaler, to scratch and into the payload. Added up are sum blocks up to `from`. */
+template <class Where> __global__ void choose(Where where, double clip, uint64_t from)
+{
+    const struct gcb_device_item item = find_whole(where);
+    const struct blocks in = lay_out(item);
+    const uint64_t n = item.in.n;
+    const struct measured all = add_up(shared<adding>(), in, from, block_count(n), clip != 0.0);
+    const double limit = clip != 0.0 && n > 0
+                             ? gcb_clip_of_sums(clip, all.sum, all.sum_sq, static_cast<double>(n))
+                             : 0.0;
+    uint32_t bits;
+
+    if (threadIdx.x != 0)
+        return;
+    scale_of(item) = gcb_clipped_max(limit, all.max_bits);
+    bits = gcb_bits_of(scale_of(item));
+    for (unsigned i = 0; i < kHead; i++)
+        item.payload[i] = static_cast<uint8_t>(bits >> 8 * i);
+}
+
+/* ---- launches ---- */
+
+uint64_t measuring_blocks(uint64_t n)
+{
+    return n ? (block_count(n) + kWarps - 1) / kWarps : 1;
+}
+
+/* Messages as a step cuts them, and its blocks. */
+template <class Where> struct step {
+    Where where;
+    uint64_t grid;
+};
+
+template <class Where>
+int measure_all(struct gcb_device_stream *s, double clip, const step<Where> &all)
+{
+    return launch(clip != 0.0 ? measure<Where, true> : measure<Where, false>, all.grid,
+                  kTileThreads, 0, s, all.where);
+}
+
+/* Blocks that measure in one launch, 2^25 elements: as many as are added up, one after the other, in about the time that
+ * they are read in. */
+constexpr uint64_t kMeasuring = 1024;
+
+/* The same of one message; *added: the sum blocks that were added up meanwhile. */
+int measure_long(struct gcb_device_stream *s, double clip, const step<one> &all, uint64_t *added)
+{
+    const uint64_t each = clip != 0.0 ? grid_over(all.grid, kMeasuring) : all.grid;
+    int err = measure_all<one>(s, clip, {all.where, each});
+
+    *added = 0;
+    for (uint64_t done = each; !err && done < all.grid; done += each) {
+        const uint64_t left = all.grid - done, blocks = left < each ? left : each;
+
+        err = launch(measure_on, 1 + blocks, kTileThreads, sizeof(adding), s, all.where, *added,
+                     done * kWarps);
+        *added = done * kWarps;
+    }
+    return err;
+}
+
+template <class Where>
+int choose_scale(struct gcb_device_stream *s, double clip, const step<Where> &chosen,
+                 uint64_t added)
+{
+    return launch(choose<Where>, chosen.grid, kTileThreads, sizeof(adding), s, chosen.where, clip,
+                  added);
+}
+
+} /* namespace */
+
+int find_scale(struct gcb_device_stream *s, const one &message, double clip)
+{
+    uint64_t added;
+    const int err = measure_long(s, clip, {message, measuring_blocks(message.item.in.n)}, &added);
+
+    return err ? err : choose_scale<one>(s, clip, {message, 1}, added);
+}
+
+uint64_t cut_scale(const struct gcb_device_group *g)
+{
+    return cut(g, 2, [](const struct gcb_device_item &i) { return measuring_blocks(i.in.n); });
+}
+
+int find_scale(struct gcb_device_stream *s, const struct gcb_device_group *g, uint64_t blocks,
+               double clip)
+{
+    const int err = measure_all<many>(s, clip, {grid_of(g, 2), blocks});
+
+    return err ? err : choose_scale<many>(s, clip, {grid_of(g, 2), g->count}, 0);
+}
+
+} /* namespace gcb::terngrad */
+
+uint64_t gcb_cuda_terngrad_scratch(const struct gcb_cuda_terngrad *how, uint64_t n)
+{
+    (void)how;
+    return sizeof(gcb::terngrad::head) +
+           gcb::terngrad::block_count(n) * (2 * sizeof(double) + sizeof(uint32_t));
+}
