@@ -8,7 +8,7 @@
 /* The device, with a count of how often fp16 is asked for what a message of its takes. */
 static struct gcb_device counting;
 static const struct gcb_device_ops *fp16;
-static uint64_t looks;
+static uint64_t looks, scratch; /* what it says that it needs */
 
 static uint64_t counted_bound(const void *state)
 {
@@ -18,8 +18,9 @@ static uint64_t counted_bound(const void *state)
 
 static uint64_t counted_scratch(const void *state)
 {
+    (void)state;
     looks++;
-    return fp16->scratch(state);
+    return scratch;
 }
 
 static int open_counting(void **state)
@@ -75,7 +76,7 @@ static void open_coder(struct many *all, size_t i, const char *spec)
 /* Takes `specs` in turn. */
 static void open_many(struct many *all, const char *const specs[2])
 {
-    const struct gcb_device_batch_config config = {.messages = MANY};
+    const struct gcb_device_batch_config config = {.messages = MANY, .scratch = 4 * scratch};
 
     memset(all, 0, sizeof(*all));
     assert_int_equal(gcb_device_batch_create(&all->batch, &counting, &config, NULL), 0);
@@ -147,6 +148,30 @@ static void decoding_alone(void **state)
     close_many(&all);
 }
 
+/* All would go together, but scratch is for four of them. */
+static void scratch_for_few(void **state)
+{
+    static struct many all;
+    struct gcb_device_stream *stream;
+    uint64_t launched;
+
+    (void)state;
+    scratch = 256;
+    open_many(&all, (const char *const[]){"fp16", "fp16"});
+    turn_round(&all);
+    stream = gcb_device_batch_stream(all.batch);
+    gcb_host_idle(true);
+    assert_int_equal(gcb_device_batch_begin(all.batch), 0);
+    launched = device.module->launches(stream);
+    looks = 0;
+    assert_int_equal(gcb_device_group_decode_async(all.coder, all.received, all.m, MANY, NULL), 0);
+    assert_int_equal(device.module->launches(stream) - launched, MANY / 4);
+    assert_in_range(looks, MANY, 8 * MANY);
+    assert_int_equal(gcb_device_batch_finish(all.batch, NULL), 0);
+    close_many(&all);
+    scratch = 0;
+}
+
 /* All would go together, but tables are full. */
 static void without_tables(void **state)
 {
@@ -175,6 +200,7 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(decoding_alone),
+        cmocka_unit_test(scratch_for_few),
         cmocka_unit_test(without_tables),
     };
 
