@@ -108,6 +108,12 @@ __device__ __forceinline__ uint32_t add_byte(uint32_t word, unsigned i, uint32_t
     return __dp4a(word, 1u << 8 * i, sum);
 }
 
+/* The lowest bytes of four words, a's lowest. */
+__device__ __forceinline__ uint32_t low_bytes(uint32_t a, uint32_t b, uint32_t c, uint32_t d)
+{
+    return __byte_perm(__byte_perm(a, b, 0x0040), __byte_perm(c, d, 0x0040), 0x5410);
+}
+
 /* Two floats as halves in one word, `low` in its lower part: to nearest, ties to even, denormals kept; what is too large
  * becomes infinite. The device has this as one instruction. */
 __device__ __forceinline__ uint32_t two_halves(float low, float high)

@@ -34,41 +34,51 @@ __device__ __forceinline__ struct gcb_dither rounder(uint32_t levels, float norm
 }
 
 /*
- * This thread's elements between the two steps of gcb_dither_256ths: `drawn` of those that the byte does not decide, and
- * which those are.
+ * Between the two steps of gcb_dither_256ths: element i, t in 256ths being known, with its byte. What the byte does not
+ * decide is settled behind the last.
  */
-struct drawn_run {
-    uint32_t drawn[kTileEach];
-    uint32_t open; /* a bit each */
-};
-
-__device__ __forceinline__ void draw_one(drawn_run &r, unsigned i, uint32_t t256,
-                                         const struct gcb_philox_block &bytes)
+__device__ __forceinline__ uint32_t add_draw(uint32_t t256, const struct gcb_philox_block &bytes,
+                                             unsigned i)
 {
-    r.drawn[i] = add_byte(bytes.word[i / 4], i % 4, t256);
-    if ((~r.drawn[i] & 0xffu) == 0)
-        r.open |= 1u << i;
+    return add_byte(bytes.word[i / 4], i % 4, t256);
 }
 
-/* Of the first `count` elements, what is open is settled: x is where they stand, rounder(i) gives that of an element. */
+/* Where the lowest byte of element i is all set: bit 8 * (i % 4) + 7 - i / 4. Four are looked at together. */
+__device__ __forceinline__ uint32_t open_ones(const uint32_t (&drawn)[kTileEach])
+{
+    uint32_t open = 0;
+
+#pragma unroll
+    for (unsigned i = 0; i < kTileEach; i += 4) {
+        const uint32_t low = low_bytes(drawn[i], drawn[i + 1], drawn[i + 2], drawn[i + 3]);
+
+        open |= (((low & 0x7f7f7f7fu) + 0x01010101u) & low & 0x80808080u) >> i / 4;
+    }
+    return open;
+}
+
+/* Settles the first `count` elements: x is where they stand, rounder(i) gives that of an element. */
 template <class RounderOf>
-__device__ __forceinline__ void settle(drawn_run &r, const struct gcb_cuda_draw &draw,
-                                       const float *x, uint64_t first, unsigned count,
-                                       const RounderOf &rounder)
+__device__ __forceinline__ void settle(uint32_t (&drawn)[kTileEach],
+                                       const struct gcb_cuda_draw &draw, const float *x,
+                                       uint64_t first, unsigned count, const RounderOf &rounder)
 {
     uint32_t up = 0;
 
-    for (uint32_t open = r.open & ((1u << count) - 1); open; open &= open - 1) {
-        const unsigned i = lowest_bit(open);
-        const uint32_t fine = gcb_philox_24_by(&draw.keys, first + i, draw.fine);
-        const struct gcb_dither d = rounder(i);
+    for (uint32_t open = open_ones(drawn); open; open &= open - 1) {
+        const unsigned bit = lowest_bit(open), i = (7 - bit % 8) * 4 + bit / 8;
 
-        up |= gcb_dither_up(x[first + i], fine, &d) << i;
+        if (i < count) {
+            const uint32_t fine = gcb_philox_24_by(&draw.keys, first + i, draw.fine);
+            const struct gcb_dither d = rounder(i);
+
+            up |= gcb_dither_up(x[first + i], fine, &d) << i;
+        }
     }
     if (up) {
 #pragma unroll
         for (unsigned i = 0; i < kTileEach; i++)
-            r.drawn[i] += up >> i & 1u;
+            drawn[i] += up >> i & 1u;
     }
 }
 

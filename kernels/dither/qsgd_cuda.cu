@@ -16,13 +16,20 @@ struct room {
 
 /* ---- norms within a tile, which holds whole buckets ---- */
 
+/* The largest magnitude: of what is not negative, and as unsigned numbers of the others. Absent elements are +0. */
 __device__ uint32_t largest(const float (&v)[gcb::kTileEach])
 {
-    uint32_t most = 0;
+    int32_t positive = 0;
+    uint32_t negative = 0;
 
-    for (unsigned i = 0; i < gcb::kTileEach; i++)
-        most = gcb_magnitude(v[i]) > most ? gcb_magnitude(v[i]) : most;
-    return most; /* absent elements are +0 */
+    for (unsigned i = 0; i < gcb::kTileEach; i++) {
+        const uint32_t u = gcb_bits_of(v[i]);
+
+        positive = static_cast<int32_t>(u) > positive ? static_cast<int32_t>(u) : positive;
+        negative = u > negative ? u : negative;
+    }
+    negative &= GCB_MAGNITUDE_MASK;
+    return static_cast<uint32_t>(positive) > negative ? static_cast<uint32_t>(positive) : negative;
 }
 
 __device__ void tile_maxima(uint32_t *norm, const float (&v)[gcb::kTileEach], unsigned bucket)
@@ -122,14 +129,14 @@ __device__ void quantise(uint32_t (&code)[gcb::kTileEach], const float (&v)[gcb:
                          gcb::rounder(how.levels, r.count ? gcb_float_of(*r.norm) : 0.0f)};
     const float top = 256.0f * static_cast<float>(how.levels);
     struct gcb_dither d = of.first;
-    gcb::drawn_run drawn = {};
+    uint32_t drawn[gcb::kTileEach];
 
     if (r.alike() && d.factor == 1.0f) {
         const float inv = 256.0f * d.inv;
 
 #pragma unroll
         for (unsigned i = 0; i < gcb::kTileEach; i++)
-            gcb::draw_one(drawn, i, gcb_dither_256ths(fabsf(v[i]), inv, top), bytes);
+            drawn[i] = gcb::add_draw(gcb_dither_256ths(fabsf(v[i]), inv, top), bytes, i);
     } else {
         walk norms(r);
 
@@ -137,14 +144,14 @@ __device__ void quantise(uint32_t (&code)[gcb::kTileEach], const float (&v)[gcb:
         for (unsigned i = 0; i < gcb::kTileEach; i++) {
             if (norms.turns(i) && i < r.count)
                 d = gcb::rounder(how.levels, gcb_float_of(*norms.norm));
-            gcb::draw_one(drawn, i, gcb_dither_256ths(fabsf(v[i]) * d.factor, 256.0f * d.inv, top),
-                          bytes);
+            drawn[i] = gcb::add_draw(gcb_dither_256ths(fabsf(v[i]) * d.factor, 256.0f * d.inv, top),
+                                     bytes, i);
         }
     }
     gcb::settle(drawn, how.draw, x, r.first, r.count, of);
 #pragma unroll
     for (unsigned i = 0; i < gcb::kTileEach; i++)
-        code[i] = gcb_dither_with_sign(drawn.drawn[i] >> 8, v[i], how.sign_bit);
+        code[i] = gcb_dither_with_sign(drawn[i] >> 8, v[i], how.sign_bit);
 }
 
 /* What the decoder will not get of a thread's elements. */

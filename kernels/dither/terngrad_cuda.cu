@@ -26,7 +26,7 @@ struct same {
     }
 };
 
-__device__ void draw(gcb::drawn_run &drawn, const float (&v)[gcb::kTileEach],
+__device__ void draw(uint32_t (&drawn)[gcb::kTileEach], const float (&v)[gcb::kTileEach],
                      const struct gcb_philox_block &bytes, const struct gcb_dither &d)
 {
     const float inv = 256.0f * d.inv;
@@ -34,12 +34,12 @@ __device__ void draw(gcb::drawn_run &drawn, const float (&v)[gcb::kTileEach],
     if (d.factor == 1.0f) {
 #pragma unroll
         for (unsigned i = 0; i < gcb::kTileEach; i++)
-            gcb::draw_one(drawn, i, gcb_dither_256ths(fabsf(v[i]), inv, 256.0f), bytes);
+            drawn[i] = gcb::add_draw(gcb_dither_256ths(fabsf(v[i]), inv, 256.0f), bytes, i);
         return;
     }
 #pragma unroll
     for (unsigned i = 0; i < gcb::kTileEach; i++)
-        gcb::draw_one(drawn, i, gcb_dither_256ths(fabsf(v[i]) * d.factor, inv, 256.0f), bytes);
+        drawn[i] = gcb::add_draw(gcb_dither_256ths(fabsf(v[i]) * d.factor, inv, 256.0f), bytes, i);
 }
 
 /* This thread's elements: 0, 1, 2, and 0 for those from `end` on; returns how many were clamped. */
@@ -52,7 +52,7 @@ __device__ uint32_t tern(uint32_t (&code)[gcb::kTileEach], const struct gcb_devi
             : static_cast<unsigned>(end - first < gcb::kTileEach ? end - first : gcb::kTileEach);
     const float scale = scale_of(item);
     const struct gcb_dither d = gcb::rounder(1, scale);
-    gcb::drawn_run drawn = {};
+    uint32_t drawn[gcb::kTileEach];
     float v[gcb::kTileEach];
     uint32_t clamped = 0;
 
@@ -63,7 +63,7 @@ __device__ uint32_t tern(uint32_t (&code)[gcb::kTileEach], const struct gcb_devi
     gcb::settle(drawn, how.draw, item.in.x, first, here, same{d});
 #pragma unroll
     for (unsigned i = 0; i < gcb::kTileEach; i++)
-        code[i] = i < here ? gcb_dither_trit_of(drawn.drawn[i] >> 8, v[i]) : 0u;
+        code[i] = i < here ? gcb_dither_trit_of(drawn[i] >> 8, v[i]) : 0u;
     if (how.clip != 0.0)
         for (unsigned i = 0; i < gcb::kTileEach; i++)
             clamped += gcb_magnitude(v[i]) > gcb_bits_of(scale); /* an absent one is 0 */

@@ -115,6 +115,11 @@ inline uint32_t add_byte(uint32_t word, unsigned i, uint32_t sum)
     return sum + (word >> 8 * i & 0xffu);
 }
 
+inline uint32_t low_bytes(uint32_t a, uint32_t b, uint32_t c, uint32_t d)
+{
+    return (a & 0xffu) | (b & 0xffu) << 8 | (c & 0xffu) << 16 | d << 24;
+}
+
 inline uint32_t half_or_infinite(float v)
 {
     const uint32_t u = gcb_bits_of(v), m = u & GCB_MAGNITUDE_MASK;
