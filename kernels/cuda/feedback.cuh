@@ -38,6 +38,22 @@ __device__ __forceinline__ void load_input(float (&v)[N], const struct gcb_devic
     }
 }
 
+/* The same of a run that lies inside. */
+template <unsigned N>
+__device__ __forceinline__ void load_input_inside(float (&v)[N], const struct gcb_device_input &in,
+                                                  uint64_t first)
+{
+    load_inside(v, in.x, first);
+    if (is_open(in)) {
+        float r[N];
+
+        load_inside(r, in.residual, first);
+        for (unsigned i = 0; i < N; i++)
+            v[i] = gcb_memory_carried(in.carry, r[i], v[i]);
+        store_inside(in.x, v, first);
+    }
+}
+
 /* Element i; where there is feedback that has not been put in yet, p, which also takes the place of x, and of the residual:
  * what that is if nothing is sent. */
 __device__ __forceinline__ float take_input(const struct gcb_device_input &in, uint64_t i)

@@ -13,22 +13,39 @@
 namespace gcb
 {
 
+/* The whole run lies inside. */
+template <unsigned N>
+__device__ __forceinline__ void load_inside(float (&v)[N], const float *x, uint64_t first)
+{
+    static_assert(N % 4 == 0, "whole vectors");
+#pragma unroll
+    for (unsigned i = 0; i < N; i += 4) {
+        const float4 four = *reinterpret_cast<const float4 *>(x + first + i);
+
+        v[i] = four.x;
+        v[i + 1] = four.y;
+        v[i + 2] = four.z;
+        v[i + 3] = four.w;
+    }
+}
+
+template <unsigned N>
+__device__ __forceinline__ void store_inside(float *x, const float (&v)[N], uint64_t first)
+{
+    static_assert(N % 4 == 0, "whole vectors");
+#pragma unroll
+    for (unsigned i = 0; i < N; i += 4)
+        *reinterpret_cast<float4 *>(x + first + i) =
+            make_float4(v[i], v[i + 1], v[i + 2], v[i + 3]);
+}
+
 /* Elements from n on read as 0. */
 template <unsigned N>
 __device__ __forceinline__ void load_floats(float (&v)[N], const float *x, uint64_t first,
                                             uint64_t n)
 {
-    static_assert(N % 4 == 0, "whole vectors");
     if (first + N <= n) {
-#pragma unroll
-        for (unsigned i = 0; i < N; i += 4) {
-            const float4 four = *reinterpret_cast<const float4 *>(x + first + i);
-
-            v[i] = four.x;
-            v[i + 1] = four.y;
-            v[i + 2] = four.z;
-            v[i + 3] = four.w;
-        }
+        load_inside(v, x, first);
         return;
     }
 #pragma unroll
@@ -41,12 +58,8 @@ template <unsigned N>
 __device__ __forceinline__ void store_floats(float *x, const float (&v)[N], uint64_t first,
                                              uint64_t n)
 {
-    static_assert(N % 4 == 0, "whole vectors");
     if (first + N <= n) {
-#pragma unroll
-        for (unsigned i = 0; i < N; i += 4)
-            *reinterpret_cast<float4 *>(x + first + i) =
-                make_float4(v[i], v[i + 1], v[i + 2], v[i + 3]);
+        store_inside(x, v, first);
         return;
     }
 #pragma unroll

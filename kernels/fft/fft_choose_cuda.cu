@@ -17,7 +17,7 @@ using gcb::kShortThreads;
 constexpr unsigned kBins = kShortPoints + 1;
 constexpr unsigned kEach = (kBins + kShortThreads - 1) / kShortThreads;
 constexpr uint32_t kAnyScale = 255;
-constexpr unsigned kBlocks = 4; /* of a multiprocessor: as many as registers allow */
+constexpr unsigned kBlocks = 5; /* of a multiprocessor: as many as registers allow */
 
 struct choice_room {
     gcb::short_room fft;
@@ -56,11 +56,13 @@ struct bin_chunk {
 
         return k % kShortPoints ? z : k ? complex{z.im, 0.0f} : complex{z.re, 0.0f};
     }
+    __device__ uint32_t magnitude_of(complex z) const
+    {
+        return gcb_magnitude(gcb_select_power(z.re, z.im, scale, 1.0f));
+    }
     __device__ uint32_t magnitude_at(uint32_t k) const
     {
-        const complex z = bin(k);
-
-        return gcb_magnitude(gcb_select_power(z.re, z.im, scale, 1.0f));
+        return magnitude_of(bin(k));
     }
     __device__ void put(float *to, uint32_t entry, uint32_t k, float unitary) const
     {
@@ -71,18 +73,21 @@ struct bin_chunk {
 };
 static_assert(kBins == (kEach - 1) * kShortThreads + 1, "one bin has a turn of its own");
 
-/* The largest part of the block's bins. Every thread of the block. */
-__device__ uint32_t largest_of(choice_room &room)
+/* Of the thread's bins; the first one's place has the last one too. */
+__device__ void fill_magnitudes(bin_chunk *c)
 {
-    uint32_t top = 0;
+    const complex *const mine = &gcb::at(*c->room, threadIdx.x);
+    complex z = mine[0];
 
-#pragma unroll
-    for (unsigned e = 0; e + 1 < kEach; e++) { /* the last bin stands beside the first */
-        const uint32_t part = gcb::largest_part(gcb::at(room.fft, e * kShortThreads + threadIdx.x));
-
-        top = part > top ? part : top;
+    c->m[kEach - 1] = 0;
+    if (threadIdx.x == 0) {
+        c->m[kEach - 1] = c->magnitude_of({z.im, 0.0f});
+        z.im = 0.0f;
     }
-    return gcb::block_max(room.chunk, top, 0);
+    c->m[0] = c->magnitude_of(z);
+#pragma unroll
+    for (unsigned e = 1; e + 1 < kEach; e++)
+        c->m[e] = c->magnitude_of(mine[e * (kShortThreads + kShortThreads / 8)]);
 }
 
 /* Bins in the room to entries: ordered at the scale of `top`. What all that is kept reach, in thread 0. */
@@ -94,23 +99,22 @@ __device__ uint32_t choose_bins(choice_room &room, const struct gcb_cuda_fft_cho
 
     c.room = &room.fft;
     c.scale = gcb_select_power_scale(top);
-#pragma unroll
-    for (unsigned e = 0; e < kEach; e++)
-        c.m[e] = c.has(e) ? c.magnitude_at(e * kShortThreads + threadIdx.x) : 0;
+    fill_magnitudes(&c);
     to.value = how.value;
     return gcb::choose_of_chunk(room.chunk, c, place, to, how.unitary);
 }
 
 __global__ __launch_bounds__(kShortThreads, kBlocks) void choose(struct gcb_cuda_fft_choice how,
-                                                                 const float *__restrict__ x,
+                                                                 struct gcb_device_input in,
                                                                  struct gcb_cuda_short_fft f)
 {
     choice_room &room = gcb::shared<choice_room>();
     const gcb::chunk_place place = gcb::place_of(how.cut, how.to.n, blockIdx.x);
     uint32_t top, least;
 
-    gcb::to_bins(room.fft, gcb::fft_turns(f), x, blockIdx.x * uint64_t{kShortElements}, f.count);
-    top = largest_of(room);
+    top = gcb::to_bins<true>(room.fft, gcb::fft_turns(f, kShortPoints), in,
+                             blockIdx.x * uint64_t{kShortElements});
+    top = gcb::block_max(room.chunk, top, 0);
     least = choose_bins(room, how, place, top);
     if (threadIdx.x == 0) {
         how.reach[blockIdx.x] =
@@ -122,7 +126,7 @@ __global__ __launch_bounds__(kShortThreads, kBlocks) void choose(struct gcb_cuda
 }
 
 /* A block looks at as many chunks as it has threads. */
-__global__ void choose_again(struct gcb_cuda_fft_choice how, const float *__restrict__ x,
+__global__ void choose_again(struct gcb_cuda_fft_choice how, struct gcb_device_input in,
                              struct gcb_cuda_short_fft f, gcb_device_result *result)
 {
     choice_room &room = gcb::shared<choice_room>();
@@ -136,7 +140,7 @@ __global__ void choose_again(struct gcb_cuda_fft_choice how, const float *__rest
         return;
     for (uint64_t i = first; i < first + kShortThreads && i < chunks; i++)
         if (how.reach[i] < exponent) {
-            gcb::to_bins(room.fft, gcb::fft_turns(f), x, i * kShortElements, f.count);
+            gcb::to_bins<true>(room.fft, gcb::fft_turns(f, kShortPoints), in, i * kShortElements);
             choose_bins(room, how, gcb::place_of(how.cut, how.to.n, i), top);
             gcb::sync_block();
         }
@@ -150,15 +154,15 @@ uint64_t chunks_of(const struct gcb_cuda_short_fft *f)
 } /* namespace */
 
 int gcb_cuda_fft_choose(struct gcb_device_stream *s, const struct gcb_cuda_fft_choice *c,
-                        const float *x, const struct gcb_cuda_short_fft *f)
+                        const struct gcb_device_input *in, const struct gcb_cuda_short_fft *f)
 {
-    return gcb::launch(choose, chunks_of(f), kShortThreads, sizeof(choice_room), s, *c, x, *f);
+    return gcb::launch(choose, chunks_of(f), kShortThreads, sizeof(choice_room), s, *c, *in, *f);
 }
 
 int gcb_cuda_fft_choose_again(struct gcb_device_stream *s, const struct gcb_cuda_fft_choice *c,
-                              const float *x, const struct gcb_cuda_short_fft *f,
+                              const struct gcb_device_input *in, const struct gcb_cuda_short_fft *f,
                               struct gcb_device_result *result)
 {
     return gcb::launch(choose_again, (chunks_of(f) + kShortThreads - 1) / kShortThreads,
-                       kShortThreads, sizeof(choice_room), s, *c, x, *f, result);
+                       kShortThreads, sizeof(choice_room), s, *c, *in, *f, result);
 }

@@ -29,8 +29,9 @@ struct gcb_cuda_short_fft {
 uint64_t gcb_cuda_fft_short_bytes(uint64_t length);
 void gcb_cuda_fft_short_table(void *table, uint64_t length);
 
-/* Bins of count >= 1 elements; most->max_bits becomes at least the sign-cleared pattern of each part. */
-int gcb_cuda_fft_short_forward(struct gcb_device_stream *s, float *bins, const float *x,
+/* Bins of in->n = count >= 1 elements; puts error feedback in as it reads. most->max_bits becomes at least the sign-cleared pattern of each part. */
+int gcb_cuda_fft_short_forward(struct gcb_device_stream *s, float *bins,
+                               const struct gcb_device_input *in,
                                const struct gcb_cuda_short_fft *f, struct gcb_device_result *most);
 
 /* Back from the bins that a message keeps, whose positions these chunks begin; they are multiplied by `unitary` first, and
@@ -60,13 +61,13 @@ struct gcb_cuda_fft_choice {
     struct gcb_device_result *most; /* max_bits as above, 0 at first */
 };
 
-/* Chunks of 4096: writes their entries and the end of the choice. */
+/* Chunks of 4096, in->n = f->count; puts error feedback in as it reads. Writes their entries and the end of the choice. */
 int gcb_cuda_fft_choose(struct gcb_device_stream *s, const struct gcb_cuda_fft_choice *c,
-                        const float *x, const struct gcb_cuda_short_fft *f);
+                        const struct gcb_device_input *in, const struct gcb_cuda_short_fft *f);
 
-/* Once c->most is the whole message's. A part that is not finite makes result->status GCB_E_NONFINITE. */
+/* Once c->most is the whole message's, and in is as gcb_cuda_fft_choose left it. A part that is not finite makes result->status GCB_E_NONFINITE. */
 int gcb_cuda_fft_choose_again(struct gcb_device_stream *s, const struct gcb_cuda_fft_choice *c,
-                              const float *x, const struct gcb_cuda_short_fft *f,
+                              const struct gcb_device_input *in, const struct gcb_cuda_short_fft *f,
                               struct gcb_device_result *result);
 
 #ifdef __cplusplus

@@ -31,15 +31,16 @@ __device__ uint64_t bin_at(unsigned u, unsigned m)
     return (blockIdx.x * uint64_t{kShortPoints / m} + chunk) * (m + 1) + k;
 }
 
-__global__ void short_forward(float2 *__restrict__ bins, const float *__restrict__ x,
-                              struct gcb_cuda_short_fft f, gcb_device_result *most)
+template <bool Whole>
+__global__ void __launch_bounds__(kShortThreads, 5)
+    short_forward(float2 *__restrict__ bins, struct gcb_device_input in,
+                  struct gcb_cuda_short_fft f, gcb_device_result *most)
 {
     gcb::short_room &room = gcb::shared<gcb::short_room>();
-    const gcb::fft_turns t(f);
+    const gcb::fft_turns t(f, gcb::fft_half<Whole>(f));
     const unsigned places = places_here(f);
-    uint32_t top = 0;
+    uint32_t top = gcb::to_bins<Whole>(room, t, in, blockIdx.x * uint64_t{kShortElements});
 
-    gcb::to_bins(room, t, x, blockIdx.x * uint64_t{kShortElements}, f.count);
     for (unsigned u = threadIdx.x; u < places; u += kShortThreads) {
         const complex z = gcb::at(room, u);
         const uint64_t to = bin_at(u, t.m);
@@ -48,7 +49,6 @@ __global__ void short_forward(float2 *__restrict__ bins, const float *__restrict
         bins[to] = make_float2(z.re, first ? 0.0f : z.im);
         if (first)
             bins[to + t.m] = make_float2(z.im, 0.0f);
-        top = gcb::largest_part(z) > top ? gcb::largest_part(z) : top;
     }
     top = gcb::warp_max(top);
     if (gcb::lane() == 0 && top)
@@ -57,21 +57,35 @@ __global__ void short_forward(float2 *__restrict__ bins, const float *__restrict
 
 /* ---- back ---- */
 
-/* Bins in their places to the numbers that they come of. */
-__device__ void join_in_place(gcb::short_room &room, const gcb::fft_turns &t, unsigned base,
-                              unsigned k)
+/* Bins k and m - k in their places to the numbers that they come of; of the ends, k = 0, the other is m / 2. */
+__device__ void join_ends(complex &zero, complex &middle)
 {
-    complex &near = gcb::at(room, base + k), &far = gcb::at(room, base + (k ? t.m - k : t.m / 2));
+    zero = {zero.re - zero.im, zero.re + zero.im};
+    middle = {-2.0f * middle.im, 2.0f * middle.re};
+}
 
-    if (k == 0) {
-        near = {near.re - near.im, near.re + near.im};
-        far = {-2.0f * far.im, 2.0f * far.re};
-        return;
-    }
-    const gcb::complex_pair z = gcb::join_pair(near, far, t.split[k]);
+__device__ void join_in_place(complex &near, complex &far, complex split)
+{
+    const gcb::complex_pair z = gcb::join_pair(near, far, split);
 
     near = z.k;
     far = z.m_k;
+}
+
+template <bool Whole>
+__device__ __forceinline__ void to_numbers(gcb::short_room &room, const gcb::fft_turns &t)
+{
+#pragma unroll
+    for (unsigned i = 0; i < gcb::kShortFours; i++) {
+        const unsigned u = threadIdx.x + i * kShortThreads, k = Whole ? u : u & (t.m / 2 - 1);
+        const unsigned base = Whole ? 0 : (u - k) * 2;
+
+        if (Whole ? i == 0 && threadIdx.x == 0 : k == 0)
+            join_ends(gcb::at(room, base), gcb::at(room, base + t.m / 2));
+        else
+            join_in_place(gcb::at(room, base + k), gcb::at(room, base + t.m - k), t.split[k]);
+    }
+    gcb::sync_block();
 }
 
 /* An entry of the block's bins to its place. */
@@ -123,23 +137,49 @@ __device__ void store_numbers(float *__restrict__ x, const float *__restrict__ f
     }
 }
 
-__global__ void short_inverse(float *__restrict__ x, struct gcb_cuda_entries kept,
-                              struct gcb_cuda_short_fft f, struct gcb_cuda_fft_back how)
+/* The transform of all numbers of the block, its last round in registers; x and from begin with its elements. */
+__device__ void transform_whole(float *__restrict__ x, const float *__restrict__ from,
+                                gcb::short_room &room, const complex *turns)
+{
+    gcb::last_pair v;
+    float2 *to = reinterpret_cast<float2 *>(x) + threadIdx.x;
+    const float2 *p = reinterpret_cast<const float2 *>(from) + threadIdx.x;
+
+    gcb::fft_round<8, true>(room, turns, kShortPoints, 1);
+    gcb::middle_rounds(room, turns);
+    gcb::read_last_pair(&v, room, turns, threadIdx.x, threadIdx.x + kShortThreads);
+#pragma unroll
+    for (unsigned i = 0; i < gcb::kShortEach; i++) {
+        const complex z = i % 2 ? v.far[i / 2] : v.near[i / 2];
+        float2 two = make_float2(z.im, z.re);
+
+        if (from) {
+            const float2 was = p[i * kShortThreads];
+
+            two = make_float2(was.x - two.x, was.y - two.y);
+        }
+        to[i * kShortThreads] = two;
+    }
+}
+
+template <bool Whole>
+__global__ void __launch_bounds__(kShortThreads, 5)
+    short_inverse(float *__restrict__ x, struct gcb_cuda_entries kept, struct gcb_cuda_short_fft f,
+                  struct gcb_cuda_fft_back how)
 {
     gcb::short_room &room = gcb::shared<gcb::short_room>();
-    const gcb::fft_turns t(f);
+    const gcb::fft_turns t(f, gcb::fft_half<Whole>(f));
+    const uint64_t start = blockIdx.x * uint64_t{kShortElements};
 
     fill_bins(room, kept, f, how.unitary);
     gcb::sync_block();
-#pragma unroll
-    for (unsigned i = 0; i < gcb::kShortFours; i++) {
-        const unsigned u = threadIdx.x + i * kShortThreads, k = u & (t.m / 2 - 1);
-
-        join_in_place(room, t, (u - k) * 2, k);
+    to_numbers<Whole>(room, t);
+    if (Whole) {
+        transform_whole(x + start, how.from ? how.from + start : nullptr, room, t.fft);
+    } else {
+        gcb::short_fft(room, t.fft, t.m);
+        store_numbers(x, how.from, room, start, f.count);
     }
-    gcb::sync_block();
-    gcb::short_fft(room, t.fft, t.m);
-    store_numbers(x, how.from, room, blockIdx.x * uint64_t{kShortElements}, f.count);
 }
 
 uint64_t blocks_of(const struct gcb_cuda_short_fft *f)
@@ -160,15 +200,21 @@ void gcb_cuda_fft_short_table(void *table, uint64_t length)
     const double turn = -2.0 * acos(-1.0);
     complex *to = static_cast<complex *>(table);
 
-    gcb::fill_turns(to, m, turn / static_cast<double>(m));
+    gcb::fill_rounds(to, m);
     gcb::fill_turns(to + m, m, turn / static_cast<double>(length));
 }
 
-int gcb_cuda_fft_short_forward(struct gcb_device_stream *s, float *bins, const float *x,
+int gcb_cuda_fft_short_forward(struct gcb_device_stream *s, float *bins,
+                               const struct gcb_device_input *in,
                                const struct gcb_cuda_short_fft *f, struct gcb_device_result *most)
 {
-    return gcb::launch(short_forward, blocks_of(f), kShortThreads, sizeof(gcb::short_room), s,
-                       reinterpret_cast<float2 *>(bins), x, *f, most);
+    float2 *to = reinterpret_cast<float2 *>(bins);
+
+    return f->length == kShortElements
+               ? gcb::launch(short_forward<true>, blocks_of(f), kShortThreads,
+                             sizeof(gcb::short_room), s, to, *in, *f, most)
+               : gcb::launch(short_forward<false>, blocks_of(f), kShortThreads,
+                             sizeof(gcb::short_room), s, to, *in, *f, most);
 }
 
 int gcb_cuda_fft_short_inverse(struct gcb_device_stream *s, float *x,
@@ -176,6 +222,9 @@ int gcb_cuda_fft_short_inverse(struct gcb_device_stream *s, float *x,
                                const struct gcb_cuda_short_fft *f,
                                const struct gcb_cuda_fft_back *how)
 {
-    return gcb::launch(short_inverse, blocks_of(f), kShortThreads, sizeof(gcb::short_room), s, x,
-                       *kept, *f, *how);
+    return f->length == kShortElements
+               ? gcb::launch(short_inverse<true>, blocks_of(f), kShortThreads,
+                             sizeof(gcb::short_room), s, x, *kept, *f, *how)
+               : gcb::launch(short_inverse<false>, blocks_of(f), kShortThreads,
+                             sizeof(gcb::short_room), s, x, *kept, *f, *how);
 }

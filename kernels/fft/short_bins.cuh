@@ -5,6 +5,7 @@
  * A block's chunks from elements to bins, in shared memory. A chunk of length 2 m has m + 1 bins in m places: the first
  * and the last, which are real, share place 0.
  */
+#include "kernels/cuda/feedback.cuh"
 #include "kernels/fft/fft_cuda.h"
 #include "kernels/fft/short_real.cuh"
 #include "kernels/hd.h"
@@ -17,61 +18,17 @@ struct fft_turns {
     const complex *fft, *split;
     unsigned m;
 
-    __device__ explicit fft_turns(const struct gcb_cuda_short_fft &f)
-        : fft(static_cast<const complex *>(f.table)), split(fft + f.length / 2),
-          m(static_cast<unsigned>(f.length / 2))
+    __device__ fft_turns(const struct gcb_cuda_short_fft &f, unsigned half)
+        : fft(static_cast<const complex *>(f.table)), split(fft + half), m(half)
     {
     }
 };
 
-/* Elements from `start` on to the numbers they are the parts of; 0 behind the last. */
-__device__ __forceinline__ void load_numbers(short_room &room, const float *__restrict__ x,
-                                             uint64_t start, uint64_t count)
+/* m: constant where a block has one chunk. */
+template <bool Whole>
+__device__ __forceinline__ unsigned fft_half(const struct gcb_cuda_short_fft &f)
 {
-#pragma unroll
-    for (unsigned i = 0; i < kShortFours; i++) {
-        const unsigned four = threadIdx.x + i * kShortThreads;
-        float4 v = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
-
-        if (start + 4 * four < count)
-            v = *reinterpret_cast<const float4 *>(x + start + 4 * four);
-        at(room, 2 * four) = {v.x, v.y};
-        at(room, 2 * four + 1) = {v.z, v.w};
-    }
-}
-
-/* Numbers k and m - k, of a chunk whose own begin at `base`, to the bins in their places. Of k = 0 the pair is 0 and
- * m / 2. */
-__device__ __forceinline__ void split_in_place(short_room &room, const fft_turns &t, unsigned base,
-                                               unsigned k)
-{
-    complex &near = at(room, base + k), &far = at(room, base + (k ? t.m - k : t.m / 2));
-
-    if (k == 0) {
-        near = {near.re + near.im, near.re - near.im};
-        far = conj(far);
-        return;
-    }
-    const complex_pair bins = split_pair(near, far, t.split[k]);
-
-    near = bins.k;
-    far = bins.m_k;
-}
-
-/* The chunks that begin at `start`. Every thread of the block; the bins are behind a barrier. */
-__device__ __forceinline__ void to_bins(short_room &room, const fft_turns &t, const float *x,
-                                        uint64_t start, uint64_t count)
-{
-    load_numbers(room, x, start, count);
-    sync_block();
-    short_fft(room, t.fft, t.m);
-#pragma unroll
-    for (unsigned i = 0; i < kShortFours; i++) {
-        const unsigned u = threadIdx.x + i * kShortThreads, k = u & (t.m / 2 - 1);
-
-        split_in_place(room, t, (u - k) * 2, k);
-    }
-    sync_block();
+    return Whole ? kShortPoints : static_cast<unsigned>(f.length / 2);
 }
 
 /* The larger pattern of a bin's parts. */
@@ -80,6 +37,120 @@ __device__ __forceinline__ uint32_t largest_part(complex z)
     const uint32_t re = gcb_magnitude(z.re), im = gcb_magnitude(z.im);
 
     return re > im ? re : im;
+}
+
+/* ---- elements to numbers ---- */
+
+/* Elements from `start` on to the numbers they are the parts of; 0 behind the last. */
+__device__ __forceinline__ void load_numbers(short_room &room, const struct gcb_device_input &in,
+                                             uint64_t start)
+{
+#pragma unroll
+    for (unsigned i = 0; i < kShortFours; i++) {
+        const unsigned four = threadIdx.x + i * kShortThreads;
+        float v[4];
+
+        load_input(v, in, start + 4 * four);
+        at(room, 2 * four) = {v[0], v[1]};
+        at(room, 2 * four + 1) = {v[2], v[3]};
+    }
+    sync_block();
+}
+
+/* Two elements, with what the residual adds to them. */
+__device__ __forceinline__ complex load_number(const struct gcb_device_input &in, uint64_t first)
+{
+    float2 v = *reinterpret_cast<const float2 *>(in.x + first);
+
+    if (is_open(in)) {
+        const float2 r = *reinterpret_cast<const float2 *>(in.residual + first);
+
+        v = make_float2(gcb_memory_carried(in.carry, r.x, v.x),
+                        gcb_memory_carried(in.carry, r.y, v.y));
+        *reinterpret_cast<float2 *>(in.x + first) = v;
+    }
+    return {v.x, v.y};
+}
+
+/* ---- numbers to bins ---- */
+
+/* Numbers k and m - k to the bins in their places; of k = 0 the pair is 0 and m / 2. Their largest part. */
+__device__ __forceinline__ uint32_t split_in_place(complex &near, complex &far, const fft_turns &t,
+                                                   unsigned k)
+{
+    if (k == 0) {
+        near = {near.re + near.im, near.re - near.im};
+        far = conj(far);
+    } else {
+        const complex_pair bins = split_pair(near, far, t.split[k]);
+
+        near = bins.k;
+        far = bins.m_k;
+    }
+    return largest_part(near) > largest_part(far) ? largest_part(near) : largest_part(far);
+}
+
+__device__ __forceinline__ uint32_t split_all(short_room &room, const fft_turns &t)
+{
+    uint32_t top = 0;
+
+#pragma unroll
+    for (unsigned i = 0; i < kShortFours; i++) {
+        const unsigned u = threadIdx.x + i * kShortThreads, k = u & (t.m / 2 - 1);
+        const unsigned base = (u - k) * 2;
+        const uint32_t part =
+            split_in_place(at(room, base + k), at(room, base + (k ? t.m - k : t.m / 2)), t, k);
+
+        top = part > top ? part : top;
+    }
+    sync_block();
+    return top;
+}
+
+/* The same in the last round's registers, where all numbers are one transform's. */
+__device__ __forceinline__ uint32_t last_to_bins(short_room &room, const fft_turns &t)
+{
+    const unsigned near = threadIdx.x, far = mirrored_last();
+    last_pair v;
+    uint32_t top[4], most;
+
+    read_last_pair(&v, room, t.fft, near, far);
+    pair_up(&v);
+    top[0] = split_in_place(v.near[0], v.far[3], t, near);
+    top[1] = split_in_place(v.near[1], v.far[2], t, near + kLastPart);
+    top[2] = split_in_place(v.far[1], v.near[2], t, far + kLastPart);
+    top[3] = split_in_place(v.far[0], v.near[3], t, far);
+    pair_down(&v);
+#pragma unroll
+    for (unsigned r = 0; r < 4; r++) {
+        at(room, near + r * kLastPart) = v.near[r];
+        at(room, far + r * kLastPart) = v.far[r];
+    }
+    most = top[0] > top[1] ? top[0] : top[1];
+    most = top[2] > most ? top[2] : most;
+    sync_block();
+    return top[3] > most ? top[3] : most;
+}
+
+/* The chunks that begin at `start`; in->n elements there are. Every thread of the block; the bins are behind a barrier. The
+ * largest part of those that this thread made. */
+template <bool Whole>
+__device__ __forceinline__ uint32_t to_bins(short_room &room, const fft_turns &t,
+                                            const struct gcb_device_input &in, uint64_t start)
+{
+    if (Whole) {
+        complex v[kShortEach];
+
+#pragma unroll
+        for (unsigned r = 0; r < kShortEach; r++)
+            v[r] = load_number(in, start + 2 * (threadIdx.x + r * kShortThreads));
+        write_first(room, v, threadIdx.x);
+        middle_rounds(room, t.fft);
+        return last_to_bins(room, t);
+    }
+    load_numbers(room, in, start);
+    short_fft(room, t.fft, t.m);
+    return split_all(room, t);
 }
 
 } /* namespace gcb */

@@ -92,52 +92,103 @@ template <unsigned R> __device__ __forceinline__ void dft(complex *v)
     }
 }
 
-/* One round: `p` is the product of the radices before it. `turns`: exp(-2 pi i k / m) for k < m. */
-template <unsigned R>
-__device__ void fft_round(short_room &room, const complex *__restrict__ turns, unsigned m,
-                          unsigned p)
+/*
+ * A round of radix R, `p` being the product of the radices before it, has m / R butterflies for each transform; of all of
+ * the block's, i is one. `turns`: exp(-2 pi i k r / (R p)) at (r - 1) p + k, for k < p and 0 < r < R. Whole: there is one
+ * transform, so that what follows is a place and constants.
+ */
+template <unsigned R, bool Whole>
+__device__ __forceinline__ void read_butterfly(complex *v, short_room &room,
+                                               const complex *__restrict__ turns, unsigned m,
+                                               unsigned p, unsigned i)
 {
-    const unsigned part = m / R, step = part / p;
+    const unsigned part = m / R, j = Whole ? i : i & (part - 1);
+    const unsigned from = Whole ? i : (i - j) * R + j;
+    const complex *const turn = turns + (Whole && p == part ? i : j & (p - 1));
+    const complex *const z = &at(room, from);
+
+#pragma unroll
+    for (unsigned r = 0; r < R; r++) {
+        const complex number = Whole ? z[r * (part + part / 8)] : at(room, from + r * part);
+
+        v[r] = r && p > 1 ? mul(number, turn[(r - 1) * p]) : number;
+    }
+    dft<R>(v);
+}
+
+template <unsigned R, bool Whole>
+__device__ __forceinline__ void write_butterfly(short_room &room, const complex *v, unsigned m,
+                                                unsigned p, unsigned i)
+{
+    const unsigned j = Whole ? i : i & (m / R - 1), k = j & (p - 1);
+    const unsigned to = (i - j) * R + (j - k) * R + k;
+    complex *const z = &at(room, to);
+
+#pragma unroll
+    for (unsigned r = 0; r < R; r++)
+        if (Whole)
+            z[r * (p + p / 8)] = v[r];
+        else
+            at(room, to + r * p) = v[r];
+}
+
+template <unsigned R, bool Whole>
+__device__ __forceinline__ void fft_round(short_room &room, const complex *__restrict__ turns,
+                                          unsigned m, unsigned p)
+{
     complex v[kShortEach];
 
 #pragma unroll
-    for (unsigned b = 0; b < kShortEach / R; b++) {
-        const unsigned i = threadIdx.x + b * kShortThreads;
-        const unsigned j = i & (part - 1), from = (i - j) * R + j, k = j & (p - 1);
-
-#pragma unroll
-        for (unsigned r = 0; r < R; r++) {
-            const complex z = at(room, from + r * part);
-
-            v[b * R + r] = r && p > 1 ? mul(z, turns[k * r * step]) : z;
-        }
-        dft<R>(v + b * R);
-    }
+    for (unsigned b = 0; b < kShortEach / R; b++)
+        read_butterfly<R, Whole>(v + b * R, room, turns, m, p, threadIdx.x + b * kShortThreads);
     sync_block();
 #pragma unroll
-    for (unsigned b = 0; b < kShortEach / R; b++) {
-        const unsigned i = threadIdx.x + b * kShortThreads;
-        const unsigned j = i & (part - 1), k = j & (p - 1), to = (i - j) * R + (j - k) * R + k;
-
-#pragma unroll
-        for (unsigned r = 0; r < R; r++)
-            at(room, to + r * p) = v[b * R + r];
-    }
+    for (unsigned b = 0; b < kShortEach / R; b++)
+        write_butterfly<R, Whole>(room, v + b * R, m, p, threadIdx.x + b * kShortThreads);
     sync_block();
 }
 
-/* All of them; the numbers are there, behind a barrier, and so are the results. Every thread of the block. */
+/* All of them; the numbers are there, behind a barrier, and so are the results. `turns`: those of each round but the first
+ * one, m less its radix in all (fill_rounds). Every thread of the block. */
 __device__ __forceinline__ void short_fft(short_room &room, const complex *__restrict__ turns,
                                           unsigned m)
 {
     unsigned p = 1;
 
-    for (; p * 8 <= m; p *= 8)
-        fft_round<8>(room, turns, m, p);
+#pragma unroll 1
+    for (; p * 8 <= m; p *= 8) {
+        fft_round<8, false>(room, turns, m, p);
+        turns += p > 1 ? 7 * p : 0;
+    }
     if (p * 4 == m)
-        fft_round<4>(room, turns, m, p);
+        fft_round<4, false>(room, turns, m, p);
     else if (p * 2 == m)
-        fft_round<2>(room, turns, m, p);
+        fft_round<2, false>(room, turns, m, p);
+}
+
+/*
+ * One transform of all 2048, where indices are constants and a thread: rounds of radix 8, 8, 8, of which the last two are
+ * done here, then 4, whose butterflies t and another thread's own choice end in registers.
+ */
+constexpr unsigned kLastPart = kShortPoints / 4; /* results of a butterfly are so far apart */
+
+__device__ __forceinline__ void write_first(short_room &room, complex *v, unsigned j)
+{
+    dft<8>(v);
+    write_butterfly<8, true>(room, v, kShortPoints, 1, j);
+    sync_block();
+}
+
+__device__ __forceinline__ void middle_rounds(short_room &room, const complex *__restrict__ turns)
+{
+    fft_round<8, true>(room, turns, kShortPoints, 8);
+    fft_round<8, true>(room, turns + 7 * 8, kShortPoints, 64);
+}
+
+__device__ __forceinline__ void read_last(complex *v, short_room &room,
+                                          const complex *__restrict__ turns, unsigned i)
+{
+    read_butterfly<4, true>(v, room, turns + 7 * 8 + 7 * 64, kShortPoints, kLastPart, i);
 }
 
 } /* namespace gcb */

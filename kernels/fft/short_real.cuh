@@ -29,6 +29,14 @@ __device__ __forceinline__ complex_pair split_pair(complex k, complex m_k, compl
     return {add(even, odd), conj(sub(even, odd))};
 }
 
+/* Both, times two. */
+__device__ __forceinline__ complex_pair split_twice(complex k, complex m_k, complex split)
+{
+    const complex far = conj(m_k), even = add(k, far), odd = mul(split, turn_right(sub(k, far)));
+
+    return {add(even, odd), conj(sub(even, odd))};
+}
+
 /* The inverse, times two, real and imaginary parts having changed places, which makes of a transform its inverse. */
 __device__ __forceinline__ complex_pair join_pair(complex k, complex m_k, complex split)
 {
@@ -37,12 +45,72 @@ __device__ __forceinline__ complex_pair join_pair(complex k, complex m_k, comple
     return {{g.im + q.re, g.re - q.im}, {q.re - g.im, g.re + q.im}};
 }
 
-/* Tables, on the host: exp(i angle k). */
-inline void fill_turns(complex *to, uint64_t count, double angle)
+/* Of one transform of all the block's numbers a thread has two butterflies of the last round: i and i + 512 r. */
+struct last_pair {
+    complex near[4], far[4];
+};
+
+__device__ __forceinline__ void read_last_pair(last_pair *v, short_room &room, const complex *turns,
+                                               unsigned near, unsigned far)
+{
+    read_last(v->near, room, turns, near);
+    read_last(v->far, room, turns, far);
+}
+
+/* Of butterfly t the one that has numbers m - k for its k; 0 and 256, which are their own, are one thread's. */
+__device__ __forceinline__ unsigned mirrored_last()
+{
+    return threadIdx.x ? kLastPart - threadIdx.x : kLastPart / 2;
+}
+
+/* Brings number m - k where far[3 - r] is for k = near[r], and near[3 - r] for far[r], r < 2, which it is but in thread 0: of
+ * its k = 0 that is m / 2. */
+__device__ __forceinline__ void pair_up(last_pair *v)
+{
+    if (threadIdx.x == 0) {
+        const complex middle = v->near[2], next = v->near[3];
+
+        v->near[2] = v->far[2];
+        v->near[3] = v->far[3];
+        v->far[2] = next;
+        v->far[3] = middle;
+    }
+}
+
+/* The inverse of pair_up. */
+__device__ __forceinline__ void pair_down(last_pair *v)
+{
+    if (threadIdx.x == 0) {
+        const complex middle = v->far[3], next = v->far[2];
+
+        v->far[2] = v->near[2];
+        v->far[3] = v->near[3];
+        v->near[2] = middle;
+        v->near[3] = next;
+    }
+}
+
+/* Tables, on the host: exp(i angle k), `count` of them `step` apart. */
+inline void fill_turns(complex *to, uint64_t count, double angle, uint64_t step = 1)
 {
     for (uint64_t k = 0; k < count; k++)
-        to[k] = {static_cast<float>(cos(angle * static_cast<double>(k))),
-                 static_cast<float>(sin(angle * static_cast<double>(k)))};
+        to[k] = {static_cast<float>(cos(angle * static_cast<double>(k * step))),
+                 static_cast<float>(sin(angle * static_cast<double>(k * step)))};
+}
+
+/* What short_fft takes, in no more than m. */
+inline void fill_rounds(complex *to, uint64_t m)
+{
+    const double angle = -2.0 * acos(-1.0) / static_cast<double>(m);
+    uint64_t p = m < 8 ? m : 8;
+
+    while (p < m) {
+        const uint64_t radix = m / p < 8 ? m / p : 8;
+
+        for (uint64_t r = 1; r < radix; r++, to += p)
+            fill_turns(to, p, angle, r * (m / (radix * p)));
+        p *= radix;
+    }
 }
 
 } /* namespace gcb */

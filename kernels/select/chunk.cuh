@@ -48,28 +48,20 @@ struct chunk_place {
  * barrier. */
 template <class Room> __device__ uint32_t block_add(Room &room, uint32_t v, unsigned turn)
 {
-    uint32_t sum = 0;
-
     v = warp_add(v);
     if (lane() == 0)
         room.warp[turn % 2][threadIdx.x / kWarp] = v;
     sync_block();
-    for (unsigned w = 0; w < blockDim.x / kWarp; w++)
-        sum += room.warp[turn % 2][w];
-    return sum;
+    return warp_add(lane() < blockDim.x / kWarp ? room.warp[turn % 2][lane()] : 0);
 }
 
 template <class Room> __device__ uint32_t block_max(Room &room, uint32_t v, unsigned turn)
 {
-    uint32_t most = 0;
-
     v = warp_max(v);
     if (lane() == 0)
         room.warp[turn % 2][threadIdx.x / kWarp] = v;
     sync_block();
-    for (unsigned w = 0; w < blockDim.x / kWarp; w++)
-        most = room.warp[turn % 2][w] > most ? room.warp[turn % 2][w] : most;
-    return most;
+    return warp_max(lane() < blockDim.x / kWarp ? room.warp[turn % 2][lane()] : 0);
 }
 
 /* Where the search begins: how many reach `low` is not known yet, but k do. Every thread of the block. */

@@ -80,6 +80,7 @@ static void dct(void **state)
         {"demo:density=0.02", 8192}, /* chosen while in shared memory */
         {"demo:density=0.02", 4500}, /* and a shorter chunk behind */
         {"sparse:transform=dct,chunk=64,density=0.2,values=range,bits=6", 1000},
+        {"sparse:transform=dct,chunk=4096,density=0.05", 8192},
         {"sparse:transform=dct,chunk=48,select=chunk,density=0.1", 300}, /* by sums */
         {"sparse:transform=dct,chunk=5,density=0.3", 59}, /* and a last chunk at 220 bytes */
         {"sparse:transform=dct,density=0.2,values=fp16", 60},
@@ -109,6 +110,8 @@ static void fft(void **state)
         {"sparse:transform=fft,chunk=64,values=range,bits=7,density=0.1", 500, true},
         {"sparse:transform=fft,chunk=4096,select=chunk,density=0.02,values=fp16", 8192, true},
         {"sparse:transform=fft,chunk=4096,select=chunk,density=0.02,values=fp16", 5000, true},
+        {"sparse:transform=fft,chunk=4096,density=0.05", 8192, true},
+        {"sparse:transform=fft,chunk=256,density=0.05", 4100, true},
     };
 
     (void)state;

@@ -31,7 +31,6 @@ ON_STACK = {
 MOST_REGISTERS = 80  # 65536 / (24 warps of 32), rounded down to eights
 # Those that have more: one block, or rare, or with room to gain.
 MANY_REGISTERS = {
-    "choose_again": 128,  # only where a tensor's chunks differ in scale by a power of two
     "far_pass": 96,  # hadamard of long messages
     "read_tables": 144,  # one block, once a message
     "tile_pass": 96,  # hadamard

@@ -117,11 +117,14 @@ static void close_unfused(struct unfused *u)
 /* Tensors of one step after the other. */
 enum step_fill {
     STEP_DENORMAL = FILL_COUNT, /* noise, and no float of it is normal */
+    STEP_UNEVEN,                /* noise, every other 4096 of it smaller by far */
 };
 
 static void fill_step(float *g, uint64_t n, int fill, uint64_t seed)
 {
-    check_fill(g, n, fill == STEP_DENORMAL ? FILL_NOISE : (enum check_fill)fill, seed);
+    check_fill(g, n, fill < FILL_COUNT ? (enum check_fill)fill : FILL_NOISE, seed);
+    for (uint64_t i = 0; fill == STEP_UNEVEN && i < n; i++)
+        g[i] *= i / 4096 % 2 ? 0x1p-60f : 1.0f;
     for (uint64_t i = 0; fill == STEP_DENORMAL && i < n; i++)
         g[i] = (g[i] > 1e3f ? 1e3f : g[i] < -1e3f ? -1e3f : g[i]) * 0x1p-138f;
 }
@@ -157,8 +160,8 @@ void device_same_steps(const struct gcb_device *device, const char *spec, uint64
                        const struct device_steps *how)
 {
     static const int plain[] = {FILL_NOISE, FILL_NOISE, FILL_TIES, FILL_NOISE};
-    static const int wild[] = {STEP_DENORMAL, FILL_NOISE, FILL_ZERO,      FILL_HOSTILE,
-                               FILL_NOISE,    FILL_TIES,  FILL_NONFINITE, FILL_NOISE};
+    static const int wild[] = {STEP_DENORMAL, STEP_UNEVEN, STEP_UNEVEN, FILL_NOISE,     FILL_ZERO,
+                               FILL_HOSTILE,  FILL_NOISE,  FILL_TIES,   FILL_NONFINITE, FILL_NOISE};
     const struct device_setting setting = {
         .source = how->source, .seed = 3, .nonfinite = how->wild ? GCB_NONFINITE_RAW : 0};
     const bool near = how->near && how->itself && !how->wild && device_tolerant(spec);

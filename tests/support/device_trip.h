@@ -61,8 +61,8 @@ struct device_steps {
     enum gcb_dtype source;
     double carry;
     bool itself, near;
-    /* tensors of denormals, of zeros, hostile ones and, at last, infinities and NaNs between plain ones, which go raw as
-     * they do on the CPU; else four plain ones */
+    /* tensors of denormals, of two scales, of zeros, hostile ones and, at last, infinities and NaNs between plain ones,
+     * which go raw as they do on the CPU; else four plain ones */
     bool wild;
 };
 void device_same_steps(const struct gcb_device *device, const char *spec, uint64_t n,

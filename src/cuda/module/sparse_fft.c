@@ -121,18 +121,35 @@ static uint64_t fft_scratch(const struct gcb_device_sparse *s)
 
 /* ---- forward ---- */
 
-/* What cuFFT does: bins from `from` on, and the largest part of them. */
-static int rest_forward(const struct gcb_device_sparse *s, const struct layout *l, const float *x,
-                        struct gcb_device_stream *stream)
+/* Elements of whole chunks in shared memory; the transform there puts feedback in. */
+static struct gcb_device_input short_part(const struct gcb_device_sparse *s,
+                                          const struct gcb_device_input *in)
+{
+    struct gcb_device_input part = *in;
+
+    part.n = s->fft_short.count;
+    return part;
+}
+
+/* What cuFFT does, which knows no feedback: bins from `from` on, and the largest part of them. */
+static int rest_forward(const struct gcb_device_sparse *s, const struct layout *l,
+                        const struct gcb_device_input *in, struct gcb_device_stream *stream)
 {
     const uint64_t from = s->fft_short.count ? s->spectrum.tail - s->spectrum.first : 0;
     const uint64_t bins = s->spectrum.bins - s->spectrum.first;
     const uint64_t seen = from / 2 * 2; /* at a boundary of 16 bytes */
+    struct gcb_device_input rest = *in;
     int err;
 
     if (!s->fft)
         return 0;
-    err = gcb_cuda_fft_forward(stream, s->fft, l->bins + 2 * from, x + s->fft_short.count, l->work);
+    rest.x += s->fft_short.count;
+    rest.n -= s->fft_short.count;
+    if (rest.residual)
+        rest.residual += s->fft_short.count;
+    err = gcb_cuda_memory_compensate(stream, &rest);
+    if (!err)
+        err = gcb_cuda_fft_forward(stream, s->fft, l->bins + 2 * from, rest.x, l->work);
     return err ? err : gcb_cuda_max_bits(stream, l->bins + 2 * seen, 2 * (bins - seen), l->most);
 }
 
@@ -141,6 +158,7 @@ static int fft_forward(const struct gcb_device_sparse *s, const struct gcb_step 
                        const struct gcb_device_work *w)
 {
     const struct layout l = lay_out(s, w->scratch);
+    const struct gcb_device_input first = short_part(s, in);
     struct gcb_device_stream *stream = w->call->stream;
     int err;
 
@@ -148,13 +166,11 @@ static int fft_forward(const struct gcb_device_sparse *s, const struct gcb_step 
     *order = l.power;
     if (s->spectrum.bins == 0)
         return 0;
-    err = gcb_cuda_memory_compensate(stream, in);
+    err = gcb_cuda_spectrum_forget(stream, l.most);
+    if (!err && first.n)
+        err = gcb_cuda_fft_short_forward(stream, l.bins, &first, &s->fft_short, l.most);
     if (!err)
-        err = gcb_cuda_spectrum_forget(stream, l.most);
-    if (!err && s->fft_short.count)
-        err = gcb_cuda_fft_short_forward(stream, l.bins, in->x, &s->fft_short, l.most);
-    if (!err)
-        err = rest_forward(s, &l, in->x, stream);
+        err = rest_forward(s, &l, in, stream);
     return err ? err
                : gcb_cuda_spectrum_order(stream, l.power, l.bins, &s->spectrum, l.most,
                                          w->call->result_dev);
@@ -177,21 +193,22 @@ static bool fft_fuses(const struct gcb_device_sparse *s)
 }
 
 /* From the shorter last chunk, whose powers stand in the list until its bins are fetched. */
-static int choose_rest(const struct gcb_device_sparse *s, const struct layout *l, const float *x,
-                       const struct gcb_cuda_fft_choice *whole, const struct gcb_device_work *w)
+static int choose_rest(const struct gcb_device_sparse *s, const struct layout *l,
+                       const struct gcb_device_input *in, const struct gcb_cuda_fft_choice *whole,
+                       const struct gcb_device_work *w)
 {
-    const struct gcb_device_input in =
+    const struct gcb_device_input power =
         gcb_device_plain(l->power, s->spectrum.bins - s->spectrum.first);
     struct gcb_device_stream *stream = w->call->stream;
     struct gcb_cuda_chunks cut = whole->cut;
-    int err = rest_forward(s, l, x, stream);
+    int err = rest_forward(s, l, in, stream);
 
     cut.first = whole_chunks(s);
     if (!err)
         err = gcb_cuda_spectrum_order(stream, l->power, l->bins, &s->spectrum, l->most,
                                       w->call->result_dev);
     if (!err)
-        err = gcb_cuda_select_chunks(stream, &whole->to, &in, &cut);
+        err = gcb_cuda_select_chunks(stream, &whole->to, &power, &cut);
     return err ? err
                : gcb_cuda_spectrum_gather(stream, l->chosen, l->bins, &whole->to, &s->spectrum,
                                           cut.first * cut.k);
@@ -210,18 +227,18 @@ static int fft_choose(const struct gcb_device_sparse *s, const struct gcb_device
         .reach = l.reach,
         .most = l.most,
     };
-    const float *x = in->x;
-    int err = gcb_cuda_memory_compensate(stream, in);
+    struct gcb_device_input first = short_part(s, in);
+    int err = gcb_cuda_spectrum_forget(stream, l.most);
 
     if (!err)
-        err = gcb_cuda_spectrum_forget(stream, l.most);
-    if (!err)
-        err = gcb_cuda_fft_choose(stream, &how, x, &s->fft_short);
+        err = gcb_cuda_fft_choose(stream, &how, &first, &s->fft_short);
     if (!err && s->spectrum.rest)
-        err = choose_rest(s, &l, x, &how, w);
+        err = choose_rest(s, &l, in, &how, w);
     chosen->value = l.chosen;
+    first.compensated = 1; /* by now */
     return err ? err
-               : gcb_cuda_fft_choose_again(stream, &how, x, &s->fft_short, w->call->result_dev);
+               : gcb_cuda_fft_choose_again(stream, &how, &first, &s->fft_short,
+                                           w->call->result_dev);
 }
 
 /* ---- back ---- */

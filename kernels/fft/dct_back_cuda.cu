@@ -1,0 +1,180 @@
+#include "kernels/cuda/feedback.cuh"
+#include "kernels/cuda/launch.cuh"
+#include "kernels/fft/dct_short.cuh"
+#include "kernels/select/fill.cuh"
+
+namespace
+{
+
+using gcb::coefficients;
+using gcb::complex;
+using gcb::dct_room;
+using gcb::kDctElements;
+using gcb::kShortThreads;
+
+__device__ complex bin_of(float a, float b, complex turn)
+{
+    return {turn.re * a + turn.im * b, turn.im * a - turn.re * b};
+}
+
+/* Two numbers of the complex transform, k and m - k (for k = 0: 0 and m / 2), from four coefficients. */
+__device__ gcb::complex_pair numbers_of_ends(const float *y, const gcb::dct_turns &t)
+{
+    const complex end = t.turn[t.m];
+    const float zero = y[0], last = (end.re + end.im) * y[t.m];
+    const complex v = bin_of(y[t.m / 2], y[t.m / 2 * 3], t.turn[t.m / 2]);
+
+    return {{zero - last, zero + last}, {-2.0f * v.im, 2.0f * v.re}};
+}
+
+__device__ gcb::complex_pair numbers_of(const float *y, const gcb::dct_turns &t, unsigned k)
+{
+    const float *const up = y + k, *const down = y + (t.m - k);
+
+    return gcb::join_pair(bin_of(up[0], down[t.m], t.turn[k]),
+                          bin_of(down[0], up[t.m], *(t.turn + (t.m - k))), t.split[k]);
+}
+
+/* A thread's pairs: numbers k of u = thread + 256 i in turn, of the transform from `base` on; of a whole block's k is u. */
+template <bool Whole> struct number_place {
+    unsigned k, base;
+    bool ends;
+
+    __device__ number_place(unsigned i, unsigned m)
+    {
+        const unsigned u = threadIdx.x + i * kShortThreads;
+
+        k = Whole ? u : u & (m / 2 - 1);
+        base = Whole ? 0 : (u - k) * 2;
+        ends = Whole ? i == 0 && threadIdx.x == 0 : k == 0;
+    }
+};
+
+template <bool Whole>
+__device__ __forceinline__ void to_numbers(dct_room &room, const gcb::dct_turns &t)
+{
+    gcb::complex_pair z[gcb::kShortFours];
+
+#pragma unroll
+    for (unsigned i = 0; i < gcb::kShortFours; i++) {
+        const number_place<Whole> at(i, t.m);
+        const float *const y = coefficients(room) + 2 * at.base;
+
+        z[i] = at.ends ? numbers_of_ends(y, t) : numbers_of(y, t, at.k);
+    }
+    gcb::sync_block();
+#pragma unroll
+    for (unsigned i = 0; i < gcb::kShortFours; i++) {
+        const number_place<Whole> at(i, t.m);
+
+        gcb::at(room.fft, at.base + at.k) = z[i].k;
+        gcb::at(room.fft, at.base + (at.ends ? t.m / 2 : t.m - at.k)) = z[i].m_k;
+    }
+    gcb::sync_block();
+}
+
+/* Where elements go, and what they are taken from. */
+struct elements {
+    float *x;
+    const float *from; /* or NULL */
+    uint64_t start, count;
+
+    /* Four from 4 * four on: numbers q and m - 1 - q, whose parts have changed places. Inside: they are there. */
+    template <bool Inside> __device__ void store(unsigned four, complex a, complex b) const
+    {
+        float v[4] = {a.im, b.re, a.re, b.im};
+        const uint64_t first = start + 4 * four;
+
+        if (from)
+            gcb::take_from(v, from, first, Inside ? first + 4 : count);
+        gcb::store_floats(x, v, first, Inside ? first + 4 : count);
+    }
+};
+
+__device__ void store_unfolded(const elements &to, dct_room &room, unsigned m)
+{
+#pragma unroll
+    for (unsigned i = 0; i < gcb::kShortFours; i++) {
+        const unsigned four = threadIdx.x + i * kShortThreads;
+        const gcb::dct_quad q(four, m);
+
+        to.store<false>(four, gcb::at(room.fft, q.first), gcb::at(room.fft, q.second));
+    }
+}
+
+/* The transform of all numbers of the block, its last round in registers. */
+__device__ void transform_whole(const elements &to, dct_room &room, const complex *turns)
+{
+    constexpr unsigned kPart = gcb::kLastPart;
+    const unsigned near = threadIdx.x, far = kPart - 1 - near;
+    gcb::last_pair v;
+
+    gcb::fft_round<8, true>(room.fft, turns, gcb::kShortPoints, 1);
+    gcb::middle_rounds(room.fft, turns);
+    gcb::read_last_pair(&v, room.fft, turns, near, far);
+    to.store<true>(near, v.near[0], v.far[3]);
+    to.store<true>(near + kPart, v.near[1], v.far[2]);
+    to.store<true>(far + kPart, v.far[1], v.near[2]);
+    to.store<true>(far, v.far[0], v.near[3]);
+}
+
+/* An entry of the block's coefficients to its place, scaled as numbers_of wants it. */
+struct put_coefficient {
+    float *room;
+    unsigned last; /* of a chunk */
+    float unitary;
+
+    __device__ void operator()(uint32_t at, float y, float) const
+    {
+        room[at] = at & last ? y * unitary : y * unitary * sqrtf(2.0f);
+    }
+};
+
+__device__ void fill_coefficients(dct_room &room, const struct gcb_cuda_entries &kept,
+                                  const struct gcb_cuda_dct &d, uint64_t start)
+{
+    const uint64_t end = start + kDctElements < d.count ? start + kDctElements : d.count;
+    const unsigned last = static_cast<unsigned>(d.length) - 1;
+    float4 *to = reinterpret_cast<float4 *>(coefficients(room));
+
+#pragma unroll
+    for (unsigned i = 0; i < gcb::kShortFours; i++)
+        to[threadIdx.x + i * kShortThreads] = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+    gcb::sync_block();
+    gcb::each_entry<1>(kept, start, end, put_coefficient{coefficients(room), last, d.unitary});
+    gcb::sync_block();
+}
+
+template <bool Whole>
+__global__ void __launch_bounds__(kShortThreads, 5)
+    short_inverse(float *__restrict__ x, struct gcb_cuda_entries kept,
+                  const float *__restrict__ from, struct gcb_cuda_dct d)
+{
+    dct_room &room = gcb::shared<dct_room>();
+    const uint64_t start = uint64_t{blockIdx.x} * kDctElements;
+    const gcb::dct_turns t(d, gcb::dct_half<Whole>(d));
+    const elements to = {x, from, start, d.count};
+
+    fill_coefficients(room, kept, d, start);
+    to_numbers<Whole>(room, t);
+    if (Whole) {
+        transform_whole(to, room, t.fft);
+    } else {
+        gcb::short_fft(room.fft, t.fft, t.m);
+        store_unfolded(to, room, t.m);
+    }
+}
+
+} /* namespace */
+
+int gcb_cuda_dct_short_inverse(struct gcb_device_stream *s, float *x,
+                               const struct gcb_cuda_entries *kept, const float *from,
+                               const struct gcb_cuda_dct *d)
+{
+    const uint64_t blocks = (d->count + kDctElements - 1) / kDctElements;
+
+    return d->length == kDctElements ? gcb::launch(short_inverse<true>, blocks, kShortThreads,
+                                                   sizeof(dct_room), s, x, *kept, from, *d)
+                                     : gcb::launch(short_inverse<false>, blocks, kShortThreads,
+                                                   sizeof(dct_room), s, x, *kept, from, *d);
+}

@@ -1,0 +1,201 @@
+#ifndef KERNELS_FFT_DCT_FORWARD_CUH
+#define KERNELS_FFT_DCT_FORWARD_CUH
+
+/* A block's chunks from elements to coefficients, in shared memory. */
+#include <math.h>
+
+#include "kernels/cuda/feedback.cuh"
+#include "kernels/fft/dct_short.cuh"
+
+namespace gcb
+{
+
+/* ---- elements to numbers ---- */
+
+__device__ __forceinline__ void load_folded(dct_room &room, const struct gcb_device_input &in,
+                                            uint64_t start, unsigned m)
+{
+#pragma unroll
+    for (unsigned i = 0; i < kShortFours; i++) {
+        const unsigned four = threadIdx.x + i * kShortThreads;
+        const dct_quad q(four, m);
+        float v[4];
+
+        load_input(v, in, start + 4 * four);
+        at(room.fft, q.first) = {v[0], v[2]};
+        at(room.fft, q.second) = {v[3], v[1]};
+    }
+    sync_block();
+}
+
+/* The butterfly of the first round that a thread has, where 255 minus it is lane 31 minus this one's. */
+__device__ __forceinline__ unsigned mirrored_butterfly()
+{
+    const unsigned half = kWarp / 2, pairs = threadIdx.x / kWarp * half;
+
+    return lane() < half ? pairs + lane() : kShortThreads - kWarp - pairs + lane();
+}
+
+/* The numbers of butterfly j: of four elements two are its own, and two the mirrored one's. */
+__device__ __forceinline__ void load_first(complex *v, const struct gcb_device_input &in,
+                                           uint64_t start, unsigned j)
+{
+#pragma unroll
+    for (unsigned i = 0; i < kShortFours; i++) {
+        float x[4];
+
+        load_input_inside(x, in, start + 4 * (j + i * kShortThreads));
+        v[i] = {x[0], x[2]};
+        v[7 - i] = {shfl_xor(x[3], kWarp - 1), shfl_xor(x[1], kWarp - 1)};
+    }
+}
+
+/* ---- numbers to coefficients ---- */
+
+/* Where the coefficients go that come of numbers k and m - k of the complex transform: up, number k, and m further; down,
+ * number m - k, and m further. k = 0 is a pair with itself, and so is k = m / 2: one thread has both, and m / 2 is down. */
+struct coefficient_places {
+    float *up, *down;
+
+    __device__ coefficient_places later(unsigned k) const
+    {
+        return {up + k, down - k};
+    }
+};
+
+__device__ __forceinline__ coefficient_places places_of(float *to, unsigned k, unsigned m)
+{
+    return {to + k, to + (k ? m - k : m / 2)};
+}
+
+struct four_coefficients {
+    float up, up_m, down, down_m;
+
+    __device__ void store(const coefficient_places &to, unsigned m) const
+    {
+        to.up[0] = up;
+        to.up[m] = up_m;
+        to.down[0] = down;
+        to.down[m] = down_m;
+    }
+};
+
+__device__ __forceinline__ float turned(complex v, complex turn)
+{
+    return v.re * turn.re + v.im * turn.im;
+}
+
+__device__ __forceinline__ float turned_far(complex v, complex turn)
+{
+    return v.re * turn.im - v.im * turn.re;
+}
+
+__device__ __forceinline__ four_coefficients turn_ends(complex zero, complex middle,
+                                                       const dct_turns &t)
+{
+    const complex twice = {2.0f * middle.re, -2.0f * middle.im}, turn = t.turn[t.m / 2];
+
+    return {2.0f * (zero.re + zero.im) * sqrtf(0.5f), 2.0f * ((zero.re - zero.im) * t.turn[t.m].re),
+            turned(twice, turn), turned_far(twice, turn)};
+}
+
+/* What splits numbers k and m - k, and turns each. */
+struct number_turns {
+    const complex *split, *near, *far;
+
+    __device__ number_turns later(unsigned k) const
+    {
+        return {split + k, near + k, far - k};
+    }
+};
+
+__device__ __forceinline__ number_turns turns_of(const dct_turns &t, unsigned k)
+{
+    return {t.split + k, t.turn + k, t.turn + (t.m - k)};
+}
+
+__device__ __forceinline__ four_coefficients turn_pair(complex k, complex m_k,
+                                                       const number_turns &t)
+{
+    const complex_pair bins = split_twice(k, m_k, *t.split);
+
+    return {turned(bins.k, *t.near), turned_far(bins.m_k, *t.far), turned(bins.m_k, *t.far),
+            turned_far(bins.k, *t.near)};
+}
+
+/* Numbers in the room to coefficients there. Every thread of the block. */
+__device__ __forceinline__ void to_coefficients(dct_room &room, const dct_turns &t)
+{
+    four_coefficients y[kShortFours];
+
+#pragma unroll
+    for (unsigned i = 0; i < kShortFours; i++) {
+        const unsigned u = threadIdx.x + i * kShortThreads, k = u & (t.m / 2 - 1);
+        const unsigned base = (u - k) * 2;
+        const complex z = at(room.fft, base + k);
+
+        y[i] = k ? turn_pair(z, at(room.fft, base + t.m - k), turns_of(t, k))
+                 : turn_ends(z, at(room.fft, base + t.m / 2), t);
+    }
+    sync_block();
+#pragma unroll
+    for (unsigned i = 0; i < kShortFours; i++) {
+        const unsigned u = threadIdx.x + i * kShortThreads, k = u & (t.m / 2 - 1);
+
+        y[i].store(places_of(coefficients(room) + (u - k) * 4, k, t.m), t.m);
+    }
+    sync_block();
+}
+
+/* The same from the last round's registers, where all numbers are one transform's. */
+__device__ __forceinline__ void last_to_coefficients(dct_room &room, const dct_turns &t)
+{
+    constexpr unsigned kPart = kLastPart;
+    const unsigned near = threadIdx.x, far = mirrored_last();
+    const number_turns near_turns = turns_of(t, near), far_turns = turns_of(t, far);
+    float *const to = coefficients(room);
+    const coefficient_places near_to = {to + near, to + (t.m - near)};
+    const coefficient_places far_to = {to + far, to + (t.m - far)};
+    last_pair v;
+    four_coefficients y[4];
+
+    read_last_pair(&v, room.fft, t.fft, near, far);
+    pair_up(&v);
+    y[0] = near ? turn_pair(v.near[0], v.far[3], near_turns) : turn_ends(v.near[0], v.far[3], t);
+    y[1] = turn_pair(v.near[1], v.far[2], near_turns.later(kPart));
+    y[2] = turn_pair(v.far[1], v.near[2], far_turns.later(kPart));
+    y[3] = turn_pair(v.far[0], v.near[3], far_turns);
+    sync_block();
+    y[0].store(places_of(to, near, t.m), t.m);
+    y[1].store(near_to.later(kPart), t.m);
+    y[2].store(far_to.later(kPart), t.m);
+    y[3].store(far_to, t.m);
+    sync_block();
+}
+
+/* The block's chunks from elements to coefficients in the room. */
+template <bool Whole>
+__device__ __forceinline__ void transform_block(dct_room &room, const struct gcb_device_input &in,
+                                                const struct gcb_cuda_dct &d)
+{
+    const dct_turns t(d, dct_half<Whole>(d));
+    const uint64_t start = uint64_t{blockIdx.x} * kDctElements;
+
+    if (Whole) {
+        const unsigned j = mirrored_butterfly();
+        complex v[kShortEach];
+
+        load_first(v, in, start, j);
+        write_first(room.fft, v, j);
+        middle_rounds(room.fft, t.fft);
+        last_to_coefficients(room, t);
+    } else {
+        load_folded(room, in, start, t.m);
+        short_fft(room.fft, t.fft, t.m);
+        to_coefficients(room, t);
+    }
+}
+
+} /* namespace gcb */
+
+#endif
