@@ -38,9 +38,12 @@ __device__ void tile_maxima(uint32_t *norm, const float (&v)[gcb::kTileEach], un
     unsigned b = buckets_in(at, bucket), end = (b + 1) * bucket - at;
     uint32_t most = 0;
 
-    if (bucket % (gcb::kWarp * gcb::kTileEach) == 0) {
-        most = gcb::warp_max(largest(v));
-        if (gcb::lane() == 0)
+    if (bucket % gcb::kTileEach == 0) {
+        const bool whole = bucket % (gcb::kWarp * gcb::kTileEach) == 0; /* warps */
+
+        most = largest(v);
+        most = whole ? gcb::warp_max(most) : most;
+        if (!whole || gcb::lane() == 0)
             gcb::atomic_max(&norm[b], most);
         return;
     }

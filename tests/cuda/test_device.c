@@ -40,6 +40,8 @@ static void quantisers(void **state)
         "qsgd:norm=l2",
         "qsgd:bits=2,bucket=1",
         "qsgd:bits=8,bucket=4",
+        "qsgd:bits=7,bucket=64",
+        "qsgd:bits=5,bucket=2048",
         "qsgd:bits=16,bucket=4096,norm=l2",
         "qsgd:levels=1,bucket=100", /* tiles do not hold whole buckets */
         "qsgd:levels=5,bucket=100,norm=l2",
