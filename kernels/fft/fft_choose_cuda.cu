@@ -87,7 +87,7 @@ __device__ void fill_magnitudes(bin_chunk *c)
     c->m[0] = c->magnitude_of(z);
 #pragma unroll
     for (unsigned e = 1; e + 1 < kEach; e++)
-        c->m[e] = c->magnitude_of(mine[e * (kShortThreads + kShortThreads / 8)]);
+        c->m[e] = c->magnitude_of(mine[gcb::padded(e * kShortThreads)]);
 }
 
 /* Bins in the room to entries: ordered at the scale of `top`. What all that is kept reach, in thread 0. */

@@ -45,14 +45,20 @@ __device__ __forceinline__ complex turn_right(complex a)
     return {a.im, -a.re};
 }
 
-/* One number of padding behind every 8, so that strided accesses meet different banks. */
+/* One number of padding behind every 16, so that half a warp meets different banks where it writes every eighth number, and
+ * where it reads 16 in a row. */
+__host__ __device__ constexpr unsigned padded(unsigned i)
+{
+    return i + i / 16;
+}
+
 struct short_room {
-    complex z[kShortPoints + kShortPoints / 8];
+    complex z[padded(kShortPoints)];
 };
 
 __device__ __forceinline__ complex &at(short_room &room, unsigned i)
 {
-    return room.z[i + i / 8];
+    return room.z[padded(i)];
 }
 
 __device__ __forceinline__ void dft4(complex &a, complex &b, complex &c, complex &d)
@@ -109,7 +115,7 @@ __device__ __forceinline__ void read_butterfly(complex *v, short_room &room,
 
 #pragma unroll
     for (unsigned r = 0; r < R; r++) {
-        const complex number = Whole ? z[r * (part + part / 8)] : at(room, from + r * part);
+        const complex number = Whole ? z[padded(r * part)] : at(room, from + r * part);
 
         v[r] = r && p > 1 ? mul(number, turn[(r - 1) * p]) : number;
     }
@@ -127,7 +133,7 @@ __device__ __forceinline__ void write_butterfly(short_room &room, const complex 
 #pragma unroll
     for (unsigned r = 0; r < R; r++)
         if (Whole)
-            z[r * (p + p / 8)] = v[r];
+            z[padded(r * p)] = v[r];
         else
             at(room, to + r * p) = v[r];
 }
