@@ -71,7 +71,7 @@ static uint32_t in_two_steps(float x, uint32_t byte, uint64_t index, const struc
     return (drawn >> 8) + gcb_dither_up(x, gcb_philox_24(d->seed, index, d->fine), d);
 }
 
-/* One float in 16381, of both signs, infinite and NaN too: with a byte below p's, the same and above it. */
+/* One float in 131071, of both signs, infinite and NaN too: with a byte below p's, the same and above it. */
 static void two_steps(void)
 {
     static const uint32_t levels[] = {1, 2, 7, 127, 255, 32767};
@@ -79,7 +79,7 @@ static void two_steps(void)
     for (size_t k = 0; k < NORMS * 6; k++) {
         const struct gcb_dither d = dither_of(levels[k % 6], norms[k / 6], k);
 
-        for (uint64_t bits = k; bits <= UINT32_MAX; bits += 16381) {
+        for (uint64_t bits = k; bits <= UINT32_MAX; bits += 131071) {
             const float x = gcb_float_of((uint32_t)bits), t = gcb_dither_t(x, &d);
             const uint32_t top = gcb_dither_rest(t, (uint32_t)t) >> 24;
 
