@@ -28,16 +28,16 @@ extern "C" {
  * device memory. */
 struct gcb_cuda_dct {
     uint64_t count, length;
-    float
-        scale; /* of each coefficient: 1, or what brings a shorter chunk to the scale of the others */
+    /* Of each coefficient: 1, as it is in shared memory, or what brings a shorter chunk to the scale of the others. */
+    float scale;
     float unitary; /* inverse: coefficients are multiplied by it first */
     const void *table;
 };
 
 /* ---- tables: floats or doubles, filled on the host ---- */
 
-/* Short: three runs of complex floats, exp(-2 pi i k / m) for k < m = length / 2, exp(-2 pi i k / length) for k < m, and
- * exp(pi i k / 2 length) for k <= m. */
+/* Short: three runs of complex floats: m = length / 2 that the rounds of the complex FFT take (short_fft.cuh),
+ * exp(-2 pi i k / length) for k < m, and exp(pi i k / 2 length) for k <= m. */
 uint64_t gcb_cuda_dct_short_bytes(uint64_t length);
 void gcb_cuda_dct_short_table(void *table, uint64_t length);
 

@@ -24,8 +24,8 @@ struct gcb_cuda_short_fft {
     const void *table; /* device memory */
 };
 
-/* Two runs of complex floats, filled on the host: exp(-2 pi i k / m) for k < m = length / 2, exp(-2 pi i k / length) for
- * k < m. */
+/* Two runs of complex floats, filled on the host: m = length / 2 that the rounds of the complex FFT take (short_fft.cuh),
+ * and exp(-2 pi i k / length) for k < m. */
 uint64_t gcb_cuda_fft_short_bytes(uint64_t length);
 void gcb_cuda_fft_short_table(void *table, uint64_t length);
 
