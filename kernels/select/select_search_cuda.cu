@@ -74,10 +74,11 @@ struct chaining {
 __global__ void tabulate(choosing *c, const double *sums, uint64_t n)
 {
     chaining &room = gcb::shared<chaining>();
-    const double sum = gcb::chain_sum(room.sum, sums, (n + GCB_SUM_BLOCK - 1) / GCB_SUM_BLOCK);
+    double sum;
 
     if (c->reused)
         return;
+    sum = gcb::chain_sum(room.sum, sums, (n + GCB_SUM_BLOCK - 1) / GCB_SUM_BLOCK);
     if (threadIdx.x == 0)
         room.mean = n ? sum / static_cast<double>(n) : 0.0;
     gcb::sync_block();
