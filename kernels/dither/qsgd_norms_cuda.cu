@@ -29,13 +29,22 @@ __device__ uint32_t *norms_of(const place &at)
 __global__ void clear_norms(many where)
 {
     const struct gcb_device_item &item = find_whole(where);
-    const uint64_t buckets = bucket_count(item);
+    const uint64_t buckets = tiles_hold_buckets(item.bucket, item.in.n) ? 0 : bucket_count(item);
 
     for (uint64_t b = threadIdx.x; b < buckets; b += blockDim.x)
         reinterpret_cast<uint32_t *>(item.payload)[b] = 0;
 }
 
-/* To norms that were 0. */
+/* Is all of the warp's of one bucket, the first lane's? Every thread of the warp. */
+__device__ bool warp_alike(const run &r)
+{
+    const uint64_t norm = reinterpret_cast<uintptr_t>(r.norm);
+    const uint64_t first = shfl(norm, 0);
+
+    return ballot(r.count && (!r.alike() || norm != first)) == 0;
+}
+
+/* To norms that were 0: by one thread of a warp, where that can be, for all that share a norm wait for each other. */
 template <class Where> __global__ void bucket_maxima(Where where)
 {
     const place at = find(where);
@@ -48,6 +57,12 @@ template <class Where> __global__ void bucket_maxima(Where where)
     float v[kTileEach];
 
     load_input(v, in, first);
+    if (warp_alike(r)) {
+        most = warp_max(largest_of(v));
+        if (lane() == 0 && r.count)
+            atomic_max(norm, most);
+        return;
+    }
 #pragma unroll
     for (unsigned i = 0; i < kTileEach; i++) {
         const uint32_t m = gcb_magnitude(v[i]); /* absent elements are +0 */

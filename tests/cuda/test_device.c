@@ -101,7 +101,8 @@ static void large_tensors(void **state)
                                         "qsgd",
                                         "qsgd:bucket=30000,norm=l2",
                                         "qsgd:bucket=139000,norm=l2", /* a block to each norm */
-                                        "qsgd:bucket=777",
+                                        "qsgd:bucket=777", /* warps of one bucket, and of two */
+                                        "qsgd:bucket=30000",
                                         "terngrad",
                                         "terngrad:packing=base3"};
     enum { N = 150001 };
