@@ -11,10 +11,10 @@ static void release(struct work *w)
 {
     const struct gcb_device_module *module = w->device->module;
 
+    gcb_device_batch_destroy(w->batch); /* waits, also where a call failed half way */
     for (size_t i = 0; i < w->count; i++)
         gcb_device_coder_destroy(w->coder[i]);
     module->fft_destroy(w->fft);
-    gcb_device_batch_destroy(w->batch);
     module->event_destroy(w->from);
     module->event_destroy(w->to);
     module->free(w->tensor);
