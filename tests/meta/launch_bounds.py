@@ -61,7 +61,7 @@ for f, text in sources.items():
         continue
     for m in re.finditer(r"\blaunch\(", text):
         what = arguments(text, m.end() - 1)
-        last = what[2].split("::")[-1]
+        last = what[2].split("::")[-1] if re.fullmatch(r"[\w:.]+", what[2]) else ""
         many = int(last) if last.isdigit() else threads.get(last, FEW + 1)
         named = [k for k in re.findall(r"\w+", what[0]) if k in kernels]
         launches += 1
