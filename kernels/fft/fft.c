@@ -15,8 +15,9 @@
 /* A worker with fewer floats than this costs more to wake than it saves. */
 #define LEAST_SHARE 16384
 
-/* Plans of shorter transforms take little. */
+/* Shorter transforms take little, and so do plans of smaller primes while they execute. */
 #define LEAST_PROBED 65536
+#define LEAST_PRIME 17
 
 struct gcb_fft {
     enum gcb_fft_kind kind;
@@ -25,6 +26,7 @@ struct gcb_fft {
     uint64_t chunks; /* the last of which may be shorter */
     int workers;     /* threads that share the chunks */
     size_t stride;   /* floats of scratch per worker */
+    uint64_t room;   /* floats that FFTW may take while all workers execute; 0: few */
     float *scratch;  /* NULL: one chunk, transformed in the caller's bins */
     fftwf_plan plan;
     fftwf_plan last;  /* of the short last chunk; NULL if there is none */
@@ -33,12 +35,6 @@ struct gcb_fft {
 };
 
 static pthread_mutex_t planner = PTHREAD_MUTEX_INITIALIZER;
-static pthread_once_t threads_once = PTHREAD_ONCE_INIT;
-
-static void start_threads(void)
-{
-    fftwf_init_threads();
-}
 
 static uint64_t bins_of(uint64_t length)
 {
@@ -81,19 +77,50 @@ static uint64_t largest_prime(uint64_t n)
 }
 
 /*
- * FFTW ends the process when memory runs out while it plans. It takes up to 1.6 times the transform's own then, and
- * 5.1 times for a prime (3.3.10; measured from 65,536 on): is there as much in one piece?
+ * Floats that FFTW, which ends the process when memory runs out, may take. While it plans that is up to 1.6 times the
+ * transform's own, and 5.9 times for a prime; while it executes once, twice for twice a prime, and 5.1 times for a prime
+ * (3.3.10; measured from 65,536 on). As much again by half, because its pieces leave holes.
  */
-static bool has_room(uint64_t length, const struct gcb_fft_config *config)
+static uint64_t most_taken(uint64_t length)
 {
-    const uint64_t most = 2 * length + 4 * largest_prime(length);
-    void *probe;
+    return 3 * length + 6 * largest_prime(length);
+}
 
-    if (length < LEAST_PROBED)
-        return true;
-    probe = gcb_alloc_array(config->rigor == GCB_FFT_MEASURE ? 2 * most : most, sizeof(float));
+static bool in_one_piece(uint64_t floats)
+{
+    void *probe = gcb_alloc_array(floats, sizeof(float));
+
     gcb_free(probe);
     return probe;
+}
+
+static bool can_plan(uint64_t length, const struct gcb_fft_config *config)
+{
+    const uint64_t most = most_taken(length);
+
+    return length < LEAST_PROBED ||
+           in_one_piece(config->rigor == GCB_FFT_MEASURE ? 2 * most : most);
+}
+
+/* While it executes; 0: little. */
+static uint64_t room_of(uint64_t length)
+{
+    return length < LEAST_PROBED || largest_prime(length) < LEAST_PRIME ? 0 : most_taken(length);
+}
+
+bool gcb_fft_has_room(const struct gcb_fft *fft)
+{
+    return fft->room == 0 || in_one_piece(fft->room);
+}
+
+/* Its tables are made with the first plan. The planner is locked. */
+static bool start(void)
+{
+    static bool started;
+
+    if (!started && in_one_piece(LEAST_PROBED))
+        started = fftwf_init_threads() != 0;
+    return started;
 }
 
 /* An in-place plan of one length, for buffers as aligned as `buffer`. The planner is locked. */
@@ -104,7 +131,7 @@ static fftwf_plan make_plan(float *buffer, uint64_t length, int threads,
     const unsigned flags = config->rigor == GCB_FFT_MEASURE ? FFTW_MEASURE : FFTW_ESTIMATE;
     fftwf_complex *bins = (fftwf_complex *)(void *)buffer;
 
-    if (!has_room(length, config))
+    if (!can_plan(length, config))
         return NULL;
     fftwf_plan_with_nthreads(threads);
     if (config->inverse)
@@ -124,8 +151,11 @@ static int make_plans(struct gcb_fft *fft, float *buffer, const struct gcb_fft_c
 {
     const uint64_t rest = fft->n % fft->chunk;
 
-    pthread_once(&threads_once, start_threads);
     pthread_mutex_lock(&planner);
+    if (!start()) {
+        pthread_mutex_unlock(&planner);
+        return GCB_E_NOMEM;
+    }
     fft->plan = make_plan(buffer, fft->chunk, threads_within(config), config);
     if (rest)
         fft->last = make_plan(buffer, rest, 1, config);
@@ -187,6 +217,9 @@ static void cut(struct gcb_fft *fft, const struct gcb_fft_config *config)
     fft->chunks = fft->n / fft->chunk + (fft->n % fft->chunk != 0);
     fft->workers = useful_workers(fft, config->threads);
     fft->stride = (size_t)padded(2 * bins_of(fft->chunk));
+    fft->room = room_of(fft->chunk) * (uint64_t)fft->workers;
+    if (room_of(fft->n % fft->chunk) > fft->room)
+        fft->room = room_of(fft->n % fft->chunk);
 }
 
 int gcb_fft_create(struct gcb_fft **out, const struct gcb_fft_config *config)

@@ -1,6 +1,7 @@
 #ifndef KERNELS_FFT_FFT_H
 #define KERNELS_FFT_FFT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -24,7 +25,8 @@
  * large as a chunk. While plans are made, a buffer of one transform exists too, which only
  * GCB_FFT_MEASURE touches. Forward and inverse do not allocate, but FFTW itself may while it executes,
  * for lengths with a large prime factor. FFTW ends the process when it finds no memory; before planning, room for
- * what it takes is looked for, so that this is GCB_E_NOMEM. Others may take that room meanwhile.
+ * what it takes is looked for, so that this is GCB_E_NOMEM, and whoever calls forward or inverse asks
+ * gcb_fft_has_room before. Others may take that room meanwhile.
  *
  * FFTW's planner is one per process. This family holds a lock of its own around it, sets its number of
  * threads, and forgets its wisdom after measuring, so that later estimates stay what they were. A
@@ -65,6 +67,9 @@ void gcb_fft_forward(const struct gcb_fft *fft, const float *x, float *bins);
 
 /* As above, with inverse = 1; bins is destroyed. */
 void gcb_fft_inverse(const struct gcb_fft *fft, float *bins, float *x);
+
+/* Is there the memory that FFTW may take in the next call, of lengths from 65,536 on? */
+bool gcb_fft_has_room(const struct gcb_fft *fft);
 
 /* FFTW's version text, static. */
 const char *gcb_fft_version(void);

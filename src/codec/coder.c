@@ -310,6 +310,8 @@ int gcb_coder_decode(struct gcb_coder *c, const void *message, size_t length,
         err = c->method.codec->ops->decode(c->state, &payload, out);
     if (!err && (payload.failed || gcb_rbuf_left(&payload)))
         err = GCB_E_CORRUPT;
+    if (err == GCB_E_NOMEM)
+        return gcb_diag_set(diag, err, "method '%s': %s", c->method.name, gcb_status_text(err));
     return err ? gcb_diag_set(diag, err, "damaged message: its payload does not decode") : 0;
 }
 

@@ -22,18 +22,19 @@ int gcb_spectrum_plan_for(struct gcb_spectrum_plan *plan, uint64_t count,
     const struct gcb_fft_config config = {
         .n = count, .threads = queue->threads, .rigor = GCB_FFT_ESTIMATE};
 
-    if (plan->count == count)
+    if (plan->count != count) {
+        gcb_spectrum_plan_fini(plan);
+        if (bins == 0)
+            return 0;
+        plan->count = count;
+        plan->work = gcb_alloc_array(2 * bins, sizeof(*plan->work));
+        if (plan->work)
+            gcb_fft_create(&plan->fft, &config);
+    }
+    if (bins == 0 || (plan->fft && gcb_fft_has_room(plan->fft)))
         return 0;
     gcb_spectrum_plan_fini(plan);
-    if (bins == 0)
-        return 0;
-    plan->count = count;
-    plan->work = gcb_alloc_array(2 * bins, sizeof(*plan->work));
-    if (!plan->work || gcb_fft_create(&plan->fft, &config)) {
-        gcb_spectrum_plan_fini(plan);
-        return gcb_diag_nomem(diag, 2 * bins * sizeof(*plan->work), "a spectrum");
-    }
-    return 0;
+    return gcb_diag_nomem(diag, 2 * bins * sizeof(*plan->work), "a spectrum");
 }
 
 void gcb_spectrum_plan_fini(struct gcb_spectrum_plan *plan)

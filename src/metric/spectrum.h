@@ -39,8 +39,8 @@ struct gcb_spectrum_plan {
 };
 
 /*
- * Makes *plan one for tensors of `count` elements; nothing is done if it is one already. Starts zeroed.
- * Takes 4 * (count + 2) bytes and what the FFT needs. GCB_E_NOMEM, and *plan is zeroed then.
+ * Makes *plan one for tensors of `count` elements if it is not one already, and looks whether there is memory to use it.
+ * Starts zeroed. Takes 4 * (count + 2) bytes and what the FFT needs. GCB_E_NOMEM, and *plan is zeroed then.
  */
 int gcb_spectrum_plan_for(struct gcb_spectrum_plan *plan, uint64_t count,
                           const struct gcb_queue *queue, struct gcb_diag *diag);

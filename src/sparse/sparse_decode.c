@@ -104,6 +104,8 @@ int gcb_sparse_decode(void *state, struct gcb_rbuf *in, const struct gcb_mview *
             return GCB_E_CORRUPT;
         before += gcb_load_u32(p.kept + g * sizeof(uint32_t));
     }
+    if (s->transform_ops->has_room && !s->transform_ops->has_room(&s->t))
+        return GCB_E_NOMEM;
     if (s->transform_ops->inverse)
         s->transform_ops->inverse(&s->t, out->data);
     return 0;

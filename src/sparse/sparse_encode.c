@@ -108,10 +108,12 @@ int gcb_sparse_encode(void *state, const struct gcb_step *at, const struct gcb_v
 {
     struct gcb_sparse *s = state;
     const struct gcb_probe *probe = s->t.env.probe;
-    const float *coef = s->transform_ops->forward(&s->t, at, in->data);
-    const float *order;
+    const float *coef, *order;
     int err;
 
+    if (s->transform_ops->has_room && !s->transform_ops->has_room(&s->t))
+        return GCB_E_NOMEM;
+    coef = s->transform_ops->forward(&s->t, at, in->data);
     gcb_probe_mark(probe, GCB_STAGE_TRANSFORM);
     order = s->transform_ops->order(&s->t, coef);
     if (in->count && !order)

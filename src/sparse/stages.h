@@ -38,6 +38,8 @@ struct gcb_transform {
     uint64_t side_bytes;
     void (*put_side)(const struct gcb_transform_state *t, struct gcb_wbuf *out);
     void (*get_side)(struct gcb_transform_state *t, struct gcb_rbuf *in);
+    /* is there memory for what a library may take within forward or inverse? NULL: it takes none */
+    bool (*has_room)(const struct gcb_transform_state *t);
     /* coefficients of x, valid until the next call; never allocates */
     const float *(*forward)(struct gcb_transform_state *t, const struct gcb_step *at,
                             const float *x);

@@ -9,6 +9,9 @@ extern const struct gcb_transform gcb_transform_fft;      /* transform_fft.c */
 extern const struct gcb_transform gcb_transform_dct;      /* transform_dct.c */
 extern const struct gcb_transform gcb_transform_hadamard; /* transform_hadamard.c */
 
+/* transform.c: has_room of those that are FFTW's. */
+bool gcb_transform_has_room(const struct gcb_transform_state *t);
+
 /* transform_hadamard.c: elements of a whole transform (1 where there are none), and the key of a step's signs, which a
  * device draws too. */
 uint64_t gcb_hadamard_length(uint64_t count, uint64_t chunk);

@@ -112,6 +112,7 @@ const struct gcb_transform gcb_transform_dct = {
     .positions = dct_positions,
     .init = dct_init,
     .fini = dct_fini,
+    .has_room = gcb_transform_has_room,
     .forward = dct_forward,
     .order = dct_order,
     .scale = dct_scale,

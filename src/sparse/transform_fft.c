@@ -132,6 +132,7 @@ const struct gcb_transform gcb_transform_fft = {
     .positions = gcb_fft_bins,
     .init = fft_init,
     .fini = fft_fini,
+    .has_room = gcb_transform_has_room,
     .forward = fft_forward,
     .order = fft_order,
     .scale = fft_scale,

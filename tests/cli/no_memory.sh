@@ -7,6 +7,10 @@ cd "$tmp" || exit 99
 ulimit -c 0
 run generate --elements 1M -o in.h5
 exits 0
+run generate --elements 1048583 -o prime.h5 # FFTW takes memory while it executes, too
+exits 0
+run generate --elements 999958 -o twice.h5 # a prime
+exits 0
 
 limited() { # MB ARGS...
     last="gcbench (with $1 MB)"
@@ -15,20 +19,27 @@ limited() { # MB ARGS...
 }
 
 refused=0
-for method in fft sparse:transform=dct,chunk=0; do
-    mb=40 # from too little to load the program up to what is enough
+scan() { # FILE ARGS...: every limit, from too little to load the program up to what is enough
+    file=$1
+    shift
+    mb=40
     enough=0
     while [ $mb -le 600 ] && [ $enough -lt 4 ]; do
-        limited $mb compress --method $method --no-baselines --warmup 0 --per none --format json in.h5
-        last="$last $method"
+        limited $mb "$@" $file
         [ $rc -eq 127 ] || check "done, or in words: $rc" sh -c \
             "[ $rc -eq 0 ] || { [ $rc -eq 1 ] && grep -q 'out of memory' '$err'; }"
         [ $rc -ne 0 ] || enough=$((enough + 1))
         ! grep -q 'out of memory (for a[n]* [FD]' "$err" || refused=$((refused + 1))
-        mb=$((mb + 2))
+        mb=$((mb + 3))
     done
     check "some had enough" test $enough -gt 0
+}
+for method in fft sparse:transform=dct,chunk=0; do
+    for file in in.h5 prime.h5 twice.h5; do
+        scan $file compress --method $method --no-baselines --warmup 0 --per none --format json
+    done
 done
+scan prime.h5 inspect --spectrum --format json
 check "some had too little for the transform" test $refused -gt 0
 
 finish
