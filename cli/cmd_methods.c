@@ -145,7 +145,7 @@ static void print_param(const struct out_report *r, const struct gcb_method *m, 
     char text[512], value[40];
     const int at = fprintf(r->out, "  %s=%s ", p->name, gcb_param_text(value, p, m->value[row]));
 
-    opt_wrap(r->out, param_range(text, sizeof(text), p), at, 8);
+    opt_wrap(r->out, param_range(text, sizeof(text), p), at, 7); /* "  max=0 " is 8 long */
     opt_wrap(r->out, param_help(text, sizeof(text), p, condition), fprintf(r->out, "     "), 6);
 }
 

@@ -64,7 +64,7 @@ run methods --format json
 check "every method runs on a device" sh -c "! grep -v '\"backends\": \[\"cpu\", \"cuda\"\]' '$out'"
 run compress --device cuda:1 --method topk "$sample"
 exits 3
-says "device cuda:1: this machine has 1"
+says "device cuda:1: this machine has 1, from cuda:0 on"
 
 # What has no device says that it is this command, whether there is one or not.
 for device in cuda cuda:7; do

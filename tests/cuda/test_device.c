@@ -242,7 +242,7 @@ static void other_modules_are_refused(void **state)
     assert_int_equal(gcb_device_adopt(&out, &other, 0, &diag), GCB_E_BACKEND);
     assert_int_equal(gcb_device_adopt(&out, NULL, 0, &diag), GCB_E_BACKEND);
     assert_int_equal(gcb_device_adopt(&out, device.module, 1, &diag), GCB_E_BACKEND);
-    assert_string_equal(diag.text, "device cuda:1: this machine has 1");
+    assert_string_equal(diag.text, "device cuda:1: this machine has 1, from cuda:0 on");
 }
 
 /* A copy that is refused is its stream's fault, and not that of the next launch on another one. */

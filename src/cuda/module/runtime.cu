@@ -79,8 +79,8 @@ int probe(struct gcb_device_facts *facts, unsigned index, struct gcb_diag *diag)
     if (GCB_CUDA(&f, cudaGetDeviceCount(&count)))
         return no_device(f.error, facts, diag);
     if (index >= static_cast<unsigned>(count))
-        return gcb_diag_set(diag, GCB_E_BACKEND, "device cuda:%u: this machine has %d", index,
-                            count);
+        return gcb_diag_set(diag, GCB_E_BACKEND,
+                            "device cuda:%u: this machine has %d, from cuda:0 on", index, count);
     if (GCB_CUDA(&f, cudaGetDeviceProperties(&prop, static_cast<int>(index))))
         return no_device(f.error, facts, diag);
     snprintf(facts->name, sizeof(facts->name), "%.127s", prop.name);
