@@ -143,7 +143,6 @@ __device__ void transform_whole(float *__restrict__ x, const float *__restrict__
 {
     gcb::last_pair v;
     float2 *to = reinterpret_cast<float2 *>(x) + threadIdx.x;
-    const float2 *p = reinterpret_cast<const float2 *>(from) + threadIdx.x;
 
     gcb::fft_round<8, true>(room, turns, kShortPoints, 1);
     gcb::middle_rounds(room, turns);
@@ -154,7 +153,8 @@ __device__ void transform_whole(float *__restrict__ x, const float *__restrict__
         float2 two = make_float2(z.im, z.re);
 
         if (from) {
-            const float2 was = p[i * kShortThreads];
+            const float2 was =
+                reinterpret_cast<const float2 *>(from)[threadIdx.x + i * kShortThreads];
 
             two = make_float2(was.x - two.x, was.y - two.y);
         }
