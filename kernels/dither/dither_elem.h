@@ -72,11 +72,11 @@ GCB_HD uint32_t gcb_dither_level(float x, uint32_t byte, uint64_t index, const s
 
 /*
  * The same of many elements in two steps. First `drawn`: t in 256ths, rounded down, is the level and below it p's top
- * byte; with 255 - byte added, what lies above 8 bits is the level as the byte decides it, and the 8 bits are all set where it does
- * not. Then `gcb_dither_up` says whether one is to be added.
+ * byte; with 255 - byte added, what lies above 8 bits is the level as the byte decides it, and the 8 bits are all set
+ * where it does not. Then `gcb_dither_up` says whether one is to be added.
  *
- * inv256 is d->inv * 256 and scaled is |x| * d->factor: a power of two goes through the product unchanged, but for t below 2^-126, which
- * is 0 in 256ths in either order, and for what overflows, which is beyond the top too.
+ * inv256 is d->inv * 256 and scaled is |x| * d->factor: a power of two goes through the product unchanged, but for t below
+ * 2^-126, which is 0 in 256ths in either order, and for what overflows, which is beyond the top too.
  */
 GCB_HD uint32_t gcb_dither_256ths(float scaled, float inv256, float top256)
 {

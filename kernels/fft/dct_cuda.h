@@ -55,7 +55,8 @@ void gcb_cuda_dct_long_table(void *table, uint64_t length);
 int gcb_cuda_dct_short_forward(struct gcb_device_stream *s, float *coef,
                                const struct gcb_device_input *in, const struct gcb_cuda_dct *d,
                                struct gcb_device_result *result);
-/* Of the coefficients that a message keeps, whose positions these chunks begin: one write. x = the elements; with `from`, as many floats, what from has more than those; NULL: none. So below. */
+/* Of the coefficients that a message keeps, whose positions these chunks begin: one write. x = the elements; with `from`,
+ * as many floats, what from has more than those; NULL: none. So below. */
 int gcb_cuda_dct_short_inverse(struct gcb_device_stream *s, float *x,
                                const struct gcb_cuda_entries *kept, const float *from,
                                const struct gcb_cuda_dct *d);

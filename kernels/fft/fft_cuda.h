@@ -29,7 +29,8 @@ struct gcb_cuda_short_fft {
 uint64_t gcb_cuda_fft_short_bytes(uint64_t length);
 void gcb_cuda_fft_short_table(void *table, uint64_t length);
 
-/* Bins of in->n = count >= 1 elements; puts error feedback in as it reads. most->max_bits becomes at least the sign-cleared pattern of each part. */
+/* Bins of in->n = count >= 1 elements; puts error feedback in as it reads. most->max_bits becomes at least the sign-cleared
+ * pattern of each part. */
 int gcb_cuda_fft_short_forward(struct gcb_device_stream *s, float *bins,
                                const struct gcb_device_input *in,
                                const struct gcb_cuda_short_fft *f, struct gcb_device_result *most);
@@ -65,7 +66,8 @@ struct gcb_cuda_fft_choice {
 int gcb_cuda_fft_choose(struct gcb_device_stream *s, const struct gcb_cuda_fft_choice *c,
                         const struct gcb_device_input *in, const struct gcb_cuda_short_fft *f);
 
-/* Once c->most is the whole message's, and in is as gcb_cuda_fft_choose left it. A part that is not finite makes result->status GCB_E_NONFINITE. */
+/* Once c->most is the whole message's, and in is as gcb_cuda_fft_choose left it. A part that is not finite makes
+ * result->status GCB_E_NONFINITE. */
 int gcb_cuda_fft_choose_again(struct gcb_device_stream *s, const struct gcb_cuda_fft_choice *c,
                               const struct gcb_device_input *in, const struct gcb_cuda_short_fft *f,
                               struct gcb_device_result *result);

@@ -19,8 +19,9 @@ void gcb_device_decoder_destroy(struct gcb_device_decoder *d); /* NULL is fine *
 /*
  * As gcb_coder_create_decoder and gcb_coder_decode: of any bytes, and the checksum is not checked. Waits. After a
  * failure out->data is unspecified.
- * GCB_E_CORRUPT, also where the message promises more than out->count; GCB_E_MISMATCH: where it has fewer; GCB_E_UNSUPPORTED: the method, or what its parameters
- * ask for, runs on the CPU only; GCB_E_NOMEM; GCB_E_BACKEND: a library is missing; GCB_E_DEVICE.
+ * GCB_E_CORRUPT, also where the message promises more than out->count; GCB_E_MISMATCH: where it has fewer;
+ * GCB_E_UNSUPPORTED: the method, or what its parameters ask for, runs on the CPU only; GCB_E_NOMEM; GCB_E_BACKEND: a
+ * library is missing; GCB_E_DEVICE.
  */
 int gcb_device_decoder_run(struct gcb_device_decoder *d, const void *message, size_t length,
                            const struct gcb_mview *out, struct gcb_diag *diag);

@@ -10,7 +10,8 @@
  * module of another version is refused by its first field, before anything else of it is used.
  *
  * Every function that can fail returns 0 or a negative gcb_status; where it takes a diag, that has one line of
- * words. GCB_E_BACKEND says that something is not there; GCB_E_DEVICE, that what is there failed. Functions that take a stream only queue work on it, and say nothing of how that ends: `wait` does.
+ * words. GCB_E_BACKEND says that something is not there; GCB_E_DEVICE, that what is there failed. Functions that take a
+ * stream only queue work on it, and say nothing of how that ends: `wait` does.
  * Device memory is aligned to 256 bytes and cannot be read by the host; copies between it and the host go through
  * pinned memory. One host thread at a time for a stream.
  */
