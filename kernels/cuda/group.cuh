@@ -68,6 +68,12 @@ __device__ __forceinline__ const struct gcb_device_item &find_whole(const many &
 
 /* ---- on the host ---- */
 
+/* Messages as one of a launcher's steps cuts them, and its blocks. */
+template <class Where> struct step {
+    Where where;
+    uint64_t grid;
+};
+
 /* Cuts grid `grid`: `blocks_of` gives the blocks of an item. Returns how many there are. */
 template <class BlocksOf>
 uint64_t cut(const struct gcb_device_group *g, unsigned grid, BlocksOf blocks_of)

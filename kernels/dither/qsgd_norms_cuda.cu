@@ -150,12 +150,6 @@ uint64_t blocks_of_norms(const struct gcb_device_item &item)
     return (bucket_count(item.bucket, item.in.n) + each - 1) / each;
 }
 
-/* Messages as a step cuts them, and its blocks. */
-template <class Where> struct step {
-    Where where;
-    uint64_t grid;
-};
-
 template <class Where>
 int run_l2(struct gcb_device_stream *s, const step<Where> &squares, const step<Where> &norms)
 {

@@ -221,14 +221,9 @@ uint64_t tile3_grid(uint64_t n)
     return n ? (n + kTile3 - 1) / kTile3 : 1;
 }
 
-/* Messages as a step of the launch cuts them, and its blocks. */
-template <class Where> struct step {
-    Where where;
-    uint64_t grid;
-};
-
 template <class Where>
-int run(struct gcb_device_stream *s, const struct gcb_cuda_terngrad *how, const step<Where> &coded)
+int run(struct gcb_device_stream *s, const struct gcb_cuda_terngrad *how,
+        const gcb::step<Where> &coded)
 {
     return how->base3 ? gcb::launch(encode_base3<Where>, coded.grid, gcb::kTileThreads,
                                     sizeof(trits), s, coded.where, *how)
@@ -238,14 +233,15 @@ int run(struct gcb_device_stream *s, const struct gcb_cuda_terngrad *how, const 
 
 template <class Where>
 int run_back(struct gcb_device_stream *s, const struct gcb_cuda_terngrad *how,
-             const step<Where> &coded)
+             const gcb::step<Where> &coded)
 {
     return gcb::launch(how->base3 ? decode_base3<Where> : decode_2bit<Where>, coded.grid,
                        gcb::kTileThreads, sizeof(gcb::tile_room), s, coded.where);
 }
 
 /* The grid of codes, cut; that of tiles is cut in any case. */
-step<gcb::many> cut_codes(const struct gcb_device_group *g, const struct gcb_cuda_terngrad *how)
+gcb::step<gcb::many> cut_codes(const struct gcb_device_group *g,
+                               const struct gcb_cuda_terngrad *how)
 {
     const uint64_t tiles = gcb::cut_tiles(g);
 
@@ -272,7 +268,7 @@ int gcb_cuda_terngrad_encode(struct gcb_device_stream *s, uint8_t *out,
 int gcb_cuda_terngrad_encode_group(struct gcb_device_stream *s, const struct gcb_device_group *g,
                                    const struct gcb_cuda_terngrad *how)
 {
-    const step<gcb::many> codes = cut_codes(g, how);
+    const gcb::step<gcb::many> codes = cut_codes(g, how);
     const uint64_t blocks = cut_scale(g);
     int err = gcb::send(s, g);
 
@@ -291,7 +287,7 @@ int gcb_cuda_terngrad_decode(struct gcb_device_stream *s, float *out, const uint
 int gcb_cuda_terngrad_decode_group(struct gcb_device_stream *s, const struct gcb_device_group *g,
                                    const struct gcb_cuda_terngrad *how)
 {
-    const step<gcb::many> codes = cut_codes(g, how);
+    const gcb::step<gcb::many> codes = cut_codes(g, how);
     const int err = gcb::send(s, g);
 
     return err ? err : run_back<gcb::many>(s, how, codes);

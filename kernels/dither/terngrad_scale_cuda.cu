@@ -172,12 +172,6 @@ uint64_t measuring_blocks(uint64_t n)
     return n ? (block_count(n) + kWarps - 1) / kWarps : 1;
 }
 
-/* Messages as a step cuts them, and its blocks. */
-template <class Where> struct step {
-    Where where;
-    uint64_t grid;
-};
-
 template <class Where>
 int measure_all(struct gcb_device_stream *s, double clip, const step<Where> &all)
 {

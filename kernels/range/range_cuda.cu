@@ -258,15 +258,9 @@ struct gcb_range_format format_of(const struct gcb_cuda_range *how)
     return f;
 }
 
-/* Blocks that each step of a launch takes, and the step's messages. */
-template <class Where> struct step {
-    Where where;
-    uint64_t grid;
-};
-
 template <class Where>
-int run(struct gcb_device_stream *s, const struct gcb_cuda_range *how, const step<Where> &measured,
-        uint64_t messages, const step<Where> &encoded)
+int run(struct gcb_device_stream *s, const struct gcb_cuda_range *how,
+        const gcb::step<Where> &measured, uint64_t messages, const gcb::step<Where> &encoded)
 {
     int err = 0;
 
