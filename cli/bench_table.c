@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cli/heading.h"
+#include "src/base/host.h"
 #include "src/base/text.h"
 #include "src/bench/copy.h"
 
@@ -115,10 +116,11 @@ static void print_head(const struct bench_view *v, FILE *out)
     fprintf(out, "\n%s\n", v->settings);
     if (!v->bandwidth->bytes) /* not measured */
         return;
-    fprintf(out, "memory: reads %s, fills %s, copies %s GB/s\n",
+    fprintf(out, "memory: reads %s, fills %s, copies %s GB/s over %.3g MB%s\n",
             out_number(number[0], v->bandwidth->read_gbps, 3),
             out_number(number[1], v->bandwidth->fill_gbps, 3),
-            out_number(number[2], v->bandwidth->copy_gbps, 3));
+            out_number(number[2], v->bandwidth->copy_gbps, 3), (double)v->bandwidth->bytes * 1e-6,
+            v->bandwidth->bytes <= gcb_host_cache() ? ", in the caches" : "");
 }
 
 static void note_failures(const struct bench_view *v, FILE *out)
