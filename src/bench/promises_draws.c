@@ -1,9 +1,10 @@
 #include "src/bench/promises_draws.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
-/* Levels h = N/s apart, N the bucket's largest magnitude or its norm. */
+/* Levels h = N/s apart, N the bucket's largest magnitude or its norm, which a float32 has to hold. */
 static void draw_bucket(const float *x, uint64_t first, uint64_t count, double s, bool l2,
                         gcb_draw_fn *each, void *ctx)
 {
@@ -11,7 +12,7 @@ static void draw_bucket(const float *x, uint64_t first, uint64_t count, double s
 
     for (uint64_t i = first; i < first + count; i++)
         norm = l2 ? norm + (double)x[i] * (double)x[i] : fmax(norm, fabs((double)x[i]));
-    norm = l2 ? sqrt(norm) : norm;
+    norm = l2 ? fmin(sqrt(norm), FLT_MAX) : norm;
     for (uint64_t i = first; i < first + count; i++) {
         const double t = norm > 0.0 ? fmin(fabs((double)x[i]) * s / norm, s) : 0.0;
 

@@ -448,6 +448,10 @@ static void test_no_false_alarm(void **state)
         for (size_t i = 0; i < sizeof(specs) / sizeof(specs[0]); i++)
             all_kept(specs[i], x, N, 1);
     }
+    for (uint64_t i = 0; i < N; i++) /* L2 norms are above the largest float */
+        x[i] = (i % 2 ? 0x1p124f : -0x1p124f) * (float)(1 + i % 15);
+    for (size_t i = 0; i < sizeof(specs) / sizeof(specs[0]); i++)
+        all_kept(specs[i], x, N, 1);
 }
 
 /* Which promises bind follows from stages and capabilities. */
