@@ -112,7 +112,7 @@ quiet
 prints "58 tensors"
 prints "identity *"
 prints "memcpy *"
-prints "memory: reads .* GB/s over [0-9.]* MB"
+check "memory, and how much of it" grep -qE "^memory: reads [0-9.]+, fills [0-9.]+, copies [0-9.]+ GB/s over [0-9.]+ MB" "$out"
 check "80 columns" python3 -c 'import sys
 assert max(len(l.rstrip("\n")) for l in open(sys.argv[1], encoding="utf-8")) <= 80' "$out"
 look everything
