@@ -94,13 +94,20 @@ static int choose_all(struct plotter *p, struct gcb_diag *diag)
 
 static int check(const struct plot_options *o, const struct opt_list *files, struct gcb_diag *diag)
 {
+    char shown[256];
+
     if (files->count == 0)
         return gcb_diag_set(diag, GCB_E_INVALID,
-                            "no results given: gcbench plot results.json -o plots, for example "
+                            "no results given: gcbench plot results.json -o pictures, for example "
                             "(--results of other commands writes such files)");
     if (!o->output && !o->terminal)
         return gcb_diag_set(diag, GCB_E_INVALID,
                             "where to? -o DIR makes files, --terminal draws here");
+    if (o->output && gcb_plot_is_source(o->output))
+        return gcb_diag_set(diag, GCB_E_INVALID,
+                            "-o %s: the scripts that gcbench draws with are in it; name another "
+                            "folder, such as pictures",
+                            gcb_escape(shown, sizeof(shown), o->output));
     return 0;
 }
 
@@ -284,8 +291,8 @@ const struct cmd cmd_plot = {
     .name = "plot",
     .summary = "draw results with gnuplot, to files or in the terminal",
     .usage = "plot [options] RESULTS... -o DIR",
-    .examples = "  gcbench plot results.json -o plots\n"
-                "  gcbench plot --only pareto,throughput --type svg results.json -o plots\n"
+    .examples = "  gcbench plot results.json -o pictures\n"
+                "  gcbench plot --only pareto,throughput --type svg results.json -o pictures\n"
                 "  gcbench plot --only rate-distortion --terminal results.json\n"
                 "  gcbench plot --list\n",
     .details =

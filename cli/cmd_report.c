@@ -11,6 +11,7 @@
 #include "src/base/text.h"
 #include "src/data/outfile.h"
 #include "src/report/page.h"
+#include "src/report/plot.h"
 
 struct report_options {
     const char *output, *title;
@@ -30,6 +31,17 @@ static const struct opt_row rows[] = {
     {.name = NULL},
 };
 
+/* Is the file in the folder that plots' scripts come from? */
+static bool in_source(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    char folder[4096];
+
+    snprintf(folder, sizeof(folder), "%.*s", slash ? (int)(slash - path) + 1 : 1,
+             slash ? path : ".");
+    return gcb_plot_is_source(folder);
+}
+
 static int check(const struct report_options *o, const struct opt_list *files,
                  struct gcb_diag *diag)
 {
@@ -48,6 +60,11 @@ static int check(const struct report_options *o, const struct opt_list *files,
     if (stat(o->output, &s) == 0 && S_ISDIR(s.st_mode))
         return gcb_diag_set(diag, GCB_E_INVALID, "-o %s: is a folder; -o %s%sreport.html", shown,
                             shown, o->output[n - 1] == '/' ? "" : "/");
+    if (in_source(o->output))
+        return gcb_diag_set(diag, GCB_E_INVALID,
+                            "-o %s: the scripts that plots are drawn with are in its folder; name "
+                            "another",
+                            shown);
     for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
         const size_t m = strlen(others[i]);
 

@@ -18,6 +18,9 @@
 struct gcb_plot_data;
 struct gcb_results_row; /* src/report/results.h */
 
+/* Is it the folder that the scripts of plots come from, by any name? Nothing is to be written there. */
+bool gcb_plot_is_source(const char *folder);
+
 int gcb_plot_data_create(struct gcb_plot_data **out, struct gcb_diag *diag);
 void gcb_plot_data_destroy(struct gcb_plot_data *data); /* NULL is fine */
 /* Adds the rows of a result file, "-" for standard input. Fails as gcb_results_read does. */

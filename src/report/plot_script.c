@@ -4,38 +4,58 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "src/base/text.h"
 #include "src/gcb_build.h"
+#include "src/report/plot.h"
 
 #define PATH_BYTES 4096
 
 static const char here; /* a place inside the library */
 
-/* "FOLDER/plots.../NAME.gp" as installed with the library that is loaded. False: too long, or unknown. */
-static bool installed_path(char *out, size_t size, const char *name)
+/* "FOLDER/plots..." as installed with the library that is loaded. False: too long, or unknown. */
+static bool installed_folder(char *out, size_t size)
 {
     const char *folder = GCB_BUILD_PLOTS, *slash;
     Dl_info info;
     int n;
 
     if (folder[0] == '/' && strncmp(folder, "/..", 3) != 0)
-        return snprintf(out, size, "%s/%s.gp", folder, name) < (int)size;
+        return snprintf(out, size, "%s", folder) < (int)size;
     if (!dladdr(&here, &info) || !info.dli_fname)
         return false;
     slash = strrchr(info.dli_fname, '/');
     if (!slash)
         return false;
-    n = snprintf(out, size, "%.*s/%s/%s.gp", (int)(slash - info.dli_fname), info.dli_fname, folder,
-                 name);
+    n = snprintf(out, size, "%.*s/%s", (int)(slash - info.dli_fname), info.dli_fname, folder);
     return n > 0 && (size_t)n < size;
+}
+
+static bool same_folder(const char *a, const char *b)
+{
+    struct stat s, t;
+
+    return stat(a, &s) == 0 && stat(b, &t) == 0 && s.st_dev == t.st_dev && s.st_ino == t.st_ino;
+}
+
+bool gcb_plot_is_source(const char *folder)
+{
+    char installed[PATH_BYTES];
+
+    return same_folder(folder, GCB_BUILD_PLOTS_SOURCE) ||
+           (installed_folder(installed, sizeof(installed)) && same_folder(folder, installed));
 }
 
 static FILE *open_script(const char *name, struct gcb_diag *diag)
 {
-    char path[PATH_BYTES], shown[256];
-    FILE *f = installed_path(path, sizeof(path), name) ? fopen(path, "re") : NULL;
+    char folder[PATH_BYTES], path[PATH_BYTES + 64], shown[256];
+    FILE *f = NULL;
 
+    if (installed_folder(folder, sizeof(folder))) {
+        snprintf(path, sizeof(path), "%s/%s.gp", folder, name);
+        f = fopen(path, "re");
+    }
     if (f)
         return f;
     snprintf(path, sizeof(path), "%s/%s.gp", GCB_BUILD_PLOTS_SOURCE, name);

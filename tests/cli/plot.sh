@@ -28,6 +28,11 @@ run plot -o "$tmp/o" "$tmp/none.json"
 exits 1
 says "none.json: No such file"
 check "no folder was made" test ! -e "$tmp/o"
+# The folder of its own scripts, by any name.
+ln -s "$(realpath "$(dirname "$0")/../../plots")" "$tmp/linked"
+run plot --force -o "$tmp/linked/" r.json
+exits 2
+says "the scripts that gcbench draws with are in it; name another folder"
 run info --format json
 cp "$out" "$tmp/info.json"
 run plot -o "$tmp/o" "$tmp/info.json"

@@ -15,6 +15,7 @@ PATH=$tmp/bin:$PATH
 # A line for each command; comments are cut off, and lines that end with \ joined.
 sed -n '/\\$/{:more;N;s/\\\n *//;/\\$/b more};s/^    \(\$ \)\{0,1\}\(gcbench .*\)/\2/p' "$root/README.md" |
     sed 's/ \{2,\}#.*//;s/ *$//' >commands
+sed -n 's/.*`\(gcbench plot [^`]*\)`.*/\1/p' "$root/README.md" >>commands
 check "README has commands" test "$(wc -l <commands)" -ge 20
 while read -r line; do
     case $line in

@@ -181,6 +181,9 @@ run report "$tmp/r.json" -o "$tmp/dir/r.json"
 exits 2
 says "a page of HTML"
 only
+run report --force "$tmp/r.json" -o "$here/../../plots/r.html"
+exits 2
+says "the scripts that plots are drawn with are in its folder"
 cp "$tmp/r.json" "$tmp/same.html"
 run report "$tmp/same.html" --force -o "$tmp/same.html"
 exits 2
