@@ -68,8 +68,8 @@ int gcb_cuda_terngrad_decode(struct gcb_device_stream *s, float *out, const uint
                              const struct gcb_cuda_terngrad *how, struct gcb_device_result *result);
 
 /*
- * The same of a group, as many launches as one of its messages takes, behind the copy of its table. Of `how`, bucket
- * and the streams of draws are each message's own.
+ * The same of a group, as many launches as one of its messages takes, behind the copy of its table; terngrad's sums of a
+ * long message are all added up behind its reading. Of `how`, bucket and the streams of draws are each message's own.
  */
 int gcb_cuda_qsgd_encode_group(struct gcb_device_stream *s, const struct gcb_device_group *g,
                                const struct gcb_cuda_qsgd *how);
