@@ -63,6 +63,19 @@ static void note_errors(FILE *out, const struct payoff_view *v)
                  fprintf(out, "note:"), 2);
 }
 
+static void note_doubt(FILE *out, const struct payoff_view *v)
+{
+    bool any = false;
+
+    for (size_t i = 0; i < v->methods; i++)
+        any |= v->points[i * v->bandwidths].verdict.doubt != NULL;
+    if (any)
+        opt_wrap(out,
+                 "* and doubtful: by lines that miss what was measured; messages were not all "
+                 "coded in one way, large ones leave the caches, or the machine was busy",
+                 fprintf(out, "note:"), 2);
+}
+
 void payoff_show_notes(const struct out_report *report, const struct payoff_view *view,
                        bool half_measured)
 {
@@ -85,6 +98,10 @@ void payoff_show_notes(const struct out_report *report, const struct payoff_view
     if (beyond)
         fprintf(report->out, "note: messages of another size than any measured, so times are "
                              "extrapolated\n");
+    if (p->scale.bytes != 4.0 * p->of->total.elements / p->of->exchanges)
+        fprintf(report->out, "note: rel L2 is of the tensors measured, not of a gradient of the "
+                             "size asked for\n");
+    note_doubt(report->out, view);
     if (!half_measured)
         fprintf(report->out,
                 "note: fp16's conversions are free here; the results have no fp16 row\n");

@@ -33,7 +33,9 @@ static char *below_text(char *out, const struct gcb_payoff_verdict *v)
 {
     const double below = gcb_payoff_below(v->against_fp32, v->count_fp32);
 
-    if (isinf(below))
+    if (v->doubt)
+        snprintf(out, 32, "doubtful");
+    else if (isinf(below))
         snprintf(out, 32, "always");
     else if (below > 0.0)
         gcb_payoff_bandwidth_text(out, below);
@@ -54,10 +56,18 @@ static char *error_text(char *out, const struct gcb_payoff_point *p)
     return out_number(out, p->rel_l2, 3);
 }
 
-/* How many times faster: no wider than its column's title where it is next to nothing. */
-static char *times_text(char *out, double times)
+/* Behind a figure in doubt. Returns out. */
+static char *mark(char *out, const struct gcb_payoff_point *p)
 {
-    return times < 0.001 ? strcpy(out, "<0.001") : out_number(out, times, 3);
+    return p->verdict.doubt ? strcat(out, "*") : out;
+}
+
+/* How many times faster: no wider than its column's title, with its mark too. */
+static char *times_text(char *out, double times, const struct gcb_payoff_point *p)
+{
+    if (times < 0.001)
+        return strcpy(out, "<0.001");
+    return mark(out_number(out, times, p->verdict.doubt ? 2 : 3), p);
 }
 
 static int add_terms(struct gcb_table *table, const struct gcb_payoff_point *p,
@@ -70,8 +80,8 @@ static int add_terms(struct gcb_table *table, const struct gcb_payoff_point *p,
     seconds_text(text[1], e->wire);
     seconds_text(text[2], e->decode + e->add);
     seconds_text(text[3], e->cost);
-    times_text(text[4], p->verdict.speedup_fp32);
-    times_text(text[5], p->verdict.speedup_fp16);
+    times_text(text[4], p->verdict.speedup_fp32, p);
+    times_text(text[5], p->verdict.speedup_fp16, p);
     below_text(text[6], &p->verdict);
     error_text(text[7], p);
     return gcb_table_add(table,
@@ -117,7 +127,7 @@ static int add_curve(struct gcb_table *table, const struct payoff_view *v, size_
     const char *cells[PAYOFF_SHOWN + 3] = {name_of(p), error_text(error, p)};
 
     for (size_t i = 0; i < shown; i++)
-        cells[2 + i] = seconds_text(text[i], p[shown_at(v, i)].verdict.method.cost);
+        cells[2 + i] = mark(seconds_text(text[i], p[shown_at(v, i)].verdict.method.cost), p);
     cells[2 + shown] = p->c ? below_text(text[PAYOFF_SHOWN], &p->verdict) : NULL;
     return gcb_table_add(table, cells, diag);
 }

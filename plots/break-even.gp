@@ -3,7 +3,7 @@ if (!is_text) set multiplot
 set logscale xy
 set format '%g'
 set xrange [log_low(bandwidth_low, bandwidth_high):log_high(bandwidth_low, bandwidth_high)]
-set xlabel 'bandwidth of a link, Gbit/s'
+set xlabel 'bandwidth of a link, Gbit/s'.(left_out > 0 ? sprintf('; doubtful, left out: %d', left_out) : '')
 if (!is_text) {
     eval panel(1)
     set ylabel 'seconds for an exchange'

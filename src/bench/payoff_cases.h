@@ -85,7 +85,14 @@ struct gcb_payoff_scale {
     bool
         fitted; /* by the lines; else measured sums, or in proportion where nothing can be fitted */
     bool beyond; /* messages of another size than any that was measured */
+    const char *
+        doubt; /* "bytes", "encoding times", "decoding times": `fitted`, but a line misses what it was measured
+                          from by more than it may; else NULL */
+    double
+        off; /* the worst line's: root mean square over messages, or of their sum, whichever is more; NAN: none */
 };
+#define GCB_PAYOFF_BYTES_OFF 0.5
+#define GCB_PAYOFF_TIMES_OFF 0.75 /* large messages leave the caches */
 /* The load of a case, and of plain fp32 of the same gradient. `scale` may be NULL. */
 void gcb_payoff_load(struct gcb_load *out, struct gcb_payoff_scale *scale,
                      const struct gcb_payoff_case *c, const struct gcb_payoff_model *model);

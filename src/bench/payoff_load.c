@@ -3,6 +3,35 @@
 
 #include "src/bench/payoff_cases.h"
 
+/* The share by which a line misses what it goes through: message by message, where a few large ones may go unnoticed,
+ * or all of them together. */
+static double off(const struct gcb_fit *fit, const struct gcb_payoff_sums *t, double measured)
+{
+    const double sum = gcb_fit_at(fit, t->messages, 4.0 * t->elements);
+
+    return fmax(fit->error, fabs(sum / measured - 1.0));
+}
+
+static void doubt(struct gcb_payoff_scale *s, const struct gcb_payoff_case *c)
+{
+    const struct gcb_payoff_sums *t = &c->total;
+    const struct {
+        const char *name;
+        double off, most;
+    } lines[] = {
+        {"bytes", off(&c->wire, t, t->wire), GCB_PAYOFF_BYTES_OFF},
+        {"encoding times", off(&c->encode, t, t->encode), GCB_PAYOFF_TIMES_OFF},
+        {"decoding times", off(&c->decode, t, t->decode), GCB_PAYOFF_TIMES_OFF},
+    };
+    size_t worst = 0;
+
+    for (size_t i = 1; i < 3; i++)
+        if (lines[i].off / lines[i].most > lines[worst].off / lines[worst].most)
+            worst = i;
+    s->off = lines[worst].off;
+    s->doubt = s->off > lines[worst].most ? lines[worst].name : NULL;
+}
+
 static void scale_of(struct gcb_payoff_scale *s, const struct gcb_payoff_case *c,
                      const struct gcb_payoff_model *model)
 {
@@ -13,11 +42,14 @@ static void scale_of(struct gcb_payoff_scale *s, const struct gcb_payoff_case *c
     *s = (struct gcb_payoff_scale){
         .bytes = model->bytes > 0.0 ? model->bytes : bytes,
         .messages = model->messages > 0.0 ? model->messages : messages,
+        .off = NAN,
     };
     s->transfers = ceil(s->bytes / model->bucket);
     if (s->bytes == bytes && s->messages == messages)
         return;
     s->fitted = c->encode.good && c->decode.good && c->wire.good;
+    if (s->fitted)
+        doubt(s, c);
     each = s->bytes / s->messages;
     s->beyond = each > 2.0 * c->encode.most || each < 0.5 * c->encode.least;
 }

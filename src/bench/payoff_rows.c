@@ -18,6 +18,8 @@ void gcb_payoff_point(struct gcb_payoff_point *p, const struct gcb_payoff_cases 
     if (p->baseline)
         c->method = p->baseline[2] == '3' ? c->fp32 : c->fp16;
     gcb_payoff_judge(&p->verdict, link, c);
+    p->verdict.doubt = p->c ? p->scale.doubt : NULL;
+    p->verdict.off = p->scale.off;
 }
 
 static void put_text(struct gcb_row *row, const char *key, const char *text)
@@ -59,6 +61,8 @@ static void put_load(struct gcb_row *row, const struct gcb_payoff_point *p)
     gcb_row_real(row, "ratio_vs_fp32", p->scale.bytes / l->bytes);
     gcb_row_bool(row, "fitted", p->c && p->scale.fitted);
     gcb_row_bool(row, "extrapolated", p->c && p->scale.beyond);
+    gcb_row_text(row, "doubtful", p->verdict.doubt);
+    gcb_row_real(row, "lines_off", p->c ? p->scale.off : NAN);
 }
 
 static void put_exchange(struct gcb_row *row, const struct gcb_payoff_point *p)
@@ -79,6 +83,16 @@ static void put_exchange(struct gcb_row *row, const struct gcb_payoff_point *p)
     gcb_row_real(row, "step_seconds", e->step);
 }
 
+/* Nobody knows it of figures in doubt. */
+static void put_paying(struct gcb_row *row, const char *key, const struct gcb_payoff_verdict *v,
+                       double speedup)
+{
+    if (v->doubt)
+        gcb_row_null(row, key);
+    else
+        gcb_row_bool(row, key, speedup > 1.0);
+}
+
 static void put_verdict(struct gcb_row *row, const struct gcb_payoff_point *p)
 {
     const struct gcb_payoff_verdict *v = &p->verdict;
@@ -86,8 +100,8 @@ static void put_verdict(struct gcb_row *row, const struct gcb_payoff_point *p)
 
     gcb_row_real(row, "speedup_fp32", v->speedup_fp32);
     gcb_row_real(row, "speedup_fp16", v->speedup_fp16);
-    gcb_row_bool(row, "pays", v->speedup_fp32 > 1.0);
-    gcb_row_bool(row, "pays_fp16", v->speedup_fp16 > 1.0);
+    put_paying(row, "pays", v, v->speedup_fp32);
+    put_paying(row, "pays_fp16", v, v->speedup_fp16);
     gcb_row_real(row, "pays_below_gbit", 8e-9 * gcb_payoff_below(v->against_fp32, v->count_fp32));
     gcb_row_real(row, "pays_below_fp16_gbit",
                  8e-9 * gcb_payoff_below(v->against_fp16, v->count_fp16));
@@ -207,6 +221,8 @@ static const char *const names[] = {
     "ratio_vs_fp32",
     "fitted",
     "extrapolated",
+    "doubtful",
+    "lines_off",
     "link_bytes",
     "latency_steps",
     "encodes",

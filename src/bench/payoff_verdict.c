@@ -116,7 +116,7 @@ static void say_why(struct words *w, const struct gcb_payoff_verdict *v)
         say(w, "coding takes longer than sending fewer bytes saves");
 }
 
-/* For how many workers it pays: "from 3 to 8 workers". */
+/* For how many workers it pays: "from 3 to 8 workers", with `from` "" "3 to 8 workers". */
 static void say_workers(struct words *w, const struct gcb_payoff_verdict *v, const char *any_number,
                         const char *from)
 {
@@ -124,8 +124,10 @@ static void say_workers(struct words *w, const struct gcb_payoff_verdict *v, con
 
     if (begins && ends)
         say(w, "%s%u to %u workers", from, v->least_workers, v->most_workers);
+    else if (begins && *from)
+        say(w, "%s%u workers on", from, v->least_workers);
     else if (begins)
-        say(w, "from %u workers on", v->least_workers);
+        say(w, "%u workers or more", v->least_workers);
     else if (ends)
         say(w, "up to %u workers", v->most_workers);
     else
@@ -146,11 +148,21 @@ static void say_here(struct words *w, const struct gcb_payoff_verdict *v,
     }
 }
 
+static double percent(double share)
+{
+    return 100.0 * fmin(share, 9.99);
+}
+
 char *gcb_payoff_words(char *out, size_t size, const struct gcb_payoff_verdict *v,
                        const struct gcb_link *link, bool here)
 {
     struct words w = {out, size, 0};
 
+    if (v->doubt) {
+        say(&w, "doubtful: its %s do not follow from the sizes measured (%.0f %% off)", v->doubt,
+            percent(v->off));
+        return out;
+    }
     if (v->count_fp32 == 0) {
         say_never(&w, v, link);
     } else {
@@ -213,6 +225,10 @@ char *gcb_payoff_brief(char *out, size_t size, const struct gcb_payoff_verdict *
     struct words w = {out, size < GCB_PAYOFF_BRIEF + 1 ? size : GCB_PAYOFF_BRIEF + 1, 0};
     struct words more;
 
+    if (v->doubt) {
+        say(&w, "doubtful: sizes do not tell %s (%.0f %% off)", v->doubt, percent(v->off));
+        return out;
+    }
     if (here) {
         brief_here(&w, v, link);
         return out;

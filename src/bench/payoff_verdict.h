@@ -18,7 +18,11 @@ struct gcb_payoff_verdict {
     size_t count_fp32, count_fp16;
     bool some_workers; /* at this bandwidth it pays for some number of workers: */
     unsigned least_workers, most_workers;
+    const char
+        *doubt; /* what the figures rest on and nobody knows: "bytes"; NULL: they may be believed */
+    double off; /* by what share that missed what was measured */
 };
+/* Without `doubt`, which is the caller's to say. */
 void gcb_payoff_judge(struct gcb_payoff_verdict *out, const struct gcb_link *link,
                       const struct gcb_payoff_contest *contest);
 
@@ -30,7 +34,7 @@ double gcb_payoff_below(const struct gcb_payoff_range *ranges, size_t count);
 char *gcb_payoff_bandwidth_text(char *out, double bandwidth);
 
 /*
- * One line of plain words, without the method's name: at which bandwidths it pays, against fp16 too, and with `here` what holds
+ * One line of plain words, without the method's name: that it is in doubt, or at which bandwidths it pays, against fp16 too, and with `here` what holds
  * at this link: the numbers of workers, or why it does not pay. Returns out, cut to size.
  */
 char *gcb_payoff_words(char *out, size_t size, const struct gcb_payoff_verdict *v,

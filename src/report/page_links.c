@@ -61,7 +61,8 @@ int page_links_add(struct page *page, const struct gcb_results_row *row, size_t 
     json_t *line = NULL;
     double best;
     int bad = 0;
-    const int err = page_is_baseline(row->json) ? 0 : line_of(&line, page, row, run, diag);
+    const bool known = !page_is_baseline(row->json) && !gcb_results_text(row->json, "doubtful");
+    const int err = !known ? 0 : line_of(&line, page, row, run, diag);
 
     if (err || !line)
         return err;

@@ -8,11 +8,16 @@
 #include "src/report/plot_series.h"
 #include "src/report/plots.h"
 
+static bool is_exchange(const struct gcb_plot_exchange *x)
+{
+    return strcmp(x->model, "exchange") == 0 && x->seconds > 0.0 && x->bandwidth > 0.0;
+}
+
 static bool is_wanted(const void *row)
 {
     const struct gcb_plot_exchange *x = row;
 
-    return strcmp(x->model, "exchange") == 0 && x->seconds > 0.0 && x->bandwidth > 0.0;
+    return is_exchange(x) && !*x->doubtful;
 }
 
 /* All but method and bandwidth is one on a page. */
@@ -23,7 +28,8 @@ static bool same_page(const void *a, const void *b)
     return x->env == y->env && x->results == y->results && x->scope == y->scope &&
            x->device == y->device && x->isa == y->isa && x->cache == y->cache &&
            x->collective == y->collective && gcb_plot_equal(x->threads, y->threads) &&
-           gcb_plot_equal(x->workers, y->workers) && gcb_plot_equal(x->latency, y->latency);
+           gcb_plot_equal(x->workers, y->workers) && gcb_plot_equal(x->latency, y->latency) &&
+           gcb_plot_equal(x->gradient_bytes, y->gradient_bytes);
 }
 
 static const struct gcb_plot_split split = {offsetof(struct gcb_plot_data, exchanges),
@@ -53,6 +59,19 @@ static int collect(struct curves *c, const struct gcb_plot_data *data, const voi
 
     while ((x = gcb_plot_split_next(&split, data, first, x)) != NULL)
         if (add_curve(c, x))
+            return gcb_diag_nomem(diag, 0, "a plot");
+    return 0;
+}
+
+/* Those that would be on the page if their figures could be believed. */
+static int collect_doubtful(struct curves *c, const struct gcb_plot_data *data, const void *first,
+                            struct gcb_diag *diag)
+{
+    const struct gcb_plot_exchange *all = data->exchanges.items;
+
+    for (size_t i = 0; i < data->exchanges.count; i++)
+        if (is_exchange(&all[i]) && *all[i].doubtful && same_page(first, &all[i]) &&
+            add_curve(c, &all[i]))
             return gcb_diag_nomem(diag, 0, "a plot");
     return 0;
 }
@@ -116,12 +135,14 @@ static int name_curves(struct gcb_plot_set *set, const struct curves *c, struct 
 static void put_heading(struct gcb_plot_page *out, const struct gcb_plot_data *data,
                         const struct gcb_plot_exchange *x)
 {
-    char text[96], latency[32] = "";
+    char text[128], latency[32] = "", gradient[48] = "";
 
     if (isfinite(x->latency))
         snprintf(latency, sizeof(latency), ", latency %.3g us", 1e6 * x->latency);
-    snprintf(text, sizeof(text), "Does it pay? %.20s of %.0f workers%s", x->collective, x->workers,
-             latency);
+    if (isfinite(x->gradient_bytes))
+        snprintf(gradient, sizeof(gradient), ", gradient of %.4g MB", 1e-6 * x->gradient_bytes);
+    snprintf(text, sizeof(text), "Does it pay? %.20s of %.0f workers%s%s", x->collective,
+             x->workers, latency, gradient);
     gcb_plot_heading_of(out, text, x->results, x->scope, gcb_plot_env_of(data, x->env));
 }
 
@@ -145,15 +166,18 @@ static void put_ranges(struct gcb_plot_page *out, const struct gcb_plot_data *da
 static int fill(const struct gcb_plot_data *data, const void *first, struct gcb_plot_page *out,
                 struct gcb_diag *diag)
 {
-    struct curves curves = {.items = NULL};
+    struct curves curves = {.items = NULL}, doubtful = curves;
     struct gcb_plot_set set = {.items = NULL};
     int err = collect(&curves, data, first, diag);
 
+    if (!err)
+        err = collect_doubtful(&doubtful, data, first, diag);
     if (!err)
         err = name_curves(&set, &curves, diag);
     if (err)
         goto out;
     put_heading(out, data, first);
+    gcb_plot_var_real(out, "left_out", (double)doubtful.count);
     for (size_t i = 0; i < curves.count; i++)
         set.items[i].count = put_curve(out, data, curves.items[i]);
     put_breaks(out, &curves);
@@ -162,6 +186,7 @@ static int fill(const struct gcb_plot_data *data, const void *first, struct gcb_
 out:
     gcb_plot_set_fini(&set);
     gcb_free(curves.items);
+    gcb_free(doubtful.items);
     return err;
 }
 

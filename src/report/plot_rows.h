@@ -75,9 +75,10 @@ struct gcb_plot_tensor { /* tensor */
 
 struct gcb_plot_exchange { /* payoff, those whose model is `exchange` */
     size_t env;
-    const char *model, *results, *method, *spec, *label, *scope, *device, *isa, *cache, *collective;
-    double threads, workers, bandwidth, latency, seconds, encode_seconds, wire_seconds,
-        decode_seconds, speedup, pays_below;
+    const char *model, *results, *method, *spec, *label, *scope, *device, *isa, *cache, *collective,
+        *doubtful;
+    double threads, workers, gradient_bytes, bandwidth, latency, seconds, encode_seconds,
+        wire_seconds, decode_seconds, speedup, pays_below;
 };
 
 struct gcb_plot_data {

@@ -242,6 +242,63 @@ for value in 1e300 1e-300 123456789.123; do
     done
 done
 
+# ---- lines that miss what was measured ----
+# sizes of two kinds of messages: sent whole, and at a hundredth
+mixed() { # WHOLE: how many of ten
+    for i in 1 2 3 4 5 6 7 8 9 10; do
+        elements=$((1000 * i))
+        wire=$((40 * i))
+        [ "$i" -le $((10 - $1)) ] || wire=$((4000 * i))
+        printf '{"record":"result","schema":1,"method":"topk","spec":"topk","status":"ok","elements":%d,"wire_bytes":%d,"encode_seconds":%de-6,"decode_seconds":%de-6,"rel_l2":0.2}\n' \
+            $elements $wire $i $i
+    done >"$tmp/mixed.json"
+}
+in_doubt() { # WANT: None or what it is
+    run payoff --model-bytes 100M --bandwidth 1Gb --format json "$tmp/mixed.json"
+    exits 0
+    check "in doubt: $1" python3 -c "
+import json
+r = [r for r in map(json.loads, open('$out')) if r['record'] == 'payoff' and r['method'] == 'topk'][0]
+assert str(r['doubtful']) == '$1', r['doubtful']
+assert (r['pays'] is None) == (r['pays_fp16'] is None) == (r['doubtful'] is not None)
+assert (r['lines_off'] > 0.5) == (r['doubtful'] is not None)"
+}
+mixed 0
+in_doubt None
+run payoff --model-bytes 100M --bandwidth 1Gb "$tmp/mixed.json"
+prints "rel L2 is of the tensors measured"
+check "no doubt" sh -c "! grep -q 'doubtful' '$out'"
+mixed 1 # the fit misses by 0.3 only, the sum by 85 %
+in_doubt bytes
+mixed 5
+in_doubt bytes
+run payoff --model-bytes 100M --bandwidth 1Gb "$tmp/mixed.json"
+prints "doubtful: sizes do not tell bytes ("
+prints "* and doubtful: by lines that miss what was measured"
+check "marked" grep -q '[0-9]\* .*[0-9]\*  *doubtful$' "$out"
+narrow
+run payoff --model-bytes 100M "$tmp/mixed.json"
+check "marked at every link" grep -q ' [mu]*s\* .* [mu]*s\*  *doubtful$' "$out"
+narrow
+run payoff -v --model-bytes 100M "$tmp/mixed.json"
+prints "topk:theta=0.85: doubtful: its bytes do not follow from the sizes measured"
+run payoff --bandwidth 1Gb "$tmp/mixed.json"
+check "no line, no doubt" sh -c "! grep -q 'doubtful' '$out'"
+sed -i 's/"wire_bytes":[0-9]*/"wire_bytes":40/;8,10s/e-6/e-4/g' "$tmp/mixed.json"
+in_doubt "encoding times"
+run payoff --model-bytes 100M --bandwidth 1Gb..10Gb/3 --results "$tmp/doubt.json" "$tmp/mixed.json"
+run report --no-plots -o "$tmp/doubt.html" "$tmp/doubt.json"
+exits 0
+check "doubtful in the report" grep -q 'doubtful: its encoding times' "$tmp/doubt.html"
+check "and not among those that pay" sh -c "! grep -q 'id=.links' '$tmp/doubt.html'"
+command -v gnuplot >/dev/null && {
+    run plot --only break-even --type svg -o "$tmp/plots" "$tmp/doubt.json"
+    exits 0
+    check "left out of the plot" sh -c "! grep -q topk '$tmp'/plots/*.svg"
+    check "and counted there" grep -q 'doubtful, left out: 1' "$tmp"/plots/*.svg
+    check "how large the gradient is" grep -q 'gradient of 104.9 MB' "$tmp"/plots/*.svg
+}
+
 # ---- what times rest on ----
 printf '{"record":"environment","schema":1,"cpus":4,"load1":2.5,"copy_gbps":0.001}\n' >"$tmp/load.json"
 row 'qsgd' 'qsgd' "$times" >>"$tmp/load.json"

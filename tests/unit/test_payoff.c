@@ -381,8 +381,38 @@ static void test_brief(void **state)
     brief_is(&c, &link, false, "never pays: sends 1.2 times fp32's bytes");
     c.method = (struct gcb_load){true, 1, 1e6, 0, 0, 0, NAN};
     brief_is(&c, &link, true, "pays with any number of workers");
+    c.method.encode = 0.009; /* what two workers send takes 8 ms, and more with three */
+    brief_is(&c, &link, true, "pays with 3 workers or more");
+    words_are(&c, &link, true,
+              "pays below 154 Gb/s, against fp16 below 76.2 Gb/s; at 100 Gb/s from 3 workers on");
+    link.workers = 2;
+    brief_is(&c, &link, true, "no, only with 3 workers or more");
+    link.workers = 8;
+    c.method.encode = 0.0;
     c.fp16.bytes = 0.0; /* nothing beats that */
     brief_is(&c, &link, false, "pays at any bandwidth, never beats fp16");
+}
+
+/* Whatever the figures say, what is in doubt does not pay. */
+static void test_doubt(void **state)
+{
+    const struct gcb_link link = {GCB_COLLECTIVE_RING, 10 * GBIT, 0, 8, 1};
+    const struct gcb_payoff_contest c = {.method = coded, .fp32 = dense, .fp16 = dense};
+    struct gcb_payoff_verdict v;
+    char words[400], brief[GCB_PAYOFF_BRIEF + 1];
+
+    (void)state;
+    gcb_payoff_judge(&v, &link, &c);
+    assert_null(v.doubt);
+    v.doubt = "encoding times";
+    v.off = 1e300;
+    for (int here = 0; here < 2; here++) {
+        assert_string_equal(
+            gcb_payoff_words(words, sizeof(words), &v, &link, here),
+            "doubtful: its encoding times do not follow from the sizes measured (999 % off)");
+        assert_string_equal(gcb_payoff_brief(brief, sizeof(brief), &v, &link, here),
+                            "doubtful: sizes do not tell encoding times (999 % off)");
+    }
 }
 
 static void test_bandwidth_text(void **state)
@@ -405,6 +435,7 @@ int main(void)
         cmocka_unit_test(test_closed_form),  cmocka_unit_test(test_workers),
         cmocka_unit_test(test_many_workers), cmocka_unit_test(test_words),
         cmocka_unit_test(test_brief),        cmocka_unit_test(test_bandwidth_text),
+        cmocka_unit_test(test_doubt),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
