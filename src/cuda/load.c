@@ -37,7 +37,8 @@ static void *open_module(struct gcb_diag *diag)
     why = dlerror();
     if (!why || strstr(why, MODULE ": cannot open"))
         gcb_diag_set(diag, GCB_E_BACKEND,
-                     "device cuda: no CUDA module (%s was not found; a build with nvcc makes it)",
+                     "device cuda: no CUDA module (%s was not found; `./dev build` of the source "
+                     "makes it where nvcc is)",
                      MODULE);
     else
         gcb_diag_set(diag, GCB_E_BACKEND, "device cuda: %s", gcb_escape(shown, sizeof(shown), why));

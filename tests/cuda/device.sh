@@ -35,7 +35,7 @@ refuses() { # WORDS: so do info, which goes on, and the commands that are asked 
     exits 0
 }
 
-refuses "no CUDA module (libgcbench-cuda.so was not found; a build with nvcc makes it)"
+refuses "no CUDA module (libgcbench-cuda.so was not found; \`./dev build\` of the source makes it where nvcc is)"
 
 echo "not a library" >"$module"
 refuses "libgcbench-cuda.so"
