@@ -1,5 +1,5 @@
 # One row for each thing compared: new over old, with the 95 % interval; the band is what counts as the same.
-set xlabel 'new / old (right: slower, larger, worse)'.(rows_same > 0 ? sprintf("\n%d equal sizes and errors are not shown", rows_same) : '').(rows_left_out > 0 ? sprintf('; %d more are left out', rows_left_out) : '')
+set xlabel 'new / old (right: slower, larger, worse)'.(rows_same > 0 ? sprintf("\n%d SAME of sizes and errors are not shown", rows_same) : '').(rows_left_out > 0 ? sprintf('; %d more are left out', rows_left_out) : '')
 set logscale x
 ratio_low = ratio_low < 0.8 ? ratio_low : 0.8
 ratio_high = ratio_high > 1.25 ? ratio_high : 1.25

@@ -9,11 +9,18 @@
 
 #define MAX_ROWS 70
 
+/* Sizes and errors that did not change are many, and say nothing; a lossless method's errors have no ratio. */
+static bool is_plain(const struct gcb_plot_verdict *v)
+{
+    return strcmp(v->verdict, "SAME") == 0 &&
+           (strcmp(v->quantity, "size") == 0 || strcmp(v->quantity, "error") == 0);
+}
+
 static bool is_wanted(const void *row)
 {
     const struct gcb_plot_verdict *v = row;
 
-    return v->ratio > 0.0 && isfinite(v->ratio);
+    return (v->ratio > 0.0 && isfinite(v->ratio)) || is_plain(v);
 }
 
 /* A page for each result file. */
@@ -24,12 +31,6 @@ static bool same_page(const void *a, const void *b)
 
 static const struct gcb_plot_split split = {offsetof(struct gcb_plot_data, verdicts),
                                             sizeof(struct gcb_plot_verdict), is_wanted, same_page};
-
-/* Sizes and errors that did not change are many, and say nothing. */
-static bool is_equal(const struct gcb_plot_verdict *v)
-{
-    return v->ratio == 1.0 && !isfinite(v->low);
-}
 
 /* Colours of the script: 1 as it was, 2 better, 3 worse, 4 not clear. */
 static double kind_of(const struct gcb_plot_verdict *v)
@@ -57,7 +58,7 @@ static void collect(struct chart *c, const struct gcb_plot_data *data, const voi
     const struct gcb_plot_verdict *v = NULL;
 
     while ((v = gcb_plot_split_next(&split, data, first, v)) != NULL) {
-        if (is_equal(v))
+        if (is_plain(v))
             c->same++;
         else if (c->count < MAX_ROWS)
             c->rows[c->count++] = v;

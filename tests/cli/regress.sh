@@ -63,6 +63,12 @@ check "they are" grep -q '  size ' "$out"
 check "nothing is hidden" sh -c "! grep -q 'not shown' '$out'"
 run regress base.rows base.rows -q
 check "neither words" sh -c "! grep -qE 'not shown|ratio:' '$out'"
+# The plot leaves out as many; a lossless method's error has no ratio.
+run compress --method identity --method topk --step 100 --worker 0 --results lossless.json "$here/../../datasets/sample.h5"
+run regress lossless.json lossless.json --results verdicts.json
+prints "not shown: 6 SAME of sizes and errors"
+run plot -q --only forest -o drawn verdicts.json
+check "the plot says the same" grep -qx 'rows_same = 6' drawn/forest.gp
 run regress - base.rows
 exits 1
 says "standard input: no results"
