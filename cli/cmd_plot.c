@@ -121,7 +121,9 @@ static int make_folder(const char *path, struct gcb_diag *diag)
         return 0;
     gcb_escape(shown, sizeof(shown), path);
     if (errno != EEXIST)
-        return gcb_diag_set(diag, GCB_E_IO, "%s: %s", shown, strerror(errno));
+        return gcb_diag_set(diag, GCB_E_IO, "%s: %s", shown,
+                            errno == ENOENT ? "the folder it would be in is not there"
+                                            : strerror(errno));
     if (stat(path, &s) != 0 || !S_ISDIR(s.st_mode))
         return gcb_diag_set(diag, GCB_E_INVALID, "%s: exists and is not a folder", shown);
     return 0;

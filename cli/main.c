@@ -9,6 +9,7 @@
 #include "cli/interrupt.h"
 #include "src/base/alloc.h"
 #include "src/base/text.h"
+#include "src/codec/method.h"
 
 /* "Exit status: 0 done, 1 failed, ...", as far as there are commands that return it. */
 static void print_exits(FILE *out)
@@ -67,16 +68,28 @@ static const struct cmd *find_command(const char *name, struct gcb_diag *diag)
 {
     const struct cmd *cmd = commands_find(name);
     const char *names[COMMANDS_MAX + 1], *near;
+    struct gcb_method method;
     char shown[64];
     size_t n = 0;
 
     if (cmd)
         return cmd;
+    gcb_escape(shown, sizeof(shown), name);
+    if (name[0] == '-') {
+        gcb_diag_set(diag, GCB_E_INVALID,
+                     "'%s' stands before the command, which comes first: gcbench COMMAND %s", shown,
+                     shown);
+        return NULL;
+    }
+    if (gcb_method_read(&method, name, NULL) == 0) {
+        gcb_diag_set(diag, GCB_E_INVALID, "%s is a method: gcbench compress --method %s",
+                     method.name, shown);
+        return NULL;
+    }
     while ((cmd = commands_at(n)))
         names[n++] = cmd->name;
     names[n++] = "help";
     near = gcb_suggest(name, names, n);
-    gcb_escape(shown, sizeof(shown), name);
     if (near)
         gcb_diag_set(diag, GCB_E_INVALID, "unknown command '%s'; did you mean '%s'?", shown, near);
     else

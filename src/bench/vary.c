@@ -43,8 +43,17 @@ static bool parse_range(struct gcb_vary *v, const char *text)
 {
     const char *dots = strstr(text, ".."), *slash = strrchr(text, '/');
 
-    return slash && slash > dots && copy(v->low, text, (size_t)(dots - text)) &&
+    return dots && slash && slash > dots && copy(v->low, text, (size_t)(dots - text)) &&
            copy(v->high, dots + 2, (size_t)(slash - dots - 2)) && parse_count(v, slash + 1);
+}
+
+/* "0.5-0.9", which is no value of anything. */
+static bool is_dashed(const char *text)
+{
+    const size_t low = strspn(text, "0123456789.");
+    const size_t high = text[low] == '-' ? strspn(text + low + 1, "0123456789.") : 0;
+
+    return low && high && strchr("/", text[low + 1 + high]);
 }
 
 int gcb_vary_parse(struct gcb_vary *out, const char *text, struct gcb_diag *diag)
@@ -57,7 +66,7 @@ int gcb_vary_parse(struct gcb_vary *out, const char *text, struct gcb_diag *diag
     if (text[n] != '=' || !copy(out->key, text, n) || !text[n + 1])
         return gcb_diag_set(diag, GCB_E_INVALID,
                             "--vary takes KEY=v1,v2,... or KEY=LO..HI/COUNT, not '%s'", shown);
-    if (!strstr(text + n, ".."))
+    if (!strstr(text + n, "..") && !is_dashed(text + n + 1))
         out->list = text + n + 1;
     else if (!parse_range(out, text + n + 1))
         return gcb_diag_set(diag, GCB_E_INVALID,

@@ -102,6 +102,9 @@ static int unknown_method(const char *name, struct gcb_diag *diag)
     while (n < 64 && gcb_method_at(&m, n))
         names[n++] = m.name;
     gcb_escape(shown, sizeof(shown), name);
+    if (strchr(name, ','))
+        return gcb_diag_set(diag, GCB_E_INVALID,
+                            "unknown method '%s'; for several, --method is repeated", shown);
     near = gcb_suggest(name, names, n);
     if (near)
         return gcb_diag_set(diag, GCB_E_INVALID, "unknown method '%s'; did you mean '%s'?", shown,

@@ -100,7 +100,8 @@ static int create_temp(char *temp, const char *final_path, struct gcb_diag *diag
         if (errno != EEXIST)
             break;
     }
-    return fail(diag, GCB_E_IO, final_path, strerror(errno));
+    return fail(diag, GCB_E_IO, final_path,
+                errno == ENOENT ? "its folder is not there" : strerror(errno));
 }
 
 int gcb_outfile_init(struct gcb_outfile *out, const char *path, bool force,

@@ -142,8 +142,11 @@ static int check_selection(const struct gcb_listing *l, const struct gcb_source_
         return gcb_diag_set(diag, GCB_E_INVALID, "%s%s: no worker %" PRIu64, file, more, n);
     if (l->source->count == 0)
         return gcb_diag_set(diag, GCB_E_INVALID,
-                            "%s%s: the selection leaves none of %" PRIu64 " tensors", file, more,
-                            l->seen);
+                            "%s%s: the selection leaves none of %" PRIu64
+                            " tensors; `gcbench inspect` lists them%s",
+                            file, more, l->seen,
+                            config->selection.include_count ? ", and a pattern is of the whole name"
+                                                            : "");
     return 0;
 }
 

@@ -100,6 +100,9 @@ exits 0
 prints "12.3 /45.6"
 run plot -q --only throughput --type svg -o "$tmp/few" "$tmp/few.json"
 exits 0
+run plot -q --only throughput --type svg -o "$tmp/no/such" "$tmp/few.json"
+exits 1
+says "no/such: the folder it would be in is not there"
 check "numbers in the picture" sh -c "grep -q '>12.3<' '$tmp/few/throughput.svg' && grep -q '>45.6<' '$tmp/few/throughput.svg'"
 
 run plot --terminal --only rate-distortion "$tmp/c.json"

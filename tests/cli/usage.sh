@@ -15,7 +15,10 @@ wrong "no command given"
 wrong "unknown command 'inpsect'; did you mean 'inspect'?" inpsect
 wrong "unknown command 'xyzzy'" xyzzy
 wrong "unknown command '\\x1b[31m'" "$(printf '\033[31m')"
-wrong "unknown command '--formt'" --formt
+wrong "'--formt' stands before the command, which comes first: gcbench COMMAND --formt" --formt
+wrong "the command, which comes first" --method topk compress x.h5
+wrong "topk is a method: gcbench compress --method topk" topk x.h5
+wrong "topk is a method: gcbench compress --method topk:theta=0.9" topk:theta=0.9 x.h5
 
 wrong "no input file given" inspect
 wrong "unknown option '--stpe'; did you mean '--step'?" inspect --stpe 1 x.h5
@@ -37,6 +40,9 @@ wrong "HDF5 needs a file that can seek" inspect -
 wrong "info takes no operand" info x.h5
 
 wrong "unknown method 'tokp'; did you mean 'topk'?" methods tokp
+wrong "unknown method 'topk,fft'; for several, --method is repeated" compress --method topk,fft x.h5
+wrong "a range is LO..HI/COUNT" sweep --vary theta=0.5-0.9 x.h5
+wrong "a range is LO..HI/COUNT" sweep --vary theta=0.5-0.9/5 x.h5
 wrong "theta must be a number in [0, 1)" methods topk:theta=1
 wrong "did you mean 'theta'?" methods topk:thta=0.5
 wrong "given twice" methods topk:theta=0.5,theta=0.6

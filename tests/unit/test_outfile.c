@@ -214,7 +214,7 @@ static void test_bad_names(void **state)
     snprintf(longer, sizeof(longer), "%s/", folder);
     refuse(longer, true, NULL, GCB_E_INVALID, "not the name of a file");
     snprintf(longer, sizeof(longer), "%s/absent/out.h5", folder);
-    refuse(longer, false, NULL, GCB_E_IO, "No such file");
+    refuse(longer, false, NULL, GCB_E_IO, "its folder is not there");
     snprintf(longer, sizeof(longer), "%s/%0300d", folder, 0);
     refuse(longer, false, NULL, GCB_E_IO, "too long");
     write_text(other, "file");

@@ -191,7 +191,9 @@ static void test_selection(void **state)
     check_refused(&config, GCB_E_INVALID, "no step 11; the last is 10");
     s->steps = "1-5";
     s->workers = NULL;
-    check_refused(&config, GCB_E_INVALID, "leaves none of 7 tensors");
+    check_refused(&config, GCB_E_INVALID,
+                  "leaves none of 7 tensors; `gcbench inspect` lists them, and a pattern is of the "
+                  "whole name");
     s->steps = "1-";
     check_refused(&config, GCB_E_INVALID, "--step '1-'");
 }
