@@ -37,6 +37,17 @@ const struct opt_row bench_case_rows[] = {
     {.name = NULL},
 };
 
+const struct opt_row bench_repeat_rows[] = {
+    {"warmup", 0, "N", "untimed runs before the timed ones (default 1)", OPT_INT,
+     offsetof(struct opt_timing, warmup), 0, 1000000, NULL},
+    {"repeat", 0, "N", "so many timed runs of each message (default: until --precision is reached)",
+     OPT_INT, offsetof(struct opt_timing, repeat), 1, 1e6, NULL},
+    {"min-time", 0, "TIME",
+     "repeat each message for at least so long (default 5ms, kernels 20ms, with --repeat 0)",
+     OPT_TIME, offsetof(struct opt_timing, min_time), 0, 86400, NULL},
+    {.name = NULL},
+};
+
 const struct opt_row bench_timing_rows[] = {
     {"precision", 0, "SHARE",
      "measure until the median's 95 % interval is +- this (default 0.02) or time is up", OPT_REAL,

@@ -29,6 +29,7 @@ struct bench_options {
 
 extern const struct opt_row bench_input_rows[];  /* over struct opt_input: --step and --worker */
 extern const struct opt_row bench_case_rows[];   /* over struct bench_own */
+extern const struct opt_row bench_repeat_rows[]; /* over struct opt_timing */
 extern const struct opt_row bench_timing_rows[]; /* over struct bench_own */
 extern const struct opt_row bench_show_rows[];   /* over struct bench_own */
 

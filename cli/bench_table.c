@@ -178,5 +178,5 @@ void bench_show_notes(const struct out_report *report, const struct bench_marks 
         fprintf(report->out, "cache: it holds every message, so memory has no part in the times\n");
     if (marks->unknown)
         fprintf(report->out, "±?: more than the median itself, which is not known then\n");
-    heading_note_load(report->out, "speeds are too low");
+    heading_note_load(report->out, 0);
 }

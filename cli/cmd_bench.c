@@ -369,7 +369,7 @@ static const struct opt_group groups[] = {
     {"Input", opt_input_rows + 2, offsetof(struct bench_options, input)},
     {"Messages", opt_message_rows + 1, offsetof(struct bench_options, message)},
     {"Running", opt_exec_rows + 2, offsetof(struct bench_options, exec)},
-    {"Timing", opt_timing_rows, offsetof(struct bench_options, timing)},
+    {"Timing", bench_repeat_rows, offsetof(struct bench_options, timing)},
     {"Timing", bench_timing_rows, offsetof(struct bench_options, own)},
     {"Kernels", bench_kernels_rows, offsetof(struct bench_options, kernels)},
     {"Output", bench_show_rows, offsetof(struct bench_options, own)},

@@ -163,6 +163,7 @@ static int show_table(struct compress *c, struct gcb_diag *diag)
         .sort = c->sort,
         .top = (size_t)c->o->own.top,
         .settings = settings,
+        .repeat = opt_timing_repeat(&c->o->timing),
         .whole_model = c->o->message.scope == GCB_SCOPE_MODEL,
     };
     const int err = c->s.report.table ? gcb_extent_of(&extent, c->s.source, diag) : 0;

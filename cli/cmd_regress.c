@@ -374,7 +374,7 @@ static const struct opt_group groups[] = {
     {"For bench: input", opt_input_rows + 2, offsetof(struct regress_options, bench.input)},
     {"For bench: messages", opt_message_rows + 1, offsetof(struct regress_options, bench.message)},
     {"For bench: running", opt_exec_rows + 2, offsetof(struct regress_options, bench.exec)},
-    {"For bench: timing", opt_timing_rows, offsetof(struct regress_options, bench.timing)},
+    {"For bench: timing", bench_repeat_rows, offsetof(struct regress_options, bench.timing)},
     {"For bench: timing", bench_timing_rows, offsetof(struct regress_options, bench.own)},
     {"For bench: kernels", bench_kernels_rows, offsetof(struct regress_options, bench.kernels)},
     {"Output", regress_show_rows, offsetof(struct regress_options, own)},

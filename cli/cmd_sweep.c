@@ -131,6 +131,7 @@ static int show_table(struct sweep *c, struct gcb_diag *diag)
         .result = &c->result,
         .pareto = c->pareto,
         .settings = settings,
+        .repeat = opt_timing_repeat(&c->o->timing),
     };
     const int err = c->s.report.table ? gcb_extent_of(&extent, c->s.source, diag) : 0;
 

@@ -254,7 +254,7 @@ static void print_notes(const struct compress_view *v, FILE *out)
                 r->skipped_steps, r->skipped_steps == 1 ? "" : "s");
     if (r->zeroed)
         fprintf(out, "note: %" PRIu64 " infinities and NaNs were taken as 0\n", r->zeroed);
-    heading_note_load(out, "speeds are too low; --repeat 9 steadies them");
+    heading_note_load(out, v->repeat);
     if (r->interrupted)
         fprintf(out, "interrupted: this is what was done by then\n");
 }

@@ -18,6 +18,7 @@ struct compress_view {
     gcb_tally_figure_fn *sort;       /* NULL: as they came */
     size_t top;                      /* groups or tensors shown; 0: all groups, five tensors */
     const char *settings;            /* "scope tensor, 1 thread" */
+    unsigned repeat;                 /* timed runs of each message */
     bool whole_model;                /* a larger scope is not to be had */
 };
 

@@ -9,6 +9,7 @@
 #include "src/base/text.h"
 
 #define WIDTH 80
+#define STEADY 9 /* timed runs whose median bears some that were disturbed */
 
 static void count_of(char *out, size_t size, uint64_t n, const char *what)
 {
@@ -63,12 +64,13 @@ void heading_files(char *out, size_t size, const struct opt_list *files)
         used += (size_t)snprintf(out + used, size - used, "%s%s", i ? ", " : "", files->items[i]);
 }
 
-void heading_note_load(FILE *out, const char *consequence)
+void heading_note_load(FILE *out, unsigned repeat)
 {
     struct gcb_host host;
 
     gcb_host_read(&host);
     if (host.cpus > 0 && host.load1 > (double)host.cpus)
-        fprintf(out, "note: load %.1f on %d cpu%s: %s\n", host.load1, host.cpus,
-                host.cpus == 1 ? "" : "s", consequence);
+        fprintf(out, "note: load %.1f on %d cpu%s: speeds are too low%s\n", host.load1, host.cpus,
+                host.cpus == 1 ? "" : "s",
+                repeat && repeat < STEADY ? "; --repeat 9 steadies them" : "");
 }

@@ -11,7 +11,8 @@ void heading_print(FILE *out, const struct opt_list *files, const struct gcb_ext
 /* The files of a dump as one text, for rows; cut if there are very many. */
 void heading_files(char *out, size_t size, const struct opt_list *files);
 
-/* Other work on the machine makes times longer, by any factor: a note where its load says so. */
-void heading_note_load(FILE *out, const char *consequence);
+/* Other work on the machine makes times longer, by any factor: a note where its load says so. It advises more timed runs where
+ * each message had a few, `repeat`; 0: as many as it took. */
+void heading_note_load(FILE *out, unsigned repeat);
 
 #endif

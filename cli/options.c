@@ -81,11 +81,11 @@ const struct opt_row opt_exec_rows[] = {
 };
 
 const struct opt_row opt_timing_rows[] = {
-    {"warmup", 0, "N", "untimed runs before the timed ones", OPT_INT,
+    {"warmup", 0, "N", "untimed runs before the timed ones (default 1)", OPT_INT,
      offsetof(struct opt_timing, warmup), 0, 1000000, NULL},
-    {"repeat", 0, "N", "timed runs of each message", OPT_INT, offsetof(struct opt_timing, repeat),
-     1, 1e6, NULL},
-    {"min-time", 0, "TIME", "repeat each message for at least so long", OPT_TIME,
+    {"repeat", 0, "N", "timed runs of each message (default 1)", OPT_INT,
+     offsetof(struct opt_timing, repeat), 1, 1e6, NULL},
+    {"min-time", 0, "TIME", "repeat each message for at least so long (default 0)", OPT_TIME,
      offsetof(struct opt_timing, min_time), 0, 86400, NULL},
     {.name = NULL},
 };
@@ -146,6 +146,11 @@ const struct opt_row opt_make_rows[] = {
 void opt_timing_defaults(struct opt_timing *out)
 {
     out->warmup = -1;
+}
+
+unsigned opt_timing_repeat(const struct opt_timing *in)
+{
+    return in->repeat ? (unsigned)in->repeat : 1;
 }
 
 int opt_input_open(struct gcb_source **out, const struct opt_input *in,

@@ -90,6 +90,7 @@ struct opt_timing {
 };
 extern const struct opt_row opt_timing_rows[];
 void opt_timing_defaults(struct opt_timing *out);
+unsigned opt_timing_repeat(const struct opt_timing *in); /* of commands but bench */
 
 /* Methods, and their parameters given as options. */
 struct opt_methods {

@@ -125,7 +125,7 @@ struct gcb_run_config session_run(const struct session *s, const struct opt_timi
                   .fft_rigor = (enum gcb_fft_rigor)s->o.exec->fft_plan,
                   .device = s->backend.gpu.module ? &s->backend.gpu : NULL,
                   .timing = {.warmup = timing->warmup < 0 ? 1 : (unsigned)timing->warmup,
-                             .repeat = timing->repeat ? (unsigned)timing->repeat : 1,
+                             .repeat = opt_timing_repeat(timing),
                              .min_time = timing->min_time}},
         .nonfinite = (enum gcb_nonfinite_policy)m->nonfinite,
         .output_layers = {m->output_layer.items, m->output_layer.count},

@@ -122,7 +122,7 @@ static void print_notes(const struct sweep_view *v, FILE *out)
     if (r->zeroed)
         fprintf(out, "note: %llu infinities and NaNs were taken as 0\n",
                 (unsigned long long)r->zeroed);
-    heading_note_load(out, "speeds are too low; --repeat 9 steadies them");
+    heading_note_load(out, v->repeat);
     if (r->interrupted)
         fprintf(out, "interrupted: %s\n",
                 v->plan->searches

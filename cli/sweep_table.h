@@ -13,6 +13,7 @@ struct sweep_view {
     const struct gcb_run_result *result; /* of plan->methods */
     const bool *pareto;                  /* by method */
     const char *settings;                /* "scope tensor, 1 thread" */
+    unsigned repeat;                     /* timed runs of each message */
 };
 
 int sweep_show(const struct sweep_view *view, const struct out_report *report,

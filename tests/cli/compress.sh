@@ -94,6 +94,9 @@ assert summaries["fft"]["params"]["theta"] == 0.8
 assert abs(summaries["fft"]["density_asked"] - 0.2) < 1e-12
 assert summaries["qsgd"]["kept"] is None and summaries["fft"]["kept"] > 0
 PY
+run compress --method topk --repeat 9 --step 100 --worker 0 "$sample"
+exits 0
+check "no advice that was taken" sh -c "! grep -q steadies '$out'"
 run compress --method fft --theta 0.8 --method qsgd --repeat 3 --format json "$sample"
 exits 0
 quiet
