@@ -164,6 +164,15 @@ for method in "qsgd", "fp16", "identity":
 assert all(r["status"] == "ok" for (device, _, _), r in by.items() if device == "cpu")
 PY
 
+for n in 3 7 21 42; do # kernels of an encode, of a decode
+    GCB_HOST_BREAK=$n
+    export GCB_HOST_BREAK
+    run compress --device cuda --method topk --method qsgd --dataset stem.weight "$sample"
+    unset GCB_HOST_BREAK
+    exits 1
+    says "device cuda: unspecified launch failure"
+done
+
 run bench --device cuda:1 --method qsgd --repeat 1 "$sample"
 exits 3
 says "this machine has 1"

@@ -114,8 +114,7 @@ void run_one(cudaStream_t stream)
     const std::function<void()> work = std::move(stream->work.front());
 
     stream->work.pop_front();
-    if (!fault_seen && !idle)
-        work();
+    work();
 }
 
 void run_all(cudaStream_t stream)
@@ -215,6 +214,8 @@ bool failed()
 void enqueue(cudaStream_t stream, std::function<void()> work)
 {
     stream->work.push_back([work] {
+        if (fault_seen || idle) /* events are reached all the same */
+            return;
         open_memory();
         maybe_break();
         if (!fault_seen)
@@ -378,9 +379,9 @@ cudaError_t cudaFree(void *p)
 
 cudaError_t cudaMallocHost(void **out, size_t bytes)
 {
-    *out = malloc(bytes ? bytes : 1);
+    *out = fault_seen ? nullptr : malloc(bytes ? bytes : 1);
     if (!*out)
-        return refused(cudaErrorMemoryAllocation);
+        return refused(fault_seen ? state() : cudaErrorMemoryAllocation);
     memset(*out, kFresh, bytes);
     pinned[reinterpret_cast<uintptr_t>(*out)] = bytes;
     counts.allocations++;
@@ -397,11 +398,10 @@ cudaError_t cudaFreeHost(void *p)
     return state();
 }
 
-cudaError_t cudaStreamCreateWithFlags(cudaStream_t *out, unsigned flags)
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t *out, unsigned)
 {
-    (void)flags;
-    *out = new gcb_host_stream();
-    return state();
+    *out = fault_seen ? nullptr : new gcb_host_stream();
+    return fault_seen ? refused(state()) : cudaSuccess;
 }
 
 cudaError_t cudaStreamDestroy(cudaStream_t stream)
@@ -419,12 +419,14 @@ cudaError_t cudaStreamSynchronize(cudaStream_t stream)
     return state();
 }
 
-cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned flags)
+cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned)
 {
     const uint64_t record = event->asked;
 
-    (void)flags;
-    stream->work.push_back([event, record] { run_to(event, record); });
+    stream->work.push_back([event, record] {
+        if (!fault_seen && !idle)
+            run_to(event, record);
+    });
     return state();
 }
 
@@ -454,11 +456,10 @@ cudaError_t cudaMemsetAsync(void *p, int value, size_t bytes, cudaStream_t strea
     return state();
 }
 
-cudaError_t cudaEventCreateWithFlags(cudaEvent_t *out, unsigned flags)
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t *out, unsigned)
 {
-    (void)flags;
-    *out = new gcb_host_event();
-    return state();
+    *out = fault_seen ? nullptr : new gcb_host_event();
+    return fault_seen ? refused(state()) : cudaSuccess;
 }
 
 cudaError_t cudaEventDestroy(cudaEvent_t event)
