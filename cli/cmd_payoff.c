@@ -17,6 +17,7 @@ struct payoff {
     struct gcb_payoff_cases cases;
     struct out_report report;
     struct gcb_payoff_point *points; /* of the group and number of workers at hand */
+    bool stages_shown;
 };
 
 /* ---- where times come from ---- */
@@ -113,8 +114,10 @@ static int put_stages(struct payoff *c, const struct gcb_payoff_case *cases, siz
     for (size_t i = 0; !err && i < count; i++) {
         if (!gcb_payoff_stages(&stages, &cases[i]))
             continue;
-        if (c->report.table && c->report.verbose)
+        if (c->report.table && c->report.verbose) {
             payoff_show_stages(&c->report, &cases[i], &stages, bandwidths);
+            c->stages_shown = true;
+        }
         for (size_t b = 0; !err && b < bandwidths->count && out_wants_rows(&c->report); b++) {
             gcb_payoff_fft_row(&row, &cases[i], &stages, bandwidths->values[b]);
             err = out_put(&c->report, &row, diag);
@@ -171,6 +174,8 @@ static int run_exchange(struct payoff *c, struct gcb_diag *diag)
             fputc('\n', c->report.out);
         err = run_group(c, &all->items[i], listed, diag);
     }
+    if (!err && c->stages_shown)
+        payoff_show_symbols(&c->report);
     if (!err && c->report.table && !c->report.quiet && all->left_out)
         fprintf(c->report.out, "note: %llu rows left out: not ok, or without times\n",
                 (unsigned long long)all->left_out);
@@ -230,10 +235,12 @@ static int payoff_run(const void *options, const struct opt_list *operands, stru
     int err = payoff_plan(&c.plan, c.o, operands, ctx->diag);
 
     if (!err)
-        err = opt_exec_cpu(&c.o->exec,
-                           "payoff measures on the cpu only; with --results of `gcbench bench "
-                           "--device cuda` it reckons with a device's times",
-                           ctx->diag);
+        err = opt_exec_cpu(
+            &c.o->exec,
+            "payoff itself measures on the cpu only; for a device's times give it results: "
+            "`gcbench payoff r.json`, r.json from `gcbench bench --device cuda "
+            "--results r.json`",
+            ctx->diag);
     if (!err)
         err = opt_exec_resolve(&c.machine.backend, &c.o->exec, ctx->diag);
     if (!c.files->count)

@@ -138,11 +138,13 @@ static int bad_number(const struct opt_row *row, const char *text, struct gcb_di
                        : row->type == OPT_SIZE ? "a size such as 64K or 25M"
                                                : "a whole number";
     char shown[64], low[32], high[32];
+    const bool open =
+        row->max >= (row->type == OPT_SIZE ? 0x1p60 : 0x1p63); /* no end to speak of */
 
     gcb_escape(shown, sizeof(shown), text);
     if (row->min == 0.0 && row->max == 0.0)
         return gcb_diag_set(diag, GCB_E_INVALID, "--%s takes %s, not '%s'", row->name, what, shown);
-    if (row->max >= 0x1p63)
+    if (open)
         return gcb_diag_set(diag, GCB_E_INVALID, "--%s takes %s of at least %s, not '%s'",
                             row->name, what, gcb_real_text(low, row->min), shown);
     return gcb_diag_set(diag, GCB_E_INVALID, "--%s takes %s in [%s, %s], not '%s'", row->name, what,

@@ -202,14 +202,12 @@ static void show_words(const struct out_report *report, const struct payoff_view
 {
     for (size_t i = 0; i < view->methods; i++) {
         const struct gcb_payoff_point *p = view->points + i * view->bandwidths;
-        char words[400], line[700];
+        char words[400];
 
         if (!p->c)
             continue;
-        snprintf(
-            line, sizeof(line), "%s: %s", name_of(p),
-            gcb_payoff_words(words, sizeof(words), &p->verdict, &p->link, view->bandwidths == 1));
-        opt_wrap(report->out, line, 0, 2);
+        gcb_payoff_words(words, sizeof(words), &p->verdict, &p->link, view->bandwidths == 1);
+        opt_wrap(report->out, words, fprintf(report->out, "  %s:", name_of(p)), 4);
     }
 }
 
@@ -277,8 +275,8 @@ void payoff_show_stages(const struct out_report *report, const struct gcb_payoff
         else
             out_number(text[i], 1e-9 * gbps[i], 3);
     n = snprintf(line, sizeof(line),
-                 "%s, the FFT paper's condition: Tf %s, Ts %s, Tm %s, Tp %s GB/s; ratio %s;",
-                 c->label, text[0], text[1], text[2], text[3],
+                 "the FFT paper's condition: Tf %s, Ts %s, Tm %s, Tp %s GB/s; ratio %s;", text[0],
+                 text[1], text[2], text[3],
                  out_number(ratio, 4.0 * c->total.elements / c->total.wire, 3));
     for (size_t i = 0; i < bandwidths->count && i < PAYOFF_SHOWN; i++) {
         const double least = gcb_fft_stages_least_ratio(s, bandwidths->values[i]);
@@ -290,7 +288,11 @@ void payoff_show_stages(const struct out_report *report, const struct gcb_payoff
     }
     snprintf(line + n, sizeof(line) - (size_t)n, " pays with no ratio from %s on",
              gcb_payoff_bandwidth_text(even, gcb_fft_stages_break_even(s)));
-    opt_wrap(report->out, line, 0, 2);
+    opt_wrap(report->out, line, fprintf(report->out, "  %s,", c->label), 4);
+}
+
+void payoff_show_symbols(const struct out_report *report)
+{
     fputs(symbols, report->out);
 }
 

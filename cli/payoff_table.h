@@ -25,6 +25,8 @@ void payoff_show_notes(const struct out_report *report, const struct payoff_view
 void payoff_show_stages(const struct out_report *report, const struct gcb_payoff_case *c,
                         const struct gcb_fft_stages *stages,
                         const struct gcb_payoff_grid *bandwidths);
+/* What its letters stand for: once, below all of them. */
+void payoff_show_symbols(const struct out_report *report);
 
 /* The papers' own models, on given numbers. */
 int payoff_show_fft(const struct out_report *report, const struct gcb_fft_stages *stages,

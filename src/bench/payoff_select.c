@@ -1,3 +1,4 @@
+#include <stdio.h>
 #include <string.h>
 
 #include "src/base/alloc.h"
@@ -37,21 +38,51 @@ static bool names(const char *wanted, const struct gcb_payoff_case *c)
     return true;
 }
 
+/* "a:x=1, a:x=2": the settings of the method that is wanted, or of all where none is; the first few of many. */
+static bool list_settings(char *out, size_t size, const struct gcb_payoff_cases *c,
+                          const char *wanted)
+{
+    const size_t name = strcspn(wanted, ":");
+    size_t used = 0;
+    bool known = false;
+
+    for (size_t i = 0; i < c->count; i++)
+        known |=
+            strlen(c->items[i].method) == name && strncmp(c->items[i].method, wanted, name) == 0;
+    out[0] = '\0';
+    for (size_t i = 0; i < c->count; i++) {
+        const struct gcb_payoff_case *at = &c->items[i];
+        const char *text = known ? at->label : at->method;
+
+        if (known && (strlen(at->method) != name || strncmp(at->method, wanted, name) != 0))
+            continue;
+        if (i > 0 && strcmp(text, known ? at[-1].label : at[-1].method) == 0)
+            continue;
+        if (used + strlen(text) + sizeof(", ...") >= size) {
+            strcpy(out + used, used ? ", ..." : "...");
+            break;
+        }
+        used += (size_t)snprintf(out + used, size - used, "%s%s", used ? ", " : "", text);
+    }
+    return known;
+}
+
 /* Marks the cases that are wanted. */
 static int mark(bool *keep, const struct gcb_payoff_cases *c, const char *wanted,
                 struct gcb_diag *diag)
 {
-    char shown[128];
-    bool found = false;
+    char shown[128], settings[200];
+    bool found = false, known;
 
     for (size_t i = 0; i < c->count; i++)
         if (names(wanted, &c->items[i]))
             keep[i] = found = true;
-    return found ? 0
-                 : gcb_diag_set(diag, GCB_E_INVALID,
-                                "--method %s: the results have no such method with times; without "
-                                "--method all that they have are shown",
-                                gcb_escape(shown, sizeof(shown), wanted));
+    if (found)
+        return 0;
+    known = list_settings(settings, sizeof(settings), c, wanted);
+    return gcb_diag_set(diag, GCB_E_INVALID, "--method %s: the results have times of %s%s",
+                        gcb_escape(shown, sizeof(shown), wanted),
+                        known ? "" : "these methods: ", settings);
 }
 
 /* Baselines stay with what is compared to them. */

@@ -44,6 +44,10 @@ run payoff --model-bytes 1M --method tokp
 exits 2
 run payoff --model-bytes 1M --device cuda:0 --method fft
 check "no device" test "$rc" -eq 3
+says "r.json from \`gcbench bench --device cuda --results r.json\`"
+run payoff --model-bytes 100X r.json
+exits 2
+says "--model-bytes takes a size such as 64K or 25M of at least 4, not '100X'"
 run payoff --density 0.1 r.json
 exits 2
 run payoff --words 1 r.json
@@ -150,7 +154,10 @@ prints "1 of these cannot meet the search's target"
 check "no advice to do what was done" sh -c "! grep -q 'lose differently' '$out'"
 run payoff --method qsgd:bits=3 "$tmp/r.json"
 exits 2
-says "have no such method"
+says "--method qsgd:bits=3: the results have times of qsgd:bits=4,bucket=512"
+run payoff --method tokp "$tmp/r.json"
+exits 2
+says "--method tokp: the results have times of these methods: fft, topk, qsgd, bf16, sbc, fp16"
 run payoff --bandwidth 10Gb --compute 80ms --workers 2,64 --model-bytes 100M "$tmp/r.json"
 exits 0
 prints "exposed"
@@ -330,6 +337,13 @@ run payoff -v --bandwidth 10Gb "$tmp/stages.json"
 prints "Tf transform, Ts selection"
 prints "the FFT paper's condition"
 narrow
+sed 's/"fft"/"sbc"/g' "$tmp/stages.json" >>"$tmp/stages.json.2"
+cat "$tmp/stages.json" >>"$tmp/stages.json.2"
+run payoff -v "$tmp/stages.json.2"
+check "letters are told once" sh -c "[ \$(grep -c '^Tf transform' '$out') -eq 1 ]"
+check "of two" sh -c "[ \$(grep -c \"the FFT paper's condition\" '$out') -eq 2 ]"
+check "an entry's other lines stand further in" sh -c "
+    ! sed -n '/any bandwidth/,/^Tf/p' '$out' | grep -vE '^(    [^ ]|  (sbc|fft)[:,]|Tf )'"
 
 # ---- times of its own ----
 run payoff --model-bytes 100M --method qsgd --method topk:theta=0.9 --bandwidth 10Gb --workers 4

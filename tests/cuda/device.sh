@@ -73,7 +73,7 @@ for device in cuda cuda:7; do
     says "replay has no device: it runs on the cpu only"
     run payoff --device $device --model-bytes 1M --method topk --results "$tmp/made/x.json"
     exits 3
-    says "payoff measures on the cpu only"
+    says "payoff itself measures on the cpu only"
 done
 
 # Nor have these options a meaning there.
