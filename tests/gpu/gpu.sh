@@ -101,6 +101,10 @@ check "no cell is empty for want of a row" not_in "$tmp/out/report.md" 'not meas
 check "it ends well" grep -qF 'Nothing failed.' "$tmp/out/report.md"
 
 
+bare "$bundle/run" --help
+exits 0
+prints "./run [--elements N] [--small] [--out DIR]"
+
 # Without a module, and so without a device.
 rm "$bundle/lib/libgcbench-cuda.so"
 bare "$bundle/run"
@@ -115,6 +119,24 @@ if [ ! -e /dev/nvidiactl ] && [ ! -e /dev/dxg ]; then
     exits 3
     says "no NVIDIA GPU"
 fi
+for word in demo test gpu; do
+    last="./dev $word --help"
+    "$here/../../dev" $word --help >"$out" 2>"$err"
+    rc=$?
+    exits 0
+    quiet
+    prints "--static [--loops]"
+done
+check "the help fits a terminal" sh -c "! grep '.\{81\}' '$out'"
+last="./dev gpu --static --nonsense"
+"$here/../../dev" gpu --static --nonsense >"$out" 2>"$err"
+rc=$?
+exits 2
+says "not '--nonsense'"
+last="static.py --nonsense"
+python3 "$here/static.py" "$tmp/none" --nonsense >"$out" 2>"$err"
+rc=$?
+exits 2
 if ! command -v nvcc >/dev/null && [ ! -x /usr/local/cuda/bin/nvcc ]; then
     last="./dev gpu --static"
     "$here/../../dev" gpu --static >"$out" 2>"$err"

@@ -2,6 +2,8 @@
 
     python3 static.py MODULE [--arch 90] [--check] [--loops] [KERNEL...]
 
+A KERNEL is a name with or without its template's arguments, or a source such as range_cuda.cu; without any, all are listed.
+
 Registers and stack frames are read from the module itself. Where nvdisasm is (NVIDIA's toolkit has it; a package of
 that name has it alone), instructions are counted too, along the path that a thread with a full tile takes: the shortest one
 from the kernel's beginning over its widest loads, and over the most conversions to an integer, to its end. Loops on it count
@@ -12,6 +14,8 @@ path reads or writes, whichever are more.
 to, or holds so many registers that fewer than 24 warps fit a multiprocessor, or not the threads that its launch bounds
 name. 77 if there is no module.
 """
+import argparse
+import difflib
 import os
 import re
 import shutil
@@ -62,7 +66,7 @@ def cubin_at(data, at):
 def cubins(path, arch):
     with open(path, "rb") as f:
         data = f.read()
-    at = data.find(b"\x7fELF", 1)
+    at = data.find(b"\x7fELF")
     while at >= 0:
         machine, = struct.unpack_from("<H", data, at + 18)
         flags, = struct.unpack_from("<I", data, at + 48)
@@ -114,15 +118,31 @@ def most_registers(family, fact):
     return min(most, 65536 // fact["threads"] // 8 * 8) if fact["threads"] else most
 
 
+def without_arguments(name):
+    """encode<one, 2>(...) without what stands in the parentheses."""
+    depth = 0
+    for at, letter in enumerate(name):
+        depth += (letter == "<") - (letter == ">")
+        if letter == "(" and depth == 0:
+            return name[:at]
+    return name
+
+
 def plain(names):
-    """As written: without the namespaces that nobody named, and without arguments."""
+    """As written: without the namespaces that nobody named, types of constants, and arguments."""
     tool = shutil.which("c++filt") or shutil.which("cu++filt")
     text = subprocess.run([tool], input="\n".join(names), capture_output=True, text=True).stdout if tool else "\n".join(names)
     out = {}
     for raw, name in zip(names, text.split("\n")):
-        name = re.sub(r"\(anonymous namespace\)::|\(bool\)|^void |gcb::", "", name)
-        out[raw] = re.sub(r"\(.*", "", name)
+        name = re.sub(r"\(anonymous namespace\)::|^void |gcb::", "", name)
+        out[raw] = without_arguments(re.sub(r"\([\w ]+\)(?=-?\d)", "", name))
     return out
+
+
+def source_of(raw):
+    """The file whose unnamed namespace the kernel is in; empty where it is in none."""
+    m = re.search(r"_GLOBAL__N__[0-9a-f]+_\d+_(\w+?)_cu_[0-9a-f]{8}", raw)
+    return m.group(1) + ".cu" if m else ""
 
 
 # ---- instructions ----
@@ -270,52 +290,101 @@ def loops_of(blocks):
                 yield [one for b in range(j, i + 1) for one in blocks[b][0]]
 
 
-def main():
-    words = [w for w in sys.argv[1:] if not w.startswith("--")]
-    arch = 90
-    if "--arch" in sys.argv:
-        arch = int(sys.argv[sys.argv.index("--arch") + 1])
-        words.remove(str(arch))
-    if not words:
-        sys.exit(__doc__)
-    if not os.path.exists(words[0]):
-        print("skipped: there is no CUDA module (no nvcc when this was configured)")
-        sys.exit(77)
-    rows, bad = [], []
-    for elf in cubins(words[0], arch):
-        facts, code = kernels(elf), {} if "--check" in sys.argv else disassemble(elf)
-        names = plain(list(facts))
-        for raw, fact in facts.items():
-            rows.append((names[raw], fact, blocks_of(code[raw]) if raw in code else None))
-    if not rows:
-        sys.exit("static.py: %s has no kernel for sm_%d" % (words[0], arch))
-    for name, fact, blocks in sorted(rows, key=lambda r: r[0]):
+HEADING = """%s, sm_%d: as compiled, nothing was run
+regs, stack: registers of a thread, and bytes that it keeps in local memory"""
+COUNTED = """instr, elem: instructions along the path of a thread with a full tile, floats that it reads or writes; each: their
+quotient, and of that wide multiplications, on doubles, of the special unit, on shared memory; local: on local memory;
+loads, stores: bytes of each. Loops count once, steps that may be left out are: a lower bound (docs/gpu.md)"""
+COLUMNS = "%-40s %-24s %4s %5s"
+COUNTS = "  %5s %4s %6s %5s %5s %5s %6s %5s  %s"
+
+
+def arguments():
+    parser = argparse.ArgumentParser(prog="static.py", description=__doc__, allow_abbrev=False,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("module")
+    parser.add_argument("kernels", nargs="*", metavar="KERNEL")
+    parser.add_argument("--arch", type=int, default=90)
+    parser.add_argument("--check", action="store_true")
+    parser.add_argument("--loops", action="store_true")
+    given = parser.parse_intermixed_args()
+    if given.loops and not shutil.which("nvdisasm"):
+        parser.error("--loops needs nvdisasm (NVIDIA's toolkit has it, and a package nvidia-cuda-nvdisasm)")
+    return given
+
+
+def names_of(row):
+    return {row[0], re.sub("<.*", "", row[0]), row[1]}
+
+
+def wanted(rows, kernels):
+    """The rows of these names, all without any; ends where there are none of a name."""
+    known = set().union(*map(names_of, rows)) - {""}
+    for kernel in kernels:
+        if kernel not in known:
+            near = difflib.get_close_matches(kernel, sorted(known), 1)
+            print("static.py: no kernel or source '%s'%s" % (
+                kernel, "; did you mean '%s'?" % near[0] if near else "; without a name all are listed"), file=sys.stderr)
+            sys.exit(2)
+    return [row for row in rows if not kernels or names_of(row) & set(kernels)]
+
+
+def counts_of(path):
+    count, c = elements(path), share(path)
+    each = [c[k] / max(count, 1) for k in ("wide", "f64", "sfu", "shared")]
+    accesses = ["%s %s" % (words, " ".join(str(width(op)) for _, op, _ in path if op.startswith(kind)))
+                for words, kind in (("loads", "LDG"), ("stores", "STG"))]
+    return COUNTS % (len(path), "%d" % count, "%.1f" % (len(path) / max(count, 1)), *("%.1f" % e for e in each), c["local"],
+                     " ".join(accesses))
+
+
+def show(rows, given):
+    counted = any(blocks for *_, blocks in rows)
+    print(HEADING % (given.module, given.arch))
+    if counted:
+        print(COUNTED)
+    print("\n" + (COLUMNS % ("kernel", "source", "regs", "stack") + (COUNTS % (
+        "instr", "elem", "each", "wide", "f64", "sfu", "shared", "local", "loads, stores") if counted else "")))
+    for name, source, fact, blocks in rows:
+        path = hot_path(blocks) if blocks else None
+        print(COLUMNS % (name, source, fact["registers"], fact["stack"]) + (counts_of(path) if path else ""))
+        for loop in loops_of(blocks) if blocks and given.loops else ():
+            print("    loop of %3d: loads %3d B, stores %3d B, %s" % (
+                len(loop), moved(loop, "LDG"), moved(loop, "STG"), share(loop)))
+
+
+def check(rows, arch):
+    """The exit status; says what is too much."""
+    bad = []
+    for name, _, fact, _ in rows:
         family = re.sub("<.*", "", name)
-        if name.startswith("$"):  # a part of another, with its caller's frame
-            continue
         if fact["stack"] > ON_STACK.get(family, 0):
             bad.append("%s keeps %d bytes in local memory" % (name, fact["stack"]))
         if fact["registers"] > most_registers(family, fact):
             bad.append("%s has %d registers" % (name, fact["registers"]))
-        if "--check" in sys.argv or (len(words) > 1 and name not in words[1:]):
-            continue
-        print("%-28s %3d registers %4d stack" % (name, fact["registers"], fact["stack"]), end="")
-        path = hot_path(blocks) if blocks else None
-        if path:
-            count = elements(path)
-            c = share(path)
-            print("  %4d instructions, %2d elements: %5.1f each; wide %.1f f64 %.1f sfu %.1f shared %.1f local %d; loads %s stores %s" % (
-                len(path), count, len(path) / max(count, 1), *(c[k] / max(count, 1) for k in ("wide", "f64", "sfu", "shared")), c["local"],
-                " ".join(str(width(op)) for _, op, _ in path if op.startswith("LDG")),
-                " ".join(str(width(op)) for _, op, _ in path if op.startswith("STG"))), end="")
-        print()
-        for loop in loops_of(blocks) if blocks and "--loops" in sys.argv else ():
-            c = share(loop)
-            print("    loop of %3d: loads %3d B, stores %3d B, %s" % (len(loop), moved(loop, "LDG"), moved(loop, "STG"), c))
-    if "--check" in sys.argv:
-        print("%d kernels for sm_%d" % (sum(not r[0].startswith("$") for r in rows), arch))
-        print("\n".join(bad), file=sys.stderr, end="\n" if bad else "")
-        sys.exit(bool(bad))
+    print("%d kernels for sm_%d" % (len(rows), arch))
+    print("\n".join(bad), file=sys.stderr, end="\n" if bad else "")
+    return bool(bad)
+
+
+def main():
+    given = arguments()
+    if not os.path.exists(given.module):
+        print("skipped: there is no CUDA module (no nvcc when this was configured)")
+        sys.exit(77)
+    rows = []
+    for elf in cubins(given.module, given.arch):
+        facts, code = kernels(elf), {} if given.check else disassemble(elf)
+        names = plain(list(facts))
+        for raw, fact in facts.items():
+            if not raw.startswith("$"):  # a part of another, with its caller's frame
+                rows.append((names[raw], source_of(raw), fact, blocks_of(code[raw]) if raw in code else None))
+    if not rows:
+        sys.exit("static.py: %s has no kernel for sm_%d" % (given.module, given.arch))
+    rows.sort(key=lambda row: row[:2])
+    if given.check:
+        sys.exit(check(rows, given.arch))
+    show(wanted(rows, given.kernels), given)
 
 
 main()
