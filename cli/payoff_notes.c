@@ -10,6 +10,29 @@ static void note_load(FILE *out, const struct gcb_payoff_case *c)
                 c->cpus, c->cpus == 1.0 ? "" : "s");
 }
 
+/* A single run says what the machine did at that moment. */
+static void note_runs(FILE *out, const struct payoff_view *v)
+{
+    size_t methods = 0, once = 0;
+    char some[48] = "", text[200];
+
+    for (size_t i = 0; i < v->methods; i++) {
+        const struct gcb_payoff_case *c = v->points[i * v->bandwidths].c;
+
+        methods += c != NULL;
+        once += c && c->once;
+    }
+    if (once == 0)
+        return;
+    if (once < methods)
+        snprintf(some, sizeof(some), "of %zu method%s ", once, once == 1 ? "" : "s");
+    snprintf(text, sizeof(text),
+             "times %sof one run each, so another run's verdicts may differ: --repeat 9 of sweep, "
+             "bench or compress gives medians",
+             some);
+    opt_wrap(out, text, fprintf(out, "note:"), 2);
+}
+
 /* Adding is no measured time: one number for the machine, which may be a poor one, decides it. */
 static void note_adding(FILE *out, const struct payoff_view *v)
 {
@@ -59,7 +82,8 @@ static void note_errors(FILE *out, const struct payoff_view *v)
     } else if (most > 1.5 * least)
         opt_wrap(out,
                  "these settings lose differently much: `gcbench sweep --match rel_l2=0.4 "
-                 "--results s.json FILE`, then `gcbench payoff s.json`, compares at equal error",
+                 "--repeat 9 --results s.json FILE`, then `gcbench payoff s.json`, compares at "
+                 "equal error",
                  fprintf(out, "note:"), 2);
 }
 
@@ -108,6 +132,7 @@ void payoff_show_notes(const struct out_report *report, const struct payoff_view
     if (!(p->of->copy > 0.0))
         fprintf(report->out, "adding gradients up is free here; the results have no copy_gbps\n");
     note_adding(report->out, view);
+    note_runs(report->out, view);
     note_load(report->out, p->of);
     note_errors(report->out, view);
     if (p->of->summary_only)

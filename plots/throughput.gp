@@ -13,7 +13,7 @@ beside = is_text ? 0 : 0.19
 set x2range [0:1]
 set yrange [rows + 0.7:0.3]
 set format x '%g'
-set xlabel 'input bytes per second, GB/s (1e9)'.(is_wide ? ', logarithmic axis' : '').(rows_left_out > 0 ? sprintf('; %d slower ones are left out', rows_left_out) : '')
+set xlabel 'input bytes per second, GB/s (1e9)'.(is_wide ? ', logarithmic axis' : '').(rows_left_out > 0 ? sprintf('; %d slower ones are left out', rows_left_out) : '').runs
 set ytics scale 0
 unset grid
 set grid xtics linecolor rgb '#d0d0d0' linewidth 0.7
@@ -37,7 +37,7 @@ do for [k = 1:3] {
 }
 if (is_text) {
     known = '' # lines would cross bars and numbers
-    if (limits ne '') { set xlabel 'input GB/s'.(is_wide ? ', log axis' : '').'; '.limits }
+    if (limits ne '') { set xlabel 'input GB/s'.(is_wide ? ', log axis' : '').(strstrt(runs, 'one run') > 0 ? runs : '').'; '.limits }
     unset bmargin
     set key below
 }

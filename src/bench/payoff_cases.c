@@ -271,6 +271,12 @@ static bool sparse(const json_t *row)
     return gcb_results_real(row, "density") < 1.0 && (!transform || strcmp(transform, "none") == 0);
 }
 
+/* A deviation stands in every row, and has a value from two runs on. */
+static bool once(const json_t *row)
+{
+    return json_is_null(json_object_get(row, "encode_seconds_mad"));
+}
+
 static int take_result(struct gathering *g, const json_t *row, struct gcb_diag *diag)
 {
     const double bytes = 4.0 * gcb_results_real(row, "elements");
@@ -311,6 +317,7 @@ static int visit(void *ctx, const struct gcb_results_row *row, struct gcb_diag *
     g->c.sparse = sparse(row->json);
     g->c.searched = gcb_results_text(row->json, "match_field") != NULL;
     g->c.missed = g->c.searched && !gcb_results_bool(row->json, "match_reached");
+    g->c.once |= once(row->json);
     if (result)
         return take_result(g, row->json, diag);
     add_row(&g->summary, row->json);

@@ -40,6 +40,7 @@ struct gcb_payoff_case {
     double
         rel_l2; /* of the summaries, else of the messages, weighted by elements; NAN: none seen */
     bool searched, missed; /* by `sweep --match`; and the target was not met */
+    bool once;             /* its times, or some of them, are of a single run each */
     double load1, cpus;    /* of the machine that measured; NAN: not known */
     struct gcb_payoff_sums total;
     struct gcb_fit encode, decode, wire; /* over a message's bytes as fp32 */

@@ -58,6 +58,7 @@ static const struct field case_fields[] = {
     {"encode_gbps", false, offsetof(struct gcb_plot_case, encode_gbps)},
     {"decode_gbps", false, offsetof(struct gcb_plot_case, decode_gbps)},
     {"encode_seconds", false, offsetof(struct gcb_plot_case, encode_seconds)},
+    {"encode_seconds_mad", false, offsetof(struct gcb_plot_case, encode_mad)},
     {"encode_seconds_low", false, offsetof(struct gcb_plot_case, encode_low)},
     {"encode_seconds_high", false, offsetof(struct gcb_plot_case, encode_high)},
     {"decode_seconds", false, offsetof(struct gcb_plot_case, decode_seconds)},

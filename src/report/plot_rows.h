@@ -30,7 +30,8 @@ struct gcb_plot_case { /* result, summary */
     const char *file, *scope, *tensor, *method, *spec, *device, *isa, *cache, *status;
     double threads, elements, wire_bytes, ratio, bits, density, rel_l2, cosine;
     double encode_gbps, decode_gbps, input_bytes;
-    double encode_seconds, encode_low, encode_high, decode_seconds, decode_low, decode_high;
+    double encode_seconds, encode_mad, encode_low, encode_high, decode_seconds, decode_low,
+        decode_high;
     double pareto; /* 1, 0 */
     const char *match_field;
     double match_target, match_reached; /* the latter 1, 0 */

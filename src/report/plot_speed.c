@@ -63,6 +63,27 @@ static void put_bars(struct gcb_plot_page *out, const struct bar *bars, size_t c
     gcb_plot_var_range(out, "speed", &range);
 }
 
+/* How often the times were taken, which rows tell by what they have: a deviation from 2 runs on, an interval from 6. */
+static void put_runs(struct gcb_plot_page *out, const struct bar *bars, size_t count)
+{
+    char text[64] = "";
+    size_t once = 0, intervals = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        once += isnan(bars[i].item->encode_mad);
+        intervals += !isnan(bars[i].item->encode_low);
+    }
+    if (once > 0 && once == count)
+        snprintf(text, sizeof(text), "; one run each");
+    else if (once > 0)
+        snprintf(text, sizeof(text), "; one run of %zu method%s", once, once == 1 ? "" : "s");
+    else if (intervals == 0)
+        snprintf(text, sizeof(text), "; medians of 2 to 5 runs");
+    else
+        snprintf(text, sizeof(text), "; medians and 95 %% intervals");
+    gcb_plot_var_text(out, "runs", text);
+}
+
 static int fill_throughput(const struct gcb_plot_data *data, const void *first,
                            struct gcb_plot_page *out, struct gcb_diag *diag)
 {
@@ -92,6 +113,7 @@ static int fill_throughput(const struct gcb_plot_data *data, const void *first,
     gcb_plot_var_real(out, "fill_gbps", env->fill_gbps);
     gcb_plot_var_real(out, "memcpy_gbps", copy);
     gcb_plot_var_real(out, "plot_height", 200.0 + 38.0 * (double)count);
+    put_runs(out, bars, count);
     put_bars(out, bars, count);
 out:
     gcb_plot_set_fini(&set);

@@ -317,6 +317,31 @@ sed -i 's/2.5/2/;s/0.001/1000/' "$tmp/load.json"
 run payoff --bandwidth 10Gb "$tmp/load.json"
 check "no notes of load and copying" sh -c "! grep -qE 'at load|copy_gbps' '$out'"
 
+mad='"encode_seconds_mad":'
+row 'qsgd' 'qsgd' "$times,${mad}null" >"$tmp/once.json"
+run payoff "$tmp/once.json"
+prints "times of one run each"
+narrow
+row 'topk' 'topk' "$times,${mad}1e-9" >>"$tmp/once.json"
+run payoff "$tmp/once.json"
+prints "times of 1 method of one run each"
+run payoff --method topk "$tmp/once.json"
+check "several runs need no note" sh -c "! grep -q 'one run' '$out'"
+run sweep --method topk --vary theta=0.9 --step 400 --results "$tmp/one.json" "$sample"
+run payoff "$tmp/one.json"
+prints "times of one run each"
+run sweep --method topk --vary theta=0.9 --repeat 9 --step 400 --results "$tmp/nine.json" "$sample"
+run payoff "$tmp/nine.json"
+check "no note of nine runs" sh -c "! grep -q 'one run' '$out'"
+command -v gnuplot >/dev/null && {
+    run plot --only throughput --type svg -o "$tmp/speeds" "$tmp/one.json"
+    check "one run" grep -q '; one run each' "$tmp"/speeds/throughput*.svg
+    run plot --force --only throughput --type svg -o "$tmp/speeds" "$tmp/nine.json"
+    check "intervals" grep -q '; medians and 95 % intervals' "$tmp"/speeds/throughput*.svg
+    run plot --terminal --only throughput "$tmp/one.json"
+    prints "one run each"
+}
+
 # ---- stages that were timed ----
 row 'fft' 'fft' "$times"',"transform_seconds":1e-6,"select_seconds":2e-6,"quantise_seconds":4e-6,"index_seconds":3e-6' >"$tmp/stages.json"
 run payoff --bandwidth 10Gb,40Gb --format json "$tmp/stages.json"
