@@ -135,7 +135,7 @@ def plain(names):
     out = {}
     for raw, name in zip(names, text.split("\n")):
         name = re.sub(r"\(anonymous namespace\)::|^void |gcb::", "", name)
-        out[raw] = without_arguments(re.sub(r"\([\w ]+\)(?=-?\d)", "", name))
+        out[raw] = without_arguments(re.sub(r"\([\w ]+\)(?=-?\d)", "", name)).replace("> >", ">>")
     return out
 
 
@@ -291,11 +291,11 @@ def loops_of(blocks):
 
 
 HEADING = """%s, sm_%d: as compiled, nothing was run
-regs, stack: registers of a thread, and bytes that it keeps in local memory"""
+source: "-" where the name does not say; regs, stack: registers of a thread, and bytes that it keeps in local memory"""
 COUNTED = """instr, elem: instructions along the path of a thread with a full tile, floats that it reads or writes; each: their
 quotient, and of that wide multiplications, on doubles, of the special unit, on shared memory; local: on local memory;
 loads, stores: bytes of each. Loops count once, steps that may be left out are: a lower bound (docs/gpu.md)"""
-COLUMNS = "%-40s %-24s %4s %5s"
+COLUMNS = "%-*s %-22s %4s %5s"
 COUNTS = "  %5s %4s %6s %5s %5s %5s %6s %5s  %s"
 
 
@@ -340,14 +340,15 @@ def counts_of(path):
 
 def show(rows, given):
     counted = any(blocks for *_, blocks in rows)
+    wide = max(len("kernel"), *(len(row[0]) for row in rows))
     print(HEADING % (given.module, given.arch))
     if counted:
         print(COUNTED)
-    print("\n" + (COLUMNS % ("kernel", "source", "regs", "stack") + (COUNTS % (
+    print("\n" + (COLUMNS % (wide, "kernel", "source", "regs", "stack") + (COUNTS % (
         "instr", "elem", "each", "wide", "f64", "sfu", "shared", "local", "loads, stores") if counted else "")))
     for name, source, fact, blocks in rows:
         path = hot_path(blocks) if blocks else None
-        print(COLUMNS % (name, source, fact["registers"], fact["stack"]) + (counts_of(path) if path else ""))
+        print(COLUMNS % (wide, name, source or "-", fact["registers"], fact["stack"]) + (counts_of(path) if path else ""))
         for loop in loops_of(blocks) if blocks and given.loops else ():
             print("    loop of %3d: loads %3d B, stores %3d B, %s" % (
                 len(loop), moved(loop, "LDG"), moved(loop, "STG"), share(loop)))
