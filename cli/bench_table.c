@@ -111,16 +111,18 @@ static void fill(struct cells *c, const struct bench_view *v, size_t method)
 
 static void print_head(const struct bench_view *v, FILE *out)
 {
-    char number[3][32];
+    const struct gcb_bandwidth *b = v->bandwidth;
+    char number[4][32], line[160];
 
     fprintf(out, "\n%s\n", v->settings);
-    if (!v->bandwidth->bytes) /* not measured */
+    if (!b->bytes) /* not measured */
         return;
-    fprintf(out, "memory: reads %s, fills %s, copies %s GB/s over %.3g MB%s\n",
-            out_number(number[0], v->bandwidth->read_gbps, 3),
-            out_number(number[1], v->bandwidth->fill_gbps, 3),
-            out_number(number[2], v->bandwidth->copy_gbps, 3), (double)v->bandwidth->bytes * 1e-6,
-            v->bandwidth->bytes <= gcb_host_cache() ? ", in the caches" : "");
+    snprintf(line, sizeof(line), "memory: reads %s, fills %s, copies %s GB/s over %s MB%s",
+             out_number(number[0], b->read_gbps, 3), out_number(number[1], b->fill_gbps, 3),
+             out_number(number[2], b->copy_gbps, 3),
+             out_number(number[3], (double)b->bytes * 1e-6, 3),
+             b->bytes <= gcb_host_cache() ? ", in the caches" : "");
+    opt_wrap(out, line, 0, 2);
 }
 
 static void note_failures(const struct bench_view *v, FILE *out)
