@@ -122,7 +122,7 @@ static void print_head(const struct bench_view *v, FILE *out)
              out_number(number[2], b->copy_gbps, 3),
              out_number(number[3], (double)b->bytes * 1e-6, 3),
              b->bytes <= gcb_host_cache() ? ", in the caches" : "");
-    opt_wrap(out, line, 0, 2);
+    opt_wrap(out, line, 0, 0);
 }
 
 static void note_failures(const struct bench_view *v, FILE *out)
