@@ -108,9 +108,34 @@ static uint64_t room_of(uint64_t length)
     return length < LEAST_PROBED || largest_prime(length) < LEAST_PRIME ? 0 : most_taken(length);
 }
 
+/* By the threads that will execute, all at once: each has a stack, and takes memory in a place of its own. */
 bool gcb_fft_has_room(const struct gcb_fft *fft)
 {
-    return fft->room == 0 || in_one_piece(fft->room);
+    int lacking = 0;
+
+    if (fft->room == 0)
+        return true;
+#pragma omp parallel num_threads(fft->workers) reduction(+ : lacking)
+    {
+        void *little = gcb_alloc_array(LEAST_PRIME, sizeof(float));
+        void *share = gcb_alloc_array(fft->room / (uint64_t)fft->workers, sizeof(float));
+
+#pragma omp barrier
+        lacking += !little || !share;
+        gcb_free(share);
+        gcb_free(little);
+    }
+    return lacking == 0;
+}
+
+/* What FFTW does on several threads, by those that all kernels share: its own pool waits forever for a thread that could
+ * not be made. */
+static void share_out(void *(*work)(char *), char *jobs, size_t size, int count, void *unused)
+{
+    (void)unused;
+#pragma omp parallel for num_threads(count) schedule(static, 1)
+    for (int i = 0; i < count; i++)
+        work(jobs + size * (size_t)i);
 }
 
 /* Its tables are made with the first plan. The planner is locked. */
@@ -118,8 +143,10 @@ static bool start(void)
 {
     static bool started;
 
-    if (!started && in_one_piece(LEAST_PROBED))
+    if (!started && in_one_piece(LEAST_PROBED)) {
         started = fftwf_init_threads() != 0;
+        fftwf_threads_set_callback(share_out, NULL);
+    }
     return started;
 }
 

@@ -14,11 +14,11 @@ exits 0
 
 limited() { # MB ARGS...
     last="gcbench (with $1 MB)"
-    (ulimit -v $(($1 * 1024)) && shift && timeout 60 "$GCBENCH" "$@") >"$out" 2>"$err" </dev/null
+    (ulimit -v $(($1 * 1024)) && shift && timeout -k 5 60 "$GCBENCH" "$@") >"$out" 2>"$err" </dev/null
     rc=$?
 }
 
-refused=0
+refused=0 step=3
 scan() { # FILE ARGS...: every limit, from too little to load the program up to what is enough
     file=$1
     shift
@@ -27,10 +27,10 @@ scan() { # FILE ARGS...: every limit, from too little to load the program up to 
     while [ $mb -le 600 ] && [ $enough -lt 4 ]; do
         limited $mb "$@" $file
         [ $rc -eq 127 ] || check "done, or in words: $rc" sh -c \
-            "[ $rc -eq 0 ] || { [ $rc -eq 1 ] && grep -q 'out of memory' '$err'; }"
+            "[ $rc -eq 0 ] || { [ $rc -eq 1 ] && grep -qE 'out of memory|Thread creation failed' '$err'; }"
         [ $rc -ne 0 ] || enough=$((enough + 1))
         ! grep -q 'out of memory (for a[n]* [FD]' "$err" || refused=$((refused + 1))
-        mb=$((mb + 3))
+        mb=$((mb + step))
     done
     check "some had enough" test $enough -gt 0
 }
@@ -38,6 +38,10 @@ for method in fft sparse:transform=dct,chunk=0; do
     for file in in.h5 prime.h5 twice.h5; do
         scan $file compress --method $method --no-baselines --warmup 0 --per none --format json
     done
+done
+step=14 # threads need stacks, and have memory of their own
+for method in fft fft:chunk=65537 sparse:transform=dct,chunk=131101; do
+    scan prime.h5 compress --method $method --threads 4 --no-baselines --warmup 0 --per none --format json
 done
 scan prime.h5 inspect --spectrum --format json
 check "some had too little for the transform" test $refused -gt 0
