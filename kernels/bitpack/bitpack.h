@@ -29,4 +29,10 @@ struct gcb_bitpack_fns {
 
 void gcb_bitpack_init(struct gcb_bitpack_fns *fns, unsigned cpu_flags);
 
+/* Variants that the table may hold; only the family's own files name them. */
+gcb_bitpack_pack_fn gcb_bitpack_pack_avx2;
+gcb_bitpack_unpack_fn gcb_bitpack_unpack_avx2;
+gcb_bitpack_trits_fn gcb_bitpack_trits_avx2;
+gcb_bitpack_untrits_fn gcb_bitpack_untrits_avx2;
+
 #endif

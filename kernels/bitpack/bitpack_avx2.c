@@ -1,7 +1,7 @@
 #include <immintrin.h>
 #include <string.h>
 
-#include "kernels/bitpack/bitpack_variants.h"
+#include "kernels/bitpack/bitpack.h"
 
 /*
  * Eight codes of any width w fill w whole bytes, so a 128-bit lane holds eight of them and a step of

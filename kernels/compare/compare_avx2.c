@@ -2,7 +2,6 @@
 
 #include "kernels/compare/compare.h"
 #include "kernels/compare/compare_elem.h"
-#include "kernels/compare/compare_variants.h"
 
 /*
  * Five sums of 32 lanes are 40 registers of 4, and there are 16. So a block is read in strips: within a

@@ -2,7 +2,6 @@
 
 #include "kernels/compare/compare.h"
 #include "kernels/compare/compare_elem.h"
-#include "kernels/compare/compare_variants.h"
 
 /* Eight lanes of the five sums. Four of these, 20 registers of 32, hold a whole block's accumulators. */
 struct octet {

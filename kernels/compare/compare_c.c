@@ -1,6 +1,5 @@
 #include "kernels/compare/compare.h"
 #include "kernels/compare/compare_elem.h"
-#include "kernels/compare/compare_variants.h"
 #include "kernels/cpu_flags.h"
 
 static void block_c(struct gcb_compare *out, const float *x, const float *y, size_t n)

@@ -2,7 +2,6 @@
 
 #include "kernels/convert/convert.h"
 #include "kernels/convert/convert_elem.h"
-#include "kernels/convert/convert_variants.h"
 #include "kernels/hd.h"
 
 static inline __m256i load_bits(const float *x)

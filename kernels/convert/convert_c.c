@@ -1,6 +1,5 @@
 #include "kernels/convert/convert.h"
 #include "kernels/convert/convert_elem.h"
-#include "kernels/convert/convert_variants.h"
 #include "kernels/cpu_flags.h"
 #include "kernels/hd.h"
 

@@ -38,4 +38,13 @@ struct gcb_dither_fns {
 
 void gcb_dither_init(struct gcb_dither_fns *fns, unsigned cpu_flags);
 
+/* Variants that the table may hold; only the family's own files name them. */
+gcb_dither_signed_fn gcb_dither_signed_levels_avx2;
+gcb_dither_signed_fn gcb_dither_signed_levels_avx512;
+gcb_dither_trits_fn gcb_dither_trits_avx2;
+gcb_dither_from_levels_fn gcb_dither_from_levels_avx2;
+gcb_dither_from_levels_fn gcb_dither_from_levels_avx512;
+gcb_dither_from_trits_fn gcb_dither_from_trits_avx2;
+gcb_dither_from_trits_fn gcb_dither_from_trits_avx512;
+
 #endif

@@ -1,6 +1,6 @@
 #include <immintrin.h>
 
-#include "kernels/dither/dither_variants.h"
+#include "kernels/dither/dither.h"
 
 #define STEP 16
 

@@ -1,6 +1,6 @@
 #include <immintrin.h>
 
-#include "kernels/hadamard/hadamard_variants.h"
+#include "kernels/hadamard/hadamard.h"
 
 #define BASE ((size_t)4096)
 

@@ -19,4 +19,8 @@ struct gcb_philox_fns {
 
 void gcb_philox_init(struct gcb_philox_fns *fns, unsigned cpu_flags);
 
+/* Variants that the table may hold; only the family's own files name them. */
+gcb_philox_bytes_fn gcb_philox_bytes_avx2;
+gcb_philox_bytes_fn gcb_philox_bytes_avx512;
+
 #endif

@@ -1,7 +1,7 @@
 #include <immintrin.h>
 #include <string.h>
 
-#include "kernels/philox/philox_variants.h"
+#include "kernels/philox/philox.h"
 
 /*
  * Four blocks at a time, one to a 64-bit lane. Every word sits in the low half of its lane and the high

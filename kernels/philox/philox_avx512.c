@@ -1,7 +1,7 @@
 #include <immintrin.h>
 #include <string.h>
 
-#include "kernels/philox/philox_variants.h"
+#include "kernels/philox/philox.h"
 
 /* As the AVX2 variant (philox_avx2.c), eight blocks at a time and one instruction for the two xors. */
 struct keys {

@@ -1,7 +1,7 @@
 #include <immintrin.h>
 #include <string.h>
 
-#include "kernels/range/range_variants.h"
+#include "kernels/range/range.h"
 
 /* A tail goes through a padded copy, so that the arithmetic stands here once. */
 #define STEP 16

@@ -1,6 +1,6 @@
 #include <immintrin.h>
 
-#include "kernels/range/range_variants.h"
+#include "kernels/range/range.h"
 
 struct encoder {
     __m512i half, base, top, negative, floor, clamp;

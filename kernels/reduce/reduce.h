@@ -39,6 +39,13 @@ struct gcb_reduce_fns {
 
 void gcb_reduce_init(struct gcb_reduce_fns *fns, unsigned cpu_flags);
 
+/* Variants that the table may hold; only the family's own files name them. */
+gcb_reduce_max_bits_fn gcb_reduce_max_bits_avx2;
+gcb_reduce_sum_fn gcb_reduce_sum_avx2;
+gcb_reduce_sum_fn gcb_reduce_sum_abs_avx2;
+gcb_reduce_sum_fn gcb_reduce_sum_sq_avx2;
+gcb_reduce_exponents_fn gcb_reduce_exponents_avx2;
+
 /* One of the three sums over any n: blocks in index order. 0.0 for n = 0. */
 double gcb_reduce_blocks(gcb_reduce_sum_fn *block_sum, const float *x, size_t n);
 

@@ -4,7 +4,6 @@
 #include "kernels/hd.h"
 #include "kernels/reduce/reduce.h"
 #include "kernels/reduce/reduce_elem.h"
-#include "kernels/reduce/reduce_variants.h"
 
 /* Calls with fewer elements count straight into the caller's table: clearing and joining several
  * tables would cost more than the collisions they avoid. */

@@ -2,7 +2,6 @@
 #include "kernels/hd.h"
 #include "kernels/reduce/reduce.h"
 #include "kernels/reduce/reduce_elem.h"
-#include "kernels/reduce/reduce_variants.h"
 
 static uint32_t max_bits_c(const float *x, size_t n)
 {

@@ -35,4 +35,10 @@ struct gcb_select_fns {
 
 void gcb_select_init(struct gcb_select_fns *fns, unsigned cpu_flags);
 
+/* Variants that the table may hold; only the family's own files name them. */
+gcb_select_collect_fn gcb_select_collect_avx2;
+gcb_select_count_fn gcb_select_count_avx2;
+gcb_select_power_fn gcb_select_power_avx2;
+gcb_select_collect_fn gcb_select_collect_avx512;
+
 #endif

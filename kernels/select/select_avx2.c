@@ -3,7 +3,6 @@
 #include "kernels/hd.h"
 #include "kernels/select/select.h"
 #include "kernels/select/select_elem.h"
-#include "kernels/select/select_variants.h"
 
 /* Row m moves the 32-bit lanes named by the bits of m to the front; what follows them is arbitrary. */
 static const uint8_t to_front[16][16] = {

@@ -3,7 +3,6 @@
 #include "kernels/hd.h"
 #include "kernels/select/select.h"
 #include "kernels/select/select_elem.h"
-#include "kernels/select/select_variants.h"
 
 /* Compresses in a register and stores it whole: compressing straight to memory is microcoded on some
  * CPUs and many times slower. have <= i, so that a whole store ends within the n entries. */

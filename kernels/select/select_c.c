@@ -4,7 +4,6 @@
 #include "kernels/hd.h"
 #include "kernels/select/select.h"
 #include "kernels/select/select_elem.h"
-#include "kernels/select/select_variants.h"
 
 static size_t collect_c(uint32_t *pos, const float *x, size_t n, uint32_t first, uint32_t threshold)
 {
