@@ -1,8 +1,8 @@
 #include <inttypes.h>
 
-#include "cli/cmd.h"
-#include "cli/options.h"
-#include "src/bench/restore.h"
+#include "cli/base/cmd.h"
+#include "cli/base/options.h"
+#include "src/tool/trial/restore.h"
 
 struct decompress_options {
     struct opt_make make;

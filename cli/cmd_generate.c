@@ -1,10 +1,10 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "cli/cmd.h"
-#include "cli/options.h"
-#include "src/base/text.h"
-#include "src/data/generate.h"
+#include "cli/base/cmd.h"
+#include "cli/base/options.h"
+#include "src/lib/base/text.h"
+#include "src/tool/dump/generate.h"
 
 struct generate_options {
     struct opt_make make;

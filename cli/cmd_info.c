@@ -1,12 +1,12 @@
 #include <string.h>
 
-#include "cli/output.h"
-#include "kernels/cpu_flags.h"
-#include "src/base/host.h"
-#include "src/base/text.h"
-#include "src/bench/bandwidth.h"
-#include "src/cuda/load.h"
-#include "src/report/environment.h"
+#include "cli/base/output.h"
+#include "src/lib/base/cpu_flags.h"
+#include "src/lib/base/text.h"
+#include "src/lib/device/load.h"
+#include "src/tool/base/host.h"
+#include "src/tool/rows/environment.h"
+#include "src/tool/timing/bandwidth.h"
 
 struct info_options {
     struct opt_show show;

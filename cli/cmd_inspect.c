@@ -2,12 +2,12 @@
 #include <math.h>
 #include <string.h>
 
-#include "cli/glob_notes.h"
-#include "cli/output.h"
-#include "src/base/alloc.h"
-#include "src/base/text.h"
-#include "src/bench/extent.h"
-#include "src/bench/shape_rows.h"
+#include "cli/base/glob_notes.h"
+#include "cli/base/output.h"
+#include "src/lib/base/alloc.h"
+#include "src/lib/base/text.h"
+#include "src/tool/metric/shape_rows.h"
+#include "src/tool/trial/extent.h"
 
 struct inspect_options {
     struct opt_input input;

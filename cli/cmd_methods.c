@@ -1,10 +1,10 @@
 #include <string.h>
 
-#include "cli/output.h"
-#include "cli/param_text.h"
-#include "src/base/alloc.h"
-#include "src/base/text.h"
-#include "src/cuda/load.h"
+#include "cli/base/output.h"
+#include "cli/base/param_text.h"
+#include "src/lib/base/alloc.h"
+#include "src/lib/base/text.h"
+#include "src/lib/device/load.h"
 
 struct methods_options {
     struct opt_show show;

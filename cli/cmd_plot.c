@@ -3,11 +3,11 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "cli/interrupt.h"
-#include "cli/output.h"
-#include "src/base/alloc.h"
-#include "src/base/text.h"
-#include "src/report/plot.h"
+#include "cli/base/interrupt.h"
+#include "cli/base/output.h"
+#include "src/lib/base/alloc.h"
+#include "src/lib/base/text.h"
+#include "src/tool/plot/plot.h"
 
 struct plot_options {
     const char *output, *only;

@@ -4,14 +4,14 @@
 #include <strings.h>
 #include <sys/stat.h>
 
-#include "cli/cmd.h"
-#include "cli/interrupt.h"
-#include "cli/options.h"
-#include "cli/progress.h"
-#include "src/base/text.h"
-#include "src/data/outfile.h"
-#include "src/report/page.h"
-#include "src/report/plot.h"
+#include "cli/base/cmd.h"
+#include "cli/base/interrupt.h"
+#include "cli/base/options.h"
+#include "cli/base/progress.h"
+#include "src/lib/base/text.h"
+#include "src/tool/hdf5/outfile.h"
+#include "src/tool/page/page.h"
+#include "src/tool/plot/plot.h"
 
 struct report_options {
     const char *output, *title;

@@ -5,11 +5,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/commands.h"
-#include "cli/interrupt.h"
-#include "src/base/alloc.h"
-#include "src/base/text.h"
-#include "src/codec/method.h"
+#include "cli/base/commands.h"
+#include "cli/base/interrupt.h"
+#include "src/lib/base/alloc.h"
+#include "src/lib/base/text.h"
+#include "src/lib/codec/method.h"
 
 /* "Exit status: 0 done, 1 failed, ...", as far as there are commands that return it. */
 static void print_exits(FILE *out)

@@ -4,13 +4,13 @@
 #include "kernels/bitpack/bitpack.h"
 #include "kernels/compare/compare.h"
 #include "kernels/convert/convert.h"
-#include "kernels/cpu_flags.h"
 #include "kernels/dither/dither.h"
 #include "kernels/hadamard/hadamard.h"
 #include "kernels/philox/philox.h"
 #include "kernels/range/range.h"
 #include "kernels/reduce/reduce.h"
 #include "kernels/select/select.h"
+#include "src/lib/base/cpu_flags.h"
 
 /* Every dispatched family, filled for one set of CPU flags. Plain data: copy it, hold two. */
 struct gcb_kernels {

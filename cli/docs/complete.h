@@ -1,8 +1,8 @@
 #ifndef CLI_DOCS_COMPLETE_H
 #define CLI_DOCS_COMPLETE_H
 
-#include "cli/commands.h"
-#include "src/codec/method.h"
+#include "cli/base/commands.h"
+#include "src/lib/codec/method.h"
 
 /*
  * Completion for shells. What is written here are the tables; completion.bash and completion.zsh, which the

@@ -1,5 +1,5 @@
+#include "cli/base/options.h"
 #include "cli/docs/complete.h"
-#include "cli/options.h"
 
 /*
  * Tables as functions with a `case`, which completion.bash asks: of a command its options, of an option its values,

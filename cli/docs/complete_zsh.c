@@ -1,7 +1,7 @@
 #include <string.h>
 
+#include "cli/base/options.h"
 #include "cli/docs/complete.h"
-#include "cli/options.h"
 
 /* Tables for completion.zsh: lists for _describe, and of each command the specs that _arguments takes. */
 

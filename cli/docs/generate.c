@@ -24,7 +24,7 @@ static int check_names(int count, char *const *names)
             found = found || strcmp(names[i], cmd->name) == 0;
         if (!found) {
             fprintf(stderr,
-                    "'%s' of cli/commands.c is missing in cli_commands of cli/meson.build\n",
+                    "'%s' of cli/base/commands.c is missing in cli_commands of cli/meson.build\n",
                     cmd->name);
             return 1;
         }
@@ -41,7 +41,8 @@ static int write_page(int count, char *const *names)
         return check_names(count - 1, names + 1);
     }
     if (!cmd) {
-        fprintf(stderr, "'%s' of cli_commands in cli/meson.build is missing in cli/commands.c\n",
+        fprintf(stderr,
+                "'%s' of cli_commands in cli/meson.build is missing in cli/base/commands.c\n",
                 names[0]);
         return 1;
     }

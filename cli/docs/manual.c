@@ -6,7 +6,7 @@
 #include "cli/docs/complete.h"
 #include "cli/docs/manual_methods.h"
 #include "cli/docs/roff.h"
-#include "src/base/text.h"
+#include "src/lib/base/text.h"
 
 static void print_title(FILE *out, const char *name)
 {

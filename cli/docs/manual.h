@@ -1,7 +1,7 @@
 #ifndef CLI_DOCS_MANUAL_H
 #define CLI_DOCS_MANUAL_H
 
-#include "cli/commands.h"
+#include "cli/base/commands.h"
 
 /* The manual, from the tables of commands, options and methods, as man(7) source. */
 

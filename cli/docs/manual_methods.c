@@ -1,8 +1,8 @@
 #include "cli/docs/manual_methods.h"
 
+#include "cli/base/param_text.h"
 #include "cli/docs/roff.h"
-#include "cli/param_text.h"
-#include "src/codec/method.h"
+#include "src/lib/codec/method.h"
 
 static void print_tag(FILE *out, const char *name)
 {

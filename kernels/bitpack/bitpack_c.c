@@ -1,5 +1,5 @@
 #include "kernels/bitpack/bitpack.h"
-#include "kernels/cpu_flags.h"
+#include "src/lib/base/cpu_flags.h"
 
 static void pack_c(uint8_t *out, const uint16_t *code, size_t n, unsigned width)
 {

@@ -1,6 +1,6 @@
 #include "kernels/compare/compare.h"
 #include "kernels/compare/compare_elem.h"
-#include "kernels/cpu_flags.h"
+#include "src/lib/base/cpu_flags.h"
 
 static void block_c(struct gcb_compare *out, const float *x, const float *y, size_t n)
 {

@@ -2,7 +2,7 @@
 
 #include "kernels/compare/compare_elem.h"
 #include "kernels/cuda/launch.cuh"
-#include "kernels/cuda/sum.cuh"
+#include "kernels/reduce/sum.cuh"
 
 namespace
 {

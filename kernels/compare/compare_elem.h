@@ -4,8 +4,8 @@
 /* What one pair of elements adds, and how the accumulators of a block become its result. */
 #include <stddef.h>
 
+#include "kernels/base/hd.h"
 #include "kernels/compare/compare.h"
-#include "kernels/hd.h"
 #include "kernels/reduce/reduce_elem.h"
 
 /* The accumulators of one block; element i of it belongs to lane i mod GCB_SUM_LANES. A block is short

@@ -1,8 +1,8 @@
 #include <immintrin.h>
 
+#include "kernels/base/hd.h"
 #include "kernels/convert/convert.h"
 #include "kernels/convert/convert_elem.h"
-#include "kernels/hd.h"
 
 static inline __m256i load_bits(const float *x)
 {

@@ -1,7 +1,7 @@
+#include "kernels/base/hd.h"
 #include "kernels/convert/convert.h"
 #include "kernels/convert/convert_elem.h"
-#include "kernels/cpu_flags.h"
-#include "kernels/hd.h"
+#include "src/lib/base/cpu_flags.h"
 
 static size_t to_fp16_c(uint8_t *out, const float *x, size_t n)
 {

@@ -1,11 +1,11 @@
 #include "kernels/convert/convert_cuda.h"
 
 #include "kernels/convert/convert_elem.h"
-#include "kernels/cuda/feedback.cuh"
 #include "kernels/cuda/group.cuh"
 #include "kernels/cuda/launch.cuh"
 #include "kernels/cuda/vector.cuh"
 #include "kernels/cuda/warp.cuh"
+#include "kernels/memory/feedback.cuh"
 
 namespace
 {

@@ -5,7 +5,7 @@
  * One element of each conversion in kernels/convert/convert.h, bit pattern to bit pattern. Written as
  * selections between values that are cheap to form, so that a compiler can make vectors of the loop.
  */
-#include "kernels/hd.h"
+#include "kernels/base/hd.h"
 
 /* A NaN with this bit of its fraction set is quiet. */
 #define GCB_FP32_QUIET 0x00400000u

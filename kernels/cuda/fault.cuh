@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "kernels/cuda/stream.h"
-#include "src/base/status.h"
+#include "src/lib/base/status.h"
 
 namespace gcb
 {

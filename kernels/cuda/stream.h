@@ -4,7 +4,7 @@
 /*
  * What the C side of the CUDA module sees of a stream, and what a kernel writes of how a call ended. Launchers
  * (kernels/<family>/<family>_cuda.h) take a stream, queue their kernels on it and return 0 or GCB_E_DEVICE
- * at once; the words for the latter are kept in the stream (src/cuda/module.h).
+ * at once; the words for the latter are kept in the stream (src/lib/device/module.h).
  */
 #include <stdint.h>
 
@@ -27,7 +27,7 @@ struct gcb_device_result {
 
 /*
  * What an encoder on the device is given: n floats, device memory, aligned to 16. With error feedback fused
- * (src/memory/memory.h, kind ef) there is a residual: p = carry * residual + x is what is encoded and takes the
+ * (src/lib/memory/memory.h, kind ef) there is a residual: p = carry * residual + x is what is encoded and takes the
  * place of x, and p minus what the decoder will make of it becomes the residual; in two roundings each, as the
  * unfused path has them. Without (residual NULL) x is only read.
  */

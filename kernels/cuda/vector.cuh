@@ -8,7 +8,7 @@
 #include <cuda_runtime.h>
 #include <stdint.h>
 
-#include "kernels/hd.h"
+#include "kernels/base/hd.h"
 
 namespace gcb
 {

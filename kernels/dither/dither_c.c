@@ -1,5 +1,5 @@
-#include "kernels/cpu_flags.h"
 #include "kernels/dither/dither.h"
+#include "src/lib/base/cpu_flags.h"
 
 static void signed_levels_c(uint16_t *code, const float *x, size_t n, const uint8_t *byte,
                             uint64_t index, const struct gcb_dither *d, unsigned sign_bit)

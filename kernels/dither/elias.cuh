@@ -2,7 +2,7 @@
 #define KERNELS_DITHER_ELIAS_CUH
 
 /*
- * QSGD's Elias codings on the device (src/codec/qsgd_elias.c): what writing (elias_put_cuda.cu) and reading
+ * QSGD's Elias codings on the device (src/lib/codec/qsgd_elias.c): what writing (elias_put_cuda.cu) and reading
  * (elias_get_cuda.cu) share. Codes of fixed width are in between, in a scratch, made and read by the kernels that do
  * that anyway; here they become streams of bits, a block of threads to each 4096 of them, and back.
  */
@@ -12,7 +12,7 @@
 #include "kernels/dither/dither_cuda.h"
 #include "kernels/dither/elias_elem.h"
 #include "kernels/index/step.cuh"
-#include "src/base/status.h"
+#include "src/lib/base/status.h"
 
 namespace gcb::elias_codes
 {

@@ -6,7 +6,7 @@
  * a zero ends it; before it stands the number in binary, before that its length less one, and so on down
  * to 1. The first bit of a code is the first of the stream.
  */
-#include "kernels/hd.h"
+#include "kernels/base/hd.h"
 
 /* Code of n in 1..65536: its bits, the first lowest, and their number (at most 28). */
 struct gcb_elias_code {

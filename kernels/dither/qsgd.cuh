@@ -7,9 +7,9 @@
  * (qsgd_norms_cuda.cu).
  */
 #include "kernels/cuda/group.cuh"
-#include "kernels/cuda/sum.cuh"
 #include "kernels/dither/dither_cuda.h"
 #include "kernels/reduce/norm_elem.h"
+#include "kernels/reduce/sum.cuh"
 
 namespace gcb::qsgd
 {

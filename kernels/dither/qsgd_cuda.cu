@@ -1,7 +1,7 @@
-#include "kernels/cuda/feedback.cuh"
 #include "kernels/cuda/launch.cuh"
 #include "kernels/dither/draw.cuh"
 #include "kernels/dither/qsgd.cuh"
+#include "kernels/memory/feedback.cuh"
 
 using namespace gcb::qsgd;
 

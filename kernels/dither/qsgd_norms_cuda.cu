@@ -1,7 +1,7 @@
 /* Norms of buckets that a tile cannot hold, to the payload. */
-#include "kernels/cuda/feedback.cuh"
 #include "kernels/cuda/launch.cuh"
 #include "kernels/dither/qsgd.cuh"
+#include "kernels/memory/feedback.cuh"
 
 namespace gcb::qsgd
 {

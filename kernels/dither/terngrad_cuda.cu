@@ -1,10 +1,10 @@
 #include <math.h>
 
-#include "kernels/cuda/feedback.cuh"
 #include "kernels/cuda/group.cuh"
 #include "kernels/cuda/launch.cuh"
 #include "kernels/dither/draw.cuh"
 #include "kernels/dither/terngrad.cuh"
+#include "kernels/memory/feedback.cuh"
 
 using namespace gcb::terngrad;
 

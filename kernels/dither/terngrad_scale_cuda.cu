@@ -1,10 +1,10 @@
 /* TernGrad's scaler: the largest magnitude, or so many standard deviations. */
 #include "kernels/dither/terngrad.cuh"
 
-#include "kernels/cuda/feedback.cuh"
 #include "kernels/cuda/launch.cuh"
-#include "kernels/cuda/sum.cuh"
+#include "kernels/memory/feedback.cuh"
 #include "kernels/reduce/norm_elem.h"
+#include "kernels/reduce/sum.cuh"
 
 namespace gcb::terngrad
 {

@@ -1,6 +1,6 @@
-#include "kernels/cuda/feedback.cuh"
 #include "kernels/cuda/launch.cuh"
 #include "kernels/fft/dct_short.cuh"
+#include "kernels/memory/feedback.cuh"
 #include "kernels/select/fill.cuh"
 
 namespace

@@ -1,7 +1,7 @@
 #include "kernels/cuda/launch.cuh"
 #include "kernels/fft/dct_forward.cuh"
 #include "kernels/select/chunk.cuh"
-#include "src/base/status.h"
+#include "src/lib/base/status.h"
 
 /* A block takes a chunk of 4096 elements. */
 namespace

@@ -6,7 +6,7 @@
 #include "kernels/select/values_cuda.h"
 
 /*
- * DCT-II of a message or of its chunks on the device, and its inverse, in the scales of src/sparse/transform_dct.c: a
+ * DCT-II of a message or of its chunks on the device, and its inverse, in the scales of src/lib/sparse/transform_dct.c: a
  * coefficient is twice the cosine sum, the first of a chunk times sqrt(1/2), those of a shorter last chunk times
  * sqrt(length / rest). Three ways, which have one result but for rounding:
  *

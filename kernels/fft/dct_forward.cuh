@@ -4,8 +4,8 @@
 /* A block's chunks from elements to coefficients, in shared memory. */
 #include <math.h>
 
-#include "kernels/cuda/feedback.cuh"
 #include "kernels/fft/dct_short.cuh"
+#include "kernels/memory/feedback.cuh"
 
 namespace gcb
 {

@@ -1,9 +1,9 @@
-#include "kernels/cuda/feedback.cuh"
+#include "kernels/base/hd.h"
 #include "kernels/cuda/launch.cuh"
 #include "kernels/cuda/warp.cuh"
 #include "kernels/fft/dct_cuda.h"
-#include "kernels/hd.h"
-#include "src/base/status.h"
+#include "kernels/memory/feedback.cuh"
+#include "src/lib/base/status.h"
 
 #include <math.h>
 

@@ -1,6 +1,6 @@
 #include "kernels/cuda/launch.cuh"
 #include "kernels/fft/dct_forward.cuh"
-#include "src/base/status.h"
+#include "src/lib/base/status.h"
 
 namespace
 {

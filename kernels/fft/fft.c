@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "kernels/fft/dct.h"
-#include "src/base/alloc.h"
-#include "src/base/status.h"
+#include "src/lib/base/alloc.h"
+#include "src/lib/base/status.h"
 
 /* Shorter transforms are slower on several threads of FFTW's than on one. */
 #define LEAST_THREADED 131072

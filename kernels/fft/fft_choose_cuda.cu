@@ -1,9 +1,9 @@
+#include "kernels/base/hd.h"
 #include "kernels/cuda/launch.cuh"
 #include "kernels/fft/short_bins.cuh"
-#include "kernels/hd.h"
 #include "kernels/select/chunk.cuh"
 #include "kernels/select/select_elem.h"
-#include "src/base/status.h"
+#include "src/lib/base/status.h"
 
 /* A block takes a chunk of 4096 elements: 2049 bins, nine a thread. */
 namespace

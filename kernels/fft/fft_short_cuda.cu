@@ -1,8 +1,8 @@
-#include "kernels/cuda/feedback.cuh"
+#include "kernels/base/hd.h"
 #include "kernels/cuda/launch.cuh"
-#include "kernels/cuda/sum.cuh"
 #include "kernels/fft/short_bins.cuh"
-#include "kernels/hd.h"
+#include "kernels/memory/feedback.cuh"
+#include "kernels/reduce/sum.cuh"
 #include "kernels/select/fill.cuh"
 
 namespace

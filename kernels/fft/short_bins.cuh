@@ -5,10 +5,10 @@
  * A block's chunks from elements to bins, in shared memory. A chunk of length 2 m has m + 1 bins in m places: the first
  * and the last, which are real, share place 0.
  */
-#include "kernels/cuda/feedback.cuh"
+#include "kernels/base/hd.h"
 #include "kernels/fft/fft_cuda.h"
 #include "kernels/fft/short_real.cuh"
-#include "kernels/hd.h"
+#include "kernels/memory/feedback.cuh"
 
 namespace gcb
 {

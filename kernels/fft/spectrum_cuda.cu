@@ -3,7 +3,7 @@
 #include "kernels/cuda/launch.cuh"
 #include "kernels/cuda/warp.cuh"
 #include "kernels/select/select_elem.h"
-#include "src/base/status.h"
+#include "src/lib/base/status.h"
 
 /* A thread takes a bin. */
 namespace

@@ -4,7 +4,7 @@
 #include "kernels/select/select_cuda.h"
 
 /*
- * What stands between a real FFT and the stages behind it, bit for bit that of src/sparse/transform_fft.c: which bins are
+ * What stands between a real FFT and the stages behind it, bit for bit that of src/lib/sparse/transform_fft.c: which bins are
  * larger, and bins that were chosen, or came, at their scale. A bin is a pair (re, im). Arrays are aligned to 16, or
  * to 8 those of bins alone. 0 or GCB_E_DEVICE.
  */

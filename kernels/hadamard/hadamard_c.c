@@ -1,6 +1,6 @@
-#include "kernels/cpu_flags.h"
 #include "kernels/hadamard/hadamard.h"
 #include "kernels/hadamard/hadamard_elem.h"
+#include "src/lib/base/cpu_flags.h"
 
 static void transform_c(float *x, size_t n)
 {

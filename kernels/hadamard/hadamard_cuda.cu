@@ -1,11 +1,11 @@
 #include "kernels/hadamard/hadamard_cuda.h"
 
-#include "kernels/cuda/feedback.cuh"
 #include "kernels/cuda/launch.cuh"
 #include "kernels/cuda/tile.cuh"
 #include "kernels/hadamard/hadamard_elem.h"
+#include "kernels/memory/feedback.cuh"
 #include "kernels/philox/philox_elem.h"
-#include "src/base/status.h"
+#include "src/lib/base/status.h"
 
 #include <math.h>
 

@@ -4,7 +4,7 @@
 #include "kernels/cuda/stream.h"
 
 /*
- * The randomised Walsh-Hadamard transform of a message on the device, bit for bit that of src/sparse/transform_hadamard.c:
+ * The randomised Walsh-Hadamard transform of a message on the device, bit for bit that of src/lib/sparse/transform_hadamard.c:
  * pieces of `length` elements, a power of two, and behind the last whole one powers of two, each brought to the scale of
  * the others. The first twelve stages are one read and one write, every four more another; one launch each. Arrays are
  * aligned to 16. 0 or GCB_E_DEVICE.

@@ -2,7 +2,7 @@
 #define KERNELS_HADAMARD_HADAMARD_ELEM_H
 
 /* One element's share of kernels/hadamard/hadamard.h, and of how a message is cut into transforms. */
-#include "kernels/hd.h"
+#include "kernels/base/hd.h"
 
 /* One butterfly: a float addition and a subtraction. */
 GCB_HD void gcb_hadamard_pair(float *x, float *y)

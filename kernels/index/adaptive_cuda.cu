@@ -1,5 +1,5 @@
 /*
- * Writing adaptive (src/sparse/index_adaptive.c): gaps are counted by what came before them, codes are made for them
+ * Writing adaptive (src/lib/sparse/index_adaptive.c): gaps are counted by what came before them, codes are made for them
  * (adaptive_make_cuda.cu), and the stream is written as Golomb's is, in these codes or in Golomb's.
  */
 #include "kernels/cuda/align.h"

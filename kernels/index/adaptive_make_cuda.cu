@@ -1,4 +1,4 @@
-/* Codes for the gaps that were counted (src/sparse/gap_codes.c): one block makes them in shared memory. */
+/* Codes for the gaps that were counted (src/lib/sparse/gap_codes.c): one block makes them in shared memory. */
 #include "kernels/cuda/scan.cuh"
 #include "kernels/index/adaptive.cuh"
 #include "kernels/index/bits.cuh"

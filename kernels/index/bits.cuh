@@ -2,7 +2,7 @@
 #define KERNELS_INDEX_BITS_CUH
 
 /*
- * Streams of bits (src/wire/bits.h) on the device. A stream is written by a block in windows of a tile's room: its
+ * Streams of bits (src/lib/wire/bits.h) on the device. A stream is written by a block in windows of a tile's room: its
  * threads put their codes where those lie in the window, and the room goes out in 16-byte accesses. It is read at any
  * bit.
  */

@@ -1,4 +1,4 @@
-/* Block-local positions (src/sparse/index_block.c): counts of blocks, and positions of fixed width behind them. */
+/* Block-local positions (src/lib/sparse/index_block.c): counts of blocks, and positions of fixed width behind them. */
 #include "kernels/index/layout_elem.h"
 #include "kernels/index/stream.cuh"
 

@@ -1,4 +1,4 @@
-/* Elias-Fano (src/sparse/index_eliasfano.c). A block's size follows from its last position, each position's low bits
+/* Elias-Fano (src/lib/sparse/index_eliasfano.c). A block's size follows from its last position, each position's low bits
  * stand at a place of their own, and its high part is where the zeros of the rest are. */
 #include "kernels/index/layout_elem.h"
 #include "kernels/index/stream.cuh"

@@ -1,8 +1,8 @@
 #ifndef KERNELS_INDEX_GAP_ELEM_H
 #define KERNELS_INDEX_GAP_ELEM_H
 
-/* Gaps between kept positions as symbols, and what a code for them costs (src/sparse/gap_codes.h). */
-#include "kernels/hd.h"
+/* Gaps between kept positions as symbols, and what a code for them costs (src/lib/sparse/gap_codes.h). */
+#include "kernels/base/hd.h"
 
 #define GCB_GAP_CODES 8
 #define GCB_GAP_SUMS 61 /* sums of two magnitudes of up to 30 */

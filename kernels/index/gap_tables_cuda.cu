@@ -1,4 +1,4 @@
-/* Codes and sums in front of a stream of gaps (src/sparse/index_golomb.c, index_adaptive.c), checked, and made tables. */
+/* Codes and sums in front of a stream of gaps (src/lib/sparse/index_golomb.c, index_adaptive.c), checked, and made tables. */
 #include "kernels/index/gap_tables.cuh"
 
 namespace

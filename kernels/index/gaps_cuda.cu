@@ -1,4 +1,4 @@
-/* Reading golomb and adaptive (src/sparse/index_golomb.c, index_adaptive.c): the threads of a block fall into step. */
+/* Reading golomb and adaptive (src/lib/sparse/index_golomb.c, index_adaptive.c): the threads of a block fall into step. */
 #include "kernels/index/gap_tables.cuh"
 #include "kernels/index/step.cuh"
 

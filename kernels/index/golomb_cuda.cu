@@ -1,4 +1,4 @@
-/* Writing Golomb's code with a power of two (src/sparse/index_golomb.c). */
+/* Writing Golomb's code with a power of two (src/lib/sparse/index_golomb.c). */
 #include "kernels/index/gaps.cuh"
 
 int gcb_cuda_put_golomb(struct gcb_device_stream *s, uint8_t *out,

@@ -1,7 +1,7 @@
 #ifndef KERNELS_INDEX_GOLOMB_ELEM_H
 #define KERNELS_INDEX_GOLOMB_ELEM_H
 
-#include "kernels/hd.h"
+#include "kernels/base/hd.h"
 
 #define GCB_GOLOMB_PARAMETERS 31
 

@@ -2,7 +2,7 @@
 #define KERNELS_INDEX_LAYOUT_ELEM_H
 
 /* Sizes that encoders choose: of Elias-Fano's low bits, and of block-local positions. */
-#include "kernels/hd.h"
+#include "kernels/base/hd.h"
 
 /* m (l + 1) + (span >> l) bits fall until ceil((span >> l) / 2) <= m, and rise from there. */
 GCB_HD unsigned gcb_eliasfano_low_bits(uint64_t span, uint64_t m)

@@ -8,7 +8,7 @@
  *
  * Where only one symbol occurs its length stands as 1 and it takes no bits at all.
  */
-#include "kernels/hd.h"
+#include "kernels/base/hd.h"
 
 #define GCB_PREFIX_SYMBOLS 43
 #define GCB_PREFIX_BITS 10 /* of the longest code */
@@ -140,7 +140,7 @@ GCB_HD void gcb_prefix_codes(uint16_t *code, uint8_t *bits, const uint8_t *lengt
     }
 }
 
-/* ---- lengths on the wire (src/sparse/prefix.h) ---- */
+/* ---- lengths on the wire (src/lib/sparse/prefix.h) ---- */
 
 #define GCB_PREFIX_FIRST 4 /* what stands before the first length */
 

@@ -2,7 +2,7 @@
 #define KERNELS_INDEX_STREAM_CUH
 
 /*
- * The envelope of streams of gaps (src/sparse/index.h): bytes of the stream, a directory of its blocks of 4096
+ * The envelope of streams of gaps (src/lib/sparse/index.h): bytes of the stream, a directory of its blocks of 4096
  * positions, the stream. It begins with a head, where a coder has one; the first block follows it. Written in three
  * steps: each block's bytes, their sums, and each block's bits at its place.
  */

@@ -1,4 +1,4 @@
-/* Gaps in bytes of seven bits (src/sparse/index_varint.c). A byte says by itself whether a gap ends with it, so each
+/* Gaps in bytes of seven bits (src/lib/sparse/index_varint.c). A byte says by itself whether a gap ends with it, so each
  * thread finds the gaps that end in its stretch. */
 #include "kernels/index/gaps.cuh"
 

@@ -1,9 +1,9 @@
 #include "kernels/memory/memory_cuda.h"
 
-#include "kernels/cuda/feedback.cuh"
 #include "kernels/cuda/launch.cuh"
-#include "kernels/cuda/sum.cuh"
+#include "kernels/memory/feedback.cuh"
 #include "kernels/memory/momentum_elem.h"
+#include "kernels/reduce/sum.cuh"
 
 namespace
 {

@@ -4,14 +4,14 @@
 #include "kernels/cuda/stream.h"
 
 /*
- * What stands around an encoder on the device: elementwise passes, bit for bit those of src/memory/memory.c. Arrays are
+ * What stands around an encoder on the device: elementwise passes, bit for bit those of src/lib/memory/memory.c. Arrays are
  * device memory, aligned to 16. 0 or GCB_E_DEVICE.
  */
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-/* ---- error feedback, where no kernel of the encoder does it on the way (kernels/cuda/feedback.cuh) ---- */
+/* ---- error feedback, where no kernel of the encoder does it on the way (kernels/memory/feedback.cuh) ---- */
 
 /* in->x = carry * residual + x, where there is a residual that has not been put in yet; else nothing. 12 bytes an
  * element. */

@@ -1,11 +1,11 @@
 #ifndef KERNELS_MEMORY_MOMENTUM_ELEM_H
 #define KERNELS_MEMORY_MOMENTUM_ELEM_H
 
-/* What dgc and delay remember of an element beside what has not been sent (src/memory/memory.h). No product is contracted
+/* What dgc and delay remember of an element beside what has not been sent (src/lib/memory/memory.h). No product is contracted
  * with a sum. */
 #include <math.h>
 
-#include "kernels/hd.h"
+#include "kernels/base/hd.h"
 
 /* The new momentum; and what Nesterov's adds to it where it accumulates. */
 GCB_HD float gcb_memory_momentum(float factor, float u, float x, int nesterov)

@@ -1,6 +1,6 @@
-#include "kernels/cpu_flags.h"
 #include "kernels/philox/philox.h"
 #include "kernels/philox/philox_elem.h"
+#include "src/lib/base/cpu_flags.h"
 
 static void bytes_c(uint8_t *out, size_t n, uint64_t key, uint64_t first, uint64_t stream)
 {

@@ -1,7 +1,7 @@
 #ifndef KERNELS_PHILOX_PHILOX_ELEM_H
 #define KERNELS_PHILOX_PHILOX_ELEM_H
 
-#include "kernels/hd.h"
+#include "kernels/base/hd.h"
 
 /*
  * Philox 4x32-10 (Salmon, Moraes, Dror, Shaw: "Parallel random numbers: as easy as 1, 2, 3", SC'11):

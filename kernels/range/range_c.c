@@ -1,5 +1,5 @@
-#include "kernels/cpu_flags.h"
 #include "kernels/range/range.h"
+#include "src/lib/base/cpu_flags.h"
 
 static size_t encode_c(uint16_t *code, const float *x, size_t n, const struct gcb_range_format *f)
 {

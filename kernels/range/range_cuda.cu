@@ -1,11 +1,11 @@
 #include "kernels/range/range_cuda.h"
 
-#include "kernels/cuda/feedback.cuh"
 #include "kernels/cuda/group.cuh"
 #include "kernels/cuda/launch.cuh"
-#include "kernels/cuda/sum.cuh"
 #include "kernels/cuda/tile.cuh"
+#include "kernels/memory/feedback.cuh"
 #include "kernels/range/choose.cuh"
+#include "kernels/reduce/sum.cuh"
 
 namespace
 {

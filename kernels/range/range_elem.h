@@ -1,7 +1,7 @@
 #ifndef KERNELS_RANGE_RANGE_ELEM_H
 #define KERNELS_RANGE_RANGE_ELEM_H
 
-#include "kernels/hd.h"
+#include "kernels/base/hd.h"
 
 /*
  * The N-bit range float of SuperNeurons (HPDC'20, section 3.3): the bit pattern of a positive float,

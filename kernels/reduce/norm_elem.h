@@ -4,7 +4,7 @@
 /* What sums become, once for a bucket or a tensor. The square root is the one that IEEE 754 rounds correctly. */
 #include <math.h>
 
-#include "kernels/hd.h"
+#include "kernels/base/hd.h"
 
 /* The L2 norm as a finite float. */
 GCB_HD float gcb_norm_of_squares(double sum_sq)

@@ -1,7 +1,7 @@
 #include <immintrin.h>
 #include <string.h>
 
-#include "kernels/hd.h"
+#include "kernels/base/hd.h"
 #include "kernels/reduce/reduce.h"
 #include "kernels/reduce/reduce_elem.h"
 

@@ -1,7 +1,7 @@
-#include "kernels/cpu_flags.h"
-#include "kernels/hd.h"
+#include "kernels/base/hd.h"
 #include "kernels/reduce/reduce.h"
 #include "kernels/reduce/reduce_elem.h"
+#include "src/lib/base/cpu_flags.h"
 
 static uint32_t max_bits_c(const float *x, size_t n)
 {

@@ -1,10 +1,10 @@
 #include "kernels/reduce/reduce_cuda.h"
 
+#include "kernels/base/hd.h"
 #include "kernels/cuda/group.cuh"
 #include "kernels/cuda/launch.cuh"
 #include "kernels/cuda/vector.cuh"
 #include "kernels/cuda/warp.cuh"
-#include "kernels/hd.h"
 
 namespace
 {

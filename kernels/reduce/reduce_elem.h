@@ -4,7 +4,7 @@
 /* The terms and the final tree of the project's sum of floats; kernels/reduce/reduce.h has the rule. */
 #include <stddef.h>
 
-#include "kernels/hd.h"
+#include "kernels/base/hd.h"
 #include "kernels/reduce/reduce.h"
 
 /* What one element adds to its accumulator. */

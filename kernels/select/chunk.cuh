@@ -2,7 +2,7 @@
 #define KERNELS_SELECT_CHUNK_CUH
 
 /*
- * The k largest magnitudes of a chunk whose magnitudes a block holds in registers (src/sparse/select_chunk.c). Element e of
+ * The k largest magnitudes of a chunk whose magnitudes a block holds in registers (src/lib/sparse/select_chunk.c). Element e of
  * thread t has position e * threads + t. No result depends on how many threads there are.
  *
  *   bound   a magnitude that at least k reach and hardly more do: about as many as k of the threads' own largest
@@ -12,10 +12,10 @@
  * Where k is no small share of the threads, or ties or a cluster make the list long, the whole block halves the range of
  * magnitudes by counting what registers hold, and lists again.
  */
+#include "kernels/base/hd.h"
 #include "kernels/cuda/scan.cuh"
-#include "kernels/cuda/sum.cuh"
 #include "kernels/cuda/tile.cuh"
-#include "kernels/hd.h"
+#include "kernels/reduce/sum.cuh"
 #include "kernels/select/chunk_cuda.h"
 #include "kernels/select/chunk_search.cuh"
 

@@ -1,8 +1,8 @@
 #include "kernels/select/chunk_cuda.h"
 
 #include "kernels/cuda/align.h"
-#include "kernels/cuda/feedback.cuh"
 #include "kernels/cuda/launch.cuh"
+#include "kernels/memory/feedback.cuh"
 #include "kernels/select/chunk.cuh"
 #include "kernels/select/chunk_far.cuh"
 

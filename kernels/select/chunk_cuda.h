@@ -4,7 +4,7 @@
 #include "kernels/select/select_cuda.h"
 
 /*
- * The same share of each chunk, position for position as src/sparse/select_chunk.c: one launch, and one read for chunks
+ * The same share of each chunk, position for position as src/lib/sparse/select_chunk.c: one launch, and one read for chunks
  * of up to 16384 positions. Longer ones are read four to six times: two or three for the digits of the least that is kept,
  * one where only some of its equals are, and two to write. 0 or GCB_E_DEVICE.
  */

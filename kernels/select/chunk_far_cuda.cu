@@ -1,5 +1,5 @@
-#include "kernels/cuda/feedback.cuh"
 #include "kernels/cuda/launch.cuh"
+#include "kernels/memory/feedback.cuh"
 #include "kernels/select/chunk.cuh"
 #include "kernels/select/chunk_far.cuh"
 #include "kernels/select/select.cuh"

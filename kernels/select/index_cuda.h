@@ -4,7 +4,7 @@
 #include "kernels/select/values_cuda.h"
 
 /*
- * Positions of the sparse codec on the device, as src/sparse/index_*.c write and read them: launchers, two for each
+ * Positions of the sparse codec on the device, as src/lib/sparse/index_*.c write and read them: launchers, two for each
  * coder. 0 or GCB_E_DEVICE.
  */
 #ifdef __cplusplus

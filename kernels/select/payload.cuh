@@ -2,10 +2,10 @@
 #define KERNELS_SELECT_PAYLOAD_CUH
 
 /* Where the parts of a payload stand, and numbers at odd bytes. */
+#include "kernels/base/hd.h"
 #include "kernels/cuda/warp.cuh"
-#include "kernels/hd.h"
 #include "kernels/select/values_cuda.h"
-#include "src/base/status.h"
+#include "src/lib/base/status.h"
 
 namespace gcb
 {

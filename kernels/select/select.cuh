@@ -2,10 +2,10 @@
 #define KERNELS_SELECT_SELECT_CUH
 
 /* What the files of select_cuda.h share. */
+#include "kernels/base/hd.h"
 #include "kernels/cuda/launch.cuh"
 #include "kernels/cuda/scan.cuh"
 #include "kernels/cuda/tile.cuh"
-#include "kernels/hd.h"
 #include "kernels/select/select_cuda.h"
 
 namespace gcb

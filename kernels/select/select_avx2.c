@@ -1,6 +1,6 @@
 #include <immintrin.h>
 
-#include "kernels/hd.h"
+#include "kernels/base/hd.h"
 #include "kernels/select/select.h"
 #include "kernels/select/select_elem.h"
 

@@ -1,9 +1,9 @@
 #include <string.h>
 
-#include "kernels/cpu_flags.h"
-#include "kernels/hd.h"
+#include "kernels/base/hd.h"
 #include "kernels/select/select.h"
 #include "kernels/select/select_elem.h"
+#include "src/lib/base/cpu_flags.h"
 
 static size_t collect_c(uint32_t *pos, const float *x, size_t n, uint32_t first, uint32_t threshold)
 {

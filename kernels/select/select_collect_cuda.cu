@@ -1,6 +1,6 @@
 #include <math.h>
 
-#include "kernels/cuda/feedback.cuh"
+#include "kernels/memory/feedback.cuh"
 #include "kernels/select/select.cuh"
 
 namespace

@@ -6,7 +6,7 @@
 #include "kernels/cuda/stream.h"
 
 /*
- * Choosing positions on the device: what src/sparse/select_*.c choose, position for position. The steps are
+ * Choosing positions on the device: what src/lib/sparse/select_*.c choose, position for position. The steps are
  *
  *   sample    one block, 2^15 elements: a magnitude that a few more than k are expected to reach
  *   collect   the one read of the tensor: each tile of 4096 positions puts those that reach it into slots of its
@@ -58,7 +58,7 @@ int gcb_cuda_select_largest(struct gcb_device_stream *s, struct gcb_cuda_chosen 
 int gcb_cuda_select_above(struct gcb_device_stream *s, struct gcb_cuda_chosen *chosen,
                           const struct gcb_device_input *in, uint32_t threshold, void *scratch);
 
-/* As src/sparse/select_sampled.c: about k, by a threshold from a sample. */
+/* As src/lib/sparse/select_sampled.c: about k, by a threshold from a sample. */
 struct gcb_cuda_sample {
     uint64_t m, stride, offset, rank; /* struct gcb_sample_plan */
     uint64_t k;
@@ -67,7 +67,7 @@ int gcb_cuda_select_sampled(struct gcb_device_stream *s, struct gcb_cuda_chosen 
                             const struct gcb_device_input *in, const struct gcb_cuda_sample *how,
                             void *scratch);
 
-/* As src/sparse/select_one_sided.c: the k largest of the side with the larger sum, which makes the list of either and
+/* As src/lib/sparse/select_one_sided.c: the k largest of the side with the larger sum, which makes the list of either and
  * so needs scratch of its own; and of one side (0: positive values, 1: negative ones) or, if it has nothing, the other.
  * k as for the largest. */
 uint64_t gcb_cuda_select_one_sided_scratch(uint64_t n, uint64_t most);
@@ -78,7 +78,7 @@ int gcb_cuda_select_side(struct gcb_device_stream *s, struct gcb_cuda_chosen *ch
                          void *scratch);
 
 /*
- * As src/sparse/select_search.c: about k, by a threshold between mean and largest magnitude; `most` is n. With a
+ * As src/lib/sparse/select_search.c: about k, by a threshold between mean and largest magnitude; `most` is n. With a
  * state, device memory that is all zero at first, the threshold serves `interval` steps of a worker: whether it does
  * is decided on the device, so nobody waits.
  */

@@ -4,7 +4,7 @@
 /* One element's share of the kernels in kernels/select/select.h; vector variants use it for their tails. */
 #include <stddef.h>
 
-#include "kernels/hd.h"
+#include "kernels/base/hd.h"
 
 /* Writes index where entry `have` of pos belongs and returns how many entries there are now: without a
  * branch, because whether an element passes cannot be foreseen. */

@@ -1,5 +1,5 @@
-#include "kernels/cuda/feedback.cuh"
-#include "kernels/cuda/sum.cuh"
+#include "kernels/memory/feedback.cuh"
+#include "kernels/reduce/sum.cuh"
 #include "kernels/select/select.cuh"
 #include "kernels/select/select_elem.h"
 

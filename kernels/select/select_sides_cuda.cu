@@ -1,5 +1,5 @@
 #include "kernels/cuda/align.h"
-#include "kernels/cuda/sum.cuh"
+#include "kernels/reduce/sum.cuh"
 #include "kernels/select/select.cuh"
 
 namespace

@@ -6,7 +6,7 @@
  * floor(|x| * (s / max) + 1/2) and s = 2^(bits-1) - 1 levels above zero. The value is max * (level / s), the
  * quotient rounded first, so that nothing overflows.
  */
-#include "kernels/hd.h"
+#include "kernels/base/hd.h"
 
 GCB_HD uint32_t gcb_uniform_levels(unsigned bits)
 {

@@ -1,7 +1,7 @@
 #include "kernels/select/values_cuda.h"
 
 #include "kernels/convert/convert_elem.h"
-#include "kernels/cuda/sum.cuh"
+#include "kernels/reduce/sum.cuh"
 #include "kernels/select/payload.cuh"
 #include "kernels/select/uniform_elem.h"
 #include "kernels/select/values.cuh"

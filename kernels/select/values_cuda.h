@@ -5,10 +5,10 @@
 #include "kernels/select/select_cuda.h"
 
 /*
- * Payloads of the sparse codec on the device (src/sparse/sparse.h), of one segment: how many positions are kept
+ * Payloads of the sparse codec on the device (src/lib/sparse/sparse.h), of one segment: how many positions are kept
  * (uint32; nothing where there are none to choose from), scales, values in the order of positions, and the positions
  * (kernels/select/index_cuda.h).
- * Values are those of src/sparse/values_*.c, bit for bit. 0 or GCB_E_DEVICE.
+ * Values are those of src/lib/sparse/values_*.c, bit for bit. 0 or GCB_E_DEVICE.
  */
 #ifdef __cplusplus
 extern "C" {

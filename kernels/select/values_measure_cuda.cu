@@ -1,4 +1,4 @@
-#include "kernels/cuda/sum.cuh"
+#include "kernels/reduce/sum.cuh"
 #include "kernels/select/values.cuh"
 
 namespace

@@ -1,5 +1,5 @@
 /*
- * Times the selectors of src/sparse against a full radix select, on one thread. Not a test: run by hand.
+ * Times the selectors of src/lib/sparse against a full radix select, on one thread. Not a test: run by hand.
  *
  *   bench_select [uniform|normal [density [most]]]    up to `most` bytes of float32, 2^29 unless told
  *
@@ -15,8 +15,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "src/base/host.h"
-#include "src/sparse/select.h"
+#include "src/lib/sparse/select.h"
+#include "src/tool/base/host.h"
 #include "tests/kernels/check.h"
 
 #define ROUNDS_MOST 101

@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "src/codec/method.h"
+#include "src/lib/codec/method.h"
 
 /* Every method with each number away from its default, and every combination of choices. */
 #define CONTRACT_MAX 8192

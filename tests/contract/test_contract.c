@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-#include "src/codec/coder.h"
+#include "src/lib/codec/coder.h"
 #include "tests/contract/cases.h"
 #include "tests/kernels/check.h"
 

@@ -13,7 +13,7 @@ extern "C" {
 
 #include "host.h"
 #include "kernels/cuda/launch.cuh"
-#include "kernels/cuda/sum.cuh"
+#include "kernels/reduce/sum.cuh"
 
 namespace
 {

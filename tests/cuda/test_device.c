@@ -1,7 +1,7 @@
 /* Methods on the device, by the module's own sources on the CPU: the same messages, byte for byte. */
 #include <math.h>
 
-#include "src/metric/device_fidelity.h"
+#include "src/tool/metric/device_fidelity.h"
 #include "tests/cuda/device_test.h"
 
 static const uint64_t sizes[] = {0, 1, 2, 7, 31, 32, 33, 511, 513, 4095, 4096, 4097, 12289, END};

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "src/cuda/device_decoder.h"
+#include "src/lib/device/device_decoder.h"
 #include "tests/support/cuda_host/host.h"
 #include "tests/support/device_trip.h"
 #include "tests/support/trip.h"

@@ -4,8 +4,8 @@
 
 #include "kernels/fft/fft.h"
 #include "kernels/fft/fft_cuda.h"
-#include "src/codec/codecs.h"
-#include "src/sparse/sparse.h"
+#include "src/lib/codec/codecs.h"
+#include "src/lib/sparse/sparse.h"
 #include "tests/cuda/device_test.h"
 
 static struct gcb_kernels kernels;

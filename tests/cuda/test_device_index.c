@@ -1,7 +1,7 @@
 /* Index coders of the sparse codec on the device, by the module's own sources on the CPU. */
 #include <stdio.h>
 
-#include "src/codec/coder.h"
+#include "src/lib/codec/coder.h"
 #include "tests/cuda/device_test.h"
 
 static void hostile_tensors(void **state)

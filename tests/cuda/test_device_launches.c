@@ -2,8 +2,8 @@
  * tensors. */
 #include <stdio.h>
 
-#include "src/data/layout.h"
-#include "src/data/synthetic.h"
+#include "src/tool/dump/layout.h"
+#include "src/tool/dump/synthetic.h"
 #include "tests/cuda/device_test.h"
 
 static const char *page;

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "src/memory/device_memory.h"
+#include "src/lib/memory/device_memory.h"
 #include "tests/support/cuda_host/host.h"
 #include "tests/support/device_trip.h"
 

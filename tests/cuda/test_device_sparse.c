@@ -1,5 +1,5 @@
 /* The sparse codec on the device, by the module's own sources on the CPU: the same messages, byte for byte. */
-#include "kernels/hd.h"
+#include "kernels/base/hd.h"
 #include "tests/cuda/device_test.h"
 
 static const uint64_t sizes[] = {0, 1, 33, 4097, 8192, END};

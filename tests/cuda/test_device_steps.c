@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "src/cuda/device_coder.h"
+#include "src/lib/device/device_coder.h"
 #include "tests/kernels/check.h"
 #include "tests/support/cuda_host/host.h"
 #include "tests/support/device_trip.h"

@@ -1,5 +1,5 @@
 /* Trials on the device, one after the other: what they take there serves the next ones. */
-#include "src/bench/trial.h"
+#include "src/tool/trial/trial.h"
 #include "tests/cuda/device_test.h"
 
 #define MOST 5000

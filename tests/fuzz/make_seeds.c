@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/codec/method.h"
 #include "src/gcbench.h"
+#include "src/lib/codec/method.h"
 
 #define SPEC 256
 

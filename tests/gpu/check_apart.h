@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "src/base/diag.h"
+#include "src/lib/base/diag.h"
 
 /* How a check ended; a child sends these to its parent. */
 struct outcome {

@@ -24,8 +24,8 @@
 
 #include <cmocka.h>
 
-#include "src/base/clock.h"
-#include "src/report/row.h"
+#include "src/tool/base/clock.h"
+#include "src/tool/rows/row.h"
 #include "tests/gpu/check_apart.h"
 #include "tests/gpu/check_cases.h"
 #include "tests/gpu/check_one.h"

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "src/report/results.h"
+#include "src/tool/rows/results.h"
 
 #define MAX_ROWS 4096
 #define TEXT 256

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/data/synthetic.h"
+#include "src/tool/dump/synthetic.h"
 #include "tests/gpu/time_work.h"
 
 enum { SMALL = 10000 };

@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "src/bench/stats.h"
-#include "src/report/row.h"
+#include "src/tool/rows/row.h"
+#include "src/tool/timing/stats.h"
 
 static void release(struct work *w)
 {

@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "kernels/cpu_flags.h"
-#include "kernels/hd.h"
+#include "kernels/base/hd.h"
+#include "src/lib/base/cpu_flags.h"
 
 #define PRINTED_FAILURES 20
 

@@ -2,8 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kernels/base/hd.h"
 #include "kernels/convert/convert.h"
-#include "kernels/hd.h"
 #include "tests/kernels/check.h"
 
 #define GUARD 0xa5

@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "kernels/fft/fft.h"
-#include "src/base/alloc.h"
-#include "src/base/status.h"
+#include "src/lib/base/alloc.h"
+#include "src/lib/base/status.h"
 #include "tests/kernels/check.h"
 
 #define TWO_PI 6.283185307179586476925286766559

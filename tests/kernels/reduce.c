@@ -1,7 +1,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernels/hd.h"
+#include "kernels/base/hd.h"
 #include "kernels/reduce/reduce.h"
 #include "tests/kernels/check.h"
 

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernels/hd.h"
+#include "kernels/base/hd.h"
 #include "kernels/select/select.h"
 #include "kernels/select/select_elem.h"
 #include "tests/kernels/check.h"

@@ -14,7 +14,7 @@ from pathlib import Path
 
 FILE, FUNCTION = 500, 80
 FOLDERS = ("src", "cli", "kernels", "tests")
-EXEMPT = re.compile(r"tests/unit/golden_|kernels/.*_(avx2|avx512|neon|cuda)\.")
+EXEMPT = re.compile(r"tests/lib/codec/golden_|kernels/.*_(avx2|avx512|neon|cuda)\.")
 STRIP = re.compile(r"/\*.*?\*/|//[^\n]*|\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])+'", re.S)
 
 

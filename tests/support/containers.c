@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "src/wire/message.h"
+#include "src/lib/wire/message.h"
 
 struct containers containers;
 

@@ -1,8 +1,8 @@
 #ifndef TESTS_SUPPORT_CONTAINERS_H
 #define TESTS_SUPPORT_CONTAINERS_H
 
-#include "src/data/container.h"
-#include "src/data/dump.h"
+#include "src/tool/container/container.h"
+#include "src/tool/dump/dump.h"
 
 /* Small files of messages for tests, in a folder of the test's own. Failures end the test. */
 struct containers {

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "src/memory/memory.h"
+#include "src/lib/memory/memory.h"
 #include "tests/kernels/check.h"
 #include "tests/support/cuda_host/host.h"
 #include "tests/support/device_made.h"

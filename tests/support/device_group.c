@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "src/data/synthetic.h"
+#include "src/tool/dump/synthetic.h"
 #include "tests/support/device_made.h"
 #include "tests/support/device_sets.h"
 

@@ -7,8 +7,8 @@
 
 #include <cmocka.h>
 
-#include "src/memory/device_memory.h"
-#include "src/memory/memory.h"
+#include "src/lib/memory/device_memory.h"
+#include "src/lib/memory/memory.h"
 #include "tests/kernels/check.h"
 #include "tests/support/cuda_host/host.h"
 #include "tests/support/device_made.h"

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "kernels/hd.h"
+#include "kernels/base/hd.h"
 #include "tests/kernels/check.h"
 #include "tests/support/cuda_host/host.h"
 #include "tests/support/device_made.h"

@@ -6,7 +6,7 @@
  * libgcbench-cuda-host.so is (docs/cuda.md), or with one that is opened on a machine with a GPU. Everything that
  * can fail fails the running cmocka test.
  */
-#include "src/cuda/device_coder.h"
+#include "src/lib/device/device_coder.h"
 
 struct device_setting {
     enum gcb_dtype source;
@@ -53,7 +53,7 @@ void device_same_cut(const struct gcb_device *device, const char *spec, const fl
 
 /*
  * Steps of n elements with error feedback (decay `carry`), fused into the encoder on the device: messages and residuals
- * are bit for bit those of the unfused path, where src/memory/memory.h stands around a coder. That is the CPU's, or
+ * are bit for bit those of the unfused path, where src/lib/memory/memory.h stands around a coder. That is the CPU's, or
  * (`itself`) the device's own, encoded and decoded there without feedback. With `near`, of a method with
  * GCB_CAP_LIBRARY_MATH, plain steps' residuals are compared with the CPU's too: within 1e-4 of their norm.
  */
@@ -73,7 +73,7 @@ void device_same_feedback(const struct gcb_device *device, const char *spec, uin
                           enum gcb_dtype source, double carry);
 
 /*
- * Twelve steps of a worker whose tensors stay on the device (src/memory/device_memory.h): the memory that the spec asks for
+ * Twelve steps of a worker whose tensors stay on the device (src/lib/memory/device_memory.h): the memory that the spec asks for
  * around a coder and a decoder there; messages and what is left are the CPU's, bit for bit.
  */
 void device_same_memory(const struct gcb_device *device, const char *spec, uint64_t n);

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "src/data/source.h"
+#include "src/tool/dump/source.h"
 
 /* Where the group of tensors that begins at `first` ends; *n elements in all. */
 static size_t group_end(const struct gcb_source *s, size_t first, uint64_t *n)

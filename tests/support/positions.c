@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "src/base/status.h"
+#include "src/lib/base/status.h"
 #include "tests/support/positions.h"
 
 static uint64_t draw(uint64_t *state)

@@ -5,7 +5,7 @@
  * What the tests of index coders share: sets of kept positions of many shapes, and a coder's round trip over
  * them. Everything that can fail fails the running cmocka test.
  */
-#include "src/sparse/index.h"
+#include "src/lib/sparse/index.h"
 
 struct positions {
     uint32_t *pos; /* ascending, below n */

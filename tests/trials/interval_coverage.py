@@ -6,7 +6,7 @@ How often the 95 % interval of bench holds the median, with samples taken until 
 
 Noise is drawn, not measured: independent, and with neighbours that resemble each other. Two rules are held against each
 other. The plain one takes ranks by the binomial distribution, looks from 6 samples on and after every eighth more, and
-stops when half of the interval is 2 % of the median. bench's (src/bench/steady.h, gcb_stats_likeness) widens the
+stops when half of the interval is 2 % of the median. bench's (src/tool/timing/steady.h, gcb_stats_likeness) widens the
 interval where neighbours lie on the same side of the median, and stops at the second narrow look in a row, from 20
 samples on. Both end at 1000 samples.
 """

@@ -3,13 +3,13 @@
 
     slower.py FOLDER METHOD FILE
 
-In FOLDER/src/codec/coder.c encoding with METHOD goes on for a share of the time it took, doing nothing; FILE has the share.
+In FOLDER/src/lib/codec/coder.c encoding with METHOD goes on for a share of the time it took, doing nothing; FILE has the share.
 """
 
 import sys
 
 folder, method, share = sys.argv[1:]
-path = folder + "/src/codec/coder.c"
+path = folder + "/src/lib/codec/coder.c"
 call = "    err = c->method.codec->ops->encode(c->state, at, in, out);\n"
 with open(path) as f:
     source = f.read()
@@ -29,6 +29,6 @@ source = source.replace(call, f"""    static double share = -1.0;
         while (gcb_clock() < until)
             ;
     }}
-""").replace('#include "src/base/alloc.h"\n', '#include <stdio.h>\n\n#include "src/base/alloc.h"\n#include "src/base/clock.h"\n', 1)
+""").replace('#include "src/lib/base/alloc.h"\n', '#include <stdio.h>\n\n#include "src/lib/base/alloc.h"\n#include "src/tool/base/clock.h"\n', 1)
 with open(path, "w") as f:
     f.write(source)

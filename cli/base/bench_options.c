@@ -1,0 +1,351 @@
+#include "cli/base/bench_options.h"
+
+#include <string.h>
+
+#include "src/lib/base/alloc.h"
+#include "src/lib/base/text.h"
+#include "src/tool/trial/copy.h"
+
+#define PRECISION 0.02   /* half of an interval, as a share of the median */
+#define TIME_BUDGET 30.0 /* seconds */
+#define MAX_SAMPLES 10000
+/* Seconds of timed calls, so that a short call is not measured while one thing alone goes on beside it. */
+#define MIN_TIME 0.005
+
+static const char *const both[] = {"warm", "cold", "both", NULL};
+
+const struct opt_row bench_input_rows[] = {
+    {"step", 0, "STEPS", "N, A-B, A-B/STRIDE, A,B, last (default) or all", OPT_TEXT,
+     offsetof(struct opt_input, step), 0, 0, opt_steps},
+    {"worker", 0, "WORKERS", "N, A-B, A,B or all (default: the first)", OPT_TEXT,
+     offsetof(struct opt_input, worker), 0, 0, opt_workers},
+    {.name = NULL},
+};
+
+const struct opt_row bench_case_rows[] = {
+    {"suite", 0, "NAME|FILE",
+     "what to measure, as data: default, quick, paper-fft, ci or FILE.json", OPT_TEXT,
+     offsetof(struct bench_own, suite), 0, 0, NULL},
+    {"scope", 0, "LIST", "what one message covers: tensor (default), bucket, model", OPT_LIST,
+     offsetof(struct bench_own, scopes), 0, 0, opt_scopes},
+    {"device", 0, "LIST", "cpu (default), cuda[:N]", OPT_LIST, offsetof(struct bench_own, devices),
+     0, 0, opt_devices},
+    {"threads", 0, "LIST", "inside a message, 1,2,4 (default 1)", OPT_LIST,
+     offsetof(struct bench_own, threads), 0, 0, NULL},
+    {"cache", 0, "WHAT", "warm (default), cold (emptied before each timed run), both", OPT_LIST,
+     offsetof(struct bench_own, caches), 0, 0, both},
+    {.name = NULL},
+};
+
+const struct opt_row bench_repeat_rows[] = {
+    {"warmup", 0, "N", "untimed runs before the timed ones (default 1)", OPT_INT,
+     offsetof(struct opt_timing, warmup), 0, 1000000, NULL},
+    {"repeat", 0, "N", "so many timed runs of each message (default: until --precision is reached)",
+     OPT_INT, offsetof(struct opt_timing, repeat), 1, 1e6, NULL},
+    {"min-time", 0, "TIME",
+     "repeat each message for at least so long (default 5ms, kernels 20ms, with --repeat 0)",
+     OPT_TIME, offsetof(struct opt_timing, min_time), 0, 86400, NULL},
+    {.name = NULL},
+};
+
+const struct opt_row bench_timing_rows[] = {
+    {"precision", 0, "SHARE",
+     "measure until the median's 95 % interval is +- this (default 0.02) or time is up", OPT_REAL,
+     offsetof(struct bench_own, precision), 1e-6, 1, NULL},
+    {"time-budget", 0, "TIME", "share so long among all measurements (default 30s)", OPT_TIME,
+     offsetof(struct bench_own, time_budget), 0.001, 604800, NULL},
+    {"max-time", 0, "TIME", "no measurement takes longer", OPT_TIME,
+     offsetof(struct bench_own, max_time), 1e-6, 86400, NULL},
+    {"max-samples", 0, "N", "no measurement has more timed runs (default 10000)", OPT_INT,
+     offsetof(struct bench_own, max_samples), 1, 1e6, NULL},
+    {.name = NULL},
+};
+
+const struct opt_row bench_kernels_rows[] = {
+    {"kernels", 0, NULL,
+     "time the kernels of this build instead; operands are globs on FAMILY/KERNEL, FAMILY or "
+     "KERNEL",
+     OPT_FLAG, offsetof(struct bench_kernels_options, kernels), 0, 0, NULL},
+    {"size", 0, "l1|l2|memory",
+     "--kernels: arrays that such a cache holds, or none; repeatable (default all)", OPT_LIST,
+     offsetof(struct bench_kernels_options, sizes), 0, 0, NULL},
+    {.name = NULL},
+};
+
+const struct opt_row bench_show_rows[] = {
+    {"samples", 0, NULL, "every single timing, in json", OPT_FLAG,
+     offsetof(struct bench_own, samples), 0, 0, NULL},
+    {"no-bandwidth", 0, NULL, "do not measure the memory: no shares of its bandwidth", OPT_FLAG,
+     offsetof(struct bench_own, no_bandwidth), 0, 0, NULL},
+    {.name = NULL},
+};
+
+/* Takes the items of a list apart at commas. */
+static int split(struct bench_words *out, const struct opt_list *list, const char *option,
+                 struct gcb_diag *diag)
+{
+    out->count = 0;
+    for (size_t i = 0; i < list->count; i++)
+        for (const char *at = list->items[i];; at++) {
+            const size_t n = strcspn(at, ",");
+
+            if (n == 0 || n >= sizeof(out->text[0]) || out->count == GCB_SUITE_THREADS)
+                return gcb_diag_set(diag, GCB_E_INVALID, "--%s: a list with commas, %d at most",
+                                    option, GCB_SUITE_THREADS);
+            memcpy(out->text[out->count], at, n);
+            out->text[out->count++][n] = '\0';
+            at += n;
+            if (!*at)
+                break;
+        }
+    for (size_t i = 0; i < out->count; i++)
+        for (size_t k = 0; k < i; k++)
+            if (strcmp(out->text[i], out->text[k]) == 0)
+                return gcb_diag_set(diag, GCB_E_INVALID, "--%s: the same twice", option);
+    return 0;
+}
+
+static int choose(size_t *out, const char *word, const char *const *names, const char *option,
+                  struct gcb_diag *diag)
+{
+    char list[96] = "", shown[64];
+    size_t used = 0;
+
+    for (*out = 0; names[*out]; (*out)++) {
+        if (strcmp(names[*out], word) == 0)
+            return 0;
+        used += (size_t)snprintf(list + used, sizeof(list) - used, "%s%s", *out ? ", " : "",
+                                 names[*out]);
+    }
+    return gcb_diag_set(diag, GCB_E_INVALID, "--%s is one of %s, not '%s'", option, list,
+                        gcb_escape(shown, sizeof(shown), word));
+}
+
+static int take_scopes(struct gcb_suite *s, const struct opt_list *list, struct gcb_diag *diag)
+{
+    struct bench_words words;
+    int err = split(&words, list, "scope", diag);
+    size_t at;
+
+    for (size_t i = 0; !err && i < words.count; i++) {
+        err = choose(&at, words.text[i], opt_scopes, "scope", diag);
+        if (!err)
+            s->scopes[i] = (enum gcb_scope)at;
+    }
+    if (!err && words.count)
+        s->scope_count = words.count;
+    return err;
+}
+
+static int take_threads(struct gcb_suite *s, const struct opt_list *list, struct gcb_diag *diag)
+{
+    struct bench_words words;
+    const int err = split(&words, list, "threads", diag);
+    char shown[64];
+    uint64_t n;
+
+    for (size_t i = 0; !err && i < words.count; i++) {
+        if (!gcb_parse_u64(words.text[i], &n) || n < 1 || n > 4096)
+            return gcb_diag_set(diag, GCB_E_INVALID, "--threads: %s is not between 1 and 4096",
+                                gcb_escape(shown, sizeof(shown), words.text[i]));
+        s->threads[i] = (int)n;
+    }
+    if (!err && words.count)
+        s->thread_count = words.count;
+    return err;
+}
+
+static int take_caches(struct gcb_suite *s, const struct opt_list *list, struct gcb_diag *diag)
+{
+    struct bench_words words;
+    int err = split(&words, list, "cache", diag);
+    size_t at = 0;
+
+    if (words.count)
+        s->cache_count = 0;
+    for (size_t i = 0; !err && i < words.count; i++) {
+        err = choose(&at, words.text[i], both, "cache", diag);
+        if (!err && at == GCB_CACHES && words.count > 1)
+            return gcb_diag_set(diag, GCB_E_INVALID, "--cache: both are warm and cold");
+        for (size_t c = 0; !err && c < GCB_CACHES; c++)
+            if (at == c || at == GCB_CACHES)
+                s->caches[s->cache_count++] = (enum gcb_cache)c;
+    }
+    return err;
+}
+
+static int take_devices(struct gcb_suite *s, struct bench_words *words, const struct opt_list *list,
+                        struct gcb_diag *diag)
+{
+    const int err = split(words, list, "device", diag);
+
+    if (err || words->count == 0)
+        return err;
+    if (words->count > GCB_SUITE_DEVICES)
+        return gcb_diag_set(diag, GCB_E_INVALID, "--device: %d at most", GCB_SUITE_DEVICES);
+    s->device_count = words->count;
+    for (size_t i = 0; i < words->count; i++)
+        s->devices[i] = words->text[i];
+    return 0;
+}
+
+/* --repeat fixes the work, so that two processes do the same; otherwise it is measured until it is known. */
+static int take_timing(struct gcb_suite *s, const struct bench_options *o, struct gcb_diag *diag)
+{
+    const struct bench_own *own = &o->own;
+    const bool open = own->precision > 0.0 || own->time_budget > 0.0 || own->max_samples;
+
+    if (o->timing.repeat && open)
+        return gcb_diag_set(diag, GCB_E_INVALID,
+                            "--repeat fixes the work: --precision, --time-budget and "
+                            "--max-samples have no meaning beside it");
+    if (open)
+        s->repeat = 0;
+    s->repeat = o->timing.repeat ? (unsigned)o->timing.repeat : s->repeat;
+    s->warmup = o->timing.warmup >= 0 ? o->timing.warmup : s->warmup >= 0 ? s->warmup : 1;
+    s->min_time = o->timing.min_time > 0.0 ? o->timing.min_time : s->min_time;
+    s->max_time = own->max_time > 0.0 ? own->max_time : s->max_time;
+    s->precision = own->precision > 0.0 ? own->precision : s->precision;
+    s->time_budget = own->time_budget > 0.0 ? own->time_budget : s->time_budget;
+    s->max_samples = own->max_samples ? (unsigned)own->max_samples : s->max_samples;
+    if (s->repeat) {
+        s->precision = s->time_budget = 0.0;
+        return 0;
+    }
+    s->precision = s->precision > 0.0 ? s->precision : PRECISION;
+    s->time_budget = s->time_budget > 0.0 ? s->time_budget : TIME_BUDGET;
+    s->max_samples = s->max_samples ? s->max_samples : MAX_SAMPLES;
+    s->min_time = s->min_time > 0.0 ? s->min_time : MIN_TIME;
+    return 0;
+}
+
+/* Options that choose among what is in files, where there is none. */
+static int check_no_files(const struct gcb_suite *s, const struct opt_input *in,
+                          struct gcb_diag *diag)
+{
+    if (in->dataset.count || in->exclude.count || in->step || in->worker || in->order)
+        return gcb_diag_set(diag, GCB_E_INVALID,
+                            "--dataset, --exclude, --step, --worker and --order choose from a "
+                            "file, and none is given");
+    if (s->input_count == 0)
+        return gcb_diag_set(diag, GCB_E_INVALID, "suite '%s' has no inputs: name a file", s->name);
+    return 0;
+}
+
+int bench_plan(struct gcb_suite *out, struct bench_words *devices, const struct bench_options *o,
+               bool files, struct gcb_diag *diag)
+{
+    int err = 0;
+
+    gcb_suite_init(out);
+    if (o->own.suite || !files)
+        err = gcb_suite_load(out, o->own.suite ? o->own.suite : "default", diag);
+    if (!err)
+        err = take_scopes(out, &o->own.scopes, diag);
+    if (!err)
+        err = take_threads(out, &o->own.threads, diag);
+    if (!err)
+        err = take_caches(out, &o->own.caches, diag);
+    if (!err)
+        err = take_devices(out, devices, &o->own.devices, diag);
+    if (!err)
+        err = take_timing(out, o, diag);
+    if (err || files)
+        return err;
+    return check_no_files(out, &o->input, diag);
+}
+
+/* Specs of what is to run: those given, the suite's, or every method there is. */
+static int list_specs(struct opt_list *out, const struct gcb_suite *suite,
+                      const struct bench_options *o)
+{
+    struct gcb_method m;
+    int err = 0;
+
+    if (o->methods.specs.count) {
+        for (size_t i = 0; !err && i < o->methods.specs.count; i++)
+            err = opt_list_add(out, o->methods.specs.items[i]);
+        return err;
+    }
+    for (size_t i = 0; !err && i < suite->method_count; i++)
+        err = opt_list_add(out, suite->methods[i]);
+    for (size_t i = 0; !err && suite->method_count == 0 && gcb_method_at(&m, i); i++)
+        err = opt_list_add(out, m.name);
+    return err;
+}
+
+/* The same with identity and memcpy, which are always there. */
+static int with_baselines(struct gcb_method **methods, size_t *count, struct gcb_diag *diag)
+{
+    struct gcb_method *with = gcb_alloc_array(*count + 2, sizeof(*with));
+    size_t n = 0, identity = *count;
+    int err = 0;
+
+    if (!with)
+        return gcb_diag_nomem(diag, 0, "the methods");
+    for (size_t i = 0; i < *count; i++) {
+        with[n++] = (*methods)[i];
+        if (identity == *count && strcmp((*methods)[i].name, "identity") == 0) {
+            identity = i;
+            with[n++] = gcb_copy_method;
+        }
+    }
+    if (identity == *count) {
+        err = gcb_method_parse(&with[n++], "identity", diag);
+        with[n++] = gcb_copy_method;
+    }
+    gcb_free(*methods);
+    *methods = with;
+    *count = n;
+    return err;
+}
+
+int bench_methods(struct gcb_method **out, size_t *count, const struct gcb_suite *suite,
+                  const struct bench_options *o, struct gcb_diag *diag)
+{
+    struct opt_methods wanted = {.overrides = o->methods.overrides};
+    int err = list_specs(&wanted.specs, suite, o);
+
+    if (err)
+        gcb_diag_nomem(diag, 0, "the methods");
+    else
+        err = opt_methods_resolve(out, count, &wanted, diag);
+    opt_list_fini(&wanted.specs);
+    return err ? err : with_baselines(out, count, diag);
+}
+
+int bench_check_kernels(const struct bench_options *o, struct gcb_diag *diag)
+{
+    const struct {
+        const char *name;
+        bool given;
+    } idle[] = {
+        {"method", o->methods.specs.count},
+        {"suite", o->own.suite},
+        {"scope", o->own.scopes.count},
+        {"device", o->own.devices.count},
+        {"threads", o->own.threads.count},
+        {"cache", o->own.caches.count},
+        {"time-budget", o->own.time_budget},
+        {"step", o->input.step},
+        {"worker", o->input.worker},
+        {"dataset", o->input.dataset.count},
+        {"histogram", o->shapes.histogram},
+        {"spectrum", o->shapes.spectrum},
+        {"exclude", o->input.exclude.count},
+        {"order", o->input.order},
+        {"dense", o->message.dense.count},
+        {"output-layer", o->message.output_layer.count},
+        {"min-elements", o->message.min_elements},
+        {"bucket-bytes", o->message.bucket_bytes},
+        {"nonfinite", o->message.nonfinite},
+    };
+
+    for (size_t i = 0; i < sizeof(idle) / sizeof(idle[0]); i++)
+        if (idle[i].given)
+            return gcb_diag_set(diag, GCB_E_INVALID,
+                                "--%s has no meaning with --kernels, which run on no tensors and "
+                                "one thread of the cpu",
+                                idle[i].name);
+    return 0;
+}

@@ -1,0 +1,143 @@
+#ifndef CLI_BASE_OPTIONS_H
+#define CLI_BASE_OPTIONS_H
+
+#include "cli/base/optparse.h"
+#include "src/lib/base/queue.h"
+#include "src/lib/codec/method.h"
+#include "src/lib/device/load.h"
+#include "src/tool/dump/layout.h"
+#include "src/tool/rows/sink.h"
+#include "src/tool/timing/device_copy.h"
+
+/*
+ * Options that several commands share: a struct, its rows, its defaults, and what turns it into what the
+ * library takes. Every function returns 0 or a negative gcb_status with words in diag. A command embeds the
+ * structs it wants, lists their rows as groups, and calls the defaults from its own.
+ */
+
+/* Which tensors are read. */
+struct opt_input {
+    struct opt_list dataset, exclude;
+    const char *step, *worker; /* NULL: all */
+    int order;                 /* enum gcb_order */
+    uint64_t max_bytes;        /* 0: half of memory */
+    bool allow_external;
+};
+extern const struct opt_row opt_input_rows[]; /* from the third on without --step and --worker */
+/* What these two may be beside numbers, for completions; each ends with NULL. */
+extern const char *const opt_steps[], *const opt_workers[];
+/* Opens the files named as operands as one dump. None is a usage error. */
+int opt_input_open(struct gcb_source **out, const struct opt_input *in,
+                   const struct opt_list *files, uint64_t min_elements, struct gcb_diag *diag);
+
+/* How tensors are grouped into messages, and which are sent as fp32. */
+struct opt_message {
+    int scope;             /* enum gcb_scope */
+    uint64_t bucket_bytes; /* 0: 25 MiB */
+    uint64_t min_elements;
+    struct opt_list dense, output_layer;
+    int nonfinite; /* enum opt_nonfinite */
+};
+enum opt_nonfinite {
+    OPT_NONFINITE_ERROR,
+    OPT_NONFINITE_SKIP,
+    OPT_NONFINITE_ZERO,
+    OPT_NONFINITE_RAW
+};
+extern const struct opt_row opt_message_rows[]; /* from the second on without --scope */
+/* GCB_E_INVALID for options that have no meaning together. */
+int opt_message_check(const struct opt_message *in, struct gcb_diag *diag);
+/* Borrows from `in`. */
+struct gcb_layout_config opt_message_layout(const struct opt_message *in);
+/* Names of enum gcb_scope, gcb_order and opt_nonfinite, for rows and headings; each ends with NULL. */
+extern const char *const opt_scopes[], *const opt_orders[], *const opt_nonfinites[];
+
+/* Where and how work runs. */
+struct opt_exec {
+    const char *device; /* NULL: cpu */
+    int threads;        /* 0: 1 */
+    const char *isa;    /* NULL: auto */
+    int fft_plan;       /* enum gcb_fft_rigor */
+    uint64_t seed;      /* 0: 1 */
+};
+extern const struct opt_row opt_exec_rows[]; /* from the third on without --device and --threads */
+/* --device of a command that runs on the cpu only; opt_exec_rows + 1 stands behind it. */
+extern const struct opt_row opt_cpu_rows[];
+/* What --device and --isa may be, for completions; each ends with NULL. */
+extern const char *const opt_devices[], *const opt_isas[];
+struct opt_backend {
+    char device[16];                       /* as rows name it: "cpu", "cuda:0" */
+    struct gcb_device gpu;                 /* open unless device is "cpu" */
+    struct gcb_device_copying gpu_copying; /* bytes 0: not measured */
+    const char *isa;                       /* widest in use: "avx2" */
+    unsigned cpu_flags;
+    struct gcb_kernels kernels;
+    struct gcb_queue queue;
+    uint64_t seed;
+};
+/* GCB_E_BACKEND: a device or instruction set that this machine or build lacks. Keep *out in place while
+ * coders borrow its kernels and queue. */
+int opt_exec_resolve(struct opt_backend *out, const struct opt_exec *in, struct gcb_diag *diag);
+/* For a command whose work has not been built for a device: GCB_E_BACKEND, with these words, whether one is there or
+ * not. */
+int opt_exec_cpu(const struct opt_exec *in, const char *words, struct gcb_diag *diag);
+
+/* How often a thing is measured. */
+struct opt_timing {
+    int warmup;      /* -1: the command's own default */
+    int repeat;      /* 0: the command's own default */
+    double min_time; /* seconds; 0: none */
+};
+extern const struct opt_row opt_timing_rows[];
+void opt_timing_defaults(struct opt_timing *out);
+unsigned opt_timing_repeat(const struct opt_timing *in); /* of commands but bench */
+
+/* Methods, and their parameters given as options. */
+struct opt_methods {
+    struct opt_list specs;
+    struct opt_list overrides; /* key, value, key, value, ... */
+};
+extern const struct opt_row opt_methods_rows[];
+/* Every parameter and complement name of every method, the memory's too. A command's opt_extra has it as name_at. */
+const char *opt_methods_key_at(size_t i);
+/*
+ * The methods in the order given, each with the overrides that it has. GCB_E_INVALID also for an override
+ * that no method has. None given: *count is 0. Release *out with gcb_free.
+ */
+int opt_methods_resolve(struct gcb_method **out, size_t *count, const struct opt_methods *in,
+                        struct gcb_diag *diag);
+
+/* How results are shown. */
+struct opt_show {
+    int format; /* enum gcb_format */
+    int color;  /* enum opt_color */
+    bool quiet;
+    int verbose;
+};
+enum opt_color { OPT_COLOR_AUTO, OPT_COLOR_ALWAYS, OPT_COLOR_NEVER };
+extern const struct opt_row opt_show_rows[];
+extern const struct opt_row
+    opt_talk_rows[]; /* -q and -v alone, for commands that only write a file */
+
+/* --results: JSON Lines beside what is shown. */
+struct opt_save {
+    const char *results;
+    bool hash; /* of large inputs too */
+    bool force;
+};
+extern const struct opt_row opt_save_rows[];
+/* over struct opt_save, for commands without opt_make */
+extern const struct opt_row opt_force_rows[];
+extern const struct opt_row
+    opt_hash_rows[]; /* over struct opt_save, for commands that read dumps */
+
+/* -o and --force. */
+struct opt_make {
+    const char *output;
+    bool force;
+};
+extern const struct opt_row opt_make_rows[];
+/* Is -o given, and does its name suit HDF5 (.json, .csv and .tsv do not)? */
+int opt_make_check(const struct opt_make *in, struct gcb_diag *diag);
+
+#endif

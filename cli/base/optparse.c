@@ -1,0 +1,366 @@
+#include "cli/base/optparse.h"
+
+#include <string.h>
+
+#include "src/lib/base/alloc.h"
+#include "src/lib/base/text.h"
+#include "src/tool/base/units.h"
+
+#define MAX_ROWS 96
+
+struct parser {
+    const struct opt_spec *spec;
+    char *target;
+    int argc;
+    char *const *argv;
+    int next;
+    bool given[MAX_ROWS];
+    struct gcb_diag *diag;
+};
+
+/* A row found by name or letter, with where its value goes and its place in `given`. */
+struct found {
+    const struct opt_row *row;
+    void *field;
+    size_t number;
+};
+
+int opt_list_add(struct opt_list *list, const char *item)
+{
+    const int err = gcb_grow(&list->items, &list->cap, list->count, sizeof(*list->items));
+
+    if (!err)
+        list->items[list->count++] = item;
+    return err;
+}
+
+void opt_list_fini(struct opt_list *list)
+{
+    gcb_free(list->items);
+    memset(list, 0, sizeof(*list));
+}
+
+static bool takes_value(const struct opt_row *row)
+{
+    return row->type != OPT_FLAG && row->type != OPT_COUNT;
+}
+
+/* The row called name[0..n), or with that letter where name is NULL. */
+static bool find(struct found *out, const struct parser *p, const char *name, size_t n, char letter)
+{
+    size_t number = 0;
+
+    for (const struct opt_group *g = p->spec->groups; g->rows; g++) {
+        for (const struct opt_row *row = g->rows; row->name; row++, number++) {
+            const bool hit = name ? strncmp(row->name, name, n) == 0 && row->name[n] == '\0'
+                                  : row->letter == letter;
+
+            if (!hit)
+                continue;
+            *out = (struct found){row, p->target + g->offset + row->offset, number};
+            return number < MAX_ROWS;
+        }
+    }
+    return false;
+}
+
+/* The extra option called name[0..n), or NULL. */
+static const char *find_extra(const struct parser *p, const char *name, size_t n)
+{
+    const char *known;
+
+    if (!p->spec->extra)
+        return NULL;
+    for (size_t i = 0; (known = p->spec->extra->name_at(i)); i++)
+        if (strncmp(known, name, n) == 0 && known[n] == '\0')
+            return known;
+    return NULL;
+}
+
+static int unknown(const struct parser *p, const char *name, size_t n)
+{
+    const char *names[MAX_ROWS + 64], *near, *extra;
+    char word[64], shown[80];
+    size_t count = 0;
+
+    for (const struct opt_group *g = p->spec->groups; g->rows; g++)
+        for (const struct opt_row *row = g->rows; row->name && count < MAX_ROWS; row++)
+            names[count++] = row->name;
+    for (size_t i = 0; p->spec->extra && count < MAX_ROWS + 64; i++) {
+        extra = p->spec->extra->name_at(i);
+        if (!extra)
+            break;
+        names[count++] = extra;
+    }
+    snprintf(word, sizeof(word), "%.*s", (int)(n < sizeof(word) ? n : sizeof(word)), name);
+    gcb_escape(shown, sizeof(shown), word);
+    near = gcb_suggest(word, names, count);
+    return near ? gcb_diag_set(p->diag, GCB_E_INVALID,
+                               "unknown option '--%s'; did you mean '--%s'?", shown, near)
+                : gcb_diag_set(p->diag, GCB_E_INVALID, "unknown option '--%s'", shown);
+}
+
+static int bad_choice(const struct opt_row *row, const char *text, struct gcb_diag *diag)
+{
+    char list[256] = "", shown[64];
+    const char *near;
+    size_t n = 0;
+
+    for (; row->choices[n]; n++)
+        snprintf(list + strlen(list), sizeof(list) - strlen(list), "%s%s", n ? ", " : "",
+                 row->choices[n]);
+    gcb_escape(shown, sizeof(shown), text);
+    near = gcb_suggest(text, row->choices, n);
+    return near ? gcb_diag_set(diag, GCB_E_INVALID,
+                               "--%s is one of %s, not '%s'; did you mean '%s'?", row->name, list,
+                               shown, near)
+                : gcb_diag_set(diag, GCB_E_INVALID, "--%s is one of %s, not '%s'", row->name, list,
+                               shown);
+}
+
+static int set_choice(const struct opt_row *row, int *field, const char *text,
+                      struct gcb_diag *diag)
+{
+    for (int i = 0; row->choices[i]; i++) {
+        if (strcmp(row->choices[i], text) == 0) {
+            *field = i;
+            return 0;
+        }
+    }
+    return bad_choice(row, text, diag);
+}
+
+static int bad_number(const struct opt_row *row, const char *text, struct gcb_diag *diag)
+{
+    const char *what = row->type == OPT_REAL ? "a number"
+                       : row->type == OPT_TIME
+                           ? "a time such as 90s or 5m (without a unit: seconds)"
+                       : row->type == OPT_SIZE ? "a size such as 64K or 25M"
+                                               : "a whole number";
+    char shown[64], low[32], high[32];
+    const bool open =
+        row->max >= (row->type == OPT_SIZE ? 0x1p60 : 0x1p63); /* no end to speak of */
+
+    gcb_escape(shown, sizeof(shown), text);
+    if (row->min == 0.0 && row->max == 0.0)
+        return gcb_diag_set(diag, GCB_E_INVALID, "--%s takes %s, not '%s'", row->name, what, shown);
+    if (open)
+        return gcb_diag_set(diag, GCB_E_INVALID, "--%s takes %s of at least %s, not '%s'",
+                            row->name, what, gcb_real_text(low, row->min), shown);
+    return gcb_diag_set(diag, GCB_E_INVALID, "--%s takes %s in [%s, %s], not '%s'", row->name, what,
+                        gcb_real_text(low, row->min), gcb_real_text(high, row->max), shown);
+}
+
+static int set_number(const struct opt_row *row, void *field, const char *text,
+                      struct gcb_diag *diag)
+{
+    const bool bounded = row->min != 0.0 || row->max != 0.0;
+    uint64_t whole = 0;
+    double real = 0.0;
+    const bool fraction = row->type == OPT_REAL || row->type == OPT_TIME;
+    const bool good = row->type == OPT_REAL   ? gcb_parse_real(text, &real)
+                      : row->type == OPT_TIME ? gcb_parse_seconds(text, &real)
+                      : row->type == OPT_SIZE ? gcb_parse_size(text, &whole)
+                                              : gcb_parse_u64(text, &whole);
+
+    if (!fraction)
+        real = (double)whole;
+    if (!good || (bounded && !(real >= row->min && real <= row->max)) ||
+        (row->type == OPT_INT && whole > INT32_MAX))
+        return bad_number(row, text, diag);
+    if (fraction)
+        *(double *)field = real;
+    else if (row->type == OPT_INT)
+        *(int *)field = (int)whole;
+    else
+        *(uint64_t *)field = whole;
+    return 0;
+}
+
+static int set_value(const struct opt_row *row, void *field, const char *text,
+                     struct gcb_diag *diag)
+{
+    switch (row->type) {
+    case OPT_FLAG:
+        *(bool *)field = true;
+        return 0;
+    case OPT_COUNT:
+        ++*(int *)field;
+        return 0;
+    case OPT_TEXT:
+        *(const char **)field = text;
+        return 0;
+    case OPT_LIST:
+        return opt_list_add(field, text);
+    case OPT_CHOICE:
+        return set_choice(row, field, text, diag);
+    default:
+        return set_number(row, field, text, diag);
+    }
+}
+
+static int set_once(struct parser *p, const struct found *f, const char *value)
+{
+    const bool repeats = !takes_value(f->row) || f->row->type == OPT_LIST;
+
+    if (p->given[f->number] && !repeats)
+        return gcb_diag_set(p->diag, GCB_E_INVALID, "--%s is given twice", f->row->name);
+    p->given[f->number] = true;
+    return set_value(f->row, f->field, value, p->diag);
+}
+
+/* The argument behind an option as its value, or NULL where there is none. */
+static const char *take_next(struct parser *p)
+{
+    if (p->next >= p->argc || strncmp(p->argv[p->next], "--", 2) == 0)
+        return NULL;
+    return p->argv[p->next++];
+}
+
+static int needs_value(const struct parser *p, const char *dashes, const char *name,
+                       const char *metavar)
+{
+    return gcb_diag_set(p->diag, GCB_E_INVALID, "%s%s needs a value (%s)", dashes, name,
+                        metavar ? metavar : "VALUE");
+}
+
+static int parse_extra(struct parser *p, const char *name, const char *value)
+{
+    struct opt_list *list = (struct opt_list *)(void *)(p->target + p->spec->extra->offset);
+    int err;
+
+    if (!value)
+        value = take_next(p);
+    if (!value)
+        return needs_value(p, "--", name, NULL);
+    err = opt_list_add(list, name);
+    return err ? err : opt_list_add(list, value);
+}
+
+static int parse_long(struct parser *p, const char *name)
+{
+    const size_t n = strcspn(name, "=");
+    const char *value = name[n] ? name + n + 1 : NULL, *extra;
+    struct found f;
+
+    if (!find(&f, p, name, n, 0)) {
+        extra = find_extra(p, name, n);
+        return extra ? parse_extra(p, extra, value) : unknown(p, name, n);
+    }
+    if (!takes_value(f.row) && value)
+        return gcb_diag_set(p->diag, GCB_E_INVALID, "--%s takes no value", f.row->name);
+    if (takes_value(f.row) && !value)
+        value = take_next(p);
+    if (takes_value(f.row) && !value)
+        return needs_value(p, "--", f.row->name, f.row->metavar);
+    return set_once(p, &f, value);
+}
+
+/* Letters behind one dash: flags, then at most one that takes the rest or the next argument. */
+static int parse_letters(struct parser *p, const char *letters)
+{
+    for (; *letters; letters++) {
+        const char name[2] = {*letters, '\0'};
+        char shown[8];
+        struct found f;
+        int err;
+
+        if (!find(&f, p, NULL, 0, *letters))
+            return gcb_diag_set(p->diag, GCB_E_INVALID, "unknown option '-%s'",
+                                gcb_escape(shown, sizeof(shown), name));
+        if (takes_value(f.row)) {
+            const char *value = letters[1] ? letters + 1 : take_next(p);
+
+            return value ? set_once(p, &f, value) : needs_value(p, "-", name, f.row->metavar);
+        }
+        err = set_once(p, &f, NULL);
+        if (err)
+            return err;
+    }
+    return 0;
+}
+
+int opt_parse(struct opt_result *out, const struct opt_spec *spec, void *target, int argc,
+              char *const *argv, struct gcb_diag *diag)
+{
+    struct parser p = {.spec = spec, .target = target, .argc = argc, .argv = argv, .diag = diag};
+    bool ended = false;
+    int err = 0;
+
+    memset(out, 0, sizeof(*out));
+    while (!err && p.next < argc) {
+        const char *arg = argv[p.next++];
+
+        if (ended || arg[0] != '-' || arg[1] == '\0') {
+            err = opt_list_add(&out->operands, arg);
+        } else if (strcmp(arg, "--") == 0) {
+            ended = true;
+        } else if (strcmp(arg, "--help") == 0 || strcmp(arg, "-h") == 0) {
+            out->help = true;
+            return 0;
+        } else {
+            err = arg[1] == '-' ? parse_long(&p, arg + 2) : parse_letters(&p, arg + 1);
+        }
+    }
+    return err == GCB_E_NOMEM ? gcb_diag_nomem(diag, 0, "the command line") : err;
+}
+
+void opt_fini(struct opt_result *result, const struct opt_spec *spec, void *target)
+{
+    char *base = target;
+
+    opt_list_fini(&result->operands);
+    for (const struct opt_group *g = spec->groups; g->rows; g++)
+        for (const struct opt_row *row = g->rows; row->name; row++)
+            if (row->type == OPT_LIST)
+                opt_list_fini((struct opt_list *)(void *)(base + g->offset + row->offset));
+    if (spec->extra)
+        opt_list_fini((struct opt_list *)(void *)(base + spec->extra->offset));
+}
+
+void opt_wrap(FILE *out, const char *text, int at, int indent)
+{
+    while (*text) {
+        const int n = (int)strcspn(text, " ");
+
+        if (at > indent && at + 1 + n > 79) {
+            fputc('\n', out);
+            at = 0;
+        }
+        if (at < indent)
+            at += fprintf(out, "%*s", indent - at, "");
+        else if (at > indent)
+            at += fprintf(out, " ");
+        at += fprintf(out, "%.*s", n, text);
+        text += n + (text[n] == ' ');
+    }
+    fputc('\n', out);
+}
+
+static void print_row(FILE *out, const struct opt_row *row)
+{
+    enum { INDENT = 28 };
+    int at = row->letter ? fprintf(out, "  -%c, ", row->letter) : fprintf(out, "      ");
+
+    at += fprintf(out, "--%s", row->name);
+    if (row->metavar && takes_value(row))
+        at += fprintf(out, " %s", row->metavar);
+    if (at > INDENT - 2) {
+        fputc('\n', out);
+        at = 0;
+    }
+    opt_wrap(out, row->help, at, INDENT);
+}
+
+void opt_print(FILE *out, const struct opt_spec *spec)
+{
+    const char *title = "";
+
+    for (const struct opt_group *g = spec->groups; g->rows; g++) {
+        if (strcmp(title, g->title) != 0)
+            fprintf(out, "\n%s:\n", g->title);
+        title = g->title;
+        for (const struct opt_row *row = g->rows; row->name; row++)
+            print_row(out, row);
+    }
+}

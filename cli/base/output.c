@@ -1,0 +1,172 @@
+#include "cli/base/output.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "src/lib/base/text.h"
+#include "src/tool/print/number.h"
+#include "src/tool/rows/environment.h"
+
+static bool wants_color(const struct opt_show *show, const struct cmd_context *ctx)
+{
+    if (show->color == OPT_COLOR_AUTO)
+        return !ctx->plain && isatty(fileno(ctx->out));
+    return show->color == OPT_COLOR_ALWAYS;
+}
+
+static int open_saved(struct out_report *r, const char *path, const struct out_guard *guard,
+                      const struct gcb_columns *columns, struct gcb_diag *diag)
+{
+    const struct opt_list *inputs = guard ? guard->inputs : NULL;
+    char shown[256];
+    int err = gcb_outfile_init(&r->file, path, guard && guard->force, inputs ? inputs->items : NULL,
+                               inputs ? inputs->count : 0, diag);
+
+    if (err)
+        return err;
+    r->saved_stream = fopen(r->file.temp_path, "we");
+    if (!r->saved_stream)
+        return gcb_diag_set(diag, GCB_E_IO, "%s: cannot write: %s",
+                            gcb_escape(shown, sizeof(shown), path), strerror(errno));
+    return gcb_sink_create(&r->saved, GCB_FORMAT_JSON, r->saved_stream, r->file.final_path, columns,
+                           diag);
+}
+
+int out_open(struct out_report *r, const struct opt_show *show, const struct opt_save *save,
+             const struct out_guard *guard, const struct gcb_columns *columns,
+             const struct cmd_context *ctx)
+{
+    int err;
+
+    memset(r, 0, sizeof(*r));
+    r->table = show->format == GCB_FORMAT_TABLE;
+    r->color = wants_color(show, ctx);
+    r->quiet = show->quiet;
+    r->verbose = show->verbose;
+    r->out = ctx->out;
+    if (save && save->results) {
+        err = open_saved(r, save->results, guard, columns, ctx->diag);
+        if (err)
+            return err;
+    }
+    return gcb_sink_create(&r->stream, (enum gcb_format)show->format, ctx->out, "standard output",
+                           columns, ctx->diag);
+}
+
+bool out_wants_rows(const struct out_report *r)
+{
+    return !r->table || r->saved;
+}
+
+int out_put(struct out_report *r, struct gcb_row *row, struct gcb_diag *diag)
+{
+    int err = gcb_sink_put(r->stream, row, diag);
+
+    if (!err && r->saved)
+        err = gcb_sink_put(r->saved, row, diag);
+    gcb_row_fini(row);
+    return err;
+}
+
+int out_environment(struct out_report *r, const struct opt_backend *backend,
+                    const struct opt_list *files, const struct out_bandwidths *bandwidths,
+                    bool hash, const struct cmd_context *ctx)
+{
+    const struct gcb_environment env = {
+        .argc = ctx->argc,
+        .argv = ctx->argv,
+        .isa = backend->isa,
+        .threads = backend->queue.threads,
+        .device = backend->device,
+        .gpu = backend->gpu.module ? backend->gpu.facts.name : NULL,
+        .gpu_driver = backend->gpu.module ? backend->gpu.facts.driver : NULL,
+        .gpu_clock_mhz = backend->gpu_copying.clock_mhz,
+        .gpu_clock_max_mhz = backend->gpu.module ? backend->gpu.facts.clock_mhz : 0,
+        .gpu_copy_gbps = backend->gpu_copying.gbps,
+        .gpu_copy_bytes = backend->gpu_copying.bytes,
+        .bandwidth = bandwidths->items,
+        .bandwidth_count = bandwidths->count,
+        .inputs = files->items,
+        .input_count = files->count,
+        .hash_large = hash,
+    };
+    struct gcb_row row;
+
+    if (!out_wants_rows(r))
+        return 0;
+    gcb_environment_row(&row, &env);
+    return out_put(r, &row, ctx->diag);
+}
+
+int out_commit(struct out_report *r, struct gcb_diag *diag)
+{
+    char shown[256];
+    int failed;
+
+    if (!r->saved_stream)
+        return 0;
+    failed = fclose(r->saved_stream);
+    r->saved_stream = NULL;
+    if (failed)
+        return gcb_diag_set(diag, GCB_E_IO, "%s: cannot write: %s",
+                            gcb_escape(shown, sizeof(shown), r->file.final_path), strerror(errno));
+    return gcb_outfile_commit(&r->file, diag);
+}
+
+void out_close(struct out_report *r)
+{
+    gcb_sink_destroy(r->stream);
+    gcb_sink_destroy(r->saved);
+    if (r->saved_stream)
+        fclose(r->saved_stream);
+    gcb_outfile_fini(&r->file);
+    memset(r, 0, sizeof(*r));
+}
+
+void out_table(const struct out_report *r, const struct gcb_table *table)
+{
+    gcb_table_print(table, r->out, 80, r->color);
+}
+
+char *out_number(char *out, double value, int digits)
+{
+    return gcb_number(out, value, digits);
+}
+
+char *out_number_within(char *out, double value, int digits, size_t width)
+{
+    return gcb_number_within(out, value, digits, width);
+}
+
+char *out_scientific(char *out, double value, int digits)
+{
+    return gcb_scientific(out, value, digits);
+}
+
+char *out_percent(char *out, double share)
+{
+    return gcb_percent(out, share);
+}
+
+char *out_bytes(char *out, double bytes)
+{
+    return gcb_bytes(out, bytes);
+}
+
+char *out_count(char *out, uint64_t n)
+{
+    return gcb_count(out, n);
+}
+
+void out_bar(FILE *out, double share, int width)
+{
+    const int marks = (int)(share * width + 0.5);
+
+    if (marks > 0)
+        fputs("  ", out);
+    for (int i = 0; i < marks; i++)
+        fputc('#', out);
+    fputc('\n', out);
+}

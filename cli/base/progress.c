@@ -1,0 +1,62 @@
+#include "cli/base/progress.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include "src/tool/base/clock.h"
+
+#define PATIENCE 1.0 /* seconds before it shows */
+#define PAUSE 0.1    /* seconds between two pictures */
+#define WIDTH 40
+
+void progress_start(struct progress *p, FILE *file, bool wanted)
+{
+    memset(p, 0, sizeof(*p));
+    if (!wanted || !isatty(fileno(file)))
+        return;
+    p->file = file;
+    p->started = gcb_clock();
+}
+
+/* At the pace since the first update, or where that is the only one since the start. */
+static double seconds_left(const struct progress *p, double now, double share)
+{
+    const bool first = share <= p->from;
+    const double done = first ? share : share - p->from;
+
+    return done > 0.0 ? (now - (first ? p->started : p->since)) * (1.0 - share) / done : 0.0;
+}
+
+/* " 1:05 left"; always as wide. */
+static void print_left(FILE *file, double seconds)
+{
+    const int whole = seconds < 5999.0 ? (int)(seconds + 0.5) : 5999;
+
+    fprintf(file, " %2d:%02d left", whole / 60, whole % 60);
+}
+
+void progress_update(struct progress *p, double share)
+{
+    static const char full[] = "########################################";
+    const double now = p->file ? gcb_clock() : 0.0;
+    const int filled = (int)(share * WIDTH);
+
+    if (p->file && p->since <= 0.0) {
+        p->since = now;
+        p->from = share;
+    }
+    if (!p->file || now - p->started < PATIENCE || now - p->shown < PAUSE)
+        return;
+    p->shown = now;
+    p->visible = true;
+    fprintf(p->file, "\r[%-*.*s] %3d %%", WIDTH, filled, full, (int)(share * 100.0));
+    print_left(p->file, seconds_left(p, now, share));
+    fflush(p->file);
+}
+
+void progress_end(struct progress *p)
+{
+    if (p->visible)
+        fprintf(p->file, "\r%*s\r", WIDTH + 22, "");
+    memset(p, 0, sizeof(*p));
+}

@@ -1,0 +1,193 @@
+#include "cli/base/session.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "cli/base/glob_notes.h"
+#include "cli/base/heading.h"
+#include "cli/base/interrupt.h"
+#include "src/tool/timing/device_copy.h"
+
+int session_resolve(struct session *s)
+{
+    int err = opt_message_check(s->o.message, s->ctx->diag);
+
+    if (!err)
+        err = opt_exec_resolve(&s->backend, s->o.exec, s->ctx->diag);
+    if (!err && s->backend.gpu.module && s->o.exec->fft_plan)
+        err = gcb_diag_set(s->ctx->diag, GCB_E_INVALID,
+                           "device %s: --fft-plan measure is of FFTW, which runs on the cpu only",
+                           s->backend.device);
+    if (!err && s->backend.gpu.module)
+        snprintf(s->place, sizeof(s->place), ", %s", s->backend.device);
+    return err;
+}
+
+int session_verdict(const struct session *s, int err)
+{
+    return err == GCB_E_UNSUPPORTED && s->backend.gpu.module ? GCB_E_BACKEND : err;
+}
+
+void session_forget(const struct session *s, const char *command, struct gcb_method *methods,
+                    size_t count)
+{
+    bool asked = false;
+
+    for (size_t i = 0; i < count; i++)
+        asked |= gcb_method_forget(&methods[i]);
+    if (asked && !s->o.show->quiet)
+        fprintf(s->ctx->err,
+                "gcbench: a memory acts from step to step, and so in `gcbench replay` "
+                "alone: %s leaves it away\n",
+                command);
+}
+
+int session_input(struct session *s)
+{
+    const int err =
+        opt_input_open(&s->source, s->o.input, s->files, s->o.message->min_elements, s->ctx->diag);
+
+    if (!err && !s->o.show->quiet)
+        glob_notes(s->ctx->err, s->source, s->o.input, s->o.message);
+    return err ? err : session_layout(s);
+}
+
+int session_layout(struct session *s)
+{
+    const struct gcb_layout_config config = opt_message_layout(s->o.message);
+
+    gcb_layout_fini(&s->layout);
+    return gcb_layout_init(&s->layout, s->source, &config, s->ctx->diag);
+}
+
+void session_setting(struct session *s)
+{
+    const bool measured = s->bandwidth.bytes > 0;
+
+    s->setting = (struct gcb_rows_setting){
+        .scope = opt_scopes[s->o.message->scope],
+        .order = opt_orders[s->o.input->order],
+        .device = s->backend.device,
+        .isa = s->backend.isa,
+        .threads = s->backend.queue.threads,
+        .read_gbps = measured ? s->bandwidth.read_gbps : NAN,
+        .fill_gbps = measured ? s->bandwidth.fill_gbps : NAN,
+        .device_copy_gbps = s->backend.gpu_copying.bytes ? s->backend.gpu_copying.gbps : NAN,
+    };
+}
+
+int session_report(struct session *s, const struct gcb_columns *columns, bool force)
+{
+    const struct out_guard guard = {.inputs = s->files, .force = force};
+
+    session_setting(s);
+    return out_open(&s->report, s->o.show, s->o.save, &guard, columns, s->ctx);
+}
+
+int session_bandwidth(struct session *s)
+{
+    int err = gcb_bandwidth_measure(&s->bandwidth, &s->backend.queue,
+                                    gcb_run_bandwidth_bytes(&s->layout), s->ctx->diag);
+
+    if (!err && s->backend.gpu.module)
+        err = gcb_device_copy_measure(&s->backend.gpu_copying, &s->backend.gpu, s->ctx->diag);
+    if (!err)
+        session_setting(s);
+    return err;
+}
+
+int session_environment(struct session *s)
+{
+    const struct out_bandwidths one = {&s->bandwidth, s->bandwidth.bytes ? 1 : 0};
+
+    return out_environment(&s->report, &s->backend, s->files, &one, s->o.save->hash, s->ctx);
+}
+
+int session_put(struct session *s, struct gcb_row *row)
+{
+    return out_put(&s->report, row, s->ctx->diag);
+}
+
+struct gcb_run_config session_run(const struct session *s, const struct opt_timing *timing,
+                                  const struct gcb_method *methods, size_t count)
+{
+    const struct opt_message *m = s->o.message;
+
+    return (struct gcb_run_config){
+        .source = s->source,
+        .layout = &s->layout,
+        .methods = methods,
+        .method_count = count,
+        .trial = {.kernels = &s->backend.kernels,
+                  .queue = &s->backend.queue,
+                  .seed = s->backend.seed,
+                  .fft_rigor = (enum gcb_fft_rigor)s->o.exec->fft_plan,
+                  .device = s->backend.gpu.module ? &s->backend.gpu : NULL,
+                  .timing = {.warmup = timing->warmup < 0 ? 1 : (unsigned)timing->warmup,
+                             .repeat = opt_timing_repeat(timing),
+                             .min_time = timing->min_time}},
+        .nonfinite = (enum gcb_nonfinite_policy)m->nonfinite,
+        .output_layers = {m->output_layer.items, m->output_layer.count},
+    };
+}
+
+void session_progress_start(struct session *s)
+{
+    progress_start(&s->progress, s->ctx->err, !s->o.show->quiet);
+}
+
+void session_progress(struct session *s, double done)
+{
+    progress_update(&s->progress, done);
+}
+
+void session_progress_end(struct session *s)
+{
+    progress_end(&s->progress);
+}
+
+bool session_stop(void *ctx)
+{
+    (void)ctx;
+    return interrupt_seen();
+}
+
+int session_interrupted(const struct session *s, const char *consequence)
+{
+    fprintf(s->ctx->err, "gcbench: interrupted%s%s\n", consequence[0] ? "; " : "", consequence);
+    return CMD_FAILED;
+}
+
+void session_words(char *out, size_t size, const struct session *s, const char *more)
+{
+    const int threads = s->backend.queue.threads;
+    const struct opt_message *m = s->o.message;
+    int used = snprintf(out, size, "scope %s, %d thread%s%s", opt_scopes[m->scope], threads,
+                        threads == 1 ? "" : "s", more);
+
+    if (s->o.input->order)
+        used +=
+            snprintf(out + used, size - (size_t)used, ", order %s", opt_orders[s->o.input->order]);
+    if (s->o.exec->isa)
+        used += snprintf(out + used, size - (size_t)used, ", isa %s", s->backend.isa);
+    if (m->nonfinite)
+        used += snprintf(out + used, size - (size_t)used, ", nonfinite %s",
+                         opt_nonfinites[m->nonfinite]);
+    if (s->backend.seed != 1)
+        snprintf(out + used, size - (size_t)used, ", seed %" PRIu64, s->backend.seed);
+}
+
+const char *session_files(char *files, const struct session *s)
+{
+    heading_files(files, SESSION_FILES, s->files);
+    return files;
+}
+
+void session_close(struct session *s)
+{
+    out_close(&s->report);
+    gcb_layout_fini(&s->layout);
+    gcb_source_close(s->source);
+    s->source = NULL;
+}

@@ -1,0 +1,274 @@
+#include "cli/bench/bench_kernels.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "cli/base/interrupt.h"
+#include "cli/base/progress.h"
+#include "src/lib/base/cpu_flags.h"
+#include "src/tool/base/host.h"
+
+/* Unless the options say otherwise: enough samples for an interval, then until it is narrow. */
+#define DEFAULT_REPEAT 6
+
+/* A spread from which on the median might as well be another. */
+#define TELLS_NOTHING 0.9995
+#define DEFAULT_MIN_TIME 0.02
+#define DEFAULT_MAX_TIME 1.0
+#define DEFAULT_PRECISION 0.02
+
+struct kernels_run {
+    const struct bench_kernels_request *request;
+    struct cmd_context *ctx;
+    struct opt_backend backend;
+    struct gcb_bandwidth bandwidth;
+    struct gcb_kernels_config config;
+    struct out_report report;
+    struct gcb_table *table;
+    struct progress progress;
+    size_t wrong; /* variants that do not agree with C */
+    bool unknown; /* an interval told nothing */
+};
+
+/* ---- what to do ---- */
+
+static int size_of(unsigned *sizes, const char *name, struct gcb_diag *diag)
+{
+    for (unsigned i = 0; i < GCB_KERNEL_SIZES; i++)
+        if (strcmp(name, gcb_kernel_size_names[i]) == 0) {
+            *sizes |= 1u << i;
+            return 0;
+        }
+    return gcb_diag_set(diag, GCB_E_INVALID, "--size takes l1, l2 or memory");
+}
+
+/* --repeat alone is fixed work: no count depends on the clock, so that instructions can be counted. */
+static bool fixed_work(const struct bench_kernels_request *q)
+{
+    return q->timing->repeat && q->timing->min_time == 0.0 && q->precision == 0.0;
+}
+
+static struct gcb_timing timing_of(const struct bench_kernels_request *q)
+{
+    const struct opt_timing *t = q->timing;
+    struct gcb_timing timing = {
+        .warmup = t->warmup < 0 ? 1 : (unsigned)t->warmup,
+        .repeat = t->repeat ? (unsigned)t->repeat : DEFAULT_REPEAT,
+        .min_time = t->min_time,
+        .max_time = q->max_time,
+        .precision = q->precision,
+        .max_samples = (size_t)q->max_samples,
+    };
+
+    if (fixed_work(q))
+        return timing;
+    if (timing.min_time == 0.0)
+        timing.min_time = DEFAULT_MIN_TIME;
+    if (timing.precision == 0.0)
+        timing.precision = DEFAULT_PRECISION;
+    if (timing.max_time == 0.0)
+        timing.max_time = DEFAULT_MAX_TIME;
+    return timing;
+}
+
+static bool stop(void *ctx)
+{
+    (void)ctx;
+    return interrupt_seen();
+}
+
+static int resolve(struct kernels_run *r, const struct opt_list *globs)
+{
+    const struct bench_kernels_request *q = r->request;
+    struct gcb_diag *diag = r->ctx->diag;
+    size_t count;
+    int err = opt_exec_resolve(&r->backend, q->exec, diag);
+
+    if (!err && strcmp(r->backend.device, "cpu") != 0)
+        err = gcb_diag_set(diag, GCB_E_BACKEND, "bench --kernels runs on the cpu only");
+    if (!err && r->backend.queue.threads != 1)
+        err = gcb_diag_set(diag, GCB_E_INVALID, "--kernels: each kernel runs on one thread");
+    for (size_t i = 0; !err && i < q->own->sizes.count; i++)
+        err = size_of(&r->config.sizes, q->own->sizes.items[i], diag);
+    if (err)
+        return err;
+    if (!r->config.sizes)
+        r->config.sizes = (1u << GCB_KERNEL_SIZES) - 1;
+    r->config.globs = globs->items;
+    r->config.glob_count = globs->count;
+    r->config.flags = r->backend.cpu_flags;
+    r->config.timing = timing_of(q);
+    r->config.timing.stop = stop;
+    return gcb_kernels_match(&count, &r->config, diag);
+}
+
+/* Bandwidth only where a share of it will be shown, and never as a part of fixed work. */
+static int measure_bandwidth(struct kernels_run *r)
+{
+    int err;
+
+    if (fixed_work(r->request) || !(r->config.sizes >> GCB_KERNEL_MEMORY & 1))
+        return 0;
+    err = gcb_bandwidth_measure(&r->bandwidth, &r->backend.queue, gcb_kernels_bandwidth_bytes(),
+                                r->ctx->diag);
+    r->config.bandwidth = &r->bandwidth;
+    return err;
+}
+
+/* ---- what is shown ---- */
+
+static const struct gcb_table_column columns[] = {
+    {"kernel", false, true}, {"isa", false, false}, {"elements", true, false},
+    {"GB/s", true, false},   {"+-", true, false},   {"of memory", true, false},
+    {"over C", true, false},
+};
+#define COLUMNS (sizeof(columns) / sizeof(columns[0]))
+
+int bench_kernels_table(struct gcb_table **out, struct gcb_diag *diag)
+{
+    return gcb_table_create(out, columns, COLUMNS, diag);
+}
+
+/* Half of the interval; "?" where the median might as well be another. */
+static void spread_text(char out[32], const struct gcb_kernel_result *result)
+{
+    if (result->spread < TELLS_NOTHING || isnan(result->spread))
+        out_percent(out, result->spread);
+    else
+        snprintf(out, 32, "?");
+}
+
+int bench_kernels_add(struct gcb_table *table, const struct gcb_kernel_result *result,
+                      struct gcb_diag *diag)
+{
+    char name[64], text[5][32];
+    const char *cells[COLUMNS] = {name, result->isa, text[0], text[1], text[2], text[3], text[4]};
+
+    snprintf(name, sizeof(name), "%s/%s", result->family, result->kernel);
+    out_count(text[0], result->elements);
+    out_number_within(text[1], result->gbps, 3, 7);
+    spread_text(text[2], result);
+    out_percent(text[3], result->bandwidth_share);
+    out_number_within(text[4], result->speedup, 3, 7);
+    if (!result->agrees)
+        snprintf(text[4], sizeof(text[4]), "WRONG");
+    return gcb_table_add(table, cells, diag);
+}
+
+static int on_result(void *ctx, const struct gcb_kernel_result *result, struct gcb_diag *diag)
+{
+    struct kernels_run *r = ctx;
+    struct gcb_row row;
+    int err = 0;
+
+    r->wrong += !result->agrees;
+    r->unknown |= result->spread >= TELLS_NOTHING;
+    if (r->report.table)
+        err = bench_kernels_add(r->table, result, r->ctx->diag);
+    if (err || !out_wants_rows(&r->report))
+        return err;
+    gcb_kernels_row(&row, result, r->request->samples);
+    return out_put(&r->report, &row, diag);
+}
+
+static void on_progress(void *ctx, double done)
+{
+    struct kernels_run *r = ctx;
+
+    progress_update(&r->progress, done);
+}
+
+/* What memory gives, and that the arrays are larger than what stands in front of it: or not. */
+static void print_memory(const struct gcb_bandwidth *w, FILE *out)
+{
+    const uint64_t bytes = 4 * gcb_kernels_floats(GCB_KERNEL_MEMORY), cache = gcb_host_cache();
+    char number[2][32];
+
+    fprintf(out, "memory: reads %s, fills %s GB/s; arrays of %.0f MiB, ",
+            out_number(number[0], w->read_gbps, 3), out_number(number[1], w->fill_gbps, 3),
+            (double)bytes / 0x1p20);
+    if (cache)
+        fprintf(out, "caches of %.0f MiB\n", ceil((double)cache / 0x1p20));
+    else
+        fprintf(out, "caches not known\n");
+}
+
+static void print_table(const struct kernels_run *r)
+{
+    const struct gcb_bandwidth *w = &r->bandwidth;
+
+    if (!r->report.table)
+        return;
+    fprintf(r->report.out, "kernels on one thread; GB/s of float32 elements\n");
+    if (w->bytes)
+        print_memory(w, r->report.out);
+    out_table(&r->report, r->table);
+    if (r->unknown)
+        fprintf(r->report.out, "?: more than the median itself, which is not known then\n");
+}
+
+static int open_output(struct kernels_run *r)
+{
+    static const char *const records[] = {"kernel", NULL};
+    static const char *const names[] = {
+        "record",      "family",      "kernel",          "isa",         "threads",
+        "cache",       "status",      "elements",        "bytes",       "calls",
+        "seconds",     "seconds_min", "seconds_mad",     "seconds_low", "seconds_high",
+        "stop_reason", "gbps",        "bandwidth_share", "speedup",     NULL};
+    static const struct gcb_columns fields = {records, names};
+    const struct bench_kernels_request *q = r->request;
+    const struct out_guard guard = {.force = q->save->force};
+    int err = out_open(&r->report, q->show, q->save, &guard, &fields, r->ctx);
+
+    if (!err)
+        err = bench_kernels_table(&r->table, r->ctx->diag);
+    return err;
+}
+
+static int measure(struct kernels_run *r, bool *interrupted)
+{
+    const struct gcb_kernels_observer observer = {on_result, on_progress, stop, r};
+    const struct opt_list none = {.count = 0};
+    struct out_bandwidths one = {&r->bandwidth, 0};
+    int err = measure_bandwidth(r);
+
+    one.count = r->bandwidth.bytes ? 1 : 0;
+    if (!err)
+        err = out_environment(&r->report, &r->backend, &none, &one, false, r->ctx);
+    if (err)
+        return err;
+    progress_start(&r->progress, r->ctx->err, !r->request->show->quiet);
+    err = gcb_kernels_run(interrupted, &r->config, &observer, r->ctx->diag);
+    progress_end(&r->progress);
+    return err;
+}
+
+int bench_kernels(const struct bench_kernels_request *request, const struct opt_list *globs,
+                  struct cmd_context *ctx)
+{
+    struct kernels_run r = {.request = request, .ctx = ctx};
+    bool interrupted = false;
+    int err = resolve(&r, globs);
+
+    if (!err)
+        err = open_output(&r);
+    if (err)
+        goto out;
+    interrupt_catch();
+    err = measure(&r, &interrupted);
+    if (err)
+        goto out;
+    print_table(&r);
+    err = out_commit(&r.report, ctx->diag);
+    if (!err && r.wrong)
+        err = gcb_diag_set(ctx->diag, GCB_E_UNVERIFIED,
+                           "%zu kernel variants give other bytes than C", r.wrong);
+    if (!err && interrupted) {
+        fprintf(ctx->err, "gcbench: interrupted; the kernels above were measured\n");
+        err = CMD_FAILED;
+    }
+out:
+    gcb_table_destroy(r.table);
+    out_close(&r.report);
+    return err;
+}

@@ -1,0 +1,304 @@
+#include "cli/base/interrupt.h"
+#include "cli/base/session.h"
+#include "cli/compress/compress_options.h"
+#include "cli/compress/compress_table.h"
+#include "src/lib/base/alloc.h"
+#include "src/tool/trial/shapes.h"
+
+/* Everything that lives as long as the command. Starts zeroed. */
+struct compress {
+    const struct compress_options *o;
+    struct session s;
+    struct gcb_method *methods;
+    size_t given, count; /* methods the user named; with the baseline */
+    gcb_tally_figure_fn *sort;
+    struct gcb_container_writer *keep;
+    struct gcb_trial_config trial;
+    struct gcb_groups groups;
+    struct gcb_losses *losses;
+    struct gcb_shapes *shapes; /* NULL without --histogram and --spectrum */
+    struct gcb_run_result result;
+};
+
+static int resolve(struct compress *c, struct gcb_diag *diag)
+{
+    int err = compress_check(&c->sort, c->o, diag);
+
+    if (!err)
+        err = compress_methods(&c->methods, &c->given, &c->count, c->o, diag);
+    if (err)
+        return err;
+    session_forget(&c->s, "compress", c->methods, c->count);
+    return session_resolve(&c->s);
+}
+
+static int open_output(struct compress *c, struct gcb_diag *diag)
+{
+    const struct opt_make *make = &c->o->make;
+    char spec[512];
+    int err;
+
+    if (!make->output)
+        return 0;
+    err = gcb_container_create(&c->keep, make->output, make->force, c->s.files->items,
+                               c->s.files->count, diag);
+    if (!err)
+        err = gcb_container_note(c->keep, "gcbench_version", gcb_version(), diag);
+    if (!err)
+        err = gcb_container_note(c->keep, "method",
+                                 gcb_method_spec(spec, sizeof(spec), &c->methods[0], GCB_SPEC_FULL),
+                                 diag);
+    return err;
+}
+
+/* Rows come with the machine's bandwidth, which takes a moment; a table does without. */
+static int open_report(struct compress *c)
+{
+    int err = session_report(&c->s, &gcb_result_columns, c->o->make.force);
+
+    if (err || !out_wants_rows(&c->s.report))
+        return err;
+    err = session_bandwidth(&c->s);
+    return err ? err : session_environment(&c->s);
+}
+
+static bool wants_groups(const struct compress *c)
+{
+    return c->s.report.table && c->o->own.per != COMPRESS_PER_DEFAULT &&
+           c->o->own.per != COMPRESS_PER_NONE;
+}
+
+static bool wants_losses(const struct compress *c)
+{
+    return c->s.report.table && c->o->own.per == COMPRESS_PER_DEFAULT;
+}
+
+static int on_trial(void *ctx, const struct gcb_run_trial *trial, struct gcb_diag *diag)
+{
+    struct compress *c = ctx;
+    struct gcb_row row;
+    int err = 0;
+
+    if (wants_groups(c))
+        err = gcb_groups_add(&c->groups, trial, diag);
+    if (!err && wants_losses(c))
+        err = gcb_losses_add(c->losses, c->s.source, trial, &c->trial, diag);
+    if (!err && c->shapes)
+        err = gcb_shapes_add(c->shapes, trial, diag);
+    if (err || c->o->own.per == COMPRESS_PER_NONE || !out_wants_rows(&c->s.report))
+        return err;
+    gcb_rows_result(&row, &c->s.setting, &c->methods[trial->method], trial);
+    return session_put(&c->s, &row);
+}
+
+static void on_progress(void *ctx, double done)
+{
+    struct compress *c = ctx;
+
+    session_progress(&c->s, done);
+}
+
+/* What on_trial fills. */
+static int prepare(struct compress *c, struct gcb_diag *diag)
+{
+    const struct opt_shapes *wanted = &c->o->shapes;
+    const struct gcb_shapes_config shapes = {wanted->histogram, wanted->spectrum, c->count,
+                                             &c->s.backend.queue};
+    const int err = gcb_losses_create(&c->losses, c->count, diag);
+
+    if (wants_groups(c))
+        gcb_groups_init(&c->groups, (enum gcb_per)c->o->own.per, c->count);
+    if (err || !(wanted->histogram || wanted->spectrum))
+        return err;
+    return gcb_shapes_create(&c->shapes, &shapes, diag);
+}
+
+static int run(struct compress *c, struct gcb_diag *diag)
+{
+    const struct gcb_run_observer observer = {
+        .trial = on_trial, .progress = on_progress, .stop = session_stop, .ctx = c};
+    struct gcb_run_config config = session_run(&c->s, &c->o->timing, c->methods, c->count);
+    int err = prepare(c, diag);
+
+    if (err)
+        return err;
+    config.keep = c->keep;
+    c->trial = config.trial;
+    session_progress_start(&c->s);
+    err = gcb_run(&c->result, &config, &observer, diag);
+    session_progress_end(&c->s);
+    return session_verdict(&c->s, err);
+}
+
+static int put_summaries(struct compress *c)
+{
+    char files[SESSION_FILES];
+    int err = 0;
+
+    if (!out_wants_rows(&c->s.report))
+        return 0;
+    session_files(files, &c->s);
+    for (size_t i = 0; !err && i < c->count; i++) {
+        struct gcb_row row;
+
+        gcb_rows_summary(&row, &c->s.setting, &c->methods[i], &c->result.totals[i], files,
+                         c->result.interrupted);
+        err = session_put(&c->s, &row);
+    }
+    return err;
+}
+
+static int show_table(struct compress *c, struct gcb_diag *diag)
+{
+    struct gcb_extent extent;
+    char settings[160];
+    const struct compress_view view = {
+        .files = c->s.files,
+        .extent = &extent,
+        .methods = c->methods,
+        .given = c->given,
+        .result = &c->result,
+        .groups = wants_groups(c) ? &c->groups : NULL,
+        .losses = wants_losses(c) ? c->losses : NULL,
+        .sort = c->sort,
+        .top = (size_t)c->o->own.top,
+        .settings = settings,
+        .repeat = opt_timing_repeat(&c->o->timing),
+        .whole_model = c->o->message.scope == GCB_SCOPE_MODEL,
+    };
+    const int err = c->s.report.table ? gcb_extent_of(&extent, c->s.source, diag) : 0;
+
+    if (err || !c->s.report.table)
+        return err;
+    if (c->sort && view.groups)
+        gcb_groups_sort(&c->groups, c->sort);
+    session_words(settings, sizeof(settings), &c->s, c->s.place);
+    return compress_show(&view, &c->s.report, diag);
+}
+
+static int put_row(void *ctx, struct gcb_row *row, struct gcb_diag *diag)
+{
+    struct compress *c = ctx;
+
+    (void)diag; /* the context's */
+    return session_put(&c->s, row);
+}
+
+static int put_shapes(struct compress *c, struct gcb_diag *diag)
+{
+    const struct gcb_shapes_sink sink = {put_row, c};
+
+    return c->shapes ? gcb_shapes_rows(c->shapes, c->methods, &sink, diag) : 0;
+}
+
+/* Nothing is kept of an interrupted run but its rows, which say so. */
+static int finish(struct compress *c, struct gcb_diag *diag)
+{
+    int err = put_summaries(c);
+
+    if (!err)
+        err = put_shapes(c, diag);
+    if (!err && c->keep && !c->result.interrupted)
+        err = gcb_container_commit(c->keep, diag);
+    if (!err)
+        err = show_table(c, diag);
+    if (!err)
+        err = out_commit(&c->s.report, diag);
+    if (err || !c->result.interrupted)
+        return err;
+    return session_interrupted(&c->s, c->keep ? "no file of messages was kept" : "");
+}
+
+static void release(struct compress *c)
+{
+    gcb_run_result_fini(&c->result);
+    gcb_shapes_destroy(c->shapes);
+    gcb_losses_destroy(c->losses);
+    gcb_groups_fini(&c->groups);
+    gcb_container_destroy(c->keep);
+    session_close(&c->s);
+    gcb_free(c->methods);
+}
+
+static int compress_run(const void *options, const struct opt_list *operands,
+                        struct cmd_context *ctx)
+{
+    const struct compress_options *o = options;
+    struct compress c = {
+        .o = o,
+        .s = {.o = {&o->input, &o->message, &o->exec, &o->save, &o->show},
+              .files = operands,
+              .ctx = ctx},
+    };
+    int err = resolve(&c, ctx->diag);
+
+    if (err)
+        goto out;
+    err = session_input(&c.s);
+    if (err)
+        goto out;
+    interrupt_catch();
+    err = open_output(&c, ctx->diag);
+    if (err)
+        goto out;
+    err = open_report(&c);
+    if (err)
+        goto out;
+    err = run(&c, ctx->diag);
+    if (!err)
+        err = finish(&c, ctx->diag);
+out:
+    release(&c);
+    return err;
+}
+
+static void defaults(void *options)
+{
+    struct compress_options *o = options;
+
+    o->own.per = COMPRESS_PER_DEFAULT;
+    opt_timing_defaults(&o->timing);
+}
+
+static const struct opt_group groups[] = {
+    {"Methods", opt_methods_rows, offsetof(struct compress_options, methods)},
+    {"Input", opt_input_rows, offsetof(struct compress_options, input)},
+    {"Messages", opt_message_rows, offsetof(struct compress_options, message)},
+    {"Running", opt_exec_rows, offsetof(struct compress_options, exec)},
+    {"Running", opt_timing_rows, offsetof(struct compress_options, timing)},
+    {"Output", opt_make_rows, offsetof(struct compress_options, make)},
+    {"Output", compress_own_rows, offsetof(struct compress_options, own)},
+    {"Output", opt_lines_rows, offsetof(struct compress_options, lines)},
+    {"Output", opt_shapes_rows, offsetof(struct compress_options, shapes)},
+    {"Output", opt_save_rows, offsetof(struct compress_options, save)},
+    {"Output", opt_hash_rows, offsetof(struct compress_options, save)},
+    {"Output", opt_show_rows, offsetof(struct compress_options, show)},
+    {.rows = NULL},
+};
+
+static const struct opt_extra extra = {
+    .name_at = opt_methods_key_at,
+    .offset = offsetof(struct compress_options, methods.overrides),
+};
+
+const struct cmd cmd_compress = {
+    .name = "compress",
+    .summary = "encode tensors with each method, decode them again, report",
+    .usage = "compress [options] --method NAME[:key=value,...] FILE...",
+    .examples = "  gcbench compress --method fft --method topk gradients.h5\n"
+                "  gcbench compress --method fft --theta 0.9 --scope model gradients.h5\n"
+                "  gcbench compress --method qsgd:bits=4 -o messages.h5 gradients.h5\n"
+                "  gcbench compress --method qsgd --device cuda -o messages.h5 gradients.h5\n"
+                "  gcbench compress --method topk --per tensor --sort rel_l2 gradients.h5\n",
+    .details =
+        "Every message is encoded, decoded from its own bytes, and compared with the input.\n"
+        "Each is timed once after one run to warm up, unless --repeat says otherwise.\n"
+        "--device cuda encodes and decodes on a GPU. There every message is held against the "
+        "CPU's: "
+        "another one, or other values, end with exit status 5 and no file; a method that does not "
+        "run there with 3.\n",
+    .spec = {.groups = groups, .extra = &extra},
+    .size = sizeof(struct compress_options),
+    .defaults = defaults,
+    .run = compress_run,
+};

@@ -1,0 +1,279 @@
+#include "cli/compress/compress_table.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "cli/base/heading.h"
+#include "src/lib/base/alloc.h"
+#include "src/lib/base/text.h"
+#include "src/tool/base/columns.h"
+
+#define WIDTH 80
+#define DEFAULT_TOP 5
+#define MAX_TOP 64
+#define FIGURES 6
+
+static const struct gcb_table_column figure_columns[FIGURES] = {
+    {"ratio", true, false},  {"bits/el", true, false},  {"rel L2", true, false},
+    {"cosine", true, false}, {"enc GB/s", true, false}, {"dec GB/s", true, false},
+};
+
+/* The columns of a table are some of these. */
+enum { ALL_FIGURES = 0x3f, WITHOUT_BITS = 0x3d, WITHOUT_COSINE = 0x35 };
+
+struct figure_cells {
+    char text[FIGURES][32];
+};
+
+static void fill_figures(struct figure_cells *c, const struct gcb_tally *t)
+{
+    struct gcb_fidelity_figures f;
+
+    gcb_tally_figures(&f, t);
+    out_number(c->text[0], gcb_tally_ratio(t), 3);
+    out_number(c->text[1], gcb_tally_bits(t), 3);
+    out_number(c->text[2], f.rel_l2, f.rel_l2 < 1e-3 ? 2 : 4); /* not wider than it is worth */
+    out_number(c->text[3], f.cosine, 4);
+    out_number(c->text[4], gcb_tally_encode_gbps(t), 3);
+    out_number(c->text[5], gcb_tally_decode_gbps(t), 3);
+}
+
+static const char *label(char *out, size_t size, const struct compress_view *v, size_t method)
+{
+    gcb_method_spec(out, size, &v->methods[method], GCB_SPEC_LABEL);
+    if (method >= v->given)
+        snprintf(out + strlen(out), size - strlen(out), " (baseline)");
+    return out;
+}
+
+/* The name alone where it says enough. */
+static const char *short_label(char *out, size_t size, const struct compress_view *v, size_t method)
+{
+    for (size_t i = 0; i < v->given; i++)
+        if (i != method && strcmp(v->methods[i].name, v->methods[method].name) == 0)
+            return label(out, size, v, method);
+    return v->methods[method].name;
+}
+
+static size_t add_columns(struct gcb_table_column *columns, size_t n, unsigned which)
+{
+    for (size_t i = 0; i < FIGURES; i++)
+        if (which >> i & 1)
+            columns[n++] = figure_columns[i];
+    return n;
+}
+
+static int add_figures(struct gcb_table *table, const char **cells, size_t n, unsigned which,
+                       const struct gcb_tally *tally, struct gcb_diag *diag)
+{
+    struct figure_cells figures;
+
+    fill_figures(&figures, tally);
+    for (size_t i = 0; i < FIGURES; i++)
+        if (which >> i & 1)
+            cells[n++] = figures.text[i];
+    return gcb_table_add(table, cells, diag);
+}
+
+static int show_totals(const struct compress_view *v, const struct out_report *report,
+                       struct gcb_diag *diag)
+{
+    const size_t count = v->result->method_count;
+    size_t *order = gcb_alloc_array(count, sizeof(*order));
+    struct gcb_table_column columns[1 + FIGURES] = {{"method", false, true}};
+    const char *cells[1 + FIGURES];
+    struct gcb_table *table = NULL;
+    char name[256];
+    int err = order ? 0 : gcb_diag_nomem(diag, 0, "an order of methods");
+
+    add_columns(columns, 1, ALL_FIGURES);
+    if (!err)
+        err = gcb_table_create(&table, columns, 1 + FIGURES, diag);
+    for (size_t i = 0; !err && i < count; i++)
+        order[i] = i;
+    if (!err && v->sort)
+        gcb_totals_order(order, v->result, v->sort);
+    for (size_t i = 0; !err && i < count; i++) {
+        cells[0] = label(name, sizeof(name), v, order[i]);
+        err = add_figures(table, cells, 1, ALL_FIGURES, &v->result->totals[order[i]].tally, diag);
+    }
+    if (!err)
+        out_table(report, table);
+    gcb_table_destroy(table);
+    gcb_free(order);
+    return err;
+}
+
+/* Columns that say which group a line is of; returns how many. */
+static size_t group_columns(struct gcb_table_column *columns, const struct compress_view *v)
+{
+    const enum gcb_per per = v->groups->per;
+    size_t n = 0;
+
+    if (per == GCB_PER_STEP || per == GCB_PER_MESSAGE)
+        columns[n++] = (struct gcb_table_column){"step", true, false};
+    if (per == GCB_PER_WORKER || per == GCB_PER_MESSAGE)
+        columns[n++] = (struct gcb_table_column){"worker", true, false};
+    if (per == GCB_PER_TENSOR || per == GCB_PER_MESSAGE)
+        columns[n++] = (struct gcb_table_column){"tensor", false, true};
+    if (v->given > 1)
+        columns[n++] = (struct gcb_table_column){"method", false, true};
+    return n;
+}
+
+struct group_cells {
+    char step[24], worker[16], name[256], method[256];
+};
+
+static size_t fill_group(const char **cells, struct group_cells *text,
+                         const struct compress_view *v, const struct gcb_group *g, size_t method)
+{
+    const enum gcb_per per = v->groups->per;
+    size_t n = 0;
+
+    snprintf(text->step, sizeof(text->step), "%" PRIu64, g->step);
+    snprintf(text->worker, sizeof(text->worker), "%" PRIu32, g->worker);
+    gcb_escape(text->name, sizeof(text->name), g->name);
+    if (per == GCB_PER_STEP || per == GCB_PER_MESSAGE)
+        cells[n++] = text->step;
+    if (per == GCB_PER_WORKER || per == GCB_PER_MESSAGE)
+        cells[n++] = text->worker;
+    if (per == GCB_PER_TENSOR || per == GCB_PER_MESSAGE)
+        cells[n++] = text->name;
+    if (v->given > 1)
+        cells[n++] = short_label(text->method, sizeof(text->method), v, method);
+    return n;
+}
+
+/* One line per group and method the user gave. */
+static int show_groups(const struct compress_view *v, const struct out_report *report,
+                       struct gcb_diag *diag)
+{
+    struct gcb_table_column columns[4 + FIGURES];
+    const unsigned which = v->groups->per == GCB_PER_MESSAGE  ? WITHOUT_COSINE
+                           : v->groups->per == GCB_PER_TENSOR ? WITHOUT_BITS
+                                                              : ALL_FIGURES;
+    const size_t own = group_columns(columns, v);
+    const size_t shown = v->top && v->top < v->groups->count ? v->top : v->groups->count;
+    const char *cells[4 + FIGURES];
+    struct gcb_table *table = NULL;
+    struct group_cells text;
+    int err;
+
+    err = gcb_table_create(&table, columns, add_columns(columns, own, which), diag);
+    for (size_t i = 0; !err && i < shown; i++)
+        for (size_t m = 0; !err && m < v->given; m++) {
+            const struct gcb_group *g = &v->groups->items[i];
+            const size_t n = fill_group(cells, &text, v, g, m);
+
+            err = add_figures(table, cells, n, which, &g->tallies[m], diag);
+        }
+    if (!err)
+        out_table(report, table);
+    if (!err && shown < v->groups->count)
+        fprintf(report->out, "(%zu of %zu)\n", shown, v->groups->count);
+    if (!err)
+        fputc('\n', report->out);
+    gcb_table_destroy(table);
+    return err;
+}
+
+/* "loses most: a 41 %, b 20 %", continued on further lines; of several methods one line each, unless --top asked
+ * for more. */
+static void print_loss(const struct compress_view *v, size_t method, FILE *out)
+{
+    const size_t wanted = v->top ? v->top : DEFAULT_TOP;
+    struct gcb_loss top[MAX_TOP];
+    char item[WIDTH + 1], name[48], label_text[256];
+    const size_t count =
+        gcb_losses_top(v->losses, method, top, wanted < MAX_TOP ? wanted : MAX_TOP);
+    int used;
+
+    if (count == 0)
+        return;
+    used = fprintf(out, "%s%sloses most:",
+                   v->given > 1 ? short_label(label_text, sizeof(label_text), v, method) : "",
+                   v->given > 1 ? " " : "");
+    for (size_t i = 0; i < count; i++) {
+        bool full;
+        int width;
+
+        snprintf(item, sizeof(item), " %s %.0f %%", gcb_escape(name, sizeof(name), top[i].path),
+                 100.0 * top[i].share);
+        width = (int)gcb_text_columns(item);
+        full = i && used + width + 2 > WIDTH; /* a comma on either side */
+        if (full && v->given > 1 && !v->top)
+            break;
+        fputs(i ? "," : "", out);
+        if (full)
+            used = fprintf(out, "\n ") - 1;
+        fputs(item, out);
+        used += width + 1;
+    }
+    fputc('\n', out);
+}
+
+static void note_headers(const struct compress_view *v, size_t method, FILE *out)
+{
+    const double share = gcb_tally_header_share(&v->result->totals[method].tally);
+    char line[160];
+
+    if (!(share > 0.05))
+        return;
+    snprintf(line, sizeof(line), "note: headers are %.0f %% of the bytes%s%s%s", 100.0 * share,
+             v->given > 1 ? " of " : "", v->given > 1 ? v->methods[method].name : "",
+             v->whole_model ? "" : "; --scope bucket sends fewer messages");
+    opt_wrap(out, line, 0, 2);
+}
+
+static void note_exceptions(const struct compress_view *v, size_t method, FILE *out)
+{
+    const struct gcb_tally *t = &v->result->totals[method].tally;
+
+    if (t->stored > 0 && gcb_method_caps(&v->methods[method]) & GCB_CAP_LOSSLESS)
+        return; /* raw is what such a method sends */
+    if (t->stored > t->dense)
+        fprintf(out, "note: %s: %" PRIu64 " of %" PRIu64 " messages went raw\n",
+                v->methods[method].name, t->stored, t->messages);
+}
+
+static void print_notes(const struct compress_view *v, FILE *out)
+{
+    const struct gcb_run_result *r = v->result;
+    const struct gcb_tally *first = &r->totals[0].tally;
+
+    for (size_t m = 0; m < v->given; m++) {
+        note_headers(v, m, out);
+        note_exceptions(v, m, out);
+    }
+    if (first->dense)
+        fprintf(out, "note: %" PRIu64 " of %" PRIu64 " messages were sent as fp32, as asked\n",
+                first->dense, first->messages);
+    if (r->skipped_steps)
+        fprintf(out, "note: %" PRIu64 " step%s with infinities or NaNs left out\n",
+                r->skipped_steps, r->skipped_steps == 1 ? "" : "s");
+    if (r->zeroed)
+        fprintf(out, "note: %" PRIu64 " infinities and NaNs were taken as 0\n", r->zeroed);
+    heading_note_load(out, v->repeat);
+    if (r->interrupted)
+        fprintf(out, "interrupted: this is what was done by then\n");
+}
+
+int compress_show(const struct compress_view *v, const struct out_report *report,
+                  struct gcb_diag *diag)
+{
+    int err = 0;
+
+    heading_print(report->out, v->files, v->extent, v->settings);
+    if (v->groups)
+        err = show_groups(v, report, diag);
+    if (!err)
+        err = show_totals(v, report, diag);
+    if (err)
+        return err;
+    for (size_t m = 0; v->losses && m < v->given; m++)
+        print_loss(v, m, report->out);
+    if (!report->quiet)
+        print_notes(v, report->out);
+    return 0;
+}

@@ -1,0 +1,28 @@
+#ifndef CLI_COMPRESS_COMPRESS_TABLE_H
+#define CLI_COMPRESS_COMPRESS_TABLE_H
+
+#include "cli/base/output.h"
+#include "src/tool/trial/extent.h"
+#include "src/tool/trial/groups.h"
+#include "src/tool/trial/losses.h"
+
+/* What `compress` prints for people, from what a run found. */
+struct compress_view {
+    const struct opt_list *files;
+    const struct gcb_extent *extent;
+    const struct gcb_method *methods; /* as in `result` */
+    size_t given;                     /* methods the user named; those behind are baselines */
+    const struct gcb_run_result *result;
+    const struct gcb_groups *groups; /* NULL without --per */
+    const struct gcb_losses *losses; /* NULL: not wanted */
+    gcb_tally_figure_fn *sort;       /* NULL: as they came */
+    size_t top;                      /* groups or tensors shown; 0: all groups, five tensors */
+    const char *settings;            /* "scope tensor, 1 thread" */
+    unsigned repeat;                 /* timed runs of each message */
+    bool whole_model;                /* a larger scope is not to be had */
+};
+
+int compress_show(const struct compress_view *view, const struct out_report *report,
+                  struct gcb_diag *diag);
+
+#endif

@@ -1,0 +1,302 @@
+#include <math.h>
+#include <string.h>
+
+#include "cli/base/interrupt.h"
+#include "cli/payoff/payoff_measure.h"
+#include "cli/payoff/payoff_table.h"
+#include "src/lib/base/alloc.h"
+#include "src/tool/payoff/payoff_measure.h"
+
+/* Everything that lives as long as the command. Starts zeroed. */
+struct payoff {
+    const struct payoff_options *o;
+    const struct opt_list *files;
+    struct cmd_context *ctx;
+    struct payoff_plan plan;
+    struct payoff_machine machine;
+    struct gcb_payoff_cases cases;
+    struct out_report report;
+    struct gcb_payoff_point *points; /* of the group and number of workers at hand */
+    bool stages_shown;
+};
+
+/* ---- where times come from ---- */
+
+static int read_results(struct payoff *c, struct gcb_payoff_reader *reader, struct gcb_diag *diag)
+{
+    int err = 0;
+
+    for (size_t i = 0; !err && i < c->files->count; i++)
+        err = gcb_payoff_reader_file(reader, c->files->items[i], diag);
+    return err;
+}
+
+/* Coded in as few messages of sizes that were measured as there can be, unless told otherwise. */
+static void set_messages(struct gcb_payoff_model *model)
+{
+    const double largest = ldexp(4.0 * GCB_PAYOFF_SMALLEST, 2 * (GCB_PAYOFF_SIZES - 1));
+
+    if (model->messages == 0.0)
+        model->messages = ceil(model->bytes / largest);
+}
+
+static int find_cases(struct payoff *c, struct gcb_diag *diag)
+{
+    struct gcb_payoff_reader *reader = NULL;
+    int err = gcb_payoff_reader_create(&reader, diag);
+
+    if (!err && c->files->count)
+        err = read_results(c, reader, diag);
+    else if (!err) {
+        set_messages(&c->plan.model);
+        err = payoff_measure(reader, c->o, &c->machine, c->ctx);
+    }
+    if (!err)
+        err = gcb_payoff_reader_finish(reader, &c->cases, diag);
+    gcb_payoff_reader_destroy(reader);
+    if (!err && c->files->count && c->o->methods.specs.count)
+        err = gcb_payoff_select(&c->cases, c->o->methods.specs.items, c->o->methods.specs.count,
+                                diag);
+    return err;
+}
+
+/* ---- what comes of them ---- */
+
+static int open_report(struct payoff *c, struct gcb_diag *diag)
+{
+    const struct out_guard guard = {.inputs = c->files, .force = c->o->save.force};
+    const struct out_bandwidths bandwidths = {&c->machine.bandwidth,
+                                              c->machine.bandwidth.bytes > 0};
+    const int err =
+        out_open(&c->report, &c->o->show, &c->o->save, &guard, &gcb_payoff_columns, c->ctx);
+
+    (void)diag; /* the context's */
+    return err ? err
+               : out_environment(&c->report, &c->machine.backend, c->files, &bandwidths, false,
+                                 c->ctx);
+}
+
+/* The points of the `count` cases from `first` on, and of fp32 and fp16 before them. */
+static int put_points(struct payoff *c, const struct gcb_payoff_case *first, size_t methods,
+                      struct gcb_link link, struct gcb_diag *diag)
+{
+    static const char *const baselines[] = {"fp32", "fp16"};
+    const size_t bandwidths = c->plan.bandwidths.count;
+    struct gcb_row row;
+    int err = 0;
+
+    for (size_t i = 0; !err && i < methods * bandwidths && !interrupt_seen(); i++) {
+        struct gcb_payoff_point *p = &c->points[i];
+        const size_t method = i / bandwidths;
+
+        p->c = method < 2 ? NULL : &first[method - 2];
+        p->of = method < 2 ? first : p->c;
+        p->baseline = method < 2 ? baselines[method] : NULL;
+        link.bandwidth = c->plan.bandwidths.values[i % bandwidths];
+        gcb_payoff_point(p, &c->cases, &link, &c->plan.model);
+        if (!out_wants_rows(&c->report))
+            continue;
+        gcb_payoff_row(&row, p);
+        err = out_put(&c->report, &row, diag);
+    }
+    return err;
+}
+
+/* Condition of the FFT paper for those that have stage times. */
+static int put_stages(struct payoff *c, const struct gcb_payoff_case *cases, size_t count,
+                      struct gcb_diag *diag)
+{
+    const struct gcb_payoff_grid *bandwidths = &c->plan.bandwidths;
+    struct gcb_fft_stages stages;
+    struct gcb_row row;
+    int err = 0;
+
+    for (size_t i = 0; !err && i < count; i++) {
+        if (!gcb_payoff_stages(&stages, &cases[i]))
+            continue;
+        if (c->report.table && c->report.verbose) {
+            payoff_show_stages(&c->report, &cases[i], &stages, bandwidths);
+            c->stages_shown = true;
+        }
+        for (size_t b = 0; !err && b < bandwidths->count && out_wants_rows(&c->report); b++) {
+            gcb_payoff_fft_row(&row, &cases[i], &stages, bandwidths->values[b]);
+            err = out_put(&c->report, &row, diag);
+        }
+    }
+    return err;
+}
+
+static int run_group(struct payoff *c, const struct gcb_payoff_case *first, size_t count,
+                     struct gcb_diag *diag)
+{
+    const struct payoff_view view = {
+        .methods = count + 2, .bandwidths = c->plan.bandwidths.count, .points = c->points};
+    const bool half = gcb_payoff_half(&c->cases, first->group);
+    int err = 0;
+
+    for (size_t w = 0; !err && w < c->plan.workers.count && !interrupt_seen(); w++) {
+        struct gcb_link link = c->plan.link;
+
+        link.workers = (unsigned)c->plan.workers.values[w];
+        err = put_points(c, first, view.methods, link, diag);
+        if (!err && c->report.table && !interrupt_seen()) {
+            err = payoff_show(&c->report, &view, diag);
+            if (w + 1 < c->plan.workers.count)
+                fputc('\n', c->report.out);
+        }
+    }
+    if (!err)
+        err = put_stages(c, first, count, diag);
+    if (!err && c->report.table && !c->report.quiet && !interrupt_seen())
+        payoff_show_notes(&c->report, &view, half);
+    return err;
+}
+
+/* A group of cases after the other. */
+static int run_exchange(struct payoff *c, struct gcb_diag *diag)
+{
+    const struct gcb_payoff_cases *all = &c->cases;
+    size_t count;
+    int err = 0;
+
+    c->points = gcb_alloc_array((all->count + 2) * c->plan.bandwidths.count, sizeof(*c->points));
+    if (!c->points)
+        return gcb_diag_nomem(diag, 0, "points");
+    for (size_t i = 0; !err && i < all->count && !interrupt_seen(); i += count) {
+        size_t listed = 0;
+
+        for (count = 0; i + count < all->count; count++) {
+            if (all->items[i + count].group != all->items[i].group)
+                break;
+            listed += !all->items[i + count].baseline;
+        }
+        if (i > 0 && c->report.table)
+            fputc('\n', c->report.out);
+        err = run_group(c, &all->items[i], listed, diag);
+    }
+    if (!err && c->stages_shown)
+        payoff_show_symbols(&c->report);
+    if (!err && c->report.table && !c->report.quiet && all->left_out)
+        fprintf(c->report.out, "note: %llu rows left out: not ok, or without times\n",
+                (unsigned long long)all->left_out);
+    return err;
+}
+
+static int run_fft(struct payoff *c, struct gcb_diag *diag)
+{
+    const struct gcb_payoff_grid *bandwidths = &c->plan.bandwidths;
+    struct gcb_row row;
+    int err = 0;
+
+    if (c->report.table)
+        err = payoff_show_fft(&c->report, &c->plan.stages, bandwidths, diag);
+    for (size_t b = 0; !err && b < bandwidths->count && out_wants_rows(&c->report); b++) {
+        gcb_payoff_fft_row(&row, NULL, &c->plan.stages, bandwidths->values[b]);
+        err = out_put(&c->report, &row, diag);
+    }
+    return err;
+}
+
+static int put_redsync(struct payoff *c, double workers, double bandwidth, struct gcb_diag *diag)
+{
+    struct gcb_redsync in = c->plan.redsync;
+    struct gcb_redsync_times times;
+    struct gcb_row row;
+
+    in.workers = workers;
+    in.bandwidth = bandwidth;
+    gcb_redsync_times(&times, &in);
+    gcb_payoff_redsync_row(&row, &in, &times);
+    return out_put(&c->report, &row, diag);
+}
+
+static int run_redsync(struct payoff *c, struct gcb_diag *diag)
+{
+    const struct gcb_payoff_grid *workers = &c->plan.workers, *bandwidths = &c->plan.bandwidths;
+    int err = c->report.table ? payoff_show_redsync(&c->report, &c->plan, diag) : 0;
+
+    for (size_t w = 0; !err && w < workers->count && out_wants_rows(&c->report); w++)
+        for (size_t b = 0; !err && b < bandwidths->count; b++)
+            err = put_redsync(c, workers->values[w], bandwidths->values[b], diag);
+    return err;
+}
+
+static int interrupted(const struct cmd_context *ctx)
+{
+    fprintf(ctx->err, "gcbench: interrupted\n");
+    return CMD_FAILED;
+}
+
+static int payoff_run(const void *options, const struct opt_list *operands, struct cmd_context *ctx)
+{
+    static int (*const modes[])(struct payoff *, struct gcb_diag *) = {run_exchange, run_fft,
+                                                                       run_redsync};
+    struct payoff c = {.o = options, .files = operands, .ctx = ctx};
+    int err = payoff_plan(&c.plan, c.o, operands, ctx->diag);
+
+    if (!err)
+        err = opt_exec_cpu(
+            &c.o->exec,
+            "payoff itself measures on the cpu only; for a device's times give it results: "
+            "`gcbench payoff r.json`, r.json from `gcbench bench --device cuda "
+            "--results r.json`",
+            ctx->diag);
+    if (!err)
+        err = opt_exec_resolve(&c.machine.backend, &c.o->exec, ctx->diag);
+    if (!c.files->count)
+        interrupt_catch(); /* while files are read, nothing is lost by ending at once */
+    if (!err && c.plan.mode == PAYOFF_EXCHANGE)
+        err = find_cases(&c, ctx->diag);
+    if (err && interrupt_seen())
+        err = interrupted(ctx); /* too little was measured by then */
+    interrupt_catch();
+    if (!err)
+        err = open_report(&c, ctx->diag);
+    if (!err)
+        err = modes[c.plan.mode](&c, ctx->diag);
+    if (!err)
+        err = out_commit(&c.report, ctx->diag);
+    if (!err && interrupt_seen())
+        err = interrupted(ctx);
+    out_close(&c.report);
+    gcb_free(c.points);
+    gcb_payoff_cases_fini(&c.cases);
+    return err;
+}
+
+static const struct opt_group groups[] = {
+    {"Exchange", payoff_own_rows, offsetof(struct payoff_options, own)},
+    {"Papers' own models", payoff_papers_rows, offsetof(struct payoff_options, papers)},
+    {"Methods", payoff_methods_rows, offsetof(struct payoff_options, methods)},
+    {"Measuring, without RESULTS", opt_cpu_rows, offsetof(struct payoff_options, exec)},
+    {"Measuring, without RESULTS", opt_exec_rows + 1, offsetof(struct payoff_options, exec)},
+    {"Output", opt_force_rows, offsetof(struct payoff_options, save)},
+    {"Output", opt_save_rows, offsetof(struct payoff_options, save)},
+    {"Output", opt_show_rows, offsetof(struct payoff_options, show)},
+    {.rows = NULL},
+};
+
+const struct cmd cmd_payoff = {
+    .name = "payoff",
+    .summary = "whether it pays: an exchange's time by measured times and a link",
+    .usage = "payoff [options] [RESULTS...]",
+    .examples = "  gcbench compress --method fft --method topk --results r.json gradients.h5\n"
+                "  gcbench payoff r.json\n"
+                "  gcbench payoff --bandwidth 10Gb --workers 8,64 --compute 80ms r.json\n"
+                "  gcbench payoff --model-bytes 250M --bandwidth 1Gb..99Gb/9 --format csv r.json\n"
+                "  gcbench payoff --model-bytes 100M --method fft --method qsgd\n"
+                "  gcbench payoff --stage-gbps transform=71,select=30,quantise=600,index=67\n"
+                "  gcbench payoff --density 0.001 --workers 128 --model-bytes 100M\n",
+    .details =
+        "encode, wire, decode: one worker's times in one exchange, decode with adding up. x fp32, "
+        "x fp16: how "
+        "many times faster than these. rel L2: what is lost of the gradient. pays below: the "
+        "bandwidth up to which it beats fp32. "
+        "exposed: what is not hidden behind --compute. -v: verdicts in full, and the FFT paper's "
+        "condition with measured stages. Links are decimal: Gb and GB are 1e9. docs/payoff.md has "
+        "the model, and what it "
+        "leaves out.\n",
+    .spec = {.groups = groups},
+    .size = sizeof(struct payoff_options),
+    .run = payoff_run,
+};

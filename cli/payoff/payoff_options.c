@@ -1,0 +1,224 @@
+#include "cli/payoff/payoff_options.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "src/lib/base/text.h"
+#include "src/tool/base/units.h"
+
+const struct opt_row payoff_own_rows[] = {
+    {"bandwidth", 0, "LINK",
+     "of each node's link: 10Gb (bits), 1.25GB (bytes), a list 1Gb,10Gb or a curve 1Gb..100Gb/20; "
+     "repeatable (default 1Gb,10Gb,25Gb,100Gb)",
+     OPT_LIST, offsetof(struct payoff_own, bandwidth), 0, 0, NULL},
+    {"latency", 0, "TIME", "of one step of an exchange (default 20us)", OPT_TEXT,
+     offsetof(struct payoff_own, latency), 0, 0, NULL},
+    {"workers", 0, "N", "that exchange gradients, a list too; repeatable (default 8)", OPT_LIST,
+     offsetof(struct payoff_own, workers), 0, 0, NULL},
+    {"collective", 0, "HOW",
+     "ring (default), allgather (recursive doubling, and Rabenseifner's allreduce) or ps (a "
+     "parameter server)",
+     OPT_CHOICE, offsetof(struct payoff_own, collective), 0, 0, gcb_collective_names},
+    {"servers", 0, "N", "that share the gradient, with --collective ps (default 1)", OPT_INT,
+     offsetof(struct payoff_own, servers), 1, 65536, NULL},
+    {"compute", 0, "TIME", "of a step's computation, behind which the exchange may hide", OPT_TEXT,
+     offsetof(struct payoff_own, compute), 0, 0, NULL},
+    {"model-bytes", 0, "SIZE",
+     "of the gradient exchanged, as fp32; K, M and G are 1024-based: 100M is 100 MiB, 105 MB "
+     "(default: one step and worker of the results)",
+     OPT_SIZE, offsetof(struct payoff_own, model_bytes), 4, 0x1p60, NULL},
+    {"messages", 0, "N", "that it is coded in (default: as in the results)", OPT_U64,
+     offsetof(struct payoff_own, messages), 1, 1e9, NULL},
+    {"bucket-bytes", 0, "SIZE",
+     "of the gradient, as fp32, that travel together, many messages or part of one (default 25M)",
+     OPT_SIZE, offsetof(struct payoff_own, bucket_bytes), 1, 0x1p60, NULL},
+    {.name = NULL},
+};
+
+const struct opt_row payoff_papers_rows[] = {
+    {"stage-gbps", 0, "LIST",
+     "the FFT paper's condition from its throughputs: transform=71,select=30,quantise=600,index=67",
+     OPT_TEXT, offsetof(struct payoff_papers, stage_gbps), 0, 0, NULL},
+    {"density", 0, "D", "RedSync's T_sparse and T_dense at this density", OPT_REAL,
+     offsetof(struct payoff_papers, density), 1e-9, 1, NULL},
+    {"words", 0, "N", "of 4 bytes for each kept element, with --density: 2 (default) or 1", OPT_INT,
+     offsetof(struct payoff_papers, words), 1, 2, NULL},
+    {"select-time", 0, "TIME", "with --density: T_select, of the whole gradient", OPT_TEXT,
+     offsetof(struct payoff_papers, select_time), 0, 0, NULL},
+    {"unpack-time", 0, "TIME", "with --density: gamma1, of one worker's message", OPT_TEXT,
+     offsetof(struct payoff_papers, unpack_time), 0, 0, NULL},
+    {"reduce-time", 0, "TIME", "with --density: gamma2, of adding up the whole gradient", OPT_TEXT,
+     offsetof(struct payoff_papers, reduce_time), 0, 0, NULL},
+    {.name = NULL},
+};
+
+const struct opt_row payoff_methods_rows[] = {
+    {"method", 0, "SPEC",
+     "NAME[:key=value,...], of RESULTS or to be measured; repeatable (default: all)", OPT_LIST,
+     offsetof(struct opt_methods, specs), 0, 0, NULL},
+    {.name = NULL},
+};
+
+static int duration(double *out, const char *text, const char *option, struct gcb_diag *diag)
+{
+    char shown[64];
+
+    if (!text || gcb_parse_duration(text, out))
+        return 0;
+    return gcb_diag_set(diag, GCB_E_INVALID,
+                        "--%s takes a time such as 20us, 80ms or 1.5s, not '%s'", option,
+                        gcb_escape(shown, sizeof(shown), text));
+}
+
+static int grids(struct payoff_plan *p, const struct payoff_own *own, struct gcb_diag *diag)
+{
+    static const char *const usual[] = {"1Gb,10Gb,25Gb,100Gb", "10Gb,25Gb,40Gb,56Gb", "10Gb"};
+    int err = 0;
+
+    for (size_t i = 0; !err && i < own->bandwidth.count; i++)
+        err = gcb_payoff_grid_bandwidths(&p->bandwidths, own->bandwidth.items[i], diag);
+    for (size_t i = 0; !err && i < own->workers.count; i++)
+        err = gcb_payoff_grid_workers(&p->workers, own->workers.items[i], diag);
+    if (!err && p->bandwidths.count == 0)
+        err = gcb_payoff_grid_bandwidths(&p->bandwidths, usual[p->mode], diag);
+    if (!err && p->workers.count == 0)
+        err = gcb_payoff_grid_workers(&p->workers, "8", diag);
+    return err;
+}
+
+/* One of "transform=71,...", behind the names of its four places. */
+static int stage(double *values, const char *piece, struct gcb_diag *diag)
+{
+    static const char *const names[] = {"transform=", "select=", "quantise=", "index="};
+    char shown[64];
+
+    for (size_t i = 0; i < 4; i++) {
+        const size_t n = strlen(names[i]);
+        double gbps;
+
+        if (strncmp(piece, names[i], n) != 0 || !gcb_parse_real(piece + n, &gbps) ||
+            !(gbps > 0.0) || values[i] > 0.0)
+            continue;
+        values[i] = 1e9 * gbps;
+        return 0;
+    }
+    return gcb_diag_set(diag, GCB_E_INVALID,
+                        "--stage-gbps: '%s' is none of transform, select, quantise and index, each "
+                        "once, with GB/s above 0",
+                        gcb_escape(shown, sizeof(shown), piece));
+}
+
+static int stages(struct gcb_fft_stages *out, const char *text, struct gcb_diag *diag)
+{
+    double values[4] = {0.0};
+    char piece[64];
+    int err = 0;
+
+    do {
+        const size_t n = strcspn(text, ",");
+
+        snprintf(piece, sizeof(piece), "%.*s", (int)(n < sizeof(piece) ? n : 0), text);
+        err = stage(values, piece, diag);
+        text += n;
+    } while (!err && *text++ == ',');
+    for (size_t i = 0; !err && i < 4; i++)
+        if (values[i] == 0.0)
+            err = gcb_diag_set(diag, GCB_E_INVALID,
+                               "--stage-gbps needs all four: transform, select, quantise, index");
+    *out = (struct gcb_fft_stages){values[0], values[1], values[2], values[3]};
+    return err;
+}
+
+static int redsync(struct payoff_plan *p, const struct payoff_papers *papers, struct gcb_diag *diag)
+{
+    struct gcb_redsync *r = &p->redsync;
+    int err = duration(&r->select, papers->select_time, "select-time", diag);
+
+    if (!err)
+        err = duration(&r->unpack, papers->unpack_time, "unpack-time", diag);
+    if (!err)
+        err = duration(&r->reduce, papers->reduce_time, "reduce-time", diag);
+    r->density = papers->density;
+    r->words = papers->words ? papers->words : 2.0;
+    r->bytes = p->model.bytes > 0.0 ? p->model.bytes : NAN;
+    r->latency = p->link.latency;
+    return err;
+}
+
+/* Options that have no meaning in the mode at hand. */
+static int check(const struct payoff_plan *p, const struct payoff_options *o,
+                 const struct opt_list *operands, struct gcb_diag *diag)
+{
+    const struct payoff_papers *papers = &o->papers;
+
+    if (p->mode == PAYOFF_FFT && papers->density > 0.0)
+        return gcb_diag_set(diag, GCB_E_INVALID,
+                            "--stage-gbps and --density are models of two papers: give one");
+    if (p->mode != PAYOFF_REDSYNC &&
+        (papers->words || papers->select_time || papers->unpack_time || papers->reduce_time))
+        return gcb_diag_set(
+            diag, GCB_E_INVALID,
+            "--words, --select-time, --unpack-time and --reduce-time have a meaning "
+            "only with --density");
+    if (p->mode != PAYOFF_EXCHANGE && operands->count > 0)
+        return gcb_diag_set(
+            diag, GCB_E_INVALID,
+            "--stage-gbps and --density are for given numbers: no results are read");
+    if (p->mode != PAYOFF_EXCHANGE && (o->own.compute || o->own.messages || o->own.bucket_bytes))
+        return gcb_diag_set(diag, GCB_E_INVALID,
+                            "--compute, --messages and --bucket-bytes have no meaning with "
+                            "--stage-gbps or --density");
+    if (p->mode == PAYOFF_FFT && (o->own.workers.count || o->own.latency || o->own.model_bytes))
+        return gcb_diag_set(diag, GCB_E_INVALID,
+                            "--stage-gbps: the paper's condition knows --bandwidth alone");
+    if (p->mode == PAYOFF_REDSYNC && o->own.collective == GCB_COLLECTIVE_PS)
+        return gcb_diag_set(diag, GCB_E_INVALID, "--density knows no parameter server");
+    if (p->mode != PAYOFF_EXCHANGE && o->methods.specs.count)
+        return gcb_diag_set(diag, GCB_E_INVALID,
+                            "--method has no meaning with --stage-gbps or --density");
+    if ((p->mode != PAYOFF_EXCHANGE || operands->count > 0) &&
+        (o->exec.device || o->exec.threads || o->exec.isa || o->exec.fft_plan || o->exec.seed))
+        return gcb_diag_set(diag, GCB_E_INVALID,
+                            "options of running have a meaning only where payoff measures: without "
+                            "results, --stage-gbps and --density");
+    if (p->mode == PAYOFF_EXCHANGE && operands->count == 0 && !o->own.model_bytes)
+        return gcb_diag_set(
+            diag, GCB_E_INVALID,
+            "no result file given (bench, sweep and compress --results write them); "
+            "to measure on synthetic tensors say how large the gradient is: "
+            "--model-bytes");
+    if (o->own.servers && o->own.collective != GCB_COLLECTIVE_PS)
+        return gcb_diag_set(diag, GCB_E_INVALID,
+                            "--servers has a meaning only with --collective ps");
+    return 0;
+}
+
+int payoff_plan(struct payoff_plan *out, const struct payoff_options *o,
+                const struct opt_list *operands, struct gcb_diag *diag)
+{
+    int err;
+
+    memset(out, 0, sizeof(*out));
+    out->mode = o->papers.stage_gbps      ? PAYOFF_FFT
+                : o->papers.density > 0.0 ? PAYOFF_REDSYNC
+                                          : PAYOFF_EXCHANGE;
+    out->link.collective = (enum gcb_collective)o->own.collective;
+    out->link.latency = 20e-6;
+    out->link.servers = o->own.servers ? (unsigned)o->own.servers : 1;
+    out->model.bytes = (double)o->own.model_bytes;
+    out->model.messages = (double)o->own.messages;
+    out->model.bucket = o->own.bucket_bytes ? (double)o->own.bucket_bytes : 25.0 * 0x1p20;
+    out->model.compute = NAN;
+    err = check(out, o, operands, diag);
+    if (!err)
+        err = duration(&out->link.latency, o->own.latency, "latency", diag);
+    if (!err)
+        err = duration(&out->model.compute, o->own.compute, "compute", diag);
+    if (!err)
+        err = grids(out, &o->own, diag);
+    if (!err && out->mode == PAYOFF_FFT)
+        err = stages(&out->stages, o->papers.stage_gbps, diag);
+    if (!err && out->mode == PAYOFF_REDSYNC)
+        err = redsync(out, &o->papers, diag);
+    return err;
+}

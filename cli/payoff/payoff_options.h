@@ -1,0 +1,49 @@
+#ifndef CLI_PAYOFF_PAYOFF_OPTIONS_H
+#define CLI_PAYOFF_PAYOFF_OPTIONS_H
+
+#include "cli/base/options.h"
+#include "src/tool/payoff/payoff_cases.h"
+#include "src/tool/payoff/payoff_grid.h"
+
+/* What `payoff` is told, and what it comes to. */
+struct payoff_own {
+    struct opt_list bandwidth, workers;
+    const char *latency, *compute;
+    int collective; /* enum gcb_collective */
+    int servers;    /* 0: 1 */
+    uint64_t model_bytes, messages, bucket_bytes;
+};
+struct payoff_papers {
+    const char *stage_gbps;
+    double density;
+    int words; /* 0: 2 */
+    const char *select_time, *unpack_time, *reduce_time;
+};
+struct payoff_options {
+    struct opt_methods methods;
+    struct payoff_own own;
+    struct payoff_papers papers;
+    struct opt_exec exec;
+    struct opt_save save;
+    struct opt_show show;
+};
+
+extern const struct opt_row payoff_own_rows[];
+extern const struct opt_row payoff_papers_rows[];
+extern const struct opt_row payoff_methods_rows[]; /* over struct opt_methods; --density is taken */
+
+enum payoff_mode { PAYOFF_EXCHANGE, PAYOFF_FFT, PAYOFF_REDSYNC };
+
+struct payoff_plan {
+    enum payoff_mode mode;
+    struct gcb_payoff_grid bandwidths, workers;
+    struct gcb_link link; /* without bandwidth and workers */
+    struct gcb_payoff_model model;
+    struct gcb_fft_stages stages; /* PAYOFF_FFT */
+    struct gcb_redsync redsync;   /* PAYOFF_REDSYNC; without bandwidth and workers */
+};
+/* `operands` are the result files. GCB_E_INVALID: a value that is none, or options that do not go together. */
+int payoff_plan(struct payoff_plan *out, const struct payoff_options *o,
+                const struct opt_list *operands, struct gcb_diag *diag);
+
+#endif

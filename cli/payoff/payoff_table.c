@@ -1,0 +1,379 @@
+#include "cli/payoff/payoff_table.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "src/lib/base/text.h"
+
+/* "850 ns", "1.23 ms", "2 s" */
+static char *seconds_text(char *out, double seconds)
+{
+    static const char *const units[] = {"s", "ms", "us", "ns"};
+    size_t i = 0;
+
+    if (!isfinite(seconds) || seconds == 0.0) {
+        snprintf(out, 32, seconds == 0.0 ? "0" : "-");
+        return out;
+    }
+    while (i < 3 && fabs(seconds) < 0.9995) {
+        seconds *= 1e3;
+        i++;
+    }
+    snprintf(out, 32,
+             fabs(seconds) >= 9999.5  ? "%.2e %s"
+             : fabs(seconds) >= 999.5 ? "%.0f %s"
+                                      : "%.3g %s",
+             seconds, units[i]);
+    return out;
+}
+
+/* "58 Gb/s"; "always", "never" or, where a slow link alone does not pay, "see below". */
+static char *below_text(char *out, const struct gcb_payoff_verdict *v)
+{
+    const double below = gcb_payoff_below(v->against_fp32, v->count_fp32);
+
+    if (v->doubt)
+        snprintf(out, 32, "doubtful");
+    else if (isinf(below))
+        snprintf(out, 32, "always");
+    else if (below > 0.0)
+        gcb_payoff_bandwidth_text(out, below);
+    else
+        snprintf(out, 32, v->count_fp32 ? "see below" : "never");
+    return out;
+}
+
+static const char *name_of(const struct gcb_payoff_point *p)
+{
+    return p->c ? p->c->label : p->baseline;
+}
+
+static char *error_text(char *out, const struct gcb_payoff_point *p)
+{
+    if (p->rel_l2 < 0.001) /* no wider than the column's title */
+        return strcpy(out, p->rel_l2 > 0.0 ? "<0.001" : "0");
+    return out_number(out, p->rel_l2, 3);
+}
+
+/* Behind a figure in doubt. Returns out. */
+static char *mark(char *out, const struct gcb_payoff_point *p)
+{
+    return p->verdict.doubt ? strcat(out, "*") : out;
+}
+
+/* How many times faster: no wider than its column's title, with its mark too. */
+static char *times_text(char *out, double times, const struct gcb_payoff_point *p)
+{
+    if (times < 0.001)
+        return strcpy(out, "<0.001");
+    return mark(out_number(out, times, p->verdict.doubt ? 2 : 3), p);
+}
+
+static int add_terms(struct gcb_table *table, const struct gcb_payoff_point *p,
+                     struct gcb_diag *diag)
+{
+    const struct gcb_exchange *e = &p->verdict.method;
+    char text[8][32];
+
+    seconds_text(text[0], e->encode);
+    seconds_text(text[1], e->wire);
+    seconds_text(text[2], e->decode + e->add);
+    seconds_text(text[3], e->cost);
+    times_text(text[4], p->verdict.speedup_fp32, p);
+    times_text(text[5], p->verdict.speedup_fp16, p);
+    below_text(text[6], &p->verdict);
+    error_text(text[7], p);
+    return gcb_table_add(table,
+                         (const char *[]){name_of(p), text[7], text[0], text[1], text[2], text[3],
+                                          text[4], text[5], p->c ? text[6] : NULL},
+                         diag);
+}
+
+static int show_terms(const struct out_report *report, const struct payoff_view *v,
+                      struct gcb_diag *diag)
+{
+    const bool overlapped = !isnan(v->points->contest.method.compute);
+    const struct gcb_table_column columns[] = {
+        {"method", false, true},     {"rel L2", true, false},
+        {"encode", true, false},     {"wire", true, false},
+        {"decode", true, false},     {overlapped ? "exposed" : "total", true, false},
+        {"x fp32", true, false},     {"x fp16", true, false},
+        {"pays below", true, false},
+    };
+    struct gcb_table *table = NULL;
+    int err = gcb_table_create(&table, columns, sizeof(columns) / sizeof(columns[0]), diag);
+
+    for (size_t i = 0; !err && i < v->methods; i++)
+        err = add_terms(table, &v->points[i], diag);
+    if (!err)
+        out_table(report, table);
+    gcb_table_destroy(table);
+    return err;
+}
+
+/* Which bandwidths a table shows: all, or six from the first to the last. */
+static size_t shown_at(const struct payoff_view *v, size_t i)
+{
+    return v->bandwidths <= PAYOFF_SHOWN ? i : i * (v->bandwidths - 1) / (PAYOFF_SHOWN - 1);
+}
+
+static int add_curve(struct gcb_table *table, const struct payoff_view *v, size_t method,
+                     struct gcb_diag *diag)
+{
+    const struct gcb_payoff_point *p = v->points + method * v->bandwidths;
+    const size_t shown = v->bandwidths < PAYOFF_SHOWN ? v->bandwidths : PAYOFF_SHOWN;
+    char text[PAYOFF_SHOWN + 1][32], error[32];
+    const char *cells[PAYOFF_SHOWN + 3] = {name_of(p), error_text(error, p)};
+
+    for (size_t i = 0; i < shown; i++)
+        cells[2 + i] = mark(seconds_text(text[i], p[shown_at(v, i)].verdict.method.cost), p);
+    cells[2 + shown] = p->c ? below_text(text[PAYOFF_SHOWN], &p->verdict) : NULL;
+    return gcb_table_add(table, cells, diag);
+}
+
+static int show_curves(const struct out_report *report, const struct payoff_view *v,
+                       struct gcb_diag *diag)
+{
+    const size_t shown = v->bandwidths < PAYOFF_SHOWN ? v->bandwidths : PAYOFF_SHOWN;
+    struct gcb_table_column columns[PAYOFF_SHOWN + 3] = {{"method", false, true},
+                                                         {"rel L2", true, false}};
+    char titles[PAYOFF_SHOWN][32];
+    struct gcb_table *table = NULL;
+    int err;
+
+    for (size_t i = 0; i < shown; i++) {
+        gcb_payoff_bandwidth_text(titles[i], v->points[shown_at(v, i)].link.bandwidth);
+        columns[2 + i] = (struct gcb_table_column){titles[i], true, false};
+    }
+    columns[2 + shown] = (struct gcb_table_column){"pays below", true, false};
+    err = gcb_table_create(&table, columns, shown + 3, diag);
+    for (size_t i = 0; !err && i < v->methods; i++)
+        err = add_curve(table, v, i, diag);
+    if (!err)
+        out_table(report, table);
+    gcb_table_destroy(table);
+    return err;
+}
+
+/* "105 MB", and where that is a size as options take it, "105 MB (100 MiB)". */
+static char *size_text(char *out, double bytes)
+{
+    char *end = out_bytes(out, bytes);
+    const double mib = bytes / 0x1p20;
+
+    end += strlen(end);
+    if (mib >= 1.0 && mib < 1e6 && mib == floor(mib))
+        snprintf(end, 32, " (%.0f MiB)", mib);
+    return out;
+}
+
+/* Two lines: what is exchanged how; whose times these are. */
+static void show_head(FILE *out, const struct payoff_view *v)
+{
+    const struct gcb_payoff_point *p = v->points;
+    const struct gcb_payoff_case *of = p->of;
+    char bytes[64], latency[32], rate[32], name[48], text[400];
+    int n;
+
+    n = snprintf(text, sizeof(text),
+                 "gradient of %s, %.6g message%s in %.6g transfer%s, %u workers, %s, %s latency",
+                 size_text(bytes, p->scale.bytes), p->scale.messages,
+                 p->scale.messages == 1.0 ? "" : "s", p->scale.transfers,
+                 p->scale.transfers == 1.0 ? "" : "s", p->link.workers,
+                 gcb_collective_names[p->link.collective], seconds_text(latency, p->link.latency));
+    if (v->bandwidths == 1)
+        n += snprintf(text + n, sizeof(text) - (size_t)n, ", %s",
+                      gcb_payoff_bandwidth_text(rate, p->link.bandwidth));
+    if (!isnan(p->contest.method.compute))
+        snprintf(text + n, sizeof(text) - (size_t)n, ", behind %s of computation",
+                 seconds_text(latency, p->contest.method.compute));
+    opt_wrap(out, text, 0, 0);
+    snprintf(
+        text, sizeof(text), "times of %s: scope %s, %s, %" PRIu64 " thread%s, %s%s%s",
+        gcb_escape(name, sizeof(name), strcmp(of->path, "-") == 0 ? "standard input" : of->path),
+        of->scope, of->device, of->threads, of->threads == 1 ? "" : "s", of->isa,
+        of->cache[0] ? ", cache " : "", of->cache);
+    opt_wrap(out, text, 0, 0);
+}
+
+/* A line for each method, in as many words as there are. */
+static void show_words(const struct out_report *report, const struct payoff_view *view)
+{
+    for (size_t i = 0; i < view->methods; i++) {
+        const struct gcb_payoff_point *p = view->points + i * view->bandwidths;
+        char words[400];
+
+        if (!p->c)
+            continue;
+        gcb_payoff_words(words, sizeof(words), &p->verdict, &p->link, view->bandwidths == 1);
+        opt_wrap(report->out, words, fprintf(report->out, "  %s:", name_of(p)), 4);
+    }
+}
+
+/* One short line for each method, in columns. */
+static int show_verdicts(const struct out_report *report, const struct payoff_view *view,
+                         struct gcb_diag *diag)
+{
+    /* behind an empty column names are cut rather than given a line of their own */
+    static const struct gcb_table_column columns[] = {
+        {"", false, false}, {"method", false, true}, {"verdict", false, false}};
+    struct gcb_table *table = NULL;
+    int err = gcb_table_create(&table, columns, 3, diag);
+
+    for (size_t i = 0; !err && i < view->methods; i++) {
+        const struct gcb_payoff_point *p = view->points + i * view->bandwidths;
+        char words[GCB_PAYOFF_BRIEF + 1];
+
+        if (p->c)
+            err = gcb_table_add(table,
+                                (const char *[]){"", name_of(p),
+                                                 gcb_payoff_brief(words, sizeof(words), &p->verdict,
+                                                                  &p->link, view->bandwidths == 1)},
+                                diag);
+    }
+    if (!err && gcb_table_rows(table) > 0)
+        out_table(report, table);
+    gcb_table_destroy(table);
+    return err;
+}
+
+int payoff_show(const struct out_report *report, const struct payoff_view *view,
+                struct gcb_diag *diag)
+{
+    int err;
+
+    show_head(report->out, view);
+    err = view->bandwidths == 1 ? show_terms(report, view, diag) : show_curves(report, view, diag);
+    if (!err && report->verbose)
+        show_words(report, view);
+    else if (!err)
+        err = show_verdicts(report, view, diag);
+    return err;
+}
+
+static const char symbols[] =
+    "Tf transform, Ts selection, Tm precision change, Tp packing: throughputs; Tcomm\n"
+    "the network's; k the compression ratio\n";
+
+/* "no ratio" where none pays. */
+static const char *ratio_text(char *out, double ratio)
+{
+    return isinf(ratio) ? "none" : out_number(out, ratio, 3);
+}
+
+void payoff_show_stages(const struct out_report *report, const struct gcb_payoff_case *c,
+                        const struct gcb_fft_stages *s, const struct gcb_payoff_grid *bandwidths)
+{
+    const double gbps[] = {s->transform, s->select, s->quantise, s->index};
+    char text[4][32], even[32], ratio[32], line[600];
+    int n;
+
+    for (size_t i = 0; i < 4; i++)
+        if (isinf(gbps[i]))
+            snprintf(text[i], sizeof(text[i]), "free");
+        else
+            out_number(text[i], 1e-9 * gbps[i], 3);
+    n = snprintf(line, sizeof(line),
+                 "the FFT paper's condition: Tf %s, Ts %s, Tm %s, Tp %s GB/s; ratio %s;", text[0],
+                 text[1], text[2], text[3],
+                 out_number(ratio, 4.0 * c->total.elements / c->total.wire, 3));
+    for (size_t i = 0; i < bandwidths->count && i < PAYOFF_SHOWN; i++) {
+        const double least = gcb_fft_stages_least_ratio(s, bandwidths->values[i]);
+
+        if (isfinite(least))
+            n += snprintf(line + n, sizeof(line) - (size_t)n, " k_min %s at %s,",
+                          out_number(ratio, least, 3),
+                          gcb_payoff_bandwidth_text(even, bandwidths->values[i]));
+    }
+    snprintf(line + n, sizeof(line) - (size_t)n, " pays with no ratio from %s on",
+             gcb_payoff_bandwidth_text(even, gcb_fft_stages_break_even(s)));
+    opt_wrap(report->out, line, fprintf(report->out, "  %s,", c->label), 4);
+}
+
+void payoff_show_symbols(const struct out_report *report)
+{
+    fputs(symbols, report->out);
+}
+
+int payoff_show_fft(const struct out_report *report, const struct gcb_fft_stages *stages,
+                    const struct gcb_payoff_grid *bandwidths, struct gcb_diag *diag)
+{
+    static const struct gcb_table_column columns[] = {{"network", true, false},
+                                                      {"k_min", true, false}};
+    struct gcb_table *table = NULL;
+    char rate[32], ratio[32];
+    int err = gcb_table_create(&table, columns, 2, diag);
+
+    for (size_t i = 0; !err && i < bandwidths->count; i++) {
+        gcb_payoff_bandwidth_text(rate, bandwidths->values[i]);
+        err = gcb_table_add(
+            table,
+            (const char *[]){
+                rate, ratio_text(ratio, gcb_fft_stages_least_ratio(stages, bandwidths->values[i]))},
+            diag);
+    }
+    if (!err) {
+        fprintf(report->out,
+                "the FFT paper's condition: k > 1 / (1 - 2 Tcomm (4/Tm + 1/Tf + 1/Tp + "
+                "1/Ts))\n");
+        out_table(report, table);
+        fprintf(report->out,
+                "pays below %s with a compression ratio above k_min; from there on with "
+                "none\n",
+                gcb_payoff_bandwidth_text(rate, gcb_fft_stages_break_even(stages)));
+        fputs(symbols, report->out);
+    }
+    gcb_table_destroy(table);
+    return err;
+}
+
+static int add_redsync(struct gcb_table *table, const struct gcb_redsync *in,
+                       const struct gcb_redsync_times *t, struct gcb_diag *diag)
+{
+    char text[6][32];
+
+    snprintf(text[0], sizeof(text[0]), "%.0f", in->workers);
+    gcb_payoff_bandwidth_text(text[1], in->bandwidth);
+    out_percent(text[2], t->bandwidth_ratio);
+    seconds_text(text[3], t->sparse);
+    seconds_text(text[4], t->dense);
+    out_number(text[5], t->dense / t->sparse, 3);
+    return gcb_table_add(
+        table, (const char *[]){text[0], text[1], text[2], text[3], text[4], text[5]}, diag);
+}
+
+int payoff_show_redsync(const struct out_report *report, const struct payoff_plan *plan,
+                        struct gcb_diag *diag)
+{
+    static const struct gcb_table_column columns[] = {
+        {"workers", true, false},  {"network", true, false}, {"bytes, of dense", true, false},
+        {"T_sparse", true, false}, {"T_dense", true, false}, {"speed-up", true, false},
+    };
+    struct gcb_table *table = NULL;
+    struct gcb_redsync in = plan->redsync;
+    struct gcb_redsync_times t;
+    char line[200];
+    int err = gcb_table_create(&table, columns, sizeof(columns) / sizeof(columns[0]), diag);
+
+    for (size_t w = 0; !err && w < plan->workers.count; w++) {
+        for (size_t b = 0; !err && b < plan->bandwidths.count; b++) {
+            in.workers = plan->workers.values[w];
+            in.bandwidth = plan->bandwidths.values[b];
+            gcb_redsync_times(&t, &in);
+            err = add_redsync(table, &in, &t, diag);
+        }
+    }
+    if (!err) {
+        out_table(report, table);
+        snprintf(line, sizeof(line),
+                 "density %g, %g word%s for each kept element: no fewer bytes than dense from %.6g "
+                 "workers on",
+                 in.density, in.words, in.words == 1.0 ? "" : "s", ceil(t.even_workers));
+        opt_wrap(report->out, line, 0, 0);
+        if (isnan(in.bytes) && !report->quiet)
+            fprintf(report->out, "note: --model-bytes gives times too\n");
+    }
+    gcb_table_destroy(table);
+    return err;
+}

@@ -1,0 +1,411 @@
+#include <math.h>
+#include <string.h>
+
+#include "cli/regress/regress_counts.h"
+#include "cli/regress/regress_markdown.h"
+#include "cli/regress/regress_options.h"
+#include "cli/regress/regress_turns.h"
+#include "src/lib/base/text.h"
+#include "src/tool/regress/apart.h"
+#include "src/tool/regress/compare.h"
+#include "src/tool/regress/labels.h"
+#include "src/tool/rows/environment.h"
+#include "src/tool/rows/results.h"
+
+/* Everything that lives as long as the command. Starts zeroed. */
+struct regress {
+    const struct regress_options *o;
+    const struct opt_list *operands;
+    struct cmd_context *ctx;
+    struct opt_list bench;      /* options for it */
+    struct gcb_runs runs;       /* of two files */
+    struct regress_turns turns; /* of two builds */
+    struct regress_counts counts;
+    const struct gcb_runs *both; /* whichever it is */
+    struct gcb_verdicts verdicts;
+    struct out_report report;
+    struct gcb_outfile markdown;
+    char title[200];
+};
+
+static const struct opt_spec spec;
+static const struct opt_row *const own_rows[] = {
+    regress_judge_rows, regress_against_rows, regress_show_rows, opt_save_rows, opt_show_rows, NULL,
+};
+static const struct opt_row *const counted_rows[] = {
+    regress_judge_rows,
+    regress_against_rows,
+    regress_show_rows,
+    opt_save_rows,
+    opt_show_rows,
+    regress_counts_fixed,
+    NULL,
+};
+
+/* What only a run of both builds has a use for. */
+static int check_files_form(const struct regress *r, struct gcb_diag *diag)
+{
+    const struct regress_own *own = &r->o->own;
+    const char *idle = own->budget > 0    ? "--budget"
+                       : own->pairs       ? "--pairs"
+                       : own->calibrate   ? "--calibrate"
+                       : own->counts      ? "--counts"
+                       : own->floor >= 0. ? "--floor"
+                       : own->timeout > 0 ? "--timeout"
+                       : r->bench.count   ? r->bench.items[0]
+                                          : NULL;
+    char shown[64];
+
+    if (idle)
+        return gcb_diag_set(diag, GCB_E_INVALID, "%s has a meaning only with --against GCBENCH",
+                            gcb_escape(shown, sizeof(shown), idle));
+    if (r->operands->count != 2)
+        return gcb_diag_set(diag, GCB_E_INVALID,
+                            "two result files of `bench` are compared, BASE.json NEW.json, or two "
+                            "builds, --against GCBENCH FILE...; %zu file%s given",
+                            r->operands->count, r->operands->count == 1 ? " was" : "s were");
+    if (strcmp(r->operands->items[0], "-") == 0 && strcmp(r->operands->items[1], "-") == 0)
+        return gcb_diag_set(diag, GCB_E_INVALID, "only one of the two can be standard input");
+    return 0;
+}
+
+/* What the two runs were of: the revisions, or the files. */
+static void make_title(struct regress *r)
+{
+    const json_t *rows[] = {r->both->base.environment, r->both->next.environment};
+    char words[2][64];
+
+    for (size_t i = 0; i < 2; i++) {
+        const char *revision = gcb_results_text(rows[i], "git_revision");
+
+        if (revision)
+            snprintf(words[i], sizeof(words[i]), "%.12s%s", revision,
+                     gcb_results_bool(rows[i], "git_dirty") ? " (changed)" : "");
+        else
+            snprintf(words[i], sizeof(words[i]), "%s", "unknown");
+    }
+    snprintf(r->title, sizeof(r->title), "gcbench regress: new %s against base %s", words[1],
+             words[0]);
+    if (r->o->own.counts)
+        snprintf(r->title, sizeof(r->title), "gcbench regress --counts: this build against %.120s",
+                 gcb_escape(words[0], sizeof(words[0]), r->o->own.against));
+}
+
+static void print_differences(const struct regress *r)
+{
+    struct gcb_place_difference fields[24];
+    const size_t count =
+        gcb_places_differ(fields, 24, r->both->base.environment, r->both->next.environment);
+    char line[400];
+
+    for (size_t i = 0; i < count && i < 24; i++) {
+        snprintf(line, sizeof(line), "other environment: %.39s: base %.95s, new %.95s",
+                 fields[i].field, fields[i].base, fields[i].next);
+        opt_wrap(r->report.out, line, 0, 2);
+    }
+}
+
+static int compare_files(struct regress *r, struct gcb_diag *diag)
+{
+    const struct regress_own *own = &r->o->own;
+    const double delta = own->delta > 0.0 ? own->delta / 100.0 : GCB_RUNS_DELTA;
+    int err = check_files_form(r, diag);
+
+    if (!err)
+        err = gcb_cases_read(&r->runs.base, r->operands->items[0], NULL, diag);
+    if (!err)
+        err = gcb_cases_read(&r->runs.next, r->operands->items[1], NULL, diag);
+    if (!err)
+        err = gcb_cases_meet(&r->runs.base, r->operands->items[0], &r->runs.next,
+                             r->operands->items[1], diag);
+    if (!err)
+        err = gcb_cases_label(&r->runs.base, &r->runs.next, diag);
+    if (!err)
+        err = gcb_compare_runs(&r->verdicts, &r->runs, delta, diag);
+    r->both = &r->runs;
+    return err;
+}
+
+static int compare_builds(struct regress *r, struct gcb_diag *diag)
+{
+    int err;
+
+    r->turns.o = r->o;
+    r->turns.bench = &r->bench;
+    r->turns.files = r->operands;
+    r->turns.ctx = r->ctx;
+    r->both = &r->turns.turns.runs;
+    err = regress_turns_run(&r->turns, diag);
+    return err ? err : gcb_turns_judge(&r->verdicts, &r->turns.turns, &r->turns.config, diag);
+}
+
+static int compare_counts(struct regress *r, struct gcb_diag *diag)
+{
+    r->counts.o = r->o;
+    r->counts.bench = &r->bench;
+    r->counts.files = r->operands;
+    r->counts.ctx = r->ctx;
+    r->both = &r->runs; /* without environments */
+    return regress_counts_run(&r->counts, &r->verdicts, diag);
+}
+
+static int compare(struct regress *r, struct gcb_diag *diag)
+{
+    int err;
+
+    if (!r->o->own.against)
+        return compare_files(r, diag);
+    err = regress_check_program(r->o->own.against, diag);
+    if (err)
+        return err;
+    return r->o->own.counts ? compare_counts(r, diag) : compare_builds(r, diag);
+}
+
+static bool interrupted(const struct regress *r)
+{
+    return r->turns.turns.interrupted || r->counts.counts.interrupted;
+}
+
+/* What the figures of the table are. */
+static void print_ratio(const struct regress *r)
+{
+    const bool turns = r->o->own.against && !r->o->own.counts;
+
+    opt_wrap(r->report.out,
+             r->o->own.counts ? "ratio: new / base"
+             : turns          ? "ratio: the median over the pairs of new / base, with its 95 % "
+                                "interval; all of it within delta of 1 is SAME"
+                              : "ratio: new / base, with the interval that the 95 % intervals of "
+                                "both allow; all of it within delta of 1 is SAME",
+             0, 0);
+}
+
+static void print_heading(const struct regress *r)
+{
+    opt_wrap(r->report.out, r->title, 0, 0);
+    if (r->o->own.counts)
+        regress_counts_heading(&r->counts, &r->report);
+    else if (r->o->own.against)
+        regress_turns_heading(&r->turns, &r->report);
+    if (!r->o->own.counts && !r->report.quiet)
+        print_differences(r);
+    if (!r->report.quiet)
+        print_ratio(r);
+}
+
+/* What the user said about the verdicts. */
+static void apply(struct regress *r)
+{
+    const struct regress_own *own = &r->o->own;
+    char shown[160];
+
+    for (size_t i = 0; own->advisory_times && i < r->verdicts.count; i++) {
+        struct gcb_verdict *v = &r->verdicts.items[i];
+
+        v->advisory = v->quantity == GCB_OF_ENCODE || v->quantity == GCB_OF_DECODE ||
+                      v->quantity == GCB_OF_KERNEL;
+    }
+    for (size_t i = 0; i < own->accept.count; i++)
+        if (!gcb_verdicts_accept(&r->verdicts, own->accept.items[i]) && !r->o->bench.show.quiet)
+            fprintf(r->ctx->err, "gcbench: note: --accept %s: there is no such case\n",
+                    gcb_escape(shown, sizeof(shown), own->accept.items[i]));
+}
+
+static int put_environment(struct regress *r, struct gcb_diag *diag)
+{
+    const struct gcb_environment env = {.argc = r->ctx->argc, .argv = r->ctx->argv};
+    struct gcb_row row;
+
+    gcb_environment_row(&row, &env);
+    return out_put(&r->report, &row, diag);
+}
+
+static int put_rows(struct regress *r, struct gcb_diag *diag)
+{
+    struct gcb_row row;
+    int err = 0;
+
+    for (size_t i = 0; !err && i < r->verdicts.count; i++) {
+        gcb_verdict_row(&row, &r->verdicts.items[i]);
+        err = out_put(&r->report, &row, diag);
+    }
+    return err;
+}
+
+static int exit_of(const struct regress *r)
+{
+    struct gcb_verdict_counts n;
+
+    gcb_verdicts_count(&n, &r->verdicts);
+    if (n.fails)
+        return CMD_REGRESSION;
+    if (interrupted(r))
+        return CMD_FAILED;
+    return r->o->own.strict && n.unsure ? CMD_AMBIGUOUS : CMD_DONE;
+}
+
+static int put_total(struct regress *r, struct gcb_diag *diag)
+{
+    const struct gcb_turns *t = &r->turns.turns;
+    const bool counts = r->o->own.counts, turns = r->o->own.against && !counts;
+    const struct gcb_verdict_total total = {
+        .form = turns    ? "turns"
+                : counts ? "counts"
+                         : "files",
+        .base = r->both->base.environment,
+        .next = r->both->next.environment,
+        .pairs = t->pairs,
+        .repeat = t->repeat,
+        .seconds = turns    ? t->seconds + r->turns.aa.seconds
+                   : counts ? r->counts.counts.seconds
+                            : NAN,
+        .budget = turns ? r->turns.config.budget : NAN,
+        .interrupted = interrupted(r),
+        .exit = exit_of(r),
+    };
+    struct gcb_row row;
+
+    gcb_verdict_total_row(&row, &total, &r->verdicts);
+    return out_put(&r->report, &row, diag);
+}
+
+static int show(struct regress *r, struct gcb_diag *diag)
+{
+    const struct regress_markdown markdown = {
+        .title = r->title, .verdicts = &r->verdicts, .strict = r->o->own.strict};
+    int err = 0;
+
+    make_title(r);
+    apply(r);
+    if (r->report.table)
+        print_heading(r);
+    if (r->report.table)
+        err = regress_show(&r->report, &r->verdicts, r->o->own.strict, diag);
+    if (!err && out_wants_rows(&r->report))
+        err = put_rows(r, diag);
+    if (!err && out_wants_rows(&r->report))
+        err = put_total(r, diag);
+    if (!err && r->o->own.markdown)
+        err = regress_markdown_write(&markdown, &r->markdown, diag);
+    return err ? err : out_commit(&r->report, diag);
+}
+
+/* Before minutes of work are spent on what cannot be kept. */
+static int open_markdown(struct regress *r, struct gcb_diag *diag)
+{
+    const char *path = r->o->own.markdown, *results = r->o->bench.save.results;
+
+    if (!path)
+        return 0;
+    if (results && gcb_outfile_same(path, results))
+        return gcb_diag_set(diag, GCB_E_INVALID, "--markdown and --results name the same file");
+    return gcb_outfile_init(&r->markdown, path, r->o->own.force, r->operands->items,
+                            r->operands->count, diag);
+}
+
+static int open_report(struct regress *r, struct gcb_diag *diag)
+{
+    const struct out_guard guard = {.inputs = r->operands, .force = r->o->own.force};
+    int err = open_markdown(r, diag);
+
+    if (!err)
+        err = out_open(&r->report, &r->o->bench.show, &r->o->bench.save, &guard,
+                       &gcb_verdict_columns, r->ctx);
+    return err || !out_wants_rows(&r->report) ? err : put_environment(r, diag);
+}
+
+/* The words for the other programs; without any case named, those of the suite made for this. */
+static int forward(struct regress *r)
+{
+    const struct bench_options *bench = &r->o->bench;
+    const bool counts = r->o->own.counts;
+    int err = regress_forward(&r->bench, &spec, counts ? counted_rows : own_rows, !counts,
+                              r->ctx->argc - 2, r->ctx->argv + 2);
+
+    if (!r->o->own.against || counts || r->operands->count || bench->own.suite ||
+        bench->kernels.kernels)
+        return err;
+    if (!err)
+        err = opt_list_add(&r->bench, "--suite");
+    return err ? err : opt_list_add(&r->bench, "ci");
+}
+
+static int regress_run(const void *options, const struct opt_list *operands,
+                       struct cmd_context *ctx)
+{
+    struct regress r = {.o = options, .operands = operands, .ctx = ctx};
+    int err = forward(&r);
+
+    if (!err)
+        err = open_report(&r, ctx->diag);
+    if (!err)
+        err = compare(&r, ctx->diag);
+    if (!err)
+        err = show(&r, ctx->diag);
+    if (!err && interrupted(&r))
+        fprintf(ctx->err, "gcbench: interrupted: judged is what was measured\n");
+    if (!err)
+        err = exit_of(&r);
+    out_close(&r.report);
+    gcb_outfile_fini(&r.markdown);
+    gcb_verdicts_fini(&r.verdicts);
+    gcb_cases_fini(&r.runs.base);
+    gcb_cases_fini(&r.runs.next);
+    regress_turns_close(&r.turns);
+    regress_counts_close(&r.counts);
+    opt_list_fini(&r.bench);
+    return err;
+}
+
+static void defaults(void *options)
+{
+    struct regress_options *o = options;
+
+    o->own.floor = -1.0;
+    opt_timing_defaults(&o->bench.timing);
+}
+
+static const struct opt_group groups[] = {
+    {"Judging", regress_judge_rows, offsetof(struct regress_options, own)},
+    {"Two builds in turn", regress_against_rows, offsetof(struct regress_options, own)},
+    {"For bench: methods", opt_methods_rows, offsetof(struct regress_options, bench.methods)},
+    {"For bench: cases", bench_case_rows, offsetof(struct regress_options, bench.own)},
+    {"For bench: input", bench_input_rows, offsetof(struct regress_options, bench.input)},
+    {"For bench: input", opt_input_rows + 2, offsetof(struct regress_options, bench.input)},
+    {"For bench: messages", opt_message_rows + 1, offsetof(struct regress_options, bench.message)},
+    {"For bench: running", opt_exec_rows + 2, offsetof(struct regress_options, bench.exec)},
+    {"For bench: timing", bench_repeat_rows, offsetof(struct regress_options, bench.timing)},
+    {"For bench: timing", bench_timing_rows, offsetof(struct regress_options, bench.own)},
+    {"For bench: kernels", bench_kernels_rows, offsetof(struct regress_options, bench.kernels)},
+    {"Output", regress_show_rows, offsetof(struct regress_options, own)},
+    {"Output", opt_save_rows, offsetof(struct regress_options, bench.save)},
+    {"Output", opt_show_rows, offsetof(struct regress_options, bench.show)},
+    {.rows = NULL},
+};
+
+static const struct opt_extra extra = {
+    .name_at = opt_methods_key_at,
+    .offset = offsetof(struct regress_options, bench.methods.overrides),
+};
+
+static const struct opt_spec spec = {.groups = groups, .extra = &extra};
+
+const struct cmd cmd_regress = {
+    .name = "regress",
+    .summary = "did a build become slower, its messages larger or worse?",
+    .usage = "regress [options] BASE.json NEW.json | --against GCBENCH FILE...",
+    .examples = "  gcbench bench --results base.json gradients.h5   (and new.json, another day)\n"
+                "  gcbench regress base.json new.json\n"
+                "  gcbench regress base.json new.json --accept 'topk* size' --markdown out.md\n"
+                "  gcbench regress --against ../before/build/cli/gcbench gradients.h5\n"
+                "  gcbench regress --against ./gcbench-1.0 --budget 2m --calibrate g.h5\n",
+    .details =
+        "Exit status: 4 for SLOW, LARGER, WORSE and GONE; 6 under --strict for AMBIGUOUS and "
+        "NOT-COMPARED; 4 wins. Sizes and errors are compared exactly, FFT methods and GPUs "
+        "within 1e-4. Times of two files are compared only where both environments are the same. "
+        "docs/method.md has the rules.\n",
+    .spec = {.groups = groups, .extra = &extra},
+    .size = sizeof(struct regress_options),
+    .defaults = defaults,
+    .run = regress_run,
+};

@@ -1,0 +1,300 @@
+#include <inttypes.h>
+
+#include "cli/base/heading.h"
+#include "cli/base/interrupt.h"
+#include "cli/base/session.h"
+#include "cli/replay/replay_options.h"
+#include "cli/replay/replay_table.h"
+#include "src/lib/base/alloc.h"
+#include "src/tool/replay/replay_rows.h"
+
+#define MAX_STEPS_SHOWN 40 /* unless --per step */
+
+/* Everything that lives as long as the command. Starts zeroed. */
+struct replay {
+    const struct replay_options *o;
+    struct session s;
+    struct gcb_method *methods;
+    size_t count;
+    struct gcb_replay_config config;
+    struct gcb_replay *replay;
+    struct gcb_replay_total *totals;
+    size_t done; /* methods replayed */
+    struct gcb_nonfinite_watch watch;
+    uint64_t elements, scanned; /* of the dump; looked at for infinities and NaNs */
+    /* of the method at hand */
+    struct gcb_table *steps; /* NULL: no lines for steps */
+    bool scheduled;
+};
+
+static int resolve(struct replay *c, struct gcb_diag *diag)
+{
+    int err = opt_methods_resolve(&c->methods, &c->count, &c->o->methods, diag);
+
+    if (!err && c->count == 0)
+        err = gcb_diag_set(diag, GCB_E_INVALID,
+                           "no method given: --method topk:memory=ef, for example; "
+                           "`gcbench methods` lists them");
+    if (!err)
+        err = opt_exec_cpu(&c->o->exec, "replay has no device: it runs on the cpu only", diag);
+    if (!err)
+        err = session_resolve(&c->s);
+    if (!err)
+        err = replay_schedule(&c->config.schedule, &c->o->own, diag);
+    c->config.tune_steps = c->o->own.tune_steps;
+    return err ? err : replay_check(&c->config, c->methods, c->count, diag);
+}
+
+static bool on_scan(void *ctx, uint64_t elements)
+{
+    struct replay *c = ctx;
+
+    c->scanned += elements;
+    if (c->elements)
+        session_progress(&c->s, (double)c->scanned / (double)c->elements);
+    return !interrupt_seen();
+}
+
+static int open_input(struct replay *c, struct gcb_diag *diag)
+{
+    const struct opt_message *m = &c->o->message;
+    int err = session_input(&c->s);
+
+    c->config.source = c->s.source;
+    c->config.layout = &c->s.layout;
+    c->config.kernels = &c->s.backend.kernels;
+    c->config.queue = &c->s.backend.queue;
+    c->config.seed = c->s.backend.seed;
+    c->config.fft_rigor = (enum gcb_fft_rigor)c->o->exec.fft_plan;
+    c->config.nonfinite = (enum gcb_nonfinite_policy)m->nonfinite;
+    c->config.output_layers =
+        (struct gcb_output_layers){m->output_layer.items, m->output_layer.count};
+    c->config.loops = c->o->own.loops;
+    c->config.allow_gaps = c->o->own.allow_gaps;
+    c->watch = (struct gcb_nonfinite_watch){on_scan, c};
+    c->config.watch = &c->watch;
+    if (err)
+        return err;
+    for (size_t i = 0; i < c->s.layout.count; i++)
+        c->elements += c->s.layout.messages[i].count;
+    session_progress_start(&c->s);
+    err = gcb_replay_open(&c->replay, &c->config, diag);
+    session_progress_end(&c->s);
+    return err;
+}
+
+static int open_report(struct replay *c)
+{
+    const int err = session_report(&c->s, &gcb_replay_columns, c->o->save.force);
+
+    return err ? err : session_environment(&c->s);
+}
+
+static int on_step(void *ctx, const struct gcb_replay_step *step, struct gcb_diag *diag)
+{
+    struct replay *c = ctx;
+    struct gcb_row row;
+    int err = 0;
+
+    if (c->steps)
+        err = replay_steps_add(c->steps, step, c->scheduled, diag);
+    if (err || c->o->own.per == REPLAY_PER_NONE || !out_wants_rows(&c->s.report))
+        return err;
+    gcb_rows_replay_step(&row, &c->s.setting, &c->methods[c->done], step);
+    return session_put(&c->s, &row);
+}
+
+static void on_progress(void *ctx, double done)
+{
+    struct replay *c = ctx;
+
+    session_progress(&c->s, ((double)c->done + done) / (double)c->count);
+}
+
+/* Lines for steps: as asked, else for a single method with not too many. */
+static bool wants_steps(const struct replay *c)
+{
+    const uint64_t loops = c->o->own.loops ? c->o->own.loops : 1;
+    const size_t steps = gcb_replay_plan_of(c->replay)->step_count;
+
+    if (!c->s.report.table || c->o->own.per != REPLAY_PER_DEFAULT)
+        return c->s.report.table && c->o->own.per == REPLAY_PER_STEP;
+    return c->count == 1 && steps <= MAX_STEPS_SHOWN && loops <= MAX_STEPS_SHOWN / steps;
+}
+
+static int put_total(struct replay *c)
+{
+    char files[SESSION_FILES];
+    struct gcb_row row;
+
+    if (!out_wants_rows(&c->s.report))
+        return 0;
+    gcb_rows_replay(&row, &c->s.setting, &c->methods[c->done], &c->totals[c->done],
+                    session_files(files, &c->s));
+    return session_put(&c->s, &row);
+}
+
+static int run_method(struct replay *c, struct gcb_diag *diag)
+{
+    const struct gcb_replay_observer observer = {
+        .step = on_step, .progress = on_progress, .stop = session_stop, .ctx = c};
+    const struct gcb_method *method = &c->methods[c->done];
+    char spec[256];
+    int err = 0;
+
+    c->scheduled = gcb_replay_schedules(&c->config, method);
+    if (wants_steps(c))
+        err = replay_steps_create(&c->steps, c->scheduled, diag);
+    session_progress_start(&c->s);
+    if (!err)
+        err = gcb_replay_run(c->replay, method, &observer, &c->totals[c->done], diag);
+    session_progress_end(&c->s);
+    if (!err && c->steps) {
+        if (c->count > 1)
+            fprintf(c->s.report.out, "%s\n",
+                    gcb_method_spec(spec, sizeof(spec), method, GCB_SPEC_LABEL));
+        out_table(&c->s.report, c->steps);
+        fputc('\n', c->s.report.out);
+    }
+    gcb_table_destroy(c->steps);
+    c->steps = NULL;
+    return err ? err : put_total(c);
+}
+
+static int print_head(struct replay *c, struct gcb_diag *diag)
+{
+    struct gcb_extent extent;
+    char settings[160], times[40] = "";
+    const int err = c->s.report.table ? gcb_extent_of(&extent, c->s.source, diag) : 0;
+
+    if (err || !c->s.report.table)
+        return err;
+    if (c->o->own.loops > 1)
+        snprintf(times, sizeof(times), ", %" PRIu64 " times over", c->o->own.loops);
+    session_words(settings, sizeof(settings), &c->s, times);
+    heading_print(c->s.report.out, c->s.files, &extent, settings);
+    return 0;
+}
+
+static int run(struct replay *c, struct gcb_diag *diag)
+{
+    int err = print_head(c, diag);
+
+    for (; !err && c->done < c->count; c->done++) {
+        err = run_method(c, diag);
+        if (!err && c->totals[c->done].interrupted) {
+            c->done++;
+            break;
+        }
+    }
+    return err;
+}
+
+static int finish(struct replay *c, struct gcb_diag *diag)
+{
+    const uint64_t skipped = gcb_replay_skipped_steps(c->replay);
+    int err = 0;
+
+    if (c->s.report.table)
+        err = replay_show_totals(&c->s.report, c->methods, c->totals, c->done, diag);
+    for (size_t i = 0; !err && c->s.report.table && !c->s.report.quiet && i < c->done; i++)
+        replay_show_notes(c->s.report.out, &c->methods[i], &c->totals[i], c->count > 1);
+    if (!err && c->s.report.table && skipped && !c->s.report.quiet)
+        fprintf(c->s.report.out, "note: %llu step%s with infinities or NaNs left out\n",
+                (unsigned long long)skipped, skipped == 1 ? "" : "s");
+    if (!err)
+        err = out_commit(&c->s.report, diag);
+    if (err || c->done == 0 || !c->totals[c->done - 1].interrupted)
+        return err;
+    return session_interrupted(&c->s, "");
+}
+
+static void release(struct replay *c)
+{
+    gcb_replay_close(c->replay);
+    gcb_free(c->totals);
+    session_close(&c->s);
+    gcb_free(c->methods);
+}
+
+static int replay_run(const void *options, const struct opt_list *operands, struct cmd_context *ctx)
+{
+    const struct replay_options *o = options;
+    struct replay c = {
+        .o = o,
+        .s = {.o = {&o->input, &o->message, &o->exec, &o->save, &o->show},
+              .files = operands,
+              .ctx = ctx},
+    };
+    int err = resolve(&c, ctx->diag);
+
+    if (err)
+        goto out;
+    interrupt_catch();
+    err = open_input(&c, ctx->diag);
+    if (err)
+        goto out;
+    c.totals = gcb_alloc_zero(c.count, sizeof(*c.totals));
+    err = c.totals ? open_report(&c) : gcb_diag_nomem(ctx->diag, 0, "totals");
+    if (err)
+        goto out;
+    err = run(&c, ctx->diag);
+    if (!err)
+        err = finish(&c, ctx->diag);
+out:
+    release(&c);
+    return err;
+}
+
+static void defaults(void *options)
+{
+    struct replay_options *o = options;
+
+    o->own.per = REPLAY_PER_DEFAULT;
+}
+
+static const struct opt_group groups[] = {
+    {"Methods", opt_methods_rows, offsetof(struct replay_options, methods)},
+    {"Replay", replay_own_rows, offsetof(struct replay_options, own)},
+    {"Input", opt_input_rows, offsetof(struct replay_options, input)},
+    {"Messages", opt_message_rows, offsetof(struct replay_options, message)},
+    {"Running", opt_cpu_rows, offsetof(struct replay_options, exec)},
+    {"Running", opt_exec_rows + 1, offsetof(struct replay_options, exec)},
+    {"Output", replay_show_rows, offsetof(struct replay_options, own)},
+    {"Output", opt_force_rows, offsetof(struct replay_options, save)},
+    {"Output", opt_save_rows, offsetof(struct replay_options, save)},
+    {"Output", opt_hash_rows, offsetof(struct replay_options, save)},
+    {"Output", opt_show_rows, offsetof(struct replay_options, show)},
+    {.rows = NULL},
+};
+
+static const struct opt_extra extra = {
+    .name_at = opt_methods_key_at,
+    .offset = offsetof(struct replay_options, methods.overrides),
+};
+
+const struct cmd cmd_replay = {
+    .name = "replay",
+    .summary = "send a dump's steps in order, with feedback, momentum, schedules",
+    .usage = "replay [options] --method NAME[:key=value,...] FILE...",
+    .examples = "  gcbench replay --method topk:theta=0.99,memory=ef gradients.h5\n"
+                "  gcbench replay --method sbc:p=0.01,delay=4 gradients.h5\n"
+                "  gcbench replay --method dgc --method redsync --loop 20 gradients.h5\n"
+                "  gcbench replay --method fft:memory=ef --theta-schedule 0.9@0,0@8 gradients.h5\n"
+                "  gcbench replay --method fft --tune-steps 3 --allow-gaps gradients.h5\n",
+    .details =
+        "Every worker keeps its own memory: none, ef, dgc, delay or demo (`--method "
+        "qsgd:memory=ef`; "
+        "`gcbench methods NAME` shows each method's own).\n"
+        "wire: bytes of all workers. ratio: input over wire, steps summed before a message "
+        "included. "
+        "alpha: error of the averaged update against what it should be. cum err: of all updates so "
+        "far. resid: norm of what is not sent yet. kept %: of positions. any %: of elements, sent "
+        "by "
+        "some worker. stale: steps since an element was sent, median/99th percentile. "
+        "docs/replay.md has the definitions. It runs on the cpu only.\n",
+    .spec = {.groups = groups, .extra = &extra},
+    .size = sizeof(struct replay_options),
+    .defaults = defaults,
+    .run = replay_run,
+};

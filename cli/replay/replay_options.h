@@ -1,0 +1,38 @@
+#ifndef CLI_REPLAY_REPLAY_OPTIONS_H
+#define CLI_REPLAY_REPLAY_OPTIONS_H
+
+#include "cli/base/options.h"
+#include "src/tool/replay/replay.h"
+
+/* What `replay` is told, and what follows from it before any file is touched. */
+enum replay_per { REPLAY_PER_DEFAULT = -1, REPLAY_PER_STEP, REPLAY_PER_NONE };
+
+struct replay_own {
+    uint64_t loops, tune_steps;
+    bool allow_gaps;
+    const char *schedule, *lr;
+    double lipschitz;
+    int per;
+};
+
+struct replay_options {
+    struct opt_methods methods;
+    struct opt_input input;
+    struct opt_message message;
+    struct replay_own own;
+    struct opt_exec exec;
+    struct opt_save save;
+    struct opt_show show;
+};
+
+extern const struct opt_row replay_own_rows[];
+extern const struct opt_row replay_show_rows[];
+
+/* The schedule that the options describe. GCB_E_INVALID: they do not go together. */
+int replay_schedule(struct gcb_schedule *out, const struct replay_own *own, struct gcb_diag *diag);
+
+/* Does some method take what schedule and tuning change? */
+int replay_check(const struct gcb_replay_config *config, const struct gcb_method *methods,
+                 size_t count, struct gcb_diag *diag);
+
+#endif

@@ -1,0 +1,17 @@
+#ifndef CLI_REPLAY_REPLAY_TABLE_H
+#define CLI_REPLAY_REPLAY_TABLE_H
+
+#include "cli/base/output.h"
+#include "src/tool/replay/replay.h"
+
+/* What `replay` prints for people: a table of a method's steps, one of all methods, and notes. */
+int replay_steps_create(struct gcb_table **out, bool scheduled, struct gcb_diag *diag);
+int replay_steps_add(struct gcb_table *table, const struct gcb_replay_step *step, bool scheduled,
+                     struct gcb_diag *diag);
+
+int replay_show_totals(const struct out_report *report, const struct gcb_method *methods,
+                       const struct gcb_replay_total *totals, size_t count, struct gcb_diag *diag);
+void replay_show_notes(FILE *out, const struct gcb_method *method,
+                       const struct gcb_replay_total *total, bool named);
+
+#endif

@@ -1,0 +1,259 @@
+#include "cli/base/bench_outcome.h"
+#include "cli/base/interrupt.h"
+#include "cli/base/session.h"
+#include "cli/sweep/sweep_options.h"
+#include "cli/sweep/sweep_table.h"
+#include "src/lib/base/alloc.h"
+#include "src/tool/search/sweep_rows.h"
+
+/* Everything that lives as long as the command. Starts zeroed. */
+struct sweep {
+    const struct sweep_options *o;
+    struct session s;
+    struct sweep_plan plan;
+    const char *names[GCB_SWEEP_COLUMNS];
+    struct gcb_columns columns;
+    bool *pareto; /* by method */
+    struct gcb_run_result result;
+};
+
+static int resolve(struct sweep *c, struct gcb_diag *diag)
+{
+    int err = sweep_methods(&c->plan, c->o, diag);
+
+    if (err)
+        return err;
+    session_forget(&c->s, "sweep", c->plan.methods, c->plan.given);
+    err = sweep_expand(&c->plan, c->o, diag);
+    return err ? err : session_resolve(&c->s);
+}
+
+/* Rows come with the machine's bandwidth, which takes a moment; a table does without. */
+static int open_report(struct sweep *c)
+{
+    int err;
+
+    gcb_sweep_columns(&c->columns, c->names);
+    err = session_report(&c->s, &c->columns, c->o->save.force);
+    if (err || !out_wants_rows(&c->s.report))
+        return err;
+    err = session_bandwidth(&c->s);
+    return err ? err : session_environment(&c->s);
+}
+
+static int on_trial(void *ctx, const struct gcb_run_trial *trial, struct gcb_diag *diag)
+{
+    struct sweep *c = ctx;
+    struct gcb_row row;
+
+    (void)diag; /* the context's */
+    if (c->o->own.per != SWEEP_PER_MESSAGE || !out_wants_rows(&c->s.report))
+        return 0;
+    gcb_rows_result(&row, &c->s.setting, &c->plan.methods[trial->method], trial);
+    return session_put(&c->s, &row);
+}
+
+static void on_progress(void *ctx, double done)
+{
+    struct sweep *c = ctx;
+
+    session_progress(&c->s, done);
+}
+
+/* Finds the settings of --match. */
+static int search(struct sweep *c, const struct gcb_run_observer *observer, struct gcb_diag *diag)
+{
+    const struct gcb_run_config config = session_run(&c->s, &c->o->timing, NULL, 0);
+    const int err = gcb_match_run(c->plan.searches, c->plan.given, &config, observer,
+                                  &c->result.interrupted, diag);
+
+    for (size_t i = 0; !err && i < c->plan.given; i++)
+        c->plan.methods[i] = c->plan.searches[i].method;
+    return err;
+}
+
+static int run(struct sweep *c, struct gcb_diag *diag)
+{
+    const struct gcb_run_observer observer = {
+        .trial = on_trial, .progress = on_progress, .stop = session_stop, .ctx = c};
+    struct gcb_run_config config =
+        session_run(&c->s, &c->o->timing, c->plan.methods, c->plan.count);
+    int err = 0;
+
+    config.carry_on = true;
+    session_progress_start(&c->s);
+    if (c->plan.searches)
+        err = search(c, &observer, diag);
+    if (!err && !c->result.interrupted)
+        err = gcb_run(&c->result, &config, &observer, diag);
+    if (!err && c->plan.searches && c->result.interrupted)
+        err = gcb_match_fill(&c->result, c->plan.count, c->plan.searches, c->plan.given, diag);
+    session_progress_end(&c->s);
+    return err;
+}
+
+static int put_summaries(struct sweep *c)
+{
+    const bool whole = !c->result.interrupted;
+    char files[SESSION_FILES];
+    int err = 0;
+
+    session_files(files, &c->s);
+    for (size_t i = 0; !err && i < c->plan.count && out_wants_rows(&c->s.report); i++) {
+        const struct gcb_run_total *total = &c->result.totals[i];
+        const bool searched = c->plan.searches && i < c->plan.given;
+        const struct gcb_sweep_row sweep = {
+            .compared = whole,
+            .pareto = c->pareto[i],
+            .matching = c->plan.searches,
+            .match = searched ? &c->plan.searches[i] : NULL,
+            .total = total,
+        };
+        struct gcb_row row;
+
+        if (!whole && total->tally.messages == 0 && !total->failure.status)
+            continue;
+        gcb_rows_summary(&row, &c->s.setting, &c->plan.methods[i], total, files, !whole);
+        gcb_rows_sweep(&row, &sweep);
+        err = session_put(&c->s, &row);
+    }
+    return err;
+}
+
+static int show_table(struct sweep *c, struct gcb_diag *diag)
+{
+    struct gcb_extent extent;
+    char settings[160];
+    const struct sweep_view view = {
+        .files = c->s.files,
+        .extent = &extent,
+        .plan = &c->plan,
+        .result = &c->result,
+        .pareto = c->pareto,
+        .settings = settings,
+        .repeat = opt_timing_repeat(&c->o->timing),
+    };
+    const int err = c->s.report.table ? gcb_extent_of(&extent, c->s.source, diag) : 0;
+
+    if (err || !c->s.report.table)
+        return err;
+    session_words(settings, sizeof(settings), &c->s, c->s.place);
+    return sweep_show(&view, &c->s.report, diag);
+}
+
+static int judge(const struct sweep *c, struct gcb_diag *diag)
+{
+    struct bench_outcome outcome = {.noun = "settings"};
+
+    bench_outcome_add(&outcome, &c->result);
+    return bench_outcome_judge(&outcome, c->s.ctx->err, diag);
+}
+
+static int finish(struct sweep *c, struct gcb_diag *diag)
+{
+    int err = 0;
+
+    c->pareto = gcb_alloc_zero(c->plan.count, sizeof(*c->pareto));
+    if (!c->pareto)
+        return gcb_diag_nomem(diag, c->plan.count, "marks");
+    if (!c->result.interrupted)
+        err = gcb_pareto_totals(c->pareto, &c->result, c->plan.pareto, c->plan.pareto_count, diag);
+    if (!err)
+        err = put_summaries(c);
+    if (!err)
+        err = show_table(c, diag);
+    if (!err)
+        err = out_commit(&c->s.report, diag);
+    if (err || !c->result.interrupted)
+        return err ? err : judge(c, diag);
+    return session_interrupted(&c->s, c->plan.searches ? "what was found by then is kept"
+                                                       : "what was done is kept");
+}
+
+static void release(struct sweep *c)
+{
+    gcb_run_result_fini(&c->result);
+    gcb_free(c->pareto);
+    sweep_plan_fini(&c->plan);
+    session_close(&c->s);
+}
+
+static int sweep_run(const void *options, const struct opt_list *operands, struct cmd_context *ctx)
+{
+    const struct sweep_options *o = options;
+    struct sweep c = {
+        .o = o,
+        .s = {.o = {&o->input, &o->message, &o->exec, &o->save, &o->show},
+              .files = operands,
+              .ctx = ctx},
+    };
+    int err = resolve(&c, ctx->diag);
+
+    if (err)
+        goto out;
+    err = session_input(&c.s);
+    if (err)
+        goto out;
+    interrupt_catch();
+    err = open_report(&c);
+    if (err)
+        goto out;
+    err = run(&c, ctx->diag);
+    if (!err)
+        err = finish(&c, ctx->diag);
+out:
+    release(&c);
+    return err;
+}
+
+static void defaults(void *options)
+{
+    struct sweep_options *o = options;
+
+    opt_timing_defaults(&o->timing);
+}
+
+static const struct opt_group groups[] = {
+    {"Methods", opt_methods_rows, offsetof(struct sweep_options, methods)},
+    {"Settings", sweep_own_rows, offsetof(struct sweep_options, own)},
+    {"Input", opt_input_rows, offsetof(struct sweep_options, input)},
+    {"Messages", opt_message_rows, offsetof(struct sweep_options, message)},
+    {"Running", opt_exec_rows, offsetof(struct sweep_options, exec)},
+    {"Running", opt_timing_rows, offsetof(struct sweep_options, timing)},
+    {"Output", sweep_show_rows, offsetof(struct sweep_options, own)},
+    {"Output", opt_lines_rows, offsetof(struct sweep_options, lines)},
+    {"Output", opt_force_rows, offsetof(struct sweep_options, save)},
+    {"Output", opt_save_rows, offsetof(struct sweep_options, save)},
+    {"Output", opt_hash_rows, offsetof(struct sweep_options, save)},
+    {"Output", opt_show_rows, offsetof(struct sweep_options, show)},
+    {.rows = NULL},
+};
+
+static const struct opt_extra extra = {
+    .name_at = opt_methods_key_at,
+    .offset = offsetof(struct sweep_options, methods.overrides),
+};
+
+const struct cmd cmd_sweep = {
+    .name = "sweep",
+    .summary = "methods at many settings, or at equal error or bytes",
+    .usage = "sweep [options] --vary KEY=VALUES | --match FIELD=TARGET FILE...",
+    .examples =
+        "  gcbench sweep --match rel_l2=0.4 gradients.h5\n"
+        "  gcbench sweep --match ratio=20 --method fft --method topk gradients.h5\n"
+        "  gcbench sweep --vary theta=0.5..0.999/12log --vary bits=4,6,8 gradients.h5\n"
+        "  gcbench sweep --method fft --vary index=u32,golomb --match bits=2 gradients.h5\n",
+    .details =
+        "Without --method: every sparsifier and quantiser. A method takes the keys that it has.\n"
+        "--match searches along the parameter that trades a method's bytes for its error (theta, "
+        "bits), and reports the cheapest setting found that keeps a limit on error, or the best "
+        "that "
+        "keeps a limit on bytes; where none does, the nearest. Only that setting is timed.\n"
+        "--device cuda runs every setting on a GPU, and holds its messages against the CPU's; it "
+        "ends as bench does.\n"
+        "Pareto: no other row is at least as good in rel_l2 and bits/el and better in one.\n",
+    .spec = {.groups = groups, .extra = &extra},
+    .size = sizeof(struct sweep_options),
+    .defaults = defaults,
+    .run = sweep_run,
+};

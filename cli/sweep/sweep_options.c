@@ -1,0 +1,156 @@
+#include "cli/sweep/sweep_options.h"
+
+#include <string.h>
+
+#include "src/lib/base/alloc.h"
+#include "src/lib/base/text.h"
+#include "src/tool/search/sweep.h"
+
+static const char *const pers[] = {"none", "message", NULL};
+
+const struct opt_row sweep_own_rows[] = {
+    {"vary", 0, "KEY=VALUES",
+     "every value of a parameter: KEY=v1,v2,... or KEY=LO..HI/COUNT, with `log` behind COUNT for "
+     "even steps of the logarithm (of theta: of the density); repeatable: all combinations",
+     OPT_LIST, offsetof(struct sweep_own, vary), 0, 0, NULL},
+    {"match", 0, "FIELD=TARGET",
+     "find each method's setting at rel_l2=0.4, cosine=0.9, ratio=20, bits=2 or wire_bytes=1M, for "
+     "example; repeatable",
+     OPT_LIST, offsetof(struct sweep_own, match), 0, 0, NULL},
+    {"over", 0, "KEY", "search along this parameter where a method has it: levels, bits, ...",
+     OPT_TEXT, offsetof(struct sweep_own, over), 0, 0, NULL},
+    {.name = NULL},
+};
+
+const struct opt_row sweep_show_rows[] = {
+    {"pareto", 0, "FIELDS",
+     "mark what no other row beats in these fields (default rel_l2,bits_per_element)", OPT_TEXT,
+     offsetof(struct sweep_own, pareto), 0, 0, NULL},
+    {"per", 0, "WHAT", "message: a result row for each message too; none (default)", OPT_CHOICE,
+     offsetof(struct sweep_own, per), 0, 0, pers},
+    {.name = NULL},
+};
+
+static int name_defaults(struct opt_list *specs)
+{
+    struct gcb_method m;
+    int err = 0;
+
+    for (size_t i = 0; !err && gcb_method_at(&m, i); i++)
+        if (gcb_sweep_default(&m))
+            err = opt_list_add(specs, m.name);
+    return err;
+}
+
+int sweep_methods(struct sweep_plan *plan, const struct sweep_options *o, struct gcb_diag *diag)
+{
+    struct opt_methods all = {.overrides = o->methods.overrides};
+    int err = 0;
+
+    if (o->own.vary.count == 0 && o->own.match.count == 0)
+        return gcb_diag_set(diag, GCB_E_INVALID,
+                            "nothing to sweep: --vary theta=0.5..0.999/12log or --match "
+                            "rel_l2=0.4, for example");
+    if (o->methods.specs.count == 0)
+        err = name_defaults(&all.specs);
+    if (err)
+        gcb_diag_nomem(diag, 0, "the methods");
+    else
+        err = opt_methods_resolve(&plan->methods, &plan->given,
+                                  o->methods.specs.count ? &o->methods : &all, diag);
+    opt_list_fini(&all.specs);
+    plan->count = plan->given;
+    return err;
+}
+
+static int parse_goals(struct sweep_plan *plan, const struct sweep_own *own, struct gcb_diag *diag)
+{
+    int err = 0;
+
+    if (own->match.count > SWEEP_GOALS)
+        return gcb_diag_set(diag, GCB_E_INVALID, "--match: at most %d targets", SWEEP_GOALS);
+    if (own->over && own->match.count == 0)
+        return gcb_diag_set(diag, GCB_E_INVALID, "--over has a meaning only with --match");
+    for (size_t i = 0; !err && i < own->match.count; i++)
+        err = gcb_match_goal_parse(&plan->goals[plan->goal_count++], own->match.items[i], diag);
+    return err;
+}
+
+static int check_over(const struct sweep_plan *plan, const char *key, struct gcb_diag *diag)
+{
+    char shown[64];
+
+    for (size_t i = 0; key && i < plan->given; i++)
+        if (gcb_rate_named(&plan->methods[i], key))
+            return 0;
+    if (!key)
+        return 0;
+    return gcb_diag_set(diag, GCB_E_INVALID,
+                        "--over %s: no method given has such a parameter that its size depends on",
+                        gcb_escape(shown, sizeof(shown), key));
+}
+
+/* Every setting with every target: as many methods, and a search for each. */
+static int plan_searches(struct sweep_plan *plan, const char *over, struct gcb_diag *diag)
+{
+    const size_t n = plan->given * plan->goal_count;
+    int err = check_over(plan, over, diag);
+
+    if (err)
+        return err;
+    plan->searches = gcb_alloc_zero(n, sizeof(*plan->searches));
+    if (!plan->searches)
+        return gcb_diag_nomem(diag, n * sizeof(*plan->searches), "searches");
+    for (size_t g = 0, i = 0; !err && g < plan->goal_count; g++)
+        for (size_t m = 0; !err && m < plan->given; m++)
+            err = gcb_match_search_init(&plan->searches[i++], &plan->methods[m], &plan->goals[g],
+                                        over, diag);
+    plan->given = n;
+    return err;
+}
+
+/* Room for the settings that searches will find, and a baseline behind them. */
+static int make_room(struct sweep_plan *plan, bool baseline, struct gcb_diag *diag)
+{
+    struct gcb_method *grown = gcb_alloc_zero(plan->given + 1, sizeof(*grown));
+
+    if (!grown)
+        return gcb_diag_nomem(diag, 0, "the methods");
+    for (size_t i = 0; i < plan->given; i++) {
+        grown[i] = plan->searches ? plan->searches[i].method : plan->methods[i];
+        baseline &= strcmp(grown[i].name, "fp16") != 0;
+    }
+    gcb_free(plan->methods);
+    plan->methods = grown;
+    plan->count = plan->given + baseline;
+    return baseline ? gcb_method_parse(&grown[plan->given], "fp16", diag) : 0;
+}
+
+int sweep_expand(struct sweep_plan *plan, const struct sweep_options *o, struct gcb_diag *diag)
+{
+    const struct sweep_own *own = &o->own;
+    const char *fields = own->pareto ? own->pareto : "rel_l2,bits_per_element";
+    struct gcb_method *settings = NULL;
+    int err = gcb_sweep_expand(&settings, &plan->given, plan->methods, plan->given, own->vary.items,
+                               own->vary.count, diag);
+
+    if (err)
+        return err;
+    gcb_free(plan->methods);
+    plan->methods = settings;
+    err = parse_goals(plan, own, diag);
+    if (!err && plan->goal_count)
+        err = plan_searches(plan, own->over, diag);
+    if (!err)
+        err = make_room(plan, !o->lines.no_baselines, diag);
+    if (!err)
+        err = gcb_pareto_parse(plan->pareto, &plan->pareto_count, fields, diag);
+    return err ? err : opt_lines_sort(&plan->sort, &o->lines, diag);
+}
+
+void sweep_plan_fini(struct sweep_plan *plan)
+{
+    gcb_free(plan->methods);
+    gcb_free(plan->searches);
+    memset(plan, 0, sizeof(*plan));
+}

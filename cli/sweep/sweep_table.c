@@ -1,0 +1,157 @@
+#include "cli/sweep/sweep_table.h"
+
+#include <string.h>
+
+#include "cli/base/heading.h"
+#include "src/lib/base/alloc.h"
+#include "src/lib/base/text.h"
+
+static const struct gcb_table_column columns[] = {
+    {"setting", false, true}, {"ratio", true, false},  {"bits/el", true, false},
+    {"rel L2", true, false},  {"cosine", true, false}, {"enc GB/s", true, false},
+    {"Pareto", false, false},
+};
+#define COLUMNS (sizeof(columns) / sizeof(columns[0]))
+
+static const struct gcb_tally *tally_of(const struct sweep_view *v, size_t i)
+{
+    return &v->result->totals[i].tally;
+}
+
+/* Where a setting stands: by target, those that meet it first; what was not searched for at the end. */
+static size_t rank(const struct sweep_view *v, size_t i)
+{
+    const struct sweep_plan *p = v->plan;
+    const struct gcb_match_goal *goal;
+
+    if (i >= p->given)
+        return 2 * p->goal_count;
+    if (!p->searches)
+        return 0;
+    goal = p->searches[i].goal;
+    return 2 * (size_t)(goal - p->goals) + !gcb_match_meets(goal, goal->figure(tally_of(v, i)));
+}
+
+/* Of settings that were searched for, the best first: in what was not asked for. */
+static gcb_tally_figure_fn *figure_of(const struct sweep_plan *p)
+{
+    if (p->sort || !p->searches)
+        return p->sort;
+    return gcb_tally_figure(p->goals[0].at_most != p->goals[0].rises ? "ratio" : "snr_db");
+}
+
+static void arrange(size_t *order, const struct sweep_view *v)
+{
+    const size_t n = v->result->method_count;
+    gcb_tally_figure_fn *figure = figure_of(v->plan);
+
+    for (size_t i = 0; i < n; i++)
+        order[i] = i;
+    if (figure)
+        gcb_totals_order(order, v->result, figure);
+    if (v->plan->sort)
+        return;
+    for (size_t i = 1; i < n; i++) { /* stable */
+        const size_t moved = order[i];
+        size_t at = i;
+
+        for (; at > 0 && rank(v, order[at - 1]) > rank(v, moved); at--)
+            order[at] = order[at - 1];
+        order[at] = moved;
+    }
+}
+
+static int add_line(struct gcb_table *table, const struct sweep_view *v, size_t i,
+                    struct gcb_diag *diag)
+{
+    const struct gcb_tally *t = tally_of(v, i);
+    struct gcb_fidelity_figures f;
+    char name[256], ratio[32], bits[32], error[32], cosine[32], speed[32];
+    const char *cells[COLUMNS] = {name, ratio, bits, error, cosine, speed, v->pareto[i] ? "*" : ""};
+
+    gcb_tally_figures(&f, t);
+    gcb_method_spec(name, sizeof(name), &v->plan->methods[i], GCB_SPEC_LABEL);
+    if (i >= v->plan->given)
+        snprintf(name + strlen(name), sizeof(name) - strlen(name), " (baseline)");
+    out_number(ratio, gcb_tally_ratio(t), 3);
+    out_number(bits, gcb_tally_bits(t), 3);
+    out_number(error, f.rel_l2, f.rel_l2 < 1e-3 ? 2 : 4);
+    out_number(cosine, f.cosine, 4);
+    out_number(speed, gcb_tally_encode_gbps(t), 3);
+    return gcb_table_add(table, cells, diag);
+}
+
+/* Settings without a line. */
+static void print_failures(const struct sweep_view *v, FILE *out)
+{
+    const struct gcb_run_result *r = v->result;
+    char name[256], line[800];
+
+    for (size_t i = 0; i < r->method_count; i++) {
+        const struct gcb_diag *failure = &r->totals[i].failure;
+
+        if (!failure->status)
+            continue;
+        gcb_method_spec(name, sizeof(name), &v->plan->methods[i], GCB_SPEC_LABEL);
+        snprintf(line, sizeof(line), "%s: %s: %s",
+                 gcb_run_unsupported(&r->totals[i]) ? "unsupported" : "failed", name,
+                 failure->text);
+        opt_wrap(out, line, 0, 0);
+    }
+}
+
+static void print_notes(const struct sweep_view *v, FILE *out)
+{
+    const struct gcb_run_result *r = v->result;
+    char words[200], name[256], line[512];
+
+    for (size_t i = 0; v->plan->searches && i < v->plan->given && !r->interrupted; i++) {
+        const struct gcb_match_search *s = &v->plan->searches[i];
+
+        if (r->totals[i].failure.status || tally_of(v, i)->messages == 0)
+            continue;
+        if (!gcb_match_words(words, s, tally_of(v, i)))
+            continue;
+        gcb_method_spec(name, sizeof(name), &v->plan->methods[i], GCB_SPEC_GIVEN);
+        snprintf(line, sizeof(line), "note: %s: %s", name, words);
+        opt_wrap(out, line, 0, 0);
+    }
+    if (r->skipped_steps)
+        fprintf(out, "note: %llu step%s with infinities or NaNs left out\n",
+                (unsigned long long)r->skipped_steps, r->skipped_steps == 1 ? "" : "s");
+    if (r->zeroed)
+        fprintf(out, "note: %llu infinities and NaNs were taken as 0\n",
+                (unsigned long long)r->zeroed);
+    heading_note_load(out, v->repeat);
+    if (r->interrupted)
+        fprintf(out, "interrupted: %s\n",
+                v->plan->searches
+                    ? "the best settings measured by then, untimed; searches may not have ended"
+                    : "this is what was done by then");
+}
+
+int sweep_show(const struct sweep_view *v, const struct out_report *report, struct gcb_diag *diag)
+{
+    const size_t n = v->result->method_count;
+    size_t *order = gcb_alloc_array(n, sizeof(*order));
+    struct gcb_table *table = NULL;
+    int err = order ? 0 : gcb_diag_nomem(diag, 0, "an order of settings");
+
+    if (!err)
+        err = gcb_table_create(&table, columns, COLUMNS, diag);
+    if (!err)
+        arrange(order, v);
+    for (size_t i = 0; !err && i < n; i++)
+        if (tally_of(v, order[i])->messages && !v->result->totals[order[i]].failure.status)
+            err = add_line(table, v, order[i], diag);
+    if (!err) {
+        heading_print(report->out, v->files, v->extent, v->settings);
+        out_table(report, table);
+        print_failures(v, report->out);
+    }
+    if (!err && !report->quiet)
+        print_notes(v, report->out);
+    gcb_table_destroy(table);
+    gcb_free(order);
+    return err;
+}

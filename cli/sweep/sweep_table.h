@@ -1,0 +1,22 @@
+#ifndef CLI_SWEEP_SWEEP_TABLE_H
+#define CLI_SWEEP_SWEEP_TABLE_H
+
+#include "cli/base/output.h"
+#include "cli/sweep/sweep_options.h"
+#include "src/tool/trial/extent.h"
+
+/* What `sweep` prints for people. */
+struct sweep_view {
+    const struct opt_list *files;
+    const struct gcb_extent *extent;
+    const struct sweep_plan *plan;
+    const struct gcb_run_result *result; /* of plan->methods */
+    const bool *pareto;                  /* by method */
+    const char *settings;                /* "scope tensor, 1 thread" */
+    unsigned repeat;                     /* timed runs of each message */
+};
+
+int sweep_show(const struct sweep_view *view, const struct out_report *report,
+               struct gcb_diag *diag);
+
+#endif

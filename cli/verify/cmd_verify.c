@@ -1,0 +1,282 @@
+#include <inttypes.h>
+#include <string.h>
+
+#include "cli/base/heading.h"
+#include "cli/base/interrupt.h"
+#include "cli/base/session.h"
+#include "cli/verify/verify_table.h"
+#include "src/lib/base/alloc.h"
+#include "src/lib/base/text.h"
+#include "src/tool/base/units.h"
+#include "src/tool/verify/promises_device.h"
+#include "src/tool/verify/verify.h"
+
+struct verify_own {
+    bool all;
+    double budget;
+};
+struct verify_options {
+    struct opt_methods methods;
+    struct opt_input input;
+    struct opt_message message;
+    struct verify_own own;
+    struct opt_exec exec;
+    struct opt_save save;
+    struct opt_show show;
+};
+
+static const struct opt_row input_rows[] = {
+    {"step", 0, "STEPS",
+     "N, A-B, A-B/STRIDE, A,B or last: from these, the first; with --all, all of them (default "
+     "all)",
+     OPT_TEXT, offsetof(struct opt_input, step), 0, 0, opt_steps},
+    {"worker", 0, "WORKERS", "N, A-B or A,B: in the same way (default all)", OPT_TEXT,
+     offsetof(struct opt_input, worker), 0, 0, opt_workers},
+    {.name = NULL},
+};
+
+static const struct opt_row own_rows[] = {
+    {"all", 0, NULL,
+     "every message (default: the smallest, a middle and the largest of the first step and worker)",
+     OPT_FLAG, offsetof(struct verify_own, all), 0, 0, NULL},
+    {"budget", 0, "TIME", "start no check after so long (default 60s; 0: no limit)", OPT_TIME,
+     offsetof(struct verify_own, budget), 0, 604800, NULL},
+    {.name = NULL},
+};
+
+/* Everything that lives as long as the command. Starts zeroed. */
+struct verify {
+    const struct verify_options *o;
+    struct session s;
+    struct gcb_method *methods;
+    size_t count;
+    struct gcb_verify_result result;
+    struct verify_tally *tallies; /* count of them */
+    struct verify_names left_out, not_there, unreached;
+};
+
+/* Those that were named, or all at their defaults. */
+static int find_methods(struct verify *v, struct gcb_diag *diag)
+{
+    struct gcb_method m;
+    int err = opt_methods_resolve(&v->methods, &v->count, &v->o->methods, diag);
+
+    if (!err && v->count == 0) {
+        while (gcb_method_at(&m, v->count))
+            v->count++;
+        gcb_free(v->methods);
+        v->methods = gcb_alloc_array(v->count, sizeof(*v->methods));
+        if (!v->methods)
+            return gcb_diag_nomem(diag, 0, "methods");
+        for (size_t i = 0; i < v->count; i++)
+            gcb_method_at(&v->methods[i], i);
+    }
+    for (size_t i = 0; !err && i < v->count; i++)
+        gcb_method_forget(&v->methods[i]);
+    return err;
+}
+
+static int resolve(struct verify *v, struct gcb_diag *diag)
+{
+    int err = find_methods(v, diag);
+
+    if (err)
+        return err;
+    v->tallies = gcb_alloc_zero(v->count, sizeof(*v->tallies));
+    return v->tallies ? session_resolve(&v->s) : gcb_diag_nomem(diag, 0, "methods");
+}
+
+static void on_note(void *ctx, const struct gcb_verify_note *note)
+{
+    struct verify *v = ctx;
+
+    if (note->event == GCB_VERIFY_CHOSEN && v->s.report.table && !v->o->own.all)
+        verify_show_message(v->s.report.out, note);
+    if (note->event == GCB_VERIFY_LEFT_OUT)
+        verify_name(&v->left_out, note, NULL);
+    if (note->event == GCB_VERIFY_NOT_THERE)
+        verify_name(&v->not_there, note, v->methods[note->method].name);
+    if (note->event == GCB_VERIFY_UNREACHED)
+        verify_name(&v->unreached, note, v->methods[note->method].name);
+}
+
+static int on_check(void *ctx, const struct gcb_verify_check *check, struct gcb_diag *diag)
+{
+    struct verify *v = ctx;
+    struct verify_tally *t = &v->tallies[check->method];
+    struct gcb_row row;
+
+    (void)diag; /* the context's */
+    t->kept += check->outcome.status == GCB_PROMISE_KEPT;
+    t->broken += check->outcome.status == GCB_PROMISE_BROKEN;
+    t->idle += check->outcome.status == GCB_PROMISE_IDLE;
+    if (v->s.report.table && (check->outcome.status == GCB_PROMISE_BROKEN || v->s.report.verbose))
+        verify_show_check(v->s.report.out, &v->methods[check->method], check);
+    if (!out_wants_rows(&v->s.report))
+        return 0;
+    gcb_verify_row(&row, &v->s.setting, &v->methods[check->method], check);
+    return session_put(&v->s, &row);
+}
+
+static void on_progress(void *ctx, double done)
+{
+    struct verify *v = ctx;
+
+    session_progress(&v->s, done);
+}
+
+static int run(struct verify *v, struct gcb_diag *diag)
+{
+    const struct gcb_verify_observer observer = {on_check, on_note, on_progress, session_stop, v};
+    const struct opt_message *m = &v->o->message;
+    const struct gcb_promise_trip device = gcb_promise_device(&v->s.backend.gpu);
+    const struct gcb_verify_config config = {
+        .source = v->s.source,
+        .layout = &v->s.layout,
+        .methods = v->methods,
+        .method_count = v->count,
+        .kernels = &v->s.backend.kernels,
+        .seed = v->s.backend.seed,
+        .fft_rigor = (enum gcb_fft_rigor)v->o->exec.fft_plan,
+        .nonfinite = (enum gcb_nonfinite_policy)m->nonfinite,
+        .output_layers = {m->output_layer.items, m->output_layer.count},
+        .all = v->o->own.all,
+        .budget = v->o->own.budget,
+        .trip = v->s.backend.gpu.module ? &device : NULL,
+    };
+    int err;
+
+    session_progress_start(&v->s);
+    err = gcb_verify(&v->result, &config, &observer, diag);
+    session_progress_end(&v->s);
+    return session_verdict(&v->s, err);
+}
+
+static int print_head(struct verify *v, struct gcb_diag *diag)
+{
+    struct gcb_extent extent;
+    char words[160];
+    const int err = v->s.report.table ? gcb_extent_of(&extent, v->s.source, diag) : 0;
+
+    if (err || !v->s.report.table)
+        return err;
+    session_words(words, sizeof(words), &v->s, v->s.place);
+    heading_print(v->s.report.out, v->s.files, &extent, words);
+    if (!v->o->own.all)
+        fprintf(v->s.report.out, "checked, of %zu message%s (--all: every one):\n",
+                v->s.layout.count, v->s.layout.count == 1 ? "" : "s");
+    return 0;
+}
+
+/* Rows do not know of what was not looked at: then notes go where errors go. */
+static int show(const struct verify *v, struct gcb_diag *diag)
+{
+    const struct out_report *report = &v->s.report;
+    int err = 0;
+
+    if (report->table)
+        err = verify_show_table(report, v->methods, v->tallies, v->count, diag);
+    if (!err && report->table)
+        verify_show_sum(report->out, &v->result);
+    if (!err && !report->quiet)
+        verify_show_notes(report->table ? report->out : v->s.ctx->err, !report->table, &v->result,
+                          &v->left_out, &v->not_there, &v->unreached);
+    return err;
+}
+
+static int finish(struct verify *v, struct gcb_diag *diag)
+{
+    const struct gcb_verify_result *r = &v->result;
+    int err = show(v, diag);
+
+    if (!err)
+        err = out_commit(&v->s.report, diag);
+    if (err)
+        return err;
+    if (r->interrupted)
+        return session_interrupted(&v->s, "what was checked by then is above");
+    if (r->kept + r->broken + r->idle + r->not_there == 0)
+        return gcb_diag_set(diag, r->left_out ? GCB_E_NONFINITE : GCB_E_IO,
+                            "nothing was verified: %s",
+                            r->unreached ? "the budget ended before the first check"
+                                         : "every message holds infinities or NaNs");
+    if (r->broken)
+        return CMD_NOT_VERIFIED;
+    return r->not_there ? gcb_diag_set(diag, GCB_E_BACKEND, "%s", r->missing.text) : 0;
+}
+
+static int verify_run(const void *options, const struct opt_list *operands, struct cmd_context *ctx)
+{
+    const struct verify_options *o = options;
+    struct verify v = {
+        .o = o,
+        .s = {.o = {&o->input, &o->message, &o->exec, &o->save, &o->show},
+              .files = operands,
+              .ctx = ctx},
+    };
+    int err = resolve(&v, ctx->diag);
+
+    if (!err)
+        err = session_input(&v.s);
+    interrupt_catch();
+    if (!err)
+        err = session_report(&v.s, &gcb_verify_columns, o->save.force);
+    if (!err)
+        err = session_environment(&v.s);
+    if (!err)
+        err = print_head(&v, ctx->diag);
+    if (!err)
+        err = run(&v, ctx->diag);
+    if (!err)
+        err = finish(&v, ctx->diag);
+    session_close(&v.s);
+    gcb_free(v.methods);
+    gcb_free(v.tallies);
+    return err;
+}
+
+static void defaults(void *options)
+{
+    struct verify_options *o = options;
+
+    o->own.budget = 60.0;
+}
+
+static const struct opt_group groups[] = {
+    {"Methods", opt_methods_rows, offsetof(struct verify_options, methods)},
+    {"Verification", own_rows, offsetof(struct verify_options, own)},
+    {"Input", input_rows, offsetof(struct verify_options, input)},
+    {"Input", opt_input_rows + 2, offsetof(struct verify_options, input)},
+    {"Messages", opt_message_rows, offsetof(struct verify_options, message)},
+    {"Running", opt_exec_rows, offsetof(struct verify_options, exec)},
+    {"Output", opt_force_rows, offsetof(struct verify_options, save)},
+    {"Output", opt_save_rows, offsetof(struct verify_options, save)},
+    {"Output", opt_hash_rows, offsetof(struct verify_options, save)},
+    {"Output", opt_show_rows, offsetof(struct verify_options, show)},
+    {.rows = NULL},
+};
+
+static const struct opt_extra extra = {
+    .name_at = opt_methods_key_at,
+    .offset = offsetof(struct verify_options, methods.overrides),
+};
+
+const struct cmd cmd_verify = {
+    .name = "verify",
+    .summary = "check on these gradients what every method promises",
+    .usage = "verify [options] FILE...",
+    .examples = "  gcbench verify gradients.h5\n"
+                "  gcbench verify --step last --worker 0 --dataset 'layers.*' gradients.h5\n"
+                "  gcbench verify --method fft --method sbc:p=0.001 --all gradients.h5\n"
+                "  gcbench verify --budget 300s --format csv gradients.h5\n",
+    .details =
+        "Round trip, the same bytes whoever encodes, size, and the bounds and identities of each "
+        "method's paper, by its capabilities and stages. A broken promise exits 5. -v shows every "
+        "check; docs/verify.md lists them. With --device cuda a GPU makes and reads the messages, "
+        "and "
+        "has to make and read the CPU's.\n",
+    .spec = {.groups = groups, .extra = &extra},
+    .size = sizeof(struct verify_options),
+    .defaults = defaults,
+    .run = verify_run,
+};

@@ -1,7 +1,0 @@
-#ifndef SRC_BASE_STATUS_H
-#define SRC_BASE_STATUS_H
-
-/* The status codes are part of the public vocabulary. */
-#include "src/gcbench.h"
-
-#endif

@@ -1,0 +1,35 @@
+#include "src/lib/base/cpu_flags.h"
+
+#if defined(__x86_64__)
+
+#include <cpuid.h>
+
+#define CLFLUSHOPT (1u << 23) /* of leaf 7's ebx */
+
+unsigned gcb_cpu_detect(void)
+{
+    unsigned flags = 0, a, b, c, d;
+
+    __builtin_cpu_init();
+    /* Every processor with AVX2 and BMI2 has F16C and LZCNT too, which not all compilers can ask for. */
+    if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") &&
+        __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("popcnt"))
+        flags |= GCB_CPU_AVX2;
+    if (flags && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+        __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl"))
+        flags |= GCB_CPU_AVX512;
+    if (__get_cpuid_count(7, 0, &a, &b, &c, &d) && b & CLFLUSHOPT)
+        flags |= GCB_CPU_FLUSH;
+    return flags;
+}
+#elif defined(__aarch64__)
+unsigned gcb_cpu_detect(void)
+{
+    return GCB_CPU_NEON;
+}
+#else
+unsigned gcb_cpu_detect(void)
+{
+    return 0;
+}
+#endif

@@ -1,0 +1,23 @@
+#include "src/lib/base/diag.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+int gcb_diag_set(struct gcb_diag *diag, int status, const char *format, ...)
+{
+    va_list args;
+
+    if (!diag)
+        return status;
+    diag->status = status;
+    va_start(args, format);
+    vsnprintf(diag->text, sizeof(diag->text), format, args);
+    va_end(args);
+    return status;
+}
+
+int gcb_diag_nomem(struct gcb_diag *diag, uint64_t bytes, const char *what)
+{
+    return gcb_diag_set(diag, GCB_E_NOMEM, "out of memory (%" PRIu64 " bytes for %s)", bytes, what);
+}

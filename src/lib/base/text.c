@@ -1,0 +1,292 @@
+#include "src/lib/base/text.h"
+
+#include <errno.h>
+#include <locale.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Length of the valid UTF-8 sequence at s, or 0. */
+static size_t utf8_length(const unsigned char *s)
+{
+    size_t n = s[0] < 0x80                   ? 1
+               : s[0] >= 0xc2 && s[0] < 0xe0 ? 2
+               : s[0] >= 0xe0 && s[0] < 0xf0 ? 3
+               : s[0] >= 0xf0 && s[0] < 0xf5 ? 4
+                                             : 0;
+
+    for (size_t i = 1; i < n; i++)
+        if ((s[i] & 0xc0) != 0x80)
+            return 0;
+    if (n == 3 && ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] >= 0xa0)))
+        return 0;
+    if (n == 4 && ((s[0] == 0xf0 && s[1] < 0x90) || (s[0] == 0xf4 && s[1] >= 0x90)))
+        return 0;
+    return n;
+}
+
+/* C1 controls, and what is invisible or reorders what a terminal shows: U+061C, U+200B..F, U+2028..E,
+ * U+2066..9, U+FEFF. */
+static bool utf8_harmful(const unsigned char *s, size_t n)
+{
+    if (n == 2)
+        return (s[0] == 0xc2 && s[1] < 0xa0) || (s[0] == 0xd8 && s[1] == 0x9c);
+    if (n == 3 && s[0] == 0xe2 && s[1] == 0x80)
+        return (s[2] >= 0x8b && s[2] <= 0x8f) || (s[2] >= 0xa8 && s[2] <= 0xae);
+    if (n == 3 && s[0] == 0xe2 && s[1] == 0x81)
+        return s[2] >= 0xa6 && s[2] <= 0xa9;
+    return n == 3 && s[0] == 0xef && s[1] == 0xbb && s[2] == 0xbf;
+}
+
+size_t gcb_escape_one(char piece[8], const char **s)
+{
+    const unsigned char *p = (const unsigned char *)*s;
+    const size_t n = utf8_length(p);
+
+    if (n == 0 || *p < 0x20 || *p == 0x7f || *p == '\\' || utf8_harmful(p, n)) {
+        ++*s; /* the rest of a harmful sequence is stray bytes then */
+        return (size_t)snprintf(piece, 8, "\\x%02x", *p);
+    }
+    *s += n;
+    memcpy(piece, p, n);
+    return n;
+}
+
+char *gcb_escape(char *out, size_t size, const char *s)
+{
+    size_t used = 0, keep = 0; /* keep: the most whole pieces that leave room for "..." */
+
+    if (size == 0)
+        return out;
+    while (*s) {
+        char piece[8];
+        const size_t n = gcb_escape_one(piece, &s);
+
+        if (used + n >= size) {
+            snprintf(out + keep, size - keep, "...");
+            return out;
+        }
+        memcpy(out + used, piece, n);
+        used += n;
+        if (used + 3 < size)
+            keep = used;
+    }
+    out[used] = '\0';
+    return out;
+}
+
+/* Decimal only: strtod alone would take "0x1p3", "nan" and leading blanks as well. */
+static bool looks_decimal(const char *s)
+{
+    return *s != '\0' && strspn(s, "+-.eE0123456789") == strlen(s);
+}
+
+bool gcb_parse_real(const char *s, double *out)
+{
+    const locale_t c = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+    char *end = NULL;
+    double v = 0.0;
+
+    if (!c)
+        return false;
+    v = strtod_l(s, &end, c);
+    freelocale(c);
+    if (!looks_decimal(s) || *end || !isfinite(v))
+        return false;
+    *out = v;
+    return true;
+}
+
+bool gcb_parse_u64(const char *s, uint64_t *out)
+{
+    char *end;
+    unsigned long long v;
+
+    if (*s < '0' || *s > '9')
+        return false;
+    errno = 0;
+    v = strtoull(s, &end, 10);
+    if (*end || errno)
+        return false;
+    *out = v;
+    return true;
+}
+
+/* The power of two that a unit stands for, or 0. */
+static unsigned unit_shift(char c)
+{
+    switch (c) {
+    case 'K':
+    case 'k':
+        return 10;
+    case 'M':
+        return 20;
+    case 'G':
+        return 30;
+    case 'T':
+        return 40;
+    default:
+        return 0;
+    }
+}
+
+bool gcb_parse_size(const char *s, uint64_t *out)
+{
+    const size_t n = strlen(s);
+    const unsigned shift = n ? unit_shift(s[n - 1]) : 0;
+    char digits[40];
+    uint64_t whole;
+    double v;
+
+    if (n >= sizeof(digits) || *s == '-' || *s == '+')
+        return false;
+    memcpy(digits, s, n + 1);
+    if (shift)
+        digits[n - 1] = '\0';
+    if (gcb_parse_u64(digits, &whole)) { /* exact, where a double would round */
+        if (whole > UINT64_MAX >> shift)
+            return false;
+        *out = whole << shift;
+        return true;
+    }
+    if (!gcb_parse_real(digits, &v))
+        return false;
+    v = ldexp(v, (int)shift);
+    if (!(v >= 0.0) || v >= 0x1p64 || v != floor(v))
+        return false;
+    *out = (uint64_t)v;
+    return true;
+}
+
+static size_t min3(size_t a, size_t b, size_t c)
+{
+    const size_t m = a < b ? a : b;
+
+    return m < c ? m : c;
+}
+
+/* Edit distance with transpositions; strings beyond 63 bytes count as far away. */
+static size_t edit_distance(const char *a, const char *b)
+{
+    const size_t n = strlen(a), m = strlen(b);
+    size_t row[3][64];
+
+    if (n > 63 || m > 63)
+        return 64;
+    for (size_t j = 0; j <= m; j++)
+        row[0][j] = j;
+    for (size_t i = 1; i <= n; i++) {
+        size_t *cur = row[i % 3];
+        const size_t *up = row[(i + 2) % 3], *up2 = row[(i + 1) % 3];
+
+        cur[0] = i;
+        for (size_t j = 1; j <= m; j++) {
+            cur[j] = min3(up[j] + 1, cur[j - 1] + 1, up[j - 1] + (a[i - 1] != b[j - 1]));
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] &&
+                up2[j - 2] + 1 < cur[j])
+                cur[j] = up2[j - 2] + 1;
+        }
+    }
+    return row[n % 3][m];
+}
+
+const char *gcb_suggest(const char *word, const char *const *names, size_t count)
+{
+    const size_t n = strlen(word);
+    const size_t limit = n < 2 ? 0 : n < 4 ? 1 : n < 8 ? 2 : 3;
+    const char *best = NULL;
+    size_t least = limit + 1;
+
+    for (size_t i = 0; i < count; i++) {
+        const size_t d = names[i] ? edit_distance(word, names[i]) : least;
+
+        if (d < least) {
+            least = d;
+            best = names[i];
+        }
+    }
+    return best;
+}
+
+/* Matches one [class] at p against c; sets *next behind it. An unclosed class is a literal '['. */
+static bool class_matches(const char *p, char c, const char **next)
+{
+    const char *q = p + 1;
+    const bool negate = *q == '!' || *q == '^';
+    bool hit = false;
+
+    q += negate;
+    for (const char *first = q; *q && (*q != ']' || q == first); q++) {
+        if (q[1] == '-' && q[2] && q[2] != ']') {
+            hit |=
+                (unsigned char)c >= (unsigned char)q[0] && (unsigned char)c <= (unsigned char)q[2];
+            q += 2;
+        } else {
+            hit |= c == *q;
+        }
+    }
+    if (*q != ']') {
+        *next = p + 1;
+        return c == '[';
+    }
+    *next = q + 1;
+    return hit != negate;
+}
+
+/* Does the single-character pattern at p match c? Sets *next behind it. */
+static bool one_matches(const char *p, char c, const char **next)
+{
+    if (*p == '[')
+        return class_matches(p, c, next);
+    if (*p == '\\' && p[1])
+        p++;
+    else if (*p == '?') {
+        *next = p + 1;
+        return true;
+    }
+    *next = p + 1;
+    return *p == c;
+}
+
+bool gcb_glob(const char *pattern, const char *name)
+{
+    const char *star = NULL, *retry = NULL, *next;
+
+    /* Greedy with one point of return: linear in practice, quadratic at worst, never exponential. */
+    while (*name) {
+        if (*pattern == '*') {
+            star = ++pattern;
+            retry = name;
+        } else if (*pattern && one_matches(pattern, *name, &next)) {
+            pattern = next;
+            name++;
+        } else if (star) {
+            pattern = star;
+            name = ++retry;
+        } else {
+            return false;
+        }
+    }
+    while (*pattern == '*')
+        pattern++;
+    return *pattern == '\0';
+}
+
+char *gcb_real_text(char *out, double value)
+{
+    const locale_t c = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+    const locale_t old = uselocale(c);
+    char text[32];
+    int digits = fabs(value) < 1e15 && value == floor(value) ? 15 : 1; /* whole numbers in full */
+
+    /* 24 characters at most. Not into `out` at once: under UBSan the compiler also sees a path with NULL there */
+    while (snprintf(text, sizeof(text), "%.*g", digits, value) < (int)sizeof(text) &&
+           strtod(text, NULL) != value && digits < 17)
+        digits++;
+    memcpy(out, text, strlen(text) + 1);
+    uselocale(old);
+    if (c)
+        freelocale(c);
+    return out;
+}

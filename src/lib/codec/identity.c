@@ -1,0 +1,89 @@
+#include <string.h>
+
+#include "src/lib/codec/codecs.h"
+
+/*
+ * The tensor as it is, in float32: the baseline that measures the harness, and the template for a new
+ * codec.
+ */
+struct identity {
+    uint64_t count;
+};
+
+static int identity_init(void *state, const struct gcb_codec_env *env, struct gcb_diag *diag)
+{
+    struct identity *s = state;
+
+    (void)diag;
+    s->count = env->count;
+    return 0;
+}
+
+static uint64_t identity_bound(const void *state)
+{
+    const struct identity *s = state;
+
+    return s->count * sizeof(float);
+}
+
+static int identity_encode(void *state, const struct gcb_step *at, const struct gcb_view *in,
+                           struct gcb_wbuf *out)
+{
+    uint8_t *p = gcb_wbuf_take(out, in->count * sizeof(float));
+
+    (void)state;
+    (void)at;
+    if (!p)
+        return GCB_E_NOSPACE;
+    if (in->count)
+        memcpy(p, in->data, in->count * sizeof(float));
+    return 0;
+}
+
+static int identity_decode(void *state, struct gcb_rbuf *in, const struct gcb_mview *out)
+{
+    const uint8_t *p = gcb_rbuf_take(in, out->count * sizeof(float));
+
+    (void)state;
+    if (!p)
+        return GCB_E_CORRUPT;
+    if (out->count)
+        memcpy(out->data, p, out->count * sizeof(float));
+    return 0;
+}
+
+static int identity_describe(void *state, struct gcb_rbuf *in, struct gcb_parts *parts)
+{
+    const struct identity *s = state;
+
+    parts->value_bytes = gcb_rbuf_left(in);
+    parts->kept = parts->positions = s->count;
+    parts->entropy0_bits = 32.0 * (double)s->count;
+    return 0;
+}
+
+static double identity_nominal_bits(const void *state)
+{
+    (void)state;
+    return 32.0;
+}
+
+static const struct gcb_codec_ops identity_ops = {
+    .state_size = sizeof(struct identity),
+    .init = identity_init,
+    .bound = identity_bound,
+    .encode = identity_encode,
+    .decode = identity_decode,
+    .describe = identity_describe,
+    .nominal_bits = identity_nominal_bits,
+};
+
+const struct gcb_codec gcb_codec_identity = {
+    .name = "identity",
+    .summary = "float32 as it is: the baseline without compression",
+    .source = "none",
+    .bound = "lossless",
+    .wire_id = 1,
+    .caps = GCB_CAP_LOSSLESS | GCB_CAP_UNBIASED | GCB_CAP_LINEAR,
+    .ops = &identity_ops,
+};

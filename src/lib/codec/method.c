@@ -1,0 +1,358 @@
+#include "src/lib/codec/method.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "src/lib/base/text.h"
+
+static bool method_of(struct gcb_method *out, const struct gcb_codec *codec,
+                      const struct gcb_preset *preset);
+
+const struct gcb_param *gcb_method_param(const struct gcb_method *m, size_t row)
+{
+    const size_t own = gcb_param_count(m->codec->params);
+
+    if (row < own)
+        return &m->codec->params[row];
+    return row - own < gcb_param_count(gcb_memory_table) ? &gcb_memory_table[row - own] : NULL;
+}
+
+/* The row named `key` or that has it as a complement, or NULL. */
+static const struct gcb_param *find_row(const struct gcb_method *m, const char *key, size_t *row,
+                                        bool *complement)
+{
+    const struct gcb_param *own = gcb_param_find(m->codec->params, key, complement), *shared;
+
+    if (own) {
+        *row = (size_t)(own - m->codec->params);
+        return own;
+    }
+    shared = gcb_param_find(gcb_memory_table, key, complement);
+    if (shared)
+        *row = gcb_param_count(m->codec->params) + (size_t)(shared - gcb_memory_table);
+    return shared;
+}
+
+bool gcb_method_at(struct gcb_method *out, size_t i)
+{
+    const struct gcb_codec *codec;
+
+    for (size_t c = 0; (codec = gcb_codec_at(c)); c++) {
+        if (i-- == 0)
+            return method_of(out, codec, NULL);
+        for (const struct gcb_preset *p = codec->presets; p && p->name; p++)
+            if (i-- == 0)
+                return method_of(out, codec, p);
+    }
+    return false;
+}
+
+/* Sets key=value pairs separated by commas. Only presets' and users' texts come here, both short. */
+static int set_pairs(struct gcb_method *m, const char *pairs, bool given, struct gcb_diag *diag)
+{
+    char pair[128], shown[128];
+
+    for (bool more = *pairs; more;) {
+        const size_t n = strcspn(pairs, ",");
+        char *equals;
+        int err;
+
+        snprintf(pair, sizeof(pair), "%.*s", (int)(n < sizeof(pair) ? n : sizeof(pair)), pairs);
+        equals = strchr(pair, '=');
+        if (n >= sizeof(pair) || !equals || equals == pair)
+            return gcb_diag_set(diag, GCB_E_INVALID, "'%s' is not key=value (in a spec '%s:...')",
+                                gcb_escape(shown, sizeof(shown), pair), m->name);
+        *equals = '\0';
+        err = gcb_method_set(m, pair, equals + 1, diag);
+        if (err)
+            return err;
+        more = pairs[n] == ',';
+        pairs += n + more;
+    }
+    if (!given)
+        memset(m->given, 0, sizeof(m->given));
+    return 0;
+}
+
+static bool method_of(struct gcb_method *out, const struct gcb_codec *codec,
+                      const struct gcb_preset *preset)
+{
+    const struct gcb_param *p;
+
+    memset(out, 0, sizeof(*out));
+    out->name = preset ? preset->name : codec->name;
+    out->codec = codec;
+    out->preset = preset;
+    for (size_t i = 0; (p = gcb_method_param(out, i)); i++)
+        out->value[i] = p->def;
+    if (!preset)
+        return true;
+    return set_pairs(out, preset->defaults, false, NULL) == 0 &&
+           (!preset->memory || set_pairs(out, preset->memory, false, NULL) == 0);
+}
+
+static int unknown_method(const char *name, struct gcb_diag *diag)
+{
+    const char *names[64];
+    struct gcb_method m;
+    char shown[80];
+    const char *near;
+    size_t n = 0;
+
+    while (n < 64 && gcb_method_at(&m, n))
+        names[n++] = m.name;
+    gcb_escape(shown, sizeof(shown), name);
+    if (strchr(name, ','))
+        return gcb_diag_set(diag, GCB_E_INVALID,
+                            "unknown method '%s'; for several, --method is repeated", shown);
+    near = gcb_suggest(name, names, n);
+    if (near)
+        return gcb_diag_set(diag, GCB_E_INVALID, "unknown method '%s'; did you mean '%s'?", shown,
+                            near);
+    return gcb_diag_set(diag, GCB_E_INVALID, "unknown method '%s'; `gcbench methods` lists them",
+                        shown);
+}
+
+static int unknown_key(const struct gcb_method *m, const char *key, struct gcb_diag *diag)
+{
+    const char *names[GCB_MAX_METHOD_PARAMS];
+    const struct gcb_param *p;
+    const char *near;
+    char shown[80];
+    size_t n;
+
+    for (n = 0; (p = gcb_method_param(m, n)); n++)
+        names[n] = p->name;
+    gcb_escape(shown, sizeof(shown), key);
+    near = gcb_suggest(key, names, n);
+    if (near)
+        return gcb_diag_set(diag, GCB_E_INVALID, "method '%s' has no '%s'; did you mean '%s'?",
+                            m->name, shown, near);
+    return gcb_diag_set(diag, GCB_E_INVALID,
+                        "method '%s' has no '%s'; `gcbench methods %s` lists its parameters",
+                        m->name, shown, m->name);
+}
+
+int gcb_method_read(struct gcb_method *out, const char *spec, struct gcb_diag *diag)
+{
+    const size_t n = strcspn(spec, ":");
+    char name[64];
+    bool found = false;
+
+    snprintf(name, sizeof(name), "%.*s", (int)(n < sizeof(name) ? n : sizeof(name)), spec);
+    for (size_t i = 0; !found && gcb_method_at(out, i); i++)
+        found = strcmp(out->name, name) == 0;
+    if (!found)
+        return unknown_method(name, diag);
+    if (spec[n] == ':' && spec[n + 1] == '\0')
+        return gcb_diag_set(diag, GCB_E_INVALID, "'%s:' lacks its key=value", out->name);
+    return spec[n] ? set_pairs(out, spec + n + 1, true, diag) : 0;
+}
+
+int gcb_method_parse(struct gcb_method *out, const char *spec, struct gcb_diag *diag)
+{
+    const int err = gcb_method_read(out, spec, diag);
+
+    return err ? err : gcb_method_check(out, diag);
+}
+
+bool gcb_method_withdraw(struct gcb_method *m, const struct gcb_method *before, const char *key)
+{
+    bool complement;
+    size_t row;
+
+    if (!find_row(m, key, &row, &complement) || gcb_method_applies(m, row))
+        return false;
+    m->value[row] = before->value[row];
+    m->given[row] = before->given[row];
+    return true;
+}
+
+bool gcb_method_has(const struct gcb_method *m, const char *key)
+{
+    bool complement;
+    size_t row;
+
+    return find_row(m, key, &row, &complement);
+}
+
+int gcb_method_set(struct gcb_method *m, const char *key, const char *value, struct gcb_diag *diag)
+{
+    bool complement;
+    size_t row;
+    const struct gcb_param *p = find_row(m, key, &row, &complement);
+
+    if (!p)
+        return unknown_key(m, key, diag);
+    if (m->given[row])
+        return gcb_diag_set(diag, GCB_E_INVALID, "method '%s': '%s' is given twice", m->name,
+                            p->name);
+    m->given[row] = true;
+    return gcb_param_parse(&m->value[row], p, key, value, diag);
+}
+
+/* Is `word` one of the alternatives of "a|b|c"? */
+static bool among(const char *alternatives, const char *word)
+{
+    const size_t length = strlen(word);
+
+    for (const char *p = alternatives;; p++) {
+        const size_t n = strcspn(p, "|");
+
+        if (n == length && strncmp(p, word, n) == 0)
+            return true;
+        p += n;
+        if (*p == '\0')
+            return false;
+    }
+}
+
+/* Does one condition, "key=a|b|c", hold? */
+static bool holds(const struct gcb_method *m, const char *condition, size_t length)
+{
+    const struct gcb_param *p;
+    char alternatives[128], text[40];
+
+    for (size_t i = 0; (p = gcb_method_param(m, i)); i++) {
+        const size_t n = strlen(p->name);
+
+        if (strncmp(p->name, condition, n) != 0 || condition[n] != '=')
+            continue;
+        snprintf(alternatives, sizeof(alternatives), "%.*s", (int)(length - n - 1),
+                 condition + n + 1);
+        return among(alternatives, gcb_param_text(text, p, m->value[i]));
+    }
+    return false;
+}
+
+bool gcb_method_applies(const struct gcb_method *m, size_t row)
+{
+    const char *p = gcb_method_param(m, row)->needs;
+
+    if (!p)
+        return true;
+    for (;; p++) {
+        const size_t n = strcspn(p, ";");
+
+        if (holds(m, p, n))
+            return true;
+        p += n;
+        if (*p == '\0')
+            return false;
+    }
+}
+
+static size_t memory_row(const struct gcb_method *m)
+{
+    return gcb_param_count(m->codec->params);
+}
+
+bool gcb_method_shows(const struct gcb_method *m, size_t row)
+{
+    if (row == memory_row(m) && m->value[row] == GCB_MEMORY_NONE)
+        return m->given[row]; /* a preset's own memory was taken away */
+    return gcb_method_applies(m, row);
+}
+
+bool gcb_method_value(const struct gcb_method *m, const char *key, double *value)
+{
+    bool complement;
+    size_t row;
+
+    if (!find_row(m, key, &row, &complement) || complement || !gcb_method_applies(m, row))
+        return false;
+    if (value)
+        *value = m->value[row];
+    return true;
+}
+
+int gcb_method_assign(struct gcb_method *m, const char *key, double value, struct gcb_diag *diag)
+{
+    bool complement;
+    char text[40];
+    size_t row;
+
+    if (!find_row(m, key, &row, &complement) || complement)
+        return unknown_key(m, key, diag);
+    return gcb_param_parse(&m->value[row], gcb_method_param(m, row), key,
+                           gcb_real_text(text, value), diag);
+}
+
+void gcb_method_memory(struct gcb_memory_params *out, const struct gcb_method *m)
+{
+    gcb_param_store(gcb_memory_table, m->value + memory_row(m), out);
+}
+
+bool gcb_method_forget(struct gcb_method *m)
+{
+    bool given = false;
+
+    for (size_t i = memory_row(m); gcb_method_param(m, i); i++) {
+        given |= m->given[i];
+        m->given[i] = false;
+    }
+    m->value[memory_row(m)] = GCB_MEMORY_NONE;
+    return given;
+}
+
+int gcb_method_check(const struct gcb_method *m, struct gcb_diag *diag)
+{
+    const struct gcb_param *p;
+
+    for (size_t i = 0; (p = gcb_method_param(m, i)); i++)
+        if (m->given[i] && !gcb_method_applies(m, i))
+            return gcb_diag_set(diag, GCB_E_INVALID, "method '%s': '%s' has a meaning only with %s",
+                                m->name, p->name, p->needs);
+    return m->codec->check ? m->codec->check(m->value, diag) : 0;
+}
+
+char *gcb_method_spec(char *out, size_t size, const struct gcb_method *m, enum gcb_spec_style style)
+{
+    const struct gcb_param *p;
+    char separator = ':', text[40];
+    size_t used = (size_t)snprintf(out, size, "%s", m->name);
+
+    for (size_t i = 0; (p = gcb_method_param(m, i)) && used < size; i++) {
+        const bool main = style == GCB_SPEC_LABEL && p->flags & GCB_PARAM_LABEL;
+
+        if (!gcb_method_shows(m, i) || (style != GCB_SPEC_FULL && !main && !m->given[i]))
+            continue;
+        used += (size_t)snprintf(out + used, size - used, "%c%s=%s", separator, p->name,
+                                 gcb_param_text(text, p, m->value[i]));
+        separator = ',';
+    }
+    return out;
+}
+
+char *gcb_method_label(char *out, size_t size, const char *spec)
+{
+    struct gcb_method m, plain;
+
+    snprintf(out, size, "%s", spec);
+    if (gcb_method_parse(&m, spec, NULL) || gcb_method_parse(&plain, m.name, NULL))
+        return out;
+    for (size_t row = 0; gcb_method_param(&m, row); row++)
+        m.given[row] =
+            m.given[row] && (m.value[row] < plain.value[row] || m.value[row] > plain.value[row]);
+    return gcb_method_spec(out, size, &m, GCB_SPEC_LABEL);
+}
+
+const char *gcb_method_source(const struct gcb_method *m)
+{
+    return m->preset ? m->preset->source : m->codec->source;
+}
+
+const char *gcb_method_bound(const struct gcb_method *m)
+{
+    return m->preset ? m->preset->bound : m->codec->bound;
+}
+
+const char *gcb_method_summary(const struct gcb_method *m)
+{
+    return m->preset ? m->preset->summary : m->codec->summary;
+}
+
+unsigned gcb_method_caps(const struct gcb_method *m)
+{
+    return m->codec->caps_of ? m->codec->caps_of(m->value) : m->codec->caps;
+}

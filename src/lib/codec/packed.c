@@ -1,0 +1,40 @@
+#include "src/lib/codec/packed.h"
+
+#include "src/lib/base/alloc.h"
+
+uint64_t gcb_packed_bytes(uint64_t count, unsigned width)
+{
+    return (count * width + 7) / 8;
+}
+
+int gcb_packed_entropy(double *bits, const uint8_t *packed, uint64_t count, unsigned width,
+                       const struct gcb_kernels *kernels)
+{
+    uint64_t *histogram = gcb_alloc_zero(UINT64_C(1) << width, sizeof(*histogram));
+    uint16_t code[GCB_TILE];
+
+    if (!histogram)
+        return GCB_E_NOMEM;
+    for (uint64_t i = 0; i < count; i += GCB_TILE) {
+        const size_t n = count - i < GCB_TILE ? count - i : GCB_TILE;
+
+        kernels->bitpack.unpack(code, packed + i / 8 * width, n, width);
+        for (size_t j = 0; j < n; j++)
+            histogram[code[j]]++;
+    }
+    *bits = gcb_entropy0(histogram, (size_t)1 << width);
+    gcb_free(histogram);
+    return 0;
+}
+
+uint64_t gcb_span_count(uint64_t count)
+{
+    return (count + GCB_SPAN - 1) / GCB_SPAN;
+}
+
+uint64_t gcb_span_length(uint64_t count, uint64_t i)
+{
+    const uint64_t left = count - i * GCB_SPAN;
+
+    return left < GCB_SPAN ? left : GCB_SPAN;
+}

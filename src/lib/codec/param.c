@@ -1,0 +1,202 @@
+#include "src/lib/codec/param.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "src/lib/base/text.h"
+
+size_t gcb_param_count(const struct gcb_param *table)
+{
+    size_t n = 0;
+
+    while (table && table[n].name)
+        n++;
+    return n;
+}
+
+const struct gcb_param *gcb_param_find(const struct gcb_param *table, const char *name,
+                                       bool *complement)
+{
+    *complement = false;
+    for (const struct gcb_param *p = table; p && p->name; p++) {
+        if (strcmp(p->name, name) == 0)
+            return p;
+        for (size_t i = 0; p->complement[i]; i++) {
+            if (strcmp(p->complement[i], name) == 0) {
+                *complement = true;
+                return p;
+            }
+        }
+    }
+    return NULL;
+}
+
+static size_t choice_count(const struct gcb_param *p)
+{
+    size_t n = 0;
+
+    while (p->choices[n])
+        n++;
+    return n;
+}
+
+static int parse_choice(double *out, const struct gcb_param *p, const char *name, const char *text,
+                        struct gcb_diag *diag)
+{
+    const size_t n = choice_count(p);
+    char list[256] = "", shown[64];
+
+    for (size_t i = 0; i < n; i++) {
+        if (strcmp(p->choices[i], text) == 0) {
+            *out = (double)i;
+            return 0;
+        }
+        snprintf(list + strlen(list), sizeof(list) - strlen(list), "%s%s", i ? ", " : "",
+                 p->choices[i]);
+    }
+    return gcb_diag_set(diag, GCB_E_INVALID, "%s is one of %s, not '%s'", name, list,
+                        gcb_escape(shown, sizeof(shown), text));
+}
+
+static bool parse_number(double *out, const struct gcb_param *p, const char *text)
+{
+    uint64_t v;
+
+    if (p->type == GCB_PARAM_REAL)
+        return gcb_parse_real(text, out);
+    if (!(p->type == GCB_PARAM_SIZE ? gcb_parse_size(text, &v) : gcb_parse_u64(text, &v)))
+        return false;
+    *out = (double)v;
+    return true;
+}
+
+static bool in_range(const struct gcb_param *p, double v)
+{
+    return v >= p->min && (p->flags & GCB_PARAM_OPEN_MAX ? v < p->max : v <= p->max);
+}
+
+/* "[0, 1)" for the row itself, "(0, 1]" for its complement. */
+static int range_error(const struct gcb_param *p, const char *name, bool complement,
+                       const char *text, struct gcb_diag *diag)
+{
+    const bool open = p->flags & GCB_PARAM_OPEN_MAX;
+    char low[32], high[32], shown[64];
+
+    return gcb_diag_set(diag, GCB_E_INVALID, "%s must be %s in %c%s, %s%c, not '%s'", name,
+                        p->type == GCB_PARAM_REAL ? "a number" : "a whole number",
+                        complement && open ? '(' : '[',
+                        gcb_real_text(low, complement ? 1.0 - p->max : p->min),
+                        gcb_real_text(high, complement ? 1.0 - p->min : p->max),
+                        !complement && open ? ')' : ']', gcb_escape(shown, sizeof(shown), text));
+}
+
+int gcb_param_parse(double *out, const struct gcb_param *p, const char *name, const char *text,
+                    struct gcb_diag *diag)
+{
+    const bool complement = strcmp(name, p->name) != 0;
+    double v;
+
+    if (p->type == GCB_PARAM_CHOICE)
+        return parse_choice(out, p, name, text, diag);
+    if (!parse_number(&v, p, text) || !in_range(p, complement ? 1.0 - v : v))
+        return range_error(p, name, complement, text, diag);
+    *out = complement ? 1.0 - v : v;
+    return 0;
+}
+
+char *gcb_param_text(char *out, const struct gcb_param *p, double value)
+{
+    if (p->type == GCB_PARAM_CHOICE)
+        snprintf(out, 40, "%s", p->choices[(size_t)value]);
+    else if (p->type == GCB_PARAM_REAL)
+        gcb_real_text(out, value);
+    else
+        snprintf(out, 40, "%" PRIu64, (uint64_t)value);
+    return out;
+}
+
+void gcb_param_store(const struct gcb_param *table, const double *value, void *state)
+{
+    for (size_t i = 0; table && table[i].name; i++) {
+        void *field = (char *)state + table[i].offset;
+
+        if (table[i].type == GCB_PARAM_REAL)
+            *(double *)field = value[i];
+        else if (table[i].type == GCB_PARAM_CHOICE)
+            *(int *)field = (int)value[i];
+        else
+            *(uint64_t *)field = (uint64_t)value[i];
+    }
+}
+
+static double load(const struct gcb_param *p, const void *state)
+{
+    const void *field = (const char *)state + p->offset;
+
+    if (p->type == GCB_PARAM_REAL)
+        return *(const double *)field;
+    if (p->type == GCB_PARAM_CHOICE)
+        return *(const int *)field;
+    return (double)*(const uint64_t *)field;
+}
+
+static unsigned wire_width(const struct gcb_param *p)
+{
+    if (p->type == GCB_PARAM_REAL)
+        return 8;
+    if (p->type == GCB_PARAM_CHOICE || p->max <= UINT8_MAX)
+        return 1;
+    return p->max <= UINT16_MAX ? 2 : p->max <= UINT32_MAX ? 4 : 8;
+}
+
+void gcb_param_write(const struct gcb_param *table, const void *state, struct gcb_wbuf *out)
+{
+    for (const struct gcb_param *p = table; p && p->name; p++) {
+        const double value = load(p, state);
+        const unsigned width = wire_width(p);
+        uint64_t bits = (uint64_t)value;
+
+        if (!(p->flags & GCB_PARAM_WIRE))
+            continue;
+        if (p->type == GCB_PARAM_REAL)
+            memcpy(&bits, &value, sizeof(bits));
+        for (unsigned i = 0; i < width; i++)
+            gcb_put_u8(out, (uint8_t)(bits >> 8 * i));
+    }
+}
+
+static double read_value(const struct gcb_param *p, struct gcb_rbuf *in)
+{
+    uint64_t bits = 0;
+    double value;
+
+    for (unsigned i = 0; i < wire_width(p); i++)
+        bits |= (uint64_t)gcb_get_u8(in) << 8 * i;
+    if (p->type != GCB_PARAM_REAL)
+        return (double)bits;
+    memcpy(&value, &bits, sizeof(value));
+    return value;
+}
+
+int gcb_param_read(const struct gcb_param *table, double *value, struct gcb_rbuf *in,
+                   struct gcb_diag *diag)
+{
+    for (size_t i = 0; table && table[i].name; i++) {
+        const struct gcb_param *p = &table[i];
+        bool sound;
+
+        value[i] = p->def;
+        if (!(p->flags & GCB_PARAM_WIRE))
+            continue;
+        value[i] = read_value(p, in);
+        sound = p->type == GCB_PARAM_CHOICE ? value[i] < (double)choice_count(p)
+                                            : in_range(p, value[i]);
+        if (in->failed || !sound)
+            return gcb_diag_set(diag, GCB_E_CORRUPT, "message header: bad value of '%s'", p->name);
+    }
+    if (gcb_rbuf_left(in))
+        return gcb_diag_set(diag, GCB_E_CORRUPT, "message header: too many parameters");
+    return 0;
+}

@@ -1,0 +1,226 @@
+#include <math.h>
+#include <string.h>
+
+#include "src/lib/codec/codecs.h"
+#include "src/lib/codec/range_codes.h"
+
+/*
+ * The range float of SuperNeurons (HPDC'20, section 3.3) on the dense tensor.
+ *
+ * Payload: max (float32), mantissa (1 byte), then the codes, `bits` each.
+ */
+struct range {
+    struct gcb_range_params p;
+    uint64_t count;
+    uint64_t clamped;
+    uint32_t max_bits; /* of the last tensor encoded, if it had to be looked for */
+    const struct gcb_kernels *kernels;
+    const struct gcb_queue *queue;
+};
+
+static int range_init(void *state, const struct gcb_codec_env *env, struct gcb_diag *diag)
+{
+    struct range *s = state;
+
+    (void)diag;
+    s->count = env->count;
+    s->kernels = env->kernels;
+    s->queue = env->queue;
+    return 0;
+}
+
+static uint64_t range_bound(const void *state)
+{
+    const struct range *s = state;
+
+    return GCB_RANGE_SCALE_BYTES + gcb_packed_bytes(s->count, (unsigned)s->p.bits);
+}
+
+/* Exponent counts of the tensor, joined over threads: integers, so their order is nothing. */
+struct count_job {
+    const struct range *s;
+    const struct gcb_view *in;
+    struct gcb_range_stats *stats;
+};
+
+static void count_span(void *ctx, uint64_t i)
+{
+    const struct count_job *job = ctx;
+    struct gcb_range_stats mine;
+
+    memset(&mine, 0, sizeof(mine));
+    gcb_range_measure(&mine, &job->s->p, job->s->kernels, job->in->data + i * GCB_SPAN,
+                      gcb_span_length(job->in->count, i));
+    gcb_range_join(job->stats, &mine);
+}
+
+struct code_job {
+    struct range *s;
+    const struct gcb_range_format *format;
+    const float *from;
+    float *to;
+    uint8_t *out;
+    const uint8_t *in;
+};
+
+static uint64_t span_offset(const struct range *s, uint64_t i)
+{
+    return i * (GCB_SPAN / 8) * s->p.bits;
+}
+
+static void encode_span(void *ctx, uint64_t i)
+{
+    const struct code_job *job = ctx;
+    const struct range *s = job->s;
+    const uint64_t clamped = gcb_range_put(job->out + span_offset(s, i), job->from + i * GCB_SPAN,
+                                           gcb_span_length(s->count, i), job->format, s->kernels);
+
+    if (clamped)
+        __atomic_fetch_add(&job->s->clamped, clamped, __ATOMIC_RELAXED);
+}
+
+static void decode_span(void *ctx, uint64_t i)
+{
+    const struct code_job *job = ctx;
+    const struct range *s = job->s;
+
+    gcb_range_get(job->to + i * GCB_SPAN, job->in + span_offset(s, i), gcb_span_length(s->count, i),
+                  job->format, s->kernels);
+}
+
+static int range_encode(void *state, const struct gcb_step *at, const struct gcb_view *in,
+                        struct gcb_wbuf *out)
+{
+    struct range *s = state;
+    const uint64_t spans = gcb_span_count(s->count);
+    struct gcb_range_stats stats;
+    struct gcb_range_format format;
+    struct count_job count = {.s = s, .in = in, .stats = &stats};
+    struct code_job code = {.s = s, .format = &format, .from = in->data};
+
+    (void)at;
+    memset(&stats, 0, sizeof(stats));
+    gcb_parallel(s->queue, spans, count_span, &count);
+    s->max_bits = stats.max_bits;
+    gcb_range_choose(&format, &s->p, &stats);
+    gcb_range_put_scale(out, &format);
+    code.out = gcb_wbuf_take(out, gcb_packed_bytes(s->count, (unsigned)s->p.bits));
+    if (!code.out)
+        return GCB_E_NOSPACE;
+    s->clamped = 0;
+    gcb_parallel(s->queue, spans, encode_span, &code);
+    return 0;
+}
+
+static int range_decode(void *state, struct gcb_rbuf *in, const struct gcb_mview *out)
+{
+    struct range *s = state;
+    struct gcb_range_format format;
+    struct code_job code = {.s = s, .format = &format, .to = out->data};
+    const int err = gcb_range_get_scale(&format, &s->p, in);
+
+    code.in = gcb_rbuf_take(in, gcb_packed_bytes(s->count, (unsigned)s->p.bits));
+    if (err || !code.in)
+        return GCB_E_CORRUPT;
+    gcb_parallel(s->queue, gcb_span_count(s->count), decode_span, &code);
+    return 0;
+}
+
+static int range_describe(void *state, struct gcb_rbuf *in, struct gcb_parts *parts)
+{
+    const struct range *s = state;
+    const uint8_t *codes;
+
+    parts->scale_bytes = GCB_RANGE_SCALE_BYTES;
+    gcb_rbuf_take(in, GCB_RANGE_SCALE_BYTES);
+    parts->value_bytes = gcb_rbuf_left(in);
+    parts->kept = parts->positions = s->count;
+    codes = gcb_rbuf_take(in, gcb_packed_bytes(s->count, (unsigned)s->p.bits));
+    if (!codes)
+        return GCB_E_CORRUPT;
+    return gcb_packed_entropy(&parts->entropy0_bits, codes, s->count, (unsigned)s->p.bits,
+                              s->kernels);
+}
+
+static uint64_t range_clamped(const void *state)
+{
+    const struct range *s = state;
+
+    return s->clamped;
+}
+
+static double range_largest(const void *state)
+{
+    const struct range *s = state;
+
+    return s->p.max == 0.0 ? (double)gcb_float_of(s->max_bits) : NAN;
+}
+
+static double range_nominal_bits(const void *state)
+{
+    const struct range *s = state;
+
+    return (double)s->p.bits;
+}
+
+static int range_check(const double *value, struct gcb_diag *diag)
+{
+    return gcb_range_check((unsigned)value[0], (unsigned)value[1], diag);
+}
+
+static const struct gcb_param range_params[] = {
+    {.name = "bits",
+     .help = "bits of a code",
+     .type = GCB_PARAM_INT,
+     .offset = offsetof(struct range, p.bits),
+     .def = 8,
+     .min = 2,
+     .max = 16,
+     .flags = GCB_PARAM_WIRE | GCB_PARAM_LABEL,
+     .rate = GCB_RATE_UP},
+    {.name = "mantissa",
+     .help = "mantissa bits; 0: the best for the tensor's exponents",
+     .type = GCB_PARAM_INT,
+     .offset = offsetof(struct range, p.mantissa),
+     .def = 0,
+     .min = 0,
+     .max = 15},
+    {.name = "max",
+     .help = "largest value, beyond which values clamp; 0: the tensor's own",
+     .type = GCB_PARAM_REAL,
+     .offset = offsetof(struct range, p.max),
+     .def = 0,
+     .min = 0,
+     .max = 3.4028234663852886e38},
+    {.name = "rounding",
+     .help = "how a value becomes a code; the paper truncates",
+     .type = GCB_PARAM_CHOICE,
+     .offset = offsetof(struct range, p.rounding),
+     .choices = gcb_range_rounding_names},
+    {.name = NULL},
+};
+
+static const struct gcb_codec_ops range_ops = {
+    .state_size = sizeof(struct range),
+    .init = range_init,
+    .bound = range_bound,
+    .encode = range_encode,
+    .decode = range_decode,
+    .describe = range_describe,
+    .clamped = range_clamped,
+    .largest = range_largest,
+    .nominal_bits = range_nominal_bits,
+};
+
+const struct gcb_codec gcb_codec_range = {
+    .name = "range",
+    .summary = "N-bit range float: a sign and an offset from the smallest value",
+    .source = "Wang et al., HPDC'20 (SuperNeurons), section 3.3",
+    .bound =
+        "relative error below 2^-mantissa for eps <= |x| <= max, error below eps for |x| < eps",
+    .bounds = GCB_BOUND_RANGE,
+    .wire_id = 4,
+    .params = range_params,
+    .check = range_check,
+    .ops = &range_ops,
+};

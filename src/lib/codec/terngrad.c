@@ -1,0 +1,297 @@
+#include <math.h>
+#include <string.h>
+
+#include "kernels/reduce/norm_elem.h"
+#include "src/lib/base/alloc.h"
+#include "src/lib/codec/codecs.h"
+#include "src/lib/codec/packed.h"
+#include "src/lib/codec/terngrad.h"
+
+/*
+ * TernGrad (Wen et al., NIPS 2017): -s, 0 or +s per element, kept with probability |x| / s, where s is
+ * the largest magnitude after clipping to `clip` standard deviations.
+ *
+ * Payload: s (float32), then codes 0, 1, 2 for -s, 0, +s: two bits each, or five to a byte in base 3.
+ */
+#define TILE GCB_TERNGRAD_TILE
+#define SPAN ((uint64_t)64 * TILE)
+
+struct terngrad {
+    struct gcb_terngrad_params p;
+    struct gcb_codec_env env;
+    double *block_sum, *block_sum_sq; /* one per sum block, so that they add up in order */
+    uint64_t clamped;
+};
+
+static void terngrad_fini(void *state)
+{
+    struct terngrad *s = state;
+
+    gcb_free(s->block_sum);
+    gcb_free(s->block_sum_sq);
+}
+
+static int terngrad_init(void *state, const struct gcb_codec_env *env, struct gcb_diag *diag)
+{
+    struct terngrad *s = state;
+    const uint64_t blocks = (env->count + GCB_SUM_BLOCK - 1) / GCB_SUM_BLOCK;
+
+    s->env = *env;
+    if (env->decoding || s->p.clip == 0.0)
+        return 0;
+    s->block_sum = gcb_alloc_array(blocks, sizeof(double));
+    s->block_sum_sq = gcb_alloc_array(blocks, sizeof(double));
+    if (s->block_sum && s->block_sum_sq)
+        return 0;
+    return gcb_diag_nomem(diag, 2 * blocks * sizeof(double), "sums");
+}
+
+static uint64_t code_bytes(const struct terngrad *s, uint64_t n)
+{
+    return gcb_terngrad_code_bytes(&s->p, n);
+}
+
+static uint64_t terngrad_bound(const void *state)
+{
+    const struct terngrad *s = state;
+
+    return sizeof(float) + code_bytes(s, s->env.count);
+}
+
+struct job {
+    struct terngrad *s;
+    const float *from;
+    float *to;
+    uint8_t *out;
+    const uint8_t *in;
+    struct gcb_dither dither;
+    float scale;
+    uint32_t max_bits;
+};
+
+static void measure_span(void *ctx, uint64_t i)
+{
+    struct job *job = ctx;
+    struct terngrad *s = job->s;
+    const float *x = job->from + i * GCB_SPAN;
+    const uint64_t n = gcb_span_length(s->env.count, i);
+    uint32_t top = 0, seen = __atomic_load_n(&job->max_bits, __ATOMIC_RELAXED);
+
+    for (uint64_t k = 0; k < n; k += GCB_SUM_BLOCK) {
+        const size_t m = n - k < GCB_SUM_BLOCK ? n - k : GCB_SUM_BLOCK;
+        const uint32_t bits = s->env.kernels->reduce.max_bits(x + k, m);
+
+        top = bits > top ? bits : top;
+        if (s->p.clip == 0.0)
+            continue;
+        s->block_sum[i * (GCB_SPAN / GCB_SUM_BLOCK) + k / GCB_SUM_BLOCK] =
+            s->env.kernels->reduce.sum(x + k, m);
+        s->block_sum_sq[i * (GCB_SPAN / GCB_SUM_BLOCK) + k / GCB_SUM_BLOCK] =
+            s->env.kernels->reduce.sum_sq(x + k, m);
+    }
+    while (seen < top && !__atomic_compare_exchange_n(&job->max_bits, &seen, top, false,
+                                                      __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+        continue;
+}
+
+static double clip_at(const struct terngrad *s)
+{
+    const uint64_t blocks = (s->env.count + GCB_SUM_BLOCK - 1) / GCB_SUM_BLOCK;
+    double sum = 0.0, sum_sq = 0.0;
+
+    for (uint64_t b = 0; b < blocks; b++) {
+        sum += s->block_sum[b];
+        sum_sq += s->block_sum_sq[b];
+    }
+    return gcb_clip_of_sums(s->p.clip, sum, sum_sq, (double)s->env.count);
+}
+
+/* The scaler: max|x|, or the clip if that is lower. A constant tensor has no deviation: not clipped. */
+static float scale_of(const struct terngrad *s, uint32_t max_bits)
+{
+    return gcb_clipped_max(s->p.clip != 0.0 && s->env.count ? clip_at(s) : 0.0, max_bits);
+}
+
+static uint64_t tile_count(const struct terngrad *s, uint64_t span)
+{
+    const uint64_t left = s->env.count - span * SPAN;
+
+    return left < SPAN ? left : SPAN;
+}
+
+static void encode_span(void *ctx, uint64_t i)
+{
+    const struct job *job = ctx;
+    const struct gcb_kernels *k = job->s->env.kernels;
+    const uint64_t n = tile_count(job->s, i);
+    uint64_t clamped = 0;
+    uint16_t code[TILE];
+    uint8_t byte[TILE];
+
+    for (uint64_t at = 0; at < n; at += TILE) {
+        const size_t m = n - at < TILE ? n - at : TILE;
+        const uint64_t first = i * SPAN + at;
+        uint8_t *out = job->out + code_bytes(job->s, first);
+
+        k->philox.bytes(byte, m, job->dither.seed, first, job->dither.coarse);
+        k->dither.trits(code, job->from + first, m, byte, first, &job->dither);
+        if (job->s->p.clip != 0.0)
+            clamped += k->select.count(job->from + first, m, gcb_bits_of(job->scale) + 1);
+        if (job->s->p.packing == GCB_TERNGRAD_BASE3)
+            k->bitpack.trits(out, code, m);
+        else
+            k->bitpack.pack(out, code, m, 2);
+    }
+    if (clamped)
+        __atomic_fetch_add(&job->s->clamped, clamped, __ATOMIC_RELAXED);
+}
+
+static int terngrad_encode(void *state, const struct gcb_step *at, const struct gcb_view *in,
+                           struct gcb_wbuf *out)
+{
+    struct terngrad *s = state;
+    const struct gcb_rounding_draw draw = gcb_rounding_draw(&s->env, at);
+    struct job job = {.s = s, .from = in->data};
+
+    gcb_parallel(s->env.queue, gcb_span_count(s->env.count), measure_span, &job);
+    job.scale = scale_of(s, job.max_bits);
+    gcb_put_f32(out, job.scale);
+    job.out = gcb_wbuf_take(out, code_bytes(s, s->env.count));
+    if (!job.out)
+        return GCB_E_NOSPACE;
+    job.dither = (struct gcb_dither){
+        .seed = s->env.seed,
+        .coarse = draw.coarse,
+        .fine = draw.fine,
+        .levels = 1,
+    };
+    if (job.scale > 0.0f)
+        gcb_dither_scale(&job.dither, job.scale);
+    s->clamped = 0;
+    gcb_parallel(s->env.queue, (s->env.count + SPAN - 1) / SPAN, encode_span, &job);
+    return 0;
+}
+
+static void decode_span(void *ctx, uint64_t i)
+{
+    const struct job *job = ctx;
+    const struct gcb_kernels *k = job->s->env.kernels;
+    const uint64_t n = tile_count(job->s, i);
+    uint16_t code[TILE];
+
+    for (uint64_t at = 0; at < n; at += TILE) {
+        const size_t m = n - at < TILE ? n - at : TILE;
+        const uint8_t *in = job->in + code_bytes(job->s, i * SPAN + at);
+
+        if (job->s->p.packing == GCB_TERNGRAD_BASE3)
+            k->bitpack.untrits(code, in, m);
+        else
+            k->bitpack.unpack(code, in, m, 2);
+        k->dither.from_trits(job->to + i * SPAN + at, code, m, job->scale);
+    }
+}
+
+static int terngrad_decode(void *state, struct gcb_rbuf *in, const struct gcb_mview *out)
+{
+    struct terngrad *s = state;
+    struct job job = {.s = s, .to = out->data, .scale = gcb_get_f32(in)};
+
+    job.in = gcb_rbuf_take(in, code_bytes(s, s->env.count));
+    if (!job.in || gcb_bits_of(job.scale) >= GCB_INF_BITS)
+        return GCB_E_CORRUPT;
+    gcb_parallel(s->env.queue, (s->env.count + SPAN - 1) / SPAN, decode_span, &job);
+    return 0;
+}
+
+static int terngrad_describe(void *state, struct gcb_rbuf *in, struct gcb_parts *parts)
+{
+    const struct terngrad *s = state;
+    const struct gcb_kernels *k = s->env.kernels;
+    uint64_t histogram[4] = {0};
+    uint16_t code[TILE];
+
+    parts->scale_bytes = sizeof(float);
+    gcb_rbuf_take(in, sizeof(float));
+    parts->value_bytes = gcb_rbuf_left(in);
+    parts->kept = parts->positions = s->env.count;
+    for (uint64_t left = s->env.count; left;) {
+        const size_t m = left < TILE ? left : TILE;
+        const uint8_t *p = gcb_rbuf_take(in, code_bytes(s, m));
+
+        if (!p)
+            return GCB_E_CORRUPT;
+        if (s->p.packing == GCB_TERNGRAD_BASE3)
+            k->bitpack.untrits(code, p, m);
+        else
+            k->bitpack.unpack(code, p, m, 2);
+        for (size_t j = 0; j < m; j++)
+            histogram[code[j]]++;
+        left -= m;
+    }
+    parts->entropy0_bits = gcb_entropy0(histogram, 4);
+    return 0;
+}
+
+static uint64_t terngrad_clamped(const void *state)
+{
+    const struct terngrad *s = state;
+
+    return s->clamped;
+}
+
+static double terngrad_nominal_bits(const void *state)
+{
+    const struct terngrad *s = state;
+
+    return s->p.packing == GCB_TERNGRAD_BASE3 ? log2(3.0) : 2.0;
+}
+
+/* Clipping is a bias. */
+static unsigned terngrad_caps(const double *value)
+{
+    return GCB_CAP_RANDOMISED | (value[0] == 0.0 ? GCB_CAP_UNBIASED : 0);
+}
+
+static const char *const packings[] = {"2bit", "base3", NULL};
+
+static const struct gcb_param terngrad_params[] = {
+    {.name = "clip",
+     .help = "clip at this many standard deviations; 0: never",
+     .type = GCB_PARAM_REAL,
+     .offset = offsetof(struct terngrad, p.clip),
+     .def = 2.5,
+     .min = 0,
+     .max = 1e6,
+     .flags = GCB_PARAM_LABEL},
+    {.name = "packing",
+     .help = "two bits a code, or five codes to a byte",
+     .type = GCB_PARAM_CHOICE,
+     .offset = offsetof(struct terngrad, p.packing),
+     .flags = GCB_PARAM_WIRE,
+     .choices = packings},
+    {.name = NULL},
+};
+
+static const struct gcb_codec_ops terngrad_ops = {
+    .state_size = sizeof(struct terngrad),
+    .init = terngrad_init,
+    .fini = terngrad_fini,
+    .bound = terngrad_bound,
+    .encode = terngrad_encode,
+    .decode = terngrad_decode,
+    .describe = terngrad_describe,
+    .clamped = terngrad_clamped,
+    .nominal_bits = terngrad_nominal_bits,
+};
+
+const struct gcb_codec gcb_codec_terngrad = {
+    .name = "terngrad",
+    .summary = "-s, 0 or +s by stochastic rounding, clipped at 2.5 deviations",
+    .source = "Wen et al., NIPS 2017 (TernGrad), section 3 and 4.1",
+    .bound = "without clip: unbiased, E||x - x'||^2 = s ||x||_1 - ||x||^2 with s = max |x|",
+    .bounds = GCB_BOUND_TERNARY,
+    .wire_id = 6,
+    .caps_of = terngrad_caps,
+    .params = terngrad_params,
+    .ops = &terngrad_ops,
+};

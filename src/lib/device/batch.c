@@ -1,0 +1,199 @@
+#include "src/lib/device/batch.h"
+
+#include <string.h>
+
+#include "kernels/cuda/align.h"
+#include "src/lib/base/alloc.h"
+
+#define STAGING ((uint64_t)16 << 20)
+
+struct gcb_device_batch {
+    const struct gcb_device_module *module;
+    struct gcb_device_stream *stream;
+    unsigned messages;
+    uint64_t scratch_bytes, staging_bytes;
+    void *scratch_dev;
+    struct gcb_device_result *results_dev, *results; /* on the device; pinned */
+    uint8_t *staging;                                /* pinned */
+    uint8_t *tables_dev, *tables;                    /* of groups; on the device; pinned */
+    uint64_t tables_used;                            /* bytes, since the last wait */
+};
+
+/* Of the tables that all messages of a batch need, in pairs or larger groups. */
+static uint64_t tables_bytes(const struct gcb_device_batch *b)
+{
+    return b->messages > 1 ? b->messages * gcb_cuda_align16(gcb_device_group_bytes(1)) : 0;
+}
+
+void gcb_device_batch_destroy(struct gcb_device_batch *b)
+{
+    if (!b)
+        return;
+    b->module->stream_destroy(b->stream);
+    b->module->free(b->scratch_dev);
+    b->module->free(b->results_dev);
+    b->module->free_pinned(b->results);
+    b->module->free_pinned(b->staging);
+    b->module->free(b->tables_dev);
+    b->module->free_pinned(b->tables);
+    gcb_free(b);
+}
+
+static int take_memory(struct gcb_device_batch *b, struct gcb_diag *diag)
+{
+    const uint64_t results = b->messages * sizeof(*b->results);
+    void *p = NULL;
+    int err = b->module->alloc(&b->scratch_dev, b->scratch_bytes, diag);
+
+    if (!err)
+        err = b->module->alloc(&p, results, diag);
+    b->results_dev = err ? NULL : p;
+    if (!err)
+        err = b->module->alloc_pinned(&p, results, diag);
+    b->results = err ? NULL : p;
+    if (!err)
+        err = b->module->alloc_pinned(&p, b->staging_bytes, diag);
+    b->staging = err ? NULL : p;
+    if (!err)
+        err = b->module->alloc(&p, tables_bytes(b), diag);
+    b->tables_dev = err ? NULL : p;
+    if (!err)
+        err = b->module->alloc_pinned(&p, tables_bytes(b), diag);
+    b->tables = err ? NULL : p;
+    return err;
+}
+
+int gcb_device_batch_create(struct gcb_device_batch **out, const struct gcb_device *device,
+                            const struct gcb_device_batch_config *config, struct gcb_diag *diag)
+{
+    struct gcb_device_batch *b = gcb_alloc_zero(1, sizeof(*b));
+    int err;
+
+    *out = NULL;
+    if (!b)
+        return gcb_diag_nomem(diag, sizeof(*b), "a batch");
+    b->module = device->module;
+    b->messages = config->messages ? config->messages : 1;
+    b->scratch_bytes = config->scratch;
+    b->staging_bytes = config->staging ? config->staging : STAGING;
+    err = b->module->stream_create(&b->stream, diag);
+    if (err)
+        goto out;
+    err = take_memory(b, diag);
+    if (err)
+        goto out;
+    memset(b->results, 0, b->messages * sizeof(*b->results));
+    *out = b;
+    b = NULL;
+out:
+    gcb_device_batch_destroy(b);
+    return err;
+}
+
+const struct gcb_device_module *gcb_device_batch_module(const struct gcb_device_batch *b)
+{
+    return b->module;
+}
+
+struct gcb_device_stream *gcb_device_batch_stream(struct gcb_device_batch *b)
+{
+    return b->stream;
+}
+
+int gcb_device_batch_begin(struct gcb_device_batch *b)
+{
+    return b->module->zero(b->stream, b->results_dev, b->messages * sizeof(*b->results));
+}
+
+int gcb_device_batch_finish(struct gcb_device_batch *b, struct gcb_diag *diag)
+{
+    /* if queueing fails, the wait says so with words */
+    b->module->copy(b->stream, b->results, b->results_dev, b->messages * sizeof(*b->results),
+                    GCB_COPY_OUT);
+    b->tables_used = 0;
+    return b->module->wait(b->stream, diag);
+}
+
+uint64_t gcb_device_batch_scratch(const struct gcb_device_batch *b)
+{
+    return b->scratch_bytes;
+}
+
+int gcb_device_batch_reserve(struct gcb_device_batch *b, uint64_t scratch, struct gcb_diag *diag)
+{
+    int err;
+
+    if (scratch <= b->scratch_bytes)
+        return 0;
+    err = b->module->wait(b->stream, diag);
+    b->module->free(b->scratch_dev);
+    b->scratch_dev = NULL;
+    b->scratch_bytes = 0;
+    if (!err)
+        err = b->module->alloc(&b->scratch_dev, scratch, diag);
+    b->scratch_bytes = err ? 0 : scratch;
+    return err;
+}
+
+uint64_t gcb_device_batch_tables(const struct gcb_device_batch *b)
+{
+    return (tables_bytes(b) - b->tables_used) / gcb_device_group_bytes(1);
+}
+
+struct gcb_device_group gcb_device_batch_group(struct gcb_device_batch *b, unsigned count)
+{
+    const uint64_t from = b->tables_used;
+
+    b->tables_used += gcb_cuda_align16(gcb_device_group_bytes(count));
+    return gcb_device_group_at(b->tables + from, b->tables_dev + from, count);
+}
+
+int gcb_device_batch_call(struct gcb_device_call *out, struct gcb_device_batch *b, unsigned i,
+                          uint64_t scratch, struct gcb_diag *diag)
+{
+    if (i >= b->messages || scratch > b->scratch_bytes)
+        return gcb_diag_set(diag, GCB_E_INTERNAL, "the batch was made for less");
+    *out = (struct gcb_device_call){
+        .stream = b->stream,
+        .scratch_dev = b->scratch_dev,
+        .result_dev = b->results_dev + i,
+    };
+    return 0;
+}
+
+const struct gcb_device_result *gcb_device_batch_result(const struct gcb_device_batch *b,
+                                                        unsigned i)
+{
+    return &b->results[i];
+}
+
+int gcb_device_batch_upload(struct gcb_device_batch *b, void *to_dev, const void *from,
+                            uint64_t bytes, struct gcb_diag *diag)
+{
+    int err = b->module->wait(b->stream, diag); /* an earlier copy may still read the staging */
+
+    for (uint64_t at = 0; at < bytes && !err; at += b->staging_bytes) {
+        const uint64_t n = bytes - at < b->staging_bytes ? bytes - at : b->staging_bytes;
+
+        memcpy(b->staging, (const uint8_t *)from + at, n);
+        b->module->copy(b->stream, (uint8_t *)to_dev + at, b->staging, n, GCB_COPY_IN);
+        err = b->module->wait(b->stream, diag);
+    }
+    return err;
+}
+
+int gcb_device_batch_download(struct gcb_device_batch *b, void *to, const void *from_dev,
+                              uint64_t bytes, struct gcb_diag *diag)
+{
+    int err = 0;
+
+    for (uint64_t at = 0; at < bytes && !err; at += b->staging_bytes) {
+        const uint64_t n = bytes - at < b->staging_bytes ? bytes - at : b->staging_bytes;
+
+        b->module->copy(b->stream, b->staging, (const uint8_t *)from_dev + at, n, GCB_COPY_OUT);
+        err = b->module->wait(b->stream, diag);
+        if (!err)
+            memcpy((uint8_t *)to + at, b->staging, n);
+    }
+    return err;
+}

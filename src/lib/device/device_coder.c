@@ -1,0 +1,293 @@
+#include "src/lib/device/device_coder.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "kernels/base/hd.h"
+#include "src/lib/base/alloc.h"
+#include "src/lib/codec/framing.h"
+#include "src/lib/device/device_coder_private.h"
+
+void gcb_device_coder_destroy(struct gcb_device_coder *c)
+{
+    if (!c)
+        return;
+    if (c->state && c->ops->fini)
+        c->ops->fini(c->state);
+    gcb_free(c->state);
+    gcb_free(c->path);
+    gcb_free(c);
+}
+
+static int make(struct gcb_device_coder **out, const struct gcb_device *device,
+                const struct gcb_coder_config *config, struct gcb_diag *diag)
+{
+    struct gcb_device_coder *c = gcb_alloc_zero(1, sizeof(*c));
+    const char *path = config->env.path ? config->env.path : "";
+
+    if (!c)
+        return gcb_diag_nomem(diag, sizeof(*c), "a coder");
+    c->module = device->module;
+    c->env = config->env;
+    c->env.kernels = NULL;
+    c->env.queue = NULL;
+    if (!c->env.segment)
+        c->env.segment = UINT64_C(1) << 31;
+    c->nonfinite = config->nonfinite;
+    c->path = gcb_strdup(path);
+    c->env.path = c->path;
+    *out = c;
+    return c->path ? 0 : gcb_diag_nomem(diag, strlen(path) + 1, "a path");
+}
+
+static const struct gcb_device_ops *find_ops(const struct gcb_device_module *module,
+                                             uint8_t wire_id)
+{
+    for (const struct gcb_device_codec *row = module->codecs; row->ops; row++)
+        if (row->wire_id == wire_id)
+            return row->ops;
+    return NULL;
+}
+
+static int start_codec(struct gcb_device_coder *c, struct gcb_diag *diag)
+{
+    const struct gcb_codec *codec = c->method.codec;
+
+    c->ops = find_ops(c->module, codec->wire_id);
+    if (!c->ops)
+        return gcb_diag_set(diag, GCB_E_UNSUPPORTED,
+                            "device cuda: method '%s' runs on the CPU only", c->method.name);
+    c->state = gcb_alloc_zero(1, c->ops->state_size ? c->ops->state_size : 1);
+    if (!c->state)
+        return gcb_diag_nomem(diag, c->ops->state_size, "a codec's state");
+    gcb_param_store(codec->params, c->method.value, c->state);
+    return c->ops->init ? c->ops->init(c->state, &c->env, diag) : 0;
+}
+
+int gcb_device_coder_create(struct gcb_device_coder **out, const struct gcb_device *device,
+                            const struct gcb_method *method, const struct gcb_coder_config *config,
+                            struct gcb_diag *diag)
+{
+    struct gcb_device_coder *c = NULL;
+    int err = make(&c, device, config, diag);
+
+    *out = NULL;
+    if (err)
+        goto out;
+    if (c->env.count > GCB_MAX_ELEMENTS) {
+        err = gcb_diag_set(diag, GCB_E_NOMEM, "%" PRIu64 " elements are too many", c->env.count);
+        goto out;
+    }
+    c->method = *method;
+    c->env.decoding = false;
+    err = start_codec(c, diag);
+    if (!err && c->env.feedback && !c->ops->feedback)
+        err = gcb_diag_set(diag, GCB_E_UNSUPPORTED,
+                           "device cuda: method '%s' has no error feedback there", method->name);
+    if (err)
+        goto out;
+    c->frame.source = config->source;
+    c->frame.count = c->env.count;
+    c->frame.flags = config->checksum ? GCB_WIRE_CHECKSUM : 0;
+    err = gcb_framing_prepare(&c->frame, method->codec, c->state, gcb_device_coder_payload_bound(c),
+                              diag);
+    if (err)
+        goto out;
+    *out = c;
+    c = NULL;
+out:
+    gcb_device_coder_destroy(c);
+    return err;
+}
+
+int gcb_device_coder_create_decoder(struct gcb_device_coder **out, const struct gcb_device *device,
+                                    const void *message, size_t length,
+                                    const struct gcb_coder_config *config, struct gcb_diag *diag)
+{
+    const uint64_t limit = config->max_elements ? config->max_elements : GCB_MAX_ELEMENTS;
+    struct gcb_device_coder *c = NULL;
+    struct gcb_rbuf payload;
+    int err = make(&c, device, config, diag);
+
+    *out = NULL;
+    if (err)
+        goto out;
+    err = gcb_frame_parse(&c->frame, &payload, message, length, diag);
+    if (err)
+        goto out;
+    c->env.count = c->frame.count;
+    c->env.decoding = true;
+    if (c->frame.count > limit)
+        err = gcb_diag_set(diag, GCB_E_CORRUPT,
+                           "message promises %" PRIu64 " elements, at most %" PRIu64 " are allowed",
+                           c->frame.count, limit);
+    else if (!(c->frame.flags & GCB_WIRE_STORED))
+        err = gcb_framing_method(&c->method, &c->frame, diag);
+    if (!err && c->method.codec)
+        err = start_codec(c, diag);
+    err = gcb_framing_verdict(err, diag);
+    if (err)
+        goto out;
+    *out = c;
+    c = NULL;
+out:
+    gcb_device_coder_destroy(c);
+    return err;
+}
+
+uint64_t gcb_device_coder_scratch(const struct gcb_device_coder *c)
+{
+    return c->state ? c->ops->scratch(c->state) : 0;
+}
+
+uint64_t gcb_device_coder_payload_bound(const struct gcb_device_coder *c)
+{
+    return gcb_framing_bound(c->env.count, c->frame.source, c->state ? c->ops->bound(c->state) : 0);
+}
+
+uint64_t gcb_device_coder_bound(const struct gcb_device_coder *c)
+{
+    return gcb_frame_head(&c->frame) + gcb_device_coder_payload_bound(c) +
+           gcb_frame_tail(&c->frame);
+}
+
+int gcb_device_coder_queued(const struct gcb_device_coder *c, int err, struct gcb_diag *diag)
+{
+    return err ? gcb_diag_set(diag, err, "device cuda: method '%s': %s",
+                              c->method.name ? c->method.name : "raw", gcb_status_text(err))
+               : 0;
+}
+
+struct gcb_device_input gcb_device_coder_input(const struct gcb_device_coder *c,
+                                               const struct gcb_device_message *m, int compensated)
+{
+    return (struct gcb_device_input){
+        .x = m->in_dev,
+        .n = c->env.count,
+        .residual = m->residual_dev,
+        .carry = m->carry,
+        .compensated = compensated,
+    };
+}
+
+int gcb_device_coder_takes(const struct gcb_device_coder *c, const struct gcb_device_message *m,
+                           struct gcb_diag *diag)
+{
+    if (c->env.decoding)
+        return gcb_diag_set(diag, GCB_E_MISMATCH, "a decoder does not encode");
+    if (m->residual_dev && !c->env.feedback)
+        return gcb_diag_set(diag, GCB_E_MISMATCH,
+                            "a residual, and a coder that was not made for error feedback");
+    return 0;
+}
+
+int gcb_device_coder_encode_async(struct gcb_device_coder *c, const struct gcb_step *at,
+                                  const struct gcb_device_message *m, struct gcb_diag *diag)
+{
+    const struct gcb_device_input in = gcb_device_coder_input(c, m, 0);
+    struct gcb_device_call call;
+    int err = gcb_device_batch_call(&call, m->batch, m->i, gcb_device_coder_scratch(c), diag);
+
+    if (!err)
+        err = gcb_device_coder_takes(c, m, diag);
+    if (err)
+        return err;
+    err = c->ops->encode_async(c->state, at, &in, m->payload_dev, &call);
+    /* behind it, because what is encoded is what has to be finite */
+    if (!err && c->nonfinite != GCB_NONFINITE_TRUSTED)
+        err = c->module->max_bits(call.stream, m->in_dev, c->env.count, call.result_dev);
+    return gcb_device_coder_queued(c, err, diag);
+}
+
+int gcb_device_coder_encode_finish(struct gcb_device_coder *c, const struct gcb_device_message *m,
+                                   struct gcb_frame *frame, struct gcb_diag *diag)
+{
+    const struct gcb_device_result *r = gcb_device_batch_result(m->batch, m->i);
+    const uint64_t raw = c->env.count * gcb_framing_raw_size(c->frame.source);
+    const struct gcb_device_input in = gcb_device_coder_input(c, m, 1);
+    const bool bad = c->nonfinite != GCB_NONFINITE_TRUSTED && r->max_bits >= GCB_INF_BITS;
+
+    *frame = c->frame;
+    frame->payload_bytes = r->length;
+    c->clamped = bad || r->status ? 0 : r->clamped; /* of a tensor that goes raw for it, none */
+    if (bad && c->nonfinite != GCB_NONFINITE_RAW)
+        return gcb_diag_set(diag, GCB_E_NONFINITE, "the tensor holds an infinity or NaN");
+    if (r->status && r->status != GCB_E_NONFINITE)
+        return gcb_diag_set(diag, r->status, "method '%s': %s", c->method.name,
+                            gcb_status_text(r->status));
+    if (!r->status && r->length <= raw && !bad)
+        return 0;
+    frame->flags |= GCB_WIRE_STORED;
+    frame->param_bytes = 0;
+    frame->payload_bytes = raw;
+    return gcb_device_coder_queued(
+        c,
+        c->module->put_raw(gcb_device_batch_stream(m->batch), frame->source, m->payload_dev, &in),
+        diag);
+}
+
+int gcb_device_coder_fetch(struct gcb_device_coder *c, const struct gcb_device_message *m,
+                           const struct gcb_frame *frame, struct gcb_wbuf *out,
+                           struct gcb_diag *diag)
+{
+    const size_t start = out->len;
+    uint8_t *payload;
+
+    (void)c;
+    gcb_frame_write(frame, out);
+    payload = gcb_wbuf_take(out, frame->payload_bytes);
+    gcb_wbuf_take(out, gcb_frame_tail(frame));
+    if (out->failed) {
+        out->len = start;
+        return gcb_diag_set(diag, GCB_E_NOSPACE, "the output buffer is too small for the message");
+    }
+    gcb_frame_patch(frame, out->data + start);
+    return gcb_device_batch_download(m->batch, payload, m->payload_dev, frame->payload_bytes, diag);
+}
+
+bool gcb_device_coder_accepts(const struct gcb_device_coder *c, const struct gcb_frame *f)
+{
+    if (!c->env.decoding || f->count != c->env.count)
+        return false;
+    if (f->flags & GCB_WIRE_STORED)
+        return true;
+    return c->state && f->codec == c->method.codec->wire_id &&
+           f->param_bytes == c->frame.param_bytes &&
+           memcmp(f->params, c->frame.params, f->param_bytes) == 0;
+}
+
+int gcb_device_coder_decode_async(struct gcb_device_coder *c, const struct gcb_frame *frame,
+                                  const uint8_t *payload_dev, float *out_dev,
+                                  const struct gcb_device_message *m, struct gcb_diag *diag)
+{
+    struct gcb_device_call call;
+    int err = gcb_device_batch_call(&call, m->batch, m->i, gcb_device_coder_scratch(c), diag);
+
+    if (err)
+        return err;
+    if (!gcb_device_coder_accepts(c, frame))
+        return gcb_diag_set(diag, GCB_E_MISMATCH, "the message is not of the decoder's kind");
+    if (!(frame->flags & GCB_WIRE_STORED))
+        err = c->ops->decode_async(c->state, payload_dev, frame->payload_bytes, out_dev, &call);
+    else if (frame->payload_bytes != frame->count * gcb_framing_raw_size(frame->source))
+        err = GCB_E_CORRUPT;
+    else
+        err = c->module->get_raw(call.stream, frame->source, out_dev, payload_dev, frame->count);
+    if (err == GCB_E_CORRUPT)
+        return gcb_diag_set(diag, err, "damaged message: its payload does not decode");
+    return gcb_device_coder_queued(c, err, diag);
+}
+
+int gcb_device_coder_decode_finish(struct gcb_device_coder *c, const struct gcb_device_message *m,
+                                   struct gcb_diag *diag)
+{
+    const int status = gcb_device_batch_result(m->batch, m->i)->status;
+
+    (void)c;
+    return status ? gcb_diag_set(diag, status, "damaged message: its payload does not decode") : 0;
+}
+
+uint64_t gcb_device_coder_clamped(const struct gcb_device_coder *c)
+{
+    return c->clamped;
+}

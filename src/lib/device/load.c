@@ -1,0 +1,103 @@
+#include "src/lib/device/load.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "src/lib/base/text.h"
+
+#define MODULE "libgcbench-cuda.so"
+
+/* Is there a file of the module's name beside the library that this code is part of? Its path then. */
+static bool path_beside(char *path, size_t size)
+{
+    const char *slash;
+    Dl_info info;
+    int length;
+
+    if (!dladdr((const void *)MODULE, &info) || !info.dli_fname)
+        return false;
+    slash = strrchr(info.dli_fname, '/');
+    if (!slash)
+        return false;
+    length = snprintf(path, size, "%.*s/%s", (int)(slash - info.dli_fname), info.dli_fname, MODULE);
+    return length > 0 && (size_t)length < size && access(path, F_OK) == 0;
+}
+
+/* NULL if it is nowhere, or cannot be opened where it is: then words say why. */
+static void *open_module(struct gcb_diag *diag)
+{
+    char path[4096], shown[240];
+    void *module = dlopen(path_beside(path, sizeof(path)) ? path : MODULE, RTLD_NOW | RTLD_LOCAL);
+    const char *why;
+
+    if (module)
+        return module;
+    why = dlerror();
+    if (!why || strstr(why, MODULE ": cannot open"))
+        gcb_diag_set(diag, GCB_E_BACKEND,
+                     "device cuda: no CUDA module (%s was not found; `./dev build` of the source "
+                     "makes it where nvcc is)",
+                     MODULE);
+    else
+        gcb_diag_set(diag, GCB_E_BACKEND, "device cuda: %s", gcb_escape(shown, sizeof(shown), why));
+    return NULL;
+}
+
+/* Is it a table that this library knows? NULL, with words, if not. */
+static const struct gcb_device_module *known(const struct gcb_device_module *module,
+                                             struct gcb_diag *diag)
+{
+    if (module && module->version == GCB_DEVICE_MODULE_VERSION && module->size == sizeof(*module))
+        return module;
+    gcb_diag_set(diag, GCB_E_BACKEND, "device cuda: %s is of another version", MODULE);
+    return NULL;
+}
+
+static const struct gcb_device_module *find_module(struct gcb_diag *diag)
+{
+    void *module = open_module(diag), *symbol;
+    gcb_device_module_fn *get;
+
+    if (!module)
+        return NULL;
+    symbol = dlsym(module, GCB_DEVICE_MODULE_SYMBOL);
+    if (!symbol)
+        return known(NULL, diag);
+    memcpy(&get, &symbol, sizeof(get)); /* ISO C has no conversion from data to function pointers */
+    return known(get(), diag);
+}
+
+const struct gcb_device_codec *gcb_device_codecs_here(void)
+{
+    const struct gcb_device_module *module = find_module(NULL);
+
+    return module ? module->codecs : NULL;
+}
+
+int gcb_device_adopt(struct gcb_device *out, const struct gcb_device_module *module, unsigned index,
+                     struct gcb_diag *diag)
+{
+    int err;
+
+    memset(out, 0, sizeof(*out));
+    if (!known(module, diag))
+        return GCB_E_BACKEND;
+    err = module->probe(&out->facts, index, diag);
+    if (!err && module->use(index, diag))
+        err = GCB_E_BACKEND; /* the first use of it */
+    if (err)
+        return err;
+    out->module = module;
+    out->index = index;
+    return 0;
+}
+
+int gcb_device_open(struct gcb_device *out, unsigned index, struct gcb_diag *diag)
+{
+    const struct gcb_device_module *module = find_module(diag);
+
+    memset(out, 0, sizeof(*out));
+    return module ? gcb_device_adopt(out, module, index, diag) : GCB_E_BACKEND;
+}

@@ -1,0 +1,136 @@
+#include "src/lib/codec/qsgd.h"
+
+#include "kernels/dither/dither_cuda.h"
+#include "src/lib/codec/packed.h"
+#include "src/lib/device/module/codecs.h"
+
+/* Begins as the CPU's state does (src/lib/codec/qsgd.h). */
+struct qsgd {
+    struct gcb_qsgd_params p;
+    struct gcb_codec_env env;
+    struct gcb_qsgd_layout l;
+    struct gcb_cuda_qsgd how; /* but for the streams of its draws */
+};
+
+static int qsgd_init(void *state, const struct gcb_codec_env *env, struct gcb_diag *diag)
+{
+    struct qsgd *s = state;
+
+    (void)diag;
+    s->env = *env;
+    gcb_qsgd_lay_out(&s->l, &s->p, env->count);
+    s->how = (struct gcb_cuda_qsgd){
+        .draw.keys = gcb_philox_keys_of(env->seed),
+        .bucket = s->l.bucket,
+        .levels = s->l.s,
+        .sign_bit = s->l.sign_bit,
+        .l2 = s->p.norm == GCB_QSGD_L2,
+        .coding = (enum gcb_cuda_coding)s->p.coding,
+    };
+    return 0;
+}
+
+static uint64_t qsgd_bound(const void *state)
+{
+    const struct qsgd *s = state;
+
+    if (s->p.coding != GCB_QSGD_FIXED)
+        return s->l.buckets * sizeof(float) + gcb_qsgd_elias_bound(s->env.count, s->l.s);
+    return s->l.buckets * sizeof(float) + gcb_packed_bytes(s->env.count, s->l.width);
+}
+
+static uint64_t qsgd_scratch(const void *state)
+{
+    const struct qsgd *s = state;
+
+    if (s->p.coding != GCB_QSGD_FIXED)
+        return gcb_cuda_elias_scratch(&s->how, s->env.count);
+    return s->env.decoding ? 0 : gcb_cuda_qsgd_scratch(&s->how, s->env.count);
+}
+
+static int qsgd_encode(void *state, const struct gcb_step *at, const struct gcb_device_input *in,
+                       uint8_t *out_dev, const struct gcb_device_call *call)
+{
+    const struct qsgd *s = state;
+    const struct gcb_rounding_draw draw = gcb_rounding_draw(&s->env, at);
+    struct gcb_cuda_qsgd how = s->how;
+
+    how.draw.coarse = draw.coarse;
+    how.draw.fine = draw.fine;
+    return (s->p.coding == GCB_QSGD_FIXED ? gcb_cuda_qsgd_encode : gcb_cuda_elias_encode)(
+        call->stream, out_dev, in, &how, call->scratch_dev, call->result_dev);
+}
+
+static int qsgd_decode(void *state, const uint8_t *payload_dev, uint64_t length, float *out_dev,
+                       const struct gcb_device_call *call)
+{
+    const struct qsgd *s = state;
+    const uint64_t tiles = (s->env.count + GCB_TILE - 1) / GCB_TILE;
+
+    if (s->p.coding != GCB_QSGD_FIXED)
+        return length < s->l.buckets * sizeof(float) + tiles * sizeof(uint16_t)
+                   ? GCB_E_CORRUPT
+                   : gcb_cuda_elias_decode(call->stream, out_dev, payload_dev, length, s->env.count,
+                                           &s->how, call->scratch_dev, call->result_dev);
+    if (length != qsgd_bound(state))
+        return GCB_E_CORRUPT;
+    return gcb_cuda_qsgd_decode(call->stream, out_dev, payload_dev, s->env.count, &s->how,
+                                call->result_dev);
+}
+
+/* Buckets are cut to each tensor, so they may differ. */
+static bool qsgd_alike(const void *state, const void *other)
+{
+    const struct qsgd *a = state, *b = other;
+
+    return a->p.coding == GCB_QSGD_FIXED && b->p.coding == GCB_QSGD_FIXED &&
+           a->env.seed == b->env.seed && a->how.levels == b->how.levels &&
+           a->how.sign_bit == b->how.sign_bit && a->how.l2 == b->how.l2;
+}
+
+static void qsgd_fill(const void *state, const struct gcb_step *at, struct gcb_device_item *item)
+{
+    const struct qsgd *s = state;
+
+    item->bucket = s->how.bucket;
+    if (at) {
+        const struct gcb_rounding_draw draw = gcb_rounding_draw(&s->env, at);
+
+        item->coarse = draw.coarse;
+        item->fine = draw.fine;
+    }
+}
+
+static int qsgd_encode_group(const void *state, const struct gcb_device_group *group,
+                             struct gcb_device_stream *stream)
+{
+    const struct qsgd *s = state;
+
+    return gcb_cuda_qsgd_encode_group(stream, group, &s->how);
+}
+
+static int qsgd_decode_group(const void *state, const struct gcb_device_group *group,
+                             struct gcb_device_stream *stream)
+{
+    const struct qsgd *s = state;
+
+    return gcb_cuda_qsgd_decode_group(stream, group, &s->how);
+}
+
+static const struct gcb_device_group_ops qsgd_group = {
+    .alike = qsgd_alike,
+    .fill = qsgd_fill,
+    .encode_async = qsgd_encode_group,
+    .decode_async = qsgd_decode_group,
+};
+
+const struct gcb_device_ops gcb_device_qsgd = {
+    .state_size = sizeof(struct qsgd),
+    .init = qsgd_init,
+    .bound = qsgd_bound,
+    .scratch = qsgd_scratch,
+    .feedback = true,
+    .encode_async = qsgd_encode,
+    .decode_async = qsgd_decode,
+    .group = &qsgd_group,
+};

@@ -1,0 +1,105 @@
+#include "kernels/range/range_cuda.h"
+#include "src/lib/codec/range_codes.h"
+#include "src/lib/device/module/codecs.h"
+
+/* Begins as the CPU's state does (src/lib/codec/range.c). */
+struct range {
+    struct gcb_range_params p;
+    uint64_t count;
+    bool decoding;
+    struct gcb_cuda_range how;
+};
+
+static int range_init(void *state, const struct gcb_codec_env *env, struct gcb_diag *diag)
+{
+    struct range *s = state;
+
+    (void)diag;
+    s->count = env->count;
+    s->decoding = env->decoding;
+    s->how = (struct gcb_cuda_range){
+        .bits = (unsigned)s->p.bits,
+        .mantissa = (unsigned)s->p.mantissa,
+        .max_given = s->p.max != 0.0,
+        .max = (float)s->p.max,
+        .rounding = (enum gcb_range_rounding)s->p.rounding,
+    };
+    return 0;
+}
+
+static uint64_t range_bound(const void *state)
+{
+    const struct range *s = state;
+
+    return GCB_RANGE_SCALE_BYTES + gcb_packed_bytes(s->count, s->how.bits);
+}
+
+static uint64_t range_scratch(const void *state)
+{
+    const struct range *s = state;
+
+    return s->decoding ? 0 : gcb_cuda_range_scratch(&s->how, s->count);
+}
+
+static int range_encode(void *state, const struct gcb_step *at, const struct gcb_device_input *in,
+                        uint8_t *out_dev, const struct gcb_device_call *call)
+{
+    const struct range *s = state;
+
+    (void)at;
+    return gcb_cuda_range_encode(call->stream, out_dev, in, &s->how, call->scratch_dev,
+                                 call->result_dev);
+}
+
+static int range_decode(void *state, const uint8_t *payload_dev, uint64_t length, float *out_dev,
+                        const struct gcb_device_call *call)
+{
+    const struct range *s = state;
+
+    if (length != range_bound(state))
+        return GCB_E_CORRUPT;
+    return gcb_cuda_range_decode(call->stream, out_dev, payload_dev, s->count, s->how.bits,
+                                 call->result_dev);
+}
+
+static bool range_alike(const void *state, const void *other)
+{
+    const struct range *a = state, *b = other;
+
+    return a->how.bits == b->how.bits && a->how.mantissa == b->how.mantissa &&
+           a->how.max_given == b->how.max_given && a->p.max == b->p.max &&
+           a->how.rounding == b->how.rounding;
+}
+
+static int range_encode_group(const void *state, const struct gcb_device_group *group,
+                              struct gcb_device_stream *stream)
+{
+    const struct range *s = state;
+
+    return gcb_cuda_range_encode_group(stream, group, &s->how);
+}
+
+static int range_decode_group(const void *state, const struct gcb_device_group *group,
+                              struct gcb_device_stream *stream)
+{
+    const struct range *s = state;
+
+    return gcb_cuda_range_decode_group(stream, group, s->how.bits);
+}
+
+static const struct gcb_device_group_ops range_group = {
+    .alike = range_alike,
+    .encode_async = range_encode_group,
+    .decode_async = range_decode_group,
+};
+
+const struct gcb_device_ops gcb_device_range = {
+    .state_size = sizeof(struct range),
+    .init = range_init,
+    .bound = range_bound,
+    .scratch = range_scratch,
+    .feedback = true,
+    .encode_async = range_encode,
+    .decode_async = range_decode,
+    .group = &range_group,
+};

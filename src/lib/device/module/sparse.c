@@ -1,0 +1,197 @@
+#include "src/lib/device/module/sparse.h"
+
+#include <string.h>
+
+#include "kernels/cuda/align.h"
+#include "src/lib/device/module/codecs.h"
+#include "src/lib/device/module/table.h"
+
+static int refuse(struct gcb_diag *diag, const char *parameter, const char *name)
+{
+    return gcb_diag_set(diag, GCB_E_UNSUPPORTED, "device cuda: %s=%s runs on the CPU only",
+                        parameter, name);
+}
+
+/* The rows of the stages; an encoder's choice of positions is no matter of a decoder's. */
+static int find_stages(struct gcb_device_sparse *s, bool decoding, struct gcb_diag *diag)
+{
+    const struct gcb_sparse *p = &s->p;
+
+    s->transform = gcb_device_transform_find(p->transform_ops->name);
+    if (!s->transform)
+        return refuse(diag, "transform", p->transform_ops->name);
+    s->selector = gcb_device_selector_find(p->selector_ops->name);
+    if (!s->selector && !decoding)
+        return refuse(diag, "select", p->selector_ops->name);
+    if (!gcb_device_values_bind(&s->values, p))
+        return refuse(diag, "values", p->values_ops->name);
+    s->index = gcb_device_index_find(p->index_ops->name);
+    return s->index ? 0 : refuse(diag, "index", p->index_ops->name);
+}
+
+static int sparse_init(void *state, const struct gcb_codec_env *env, struct gcb_diag *diag)
+{
+    static const uint8_t nothing[GCB_CUDA_SEARCH_STATE] = {0};
+    struct gcb_device_sparse *s = state;
+    int err;
+
+    gcb_sparse_bind(&s->p, env);
+    err = find_stages(s, env->decoding, diag);
+    if (!err && s->p.t.positions > env->segment)
+        return gcb_diag_set(diag, GCB_E_UNSUPPORTED,
+                            "device cuda: more than %llu positions run on the CPU only",
+                            (unsigned long long)env->segment);
+    if (!err && !env->decoding && s->selector->reuses)
+        err = gcb_cuda_table_create(&s->found, nothing, sizeof(nothing), diag);
+    return err || !s->transform->init ? err : s->transform->init(s, env, diag);
+}
+
+static void sparse_fini(void *state)
+{
+    struct gcb_device_sparse *s = state;
+
+    gcb_cuda_table_destroy(s->found);
+    if (s->transform && s->transform->fini)
+        s->transform->fini(s);
+}
+
+/* ---- scratch: of the choice, of the values, of the positions, and of the transform ---- */
+
+static uint64_t values_scratch_at(const struct gcb_device_sparse *s)
+{
+    return gcb_cuda_align256(s->selector->scratch(&s->p));
+}
+
+static uint64_t index_scratch_at(const struct gcb_device_sparse *s)
+{
+    return values_scratch_at(s) + gcb_cuda_align256(gcb_cuda_values_scratch(&s->values, s->p.most));
+}
+
+static uint64_t transform_scratch_at(const struct gcb_device_sparse *s)
+{
+    const struct gcb_device_index *index = s->index;
+    const uint64_t n = s->p.t.positions;
+    struct gcb_cuda_filling f;
+
+    if (s->p.t.env.decoding)
+        return gcb_cuda_align256(gcb_cuda_fill_scratch(&f, n, NULL) +
+                                 (index->get_scratch ? index->get_scratch(n) : 0));
+    return index_scratch_at(s) +
+           gcb_cuda_align256(index->put_scratch ? index->put_scratch(n, s->p.most) : 0);
+}
+
+static uint64_t sparse_scratch(const void *state)
+{
+    const struct gcb_device_sparse *s = state;
+
+    return transform_scratch_at(s) + (s->transform->scratch ? s->transform->scratch(s) : 0);
+}
+
+/* ---- encoding and decoding ---- */
+
+/* Transform and choice; what is chosen is at unitary scale. */
+static int choose(const struct gcb_device_sparse *s, const struct gcb_step *at,
+                  const struct gcb_device_input *x, struct gcb_cuda_chosen *chosen,
+                  const struct gcb_device_work *w)
+{
+    const struct gcb_device_transform *t = s->transform;
+    struct gcb_device_input in = *x;
+    const float *order = x->x;
+    int err = 0;
+
+    if (t->fuses && t->fuses(s)) {
+        gcb_cuda_chosen_lay_out(chosen, s->p.t.positions, s->p.most, w->call->scratch_dev);
+        return t->choose(s, x, chosen, w);
+    }
+    if (t->forward) {
+        err = t->forward(s, at, x, &order, w);
+        in = gcb_device_plain(order, s->p.t.positions);
+    }
+    if (!err)
+        err = s->selector->select(s, at, &in, chosen, w->call);
+    return err || !t->gather ? err : t->gather(s, chosen, w);
+}
+
+/* From what is kept to elements. */
+static int rebuild(const struct gcb_device_sparse *s, float *out, struct gcb_device_work *w,
+                   const struct gcb_cuda_entries *kept)
+{
+    const struct gcb_device_transform *t = s->transform;
+    int err = 0;
+
+    if (!t->inverse)
+        return gcb_cuda_fill(w->call->stream, out, kept, 0);
+    if (!t->lists || !t->lists(s))
+        err = gcb_cuda_fill(w->call->stream, (float *)(void *)w->scratch, kept, 0);
+    w->kept = kept;
+    return err ? err : t->inverse(s, out, w);
+}
+
+/*
+ * Where feedback goes through a transform: what the decoder will make of the message, by its own kernels, is taken from
+ * the tensor and leaves the residual. Without a transform that was put right on the way.
+ */
+static int take_decoded(const struct gcb_device_sparse *s, const struct gcb_device_input *in,
+                        const struct gcb_cuda_chosen *chosen, struct gcb_device_work *w)
+{
+    struct gcb_cuda_entries kept = {.p = {.in = w->payload, .n = s->p.t.positions},
+                                    .how = s->values};
+    const int err =
+        gcb_cuda_reopen(w->call->stream, &kept.p, &s->values, chosen,
+                        (uint8_t *)w->call->scratch_dev + values_scratch_at(s), &kept.f);
+
+    w->from = in->x;
+    return err ? err : rebuild(s, in->residual, w, &kept);
+}
+
+static int sparse_encode(void *state, const struct gcb_step *at, const struct gcb_device_input *in,
+                         uint8_t *out_dev, const struct gcb_device_call *call)
+{
+    const struct gcb_device_sparse *s = state;
+    uint8_t *scratch = call->scratch_dev;
+    struct gcb_device_work w = {.payload = out_dev,
+                                .out = out_dev,
+                                .scratch = scratch + transform_scratch_at(s),
+                                .call = call};
+    struct gcb_cuda_chosen chosen = {0};
+    int err = choose(s, at, in, &chosen, &w);
+
+    if (!err)
+        err = gcb_cuda_put_values(call->stream, out_dev, &chosen, &s->values,
+                                  scratch + values_scratch_at(s), call->result_dev);
+    if (!err)
+        err = s->index->put(call->stream, out_dev, &chosen, &s->values,
+                            scratch + index_scratch_at(s), call->result_dev);
+    return err || !in->residual || !s->transform->inverse ? err : take_decoded(s, in, &chosen, &w);
+}
+
+static int sparse_decode(void *state, const uint8_t *payload_dev, uint64_t length, float *out_dev,
+                         const struct gcb_device_call *call)
+{
+    const struct gcb_device_sparse *s = state;
+    struct gcb_cuda_entries kept = {.p = {payload_dev, length, s->p.t.positions}, .how = s->values};
+    struct gcb_device_work w = {.payload = payload_dev,
+                                .scratch = (uint8_t *)call->scratch_dev + transform_scratch_at(s),
+                                .call = call};
+    const struct gcb_cuda_payload *p = &kept.p;
+    int err;
+
+    if (length < (p->n ? GCB_CUDA_KEPT_BYTES : 0) + s->p.transform_ops->side_bytes)
+        return GCB_E_CORRUPT;
+    gcb_cuda_fill_scratch(&kept.f, p->n, call->scratch_dev);
+    err = gcb_cuda_open(call->stream, p, &s->values, &s->index->length, &kept.f, call->result_dev);
+    if (!err)
+        err = s->index->get(call->stream, p, &kept.f, call->result_dev);
+    return err ? err : rebuild(s, out_dev, &w, &kept);
+}
+
+const struct gcb_device_ops gcb_device_sparse = {
+    .state_size = sizeof(struct gcb_device_sparse),
+    .init = sparse_init,
+    .fini = sparse_fini,
+    .bound = gcb_sparse_bound,
+    .scratch = sparse_scratch,
+    .feedback = true,
+    .encode_async = sparse_encode,
+    .decode_async = sparse_decode,
+};

@@ -1,0 +1,308 @@
+#include <math.h>
+
+#include "kernels/cuda/align.h"
+#include "kernels/fft/fft.h"
+#include "kernels/memory/memory_cuda.h"
+#include "src/lib/base/alloc.h"
+#include "src/lib/device/module/sparse.h"
+#include "src/lib/device/module/table.h"
+
+/* Scratch: coefficients (which stand where the folded elements do), of the tiles that need them; where cuFFT works, bins,
+ * and its own. */
+struct layout {
+    float *coef, *bins;
+    void *work;
+    uint64_t bytes;
+};
+
+/* Are whole chunks transformed in shared memory? Then they need no coefficients in memory on the way back, and where a
+ * block's work is a chunk both ways none at all. */
+static bool is_short(const struct gcb_device_sparse *s)
+{
+    return s->dct_way == GCB_DCT_SHORT && s->dct.count != 0;
+}
+
+static bool dct_fuses(const struct gcb_device_sparse *s)
+{
+    return is_short(s) && s->dct.length == GCB_CUDA_DCT_SHORT_MOST &&
+           gcb_device_chunks(&s->p).length == s->dct.length;
+}
+
+/* The first tile of positions that has some of the shorter last chunk's. */
+static uint64_t rest_tile(const struct gcb_device_sparse *s)
+{
+    return is_short(s) ? s->dct.count / GCB_TILE : 0;
+}
+
+static struct layout lay_out(const struct gcb_device_sparse *s, uint8_t *scratch)
+{
+    const bool all = !(s->p.t.env.decoding ? is_short(s) : dct_fuses(s));
+    const uint64_t coefficients = s->p.count - (all ? 0 : rest_tile(s) * GCB_TILE);
+    struct layout l = {.bytes = 0};
+
+    l.coef = gcb_device_take(scratch, &l.bytes, coefficients * sizeof(float));
+    if (!s->fft)
+        return l;
+    l.bins = gcb_device_take(scratch, &l.bytes,
+                             2 * gcb_fft_bins(s->p.count, s->p.chunk) * sizeof(float));
+    l.work = gcb_device_take(scratch, &l.bytes, gcb_cuda_fft_work(s->fft));
+    return l;
+}
+
+/* ---- plans and tables ---- */
+
+struct table {
+    uint64_t (*bytes)(uint64_t length);
+    void (*fill)(void *table, uint64_t length);
+};
+
+static const struct table tables[] = {
+    [GCB_DCT_SHORT] = {gcb_cuda_dct_short_bytes, gcb_cuda_dct_short_table},
+    [GCB_DCT_DIRECT] = {gcb_cuda_dct_direct_bytes, gcb_cuda_dct_direct_table},
+    [GCB_DCT_LONG] = {gcb_cuda_dct_long_bytes, gcb_cuda_dct_long_table},
+};
+
+/* Chunks whose cosine sums are no more work than they are worth. */
+#define FEW_ELEMENTS 64
+
+static enum gcb_device_dct_way way_of(uint64_t count, uint64_t length)
+{
+    if (length > GCB_CUDA_DCT_SHORT_MOST)
+        return GCB_DCT_LONG;
+    if (length >= GCB_CUDA_DCT_SHORT_LEAST && (length & (length - 1)) == 0)
+        return GCB_DCT_SHORT;
+    return length <= FEW_ELEMENTS || count < 2 * length ? GCB_DCT_DIRECT : GCB_DCT_LONG;
+}
+
+/* The shorter last chunk's; there is a plan for it where there is one for the others. */
+static enum gcb_device_dct_way rest_way(const struct gcb_device_sparse *s)
+{
+    return s->dct_way == GCB_DCT_LONG ? GCB_DCT_LONG : GCB_DCT_DIRECT;
+}
+
+static int make_tables(struct gcb_device_sparse *s, struct gcb_diag *diag)
+{
+    const struct table *whole = &tables[s->dct_way], *rest = &tables[rest_way(s)];
+    const uint64_t first = gcb_cuda_align256(whole->bytes(s->dct.length));
+    const uint64_t bytes = first + (s->dct_rest.count ? rest->bytes(s->dct_rest.length) : 0);
+    uint8_t *table = gcb_alloc_array(bytes, 1);
+    int err;
+
+    if (!table)
+        return gcb_diag_nomem(diag, bytes, "tables of a transform");
+    whole->fill(table, s->dct.length);
+    if (s->dct_rest.count)
+        rest->fill(table + first, s->dct_rest.length);
+    err = gcb_cuda_table_create(&s->table, table, bytes, diag);
+    gcb_free(table);
+    s->dct.table = s->table;
+    s->dct_rest.table = (const uint8_t *)s->table + first;
+    return err;
+}
+
+static int dct_init(struct gcb_device_sparse *s, const struct gcb_codec_env *env,
+                    struct gcb_diag *diag)
+{
+    const uint64_t n = env->count, length = s->p.chunk == 0 || s->p.chunk > n ? n : s->p.chunk;
+    const float unitary = (float)(1.0 / sqrt(2.0 * (double)length));
+    int err = 0;
+
+    if (n == 0)
+        return 0;
+    s->dct = (struct gcb_cuda_dct){
+        .count = n - n % length, .length = length, .scale = 1.0f, .unitary = unitary};
+    s->dct_rest = (struct gcb_cuda_dct){
+        .count = n % length, .length = n % length, .scale = 1.0f, .unitary = unitary};
+    if (n % length)
+        s->dct_rest.scale = (float)sqrt((double)length / (double)(n % length));
+    s->dct_way = way_of(n, length);
+    if (s->dct_way == GCB_DCT_LONG)
+        err = gcb_cuda_fft_create(&s->fft, n, length, gcb_device_fft_ways(env), "dct", diag);
+    return err ? err : make_tables(s, diag);
+}
+
+static void dct_fini(struct gcb_device_sparse *s)
+{
+    gcb_cuda_fft_destroy(s->fft);
+    gcb_cuda_table_destroy(s->table);
+}
+
+static uint64_t dct_scratch(const struct gcb_device_sparse *s)
+{
+    return lay_out(s, NULL).bytes;
+}
+
+/* ---- around cuFFT ---- */
+
+/* Floats of the bins of all whole chunks. */
+static uint64_t whole_bins(const struct gcb_device_sparse *s)
+{
+    return 2 * (s->dct.count / s->dct.length * (s->dct.length / 2 + 1));
+}
+
+static int long_forward(const struct gcb_device_sparse *s, const struct layout *l,
+                        const struct gcb_device_input *in, const struct gcb_device_call *call)
+{
+    struct gcb_device_stream *stream = call->stream;
+    const uint64_t whole = s->dct.count;
+    int err = gcb_cuda_memory_compensate(stream, in);
+
+    if (!err)
+        err = gcb_cuda_dct_fold(stream, l->coef, in->x, &s->dct);
+    if (!err && s->dct_rest.count)
+        err = gcb_cuda_dct_fold(stream, l->coef + whole, in->x + whole, &s->dct_rest);
+    if (!err)
+        err = gcb_cuda_fft_forward(stream, s->fft, l->bins, l->coef, l->work);
+    if (!err)
+        err = gcb_cuda_dct_turn(stream, l->coef, l->bins, &s->dct, call->result_dev);
+    if (!err && s->dct_rest.count)
+        err = gcb_cuda_dct_turn(stream, l->coef + whole, l->bins + whole_bins(s), &s->dct_rest,
+                                call->result_dev);
+    return err;
+}
+
+/* Where a run's part of an array that there may be begins. */
+static const float *part_of(const float *array, uint64_t first)
+{
+    return array ? array + first : NULL;
+}
+
+static int long_inverse(const struct gcb_device_sparse *s, const struct layout *l, float *out,
+                        const struct gcb_device_work *w)
+{
+    struct gcb_device_stream *stream = w->call->stream;
+    const uint64_t whole = s->dct.count;
+    int err = gcb_cuda_dct_turn_back(stream, l->bins, l->coef, &s->dct);
+
+    if (!err && s->dct_rest.count)
+        err =
+            gcb_cuda_dct_turn_back(stream, l->bins + whole_bins(s), l->coef + whole, &s->dct_rest);
+    if (!err)
+        err = gcb_cuda_fft_inverse(stream, s->fft, l->coef, l->bins, l->work);
+    if (!err)
+        err = gcb_cuda_dct_unfold(stream, out, l->coef, w->from, &s->dct);
+    if (!err && s->dct_rest.count)
+        err = gcb_cuda_dct_unfold(stream, out + whole, l->coef + whole, part_of(w->from, whole),
+                                  &s->dct_rest);
+    return err;
+}
+
+/* ---- the stage ---- */
+
+/* Elements of one of the runs of chunks. */
+static struct gcb_device_input run_of(const struct gcb_device_input *in, uint64_t from,
+                                      uint64_t count)
+{
+    struct gcb_device_input part = *in;
+
+    part.x += from;
+    part.n = count;
+    if (in->residual)
+        part.residual += from;
+    return part;
+}
+
+/* By sums: each element is read many times, so feedback is put in before. */
+static int direct_forward(const struct gcb_cuda_dct *d, float *coef,
+                          const struct gcb_device_input *in, const struct gcb_device_call *call)
+{
+    const int err = gcb_cuda_memory_compensate(call->stream, in);
+
+    return err ? err : gcb_cuda_dct_direct_forward(call->stream, coef, in->x, d, call->result_dev);
+}
+
+static int dct_forward(const struct gcb_device_sparse *s, const struct gcb_step *at,
+                       const struct gcb_device_input *in, const float **order,
+                       const struct gcb_device_work *w)
+{
+    const struct layout l = lay_out(s, w->scratch);
+    const uint64_t whole = s->dct.count;
+    struct gcb_device_input first = run_of(in, 0, whole);
+    struct gcb_device_input rest = run_of(in, whole, s->dct_rest.count);
+    int err = 0;
+
+    (void)at;
+    *order = l.coef;
+    if (s->fft)
+        return long_forward(s, &l, in, w->call);
+    if (!is_short(s)) { /* both at once: the rest may begin between boundaries of 16 bytes */
+        err = gcb_cuda_memory_compensate(w->call->stream, in);
+        first.compensated = rest.compensated = 1;
+    }
+    if (!err && whole)
+        err = is_short(s) ? gcb_cuda_dct_short_forward(w->call->stream, l.coef, &first, &s->dct,
+                                                       w->call->result_dev)
+                          : direct_forward(&s->dct, l.coef, &first, w->call);
+    if (!err && s->dct_rest.count)
+        err = direct_forward(&s->dct_rest, l.coef + whole, &rest, w->call);
+    return err;
+}
+
+static int dct_gather(const struct gcb_device_sparse *s, struct gcb_cuda_chosen *chosen,
+                      const struct gcb_device_work *w)
+{
+    return gcb_cuda_scale_chosen(w->call->stream, chosen, 0, s->dct.unitary);
+}
+
+static int dct_choose(const struct gcb_device_sparse *s, const struct gcb_device_input *in,
+                      struct gcb_cuda_chosen *chosen, const struct gcb_device_work *w)
+{
+    struct gcb_device_stream *stream = w->call->stream;
+    struct gcb_cuda_chunks cut = gcb_device_chunks(&s->p);
+    const struct layout l = lay_out(s, w->scratch);
+    const struct gcb_device_input first = run_of(in, 0, s->dct.count);
+    const struct gcb_device_input rest = run_of(in, s->dct.count, s->dct_rest.count);
+    const struct gcb_device_input coef = gcb_device_plain(l.coef, rest.n);
+    int err = gcb_cuda_dct_choose(stream, chosen, &first, &s->dct, &cut, w->call->result_dev);
+
+    if (err || s->dct_rest.count == 0)
+        return err;
+    cut.first = s->dct.count / s->dct.length;
+    err = direct_forward(&s->dct_rest, l.coef, &rest, w->call);
+    if (!err)
+        err = gcb_cuda_select_chunks(stream, chosen, &coef, &cut);
+    return err ? err : gcb_cuda_scale_chosen(stream, chosen, cut.first * cut.k, s->dct.unitary);
+}
+
+/* The shorter last chunk, which is filled in here where whole ones are not. */
+static int rest_inverse(const struct gcb_device_sparse *s, const struct layout *l, float *out,
+                        const struct gcb_device_work *w)
+{
+    struct gcb_device_stream *stream = w->call->stream;
+    const uint64_t whole = s->dct.count, tile = rest_tile(s);
+    const int err = is_short(s) ? gcb_cuda_fill(stream, l->coef, w->kept, tile) : 0;
+
+    return err ? err
+               : gcb_cuda_dct_direct_inverse(stream, out + whole,
+                                             l->coef + (whole - tile * GCB_TILE),
+                                             part_of(w->from, whole), &s->dct_rest);
+}
+
+static int dct_inverse(const struct gcb_device_sparse *s, float *out,
+                       const struct gcb_device_work *w)
+{
+    const struct layout l = lay_out(s, w->scratch);
+    struct gcb_device_stream *stream = w->call->stream;
+    int err = 0;
+
+    if (s->fft)
+        return long_inverse(s, &l, out, w);
+    if (is_short(s))
+        err = gcb_cuda_dct_short_inverse(stream, out, w->kept, w->from, &s->dct);
+    else if (s->dct.count)
+        err = gcb_cuda_dct_direct_inverse(stream, out, l.coef, w->from, &s->dct);
+    return err || !s->dct_rest.count ? err : rest_inverse(s, &l, out, w);
+}
+
+const struct gcb_device_transform gcb_device_dct = {
+    .name = "dct",
+    .init = dct_init,
+    .fini = dct_fini,
+    .scratch = dct_scratch,
+    .forward = dct_forward,
+    .gather = dct_gather,
+    .fuses = dct_fuses,
+    .choose = dct_choose,
+    .lists = is_short,
+    .inverse = dct_inverse,
+};

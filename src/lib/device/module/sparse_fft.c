@@ -1,0 +1,297 @@
+#include <math.h>
+
+#include "kernels/fft/fft.h"
+#include "kernels/memory/memory_cuda.h"
+#include "kernels/reduce/reduce_cuda.h"
+#include "src/lib/base/alloc.h"
+#include "src/lib/device/module/sparse.h"
+#include "src/lib/device/module/table.h"
+
+/*
+ * Scratch: bins (to decode, that is all but cuFFT's own); then, to encode, a magnitude for each, the chosen bins, and room
+ * for the largest part. Where whole chunks are chosen from at once only those of a shorter last one are there (all of them
+ * for the way back, where there is feedback), and what each whole chunk says of its choice.
+ */
+struct layout {
+    float *bins, *power, *chosen;
+    struct gcb_device_result *most;
+    uint32_t *reach;
+    void *work;
+    uint64_t bytes;
+};
+
+static uint64_t whole_chunks(const struct gcb_device_sparse *s)
+{
+    return s->fft_short.count ? s->fft_short.count / s->fft_short.length : 0;
+}
+
+/* The first tile of positions, on the way back, that has some of cuFFT's. */
+static uint64_t rest_tile(const struct gcb_device_sparse *s)
+{
+    return s->fft_short.count ? s->spectrum.tail / GCB_TILE : 0;
+}
+
+static struct layout lay_out(const struct gcb_device_sparse *s, uint8_t *scratch)
+{
+    const uint64_t bins = s->spectrum.bins - s->spectrum.first;
+    const uint64_t back = s->spectrum.bins - rest_tile(s) * GCB_TILE; /* whole chunks need none */
+    const bool forward = !s->p.t.env.decoding;
+    struct layout l = {.bytes = 0};
+
+    l.bins = gcb_device_take(scratch, &l.bytes,
+                             2 * (forward && bins > back ? bins : back) * sizeof(float));
+    if (forward) {
+        l.power = gcb_device_take(scratch, &l.bytes, bins * sizeof(float));
+        l.chosen = gcb_device_take(scratch, &l.bytes, 2 * s->p.most * sizeof(float));
+        l.most = gcb_device_take(scratch, &l.bytes, sizeof(*l.most));
+        if (s->spectrum.first)
+            l.reach = gcb_device_take(scratch, &l.bytes, whole_chunks(s) * sizeof(*l.reach));
+    }
+    l.work = gcb_device_take(scratch, &l.bytes, s->fft ? gcb_cuda_fft_work(s->fft) : 0);
+    return l;
+}
+
+/* ---- plans and tables ---- */
+
+/* Where a block's work is a chunk both ways; behind that, only the shorter last chunk has a spectrum in memory. */
+static bool is_fused(const struct gcb_device_sparse *s)
+{
+    return !s->p.t.env.decoding && s->fft_short.count &&
+           s->fft_short.length == GCB_CUDA_FFT_SHORT_MOST && gcb_device_chunks(&s->p).length != 0;
+}
+
+static bool is_short(uint64_t length)
+{
+    return length >= GCB_CUDA_FFT_SHORT_LEAST && length <= GCB_CUDA_FFT_SHORT_MOST &&
+           (length & (length - 1)) == 0;
+}
+
+static int make_table(struct gcb_device_sparse *s, struct gcb_diag *diag)
+{
+    const uint64_t length = s->fft_short.length, bytes = gcb_cuda_fft_short_bytes(length);
+    void *table = gcb_alloc_array(bytes, 1);
+    int err;
+
+    if (!table)
+        return gcb_diag_nomem(diag, bytes, "tables of a transform");
+    gcb_cuda_fft_short_table(table, length);
+    err = gcb_cuda_table_create(&s->table, table, bytes, diag);
+    gcb_free(table);
+    s->fft_short.table = s->table;
+    return err;
+}
+
+static int fft_init(struct gcb_device_sparse *s, const struct gcb_codec_env *env,
+                    struct gcb_diag *diag)
+{
+    const uint64_t n = env->count, chunk = s->p.chunk == 0 || s->p.chunk > n ? n : s->p.chunk;
+    struct gcb_cuda_spectrum *sp = &s->spectrum;
+    int err;
+
+    if (n == 0)
+        return 0;
+    *sp = (struct gcb_cuda_spectrum){
+        .bins = s->p.t.positions,
+        .tail = n / chunk * (chunk / 2 + 1),
+        .length = chunk,
+        .rest = n % chunk,
+        .unitary = (float)(1.0 / sqrt((double)chunk)),
+        .unitary_rest = n % chunk ? (float)(1.0 / sqrt((double)(n % chunk))) : 1.0f,
+    };
+    if (!is_short(chunk))
+        return gcb_cuda_fft_create(&s->fft, n, chunk, gcb_device_fft_ways(env), "fft", diag);
+    s->fft_short = (struct gcb_cuda_short_fft){.count = n - sp->rest, .length = chunk};
+    sp->first = is_fused(s) ? sp->tail : 0;
+    err = make_table(s, diag);
+    return err || !sp->rest
+               ? err
+               : gcb_cuda_fft_create(&s->fft, sp->rest, 0, gcb_device_fft_ways(env), "fft", diag);
+}
+
+static void fft_fini(struct gcb_device_sparse *s)
+{
+    gcb_cuda_fft_destroy(s->fft);
+    gcb_cuda_table_destroy(s->table);
+}
+
+static uint64_t fft_scratch(const struct gcb_device_sparse *s)
+{
+    return lay_out(s, NULL).bytes;
+}
+
+/* ---- forward ---- */
+
+/* Elements of whole chunks in shared memory; the transform there puts feedback in. */
+static struct gcb_device_input short_part(const struct gcb_device_sparse *s,
+                                          const struct gcb_device_input *in)
+{
+    struct gcb_device_input part = *in;
+
+    part.n = s->fft_short.count;
+    return part;
+}
+
+/* What cuFFT does, which knows no feedback: bins from `from` on, and the largest part of them. */
+static int rest_forward(const struct gcb_device_sparse *s, const struct layout *l,
+                        const struct gcb_device_input *in, struct gcb_device_stream *stream)
+{
+    const uint64_t from = s->fft_short.count ? s->spectrum.tail - s->spectrum.first : 0;
+    const uint64_t bins = s->spectrum.bins - s->spectrum.first;
+    const uint64_t seen = from / 2 * 2; /* at a boundary of 16 bytes */
+    struct gcb_device_input rest = *in;
+    int err;
+
+    if (!s->fft)
+        return 0;
+    rest.x += s->fft_short.count;
+    rest.n -= s->fft_short.count;
+    if (rest.residual)
+        rest.residual += s->fft_short.count;
+    err = gcb_cuda_memory_compensate(stream, &rest);
+    if (!err)
+        err = gcb_cuda_fft_forward(stream, s->fft, l->bins + 2 * from, rest.x, l->work);
+    return err ? err : gcb_cuda_max_bits(stream, l->bins + 2 * seen, 2 * (bins - seen), l->most);
+}
+
+static int fft_forward(const struct gcb_device_sparse *s, const struct gcb_step *at,
+                       const struct gcb_device_input *in, const float **order,
+                       const struct gcb_device_work *w)
+{
+    const struct layout l = lay_out(s, w->scratch);
+    const struct gcb_device_input first = short_part(s, in);
+    struct gcb_device_stream *stream = w->call->stream;
+    int err;
+
+    (void)at;
+    *order = l.power;
+    if (s->spectrum.bins == 0)
+        return 0;
+    err = gcb_cuda_spectrum_forget(stream, l.most);
+    if (!err && first.n)
+        err = gcb_cuda_fft_short_forward(stream, l.bins, &first, &s->fft_short, l.most);
+    if (!err)
+        err = rest_forward(s, &l, in, stream);
+    return err ? err
+               : gcb_cuda_spectrum_order(stream, l.power, l.bins, &s->spectrum, l.most,
+                                         w->call->result_dev);
+}
+
+static int fft_gather(const struct gcb_device_sparse *s, struct gcb_cuda_chosen *chosen,
+                      const struct gcb_device_work *w)
+{
+    const struct layout l = lay_out(s, w->scratch);
+
+    chosen->value = l.chosen;
+    return gcb_cuda_spectrum_gather(w->call->stream, l.chosen, l.bins, chosen, &s->spectrum, 0);
+}
+
+/* ---- with the choice of the largest of each chunk ---- */
+
+static bool fft_fuses(const struct gcb_device_sparse *s)
+{
+    return s->spectrum.first != 0;
+}
+
+/* From the shorter last chunk, whose powers stand in the list until its bins are fetched. */
+static int choose_rest(const struct gcb_device_sparse *s, const struct layout *l,
+                       const struct gcb_device_input *in, const struct gcb_cuda_fft_choice *whole,
+                       const struct gcb_device_work *w)
+{
+    const struct gcb_device_input power =
+        gcb_device_plain(l->power, s->spectrum.bins - s->spectrum.first);
+    struct gcb_device_stream *stream = w->call->stream;
+    struct gcb_cuda_chunks cut = whole->cut;
+    int err = rest_forward(s, l, in, stream);
+
+    cut.first = whole_chunks(s);
+    if (!err)
+        err = gcb_cuda_spectrum_order(stream, l->power, l->bins, &s->spectrum, l->most,
+                                      w->call->result_dev);
+    if (!err)
+        err = gcb_cuda_select_chunks(stream, &whole->to, &power, &cut);
+    return err ? err
+               : gcb_cuda_spectrum_gather(stream, l->chosen, l->bins, &whole->to, &s->spectrum,
+                                          cut.first * cut.k);
+}
+
+static int fft_choose(const struct gcb_device_sparse *s, const struct gcb_device_input *in,
+                      struct gcb_cuda_chosen *chosen, const struct gcb_device_work *w)
+{
+    const struct layout l = lay_out(s, w->scratch);
+    struct gcb_device_stream *stream = w->call->stream;
+    const struct gcb_cuda_fft_choice how = {
+        .to = *chosen,
+        .cut = gcb_device_chunks(&s->p),
+        .value = l.chosen,
+        .unitary = s->spectrum.unitary,
+        .reach = l.reach,
+        .most = l.most,
+    };
+    struct gcb_device_input first = short_part(s, in);
+    int err = gcb_cuda_spectrum_forget(stream, l.most);
+
+    if (!err)
+        err = gcb_cuda_fft_choose(stream, &how, &first, &s->fft_short);
+    if (!err && s->spectrum.rest)
+        err = choose_rest(s, &l, in, &how, w);
+    chosen->value = l.chosen;
+    first.compensated = 1; /* by now */
+    return err ? err
+               : gcb_cuda_fft_choose_again(stream, &how, &first, &s->fft_short,
+                                           w->call->result_dev);
+}
+
+/* ---- back ---- */
+
+static bool fft_lists(const struct gcb_device_sparse *s)
+{
+    return s->fft_short.count != 0;
+}
+
+/* What cuFFT does, which takes its elements from nothing; behind whole chunks the bins are filled in here. */
+static int rest_inverse(const struct gcb_device_sparse *s, const struct layout *l, float *out,
+                        const struct gcb_device_work *w)
+{
+    struct gcb_device_stream *stream = w->call->stream;
+    const uint64_t first = s->fft_short.count, tile = rest_tile(s);
+    struct gcb_cuda_spectrum rest = s->spectrum;
+    float *bins;
+    int err = 0;
+
+    rest.first = first ? rest.tail : 0;
+    bins = l->bins + 2 * (rest.first - tile * GCB_TILE);
+    if (first)
+        err = gcb_cuda_fill(stream, l->bins, w->kept, tile);
+    if (!err)
+        err = gcb_cuda_spectrum_scale(stream, bins, &rest);
+    if (!err)
+        err = gcb_cuda_fft_inverse(stream, s->fft, out + first, bins, l->work);
+    if (!err && w->from)
+        err = gcb_cuda_memory_take(stream, out + first, w->from + first, s->p.count - first);
+    return err;
+}
+
+static int fft_inverse(const struct gcb_device_sparse *s, float *out,
+                       const struct gcb_device_work *w)
+{
+    const struct layout l = lay_out(s, w->scratch);
+    const struct gcb_cuda_fft_back how = {s->spectrum.unitary, w->from};
+    int err = 0;
+
+    if (s->fft_short.count)
+        err = gcb_cuda_fft_short_inverse(w->call->stream, out, w->kept, &s->fft_short, &how);
+    return err || !s->fft ? err : rest_inverse(s, &l, out, w);
+}
+
+const struct gcb_device_transform gcb_device_fft = {
+    .name = "fft",
+    .init = fft_init,
+    .fini = fft_fini,
+    .scratch = fft_scratch,
+    .forward = fft_forward,
+    .gather = fft_gather,
+    .fuses = fft_fuses,
+    .choose = fft_choose,
+    .lists = fft_lists,
+    .inverse = fft_inverse,
+};

@@ -1,0 +1,175 @@
+#include <string.h>
+
+#include "src/lib/device/module/sparse.h"
+#include "src/lib/sparse/select.h"
+
+/* What most selectors need: room for what is collected and for what is chosen. */
+static uint64_t select_scratch(const struct gcb_sparse *p)
+{
+    return gcb_cuda_select_scratch(p->t.positions, p->most);
+}
+
+static void open_chosen(struct gcb_cuda_chosen *chosen, const struct gcb_device_sparse *s,
+                        const struct gcb_device_input *in)
+{
+    chosen->n = in->n;
+    chosen->most = s->p.most;
+}
+
+static int select_topk(const struct gcb_device_sparse *s, const struct gcb_step *at,
+                       const struct gcb_device_input *in, struct gcb_cuda_chosen *chosen,
+                       const struct gcb_device_call *call)
+{
+    (void)at;
+    open_chosen(chosen, s, in);
+    return gcb_cuda_select_largest(call->stream, chosen, in, s->p.k, call->scratch_dev);
+}
+
+static int select_threshold(const struct gcb_device_sparse *s, const struct gcb_step *at,
+                            const struct gcb_device_input *in, struct gcb_cuda_chosen *chosen,
+                            const struct gcb_device_call *call)
+{
+    const uint32_t bits = gcb_bits_of((float)s->p.selection.p.threshold);
+
+    (void)at;
+    open_chosen(chosen, s, in);
+    return gcb_cuda_select_above(call->stream, chosen, in, bits ? bits : 1, call->scratch_dev);
+}
+
+static int select_sampled(const struct gcb_device_sparse *s, const struct gcb_step *at,
+                          const struct gcb_device_input *in, struct gcb_cuda_chosen *chosen,
+                          const struct gcb_device_call *call)
+{
+    const struct gcb_sample_plan plan =
+        gcb_sample_plan(in->n, s->p.selection.p.sample, s->p.k, at->step);
+    const struct gcb_cuda_sample how = {plan.m, plan.stride, plan.offset, plan.rank, s->p.k};
+
+    open_chosen(chosen, s, in);
+    return gcb_cuda_select_sampled(call->stream, chosen, in, &how, call->scratch_dev);
+}
+
+/* ---- chunk ---- */
+
+struct gcb_cuda_chunks gcb_device_chunks(const struct gcb_sparse *p)
+{
+    const uint64_t n = p->t.positions, length = p->selection.p.chunk;
+    const double density = p->selection.p.density;
+
+    if (strcmp(p->selector_ops->name, "chunk") != 0 || length == 0 || length >= n)
+        return (struct gcb_cuda_chunks){.length = 0};
+    return (struct gcb_cuda_chunks){
+        .length = length,
+        .k = (uint32_t)gcb_kept_of(density, length),
+        .rest_k = (uint32_t)gcb_kept_of(density, n % length),
+    };
+}
+
+static uint64_t chunk_scratch(const struct gcb_sparse *p)
+{
+    struct gcb_cuda_chosen chosen;
+
+    if (gcb_device_chunks(p).length == 0)
+        return select_scratch(p);
+    return gcb_cuda_chosen_lay_out(&chosen, p->t.positions, p->most, NULL);
+}
+
+/* One chunk is a message: there topk does it. */
+static int select_chunk(const struct gcb_device_sparse *s, const struct gcb_step *at,
+                        const struct gcb_device_input *in, struct gcb_cuda_chosen *chosen,
+                        const struct gcb_device_call *call)
+{
+    const struct gcb_cuda_chunks cut = gcb_device_chunks(&s->p);
+
+    if (cut.length == 0)
+        return select_topk(s, at, in, chosen, call);
+    gcb_cuda_chosen_lay_out(chosen, in->n, s->p.most, call->scratch_dev);
+    chosen->residual = in->residual;
+    return gcb_cuda_select_chunks(call->stream, chosen, in, &cut);
+}
+
+/* ---- of one sign ---- */
+
+static uint64_t one_sided_scratch(const struct gcb_sparse *p)
+{
+    return gcb_cuda_select_one_sided_scratch(p->t.positions, p->most);
+}
+
+static int select_one_sided(const struct gcb_device_sparse *s, const struct gcb_step *at,
+                            const struct gcb_device_input *in, struct gcb_cuda_chosen *chosen,
+                            const struct gcb_device_call *call)
+{
+    (void)at;
+    open_chosen(chosen, s, in);
+    return gcb_cuda_select_one_sided(call->stream, chosen, in, s->p.k, call->scratch_dev);
+}
+
+static int select_alternate(const struct gcb_device_sparse *s, const struct gcb_step *at,
+                            const struct gcb_device_input *in, struct gcb_cuda_chosen *chosen,
+                            const struct gcb_device_call *call)
+{
+    open_chosen(chosen, s, in);
+    return gcb_cuda_select_side(call->stream, chosen, in, s->p.k, at->step % 2, call->scratch_dev);
+}
+
+/* ---- of RedSync ---- */
+
+static int search(const struct gcb_device_sparse *s, const struct gcb_step *at, void *found,
+                  const struct gcb_device_input *in, struct gcb_cuda_chosen *chosen,
+                  const struct gcb_device_call *call)
+{
+    const struct gcb_cuda_search how = {
+        .k = s->p.k,
+        .state_dev = found,
+        .step = at->step,
+        .interval = s->p.selection.p.interval,
+        .worker = at->worker,
+    };
+
+    open_chosen(chosen, s, in);
+    return gcb_cuda_select_search(call->stream, chosen, in, &how, call->scratch_dev);
+}
+
+static int select_search(const struct gcb_device_sparse *s, const struct gcb_step *at,
+                         const struct gcb_device_input *in, struct gcb_cuda_chosen *chosen,
+                         const struct gcb_device_call *call)
+{
+    return search(s, at, NULL, in, chosen, call);
+}
+
+static int select_redsync(const struct gcb_device_sparse *s, const struct gcb_step *at,
+                          const struct gcb_device_input *in, struct gcb_cuda_chosen *chosen,
+                          const struct gcb_device_call *call)
+{
+    const uint64_t bytes = s->p.count * sizeof(float);
+    const bool all = bytes < s->p.selection.p.dense_below;
+
+    if (!all && bytes >= s->p.selection.p.trimmed_below)
+        return search(s, at, s->found, in, chosen, call);
+    open_chosen(chosen, s, in);
+    return gcb_cuda_select_largest(call->stream, chosen, in, all ? in->n : s->p.k,
+                                   call->scratch_dev);
+}
+
+/* ---- the table ---- */
+
+static const struct gcb_device_selector selectors[] = {
+    {.name = "topk", .scratch = select_scratch, .select = select_topk},
+    {.name = "threshold", .scratch = select_scratch, .select = select_threshold},
+    {.name = "one-sided", .scratch = one_sided_scratch, .select = select_one_sided},
+    {.name = "alternate", .scratch = select_scratch, .select = select_alternate},
+    {.name = "sampled", .scratch = select_scratch, .select = select_sampled},
+    /* lowers a threshold until enough pass, then takes the k largest of those: what topk takes, and sooner */
+    {.name = "trimmed", .scratch = select_scratch, .select = select_topk},
+    {.name = "search", .scratch = select_scratch, .select = select_search},
+    {.name = "redsync", .reuses = true, .scratch = select_scratch, .select = select_redsync},
+    {.name = "chunk", .scratch = chunk_scratch, .select = select_chunk},
+    {.name = NULL},
+};
+
+const struct gcb_device_selector *gcb_device_selector_find(const char *name)
+{
+    for (const struct gcb_device_selector *row = selectors; row->name; row++)
+        if (strcmp(row->name, name) == 0)
+            return row;
+    return NULL;
+}

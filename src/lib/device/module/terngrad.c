@@ -1,0 +1,118 @@
+#include "src/lib/codec/terngrad.h"
+
+#include "kernels/dither/dither_cuda.h"
+#include "src/lib/device/module/codecs.h"
+
+/* Begins as the CPU's state does (src/lib/codec/terngrad.c). */
+struct terngrad {
+    struct gcb_terngrad_params p;
+    struct gcb_codec_env env;
+    struct gcb_cuda_terngrad how; /* but for the streams of its draws */
+};
+
+static int terngrad_init(void *state, const struct gcb_codec_env *env, struct gcb_diag *diag)
+{
+    struct terngrad *s = state;
+
+    (void)diag;
+    s->env = *env;
+    s->how = (struct gcb_cuda_terngrad){
+        .draw.keys = gcb_philox_keys_of(env->seed),
+        .clip = s->p.clip,
+        .base3 = s->p.packing == GCB_TERNGRAD_BASE3,
+    };
+    return 0;
+}
+
+static uint64_t terngrad_bound(const void *state)
+{
+    const struct terngrad *s = state;
+
+    return sizeof(float) + gcb_terngrad_code_bytes(&s->p, s->env.count);
+}
+
+static uint64_t terngrad_scratch(const void *state)
+{
+    const struct terngrad *s = state;
+
+    return s->env.decoding ? 0 : gcb_cuda_terngrad_scratch(&s->how, s->env.count);
+}
+
+static int terngrad_encode(void *state, const struct gcb_step *at,
+                           const struct gcb_device_input *in, uint8_t *out_dev,
+                           const struct gcb_device_call *call)
+{
+    const struct terngrad *s = state;
+    const struct gcb_rounding_draw draw = gcb_rounding_draw(&s->env, at);
+    struct gcb_cuda_terngrad how = s->how;
+
+    how.draw.coarse = draw.coarse;
+    how.draw.fine = draw.fine;
+    return gcb_cuda_terngrad_encode(call->stream, out_dev, in, &how, call->scratch_dev,
+                                    call->result_dev);
+}
+
+static int terngrad_decode(void *state, const uint8_t *payload_dev, uint64_t length, float *out_dev,
+                           const struct gcb_device_call *call)
+{
+    const struct terngrad *s = state;
+
+    if (length != terngrad_bound(state))
+        return GCB_E_CORRUPT;
+    return gcb_cuda_terngrad_decode(call->stream, out_dev, payload_dev, s->env.count, &s->how,
+                                    call->result_dev);
+}
+
+static bool terngrad_alike(const void *state, const void *other)
+{
+    const struct terngrad *a = state, *b = other;
+
+    return a->env.seed == b->env.seed && a->p.clip == b->p.clip && a->how.base3 == b->how.base3;
+}
+
+static void terngrad_fill(const void *state, const struct gcb_step *at,
+                          struct gcb_device_item *item)
+{
+    const struct terngrad *s = state;
+
+    if (at) {
+        const struct gcb_rounding_draw draw = gcb_rounding_draw(&s->env, at);
+
+        item->coarse = draw.coarse;
+        item->fine = draw.fine;
+    }
+}
+
+static int terngrad_encode_group(const void *state, const struct gcb_device_group *group,
+                                 struct gcb_device_stream *stream)
+{
+    const struct terngrad *s = state;
+
+    return gcb_cuda_terngrad_encode_group(stream, group, &s->how);
+}
+
+static int terngrad_decode_group(const void *state, const struct gcb_device_group *group,
+                                 struct gcb_device_stream *stream)
+{
+    const struct terngrad *s = state;
+
+    return gcb_cuda_terngrad_decode_group(stream, group, &s->how);
+}
+
+static const struct gcb_device_group_ops terngrad_group = {
+    .alike = terngrad_alike,
+    .fill = terngrad_fill,
+    .encode_async = terngrad_encode_group,
+    .decode_async = terngrad_decode_group,
+};
+
+const struct gcb_device_ops gcb_device_terngrad = {
+    .state_size = sizeof(struct terngrad),
+    .init = terngrad_init,
+    .bound = terngrad_bound,
+    .scratch = terngrad_scratch,
+    .feedback = true,
+    .encode_async = terngrad_encode,
+    .decode_async = terngrad_decode,
+    .group = &terngrad_group,
+};

@@ -1,0 +1,112 @@
+#include "src/lib/memory/device_memory.h"
+
+#include <math.h>
+
+#include "src/lib/base/alloc.h"
+
+struct gcb_device_memory {
+    const struct gcb_device_module *module;
+    struct gcb_device_stream *stream;
+    struct gcb_memory_params p;
+    struct gcb_cuda_memory on; /* its arrays are owned */
+    float *scale;              /* dgc, where gradients are clipped: one float, and scratch for it */
+    void *scratch;
+    double limit;    /* of a gradient's norm */
+    uint64_t summed; /* delay: steps since the last message */
+};
+
+/* An array of floats, all zero. */
+static int make_array(float **out, const struct gcb_device_memory *m, struct gcb_diag *diag)
+{
+    const uint64_t bytes = m->on.n * sizeof(float);
+    void *p = NULL;
+    const int err = m->module->alloc(&p, bytes, diag);
+
+    *out = err ? NULL : p;
+    if (!err)
+        m->module->zero(m->stream, p, bytes);
+    return err;
+}
+
+static int make_clip(struct gcb_device_memory *m, struct gcb_diag *diag)
+{
+    void *p = NULL;
+    int err = m->module->alloc(&p, sizeof(*m->scale), diag);
+
+    m->scale = err ? NULL : p;
+    m->on.scale = m->scale;
+    return err ? err : m->module->alloc(&m->scratch, m->module->memory_clip_scratch(m->on.n), diag);
+}
+
+static bool has_momentum(int kind)
+{
+    return kind == GCB_MEMORY_DGC || kind == GCB_MEMORY_DELAY;
+}
+
+int gcb_device_memory_create(struct gcb_device_memory **out, struct gcb_device_batch *b,
+                             const struct gcb_memory_params *params, uint64_t count,
+                             unsigned workers, struct gcb_diag *diag)
+{
+    struct gcb_device_memory *m = gcb_alloc_zero(1, sizeof(*m));
+    int err = 0;
+
+    *out = NULL;
+    if (!m)
+        return gcb_diag_nomem(diag, sizeof(*m), "a worker's memory");
+    m->module = gcb_device_batch_module(b);
+    m->stream = gcb_device_batch_stream(b);
+    m->p = *params;
+    m->on.n = count;
+    m->on.factor = (float)(params->kind == GCB_MEMORY_EF ? params->decay : params->momentum);
+    m->on.nesterov = params->kind == GCB_MEMORY_DGC && params->nesterov;
+    m->limit = params->clip / sqrt((double)(workers ? workers : 1));
+    if (params->kind != GCB_MEMORY_NONE)
+        err = make_array(&m->on.left, m, diag);
+    if (!err && has_momentum(params->kind))
+        err = make_array(&m->on.momentum, m, diag);
+    if (!err && params->kind == GCB_MEMORY_DGC && params->clip != 0.0)
+        err = make_clip(m, diag);
+    if (err)
+        goto out;
+    *out = m;
+    m = NULL;
+out:
+    gcb_device_memory_destroy(m);
+    return err;
+}
+
+void gcb_device_memory_destroy(struct gcb_device_memory *m)
+{
+    if (!m)
+        return;
+    m->module->wait(m->stream, NULL); /* arrays may still be written, if only with zeros */
+    m->module->free(m->on.left);
+    m->module->free(m->on.momentum);
+    m->module->free(m->scale);
+    m->module->free(m->scratch);
+    gcb_free(m);
+}
+
+float *gcb_device_memory_compensate(struct gcb_device_memory *m, float *g_dev)
+{
+    if (m->p.kind == GCB_MEMORY_NONE)
+        return g_dev;
+    if (m->scale)
+        m->module->memory_clip(m->stream, m->scale, g_dev, m->on.n, m->limit, m->scratch);
+    m->module->memory_add(m->stream, &m->on, g_dev);
+    if (m->p.kind == GCB_MEMORY_DELAY && ++m->summed < m->p.delay)
+        return NULL;
+    m->summed = 0;
+    return m->on.left;
+}
+
+void gcb_device_memory_update(struct gcb_device_memory *m, const float *sent_dev)
+{
+    if (m->p.kind != GCB_MEMORY_NONE)
+        m->module->memory_sent(m->stream, &m->on, sent_dev, m->on.momentum && m->p.masking);
+}
+
+const float *gcb_device_memory_residual(const struct gcb_device_memory *m)
+{
+    return m->on.left;
+}

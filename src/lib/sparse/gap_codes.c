@@ -1,0 +1,123 @@
+#include "src/lib/sparse/gap_codes.h"
+
+#include <string.h>
+
+#include "src/lib/codec/codec.h" /* GCB_TILE */
+
+static void count_gaps(struct gcb_gap_codes *m, const uint32_t *pos, uint64_t kept, unsigned b)
+{
+    struct gcb_gap_past past = {0, 0};
+    uint32_t next = 0;
+
+    memset(m->count, 0, sizeof(m->count));
+    m->golomb_bits = kept * (b + 1);
+    m->gap_bits = 0;
+    for (uint64_t i = 0; i < kept; i++) {
+        const uint32_t gap = pos[i] - next;
+        unsigned low, symbol = gcb_gap_symbol(gap, &low);
+
+        if (i % GCB_TILE == 0)
+            past = (struct gcb_gap_past){0, 0};
+        m->count[past.sum][symbol]++;
+        m->golomb_bits += gap >> b;
+        m->gap_bits += low;
+        gcb_gap_saw(&past, symbol);
+        next = pos[i] + 1;
+    }
+}
+
+/* What a code for the sum of two counts costs; b may be NULL. */
+static uint64_t cost_of(const uint32_t *a, const uint32_t *b)
+{
+    struct gcb_gap_cost t = {0};
+
+    for (unsigned s = 0; s < GCB_PREFIX_SYMBOLS; s++)
+        gcb_gap_cost_add(&t, (uint64_t)a[s] + (b ? b[s] : 0));
+    return gcb_gap_cost_of(t);
+}
+
+static void cost_joined(struct gcb_gap_codes *m, unsigned g)
+{
+    if (g + 1 < m->groups)
+        m->group[g].joined = cost_of(m->group[g].count, m->group[g + 1].count);
+}
+
+static void join(struct gcb_gap_codes *m, unsigned g)
+{
+    struct gcb_gap_group *a = &m->group[g];
+
+    for (unsigned s = 0; s < GCB_PREFIX_SYMBOLS; s++)
+        a->count[s] += a[1].count[s];
+    a->cost = a->joined;
+    m->groups--;
+    memmove(a + 1, a + 2, (m->groups - g - 1) * sizeof(*a));
+    cost_joined(m, g);
+    if (g)
+        cost_joined(m, g - 1);
+}
+
+/* The group that gains most, or loses least, by joining the next; a negative loss is a gain. */
+static unsigned best_to_join(const struct gcb_gap_codes *m, int64_t *loss)
+{
+    unsigned best = 0;
+
+    *loss = INT64_MAX;
+    for (unsigned g = 0; g + 1 < m->groups; g++) {
+        const int64_t more =
+            (int64_t)(m->group[g].joined - m->group[g].cost - m->group[g + 1].cost);
+
+        if (more < *loss) {
+            *loss = more;
+            best = g;
+        }
+    }
+    return best;
+}
+
+/* From a group for each sum that came before a gap, joins neighbours while that pays. */
+static void make_groups(struct gcb_gap_codes *m)
+{
+    int64_t loss;
+
+    m->groups = 0;
+    for (unsigned sum = 0; sum < GCB_GAP_SUMS; sum++) {
+        const uint32_t *c = m->count[sum];
+        uint32_t any = 0;
+
+        for (unsigned s = 0; s < GCB_PREFIX_SYMBOLS; s++)
+            any |= c[s];
+        if (any)
+            m->group[m->groups++] = (struct gcb_gap_group){sum, m->count[sum], cost_of(c, NULL), 0};
+    }
+    for (unsigned g = 0; g < m->groups; g++)
+        cost_joined(m, g);
+    while (m->groups > 1) {
+        const unsigned g = best_to_join(m, &loss);
+
+        if (loss >= 0 && m->groups <= GCB_GAP_CODES)
+            break;
+        join(m, g);
+    }
+}
+
+static void make_codes(struct gcb_gap_codes *m)
+{
+    m->head_bits = 2 + 6 * m->groups;
+    for (unsigned g = 0; g < m->groups; g++) {
+        const struct gcb_gap_group *group = &m->group[g];
+
+        gcb_prefix_lengths(m->length[g], group->count);
+        gcb_prefix_codes(m->code[g], m->bits[g], m->length[g]);
+        m->head_bits += gcb_prefix_size(m->length[g]);
+        for (unsigned s = 0; s < GCB_PREFIX_SYMBOLS; s++)
+            m->gap_bits += (uint64_t)group->count[s] * m->bits[g][s];
+        memset(m->of_sum + group->from, (int)g, GCB_GAP_SUMS - group->from);
+    }
+}
+
+void gcb_gap_codes_make(struct gcb_gap_codes *m, const uint32_t *pos, uint64_t kept, unsigned b)
+{
+    count_gaps(m, pos, kept, b);
+    make_groups(m);
+    make_codes(m);
+}

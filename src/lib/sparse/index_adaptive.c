@@ -1,0 +1,178 @@
+#include "kernels/index/golomb_elem.h"
+#include "src/lib/sparse/gap_codes.h"
+#include "src/lib/sparse/index.h"
+
+/*
+ * Gaps in prefix codes made for the message (src/lib/sparse/gap_codes.h says which gap is what symbol, and which
+ * code writes it).
+ *
+ * Stream: a byte, then the codes, then the blocks. The byte is Golomb's parameter (below 32) where Golomb's
+ * stream is no longer, and what follows is Golomb's stream; else it is 31 + the number of codes. Each code
+ * serves an interval of sums: all but the first send the lowest (6 bits); then come the codes' lengths
+ * (src/lib/sparse/prefix.h), and zeros up to a byte. A block begins as if two gaps of 0 had come before.
+ */
+
+/* ---- encoding ---- */
+
+static uint64_t adaptive_bound(uint64_t n, uint64_t kept)
+{
+    return gcb_index_golomb.bound(n, kept);
+}
+
+static void put_codes(struct gcb_bitw *w, const struct gcb_gap_codes *m)
+{
+    gcb_bitw_put(w, GCB_GAP_MARK + m->groups - 1, 8);
+    for (unsigned g = 1; g < m->groups; g++)
+        gcb_bitw_put(w, m->group[g].from, 6);
+    for (unsigned g = 0; g < m->groups; g++)
+        gcb_prefix_put(w, m->length[g]);
+    gcb_bitw_finish(w);
+}
+
+static void put_block(struct gcb_bitw *w, const struct gcb_gap_codes *m, const uint32_t *pos,
+                      uint64_t n, uint32_t next)
+{
+    struct gcb_gap_past past = {0, 0};
+
+    for (uint64_t i = 0; i < n; i++) {
+        const uint32_t gap = pos[i] - next;
+        const unsigned code = m->of_sum[past.sum];
+        unsigned low, symbol = gcb_gap_symbol(gap, &low), bits = m->bits[code][symbol];
+        const uint64_t low_bits = gap & ((UINT32_C(1) << low) - 1);
+
+        gcb_bitw_put(w, m->code[code][symbol] | low_bits << bits, bits + low);
+        gcb_gap_saw(&past, symbol);
+        next = pos[i] + 1;
+    }
+    gcb_bitw_finish(w);
+}
+
+static void put_stream(struct gcb_wbuf *out, const struct gcb_gap_codes *m, const uint32_t *pos,
+                       uint64_t kept, uint64_t bound)
+{
+    uint8_t *head = gcb_wbuf_take(out, bound);
+    uint8_t *directory = head + 4, *body;
+    struct gcb_bitw w = {.p = NULL};
+
+    if (!head)
+        return;
+    w.p = body = directory + gcb_directory_bytes(kept);
+    put_codes(&w, m);
+    for (uint64_t i = 0; i < kept; i += GCB_TILE) {
+        if (i)
+            gcb_directory_put(directory, i / GCB_TILE, pos[i - 1], (uint64_t)(w.p - body));
+        put_block(&w, m, pos + i, kept - i < GCB_TILE ? kept - i : GCB_TILE,
+                  i ? pos[i - 1] + 1 : 0);
+    }
+    gcb_store_u32(head, (uint32_t)(w.p - body));
+    out->len -= bound - (uint64_t)(w.p - head);
+}
+
+static void adaptive_encode(struct gcb_wbuf *out, const uint32_t *pos, uint64_t kept, uint64_t n)
+{
+    const uint64_t blocks = (kept + GCB_TILE - 1) / GCB_TILE;
+    struct gcb_gap_codes m;
+
+    gcb_gap_codes_make(&m, pos, kept, gcb_golomb_parameter(kept, n));
+    /* with each block's padding at its worst here and at its best there, never longer than Golomb's */
+    if (m.head_bits / 8 + 1 + (m.gap_bits + 7 * blocks) / 8 < 1 + m.golomb_bits / 8)
+        put_stream(out, &m, pos, kept, adaptive_bound(n, kept));
+    else
+        gcb_index_golomb.encode(out, pos, kept, n);
+}
+
+/* ---- decoding ---- */
+
+struct tables {
+    uint16_t entry[GCB_GAP_CODES][GCB_PREFIX_ENTRIES];
+    const uint16_t *of_sum[GCB_GAP_SUMS];
+};
+
+static int adaptive_open(struct gcb_index_cursor *c, struct gcb_rbuf *in)
+{
+    if (gcb_blocks_open(c, in) || c->body == c->end)
+        return GCB_E_CORRUPT;
+    c->param = *c->body;
+    return c->param < GCB_GAP_MARK + GCB_GAP_CODES ? 0 : GCB_E_CORRUPT;
+}
+
+/* Reads the codes; *r then stands at the byte behind them. */
+static int get_tables(struct tables *t, struct gcb_bitr *r, unsigned codes)
+{
+    uint8_t length[GCB_PREFIX_SYMBOLS];
+    unsigned from = 0;
+
+    for (unsigned sum = 0; sum < GCB_GAP_SUMS; sum++)
+        t->of_sum[sum] = t->entry[0];
+    for (unsigned g = 1; g < codes; g++) {
+        const unsigned start = (unsigned)gcb_bitr_get(r, 6);
+
+        if (start <= from || start >= GCB_GAP_SUMS)
+            return GCB_E_CORRUPT;
+        for (from = start; from < GCB_GAP_SUMS; from++)
+            t->of_sum[from] = t->entry[g];
+        from = start;
+    }
+    for (unsigned g = 0; g < codes; g++)
+        if (gcb_prefix_get(r, length) || gcb_prefix_table(t->entry[g], length))
+            return GCB_E_CORRUPT;
+    return gcb_bitr_get(r, r->fill % 8) || r->failed ? GCB_E_CORRUPT : 0;
+}
+
+/* Where the blocks begin: what was read ahead in whole bytes is given back. */
+static const uint8_t *after_tables(const struct gcb_bitr *r)
+{
+    return r->p - r->fill / 8;
+}
+
+/* Gaps of one block; ends at the position behind the last, or at n if something is wrong. */
+static uint64_t get_gaps(const struct tables *t, struct gcb_bitr *r, uint32_t *pos, size_t count,
+                         uint64_t next, uint64_t n)
+{
+    struct gcb_gap_past past = {0, 0};
+
+    for (size_t i = 0; i < count; i++) {
+        unsigned entry, symbol;
+        uint32_t gap;
+
+        gcb_bitr_refill(r); /* a code and its low bits are 40 at most */
+        entry = t->of_sum[past.sum][r->acc % GCB_PREFIX_ENTRIES];
+        symbol = entry >> 4;
+        gcb_bitr_skip(r, entry & 15);
+        gap = symbol;
+        if (symbol >= 16)
+            gap = UINT32_C(1) << (symbol - 12) | (uint32_t)gcb_bitr_get(r, symbol - 12);
+        next += gap;
+        if (r->failed || next >= n)
+            return n + 1;
+        pos[i] = (uint32_t)next++;
+        gcb_gap_saw(&past, symbol);
+    }
+    return next;
+}
+
+static int adaptive_next(struct gcb_index_cursor *c, uint32_t *pos, size_t n)
+{
+    struct gcb_bitr head = {.p = c->body + 1, .end = c->end}, r = {.p = NULL};
+    struct tables t;
+
+    if (c->param < GCB_GAP_MARK)
+        return gcb_index_golomb.next(c, pos, n);
+    if (gcb_blocks_next(c, &r.p, &r.end) || get_tables(&t, &head, c->param - GCB_GAP_MARK + 1))
+        return GCB_E_CORRUPT;
+    if (c->done == 0)
+        r.p = after_tables(&head);
+    if (r.p > r.end)
+        return GCB_E_CORRUPT;
+    c->next = get_gaps(&t, &r, pos, n, c->next, c->n);
+    c->done += n;
+    return c->next <= c->n && r.p == r.end && r.fill < 8 && r.acc == 0 ? 0 : GCB_E_CORRUPT;
+}
+
+const struct gcb_index gcb_index_adaptive = {
+    .name = "adaptive",
+    .bound = adaptive_bound,
+    .encode = adaptive_encode,
+    .open = adaptive_open,
+    .next = adaptive_next,
+};

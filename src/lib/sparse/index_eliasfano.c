@@ -1,0 +1,103 @@
+#include "kernels/index/layout_elem.h"
+#include "src/lib/sparse/index.h"
+#include "src/lib/wire/bits.h"
+
+/*
+ * Elias-Fano: of each position, the l low bits as they are and the rest in unary. A block stands by itself:
+ * positions count from behind the last of the block before (from 0 in the first). A byte with l; the low
+ * bits of all its positions; then for each position as many ones as its high part (>> l) is above
+ * that of the one before, and a zero; zeros up to a byte. l is what makes the block shortest, so the
+ * stream takes at most 2 + ceil(log2(n / kept)) bits a position beside 15 bits a block.
+ */
+
+/* No block is longer than with the l that is best for all positions alike. */
+static uint64_t eliasfano_bound(uint64_t n, uint64_t kept)
+{
+    const unsigned l = kept ? gcb_eliasfano_low_bits(n, kept) : 0;
+    const uint64_t bits = kept ? kept * (l + 1) + (n >> l) : 0;
+
+    return 4 + gcb_directory_bytes(kept) + bits / 8 + 1 + (kept / GCB_TILE + 1) * 2 +
+           GCB_BITS_SLACK;
+}
+
+static void put_block(struct gcb_bitw *w, const uint32_t *pos, uint64_t m, uint32_t base)
+{
+    const unsigned l = gcb_eliasfano_low_bits(pos[m - 1] - base, m);
+    const uint32_t mask = (UINT32_C(1) << l) - 1;
+    uint32_t high = 0;
+
+    gcb_bitw_put(w, l, 8);
+    for (uint64_t i = 0; i < m; i++)
+        gcb_bitw_put(w, (pos[i] - base) & mask, l);
+    for (uint64_t i = 0; i < m; i++) {
+        const uint32_t ones = ((pos[i] - base) >> l) - high;
+
+        gcb_bitw_ones(w, ones);
+        gcb_bitw_put(w, 0, 1);
+        high += ones;
+    }
+    gcb_bitw_finish(w);
+}
+
+static void eliasfano_encode(struct gcb_wbuf *out, const uint32_t *pos, uint64_t kept, uint64_t n)
+{
+    const uint64_t bound = eliasfano_bound(n, kept);
+    uint8_t *head = gcb_wbuf_take(out, bound);
+    uint8_t *directory = head + 4, *body;
+    struct gcb_bitw w = {.p = NULL};
+
+    if (!head)
+        return;
+    w.p = body = directory + gcb_directory_bytes(kept);
+    for (uint64_t i = 0; i < kept; i += GCB_TILE) {
+        if (i)
+            gcb_directory_put(directory, i / GCB_TILE, pos[i - 1], (uint64_t)(w.p - body));
+        put_block(&w, pos + i, kept - i < GCB_TILE ? kept - i : GCB_TILE, i ? pos[i - 1] + 1 : 0);
+    }
+    gcb_store_u32(head, (uint32_t)(w.p - body));
+    out->len -= bound - (uint64_t)(w.p - head);
+}
+
+/* A reader of the unary part, which begins somewhere in a byte behind the low bits. */
+static struct gcb_bitr after_low_bits(const uint8_t *p, const uint8_t *end, uint64_t bits)
+{
+    struct gcb_bitr r = {.p = p + bits / 8, .end = end};
+
+    gcb_bitr_get(&r, bits % 8);
+    return r;
+}
+
+static int eliasfano_next(struct gcb_index_cursor *c, uint32_t *pos, size_t m)
+{
+    struct gcb_bitr low = {.p = NULL}, high;
+    const uint64_t base = c->next;
+    uint64_t above = 0;
+    unsigned l;
+
+    if (gcb_blocks_next(c, &low.p, &low.end) || low.p == low.end)
+        return GCB_E_CORRUPT;
+    l = *low.p++;
+    if (l > 31 || (uint64_t)(low.end - low.p) < (m * l + 7) / 8)
+        return GCB_E_CORRUPT;
+    high = after_low_bits(low.p, low.end, m * l);
+    for (size_t i = 0; i < m; i++) {
+        uint64_t at;
+
+        above += gcb_bitr_ones(&high, c->n >> l);
+        at = base + (above << l | gcb_bitr_get(&low, l));
+        if (high.failed || at < c->next || at >= c->n)
+            return GCB_E_CORRUPT;
+        pos[i] = (uint32_t)at;
+        c->next = at + 1;
+    }
+    c->done += m;
+    return high.p == high.end && high.fill < 8 && high.acc == 0 ? 0 : GCB_E_CORRUPT;
+}
+
+const struct gcb_index gcb_index_eliasfano = {
+    .name = "elias-fano",
+    .bound = eliasfano_bound,
+    .encode = eliasfano_encode,
+    .open = gcb_blocks_open,
+    .next = eliasfano_next,
+};

@@ -1,0 +1,96 @@
+#include "kernels/index/golomb_elem.h"
+#include "src/lib/sparse/index.h"
+#include "src/lib/wire/bits.h"
+
+/*
+ * Golomb's code with a power of two (Rice), as SBC (Sattler et al., 2019) uses it: of the gap d >= 1, q =
+ * (d - 1) >> b ones, a zero, and the b low bits of d - 1. b stands in front of the stream (one byte).
+ */
+
+/* Each gap takes b + 1 bits, the quotients together at most n >> b, each block up to 7 bits of padding. */
+static uint64_t golomb_bound(uint64_t n, uint64_t kept)
+{
+    const unsigned b = gcb_golomb_parameter(kept, n);
+    const uint64_t bits = kept * (b + 1) + (n >> b) + (kept / GCB_TILE + 1) * 7;
+
+    return 5 + gcb_directory_bytes(kept) + bits / 8 + 1 + GCB_BITS_SLACK;
+}
+
+/* One gap (less one): a long quotient's first ones, then the rest in one go. */
+static void put_gap(struct gcb_bitw *w, uint32_t gap, unsigned b)
+{
+    uint32_t ones = gap >> b;
+
+    if (ones > 20) {
+        gcb_bitw_ones(w, ones - 20);
+        ones = 20;
+    }
+    gcb_bitw_put(w, ((1u << ones) - 1) | (uint64_t)(gap & ((1u << b) - 1)) << (ones + 1),
+                 ones + 1 + b);
+}
+
+static void golomb_encode(struct gcb_wbuf *out, const uint32_t *pos, uint64_t kept, uint64_t n)
+{
+    const uint64_t bound = golomb_bound(n, kept);
+    const unsigned b = gcb_golomb_parameter(kept, n);
+    uint8_t *head = gcb_wbuf_take(out, bound);
+    uint8_t *directory = head + 4;
+    struct gcb_bitw w = {.p = NULL};
+    uint32_t next = 0;
+    uint8_t *body;
+
+    if (!head)
+        return;
+    body = directory + gcb_directory_bytes(kept);
+    *body = (uint8_t)b;
+    w.p = body + 1;
+    for (uint64_t i = 0; i < kept; i++) {
+        if (i && i % GCB_TILE == 0) {
+            gcb_bitw_finish(&w);
+            gcb_directory_put(directory, i / GCB_TILE, next - 1, (uint64_t)(w.p - body));
+        }
+        put_gap(&w, pos[i] - next, b);
+        next = pos[i] + 1;
+    }
+    gcb_bitw_finish(&w);
+    gcb_store_u32(head, (uint32_t)(w.p - body));
+    out->len -= bound - (uint64_t)(w.p - head);
+}
+
+static int golomb_open(struct gcb_index_cursor *c, struct gcb_rbuf *in)
+{
+    if (gcb_blocks_open(c, in) || c->body == c->end)
+        return GCB_E_CORRUPT;
+    c->param = *c->body;
+    return c->param < 32 ? 0 : GCB_E_CORRUPT;
+}
+
+static int golomb_next(struct gcb_index_cursor *c, uint32_t *pos, size_t n)
+{
+    struct gcb_bitr r = {.p = NULL};
+    uint64_t next = c->next;
+
+    if (gcb_blocks_next(c, &r.p, &r.end))
+        return GCB_E_CORRUPT;
+    if (c->done == 0)
+        r.p++; /* the parameter */
+    for (size_t i = 0; i < n; i++) {
+        const uint64_t quotient = gcb_bitr_ones(&r, c->n >> c->param);
+
+        next += quotient << c->param | gcb_bitr_get(&r, c->param);
+        if (r.failed || next >= c->n)
+            return GCB_E_CORRUPT;
+        pos[i] = (uint32_t)next++;
+    }
+    c->next = next;
+    c->done += n;
+    return r.p == r.end && r.fill < 8 && r.acc == 0 ? 0 : GCB_E_CORRUPT;
+}
+
+const struct gcb_index gcb_index_golomb = {
+    .name = "golomb",
+    .bound = golomb_bound,
+    .encode = golomb_encode,
+    .open = golomb_open,
+    .next = golomb_next,
+};

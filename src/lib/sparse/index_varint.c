@@ -1,0 +1,73 @@
+#include "src/lib/sparse/index.h"
+
+/* Gap to the position before, less one, seven bits a byte, low ones first; a set top bit continues. */
+
+/* A gap of g takes one byte more for each 7 bits it has beyond the first 7: at most g / 128 more. */
+static uint64_t varint_bound(uint64_t n, uint64_t kept)
+{
+    return 4 + gcb_directory_bytes(kept) + kept + n / 64 + 5;
+}
+
+static uint8_t *put_gap(uint8_t *p, uint32_t gap)
+{
+    for (; gap >= 128; gap >>= 7)
+        *p++ = (uint8_t)(gap | 128);
+    *p++ = (uint8_t)gap;
+    return p;
+}
+
+static void varint_encode(struct gcb_wbuf *out, const uint32_t *pos, uint64_t kept, uint64_t n)
+{
+    const uint64_t bound = varint_bound(n, kept);
+    uint8_t *head = gcb_wbuf_take(out, bound);
+    uint8_t *directory = head + 4;
+    uint32_t next = 0;
+    uint8_t *body, *p;
+
+    if (!head)
+        return;
+    p = body = directory + gcb_directory_bytes(kept);
+    for (uint64_t i = 0; i < kept; i++) {
+        if (i && i % GCB_TILE == 0)
+            gcb_directory_put(directory, i / GCB_TILE, next - 1, (uint64_t)(p - body));
+        p = put_gap(p, pos[i] - next);
+        next = pos[i] + 1;
+    }
+    gcb_store_u32(head, (uint32_t)(p - body));
+    out->len -= bound - (uint64_t)(p - head);
+}
+
+static int varint_next(struct gcb_index_cursor *c, uint32_t *pos, size_t n)
+{
+    const uint8_t *p, *end;
+    uint64_t next = c->next;
+
+    if (gcb_blocks_next(c, &p, &end))
+        return GCB_E_CORRUPT;
+    for (size_t i = 0; i < n; i++) {
+        uint64_t gap = 0;
+        unsigned shift = 0;
+
+        do {
+            if (p == end || shift > 28)
+                return GCB_E_CORRUPT;
+            gap |= (uint64_t)(*p & 127) << shift;
+            shift += 7;
+        } while (*p++ & 128);
+        next += gap;
+        if (next >= c->n)
+            return GCB_E_CORRUPT;
+        pos[i] = (uint32_t)next++;
+    }
+    c->next = next;
+    c->done += n;
+    return p == end ? 0 : GCB_E_CORRUPT;
+}
+
+const struct gcb_index gcb_index_varint = {
+    .name = "varint",
+    .bound = varint_bound,
+    .encode = varint_encode,
+    .open = gcb_blocks_open,
+    .next = varint_next,
+};

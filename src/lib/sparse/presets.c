@@ -1,0 +1,120 @@
+#include "src/lib/sparse/presets.h"
+
+#include <math.h>
+
+#include "src/lib/sparse/sparse.h"
+
+/* ---- bits per element as the papers count, where they count positions; headers and scales are left out ---- */
+
+/* SBC's mean bits of a position in Golomb code: b* + 1 / (1 - (1 - p)^(2^b*)). */
+static double golomb_bits(double p)
+{
+    const double golden = (sqrt(5.0) + 1.0) / 2.0;
+    const double b = 1.0 + floor(log2(log(golden - 1.0) / log1p(-p)));
+    const double remainder = b > 0.0 ? b : 0.0;
+
+    return remainder + 1.0 / (1.0 - pow(1.0 - p, exp2(remainder)));
+}
+
+static double value_bits(const struct gcb_sparse *s)
+{
+    return s->values_ops->nominal_bits(&s->v);
+}
+
+static double sbc_nominal(const void *state)
+{
+    const struct gcb_sparse *s = state;
+    const double p = 1.0 - s->theta;
+
+    return p * (golomb_bits(p) + value_bits(s));
+}
+
+/* A word for the position, and one for the value unless all share a mean; whole tensors have no positions. */
+static double redsync_nominal(const void *state)
+{
+    const struct gcb_sparse *s = state;
+
+    if (s->count * sizeof(float) < s->selection.p.dense_below)
+        return value_bits(s);
+    return (1.0 - s->theta) * (32.0 + value_bits(s));
+}
+
+/* Run lengths of zeros in 16 bits. */
+static double dgc_nominal(const void *state)
+{
+    const struct gcb_sparse *s = state;
+
+    return (1.0 - s->theta) * (16.0 + value_bits(s));
+}
+
+/* A position takes what numbers a chunk. */
+static double demo_nominal(const void *state)
+{
+    const struct gcb_sparse *s = state;
+    const uint64_t chunk = s->chunk && s->chunk < s->count ? s->chunk : s->count;
+
+    return (1.0 - s->theta) * (ceil(log2((double)(chunk ? chunk : 1))) + value_bits(s));
+}
+
+const struct gcb_preset gcb_sparse_presets[] = {
+    {
+        .name = "topk",
+        .summary = "largest magnitudes as float32, with their positions",
+        .source = "Aji and Heafield, EMNLP 2017; Lin et al., ICLR 2018 (selection made exact)",
+        .defaults = "transform=none,select=topk,values=fp32,index=u32",
+        .bound = "exact: the error is the dropped energy, at most (1 - k/n) ||x||^2",
+    },
+    {
+        .name = "fft",
+        .summary = "largest bins of the real FFT as range floats, with a bitmap",
+        .source = "Wang et al., HPDC'20 (SuperNeurons), section 3",
+        .defaults = "transform=fft,select=topk,values=range,bits=10,index=bitmap",
+        .bound = "the dropped energy of the spectrum, and the range float's error on what is kept",
+    },
+    {
+        .name = "sbc",
+        .summary = "the largest values of one sign as their mean, Golomb-coded positions",
+        .source = "Sattler et al., IJCNN 2019 (SBC), section 3",
+        .defaults = "p=0.01,select=one-sided,values=mean,index=golomb",
+        .memory = "memory=delay,delay=1",
+        .bound = "exact: ||x - x'||^2 = ||x||^2 - k mu^2",
+        .nominal_bits = sbc_nominal,
+    },
+    {
+        .name = "stc",
+        .summary = "the largest magnitudes as sign times mean, Golomb-coded positions",
+        .source = "Sattler et al., IEEE TNNLS 2019 (STC), algorithm 1",
+        .defaults = "p=0.001,select=topk,values=sign-mean,index=golomb",
+        .memory = "memory=ef",
+        .bound = "exact: ||x - x'||^2 = ||x||^2 - k mu^2 with mu the mean magnitude kept",
+        .nominal_bits = sbc_nominal,
+    },
+    {
+        .name = "redsync",
+        .summary = "by size of tensor: all, trimmed top-k, searched threshold reused",
+        .source = "Fang et al., JPDC 2019 (RedSync), section 4",
+        .defaults = "density=0.001,select=redsync,values=fp32,index=u32",
+        .memory = "memory=dgc,momentum=0.9",
+        .bound = "the dropped energy; quant=asq: ||x - x'||^2 = ||x||^2 - k mu^2",
+        .nominal_bits = redsync_nominal,
+    },
+    {
+        .name = "dgc",
+        .summary = "threshold from a sample, re-selected if too many pass",
+        .source = "Lin et al., ICLR 2018 (DGC), section 3",
+        .defaults = "density=0.001,select=sampled,values=fp32,index=u32",
+        .memory = "memory=dgc,momentum=0.9",
+        .bound = "the dropped energy; between 0.8 and 1.3 of the asked density is kept",
+        .nominal_bits = dgc_nominal,
+    },
+    {
+        .name = "demo",
+        .summary = "largest DCT coefficients of each chunk",
+        .source = "Peng, Quesnelle, Kingma 2024 (DeMo); one-dimensional chunks of 64 x 64",
+        .defaults = "transform=dct,chunk=4096,select=chunk,density=0.0078125,values=fp32,index=u32",
+        .memory = "memory=demo,momentum=0.999",
+        .bound = "exact: the dropped energy of the spectrum",
+        .nominal_bits = demo_nominal,
+    },
+    {.name = NULL},
+};

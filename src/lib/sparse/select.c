@@ -1,0 +1,56 @@
+#include "src/lib/sparse/select.h"
+
+#include <math.h>
+
+#include "src/lib/base/alloc.h"
+
+static const struct gcb_selector *const selectors[] = {
+    &gcb_selector_topk,      &gcb_selector_chunk,     &gcb_selector_threshold,
+    &gcb_selector_one_sided, &gcb_selector_alternate, &gcb_selector_trimmed,
+    &gcb_selector_search,    &gcb_selector_redsync,   &gcb_selector_sampled,
+};
+
+const char *const gcb_selector_names[] = {
+    "topk",    "chunk",  "threshold", "one-sided", "alternate",
+    "trimmed", "search", "redsync",   "sampled",   NULL,
+};
+
+const struct gcb_selector *gcb_selector_at(int id)
+{
+    return selectors[id];
+}
+
+uint64_t gcb_kept_of(double density, uint64_t n)
+{
+    const double k = rint(density * (double)n);
+
+    if (n == 0)
+        return 0;
+    return k < 1.0 ? 1 : k >= (double)n ? n : (uint64_t)k;
+}
+
+int gcb_selection_init(struct gcb_selection *s, uint64_t positions, const struct gcb_codec_env *env,
+                       struct gcb_diag *diag)
+{
+    s->positions = positions;
+    s->bytes = env->count * sizeof(float);
+    s->segment = env->segment;
+    s->segments = (positions + env->segment - 1) / env->segment;
+    s->kernels = env->kernels;
+    s->queue = env->queue;
+    s->pos = gcb_alloc_array(positions, sizeof(*s->pos)); /* only what is used is ever touched */
+    s->segment_kept = gcb_alloc_array(s->segments, sizeof(*s->segment_kept));
+    s->value = gcb_alloc_array(positions, sizeof(*s->value));
+    s->sample = gcb_alloc_array(GCB_SAMPLE_MAX, sizeof(*s->sample));
+    if (s->pos && s->segment_kept && s->value && s->sample)
+        return 0;
+    return gcb_diag_nomem(diag, positions * (sizeof(*s->pos) + sizeof(*s->value)), "a selection");
+}
+
+void gcb_selection_fini(struct gcb_selection *s)
+{
+    gcb_free(s->pos);
+    gcb_free(s->segment_kept);
+    gcb_free(s->value);
+    gcb_free(s->sample);
+}

@@ -1,0 +1,73 @@
+#include "src/lib/sparse/select.h"
+
+/*
+ * The same share of each chunk: k of a chunk of L positions is clamp(rint(density L), 1, L), and its largest
+ * magnitudes are kept, ties to the lower index. One read, in the first-level cache.
+ */
+
+static uint64_t chunk_of(const struct gcb_selection_params *p, uint64_t positions)
+{
+    return p->chunk == 0 || p->chunk > positions ? positions : p->chunk;
+}
+
+static uint64_t chunk_most(const struct gcb_selection_params *p, uint64_t positions, uint64_t k)
+{
+    const uint64_t chunk = chunk_of(p, positions);
+
+    (void)k;
+    if (positions == 0)
+        return 0;
+    return positions / chunk * gcb_kept_of(p->density, chunk) +
+           gcb_kept_of(p->density, positions % chunk);
+}
+
+/* Appends the choice of x[from .. from + n), a chunk, which may lie across segments. */
+static void choose(struct gcb_selection *s, const float *x, uint64_t from, uint64_t n)
+{
+    uint64_t one = 0;
+    struct gcb_selection part = {
+        .positions = n,
+        .segment = n,
+        .segments = 1,
+        .segment_kept = &one,
+        .pos = s->pos + s->kept,
+        .value = s->value,
+        .sample = s->sample,
+        .kernels = s->kernels,
+        .queue = &(struct gcb_queue){.threads = 1},
+    };
+
+    gcb_select_exact(&part, x + from, gcb_kept_of(s->p.density, n));
+    for (uint64_t i = 0; i < part.kept; i++) {
+        const uint64_t position = from + part.pos[i], g = position / s->segment;
+
+        part.pos[i] = (uint32_t)(position - g * s->segment);
+        s->segment_kept[g]++;
+    }
+    s->kept += part.kept;
+}
+
+static void select_chunk(struct gcb_selection *s, const struct gcb_step *at, const float *order,
+                         uint64_t k)
+{
+    const uint64_t chunk = chunk_of(&s->p, s->positions);
+
+    (void)at;
+    if (chunk == s->positions) {
+        gcb_select_exact(s, order, k);
+        return;
+    }
+    s->kept = 0;
+    for (uint64_t g = 0; g < s->segments; g++)
+        s->segment_kept[g] = 0;
+    for (uint64_t from = 0, n; from < s->positions; from += n) {
+        n = s->positions - from < chunk ? s->positions - from : chunk;
+        choose(s, order, from, n);
+    }
+}
+
+const struct gcb_selector gcb_selector_chunk = {
+    .name = "chunk",
+    .most = chunk_most,
+    .select = select_chunk,
+};

@@ -1,0 +1,74 @@
+#include <math.h>
+
+#include "kernels/select/select_elem.h"
+#include "src/lib/sparse/select.h"
+
+/*
+ * DGC's selection (Lin et al. 2018): a threshold from a sample, adapted until between 0.8 k and 1.3 k
+ * pass, at most ten times; if still more pass, the k largest of those that do (hierarchical
+ * selection); if still fewer, the exact choice. A threshold is never zero: a sample of a tensor that is
+ * mostly zeros must not send everything.
+ */
+
+static uint64_t sampled_most(const struct gcb_selection_params *p, uint64_t positions, uint64_t k)
+{
+    const uint64_t most = (uint64_t)ceil(GCB_SAMPLED_MOST * (double)k);
+
+    (void)p;
+    return most < positions ? most : positions;
+}
+
+struct gcb_sample_plan gcb_sample_plan(uint64_t positions, double share, uint64_t k, uint64_t step)
+{
+    const double wanted = share * (double)positions;
+    const uint64_t least = positions < 1024 ? positions : 1024;
+    uint64_t m = wanted > (double)GCB_SAMPLE_MAX ? GCB_SAMPLE_MAX : (uint64_t)wanted;
+    struct gcb_sample_plan plan = {0};
+
+    if (positions == 0)
+        return plan;
+    m = m < least ? least : m;
+    plan.m = m;
+    plan.stride = positions / m;
+    plan.offset = step % plan.stride;
+    plan.rank = (uint64_t)rint((double)k / (double)positions * (double)m);
+    plan.rank = plan.rank < 1 ? 1 : plan.rank;
+    return plan;
+}
+
+static uint32_t sampled_threshold(struct gcb_selection *s, const float *x, uint64_t k,
+                                  uint64_t step)
+{
+    const struct gcb_sample_plan plan = gcb_sample_plan(s->positions, s->p.sample, k, step);
+    uint64_t above;
+
+    for (uint64_t i = 0; i < plan.m; i++)
+        s->sample[i] = x[i * plan.stride + plan.offset];
+    return gcb_select_kth(s->kernels, s->sample, plan.m, plan.rank, &above);
+}
+
+static void select_sampled(struct gcb_selection *s, const struct gcb_step *at, const float *order,
+                           uint64_t k)
+{
+    uint32_t threshold;
+
+    s->kept = 0;
+    threshold = s->positions ? sampled_threshold(s, order, k, at->step) : 0;
+    threshold = threshold ? threshold : 1;
+    for (int i = 0; i <= GCB_SAMPLED_ADAPTATIONS && s->positions; i++) {
+        gcb_select_collect(s, order, threshold);
+        if (gcb_sampled_enough(s->kept, k) || threshold == 1)
+            break;
+        threshold = gcb_sampled_lower(threshold);
+    }
+    if (!gcb_sampled_enough(s->kept, k) || s->positions == 0)
+        gcb_select_exact(s, order, k);
+    else if (gcb_sampled_too_many(s->kept, k))
+        gcb_select_exact_of_collected(s, order, k);
+}
+
+const struct gcb_selector gcb_selector_sampled = {
+    .name = "sampled",
+    .most = sampled_most,
+    .select = select_sampled,
+};

@@ -1,0 +1,121 @@
+#include <inttypes.h>
+#include <math.h>
+
+#include "src/lib/base/alloc.h"
+#include "src/lib/sparse/transform.h"
+
+/*
+ * Orthonormal DCT-II of the message or of its chunks (DeMo: Peng, Quesnelle, Kingma 2024, which uses
+ * chunks). FFTW's transform is unscaled, with a first coefficient that is sqrt(2) too large: that is
+ * mended in place, and a shorter last chunk is brought to the scale of the others, so that one
+ * factor, applied to kept values only, makes all unitary.
+ */
+
+static uint64_t dct_positions(uint64_t count, uint64_t chunk)
+{
+    (void)chunk;
+    return count;
+}
+
+static uint64_t chunk_length(const struct gcb_transform_state *t)
+{
+    return t->chunk == 0 || t->chunk > t->count ? t->count : t->chunk;
+}
+
+static int dct_init(struct gcb_transform_state *t, const struct gcb_codec_env *env,
+                    struct gcb_diag *diag)
+{
+    const struct gcb_fft_config config = {
+        .kind = GCB_FFT_DCT,
+        .n = t->count,
+        .chunk = t->chunk,
+        .threads = env->queue->threads,
+        .rigor = env->fft_rigor,
+        .inverse = env->decoding,
+    };
+
+    if (t->count == 0)
+        return 0;
+    t->coef = gcb_alloc_array(t->count, sizeof(float));
+    if (!t->coef)
+        return gcb_diag_nomem(diag, t->count * sizeof(float), "a spectrum");
+    if (gcb_fft_create(&t->fft, &config))
+        return gcb_diag_set(diag, GCB_E_NOMEM, "out of memory (for a DCT of %" PRIu64 " elements)",
+                            t->count);
+    return 0;
+}
+
+static void dct_fini(struct gcb_transform_state *t)
+{
+    gcb_fft_destroy(t->fft);
+    gcb_free(t->coef);
+}
+
+/* Multiplies first coefficients by `first` and the shorter last chunk by what brings it to scale. */
+static void mend(struct gcb_transform_state *t, float first)
+{
+    const uint64_t length = chunk_length(t), rest = t->count % length;
+
+    for (uint64_t c = 0; c < t->count; c += length)
+        t->coef[c] *= first;
+    if (rest) {
+        const float scale = (float)sqrt((double)length / (double)rest);
+
+        for (uint64_t i = t->count - rest; i < t->count; i++)
+            t->coef[i] *= scale;
+    }
+}
+
+static const float *dct_forward(struct gcb_transform_state *t, const struct gcb_step *at,
+                                const float *x)
+{
+    (void)at;
+    if (t->count == 0)
+        return x;
+    gcb_fft_forward(t->fft, x, t->coef);
+    mend(t, (float)sqrt(0.5));
+    return t->coef;
+}
+
+static const float *dct_order(struct gcb_transform_state *t, const float *coef)
+{
+    return t->kernels->reduce.max_bits(coef, t->count) < GCB_INF_BITS ? coef : NULL;
+}
+
+static void dct_scale(const struct gcb_transform_state *t, float *values, const uint32_t *pos,
+                      size_t n, uint64_t base)
+{
+    const float unitary = (float)(1.0 / sqrt(2.0 * (double)chunk_length(t)));
+
+    (void)pos;
+    (void)base;
+    for (size_t j = 0; j < n; j++)
+        values[j] *= unitary;
+}
+
+static float *dct_canvas(struct gcb_transform_state *t, float *out)
+{
+    return t->count ? t->coef : out;
+}
+
+static void dct_inverse(struct gcb_transform_state *t, float *out)
+{
+    if (t->count == 0)
+        return;
+    mend(t, (float)sqrt(2.0));
+    gcb_fft_inverse(t->fft, t->coef, out);
+}
+
+const struct gcb_transform gcb_transform_dct = {
+    .name = "dct",
+    .width = 1,
+    .positions = dct_positions,
+    .init = dct_init,
+    .fini = dct_fini,
+    .has_room = gcb_transform_has_room,
+    .forward = dct_forward,
+    .order = dct_order,
+    .scale = dct_scale,
+    .canvas = dct_canvas,
+    .inverse = dct_inverse,
+};

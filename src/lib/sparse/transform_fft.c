@@ -1,0 +1,141 @@
+#include <inttypes.h>
+#include <math.h>
+
+#include "kernels/select/select_elem.h"
+#include "src/lib/base/alloc.h"
+#include "src/lib/sparse/transform.h"
+
+static int fft_init(struct gcb_transform_state *t, const struct gcb_codec_env *env,
+                    struct gcb_diag *diag)
+{
+    const struct gcb_fft_config config = {
+        .n = t->count,
+        .chunk = t->chunk,
+        .threads = env->queue->threads,
+        .rigor = env->fft_rigor,
+        .inverse = env->decoding,
+    };
+
+    if (t->count == 0)
+        return 0;
+    t->coef = gcb_alloc_array(t->positions, 2 * sizeof(float));
+    if (!env->decoding)
+        t->magnitude = gcb_alloc_array(t->positions, sizeof(float));
+    if (!t->coef || (!env->decoding && !t->magnitude))
+        return gcb_diag_nomem(diag, t->positions * 3 * sizeof(float), "a spectrum");
+    if (gcb_fft_create(&t->fft, &config))
+        return gcb_diag_set(diag, GCB_E_NOMEM, "out of memory (for an FFT of %" PRIu64 " elements)",
+                            t->count);
+    return 0;
+}
+
+static void fft_fini(struct gcb_transform_state *t)
+{
+    gcb_fft_destroy(t->fft);
+    gcb_free(t->coef);
+    gcb_free(t->magnitude);
+}
+
+static const float *fft_forward(struct gcb_transform_state *t, const struct gcb_step *at,
+                                const float *x)
+{
+    (void)at;
+    if (t->count)
+        gcb_fft_forward(t->fft, x, t->coef);
+    return t->coef;
+}
+
+/* First bin of the last chunk if that is shorter than the others, else the number of bins. */
+static uint64_t tail_bin(const struct gcb_transform_state *t)
+{
+    if (t->chunk == 0 || t->chunk >= t->count || t->count % t->chunk == 0)
+        return t->positions;
+    return t->count / t->chunk * (t->chunk / 2 + 1);
+}
+
+static uint64_t whole_length(const struct gcb_transform_state *t)
+{
+    return t->chunk == 0 || t->chunk > t->count ? t->count : t->chunk;
+}
+
+struct power_job {
+    struct gcb_transform_state *t;
+    uint64_t tail;
+    float scale, weight; /* weight: of the short last chunk, whose unscaled bins are smaller */
+};
+
+static void power_span(void *ctx, uint64_t i)
+{
+    const struct power_job *job = ctx;
+    struct gcb_transform_state *t = job->t;
+    const uint64_t first = i * GCB_SPAN, end = first + gcb_span_length(t->positions, i);
+    const uint64_t split = job->tail < first ? first : job->tail < end ? job->tail : end;
+
+    t->kernels->select.power(t->magnitude + first, t->coef + 2 * first, split - first, job->scale,
+                             1.0f);
+    t->kernels->select.power(t->magnitude + split, t->coef + 2 * split, end - split, job->scale,
+                             job->weight);
+}
+
+/* Squared magnitudes after an exact scaling that brings the largest part near 1: raw squares underflow. */
+static const float *fft_order(struct gcb_transform_state *t, const float *coef)
+{
+    struct power_job job = {.t = t, .tail = tail_bin(t), .weight = 1.0f};
+    uint32_t top;
+
+    if (t->positions == 0)
+        return coef;
+    top = t->kernels->reduce.max_bits(coef, 2 * t->positions);
+    if (top >= GCB_INF_BITS)
+        return NULL;
+    job.scale = gcb_select_power_scale(top);
+    if (job.tail < t->positions)
+        job.weight = (float)t->chunk / (float)(t->count % t->chunk);
+    gcb_parallel(t->queue, gcb_span_count(t->positions), power_span, &job);
+    return t->magnitude;
+}
+
+static void fft_scale(const struct gcb_transform_state *t, float *values, const uint32_t *pos,
+                      size_t n, uint64_t base)
+{
+    const uint64_t tail = tail_bin(t);
+    const float whole = (float)(1.0 / sqrt((double)whole_length(t)));
+    size_t split = n;
+
+    while (split > 0 && base + pos[split - 1] >= tail)
+        split--;
+    for (size_t j = 0; j < 2 * split; j++)
+        values[j] *= whole;
+    if (split < n) {
+        const float last = (float)(1.0 / sqrt((double)(t->count % t->chunk)));
+
+        for (size_t j = 2 * split; j < 2 * n; j++)
+            values[j] *= last;
+    }
+}
+
+static float *fft_canvas(struct gcb_transform_state *t, float *out)
+{
+    (void)out;
+    return t->coef;
+}
+
+static void fft_inverse(struct gcb_transform_state *t, float *out)
+{
+    if (t->count)
+        gcb_fft_inverse(t->fft, t->coef, out);
+}
+
+const struct gcb_transform gcb_transform_fft = {
+    .name = "fft",
+    .width = 2,
+    .positions = gcb_fft_bins,
+    .init = fft_init,
+    .fini = fft_fini,
+    .has_room = gcb_transform_has_room,
+    .forward = fft_forward,
+    .order = fft_order,
+    .scale = fft_scale,
+    .canvas = fft_canvas,
+    .inverse = fft_inverse,
+};

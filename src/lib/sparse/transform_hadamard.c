@@ -1,0 +1,204 @@
+#include <math.h>
+#include <string.h>
+
+#include "kernels/hadamard/hadamard_elem.h"
+#include "src/lib/base/alloc.h"
+#include "src/lib/sparse/transform.h"
+
+/*
+ * Randomised Walsh-Hadamard transform of chunks of a power of two: signs drawn by Philox, then butterflies.
+ * What is left behind the last whole chunk is cut into powers of two, largest first, each a transform
+ * of its own, brought to the scale of the others. chunk = 0 takes the largest power of two that fits.
+ *
+ * The signs are shared by all workers, or averages would mix rotations: their key is drawn from seed, path
+ * and step, without the worker, and travels with the message (8 bytes).
+ */
+
+enum purpose { DRAW_SIGNS = 16 };
+
+static uint64_t hadamard_positions(uint64_t count, uint64_t chunk)
+{
+    (void)chunk;
+    return count;
+}
+
+static uint64_t power_below(uint64_t n)
+{
+    return UINT64_C(1) << (63 - __builtin_clzll(n));
+}
+
+uint64_t gcb_hadamard_length(uint64_t count, uint64_t chunk)
+{
+    if (count == 0)
+        return 1;
+    return chunk == 0 || chunk > count ? power_below(count) : chunk;
+}
+
+static uint64_t chunk_length(const struct gcb_transform_state *t)
+{
+    return gcb_hadamard_length(t->count, t->chunk);
+}
+
+uint64_t gcb_hadamard_key(const struct gcb_codec_env *env, uint64_t step)
+{
+    const struct gcb_step shared = {.step = step};
+
+    return gcb_draw_stream(env, &shared, DRAW_SIGNS) ^ env->seed;
+}
+
+static int hadamard_init(struct gcb_transform_state *t, const struct gcb_codec_env *env,
+                         struct gcb_diag *diag)
+{
+    (void)env;
+    if (t->chunk & (t->chunk - 1))
+        return gcb_diag_set(diag, GCB_E_INVALID,
+                            "transform=hadamard needs a chunk that is a power of two");
+    t->coef = gcb_alloc_array(t->count, sizeof(float));
+    return t->coef ? 0 : gcb_diag_nomem(diag, t->count * sizeof(float), "a spectrum");
+}
+
+static void hadamard_fini(struct gcb_transform_state *t)
+{
+    gcb_free(t->coef);
+}
+
+static void hadamard_put_side(const struct gcb_transform_state *t, struct gcb_wbuf *out)
+{
+    gcb_put_u64(out, t->key);
+}
+
+static void hadamard_get_side(struct gcb_transform_state *t, struct gcb_rbuf *in)
+{
+    t->key = gcb_get_u64(in);
+}
+
+/* to = the signs times from, `first` on; one bit an element. They may be the same array. */
+static void flip(const struct gcb_transform_state *t, float *to, const float *from, uint64_t first,
+                 uint64_t count)
+{
+    uint8_t sign[GCB_TILE / 8];
+
+    for (uint64_t i = 0; i < count; i += GCB_TILE) {
+        const size_t n = count - i < GCB_TILE ? count - i : GCB_TILE;
+
+        t->kernels->philox.bytes(sign, (n + 7) / 8, t->key, (first + i) / 8, 0);
+        if (to != from)
+            memcpy(to + i, from + i, n * sizeof(*to));
+        t->kernels->hadamard.flip(to + i, sign, n);
+    }
+}
+
+/* Pieces from `from` to `end` in place; a short one of length r is brought to the scale of the others by
+ * sqrt(length / r), before or behind the butterflies, which are linear. */
+static void transform_pieces(const struct gcb_transform_state *t, uint64_t from, uint64_t end)
+{
+    const uint64_t length = chunk_length(t);
+
+    for (uint64_t n; from < end; from += n) {
+        n = gcb_hadamard_piece(t->count, length, from);
+        t->kernels->hadamard.transform(t->coef + from, n);
+        if (n < length) {
+            const float scale = (float)sqrt((double)length / (double)n);
+
+            for (uint64_t i = from; i < from + n; i++)
+                t->coef[i] *= scale;
+        }
+    }
+}
+
+/*
+ * Signs and butterflies go over a span at a time, while it is in the cache: whole chunks that are whole
+ * tiles, the last span with all that is left. Spans are spread over threads.
+ */
+struct span_job {
+    struct gcb_transform_state *t;
+    const float *x; /* forward: input */
+    float *out;     /* inverse: output */
+    uint64_t span;
+};
+
+static void forward_span(void *ctx, uint64_t i)
+{
+    const struct span_job *job = ctx;
+    struct gcb_transform_state *t = job->t;
+    const uint64_t first = i * job->span, left = t->count - first;
+    const uint64_t n = left < job->span ? left : job->span;
+
+    flip(t, t->coef + first, job->x + first, first, n);
+    transform_pieces(t, first, first + n);
+}
+
+static void inverse_span(void *ctx, uint64_t i)
+{
+    const struct span_job *job = ctx;
+    struct gcb_transform_state *t = job->t;
+    const uint64_t first = i * job->span, left = t->count - first;
+    const uint64_t n = left < job->span ? left : job->span;
+
+    transform_pieces(t, first, first + n);
+    flip(t, job->out + first, t->coef + first, first, n);
+}
+
+static void each_span(struct gcb_transform_state *t, const float *x, float *out)
+{
+    const uint64_t length = chunk_length(t);
+    struct span_job job = {
+        .t = t, .x = x, .out = out, .span = length > GCB_TILE ? length : GCB_TILE};
+
+    gcb_parallel(t->queue, (t->count + job.span - 1) / job.span, x ? forward_span : inverse_span,
+                 &job);
+}
+
+static const float *hadamard_forward(struct gcb_transform_state *t, const struct gcb_step *at,
+                                     const float *x)
+{
+    if (t->count == 0)
+        return x;
+    t->key = gcb_hadamard_key(&t->env, at->step);
+    each_span(t, x, NULL);
+    return t->coef;
+}
+
+static const float *hadamard_order(struct gcb_transform_state *t, const float *coef)
+{
+    return t->kernels->reduce.max_bits(coef, t->count) < GCB_INF_BITS ? coef : NULL;
+}
+
+static void hadamard_scale(const struct gcb_transform_state *t, float *values, const uint32_t *pos,
+                           size_t n, uint64_t base)
+{
+    const float unitary = (float)(1.0 / sqrt((double)chunk_length(t)));
+
+    (void)pos;
+    (void)base;
+    for (size_t j = 0; j < n; j++)
+        values[j] *= unitary;
+}
+
+static float *hadamard_canvas(struct gcb_transform_state *t, float *out)
+{
+    return t->count ? t->coef : out;
+}
+
+static void hadamard_inverse(struct gcb_transform_state *t, float *out)
+{
+    if (t->count == 0)
+        return;
+    each_span(t, NULL, out);
+}
+
+const struct gcb_transform gcb_transform_hadamard = {
+    .name = "hadamard",
+    .width = 1,
+    .positions = hadamard_positions,
+    .init = hadamard_init,
+    .fini = hadamard_fini,
+    .side_bytes = sizeof(uint64_t),
+    .put_side = hadamard_put_side,
+    .get_side = hadamard_get_side,
+    .forward = hadamard_forward,
+    .order = hadamard_order,
+    .scale = hadamard_scale,
+    .canvas = hadamard_canvas,
+    .inverse = hadamard_inverse,
+};

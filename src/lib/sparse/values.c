@@ -1,0 +1,14 @@
+#include "src/lib/sparse/values.h"
+
+static const struct gcb_values *const values[] = {
+    &gcb_values_fp32, &gcb_values_fp16,      &gcb_values_range, &gcb_values_uniform,
+    &gcb_values_mean, &gcb_values_sign_mean, &gcb_values_means,
+};
+
+const char *const gcb_values_names[] = {"fp32", "fp16",      "range", "uniform",
+                                        "mean", "sign-mean", "means", NULL};
+
+const struct gcb_values *gcb_values_at(int id)
+{
+    return values[id];
+}

@@ -1,0 +1,146 @@
+#include "src/lib/wire/buf.h"
+
+#include <string.h>
+
+/* Messages are little-endian, and the tile writers copy arrays as they stand in memory. */
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "little-endian hosts only");
+
+uint8_t *gcb_wbuf_take(struct gcb_wbuf *w, uint64_t n)
+{
+    uint8_t *p;
+
+    if (w->failed || n > w->cap - w->len) {
+        w->failed = true;
+        return NULL;
+    }
+    p = w->data + w->len;
+    w->len += (size_t)n;
+    return p;
+}
+
+static void put(struct gcb_wbuf *w, const void *v, size_t n)
+{
+    uint8_t *p = gcb_wbuf_take(w, n);
+
+    if (p)
+        memcpy(p, v, n);
+}
+
+void gcb_put_u8(struct gcb_wbuf *w, uint8_t v)
+{
+    put(w, &v, sizeof(v));
+}
+
+void gcb_put_u32(struct gcb_wbuf *w, uint32_t v)
+{
+    put(w, &v, sizeof(v));
+}
+
+void gcb_put_u64(struct gcb_wbuf *w, uint64_t v)
+{
+    put(w, &v, sizeof(v));
+}
+
+void gcb_put_f32(struct gcb_wbuf *w, float v)
+{
+    put(w, &v, sizeof(v));
+}
+
+const uint8_t *gcb_rbuf_take(struct gcb_rbuf *r, uint64_t n)
+{
+    const uint8_t *p;
+
+    if (r->failed || n > r->len - r->pos) {
+        r->failed = true;
+        return NULL;
+    }
+    p = r->data + r->pos;
+    r->pos += (size_t)n;
+    return p;
+}
+
+size_t gcb_rbuf_left(const struct gcb_rbuf *r)
+{
+    return r->failed ? 0 : r->len - r->pos;
+}
+
+static void get(struct gcb_rbuf *r, void *v, size_t n)
+{
+    const uint8_t *p = gcb_rbuf_take(r, n);
+
+    if (p)
+        memcpy(v, p, n);
+    else
+        memset(v, 0, n);
+}
+
+uint8_t gcb_get_u8(struct gcb_rbuf *r)
+{
+    uint8_t v;
+
+    get(r, &v, sizeof(v));
+    return v;
+}
+
+uint32_t gcb_get_u32(struct gcb_rbuf *r)
+{
+    uint32_t v;
+
+    get(r, &v, sizeof(v));
+    return v;
+}
+
+uint64_t gcb_get_u64(struct gcb_rbuf *r)
+{
+    uint64_t v;
+
+    get(r, &v, sizeof(v));
+    return v;
+}
+
+float gcb_get_f32(struct gcb_rbuf *r)
+{
+    float v;
+
+    get(r, &v, sizeof(v));
+    return v;
+}
+
+uint32_t gcb_load_u32(const uint8_t *p)
+{
+    uint32_t v;
+
+    memcpy(&v, p, sizeof(v));
+    return v;
+}
+
+uint64_t gcb_load_u64(const uint8_t *p)
+{
+    uint64_t v;
+
+    memcpy(&v, p, sizeof(v));
+    return v;
+}
+
+float gcb_load_f32(const uint8_t *p)
+{
+    float v;
+
+    memcpy(&v, p, sizeof(v));
+    return v;
+}
+
+void gcb_store_u32(uint8_t *p, uint32_t v)
+{
+    memcpy(p, &v, sizeof(v));
+}
+
+void gcb_store_u64(uint8_t *p, uint64_t v)
+{
+    memcpy(p, &v, sizeof(v));
+}
+
+void gcb_store_f32(uint8_t *p, float v)
+{
+    memcpy(p, &v, sizeof(v));
+}

@@ -1,0 +1,170 @@
+#include "src/lib/wire/message.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include <xxhash.h>
+
+#define FLAGS_KNOWN (GCB_WIRE_STORED | GCB_WIRE_CHECKSUM | GCB_WIRE_WIDE)
+#define FLAGS_AT 5
+#define FIXED_BYTES 8 /* magic to parameter count, the same in every frame of this version */
+
+static const uint8_t magic[3] = {'G', 'C', 'B'};
+
+size_t gcb_frame_head(const struct gcb_frame *f)
+{
+    return FIXED_BYTES + (f->flags & GCB_WIRE_WIDE ? 16u : 8u) + f->param_bytes;
+}
+
+size_t gcb_frame_tail(const struct gcb_frame *f)
+{
+    return f->flags & GCB_WIRE_CHECKSUM ? GCB_CHECKSUM_BYTES : 0;
+}
+
+static void put_length(const struct gcb_frame *f, struct gcb_wbuf *out, uint64_t v)
+{
+    if (f->flags & GCB_WIRE_WIDE)
+        gcb_put_u64(out, v);
+    else if (v <= UINT32_MAX)
+        gcb_put_u32(out, (uint32_t)v);
+    else
+        out->failed = true; /* never a silently shortened length */
+}
+
+/* Everything before the parameters. */
+static void put_fields(const struct gcb_frame *f, struct gcb_wbuf *out)
+{
+    uint8_t *p = gcb_wbuf_take(out, sizeof(magic));
+
+    if (p)
+        memcpy(p, magic, sizeof(magic));
+    gcb_put_u8(out, GCB_WIRE_VERSION);
+    gcb_put_u8(out, f->codec);
+    gcb_put_u8(out, f->flags);
+    gcb_put_u8(out, (uint8_t)f->source);
+    gcb_put_u8(out, f->param_bytes);
+    put_length(f, out, f->count);
+    put_length(f, out, f->payload_bytes);
+}
+
+void gcb_frame_write(const struct gcb_frame *f, struct gcb_wbuf *out)
+{
+    uint8_t *p;
+
+    put_fields(f, out);
+    p = gcb_wbuf_take(out, f->param_bytes);
+    if (p)
+        memcpy(p, f->params, f->param_bytes);
+}
+
+void gcb_frame_patch(const struct gcb_frame *f, uint8_t *head)
+{
+    struct gcb_wbuf out = {.data = head, .cap = gcb_frame_head(f) - f->param_bytes};
+
+    put_fields(f, &out);
+}
+
+static uint64_t get_length(const struct gcb_frame *f, struct gcb_rbuf *in)
+{
+    return f->flags & GCB_WIRE_WIDE ? gcb_get_u64(in) : gcb_get_u32(in);
+}
+
+static int check_magic(struct gcb_rbuf *in, struct gcb_diag *diag)
+{
+    const uint8_t *p = gcb_rbuf_take(in, sizeof(magic));
+    const uint8_t version = gcb_get_u8(in);
+
+    if (!p || memcmp(p, magic, sizeof(magic)) != 0)
+        return gcb_diag_set(diag, GCB_E_CORRUPT, "not a gcbench message");
+    if (!in->failed && version != GCB_WIRE_VERSION)
+        return gcb_diag_set(diag, version > GCB_WIRE_VERSION ? GCB_E_UNSUPPORTED : GCB_E_CORRUPT,
+                            "message has version %u, this build knows %u", version,
+                            GCB_WIRE_VERSION);
+    return 0;
+}
+
+/* The fields behind the version, and the parameters. A field that was cut off reads as 0. */
+static int get_fields(struct gcb_frame *f, struct gcb_rbuf *in, struct gcb_diag *diag)
+{
+    uint8_t source;
+    const uint8_t *params;
+
+    f->codec = gcb_get_u8(in);
+    f->flags = gcb_get_u8(in);
+    source = gcb_get_u8(in);
+    f->param_bytes = gcb_get_u8(in);
+    if (f->flags & ~FLAGS_KNOWN)
+        return gcb_diag_set(diag, GCB_E_UNSUPPORTED, "message has unknown flags 0x%02x",
+                            f->flags & ~FLAGS_KNOWN);
+    if (source >= GCB_DTYPE_COUNT)
+        return gcb_diag_set(diag, GCB_E_CORRUPT, "message has unknown element type %u", source);
+    if (f->param_bytes > GCB_WIRE_MAX_PARAMS)
+        return gcb_diag_set(diag, GCB_E_CORRUPT, "message has %u bytes of parameters, at most %u",
+                            f->param_bytes, GCB_WIRE_MAX_PARAMS);
+    f->source = (enum gcb_dtype)source;
+    f->count = get_length(f, in);
+    f->payload_bytes = get_length(f, in);
+    params = gcb_rbuf_take(in, f->param_bytes);
+    if (params)
+        memcpy(f->params, params, f->param_bytes);
+    return 0;
+}
+
+/*
+ * A narrow frame and a wide one with the same numbers both parse: the encoder decides by the bound, before
+ * it knows the payload's length, so a wide frame may turn out to hold small numbers.
+ */
+int gcb_frame_parse(struct gcb_frame *f, struct gcb_rbuf *payload, const void *message,
+                    size_t length, struct gcb_diag *diag)
+{
+    struct gcb_rbuf in = {.data = message, .len = length};
+    struct gcb_frame got = {0};
+    int err = check_magic(&in, diag);
+
+    if (!err)
+        err = get_fields(&got, &in, diag);
+    if (err)
+        return err;
+    if (in.failed || gcb_rbuf_left(&in) < gcb_frame_tail(&got))
+        return gcb_diag_set(diag, GCB_E_CORRUPT, "message is cut in its header (%zu bytes)",
+                            length);
+    if (gcb_rbuf_left(&in) - gcb_frame_tail(&got) != got.payload_bytes)
+        return gcb_diag_set(diag, GCB_E_CORRUPT,
+                            "message announces %" PRIu64 " bytes of payload and has %zu",
+                            got.payload_bytes, gcb_rbuf_left(&in) - gcb_frame_tail(&got));
+    *f = got;
+    *payload = (struct gcb_rbuf){.data = in.data + in.pos, .len = (size_t)got.payload_bytes};
+    return 0;
+}
+
+static uint64_t checksum(const uint8_t *message, size_t length, uint64_t salt)
+{
+    return XXH3_64bits_withSeed(message, length - GCB_CHECKSUM_BYTES, salt);
+}
+
+static bool has_checksum(const uint8_t *message, size_t length)
+{
+    return length >= FIXED_BYTES + GCB_CHECKSUM_BYTES && message[FLAGS_AT] & GCB_WIRE_CHECKSUM;
+}
+
+void gcb_message_seal(uint8_t *message, size_t length, uint64_t salt)
+{
+    if (has_checksum(message, length))
+        gcb_store_u64(message + length - GCB_CHECKSUM_BYTES, checksum(message, length, salt));
+}
+
+int gcb_message_check(const uint8_t *message, size_t length, uint64_t salt, struct gcb_diag *diag)
+{
+    if (length < FIXED_BYTES)
+        return gcb_diag_set(diag, GCB_E_CORRUPT, "message is too short for its head");
+    if (!(message[FLAGS_AT] & GCB_WIRE_CHECKSUM)) { /* whose lengths must add up without one */
+        struct gcb_frame frame;
+        struct gcb_rbuf payload;
+
+        return gcb_frame_parse(&frame, &payload, message, length, diag);
+    }
+    if (length < FIXED_BYTES + GCB_CHECKSUM_BYTES)
+        return gcb_diag_set(diag, GCB_E_CORRUPT, "message is too short for a checksum");
+    if (gcb_load_u64(message + length - GCB_CHECKSUM_BYTES) != checksum(message, length, salt))
+        return gcb_diag_set(diag, GCB_E_CORRUPT, "checksum does not match: the data is damaged");
+    return 0;
+}

@@ -1,0 +1,85 @@
+#include "src/tool/base/columns.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+static const struct {
+    uint32_t first, last;
+} wide[] = {
+    {0x1100, 0x115f}, {0x2e80, 0xa4cf}, {0xac00, 0xd7a3},   {0xf900, 0xfaff},
+    {0xfe30, 0xfe6f}, {0xff00, 0xff60}, {0x1f300, 0x1faff}, {0x20000, 0x3fffd},
+};
+
+/* The code point at *s, which moves behind it. A stray byte stands for itself. */
+static uint32_t next_point(const char **s)
+{
+    const unsigned char *p = (const unsigned char *)*s;
+    const unsigned more = p[0] >= 0xf0 ? 3 : p[0] >= 0xe0 ? 2 : p[0] >= 0xc0 ? 1 : 0;
+    uint32_t point = more ? p[0] & (0x3fu >> more) : p[0];
+    unsigned i = 1;
+
+    for (; i <= more && (p[i] & 0xc0) == 0x80; i++)
+        point = point << 6 | (p[i] & 0x3f);
+    *s += i;
+    return point;
+}
+
+static size_t point_width(uint32_t point)
+{
+    if (point >= 0x300 && point <= 0x36f)
+        return 0;
+    for (size_t i = 0; i < sizeof(wide) / sizeof(wide[0]); i++)
+        if (point >= wide[i].first && point <= wide[i].last)
+            return 2;
+    return 1;
+}
+
+size_t gcb_text_columns(const char *text)
+{
+    size_t width = 0;
+
+    while (*text)
+        width += point_width(next_point(&text));
+    return width;
+}
+
+void gcb_text_cut(const char *text, size_t keep, size_t front, const char **head, const char **tail)
+{
+    size_t at = 0, left = gcb_text_columns(text);
+    const char *p = text;
+
+    while (*p) { /* as many characters as fit in front */
+        const char *q = p;
+        const size_t w = point_width(next_point(&q));
+
+        if (at + w > front)
+            break;
+        at += w;
+        left -= w;
+        p = q;
+    }
+    *head = p;
+    while (*p && left > keep - at)
+        left -= point_width(next_point(&p));
+    *tail = p;
+}
+
+char *gcb_text_shorten(char *out, size_t size, const char *text, size_t width)
+{
+    const char *head = text, *tail = text;
+    size_t bytes = strlen(text);
+
+    if (bytes < size && gcb_text_columns(text) <= width) {
+        memcpy(out, text, bytes + 1);
+        return out;
+    }
+    do { /* characters of several bytes may not fit in out */
+        const size_t keep = width < 2 ? 0 : width - 2;
+
+        gcb_text_cut(text, keep, keep * 2 / 5, &head, &tail);
+        bytes = (size_t)(head - text) + 2 + strlen(tail);
+    } while (bytes >= size && width-- > 2);
+    snprintf(out, size, "%.*s..%s", (int)(head - text), text, tail);
+    return out;
+}

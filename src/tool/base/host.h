@@ -1,0 +1,24 @@
+#ifndef SRC_TOOL_BASE_HOST_H
+#define SRC_TOOL_BASE_HOST_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Facts for the environment record; empty strings and -1 where unknown. */
+struct gcb_host {
+    char cpu_model[128];
+    char kernel[160];
+    char governor[32];
+    int cpus; /* this process may use */
+    double load1;
+    uint64_t memory_bytes;
+};
+void gcb_host_read(struct gcb_host *out);
+
+/* Physical memory in bytes, 0 if unknown. */
+uint64_t gcb_host_memory(void);
+
+/* Bytes of the largest cache that a processor sees, 0 if unknown. */
+uint64_t gcb_host_cache(void);
+
+#endif

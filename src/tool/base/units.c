@@ -1,0 +1,80 @@
+#include "src/tool/base/units.h"
+
+#include <string.h>
+
+#include "src/lib/base/text.h"
+
+struct unit {
+    const char *name;
+    double value;
+};
+
+static const struct unit bandwidths[] = {
+    {"Tb", 1e12 / 8}, {"Gb", 1e9 / 8}, {"Mb", 1e6 / 8}, {"kb", 1e3 / 8},
+    {"Kb", 1e3 / 8},  {"TB", 1e12},    {"GB", 1e9},     {"MB", 1e6},
+    {"kB", 1e3},      {"KB", 1e3},     {.name = NULL},
+};
+
+static const struct unit durations[] = {
+    {"ns", 1e-9}, {"us", 1e-6}, {"ms", 1e-3}, {"s", 1.0}, {.name = NULL},
+};
+
+static const struct unit waits[] = {
+    {"ns", 1e-9}, {"us", 1e-6}, {"ms", 1e-3},  {"s", 1.0},
+    {"", 1.0},    {"m", 60.0},  {"h", 3600.0}, {.name = NULL},
+};
+
+/* The number in front of a unit of the table, times the unit. */
+static bool parse(const char *s, const struct unit *units, double *out)
+{
+    const size_t n = strspn(s, "0123456789.");
+    char digits[40];
+    double number;
+
+    if (n == 0 || n >= sizeof(digits))
+        return false;
+    memcpy(digits, s, n);
+    digits[n] = '\0';
+    if (!gcb_parse_real(digits, &number))
+        return false;
+    for (const struct unit *u = units; u->name; u++) {
+        if (strcmp(s + n, u->name) == 0) {
+            *out = number * u->value;
+            return true;
+        }
+    }
+    return false;
+}
+
+bool gcb_parse_bandwidth(const char *s, double *bytes_per_second)
+{
+    const size_t n = strlen(s);
+    char plain[48];
+    double value;
+    size_t end = 0;
+
+    if (n >= sizeof(plain))
+        return false;
+    memcpy(plain, s, n + 1);
+    if (n > 3 && (strcmp(s + n - 2, "/s") == 0 || strcmp(s + n - 3, "bps") == 0))
+        end = 2;
+    plain[n - end] = '\0';
+    if (!parse(plain, bandwidths, &value) || !(value > 0.0))
+        return false;
+    *bytes_per_second = value;
+    return true;
+}
+
+bool gcb_parse_duration(const char *s, double *seconds)
+{
+    if (strcmp(s, "0") == 0) {
+        *seconds = 0.0;
+        return true;
+    }
+    return parse(s, durations, seconds);
+}
+
+bool gcb_parse_seconds(const char *s, double *seconds)
+{
+    return parse(s, waits, seconds);
+}

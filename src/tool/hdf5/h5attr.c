@@ -1,0 +1,172 @@
+#include "src/tool/hdf5/h5attr.h"
+
+#include <string.h>
+
+enum { MAX_ATTRIBUTES = 256 };
+
+/* An open attribute whose type and shape have been looked at. */
+struct attribute {
+    hid_t id, type;
+    H5T_class_t kind;
+    int rank;
+    hssize_t count;
+};
+
+static void attribute_close(struct attribute *a)
+{
+    if (a->type > 0)
+        H5Tclose(a->type);
+    if (a->id > 0)
+        H5Aclose(a->id);
+}
+
+static bool read_shape(struct attribute *a)
+{
+    const hid_t space = H5Aget_space(a->id);
+
+    if (space < 0)
+        return false;
+    a->rank = H5Sget_simple_extent_type(space) == H5S_NULL ? -1 : H5Sget_simple_extent_ndims(space);
+    a->count = H5Sget_simple_extent_npoints(space);
+    H5Sclose(space);
+    return a->rank >= 0 && a->count >= 0;
+}
+
+/* On failure there is nothing to close. */
+static bool attribute_open(struct attribute *a, hid_t object, const char *name)
+{
+    *a = (struct attribute){0};
+    if (H5Aexists(object, name) <= 0)
+        return false;
+    a->id = H5Aopen(object, name, H5P_DEFAULT);
+    if (a->id > 0)
+        a->type = H5Aget_type(a->id);
+    if (a->type > 0)
+        a->kind = H5Tget_class(a->type);
+    if (a->type > 0 && a->kind >= 0 && read_shape(a))
+        return true;
+    attribute_close(a);
+    return false;
+}
+
+/* Only plain numbers: HDF5 converts others by code that few have tried. */
+static bool plain_number(const struct attribute *a)
+{
+    const size_t size = H5Tget_size(a->type);
+
+    if (a->kind == H5T_INTEGER)
+        return size <= 8 && H5Tget_precision(a->type) == 8 * size && H5Tget_offset(a->type) == 0;
+    return a->kind == H5T_FLOAT &&
+           (H5Tequal(a->type, H5T_IEEE_F64LE) > 0 || H5Tequal(a->type, H5T_IEEE_F32LE) > 0 ||
+            H5Tequal(a->type, H5T_IEEE_F64BE) > 0 || H5Tequal(a->type, H5T_IEEE_F32BE) > 0);
+}
+
+bool gcb_h5attr_number(hid_t object, const char *name, double *value)
+{
+    struct attribute a;
+    double v;
+    bool ok;
+
+    if (!attribute_open(&a, object, name))
+        return false;
+    ok = a.count == 1 && plain_number(&a) && H5Aread(a.id, H5T_NATIVE_DOUBLE, &v) >= 0;
+    if (ok)
+        *value = v;
+    attribute_close(&a);
+    return ok;
+}
+
+/* HDF5 clips what int64_t cannot hold; a value at the limit is therefore not believed. */
+static bool read_integers(const struct attribute *a, int64_t *values)
+{
+    return a->kind == H5T_INTEGER && plain_number(a) &&
+           H5Aread(a->id, H5T_NATIVE_INT64, values) >= 0;
+}
+
+bool gcb_h5attr_integer(hid_t object, const char *name, int64_t *value)
+{
+    struct attribute a;
+    int64_t v = 0;
+    bool ok;
+
+    if (!attribute_open(&a, object, name))
+        return false;
+    ok = a.count == 1 && read_integers(&a, &v) && v != INT64_MAX && v != INT64_MIN;
+    if (ok)
+        *value = v;
+    attribute_close(&a);
+    return ok;
+}
+
+/* Fixed length: padded with zeros or blanks, not always terminated. */
+static bool read_fixed(const struct attribute *a, char *out, size_t size)
+{
+    const size_t n = H5Tget_size(a->type);
+
+    if (n == 0 || n >= size || H5Aread(a->id, a->type, out) < 0)
+        return false;
+    out[n] = '\0';
+    for (size_t i = strlen(out); H5Tget_strpad(a->type) == H5T_STR_SPACEPAD && i > 0; i--) {
+        if (out[i - 1] != ' ')
+            break;
+        out[i - 1] = '\0';
+    }
+    return true;
+}
+
+static bool read_variable(const struct attribute *a, char *out, size_t size)
+{
+    char *text = NULL;
+    bool ok;
+
+    if (H5Aread(a->id, a->type, &text) < 0 || !text)
+        return false;
+    ok = strlen(text) < size;
+    if (ok)
+        memcpy(out, text, strlen(text) + 1);
+    H5free_memory(text);
+    return ok;
+}
+
+bool gcb_h5attr_text(hid_t object, const char *name, char *out, size_t size)
+{
+    struct attribute a;
+    bool ok = false;
+
+    if (!attribute_open(&a, object, name))
+        return false;
+    if (a.kind == H5T_STRING && a.count == 1) {
+        if (H5Tis_variable_str(a.type) > 0)
+            ok = read_variable(&a, out, size);
+        else
+            ok = read_fixed(&a, out, size);
+    }
+    attribute_close(&a);
+    return ok;
+}
+
+struct each {
+    void (*visit)(void *ctx, hid_t object, const char *name);
+    void *ctx;
+    int left;
+};
+
+static herr_t on_attribute(hid_t object, const char *name, const H5A_info_t *info, void *ctx)
+{
+    struct each *e = ctx;
+
+    (void)info;
+    if (e->left-- == 0)
+        return 1;
+    e->visit(e->ctx, object, name);
+    return 0;
+}
+
+void gcb_h5attr_each(hid_t object, void (*visit)(void *ctx, hid_t object, const char *name),
+                     void *ctx)
+{
+    struct each e = {visit, ctx, MAX_ATTRIBUTES};
+    hsize_t at = 0;
+
+    (void)H5Aiterate2(object, H5_INDEX_NAME, H5_ITER_INC, &at, on_attribute, &e);
+}

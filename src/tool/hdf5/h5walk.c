@@ -1,0 +1,223 @@
+#include "src/tool/hdf5/h5walk.h"
+
+#include <string.h>
+
+#include "src/lib/base/alloc.h"
+
+/* Objects seen, by file and address: an open-addressed table that at most half fills. */
+struct seen_key {
+    uint64_t file, address;
+};
+
+struct seen {
+    struct seen_key *slots; /* file 0 at address 0 is no object: an empty slot */
+    size_t size;            /* a power of two, or 0 */
+    size_t count;
+};
+
+struct walk {
+    const struct gcb_h5file *file;
+    const struct gcb_h5visitor *visitor;
+    struct gcb_diag *diag;
+    struct seen seen;
+    char path[GCB_H5_PATH + 1];
+    size_t length; /* of path, "" at the root */
+    unsigned depth;
+    unsigned objects;
+    int err;
+};
+
+static struct seen_key *seen_slot(const struct seen *s, struct seen_key key)
+{
+    uint64_t h = (key.address ^ key.file << 48) * UINT64_C(0x9e3779b97f4a7c15);
+
+    for (;; h += UINT64_C(1) << 32) {
+        struct seen_key *slot = &s->slots[h >> 32 & (s->size - 1)];
+
+        if ((slot->file == key.file && slot->address == key.address) ||
+            (slot->file == 0 && slot->address == 0))
+            return slot;
+    }
+}
+
+static int seen_widen(struct seen *s)
+{
+    struct seen bigger = {.size = s->size ? s->size * 2 : 64, .count = s->count};
+
+    bigger.slots = gcb_alloc_zero(bigger.size, sizeof(*bigger.slots));
+    if (!bigger.slots)
+        return GCB_E_NOMEM;
+    for (size_t i = 0; i < s->size; i++)
+        if (s->slots[i].file || s->slots[i].address)
+            *seen_slot(&bigger, s->slots[i]) = s->slots[i];
+    gcb_free(s->slots);
+    *s = bigger;
+    return 0;
+}
+
+/* 1 when it is new (and remembered now), 0 when not, or GCB_E_NOMEM. */
+static int seen_add(struct seen *s, const H5O_info_t *info)
+{
+    const struct seen_key key = {info->fileno, info->addr};
+    struct seen_key *slot;
+
+    if (s->count >= s->size / 2 && seen_widen(s) != 0)
+        return GCB_E_NOMEM;
+    slot = seen_slot(s, key);
+    if (slot->file == key.file && slot->address == key.address)
+        return 0;
+    *slot = key;
+    s->count++;
+    return 1;
+}
+
+static int fail(struct walk *w, int status, const char *words)
+{
+    char cause[160];
+
+    if (status == GCB_E_NOMEM)
+        return gcb_diag_nomem(w->diag, w->seen.size * 2 * sizeof(struct seen_key),
+                              "the objects of a file");
+    if (words)
+        return gcb_h5file_fail(w->file, w->length ? w->path : "/", status, w->diag, "%s", words);
+    gcb_h5file_cause(cause, sizeof(cause));
+    return gcb_h5file_fail(w->file, w->length ? w->path : "/", status, w->diag, "damaged (%s)",
+                           cause);
+}
+
+static herr_t on_link(hid_t at, const char *name, const H5L_info_t *link, void *ctx);
+
+/* Calls the visitor for the open group at w->path and goes through its links. */
+static int visit_group(struct walk *w, hid_t group)
+{
+    int err = 0;
+
+    if (w->depth >= GCB_H5_DEPTH)
+        return fail(w, GCB_E_CORRUPT, "groups are nested too deeply");
+    if (w->visitor->group)
+        err = w->visitor->group(w->visitor->ctx, group, w->length ? w->path : "/", w->diag);
+    if (err)
+        return err;
+    w->depth++;
+    if (H5Literate(group, H5_INDEX_NAME, H5_ITER_INC, NULL, on_link, w) < 0 && !w->err)
+        w->err = fail(w, GCB_E_CORRUPT, NULL);
+    w->depth--;
+    return w->err;
+}
+
+static int visit_object(struct walk *w, hid_t at, const char *name, H5O_type_t type)
+{
+    struct gcb_h5dataset d;
+    hid_t group;
+    int err;
+
+    if (type == H5O_TYPE_GROUP) {
+        group = H5Oopen(at, name, w->file->access);
+        if (group < 0)
+            return fail(w, GCB_E_CORRUPT, NULL);
+        err = visit_group(w, group);
+        H5Gclose(group);
+        return err;
+    }
+    if (type != H5O_TYPE_DATASET) /* a committed type */
+        return 0;
+    err = gcb_h5dataset_open(&d, w->file, at, name, w->path, w->diag);
+    if (!err)
+        err = w->visitor->dataset(w->visitor->ctx, &d, w->path, w->diag);
+    gcb_h5dataset_close(&d);
+    return err;
+}
+
+/* A hard link, or an external one that may be followed. */
+static int follow(struct walk *w, hid_t at, const char *name, bool external)
+{
+    H5O_info_t info;
+    int fresh = 1;
+
+    if (H5Oget_info_by_name2(at, name, &info, H5O_INFO_BASIC, w->file->access) < 0) {
+        if (external)
+            return fail(w, GCB_E_IO, "its external link leads nowhere");
+        return fail(w, GCB_E_CORRUPT, NULL);
+    }
+    /* A group always: a file may lie about how many links it has, and cycles must end. */
+    if (info.type == H5O_TYPE_GROUP || info.rc > 1 || external)
+        fresh = seen_add(&w->seen, &info);
+    if (fresh < 0)
+        return fail(w, fresh, NULL);
+    return fresh ? visit_object(w, at, name, info.type) : 0;
+}
+
+static int check_name(struct walk *w, const char *name)
+{
+    const size_t n = strlen(name);
+
+    if (++w->objects > GCB_H5_OBJECTS)
+        return fail(w, GCB_E_CORRUPT, "more objects than a file may have");
+    /* HDF5 would take these for paths */
+    if (n == 0 || strcmp(name, ".") == 0 || strchr(name, '/'))
+        return fail(w, GCB_E_CORRUPT, "a link in it has an impossible name");
+    if (n > GCB_H5_NAME || w->length + 1 + n > GCB_H5_PATH)
+        return fail(w, GCB_E_CORRUPT, "a name in it is too long");
+    return 0;
+}
+
+static int visit_link(struct walk *w, hid_t at, const char *name, H5L_type_t type)
+{
+    if (type == H5L_TYPE_SOFT)
+        return 0;
+    if (type == H5L_TYPE_HARD)
+        return follow(w, at, name, false);
+    if (type != H5L_TYPE_EXTERNAL)
+        return fail(w, GCB_E_UNSUPPORTED, "a link of a user's own class");
+    if (!w->file->limits.allow_external)
+        return fail(w, GCB_E_UNSUPPORTED,
+                    "a link to another file; --allow-external lets it be followed");
+    return follow(w, at, name, true);
+}
+
+static herr_t on_link(hid_t at, const char *name, const H5L_info_t *link, void *ctx)
+{
+    struct walk *w = ctx;
+    const size_t before = w->length;
+
+    w->err = check_name(w, name);
+    if (w->err)
+        return 1;
+    w->path[w->length] = '/';
+    strcpy(w->path + w->length + 1, name);
+    w->length += 1 + strlen(name);
+    w->err = visit_link(w, at, name, link->type);
+    w->length = before;
+    w->path[before] = '\0';
+    return w->err != 0;
+}
+
+int gcb_h5walk(const struct gcb_h5file *file, const struct gcb_h5visitor *visitor,
+               struct gcb_diag *diag)
+{
+    struct walk *w = gcb_alloc_zero(1, sizeof(*w));
+    const hid_t root = H5Oopen(file->id, "/", file->access);
+    H5O_info_t info;
+    int err;
+
+    if (!w) {
+        err = gcb_diag_nomem(diag, sizeof(*w), "a list of objects");
+        goto out;
+    }
+    w->file = file;
+    w->visitor = visitor;
+    w->diag = diag;
+    if (root < 0 || H5Oget_info2(root, &info, H5O_INFO_BASIC) < 0) {
+        err = fail(w, GCB_E_CORRUPT, NULL);
+        goto out;
+    }
+    err = seen_add(&w->seen, &info);
+    err = err < 0 ? fail(w, err, NULL) : visit_group(w, root);
+out:
+    if (w)
+        gcb_free(w->seen.slots);
+    if (root > 0)
+        H5Oclose(root);
+    gcb_free(w);
+    return err;
+}

@@ -1,0 +1,221 @@
+#include "src/tool/hdf5/outfile.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "src/lib/base/alloc.h"
+#include "src/lib/base/text.h"
+#include "src/tool/base/tidy.h"
+
+/* Before its text is freed. */
+static void leave(struct gcb_outfile *out)
+{
+    if (out->temp_path)
+        gcb_tidy_leave(out->place);
+    out->place = -1;
+}
+
+static int fail(struct gcb_diag *diag, int status, const char *path, const char *why)
+{
+    char shown[256];
+
+    return gcb_diag_set(diag, status, "%s: %s", gcb_escape(shown, sizeof(shown), path), why);
+}
+
+/* The file that a link leads to, so that the link itself survives the renaming. */
+static int resolve(char **out, const char *path, struct gcb_diag *diag)
+{
+    char *real = realpath(path, NULL); /* of the C library's allocator */
+
+    if (!real)
+        return fail(diag, GCB_E_INVALID, path, "cannot be replaced: a link that leads nowhere");
+    *out = gcb_strdup(real);
+    free(real);
+    return *out ? 0 : gcb_diag_nomem(diag, strlen(path), "a file name");
+}
+
+static bool same_inode(const struct stat *a, const struct stat *b)
+{
+    return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
+static bool is_input(const struct stat *s, const char *const *inputs, size_t count)
+{
+    struct stat in;
+
+    for (size_t i = 0; i < count; i++)
+        if (stat(inputs[i], &in) == 0 && same_inode(&in, s))
+            return true;
+    return false;
+}
+
+/* Judges what stands at the name already. *exists says whether anything does. */
+static int check_existing(bool *exists, const char *path, bool force, const char *const *inputs,
+                          size_t input_count, struct gcb_diag *diag)
+{
+    struct stat s;
+
+    *exists = false;
+    if (*path == '\0')
+        return gcb_diag_set(diag, GCB_E_INVALID, "'' is no name of a file to write");
+    if (path[strlen(path) - 1] == '/')
+        return fail(diag, GCB_E_INVALID, path, "not the name of a file");
+    if (lstat(path, &s) != 0)
+        return errno == ENOENT ? 0 : fail(diag, GCB_E_IO, path, strerror(errno));
+    *exists = true;
+    if (stat(path, &s) != 0)
+        return fail(diag, GCB_E_INVALID, path, "cannot be replaced: a link that leads nowhere");
+    if (!S_ISREG(s.st_mode))
+        return fail(diag, GCB_E_INVALID, path, "exists and is not a regular file");
+    if (is_input(&s, inputs, input_count))
+        return fail(diag, GCB_E_INVALID, path, "is an input as well; give another name");
+    if (!force)
+        return fail(diag, GCB_E_INVALID, path, "exists; --force replaces it");
+    return 0;
+}
+
+/* "DIR/.gcbench-PID-N" beside final_path: short, so that a long final name is no problem. */
+static int create_temp(char *temp, const char *final_path, struct gcb_diag *diag)
+{
+    const char *slash = strrchr(final_path, '/');
+    const size_t dir = slash ? (size_t)(slash - final_path) + 1 : 0;
+
+    for (unsigned n = 0; n < 10000; n++) {
+        char name[64];
+        int fd;
+
+        snprintf(name, sizeof(name), ".gcbench-%ld-%u", (long)getpid(), n);
+        memcpy(temp, final_path, dir);
+        memcpy(temp + dir, name, strlen(name) + 1);
+        fd = open(temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        if (fd >= 0) {
+            close(fd);
+            return 0;
+        }
+        if (errno != EEXIST)
+            break;
+    }
+    return fail(diag, GCB_E_IO, final_path,
+                errno == ENOENT ? "its folder is not there" : strerror(errno));
+}
+
+int gcb_outfile_init(struct gcb_outfile *out, const char *path, bool force,
+                     const char *const *inputs, size_t input_count, struct gcb_diag *diag)
+{
+    struct gcb_outfile o = {.replace = force};
+    const size_t size = strlen(path) + 64;
+    bool exists;
+    int err = check_existing(&exists, path, force, inputs, input_count, diag);
+
+    *out = (struct gcb_outfile){0};
+    if (err)
+        return err;
+    if (exists) {
+        err = resolve(&o.final_path, path, diag);
+    } else {
+        o.final_path = gcb_strdup(path);
+        err = o.final_path ? 0 : gcb_diag_nomem(diag, size, "a file name");
+    }
+    if (err)
+        goto out;
+    o.temp_path = gcb_alloc(strlen(o.final_path) + size);
+    err = o.temp_path ? create_temp(o.temp_path, o.final_path, diag)
+                      : gcb_diag_nomem(diag, size, "a file name");
+    if (err)
+        goto out;
+    o.place = gcb_tidy_enter(o.temp_path);
+    *out = o;
+    return 0;
+out:
+    gcb_free(o.temp_path); /* no file of this name was made */
+    gcb_free(o.final_path);
+    return err;
+}
+
+static int sync_file(const char *path)
+{
+    const int fd = open(path, O_WRONLY | O_CLOEXEC);
+    int err;
+
+    if (fd < 0)
+        return errno;
+    err = fsync(fd) == 0 ? 0 : errno;
+    if (close(fd) != 0 && !err)
+        err = errno;
+    return err;
+}
+
+/* Returns errno; EEXIST if the name is taken and may not be replaced. */
+static int rename_file(const struct gcb_outfile *out)
+{
+    const unsigned flags = out->replace ? 0 : RENAME_NOREPLACE;
+    struct stat s;
+
+    if (renameat2(AT_FDCWD, out->temp_path, AT_FDCWD, out->final_path, flags) == 0)
+        return 0;
+    if (errno != EINVAL && errno != ENOSYS)
+        return errno;
+    /* a file system that cannot promise it: the next best is to look first */
+    if (!out->replace && lstat(out->final_path, &s) == 0)
+        return EEXIST;
+    return rename(out->temp_path, out->final_path) == 0 ? 0 : errno;
+}
+
+int gcb_outfile_commit(struct gcb_outfile *out, struct gcb_diag *diag)
+{
+    int err = sync_file(out->temp_path);
+
+    if (!err)
+        err = rename_file(out);
+    if (err == EEXIST) /* someone else finished first */
+        return fail(diag, GCB_E_IO, out->final_path, "appeared meanwhile; --force replaces it");
+    if (err)
+        return fail(diag, GCB_E_IO, out->final_path, strerror(err));
+    leave(out);
+    gcb_free(out->temp_path);
+    out->temp_path = NULL;
+    return 0;
+}
+
+/* The last component of a path; *known says whether the folder it is in could be looked at. */
+static const char *split(const char *path, struct stat *folder, bool *known)
+{
+    const char *slash = strrchr(path, '/');
+    char *dir = slash ? gcb_strdup(path) : NULL;
+
+    if (dir)
+        dir[slash - path + 1] = '\0';
+    *known = (dir || !slash) && stat(dir ? dir : ".", folder) == 0;
+    gcb_free(dir);
+    return slash ? slash + 1 : path;
+}
+
+bool gcb_outfile_same(const char *a, const char *b)
+{
+    struct stat s, t;
+    bool known_a, known_b;
+    const char *name_a, *name_b;
+
+    if (stat(a, &s) == 0 && stat(b, &t) == 0)
+        return same_inode(&s, &t);
+    name_a = split(a, &s, &known_a);
+    name_b = split(b, &t, &known_b);
+    if (!known_a || !known_b)
+        return strcmp(a, b) == 0;
+    return strcmp(name_a, name_b) == 0 && same_inode(&s, &t);
+}
+
+void gcb_outfile_fini(struct gcb_outfile *out)
+{
+    if (out->temp_path)
+        unlink(out->temp_path);
+    leave(out);
+    gcb_free(out->temp_path);
+    gcb_free(out->final_path);
+    *out = (struct gcb_outfile){0};
+}

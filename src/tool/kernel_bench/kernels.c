@@ -1,0 +1,250 @@
+#include "src/tool/kernel_bench/kernels.h"
+
+#include <math.h>
+#include <string.h>
+
+#include <xxhash.h>
+
+#include "src/tool/base/host.h"
+#include "src/tool/kernel_bench/kernel_case.h"
+
+const char *const gcb_kernel_size_names[] = {"l1", "l2", "memory", NULL};
+
+/* An array that the last-level cache does not hold, and of which a job may take four. */
+static size_t memory_floats(void)
+{
+    const uint64_t cache = gcb_host_cache(), most = gcb_host_memory() / 16;
+    size_t n = (size_t)1 << 24;
+
+    while (4 * n <= cache && 8 * n <= most)
+        n *= 2;
+    return n;
+}
+
+uint64_t gcb_kernels_floats(enum gcb_kernel_size size)
+{
+    return size == GCB_KERNEL_L1 ? 4096 : size == GCB_KERNEL_L2 ? 65536 : memory_floats();
+}
+
+/* A sample goes over so many floats, in as many calls as that takes: long beside a look at the clock, shorter
+ * than what a busy system lets a process run at a stretch, and the same in every run. */
+#define SAMPLE_FLOATS ((size_t)1 << 18)
+
+/* Widest last. */
+static const struct {
+    const char *name;
+    unsigned flags;
+} isas[] = {
+    {"c", 0},
+    {"neon", GCB_CPU_NEON},
+    {"avx2", GCB_CPU_AVX2},
+    {"avx512", GCB_CPU_AVX2 | GCB_CPU_AVX512},
+};
+#define ISAS (sizeof(isas) / sizeof(isas[0]))
+
+struct bench {
+    const struct gcb_kernels_config *config;
+    const struct gcb_kernels_observer *observer;
+    struct gcb_samples samples;
+    struct gcb_kernels best;
+    size_t done, total; /* cases at a size */
+    bool stopped;
+};
+
+struct calls {
+    const struct gcb_kernel_case *of;
+    struct gcb_kernel_job *job;
+    size_t count;
+};
+
+static int run_calls(void *ctx, struct gcb_diag *diag)
+{
+    const struct calls *c = ctx;
+
+    (void)diag;
+    for (size_t i = 0; i < c->count; i++)
+        c->of->run(c->job);
+    return 0;
+}
+
+/* From seconds of a sample to seconds of a call. */
+static void per_call(struct gcb_samples *s, size_t calls)
+{
+    for (size_t i = 0; i < s->count; i++)
+        s->seconds[i] /= (double)calls;
+    gcb_stats_of(&s->stats, s->seconds, s->count, s->scratch);
+}
+
+/* So that what a variant leaves out cannot pass for what the one before wrote. */
+static void spoil(struct gcb_kernel_job *job)
+{
+    job->number = 0;
+    if (job->out)
+        memset(job->out, 0xa5, job->out_bytes);
+}
+
+static uint64_t digest(const struct gcb_kernel_job *job)
+{
+    return XXH3_64bits_withSeed(job->out, job->out ? job->out_bytes : 0, job->number);
+}
+
+/* The share of its time that a call needs at least for moving its bytes. */
+static double bandwidth_share(const struct bench *b, const struct gcb_kernel_job *job,
+                              double seconds)
+{
+    const struct gcb_bandwidth *w = b->config->bandwidth;
+
+    return w ? ((double)job->read / w->read_gbps + (double)job->written / w->fill_gbps) / 1e9 /
+                   seconds
+             : NAN;
+}
+
+/* What the C variant of a case came to, for the others. */
+struct reference {
+    double seconds; /* NAN: there is none */
+    uint64_t digest;
+};
+
+static int run_variant(struct bench *b, struct gcb_kernel_result *r, struct gcb_kernel_job *job,
+                       const struct gcb_kernel_case *c, struct reference *first,
+                       struct gcb_diag *diag)
+{
+    struct calls calls = {.of = c, .job = job, .count = (size_t)r->calls};
+    const struct gcb_operation op = {.run = run_calls, .job = &calls};
+    double seconds;
+    int err;
+
+    spoil(job);
+    err = gcb_measure(&b->samples, &b->config->timing, &op, diag);
+    if (err)
+        return err;
+    per_call(&b->samples, calls.count);
+    seconds = b->samples.stats.median;
+    if (isnan(first->seconds))
+        *first = (struct reference){.seconds = seconds, .digest = digest(job)};
+    else
+        r->speedup = first->seconds / seconds;
+    r->agrees = digest(job) == first->digest;
+    r->spread = (b->samples.stats.high - b->samples.stats.low) / (2.0 * seconds);
+    r->gbps = 4e-9 * (double)job->elements / seconds;
+    r->bandwidth_share = r->size == GCB_KERNEL_MEMORY ? bandwidth_share(b, job, seconds) : NAN;
+    return b->observer->result(b->observer->ctx, r, diag);
+}
+
+static bool stop_now(struct bench *b)
+{
+    if (b->observer->stop && b->observer->stop(b->observer->ctx))
+        b->stopped = true;
+    return b->stopped;
+}
+
+static bool same_function(const struct gcb_kernels *a, const struct gcb_kernels *b, size_t offset)
+{
+    return memcmp((const char *)a + offset, (const char *)b + offset,
+                  sizeof(gcb_philox_bytes_fn *)) == 0;
+}
+
+/* Is the function one that narrower flags do not give? */
+static bool is_variant(const struct gcb_kernel_case *c, size_t isa, unsigned allowed)
+{
+    struct gcb_kernels own, other;
+
+    if ((isas[isa].flags & allowed) != isas[isa].flags)
+        return false;
+    gcb_kernels_init(&own, isas[isa].flags);
+    for (size_t i = 0; i < isa; i++) {
+        if ((isas[i].flags & isas[isa].flags) != isas[i].flags)
+            continue;
+        gcb_kernels_init(&other, isas[i].flags);
+        if (same_function(&own, &other, c->offset))
+            return false;
+    }
+    return true;
+}
+
+static int run_variants(struct bench *b, struct gcb_kernel_result *r, struct gcb_kernel_job *job,
+                        const struct gcb_kernel_case *c, struct gcb_diag *diag)
+{
+    struct reference first = {.seconds = NAN};
+    int err = 0;
+
+    if (c->offset == GCB_KERNEL_LIBRARY) {
+        r->isa = "fftw";
+        return run_variant(b, r, job, c, &first, diag);
+    }
+    for (size_t i = 0; !err && i < ISAS && !stop_now(b); i++) {
+        if (!is_variant(c, i, b->config->flags))
+            continue;
+        r->isa = isas[i].name;
+        r->speedup = NAN;
+        gcb_kernels_init(&job->kernels, isas[i].flags);
+        err = run_variant(b, r, job, c, &first, diag);
+    }
+    return err;
+}
+
+static int run_case(struct bench *b, const struct gcb_kernel_case *c, enum gcb_kernel_size size,
+                    struct gcb_diag *diag)
+{
+    const size_t n = gcb_kernels_floats(size);
+    struct gcb_kernel_job job = {.kernels = b->best, .n = n, .param = c->param, .elements = n};
+    struct gcb_kernel_result r = {.family = c->family,
+                                  .kernel = c->kernel,
+                                  .size = size,
+                                  .calls = n < SAMPLE_FLOATS ? SAMPLE_FLOATS / n : 1,
+                                  .samples = &b->samples,
+                                  .speedup = NAN};
+    int err = c->prepare(&job);
+
+    if (err) {
+        gcb_diag_set(diag, err, "no memory for kernel %s/%s", c->family, c->kernel);
+    } else {
+        r.elements = job.elements;
+        r.bytes = job.read + job.written;
+        err = run_variants(b, &r, &job, c, diag);
+    }
+    gcb_kernel_release(&job);
+    b->done++;
+    if (b->observer->progress)
+        b->observer->progress(b->observer->ctx, (double)b->done / (double)b->total);
+    return err;
+}
+
+static int run_all(struct bench *b, struct gcb_diag *diag)
+{
+    const struct gcb_kernel_case *c;
+    int err = 0;
+
+    for (size_t i = 0; !err && (c = gcb_kernel_at(i)); i++)
+        for (int size = 0; !err && gcb_kernel_chosen(b->config, c) && size < GCB_KERNEL_SIZES;
+             size++)
+            if (b->config->sizes >> size & 1 && !stop_now(b))
+                err = run_case(b, c, (enum gcb_kernel_size)size, diag);
+    return err;
+}
+
+int gcb_kernels_run(bool *interrupted, const struct gcb_kernels_config *config,
+                    const struct gcb_kernels_observer *observer, struct gcb_diag *diag)
+{
+    struct bench b = {.config = config, .observer = observer};
+    int err = gcb_kernels_match(&b.total, config, diag);
+
+    *interrupted = false;
+    if (err)
+        return err;
+    b.total *= (size_t)__builtin_popcount(config->sizes);
+    gcb_kernels_init(&b.best, config->flags);
+    err = gcb_samples_init(&b.samples, &config->timing, diag);
+    if (!err)
+        err = run_all(&b, diag);
+    gcb_samples_fini(&b.samples);
+    *interrupted = b.stopped;
+    return err;
+}
+
+uint64_t gcb_kernels_bandwidth_bytes(void)
+{
+    const uint64_t array = 4 * memory_floats(), least = UINT64_C(128) << 20;
+
+    return array > least ? array : least;
+}

@@ -1,0 +1,18 @@
+#ifndef SRC_TOOL_METRIC_DEVICE_FIDELITY_H
+#define SRC_TOOL_METRIC_DEVICE_FIDELITY_H
+
+#include "src/lib/device/batch.h"
+#include "src/tool/metric/fidelity.h"
+
+/* Scratch that the batch must have for tensors of n elements. */
+uint64_t gcb_device_fidelity_scratch(const struct gcb_device *device, uint64_t n);
+
+/*
+ * gcb_fidelity_add for two tensors on the device: the same sums, bit for bit, as a tensor of its own, which are then
+ * merged into `f` (so over several tensors the last bits of a total may differ from the CPU's running sum). Waits.
+ * GCB_E_INTERNAL: the batch has too little scratch.
+ */
+int gcb_device_fidelity_add(struct gcb_fidelity *f, struct gcb_device_batch *b, const float *x_dev,
+                            const float *y_dev, uint64_t n, struct gcb_diag *diag);
+
+#endif

@@ -1,0 +1,121 @@
+#include "src/tool/metric/shape_rows.h"
+
+/* "64x3x3x3"; "scalar"; NULL where datasets differ. */
+static const char *shape_of(char out[GCB_SHAPE_TEXT], const struct gcb_survey_item *item)
+{
+    if (!item->uniform)
+        return NULL;
+    gcb_shape_text(out, item->first->rank, item->first->dims);
+    return item->first->rank ? out : "scalar";
+}
+
+void gcb_shape_rows_tensor(struct gcb_row *row, const struct gcb_survey_item *item)
+{
+    const struct gcb_moments *m = &item->moments;
+    char shape[GCB_SHAPE_TEXT];
+
+    gcb_row_init(row, "tensor");
+    gcb_row_text(row, "file", item->first->file);
+    gcb_row_text(row, "tensor", item->first->path);
+    gcb_row_text(row, "shape", shape_of(shape, item));
+    gcb_row_text(row, "input_dtype", item->uniform ? gcb_dtype_name(item->first->dtype) : NULL);
+    gcb_row_u64(row, "datasets", item->datasets);
+    gcb_row_u64(row, "elements", m->count);
+    gcb_row_real(row, "mean", gcb_moments_mean(m));
+    gcb_row_real(row, "deviation", gcb_moments_deviation(m));
+    gcb_row_real(row, "max_abs", gcb_moments_max_abs(m));
+    gcb_row_real(row, "kurtosis", gcb_moments_kurtosis(m));
+    gcb_row_real(row, "l2", gcb_moments_l2(m));
+    gcb_row_u64(row, "zeros", m->zeros);
+    gcb_row_real(row, "zeros_share", gcb_moments_zeros(m));
+    gcb_row_u64(row, "nonfinite", m->nonfinite);
+}
+
+static void begin(struct gcb_row *row, const struct gcb_shape_rows *to, const char *record)
+{
+    gcb_row_init(row, record);
+    gcb_row_text(row, "tensor", to->tensor);
+    if (to->of)
+        gcb_row_text(row, "of", to->of);
+    if (to->method) {
+        char spec[512];
+
+        gcb_row_text(row, "method", to->method->name);
+        gcb_row_text(row, "spec", gcb_method_spec(spec, sizeof(spec), to->method, GCB_SPEC_FULL));
+    }
+}
+
+static int put_bins(const struct gcb_shape_rows *to, const struct gcb_histogram *h,
+                    struct gcb_diag *diag)
+{
+    struct gcb_histogram_bin bin;
+    int err = 0;
+
+    for (size_t i = 0; !err && gcb_histogram_bin(&bin, h, i); i++) {
+        struct gcb_row row;
+
+        if (bin.count == 0)
+            continue;
+        begin(&row, to, "histogram");
+        gcb_row_real(&row, "low", bin.low);
+        gcb_row_real(&row, "high", bin.high);
+        gcb_row_u64(&row, "count", bin.count);
+        gcb_row_real(&row, "share", bin.share);
+        err = to->put(to->ctx, &row, diag);
+    }
+    return err;
+}
+
+static int put_bands(const struct gcb_shape_rows *to, const struct gcb_spectrum *s,
+                     struct gcb_diag *diag)
+{
+    struct gcb_spectrum_band band;
+    int err = 0;
+
+    for (size_t i = 0; !err && gcb_spectrum_band(&band, s, i); i++) {
+        struct gcb_row row;
+
+        begin(&row, to, "spectrum");
+        gcb_row_text(&row, "by", "frequency");
+        gcb_row_real(&row, "low", band.low);
+        gcb_row_real(&row, "high", band.high);
+        gcb_row_u64(&row, "bins", band.bins);
+        gcb_row_real(&row, "energy", band.energy);
+        gcb_row_real(&row, "energy_share", band.share);
+        gcb_row_real(&row, "max_magnitude", band.largest);
+        err = to->put(to->ctx, &row, diag);
+    }
+    return err;
+}
+
+static int put_curve(const struct gcb_shape_rows *to, const struct gcb_spectrum *s,
+                     struct gcb_diag *diag)
+{
+    struct gcb_spectrum_point points[GCB_SPECTRUM_LEVELS];
+    const size_t n = gcb_spectrum_curve(points, GCB_SPECTRUM_LEVELS, s);
+    int err = 0;
+
+    for (size_t i = 0; !err && i < n; i++) {
+        struct gcb_row row;
+
+        begin(&row, to, "spectrum");
+        gcb_row_text(&row, "by", "magnitude");
+        gcb_row_real(&row, "threshold", points[i].threshold);
+        gcb_row_real(&row, "density", points[i].density);
+        gcb_row_real(&row, "energy_share", points[i].energy_share);
+        err = to->put(to->ctx, &row, diag);
+    }
+    return err;
+}
+
+int gcb_shape_rows_put(const struct gcb_shape_rows *to, const struct gcb_histogram *histogram,
+                       const struct gcb_spectrum *spectrum, struct gcb_diag *diag)
+{
+    int err = histogram ? put_bins(to, histogram, diag) : 0;
+
+    if (!err && spectrum)
+        err = put_bands(to, spectrum, diag);
+    if (!err && spectrum)
+        err = put_curve(to, spectrum, diag);
+    return err;
+}

@@ -1,0 +1,195 @@
+#include "src/tool/metric/survey.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/lib/base/alloc.h"
+
+/* A dataset of the source, by its path. */
+struct entry {
+    const char *path;
+    size_t tensor;
+};
+
+/* A run of entries of one path. */
+struct run {
+    size_t first, count; /* in entries */
+};
+
+struct gcb_survey {
+    struct gcb_source *source;
+    struct gcb_survey_config config;
+    struct entry *entries;
+    struct run *runs;
+    size_t run_count;
+    float *values; /* of the largest dataset */
+    struct gcb_histogram histogram;
+    struct gcb_spectrum spectrum;
+    struct gcb_spectrum_plan plan; /* of the size that came last */
+};
+
+static int by_path(const void *a, const void *b)
+{
+    const struct entry *x = a, *y = b;
+    const int order = strcmp(x->path, y->path);
+
+    return order ? order : (x->tensor > y->tensor) - (x->tensor < y->tensor);
+}
+
+static struct run *make_runs(const struct entry *entries, size_t n, size_t *count)
+{
+    struct run *runs = gcb_alloc_array(n, sizeof(*runs));
+
+    *count = 0;
+    for (size_t i = 0; runs && i < n; i++) {
+        if (i && strcmp(entries[i].path, entries[i - 1].path) == 0)
+            runs[*count - 1].count++;
+        else
+            runs[(*count)++] = (struct run){i, 1};
+    }
+    return runs;
+}
+
+/* Entries back in the order of the source's list, paths by their first dataset. */
+struct ranked {
+    size_t tensor;
+    struct run run;
+};
+
+static int by_tensor(const void *a, const void *b)
+{
+    const struct ranked *x = a, *y = b;
+
+    return (x->tensor > y->tensor) - (x->tensor < y->tensor);
+}
+
+static int order_runs(struct gcb_survey *s)
+{
+    struct ranked *ranked = gcb_alloc_array(s->run_count, sizeof(*ranked));
+
+    if (!ranked)
+        return GCB_E_NOMEM;
+    for (size_t i = 0; i < s->run_count; i++)
+        ranked[i] = (struct ranked){s->entries[s->runs[i].first].tensor, s->runs[i]};
+    qsort(ranked, s->run_count, sizeof(*ranked), by_tensor);
+    for (size_t i = 0; i < s->run_count; i++)
+        s->runs[i] = ranked[i].run;
+    gcb_free(ranked);
+    return 0;
+}
+
+/* Lists the datasets by path and finds the largest. */
+static int plan(struct gcb_survey *s)
+{
+    const size_t n = gcb_source_count(s->source);
+    uint64_t most = 0;
+
+    s->entries = gcb_alloc_array(n, sizeof(*s->entries));
+    if (!s->entries)
+        return GCB_E_NOMEM;
+    for (size_t i = 0; i < n; i++) {
+        const struct gcb_tensor *t = gcb_source_tensor(s->source, i);
+
+        s->entries[i] = (struct entry){t->path, i};
+        most = t->count > most ? t->count : most;
+    }
+    qsort(s->entries, n, sizeof(*s->entries), by_path);
+    s->runs = make_runs(s->entries, n, &s->run_count);
+    s->values = gcb_alloc_array(most, sizeof(*s->values));
+    return s->runs && s->values ? order_runs(s) : GCB_E_NOMEM;
+}
+
+int gcb_survey_create(struct gcb_survey **out, struct gcb_source *source,
+                      const struct gcb_survey_config *config, struct gcb_diag *diag)
+{
+    struct gcb_survey *s = gcb_alloc_zero(1, sizeof(*s));
+
+    if (!s)
+        return gcb_diag_nomem(diag, sizeof(*s), "a survey");
+    s->source = source;
+    s->config = *config;
+    if (plan(s)) {
+        gcb_survey_destroy(s);
+        return gcb_diag_nomem(diag, 0, "the largest tensor");
+    }
+    *out = s;
+    return 0;
+}
+
+void gcb_survey_destroy(struct gcb_survey *s)
+{
+    if (!s)
+        return;
+    gcb_spectrum_plan_fini(&s->plan);
+    gcb_free(s->entries);
+    gcb_free(s->runs);
+    gcb_free(s->values);
+    gcb_free(s);
+}
+
+size_t gcb_survey_count(const struct gcb_survey *s)
+{
+    return s->run_count;
+}
+
+static bool same_kind(const struct gcb_tensor *a, const struct gcb_tensor *b)
+{
+    return a->dtype == b->dtype && a->rank == b->rank &&
+           memcmp(a->dims, b->dims, a->rank * sizeof(a->dims[0])) == 0;
+}
+
+/* Is the spectrum of this run's datasets one thing? They need one size, and some of it. */
+static bool one_size(const struct gcb_survey *s, const struct run *run)
+{
+    const struct entry *e = s->entries + run->first;
+    const uint64_t count = gcb_source_tensor(s->source, e->tensor)->count;
+
+    for (size_t i = 1; i < run->count; i++)
+        if (gcb_source_tensor(s->source, e[i].tensor)->count != count)
+            return false;
+    return count > 0;
+}
+
+/* Reads one dataset and adds it to what is gathered. */
+static int add_dataset(struct gcb_survey *s, const struct entry *e, struct gcb_survey_item *out,
+                       struct gcb_diag *diag)
+{
+    const struct gcb_tensor *t = gcb_source_tensor(s->source, e->tensor);
+    const struct gcb_view x = {s->values, t->count};
+    struct gcb_moments own = {.count = 0};
+    const int err = gcb_source_read(s->source, e->tensor, s->values, diag);
+
+    if (err)
+        return err;
+    out->uniform &= same_kind(t, out->first);
+    gcb_moments_add(&own, s->config.kernels, &x);
+    gcb_moments_join(&out->moments, &own);
+    if (out->histogram)
+        gcb_histogram_add(&s->histogram, &x);
+    if (out->spectrum && own.nonfinite == 0)
+        gcb_spectrum_add(&s->spectrum, &s->plan, &x);
+    return 0;
+}
+
+int gcb_survey_read(struct gcb_survey *s, size_t i, struct gcb_survey_item *out,
+                    struct gcb_diag *diag)
+{
+    const struct run *run = &s->runs[i];
+    const struct entry *e = s->entries + run->first;
+    int err = 0;
+
+    memset(out, 0, sizeof(*out));
+    memset(&s->histogram, 0, sizeof(s->histogram));
+    out->first = gcb_source_tensor(s->source, e->tensor);
+    out->datasets = run->count;
+    out->uniform = true;
+    out->histogram = s->config.histogram ? &s->histogram : NULL;
+    if (s->config.spectrum && one_size(s, run)) {
+        out->spectrum = &s->spectrum;
+        gcb_spectrum_init(&s->spectrum, out->first->count);
+        err = gcb_spectrum_plan_for(&s->plan, out->first->count, s->config.queue, diag);
+    }
+    for (size_t j = 0; !err && j < run->count; j++)
+        err = add_dataset(s, &e[j], out, diag);
+    return err;
+}

@@ -1,0 +1,77 @@
+#include "src/tool/page/html.h"
+
+#include "src/lib/base/text.h"
+
+static const char *entity(char c)
+{
+    switch (c) {
+    case '&':
+        return "&amp;";
+    case '<':
+        return "&lt;";
+    case '>':
+        return "&gt;";
+    case '"':
+        return "&quot;";
+    case '\'':
+        return "&#39;";
+    case '\\': /* harmless here, and what results write as \xNN stays readable */
+        return "\\";
+    default:
+        return NULL;
+    }
+}
+
+/* Writes the character at *text and moves behind it. */
+static void print_one(FILE *out, const char **text)
+{
+    const char *known = entity(**text);
+    char piece[8];
+
+    if (known)
+        fputs(known, out);
+    else
+        fwrite(piece, 1, gcb_escape_one(piece, text), out);
+    *text += known != NULL;
+}
+
+void gcb_html_text(FILE *out, const char *text)
+{
+    while (text && *text)
+        print_one(out, &text);
+}
+
+void gcb_html_name(FILE *out, const char *text)
+{
+    while (text && *text) {
+        const bool ends = *text == ':' || *text == ',';
+
+        print_one(out, &text);
+        fputs(ends && *text ? "<wbr>" : "", out);
+    }
+}
+
+void gcb_html_element(FILE *out, const char *name, const char *attributes, const char *text)
+{
+    fprintf(out, "<%s%s%s>", name, attributes ? " " : "", attributes ? attributes : "");
+    gcb_html_text(out, text);
+    fprintf(out, "</%s>\n", name);
+}
+
+void gcb_html_begin(FILE *out, const char *title, const char *style)
+{
+    fputs("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+          "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
+          "style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'\">\n"
+          "<meta name=\"referrer\" content=\"no-referrer\">\n"
+          "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+          "<meta name=\"color-scheme\" content=\"light dark\">\n",
+          out);
+    gcb_html_element(out, "title", NULL, title);
+    fprintf(out, "<style>\n%s</style>\n</head>\n<body>\n", style);
+}
+
+void gcb_html_end(FILE *out)
+{
+    fputs("</body>\n</html>\n", out);
+}

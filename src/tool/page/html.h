@@ -1,0 +1,29 @@
+#ifndef SRC_TOOL_PAGE_HTML_H
+#define SRC_TOOL_PAGE_HTML_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+/*
+ * Pieces of a page of HTML. Write errors stay in the FILE.
+ *
+ * Text is shown as it is, whatever is in it: markup and quotes are escaped, and control characters, marks that
+ * reorder text and invalid bytes stand as \xNN.
+ */
+void gcb_html_text(FILE *out,
+                   const char *text); /* NULL: nothing. Also for attributes in "quotes" */
+
+/* The same, and a line may end behind ':' and ','. */
+void gcb_html_name(FILE *out, const char *text);
+
+/* <name>text</name>, with `attributes` (markup of the program's own, or NULL), and the end of the line. */
+void gcb_html_element(FILE *out, const char *name, const char *attributes, const char *text);
+
+/*
+ * A whole document: head and tail. It loads nothing and runs nothing: its Content-Security-Policy allows inline
+ * styles and images inside of it.
+ */
+void gcb_html_begin(FILE *out, const char *title, const char *style);
+void gcb_html_end(FILE *out);
+
+#endif

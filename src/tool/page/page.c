@@ -1,0 +1,96 @@
+#include "src/tool/page/page.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/tool/page/html.h"
+#include "src/tool/page/page_private.h"
+
+/* The sections with tables, in the order of the page; plots stand behind the table of methods. */
+static const struct {
+    const struct page_table *table;
+    enum page_record record;
+} sections[] = {
+    {&page_verdicts, PAGE_VERDICT}, {&page_promises, PAGE_PROMISE}, {&page_links, PAGE_LINKS},
+    {&page_payoffs, PAGE_PAYOFF},   {&page_papers, PAGE_PAPER},     {&page_summaries, PAGE_SUMMARY},
+    {&page_timings, PAGE_SUMMARY},  {&page_stages, PAGE_SUMMARY},   {&page_bytes, PAGE_SUMMARY},
+    {&page_replays, PAGE_REPLAY},   {&page_kernels, PAGE_KERNEL},   {&page_settings, PAGE_SUMMARY},
+};
+#define SECTIONS (sizeof(sections) / sizeof(sections[0]))
+#define BEFORE_PLOTS 6
+
+static void print_link(FILE *out, const char *id, const char *title)
+{
+    fprintf(out, "<li><a href=\"#%s\">%s</a></li>\n", id, title);
+}
+
+static void print_contents(FILE *out, const struct page *page, bool plots)
+{
+    fputs("<nav aria-label=\"Contents\"><ul>\n", out);
+    for (size_t i = 0; i <= SECTIONS; i++) {
+        if (i == BEFORE_PLOTS && plots)
+            print_link(out, "plots", "Plots");
+        if (i == BEFORE_PLOTS && page->tensors.count)
+            print_link(out, "tensors", "Error by tensor");
+        if (i < SECTIONS && page_table_shows(sections[i].table, &page->rows[sections[i].record]))
+            print_link(out, sections[i].table->id, sections[i].table->title);
+    }
+    print_link(out, "source", "Where this comes from");
+    fputs("</ul></nav>\n", out);
+}
+
+static void print_page(FILE *out, const struct page *page, const struct gcb_page_config *config,
+                       const char *plots)
+{
+    page_head(out, page, config->title);
+    print_contents(out, page, *plots);
+    fputs("<main>\n", out);
+    page_cards(out, page);
+    for (size_t i = 0; i < SECTIONS; i++) {
+        if (i == BEFORE_PLOTS) {
+            fputs(plots, out);
+            page_tensors_table(out, &page->tensors);
+        }
+        page_table(out, sections[i].table, &page->rows[sections[i].record]);
+    }
+    page_environments(out, page);
+    fputs("</main>\n", out);
+    gcb_html_end(out);
+}
+
+int gcb_page_write(FILE *out, struct gcb_page_outcome *outcome,
+                   const struct gcb_page_config *config, struct gcb_diag *diag)
+{
+    struct page page = {.seen = 0};
+    char *plots = NULL;
+    size_t size = 0;
+    FILE *drawn = NULL;
+    int err = 0;
+
+    memset(outcome, 0, sizeof(*outcome));
+    if (config->plot_folder)
+        err = gcb_plot_data_create(&page.plots, diag);
+    for (size_t i = 0; !err && i < config->file_count; i++)
+        err = page_read(&page, config->files[i], diag);
+    if (!err && !page.seen)
+        err =
+            gcb_diag_set(diag, GCB_E_INVALID, "no results in these files that a report could show");
+    if (err)
+        goto out;
+    drawn = open_memstream(&plots, &size);
+    if (!drawn) {
+        err = gcb_diag_nomem(diag, 0, "plots");
+        goto out;
+    }
+    err = page_plots(drawn, outcome, &page, config, diag);
+    if (fclose(drawn) && !err)
+        err = gcb_diag_nomem(diag, size, "plots");
+    if (!err) {
+        page_sort(&page);
+        print_page(out, &page, config, plots);
+    }
+out:
+    free(plots);
+    page_fini(&page);
+    return err;
+}

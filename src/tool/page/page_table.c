@@ -1,0 +1,283 @@
+#include <ctype.h>
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "src/tool/page/html.h"
+#include "src/tool/page/page_private.h"
+#include "src/tool/print/number.h"
+
+#define MAX_COLUMNS 32
+#define MANY_ROWS 40 /* more are folded, of a table that says so */
+
+static const struct page_column places[] = {
+    {.title = "run", .field = PAGE_RUN},
+    {.title = "file", .field = "file", .kind = PAGE_CODE},
+    {.title = "scope", .field = "scope"},
+    {.title = "device", .field = "device"},
+    {.title = "threads", .field = "threads", .kind = PAGE_WHOLE},
+    {.title = "isa", .field = "isa"},
+    {.title = "cache", .field = "cache"},
+    {.title = "status", .field = "status", .kind = PAGE_WORD},
+    {.title = NULL},
+};
+
+static bool is_number(enum page_kind kind)
+{
+    return kind != PAGE_TEXT && kind != PAGE_PROSE && kind != PAGE_CODE && kind != PAGE_YES &&
+           kind != PAGE_WORD;
+}
+
+static const json_t *value_of(const json_t *row, const char *field)
+{
+    const json_t *value = json_object_get(row, field);
+
+    return json_is_null(value) ? NULL : value;
+}
+
+bool page_differs(const struct page_rows *rows, const char *field)
+{
+    for (size_t i = 1; i < rows->count; i++) {
+        const json_t *a = value_of(rows->items[0], field), *b = value_of(rows->items[i], field);
+
+        if (a != b && (!a || !b || !json_equal(a, b)))
+            return true;
+    }
+    return false;
+}
+
+/* Any value in words: what a text column shows. */
+static void print_text(FILE *out, const json_t *value)
+{
+    char number[32];
+
+    if (json_is_string(value))
+        gcb_html_text(out, json_string_value(value));
+    else if (json_is_integer(value))
+        fprintf(out, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
+    else if (json_is_number(value))
+        fputs(page_number(number, json_number_value(value)), out);
+    else
+        fputs(json_is_true(value) ? "yes" : json_is_false(value) ? "no" : "-", out);
+}
+
+char *page_number(char *out, double value)
+{
+    if (value == 0.0)
+        return memcpy(out, "0", 2);
+    return gcb_number(out, value, fabs(value) < 0.1 && fabs(value) >= 1e-3 ? 4 : 3);
+}
+
+static const char *format(char *out, enum page_kind kind, double value)
+{
+    switch (kind) {
+    case PAGE_COSINE:
+        if (!(fabs(value) < 10.0))
+            return "-";
+        snprintf(out, 32, "%.4f", value);
+        return out;
+    case PAGE_PERCENT:
+        return gcb_percent(out, value);
+    case PAGE_SIZE:
+        return gcb_bytes(out, value);
+    case PAGE_WHOLE:
+        return isfinite(value) && value >= 0.0 && value < 1e18 ? gcb_count(out, (uint64_t)value)
+                                                               : gcb_number(out, value, 3);
+    case PAGE_SECONDS:
+        return gcb_seconds(out, value);
+    default:
+        return page_number(out, value);
+    }
+}
+
+/* The kind of a value of this row. */
+static enum page_kind kind_of(const struct page_column *c, const json_t *row)
+{
+    const char *unit = gcb_results_text(row, "unit");
+
+    if (c->kind != PAGE_UNIT || !unit)
+        return c->kind;
+    return strcmp(unit, "seconds") == 0 ? PAGE_SECONDS
+           : strcmp(unit, "bytes") == 0 ? PAGE_SIZE
+                                        : PAGE_NUMBER;
+}
+
+/* " [1.20, 1.31]" behind a number, where the row has an interval. */
+static void print_interval(FILE *out, const struct page_column *c, const json_t *row, double value)
+{
+    double low = c->low ? gcb_results_real(row, c->low) : NAN;
+    double high = c->high ? gcb_results_real(row, c->high) : NAN;
+    char a[32], b[32];
+
+    if (c->seconds) { /* the value is a rate: the longest time is its low end */
+        const double work = value * gcb_results_real(row, c->seconds), longest = high;
+
+        high = work / low;
+        low = work / longest;
+    }
+    if (isfinite(low) && isfinite(high))
+        fprintf(out, " <span class=\"i\">[%s, %s]</span>", format(a, c->kind, low),
+                format(b, c->kind, high));
+}
+
+/* A verdict or a status, with a class by which the style colours it. */
+static void print_word(FILE *out, const char *word)
+{
+    fputs("<span class=\"w ", out);
+    for (const char *p = word; *p; p++)
+        if (isalpha((unsigned char)*p))
+            fputc(tolower((unsigned char)*p), out);
+    fputs("\">", out);
+    gcb_html_text(out, word);
+    fputs("</span>", out);
+}
+
+static void print_value(FILE *out, const struct page_column *c, const json_t *row)
+{
+    const json_t *value = value_of(row, c->field);
+    char text[32];
+
+    if (c->kind == PAGE_CODE && value) {
+        fputs("<code>", out);
+        print_text(out, value);
+        fputs("</code>", out);
+    } else if (c->kind == PAGE_WORD && json_is_string(value)) {
+        print_word(out, json_string_value(value));
+    } else if (c->kind == PAGE_BELOW && !value) {
+        fputs("any", out);
+    } else if (c->kind == PAGE_BELOW && gcb_results_real(row, c->field) == 0.0) {
+        fputs("no", out);
+    } else if (c->kind == PAGE_YES) {
+        fputs(json_is_true(value) ? "<b>yes</b>" : json_is_false(value) ? "no" : "-", out);
+    } else if (is_number(c->kind)) {
+        const double number = gcb_results_real(row, c->field);
+
+        fputs(format(text, kind_of(c, row), number), out);
+        print_interval(out, c, row, number);
+    } else {
+        print_text(out, value);
+    }
+}
+
+static void print_row(FILE *out, const struct page_column *const *columns, const json_t *row)
+{
+    const char *spec = gcb_results_text(row, "spec");
+
+    fputs("<tr", out);
+    if (page_is_baseline(row))
+        fputs(" class=\"baseline\"", out);
+    fputs("><th scope=\"row\"", out);
+    if (spec) {
+        fputs(" title=\"", out);
+        gcb_html_text(out, spec);
+        fputs("\"", out);
+    }
+    fputs(">", out);
+    print_value(out, columns[0], row);
+    fputs("</th>", out);
+    for (size_t c = 1; columns[c]; c++) {
+        fputs(is_number(columns[c]->kind)      ? "<td class=\"n\">"
+              : columns[c]->kind == PAGE_PROSE ? "<td class=\"t\">"
+                                               : "<td>",
+              out);
+        print_value(out, columns[c], row);
+        fputs("</td>", out);
+    }
+    fputs("</tr>\n", out);
+}
+
+/* What holds for all rows: "scope tensor, threads 1". */
+static void print_common(FILE *out, const struct page_rows *rows)
+{
+    const char *separator = "<p class=\"common\">";
+
+    for (const struct page_column *c = places; c->title; c++) {
+        const json_t *value = value_of(rows->items[0], c->field);
+
+        if (!value || page_differs(rows, c->field) || c->kind == PAGE_WORD ||
+            strcmp(c->field, PAGE_RUN) == 0)
+            continue;
+        fprintf(out, "%s%s ", separator, c->title);
+        print_text(out, value);
+        separator = ", ";
+    }
+    if (*separator == ',')
+        fputs("</p>\n", out);
+}
+
+static void print_help(FILE *out, const struct page_column *const *columns)
+{
+    const char *separator = "<p class=\"help\">";
+
+    for (size_t c = 0; columns[c]; c++) {
+        if (!columns[c]->help)
+            continue;
+        fprintf(out, "%s<b>%s</b>: ", separator, columns[c]->title);
+        gcb_html_text(out, columns[c]->help);
+        separator = "; ";
+    }
+    if (*separator == ';')
+        fputs(".</p>\n", out);
+}
+
+bool page_table_shows(const struct page_table *table, const struct page_rows *rows)
+{
+    return table->needs ? page_has(rows, table->needs) : rows->count > 0;
+}
+
+static void print_columns(FILE *out, const struct page_column *const *columns)
+{
+    fputs("<thead><tr>", out);
+    for (size_t c = 0; columns[c]; c++) {
+        fprintf(out, "<th scope=\"col\"%s>", is_number(columns[c]->kind) ? " class=\"n\"" : "");
+        gcb_html_text(out, columns[c]->title);
+        fputs("</th>", out);
+    }
+    fputs("</tr></thead>\n<tbody>\n", out);
+}
+
+/* The columns that have something to say; `out` has room for MAX_COLUMNS and ends with NULL. */
+static void choose(const struct page_column **out, const struct page_table *table,
+                   const struct page_rows *rows)
+{
+    size_t n = 0;
+
+    out[n++] = &table->columns[0];
+    for (const struct page_column *c = places; table->where && c->title; c++)
+        if (page_differs(rows, c->field))
+            out[n++] = c;
+    for (const struct page_column *c = table->columns + 1; c->title && n < MAX_COLUMNS; c++)
+        if (page_has(rows, c->field))
+            out[n++] = c;
+    out[n] = NULL;
+}
+
+void page_table(FILE *out, const struct page_table *table, const struct page_rows *rows)
+{
+    const struct page_column *columns[MAX_COLUMNS + 1];
+    const bool folded = table->folds && rows->count > MANY_ROWS;
+
+    if (!page_table_shows(table, rows))
+        return;
+    choose(columns, table, rows);
+    fprintf(out, "<section id=\"%s\">\n<h2>%s</h2>\n", table->id, table->title);
+    if (table->intro)
+        gcb_html_element(out, "p", NULL, table->intro);
+    if (table->where)
+        print_common(out, rows);
+    if (folded)
+        fprintf(out, "<details>\n<summary>%zu rows: %s</summary>\n", rows->count, table->folds);
+    fprintf(out, "<div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"%s\"><table>\n",
+            table->title);
+    print_columns(out, columns);
+    for (size_t i = 0; i < rows->count; i++)
+        print_row(out, columns, rows->items[i]);
+    fputs("</tbody></table></div>\n", out);
+    print_help(out, columns);
+    if (folded)
+        fputs("</details>\n", out);
+    if (rows->left_out)
+        fprintf(out, "<p class=\"note\">%" PRIu64 " more rows are in the files.</p>\n",
+                rows->left_out);
+    fputs("</section>\n", out);
+}

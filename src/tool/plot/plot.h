@@ -1,0 +1,91 @@
+#ifndef SRC_TOOL_PLOT_PLOT_H
+#define SRC_TOOL_PLOT_PLOT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "src/lib/base/diag.h"
+
+/*
+ * Plots of result files (docs/plots.md), drawn by gnuplot, which is looked for when it is needed.
+ *
+ * Rows are collected once into a gcb_plot_data. Each plot of the registry then has so many pages in it: one
+ * for each combination of what cannot stand in one picture (file and scope, for instance), none if the
+ * rows it needs are not there. A page is an image NAME.png with its script NAME.gp and its data
+ * NAME.dat; of several pages the name is NAME-1, NAME-2, ... Scripts read data by the names of its
+ * columns and contain no text from a file but in single quotes, so nothing in a name is ever run.
+ */
+struct gcb_plot_data;
+struct gcb_results_row; /* src/tool/rows/results.h */
+
+/* Is it the folder that the scripts of plots come from, by any name? Nothing is to be written there. */
+bool gcb_plot_is_source(const char *folder);
+
+int gcb_plot_data_create(struct gcb_plot_data **out, struct gcb_diag *diag);
+void gcb_plot_data_destroy(struct gcb_plot_data *data); /* NULL is fine */
+/* Adds the rows of a result file, "-" for standard input. Fails as gcb_results_read does. */
+int gcb_plot_data_read(struct gcb_plot_data *data, const char *path, struct gcb_diag *diag);
+/* The same for those who read files anyway: begins a file, then takes each of its rows. GCB_E_NOMEM. */
+void gcb_plot_data_begin(struct gcb_plot_data *data);
+int gcb_plot_data_row(struct gcb_plot_data *data, const struct gcb_results_row *row,
+                      struct gcb_diag *diag);
+
+struct gcb_plot_page;  /* src/tool/plot/plot_page.h: what a plot fills */
+struct gcb_plot_split; /* src/tool/plot/plot_split.h: how rows become pages */
+
+struct gcb_plot {
+    const char *name;                   /* of --only, of the files and of its script in plots/ */
+    const char *title;                  /* what it shows, for lists */
+    const char *needs;                  /* the command and option whose rows it is made of */
+    const char *from;                   /* the same in a word or two, for notes */
+    const struct gcb_plot_split *split; /* which rows it is made of, and how many pages they take */
+    /* Fills the page whose first row this is. */
+    int (*fill)(const struct gcb_plot_data *data, const void *first, struct gcb_plot_page *out,
+                struct gcb_diag *diag);
+};
+
+/* The plots, in the order of lists; NULL past the end. */
+const struct gcb_plot *gcb_plot_at(size_t i);
+/* NULL with GCB_E_INVALID and a suggestion in diag for a name that is none; it need not end with NUL. */
+const struct gcb_plot *gcb_plot_find(const char *name, size_t length, struct gcb_diag *diag);
+/* How many pages there are in these rows; 0: none of what it needs is there. At most GCB_PLOT_PAGES. */
+#define GCB_PLOT_PAGES 32
+size_t gcb_plot_pages(const struct gcb_plot *plot, const struct gcb_plot_data *data);
+
+enum gcb_plot_type { GCB_PLOT_PNG, GCB_PLOT_SVG, GCB_PLOT_PDF, GCB_PLOT_TEXT, GCB_PLOT_TYPES };
+/* Names of the types, and ends of file names: "png"; ends with NULL. */
+extern const char *const gcb_plot_type_names[];
+
+/*
+ * Draws a page into an existing folder: image, script and data appear together, each renamed from beside
+ * its name. An existing file is replaced with `force` and otherwise refused (GCB_E_INVALID) before
+ * gnuplot is started. Without gnuplot, or when it fails, script and data are left there and the status is
+ * GCB_E_UNSUPPORTED (not installed) or GCB_E_IO; the words say what to do.
+ */
+struct gcb_plot_job {
+    const struct gcb_plot *plot;
+    const struct gcb_plot_data *data;
+    size_t page;
+    const char *folder;
+    enum gcb_plot_type type;
+    bool force;
+};
+struct gcb_plot_paths {
+    char *image, *script, *data; /* owned: release with gcb_plot_paths_fini; NULL: not there */
+};
+int gcb_plot_make(struct gcb_plot_paths *out, const struct gcb_plot_job *job,
+                  struct gcb_diag *diag);
+void gcb_plot_paths_fini(struct gcb_plot_paths *paths); /* zeroed is fine */
+
+/*
+ * Draws a page and gives it back as text: a whole SVG document, from <svg on, without what stands before it (its
+ * ids are those that gnuplot gives every picture); or letters for a terminal, 79 columns wide. `folder` is
+ * an existing one for temporary files, all gone when this returns. `*out` is the caller's, gcb_free.
+ * Fails as gcb_plot_make does.
+ */
+int gcb_plot_svg(char **out, const struct gcb_plot *plot, const struct gcb_plot_data *data,
+                 size_t page, const char *folder, struct gcb_diag *diag);
+int gcb_plot_text(char **out, const struct gcb_plot *plot, const struct gcb_plot_data *data,
+                  size_t page, const char *folder, struct gcb_diag *diag);
+
+#endif

@@ -1,0 +1,177 @@
+#include "src/tool/plot/plot_bins.h"
+
+#include <math.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/lib/base/alloc.h"
+
+/* Rows of `inspect` have no `of`: they are of the input. */
+static bool is_of(const struct gcb_plot_bin *b, const char *of)
+{
+    return strcmp(*b->of ? b->of : "input", of) == 0;
+}
+
+static bool is_input(const void *row)
+{
+    return is_of(row, "input");
+}
+
+static bool is_error(const void *row)
+{
+    return is_of(row, "error");
+}
+
+static bool same_page(const void *a, const void *b)
+{
+    return ((const struct gcb_plot_bin *)a)->env == ((const struct gcb_plot_bin *)b)->env;
+}
+
+const struct gcb_plot_split gcb_plot_bins_of_inputs = {
+    offsetof(struct gcb_plot_data, bins), sizeof(struct gcb_plot_bin), is_input, same_page};
+const struct gcb_plot_split gcb_plot_bins_of_errors = {
+    offsetof(struct gcb_plot_data, bins), sizeof(struct gcb_plot_bin), is_error, same_page};
+
+static int by_value(const void *a, const void *b)
+{
+    const struct gcb_plot_bin *x = a, *y = b;
+
+    if (x->low != y->low)
+        return (x->low > y->low) - (x->low < y->low);
+    return (x->high > y->high) - (x->high < y->high);
+}
+
+/* Equal bins of several tensors become one. */
+static size_t join(struct gcb_plot_bin *bins, size_t count)
+{
+    size_t kept = 0;
+
+    qsort(bins, count, sizeof(*bins), by_value);
+    for (size_t i = 0; i < count; i++) {
+        if (kept && by_value(&bins[kept - 1], &bins[i]) == 0)
+            bins[kept - 1].count += bins[i].count;
+        else
+            bins[kept++] = bins[i];
+    }
+    return kept;
+}
+
+/* The bins of one thing: rows of this file, kind and spec. A bin that is none is passed over. */
+static int take(struct gcb_plot_histogram *h, const struct gcb_plot_data *data, size_t env,
+                const char *of, const char *spec)
+{
+    const struct gcb_plot_bin *items = data->bins.items;
+    struct gcb_plot_bin *bins;
+    size_t n = 0;
+
+    for (size_t i = 0; i < data->bins.count; i++)
+        n += items[i].env == env && items[i].spec == spec && is_of(&items[i], of);
+    bins = gcb_alloc_array(n ? n : 1, sizeof(*bins));
+    if (!bins)
+        return GCB_E_NOMEM;
+    n = 0;
+    for (size_t i = 0; i < data->bins.count; i++)
+        if (items[i].env == env && items[i].spec == spec && is_of(&items[i], of) &&
+            items[i].low <= items[i].high && items[i].count > 0.0)
+            bins[n++] = items[i];
+    h->bins = bins;
+    h->count = join(bins, n);
+    for (size_t i = 0; i < h->count; i++) {
+        h->total += bins[i].count;
+        h->zeros += bins[i].low == bins[i].high ? bins[i].count : 0.0;
+    }
+    return 0;
+}
+
+int gcb_plot_histograms_of(struct gcb_plot_histograms *out, const struct gcb_plot_data *data,
+                           size_t env, const char *of, struct gcb_diag *diag)
+{
+    const struct gcb_plot_bin *items = data->bins.items;
+    int err = 0;
+
+    *out = (struct gcb_plot_histograms){.env = gcb_plot_env_of(data, env)};
+    for (size_t i = 0; !err && i < data->bins.count; i++)
+        if (items[i].env == env && is_of(&items[i], of) && *items[i].spec)
+            err = gcb_plot_cases_add_spec(&out->cases, items[i].method, items[i].spec, diag);
+    if (!err)
+        err = gcb_plot_set_of(&out->set, &out->cases, true, diag);
+    if (err)
+        return err;
+    out->items = gcb_alloc_zero(out->cases.count, sizeof(*out->items));
+    err = out->items ? take(&out->input, data, env, "input", gcb_plot_no_text) : GCB_E_NOMEM;
+    for (size_t i = 0; !err && i < out->cases.count; i++)
+        err = take(&out->items[i], data, env, of, out->cases.items[i]->spec);
+    return err ? gcb_diag_nomem(diag, 0, "a plot") : 0;
+}
+
+void gcb_plot_histograms_fini(struct gcb_plot_histograms *h)
+{
+    for (size_t i = 0; h->items && i < h->cases.count; i++)
+        gcb_free(h->items[i].bins);
+    gcb_free(h->items);
+    gcb_free(h->input.bins);
+    gcb_plot_set_fini(&h->set);
+    gcb_plot_cases_fini(&h->cases);
+    *h = (struct gcb_plot_histograms){.env = NULL};
+}
+
+static int by_magnitude(const void *a, const void *b)
+{
+    const struct gcb_plot_magnitude *x = a, *y = b;
+
+    return (x->at > y->at) - (x->at < y->at);
+}
+
+struct gcb_plot_magnitude *gcb_plot_histogram_magnitudes(size_t *count,
+                                                         const struct gcb_plot_histogram *h)
+{
+    struct gcb_plot_magnitude *m = gcb_alloc_array(h->count ? h->count : 1, sizeof(*m));
+    size_t n = 0, kept = 0;
+
+    *count = 0;
+    if (!m)
+        return NULL;
+    for (size_t i = 0; i < h->count; i++)
+        if (h->bins[i].low != h->bins[i].high)
+            m[n++] = (struct gcb_plot_magnitude){fmax(fabs(h->bins[i].low), fabs(h->bins[i].high)),
+                                                 h->bins[i].count};
+    qsort(m, n, sizeof(*m), by_magnitude);
+    for (size_t i = 0; i < n; i++) {
+        if (kept && m[kept - 1].at == m[i].at)
+            m[kept - 1].count += m[i].count;
+        else
+            m[kept++] = m[i];
+    }
+    *count = kept;
+    return m;
+}
+
+double gcb_plot_histogram_quantile(const struct gcb_plot_histogram *h, double share)
+{
+    size_t n;
+    struct gcb_plot_magnitude *m = gcb_plot_histogram_magnitudes(&n, h);
+    const double wanted = share * (h->total - h->zeros);
+    double sum = 0.0, found = 0.0;
+
+    for (size_t i = 0; i < n && (sum < wanted || i == 0); i++) {
+        sum += m[i].count;
+        found = m[i].at;
+    }
+    gcb_free(m);
+    return found;
+}
+
+double gcb_plot_histogram_share(const struct gcb_plot_histogram *h, double low, double high)
+{
+    double sum = 0.0;
+
+    for (size_t i = 0; i < h->count; i++) {
+        const struct gcb_plot_bin *b = &h->bins[i];
+        const double common = fmin(high, b->high) - fmax(low, b->low);
+
+        if (common > 0.0)
+            sum += b->count * common / (b->high - b->low);
+    }
+    return h->total > 0.0 ? sum / h->total : 0.0;
+}

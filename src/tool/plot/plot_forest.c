@@ -1,0 +1,136 @@
+/* Two builds compared: how much faster or slower each case became, and how sure that is. */
+#include <math.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "src/tool/base/columns.h"
+#include "src/tool/plot/plot_series.h"
+#include "src/tool/plot/plots.h"
+
+#define MAX_ROWS 70
+
+/* Sizes and errors that did not change are many, and say nothing; a lossless method's errors have no ratio. */
+static bool is_plain(const struct gcb_plot_verdict *v)
+{
+    return strcmp(v->verdict, "SAME") == 0 &&
+           (strcmp(v->quantity, "size") == 0 || strcmp(v->quantity, "error") == 0);
+}
+
+static bool is_wanted(const void *row)
+{
+    const struct gcb_plot_verdict *v = row;
+
+    return (v->ratio > 0.0 && isfinite(v->ratio)) || is_plain(v);
+}
+
+/* A page for each result file. */
+static bool same_page(const void *a, const void *b)
+{
+    return ((const struct gcb_plot_verdict *)a)->env == ((const struct gcb_plot_verdict *)b)->env;
+}
+
+static const struct gcb_plot_split split = {offsetof(struct gcb_plot_data, verdicts),
+                                            sizeof(struct gcb_plot_verdict), is_wanted, same_page};
+
+/* Colours of the script: 1 as it was, 2 better, 3 worse, 4 not clear. */
+static double kind_of(const struct gcb_plot_verdict *v)
+{
+    static const struct {
+        const char *verdict;
+        int kind;
+    } kinds[] = {{"SAME", 1}, {"FAST", 2},   {"SMALLER", 2}, {"BETTER", 2},
+                 {"SLOW", 3}, {"LARGER", 3}, {"WORSE", 3},   {"AMBIGUOUS", 4}};
+
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+        if (strcmp(v->verdict, kinds[i].verdict) == 0)
+            return kinds[i].kind;
+    return 4;
+}
+
+/* What a page shows, in the order of the file. */
+struct chart {
+    const struct gcb_plot_verdict *rows[MAX_ROWS];
+    size_t count, left_out, same;
+};
+
+static void collect(struct chart *c, const struct gcb_plot_data *data, const void *first)
+{
+    const struct gcb_plot_verdict *v = NULL;
+
+    while ((v = gcb_plot_split_next(&split, data, first, v)) != NULL) {
+        if (is_plain(v))
+            c->same++;
+        else if (c->count < MAX_ROWS)
+            c->rows[c->count++] = v;
+        else
+            c->left_out++;
+    }
+}
+
+static void put_labels(struct gcb_plot_page *out, const struct chart *c)
+{
+    char text[GCB_PLOT_LABEL], cut[GCB_PLOT_LABEL];
+
+    gcb_plot_array_begin(out, "label", c->count);
+    for (size_t i = 0; i < c->count; i++) {
+        snprintf(text, sizeof(text), "%s, %s", c->rows[i]->label, c->rows[i]->quantity);
+        gcb_plot_array_text(out, gcb_text_shorten(cut, sizeof(cut), text, 52));
+    }
+    gcb_plot_array_end(out);
+}
+
+static void put_row(struct gcb_plot_page *out, const struct gcb_plot_verdict *v, size_t row,
+                    struct gcb_plot_range *range)
+{
+    const double delta = v->delta >= 0.0 ? v->delta : 0.0;
+
+    gcb_plot_range_add_positive(range, v->ratio);
+    gcb_plot_range_add_positive(range, v->low);
+    gcb_plot_range_add_positive(range, v->high);
+    gcb_plot_range_add_positive(range, 1.0 + delta);
+    gcb_plot_range_add_positive(range, 1.0 / (1.0 + delta));
+    gcb_plot_cell(out, (double)row);
+    gcb_plot_cell(out, v->ratio);
+    gcb_plot_cell(out, isfinite(v->low) ? v->low : v->ratio);
+    gcb_plot_cell(out, isfinite(v->high) ? v->high : v->ratio);
+    gcb_plot_cell(out, 1.0 / (1.0 + delta));
+    gcb_plot_cell(out, 1.0 + delta);
+    gcb_plot_cell(out, kind_of(v));
+    gcb_plot_cell_text(out, v->verdict);
+    gcb_plot_cell_text(out, v->label);
+    gcb_plot_end_row(out);
+}
+
+static int fill(const struct gcb_plot_data *data, const void *first, struct gcb_plot_page *out,
+                struct gcb_diag *diag)
+{
+    static const char *const columns[] = {"row",        "ratio", "low",     "high",  "delta_low",
+                                          "delta_high", "kind",  "verdict", "label", NULL};
+    const struct gcb_plot_verdict *like = first;
+    struct gcb_plot_range range = {1.0, 1.0};
+    struct chart chart = {.count = 0};
+
+    (void)diag;
+    collect(&chart, data, first);
+    gcb_plot_heading_of(out, "New build against the old one", like->file, like->scope,
+                        gcb_plot_env_of(data, like->env));
+    put_labels(out, &chart);
+    gcb_plot_block(out, columns);
+    for (size_t i = 0; i < chart.count; i++)
+        put_row(out, chart.rows[i], i + 1, &range);
+    gcb_plot_var_real(out, "rows", (double)chart.count);
+    gcb_plot_var_real(out, "rows_left_out", (double)chart.left_out);
+    gcb_plot_var_real(out, "rows_same", (double)chart.same);
+    gcb_plot_var_real(out, "plot_height", 220.0 + 22.0 * (double)chart.count);
+    gcb_plot_var_range(out, "ratio", &range);
+    return 0;
+}
+
+const struct gcb_plot gcb_plot_forest = {
+    .name = "forest",
+    .title = "two builds: the ratio of each case with its interval",
+    .needs = "verdict rows: `regress --results FILE`",
+    .from = "regress",
+    .split = &split,
+    .fill = fill,
+};

@@ -1,0 +1,206 @@
+/* Which tensors suffer under which method. */
+#include <math.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/lib/base/alloc.h"
+#include "src/tool/base/columns.h"
+#include "src/tool/plot/plot_series.h"
+#include "src/tool/plot/plots.h"
+
+#define MAX_ROWS 64
+#define MAX_COLUMNS 48
+
+static bool is_wanted(const void *row)
+{
+    const struct gcb_plot_case *c = row;
+
+    return strcmp(c->status, "ok") == 0 && isfinite(c->rel_l2) && *c->tensor &&
+           strcmp(c->method, "memcpy") != 0;
+}
+
+static bool same_page(const void *a, const void *b)
+{
+    const struct gcb_plot_case *x = a, *y = b;
+
+    return x->file == y->file && x->scope == y->scope;
+}
+
+static const struct gcb_plot_split split = {offsetof(struct gcb_plot_data, results),
+                                            sizeof(struct gcb_plot_case), is_wanted, same_page};
+
+/* A tensor (or bucket): a row of the picture. */
+struct row {
+    const char *tensor;
+    double elements;
+    size_t place; /* in the order of the file */
+};
+
+struct rows {
+    struct row *items;
+    size_t count, cap;
+    size_t last; /* where the last was found: rows come in order */
+};
+
+/* The tensor's place, added if it is new; SIZE_MAX: no memory. */
+static size_t row_of(struct rows *rows, const struct gcb_plot_case *c)
+{
+    for (size_t i = 0; i < rows->count; i++) {
+        const size_t at = (rows->last + i) % rows->count;
+
+        if (rows->items[at].tensor == c->tensor) {
+            rows->last = at;
+            return at;
+        }
+    }
+    if (gcb_grow(&rows->items, &rows->cap, rows->count, sizeof(*rows->items)))
+        return SIZE_MAX;
+    rows->items[rows->count] = (struct row){c->tensor, c->elements, rows->count};
+    rows->last = rows->count;
+    return rows->count++;
+}
+
+static int larger(const void *a, const void *b)
+{
+    const struct row *x = a, *y = b;
+
+    if (x->elements != y->elements)
+        return (x->elements < y->elements) - (x->elements > y->elements);
+    return (x->place > y->place) - (x->place < y->place);
+}
+
+static int earlier(const void *a, const void *b)
+{
+    const struct row *x = a, *y = b;
+
+    return (x->place > y->place) - (x->place < y->place);
+}
+
+/* Only the largest, in the order of the file. Returns how many were left out. */
+static size_t keep_largest(struct rows *rows)
+{
+    const size_t all = rows->count;
+
+    if (all <= MAX_ROWS)
+        return 0;
+    qsort(rows->items, all, sizeof(*rows->items), larger);
+    rows->count = MAX_ROWS;
+    qsort(rows->items, MAX_ROWS, sizeof(*rows->items), earlier);
+    return all - MAX_ROWS;
+}
+
+struct mean {
+    double sum, count;
+};
+
+/* Means over steps and workers, by row and column; only rows and columns that are kept. */
+static struct mean *means_of(struct rows *rows, const struct gcb_plot_cases *cases,
+                             const struct gcb_plot_data *data, const struct gcb_plot_case *first)
+{
+    const struct gcb_plot_case *c = NULL;
+    struct mean *means = gcb_alloc_zero(rows->count * cases->count, sizeof(*means));
+
+    while (means && (c = gcb_plot_split_next(&split, data, first, c)) != NULL) {
+        size_t row = 0, column = 0;
+
+        while (row < rows->count && rows->items[row].tensor != c->tensor)
+            row++;
+        while (column < cases->count && cases->items[column]->spec != c->spec)
+            column++;
+        if (row == rows->count || column == cases->count)
+            continue;
+        means[row * cases->count + column].sum += c->rel_l2;
+        means[row * cases->count + column].count += 1.0;
+    }
+    return means;
+}
+
+static void put(struct gcb_plot_page *out, const struct rows *rows, const struct mean *means,
+                size_t columns)
+{
+    static const char *const names[] = {"column", "row", "rel_l2", "tensor", NULL};
+    char text[GCB_PLOT_LABEL];
+
+    gcb_plot_array_begin(out, "tensor", rows->count);
+    for (size_t r = 0; r < rows->count; r++)
+        gcb_plot_array_text(out, gcb_text_shorten(text, sizeof(text), rows->items[r].tensor, 36));
+    gcb_plot_array_end(out);
+    gcb_plot_block(out, names);
+    for (size_t r = 0; r < rows->count; r++)
+        for (size_t c = 0; c < columns; c++) {
+            const struct mean *m = &means[r * columns + c];
+
+            gcb_plot_cell(out, (double)c + 1);
+            gcb_plot_cell(out, (double)r + 1);
+            gcb_plot_cell(out, m->sum / m->count);
+            gcb_plot_cell_text(out, rows->items[r].tensor);
+            gcb_plot_end_row(out);
+        }
+}
+
+/* At most MAX_COLUMNS settings; are there more? */
+static int collect(struct gcb_plot_cases *cases, struct rows *rows,
+                   const struct gcb_plot_data *data, const struct gcb_plot_case *first, bool *more,
+                   struct gcb_diag *diag)
+{
+    const struct gcb_plot_case *c = NULL;
+    int err = 0;
+
+    while (!err && (c = gcb_plot_split_next(&split, data, first, c)) != NULL) {
+        if (row_of(rows, c) == SIZE_MAX)
+            return gcb_diag_nomem(diag, 0, "a plot");
+        err = gcb_plot_cases_add(cases, c, diag);
+        if (cases->count > MAX_COLUMNS) {
+            cases->count = MAX_COLUMNS;
+            *more = true;
+        }
+    }
+    return err;
+}
+
+static int fill(const struct gcb_plot_data *data, const void *first, struct gcb_plot_page *out,
+                struct gcb_diag *diag)
+{
+    struct gcb_plot_cases cases = {.items = NULL};
+    struct gcb_plot_set set = {.items = NULL};
+    struct rows rows = {.items = NULL};
+    struct mean *means = NULL;
+    size_t left_out;
+    bool more = false;
+    int err = collect(&cases, &rows, data, first, &more, diag);
+
+    if (!err)
+        err = gcb_plot_set_of(&set, &cases, true, diag);
+    if (err)
+        goto out;
+    left_out = keep_largest(&rows);
+    means = means_of(&rows, &cases, data, first);
+    if (!means) {
+        err = gcb_diag_nomem(diag, 0, "a plot");
+        goto out;
+    }
+    gcb_plot_heading(out, "Relative L2 error by tensor and method", data, first, GCB_PLOT_BY_ERROR);
+    gcb_plot_legend(out, &set);
+    gcb_plot_var_real(out, "rows", (double)rows.count);
+    gcb_plot_var_real(out, "rows_left_out", (double)left_out);
+    gcb_plot_var_real(out, "columns_left_out", more);
+    gcb_plot_var_real(out, "plot_height", 320.0 + 17.0 * (double)rows.count);
+    gcb_plot_var_real(out, "plot_width", fmax(700.0, 460.0 + 40.0 * (double)cases.count));
+    put(out, &rows, means, cases.count);
+out:
+    gcb_free(means);
+    gcb_free(rows.items);
+    gcb_plot_set_fini(&set);
+    gcb_plot_cases_fini(&cases);
+    return err;
+}
+
+const struct gcb_plot gcb_plot_heatmap = {
+    .name = "heatmap",
+    .title = "relative L2 error of each tensor under each method",
+    .needs = "result rows: `bench` or `compress --results FILE` without --per none",
+    .from = "bench",
+    .split = &split,
+    .fill = fill,
+};

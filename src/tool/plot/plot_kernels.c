@@ -1,0 +1,125 @@
+/* Kernels, every variant beside the others. */
+#include <math.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "src/tool/base/columns.h"
+#include "src/tool/plot/plot_series.h"
+#include "src/tool/plot/plots.h"
+
+#define MAX_ROWS 90
+#define MAX_ISAS 8
+
+static bool is_wanted(const void *row)
+{
+    const struct gcb_plot_kernel *k = row;
+
+    return strcmp(k->status, "ok") == 0 && k->gbps > 0.0;
+}
+
+/* A page for each result file and size. */
+static bool same_page(const void *a, const void *b)
+{
+    const struct gcb_plot_kernel *x = a, *y = b;
+
+    return x->env == y->env && x->cache == y->cache;
+}
+
+static const struct gcb_plot_split split = {offsetof(struct gcb_plot_data, kernels),
+                                            sizeof(struct gcb_plot_kernel), is_wanted, same_page};
+
+struct chart {
+    const struct gcb_plot_kernel *rows[MAX_ROWS]; /* the first variant of each kernel */
+    const char *isas[MAX_ISAS];
+    size_t count, isa_count, left_out;
+};
+
+static size_t row_of(struct chart *c, const struct gcb_plot_kernel *k)
+{
+    for (size_t i = 0; i < c->count; i++)
+        if (c->rows[i]->family == k->family && c->rows[i]->kernel == k->kernel)
+            return i;
+    if (c->count == MAX_ROWS) {
+        c->left_out++;
+        return MAX_ROWS;
+    }
+    c->rows[c->count] = k;
+    return c->count++;
+}
+
+static size_t isa_of(struct chart *c, const char *isa)
+{
+    for (size_t i = 0; i < c->isa_count; i++)
+        if (c->isas[i] == isa)
+            return i;
+    if (c->isa_count == MAX_ISAS)
+        return MAX_ISAS;
+    c->isas[c->isa_count] = isa;
+    return c->isa_count++;
+}
+
+static void put_labels(struct gcb_plot_page *out, const struct chart *c)
+{
+    char text[GCB_PLOT_LABEL], cut[GCB_PLOT_LABEL];
+
+    gcb_plot_array_begin(out, "label", c->count);
+    for (size_t i = 0; i < c->count; i++) {
+        snprintf(text, sizeof(text), "%s/%s", c->rows[i]->family, c->rows[i]->kernel);
+        gcb_plot_array_text(out, gcb_text_shorten(cut, sizeof(cut), text, 40));
+    }
+    gcb_plot_array_end(out);
+    gcb_plot_array_begin(out, "isa", c->isa_count);
+    for (size_t i = 0; i < c->isa_count; i++)
+        gcb_plot_array_text(out, gcb_text_shorten(cut, sizeof(cut), c->isas[i], 20));
+    gcb_plot_array_end(out);
+}
+
+static int fill(const struct gcb_plot_data *data, const void *first, struct gcb_plot_page *out,
+                struct gcb_diag *diag)
+{
+    static const char *const columns[] = {"row",  "isa",   "gbps",   "low",
+                                          "high", "share", "kernel", NULL};
+    const struct gcb_plot_kernel *page = first, *k = NULL;
+    struct chart chart = {.count = 0};
+    struct gcb_plot_range range = GCB_PLOT_RANGE_EMPTY;
+    char text[96];
+
+    (void)diag;
+    gcb_plot_block(out, columns);
+    while ((k = gcb_plot_split_next(&split, data, first, k)) != NULL) {
+        const double bytes = 4.0 * k->elements / 1e9;
+        size_t row, isa;
+
+        row = row_of(&chart, k);
+        isa = isa_of(&chart, k->isa);
+        if (row == MAX_ROWS || isa == MAX_ISAS)
+            continue;
+        gcb_plot_range_add_positive(&range, k->gbps);
+        gcb_plot_cell(out, (double)row + 1);
+        gcb_plot_cell(out, (double)isa + 1);
+        gcb_plot_cell(out, k->gbps);
+        gcb_plot_cell(out, bytes / k->high);
+        gcb_plot_cell(out, bytes / k->low);
+        gcb_plot_cell(out, k->bandwidth_share);
+        gcb_plot_cell_text(out, k->kernel);
+        gcb_plot_end_row(out);
+    }
+    snprintf(text, sizeof(text), "Kernels, arrays in %.40s", page->cache);
+    gcb_plot_heading_of(out, text, "made data", "", gcb_plot_env_of(data, page->env));
+    put_labels(out, &chart);
+    gcb_plot_var_real(out, "rows", (double)chart.count);
+    gcb_plot_var_real(out, "rows_left_out", (double)chart.left_out);
+    gcb_plot_var_real(out, "variants", (double)chart.isa_count);
+    gcb_plot_var_real(out, "plot_height", 210.0 + 20.0 * (double)chart.count);
+    gcb_plot_var_range(out, "speed", &range);
+    return 0;
+}
+
+const struct gcb_plot gcb_plot_kernels = {
+    .name = "kernels",
+    .title = "speed of each kernel in each instruction set",
+    .needs = "kernel rows: `bench --kernels --results FILE`",
+    .from = "bench --kernels",
+    .split = &split,
+    .fill = fill,
+};

@@ -1,0 +1,272 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "src/lib/base/alloc.h"
+#include "src/lib/base/text.h"
+#include "src/tool/base/tidy.h"
+#include "src/tool/hdf5/outfile.h"
+#include "src/tool/plot/gnuplot.h"
+#include "src/tool/plot/plot_draw.h"
+#include "src/tool/plot/plot_page.h"
+#include "src/tool/plot/plot_script.h"
+#include "src/tool/plot/plot_split.h"
+
+#define STEM 64
+
+enum { IMAGE, SCRIPT, DATA, FILES };
+
+/*
+ * A page is drawn in a folder of its own inside the one where it is wanted, so that the script is the one that
+ * the user keeps, with its final names in it.
+ */
+struct work {
+    char stem[STEM];
+    char *folder;
+    char *paths[FILES];    /* in it */
+    int places[FILES + 1]; /* of gcb_tidy_enter: the paths, the folder */
+};
+
+static char *join(const char *folder, const char *name, const char *end)
+{
+    const size_t size = strlen(folder) + strlen(name) + strlen(end) + 3;
+    char *path = gcb_alloc(size);
+
+    if (path)
+        snprintf(path, size, "%s/%s%s%s", folder, name, *end ? "." : "", end);
+    return path;
+}
+
+static int fail(struct gcb_diag *diag, const char *path)
+{
+    char shown[256];
+    const int why = errno;
+
+    return gcb_diag_set(diag, GCB_E_IO, "%s: %s", gcb_escape(shown, sizeof(shown), path),
+                        strerror(why));
+}
+
+/* Names the file as it would be called in the end, not the folder that it is made in. */
+static int fail_page(struct gcb_diag *diag, const struct work *w, int which)
+{
+    const int why = errno, folder = (int)(strrchr(w->folder, '/') - w->folder);
+    char path[4096];
+
+    snprintf(path, sizeof(path), "%.*s%s", folder, w->folder, strrchr(w->paths[which], '/'));
+    errno = why;
+    return fail(diag, path);
+}
+
+static void work_fini(struct work *w)
+{
+    for (int i = 0; i < FILES; i++) {
+        if (w->paths[i]) {
+            unlink(w->paths[i]);
+            gcb_tidy_leave(w->places[i]);
+        }
+        gcb_free(w->paths[i]);
+    }
+    if (w->folder) {
+        rmdir(w->folder);
+        gcb_tidy_leave(w->places[FILES]);
+    }
+    gcb_free(w->folder);
+}
+
+/* NAME, or NAME-2 where there are several pages. */
+static void name_page(char stem[STEM], const struct gcb_plot *plot,
+                      const struct gcb_plot_data *data, size_t page)
+{
+    if (gcb_plot_pages(plot, data) > 1)
+        snprintf(stem, STEM, "%s-%zu", plot->name, page + 1);
+    else
+        snprintf(stem, STEM, "%s", plot->name);
+}
+
+static int work_init(struct work *w, const char *folder, const char *type, struct gcb_diag *diag)
+{
+    char *made = join(folder, ".gcbench-plot-XXXXXX", "");
+
+    if (!made)
+        return gcb_diag_nomem(diag, 0, "a file name");
+    if (!mkdtemp(made)) {
+        fail(diag, folder);
+        gcb_free(made);
+        return GCB_E_IO;
+    }
+    w->folder = made;
+    w->places[FILES] = gcb_tidy_enter(made);
+    w->paths[IMAGE] = join(made, w->stem, type);
+    w->paths[SCRIPT] = join(made, w->stem, "gp");
+    w->paths[DATA] = join(made, w->stem, "dat");
+    for (int i = 0; i < FILES; i++) {
+        if (!w->paths[i])
+            return gcb_diag_nomem(diag, 0, "a file name");
+        w->places[i] = gcb_tidy_enter(w->paths[i]);
+    }
+    return 0;
+}
+
+static int write_data(const struct work *w, const struct gcb_plot_page *page, struct gcb_diag *diag)
+{
+    FILE *f = fopen(w->paths[DATA], "wxe");
+    bool failed;
+
+    if (!f)
+        return fail_page(diag, w, DATA);
+    failed = fwrite(page->data_text, 1, page->data_size, f) != page->data_size;
+    failed |= fclose(f) != 0;
+    return failed ? fail_page(diag, w, DATA) : 0;
+}
+
+static int write_script(const struct work *w, const char *plot, const char *type,
+                        const struct gcb_plot_page *page, struct gcb_diag *diag)
+{
+    FILE *f = fopen(w->paths[SCRIPT], "wxe");
+    int err;
+
+    if (!f)
+        return fail_page(diag, w, SCRIPT);
+    err = gcb_plot_script_write(f, plot, w->stem, type, page, diag);
+    if (fclose(f) != 0 && !err)
+        err = fail_page(diag, w, SCRIPT);
+    return err;
+}
+
+/* Fills the page and writes script and data. */
+static int prepare(struct work *w, const struct gcb_plot_job *job, struct gcb_diag *diag)
+{
+    const char *type = gcb_plot_type_names[job->type];
+    const void *first = gcb_plot_split_first(job->plot->split, job->data, job->page, diag);
+    struct gcb_plot_page page;
+    int err;
+
+    if (!first)
+        return GCB_E_INVALID;
+    err = gcb_plot_page_open(&page, diag);
+    if (!err)
+        err = job->plot->fill(job->data, first, &page, diag);
+    if (!err)
+        err = gcb_plot_page_close(&page, diag);
+    if (!err)
+        err = work_init(w, job->folder, type, diag);
+    if (!err)
+        err = write_data(w, &page, diag);
+    if (!err)
+        err = write_script(w, job->plot->name, type, &page, diag);
+    gcb_plot_page_fini(&page);
+    return err;
+}
+
+static int draw(const struct work *w, struct gcb_diag *diag)
+{
+    const char *slash = strrchr(w->paths[SCRIPT], '/');
+    struct stat s;
+    const int err = gcb_gnuplot_run(w->folder, slash + 1, diag);
+
+    if (err)
+        return err;
+    if (stat(w->paths[IMAGE], &s) != 0 || s.st_size == 0)
+        return gcb_diag_set(diag, GCB_E_IO, "gnuplot drew nothing");
+    return 0;
+}
+
+/* From the work's folder to its final name, which goes to *out. */
+static int deliver(char **out, struct gcb_outfile *file, const struct work *w, int which,
+                   const char *folder, struct gcb_diag *diag)
+{
+    if (rename(w->paths[which], file->temp_path) != 0)
+        return fail(diag, file->final_path);
+    *out = join(folder, strrchr(w->paths[which], '/') + 1, "");
+    return *out ? gcb_outfile_commit(file, diag) : gcb_diag_nomem(diag, 0, "a file name");
+}
+
+static int reserve(struct gcb_outfile files[FILES], const struct gcb_plot_job *job,
+                   const char *stem, struct gcb_diag *diag)
+{
+    const char *const ends[FILES] = {gcb_plot_type_names[job->type], "gp", "dat"};
+    int err = 0;
+
+    for (int i = 0; !err && i < FILES; i++) {
+        char *path = join(job->folder, stem, ends[i]);
+
+        err = path ? gcb_outfile_init(&files[i], path, job->force, NULL, 0, diag)
+                   : gcb_diag_nomem(diag, 0, "a file name");
+        gcb_free(path);
+    }
+    return err;
+}
+
+int gcb_plot_make(struct gcb_plot_paths *out, const struct gcb_plot_job *job, struct gcb_diag *diag)
+{
+    struct gcb_outfile files[FILES] = {{.temp_path = NULL}};
+    struct work w = {.folder = NULL};
+    int err, drawn;
+
+    *out = (struct gcb_plot_paths){.image = NULL};
+    name_page(w.stem, job->plot, job->data, job->page);
+    err = reserve(files, job, w.stem, diag);
+    if (!err)
+        err = prepare(&w, job, diag);
+    if (err)
+        goto out;
+    drawn = draw(&w, diag);
+    err = deliver(&out->data, &files[DATA], &w, DATA, job->folder, diag);
+    if (!err)
+        err = deliver(&out->script, &files[SCRIPT], &w, SCRIPT, job->folder, diag);
+    if (!err && !drawn)
+        err = deliver(&out->image, &files[IMAGE], &w, IMAGE, job->folder, diag);
+    err = err ? err : drawn;
+out:
+    for (int i = 0; i < FILES; i++)
+        gcb_outfile_fini(&files[i]);
+    work_fini(&w);
+    return err;
+}
+
+void gcb_plot_paths_fini(struct gcb_plot_paths *paths)
+{
+    gcb_free(paths->image);
+    gcb_free(paths->script);
+    gcb_free(paths->data);
+    *paths = (struct gcb_plot_paths){.image = NULL};
+}
+
+static int read_whole(char **out, const char *path, struct gcb_diag *diag)
+{
+    FILE *f = fopen(path, "re");
+    struct stat s;
+    size_t n;
+
+    if (!f || fstat(fileno(f), &s) != 0) {
+        if (f)
+            fclose(f);
+        return fail(diag, path);
+    }
+    *out = gcb_alloc((size_t)s.st_size + 1);
+    n = *out ? fread(*out, 1, (size_t)s.st_size, f) : 0;
+    fclose(f);
+    if (!*out)
+        return gcb_diag_nomem(diag, (uint64_t)s.st_size, "a picture");
+    (*out)[n] = '\0';
+    return 0;
+}
+
+int gcb_plot_draw(char **out, const struct gcb_plot_job *job, struct gcb_diag *diag)
+{
+    struct work w = {.folder = NULL};
+    int err;
+
+    *out = NULL;
+    name_page(w.stem, job->plot, job->data, job->page);
+    err = prepare(&w, job, diag);
+    if (!err)
+        err = draw(&w, diag);
+    if (!err)
+        err = read_whole(out, w.paths[IMAGE], diag);
+    work_fini(&w);
+    return err;
+}

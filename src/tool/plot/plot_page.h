@@ -1,0 +1,56 @@
+#ifndef SRC_TOOL_PLOT_PLOT_PAGE_H
+#define SRC_TOOL_PLOT_PLOT_PAGE_H
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "src/lib/base/diag.h"
+
+/*
+ * What a plot hands to its script: variables that stand in front of it, and a file of data. Names of
+ * variables and columns are the program's own words; texts may be anything.
+ *
+ * A variable's text is in single quotes, where gnuplot runs nothing and expands nothing; quotes in it are
+ * doubled, control characters and invalid bytes become '?'. Data has blocks, which gnuplot numbers from
+ * 0, each a line with the names of its columns and lines of cells: numbers, or texts in double quotes (in
+ * which a double quote is shown as two single ones). What is not finite is NaN. Writing never
+ * fails; gcb_plot_page_close says whether all of it was kept.
+ */
+struct gcb_plot_page {
+    FILE *vars, *data;
+    char *vars_text, *data_text; /* complete once closed */
+    size_t vars_size, data_size;
+    size_t cells, blocks; /* of the line; so far */
+};
+
+int gcb_plot_page_open(struct gcb_plot_page *page, struct gcb_diag *diag);
+int gcb_plot_page_close(struct gcb_plot_page *page, struct gcb_diag *diag);
+void gcb_plot_page_fini(struct gcb_plot_page *page); /* zeroed is fine */
+
+/* name = 'text'. NULL is ''. */
+void gcb_plot_var_text(struct gcb_plot_page *page, const char *name, const char *text);
+void gcb_plot_var_real(struct gcb_plot_page *page, const char *name, double value);
+/* The ends of a range as NAME_low and NAME_high; it grows by values that are finite (and above 0). */
+struct gcb_plot_range {
+    double low, high;
+};
+#define GCB_PLOT_RANGE_EMPTY ((struct gcb_plot_range){INFINITY, -INFINITY})
+void gcb_plot_range_add(struct gcb_plot_range *range, double value);
+void gcb_plot_range_add_positive(struct gcb_plot_range *range, double value);
+void gcb_plot_var_range(struct gcb_plot_page *page, const char *name,
+                        const struct gcb_plot_range *range); /* an empty one is 1 to 1 */
+/* An array of texts, from 1: begin, `count` items, and nothing in between. gnuplot has no empty arrays: none
+ * is written as [1], which a loop over none still looks at. */
+void gcb_plot_array_begin(struct gcb_plot_page *page, const char *name, size_t count);
+void gcb_plot_array_text(struct gcb_plot_page *page, const char *text);
+void gcb_plot_array_real(struct gcb_plot_page *page, double value);
+void gcb_plot_array_end(struct gcb_plot_page *page);
+
+/* Starts a block; columns end with NULL. */
+void gcb_plot_block(struct gcb_plot_page *page, const char *const *columns);
+void gcb_plot_cell(struct gcb_plot_page *page, double value);
+void gcb_plot_cell_text(struct gcb_plot_page *page, const char *text);
+void gcb_plot_end_row(struct gcb_plot_page *page);
+
+#endif

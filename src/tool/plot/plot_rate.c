@@ -1,0 +1,126 @@
+/* What a method loses, against what it sends. */
+#include <math.h>
+
+#include "src/tool/plot/plot_label.h"
+#include "src/tool/plot/plots.h"
+
+static void put_series(struct gcb_plot_page *out, const struct gcb_plot_series *s,
+                       const struct gcb_plot_cases *cases)
+{
+    static const char *const columns[] = {"bits",       "ratio", "rel_l2", "cosine",
+                                          "wire_bytes", "spec",  NULL};
+
+    gcb_plot_block(out, columns);
+    for (size_t i = 0; i < s->count; i++) {
+        const struct gcb_plot_case *c = cases->items[s->first + i];
+
+        gcb_plot_cell(out, c->bits);
+        gcb_plot_cell(out, c->ratio);
+        gcb_plot_cell(out, c->rel_l2);
+        gcb_plot_cell(out, c->cosine);
+        gcb_plot_cell(out, c->wire_bytes);
+        gcb_plot_cell_text(out, c->spec);
+        gcb_plot_end_row(out);
+    }
+}
+
+/* Baselines are orders of magnitude better than methods, whose differences would vanish: they stand on the edge, and
+ * their label says where they belong. */
+static void put_ranges(struct gcb_plot_page *out, const struct gcb_plot_cases *cases)
+{
+    struct gcb_plot_range bits = GCB_PLOT_RANGE_EMPTY, ratio = bits, error = bits, cosine = bits;
+
+    for (size_t i = 0; i < cases->count; i++) {
+        gcb_plot_range_add_positive(&bits, cases->items[i]->bits);
+        gcb_plot_range_add_positive(&ratio, cases->items[i]->ratio);
+        if (!gcb_plot_baseline(cases->items[i]->method))
+            gcb_plot_range_add_positive(&error, cases->items[i]->rel_l2);
+        gcb_plot_range_add(&cosine, cases->items[i]->cosine);
+    }
+    for (size_t i = 0; error.low > error.high && i < cases->count; i++)
+        gcb_plot_range_add_positive(&error, cases->items[i]->rel_l2);
+    gcb_plot_var_range(out, "bits", &bits);
+    gcb_plot_var_range(out, "ratio", &ratio);
+    gcb_plot_var_range(out, "error", &error);
+    gcb_plot_var_range(out, "cosine", &cosine);
+}
+
+/* "fp16 (baseline, error 2.1e-04)" */
+static void name_baselines(struct gcb_plot_set *set, const struct gcb_plot_cases *cases)
+{
+    for (size_t s = 0; s < set->count; s++) {
+        const struct gcb_plot_case *c = cases->items[set->items[s].first];
+
+        if (gcb_plot_baseline(c->method) && set->items[s].count == 1 && c->rel_l2 > 0.0)
+            snprintf(set->items[s].label, GCB_PLOT_LABEL, "%s (baseline, error %.1e)", c->method,
+                     c->rel_l2);
+    }
+}
+
+static int fill(const struct gcb_plot_data *data, const void *first, struct gcb_plot_page *out,
+                const char *title, struct gcb_diag *diag)
+{
+    struct gcb_plot_set set = {.items = NULL};
+    struct gcb_plot_cases cases;
+    int err = gcb_plot_cases_of(&cases, data, &gcb_plot_cases_by_error, first, diag);
+
+    if (!err)
+        err = gcb_plot_set_of(&set, &cases, false, diag);
+    if (err)
+        goto out;
+    gcb_plot_heading(out, title, data, cases.items[0], GCB_PLOT_BY_ERROR);
+    name_baselines(&set, &cases);
+    gcb_plot_legend(out, &set);
+    put_ranges(out, &cases);
+    for (size_t s = 0; s < set.count; s++)
+        put_series(out, &set.items[s], &cases);
+out:
+    gcb_plot_set_fini(&set);
+    gcb_plot_cases_fini(&cases);
+    return err;
+}
+
+static int fill_distortion(const struct gcb_plot_data *data, const void *first,
+                           struct gcb_plot_page *out, struct gcb_diag *diag)
+{
+    return fill(data, first, out, "Rate-distortion", diag);
+}
+
+static int fill_cosine(const struct gcb_plot_data *data, const void *first,
+                       struct gcb_plot_page *out, struct gcb_diag *diag)
+{
+    return fill(data, first, out, "Cosine against rate", diag);
+}
+
+static int fill_ratio(const struct gcb_plot_data *data, const void *first,
+                      struct gcb_plot_page *out, struct gcb_diag *diag)
+{
+    return fill(data, first, out, "Compression ratio against error", diag);
+}
+
+const struct gcb_plot gcb_plot_rate_distortion = {
+    .name = "rate-distortion",
+    .title = "relative L2 error against bits per element",
+    .needs = GCB_PLOT_NEEDS_SUMMARY,
+    .from = "bench",
+    .split = &gcb_plot_cases_by_error,
+    .fill = fill_distortion,
+};
+
+const struct gcb_plot gcb_plot_rate_cosine = {
+    .name = "rate-cosine",
+    .title = "cosine against bits per element",
+    .needs = GCB_PLOT_NEEDS_SUMMARY,
+    .from = "bench",
+    .split = &gcb_plot_cases_by_error,
+    .fill = fill_cosine,
+};
+
+const struct gcb_plot gcb_plot_ratio_error = {
+    .name = "ratio-error",
+    .title = "compression ratio against relative L2 error",
+    .needs = GCB_PLOT_NEEDS_SUMMARY,
+    .from = "bench",
+    .split = &gcb_plot_cases_by_error,
+    .fill = fill_ratio,
+};

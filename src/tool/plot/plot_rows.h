@@ -1,0 +1,104 @@
+#ifndef SRC_TOOL_PLOT_PLOT_ROWS_H
+#define SRC_TOOL_PLOT_PLOT_ROWS_H
+
+#include <jansson.h>
+#include <stdint.h>
+
+#include "src/tool/plot/plot.h"
+
+/*
+ * What plots need of result rows, kept compactly: a row of a hundred fields becomes a struct of numbers and
+ * interned texts, so a hundred thousand rows take some megabytes. Texts are unique (equal texts have
+ * equal pointers), have no control characters in them, and are never NULL: gcb_plot_no_text where a row has none.
+ * Numbers that a row lacks are NAN.
+ */
+struct gcb_plot_array {
+    void *items;
+    size_t count, cap;
+};
+
+struct gcb_plot_env { /* environment */
+    size_t env;       /* its own number, from 1 */
+    const char *file; /* the first that was read, from input_xxh3 */
+    const char *version, *cpu_model, *gpu, *device, *isa;
+    double threads;
+    double read_gbps, fill_gbps, copy_gbps;
+};
+
+struct gcb_plot_case { /* result, summary */
+    size_t env;        /* the environment row in front of it, from 1 over all files; 0: none */
+    const char *file, *scope, *tensor, *method, *spec, *device, *isa, *cache, *status;
+    double threads, elements, wire_bytes, ratio, bits, density, rel_l2, cosine;
+    double encode_gbps, decode_gbps, input_bytes;
+    double encode_seconds, encode_mad, encode_low, encode_high, decode_seconds, decode_low,
+        decode_high;
+    double pareto; /* 1, 0 */
+    const char *match_field;
+    double match_target, match_reached; /* the latter 1, 0 */
+};
+
+struct gcb_plot_bin { /* histogram */
+    size_t env;
+    const char *tensor, *of, *method, *spec;
+    double low, high, count;
+};
+
+struct gcb_plot_band { /* spectrum */
+    size_t env;
+    const char *tensor, *of, *method, *spec, *by;
+    double low, high, bins, energy, energy_share, max_magnitude, threshold, density;
+};
+
+struct gcb_plot_step { /* replay_step */
+    size_t env;
+    const char *scope, *method, *spec;
+    double index, step, alpha, cosine, residual_norm, gradient_norm, staleness_p50, staleness_p99,
+        staleness_max;
+};
+
+struct gcb_plot_verdict { /* verdict */
+    size_t env;
+    const char *label, *quantity, *verdict, *file, *scope;
+    double ratio, low, high, delta, pairs;
+};
+
+struct gcb_plot_kernel { /* kernel */
+    size_t env;
+    const char *family, *kernel, *isa, *cache, *status;
+    double elements, gbps, seconds, low, high, bandwidth_share;
+};
+
+struct gcb_plot_tensor { /* tensor */
+    size_t env;
+    const char *tensor;
+    double datasets;
+};
+
+struct gcb_plot_exchange { /* payoff, those whose model is `exchange` */
+    size_t env;
+    const char *model, *results, *method, *spec, *label, *scope, *device, *isa, *cache, *collective,
+        *doubtful;
+    double threads, workers, gradient_bytes, bandwidth, latency, seconds, encode_seconds,
+        wire_seconds, decode_seconds, speedup, pays_below;
+};
+
+struct gcb_plot_data {
+    struct gcb_plot_array envs, results, summaries, bins, bands, steps, verdicts, kernels, tensors,
+        exchanges;
+    size_t env;    /* of the file being read: 1 past its place in envs; 0 before any */
+    json_t *texts; /* an object whose keys are the interned texts */
+};
+
+/* A text that is as good as any: "" for NULL. GCB_E_NOMEM: NULL. */
+const char *gcb_plot_intern(struct gcb_plot_data *data, const char *text);
+
+/* The text of a row that has none: that every other "" differs from, as texts are told apart by their addresses. */
+extern const char gcb_plot_no_text[];
+
+/* Numbers of rows of one page: those that both lack are equal. */
+bool gcb_plot_equal(double a, double b);
+
+/* The environment of a row, all unknown where there was none. */
+const struct gcb_plot_env *gcb_plot_env_of(const struct gcb_plot_data *data, size_t env);
+
+#endif

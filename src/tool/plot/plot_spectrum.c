@@ -1,0 +1,301 @@
+/* The Fourier transform of a tensor, what methods leave of it, and what few bins hold. */
+#include <math.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "src/tool/base/columns.h"
+#include "src/tool/plot/plot_label.h"
+#include "src/tool/plot/plots.h"
+
+#define MAX_SHOWN 5
+
+static bool is_of_input(const struct gcb_plot_band *b)
+{
+    return !*b->of || strcmp(b->of, "input") == 0;
+}
+
+static bool by_frequency(const struct gcb_plot_band *b)
+{
+    return strcmp(b->by, "frequency") == 0;
+}
+
+static bool is_wanted(const void *row)
+{
+    return is_of_input(row) && by_frequency(row);
+}
+
+/* Pages are result files. */
+static bool same_page(const void *a, const void *b)
+{
+    return ((const struct gcb_plot_band *)a)->env == ((const struct gcb_plot_band *)b)->env;
+}
+
+static const struct gcb_plot_split split = {offsetof(struct gcb_plot_data, bands),
+                                            sizeof(struct gcb_plot_band), is_wanted, same_page};
+
+/* The tensor with most bins. Rows of a tensor stand together. */
+static const char *largest_tensor(const struct gcb_plot_data *data, const void *first)
+{
+    const struct gcb_plot_band *b = NULL;
+    const char *at = NULL, *largest = gcb_plot_no_text;
+    double bins = 0.0, most = -1.0;
+
+    while ((b = gcb_plot_split_next(&split, data, first, b)) != NULL) {
+        bins = b->tensor == at ? bins + b->bins : b->bins;
+        at = b->tensor;
+        if (bins > most) {
+            most = bins;
+            largest = at;
+        }
+    }
+    return largest;
+}
+
+/* Steps and workers whose energy was added up, by `tensor` rows or by counting results; NAN: not known. */
+static double datasets_of(const struct gcb_plot_data *data, size_t env, const char *tensor)
+{
+    const struct gcb_plot_tensor *tensors = data->tensors.items;
+    const struct gcb_plot_case *results = data->results.items;
+    const char *spec = NULL;
+    double n = 0.0;
+
+    for (size_t i = 0; i < data->tensors.count; i++)
+        if (tensors[i].env == env && tensors[i].tensor == tensor)
+            return tensors[i].datasets;
+    for (size_t i = 0; i < data->results.count; i++)
+        if (results[i].env == env && results[i].tensor == tensor &&
+            (!spec || spec == results[i].spec)) {
+            spec = results[i].spec;
+            n += 1.0;
+        }
+    return n > 0.0 ? n : NAN;
+}
+
+struct page {
+    const struct gcb_plot_data *data;
+    size_t env;
+    const char *tensor;
+    double datasets;
+};
+
+/* Rows of a kind: gcb_plot_no_text is the input's. */
+static bool is_row(const struct page *p, const struct gcb_plot_band *b, const char *spec)
+{
+    return b->env == p->env && b->tensor == p->tensor && b->spec == spec &&
+           (*spec || is_of_input(b));
+}
+
+static void put_bands(struct gcb_plot_page *out, const struct page *p, const char *spec,
+                      struct gcb_plot_range *range)
+{
+    static const char *const columns[] = {"frequency", "rms", "largest", "energy_share", NULL};
+    const struct gcb_plot_band *items = p->data->bands.items;
+
+    gcb_plot_block(out, columns);
+    for (size_t i = 0; i < p->data->bands.count; i++) {
+        const struct gcb_plot_band *b = &items[i];
+        /* a bin and its mirror image: energy counts twice */
+        const double rms = sqrt(b->energy / (2.0 * b->bins * p->datasets));
+
+        if (!is_row(p, b, spec) || !by_frequency(b))
+            continue;
+        gcb_plot_range_add_positive(range, *spec ? NAN : rms);
+        gcb_plot_range_add_positive(range, *spec ? NAN : b->max_magnitude);
+        gcb_plot_cell(out, (b->low + b->high) / 2.0);
+        gcb_plot_cell(out, rms);
+        gcb_plot_cell(out, b->max_magnitude);
+        gcb_plot_cell(out, b->energy_share);
+        gcb_plot_end_row(out);
+    }
+}
+
+/* What a method kept: the mean over this tensor's results, else the summary's. */
+static double density_of(const struct page *p, const char *spec)
+{
+    const struct gcb_plot_case *r = p->data->results.items, *s = p->data->summaries.items;
+    double sum = 0.0, n = 0.0;
+
+    for (size_t i = 0; i < p->data->results.count; i++)
+        if (r[i].env == p->env && r[i].tensor == p->tensor && r[i].spec == spec &&
+            isfinite(r[i].density)) {
+            sum += r[i].density;
+            n += 1.0;
+        }
+    for (size_t i = 0; n == 0.0 && i < p->data->summaries.count; i++)
+        if (s[i].env == p->env && s[i].spec == spec)
+            return s[i].density;
+    return sum / n;
+}
+
+/* The share of energy in this share of bins, and the magnitude where the line is drawn. */
+static void read_curve(double *energy, double *threshold, const struct page *p, double density)
+{
+    const struct gcb_plot_band *items = p->data->bands.items;
+    double d = 0.0, e = 0.0;
+
+    *energy = *threshold = NAN;
+    for (size_t i = 0; i < p->data->bands.count; i++) {
+        const struct gcb_plot_band *b = &items[i];
+
+        if (!is_row(p, b, gcb_plot_no_text) || by_frequency(b))
+            continue;
+        if (b->density >= density) {
+            *energy = b->density > d ? e + (b->energy_share - e) * (density - d) / (b->density - d)
+                                     : b->energy_share;
+            *threshold = b->threshold;
+            return;
+        }
+        d = b->density;
+        e = b->energy_share;
+    }
+}
+
+static void put_curve(struct gcb_plot_page *out, const struct page *p)
+{
+    static const char *const columns[] = {"density", "energy_share", "threshold", NULL};
+    const struct gcb_plot_band *items = p->data->bands.items;
+
+    gcb_plot_block(out, columns);
+    for (size_t i = 0; i < p->data->bands.count; i++) {
+        if (!is_row(p, &items[i], gcb_plot_no_text) || by_frequency(&items[i]))
+            continue;
+        gcb_plot_cell(out, items[i].density);
+        gcb_plot_cell(out, items[i].energy_share);
+        gcb_plot_cell(out, items[i].threshold);
+        gcb_plot_end_row(out);
+    }
+}
+
+/* Where a method cuts the spectrum, and what is above. */
+struct cut {
+    double series, density, energy, threshold;
+};
+
+/* Does it keep bins of the transform of the whole message, as it is shown? */
+static bool keeps_bins(const char *spec)
+{
+    char text[32];
+
+    return strcmp(gcb_plot_spec_text(text, spec, "transform"), "fft") == 0 &&
+           gcb_plot_spec_real(spec, "chunk") == 0.0;
+}
+
+static void put_list(struct gcb_plot_page *out, const char *name, const struct cut *cuts,
+                     size_t count, size_t offset)
+{
+    gcb_plot_array_begin(out, name, count);
+    for (size_t i = 0; i < count; i++)
+        gcb_plot_array_real(out, *(const double *)((const char *)&cuts[i] + offset));
+    gcb_plot_array_end(out);
+}
+
+static void put_cuts(struct gcb_plot_page *out, const struct page *p,
+                     const struct gcb_plot_cases *cases)
+{
+    struct cut cuts[MAX_SHOWN];
+    size_t n = 0;
+
+    for (size_t i = 0; i < cases->count && n < MAX_SHOWN; i++) {
+        struct cut *c = &cuts[n];
+
+        if (!keeps_bins(cases->items[i]->spec))
+            continue;
+        c->series = (double)i + 1;
+        c->density = density_of(p, cases->items[i]->spec);
+        read_curve(&c->energy, &c->threshold, p, c->density);
+        n += isfinite(c->threshold);
+    }
+    gcb_plot_var_real(out, "cuts", (double)n);
+    put_list(out, "cut_series", cuts, n, offsetof(struct cut, series));
+    put_list(out, "cut_density", cuts, n, offsetof(struct cut, density));
+    put_list(out, "cut_energy", cuts, n, offsetof(struct cut, energy));
+    put_list(out, "cut_threshold", cuts, n, offsetof(struct cut, threshold));
+}
+
+static bool transforms(const char *spec)
+{
+    char text[32];
+
+    gcb_plot_spec_text(text, spec, "transform");
+    return *text && strcmp(text, "none") != 0;
+}
+
+/* More than a few curves cannot be told apart here: those of methods that transform, or else the first ones. The data
+ * has all. */
+static void put_shown(struct gcb_plot_page *out, const struct gcb_plot_cases *cases)
+{
+    size_t shown[MAX_SHOWN], n = 0;
+
+    for (size_t i = 0; i < cases->count && n < MAX_SHOWN; i++)
+        if (transforms(cases->items[i]->spec))
+            shown[n++] = i;
+    if (n == 0)
+        for (; n < cases->count && n < MAX_SHOWN; n++)
+            shown[n] = n;
+    gcb_plot_var_real(out, "shown", (double)n);
+    gcb_plot_array_begin(out, "show", n);
+    for (size_t i = 0; i < n; i++)
+        gcb_plot_array_real(out, (double)shown[i] + 1);
+    gcb_plot_array_end(out);
+}
+
+static int collect(struct gcb_plot_cases *cases, const struct page *p, struct gcb_diag *diag)
+{
+    const struct gcb_plot_band *items = p->data->bands.items;
+    int err = 0;
+
+    for (size_t i = 0; !err && i < p->data->bands.count; i++)
+        if (items[i].env == p->env && items[i].tensor == p->tensor && *items[i].spec)
+            err = gcb_plot_cases_add_spec(cases, items[i].method, items[i].spec, diag);
+    return err;
+}
+
+static int fill(const struct gcb_plot_data *data, const void *first, struct gcb_plot_page *out,
+                struct gcb_diag *diag)
+{
+    struct gcb_plot_range range = GCB_PLOT_RANGE_EMPTY;
+    struct gcb_plot_cases cases = {.items = NULL};
+    struct gcb_plot_set set = {.items = NULL};
+    struct page p = {.data = data};
+    char title[160], cut[96];
+    const struct gcb_plot_env *env;
+    double legend;
+    int err;
+
+    p.env = ((const struct gcb_plot_band *)first)->env;
+    p.tensor = largest_tensor(data, first);
+    p.datasets = datasets_of(data, p.env, p.tensor);
+    err = collect(&cases, &p, diag);
+    if (!err)
+        err = gcb_plot_set_of(&set, &cases, true, diag);
+    if (err)
+        goto out;
+    env = gcb_plot_env_of(data, p.env);
+    snprintf(title, sizeof(title), "Spectrum of %s",
+             gcb_text_shorten(cut, sizeof(cut), p.tensor, 60));
+    gcb_plot_heading_of(out, title, env->file, "", env);
+    legend = gcb_plot_legend(out, &set);
+    put_shown(out, &cases);
+    put_bands(out, &p, gcb_plot_no_text, &range);
+    for (size_t i = 0; i < cases.count; i++)
+        put_bands(out, &p, cases.items[i]->spec, &range);
+    put_curve(out, &p);
+    put_cuts(out, &p, &cases);
+    gcb_plot_var_range(out, "magnitude", &range);
+    gcb_plot_var_real(out, "has_rms", isfinite(p.datasets));
+    gcb_plot_two_panels(out, legend + 60.0); /* "after LABEL", "LABEL, kept" */
+out:
+    gcb_plot_set_fini(&set);
+    gcb_plot_cases_fini(&cases);
+    return err;
+}
+
+const struct gcb_plot gcb_plot_spectrum = {
+    .name = "spectrum",
+    .title = "the largest tensor's Fourier transform, what is kept of it, and its energy",
+    .needs =
+        "spectrum rows: `compress --spectrum --results FILE`, or `inspect` for the input alone",
+    .from = "compress --spectrum",
+    .split = &split,
+    .fill = fill,
+};

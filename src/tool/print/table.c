@@ -1,0 +1,200 @@
+#include "src/tool/print/table.h"
+
+#include <string.h>
+
+#include "src/lib/base/alloc.h"
+#include "src/tool/base/columns.h"
+
+#define GAP 2
+#define MAX_COLUMNS 32
+#define LEAST 8     /* an elastic column is not cut below this */
+#define LEAST_CUT 4 /* nor any column below that: "a..b" */
+
+struct gcb_table {
+    const struct gcb_table_column *columns;
+    size_t count;
+    char **cells; /* rows * count */
+    size_t used, cap;
+};
+
+/* A table being printed. */
+struct print {
+    const struct gcb_table *table;
+    FILE *out;
+    size_t widths[MAX_COLUMNS];
+    bool left_out; /* a number that did not fit */
+};
+
+int gcb_table_create(struct gcb_table **out, const struct gcb_table_column *columns, size_t count,
+                     struct gcb_diag *diag)
+{
+    struct gcb_table *t;
+
+    if (count > MAX_COLUMNS)
+        return gcb_diag_set(diag, GCB_E_INTERNAL, "a table of too many columns");
+    t = gcb_alloc_zero(1, sizeof(*t));
+    if (!t)
+        return gcb_diag_nomem(diag, sizeof(*t), "a table");
+    t->columns = columns;
+    t->count = count;
+    *out = t;
+    return 0;
+}
+
+void gcb_table_destroy(struct gcb_table *t)
+{
+    if (!t)
+        return;
+    for (size_t i = 0; i < t->used; i++)
+        gcb_free(t->cells[i]);
+    gcb_free(t->cells);
+    gcb_free(t);
+}
+
+static int add_cell(struct gcb_table *t, const char *text)
+{
+    char *copy = gcb_strdup(text ? text : "-");
+
+    if (!copy || gcb_grow(&t->cells, &t->cap, t->used, sizeof(*t->cells))) {
+        gcb_free(copy);
+        return GCB_E_NOMEM;
+    }
+    t->cells[t->used++] = copy;
+    return 0;
+}
+
+int gcb_table_add(struct gcb_table *t, const char *const *cells, struct gcb_diag *diag)
+{
+    const size_t start = t->used;
+
+    for (size_t i = 0; i < t->count; i++) {
+        if (!add_cell(t, cells[i]))
+            continue;
+        while (t->used > start)
+            gcb_free(t->cells[--t->used]);
+        return gcb_diag_nomem(diag, 0, "a row of a table");
+    }
+    return 0;
+}
+
+size_t gcb_table_rows(const struct gcb_table *t)
+{
+    return t->count ? t->used / t->count : 0;
+}
+
+static size_t natural_width(const struct gcb_table *t, size_t column)
+{
+    size_t width = gcb_text_columns(t->columns[column].title);
+
+    for (size_t i = column; i < t->used; i += t->count) {
+        const size_t w = gcb_text_columns(t->cells[i]);
+
+        width = w > width ? w : width;
+    }
+    return width;
+}
+
+static void spaces(FILE *out, size_t n)
+{
+    fprintf(out, "%*s", (int)n, "");
+}
+
+/* A number that does not fit is told from no digits rather than from some of them. */
+static void print_cell(struct print *p, const char *text, size_t i, bool last)
+{
+    const size_t own = gcb_text_columns(text), width = p->widths[i];
+    const struct gcb_table_column *column = &p->table->columns[i];
+    const char *head, *tail;
+
+    if (own > width && column->number && !column->elastic) {
+        p->left_out = true;
+        print_cell(p, "?", i, last);
+        return;
+    }
+    if (own > width) {
+        gcb_text_cut(text, width - 2, (width - 2) / 2, &head, &tail);
+        fprintf(p->out, "%.*s..%s", (int)(head - text), text, tail);
+        if (!last)
+            spaces(p->out, width - 2 - gcb_text_columns(tail) - (own - gcb_text_columns(head)));
+        return;
+    }
+    if (column->number)
+        spaces(p->out, width - own);
+    fputs(text, p->out);
+    if (!column->number && !last)
+        spaces(p->out, width - own);
+}
+
+/* The least that a column can be made: enough for its title, and for ".." between two characters. */
+static size_t least_width(const struct gcb_table_column *column)
+{
+    const size_t title = gcb_text_columns(column->title);
+
+    return title > LEAST_CUT ? title : LEAST_CUT;
+}
+
+/* The widest column that is not elastic and can still give way; MAX_COLUMNS: none. */
+static size_t widest(const struct print *p)
+{
+    size_t found = MAX_COLUMNS;
+
+    for (size_t i = 0; i < p->table->count; i++) {
+        const struct gcb_table_column *c = &p->table->columns[i];
+
+        if (!c->elastic && p->widths[i] > least_width(c) &&
+            (found == MAX_COLUMNS || p->widths[i] > p->widths[found]))
+            found = i;
+    }
+    return found;
+}
+
+/* Makes the table fit: the elastic columns give way from the left, then the widest of the others. */
+static void fit(struct print *p, unsigned limit)
+{
+    const struct gcb_table *t = p->table;
+    size_t total = t->count ? GAP * (t->count - 1) : 0;
+
+    for (size_t i = 0; i < t->count; i++) {
+        p->widths[i] = natural_width(t, i);
+        total += p->widths[i];
+    }
+    for (size_t i = 0; limit && i < t->count; i++)
+        for (; t->columns[i].elastic && total > limit && p->widths[i] > LEAST; total--)
+            p->widths[i]--;
+    for (size_t i; limit && total > limit && (i = widest(p)) < MAX_COLUMNS; total--)
+        p->widths[i]--;
+}
+
+static void print_line(struct print *p, char *const *cells)
+{
+    const struct gcb_table *t = p->table;
+
+    for (size_t i = 0; i < t->count; i++) {
+        const char *text = cells ? cells[i] : t->columns[i].title;
+
+        if (i == 0 && t->count > 1 && t->columns[0].elastic &&
+            gcb_text_columns(text) > p->widths[0]) {
+            fprintf(p->out, "%s\n", text); /* what a row is of is never cut */
+            text = "";
+        }
+        if (i)
+            spaces(p->out, GAP);
+        print_cell(p, text, i, i + 1 == t->count);
+    }
+}
+
+void gcb_table_print(const struct gcb_table *t, FILE *out, unsigned width, bool color)
+{
+    struct print p = {.table = t, .out = out};
+
+    fit(&p, width);
+    fputs(color ? "\033[1m" : "", out);
+    print_line(&p, NULL);
+    fputs(color ? "\033[0m\n" : "\n", out);
+    for (size_t i = 0; i < t->used; i += t->count) {
+        print_line(&p, t->cells + i);
+        fputc('\n', out);
+    }
+    if (p.left_out)
+        fputs("?: too long for the table; --format json has it\n", out);
+}

@@ -1,0 +1,264 @@
+#include "src/tool/replay/replay.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "src/lib/base/alloc.h"
+#include "src/tool/replay/replay_figures.h"
+
+struct gcb_replay {
+    struct gcb_replay_config config;
+    struct gcb_nonfinite_scan scan;
+    struct gcb_replay_plan plan;
+};
+
+/* One method on its way through the steps. */
+struct run {
+    const struct gcb_replay *r;
+    const struct gcb_replay_observer *observer;
+    const struct gcb_method *method;
+    struct gcb_replay_total *total;
+    struct gcb_lanes lanes;
+    struct gcb_lane_step step;
+    struct gcb_replay_sums *sums;
+    double theta; /* in force */
+    bool scheduled, tunes;
+};
+
+static int scan_dump(struct gcb_replay *r, struct gcb_diag *diag)
+{
+    static const struct gcb_nonfinite_watch nobody = {.progress = NULL};
+    const struct gcb_nonfinite_watch *watch = r->config.watch ? r->config.watch : &nobody;
+    const uint64_t largest = r->config.layout->largest ? r->config.layout->largest : 1;
+    float *buffer;
+    int err;
+
+    if (r->config.nonfinite == GCB_POLICY_ZERO)
+        return 0;
+    buffer = gcb_alloc_array(largest, sizeof(*buffer));
+    if (!buffer)
+        return gcb_diag_nomem(diag, largest * sizeof(*buffer), "the largest message");
+    err = gcb_nonfinite_scan(&r->scan, r->config.source, buffer, r->config.kernels, watch, diag);
+    gcb_free(buffer);
+    if (err || r->config.nonfinite == GCB_POLICY_SKIP || r->scan.tensors == 0)
+        return err;
+    return gcb_diag_set(diag, GCB_E_NONFINITE,
+                        "%" PRIu64 " %s infinities or NaNs: %s; see --nonfinite", r->scan.tensors,
+                        r->scan.tensors == 1 ? "tensor holds" : "tensors hold", r->scan.text);
+}
+
+int gcb_replay_open(struct gcb_replay **out, const struct gcb_replay_config *config,
+                    struct gcb_diag *diag)
+{
+    struct gcb_replay *r = gcb_alloc_zero(1, sizeof(*r));
+    int err;
+
+    if (!r)
+        return gcb_diag_nomem(diag, sizeof(*r), "a replay");
+    r->config = *config;
+    err = config->nonfinite == GCB_POLICY_RAW
+              ? gcb_diag_set(diag, GCB_E_INVALID,
+                             "--nonfinite raw: a residual would keep the NaN for ever; error, skip "
+                             "or zero")
+              : scan_dump(r, diag);
+    if (!err)
+        err = gcb_replay_plan_init(&r->plan, config->source, config->layout, &r->scan,
+                                   config->allow_gaps, diag);
+    if (err) {
+        gcb_replay_close(r);
+        return err;
+    }
+    *out = r;
+    return 0;
+}
+
+void gcb_replay_close(struct gcb_replay *r)
+{
+    if (!r)
+        return;
+    gcb_replay_plan_fini(&r->plan);
+    gcb_nonfinite_scan_fini(&r->scan);
+    gcb_free(r);
+}
+
+const struct gcb_replay_plan *gcb_replay_plan_of(const struct gcb_replay *r)
+{
+    return &r->plan;
+}
+
+uint64_t gcb_replay_skipped_steps(const struct gcb_replay *r)
+{
+    return r->scan.step_count;
+}
+
+bool gcb_replay_schedules(const struct gcb_replay_config *config, const struct gcb_method *method)
+{
+    return config->schedule.kind != GCB_SCHEDULE_NONE && gcb_method_value(method, "theta", NULL);
+}
+
+bool gcb_replay_tunes(const struct gcb_replay_config *config, const struct gcb_method *method)
+{
+    double max;
+
+    return config->tune_steps && gcb_method_value(method, "max", &max) && max == 0.0;
+}
+
+/* ---- what changes between steps ---- */
+
+static int set_theta(struct run *run, double theta, struct gcb_diag *diag)
+{
+    int err = 0;
+
+    if (theta == run->theta)
+        return 0;
+    run->theta = theta;
+    for (size_t j = 0; !err && j < run->lanes.count; j++)
+        if (gcb_method_value(&run->lanes.lanes[j].method, "theta", NULL))
+            err = gcb_lane_assign(&run->lanes, &run->lanes.lanes[j], "theta", theta, diag);
+    return err;
+}
+
+/* The range of every message becomes what its values went up to; one of zeros alone stays open. */
+static int fix_ranges(struct run *run, struct gcb_diag *diag)
+{
+    int err = 0;
+
+    for (size_t j = 0; !err && j < run->lanes.count; j++) {
+        struct gcb_lane *lane = &run->lanes.lanes[j];
+
+        if (!(lane->largest > 0.0) || !gcb_method_value(&lane->method, "max", NULL))
+            continue;
+        err = gcb_lane_assign(&run->lanes, lane, "max", lane->largest, diag);
+        lane->tuned = true;
+    }
+    return err;
+}
+
+static int prepare_step(struct run *run, struct gcb_replay_step *step, struct gcb_diag *diag)
+{
+    const struct gcb_replay_config *c = &run->r->config;
+    const struct gcb_schedule_step at = {c->source, step->index, step->step,
+                                         run->r->plan.steps[0].number};
+    double theta = NAN;
+    int err = 0;
+
+    step->theta = step->lr = NAN;
+    if (gcb_method_value(run->method, "theta", &theta))
+        step->theta = theta;
+    if (run->scheduled)
+        err = gcb_schedule_theta(&c->schedule, &at, theta, &step->theta, &step->lr, diag);
+    if (!err && run->scheduled)
+        err = set_theta(run, step->theta, diag);
+    if (!err && run->tunes && step->index == c->tune_steps)
+        err = fix_ranges(run, diag);
+    return err;
+}
+
+/* ---- steps ---- */
+
+static bool stopped(const struct run *run)
+{
+    return run->observer->stop && run->observer->stop(run->observer->ctx);
+}
+
+static void clear_step(struct run *run, const struct gcb_replay_step *step)
+{
+    struct gcb_lane_sums *workers = run->step.workers;
+
+    memset(workers, 0, run->lanes.workers * sizeof(*workers));
+    run->step = (struct gcb_lane_step){
+        .at.step = run->r->plan.steps[0].number + step->index,
+        .workers = workers,
+    };
+}
+
+static void report_progress(const struct run *run, uint64_t index, size_t messages)
+{
+    const struct gcb_replay *r = run->r;
+    const uint64_t loops = r->config.loops ? r->config.loops : 1;
+    const double all = (double)loops * (double)r->plan.step_count;
+
+    if (run->observer->progress)
+        run->observer->progress(run->observer->ctx,
+                                ((double)index + (double)messages / (double)run->lanes.count) /
+                                    all);
+}
+
+static int run_step(struct run *run, struct gcb_replay_step *step, size_t first,
+                    struct gcb_diag *diag)
+{
+    int err = prepare_step(run, step, diag);
+
+    clear_step(run, step);
+    for (size_t j = 0; !err && j < run->lanes.count; j++) {
+        if (stopped(run)) {
+            run->total->interrupted = true;
+            return 0;
+        }
+        err = gcb_lane_run(&run->lanes, j, first, &run->step, diag);
+        report_progress(run, step->index, j + 1);
+    }
+    if (err)
+        return err;
+    gcb_lanes_staleness(&run->lanes, &run->sums->staleness);
+    gcb_replay_add_step(run->sums, &run->step, step, run->total);
+    return run->observer->step(run->observer->ctx, step, diag);
+}
+
+static int run_steps(struct run *run, struct gcb_diag *diag)
+{
+    const struct gcb_replay_plan *plan = &run->r->plan;
+    const uint64_t loops = run->r->config.loops ? run->r->config.loops : 1;
+    struct gcb_replay_step step = {.index = 0};
+    int err = 0;
+
+    for (step.loop = 0; !err && step.loop < loops; step.loop++)
+        for (size_t s = 0; !err && s < plan->step_count; s++, step.index++) {
+            step.step = plan->steps[s].number;
+            err = run_step(run, &step, plan->steps[s].first, diag);
+            if (run->total->interrupted)
+                return err;
+        }
+    return err;
+}
+
+static int start(struct run *run, struct gcb_diag *diag)
+{
+    const uint32_t workers = run->r->plan.workers;
+
+    run->step.workers = gcb_alloc_zero(workers, sizeof(*run->step.workers));
+    run->sums = gcb_alloc_zero(1, sizeof(*run->sums));
+    if (!run->step.workers || !run->sums)
+        return gcb_diag_nomem(diag, sizeof(*run->sums), "sums");
+    run->sums->window = gcb_alloc_zero(workers, sizeof(*run->sums->window));
+    if (!run->sums->window)
+        return gcb_diag_nomem(diag, 0, "sums");
+    run->sums->workers = workers;
+    gcb_method_memory(&run->sums->memory, run->method);
+    run->scheduled = gcb_replay_schedules(&run->r->config, run->method);
+    run->tunes = gcb_replay_tunes(&run->r->config, run->method);
+    gcb_method_value(run->method, "theta", &run->theta);
+    return gcb_lanes_init(&run->lanes, &run->r->config, &run->r->plan, run->method, diag);
+}
+
+int gcb_replay_run(struct gcb_replay *r, const struct gcb_method *method,
+                   const struct gcb_replay_observer *observer, struct gcb_replay_total *out,
+                   struct gcb_diag *diag)
+{
+    struct run run = {.r = r, .observer = observer, .method = method, .total = out, .theta = NAN};
+    int err;
+
+    memset(out, 0, sizeof(*out));
+    err = start(&run, diag);
+    if (!err)
+        err = run_steps(&run, diag);
+    if (!err)
+        gcb_replay_finish(run.sums, out);
+    gcb_lanes_fini(&run.lanes);
+    if (run.sums)
+        gcb_free(run.sums->window);
+    gcb_free(run.sums);
+    gcb_free(run.step.workers);
+    return err;
+}

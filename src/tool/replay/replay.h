@@ -1,0 +1,102 @@
+#ifndef SRC_TOOL_REPLAY_REPLAY_H
+#define SRC_TOOL_REPLAY_REPLAY_H
+
+#include "src/tool/replay/replay_plan.h"
+#include "src/tool/replay/schedule.h"
+#include "src/tool/trial/nonfinite.h"
+#include "src/tool/trial/plan.h"
+#include "src/tool/trial/tally.h"
+
+/*
+ * The steps of a dump in order, as training would have sent them: every worker compensates its gradient
+ * from its memory, encodes and sends; the receiver decodes and averages. docs/replay.md says what each
+ * figure means.
+ *
+ * Held at a time, for one method: per worker and message its memory (4 bytes an element, 8 with momentum),
+ * its encoder, and a counter of 2 bytes an element; per message 16 bytes an element of sums, and 4 more where
+ * messages cover several steps. Nothing grows with the number of steps. Each tensor is read once a step.
+ */
+struct gcb_replay_config {
+    struct gcb_source *source;
+    const struct gcb_layout *layout;
+    const struct gcb_kernels *kernels;
+    const struct gcb_queue *queue;
+    uint64_t seed;
+    enum gcb_fft_rigor fft_rigor;
+    enum gcb_nonfinite_policy nonfinite; /* RAW is refused: a residual would keep the NaN */
+    struct gcb_output_layers output_layers;
+    const struct gcb_nonfinite_watch *watch; /* of the look for infinities and NaNs; may be NULL */
+    uint64_t loops;                          /* times the recorded steps are replayed; 0: once */
+    bool allow_gaps;                         /* between step numbers */
+    struct gcb_schedule schedule;
+    uint64_t
+        tune_steps; /* range floats: their max is the largest value of so many steps; 0: as set */
+};
+
+/* What a step came to. NAN where a figure has no meaning, as most have in a step without a message. */
+struct gcb_replay_step {
+    uint64_t index, loop, step; /* replayed, from 0; repetition, from 0; number in the dump */
+    double theta, lr;           /* in force; NAN where none is */
+    struct gcb_tally
+        tally; /* of the messages: bytes, positions; its fidelity is of what was encoded */
+    uint64_t input_bytes; /* of this step's gradients; tally.input_bytes: of all steps covered */
+    double ratio;         /* tally.input_bytes over tally.wire_bytes */
+    double density, union_density;
+    double alpha, cosine;    /* averaged update against what was owed since the last one */
+    double cumulative_error; /* sums of both, from the start */
+    double gradient_norm, residual_norm; /* root of the mean over workers of squared norms */
+    double contraction; /* 1 - ||p - C(p)||^2 / ||p||^2, the least of the workers */
+    uint64_t staleness_median, staleness_p99, staleness_max;
+    double clamped_share; /* of the values of tuned range floats */
+};
+
+struct gcb_replay_total {
+    uint64_t steps;        /* replayed */
+    uint64_t silent_steps; /* without a message */
+    uint64_t unsent_steps; /* of these, behind the last message: they count nowhere in the ratio */
+    struct gcb_tally tally;
+    uint64_t input_bytes; /* of all steps */
+    double ratio;
+    double density, union_density;   /* union: mean over steps with messages */
+    double alpha, alpha_max, cosine; /* of all updates together; the largest of a step */
+    double cumulative_error, gradient_norm, residual_norm; /* at the end, of the last step */
+    double residual_max;                                   /* largest residual_norm */
+    double contraction_min, contraction_mean; /* over steps with messages (and, least, workers) */
+    uint64_t staleness_median, staleness_p99, staleness_max; /* at the end */
+    double clamped_share;
+    bool feedback;      /* the memory is plain feedback: the bound is promised */
+    double bound_ratio; /* largest ||e||^2 over 4 (1 - d) / d^2 max ||g||^2; NAN: no bound */
+    bool interrupted;
+};
+
+struct gcb_replay_observer {
+    int (*step)(void *ctx, const struct gcb_replay_step *step, struct gcb_diag *diag);
+    void (*progress)(void *ctx, double done); /* share of one run; may be NULL */
+    bool (*stop)(void *ctx);                  /* asked often; may be NULL */
+    void *ctx;
+};
+
+struct gcb_replay;
+
+/*
+ * Checks that the dump can be replayed, infinities and NaNs included. `config` is copied, what it points to
+ * borrowed. A watch that ends the look gives a replay that knows of no more than was seen: whoever ended it does not run
+ * it. GCB_E_INVALID, GCB_E_NONFINITE.
+ */
+int gcb_replay_open(struct gcb_replay **out, const struct gcb_replay_config *config,
+                    struct gcb_diag *diag);
+void gcb_replay_close(struct gcb_replay *r); /* NULL is fine */
+
+const struct gcb_replay_plan *gcb_replay_plan_of(const struct gcb_replay *r);
+uint64_t gcb_replay_skipped_steps(const struct gcb_replay *r); /* under GCB_POLICY_SKIP */
+
+/* Do schedule and tuning act on this method? */
+bool gcb_replay_schedules(const struct gcb_replay_config *config, const struct gcb_method *method);
+bool gcb_replay_tunes(const struct gcb_replay_config *config, const struct gcb_method *method);
+
+/* One method from the first step to the last. */
+int gcb_replay_run(struct gcb_replay *r, const struct gcb_method *method,
+                   const struct gcb_replay_observer *observer, struct gcb_replay_total *out,
+                   struct gcb_diag *diag);
+
+#endif

@@ -1,0 +1,149 @@
+#include "src/tool/replay/replay_figures.h"
+
+#include <math.h>
+
+static double ratio(double a, double b)
+{
+    return b > 0.0 ? a / b : a == 0.0 ? 0.0 : NAN;
+}
+
+static double share(uint64_t part, uint64_t whole)
+{
+    return whole ? (double)part / (double)whole : NAN;
+}
+
+/*
+ * Error feedback keeps ||e||^2 below 4 (1 - d) / d^2 max ||g||^2 for a contraction d, whatever is carried
+ * on of e up to all of it. With several steps to a message g is their sum, whose norm is at most the sum of
+ * theirs. Momentum adds up to more than the gradients: nothing is promised then.
+ */
+static bool is_feedback(const struct gcb_memory_params *p)
+{
+    switch ((enum gcb_memory_kind)p->kind) {
+    case GCB_MEMORY_EF:
+    case GCB_MEMORY_DEMO:
+        return true;
+    case GCB_MEMORY_DGC:
+    case GCB_MEMORY_DELAY:
+        return p->momentum == 0.0;
+    case GCB_MEMORY_NONE:
+        break;
+    }
+    return false;
+}
+
+/* Norms of this step, and what the bound needs of its workers. */
+static void add_workers(struct gcb_replay_sums *sums, const struct gcb_lane_step *lanes,
+                        struct gcb_replay_step *step, bool sent)
+{
+    double gradient = 0.0, residual = 0.0, lost = 0.0;
+
+    for (uint32_t w = 0; w < sums->workers; w++) {
+        const struct gcb_lane_sums *s = &lanes->workers[w];
+        const double part = ratio(s->lost, s->whole);
+
+        gradient += s->gradient;
+        residual += s->residual;
+        lost = part > lost || isnan(part) ? part : lost;
+        sums->window[w] += sqrt(s->gradient);
+        sums->gradient_sq = fmax(sums->gradient_sq, sums->window[w] * sums->window[w]);
+        if (!sent)
+            continue;
+        sums->window[w] = 0.0;
+        sums->residual_sq = fmax(sums->residual_sq, s->residual);
+    }
+    step->gradient_norm = sqrt(gradient / sums->workers);
+    step->residual_norm =
+        sums->memory.kind == GCB_MEMORY_NONE ? NAN : sqrt(residual / sums->workers);
+    step->contraction = sent ? 1.0 - lost : NAN;
+    if (sent)
+        sums->lost = fmax(sums->lost, lost);
+}
+
+static void fill_step(const struct gcb_lane_step *lanes, struct gcb_replay_step *step,
+                      const struct gcb_staleness *staleness, uint32_t workers, bool sent)
+{
+    struct gcb_fidelity_figures f;
+
+    gcb_fidelity_figures(&f, &lanes->updates, 0.0);
+    step->tally = lanes->tally;
+    step->input_bytes = lanes->input_bytes;
+    step->ratio = sent ? gcb_tally_ratio(&lanes->tally) : NAN;
+    step->density = sent ? gcb_tally_density(&lanes->tally) : NAN;
+    step->union_density = sent ? share(lanes->touched, lanes->tally.elements / workers) : NAN;
+    step->alpha = sent ? f.rel_l2 : NAN;
+    step->cosine = sent ? f.cosine : NAN;
+    step->cumulative_error = sqrt(ratio(lanes->drift, lanes->owed));
+    step->clamped_share = share(lanes->tuned_clamped, lanes->tuned_values);
+    step->staleness_median = gcb_staleness_at(staleness, 0.5);
+    step->staleness_p99 = gcb_staleness_at(staleness, 0.99);
+    step->staleness_max = gcb_staleness_max(staleness);
+}
+
+/* What a total has of its last step. */
+static void take_last(struct gcb_replay_total *total, const struct gcb_replay_step *step)
+{
+    total->cumulative_error = step->cumulative_error;
+    total->gradient_norm = step->gradient_norm;
+    total->residual_norm = step->residual_norm;
+    total->staleness_median = step->staleness_median;
+    total->staleness_p99 = step->staleness_p99;
+    total->staleness_max = step->staleness_max;
+}
+
+void gcb_replay_add_step(struct gcb_replay_sums *sums, const struct gcb_lane_step *lanes,
+                         struct gcb_replay_step *step, struct gcb_replay_total *total)
+{
+    const bool sent = lanes->tally.messages > 0;
+
+    fill_step(lanes, step, &sums->staleness, sums->workers, sent);
+    add_workers(sums, lanes, step, sent);
+    gcb_tally_merge(&total->tally, &lanes->tally);
+    gcb_fidelity_merge(&sums->updates, &lanes->updates);
+    sums->tuned_values += lanes->tuned_values;
+    sums->tuned_clamped += lanes->tuned_clamped;
+    total->steps++;
+    total->input_bytes += lanes->input_bytes;
+    total->residual_max =
+        total->steps == 1 ? step->residual_norm : fmax(total->residual_max, step->residual_norm);
+    take_last(total, step);
+    if (!sent) {
+        total->silent_steps++;
+        total->unsent_steps++;
+        return;
+    }
+    total->unsent_steps = 0;
+    total->alpha_max = sums->sent_steps ? fmax(total->alpha_max, step->alpha) : step->alpha;
+    sums->union_sum += step->union_density;
+    sums->contraction_sum += step->contraction;
+    sums->sent_steps++;
+}
+
+/* d must be above 0: a method that may lose more than it sends promises nothing. */
+static double bound_ratio(const struct gcb_replay_sums *sums)
+{
+    const double lost = sums->lost, d = 1.0 - lost;
+
+    if (!is_feedback(&sums->memory) || !(d > 0.0))
+        return NAN;
+    return ratio(sums->residual_sq, 4.0 * lost / (d * d) * sums->gradient_sq);
+}
+
+void gcb_replay_finish(const struct gcb_replay_sums *sums, struct gcb_replay_total *total)
+{
+    const bool sent = sums->sent_steps > 0;
+    struct gcb_fidelity_figures f;
+
+    gcb_fidelity_figures(&f, &sums->updates, 0.0);
+    total->ratio = sent ? gcb_tally_ratio(&total->tally) : NAN;
+    total->density = sent ? gcb_tally_density(&total->tally) : NAN;
+    total->union_density = sent ? sums->union_sum / (double)sums->sent_steps : NAN;
+    total->alpha = sent ? f.rel_l2 : NAN;
+    total->alpha_max = sent ? total->alpha_max : NAN;
+    total->cosine = sent ? f.cosine : NAN;
+    total->clamped_share = share(sums->tuned_clamped, sums->tuned_values);
+    total->contraction_min = sent ? 1.0 - sums->lost : NAN;
+    total->contraction_mean = sent ? sums->contraction_sum / (double)sums->sent_steps : NAN;
+    total->feedback = is_feedback(&sums->memory);
+    total->bound_ratio = bound_ratio(sums);
+}

@@ -1,0 +1,89 @@
+#include <elf.h>
+#include <link.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "src/tool/gcb_build.h"
+#include "src/tool/gcb_revision.h"
+#include "src/tool/rows/environment.h"
+
+/* A place inside the library, to tell it from the other objects that are loaded. */
+static const char here;
+
+struct search {
+    uintptr_t inside;
+    char *out; /* 41 bytes */
+};
+
+/* Copies the build id out of one segment of notes. */
+static bool read_notes(char *out, const unsigned char *p, size_t size)
+{
+    ElfW(Nhdr) note;
+
+    while (size >= sizeof(note)) {
+        size_t name, total;
+
+        memcpy(&note, p, sizeof(note));
+        name = (note.n_namesz + 3u) & ~(size_t)3;
+        total = sizeof(note) + name + ((note.n_descsz + 3u) & ~(size_t)3);
+        if (total > size)
+            return false;
+        if (note.n_type == NT_GNU_BUILD_ID && note.n_descsz <= 20) {
+            for (size_t i = 0; i < note.n_descsz; i++)
+                snprintf(out + 2 * i, 3, "%02x", p[sizeof(note) + name + i]);
+            return true;
+        }
+        p += total;
+        size -= total;
+    }
+    return false;
+}
+
+static bool contains(const struct dl_phdr_info *info, uintptr_t address)
+{
+    for (size_t i = 0; i < info->dlpi_phnum; i++) {
+        const uintptr_t start = info->dlpi_addr + info->dlpi_phdr[i].p_vaddr;
+
+        if (info->dlpi_phdr[i].p_type == PT_LOAD && address >= start &&
+            address < start + info->dlpi_phdr[i].p_memsz)
+            return true;
+    }
+    return false;
+}
+
+static int visit(struct dl_phdr_info *info, size_t size, void *ctx)
+{
+    const struct search *search = ctx;
+
+    (void)size;
+    if (!contains(info, search->inside))
+        return 0;
+    for (size_t i = 0; i < info->dlpi_phnum; i++) {
+        const void *notes = (const void *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr);
+
+        if (info->dlpi_phdr[i].p_type == PT_NOTE &&
+            read_notes(search->out, notes, info->dlpi_phdr[i].p_memsz))
+            break;
+    }
+    return 1;
+}
+
+void gcb_environment_build(struct gcb_build *out)
+{
+    struct search search = {(uintptr_t)&here, out->id};
+    char *dirty;
+
+    memset(out, 0, sizeof(*out));
+    out->type = GCB_BUILD_TYPE;
+    out->compiler = GCB_BUILD_COMPILER;
+    out->flags = GCB_BUILD_FLAGS;
+    out->sanitize = GCB_BUILD_SANITIZE;
+    if (strcmp(GCB_REVISION, "unknown") != 0)
+        snprintf(out->revision, sizeof(out->revision), "%s", GCB_REVISION);
+    dirty = strstr(out->revision, "-dirty");
+    if (dirty) {
+        out->dirty = true;
+        *dirty = '\0';
+    }
+    dl_iterate_phdr(visit, &search);
+}

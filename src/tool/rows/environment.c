@@ -1,0 +1,206 @@
+#include "src/tool/rows/environment.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <xxhash.h>
+
+#include "kernels/fft/fft.h"
+#include "src/tool/base/host.h"
+#include "src/tool/gcb_build.h"
+
+#define HASH_LIMIT (UINT64_C(1) << 30)
+
+/* XXH3-64 of a file's bytes in 16 hexadecimal digits; false if it cannot be read or is larger than `limit`. */
+static bool hash_file(char out[17], const char *path, uint64_t limit)
+{
+    XXH3_state_t *state = XXH3_createState();
+    FILE *f = fopen(path, "rbe");
+    char data[16384];
+    uint64_t total = 0;
+    bool good = false;
+    size_t n = 1;
+
+    if (!state || !f || XXH3_64bits_reset(state) == XXH_ERROR)
+        goto out;
+    while (n && total <= limit) {
+        n = fread(data, 1, sizeof(data), f);
+        total += n;
+        XXH3_64bits_update(state, data, n);
+    }
+    good = !ferror(f) && total <= limit;
+    snprintf(out, 17, "%016llx", (unsigned long long)XXH3_64bits_digest(state));
+out:
+    if (f)
+        fclose(f);
+    XXH3_freeState(state);
+    return good;
+}
+
+bool gcb_environment_library(const char **name, char version[32], size_t i)
+{
+    static const char *const names[] = {"fftw", "hdf5", "jansson", "openmp", "xxhash"};
+    const unsigned xxh = XXH_versionNumber();
+    char fftw[64];
+
+    if (i >= sizeof(names) / sizeof(names[0]))
+        return false;
+    *name = names[i];
+    snprintf(fftw, sizeof(fftw), "%s",
+             gcb_fft_version() + strcspn(gcb_fft_version(), "0123456789"));
+    fftw[strcspn(fftw, " ")] = '\0';
+    if (i == 0)
+        snprintf(version, 32, "%.31s", fftw);
+    else if (i == 2)
+        snprintf(version, 32, "%s", jansson_version_str());
+    else if (i == 4)
+        snprintf(version, 32, "%u.%u.%u", xxh / 10000, xxh / 100 % 100, xxh % 100);
+    else
+        snprintf(version, 32, "%s", i == 1 ? GCB_BUILD_HDF5 : GCB_BUILD_OPENMP);
+    return true;
+}
+
+static void put_build(struct gcb_row *row)
+{
+    struct gcb_build b;
+
+    gcb_environment_build(&b);
+    gcb_row_text(row, "version", gcb_version());
+    gcb_row_text(row, "git_revision", b.revision[0] ? b.revision : NULL);
+    gcb_row_json(row, "git_dirty", b.revision[0] ? json_boolean(b.dirty) : json_null());
+    gcb_row_text(row, "build_type", b.type);
+    gcb_row_text(row, "build_id", b.id[0] ? b.id : NULL);
+    gcb_row_text(row, "compiler", b.compiler);
+    gcb_row_text(row, "compile_flags", b.flags);
+    gcb_row_text(row, "sanitize", b.sanitize);
+}
+
+static void put_host(struct gcb_row *row)
+{
+    struct gcb_host host;
+
+    gcb_host_read(&host);
+    gcb_row_text(row, "cpu_model", host.cpu_model[0] ? host.cpu_model : NULL);
+    gcb_row_json(row, "cpus", host.cpus > 0 ? json_integer(host.cpus) : json_null());
+    gcb_row_text(row, "governor", host.governor[0] ? host.governor : NULL);
+    gcb_row_json(row, "load1", host.load1 >= 0.0 ? json_real(host.load1) : json_null());
+    gcb_row_text(row, "kernel", host.kernel[0] ? host.kernel : NULL);
+    gcb_row_json(row, "memory_bytes",
+                 host.memory_bytes ? json_integer((json_int_t)host.memory_bytes) : json_null());
+}
+
+static void put_libraries(struct gcb_row *row)
+{
+    json_t *libraries = json_object();
+    const char *name;
+    char version[32];
+
+    for (size_t i = 0; gcb_environment_library(&name, version, i); i++)
+        if (json_object_set_new(libraries, name, json_string(version)))
+            row->failed = true;
+    gcb_row_json(row, "libraries", libraries);
+}
+
+static void put_gbps(struct gcb_row *row, const struct gcb_bandwidth *b)
+{
+    gcb_row_real(row, "read_gbps", b->read_gbps);
+    gcb_row_real(row, "fill_gbps", b->fill_gbps);
+    gcb_row_real(row, "copy_gbps", b->copy_gbps);
+    gcb_row_u64(row, "bandwidth_bytes", b->bytes);
+}
+
+/* Of the row's own threads, then of every thread count. */
+static void put_bandwidth(struct gcb_row *row, const struct gcb_environment *env)
+{
+    static const char *const names[] = {"read_gbps", "fill_gbps", "copy_gbps", "bandwidth_bytes",
+                                        "bandwidths"};
+    json_t *list = env->bandwidth_count ? json_array() : NULL;
+
+    for (size_t i = 0; !env->bandwidth_count && i < sizeof(names) / sizeof(names[0]); i++)
+        gcb_row_null(row, names[i]);
+    if (!env->bandwidth_count)
+        return;
+    put_gbps(row, &env->bandwidth[0]);
+    for (size_t i = 0; i < env->bandwidth_count; i++) {
+        struct gcb_row one = {.json = json_object()};
+
+        gcb_row_u64(&one, "threads", (uint64_t)env->bandwidth[i].threads);
+        put_gbps(&one, &env->bandwidth[i]);
+        if (one.failed || json_array_append(list, one.json))
+            row->failed = true;
+        gcb_row_fini(&one);
+    }
+    gcb_row_json(row, "bandwidths", list);
+}
+
+static void put_command(struct gcb_row *row, const struct gcb_environment *env)
+{
+    json_t *words = env->argv ? json_array() : json_null();
+
+    for (int i = 0; env->argv && i < env->argc; i++)
+        if (json_array_append_new(words, gcb_row_make_text(env->argv[i])))
+            row->failed = true;
+    gcb_row_json(row, "command", words);
+}
+
+static void put_inputs(struct gcb_row *row, const struct gcb_environment *env)
+{
+    json_t *list = json_array();
+    char hash[17];
+
+    for (size_t i = 0; i < env->input_count; i++) {
+        const bool known =
+            hash_file(hash, env->inputs[i], env->hash_large ? UINT64_MAX : HASH_LIMIT);
+        struct gcb_row file = {.json = json_object()};
+
+        gcb_row_text(&file, "file", env->inputs[i]);
+        gcb_row_text(&file, "xxh3", known ? hash : NULL);
+        if (file.failed || json_array_append(list, file.json))
+            row->failed = true;
+        gcb_row_fini(&file);
+    }
+    gcb_row_json(row, "input_xxh3", list);
+}
+
+static void put_date(struct gcb_row *row)
+{
+    const time_t now = time(NULL);
+    char text[32];
+    struct tm utc;
+
+    if (gmtime_r(&now, &utc) && strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &utc))
+        gcb_row_text(row, "date", text);
+    else
+        gcb_row_null(row, "date");
+}
+
+/* 0: not known. */
+static void put_known(struct gcb_row *row, const char *name, uint64_t value)
+{
+    if (value)
+        gcb_row_u64(row, name, value);
+    else
+        gcb_row_null(row, name);
+}
+
+void gcb_environment_row(struct gcb_row *row, const struct gcb_environment *env)
+{
+    gcb_row_init(row, "environment");
+    put_build(row);
+    put_host(row);
+    gcb_row_text(row, "isa", env->isa);
+    gcb_row_json(row, "threads", env->threads > 0 ? json_integer(env->threads) : json_null());
+    gcb_row_text(row, "device", env->device);
+    put_libraries(row);
+    gcb_row_text(row, "gpu", env->gpu);
+    gcb_row_text(row, "gpu_driver", env->gpu_driver);
+    put_known(row, "gpu_clock_mhz", env->gpu_clock_mhz);
+    put_known(row, "gpu_clock_max_mhz", env->gpu_clock_max_mhz);
+    gcb_row_real(row, "gpu_copy_gbps", env->gpu_copy_bytes ? env->gpu_copy_gbps : NAN);
+    put_known(row, "gpu_copy_bytes", env->gpu_copy_bytes);
+    put_bandwidth(row, env);
+    put_date(row);
+    put_command(row, env);
+    put_inputs(row, env);
+}

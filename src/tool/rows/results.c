@@ -1,0 +1,174 @@
+#include "src/tool/rows/results.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/lib/base/text.h"
+
+struct reading {
+    FILE *file;
+    char name[256]; /* escaped */
+    char *line;
+    size_t cap;
+    uint64_t number;
+};
+
+static int fail(const struct reading *r, int status, const char *what, struct gcb_diag *diag)
+{
+    return r->number
+               ? gcb_diag_set(diag, status, "%s: line %" PRIu64 ": %s", r->name, r->number, what)
+               : gcb_diag_set(diag, status, "%s: %s", r->name, what);
+}
+
+/* The next line without its end, *length 0 past the last. getline would take any length. */
+static int next_line(struct reading *r, size_t *length, struct gcb_diag *diag)
+{
+    size_t n = 0;
+    int c;
+
+    while ((c = getc_unlocked(r->file)) != EOF) {
+        if (n + 1 >= r->cap) {
+            const size_t cap = r->cap ? 2 * r->cap : 4096;
+            char *grown = realloc(r->line, cap);
+
+            if (!grown)
+                return gcb_diag_nomem(diag, cap, "a line of results");
+            r->line = grown;
+            r->cap = cap;
+        }
+        if (c == '\n')
+            break;
+        r->line[n++] = (char)c;
+        if (n > GCB_RESULTS_LINE)
+            return fail(r, GCB_E_CORRUPT, "longer than any row", diag);
+    }
+    if (r->line)
+        r->line[n] = '\0';
+    if (ferror(r->file))
+        return fail(r, GCB_E_IO, strerror(errno), diag);
+    r->number += n || c != EOF;
+    *length = n;
+    if (n && c == EOF)
+        return fail(r, GCB_E_CORRUPT, "cut off: it has no end", diag);
+    if (n == 0 && c != EOF)
+        return fail(r, GCB_E_CORRUPT, "empty", diag);
+    return 0;
+}
+
+static int check(const struct reading *r, const json_t *json, const json_error_t *why,
+                 struct gcb_diag *diag)
+{
+    char words[2 * JSON_ERROR_TEXT_LENGTH + 16] = "not JSON: ";
+
+    /* the signature's first line: what follows it may be anything */
+    if (r->number == 1 && strcmp(r->line, "\x89"
+                                          "HDF\r") == 0)
+        return gcb_diag_set(diag, GCB_E_CORRUPT,
+                            "%s: an HDF5 file, not results: `gcbench bench FILE --results r.json` "
+                            "makes them",
+                            r->name);
+    if (!json && r->number == 1 && strncmp(r->line, "record", 6) == 0)
+        return fail(
+            r, GCB_E_CORRUPT,
+            "not JSON but csv or tsv: results are read back from what --results r.json saves",
+            diag);
+    if (!json) {
+        gcb_escape(words + strlen(words), sizeof(words) - strlen(words), why->text);
+        return fail(r, GCB_E_CORRUPT, words, diag);
+    }
+    if (!json_is_object(json) || !json_is_string(json_object_get(json, "record")))
+        return fail(r, GCB_E_CORRUPT, "not a row of results (it has no \"record\")", diag);
+    if (gcb_results_u64(json, "schema") != 1)
+        return fail(r, GCB_E_CORRUPT, "its \"schema\" is not 1, which is all this gcbench knows",
+                    diag);
+    return 0;
+}
+
+static int take_line(const struct reading *r, size_t length, const char *path,
+                     gcb_results_visit_fn *visit, void *ctx, struct gcb_diag *diag)
+{
+    json_error_t why;
+    json_t *json = json_loadb(r->line, length, JSON_REJECT_DUPLICATES, &why);
+    int err = check(r, json, &why, diag);
+
+    if (!err) {
+        const struct gcb_results_row row = {
+            .json = json,
+            .record = json_string_value(json_object_get(json, "record")),
+            .path = path,
+            .line = r->number,
+        };
+
+        err = visit(ctx, &row, diag);
+    }
+    json_decref(json);
+    return err;
+}
+
+int gcb_results_read_stream(FILE *file, const char *path, gcb_results_visit_fn *visit, void *ctx,
+                            struct gcb_diag *diag)
+{
+    struct reading r = {.file = file};
+    size_t length = 0;
+    int err = 0;
+
+    gcb_escape(r.name, sizeof(r.name), strcmp(path, "-") == 0 ? "standard input" : path);
+    do {
+        err = next_line(&r, &length, diag);
+        if (!err && length)
+            err = take_line(&r, length, path, visit, ctx, diag);
+    } while (!err && length);
+    if (!err && r.number == 0)
+        err = fail(&r, GCB_E_CORRUPT, "no results in it", diag);
+    free(r.line);
+    return err;
+}
+
+int gcb_results_read(const char *path, gcb_results_visit_fn *visit, void *ctx,
+                     struct gcb_diag *diag)
+{
+    const bool standard = strcmp(path, "-") == 0;
+    FILE *file = standard ? stdin : fopen(path, "re");
+    char shown[256];
+    int err;
+
+    if (!*path)
+        return gcb_diag_set(diag, GCB_E_IO, "'' is no name of a result file");
+    if (!file)
+        return gcb_diag_set(diag, GCB_E_IO, "%s: %s", gcb_escape(shown, sizeof(shown), path),
+                            strerror(errno));
+    err = gcb_results_read_stream(file, path, visit, ctx, diag);
+    if (!standard)
+        fclose(file);
+    return err;
+}
+
+const char *gcb_results_text(const json_t *row, const char *key)
+{
+    return json_string_value(json_object_get(row, key));
+}
+
+double gcb_results_real(const json_t *row, const char *key)
+{
+    const json_t *value = json_object_get(row, key);
+
+    return json_is_number(value) ? json_number_value(value) : NAN;
+}
+
+uint64_t gcb_results_u64(const json_t *row, const char *key)
+{
+    const json_t *value = json_object_get(row, key);
+
+    return json_is_integer(value) && json_integer_value(value) > 0
+               ? (uint64_t)json_integer_value(value)
+               : 0;
+}
+
+bool gcb_results_bool(const json_t *row, const char *key)
+{
+    return json_is_true(json_object_get(row, key));
+}

@@ -1,0 +1,101 @@
+#include "src/tool/rows/row.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "src/lib/base/alloc.h"
+#include "src/lib/base/text.h"
+
+void gcb_row_init(struct gcb_row *row, const char *record)
+{
+    row->json = json_object();
+    row->failed = !row->json;
+    gcb_row_text(row, "record", record);
+    gcb_row_u64(row, "schema", 1);
+}
+
+void gcb_row_fini(struct gcb_row *row)
+{
+    json_decref(row->json);
+    row->json = NULL;
+}
+
+void gcb_row_json(struct gcb_row *row, const char *key, json_t *value)
+{
+    /* without an object jansson still drops the value's reference */
+    if (json_object_set_new(row->json, key, value))
+        row->failed = true;
+}
+
+json_t *gcb_row_make_text(const char *text)
+{
+    json_t *value;
+    size_t size;
+    char *shown;
+
+    if (!text)
+        return json_null();
+    size = 4 * strlen(text) + 1; /* every byte as \xNN */
+    shown = gcb_alloc(size);
+    if (!shown)
+        return NULL;
+    value = json_string(gcb_escape(shown, size, text));
+    gcb_free(shown);
+    return value;
+}
+
+json_t *gcb_row_make_real(double value)
+{
+    return isfinite(value) ? json_real(value) : json_null();
+}
+
+void gcb_row_text(struct gcb_row *row, const char *key, const char *text)
+{
+    gcb_row_json(row, key, gcb_row_make_text(text));
+}
+
+void gcb_row_real(struct gcb_row *row, const char *key, double value)
+{
+    gcb_row_json(row, key, gcb_row_make_real(value));
+}
+
+void gcb_row_u64(struct gcb_row *row, const char *key, uint64_t value)
+{
+    /* jansson's integers are signed; beyond them the nearest double has to do */
+    gcb_row_json(row, key,
+                 value <= INT64_MAX ? json_integer((json_int_t)value) : json_real((double)value));
+}
+
+void gcb_row_bool(struct gcb_row *row, const char *key, bool value)
+{
+    gcb_row_json(row, key, json_boolean(value));
+}
+
+void gcb_row_null(struct gcb_row *row, const char *key)
+{
+    gcb_row_json(row, key, json_null());
+}
+
+static json_t *param_value(const struct gcb_param *p, double value)
+{
+    if (p->type == GCB_PARAM_CHOICE)
+        return json_string(p->choices[(size_t)value]);
+    if (p->type == GCB_PARAM_REAL)
+        return gcb_row_make_real(value);
+    return json_integer((json_int_t)value);
+}
+
+void gcb_row_method(struct gcb_row *row, const struct gcb_method *method)
+{
+    const struct gcb_param *p;
+    json_t *params = json_object();
+    char spec[512];
+
+    gcb_row_text(row, "method", method->name);
+    gcb_row_text(row, "spec", gcb_method_spec(spec, sizeof(spec), method, GCB_SPEC_FULL));
+    for (size_t i = 0; (p = gcb_method_param(method, i)); i++)
+        if (gcb_method_shows(method, i) &&
+            json_object_set_new(params, p->name, param_value(p, method->value[i])))
+            row->failed = true;
+    gcb_row_json(row, "params", params);
+}

@@ -1,0 +1,267 @@
+#include "src/tool/search/match_run.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#include "src/lib/base/alloc.h"
+#include "src/lib/base/text.h"
+
+/* Halvings that a search takes about, behind its grid. For the bar alone. */
+#define HALVINGS 8.0
+
+struct rounds {
+    struct gcb_match_search *searches;
+    size_t count;
+    /* of the round at hand: settings to measure, and whose they are */
+    struct gcb_method *methods;
+    struct request {
+        size_t search;
+        uint64_t position;
+    } * requests;
+    size_t asked;
+    double measured, halvings; /* settings by now; rounds behind the first */
+    const struct gcb_run_observer *observer;
+};
+
+int gcb_match_search_init(struct gcb_match_search *s, const struct gcb_method *method,
+                          const struct gcb_match_goal *goal, const char *key, struct gcb_diag *diag)
+{
+    const bool stands = gcb_method_check(method, NULL) == 0;
+    int err;
+
+    *s = (struct gcb_match_search){.method = *method, .goal = goal};
+    if (key && !gcb_rate_named(method, key))
+        key = NULL;
+    err = gcb_rate_axis_init(&s->axis, method, key, stands ? diag : NULL);
+    if (err && !stands) {
+        s->axis = (struct gcb_rate_axis){.count = 1};
+        err = 0;
+    }
+    gcb_match_init(&s->match, goal, s->axis.count);
+    return err;
+}
+
+/* Fills the round with what every search asks for. */
+static int ask_all(struct rounds *r, struct gcb_diag *diag)
+{
+    uint64_t position[GCB_MATCH_ASKS];
+    int err = 0;
+
+    r->asked = 0;
+    for (size_t i = 0; i < r->count; i++) {
+        const struct gcb_match_search *s = &r->searches[i];
+        const size_t n = gcb_match_ask(&s->match, position);
+
+        for (size_t k = 0; !err && k < n; k++, r->asked++) {
+            r->methods[r->asked] = s->method;
+            r->requests[r->asked] = (struct request){i, position[k]};
+            err = gcb_rate_axis_set(&r->methods[r->asked], &s->axis, position[k], diag);
+        }
+    }
+    return err;
+}
+
+static void tell(struct gcb_match_search *s, uint64_t position, const struct gcb_run_total *total)
+{
+    const bool failed = total->failure.status != 0;
+
+    gcb_match_tell(&s->match, position, failed ? (double)NAN : s->goal->figure(&total->tally),
+                   failed ? (double)NAN : gcb_tally_figure("rel_l2")(&total->tally));
+}
+
+/* Nothing was timed as a row of results has it. */
+static void forget_times(struct gcb_tally *t)
+{
+    t->encode_seconds = t->encode_min = t->encode_low = t->encode_high = (double)NAN;
+    t->decode_seconds = t->decode_min = t->decode_low = t->decode_high = (double)NAN;
+    t->stop = GCB_STOP_NONE;
+}
+
+/* Of the settings just measured, those that are now the best of their search: an earlier one was kept before. */
+static void keep_best(struct rounds *r, const struct gcb_run_result *result)
+{
+    for (size_t i = 0; i < r->asked; i++) {
+        struct gcb_match_search *s = &r->searches[r->requests[i].search];
+
+        if (s->match.seen_count == 0)
+            continue;
+        gcb_match_result(&s->found, &s->match);
+        if (s->found.position != r->requests[i].position || result->totals[i].failure.status)
+            continue;
+        s->tally = result->totals[i].tally;
+        forget_times(&s->tally);
+    }
+}
+
+/* Where the run was cut, a search that has nothing yet takes what there is; the others do not mix it with what is
+ * of every message. */
+static void tell_all(struct rounds *r, const struct gcb_run_result *result)
+{
+    for (size_t i = 0; i < r->asked; i++) {
+        struct gcb_match_search *s = &r->searches[r->requests[i].search];
+        const bool first = s->tally.messages == 0 && result->totals[i].tally.messages > 0;
+
+        if (!result->interrupted || first)
+            tell(s, r->requests[i].position, &result->totals[i]);
+    }
+    keep_best(r, result);
+}
+
+static int on_trial(void *ctx, const struct gcb_run_trial *trial, struct gcb_diag *diag)
+{
+    (void)ctx;
+    (void)trial;
+    (void)diag;
+    return 0;
+}
+
+static void on_progress(void *ctx, double done)
+{
+    const struct rounds *r = ctx;
+    const double left = r->halvings < HALVINGS ? HALVINGS - r->halvings : 1.0;
+    const double at = r->measured + done * (double)r->asked;
+    const double all = r->measured + (double)r->asked + left * (double)r->count;
+
+    if (r->observer->progress)
+        r->observer->progress(r->observer->ctx, at / all);
+}
+
+static bool on_stop(void *ctx)
+{
+    const struct rounds *r = ctx;
+
+    return r->observer->stop && r->observer->stop(r->observer->ctx);
+}
+
+/* A device that fails, or is wrong, is no setting that misses its target. */
+static int judge_device(const struct gcb_run_result *result, struct gcb_diag *diag)
+{
+    for (size_t i = 0; i < result->method_count; i++) {
+        const struct gcb_diag *failure = &result->totals[i].failure;
+
+        if (failure->status == GCB_E_UNVERIFIED || failure->status == GCB_E_DEVICE)
+            return gcb_diag_set(diag, failure->status, "%s", failure->text);
+    }
+    return 0;
+}
+
+static int run_round(struct rounds *r, const struct gcb_run_config *config, bool *interrupted,
+                     struct gcb_diag *diag)
+{
+    const struct gcb_run_observer observer = {on_trial, on_progress, on_stop, r};
+    struct gcb_run_config own = *config;
+    struct gcb_run_result result;
+    int err;
+
+    own.methods = r->methods;
+    own.method_count = r->asked;
+    own.keep = NULL;
+    own.carry_on = true;
+    own.trial.timing = (struct gcb_timing){.repeat = 1};
+    err = gcb_run(&result, &own, &observer, diag);
+    *interrupted = result.interrupted;
+    if (!err)
+        err = judge_device(&result, diag);
+    if (!err)
+        tell_all(r, &result);
+    gcb_run_result_fini(&result);
+    r->halvings += r->measured > 0.0;
+    r->measured += (double)r->asked;
+    return err;
+}
+
+static int settle(struct rounds *r, struct gcb_diag *diag)
+{
+    int err = 0;
+
+    for (size_t i = 0; !err && i < r->count; i++) {
+        struct gcb_match_search *s = &r->searches[i];
+
+        if (s->match.seen_count == 0) /* interrupted before that */
+            continue;
+        gcb_match_result(&s->found, &s->match);
+        err = gcb_rate_axis_set(&s->method, &s->axis, s->found.position, diag);
+    }
+    return err;
+}
+
+int gcb_match_run(struct gcb_match_search *searches, size_t count,
+                  const struct gcb_run_config *config, const struct gcb_run_observer *observer,
+                  bool *interrupted, struct gcb_diag *diag)
+{
+    struct rounds r = {.searches = searches, .count = count, .observer = observer};
+    int err = 0;
+
+    *interrupted = false;
+    r.methods = gcb_alloc_array(count * GCB_MATCH_ASKS, sizeof(*r.methods));
+    r.requests = gcb_alloc_array(count * GCB_MATCH_ASKS, sizeof(*r.requests));
+    if (!r.methods || !r.requests)
+        err = gcb_diag_nomem(diag, count * GCB_MATCH_ASKS * sizeof(*r.methods), "searches");
+    while (!err && !*interrupted) {
+        err = ask_all(&r, diag);
+        if (err || r.asked == 0)
+            break;
+        err = run_round(&r, config, interrupted, diag);
+    }
+    if (!err)
+        err = settle(&r, diag);
+    gcb_free(r.methods);
+    gcb_free(r.requests);
+    return err;
+}
+
+int gcb_match_fill(struct gcb_run_result *out, size_t method_count,
+                   const struct gcb_match_search *searches, size_t count, struct gcb_diag *diag)
+{
+    if (!out->totals) {
+        out->totals = gcb_alloc_zero(method_count, sizeof(*out->totals));
+        out->method_count = out->totals ? method_count : 0;
+    }
+    if (!out->totals)
+        return gcb_diag_nomem(diag, method_count * sizeof(*out->totals), "totals");
+    for (size_t i = 0; i < count; i++) {
+        struct gcb_run_total *total = &out->totals[i];
+
+        if (total->failure.status || total->tally.messages >= searches[i].tally.messages)
+            continue;
+        gcb_sample_sums_fini(&total->encode);
+        gcb_sample_sums_fini(&total->decode);
+        total->tally = searches[i].tally;
+    }
+    out->interrupted = true;
+    return 0;
+}
+
+static const char *words_of_missed(char *out, const struct gcb_match_search *s, double value)
+{
+    const char *field = s->goal->field;
+    char nearest[32], target[32];
+
+    gcb_real_text(target, s->goal->target);
+    snprintf(nearest, sizeof(nearest), "%.4g", value);
+    if (!s->axis.param)
+        snprintf(out, 200, "no parameter trades its bytes for its error; %s is %s", field, nearest);
+    else
+        snprintf(out, 200, "no %s reaches %s %s; the nearest is %s%s", s->axis.param->name, field,
+                 target, nearest, s->found.steady ? "" : ", and it gets worse from there");
+    return out;
+}
+
+const char *gcb_match_words(char *out, const struct gcb_match_search *s,
+                            const struct gcb_tally *tally)
+{
+    const double value = s->goal->figure(tally), error = gcb_tally_figure("rel_l2")(tally);
+    const bool limits_size = s->goal->at_most == s->goal->rises;
+
+    if (!gcb_match_meets(s->goal, value))
+        return words_of_missed(out, s, value);
+    if (!s->found.steady) {
+        snprintf(out, 200, "%s is not steady along %s: other settings may do as well or better",
+                 s->goal->field, s->axis.param->name);
+        return out;
+    }
+    if (!limits_size || !(error > s->found.least * 1.01))
+        return NULL;
+    snprintf(out, 200, "smaller messages have less error, down to rel_l2 %.4g", s->found.least);
+    return out;
+}

@@ -1,0 +1,124 @@
+#include "src/tool/search/pareto.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "src/lib/base/alloc.h"
+#include "src/lib/base/text.h"
+
+/* Is a at least as good as b everywhere, and better somewhere? */
+static bool beats(const double *a, const double *b, size_t figures)
+{
+    bool better = false;
+
+    for (size_t i = 0; i < figures; i++) {
+        if (!(a[i] <= b[i]))
+            return false;
+        better |= a[i] < b[i];
+    }
+    return better;
+}
+
+static bool complete(const double *a, size_t figures)
+{
+    for (size_t i = 0; i < figures; i++)
+        if (isnan(a[i]))
+            return false;
+    return true;
+}
+
+void gcb_pareto_mark(bool *mark, const double *cost, size_t count, size_t figures)
+{
+    for (size_t i = 0; i < count; i++) {
+        mark[i] = complete(cost + i * figures, figures);
+        for (size_t k = 0; mark[i] && k < count; k++)
+            mark[i] = !beats(cost + k * figures, cost + i * figures, figures);
+    }
+}
+
+/* Which way is good; what has no such way cannot be chosen. */
+static const struct {
+    const char *name;
+    bool more;
+} directions[] = {
+    {"rel_l2", false},         {"bits_per_element", false}, {"ratio", true},
+    {"cosine", true},          {"encode_gbps", true},       {"decode_gbps", true},
+    {"wire_bytes", false},     {"max_abs_error", false},    {"accuracy_gain_bits", true},
+    {"encode_seconds", false}, {"decode_seconds", false},
+};
+#define DIRECTIONS (sizeof(directions) / sizeof(directions[0]))
+
+static int parse_field(struct gcb_pareto_field *out, const char *name, struct gcb_diag *diag)
+{
+    const char *names[DIRECTIONS], *near;
+    char shown[64];
+
+    for (size_t i = 0; i < DIRECTIONS; i++) {
+        names[i] = directions[i].name;
+        if (strcmp(name, names[i]) != 0)
+            continue;
+        *out = (struct gcb_pareto_field){names[i], gcb_tally_figure(names[i]), directions[i].more};
+        return 0;
+    }
+    near = gcb_suggest(name, names, DIRECTIONS);
+    gcb_escape(shown, sizeof(shown), name);
+    if (near)
+        return gcb_diag_set(diag, GCB_E_INVALID, "--pareto: no field '%s'; did you mean '%s'?",
+                            shown, near);
+    return gcb_diag_set(diag, GCB_E_INVALID,
+                        "--pareto: no field '%s' that is good in one direction; rel_l2, ratio and "
+                        "encode_gbps are some",
+                        shown);
+}
+
+int gcb_pareto_parse(struct gcb_pareto_field out[GCB_PARETO_FIELDS], size_t *count,
+                     const char *text, struct gcb_diag *diag)
+{
+    char name[64];
+    int err = 0;
+
+    *count = 0;
+    for (const char *p = text;; p++) {
+        const size_t n = strcspn(p, ",");
+
+        if (*count == GCB_PARETO_FIELDS)
+            return gcb_diag_set(diag, GCB_E_INVALID, "--pareto takes at most %d fields",
+                                GCB_PARETO_FIELDS);
+        snprintf(name, sizeof(name), "%.*s", (int)(n < sizeof(name) ? n : sizeof(name)), p);
+        err = parse_field(&out[*count], name, diag);
+        for (size_t i = 0; !err && i < *count; i++)
+            if (out[i].name == out[*count].name)
+                err = gcb_diag_set(diag, GCB_E_INVALID, "--pareto: '%s' is given twice", name);
+        if (err)
+            return err;
+        ++*count;
+        p += n;
+        if (*p == '\0')
+            break;
+    }
+    return *count > 1 ? 0
+                      : gcb_diag_set(diag, GCB_E_INVALID,
+                                     "--pareto takes two fields or more: rel_l2,bits_per_element");
+}
+
+int gcb_pareto_totals(bool *mark, const struct gcb_run_result *result,
+                      const struct gcb_pareto_field *fields, size_t count, struct gcb_diag *diag)
+{
+    const size_t n = result->method_count;
+    double *cost = gcb_alloc_array(n * count, sizeof(*cost));
+
+    if (!cost)
+        return gcb_diag_nomem(diag, n * count * sizeof(*cost), "figures");
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = 0; k < count; k++) {
+            const struct gcb_run_total *total = &result->totals[i];
+            const bool whole = total->tally.messages && !total->failure.status;
+            const double value = whole ? fields[k].figure(&total->tally) : (double)NAN;
+
+            cost[i * count + k] = fields[k].more ? -value : value;
+        }
+    gcb_pareto_mark(mark, cost, n, count);
+    gcb_free(cost);
+    return 0;
+}

@@ -1,0 +1,31 @@
+#ifndef SRC_TOOL_SEARCH_PARETO_H
+#define SRC_TOOL_SEARCH_PARETO_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "src/tool/trial/groups.h"
+
+/*
+ * Marks what no other beats: entry i is marked unless some entry is at least as good in every figure and
+ * better in one. `cost` has `figures` values an entry, less is better; an entry with a NAN is neither marked
+ * nor does it beat anybody. Equal entries are all marked.
+ */
+void gcb_pareto_mark(bool *mark, const double *cost, size_t count, size_t figures);
+
+/* A field of a summary that is good in one direction. */
+struct gcb_pareto_field {
+    const char *name; /* as rows name it */
+    gcb_tally_figure_fn *figure;
+    bool more; /* is better */
+};
+#define GCB_PARETO_FIELDS 4
+
+/* "rel_l2,bits_per_element" and the like, two to GCB_PARETO_FIELDS different ones. GCB_E_INVALID with words. */
+int gcb_pareto_parse(struct gcb_pareto_field out[GCB_PARETO_FIELDS], size_t *count,
+                     const char *text, struct gcb_diag *diag);
+/* Marks the totals of a run; one that failed neither is marked nor beats another. 0 or GCB_E_NOMEM. */
+int gcb_pareto_totals(bool *mark, const struct gcb_run_result *result,
+                      const struct gcb_pareto_field *fields, size_t count, struct gcb_diag *diag);
+
+#endif

@@ -1,0 +1,137 @@
+#include "src/tool/search/rate.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#define DECADE 90000 /* five digits: 10000 to 99999 */
+#define DIGITS 4     /* behind the first */
+
+enum { DENSITY_FROM = -7, DENSITY_TO = 0, REAL_FROM = -12, REAL_TO = 6 };
+
+static uint64_t power_of_ten(int exponent)
+{
+    uint64_t p = 1;
+
+    while (exponent-- > 0)
+        p *= 10;
+    return p;
+}
+
+char *gcb_decimal_text(char *out, uint64_t m, int exponent, bool complement)
+{
+    const int digits = exponent < -18 ? 18 : -exponent;
+    const uint64_t one = power_of_ten(digits);
+
+    if (exponent >= 0) {
+        snprintf(out, 64, "%" PRIu64, m * power_of_ten(exponent));
+        return out;
+    }
+    if (complement)
+        m = one - m;
+    snprintf(out, 64, "%" PRIu64 ".%0*" PRIu64, m / one, digits, m % one);
+    return out;
+}
+
+/* The row that tunes the method: the one named, or the first that can. */
+static const struct gcb_param *find(const struct gcb_method *m, const char *key, size_t *row)
+{
+    const struct gcb_param *p;
+
+    for (*row = 0; (p = gcb_method_param(m, *row)); ++*row)
+        if (p->rate != GCB_RATE_NONE && gcb_method_applies(m, *row) &&
+            (!key || strcmp(key, p->name) == 0))
+            return p;
+    return NULL;
+}
+
+bool gcb_rate_named(const struct gcb_method *m, const char *key)
+{
+    size_t row;
+
+    return find(m, key, &row);
+}
+
+/* May the whole number stand beside the method's other values? */
+static bool stands(const struct gcb_method *m, size_t row, uint64_t value)
+{
+    struct gcb_method at = *m;
+
+    at.value[row] = (double)value;
+    return gcb_method_check(&at, NULL) == 0;
+}
+
+static int init_whole(struct gcb_rate_axis *axis, const struct gcb_method *m, size_t row,
+                      struct gcb_diag *diag)
+{
+    const struct gcb_param *p = axis->param;
+    uint64_t low = p->min < 1.0 ? 1 : (uint64_t)p->min, high = (uint64_t)p->max;
+
+    while (low < high && !stands(m, row, low))
+        low++;
+    while (high > low && !stands(m, row, high))
+        high--;
+    if (!stands(m, row, low))
+        return gcb_diag_set(diag, GCB_E_INVALID, "method '%s': no '%s' suits its other parameters",
+                            m->name, p->name);
+    axis->low = low;
+    axis->count = high - low + 1;
+    return 0;
+}
+
+static void init_real(struct gcb_rate_axis *axis)
+{
+    const bool density = axis->param->complement[0];
+    const int to = density ? DENSITY_TO : REAL_TO;
+
+    axis->exponent = density ? DENSITY_FROM : REAL_FROM;
+    axis->count = (uint64_t)(to - axis->exponent) * DECADE + 1;
+}
+
+int gcb_rate_axis_init(struct gcb_rate_axis *axis, const struct gcb_method *m, const char *key,
+                       struct gcb_diag *diag)
+{
+    size_t row;
+
+    *axis = (struct gcb_rate_axis){.param = find(m, key, &row), .count = 1};
+    if (!axis->param)
+        return key ? gcb_diag_set(diag, GCB_E_INVALID,
+                                  "method '%s' has no '%s' that its size depends on", m->name, key)
+                   : 0;
+    if (m->given[row])
+        return gcb_diag_set(diag, GCB_E_INVALID,
+                            "method '%s': '%s' is given, and is what the search is to find",
+                            m->name, axis->param->name);
+    if (axis->param->type == GCB_PARAM_REAL)
+        init_real(axis);
+    else
+        return init_whole(axis, m, row, diag);
+    return 0;
+}
+
+static void text_of(char *out, const struct gcb_rate_axis *axis, uint64_t position)
+{
+    if (axis->param->type == GCB_PARAM_REAL)
+        gcb_decimal_text(out, 10000 + position % DECADE,
+                         axis->exponent + (int)(position / DECADE) - DIGITS,
+                         axis->param->complement[0]);
+    else
+        snprintf(out, 64, "%" PRIu64, axis->low + position);
+}
+
+int gcb_rate_axis_set(struct gcb_method *m, const struct gcb_rate_axis *axis, uint64_t position,
+                      struct gcb_diag *diag)
+{
+    /* by its complement a value rises where the parameter falls */
+    const bool falls =
+        axis->param && (axis->param->rate == GCB_RATE_DOWN) != (axis->param->complement[0] != NULL);
+    char text[64];
+
+    if (!axis->param)
+        return 0;
+    text_of(text, axis, falls ? axis->count - 1 - position : position);
+    for (size_t row = 0; gcb_method_param(m, row); row++)
+        if (gcb_method_param(m, row) == axis->param)
+            m->given[row] = false;
+    return gcb_method_set(m, axis->param->name, text, diag);
+}

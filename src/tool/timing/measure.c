@@ -1,0 +1,254 @@
+#include "src/tool/timing/measure.h"
+
+#include <string.h>
+
+#include "src/lib/base/alloc.h"
+#include "src/tool/base/clock.h"
+
+/* Seconds that a measurement may always take for as many samples as an interval needs. */
+#define GRACE 0.01
+
+static size_t at_least(const struct gcb_timing *timing)
+{
+    return timing->repeat ? timing->repeat : 1;
+}
+
+/* Do the timings themselves say when there are enough? */
+static bool is_open(const struct gcb_timing *timing)
+{
+    return timing->precision > 0.0 || timing->min_time > 0.0;
+}
+
+const char *gcb_stop_name(enum gcb_stop stop)
+{
+    static const char *const names[] = {
+        [GCB_STOP_PRECISION] = "precision",     [GCB_STOP_REPEAT] = "repeat",
+        [GCB_STOP_SAMPLES] = "samples",         [GCB_STOP_TIME] = "time",
+        [GCB_STOP_INTERRUPTED] = "interrupted",
+    };
+
+    return names[stop];
+}
+
+int gcb_samples_init(struct gcb_samples *s, const struct gcb_timing *timing, struct gcb_diag *diag)
+{
+    const size_t most = timing->max_samples ? timing->max_samples : GCB_MAX_SAMPLES;
+    size_t cap = at_least(timing);
+
+    memset(s, 0, sizeof(*s));
+    if (is_open(timing) && cap < most)
+        cap = most;
+    s->seconds = gcb_alloc_array(cap, 2 * sizeof(*s->seconds));
+    if (!s->seconds)
+        return gcb_diag_nomem(diag, 2 * cap * sizeof(*s->seconds), "timings");
+    s->scratch = s->seconds + cap;
+    s->cap = cap;
+    return 0;
+}
+
+void gcb_samples_fini(struct gcb_samples *s)
+{
+    gcb_free(s->seconds);
+    memset(s, 0, sizeof(*s));
+}
+
+static bool stopped(const struct gcb_timing *timing)
+{
+    return timing->stop && timing->stop(timing->stop_ctx);
+}
+
+/* Operations measured in turn. */
+struct round {
+    struct gcb_samples *const *samples;
+    const struct gcb_operation *ops;
+    size_t count;
+    const struct gcb_timing *timing;
+    double started, total; /* when; seconds timed of the first operation */
+    struct gcb_steady steady;
+};
+
+static int warm_up(const struct round *r, struct gcb_diag *diag)
+{
+    int err = 0;
+
+    for (unsigned i = 0; !err && i < r->timing->warmup && !stopped(r->timing); i++)
+        for (size_t k = 0; !err && k < r->count; k++)
+            err = r->ops[k].run(r->ops[k].job, diag);
+    return err;
+}
+
+static int time_one(struct round *r, size_t k, struct gcb_diag *diag)
+{
+    struct gcb_samples *s = r->samples[k];
+    double start;
+    int err = r->timing->evict ? gcb_evict_run(r->timing->evict, diag) : 0;
+
+    if (err)
+        return err;
+    if (r->ops[k].prepare)
+        r->ops[k].prepare(r->ops[k].job);
+    start = gcb_clock();
+    err = r->ops[k].run(r->ops[k].job, diag);
+    s->seconds[s->count] = gcb_clock() - start;
+    if (k == 0)
+        r->total += s->seconds[s->count];
+    s->count++;
+    return err;
+}
+
+/* One sample of each; who comes first changes, for the first may leave warm caches to the second. */
+static int time_all(struct round *r, struct gcb_diag *diag)
+{
+    const size_t first = r->samples[0]->count % r->count;
+    int err = 0;
+
+    for (size_t i = 0; !err && i < r->count; i++)
+        err = time_one(r, (first + i) % r->count, diag);
+    return err;
+}
+
+static bool is_narrow(const struct round *r)
+{
+    for (size_t k = 0; k < r->count; k++) {
+        struct gcb_samples *s = r->samples[k];
+
+        gcb_stats_of(&s->stats, s->seconds, s->count, s->scratch);
+        if (!gcb_steady_narrow(&s->stats, r->timing->precision))
+            return false;
+    }
+    return true;
+}
+
+static bool is_known(struct round *r)
+{
+    const size_t count = r->samples[0]->count;
+
+    return gcb_steady_due(&r->steady, count) && gcb_steady_look(&r->steady, count, is_narrow(r));
+}
+
+static bool out_of_time(const struct round *r)
+{
+    const double most = r->timing->max_time;
+    const bool few = r->samples[0]->count < GCB_STATS_LEAST;
+
+    if (!(most > 0.0))
+        return false;
+    return gcb_clock() - r->started >= (few && most < GRACE ? GRACE : most);
+}
+
+/* No room for more samples, which may well be enough of them. */
+static enum gcb_stop when_full(const struct round *r)
+{
+    const bool enough = r->samples[0]->count >= GCB_STEADY_LEAST && r->timing->precision > 0.0;
+
+    return enough && is_narrow(r) ? GCB_STOP_PRECISION : GCB_STOP_SAMPLES;
+}
+
+static enum gcb_stop why_stop(struct round *r)
+{
+    const struct gcb_timing *t = r->timing;
+    const size_t count = r->samples[0]->count;
+    const bool asked = count >= at_least(t) && r->total >= t->min_time;
+
+    if (stopped(t))
+        return GCB_STOP_INTERRUPTED;
+    if (asked && !(t->precision > 0.0))
+        return GCB_STOP_REPEAT;
+    if (asked && is_known(r))
+        return GCB_STOP_PRECISION;
+    if (count >= r->samples[0]->cap)
+        return when_full(r);
+    return out_of_time(r) ? GCB_STOP_TIME : GCB_STOP_NONE;
+}
+
+static int measure(struct round *r, struct gcb_diag *diag)
+{
+    enum gcb_stop stop = GCB_STOP_NONE;
+    int err;
+
+    for (size_t k = 0; k < r->count; k++) {
+        r->samples[k]->count = 0;
+        r->samples[k]->stop = GCB_STOP_NONE;
+    }
+    gcb_steady_init(&r->steady);
+    r->started = r->timing->max_time > 0.0 ? gcb_clock() : 0.0;
+    err = warm_up(r, diag);
+    while (!err && stop == GCB_STOP_NONE) {
+        err = time_all(r, diag);
+        stop = why_stop(r);
+    }
+    for (size_t k = 0; k < r->count; k++) {
+        struct gcb_samples *s = r->samples[k];
+
+        s->stop = stop;
+        gcb_stats_of(&s->stats, s->seconds, s->count, s->scratch);
+    }
+    return err;
+}
+
+int gcb_measure(struct gcb_samples *s, const struct gcb_timing *timing,
+                const struct gcb_operation *op, struct gcb_diag *diag)
+{
+    struct round r = {.samples = &s, .ops = op, .count = 1, .timing = timing};
+
+    return measure(&r, diag);
+}
+
+int gcb_measure_pair(struct gcb_samples *const s[2], const struct gcb_timing *timing,
+                     const struct gcb_operation op[2], struct gcb_diag *diag)
+{
+    struct round r = {.samples = s, .ops = op, .count = 2, .timing = timing};
+
+    return measure(&r, diag);
+}
+
+static int encode_once(void *call, struct gcb_diag *diag)
+{
+    const struct gcb_encode_call *c = call;
+    const struct gcb_encode_job *j = c->job;
+
+    c->message->len = 0;
+    if (j->raw)
+        return gcb_coder_encode_raw(j->coder, &j->in, c->message, diag);
+    return gcb_coder_encode(j->coder, &j->at, &j->in, c->message, diag);
+}
+
+struct gcb_operation gcb_encode_operation(struct gcb_encode_call *call)
+{
+    call->message->failed = false;
+    return (struct gcb_operation){.run = encode_once, .job = call};
+}
+
+int gcb_measure_encode(struct gcb_samples *s, const struct gcb_timing *timing,
+                       const struct gcb_encode_job *job, struct gcb_wbuf *message,
+                       struct gcb_diag *diag)
+{
+    struct gcb_encode_call call = {.job = job, .message = message};
+    const struct gcb_operation op = gcb_encode_operation(&call);
+
+    return gcb_measure(s, timing, &op, diag);
+}
+
+static int decode_once(void *call, struct gcb_diag *diag)
+{
+    const struct gcb_decode_call *c = call;
+
+    return gcb_coder_decode(c->coder, c->message->data, c->message->len, c->out, diag);
+}
+
+struct gcb_operation gcb_decode_operation(struct gcb_decode_call *call)
+{
+    if (call->out->count) /* every element a NaN */
+        memset(call->out->data, 0xff, call->out->count * sizeof(*call->out->data));
+    return (struct gcb_operation){.run = decode_once, .job = call};
+}
+
+int gcb_measure_decode(struct gcb_samples *s, const struct gcb_timing *timing,
+                       struct gcb_coder *decoder, const struct gcb_wbuf *message,
+                       const struct gcb_mview *out, struct gcb_diag *diag)
+{
+    struct gcb_decode_call call = {.coder = decoder, .message = message, .out = out};
+    const struct gcb_operation op = gcb_decode_operation(&call);
+
+    return gcb_measure(s, timing, &op, diag);
+}

@@ -1,0 +1,17 @@
+#ifndef SRC_TOOL_TRIAL_EXTENT_H
+#define SRC_TOOL_TRIAL_EXTENT_H
+
+#include "src/tool/dump/source.h"
+
+/* How much there is in a dump, for the line above a table. */
+struct gcb_extent {
+    uint64_t steps, workers, tensors; /* different ones */
+    bool full;                        /* every step has every worker and tensor */
+    uint64_t elements, bytes;         /* in the source's types */
+    enum gcb_dtype dtype;
+    bool mixed_dtypes;
+};
+
+int gcb_extent_of(struct gcb_extent *out, const struct gcb_source *source, struct gcb_diag *diag);
+
+#endif

@@ -1,0 +1,118 @@
+#include "src/tool/trial/restore.h"
+
+#include "src/lib/base/alloc.h"
+#include "src/lib/base/text.h"
+#include "src/tool/container/container.h"
+
+/* Makes r->decoder one for this message. */
+static int ready_decoder(struct gcb_restore *r, const struct gcb_container_message *m,
+                         const uint8_t *bytes, struct gcb_diag *diag)
+{
+    const struct gcb_coder_config config = {
+        .env = {.kernels = r->kernels, .queue = r->queue},
+        .max_elements = m->count ? m->count : 1,
+    };
+    struct gcb_rbuf payload;
+    struct gcb_frame frame;
+    int err = gcb_frame_parse(&frame, &payload, bytes, m->length, diag);
+
+    if (err || (r->decoder && gcb_coder_accepts(r->decoder, &frame)))
+        return err;
+    gcb_coder_destroy(r->decoder);
+    r->decoder = NULL;
+    return gcb_coder_create_decoder(&r->decoder, bytes, m->length, &config, diag);
+}
+
+static int put_tensors(struct gcb_restore *r, const struct gcb_container_message *m,
+                       const float *values, struct gcb_diag *diag)
+{
+    int err = 0;
+
+    for (size_t i = 0; !err && i < m->tensor_count; i++) {
+        const struct gcb_container_tensor *t = &m->tensors[i];
+        const struct gcb_dump_tensor out = {.dataset = t->dataset,
+                                            .dtype = t->dtype,
+                                            .rank = t->rank,
+                                            .dims = t->dims,
+                                            .index = t->index};
+
+        err = gcb_dump_put(r->dump, &out, values + t->offset, diag);
+        r->tensors += !err;
+    }
+    return err;
+}
+
+static int decode_on_cpu(struct gcb_restore *r, const struct gcb_container_message *m,
+                         const uint8_t *bytes, const struct gcb_mview *out, struct gcb_diag *diag)
+{
+    const int err = ready_decoder(r, m, bytes, diag);
+
+    return err ? err : gcb_coder_decode(r->decoder, bytes, m->length, out, diag);
+}
+
+static int decode_on_device(struct gcb_restore *r, const struct gcb_container_message *m,
+                            const uint8_t *bytes, const struct gcb_mview *out,
+                            struct gcb_diag *diag)
+{
+    int err = r->on_device ? 0 : gcb_device_decoder_create(&r->on_device, r->device, false, diag);
+
+    if (!err)
+        err = gcb_device_decoder_run(r->on_device, bytes, m->length, out, diag);
+    if (err == GCB_E_UNSUPPORTED && ready_decoder(r, m, bytes, NULL) == 0)
+        err = GCB_E_BACKEND; /* the device alone does not take it */
+    return err;
+}
+
+/* What goes wrong here knows neither file nor message: they stand in front of its words. */
+static int decode(struct gcb_restore *r, const struct gcb_container_message *m, const char *file,
+                  const uint8_t *bytes, float *values, struct gcb_diag *diag)
+{
+    const struct gcb_mview out = {values, m->count};
+    char path[128], name[128];
+    struct gcb_diag cause = {0};
+    const int err = r->device ? decode_on_device(r, m, bytes, &out, &cause)
+                              : decode_on_cpu(r, m, bytes, &out, &cause);
+
+    if (!err)
+        return 0;
+    return gcb_diag_set(diag, err, "%s: %s: %s", gcb_escape(path, sizeof(path), file),
+                        gcb_escape(name, sizeof(name), m->dataset), cause.text);
+}
+
+static int restore_message(struct gcb_restore *r, struct gcb_container *c, size_t i,
+                           const char *file, struct gcb_diag *diag)
+{
+    const struct gcb_container_message *m = gcb_container_message(c, i);
+    uint8_t *bytes = gcb_alloc(m->length);
+    float *values = gcb_alloc_array(m->count, sizeof(*values));
+    int err = bytes && values ? gcb_container_read(c, i, bytes, diag)
+                              : gcb_diag_nomem(diag, m->count * sizeof(*values), "a message");
+
+    if (!err)
+        err = decode(r, m, file, bytes, values, diag);
+    if (!err)
+        err = put_tensors(r, m, values, diag);
+    r->messages += !err;
+    gcb_free(bytes);
+    gcb_free(values);
+    return err;
+}
+
+int gcb_restore_file(struct gcb_restore *r, const char *file, struct gcb_diag *diag)
+{
+    struct gcb_container *c = NULL;
+    int err = gcb_container_open(&c, file, r->max_bytes, diag);
+
+    for (size_t i = 0; !err && i < gcb_container_count(c); i++)
+        err = restore_message(r, c, i, file, diag);
+    gcb_container_close(c);
+    return err;
+}
+
+void gcb_restore_fini(struct gcb_restore *r)
+{
+    gcb_device_decoder_destroy(r->on_device);
+    r->on_device = NULL;
+    gcb_coder_destroy(r->decoder);
+    r->decoder = NULL;
+}

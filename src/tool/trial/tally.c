@@ -1,0 +1,205 @@
+#include "src/tool/trial/tally.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/lib/base/alloc.h"
+
+static void merge_bytes(struct gcb_tally *t, const struct gcb_tally *other)
+{
+    t->input_bytes += other->input_bytes;
+    t->wire_bytes += other->wire_bytes;
+    t->header_bytes += other->header_bytes;
+    t->scale_bytes += other->scale_bytes;
+    t->value_bytes += other->value_bytes;
+    t->index_bytes += other->index_bytes;
+}
+
+static void merge_times(struct gcb_tally *t, const struct gcb_tally *other)
+{
+    t->encode_seconds += other->encode_seconds;
+    t->encode_min += other->encode_min;
+    t->decode_seconds += other->decode_seconds;
+    t->decode_min += other->decode_min;
+    t->encode_low += other->encode_low;
+    t->encode_high += other->encode_high;
+    t->decode_low += other->decode_low;
+    t->decode_high += other->decode_high;
+    t->stop = other->stop > t->stop ? other->stop : t->stop;
+    t->staged += other->staged;
+    for (int i = 0; i < GCB_STAGES; i++)
+        t->stage_seconds[i] += other->stage_seconds[i];
+}
+
+static void merge_device(struct gcb_tally *t, const struct gcb_tally *other)
+{
+    t->on_device += other->on_device;
+    t->encode_kernel += other->encode_kernel;
+    t->decode_kernel += other->decode_kernel;
+    t->encode_kernel_low += other->encode_kernel_low;
+    t->encode_kernel_high += other->encode_kernel_high;
+    t->decode_kernel_low += other->decode_kernel_low;
+    t->decode_kernel_high += other->decode_kernel_high;
+    t->encode_transfer += other->encode_transfer;
+    t->decode_transfer += other->decode_transfer;
+    t->encode_launches += other->encode_launches;
+    t->decode_launches += other->decode_launches;
+    if (!t->clock_mhz || (other->clock_mhz && other->clock_mhz < t->clock_mhz))
+        t->clock_mhz = other->clock_mhz;
+}
+
+void gcb_tally_merge(struct gcb_tally *t, const struct gcb_tally *other)
+{
+    if (t->messages == 0)
+        t->dtype = other->dtype;
+    t->mixed_dtypes |= other->mixed_dtypes || t->dtype != other->dtype;
+    t->messages += other->messages;
+    t->elements += other->elements;
+    merge_bytes(t, other);
+    t->stored += other->stored;
+    t->dense += other->dense;
+    t->nonfinite += other->nonfinite;
+    t->kept += other->kept;
+    t->positions += other->positions;
+    t->clamped += other->clamped;
+    t->nominal_bits += other->nominal_bits;
+    t->entropy0_bits += other->entropy0_bits;
+    t->asked += other->asked;
+    t->asked_of += other->asked_of;
+    merge_times(t, other);
+    merge_device(t, other);
+    gcb_fidelity_merge(&t->fidelity, &other->fidelity);
+}
+
+void gcb_tally_times(struct gcb_tally *t, const struct gcb_samples *encode,
+                     const struct gcb_samples *decode)
+{
+    t->encode_seconds = encode->stats.median;
+    t->encode_min = encode->stats.min;
+    t->encode_low = encode->stats.low;
+    t->encode_high = encode->stats.high;
+    t->decode_seconds = decode->stats.median;
+    t->decode_min = decode->stats.min;
+    t->decode_low = decode->stats.low;
+    t->decode_high = decode->stats.high;
+    t->stop = encode->stop > decode->stop ? encode->stop : decode->stop;
+}
+
+int gcb_tally_parts(struct gcb_tally *t, const struct gcb_message_parts *parts,
+                    struct gcb_diag *diag)
+{
+    const struct gcb_parts *p = &parts->payload;
+
+    t->wire_bytes = parts->wire_bytes;
+    t->header_bytes = parts->header_bytes;
+    t->scale_bytes = p->scale_bytes;
+    t->value_bytes = p->value_bytes;
+    t->index_bytes = p->index_bytes;
+    t->stored = parts->stored;
+    t->kept = t->dense ? 0 : p->kept;
+    t->positions = t->dense ? 0 : p->positions;
+    t->entropy0_bits = p->entropy0_bits;
+    if (p->scale_bytes + p->value_bytes + p->index_bytes + parts->header_bytes != parts->wire_bytes)
+        return gcb_diag_set(diag, GCB_E_INTERNAL, "the parts of a message do not add up to it");
+    return 0;
+}
+
+/* Bits of all elements: nothing at all for a tensor without any, where a rate has no meaning. */
+static double total_bits(double per_element, uint64_t count)
+{
+    return count ? per_element * (double)count : 0.0;
+}
+
+void gcb_tally_asked(struct gcb_tally *t, const struct gcb_coder *coder,
+                     const struct gcb_codec *codec)
+{
+    t->nominal_bits = total_bits(gcb_coder_nominal_bits(coder), t->elements);
+    if (!codec->ops->density)
+        return;
+    t->asked_of = t->elements;
+    t->asked = total_bits(gcb_coder_density(coder), t->elements);
+}
+
+static double over(double part, double whole)
+{
+    return whole > 0.0 ? part / whole : NAN;
+}
+
+double gcb_tally_ratio(const struct gcb_tally *t)
+{
+    return over((double)t->input_bytes, (double)t->wire_bytes);
+}
+
+double gcb_tally_bits(const struct gcb_tally *t)
+{
+    return over(8.0 * (double)t->wire_bytes, (double)t->elements);
+}
+
+double gcb_tally_header_share(const struct gcb_tally *t)
+{
+    return over((double)t->header_bytes, (double)t->wire_bytes);
+}
+
+double gcb_tally_density(const struct gcb_tally *t)
+{
+    return t->asked_of ? over((double)t->kept, (double)t->positions) : NAN;
+}
+
+double gcb_tally_density_asked(const struct gcb_tally *t)
+{
+    char text[32];
+
+    /* the sum over elements carries rounding that nobody asked for */
+    snprintf(text, sizeof(text), "%.12g", over(t->asked, (double)t->asked_of));
+    return strtod(text, NULL);
+}
+
+double gcb_tally_encode_gbps(const struct gcb_tally *t)
+{
+    return over((double)t->input_bytes / 1e9, t->encode_seconds);
+}
+
+double gcb_tally_decode_gbps(const struct gcb_tally *t)
+{
+    return over((double)t->input_bytes / 1e9, t->decode_seconds);
+}
+
+void gcb_tally_figures(struct gcb_fidelity_figures *out, const struct gcb_tally *t)
+{
+    gcb_fidelity_figures(out, &t->fidelity, gcb_tally_bits(t));
+}
+
+int gcb_sample_sums_add(struct gcb_sample_sums *sums, const struct gcb_samples *samples)
+{
+    if (!sums->started) {
+        sums->seconds = gcb_alloc_zero(samples->count ? samples->count : 1, sizeof(double));
+        if (!sums->seconds)
+            return GCB_E_NOMEM;
+        sums->started = true;
+        sums->count = samples->count;
+    }
+    if (samples->count < sums->count)
+        sums->count = samples->count;
+    for (size_t i = 0; i < sums->count; i++)
+        sums->seconds[i] += samples->seconds[i];
+    return 0;
+}
+
+double gcb_sample_sums_mad(const struct gcb_sample_sums *sums)
+{
+    double *scratch = gcb_alloc_array(sums->count + 1, sizeof(*scratch));
+    struct gcb_stats stats = {.mad = NAN};
+
+    if (scratch)
+        gcb_stats_of(&stats, sums->seconds, sums->count, scratch);
+    gcb_free(scratch);
+    return stats.mad;
+}
+
+void gcb_sample_sums_fini(struct gcb_sample_sums *sums)
+{
+    gcb_free(sums->seconds);
+    memset(sums, 0, sizeof(*sums));
+}

@@ -1,0 +1,241 @@
+#include "src/tool/trial/trial.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "src/lib/base/alloc.h"
+#include "src/lib/codec/codecs.h"
+#include "src/tool/trial/device_bench.h"
+#include "src/tool/trial/device_trial.h"
+
+/* Coders for so many elements together are kept at least: about 32 MiB at the costliest method. */
+#define KEEP_ELEMENTS (UINT64_C(1) << 21)
+
+static const struct gcb_method dense_method = {.name = "identity", .codec = &gcb_codec_identity};
+
+int gcb_trial_bench_init(struct gcb_trial_bench *b, const struct gcb_trial_config *config,
+                         uint64_t largest, struct gcb_diag *diag)
+{
+    int err;
+
+    memset(b, 0, sizeof(*b));
+    b->config = *config;
+    gcb_stages_init(&b->stages);
+    err = gcb_coders_create(&b->coders, largest > KEEP_ELEMENTS ? largest : KEEP_ELEMENTS, diag);
+    if (err)
+        return err;
+    b->decoded = gcb_alloc_array(largest ? largest : 1, sizeof(*b->decoded));
+    if (!b->decoded)
+        return gcb_diag_nomem(diag, largest * sizeof(*b->decoded), "decoded elements");
+    if (config->device) {
+        b->check_decoded = gcb_alloc_array(largest ? largest : 1, sizeof(*b->check_decoded));
+        if (!b->check_decoded)
+            return gcb_diag_nomem(diag, largest * sizeof(*b->decoded), "decoded elements");
+    }
+    err = gcb_samples_init(&b->encode, &config->timing, diag);
+    if (!err)
+        err = gcb_samples_init(&b->decode, &config->timing, diag);
+    if (err || !config->copy)
+        return err;
+    return gcb_copy_init(&b->copy, &config->timing, largest, diag);
+}
+
+void gcb_trial_bench_fini(struct gcb_trial_bench *b)
+{
+    gcb_device_bench_destroy(b->on_device);
+    gcb_coders_destroy(b->coders);
+    gcb_room_fini(&b->room);
+    gcb_room_fini(&b->check_room);
+    gcb_free(b->decoded);
+    gcb_free(b->check_decoded);
+    gcb_samples_fini(&b->encode);
+    gcb_samples_fini(&b->decode);
+    gcb_copy_fini(&b->copy);
+    memset(b, 0, sizeof(*b));
+}
+
+static struct gcb_coder_config coder_config(const struct gcb_trial_bench *b,
+                                            const struct gcb_trial_input *in)
+{
+    return (struct gcb_coder_config){
+        .env = {.count = in->plan->count,
+                .shape = in->env.shape,
+                .rank = in->env.rank,
+                .role = in->env.role,
+                .path = in->env.path,
+                .seed = b->config.seed,
+                .fft_rigor = b->config.fft_rigor,
+                .kernels = b->config.kernels,
+                .queue = b->config.queue,
+                .probe = &b->stages.probe},
+        .nonfinite = GCB_NONFINITE_TRUSTED, /* the reader has looked */
+        .source = in->plan->dtype,
+        .checksum = true,
+        .max_elements = in->plan->count,
+    };
+}
+
+static int time_stages(struct gcb_trial_bench *b, struct gcb_tally *out,
+                       const struct gcb_encode_job *job, struct gcb_diag *diag)
+{
+    int err;
+
+    if (!b->config.stages)
+        return 0;
+    err =
+        gcb_stages_measure(&b->stages, &b->config.timing, b->encode.count, job, &b->message, diag);
+    if (err || !b->stages.staged)
+        return err;
+    out->staged = 1;
+    memcpy(out->stage_seconds, b->stages.seconds, sizeof(out->stage_seconds));
+    return 0;
+}
+
+/* Is memcpy to be timed along with this trial? */
+static bool copies(const struct gcb_trial_bench *b, const struct gcb_method *method)
+{
+    return b->config.copy && method->codec == &gcb_codec_identity;
+}
+
+/* Times encoding; of identity, in turn with memcpy. */
+static int time_encode(struct gcb_trial_bench *b, const struct gcb_method *method,
+                       const struct gcb_encode_job *job, struct gcb_diag *diag)
+{
+    struct gcb_encode_call call = {.job = job, .message = &b->message};
+    struct gcb_samples *const samples[2] = {&b->encode, &b->copy.encode};
+    struct gcb_operation ops[2];
+
+    if (!copies(b, method))
+        return gcb_measure_encode(&b->encode, &b->config.timing, job, &b->message, diag);
+    gcb_copy_begin(&b->copy, job->in.data, job->in.count);
+    ops[0] = gcb_encode_operation(&call);
+    ops[1] = gcb_copy_there(&b->copy);
+    return gcb_measure_pair(samples, &b->config.timing, ops, diag);
+}
+
+static int time_decode(struct gcb_trial_bench *b, const struct gcb_method *method,
+                       struct gcb_coder *decoder, const struct gcb_mview *y, struct gcb_diag *diag)
+{
+    struct gcb_decode_call call = {.coder = decoder, .message = &b->message, .out = y};
+    struct gcb_samples *const samples[2] = {&b->decode, &b->copy.decode};
+    struct gcb_operation ops[2];
+
+    if (!copies(b, method))
+        return gcb_measure_decode(&b->decode, &b->config.timing, decoder, &b->message, y, diag);
+    ops[0] = gcb_decode_operation(&call);
+    ops[1] = gcb_copy_back(&b->copy);
+    b->copy.measured = true;
+    return gcb_measure_pair(samples, &b->config.timing, ops, diag);
+}
+
+static int encode(struct gcb_trial_bench *b, struct gcb_tally *out, const struct gcb_method *method,
+                  const struct gcb_trial_input *in, const struct gcb_coder_config *config,
+                  struct gcb_diag *diag)
+{
+    struct gcb_encode_job job = {
+        .at = {.step = in->plan->step, .worker = in->plan->worker},
+        .in = {.data = in->data, .count = in->plan->count},
+        .raw = in->raw,
+    };
+    int err = gcb_coders_encoder(b->coders, &job.coder, method, config, diag);
+
+    if (!err)
+        err = gcb_coders_room(&b->room, &b->message, job.coder, diag);
+    if (!err)
+        err = time_encode(b, method, &job, diag);
+    if (!err)
+        err = time_stages(b, out, &job, diag);
+    if (err)
+        return err;
+    gcb_message_seal(b->message.data, b->message.len, 0);
+    out->clamped = in->raw ? 0 : gcb_coder_clamped(job.coder);
+    gcb_tally_asked(out, job.coder, method->codec);
+    return 0;
+}
+
+static int decode(struct gcb_trial_bench *b, struct gcb_tally *out, const struct gcb_method *method,
+                  const struct gcb_trial_input *in, const struct gcb_coder_config *config,
+                  struct gcb_diag *diag)
+{
+    const struct gcb_mview y = {.data = b->decoded, .count = in->plan->count};
+    struct gcb_message_parts parts;
+    struct gcb_coder *decoder;
+    int err =
+        gcb_coders_decoder(b->coders, &decoder, b->message.data, b->message.len, config, diag);
+
+    if (!err)
+        err = time_decode(b, method, decoder, &y, diag);
+    if (!err)
+        err = gcb_coder_describe(decoder, b->message.data, b->message.len, &parts, diag);
+    if (err)
+        return err;
+    gcb_tally_times(out, &b->encode, &b->decode);
+    gcb_fidelity_add(&out->fidelity, in->data, y.data, y.count, b->config.kernels, b->config.queue);
+    return gcb_tally_parts(out, &parts, diag);
+}
+
+static int run_device(struct gcb_trial_bench *b, struct gcb_tally *out,
+                      const struct gcb_method *method, const struct gcb_trial_input *in,
+                      const struct gcb_coder_config *config, struct gcb_diag *diag)
+{
+    if (method->codec == gcb_copy_method.codec)
+        return gcb_diag_set(diag, GCB_E_UNSUPPORTED,
+                            "a device's copy is in the environment: gpu_copy_gbps");
+    return gcb_device_trial(b, out, method, in, config, diag);
+}
+
+/* The trial of memcpy: what was timed along with identity, or timed now. */
+static int run_copy(struct gcb_trial_bench *b, struct gcb_tally *out,
+                    const struct gcb_trial_input *in, struct gcb_diag *diag)
+{
+    struct gcb_copy *c = &b->copy;
+    struct gcb_operation op;
+    int err = 0;
+
+    if (!c->measured || c->in != in->data || c->count != in->plan->count) {
+        gcb_copy_begin(c, in->data, in->plan->count);
+        op = gcb_copy_there(c);
+        err = gcb_measure(&c->encode, &b->config.timing, &op, diag);
+        op = gcb_copy_back(c);
+        if (!err)
+            err = gcb_measure(&c->decode, &b->config.timing, &op, diag);
+    }
+    c->measured = false;
+    if (err)
+        return err;
+    out->dense = 0;
+    gcb_copy_tally(out, c);
+    gcb_fidelity_add(&out->fidelity, in->data, c->back, c->count, b->config.kernels,
+                     b->config.queue);
+    return 0;
+}
+
+int gcb_trial_run(struct gcb_trial_bench *b, struct gcb_tally *out, const struct gcb_method *method,
+                  const struct gcb_trial_input *in, struct gcb_diag *diag)
+{
+    const struct gcb_coder_config config = coder_config(b, in);
+    const struct gcb_coder_config decoder = {
+        .env = {.fft_rigor = config.env.fft_rigor,
+                .kernels = config.env.kernels,
+                .queue = config.env.queue},
+        .max_elements = config.max_elements,
+    };
+    int err;
+
+    *out = (struct gcb_tally){
+        .messages = 1,
+        .elements = in->plan->count,
+        .input_bytes = in->plan->input_bytes,
+        .dense = in->plan->dense,
+        .nonfinite = in->nonfinite,
+        .dtype = in->plan->dtype,
+    };
+    if (method->codec == gcb_copy_method.codec && !b->config.device)
+        return run_copy(b, out, in, diag);
+    if (in->plan->dense && method->codec != &gcb_codec_identity)
+        method = &dense_method;
+    if (b->config.device)
+        return run_device(b, out, method, in, &config, diag);
+    err = encode(b, out, method, in, &config, diag);
+    return err ? err : decode(b, out, method, in, &decoder, diag);
+}

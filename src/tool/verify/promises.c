@@ -1,0 +1,294 @@
+#include "src/tool/verify/promises.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "src/lib/base/alloc.h"
+
+/* ---- making and reading messages ---- */
+
+static int coders_encode(void *ctx, const struct gcb_promise_job *job, struct gcb_wbuf *out,
+                         struct gcb_diag *diag)
+{
+    const struct gcb_view in = {job->x, job->config.env.count};
+    const size_t start = out->len;
+    struct gcb_coder *c = NULL;
+    int err = gcb_coder_create(&c, job->method, &job->config, diag);
+
+    (void)ctx;
+    for (unsigned i = 0; !err && i < job->repeats; i++) {
+        out->len = start;
+        err = gcb_coder_encode(c, &job->at, &in, out, diag);
+    }
+    gcb_coder_destroy(c);
+    return err;
+}
+
+static int coders_decode(void *ctx, const struct gcb_promise_job *job, const void *message,
+                         size_t length, const struct gcb_mview *out,
+                         struct gcb_message_parts *parts, struct gcb_diag *diag)
+{
+    struct gcb_coder *c = NULL;
+    int err = gcb_coder_create_decoder(&c, message, length, &job->config, diag);
+
+    (void)ctx;
+    if (!err)
+        err = gcb_coder_decode(c, message, length, out, diag);
+    if (!err && parts)
+        err = gcb_coder_describe(c, message, length, parts, diag);
+    gcb_coder_destroy(c);
+    return err;
+}
+
+const struct gcb_promise_trip gcb_promise_coders = {.encode = coders_encode,
+                                                    .decode = coders_decode};
+
+/* ---- the bench ---- */
+
+static int find_bound(struct gcb_promise_bench *b, struct gcb_diag *diag)
+{
+    struct gcb_coder *c = NULL;
+    const int err = gcb_coder_create(&c, b->job.method, &b->job.config, diag);
+
+    if (!err)
+        b->bound = gcb_coder_bound(c);
+    gcb_coder_destroy(c);
+    return err;
+}
+
+int gcb_promise_bench_init(struct gcb_promise_bench *b, const struct gcb_method *method,
+                           const struct gcb_coder_config *config, const struct gcb_step *at,
+                           const float *x, const struct gcb_promise_trip *trip,
+                           struct gcb_diag *diag)
+{
+    const uint64_t n = config->env.count, room = n + 2 * GCB_PROMISE_GUARD;
+    int err;
+
+    memset(b, 0, sizeof(*b));
+    b->job = (struct gcb_promise_job){method, *config, *at, x, 1};
+    b->trip = trip ? trip : &gcb_promise_coders;
+    b->energy = gcb_promise_energy(x, n);
+    err = find_bound(b, diag);
+    if (err)
+        return err;
+    b->message.cap = b->other.cap = b->bound + 4096; /* room to break the promise in */
+    b->bytes = gcb_alloc_array(2, b->message.cap);
+    b->room = gcb_alloc_array(2 * ((room + 15) / 16 * 16), sizeof(float));
+    if (!b->bytes || !b->room)
+        return gcb_diag_nomem(diag, 2 * b->message.cap + 2 * room * sizeof(float), "a check");
+    b->message.data = b->bytes;
+    b->other.data = b->bytes + b->message.cap;
+    b->y = b->room + GCB_PROMISE_GUARD;
+    b->z = b->y + (room + 15) / 16 * 16;
+    return 0;
+}
+
+void gcb_promise_bench_fini(struct gcb_promise_bench *b)
+{
+    gcb_free(b->bytes);
+    gcb_free(b->room);
+    memset(b, 0, sizeof(*b));
+}
+
+/* A NaN that no arithmetic makes: what stands where a decoder has not written, or should not. */
+#define UNWRITTEN UINT32_C(0x7fc5a5a5)
+
+static void blank(float *y, uint64_t n)
+{
+    const uint32_t bits = UNWRITTEN;
+
+    for (float *p = y - GCB_PROMISE_GUARD; p < y + n + GCB_PROMISE_GUARD; p++)
+        memcpy(p, &bits, sizeof(bits));
+}
+
+static bool is_blank(const float *p)
+{
+    uint32_t bits;
+
+    memcpy(&bits, p, sizeof(bits));
+    return bits == UNWRITTEN;
+}
+
+static bool check_written(const float *y, uint64_t n, struct gcb_promise_outcome *out)
+{
+    for (unsigned i = 1; i <= GCB_PROMISE_GUARD; i++) {
+        if (!is_blank(y - i) || !is_blank(y + n + i - 1)) {
+            gcb_promise_broken(out, NAN, NAN, "decoding wrote outside of the tensor");
+            return false;
+        }
+    }
+    for (uint64_t i = 0; i < n; i++) {
+        if (!isfinite(y[i])) {
+            gcb_promise_broken(out, (double)i, NAN, "element %llu %s", (unsigned long long)i,
+                               is_blank(&y[i]) ? "was not written by decoding"
+                                               : "is no finite number any more");
+            return false;
+        }
+    }
+    return true;
+}
+
+void gcb_promise_note_failure(struct gcb_promise_bench *b, int err, const struct gcb_diag *why)
+{
+    if (err != GCB_E_NOMEM && err != GCB_E_BACKEND && err != GCB_E_DEVICE &&
+        (err != GCB_E_UNSUPPORTED || !b->trip->device))
+        return;
+    b->failure = *why;
+    b->failure.status = err;
+}
+
+/* A trip that came to no message, or to no tensor; false. */
+static bool fail(struct gcb_promise_bench *b, int err, const char *words,
+                 const struct gcb_diag *why, struct gcb_promise_outcome *out)
+{
+    gcb_promise_broken(out, NAN, NAN, "%s: %.150s", words, why->text);
+    gcb_promise_note_failure(b, err, why);
+    return false;
+}
+
+static bool send_to(struct gcb_promise_bench *b, const struct gcb_promise_job *job,
+                    struct gcb_wbuf *message, float *y, struct gcb_promise_outcome *out)
+{
+    const struct gcb_mview view = {y, job->config.env.count};
+    struct gcb_diag diag = {.status = 0};
+    struct gcb_frame frame;
+    struct gcb_rbuf payload;
+    int err;
+
+    message->len = 0;
+    message->failed = false;
+    err = b->trip->encode(b->trip->ctx, job, message, &diag);
+    if (err)
+        return fail(b, err, "does not encode", &diag, out);
+    blank(y, job->config.env.count);
+    err = b->trip->decode(b->trip->ctx, job, message->data, message->len, &view, &b->parts, &diag);
+    if (err)
+        return fail(b, err, "does not decode", &diag, out);
+    b->stored = !gcb_frame_parse(&frame, &payload, message->data, message->len, NULL) &&
+                frame.flags & GCB_WIRE_STORED;
+    return check_written(y, job->config.env.count, out);
+}
+
+bool gcb_promise_send(struct gcb_promise_bench *b, struct gcb_promise_outcome *out)
+{
+    return send_to(b, &b->job, &b->message, b->y, out);
+}
+
+bool gcb_promise_send_other(struct gcb_promise_bench *b, const struct gcb_promise_job *job,
+                            struct gcb_promise_outcome *out)
+{
+    return send_to(b, job, &b->other, b->z, out);
+}
+
+bool gcb_promise_send_by(struct gcb_promise_bench *b, const struct gcb_promise_trip *trip,
+                         struct gcb_promise_outcome *out)
+{
+    const struct gcb_promise_trip *own = b->trip;
+    bool sent;
+
+    b->trip = trip;
+    sent = send_to(b, &b->job, &b->other, b->z, out);
+    b->trip = own;
+    return sent;
+}
+
+/* ---- outcomes ---- */
+
+int gcb_promise_kept(struct gcb_promise_outcome *out, double value, double limit)
+{
+    *out = (struct gcb_promise_outcome){GCB_PROMISE_KEPT, value, limit, ""};
+    return 0;
+}
+
+int gcb_promise_broken(struct gcb_promise_outcome *out, double value, double limit,
+                       const char *format, ...)
+{
+    va_list args;
+
+    *out = (struct gcb_promise_outcome){GCB_PROMISE_BROKEN, value, limit, ""};
+    va_start(args, format);
+    vsnprintf(out->words, sizeof(out->words), format, args);
+    va_end(args);
+    return 0;
+}
+
+int gcb_promise_idle(struct gcb_promise_outcome *out, const char *why)
+{
+    *out = (struct gcb_promise_outcome){GCB_PROMISE_IDLE, NAN, NAN, ""};
+    snprintf(out->words, sizeof(out->words), "%s", why);
+    return 0;
+}
+
+int gcb_promise_at_most(struct gcb_promise_outcome *out, double value, double limit,
+                        const char *words)
+{
+    if (value <= limit)
+        return gcb_promise_kept(out, value, limit);
+    return gcb_promise_broken(out, value, limit, "%s: %.6g, at most %.6g", words, value, limit);
+}
+
+/* ---- figures ---- */
+
+const char *gcb_promise_choice(const struct gcb_method *m, const char *key)
+{
+    const struct gcb_param *p;
+    double value;
+
+    if (!gcb_method_value(m, key, &value))
+        return "";
+    for (size_t row = 0; (p = gcb_method_param(m, row)); row++)
+        if (strcmp(p->name, key) == 0)
+            return p->type == GCB_PARAM_CHOICE ? p->choices[(int)value] : "";
+    return "";
+}
+
+double gcb_promise_rounding(const struct gcb_promise_bench *b, const struct gcb_method *m)
+{
+    const double n = (double)b->job.config.env.count;
+    const char *transform = gcb_promise_choice(m, "transform");
+    double length = 0.0;
+
+    if (!transform[0] || strcmp(transform, "none") == 0)
+        length = 1.0;
+    else if (!gcb_method_value(m, "chunk", &length) || length == 0.0 || length > n)
+        length = n;
+    return 2.0 * GCB_PROMISE_STEP * sqrt(n * length / b->energy);
+}
+
+double gcb_promise_distance(const float *x, const float *y, uint64_t n)
+{
+    double sum = 0.0;
+
+    for (uint64_t i = 0; i < n; i++) {
+        const double d = (double)x[i] - (double)y[i];
+
+        sum += d * d;
+    }
+    return sum;
+}
+
+double gcb_promise_energy(const float *y, uint64_t n)
+{
+    double sum = 0.0;
+
+    for (uint64_t i = 0; i < n; i++)
+        sum += (double)y[i] * (double)y[i];
+    return sum;
+}
+
+const struct gcb_promise *gcb_promise_at(size_t i, const struct gcb_promise_trip *trip)
+{
+    const struct gcb_promise *const groups[] = {
+        gcb_promises_trip,   trip && trip->device ? gcb_promises_device : gcb_promises_cpu,
+        gcb_promises_error,  gcb_promises_sparse,
+        gcb_promises_random,
+    };
+
+    for (size_t g = 0; g < sizeof(groups) / sizeof(groups[0]); g++)
+        for (const struct gcb_promise *p = groups[g]; p->name; p++)
+            if (i-- == 0)
+                return p;
+    return NULL;
+}

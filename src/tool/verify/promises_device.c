@@ -1,0 +1,96 @@
+#include "src/tool/verify/promises_device.h"
+
+#include "src/lib/base/alloc.h"
+#include "src/lib/device/device_decoder.h"
+#include "src/lib/device/device_room.h"
+
+/* What one message takes on the device. Starts zeroed but for the room's device. */
+struct work {
+    struct gcb_device_room room;
+    struct gcb_device_coder *coder;
+    struct gcb_device_message m;
+};
+
+static void release(struct work *w)
+{
+    gcb_device_room_fini(&w->room);
+    gcb_device_coder_destroy(w->coder);
+}
+
+static int start(struct work *w, const struct gcb_promise_job *job, struct gcb_diag *diag)
+{
+    struct gcb_device_needs needs = {.tensor = job->config.env.count * sizeof(float)};
+    int err = gcb_device_coder_create(&w->coder, w->room.device, job->method, &job->config, diag);
+
+    if (err)
+        return err;
+    needs.payload = gcb_device_coder_payload_bound(w->coder);
+    needs.scratch = gcb_device_coder_scratch(w->coder);
+    err = gcb_device_room_take(&w->room, &needs, diag);
+    w->m = (struct gcb_device_message){
+        .batch = w->room.batch, .in_dev = w->room.tensor.dev, .payload_dev = w->room.payload.dev};
+    return err ? err
+               : gcb_device_batch_upload(w->room.batch, w->room.tensor.dev, job->x, needs.tensor,
+                                         diag);
+}
+
+static int encode_once(struct work *w, const struct gcb_step *at, struct gcb_frame *frame,
+                       struct gcb_diag *diag)
+{
+    int err;
+
+    gcb_device_batch_begin(w->room.batch); /* failures of queueing come with the wait */
+    err = gcb_device_coder_encode_async(w->coder, at, &w->m, diag);
+    if (!err)
+        err = gcb_device_batch_finish(w->room.batch, diag);
+    return err ? err : gcb_device_coder_encode_finish(w->coder, &w->m, frame, diag);
+}
+
+static int encode(void *ctx, const struct gcb_promise_job *job, struct gcb_wbuf *out,
+                  struct gcb_diag *diag)
+{
+    struct work w = {.room.device = ctx};
+    struct gcb_frame frame;
+    int err = start(&w, job, diag);
+
+    for (unsigned i = 0; !err && i < job->repeats; i++)
+        err = encode_once(&w, &job->at, &frame, diag);
+    if (!err)
+        err = gcb_device_coder_fetch(w.coder, &w.m, &frame, out, diag);
+    release(&w);
+    return err;
+}
+
+/* The CPU's decoder knows the parts of what it has decoded. */
+static int find_parts(const struct gcb_promise_job *job, const void *message, size_t length,
+                      struct gcb_message_parts *parts, struct gcb_diag *diag)
+{
+    const uint64_t n = job->config.env.count;
+    const struct gcb_mview view = {gcb_alloc_array(n ? n : 1, sizeof(float)), n};
+    int err;
+
+    if (!view.data)
+        return gcb_diag_nomem(diag, n * sizeof(float), "a decoded message");
+    err = gcb_promise_coders.decode(NULL, job, message, length, &view, parts, diag);
+    gcb_free(view.data);
+    return err;
+}
+
+static int decode(void *ctx, const struct gcb_promise_job *job, const void *message, size_t length,
+                  const struct gcb_mview *out, struct gcb_message_parts *parts,
+                  struct gcb_diag *diag)
+{
+    struct gcb_device_decoder *d = NULL;
+    int err = gcb_device_decoder_create(&d, ctx, true, diag);
+
+    if (!err)
+        err = gcb_device_decoder_run(d, message, length, out, diag);
+    gcb_device_decoder_destroy(d);
+    return err || !parts ? err : find_parts(job, message, length, parts, diag);
+}
+
+struct gcb_promise_trip gcb_promise_device(struct gcb_device *device)
+{
+    return (struct gcb_promise_trip){
+        .encode = encode, .decode = decode, .ctx = device, .device = true};
+}

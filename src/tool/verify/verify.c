@@ -1,0 +1,315 @@
+#include "src/tool/verify/verify.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/lib/base/alloc.h"
+#include "src/lib/base/text.h"
+#include "src/tool/base/clock.h"
+
+struct verify {
+    const struct gcb_verify_config *config;
+    const struct gcb_verify_observer *observer;
+    struct gcb_verify_result *result;
+    const struct gcb_message_plan **chosen; /* count of them */
+    size_t count;
+    float *x;
+    double start, work, done;
+    bool
+        undelivered; /* a check was made, and the observer could not take it: no fault of the tensor's */
+};
+
+/* ---- which messages ---- */
+
+static int by_size(const void *a, const void *b)
+{
+    const uint64_t x = (*(const struct gcb_message_plan *const *)a)->count;
+    const uint64_t y = (*(const struct gcb_message_plan *const *)b)->count;
+
+    return (x > y) - (x < y);
+}
+
+/* Of `count` sorted ones the first, the middle and the last, each once. */
+static size_t pick_three(const struct gcb_message_plan **list, size_t count)
+{
+    const struct gcb_message_plan *middle = list[count / 2], *last = list[count - 1];
+
+    if (count > 2)
+        list[1] = middle;
+    list[count < 3 ? count - 1 : 2] = last;
+    return count < 3 ? count : 3;
+}
+
+static int choose(struct verify *v, struct gcb_diag *diag)
+{
+    const struct gcb_layout *layout = v->config->layout;
+
+    v->chosen = gcb_alloc_array(layout->count ? layout->count : 1, sizeof(*v->chosen));
+    if (!v->chosen)
+        return gcb_diag_nomem(diag, layout->count * sizeof(*v->chosen), "messages");
+    for (size_t i = 0; i < layout->count; i++) {
+        const struct gcb_message_plan *plan = &layout->messages[i];
+        const bool first =
+            plan->step == layout->messages[0].step && plan->worker == layout->messages[0].worker;
+
+        if (plan->count > 0 && !plan->dense && (v->config->all || first))
+            v->chosen[v->count++] = plan;
+    }
+    if (v->count == 0)
+        return gcb_diag_set(diag, GCB_E_INVALID, "no message to verify: all are empty or dense");
+    if (!v->config->all) {
+        qsort(v->chosen, v->count, sizeof(*v->chosen), by_size);
+        v->count = pick_three(v->chosen, v->count);
+    }
+    return 0;
+}
+
+static void note(const struct verify *v, enum gcb_verify_event event,
+                 const struct gcb_message_plan *plan, size_t method)
+{
+    char name[40];
+    const struct gcb_verify_note n = {
+        .event = event,
+        .plan = plan,
+        .name = gcb_plan_name(name, plan, v->config->source),
+        .method = method,
+    };
+
+    if (v->observer->note)
+        v->observer->note(v->observer->ctx, &n);
+}
+
+/* ---- one message ---- */
+
+static bool stopped(struct verify *v)
+{
+    const struct gcb_verify_observer *o = v->observer;
+
+    v->result->interrupted |= o->stop && o->stop(o->ctx);
+    return v->result->interrupted ||
+           (v->config->budget > 0.0 && gcb_clock() - v->start > v->config->budget);
+}
+
+/* *take: may it be looked at? */
+static int read_message(struct verify *v, const struct gcb_message_plan *plan, bool *take,
+                        struct gcb_diag *diag)
+{
+    const struct gcb_verify_config *c = v->config;
+    char name[40], shown[96];
+    int err = gcb_layout_read(c->source, plan, v->x, diag);
+
+    *take = true;
+    if (err || gcb_nonfinite_count(v->x, plan->count, c->kernels) == 0)
+        return err;
+    if (c->nonfinite == GCB_POLICY_ERROR)
+        return gcb_diag_set(diag, GCB_E_NONFINITE, "%s holds infinities or NaNs; see --nonfinite",
+                            gcb_escape(shown, sizeof(shown), gcb_plan_name(name, plan, c->source)));
+    if (c->nonfinite == GCB_POLICY_ZERO) {
+        gcb_nonfinite_zero(v->x, plan->count);
+        return 0;
+    }
+    *take = false;
+    v->result->left_out++;
+    note(v, GCB_VERIFY_LEFT_OUT, plan, 0);
+    return 0;
+}
+
+static void count(struct gcb_verify_result *r, enum gcb_promise_status status)
+{
+    r->kept += status == GCB_PROMISE_KEPT;
+    r->broken += status == GCB_PROMISE_BROKEN;
+    r->idle += status == GCB_PROMISE_IDLE;
+}
+
+static double weight_of(const struct gcb_message_plan *plan)
+{
+    return (double)plan->count + 32768.0;
+}
+
+static size_t bound_promises(const struct gcb_method *m, const struct gcb_promise_trip *trip)
+{
+    const struct gcb_promise *p;
+    size_t n = 0;
+
+    for (size_t i = 0; (p = gcb_promise_at(i, trip)); i++)
+        n += p->binds(m);
+    return n;
+}
+
+static void show_progress(const struct verify *v, double more)
+{
+    const struct gcb_verify_observer *o = v->observer;
+
+    if (o->progress)
+        o->progress(o->ctx, (v->done + more) / v->work);
+}
+
+static void leave(struct verify *v, const struct gcb_message_plan *plan, size_t method)
+{
+    v->result->unreached++;
+    note(v, GCB_VERIFY_UNREACHED, plan, method);
+}
+
+static int check_promises(struct verify *v, struct gcb_promise_bench *b,
+                          struct gcb_verify_check *check, struct gcb_diag *diag)
+{
+    const double weight = weight_of(check->plan);
+    const size_t all = bound_promises(b->job.method, b->trip);
+    size_t done = 0;
+    int err = 0;
+
+    for (size_t i = 0; !err && (check->promise = gcb_promise_at(i, b->trip)); i++) {
+        double start;
+
+        if (!check->promise->binds(b->job.method))
+            continue;
+        if (stopped(v)) {
+            leave(v, check->plan, check->method);
+            return 0;
+        }
+        start = gcb_clock();
+        err = check->promise->check(b, &check->outcome, diag);
+        check->seconds = gcb_clock() - start;
+        if (!err && b->failure.status)
+            err = gcb_diag_set(diag, b->failure.status, "%s", b->failure.text);
+        if (!err) {
+            count(v->result, check->outcome.status);
+            err = v->observer->check(v->observer->ctx, check, diag);
+            v->undelivered = err != 0;
+        }
+        show_progress(v, weight * (double)++done / (double)all);
+    }
+    return err;
+}
+
+static int check_method(struct verify *v, const struct gcb_message_plan *plan, size_t method,
+                        struct gcb_diag *diag)
+{
+    const struct gcb_verify_config *c = v->config;
+    const struct gcb_queue one = {.threads = 1};
+    const struct gcb_step at = {plan->step, plan->worker};
+    struct gcb_coder_config coder = {
+        .env = {.kernels = c->kernels, .queue = &one, .seed = c->seed, .fft_rigor = c->fft_rigor},
+        .nonfinite = GCB_NONFINITE_TRUSTED,
+        .source = plan->dtype,
+    };
+    char name[40];
+    struct gcb_verify_check check = {
+        .plan = plan,
+        .file = gcb_source_tensor(c->source, plan->pieces[0].tensor)->file,
+        .name = gcb_plan_name(name, plan, c->source),
+        .method = method,
+    };
+    struct gcb_promise_bench bench;
+    int err;
+
+    gcb_plan_env(&coder.env, name, c->source, plan, &c->output_layers);
+    err = gcb_promise_bench_init(&bench, &c->methods[method], &coder, &at, v->x, c->trip, diag);
+    if (!err)
+        err = check_promises(v, &bench, &check, diag);
+    gcb_promise_bench_fini(&bench);
+    if (!err || v->undelivered)
+        return err;
+    return gcb_plan_explain(err, c->methods[method].name, plan, c->source, diag);
+}
+
+/* What became of a method on a message; that a device does not do it is not an error of the others. */
+static int judge(struct verify *v, const struct gcb_message_plan *plan, size_t method, int err,
+                 const struct gcb_diag *diag)
+{
+    const bool device = v->config->trip && v->config->trip->device;
+
+    if (!device || (err != GCB_E_BACKEND && err != GCB_E_UNSUPPORTED))
+        return err;
+    if (!v->result->not_there++ && diag)
+        v->result->missing = *diag;
+    note(v, GCB_VERIFY_NOT_THERE, plan, method);
+    return 0;
+}
+
+static int check_message(struct verify *v, const struct gcb_message_plan *plan,
+                         struct gcb_diag *diag)
+{
+    bool take;
+    int err = read_message(v, plan, &take, diag);
+
+    if (err || !take)
+        return err;
+    v->result->messages++;
+    for (size_t i = 0; !err && i < v->config->method_count; i++) {
+        if (stopped(v))
+            leave(v, plan, i);
+        else
+            err = judge(v, plan, i, check_method(v, plan, i, diag), diag);
+        v->done += weight_of(plan);
+        show_progress(v, 0.0);
+    }
+    return err;
+}
+
+static int start(struct verify *v, struct gcb_diag *diag)
+{
+    const int err = choose(v, diag);
+    uint64_t largest = 1;
+
+    if (err)
+        return err;
+    for (size_t i = 0; i < v->count; i++) {
+        largest = v->chosen[i]->count > largest ? v->chosen[i]->count : largest;
+        v->work += (double)v->config->method_count * weight_of(v->chosen[i]);
+    }
+    v->x = gcb_alloc_array(largest, sizeof(*v->x));
+    return v->x ? 0 : gcb_diag_nomem(diag, largest * sizeof(*v->x), "the largest message");
+}
+
+int gcb_verify(struct gcb_verify_result *out, const struct gcb_verify_config *config,
+               const struct gcb_verify_observer *observer, struct gcb_diag *diag)
+{
+    struct verify v = {.config = config, .observer = observer, .result = out, .start = gcb_clock()};
+    int err;
+
+    memset(out, 0, sizeof(*out));
+    err = start(&v, diag);
+    for (size_t i = 0; !err && i < v.count; i++)
+        note(&v, GCB_VERIFY_CHOSEN, v.chosen[i], 0);
+    for (size_t i = 0; !err && i < v.count; i++)
+        err = check_message(&v, v.chosen[i], diag);
+    gcb_free(v.x);
+    gcb_free(v.chosen);
+    return err;
+}
+
+/* ---- rows ---- */
+
+const char *const gcb_promise_status_names[] = {"kept", "broken", "idle", NULL};
+
+void gcb_verify_row(struct gcb_row *row, const struct gcb_rows_setting *setting,
+                    const struct gcb_method *method, const struct gcb_verify_check *check)
+{
+    const struct gcb_promise_outcome *o = &check->outcome;
+
+    gcb_row_init(row, "promise");
+    gcb_row_text(row, "file", check->file);
+    gcb_row_u64(row, "step", check->plan->step);
+    gcb_row_u64(row, "worker", check->plan->worker);
+    gcb_row_text(row, "tensor", check->name);
+    gcb_rows_put_setting(row, setting, method);
+    gcb_row_u64(row, "elements", check->plan->count);
+    gcb_row_text(row, "promise", check->promise->name);
+    gcb_row_text(row, "claim", check->promise->claim);
+    gcb_row_text(row, "source", check->promise->source);
+    gcb_row_text(row, "status", gcb_promise_status_names[o->status]);
+    gcb_row_real(row, "value", o->value);
+    gcb_row_real(row, "limit", o->limit);
+    gcb_row_text(row, "reason", o->words[0] ? o->words : NULL);
+    gcb_row_real(row, "seconds", check->seconds);
+}
+
+static const char *const records[] = {"promise", NULL};
+static const char *const names[] = {
+    "record", "file",   "step",    "worker", "tensor",   "scope",   "order", "method",
+    "spec",   "device", "threads", "isa",    "elements", "promise", "claim", "source",
+    "status", "value",  "limit",   "reason", "seconds",  NULL,
+};
+const struct gcb_columns gcb_verify_columns = {records, names};

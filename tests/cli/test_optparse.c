@@ -1,0 +1,294 @@
+/* Options: every way to write one, every way to write one wrongly, and methods with overrides. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "cli/base/options.h"
+#include "cli/base/optparse.h"
+#include "src/lib/base/alloc.h"
+
+struct values {
+    bool flag;
+    int level, n, pick;
+    const char *text;
+    struct opt_list list;
+    uint64_t size, u64;
+    double real;
+    struct opt_methods methods;
+};
+
+static const char *const picks[] = {"one", "two", NULL};
+static const struct opt_row rows[] = {
+    {"flag", 'f', NULL, "a flag", OPT_FLAG, offsetof(struct values, flag), 0, 0, NULL},
+    {"level", 'v', NULL, "counted", OPT_COUNT, offsetof(struct values, level), 0, 0, NULL},
+    {"text", 't', "TEXT", "text", OPT_TEXT, offsetof(struct values, text), 0, 0, NULL},
+    {"list", 'l', "ITEM", "repeatable", OPT_LIST, offsetof(struct values, list), 0, 0, NULL},
+    {"number", 0, "N", "an int", OPT_INT, offsetof(struct values, n), 1, 9, NULL},
+    {"u64", 0, "N", "a count", OPT_U64, offsetof(struct values, u64), 0, 0, NULL},
+    {"size", 0, "SIZE", "a size", OPT_SIZE, offsetof(struct values, size), 0, 0, NULL},
+    {"real", 0, "X", "a real", OPT_REAL, offsetof(struct values, real), 0, 2, NULL},
+    {"pick", 0, "WHICH", "a choice", OPT_CHOICE, offsetof(struct values, pick), 0, 0, picks},
+    {.name = NULL},
+};
+static const struct opt_group groups[] = {
+    {"Test", rows, 0},
+    {"Methods", opt_methods_rows, offsetof(struct values, methods)},
+    {.rows = NULL},
+};
+static const struct opt_extra extra = {
+    opt_methods_key_at, offsetof(struct values, methods) + offsetof(struct opt_methods, overrides)};
+static const struct opt_spec spec = {groups, &extra};
+
+/* Parses words that end with NULL. What is borrowed from argv lies here until the next call. */
+static int parse(struct values *v, struct opt_result *result, struct gcb_diag *diag,
+                 const char *const *words)
+{
+    static char text[32][128];
+    char *argv[32];
+    int n = 0;
+
+    for (; words[n]; n++) {
+        snprintf(text[n], sizeof(text[n]), "%s", words[n]);
+        argv[n] = text[n];
+    }
+    memset(v, 0, sizeof(*v));
+    memset(diag, 0, sizeof(*diag));
+    return opt_parse(result, &spec, v, n, argv, diag);
+}
+
+#define WORDS(...) ((const char *const[]){__VA_ARGS__, NULL})
+
+static void test_forms(void **state)
+{
+    struct opt_result r;
+    struct gcb_diag diag;
+    struct values v;
+
+    (void)state;
+    assert_int_equal(
+        parse(&v, &r, &diag,
+              WORDS("in", "--text=a=b", "-fvv", "--list", "x", "-ly", "-l", "-z", "--number", "9",
+                    "--size=1.5K", "--u64", "18446744073709551615", "--real", "-0", "--pick", "two",
+                    "--level", "-", "--", "--flag", "-v")),
+        0);
+    assert_true(v.flag);
+    assert_int_equal(v.level, 3);
+    assert_string_equal(v.text, "a=b");
+    assert_int_equal(v.list.count, 3);
+    assert_string_equal(v.list.items[1], "y");
+    assert_string_equal(v.list.items[2], "-z");
+    assert_int_equal(v.n, 9);
+    assert_int_equal(v.size, 1536);
+    assert_true(v.u64 == UINT64_MAX);
+    assert_int_equal(v.pick, 1);
+    assert_int_equal(r.operands.count, 4);
+    assert_string_equal(r.operands.items[1], "-");
+    assert_string_equal(r.operands.items[2], "--flag");
+    opt_fini(&r, &spec, &v);
+    assert_int_equal(v.list.count, 0);
+}
+
+static void test_help_ends_reading(void **state)
+{
+    static const char *const asked[] = {"--help", "-h"};
+    struct opt_result r;
+    struct gcb_diag diag;
+    struct values v;
+
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        assert_int_equal(parse(&v, &r, &diag, WORDS("--flag", asked[i], "--bogus")), 0);
+        assert_true(r.help);
+        opt_fini(&r, &spec, &v);
+    }
+    assert_int_equal(parse(&v, &r, &diag, WORDS("--", "--help")), 0);
+    assert_false(r.help);
+    opt_fini(&r, &spec, &v);
+}
+
+static void test_wrong(void **state)
+{
+    static const struct {
+        const char *words[4];
+        const char *says;
+    } cases[] = {
+        {{"--txet", "x"}, "unknown option '--txet'; did you mean '--text'?"},
+        {{"--tex", "x"}, "unknown option '--tex'; did you mean '--text'?"},
+        {{"--\033"}, "unknown option '--\\x1b'"},
+        {{"--"
+          "qqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqq"
+          "q"},
+         "unknown option '--qqq"},
+        {{"-x"}, "unknown option '-x'"},
+        {{"-fx"}, "unknown option '-x'"},
+        {{"--text"}, "--text needs a value (TEXT)"},
+        {{"-t"}, "-t needs a value (TEXT)"},
+        {{"--text", "--flag"}, "--text needs a value (TEXT)"},
+        {{"--flag=1"}, "--flag takes no value"},
+        {{"--text", "a", "--text=a"}, "--text is given twice"},
+        {{"-ta", "--text=b"}, "--text is given twice"},
+        {{"--number", "0"}, "--number takes a whole number in [1, 9], not '0'"},
+        {{"--number", "10"}, "[1, 9]"},
+        {{"--number", "3x"}, "not '3x'"},
+        {{"--number", "99999999999"}, "[1, 9]"},
+        {{"--number="}, "not ''"},
+        {{"--u64", "18446744073709551616"}, "--u64 takes a whole number, not"},
+        {{"--u64", "-1"}, "not '-1'"},
+        {{"--size", "1.3"}, "--size takes a size such as 64K or 25M, not '1.3'"},
+        {{"--real", "2.1"}, "--real takes a number in [0, 2], not '2.1'"},
+        {{"--real", "nan"}, "not 'nan'"},
+        {{"--pick", "tow"}, "--pick is one of one, two, not 'tow'; did you mean 'two'?"},
+        {{"--theta"}, "--theta needs a value"},
+        {{"--thetta", "1"}, "did you mean '--theta'?"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct opt_result r;
+        struct gcb_diag diag;
+        struct values v;
+
+        assert_int_equal(parse(&v, &r, &diag, cases[i].words), GCB_E_INVALID);
+        if (!strstr(diag.text, cases[i].says))
+            fail_msg("'%s' does not say '%s'", diag.text, cases[i].says);
+        opt_fini(&r, &spec, &v);
+    }
+}
+
+/* Resolves the methods of a command line; the words of what is wrong go to diag. */
+static int resolve(struct gcb_method **out, size_t *count, struct gcb_diag *diag,
+                   const char *const *words)
+{
+    struct opt_result r;
+    struct values v;
+    int err = parse(&v, &r, diag, words);
+
+    if (!err)
+        err = opt_methods_resolve(out, count, &v.methods, diag);
+    opt_fini(&r, &spec, &v);
+    return err;
+}
+
+static void test_overrides(void **state)
+{
+    struct gcb_method *m = NULL;
+    struct gcb_diag diag;
+    char text[256];
+    size_t n;
+
+    (void)state;
+    assert_int_equal(resolve(&m, &n, &diag,
+                             WORDS("--method", "topk:values=range", "--theta", "0.5",
+                                   "--method=qsgd", "--bits", "5", "--method", "identity")),
+                     0);
+    assert_int_equal(n, 3);
+    gcb_method_spec(text, sizeof(text), &m[0], GCB_SPEC_LABEL);
+    assert_non_null(strstr(text, "theta=0.5"));
+    assert_non_null(strstr(text, "bits=5"));
+    gcb_method_spec(text, sizeof(text), &m[1], GCB_SPEC_LABEL);
+    assert_non_null(strstr(text, "bits=5"));
+    gcb_method_spec(text, sizeof(text), &m[2], GCB_SPEC_LABEL);
+    assert_string_equal(text, "identity");
+    gcb_free(m);
+    m = NULL;
+    /* a parameter whose meaning hangs on another override, in either order */
+    assert_int_equal(
+        resolve(&m, &n, &diag, WORDS("--mantissa", "3", "--method", "topk", "--values", "range")),
+        0);
+    gcb_free(m);
+    m = NULL;
+    assert_int_equal(resolve(&m, &n, &diag, WORDS("--density=0.25", "--method", "topk")), 0);
+    gcb_method_spec(text, sizeof(text), &m[0], GCB_SPEC_LABEL);
+    assert_non_null(strstr(text, "theta=0.75"));
+    gcb_free(m);
+    m = NULL;
+    assert_int_equal(resolve(&m, &n, &diag, WORDS("file")), 0);
+    assert_int_equal(n, 0);
+    gcb_free(m);
+}
+
+static void test_wrong_overrides(void **state)
+{
+    static const struct {
+        const char *words[8];
+        const char *says;
+    } cases[] = {
+        {{"--method", "identity", "--theta", "0.5"},
+         "--theta: no method given has such a parameter"},
+        {{"--theta", "0.5"}, "--theta: no method given"},
+        {{"--method", "topk:theta=0.5", "--theta", "0.6"}, "given twice"},
+        {{"--method", "topk", "--theta", "0.5", "--density", "0.5"}, "given twice"},
+        {{"--method", "topk", "--theta", "0.5,values=fp16"}, "theta must be a number in [0, 1)"},
+        {{"--method", "topk", "--theta", "1"}, "[0, 1)"},
+        {{"--method", "tokp"}, "did you mean 'topk'?"},
+        {{"--method", "topk", "--mantissa", "3"}, "values=range"},
+        {{"--method", "topk:"}, "lacks"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct gcb_method *m = NULL;
+        struct gcb_diag diag;
+        size_t n;
+
+        assert_int_equal(resolve(&m, &n, &diag, cases[i].words), GCB_E_INVALID);
+        if (!strstr(diag.text, cases[i].says))
+            fail_msg("'%s' does not say '%s'", diag.text, cases[i].says);
+        assert_null(m);
+    }
+}
+
+/* A parameter named like an option would be shadowed by it. */
+static void test_no_parameter_is_an_option(void **state)
+{
+    static const struct opt_row *const shared[] = {
+        opt_input_rows, opt_message_rows, opt_exec_rows, opt_timing_rows, opt_methods_rows,
+        opt_show_rows,  opt_save_rows,    opt_hash_rows, opt_make_rows};
+    static const char *const more[] = {"help",      "version",  "per",          "top",  "sort",
+                                       "histogram", "spectrum", "no-baselines", "vary", "match"};
+    const char *key;
+
+    (void)state;
+    for (size_t i = 0; (key = opt_methods_key_at(i)); i++) {
+        for (size_t g = 0; g < sizeof(shared) / sizeof(shared[0]); g++)
+            for (const struct opt_row *row = shared[g]; row->name; row++)
+                assert_string_not_equal(row->name, key);
+        for (size_t j = 0; j < sizeof(more) / sizeof(more[0]); j++)
+            assert_string_not_equal(more[j], key);
+    }
+}
+
+static void test_print_fits(void **state)
+{
+    char *data = NULL;
+    size_t size;
+    FILE *f = open_memstream(&data, &size);
+
+    (void)state;
+    opt_print(f, &spec);
+    opt_wrap(f, "word word", 0, 4);
+    fclose(f);
+    assert_non_null(strstr(data, "\nTest:\n"));
+    assert_non_null(strstr(data, "  -f, --flag                a flag\n"));
+    assert_non_null(strstr(data, "      --number N            an int\n"));
+    assert_non_null(strstr(data, "\n    word word\n"));
+    for (const char *line = data; *line; line += strcspn(line, "\n") + 1)
+        assert_true(strcspn(line, "\n") <= 80);
+    free(data);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_forms),           cmocka_unit_test(test_help_ends_reading),
+        cmocka_unit_test(test_wrong),           cmocka_unit_test(test_overrides),
+        cmocka_unit_test(test_wrong_overrides), cmocka_unit_test(test_no_parameter_is_an_option),
+        cmocka_unit_test(test_print_fits),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

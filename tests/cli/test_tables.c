@@ -1,0 +1,379 @@
+/* Every table that shows measured numbers stays within 80 columns, whatever was measured. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "cli/bench/bench_kernels.h"
+#include "cli/bench/bench_table.h"
+#include "cli/compress/compress_table.h"
+#include "cli/replay/replay_table.h"
+#include "cli/sweep/sweep_table.h"
+#include "src/tool/print/number.h"
+#include "tests/cli/printed.h"
+
+static const double seconds[] = {1e-300, 1e-12, 1e-6, 1.0, 12345.6, 1e12, 1e300, NAN};
+#define SECONDS (sizeof(seconds) / sizeof(seconds[0]))
+
+static const char *specs[] = {"identity", "topk", "fft", "qsgd"};
+static struct gcb_method methods[4];
+static struct gcb_run_total totals[4];
+static const struct gcb_run_result result = {.totals = totals, .method_count = 4};
+static const char *file_name = "gradients.h5";
+static const struct opt_list files = {.items = &file_name, .count = 1};
+static const struct gcb_extent extent = {
+    .steps = 3, .workers = 4, .tensors = 61, .full = true, .bytes = UINT64_MAX};
+
+static int parse(void **state)
+{
+    int err = 0;
+
+    (void)state;
+    for (size_t i = 0; !err && i < 4; i++)
+        err = gcb_method_parse(&methods[i], specs[i], NULL);
+    return err;
+}
+
+static bool has(const struct printed *p, const char *text)
+{
+    fflush(p->report.out);
+    return strstr(p->text, text);
+}
+
+/* A tally whose figures are all out of the ordinary. */
+static struct gcb_tally tally_of(double time, double spread, double error, uint64_t bytes)
+{
+    return (struct gcb_tally){
+        .messages = 1,
+        .elements = 1 + bytes / 7,
+        .input_bytes = bytes,
+        .wire_bytes = 1 + bytes / 1000003,
+        .header_bytes = 1 + bytes / 1000003,
+        .encode_seconds = time,
+        .encode_low = time,
+        .encode_high = time * (1.0 + spread),
+        .decode_seconds = time,
+        .decode_low = time,
+        .decode_high = time * (1.0 + spread),
+        .stop = GCB_STOP_TIME,
+        .fidelity = {.xx = 1.0, .yy = 1.0, .xy = -error, .dd = error, .elements = 1},
+    };
+}
+
+/* Calls `show` with every combination of a time, a spread, an error and a size. */
+static void over_tallies(void (*show)(void))
+{
+    static const uint64_t sizes[] = {0, 1, 4096, UINT64_MAX};
+
+    for (size_t s = 0; s < SECONDS; s++)
+        for (size_t v = 0; v < VALUES; v++)
+            for (size_t b = 0; b < 4; b++) {
+                for (size_t m = 0; m < 4; m++)
+                    totals[m].tally = tally_of(seconds[(s + m) % SECONDS], values[v],
+                                               values[(v + m) % VALUES], sizes[b]);
+                show();
+            }
+}
+
+static void show_bench(void)
+{
+    for (size_t i = 0; i < SECONDS; i++) {
+        const struct gcb_bandwidth memory = {seconds[i], seconds[i], seconds[i], 1, 1};
+        struct bench_marks marks = {false};
+        const struct bench_view view = {.methods = methods,
+                                        .result = &result,
+                                        .settings = "scope tensor",
+                                        .bandwidth = &memory,
+                                        .precision = 0.02,
+                                        .marks = &marks};
+        struct printed p;
+
+        begin(&p);
+        assert_int_equal(bench_show(&view, &p.report, NULL), 0);
+        bench_show_notes(&p.report, &marks);
+        end(&p);
+    }
+}
+
+static void test_bench(void **state)
+{
+    (void)state;
+    over_tallies(show_bench);
+}
+
+/* An interval as wide as the median is no number of percent, and the notes say what stands there instead. */
+static void test_unknown(void **state)
+{
+    const struct gcb_bandwidth memory = {1.0, 1.0, 1.0, 1, 1};
+    struct bench_marks marks = {false};
+    const struct bench_view view = {.methods = methods,
+                                    .result = &result,
+                                    .settings = "",
+                                    .bandwidth = &memory,
+                                    .marks = &marks};
+    struct printed p;
+
+    (void)state;
+    for (int wide = 0; wide < 2; wide++) {
+        for (size_t m = 0; m < 4; m++)
+            totals[m].tally = tally_of(1.0, 0.5, 0.0, 2000000000);
+        totals[3].tally.encode_high = wide ? 83.86 : 1.5;
+        begin(&p);
+        assert_int_equal(bench_show(&view, &p.report, NULL), 0);
+        bench_show_notes(&p.report, &marks);
+        assert_true(has(&p, "2.00 ±25%"));
+        assert_int_equal(has(&p, "2.00 ±?"), wide);
+        assert_int_equal(has(&p, "±?: "), wide);
+        assert_false(has(&p, "4143"));
+        end(&p);
+    }
+}
+
+/* Shares of memory's bandwidth where they mean something, and labels that all say which setting it was. */
+static void test_memory(void **state)
+{
+    const struct gcb_bandwidth read = {4.0, 8.0, 1.0, 1, 1};
+    struct bench_marks marks = {false};
+    struct bench_view view = {
+        .methods = methods, .result = &result, .settings = "", .bandwidth = &read, .marks = &marks};
+    struct printed p;
+
+    (void)state;
+    for (int cached = 0; cached < 2; cached++) {
+        for (size_t m = 0; m < 4; m++)
+            totals[m].tally = tally_of(1.0, 0.5, 0.0, 2000000000);
+        totals[1].tally.encode_seconds = 1e-3; /* 50000 % of memory */
+        view.in_cache = cached;
+        begin(&p);
+        assert_int_equal(bench_show(&view, &p.report, NULL), 0);
+        bench_show_notes(&p.report, &marks);
+        assert_int_equal(has(&p, " 50/25 "), !cached);
+        assert_int_equal(has(&p, " ?/25 "), !cached);
+        assert_int_equal(has(&p, " cache "), cached);
+        assert_int_equal(has(&p, "\ncache: "), cached);
+        assert_true(has(&p, "topk:theta=0.85 "));
+        assert_true(has(&p, "fft:theta=0.85,bits=10\n"));
+        assert_true(has(&p, "qsgd:bits=4,bucket=512\n"));
+        end(&p);
+    }
+}
+
+static void test_kernels(void **state)
+{
+    (void)state;
+    for (size_t v = 0; v < VALUES; v++) {
+        const struct gcb_kernel_result line = {
+            .family = "hadamard",
+            .kernel = "transform_of_a_long_name:65536",
+            .isa = "avx512",
+            .elements = UINT64_MAX,
+            .gbps = values[v],
+            .spread = values[(v + 1) % VALUES],
+            .bandwidth_share = values[(v + 2) % VALUES],
+            .speedup = values[(v + 3) % VALUES],
+            .agrees = true,
+        };
+        struct gcb_table *table;
+        struct printed p;
+
+        begin(&p);
+        assert_int_equal(bench_kernels_table(&table, NULL), 0);
+        assert_int_equal(bench_kernels_add(table, &line, NULL), 0);
+        out_table(&p.report, table);
+        gcb_table_destroy(table);
+        end(&p);
+    }
+}
+
+static void show_compress(void)
+{
+    static const enum gcb_per pers[] = {GCB_PER_MESSAGE, GCB_PER_TENSOR, GCB_PER_STEP,
+                                        GCB_PER_WORKER};
+    struct gcb_tally tallies[4];
+
+    for (size_t i = 0; i < 4; i++)
+        tallies[i] = totals[i].tally;
+    for (size_t i = 0; i < 4; i++) {
+        struct gcb_group group = {.name = "layers.8.conv2.weight",
+                                  .step = UINT64_MAX,
+                                  .worker = UINT32_MAX,
+                                  .tallies = tallies};
+        const struct gcb_groups groups = {pers[i], 4, &group, 1, 1, 0};
+        const struct compress_view view = {.files = &files,
+                                           .extent = &extent,
+                                           .methods = methods,
+                                           .given = 3,
+                                           .result = &result,
+                                           .groups = &groups,
+                                           .settings = "scope tensor, 1 thread"};
+        struct printed p;
+
+        begin(&p);
+        assert_int_equal(compress_show(&view, &p.report, NULL), 0);
+        end(&p);
+    }
+}
+
+static void test_compress(void **state)
+{
+    (void)state;
+    over_tallies(show_compress);
+}
+
+static void show_sweep(void)
+{
+    static const bool pareto[4] = {true};
+    const struct sweep_plan plan = {.methods = methods, .given = 3, .count = 4};
+    const struct sweep_view view = {.files = &files,
+                                    .extent = &extent,
+                                    .plan = &plan,
+                                    .result = &result,
+                                    .pareto = pareto,
+                                    .settings = "scope tensor, 1 thread"};
+    struct printed p;
+
+    begin(&p);
+    assert_int_equal(sweep_show(&view, &p.report, NULL), 0);
+    end(&p);
+}
+
+static void test_sweep(void **state)
+{
+    (void)state;
+    over_tallies(show_sweep);
+}
+
+static struct gcb_replay_total replay_total(double v, double w)
+{
+    return (struct gcb_replay_total){
+        .tally = {.wire_bytes = UINT64_MAX},
+        .unsent_steps = UINT64_MAX,
+        .ratio = v,
+        .density = v,
+        .union_density = w,
+        .alpha = w,
+        .cosine = v,
+        .cumulative_error = w,
+        .residual_norm = v,
+        .contraction_min = w,
+        .contraction_mean = w,
+        .bound_ratio = v,
+        .feedback = true,
+        .clamped_share = w,
+        .staleness_median = UINT64_MAX,
+        .staleness_p99 = UINT64_MAX,
+    };
+}
+
+static void show_replay(double v, double w)
+{
+    const struct gcb_replay_step step = {.step = UINT64_MAX,
+                                         .tally = {.wire_bytes = UINT64_MAX},
+                                         .theta = v,
+                                         .ratio = v,
+                                         .density = w,
+                                         .union_density = v,
+                                         .alpha = v,
+                                         .cosine = w,
+                                         .cumulative_error = v,
+                                         .residual_norm = w,
+                                         .staleness_median = UINT64_MAX,
+                                         .staleness_p99 = UINT64_MAX};
+    struct gcb_replay_total all[4];
+    struct gcb_table *table;
+    struct printed p;
+
+    begin(&p);
+    for (int scheduled = 0; scheduled < 2; scheduled++) {
+        assert_int_equal(replay_steps_create(&table, scheduled, NULL), 0);
+        assert_int_equal(replay_steps_add(table, &step, scheduled, NULL), 0);
+        out_table(&p.report, table);
+        gcb_table_destroy(table);
+    }
+    for (size_t i = 0; i < 4; i++)
+        all[i] = replay_total(v, w);
+    assert_int_equal(replay_show_totals(&p.report, methods, all, 4, NULL), 0);
+    replay_show_notes(p.report.out, &methods[1], &all[1], true);
+    end(&p);
+}
+
+static void test_replay(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < VALUES; i++)
+        for (size_t j = 0; j < VALUES; j++)
+            show_replay(values[i], values[j]);
+}
+
+/* Numbers that have to fit into a column do, and give up digits before they give up. */
+static void test_numbers(void **state)
+{
+    static const struct {
+        double value;
+        int digits;
+        size_t width;
+        const char *text;
+    } known[] = {
+        {1.2345, 3, 6, "1.23"},       {123456.0, 3, 6, "123456"}, {1234567.0, 3, 6, "1e+06"},
+        {1234567.0, 3, 7, "1234567"}, {1.5e12, 3, 7, "1.5e+12"},  {1e300, 3, 6, "1e+300"},
+        {-1e300, 3, 6, "?"},          {-1e300, 3, 7, "-1e+300"},  {NAN, 3, 1, "-"},
+        {0.000123, 3, 6, "1e-04"},    {0.12345, 4, 5, "0.123"},
+    };
+    char text[32];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+        assert_string_equal(
+            gcb_number_within(text, known[i].value, known[i].digits, known[i].width),
+            known[i].text);
+    for (size_t v = 0; v < VALUES; v++)
+        for (size_t width = 1; width < 12; width++) {
+            assert_true(strlen(gcb_number_within(text, values[v], 3, width)) <= width);
+            assert_true(width < 7 || text[0] != '?');
+        }
+    assert_string_equal(gcb_percent(text, 41.432), "4143.2 %");
+    assert_string_equal(gcb_percent(text, 1e300), "1.0e+302 %");
+}
+
+/* A number that has no room is left out, with a line that says so; text gives way first, titles never. */
+static void test_table(void **state)
+{
+    static const struct gcb_table_column columns[] = {
+        {"method", false, true}, {"ratio", true, false}, {"end", false, false}};
+    struct gcb_table *table;
+    struct printed p;
+
+    (void)state;
+    begin(&p);
+    assert_int_equal(gcb_table_create(&table, columns, 3, NULL), 0);
+    assert_int_equal(gcb_table_add(table, (const char *[]){"a.long.name", "12.5", "time"}, NULL),
+                     0);
+    assert_int_equal(gcb_table_add(table, (const char *[]){"b", "12345678901234", "maximum"}, NULL),
+                     0);
+    gcb_table_print(table, p.report.out, 23, false);
+    gcb_table_destroy(table);
+    fflush(p.report.out);
+    assert_string_equal(p.text, "method    ratio  end\n"
+                                "a.long.name\n"
+                                "           12.5  time\n"
+                                "b             ?  ma..um\n"
+                                "?: too long for the table; --format json has it\n");
+    end(&p);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_numbers),  cmocka_unit_test(test_table),
+        cmocka_unit_test(test_bench),    cmocka_unit_test(test_unknown),
+        cmocka_unit_test(test_memory),   cmocka_unit_test(test_kernels),
+        cmocka_unit_test(test_compress), cmocka_unit_test(test_sweep),
+        cmocka_unit_test(test_replay),
+    };
+
+    return cmocka_run_group_tests(tests, parse, NULL);
+}

@@ -1,0 +1,312 @@
+#include <locale.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "src/lib/codec/method.h"
+#include "tests/support/comma.h"
+
+static void expect_error(const char *spec, const char *words)
+{
+    struct gcb_method m;
+    struct gcb_diag diag = {0};
+
+    assert_int_equal(gcb_method_parse(&m, spec, &diag), GCB_E_INVALID);
+    if (!strstr(diag.text, words))
+        fail_msg("'%s' says '%s', not '%s'", spec, diag.text, words);
+}
+
+static void parses_specs(void **state)
+{
+    struct gcb_method m;
+    char spec[256];
+
+    (void)state;
+    assert_int_equal(gcb_method_parse(&m, "fft:theta=0.8", NULL), 0);
+    assert_string_equal(m.name, "fft");
+    assert_string_equal(m.codec->name, "sparse");
+    assert_string_equal(gcb_method_spec(spec, sizeof(spec), &m, GCB_SPEC_LABEL),
+                        "fft:theta=0.8,bits=10");
+    assert_string_equal(gcb_method_spec(spec, sizeof(spec), &m, GCB_SPEC_FULL),
+                        "fft:theta=0.8,transform=fft,chunk=0,select=topk,values=range,bits=10,"
+                        "mantissa=0,max=0,rounding=nearest,index=bitmap");
+    assert_int_equal(gcb_method_parse(&m, "topk:density=0.25", NULL), 0);
+    assert_string_equal(gcb_method_spec(spec, sizeof(spec), &m, GCB_SPEC_LABEL), "topk:theta=0.75");
+    assert_int_equal(gcb_method_parse(&m, "fft:chunk=4096", NULL), 0);
+    assert_string_equal(gcb_method_spec(spec, sizeof(spec), &m, GCB_SPEC_GIVEN), "fft:chunk=4096");
+    assert_int_equal(gcb_method_parse(&m, "identity", NULL), 0);
+    assert_string_equal(gcb_method_spec(spec, sizeof(spec), &m, GCB_SPEC_FULL), "identity");
+}
+
+/* In a program that speaks another language. */
+static void parses_with_a_comma(void **state)
+{
+    (void)state;
+    if (!comma_begin())
+        skip();
+    parses_specs(state);
+    expect_error("topk:theta=0,5", "'5'");
+    setlocale(LC_ALL, "C");
+}
+
+static void full_spec_reads_back(void **state)
+{
+    struct gcb_method m, back;
+    char spec[512], again[512];
+
+    (void)state;
+    for (size_t i = 0; gcb_method_at(&m, i); i++) {
+        gcb_method_spec(spec, sizeof(spec), &m, GCB_SPEC_FULL);
+        assert_int_equal(gcb_method_parse(&back, spec, NULL), 0);
+        assert_memory_equal(m.value, back.value, sizeof(m.value));
+        assert_string_equal(gcb_method_spec(again, sizeof(again), &back, GCB_SPEC_FULL), spec);
+    }
+}
+
+static void explains_errors(void **state)
+{
+    (void)state;
+    expect_error("tokp", "unknown method 'tokp'; did you mean 'topk'?");
+    expect_error("", "unknown method ''");
+    expect_error("topk:", "lacks its key=value");
+    expect_error("topk:theta=0.8,", "'' is not key=value");
+    expect_error("topk:,theta=0.8", "'' is not key=value");
+    expect_error("topk:theta", "'theta' is not key=value");
+    expect_error("topk:theta=1", "theta must be a number in [0, 1), not '1'");
+    expect_error("topk:theta=nan", "theta must be");
+    expect_error("topk:theta=0x1p-1000000", "theta");
+    expect_error("topk:theta=-0.1", "theta must be");
+    expect_error("topk:density=0", "density must be a number in (0, 1], not '0'");
+    expect_error("topk:theta=0.8,density=0.1", "given twice");
+    expect_error("topk:theta=0.8,theta=0.8", "given twice");
+    expect_error("topk:thet=0.8", "did you mean 'theta'?");
+    expect_error("topk:bits=4", "only with values=range");
+    expect_error("range:bits=0", "bits must be a whole number in [2, 16], not '0'");
+    expect_error("range:bits=99", "not '99'");
+    expect_error("range:bits=10,mantissa=2", "mantissa=2 is too small");
+    expect_error("range:bits=4,mantissa=4", "does not fit");
+    expect_error("qsgd:norm=l3", "norm is one of max, l2, not 'l3'");
+    expect_error("identity:bits=3", "has no 'bits'");
+    expect_error("topk:theta=\x1b[2J", "\\x1b[2J");
+}
+
+static bool is_option(const char *name)
+{
+    /* every option that CLI.md gives to more than one method: a parameter may not take its name */
+    static const char *const options[] = {
+        "device",
+        "threads",
+        "scope",
+        "bucket-bytes",
+        "dataset",
+        "exclude",
+        "min-elements",
+        "dense",
+        "output-layer",
+        "step",
+        "worker",
+        "order",
+        "nonfinite",
+        "max-bytes",
+        "allow-external",
+        "isa",
+        "fft-plan",
+        "warmup",
+        "repeat",
+        "min-time",
+        "histogram",
+        "spectrum",
+        "method",
+        "format",
+        "results",
+        "color",
+        "force",
+        "seed",
+        "per",
+        "top",
+        "sort",
+        "no-baselines",
+        "help",
+        "version",
+        "budget",
+        "all",
+        "vary",
+        "match",
+        "suite",
+        "samples",
+        "loop",
+        "allow-gaps",
+        "lr",
+        "lipschitz",
+        "tune-steps",
+        "theta-schedule",
+    };
+
+    for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++)
+        if (strcmp(options[i], name) == 0)
+            return true;
+    return false;
+}
+
+static void row_is_sound(const struct gcb_param *p)
+{
+    assert_false(is_option(p->name));
+    assert_non_null(p->help);
+    assert_true(p->type == GCB_PARAM_CHOICE || (p->def >= p->min && p->def <= p->max));
+    assert_true(p->type != GCB_PARAM_CHOICE || p->choices);
+    for (size_t c = 0; p->complement[c]; c++)
+        assert_false(is_option(p->complement[c]));
+}
+
+/* A key means one row of a method, whichever of the two tables it stands in. */
+static void expect_no_collision(const struct gcb_codec *codec)
+{
+    bool complement;
+
+    for (const struct gcb_param *p = gcb_memory_table; p->name; p++) {
+        assert_null(gcb_param_find(codec->params, p->name, &complement));
+        for (size_t c = 0; p->complement[c]; c++)
+            assert_null(gcb_param_find(codec->params, p->complement[c], &complement));
+    }
+    for (const struct gcb_param *p = codec->params; p && p->name; p++)
+        for (size_t c = 0; p->complement[c]; c++)
+            assert_null(gcb_param_find(gcb_memory_table, p->complement[c], &complement));
+}
+
+static void tables_are_sound(void **state)
+{
+    const struct gcb_codec *codec;
+
+    (void)state;
+    for (size_t c = 0; (codec = gcb_codec_at(c)); c++) {
+        assert_ptr_equal(gcb_codec_by_wire_id(codec->wire_id), codec);
+        assert_true(gcb_param_count(codec->params) <= GCB_MAX_PARAMS);
+        for (const struct gcb_param *p = codec->params; p && p->name; p++)
+            row_is_sound(p);
+        expect_no_collision(codec);
+    }
+    assert_true(gcb_param_count(gcb_memory_table) <= GCB_MAX_METHOD_PARAMS - GCB_MAX_PARAMS);
+    for (const struct gcb_param *p = gcb_memory_table; p->name; p++)
+        row_is_sound(p);
+}
+
+static void expect_spec(const char *spec, enum gcb_spec_style style, const char *want)
+{
+    struct gcb_method m;
+    char got[512];
+
+    assert_int_equal(gcb_method_parse(&m, spec, NULL), 0);
+    assert_string_equal(gcb_method_spec(got, sizeof(got), &m, style), want);
+}
+
+static void memories(void **state)
+{
+    struct gcb_memory_params p;
+    struct gcb_method m;
+    char spec[512];
+
+    (void)state;
+    expect_spec("qsgd:memory=ef,decay=0.9", GCB_SPEC_LABEL,
+                "qsgd:bits=4,bucket=512,memory=ef,decay=0.9");
+    expect_spec("sbc:p=0.01,delay=4", GCB_SPEC_LABEL, "sbc:theta=0.99,delay=4");
+    expect_spec("identity", GCB_SPEC_FULL, "identity");
+    expect_spec("identity:memory=none", GCB_SPEC_FULL, "identity:memory=none");
+    expect_spec("identity:memory=dgc", GCB_SPEC_FULL,
+                "identity:memory=dgc,momentum=0,nesterov=no,masking=yes,clip-norm=0");
+    expect_error("topk:decay=0.9", "'decay' has a meaning only with memory=ef");
+    expect_error("sbc:memory=none,delay=4", "'delay' has a meaning only with memory=delay");
+    expect_error("identity:memory=ef,memory=ef", "given twice");
+    expect_error("identity:momentun=0.9", "did you mean 'momentum'?");
+    expect_error("identity:memory=ef,decay=2", "decay must be a number in [0, 1], not '2'");
+    assert_int_equal(gcb_method_parse(&m, "dgc:nesterov=yes,clip-norm=2", NULL), 0);
+    gcb_method_memory(&p, &m);
+    assert_true(p.kind == GCB_MEMORY_DGC && p.momentum == 0.9 && p.nesterov && p.masking);
+    assert_true(p.clip == 2.0);
+    assert_true(gcb_method_forget(&m));
+    assert_false(gcb_method_forget(&m));
+    assert_null(strstr(gcb_method_spec(spec, sizeof(spec), &m, GCB_SPEC_FULL), "memory"));
+    gcb_method_memory(&p, &m);
+    assert_int_equal(p.kind, GCB_MEMORY_NONE);
+    assert_int_equal(gcb_method_parse(&m, "sbc", NULL), 0);
+    assert_false(gcb_method_forget(&m)); /* it was not asked for */
+}
+
+static void assigns(void **state)
+{
+    struct gcb_method m;
+    double v = 0.0;
+
+    (void)state;
+    assert_int_equal(gcb_method_parse(&m, "fft:theta=0.8", NULL), 0);
+    assert_int_equal(gcb_method_assign(&m, "theta", 0.25, NULL), 0);
+    assert_true(gcb_method_value(&m, "theta", &v) && v == 0.25);
+    assert_int_equal(gcb_method_assign(&m, "theta", 1.0, NULL), GCB_E_INVALID);
+    assert_int_equal(gcb_method_assign(&m, "density", 0.5, NULL), GCB_E_INVALID);
+    assert_false(gcb_method_value(&m, "threshold", &v)); /* select=topk has none */
+    assert_false(gcb_method_value(&m, "levels", &v));
+    assert_true(gcb_method_value(&m, "memory", NULL));
+}
+
+static void params_travel(void **state)
+{
+    struct gcb_method m;
+    double value[GCB_MAX_PARAMS];
+    uint8_t bytes[64], image[4096] = {0};
+    struct gcb_wbuf w = {.data = bytes, .cap = sizeof(bytes)};
+    struct gcb_rbuf r = {.data = bytes};
+
+    (void)state;
+    assert_int_equal(gcb_method_parse(&m, "qsgd:levels=300,bucket=70000,coding=elias", NULL), 0);
+    assert_true(m.codec->ops->state_size <= sizeof(image));
+    gcb_param_store(m.codec->params, m.value, image);
+    gcb_param_write(m.codec->params, image, &w);
+    assert_int_equal(w.len, 1 + 2 + 4 + 1);
+    r.len = w.len;
+    assert_int_equal(gcb_param_read(m.codec->params, value, &r, NULL), 0);
+    assert_true(value[1] == 300 && value[2] == 70000 && value[4] == 1);
+    bytes[7] = 9; /* no such coding */
+    r.pos = 0;
+    assert_int_equal(gcb_param_read(m.codec->params, value, &r, NULL), GCB_E_CORRUPT);
+    bytes[7] = 1;
+    r.pos = 0;
+    r.len--;
+    assert_int_equal(gcb_param_read(m.codec->params, value, &r, NULL), GCB_E_CORRUPT);
+}
+
+/* From a full spec, as result rows have it, to what is worth saying. */
+static void labels(void **state)
+{
+    char spec[256], label[256];
+    struct gcb_method m;
+
+    (void)state;
+    assert_int_equal(gcb_method_parse(&m, "fft:bits=6,index=golomb", NULL), 0);
+    gcb_method_spec(spec, sizeof(spec), &m, GCB_SPEC_FULL);
+    assert_string_equal(gcb_method_label(label, sizeof(label), spec),
+                        "fft:theta=0.85,bits=6,index=golomb");
+    assert_string_equal(gcb_method_label(label, sizeof(label), "topk"), "topk:theta=0.85");
+    assert_string_equal(gcb_method_label(label, sizeof(label), "memcpy"), "memcpy");
+    assert_string_equal(gcb_method_label(label, sizeof(label), "topk:new=1"), "topk:new=1");
+    assert_string_equal(gcb_method_label(label, 5, "unheard-of"), "unhe");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(labels),
+        cmocka_unit_test(parses_specs),
+        cmocka_unit_test(parses_with_a_comma),
+        cmocka_unit_test(full_spec_reads_back),
+        cmocka_unit_test(explains_errors),
+        cmocka_unit_test(tables_are_sound),
+        cmocka_unit_test(params_travel),
+        cmocka_unit_test(memories),
+        cmocka_unit_test(assigns),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

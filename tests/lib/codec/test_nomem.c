@@ -1,0 +1,231 @@
+/*
+ * Every allocation of every method fails once: opening an encoder and a decoder, and describing a message,
+ * say so cleanly, and nothing is left behind. The test's own allocator takes the library's place
+ * (src/lib/base/alloc.h).
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "src/lib/base/alloc.h"
+#include "src/lib/codec/coder.h"
+
+/* ---- the allocator ---- */
+
+static size_t calls, live;
+static size_t fail_at; /* the call that fails, from 1; 0: none */
+
+void *gcb_alloc(size_t bytes)
+{
+    void *p;
+
+    if (++calls == fail_at || bytes > SIZE_MAX - GCB_ALIGN)
+        return NULL;
+    p = aligned_alloc(GCB_ALIGN, (bytes + GCB_ALIGN) / GCB_ALIGN * GCB_ALIGN);
+    live += p != NULL;
+    return p;
+}
+
+void gcb_free(void *p)
+{
+    live -= p != NULL;
+    free(p);
+}
+
+/* These are the library's own again, so that no compiler can join them with its gcb_alloc. */
+void *gcb_alloc_array(uint64_t count, size_t size)
+{
+    size_t bytes;
+
+    return __builtin_mul_overflow(count, size, &bytes) ? NULL : gcb_alloc(bytes);
+}
+
+void *gcb_alloc_zero(uint64_t count, size_t size)
+{
+    void *p = gcb_alloc_array(count, size);
+
+    return p ? memset(p, 0, count * size) : NULL;
+}
+
+char *gcb_strndup(const char *s, size_t n)
+{
+    char *copy = gcb_alloc(n + 1);
+
+    if (!copy)
+        return NULL;
+    memcpy(copy, s, n);
+    copy[n] = '\0';
+    return copy;
+}
+
+char *gcb_strdup(const char *s)
+{
+    return gcb_strndup(s, strlen(s));
+}
+
+/* ---- methods ---- */
+
+#define N 9000
+
+static void methods_of_the_tables(struct gcb_method *m, size_t *count)
+{
+    /* what the defaults leave out */
+    static const char *const more[] = {
+        "qsgd:coding=elias", "qsgd:coding=elias-sparse", "fft:chunk=1000",  "fft:values=fp32",
+        "topk:index=golomb", "topk:values=range",        "terngrad:clip=0",
+    };
+
+    for (*count = 0; gcb_method_at(&m[*count], *count); ++*count)
+        assert_true(*count < 64);
+    for (size_t i = 0; i < sizeof(more) / sizeof(*more); i++, ++*count)
+        assert_int_equal(gcb_method_parse(&m[*count], more[i], NULL), 0);
+}
+
+static void same_or_nomem(int err, const struct gcb_diag *diag, const struct gcb_method *m)
+{
+    if (err == GCB_E_NOMEM)
+        return;
+    fail_msg("%s, allocation %zu: %d (%s)", m->name, fail_at, err, diag->text);
+}
+
+/* Lets each allocation of run() fail in turn, until one run needs no more; returns how many there are. */
+struct attempt {
+    const struct gcb_method *m;
+    const uint8_t *message;
+    size_t length;
+    struct gcb_coder *decoder;
+};
+
+static size_t each_failure(const struct attempt *a,
+                           int (*run)(const struct attempt *a, struct gcb_diag *diag))
+{
+    const size_t before = live;
+
+    for (size_t n = 1;; n++) {
+        struct gcb_diag diag = {0};
+        int err;
+
+        calls = 0;
+        fail_at = n;
+        err = run(a, &diag);
+        fail_at = 0;
+        assert_int_equal(live, before);
+        if (calls < n) { /* nothing was left to fail */
+            assert_int_equal(err, 0);
+            return n - 1;
+        }
+        same_or_nomem(err, &diag, a->m);
+        assert_int_equal(diag.status, err);
+    }
+}
+
+static int open_encoder(const struct attempt *a, struct gcb_diag *diag)
+{
+    const struct gcb_coder_config config = {.env = {.count = N}};
+    struct gcb_coder *c = NULL;
+    const int err = gcb_coder_create(&c, a->m, &config, diag);
+
+    assert_true(err == 0 || c == NULL);
+    gcb_coder_destroy(c);
+    return err;
+}
+
+static int open_decoder(const struct attempt *a, struct gcb_diag *diag)
+{
+    const struct gcb_coder_config config = {0};
+    struct gcb_coder *c = NULL;
+    const int err = gcb_coder_create_decoder(&c, a->message, a->length, &config, diag);
+
+    assert_true(err == 0 || c == NULL);
+    gcb_coder_destroy(c);
+    return err;
+}
+
+static int describe(const struct attempt *a, struct gcb_diag *diag)
+{
+    struct gcb_message_parts parts;
+
+    return gcb_coder_describe(a->decoder, a->message, a->length, &parts, diag);
+}
+
+/* A message, and a decoder that has decoded it; coding itself allocates nothing. */
+static void round_trip(struct attempt *a, const struct gcb_method *m, uint8_t **message)
+{
+    const struct gcb_step at = {0};
+    const struct gcb_coder_config config = {.env = {.count = N}};
+    float *x = malloc(N * sizeof(float));
+    struct gcb_wbuf w = {0};
+    struct gcb_coder *c;
+
+    for (int i = 0; i < N; i++)
+        x[i] = (float)((i * 7919) % 1001 - 500) * 0.01f;
+    assert_int_equal(gcb_coder_create(&c, m, &config, NULL), 0);
+    w.cap = gcb_coder_bound(c);
+    w.data = *message = malloc(w.cap);
+    calls = 0;
+    assert_int_equal(gcb_coder_encode(c, &at, &(struct gcb_view){x, N}, &w, NULL), 0);
+    assert_int_equal(calls, 0);
+    gcb_coder_destroy(c);
+    *a = (struct attempt){.m = m, .message = w.data, .length = w.len};
+    assert_int_equal(gcb_coder_create_decoder(&a->decoder, w.data, w.len, &config, NULL), 0);
+    calls = 0;
+    assert_int_equal(gcb_coder_decode(a->decoder, w.data, w.len, &(struct gcb_mview){x, N}, NULL),
+                     0);
+    assert_int_equal(calls, 0);
+    free(x);
+}
+
+static void every_allocation_may_fail(void **state)
+{
+    static struct gcb_method methods[128];
+    size_t count, failures = 0;
+
+    (void)state;
+    methods_of_the_tables(methods, &count);
+    for (size_t i = 0; i < count; i++) {
+        struct attempt a;
+        uint8_t *message;
+
+        round_trip(&a, &methods[i], &message);
+        /* a coder, its path and, but for a decoder of stored messages, its state */
+        assert_true(each_failure(&a, open_encoder) >= 3);
+        assert_true(each_failure(&a, open_decoder) >= 2);
+        failures += each_failure(&a, describe);
+        gcb_coder_destroy(a.decoder);
+        free(message);
+        assert_int_equal(live, 0);
+    }
+    assert_true(failures >= 3); /* the codes' histograms */
+}
+
+/* Lengths that no memory holds are an ordinary failure too. */
+static void absurd_sizes(void **state)
+{
+    struct gcb_method m;
+
+    (void)state;
+    for (size_t i = 0; gcb_method_at(&m, i); i++) {
+        const struct gcb_coder_config config = {.env = {.count = UINT64_MAX / 2}};
+        struct gcb_diag diag = {0};
+        struct gcb_coder *c = NULL;
+
+        assert_int_equal(gcb_coder_create(&c, &m, &config, &diag), GCB_E_NOMEM);
+        assert_null(c);
+        assert_int_equal(live, 0);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_allocation_may_fail),
+        cmocka_unit_test(absurd_sizes),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,76 @@
+/* How wide texts are on a terminal, and how they are cut. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "src/tool/base/columns.h"
+
+#define AE "\xc3\xa4"           /* one column */
+#define KANJI "\xe6\xbc\xa2"    /* two */
+#define ACCENT "\xcc\x81"       /* none: it joins the letter before */
+#define FACE "\xf0\x9f\x98\x80" /* two */
+
+static void test_columns(void **state)
+{
+    (void)state;
+    assert_int_equal(gcb_text_columns(""), 0);
+    assert_int_equal(gcb_text_columns("layers.12"), 9);
+    assert_int_equal(gcb_text_columns(AE "e" ACCENT), 2);
+    assert_int_equal(gcb_text_columns(KANJI FACE "x"), 5);
+    assert_int_equal(gcb_text_columns("\x80\xff" AE "\xc3"),
+                     4); /* stray bytes, and half a character */
+}
+
+static void check_shorten(const char *text, size_t width, const char *want)
+{
+    char out[64];
+
+    assert_ptr_equal(gcb_text_shorten(out, sizeof(out), text, width), out);
+    assert_string_equal(out, want);
+    assert_true(gcb_text_columns(out) <= width || width < 2);
+}
+
+static void test_shorten(void **state)
+{
+    (void)state;
+    check_shorten("layers.12.weight", 16, "layers.12.weight");
+    check_shorten("layers.12.weight", 12, "laye..weight");
+    check_shorten("layers.12.weight", 2, "..");
+    check_shorten(AE AE AE AE AE AE, 5, AE ".." AE AE);
+    check_shorten(KANJI KANJI KANJI KANJI, 7, KANJI ".." KANJI);
+    check_shorten(KANJI KANJI KANJI KANJI, 6, ".." KANJI KANJI);
+}
+
+/* Whatever room there is: a terminated text that fits, of whole characters. */
+static void test_little_room(void **state)
+{
+    static const char text[] = AE AE AE AE AE AE AE AE;
+
+    (void)state;
+    for (size_t size = 1; size < 24; size++) {
+        char *out = malloc(size); /* exact, so that a sanitizer sees a stray store */
+        size_t letters;
+
+        gcb_text_shorten(out, size, text, 6);
+        assert_true(strlen(out) < size);
+        letters = (gcb_text_columns(out) - (size > 2 ? 2 : size - 1));
+        assert_int_equal(strlen(out), 2 * letters + (size > 2 ? 2 : size - 1));
+        assert_true(letters <= 4 && letters + 1 >= (size < 11 ? size / 2 : 5) - (size > 2));
+        free(out);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_columns),
+        cmocka_unit_test(test_shorten),
+        cmocka_unit_test(test_little_room),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,459 @@
+/* Tensors out of HDF5 files: listing, order, selection, values and notes, conversion. */
+#include <float.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "src/lib/base/alloc.h"
+#include "src/tool/dump/source.h"
+#include "tests/support/h5make.h"
+
+enum { MAX_SHOWN = 64 };
+
+static struct h5make dump, rank0, rank3, types, again;
+
+static void make_dump(void)
+{
+    h5make_open(&dump, "dump.h5");
+    h5make_put(&dump, "/step_000010/worker_1/b", H5T_IEEE_F32LE, 3, 0, 0);
+    h5make_put(&dump, "/step_000010/worker_0/b", H5T_IEEE_F32LE, 3, 0, 0);
+    h5make_put(&dump, "/step_000010/worker_0/a-", H5T_IEEE_F32LE, 3, 0, 0);
+    h5make_put(&dump, "/step_000010/worker_0/a/x", H5T_IEEE_F32LE, 3, 0, 0);
+    h5make_put(&dump, "/step_000010/worker_0/Z", H5T_IEEE_F32LE, 3, 0, 0);
+    h5make_put(&dump, "/step9/worker2/step_4/b", H5T_IEEE_F64LE, 3, 0, 0);
+    h5make_put(&dump, "/step_abc/n", H5T_IEEE_F32LE, 3, 0, 0);
+    h5make_put(&dump, "/step_000010/count", H5T_NATIVE_INT, 3, 0, 0);
+    h5make_integer(&dump, "/step_000010/worker_0/b", "index", 0);
+    h5make_integer(&dump, "/step_000010/worker_0/a-", "index", 2);
+    h5make_integer(&dump, "/step_000010/worker_0/Z", "index", 1);
+    h5make_integer(&dump, "/step_000010/worker_0/a/x", "index", -7);
+    h5make_real(&dump, "/step_000010", "loss", 2.25);
+    h5make_integer(&dump, "/step_000010", "found_inf", 1);
+    h5make_text(&dump, "/step_000010", "missing", "a.b");
+    h5make_text(&dump, "/", "model", "ResNet-20");
+    h5make_real(&dump, "/", "momentum", 0.9);
+    h5make_close(&dump);
+}
+
+static void make_ranks(void)
+{
+    h5make_open(&rank0, "lowrank4_rank0.h5");
+    h5make_put(&rank0, "/step_1/w", H5T_IEEE_F32LE, 3, 0, 0);
+    h5make_close(&rank0);
+    h5make_open(&rank3, "grads_rank3.h5");
+    h5make_put(&rank3, "/step_1/w", H5T_IEEE_F32LE, 3, 100, 0);
+    h5make_put(&rank3, "/step_1/worker_9/w", H5T_IEEE_F32LE, 3, 200, 0);
+    h5make_close(&rank3);
+    h5make_open(&again, "again_rank3.h5");
+    h5make_put(&again, "/step_01/w", H5T_IEEE_F32LE, 3, 0, 0);
+    h5make_close(&again);
+}
+
+/* The format that PyTorch and others call bfloat16. */
+static hid_t bf16_type(void)
+{
+    const hid_t t = H5Tcopy(H5T_IEEE_F32LE);
+
+    assert_true(H5Tset_fields(t, 15, 7, 8, 0, 7) >= 0 && H5Tset_size(t, 2) >= 0);
+    assert_true(H5Tset_ebias(t, 127) >= 0);
+    return t;
+}
+
+static hid_t f16_type(hid_t like)
+{
+    const hid_t t = H5Tcopy(like);
+
+    assert_true(H5Tset_fields(t, 15, 10, 5, 0, 10) >= 0 && H5Tset_size(t, 2) >= 0);
+    assert_true(H5Tset_ebias(t, 15) >= 0);
+    return t;
+}
+
+/* Each holds the integers from -50 up, which all formats but bfloat16 hold exactly; that one only to 256. */
+static void make_types(void)
+{
+    const hid_t f16 = f16_type(H5T_IEEE_F32LE), f16be = f16_type(H5T_IEEE_F32BE);
+    const hid_t bf16 = bf16_type();
+
+    h5make_open(&types, "types.h5");
+    h5make_put(&types, "bf16", bf16, 101, -50, 0);
+    h5make_put(&types, "f16", f16, 101, -50, 0);
+    h5make_put(&types, "f16be", f16be, 2001, -50, 0);
+    h5make_put(&types, "f16be_chunked", f16be, 2001, -50, 100);
+    h5make_put(&types, "f16_long", f16, 2001, -50, 64);
+    h5make_put(&types, "f32", H5T_IEEE_F32LE, 100001, -50, 0);
+    h5make_put(&types, "f32be", H5T_IEEE_F32BE, 100001, -50, 0);
+    h5make_put(&types, "f32_chunked", H5T_IEEE_F32LE, 100001, -50, 7);
+    h5make_put(&types, "f64", H5T_IEEE_F64LE, 100001, -50, 0);
+    h5make_put(&types, "f64be", H5T_IEEE_F64BE, 100001, -50, 4096);
+    h5make_put(&types, "marked", H5T_IEEE_F32LE, 11, -50, 0);
+    h5make_put(&types, "empty", f16, 0, 0, 0);
+    h5make_text(&types, "marked", "source_dtype", "bfloat16");
+    h5make_text(&types, "f64", "source_dtype", "bfloat16"); /* only float32 can stand for it */
+    h5make_close(&types);
+    H5Tclose(f16);
+    H5Tclose(f16be);
+    H5Tclose(bf16);
+}
+
+static int make_all(void **state)
+{
+    (void)state;
+    make_dump();
+    make_ranks();
+    make_types();
+    return 0;
+}
+
+static int clean(void **state)
+{
+    (void)state;
+    h5make_clean();
+    return 0;
+}
+
+static struct gcb_source *open_ok(const struct gcb_source_config *config)
+{
+    struct gcb_source *source = NULL;
+    struct gcb_diag diag = {0};
+
+    if (gcb_source_open(&source, config, &diag) != 0)
+        fail_msg("%s", diag.text);
+    return source;
+}
+
+/* "10/0/a/x 10/0/b ..." of all tensors. */
+static void check_listing(const struct gcb_source_config *config, const char *want)
+{
+    struct gcb_source *source = open_ok(config);
+    char got[MAX_SHOWN * 16] = "";
+    size_t n = 0;
+
+    for (size_t i = 0; i < gcb_source_count(source); i++) {
+        const struct gcb_tensor *t = gcb_source_tensor(source, i);
+
+        n += (size_t)snprintf(got + n, sizeof(got) - n, "%s%u/%u/%s", i ? " " : "",
+                              (unsigned)t->step, (unsigned)t->worker, t->path);
+    }
+    gcb_source_close(source);
+    assert_string_equal(got, want);
+}
+
+static void check_refused(const struct gcb_source_config *config, int status, const char *words)
+{
+    struct gcb_source *source = NULL;
+    struct gcb_diag diag = {0};
+
+    assert_int_equal(gcb_source_open(&source, config, &diag), status);
+    assert_null(source);
+    if (!strstr(diag.text, words))
+        fail_msg("'%s' is not in: %s", words, diag.text);
+}
+
+static void test_order(void **state)
+{
+    const char *files[] = {dump.path};
+    struct gcb_source_config config = {.files = files, .file_count = 1};
+
+    (void)state;
+    check_listing(&config, "0/0/step_abc/n 9/2/step_4/b 10/0/Z 10/0/a/x 10/0/a- 10/0/b 10/1/b");
+    config.order = GCB_ORDER_RECORDED;
+    check_listing(&config, "0/0/step_abc/n 9/2/step_4/b 10/0/b 10/0/Z 10/0/a- 10/0/a/x 10/1/b");
+}
+
+static void test_selection(void **state)
+{
+    const char *files[] = {dump.path}, *include[] = {"a*", "b"}, *exclude[] = {"*/x"};
+    struct gcb_source_config config = {.files = files, .file_count = 1};
+    struct gcb_tensor_selection *s = &config.selection;
+
+    (void)state;
+    s->steps = "last";
+    check_listing(&config, "10/0/Z 10/0/a/x 10/0/a- 10/0/b 10/1/b");
+    s->steps = "last,0-9/9";
+    s->workers = "1-5";
+    check_listing(&config, "9/2/step_4/b 10/1/b");
+    s->workers = "0";
+    s->include = include;
+    s->include_count = 2;
+    check_listing(&config, "10/0/a/x 10/0/a- 10/0/b");
+    s->exclude = exclude;
+    s->exclude_count = 1;
+    check_listing(&config, "10/0/a- 10/0/b");
+    s->workers = "1,7";
+    check_refused(&config, GCB_E_INVALID, "no worker 7");
+    s->steps = "11";
+    check_refused(&config, GCB_E_INVALID, "no step 11; the last is 10");
+    s->steps = "1-5";
+    s->workers = NULL;
+    check_refused(&config, GCB_E_INVALID,
+                  "leaves none of 7 tensors; `gcbench inspect` lists them, and a pattern is of the "
+                  "whole name");
+    s->steps = "1-";
+    check_refused(&config, GCB_E_INVALID, "--step '1-'");
+}
+
+static void test_idle_globs(void **state)
+{
+    const char *files[] = {dump.path}, *include[] = {"b", "B"}, *exclude[] = {"Z", "a", "a/?"};
+    struct gcb_source_config config = {.files = files, .file_count = 1};
+    struct gcb_tensor_selection *s = &config.selection;
+    struct gcb_source *source;
+
+    (void)state;
+    s->include = include;
+    s->include_count = 2;
+    s->exclude = exclude;
+    s->exclude_count = 3;
+    s->steps = "last";
+    source = open_ok(&config);
+    assert_true(gcb_source_met(source, 0));
+    assert_false(gcb_source_met(source, 1));
+    assert_true(gcb_source_met(source, 2)); /* though only b is chosen */
+    assert_false(gcb_source_met(source, 3));
+    assert_true(gcb_source_met(source, 4));
+    assert_true(gcb_source_matches(source, "b"));
+    assert_false(gcb_source_matches(source, "Z"));
+    gcb_source_close(source);
+}
+
+static void test_files(void **state)
+{
+    const char *files[] = {rank3.path, rank0.path, again.path};
+    struct gcb_source_config config = {.files = files, .file_count = 2};
+    struct gcb_source *source;
+    float x[3];
+
+    (void)state;
+    check_listing(&config, "1/0/w 1/3/w 1/9/w");
+    source = open_ok(&config);
+    for (size_t i = 0; i < 3; i++) { /* from one file to the other and back */
+        assert_int_equal(gcb_source_read(source, i, x, NULL), 0);
+        assert_true(x[2] == (float)(i * 100) + 2.0f);
+    }
+    gcb_source_close(source);
+    config.file_count = 3;
+    check_refused(&config, GCB_E_INVALID, "grads_rank3.h5: /step_1/w and ");
+    check_refused(&config, GCB_E_INVALID, "again_rank3.h5: /step_01/w are the same");
+    config.file_count = 0;
+    check_refused(&config, GCB_E_INVALID, "no file");
+    files[0] = "h5make-missing.h5";
+    config.file_count = 1;
+    check_refused(&config, GCB_E_IO, "h5make-missing.h5: No such file");
+}
+
+static void test_facts(void **state)
+{
+    const char *files[] = {rank0.path, dump.path};
+    const struct gcb_source_config config = {.files = files, .file_count = 2};
+    struct gcb_source *source = open_ok(&config);
+    double v = -1;
+
+    (void)state;
+    assert_int_equal(gcb_source_skipped(source), 1);
+    assert_true(gcb_source_step_value(source, 10, "loss", &v) && v == 2.25);
+    assert_true(gcb_source_step_value(source, 10, "found_inf", &v) && v == 1.0);
+    assert_false(gcb_source_step_value(source, 10, "missing", &v)); /* a text */
+    assert_false(gcb_source_step_value(source, 9, "loss", &v));
+    assert_string_equal(gcb_source_note(source, "model"), "ResNet-20");
+    assert_string_equal(gcb_source_note(source, "momentum"), "0.9");
+    assert_null(gcb_source_note(source, "dataset"));
+    gcb_source_close(source);
+}
+
+static void check_values(struct gcb_source *source, size_t i)
+{
+    const struct gcb_tensor *t = gcb_source_tensor(source, i);
+    float *x = gcb_alloc_array(t->count + 1, sizeof(*x));
+
+    assert_non_null(x);
+    x[t->count] = 0.25f; /* a guard */
+    assert_int_equal(gcb_source_read(source, i, x, NULL), 0);
+    for (uint64_t k = 0; k < t->count; k++)
+        if (x[k] != (float)k - 50.0f)
+            fail_msg("%s: element %u is %g", t->path, (unsigned)k, (double)x[k]);
+    assert_true(x[t->count] == 0.25f);
+    gcb_free(x);
+}
+
+static void test_types(void **state)
+{
+    static const enum gcb_dtype want[] = {
+        GCB_BF16, GCB_F16, GCB_F16, GCB_F16, GCB_F16, GCB_F16,
+        GCB_F32,  GCB_F32, GCB_F32, GCB_F64, GCB_F64, GCB_BF16,
+    };
+    const char *files[] = {types.path};
+    const struct gcb_source_config config = {.files = files, .file_count = 1};
+    struct gcb_source *source = open_ok(&config);
+
+    (void)state;
+    assert_int_equal(gcb_source_count(source), 12);
+    for (size_t i = 0; i < 12; i++) {
+        assert_int_equal(gcb_source_tensor(source, i)->dtype, want[i]);
+        check_values(source, i);
+    }
+    gcb_source_close(source);
+}
+
+static void test_max_bytes(void **state)
+{
+    const char *files[] = {types.path}, *f64[] = {"f64"}, *f16[] = {"f16be"};
+    struct gcb_source_config config = {.files = files, .file_count = 1, .max_bytes = 800007};
+
+    (void)state;
+    config.selection.include = f64;
+    config.selection.include_count = 1;
+    check_refused(&config, GCB_E_NOMEM, "/f64: 800008 bytes, more than --max-bytes 800007");
+    config.max_bytes = 800008;
+    check_listing(&config, "0/0/f64");
+    config.selection.include = f16;
+    config.max_bytes = 8003; /* widened it takes 8004 */
+    check_refused(&config, GCB_E_NOMEM, "/f16be: 2001 elements");
+    config.max_bytes = 8004;
+    check_listing(&config, "0/0/f16be");
+}
+
+/* A file that changes between listing and reading must not write past the caller's memory. */
+static void test_changed(void **state)
+{
+    const char *files[] = {NULL, rank0.path};
+    const struct gcb_source_config config = {.files = files, .file_count = 2};
+    struct gcb_source *source;
+    struct gcb_diag diag = {0};
+    struct h5make m;
+    float x[3];
+
+    (void)state;
+    h5make_open(&m, "changing.h5");
+    h5make_put(&m, "/step_2/w", H5T_IEEE_F32LE, 3, 0, 0);
+    h5make_close(&m);
+    files[0] = m.path;
+    source = open_ok(&config);
+    assert_int_equal(gcb_source_read(source, 0, x, NULL), 0); /* opens the other file */
+    h5make_open(&m, "changing.h5");
+    h5make_put(&m, "/step_2/w", H5T_IEEE_F32LE, 300, 0, 0);
+    h5make_close(&m);
+    assert_int_equal(gcb_source_read(source, 1, x, &diag), GCB_E_CORRUPT);
+    assert_non_null(strstr(diag.text, "changed"));
+    gcb_source_close(source);
+    gcb_source_close(NULL);
+}
+
+/* What float32 cannot hold becomes an infinity; the rest stays what it is. */
+static void test_special(void **state)
+{
+    const double in[] = {1e300, -1e300, (double)NAN, -0.0, 1e-40, 3.4028234663852886e38, 1e-60};
+    const hsize_t dims[1] = {7};
+    const char *files[1];
+    const struct gcb_source_config config = {.files = files, .file_count = 1};
+    struct gcb_source *source;
+    struct h5make m;
+    hid_t space, set;
+    float x[7];
+
+    (void)state;
+    h5make_open(&m, "special.h5");
+    space = H5Screate_simple(1, dims, NULL);
+    set = H5Dcreate2(m.file, "x", H5T_IEEE_F64BE, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    assert_true(H5Dwrite(set, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, in) >= 0);
+    H5Dclose(set);
+    H5Sclose(space);
+    h5make_close(&m);
+    files[0] = m.path;
+    source = open_ok(&config);
+    assert_int_equal(gcb_source_read(source, 0, x, NULL), 0);
+    assert_true(x[0] == INFINITY && x[1] == -INFINITY && isnan(x[2]));
+    assert_true(x[3] == 0.0f && signbit(x[3]) && x[4] == 1e-40f && x[5] == FLT_MAX && x[6] == 0.0f);
+    gcb_source_close(source);
+}
+
+/* Three ways out of a file, each refused on its own; with leave, all are read. */
+static void make_outside(struct h5make *m, const char *raw)
+{
+    const hsize_t dims[1] = {3};
+    const hid_t space = H5Screate_simple(1, dims, NULL);
+    const hid_t dcpl = H5Pcreate(H5P_DATASET_CREATE), vds = H5Pcreate(H5P_DATASET_CREATE);
+    const float x[3] = {7, 8, 9};
+    FILE *f = fopen(raw, "wb");
+
+    assert_true(f && fwrite(x, sizeof(x), 1, f) == 1 && fclose(f) == 0);
+    h5make_open(m, "outside.h5");
+    assert_true(H5Lcreate_external("grads_rank3.h5", "/step_1/worker_9", m->file, "/link",
+                                   H5P_DEFAULT, H5P_DEFAULT) >= 0);
+    assert_true(H5Pset_external(dcpl, raw, 0, sizeof(x)) >= 0);
+    H5Dclose(H5Dcreate2(m->file, "/raw", H5T_IEEE_F32LE, space, H5P_DEFAULT, dcpl, H5P_DEFAULT));
+    assert_true(H5Pset_virtual(vds, space, rank3.path, "/step_1/w", space) >= 0);
+    H5Dclose(H5Dcreate2(m->file, "/virtual", H5T_IEEE_F32LE, space, H5P_DEFAULT, vds, H5P_DEFAULT));
+    H5Pclose(vds);
+    H5Pclose(dcpl);
+    H5Sclose(space);
+    h5make_close(m);
+}
+
+static void test_external(void **state)
+{
+    static const char *const names[] = {"link/w", "raw", "virtual"};
+    static const float third[] = {202, 9, 102};
+    const char *files[1], *include[1];
+    struct gcb_source_config config = {.files = files, .file_count = 1};
+    struct gcb_source *source;
+    struct h5make m;
+    char raw[80];
+    float x[3];
+
+    (void)state;
+    snprintf(raw, sizeof(raw), "%.*s/raw.bin", (int)(strrchr(rank3.path, '/') - rank3.path),
+             rank3.path);
+    make_outside(&m, raw);
+    files[0] = m.path;
+    check_refused(&config, GCB_E_UNSUPPORTED, "/link: a link to another file; --allow-external");
+    config.allow_external = true;
+    source = open_ok(&config);
+    assert_int_equal(gcb_source_count(source), 3);
+    for (size_t i = 0; i < 3; i++) {
+        assert_string_equal(gcb_source_tensor(source, i)->path, names[i]);
+        assert_int_equal(gcb_source_read(source, i, x, NULL), 0);
+        assert_true(x[2] == third[i]);
+    }
+    gcb_source_close(source);
+    include[0] = "link*";
+    config.selection.include = include;
+    config.selection.include_count = 1;
+    check_listing(&config, "0/0/link/w");
+    remove(raw);
+}
+
+/* Links that lead to places where there is nothing, followed with leave. */
+static void test_external_gone(void **state)
+{
+    const char *files[1];
+    struct gcb_source_config config = {.files = files, .file_count = 1, .allow_external = true};
+    struct h5make m;
+
+    (void)state;
+    h5make_open(&m, "gone.h5");
+    assert_true(H5Lcreate_external("h5make-missing.h5", "/", m.file, "/link", H5P_DEFAULT,
+                                   H5P_DEFAULT) >= 0);
+    h5make_close(&m);
+    files[0] = m.path;
+    check_refused(&config, GCB_E_IO, "/link: its external link leads nowhere");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_order),         cmocka_unit_test(test_selection),
+        cmocka_unit_test(test_idle_globs),    cmocka_unit_test(test_files),
+        cmocka_unit_test(test_facts),         cmocka_unit_test(test_types),
+        cmocka_unit_test(test_max_bytes),     cmocka_unit_test(test_changed),
+        cmocka_unit_test(test_special),       cmocka_unit_test(test_external),
+        cmocka_unit_test(test_external_gone),
+    };
+
+    return cmocka_run_group_tests(tests, make_all, clean);
+}

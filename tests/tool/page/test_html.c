@@ -1,0 +1,71 @@
+/* Text in HTML is shown and never read as markup. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "src/tool/page/html.h"
+
+/* What `write` makes of `text`, until the next call. */
+static const char *made(void (*write)(FILE *out, const char *text), const char *text)
+{
+    static char buffer[4096];
+    FILE *out = tmpfile();
+    size_t n;
+
+    assert_non_null(out);
+    write(out, text);
+    rewind(out);
+    n = fread(buffer, 1, sizeof(buffer) - 1, out);
+    buffer[n] = '\0';
+    fclose(out);
+    return buffer;
+}
+
+static void markup_is_text(void **state)
+{
+    (void)state;
+    assert_string_equal(made(gcb_html_text, "<script>alert('x')</script>"),
+                        "&lt;script&gt;alert(&#39;x&#39;)&lt;/script&gt;");
+    assert_string_equal(made(gcb_html_text, "a&amp;\"b\""), "a&amp;amp;&quot;b&quot;");
+    assert_string_equal(made(gcb_html_text, ""), "");
+    assert_string_equal(made(gcb_html_text, NULL), "");
+}
+
+static void what_is_invisible_is_spelled_out(void **state)
+{
+    (void)state;
+    assert_string_equal(made(gcb_html_text, "a\x1b[2Jb\n\x7f"), "a\\x1b[2Jb\\x0a\\x7f");
+    assert_string_equal(made(gcb_html_text, "\xe2\x80\xae|\xc2\x9b|\xff"),
+                        "\\xe2\\x80\\xae|\\xc2\\x9b|\\xff");
+    assert_string_equal(made(gcb_html_text, "layers.0\\x1b"), "layers.0\\x1b"); /* escaped before */
+    assert_string_equal(made(gcb_html_text, "\xce\xb8 = 0.85"), "\xce\xb8 = 0.85");
+}
+
+static void long_names_may_break(void **state)
+{
+    char name[600];
+
+    (void)state;
+    assert_string_equal(made(gcb_html_name, "fft:theta=0.8,bits=<4>"),
+                        "fft:<wbr>theta=0.8,<wbr>bits=&lt;4&gt;");
+    assert_string_equal(made(gcb_html_name, "plain"), "plain");
+    assert_string_equal(made(gcb_html_name, "end,"), "end,");
+    memset(name, 'x', sizeof(name) - 1);
+    name[sizeof(name) - 1] = '\0';
+    assert_string_equal(made(gcb_html_name, name), name);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(markup_is_text),
+        cmocka_unit_test(what_is_invisible_is_spelled_out),
+        cmocka_unit_test(long_names_may_break),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

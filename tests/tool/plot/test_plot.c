@@ -1,0 +1,265 @@
+/* Plots, short of drawing: what is kept of rows, how curves are found and named, and what texts become. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "src/lib/base/alloc.h"
+#include "src/tool/plot/plot_bins.h"
+#include "src/tool/plot/plot_label.h"
+#include "src/tool/plot/plot_page.h"
+#include "src/tool/plot/plot_places.h"
+#include "src/tool/plot/plot_rows.h"
+#include "src/tool/plot/plot_series.h"
+
+static struct gcb_plot_data *read_rows(const char *text)
+{
+    char path[] = "/tmp/gcbench-plot-XXXXXX";
+    const int fd = mkstemp(path);
+    struct gcb_plot_data *data;
+    struct gcb_diag diag = {0};
+
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, text, strlen(text)), (ssize_t)strlen(text));
+    close(fd);
+    assert_int_equal(gcb_plot_data_create(&data, &diag), 0);
+    assert_int_equal(gcb_plot_data_read(data, path, &diag), 0);
+    unlink(path);
+    return data;
+}
+
+#define ROW(record, rest) "{\"record\":\"" record "\",\"schema\":1," rest "}\n"
+#define CASE(method, spec, bits, error) \
+    ROW("summary", \
+        "\"file\":\"d/a.h5\",\"scope\":\"tensor\",\"status\":\"ok\",\"method\":\"" method \
+        "\",\"spec\":\"" spec "\",\"bits_per_element\":" bits ",\"rel_l2\":" error)
+
+static void test_rows(void **state)
+{
+    struct gcb_plot_data *data =
+        read_rows(ROW("environment", "\"cpu_model\":\"X\",\"input_xxh3\":[{\"file\":\"in.h5\"}]")
+                      CASE("topk", "topk:theta=0.9", "3", "0.5") ROW("nobody", "\"x\":1")
+                          CASE("topk", "topk:theta=0.8", "null", "0.25"));
+    const struct gcb_plot_case *c = data->summaries.items;
+
+    (void)state;
+    assert_int_equal(data->summaries.count, 2);
+    assert_ptr_equal(c[0].method, c[1].method); /* interned */
+    assert_ptr_not_equal(c[0].spec, c[1].spec);
+    assert_true(c[0].bits == 3.0 && isnan(c[1].bits) && isnan(c[0].cosine));
+    assert_string_equal(c[0].device, "");
+    assert_string_equal(gcb_plot_env_of(data, c[0].env)->file, "in.h5");
+    assert_string_equal(gcb_plot_env_of(data, 0)->cpu_model, "");
+    assert_int_equal(gcb_plot_split_pages(&gcb_plot_cases_by_error, data), 1);
+    assert_int_equal(gcb_plot_split_pages(&gcb_plot_cases_by_time, data), 0);
+    gcb_plot_data_destroy(data);
+}
+
+/* What was escaped once stays so; what was not is. */
+static void test_texts_are_safe(void **state)
+{
+    struct gcb_plot_data *data;
+
+    (void)state;
+    assert_int_equal(gcb_plot_data_create(&data, NULL), 0);
+    assert_string_equal(gcb_plot_intern(data, "a\\x0ab"), "a\\x0ab");
+    assert_string_equal(gcb_plot_intern(data, "a\x1b[31m\nb"), "a\\x1b[31m\\x0ab");
+    assert_string_equal(gcb_plot_intern(data, NULL), "");
+    gcb_plot_data_destroy(data);
+}
+
+static void test_quoting(void **state)
+{
+    static const char *const columns[] = {"a", "b", NULL};
+    struct gcb_plot_page page;
+
+    (void)state;
+    assert_int_equal(gcb_plot_page_open(&page, NULL), 0);
+    gcb_plot_var_text(&page, "t", "it's `x` \"$(y)\" \\n\n");
+    gcb_plot_var_real(&page, "r", -INFINITY);
+    gcb_plot_array_begin(&page, "none", 0);
+    gcb_plot_array_end(&page);
+    gcb_plot_block(&page, columns);
+    gcb_plot_cell(&page, 0.1);
+    gcb_plot_cell_text(&page, "q\"w\\e\tr");
+    gcb_plot_end_row(&page);
+    gcb_plot_block(&page, columns);
+    assert_int_equal(gcb_plot_page_close(&page, NULL), 0);
+    assert_string_equal(page.vars_text,
+                        "t = 'it''s `x` \"$(y)\" \\n?'\nr = NaN\narray none[1] = [1]\n");
+    assert_string_equal(page.data_text, "a b\n0.1 \"q''w\\\\e?r\"\n\n\na b\n");
+    gcb_plot_page_fini(&page);
+}
+
+static void check_series(const struct gcb_plot_set *set, size_t i, const char *label, size_t count,
+                         unsigned style)
+{
+    assert_string_equal(set->items[i].label, label);
+    assert_int_equal(set->items[i].count, count);
+    assert_int_equal(set->items[i].style, style);
+}
+
+/* One parameter runs along a curve, in the order of bits; a second one makes curves. */
+static void test_curves(void **state)
+{
+    struct gcb_plot_data *data = read_rows(
+        CASE("fft", "fft:theta=0.5,bits=8", "4", "0.2")
+            CASE("fft", "fft:theta=0.9,bits=8", "1", "0.6") CASE("fp16", "fp16", "16", "0.0001")
+                CASE("fft", "fft:theta=0.7,bits=8", "2", "0.4")
+                    CASE("fft", "fft:theta=0.5,bits=4", "2", "0.3")
+                        CASE("fft", "fft:theta=0.5,bits=4", "9", "0.9")
+                            CASE("qsgd", "qsgd:bits=4", "4", "0.2"));
+    struct gcb_plot_cases cases;
+    struct gcb_plot_set set;
+    struct gcb_diag diag = {0};
+    const void *first;
+
+    (void)state;
+    first = gcb_plot_split_first(&gcb_plot_cases_by_error, data, 0, NULL);
+    assert_non_null(first);
+    assert_int_equal(gcb_plot_cases_of(&cases, data, &gcb_plot_cases_by_error, first, NULL), 0);
+    assert_int_equal(cases.count, 6); /* the repeated spec once */
+    assert_int_equal(gcb_plot_set_of(&set, &cases, false, NULL), 0);
+    assert_int_equal(set.count, 4);
+    check_series(&set, 0, "fft bits=8, theta 0.5 to 0.9", 3, 1);
+    check_series(&set, 1, "fft bits=4", 1, 2);
+    check_series(&set, 2, "qsgd", 1, 3);
+    check_series(&set, 3, "fp16 (baseline)", 1, 101);
+    assert_true(cases.items[0]->bits == 1.0 && cases.items[1]->bits == 2.0 &&
+                cases.items[2]->bits == 4.0);
+    assert_true(cases.items[set.items[1].first]->rel_l2 == 0.3); /* the first of the two rows */
+    gcb_plot_set_fini(&set);
+    assert_int_equal(gcb_plot_set_of(&set, &cases, true, NULL), 0);
+    assert_int_equal(set.count, 6);
+    gcb_plot_set_fini(&set);
+    gcb_plot_cases_fini(&cases);
+    assert_null(gcb_plot_split_first(&gcb_plot_cases_by_error, data, 1, &diag));
+    assert_int_equal(diag.status, GCB_E_INVALID);
+    gcb_plot_data_destroy(data);
+}
+
+/* A range that makes a label too long for the legend is left away: what the curves differ in would go instead. */
+static void test_long_labels(void **state)
+{
+    struct gcb_plot_data *data =
+        read_rows(CASE("sparse", "sparse:theta=0.73444,transform=none,chunk=0", "4", "0.2")
+                      CASE("sparse", "sparse:theta=0.99923907,transform=none,chunk=0", "1", "0.6")
+                          CASE("sparse", "sparse:theta=0.5,transform=dct,chunk=8", "3", "0.3")
+                              CASE("sparse", "sparse:theta=0.9,transform=dct,chunk=8", "2", "0.4"));
+    struct gcb_plot_cases cases;
+    struct gcb_plot_set set;
+
+    (void)state;
+    assert_int_equal(
+        gcb_plot_cases_of(&cases, data, &gcb_plot_cases_by_error,
+                          gcb_plot_split_first(&gcb_plot_cases_by_error, data, 0, NULL), NULL),
+        0);
+    assert_int_equal(gcb_plot_set_of(&set, &cases, false, NULL), 0);
+    assert_int_equal(set.count, 2);
+    check_series(&set, 0, "sparse transform=none chunk=0", 2, 1);
+    check_series(&set, 1, "sparse transform=dct chunk=8, theta 0.5 to 0.9", 2, 2);
+    gcb_plot_set_fini(&set);
+    gcb_plot_cases_fini(&cases);
+    gcb_plot_data_destroy(data);
+}
+
+#define BIN(tensor, of, low, high, count) \
+    ROW("histogram", \
+        "\"tensor\":\"" tensor "\"," of "\"low\":" low ",\"high\":" high ",\"count\":" count)
+#define DECODED "\"of\":\"decoded\",\"method\":\"m\",\"spec\":\"m:a=1\","
+
+static void test_histograms(void **state)
+{
+    struct gcb_plot_data *data = read_rows(
+        BIN("a", "", "-2", "-1", "3") BIN("a", "", "0", "0", "2") BIN("a", "", "1", "2", "4")
+            BIN("b", "", "1", "2", "1") BIN("a", DECODED, "0", "0", "10"));
+    struct gcb_plot_histograms h;
+
+    (void)state;
+    assert_int_equal(gcb_plot_split_pages(&gcb_plot_bins_of_inputs, data), 1);
+    assert_int_equal(gcb_plot_split_pages(&gcb_plot_bins_of_errors, data), 0);
+    assert_int_equal(gcb_plot_histograms_of(&h, data, 0, "decoded", NULL), 0);
+    assert_int_equal(h.input.count, 3); /* tensors are joined */
+    assert_true(h.input.total == 10.0 && h.input.zeros == 2.0);
+    assert_int_equal(h.cases.count, 1);
+    assert_true(h.items[0].zeros == 10.0);
+    assert_true(gcb_plot_histogram_share(&h.input, 1.0, 1.5) == 0.25);
+    assert_true(gcb_plot_histogram_share(&h.input, -9.0, 9.0) == 0.8);
+    assert_true(gcb_plot_histogram_quantile(&h.input, 0.5) == 2.0);
+    assert_true(gcb_plot_histogram_quantile(&h.items[0], 0.5) == 0.0);
+    gcb_plot_histograms_fini(&h);
+    gcb_plot_data_destroy(data);
+}
+
+static void test_spec_values(void **state)
+{
+    char text[32];
+
+    (void)state;
+    assert_true(gcb_plot_spec_real("fft:theta=0.85,bits=10", "bits") == 10.0);
+    assert_true(isnan(gcb_plot_spec_real("fft:theta=0.85,bits=10", "bit")));
+    assert_string_equal(gcb_plot_spec_text(text, "x:transform=fft", "transform"), "fft");
+    assert_string_equal(gcb_plot_spec_text(text, "x", "transform"), "");
+    assert_true(isnan(gcb_plot_spec_real(":=,,=", "a")));
+}
+
+static bool overlap(double a, double b, double sizes)
+{
+    return fabs(a - b) < sizes / 2.0 - 1e-9;
+}
+
+/* Points in a heap, one at the edge: no text covers another one or a point, nor leaves the picture. */
+static void test_places(void **state)
+{
+    struct gcb_plot_spot s[6];
+
+    (void)state;
+    for (size_t i = 0; i < 6; i++)
+        s[i] = (struct gcb_plot_spot){
+            .x = 100.0 + 3.0 * (double)i, .y = 100.0, .radius = 6.0, .width = 14.0, .height = 11.0};
+    s[5].x = 300.0;
+    s[5].y = 200.0;
+    gcb_plot_place_texts(s, 6, 300.0, 200.0);
+    for (size_t i = 0; i < 6; i++) {
+        assert_true(s[i].text_x >= 7.0 && s[i].text_x <= 293.0);
+        assert_true(s[i].text_y >= 5.5 && s[i].text_y <= 194.5);
+        for (size_t k = 0; k < 6; k++) {
+            assert_false(overlap(s[i].text_x, s[k].x, 26.0) && overlap(s[i].text_y, s[k].y, 23.0));
+            assert_false(k != i && overlap(s[i].text_x, s[k].text_x, 28.0) &&
+                         overlap(s[i].text_y, s[k].text_y, 22.0));
+        }
+    }
+}
+
+static void test_names(void **state)
+{
+    struct gcb_diag diag = {0};
+
+    (void)state;
+    for (size_t i = 0; gcb_plot_at(i); i++)
+        assert_ptr_equal(gcb_plot_find(gcb_plot_at(i)->name, strlen(gcb_plot_at(i)->name), &diag),
+                         gcb_plot_at(i));
+    assert_null(gcb_plot_find("heatmop,", 7, &diag));
+    assert_non_null(strstr(diag.text, "did you mean 'heatmap'"));
+    assert_null(gcb_plot_find("\x1b", 1, &diag));
+    assert_non_null(strstr(diag.text, "\\x1b"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_rows),        cmocka_unit_test(test_texts_are_safe),
+        cmocka_unit_test(test_quoting),     cmocka_unit_test(test_curves),
+        cmocka_unit_test(test_long_labels), cmocka_unit_test(test_histograms),
+        cmocka_unit_test(test_spec_values), cmocka_unit_test(test_names),
+        cmocka_unit_test(test_places),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

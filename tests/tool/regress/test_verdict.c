@@ -1,0 +1,101 @@
+/* What an interval of a ratio says, and that it says the same of two builds swapped. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "src/tool/regress/compare.h"
+
+static void test_rule(void **state)
+{
+    (void)state;
+    assert_int_equal(gcb_verdict_judge(0.99, 1.02, 0.05), GCB_SAME);
+    assert_int_equal(gcb_verdict_judge(1.06, 1.2, 0.05), GCB_SLOW);
+    assert_int_equal(gcb_verdict_judge(0.8, 0.9, 0.05), GCB_FAST);
+    assert_int_equal(gcb_verdict_judge(0.9, 1.2, 0.05), GCB_AMBIGUOUS);
+    assert_int_equal(gcb_verdict_judge(1.04, 1.2, 0.05), GCB_AMBIGUOUS);
+    assert_int_equal(gcb_verdict_judge(0.9, 0.96, 0.05), GCB_AMBIGUOUS);
+    /* delta itself is the same still */
+    assert_int_equal(gcb_verdict_judge(1.25, 1.25, 0.25), GCB_SAME);
+    assert_int_equal(gcb_verdict_judge(0.8, 0.8, 0.25), GCB_SAME);
+    assert_int_equal(gcb_verdict_judge(0.799, 0.799, 0.25), GCB_FAST);
+    /* a delta above 1 leaves something that is faster */
+    assert_int_equal(gcb_verdict_judge(0.3, 0.4, 1.0), GCB_FAST);
+    assert_int_equal(gcb_verdict_judge(NAN, NAN, 0.05), GCB_AMBIGUOUS);
+    assert_int_equal(gcb_verdict_judge(1.0, INFINITY, 0.05), GCB_AMBIGUOUS);
+}
+
+static enum gcb_verdict_kind mirrored(enum gcb_verdict_kind k)
+{
+    return k == GCB_SLOW ? GCB_FAST : k == GCB_FAST ? GCB_SLOW : k;
+}
+
+static void test_swapped(void **state)
+{
+    static const double deltas[] = {0.01, 0.05, 0.10, 0.4, 2.0};
+    size_t kinds[GCB_VERDICT_KINDS] = {0};
+
+    (void)state;
+    for (size_t d = 0; d < 5; d++)
+        for (double low = 0.2; low < 4.0; low *= 1.013)
+            for (double width = 1.0; width < 1.3; width *= 1.07) {
+                const enum gcb_verdict_kind k = gcb_verdict_judge(low, low * width, deltas[d]);
+
+                assert_int_equal(gcb_verdict_judge(1.0 / (low * width), 1.0 / low, deltas[d]),
+                                 mirrored(k));
+                kinds[k]++;
+            }
+    for (enum gcb_verdict_kind k = GCB_SAME; k <= GCB_AMBIGUOUS; k++)
+        assert_true(kinds[k] > 10);
+}
+
+/* Two files hold to the same rule. */
+static void one(struct gcb_cases *cases, double seconds)
+{
+    struct gcb_case *c = gcb_cases_add(cases);
+
+    assert_non_null(c);
+    assert_int_equal(gcb_case_set(&c->text[GCB_CASE_SPEC], "topk"), 0);
+    assert_int_equal(gcb_case_make_name(c), 0);
+    for (size_t i = 0; i < 2; i++)
+        c->time[i] = (struct gcb_case_time){seconds, seconds, seconds, seconds};
+    cases->environment = json_object();
+}
+
+static void test_files(void **state)
+{
+    static const double ratios[] = {1.0, 1.104, 1.0 / 1.104, 1.096, 1.0 / 1.096};
+    static const enum gcb_verdict_kind wanted[] = {GCB_SAME, GCB_SLOW, GCB_FAST, GCB_SAME,
+                                                   GCB_SAME};
+
+    (void)state;
+    for (size_t i = 0; i < 5; i++) {
+        struct gcb_runs runs = {.base = {.items = NULL}};
+        struct gcb_verdicts verdicts = {.items = NULL};
+
+        one(&runs.base, 1e-3);
+        one(&runs.next, 1e-3 * ratios[i]);
+        assert_int_equal(gcb_compare_runs(&verdicts, &runs, GCB_RUNS_DELTA, NULL), 0);
+        assert_int_equal(verdicts.count, 4);
+        assert_int_equal(verdicts.items[2].quantity, GCB_OF_ENCODE);
+        assert_int_equal(verdicts.items[2].kind, wanted[i]);
+        gcb_verdicts_fini(&verdicts);
+        gcb_cases_fini(&runs.base);
+        gcb_cases_fini(&runs.next);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_rule),
+        cmocka_unit_test(test_swapped),
+        cmocka_unit_test(test_files),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,181 @@
+/* Replays: what is sent whole arrives whole, scopes, refusals, interruptions, staleness. */
+#include <math.h>
+
+#include "src/tool/replay/staleness.h"
+#include "tests/tool/replay/replay_source.h"
+
+/* What is sent whole arrives whole: nothing is left, nothing is wrong, nothing is late. */
+static void lossless(void **state)
+{
+    static const char *const specs[] = {"identity",
+                                        "identity:memory=ef",
+                                        "identity:memory=demo",
+                                        "identity:memory=dgc,momentum=0.9,masking=yes",
+                                        "identity:memory=delay,delay=1",
+                                        "topk:theta=0,memory=ef"};
+    struct replay_setup *s = *state;
+
+    for (size_t i = 0; i < sizeof(specs) / sizeof(specs[0]); i++) {
+        assert_int_equal(replay_run(s, specs[i]), 0);
+        assert_int_equal(s->total.steps, STEPS);
+        assert_true(s->total.alpha == 0.0 && s->total.cumulative_error == 0.0);
+        assert_true(s->total.contraction_min == 1.0 && s->total.cosine > 1.0 - 1e-12);
+        assert_int_equal(s->total.staleness_max, 0);
+        assert_true(i == 0 ? isnan(s->total.residual_norm) : s->total.residual_norm == 0.0);
+        assert_true(s->total.union_density == 1.0);
+    }
+}
+
+/* One worker alone sends element 0, another element 1; the third has nothing. */
+static void constructed(void **state)
+{
+    struct replay_setup *s = *state;
+
+    for (size_t i = 0; i < TENSORS; i++) {
+        memset(replay_source.data[i], 0, sizeof(replay_source.data[i]));
+        if (i / NAMES % WORKERS < 2)
+            replay_source.data[i][i / NAMES % WORKERS] = 2.0f;
+        if (i / NAMES % WORKERS == 0)
+            replay_source.data[i][5] = 1.0f; /* never among the largest until it has added up */
+    }
+    assert_int_equal(replay_run(s, "topk:density=0.001,memory=ef"), 0);
+    replay_expect(s->seen.step[0].union_density, 4.0 / (LARGEST + 70), 1e-12);
+    assert_int_equal(s->seen.step[0].staleness_max, 1);    /* element 5 of worker 0 */
+    assert_int_equal(s->seen.step[0].staleness_p99, 0);    /* what is zero is not late */
+    replay_expect(s->seen.step[0].alpha, 1.0 / 3.0, 1e-6); /* 1 of (2, 2, 1), in both tensors */
+    assert_int_equal(s->seen.step[1].staleness_max, 2);    /* a tie: the lower index goes */
+    assert_int_equal(s->seen.step[2].staleness_max, 1);    /* 3 beats 2, which has to wait */
+}
+
+static void scopes_and_threads(void **state)
+{
+    struct replay_setup *s = *state;
+    struct gcb_replay_total before;
+
+    s->layout.scope = GCB_SCOPE_MODEL;
+    assert_int_equal(replay_run(s, "topk:density=0.1,memory=ef"), 0);
+    assert_int_equal(s->total.tally.messages, STEPS * WORKERS);
+    before = s->total;
+    s->queue.threads = 4;
+    assert_int_equal(replay_run(s, "topk:density=0.1,memory=ef"), 0);
+    assert_true(s->total.alpha == before.alpha && s->total.residual_norm == before.residual_norm);
+    assert_true(s->total.cumulative_error == before.cumulative_error);
+    s->layout = (struct gcb_layout_config){.min_elements = 100};
+    assert_int_equal(replay_run(s, "topk:density=0.1,memory=ef"), 0);
+    assert_int_equal(s->total.tally.dense, STEPS * WORKERS);
+}
+
+/* Random draws differ between repetitions. */
+static void repetitions_draw_apart(void **state)
+{
+    struct replay_setup *s = *state;
+
+    s->config.loops = 2;
+    assert_int_equal(replay_run(s, "qsgd:bits=2"), 0);
+    for (size_t t = 0; t < STEPS; t++)
+        assert_true(s->seen.step[t].alpha != s->seen.step[t + STEPS].alpha);
+    assert_int_equal(replay_run(s, "topk"), 0);
+    for (size_t t = 0; t < STEPS; t++)
+        assert_true(s->seen.step[t].alpha == s->seen.step[t + STEPS].alpha);
+}
+
+static void refuses(void **state)
+{
+    struct replay_setup *s = *state;
+
+    replay_source.data[3][7] = NAN;
+    assert_int_equal(replay_run(s, "topk"), GCB_E_NONFINITE);
+    assert_non_null(strstr(s->diag.text, "step 10 worker 1 small (1 of 70)"));
+    s->config.nonfinite = GCB_POLICY_RAW;
+    assert_int_equal(replay_run(s, "topk"), GCB_E_INVALID);
+    s->config.nonfinite = GCB_POLICY_SKIP;
+    assert_int_equal(replay_run(s, "topk:memory=ef"), 0);
+    assert_int_equal(s->total.steps, STEPS - 1);
+    assert_int_equal(s->seen.step[0].step, 11);
+    assert_int_equal(gcb_replay_skipped_steps(s->replay), 1);
+    s->config.nonfinite = GCB_POLICY_ZERO;
+    assert_int_equal(replay_run(s, "topk:memory=ef"), 0);
+    assert_int_equal(s->total.steps, STEPS);
+    for (size_t i = 4 * WORKERS * NAMES; i < TENSORS; i++)
+        replay_source.tensor[i].step += 3;
+    assert_int_equal(replay_run(s, "topk"), GCB_E_INVALID);
+    assert_non_null(strstr(s->diag.text, "step 17 follows step 13: 3 between them are missing"));
+    s->config.allow_gaps = true;
+    assert_int_equal(replay_run(s, "topk"), 0);
+    replay_source.tensor[TENSORS - 1].count = 69;
+    assert_int_equal(replay_run(s, "topk"), GCB_E_INVALID);
+    assert_non_null(strstr(s->diag.text, "step 18 worker 2 small"));
+    replay_source.tensor[TENSORS - 1].count = 70;
+    replay_source.tensor[TENSORS - 1].path = "other";
+    assert_int_equal(replay_run(s, "topk"), GCB_E_INVALID);
+}
+
+/* Every allocation fails once: it is said, and (sanitizers see it) nothing is left behind. */
+static void without_memory(void **state)
+{
+    struct replay_setup *s = *state;
+    size_t failed = 0;
+    int err;
+
+    s->config.tune_steps = 1;
+    gcb_schedule_parse(&s->config.schedule, "0.9@3", NULL);
+    do {
+        s->diag.text[0] = '\0';
+        gcb_replay_close(s->replay);
+        s->replay = NULL;
+        replay_calls = 0;
+        replay_fail_at = 0;
+        gcb_layout_fini(&s->plan);
+        assert_int_equal(gcb_layout_init(&s->plan, &replay_source, &s->layout, NULL), 0);
+        replay_calls = 0;
+        replay_fail_at = ++failed;
+        err = replay_start(s, "topk:theta=0.8,values=range,memory=delay,momentum=0.5,delay=2");
+        replay_fail_at = 0;
+        if (err && (err != GCB_E_NOMEM || !strstr(s->diag.text, "out of memory")))
+            fail_msg("allocation %zu: %d, '%s'", failed, err, s->diag.text);
+    } while (err);
+    assert_true(failed > 60);
+}
+
+static void stops(void **state)
+{
+    struct replay_setup *s = *state;
+
+    s->seen.stop_after = 2;
+    assert_int_equal(replay_run(s, "topk:memory=ef"), 0);
+    assert_true(s->total.interrupted);
+    assert_int_equal(s->total.steps, 2);
+}
+
+static void staleness_percentiles(void **state)
+{
+    struct gcb_staleness *s = malloc(sizeof(*s));
+    const uint16_t age[] = {0, 0, 0, 5, 9, 65535};
+
+    (void)state;
+    gcb_staleness_clear(s);
+    assert_int_equal(gcb_staleness_at(s, 0.5), 0);
+    assert_int_equal(gcb_staleness_max(s), 0);
+    gcb_staleness_add(s, age, 6);
+    assert_int_equal(gcb_staleness_at(s, 0.5), 0);
+    assert_int_equal(gcb_staleness_at(s, 0.51), 5);
+    assert_int_equal(gcb_staleness_at(s, 0.99), 65535);
+    assert_int_equal(gcb_staleness_max(s), 65535);
+    free(s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        REPLAY_CASE(lossless),
+        REPLAY_CASE(constructed),
+        REPLAY_CASE(scopes_and_threads),
+        REPLAY_CASE(repetitions_draw_apart),
+        REPLAY_CASE(refuses),
+        REPLAY_CASE(without_memory),
+        REPLAY_CASE(stops),
+        cmocka_unit_test(staleness_percentiles),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

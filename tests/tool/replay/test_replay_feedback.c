@@ -1,0 +1,229 @@
+/* Replays with feedback, momentum and delay, worked out again with plain loops. */
+#include <math.h>
+
+#include "tests/tool/replay/replay_source.h"
+
+/* ---- error feedback with top-k, worked out again with plain loops and in double ---- */
+
+struct plain {
+    double p[WORKERS][NAMES][LARGEST], e[WORKERS][NAMES][LARGEST];
+    unsigned age[WORKERS][NAMES][LARGEST];
+    double sent[NAMES][LARGEST], due[NAMES][LARGEST]; /* since the start */
+    double alpha, cumulative, residual, gradient, touched;
+};
+
+static bool is_kept(const double *p, uint64_t n, uint64_t i, uint64_t k)
+{
+    uint64_t before = 0;
+
+    for (uint64_t j = 0; j < n; j++)
+        before += fabs(p[j]) > fabs(p[i]) || (fabs(p[j]) == fabs(p[i]) && j < i);
+    return before < k;
+}
+
+static void plain_step(struct plain *f, size_t step, double density)
+{
+    double dd = 0, rr = 0, drift = 0, owed = 0;
+
+    f->residual = f->gradient = f->touched = 0.0;
+    for (size_t j = 0; j < NAMES; j++) {
+        const uint64_t n = replay_source.tensor[j].count, k = (uint64_t)rint(density * (double)n);
+        double update[LARGEST] = {0}, mean[LARGEST] = {0};
+        bool any[LARGEST] = {false};
+
+        for (size_t w = 0; w < WORKERS; w++) {
+            const float *g = replay_source.data[(step * WORKERS + w) * NAMES + j];
+            double *p = f->p[w][j], *e = f->e[w][j];
+
+            for (uint64_t i = 0; i < n; i++)
+                p[i] = (double)(float)(e[i] + (double)g[i]);
+            for (uint64_t i = 0; i < n; i++) {
+                const bool kept = is_kept(p, n, i, k);
+
+                e[i] = kept ? 0.0 : p[i];
+                update[i] += kept ? p[i] / WORKERS : 0.0;
+                mean[i] += (double)g[i] / WORKERS;
+                any[i] |= kept;
+                f->age[w][j][i] = kept ? 0 : f->age[w][j][i] + 1;
+                f->residual += e[i] * e[i] / WORKERS;
+                f->gradient += (double)g[i] * (double)g[i] / WORKERS;
+            }
+        }
+        for (uint64_t i = 0; i < n; i++) {
+            f->sent[j][i] += update[i];
+            f->due[j][i] += mean[i];
+            f->touched += any[i];
+            dd += (update[i] - mean[i]) * (update[i] - mean[i]);
+            rr += mean[i] * mean[i];
+            drift += (f->sent[j][i] - f->due[j][i]) * (f->sent[j][i] - f->due[j][i]);
+            owed += f->due[j][i] * f->due[j][i];
+        }
+    }
+    f->alpha = sqrt(dd / rr);
+    f->cumulative = sqrt(drift / owed);
+    f->residual = sqrt(f->residual);
+    f->gradient = sqrt(f->gradient);
+}
+
+static int by_size(const void *a, const void *b)
+{
+    const unsigned x = *(const unsigned *)a, y = *(const unsigned *)b;
+
+    return (x > y) - (x < y);
+}
+
+static void expect_ages(const struct plain *f, const struct gcb_replay_step *step)
+{
+    static unsigned all[WORKERS * (LARGEST + 70)];
+    size_t n = 0;
+
+    for (size_t w = 0; w < WORKERS; w++)
+        for (size_t j = 0; j < NAMES; j++)
+            for (uint64_t i = 0; i < replay_source.tensor[j].count; i++)
+                all[n++] = f->age[w][j][i];
+    qsort(all, n, sizeof(*all), by_size);
+    assert_int_equal(step->staleness_median, all[(size_t)ceil(0.5 * (double)n) - 1]);
+    assert_int_equal(step->staleness_p99, all[(size_t)ceil(0.99 * (double)n) - 1]);
+    assert_int_equal(step->staleness_max, all[n - 1]);
+}
+
+static void feedback_is_what_it_says(void **state)
+{
+    struct replay_setup *s = *state;
+    struct plain *f = calloc(1, sizeof(*f));
+
+    s->config.loops = 3;
+    assert_int_equal(replay_run(s, "topk:density=0.1,memory=ef"), 0);
+    assert_int_equal(s->seen.steps, 3 * STEPS);
+    for (size_t t = 0; t < 3 * STEPS; t++) {
+        const struct gcb_replay_step *step = &s->seen.step[t];
+
+        plain_step(f, t % STEPS, 0.1);
+        assert_int_equal(step->step, 10 + t % STEPS);
+        assert_int_equal(step->loop, t / STEPS);
+        replay_expect(step->alpha, f->alpha, 1e-5);
+        replay_expect(step->cumulative_error, f->cumulative, 1e-5);
+        replay_expect(step->residual_norm, f->residual, 1e-5);
+        replay_expect(step->gradient_norm, f->gradient, 1e-9);
+        replay_expect(step->density, 0.1, 1e-9);
+        replay_expect(step->union_density, f->touched / (LARGEST + 70), 1e-12);
+        expect_ages(f, step);
+    }
+    assert_true(s->total.feedback && s->total.bound_ratio > 0.0 && s->total.bound_ratio <= 1.0);
+    free(f);
+}
+
+/* ||e||^2 <= 4 (1 - d) / d^2 max ||g||^2, and the ratio is of these very figures. */
+static void bound(void **state)
+{
+    static const char *const specs[] = {"topk:density=0.05,memory=ef",
+                                        "sbc:p=0.1",
+                                        "stc:p=0.1",
+                                        "dgc:density=0.1,momentum=0",
+                                        "demo:density=0.1,chunk=64",
+                                        "fft:theta=0.8,memory=ef",
+                                        "topk:density=0.05,memory=ef,decay=0.9",
+                                        "topk:density=0.2,memory=delay,delay=3",
+                                        "range:bits=4,memory=ef",
+                                        "fp16:memory=ef"};
+    struct replay_setup *s = *state;
+
+    s->config.loops = 20;
+    for (size_t i = 0; i < sizeof(specs) / sizeof(specs[0]); i++) {
+        double d = 1.0;
+
+        assert_int_equal(replay_run(s, specs[i]), 0);
+        assert_true(s->total.feedback);
+        assert_true(s->total.bound_ratio <= 1.0);
+        for (size_t t = 0; t < s->seen.steps; t++)
+            if (!isnan(s->seen.step[t].contraction))
+                d = fmin(d, s->seen.step[t].contraction);
+        replay_expect(s->total.contraction_min, d, 1e-15);
+    }
+    assert_int_equal(replay_run(s, "dgc:density=0.1"), 0); /* momentum */
+    assert_true(!s->total.feedback && isnan(s->total.bound_ratio));
+    assert_int_equal(replay_run(s, "topk"), 0); /* no memory */
+    assert_true(!s->total.feedback && isnan(s->total.bound_ratio));
+}
+
+static void delay_counts_its_input(void **state)
+{
+    struct replay_setup *s = *state;
+    const uint64_t step_bytes = WORKERS * (LARGEST + 70) * sizeof(float);
+
+    assert_int_equal(replay_run(s, "identity:memory=delay,delay=4"), 0);
+    assert_int_equal(s->total.silent_steps, 5);
+    assert_int_equal(s->total.unsent_steps, 2);
+    assert_int_equal(s->total.input_bytes, STEPS * step_bytes);
+    assert_int_equal(s->total.tally.input_bytes, 4 * step_bytes);
+    replay_expect(s->total.ratio, 4.0 * (double)step_bytes / (double)s->total.tally.wire_bytes,
+                  1e-12);
+    assert_true(isnan(s->seen.step[0].alpha) && isnan(s->seen.step[0].ratio));
+    assert_int_equal(s->seen.step[0].tally.wire_bytes, 0);
+    assert_true(s->seen.step[0].cumulative_error == 1.0);
+    replay_expect(s->seen.step[3].ratio, s->total.ratio, 1e-12);
+    assert_true(s->seen.step[3].alpha < 1e-6 && s->seen.step[3].cumulative_error < 1e-6);
+    assert_int_equal(s->seen.step[2].staleness_median, 3);
+    assert_int_equal(s->seen.step[3].staleness_max, 0);
+    assert_int_equal(s->total.staleness_median, 2);
+    assert_int_equal(replay_run(s, "identity:memory=delay,delay=2"), 0);
+    assert_int_equal(s->total.tally.input_bytes, STEPS * step_bytes);
+    assert_true(s->total.alpha < 1e-6 && s->total.cumulative_error < 1e-6);
+}
+
+/* Workers that are alike have the norms that rows show; with a delay g is as large as its parts together. */
+static void bound_is_of_these_figures(void **state)
+{
+    struct replay_setup *s = *state;
+    double gradient = 0.0, window = 0.0, residual = 0.0, d;
+
+    for (size_t i = 0; i < TENSORS; i++)
+        memcpy(replay_source.data[i],
+               replay_source.data[i / (NAMES * WORKERS) * NAMES * WORKERS + i % NAMES],
+               sizeof(replay_source.data[i]));
+    for (size_t k = 0; k < LARGEST; k++) /* the largest come first, and are not the last */
+        for (size_t i = 0; i < NAMES * WORKERS; i++)
+            replay_source.data[i][k] *= 4.0f;
+    s->config.loops = 3;
+    assert_int_equal(replay_run(s, "topk:density=0.2,memory=delay,delay=3"), 0);
+    d = s->total.contraction_min;
+    for (size_t t = 0; t < s->seen.steps; t++) {
+        gradient += s->seen.step[t].gradient_norm;
+        window = fmax(window, gradient);
+        if (t % 3 != 2)
+            continue;
+        gradient = 0.0;
+        residual = fmax(residual, s->seen.step[t].residual_norm);
+    }
+    replay_expect(s->total.bound_ratio,
+                  residual * residual / (4.0 * (1.0 - d) / (d * d) * window * window), 1e-9);
+}
+
+/* Momentum: what is owed is what entered the memory, so that what is missing is what is still in it. */
+static void momentum_owes_what_it_added(void **state)
+{
+    struct replay_setup *s = *state;
+
+    assert_int_equal(replay_run(s, "identity:memory=dgc,momentum=0.5,masking=no"), 0);
+    assert_true(s->total.alpha < 1e-6 && s->total.cumulative_error < 1e-6);
+    assert_int_equal(replay_run(s, "identity:memory=dgc,momentum=0.5,nesterov=yes,masking=no"), 0);
+    assert_true(s->total.alpha < 1e-6 && s->total.cumulative_error < 1e-6);
+    assert_int_equal(replay_run(s, "identity:memory=dgc,momentum=0.5,clip-norm=0.001"), 0);
+    assert_true(s->total.alpha < 1e-6 && s->total.cumulative_error < 1e-6);
+    assert_int_equal(replay_run(s, "identity:memory=dgc,momentum=0.5,nesterov=yes,clip-norm=0.001"),
+                     0);
+    assert_true(s->total.alpha < 1e-6 && s->total.cumulative_error < 1e-6);
+    assert_int_equal(replay_run(s, "topk:density=0.1,memory=dgc,momentum=0.5"), 0);
+    assert_true(s->total.alpha > 0.1 && s->total.cumulative_error > 0.1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        REPLAY_CASE(feedback_is_what_it_says),    REPLAY_CASE(bound),
+        REPLAY_CASE(delay_counts_its_input),      REPLAY_CASE(bound_is_of_these_figures),
+        REPLAY_CASE(momentum_owes_what_it_added),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,121 @@
+/* Replays whose theta or range changes from step to step. */
+#include <math.h>
+
+#include "tests/tool/replay/replay_source.h"
+
+static void schedules(void **state)
+{
+    struct replay_setup *s = *state;
+
+    assert_int_equal(gcb_schedule_parse(&s->config.schedule, "0.9@1,0.7@2,0@4", &s->diag), 0);
+    assert_int_equal(replay_run(s, "topk:theta=0.8,memory=ef"), 0);
+    replay_expect(s->seen.step[0].density, 0.2, 1e-9);
+    replay_expect(s->seen.step[1].density, 0.1, 1e-9);
+    replay_expect(s->seen.step[2].density, 0.3, 1e-9);
+    replay_expect(s->seen.step[3].theta, 0.7, 0.0);
+    replay_expect(s->seen.step[4].density, 1.0, 0.0);
+    assert_true(s->seen.step[3].residual_norm > 0.0);
+    assert_true(s->seen.step[4].residual_norm == 0.0); /* memory outlives the encoders */
+    assert_true(s->seen.step[4].cumulative_error < 1e-6);
+    assert_int_equal(replay_run(s, "qsgd"), 0);
+    assert_true(isnan(s->seen.step[1].theta));
+}
+
+static void schedule_by_learning_rate(void **state)
+{
+    struct replay_setup *s = *state;
+
+    assert_int_equal(gcb_schedule_parse(&s->config.schedule, "sqrt-lr", &s->diag), 0);
+    s->config.schedule.lipschitz = 2.0;
+    assert_int_equal(replay_run(s, "topk"), GCB_E_INVALID);
+    assert_non_null(strstr(s->diag.text, "step 10 has no attribute lr"));
+    replay_source.lr = 0.32;
+    assert_int_equal(replay_run(s, "topk"), 0);
+    replay_expect(s->seen.step[0].theta, 0.8, 1e-12);
+    replay_expect(s->seen.step[3].theta, 0.4, 1e-12);
+    replay_expect(s->seen.step[3].lr, 0.08, 1e-12);
+    assert_int_equal(gcb_curve_parse(&s->config.schedule.lr, "5@0,0.02@2", "--lr", NULL), 0);
+    assert_int_equal(replay_run(s, "topk"), 0);
+    replay_expect(s->seen.step[0].theta, 0.999999, 0.0);
+    replay_expect(s->seen.step[2].theta, 0.2, 1e-12);
+}
+
+static void schedule_by_epoch(void **state)
+{
+    static const double density[STEPS] = {0.25, 0.25, 0.0625, 0.0625, 0.015625, 0.015625};
+    struct replay_setup *s = *state;
+
+    assert_int_equal(gcb_schedule_parse(&s->config.schedule, "dgc-warmup", &s->diag), 0);
+    assert_int_equal(replay_run(s, "dgc"), GCB_E_INVALID);
+    assert_non_null(strstr(s->diag.text, "has no attribute epoch"));
+    replay_source.epoch = 7.0; /* two steps to an epoch */
+    assert_int_equal(replay_run(s, "dgc"), 0);
+    for (size_t t = 0; t < STEPS; t++)
+        replay_expect(s->seen.step[t].theta, 1.0 - density[t], 1e-12);
+    assert_int_equal(gcb_schedule_parse(&s->config.schedule, "dgc-warmup:1", &s->diag), 0);
+    assert_int_equal(replay_run(s, "dgc"), 0);
+    replay_expect(s->seen.step[3].theta, 0.996, 1e-12);
+    replay_expect(s->seen.step[4].theta, 0.999, 1e-12);
+    replay_expect(s->seen.step[5].theta, 0.999, 1e-12);
+}
+
+static void schedules_explain_themselves(void **state)
+{
+    static const char *const bad[][2] = {
+        {"", "is not VALUE@STEP"},
+        {"0.9@", "'0.9@' is not"},
+        {"x@0", "'x@0' is not"},
+        {"0.9@0,", "is not VALUE@STEP"},
+        {"0.9@0,0.5", "'0.5' is not"},
+        {"0.9@4,0.5@4", "steps must rise"},
+        {"1@0", "theta must be in [0, 1)"},
+        {"dgc-warmup:0", "STEPS_PER_EPOCH"},
+        {"nan@0", "'nan@0' is not"},
+        {"sqrt-lr:3", "is not VALUE@STEP"},
+    };
+    struct gcb_schedule schedule;
+    struct gcb_diag diag;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        memset(&schedule, 0, sizeof(schedule));
+        assert_int_equal(gcb_schedule_parse(&schedule, bad[i][0], &diag), GCB_E_INVALID);
+        if (!strstr(diag.text, bad[i][1]))
+            fail_msg("'%s' says '%s'", bad[i][0], diag.text);
+    }
+}
+
+/* The range of the first steps holds for all, and what is larger later is clamped and counted. */
+static void tuning(void **state)
+{
+    struct replay_setup *s = *state;
+    const struct gcb_tensor *later = &replay_source.tensor[4 * WORKERS * NAMES];
+
+    for (size_t k = 0; k < 30; k++)
+        replay_source.data[later - replay_source.tensor][k] =
+            1.0f; /* the others stay below 0.005 */
+    s->config.tune_steps = 2;
+    assert_int_equal(replay_run(s, "range:bits=8"), 0);
+    assert_true(isnan(s->seen.step[1].clamped_share));
+    replay_expect(s->seen.step[4].clamped_share, 30.0 / (WORKERS * (LARGEST + 70)), 1e-12);
+    assert_true(s->seen.step[4].alpha > 0.9);
+    s->config.tune_steps = 5; /* sees it */
+    assert_int_equal(replay_run(s, "range:bits=8"), 0);
+    assert_true(s->seen.step[5].clamped_share == 0.0);
+    s->config.tune_steps = 2;
+    assert_int_equal(replay_run(s, "fft:theta=0.5,memory=ef"), 0);
+    assert_true(s->seen.step[4].clamped_share > 0.0 && s->seen.step[4].clamped_share < 1.0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        REPLAY_CASE(schedules),
+        REPLAY_CASE(schedule_by_learning_rate),
+        REPLAY_CASE(schedule_by_epoch),
+        cmocka_unit_test(schedules_explain_themselves),
+        REPLAY_CASE(tuning),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

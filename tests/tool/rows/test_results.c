@@ -1,0 +1,159 @@
+/* Result files read back: rows in order, and every way in which a file is none. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "src/tool/rows/results.h"
+
+struct seen {
+    char records[64];
+    uint64_t rows, last_line;
+    double sum;
+    int stop_at; /* visit fails at this row */
+};
+
+static int visit(void *ctx, const struct gcb_results_row *row, struct gcb_diag *diag)
+{
+    struct seen *s = ctx;
+
+    s->records[s->rows++] = row->record[0];
+    s->last_line = row->line;
+    s->sum += isnan(gcb_results_real(row->json, "x")) ? 0.0 : gcb_results_real(row->json, "x");
+    if (s->stop_at && s->rows == (uint64_t)s->stop_at)
+        return gcb_diag_set(diag, GCB_E_INVALID, "stopped");
+    return 0;
+}
+
+static int read_text(struct seen *s, const char *text, size_t length, struct gcb_diag *diag)
+{
+    char path[] = "/tmp/gcbench-results-XXXXXX";
+    const int fd = mkstemp(path);
+    int err;
+
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, text, length), (ssize_t)length);
+    close(fd);
+    memset(diag, 0, sizeof(*diag));
+    err = gcb_results_read(path, visit, s, diag);
+    unlink(path);
+    return err;
+}
+
+static void test_rows(void **state)
+{
+    static const char text[] = "{\"record\":\"environment\",\"schema\":1}\n"
+                               "{\"record\":\"result\",\"schema\":1,\"x\":2}\n"
+                               "{\"record\":\"summary\",\"schema\":1,\"x\":0.5,\"y\":null}\n";
+    struct seen s = {.rows = 0};
+    struct gcb_diag diag;
+
+    (void)state;
+    assert_int_equal(read_text(&s, text, strlen(text), &diag), 0);
+    assert_string_equal(s.records, "ers");
+    assert_int_equal(s.last_line, 3);
+    assert_true(s.sum == 2.5);
+}
+
+static void test_refused(void **state)
+{
+    static const struct {
+        const char *text, *words;
+    } cases[] = {
+        {"", "no results"},
+        {"\n", "line 1: empty"},
+        {"{\"record\":\"result\",\"schema\":1}", "line 1: cut off"},
+        {"{\"record\":\"result\",\"schema\":1}\n{\"rec", "line 2: cut off"},
+        {"{\"record\":\"result\",\"schema\":1}\n\n", "line 2: empty"},
+        {"record,file\n", "line 1: not JSON but csv"},
+        {"record\tfile\n", "--results"},
+        {"\x89HDF\r\n\x1a\n", "an HDF5 file, not results"},
+        {"{\"record\":\"result\",\"schema\":1}\n\x89HDF\r\n", "line 2: not JSON"},
+        {"[1]\n", "not a row"},
+        {"{\"schema\":1}\n", "no \"record\""},
+        {"{\"record\":1,\"schema\":1}\n", "no \"record\""},
+        {"{\"record\":\"result\"}\n", "schema"},
+        {"{\"record\":\"result\",\"schema\":2}\n", "schema"},
+        {"{\"record\":\"a\",\"record\":\"b\",\"schema\":1}\n", "not JSON"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct seen s = {.rows = 0};
+        struct gcb_diag diag;
+
+        assert_int_equal(read_text(&s, cases[i].text, strlen(cases[i].text), &diag), GCB_E_CORRUPT);
+        if (!strstr(diag.text, cases[i].words))
+            fail_msg("case %zu: \"%s\" lacks \"%s\"", i, diag.text, cases[i].words);
+    }
+}
+
+/* Binary files end with words, too: a NUL, bytes that are not UTF-8, a line without end. */
+static void test_binary(void **state)
+{
+    static const char nul[] = "{\"record\":\"a\0b\",\"schema\":1}\n";
+    struct seen s = {.rows = 0};
+    struct gcb_diag diag;
+
+    (void)state;
+    assert_int_equal(read_text(&s, nul, sizeof(nul) - 1, &diag), GCB_E_CORRUPT);
+    assert_int_equal(read_text(&s, "\xff\xfe\n", 3, &diag), GCB_E_CORRUPT);
+    assert_int_equal(s.rows, 0);
+}
+
+static void test_missing(void **state)
+{
+    struct seen s = {.rows = 0};
+    struct gcb_diag diag = {0};
+
+    (void)state;
+    assert_int_equal(gcb_results_read("/nonexistent\n/r.json", visit, &s, &diag), GCB_E_IO);
+    assert_non_null(strstr(diag.text, "\\x0a"));
+    assert_int_equal(gcb_results_read("/tmp", visit, &s, &diag), GCB_E_IO);
+}
+
+static void test_visitor_stops(void **state)
+{
+    static const char text[] = "{\"record\":\"a\",\"schema\":1}\n{\"record\":\"b\",\"schema\":1}\n";
+    struct seen s = {.stop_at = 1};
+    struct gcb_diag diag;
+
+    (void)state;
+    assert_int_equal(read_text(&s, text, strlen(text), &diag), GCB_E_INVALID);
+    assert_int_equal(s.rows, 1);
+}
+
+static void test_fields(void **state)
+{
+    json_t *row =
+        json_loads("{\"t\":\"x\",\"i\":7,\"r\":0.25,\"n\":null,\"neg\":-1,\"b\":true}", 0, NULL);
+
+    (void)state;
+    assert_string_equal(gcb_results_text(row, "t"), "x");
+    assert_null(gcb_results_text(row, "i"));
+    assert_null(gcb_results_text(row, "absent"));
+    assert_true(gcb_results_real(row, "i") == 7.0 && gcb_results_real(row, "r") == 0.25);
+    assert_true(isnan(gcb_results_real(row, "n")) && isnan(gcb_results_real(row, "t")));
+    assert_int_equal(gcb_results_u64(row, "i"), 7);
+    assert_int_equal(gcb_results_u64(row, "neg"), 0);
+    assert_int_equal(gcb_results_u64(row, "r"), 0);
+    assert_true(gcb_results_bool(row, "b") && !gcb_results_bool(row, "i"));
+    json_decref(row);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_rows),          cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_binary),        cmocka_unit_test(test_missing),
+        cmocka_unit_test(test_visitor_stops), cmocka_unit_test(test_fields),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

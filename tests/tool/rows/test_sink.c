@@ -1,0 +1,288 @@
+/* Rows, sinks and tables: what arrives in the stream, byte for byte, and what happens when it cannot. */
+#include <math.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "src/tool/print/table.h"
+#include "src/tool/rows/sink.h"
+
+static const char *const records[] = {"a", "b", NULL};
+static const char *const names[] = {"record", "text", "real", "count", "flag", NULL};
+static const struct gcb_columns columns = {records, names};
+
+static void make_row(struct gcb_row *row, const char *record, const char *text)
+{
+    gcb_row_init(row, record);
+    gcb_row_real(row, "real", 0.8);
+    gcb_row_text(row, "text", text);
+    gcb_row_u64(row, "count", 7);
+    gcb_row_bool(row, "flag", true);
+    gcb_row_real(row, "nan", NAN);
+    gcb_row_real(row, "inf", -INFINITY);
+    gcb_row_real(row, "five", 5.0);
+    gcb_row_null(row, "none");
+    gcb_row_text(row, "null", NULL);
+}
+
+/* What a sink of this format writes for rows of these texts. */
+static char *written(enum gcb_format format, const char *const *texts, size_t n)
+{
+    struct gcb_sink *sink = NULL;
+    char *data = NULL;
+    size_t size;
+    FILE *f = open_memstream(&data, &size);
+
+    assert_int_equal(gcb_sink_create(&sink, format, f, "memory", &columns, NULL), 0);
+    for (size_t i = 0; i < n; i++) {
+        struct gcb_row row;
+
+        make_row(&row, i % 2 ? "b" : "a", texts[i]);
+        assert_int_equal(gcb_sink_put(sink, &row, NULL), 0);
+        gcb_row_fini(&row);
+    }
+    gcb_sink_destroy(sink);
+    fclose(f);
+    return data;
+}
+
+static void test_json(void **state)
+{
+    const char *const texts[] = {"x\"\n\xff"};
+    char *data = written(GCB_FORMAT_JSON, texts, 1);
+
+    (void)state;
+    assert_string_equal(data,
+                        "{\"record\": \"a\", \"schema\": 1, \"real\": 0.8, \"text\": "
+                        "\"x\\\"\\\\x0a\\\\xff\", \"count\": 7, \"flag\": true, \"nan\": null, "
+                        "\"inf\": null, \"five\": 5.0, \"none\": null, \"null\": null}\n");
+    free(data);
+}
+
+static void test_csv(void **state)
+{
+    const char *const texts[] = {"plain", "a,b", "q\"q", "=1+1", "-x,", "tab\t", ""};
+    char *data = written(GCB_FORMAT_CSV, texts, 7);
+
+    (void)state;
+    assert_string_equal(data, "record,text,real,count,flag\n"
+                              "a,plain,0.8,7,true\n"
+                              "b,\"a,b\",0.8,7,true\n"
+                              "a,\"q\"\"q\",0.8,7,true\n"
+                              "b,'=1+1,0.8,7,true\n"
+                              "a,\"'-x,\",0.8,7,true\n"
+                              "b,tab\\x09,0.8,7,true\n"
+                              "a,,0.8,7,true\n");
+    free(data);
+}
+
+static void test_tsv(void **state)
+{
+    const char *const texts[] = {"a,b\t\"c\"", "@x"};
+    char *data = written(GCB_FORMAT_TSV, texts, 2);
+
+    (void)state;
+    assert_string_equal(data, "record\ttext\treal\tcount\tflag\n"
+                              "a\ta,b\\x09\"c\"\t0.8\t7\ttrue\n"
+                              "b\t'@x\t0.8\t7\ttrue\n");
+    free(data);
+}
+
+static void test_table_drops_rows(void **state)
+{
+    const char *const texts[] = {"x"};
+    char *data = written(GCB_FORMAT_TABLE, texts, 1);
+
+    (void)state;
+    assert_string_equal(data, "");
+    free(data);
+}
+
+static void test_other_records_stay_out_of_csv(void **state)
+{
+    struct gcb_sink *sink = NULL;
+    char *data = NULL;
+    size_t size;
+    FILE *f = open_memstream(&data, &size);
+    struct gcb_row row;
+
+    (void)state;
+    make_row(&row, "environment", "x");
+    assert_int_equal(gcb_sink_create(&sink, GCB_FORMAT_CSV, f, "memory", &columns, NULL), 0);
+    assert_int_equal(gcb_sink_put(sink, &row, NULL), 0);
+    fclose(f);
+    assert_string_equal(data, "record,text,real,count,flag\n");
+    gcb_row_fini(&row);
+    gcb_sink_destroy(sink);
+    free(data);
+}
+
+static void test_large_numbers(void **state)
+{
+    struct gcb_row row;
+
+    (void)state;
+    gcb_row_init(&row, "a");
+    gcb_row_u64(&row, "max", UINT64_MAX);
+    gcb_row_u64(&row, "long", INT64_MAX);
+    assert_true(json_is_real(json_object_get(row.json, "max")));
+    assert_true(json_integer_value(json_object_get(row.json, "long")) == INT64_MAX);
+    gcb_row_fini(&row);
+}
+
+static void test_method(void **state)
+{
+    struct gcb_method m;
+    struct gcb_row row;
+    json_t *params;
+
+    (void)state;
+    assert_int_equal(gcb_method_parse(&m, "topk:density=0.25", NULL), 0);
+    gcb_row_init(&row, "result");
+    gcb_row_method(&row, &m);
+    assert_string_equal(json_string_value(json_object_get(row.json, "method")), "topk");
+    params = json_object_get(row.json, "params");
+    assert_true(json_real_value(json_object_get(params, "theta")) == 0.75);
+    assert_string_equal(json_string_value(json_object_get(params, "values")), "fp32");
+    assert_null(json_object_get(params, "bits")); /* has no meaning with fp32 */
+    gcb_row_fini(&row);
+}
+
+static void test_full_disk(void **state)
+{
+    static const enum gcb_format formats[] = {GCB_FORMAT_JSON, GCB_FORMAT_CSV, GCB_FORMAT_TSV};
+
+    (void)state;
+    for (size_t i = 0; i < 3; i++) {
+        FILE *f = fopen("/dev/full", "w");
+        struct gcb_sink *sink = NULL;
+        struct gcb_diag diag = {0};
+        struct gcb_row row;
+        int err;
+
+        assert_non_null(f);
+        make_row(&row, "a", "x");
+        err = gcb_sink_create(&sink, formats[i], f, "the stream", &columns, &diag);
+        if (!err)
+            err = gcb_sink_put(sink, &row, &diag);
+        assert_int_equal(err, GCB_E_IO);
+        assert_string_equal(diag.text, "the stream: cannot write: No space left on device");
+        gcb_row_fini(&row);
+        gcb_sink_destroy(sink);
+        fclose(f);
+    }
+}
+
+static void test_reader_gone(void **state)
+{
+    struct gcb_sink *sink = NULL;
+    struct gcb_diag diag = {.text = "old words"};
+    struct gcb_row row;
+    int ends[2];
+    FILE *f;
+
+    (void)state;
+    signal(SIGPIPE, SIG_IGN);
+    assert_int_equal(pipe(ends), 0);
+    f = fdopen(ends[1], "w");
+    close(ends[0]);
+    make_row(&row, "a", "x");
+    assert_int_equal(gcb_sink_create(&sink, GCB_FORMAT_JSON, f, "s", &columns, &diag), 0);
+    assert_int_equal(gcb_sink_put(sink, &row, &diag), GCB_E_IO);
+    assert_string_equal(diag.text, "");
+    gcb_row_fini(&row);
+    gcb_sink_destroy(sink);
+    fclose(f);
+}
+
+static void test_failed_row_is_no_memory(void **state)
+{
+    struct gcb_sink *sink = NULL;
+    struct gcb_row row;
+
+    (void)state;
+    gcb_row_init(&row, "a");
+    gcb_row_json(&row, "x", NULL);
+    assert_int_equal(gcb_sink_create(&sink, GCB_FORMAT_TABLE, stdout, "s", &columns, NULL), 0);
+    assert_int_equal(gcb_sink_put(sink, &row, NULL), GCB_E_NOMEM);
+    gcb_row_fini(&row);
+    gcb_sink_destroy(sink);
+}
+
+/* The columns of results are those of the contract: order and names that scripts depend on. */
+static void test_result_columns(void **state)
+{
+    static const char *const first[] = {"record",  "file",  "step",   "worker",  "tensor",
+                                        "scope",   "order", "method", "spec",    "device",
+                                        "threads", "isa",   "status", "elements"};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(first) / sizeof(first[0]); i++)
+        assert_string_equal(gcb_result_columns.names[i], first[i]);
+    for (size_t i = 0; gcb_result_columns.names[i]; i++)
+        assert_string_not_equal(gcb_result_columns.names[i], "params");
+}
+
+static char *drawn(unsigned width, bool color)
+{
+    static const struct gcb_table_column cols[] = {{"name", false, true}, {"n", true, false}};
+    struct gcb_table *t = NULL;
+    char *data = NULL;
+    size_t size;
+    FILE *f = open_memstream(&data, &size);
+
+    assert_int_equal(gcb_table_create(&t, cols, 2, NULL), 0);
+    assert_int_equal(gcb_table_add(t, (const char *[]){"caf\u00e9", "1"}, NULL), 0);
+    assert_int_equal(gcb_table_add(t, (const char *[]){"a.long.name.of.a.tensor", "200"}, NULL), 0);
+    assert_int_equal(gcb_table_add(t, (const char *[]){"\u6f22\u5b57", NULL}, NULL), 0);
+    assert_int_equal(gcb_table_rows(t), 3);
+    gcb_table_print(t, f, width, color);
+    gcb_table_destroy(t);
+    fclose(f);
+    return data;
+}
+
+static void test_table(void **state)
+{
+    char *data = drawn(80, false);
+
+    (void)state;
+    assert_string_equal(data, "name                       n\n"
+                              "caf\u00e9                       1\n"
+                              "a.long.name.of.a.tensor  200\n"
+                              "\u6f22\u5b57                       -\n");
+    free(data);
+    data = drawn(17, true);
+    assert_string_equal(data, "\033[1mname            n\033[0m\n"
+                              "caf\u00e9            1\n"
+                              "a.long.name.of.a.tensor\n"
+                              "              200\n"
+                              "\u6f22\u5b57            -\n");
+    free(data);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_json),
+        cmocka_unit_test(test_csv),
+        cmocka_unit_test(test_tsv),
+        cmocka_unit_test(test_table_drops_rows),
+        cmocka_unit_test(test_other_records_stay_out_of_csv),
+        cmocka_unit_test(test_large_numbers),
+        cmocka_unit_test(test_method),
+        cmocka_unit_test(test_full_disk),
+        cmocka_unit_test(test_reader_gone),
+        cmocka_unit_test(test_failed_row_is_no_memory),
+        cmocka_unit_test(test_result_columns),
+        cmocka_unit_test(test_table),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

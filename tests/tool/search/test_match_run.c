@@ -1,0 +1,347 @@
+/*
+ * Searches of several methods over a file that lives in memory: these definitions stand in for
+ * src/tool/dump/source.c, so that readings can be counted.
+ */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "src/tool/search/match_run.h"
+#include "src/tool/search/sweep_rows.h"
+
+#define ELEMENTS 20000
+
+struct gcb_source {
+    struct gcb_tensor tensor;
+    float data[ELEMENTS];
+    size_t reads;
+};
+
+static struct gcb_source source;
+
+size_t gcb_source_count(const struct gcb_source *s)
+{
+    (void)s;
+    return 1;
+}
+
+const struct gcb_tensor *gcb_source_tensor(const struct gcb_source *s, size_t i)
+{
+    (void)i;
+    return &s->tensor;
+}
+
+int gcb_source_read(struct gcb_source *s, size_t i, float *out, struct gcb_diag *diag)
+{
+    (void)i;
+    (void)diag;
+    s->reads++;
+    memcpy(out, s->data, sizeof(s->data));
+    return 0;
+}
+
+static struct gcb_kernels kernels;
+static struct gcb_queue queue = {.threads = 1};
+static struct gcb_layout layout;
+
+static int make(void **state)
+{
+    static const struct gcb_layout_config config = {.scope = GCB_SCOPE_TENSOR};
+    uint32_t seed = 1;
+
+    (void)state;
+    gcb_kernels_init(&kernels, 0);
+    source.tensor = (struct gcb_tensor){.path = "w",
+                                        .dataset = "w",
+                                        .file = "memory",
+                                        .rank = 1,
+                                        .dims = {ELEMENTS},
+                                        .count = ELEMENTS,
+                                        .index = -1};
+    for (size_t i = 0; i < ELEMENTS; i++) {
+        float sum = 0.0f;
+
+        for (int k = 0; k < 4; k++) {
+            seed = seed * 1664525u + 1013904223u;
+            sum += (float)(seed >> 8) * 0x1p-24f - 0.5f;
+        }
+        source.data[i] = sum * sum * sum; /* a few large ones */
+    }
+    return gcb_layout_init(&layout, &source, &config, NULL);
+}
+
+static int clean(void **state)
+{
+    (void)state;
+    gcb_layout_fini(&layout);
+    return 0;
+}
+
+static struct gcb_run_config config_of(const struct gcb_method *methods, size_t count)
+{
+    return (struct gcb_run_config){
+        .source = &source,
+        .layout = &layout,
+        .methods = methods,
+        .method_count = count,
+        .trial = {.kernels = &kernels,
+                  .queue = &queue,
+                  .seed = 1,
+                  .timing = {.warmup = 3, .repeat = 5}},
+        .nonfinite = GCB_POLICY_RAW,
+    };
+}
+
+static int on_trial(void *ctx, const struct gcb_run_trial *trial, struct gcb_diag *diag)
+{
+    (void)diag;
+    ((struct gcb_tally *)ctx)[trial->method] = trial->tally;
+    return 0;
+}
+
+static struct gcb_match_search search_of(const char *spec, const struct gcb_match_goal *goal,
+                                         const char *key)
+{
+    struct gcb_match_search s;
+    struct gcb_method m;
+
+    assert_int_equal(gcb_method_parse(&m, spec, NULL), 0);
+    assert_int_equal(gcb_match_search_init(&s, &m, goal, key, NULL), 0);
+    return s;
+}
+
+/* What a run of its own measures with the settings found. */
+static void measure(struct gcb_tally *out, const struct gcb_match_search *searches, size_t count)
+{
+    const struct gcb_run_observer observer = {.trial = on_trial, .ctx = out};
+    struct gcb_method methods[4];
+    struct gcb_run_config config = config_of(methods, count);
+    struct gcb_run_result result;
+
+    for (size_t i = 0; i < count; i++)
+        methods[i] = searches[i].method;
+    assert_int_equal(gcb_run(&result, &config, &observer, NULL), 0);
+    gcb_run_result_fini(&result);
+}
+
+static void test_found_settings_do_what_was_found(void **state)
+{
+    static const struct gcb_run_observer nobody = {.trial = on_trial};
+    const struct gcb_run_config config = config_of(NULL, 0);
+    struct gcb_match_goal error, ratio;
+    struct gcb_tally tally[4];
+    char words[200];
+    bool interrupted;
+
+    (void)state;
+    assert_int_equal(gcb_match_goal_parse(&error, "rel_l2=0.3", NULL), 0);
+    assert_int_equal(gcb_match_goal_parse(&ratio, "ratio=9", NULL), 0);
+    {
+        struct gcb_match_search s[4] = {
+            search_of("topk", &error, NULL), search_of("qsgd", &error, NULL),
+            search_of("qsgd", &error, "levels"), search_of("topk", &ratio, "levels")};
+
+        source.reads = 0;
+        assert_int_equal(gcb_match_run(s, 4, &config, &nobody, &interrupted, NULL), 0);
+        assert_false(interrupted);
+        assert_in_range(source.reads, 2,
+                        20); /* a round reads once, whatever the number of methods */
+        measure(tally, s, 4);
+        for (size_t i = 0; i < 4; i++) {
+            assert_true(s[i].found.reached);
+            assert_true(s[i].goal->figure(&tally[i]) == s[i].found.value);
+            assert_null(gcb_match_words(words, &s[i], &tally[i]));
+        }
+        assert_true(s[0].found.value <= 0.3 && s[0].found.value > 0.2997);
+        assert_true(s[3].found.value >= 9 && s[3].found.value < 9.009);
+        assert_string_equal(s[1].axis.param->name, "bits");
+        assert_string_equal(s[2].axis.param->name, "levels");
+        assert_string_equal(s[3].axis.param->name, "theta"); /* topk has no levels */
+        assert_true(s[2].found.value >= s[1].found.value);   /* levels are finer than bits */
+    }
+}
+
+static void test_words_of_what_is_out_of_reach(void **state)
+{
+    static const struct gcb_run_observer nobody = {.trial = on_trial};
+    const struct gcb_run_config config = config_of(NULL, 0);
+    struct gcb_match_goal error;
+    struct gcb_tally tally[3];
+    char words[200];
+    bool interrupted;
+
+    (void)state;
+    assert_int_equal(gcb_match_goal_parse(&error, "rel_l2=0.01", NULL), 0);
+    {
+        struct gcb_match_search s[3] = {search_of("terngrad", &error, NULL),
+                                        search_of("stc", &error, NULL),
+                                        search_of("fft:bits=4", &error, NULL)};
+
+        assert_int_equal(gcb_match_run(s, 3, &config, &nobody, &interrupted, NULL), 0);
+        measure(tally, s, 3);
+        for (size_t i = 0; i < 3; i++)
+            assert_false(s[i].found.reached);
+        assert_non_null(strstr(gcb_match_words(words, &s[0], &tally[0]), "no parameter trades"));
+        assert_int_equal(s[0].match.seen_count, 1);
+        assert_non_null(strstr(gcb_match_words(words, &s[1], &tally[1]), "gets worse from there"));
+        assert_non_null(
+            strstr(gcb_match_words(words, &s[2], &tally[2]), "no theta reaches rel_l2"));
+    }
+}
+
+static bool at_once(void *ctx)
+{
+    (void)ctx;
+    return true;
+}
+
+/* Stops once the grid was measured: the source is read once a round. */
+static bool after_grid(void *ctx)
+{
+    (void)ctx;
+    return source.reads > 1;
+}
+
+static bool in_grid(void *ctx)
+{
+    return ++*(unsigned *)ctx > 3;
+}
+
+static void fill_from(struct gcb_run_result *result, const struct gcb_match_search *s, size_t count)
+{
+    memset(result, 0, sizeof(*result));
+    assert_int_equal(gcb_match_fill(result, count + 1, s, count, NULL), 0);
+    assert_true(result->interrupted);
+    assert_int_equal(result->method_count, count + 1);
+    assert_int_equal(result->totals[count].tally.messages, 0); /* a baseline: not begun */
+}
+
+/* The best of the grid, with its figures and without times; what was run since is not overwritten. */
+static void test_interrupted_behind_the_grid(void **state)
+{
+    static const struct gcb_run_observer hasty = {.trial = on_trial, .stop = after_grid};
+    const struct gcb_run_config config = config_of(NULL, 0);
+    struct gcb_run_result result;
+    struct gcb_match_goal error;
+    struct gcb_tally tally[1];
+    struct gcb_match_search s;
+    bool interrupted = false;
+
+    (void)state;
+    assert_int_equal(gcb_match_goal_parse(&error, "rel_l2=0.3", NULL), 0);
+    s = search_of("topk", &error, NULL);
+    source.reads = 0;
+    assert_int_equal(gcb_match_run(&s, 1, &config, &hasty, &interrupted, NULL), 0);
+    assert_true(interrupted);
+    assert_int_equal(s.match.seen_count, GCB_MATCH_ASKS); /* half a round tells nothing */
+    measure(tally, &s, 1);
+    fill_from(&result, &s, 1);
+    assert_int_equal(result.totals[0].tally.wire_bytes, tally[0].wire_bytes);
+    assert_int_equal(result.totals[0].tally.messages, 1);
+    assert_true(gcb_match_meets(&error, error.figure(&result.totals[0].tally)));
+    assert_true(isnan(result.totals[0].tally.encode_seconds));
+    assert_true(isnan(result.totals[0].tally.decode_high));
+    result.totals[0].tally.wire_bytes = 7;
+    assert_int_equal(gcb_match_fill(&result, 2, &s, 1, NULL), 0);
+    assert_int_equal(result.totals[0].tally.wire_bytes, 7);
+    gcb_run_result_fini(&result);
+}
+
+/* Settings of the grid that were measured stand for the search, those that were not do not. */
+static void test_interrupted_in_the_grid(void **state)
+{
+    unsigned asked = 0;
+    const struct gcb_run_observer hasty = {.trial = on_trial, .stop = in_grid, .ctx = &asked};
+    const struct gcb_run_config config = config_of(NULL, 0);
+    struct gcb_run_result result;
+    struct gcb_match_goal error;
+    struct gcb_match_search s[2];
+    bool interrupted = false;
+
+    (void)state;
+    assert_int_equal(gcb_match_goal_parse(&error, "rel_l2=0.3", NULL), 0);
+    s[0] = search_of("topk", &error, NULL);
+    s[1] = search_of("qsgd", &error, NULL);
+    assert_int_equal(gcb_match_run(s, 2, &config, &hasty, &interrupted, NULL), 0);
+    assert_true(interrupted);
+    assert_in_range(s[0].match.seen_count, 1, GCB_MATCH_ASKS - 1);
+    assert_int_equal(s[1].match.seen_count, 0);
+    fill_from(&result, s, 2);
+    assert_int_equal(result.totals[0].tally.messages, 1);
+    assert_int_equal(result.totals[1].tally.messages, 0);
+    gcb_run_result_fini(&result);
+}
+
+/* A setting that its method refuses misses every target, and the other searches go on. */
+static void test_refused_setting(void **state)
+{
+    static const struct gcb_run_observer nobody = {.trial = on_trial};
+    const struct gcb_run_config config = config_of(NULL, 0);
+    struct gcb_match_goal error;
+    struct gcb_match_search s[2];
+    struct gcb_method bad;
+    bool interrupted;
+
+    (void)state;
+    assert_int_equal(gcb_match_goal_parse(&error, "rel_l2=0.3", NULL), 0);
+    assert_int_equal(gcb_method_parse(&bad, "range", NULL), 0);
+    assert_int_equal(gcb_method_set(&bad, "mantissa", "12", NULL), 0);
+    assert_int_equal(gcb_method_set(&bad, "bits", "3", NULL), 0);
+    assert_int_equal(gcb_match_search_init(&s[0], &bad, &error, NULL, NULL), 0);
+    s[1] = search_of("topk", &error, NULL);
+    assert_int_equal(gcb_match_run(s, 2, &config, &nobody, &interrupted, NULL), 0);
+    assert_false(s[0].found.reached);
+    assert_int_equal(s[0].tally.messages, 0);
+    assert_true(s[1].found.reached);
+}
+
+static void test_interrupted(void **state)
+{
+    static const struct gcb_run_observer hasty = {.trial = on_trial, .stop = at_once};
+    const struct gcb_run_config config = config_of(NULL, 0);
+    struct gcb_match_goal error;
+    struct gcb_match_search s;
+    bool interrupted = false;
+
+    (void)state;
+    assert_int_equal(gcb_match_goal_parse(&error, "rel_l2=0.3", NULL), 0);
+    s = search_of("topk", &error, NULL);
+    assert_int_equal(gcb_match_run(&s, 1, &config, &hasty, &interrupted, NULL), 0);
+    assert_true(interrupted);
+    assert_int_equal(s.match.seen_count, 0);
+}
+
+static void test_columns(void **state)
+{
+    const char *names[GCB_SWEEP_COLUMNS];
+    struct gcb_columns columns;
+    size_t n = 0;
+
+    (void)state;
+    gcb_sweep_columns(&columns, names);
+    for (; columns.names[n]; n++)
+        for (size_t i = 0; i < n; i++)
+            assert_string_not_equal(columns.names[i], columns.names[n]);
+    assert_string_equal(columns.names[0], "record");
+    assert_string_equal(columns.names[n - 1], "match_note");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_found_settings_do_what_was_found),
+        cmocka_unit_test(test_words_of_what_is_out_of_reach),
+        cmocka_unit_test(test_interrupted_behind_the_grid),
+        cmocka_unit_test(test_interrupted_in_the_grid),
+        cmocka_unit_test(test_refused_setting),
+        cmocka_unit_test(test_interrupted),
+        cmocka_unit_test(test_columns),
+    };
+
+    return cmocka_run_group_tests(tests, make, clean);
+}

@@ -1,0 +1,161 @@
+/* What tunes a method, laid out as a line. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "src/lib/base/text.h"
+#include "src/tool/search/rate.h"
+
+static struct gcb_rate_axis axis_of(struct gcb_method *m, const char *spec, const char *key)
+{
+    struct gcb_rate_axis axis;
+
+    assert_int_equal(gcb_method_parse(m, spec, NULL), 0);
+    assert_int_equal(gcb_rate_axis_init(&axis, m, key, NULL), 0);
+    return axis;
+}
+
+static double value_at(struct gcb_method *m, const struct gcb_rate_axis *axis, uint64_t position)
+{
+    double value;
+
+    assert_int_equal(gcb_rate_axis_set(m, axis, position, NULL), 0);
+    assert_int_equal(gcb_method_check(m, NULL), 0);
+    assert_true(gcb_method_value(m, axis->param->name, &value));
+    return value;
+}
+
+static void test_density(void **state)
+{
+    struct gcb_method m, again;
+    const struct gcb_rate_axis axis = axis_of(&m, "fft:bits=8", NULL);
+    char spec[256];
+    double before = 2.0;
+
+    (void)state;
+    assert_string_equal(axis.param->name, "theta");
+    assert_int_equal(axis.count, 7 * 90000 + 1);
+    assert_true(value_at(&m, &axis, 0) == 0.9999999);
+    assert_true(value_at(&m, &axis, 90000 * 6) == 0.9);
+    assert_true(value_at(&m, &axis, 90000 * 6 + 1) == 0.89999);
+    assert_true(value_at(&m, &axis, axis.count - 1) == 0.0);
+    for (uint64_t i = 0; i < axis.count; i += 997) {
+        const double theta = value_at(&m, &axis, i);
+
+        assert_true(theta < before);
+        before = theta;
+        gcb_method_spec(spec, sizeof(spec), &m, GCB_SPEC_GIVEN);
+        assert_in_range(strlen(spec), 8, 30); /* a setting that one can type, ... */
+        assert_int_equal(gcb_method_parse(&again, spec, NULL), 0);
+        assert_true(again.value[0] == theta); /* ... and that comes back the same */
+    }
+}
+
+static void test_whole_numbers(void **state)
+{
+    struct gcb_method m;
+    struct gcb_rate_axis axis = axis_of(&m, "qsgd", NULL);
+
+    (void)state;
+    assert_string_equal(axis.param->name, "bits");
+    assert_int_equal(axis.count, 15);
+    assert_true(value_at(&m, &axis, 0) == 2.0 && value_at(&m, &axis, 14) == 16.0);
+    axis = axis_of(&m, "qsgd", "levels"); /* 0 means "by bits" */
+    assert_int_equal(axis.count, 32767);
+    assert_true(value_at(&m, &axis, 0) == 1.0 && value_at(&m, &axis, 32766) == 32767.0);
+    axis = axis_of(&m, "range:mantissa=5", NULL); /* fewer bits cannot hold it */
+    assert_true(value_at(&m, &axis, 0) > 5.0);
+    axis = axis_of(&m, "fft", "bits");
+    assert_string_equal(axis.param->name, "bits");
+}
+
+/* A larger threshold keeps less: the line runs the other way. */
+static void test_threshold(void **state)
+{
+    struct gcb_method m;
+    const struct gcb_rate_axis axis = axis_of(&m, "sparse:select=threshold", NULL);
+
+    (void)state;
+    assert_string_equal(axis.param->name, "threshold");
+    assert_true(value_at(&m, &axis, 0) == 1e6);
+    assert_true(value_at(&m, &axis, axis.count - 1) == 1e-12);
+    assert_true(value_at(&m, &axis, 1) == 999990.0);
+}
+
+static void test_methods_without_one(void **state)
+{
+    struct gcb_method m;
+    const struct gcb_rate_axis axis = axis_of(&m, "terngrad", NULL);
+
+    (void)state;
+    assert_null(axis.param);
+    assert_int_equal(axis.count, 1);
+    assert_int_equal(gcb_rate_axis_set(&m, &axis, 0, NULL), 0);
+}
+
+static void test_refusals(void **state)
+{
+    struct gcb_rate_axis axis;
+    struct gcb_diag diag = {0};
+    struct gcb_method m;
+
+    (void)state;
+    assert_int_equal(gcb_method_parse(&m, "topk:density=0.1", NULL), 0);
+    assert_int_equal(gcb_rate_axis_init(&axis, &m, NULL, &diag), GCB_E_INVALID);
+    assert_non_null(strstr(diag.text, "'theta' is given"));
+    assert_int_equal(gcb_rate_axis_init(&axis, &m, "chunk", &diag), GCB_E_INVALID);
+    assert_non_null(strstr(diag.text, "chunk"));
+    assert_true(gcb_rate_named(&m, "theta"));
+    assert_false(gcb_rate_named(&m, "bits")); /* topk sends float32 */
+}
+
+/* Every method has a line whose ends and middle are settings. */
+static void test_all(void **state)
+{
+    struct gcb_rate_axis axis;
+    struct gcb_method m;
+    size_t tuned = 0;
+
+    (void)state;
+    for (size_t i = 0; gcb_method_at(&m, i); i++) {
+        assert_int_equal(gcb_rate_axis_init(&axis, &m, NULL, NULL), 0);
+        tuned += axis.param != NULL;
+        for (uint64_t k = 0; k < 3; k++) {
+            assert_int_equal(gcb_rate_axis_set(&m, &axis, k * (axis.count - 1) / 2, NULL), 0);
+            assert_int_equal(gcb_method_check(&m, NULL), 0);
+        }
+    }
+    assert_true(tuned >= 10);
+}
+
+static void test_decimals(void **state)
+{
+    char out[64];
+    double v;
+
+    (void)state;
+    assert_string_equal(gcb_decimal_text(out, 12345, -5, false), "0.12345");
+    assert_string_equal(gcb_decimal_text(out, 12345, -5, true), "0.87655");
+    assert_string_equal(gcb_decimal_text(out, 12345, -3, false), "12.345");
+    assert_string_equal(gcb_decimal_text(out, 12345, 2, false), "1234500");
+    assert_string_equal(gcb_decimal_text(out, 10000, -16, false), "0.0000000000010000");
+    assert_true(gcb_parse_real(gcb_decimal_text(out, 10000, -4, true), &v) && v == 0.0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_density),   cmocka_unit_test(test_whole_numbers),
+        cmocka_unit_test(test_threshold), cmocka_unit_test(test_methods_without_one),
+        cmocka_unit_test(test_refusals),  cmocka_unit_test(test_all),
+        cmocka_unit_test(test_decimals),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

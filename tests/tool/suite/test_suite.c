@@ -1,0 +1,175 @@
+/* Suites: those that are shipped parse; what is wrong is said in words that name the field. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "src/lib/codec/method.h"
+#include "src/tool/suite/suite.h"
+
+#define HEAD "{\"schema\":1,\"name\":\"x\""
+
+static int parse(struct gcb_suite *s, const char *text, struct gcb_diag *diag)
+{
+    return gcb_suite_parse(s, text, strlen(text), "f.json", diag);
+}
+
+static void test_defaults(void **state)
+{
+    struct gcb_suite s;
+
+    (void)state;
+    assert_int_equal(parse(&s, HEAD "}", NULL), 0);
+    assert_string_equal(s.name, "x");
+    assert_true(s.method_count == 0 && s.input_count == 0 && s.repeat == 0 && s.warmup == -1);
+    assert_true(s.scope_count == 1 && s.scopes[0] == GCB_SCOPE_TENSOR);
+    assert_true(s.thread_count == 1 && s.threads[0] == 1);
+    assert_true(s.device_count == 1 && strcmp(s.devices[0], "cpu") == 0);
+    assert_true(s.cache_count == 1 && s.caches[0] == GCB_CACHE_WARM);
+    gcb_suite_fini(&s);
+}
+
+static void test_everything(void **state)
+{
+    struct gcb_suite s;
+
+    (void)state;
+    assert_int_equal(
+        parse(&s,
+              HEAD ",\"about\":\"words\",\"methods\":[\"fft:theta=0.9\",\"topk\"],"
+                   "\"scopes\":[\"model\",\"tensor\"],\"devices\":[\"cpu\",\"cuda:1\"],"
+                   "\"threads\":[2,4],\"caches\":[\"cold\",\"warm\"],\"warmup\":0,"
+                   "\"min_time\":0.5,\"max_time\":2,\"precision\":0.1,\"time_budget\":7,"
+                   "\"max_samples\":99,\"inputs\":[{\"dist\":\"normal\",\"elements\":[\"4K\",100]},"
+                   "{\"dist\":\"student-t:df=4\",\"layout\":\"resnet50\"}]}",
+              NULL),
+        0);
+    assert_true(s.method_count == 2 && strcmp(s.methods[0], "fft:theta=0.9") == 0);
+    assert_true(s.scope_count == 2 && s.scopes[0] == GCB_SCOPE_MODEL &&
+                s.scopes[1] == GCB_SCOPE_TENSOR);
+    assert_true(s.device_count == 2 && strcmp(s.devices[1], "cuda:1") == 0);
+    assert_true(s.thread_count == 2 && s.threads[0] == 2 && s.threads[1] == 4);
+    assert_true(s.cache_count == 2 && s.caches[0] == GCB_CACHE_COLD);
+    assert_true(s.warmup == 0 && s.min_time == 0.5 && s.max_time == 2.0 && s.precision == 0.1);
+    assert_true(s.time_budget == 7.0 && s.max_samples == 99);
+    assert_int_equal(s.input_count, 3);
+    assert_true(s.inputs[0].elements == 4096 && s.inputs[1].elements == 100);
+    assert_true(s.inputs[2].dist.dist == GCB_DIST_STUDENT_T && s.inputs[2].dist.df == 4.0);
+    assert_string_equal(s.inputs[2].layout, "resnet50");
+    gcb_suite_fini(&s);
+}
+
+/* Each text is wrong in one place, and the words hold the other. */
+static const char *const wrong[][2] = {
+    {"", "line 1"},
+    {"[1]", "no JSON object"},
+    {HEAD ",\"name\":\"y\"}", "duplicate"},
+    {"{\"name\":\"x\"}", "schema and name are needed"},
+    {"{\"schema\":1}", "schema and name are needed"},
+    {"{\"schema\":2,\"name\":\"x\"}", "schema is not 1"},
+    {"{\"schema\":1,\"name\":7}", "name is a short text"},
+    {"{\"schema\":1,\"name\":\"\\u001b[2J\"}", "name is a short text"},
+    {HEAD ",\"metods\":[]}", "did you mean 'methods'?"},
+    {HEAD ",\"zzzzzzzz\":1}", "unknown field 'zzzzzzzz'"},
+    {HEAD ",\"methods\":\"some\"}", "methods is \"all\" or a list"},
+    {HEAD ",\"methods\":[]}", "methods is \"all\" or a list"},
+    {HEAD ",\"methods\":[1]}", "methods is \"all\" or a list"},
+    {HEAD ",\"scopes\":[]}", "scopes is a list"},
+    {HEAD ",\"scopes\":\"model\"}", "scopes is a list"},
+    {HEAD ",\"scopes\":[\"modle\"]}", "'modle' is none of tensor, bucket, model"},
+    {HEAD ",\"scopes\":[\"model\",\"model\"]}", "different"},
+    {HEAD ",\"scopes\":[3]}", "scopes takes texts"},
+    {HEAD ",\"caches\":[\"both\"]}", "'both' is none of warm, cold"},
+    {HEAD ",\"devices\":[1]}", "devices is a list"},
+    {HEAD ",\"threads\":[0]}", "threads is a list of numbers from 1"},
+    {HEAD ",\"threads\":[1.5]}", "threads is a list of numbers from 1"},
+    {HEAD ",\"threads\":4}", "threads is a list"},
+    {HEAD ",\"repeat\":0}", "repeat is a number from 1"},
+    {HEAD ",\"repeat\":2.5}", "repeat is a whole number"},
+    {HEAD ",\"warmup\":-1}", "warmup is a number from 0"},
+    {HEAD ",\"precision\":0}", "precision is a number from 1e-06 to 1"},
+    {HEAD ",\"precision\":\"2%\"}", "precision is a number"},
+    {HEAD ",\"time_budget\":0}", "time_budget is a number"},
+    {HEAD ",\"repeat\":3,\"precision\":0.1}", "repeat fixes the work"},
+    {HEAD ",\"inputs\":{}}", "inputs is a list"},
+    {HEAD ",\"inputs\":[{\"dist\":\"normal\"}]}", "without dist and either"},
+    {HEAD ",\"inputs\":[{\"dist\":\"normal\",\"elements\":[4],\"layout\":\"gpt2\"}]}",
+     "without dist and either"},
+    {HEAD ",\"inputs\":[{\"dist\":\"normal\",\"elements\":[4],\"more\":1}]}",
+     "without dist and either"},
+    {HEAD ",\"inputs\":[{\"dist\":\"normal\",\"elements\":[\"4X\"]}]}", "a size that is none"},
+    {HEAD ",\"inputs\":[{\"dist\":\"normal\",\"elements\":[-4]}]}", "a size that is none"},
+    {HEAD ",\"inputs\":[{\"dist\":\"normal\",\"elements\":4}]}", "elements are no list"},
+    {HEAD ",\"inputs\":[{\"dist\":\"cauchy\",\"elements\":[4]}]}", "cauchy"},
+};
+
+static void test_wrong(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+        struct gcb_diag diag = {0};
+        struct gcb_suite s;
+
+        if (parse(&s, wrong[i][0], &diag) != GCB_E_INVALID || !strstr(diag.text, wrong[i][1]))
+            fail_msg("%s: %s", wrong[i][0], diag.text);
+        gcb_suite_fini(&s);
+    }
+}
+
+/* What is shipped is there by name, parses, and names methods that exist. */
+static void test_shipped(void **state)
+{
+    static const char *const expected[] = {"ci", "default", "paper-fft", "quick"};
+    struct gcb_method m;
+    struct gcb_suite s;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(expected) / sizeof(expected[0]); i++) {
+        assert_int_equal(gcb_suite_load(&s, expected[i], NULL), 0);
+        assert_string_equal(s.name, expected[i]);
+        assert_true(s.input_count > 0);
+        for (size_t k = 0; k < s.method_count; k++)
+            assert_int_equal(gcb_method_parse(&m, s.methods[k], NULL), 0);
+        gcb_suite_fini(&s);
+    }
+    assert_int_equal(gcb_suite_load(&s, "ci", NULL), 0);
+    assert_true(s.repeat > 0 && s.time_budget == 0.0); /* the same work in every process */
+    gcb_suite_fini(&s);
+}
+
+static void test_load(void **state)
+{
+    char path[] = "/tmp/test_suite.XXXXXX";
+    const int fd = mkstemp(path);
+    struct gcb_diag diag = {0};
+    struct gcb_suite s;
+
+    (void)state;
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, HEAD "}", strlen(HEAD "}")), (int)strlen(HEAD "}"));
+    close(fd);
+    assert_int_equal(gcb_suite_load(&s, path, &diag), 0);
+    gcb_suite_fini(&s);
+    unlink(path);
+    assert_int_equal(gcb_suite_load(&s, path, &diag), GCB_E_IO);
+    gcb_suite_fini(&s);
+    assert_int_equal(gcb_suite_load(&s, "qiuck", &diag), GCB_E_INVALID);
+    assert_non_null(strstr(diag.text, "did you mean 'quick'?"));
+    gcb_suite_fini(&s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_defaults), cmocka_unit_test(test_everything),
+        cmocka_unit_test(test_wrong),    cmocka_unit_test(test_shipped),
+        cmocka_unit_test(test_load),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

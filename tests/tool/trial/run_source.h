@@ -1,0 +1,66 @@
+#ifndef TESTS_TOOL_TRIAL_RUN_SOURCE_H
+#define TESTS_TOOL_TRIAL_RUN_SOURCE_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "src/tool/trial/groups.h"
+#include "src/tool/trial/losses.h"
+#include "src/tool/trial/run.h"
+
+/*
+ * Runs over a source that lives in memory: run_source.c stands in for src/tool/dump/source.c, so that every policy
+ * can be shown what it is for.
+ */
+#define STEPS 2
+#define WORKERS 2
+#define NAMES 3
+#define TENSORS (STEPS * WORKERS * NAMES)
+#define LARGEST 9000
+
+struct gcb_source {
+    struct gcb_tensor tensor[TENSORS];
+    float data[TENSORS][LARGEST];
+};
+
+extern struct gcb_source run_source;
+void run_fill(void); /* as it is at first */
+
+struct run_seen {
+    size_t trials;
+    size_t stop_after; /* trials; 0: never */
+    struct gcb_tally sum[4];
+    uint64_t elements[4];
+    double lost[4]; /* squared error, summed plainly */
+    double shown;   /* last progress */
+    struct gcb_groups *groups;
+    struct gcb_losses *losses;
+    const struct gcb_trial_config *trial;
+};
+
+/* One run with everything it needs. */
+struct run_setup {
+    struct gcb_kernels kernels;
+    struct gcb_queue queue;
+    struct gcb_layout_config layout;
+    struct gcb_layout plan;
+    struct gcb_method methods[4];
+    struct gcb_run_config config;
+    struct run_seen seen;
+    struct gcb_run_result result;
+    struct gcb_diag diag;
+};
+
+int run_set_up(void **state);
+int run_tear_down(void **state);
+#define RUN_CASE(f) cmocka_unit_test_setup_teardown(f, run_set_up, run_tear_down)
+
+void run_use(struct run_setup *s, const char *spec); /* one method more */
+int run_all(struct run_setup *s);
+
+#endif

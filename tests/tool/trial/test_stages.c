@@ -1,0 +1,252 @@
+/* The stages of an encode: told in order, timed apart, and without a trace in the bytes. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "src/tool/trial/rows.h"
+
+#define N ((size_t)1 << 20)
+
+static float *x;
+
+static int fill(void **state)
+{
+    uint32_t seed = 7;
+
+    (void)state;
+    x = malloc(N * sizeof(*x));
+    for (size_t i = 0; x && i < N; i++) {
+        seed = seed * 1664525u + 1013904223u;
+        x[i] = ((float)(seed >> 8) * 0x1p-24f - 0.5f) * 0.01f;
+    }
+    return x ? 0 : -1;
+}
+
+static int release(void **state)
+{
+    (void)state;
+    free(x);
+    return 0;
+}
+
+struct heard {
+    enum gcb_stage stage[16];
+    size_t count;
+};
+
+static void hear(void *ctx, enum gcb_stage stage)
+{
+    struct heard *h = ctx;
+
+    assert_true(h->count < 16);
+    h->stage[h->count++] = stage;
+}
+
+/* The message of x[0..n) by a coder with this probe; returns its length. */
+static size_t encode(uint8_t **out, const char *spec, size_t n, const struct gcb_probe *probe)
+{
+    const struct gcb_coder_config config = {.env = {.count = n, .seed = 1, .probe = probe}};
+    struct gcb_method method;
+    struct gcb_coder *coder;
+    struct gcb_wbuf message = {0};
+
+    assert_int_equal(gcb_method_parse(&method, spec, NULL), 0);
+    assert_int_equal(gcb_coder_create(&coder, &method, &config, NULL), 0);
+    message.cap = gcb_coder_bound(coder);
+    message.data = test_malloc(message.cap);
+    assert_int_equal(
+        gcb_coder_encode(coder, &(struct gcb_step){0}, &(struct gcb_view){x, n}, &message, NULL),
+        0);
+    gcb_coder_destroy(coder);
+    *out = message.data;
+    return message.len;
+}
+
+static void check_method(const char *spec, size_t n, size_t stages)
+{
+    struct heard heard = {.count = 0};
+    const struct gcb_probe probe = {.mark = hear, .ctx = &heard};
+    const struct gcb_probe silent = {.mark = NULL};
+    uint8_t *plain, *quiet, *probed;
+    const size_t length = encode(&plain, spec, n, NULL);
+
+    assert_int_equal(encode(&probed, spec, n, &probe), length);
+    assert_int_equal(encode(&quiet, spec, n, &silent), length);
+    assert_memory_equal(plain, probed, length);
+    assert_memory_equal(plain, quiet, length);
+    assert_int_equal(heard.count, stages);
+    for (size_t i = 0; i < heard.count; i++)
+        assert_int_equal(heard.stage[i], i);
+    test_free(plain);
+    test_free(probed);
+    test_free(quiet);
+}
+
+static void test_probe(void **state)
+{
+    static const char *const staged[] = {"fft",
+                                         "fft:chunk=4096",
+                                         "topk",
+                                         "sbc",
+                                         "redsync",
+                                         "topk:transform=dct,chunk=64,values=range",
+                                         "topk:transform=hadamard,values=fp16,index=adaptive"};
+    static const char *const plain[] = {"identity", "fp16", "qsgd", "terngrad"};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(staged) / sizeof(staged[0]); i++) {
+        check_method(staged[i], 100000, GCB_STAGES);
+        check_method(staged[i], 1, GCB_STAGES);
+    }
+    for (size_t i = 0; i < sizeof(plain) / sizeof(plain[0]); i++)
+        check_method(plain[i], 10000, 0);
+}
+
+/* One trial of a method with its row. The row is the caller's. */
+static void try_method(struct gcb_tally *tally, struct gcb_row *row, const char *spec, bool stages)
+{
+    static const struct gcb_rows_setting setting = {.scope = "tensor",
+                                                    .order = "name",
+                                                    .device = "cpu",
+                                                    .isa = "c",
+                                                    .threads = 1,
+                                                    .read_gbps = NAN,
+                                                    .fill_gbps = NAN};
+    const struct gcb_message_plan plan = {.count = N, .input_bytes = 4 * N, .dtype = GCB_F32};
+    const struct gcb_trial_input in = {.plan = &plan, .data = x, .env = {.path = "t"}};
+    const struct gcb_tensor first = {.path = "t", .file = "f"};
+    struct gcb_kernels kernels;
+    const struct gcb_queue queue = {.threads = 1};
+    const struct gcb_trial_config config = {.kernels = &kernels,
+                                            .queue = &queue,
+                                            .seed = 1,
+                                            .timing = {.warmup = 1, .repeat = 5},
+                                            .stages = stages};
+    struct gcb_trial_bench bench = {0};
+    struct gcb_run_trial trial = {.plan = &plan,
+                                  .first = &first,
+                                  .name = "t",
+                                  .encode = &bench.encode,
+                                  .decode = &bench.decode};
+    struct gcb_method method;
+
+    gcb_kernels_init(&kernels, gcb_cpu_detect());
+    assert_int_equal(gcb_method_parse(&method, spec, NULL), 0);
+    assert_int_equal(gcb_trial_bench_init(&bench, &config, N, NULL), 0);
+    assert_int_equal(gcb_trial_run(&bench, tally, &method, &in, NULL), 0);
+    trial.tally = *tally;
+    gcb_rows_result(row, &setting, &method, &trial);
+    gcb_trial_bench_fini(&bench);
+}
+
+static double field(const struct gcb_row *row, const char *name)
+{
+    const json_t *value = json_object_get(row->json, name);
+
+    assert_non_null(value);
+    return json_is_null(value) ? -1.0 : json_real_value(value);
+}
+
+static double sum_of_stages(const struct gcb_row *row)
+{
+    return field(row, "transform_seconds") + field(row, "select_seconds") +
+           field(row, "quantise_seconds") + field(row, "index_seconds");
+}
+
+/* A busy machine may disturb either measurement, but not five times in a row. */
+static void test_sum(void **state)
+{
+    bool close = false;
+
+    (void)state;
+    for (int attempt = 0; attempt < 5 && !close; attempt++) {
+        struct gcb_tally tally;
+        struct gcb_row row;
+        double sum, whole;
+
+        try_method(&tally, &row, "fft:theta=0.8", true);
+        sum = sum_of_stages(&row);
+        whole = field(&row, "encode_seconds");
+        assert_true(field(&row, "transform_seconds") > 0.0 && field(&row, "select_seconds") > 0.0);
+        assert_true(field(&row, "quantise_seconds") > 0.0 && field(&row, "index_seconds") > 0.0);
+        close = sum <= 1.5 * whole && sum > 0.5 * whole;
+        gcb_row_fini(&row);
+    }
+    assert_true(close);
+}
+
+/* Null where nobody asked and where a method has no stages; a sum over messages otherwise. */
+static void test_rows(void **state)
+{
+    struct gcb_tally tally, all = {0};
+    struct gcb_row row;
+
+    (void)state;
+    try_method(&tally, &row, "topk", false);
+    assert_true(sum_of_stages(&row) == -4.0 && tally.staged == 0);
+    gcb_row_fini(&row);
+    try_method(&tally, &row, "fp16", true);
+    assert_true(sum_of_stages(&row) == -4.0 && tally.staged == 0);
+    gcb_row_fini(&row);
+    gcb_tally_merge(&all, &tally);
+    try_method(&tally, &row, "topk", true);
+    assert_true(field(&row, "select_seconds") == tally.stage_seconds[GCB_STAGE_SELECT]);
+    gcb_row_fini(&row);
+    gcb_tally_merge(&all, &tally);
+    gcb_tally_merge(&all, &tally);
+    assert_int_equal(all.staged, 2);
+    for (int i = 0; i < GCB_STAGES; i++)
+        assert_true(all.stage_seconds[i] == 2.0 * tally.stage_seconds[i]);
+}
+
+static bool at_once(void *ctx)
+{
+    ++*(int *)ctx;
+    return true;
+}
+
+/* Stopped after one encode; a tensor that goes raw has no stages. */
+static void test_measure(void **state)
+{
+    struct gcb_stages stages;
+    const struct gcb_coder_config config = {.env = {.count = 1000, .probe = &stages.probe}};
+    struct gcb_encode_job job = {.in = {x, 1000}};
+    int asked = 0;
+    const struct gcb_timing timing = {.stop = at_once, .stop_ctx = &asked};
+    struct gcb_method method;
+    uint8_t bytes[16000];
+    struct gcb_wbuf message = {.data = bytes, .cap = sizeof(bytes)};
+
+    (void)state;
+    gcb_stages_init(&stages);
+    assert_int_equal(gcb_method_parse(&method, "topk", NULL), 0);
+    assert_int_equal(gcb_coder_create(&job.coder, &method, &config, NULL), 0);
+    assert_int_equal(gcb_stages_measure(&stages, &timing, 5, &job, &message, NULL), 0);
+    assert_true(stages.staged && asked == 1 && stages.seconds[GCB_STAGE_SELECT] > 0.0);
+    assert_null(stages.probe.mark);
+    job.raw = true;
+    assert_int_equal(gcb_stages_measure(&stages, &timing, 5, &job, &message, NULL), 0);
+    assert_false(stages.staged);
+    assert_true(message.len > 4000);
+    message.cap = 100;
+    job.raw = false;
+    assert_int_equal(gcb_stages_measure(&stages, &timing, 5, &job, &message, NULL), GCB_E_NOSPACE);
+    gcb_coder_destroy(job.coder);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_probe),
+        cmocka_unit_test(test_sum),
+        cmocka_unit_test(test_rows),
+        cmocka_unit_test(test_measure),
+    };
+
+    return cmocka_run_group_tests(tests, fill, release);
+}

@@ -1,0 +1,500 @@
+/*
+ * Promises: kept by every method on odd tensors and over many seeds, and found broken when they are. A coder stands between
+ * the checks and the real ones that breaks one promise at a time.
+ */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "src/lib/base/alloc.h"
+#include "src/tool/dump/synthetic.h"
+#include "src/tool/verify/promises.h"
+
+#define N 5000
+
+enum fault {
+    NONE,
+    LEAVES_OUT,
+    WRITES_OUTSIDE,
+    MAKES_NAN,
+    FLICKERS,
+    FAILS,
+    FORGETS,
+    WEARS_OUT,
+    BY_THREADS,
+    BY_ISA,
+    TOO_LONG,
+    ODD_PARTS,
+    FEWER_KEPT,
+    TAKES_CUT,
+    TAKES_MORE,
+    NUDGES,
+    DOUBLES,
+    SHRINKS,
+    SHRINKS_MUCH,
+    NEGATES,
+    DROPS_LARGEST,
+    ONE_WORKER,
+    ONE_SEED,
+    SHIFTS,
+    SCATTERS,
+    OTHER_BYTES,
+    DEVICE_FAILS,
+};
+
+struct saboteur {
+    enum fault fault;
+    unsigned calls;
+    const struct gcb_kernels *own; /* kernels that are not the plain ones */
+};
+
+/* The last byte of the payload of methods that take any byte there. */
+static void flip(struct gcb_wbuf *out)
+{
+    out->data[out->len - 1] ^= 1;
+}
+
+static int encode(void *ctx, const struct gcb_promise_job *job, struct gcb_wbuf *out,
+                  struct gcb_diag *diag)
+{
+    struct saboteur *s = ctx;
+    struct gcb_promise_job mine = *job;
+    int err;
+
+    if (s->fault == ONE_WORKER)
+        mine.at.worker = 0;
+    if (s->fault == ONE_SEED)
+        mine.config.env.seed = 1;
+    err = gcb_promise_coders.encode(NULL, &mine, out, diag);
+    s->calls++;
+    if (s->fault == DEVICE_FAILS)
+        return gcb_diag_set(diag, GCB_E_DEVICE, "a fault");
+    if (s->fault == OTHER_BYTES || (s->fault == FORGETS && s->calls % 2) ||
+        (s->fault == WEARS_OUT && job->repeats > 1) ||
+        (s->fault == BY_THREADS && job->config.env.queue->threads > 1) ||
+        (s->fault == BY_ISA && job->config.env.kernels != s->own))
+        flip(out);
+    if (s->fault == TOO_LONG)
+        while (out->len < out->cap)
+            gcb_put_u8(out, 0);
+    return err;
+}
+
+static float *largest_of(float *y, uint64_t n)
+{
+    float *at = y;
+
+    for (uint64_t i = 0; i < n; i++)
+        if (fabsf(y[i]) > fabsf(*at))
+            at = &y[i];
+    return at;
+}
+
+static void damage(struct saboteur *s, const float *x, float *y, uint64_t n)
+{
+    float *top = largest_of(y, n);
+
+    if (s->fault == WRITES_OUTSIDE)
+        y[n] = 0.0f;
+    if (s->fault == MAKES_NAN)
+        y[n / 2] = NAN;
+    if (s->fault == FLICKERS)
+        y[0] += (float)++s->calls;
+    if (s->fault == NUDGES)
+        *top *= 1.001f;
+    if (s->fault == DOUBLES)
+        *top *= 2.0f;
+    if (s->fault == DROPS_LARGEST)
+        *top = 0.0f;
+    for (uint64_t i = 0; i < n; i++) {
+        y[i] *= s->fault == SHRINKS        ? 0.99f
+                : s->fault == SHRINKS_MUCH ? 0.75f
+                : s->fault == NEGATES      ? -1.0f
+                                           : 1.0f;
+        y[i] += s->fault == SHIFTS ? 1e-3f * fabsf(*top) : 0.0f;
+        if (s->fault == SCATTERS)
+            y[i] = x[i] + 1.1f * (y[i] - x[i]);
+    }
+}
+
+/* Messages of TOO_LONG carry zeros behind their end. */
+static size_t own_length(const void *message, size_t length)
+{
+    struct gcb_frame frame;
+    struct gcb_rbuf payload;
+
+    while (length > 0 && gcb_frame_parse(&frame, &payload, message, length, NULL))
+        length--;
+    return length;
+}
+
+static int decode(void *ctx, const struct gcb_promise_job *job, const void *message, size_t length,
+                  const struct gcb_mview *out, struct gcb_message_parts *parts,
+                  struct gcb_diag *diag)
+{
+    struct saboteur *s = ctx;
+    const float first = out->data[0];
+    const size_t real = s->fault == TOO_LONG ? own_length(message, length) : length;
+    int err = gcb_promise_coders.decode(NULL, job, message, real, out, parts, diag);
+
+    if (s->fault == FAILS)
+        return gcb_diag_set(diag, GCB_E_CORRUPT, "sabotage");
+    if ((s->fault == TAKES_CUT && length > 20) || s->fault == TAKES_MORE)
+        err = 0;
+    if (s->fault == LEAVES_OUT)
+        memcpy(out->data, &first, sizeof(first));
+    if (parts && s->fault == ODD_PARTS)
+        parts->payload.value_bytes++;
+    if (parts && s->fault == FEWER_KEPT)
+        parts->payload.kept--;
+    damage(s, job->x, out->data, out->count);
+    return err;
+}
+
+struct setup {
+    struct gcb_kernels kernels;
+    struct gcb_queue queue;
+    struct gcb_coder_config config;
+    struct gcb_method method;
+};
+
+static void set_up(struct setup *s, const char *spec, uint64_t n, uint64_t seed)
+{
+    struct gcb_diag diag = {.status = 0};
+
+    gcb_kernels_init(&s->kernels, gcb_cpu_detect());
+    s->queue = (struct gcb_queue){.threads = 1};
+    s->config = (struct gcb_coder_config){
+        .env = {.count = n, .seed = seed, .path = "t", .kernels = &s->kernels, .queue = &s->queue}};
+    if (gcb_method_parse(&s->method, spec, &diag))
+        fail_msg("%s: %s", spec, diag.text);
+}
+
+static const struct gcb_promise_trip on_device = {
+    .encode = encode, .decode = decode, .device = true};
+
+static const struct gcb_promise *promise(const char *name)
+{
+    const struct gcb_promise *p;
+
+    for (size_t i = 0; (p = gcb_promise_at(i, NULL)); i++)
+        if (strcmp(p->name, name) == 0)
+            return p;
+    for (size_t i = 0; (p = gcb_promise_at(i, &on_device)); i++)
+        if (strcmp(p->name, name) == 0)
+            return p;
+    fail_msg("no promise %s", name);
+    return NULL;
+}
+
+static enum gcb_promise_status check(const struct gcb_promise *p, const char *spec, const float *x,
+                                     uint64_t n, enum fault fault, struct gcb_promise_outcome *out)
+{
+    struct saboteur saboteur = {.fault = fault};
+    const struct gcb_promise_trip trip = {.encode = encode, .decode = decode, .ctx = &saboteur};
+    struct gcb_diag diag = {.status = 0};
+    struct gcb_promise_bench b;
+    struct setup s;
+
+    set_up(&s, spec, n, 1);
+    saboteur.own = &s.kernels;
+    assert_int_equal(
+        gcb_promise_bench_init(&b, &s.method, &s.config, &(struct gcb_step){3, 0}, x, &trip, &diag),
+        0);
+    assert_true(p->binds(&s.method));
+    assert_int_equal(p->check(&b, out, &diag), 0);
+    gcb_promise_bench_fini(&b);
+    return out->status;
+}
+
+static void fill(float *x, uint64_t n)
+{
+    struct gcb_synthetic laplace;
+
+    assert_int_equal(gcb_synthetic_parse(&laplace, "laplace", NULL), 0);
+    gcb_synthetic_fill(&laplace, x, n, 7, 0);
+}
+
+/* Ways of breaking each promise, and a method that makes it. */
+static const struct {
+    const char *promise, *method;
+    enum fault fault;
+} broken[] = {
+    {"round-trip", "fp16", LEAVES_OUT},
+    {"round-trip", "fp16", WRITES_OUTSIDE},
+    {"round-trip", "fp16", MAKES_NAN},
+    {"round-trip", "fp16", FLICKERS},
+    {"round-trip", "fp16", FAILS},
+    {"same-bytes", "fp16", FORGETS},
+    {"same-bytes", "fp16", WEARS_OUT},
+    {"same-threads", "fp16", BY_THREADS},
+    {"same-isa", "fp16", BY_ISA},
+    {"same-device", "fp16", OTHER_BYTES},
+    {"same-device", "topk", NUDGES},
+    {"same-device", "fft", NUDGES},
+    {"size", "fp16", TOO_LONG},
+    {"size", "topk", ODD_PARTS},
+    {"refuses-cut", "topk", TAKES_CUT},
+    {"refuses-cut", "topk", TAKES_MORE},
+    {"lossless", "identity", NUDGES},
+    {"fp16-error", "fp16", NUDGES},
+    {"bf16-error", "bf16", DOUBLES},
+    {"range-error", "range", DOUBLES},
+    {"contraction", "topk", NEGATES},
+    {"verbatim", "topk", NUDGES},
+    {"projection", "topk", SHRINKS},
+    {"projection", "sbc", SHRINKS},
+    {"projection", "redsync:quant=asq", SHRINKS},
+    {"projection", "stc", SHRINKS},
+    {"projection", "demo", SHRINKS},
+    {"kept-energy", "fft", SHRINKS},
+    {"largest", "topk", DROPS_LARGEST},
+    {"largest", "stc", FEWER_KEPT},
+    {"largest-bins", "fft", NEGATES},
+    {"draws-apart", "qsgd", ONE_WORKER},
+    {"draws-apart", "terngrad", ONE_SEED},
+    {"unbiased", "qsgd", SHRINKS},
+    {"unbiased", "qsgd", SHIFTS},
+    {"unbiased", "terngrad:clip=0", SHRINKS_MUCH},
+    {"levels-error", "qsgd", SCATTERS},
+    {"levels-error", "qsgd:norm=l2", SCATTERS},
+    {"ternary-error", "terngrad", SCATTERS},
+    {"ternary-error", "terngrad:clip=0", SCATTERS},
+};
+
+/* Each promise, once kept and once for each way of breaking it found out. */
+static void test_broken(void **state)
+{
+    float x[N];
+
+    (void)state;
+    fill(x, N);
+    for (size_t i = 0; i < sizeof(broken) / sizeof(broken[0]); i++) {
+        const struct gcb_promise *p = promise(broken[i].promise);
+        struct gcb_promise_outcome out;
+
+        if (check(p, broken[i].method, x, N, NONE, &out) != GCB_PROMISE_KEPT)
+            fail_msg("%s of %s: %s", p->name, broken[i].method, out.words);
+        if (check(p, broken[i].method, x, N, broken[i].fault, &out) != GCB_PROMISE_BROKEN)
+            fail_msg("%s of %s: fault %d went unnoticed", p->name, broken[i].method,
+                     broken[i].fault);
+        assert_true(strlen(out.words) > 0);
+    }
+}
+
+/* Every promise has a row above. */
+static void all_are_broken(const struct gcb_promise_trip *trip)
+{
+    const struct gcb_promise *p;
+    size_t count = 0;
+
+    for (; (p = gcb_promise_at(count, trip)); count++) {
+        assert_true(p->claim && p->source && p->binds && p->check);
+        for (size_t i = 0; i < count; i++)
+            assert_string_not_equal(gcb_promise_at(i, trip)->name, p->name);
+        for (size_t i = 0; i <= sizeof(broken) / sizeof(broken[0]); i++) {
+            assert_true(i < sizeof(broken) / sizeof(broken[0]));
+            if (strcmp(broken[i].promise, p->name) == 0)
+                break;
+        }
+    }
+    assert_true(count > 0);
+}
+
+static void test_all_are_broken_once(void **state)
+{
+    (void)state;
+    all_are_broken(NULL);
+    all_are_broken(&on_device);
+}
+
+/* A device that fails breaks no promise: nothing can be said. */
+static void test_device_fails(void **state)
+{
+    struct saboteur s = {.fault = DEVICE_FAILS};
+    const struct gcb_promise_trip trip = {
+        .encode = encode, .decode = decode, .ctx = &s, .device = true};
+    struct gcb_promise_outcome out;
+    struct gcb_promise_bench b;
+    struct setup at;
+    float x[N];
+
+    (void)state;
+    fill(x, N);
+    set_up(&at, "fp16", N, 1);
+    assert_int_equal(gcb_promise_bench_init(&b, &at.method, &at.config, &(struct gcb_step){0, 0}, x,
+                                            &trip, NULL),
+                     0);
+    assert_int_equal(b.failure.status, 0);
+    assert_int_equal(promise("round-trip")->check(&b, &out, NULL), 0);
+    assert_int_equal(b.failure.status, GCB_E_DEVICE);
+    assert_non_null(strstr(b.failure.text, "a fault"));
+    gcb_promise_bench_fini(&b);
+}
+
+static void all_kept(const char *spec, const float *x, uint64_t n, uint64_t seed)
+{
+    const struct gcb_promise *p;
+    struct gcb_diag diag = {.status = 0};
+    struct gcb_promise_bench b;
+    struct setup s;
+
+    set_up(&s, spec, n, seed);
+    gcb_method_forget(&s.method);
+    assert_int_equal(
+        gcb_promise_bench_init(&b, &s.method, &s.config, &(struct gcb_step){0, 0}, x, NULL, &diag),
+        0);
+    for (size_t i = 0; (p = gcb_promise_at(i, NULL)); i++) {
+        struct gcb_promise_outcome out;
+
+        if (!p->binds(&s.method))
+            continue;
+        assert_int_equal(p->check(&b, &out, &diag), 0);
+        if (out.status == GCB_PROMISE_BROKEN)
+            fail_msg("%s of %s, %llu elements, seed %llu: %s", p->name, spec, (unsigned long long)n,
+                     (unsigned long long)seed, out.words);
+    }
+    gcb_promise_bench_fini(&b);
+}
+
+/* Where rounding to float32's least step takes some of what is promised, the rest still binds; where it may take all,
+ * nothing is said. */
+static void test_least_steps(void **state)
+{
+    static const struct {
+        const char *promise, *method;
+        enum fault fault;
+        double rms, tiny; /* of elements; 0: none is too small */
+    } cases[] = {
+        {"largest-bins", "fft", NEGATES, 1e-41, 1e-44},
+        {"largest-bins", "sparse:transform=dct,chunk=64", NEGATES, 1e-41, 1e-44},
+        {"kept-energy", "fft", SHRINKS_MUCH, 1e-41, 1e-44},
+        {"projection", "sparse:transform=dct", SHRINKS_MUCH, 1e-41, 1e-44},
+        {"contraction", "fft", NEGATES, 1e-41, 1e-44},
+        {"levels-error", "qsgd", SCATTERS, 1e-41, 0.0},
+        {"ternary-error", "terngrad", SCATTERS, 1e-41, 0.0},
+        {"draws-apart", "qsgd", ONE_SEED, 1e-42, 0.0},
+    };
+    float x[N], y[N], z[N];
+
+    (void)state;
+    fill(x, N);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        const struct gcb_promise *p = promise(cases[i].promise);
+        const double rms = sqrt(gcb_promise_energy(x, N) / N);
+        struct gcb_promise_outcome out;
+
+        for (size_t k = 0; k < N; k++) {
+            y[k] = (float)(x[k] / rms * cases[i].rms);
+            z[k] = (float)(x[k] / rms * cases[i].tiny);
+        }
+        if (check(p, cases[i].method, y, N, NONE, &out) != GCB_PROMISE_KEPT ||
+            check(p, cases[i].method, y, N, cases[i].fault, &out) != GCB_PROMISE_BROKEN)
+            fail_msg("%s of %s: %s", p->name, cases[i].method, out.words);
+        if (cases[i].tiny > 0.0)
+            assert_int_equal(check(p, cases[i].method, z, N, NONE, &out), GCB_PROMISE_IDLE);
+    }
+}
+
+/* Of one element, zeros, one large value, denormals, all equal, of float32's least steps in order and in none. */
+static void test_odd_tensors(void **state)
+{
+    static const uint64_t sizes[] = {1, 2, 3, 17, 600};
+    struct gcb_method m;
+    float x[600];
+    char spec[512];
+
+    (void)state;
+    for (int kind = 0; kind < 7; kind++) {
+        for (size_t i = 0; i < 600; i++)
+            x[i] = kind == 0   ? 0.0f
+                   : kind == 1 ? (i == 0 ? 1e30f : 1e-30f)
+                   : kind == 2 ? (float)i * 1e-41f
+                   : kind == 3 ? -0.25f
+                   : kind == 4 ? (float)i * 0x1p-149f
+                   : kind == 5 ? ((float)(i * i * 7919 % 41) - 20.0f) * 0x1p-149f
+                               : (i % 2 ? 1.0f : -1.0f) * 0x1p-20f * (float)(i + 1);
+        for (size_t k = 0; k < sizeof(sizes) / sizeof(sizes[0]); k++)
+            for (size_t i = 0; gcb_method_at(&m, i); i++)
+                all_kept(gcb_method_spec(spec, sizeof(spec), &m, GCB_SPEC_FULL), x, sizes[k], 1);
+    }
+}
+
+/* Statistics accuse nobody who is innocent: 40 seeds, and settings with few and many levels. */
+static void test_no_false_alarm(void **state)
+{
+    static const char *const specs[] = {
+        "qsgd",        "qsgd:bits=2,bucket=64", "qsgd:norm=l2,bits=3",
+        "terngrad",    "terngrad:clip=0",       "qsgd:levels=1,norm=l2,bucket=5000",
+        "qsgd:bits=8",
+    };
+    float x[N];
+
+    (void)state;
+    fill(x, N);
+    for (size_t i = 0; i < sizeof(specs) / sizeof(specs[0]); i++)
+        for (uint64_t seed = 1; seed <= 40; seed++)
+            all_kept(specs[i], x, N, 1000 * seed);
+    for (int kind = 0; kind < 3; kind++) { /* of least steps; L2 norms above the largest float */
+        for (uint64_t i = 0; i < N; i++)
+            x[i] = ldexpf((float)(i * i * 7919 % (kind ? 41 : 3)) - (kind ? 20.0f : 1.0f),
+                          kind < 2 ? -149 : 123);
+        for (size_t i = 0; i < sizeof(specs) / sizeof(specs[0]); i++)
+            all_kept(specs[i], x, N, 1);
+    }
+}
+
+/* Which promises bind follows from stages and capabilities. */
+static void test_binding(void **state)
+{
+    static const struct {
+        const char *method, *promise;
+        bool binds;
+    } cases[] = {
+        {"topk", "verbatim", true},
+        {"topk:values=fp16", "verbatim", false},
+        {"topk:values=range", "projection", false},
+        {"topk:values=sign-mean", "projection", true},
+        {"redsync:quant=asq", "verbatim", false},
+        {"redsync:quant=asq", "projection", true},
+        {"fft", "verbatim", false},
+        {"fft", "kept-energy", true},
+        {"fft:values=fp32", "kept-energy", false},
+        {"fft:values=fp32", "projection", true},
+        {"fft", "largest", false},
+        {"sbc", "largest", false},
+        {"terngrad", "unbiased", false},
+        {"terngrad:clip=0", "unbiased", true},
+        {"terngrad", "contraction", false},
+        {"qsgd", "levels-error", true},
+        {"qsgd", "ternary-error", false},
+        {"identity", "lossless", true},
+        {"fp16", "lossless", false},
+    };
+    struct setup s;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        set_up(&s, cases[i].method, 1, 1);
+        if (promise(cases[i].promise)->binds(&s.method) != cases[i].binds)
+            fail_msg("%s of %s", cases[i].promise, cases[i].method);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_broken),       cmocka_unit_test(test_all_are_broken_once),
+        cmocka_unit_test(test_device_fails), cmocka_unit_test(test_least_steps),
+        cmocka_unit_test(test_odd_tensors),  cmocka_unit_test(test_no_false_alarm),
+        cmocka_unit_test(test_binding),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
