@@ -5,6 +5,7 @@
 #include "src/lib/base/text.h"
 #include "src/lib/device/load.h"
 #include "src/tool/base/host.h"
+#include "src/tool/print/number.h"
 #include "src/tool/rows/environment.h"
 #include "src/tool/timing/bandwidth.h"
 
@@ -63,7 +64,7 @@ static void print_gpu(FILE *out, const struct facts *f)
 
     if (f->has_gpu) {
         fprintf(out, "gpu         %s, %s, compute capability %u.%u\n",
-                gcb_escape(name, sizeof(name), d->name), out_bytes(text, (double)d->memory_bytes),
+                gcb_escape(name, sizeof(name), d->name), gcb_bytes(text, (double)d->memory_bytes),
                 d->major, d->minor);
     } else {
         fprintf(out, "gpu         none\n");
@@ -89,7 +90,7 @@ static void print_host(FILE *out, const struct facts *f)
     fprintf(out, "governor    %s\n", h->governor[0] ? h->governor : "unknown");
     if (h->load1 >= 0.0)
         fprintf(out, "load        %.2f\n", h->load1);
-    fprintf(out, "memory      %s\n", out_bytes(text, (double)h->memory_bytes));
+    fprintf(out, "memory      %s\n", gcb_bytes(text, (double)h->memory_bytes));
     fprintf(out, "system      %s\n", h->kernel[0] ? h->kernel : "unknown");
     print_gpu(out, f);
 }
@@ -111,7 +112,7 @@ static void print_bandwidth(FILE *out, const struct facts *f)
 
     fprintf(out, "bandwidth   read %.1f, fill %.1f, copy %.1f GB/s with %d thread%s over %s\n",
             f->bandwidth.read_gbps, f->bandwidth.fill_gbps, f->bandwidth.copy_gbps, f->threads,
-            f->threads == 1 ? "" : "s", out_bytes(text, (double)f->bandwidth.bytes));
+            f->threads == 1 ? "" : "s", gcb_bytes(text, (double)f->bandwidth.bytes));
 }
 
 static int info_run(const void *options, const struct opt_list *operands, struct cmd_context *ctx)

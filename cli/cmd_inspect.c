@@ -7,6 +7,7 @@
 #include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"
 #include "src/tool/metric/shape_rows.h"
+#include "src/tool/print/number.h"
 #include "src/tool/trial/extent.h"
 
 struct inspect_options {
@@ -73,12 +74,12 @@ static int add_tensor_line(struct inspector *p, const struct gcb_survey_item *it
         gcb_shape_text(shape, item->first->rank, item->first->dims);
     else
         snprintf(shape, sizeof(shape), "%s", item->uniform ? "scalar" : "varies");
-    out_scientific(mean, gcb_moments_mean(m), 2);
-    out_scientific(deviation, gcb_moments_deviation(m), 2);
-    out_scientific(max, gcb_moments_max_abs(m), 2);
-    out_number(kurtosis, gcb_moments_kurtosis(m), 3);
-    out_percent(zeros, gcb_moments_zeros(m));
-    out_count(bad, m->nonfinite);
+    gcb_scientific(mean, gcb_moments_mean(m), 2);
+    gcb_scientific(deviation, gcb_moments_deviation(m), 2);
+    gcb_scientific(max, gcb_moments_max_abs(m), 2);
+    gcb_number(kurtosis, gcb_moments_kurtosis(m), 3);
+    gcb_percent(zeros, gcb_moments_zeros(m));
+    gcb_count(bad, m->nonfinite);
     return gcb_table_add(p->table,
                          (const char *[]){name, shape, mean, deviation, max, kurtosis, zeros, bad},
                          p->diag);
@@ -91,7 +92,7 @@ static int add_spectrum_line(struct inspector *p, const struct gcb_survey_item *
 
     cells[0] = gcb_escape(name, sizeof(name), item->first->path);
     for (size_t i = 0; i < DENSITIES; i++)
-        cells[i + 1] = out_percent(
+        cells[i + 1] = gcb_percent(
             text[i], item->spectrum ? gcb_spectrum_kept(item->spectrum, densities[i]) : NAN);
     return gcb_table_add(p->spectra, cells, p->diag);
 }
@@ -128,11 +129,23 @@ static int print_heading(struct inspector *p, const struct opt_list *files)
             e.workers, e.workers == 1 ? "" : "s", e.tensors, e.tensors == 1 ? "" : "s",
             e.full ? "" : " (not all of them everywhere)",
             e.mixed_dtypes ? "mixed types" : gcb_dtype_name(e.dtype),
-            out_bytes(bytes, (double)e.bytes));
+            gcb_bytes(bytes, (double)e.bytes));
     if (gcb_source_skipped(p->source))
         fprintf(p->report.out, "%zu datasets are not floats and were passed over\n",
                 gcb_source_skipped(p->source));
     return 0;
+}
+
+/* Two spaces and a bar of share * width marks, if there are any, and the end of the line. */
+static void print_bar(FILE *out, double share, int width)
+{
+    const int marks = (int)(share * width + 0.5);
+
+    if (marks > 0)
+        fputs("  ", out);
+    for (int i = 0; i < marks; i++)
+        fputc('#', out);
+    fputc('\n', out);
 }
 
 /* Both signs of all tensors together, a line to each power of two. */
@@ -143,7 +156,7 @@ static void print_histogram(const struct inspector *p)
 
     fprintf(out, "\nmagnitudes of all tensors\n");
     fprintf(out, "  %-22s %7s\n", "0",
-            out_percent(share, gcb_histogram_share(&p->all, p->all.zeros)));
+            gcb_percent(share, gcb_histogram_share(&p->all, p->all.zeros)));
     for (int e = -127; e <= 127; e++) {
         const uint64_t count = gcb_histogram_octave(&p->all, e);
         const double part = gcb_histogram_share(&p->all, count);
@@ -155,8 +168,8 @@ static void print_histogram(const struct inspector *p)
             snprintf(range, sizeof(range), "below 2^-126");
         else
             snprintf(range, sizeof(range), "2^%-4d %.1e", e, ldexp(1.0, e));
-        fprintf(out, "  %-22s %7s", range, out_percent(share, part));
-        out_bar(out, part, 40);
+        fprintf(out, "  %-22s %7s", range, gcb_percent(share, part));
+        print_bar(out, part, 40);
     }
 }
 

@@ -7,6 +7,7 @@
 #include "src/lib/base/text.h"
 #include "src/tool/base/columns.h"
 #include "src/tool/base/host.h"
+#include "src/tool/print/number.h"
 
 #define WIDTH 80
 #define STEADY 9 /* timed runs whose median bears some that were disturbed */
@@ -27,7 +28,7 @@ static void extent_text(char *out, size_t size, const struct gcb_extent *e)
     snprintf(out, size, "%s x %s x %s%s, %s, %s", steps, workers, tensors,
              e->full ? "" : " (not all)",
              e->mixed_dtypes ? "mixed types" : gcb_dtype_name(e->dtype),
-             out_bytes(bytes, (double)e->bytes));
+             gcb_bytes(bytes, (double)e->bytes));
 }
 
 /* The file's own name, or how many there are; it gives way when the line would be too long. */

@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include "src/lib/base/text.h"
-#include "src/tool/print/number.h"
 #include "src/tool/rows/environment.h"
 
 static bool wants_color(const struct opt_show *show, const struct cmd_context *ctx)
@@ -128,45 +127,4 @@ void out_close(struct out_report *r)
 void out_table(const struct out_report *r, const struct gcb_table *table)
 {
     gcb_table_print(table, r->out, 80, r->color);
-}
-
-char *out_number(char *out, double value, int digits)
-{
-    return gcb_number(out, value, digits);
-}
-
-char *out_number_within(char *out, double value, int digits, size_t width)
-{
-    return gcb_number_within(out, value, digits, width);
-}
-
-char *out_scientific(char *out, double value, int digits)
-{
-    return gcb_scientific(out, value, digits);
-}
-
-char *out_percent(char *out, double share)
-{
-    return gcb_percent(out, share);
-}
-
-char *out_bytes(char *out, double bytes)
-{
-    return gcb_bytes(out, bytes);
-}
-
-char *out_count(char *out, uint64_t n)
-{
-    return gcb_count(out, n);
-}
-
-void out_bar(FILE *out, double share, int width)
-{
-    const int marks = (int)(share * width + 0.5);
-
-    if (marks > 0)
-        fputs("  ", out);
-    for (int i = 0; i < marks; i++)
-        fputc('#', out);
-    fputc('\n', out);
 }

@@ -55,16 +55,4 @@ void out_close(struct out_report *r); /* zeroed is fine */
 /* Prints a table on the report's stream. */
 void out_table(const struct out_report *r, const struct gcb_table *table);
 
-/* Numbers for people, into a buffer of at least 32 bytes, which is returned. */
-char *out_number(char *out, double value, int digits); /* significant digits; "-" if not finite */
-/* The same with fewer digits where it would take more than `width` columns. */
-char *out_number_within(char *out, double value, int digits, size_t width);
-char *out_scientific(char *out, double value, int digits); /* always d.de-03; "0" for zero */
-char *out_percent(char *out, double share);                /* "12.3 %" of 0.123 */
-char *out_bytes(char *out, double bytes);                  /* "13.1 MB", powers of 1000 */
-char *out_count(char *out, uint64_t n);                    /* "269722", "25.6 M" from ten million */
-
-/* Two spaces and a bar of share * width marks, if there are any, and the end of the line. */
-void out_bar(FILE *out, double share, int width);
-
 #endif

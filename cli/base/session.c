@@ -132,19 +132,9 @@ struct gcb_run_config session_run(const struct session *s, const struct opt_timi
     };
 }
 
-void session_progress_start(struct session *s)
+void session_start_progress(struct session *s)
 {
     progress_start(&s->progress, s->ctx->err, !s->o.show->quiet);
-}
-
-void session_progress(struct session *s, double done)
-{
-    progress_update(&s->progress, done);
-}
-
-void session_progress_end(struct session *s)
-{
-    progress_end(&s->progress);
 }
 
 bool session_stop(void *ctx)

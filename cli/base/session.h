@@ -66,10 +66,8 @@ int session_put(struct session *s, struct gcb_row *row);
 struct gcb_run_config session_run(const struct session *s, const struct opt_timing *timing,
                                   const struct gcb_method *methods, size_t count);
 
-/* The bar, from the first call of start. */
-void session_progress_start(struct session *s);
-void session_progress(struct session *s, double done);
-void session_progress_end(struct session *s);
+/* Starts `progress`, which --quiet hides. */
+void session_start_progress(struct session *s);
 /* Is it time to stop? For observers; takes any context. */
 bool session_stop(void *ctx);
 /* Says on stderr that the run was interrupted, and what that means ("" if nothing): CMD_FAILED. */

@@ -7,6 +7,7 @@
 #include "cli/base/progress.h"
 #include "src/lib/base/cpu_flags.h"
 #include "src/tool/base/host.h"
+#include "src/tool/print/number.h"
 
 /* Unless the options say otherwise: enough samples for an interval, then until it is narrow. */
 #define DEFAULT_REPEAT 6
@@ -133,7 +134,7 @@ int bench_kernels_table(struct gcb_table **out, struct gcb_diag *diag)
 static void spread_text(char out[32], const struct gcb_kernel_result *result)
 {
     if (result->spread < TELLS_NOTHING || isnan(result->spread))
-        out_percent(out, result->spread);
+        gcb_percent(out, result->spread);
     else
         snprintf(out, 32, "?");
 }
@@ -145,11 +146,11 @@ int bench_kernels_add(struct gcb_table *table, const struct gcb_kernel_result *r
     const char *cells[COLUMNS] = {name, result->isa, text[0], text[1], text[2], text[3], text[4]};
 
     snprintf(name, sizeof(name), "%s/%s", result->family, result->kernel);
-    out_count(text[0], result->elements);
-    out_number_within(text[1], result->gbps, 3, 7);
+    gcb_count(text[0], result->elements);
+    gcb_number_within(text[1], result->gbps, 3, 7);
     spread_text(text[2], result);
-    out_percent(text[3], result->bandwidth_share);
-    out_number_within(text[4], result->speedup, 3, 7);
+    gcb_percent(text[3], result->bandwidth_share);
+    gcb_number_within(text[4], result->speedup, 3, 7);
     if (!result->agrees)
         snprintf(text[4], sizeof(text[4]), "WRONG");
     return gcb_table_add(table, cells, diag);
@@ -185,7 +186,7 @@ static void print_memory(const struct gcb_bandwidth *w, FILE *out)
     char number[2][32];
 
     fprintf(out, "memory: reads %s, fills %s GB/s; arrays of %.0f MiB, ",
-            out_number(number[0], w->read_gbps, 3), out_number(number[1], w->fill_gbps, 3),
+            gcb_number(number[0], w->read_gbps, 3), gcb_number(number[1], w->fill_gbps, 3),
             (double)bytes / 0x1p20);
     if (cache)
         fprintf(out, "caches of %.0f MiB\n", ceil((double)cache / 0x1p20));

@@ -6,6 +6,7 @@
 #include "cli/base/heading.h"
 #include "src/lib/base/text.h"
 #include "src/tool/base/host.h"
+#include "src/tool/print/number.h"
 #include "src/tool/trial/copy.h"
 
 static const struct gcb_table_column columns[] = {
@@ -36,7 +37,7 @@ static void speed(char out[64], struct bench_marks *marks, double gbps, double s
     const double half = 50.0 * (high - low) / seconds;
     char number[32];
 
-    out_number_within(number, gbps, 3, 6);
+    gcb_number_within(number, gbps, 3, 6);
     if (!isfinite(half))
         snprintf(out, 64, "%s", number);
     else if (half <= 99.0)
@@ -98,9 +99,9 @@ static void fill(struct cells *c, const struct bench_view *v, size_t method)
 
     gcb_tally_figures(&f, t);
     label(c->text[0], sizeof(c->text[0]), m);
-    out_number_within(c->text[1], gcb_tally_ratio(t), 3, 7);
-    out_number_within(c->text[2], gcb_tally_bits(t), 3, 7);
-    out_number_within(c->text[3], f.rel_l2, f.rel_l2 < 1e-3 ? 2 : 3, 7);
+    gcb_number_within(c->text[1], gcb_tally_ratio(t), 3, 7);
+    gcb_number_within(c->text[2], gcb_tally_bits(t), 3, 7);
+    gcb_number_within(c->text[3], f.rel_l2, f.rel_l2 < 1e-3 ? 2 : 3, 7);
     speed(c->text[4], v->marks, gcb_tally_encode_gbps(t), t->encode_seconds, t->encode_low,
           t->encode_high);
     speed(c->text[5], v->marks, gcb_tally_decode_gbps(t), t->decode_seconds, t->decode_low,
@@ -118,9 +119,9 @@ static void print_head(const struct bench_view *v, FILE *out)
     if (!b->bytes) /* not measured */
         return;
     snprintf(line, sizeof(line), "memory: reads %s, fills %s, copies %s GB/s over %s MB%s",
-             out_number(number[0], b->read_gbps, 3), out_number(number[1], b->fill_gbps, 3),
-             out_number(number[2], b->copy_gbps, 3),
-             out_number(number[3], (double)b->bytes * 1e-6, 3),
+             gcb_number(number[0], b->read_gbps, 3), gcb_number(number[1], b->fill_gbps, 3),
+             gcb_number(number[2], b->copy_gbps, 3),
+             gcb_number(number[3], (double)b->bytes * 1e-6, 3),
              b->bytes <= gcb_host_cache() ? ", in the caches" : "");
     opt_wrap(out, line, 0, 0);
 }

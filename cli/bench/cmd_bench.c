@@ -35,7 +35,7 @@ static void on_progress(void *ctx, double done)
 {
     struct bench *c = ctx;
 
-    session_progress(&c->s, (c->done + done * c->weight) / c->work);
+    progress_update(&c->s.progress, (c->done + done * c->weight) / c->work);
 }
 
 /* What rows of the case share. */
@@ -215,9 +215,9 @@ static int do_case(struct bench *c, const struct bench_case *at, struct gcb_diag
     err = begin_shapes(c, at, diag);
     if (err)
         return err;
-    session_progress_start(&c->s);
+    session_start_progress(&c->s);
     err = run_case(c, at, diag);
-    session_progress_end(&c->s);
+    progress_end(&c->s.progress);
     bench_outcome_add(&c->outcome, &c->result);
     if (!err)
         err = put_summaries(c);

@@ -95,7 +95,7 @@ static void on_progress(void *ctx, double done)
 {
     struct compress *c = ctx;
 
-    session_progress(&c->s, done);
+    progress_update(&c->s.progress, done);
 }
 
 /* What on_trial fills. */
@@ -124,9 +124,9 @@ static int run(struct compress *c, struct gcb_diag *diag)
         return err;
     config.keep = c->keep;
     c->trial = config.trial;
-    session_progress_start(&c->s);
+    session_start_progress(&c->s);
     err = gcb_run(&c->result, &config, &observer, diag);
-    session_progress_end(&c->s);
+    progress_end(&c->s.progress);
     return session_verdict(&c->s, err);
 }
 

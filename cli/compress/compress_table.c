@@ -7,6 +7,7 @@
 #include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"
 #include "src/tool/base/columns.h"
+#include "src/tool/print/number.h"
 
 #define WIDTH 80
 #define DEFAULT_TOP 5
@@ -30,12 +31,12 @@ static void fill_figures(struct figure_cells *c, const struct gcb_tally *t)
     struct gcb_fidelity_figures f;
 
     gcb_tally_figures(&f, t);
-    out_number(c->text[0], gcb_tally_ratio(t), 3);
-    out_number(c->text[1], gcb_tally_bits(t), 3);
-    out_number(c->text[2], f.rel_l2, f.rel_l2 < 1e-3 ? 2 : 4); /* not wider than it is worth */
-    out_number(c->text[3], f.cosine, 4);
-    out_number(c->text[4], gcb_tally_encode_gbps(t), 3);
-    out_number(c->text[5], gcb_tally_decode_gbps(t), 3);
+    gcb_number(c->text[0], gcb_tally_ratio(t), 3);
+    gcb_number(c->text[1], gcb_tally_bits(t), 3);
+    gcb_number(c->text[2], f.rel_l2, f.rel_l2 < 1e-3 ? 2 : 4); /* not wider than it is worth */
+    gcb_number(c->text[3], f.cosine, 4);
+    gcb_number(c->text[4], gcb_tally_encode_gbps(t), 3);
+    gcb_number(c->text[5], gcb_tally_decode_gbps(t), 3);
 }
 
 static const char *label(char *out, size_t size, const struct compress_view *v, size_t method)

@@ -1,6 +1,7 @@
 #include <math.h>
 
 #include "cli/payoff/payoff_table.h"
+#include "src/tool/print/number.h"
 
 /* Coding times, unlike the link's, are what other work on the machine made of them. */
 static void note_load(FILE *out, const struct gcb_payoff_case *c)
@@ -53,7 +54,7 @@ static void note_adding(FILE *out, const struct payoff_view *v)
     snprintf(text, sizeof(text),
              "adding decoded gradients is up to %s of a method's total (%s); it rests on "
              "copy_gbps %.3g, measured in that run",
-             out_percent(share, largest), most->c->label, 1e-9 * most->of->copy);
+             gcb_percent(share, largest), most->c->label, 1e-9 * most->of->copy);
     opt_wrap(out, text, fprintf(out, "note:"), 2);
 }
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "src/lib/base/text.h"
+#include "src/tool/print/number.h"
 
 /* "850 ns", "1.23 ms", "2 s" */
 static char *seconds_text(char *out, double seconds)
@@ -53,7 +54,7 @@ static char *error_text(char *out, const struct gcb_payoff_point *p)
 {
     if (p->rel_l2 < 0.001) /* no wider than the column's title */
         return strcpy(out, p->rel_l2 > 0.0 ? "<0.001" : "0");
-    return out_number(out, p->rel_l2, 3);
+    return gcb_number(out, p->rel_l2, 3);
 }
 
 /* Behind a figure in doubt. Returns out. */
@@ -67,7 +68,7 @@ static char *times_text(char *out, double times, const struct gcb_payoff_point *
 {
     if (times < 0.001)
         return strcpy(out, "<0.001");
-    return mark(out_number(out, times, p->verdict.doubt ? 2 : 3), p);
+    return mark(gcb_number(out, times, p->verdict.doubt ? 2 : 3), p);
 }
 
 static int add_terms(struct gcb_table *table, const struct gcb_payoff_point *p,
@@ -159,7 +160,7 @@ static int show_curves(const struct out_report *report, const struct payoff_view
 /* "105 MB", and where that is a size as options take it, "105 MB (100 MiB)". */
 static char *size_text(char *out, double bytes)
 {
-    char *end = out_bytes(out, bytes);
+    char *end = gcb_bytes(out, bytes);
     const double mib = bytes / 0x1p20;
 
     end += strlen(end);
@@ -259,7 +260,7 @@ static const char symbols[] =
 /* "no ratio" where none pays. */
 static const char *ratio_text(char *out, double ratio)
 {
-    return isinf(ratio) ? "none" : out_number(out, ratio, 3);
+    return isinf(ratio) ? "none" : gcb_number(out, ratio, 3);
 }
 
 void payoff_show_stages(const struct out_report *report, const struct gcb_payoff_case *c,
@@ -273,17 +274,17 @@ void payoff_show_stages(const struct out_report *report, const struct gcb_payoff
         if (isinf(gbps[i]))
             snprintf(text[i], sizeof(text[i]), "free");
         else
-            out_number(text[i], 1e-9 * gbps[i], 3);
+            gcb_number(text[i], 1e-9 * gbps[i], 3);
     n = snprintf(line, sizeof(line),
                  "the FFT paper's condition: Tf %s, Ts %s, Tm %s, Tp %s GB/s; ratio %s;", text[0],
                  text[1], text[2], text[3],
-                 out_number(ratio, 4.0 * c->total.elements / c->total.wire, 3));
+                 gcb_number(ratio, 4.0 * c->total.elements / c->total.wire, 3));
     for (size_t i = 0; i < bandwidths->count && i < PAYOFF_SHOWN; i++) {
         const double least = gcb_fft_stages_least_ratio(s, bandwidths->values[i]);
 
         if (isfinite(least))
             n += snprintf(line + n, sizeof(line) - (size_t)n, " k_min %s at %s,",
-                          out_number(ratio, least, 3),
+                          gcb_number(ratio, least, 3),
                           gcb_payoff_bandwidth_text(even, bandwidths->values[i]));
     }
     snprintf(line + n, sizeof(line) - (size_t)n, " pays with no ratio from %s on",
@@ -335,10 +336,10 @@ static int add_redsync(struct gcb_table *table, const struct gcb_redsync *in,
 
     snprintf(text[0], sizeof(text[0]), "%.0f", in->workers);
     gcb_payoff_bandwidth_text(text[1], in->bandwidth);
-    out_percent(text[2], t->bandwidth_ratio);
+    gcb_percent(text[2], t->bandwidth_ratio);
     seconds_text(text[3], t->sparse);
     seconds_text(text[4], t->dense);
-    out_number(text[5], t->dense / t->sparse, 3);
+    gcb_number(text[5], t->dense / t->sparse, 3);
     return gcb_table_add(
         table, (const char *[]){text[0], text[1], text[2], text[3], text[4], text[5]}, diag);
 }

@@ -6,6 +6,7 @@
 
 #include "src/lib/base/alloc.h"
 #include "src/tool/base/columns.h"
+#include "src/tool/print/number.h"
 
 static char *seconds_text(char out[32], double s)
 {
@@ -18,7 +19,7 @@ static char *seconds_text(char out[32], double s)
 
     while (i < 3 && s < units[i].unit)
         i++;
-    snprintf(out, 32, "%.20s %s", out_number(number, s / units[i].unit, 3), units[i].name);
+    snprintf(out, 32, "%.20s %s", gcb_number(number, s / units[i].unit, 3), units[i].name);
     return out;
 }
 
@@ -36,9 +37,9 @@ char *regress_value(char out[32], const struct gcb_verdict *v, double value)
     case GCB_OF_SIZE:
     case GCB_OF_ENCODE_COUNT:
     case GCB_OF_DECODE_COUNT:
-        return out_count(out, (uint64_t)value);
+        return gcb_count(out, (uint64_t)value);
     default:
-        return out_number(out, value, 4);
+        return gcb_number(out, value, 4);
     }
 }
 

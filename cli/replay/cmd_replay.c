@@ -51,7 +51,7 @@ static bool on_scan(void *ctx, uint64_t elements)
 
     c->scanned += elements;
     if (c->elements)
-        session_progress(&c->s, (double)c->scanned / (double)c->elements);
+        progress_update(&c->s.progress, (double)c->scanned / (double)c->elements);
     return !interrupt_seen();
 }
 
@@ -77,9 +77,9 @@ static int open_input(struct replay *c, struct gcb_diag *diag)
         return err;
     for (size_t i = 0; i < c->s.layout.count; i++)
         c->elements += c->s.layout.messages[i].count;
-    session_progress_start(&c->s);
+    session_start_progress(&c->s);
     err = gcb_replay_open(&c->replay, &c->config, diag);
-    session_progress_end(&c->s);
+    progress_end(&c->s.progress);
     return err;
 }
 
@@ -108,7 +108,7 @@ static void on_progress(void *ctx, double done)
 {
     struct replay *c = ctx;
 
-    session_progress(&c->s, ((double)c->done + done) / (double)c->count);
+    progress_update(&c->s.progress, ((double)c->done + done) / (double)c->count);
 }
 
 /* Lines for steps: as asked, else for a single method with not too many. */
@@ -145,10 +145,10 @@ static int run_method(struct replay *c, struct gcb_diag *diag)
     c->scheduled = gcb_replay_schedules(&c->config, method);
     if (wants_steps(c))
         err = replay_steps_create(&c->steps, c->scheduled, diag);
-    session_progress_start(&c->s);
+    session_start_progress(&c->s);
     if (!err)
         err = gcb_replay_run(c->replay, method, &observer, &c->totals[c->done], diag);
-    session_progress_end(&c->s);
+    progress_end(&c->s.progress);
     if (!err && c->steps) {
         if (c->count > 1)
             fprintf(c->s.report.out, "%s\n",

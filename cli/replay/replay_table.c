@@ -1,4 +1,5 @@
 #include "cli/replay/replay_table.h"
+#include "src/tool/print/number.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -40,15 +41,15 @@ struct cells {
 
 static void fill(struct cells *c, const char *first, const struct figures *f)
 {
-    out_bytes(c->text[0], f->wire);
-    out_number(c->text[1], f->ratio, 3);
-    out_number(c->text[2], f->alpha, 3);
-    out_number(c->text[3], f->cumulative, 3);
-    out_number(c->text[4], f->residual, 3);
-    out_number(c->text[5], 100.0 * f->density, 3);
-    out_number(c->text[6], 100.0 * f->union_density, 3);
+    gcb_bytes(c->text[0], f->wire);
+    gcb_number(c->text[1], f->ratio, 3);
+    gcb_number(c->text[2], f->alpha, 3);
+    gcb_number(c->text[3], f->cumulative, 3);
+    gcb_number(c->text[4], f->residual, 3);
+    gcb_number(c->text[5], 100.0 * f->density, 3);
+    gcb_number(c->text[6], 100.0 * f->union_density, 3);
     snprintf(c->text[7], sizeof(c->text[7]), "%" PRIu64 "/%" PRIu64, f->median, f->p99);
-    out_number(c->text[8], f->cosine, 3);
+    gcb_number(c->text[8], f->cosine, 3);
     c->cell[0] = first;
     for (size_t i = 0; i < FIGURES; i++)
         c->cell[1 + i] = c->text[i];
@@ -125,14 +126,14 @@ static void show_bound(FILE *out, const struct gcb_replay_total *t, int at)
     char least[32], mean[32], share[32], line[200];
     size_t n;
 
-    out_number(least, t->contraction_min, 3);
-    out_number(mean, t->contraction_mean, 3);
+    gcb_number(least, t->contraction_min, 3);
+    gcb_number(mean, t->contraction_mean, 3);
     n = (size_t)snprintf(line, sizeof(line), "contraction %s at least, %s on average", least, mean);
     if (t->feedback && isnan(t->bound_ratio))
         snprintf(line + n, sizeof(line) - n, "; none, so the residual has no bound");
     opt_wrap(out, line, at, 2);
     if (t->feedback && !isnan(t->bound_ratio))
-        fprintf(out, "residual^2 at %s of its bound%s\n", out_percent(share, t->bound_ratio),
+        fprintf(out, "residual^2 at %s of its bound%s\n", gcb_percent(share, t->bound_ratio),
                 t->bound_ratio <= 1.0 ? "" : ": BROKEN");
 }
 
@@ -144,14 +145,14 @@ static void show_sent(FILE *out, const struct gcb_method *method, const struct g
     char share[32];
 
     if (kept)
-        fprintf(out, "%skept %s of positions%s", named ? " " : "", out_percent(share, t->density),
+        fprintf(out, "%skept %s of positions%s", named ? " " : "", gcb_percent(share, t->density),
                 sent ? "; " : "\n");
     if (sent)
-        fprintf(out, "%s of elements sent by some worker\n", out_percent(share, t->union_density));
+        fprintf(out, "%s of elements sent by some worker\n", gcb_percent(share, t->union_density));
     show_bound(out, t, kept || sent ? 0 : at);
     if (!isnan(t->clamped_share))
         fprintf(out, "%s of the values were clamped after tuning\n",
-                out_percent(share, t->clamped_share));
+                gcb_percent(share, t->clamped_share));
     if (t->unsent_steps)
         fprintf(out, "note: the last %" PRIu64 " step%s not sent any more\n", t->unsent_steps,
                 t->unsent_steps == 1 ? " was" : "s were");

@@ -57,7 +57,7 @@ static void on_progress(void *ctx, double done)
 {
     struct sweep *c = ctx;
 
-    session_progress(&c->s, done);
+    progress_update(&c->s.progress, done);
 }
 
 /* Finds the settings of --match. */
@@ -81,14 +81,14 @@ static int run(struct sweep *c, struct gcb_diag *diag)
     int err = 0;
 
     config.carry_on = true;
-    session_progress_start(&c->s);
+    session_start_progress(&c->s);
     if (c->plan.searches)
         err = search(c, &observer, diag);
     if (!err && !c->result.interrupted)
         err = gcb_run(&c->result, &config, &observer, diag);
     if (!err && c->plan.searches && c->result.interrupted)
         err = gcb_match_fill(&c->result, c->plan.count, c->plan.searches, c->plan.given, diag);
-    session_progress_end(&c->s);
+    progress_end(&c->s.progress);
     return err;
 }
 

@@ -5,6 +5,7 @@
 #include "cli/base/heading.h"
 #include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"
+#include "src/tool/print/number.h"
 
 static const struct gcb_table_column columns[] = {
     {"setting", false, true}, {"ratio", true, false},  {"bits/el", true, false},
@@ -73,11 +74,11 @@ static int add_line(struct gcb_table *table, const struct sweep_view *v, size_t 
     gcb_method_spec(name, sizeof(name), &v->plan->methods[i], GCB_SPEC_LABEL);
     if (i >= v->plan->given)
         snprintf(name + strlen(name), sizeof(name) - strlen(name), " (baseline)");
-    out_number(ratio, gcb_tally_ratio(t), 3);
-    out_number(bits, gcb_tally_bits(t), 3);
-    out_number(error, f.rel_l2, f.rel_l2 < 1e-3 ? 2 : 4);
-    out_number(cosine, f.cosine, 4);
-    out_number(speed, gcb_tally_encode_gbps(t), 3);
+    gcb_number(ratio, gcb_tally_ratio(t), 3);
+    gcb_number(bits, gcb_tally_bits(t), 3);
+    gcb_number(error, f.rel_l2, f.rel_l2 < 1e-3 ? 2 : 4);
+    gcb_number(cosine, f.cosine, 4);
+    gcb_number(speed, gcb_tally_encode_gbps(t), 3);
     return gcb_table_add(table, cells, diag);
 }
 

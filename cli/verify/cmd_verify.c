@@ -122,7 +122,7 @@ static void on_progress(void *ctx, double done)
 {
     struct verify *v = ctx;
 
-    session_progress(&v->s, done);
+    progress_update(&v->s.progress, done);
 }
 
 static int run(struct verify *v, struct gcb_diag *diag)
@@ -146,9 +146,9 @@ static int run(struct verify *v, struct gcb_diag *diag)
     };
     int err;
 
-    session_progress_start(&v->s);
+    session_start_progress(&v->s);
     err = gcb_verify(&v->result, &config, &observer, diag);
-    session_progress_end(&v->s);
+    progress_end(&v->s.progress);
     return session_verdict(&v->s, err);
 }
 

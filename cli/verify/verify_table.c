@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "src/lib/base/text.h"
+#include "src/tool/print/number.h"
 
 #define NAMES 4 /* messages named in a note */
 
@@ -25,7 +26,7 @@ void verify_show_message(FILE *out, const struct gcb_verify_note *note)
 
     snprintf(line, sizeof(line), "step %" PRIu64 " worker %" PRIu32 " %s, %s element%s",
              note->plan->step, note->plan->worker, gcb_escape(shown, sizeof(shown), note->name),
-             out_count(count, note->plan->count), note->plan->count == 1 ? "" : "s");
+             gcb_count(count, note->plan->count), note->plan->count == 1 ? "" : "s");
     opt_wrap(out, line, 0, 2);
 }
 
@@ -61,7 +62,7 @@ void verify_show_check(FILE *out, const struct gcb_method *method, const struct 
     }
     snprintf(line, sizeof(line), "%s  %s: %s, limit %s %s",
              gcb_promise_status_names[c->outcome.status], words,
-             out_number(value, c->outcome.value, 3), out_number(limit, c->outcome.limit, 3),
+             gcb_number(value, c->outcome.value, 3), gcb_number(limit, c->outcome.limit, 3),
              c->outcome.words);
     opt_wrap(out, line, 0, 2);
 }
@@ -80,9 +81,9 @@ int verify_show_table(const struct out_report *report, const struct gcb_method *
         char label[256], text[3][32];
 
         gcb_method_spec(label, sizeof(label), &methods[i], GCB_SPEC_LABEL);
-        out_count(text[0], tallies[i].kept);
-        out_count(text[1], tallies[i].broken);
-        out_count(text[2], tallies[i].idle);
+        gcb_count(text[0], tallies[i].kept);
+        gcb_count(text[1], tallies[i].broken);
+        gcb_count(text[2], tallies[i].idle);
         err = gcb_table_add(table, (const char *[]){label, text[0], text[1], text[2]}, diag);
     }
     if (!err)
