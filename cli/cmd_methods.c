@@ -108,7 +108,7 @@ static int put_method(struct out_report *r, const struct gcb_method *m, struct g
     gcb_row_text(&row, "codec", m->codec->name);
     gcb_row_u64(&row, "wire_id", m->codec->wire_id);
     gcb_row_text(&row, "source", gcb_method_source(m));
-    gcb_row_text(&row, "bound", gcb_method_bound(m));
+    gcb_row_text(&row, "bound", gcb_method_guarantee(m));
     gcb_row_json(&row, "backends", names_json(backends));
     gcb_row_json(&row, "capabilities", caps_json(m));
     gcb_row_json(&row, "parameters", params_json(m, 0, own));
@@ -211,7 +211,7 @@ static void print_head(const struct out_report *r, const struct gcb_method *m)
     if (m->preset)
         print_preset(r, m);
     opt_wrap(r->out, gcb_method_source(m), fprintf(r->out, "source    "), 10);
-    opt_wrap(r->out, gcb_method_bound(m), fprintf(r->out, "promises  "), 10);
+    opt_wrap(r->out, gcb_method_guarantee(m), fprintf(r->out, "promises  "), 10);
     fprintf(r->out, "backends  cpu%s\n", in_module(m) ? ", cuda" : "");
     fprintf(r->out, "is        ");
     for (size_t i = 0; i < sizeof(caps) / sizeof(caps[0]); i++) {

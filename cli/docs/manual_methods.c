@@ -47,7 +47,7 @@ static void print_method(FILE *out, const struct gcb_method *m)
     fputs(".PP\nSource:\n", out);
     roff_text(out, gcb_method_source(m));
     fputs(".br\nPromises:\n", out);
-    roff_text(out, gcb_method_bound(m));
+    roff_text(out, gcb_method_guarantee(m));
     for (size_t i = 0; i < own; i++)
         if (!m->preset || gcb_method_applies(m, i))
             print_param(out, gcb_method_param(m, i), m->value[i], !m->preset);

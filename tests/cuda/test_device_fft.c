@@ -109,7 +109,7 @@ static int cpu_payload(struct gcb_wbuf *out, const struct gcb_method *m,
     fed = *s->transform_ops;
     fed.forward = give_spectrum;
     s->transform_ops = &fed;
-    out->cap = m->codec->ops->bound(s);
+    out->cap = m->codec->ops->max_payload(s);
     out->data = malloc(out->cap);
     err = m->codec->ops->encode(s, &(struct gcb_step){0}, &in, out);
     m->codec->ops->fini(s);
@@ -132,7 +132,7 @@ static int device_payload(struct gcb_wbuf *out, const struct gcb_method *m,
     state = calloc(1, row->ops->state_size);
     gcb_param_store(m->codec->params, m->value, state);
     assert_int_equal(row->ops->init(state, env, NULL), 0);
-    out->cap = row->ops->bound(state);
+    out->cap = row->ops->max_payload(state);
     out->data = malloc(out->cap);
     assert_int_equal(device.module->alloc(&out_dev, out->cap, NULL), 0);
     assert_int_equal(device.module->alloc(&call.scratch_dev, row->ops->scratch(state), NULL), 0);

@@ -30,7 +30,7 @@ static void take(struct bench *b, uint64_t n)
     if (!b->tensor)
         assert_int_equal(module->alloc(&b->tensor, n * sizeof(float), NULL), 0);
     if (!b->payload)
-        assert_int_equal(module->alloc(&b->payload, gcb_device_coder_payload_bound(b->coder), NULL),
+        assert_int_equal(module->alloc(&b->payload, gcb_device_coder_max_payload(b->coder), NULL),
                          0);
     b->m = (struct gcb_device_message){
         .batch = b->batch, .in_dev = b->tensor, .payload_dev = b->payload};

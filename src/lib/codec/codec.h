@@ -72,8 +72,8 @@ struct gcb_parts {
 struct gcb_codec_ops {
     size_t state_size; /* zeroed, then parameters stored, then init */
     int (*init)(void *state, const struct gcb_codec_env *env, struct gcb_diag *diag);
-    void (*fini)(void *state);            /* accepts an all-zero state; NULL: nothing to do */
-    uint64_t (*bound)(const void *state); /* worst payload for this element count */
+    void (*fini)(void *state);                  /* accepts an all-zero state; NULL: nothing to do */
+    uint64_t (*max_payload)(const void *state); /* bytes, for the element count of env */
     /* in->count == env->count, all finite. Never allocates. GCB_E_NONFINITE: the method's own arithmetic
      * overflows on this tensor, which is then sent raw. */
     int (*encode)(void *state, const struct gcb_step *at, const struct gcb_view *in,
@@ -96,10 +96,10 @@ struct gcb_codec_ops {
 struct gcb_preset {
     const char *name;
     const char *summary;
-    const char *source;   /* paper and section */
-    const char *defaults; /* "key=value,..." over the codec's own */
-    const char *memory;   /* the same of gcb_memory_table; NULL: none */
-    const char *bound;    /* what it promises, in words */
+    const char *source;    /* paper and section */
+    const char *defaults;  /* "key=value,..." over the codec's own */
+    const char *memory;    /* the same of gcb_memory_table; NULL: none */
+    const char *guarantee; /* what the method promises, in words */
     /* where its paper counts otherwise; NULL: as the codec */
     double (*nominal_bits)(const void *state);
 };
@@ -107,9 +107,9 @@ struct gcb_preset {
 struct gcb_codec {
     const char *name;
     const char *summary;
-    const char *source; /* paper and section */
-    const char *bound;  /* what it promises, in words */
-    uint8_t wire_id;    /* never reused */
+    const char *source;    /* paper and section */
+    const char *guarantee; /* what the method promises, in words */
+    uint8_t wire_id;       /* never reused */
     unsigned caps;
     unsigned bounds; /* of enum gcb_bound */
     /* where they depend on parameters (by row); may be NULL */

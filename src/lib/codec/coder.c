@@ -51,9 +51,10 @@ static int start_codec(struct gcb_coder *c, struct gcb_diag *diag)
     return codec->ops->init ? codec->ops->init(c->state, &c->env, diag) : 0;
 }
 
-static uint64_t payload_bound(const struct gcb_coder *c)
+static uint64_t max_payload(const struct gcb_coder *c)
 {
-    return gcb_framing_bound(c->env.count, c->frame.source, c->method.codec->ops->bound(c->state));
+    return gcb_framing_max_payload(c->env.count, c->frame.source,
+                                   c->method.codec->ops->max_payload(c->state));
 }
 
 /* The head of this coder's messages. */
@@ -63,7 +64,7 @@ static int prepare_frame(struct gcb_coder *c, const struct gcb_coder_config *con
     c->frame.source = config->source;
     c->frame.count = c->env.count;
     c->frame.flags = config->checksum ? GCB_WIRE_CHECKSUM : 0;
-    return gcb_framing_prepare(&c->frame, c->method.codec, c->state, payload_bound(c), diag);
+    return gcb_framing_prepare(&c->frame, c->method.codec, c->state, max_payload(c), diag);
 }
 
 int gcb_coder_create(struct gcb_coder **out, const struct gcb_method *method,
@@ -153,7 +154,7 @@ size_t gcb_coder_bound(const struct gcb_coder *c)
 {
     if (!c->state || c->env.decoding)
         return 0;
-    return gcb_frame_head(&c->frame) + payload_bound(c) + gcb_frame_tail(&c->frame);
+    return gcb_frame_head(&c->frame) + max_payload(c) + gcb_frame_tail(&c->frame);
 }
 
 size_t gcb_coder_head(const struct gcb_coder *c)

@@ -36,7 +36,7 @@ struct gcb_device_call {
 
 /*
  * Several messages of a codec by one set of launches, whose results are those of single calls, byte for byte. Their
- * payloads are of one length for a tensor, the bound; residuals are as in encode_async of one.
+ * payloads are of one length for a tensor, max_payload; residuals are as in encode_async of one.
  */
 struct gcb_device_group_ops {
     /* May messages of these states go together? Sizes and streams of draws may differ. NULL: any may. */
@@ -57,14 +57,14 @@ struct gcb_device_ops {
     /* Plans and sizes. env->kernels and env->queue are the host's and not used. GCB_E_UNSUPPORTED, with words:
      * these parameters run on the CPU only. */
     int (*init)(void *state, const struct gcb_codec_env *env, struct gcb_diag *diag);
-    void (*fini)(void *state);              /* accepts an all-zero state; NULL: nothing to do */
-    uint64_t (*bound)(const void *state);   /* worst payload, the same as the CPU's */
-    uint64_t (*scratch)(const void *state); /* bytes that a call needs on the device */
+    void (*fini)(void *state);                  /* accepts an all-zero state; NULL: nothing to do */
+    uint64_t (*max_payload)(const void *state); /* bytes; the same as on the CPU */
+    uint64_t (*scratch)(const void *state);     /* bytes that a call needs on the device */
 
     bool feedback; /* may `in` have a residual, where init saw env->feedback? */
     /*
      * Queues the encoding of in->n = env->count floats, all finite. The payload, byte for byte the CPU's, goes to
-     * out_dev (at least bound bytes). A result with GCB_E_NONFINITE, or longer than the raw tensor, makes
+     * out_dev (at least max_payload bytes). A result with GCB_E_NONFINITE, or longer than the raw tensor, makes
      * the host send the tensor raw: that is the module's business, not the codec's.
      *
      * With a residual, error feedback is fused: in->x becomes carry * residual + x, which is what is encoded, and what

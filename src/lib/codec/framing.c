@@ -5,7 +5,7 @@ size_t gcb_framing_raw_size(enum gcb_dtype source)
     return source == GCB_F64 ? 4 : gcb_dtype_size(source);
 }
 
-uint64_t gcb_framing_bound(uint64_t count, enum gcb_dtype source, uint64_t own)
+uint64_t gcb_framing_max_payload(uint64_t count, enum gcb_dtype source, uint64_t own)
 {
     const uint64_t raw = count * gcb_framing_raw_size(source);
 
@@ -13,12 +13,12 @@ uint64_t gcb_framing_bound(uint64_t count, enum gcb_dtype source, uint64_t own)
 }
 
 int gcb_framing_prepare(struct gcb_frame *f, const struct gcb_codec *codec, const void *state,
-                        uint64_t bound, struct gcb_diag *diag)
+                        uint64_t max_payload, struct gcb_diag *diag)
 {
     struct gcb_wbuf params = {.data = f->params, .cap = sizeof(f->params)};
 
     f->codec = codec->wire_id;
-    if (f->count > UINT32_MAX || bound > UINT32_MAX)
+    if (f->count > UINT32_MAX || max_payload > UINT32_MAX)
         f->flags |= GCB_WIRE_WIDE;
     gcb_param_write(codec->params, state, &params);
     f->param_bytes = (uint8_t)params.len;

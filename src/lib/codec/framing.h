@@ -12,16 +12,16 @@
 /* Bytes of an element in a stored message: no wider than the float32 that codecs see. */
 size_t gcb_framing_raw_size(enum gcb_dtype source);
 
-/* The longest payload: the codec's own bound, or the raw tensor if that is longer. */
-uint64_t gcb_framing_bound(uint64_t count, enum gcb_dtype source, uint64_t own);
+/* The longest payload: the codec's own max_payload, or the raw tensor if that is longer. */
+uint64_t gcb_framing_max_payload(uint64_t count, enum gcb_dtype source, uint64_t own);
 
 /*
  * The head of a coder's messages; everything in it but the payload's length and the stored flag is known before
  * encoding. source, count and the checksum flag are the caller's; `state` holds the parameters (gcb_param_store)
- * and `bound` is the longest payload. 0 or GCB_E_INTERNAL.
+ * and `max_payload` is its longest payload in bytes. 0 or GCB_E_INTERNAL.
  */
 int gcb_framing_prepare(struct gcb_frame *f, const struct gcb_codec *codec, const void *state,
-                        uint64_t bound, struct gcb_diag *diag);
+                        uint64_t max_payload, struct gcb_diag *diag);
 
 /* The method a frame names, at the frame's parameters. GCB_E_UNSUPPORTED, GCB_E_CORRUPT. */
 int gcb_framing_method(struct gcb_method *m, const struct gcb_frame *f, struct gcb_diag *diag);

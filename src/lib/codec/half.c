@@ -43,7 +43,7 @@ static int bf16_init(void *state, const struct gcb_codec_env *env, struct gcb_di
     return 0;
 }
 
-static uint64_t half_bound(const void *state)
+static uint64_t half_max_payload(const void *state)
 {
     const struct half *s = state;
 
@@ -129,7 +129,7 @@ static double half_nominal_bits(const void *state)
 static const struct gcb_codec_ops fp16_ops = {
     .state_size = sizeof(struct half),
     .init = fp16_init,
-    .bound = half_bound,
+    .max_payload = half_max_payload,
     .encode = half_encode,
     .decode = half_decode,
     .describe = half_describe,
@@ -140,7 +140,7 @@ static const struct gcb_codec_ops fp16_ops = {
 static const struct gcb_codec_ops bf16_ops = {
     .state_size = sizeof(struct half),
     .init = bf16_init,
-    .bound = half_bound,
+    .max_payload = half_max_payload,
     .encode = half_encode,
     .decode = half_decode,
     .describe = half_describe,
@@ -152,7 +152,8 @@ const struct gcb_codec gcb_codec_fp16 = {
     .name = "fp16",
     .summary = "IEEE half precision: the 16-bit baseline",
     .source = "IEEE 754 binary16",
-    .bound = "relative error at most 2^-11 for 2^-14 <= |x| <= 65504, absolute at most 2^-25 below",
+    .guarantee =
+        "relative error at most 2^-11 for 2^-14 <= |x| <= 65504, absolute at most 2^-25 below",
     .bounds = GCB_BOUND_FP16,
     .wire_id = 2,
     .caps = GCB_CAP_LINEAR,
@@ -163,7 +164,7 @@ const struct gcb_codec gcb_codec_bf16 = {
     .name = "bf16",
     .summary = "bfloat16: float32's range with 8 bits of precision",
     .source = "bfloat16",
-    .bound = "relative error at most 2^-8 for normal values below the largest bfloat16",
+    .guarantee = "relative error at most 2^-8 for normal values below the largest bfloat16",
     .bounds = GCB_BOUND_BF16,
     .wire_id = 3,
     .caps = GCB_CAP_LINEAR,

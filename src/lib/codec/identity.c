@@ -19,7 +19,7 @@ static int identity_init(void *state, const struct gcb_codec_env *env, struct gc
     return 0;
 }
 
-static uint64_t identity_bound(const void *state)
+static uint64_t identity_max_payload(const void *state)
 {
     const struct identity *s = state;
 
@@ -71,7 +71,7 @@ static double identity_nominal_bits(const void *state)
 static const struct gcb_codec_ops identity_ops = {
     .state_size = sizeof(struct identity),
     .init = identity_init,
-    .bound = identity_bound,
+    .max_payload = identity_max_payload,
     .encode = identity_encode,
     .decode = identity_decode,
     .describe = identity_describe,
@@ -82,7 +82,7 @@ const struct gcb_codec gcb_codec_identity = {
     .name = "identity",
     .summary = "float32 as it is: the baseline without compression",
     .source = "none",
-    .bound = "lossless",
+    .guarantee = "lossless",
     .wire_id = 1,
     .caps = GCB_CAP_LOSSLESS | GCB_CAP_UNBIASED | GCB_CAP_LINEAR,
     .ops = &identity_ops,

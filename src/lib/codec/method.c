@@ -342,9 +342,9 @@ const char *gcb_method_source(const struct gcb_method *m)
     return m->preset ? m->preset->source : m->codec->source;
 }
 
-const char *gcb_method_bound(const struct gcb_method *m)
+const char *gcb_method_guarantee(const struct gcb_method *m)
 {
-    return m->preset ? m->preset->bound : m->codec->bound;
+    return m->preset ? m->preset->guarantee : m->codec->guarantee;
 }
 
 const char *gcb_method_summary(const struct gcb_method *m)

@@ -79,9 +79,9 @@ char *gcb_method_spec(char *out, size_t size, const struct gcb_method *m,
  * defaults. A spec that this build does not know is its own label. Returns out. */
 char *gcb_method_label(char *out, size_t size, const char *spec);
 
-/* Source, bound and summary: the preset's own or the codec's. */
+/* Source, guarantee and summary: the preset's own or the codec's. */
 const char *gcb_method_source(const struct gcb_method *m);
-const char *gcb_method_bound(const struct gcb_method *m);
+const char *gcb_method_guarantee(const struct gcb_method *m);
 const char *gcb_method_summary(const struct gcb_method *m);
 
 #endif

@@ -77,7 +77,7 @@ static void qsgd_fini(void *state)
     gcb_free(s->table);
 }
 
-static uint64_t qsgd_bound(const void *state)
+static uint64_t qsgd_max_payload(const void *state)
 {
     const struct gcb_qsgd *s = state;
 
@@ -339,7 +339,7 @@ static const struct gcb_codec_ops qsgd_ops = {
     .state_size = sizeof(struct gcb_qsgd),
     .init = qsgd_init,
     .fini = qsgd_fini,
-    .bound = qsgd_bound,
+    .max_payload = qsgd_max_payload,
     .encode = qsgd_encode,
     .decode = qsgd_decode,
     .describe = qsgd_describe,
@@ -350,8 +350,9 @@ const struct gcb_codec gcb_codec_qsgd = {
     .name = "qsgd",
     .summary = "stochastic rounding to levels of each bucket's norm",
     .source = "Alistarh et al., NIPS 2017 (QSGD), section 3",
-    .bound = "unbiased; norm=l2: E||x - x'||^2 <= min(d/s^2, sqrt(d)/s) ||x||^2 per bucket of d; "
-             "norm=max: <= d/(4 s^2) max^2",
+    .guarantee =
+        "unbiased; norm=l2: E||x - x'||^2 <= min(d/s^2, sqrt(d)/s) ||x||^2 per bucket of d; "
+        "norm=max: <= d/(4 s^2) max^2",
     .bounds = GCB_BOUND_LEVELS,
     .wire_id = 5,
     .caps = GCB_CAP_UNBIASED | GCB_CAP_RANDOMISED,

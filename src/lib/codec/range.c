@@ -29,7 +29,7 @@ static int range_init(void *state, const struct gcb_codec_env *env, struct gcb_d
     return 0;
 }
 
-static uint64_t range_bound(const void *state)
+static uint64_t range_max_payload(const void *state)
 {
     const struct range *s = state;
 
@@ -203,7 +203,7 @@ static const struct gcb_param range_params[] = {
 static const struct gcb_codec_ops range_ops = {
     .state_size = sizeof(struct range),
     .init = range_init,
-    .bound = range_bound,
+    .max_payload = range_max_payload,
     .encode = range_encode,
     .decode = range_decode,
     .describe = range_describe,
@@ -216,7 +216,7 @@ const struct gcb_codec gcb_codec_range = {
     .name = "range",
     .summary = "N-bit range float: a sign and an offset from the smallest value",
     .source = "Wang et al., HPDC'20 (SuperNeurons), section 3.3",
-    .bound =
+    .guarantee =
         "relative error below 2^-mantissa for eps <= |x| <= max, error below eps for |x| < eps",
     .bounds = GCB_BOUND_RANGE,
     .wire_id = 4,

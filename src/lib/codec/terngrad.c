@@ -51,7 +51,7 @@ static uint64_t code_bytes(const struct terngrad *s, uint64_t n)
     return gcb_terngrad_code_bytes(&s->p, n);
 }
 
-static uint64_t terngrad_bound(const void *state)
+static uint64_t terngrad_max_payload(const void *state)
 {
     const struct terngrad *s = state;
 
@@ -276,7 +276,7 @@ static const struct gcb_codec_ops terngrad_ops = {
     .state_size = sizeof(struct terngrad),
     .init = terngrad_init,
     .fini = terngrad_fini,
-    .bound = terngrad_bound,
+    .max_payload = terngrad_max_payload,
     .encode = terngrad_encode,
     .decode = terngrad_decode,
     .describe = terngrad_describe,
@@ -288,7 +288,7 @@ const struct gcb_codec gcb_codec_terngrad = {
     .name = "terngrad",
     .summary = "-s, 0 or +s by stochastic rounding, clipped at 2.5 deviations",
     .source = "Wen et al., NIPS 2017 (TernGrad), section 3 and 4.1",
-    .bound = "without clip: unbiased, E||x - x'||^2 = s ||x||_1 - ||x||^2 with s = max |x|",
+    .guarantee = "without clip: unbiased, E||x - x'||^2 = s ||x||_1 - ||x||^2 with s = max |x|",
     .bounds = GCB_BOUND_TERNARY,
     .wire_id = 6,
     .caps_of = terngrad_caps,

@@ -89,7 +89,7 @@ int gcb_device_coder_create(struct gcb_device_coder **out, const struct gcb_devi
     c->frame.source = config->source;
     c->frame.count = c->env.count;
     c->frame.flags = config->checksum ? GCB_WIRE_CHECKSUM : 0;
-    err = gcb_framing_prepare(&c->frame, method->codec, c->state, gcb_device_coder_payload_bound(c),
+    err = gcb_framing_prepare(&c->frame, method->codec, c->state, gcb_device_coder_max_payload(c),
                               diag);
     if (err)
         goto out;
@@ -140,15 +140,15 @@ uint64_t gcb_device_coder_scratch(const struct gcb_device_coder *c)
     return c->state ? c->ops->scratch(c->state) : 0;
 }
 
-uint64_t gcb_device_coder_payload_bound(const struct gcb_device_coder *c)
+uint64_t gcb_device_coder_max_payload(const struct gcb_device_coder *c)
 {
-    return gcb_framing_bound(c->env.count, c->frame.source, c->state ? c->ops->bound(c->state) : 0);
+    return gcb_framing_max_payload(c->env.count, c->frame.source,
+                                   c->state ? c->ops->max_payload(c->state) : 0);
 }
 
 uint64_t gcb_device_coder_bound(const struct gcb_device_coder *c)
 {
-    return gcb_frame_head(&c->frame) + gcb_device_coder_payload_bound(c) +
-           gcb_frame_tail(&c->frame);
+    return gcb_frame_head(&c->frame) + gcb_device_coder_max_payload(c) + gcb_frame_tail(&c->frame);
 }
 
 int gcb_device_coder_queued(const struct gcb_device_coder *c, int err, struct gcb_diag *diag)

@@ -25,7 +25,7 @@ void gcb_device_coder_destroy(struct gcb_device_coder *c); /* NULL is fine */
 
 /* Bytes: scratch of a call; a payload at its longest, raw tensors included; a message at its longest. */
 uint64_t gcb_device_coder_scratch(const struct gcb_device_coder *c);
-uint64_t gcb_device_coder_payload_bound(const struct gcb_device_coder *c);
+uint64_t gcb_device_coder_max_payload(const struct gcb_device_coder *c);
 uint64_t gcb_device_coder_bound(const struct gcb_device_coder *c);
 
 /*
@@ -40,7 +40,7 @@ struct gcb_device_message {
     unsigned i; /* which of the batch's */
     float
         *in_dev; /* the tensor: needed until encode_finish; unchanged where there is no residual */
-    uint8_t *payload_dev; /* payload_bound bytes */
+    uint8_t *payload_dev; /* max_payload bytes */
     float *residual_dev;  /* or NULL */
     float carry;
 };

@@ -43,7 +43,7 @@ uint64_t gcb_device_group_scratch(struct gcb_device_coder *const coders[], size_
 static bool fits(const struct gcb_device_coder *c, const struct gcb_frame *frame)
 {
     return c->state && gcb_device_coder_accepts(c, frame) && !(frame->flags & GCB_WIRE_STORED) &&
-           frame->payload_bytes == c->ops->bound(c->state);
+           frame->payload_bytes == c->ops->max_payload(c->state);
 }
 
 /*

@@ -62,14 +62,15 @@ const struct gcb_preset gcb_sparse_presets[] = {
         .summary = "largest magnitudes as float32, with their positions",
         .source = "Aji and Heafield, EMNLP 2017; Lin et al., ICLR 2018 (selection made exact)",
         .defaults = "transform=none,select=topk,values=fp32,index=u32",
-        .bound = "exact: the error is the dropped energy, at most (1 - k/n) ||x||^2",
+        .guarantee = "exact: the error is the dropped energy, at most (1 - k/n) ||x||^2",
     },
     {
         .name = "fft",
         .summary = "largest bins of the real FFT as range floats, with a bitmap",
         .source = "Wang et al., HPDC'20 (SuperNeurons), section 3",
         .defaults = "transform=fft,select=topk,values=range,bits=10,index=bitmap",
-        .bound = "the dropped energy of the spectrum, and the range float's error on what is kept",
+        .guarantee =
+            "the dropped energy of the spectrum, and the range float's error on what is kept",
     },
     {
         .name = "sbc",
@@ -77,7 +78,7 @@ const struct gcb_preset gcb_sparse_presets[] = {
         .source = "Sattler et al., IJCNN 2019 (SBC), section 3",
         .defaults = "p=0.01,select=one-sided,values=mean,index=golomb",
         .memory = "memory=delay,delay=1",
-        .bound = "exact: ||x - x'||^2 = ||x||^2 - k mu^2",
+        .guarantee = "exact: ||x - x'||^2 = ||x||^2 - k mu^2",
         .nominal_bits = sbc_nominal,
     },
     {
@@ -86,7 +87,7 @@ const struct gcb_preset gcb_sparse_presets[] = {
         .source = "Sattler et al., IEEE TNNLS 2019 (STC), algorithm 1",
         .defaults = "p=0.001,select=topk,values=sign-mean,index=golomb",
         .memory = "memory=ef",
-        .bound = "exact: ||x - x'||^2 = ||x||^2 - k mu^2 with mu the mean magnitude kept",
+        .guarantee = "exact: ||x - x'||^2 = ||x||^2 - k mu^2 with mu the mean magnitude kept",
         .nominal_bits = sbc_nominal,
     },
     {
@@ -95,7 +96,7 @@ const struct gcb_preset gcb_sparse_presets[] = {
         .source = "Fang et al., JPDC 2019 (RedSync), section 4",
         .defaults = "density=0.001,select=redsync,values=fp32,index=u32",
         .memory = "memory=dgc,momentum=0.9",
-        .bound = "the dropped energy; quant=asq: ||x - x'||^2 = ||x||^2 - k mu^2",
+        .guarantee = "the dropped energy; quant=asq: ||x - x'||^2 = ||x||^2 - k mu^2",
         .nominal_bits = redsync_nominal,
     },
     {
@@ -104,7 +105,7 @@ const struct gcb_preset gcb_sparse_presets[] = {
         .source = "Lin et al., ICLR 2018 (DGC), section 3",
         .defaults = "density=0.001,select=sampled,values=fp32,index=u32",
         .memory = "memory=dgc,momentum=0.9",
-        .bound = "the dropped energy; between 0.8 and 1.3 of the asked density is kept",
+        .guarantee = "the dropped energy; between 0.8 and 1.3 of the asked density is kept",
         .nominal_bits = dgc_nominal,
     },
     {
@@ -113,7 +114,7 @@ const struct gcb_preset gcb_sparse_presets[] = {
         .source = "Peng, Quesnelle, Kingma 2024 (DeMo); one-dimensional chunks of 64 x 64",
         .defaults = "transform=dct,chunk=4096,select=chunk,density=0.0078125,values=fp32,index=u32",
         .memory = "memory=demo,momentum=0.999",
-        .bound = "exact: the dropped energy of the spectrum",
+        .guarantee = "exact: the dropped energy of the spectrum",
         .nominal_bits = demo_nominal,
     },
     {.name = NULL},

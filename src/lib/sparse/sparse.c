@@ -74,7 +74,7 @@ static int sparse_init(void *state, const struct gcb_codec_env *env, struct gcb_
     return gcb_selection_init(&s->selection, s->t.positions, env, diag);
 }
 
-uint64_t gcb_sparse_bound(const void *state)
+uint64_t gcb_sparse_max_payload(const void *state)
 {
     const struct gcb_sparse *s = state;
     uint64_t bytes =
@@ -124,7 +124,7 @@ static const struct gcb_codec_ops sparse_ops = {
     .state_size = sizeof(struct gcb_sparse),
     .init = sparse_init,
     .fini = sparse_fini,
-    .bound = gcb_sparse_bound,
+    .max_payload = gcb_sparse_max_payload,
     .encode = gcb_sparse_encode,
     .decode = gcb_sparse_decode,
     .describe = gcb_sparse_describe,
@@ -138,7 +138,7 @@ const struct gcb_codec gcb_codec_sparse = {
     .name = "sparse",
     .summary = "any transform, selection, values and index coder together",
     .source = "the stages of the methods below",
-    .bound = "contraction: ||x - x'||^2 <= (1 - k/n) ||x||^2 with unquantised values",
+    .guarantee = "contraction: ||x - x'||^2 <= (1 - k/n) ||x||^2 with unquantised values",
     .wire_id = 16,
     .caps_of = gcb_sparse_caps,
     .params = gcb_sparse_params,

@@ -51,7 +51,7 @@ uint64_t gcb_sparse_segment(const struct gcb_sparse *s, uint64_t g);
 void gcb_sparse_bind(struct gcb_sparse *s, const struct gcb_codec_env *env);
 
 /* Worst bytes of a payload; the state is bound. */
-uint64_t gcb_sparse_bound(const void *state);
+uint64_t gcb_sparse_max_payload(const void *state);
 
 /* sparse_encode.c, sparse_decode.c: the codec's operations (src/lib/codec/codec.h) */
 int gcb_sparse_encode(void *state, const struct gcb_step *at, const struct gcb_view *in,

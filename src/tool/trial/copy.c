@@ -9,7 +9,7 @@ static const struct gcb_codec codec = {
     .name = "memcpy",
     .summary = "float32 copied: what any method is held against",
     .source = "none",
-    .bound = "lossless",
+    .guarantee = "lossless",
     .caps = GCB_CAP_LOSSLESS | GCB_CAP_UNBIASED | GCB_CAP_LINEAR,
     .ops = &none,
 };

@@ -27,7 +27,7 @@ struct work {
 static int take_room(struct work *w, uint64_t count, struct gcb_diag *diag)
 {
     struct gcb_device_room *r = &w->kept->room;
-    const uint64_t bytes = count * sizeof(float), bound = gcb_device_coder_payload_bound(w->coder);
+    const uint64_t bytes = count * sizeof(float), bound = gcb_device_coder_max_payload(w->coder);
     const uint64_t coding = gcb_device_coder_scratch(w->coder);
     const uint64_t measuring = gcb_device_fidelity_scratch(r->device, count);
     const struct gcb_device_needs needs = {.tensor = bytes,

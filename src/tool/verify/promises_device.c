@@ -24,7 +24,7 @@ static int start(struct work *w, const struct gcb_promise_job *job, struct gcb_d
 
     if (err)
         return err;
-    needs.payload = gcb_device_coder_payload_bound(w->coder);
+    needs.payload = gcb_device_coder_max_payload(w->coder);
     needs.scratch = gcb_device_coder_scratch(w->coder);
     err = gcb_device_room_take(&w->room, &needs, diag);
     w->m = (struct gcb_device_message){

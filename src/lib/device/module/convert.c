@@ -49,7 +49,7 @@ static int bf16_init(void *state, const struct gcb_codec_env *env, struct gcb_di
     return open_with(state, env, &by);
 }
 
-static uint64_t convert_bound(const void *state)
+static uint64_t convert_max_payload(const void *state)
 {
     const struct convert *s = state;
 
@@ -76,7 +76,7 @@ static int convert_decode(void *state, const uint8_t *payload_dev, uint64_t leng
 {
     const struct convert *s = state;
 
-    if (length != convert_bound(state))
+    if (length != convert_max_payload(state))
         return GCB_E_CORRUPT;
     return s->by->get(call->stream, out_dev, payload_dev, s->count);
 }
@@ -113,7 +113,7 @@ static const struct gcb_device_group_ops convert_group = {
 const struct gcb_device_ops gcb_device_identity = {
     .state_size = sizeof(struct convert),
     .init = identity_init,
-    .bound = convert_bound,
+    .max_payload = convert_max_payload,
     .scratch = convert_scratch,
     .feedback = true,
     .encode_async = convert_encode,
@@ -124,7 +124,7 @@ const struct gcb_device_ops gcb_device_identity = {
 const struct gcb_device_ops gcb_device_fp16 = {
     .state_size = sizeof(struct convert),
     .init = fp16_init,
-    .bound = convert_bound,
+    .max_payload = convert_max_payload,
     .scratch = convert_scratch,
     .feedback = true,
     .encode_async = convert_encode,
@@ -135,7 +135,7 @@ const struct gcb_device_ops gcb_device_fp16 = {
 const struct gcb_device_ops gcb_device_bf16 = {
     .state_size = sizeof(struct convert),
     .init = bf16_init,
-    .bound = convert_bound,
+    .max_payload = convert_max_payload,
     .scratch = convert_scratch,
     .feedback = true,
     .encode_async = convert_encode,

@@ -30,7 +30,7 @@ static int qsgd_init(void *state, const struct gcb_codec_env *env, struct gcb_di
     return 0;
 }
 
-static uint64_t qsgd_bound(const void *state)
+static uint64_t qsgd_max_payload(const void *state)
 {
     const struct qsgd *s = state;
 
@@ -72,7 +72,7 @@ static int qsgd_decode(void *state, const uint8_t *payload_dev, uint64_t length,
                    ? GCB_E_CORRUPT
                    : gcb_cuda_elias_decode(call->stream, out_dev, payload_dev, length, s->env.count,
                                            &s->how, call->scratch_dev, call->result_dev);
-    if (length != qsgd_bound(state))
+    if (length != qsgd_max_payload(state))
         return GCB_E_CORRUPT;
     return gcb_cuda_qsgd_decode(call->stream, out_dev, payload_dev, s->env.count, &s->how,
                                 call->result_dev);
@@ -127,7 +127,7 @@ static const struct gcb_device_group_ops qsgd_group = {
 const struct gcb_device_ops gcb_device_qsgd = {
     .state_size = sizeof(struct qsgd),
     .init = qsgd_init,
-    .bound = qsgd_bound,
+    .max_payload = qsgd_max_payload,
     .scratch = qsgd_scratch,
     .feedback = true,
     .encode_async = qsgd_encode,

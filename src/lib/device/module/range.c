@@ -27,7 +27,7 @@ static int range_init(void *state, const struct gcb_codec_env *env, struct gcb_d
     return 0;
 }
 
-static uint64_t range_bound(const void *state)
+static uint64_t range_max_payload(const void *state)
 {
     const struct range *s = state;
 
@@ -56,7 +56,7 @@ static int range_decode(void *state, const uint8_t *payload_dev, uint64_t length
 {
     const struct range *s = state;
 
-    if (length != range_bound(state))
+    if (length != range_max_payload(state))
         return GCB_E_CORRUPT;
     return gcb_cuda_range_decode(call->stream, out_dev, payload_dev, s->count, s->how.bits,
                                  call->result_dev);
@@ -96,7 +96,7 @@ static const struct gcb_device_group_ops range_group = {
 const struct gcb_device_ops gcb_device_range = {
     .state_size = sizeof(struct range),
     .init = range_init,
-    .bound = range_bound,
+    .max_payload = range_max_payload,
     .scratch = range_scratch,
     .feedback = true,
     .encode_async = range_encode,

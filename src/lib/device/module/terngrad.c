@@ -24,7 +24,7 @@ static int terngrad_init(void *state, const struct gcb_codec_env *env, struct gc
     return 0;
 }
 
-static uint64_t terngrad_bound(const void *state)
+static uint64_t terngrad_max_payload(const void *state)
 {
     const struct terngrad *s = state;
 
@@ -57,7 +57,7 @@ static int terngrad_decode(void *state, const uint8_t *payload_dev, uint64_t len
 {
     const struct terngrad *s = state;
 
-    if (length != terngrad_bound(state))
+    if (length != terngrad_max_payload(state))
         return GCB_E_CORRUPT;
     return gcb_cuda_terngrad_decode(call->stream, out_dev, payload_dev, s->env.count, &s->how,
                                     call->result_dev);
@@ -109,7 +109,7 @@ static const struct gcb_device_group_ops terngrad_group = {
 const struct gcb_device_ops gcb_device_terngrad = {
     .state_size = sizeof(struct terngrad),
     .init = terngrad_init,
-    .bound = terngrad_bound,
+    .max_payload = terngrad_max_payload,
     .scratch = terngrad_scratch,
     .feedback = true,
     .encode_async = terngrad_encode,
