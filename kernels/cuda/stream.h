@@ -18,7 +18,7 @@ struct gcb_device_stream; /* opaque: the module's own (kernels/cuda/launch.cuh) 
 struct gcb_device_result {
     uint64_t length;  /* encode: bytes of the payload */
     uint64_t clamped; /* encode: elements that a limited range cut */
-    /* 0; encode: GCB_E_NONFINITE, the method's arithmetic overflowed; decode: GCB_E_CORRUPT */
+    /* 0. Encoding: GCB_E_SEND_RAW if the method's arithmetic overflowed. Decoding: GCB_E_CORRUPT */
     int32_t status;
     /* the largest sign-cleared pattern among the elements, where somebody looked (the coder, for infinities and
      * NaNs, or a codec whose range comes of the data) */

@@ -64,7 +64,7 @@ __global__ void __launch_bounds__(kShortThreads, 5)
         c.m[e] = c.magnitude_at(e * kShortThreads + threadIdx.x);
     gcb::choose_of_chunk(room.chunk, c, gcb::place_of(cut, to.n, blockIdx.x), to, d.unitary);
     if (threadIdx.x == 0 && room.chunk.top >= GCB_INF_BITS)
-        gcb::set_status(&result->status, GCB_E_NONFINITE);
+        gcb::set_status(&result->status, GCB_E_SEND_RAW);
     if (blockIdx.x == 0 && threadIdx.x == 0)
         gcb::end_choice(to);
 }

@@ -15,7 +15,7 @@
  *   direct  the cosine sums as they stand, in double: few elements, or chunks of few
  *   long    what stands before and behind a real FFT of any length, which cuFFT does
  *
- * Arrays are aligned to 16. A coefficient that is not finite makes result->status GCB_E_NONFINITE. 0 or GCB_E_DEVICE.
+ * Arrays are aligned to 16. A coefficient that is not finite makes result->status GCB_E_SEND_RAW. 0 or GCB_E_DEVICE.
  */
 #ifdef __cplusplus
 extern "C" {

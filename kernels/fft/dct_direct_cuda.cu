@@ -64,7 +64,7 @@ __global__ void direct_forward(float *__restrict__ coef, const float *__restrict
         if (gcb::lane() == 0) {
             coef[i] = y * d.scale;
             if (gcb_magnitude(y * d.scale) >= GCB_INF_BITS)
-                gcb::set_status(&result->status, GCB_E_NONFINITE);
+                gcb::set_status(&result->status, GCB_E_SEND_RAW);
         }
     }
 }

@@ -98,7 +98,7 @@ __global__ void turn(float *__restrict__ coef, const float2 *__restrict__ bins, 
         }
     }
     if (bad)
-        gcb::set_status(&result->status, GCB_E_NONFINITE);
+        gcb::set_status(&result->status, GCB_E_SEND_RAW);
 }
 
 __device__ float scaled(float y, const struct gcb_cuda_dct &d)

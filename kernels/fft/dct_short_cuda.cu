@@ -32,7 +32,7 @@ __global__ void __launch_bounds__(kShortThreads, 5)
         gcb::store_floats(coef, v, start + 4 * four, d.count);
     }
     if (top >= GCB_INF_BITS)
-        gcb::set_status(&result->status, GCB_E_NONFINITE);
+        gcb::set_status(&result->status, GCB_E_SEND_RAW);
 }
 
 uint64_t blocks_of(const struct gcb_cuda_dct *d)

@@ -135,7 +135,7 @@ __global__ void choose_again(struct gcb_cuda_fft_choice how, struct gcb_device_i
     const uint64_t mine = first + threadIdx.x;
 
     if (blockIdx.x == 0 && threadIdx.x == 0 && top >= GCB_INF_BITS)
-        gcb::set_status(&result->status, GCB_E_NONFINITE);
+        gcb::set_status(&result->status, GCB_E_SEND_RAW);
     if (top >= GCB_INF_BITS || gcb::count_block(mine < chunks && how.reach[mine] < exponent) == 0)
         return;
     for (uint64_t i = first; i < first + kShortThreads && i < chunks; i++)

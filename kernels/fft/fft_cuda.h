@@ -67,7 +67,7 @@ int gcb_cuda_fft_choose(struct gcb_device_stream *s, const struct gcb_cuda_fft_c
                         const struct gcb_device_input *in, const struct gcb_cuda_short_fft *f);
 
 /* Once c->most is the whole message's, and in is as gcb_cuda_fft_choose left it. A part that is not finite makes
- * result->status GCB_E_NONFINITE. */
+ * result->status GCB_E_SEND_RAW. */
 int gcb_cuda_fft_choose_again(struct gcb_device_stream *s, const struct gcb_cuda_fft_choice *c,
                               const struct gcb_device_input *in, const struct gcb_cuda_short_fft *f,
                               struct gcb_device_result *result);

@@ -36,7 +36,7 @@ __global__ void power_of(float *__restrict__ power, const float2 *__restrict__ b
         how.rest ? static_cast<float>(how.length) / static_cast<float>(how.rest) : 1.0f;
 
     if (blockIdx.x == 0 && threadIdx.x == 0 && most->max_bits >= GCB_INF_BITS)
-        gcb::set_status(&result->status, GCB_E_NONFINITE);
+        gcb::set_status(&result->status, GCB_E_SEND_RAW);
     for (uint64_t i = how.first + first_bin(); i < how.bins; i += bins_apart()) {
         const float2 z = bins[i - how.first];
 

@@ -24,7 +24,7 @@ struct gcb_cuda_spectrum {
 int gcb_cuda_spectrum_forget(struct gcb_device_stream *s, struct gcb_device_result *most);
 
 /* Squared magnitudes of bins, scaled as the CPU does by the largest part, which is in `most`. If that is not finite,
- * result->status becomes GCB_E_NONFINITE. */
+ * result->status becomes GCB_E_SEND_RAW. */
 int gcb_cuda_spectrum_order(struct gcb_device_stream *s, float *power, const float *bins,
                             const struct gcb_cuda_spectrum *how,
                             const struct gcb_device_result *most, struct gcb_device_result *result);

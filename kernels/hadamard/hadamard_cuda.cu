@@ -174,7 +174,7 @@ __global__ void tile_pass(float *to, struct gcb_device_input from, job j, pass p
         to[at] = gcb::taken(p.last ? j.from : nullptr, at, v[e]);
     }
     if (bad && result)
-        gcb::set_status(&result->status, GCB_E_NONFINITE);
+        gcb::set_status(&result->status, GCB_E_SEND_RAW);
 }
 
 /* ---- beyond it: distances half, 2 half, .. 8 half, where those are of the piece at all ---- */
@@ -209,7 +209,7 @@ __global__ void far_pass(float *to, const float *from, job j, pass p, uint64_t h
         to[i] = gcb::taken(p.last ? j.from : nullptr, i, v[e]);
     }
     if (bad && result)
-        gcb::set_status(&result->status, GCB_E_NONFINITE);
+        gcb::set_status(&result->status, GCB_E_SEND_RAW);
 }
 
 /* All passes, `between` holding what goes from one to the next. */

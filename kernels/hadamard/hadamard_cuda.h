@@ -17,7 +17,7 @@ extern "C" {
 #define GCB_CUDA_HADAMARD_SIDE 8
 
 /* coef = pieces of H D x, the signs of D drawn by `key`, which goes to side[0..8); in->n may be 0. Puts error feedback in
- * as it reads x. A coefficient that is not finite makes result->status GCB_E_NONFINITE. */
+ * as it reads x. A coefficient that is not finite makes result->status GCB_E_SEND_RAW. */
 int gcb_cuda_hadamard_forward(struct gcb_device_stream *s, float *coef,
                               const struct gcb_device_input *in, uint64_t length, uint64_t key,
                               uint8_t *side, struct gcb_device_result *result);

@@ -27,6 +27,8 @@ const char *gcb_status_text(int status)
         return "the device failed";
     case GCB_E_UNVERIFIED:
         return "a check did not hold";
+    case GCB_E_SEND_RAW:
+        return "the method cannot represent the tensor";
     default:
         return "internal error";
     }

@@ -1,7 +1,12 @@
 #ifndef SRC_LIB_BASE_STATUS_H
 #define SRC_LIB_BASE_STATUS_H
 
-/* The status codes are part of the public vocabulary. */
-#include "src/gcbench.h"
+#include "src/gcbench.h" /* enum gcb_status */
+
+/*
+ * An encoder returns this to its coder if the method cannot represent the tensor, for example because its arithmetic
+ * overflows. The coder then sends the tensor raw. No function of gcbench.h returns it.
+ */
+enum { GCB_E_SEND_RAW = -100 };
 
 #endif

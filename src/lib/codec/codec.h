@@ -74,8 +74,8 @@ struct gcb_codec_ops {
     int (*init)(void *state, const struct gcb_codec_env *env, struct gcb_diag *diag);
     void (*fini)(void *state);                  /* accepts an all-zero state; NULL: nothing to do */
     uint64_t (*max_payload)(const void *state); /* bytes, for the element count of env */
-    /* in->count == env->count, all finite. Never allocates. GCB_E_NONFINITE: the method's own arithmetic
-     * overflows on this tensor, which is then sent raw. */
+    /* in->count == env->count, all finite. Never allocates. GCB_E_SEND_RAW: the method cannot represent this
+     * tensor, so the coder sends it raw; what was written to `out` is dropped. */
     int (*encode)(void *state, const struct gcb_step *at, const struct gcb_view *in,
                   struct gcb_wbuf *out);
     /* `in` is the payload, all of which must be consumed; survives any bytes: GCB_E_CORRUPT. */

@@ -253,7 +253,7 @@ int gcb_coder_encode(struct gcb_coder *c, const struct gcb_step *at, const struc
     gcb_frame_write(&frame, out);
     err = c->method.codec->ops->encode(c->state, at, in, out);
     frame.payload_bytes = out->len - start - gcb_frame_head(&frame);
-    if (err == GCB_E_NONFINITE) {
+    if (err == GCB_E_SEND_RAW) {
         out->len = start;
         return gcb_coder_encode_raw(c, in, out, diag);
     }

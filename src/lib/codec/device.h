@@ -64,7 +64,7 @@ struct gcb_device_ops {
     bool feedback; /* may `in` have a residual, where init saw env->feedback? */
     /*
      * Queues the encoding of in->n = env->count floats, all finite. The payload, byte for byte the CPU's, goes to
-     * out_dev (at least max_payload bytes). A result with GCB_E_NONFINITE, or longer than the raw tensor, makes
+     * out_dev (at least max_payload bytes). A result with GCB_E_SEND_RAW, or longer than the raw tensor, makes
      * the host send the tensor raw: that is the module's business, not the codec's.
      *
      * With a residual, error feedback is fused: in->x becomes carry * residual + x, which is what is encoded, and what

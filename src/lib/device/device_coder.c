@@ -212,7 +212,7 @@ int gcb_device_coder_encode_finish(struct gcb_device_coder *c, const struct gcb_
     c->clamped = bad || r->status ? 0 : r->clamped; /* of a tensor that goes raw for it, none */
     if (bad && c->nonfinite != GCB_NONFINITE_RAW)
         return gcb_diag_set(diag, GCB_E_NONFINITE, "the tensor holds an infinity or NaN");
-    if (r->status && r->status != GCB_E_NONFINITE)
+    if (r->status && r->status != GCB_E_SEND_RAW)
         return gcb_diag_set(diag, r->status, "method '%s': %s", c->method.name,
                             gcb_status_text(r->status));
     if (!r->status && r->length <= raw && !bad)

@@ -117,7 +117,7 @@ int gcb_sparse_encode(void *state, const struct gcb_step *at, const struct gcb_v
     gcb_probe_mark(probe, GCB_STAGE_TRANSFORM);
     order = s->transform_ops->order(&s->t, coef);
     if (in->count && !order)
-        return GCB_E_NONFINITE; /* the transform overflowed */
+        return GCB_E_SEND_RAW; /* the transform overflowed */
     s->selector_ops->select(&s->selection, at, order, s->k);
     gcb_probe_mark(probe, GCB_STAGE_SELECT);
     for (uint64_t g = 0; g < s->segments; g++)

@@ -138,6 +138,54 @@ static void nonfinite_is_an_error_by_default(void **state)
     gcb_coder_destroy(c);
 }
 
+/* ---- an encoder that asks for the tensor to be sent raw ---- */
+
+static uint64_t unable_max_payload(const void *state)
+{
+    (void)state;
+    return 4;
+}
+
+static int unable_encode(void *state, const struct gcb_step *at, const struct gcb_view *in,
+                         struct gcb_wbuf *out)
+{
+    (void)state;
+    (void)at;
+    gcb_put_f32(out, in->data[0]); /* must be dropped */
+    return GCB_E_SEND_RAW;
+}
+
+static void encoder_asks_for_raw(void **state)
+{
+    static const struct gcb_codec_ops ops = {.max_payload = unable_max_payload,
+                                             .encode = unable_encode};
+    static const struct gcb_codec codec = {.name = "unable", .wire_id = 200, .ops = &ops};
+    const struct gcb_method m = {.name = "unable", .codec = &codec};
+    const float x[] = {3e38f, -0.0f, 1e-45f};
+    const struct gcb_step at = {0};
+    struct gcb_coder_config config = {.env = {.count = 3}};
+    struct trip t = {.n = 3, .message = malloc(256)};
+    struct gcb_wbuf w = {.data = t.message, .cap = 256};
+    struct gcb_message_parts parts;
+
+    (void)state;
+    for (int policy = GCB_NONFINITE_ERROR; policy <= GCB_NONFINITE_TRUSTED; policy++) {
+        config.nonfinite = (enum gcb_nonfinite)policy;
+        assert_int_equal(gcb_coder_create(&t.encoder, &m, &config, NULL), 0);
+        w.len = 0;
+        assert_int_equal(gcb_coder_encode(t.encoder, &at, &(struct gcb_view){x, 3}, &w, NULL), 0);
+        gcb_coder_destroy(t.encoder);
+    }
+    t.encoder = NULL;
+    t.length = w.len;
+    trip_decode(&t, &(struct trip_options){0});
+    assert_int_equal(gcb_coder_describe(t.decoder, t.message, t.length, &parts, NULL), 0);
+    assert_true(parts.stored);
+    assert_int_equal(parts.payload.value_bytes, sizeof(x));
+    assert_memory_equal(t.back, x, sizeof(x));
+    trip_free(&t);
+}
+
 /* A half tensor keeps its NaN's sign, quietness and upper payload bits, as far as the type has room. */
 static void nonfinite_halves_stay_what_they_are(void **state)
 {
@@ -333,6 +381,7 @@ int main(void)
         cmocka_unit_test(stored_rule_is_exact),
         cmocka_unit_test(nonfinite_policies),
         cmocka_unit_test(nonfinite_is_an_error_by_default),
+        cmocka_unit_test(encoder_asks_for_raw),
         cmocka_unit_test(nonfinite_halves_stay_what_they_are),
         cmocka_unit_test(wide_frames),
         cmocka_unit_test(wide_head),
