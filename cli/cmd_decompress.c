@@ -11,18 +11,26 @@ struct decompress_options {
     uint64_t max_bytes;
 };
 
+/* clang-format off */
 static const struct opt_row rows[] = {
-    {"threads", 0, "N", "inside a message, on the cpu (default 1)", OPT_INT,
-     offsetof(struct decompress_options, exec) + offsetof(struct opt_exec, threads), 1, 4096, NULL},
-    {"isa", 0, "ISA", "auto (default), c, avx2, avx512 or neon", OPT_TEXT,
-     offsetof(struct decompress_options, exec) + offsetof(struct opt_exec, isa), 0, 0, opt_isas},
-    {"device", 0, "DEVICE", "cpu (default) or cuda[:N]", OPT_TEXT,
-     offsetof(struct decompress_options, exec) + offsetof(struct opt_exec, device), 0, 0,
-     opt_devices},
-    {"max-bytes", 0, "SIZE", "refuse a message of more values than fit (default: half of memory)",
-     OPT_SIZE, offsetof(struct decompress_options, max_bytes), 1, 0x1p63, NULL},
+    {.name = "threads", .type = OPT_INT,
+     .offset = offsetof(struct decompress_options, exec) + offsetof(struct opt_exec, threads),
+     .min = 1, .max = 4096,
+     .help = "inside a message, on the cpu (default 1)"},
+    {.name = "isa", .metavar = "ISA", .type = OPT_TEXT,
+     .offset = offsetof(struct decompress_options, exec) + offsetof(struct opt_exec, isa),
+     .choices = opt_isas,
+     .help = "auto (default), c, avx2, avx512 or neon"},
+    {.name = "device", .metavar = "DEVICE", .type = OPT_TEXT,
+     .offset = offsetof(struct decompress_options, exec) + offsetof(struct opt_exec, device),
+     .choices = opt_devices,
+     .help = "cpu (default) or cuda[:N]"},
+    {.name = "max-bytes", .type = OPT_SIZE,
+     .offset = offsetof(struct decompress_options, max_bytes), .min = 1, .max = 0x1p63,
+     .help = "refuse a message of more values than fit (default: half of memory)"},
     {.name = NULL},
 };
+/* clang-format on */
 
 static int check_call(const struct decompress_options *o, const struct opt_list *operands,
                       struct gcb_diag *diag)

@@ -21,26 +21,35 @@ static const char *const dists[] = {"normal",           "laplace",    "student-t
                                     "sparse:zeros=0.9", "ar:rho=0.9", NULL};
 static const char *const layouts[] = {"flat", "resnet50", "gpt2", NULL};
 
+/* clang-format off */
 static const struct opt_row rows[] = {
-    {"dist", 0, "DIST", "normal (default), laplace, student-t:df=3, sparse:zeros=0.9 or ar:rho=0.9",
-     OPT_TEXT, offsetof(struct generate_options, dist), 0, 0, dists},
-    {"layout", 0, "LAYOUT", "flat (default), resnet50 or gpt2", OPT_TEXT,
-     offsetof(struct generate_options, layout), 0, 0, layouts},
-    {"elements", 0, "N", "of the flat layout's one tensor (default 1M)", OPT_SIZE,
-     offsetof(struct generate_options, elements), 1, 0x1p50, NULL},
-    {"steps", 0, "N", "of training (default 1)", OPT_U64, offsetof(struct generate_options, steps),
-     1, 1e6, NULL},
-    {"workers", 0, "N", "in each step (default 1)", OPT_U64,
-     offsetof(struct generate_options, workers), 1, 1e6, NULL},
-    {"worker-correlation", 0, "RHO",
-     "of two workers' gradients in the same step, in [0, 1] (default 0)", OPT_REAL,
-     offsetof(struct generate_options, correlation), 0, 1, NULL},
-    {"dtype", 0, "TYPE", "fp32 (default), fp16, bf16 or fp64", OPT_CHOICE,
-     offsetof(struct generate_options, dtype), 0, 0, dtypes},
-    {"seed", 0, "N", "of the values drawn (default 1)", OPT_U64,
-     offsetof(struct generate_options, seed), 1, 0x1p64, NULL},
+    {.name = "dist", .metavar = "DIST", .type = OPT_TEXT,
+     .offset = offsetof(struct generate_options, dist), .choices = dists,
+     .help = "normal (default), laplace, student-t:df=3, sparse:zeros=0.9 or ar:rho=0.9"},
+    {.name = "layout", .metavar = "LAYOUT", .type = OPT_TEXT,
+     .offset = offsetof(struct generate_options, layout), .choices = layouts,
+     .help = "flat (default), resnet50 or gpt2"},
+    {.name = "elements", .metavar = "N", .type = OPT_SIZE,
+     .offset = offsetof(struct generate_options, elements), .min = 1, .max = 0x1p50,
+     .help = "of the flat layout's one tensor (default 1M)"},
+    {.name = "steps", .type = OPT_U64, .offset = offsetof(struct generate_options, steps),
+     .min = 1, .max = 1e6,
+     .help = "of training (default 1)"},
+    {.name = "workers", .type = OPT_U64, .offset = offsetof(struct generate_options, workers),
+     .min = 1, .max = 1e6,
+     .help = "in each step (default 1)"},
+    {.name = "worker-correlation", .metavar = "RHO", .type = OPT_REAL,
+     .offset = offsetof(struct generate_options, correlation), .max = 1,
+     .help = "of two workers' gradients in the same step, in [0, 1] (default 0)"},
+    {.name = "dtype", .metavar = "TYPE", .type = OPT_CHOICE,
+     .offset = offsetof(struct generate_options, dtype), .choices = dtypes,
+     .help = "fp32 (default), fp16, bf16 or fp64"},
+    {.name = "seed", .type = OPT_U64, .offset = offsetof(struct generate_options, seed), .min = 1,
+     .max = 0x1p64,
+     .help = "of the values drawn (default 1)"},
     {.name = NULL},
 };
+/* clang-format on */
 
 static void generate_defaults(void *options)
 {

@@ -14,11 +14,14 @@ struct info_options {
     int threads;
 };
 
+/* clang-format off */
 static const struct opt_row rows[] = {
-    {"threads", 0, "N", "that measure bandwidth (default 1)", OPT_INT,
-     offsetof(struct info_options, threads), 1, 4096, NULL},
+    {.name = "threads", .type = OPT_INT, .offset = offsetof(struct info_options, threads),
+     .min = 1, .max = 4096,
+     .help = "that measure bandwidth (default 1)"},
     {.name = NULL},
 };
+/* clang-format on */
 
 /* Everything that info shows, gathered first. */
 struct facts {

@@ -18,15 +18,19 @@ struct inspect_options {
     bool histogram, spectrum;
 };
 
+/* clang-format off */
 static const struct opt_row rows[] = {
-    {"histogram", 0, NULL, "counts by magnitude: four bins to each power of two in rows", OPT_FLAG,
-     offsetof(struct inspect_options, histogram), 0, 0, NULL},
-    {"spectrum", 0, NULL, "energy of the Fourier transform by frequency and by magnitude", OPT_FLAG,
-     offsetof(struct inspect_options, spectrum), 0, 0, NULL},
-    {"threads", 0, "N", "of the transforms (default 1)", OPT_INT,
-     offsetof(struct inspect_options, exec) + offsetof(struct opt_exec, threads), 1, 4096, NULL},
+    {.name = "histogram", .type = OPT_FLAG, .offset = offsetof(struct inspect_options, histogram),
+     .help = "counts by magnitude: four bins to each power of two in rows"},
+    {.name = "spectrum", .type = OPT_FLAG, .offset = offsetof(struct inspect_options, spectrum),
+     .help = "energy of the Fourier transform by frequency and by magnitude"},
+    {.name = "threads", .type = OPT_INT,
+     .offset = offsetof(struct inspect_options, exec) + offsetof(struct opt_exec, threads),
+     .min = 1, .max = 4096,
+     .help = "of the transforms (default 1)"},
     {.name = NULL},
 };
+/* clang-format on */
 
 /* What one call carries from tensor to tensor. */
 struct inspector {
@@ -266,6 +270,7 @@ static int inspect_run(const void *options, const struct opt_list *operands,
 
 static const struct opt_group groups[] = {
     {"What to show", rows, 0},
+    {"Which tensors", opt_part_rows, offsetof(struct inspect_options, input)},
     {"Which tensors", opt_input_rows, offsetof(struct inspect_options, input)},
     {"Output", opt_show_rows, offsetof(struct inspect_options, show)},
     {"Output", opt_save_rows, offsetof(struct inspect_options, save)},

@@ -18,23 +18,29 @@ struct plot_options {
 /* Terminals get theirs by an option of their own. */
 static const char *const types[] = {"png", "svg", "pdf", NULL};
 
+/* clang-format off */
 static const struct opt_row rows[] = {
-    {"only", 0, "NAME,...", "these plots; otherwise all whose data is there", OPT_TEXT,
-     offsetof(struct plot_options, only), 0, 0, NULL},
-    {"list", 0, NULL, "name the plots and what each is made of", OPT_FLAG,
-     offsetof(struct plot_options, list), 0, 0, NULL},
-    {"terminal", 0, NULL, "draw in the terminal, 79 columns wide", OPT_FLAG,
-     offsetof(struct plot_options, terminal), 0, 0, NULL},
-    {"output", 'o', "DIR", "folder of images, scripts and data; made if it is not there", OPT_TEXT,
-     offsetof(struct plot_options, output), 0, 0, NULL},
-    {"type", 0, "TYPE", "of the images: png, svg or pdf (default png)", OPT_CHOICE,
-     offsetof(struct plot_options, type), 0, 0, types},
-    {"force", 0, NULL, "replace files that exist", OPT_FLAG, offsetof(struct plot_options, force),
-     0, 0, NULL},
-    {"quiet", 'q', NULL, "no note of plots whose rows are missing", OPT_FLAG,
-     offsetof(struct plot_options, quiet), 0, 0, NULL},
+    {.name = "only", .metavar = "NAME,...", .type = OPT_TEXT,
+     .offset = offsetof(struct plot_options, only),
+     .help = "these plots; otherwise all whose data is there"},
+    {.name = "list", .type = OPT_FLAG, .offset = offsetof(struct plot_options, list),
+     .help = "name the plots and what each is made of"},
+    {.name = "terminal", .type = OPT_FLAG, .offset = offsetof(struct plot_options, terminal),
+     .help = "draw in the terminal, 79 columns wide"},
+    {.name = "output", .letter = 'o', .metavar = "DIR", .type = OPT_TEXT,
+     .offset = offsetof(struct plot_options, output),
+     .help = "folder of images, scripts and data; made if it is not there"},
+    {.name = "type", .metavar = "TYPE", .type = OPT_CHOICE,
+     .offset = offsetof(struct plot_options, type), .choices = types,
+     .help = "of the images: png, svg or pdf (default png)"},
+    {.name = "force", .type = OPT_FLAG, .offset = offsetof(struct plot_options, force),
+     .help = "replace files that exist"},
+    {.name = "quiet", .letter = 'q', .type = OPT_FLAG,
+     .offset = offsetof(struct plot_options, quiet),
+     .help = "no note of plots whose rows are missing"},
     {.name = NULL},
 };
+/* clang-format on */
 
 /* Everything that lives as long as the command. Starts zeroed. */
 struct plotter {

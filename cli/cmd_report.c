@@ -19,17 +19,21 @@ struct report_options {
     struct opt_show show;
 };
 
+/* clang-format off */
 static const struct opt_row rows[] = {
-    {"output", 'o', "FILE", "the page to write", OPT_TEXT, offsetof(struct report_options, output),
-     0, 0, NULL},
-    {"force", 0, NULL, "replace an existing file", OPT_FLAG, offsetof(struct report_options, force),
-     0, 0, NULL},
-    {"title", 0, "TEXT", "of the page (default: the names of the inputs)", OPT_TEXT,
-     offsetof(struct report_options, title), 0, 0, NULL},
-    {"no-plots", 0, NULL, "tables alone", OPT_FLAG, offsetof(struct report_options, no_plots), 0, 0,
-     NULL},
+    {.name = "output", .letter = 'o', .metavar = "FILE", .type = OPT_TEXT,
+     .offset = offsetof(struct report_options, output),
+     .help = "the page to write"},
+    {.name = "force", .type = OPT_FLAG, .offset = offsetof(struct report_options, force),
+     .help = "replace an existing file"},
+    {.name = "title", .metavar = "TEXT", .type = OPT_TEXT,
+     .offset = offsetof(struct report_options, title),
+     .help = "of the page (default: the names of the inputs)"},
+    {.name = "no-plots", .type = OPT_FLAG, .offset = offsetof(struct report_options, no_plots),
+     .help = "tables alone"},
     {.name = NULL},
 };
+/* clang-format on */
 
 /* Is the file in the folder that plots' scripts come from? */
 static bool in_source(const char *path)

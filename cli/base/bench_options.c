@@ -14,71 +14,85 @@
 
 static const char *const both[] = {"warm", "cold", "both", NULL};
 
+/* clang-format off */
 const struct opt_row bench_input_rows[] = {
-    {"step", 0, "STEPS", "N, A-B, A-B/STRIDE, A,B, last (default) or all", OPT_TEXT,
-     offsetof(struct opt_input, step), 0, 0, opt_steps},
-    {"worker", 0, "WORKERS", "N, A-B, A,B or all (default: the first)", OPT_TEXT,
-     offsetof(struct opt_input, worker), 0, 0, opt_workers},
+    {.name = "step", .metavar = "STEPS", .type = OPT_TEXT,
+     .offset = offsetof(struct opt_input, step), .choices = opt_steps,
+     .help = "N, A-B, A-B/STRIDE, A,B, last (default) or all"},
+    {.name = "worker", .metavar = "WORKERS", .type = OPT_TEXT,
+     .offset = offsetof(struct opt_input, worker), .choices = opt_workers,
+     .help = "N, A-B, A,B or all (default: the first)"},
     {.name = NULL},
 };
 
 const struct opt_row bench_case_rows[] = {
-    {"suite", 0, "NAME|FILE",
-     "what to measure, as data: default, quick, paper-fft, ci or FILE.json", OPT_TEXT,
-     offsetof(struct bench_own, suite), 0, 0, NULL},
-    {"scope", 0, "LIST", "what one message covers: tensor (default), bucket, model", OPT_LIST,
-     offsetof(struct bench_own, scopes), 0, 0, opt_scopes},
-    {"device", 0, "LIST", "cpu (default), cuda[:N]", OPT_LIST, offsetof(struct bench_own, devices),
-     0, 0, opt_devices},
-    {"threads", 0, "LIST", "inside a message, 1,2,4 (default 1)", OPT_LIST,
-     offsetof(struct bench_own, threads), 0, 0, NULL},
-    {"cache", 0, "WHAT", "warm (default), cold (emptied before each timed run), both", OPT_LIST,
-     offsetof(struct bench_own, caches), 0, 0, both},
+    {.name = "suite", .metavar = "NAME|FILE", .type = OPT_TEXT,
+     .offset = offsetof(struct bench_own, suite),
+     .help = "what to measure, as data: default, quick, paper-fft, ci or FILE.json"},
+    {.name = "scope", .metavar = "LIST", .type = OPT_LIST,
+     .offset = offsetof(struct bench_own, scopes), .choices = opt_scopes,
+     .help = "what one message covers: tensor (default), bucket, model"},
+    {.name = "device", .metavar = "LIST", .type = OPT_LIST,
+     .offset = offsetof(struct bench_own, devices), .choices = opt_devices,
+     .help = "cpu (default), cuda[:N]"},
+    {.name = "threads", .metavar = "LIST", .type = OPT_LIST,
+     .offset = offsetof(struct bench_own, threads),
+     .help = "inside a message, 1,2,4 (default 1)"},
+    {.name = "cache", .metavar = "WHAT", .type = OPT_LIST,
+     .offset = offsetof(struct bench_own, caches), .choices = both,
+     .help = "warm (default), cold (emptied before each timed run), both"},
     {.name = NULL},
 };
 
 const struct opt_row bench_repeat_rows[] = {
-    {"warmup", 0, "N", "untimed runs before the timed ones (default 1)", OPT_INT,
-     offsetof(struct opt_timing, warmup), 0, 1000000, NULL},
-    {"repeat", 0, "N", "so many timed runs of each message (default: until --precision is reached)",
-     OPT_INT, offsetof(struct opt_timing, repeat), 1, 1e6, NULL},
-    {"min-time", 0, "TIME",
-     "repeat each message for at least so long (default 5ms, kernels 20ms, with --repeat 0)",
-     OPT_TIME, offsetof(struct opt_timing, min_time), 0, 86400, NULL},
+    {.name = "warmup", .type = OPT_INT, .offset = offsetof(struct opt_timing, warmup),
+     .max = 1000000,
+     .help = "untimed runs before the timed ones (default 1)"},
+    {.name = "repeat", .type = OPT_INT, .offset = offsetof(struct opt_timing, repeat), .min = 1,
+     .max = 1e6,
+     .help = "so many timed runs of each message (default: until --precision is reached)"},
+    {.name = "min-time", .type = OPT_TIME, .offset = offsetof(struct opt_timing, min_time),
+     .max = 86400,
+     .help = "repeat each message for at least so long (default 5ms, kernels 20ms, with --repeat "
+             "0)"},
     {.name = NULL},
 };
 
 const struct opt_row bench_timing_rows[] = {
-    {"precision", 0, "SHARE",
-     "measure until the median's 95 % interval is +- this (default 0.02) or time is up", OPT_REAL,
-     offsetof(struct bench_own, precision), 1e-6, 1, NULL},
-    {"time-budget", 0, "TIME", "share so long among all measurements (default 30s)", OPT_TIME,
-     offsetof(struct bench_own, time_budget), 0.001, 604800, NULL},
-    {"max-time", 0, "TIME", "no measurement takes longer", OPT_TIME,
-     offsetof(struct bench_own, max_time), 1e-6, 86400, NULL},
-    {"max-samples", 0, "N", "no measurement has more timed runs (default 10000)", OPT_INT,
-     offsetof(struct bench_own, max_samples), 1, 1e6, NULL},
+    {.name = "precision", .metavar = "SHARE", .type = OPT_REAL,
+     .offset = offsetof(struct bench_own, precision), .min = 1e-6, .max = 1,
+     .help = "measure until the median's 95 % interval is +- this (default 0.02) or time is up"},
+    {.name = "time-budget", .type = OPT_TIME, .offset = offsetof(struct bench_own, time_budget),
+     .min = 0.001, .max = 604800,
+     .help = "share so long among all measurements (default 30s)"},
+    {.name = "max-time", .type = OPT_TIME, .offset = offsetof(struct bench_own, max_time),
+     .min = 1e-6, .max = 86400,
+     .help = "no measurement takes longer"},
+    {.name = "max-samples", .type = OPT_INT, .offset = offsetof(struct bench_own, max_samples),
+     .min = 1, .max = 1e6,
+     .help = "no measurement has more timed runs (default 10000)"},
     {.name = NULL},
 };
 
 const struct opt_row bench_kernels_rows[] = {
-    {"kernels", 0, NULL,
-     "time the kernels of this build instead; operands are globs on FAMILY/KERNEL, FAMILY or "
-     "KERNEL",
-     OPT_FLAG, offsetof(struct bench_kernels_options, kernels), 0, 0, NULL},
-    {"size", 0, "l1|l2|memory",
-     "--kernels: arrays that such a cache holds, or none; repeatable (default all)", OPT_LIST,
-     offsetof(struct bench_kernels_options, sizes), 0, 0, NULL},
+    {.name = "kernels", .type = OPT_FLAG,
+     .offset = offsetof(struct bench_kernels_options, kernels),
+     .help = "time the kernels of this build instead; operands are globs on FAMILY/KERNEL, "
+             "FAMILY or KERNEL"},
+    {.name = "size", .metavar = "l1|l2|memory", .type = OPT_LIST,
+     .offset = offsetof(struct bench_kernels_options, sizes),
+     .help = "--kernels: arrays that such a cache holds, or none; repeatable (default all)"},
     {.name = NULL},
 };
 
 const struct opt_row bench_show_rows[] = {
-    {"samples", 0, NULL, "every single timing, in json", OPT_FLAG,
-     offsetof(struct bench_own, samples), 0, 0, NULL},
-    {"no-bandwidth", 0, NULL, "do not measure the memory: no shares of its bandwidth", OPT_FLAG,
-     offsetof(struct bench_own, no_bandwidth), 0, 0, NULL},
+    {.name = "samples", .type = OPT_FLAG, .offset = offsetof(struct bench_own, samples),
+     .help = "every single timing, in json"},
+    {.name = "no-bandwidth", .type = OPT_FLAG, .offset = offsetof(struct bench_own, no_bandwidth),
+     .help = "do not measure the memory: no shares of its bandwidth"},
     {.name = NULL},
 };
+/* clang-format on */
 
 /* Takes the items of a list apart at commas. */
 static int split(struct bench_words *out, const struct opt_list *list, const char *option,

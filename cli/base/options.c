@@ -21,127 +21,172 @@ const char *const opt_isas[] = {"auto", "c", "avx2", "avx512", "neon", NULL};
 static const char *const formats[] = {"table", "json", "csv", "tsv", NULL};
 static const char *const colors[] = {"auto", "always", "never", NULL};
 
+static const char *const cpu_only[] = {"cpu", NULL};
+
+/* clang-format off */
+const struct opt_row opt_part_rows[] = {
+    {.name = "step", .metavar = "STEPS", .type = OPT_TEXT,
+     .offset = offsetof(struct opt_input, step), .choices = opt_steps,
+     .help = "N, A-B, A-B/STRIDE, A,B, last or all (default)"},
+    {.name = "worker", .metavar = "WORKERS", .type = OPT_TEXT,
+     .offset = offsetof(struct opt_input, worker), .choices = opt_workers,
+     .help = "N, A-B, A,B or all (default)"},
+    {.name = NULL},
+};
+
 const struct opt_row opt_input_rows[] = {
-    {"step", 0, "STEPS", "N, A-B, A-B/STRIDE, A,B, last or all (default)", OPT_TEXT,
-     offsetof(struct opt_input, step), 0, 0, opt_steps},
-    {"worker", 0, "WORKERS", "N, A-B, A,B or all (default)", OPT_TEXT,
-     offsetof(struct opt_input, worker), 0, 0, opt_workers},
-    {"dataset", 0, "GLOB",
-     "only tensors whose path below the worker matches; '*' crosses '/'; "
-     "repeatable",
-     OPT_LIST, offsetof(struct opt_input, dataset), 0, 0, NULL},
-    {"exclude", 0, "GLOB", "not these tensors; repeatable", OPT_LIST,
-     offsetof(struct opt_input, exclude), 0, 0, NULL},
-    {"order", 0, "ORDER", "of tensors: name (default) or recorded, by their attribute `index`",
-     OPT_CHOICE, offsetof(struct opt_input, order), 0, 0, opt_orders},
-    {"max-bytes", 0, "SIZE", "refuse a tensor larger than this (default: half of memory)", OPT_SIZE,
-     offsetof(struct opt_input, max_bytes), 1, 0x1p63, NULL},
-    {"allow-external", 0, NULL, "follow external links, external storage and virtual datasets",
-     OPT_FLAG, offsetof(struct opt_input, allow_external), 0, 0, NULL},
+    {.name = "dataset", .metavar = "GLOB", .type = OPT_LIST,
+     .offset = offsetof(struct opt_input, dataset),
+     .help = "only tensors whose path below the worker matches; '*' crosses '/'; repeatable"},
+    {.name = "exclude", .metavar = "GLOB", .type = OPT_LIST,
+     .offset = offsetof(struct opt_input, exclude),
+     .help = "not these tensors; repeatable"},
+    {.name = "order", .metavar = "ORDER", .type = OPT_CHOICE,
+     .offset = offsetof(struct opt_input, order), .choices = opt_orders,
+     .help = "of tensors: name (default) or recorded, by their attribute `index`"},
+    {.name = "max-bytes", .type = OPT_SIZE, .offset = offsetof(struct opt_input, max_bytes),
+     .min = 1, .max = 0x1p63,
+     .help = "refuse a tensor larger than this (default: half of memory)"},
+    {.name = "allow-external", .type = OPT_FLAG,
+     .offset = offsetof(struct opt_input, allow_external),
+     .help = "follow external links, external storage and virtual datasets"},
+    {.name = NULL},
+};
+
+const struct opt_row opt_scope_rows[] = {
+    {.name = "scope", .metavar = "SCOPE", .type = OPT_CHOICE,
+     .offset = offsetof(struct opt_message, scope), .choices = opt_scopes,
+     .help = "what one message covers: tensor (default), bucket or model"},
     {.name = NULL},
 };
 
 const struct opt_row opt_message_rows[] = {
-    {"scope", 0, "SCOPE", "what one message covers: tensor (default), bucket or model", OPT_CHOICE,
-     offsetof(struct opt_message, scope), 0, 0, opt_scopes},
-    {"bucket-bytes", 0, "SIZE", "of a bucket (default 25M)", OPT_SIZE,
-     offsetof(struct opt_message, bucket_bytes), 1, 0x1p63, NULL},
-    {"min-elements", 0, "N", "send smaller tensors as fp32", OPT_SIZE,
-     offsetof(struct opt_message, min_elements), 0, 0, NULL},
-    {"dense", 0, "GLOB", "send these tensors as fp32; repeatable", OPT_LIST,
-     offsetof(struct opt_message, dense), 0, 0, NULL},
-    {"output-layer", 0, "GLOB", "these tensors are the output layer; repeatable", OPT_LIST,
-     offsetof(struct opt_message, output_layer), 0, 0, NULL},
-    {"nonfinite", 0, "WHAT",
-     "with infinities and NaNs: error (default), skip the step, zero them, "
-     "or send the tensor raw",
-     OPT_CHOICE, offsetof(struct opt_message, nonfinite), 0, 0, opt_nonfinites},
+    {.name = "bucket-bytes", .type = OPT_SIZE,
+     .offset = offsetof(struct opt_message, bucket_bytes), .min = 1, .max = 0x1p63,
+     .help = "of a bucket (default 25M)"},
+    {.name = "min-elements", .metavar = "N", .type = OPT_SIZE,
+     .offset = offsetof(struct opt_message, min_elements),
+     .help = "send smaller tensors as fp32"},
+    {.name = "dense", .metavar = "GLOB", .type = OPT_LIST,
+     .offset = offsetof(struct opt_message, dense),
+     .help = "send these tensors as fp32; repeatable"},
+    {.name = "output-layer", .metavar = "GLOB", .type = OPT_LIST,
+     .offset = offsetof(struct opt_message, output_layer),
+     .help = "these tensors are the output layer; repeatable"},
+    {.name = "nonfinite", .metavar = "WHAT", .type = OPT_CHOICE,
+     .offset = offsetof(struct opt_message, nonfinite), .choices = opt_nonfinites,
+     .help = "with infinities and NaNs: error (default), skip the step, zero them, or send the "
+             "tensor raw"},
     {.name = NULL},
 };
 
-static const char *const cpu_alone[] = {"cpu", NULL};
 const struct opt_row opt_cpu_rows[] = {
-    {"device", 0, "DEVICE", "cpu; this command runs on no other", OPT_TEXT,
-     offsetof(struct opt_exec, device), 0, 0, cpu_alone},
+    {.name = "device", .metavar = "DEVICE", .type = OPT_TEXT,
+     .offset = offsetof(struct opt_exec, device), .choices = cpu_only,
+     .help = "cpu; this command runs on no other"},
+    {.name = NULL},
+};
+
+const struct opt_row opt_device_rows[] = {
+    {.name = "device", .metavar = "DEVICE", .type = OPT_TEXT,
+     .offset = offsetof(struct opt_exec, device), .choices = opt_devices,
+     .help = "cpu (default) or cuda[:N]"},
+    {.name = NULL},
+};
+
+const struct opt_row opt_threads_rows[] = {
+    {.name = "threads", .type = OPT_INT, .offset = offsetof(struct opt_exec, threads), .min = 1,
+     .max = 4096,
+     .help = "inside a message, on the cpu (default 1)"},
     {.name = NULL},
 };
 
 const struct opt_row opt_exec_rows[] = {
-    {"device", 0, "DEVICE", "cpu (default) or cuda[:N]", OPT_TEXT,
-     offsetof(struct opt_exec, device), 0, 0, opt_devices},
-    {"threads", 0, "N", "inside a message, on the cpu (default 1)", OPT_INT,
-     offsetof(struct opt_exec, threads), 1, 4096, NULL},
-    {"isa", 0, "ISA", "auto (default), c, avx2, avx512 or neon", OPT_TEXT,
-     offsetof(struct opt_exec, isa), 0, 0, opt_isas},
-    {"fft-plan", 0, "PLAN", "estimate (default) or measure", OPT_CHOICE,
-     offsetof(struct opt_exec, fft_plan), 0, 0, fft_plans},
-    {"seed", 0, "N", "of random methods (default 1)", OPT_U64, offsetof(struct opt_exec, seed), 1,
-     0x1p64, NULL},
+    {.name = "isa", .metavar = "ISA", .type = OPT_TEXT, .offset = offsetof(struct opt_exec, isa),
+     .choices = opt_isas,
+     .help = "auto (default), c, avx2, avx512 or neon"},
+    {.name = "fft-plan", .metavar = "PLAN", .type = OPT_CHOICE,
+     .offset = offsetof(struct opt_exec, fft_plan), .choices = fft_plans,
+     .help = "estimate (default) or measure"},
+    {.name = "seed", .type = OPT_U64, .offset = offsetof(struct opt_exec, seed), .min = 1,
+     .max = 0x1p64,
+     .help = "of random methods (default 1)"},
     {.name = NULL},
 };
 
 const struct opt_row opt_timing_rows[] = {
-    {"warmup", 0, "N", "untimed runs before the timed ones (default 1)", OPT_INT,
-     offsetof(struct opt_timing, warmup), 0, 1000000, NULL},
-    {"repeat", 0, "N", "timed runs of each message (default 1)", OPT_INT,
-     offsetof(struct opt_timing, repeat), 1, 1e6, NULL},
-    {"min-time", 0, "TIME", "repeat each message for at least so long (default 0)", OPT_TIME,
-     offsetof(struct opt_timing, min_time), 0, 86400, NULL},
+    {.name = "warmup", .type = OPT_INT, .offset = offsetof(struct opt_timing, warmup),
+     .max = 1000000,
+     .help = "untimed runs before the timed ones (default 1)"},
+    {.name = "repeat", .type = OPT_INT, .offset = offsetof(struct opt_timing, repeat), .min = 1,
+     .max = 1e6,
+     .help = "timed runs of each message (default 1)"},
+    {.name = "min-time", .type = OPT_TIME, .offset = offsetof(struct opt_timing, min_time),
+     .max = 86400,
+     .help = "repeat each message for at least so long (default 0)"},
     {.name = NULL},
 };
 
 const struct opt_row opt_methods_rows[] = {
-    {"method", 0, "SPEC",
-     "NAME[:key=value,...]; repeatable. A key may also be an option, "
-     "--theta 0.8, for every method given that has it; `gcbench methods` lists them",
-     OPT_LIST, offsetof(struct opt_methods, specs), 0, 0, NULL},
+    {.name = "method", .metavar = "SPEC", .type = OPT_LIST,
+     .offset = offsetof(struct opt_methods, specs),
+     .help = "NAME[:key=value,...]; repeatable. A key may also be an option, --theta 0.8, for "
+             "every method given that has it; `gcbench methods` lists them"},
     {.name = NULL},
 };
 
 const struct opt_row opt_show_rows[] = {
-    {"format", 0, "FORMAT", "table (default), json (one object a line), csv or tsv", OPT_CHOICE,
-     offsetof(struct opt_show, format), 0, 0, formats},
-    {"color", 0, "WHEN", "auto (default), always or never", OPT_CHOICE,
-     offsetof(struct opt_show, color), 0, 0, colors},
-    {"quiet", 'q', NULL, "no progress, no notes", OPT_FLAG, offsetof(struct opt_show, quiet), 0, 0,
-     NULL},
-    {"verbose", 'v', NULL, "say more", OPT_COUNT, offsetof(struct opt_show, verbose), 0, 0, NULL},
+    {.name = "format", .metavar = "FORMAT", .type = OPT_CHOICE,
+     .offset = offsetof(struct opt_show, format), .choices = formats,
+     .help = "table (default), json (one object a line), csv or tsv"},
+    {.name = "color", .metavar = "WHEN", .type = OPT_CHOICE,
+     .offset = offsetof(struct opt_show, color), .choices = colors,
+     .help = "auto (default), always or never"},
+    {.name = "quiet", .letter = 'q', .type = OPT_FLAG, .offset = offsetof(struct opt_show, quiet),
+     .help = "no progress, no notes"},
+    {.name = "verbose", .letter = 'v', .type = OPT_COUNT,
+     .offset = offsetof(struct opt_show, verbose),
+     .help = "say more"},
     {.name = NULL},
 };
 
 const struct opt_row opt_talk_rows[] = {
-    {"quiet", 'q', NULL, "no progress, no notes", OPT_FLAG, offsetof(struct opt_show, quiet), 0, 0,
-     NULL},
-    {"verbose", 'v', NULL, "say what was written", OPT_COUNT, offsetof(struct opt_show, verbose), 0,
-     0, NULL},
+    {.name = "quiet", .letter = 'q', .type = OPT_FLAG, .offset = offsetof(struct opt_show, quiet),
+     .help = "no progress, no notes"},
+    {.name = "verbose", .letter = 'v', .type = OPT_COUNT,
+     .offset = offsetof(struct opt_show, verbose),
+     .help = "say what was written"},
     {.name = NULL},
 };
 
 const struct opt_row opt_save_rows[] = {
-    {"results", 0, "FILE", "save every row as JSON Lines too", OPT_TEXT,
-     offsetof(struct opt_save, results), 0, 0, NULL},
+    {.name = "results", .metavar = "FILE", .type = OPT_TEXT,
+     .offset = offsetof(struct opt_save, results),
+     .help = "save every row as JSON Lines too"},
     {.name = NULL},
 };
 
 const struct opt_row opt_force_rows[] = {
-    {"force", 0, NULL, "replace an existing file of --results", OPT_FLAG,
-     offsetof(struct opt_save, force), 0, 0, NULL},
+    {.name = "force", .type = OPT_FLAG, .offset = offsetof(struct opt_save, force),
+     .help = "replace an existing file of --results"},
     {.name = NULL},
 };
 
 const struct opt_row opt_hash_rows[] = {
-    {"hash", 0, NULL, "input_xxh3 of inputs over 1 GiB too", OPT_FLAG,
-     offsetof(struct opt_save, hash), 0, 0, NULL},
+    {.name = "hash", .type = OPT_FLAG, .offset = offsetof(struct opt_save, hash),
+     .help = "input_xxh3 of inputs over 1 GiB too"},
     {.name = NULL},
 };
 
 const struct opt_row opt_make_rows[] = {
-    {"output", 'o', "FILE", "the HDF5 file to write", OPT_TEXT, offsetof(struct opt_make, output),
-     0, 0, NULL},
-    {"force", 0, NULL, "replace an existing file", OPT_FLAG, offsetof(struct opt_make, force), 0, 0,
-     NULL},
+    {.name = "output", .letter = 'o', .metavar = "FILE", .type = OPT_TEXT,
+     .offset = offsetof(struct opt_make, output),
+     .help = "the HDF5 file to write"},
+    {.name = "force", .type = OPT_FLAG, .offset = offsetof(struct opt_make, force),
+     .help = "replace an existing file"},
     {.name = NULL},
 };
+/* clang-format on */
 
 void opt_timing_defaults(struct opt_timing *out)
 {

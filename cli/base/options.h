@@ -23,7 +23,8 @@ struct opt_input {
     uint64_t max_bytes;        /* 0: half of memory */
     bool allow_external;
 };
-extern const struct opt_row opt_input_rows[]; /* from the third on without --step and --worker */
+extern const struct opt_row opt_part_rows[]; /* --step and --worker */
+extern const struct opt_row opt_input_rows[];
 /* What these two may be beside numbers, for completions; each ends with NULL. */
 extern const char *const opt_steps[], *const opt_workers[];
 /* Opens the files named as operands as one dump. None is a usage error. */
@@ -44,7 +45,8 @@ enum opt_nonfinite {
     OPT_NONFINITE_ZERO,
     OPT_NONFINITE_RAW
 };
-extern const struct opt_row opt_message_rows[]; /* from the second on without --scope */
+extern const struct opt_row opt_scope_rows[];
+extern const struct opt_row opt_message_rows[];
 /* GCB_E_INVALID for options that have no meaning together. */
 int opt_message_check(const struct opt_message *in, struct gcb_diag *diag);
 /* Borrows from `in`. */
@@ -60,9 +62,10 @@ struct opt_exec {
     int fft_plan;       /* enum gcb_fft_rigor */
     uint64_t seed;      /* 0: 1 */
 };
-extern const struct opt_row opt_exec_rows[]; /* from the third on without --device and --threads */
-/* --device of a command that runs on the cpu only; opt_exec_rows + 1 stands behind it. */
-extern const struct opt_row opt_cpu_rows[];
+extern const struct opt_row opt_device_rows[];
+extern const struct opt_row opt_cpu_rows[]; /* --device of a command that runs on the cpu only */
+extern const struct opt_row opt_threads_rows[];
+extern const struct opt_row opt_exec_rows[]; /* --isa, --fft-plan, --seed */
 /* What --device and --isa may be, for completions; each ends with NULL. */
 extern const char *const opt_devices[], *const opt_isas[];
 struct opt_backend {

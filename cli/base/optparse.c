@@ -40,9 +40,26 @@ void opt_list_fini(struct opt_list *list)
     memset(list, 0, sizeof(*list));
 }
 
-static bool takes_value(const struct opt_row *row)
+bool opt_takes_value(const struct opt_row *row)
 {
     return row->type != OPT_FLAG && row->type != OPT_COUNT;
+}
+
+const char *opt_metavar(const struct opt_row *row)
+{
+    if (row->metavar)
+        return row->metavar;
+    switch (row->type) {
+    case OPT_INT:
+    case OPT_U64:
+        return "N";
+    case OPT_SIZE:
+        return "SIZE";
+    case OPT_TIME:
+        return "TIME";
+    default:
+        return "VALUE";
+    }
 }
 
 /* The row called name[0..n), or with that letter where name is NULL. */
@@ -201,7 +218,7 @@ static int set_value(const struct opt_row *row, void *field, const char *text,
 
 static int set_once(struct parser *p, const struct found *f, const char *value)
 {
-    const bool repeats = !takes_value(f->row) || f->row->type == OPT_LIST;
+    const bool repeats = !opt_takes_value(f->row) || f->row->type == OPT_LIST;
 
     if (p->given[f->number] && !repeats)
         return gcb_diag_set(p->diag, GCB_E_INVALID, "--%s is given twice", f->row->name);
@@ -220,8 +237,7 @@ static const char *take_next(struct parser *p)
 static int needs_value(const struct parser *p, const char *dashes, const char *name,
                        const char *metavar)
 {
-    return gcb_diag_set(p->diag, GCB_E_INVALID, "%s%s needs a value (%s)", dashes, name,
-                        metavar ? metavar : "VALUE");
+    return gcb_diag_set(p->diag, GCB_E_INVALID, "%s%s needs a value (%s)", dashes, name, metavar);
 }
 
 static int parse_extra(struct parser *p, const char *name, const char *value)
@@ -232,7 +248,7 @@ static int parse_extra(struct parser *p, const char *name, const char *value)
     if (!value)
         value = take_next(p);
     if (!value)
-        return needs_value(p, "--", name, NULL);
+        return needs_value(p, "--", name, "VALUE");
     err = opt_list_add(list, name);
     return err ? err : opt_list_add(list, value);
 }
@@ -247,12 +263,12 @@ static int parse_long(struct parser *p, const char *name)
         extra = find_extra(p, name, n);
         return extra ? parse_extra(p, extra, value) : unknown(p, name, n);
     }
-    if (!takes_value(f.row) && value)
+    if (!opt_takes_value(f.row) && value)
         return gcb_diag_set(p->diag, GCB_E_INVALID, "--%s takes no value", f.row->name);
-    if (takes_value(f.row) && !value)
+    if (opt_takes_value(f.row) && !value)
         value = take_next(p);
-    if (takes_value(f.row) && !value)
-        return needs_value(p, "--", f.row->name, f.row->metavar);
+    if (opt_takes_value(f.row) && !value)
+        return needs_value(p, "--", f.row->name, opt_metavar(f.row));
     return set_once(p, &f, value);
 }
 
@@ -268,10 +284,10 @@ static int parse_letters(struct parser *p, const char *letters)
         if (!find(&f, p, NULL, 0, *letters))
             return gcb_diag_set(p->diag, GCB_E_INVALID, "unknown option '-%s'",
                                 gcb_escape(shown, sizeof(shown), name));
-        if (takes_value(f.row)) {
+        if (opt_takes_value(f.row)) {
             const char *value = letters[1] ? letters + 1 : take_next(p);
 
-            return value ? set_once(p, &f, value) : needs_value(p, "-", name, f.row->metavar);
+            return value ? set_once(p, &f, value) : needs_value(p, "-", name, opt_metavar(f.row));
         }
         err = set_once(p, &f, NULL);
         if (err)
@@ -343,8 +359,8 @@ static void print_row(FILE *out, const struct opt_row *row)
     int at = row->letter ? fprintf(out, "  -%c, ", row->letter) : fprintf(out, "      ");
 
     at += fprintf(out, "--%s", row->name);
-    if (row->metavar && takes_value(row))
-        at += fprintf(out, " %s", row->metavar);
+    if (opt_takes_value(row))
+        at += fprintf(out, " %s", opt_metavar(row));
     if (at > INDENT - 2) {
         fputc('\n', out);
         at = 0;

@@ -40,15 +40,18 @@ int opt_list_add(struct opt_list *list, const char *item); /* 0 or GCB_E_NOMEM *
 void opt_list_fini(struct opt_list *list);
 
 struct opt_row {
-    const char *name; /* without dashes; NULL ends the table */
-    char letter;      /* short form, or 0 */
-    const char *metavar;
+    const char *name;    /* without dashes; NULL ends the table */
+    char letter;         /* short form, or 0 */
+    const char *metavar; /* NULL: N, SIZE, TIME or VALUE, as the type says */
     const char *help;
     enum opt_type type;
-    size_t offset;              /* of the value in the group's struct */
-    double min, max;            /* numbers: inclusive; not checked where both are 0 */
-    const char *const *choices; /* CHOICE; of TEXT, what completions offer. Ends with NULL */
+    size_t offset;   /* of the value in the group's struct */
+    double min, max; /* numbers: inclusive; not checked if both are 0 */
+    const char *const
+        *choices; /* CHOICE; for TEXT and LIST, what completions offer. Ends with NULL */
 };
+bool opt_takes_value(const struct opt_row *row);
+const char *opt_metavar(const struct opt_row *row); /* "VALUE" for NULL */
 
 struct opt_group {
     const char *title; /* of the section in the help; consecutive equal titles are one section */

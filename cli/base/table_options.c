@@ -2,21 +2,24 @@
 
 #include "src/lib/base/text.h"
 
+/* clang-format off */
 const struct opt_row opt_lines_rows[] = {
-    {"sort", 0, "FIELD", "sort lines by a field, largest first: rel_l2, ratio, encode_gbps, ...",
-     OPT_TEXT, offsetof(struct opt_lines, sort), 0, 0, NULL},
-    {"no-baselines", 0, NULL, "no fp16 row for comparison", OPT_FLAG,
-     offsetof(struct opt_lines, no_baselines), 0, 0, NULL},
+    {.name = "sort", .metavar = "FIELD", .type = OPT_TEXT,
+     .offset = offsetof(struct opt_lines, sort),
+     .help = "sort lines by a field, largest first: rel_l2, ratio, encode_gbps, ..."},
+    {.name = "no-baselines", .type = OPT_FLAG, .offset = offsetof(struct opt_lines, no_baselines),
+     .help = "no fp16 row for comparison"},
     {.name = NULL},
 };
 
 const struct opt_row opt_shapes_rows[] = {
-    {"histogram", 0, NULL, "rows of counts by magnitude, of input and of what was decoded",
-     OPT_FLAG, offsetof(struct opt_shapes, histogram), 0, 0, NULL},
-    {"spectrum", 0, NULL, "rows of energy by frequency and by magnitude, of both", OPT_FLAG,
-     offsetof(struct opt_shapes, spectrum), 0, 0, NULL},
+    {.name = "histogram", .type = OPT_FLAG, .offset = offsetof(struct opt_shapes, histogram),
+     .help = "rows of counts by magnitude, of input and of what was decoded"},
+    {.name = "spectrum", .type = OPT_FLAG, .offset = offsetof(struct opt_shapes, spectrum),
+     .help = "rows of energy by frequency and by magnitude, of both"},
     {.name = NULL},
 };
+/* clang-format on */
 
 static int unknown_field(const char *field, struct gcb_diag *diag)
 {

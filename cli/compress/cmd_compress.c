@@ -262,8 +262,12 @@ static void defaults(void *options)
 
 static const struct opt_group groups[] = {
     {"Methods", opt_methods_rows, offsetof(struct compress_options, methods)},
+    {"Input", opt_part_rows, offsetof(struct compress_options, input)},
     {"Input", opt_input_rows, offsetof(struct compress_options, input)},
+    {"Messages", opt_scope_rows, offsetof(struct compress_options, message)},
     {"Messages", opt_message_rows, offsetof(struct compress_options, message)},
+    {"Running", opt_device_rows, offsetof(struct compress_options, exec)},
+    {"Running", opt_threads_rows, offsetof(struct compress_options, exec)},
     {"Running", opt_exec_rows, offsetof(struct compress_options, exec)},
     {"Running", opt_timing_rows, offsetof(struct compress_options, timing)},
     {"Output", opt_make_rows, offsetof(struct compress_options, make)},

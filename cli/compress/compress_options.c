@@ -7,14 +7,17 @@
 
 static const char *const pers[] = {"message", "tensor", "step", "worker", "none", NULL};
 
+/* clang-format off */
 const struct opt_row compress_own_rows[] = {
-    {"per", 0, "WHAT",
-     "a line per message, tensor, step or worker too; none: totals alone, in every format",
-     OPT_CHOICE, offsetof(struct compress_own, per), 0, 0, pers},
-    {"top", 0, "N", "at most N lines of --per, or N tensors that lose most (default 5)", OPT_INT,
-     offsetof(struct compress_own, top), 1, 1e6, NULL},
+    {.name = "per", .metavar = "WHAT", .type = OPT_CHOICE,
+     .offset = offsetof(struct compress_own, per), .choices = pers,
+     .help = "a line per message, tensor, step or worker too; none: totals alone, in every format"},
+    {.name = "top", .type = OPT_INT, .offset = offsetof(struct compress_own, top), .min = 1,
+     .max = 1e6,
+     .help = "at most N lines of --per, or N tensors that lose most (default 5)"},
     {.name = NULL},
 };
+/* clang-format on */
 
 int compress_check(gcb_tally_figure_fn **sort, const struct compress_options *o,
                    struct gcb_diag *diag)

@@ -49,7 +49,7 @@ static void print_action(FILE *out, const struct opt_row *row)
     if (kind == COMPLETE_FLAG)
         return;
     fputc(':', out);
-    quote(out, row->metavar ? row->metavar : "value", ":\\[]");
+    quote(out, opt_metavar(row), ":\\[]");
     fputc(':', out);
     if (kind == COMPLETE_FILE)
         fputs("_files", out);

@@ -40,11 +40,6 @@ static void print_sentence(FILE *out, const char *words)
     roff_text(out, line);
 }
 
-static bool takes_value(const struct opt_row *row)
-{
-    return row->type != OPT_FLAG && row->type != OPT_COUNT;
-}
-
 /* The choices that the help does not name already. */
 static void add_choices(char *out, size_t size, const struct opt_row *row)
 {
@@ -88,9 +83,9 @@ static void print_row(FILE *out, const struct opt_row *row)
     fputs("\\-\\-", out);
     roff_inline(out, row->name);
     fputs("\\fP", out);
-    if (takes_value(row)) {
+    if (opt_takes_value(row)) {
         fputs(" \\fI", out);
-        roff_inline(out, row->metavar ? row->metavar : "VALUE");
+        roff_inline(out, opt_metavar(row));
         fputs("\\fP", out);
     }
     fputc('\n', out);
@@ -122,8 +117,8 @@ static void print_extra(FILE *out, const struct opt_extra *extra)
 
 static void print_options(FILE *out, const struct opt_spec *spec)
 {
-    static const struct opt_row help = {"help", 'h', NULL, "show this, shorter", OPT_FLAG, 0,
-                                        0,      0,   NULL};
+    static const struct opt_row help = {
+        .name = "help", .letter = 'h', .type = OPT_FLAG, .help = "show this, shorter"};
     const char *title = "";
 
     fputs(".SH OPTIONS\n", out);

@@ -6,58 +6,72 @@
 #include "src/lib/base/text.h"
 #include "src/tool/base/units.h"
 
+/* clang-format off */
 const struct opt_row payoff_own_rows[] = {
-    {"bandwidth", 0, "LINK",
-     "of each node's link: 10Gb (bits), 1.25GB (bytes), a list 1Gb,10Gb or a curve 1Gb..100Gb/20; "
-     "repeatable (default 1Gb,10Gb,25Gb,100Gb)",
-     OPT_LIST, offsetof(struct payoff_own, bandwidth), 0, 0, NULL},
-    {"latency", 0, "TIME", "of one step of an exchange (default 20us)", OPT_TEXT,
-     offsetof(struct payoff_own, latency), 0, 0, NULL},
-    {"workers", 0, "N", "that exchange gradients, a list too; repeatable (default 8)", OPT_LIST,
-     offsetof(struct payoff_own, workers), 0, 0, NULL},
-    {"collective", 0, "HOW",
-     "ring (default), allgather (recursive doubling, and Rabenseifner's allreduce) or ps (a "
-     "parameter server)",
-     OPT_CHOICE, offsetof(struct payoff_own, collective), 0, 0, gcb_collective_names},
-    {"servers", 0, "N", "that share the gradient, with --collective ps (default 1)", OPT_INT,
-     offsetof(struct payoff_own, servers), 1, 65536, NULL},
-    {"compute", 0, "TIME", "of a step's computation, behind which the exchange may hide", OPT_TEXT,
-     offsetof(struct payoff_own, compute), 0, 0, NULL},
-    {"model-bytes", 0, "SIZE",
-     "of the gradient exchanged, as fp32; K, M and G are 1024-based: 100M is 100 MiB, 105 MB "
-     "(default: one step and worker of the results)",
-     OPT_SIZE, offsetof(struct payoff_own, model_bytes), 4, 0x1p60, NULL},
-    {"messages", 0, "N", "that it is coded in (default: as in the results)", OPT_U64,
-     offsetof(struct payoff_own, messages), 1, 1e9, NULL},
-    {"bucket-bytes", 0, "SIZE",
-     "of the gradient, as fp32, that travel together, many messages or part of one (default 25M)",
-     OPT_SIZE, offsetof(struct payoff_own, bucket_bytes), 1, 0x1p60, NULL},
+    {.name = "bandwidth", .metavar = "LINK", .type = OPT_LIST,
+     .offset = offsetof(struct payoff_own, bandwidth),
+     .help = "of each node's link: 10Gb (bits), 1.25GB (bytes), a list 1Gb,10Gb or a curve "
+             "1Gb..100Gb/20; repeatable (default 1Gb,10Gb,25Gb,100Gb)"},
+    {.name = "latency", .metavar = "TIME", .type = OPT_TEXT,
+     .offset = offsetof(struct payoff_own, latency),
+     .help = "of one step of an exchange (default 20us)"},
+    {.name = "workers", .metavar = "N", .type = OPT_LIST,
+     .offset = offsetof(struct payoff_own, workers),
+     .help = "that exchange gradients, a list too; repeatable (default 8)"},
+    {.name = "collective", .metavar = "HOW", .type = OPT_CHOICE,
+     .offset = offsetof(struct payoff_own, collective), .choices = gcb_collective_names,
+     .help = "ring (default), allgather (recursive doubling, and Rabenseifner's allreduce) or ps "
+             "(a parameter server)"},
+    {.name = "servers", .type = OPT_INT, .offset = offsetof(struct payoff_own, servers), .min = 1,
+     .max = 65536,
+     .help = "that share the gradient, with --collective ps (default 1)"},
+    {.name = "compute", .metavar = "TIME", .type = OPT_TEXT,
+     .offset = offsetof(struct payoff_own, compute),
+     .help = "of a step's computation, behind which the exchange may hide"},
+    {.name = "model-bytes", .type = OPT_SIZE, .offset = offsetof(struct payoff_own, model_bytes),
+     .min = 4, .max = 0x1p60,
+     .help = "of the gradient exchanged, as fp32; K, M and G are 1024-based: 100M is 100 MiB, "
+             "105 MB (default: one step and worker of the results)"},
+    {.name = "messages", .type = OPT_U64, .offset = offsetof(struct payoff_own, messages),
+     .min = 1, .max = 1e9,
+     .help = "that it is coded in (default: as in the results)"},
+    {.name = "bucket-bytes", .type = OPT_SIZE, .offset = offsetof(struct payoff_own, bucket_bytes),
+     .min = 1, .max = 0x1p60,
+     .help = "of the gradient, as fp32, that travel together, many messages or part of one "
+             "(default 25M)"},
     {.name = NULL},
 };
 
 const struct opt_row payoff_papers_rows[] = {
-    {"stage-gbps", 0, "LIST",
-     "the FFT paper's condition from its throughputs: transform=71,select=30,quantise=600,index=67",
-     OPT_TEXT, offsetof(struct payoff_papers, stage_gbps), 0, 0, NULL},
-    {"density", 0, "D", "RedSync's T_sparse and T_dense at this density", OPT_REAL,
-     offsetof(struct payoff_papers, density), 1e-9, 1, NULL},
-    {"words", 0, "N", "of 4 bytes for each kept element, with --density: 2 (default) or 1", OPT_INT,
-     offsetof(struct payoff_papers, words), 1, 2, NULL},
-    {"select-time", 0, "TIME", "with --density: T_select, of the whole gradient", OPT_TEXT,
-     offsetof(struct payoff_papers, select_time), 0, 0, NULL},
-    {"unpack-time", 0, "TIME", "with --density: gamma1, of one worker's message", OPT_TEXT,
-     offsetof(struct payoff_papers, unpack_time), 0, 0, NULL},
-    {"reduce-time", 0, "TIME", "with --density: gamma2, of adding up the whole gradient", OPT_TEXT,
-     offsetof(struct payoff_papers, reduce_time), 0, 0, NULL},
+    {.name = "stage-gbps", .metavar = "LIST", .type = OPT_TEXT,
+     .offset = offsetof(struct payoff_papers, stage_gbps),
+     .help = "the FFT paper's condition from its throughputs: "
+             "transform=71,select=30,quantise=600,index=67"},
+    {.name = "density", .metavar = "D", .type = OPT_REAL,
+     .offset = offsetof(struct payoff_papers, density), .min = 1e-9, .max = 1,
+     .help = "RedSync's T_sparse and T_dense at this density"},
+    {.name = "words", .type = OPT_INT, .offset = offsetof(struct payoff_papers, words), .min = 1,
+     .max = 2,
+     .help = "of 4 bytes for each kept element, with --density: 2 (default) or 1"},
+    {.name = "select-time", .metavar = "TIME", .type = OPT_TEXT,
+     .offset = offsetof(struct payoff_papers, select_time),
+     .help = "with --density: T_select, of the whole gradient"},
+    {.name = "unpack-time", .metavar = "TIME", .type = OPT_TEXT,
+     .offset = offsetof(struct payoff_papers, unpack_time),
+     .help = "with --density: gamma1, of one worker's message"},
+    {.name = "reduce-time", .metavar = "TIME", .type = OPT_TEXT,
+     .offset = offsetof(struct payoff_papers, reduce_time),
+     .help = "with --density: gamma2, of adding up the whole gradient"},
     {.name = NULL},
 };
 
 const struct opt_row payoff_methods_rows[] = {
-    {"method", 0, "SPEC",
-     "NAME[:key=value,...], of RESULTS or to be measured; repeatable (default: all)", OPT_LIST,
-     offsetof(struct opt_methods, specs), 0, 0, NULL},
+    {.name = "method", .metavar = "SPEC", .type = OPT_LIST,
+     .offset = offsetof(struct opt_methods, specs),
+     .help = "NAME[:key=value,...], of RESULTS or to be measured; repeatable (default: all)"},
     {.name = NULL},
 };
+/* clang-format on */
 
 static int duration(double *out, const char *text, const char *option, struct gcb_diag *diag)
 {

@@ -11,11 +11,16 @@
 #include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"
 
+/* clang-format off */
 const struct opt_row regress_counts_fixed[] = {
-    {"threads", 0, "N", "", OPT_INT, 0, 0, 0, NULL}, {"isa", 0, "ISA", "", OPT_TEXT, 0, 0, 0, NULL},
-    {"repeat", 0, "N", "", OPT_INT, 0, 0, 0, NULL},  {"warmup", 0, "N", "", OPT_INT, 0, 0, 0, NULL},
-    {"method", 0, "M", "", OPT_LIST, 0, 0, 0, NULL}, {.name = NULL},
+    {.name = "threads", .type = OPT_INT},
+    {.name = "isa", .type = OPT_TEXT},
+    {.name = "repeat", .type = OPT_INT},
+    {.name = "warmup", .type = OPT_INT},
+    {.name = "method", .type = OPT_LIST},
+    {.name = NULL},
 };
+/* clang-format on */
 
 static bool on_stop(void *ctx)
 {

@@ -6,51 +6,56 @@
 
 #include "src/lib/base/text.h"
 
+/* clang-format off */
 const struct opt_row regress_judge_rows[] = {
-    {"accept", 0, "CASE",
-     "a wanted change: a glob on the case as the table shows it, with or without the quantity "
-     "(`--accept 'topk* size'`); repeatable",
-     OPT_LIST, offsetof(struct regress_own, accept), 0, 0, NULL},
-    {"delta", 0, "PERCENT",
-     "how much a time may change (default: 5 with --against, 10 between two files)", OPT_REAL,
-     offsetof(struct regress_own, delta), 0.1, 1000, NULL},
-    {"advisory-times", 0, NULL, "show what became slower, and fail on sizes and errors alone",
-     OPT_FLAG, offsetof(struct regress_own, advisory_times), 0, 0, NULL},
-    {"strict", 0, NULL, "fail (6) where something is ambiguous or could not be compared", OPT_FLAG,
-     offsetof(struct regress_own, strict), 0, 0, NULL},
+    {.name = "accept", .metavar = "CASE", .type = OPT_LIST,
+     .offset = offsetof(struct regress_own, accept),
+     .help = "a wanted change: a glob on the case as the table shows it, with or without the "
+             "quantity (`--accept 'topk* size'`); repeatable"},
+    {.name = "delta", .metavar = "PERCENT", .type = OPT_REAL,
+     .offset = offsetof(struct regress_own, delta), .min = 0.1, .max = 1000,
+     .help = "how much a time may change (default: 5 with --against, 10 between two files)"},
+    {.name = "advisory-times", .type = OPT_FLAG,
+     .offset = offsetof(struct regress_own, advisory_times),
+     .help = "show what became slower, and fail on sizes and errors alone"},
+    {.name = "strict", .type = OPT_FLAG, .offset = offsetof(struct regress_own, strict),
+     .help = "fail (6) where something is ambiguous or could not be compared"},
     {.name = NULL},
 };
 
 const struct opt_row regress_against_rows[] = {
-    {"against", 0, "GCBENCH", "the other build's program: both run `bench` in turn", OPT_TEXT,
-     offsetof(struct regress_own, against), 0, 0, NULL},
-    {"budget", 0, "TIME", "for all of it: 90s, 5m (default), 1h", OPT_TIME,
-     offsetof(struct regress_own, budget), 0.001, 604800, NULL},
-    {"pairs", 0, "N", "of processes at most (default 200; at least 20 are run)", OPT_INT,
-     offsetof(struct regress_own, pairs), 20, 10000, NULL},
-    {"calibrate", 0, NULL,
-     "first run this build against itself, in a third of the budget: delta becomes what that "
-     "shows, "
-     "if it is more",
-     OPT_FLAG, offsetof(struct regress_own, calibrate), 0, 0, NULL},
-    {"floor", 0, "US",
-     "times under so many microseconds are never SLOW or FAST (default 20; 0 for kernels)",
-     OPT_REAL, offsetof(struct regress_own, floor), 0, 1e9, NULL},
-    {"timeout", 0, "TIME", "for one process (default: a minute, or ten times the first one's)",
-     OPT_TIME, offsetof(struct regress_own, timeout), 0.1, 86400, NULL},
-    {"counts", 0, NULL,
-     "count instructions under valgrind instead of timing: one thread, --isa avx2, 1 %", OPT_FLAG,
-     offsetof(struct regress_own, counts), 0, 0, NULL},
+    {.name = "against", .metavar = "GCBENCH", .type = OPT_TEXT,
+     .offset = offsetof(struct regress_own, against),
+     .help = "the other build's program: both run `bench` in turn"},
+    {.name = "budget", .type = OPT_TIME, .offset = offsetof(struct regress_own, budget),
+     .min = 0.001, .max = 604800,
+     .help = "for all of it: 90s, 5m (default), 1h"},
+    {.name = "pairs", .type = OPT_INT, .offset = offsetof(struct regress_own, pairs), .min = 20,
+     .max = 10000,
+     .help = "of processes at most (default 200; at least 20 are run)"},
+    {.name = "calibrate", .type = OPT_FLAG, .offset = offsetof(struct regress_own, calibrate),
+     .help = "first run this build against itself, in a third of the budget: delta becomes what "
+             "that shows, if it is more"},
+    {.name = "floor", .metavar = "US", .type = OPT_REAL,
+     .offset = offsetof(struct regress_own, floor), .max = 1e9,
+     .help = "times under so many microseconds are never SLOW or FAST (default 20; 0 for kernels)"},
+    {.name = "timeout", .type = OPT_TIME, .offset = offsetof(struct regress_own, timeout),
+     .min = 0.1, .max = 86400,
+     .help = "for one process (default: a minute, or ten times the first one's)"},
+    {.name = "counts", .type = OPT_FLAG, .offset = offsetof(struct regress_own, counts),
+     .help = "count instructions under valgrind instead of timing: one thread, --isa avx2, 1 %"},
     {.name = NULL},
 };
 
 const struct opt_row regress_show_rows[] = {
-    {"markdown", 0, "FILE", "write the outcome as Markdown too, for a comment", OPT_TEXT,
-     offsetof(struct regress_own, markdown), 0, 0, NULL},
-    {"force", 0, NULL, "replace existing files", OPT_FLAG, offsetof(struct regress_own, force), 0,
-     0, NULL},
+    {.name = "markdown", .metavar = "FILE", .type = OPT_TEXT,
+     .offset = offsetof(struct regress_own, markdown),
+     .help = "write the outcome as Markdown too, for a comment"},
+    {.name = "force", .type = OPT_FLAG, .offset = offsetof(struct regress_own, force),
+     .help = "replace existing files"},
     {.name = NULL},
 };
+/* clang-format on */
 
 static bool is_folder(const char *path)
 {
@@ -110,11 +115,6 @@ static const struct opt_row *row_lettered(const struct opt_row *rows, char lette
     return NULL;
 }
 
-static bool takes_value(const struct opt_row *row)
-{
-    return row->type != OPT_FLAG && row->type != OPT_COUNT;
-}
-
 /* An option on the command line: how many words it takes, from 1, and whose it is. */
 struct word {
     int count;
@@ -136,7 +136,7 @@ static struct word look(const char *word, const struct opt_spec *spec,
         row = is_long ? row_named(spec->groups[i].rows, word + 2, length)
                       : row_lettered(spec->groups[i].rows, word[1]);
     out.parameter = !row;
-    if (!row || takes_value(row))
+    if (!row || opt_takes_value(row))
         out.count = word[is_long ? length + 2 : 2] ? 1 : 2;
     return out;
 }

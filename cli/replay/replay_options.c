@@ -4,31 +4,36 @@
 
 static const char *const pers[] = {"step", "none", NULL};
 
+/* clang-format off */
 const struct opt_row replay_own_rows[] = {
-    {"loop", 0, "N", "replay the recorded steps N times over (default 1)", OPT_U64,
-     offsetof(struct replay_own, loops), 1, 1e9, NULL},
-    {"allow-gaps", 0, NULL, "replay what is there although steps are missing in between", OPT_FLAG,
-     offsetof(struct replay_own, allow_gaps), 0, 0, NULL},
-    {"theta-schedule", 0, "SCHEDULE",
-     "0.9@0,0.5@8 (from these steps on, counted from 0), sqrt-lr (theta^2 = L lr) or "
-     "dgc-warmup[:STEPS_PER_EPOCH]",
-     OPT_TEXT, offsetof(struct replay_own, schedule), 0, 0, NULL},
-    {"lr", 0, "RATE", "learning rate of sqrt-lr, V or V@STEP,... (default: the dump's lr)",
-     OPT_TEXT, offsetof(struct replay_own, lr), 0, 0, NULL},
-    {"lipschitz", 0, "L", "of sqrt-lr: the gradient's Lipschitz constant", OPT_REAL,
-     offsetof(struct replay_own, lipschitz), 1e-300, 1e300, NULL},
-    {"tune-steps", 0, "N", "fix each range float's max at the largest value of the first N steps",
-     OPT_U64, offsetof(struct replay_own, tune_steps), 1, 1e9, NULL},
+    {.name = "loop", .type = OPT_U64, .offset = offsetof(struct replay_own, loops), .min = 1,
+     .max = 1e9,
+     .help = "replay the recorded steps N times over (default 1)"},
+    {.name = "allow-gaps", .type = OPT_FLAG, .offset = offsetof(struct replay_own, allow_gaps),
+     .help = "replay what is there although steps are missing in between"},
+    {.name = "theta-schedule", .metavar = "SCHEDULE", .type = OPT_TEXT,
+     .offset = offsetof(struct replay_own, schedule),
+     .help = "0.9@0,0.5@8 (from these steps on, counted from 0), sqrt-lr (theta^2 = L lr) or "
+             "dgc-warmup[:STEPS_PER_EPOCH]"},
+    {.name = "lr", .metavar = "RATE", .type = OPT_TEXT, .offset = offsetof(struct replay_own, lr),
+     .help = "learning rate of sqrt-lr, V or V@STEP,... (default: the dump's lr)"},
+    {.name = "lipschitz", .metavar = "L", .type = OPT_REAL,
+     .offset = offsetof(struct replay_own, lipschitz), .min = 1e-300, .max = 1e300,
+     .help = "of sqrt-lr: the gradient's Lipschitz constant"},
+    {.name = "tune-steps", .type = OPT_U64, .offset = offsetof(struct replay_own, tune_steps),
+     .min = 1, .max = 1e9,
+     .help = "fix each range float's max at the largest value of the first N steps"},
     {.name = NULL},
 };
 
 const struct opt_row replay_show_rows[] = {
-    {"per", 0, "WHAT",
-     "step: a line for each step of each method; none: totals alone, in every format "
-     "(default: steps of a single method, up to 40)",
-     OPT_CHOICE, offsetof(struct replay_own, per), 0, 0, pers},
+    {.name = "per", .metavar = "WHAT", .type = OPT_CHOICE,
+     .offset = offsetof(struct replay_own, per), .choices = pers,
+     .help = "step: a line for each step of each method; none: totals alone, in every format "
+             "(default: steps of a single method, up to 40)"},
     {.name = NULL},
 };
+/* clang-format on */
 
 int replay_schedule(struct gcb_schedule *out, const struct replay_own *own, struct gcb_diag *diag)
 {

@@ -216,8 +216,12 @@ static void defaults(void *options)
 static const struct opt_group groups[] = {
     {"Methods", opt_methods_rows, offsetof(struct sweep_options, methods)},
     {"Settings", sweep_own_rows, offsetof(struct sweep_options, own)},
+    {"Input", opt_part_rows, offsetof(struct sweep_options, input)},
     {"Input", opt_input_rows, offsetof(struct sweep_options, input)},
+    {"Messages", opt_scope_rows, offsetof(struct sweep_options, message)},
     {"Messages", opt_message_rows, offsetof(struct sweep_options, message)},
+    {"Running", opt_device_rows, offsetof(struct sweep_options, exec)},
+    {"Running", opt_threads_rows, offsetof(struct sweep_options, exec)},
     {"Running", opt_exec_rows, offsetof(struct sweep_options, exec)},
     {"Running", opt_timing_rows, offsetof(struct sweep_options, timing)},
     {"Output", sweep_show_rows, offsetof(struct sweep_options, own)},

@@ -8,28 +8,33 @@
 
 static const char *const pers[] = {"none", "message", NULL};
 
+/* clang-format off */
 const struct opt_row sweep_own_rows[] = {
-    {"vary", 0, "KEY=VALUES",
-     "every value of a parameter: KEY=v1,v2,... or KEY=LO..HI/COUNT, with `log` behind COUNT for "
-     "even steps of the logarithm (of theta: of the density); repeatable: all combinations",
-     OPT_LIST, offsetof(struct sweep_own, vary), 0, 0, NULL},
-    {"match", 0, "FIELD=TARGET",
-     "find each method's setting at rel_l2=0.4, cosine=0.9, ratio=20, bits=2 or wire_bytes=1M, for "
-     "example; repeatable",
-     OPT_LIST, offsetof(struct sweep_own, match), 0, 0, NULL},
-    {"over", 0, "KEY", "search along this parameter where a method has it: levels, bits, ...",
-     OPT_TEXT, offsetof(struct sweep_own, over), 0, 0, NULL},
+    {.name = "vary", .metavar = "KEY=VALUES", .type = OPT_LIST,
+     .offset = offsetof(struct sweep_own, vary),
+     .help = "every value of a parameter: KEY=v1,v2,... or KEY=LO..HI/COUNT, with `log` behind "
+             "COUNT for even steps of the logarithm (of theta: of the density); repeatable: all "
+             "combinations"},
+    {.name = "match", .metavar = "FIELD=TARGET", .type = OPT_LIST,
+     .offset = offsetof(struct sweep_own, match),
+     .help = "find each method's setting at rel_l2=0.4, cosine=0.9, ratio=20, bits=2 or "
+             "wire_bytes=1M, for example; repeatable"},
+    {.name = "over", .metavar = "KEY", .type = OPT_TEXT,
+     .offset = offsetof(struct sweep_own, over),
+     .help = "search along this parameter where a method has it: levels, bits, ..."},
     {.name = NULL},
 };
 
 const struct opt_row sweep_show_rows[] = {
-    {"pareto", 0, "FIELDS",
-     "mark what no other row beats in these fields (default rel_l2,bits_per_element)", OPT_TEXT,
-     offsetof(struct sweep_own, pareto), 0, 0, NULL},
-    {"per", 0, "WHAT", "message: a result row for each message too; none (default)", OPT_CHOICE,
-     offsetof(struct sweep_own, per), 0, 0, pers},
+    {.name = "pareto", .metavar = "FIELDS", .type = OPT_TEXT,
+     .offset = offsetof(struct sweep_own, pareto),
+     .help = "mark what no other row beats in these fields (default rel_l2,bits_per_element)"},
+    {.name = "per", .metavar = "WHAT", .type = OPT_CHOICE,
+     .offset = offsetof(struct sweep_own, per), .choices = pers,
+     .help = "message: a result row for each message too; none (default)"},
     {.name = NULL},
 };
+/* clang-format on */
 
 static int name_defaults(struct opt_list *specs)
 {

@@ -25,24 +25,28 @@ struct verify_options {
     struct opt_show show;
 };
 
+/* clang-format off */
 static const struct opt_row input_rows[] = {
-    {"step", 0, "STEPS",
-     "N, A-B, A-B/STRIDE, A,B or last: from these, the first; with --all, all of them (default "
-     "all)",
-     OPT_TEXT, offsetof(struct opt_input, step), 0, 0, opt_steps},
-    {"worker", 0, "WORKERS", "N, A-B or A,B: in the same way (default all)", OPT_TEXT,
-     offsetof(struct opt_input, worker), 0, 0, opt_workers},
+    {.name = "step", .metavar = "STEPS", .type = OPT_TEXT,
+     .offset = offsetof(struct opt_input, step), .choices = opt_steps,
+     .help = "N, A-B, A-B/STRIDE, A,B or last: from these, the first; with --all, all of them "
+             "(default all)"},
+    {.name = "worker", .metavar = "WORKERS", .type = OPT_TEXT,
+     .offset = offsetof(struct opt_input, worker), .choices = opt_workers,
+     .help = "N, A-B or A,B: in the same way (default all)"},
     {.name = NULL},
 };
 
 static const struct opt_row own_rows[] = {
-    {"all", 0, NULL,
-     "every message (default: the smallest, a middle and the largest of the first step and worker)",
-     OPT_FLAG, offsetof(struct verify_own, all), 0, 0, NULL},
-    {"budget", 0, "TIME", "start no check after so long (default 60s; 0: no limit)", OPT_TIME,
-     offsetof(struct verify_own, budget), 0, 604800, NULL},
+    {.name = "all", .type = OPT_FLAG, .offset = offsetof(struct verify_own, all),
+     .help = "every message (default: the smallest, a middle and the largest of the first step "
+             "and worker)"},
+    {.name = "budget", .type = OPT_TIME, .offset = offsetof(struct verify_own, budget),
+     .max = 604800,
+     .help = "start no check after so long (default 60s; 0: no limit)"},
     {.name = NULL},
 };
+/* clang-format on */
 
 /* Everything that lives as long as the command. Starts zeroed. */
 struct verify {
@@ -246,8 +250,11 @@ static const struct opt_group groups[] = {
     {"Methods", opt_methods_rows, offsetof(struct verify_options, methods)},
     {"Verification", own_rows, offsetof(struct verify_options, own)},
     {"Input", input_rows, offsetof(struct verify_options, input)},
-    {"Input", opt_input_rows + 2, offsetof(struct verify_options, input)},
+    {"Input", opt_input_rows, offsetof(struct verify_options, input)},
+    {"Messages", opt_scope_rows, offsetof(struct verify_options, message)},
     {"Messages", opt_message_rows, offsetof(struct verify_options, message)},
+    {"Running", opt_device_rows, offsetof(struct verify_options, exec)},
+    {"Running", opt_threads_rows, offsetof(struct verify_options, exec)},
     {"Running", opt_exec_rows, offsetof(struct verify_options, exec)},
     {"Output", opt_force_rows, offsetof(struct verify_options, save)},
     {"Output", opt_save_rows, offsetof(struct verify_options, save)},

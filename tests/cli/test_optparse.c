@@ -22,18 +22,33 @@ struct values {
 };
 
 static const char *const picks[] = {"one", "two", NULL};
+/* clang-format off */
 static const struct opt_row rows[] = {
-    {"flag", 'f', NULL, "a flag", OPT_FLAG, offsetof(struct values, flag), 0, 0, NULL},
-    {"level", 'v', NULL, "counted", OPT_COUNT, offsetof(struct values, level), 0, 0, NULL},
-    {"text", 't', "TEXT", "text", OPT_TEXT, offsetof(struct values, text), 0, 0, NULL},
-    {"list", 'l', "ITEM", "repeatable", OPT_LIST, offsetof(struct values, list), 0, 0, NULL},
-    {"number", 0, "N", "an int", OPT_INT, offsetof(struct values, n), 1, 9, NULL},
-    {"u64", 0, "N", "a count", OPT_U64, offsetof(struct values, u64), 0, 0, NULL},
-    {"size", 0, "SIZE", "a size", OPT_SIZE, offsetof(struct values, size), 0, 0, NULL},
-    {"real", 0, "X", "a real", OPT_REAL, offsetof(struct values, real), 0, 2, NULL},
-    {"pick", 0, "WHICH", "a choice", OPT_CHOICE, offsetof(struct values, pick), 0, 0, picks},
+    {.name = "flag", .letter = 'f', .type = OPT_FLAG, .offset = offsetof(struct values, flag),
+     .help = "a flag"},
+    {.name = "level", .letter = 'v', .type = OPT_COUNT, .offset = offsetof(struct values, level),
+     .help = "counted"},
+    {.name = "text", .letter = 't', .metavar = "TEXT", .type = OPT_TEXT,
+     .offset = offsetof(struct values, text),
+     .help = "text"},
+    {.name = "list", .letter = 'l', .metavar = "ITEM", .type = OPT_LIST,
+     .offset = offsetof(struct values, list),
+     .help = "repeatable"},
+    {.name = "number", .type = OPT_INT, .offset = offsetof(struct values, n), .min = 1, .max = 9,
+     .help = "an int"},
+    {.name = "u64", .type = OPT_U64, .offset = offsetof(struct values, u64),
+     .help = "a count"},
+    {.name = "size", .type = OPT_SIZE, .offset = offsetof(struct values, size),
+     .help = "a size"},
+    {.name = "real", .metavar = "X", .type = OPT_REAL, .offset = offsetof(struct values, real),
+     .max = 2,
+     .help = "a real"},
+    {.name = "pick", .metavar = "WHICH", .type = OPT_CHOICE,
+     .offset = offsetof(struct values, pick), .choices = picks,
+     .help = "a choice"},
     {.name = NULL},
 };
+/* clang-format on */
 static const struct opt_group groups[] = {
     {"Test", rows, 0},
     {"Methods", opt_methods_rows, offsetof(struct values, methods)},
@@ -246,8 +261,9 @@ static void test_wrong_overrides(void **state)
 static void test_no_parameter_is_an_option(void **state)
 {
     static const struct opt_row *const shared[] = {
-        opt_input_rows, opt_message_rows, opt_exec_rows, opt_timing_rows, opt_methods_rows,
-        opt_show_rows,  opt_save_rows,    opt_hash_rows, opt_make_rows};
+        opt_part_rows,    opt_input_rows, opt_scope_rows,  opt_message_rows, opt_device_rows,
+        opt_threads_rows, opt_exec_rows,  opt_timing_rows, opt_methods_rows, opt_show_rows,
+        opt_save_rows,    opt_hash_rows,  opt_make_rows};
     static const char *const more[] = {"help",      "version",  "per",          "top",  "sort",
                                        "histogram", "spectrum", "no-baselines", "vary", "match"};
     const char *key;
