@@ -35,7 +35,7 @@ refuses() { # WORDS: so do info, which goes on, and the commands that are asked 
     exits 0
 }
 
-refuses "no CUDA module (libgcbench-cuda.so was not found; \`./dev build\` of the source makes it where nvcc is)"
+refuses "no CUDA module (libgcbench-cuda.so was not found; build gcbench with \`./dev build\` on a machine with nvcc to get it)"
 
 echo "not a library" >"$module"
 refuses "libgcbench-cuda.so"
@@ -50,7 +50,7 @@ if cc -shared -fPIC -o "$module" "$tmp/unresolved.c" 2>/dev/null; then
 fi
 
 cp "$(ldd "$GCBENCH" | sed -n 's/.*libz\.so\.1 => \([^ ]*\).*/\1/p')" "$module"
-refuses "libgcbench-cuda.so is of another version"
+refuses "libgcbench-cuda.so has another version than gcbench; build both together"
 
 cp "$standin" "$module"
 run info

@@ -1,5 +1,5 @@
 /* Groups of many messages: how often a coder is looked at does not grow with the messages behind it. */
-#include "src/lib/device/device_group.h"
+#include "src/lib/device/device_coder.h"
 #include "tests/cuda/device_test.h"
 
 #define MANY 5000

@@ -2,7 +2,7 @@
 #define TESTS_GPU_TIME_WORK_H
 
 /* One thing to time on a device, and the row that says what came of it. */
-#include "src/lib/device/device_group.h"
+#include "src/lib/device/device_coder.h"
 #include "src/lib/device/module/fft.h"
 
 enum { TIME_WARM = 2, TIME_SAMPLES = 15, TIME_MOST = 161 /* messages */ };

@@ -1,9 +1,9 @@
 #ifndef TESTS_SUPPORT_DEVICE_SETS_H
 #define TESTS_SUPPORT_DEVICE_SETS_H
 
-/* Messages of many tensors on a device, in groups (src/lib/device/device_group.h) or one by one. What fails fails the running
+/* Messages of many tensors on a device, in groups (src/lib/device/device_coder.h) or one by one. What fails fails the running
  * cmocka test. */
-#include "src/lib/device/device_group.h"
+#include "src/lib/device/device_coder.h"
 
 #define DEVICE_SET_MOST 161 /* tensors; as many as ResNet-50 has */
 

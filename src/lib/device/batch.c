@@ -15,11 +15,11 @@ struct gcb_device_batch {
     void *scratch_dev;
     struct gcb_device_result *results_dev, *results; /* on the device; pinned */
     uint8_t *staging;                                /* pinned */
-    uint8_t *tables_dev, *tables;                    /* of groups; on the device; pinned */
+    uint8_t *tables_dev, *tables;                    /* of groups: on the device; pinned */
     uint64_t tables_used;                            /* bytes, since the last wait */
 };
 
-/* Of the tables that all messages of a batch need, in pairs or larger groups. */
+/* Tables for all messages of the batch, in groups of two or more. */
 static uint64_t tables_bytes(const struct gcb_device_batch *b)
 {
     return b->messages > 1 ? b->messages * gcb_cuda_align16(gcb_device_group_bytes(1)) : 0;
@@ -107,7 +107,7 @@ int gcb_device_batch_begin(struct gcb_device_batch *b)
 
 int gcb_device_batch_finish(struct gcb_device_batch *b, struct gcb_diag *diag)
 {
-    /* if queueing fails, the wait says so with words */
+    /* if queueing fails, the wait reports it */
     b->module->copy(b->stream, b->results, b->results_dev, b->messages * sizeof(*b->results),
                     GCB_COPY_OUT);
     b->tables_used = 0;
@@ -152,7 +152,8 @@ int gcb_device_batch_call(struct gcb_device_call *out, struct gcb_device_batch *
                           uint64_t scratch, struct gcb_diag *diag)
 {
     if (i >= b->messages || scratch > b->scratch_bytes)
-        return gcb_diag_set(diag, GCB_E_INTERNAL, "the batch was made for less");
+        return gcb_diag_set(diag, GCB_E_INTERNAL,
+                            "the batch has room for fewer messages or less scratch");
     *out = (struct gcb_device_call){
         .stream = b->stream,
         .scratch_dev = b->scratch_dev,
@@ -170,7 +171,8 @@ const struct gcb_device_result *gcb_device_batch_result(const struct gcb_device_
 int gcb_device_batch_upload(struct gcb_device_batch *b, void *to_dev, const void *from,
                             uint64_t bytes, struct gcb_diag *diag)
 {
-    int err = b->module->wait(b->stream, diag); /* an earlier copy may still read the staging */
+    int err =
+        b->module->wait(b->stream, diag); /* an earlier copy may still read the staging memory */
 
     for (uint64_t at = 0; at < bytes && !err; at += b->staging_bytes) {
         const uint64_t n = bytes - at < b->staging_bytes ? bytes - at : b->staging_bytes;

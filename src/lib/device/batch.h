@@ -4,8 +4,8 @@
 #include "src/lib/device/load.h"
 
 /*
- * The messages that are encoded or decoded together: a stream, one result each, scratch that their calls share, and
- * pinned memory through which bytes come and go. One host thread at a time.
+ * Messages that are encoded or decoded together: a stream, a result for each message, scratch that all calls share, and
+ * pinned memory for copies between host and device. One host thread at a time.
  *
  *     gcb_device_batch_begin(b);
  *     gcb_device_coder_encode_async(...), once for each message
@@ -16,40 +16,40 @@ struct gcb_device_batch;
 
 struct gcb_device_batch_config {
     unsigned messages; /* at most; 0: 1 */
-    uint64_t scratch;  /* bytes: the most that any of the coders asks for */
+    uint64_t scratch;  /* bytes: the largest scratch of the coders, or gcb_device_group_scratch */
     uint64_t staging;  /* bytes of pinned memory for uploads and downloads; 0: 16 MiB */
 };
 
-/* Takes all memory. GCB_E_NOMEM, GCB_E_DEVICE. `device` is borrowed as long as the batch. */
+/* Takes all memory. GCB_E_NOMEM, GCB_E_DEVICE. `device` is borrowed until the batch is destroyed. */
 int gcb_device_batch_create(struct gcb_device_batch **out, const struct gcb_device *device,
                             const struct gcb_device_batch_config *config, struct gcb_diag *diag);
-/* Waits for what was queued, so whatever that uses is given back later. NULL is fine. */
+/* Waits for queued work first: free what that work uses only afterwards. NULL is fine. */
 void gcb_device_batch_destroy(struct gcb_device_batch *b);
 
 const struct gcb_device_module *gcb_device_batch_module(const struct gcb_device_batch *b);
 struct gcb_device_stream *gcb_device_batch_stream(struct gcb_device_batch *b);
 
-/* Queues: all results become 0. */
+/* Queues a fill that sets all results to 0. */
 int gcb_device_batch_begin(struct gcb_device_batch *b);
-/* Queues the one copy of all results, and waits for everything queued so far. */
+/* Queues one copy of all results and waits for everything queued so far. */
 int gcb_device_batch_finish(struct gcb_device_batch *b, struct gcb_diag *diag);
 
-/* What a call of message `i` gets, and after finish how it ended. */
+/* The call for message `i`; and its result, after finish. */
 int gcb_device_batch_call(struct gcb_device_call *out, struct gcb_device_batch *b, unsigned i,
                           uint64_t scratch, struct gcb_diag *diag);
 const struct gcb_device_result *gcb_device_batch_result(const struct gcb_device_batch *b,
                                                         unsigned i);
 
-/* Bytes of scratch there are; and at least so many from now on, what it held being lost if that is more. Waits for what
- * was queued. GCB_E_NOMEM: there is none then. */
+/* Bytes of scratch; and enlarging the scratch to at least so many bytes. A larger scratch has new content. reserve waits
+ * for queued work. After GCB_E_NOMEM the batch has no scratch. */
 uint64_t gcb_device_batch_scratch(const struct gcb_device_batch *b);
 int gcb_device_batch_reserve(struct gcb_device_batch *b, uint64_t scratch, struct gcb_diag *diag);
-/* A group of `count` messages, with room for its table, of any content, until the next finish; and how many at most a
- * group can have now. All messages of a batch, each in one group, have room. */
+/* A group of `count` messages, with memory for its table until the next finish; and the largest count that the memory
+ * suffices for now. There is memory for one table entry for each message of the batch. */
 struct gcb_device_group gcb_device_batch_group(struct gcb_device_batch *b, unsigned count);
 uint64_t gcb_device_batch_tables(const struct gcb_device_batch *b);
 
-/* Copies between plain host memory and the device, through the pinned memory; they wait. */
+/* Copies between plain host memory and the device, through the pinned memory. Both wait. */
 int gcb_device_batch_upload(struct gcb_device_batch *b, void *to_dev, const void *from,
                             uint64_t bytes, struct gcb_diag *diag);
 int gcb_device_batch_download(struct gcb_device_batch *b, void *to, const void *from_dev,

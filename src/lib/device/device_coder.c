@@ -4,9 +4,21 @@
 #include <string.h>
 
 #include "kernels/base/hd.h"
+#include "kernels/cuda/align.h"
 #include "src/lib/base/alloc.h"
 #include "src/lib/codec/framing.h"
-#include "src/lib/device/device_coder_private.h"
+
+struct gcb_device_coder {
+    const struct gcb_device_module *module;
+    const struct gcb_device_ops *ops;
+    struct gcb_method method;
+    struct gcb_codec_env env;
+    enum gcb_nonfinite nonfinite;
+    struct gcb_frame frame; /* of its messages, except lengths and the stored flag */
+    char *path;
+    void *state; /* NULL: the decoder of a stored message */
+    uint64_t clamped;
+};
 
 void gcb_device_coder_destroy(struct gcb_device_coder *c)
 {
@@ -19,8 +31,8 @@ void gcb_device_coder_destroy(struct gcb_device_coder *c)
     gcb_free(c);
 }
 
-static int make(struct gcb_device_coder **out, const struct gcb_device *device,
-                const struct gcb_coder_config *config, struct gcb_diag *diag)
+static int allocate_coder(struct gcb_device_coder **out, const struct gcb_device *device,
+                          const struct gcb_coder_config *config, struct gcb_diag *diag)
 {
     struct gcb_device_coder *c = gcb_alloc_zero(1, sizeof(*c));
     const char *path = config->env.path ? config->env.path : "";
@@ -69,7 +81,7 @@ int gcb_device_coder_create(struct gcb_device_coder **out, const struct gcb_devi
                             struct gcb_diag *diag)
 {
     struct gcb_device_coder *c = NULL;
-    int err = make(&c, device, config, diag);
+    int err = allocate_coder(&c, device, config, diag);
 
     *out = NULL;
     if (err)
@@ -107,7 +119,7 @@ int gcb_device_coder_create_decoder(struct gcb_device_coder **out, const struct 
     const uint64_t limit = config->max_elements ? config->max_elements : GCB_MAX_ELEMENTS;
     struct gcb_device_coder *c = NULL;
     struct gcb_rbuf payload;
-    int err = make(&c, device, config, diag);
+    int err = allocate_coder(&c, device, config, diag);
 
     *out = NULL;
     if (err)
@@ -151,15 +163,17 @@ uint64_t gcb_device_coder_bound(const struct gcb_device_coder *c)
     return gcb_frame_head(&c->frame) + gcb_device_coder_max_payload(c) + gcb_frame_tail(&c->frame);
 }
 
-int gcb_device_coder_queued(const struct gcb_device_coder *c, int err, struct gcb_diag *diag)
+/* Puts a failure of queueing into words. The stream knows the cause, and tells it when it is waited for. */
+static int explain_queueing(const struct gcb_device_coder *c, int err, struct gcb_diag *diag)
 {
     return err ? gcb_diag_set(diag, err, "device cuda: method '%s': %s",
                               c->method.name ? c->method.name : "raw", gcb_status_text(err))
                : 0;
 }
 
-struct gcb_device_input gcb_device_coder_input(const struct gcb_device_coder *c,
-                                               const struct gcb_device_message *m, int compensated)
+/* The encoder's input; `compensated` as in struct gcb_device_input. */
+static struct gcb_device_input make_input(const struct gcb_device_coder *c,
+                                          const struct gcb_device_message *m, int compensated)
 {
     return (struct gcb_device_input){
         .x = m->in_dev,
@@ -170,33 +184,34 @@ struct gcb_device_input gcb_device_coder_input(const struct gcb_device_coder *c,
     };
 }
 
-int gcb_device_coder_takes(const struct gcb_device_coder *c, const struct gcb_device_message *m,
-                           struct gcb_diag *diag)
+/* Can this coder encode the message? */
+static int check_encoder(const struct gcb_device_coder *c, const struct gcb_device_message *m,
+                         struct gcb_diag *diag)
 {
     if (c->env.decoding)
-        return gcb_diag_set(diag, GCB_E_MISMATCH, "a decoder does not encode");
+        return gcb_diag_set(diag, GCB_E_MISMATCH, "a decoder cannot encode");
     if (m->residual_dev && !c->env.feedback)
         return gcb_diag_set(diag, GCB_E_MISMATCH,
-                            "a residual, and a coder that was not made for error feedback");
+                            "the message has a residual, but the coder was made without feedback");
     return 0;
 }
 
 int gcb_device_coder_encode_async(struct gcb_device_coder *c, const struct gcb_step *at,
                                   const struct gcb_device_message *m, struct gcb_diag *diag)
 {
-    const struct gcb_device_input in = gcb_device_coder_input(c, m, 0);
+    const struct gcb_device_input in = make_input(c, m, 0);
     struct gcb_device_call call;
     int err = gcb_device_batch_call(&call, m->batch, m->i, gcb_device_coder_scratch(c), diag);
 
     if (!err)
-        err = gcb_device_coder_takes(c, m, diag);
+        err = check_encoder(c, m, diag);
     if (err)
         return err;
     err = c->ops->encode_async(c->state, at, &in, m->payload_dev, &call);
-    /* behind it, because what is encoded is what has to be finite */
+    /* after encoding, which adds the residual: the sum has to be finite */
     if (!err && c->nonfinite != GCB_NONFINITE_TRUSTED)
         err = c->module->max_bits(call.stream, m->in_dev, c->env.count, call.result_dev);
-    return gcb_device_coder_queued(c, err, diag);
+    return explain_queueing(c, err, diag);
 }
 
 int gcb_device_coder_encode_finish(struct gcb_device_coder *c, const struct gcb_device_message *m,
@@ -204,12 +219,12 @@ int gcb_device_coder_encode_finish(struct gcb_device_coder *c, const struct gcb_
 {
     const struct gcb_device_result *r = gcb_device_batch_result(m->batch, m->i);
     const uint64_t raw = c->env.count * gcb_framing_raw_size(c->frame.source);
-    const struct gcb_device_input in = gcb_device_coder_input(c, m, 1);
+    const struct gcb_device_input in = make_input(c, m, 1);
     const bool bad = c->nonfinite != GCB_NONFINITE_TRUSTED && r->max_bits >= GCB_INF_BITS;
 
     *frame = c->frame;
     frame->payload_bytes = r->length;
-    c->clamped = bad || r->status ? 0 : r->clamped; /* of a tensor that goes raw for it, none */
+    c->clamped = bad || r->status ? 0 : r->clamped; /* a raw tensor has no clamped elements */
     if (bad && c->nonfinite != GCB_NONFINITE_RAW)
         return gcb_diag_set(diag, GCB_E_NONFINITE, "the tensor holds an infinity or NaN");
     if (r->status && r->status != GCB_E_SEND_RAW)
@@ -220,7 +235,7 @@ int gcb_device_coder_encode_finish(struct gcb_device_coder *c, const struct gcb_
     frame->flags |= GCB_WIRE_STORED;
     frame->param_bytes = 0;
     frame->payload_bytes = raw;
-    return gcb_device_coder_queued(
+    return explain_queueing(
         c,
         c->module->put_raw(gcb_device_batch_stream(m->batch), frame->source, m->payload_dev, &in),
         diag);
@@ -275,7 +290,7 @@ int gcb_device_coder_decode_async(struct gcb_device_coder *c, const struct gcb_f
         err = c->module->get_raw(call.stream, frame->source, out_dev, payload_dev, frame->count);
     if (err == GCB_E_CORRUPT)
         return gcb_diag_set(diag, err, "damaged message: its payload does not decode");
-    return gcb_device_coder_queued(c, err, diag);
+    return explain_queueing(c, err, diag);
 }
 
 int gcb_device_coder_decode_finish(struct gcb_device_coder *c, const struct gcb_device_message *m,
@@ -290,4 +305,196 @@ int gcb_device_coder_decode_finish(struct gcb_device_coder *c, const struct gcb_
 uint64_t gcb_device_coder_clamped(const struct gcb_device_coder *c)
 {
     return c->clamped;
+}
+
+/* ---- groups ---- */
+
+static const struct gcb_device_group_ops *group_ops(const struct gcb_device_coder *c)
+{
+    return c->state ? c->ops->group : NULL;
+}
+
+/* Can one group hold the messages of both coders? */
+static bool can_share(const struct gcb_device_coder *a, const struct gcb_device_coder *b)
+{
+    const struct gcb_device_group_ops *ops = group_ops(a);
+
+    return ops && group_ops(b) == ops && a->module == b->module &&
+           a->env.decoding == b->env.decoding &&
+           (a->nonfinite == GCB_NONFINITE_TRUSTED) == (b->nonfinite == GCB_NONFINITE_TRUSTED) &&
+           (!ops->alike || ops->alike(a->state, b->state));
+}
+
+/* Scratch of one message in a group, rounded up to where the next message's begins. */
+static uint64_t own_scratch(const struct gcb_device_coder *c)
+{
+    return gcb_cuda_align256(gcb_device_coder_scratch(c));
+}
+
+size_t gcb_device_group_count(struct gcb_device_coder *const coders[], size_t count)
+{
+    uint64_t elements = coders[0]->env.count;
+    size_t n = 1;
+
+    while (n < count && can_share(coders[0], coders[n])) {
+        elements += coders[n]->env.count;
+        if (elements > GCB_DEVICE_GROUP_ELEMENTS)
+            break;
+        n++;
+    }
+    return n;
+}
+
+uint64_t gcb_device_group_scratch(struct gcb_device_coder *const coders[], size_t count)
+{
+    uint64_t most = 0, sum = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        sum = i > 0 && can_share(coders[i - 1], coders[i]) ? sum + own_scratch(coders[i])
+                                                           : own_scratch(coders[i]);
+        most = sum > most ? sum : most;
+    }
+    return most;
+}
+
+/* Can a group decode this message? If not, a single call decodes it or finds what is wrong. */
+static bool can_decode(const struct gcb_device_coder *c, const struct gcb_frame *frame)
+{
+    return c->state && gcb_device_coder_accepts(c, frame) && !(frame->flags & GCB_WIRE_STORED) &&
+           frame->payload_bytes == c->ops->max_payload(c->state);
+}
+
+/*
+ * The number of messages, at least 1, that the next launches handle. `received` is NULL to encode. The search ends at
+ * the first message that does not fit, so that many small groups cost no more than one large group.
+ */
+static size_t next_group(struct gcb_device_coder *const coders[],
+                         const struct gcb_device_received received[],
+                         const struct gcb_device_message messages[], size_t count)
+{
+    const uint64_t room = gcb_device_batch_scratch(messages[0].batch);
+    const uint64_t tables = gcb_device_batch_tables(messages[0].batch);
+    uint64_t scratch = own_scratch(coders[0]), elements = coders[0]->env.count;
+    size_t n = 1;
+
+    if (received && !can_decode(coders[0], received[0].frame))
+        return 1;
+    for (; n < count && n < tables; n++) {
+        scratch += own_scratch(coders[n]);
+        elements += coders[n]->env.count;
+        if (!can_share(coders[0], coders[n]) || messages[n].batch != messages[0].batch ||
+            scratch > room || elements > GCB_DEVICE_GROUP_ELEMENTS ||
+            (received && !can_decode(coders[n], received[n].frame)))
+            break;
+    }
+    return n;
+}
+
+/* Fills what encoding and decoding have in common: results and scratch. */
+static int fill_items(const struct gcb_device_group *g, struct gcb_device_coder *const coders[],
+                      const struct gcb_device_message messages[], struct gcb_diag *diag)
+{
+    uint64_t used = 0;
+
+    for (unsigned i = 0; i < g->count; i++) {
+        struct gcb_device_call call;
+        const int err = gcb_device_batch_call(&call, messages[i].batch, messages[i].i,
+                                              gcb_device_coder_scratch(coders[i]), diag);
+
+        if (err)
+            return err;
+        memset(&g->items[i], 0, sizeof(g->items[i]));
+        g->items[i].result = call.result_dev;
+        g->items[i].scratch = (uint8_t *)call.scratch_dev + used;
+        used += own_scratch(coders[i]);
+    }
+    return 0;
+}
+
+static int encode_group(const struct gcb_device_group *g, struct gcb_device_coder *const coders[],
+                        const struct gcb_step *at, const struct gcb_device_message messages[],
+                        struct gcb_diag *diag)
+{
+    const struct gcb_device_group_ops *ops = group_ops(coders[0]);
+    struct gcb_device_stream *s = gcb_device_batch_stream(messages[0].batch);
+    int err = fill_items(g, coders, messages, diag);
+
+    for (unsigned i = 0; i < g->count && !err; i++)
+        err = check_encoder(coders[i], &messages[i], diag);
+    if (err)
+        return err;
+    for (unsigned i = 0; i < g->count; i++) {
+        g->items[i].in = make_input(coders[i], &messages[i], 0);
+        g->items[i].payload = messages[i].payload_dev;
+        if (ops->fill)
+            ops->fill(coders[i]->state, at, &g->items[i]);
+    }
+    err = ops->encode_async(coders[0]->state, g, s);
+    /* after encoding, which adds the residual: the sum has to be finite */
+    if (!err && coders[0]->nonfinite != GCB_NONFINITE_TRUSTED)
+        err = coders[0]->module->max_bits_group(s, g);
+    return explain_queueing(coders[0], err, diag);
+}
+
+int gcb_device_group_encode_async(struct gcb_device_coder *const coders[],
+                                  const struct gcb_step *at,
+                                  const struct gcb_device_message messages[], size_t count,
+                                  struct gcb_diag *diag)
+{
+    int err = 0;
+
+    for (size_t i = 0, n; i < count && !err; i += n) {
+        n = coders[i]->env.decoding ? 1 : next_group(coders + i, NULL, messages + i, count - i);
+        if (n > 1) {
+            const struct gcb_device_group g =
+                gcb_device_batch_group(messages[i].batch, (unsigned)n);
+
+            err = encode_group(&g, coders + i, at, messages + i, diag);
+        } else {
+            err = gcb_device_coder_encode_async(coders[i], at, &messages[i], diag);
+        }
+    }
+    return err;
+}
+
+static int decode_group(const struct gcb_device_group *g, struct gcb_device_coder *const coders[],
+                        const struct gcb_device_received received[],
+                        const struct gcb_device_message messages[], struct gcb_diag *diag)
+{
+    const struct gcb_device_group_ops *ops = group_ops(coders[0]);
+    int err = fill_items(g, coders, messages, diag);
+
+    if (err)
+        return err;
+    for (unsigned i = 0; i < g->count; i++) {
+        g->items[i].in = gcb_device_plain(received[i].out_dev, coders[i]->env.count);
+        g->items[i].payload = (uint8_t *)(uintptr_t)received[i].payload_dev;
+        if (ops->fill)
+            ops->fill(coders[i]->state, NULL, &g->items[i]);
+    }
+    err = ops->decode_async(coders[0]->state, g, gcb_device_batch_stream(messages[0].batch));
+    return explain_queueing(coders[0], err, diag);
+}
+
+int gcb_device_group_decode_async(struct gcb_device_coder *const coders[],
+                                  const struct gcb_device_received received[],
+                                  const struct gcb_device_message messages[], size_t count,
+                                  struct gcb_diag *diag)
+{
+    int err = 0;
+
+    for (size_t i = 0, n; i < count && !err; i += n) {
+        n = next_group(coders + i, received + i, messages + i, count - i);
+        if (n > 1) {
+            const struct gcb_device_group g =
+                gcb_device_batch_group(messages[i].batch, (unsigned)n);
+
+            err = decode_group(&g, coders + i, received + i, messages + i, diag);
+        } else {
+            err =
+                gcb_device_coder_decode_async(coders[i], received[i].frame, received[i].payload_dev,
+                                              received[i].out_dev, &messages[i], diag);
+        }
+    }
+    return err;
 }

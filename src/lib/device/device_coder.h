@@ -5,15 +5,16 @@
 #include "src/lib/device/batch.h"
 
 /*
- * A method bound to one tensor on a device: what struct gcb_coder is on the CPU (src/lib/codec/coder.h), with the same
- * messages. The payload stays on the device; its head, of known size, is formed on the host. Not thread-safe.
+ * A method bound to one tensor on a device. It does what struct gcb_coder does on the CPU (src/lib/codec/coder.h) and
+ * makes the same messages. The payload stays on the device. The host forms the head, whose size is known beforehand.
+ * Not thread-safe.
  */
 struct gcb_device_coder;
 
 /*
- * As gcb_coder_create and gcb_coder_create_decoder; config->env.kernels and queue are not used. An encoder that will be
- * given residuals needs env.feedback, or lacks the plans of its own decoder. GCB_E_UNSUPPORTED, with words: the method,
- * or what its parameters ask for, runs on the CPU only. `device` is borrowed.
+ * As gcb_coder_create and gcb_coder_create_decoder, except that config->env.kernels and queue are not used. An encoder
+ * that will be given residuals needs env.feedback, because it then also plans the inverse transform.
+ * GCB_E_UNSUPPORTED, with words: the method or its parameters run on the CPU only. `device` is borrowed.
  */
 int gcb_device_coder_create(struct gcb_device_coder **out, const struct gcb_device *device,
                             const struct gcb_method *method, const struct gcb_coder_config *config,
@@ -23,41 +24,40 @@ int gcb_device_coder_create_decoder(struct gcb_device_coder **out, const struct 
                                     const struct gcb_coder_config *config, struct gcb_diag *diag);
 void gcb_device_coder_destroy(struct gcb_device_coder *c); /* NULL is fine */
 
-/* Bytes: scratch of a call; a payload at its longest, raw tensors included; a message at its longest. */
+/* In bytes: scratch of a call; the longest payload, raw tensors included; the longest message. */
 uint64_t gcb_device_coder_scratch(const struct gcb_device_coder *c);
 uint64_t gcb_device_coder_max_payload(const struct gcb_device_coder *c);
 uint64_t gcb_device_coder_bound(const struct gcb_device_coder *c);
 
 /*
- * One message of a batch: where it stands on the device. All arrays are aligned to 256 bytes.
+ * One message of a batch, and where its arrays are on the device. All arrays are aligned to 256 bytes.
  *
- * With a residual (n floats, zero before the first step), error feedback is fused: the tensor becomes
- * carry * residual + tensor, which is what is encoded, and the residual what the decoder will not get of it; bit for
- * bit as src/lib/memory/memory.h's kind ef with decay `carry`, around this coder.
+ * With a residual (n floats, zero before the first step) error feedback is fused into the encoder: the tensor becomes
+ * carry * residual + tensor, that sum is encoded, and the residual becomes the sum minus what the decoder will rebuild.
+ * The result is bit for bit that of src/lib/memory/memory.h with kind ef and decay `carry`.
  */
 struct gcb_device_message {
     struct gcb_device_batch *batch;
-    unsigned i; /* which of the batch's */
-    float
-        *in_dev; /* the tensor: needed until encode_finish; unchanged where there is no residual */
+    unsigned i;           /* index in the batch */
+    float *in_dev;        /* the tensor, needed until encode_finish; only read without a residual */
     uint8_t *payload_dev; /* max_payload bytes */
     float *residual_dev;  /* or NULL */
     float carry;
 };
 
-/* Queues the encoding. Never waits and never allocates. GCB_E_MISMATCH: a residual, and the coder was made without
- * env.feedback. */
+/* Queues the encoding. Never waits and never allocates. GCB_E_MISMATCH: there is a residual, but the coder was made
+ * without env.feedback. */
 int gcb_device_coder_encode_async(struct gcb_device_coder *c, const struct gcb_step *at,
                                   const struct gcb_device_message *m, struct gcb_diag *diag);
 
 /*
- * After gcb_device_batch_finish: fills the frame of the message. A payload that was too long, or a tensor that the
- * method cannot take, is replaced by the raw tensor, which is queued only then. GCB_E_NONFINITE by the policy.
+ * After gcb_device_batch_finish: fills the frame of the message. If the payload is longer than the raw tensor, or the
+ * method cannot encode the tensor, this queues the raw tensor instead. GCB_E_NONFINITE, as the policy says.
  */
 int gcb_device_coder_encode_finish(struct gcb_device_coder *c, const struct gcb_device_message *m,
                                    struct gcb_frame *frame, struct gcb_diag *diag);
 
-/* Appends the whole message to `out`, payload and all; waits. The checksum field, if any, is reserved. */
+/* Appends the whole message to `out` and waits for it. The checksum field, if any, is reserved. */
 int gcb_device_coder_fetch(struct gcb_device_coder *c, const struct gcb_device_message *m,
                            const struct gcb_frame *frame, struct gcb_wbuf *out,
                            struct gcb_diag *diag);
@@ -65,15 +65,54 @@ int gcb_device_coder_fetch(struct gcb_device_coder *c, const struct gcb_device_m
 /* As gcb_coder_accepts. */
 bool gcb_device_coder_accepts(const struct gcb_device_coder *c, const struct gcb_frame *frame);
 
-/* Queues the decoding of a payload, on the device already, with its parsed frame. GCB_E_MISMATCH: not a message of
- * this coder's kind. Then, after gcb_device_batch_finish, how it ended. */
+/* Queues the decoding of a payload that is already on the device; `frame` is its parsed head. GCB_E_MISMATCH: the
+ * message is not of this coder's kind. decode_finish, called after gcb_device_batch_finish, returns the outcome. */
 int gcb_device_coder_decode_async(struct gcb_device_coder *c, const struct gcb_frame *frame,
                                   const uint8_t *payload_dev, float *out_dev,
                                   const struct gcb_device_message *m, struct gcb_diag *diag);
 int gcb_device_coder_decode_finish(struct gcb_device_coder *c, const struct gcb_device_message *m,
                                    struct gcb_diag *diag);
 
-/* Of the message that encode_finish was last called for: elements clamped. */
+/* Number of elements that the last message clamped, after its encode_finish. */
 uint64_t gcb_device_coder_clamped(const struct gcb_device_coder *c);
+
+/*
+ * Groups. A network has many small tensors, and one launch of a kernel takes longer than such a tensor. A group of
+ * messages is encoded by as few launches as a single message: neighbours of one method and its parameters go together
+ * if the codec can do it (the quantisers at fixed widths and the baselines; a codec with a selection or a code of
+ * variable length encodes one message at a time). The messages are those of single calls, byte for byte.
+ *
+ * A group costs one copy of about 100 bytes a message to the device, out of pinned memory that the batch holds.
+ */
+
+/* How many of the first messages of `coders` can form one group: 1 if the first two cannot. */
+size_t gcb_device_group_count(struct gcb_device_coder *const coders[], size_t count);
+
+/* Bytes of scratch with which a batch of all these coders makes the fewest groups. With less scratch there are more
+ * groups; the least is what each coder needs by itself. */
+uint64_t gcb_device_group_scratch(struct gcb_device_coder *const coders[], size_t count);
+
+/*
+ * As gcb_device_coder_encode_async for `count` messages of one batch, each with its coder (one coder may serve several
+ * messages). Never waits and never allocates. After a failure some of the messages are queued.
+ */
+int gcb_device_group_encode_async(struct gcb_device_coder *const coders[],
+                                  const struct gcb_step *at,
+                                  const struct gcb_device_message messages[], size_t count,
+                                  struct gcb_diag *diag);
+
+/* A message to decode: its parsed frame, its payload on the device, and where its floats go. */
+struct gcb_device_received {
+    const struct gcb_frame *frame;
+    const uint8_t *payload_dev;
+    float *out_dev;
+};
+
+/* As gcb_device_coder_decode_async for each message; received[i] belongs to messages[i]. A stored message is decoded by
+ * itself. */
+int gcb_device_group_decode_async(struct gcb_device_coder *const coders[],
+                                  const struct gcb_device_received received[],
+                                  const struct gcb_device_message messages[], size_t count,
+                                  struct gcb_diag *diag);
 
 #endif

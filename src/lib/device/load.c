@@ -9,7 +9,7 @@
 
 #define MODULE "libgcbench-cuda.so"
 
-/* Is there a file of the module's name beside the library that this code is part of? Its path then. */
+/* Finds the module in the folder of the file that this code is part of. */
 static bool path_beside(char *path, size_t size)
 {
     const char *slash;
@@ -25,7 +25,7 @@ static bool path_beside(char *path, size_t size)
     return length > 0 && (size_t)length < size && access(path, F_OK) == 0;
 }
 
-/* NULL if it is nowhere, or cannot be opened where it is: then words say why. */
+/* NULL, with words, if the module is not found or cannot be opened. */
 static void *open_module(struct gcb_diag *diag)
 {
     char path[4096], shown[240];
@@ -37,21 +37,22 @@ static void *open_module(struct gcb_diag *diag)
     why = dlerror();
     if (!why || strstr(why, MODULE ": cannot open"))
         gcb_diag_set(diag, GCB_E_BACKEND,
-                     "device cuda: no CUDA module (%s was not found; `./dev build` of the source "
-                     "makes it where nvcc is)",
+                     "device cuda: no CUDA module (%s was not found; build gcbench with "
+                     "`./dev build` on a machine with nvcc to get it)",
                      MODULE);
     else
         gcb_diag_set(diag, GCB_E_BACKEND, "device cuda: %s", gcb_escape(shown, sizeof(shown), why));
     return NULL;
 }
 
-/* Is it a table that this library knows? NULL, with words, if not. */
-static const struct gcb_device_module *known(const struct gcb_device_module *module,
-                                             struct gcb_diag *diag)
+/* NULL, with words, if the table has another version. */
+static const struct gcb_device_module *check_version(const struct gcb_device_module *module,
+                                                     struct gcb_diag *diag)
 {
     if (module && module->version == GCB_DEVICE_MODULE_VERSION && module->size == sizeof(*module))
         return module;
-    gcb_diag_set(diag, GCB_E_BACKEND, "device cuda: %s is of another version", MODULE);
+    gcb_diag_set(diag, GCB_E_BACKEND,
+                 "device cuda: %s has another version than gcbench; build both together", MODULE);
     return NULL;
 }
 
@@ -64,9 +65,9 @@ static const struct gcb_device_module *find_module(struct gcb_diag *diag)
         return NULL;
     symbol = dlsym(module, GCB_DEVICE_MODULE_SYMBOL);
     if (!symbol)
-        return known(NULL, diag);
+        return check_version(NULL, diag);
     memcpy(&get, &symbol, sizeof(get)); /* ISO C has no conversion from data to function pointers */
-    return known(get(), diag);
+    return check_version(get(), diag);
 }
 
 const struct gcb_device_codec *gcb_device_codecs_here(void)
@@ -82,11 +83,11 @@ int gcb_device_adopt(struct gcb_device *out, const struct gcb_device_module *mod
     int err;
 
     memset(out, 0, sizeof(*out));
-    if (!known(module, diag))
+    if (!check_version(module, diag))
         return GCB_E_BACKEND;
     err = module->probe(&out->facts, index, diag);
     if (!err && module->use(index, diag))
-        err = GCB_E_BACKEND; /* the first use of it */
+        err = GCB_E_BACKEND; /* this is its first use, so it counts as not there */
     if (err)
         return err;
     out->module = module;

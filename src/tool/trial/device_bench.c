@@ -19,7 +19,7 @@ int gcb_device_bench_create(struct gcb_device_bench **out, const struct gcb_devi
     *out = NULL;
     if (!d)
         return gcb_diag_nomem(diag, sizeof(*d), "trials on a device");
-    d->room.device = device;
+    d->space.device = device;
     d->clock = device->module->clock_open(device->index);
     err = device->module->event_create(&d->from, diag);
     if (!err)
@@ -41,11 +41,11 @@ out:
 
 void gcb_device_bench_destroy(struct gcb_device_bench *d)
 {
-    const struct gcb_device_module *module = d ? d->room.device->module : NULL;
+    const struct gcb_device_module *module = d ? d->space.device->module : NULL;
 
     if (!d)
         return;
-    gcb_device_room_fini(&d->room);
+    gcb_device_workspace_fini(&d->space);
     module->event_destroy(d->from);
     module->event_destroy(d->to);
     module->free(d->flush.dev);

@@ -26,14 +26,15 @@ struct work {
  * payload's place. */
 static int take_room(struct work *w, uint64_t count, struct gcb_diag *diag)
 {
-    struct gcb_device_room *r = &w->kept->room;
+    struct gcb_device_workspace *r = &w->kept->space;
     const uint64_t bytes = count * sizeof(float), bound = gcb_device_coder_max_payload(w->coder);
     const uint64_t coding = gcb_device_coder_scratch(w->coder);
     const uint64_t measuring = gcb_device_fidelity_scratch(r->device, count);
-    const struct gcb_device_needs needs = {.tensor = bytes,
-                                           .payload = bound > bytes ? bound : bytes,
-                                           .scratch = coding > measuring ? coding : measuring};
-    const int err = gcb_device_room_take(r, &needs, diag);
+    const struct gcb_device_workspace_size size = {.tensor = bytes,
+                                                   .payload = bound > bytes ? bound : bytes,
+                                                   .scratch =
+                                                       coding > measuring ? coding : measuring};
+    const int err = gcb_device_workspace_reserve(r, &size, diag);
 
     w->m = (struct gcb_device_message){
         .batch = r->batch, .in_dev = r->tensor.dev, .payload_dev = r->payload.dev};
@@ -244,7 +245,7 @@ static int compare(struct work *w, struct gcb_tally *out, const struct gcb_trial
                    struct gcb_diag *diag)
 {
     const uint64_t n = in->plan->count;
-    float *x = w->kept->room.payload.dev; /* it has done its work */
+    float *x = w->kept->space.payload.dev; /* it has done its work */
     const int err = gcb_device_batch_upload(w->m.batch, x, in->data, n * sizeof(float), diag);
 
     return err ? err : gcb_device_fidelity_add(&out->fidelity, w->m.batch, x, w->m.in_dev, n, diag);

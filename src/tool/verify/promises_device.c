@@ -2,35 +2,36 @@
 
 #include "src/lib/base/alloc.h"
 #include "src/lib/device/device_decoder.h"
-#include "src/lib/device/device_room.h"
+#include "src/lib/device/workspace.h"
 
-/* What one message takes on the device. Starts zeroed but for the room's device. */
+/* One message on the device. Starts zeroed, except for the workspace's device. */
 struct work {
-    struct gcb_device_room room;
+    struct gcb_device_workspace space;
     struct gcb_device_coder *coder;
     struct gcb_device_message m;
 };
 
 static void release(struct work *w)
 {
-    gcb_device_room_fini(&w->room);
+    gcb_device_workspace_fini(&w->space);
     gcb_device_coder_destroy(w->coder);
 }
 
 static int start(struct work *w, const struct gcb_promise_job *job, struct gcb_diag *diag)
 {
-    struct gcb_device_needs needs = {.tensor = job->config.env.count * sizeof(float)};
-    int err = gcb_device_coder_create(&w->coder, w->room.device, job->method, &job->config, diag);
+    struct gcb_device_workspace_size size = {.tensor = job->config.env.count * sizeof(float)};
+    int err = gcb_device_coder_create(&w->coder, w->space.device, job->method, &job->config, diag);
 
     if (err)
         return err;
-    needs.payload = gcb_device_coder_max_payload(w->coder);
-    needs.scratch = gcb_device_coder_scratch(w->coder);
-    err = gcb_device_room_take(&w->room, &needs, diag);
-    w->m = (struct gcb_device_message){
-        .batch = w->room.batch, .in_dev = w->room.tensor.dev, .payload_dev = w->room.payload.dev};
+    size.payload = gcb_device_coder_max_payload(w->coder);
+    size.scratch = gcb_device_coder_scratch(w->coder);
+    err = gcb_device_workspace_reserve(&w->space, &size, diag);
+    w->m = (struct gcb_device_message){.batch = w->space.batch,
+                                       .in_dev = w->space.tensor.dev,
+                                       .payload_dev = w->space.payload.dev};
     return err ? err
-               : gcb_device_batch_upload(w->room.batch, w->room.tensor.dev, job->x, needs.tensor,
+               : gcb_device_batch_upload(w->space.batch, w->space.tensor.dev, job->x, size.tensor,
                                          diag);
 }
 
@@ -39,17 +40,17 @@ static int encode_once(struct work *w, const struct gcb_step *at, struct gcb_fra
 {
     int err;
 
-    gcb_device_batch_begin(w->room.batch); /* failures of queueing come with the wait */
+    gcb_device_batch_begin(w->space.batch); /* the wait reports failures of queueing */
     err = gcb_device_coder_encode_async(w->coder, at, &w->m, diag);
     if (!err)
-        err = gcb_device_batch_finish(w->room.batch, diag);
+        err = gcb_device_batch_finish(w->space.batch, diag);
     return err ? err : gcb_device_coder_encode_finish(w->coder, &w->m, frame, diag);
 }
 
 static int encode(void *ctx, const struct gcb_promise_job *job, struct gcb_wbuf *out,
                   struct gcb_diag *diag)
 {
-    struct work w = {.room.device = ctx};
+    struct work w = {.space.device = ctx};
     struct gcb_frame frame;
     int err = start(&w, job, diag);
 

@@ -1,0 +1,37 @@
+#ifndef SRC_LIB_DEVICE_WORKSPACE_H
+#define SRC_LIB_DEVICE_WORKSPACE_H
+
+#include "src/lib/device/batch.h"
+
+/* Device memory that grows. Starts zeroed. */
+struct gcb_device_buffer {
+    void *dev;
+    uint64_t bytes;
+};
+
+/*
+ * Device memory for one batch at a time, kept from batch to batch: for its tensors, its payloads and its scratch.
+ * Starts zeroed, except for the device, which is borrowed.
+ */
+struct gcb_device_workspace {
+    const struct gcb_device *device;
+    struct gcb_device_batch *batch; /* holds one message */
+    struct gcb_device_buffer tensor, payload;
+};
+
+/* In bytes. */
+struct gcb_device_workspace_size {
+    uint64_t tensor, payload, scratch;
+};
+
+/*
+ * Makes every part at least as large as `size` says. A part that grows loses its content. If memory does not suffice,
+ * all parts are given back and taken anew at exactly this size. GCB_E_NOMEM, GCB_E_DEVICE.
+ */
+int gcb_device_workspace_reserve(struct gcb_device_workspace *w,
+                                 const struct gcb_device_workspace_size *size,
+                                 struct gcb_diag *diag);
+/* Waits for what was queued and gives all memory back. The workspace can be used again. */
+void gcb_device_workspace_fini(struct gcb_device_workspace *w);
+
+#endif
