@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "src/lib/base/text.h"
-#include "src/tool/plot/plot_split.h"
+#include "src/tool/plot/plot_rows.h"
 #include "src/tool/plot/plots.h"
 
 static const struct gcb_plot *const plots[] = {

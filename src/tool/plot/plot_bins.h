@@ -3,6 +3,9 @@
 
 #include "src/tool/plot/plot_series.h"
 
+/* Pages of histograms are result files: those with histograms of the input, and those with histograms of errors. */
+extern const struct gcb_plot_split gcb_plot_bins_of_inputs, gcb_plot_bins_of_errors;
+
 /*
  * Histograms of a result file, summed over its tensors: bins are the same for every tensor (docs/rows.md), four to
  * a power of two.

@@ -1,3 +1,5 @@
+#include "src/tool/plot/plot.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -10,10 +12,7 @@
 #include "src/tool/base/tidy.h"
 #include "src/tool/hdf5/outfile.h"
 #include "src/tool/plot/gnuplot.h"
-#include "src/tool/plot/plot_draw.h"
 #include "src/tool/plot/plot_page.h"
-#include "src/tool/plot/plot_script.h"
-#include "src/tool/plot/plot_split.h"
 
 #define STEM 64
 
@@ -130,7 +129,7 @@ static int write_script(const struct work *w, const char *plot, const char *type
 
     if (!f)
         return fail_page(diag, w, SCRIPT);
-    err = gcb_plot_script_write(f, plot, w->stem, type, page, diag);
+    err = gcb_gnuplot_write(f, plot, w->stem, type, page, diag);
     if (fclose(f) != 0 && !err)
         err = fail_page(diag, w, SCRIPT);
     return err;
@@ -255,7 +254,7 @@ static int read_whole(char **out, const char *path, struct gcb_diag *diag)
     return 0;
 }
 
-int gcb_plot_draw(char **out, const struct gcb_plot_job *job, struct gcb_diag *diag)
+static int draw_page(char **out, const struct gcb_plot_job *job, struct gcb_diag *diag)
 {
     struct work w = {.folder = NULL};
     int err;
@@ -268,5 +267,63 @@ int gcb_plot_draw(char **out, const struct gcb_plot_job *job, struct gcb_diag *d
     if (!err)
         err = read_whole(out, w.paths[IMAGE], diag);
     work_fini(&w);
+    return err;
+}
+
+int gcb_plot_svg(char **out, const struct gcb_plot *plot, const struct gcb_plot_data *data,
+                 size_t page, const char *folder, struct gcb_diag *diag)
+{
+    const struct gcb_plot_job job = {plot, data, page, folder, GCB_PLOT_SVG, false};
+    const int err = draw_page(out, &job, diag);
+    char *start;
+
+    if (err)
+        return err;
+    start = strstr(*out, "<svg");
+    if (!start) {
+        gcb_free(*out);
+        *out = NULL;
+        return gcb_diag_set(diag, GCB_E_IO, "gnuplot drew no SVG");
+    }
+    memmove(*out, start, strlen(start) + 1);
+    return 0;
+}
+
+/* Without the form feed in front, empty lines around the picture, and blanks at the ends of lines. */
+static void trim(char *text)
+{
+    const char *next = text;
+    char *to = text;
+    size_t empty = 0; /* lines held back */
+
+    while (*next) {
+        const char *line = next + (*next == '\f');
+        size_t n = strcspn(line, "\n");
+
+        next = line + n + (line[n] == '\n');
+        while (n && line[n - 1] == ' ')
+            n--;
+        if (n == 0) {
+            empty++;
+            continue;
+        }
+        for (; empty && to > text; empty--)
+            *to++ = '\n';
+        empty = 0;
+        memmove(to, line, n);
+        to += n;
+        *to++ = '\n';
+    }
+    *to = '\0';
+}
+
+int gcb_plot_text(char **out, const struct gcb_plot *plot, const struct gcb_plot_data *data,
+                  size_t page, const char *folder, struct gcb_diag *diag)
+{
+    const struct gcb_plot_job job = {plot, data, page, folder, GCB_PLOT_TEXT, false};
+    const int err = draw_page(out, &job, diag);
+
+    if (!err)
+        trim(*out);
     return err;
 }

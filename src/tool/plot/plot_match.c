@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "src/tool/base/columns.h"
-#include "src/tool/plot/plot_series.h"
 #include "src/tool/plot/plots.h"
 
 #define MAX_BARS 60

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "src/lib/base/text.h"
+#include "src/tool/base/columns.h"
 
 int gcb_plot_page_open(struct gcb_plot_page *page, struct gcb_diag *diag)
 {
@@ -161,4 +162,175 @@ void gcb_plot_end_row(struct gcb_plot_page *page)
 {
     fputc('\n', page->data);
     page->cells = 0;
+}
+
+static const char *name_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash && slash[1] ? slash + 1 : path;
+}
+
+/* "Xeon, 2 threads, avx512, gcbench 0.1.0". `threads`: NAN, unknown. */
+static void name_machine(struct gcb_plot_page *page, const struct gcb_plot_env *env,
+                         const char *device, const char *isa, double threads)
+{
+    const char *machine =
+        *device && strcmp(device, "cpu") != 0 && *env->gpu ? env->gpu : env->cpu_model;
+    char text[256], cut[256], more[64] = "";
+
+    if (threads > 0)
+        snprintf(more, sizeof(more), ", %.0f thread%s", threads, threads == 1 ? "" : "s");
+    snprintf(text, sizeof(text), "%s%s%s%s%s%s", *machine ? machine : "unknown machine", more,
+             *isa ? ", " : "", isa, *env->version ? ", gcbench " : "", env->version);
+    gcb_plot_var_text(page, "plot_machine", gcb_text_shorten(cut, sizeof(cut), text, 100));
+}
+
+void gcb_plot_heading(struct gcb_plot_page *page, const char *title,
+                      const struct gcb_plot_data *data, const struct gcb_plot_case *like,
+                      enum gcb_plot_by by)
+{
+    char file[128], text[256], cut[256];
+
+    gcb_plot_var_text(page, "plot_title", title);
+    gcb_text_shorten(file, sizeof(file), name_of(like->file), 48);
+    snprintf(text, sizeof(text), "%s, scope %s%s%s%s", file, like->scope,
+             by == GCB_PLOT_BY_TIME && *like->cache ? ", " : "",
+             by == GCB_PLOT_BY_TIME ? like->cache : "",
+             by == GCB_PLOT_BY_TIME && *like->cache ? " cache" : "");
+    gcb_plot_var_text(page, "plot_file", gcb_text_shorten(cut, sizeof(cut), text, 100));
+    name_machine(page, gcb_plot_env_of(data, like->env), like->device, like->isa,
+                 by == GCB_PLOT_BY_TIME ? like->threads : NAN);
+}
+
+void gcb_plot_heading_of(struct gcb_plot_page *page, const char *title, const char *file,
+                         const char *scope, const struct gcb_plot_env *env)
+{
+    char text[256], cut[256];
+
+    gcb_plot_var_text(page, "plot_title", title);
+    snprintf(text, sizeof(text), "%s%s%s", *file ? name_of(file) : "input not named",
+             *scope ? ", scope " : "", scope);
+    gcb_plot_var_text(page, "plot_file", gcb_text_shorten(cut, sizeof(cut), text, 100));
+    name_machine(page, env, env->device, env->isa, env->threads);
+}
+
+/* In pixels: a mark, and letters of the widest label, which are about eight wide. */
+static double legend_width(size_t letters)
+{
+    return 70.0 + 8.5 * (double)letters;
+}
+
+double gcb_plot_legend(struct gcb_plot_page *page, const struct gcb_plot_set *set)
+{
+    char text[GCB_PLOT_LABEL];
+    size_t widest = 0;
+
+    gcb_plot_var_real(page, "series", (double)set->count);
+    gcb_plot_array_begin(page, "label", set->count);
+    for (size_t i = 0; i < set->count; i++) {
+        const size_t width = gcb_text_columns(
+            gcb_text_shorten(text, sizeof(text), set->items[i].label, GCB_PLOT_LABEL_WIDTH));
+
+        gcb_plot_array_text(page, text);
+        widest = width > widest ? width : widest;
+    }
+    if (set->count == 0) /* scripts look at the first one all the same, as a text */
+        gcb_plot_array_text(page, "");
+    gcb_plot_array_end(page);
+    gcb_plot_array_begin(page, "style", set->count);
+    for (size_t i = 0; i < set->count; i++)
+        gcb_plot_array_real(page, set->items[i].style);
+    gcb_plot_array_end(page);
+    gcb_plot_array_begin(page, "members", set->count);
+    for (size_t i = 0; i < set->count; i++)
+        gcb_plot_array_real(page, (double)set->items[i].count);
+    gcb_plot_array_end(page);
+    return legend_width(widest);
+}
+
+void gcb_plot_two_panels(struct gcb_plot_page *page, double legend)
+{
+    gcb_plot_var_real(page, "plot_width", 790.0 + fmax(legend, 170.0));
+}
+
+#define PLACES 16
+#define RINGS 2   /* the second one for texts that have no room in the first */
+#define GAP 1.0   /* between a point and its text, at least */
+#define STEP 12.0 /* from one ring to the next */
+
+struct box {
+    double left, right, bottom, top;
+};
+
+static double common(const struct box *a, const struct box *b)
+{
+    const double x = fmin(a->right, b->right) - fmax(a->left, b->left),
+                 y = fmin(a->top, b->top) - fmax(a->bottom, b->bottom);
+
+    return x > 0.0 && y > 0.0 ? x * y : 0.0;
+}
+
+static struct box box_at(double x, double y, double width, double height)
+{
+    return (struct box){x - width / 2.0, x + width / 2.0, y - height / 2.0, y + height / 2.0};
+}
+
+/* What a text of spot `i` would cover; before it all texts have their places. */
+static double covered(const struct gcb_plot_spot *spots, size_t count, size_t i,
+                      const struct box *text)
+{
+    double area = 0.0;
+
+    for (size_t k = 0; k < count; k++) {
+        const struct gcb_plot_spot *s = &spots[k];
+        const struct box point = box_at(s->x, s->y, 2.0 * s->radius, 2.0 * s->radius),
+                         other = box_at(s->text_x, s->text_y, s->width, s->height);
+
+        area += common(text, &point);
+        if (k < i && s->width > 0.0)
+            area += common(text, &other);
+    }
+    return area;
+}
+
+static double outside(const struct box *text, double width, double height)
+{
+    const struct box picture = {0.0, width, 0.0, height};
+    const double area = (text->right - text->left) * (text->top - text->bottom);
+
+    return area - common(text, &picture);
+}
+
+/* The `k`-th place around a spot: in turns to either side of the upper right, so near that the text does not touch it. */
+static void step_around(double *x, double *y, const struct gcb_plot_spot *s, unsigned k)
+{
+    const double turn = (k % 2 ? 1.0 : -1.0) * ((k % PLACES + 1) / 2) * 2.0 * M_PI / PLACES;
+    const double angle = M_PI / 5.0 + turn, far = s->radius + GAP + k / PLACES * STEP;
+
+    *x = s->x + cos(angle) * (far + s->width / 2.0);
+    *y = s->y + sin(angle) * (far + s->height / 2.0);
+}
+
+void gcb_plot_place_texts(struct gcb_plot_spot *spots, size_t count, double width, double height)
+{
+    for (size_t i = 0; i < count; i++) {
+        struct gcb_plot_spot *s = &spots[i];
+        double least = INFINITY;
+
+        for (unsigned k = 0; s->width > 0.0 && k < RINGS * PLACES; k++) {
+            double x, y, worse;
+            struct box text;
+
+            step_around(&x, &y, s, k);
+            text = box_at(x, y, s->width, s->height);
+            /* leaving the picture is worse than covering something */
+            worse = covered(spots, count, i, &text) + 100.0 * outside(&text, width, height);
+            if (worse < least) {
+                least = worse;
+                s->text_x = x;
+                s->text_y = y;
+            }
+        }
+    }
 }

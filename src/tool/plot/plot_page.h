@@ -2,10 +2,9 @@
 #define SRC_TOOL_PLOT_PLOT_PAGE_H
 
 #include <math.h>
-#include <stdbool.h>
 #include <stdio.h>
 
-#include "src/lib/base/diag.h"
+#include "src/tool/plot/plot_series.h"
 
 /*
  * What a plot hands to its script: variables that stand in front of it, and a file of data. Names of
@@ -52,5 +51,33 @@ void gcb_plot_block(struct gcb_plot_page *page, const char *const *columns);
 void gcb_plot_cell(struct gcb_plot_page *page, double value);
 void gcb_plot_cell_text(struct gcb_plot_page *page, const char *text);
 void gcb_plot_end_row(struct gcb_plot_page *page);
+
+enum gcb_plot_by { GCB_PLOT_BY_ERROR, GCB_PLOT_BY_TIME };
+/* Sets plot_title, plot_file and plot_machine of a page whose rows are like this one. */
+void gcb_plot_heading(struct gcb_plot_page *page, const char *title,
+                      const struct gcb_plot_data *data, const struct gcb_plot_case *like,
+                      enum gcb_plot_by by);
+/* The same for other rows. `file` and `scope` may be "". */
+void gcb_plot_heading_of(struct gcb_plot_page *page, const char *title, const char *file,
+                         const char *scope, const struct gcb_plot_env *env);
+/* Sets the arrays label, style and members (how many points a series has), and their length: series. Returns about how
+ * many pixels wide a legend of these labels is. */
+double gcb_plot_legend(struct gcb_plot_page *page, const struct gcb_plot_set *set);
+/* Sets plot_width for two panels side by side, as plots/style.gp has them, and a legend this many pixels wide. */
+void gcb_plot_two_panels(struct gcb_plot_page *page, double legend);
+
+/* A point of a picture with a short text beside it, all in pixels. */
+struct gcb_plot_spot {
+    double x, y;           /* the centre of the point */
+    double radius;         /* of the point; 0: it has no mark, and texts may cover it */
+    double width, height;  /* of the text; a width of 0: there is no text */
+    double text_x, text_y; /* found: the centre of the text */
+};
+/*
+ * Finds a place for each text beside its point, in this order. Of two rings of places around the point it takes the
+ * place that covers least of other points and of texts placed before, and that does not leave the picture of
+ * `width` x `height`; the upper right if all are equal. Deterministic.
+ */
+void gcb_plot_place_texts(struct gcb_plot_spot *spots, size_t count, double width, double height);
 
 #endif

@@ -4,8 +4,6 @@
 #include <string.h>
 
 #include "src/lib/base/alloc.h"
-#include "src/tool/plot/plot_places.h"
-#include "src/tool/plot/plot_series.h"
 #include "src/tool/plot/plots.h"
 
 #define MAX_NUMBERED 150 /* points */

@@ -1,7 +1,6 @@
 /* What a method loses, against what it sends. */
 #include <math.h>
 
-#include "src/tool/plot/plot_label.h"
 #include "src/tool/plot/plots.h"
 
 static void put_series(struct gcb_plot_page *out, const struct gcb_plot_series *s,

@@ -2,7 +2,6 @@
 #include <math.h>
 #include <stddef.h>
 
-#include "src/tool/plot/plot_series.h"
 #include "src/tool/plot/plots.h"
 
 static bool is_wanted(const void *row)

@@ -95,10 +95,33 @@ const char *gcb_plot_intern(struct gcb_plot_data *data, const char *text);
 /* The text of a row that has none: that every other "" differs from, as texts are told apart by their addresses. */
 extern const char gcb_plot_no_text[];
 
-/* Numbers of rows of one page: those that both lack are equal. */
+/* Are these numbers of two rows equal? NAN equals NAN. */
 bool gcb_plot_equal(double a, double b);
 
 /* The environment of a row, all unknown where there was none. */
 const struct gcb_plot_env *gcb_plot_env_of(const struct gcb_plot_data *data, size_t env);
+
+/*
+ * How rows are split into pages: the wanted rows of one array, and which of them may stand in one picture.
+ * `same_page` is an equivalence of wanted rows. Pages are in the order of their first rows, at most
+ * GCB_PLOT_PAGES.
+ */
+struct gcb_plot_split {
+    size_t array; /* offset of the gcb_plot_array in struct gcb_plot_data */
+    size_t size;  /* of a row */
+    bool (*is_wanted)(const void *row);
+    bool (*same_page)(const void *a, const void *b);
+};
+
+/* How many pages there are, at most GCB_PLOT_PAGES. */
+size_t gcb_plot_split_pages(const struct gcb_plot_split *split, const struct gcb_plot_data *data);
+/* The first row of a page, which stands for the page from then on. NULL with GCB_E_INVALID in diag: no such page. */
+const void *gcb_plot_split_first(const struct gcb_plot_split *split,
+                                 const struct gcb_plot_data *data, size_t page,
+                                 struct gcb_diag *diag);
+/* The row after `at` on the page of `first`; `at` NULL: the page's first row. NULL after the last row. */
+const void *gcb_plot_split_next(const struct gcb_plot_split *split,
+                                const struct gcb_plot_data *data, const void *first,
+                                const void *at);
 
 #endif

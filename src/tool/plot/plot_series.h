@@ -1,11 +1,10 @@
 #ifndef SRC_TOOL_PLOT_PLOT_SERIES_H
 #define SRC_TOOL_PLOT_PLOT_SERIES_H
 
-#include "src/tool/plot/plot_page.h"
-#include "src/tool/plot/plot_split.h"
+#include "src/tool/plot/plot_rows.h"
 
 /*
- * The cases of a page, one of each spec, and which of them are one curve. `first` is the page's (plot_split.h).
+ * The cases of a page, one of each spec, and which of them are one curve. `first` is the page's (gcb_plot_split_first).
  */
 struct gcb_plot_cases {
     const struct gcb_plot_case **items; /* borrowed from the data, unless they are owned */
@@ -30,6 +29,7 @@ void gcb_plot_cases_fini(struct gcb_plot_cases *cases); /* zeroed is fine */
  * says what distinguishes it from other curves of the page and which values it runs through.
  */
 #define GCB_PLOT_LABEL 128
+#define GCB_PLOT_LABEL_WIDTH 46 /* columns of a legend; a longer label loses its middle there */
 struct gcb_plot_series {
     char label[GCB_PLOT_LABEL];
     unsigned style;      /* from 1; of baselines (fp16, bf16, identity) from 101 */
@@ -44,18 +44,16 @@ int gcb_plot_set_of(struct gcb_plot_set *out, struct gcb_plot_cases *cases, bool
                     struct gcb_diag *diag);
 void gcb_plot_set_fini(struct gcb_plot_set *set);
 
-enum gcb_plot_by { GCB_PLOT_BY_ERROR, GCB_PLOT_BY_TIME };
-/* plot_title, plot_file and plot_machine of a page whose rows are like this one. */
-void gcb_plot_heading(struct gcb_plot_page *page, const char *title,
-                      const struct gcb_plot_data *data, const struct gcb_plot_case *like,
-                      enum gcb_plot_by by);
-/* The same of other rows. `file` and `scope` may be "". */
-void gcb_plot_heading_of(struct gcb_plot_page *page, const char *title, const char *file,
-                         const char *scope, const struct gcb_plot_env *env);
-/* Arrays label, style and members (how many points a series has), and their length: series. Returns about how many pixels
- * wide a legend of these labels is. */
-double gcb_plot_legend(struct gcb_plot_page *page, const struct gcb_plot_set *set);
-/* plot_width of two panels side by side, as plots/style.gp has them, and a legend of so many pixels. */
-void gcb_plot_two_panels(struct gcb_plot_page *page, double legend);
+/* Pages of cases are files and scopes; where times are shown, also runs, devices, threads, instruction sets and
+ * caches. */
+extern const struct gcb_plot_split gcb_plot_cases_by_error, gcb_plot_cases_by_time;
+
+/* The value of a key in a spec, "method:key=value,key=value": as a number, NAN if it is none; as text, "" if the spec
+ * lacks the key. */
+double gcb_plot_spec_real(const char *spec, const char *key);
+char *gcb_plot_spec_text(char out[32], const char *spec, const char *key);
+
+/* The place of a baseline among baselines, from 1; 0: the method is no baseline. */
+unsigned gcb_plot_baseline(const char *method);
 
 #endif

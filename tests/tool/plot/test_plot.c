@@ -12,11 +12,9 @@
 
 #include "src/lib/base/alloc.h"
 #include "src/tool/plot/plot_bins.h"
-#include "src/tool/plot/plot_label.h"
-#include "src/tool/plot/plot_page.h"
-#include "src/tool/plot/plot_places.h"
-#include "src/tool/plot/plot_rows.h"
 #include "src/tool/plot/plot_series.h"
+#include "src/tool/plot/plot_page.h"
+#include "src/tool/plot/plot_rows.h"
 
 static struct gcb_plot_data *read_rows(const char *text)
 {

@@ -6,7 +6,6 @@
 
 #include "kernels/range/range.h"
 #include "src/tool/plot/plot_bins.h"
-#include "src/tool/plot/plot_label.h"
 #include "src/tool/plot/plots.h"
 
 #define MAX_FORMATS 16

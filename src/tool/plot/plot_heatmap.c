@@ -6,7 +6,6 @@
 
 #include "src/lib/base/alloc.h"
 #include "src/tool/base/columns.h"
-#include "src/tool/plot/plot_series.h"
 #include "src/tool/plot/plots.h"
 
 #define MAX_ROWS 64

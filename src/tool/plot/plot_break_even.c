@@ -5,7 +5,6 @@
 
 #include "src/lib/base/alloc.h"
 #include "src/tool/base/columns.h"
-#include "src/tool/plot/plot_series.h"
 #include "src/tool/plot/plots.h"
 
 static bool is_exchange(const struct gcb_plot_exchange *x)
