@@ -4,20 +4,7 @@
 #include <string.h>
 
 #include "src/tool/page/html.h"
-#include "src/tool/page/page_private.h"
-
-/* The sections with tables, in the order of the page; plots stand behind the table of methods. */
-static const struct {
-    const struct page_table *table;
-    enum page_record record;
-} sections[] = {
-    {&page_verdicts, PAGE_VERDICT}, {&page_promises, PAGE_PROMISE}, {&page_links, PAGE_LINKS},
-    {&page_payoffs, PAGE_PAYOFF},   {&page_papers, PAGE_PAPER},     {&page_summaries, PAGE_SUMMARY},
-    {&page_timings, PAGE_SUMMARY},  {&page_stages, PAGE_SUMMARY},   {&page_bytes, PAGE_SUMMARY},
-    {&page_replays, PAGE_REPLAY},   {&page_kernels, PAGE_KERNEL},   {&page_settings, PAGE_SUMMARY},
-};
-#define SECTIONS (sizeof(sections) / sizeof(sections[0]))
-#define BEFORE_PLOTS 6
+#include "src/tool/page/page_parts.h"
 
 static void print_link(FILE *out, const char *id, const char *title)
 {
@@ -27,13 +14,13 @@ static void print_link(FILE *out, const char *id, const char *title)
 static void print_contents(FILE *out, const struct page *page, bool plots)
 {
     fputs("<nav aria-label=\"Contents\"><ul>\n", out);
-    for (size_t i = 0; i <= SECTIONS; i++) {
-        if (i == BEFORE_PLOTS && plots)
+    for (const struct page_table *t = page_tables; t->title; t++) {
+        if (page_table_shows(t, page))
+            print_link(out, t->id, t->title);
+        if (t->plots_follow && plots)
             print_link(out, "plots", "Plots");
-        if (i == BEFORE_PLOTS && page->tensors.count)
+        if (t->plots_follow && page->tensors.count)
             print_link(out, "tensors", "Error by tensor");
-        if (i < SECTIONS && page_table_shows(sections[i].table, &page->rows[sections[i].record]))
-            print_link(out, sections[i].table->id, sections[i].table->title);
     }
     print_link(out, "source", "Where this comes from");
     fputs("</ul></nav>\n", out);
@@ -46,12 +33,12 @@ static void print_page(FILE *out, const struct page *page, const struct gcb_page
     print_contents(out, page, *plots);
     fputs("<main>\n", out);
     page_cards(out, page);
-    for (size_t i = 0; i < SECTIONS; i++) {
-        if (i == BEFORE_PLOTS) {
+    for (const struct page_table *t = page_tables; t->title; t++) {
+        page_table(out, t, page);
+        if (t->plots_follow) {
             fputs(plots, out);
             page_tensors_table(out, &page->tensors);
         }
-        page_table(out, sections[i].table, &page->rows[sections[i].record]);
     }
     page_environments(out, page);
     fputs("</main>\n", out);

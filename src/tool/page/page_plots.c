@@ -3,7 +3,7 @@
 
 #include "src/lib/base/alloc.h"
 #include "src/tool/page/html.h"
-#include "src/tool/page/page_private.h"
+#include "src/tool/page/page_parts.h"
 #include "src/tool/page/svg.h"
 #include "src/tool/plot/plot.h"
 

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "src/tool/page/html.h"
-#include "src/tool/page/page_private.h"
+#include "src/tool/page/page_parts.h"
 #include "src/tool/print/number.h"
 
 /* The end of the page: machine, build and command of each run. */

@@ -1,4 +1,4 @@
-#include "src/tool/page/page_private.h"
+#include "src/tool/page/page_parts.h"
 
 /* Nothing from elsewhere: fonts are the reader's own. Contrast of text is at least 4.5 in both schemes. */
 const char page_style[] =

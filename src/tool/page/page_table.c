@@ -1,10 +1,11 @@
+#include "src/tool/page/page_table.h"
+
 #include <ctype.h>
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
 #include "src/tool/page/html.h"
-#include "src/tool/page/page_private.h"
 #include "src/tool/print/number.h"
 
 #define MAX_COLUMNS 32
@@ -26,24 +27,6 @@ static bool is_number(enum page_kind kind)
 {
     return kind != PAGE_TEXT && kind != PAGE_PROSE && kind != PAGE_CODE && kind != PAGE_YES &&
            kind != PAGE_WORD;
-}
-
-static const json_t *value_of(const json_t *row, const char *field)
-{
-    const json_t *value = json_object_get(row, field);
-
-    return json_is_null(value) ? NULL : value;
-}
-
-bool page_differs(const struct page_rows *rows, const char *field)
-{
-    for (size_t i = 1; i < rows->count; i++) {
-        const json_t *a = value_of(rows->items[0], field), *b = value_of(rows->items[i], field);
-
-        if (a != b && (!a || !b || !json_equal(a, b)))
-            return true;
-    }
-    return false;
 }
 
 /* Any value in words: what a text column shows. */
@@ -134,7 +117,7 @@ static void print_word(FILE *out, const char *word)
 
 static void print_value(FILE *out, const struct page_column *c, const json_t *row)
 {
-    const json_t *value = value_of(row, c->field);
+    const json_t *value = page_value(row, c->field);
     char text[32];
 
     if (c->kind == PAGE_CODE && value) {
@@ -192,7 +175,7 @@ static void print_common(FILE *out, const struct page_rows *rows)
     const char *separator = "<p class=\"common\">";
 
     for (const struct page_column *c = places; c->title; c++) {
-        const json_t *value = value_of(rows->items[0], c->field);
+        const json_t *value = page_value(rows->items[0], c->field);
 
         if (!value || page_differs(rows, c->field) || c->kind == PAGE_WORD ||
             strcmp(c->field, PAGE_RUN) == 0)
@@ -220,8 +203,10 @@ static void print_help(FILE *out, const struct page_column *const *columns)
         fputs(".</p>\n", out);
 }
 
-bool page_table_shows(const struct page_table *table, const struct page_rows *rows)
+bool page_table_shows(const struct page_table *table, const struct page *page)
 {
+    const struct page_rows *rows = &page->rows[table->record];
+
     return table->needs ? page_has(rows, table->needs) : rows->count > 0;
 }
 
@@ -252,12 +237,13 @@ static void choose(const struct page_column **out, const struct page_table *tabl
     out[n] = NULL;
 }
 
-void page_table(FILE *out, const struct page_table *table, const struct page_rows *rows)
+void page_table(FILE *out, const struct page_table *table, const struct page *page)
 {
+    const struct page_rows *rows = &page->rows[table->record];
     const struct page_column *columns[MAX_COLUMNS + 1];
     const bool folded = table->folds && rows->count > MANY_ROWS;
 
-    if (!page_table_shows(table, rows))
+    if (!page_table_shows(table, page))
         return;
     choose(columns, table, rows);
     fprintf(out, "<section id=\"%s\">\n<h2>%s</h2>\n", table->id, table->title);

@@ -5,90 +5,10 @@
 
 #include "src/lib/base/alloc.h"
 #include "src/tool/page/html.h"
-#include "src/tool/page/page_private.h"
+#include "src/tool/page/page_parts.h"
 #include "src/tool/print/number.h"
 
 #define SHOWN 20
-
-/* The number of `key`, a new one while there are fewer than `most`; -1: there are more; -2: no memory. */
-static json_int_t number_of(json_t **names, const char *key, size_t most)
-{
-    const json_t *known;
-    size_t next;
-
-    if (!*names)
-        *names = json_object();
-    known = json_object_get(*names, key);
-    next = json_object_size(*names);
-    if (known)
-        return json_integer_value(known);
-    if (next >= most)
-        return -1;
-    return json_object_set_new(*names, key, json_integer((json_int_t)next)) ? -2 : (json_int_t)next;
-}
-
-/* The number of a row's method, by its label. */
-static json_int_t method_of(struct page_tensors *t, const json_t *row)
-{
-    const char *spec = gcb_results_text(row, "spec");
-    const json_t *known = spec ? json_object_get(t->specs, spec) : NULL;
-    char label[512];
-    json_int_t number;
-
-    if (known)
-        return json_integer_value(known);
-    number = number_of(&t->methods, page_label(label, sizeof(label), row), PAGE_MAX_METHODS);
-    if (!t->specs)
-        t->specs = json_object();
-    if (number != -2 && spec && json_object_size(t->specs) < PAGE_MAX_TENSORS &&
-        json_object_set_new(t->specs, spec, json_integer(number)))
-        return -2;
-    return number;
-}
-
-/* Cells for tensor number `count`, all empty. */
-static int grow(struct page_tensors *t)
-{
-    const size_t row = PAGE_MAX_METHODS * sizeof(*t->cells);
-    const int err = gcb_grow(&t->cells, &t->cap, t->count, row);
-
-    if (!err)
-        memset(&t->cells[PAGE_MAX_METHODS * t->count++], 0, row);
-    return err;
-}
-
-int page_tensors_add(struct page_tensors *t, const json_t *row, struct gcb_diag *diag)
-{
-    const char *tensor = gcb_results_text(row, "tensor");
-    const double error = gcb_results_real(row, "rel_l2");
-    struct page_cell *cell;
-    json_int_t name, method;
-
-    if (!tensor || !isfinite(error) || error < 0.0 || page_is_baseline(row))
-        return 0;
-    method = method_of(t, row);
-    name = method < 0 ? method : number_of(&t->names, tensor, PAGE_MAX_TENSORS);
-    if (name == -2 || (name >= 0 && (size_t)name == t->count && grow(t)))
-        return gcb_diag_nomem(diag, 0, "tensors");
-    if (name < 0) {
-        t->left_out++;
-        return 0;
-    }
-    cell = &t->cells[PAGE_MAX_METHODS * (size_t)name + (size_t)method];
-    cell->sum += error;
-    cell->count++;
-    cell->worst = fmax(cell->worst, error);
-    return 0;
-}
-
-void page_tensors_fini(struct page_tensors *t)
-{
-    json_decref(t->names);
-    json_decref(t->specs);
-    json_decref(t->methods);
-    gcb_free(t->cells);
-    memset(t, 0, sizeof(*t));
-}
 
 /* A tensor and the largest mean error any method has on it. */
 struct ranked {

@@ -1,4 +1,4 @@
-#include "src/tool/page/page_private.h"
+#include "src/tool/page/page_parts.h"
 
 /* The tables of the page: what a column shows is said here and nowhere else. docs/rows.md has the fields. */
 
@@ -22,12 +22,6 @@ static const struct page_column verdict_columns[] = {
     {.title = "next step", .field = "next", .kind = PAGE_PROSE},
     {.title = NULL},
 };
-const struct page_table page_verdicts = {
-    .id = "verdicts",
-    .title = "Against the base",
-    .intro = "What fails comes first, then what changed, then what did not.",
-    .columns = verdict_columns,
-};
 
 static const struct page_column promise_columns[] = {
     {.title = "method", .field = PAGE_LABEL, .kind = PAGE_CODE},
@@ -39,13 +33,6 @@ static const struct page_column promise_columns[] = {
     {.title = "claim", .field = "claim", .kind = PAGE_PROSE},
     {.title = "reason", .field = "reason", .kind = PAGE_PROSE},
     {.title = NULL},
-};
-const struct page_table page_promises = {
-    .id = "promises",
-    .title = "What methods promise",
-    .intro = "Checked on these gradients: broken promises come first, then those that a tensor "
-             "says nothing about.",
-    .columns = promise_columns,
 };
 
 static const struct page_column link_columns[] = {
@@ -70,14 +57,6 @@ static const struct page_column link_columns[] = {
      .help = "at the one where it gains most"},
     {.title = NULL},
 };
-const struct page_table page_links = {
-    .id = "links",
-    .title = "Up to which bandwidth it pays",
-    .intro = "Of each method, over all links that were asked for. Those in doubt are left out.",
-    .needs = PAGE_MANY_LINKS,
-    .where = true,
-    .columns = link_columns,
-};
 
 static const struct page_column payoff_columns[] = {
     {.title = "method", .field = "label", .kind = PAGE_CODE},
@@ -98,14 +77,6 @@ static const struct page_column payoff_columns[] = {
     {.title = "pays", .field = "pays", .kind = PAGE_YES},
     {.title = "verdict", .field = "verdict", .kind = PAGE_PROSE},
     {.title = NULL},
-};
-const struct page_table page_payoffs = {
-    .id = "payoff",
-    .title = "Will it pay?",
-    .intro =
-        "The time of one exchange, from measured encoding and decoding and a model of the link.",
-    .folds = "each method at each link",
-    .columns = payoff_columns,
 };
 
 static const struct page_column paper_columns[] = {
@@ -128,11 +99,6 @@ static const struct page_column paper_columns[] = {
     {.title = "dense", .field = "dense_seconds", .kind = PAGE_SECONDS},
     {.title = "over fp32", .field = "speedup_fp32", .kind = PAGE_NUMBER},
     {.title = NULL},
-};
-const struct page_table page_papers = {
-    .id = "papers",
-    .title = "Will it pay, by the papers' own models",
-    .columns = paper_columns,
 };
 
 static const struct page_column summary_columns[] = {
@@ -174,13 +140,6 @@ static const struct page_column summary_columns[] = {
     {.title = "reason", .field = "reason", .kind = PAGE_PROSE},
     {.title = NULL},
 };
-const struct page_table page_summaries = {
-    .id = "methods",
-    .title = "Methods",
-    .intro = "Every message was decoded from its own bytes; errors are against the input.",
-    .where = true,
-    .columns = summary_columns,
-};
 
 static const struct page_column timing_columns[] = {
     {.title = "method", .field = PAGE_LABEL, .kind = PAGE_CODE},
@@ -211,13 +170,6 @@ static const struct page_column timing_columns[] = {
      .help = "why no more samples were taken: precise enough, or a limit"},
     {.title = NULL},
 };
-const struct page_table page_timings = {
-    .id = "times",
-    .title = "Times",
-    .needs = "encode_seconds",
-    .where = true,
-    .columns = timing_columns,
-};
 
 static const struct page_column stage_columns[] = {
     {.title = "method", .field = PAGE_LABEL, .kind = PAGE_CODE},
@@ -229,13 +181,6 @@ static const struct page_column stage_columns[] = {
     {.title = "kernel", .field = "encode_kernel_seconds", .kind = PAGE_SECONDS},
     {.title = "transfer", .field = "encode_transfer_seconds", .kind = PAGE_SECONDS},
     {.title = NULL},
-};
-const struct page_table page_stages = {
-    .id = "stages",
-    .title = "Where encoding spends its time",
-    .needs = "select_seconds",
-    .where = true,
-    .columns = stage_columns,
 };
 
 static const struct page_column byte_columns[] = {
@@ -266,13 +211,6 @@ static const struct page_column byte_columns[] = {
      .help = "order-0 entropy of the symbols sent"},
     {.title = NULL},
 };
-const struct page_table page_bytes = {
-    .id = "bytes",
-    .title = "What the bytes are",
-    .needs = "wire_bytes",
-    .where = true,
-    .columns = byte_columns,
-};
 
 static const struct page_column kernel_columns[] = {
     {.title = "kernel", .field = "kernel", .kind = PAGE_CODE},
@@ -294,11 +232,6 @@ static const struct page_column kernel_columns[] = {
      .kind = PAGE_NUMBER,
      .help = "speed over that of the C version"},
     {.title = NULL},
-};
-const struct page_table page_kernels = {
-    .id = "kernels",
-    .title = "Kernels",
-    .columns = kernel_columns,
 };
 
 static const struct page_column replay_columns[] = {
@@ -336,22 +269,106 @@ static const struct page_column replay_columns[] = {
     {.title = "bound holds", .field = "bound_holds", .kind = PAGE_YES},
     {.title = NULL},
 };
-const struct page_table page_replays = {
-    .id = "replay",
-    .title = "From step to step",
-    .intro = "Steps in order, each worker with its own memory of what it did not send.",
-    .where = true,
-    .columns = replay_columns,
-};
 
 static const struct page_column setting_columns[] = {
     {.title = "method", .field = PAGE_LABEL, .kind = PAGE_CODE},
     {.title = "as --method takes it", .field = "spec", .kind = PAGE_CODE},
     {.title = NULL},
 };
-const struct page_table page_settings = {
-    .id = "settings",
-    .title = "Every setting",
-    .needs = "spec",
-    .columns = setting_columns,
+
+const struct page_table page_tables[] = {
+    {
+        .id = "verdicts",
+        .title = "Against the base",
+        .intro = "What fails comes first, then what changed, then what did not.",
+        .record = PAGE_VERDICT,
+        .columns = verdict_columns,
+    },
+    {
+        .id = "promises",
+        .title = "What methods promise",
+        .intro = "Checked on these gradients: broken promises come first, then those that a tensor "
+                 "says nothing about.",
+        .record = PAGE_PROMISE,
+        .columns = promise_columns,
+    },
+    {
+        .id = "links",
+        .title = "Up to which bandwidth it pays",
+        .intro = "Of each method, over all links that were asked for. Those in doubt are left out.",
+        .needs = PAGE_MANY_LINKS,
+        .where = true,
+        .record = PAGE_LINKS,
+        .columns = link_columns,
+    },
+    {
+        .id = "payoff",
+        .title = "Will it pay?",
+        .intro = "The time of one exchange, from measured encoding and decoding and a model of the "
+                 "link.",
+        .folds = "each method at each link",
+        .record = PAGE_PAYOFF,
+        .columns = payoff_columns,
+    },
+    {
+        .id = "papers",
+        .title = "Will it pay, by the papers' own models",
+        .record = PAGE_PAPER,
+        .columns = paper_columns,
+    },
+    {
+        .id = "methods",
+        .title = "Methods",
+        .intro = "Every message was decoded from its own bytes; errors are against the input.",
+        .where = true,
+        .record = PAGE_SUMMARY,
+        .plots_follow = true,
+        .columns = summary_columns,
+    },
+    {
+        .id = "times",
+        .title = "Times",
+        .needs = "encode_seconds",
+        .where = true,
+        .record = PAGE_SUMMARY,
+        .columns = timing_columns,
+    },
+    {
+        .id = "stages",
+        .title = "Where encoding spends its time",
+        .needs = "select_seconds",
+        .where = true,
+        .record = PAGE_SUMMARY,
+        .columns = stage_columns,
+    },
+    {
+        .id = "bytes",
+        .title = "What the bytes are",
+        .needs = "wire_bytes",
+        .where = true,
+        .record = PAGE_SUMMARY,
+        .columns = byte_columns,
+    },
+    {
+        .id = "replay",
+        .title = "From step to step",
+        .intro = "Steps in order, each worker with its own memory of what it did not send.",
+        .where = true,
+        .record = PAGE_REPLAY,
+        .columns = replay_columns,
+    },
+    {
+        .id = "kernels",
+        .title = "Kernels",
+        .record = PAGE_KERNEL,
+        .columns = kernel_columns,
+    },
+    {
+        .id = "settings",
+        .title = "Every setting",
+        .needs = "spec",
+        .record = PAGE_SUMMARY,
+        .columns = setting_columns,
+    },
+    {.title = NULL},
 };
