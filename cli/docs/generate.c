@@ -1,14 +1,13 @@
 #include <string.h>
 
-#include "cli/docs/complete.h"
-#include "cli/docs/manual.h"
+#include "cli/docs/docs.h"
 
 /*
- * Runs while gcbench is built: the manual and the completions on standard output.
+ * Runs while gcbench is built; prints a page of the manual, or a completion.
  *
- *   generate_docs man gcbench NAME...   gcbench(1); the names are those that the build makes pages of
- *   generate_docs man NAME              gcbench-NAME(1)
- *   generate_docs bash | zsh FILE       the tables for completion, and FILE behind them
+ *   generate man gcbench NAME...   gcbench(1); NAME...: the commands that the build makes pages for
+ *   generate man NAME              gcbench-NAME(1)
+ *   generate completion FILE...    the table for completion, then the shell functions in each FILE
  */
 
 /* Has the build a page for every command? */
@@ -50,36 +49,38 @@ static int write_page(int count, char *const *names)
     return 0;
 }
 
-static int write_completion(void (*tables)(FILE *out), const char *path)
+/* The table, and the files that read it. */
+static int write_completion(int count, char *const *paths)
 {
-    FILE *in = fopen(path, "r");
     char block[4096];
     size_t n;
 
-    if (!in) {
-        fprintf(stderr, "cannot read %s\n", path);
-        return 1;
+    printf("#compdef gcbench\n# Completion of gcbench(1); generated from the tables of the "
+           "command.\n\n");
+    completion_table(stdout);
+    for (int i = 0; i < count; i++) {
+        FILE *in = fopen(paths[i], "r");
+
+        if (!in) {
+            fprintf(stderr, "cannot read %s\n", paths[i]);
+            return 1;
+        }
+        while ((n = fread(block, 1, sizeof(block), in)))
+            fwrite(block, 1, n, stdout);
+        fclose(in);
     }
-    tables(stdout);
-    while ((n = fread(block, 1, sizeof(block), in)))
-        fwrite(block, 1, n, stdout);
-    fclose(in);
     return 0;
 }
 
 int main(int argc, char **argv)
 {
-    int status = 0;
+    int status = 2;
 
-    if (argc >= 3 && strcmp(argv[1], "man") == 0) {
+    if (argc >= 3 && strcmp(argv[1], "man") == 0)
         status = write_page(argc - 2, argv + 2);
-    } else if (argc == 3 && strcmp(argv[1], "bash") == 0) {
-        status = write_completion(complete_bash, argv[2]);
-    } else if (argc == 3 && strcmp(argv[1], "zsh") == 0) {
-        status = write_completion(complete_zsh, argv[2]);
-    } else {
-        fprintf(stderr, "usage: generate_docs man NAME... | bash FILE | zsh FILE\n");
-        status = 2;
-    }
+    else if (argc >= 3 && strcmp(argv[1], "completion") == 0)
+        status = write_completion(argc - 2, argv + 2);
+    else
+        fprintf(stderr, "usage: generate man NAME... | completion FILE...\n");
     return fflush(stdout) || ferror(stdout) ? 1 : status;
 }

@@ -1,12 +1,11 @@
-#include "cli/docs/manual.h"
-
 #include <ctype.h>
 #include <string.h>
 
-#include "cli/docs/complete.h"
-#include "cli/docs/manual_methods.h"
+#include "cli/base/param_text.h"
+#include "cli/docs/docs.h"
 #include "cli/docs/roff.h"
 #include "src/lib/base/text.h"
+#include "src/lib/codec/method.h"
 
 static void print_title(FILE *out, const char *name)
 {
@@ -106,7 +105,7 @@ static void print_extra(FILE *out, const struct opt_extra *extra)
               "their defaults and their ranges.");
     fputs(".PP\n", out);
     for (size_t i = 0; (name = extra->name_at(i)); i++) {
-        if (complete_named_before(extra, i))
+        if (!extra_is_first(extra, i))
             continue;
         fprintf(out, "%s\\fB\\-\\-", i ? ",\n" : "");
         roff_inline(out, name);
@@ -136,6 +135,70 @@ static void print_options(FILE *out, const struct opt_spec *spec)
         print_extra(out, spec->extra);
     fputs(".SS \"Help\"\n", out);
     print_row(out, &help);
+}
+
+static void print_tag(FILE *out, const char *name)
+{
+    fputs(".TP\n.B ", out);
+    roff_inline(out, name);
+    fputc('\n', out);
+}
+
+static void print_method_names(FILE *out)
+{
+    struct gcb_method m;
+
+    fputs(".SH METHODS\n", out);
+    for (size_t i = 0; gcb_method_at(&m, i); i++) {
+        print_tag(out, m.name);
+        roff_text(out, gcb_method_summary(&m));
+    }
+    fputs(".PP\ngcbench\\-methods(1) has their papers, promises and parameters.\n", out);
+}
+
+static void print_param(FILE *out, const struct gcb_param *p, double value, bool condition)
+{
+    char text[512], shown[40];
+
+    fputs(".TP\n\\fB", out);
+    roff_inline(out, p->name);
+    fputs("\\fP=", out);
+    roff_inline(out, gcb_param_text(shown, p, value));
+    fputc('\n', out);
+    roff_text(out, param_range(text, sizeof(text), p));
+    fputs(".br\n", out);
+    roff_text(out, param_help(text, sizeof(text), p, condition));
+}
+
+/* Parameters with their defaults: of a codec all, of a preset those that have a meaning. */
+static void print_method(FILE *out, const struct gcb_method *m)
+{
+    const size_t own = gcb_param_count(m->codec->params);
+
+    roff_request(out, "SS", m->name);
+    roff_text(out, gcb_method_summary(m));
+    fputs(".PP\nSource:\n", out);
+    roff_text(out, gcb_method_source(m));
+    fputs(".br\nPromises:\n", out);
+    roff_text(out, gcb_method_guarantee(m));
+    for (size_t i = 0; i < own; i++)
+        if (!m->preset || gcb_method_applies(m, i))
+            print_param(out, gcb_method_param(m, i), m->value[i], !m->preset);
+}
+
+static void print_methods(FILE *out)
+{
+    struct gcb_method m;
+
+    fputs(".SH METHODS\n", out);
+    roff_text(out, "A method is written NAME or NAME:key=value,...; each `name=value` below is a "
+                   "parameter with its default. Every method also takes what stands under "
+                   "\"Memory\", which acts from step to step in gcbench-replay(1).");
+    for (size_t i = 0; gcb_method_at(&m, i); i++)
+        print_method(out, &m);
+    fputs(".SS Memory\nWhat a worker keeps of what it did not send.\n", out);
+    for (const struct gcb_param *p = gcb_memory_table; p->name; p++)
+        print_param(out, p, p->def, true);
 }
 
 static bool has_option(const struct cmd *cmd, const char *name)
@@ -260,9 +323,9 @@ void manual_command(FILE *out, const struct cmd *cmd)
     print_examples(out, cmd->examples);
     print_options(out, &cmd->spec);
     if (cmd->operands == CMD_METHODS)
-        manual_methods(out);
+        print_methods(out);
     else if (cmd->spec.extra)
-        manual_methods_list(out);
+        print_method_names(out);
     print_exits(out, cmd);
     print_files(out, cmd);
     print_see_also(out, cmd);
@@ -299,7 +362,7 @@ void manual_overview(FILE *out)
         fputs("\\fP(1)\n", out);
         roff_text(out, cmd->summary);
     }
-    manual_methods_list(out);
+    print_method_names(out);
     print_exits(out, NULL);
     fputs(".SH ENVIRONMENT\n", out);
     fputs(".TP\n.B NO_COLOR\n", out);
