@@ -110,6 +110,7 @@ static int put_method(struct out_report *r, const struct gcb_method *m, struct g
     gcb_row_text(&row, "source", gcb_method_source(m));
     gcb_row_text(&row, "bound", gcb_method_guarantee(m));
     gcb_row_json(&row, "backends", names_json(backends));
+    gcb_row_bool(&row, "cpu_only", m->codec->cpu_only);
     gcb_row_json(&row, "capabilities", caps_json(m));
     gcb_row_json(&row, "parameters", params_json(m, 0, own));
     gcb_row_json(&row, "memory", params_json(m, own, own + gcb_param_count(gcb_memory_table)));
@@ -212,7 +213,10 @@ static void print_head(const struct out_report *r, const struct gcb_method *m)
         print_preset(r, m);
     opt_wrap(r->out, gcb_method_source(m), fprintf(r->out, "source    "), 10);
     opt_wrap(r->out, gcb_method_guarantee(m), fprintf(r->out, "promises  "), 10);
-    fprintf(r->out, "backends  cpu%s\n", in_module(m) ? ", cuda" : "");
+    fprintf(r->out, "backends  cpu%s\n",
+            m->codec->cpu_only ? " only"
+            : in_module(m)     ? ", cuda"
+                               : "");
     fprintf(r->out, "is        ");
     for (size_t i = 0; i < sizeof(caps) / sizeof(caps[0]); i++) {
         if (!(gcb_method_caps(m) & caps[i].cap))

@@ -7,9 +7,7 @@ exits 0
 quiet
 check "at most 80 columns" sh -c "! grep -qE '.{81}' '$out'"
 names=$(sed -n '2,/^$/s/^\([a-z0-9-]*\) .*/\1/p' "$out")
-for name in identity fp16 bf16 range qsgd terngrad topk fft; do
-    check "lists $name" sh -c "echo '$names' | grep -qx $name"
-done
+check "methods are listed" test -n "$names"
 for name in $names; do
     run methods "$name"
     exits 0
@@ -29,6 +27,7 @@ import json, sys
 for line in open(sys.argv[1]):
     row = json.loads(line)
     assert row["record"] == "method" and row["schema"] == 1 and row["backends"] in (["cpu"], ["cpu", "cuda"])
+    assert row["cpu_only"] in (False, True) and not (row["cpu_only"] and "cuda" in row["backends"])
     for p in row["parameters"]:
         assert p["type"] in ("real", "int", "size", "choice") and p["help"]
         if p["type"] == "choice":

@@ -69,13 +69,15 @@ static void add_numbers(const struct gcb_method *m)
     }
 }
 
-void contract_generate(const char *filter)
+void contract_generate(const char *filter, bool on_device)
 {
     struct gcb_method m;
     char spec[256];
     size_t kept = 0;
 
     for (size_t i = 0; gcb_method_at(&m, i); i++) {
+        if (on_device && m.codec->cpu_only)
+            continue;
         add_case(&m, false);
         add_numbers(&m);
         if (!m.preset)

@@ -18,7 +18,7 @@ struct contract_case {
 extern struct contract_case contract_cases[];
 extern size_t contract_count;
 
-/* All of them, or those whose full spec has `filter` in it. */
-void contract_generate(const char *filter);
+/* All cases, or those whose full spec contains `filter`; with on_device, without the codecs that are CPU-only. */
+void contract_generate(const char *filter, bool on_device);
 
 #endif

@@ -411,7 +411,7 @@ int main(int argc, char **argv)
     struct CMUnitTest *tests;
     int failed;
 
-    contract_generate(argc > 1 ? argv[1] : NULL);
+    contract_generate(argc > 1 ? argv[1] : NULL, false);
     tests = calloc(contract_count + 1, sizeof(*tests));
     for (size_t i = 0; i < contract_count; i++)
         tests[i] = (struct CMUnitTest){

@@ -25,12 +25,8 @@ pair() { # ARGS...: the same messages are written and read, whoever does it
 }
 
 # Every method whose messages are the same everywhere; new ones come by themselves.
-exact=$("$GCBENCH" methods --format json | python3 -c '
-import json, sys
-for line in sys.stdin:
-    m = json.loads(line)
-    if "library-math" not in m["capabilities"]: print(m["method"])')
-check "methods are listed" test "$(echo "$exact" | wc -l)" -ge 9
+exact=$(device_methods library-math)
+check "methods are listed" test -n "$exact"
 for method in $exact qsgd:coding=elias sparse:transform=hadamard,select=chunk,values=range sbc:index=adaptive; do
     pair --method "$method" $few "$sample"
 done

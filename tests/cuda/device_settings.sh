@@ -15,8 +15,8 @@ with() { # MODE ARGS...: cuFFT's stand-in does this (tests/support/cuda_host/hos
     unset GCB_HOST_FFT
 }
 
-# ---- verify: every method, and one promise of a device's ----
-for method in $("$GCBENCH" methods --format csv | cut -d, -f2 | tail -n +2); do # one each: sanitizers are slow
+# ---- verify: every method that a device has, and one promise of a device's ----
+for method in $(device_methods); do # one each: sanitizers are slow
     with near verify --method "$method"
     exits 0
     quiet

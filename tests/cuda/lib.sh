@@ -15,3 +15,11 @@ mkdir "$tmp/made"
 made_nothing() { # in the folder `made`: no output, nor a part of one under a name of its own
     [ -z "$(ls -A "$tmp/made")" ]
 }
+
+# device_methods [CAPABILITY]: the methods that a device has, without those of this capability.
+device_methods() {
+    "$GCBENCH" methods --format json | python3 -c '
+import json, sys
+for m in map(json.loads, sys.stdin):
+    if not m["cpu_only"] and sys.argv[1] not in m["capabilities"]: print(m["method"])' "${1:-}"
+}

@@ -223,7 +223,8 @@ static void other_methods_say_so(void **state)
     none.module = &empty;
     assert_int_equal(gcb_method_parse(&m, "qsgd", NULL), 0);
     assert_int_equal(gcb_device_coder_create(&c, &none, &m, &config, &diag), GCB_E_UNSUPPORTED);
-    assert_string_equal(diag.text, "device cuda: method 'qsgd' runs on the CPU only");
+    assert_string_equal(diag.text,
+                        "device cuda: method 'qsgd' runs on the CPU only; use --device cpu");
     assert_null(c);
 }
 

@@ -189,7 +189,7 @@ struct check_case *check_cases(size_t *count, size_t stride, bool with_wide)
     struct check_case *list;
 
     *count = 0;
-    contract_generate(NULL);
+    contract_generate(NULL, true);
     list = calloc(2 * contract_count + by_hand, sizeof(*list));
     if (!list)
         return NULL;

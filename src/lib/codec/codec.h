@@ -110,6 +110,7 @@ struct gcb_codec {
     const char *source;    /* paper and section */
     const char *guarantee; /* what the method promises, in words */
     uint8_t wire_id;       /* never reused */
+    bool cpu_only;         /* no device module has this codec, and device tests leave it out */
     unsigned caps;
     unsigned bounds; /* of enum gcb_bound */
     /* where they depend on parameters (by row); may be NULL */

@@ -68,7 +68,8 @@ static int start_codec(struct gcb_device_coder *c, struct gcb_diag *diag)
     c->ops = find_ops(c->module, codec->wire_id);
     if (!c->ops)
         return gcb_diag_set(diag, GCB_E_UNSUPPORTED,
-                            "device cuda: method '%s' runs on the CPU only", c->method.name);
+                            "device cuda: method '%s' runs on the CPU only; use --device cpu",
+                            c->method.name);
     c->state = gcb_alloc_zero(1, c->ops->state_size ? c->ops->state_size : 1);
     if (!c->state)
         return gcb_diag_nomem(diag, c->ops->state_size, "a codec's state");
