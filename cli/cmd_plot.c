@@ -169,9 +169,15 @@ static int draw_file(struct plotter *p, const struct gcb_plot *plot, size_t page
 static int draw_here(struct plotter *p, const struct gcb_plot *plot, size_t page)
 {
     const char *folder = getenv("TMPDIR");
+    const struct gcb_plot_job job = {
+        .plot = plot,
+        .data = p->data,
+        .page = page,
+        .folder = folder && *folder ? folder : "/tmp",
+        .type = GCB_PLOT_TEXT,
+    };
     char *text;
-    const int err = gcb_plot_text(&text, plot, p->data, page, folder && *folder ? folder : "/tmp",
-                                  p->ctx->diag);
+    const int err = gcb_plot_draw(&text, &job, p->ctx->diag);
 
     if (err)
         return err;

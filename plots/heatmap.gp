@@ -43,5 +43,5 @@ if (is_text) {
     shown(x) = sprintf('%2.0f', 100 * x)
     ink(x) = 0
 }
-plot plot_data using "column":"row":"rel_l2":xticlabels(column_name(int(column("column")))):yticlabels(tensor[int(column("row"))]) with image, \
+plot plot_data using "column":"row":"rel_l2":xticlabels(column_name(int(column("column")))):yticlabels(tensor[int(column("row"))]) with image pixels, \
     '' using "column":"row":(shown(column("rel_l2"))):(ink(column("rel_l2"))) with labels font least textcolor rgb variable

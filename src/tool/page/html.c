@@ -58,6 +58,32 @@ void gcb_html_element(FILE *out, const char *name, const char *attributes, const
     fprintf(out, "</%s>\n", name);
 }
 
+static void print_base64(FILE *out, const unsigned char *bytes, size_t size)
+{
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+    for (size_t i = 0; i < size; i += 3) {
+        const size_t left = size - i;
+        const unsigned word = (unsigned)bytes[i] << 16 |
+                              (left > 1 ? (unsigned)bytes[i + 1] << 8 : 0) |
+                              (left > 2 ? bytes[i + 2] : 0);
+
+        fputc(digits[word >> 18], out);
+        fputc(digits[word >> 12 & 63], out);
+        fputc(left > 1 ? digits[word >> 6 & 63] : '=', out);
+        fputc(left > 2 ? digits[word & 63] : '=', out);
+    }
+}
+
+void gcb_html_image(FILE *out, const char *type, const void *image, size_t size, const char *alt)
+{
+    fputs("<img alt=\"", out);
+    gcb_html_text(out, alt);
+    fprintf(out, "\" src=\"data:%s;base64,", type);
+    print_base64(out, image, size);
+    fputs("\">", out);
+}
+
 void gcb_html_begin(FILE *out, const char *title, const char *style)
 {
     fputs("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"

@@ -20,6 +20,12 @@ void gcb_html_name(FILE *out, const char *text);
 void gcb_html_element(FILE *out, const char *name, const char *attributes, const char *text);
 
 /*
+ * <img alt="alt">, with the image inside of the page: `size` bytes of the media type `type`, in base64. A browser runs
+ * no script of an <img> and loads nothing for it, whatever the image says.
+ */
+void gcb_html_image(FILE *out, const char *type, const void *image, size_t size, const char *alt);
+
+/*
  * A whole document: head and tail. It loads nothing and runs nothing: its Content-Security-Policy allows inline
  * styles and images inside of it.
  */

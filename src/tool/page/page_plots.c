@@ -4,7 +4,6 @@
 #include "src/lib/base/alloc.h"
 #include "src/tool/page/html.h"
 #include "src/tool/page/page_parts.h"
-#include "src/tool/page/svg.h"
 #include "src/tool/plot/plot.h"
 
 struct drawing {
@@ -22,41 +21,23 @@ static void miss(struct gcb_page_outcome *outcome, const char *why)
         snprintf(outcome->without, sizeof(outcome->without), "%s", why);
 }
 
-/* A figure, once its drawing is known to be one. */
-static int print_figure(struct drawing *d, const struct gcb_plot *plot, const char *svg,
-                        struct gcb_diag *diag)
+static int draw(struct drawing *d, const struct gcb_plot *plot, size_t page, struct gcb_diag *diag)
 {
-    char prefix[32], *text = NULL;
-    size_t size = 0;
-    FILE *drawn = open_memstream(&text, &size);
-    int err;
+    const struct gcb_plot_job job = {plot,         d->data, page, d->config->plot_folder,
+                                     GCB_PLOT_SVG, false};
+    char *svg;
+    const int err = gcb_plot_draw(&svg, &job, diag);
 
-    if (!drawn)
-        return gcb_diag_nomem(diag, 0, "a plot");
-    snprintf(prefix, sizeof(prefix), "p%zu-", d->done);
-    err = gcb_svg_inline(drawn, svg, prefix, plot->title, diag);
-    if (fclose(drawn) && !err)
-        err = gcb_diag_nomem(diag, size, "a plot");
     if (!err) {
         fputs(d->outcome->plots++
                   ? ""
                   : "<section id=\"plots\">\n<h2>Plots</h2>\n<div class=\"plots\">\n",
               d->out);
-        fprintf(d->out, "<figure>%s\n<figcaption>", text);
-        gcb_html_text(d->out, plot->title);
-        fputs("</figcaption></figure>\n", d->out);
+        fputs("<figure>", d->out);
+        gcb_html_image(d->out, "image/svg+xml", svg, strlen(svg), plot->title);
+        gcb_html_element(d->out, "figcaption", NULL, plot->title);
+        fputs("</figure>\n", d->out);
     }
-    free(text);
-    return err;
-}
-
-static int draw(struct drawing *d, const struct gcb_plot *plot, size_t page, struct gcb_diag *diag)
-{
-    char *svg = NULL;
-    int err = gcb_plot_svg(&svg, plot, d->data, page, d->config->plot_folder, diag);
-
-    if (!err)
-        err = print_figure(d, plot, svg, diag);
     gcb_free(svg);
     d->done++;
     if (d->config->progress)

@@ -78,14 +78,10 @@ int gcb_plot_make(struct gcb_plot_paths *out, const struct gcb_plot_job *job,
 void gcb_plot_paths_fini(struct gcb_plot_paths *paths); /* zeroed is fine */
 
 /*
- * Draws a page and gives it back as text: a whole SVG document, from <svg on, without what stands before it (its
- * ids are those that gnuplot gives every picture); or letters for a terminal, 79 columns wide. `folder` is
- * an existing one for temporary files, all gone when this returns. `*out` is the caller's, gcb_free.
- * Fails as gcb_plot_make does.
+ * Draws a page and gives the image back, ended by a NUL: for GCB_PLOT_SVG a whole document, for GCB_PLOT_TEXT letters
+ * for a terminal, 79 columns wide. The job's folder is an existing one for temporary files, all gone when this
+ * returns; `force` has no meaning. `*out` is the caller's, gcb_free. Fails as gcb_plot_make does; *out is NULL then.
  */
-int gcb_plot_svg(char **out, const struct gcb_plot *plot, const struct gcb_plot_data *data,
-                 size_t page, const char *folder, struct gcb_diag *diag);
-int gcb_plot_text(char **out, const struct gcb_plot *plot, const struct gcb_plot_data *data,
-                  size_t page, const char *folder, struct gcb_diag *diag);
+int gcb_plot_draw(char **out, const struct gcb_plot_job *job, struct gcb_diag *diag);
 
 #endif

@@ -254,41 +254,6 @@ static int read_whole(char **out, const char *path, struct gcb_diag *diag)
     return 0;
 }
 
-static int draw_page(char **out, const struct gcb_plot_job *job, struct gcb_diag *diag)
-{
-    struct work w = {.folder = NULL};
-    int err;
-
-    *out = NULL;
-    name_page(w.stem, job->plot, job->data, job->page);
-    err = prepare(&w, job, diag);
-    if (!err)
-        err = draw(&w, diag);
-    if (!err)
-        err = read_whole(out, w.paths[IMAGE], diag);
-    work_fini(&w);
-    return err;
-}
-
-int gcb_plot_svg(char **out, const struct gcb_plot *plot, const struct gcb_plot_data *data,
-                 size_t page, const char *folder, struct gcb_diag *diag)
-{
-    const struct gcb_plot_job job = {plot, data, page, folder, GCB_PLOT_SVG, false};
-    const int err = draw_page(out, &job, diag);
-    char *start;
-
-    if (err)
-        return err;
-    start = strstr(*out, "<svg");
-    if (!start) {
-        gcb_free(*out);
-        *out = NULL;
-        return gcb_diag_set(diag, GCB_E_IO, "gnuplot drew no SVG");
-    }
-    memmove(*out, start, strlen(start) + 1);
-    return 0;
-}
-
 /* Without the form feed in front, empty lines around the picture, and blanks at the ends of lines. */
 static void trim(char *text)
 {
@@ -317,13 +282,20 @@ static void trim(char *text)
     *to = '\0';
 }
 
-int gcb_plot_text(char **out, const struct gcb_plot *plot, const struct gcb_plot_data *data,
-                  size_t page, const char *folder, struct gcb_diag *diag)
+int gcb_plot_draw(char **out, const struct gcb_plot_job *job, struct gcb_diag *diag)
 {
-    const struct gcb_plot_job job = {plot, data, page, folder, GCB_PLOT_TEXT, false};
-    const int err = draw_page(out, &job, diag);
+    struct work w = {.folder = NULL};
+    int err;
 
+    *out = NULL;
+    name_page(w.stem, job->plot, job->data, job->page);
+    err = prepare(&w, job, diag);
     if (!err)
+        err = draw(&w, diag);
+    if (!err)
+        err = read_whole(out, w.paths[IMAGE], diag);
+    if (!err && job->type == GCB_PLOT_TEXT)
         trim(*out);
+    work_fini(&w);
     return err;
 }

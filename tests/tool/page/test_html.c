@@ -1,4 +1,4 @@
-/* Text in HTML is shown and never read as markup. */
+/* Text in HTML is shown and never read as markup, and images stay inside of their attribute. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -59,12 +59,47 @@ static void long_names_may_break(void **state)
     assert_string_equal(made(gcb_html_name, name), name);
 }
 
+static void write_image(FILE *out, const char *image)
+{
+    gcb_html_image(out, "image/svg+xml", image, strlen(image), "a \"b\" <c>");
+}
+
+#define IMAGE(base64) \
+    "<img alt=\"a &quot;b&quot; &lt;c&gt;\" src=\"data:image/svg+xml;base64," base64 "\">"
+
+static void images_are_base64(void **state)
+{
+    (void)state;
+    assert_string_equal(made(write_image, ""), IMAGE(""));
+    assert_string_equal(made(write_image, "M"), IMAGE("TQ=="));
+    assert_string_equal(made(write_image, "Ma"), IMAGE("TWE="));
+    assert_string_equal(made(write_image, "Man"), IMAGE("TWFu"));
+    assert_string_equal(made(write_image, "\xff\xfe\xfb\x7f"), IMAGE("//77fw=="));
+}
+
+/* Whatever the bytes of the image are, between the quotes stand digits of base64 only. */
+static void images_cannot_break_out(void **state)
+{
+    const char *page =
+        made(write_image, "<svg>\"'><script>alert(1)</script>\\\n&quot;</svg>\xff-->]]>");
+    const char *data = strstr(page, ";base64,");
+
+    (void)state;
+    assert_non_null(data);
+    data += strlen(";base64,");
+    data += strspn(data, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/");
+    data += strspn(data, "=");
+    assert_string_equal(data, "\">");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(markup_is_text),
         cmocka_unit_test(what_is_invisible_is_spelled_out),
         cmocka_unit_test(long_names_may_break),
+        cmocka_unit_test(images_are_base64),
+        cmocka_unit_test(images_cannot_break_out),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
