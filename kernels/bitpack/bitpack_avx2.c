@@ -4,16 +4,17 @@
 #include "kernels/bitpack/bitpack.h"
 
 /*
- * Eight codes of any width w fill w whole bytes, so a 128-bit lane holds eight of them and a step of
- * two lanes moves 16 codes. Loads and stores of packed bytes are 16 wide whatever w is: the steps that
- * would pass the end go through a padded copy, which also serves the tail.
+ * Eight codes of w bits fill exactly w bytes. So a 128-bit lane handles eight codes, and one step
+ * of two lanes handles 16. Each load or store of packed bytes moves 16 bytes, whatever w is. Steps
+ * that would access bytes past the end work on a padded copy, which also serves the tail.
  */
 #define STEP 16
-/* Fewer than 16 + width bytes are ever left over: 16 bytes of 1 bit, or 28 of 13 bits in two steps. */
+/* At most 16 bytes plus one step (2 * width bytes) remain after the safe steps: 16 bytes of 1-bit
+ * codes, or 28 bytes of 13-bit codes in two steps. */
 #define REST_CODES (8 * STEP)
 #define REST_BYTES 64
 
-/* Steps whose 16-byte accesses of packed bytes stay within `bytes`. */
+/* Number of steps whose 16-byte accesses of packed bytes stay within `bytes`. */
 static size_t safe_steps(size_t n, size_t bytes, unsigned width)
 {
     const size_t steps = n / STEP, room = bytes + width;
@@ -27,7 +28,7 @@ static inline void pack_steps(uint8_t *out, const uint16_t *code, size_t steps, 
 {
     const __m256i zero = _mm256_setzero_si256();
     const __m128i w = _mm_cvtsi32_si128((int)width), w2 = _mm_cvtsi32_si128((int)(2 * width));
-    /* Joining two 64-bit halves of 4 w bits: a shift count of 64 or more gives 0. */
+    /* Join two 64-bit halves that hold 4 w bits each: a shift by 64 or more gives 0. */
     const __m256i up = _mm256_set_epi64x(64, 4 * width, 64, 4 * width);
     const __m256i down = _mm256_set_epi64x(64 - 4 * width, 0, 64 - 4 * width, 0);
 
@@ -63,7 +64,8 @@ void gcb_bitpack_pack_avx2(uint8_t *out, const uint16_t *code, size_t n, unsigne
     }
 }
 
-/* For codes `first` to `first` + 3 of a lane: which three bytes each needs; the fourth stays 0. */
+/* The three bytes that each code from `first` to `first` + 3 of a lane needs; the fourth byte
+ * is 0. */
 static __m256i bytes_of_codes(unsigned first, unsigned width)
 {
     uint8_t index[16];
@@ -128,7 +130,7 @@ static inline __m256i weigh(const uint16_t *low, const uint16_t *high)
     return _mm256_madd_epi16(v, weights);
 }
 
-/* 40 codes to 8 bytes; reads three codes more, whose weight is 0. */
+/* Packs 40 codes into 8 bytes. Reads three codes more, with weight 0. */
 static inline void trits_8(uint8_t *out, const uint16_t *code)
 {
     const __m256i gather = _mm256_set1_epi32(0x0C080400);
@@ -160,13 +162,13 @@ void gcb_bitpack_trits_avx2(uint8_t *out, const uint16_t *code, size_t n)
 }
 
 /*
- * Code j of a byte b is floor(b / 3^j) - 3 floor(b / 3^(j+1)). The quotients come from the high halves of
- * 2 b * ceil(2^15 / 3^j), exact for any b below 256.
+ * Code j of a byte b is floor(b / 3^j) - 3 floor(b / 3^(j+1)). The quotients are the high halves of
+ * 2 b * ceil(2^15 / 3^j), which is exact for any b below 256.
  */
 static const uint16_t reciprocal[6] = {32768, 10923, 3641, 1214, 405, 135};
 
 struct divisors {
-    __m256i byte[5], here[5], next[5]; /* for each 16 of the 80 codes that 16 bytes hold */
+    __m256i byte[5], here[5], next[5]; /* one entry for each 16 of the 80 codes in 16 bytes */
 };
 
 static void set_divisors(struct divisors *d)

@@ -3,7 +3,7 @@
 
 static void pack_c(uint8_t *out, const uint16_t *code, size_t n, unsigned width)
 {
-    uint32_t hold = 0; /* at most 7 bits left over and one code */
+    uint32_t hold = 0; /* at most 7 bits left over, and one code */
     unsigned held = 0;
 
     for (size_t i = 0; i < n; i++) {

@@ -5,18 +5,18 @@
 #include <stdint.h>
 
 /*
- * Family `compare`: everything the error metrics need of an input x and what a decoder rebuilt, y,
- * from one read of both. Sums follow the project's rule for blocks (kernels/reduce/reduce.h): n is at
- * most GCB_SUM_BLOCK and the caller adds blocks in index order. Every variant is bit-exact.
+ * Family `compare`: all sums and counts that the error metrics need, from one read of the input x
+ * and the decoded y. Sums follow the project's block rule (kernels/reduce/reduce.h): n is at most
+ * GCB_SUM_BLOCK, and the caller adds blocks in index order. Every variant is bit-exact.
  *
  * With d = (double)x[i] - (double)y[i]:
  *   xx, yy, xy  block sums of x*x, y*y, x*y (formed in double, each product exact)
  *   dd, d       block sums of d*d and of d (d and d*d rounded to double)
  *   max_abs     largest |d|
- *   same_sign   elements for which both are zero (of either sign), or both positive, or both negative
+ *   same_sign   elements for which both are zero (of either sign), both positive, or both negative
  *   zeros       elements with x == 0 (either sign)
- *   zeros_kept  of those, elements with y == 0
- * x and y are finite. A call overwrites *out; for n = 0 all of it is zero.
+ *   zeros_kept  elements with x == 0 and y == 0
+ * x and y are finite. A call overwrites *out; for n = 0 every field is zero.
  */
 struct gcb_compare {
     double xx, yy, xy, dd, d;

@@ -4,9 +4,9 @@
 #include "kernels/compare/compare_elem.h"
 
 /*
- * Five sums of 32 lanes are 40 registers of 4, and there are 16. So a block is read in strips: within a
- * tile that stays in the first-level cache, one group of four lanes after the other, each with its five
- * accumulators in registers.
+ * The five sums and the maximum have 32 lanes each; that is far more than the 16 vector registers
+ * of four doubles. So a block is read in strips: within a tile that fits the first-level cache, the
+ * code handles four lanes at a time and keeps their accumulators in registers.
  */
 #define TILE 1024
 #define STRIP 4
@@ -32,7 +32,7 @@ static inline void add_pair(struct strip *s, const float *x, const float *y)
     s->max_abs = _mm256_max_pd(s->max_abs, _mm256_andnot_pd(_mm256_set1_pd(-0.0), d));
 }
 
-/* Lanes lane .. lane + 3 of n pairs; n is a multiple of the lanes. */
+/* Accumulates lanes lane .. lane + 3 of n pairs; n is a multiple of GCB_SUM_LANES. */
 static inline void add_strip(struct gcb_compare_lanes *lanes, size_t lane, const float *x,
                              const float *y, size_t n)
 {
@@ -55,8 +55,8 @@ static inline void add_strip(struct gcb_compare_lanes *lanes, size_t lane, const
     _mm256_storeu_pd(lanes->max_abs + lane, s.max_abs);
 }
 
-/* A comparison is -1 in its lane, so counting is subtracting. Two numbers have the same sign if the
- * signs agree where both are nonzero, or if both are zero. */
+/* A comparison gives -1 in its lane, so counting is subtracting. Two numbers have the same sign if
+ * both are zero, or if neither is zero and their sign bits agree. */
 static inline void add_classes(struct classes *c, const float *x, const float *y)
 {
     const __m256 a = _mm256_loadu_ps(x), b = _mm256_loadu_ps(y), zero = _mm256_setzero_ps();
@@ -68,7 +68,7 @@ static inline void add_classes(struct classes *c, const float *x, const float *y
 
     c->zeros = _mm256_sub_epi32(c->zeros, a0);
     c->zeros_kept = _mm256_sub_epi32(c->zeros_kept, both);
-    /* 1 + apart is 1 where neither is zero and the signs agree, else 0; both adds the zeros. */
+    /* 1 + apart is 1 if neither is zero and the signs agree, else 0; `both` adds the zeros. */
     c->same_sign = _mm256_add_epi32(c->same_sign, _mm256_sub_epi32(apart, both));
 }
 
@@ -82,7 +82,7 @@ static inline uint32_t add_lanes(__m256i v)
     return total;
 }
 
-/* n is a multiple of the lanes; at most a block. */
+/* n is a multiple of GCB_SUM_LANES and at most a block. */
 static void add_tiles(struct gcb_compare_lanes *lanes, const float *x, const float *y, size_t n)
 {
     const __m256i zero = _mm256_setzero_si256();

@@ -3,7 +3,8 @@
 #include "kernels/compare/compare.h"
 #include "kernels/compare/compare_elem.h"
 
-/* Eight lanes of the five sums. Four of these, 20 registers of 32, hold a whole block's accumulators. */
+/* Eight lanes of the five sums and the maximum. Four octets hold the accumulators of a whole block
+ * in 24 of the 32 registers. */
 struct octet {
     __m512d xx, yy, xy, dd, d, max_abs;
 };

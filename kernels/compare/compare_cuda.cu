@@ -11,16 +11,16 @@ constexpr unsigned kThreads = 256;
 constexpr unsigned kWarps = kThreads / gcb::kWarp;
 constexpr unsigned kSums = 5; /* xx, yy, xy, dd, d */
 
-/* What a warp found in its sum block. */
+/* The counts and the maximum of one sum block. */
 struct counts {
     uint32_t same_sign, zeros, zeros_kept, nonfinite, nonfinite_kept;
     uint32_t pad;
     double max_abs;
 };
 
-/* In scratch: each of the sums of all blocks, then the counts. */
+/* Scratch: the partial sums of all blocks, then their counts. */
 struct parts {
-    double *sum; /* kSums arrays of `blocks` */
+    double *sum; /* kSums arrays of `blocks` elements */
     counts *count;
     uint64_t blocks;
 };
@@ -55,7 +55,7 @@ __device__ counts join_counts(counts c)
     return c;
 }
 
-/* One pair: an x that cannot be compared adds nothing. */
+/* Adds one pair. An x that is infinite or NaN is only counted. */
 __device__ void take(double (&sum)[kSums], counts &c, float x, float y)
 {
     struct gcb_compare_terms t;
@@ -77,7 +77,7 @@ __device__ void take(double (&sum)[kSums], counts &c, float x, float y)
     c.zeros_kept += x == 0.0f && y == 0.0f;
 }
 
-/* A warp for each sum block. */
+/* Each warp handles one sum block. */
 __global__ void compare_blocks(parts out, const float *__restrict__ x, const float *__restrict__ y,
                                uint64_t n)
 {
@@ -106,7 +106,8 @@ struct joining {
     uint64_t count[5];
 };
 
-/* One block. A warp's first thread adds up one of the sums, in index order; the counts have no order. */
+/* One block of threads. The first thread of warp k adds up sum k in index order; the counts need no
+ * order. */
 __global__ void compare_join(gcb_cuda_comparison *out, parts in)
 {
     joining &s = gcb::shared<joining>();

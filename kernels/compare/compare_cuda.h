@@ -4,9 +4,10 @@
 #include "kernels/cuda/stream.h"
 
 /*
- * Family `compare` on the device (kernels/compare/compare.h), over a whole tensor: blocks of GCB_SUM_BLOCK
- * by the project's rule, added in index order from 0. An element where x is an infinity or NaN takes no part in
- * sums and counts; such ones are counted, and those that y has bit for bit.
+ * Family `compare` on the device (kernels/compare/compare.h), over a whole tensor. Blocks of
+ * GCB_SUM_BLOCK elements are summed by the project's rule and added in index order from 0. An
+ * element with an infinite or NaN x is left out of all sums and counts; it is counted in
+ * `nonfinite`, and in `nonfinite_kept` if y has the same bits.
  */
 struct gcb_cuda_comparison {
     double xx, yy, xy, dd, d;
@@ -21,8 +22,8 @@ extern "C" {
 
 uint64_t gcb_cuda_compare_scratch(uint64_t n);
 
-/* Fills *out, which is device memory as the rest is. Two launches; each element of both is read once. 0 or
- * GCB_E_DEVICE. */
+/* Fills *out. All pointers are device memory. Two launches; each element of x and y is read once.
+ * Returns 0 or GCB_E_DEVICE. */
 int gcb_cuda_compare(struct gcb_device_stream *s, struct gcb_cuda_comparison *out, const float *x,
                      const float *y, uint64_t n, void *scratch);
 

@@ -1,22 +1,22 @@
 #ifndef KERNELS_COMPARE_COMPARE_ELEM_H
 #define KERNELS_COMPARE_COMPARE_ELEM_H
 
-/* What one pair of elements adds, and how the accumulators of a block become its result. */
+/* The terms that one pair of elements adds, and how a block's accumulators become its result. */
 #include <stddef.h>
 
 #include "kernels/base/hd.h"
 #include "kernels/compare/compare.h"
 #include "kernels/reduce/reduce_elem.h"
 
-/* The accumulators of one block; element i of it belongs to lane i mod GCB_SUM_LANES. A block is short
- * enough for 32-bit counts, which vectors hold more of. */
+/* The accumulators of one block; element i belongs to lane i mod GCB_SUM_LANES. A block is short
+ * enough for 32-bit counts, and a vector holds twice as many of those as of 64-bit counts. */
 struct gcb_compare_lanes {
     double xx[GCB_SUM_LANES], yy[GCB_SUM_LANES], xy[GCB_SUM_LANES];
     double dd[GCB_SUM_LANES], d[GCB_SUM_LANES], max_abs[GCB_SUM_LANES];
     uint32_t same_sign, zeros, zeros_kept;
 };
 
-/* What a pair adds to each sum; `size` is what max_abs is the largest of. */
+/* The terms that a pair adds to each sum; max_abs is the largest `size`. */
 struct gcb_compare_terms {
     double xx, yy, xy, dd, d, size;
 };
@@ -59,7 +59,7 @@ GCB_HD void gcb_compare_classes(struct gcb_compare_lanes *lanes, float x, float 
     lanes->zeros_kept += (uint32_t)((x == 0) & (y == 0));
 }
 
-/* Adds the last n < GCB_SUM_LANES pairs of a block, whose index is a multiple of the lanes. */
+/* Adds the last n < GCB_SUM_LANES pairs of a block; the first of them belongs to lane 0. */
 GCB_HD void gcb_compare_tail(struct gcb_compare_lanes *lanes, const float *x, const float *y,
                              size_t n)
 {
@@ -69,7 +69,7 @@ GCB_HD void gcb_compare_tail(struct gcb_compare_lanes *lanes, const float *x, co
     }
 }
 
-/* Destroys the lanes. */
+/* Overwrites the lanes. */
 GCB_HD void gcb_compare_join(struct gcb_compare *out, struct gcb_compare_lanes *lanes)
 {
     out->xx = gcb_reduce_join(lanes->xx);

@@ -5,13 +5,16 @@
 #include <stdint.h>
 
 /*
- * Family `convert`: element types. Narrowing rounds to nearest, ties to even, denormals included, and
- * saturates: a finite value that would round to infinity becomes the largest finite one, sign kept.
- * Infinities stay; a NaN stays a NaN: sign kept, quiet bit set, upper payload bits kept. Widening is
- * exact (a signalling NaN becomes quiet, as the hardware does). Every variant is bit-exact.
+ * Family `convert`: conversions between element types.
  *
- * The 16-bit arrays are bytes, little-endian and of any alignment, as they stand in a message.
- * Narrowing returns how many finite values saturated.
+ * Narrowing rounds to nearest, ties to even, denormals included. It saturates: a finite value that
+ * would round to infinity becomes the largest finite value of the same sign. Infinities stay. A NaN
+ * stays a NaN: it keeps its sign and the upper bits of its payload, and its quiet bit is set.
+ * Widening is exact, except that a signalling NaN becomes quiet, as in hardware. Every variant is
+ * bit-exact.
+ *
+ * The 16-bit arrays are bytes, little-endian, of any alignment, as in a message. Narrowing returns
+ * the number of finite values that saturated.
  */
 typedef size_t gcb_convert_narrow_fn(uint8_t *out, const float *x, size_t n);
 typedef void gcb_convert_widen_fn(float *out, const uint8_t *in, size_t n);

@@ -14,7 +14,7 @@ static inline __m256i magnitudes(__m256i bits)
     return _mm256_and_si256(bits, _mm256_set1_epi32((int)GCB_MAGNITUDE_MASK));
 }
 
-/* Ones where a finite magnitude is at least too_large. */
+/* All ones in each lane with a finite magnitude of at least too_large. */
 static inline __m256i saturates(__m256i m, uint32_t too_large)
 {
     const __m256i large = _mm256_cmpgt_epi32(m, _mm256_set1_epi32((int)too_large - 1));
@@ -34,7 +34,8 @@ size_t gcb_convert_to_fp16_avx2(uint8_t *out, const float *x, size_t n)
     const __m256i largest = _mm256_set1_epi32(0x477fe000); /* 65504 */
     size_t saturated = 0, i = 0;
 
-    /* The instruction does all but the saturation: it is handed the largest number in place of a larger. */
+    /* The instruction does everything except saturate: values that are too large are replaced by
+     * the limit first. */
     for (; i + 8 <= n; i += 8) {
         const __m256i bits = load_bits(x + i);
         const __m256i large = saturates(magnitudes(bits), GCB_FP16_TOO_LARGE);
@@ -54,8 +55,8 @@ size_t gcb_convert_to_fp16_avx2(uint8_t *out, const float *x, size_t n)
     return saturated;
 }
 
-/* Eight bf16 in the low halves of the lanes. The sign rides along: no rounding carries into it, because
- * what would reach it is replaced. */
+/* Eight bf16 in the low halves of the lanes. The sign bit is rounded along with the rest: no carry
+ * reaches it, because values whose rounding would carry into it are replaced. */
 static inline __m256i narrow8(__m256i bits, __m256i large)
 {
     const __m256i one = _mm256_set1_epi32(1),
@@ -65,7 +66,7 @@ static inline __m256i narrow8(__m256i bits, __m256i large)
     const __m256i is_nan =
         _mm256_cmpgt_epi32(magnitudes(bits), _mm256_set1_epi32((int)GCB_INF_BITS));
     const __m256i quiet = _mm256_or_si256(bits, _mm256_set1_epi32((int)GCB_FP32_QUIET));
-    /* A number too large is cut instead of rounded, and all that cutting leaves of it is 0x7f7f. */
+    /* A value that is too large is truncated instead of rounded, which gives 0x7f7f. */
     const __m256i cut = _mm256_blendv_epi8(rounded, bits, large);
 
     return _mm256_srli_epi32(_mm256_blendv_epi8(cut, quiet, is_nan), 16);

@@ -29,7 +29,7 @@ static size_t to_bf16_c(uint8_t *out, const float *x, size_t n)
     return saturated;
 }
 
-/* Stored as bits: copying a float may not carry every NaN unchanged on every machine. */
+/* Results are stored as bits: copying a float may change a NaN on some machines. */
 static void from_fp16_c(float *out, const uint8_t *in, size_t n)
 {
     for (size_t i = 0; i < n; i++) {

@@ -12,12 +12,12 @@ namespace
 
 struct tuning {
     static constexpr unsigned threads = 256;
-    static constexpr unsigned each = 8; /* elements a thread takes: two 16-byte reads */
+    static constexpr unsigned each = 8; /* elements per thread: two 16-byte reads */
 };
 
 constexpr uint64_t kBlockElements = tuning::threads * tuning::each;
 
-/* `plain`: of what neither saturates nor is infinite or a NaN, two at a time. */
+/* `plain` converts two values that neither saturate nor are infinite or NaN. */
 struct fp16 {
     static constexpr uint32_t too_large = GCB_FP16_TOO_LARGE;
 
@@ -60,7 +60,7 @@ struct bf16 {
     }
 };
 
-/* Adds each thread's count to *total, a warp at a time. */
+/* Adds each thread's count to *total, with one atomic per warp. */
 __device__ void add_counts(uint64_t *total, uint32_t count)
 {
     for (unsigned by = gcb::kWarp / 2; by > 0; by /= 2)
@@ -69,7 +69,7 @@ __device__ void add_counts(uint64_t *total, uint32_t count)
         gcb::atomic_add(total, static_cast<uint64_t>(count));
 }
 
-/* A thread's halves, two to a word, and how many of them saturated. */
+/* Narrows a thread's elements, two to a word. Returns the number of values that saturated. */
 template <class Half>
 __device__ uint32_t narrow_all(uint32_t (&word)[tuning::each / 2], const float (&v)[tuning::each])
 {
@@ -94,7 +94,7 @@ __device__ void widen_all(float (&v)[tuning::each], const uint32_t (&word)[tunin
         v[i] = gcb_float_of(Half::widen(word[i / 2] >> (16 * (i % 2)) & 0xffffu));
 }
 
-/* result is NULL for a tensor that goes raw. */
+/* result is NULL for a tensor that is sent raw. */
 template <class Half, class Where> __global__ void put_half(Where where)
 {
     const gcb::place at = gcb::find(where);

@@ -4,11 +4,12 @@
 #include "kernels/cuda/group.h"
 
 /*
- * Family `convert` on the device (kernels/convert/convert.h): each call is one launch, reads every element once
- * and queues its work on the stream. 0 or GCB_E_DEVICE. All pointers are device memory, arrays aligned to 16.
+ * Family `convert` on the device (kernels/convert/convert.h). Each call is one launch on the stream
+ * and reads every element once. Returns 0 or GCB_E_DEVICE. All pointers are device memory; arrays
+ * are aligned to 16.
  *
- * put: writes the values as fp32, fp16 or bf16 bytes; result->length = bytes, result->clamped += values that
- *      saturated. result may be NULL.
+ * put: writes the values as fp32, fp16 or bf16 bytes; sets result->length to the bytes and adds the number
+ *      of saturated values to result->clamped. result may be NULL.
  * get: the inverse.
  */
 #ifdef __cplusplus
@@ -25,7 +26,7 @@ int gcb_cuda_get_fp32(struct gcb_device_stream *s, float *out, const uint8_t *in
 int gcb_cuda_get_fp16(struct gcb_device_stream *s, float *out, const uint8_t *in, uint64_t n);
 int gcb_cuda_get_bf16(struct gcb_device_stream *s, float *out, const uint8_t *in, uint64_t n);
 
-/* The same of a group, in one launch behind the copy of its table. */
+/* The same for a group of messages: one copy of the group's table, then one launch. */
 int gcb_cuda_put_fp32_group(struct gcb_device_stream *s, const struct gcb_device_group *g);
 int gcb_cuda_put_fp16_group(struct gcb_device_stream *s, const struct gcb_device_group *g);
 int gcb_cuda_put_bf16_group(struct gcb_device_stream *s, const struct gcb_device_group *g);

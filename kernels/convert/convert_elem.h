@@ -2,12 +2,12 @@
 #define KERNELS_CONVERT_CONVERT_ELEM_H
 
 /*
- * One element of each conversion in kernels/convert/convert.h, bit pattern to bit pattern. Written as
- * selections between values that are cheap to form, so that a compiler can make vectors of the loop.
+ * The conversions of kernels/convert/convert.h for one element, from bit pattern to bit pattern.
+ * They select between values that are cheap to compute, so that a compiler can vectorise the loop.
  */
 #include "kernels/base/hd.h"
 
-/* A NaN with this bit of its fraction set is quiet. */
+/* A NaN is quiet if this bit of its fraction is set. */
 #define GCB_FP32_QUIET 0x00400000u
 #define GCB_FP16_QUIET 0x0200u
 #define GCB_BF16_QUIET 0x0040u
@@ -15,15 +15,15 @@
 #define GCB_FP16_INF 0x7c00u
 #define GCB_BF16_INF 0x7f80u
 
-/* Magnitudes from here on round to infinity when narrowed: half a step above the largest finite one. */
+/* Magnitudes from here on round to infinity: half a step above the largest finite value. */
 #define GCB_FP16_TOO_LARGE 0x477ff000u
 #define GCB_BF16_TOO_LARGE 0x7f7f8000u
 
-/* 2^-14, the smallest normal fp16, and what lies between the exponents of equal fp32 and fp16 numbers. */
+/* 2^-14, the smallest normal fp16; and the difference of the exponent biases of fp32 and fp16. */
 #define GCB_FP16_NORMAL 0x38800000u
 #define GCB_FP16_REBIAS (112u << 23)
 
-/* Whether a float of this magnitude counts as saturated. */
+/* Whether a float of this magnitude counts as saturated: 1 or 0. */
 GCB_HD uint32_t gcb_fp16_saturates(uint32_t magnitude)
 {
     return (magnitude >= GCB_FP16_TOO_LARGE) & (magnitude < GCB_INF_BITS);
@@ -34,7 +34,8 @@ GCB_HD uint32_t gcb_bf16_saturates(uint32_t magnitude)
     return (magnitude >= GCB_BF16_TOO_LARGE) & (magnitude < GCB_INF_BITS);
 }
 
-/* Drops the lowest `bits` bits, to nearest, ties to even; a carry moves into the exponent, as it should. */
+/* Drops the lowest `bits` bits, to nearest, ties to even. A carry increments the exponent, as it
+ * should. */
 GCB_HD uint32_t gcb_round_off(uint32_t u, int bits)
 {
     const uint32_t below_half = (1u << (bits - 1)) - 1u;
@@ -45,7 +46,8 @@ GCB_HD uint32_t gcb_round_off(uint32_t u, int bits)
 GCB_HD uint32_t gcb_fp16_of_fp32(uint32_t u)
 {
     const uint32_t sign = u >> 16 & 0x8000u, m = u & GCB_MAGNITUDE_MASK;
-    /* The last bit of a float in [0.5, 1) is 2^-24, the step of denormal fp16: the addition rounds. */
+    /* The last bit of a float in [0.5, 1) is 2^-24, the step of fp16 denormals, so this addition
+     * rounds. */
     const float half = 0.5f;
     const uint32_t denormal = gcb_bits_of(gcb_float_of(m) + half) - gcb_bits_of(half);
     const uint32_t normal = gcb_round_off(m - GCB_FP16_REBIAS, 13);
@@ -89,7 +91,7 @@ GCB_HD uint32_t gcb_fp32_of_bf16(uint32_t h)
     return u | quiet;
 }
 
-/* Message bytes are little-endian whatever the machine is. */
+/* Message bytes are little-endian on every machine. */
 GCB_HD uint32_t gcb_load_half(const uint8_t *in)
 {
     return (uint32_t)in[0] | (uint32_t)in[1] << 8;

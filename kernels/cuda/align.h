@@ -2,9 +2,9 @@
 #define KERNELS_CUDA_ALIGN_H
 
 /*
- * Scratch and tables are cut into parts that begin on boundaries: of 16 bytes within a launcher, for 16-byte
- * accesses; of 256 between the stages of a codec, as device memory itself begins, which cuFFT may ask for.
- * Each returns the bytes that a part takes up with what follows it aligned.
+ * Each function rounds a size up, so that the next part of a scratch or table begins aligned. Parts
+ * within a launcher are aligned to 16 bytes, for 16-byte accesses. Parts of different stages of a
+ * codec are aligned to 256, like device memory itself; cuFFT may need that.
  */
 #include <stdint.h>
 

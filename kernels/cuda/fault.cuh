@@ -1,7 +1,7 @@
 #ifndef KERNELS_CUDA_FAULT_CUH
 #define KERNELS_CUDA_FAULT_CUH
 
-/* What a CUDA call came to, and a stream that remembers it. */
+/* The result of a CUDA call, and a stream that remembers the first failure. */
 #include <cuda_runtime.h>
 #include <stdint.h>
 
@@ -14,14 +14,15 @@ namespace gcb
 /* The first call that failed. */
 struct fault {
     cudaError_t error;
-    const char *call; /* its text, static */
+    const char *call; /* source text of the call, static */
     const char *file;
     int line;
 };
 
 /*
- * Every CUDA call goes through here: 0, GCB_E_NOMEM or GCB_E_DEVICE, and the fault is kept if it is the first. CUDA keeps an
- * error until it is asked for it, as the next launch would, whose fault it is not: it is asked here.
+ * Every CUDA call goes through this macro. It gives 0, GCB_E_NOMEM or GCB_E_DEVICE, and keeps the
+ * fault if it is the stream's first. CUDA would report the error again at the next launch, so the
+ * macro clears it.
  */
 #define GCB_CUDA(fault, call) gcb::checked((fault), (call), #call, __FILE__, __LINE__)
 
@@ -39,7 +40,7 @@ inline int checked(fault *f, cudaError_t error, const char *call, const char *fi
 
 struct gcb_device_stream {
     cudaStream_t handle;
-    uint64_t launches; /* kernels and fills, since it was made */
+    uint64_t launches; /* kernels and fills since the stream was made */
     gcb::fault fault;
 };
 

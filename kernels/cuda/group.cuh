@@ -2,8 +2,9 @@
 #define KERNELS_CUDA_GROUP_CUH
 
 /*
- * Kernels that run for one message or for a group (kernels/cuda/group.h): they are templates of `Where`, and ask
- * find(where) which message their block is of. For `one` that is what stood in the arguments before, at no cost.
+ * Kernels that serve one message or a group of messages (kernels/cuda/group.h). They are templates
+ * of `Where` and call find(where) to get the message of their block. For `one` the message is in
+ * the kernel's arguments, at no cost.
  */
 #include "kernels/cuda/group.h"
 #include "kernels/cuda/launch.cuh"
@@ -18,14 +19,14 @@ struct one {
     struct gcb_device_item item;
 };
 
-/* A group, cut into blocks in one way. */
+/* A group of messages, and one of the ways to cut it into blocks. */
 struct many {
     const struct gcb_device_item *items;
     const uint32_t *first;
     unsigned count;
 };
 
-/* The message of a block, which is the `block`th of its `blocks`. */
+/* The message of a thread block. The block is number `block` of the message's `blocks`. */
 struct place {
     struct gcb_device_item item;
     uint32_t block, blocks;
@@ -36,8 +37,9 @@ __device__ __forceinline__ place find(const one &where)
     return {where.item, blockIdx.x, gridDim.x};
 }
 
-/* The last message that begins at this block or before it: those that have no blocks begin where another does. Every
- * thread of the block; each warp looks at 32 messages at a time, so that two steps do for a thousand. */
+/* Searches for the last message whose first block is at or before this block; messages without
+ * blocks share their first block with a later one. Called by every thread of the block. Each warp
+ * compares 32 messages at a time, so two steps are enough for a thousand messages. */
 __device__ __forceinline__ place find(const many &where)
 {
     unsigned from = 0, left = where.count;
@@ -55,7 +57,7 @@ __device__ __forceinline__ place find(const many &where)
     return {where.items[from], blockIdx.x - where.first[from], end - where.first[from]};
 }
 
-/* The same in a grid of one block a message. */
+/* The same in a grid with one block per message. */
 __device__ __forceinline__ const struct gcb_device_item &find_whole(const one &where)
 {
     return where.item;
@@ -68,13 +70,13 @@ __device__ __forceinline__ const struct gcb_device_item &find_whole(const many &
 
 /* ---- on the host ---- */
 
-/* Messages as one of a launcher's steps cuts them, and its blocks. */
+/* The messages of one launch, and its number of blocks. */
 template <class Where> struct step {
     Where where;
     uint64_t grid;
 };
 
-/* Cuts grid `grid`: `blocks_of` gives the blocks of an item. Returns how many there are. */
+/* Cuts grid `grid`: `blocks_of` gives the blocks of an item. Returns the number of blocks. */
 template <class BlocksOf>
 uint64_t cut(const struct gcb_device_group *g, unsigned grid, BlocksOf blocks_of)
 {
@@ -93,19 +95,19 @@ inline many grid_of(const struct gcb_device_group *g, unsigned grid)
     return {g->items_dev, g->first_dev + grid * static_cast<size_t>(g->count), g->count};
 }
 
-/* Blocks that take a tile each of an item: one at least. */
+/* Blocks of an item if each handles one tile; at least one. */
 inline uint64_t tile_grid(uint64_t n)
 {
     return n ? tile_count(n) : 1;
 }
 
-/* Cuts grid 0, which every launcher of a group does, in tiles. */
+/* Cuts grid 0 into tiles; every launcher of a group does that. */
 inline uint64_t cut_tiles(const struct gcb_device_group *g)
 {
     return cut(g, 0, [](const struct gcb_device_item &item) { return tile_grid(item.in.n); });
 }
 
-/* A message by itself, of an encoder without draws; and of a decoder. */
+/* A single message: of an encoder that draws no random numbers, and of a decoder. */
 inline one encoded(uint8_t *out, const struct gcb_device_input *in, void *scratch,
                    struct gcb_device_result *result)
 {
@@ -117,7 +119,7 @@ inline one decoded(float *out, const uint8_t *in, uint64_t n, struct gcb_device_
     return {{{out, n, nullptr, 0.0f, 0}, const_cast<uint8_t *>(in), result, nullptr, 0, 0, 0}};
 }
 
-/* Queues the copy of the table, its grids all cut. */
+/* Queues the copy of the table, after all its grids are cut. */
 inline int send(struct gcb_device_stream *s, const struct gcb_device_group *g)
 {
     return GCB_CUDA(&s->fault, cudaMemcpyAsync(const_cast<struct gcb_device_item *>(g->items_dev),

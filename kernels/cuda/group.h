@@ -4,42 +4,44 @@
 #include "kernels/cuda/stream.h"
 
 /*
- * Several messages by one set of launches: what the kernels are to know of each stands in device memory, and a block
- * finds out which message it is of, and which of its blocks it is. A network has more tensors of a few hundred
- * elements than a launch takes time for.
+ * Several messages in one set of launches. A network has many tensors of a few hundred elements,
+ * and a launch takes longer than the work on such a tensor. A table in device memory describes each
+ * message; a block finds its message in the table, and its number among the message's blocks.
  *
- * One message is a group without a table: its fields are the kernel's arguments (kernels/cuda/group.cuh).
+ * A single message needs no table: its fields are the kernel's arguments (kernels/cuda/group.cuh).
  */
 
-/* A message: of an encoder or of a decoder. */
+/* A message to encode or to decode. */
 struct gcb_device_item {
-    struct gcb_device_input in; /* decoding: in.x is what is written, without a residual */
+    struct gcb_device_input in; /* decoding: in.x is the output, and there is no residual */
     uint8_t *payload;
     struct gcb_device_result *result;
-    void *scratch;         /* of this message alone, aligned to 256 */
-    uint64_t coarse, fine; /* streams of draws, where a codec draws */
+    void *scratch;         /* this message's own, aligned to 256 */
+    uint64_t coarse, fine; /* random streams, if the codec draws */
     uint64_t bucket;       /* qsgd: elements that share a norm */
 };
 
-/* Most elements of a group, so that its blocks can be counted in 32 bits. */
+/* The most elements in a group, so that its blocks can be counted in 32 bits. */
 #define GCB_DEVICE_GROUP_ELEMENTS (UINT64_C(1) << 31)
-/* Ways to cut messages into blocks: a launch uses one of them. The first is tiles of 4096 elements, at least one. */
+/* A grid is a way to cut messages into blocks; each launch uses one grid. Grid 0 cuts into tiles of
+ * 4096 elements, at least one per message. */
 #define GCB_DEVICE_GRIDS 3
 
 /*
- * The table of a group, in pinned memory and where it goes on the device; items and then, for each grid, the first
- * block of each message. A launcher fills the grids that it uses, queues the one copy and then its kernels. The pinned
- * memory is not written again before the stream was waited for.
+ * The table of a group, in pinned memory and on the device: the items and then, for each grid, the
+ * first block of each message. A launcher fills the grids that it uses, queues one copy of the
+ * table, and then its kernels. The pinned memory must not be written again before the stream has
+ * been waited for.
  */
 struct gcb_device_group {
-    unsigned count; /* of messages */
+    unsigned count; /* messages */
     struct gcb_device_item *items;
     const struct gcb_device_item *items_dev;
-    uint32_t *first; /* GCB_DEVICE_GRIDS rows of count */
+    uint32_t *first; /* GCB_DEVICE_GRIDS rows of `count` entries */
     const uint32_t *first_dev;
 };
 
-/* Bytes of a table, both there and on the device: gcb_device_group_at lays it out, aligned to 16. */
+/* Bytes of a table, on either side. gcb_device_group_at lays the table out; it is aligned to 16. */
 static inline uint64_t gcb_device_group_bytes(uint64_t count)
 {
     return count * (sizeof(struct gcb_device_item) + GCB_DEVICE_GRIDS * sizeof(uint32_t));

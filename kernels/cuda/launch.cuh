@@ -2,9 +2,9 @@
 #define KERNELS_CUDA_LAUNCH_CUH
 
 /*
- * The only way to launch a kernel, the one check of CUDA calls, and the one way to shared memory. Tests put their
- * own header of this name in front, which runs the same kernels on the CPU (docs/cuda.md), so device code uses
- * neither <<< >>> nor __shared__ itself.
+ * The only way to launch a kernel and the only way to use shared memory. Device code uses neither
+ * <<< >>> nor __shared__ itself, because tests replace this header by one that runs the kernels on
+ * the CPU (docs/cuda.md).
  */
 #include <cuda_runtime.h>
 
@@ -13,16 +13,17 @@
 namespace gcb
 {
 
-/* Shared memory a block may have without asking. */
+/* Shared memory that a block may use without a function attribute. */
 constexpr size_t kPlainShared = 48 * 1024;
 
-/* Blocks that fill every device there is; those of kernels that have little for a block to do. */
+/* Most blocks of a grid: enough to fill any device; and for kernels whose blocks have little
+ * to do. */
 constexpr uint64_t kMostBlocks = 1056;
 constexpr uint64_t kManyBlocks = 4096;
 
 /*
- * The grid of a launch over so many pieces of work, one after the other for a block: each goes on gridDim.x pieces
- * further. Tests make `most` less, so that few pieces do to see blocks go on.
+ * The grid size for a kernel whose blocks loop over `pieces` pieces of work, gridDim.x apart. Tests
+ * lower `most`, so that blocks loop even with few pieces.
  */
 __host__ __device__ inline uint64_t grid_over(uint64_t pieces, uint64_t most = kMostBlocks)
 {
@@ -30,8 +31,9 @@ __host__ __device__ inline uint64_t grid_over(uint64_t pieces, uint64_t most = k
 }
 
 /*
- * Queues kernel(args...) on `stream`: `grid` blocks (at least 1, below 2^31) of `block` threads (a multiple of
- * 32), each block with `smem` bytes of shared memory. 0, or GCB_E_DEVICE with the fault kept in the stream.
+ * Queues kernel(args...) on `stream`: `grid` blocks (at least 1, below 2^31) of `block` threads (a
+ * multiple of 32), each block with `smem` bytes of shared memory. Returns 0, or GCB_E_DEVICE with
+ * the fault kept in the stream.
  */
 template <typename... P, typename... A>
 int launch(void (*kernel)(P...), uint64_t grid, unsigned block, size_t smem,
@@ -54,14 +56,15 @@ int launch(void (*kernel)(P...), uint64_t grid, unsigned block, size_t smem,
     return GCB_CUDA(&stream->fault, cudaGetLastError());
 }
 
-/* Queues a fill of `bytes` bytes, at least 1, with zeros; it counts as a launch. */
+/* Queues a fill of `bytes` bytes (at least 1) with zeros. It counts as a launch. */
 inline int clear(struct gcb_device_stream *stream, void *dev, size_t bytes)
 {
     stream->launches++;
     return GCB_CUDA(&stream->fault, cudaMemsetAsync(dev, 0, bytes, stream->handle));
 }
 
-/* The block's shared memory, as a struct of at most the bytes given to launch: aligned to 16, of any content. */
+/* The block's shared memory as a T, uninitialised, aligned to 16. T is at most as large as the
+ * bytes given to launch. */
 template <typename T> __device__ __forceinline__ T &shared()
 {
     extern __shared__ __align__(16) unsigned char gcb_shared_bytes[];

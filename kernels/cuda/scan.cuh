@@ -1,19 +1,19 @@
 #ifndef KERNELS_CUDA_SCAN_CUH
 #define KERNELS_CUDA_SCAN_CUH
 
-/* Sums of integers before each thread of a block, and tiles that warps take. */
+/* Prefix sums over the threads of a warp or block, and the number of a warp in the grid. */
 #include "kernels/cuda/warp.cuh"
 
 namespace gcb
 {
 
-/* Room of scan_block in shared memory: a number for each warp. */
+/* Shared memory of scan_block: one number per warp. */
 template <typename T> struct scan_room_of {
     T warp[32];
 };
 using scan_room = scan_room_of<uint32_t>;
 
-/* The sum of v over the lanes in front of this one. Every thread of the warp. */
+/* The sum of v over the lanes before this one. Called by every thread of the warp. */
 template <typename T> __device__ __forceinline__ T scan_warp(T v)
 {
     T up_to = v;
@@ -26,8 +26,8 @@ template <typename T> __device__ __forceinline__ T scan_warp(T v)
     return up_to - v;
 }
 
-/* The sum of v over the threads in front of this one; *total: over all. Every thread of the block; room may be used
- * again at once. */
+/* The sum of v over the threads before this one; *total is the sum over all. Called by every thread
+ * of the block. The room may be used again at once. */
 template <typename T> __device__ __forceinline__ T scan_block(scan_room_of<T> &room, T v, T *total)
 {
     const unsigned mine = threadIdx.x / kWarp, warps = blockDim.x / kWarp;
@@ -46,13 +46,13 @@ template <typename T> __device__ __forceinline__ T scan_block(scan_room_of<T> &r
     return before + in_warp;
 }
 
-/* Lanes below this one, as a mask of a ballot. */
+/* A mask of the lanes below this one. */
 __device__ __forceinline__ uint32_t lanes_before()
 {
     return (1u << lane()) - 1;
 }
 
-/* This warp among all of the grid, and how many there are. */
+/* The number of this warp in the grid, and the number of warps. */
 __device__ __forceinline__ uint64_t warp_of_grid()
 {
     return (blockIdx.x * uint64_t{blockDim.x} + threadIdx.x) / kWarp;

@@ -2,34 +2,34 @@
 #define KERNELS_CUDA_STREAM_H
 
 /*
- * What the C side of the CUDA module sees of a stream, and what a kernel writes of how a call ended. Launchers
- * (kernels/<family>/<family>_cuda.h) take a stream, queue their kernels on it and return 0 or GCB_E_DEVICE
- * at once; the words for the latter are kept in the stream (src/lib/device/module.h).
+ * A CUDA stream as the module's C code sees it, and the result that kernels write. Launchers
+ * (kernels/<family>/<family>_cuda.h) take a stream, queue their kernels on it and return 0 or
+ * GCB_E_DEVICE without waiting. The stream keeps the description of a failure (src/lib/device/module.h).
  */
 #include <stdint.h>
 
-struct gcb_device_stream; /* opaque: the module's own (kernels/cuda/launch.cuh) */
+struct gcb_device_stream; /* opaque: defined by the module (kernels/cuda/fault.cuh) */
 
 /*
- * How a call ended, written on the device behind everything else. The messages of a step have their
- * results side by side, so one small copy, behind one synchronisation, fetches all of them. All zero before
- * the call: a kernel adds to it.
+ * The result of a call, written on the device after everything else. The results of a step's
+ * messages are contiguous, so one synchronisation and one small copy fetch all of them. It must be
+ * all zero before the call, because kernels add to it.
  */
 struct gcb_device_result {
     uint64_t length;  /* encode: bytes of the payload */
-    uint64_t clamped; /* encode: elements that a limited range cut */
+    uint64_t clamped; /* encode: elements that were clamped to a limited range */
     /* 0. Encoding: GCB_E_SEND_RAW if the method's arithmetic overflowed. Decoding: GCB_E_CORRUPT */
     int32_t status;
-    /* the largest sign-cleared pattern among the elements, where somebody looked (the coder, for infinities and
-     * NaNs, or a codec whose range comes of the data) */
+    /* the largest sign-cleared bit pattern of the elements, if it was computed: by the coder, which
+     * looks for infinities and NaNs, or by a codec whose range depends on the data */
     uint32_t max_bits;
 };
 
 /*
- * What an encoder on the device is given: n floats, device memory, aligned to 16. With error feedback fused
- * (src/lib/memory/memory.h, kind ef) there is a residual: p = carry * residual + x is what is encoded and takes the
- * place of x, and p minus what the decoder will make of it becomes the residual; in two roundings each, as the
- * unfused path has them. Without (residual NULL) x is only read.
+ * The input of an encoder: n floats in device memory, aligned to 16. If `residual` is NULL, x is
+ * only read. Otherwise error feedback is fused (src/lib/memory/memory.h, kind ef): p = carry * residual
+ * + x is encoded and stored over x, and p minus the decoded values becomes the residual. Each takes
+ * two roundings, as in the unfused path.
  */
 struct gcb_device_input {
     float *x;
@@ -39,7 +39,7 @@ struct gcb_device_input {
     int compensated; /* x is p already */
 };
 
-/* The same, of a tensor that is only read. */
+/* The input for a tensor that is only read. */
 static inline struct gcb_device_input gcb_device_plain(const float *x, uint64_t n)
 {
     const struct gcb_device_input in = {(float *)(uintptr_t)x, n, 0, 0.0f, 0};

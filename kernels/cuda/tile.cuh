@@ -2,9 +2,10 @@
 #define KERNELS_CUDA_TILE_CUH
 
 /*
- * Codes of fixed width (kernels/bitpack/bitpack.h) in tiles of 4096 elements, a block's work: 256 threads with 16
- * elements each. A thread's codes fill whole 16-bit pieces whatever their width; they meet in shared memory, and from
- * there go to the payload, which begins at any byte, in 16-byte accesses.
+ * Codes of fixed width (kernels/bitpack/bitpack.h) in tiles of 4096 elements. A block of 256
+ * threads handles a tile, 16 elements per thread. The 16 codes of a thread fill whole 16-bit units,
+ * whatever the width. Codes are assembled in shared memory and copied to the payload, which may
+ * begin at any byte, in 16-byte accesses.
  */
 #include "kernels/cuda/vector.cuh"
 #include "kernels/cuda/warp.cuh"
@@ -17,18 +18,20 @@ constexpr unsigned kTileEach = 16;
 constexpr unsigned kTile = kTileThreads * kTileEach;
 constexpr unsigned kTileBytes = kTile * 2; /* at the greatest width, 16 */
 
-/* Room for the codes of a tile; a little is read behind them, and in front where a payload begins oddly. */
+/* Shared memory for the codes of a tile. There are extra bytes after the codes, which are read, and
+ * before them, if the payload is not aligned. */
 struct alignas(16) tile_room {
     uint32_t word[kTileBytes / 4 + 8];
 };
 
-/* Tiles of n elements: 0 of none. */
+/* Tiles of n elements; 0 for n = 0. */
 __host__ __device__ inline uint64_t tile_count(uint64_t n)
 {
     return (n + kTile - 1) / kTile;
 }
 
-/* Calls op.at<width>(), 16 for all that is not below: where each code stands is known to the compiler then. */
+/* Calls op.at<width>(), with 16 for any other width, so that the compiler knows the position of
+ * each code. */
 template <class Op> __device__ __forceinline__ void by_width(unsigned width, const Op &op)
 {
     switch (width) {
@@ -121,7 +124,7 @@ struct unpacking {
     }
 };
 
-/* This thread's codes, each below 2^width, to where they stand in the tile. */
+/* Writes this thread's codes, each below 2^width, to their place in the tile. */
 __device__ __forceinline__ void pack_codes(tile_room &room, const uint32_t (&code)[kTileEach],
                                            unsigned width)
 {
@@ -135,7 +138,8 @@ __device__ __forceinline__ void unpack_codes(uint32_t (&code)[kTileEach], const 
     by_width(width, unpacking{room.word, skip, code});
 }
 
-/* Word `at` bytes into the room, from the two that it may straddle. */
+/* The 32-bit word at byte `at` of the room, assembled from the two aligned words that it may
+ * span. */
 __device__ __forceinline__ uint32_t straddling_word(const tile_room &room, unsigned at)
 {
     const uint64_t pair = room.word[at / 4] | static_cast<uint64_t>(room.word[at / 4 + 1]) << 32;
@@ -143,7 +147,8 @@ __device__ __forceinline__ uint32_t straddling_word(const tile_room &room, unsig
     return static_cast<uint32_t>(pair >> 8 * (at % 4));
 }
 
-/* Bytes [0, bytes) of the room to `to`, of any alignment. All threads of the block, after a barrier. */
+/* Copies bytes [0, bytes) of the room to `to`, of any alignment. Called by all threads of the block
+ * after a barrier. */
 __device__ __forceinline__ void store_tile(uint8_t *to, const tile_room &room, unsigned bytes)
 {
     const uint8_t *from = reinterpret_cast<const uint8_t *>(room.word);
@@ -163,8 +168,9 @@ __device__ __forceinline__ void store_tile(uint8_t *to, const tile_room &room, u
         to[i] = from[i];
 }
 
-/* The inverse: bytes [0, bytes) at `from` into the room, behind as many bytes as `from` is past a multiple of 16;
- * returns how many. All threads of the block; a barrier must follow. */
+/* The inverse: copies bytes [0, bytes) at `from` into the room. They begin as many bytes into it as
+ * `from` is past a multiple of 16, which is returned. Called by all threads of the block; a barrier
+ * must follow. */
 __device__ __forceinline__ unsigned load_tile(tile_room &room, const uint8_t *from, unsigned bytes)
 {
     uint8_t *to = reinterpret_cast<uint8_t *>(room.word);

@@ -2,8 +2,9 @@
 #define KERNELS_CUDA_VECTOR_CUH
 
 /*
- * A thread's own run of elements, N of them from `first` on, in 16-byte accesses where the whole run lies inside
- * the array. N is a multiple of 4 (floats) or 8 (halves), `first` of N, and arrays are aligned to 16.
+ * Loads and stores of a thread's run of elements: N elements starting at `first`, in 16-byte
+ * accesses if the whole run lies inside the array. N is a multiple of 4 (floats) or 8 (halves);
+ * `first` is a multiple of N; arrays are aligned to 16.
  */
 #include <cuda_runtime.h>
 #include <stdint.h>
@@ -13,7 +14,7 @@
 namespace gcb
 {
 
-/* The whole run lies inside. */
+/* Load and store a run that lies inside the array. */
 template <unsigned N>
 __device__ __forceinline__ void load_inside(float (&v)[N], const float *x, uint64_t first)
 {
@@ -39,7 +40,7 @@ __device__ __forceinline__ void store_inside(float *x, const float (&v)[N], uint
             make_float4(v[i], v[i + 1], v[i + 2], v[i + 3]);
 }
 
-/* Elements from n on read as 0. */
+/* Elements from n on are read as 0. */
 template <unsigned N>
 __device__ __forceinline__ void load_floats(float (&v)[N], const float *x, uint64_t first,
                                             uint64_t n)
@@ -68,7 +69,7 @@ __device__ __forceinline__ void store_floats(float *x, const float (&v)[N], uint
             x[first + i] = v[i];
 }
 
-/* The same for 16-bit elements, two to a word, low half first. */
+/* The same for 16-bit elements, two to a word, the first in the low half. */
 template <unsigned W>
 __device__ __forceinline__ void load_halves(uint32_t (&word)[W], const uint8_t *in, uint64_t first,
                                             uint64_t n)
@@ -117,7 +118,7 @@ __device__ __forceinline__ void store_halves(uint8_t *out, const uint32_t (&word
             half[first + i] = static_cast<uint16_t>(word[i / 2] >> (16 * (i % 2)));
 }
 
-/* The largest sign-cleared pattern of a run. */
+/* The largest sign-cleared bit pattern of a run. */
 template <unsigned N> __device__ __forceinline__ uint32_t largest_of(const float (&v)[N])
 {
     uint32_t most = 0;

@@ -2,9 +2,10 @@
 #define KERNELS_CUDA_WARP_CUH
 
 /*
- * What threads of a warp and of a block do together, and atomics: CUDA's intrinsics under one set of names. Tests
- * put their own header of this name in front (docs/cuda.md). Every thread of the block calls sync_block and its
- * relatives, every thread of the warp the warp's: there are no partial warps here.
+ * Operations of the threads of a warp or a block, and atomics: CUDA's intrinsics under one set of
+ * names. Tests replace this header by one of their own (docs/cuda.md). Functions of the block must
+ * be called by all its threads, and those of the warp by the whole warp: there are no partial
+ * warps.
  */
 #include <cuda_runtime.h>
 #include <stdint.h>
@@ -26,7 +27,7 @@ __device__ __forceinline__ void sync_block()
     __syncthreads();
 }
 
-/* How many threads of the block hold p; a barrier too. */
+/* The number of threads of the block for which p holds; also a barrier. */
 __device__ __forceinline__ unsigned count_block(bool p)
 {
     return static_cast<unsigned>(__syncthreads_count(p));
@@ -39,14 +40,14 @@ __device__ __forceinline__ void sync_warp()
     __syncwarp();
 }
 
-/* Bit i: p of lane i. */
+/* Bit i is p of lane i. */
 __device__ __forceinline__ uint32_t ballot(bool p)
 {
     return __ballot_sync(0xffffffffu, p);
 }
 
-/* v of another lane: of lane `from`, of lane ^ mask, of lane + by (own v beyond the last), of lane - by (own v
- * below the first). T is uint32_t, int, uint64_t, float or double. */
+/* v of another lane: `from`, lane ^ mask, lane + by (own v past the last lane), lane - by (own v
+ * before the first). T is uint32_t, int, uint64_t, float or double. */
 template <typename T> __device__ __forceinline__ T shfl(T v, unsigned from)
 {
     return __shfl_sync(0xffffffffu, v, static_cast<int>(from));
@@ -67,7 +68,7 @@ template <typename T> __device__ __forceinline__ T shfl_up(T v, unsigned by)
     return __shfl_up_sync(0xffffffffu, v, by);
 }
 
-/* The sum, and the largest, of the warp's values, in every lane. */
+/* The sum and the maximum of the warp's values, in every lane. */
 __device__ __forceinline__ uint32_t warp_add(uint32_t v)
 {
     return __reduce_add_sync(0xffffffffu, v);
@@ -85,7 +86,7 @@ __device__ __forceinline__ unsigned popc(uint32_t v)
     return static_cast<unsigned>(__popc(v));
 }
 
-/* Leading zeros; 32 or 64 for 0. */
+/* Number of leading zeros; 32 or 64 for 0. */
 __device__ __forceinline__ unsigned clz(uint32_t v)
 {
     return static_cast<unsigned>(__clz(static_cast<int>(v)));
@@ -102,20 +103,20 @@ __device__ __forceinline__ unsigned lowest_bit(uint32_t v)
     return static_cast<unsigned>(__ffs(static_cast<int>(v))) - 1;
 }
 
-/* sum + byte i of word, 0 being the lowest. */
+/* sum + byte i of word; byte 0 is the lowest. */
 __device__ __forceinline__ uint32_t add_byte(uint32_t word, unsigned i, uint32_t sum)
 {
     return __dp4a(word, 1u << 8 * i, sum);
 }
 
-/* The lowest bytes of four words, a's lowest. */
+/* A word of the lowest bytes of a, b, c, d; that of a is the lowest. */
 __device__ __forceinline__ uint32_t low_bytes(uint32_t a, uint32_t b, uint32_t c, uint32_t d)
 {
     return __byte_perm(__byte_perm(a, b, 0x0040), __byte_perm(c, d, 0x0040), 0x5410);
 }
 
-/* Two floats as halves in one word, `low` in its lower part: to nearest, ties to even, denormals kept; what is too large
- * becomes infinite. The device has this as one instruction. */
+/* Two floats as fp16 in one word, `low` in the lower half: to nearest, ties to even, denormals
+ * kept; values that are too large become infinite. The device does this in one instruction. */
 __device__ __forceinline__ uint32_t two_halves(float low, float high)
 {
     uint32_t word;
@@ -124,7 +125,7 @@ __device__ __forceinline__ uint32_t two_halves(float low, float high)
     return word;
 }
 
-/* ---- atomics, relaxed: each returns what was there before ---- */
+/* ---- relaxed atomics; each returns the previous value ---- */
 
 __device__ __forceinline__ uint32_t atomic_add(uint32_t *p, uint32_t v)
 {
@@ -161,13 +162,13 @@ __device__ __forceinline__ uint32_t atomic_exchange(uint32_t *p, uint32_t v)
     return atomicExch(p, v);
 }
 
-/* Sets a status that several threads may set, all to the same. */
+/* Sets a status. Several threads may set it, all to the same value. */
 __device__ __forceinline__ void set_status(int32_t *p, int32_t v)
 {
     atomicExch(p, v);
 }
 
-/* What this thread wrote before is seen by the device before what it writes after. */
+/* The device sees this thread's earlier writes before its later ones. */
 __device__ __forceinline__ void fence()
 {
     __threadfence();

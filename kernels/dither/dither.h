@@ -7,19 +7,19 @@
 #include "kernels/dither/dither_elem.h"
 
 /*
- * Family `dither`: stochastic rounding of arrays and its inverse (dither_elem.h has the arithmetic).
- * Every variant is bit-exact.
+ * Family `dither`: stochastic rounding of arrays, and its inverse. dither_elem.h defines the
+ * arithmetic. Every variant is bit-exact.
  *
- * signed_levels:  code[i] = gcb_dither_signed(x[i], byte[i], index + i): the level, and above it at
- *                 sign_bit the sign. 1 <= sign_bit <= 15, levels < 2^sign_bit.
+ * signed_levels:  code[i] = gcb_dither_signed(x[i], byte[i], index + i): the level, with the sign above it
+ *                 at bit sign_bit. 1 <= sign_bit <= 15, levels < 2^sign_bit.
  * trits:          code[i] = gcb_dither_trit(...) = 1 + sign(x[i]) * level, for levels = 1: 0, 1 or 2.
- * from_levels:    x[i] = (+ or -) scale * step[level]; level 0 gives +0. `step` has 2^sign_bit entries,
- *                 those above the number of levels being 0, so any code is safe; bits above the sign
+ * from_levels:    x[i] = (+ or -) scale * step[level]; level 0 gives +0. `step` has 2^sign_bit entries;
+ *                 entries above the number of levels are 0, so any code is safe. Bits above the sign
  *                 are ignored. scale and steps are finite.
  * from_trits:     x[i] = -scale, 0 or scale; any other code gives +0.
  *
- * x may hold any bit patterns (dither_elem.h says what becomes of NaNs); a caller to whom they matter
- * looks for them beforehand.
+ * x may hold any bit patterns (dither_elem.h defines the result for NaNs). A caller that must not
+ * encode NaNs checks for them first.
  */
 typedef void gcb_dither_signed_fn(uint16_t *code, const float *x, size_t n, const uint8_t *byte,
                                   uint64_t index, const struct gcb_dither *d, unsigned sign_bit);

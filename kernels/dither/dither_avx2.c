@@ -18,15 +18,16 @@ static struct rounder rounder_of(const struct gcb_dither *d)
 }
 
 /*
- * Eight levels as the byte alone decides them. AVX2 has no conversion to unsigned, but only the top byte
- * of the probability is needed here: `unsure` has a bit for each lane where the byte equals it.
+ * The levels of eight elements, decided by the byte only. AVX2 cannot convert to unsigned, but only
+ * the top byte of the probability is needed here. `unsure` gets a bit for each lane whose byte
+ * equals it.
  */
 static inline __m256i levels_8(__m256 x, const uint8_t *byte, const struct rounder *r,
                                unsigned *unsure)
 {
     const __m256i drawn = _mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i *)byte));
     const __m256 a = _mm256_andnot_ps(_mm256_set1_ps(-0.0f), x);
-    /* The second operand is the result when the first is a NaN, as in the scalar form. */
+    /* If the first operand is a NaN the result is the second operand, as in the scalar form. */
     const __m256 t = _mm256_min_ps(_mm256_mul_ps(_mm256_mul_ps(a, r->factor), r->inv), r->top);
     const __m256i level = _mm256_cvttps_epi32(t);
     const __m256 rest = _mm256_sub_ps(t, _mm256_cvtepi32_ps(level));
@@ -74,7 +75,7 @@ void gcb_dither_signed_levels_avx2(uint16_t *code, const float *x, size_t n, con
         code[i] = (uint16_t)gcb_dither_signed(x[i], byte[i], index + i, d, sign_bit);
 }
 
-/* 1 + level, or 1 - level where x is negative. */
+/* 1 + level, or 1 - level if x is negative. */
 static inline __m256i trits_of(__m256i level, __m256 x)
 {
     const __m256i minus = _mm256_srai_epi32(_mm256_castps_si256(x), 31);
@@ -121,7 +122,7 @@ static struct placer placer_of(float scale, unsigned sign_bit)
     };
 }
 
-/* Eight values of the codes c, whose levels are looked up already. */
+/* Eight values of the codes c; the caller has looked up their steps. */
 static inline __m256 place(__m256i c, __m256i level, __m256 step, const struct placer *p)
 {
     const __m256i moved = _mm256_sll_epi32(c, p->up);
@@ -132,7 +133,7 @@ static inline __m256 place(__m256i c, __m256i level, __m256 step, const struct p
     return _mm256_andnot_ps(_mm256_castsi256_ps(none), v);
 }
 
-/* Up to 8 levels: the table is one register. */
+/* For up to 8 levels the table fits one register. */
 static size_t from_few(float *x, const uint16_t *code, size_t n, const float *step,
                        const struct placer *p, unsigned sign_bit)
 {

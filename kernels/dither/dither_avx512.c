@@ -17,13 +17,14 @@ static struct rounder rounder_of(const struct gcb_dither *d)
     };
 }
 
-/* Sixteen levels as the byte alone decides them; `unsure` marks those it does not decide. */
+/* The levels of 16 elements, decided by the byte only; `unsure` marks those that it cannot
+ * decide. */
 static inline __m512i levels_16(__m512 x, const uint8_t *byte, const struct rounder *r,
                                 __mmask16 *unsure)
 {
     const __m512i drawn = _mm512_cvtepu8_epi32(_mm_loadu_si128((const __m128i *)byte));
     const __m512 a = _mm512_andnot_ps(_mm512_set1_ps(-0.0f), x);
-    /* The second operand is the result when the first is a NaN, as in the scalar form. */
+    /* If the first operand is a NaN the result is the second operand, as in the scalar form. */
     const __m512 t = _mm512_min_ps(_mm512_mul_ps(_mm512_mul_ps(a, r->factor), r->inv), r->top);
     const __m512i level = _mm512_cvttps_epi32(t);
     const __m512 rest = _mm512_sub_ps(t, _mm512_cvtepi32_ps(level));
@@ -79,7 +80,7 @@ static struct placer placer_of(float scale, unsigned sign_bit)
     };
 }
 
-/* Sixteen values of the codes c, whose levels are looked up already. */
+/* Sixteen values of the codes c; the caller has looked up their steps. */
 static inline __m512 place(__m512i c, __m512i level, __m512 step, const struct placer *p)
 {
     const __m512i sign = _mm512_set1_epi32((int)0x80000000u);
@@ -90,7 +91,7 @@ static inline __m512 place(__m512i c, __m512i level, __m512 step, const struct p
     return _mm512_castsi512_ps(_mm512_maskz_xor_epi32(some, v, minus));
 }
 
-/* Up to 32 levels: the table is two registers. */
+/* For up to 32 levels the table fits two registers. */
 static size_t from_few(float *x, const uint16_t *code, size_t n, const float *step,
                        const struct placer *p, unsigned sign_bit)
 {

@@ -4,24 +4,24 @@
 #include "kernels/philox/philox_elem.h"
 
 /*
- * Stochastic rounding of |x| * scale to the integers 0..levels (QSGD section 3.1; TernGrad is the case
- * of one level). With t = min(|x| * factor * inv, levels) and l = floor(t), the result is l + 1 with
- * probability t - l, else l.
+ * Stochastic rounding of |x| * scale to the integers 0..levels (QSGD section 3.1; TernGrad has one
+ * level). With t = min(|x| * factor * inv, levels) and l = floor(t), the result is l + 1 with
+ * probability t - l, and l otherwise.
  *
- * `factor` is a power of two (1 but for extreme norms), so that |x| * factor is exact wherever it
- * matters and inv = levels / (norm * factor) neither overflows nor loses bits.
+ * `factor` is a power of two (1 except for extreme norms), so that |x| * factor is exact wherever
+ * it matters, and inv = levels / (norm * factor) neither overflows nor loses bits.
  *
- * The probability is held in 32 bits: p = (t - l) * 2^32, rounded down. An element draws a byte; it
- * decides unless it equals p's top byte (1 in 256); then 24 more bits from a second stream decide.
- * Given t the outcome is exact to 2^-32 and only integers are compared; t itself carries the rounding
- * of inv and of one product, 2^-23 of its value at most.
+ * The probability has 32 bits: p = (t - l) * 2^32, rounded down. An element draws a byte, which
+ * decides unless it equals the top byte of p (1 in 256); then 24 more bits from a second stream
+ * decide. Given t, the outcome is exact to 2^-32 and only integers are compared. t itself has the
+ * rounding error of inv and of one product, at most 2^-23 of its value.
  *
- * A NaN or infinity of either sign counts as beyond the norm: t = levels.
+ * A NaN or infinity of either sign gets the highest level: t = levels.
  */
 struct gcb_dither {
     uint64_t seed;
-    uint64_t coarse; /* stream of the bytes */
-    uint64_t fine;   /* stream of the 24 bits */
+    uint64_t coarse; /* random stream of the bytes */
+    uint64_t fine;   /* random stream of the 24 bits */
     float factor;
     float inv;
     uint32_t levels; /* 1..32767 */
@@ -37,17 +37,17 @@ GCB_HD void gcb_dither_scale(struct gcb_dither *d, float norm)
     d->inv = (float)d->levels / (norm * d->factor);
 }
 
-/* The lesser; b of a NaN a. b is none. */
+/* The smaller of a and b; b if a is a NaN. b must not be one. */
 GCB_HD float gcb_lesser(float a, float b)
 {
 #ifdef __CUDA_ARCH__
-    return fminf(a, b); /* one instruction, which the comparison is not made into */
+    return fminf(a, b); /* one instruction; the compiler does not make it from the comparison */
 #else
     return a < b ? a : b;
 #endif
 }
 
-/* What of t is between its level and the next, in 32 bits. */
+/* The fraction of t above its level, in 32 bits. */
 GCB_HD uint32_t gcb_dither_rest(float t, uint32_t level)
 {
     return (uint32_t)((t - (float)level) * 4294967296.0f);
@@ -64,19 +64,21 @@ GCB_HD uint32_t gcb_dither_level(float x, uint32_t byte, uint64_t index, const s
     const float t = gcb_dither_t(x, d);
     const uint32_t level = (uint32_t)t, p = gcb_dither_rest(t, level);
 
-    /* The comparisons are added, not branched on: their outcome is random and cannot be predicted. */
+    /* The comparisons are added, not branched on: random outcomes cannot be predicted. */
     if (byte != p >> 24)
         return level + (byte < p >> 24);
     return level + (gcb_philox_24(d->seed, index, d->fine) < (p & 0xffffffu));
 }
 
 /*
- * The same of many elements in two steps. First `drawn`: t in 256ths, rounded down, is the level and below it p's top
- * byte; with 255 - byte added, what lies above 8 bits is the level as the byte decides it, and the 8 bits are all set
- * where it does not. Then `gcb_dither_up` says whether one is to be added.
+ * The same in two steps, for many elements. gcb_dither_256ths gives t in 256ths, rounded down: the
+ * level, and below it the top byte of p. After adding 255 - byte, the bits above the lowest 8 are
+ * the level that the byte decides; if the lowest 8 bits are all ones, the byte does not decide, and
+ * gcb_dither_up says whether to add one.
  *
- * inv256 is d->inv * 256 and scaled is |x| * d->factor: a power of two goes through the product unchanged, but for t below
- * 2^-126, which is 0 in 256ths in either order, and for what overflows, which is beyond the top too.
+ * inv256 is d->inv * 256 and scaled is |x| * d->factor. Multiplying by a power of two first or last
+ * gives the same product, with two exceptions that do not matter: t below 2^-126, which is 0 in
+ * 256ths either way, and overflow, which is above the top either way.
  */
 GCB_HD uint32_t gcb_dither_256ths(float scaled, float inv256, float top256)
 {
@@ -91,8 +93,9 @@ GCB_HD uint32_t gcb_dither_up(float x, uint32_t fine, const struct gcb_dither *d
     return fine < (gcb_dither_rest(t, (uint32_t)t) & 0xffffffu);
 }
 
-/* A level with the sign of x above it; level 0 has no sign. A device chooses; of this a CPU makes a branch that it cannot
- * predict, so gcb_dither_signed says it in another way. */
+/* The level with the sign of x above it; level 0 has no sign. This form is for devices, where it
+ * becomes a selection. A CPU compiler makes a branch of it that cannot be predicted, so
+ * gcb_dither_signed computes the same without a condition. */
 GCB_HD uint32_t gcb_dither_with_sign(uint32_t level, float x, uint32_t sign_bit)
 {
     const uint32_t sign = gcb_bits_of(x) >> (31 - sign_bit) & 1u << sign_bit;
@@ -100,7 +103,7 @@ GCB_HD uint32_t gcb_dither_with_sign(uint32_t level, float x, uint32_t sign_bit)
     return level ? level | sign : 0u;
 }
 
-/* 0, 1 or 2 for -1, 0 or +1: level is 0 or 1. */
+/* 0, 1 or 2 for -1, 0 or +1; level is 0 or 1. */
 GCB_HD uint32_t gcb_dither_trit_of(uint32_t level, float x)
 {
     return 1 + level - 2 * (level & gcb_bits_of(x) >> 31);
@@ -121,7 +124,7 @@ GCB_HD uint32_t gcb_dither_trit(float x, uint32_t byte, uint64_t index, const st
     return gcb_dither_trit_of(gcb_dither_level(x, byte, index, d), x);
 }
 
-/* The value of a signed level whose step, level / levels, is known. */
+/* The value of a signed level; step = level / levels is given. */
 GCB_HD float gcb_dither_step_value(uint32_t code, float step, float scale, uint32_t sign_bit)
 {
     if ((code & ((1u << sign_bit) - 1)) == 0)

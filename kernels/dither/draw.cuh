@@ -1,7 +1,7 @@
 #ifndef KERNELS_DITHER_DRAW_CUH
 #define KERNELS_DITHER_DRAW_CUH
 
-/* What the quantisers on the device draw by. */
+/* Random draws of the quantisers on the device. */
 #include "kernels/cuda/tile.cuh"
 #include "kernels/dither/dither_cuda.h"
 #include "kernels/dither/dither_elem.h"
@@ -9,8 +9,8 @@
 namespace gcb
 {
 
-/* The bytes of 16 elements from `first`, a multiple of 16, on, each taken from 255: element i has byte i mod 4 of word
- * i / 4. */
+/* The bytes of 16 elements starting at `first` (a multiple of 16), as 255 - byte. Element i has
+ * byte i mod 4 of word i / 4. */
 __device__ __forceinline__ struct gcb_philox_block draw_bytes(const struct gcb_cuda_draw &draw,
                                                               uint64_t first)
 {
@@ -21,7 +21,7 @@ __device__ __forceinline__ struct gcb_philox_block draw_bytes(const struct gcb_c
     return b;
 }
 
-/* A rounder for a norm or scaler above 0. */
+/* Rounding parameters for a norm or scaler; all zero if it is not above 0. */
 __device__ __forceinline__ struct gcb_dither rounder(uint32_t levels, float norm)
 {
     struct gcb_dither d = {};
@@ -34,8 +34,8 @@ __device__ __forceinline__ struct gcb_dither rounder(uint32_t levels, float norm
 }
 
 /*
- * Between the two steps of gcb_dither_256ths: element i, t in 256ths being known, with its byte. What the byte does not
- * decide is settled behind the last.
+ * Adds element i's byte to its t in 256ths (see gcb_dither_256ths). settle() then decides the
+ * elements that the byte leaves open.
  */
 __device__ __forceinline__ uint32_t add_draw(uint32_t t256, const struct gcb_philox_block &bytes,
                                              unsigned i)
@@ -43,7 +43,8 @@ __device__ __forceinline__ uint32_t add_draw(uint32_t t256, const struct gcb_phi
     return add_byte(bytes.word[i / 4], i % 4, t256);
 }
 
-/* Where the lowest byte of element i is all set: bit 8 * (i % 4) + 7 - i / 4. Four are looked at together. */
+/* A bit for each element whose lowest byte is all ones: element i has bit 8 * (i % 4) + 7 - i / 4.
+ * Four elements are tested at a time. */
 __device__ __forceinline__ uint32_t open_ones(const uint32_t (&drawn)[kTileEach])
 {
     uint32_t open = 0;
@@ -57,7 +58,8 @@ __device__ __forceinline__ uint32_t open_ones(const uint32_t (&drawn)[kTileEach]
     return open;
 }
 
-/* Settles the first `count` elements: x is where they stand, rounder(i) gives that of an element. */
+/* Decides the open ones of the first `count` elements. x is the tensor; rounder(i) gives the
+ * rounding parameters of element i. */
 template <class RounderOf>
 __device__ __forceinline__ void settle(uint32_t (&drawn)[kTileEach],
                                        const struct gcb_cuda_draw &draw, const float *x,

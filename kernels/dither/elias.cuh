@@ -2,9 +2,9 @@
 #define KERNELS_DITHER_ELIAS_CUH
 
 /*
- * QSGD's Elias codings on the device (src/lib/codec/qsgd_elias.c): what writing (elias_put_cuda.cu) and reading
- * (elias_get_cuda.cu) share. Codes of fixed width are in between, in a scratch, made and read by the kernels that do
- * that anyway; here they become streams of bits, a block of threads to each 4096 of them, and back.
+ * Shared by the encoder (elias_put_cuda.cu) and the decoder (elias_get_cuda.cu) of QSGD's Elias
+ * codings (src/lib/codec/qsgd_elias.c). Encoding first writes codes of fixed width to a scratch; a
+ * block of threads then turns each 4096 of them into a stream of bits. Decoding does the reverse.
  */
 #include "kernels/cuda/align.h"
 #include "kernels/cuda/launch.cuh"
@@ -26,7 +26,7 @@ struct elias {
     uint32_t levels, sign_bit;
     bool sparse;
     uint8_t *fixed;   /* norms, then codes */
-    uint64_t *offset; /* of each block behind the directory; one more behind */
+    uint64_t *offset; /* of each block after the directory, and the end of the last */
 };
 
 __device__ inline uint64_t blocks_of(const elias &e)
@@ -41,7 +41,7 @@ __device__ inline unsigned count_of(const elias &e, uint64_t b)
     return static_cast<unsigned>(left < kTile ? left : kTile);
 }
 
-/* Bytes in front of the directory, and of the blocks. */
+/* Offsets in the payload of the directory, and of the first block. */
 __device__ inline uint64_t directory_at(const elias &e)
 {
     return e.buckets * sizeof(float);
@@ -52,7 +52,7 @@ __device__ inline uint64_t body_at(const elias &e)
     return directory_at(e) + blocks_of(e) * kEntry;
 }
 
-/* Where block b's codes of fixed width stand. */
+/* Address of block b's codes of fixed width. */
 __device__ inline uint8_t *fixed_at(const elias &e, uint64_t b)
 {
     return e.fixed + directory_at(e) + b * (kTile / 8) * (e.sign_bit + 1);
@@ -70,7 +70,7 @@ __device__ inline void copy_norms(uint8_t *to, const uint8_t *from, const elias 
         reinterpret_cast<uint32_t *>(to)[i] = reinterpret_cast<const uint32_t *>(from)[i];
 }
 
-/* Returns what stands in front of the other kernels' scratch. */
+/* Returns the bytes of this part of the scratch; the scratch of the other kernels follows it. */
 inline uint64_t lay_out(elias *e, const struct gcb_cuda_qsgd *how, uint64_t n, void *scratch)
 {
     const uint64_t buckets = (n + how->bucket - 1) / how->bucket;
@@ -78,7 +78,7 @@ inline uint64_t lay_out(elias *e, const struct gcb_cuda_qsgd *how, uint64_t n, v
         gcb_cuda_align16(buckets * sizeof(float) + (n * (how->sign_bit + 1) + 7) / 8);
     uint8_t *at = static_cast<uint8_t *>(scratch);
 
-    memset(e, 0, sizeof(*e)); /* what stands between its members travels too */
+    memset(e, 0, sizeof(*e)); /* kernel arguments are copied with their padding */
     e->n = n;
     e->buckets = buckets;
     e->levels = how->levels;

@@ -2,19 +2,20 @@
 #define KERNELS_DITHER_ELIAS_ELEM_H
 
 /*
- * Elias' recursive (omega) code of the integers from 1 (Elias 1975; QSGD, section 3.1 and appendix):
- * a zero ends it; before it stands the number in binary, before that its length less one, and so on down
- * to 1. The first bit of a code is the first of the stream.
+ * Elias' recursive (omega) code of the integers from 1 (Elias 1975; QSGD, section 3.1 and
+ * appendix). A code ends with a zero. Before the zero is the number in binary, before that the
+ * length of the number less one, and so on down to 1. The first bit of a code is the first of the
+ * stream.
  */
 #include "kernels/base/hd.h"
 
-/* Code of n in 1..65536: its bits, the first lowest, and their number (at most 28). */
+/* Code of n in 1..65536: its bits, the first one lowest, and their number (at most 28). */
 struct gcb_elias_code {
     uint32_t bits;
     uint32_t length;
 };
 
-/* The n low bits of v, the first last. */
+/* The n low bits of v in reverse order. */
 GCB_HD uint32_t gcb_elias_reversed(uint32_t v, unsigned n)
 {
     uint32_t out = 0;
@@ -26,7 +27,7 @@ GCB_HD uint32_t gcb_elias_reversed(uint32_t v, unsigned n)
 
 GCB_HD struct gcb_elias_code gcb_elias_encode(uint32_t n)
 {
-    struct gcb_elias_code code = {0, 1}; /* the zero that ends it */
+    struct gcb_elias_code code = {0, 1}; /* the zero at the end */
 
     while (n > 1) {
         unsigned width = 1;

@@ -1,4 +1,4 @@
-/* Reading of QSGD's Elias codings. */
+/* Decoding of QSGD's Elias codings. */
 #include "kernels/dither/elias.cuh"
 
 using namespace gcb::elias_codes;
@@ -11,7 +11,7 @@ using gcb::kTile;
 using gcb::kTileEach;
 using gcb::kTileThreads;
 
-/* One block: where each block begins, from the directory. */
+/* One block of threads. Reads from the directory where each block of codes begins. */
 __global__ __launch_bounds__(kPlaceThreads) void open_blocks(elias e, const uint8_t *in,
                                                              uint64_t length,
                                                              gcb_device_result *result)
@@ -28,7 +28,7 @@ __global__ __launch_bounds__(kPlaceThreads) void open_blocks(elias e, const uint
         const uint32_t mine = gcb::scan_block(room, bytes, &total);
         const uint64_t start = before + mine, most = length - body;
 
-        if (b < blocks) /* none may begin behind the payload */
+        if (b < blocks) /* no block may begin after the payload's end */
             e.offset[b] = start < most ? start : most;
         before += total;
     }
@@ -39,7 +39,7 @@ __global__ __launch_bounds__(kPlaceThreads) void open_blocks(elias e, const uint
     }
 }
 
-/* The next number, in front of the source's end, or 0 if it is above `limit`, or there is none. */
+/* The next number, or 0 if it is above `limit` or not complete before the source's end. */
 __device__ uint32_t get_number(const bit_source &in, uint64_t *at, uint32_t limit)
 {
     uint32_t n = 1;
@@ -75,7 +75,7 @@ struct code_reader {
     const elias &e;
     bit_source in;
 
-    /* A level and its sign. */
+    /* Reads a level and its sign. */
     __device__ bool dense(uint64_t *at, uint32_t *code) const
     {
         const uint32_t number = get_number(in, at, e.levels + 1);
@@ -87,7 +87,7 @@ struct code_reader {
         *code = number > 1 ? (number - 1) | sign << e.sign_bit : 0;
         return true;
     }
-    /* A gap has been read; what stands at its end. */
+    /* The gap has been read; reads the sign and level after it. */
     __device__ bool sparse(uint64_t *at, uint32_t *code) const
     {
         uint32_t sign = 0, level;
@@ -98,7 +98,7 @@ struct code_reader {
         *code = level | sign << e.sign_bit;
         return level != 0;
     }
-    /* What the threads fall into step by; the past counts the elements gone over. */
+    /* Reads one code, while threads synchronise (fall_into_step). p.at moves past the code. */
     __device__ bool skip(gcb::place &p, const gcb::stretch &s) const
     {
         uint32_t code, gap = 1;
@@ -122,7 +122,7 @@ struct get_room {
     uint16_t code[kTile];
 };
 
-/* Elements that this thread's codes go over, from *start on. */
+/* The number of elements that this thread's `count` codes cover, from *start on. */
 __device__ uint32_t elements_of(const code_reader &r, const gcb::stretch &s,
                                 const gcb::place &start, unsigned count)
 {
@@ -139,8 +139,8 @@ __device__ uint32_t elements_of(const code_reader &r, const gcb::stretch &s,
     return sum;
 }
 
-/* This thread's codes to their places, the first being element `next` of `total`. *done: the block ends here, as it
- * should. False if it cannot. */
+/* Writes this thread's codes to their places; the first is element `next` of `total`. Sets *done if
+ * the block ends here, as it should. Returns false if a code is damaged. */
 __device__ bool get_codes(uint16_t *to, const code_reader &r, const gcb::stretch &s, uint64_t at,
                           uint32_t next, unsigned total, bool *done)
 {
@@ -165,7 +165,8 @@ __device__ bool get_codes(uint16_t *to, const code_reader &r, const gcb::stretch
     return true;
 }
 
-/* A block's codes, in shared memory; false, in every thread, if it does not consist of them. */
+/* Reads a block's codes into shared memory. Returns false in every thread if the bits are not such
+ * a block. */
 __device__ bool get_block(get_room &room, const code_reader &r, unsigned total)
 {
     uint32_t elements, all, next;

@@ -1,4 +1,4 @@
-/* Writing of QSGD's Elias codings. */
+/* Encoding with QSGD's Elias codings. */
 #include "kernels/dither/elias.cuh"
 
 using namespace gcb::elias_codes;
@@ -15,7 +15,7 @@ struct bits {
     unsigned n;
 };
 
-/* b behind a. */
+/* The bits of a, then those of b. */
 __device__ bits join(const bits &a, const bits &b)
 {
     return {a.v | b.v << a.n, a.n + b.n};
@@ -31,9 +31,9 @@ __device__ bits number(uint32_t n)
 /* This thread's codes of a block. */
 struct code_run {
     uint32_t code[kTileEach];
-    unsigned first, count; /* within the block, which has `total` */
+    unsigned first, count; /* index and number of elements within the block, which has `total` */
     unsigned total;
-    unsigned next; /* sparse: behind the last that is not 0 before these */
+    unsigned next; /* sparse: index after the last nonzero code before this run */
 };
 
 struct put_room {
@@ -42,7 +42,7 @@ struct put_room {
     uint32_t warp_most[kTileThreads / kWarp];
 };
 
-/* The largest v of the threads in front of this one, or 0. Every thread of the block. */
+/* The largest v of the threads before this one, or 0. Called by every thread of the block. */
 __device__ uint32_t most_before(put_room &room, uint32_t v)
 {
     const unsigned mine = threadIdx.x / kWarp;
@@ -64,7 +64,7 @@ __device__ uint32_t most_before(put_room &room, uint32_t v)
     return most;
 }
 
-/* Every thread of the block. */
+/* Called by every thread of the block. */
 __device__ void load_codes(put_room &room, code_run &r, const elias &e, uint64_t b)
 {
     const unsigned skip = gcb::load_tile(room.tile, fixed_at(e, b), fixed_bytes(e, b));
@@ -82,7 +82,7 @@ __device__ void load_codes(put_room &room, code_run &r, const elias &e, uint64_t
     r.next = most_before(room, last);
 }
 
-/* What element i of the run sends; *next as above, behind it. */
+/* The bits sent for element i of the run. *next is updated as in code_run. */
 __device__ bits bits_of(const elias &e, const code_run &r, unsigned i, unsigned *next)
 {
     const uint32_t level = r.code[i] & ((1u << e.sign_bit) - 1);
@@ -96,7 +96,7 @@ __device__ bits bits_of(const elias &e, const code_run &r, unsigned i, unsigned 
         out = join(join(number(at - *next + 1), sign), number(level));
         *next = at + 1;
     }
-    if (at + 1 == r.total && *next < r.total) /* a last gap leads behind the block */
+    if (at + 1 == r.total && *next < r.total) /* the last gap leads past the end of the block */
         out = join(out, number(r.total - *next + 1));
     return out;
 }
@@ -127,7 +127,8 @@ __global__ void measure_blocks(uint8_t *out, elias e)
     }
 }
 
-/* One block: the directory, where each block begins, and the payload's length. */
+/* One block of threads. Writes the directory, the offset of each block, and the payload's
+ * length. */
 __global__ __launch_bounds__(kPlaceThreads) void place_blocks(uint8_t *out, elias e,
                                                               gcb_device_result *result)
 {

@@ -2,9 +2,9 @@
 #define KERNELS_DITHER_QSGD_CUH
 
 /*
- * QSGD's buckets on the device: which elements share a norm, and who finds it. A tile that holds whole buckets, or the
- * whole message, finds the norms as it encodes (qsgd_cuda.cu); others have theirs from kernels in front of it
- * (qsgd_norms_cuda.cu).
+ * QSGD's buckets on the device: which elements share a norm, and which kernel computes it. If tiles
+ * hold whole buckets, or the whole message, the encoder computes the norms itself (qsgd_cuda.cu).
+ * Otherwise separate kernels run before it (qsgd_norms_cuda.cu).
  */
 #include "kernels/cuda/group.cuh"
 #include "kernels/dither/dither_cuda.h"
@@ -29,13 +29,14 @@ inline uint64_t bucket_count(uint64_t bucket, uint64_t n)
     return (n + bucket - 1) / bucket;
 }
 
-/* floor(log2(v)), v not being 0. */
+/* floor(log2(v)); v is not 0. */
 __device__ __forceinline__ unsigned log2_floor(uint32_t v)
 {
     return 31 - clz(v);
 }
 
-/* How many buckets so many elements fill: most are a power of two, and a division takes as long as an element does. */
+/* The number of buckets that `count` elements fill. Most buckets are a power of two; a division
+ * would cost as much as an element does. */
 template <typename T> __device__ __forceinline__ T buckets_in(T count, T bucket)
 {
     return is_power_of_two(bucket) ? count >> log2_floor(static_cast<uint32_t>(bucket))
@@ -47,13 +48,14 @@ __device__ __forceinline__ uint64_t bucket_count(const struct gcb_device_item &i
     return buckets_in(item.in.n + item.bucket - 1, item.bucket);
 }
 
-/* Where tiles hold whole buckets: those in front of tile `block`; if its bucket is no power of two, it is the only one. */
+/* If tiles hold whole buckets: the number of buckets before tile `block`. A bucket that is not a
+ * power of two means that there is only one tile. */
 __device__ __forceinline__ uint64_t buckets_before(uint32_t block, unsigned bucket)
 {
     return block * uint64_t{kTile >> log2_floor(bucket)};
 }
 
-/* ---- where a thread's elements stand among buckets ---- */
+/* ---- how a thread's elements lie among the buckets ---- */
 
 __device__ __forceinline__ unsigned at_most_each(uint64_t count)
 {
@@ -62,12 +64,12 @@ __device__ __forceinline__ unsigned at_most_each(uint64_t count)
 
 struct run {
     uint64_t first;
-    unsigned count;       /* elements that there are */
-    unsigned end;         /* how many are of the first one's bucket */
-    unsigned each;        /* of each bucket from there on; all three kTileEach at most */
-    const uint32_t *norm; /* of the first one's bucket */
+    unsigned count;       /* elements of the message in this run */
+    unsigned end;         /* elements that belong to the first one's bucket */
+    unsigned each;        /* elements per bucket after that; all three are at most kTileEach */
+    const uint32_t *norm; /* of the first element's bucket */
 
-    /* Have all of them one norm? */
+    /* Do all elements share one norm? */
     __device__ __forceinline__ bool alike() const
     {
         return end >= count;
@@ -83,7 +85,7 @@ struct run {
     }
 };
 
-/* `before` elements of the first one's bucket stand in front of it. */
+/* `before` elements of the first one's bucket come before it. */
 __device__ __forceinline__ run run_of(uint64_t first, uint64_t n, uint64_t bucket, uint64_t before,
                                       const uint32_t *norm)
 {
@@ -91,7 +93,7 @@ __device__ __forceinline__ run run_of(uint64_t first, uint64_t n, uint64_t bucke
             at_most_each(bucket), norm};
 }
 
-/* norm[0] is that of the message's first bucket. */
+/* norm[0] belongs to the message's first bucket. */
 __device__ __forceinline__ run run_of_message(uint64_t first, uint64_t n, uint64_t bucket,
                                               const uint32_t *norm)
 {
@@ -100,7 +102,7 @@ __device__ __forceinline__ run run_of_message(uint64_t first, uint64_t n, uint64
     return run_of(first, n, bucket, first - b * bucket, norm + b);
 }
 
-/* norm[0] is that of the tile's first bucket, which begins where the tile does. */
+/* norm[0] belongs to the tile's first bucket, which begins where the tile does. */
 __device__ __forceinline__ run run_of_tile(uint64_t first, uint64_t n, unsigned bucket,
                                            const uint32_t *norm)
 {
@@ -109,7 +111,7 @@ __device__ __forceinline__ run run_of_tile(uint64_t first, uint64_t n, unsigned 
     return run_of(first, n, bucket, at - b * bucket, norm + b);
 }
 
-/* Goes over a run's norms. */
+/* Steps through a run's norms. */
 struct walk {
     const uint32_t *norm;
     unsigned end, each;
@@ -118,7 +120,7 @@ struct walk {
     {
     }
 
-    /* Does another norm begin with element i, which is the next? */
+    /* Does another bucket begin with element i? Elements are asked for in order. */
     __device__ __forceinline__ bool turns(unsigned i)
     {
         if (i != end)
@@ -129,9 +131,9 @@ struct walk {
     }
 };
 
-/* ---- norms found in front of the encoder (qsgd_norms_cuda.cu) ---- */
+/* ---- norms computed before the encoder runs (qsgd_norms_cuda.cu) ---- */
 
-/* Sums of squares of a bucket, in scratch. */
+/* The number of partial sums of squares of a bucket, in scratch. */
 __host__ __device__ inline uint64_t sums_per_bucket(uint64_t bucket)
 {
     return (bucket + GCB_SUM_BLOCK - 1) / GCB_SUM_BLOCK;
@@ -139,10 +141,10 @@ __host__ __device__ inline uint64_t sums_per_bucket(uint64_t bucket)
 
 int find_norms(struct gcb_device_stream *s, const one &message, bool l2);
 
-/* Of a group, whose grids 1 and 2 are cut before its table is sent. */
+/* For a group: the blocks of its grids 1 and 2, which are cut before the table is sent. */
 struct norm_grids {
-    uint64_t blocks; /* of maxima or sums of squares */
-    uint64_t norms;  /* of norms from sums */
+    uint64_t blocks; /* for maxima or sums of squares */
+    uint64_t norms;  /* for norms from sums */
 };
 
 norm_grids cut_norms(const struct gcb_device_group *g, bool l2);

@@ -8,15 +8,16 @@ using namespace gcb::qsgd;
 namespace
 {
 
-/* The pattern of a bucket's norm. The payload is little-endian, and so is the device. */
+/* Norms are kept as bit patterns. The payload is little-endian, and so is the device. */
 struct room {
     gcb::tile_room codes;
     uint32_t norm[gcb::kTile]; /* of the tile's buckets */
 };
 
-/* ---- norms within a tile, which holds whole buckets ---- */
+/* ---- norms within a tile that holds whole buckets ---- */
 
-/* The largest magnitude: of what is not negative, and as unsigned numbers of the others. Absent elements are +0. */
+/* The largest magnitude: the maximum of the positive values as signed integers, and of the negative
+ * ones as unsigned. Missing elements are +0. */
 __device__ uint32_t largest(const float (&v)[gcb::kTileEach])
 {
     int32_t positive = 0;
@@ -39,7 +40,7 @@ __device__ void tile_maxima(uint32_t *norm, const float (&v)[gcb::kTileEach], un
     uint32_t most = 0;
 
     if (bucket % gcb::kTileEach == 0) {
-        const bool whole = bucket % (gcb::kWarp * gcb::kTileEach) == 0; /* warps */
+        const bool whole = bucket % (gcb::kWarp * gcb::kTileEach) == 0; /* whole warps */
 
         most = largest(v);
         most = whole ? gcb::warp_max(most) : most;
@@ -60,11 +61,11 @@ __device__ void tile_maxima(uint32_t *norm, const float (&v)[gcb::kTileEach], un
     }
 }
 
-/* So many lanes a bucket as have something to add. */
+/* Each bucket is summed by as many lanes as have something to add. */
 __device__ void tile_squares(uint32_t *norm, const float *x, unsigned here, unsigned bucket)
 {
     const unsigned lanes = gcb::sum_lanes(bucket), mine = threadIdx.x % lanes;
-    const unsigned before = (threadIdx.x - gcb::lane()) / lanes; /* of the warp's first */
+    const unsigned before = (threadIdx.x - gcb::lane()) / lanes; /* first of the warp */
     const unsigned step = gcb::kTileThreads / lanes;
 
     for (unsigned first = before; first * bucket < here; first += step) {
@@ -80,7 +81,8 @@ __device__ void tile_squares(uint32_t *norm, const float *x, unsigned here, unsi
     }
 }
 
-/* Fills norm[] of the tile's buckets and writes them to `out`. All threads of the block. */
+/* Computes the norms of the tile's buckets and writes them to `out`. Called by all threads of the
+ * block. */
 __device__ void tile_norms(uint32_t *out, uint32_t *norm, const float (&v)[gcb::kTileEach],
                            const float *x, unsigned here, const struct gcb_cuda_qsgd &how)
 {
@@ -111,7 +113,7 @@ __device__ float value_of(uint32_t code, float norm, const struct gcb_cuda_qsgd 
     return gcb_dither_step_value(code, step, norm, how.sign_bit);
 }
 
-/* The rounder of each of a thread's elements. */
+/* The rounding parameters of each of a thread's elements. */
 struct rounders {
     uint32_t levels;
     const run &r;
@@ -123,7 +125,8 @@ struct rounders {
     }
 };
 
-/* Codes of this thread's elements; 0 of what there is not, and where the norm is 0: then the rounder's inv is. */
+/* Computes the codes of this thread's elements. A missing element gets 0, and so does one whose
+ * norm is 0, because inv is 0 then. */
 __device__ void quantise(uint32_t (&code)[gcb::kTileEach], const float (&v)[gcb::kTileEach],
                          const float *x, const run &r, const struct gcb_cuda_qsgd &how)
 {
@@ -157,7 +160,7 @@ __device__ void quantise(uint32_t (&code)[gcb::kTileEach], const float (&v)[gcb:
         code[i] = gcb_dither_with_sign(drawn[i] >> 8, v[i], how.sign_bit);
 }
 
-/* What the decoder will not get of a thread's elements. */
+/* Writes the residual of this thread's elements. */
 __device__ void put_residual(const struct gcb_device_input &in, const float (&v)[gcb::kTileEach],
                              const uint32_t (&code)[gcb::kTileEach], const run &r,
                              const struct gcb_cuda_qsgd &how)
@@ -173,11 +176,11 @@ __device__ void put_residual(const struct gcb_device_input &in, const float (&v)
     gcb::store_residual(in, v, decoded, r.first);
 }
 
-/* Who finds the norms: this kernel, where a tile holds whole buckets; one in front of it; or whoever it is for a
- * message. */
+/* Where the norms are computed: in this kernel, if tiles hold whole buckets; in a kernel before it;
+ * or either, decided per message. */
 enum finder { HERE, BEFORE, EITHER };
 
-/* What of `how` a message has for itself. */
+/* Replaces the settings that each message has for itself. */
 __device__ void take_own(struct gcb_cuda_qsgd &how, const struct gcb_device_item &item)
 {
     how.bucket = item.bucket;
@@ -206,7 +209,7 @@ __global__ void __launch_bounds__(gcb::kTileThreads, 3)
     run r;
 
     take_own(how, found.item);
-    in.compensated |= !here_found; /* by the kernel that found the norms */
+    in.compensated |= !here_found; /* the kernel that computed the norms has added the residual */
     if (found.block == 0 && threadIdx.x == 0)
         found.item.result->length = buckets * sizeof(float) + (in.n * width + 7) / 8;
     gcb::load_input(v, in, first);
@@ -227,7 +230,8 @@ __global__ void __launch_bounds__(gcb::kTileThreads, 3)
                     (here * width + 7) / 8);
 }
 
-/* What codes decode to where the norm is 1, if they are few: a division each, but once a block. */
+/* Up to this many codes, each block tabulates their values for a norm of 1, so a block divides only
+ * once per code. */
 constexpr unsigned kSteps = 512;
 
 struct decoding {
@@ -291,7 +295,7 @@ template <class Where> __global__ void decode(Where where, struct gcb_cuda_qsgd 
 
 /* ---- launches ---- */
 
-/* A message by itself. */
+/* A single message. */
 gcb::one itself(uint8_t *payload, const struct gcb_device_input *in,
                 const struct gcb_cuda_qsgd *how, void *scratch, struct gcb_device_result *result)
 {

@@ -1,4 +1,4 @@
-/* Norms of buckets that a tile cannot hold, to the payload. */
+/* Computes the norms of buckets that a tile cannot hold, into the payload. */
 #include "kernels/cuda/launch.cuh"
 #include "kernels/dither/qsgd.cuh"
 #include "kernels/memory/feedback.cuh"
@@ -10,7 +10,7 @@ namespace
 {
 
 constexpr unsigned kNormThreads = 128;
-/* Up to so many sums of a bucket are added by one thread; more are brought near by a block. */
+/* Up to this many partial sums of a bucket are added by one thread, more by a whole block. */
 constexpr unsigned kFewSums = 32;
 
 __host__ __device__ uint64_t norms_per_block(uint64_t bucket)
@@ -25,7 +25,7 @@ __device__ uint32_t *norms_of(const place &at)
 
 /* ---- largest magnitudes ---- */
 
-/* The norms of a group become 0, of those messages whose are found by the kernel behind this one. */
+/* Sets the norms of a group's messages to 0 if the next kernel computes them. */
 __global__ void clear_norms(many where)
 {
     const struct gcb_device_item &item = find_whole(where);
@@ -35,7 +35,8 @@ __global__ void clear_norms(many where)
         reinterpret_cast<uint32_t *>(item.payload)[b] = 0;
 }
 
-/* Is all of the warp's of one bucket, the first lane's? Every thread of the warp. */
+/* Do all elements of the warp belong to the first lane's bucket? Called by every thread of the
+ * warp. */
 __device__ bool warp_alike(const run &r)
 {
     const uint64_t norm = reinterpret_cast<uintptr_t>(r.norm);
@@ -44,7 +45,8 @@ __device__ bool warp_alike(const run &r)
     return ballot(r.count && (!r.alike() || norm != first)) == 0;
 }
 
-/* To norms that were 0: by one thread of a warp, where that can be, for all that share a norm wait for each other. */
+/* Takes maxima into norms that were set to 0. If a whole warp shares a bucket, one thread does one
+ * atomic, because atomics to the same norm wait for each other. */
 template <class Where> __global__ void bucket_maxima(Where where)
 {
     const place at = find(where);
@@ -65,7 +67,7 @@ template <class Where> __global__ void bucket_maxima(Where where)
     }
 #pragma unroll
     for (unsigned i = 0; i < kTileEach; i++) {
-        const uint32_t m = gcb_magnitude(v[i]); /* absent elements are +0 */
+        const uint32_t m = gcb_magnitude(v[i]); /* missing elements are +0 */
 
         if (i == end && i < r.count) {
             atomic_max(norm++, most);
@@ -80,7 +82,7 @@ template <class Where> __global__ void bucket_maxima(Where where)
 
 /* ---- L2 norms ---- */
 
-/* Sums of squares of the sum blocks of every bucket: so many lanes each. */
+/* Sums of squares of the sum blocks of every bucket, with `lanes` lanes each. */
 template <class Where> __global__ void bucket_squares(Where where)
 {
     const place at = find(where);
@@ -97,13 +99,13 @@ template <class Where> __global__ void bucket_squares(Where where)
         const uint64_t left = end - from;
         const unsigned here = static_cast<unsigned>(left < GCB_SUM_BLOCK ? left : GCB_SUM_BLOCK);
 
-        if (is_open(in)) /* a lane reads below what it writes here */
+        if (is_open(in)) /* each lane reads below only what it writes here */
             for (unsigned k = mine; k < here; k += lanes)
                 in.x[from + k] = compensate(in, from + k);
         sum = lane_sum(in.x + from, here, mine, lanes, square_term());
     }
     sum = join_lanes(sum, lanes);
-    if (start < in.n && mine == 0) /* a last bucket that is short has sums of nothing too */
+    if (start < in.n && mine == 0) /* a short last bucket has partial sums of no elements, too */
         static_cast<double *>(at.item.scratch)[i] = sum;
 }
 
@@ -112,7 +114,7 @@ __device__ void put_norm(const place &at, uint64_t b, double sum)
     norms_of(at)[b] = gcb_bits_of(gcb_norm_of_squares(sum));
 }
 
-/* From sums: a thread for each bucket, or where it has many a block. */
+/* Norms from the sums: one thread per bucket or, if a bucket has many sums, one block. */
 template <class Where> __global__ void bucket_norms(Where where)
 {
     const place at = find(where);

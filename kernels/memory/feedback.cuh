@@ -1,8 +1,9 @@
 #ifndef KERNELS_MEMORY_FEEDBACK_CUH
 #define KERNELS_MEMORY_FEEDBACK_CUH
 
-/* Error feedback in the kernels of encoders (struct gcb_device_input): in at the first read of the tensor, out where
- * the codes are made. */
+/* Error feedback inside an encoder's kernels (struct gcb_device_input): the residual is added when
+ * the tensor is first read, and the new residual is written when the codes are made. Below, p =
+ * carry * residual + x is the value to encode. */
 #include "kernels/cuda/stream.h"
 #include "kernels/cuda/vector.cuh"
 #include "kernels/memory/memory_elem.h"
@@ -10,19 +11,19 @@
 namespace gcb
 {
 
-/* What is encoded, of one element. */
+/* Element i of p. */
 __device__ __forceinline__ float compensate(const struct gcb_device_input &in, uint64_t i)
 {
     return gcb_memory_carried(in.carry, in.residual[i], in.x[i]);
 }
 
-/* Has x still to become p? */
+/* Must the residual still be added to x? */
 __device__ __forceinline__ bool is_open(const struct gcb_device_input &in)
 {
     return in.residual && !in.compensated;
 }
 
-/* load_floats; where there is feedback that has not been put in yet, p, which is also put in the place of x. */
+/* Loads elements of p. If the residual must still be added, p is computed and stored over x. */
 template <unsigned N>
 __device__ __forceinline__ void load_input(float (&v)[N], const struct gcb_device_input &in,
                                            uint64_t first)
@@ -38,7 +39,7 @@ __device__ __forceinline__ void load_input(float (&v)[N], const struct gcb_devic
     }
 }
 
-/* The same of a run that lies inside. */
+/* The same for a run that lies inside the array. */
 template <unsigned N>
 __device__ __forceinline__ void load_input_inside(float (&v)[N], const struct gcb_device_input &in,
                                                   uint64_t first)
@@ -54,8 +55,8 @@ __device__ __forceinline__ void load_input_inside(float (&v)[N], const struct gc
     }
 }
 
-/* Element i; where there is feedback that has not been put in yet, p, which also takes the place of x, and of the residual:
- * what that is if nothing is sent. */
+/* Loads element i of p. If the residual must still be added, p is computed and stored over x and
+ * over the residual (which is p if nothing is sent). */
 __device__ __forceinline__ float take_input(const struct gcb_device_input &in, uint64_t i)
 {
     if (is_open(in))
@@ -63,7 +64,7 @@ __device__ __forceinline__ float take_input(const struct gcb_device_input &in, u
     return in.x[i];
 }
 
-/* Where there is feedback: what the decoder will not get of p, `decoded` being what it will. */
+/* Writes the residual: p minus the values that the decoder will get. */
 template <unsigned N>
 __device__ __forceinline__ void store_residual(const struct gcb_device_input &in,
                                                const float (&p)[N], const float (&decoded)[N],
@@ -76,13 +77,14 @@ __device__ __forceinline__ void store_residual(const struct gcb_device_input &in
     store_floats(in.residual, r, first, in.n);
 }
 
-/* Element i that comes back to x; of feedback (`from` is what was encoded) what it lacks. */
+/* What to store for element i: the decoded value or, with feedback (`from` is p), the residual p -
+ * decoded. */
 __device__ __forceinline__ float taken(const float *from, uint64_t i, float decoded)
 {
     return from ? from[i] - decoded : decoded;
 }
 
-/* The same of a run. */
+/* The same for a run of elements, with feedback. */
 template <unsigned N>
 __device__ __forceinline__ void take_from(float (&v)[N], const float *from, uint64_t first,
                                           uint64_t n)

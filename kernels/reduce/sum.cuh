@@ -2,8 +2,9 @@
 #define KERNELS_REDUCE_SUM_CUH
 
 /*
- * The project's sum of floats (kernels/reduce/reduce.h) on the device: a warp takes a block of GCB_SUM_BLOCK
- * elements, lane j being accumulator j; lanes join by the fixed tree; blocks are added in index order by one thread.
+ * The project's sum of floats (kernels/reduce/reduce.h) on the device. A warp sums a block of
+ * GCB_SUM_BLOCK elements, and lane j is accumulator j. Lanes are joined by the fixed tree. One
+ * thread adds the blocks in index order.
  */
 #include "kernels/cuda/warp.cuh"
 #include "kernels/reduce/reduce_elem.h"
@@ -13,8 +14,8 @@ namespace gcb
 
 static_assert(GCB_SUM_LANES == kWarp, "a lane is an accumulator");
 
-/* How many lanes have something to add of up to n floats; the others' accumulators would be +0.0, which changes no sum. A power
- * of two. */
+/* The number of lanes that have something to add if a sum has up to n floats, as a power of two.
+ * The other accumulators would be +0.0, which changes no sum. */
 __host__ __device__ inline unsigned sum_lanes(uint64_t n)
 {
     unsigned lanes = 1;
@@ -24,7 +25,8 @@ __host__ __device__ inline unsigned sum_lanes(uint64_t n)
     return lanes;
 }
 
-/* a[j] += a[j + 16], then 8, 4, 2, 1: the sum is lane 0's. With fewer lanes, each so many of a warp have a sum of theirs. */
+/* a[j] += a[j + 16], then 8, 4, 2, 1: lane 0 gets the sum. With fewer lanes, each group of `lanes`
+ * lanes gets a sum of its own. */
 __device__ __forceinline__ double join_lanes(double acc, unsigned lanes = kWarp)
 {
     for (unsigned half = lanes / 2; half > 0; half /= 2)
@@ -32,8 +34,8 @@ __device__ __forceinline__ double join_lanes(double acc, unsigned lanes = kWarp)
     return acc;
 }
 
-/* The accumulator of lane `mine` of `lanes`, which are sum_lanes(n), over x[0..n), n <= GCB_SUM_BLOCK. `term` takes a
- * float and gives a double. */
+/* The accumulator of lane `mine` of `lanes` lanes over x[0..n), n <= GCB_SUM_BLOCK. `lanes` is
+ * sum_lanes(n). `term` maps a float to a double. */
 template <class Term>
 __device__ __forceinline__ double lane_sum(const float *x, unsigned n, unsigned mine,
                                            unsigned lanes, Term term)
@@ -52,7 +54,7 @@ __device__ __forceinline__ double lane_sum(const float *x, unsigned n, Term term
     return lane_sum(x, n, lane(), kWarp, term);
 }
 
-/* The terms, as types that a template can take. */
+/* The terms, as types for a template argument. */
 struct plain_term {
     __device__ double operator()(float x) const
     {
@@ -75,20 +77,22 @@ struct square_term {
 };
 
 /*
- * C sums, each total + part[0] + part[1] + ... in this order, which one thread must do: lane 0 of warp c does sum c and
- * has it in the end, while the warps behind bring the next parts near. Every thread of the block, which has more than C
- * warps; the room may be in use until then, and is to be left alone until the next barrier.
+ * C sums at once, each total + part[0] + part[1] + ... in this order. Lane 0 of warp c adds up sum
+ * c and gets the result; the warps after the first C meanwhile copy the next parts to shared
+ * memory. Called by every thread of the block, which must have more than C warps. The room must not
+ * be used until the next barrier.
  */
-constexpr unsigned kChain = 512; /* parts that are near */
+constexpr unsigned kChain = 512; /* parts in shared memory at a time */
 constexpr unsigned kChainAhead =
-    32; /* of those, in registers: an addition waits for the one before it alone */
+    32; /* parts in registers at a time, so that an addition waits only for the addition before it */
 
 template <unsigned C> struct chain_room_of {
     double part[2][C][kChain];
 };
 using chain_room = chain_room_of<1>;
 
-/* The parts from `from` on. Behind the last, +0 up to what is added whole: it changes no sum that began with +0. */
+/* Copies the parts from `from` on. After the last part it writes +0 up to a whole number of
+ * kChainAhead: adding +0 does not change a sum that began with +0. */
 template <unsigned C>
 __device__ __forceinline__ void bring_parts(double (&near)[C][kChain],
                                             const double *const (&part)[C], uint64_t from,
@@ -102,7 +106,7 @@ __device__ __forceinline__ void bring_parts(double (&near)[C][kChain],
             near[c][i] = from + i < count ? part[c][from + i] : 0.0;
 }
 
-/* total + near[0] + ... for at least the n first of them. One thread. */
+/* total + near[0] + near[1] + ... for at least the first n. Called by one thread. */
 __device__ __forceinline__ double add_parts(double total, const double (&near)[kChain], unsigned n)
 {
     for (unsigned i = 0; i < n; i += kChainAhead) {
@@ -142,7 +146,7 @@ __device__ __forceinline__ double chain_sums(chain_room_of<C> &room, double tota
     return total;
 }
 
-/* One of them, from 0.0 on: thread 0 has it. */
+/* One sum, from 0.0 on; thread 0 gets it. */
 __device__ __forceinline__ double chain_sum(chain_room &room, const double *part, uint64_t count)
 {
     const double *const parts[] = {part};

@@ -4,14 +4,15 @@
 
 #include <cpuid.h>
 
-#define CLFLUSHOPT (1u << 23) /* of leaf 7's ebx */
+#define CLFLUSHOPT (1u << 23) /* bit of EBX of CPUID leaf 7 */
 
 unsigned gcb_cpu_detect(void)
 {
     unsigned flags = 0, a, b, c, d;
 
     __builtin_cpu_init();
-    /* Every processor with AVX2 and BMI2 has F16C and LZCNT too, which not all compilers can ask for. */
+    /* F16C and LZCNT are not tested, because not all compilers can ask for them. Every processor
+     * with AVX2 and BMI2 has both. */
     if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") &&
         __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("popcnt"))
         flags |= GCB_CPU_AVX2;

@@ -4,7 +4,7 @@
 #include "src/lib/base/cpu_flags.h"
 #include "src/lib/base/status.h"
 
-/* Widest first: the first that fits names a set of flags. */
+/* Widest first: the first row whose flags are all set gives the name. */
 static const struct {
     const char *name;
     unsigned flags;
