@@ -12,7 +12,8 @@
 #include "kernels/select/select.h"
 #include "src/lib/base/cpu_flags.h"
 
-/* Every dispatched family, filled for one set of CPU flags. Plain data: copy it, hold two. */
+/* All families that choose by CPU flags, filled for one set of flags. Plain data: copy it as
+ * needed. */
 struct gcb_kernels {
     struct gcb_philox_fns philox;
     struct gcb_reduce_fns reduce;

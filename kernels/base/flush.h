@@ -3,15 +3,15 @@
 
 #include <stddef.h>
 
-/* Takes the cache lines of [p, p + bytes) out of every cache of the machine; what they held is in memory then. The bytes
- * are mapped and readable. */
+/* Evicts the cache lines of [p, p + bytes) from every cache of the machine, after writing them to
+ * memory. The bytes are mapped and readable. */
 typedef void gcb_flush_lines_fn(const void *p, size_t bytes);
 
 struct gcb_flush_fns {
-    gcb_flush_lines_fn *lines; /* NULL where there is no quick way of doing so */
+    gcb_flush_lines_fn *lines; /* NULL if the machine has no fast way to do it */
 };
 
-/* The quick way is x86's CLFLUSHOPT (GCB_CPU_FLUSH); the older CLFLUSH takes fifty times as long. */
+/* The fast way is x86's CLFLUSHOPT (GCB_CPU_FLUSH). The older CLFLUSH takes fifty times as long. */
 void gcb_flush_init(struct gcb_flush_fns *f, unsigned cpu_flags);
 
 #endif

@@ -2,11 +2,11 @@
 #define KERNELS_BASE_HD_H
 
 /*
- * Vocabulary of the per-element headers (<family>_elem.h), which are written in the common subset of
- * C and CUDA C++ so that a GPU kernel and its CPU reference run the same arithmetic.
+ * Definitions for the per-element headers (<family>_elem.h). They are written in the common subset
+ * of C and CUDA C++, so that a GPU kernel and its CPU reference run the same arithmetic.
  *
- * Rules for such a header: no libm, no float contraction (the build says -ffp-contract=off and
- * --fmad=false), no pointer aliasing tricks: bits travel through the two casts below.
+ * Rules for such a header: no libm; no float contraction (the build passes -ffp-contract=off and
+ * --fmad=false); no pointer aliasing tricks: use the two casts below to get at the bits of a float.
  */
 #include <stdint.h>
 #include <string.h>
@@ -17,9 +17,10 @@
 #define GCB_HD static inline
 #endif
 
-/* The sign-cleared bit pattern of a float orders magnitudes as unsigned integers do. */
+/* The sign-cleared bit patterns of floats, as unsigned integers, have the order of the
+ * magnitudes. */
 #define GCB_MAGNITUDE_MASK 0x7fffffffu
-/* Patterns from here on (sign cleared) are infinities and NaNs. */
+/* Sign-cleared patterns from this one on are infinities and NaNs. */
 #define GCB_INF_BITS 0x7f800000u
 /* Pattern of the largest finite float. */
 #define GCB_MAX_FINITE_BITS 0x7f7fffffu

@@ -1,25 +1,26 @@
 #ifndef KERNELS_DITHER_TERNGRAD_CUH
 #define KERNELS_DITHER_TERNGRAD_CUH
 
-/* TernGrad's scaler on the device, found (terngrad_scale_cuda.cu) in front of the codes (terngrad_cuda.cu). */
+/* TernGrad's scaler on the device. It is computed (terngrad_scale_cuda.cu) before the codes
+ * (terngrad_cuda.cu). */
 #include "kernels/cuda/group.cuh"
 #include "kernels/dither/dither_cuda.h"
 
 namespace gcb::terngrad
 {
 
-constexpr unsigned kHead = sizeof(float); /* of a payload: the scaler */
+constexpr unsigned kHead = sizeof(float); /* bytes of a payload before its codes: the scaler */
 
-/* The scaler of a message; it stands in front of its scratch. */
+/* The scaler of a message, at the beginning of its scratch. */
 __device__ __forceinline__ float &scale_of(const struct gcb_device_item &item)
 {
     return *static_cast<float *>(item.scratch);
 }
 
-/* To the scratch and into the payload; feedback is put in. */
+/* Computes the scaler into the scratch and the payload. Adds error feedback to x. */
 int find_scale(struct gcb_device_stream *s, const one &message, double clip);
 
-/* The same of a group, whose grid 2 is cut, in so many blocks, before its table is sent. */
+/* The same for a group. Its grid 2 is cut into `blocks` blocks before its table is sent. */
 uint64_t cut_scale(const struct gcb_device_group *g);
 int find_scale(struct gcb_device_stream *s, const struct gcb_device_group *g, uint64_t blocks,
                double clip);

@@ -11,12 +11,12 @@ using namespace gcb::terngrad;
 namespace
 {
 
-/* In base 3 a tile is 4080 elements: a multiple of 5 and of 16, and 816 bytes. */
+/* In base 3 a tile has 4080 elements: a multiple of 5 and of 16, and 816 bytes. */
 constexpr unsigned kTile3 = 4080;
 
 /* ---- codes ---- */
 
-/* One rounder for all of them. */
+/* The same rounding parameters for every element. */
 struct same {
     const struct gcb_dither &d;
 
@@ -42,7 +42,8 @@ __device__ void draw(uint32_t (&drawn)[gcb::kTileEach], const float (&v)[gcb::kT
         drawn[i] = gcb::add_draw(gcb_dither_256ths(fabsf(v[i]) * d.factor, inv, 256.0f), bytes, i);
 }
 
-/* This thread's elements: 0, 1, 2, and 0 for those from `end` on; returns how many were clamped. */
+/* Computes the codes 0, 1, 2 of this thread's elements, and 0 for elements from `end` on. Returns
+ * the number of clamped elements. */
 __device__ uint32_t tern(uint32_t (&code)[gcb::kTileEach], const struct gcb_device_item &item,
                          uint64_t first, uint64_t end, struct gcb_cuda_terngrad how)
 {
@@ -66,7 +67,7 @@ __device__ uint32_t tern(uint32_t (&code)[gcb::kTileEach], const struct gcb_devi
         code[i] = i < here ? gcb_dither_trit_of(drawn[i] >> 8, v[i]) : 0u;
     if (how.clip != 0.0)
         for (unsigned i = 0; i < gcb::kTileEach; i++)
-            clamped += gcb_magnitude(v[i]) > gcb_bits_of(scale); /* an absent one is 0 */
+            clamped += gcb_magnitude(v[i]) > gcb_bits_of(scale); /* a missing element is 0 */
     if (item.in.residual) {
         struct gcb_device_input in = item.in;
         float decoded[gcb::kTileEach];
@@ -105,7 +106,7 @@ template <class Where> __global__ void encode_2bit(Where where, struct gcb_cuda_
 
 struct trits {
     gcb::tile_room room;
-    uint8_t code[gcb::kTile]; /* threads beyond the tile's 255 write zeros */
+    uint8_t code[gcb::kTile]; /* threads after the first 255 write zeros */
 };
 
 template <class Where> __global__ void encode_base3(Where where, struct gcb_cuda_terngrad how)
@@ -137,7 +138,8 @@ template <class Where> __global__ void encode_base3(Where where, struct gcb_cuda
 
 /* ---- decoding ---- */
 
-/* The scaler of a payload; false, for all threads alike, if no encoder writes it. */
+/* Reads the scaler of a payload. Returns false in all threads if it is one that no encoder
+ * writes. */
 __device__ bool get_scale(float *scale, const uint8_t *in, gcb_device_result *result)
 {
     const uint32_t bits = *reinterpret_cast<const uint32_t *>(in);
@@ -239,7 +241,7 @@ int run_back(struct gcb_device_stream *s, const struct gcb_cuda_terngrad *how,
                        gcb::kTileThreads, sizeof(gcb::tile_room), s, coded.where);
 }
 
-/* The grid of codes, cut; that of tiles is cut in any case. */
+/* Cuts the grid of the codes. Grid 0 (tiles) is cut in any case. */
 gcb::step<gcb::many> cut_codes(const struct gcb_device_group *g,
                                const struct gcb_cuda_terngrad *how)
 {

@@ -1,4 +1,4 @@
-/* TernGrad's scaler: the largest magnitude, or so many standard deviations. */
+/* Computes TernGrad's scaler: the largest magnitude, or a number of standard deviations. */
 #include "kernels/dither/terngrad.cuh"
 
 #include "kernels/cuda/launch.cuh"
@@ -14,7 +14,7 @@ namespace
 
 constexpr unsigned kWarps = kTileThreads / kWarp;
 
-/* Over all elements, or those of some sum blocks. */
+/* Over all elements, or over some sum blocks. */
 struct measured {
     double sum, sum_sq;
     uint32_t max_bits;
@@ -22,10 +22,10 @@ struct measured {
 
 struct alignas(16) head {
     float scale;
-    struct measured so_far; /* of a long message */
+    struct measured so_far; /* of a long message: the sums of its first blocks */
 };
 
-/* In scratch; behind the head, the sums and the maximum of each sum block. */
+/* Layout of the scratch: the head, then the sums and the maximum of each sum block. */
 struct blocks {
     struct head *head;
     double *sum, *sum_sq;
@@ -47,7 +47,7 @@ __device__ struct blocks lay_out(const struct gcb_device_item &item)
             reinterpret_cast<uint32_t *>(sum + 2 * count)};
 }
 
-/* A warp measures a sum block: one read for all three. */
+/* A warp measures one sum block, with one read for the sums and the maximum. */
 template <bool sums> __device__ void measure_block(const struct gcb_device_item &item, uint64_t b)
 {
     const struct gcb_device_input &in = item.in;
@@ -97,7 +97,8 @@ struct adding {
     uint32_t max_bits;
 };
 
-/* What sum blocks [from, end) add to what was measured before `from`: thread 0 has it. Every thread of the block. */
+/* Adds sum blocks [from, end) to the sums over the blocks before `from`; thread 0 gets the result.
+ * Called by every thread of the block. */
 __device__ struct measured add_up(adding &s, const struct blocks &in, uint64_t from, uint64_t end,
                                   bool sums)
 {
@@ -128,8 +129,8 @@ __device__ struct measured add_up(adding &s, const struct blocks &in, uint64_t f
     return all;
 }
 
-/* Of a long message the sum blocks from `first` on, while the first block adds up those from `before` on up to there,
- * which the launch before has measured. */
+/* For a long message. Block 0 adds up the sum blocks from `before` to `first`, which the previous
+ * launch measured; the other blocks measure the sum blocks from `first` on. */
 __global__ void measure_on(one where, uint64_t before, uint64_t first)
 {
     if (blockIdx.x) {
@@ -145,7 +146,8 @@ __global__ void measure_on(one where, uint64_t before, uint64_t first)
     }
 }
 
-/* One block a message: the scaler, to scratch and into the payload. Added up are sum blocks up to `from`. */
+/* One block per message. Writes the scaler to the scratch and to the payload. The sum blocks before
+ * `from` have already been added up. */
 template <class Where> __global__ void choose(Where where, double clip, uint64_t from)
 {
     const struct gcb_device_item item = find_whole(where);
@@ -179,11 +181,11 @@ int measure_all(struct gcb_device_stream *s, double clip, const step<Where> &all
                   kTileThreads, 0, s, all.where);
 }
 
-/* Blocks that measure in one launch, 2^25 elements: as many as are added up, one after the other, in about the time that
- * they are read in. */
+/* Most measuring blocks of one launch: 2^25 elements. One thread block adds up the sums of 2^25
+ * elements in about the time that reading them takes. */
 constexpr uint64_t kMeasuring = 1024;
 
-/* The same of one message; *added: the sum blocks that were added up meanwhile. */
+/* Measures one message. *added is the number of sum blocks that were added up meanwhile. */
 int measure_long(struct gcb_device_stream *s, double clip, const step<one> &all, uint64_t *added)
 {
     const uint64_t each = clip != 0.0 ? grid_over(all.grid, kMeasuring) : all.grid;

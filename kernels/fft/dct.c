@@ -12,7 +12,7 @@ void gcb_dct_turns(float *turn, size_t n, double scale)
     }
 }
 
-/* Two loops where one would do: compilers vectorise each of them. */
+/* Two loops instead of one, because compilers vectorise each of the two. */
 void gcb_dct_fold(float *restrict v, const float *restrict x, size_t n)
 {
     for (size_t j = 0; j < n / 2; j++)

@@ -17,7 +17,8 @@ __device__ complex bin_of(float a, float b, complex turn)
     return {turn.re * a + turn.im * b, turn.im * a - turn.re * b};
 }
 
-/* Two numbers of the complex transform, k and m - k (for k = 0: 0 and m / 2), from four coefficients. */
+/* Two numbers of the complex transform, k and m - k, from four coefficients: numbers_of_ends for k
+ * = 0, whose pair is 0 and m / 2. */
 __device__ gcb::complex_pair numbers_of_ends(const float *y, const gcb::dct_turns &t)
 {
     const complex end = t.turn[t.m];
@@ -35,7 +36,8 @@ __device__ gcb::complex_pair numbers_of(const float *y, const gcb::dct_turns &t,
                           bin_of(down[0], up[t.m], *(t.turn + (t.m - k))), t.split[k]);
 }
 
-/* A thread's pairs: numbers k of u = thread + 256 i in turn, of the transform from `base` on; of a whole block's k is u. */
+/* The pair that a thread handles in step i: number k, for u = thread + 256 i, of the transform that
+ * begins at `base`. If one transform fills the block, k is u. */
 template <bool Whole> struct number_place {
     unsigned k, base;
     bool ends;
@@ -73,13 +75,14 @@ __device__ __forceinline__ void to_numbers(dct_room &room, const gcb::dct_turns 
     gcb::sync_block();
 }
 
-/* Where elements go, and what they are taken from. */
+/* The output, and the tensor that it is subtracted from. */
 struct elements {
     float *x;
-    const float *from; /* or NULL */
+    const float *from; /* NULL: nothing to subtract from */
     uint64_t start, count;
 
-    /* Four from 4 * four on: numbers q and m - 1 - q, whose parts have changed places. Inside: they are there. */
+    /* Stores four elements from 4 * four on. They are numbers q and m - 1 - q, with real and
+     * imaginary parts swapped. Inside: all four exist. */
     template <bool Inside> __device__ void store(unsigned four, complex a, complex b) const
     {
         float v[4] = {a.im, b.re, a.re, b.im};
@@ -102,7 +105,7 @@ __device__ void store_unfolded(const elements &to, dct_room &room, unsigned m)
     }
 }
 
-/* The transform of all numbers of the block, its last round in registers. */
+/* The transform of all numbers of the block; its last round stays in registers. */
 __device__ void transform_whole(const elements &to, dct_room &room, const complex *turns)
 {
     constexpr unsigned kPart = gcb::kLastPart;
@@ -118,10 +121,11 @@ __device__ void transform_whole(const elements &to, dct_room &room, const comple
     to.store<true>(far, v.far[0], v.near[3]);
 }
 
-/* An entry of the block's coefficients to its place, scaled as numbers_of wants it. */
+/* Stores an entry of the block's coefficients at its place, in the scale that numbers_of
+ * expects. */
 struct put_coefficient {
     float *room;
-    unsigned last; /* of a chunk */
+    unsigned last; /* last index of a chunk, used as a mask */
     float unitary;
 
     __device__ void operator()(uint32_t at, float y, float) const

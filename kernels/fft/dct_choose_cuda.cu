@@ -3,7 +3,7 @@
 #include "kernels/select/chunk.cuh"
 #include "src/lib/base/status.h"
 
-/* A block takes a chunk of 4096 elements. */
+/* Each block handles a chunk of 4096 elements. */
 namespace
 {
 
@@ -15,7 +15,7 @@ struct choice_room {
     gcb::chunk_room<gcb::kChunkEach, kShortThreads> chunk;
 };
 
-/* What chunk.cuh chooses from. */
+/* The chunk as chunk.cuh expects it. */
 struct coefficient_chunk {
     const float *y;
     uint32_t m[gcb::kChunkEach];

@@ -13,7 +13,8 @@ namespace
 
 constexpr unsigned kThreads = 256;
 
-/* A warp sums up one number: lane by lane, in double, joined by the project's tree. */
+/* Each warp computes one sum: every lane adds its terms in double, and the project's tree joins the
+ * lanes. */
 template <class Term> __device__ double warp_sum(uint32_t length, const Term &term)
 {
     double acc = 0.0;
@@ -23,7 +24,7 @@ template <class Term> __device__ double warp_sum(uint32_t length, const Term &te
     return gcb::join_lanes(acc);
 }
 
-/* Element j's part of coefficient k. */
+/* The part of element j in coefficient k. */
 struct forward_term {
     const float *x;
     const double *cosine;
@@ -35,7 +36,7 @@ struct forward_term {
     }
 };
 
-/* Coefficient k's part of element j, as the CPU scales it first. */
+/* The part of coefficient k in element j. Coefficients are scaled first, as on the CPU. */
 struct inverse_term {
     const float *coef;
     const double *cosine;

@@ -1,7 +1,7 @@
 #ifndef KERNELS_FFT_DCT_FORWARD_CUH
 #define KERNELS_FFT_DCT_FORWARD_CUH
 
-/* A block's chunks from elements to coefficients, in shared memory. */
+/* Transforms a block's chunks from elements to coefficients in shared memory. */
 #include <math.h>
 
 #include "kernels/fft/dct_short.cuh"
@@ -28,7 +28,8 @@ __device__ __forceinline__ void load_folded(dct_room &room, const struct gcb_dev
     sync_block();
 }
 
-/* The butterfly of the first round that a thread has, where 255 minus it is lane 31 minus this one's. */
+/* The first-round butterfly of this thread, chosen so that butterfly 255 minus it belongs to lane
+ * 31 minus this lane. */
 __device__ __forceinline__ unsigned mirrored_butterfly()
 {
     const unsigned half = kWarp / 2, pairs = threadIdx.x / kWarp * half;
@@ -36,7 +37,8 @@ __device__ __forceinline__ unsigned mirrored_butterfly()
     return lane() < half ? pairs + lane() : kShortThreads - kWarp - pairs + lane();
 }
 
-/* The numbers of butterfly j: of four elements two are its own, and two the mirrored one's. */
+/* Loads the numbers of butterfly j. Of each four elements that a thread reads, two belong to its
+ * own butterfly and two to the mirrored one. */
 __device__ __forceinline__ void load_first(complex *v, const struct gcb_device_input &in,
                                            uint64_t start, unsigned j)
 {
@@ -52,8 +54,9 @@ __device__ __forceinline__ void load_first(complex *v, const struct gcb_device_i
 
 /* ---- numbers to coefficients ---- */
 
-/* Where the coefficients go that come of numbers k and m - k of the complex transform: up, number k, and m further; down,
- * number m - k, and m further. k = 0 is a pair with itself, and so is k = m / 2: one thread has both, and m / 2 is down. */
+/* Where the coefficients from numbers k and m - k of the complex transform go: `up` for
+ * coefficients k and k + m, `down` for m - k and 2 m - k. k = 0 is its own pair, and so is k = m /
+ * 2; one thread handles both, and `down` is for m / 2. */
 struct coefficient_places {
     float *up, *down;
 
@@ -99,7 +102,7 @@ __device__ __forceinline__ four_coefficients turn_ends(complex zero, complex mid
             turned(twice, turn), turned_far(twice, turn)};
 }
 
-/* What splits numbers k and m - k, and turns each. */
+/* The factors that split numbers k and m - k, and those that rotate each of them. */
 struct number_turns {
     const complex *split, *near, *far;
 
@@ -123,7 +126,7 @@ __device__ __forceinline__ four_coefficients turn_pair(complex k, complex m_k,
             turned_far(bins.k, *t.near)};
 }
 
-/* Numbers in the room to coefficients there. Every thread of the block. */
+/* Replaces the numbers in the room by coefficients. Called by every thread of the block. */
 __device__ __forceinline__ void to_coefficients(dct_room &room, const dct_turns &t)
 {
     four_coefficients y[kShortFours];
@@ -147,7 +150,7 @@ __device__ __forceinline__ void to_coefficients(dct_room &room, const dct_turns 
     sync_block();
 }
 
-/* The same from the last round's registers, where all numbers are one transform's. */
+/* The same from the registers of the last round, if one transform fills the block. */
 __device__ __forceinline__ void last_to_coefficients(dct_room &room, const dct_turns &t)
 {
     constexpr unsigned kPart = kLastPart;
@@ -173,7 +176,7 @@ __device__ __forceinline__ void last_to_coefficients(dct_room &room, const dct_t
     sync_block();
 }
 
-/* The block's chunks from elements to coefficients in the room. */
+/* Transforms the block's chunks from elements to coefficients in the room. */
 template <bool Whole>
 __device__ __forceinline__ void transform_block(dct_room &room, const struct gcb_device_input &in,
                                                 const struct gcb_cuda_dct &d)

@@ -7,7 +7,8 @@
 
 #include <math.h>
 
-/* A thread takes one element, or one bin: neighbours' accesses stand together, or every second one. */
+/* Each thread handles one element or one bin. Neighbouring threads access neighbouring elements, or
+ * every second one. */
 namespace
 {
 
@@ -17,7 +18,7 @@ struct complex64 {
     double re, im;
 };
 
-/* The lower half of k's bits is in the second factor. */
+/* The number of lower bits of k, which index the second factor: half of all bits. */
 unsigned lower_bits(uint64_t length)
 {
     unsigned bits = 1;
@@ -30,7 +31,7 @@ unsigned lower_bits(uint64_t length)
 /* exp(pi i k / 2 length) from its two factors. */
 struct turner {
     const complex64 *upper, *lower;
-    uint64_t bits; /* as wide as the others, so that no byte of an argument is left unset */
+    uint64_t bits; /* 64 bits, so that the kernel argument has no padding */
 
     __device__ float2 operator()(uint64_t k) const
     {
@@ -51,7 +52,7 @@ turner turner_of(const struct gcb_cuda_dct *d)
     return {upper, upper + (d->length / 2 >> bits) + 1, bits};
 }
 
-/* Where element i of the message goes: evens of its chunk in order, odds behind them in reverse. */
+/* The place of element i: a chunk's even elements in order, then its odd ones in reverse. */
 __device__ uint64_t folded_place(uint64_t i, uint64_t length)
 {
     const uint64_t j = i % length;
@@ -106,7 +107,8 @@ __device__ float scaled(float y, const struct gcb_cuda_dct &d)
     return y * d.unitary * d.scale;
 }
 
-/* Imaginary parts that a real transform's bins cannot have are 0, whatever the coefficients are. */
+/* Imaginary parts that the bins of a real transform cannot have are set to 0, whatever the
+ * coefficients are. */
 __global__ void turn_back(float2 *__restrict__ bins, const float *__restrict__ coef, turner turns,
                           struct gcb_cuda_dct d)
 {

@@ -2,8 +2,9 @@
 #define KERNELS_FFT_DCT_SHORT_CUH
 
 /*
- * What the kernels of DCTs in shared memory share, forward and back: chunks of length 2 m, by complex FFTs of m numbers. A
- * block's work is kElements, one chunk where m is kShortPoints; the bits are the same whichever way that is done.
+ * Shared by the forward and inverse kernels of DCTs in shared memory. A chunk of length 2 m needs a
+ * complex FFT of m numbers. A block handles kDctElements elements, which are one chunk if m is
+ * kShortPoints. That case has code of its own, with the same bits as result.
  */
 #include "kernels/fft/dct_cuda.h"
 #include "kernels/fft/short_real.cuh"
@@ -14,7 +15,7 @@ namespace gcb
 constexpr unsigned kDctElements = kShortElements;
 static_assert(kDctElements == GCB_CUDA_DCT_SHORT_MOST, "one block's work");
 
-/* The three runs of a table. */
+/* The three arrays of a table. */
 struct dct_turns {
     const complex *fft, *split, *turn;
     unsigned m;
@@ -25,14 +26,14 @@ struct dct_turns {
     }
 };
 
-/* m: constant where a block has one chunk. */
+/* m, which is a constant if a block has one chunk. */
 template <bool Whole> __device__ __forceinline__ unsigned dct_half(const struct gcb_cuda_dct &d)
 {
     return Whole ? kShortPoints : static_cast<unsigned>(d.length / 2);
 }
 
 struct dct_room {
-    short_room fft; /* coefficients too: the same bytes, at another time */
+    short_room fft; /* the same bytes hold coefficients at another time */
 };
 
 __device__ __forceinline__ float *coefficients(dct_room &room)
@@ -41,8 +42,8 @@ __device__ __forceinline__ float *coefficients(dct_room &room)
 }
 
 /*
- * Four elements that stand together are two of the complex numbers, whose real ones are evens in order, then odds in
- * reverse: number q of a chunk and number m - 1 - q.
+ * Four consecutive elements are two of the complex numbers: number q of a chunk and number m - 1 -
+ * q. (Written as reals, the numbers are the even elements in order, then the odd ones in reverse.)
  */
 struct dct_quad {
     unsigned first, second;

@@ -9,13 +9,14 @@
 #include "src/lib/base/alloc.h"
 #include "src/lib/base/status.h"
 
-/* Shorter transforms are slower on several threads of FFTW's than on one. */
+/* Shorter transforms are slower on several FFTW threads than on one. */
 #define LEAST_THREADED 131072
 
-/* A worker with fewer floats than this costs more to wake than it saves. */
+/* Waking a worker for fewer floats than this costs more than it saves. */
 #define LEAST_SHARE 16384
 
-/* Shorter transforms take little, and so do plans of smaller primes while they execute. */
+/* FFTW takes little memory for shorter transforms, and little while it executes plans whose primes
+ * are all smaller. */
 #define LEAST_PROBED 65536
 #define LEAST_PRIME 17
 
@@ -23,15 +24,15 @@ struct gcb_fft {
     enum gcb_fft_kind kind;
     uint64_t n;
     uint64_t chunk;  /* 0 < chunk <= n, unless n is 0 */
-    uint64_t chunks; /* the last of which may be shorter */
+    uint64_t chunks; /* the last one may be shorter */
     int workers;     /* threads that share the chunks */
     size_t stride;   /* floats of scratch per worker */
-    uint64_t room;   /* floats that FFTW may take while all workers execute; 0: few */
+    uint64_t room;   /* floats that FFTW may allocate while all workers execute; 0: few */
     float *scratch;  /* NULL: one chunk, transformed in the caller's bins */
     fftwf_plan plan;
-    fftwf_plan last;  /* of the short last chunk; NULL if there is none */
-    float *turn;      /* DCT: of a chunk */
-    float *last_turn; /* of the short last chunk, behind the other */
+    fftwf_plan last;  /* for the short last chunk; NULL if there is none */
+    float *turn;      /* DCT: rotation factors of a chunk */
+    float *last_turn; /* those of the short last chunk, in the same allocation */
 };
 
 static pthread_mutex_t planner = PTHREAD_MUTEX_INITIALIZER;
@@ -50,13 +51,13 @@ uint64_t gcb_fft_bins(uint64_t n, uint64_t chunk)
     return n / chunk * bins_of(chunk) + (n % chunk ? bins_of(n % chunk) : 0);
 }
 
-/* Floats of the caller's bins of a chunk. */
+/* Floats in the caller's bins of a chunk. */
 static uint64_t floats_of(enum gcb_fft_kind kind, uint64_t length)
 {
     return kind == GCB_FFT_DCT ? length : 2 * bins_of(length);
 }
 
-/* The same, so that in an array of them each begins a line of the cache. */
+/* Rounded up, so that in an array every buffer begins on a cache line of its own. */
 static uint64_t padded(uint64_t floats)
 {
     const uint64_t line = GCB_ALIGN / sizeof(float);
@@ -77,9 +78,10 @@ static uint64_t largest_prime(uint64_t n)
 }
 
 /*
- * Floats that FFTW, which ends the process when memory runs out, may take. While it plans that is up to 1.6 times the
- * transform's own, and 5.9 times for a prime; while it executes once, twice for twice a prime, and 5.1 times for a prime
- * (3.3.10; measured from 65,536 on). As much again by half, because its pieces leave holes.
+ * The floats that FFTW may allocate. It ends the process if it gets no memory. While planning, it
+ * takes up to 1.6 times the length of the transform, and 5.9 times for a prime length. While
+ * executing once, it takes 2 times for twice a prime, and 5.1 times for a prime (version 3.3.10,
+ * measured from 65,536 on). This is half as much again, because FFTW's allocations leave gaps.
  */
 static uint64_t most_taken(uint64_t length)
 {
@@ -102,13 +104,14 @@ static bool can_plan(uint64_t length, const struct gcb_fft_config *config)
            in_one_piece(config->rigor == GCB_FFT_MEASURE ? 2 * most : most);
 }
 
-/* While it executes; 0: little. */
+/* Floats that FFTW may allocate while it executes; 0: little. */
 static uint64_t room_of(uint64_t length)
 {
     return length < LEAST_PROBED || largest_prime(length) < LEAST_PRIME ? 0 : most_taken(length);
 }
 
-/* By the threads that will execute, all at once: each has a stack, and takes memory in a place of its own. */
+/* Allocates in all threads that will execute, at the same time: each has its own stack, and an
+ * allocator may give each thread a separate arena. */
 bool gcb_fft_has_room(const struct gcb_fft *fft)
 {
     int lacking = 0;
@@ -128,8 +131,8 @@ bool gcb_fft_has_room(const struct gcb_fft *fft)
     return lacking == 0;
 }
 
-/* What FFTW does on several threads, by those that all kernels share: its own pool waits forever for a thread that could
- * not be made. */
+/* Runs FFTW's parallel jobs on the threads that all kernels share. FFTW's own pool waits forever
+ * for a thread that could not be created. */
 static void share_out(void *(*work)(char *), char *jobs, size_t size, int count, void *unused)
 {
     (void)unused;
@@ -138,7 +141,7 @@ static void share_out(void *(*work)(char *), char *jobs, size_t size, int count,
         work(jobs + size * (size_t)i);
 }
 
-/* Its tables are made with the first plan. The planner is locked. */
+/* FFTW makes its tables with the first plan. The caller holds the planner's lock. */
 static bool start(void)
 {
     static bool started;
@@ -150,7 +153,8 @@ static bool start(void)
     return started;
 }
 
-/* An in-place plan of one length, for buffers as aligned as `buffer`. The planner is locked. */
+/* An in-place plan of one length, for buffers aligned as `buffer` is. The caller holds the
+ * planner's lock. */
 static fftwf_plan make_plan(float *buffer, uint64_t length, int threads,
                             const struct gcb_fft_config *config)
 {
@@ -166,7 +170,8 @@ static fftwf_plan make_plan(float *buffer, uint64_t length, int threads,
     return fftwf_plan_guru64_dft_r2c(1, &dim, 0, NULL, buffer, bins, flags);
 }
 
-/* Only a message without chunks may be threaded by FFTW: that is not byte-stable. */
+/* FFTW may use threads only for a message without chunks, because its threaded results are not
+ * byte-stable. */
 static int threads_within(const struct gcb_fft_config *config)
 {
     if (config->chunk != 0 || config->n < LEAST_THREADED || config->threads < 1)
@@ -209,7 +214,8 @@ static int make_turns(struct gcb_fft *fft, const struct gcb_fft_config *config)
     return 0;
 }
 
-/* Scratch serves as the buffer to plan with; where none is needed, one exists for that long. */
+/* Planning needs a buffer. The scratch serves as that; if no scratch is needed, a temporary buffer
+ * does. */
 static int take_memory(struct gcb_fft *fft, const struct gcb_fft_config *config)
 {
     float *buffer = gcb_alloc_array(fft->stride * (uint64_t)fft->workers, sizeof(*buffer));
@@ -225,7 +231,7 @@ static int take_memory(struct gcb_fft *fft, const struct gcb_fft_config *config)
     return err;
 }
 
-/* At least one; the results do not depend on it. */
+/* At least one. The results do not depend on this number. */
 static int useful_workers(const struct gcb_fft *fft, int threads)
 {
     const uint64_t shares = fft->n / LEAST_SHARE;
@@ -298,7 +304,7 @@ static void from_bins(fftwf_plan plan, float *buffer)
     fftwf_execute_dft_c2r(plan, (fftwf_complex *)(void *)buffer, buffer);
 }
 
-/* One chunk, through the scratch of a worker: in the bins it would not be aligned as planned. */
+/* Transforms one chunk in a worker's scratch. The caller's bins would not be aligned as planned. */
 static void forward_chunk(const struct gcb_fft *fft, uint64_t c, float *scratch, const float *x,
                           float *bins)
 {
@@ -337,7 +343,7 @@ static void inverse_chunk(const struct gcb_fft *fft, uint64_t c, float *scratch,
         memcpy(x + from, scratch, length * sizeof(*x));
 }
 
-/* The first chunk of a worker; that of the worker after the last is the number of chunks. */
+/* The first chunk of a worker. For the number after the last worker, the number of chunks. */
 static uint64_t first_chunk(const struct gcb_fft *fft, int worker)
 {
     const uint64_t w = (uint64_t)worker, workers = (uint64_t)fft->workers;

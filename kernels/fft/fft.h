@@ -6,40 +6,42 @@
 #include <stdint.h>
 
 /*
- * Real-to-complex FFT of n floats, whole or in chunks, over FFTW's single-precision library. This is
- * the only folder that sees FFTW.
+ * Real-to-complex FFT of n floats, whole or in chunks, by FFTW's single-precision library. Only
+ * this folder sees FFTW.
  *
- * A chunk of length L has L/2 + 1 bins; chunks lie one after the other, each bin as (re, im). The
- * forward transform has the sign of exp(-2 pi i jk / L). The last chunk may be shorter: it is not
- * padded but a transform of its own length, with a plan of its own. chunk = 0 means one chunk of n;
- * so does a chunk of n or more. The transforms are unscaled: inverse(forward(x)) = L * x. The inverse
- * ignores the imaginary parts of a chunk's first bin and, for even L, of its last.
+ * A chunk of length L has L/2 + 1 bins. Chunks are stored one after the other, each bin as (re,
+ * im). The forward transform has the sign of exp(-2 pi i jk / L). The last chunk may be shorter: it
+ * is not padded, but transformed at its own length with a plan of its own. chunk = 0, or a chunk of
+ * n or more, means one chunk of n. The transforms are unscaled: inverse(forward(x)) = L * x. The
+ * inverse ignores the imaginary parts of a chunk's first bin and, for even L, of its last.
  *
- * Chunks are spread over threads, each transformed by one thread: with GCB_FFT_ESTIMATE they are the
- * same bytes for any number of threads, on one CPU model and library build. A whole-message transform
- * (chunk = 0) is threaded inside FFTW and promises a tolerance only (docs/method.md), and so does
- * GCB_FFT_MEASURE, which chooses by timing.
+ * Chunks are distributed over threads; one thread transforms a chunk. With GCB_FFT_ESTIMATE the
+ * bytes are the same for any number of threads, on one CPU model and library build. A whole-message
+ * transform (chunk = 0) uses threads inside FFTW and promises a tolerance only (docs/method.md); so
+ * does GCB_FFT_MEASURE, which chooses plans by timing.
  *
- * Memory: whole messages, and one chunk that covers n, are transformed in the caller's bins and need
- * nothing more; other chunks, and any DCT, need scratch of one chunk per busy thread, and a DCT a table as
- * large as a chunk. While plans are made, a buffer of one transform exists too, which only
- * GCB_FFT_MEASURE touches. Forward and inverse do not allocate, but FFTW itself may while it executes,
- * for lengths with a large prime factor. FFTW ends the process when it finds no memory; before planning, room for
- * what it takes is looked for, so that this is GCB_E_NOMEM, and whoever calls forward or inverse asks
- * gcb_fft_has_room before. Others may take that room meanwhile.
+ * Memory: a real DFT of one chunk that covers n is done in the caller's bins and needs no more
+ * memory. Several chunks, and any DCT, need scratch of one chunk per busy thread; a DCT also needs
+ * a table as large as a chunk. While plans are made there is also a buffer of one transform, which
+ * only GCB_FFT_MEASURE touches. Forward and inverse do not allocate, but FFTW itself may while it
+ * executes lengths with a large prime factor. FFTW ends the process when it finds no memory. So
+ * before planning, create checks that the memory can be allocated, and returns GCB_E_NOMEM if not.
+ * Callers of forward or inverse should call gcb_fft_has_room first. Another thread or process may
+ * still take the memory in between.
  *
- * FFTW's planner is one per process. This family holds a lock of its own around it, sets its number of
- * threads, and forgets its wisdom after measuring, so that later estimates stay what they were. A
- * process that plans with FFTW itself must not do so at the same time, and wisdom it loads
- * changes the plans here.
+ * A process has one FFTW planner. This family guards it with its own lock, sets its number of
+ * threads, and forgets its wisdom after measuring, so that later estimated plans do not change. A
+ * process that also plans with FFTW itself must not do so at the same time; wisdom that it loads
+ * changes the plans made here.
  */
 struct gcb_fft;
 
 enum gcb_fft_kind {
     GCB_FFT_REAL, /* real-to-complex DFT, as above */
-    GCB_FFT_DCT, /* DCT-II forward, DCT-III inverse (in the scales of FFTW's REDFT10, REDFT01): a chunk of
-                     length L has L bins, each one float, and inverse(forward(x)) = 2 L x. From real DFTs
-                     of length L (kernels/fft/dct.h), which FFTW does much faster than its own */
+    /* DCT-II forward, DCT-III inverse, in the scales of FFTW's REDFT10 and REDFT01: a chunk of
+     * length L has L bins of one float each, and inverse(forward(x)) = 2 L x. Made from real DFTs
+     * of length L (kernels/fft/dct.h), because FFTW is much faster at those than at its DCTs. */
+    GCB_FFT_DCT,
 };
 
 enum gcb_fft_rigor { GCB_FFT_ESTIMATE, GCB_FFT_MEASURE };
@@ -47,28 +49,31 @@ enum gcb_fft_rigor { GCB_FFT_ESTIMATE, GCB_FFT_MEASURE };
 struct gcb_fft_config {
     enum gcb_fft_kind kind;
     uint64_t n;
-    uint64_t chunk; /* 0: whole */
+    uint64_t chunk; /* 0: one chunk of n */
     int threads;
     enum gcb_fft_rigor rigor;
     int inverse; /* 0: forward plans, 1: inverse plans */
 };
 
-/* Number of bins of GCB_FFT_REAL over all chunks; never more than n. chunk as in the config. */
+/* Number of bins of GCB_FFT_REAL over all chunks; never more than n. `chunk` is as in the
+ * config. */
 uint64_t gcb_fft_bins(uint64_t n, uint64_t chunk);
 
-/* Plans and per-thread scratch; threads below 1 count as 1. Thread-safe. 0, or GCB_E_NOMEM (*out is
- * NULL then). */
+/* Makes plans and per-thread scratch. threads below 1 count as 1. Thread-safe. Returns 0, or
+ * GCB_E_NOMEM with *out = NULL. */
 int gcb_fft_create(struct gcb_fft **out, const struct gcb_fft_config *config);
-void gcb_fft_destroy(struct gcb_fft *fft); /* NULL is fine */
+void gcb_fft_destroy(struct gcb_fft *fft); /* NULL does nothing */
 
-/* x: n floats, any alignment. bins: 2 * gcb_fft_bins floats (DCT: n), 64-byte aligned. No overlap.
- * `fft` was made with inverse = 0; it lends its scratch, so one call at a time for each object. */
+/* x: n floats, any alignment. bins: 2 * gcb_fft_bins floats (DCT: n), aligned to 64. They must not
+ * overlap. `fft` was made with inverse = 0. A call uses the scratch of `fft`, so only one call at a
+ * time per object. */
 void gcb_fft_forward(const struct gcb_fft *fft, const float *x, float *bins);
 
-/* As above, with inverse = 1; bins is destroyed. */
+/* As above, with inverse = 1; bins is overwritten. */
 void gcb_fft_inverse(const struct gcb_fft *fft, float *bins, float *x);
 
-/* Is there the memory that FFTW may take in the next call, of lengths from 65,536 on? */
+/* Can the memory that FFTW may take in the next call be allocated? Only lengths from 65,536 on are
+ * checked. */
 bool gcb_fft_has_room(const struct gcb_fft *fft);
 
 /* FFTW's version text, static. */

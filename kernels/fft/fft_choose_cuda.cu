@@ -5,7 +5,7 @@
 #include "kernels/select/select_elem.h"
 #include "src/lib/base/status.h"
 
-/* A block takes a chunk of 4096 elements: 2049 bins, nine a thread. */
+/* Each block handles a chunk of 4096 elements: 2049 bins, nine per thread. */
 namespace
 {
 
@@ -17,18 +17,18 @@ using gcb::kShortThreads;
 constexpr unsigned kBins = kShortPoints + 1;
 constexpr unsigned kEach = (kBins + kShortThreads - 1) / kShortThreads;
 constexpr uint32_t kAnyScale = 255;
-constexpr unsigned kBlocks = 5; /* of a multiprocessor: as many as registers allow */
+constexpr unsigned kBlocks = 5; /* per multiprocessor: as many as registers allow */
 
 struct choice_room {
     gcb::short_room fft;
     gcb::chunk_room<kEach, kShortThreads> chunk;
 };
 
-/* What chunk.cuh chooses from: powers at a scale in registers, bins in shared memory. */
+/* The chunk as chunk.cuh expects it: powers at one scale in registers, bins in shared memory. */
 struct bin_chunk {
     gcb::short_room *room;
     float scale;
-    uint32_t m[kEach]; /* patterns; 0 of one that there is not */
+    uint32_t m[kEach]; /* bit patterns; 0 for a missing bin */
 
     __device__ static constexpr uint32_t each()
     {
@@ -73,7 +73,7 @@ struct bin_chunk {
 };
 static_assert(kBins == (kEach - 1) * kShortThreads + 1, "one bin has a turn of its own");
 
-/* Of the thread's bins; the first one's place has the last one too. */
+/* The powers of the thread's bins. Place 0 holds the first bin and the last one. */
 __device__ void fill_magnitudes(bin_chunk *c)
 {
     const complex *const mine = &gcb::at(*c->room, threadIdx.x);
@@ -90,7 +90,8 @@ __device__ void fill_magnitudes(bin_chunk *c)
         c->m[e] = c->magnitude_of(mine[gcb::padded(e * kShortThreads)]);
 }
 
-/* Bins in the room to entries: ordered at the scale of `top`. What all that is kept reach, in thread 0. */
+/* Chooses from the bins in the room, compared at the scale of `top`, and writes the entries.
+ * Returns the smallest power that is kept, in thread 0. */
 __device__ uint32_t choose_bins(choice_room &room, const struct gcb_cuda_fft_choice &how,
                                 const gcb::chunk_place &place, uint32_t top)
 {
@@ -125,7 +126,7 @@ __global__ __launch_bounds__(kShortThreads, kBlocks) void choose(struct gcb_cuda
         gcb::end_choice(how.to);
 }
 
-/* A block looks at as many chunks as it has threads. */
+/* Each block checks as many chunks as it has threads. */
 __global__ void choose_again(struct gcb_cuda_fft_choice how, struct gcb_device_input in,
                              struct gcb_cuda_short_fft f, gcb_device_result *result)
 {

@@ -15,7 +15,7 @@ using gcb::kShortThreads;
 
 static_assert(kShortElements == GCB_CUDA_FFT_SHORT_MOST, "one block's work");
 
-/* Places of this block that are of chunks there are. */
+/* The number of this block's places that belong to existing chunks. */
 __device__ unsigned places_here(const struct gcb_cuda_short_fft &f)
 {
     const uint64_t left = (f.count - blockIdx.x * uint64_t{kShortElements}) / 2;
@@ -23,7 +23,8 @@ __device__ unsigned places_here(const struct gcb_cuda_short_fft &f)
     return left < kShortPoints ? static_cast<unsigned>(left) : kShortPoints;
 }
 
-/* Where the bin at place u of this block stands in memory; the last of its chunk stands m further. */
+/* Index in memory of the bin at place u of this block; the last bin of its chunk is m after the
+ * first. */
 __device__ uint64_t bin_at(unsigned u, unsigned m)
 {
     const unsigned k = u & (m - 1), chunk = (u - k) / m;
@@ -55,9 +56,10 @@ __global__ void __launch_bounds__(kShortThreads, 5)
         gcb::atomic_max(&most->max_bits, top);
 }
 
-/* ---- back ---- */
+/* ---- inverse ---- */
 
-/* Bins k and m - k in their places to the numbers that they come of; of the ends, k = 0, the other is m / 2. */
+/* Bins k and m - k, in their places, to the numbers that they came from. join_ends does so for k =
+ * 0, whose pair is 0 and m / 2. */
 __device__ void join_ends(complex &zero, complex &middle)
 {
     zero = {zero.re - zero.im, zero.re + zero.im};
@@ -88,7 +90,7 @@ __device__ __forceinline__ void to_numbers(gcb::short_room &room, const gcb::fft
     gcb::sync_block();
 }
 
-/* An entry of the block's bins to its place. */
+/* Stores an entry of the block's bins at its place. */
 struct put_bin {
     gcb::short_room *room;
     unsigned m;
@@ -108,7 +110,7 @@ struct put_bin {
     }
 };
 
-/* The block's bins, 0 where nothing was kept. */
+/* Fills the block's bins: 0 if a bin was not kept. */
 __device__ void fill_bins(gcb::short_room &room, const struct gcb_cuda_entries &kept,
                           const struct gcb_cuda_short_fft &f, float unitary)
 {
@@ -129,7 +131,7 @@ __device__ void store_numbers(float *__restrict__ x, const float *__restrict__ f
     for (unsigned i = 0; i < gcb::kShortFours; i++) {
         const unsigned four = threadIdx.x + i * kShortThreads;
         const complex a = gcb::at(room, 2 * four), b = gcb::at(room, 2 * four + 1);
-        float v[4] = {a.im, a.re, b.im, b.re}; /* parts have changed places */
+        float v[4] = {a.im, a.re, b.im, b.re}; /* real and imaginary parts are swapped */
 
         if (from)
             gcb::take_from(v, from, start + 4 * four, count);
@@ -137,7 +139,8 @@ __device__ void store_numbers(float *__restrict__ x, const float *__restrict__ f
     }
 }
 
-/* The transform of all numbers of the block, its last round in registers; x and from begin with its elements. */
+/* The transform of all numbers of the block; its last round stays in registers. x and from point to
+ * the block's first element. */
 __device__ void transform_whole(float *__restrict__ x, const float *__restrict__ from,
                                 gcb::short_room &room, const complex *turns)
 {

@@ -2,8 +2,8 @@
 #define KERNELS_FFT_SHORT_BINS_CUH
 
 /*
- * A block's chunks from elements to bins, in shared memory. A chunk of length 2 m has m + 1 bins in m places: the first
- * and the last, which are real, share place 0.
+ * Transforms a block's chunks from elements to bins in shared memory. A chunk of length 2 m has m +
+ * 1 bins in m places: the first and the last bin are real and share place 0.
  */
 #include "kernels/base/hd.h"
 #include "kernels/fft/fft_cuda.h"
@@ -13,7 +13,7 @@
 namespace gcb
 {
 
-/* The two runs of a table. */
+/* The two arrays of a table. */
 struct fft_turns {
     const complex *fft, *split;
     unsigned m;
@@ -24,14 +24,14 @@ struct fft_turns {
     }
 };
 
-/* m: constant where a block has one chunk. */
+/* m, which is a constant if a block has one chunk. */
 template <bool Whole>
 __device__ __forceinline__ unsigned fft_half(const struct gcb_cuda_short_fft &f)
 {
     return Whole ? kShortPoints : static_cast<unsigned>(f.length / 2);
 }
 
-/* The larger pattern of a bin's parts. */
+/* The larger bit pattern of a bin's two parts. */
 __device__ __forceinline__ uint32_t largest_part(complex z)
 {
     const uint32_t re = gcb_magnitude(z.re), im = gcb_magnitude(z.im);
@@ -41,7 +41,7 @@ __device__ __forceinline__ uint32_t largest_part(complex z)
 
 /* ---- elements to numbers ---- */
 
-/* Elements from `start` on to the numbers they are the parts of; 0 behind the last. */
+/* Loads elements from `start` on as complex numbers; 0 after the last element. */
 __device__ __forceinline__ void load_numbers(short_room &room, const struct gcb_device_input &in,
                                              uint64_t start)
 {
@@ -57,7 +57,7 @@ __device__ __forceinline__ void load_numbers(short_room &room, const struct gcb_
     sync_block();
 }
 
-/* Two elements, with what the residual adds to them. */
+/* Loads two elements. Adds the residual if that must still be done. */
 __device__ __forceinline__ complex load_number(const struct gcb_device_input &in, uint64_t first)
 {
     float2 v = *reinterpret_cast<const float2 *>(in.x + first);
@@ -74,7 +74,8 @@ __device__ __forceinline__ complex load_number(const struct gcb_device_input &in
 
 /* ---- numbers to bins ---- */
 
-/* Numbers k and m - k to the bins in their places; of k = 0 the pair is 0 and m / 2. Their largest part. */
+/* Replaces numbers k and m - k by the bins of the same places; for k = 0 the pair is 0 and m / 2.
+ * Returns the largest part. */
 __device__ __forceinline__ uint32_t split_in_place(complex &near, complex &far, const fft_turns &t,
                                                    unsigned k)
 {
@@ -107,7 +108,7 @@ __device__ __forceinline__ uint32_t split_all(short_room &room, const fft_turns 
     return top;
 }
 
-/* The same in the last round's registers, where all numbers are one transform's. */
+/* The same in the registers of the last round, if one transform fills the block. */
 __device__ __forceinline__ uint32_t last_to_bins(short_room &room, const fft_turns &t)
 {
     const unsigned near = threadIdx.x, far = mirrored_last();
@@ -132,8 +133,9 @@ __device__ __forceinline__ uint32_t last_to_bins(short_room &room, const fft_tur
     return top[3] > most ? top[3] : most;
 }
 
-/* The chunks that begin at `start`; in->n elements there are. Every thread of the block; the bins are behind a barrier. The
- * largest part of those that this thread made. */
+/* Transforms the chunks that begin at `start`; in->n elements exist. Called by every thread of the
+ * block; a barrier follows the last write. Returns the largest part among the bins that this thread
+ * wrote. */
 template <bool Whole>
 __device__ __forceinline__ uint32_t to_bins(short_room &room, const fft_turns &t,
                                             const struct gcb_device_input &in, uint64_t start)

@@ -2,9 +2,10 @@
 #define KERNELS_FFT_SHORT_FFT_CUH
 
 /*
- * Complex FFTs in shared memory, by a block of 256 threads: 2048 numbers, which are transforms of `m` each, a power of two
- * from 4 on. Stockham's order (each round leaves its results sorted), so there is no reversal of bits; rounds of radix 8 as
- * long as they fit, one of 4 or 2 behind them. A thread holds 8 numbers in a round.
+ * Complex FFTs in shared memory. A block of 256 threads transforms 2048 numbers: several transforms
+ * of `m` numbers each, m a power of two from 4 on. In Stockham's order each round leaves its
+ * results sorted, so no bit reversal is needed. Rounds have radix 8 as long as that fits, then a
+ * last round may have radix 4 or 2. In a round a thread holds 8 numbers.
  */
 #include "kernels/cuda/warp.cuh"
 
@@ -45,8 +46,8 @@ __device__ __forceinline__ complex turn_right(complex a)
     return {a.im, -a.re};
 }
 
-/* One number of padding behind every 16, so that half a warp meets different banks where it writes every eighth number, and
- * where it reads 16 in a row. */
+/* One number of padding after every 16. So half a warp accesses different banks both when it writes
+ * every eighth number and when it reads 16 in a row. */
 __host__ __device__ constexpr unsigned padded(unsigned i)
 {
     return i + i / 16;
@@ -71,7 +72,7 @@ __device__ __forceinline__ void dft4(complex &a, complex &b, complex &c, complex
     d = sub(t, v);
 }
 
-/* Transforms v[0..R) in place, in order. */
+/* Transforms v[0..R) in place; the results are in order. */
 template <unsigned R> __device__ __forceinline__ void dft(complex *v)
 {
     if (R == 2) {
@@ -99,9 +100,10 @@ template <unsigned R> __device__ __forceinline__ void dft(complex *v)
 }
 
 /*
- * A round of radix R, `p` being the product of the radices before it, has m / R butterflies for each transform; of all of
- * the block's, i is one. `turns`: exp(-2 pi i k r / (R p)) at (r - 1) p + k, for k < p and 0 < r < R. Whole: there is one
- * transform, so that what follows is a place and constants.
+ * A round of radix R has m / R butterflies per transform; p is the product of the radices before
+ * it, and i is the number of a butterfly in the block. `turns` has exp(-2 pi i k r / (R p)) at (r -
+ * 1) p + k, for k < p and 0 < r < R. Whole: one transform fills the block, so offsets are
+ * constants.
  */
 template <unsigned R, bool Whole>
 __device__ __forceinline__ void read_butterfly(complex *v, short_room &room,
@@ -154,8 +156,9 @@ __device__ __forceinline__ void fft_round(short_room &room, const complex *__res
     sync_block();
 }
 
-/* All of them; the numbers are there, behind a barrier, and so are the results. `turns`: those of each round but the first
- * one, m less its radix in all (fill_rounds). Every thread of the block. */
+/* All rounds. The numbers must be in the room before a barrier; a barrier follows the results.
+ * `turns` has the factors of each round except the first, m minus the first radix in all
+ * (fill_rounds). Called by every thread of the block. */
 __device__ __forceinline__ void short_fft(short_room &room, const complex *__restrict__ turns,
                                           unsigned m)
 {
@@ -173,10 +176,11 @@ __device__ __forceinline__ void short_fft(short_room &room, const complex *__res
 }
 
 /*
- * One transform of all 2048, where indices are constants and a thread: rounds of radix 8, 8, 8, of which the last two are
- * done here, then 4, whose butterflies t and another thread's own choice end in registers.
+ * One transform of all 2048 numbers, whose offsets are constants: three rounds of radix 8, then one
+ * of radix 4. The last round's butterflies end in registers: a thread does its own and one more of
+ * its choice.
  */
-constexpr unsigned kLastPart = kShortPoints / 4; /* results of a butterfly are so far apart */
+constexpr unsigned kLastPart = kShortPoints / 4; /* distance of a butterfly's results */
 
 __device__ __forceinline__ void write_first(short_room &room, complex *v, unsigned j)
 {

@@ -2,8 +2,8 @@
 #define KERNELS_FFT_SHORT_REAL_CUH
 
 /*
- * What stands between real FFTs of length 2 m and the complex ones of m numbers that do them (short_fft.cuh): bins k and
- * m - k come of numbers k and m - k. `split` is exp(-2 pi i k / 2 m).
+ * The step between a real FFT of length 2 m and the complex FFT of m numbers that computes it
+ * (short_fft.cuh): bins k and m - k come from numbers k and m - k. `split` is exp(-2 pi i k / 2 m).
  */
 #include <math.h>
 #include <stdint.h>
@@ -13,11 +13,11 @@
 namespace gcb
 {
 
-constexpr unsigned kShortElements = 2 * kShortPoints; /* a block's: whole chunks, one at least */
+constexpr unsigned kShortElements = 2 * kShortPoints; /* of a block: whole chunks */
 constexpr unsigned kShortFours = kShortElements / 4 / kShortThreads;
 
 struct complex_pair {
-    complex k, m_k; /* of number k, of number m - k */
+    complex k, m_k; /* from number k, and from number m - k */
 };
 
 __device__ __forceinline__ complex_pair split_pair(complex k, complex m_k, complex split)
@@ -29,7 +29,7 @@ __device__ __forceinline__ complex_pair split_pair(complex k, complex m_k, compl
     return {add(even, odd), conj(sub(even, odd))};
 }
 
-/* Both, times two. */
+/* Both bins times two. */
 __device__ __forceinline__ complex_pair split_twice(complex k, complex m_k, complex split)
 {
     const complex far = conj(m_k), even = add(k, far), odd = mul(split, turn_right(sub(k, far)));
@@ -37,7 +37,8 @@ __device__ __forceinline__ complex_pair split_twice(complex k, complex m_k, comp
     return {add(even, odd), conj(sub(even, odd))};
 }
 
-/* The inverse, times two, real and imaginary parts having changed places, which makes of a transform its inverse. */
+/* The inverse, times two, with real and imaginary parts swapped. Swapping the parts before and
+ * after a forward transform makes it an inverse one. */
 __device__ __forceinline__ complex_pair join_pair(complex k, complex m_k, complex split)
 {
     const complex w = conj(m_k), g = add(k, w), q = mul(conj(split), sub(k, w));
@@ -45,7 +46,8 @@ __device__ __forceinline__ complex_pair join_pair(complex k, complex m_k, comple
     return {{g.im + q.re, g.re - q.im}, {q.re - g.im, g.re + q.im}};
 }
 
-/* Of one transform of all the block's numbers a thread has two butterflies of the last round: i and i + 512 r. */
+/* If one transform fills the block, a thread has two butterflies of the last round: `near` and
+ * `far`. Element r of each is number i + 512 r. */
 struct last_pair {
     complex near[4], far[4];
 };
@@ -57,14 +59,15 @@ __device__ __forceinline__ void read_last_pair(last_pair *v, short_room &room, c
     read_last(v->far, room, turns, far);
 }
 
-/* Of butterfly t the one that has numbers m - k for its k; 0 and 256, which are their own, are one thread's. */
+/* The butterfly that has the numbers m - k for the numbers k of butterfly t. Butterflies 0 and 256
+ * mirror themselves; thread 0 has both. */
 __device__ __forceinline__ unsigned mirrored_last()
 {
     return threadIdx.x ? kLastPart - threadIdx.x : kLastPart / 2;
 }
 
-/* Brings number m - k where far[3 - r] is for k = near[r], and near[3 - r] for far[r], r < 2, which it is but in thread 0: of
- * its k = 0 that is m / 2. */
+/* Afterwards, for k = near[r], far[3 - r] is number m - k, and for k = far[r] near[3 - r] is (r <
+ * 2). That is already so except in thread 0. There the partner of k = 0 is m / 2. */
 __device__ __forceinline__ void pair_up(last_pair *v)
 {
     if (threadIdx.x == 0) {
@@ -90,7 +93,7 @@ __device__ __forceinline__ void pair_down(last_pair *v)
     }
 }
 
-/* Tables, on the host: exp(i angle k), `count` of them `step` apart. */
+/* Fills a table on the host: exp(i angle k step) for k < count. */
 inline void fill_turns(complex *to, uint64_t count, double angle, uint64_t step = 1)
 {
     for (uint64_t k = 0; k < count; k++)
@@ -98,7 +101,7 @@ inline void fill_turns(complex *to, uint64_t count, double angle, uint64_t step 
                  static_cast<float>(sin(angle * static_cast<double>(k * step)))};
 }
 
-/* What short_fft takes, in no more than m. */
+/* Fills the factors that short_fft takes, at most m. */
 inline void fill_rounds(complex *to, uint64_t m)
 {
     const double angle = -2.0 * acos(-1.0) / static_cast<double>(m);

@@ -5,7 +5,7 @@
 #include "kernels/select/select_elem.h"
 #include "src/lib/base/status.h"
 
-/* A thread takes a bin. */
+/* Each thread handles one bin at a time. */
 namespace
 {
 
@@ -60,7 +60,7 @@ __global__ void gather(float2 *__restrict__ value, const float2 *__restrict__ bi
     }
 }
 
-/* Does bin i have no imaginary part, being its chunk's first, or the last of an even one? */
+/* Is bin i real? The first bin of a chunk is, and the last bin of an even chunk. */
 __device__ bool is_real(uint64_t i, const struct gcb_cuda_spectrum &how)
 {
     const uint64_t length = i < how.tail ? how.length : how.rest;

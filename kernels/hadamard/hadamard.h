@@ -5,13 +5,13 @@
 #include <stdint.h>
 
 /*
- * Family `hadamard`: the randomised Walsh-Hadamard transform, H D x, in place. Every variant is bit-exact:
- * each stage's butterflies are one float addition and one subtraction, (a + b, a - b), stages run from
- * the shortest distance to the longest.
+ * Family `hadamard`: the randomised Walsh-Hadamard transform, H D x, in place. Every variant is
+ * bit-exact: a butterfly is one float addition and one subtraction, (a + b, a - b), and stages go
+ * from the shortest distance to the longest.
  *
- * transform: x[0..n) with n a power of two (1 does nothing); natural (Hadamard) order, unscaled: twice
- *            gives n * x.
- * flip:      x[i] = -x[i] where bit i mod 8 of sign[i / 8] is set; reads (n + 7) / 8 bytes.
+ * transform: x[0..n), n a power of two (1 does nothing); natural (Hadamard) order, unscaled: two
+ *            transforms give n * x.
+ * flip:      x[i] = -x[i] if bit i mod 8 of sign[i / 8] is set; reads (n + 7) / 8 bytes.
  */
 typedef void gcb_hadamard_transform_fn(float *x, size_t n);
 typedef void gcb_hadamard_flip_fn(float *x, const uint8_t *sign, size_t n);

@@ -11,7 +11,7 @@ static __m256 within(__m256 v)
     const __m256 minus2 = _mm256_setr_ps(0.0f, 0.0f, -0.0f, -0.0f, 0.0f, 0.0f, -0.0f, -0.0f);
     const __m256 minus4 = _mm256_setr_ps(0.0f, 0.0f, 0.0f, 0.0f, -0.0f, -0.0f, -0.0f, -0.0f);
 
-    /* b - a where the sign is flipped is a - b of the pair, as partner + (-value) */
+    /* if the sign is flipped, partner + (-value) is the pair's a - b */
     v = _mm256_add_ps(_mm256_permute_ps(v, 0xb1), _mm256_xor_ps(v, minus1));
     v = _mm256_add_ps(_mm256_permute_ps(v, 0x4e), _mm256_xor_ps(v, minus2));
     return _mm256_add_ps(_mm256_permute2f128_ps(v, v, 1), _mm256_xor_ps(v, minus4));
@@ -87,7 +87,7 @@ static void last_stage(float *x, size_t half)
         pair(x + i, x + i + half);
 }
 
-/* 8 <= n <= BASE: what the first-level cache holds. */
+/* 8 <= n <= BASE, which fits the first-level cache. */
 static void base_transform(float *x, size_t n)
 {
     size_t half = 8;
@@ -101,9 +101,10 @@ static void base_transform(float *x, size_t n)
 }
 
 /*
- * A longer one is cut into 8 parts (4 or 2 where that ends at BASE), each transformed whole before the next, so
- * that a part's work stays in the smallest cache that holds it, and a pass over all joins them. Every value
- * goes through the same additions in the same order as stage by stage.
+ * A longer transform is cut into 8 parts (4 or 2 where that reaches BASE). Each part is transformed
+ * completely before the next, so that its work stays in the smallest cache that holds it; one pass
+ * over all parts joins them. Every value goes through the same additions in the same order as stage
+ * by stage.
  */
 void gcb_hadamard_transform_avx2(float *x, size_t n)
 {
@@ -126,7 +127,7 @@ void gcb_hadamard_transform_avx2(float *x, size_t n)
 void gcb_hadamard_flip_avx2(float *x, const uint8_t *sign, size_t n)
 {
     const __m256i top = _mm256_set1_epi32((int)0x80000000u);
-    /* bit j of the byte goes to the sign of lane j */
+    /* bit j of the byte becomes the sign of lane j */
     const __m256i shifts = _mm256_setr_epi32(31, 30, 29, 28, 27, 26, 25, 24);
     size_t i = 0;
 

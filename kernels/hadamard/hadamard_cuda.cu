@@ -16,22 +16,22 @@ using gcb::kTile;
 using gcb::kTileEach;
 using gcb::kTileThreads;
 
-constexpr unsigned kStages = 4; /* of a thread's 16 values */
+constexpr unsigned kStages = 4; /* stages among a thread's 16 values */
 constexpr unsigned kSignWords = kTile / 32;
 static_assert(kTileEach == 1u << kStages, "a thread's values are those of whole stages");
 
-/* Of one call. */
+/* Arguments of one call. */
 struct job {
     uint64_t n, length;
-    const uint8_t *side; /* inverse: where the key stands */
-    const float *from;   /* inverse: what elements are taken from, or null */
-    uint64_t key;        /* forward */
-    float unitary;       /* inverse: what coefficients are brought to scale with */
-    uint32_t unused;     /* so that no byte of an argument is left unset */
+    const uint8_t *side; /* inverse: address of the key */
+    const float *from;   /* inverse: elements are subtracted from this, or NULL */
+    uint64_t key;        /* forward: the key */
+    float unitary;       /* inverse: factor of coefficients */
+    uint32_t unused;     /* makes the padding explicit, so that every byte of the argument is set */
 };
 
-/* What a pass does with elements on their way: the first one flips (forward) or scales (inverse), the last one scales
- * shorter pieces, and flips in the inverse. */
+/* What a pass does besides its stages. The first pass flips signs (forward) or scales (inverse).
+ * The last pass scales shorter pieces and, in the inverse, flips signs. */
 struct pass {
     bool inverse, first, last;
 };
@@ -47,7 +47,7 @@ __device__ uint64_t key_of(const job &j, bool inverse)
     return key;
 }
 
-/* Signs of the 32 elements from `first`, a multiple of 32, on; one bit an element. */
+/* Sign bits of the 32 elements from `first` (a multiple of 32) on. */
 __device__ uint32_t signs_of(uint64_t key, uint64_t first)
 {
     const struct gcb_philox_block b = gcb_philox(key, first / 128, 0);
@@ -56,7 +56,7 @@ __device__ uint32_t signs_of(uint64_t key, uint64_t first)
     return w == 0 ? b.word[0] : w == 1 ? b.word[1] : w == 2 ? b.word[2] : b.word[3];
 }
 
-/* Brings an element of a shorter piece to the scale of the others. */
+/* Scales an element of a shorter piece like the others. */
 __device__ float level(float x, const job &j, uint64_t i)
 {
     const uint64_t piece = gcb_hadamard_piece(j.n, j.length, i);
@@ -67,8 +67,8 @@ __device__ float level(float x, const job &j, uint64_t i)
 }
 
 /*
- * Stages of distance `half`, 2 * half, ... among v, whose element e is number at + e * half. A pair is joined where both
- * are of one piece.
+ * Stages of distance `half`, 2 * half, ... among v; element e of v is number at + e * half. A pair
+ * is joined only if both are in one piece.
  */
 template <unsigned Stages>
 __device__ void stages(float (&v)[kTileEach], const job &j, uint64_t at, uint64_t half)
@@ -96,8 +96,7 @@ __device__ void stages(float (&v)[kTileEach], const job &j, uint64_t at, uint64_
 /* ---- a tile: distances below 4096 ---- */
 
 struct tile_signs {
-    float v[kTile +
-            kTile / 32]; /* a float of padding behind every 32, so that no bank is met twice */
+    float v[kTile + kTile / 32]; /* one float of padding after every 32, against bank conflicts */
     uint32_t sign[kSignWords];
 };
 
@@ -106,7 +105,8 @@ __device__ unsigned padded(unsigned i)
     return i + i / 32;
 }
 
-/* This thread's element e in the three arrangements: its own run, every 16th, every 256th. */
+/* The index of this thread's element e in the three arrangements: a run of 16, every 16th, every
+ * 256th. */
 __device__ unsigned place(unsigned round, unsigned e)
 {
     const unsigned t = threadIdx.x;
@@ -114,7 +114,7 @@ __device__ unsigned place(unsigned round, unsigned e)
     return round == 0 ? t * 16 + e : round == 1 ? t / 16 * 256 + e * 16 + t % 16 : e * 256 + t;
 }
 
-/* From one arrangement to the next. Every thread of the block. */
+/* Goes from one arrangement to the next. Called by every thread of the block. */
 __device__ void exchange(tile_signs &room, float (&v)[kTileEach], unsigned round)
 {
 #pragma unroll
@@ -127,7 +127,7 @@ __device__ void exchange(tile_signs &room, float (&v)[kTileEach], unsigned round
     gcb::sync_block();
 }
 
-/* Reads this thread's run of the tile at `start`, as the pass has it. */
+/* Reads this thread's run of the tile at `start`; scales it or flips signs as the pass asks. */
 __device__ void load_run(float (&v)[kTileEach], const struct gcb_device_input &from, uint64_t start,
                          const tile_signs &room, const job &j, const pass &p)
 {
@@ -177,16 +177,17 @@ __global__ void tile_pass(float *to, struct gcb_device_input from, job j, pass p
         gcb::set_status(&result->status, GCB_E_SEND_RAW);
 }
 
-/* ---- beyond it: distances half, 2 half, .. 8 half, where those are of the piece at all ---- */
+/* ---- distances of a tile and more: half, 2 half, .. 8 half, as far as the piece has them ---- */
 
-/* A thread takes 16 elements that stand `half` apart, its neighbours those beside them. */
+/* Each thread handles 16 elements that are `half` apart; neighbouring threads handle neighbouring
+ * elements. */
 __global__ void far_pass(float *to, const float *from, job j, pass p, uint64_t half,
                          gcb_device_result *result)
 {
     const uint64_t column = blockIdx.x * uint64_t{blockDim.x} + threadIdx.x;
     const uint64_t at = column / half * half * kTileEach + column % half;
     const uint64_t key = p.last && p.inverse ? key_of(j, true) : 0;
-    uint32_t signs = 0; /* of this warp's 32 neighbours in row `lane` */
+    uint32_t signs = 0; /* sign bits of the warp's 32 elements in row `lane` */
     float v[kTileEach];
     bool bad = false;
 
@@ -212,7 +213,7 @@ __global__ void far_pass(float *to, const float *from, job j, pass p, uint64_t h
         gcb::set_status(&result->status, GCB_E_SEND_RAW);
 }
 
-/* All passes, `between` holding what goes from one to the next. */
+/* All passes; `between` holds the values between two passes. */
 int transform(struct gcb_device_stream *s, float *to, float *between,
               const struct gcb_device_input &from, const job &j, bool inverse, uint8_t *side,
               struct gcb_device_result *result)

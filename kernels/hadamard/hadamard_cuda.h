@@ -4,26 +4,28 @@
 #include "kernels/cuda/stream.h"
 
 /*
- * The randomised Walsh-Hadamard transform of a message on the device, bit for bit that of src/lib/sparse/transform_hadamard.c:
- * pieces of `length` elements, a power of two, and behind the last whole one powers of two, each brought to the scale of
- * the others. The first twelve stages are one read and one write, every four more another; one launch each. Arrays are
- * aligned to 16. 0 or GCB_E_DEVICE.
+ * The randomised Walsh-Hadamard transform of a message on the device, bit for bit as in
+ * src/lib/sparse/transform_hadamard.c. The message is cut into pieces of `length` elements, a power
+ * of two. The rest is cut into smaller powers of two, which are scaled like the others. The first
+ * twelve stages take one read and one write, every four more stages take another; each is one
+ * launch. Arrays are aligned to 16. Functions return 0 or GCB_E_DEVICE.
  */
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-/* Bytes of the signs' key, as it stands in a payload. */
+/* Bytes of the key of the signs in a payload. */
 #define GCB_CUDA_HADAMARD_SIDE 8
 
-/* coef = pieces of H D x, the signs of D drawn by `key`, which goes to side[0..8); in->n may be 0. Puts error feedback in
- * as it reads x. A coefficient that is not finite makes result->status GCB_E_SEND_RAW. */
+/* coef = H D x of each piece. The signs of D are drawn by `key`, which is written to side[0..8).
+ * in->n may be 0. Adds error feedback while reading x. A coefficient that is not finite makes
+ * result->status GCB_E_SEND_RAW. */
 int gcb_cuda_hadamard_forward(struct gcb_device_stream *s, float *coef,
                               const struct gcb_device_input *in, uint64_t length, uint64_t key,
                               uint8_t *side, struct gcb_device_result *result);
 
-/* out = pieces of D H (unitary * coef), with the key that stands at side[0..8), device memory; coef is destroyed. With
- * `from`, n floats, out = from - those. */
+/* out = D H (unitary * coef) of each piece, with the key at side[0..8) in device memory; coef is
+ * overwritten. If `from` (n floats) is not NULL, out = from - elements. */
 struct gcb_cuda_hadamard_back {
     uint64_t length;
     float unitary;

@@ -1,7 +1,8 @@
 #ifndef KERNELS_HADAMARD_HADAMARD_ELEM_H
 #define KERNELS_HADAMARD_HADAMARD_ELEM_H
 
-/* One element's share of kernels/hadamard/hadamard.h, and of how a message is cut into transforms. */
+/* The arithmetic of kernels/hadamard/hadamard.h for one element, and how a message is cut into
+ * transforms. */
 #include "kernels/base/hd.h"
 
 /* One butterfly: a float addition and a subtraction. */
@@ -13,15 +14,16 @@ GCB_HD void gcb_hadamard_pair(float *x, float *y)
     *y = a - b;
 }
 
-/* x, or -x where minus is 1. */
+/* -x if minus is 1, x if it is 0. */
 GCB_HD float gcb_hadamard_flip(float x, uint32_t minus)
 {
     return gcb_float_of(gcb_bits_of(x) ^ minus << 31);
 }
 
 /*
- * How many elements the transform has that element i < n belongs to: `length`, a power of two; but behind the last
- * whole one n's rest is cut into powers of two, largest first. Each begins at a multiple of its own length.
+ * The length of the transform that element i < n belongs to. It is `length`, a power of two, except
+ * in the rest of n after the last whole transform. The rest is cut into powers of two, largest
+ * first. Each begins at a multiple of its own length.
  */
 GCB_HD uint64_t gcb_hadamard_piece(uint64_t n, uint64_t length, uint64_t i)
 {
@@ -29,7 +31,7 @@ GCB_HD uint64_t gcb_hadamard_piece(uint64_t n, uint64_t length, uint64_t i)
 
     if (i < (n & ~(length - 1)))
         return length;
-    while (differ & (differ - 1)) /* the highest bit in which they differ is one of n's */
+    while (differ & (differ - 1)) /* the highest bit in which i and n differ is set in n */
         differ &= differ - 1;
     return differ;
 }

@@ -1,7 +1,8 @@
 #ifndef KERNELS_INDEX_ADAPTIVE_CUH
 #define KERNELS_INDEX_ADAPTIVE_CUH
 
-/* Writing adaptive: what the gaps are (adaptive_cuda.cu), the codes that are made for them (adaptive_make_cuda.cu). */
+/* Encoder of the adaptive index: statistics of the gaps (adaptive_cuda.cu), and the codes made from
+ * them (adaptive_make_cuda.cu). */
 #include "kernels/index/gap_elem.h"
 #include "kernels/index/prefix_elem.h"
 #include "kernels/select/select.cuh"
@@ -10,16 +11,16 @@ namespace gcb
 {
 
 constexpr unsigned kGapCounts = GCB_GAP_SUMS * GCB_PREFIX_SYMBOLS;
-/* mark, sums, and lengths of at most 9 bits a symbol */
+/* the first byte, the sums, and code lengths of at most 9 bits per symbol */
 constexpr unsigned kGapHeadWords =
     (8 + 6 * GCB_GAP_CODES + GCB_GAP_CODES * (6 + 9 * GCB_PREFIX_SYMBOLS)) / 32 + 1;
 
-/* In device memory. */
+/* The codes of a message, in device memory. */
 struct gap_codes {
-    uint32_t golomb;                /* the parameter of Golomb's code */
-    uint64_t golomb_ones, low_bits; /* of all gaps */
-    uint32_t count[kGapCounts];     /* by sum, then symbol */
-    uint32_t groups;                /* what is made of those; 0: Golomb's code is taken */
+    uint32_t golomb;                /* parameter of Golomb's code */
+    uint64_t golomb_ones, low_bits; /* over all gaps */
+    uint32_t count[kGapCounts];     /* by the sum of magnitudes before the gap, then by symbol */
+    uint32_t groups;                /* codes made from the counts; 0: Golomb's code is used */
     uint32_t head_bytes;
     uint32_t head[kGapHeadWords];
     uint16_t code[GCB_GAP_CODES][GCB_PREFIX_SYMBOLS];
@@ -27,7 +28,7 @@ struct gap_codes {
     uint8_t of_sum[GCB_GAP_SUMS];
 };
 
-/* From what was counted, the codes, as gcb_gap_codes_make. */
+/* Makes the codes from the counts, like gcb_gap_codes_make on the CPU. */
 int make_gap_codes(struct gcb_device_stream *s, gap_codes *m, const struct gcb_cuda_chosen &c);
 
 __device__ __forceinline__ uint64_t warp_sum(uint64_t v)

@@ -1,6 +1,7 @@
 /*
- * Writing adaptive (src/lib/sparse/index_adaptive.c): gaps are counted by what came before them, codes are made for them
- * (adaptive_make_cuda.cu), and the stream is written as Golomb's is, in these codes or in Golomb's.
+ * Encodes positions with the adaptive index (src/lib/sparse/index_adaptive.c). Gaps are counted by
+ * the gaps before them, codes are made from the counts (adaptive_make_cuda.cu), and the stream is
+ * written like Golomb's, in these codes or in Golomb's code.
  */
 #include "kernels/cuda/align.h"
 #include "kernels/index/adaptive.cuh"
@@ -14,7 +15,8 @@ using gcb::kGapCounts;
 using gcb::kTile;
 using gcb::kTileThreads;
 
-/* The past behind a thread's two gaps before; of the block's begin it is zeros. */
+/* The past after the two gaps before a thread's run; at the beginning of a block these gaps
+ * are 0. */
 __device__ struct gcb_gap_past past_of(const gcb::gap_run &g)
 {
     struct gcb_gap_past past = {0, 0};

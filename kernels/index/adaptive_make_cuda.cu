@@ -1,4 +1,5 @@
-/* Codes for the gaps that were counted (src/lib/sparse/gap_codes.c): one block makes them in shared memory. */
+/* Makes codes for gaps from their counts (src/lib/sparse/gap_codes.c). One block works in shared
+ * memory. */
 #include "kernels/cuda/scan.cuh"
 #include "kernels/index/adaptive.cuh"
 #include "kernels/index/bits.cuh"
@@ -29,8 +30,8 @@ __device__ uint64_t warp_most(uint64_t v)
 /* ---- groups of sums ---- */
 
 struct group {
-    uint32_t from; /* lowest sum */
-    uint32_t row;  /* of the counts */
+    uint32_t from; /* its lowest sum */
+    uint32_t row;  /* its row of the counts */
     uint64_t cost, joined;
 };
 
@@ -42,13 +43,14 @@ struct making {
     int64_t loss;
     uint64_t gap_bits;
     uint32_t head[kGapHeadWords];
-    uint32_t head_at[GCB_GAP_CODES + 1]; /* bits in front of a code's lengths */
+    uint32_t head_at[GCB_GAP_CODES + 1]; /* bit offset of each code's lengths, and the end */
     uint8_t length[GCB_GAP_CODES][GCB_PREFIX_SYMBOLS];
     uint8_t bits[GCB_GAP_CODES][GCB_PREFIX_SYMBOLS];
     uint16_t code[GCB_GAP_CODES][GCB_PREFIX_SYMBOLS];
 };
 
-/* What a code for a group, or for two together, costs; a warp, the answer in every lane. */
+/* The cost of a code for group a, or for a and b together. A warp computes it; every lane gets the
+ * result. */
 __device__ uint64_t cost_of(const making &m, const group &a, const group *b)
 {
     struct gcb_gap_cost t = {0, 0, 0, 0};
@@ -62,7 +64,7 @@ __device__ uint64_t cost_of(const making &m, const group &a, const group *b)
     return gcb_gap_cost_of(t);
 }
 
-/* What group g and the next cost together; a warp. */
+/* Computes the cost of group g joined with the next. Called by a warp. */
 __device__ void cost_joined(making &m, unsigned g)
 {
     uint64_t cost;
@@ -74,7 +76,7 @@ __device__ void cost_joined(making &m, unsigned g)
         m.of[g].joined = cost;
 }
 
-/* A group for each sum that came before a gap. Every thread of the block. */
+/* Makes a group of each sum that occurred before a gap. Called by every thread of the block. */
 __device__ void first_groups(making &m, const gap_codes &from)
 {
     for (unsigned i = threadIdx.x; i < kGapCounts; i += blockDim.x)
@@ -105,7 +107,8 @@ __device__ void first_groups(making &m, const gap_codes &from)
     gcb::sync_block();
 }
 
-/* The group that gains most, or loses least, by joining the next: of equals the first. A warp. */
+/* Finds the group that gains most, or loses least, by joining the next; the first of equals. Called
+ * by a warp. */
 __device__ void best_to_join(making &m)
 {
     int64_t loss = INT64_MAX;
@@ -134,7 +137,7 @@ __device__ void best_to_join(making &m)
     }
 }
 
-/* Group g takes in the next. Every thread of the block. */
+/* Joins group g and the next. Called by every thread of the block. */
 __device__ void join(making &m, unsigned g)
 {
     const unsigned i = threadIdx.x, into = m.of[g].row, from = m.of[g + 1].row;
@@ -160,7 +163,8 @@ __device__ void join(making &m, unsigned g)
     gcb::sync_block();
 }
 
-/* Neighbours join while that pays, or there are too many. Every thread of the block. */
+/* Joins neighbouring groups while that saves bits or there are too many groups. Called by every
+ * thread of the block. */
 __device__ void join_groups(making &m)
 {
     while (m.groups > 1) {
@@ -176,7 +180,8 @@ __device__ void join_groups(making &m)
 
 /* ---- codes ---- */
 
-/* A warp makes each; also what their gaps take. Every thread of the block. */
+/* Each warp makes one code. Also adds up the bits that the gaps take. Called by every thread of the
+ * block. */
 __device__ void make_codes(making &m)
 {
     const unsigned g = threadIdx.x / kWarp;
@@ -198,7 +203,7 @@ __device__ void make_codes(making &m)
     gcb::sync_block();
 }
 
-/* As gcb_prefix_put. One thread. */
+/* Writes code lengths like gcb_prefix_put. Called by one thread. */
 __device__ void put_lengths(const gcb::bit_window &w, uint64_t at, const uint8_t *length)
 {
     const unsigned last = gcb_prefix_last(length);
@@ -219,7 +224,7 @@ __device__ void put_lengths(const gcb::bit_window &w, uint64_t at, const uint8_t
     }
 }
 
-/* What stands in front of the blocks. Every thread of the block. */
+/* Writes the part of the stream before its blocks. Called by every thread of the block. */
 __device__ void make_head(making &m)
 {
     const gcb::bit_window w = {m.head, 0};
@@ -242,7 +247,8 @@ __device__ void make_head(making &m)
     gcb::sync_block();
 }
 
-/* With each block's padding at its worst here and at its best there, never longer than Golomb's. One thread. */
+/* Are the codes made here never longer than Golomb's? Assumes the worst padding of each block for
+ * these codes, and the best for Golomb's. Called by one thread. */
 __device__ bool pays(const making &m, const gap_codes &all, uint64_t kept)
 {
     const uint64_t blocks = (kept + kTile - 1) / kTile;
@@ -252,7 +258,7 @@ __device__ bool pays(const making &m, const gap_codes &all, uint64_t kept)
     return m.head_at[m.groups] / 8 + 1 + (gaps + 7 * blocks) / 8 < 1 + golomb / 8;
 }
 
-/* One block. */
+/* Launched with one block. */
 __global__ void make(gap_codes *to, struct gcb_cuda_chosen c)
 {
     making &m = gcb::shared<making>();

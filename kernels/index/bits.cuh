@@ -2,9 +2,9 @@
 #define KERNELS_INDEX_BITS_CUH
 
 /*
- * Streams of bits (src/lib/wire/bits.h) on the device. A stream is written by a block in windows of a tile's room: its
- * threads put their codes where those lie in the window, and the room goes out in 16-byte accesses. It is read at any
- * bit.
+ * Bit streams (src/lib/wire/bits.h) on the device. A block writes a stream in windows, each as
+ * large as a tile's room: threads put the parts of their codes that lie in the window into shared
+ * memory, and the room is stored in 16-byte accesses. Reads may begin at any bit.
  */
 #include "kernels/cuda/tile.cuh"
 
@@ -15,20 +15,21 @@ namespace gcb
 
 constexpr uint32_t kWindowBits = kTileBytes * 8;
 
-/* A stretch of kWindowBits of a stream, in shared memory. */
+/* A window of kWindowBits bits of a stream, in shared memory. */
 struct bit_window {
     uint32_t *word;
     uint64_t from; /* its first bit, a multiple of kWindowBits */
 };
 
-/* All of the room zero. A barrier must follow. */
+/* Sets the room to zero. A barrier must follow. */
 __device__ __forceinline__ void clear_room(tile_room &room)
 {
     for (unsigned i = threadIdx.x; i < kTileBytes / 4; i += blockDim.x)
         room.word[i] = 0;
 }
 
-/* Bits [at, at + n) of the stream, as far as the window has them, become the n low bits of v, which has no others. */
+/* Sets bits [at, at + n) of the stream, as far as they lie in the window, to the n low bits of v.
+ * The other bits of v are 0. */
 __device__ __forceinline__ void put_bits(const bit_window &w, uint64_t at, uint64_t v, unsigned n)
 {
     while (n) {
@@ -42,10 +43,10 @@ __device__ __forceinline__ void put_bits(const bit_window &w, uint64_t at, uint6
     }
 }
 
-/* Runs of ones longer than this are put by a warp together. */
+/* Runs of ones longer than this are written by a whole warp. */
 constexpr unsigned kShortRun = 32;
 
-/* Bits [at, at + n) become ones, all lanes sharing the words. */
+/* Sets bits [at, at + n) to one; the lanes share the words. */
 __device__ __forceinline__ void put_long_run(const bit_window &w, uint64_t at, uint64_t n)
 {
     const uint64_t from = at > w.from ? at : w.from;
@@ -60,7 +61,7 @@ __device__ __forceinline__ void put_long_run(const bit_window &w, uint64_t at, u
     }
 }
 
-/* Each lane's own run of ones, which may be empty. Every thread of the warp. */
+/* Writes each lane's own run of ones, which may be empty. Called by every thread of the warp. */
 __device__ __forceinline__ void put_ones(const bit_window &w, uint64_t at, uint32_t n)
 {
     uint32_t lanes = ballot(n > kShortRun);
@@ -77,8 +78,8 @@ __device__ __forceinline__ void put_ones(const bit_window &w, uint64_t at, uint3
 }
 
 /*
- * A block's `bits` bits to `out`, window by window: draw(w) puts into a window what of it lies there. Every thread of
- * the block.
+ * Writes a block's `bits` bits to `out`, window by window: draw(w) puts the bits that lie in window
+ * w there. Called by every thread of the block.
  */
 template <class Draw>
 __device__ __forceinline__ void put_windows(tile_room &room, uint8_t *out, uint64_t bits,
@@ -98,7 +99,8 @@ __device__ __forceinline__ void put_windows(tile_room &room, uint8_t *out, uint6
 
 /* ---- reading ---- */
 
-/* Word i of `in`, which is aligned to 4 and has `bytes` bytes; zeros behind them. */
+/* Word i of `in`, which is aligned to 4 and has `bytes` bytes; bytes after the end are read as
+ * 0. */
 __device__ __forceinline__ uint32_t load_word(const uint8_t *in, uint64_t bytes, uint64_t i)
 {
     uint32_t v = 0;
@@ -110,13 +112,13 @@ __device__ __forceinline__ uint32_t load_word(const uint8_t *in, uint64_t bytes,
     return v;
 }
 
-/* A stretch of a payload's bits; nothing behind it is read. */
+/* Part of a payload's bits. Nothing after its end is read. */
 struct bit_source {
     const uint8_t *in;  /* the payload, aligned to 4 */
-    uint64_t from, end; /* bits of it, multiples of 8 */
+    uint64_t from, end; /* first bit and end, multiples of 8 */
 };
 
-/* 32 bits from `at` on; zeros behind the end. */
+/* 32 bits from `at` on; bits after the end are 0. */
 __device__ __forceinline__ uint32_t peek_bits(const bit_source &s, uint64_t at)
 {
     const uint64_t low = load_word(s.in, s.end / 8, at / 32);
@@ -131,13 +133,13 @@ __device__ __forceinline__ uint32_t get_bits(const bit_source &s, uint64_t at, u
     return peek_bits(s, at) & ((1u << n) - 1);
 }
 
-/* How many of the 32 low bits are ones, up to the first zero. */
+/* The number of ones below the lowest zero. */
 __device__ __forceinline__ unsigned leading_ones(uint32_t v)
 {
     return ~v ? lowest_bit(~v) : 32;
 }
 
-/* Is what is left from `at` on less than a byte, and zeros? So a block ends. */
+/* Is the rest from `at` on less than a byte, and all zeros? That is how a block must end. */
 __device__ __forceinline__ bool ends_at(const bit_source &s, uint64_t at)
 {
     return at <= s.end && s.end - at < 8 && peek_bits(s, at) == 0;

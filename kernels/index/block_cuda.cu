@@ -1,4 +1,5 @@
-/* Block-local positions (src/lib/sparse/index_block.c): counts of blocks, and positions of fixed width behind them. */
+/* Block-local positions (src/lib/sparse/index_block.c): a count for each block, then positions of
+ * fixed width. */
 #include "kernels/index/layout_elem.h"
 #include "kernels/index/stream.cuh"
 
@@ -19,7 +20,7 @@ __device__ uint64_t blocks_of(uint64_t n, unsigned width)
 
 /* ---- writing ---- */
 
-/* Entry number of the first position of tile t, which may lie behind the last. */
+/* Entry number of the first position of tile t, which may be after the last tile. */
 __device__ uint32_t first_of(const struct gcb_cuda_chosen &c, uint64_t t)
 {
     const uint64_t tiles = gcb::tile_count(c.n);
@@ -80,10 +81,10 @@ __global__ void put_locals(uint8_t *out, struct gcb_cuda_chosen c, struct gcb_cu
 
 /* ---- reading ---- */
 
-/* Where the parts of the positions stand, if the payload has room for them. */
+/* Where the parts of the index are, if the payload has room for them. */
 struct parts {
     unsigned width;
-    uint64_t counts, locals; /* bytes of the payload */
+    uint64_t counts, locals; /* byte offsets in the payload */
 };
 
 __device__ bool find_parts(parts *to, const struct gcb_cuda_payload &p,
@@ -106,7 +107,7 @@ __device__ uint64_t count_at(const uint8_t *counts, uint64_t b, unsigned width)
     return counts[2 * b] | static_cast<uint32_t>(counts[2 * b + 1]) << 8;
 }
 
-/* One block: where each block's positions begin. */
+/* One block of threads. Computes where the positions of each block begin. */
 __global__ __launch_bounds__(kSumThreads) void sum_counts(uint32_t *starts,
                                                           struct gcb_cuda_payload p,
                                                           struct gcb_cuda_opened *head,
@@ -117,7 +118,7 @@ __global__ __launch_bounds__(kSumThreads) void sum_counts(uint32_t *starts,
     uint64_t before = 0, blocks;
     parts in;
 
-    gcb::sync_block(); /* all have read what may be refused */
+    gcb::sync_block(); /* all threads have read head->kept, which refuse() may change */
     if (kept == 0)
         return;
     if (!find_parts(&in, p, *head)) {
@@ -134,7 +135,7 @@ __global__ __launch_bounds__(kSumThreads) void sum_counts(uint32_t *starts,
         start =
             before +
             gcb::scan_block(room, b < blocks ? count_at(p.in + in.counts, b, in.width) : 0, &total);
-        if (b < blocks) /* any number will do where the sum is not that of the positions */
+        if (b < blocks) /* if the counts are wrong, any number up to `kept` will do */
             starts[b] = static_cast<uint32_t>(start < kept ? start : kept);
         before += total;
     }
@@ -145,7 +146,7 @@ __global__ __launch_bounds__(kSumThreads) void sum_counts(uint32_t *starts,
     }
 }
 
-/* The block that has entry i: the last that begins at or before it. */
+/* The block of entry i: the last block that begins at or before i. */
 __device__ uint64_t block_with(const uint32_t *starts, uint64_t blocks, uint64_t i)
 {
     uint64_t low = 0, high = blocks;

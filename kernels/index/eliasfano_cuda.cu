@@ -1,5 +1,6 @@
-/* Elias-Fano (src/lib/sparse/index_eliasfano.c). A block's size follows from its last position, each position's low bits
- * stand at a place of their own, and its high part is where the zeros of the rest are. */
+/* Elias-Fano (src/lib/sparse/index_eliasfano.c). The size of a block follows from its last
+ * position. The low bits of each position have a fixed place; the high part of a position follows
+ * from the place of its zero. */
 #include "kernels/index/layout_elem.h"
 #include "kernels/index/stream.cuh"
 
@@ -14,7 +15,7 @@ constexpr unsigned kMostLow = 31;
 
 /* ---- writing ---- */
 
-/* A block's positions, counted from behind the last of the block before, and how they are written. */
+/* A block's positions relative to the last position of the block before, and their bit widths. */
 struct source {
     const uint32_t *pos;
     uint32_t base;
@@ -30,7 +31,7 @@ struct source {
     {
         return (pos[i] - base) >> low;
     }
-    /* bits in front of the high parts */
+    /* bits before the high parts */
     __device__ uint32_t front() const
     {
         return 8 + count * low;
@@ -72,7 +73,8 @@ struct draw_block {
 
         if (threadIdx.x == 0)
             gcb::put_bits(w, 0, s.low, 8);
-        for (unsigned k = 0; k < kTileEach; k++) { /* a warp puts long runs of ones together */
+        /* All threads take part, because a warp writes long runs of ones together. */
+        for (unsigned k = 0; k < kTileEach; k++) {
             const unsigned i = threadIdx.x + k * kTileThreads;
             const bool here = i < s.count;
             const uint32_t before = here && i ? s.high(i - 1) : 0;
@@ -107,7 +109,7 @@ struct parts {
     unsigned low;
 };
 
-/* False if there is no room for them. */
+/* Returns false if the block has no room for the parts. */
 __device__ bool find_parts(parts *to, const gcb::stream_block &block)
 {
     const gcb::bit_source &in = block.bits;
@@ -119,7 +121,7 @@ __device__ bool find_parts(parts *to, const gcb::stream_block &block)
     return low <= kMostLow && to->high_at <= in.end;
 }
 
-/* The zeros among 32 bits from `at` on, in front of `to`. */
+/* A mask of the zeros among the 32 bits from `at` on, as far as they are before `to`. */
 __device__ uint32_t zeros_at(const gcb::bit_source &in, uint64_t at, uint64_t to)
 {
     const uint64_t left = to - at;
@@ -127,7 +129,7 @@ __device__ uint32_t zeros_at(const gcb::bit_source &in, uint64_t at, uint64_t to
     return ~gcb::peek_bits(in, at) & (left < 32 ? (1u << left) - 1 : 0xffffffffu);
 }
 
-/* Position i, if its zero stands at bit `at`; n if it is n or more. */
+/* Position i, given that its zero is at bit `at`. Returns n for n or more. */
 __device__ uint32_t position(const gcb::stream_block &block, const parts &in, unsigned i,
                              uint64_t at, uint64_t n)
 {
@@ -140,7 +142,8 @@ __device__ uint32_t position(const gcb::stream_block &block, const parts &in, un
     return static_cast<uint32_t>(pos < n ? pos : n);
 }
 
-/* A block's positions, each in its place. False, not in every thread, if it does not consist of them. */
+/* Writes a block's positions to their places. Returns false, though not in every thread, if the
+ * bits are not such a block. */
 __device__ bool get_block(gcb::scan_room &room, uint32_t *pos, const gcb::stream_block &block,
                           const parts &in, uint64_t n)
 {
@@ -168,7 +171,7 @@ __device__ bool get_block(gcb::scan_room &room, uint32_t *pos, const gcb::stream
     return good;
 }
 
-/* Do they ascend, and does the directory agree? Not in every thread. */
+/* Are the positions ascending, and does the directory agree? If not, some threads return false. */
 __device__ bool in_order(const uint32_t *pos, const gcb::stream &s, uint64_t b,
                          const gcb::stream_block &block)
 {

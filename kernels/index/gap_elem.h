@@ -1,12 +1,14 @@
 #ifndef KERNELS_INDEX_GAP_ELEM_H
 #define KERNELS_INDEX_GAP_ELEM_H
 
-/* Gaps between kept positions as symbols, and what a code for them costs (src/lib/sparse/gap_codes.h). */
+/* Gaps between kept positions as symbols, and the cost of a code for them
+ * (src/lib/sparse/gap_codes.h). */
 #include "kernels/base/hd.h"
 
 #define GCB_GAP_CODES 8
-#define GCB_GAP_SUMS 61 /* sums of two magnitudes of up to 30 */
-/* A stream's first byte: from here on the number of its own codes, less one; below, Golomb's parameter. */
+#define GCB_GAP_SUMS 61 /* possible sums of two magnitudes of up to 30 */
+/* The first byte of a stream: below this value it is Golomb's parameter, from here on the number of
+ * the stream's own codes, less one. */
 #define GCB_GAP_MARK 32
 
 /* v is not 0. */
@@ -19,20 +21,21 @@ GCB_HD unsigned gcb_log2_floor(uint32_t v)
 #endif
 }
 
-/* The symbol of a gap (less one) below 2^31: itself below 16, else 12 + e with e = floor(log2(gap)), whose e
- * low bits follow as they are. */
+/* The symbol of a gap (less one) below 2^31. Below 16 it is the gap; otherwise 12 + e with e =
+ * floor(log2(gap)), and the e low bits of the gap follow verbatim. */
 GCB_HD unsigned gcb_gap_symbol(uint32_t gap, unsigned *low)
 {
     *low = gap < 16 ? 0 : gcb_log2_floor(gap);
     return gap < 16 ? gap : 12 + *low;
 }
 
-/* Sum of the magnitudes of the last two gaps of a block; zeros where it begins. */
+/* The sum of the magnitudes of the last two gaps of a block; both are 0 at its beginning. */
 struct gcb_gap_past {
     unsigned last, sum;
 };
 
-/* The magnitude of a symbol s: floor(log2(s + 1)) below 16, else the bits that follow it. */
+/* Updates the past with a symbol. The magnitude of a symbol s is floor(log2(s + 1)) below 16,
+ * otherwise the number of bits that follow the symbol. */
 GCB_HD void gcb_gap_saw(struct gcb_gap_past *past, unsigned symbol)
 {
     const unsigned magnitude = symbol < 16 ? gcb_log2_floor(symbol + 1) : symbol - 12;
@@ -41,7 +44,7 @@ GCB_HD void gcb_gap_saw(struct gcb_gap_past *past, unsigned symbol)
     past->last = magnitude;
 }
 
-/* log2(v) in 2^-16, to 0.01: between powers of two a parabola. */
+/* log2(v) in units of 2^-16, within 0.01: a parabola between powers of two. */
 GCB_HD uint64_t gcb_gap_log2(uint32_t v)
 {
     const unsigned e = gcb_log2_floor(v);
@@ -50,7 +53,8 @@ GCB_HD uint64_t gcb_gap_log2(uint32_t v)
     return ((uint64_t)e << 16) + f + (f * (65536 - f) >> 16) * 22527 / 65536;
 }
 
-/* Sums over the symbols of a code, and the largest count; in any order, all zero before. */
+/* Sums over the symbols of a code, and the largest count. Counts may be added in any order; all
+ * zero at first. */
 struct gcb_gap_cost {
     uint64_t present, sum, inner, most;
 };
@@ -66,8 +70,9 @@ GCB_HD void gcb_gap_cost_add(struct gcb_gap_cost *t, uint64_t count)
 }
 
 /*
- * About what a code for these counts sends, in 2^-16 bits: the entropy - of a symbol above half of all, which takes
- * a bit whatever its share, that bit and the entropy of the rest - and the code's own lengths.
+ * The approximate cost of a code for these counts, in units of 2^-16 bits: the entropy, plus the
+ * lengths of the code. A symbol that makes up more than half of all takes one bit whatever its
+ * share; then the cost is that bit for each, plus the entropy of the rest.
  */
 GCB_HD uint64_t gcb_gap_cost_of(struct gcb_gap_cost t)
 {

@@ -1,10 +1,11 @@
-/* Codes and sums in front of a stream of gaps (src/lib/sparse/index_golomb.c, index_adaptive.c), checked, and made tables. */
+/* Reads the codes at the beginning of a stream of gaps (src/lib/sparse/index_golomb.c,
+ * index_adaptive.c), checks them, and makes tables of them. */
 #include "kernels/index/gap_tables.cuh"
 
 namespace
 {
 
-/* One thread's reader. */
+/* A bit reader for one thread. */
 struct reader {
     gcb::bit_source source;
     uint64_t at;
@@ -28,7 +29,7 @@ struct reader {
     }
 };
 
-/* As gcb_prefix_get. */
+/* Reads code lengths like gcb_prefix_get. */
 __device__ bool get_lengths(reader *r, uint8_t *length)
 {
     const unsigned last = r->get(6);
@@ -54,7 +55,7 @@ struct opening {
     uint32_t ok, codes;
 };
 
-/* Sums and lengths; false if no encoder writes them. One thread. */
+/* Reads sums and lengths. Returns false if no encoder writes them. Called by one thread. */
 __device__ bool get_codes(gcb::gap_tables *t, opening &room, const gcb::stream &s)
 {
     const uint64_t from = 8 * (s.body + 1);
@@ -81,7 +82,7 @@ __device__ bool get_codes(gcb::gap_tables *t, opening &room, const gcb::stream &
     return true;
 }
 
-/* As gcb_prefix_table; a warp. */
+/* Makes a table like gcb_prefix_table. Called by a warp. */
 __device__ void make_table(uint16_t *entry, const uint8_t *length)
 {
     uint16_t code[GCB_PREFIX_SYMBOLS];
@@ -94,7 +95,7 @@ __device__ void make_table(uint16_t *entry, const uint8_t *length)
             entry[at] = static_cast<uint16_t>(s << 4 | bits[s]);
 }
 
-/* The first byte; false if no encoder writes it. One thread. */
+/* Reads the first byte. Returns false if no encoder writes it. Called by one thread. */
 __device__ bool get_head(gcb::gap_tables *t, opening &room, const struct gcb_cuda_payload &p,
                          const struct gcb_cuda_opened &head, bool adaptive)
 {
@@ -116,7 +117,7 @@ __device__ bool get_head(gcb::gap_tables *t, opening &room, const struct gcb_cud
     return adaptive && room.codes <= GCB_GAP_CODES && get_codes(t, room, s);
 }
 
-/* One block. */
+/* Launched with one block. */
 __global__ void read_tables(gcb::gap_tables *t, struct gcb_cuda_payload p,
                             struct gcb_cuda_opened *head, bool adaptive, gcb_device_result *result)
 {
@@ -124,7 +125,7 @@ __global__ void read_tables(gcb::gap_tables *t, struct gcb_cuda_payload p,
 
     if (head->kept == 0)
         return;
-    gcb::sync_block(); /* all have seen that */
+    gcb::sync_block(); /* all threads have read head->kept */
     if (threadIdx.x == 0) {
         room.codes = 0;
         room.ok = get_head(t, room, p, *head, adaptive);

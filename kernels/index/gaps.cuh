@@ -2,12 +2,13 @@
 #define KERNELS_INDEX_GAPS_CUH
 
 /*
- * Writing gaps, each thread 16 of them, in a code. A code is a class made from (chosen, const table *) with
+ * Writes gaps in a code; each thread handles 16 gaps. A code is a class constructed from (chosen,
+ * const table *), with
  *
- *   past   what it remembers of a block's gaps
- *   begin  the past behind two gaps
- *   of     a gap's bits, and the past behind it
- *   head_bytes, head_byte   what stands in front of the stream
+ *   past        state that depends on the gaps before in the block
+ *   begin       the past at the beginning of a run of gaps
+ *   of          the bits of a gap; updates the past
+ *   head_bytes, head_byte   the part of the stream before its blocks
  */
 #include "kernels/index/gap_elem.h"
 #include "kernels/index/golomb_elem.h"
@@ -17,16 +18,16 @@
 namespace gcb
 {
 
-/* A gap's bits: ones, then the low `bits` of the tail. */
+/* The bits of a gap: `ones` ones, then the low `bits` bits of the tail. */
 struct gap_bits {
     uint32_t ones, bits;
     uint64_t tail;
 };
 
-/* This thread's gaps of a block. */
+/* A thread's gaps of a block. */
 struct gap_run {
     uint32_t gap[kTileEach];
-    uint32_t before[2]; /* the gap before them, and the one before that; 0 where the block begins */
+    uint32_t before[2]; /* the two gaps before, the last one first; 0 before the block */
     unsigned count;
 };
 
@@ -54,7 +55,7 @@ __device__ __forceinline__ void load_gaps(gap_run &g, const struct gcb_cuda_chos
         g.before[i] = g.count && threadIdx.x ? gap_at(c.pos, first - 1 - i) : 0;
 }
 
-/* Golomb's code with a power of two. */
+/* Golomb's code with a power of two as its parameter. */
 struct golomb_code {
     struct past {
     };
@@ -102,7 +103,8 @@ __device__ __forceinline__ uint32_t bits_of_run(const Code &code, const gap_run 
     return bits;
 }
 
-/* The first step: bytes of each block. Gaps are in registers, of which six blocks of a multiprocessor have their share. */
+/* Step 1: computes the bytes of each block. The launch bound leaves enough registers for six blocks
+ * per multiprocessor, because gaps are in registers. */
 template <class Code, class Table>
 __global__ __launch_bounds__(kTileThreads, 6) void measure_gaps(uint32_t *bytes,
                                                                 struct gcb_cuda_chosen c,
@@ -123,7 +125,7 @@ __global__ __launch_bounds__(kTileThreads, 6) void measure_gaps(uint32_t *bytes,
     }
 }
 
-/* A thread's run from bit `at` of its block on. */
+/* Writes a thread's run; it begins at bit `at` of the block. */
 template <class Code> struct draw_gaps {
     const Code &code;
     const gap_run &g;
@@ -134,7 +136,8 @@ template <class Code> struct draw_gaps {
         typename Code::past past = code.begin(g);
         uint64_t to = at;
 
-        for (unsigned i = 0; i < kTileEach; i++) { /* a warp puts long runs of ones together */
+        /* All threads take part, because a warp writes long runs of ones together. */
+        for (unsigned i = 0; i < kTileEach; i++) {
             gap_bits piece = {0, 0, 0};
 
             if (i < g.count)
@@ -151,7 +154,7 @@ struct put_room {
     scan_room scan;
 };
 
-/* The last step. */
+/* Step 3: writes the bits of each block. */
 template <class Code, class Table>
 __global__ void put_gaps(uint8_t *out, struct gcb_cuda_chosen c, struct gcb_cuda_values how,
                          const uint32_t *offset, const Table *table)
@@ -173,7 +176,7 @@ __global__ void put_gaps(uint8_t *out, struct gcb_cuda_chosen c, struct gcb_cuda
     }
 }
 
-/* The second step takes the blocks as they were measured, and the code's head. */
+/* For step 2 (place_blocks): the measured bytes of each block, and the head of the code. */
 template <class Code, class Table> struct measured_layout {
     const uint32_t *bytes;
     const Table *table;
@@ -188,7 +191,7 @@ template <class Code, class Table> struct measured_layout {
     }
 };
 
-/* The three steps. `offset` has a number for each block of c->most positions. */
+/* Queues the three steps. `offset` has room for a number per block of c->most positions. */
 template <class Code, class Table>
 int put_stream(struct gcb_device_stream *s, uint8_t *out, const struct gcb_cuda_chosen *c,
                const struct gcb_cuda_values *how, uint32_t *offset, const Table *table,

@@ -1,4 +1,6 @@
-/* Reading golomb and adaptive (src/lib/sparse/index_golomb.c, index_adaptive.c): the threads of a block fall into step. */
+/* Decodes positions of the golomb and adaptive index (src/lib/sparse/index_golomb.c,
+ * index_adaptive.c). The threads of a block find the beginning of their codes by synchronising
+ * (step.cuh). */
 #include "kernels/index/gap_tables.cuh"
 #include "kernels/index/step.cuh"
 
@@ -11,14 +13,15 @@ using gcb::kNowhere;
 using gcb::place;
 using gcb::stretch;
 
-/* A place has of the past: Golomb, the ones of a gap that its stretch cut; adaptive, the two gaps before. */
+/* The past of a place is, for Golomb, the ones of a gap that began in an earlier stretch; for
+ * adaptive, the state after the two gaps before. */
 struct block_gaps {
     const gap_tables *t;
     bit_source source;
     uint64_t n;
 
-    /* Golomb: the next gap, or n if it is n or more. False where `end` comes before the quotient's zero, and at the
-     * end of the block. */
+    /* Golomb: reads the next gap, or n for n or more. Returns false if `end` comes before the zero
+     * that ends the quotient, and at the end of the block. */
     __device__ bool golomb(place &p, uint64_t end, uint32_t *gap) const
     {
         const unsigned b = t->b;
@@ -53,7 +56,7 @@ struct block_gaps {
         return true;
     }
 
-    /* Adaptive: false where the block ends. */
+    /* Adaptive: reads the next gap. Returns false at the end of the block. */
     __device__ bool prefix(place &p, uint32_t *gap) const
     {
         struct gcb_gap_past past = {static_cast<unsigned>(p.past & 0xff),

@@ -1,4 +1,5 @@
-/* Writing Golomb's code with a power of two (src/lib/sparse/index_golomb.c). */
+/* Encodes positions with Golomb's code, with a power of two as its parameter
+ * (src/lib/sparse/index_golomb.c). */
 #include "kernels/index/gaps.cuh"
 
 int gcb_cuda_put_golomb(struct gcb_device_stream *s, uint8_t *out,

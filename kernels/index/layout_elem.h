@@ -1,10 +1,12 @@
 #ifndef KERNELS_INDEX_LAYOUT_ELEM_H
 #define KERNELS_INDEX_LAYOUT_ELEM_H
 
-/* Sizes that encoders choose: of Elias-Fano's low bits, and of block-local positions. */
+/* Sizes that encoders choose: the number of low bits for Elias-Fano, and the width of block-local
+ * positions. */
 #include "kernels/base/hd.h"
 
-/* m (l + 1) + (span >> l) bits fall until ceil((span >> l) / 2) <= m, and rise from there. */
+/* The number l of low bits that gives the shortest code. As l grows, m (l + 1) + (span >> l) bits
+ * decrease until ceil((span >> l) / 2) <= m, and then increase. */
 GCB_HD unsigned gcb_eliasfano_low_bits(uint64_t span, uint64_t m)
 {
     unsigned l = 0;
@@ -14,7 +16,7 @@ GCB_HD unsigned gcb_eliasfano_low_bits(uint64_t span, uint64_t m)
     return l;
 }
 
-/* Bytes of `kept` of n positions in blocks of 2^width, 12 or 16. */
+/* Bytes of `kept` of n positions in blocks of 2^width positions; width is 12 or 16. */
 GCB_HD uint64_t gcb_block_bytes(uint64_t n, uint64_t kept, unsigned width)
 {
     const uint64_t blocks = (n + (UINT64_C(1) << width) - 1) >> width;

@@ -2,16 +2,16 @@
 #define KERNELS_INDEX_PREFIX_ELEM_H
 
 /*
- * Prefix codes made for a message. A code is given by its lengths alone: codes are numbered in order of length, then
- * of symbol, and written most significant bit first into the stream. Integer arithmetic throughout, so that every
- * machine makes the same code.
+ * Prefix codes made for a message. Code lengths define a code: codes are numbered in order of
+ * length, then of symbol, and written into the stream with the most significant bit first. All
+ * arithmetic is on integers, so every machine makes the same code.
  *
- * Where only one symbol occurs its length stands as 1 and it takes no bits at all.
+ * If only one symbol occurs, its length is given as 1, but it takes no bits.
  */
 #include "kernels/base/hd.h"
 
 #define GCB_PREFIX_SYMBOLS 43
-#define GCB_PREFIX_BITS 10 /* of the longest code */
+#define GCB_PREFIX_BITS 10 /* length of the longest code */
 #define GCB_PREFIX_ENTRIES (1u << GCB_PREFIX_BITS)
 
 /* ---- lengths from counts ---- */
@@ -21,7 +21,7 @@ struct gcb_prefix_leaf {
     uint8_t symbol;
 };
 
-/* The symbols that occur, rarest first; of equals the lower first. */
+/* The symbols that occur, rarest first; among equals the lower symbol first. */
 GCB_HD unsigned gcb_prefix_sort(struct gcb_prefix_leaf *leaf, const uint32_t *count)
 {
     unsigned n = 0;
@@ -41,8 +41,9 @@ GCB_HD unsigned gcb_prefix_sort(struct gcb_prefix_leaf *leaf, const uint32_t *co
 }
 
 /*
- * Huffman's depths of n >= 2 leaves in ascending order; returns the largest. Inner nodes come out in
- * ascending order too, so the two lightest are always at the heads of two queues.
+ * Huffman's depths of n >= 2 leaves in ascending order of count. Returns the largest depth. Inner
+ * nodes are made in ascending order of weight, so the two lightest nodes are always at the heads of
+ * two queues.
  */
 GCB_HD unsigned gcb_prefix_depths(uint8_t *depth, const struct gcb_prefix_leaf *leaf, unsigned n)
 {
@@ -68,14 +69,16 @@ GCB_HD unsigned gcb_prefix_depths(uint8_t *depth, const struct gcb_prefix_leaf *
     return depth[0];
 }
 
-/* The best lengths for these counts, some of which are not 0; 0 where a symbol does not occur. */
+/* The best lengths for these counts; 0 for a symbol that does not occur. Not all counts may be
+ * 0. */
 GCB_HD void gcb_prefix_lengths(uint8_t *length, const uint32_t *count)
 {
     struct gcb_prefix_leaf leaf[GCB_PREFIX_SYMBOLS];
     uint8_t depth[2 * GCB_PREFIX_SYMBOLS] = {1};
     const unsigned n = gcb_prefix_sort(leaf, count);
 
-    /* Flatter counts make a flatter tree; what is lost are fractions of the rarest symbols' bits. */
+    /* If a code is too long, flatter counts make a flatter tree. That costs only fractions of a bit
+     * for the rarest symbols. */
     while (n > 1 && gcb_prefix_depths(depth, leaf, n) > GCB_PREFIX_BITS)
         for (unsigned i = 0; i < n; i++)
             leaf[i].count = leaf[i].count / 2 + 1;
@@ -98,7 +101,7 @@ GCB_HD int gcb_prefix_is_lone(const uint8_t *length)
     return present == 1 && sum == 1;
 }
 
-/* Does any stream of bits begin with exactly one of the codes? */
+/* Does every stream of bits begin with exactly one of the codes? */
 GCB_HD int gcb_prefix_is_complete(const uint8_t *length)
 {
     unsigned sum = 0;
@@ -120,7 +123,7 @@ GCB_HD unsigned gcb_prefix_reversed(unsigned code, unsigned bits)
     return r;
 }
 
-/* Codes with their first bit lowest, and the bits they take. */
+/* Codes with their first bit lowest, and their lengths in bits. */
 GCB_HD void gcb_prefix_codes(uint16_t *code, uint8_t *bits, const uint8_t *length)
 {
     const int lone = gcb_prefix_is_lone(length);
@@ -140,9 +143,9 @@ GCB_HD void gcb_prefix_codes(uint16_t *code, uint8_t *bits, const uint8_t *lengt
     }
 }
 
-/* ---- lengths on the wire (src/lib/sparse/prefix.h) ---- */
+/* ---- lengths in a message (src/lib/sparse/prefix.h) ---- */
 
-#define GCB_PREFIX_FIRST 4 /* what stands before the first length */
+#define GCB_PREFIX_FIRST 4 /* the length before the first */
 
 enum gcb_prefix_step {
     GCB_PREFIX_SAME,
@@ -163,7 +166,7 @@ GCB_HD enum gcb_prefix_step gcb_prefix_step_of(unsigned length, unsigned before)
     return length + 1 == before ? GCB_PREFIX_SHORTER : GCB_PREFIX_GIVEN;
 }
 
-/* The inverse; `given` where the step says so. */
+/* The inverse; `given` is used if the step is GCB_PREFIX_GIVEN. */
 GCB_HD unsigned gcb_prefix_length_of(unsigned step, unsigned before, unsigned given)
 {
     switch (step) {
@@ -190,7 +193,7 @@ GCB_HD unsigned gcb_prefix_last(const uint8_t *length)
     return last;
 }
 
-/* Bits of the lengths. */
+/* Bits that the lengths take in a message. */
 GCB_HD unsigned gcb_prefix_size(const uint8_t *length)
 {
     const unsigned last = gcb_prefix_last(length);

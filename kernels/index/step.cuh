@@ -2,28 +2,30 @@
 #define KERNELS_INDEX_STEP_CUH
 
 /*
- * Reading a stream of codes that says nowhere where they begin. The threads of a block read stretches of it from a
- * guess on, and again from where the one before them ended, until none ends elsewhere than before. The first begins
- * where the stream does; so what they end with is what one reader would read, whatever the bits are. Codes fall into
- * step by themselves, so that takes a few rounds, and as many as there are threads at worst.
+ * Reads a stream of codes that has no marks where codes begin. Each thread of a block reads a
+ * stretch of the stream, starting from a guess. Then it reads again from where the thread before it
+ * ended, until no end changes any more. Thread 0 starts at the true beginning, so the result is
+ * that of a sequential reader, whatever the bits are. Readers of prefix codes soon synchronise by
+ * themselves, so this takes a few rounds; at worst, as many as there are threads.
  */
 #include "kernels/index/bits.cuh"
 
 namespace gcb
 {
 
-/* Where a thread is: at which bit, and what it has of the past. */
+/* The place of a thread: the bit it has reached, and its state that depends on earlier codes. */
 struct place {
     uint64_t at, past;
 };
 
-/* Where no code begins any more: behind what cannot be read. */
+/* The place after bits that cannot be read: no code begins there. */
 constexpr uint64_t kNowhere = ~UINT64_C(0);
 
-/* A thread's stretch: codes that begin in front of `end`, `most` of them at most; 0 where the bits end before it. */
+/* A thread's stretch: the codes that begin before `end`, at most `most` of them. `most` is 0 if the
+ * stream ends before the stretch. */
 struct stretch {
     uint64_t end;
-    bool last; /* and those that take no bits at all, behind the last bit */
+    bool last; /* also counts codes of no bits after the last bit */
     unsigned most;
 };
 
@@ -31,7 +33,7 @@ struct step_room {
     place ended[kTileThreads];
 };
 
-/* This thread's share of the bits, and a guess where it begins. */
+/* This thread's share of the bits, and a guess where its first code begins. */
 __device__ __forceinline__ stretch stretch_of(const bit_source &in, unsigned most, place *guess)
 {
     const uint64_t each = (in.end - in.from + blockDim.x - 1) / blockDim.x;
@@ -43,9 +45,9 @@ __device__ __forceinline__ stretch stretch_of(const bit_source &in, unsigned mos
 }
 
 /*
- * How many codes begin in this thread's stretch, and from where it is to be read: *start, a guess before.
- * reader.skip(place &, stretch) goes behind a code, or returns false where none begins in the stretch. Every thread
- * of the block.
+ * Returns how many codes begin in this thread's stretch. *start is a guess before, and the place of
+ * the first code after. reader.skip(place &, stretch) moves past one code, or returns false if none
+ * begins in the stretch. Called by every thread of the block.
  */
 template <class Reader>
 __device__ __forceinline__ unsigned fall_into_step(step_room &room, const Reader &reader,
@@ -64,7 +66,8 @@ __device__ __forceinline__ unsigned fall_into_step(step_room &room, const Reader
         }
         sync_block();
         want = threadIdx.x ? room.ended[threadIdx.x - 1] : *start;
-        /* behind the end nobody reads, and what came of the end would go from thread to thread */
+        /* a stretch after the end of the stream is not read; otherwise changes would spread through
+         * it from thread to thread */
         changed = s.most && (want.at != start->at || want.past != start->past);
         *start = want;
         if (count_block(changed) == 0)

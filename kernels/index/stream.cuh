@@ -2,9 +2,10 @@
 #define KERNELS_INDEX_STREAM_CUH
 
 /*
- * The envelope of streams of gaps (src/lib/sparse/index.h): bytes of the stream, a directory of its blocks of 4096
- * positions, the stream. It begins with a head, where a coder has one; the first block follows it. Written in three
- * steps: each block's bytes, their sums, and each block's bits at its place.
+ * The layout of a stream of gaps (src/lib/sparse/index.h): the stream's length in bytes, a
+ * directory of its blocks of 4096 positions, the stream. The stream begins with a head, if its code
+ * has one; the first block follows. It is written in three steps: the size of each block, the sum
+ * of sizes, and the bits of each block at its place.
  */
 #include "kernels/cuda/launch.cuh"
 #include "kernels/cuda/scan.cuh"
@@ -18,7 +19,7 @@ namespace gcb
 
 constexpr unsigned kPlaceThreads = 1024;
 constexpr unsigned kDirectoryEntry = 8;
-constexpr unsigned kStreamLength = 4; /* bytes of the number in front */
+constexpr unsigned kStreamLength = 4; /* bytes of the stream's length */
 
 __device__ __forceinline__ uint64_t directory_bytes(uint64_t kept)
 {
@@ -35,7 +36,7 @@ __device__ __forceinline__ unsigned block_count(uint64_t kept, uint64_t b)
 
 /* ---- writing ---- */
 
-/* Where in the payload the stream begins. */
+/* Offset of the stream in the payload. */
 __device__ __forceinline__ uint64_t stream_at(const struct gcb_cuda_chosen &c,
                                               const struct gcb_cuda_values &how)
 {
@@ -45,8 +46,9 @@ __device__ __forceinline__ uint64_t stream_at(const struct gcb_cuda_chosen &c,
 }
 
 /*
- * One block: where each block of the stream begins (offset), the stream's length, its head, and the payload's
- * length. Layout says what a block has, and, by what it opens, what the head is.
+ * Step 2, by one block of threads. Computes the offset of each block of the stream, and writes the
+ * stream's length, its head, and the payload's length. `Layout` gives the size of a block;
+ * layout.open(c) gives the head.
  */
 template <class Layout>
 __global__ __launch_bounds__(kPlaceThreads) void place_blocks(uint32_t *offset, uint8_t *out,
@@ -80,7 +82,7 @@ __global__ __launch_bounds__(kPlaceThreads) void place_blocks(uint32_t *offset, 
     }
 }
 
-/* The directory's entry of a block. One thread. */
+/* Writes the directory entry of block b. Called by one thread. */
 __device__ __forceinline__ void put_entry(uint8_t *out, const struct gcb_cuda_chosen &c,
                                           const struct gcb_cuda_values &how, uint64_t b,
                                           uint32_t offset)
@@ -96,11 +98,11 @@ __device__ __forceinline__ void put_entry(uint8_t *out, const struct gcb_cuda_ch
 
 /* ---- reading ---- */
 
-/* A stream whose envelope has been checked. */
+/* A stream whose length has been checked. */
 struct stream {
     const uint8_t *in;
     uint64_t kept, n;
-    uint64_t directory, body, end; /* bytes of the payload */
+    uint64_t directory, body, end; /* byte offsets in the payload */
 };
 
 __device__ __forceinline__ stream stream_of(const struct gcb_cuda_payload &p,
@@ -121,22 +123,23 @@ __device__ __forceinline__ bool is_stream(const struct gcb_cuda_payload &p,
            get_u32(p.in + head.index) == p.length - head.index - front;
 }
 
-/* stream_cuda.cu: refuses what is_stream says is none. */
+/* stream_cuda.cu: refuses a payload if is_stream is false. */
 int open_stream(struct gcb_device_stream *s, const struct gcb_cuda_payload &p,
                 const struct gcb_cuda_filling &f, struct gcb_device_result *result);
 
 /* A block of a stream. */
 struct stream_block {
     bit_source bits;
-    uint64_t next; /* lowest position that may come */
+    uint64_t next; /* lowest position that may follow */
     unsigned count;
 };
 
-/* Block b, the first of which begins behind `head` bytes; false if there can be none. */
+/* Finds block b. The first block begins after `head` bytes. Returns false if the directory is
+ * damaged. */
 __device__ __forceinline__ bool find_block(stream_block *block, const stream &s, uint64_t b,
                                            uint64_t head)
 {
-    const uint8_t *entry = s.in + s.directory + b * kDirectoryEntry; /* of the next */
+    const uint8_t *entry = s.in + s.directory + b * kDirectoryEntry; /* entry of the next block */
     const bool last = (b + 1) * kTile >= s.kept;
     const uint64_t from = b ? get_u32(entry - 4) : head;
     const uint64_t to = last ? s.end - s.body : get_u32(entry + 4);
@@ -147,20 +150,21 @@ __device__ __forceinline__ bool find_block(stream_block *block, const stream &s,
     return from <= to && to <= s.end - s.body;
 }
 
-/* Does the directory's next entry say that the block ends at this position? */
+/* Does the directory's next entry say that the block's last position is `last`? */
 __device__ __forceinline__ bool agrees(const stream &s, uint64_t b, uint32_t last)
 {
     return (b + 1) * kTile >= s.kept || get_u32(s.in + s.directory + b * kDirectoryEntry) == last;
 }
 
-/* Room to make positions of gaps. */
+/* Shared memory for turning gaps into positions. */
 struct gap_room {
     scan_room_of<uint64_t> sums;
 };
 
 /*
- * From gaps, in place of block b's positions, to the positions. False in every thread if one is not below n, or the
- * directory disagrees with the last. Every thread of the block, after a barrier.
+ * Turns the gaps at the places of block b's positions into positions. Returns false in every thread
+ * if a position is not below n, or the directory disagrees with the last. Called by every thread of
+ * the block, after a barrier.
  */
 __device__ __forceinline__ bool add_gaps(gap_room &room, uint32_t *pos, const stream &s, uint64_t b,
                                          const stream_block &block)
@@ -182,7 +186,7 @@ __device__ __forceinline__ bool add_gaps(gap_room &room, uint32_t *pos, const st
     return count_block(bad) == 0;
 }
 
-/* Of codes that need none. */
+/* For codes that need no table. */
 struct no_table {
 };
 
@@ -192,12 +196,14 @@ template <class Reader> struct get_room {
 };
 
 /*
- * Positions from a stream, each of its blocks by a block of threads. A Reader is a class made from (const Table *) with
+ * Reads the positions of a stream; each of its blocks is read by a block of threads. A Reader is a
+ * class constructed from (const Table *), with
  *
- *   room   what it needs in shared memory
- *   head   bytes in front of the first block
- *   get    a block's gaps, in place of its positions; one of n or more may be given as n. False, not in every thread,
- *          if they are not what it consists of. Every thread of the block.
+ *   room   the shared memory that it needs
+ *   head   bytes before the first block
+ *   get    writes a block's gaps to the places of its positions; a gap of n or more may be given as n. Returns
+ *          false, though not in every thread, if the bits are not such a block. Called by every thread of the
+ *          block.
  */
 template <class Reader, class Table>
 __global__ void get_gaps(struct gcb_cuda_filling f, struct gcb_cuda_payload p, const Table *table,
@@ -222,7 +228,8 @@ __global__ void get_gaps(struct gcb_cuda_filling f, struct gcb_cuda_payload p, c
     }
 }
 
-/* The positions of a stream whose envelope has been checked, and where the tiles' shares of them begin. */
+/* Reads the positions of a stream whose length has been checked, and finds each tile's first
+ * entry. */
 template <class Reader, class Table>
 int get_stream(struct gcb_device_stream *s, const struct gcb_cuda_payload *p,
                const struct gcb_cuda_filling *f, const Table *table,

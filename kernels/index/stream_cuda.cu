@@ -3,7 +3,7 @@
 namespace
 {
 
-/* One thread. */
+/* Only thread 0 works. */
 __global__ void check_stream(struct gcb_cuda_payload p, struct gcb_cuda_opened *head,
                              gcb_device_result *result)
 {

@@ -1,13 +1,13 @@
-/* Gaps in bytes of seven bits (src/lib/sparse/index_varint.c). A byte says by itself whether a gap ends with it, so each
- * thread finds the gaps that end in its stretch. */
+/* Gaps in bytes of seven bits each (src/lib/sparse/index_varint.c). The top bit of a byte says
+ * whether a gap ends with it, so each thread finds the gaps that end in its stretch. */
 #include "kernels/index/gaps.cuh"
 
 namespace
 {
 
-constexpr unsigned kMostBytes = 5; /* of a gap */
+constexpr unsigned kMostBytes = 5; /* bytes of the longest gap */
 
-/* Low bits first; a set top bit continues. */
+/* Low bits come first. If a byte's top bit is set, another byte follows. */
 struct varint_code {
     struct past {
     };
@@ -42,13 +42,13 @@ struct varint_code {
 
 /* ---- reading ---- */
 
-/* Byte i of a block's bits; does a gap end with it? */
+/* Does a gap end with byte i of a block? */
 __device__ bool ends(const gcb::bit_source &in, uint64_t i)
 {
     return !(in.in[in.from / 8 + i] & 128);
 }
 
-/* The gap whose last byte is i, cut to n; *ok becomes false if it is too long. */
+/* The gap whose last byte is i, limited to n. Sets *ok to false if the gap has too many bytes. */
 __device__ uint32_t gap_ending_at(const gcb::bit_source &in, uint64_t i, uint64_t n, bool *ok)
 {
     uint64_t gap = 0;

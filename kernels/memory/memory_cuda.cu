@@ -10,10 +10,10 @@ namespace
 
 struct tuning {
     static constexpr unsigned threads = 256;
-    static constexpr unsigned each = 4; /* one access of 16 bytes, beside its neighbours' */
+    static constexpr unsigned each = 4; /* one access of 16 bytes */
 };
 
-/* This thread's first run of elements, and how far its next is. */
+/* This thread's first run of elements, and the distance to its next. */
 __device__ uint64_t first_run()
 {
     return (blockIdx.x * uint64_t{tuning::threads} + threadIdx.x) * tuning::each;
@@ -105,7 +105,7 @@ uint64_t sum_blocks(uint64_t n)
     return (n + GCB_SUM_BLOCK - 1) / GCB_SUM_BLOCK;
 }
 
-/* A warp for each block of the project's sum. */
+/* Each warp sums one block of the project's sum. */
 __global__ void square_sums(double *__restrict__ part, const float *__restrict__ x, uint64_t n)
 {
     const uint64_t b = blockIdx.x * uint64_t{kWarps} + threadIdx.x / gcb::kWarp;
@@ -117,7 +117,7 @@ __global__ void square_sums(double *__restrict__ part, const float *__restrict__
         part[b] = sum;
 }
 
-/* One block. */
+/* Launched with one block. */
 __global__ void scale_to(float *scale, const double *part, uint64_t count, double limit)
 {
     const double sum_sq = gcb::chain_sum(gcb::shared<gcb::chain_room>(), part, count);

@@ -4,44 +4,48 @@
 #include "kernels/cuda/stream.h"
 
 /*
- * What stands around an encoder on the device: elementwise passes, bit for bit those of src/lib/memory/memory.c. Arrays are
- * device memory, aligned to 16. 0 or GCB_E_DEVICE.
+ * What a worker remembers between steps, on the device: elementwise passes, bit for bit those of
+ * src/lib/memory/memory.c. Arrays are device memory, aligned to 16. Functions return 0 or
+ * GCB_E_DEVICE.
  */
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-/* ---- error feedback, where no kernel of the encoder does it on the way (kernels/memory/feedback.cuh) ---- */
+/* ---- error feedback for encoders that do not fuse it (kernels/memory/feedback.cuh) ---- */
 
-/* in->x = carry * residual + x, where there is a residual that has not been put in yet; else nothing. 12 bytes an
- * element. */
+/* in->x = carry * residual + x, if there is a residual that has not been added yet; otherwise
+ * nothing. 12 bytes per element. */
 int gcb_cuda_memory_compensate(struct gcb_device_stream *s, const struct gcb_device_input *in);
 
-/* left = p - left, n floats: what is left of p once `left`, as it stands, was sent. 12 bytes an element. */
+/* left = p - left for n floats: the residual of p, if `left` holds what was sent. 12 bytes per
+ * element. */
 int gcb_cuda_memory_take(struct gcb_device_stream *s, float *left, const float *p, uint64_t n);
 
-/* ---- every kind of memory, by itself ---- */
+/* ---- all kinds of memory, not fused ---- */
 
-/* A worker's, of n elements. */
+/* The memory of one worker, of n elements. */
 struct gcb_cuda_memory {
     uint64_t n;
     float *left;     /* what has not been sent, n floats */
-    float *momentum; /* n floats, or NULL: what is left is carried on */
+    float *momentum; /* n floats, or NULL: no momentum, and `left` is multiplied by `factor` */
     const float
-        *scale;   /* one float that gradients are multiplied by, where there is momentum; NULL: 1 */
-    float factor; /* of momentum, or of what is carried on */
+        *scale;   /* one float that gradients are multiplied by, if there is momentum; NULL: 1 */
+    float factor; /* of momentum; without momentum, of `left` */
     int nesterov;
 };
 
-/* A step's gradient comes in: `left` is what is to be encoded then. 12 bytes an element, with momentum 20. */
+/* Adds a step's gradient; then `left` is what to encode. 12 bytes per element, 20 with momentum. */
 int gcb_cuda_memory_add(struct gcb_device_stream *s, const struct gcb_cuda_memory *m,
                         const float *gradient);
 
-/* The decoded message goes out; with `masks`, momentum becomes 0 where something was sent. 12 bytes an element, or 20. */
+/* Subtracts the decoded message. With `masks`, momentum becomes 0 where something was sent. 12
+ * bytes per element, or 20. */
 int gcb_cuda_memory_sent(struct gcb_device_stream *s, const struct gcb_cuda_memory *m,
                          const float *sent, int masks);
 
-/* *scale = what brings n gradients to a norm of at most `limit`, in this scratch. Two launches, 4 bytes an element. */
+/* *scale = the factor that limits the norm of n gradients to `limit`. Two launches, 4 bytes per
+ * element. */
 uint64_t gcb_cuda_memory_clip_scratch(uint64_t n);
 int gcb_cuda_memory_clip(struct gcb_device_stream *s, float *scale, const float *gradient,
                          uint64_t n, double limit, void *scratch);

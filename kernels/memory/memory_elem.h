@@ -3,9 +3,10 @@
 
 #include "kernels/base/hd.h"
 
-/* What a worker remembers of an element, step by step (src/lib/memory/memory.h): two roundings each, nowhere contracted. */
+/* Arithmetic of the memory between steps, for one element (src/lib/memory/memory.h). A product and
+ * a sum are rounded separately, never contracted. */
 
-/* ef, demo: what is encoded of an element, from what was left and the gradient. */
+/* ef, demo: the value to encode, from what was left and the gradient. */
 GCB_HD float gcb_memory_carried(float carry, float left, float gradient)
 {
     return carry * left + gradient;

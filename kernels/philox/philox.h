@@ -5,10 +5,11 @@
 #include <stdint.h>
 
 /*
- * Family `philox`: random bytes by counter (philox_elem.h has the generator).
+ * Family `philox`: random bytes from a counter; philox_elem.h defines the generator.
  *
  * bytes: out[j] = gcb_philox_byte(key, first + j, stream) for 0 <= j < n. `first` is a multiple of
- *        16; n is any, as long as first + n stays below 2^64. Writes exactly n bytes. Every variant is bit-exact.
+ *        16; n is arbitrary, but first + n must stay below 2^64. Writes exactly n bytes. Every variant
+ *        is bit-exact.
  */
 typedef void gcb_philox_bytes_fn(uint8_t *out, size_t n, uint64_t key, uint64_t first,
                                  uint64_t stream);

@@ -4,9 +4,9 @@
 #include "kernels/philox/philox.h"
 
 /*
- * Four blocks at a time, one to a 64-bit lane. Every word sits in the low half of its lane and the high
- * half holds whatever the last product left there: the multiplier reads low halves only, so nothing has
- * to be masked until the words are put together.
+ * Four blocks at a time, one in each 64-bit lane. Every word is in the low half of its lane; the
+ * high half holds leftovers of the last product. The multiplier reads low halves only, so nothing
+ * has to be masked until the words are combined.
  */
 struct keys {
     __m256i k0[10], k1[10];

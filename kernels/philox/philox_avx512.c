@@ -3,7 +3,8 @@
 
 #include "kernels/philox/philox.h"
 
-/* As the AVX2 variant (philox_avx2.c), eight blocks at a time and one instruction for the two xors. */
+/* Like the AVX2 variant (philox_avx2.c), with eight blocks at a time and one instruction for both
+ * xors. */
 struct keys {
     __m512i k0[10], k1[10];
 };

@@ -4,12 +4,12 @@
 #include "kernels/base/hd.h"
 
 /*
- * Philox 4x32-10 (Salmon, Moraes, Dror, Shaw: "Parallel random numbers: as easy as 1, 2, 3", SC'11):
- * a counter of four words and a key of two give four random words; no state is carried.
+ * Philox 4x32-10 (Salmon, Moraes, Dror, Shaw: "Parallel random numbers: as easy as 1, 2, 3",
+ * SC'11): a counter of four words and a key of two words give four random words. There is no state.
  *
  * Here the key is the seed (low word first) and the counter is
  *   { block low, block high, stream low, stream high },
- * where `stream` names what the draw is for (see kernels/philox/philox.h).
+ * where `stream` says what the draw is for (see kernels/philox/philox.h).
  */
 struct gcb_philox_block {
     uint32_t word[4];
@@ -53,7 +53,7 @@ GCB_HD struct gcb_philox_block gcb_philox(uint64_t key, uint64_t block, uint64_t
     return c;
 }
 
-/* The same by keys that were made before. */
+/* The same with round keys made beforehand. */
 GCB_HD struct gcb_philox_keys gcb_philox_keys_of(uint64_t key)
 {
     struct gcb_philox_keys k;
@@ -75,7 +75,7 @@ GCB_HD struct gcb_philox_block gcb_philox_by(const struct gcb_philox_keys *k, ui
     return c;
 }
 
-/* The byte that element `i` of a stream draws: 16 elements share a block, low bytes first. */
+/* The byte that element i of a stream draws: 16 elements share a block, low bytes first. */
 GCB_HD uint32_t gcb_philox_byte(uint64_t key, uint64_t i, uint64_t stream)
 {
     const struct gcb_philox_block b = gcb_philox(key, i / 16, stream);
@@ -83,7 +83,7 @@ GCB_HD uint32_t gcb_philox_byte(uint64_t key, uint64_t i, uint64_t stream)
     return b.word[(i % 16) / 4] >> (8 * (i % 4)) & 0xffu;
 }
 
-/* The 24 bits that element `i` of a stream draws: 4 elements share a block, the top bits are used. */
+/* The 24 bits that element i of a stream draws: 4 elements share a block and use the top bits. */
 GCB_HD uint32_t gcb_philox_24(uint64_t key, uint64_t i, uint64_t stream)
 {
     return gcb_philox(key, i / 4, stream).word[i % 4] >> 8;
@@ -94,7 +94,7 @@ GCB_HD uint32_t gcb_philox_24_by(const struct gcb_philox_keys *k, uint64_t i, ui
     const struct gcb_philox_block b = gcb_philox_by(k, i / 4, stream);
     const uint32_t even = i & 2 ? b.word[2] : b.word[0], odd = i & 2 ? b.word[3] : b.word[1];
 
-    return (i & 1 ? odd : even) >> 8; /* registers have no index */
+    return (i & 1 ? odd : even) >> 8; /* registers cannot be indexed, hence the selections */
 }
 
 #endif

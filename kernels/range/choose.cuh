@@ -1,8 +1,8 @@
 #ifndef KERNELS_RANGE_CHOOSE_CUH
 #define KERNELS_RANGE_CHOOSE_CUH
 
-/* The best of the formats that data may have, from how often their exponents are: for the codec range, and for range as the
- * values of a selection. */
+/* The best format for data, chosen from the counts of its exponents: for the codec `range`, and for
+ * range floats as values of a selection. */
 #include "kernels/cuda/warp.cuh"
 #include "kernels/range/range_choose.h"
 
@@ -16,7 +16,7 @@ struct range_room {
     double error[16]; /* by mantissa width */
 };
 
-/* As gcb_range_best_mantissa, with a thread for each width. All threads of the block. */
+/* Like gcb_range_best_mantissa, with one thread per width. Called by all threads of the block. */
 __device__ inline unsigned best_mantissa(range_room &s, float max, unsigned bits,
                                          enum gcb_range_rounding rounding)
 {

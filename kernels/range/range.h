@@ -8,11 +8,11 @@
 #include "kernels/range/range_elem.h"
 
 /*
- * Family `range`: arrays of range floats (range_elem.h has the format and its bounds). Every variant
- * is bit-exact.
+ * Family `range`: arrays of range floats; range_elem.h defines the format and its bounds. Every
+ * variant is bit-exact.
  *
- * encode: code[i] = gcb_range_encode(x[i]); returns how many |x[i]| were above the format's maximum
- *         (infinities and NaNs among them).
+ * encode: code[i] = gcb_range_encode(x[i]); returns how many |x[i]| were above the format's maximum,
+ *         infinities and NaNs included.
  * decode: x[i] = gcb_range_decode(code[i]).
  */
 typedef size_t gcb_range_encode_fn(uint16_t *code, const float *x, size_t n,

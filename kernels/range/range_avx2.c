@@ -3,7 +3,7 @@
 
 #include "kernels/range/range.h"
 
-/* A tail goes through a padded copy, so that the arithmetic stands here once. */
+/* A tail goes through a padded copy, so that there is only one version of the arithmetic. */
 #define STEP 16
 
 struct encoder {
@@ -24,7 +24,7 @@ static struct encoder encoder_of(const struct gcb_range_format *f)
     };
 }
 
-/* Eight codes; `over` has all bits set in the lanes above the maximum. */
+/* Eight codes; `over` gets all ones in the lanes above the maximum. */
 static inline __m256i encode_8(const float *x, const struct encoder *f, __m256i *over)
 {
     const __m256i u = _mm256_loadu_si256((const __m256i *)x);
@@ -32,7 +32,8 @@ static inline __m256i encode_8(const float *x, const struct encoder *f, __m256i 
     __m256i c = _mm256_srl_epi32(_mm256_add_epi32(a, f->half), f->shift);
     __m256i sign;
 
-    /* Starting at base - 1 makes the code of eps 1; compares are signed, and all patterns fit. */
+    /* Subtracting -1 afterwards gives eps the code 1. Comparisons are signed, which is right for
+     * all these patterns. */
     c = _mm256_sub_epi32(_mm256_max_epu32(c, f->base), f->base);
     c = _mm256_min_epu32(_mm256_sub_epi32(c, _mm256_set1_epi32(-1)), f->top);
     c = _mm256_andnot_si256(_mm256_cmpgt_epi32(f->floor, a), c);

@@ -20,7 +20,7 @@ static struct encoder encoder_of(const struct gcb_range_format *f)
     };
 }
 
-/* Sixteen codes of u; lanes above the maximum are added to `clamped`. */
+/* Sixteen codes of u; adds the number of lanes above the maximum to `clamped`. */
 static inline __m256i encode_16(__m512i u, const struct encoder *f, size_t *clamped)
 {
     const __m512i a = _mm512_and_si512(u, _mm512_set1_epi32(GCB_MAGNITUDE_MASK));

@@ -1,20 +1,21 @@
 #ifndef KERNELS_RANGE_RANGE_CHOOSE_H
 #define KERNELS_RANGE_RANGE_CHOOSE_H
 
-/* Which format of range floats suits a tensor, on the CPU and on a device: plain IEEE arithmetic in a fixed order. */
+/* The choice of a format of range floats for a tensor, on the CPU and on a device: plain IEEE
+ * arithmetic in a fixed order. */
 #include "kernels/range/range_elem.h"
 
 enum gcb_range_rounding { GCB_ROUND_NEAREST, GCB_ROUND_TRUNCATE };
 
-/* The largest code of one sign, P. */
+/* P, the number of codes of one sign. */
 GCB_HD uint32_t gcb_range_codes_per_sign(unsigned bits)
 {
     return (1u << (bits - 1)) - 1;
 }
 
 /*
- * May this pair be used at all? Yes if 2 <= bits <= 16, mantissa < bits and, for max = 1, eps is a
- * normal number: 126 octaves lie below 1.0, and codes beyond them would be wasted.
+ * Is this pair usable? Yes if 2 <= bits <= 16, mantissa < bits and, for max = 1, eps is a normal
+ * number: there are 126 octaves below 1.0, and codes beyond them would be wasted.
  */
 GCB_HD int gcb_range_valid(unsigned bits, unsigned mantissa)
 {
@@ -25,10 +26,10 @@ GCB_HD int gcb_range_valid(unsigned bits, unsigned mantissa)
 
 /*
  * The format whose largest code is max, a finite pattern: base = (bits(max) >> shift) - P + 1, the
- * closed form of the paper's search. To nearest, max is rounded as any value is (but never to
- * infinity), so that the values just below it keep their bound. Requires gcb_range_valid(bits,
- * mantissa). Where max is so small that base would fall below 1, base is 1 and the topmost codes stay
- * unused. max = 0 gives a format in which everything is zero.
+ * closed form of the paper's search. When rounding to nearest, max is rounded like any value (but
+ * never to infinity), so that the values just below it keep their bound. Requires
+ * gcb_range_valid(bits, mantissa). If max is so small that base would be below 1, base is 1 and the
+ * topmost codes stay unused. With max = 0 everything is zero.
  */
 GCB_HD void gcb_range_format(struct gcb_range_format *f, unsigned bits, unsigned mantissa,
                              float max, enum gcb_range_rounding rounding)
@@ -48,7 +49,7 @@ GCB_HD void gcb_range_format(struct gcb_range_format *f, unsigned bits, unsigned
     f->top = a == 0 ? 0 : largest - f->base + 1;
     f->negative = codes;
     f->clamp = a;
-    /* Half of eps is exact even where eps is subnormal: its pattern ends in `shift` zeros. */
+    /* Half of eps is exact even if eps is subnormal: its pattern ends in `shift` zeros. */
     eps = gcb_float_of(f->base << shift);
     f->floor = gcb_bits_of(half ? eps * 0.5f : eps);
 }
@@ -67,9 +68,9 @@ GCB_HD double gcb_range_between(double x, double low, double high)
 }
 
 /*
- * 12 times the expected squared error of a value in the octave with biased exponent e, for each of the
- * three stretches it may fall into: below `zero` it becomes 0, from there to eps it becomes eps, above
- * it is on the grid.
+ * 12 times the expected squared error of a value in the octave with biased exponent e. The octave
+ * is divided at `to_zero` and at eps: values below the former become 0, values between them become
+ * eps, values above are rounded to the grid.
  */
 GCB_HD double gcb_range_octave_error(unsigned e, const struct gcb_range_format *f)
 {
@@ -86,7 +87,7 @@ GCB_HD double gcb_range_octave_error(unsigned e, const struct gcb_range_format *
            grid;
 }
 
-/* What the choice is made by: 12 times the expected squared error of all of them. */
+/* The number to minimise: 12 times the expected squared error of all values. */
 GCB_HD double gcb_range_expected_error(const uint64_t count[256], const struct gcb_range_format *f)
 {
     double sum = 0.0;
@@ -99,10 +100,11 @@ GCB_HD double gcb_range_expected_error(const uint64_t count[256], const struct g
 
 /*
  * The valid mantissa width with the least expected squared error for values whose biased exponents
- * occur count[e] times, max being their maximum: values are taken as uniform within an octave, the
- * error of a step as uniform; below eps the error is the value itself or, to nearest, its distance to
- * the nearer of 0 and eps. Integers times short dyadic fractions, summed in double in the order of e,
- * so the same everywhere; ties go to the smaller width. count[255] (infinities, NaNs) is ignored.
+ * occur count[e] times; max is their maximum. Values are assumed uniform within an octave, and
+ * rounding errors uniform within a step. Below eps the error is the value itself or, to nearest,
+ * its distance to the nearer of 0 and eps. Products of integers and short dyadic fractions are
+ * summed in double in the order of e, so the result is the same everywhere. Ties go to the smaller
+ * width. count[255] (infinities, NaNs) is ignored.
  */
 GCB_HD unsigned gcb_range_best_mantissa(const uint64_t count[256], float max, unsigned bits,
                                         enum gcb_range_rounding rounding)

@@ -16,22 +16,23 @@ struct tuning {
     static constexpr uint64_t measuring_blocks = 528;
 };
 
-/* What one block has seen of the data. */
+/* Counts and maximum of the elements that one block has read. */
 struct seen {
     uint32_t exponents[kExponents];
     uint32_t max_bits;
     uint32_t pad[3];
 };
 
-/* In scratch: the format that was chosen, and behind it what each block has seen. */
+/* Layout of the scratch: the chosen format, then the `seen` of each block. */
 struct found {
     struct gcb_range_format format;
     uint32_t pad[7];
 };
 
-/* ---- what blocks look for in the data: exponents and the maximum, or that alone. Every thread of the block. ---- */
+/* ---- what a block measures: exponents and the maximum, or only the maximum; called by every
+ * thread of the block ---- */
 
-/* A counter for each lane, so that the lanes of a warp never meet at one. */
+/* One counter per lane, so that the lanes of a warp never update the same counter. */
 struct counters {
     uint32_t count[kExponents][gcb::kWarp];
     uint32_t max_bits;
@@ -53,7 +54,7 @@ struct counters {
             uint32_t sum = 0;
 
             for (unsigned i = 0; i < gcb::kWarp; i++)
-                sum += count[e][(e + i) % gcb::kWarp]; /* each lane in a bank of its own */
+                sum += count[e][(e + i) % gcb::kWarp]; /* each lane reads a bank of its own */
             to->exponents[e] = sum;
         }
     }
@@ -73,7 +74,7 @@ struct maximum {
     }
 };
 
-/* Adds the warp's maximum to the block's. */
+/* Takes the warp's maximum into the block's. */
 __device__ void join_max(uint32_t *max_bits, uint32_t most)
 {
     most = gcb::warp_max(most);
@@ -81,13 +82,13 @@ __device__ void join_max(uint32_t *max_bits, uint32_t most)
         gcb::atomic_max(max_bits, most);
 }
 
-/* What the blocks of a message have seen, behind its format. */
+/* The measurements of a message's blocks, which follow its format. */
 __device__ seen *parts_in(void *scratch)
 {
     return reinterpret_cast<seen *>(static_cast<found *>(scratch) + 1);
 }
 
-/* Some tiles. */
+/* Measures the block's tiles. */
 template <class Where, class Room> __global__ void measure(Where where)
 {
     Room &s = gcb::shared<Room>();
@@ -121,13 +122,13 @@ struct choosing {
     uint32_t max_bits;
 };
 
-/* Blocks that measure n elements. */
+/* The number of blocks that measure n elements. */
 __host__ __device__ unsigned parts_of(uint64_t n)
 {
     return static_cast<unsigned>(gcb::grid_over(gcb::tile_count(n), tuning::measuring_blocks));
 }
 
-/* One block a message: joins what the others have seen and chooses the format. */
+/* One block per message. Joins the measurements and chooses the format. */
 template <class Where> __global__ void choose(Where where, struct gcb_cuda_range how)
 {
     choosing &s = gcb::shared<choosing>();
@@ -172,7 +173,8 @@ __device__ void put_head(uint8_t *out, const struct gcb_range_format &f)
     out[4] = static_cast<uint8_t>(f.mantissa);
 }
 
-/* The format is `given`, or (`chosen`) was found on the device, behind a first read of the tensor. */
+/* The format is `given`, or (`chosen`) was chosen on the device after a first read of the
+ * tensor. */
 template <class Where>
 __global__ void encode(Where where, bool chosen, struct gcb_range_format given)
 {
@@ -194,7 +196,7 @@ __global__ void encode(Where where, bool chosen, struct gcb_range_format given)
     }
     gcb::load_input(v, in, first);
     for (unsigned i = 0; i < gcb::kTileEach; i++) {
-        code[i] = gcb_range_encode(v[i], &f); /* 0 for an absent one, which is +0 */
+        code[i] = gcb_range_encode(v[i], &f); /* 0 for a missing element, which is +0 */
         clamped += gcb_magnitude(v[i]) > f.clamp;
     }
     if (in.residual) {

@@ -7,9 +7,10 @@
 #include "kernels/range/range_choose.h"
 
 /*
- * Range floats on the device (kernels/range/range_choose.h, range_elem.h): the payload of the `range` codec. One
- * launch that reads each element once where both max and mantissa are given; else two more in front, and one more
- * read, that find what is open. 0 or GCB_E_DEVICE; all pointers but `how` are device memory, x aligned to 16.
+ * Range floats on the device (kernels/range/range_choose.h, range_elem.h): the payload of the
+ * `range` codec. If max and mantissa are given, one launch reads each element once. Otherwise two
+ * more launches and one more read come first, to choose what is not given. Functions return 0 or
+ * GCB_E_DEVICE. All pointers except `how` are device memory; x is aligned to 16.
  */
 #ifdef __cplusplus
 extern "C" {
@@ -17,27 +18,29 @@ extern "C" {
 
 struct gcb_cuda_range {
     unsigned bits;     /* 2..16 */
-    unsigned mantissa; /* 0: from the data */
-    int max_given;     /* 0: from the data */
-    float max;         /* where it is given */
+    unsigned mantissa; /* 0: chosen from the data */
+    int max_given;     /* 0: taken from the data */
+    float max;         /* if it is given */
     enum gcb_range_rounding rounding;
 };
 
-#define GCB_CUDA_RANGE_HEAD 5 /* bytes: the topmost value (float32), the mantissa width */
+#define GCB_CUDA_RANGE_HEAD 5 /* bytes: the topmost value (float32) and the mantissa width */
 
-/* Scratch that encoding n elements needs. */
+/* Bytes of scratch for encoding n elements. */
 uint64_t gcb_cuda_range_scratch(const struct gcb_cuda_range *how, uint64_t n);
 
-/* Writes head and codes; sets result->length and, where max came of the data, max_bits; adds to clamped. */
+/* Writes the head and the codes. Sets result->length and, if max comes from the data, max_bits;
+ * adds to clamped. */
 int gcb_cuda_range_encode(struct gcb_device_stream *s, uint8_t *out,
                           const struct gcb_device_input *in, const struct gcb_cuda_range *how,
                           void *scratch, struct gcb_device_result *result);
 
-/* A head that no encoder writes makes result->status GCB_E_CORRUPT, and `out` unspecified. */
+/* If the head is one that no encoder writes, result->status becomes GCB_E_CORRUPT and `out` is
+ * unspecified. */
 int gcb_cuda_range_decode(struct gcb_device_stream *s, float *out, const uint8_t *in, uint64_t n,
                           unsigned bits, struct gcb_device_result *result);
 
-/* The same of a group: as many launches as one message takes, behind the copy of its table. */
+/* The same for a group: one copy of the group's table, then as many launches as for one message. */
 int gcb_cuda_range_encode_group(struct gcb_device_stream *s, const struct gcb_device_group *g,
                                 const struct gcb_cuda_range *how);
 int gcb_cuda_range_decode_group(struct gcb_device_stream *s, const struct gcb_device_group *g,

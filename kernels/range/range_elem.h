@@ -4,34 +4,34 @@
 #include "kernels/base/hd.h"
 
 /*
- * The N-bit range float of SuperNeurons (HPDC'20, section 3.3): the bit pattern of a positive float,
- * shifted right to keep m mantissa bits, is a monotone integer; a code is its offset from the pattern
- * of the smallest value, eps. Code 0 is zero, 1..P the positives, P+1..2P the negatives, with
- * P = 2^(N-1) - 1 (one of the 2^N codes stays unused).
+ * The N-bit range float of SuperNeurons (HPDC'20, section 3.3). The bit pattern of a positive
+ * float, shifted right to keep m mantissa bits, is a monotone integer. A code is the offset of that
+ * integer from the one of the smallest value, eps. Code 0 is zero, 1..P are the positives, P+1..2P
+ * the negatives, with P = 2^(N-1) - 1; one of the 2^N codes is unused.
  *
- * What the paper leaves open is decided so: |x| above the largest code clamps, on both sides;
- * rounding to nearest adds half a step before the shift (the paper truncates) and, below eps, goes to
- * eps from eps/2 on; truncation sends everything below eps to zero.
+ * The paper leaves these points open: here |x| above the largest code is clamped, for both signs.
+ * Rounding to nearest adds half a step before the shift (the paper truncates); below eps, values
+ * from eps/2 on are rounded to eps. Truncation sends everything below eps to zero.
  *
- * Bounds, for |x| <= max: for eps <= |x|, relative error below 2^-m (at most 2^-(m+1) to nearest); for
- * |x| < eps, error below eps (at most eps/2 to nearest). Two exceptions, at the ends of what a float is:
- * steps do not shrink below 2^-126, so for eps <= |x| < 2^-126 it is the error that is below 2^(-126-m)
- * (at most half of that to nearest); and the half step under 2^128 has no value above it to go to, so
- * that nearest truncates there.
+ * Bounds, for |x| <= max: if eps <= |x|, the relative error is below 2^-m (at most 2^-(m+1) to
+ * nearest); if |x| < eps, the error is below eps (at most eps/2 to nearest). There are two
+ * exceptions, at the ends of the floats. Steps do not shrink below 2^-126, so for eps <= |x| <
+ * 2^-126 the absolute error is below 2^(-126-m) (at most half of that to nearest). In the last half
+ * step below 2^128 there is no value above to round to, so rounding to nearest truncates there.
  */
 struct gcb_range_format {
     uint32_t bits;     /* N, 2..16 */
     uint32_t mantissa; /* m, 0..N-1 */
     uint32_t shift;    /* 23 - m */
     uint32_t half;     /* 1 << (shift - 1) to nearest, 0 to truncate */
-    uint32_t base;     /* pattern of eps, shifted; at least 1 */
-    uint32_t top;      /* P, or less where a tiny max leaves codes unused; 0: all is zero */
-    uint32_t negative; /* P: what is added to the code of a negative value */
+    uint32_t base;     /* pattern of eps, shifted right; at least 1 */
+    uint32_t top;      /* P, or less if a tiny max leaves codes unused; 0: everything is zero */
+    uint32_t negative; /* P: added to the code of a negative value */
     uint32_t floor;    /* patterns below this become zero */
-    uint32_t clamp;    /* pattern of max: those above are counted as clamped */
+    uint32_t clamp;    /* pattern of max; patterns above it are counted as clamped */
 };
 
-/* The code of x. Any bit pattern gives a code in 0..2P. */
+/* The code of x, in 0..2P for any bit pattern. */
 GCB_HD uint32_t gcb_range_encode(float x, const struct gcb_range_format *f)
 {
     const uint32_t u = gcb_bits_of(x);
@@ -46,7 +46,7 @@ GCB_HD uint32_t gcb_range_encode(float x, const struct gcb_range_format *f)
     return code == 0 ? 0 : code + (u >> 31) * f->negative;
 }
 
-/* The value of a code; codes above 2P decode as 0. */
+/* The value of a code; codes above 2P decode to 0. */
 GCB_HD float gcb_range_decode(uint32_t code, const struct gcb_range_format *f)
 {
     const uint32_t minus = code > f->negative;

@@ -1,12 +1,13 @@
 #ifndef KERNELS_REDUCE_NORM_ELEM_H
 #define KERNELS_REDUCE_NORM_ELEM_H
 
-/* What sums become, once for a bucket or a tensor. The square root is the one that IEEE 754 rounds correctly. */
+/* Norms and clips from sums, computed once per bucket or tensor. sqrt is correctly rounded, as IEEE
+ * 754 requires. */
 #include <math.h>
 
 #include "kernels/base/hd.h"
 
-/* The L2 norm as a finite float. */
+/* The L2 norm, limited to finite floats. */
 GCB_HD float gcb_norm_of_squares(double sum_sq)
 {
     const double norm = sqrt(sum_sq);
@@ -15,9 +16,10 @@ GCB_HD float gcb_norm_of_squares(double sum_sq)
 }
 
 /*
- * `clip` standard deviations about the mean, as TernGrad's authors take them; 0 where there is none. The
- * variance is the difference of two sums, each good to 2^-40 or better: what lies below that share
- * of them is rounding, and a constant tensor's is nothing else.
+ * `clip` standard deviations about the mean, as in the code of TernGrad's authors; 0 if the
+ * deviation is 0. The variance is the difference of two sums, each accurate to 2^-40 or better. A
+ * difference below 2^-36 of them counts as rounding error; that of a constant tensor is nothing
+ * else.
  */
 GCB_HD double gcb_clip_of_sums(double clip, double sum, double sum_sq, double n)
 {
@@ -26,7 +28,7 @@ GCB_HD double gcb_clip_of_sums(double clip, double sum, double sum_sq, double n)
     return variance > 0x1p-36 * sum_sq / n ? clip * sqrt(variance) : 0.0;
 }
 
-/* The largest magnitude or, where that is lower and not 0, the clip. */
+/* The clip if it is positive and below the largest magnitude; otherwise the largest magnitude. */
 GCB_HD float gcb_clipped_max(double clip, uint32_t max_bits)
 {
     const float max = gcb_float_of(max_bits);

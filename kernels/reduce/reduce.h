@@ -5,22 +5,23 @@
 #include <stdint.h>
 
 /*
- * Family `reduce`: maxima, counts and sums of an array of floats. Every variant is bit-exact. (A sum
- * over infinities or NaNs is an infinity or a NaN everywhere, but which NaN is not promised.)
+ * Family `reduce`: maxima, counts and sums of an array of floats. Every variant is bit-exact. (A
+ * sum over infinities or NaNs is an infinity or a NaN everywhere, but which NaN is not promised.)
  *
  * Sum of floats, the rule of the whole project: an array is cut into blocks of GCB_SUM_BLOCK
- * elements; within a block, element i is added to double accumulator i mod GCB_SUM_LANES, in order
- * of i; the accumulators join by the fixed binary tree a[j] += a[j + 16], then 8, 4, 2, 1 (so
- * a[0] is the block's sum); blocks are added in index order by the caller, starting from 0.0. A
- * masked-out element adds +0.0. Squares and products are formed in double from the floats, exactly.
+ * elements. Within a block, element i is added to double accumulator i mod GCB_SUM_LANES, in order
+ * of i. The accumulators are joined by the fixed binary tree a[j] += a[j + 16], then 8, 4, 2, 1;
+ * a[0] is then the block's sum. The caller adds blocks in index order, starting from 0.0. A
+ * masked-out element adds +0.0. Squares and products are computed in double from the floats,
+ * exactly.
  *
- * max_bits: the largest sign-cleared bit pattern of x[0..n); 0 for n = 0. A result of GCB_INF_BITS or
- *           more says that the array holds an infinity or a NaN. Any n.
- * sum:      block sum of x[i].           n <= GCB_SUM_BLOCK.
- * sum_abs:  block sum of |x[i]|.         n <= GCB_SUM_BLOCK.
- * sum_sq:   block sum of x[i] * x[i].    n <= GCB_SUM_BLOCK.
- * exponents: count[e] += number of x[i] whose biased exponent (bits 23..30) is e; returns what
- *           max_bits returns, from the same read. Any n < 2^32.
+ * max_bits:  the largest sign-cleared bit pattern of x[0..n); 0 for n = 0. A result of GCB_INF_BITS or
+ *            more means that the array contains an infinity or a NaN. Any n.
+ * sum:       block sum of x[i].           n <= GCB_SUM_BLOCK.
+ * sum_abs:   block sum of |x[i]|.         n <= GCB_SUM_BLOCK.
+ * sum_sq:    block sum of x[i] * x[i].    n <= GCB_SUM_BLOCK.
+ * exponents: count[e] += number of x[i] whose biased exponent (bits 23..30) is e; returns the same as
+ *            max_bits, from the same read. Any n < 2^32.
  */
 #define GCB_SUM_BLOCK 4096
 #define GCB_SUM_LANES 32
@@ -46,7 +47,7 @@ gcb_reduce_sum_fn gcb_reduce_sum_abs_avx2;
 gcb_reduce_sum_fn gcb_reduce_sum_sq_avx2;
 gcb_reduce_exponents_fn gcb_reduce_exponents_avx2;
 
-/* One of the three sums over any n: blocks in index order. 0.0 for n = 0. */
+/* One of the three sums over any n, by blocks in index order. 0.0 for n = 0. */
 double gcb_reduce_blocks(gcb_reduce_sum_fn *block_sum, const float *x, size_t n);
 
 #endif

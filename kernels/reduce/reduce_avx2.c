@@ -5,8 +5,8 @@
 #include "kernels/reduce/reduce.h"
 #include "kernels/reduce/reduce_elem.h"
 
-/* Calls with fewer elements count straight into the caller's table: clearing and joining several
- * tables would cost more than the collisions they avoid. */
+/* Calls with fewer elements count directly into the caller's table: clearing and joining several
+ * tables would cost more than the conflicts they avoid. */
 #define FEW_EXPONENTS 2048
 #define TABLES 8
 
@@ -72,8 +72,8 @@ static inline __m256d square4(__m128 x)
 }
 
 /*
- * Inlined into each sum with its own terms, vector and scalar. The accumulators have names because gcc
- * leaves an array of them in memory, which is five times slower.
+ * Inlined into each sum with its own terms, vector and scalar. The accumulators are separate
+ * variables because gcc leaves an array of them in memory, which is five times slower.
  */
 static inline double block_sum(const float *x, size_t n, term4_fn *term4, gcb_reduce_term_fn *term)
 {
@@ -131,7 +131,7 @@ static uint32_t exponents_few(uint32_t count[256], const float *x, size_t n)
     return max;
 }
 
-/* 32 magnitudes become 32 exponent bytes, in an order that does not matter to a histogram. */
+/* Turns 32 magnitudes into 32 exponent bytes. Their order does not matter for a histogram. */
 static inline __m256i exponent_bytes(__m256i a, __m256i b, __m256i c, __m256i d)
 {
     const __m256i ab = _mm256_packus_epi32(_mm256_srli_epi32(a, 23), _mm256_srli_epi32(b, 23));
@@ -140,7 +140,8 @@ static inline __m256i exponent_bytes(__m256i a, __m256i b, __m256i c, __m256i d)
     return _mm256_packus_epi16(ab, cd);
 }
 
-/* Neighbours go to different tables, so that runs of one exponent do not wait for their own stores. */
+/* Neighbouring bytes count in different tables, so that runs of one exponent do not wait for their
+ * own stores. */
 static inline void count_bytes(uint32_t table[TABLES][256], uint64_t bytes)
 {
     table[0][bytes & 0xff]++;

@@ -3,15 +3,17 @@
 
 #include "kernels/cuda/group.h"
 
-/* Family `reduce` on the device (kernels/reduce/reduce.h). 0 or GCB_E_DEVICE; all pointers are device memory. */
+/* Family `reduce` on the device (kernels/reduce/reduce.h). Functions return 0 or GCB_E_DEVICE. All
+ * pointers are device memory. */
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-/* result->max_bits = max(result->max_bits, largest sign-cleared pattern of x[0..n)). x is aligned to 16. */
+/* result->max_bits = max(result->max_bits, largest sign-cleared pattern of x[0..n)). x is aligned
+ * to 16. */
 int gcb_cuda_max_bits(struct gcb_device_stream *s, const float *x, uint64_t n,
                       struct gcb_device_result *result);
-/* The same of each message of a group, whose table is on its way already. */
+/* The same for each message of a group, whose table has been queued for copying already. */
 int gcb_cuda_max_bits_group(struct gcb_device_stream *s, const struct gcb_device_group *g);
 
 #ifdef __cplusplus

@@ -1,13 +1,14 @@
 #ifndef KERNELS_REDUCE_REDUCE_ELEM_H
 #define KERNELS_REDUCE_REDUCE_ELEM_H
 
-/* The terms and the final tree of the project's sum of floats; kernels/reduce/reduce.h has the rule. */
+/* The terms and the final tree of the project's sum of floats; kernels/reduce/reduce.h defines the
+ * rule. */
 #include <stddef.h>
 
 #include "kernels/base/hd.h"
 #include "kernels/reduce/reduce.h"
 
-/* What one element adds to its accumulator. */
+/* The term that one element adds to its accumulator. */
 typedef double gcb_reduce_term_fn(float x);
 
 GCB_HD double gcb_reduce_plain(float x)
@@ -20,13 +21,13 @@ GCB_HD double gcb_reduce_abs(float x)
     return (double)gcb_float_of(gcb_magnitude(x));
 }
 
-/* 24 x 24 bits fit in 53, and no exponent of a float leaves the range of double: exact. */
+/* Exact: 24 x 24 bits fit in 53, and the square's exponent is in the range of double. */
 GCB_HD double gcb_reduce_square(float x)
 {
     return (double)x * (double)x;
 }
 
-/* Joins the accumulators, which are destroyed. */
+/* Joins the accumulators and overwrites them. */
 GCB_HD double gcb_reduce_join(double acc[GCB_SUM_LANES])
 {
     for (int half = GCB_SUM_LANES / 2; half > 0; half /= 2)
@@ -35,7 +36,8 @@ GCB_HD double gcb_reduce_join(double acc[GCB_SUM_LANES])
     return acc[0];
 }
 
-/* Adds the last n < GCB_SUM_LANES elements of a block, whose index is a multiple of the lanes. */
+/* Adds the last n < GCB_SUM_LANES elements of a block; the first of them belongs to
+ * accumulator 0. */
 GCB_HD void gcb_reduce_tail(double acc[GCB_SUM_LANES], const float *x, size_t n,
                             gcb_reduce_term_fn *term)
 {

@@ -83,8 +83,8 @@ struct square_term {
  * be used until the next barrier.
  */
 constexpr unsigned kChain = 512; /* parts in shared memory at a time */
-constexpr unsigned kChainAhead =
-    32; /* parts in registers at a time, so that an addition waits only for the addition before it */
+/* Parts in registers at a time, so that an addition waits only for the addition before it. */
+constexpr unsigned kChainAhead = 32;
 
 template <unsigned C> struct chain_room_of {
     double part[2][C][kChain];

@@ -2,15 +2,17 @@
 #define KERNELS_SELECT_CHUNK_CUH
 
 /*
- * The k largest magnitudes of a chunk whose magnitudes a block holds in registers (src/lib/sparse/select_chunk.c). Element e of
- * thread t has position e * threads + t. No result depends on how many threads there are.
+ * Chooses the k largest magnitudes of a chunk (src/lib/sparse/select_chunk.c). A block of threads
+ * holds the magnitudes in registers: element e of thread t has position e * threads + t. No result
+ * depends on the number of threads.
  *
- *   bound   a magnitude that at least k reach and hardly more do: about as many as k of the threads' own largest
- *   list    the positions that reach it, in order: one comparison an element, a ballot for 32
- *   cut     one warp finds the least that is kept among those, and leaves the k entries
+ *   bound   a magnitude that at least k elements reach, and few more: about the k-th of the threads' own
+ *           maxima
+ *   list    the positions that reach the bound, in order: one comparison per element, one ballot per 32
+ *   cut     one warp finds the smallest magnitude to keep among the listed, and reduces the list to k
  *
- * Where k is no small share of the threads, or ties or a cluster make the list long, the whole block halves the range of
- * magnitudes by counting what registers hold, and lists again.
+ * If k is more than a small part of the number of threads, or ties or a cluster make the list long,
+ * the whole block bisects the range of magnitudes by counting in registers, and lists again.
  */
 #include "kernels/base/hd.h"
 #include "kernels/cuda/scan.cuh"
@@ -22,29 +24,29 @@
 namespace gcb
 {
 
-constexpr unsigned kChunkEach = 16;                /* elements of a thread, at most */
-constexpr unsigned kChunkNear = 1024 * kChunkEach; /* positions that registers hold */
+constexpr unsigned kChunkEach = 16;                /* most elements of a thread */
+constexpr unsigned kChunkNear = 1024 * kChunkEach; /* most positions that registers can hold */
 
-/* For up to `Threads` threads of `Each` elements. */
+/* For up to `Threads` threads with `Each` elements. */
 template <unsigned Each, unsigned Threads> struct alignas(16) chunk_room {
     static constexpr unsigned kMost = Each * Threads;
     static constexpr unsigned kShort = kMost < 1024 ? kMost : 1024;
 
-    uint32_t magnitude[kShort + 4]; /* first the threads' largest, then those of a short list */
-    uint32_t word[Threads / kWarp][(Each + 3) / 4 * 4]; /* a bit for each position */
+    uint32_t magnitude[kShort + 4]; /* first the threads' maxima, then those of a short list */
+    uint32_t word[Threads / kWarp][(Each + 3) / 4 * 4]; /* one bit per position */
     uint32_t warp[2][32];
     uint32_t low, top, listed;
     uint16_t list[kMost];
 };
 
-/* Where a chunk stands, and what is wanted of it. */
+/* A chunk, and how much of it is kept. */
 struct chunk_place {
-    uint32_t from, count; /* positions */
+    uint32_t from, count; /* first position, and number of positions */
     uint32_t k;           /* 1 <= k <= count */
-    uint32_t entry;       /* of the list, the first of this chunk */
+    uint32_t entry;       /* number of this chunk's first entry in the list */
 };
 
-/* Sum, or the largest, over the block of what each thread brings; `turn` alternates between calls, which saves a
+/* The sum or the maximum of v over the block. `turn` alternates between calls, which saves a
  * barrier. */
 template <class Room> __device__ uint32_t block_add(Room &room, uint32_t v, unsigned turn)
 {
@@ -64,7 +66,8 @@ template <class Room> __device__ uint32_t block_max(Room &room, uint32_t v, unsi
     return warp_max(lane() < blockDim.x / kWarp ? room.warp[turn % 2][lane()] : 0);
 }
 
-/* Where the search begins: how many reach `low` is not known yet, but k do. Every thread of the block. */
+/* The state at the beginning of the search. At least k elements reach `low`; the exact number is
+ * not known yet. Called by every thread of the block. */
 template <class Room, class Chunk>
 __device__ chunk_search begin_search(Room &room, const Chunk &c, uint32_t k)
 {
@@ -81,7 +84,7 @@ __device__ chunk_search begin_search(Room &room, const Chunk &c, uint32_t k)
     return {room.low, room.top + 1, c.count(), 0};
 }
 
-/* Until the list is short. */
+/* Bisects until the list is short. */
 template <class Room, class Chunk>
 __device__ void search_all(Room &room, const Chunk &c, chunk_search *s, uint32_t k)
 {
@@ -99,7 +102,8 @@ __device__ void search_all(Room &room, const Chunk &c, chunk_search *s, uint32_t
     }
 }
 
-/* A bit for each position that reaches `low`, in words of 32 positions. Every thread of the block. */
+/* Sets a bit for each position that reaches `low`, in words of 32 positions. Called by every thread
+ * of the block. */
 template <class Room, class Chunk>
 __device__ void mark_reaching(Room &room, const Chunk &c, uint32_t low)
 {
@@ -118,8 +122,8 @@ __device__ void mark_reaching(Room &room, const Chunk &c, uint32_t low)
     sync_block();
 }
 
-/* The list of what reaches `low`, in order, and the magnitudes of as many as there is room for; returns how many there are.
- * Every thread of the block. */
+/* Lists the positions that reach `low`, in order, and the magnitudes of as many as there is room
+ * for. Returns the number of positions. Called by every thread of the block. */
 template <class Room, class Chunk>
 __device__ uint32_t list_reaching(Room &room, const Chunk &c, uint32_t low)
 {
@@ -127,7 +131,7 @@ __device__ uint32_t list_reaching(Room &room, const Chunk &c, uint32_t low)
     const uint32_t mine = threadIdx.x, first = mine / kWarp * kWarp;
 
     mark_reaching(room, c, low);
-    if (first < words) { /* a word a thread */
+    if (first < words) { /* one word per thread */
         uint32_t word = mine < words ? room.word[mine % warps][mine / warps] : 0, before = 0, at;
 
 #pragma unroll 1
@@ -148,7 +152,7 @@ __device__ uint32_t list_reaching(Room &room, const Chunk &c, uint32_t low)
     return room.listed;
 }
 
-/* Leaves of the list what is kept. A warp's work. */
+/* Removes from the list what is not kept. Called by one warp. */
 template <class Room, class Chunk>
 __device__ void keep(Room &room, const Chunk &c, uint32_t n, const chunk_cut &cut)
 {
@@ -170,13 +174,14 @@ __device__ void keep(Room &room, const Chunk &c, uint32_t n, const chunk_cut &cu
     }
 }
 
-/* Tiles that begin in front of a position. */
+/* The number of tiles that begin before a position. */
 __device__ __forceinline__ uint32_t tiles_before(uint32_t pos)
 {
     return (pos + kTile - 1) / kTile;
 }
 
-/* Writes the entries of the list: each value times `unitary`, and where the tiles that begin in the chunk have theirs. */
+/* Writes the entries of the list, each value times `unitary`, and the first entry of each tile that
+ * begins in the chunk. */
 template <class Room, class Chunk>
 __device__ void write_list(const Room &room, const Chunk &c, const chunk_place &place,
                            const struct gcb_cuda_chosen &to, float unitary)
@@ -198,9 +203,10 @@ __device__ void write_list(const Room &room, const Chunk &c, const chunk_place &
 }
 
 /*
- * Chooses, and writes what is kept. Every thread of the block; Chunk says what it has: each, threads, count, has, magnitude,
- * magnitude_at a position, and put. What magnitude_at and put read is behind a barrier. Returns a magnitude that all
- * that is kept reach, in thread 0; room.top is the largest, until the room is used again.
+ * Chooses from a chunk and writes its entries. Called by every thread of the block. `Chunk` has
+ * each, threads, count, has, magnitude, magnitude_at (of a position) and put; what magnitude_at and
+ * put read must have been written before a barrier. Thread 0 gets a magnitude that all kept
+ * elements reach. room.top is the largest magnitude, until the room is used again.
  */
 template <class Room, class Chunk>
 __device__ uint32_t choose_of_chunk(Room &room, const Chunk &c, const chunk_place &place,
@@ -226,7 +232,7 @@ __device__ uint32_t choose_of_chunk(Room &room, const Chunk &c, const chunk_plac
     return s.low;
 }
 
-/* Chunk `i` of those that gcb_cuda_chunks cuts positions into. */
+/* Chunk i of the chunks that `cut` describes. */
 __device__ __forceinline__ chunk_place place_of(const struct gcb_cuda_chunks &cut, uint64_t n,
                                                 uint64_t i)
 {
@@ -240,7 +246,8 @@ __device__ __forceinline__ chunk_place place_of(const struct gcb_cuda_chunks &cu
     return p;
 }
 
-/* What all chunks together come to, known before; one thread. */
+/* Writes the number of kept positions of all chunks, which is known beforehand. Called by one
+ * thread. */
 __device__ __forceinline__ void end_choice(const struct gcb_cuda_chosen &to)
 {
     to.choice->kept = to.most;

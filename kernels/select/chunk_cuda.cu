@@ -10,11 +10,12 @@ namespace
 {
 
 constexpr unsigned kScaleThreads = 256;
-constexpr unsigned kFew = 32, kSome = 256, kMost = gcb::kChunkNear / gcb::kChunkEach; /* threads */
+/* Numbers of threads. */
+constexpr unsigned kFew = 32, kSome = 256, kMost = gcb::kChunkNear / gcb::kChunkEach;
 
 template <unsigned Threads> using near_room = gcb::chunk_room<gcb::kChunkEach, Threads>;
 
-/* Magnitudes in registers, elements where they are. */
+/* Magnitudes are in registers, elements in memory. */
 struct near_chunk {
     const float *x;
     uint32_t length;
@@ -90,7 +91,7 @@ uint64_t chunks_of(const struct gcb_cuda_chosen *to, const struct gcb_cuda_chunk
     return (to->n + cut->length - 1) / cut->length - cut->first;
 }
 
-/* By `Threads` threads at most. */
+/* Launches with at most `Threads` threads. */
 template <unsigned Threads>
 int launch_near(struct gcb_device_stream *s, const struct gcb_cuda_chosen *chosen,
                 const struct gcb_device_input *in, const struct gcb_cuda_chunks *cut)

@@ -6,7 +6,8 @@
 namespace gcb
 {
 
-/* chunk_far_cuda.cu: gcb_cuda_select_chunks, by `grid` blocks, where registers do not hold a chunk. */
+/* chunk_far_cuda.cu: gcb_cuda_select_chunks for chunks that do not fit the registers, with `grid`
+ * blocks. */
 int choose_far_chunks(struct gcb_device_stream *s, const struct gcb_cuda_chosen &to,
                       const struct gcb_device_input &in, const struct gcb_cuda_chunks &cut,
                       uint64_t grid);

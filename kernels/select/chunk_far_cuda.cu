@@ -9,10 +9,10 @@ namespace
 
 constexpr uint32_t kMostThreads = 1024;
 
-/* Read again each time. */
+/* Elements are read from memory each time. */
 struct far_chunk {
     const float *x;
-    uint32_t count, stretch; /* elements of a warp, a multiple of 32 */
+    uint32_t count, stretch; /* elements of the chunk, and of a warp (a multiple of 32) */
 
     __device__ uint32_t each() const
     {
@@ -37,7 +37,7 @@ struct far_room {
     gcb::search_room search;
 };
 
-/* Counts the digits of this level, of what has the digits above it in common with `prefix`. */
+/* Counts the digits of this level among the magnitudes that share the higher digits of `prefix`. */
 __device__ void count_digits(gcb::search_room &room, const far_chunk &c, unsigned level,
                              uint32_t prefix)
 {
@@ -55,8 +55,8 @@ __device__ void count_digits(gcb::search_room &room, const far_chunk &c, unsigne
     gcb::sync_block();
 }
 
-/* The k-th largest digit by digit: three reads at most, and no more than it takes until all that have its digits are
- * kept. */
+/* Finds the k-th largest magnitude digit by digit. Takes at most three reads; stops as soon as all
+ * magnitudes with the digits found are kept. */
 __device__ gcb::chunk_cut find_far_cut(gcb::search_room &room, const far_chunk &c, uint32_t k)
 {
     uint32_t prefix = 0, left = k;
@@ -76,7 +76,7 @@ __device__ gcb::chunk_cut find_far_cut(gcb::search_room &room, const far_chunk &
     return {prefix + 1, left};
 }
 
-/* How many ties the warps in front of this one have. Every thread of the block. */
+/* The number of ties in the warps before this one. Called by every thread of the block. */
 __device__ uint32_t ties_before(gcb::scan_room &room, const far_chunk &c, const gcb::chunk_cut &cut)
 {
     uint32_t mine = 0, total;
@@ -89,7 +89,8 @@ __device__ uint32_t ties_before(gcb::scan_room &room, const far_chunk &c, const 
     return gcb::shfl(mine, 0);
 }
 
-/* Is element e kept? *ties: how many stand in front of the warp's 32, and then of its next. Every lane. */
+/* Is element e kept? *ties is the number of ties before the warp's 32 elements, and is updated for
+ * its next 32. Called by every lane. */
 __device__ bool is_kept(const far_chunk &c, const gcb::chunk_cut &cut, uint32_t e, uint32_t *ties)
 {
     const bool there = c.index(e) < c.count;
@@ -106,8 +107,8 @@ __device__ bool is_kept(const far_chunk &c, const gcb::chunk_cut &cut, uint32_t 
     return kept;
 }
 
-/* Writes what is kept of the chunk: its entries, and where the tiles that begin in it have theirs. Every thread of the
- * block. */
+/* Writes the entries of the chunk, and the first entry of each tile that begins in it. Called by
+ * every thread of the block. */
 __device__ void write_kept(gcb::scan_room &room, const far_chunk &c, const gcb::chunk_cut &cut,
                            const gcb::chunk_place &place, const struct gcb_cuda_chosen &to)
 {

@@ -1,20 +1,21 @@
 #ifndef KERNELS_SELECT_CHUNK_SEARCH_CUH
 #define KERNELS_SELECT_CHUNK_SEARCH_CUH
 
-/* The search for the k-th largest magnitude of a chunk, and what of it a single warp does in shared memory (chunk.cuh). */
+/* The search for the k-th largest magnitude of a chunk; the parts that a single warp does in shared
+ * memory (chunk.cuh). */
 #include "kernels/cuda/warp.cuh"
 
 namespace gcb
 {
 
-/* What is kept: all that reach `sure`, and the first `ties` that equal sure - 1. */
+/* The magnitudes to keep: all that reach `sure`, and the first `ties` that equal sure - 1. */
 struct chunk_cut {
     uint32_t sure, ties;
 };
 
-/* A search for the k-th largest magnitude: at least k reach `low`, fewer than k `high`. */
+/* The state of the search: at least k magnitudes reach `low`, fewer than k reach `high`. */
 struct chunk_search {
-    uint32_t low, high, reach, over; /* how many reach `low` and `high` */
+    uint32_t low, high, reach, over; /* numbers of magnitudes that reach `low` and `high` */
 
     __device__ bool goes_on(uint32_t k) const
     {
@@ -36,7 +37,8 @@ struct chunk_search {
     }
 };
 
-/* From the largest down in octaves, twice as many each time, for those kept are rarely far from it; then by halves. */
+/* The next magnitude to try: from the maximum down in octaves, doubling the step each time, because
+ * the kept magnitudes are rarely far from the maximum; then by bisection. */
 struct octaves_down {
     uint32_t down = 1u << 23;
 
@@ -51,13 +53,14 @@ struct octaves_down {
     }
 };
 
-/* Does magnitude m reach one above 0? Without a branch or a predicate. */
+/* 1 if magnitude m reaches `middle` (above 0), else 0; without a branch or a predicate. */
 __device__ __forceinline__ uint32_t reaches(uint32_t m, uint32_t middle)
 {
     return (middle - 1 - m) >> 31;
 }
 
-/* How many of n magnitudes in shared memory, 0 behind them up to a multiple of 4, reach one above 0. A warp's work. */
+/* The number of magnitudes in shared memory that reach `middle` (above 0). There are n of them,
+ * followed by zeros up to a multiple of 4. Called by a warp. */
 __device__ __forceinline__ uint32_t count_reaching(const uint32_t *v, uint32_t n, uint32_t middle)
 {
     uint32_t mine = 0;
@@ -72,7 +75,8 @@ __device__ __forceinline__ uint32_t count_reaching(const uint32_t *v, uint32_t n
     return warp_add(mine);
 }
 
-/* Of the threads' largest: the largest of all, and a bound that k of them reach and few more, if k is few. A warp's work. */
+/* From the threads' maxima, finds the overall maximum and a bound that at least k of them reach;
+ * few more do, if k is small. Called by a warp. */
 template <class Room> __device__ void find_bound(Room &room, uint32_t threads, uint32_t k)
 {
     const uint32_t enough = k + k / 8 + 1;
@@ -94,11 +98,11 @@ template <class Room> __device__ void find_bound(Room &room, uint32_t threads, u
         room.low = s.low;
 }
 
-/* The rest of the search, among the n of a list. A warp's work. */
+/* The rest of the search, among the n magnitudes of a list. Called by a warp. */
 template <class Room>
 __device__ void search_list(Room &room, uint32_t n, chunk_search *s, uint32_t k)
 {
-    uint32_t up = 1u << 17; /* few are above k, so it begins below */
+    uint32_t up = 1u << 17; /* small steps up: the list is hardly longer than k */
 
     if (lane() < 4)
         room.magnitude[n + lane()] = 0;

@@ -1,7 +1,7 @@
 #ifndef KERNELS_SELECT_FILL_CUH
 #define KERNELS_SELECT_FILL_CUH
 
-/* The entries of a payload, for a block that has a stretch of positions to fill. */
+/* Reads the entries of a payload that lie in one range of positions. */
 #include "kernels/convert/convert_elem.h"
 #include "kernels/cuda/tile.cuh"
 #include "kernels/select/payload.cuh"
@@ -11,7 +11,7 @@
 namespace gcb
 {
 
-/* Code i of a run of codes of `bits` <= 16. */
+/* Code i of an array of codes of `bits` <= 16 bits. */
 __device__ __forceinline__ uint32_t code_at(const uint8_t *in, uint64_t i, unsigned bits)
 {
     const uint64_t bit = i * bits, last = (bit + bits - 1) / 8;
@@ -44,8 +44,9 @@ __device__ __forceinline__ float value_at(const uint8_t *in, uint64_t i,
 }
 
 /*
- * put(at, a, b) for each entry of positions [from, end), where it stands among them and its value, or its two: by any thread
- * of the block, all of which come. Ranges and positions may be anything.
+ * Calls put(at, a, b) for each entry with a position in [from, end): `at` is its offset from
+ * `from`, and a (with b, if Width is 2) its value. Called by every thread of the block; any thread
+ * may get any entry. Damaged tables and positions are safe.
  */
 template <unsigned Width, class Put>
 __device__ __forceinline__ void each_entry(const struct gcb_cuda_entries &kept, uint64_t from,

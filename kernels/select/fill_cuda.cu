@@ -10,7 +10,7 @@ using gcb::kTile;
 using gcb::kTileEach;
 using gcb::kTileThreads;
 
-/* Scales; false if no encoder writes them. */
+/* Reads the scales. Returns false if no encoder writes them. */
 __device__ bool get_scale(struct gcb_cuda_scale *to, const uint8_t *in,
                           const struct gcb_cuda_values &how)
 {
@@ -30,7 +30,7 @@ __device__ bool get_scale(struct gcb_cuda_scale *to, const uint8_t *in,
     return true;
 }
 
-/* One thread. */
+/* Only thread 0 works. */
 __global__ void open_payload(struct gcb_cuda_opened *head, struct gcb_cuda_payload p,
                              struct gcb_cuda_values how, struct gcb_cuda_index_length size,
                              gcb_device_result *result)
@@ -54,7 +54,7 @@ __global__ void open_payload(struct gcb_cuda_opened *head, struct gcb_cuda_paylo
         gcb::refuse(head, result);
 }
 
-/* One thread. A scale that nobody would read is of a tensor that goes raw. */
+/* Only thread 0 works. A scale that a decoder would refuse belongs to a tensor that is sent raw. */
 __global__ void reopen_payload(struct gcb_cuda_opened *head, struct gcb_cuda_payload p,
                                struct gcb_cuda_values how, const struct gcb_cuda_choice *choice)
 {
@@ -70,7 +70,7 @@ template <unsigned Width> struct canvas {
     uint32_t bits[kTile * Width];
 };
 
-/* Where an entry of a tile goes. */
+/* Puts an entry at its place in the tile. */
 template <unsigned Width> struct put_on_canvas {
     canvas<Width> *room;
 
@@ -82,7 +82,7 @@ template <unsigned Width> struct put_on_canvas {
     }
 };
 
-/* Each tile is zeroed, filled and written once; those in front of `first` are left out. */
+/* Each tile is zeroed, filled and written once. Tiles before `first` are left out. */
 template <unsigned Width>
 __global__ void fill(float *__restrict__ out, struct gcb_cuda_entries kept, uint64_t first)
 {

@@ -10,8 +10,7 @@ using gcb::kTile;
 using gcb::kTileEach;
 using gcb::kTileThreads;
 
-constexpr unsigned kWords =
-    kTile / 2; /* positions of a tile of u32, as many bytes as its room has */
+constexpr unsigned kWords = kTile / 2; /* u32 positions that a tile's room holds */
 constexpr unsigned kFlagWords = kTile / 32;
 constexpr unsigned kSumThreads = 1024;
 
@@ -87,7 +86,8 @@ __global__ void get_words(struct gcb_cuda_filling f, const uint8_t *__restrict__
     }
 }
 
-/* How many positions lie below `bound`, if they ascend; some number up to `kept` if they do not. */
+/* The number of positions below `bound`, if they are ascending; otherwise some number up to
+ * `kept`. */
 __device__ uint32_t count_below(const uint32_t *pos, uint64_t kept, uint64_t bound)
 {
     uint64_t low = 0, high = kept;
@@ -113,14 +113,14 @@ __global__ void search_tiles(struct gcb_cuda_filling f, uint64_t tiles)
 
 /* ---- reading: bitmap ---- */
 
-/* This thread's 16 flags of a tile; those of positions that there are not are set in *extra. Every thread of the
- * block. */
+/* This thread's 16 flags of a tile. Flags of positions that do not exist go to *extra. Called by
+ * every thread of the block. */
 __device__ uint32_t flags_of(gcb::tile_room &room, const uint8_t *in, uint64_t n, uint64_t tile,
                              uint32_t *extra)
 {
     const uint64_t left = n - tile * kTile, first = threadIdx.x * kTileEach;
     const unsigned bytes = static_cast<unsigned>(((left < kTile ? left : kTile) + 7) / 8);
-    const uint64_t mine = left < first ? 0 : left - first; /* positions there are, from here on */
+    const uint64_t mine = left < first ? 0 : left - first; /* existing positions from here on */
     const uint32_t mask = mine >= kTileEach ? 0xffffu : (1u << mine) - 1;
     const unsigned skip = gcb::load_tile(room, in + tile * (kTile / 8), bytes);
     const uint8_t *at = reinterpret_cast<const uint8_t *>(room.word) + skip + 2 * threadIdx.x;
@@ -160,7 +160,7 @@ __global__ void count_flags(struct gcb_cuda_filling f, const uint8_t *__restrict
     }
 }
 
-/* One block: counts become where each tile begins. */
+/* Launched with one block. Turns the counts into the first entry of each tile. */
 __global__ __launch_bounds__(kSumThreads) void sum_flags(struct gcb_cuda_filling f, uint64_t tiles,
                                                          gcb_device_result *result)
 {

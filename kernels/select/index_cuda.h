@@ -4,23 +4,24 @@
 #include "kernels/select/values_cuda.h"
 
 /*
- * Positions of the sparse codec on the device, as src/lib/sparse/index_*.c write and read them: launchers, two for each
- * coder. 0 or GCB_E_DEVICE.
+ * Positions of the sparse codec on the device, in the formats of src/lib/sparse/index_*.c: two
+ * launchers for each coder. They return 0 or GCB_E_DEVICE.
  */
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-/* Writes the positions behind the values, and sets result->length to the payload's. */
+/* Writes the positions after the values, and sets result->length to the payload's length. */
 typedef int gcb_cuda_put_index_fn(struct gcb_device_stream *s, uint8_t *out,
                                   const struct gcb_cuda_chosen *chosen,
                                   const struct gcb_cuda_values *how, void *scratch,
                                   struct gcb_device_result *result);
 
 /*
- * Reads f->head->kept positions (0: of a damaged payload, or of one without any), which begin at f->head->index of
- * the payload, no further than its end, and end there. Fills f->pos and f->first. Whatever the bytes are, nothing
- * outside payload and scratch is touched; damage is a status, and both are unspecified then.
+ * Reads f->head->kept positions (0 if the payload is damaged or keeps none). They begin at
+ * f->head->index of the payload and must end at its end. Fills f->pos and f->first. Whatever the
+ * bytes are, nothing outside the payload and the scratch is accessed. Damage sets the status, and
+ * leaves both arrays unspecified.
  */
 typedef int gcb_cuda_get_index_fn(struct gcb_device_stream *s, const struct gcb_cuda_payload *p,
                                   const struct gcb_cuda_filling *f,
@@ -29,7 +30,7 @@ typedef int gcb_cuda_get_index_fn(struct gcb_device_stream *s, const struct gcb_
 gcb_cuda_put_index_fn gcb_cuda_put_u32, gcb_cuda_put_bitmap;
 gcb_cuda_get_index_fn gcb_cuda_get_u32, gcb_cuda_get_bitmap;
 
-/* kernels/index/: each is given the scratch it asks for, aligned to 16. */
+/* kernels/index/: each gets the scratch that it asks for, aligned to 16. */
 gcb_cuda_put_index_fn gcb_cuda_put_varint, gcb_cuda_put_golomb, gcb_cuda_put_adaptive,
     gcb_cuda_put_eliasfano, gcb_cuda_put_block;
 gcb_cuda_get_index_fn gcb_cuda_get_varint, gcb_cuda_get_golomb, gcb_cuda_get_adaptive,

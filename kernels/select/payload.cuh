@@ -1,7 +1,7 @@
 #ifndef KERNELS_SELECT_PAYLOAD_CUH
 #define KERNELS_SELECT_PAYLOAD_CUH
 
-/* Where the parts of a payload stand, and numbers at odd bytes. */
+/* Offsets of the parts of a payload, and unaligned numbers. */
 #include "kernels/base/hd.h"
 #include "kernels/cuda/warp.cuh"
 #include "kernels/select/values_cuda.h"
@@ -36,14 +36,14 @@ __device__ __forceinline__ uint32_t get_u32(const uint8_t *in)
     return v;
 }
 
-/* A damaged payload, of which nothing more is read. */
+/* Marks a payload as damaged; nothing more of it is read. */
 __device__ __forceinline__ void refuse(struct gcb_cuda_opened *head, gcb_device_result *result)
 {
     head->kept = 0;
     set_status(&result->status, GCB_E_CORRUPT);
 }
 
-/* index_cuda.cu: f.first, of f.pos. */
+/* index_cuda.cu: fills f.first from f.pos. */
 int find_tiles(struct gcb_device_stream *s, const struct gcb_cuda_filling &f, uint64_t n);
 
 } /* namespace gcb */

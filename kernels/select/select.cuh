@@ -1,7 +1,7 @@
 #ifndef KERNELS_SELECT_SELECT_CUH
 #define KERNELS_SELECT_SELECT_CUH
 
-/* What the files of select_cuda.h share. */
+/* Shared by the files that implement select_cuda.h. */
 #include "kernels/base/hd.h"
 #include "kernels/cuda/launch.cuh"
 #include "kernels/cuda/scan.cuh"
@@ -11,69 +11,72 @@
 namespace gcb
 {
 
-constexpr unsigned kDigits =
-    2048; /* of the topmost 11 bits of a magnitude; the two levels below have half */
+/* Values of the top 11 bits of a magnitude; the two lower levels have half as many. */
+constexpr unsigned kDigits = 2048;
 constexpr unsigned kLevels = 3;
 constexpr unsigned kSides = 2;     /* positive values, then negative ones */
-constexpr unsigned kRatios = 1024; /* of a search: its thresholds are fewer */
+constexpr unsigned kRatios = 1024; /* ratios of a search; its thresholds are fewer */
 constexpr unsigned kOneBlock = 1024;
 
-/* What is kept of those whose sign bit, under `mask`, equals `sign`: all above the magnitude `prefix`, and the first
- * `left` that equal it. While one is searched for: its digits so far, and which one it is among those that have
- * them. */
+/* The elements of one side to keep: the side is those whose sign bit, masked with `mask`, equals
+ * `sign`. Kept are all magnitudes above `prefix`, and the first `left` that equal it. While
+ * `prefix` is being searched for, it holds the leading digits found so far, and `left` the rank
+ * among the elements that share them. */
 struct keeping {
     uint32_t mask, sign;
     uint32_t prefix, left;
 };
-constexpr uint32_t kAll = 0xffffffffu; /* of those that equal it */
+constexpr uint32_t kAll = 0xffffffffu; /* keeps all that equal `prefix` */
 
 struct choosing {
-    struct gcb_cuda_choice choice; /* first: chosen.choice points here */
+    struct gcb_cuda_choice choice; /* must be first: chosen.choice points here */
     double mean;
     uint32_t max_bits;
-    uint32_t least;                  /* magnitude that is collected from */
-    uint32_t again;                  /* collect once more */
-    uint32_t reused;                 /* a threshold of an earlier step */
-    uint32_t want[kSides];           /* how many are ranked; 0: none, `keep` is there already */
-    struct keeping keep[kSides + 1]; /* for each side; at last what is kept */
-    uint32_t kept[kSides];           /* in lists that are made together */
-    uint32_t side;                   /* of those, the one that is kept */
+    uint32_t least;                  /* elements of at least this magnitude are collected */
+    uint32_t again;                  /* collect a second time */
+    uint32_t reused;                 /* an earlier step's threshold is used */
+    uint32_t want[kSides];           /* rank to find on each side; 0: `keep` is already set */
+    struct keeping keep[kSides + 1]; /* one for each side; the last says what is finally kept */
+    uint32_t kept[kSides];           /* lengths of lists that are made together */
+    uint32_t side;                   /* the side whose list is kept */
     uint32_t digits[kSides][kLevels][kDigits];
-    uint32_t table[kRatios], count[kRatios]; /* thresholds, and how many lie between two */
+    uint32_t table[kRatios], count[kRatios]; /* thresholds, and elements between two */
 };
 
-/* What was collected: tile t has count[t] entries from entry 4096 t on. */
+/* The collected elements: tile t has count[t] entries from entry 4096 t on. */
 struct slots {
     uint32_t *bits;
     uint16_t *offset; /* within the tile */
     uint32_t *count;
-    uint32_t *above,
-        *ties;    /* of the entries, how many lie above what is kept, and how many equal it */
-    double *sums; /* for each block of the project's sums */
+    uint32_t *above; /* per tile: entries above the kept magnitude */
+    uint32_t *ties;  /* per tile: entries that equal it */
+    double *sums;    /* one for each block of the project's sum */
 };
 
-/* Pieces of a grid each of whose warps takes a tile. */
+/* Blocks of threads for a grid in which each warp handles a tile. */
 inline uint64_t warps_over(uint64_t tiles)
 {
     return (tiles + kTileThreads / kWarp - 1) / (kTileThreads / kWarp);
 }
 
-/* ---- the steps of a choice: each queues kernels; 0 or GCB_E_DEVICE ---- */
+/* ---- the steps of a choice: each queues kernels and returns 0 or GCB_E_DEVICE ---- */
 
-/* A choice under way; device memory but for n. */
+/* A choice in progress. All but x.n is device memory. */
 struct choice {
     struct choosing *c;
     struct slots in;
     struct gcb_device_input x;
 };
 
-/* select_cuda.cu: lays out *chosen, whose n and most are there, and what a choice needs; returns the bytes. */
+/* select_cuda.cu: lays out *chosen, whose n and most are set, and the scratch that a choice needs.
+ * lay_out returns the bytes. */
 uint64_t lay_out(void *scratch, struct gcb_cuda_chosen *chosen, choosing **c, slots *in);
 choice start(void *scratch, struct gcb_cuda_chosen *chosen, const struct gcb_device_input *x);
 
-/* What the first kernel looks at: m elements, `stride` apart from `offset` on. Collected is from their rank-th largest
- * magnitude on (of one side's, the lesser of the two, and not from 0), exactly with 3 levels of digits, a little below
- * with 2; with m = 0 from `least` on. */
+/* The sample that the first kernel reads: m elements, `stride` apart, from `offset` on. Elements of
+ * at least its rank-th largest magnitude are collected. With two sides the smaller one's rank-th
+ * largest counts, but never 0. It is found exactly with 3 levels of digits, and rounded down a
+ * little with 2. With m = 0, elements from `least` on are collected. */
 struct sample {
     uint64_t stride, offset;
     uint64_t m, rank;
@@ -81,18 +84,22 @@ struct sample {
     uint32_t least;
 };
 
-/* A sample that a few more than k are expected to reach, as gcb_select_guess; m = 0 if it would not tell. */
+/* A sample whose rank-th magnitude a few more than k elements should reach, like gcb_select_guess;
+ * m = 0 if n is too small. */
 sample guess(uint64_t n, uint64_t k);
 
-/* select_collect_cuda.cu: begin is first. `want`: of each side, ranked later. With two sides zeros are no digits. */
+/* select_collect_cuda.cu: begin comes first. `want` is the rank to find on each side. With two
+ * sides, zeros have no side and are not counted. */
 int begin(struct gcb_device_stream *s, const choice &w, const sample &how, unsigned sides,
           uint64_t want);
 int collect(struct gcb_device_stream *s, const choice &w, unsigned sides, bool second);
 
-/* select_rank_cuda.cu: the want-th largest of each side, of what was collected. */
+/* select_rank_cuda.cu: finds the want-th largest magnitude of each side among the collected
+ * elements. */
 int rank(struct gcb_device_stream *s, const choice &w, unsigned sides);
 
-/* A list to make, of what keep[which] says: room as in gcb_cuda_chosen, and what is counted on the way. */
+/* A list to make of the elements that keep[which] describes: output arrays as in gcb_cuda_chosen,
+ * and the counts made on the way. */
 struct listing {
     struct slots in;
     uint32_t *pos;
@@ -106,15 +113,15 @@ struct lists {
     unsigned count;
 };
 
-/* select_compact_cuda.cu: makes them, of n positions; how long each is goes to kept[], that of a single one also to the
- * choice. compact: one. */
+/* select_compact_cuda.cu: makes lists of n positions. Their lengths go to kept[]; that of a single
+ * list also goes to the choice. compact makes one list. */
 int make_lists(struct gcb_device_stream *s, const choice &w, const lists &to, uint64_t n);
 int compact(struct gcb_device_stream *s, const choice &w, const struct gcb_cuda_chosen &to,
             unsigned which);
 
-/* ---- what kernels share ---- */
+/* ---- device functions ---- */
 
-/* Where the digit of a level stands. */
+/* The lowest bit of a level's digit. */
 __device__ __forceinline__ unsigned shift_of(unsigned level)
 {
     return level == 0 ? 20 : level == 1 ? 10 : 0;
@@ -137,8 +144,9 @@ struct search_room {
 };
 
 /*
- * The largest digit that, with those above it, at least `rank` were counted for: to room.digit; the rank among those
- * that have it to room.left. Nothing is found for rank 0 or one that exceeds the count. Every thread of the block.
+ * Finds the digit of the rank-th largest element from the counts of digits: room.digit, and its
+ * rank among the elements with that digit: room.left. Finds nothing if rank is 0 or exceeds the
+ * count. Called by every thread of the block.
  */
 __device__ __forceinline__ void find_digit(search_room &room, const uint32_t *count,
                                            unsigned digits, uint32_t rank)
@@ -162,7 +170,7 @@ __device__ __forceinline__ void find_digit(search_room &room, const uint32_t *co
     sync_block();
 }
 
-/* How many of a side were collected. Every thread of the block. */
+/* The number of elements collected from a side. Called by every thread of the block. */
 __device__ __forceinline__ uint32_t count_collected(scan_room &room, const choosing *c,
                                                     unsigned side)
 {
@@ -174,7 +182,8 @@ __device__ __forceinline__ uint32_t count_collected(scan_room &room, const choos
     return total;
 }
 
-/* All is to be collected once more, from the lowest magnitude. Every thread of the block, after a barrier. */
+/* Asks for a second collection, of all magnitudes. Called by every thread of the block, after a
+ * barrier. */
 __device__ __forceinline__ void collect_again(choosing *c)
 {
     for (unsigned i = threadIdx.x; i < kSides * kDigits; i += blockDim.x)

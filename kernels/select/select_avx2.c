@@ -4,7 +4,8 @@
 #include "kernels/select/select.h"
 #include "kernels/select/select_elem.h"
 
-/* Row m moves the 32-bit lanes named by the bits of m to the front; what follows them is arbitrary. */
+/* Row m moves the 32-bit lanes whose bits are set in m to the front; the lanes after them are
+ * arbitrary. */
 static const uint8_t to_front[16][16] = {
     {0},
     {0, 1, 2, 3},
@@ -24,8 +25,8 @@ static const uint8_t to_front[16][16] = {
     {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15},
 };
 
-/* All ones where magnitude(x) >= threshold, threshold in 0..2^31. Both sides fit in a signed number once
- * the threshold is lowered by one, which turns >= into >. */
+/* All ones if magnitude(x) >= threshold, for thresholds in 0..2^31; `below` is threshold - 1. With
+ * >= turned into >, both operands fit signed integers. */
 static inline __m256i passes(const float *x, __m256i below)
 {
     const __m256i mask = _mm256_set1_epi32((int)GCB_MAGNITUDE_MASK);
@@ -34,7 +35,7 @@ static inline __m256i passes(const float *x, __m256i below)
     return _mm256_cmpgt_epi32(_mm256_and_si256(bits, mask), below);
 }
 
-/* No magnitude reaches 2^31, so greater thresholds mean the same as that one. */
+/* No magnitude reaches 2^31, so larger thresholds are equivalent to 2^31. */
 static inline __m256i one_below(uint32_t threshold)
 {
     const uint32_t top = GCB_MAGNITUDE_MASK;
@@ -57,7 +58,7 @@ size_t gcb_select_collect_avx2(uint32_t *pos, const float *x, size_t n, uint32_t
     __m128i index = _mm_add_epi32(_mm_set1_epi32((int)first), _mm_setr_epi32(0, 1, 2, 3));
     size_t have = 0, i = 0;
 
-    /* have <= i, so that a whole store ends within the n entries. */
+    /* have <= i, so a whole store ends within the n entries. */
     for (; i + 8 <= n; i += 8) {
         const unsigned mask =
             (unsigned)_mm256_movemask_ps(_mm256_castsi256_ps(passes(x + i, below)));
@@ -90,7 +91,7 @@ size_t gcb_select_count_avx2(const float *x, size_t n, uint32_t threshold)
     return count;
 }
 
-/* Squares of scaled parts: re^2, im^2 of four numbers. */
+/* Squares of the scaled parts, re^2 and im^2, of four complex numbers. */
 static inline __m256 squares(const float *z, __m256 scale)
 {
     const __m256 v = _mm256_mul_ps(_mm256_loadu_ps(z), scale);
@@ -105,7 +106,7 @@ void gcb_select_power_avx2(float *out, const float *z, size_t n, float scale, fl
 
     for (; i + 8 <= n; i += 8) {
         const __m256 a = squares(z + 2 * i, s), b = squares(z + 2 * i + 8, s);
-        /* The sums come as numbers 0 1 4 5 | 2 3 6 7. */
+        /* hadd gives the sums in the order 0 1 4 5 | 2 3 6 7. */
         const __m256 sum = _mm256_mul_ps(_mm256_hadd_ps(a, b), w);
         const __m256d pairs = _mm256_permute4x64_pd(_mm256_castps_pd(sum), _MM_SHUFFLE(3, 1, 2, 0));
 

@@ -4,8 +4,9 @@
 #include "kernels/select/select.h"
 #include "kernels/select/select_elem.h"
 
-/* Compresses in a register and stores it whole: compressing straight to memory is microcoded on some
- * CPUs and many times slower. have <= i, so that a whole store ends within the n entries. */
+/* Compresses in a register and stores it whole, because compressing directly to memory is
+ * microcoded on some CPUs and many times slower. have <= i, so a whole store ends within the n
+ * entries. */
 size_t gcb_select_collect_avx512(uint32_t *pos, const float *x, size_t n, uint32_t first,
                                  uint32_t threshold)
 {

@@ -16,12 +16,12 @@ using gcb::sample;
 using gcb::search_room;
 using gcb::slots;
 
-constexpr uint64_t kSampleFrom = 1 << 16; /* below this many positions all of them are collected */
+constexpr uint64_t kSampleFrom = 1 << 16; /* fewer positions than this are all collected */
 constexpr uint64_t kSampleMost = 1 << 15;
-constexpr unsigned kSampleAhead =
-    8; /* that a thread has on their way at once: they lie far apart */
+/* Loads in flight per thread, because the elements are far apart. */
+constexpr unsigned kSampleAhead = 8;
 
-/* Elements of the sample from `from` on, a block apart; 0 behind the last. */
+/* Loads elements of the sample from `from` on, blockDim.x apart; 0 after the last. */
 __device__ void take_sample(float (&v)[kSampleAhead], const gcb_device_input &x, const sample &how,
                             uint64_t from)
 {
@@ -37,7 +37,8 @@ __device__ void take_sample(float (&v)[kSampleAhead], const gcb_device_input &x,
     }
 }
 
-/* Counts a digit. Zeros are left out: they are many, or the other side's, and a count that all add to is slow. */
+/* Counts a digit. Zeros are left out: they are many, or belong to the other side, and a counter
+ * that all threads update is slow. */
 __device__ void count_digit(search_room &room, uint32_t bits, uint32_t prefix, unsigned level)
 {
     const unsigned above = gcb::shift_of(level ? level - 1 : 0);
@@ -47,7 +48,8 @@ __device__ void count_digit(search_room &room, uint32_t bits, uint32_t prefix, u
                         1u);
 }
 
-/* The rank-th largest of this side in the sample, 0 if that has fewer which are not 0. Every thread of the block. */
+/* The rank-th largest magnitude of this side in the sample; 0 if fewer elements of the side are not
+ * 0. Called by every thread of the block. */
 __device__ uint32_t rank_sample(search_room &room, const gcb_device_input &x, const sample &how,
                                 unsigned side, unsigned sides)
 {
@@ -79,7 +81,7 @@ __device__ uint32_t rank_sample(search_room &room, const gcb_device_input &x, co
     return prefix;
 }
 
-/* One block: zeroes, and what to collect from. */
+/* Launched with one block. Clears the counts, and computes the magnitude to collect from. */
 __global__ __launch_bounds__(gcb::kOneBlock, 1) void begin_choice(choosing *c, gcb_device_input x,
                                                                   sample how, unsigned sides,
                                                                   uint32_t want)
@@ -107,7 +109,7 @@ __global__ __launch_bounds__(gcb::kOneBlock, 1) void begin_choice(choosing *c, g
     c->again = 0;
     c->reused = 0;
     c->max_bits = 0;
-    if (want == 0 && sides == 1) /* all that is collected is kept */
+    if (want == 0 && sides == 1) /* everything collected is kept */
         c->keep[0] = {0, 0, c->least, gcb::kAll};
 }
 
@@ -116,8 +118,9 @@ struct collecting {
     uint32_t digits[kSides * kDigits];
 };
 
-/* Of one tile: what reaches `least`, to its slots and among the digits. The first read puts feedback in; what is not
- * kept is the residual then, and what is will be put right where values go out. */
+/* Collects the elements of one tile that reach `least`: stores them in the tile's slots and counts
+ * their digits. The first read adds error feedback. It also sets the residual as if nothing were
+ * kept; the residuals of kept elements are corrected when values are written. */
 __device__ void collect_tile(collecting &room, const slots &to, const gcb_device_input &x,
                              uint64_t tile, unsigned sides, uint32_t least)
 {

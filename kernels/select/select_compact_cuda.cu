@@ -14,7 +14,7 @@ using gcb::slots;
 constexpr unsigned kSumThreads = gcb::kOneBlock;
 constexpr unsigned kSumEach = 8;
 
-/* An entry's magnitude, and whether it is on the side that is kept. */
+/* The magnitude of an entry, and whether it is on the side to keep. */
 __device__ uint32_t entry(const slots &in, uint64_t tile, uint32_t i, const gcb::keeping &keep,
                           bool *mine)
 {
@@ -24,7 +24,7 @@ __device__ uint32_t entry(const slots &in, uint64_t tile, uint32_t i, const gcb:
     return bits & GCB_MAGNITUDE_MASK;
 }
 
-/* A warp counts a tile. */
+/* Each warp counts the entries of one tile at a time. */
 __device__ void count_tiles_of(const slots &in, const gcb::keeping &keep, uint64_t tiles)
 {
     for (uint64_t tile = gcb::warp_of_grid(); tile < tiles; tile += gcb::warps_of_grid()) {
@@ -55,7 +55,8 @@ __global__ void count_tiles(const choosing *c, lists to, uint64_t tiles)
 
 using summing = gcb::scan_room_of<uint64_t>;
 
-/* A block a list: where each tile's entries begin, and how many ties stand in front of it. */
+/* One block of threads per list. Computes the first entry of each tile, and the number of ties
+ * before each tile. */
 __global__ __launch_bounds__(kSumThreads) void sum_tiles(choosing *c, lists to, uint64_t tiles)
 {
     summing &room = gcb::shared<summing>();
@@ -67,7 +68,7 @@ __global__ __launch_bounds__(kSumThreads) void sum_tiles(choosing *c, lists to, 
     for (uint64_t from = 0; from < tiles; from += kSumThreads * kSumEach) {
         const uint64_t start = from + threadIdx.x * kSumEach;
         uint32_t tile_above[kSumEach], tile_ties[kSumEach], a, t;
-        uint64_t mine = 0, all, before; /* above, and ties from bit 32 on */
+        uint64_t mine = 0, all, before; /* above in the low 32 bits, ties in the high ones */
 
 #pragma unroll
         for (unsigned i = 0; i < kSumEach; i++) {
@@ -100,7 +101,7 @@ __global__ __launch_bounds__(kSumThreads) void sum_tiles(choosing *c, lists to, 
     }
 }
 
-/* A warp writes a tile. */
+/* Each warp writes the entries of one tile at a time. */
 __device__ void write_tiles_of(const listing &to, const gcb::keeping &keep, uint64_t tiles)
 {
     const slots &in = to.in;

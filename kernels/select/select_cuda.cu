@@ -5,7 +5,7 @@
 namespace
 {
 
-/* One block: were fewer collected than are asked for, all are. */
+/* Launched with one block. If fewer than k elements were collected, asks to collect all. */
 __global__ void judge(gcb::choosing *c, uint32_t k)
 {
     gcb::scan_room &room = gcb::shared<gcb::scan_room>();
@@ -35,7 +35,7 @@ uint64_t gcb::lay_out(void *scratch, struct gcb_cuda_chosen *chosen, choosing **
     in->above = reinterpret_cast<uint32_t *>(take(tiles * sizeof(uint32_t)));
     in->ties = reinterpret_cast<uint32_t *>(take(tiles * sizeof(uint32_t)));
     in->sums = reinterpret_cast<double *>(take(tiles * sizeof(double)));
-    chosen->choice = at ? &(*c)->choice : nullptr; /* without scratch only its size is asked for */
+    chosen->choice = at ? &(*c)->choice : nullptr; /* without scratch only the size is computed */
     chosen->pos = reinterpret_cast<uint32_t *>(take(chosen->most * sizeof(uint32_t)));
     chosen->value = reinterpret_cast<float *>(take(chosen->most * sizeof(float)));
     chosen->first = reinterpret_cast<uint32_t *>(take((tiles + 1) * sizeof(uint32_t)));

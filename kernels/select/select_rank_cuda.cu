@@ -9,7 +9,7 @@ using gcb::kTile;
 using gcb::search_room;
 using gcb::slots;
 
-/* A block for each side: the digit of this level. */
+/* One block of threads per side. Finds the digit of this level. */
 __global__ __launch_bounds__(gcb::kOneBlock) void pick(choosing *c, unsigned level)
 {
     search_room &room = gcb::shared<search_room>();
@@ -35,7 +35,7 @@ struct counting {
     uint32_t digits[gcb::kSides * kDigits];
 };
 
-/* Counts this level's digits of what has the digits above it in common with what is searched for. */
+/* Counts this level's digits among the elements that share the digits found so far. */
 __global__ void count_digits(choosing *c, slots in, uint64_t tiles, unsigned level, unsigned sides)
 {
     counting &room = gcb::shared<counting>();

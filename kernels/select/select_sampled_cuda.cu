@@ -10,7 +10,8 @@ using gcb::slots;
 
 constexpr unsigned kThresholds = GCB_SAMPLED_ADAPTATIONS + 1;
 
-/* One block: do too few reach the sample's threshold, all is collected, and these are tried. */
+/* Launched with one block. Tabulates the thresholds to try. If too few elements reach the sample's
+ * threshold, asks to collect all. */
 __global__ void judge_sampled(choosing *c, uint32_t k)
 {
     gcb::scan_room &room = gcb::shared<gcb::scan_room>();
@@ -26,14 +27,14 @@ __global__ void judge_sampled(choosing *c, uint32_t k)
         gcb::collect_again(c);
 }
 
-/* The sample's threshold may have been 0. */
+/* The sample's threshold may be 0; raises it to the smallest magnitude above 0. */
 __global__ void lift(choosing *c)
 {
     if (threadIdx.x == 0 && c->least == 0)
         c->least = 1;
 }
 
-/* Counts, for each threshold, those that reach it and not the one before. */
+/* For each threshold, counts the elements that reach it but not the threshold before. */
 __global__ void count_reaching(choosing *c, slots in, uint64_t tiles)
 {
     if (!c->again)
@@ -58,7 +59,8 @@ __global__ void count_reaching(choosing *c, slots in, uint64_t tiles)
     }
 }
 
-/* One block: which threshold it is, and whether what reaches it is ranked. As select_sampled.c. */
+/* Launched with one block. Chooses the threshold, and whether exactly k must be ranked instead,
+ * like select_sampled.c. */
 __global__ void decide(choosing *c, uint32_t k)
 {
     gcb::scan_room &room = gcb::shared<gcb::scan_room>();
@@ -73,7 +75,7 @@ __global__ void decide(choosing *c, uint32_t k)
             kept += c->count[i + 1];
     c->want[0] = k;
     if (!gcb_sampled_enough(kept, k) || gcb_sampled_too_many(kept, k))
-        return; /* exactly k, ranked */
+        return; /* exactly k are ranked */
     c->want[0] = 0;
     c->keep[0].prefix = c->table[i];
     c->keep[0].left = gcb::kAll;

@@ -11,7 +11,7 @@ using gcb::kRatios;
 using gcb::kTile;
 using gcb::slots;
 
-/* What a search leaves for later steps, in device memory; all zero at first. */
+/* The result of a search that later steps may reuse, in device memory; all zero at first. */
 struct remembered {
     uint64_t step;
     uint32_t worker, threshold;
@@ -19,14 +19,14 @@ struct remembered {
 };
 static_assert(sizeof(remembered) <= GCB_CUDA_SEARCH_STATE, "there is room for it");
 
-/* 0: no ratio lets k pass, and exactly k are ranked. */
+/* Sets the threshold. 0 means that no ratio lets k elements pass, and exactly k are ranked. */
 __device__ void take_threshold(choosing *c, uint32_t threshold, uint32_t k)
 {
     c->want[0] = threshold ? 0 : k;
     c->keep[0] = {0, 0, threshold, threshold ? gcb::kAll : 0};
 }
 
-/* Does an earlier step's threshold serve this one? As select_search.c. */
+/* Reuses an earlier step's threshold if it still applies, like select_search.c. */
 __global__ void recall(choosing *c, const remembered *r, struct gcb_cuda_search how)
 {
     if (threadIdx.x || !r || !r->found || r->worker != how.worker || how.step <= r->step ||
@@ -37,7 +37,8 @@ __global__ void recall(choosing *c, const remembered *r, struct gcb_cuda_search 
     take_threshold(c, r->threshold, static_cast<uint32_t>(how.k));
 }
 
-/* A warp takes a block of the project's sums; feedback is put in later, where positions are collected. */
+/* Each warp sums one block of the project's sum. Error feedback is stored later, when positions are
+ * collected. */
 __global__ void measure(choosing *c, double *sums, gcb_device_input x)
 {
     uint32_t most = 0;
@@ -70,7 +71,7 @@ struct chaining {
     double mean;
 };
 
-/* One block: every threshold that a search may come to; they ascend. */
+/* Launched with one block. Tabulates every threshold that a search may try, in ascending order. */
 __global__ void tabulate(choosing *c, const double *sums, uint64_t n)
 {
     chaining &room = gcb::shared<chaining>();
@@ -92,7 +93,7 @@ struct counting {
     uint32_t table[kRatios], count[kRatios];
 };
 
-/* Counts what was collected by the highest threshold that it reaches. */
+/* Counts each collected element under the highest threshold that it reaches. */
 __global__ void count_between(choosing *c, slots in, uint64_t tiles, bool second)
 {
     counting &room = gcb::shared<counting>();
@@ -126,9 +127,11 @@ struct halving {
 };
 
 /*
- * The search of select_search.c over what was collected: how many reach a threshold is known where it lies no lower
- * than what was collected from, and below that they are more than 2k if those collected are. *best: the threshold
- * found, 0 if none. False: that does not tell, or more is needed than was collected.
+ * The search of select_search.c over the collected elements. The number that reach a threshold is
+ * known if the threshold is at least the magnitude that was collected from; below that, the number
+ * is only known to be more than 2k if more than 2k were collected. *best: the threshold found, or 0
+ * if there is none. Returns false if the counts do not decide it, or if more elements are needed
+ * than were collected.
  */
 __device__ bool halve(const choosing *c, const uint32_t *reach, uint32_t k, uint32_t *best)
 {
@@ -154,7 +157,7 @@ __device__ bool halve(const choosing *c, const uint32_t *reach, uint32_t k, uint
     return *best ? *best >= c->least : reach[0] >= k;
 }
 
-/* One block. */
+/* Launched with one block. */
 __global__ __launch_bounds__(gcb::kOneBlock) void search(choosing *c, remembered *r,
                                                          struct gcb_cuda_search how, bool second)
 {
@@ -175,13 +178,13 @@ __global__ __launch_bounds__(gcb::kOneBlock) void search(choosing *c, remembered
         gcb::collect_again(c);
     } else if (threadIdx.x == 0) {
         take_threshold(c, best, k);
-        if (r && c->max_bits < GCB_INF_BITS) /* else this tensor is not encoded */
+        if (r && c->max_bits < GCB_INF_BITS) /* otherwise this tensor is not encoded */
             *r = {how.step, how.worker, best, 1, 0};
     }
 }
 static_assert(gcb::kOneBlock == kRatios, "a thread for each ratio");
 
-/* What was collected, counted and searched. */
+/* Collects, counts and searches. */
 int look(struct gcb_device_stream *s, const gcb::choice &w, const struct gcb_cuda_search *how,
          bool second)
 {

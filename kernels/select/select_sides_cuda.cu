@@ -10,7 +10,8 @@ using gcb::kSides;
 using gcb::listing;
 using gcb::lists;
 
-/* One block: has each side that must have k of them too few, all is collected. */
+/* Launched with one block. If a side that must have k elements has fewer, asks to collect all.
+ * `sides` has a bit for each such side. */
 __global__ void judge_sides(choosing *c, uint32_t k, unsigned sides)
 {
     gcb::scan_room &room = gcb::shared<gcb::scan_room>();
@@ -23,8 +24,8 @@ __global__ void judge_sides(choosing *c, uint32_t k, unsigned sides)
         gcb::collect_again(c);
 }
 
-/* One block: a side gives k, or what it has. If neither has anything all is zero, and the first k positions stand for
- * the tensor. */
+/* Launched with one block. Ranks k elements of each side, or all if it has fewer. If both sides are
+ * empty, the tensor is all zero, and the first k positions are kept. */
 __global__ void settle(choosing *c, uint32_t k)
 {
     gcb::scan_room &room = gcb::shared<gcb::scan_room>();
@@ -39,7 +40,7 @@ __global__ void settle(choosing *c, uint32_t k)
         c->keep[0] = c->keep[1] = {0, 0, 0, k};
 }
 
-/* ---- one-sided: the list of each side, and then one of them ---- */
+/* ---- one-sided: makes lists of both sides, then keeps one ---- */
 
 /* Sum blocks of the longer list. */
 __device__ uint64_t sum_blocks(const choosing *c)
@@ -49,7 +50,7 @@ __device__ uint64_t sum_blocks(const choosing *c)
     return (most + GCB_SUM_BLOCK - 1) / GCB_SUM_BLOCK;
 }
 
-/* A warp sums a block of a list, where the shorter one has ended nothing. */
+/* Each warp sums one block of a list. A block past the end of the shorter list sums to zero. */
 __global__ void sum_lists(const choosing *c, lists of)
 {
     const uint64_t blocks = sum_blocks(c);
@@ -72,7 +73,8 @@ struct comparing {
     double negative;
 };
 
-/* One block: SBC keeps the side with the larger sum, the positive one if they are equal. */
+/* Launched with one block. SBC keeps the side with the larger sum; the positive one if they are
+ * equal. */
 __global__ void keep_larger(choosing *c, lists of)
 {
     comparing &room = gcb::shared<comparing>();
@@ -88,7 +90,7 @@ __global__ void keep_larger(choosing *c, lists of)
     }
 }
 
-/* The negative side's list, if that is kept, to where the positive one's is. */
+/* Copies the negative side's list over the positive one's, if the negative side is kept. */
 __global__ void take_negative(const choosing *c, lists of, uint64_t tiles)
 {
     const listing &from = of.of[1], &to = of.of[0];
@@ -105,7 +107,7 @@ __global__ void take_negative(const choosing *c, lists of, uint64_t tiles)
         to.first[i] = from.first[i];
 }
 
-/* The room of the second list, which lies behind that of a choice; returns its bytes. */
+/* Lays out the second list after the scratch of a choice, and returns its bytes. */
 uint64_t lay_out_other(uint8_t *at, uint64_t n, uint64_t most, listing *other)
 {
     const uint64_t tiles = gcb::tile_count(n);
@@ -126,7 +128,7 @@ uint64_t lay_out_other(uint8_t *at, uint64_t n, uint64_t most, listing *other)
     return end;
 }
 
-/* ---- alternate: the side whose turn it is, or the other if that has nothing ---- */
+/* ---- alternating: the side whose turn it is, or the other if that side is empty ---- */
 
 __global__ void keep_turn(choosing *c, unsigned turn)
 {
@@ -134,7 +136,7 @@ __global__ void keep_turn(choosing *c, unsigned turn)
         c->keep[kSides] = c->keep[c->want[turn] ? turn : turn ^ 1];
 }
 
-/* Up to what is ranked of each side; `sides`: a bit for each that has to have k. */
+/* All steps up to ranking both sides. `sides` has a bit for each side that must have k elements. */
 int rank_sides(struct gcb_device_stream *s, const gcb::choice &w, uint64_t k, unsigned sides)
 {
     const gcb::sample how = gcb::guess(w.x.n, k);

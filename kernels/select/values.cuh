@@ -1,7 +1,7 @@
 #ifndef KERNELS_SELECT_VALUES_CUH
 #define KERNELS_SELECT_VALUES_CUH
 
-/* What the files of values_cuda.h share. */
+/* Shared by the files that implement values_cuda.h. */
 #include "kernels/range/choose.cuh"
 #include "kernels/select/select.cuh"
 #include "kernels/select/values_cuda.h"
@@ -9,27 +9,29 @@
 namespace gcb
 {
 
-/* What is known of the kept values: means need sums of blocks, range counts of exponents. */
+/* Measurements of the kept values: means need sums of blocks, range floats need counts of
+ * exponents. */
 struct measures {
     struct gcb_cuda_scale scale;
     uint32_t max_bits;
-    uint64_t exponents[kExponents]; /* complex bins are two values, and so 2^32 at most */
+    uint64_t exponents[kExponents]; /* complex bins have two values: up to 2^32 */
 };
 static_assert(sizeof(measures) % 8 == 0, "doubles stand behind it");
 
 struct measured {
     measures *all;
-    double *up, *down; /* for each block of the project's sums */
+    double *up, *down; /* for each block of the project's sum */
     uint32_t *positive;
 };
 
-/* How many values there are. */
+/* The number of values. */
 __device__ __forceinline__ uint64_t values_of(const struct gcb_cuda_chosen &c, unsigned width)
 {
     return c.choice->kept * width;
 }
 
-/* values_measure_cuda.cu: queues what the kind of values needs to know before codes are made. */
+/* values_measure_cuda.cu: queues the measurements that this kind of values needs before
+ * encoding. */
 int measure(struct gcb_device_stream *s, const measured &m, const struct gcb_cuda_chosen *c,
             const struct gcb_cuda_values *how);
 

@@ -87,10 +87,10 @@ struct uniform_code {
     }
 };
 
-/* mean, which has no codes but a scale, sign-mean and means. */
+/* For mean (no codes, only a scale), sign-mean and means. */
 struct sign_code {
     float up, down;
-    bool one, two; /* all are `up`; both are sent */
+    bool one, two; /* all values are `up`; both scales are sent */
 
     __device__ sign_code(const measures *m, const struct gcb_cuda_values &how)
         : up(m->scale.up), down(m->scale.down), one(how.kind == GCB_CUDA_MEAN),
@@ -123,7 +123,7 @@ __device__ void put_kept(uint8_t *out, const struct gcb_cuda_chosen &c)
         gcb::put_u32(out, static_cast<uint32_t>(c.choice->kept));
 }
 
-/* Where values go, and of what. */
+/* Where values are written, and which. */
 struct putting {
     uint8_t *out;
     struct gcb_cuda_chosen chosen;
@@ -131,7 +131,7 @@ struct putting {
     const measures *m;
 };
 
-/* What the decoder will not get of the kept values, where there is feedback. */
+/* Writes the residual of the kept values, if there is feedback. */
 template <class Code>
 __device__ void put_residual(const struct gcb_cuda_chosen &c, const Code &coder, const float *v,
                              const uint32_t *code, uint64_t first)
@@ -162,7 +162,7 @@ template <class Code> __global__ void put_codes(putting p, gcb_device_result *re
 
         gcb::load_floats(v, c.value, first, kept);
         for (unsigned i = 0; i < kTileEach; i++) {
-            code[i] = coder.code(v[i]); /* 0 for an absent one, which is +0, or without bits */
+            code[i] = coder.code(v[i]); /* 0 if missing, or without bits */
             clamped += coder.clamps(v[i]);
         }
         put_residual(c, coder, v, code, first);
@@ -179,7 +179,8 @@ template <class Code> __global__ void put_codes(putting p, gcb_device_result *re
         gcb::atomic_add(&result->clamped, static_cast<uint64_t>(clamped));
 }
 
-/* Four floats of the payload, from out[at] on, which is aligned to 16; values begin `lead` floats behind out. */
+/* Writes four floats of the payload from out[at] on, which is aligned to 16. The first value is at
+ * out[lead]. */
 __device__ void put_four(float *out, const struct gcb_cuda_chosen &c, uint64_t at, unsigned lead,
                          uint64_t kept)
 {
@@ -198,8 +199,7 @@ __global__ void put_floats(putting p)
 {
     const struct gcb_cuda_chosen &c = p.chosen;
     const uint64_t kept = gcb::values_of(c, p.how.width);
-    uint8_t *at =
-        p.out + gcb::values_at(c.n, p.how); /* a multiple of four bytes behind the start */
+    uint8_t *at = p.out + gcb::values_at(c.n, p.how); /* a multiple of four bytes from the start */
     const unsigned lead = static_cast<unsigned>(reinterpret_cast<uintptr_t>(at) % 16 / 4);
     float *out = reinterpret_cast<float *>(at - lead * sizeof(float));
 

@@ -5,10 +5,10 @@
 #include "kernels/select/select_cuda.h"
 
 /*
- * Payloads of the sparse codec on the device (src/lib/sparse/sparse.h), of one segment: how many positions are kept
- * (uint32; nothing where there are none to choose from), scales, values in the order of positions, and the positions
- * (kernels/select/index_cuda.h).
- * Values are those of src/lib/sparse/values_*.c, bit for bit. 0 or GCB_E_DEVICE.
+ * Payloads of the sparse codec on the device (src/lib/sparse/sparse.h), for one segment: the number
+ * of kept positions (uint32; absent if n is 0), scales, values in the order of positions, and the
+ * positions (kernels/select/index_cuda.h). Values are those of src/lib/sparse/values_*.c, bit for
+ * bit. Functions return 0 or GCB_E_DEVICE.
  */
 #ifdef __cplusplus
 extern "C" {
@@ -26,31 +26,30 @@ enum gcb_cuda_value_kind {
 
 struct gcb_cuda_values {
     enum gcb_cuda_value_kind kind;
-    uint32_t bits;  /* of a value */
-    uint32_t scale; /* bytes in front of the values */
-    uint32_t
-        side; /* and in front of those, a transform's own; whoever transforms reads and writes them */
-    uint32_t width; /* floats of a position: 1, or 2 of a complex bin */
-    /* range and uniform; the latter has a maximum alone */
-    uint32_t mantissa; /* 0: from the data */
+    uint32_t bits;  /* per value */
+    uint32_t scale; /* bytes of scales before the values */
+    uint32_t side;  /* bytes before the scales; the transform reads and writes them */
+    uint32_t width; /* floats per position: 1, or 2 for a complex bin */
+    /* For range and uniform; uniform uses only the maximum. */
+    uint32_t mantissa; /* 0: chosen from the data */
     int max_given;
     float max;
     enum gcb_range_rounding rounding;
 };
 
-/* What values stand for: in device memory, in a scratch. */
+/* The scales of the values, in device memory, in a scratch. */
 struct gcb_cuda_scale {
-    float up, down; /* means; the first is the maximum of range and uniform too */
+    float up, down; /* means; `up` is also the maximum of range and uniform */
     struct gcb_range_format format;
 };
 
-/* Where the parts of a payload stand. */
+/* Bytes of the number of kept positions at the beginning of a payload. */
 #define GCB_CUDA_KEPT_BYTES 4
 
 uint64_t gcb_cuda_values_scratch(const struct gcb_cuda_values *how, uint64_t most);
 
-/* Writes everything up to the positions but a transform's own; adds to result->clamped. chosen->value has how->width floats
- * of each entry. */
+/* Writes everything before the positions except the transform's bytes; adds to result->clamped.
+ * chosen->value has how->width floats per entry. */
 int gcb_cuda_put_values(struct gcb_device_stream *s, uint8_t *out,
                         const struct gcb_cuda_chosen *chosen, const struct gcb_cuda_values *how,
                         void *scratch, struct gcb_device_result *result);
@@ -64,50 +63,53 @@ struct gcb_cuda_payload {
     uint64_t n;
 };
 
-/* How long its positions are, where that follows from the counts: bytes for each kept, and bits for each of n if
- * any is kept. */
+/* The length of the index, if it follows from the counts: bytes per kept position, plus bits per
+ * each of n positions if any is kept. */
 struct gcb_cuda_index_length {
     uint32_t kept_bytes, flag_bits;
-    int any; /* it does not: the coder finds out */
+    int any; /* the length does not follow from the counts; the index coder checks it */
 };
 
-/* What a payload's head says. Nothing of a damaged one is used: kept is 0 then. */
+/* The head of a payload. If the payload is damaged, kept is 0 and nothing else of it is used. */
 struct gcb_cuda_opened {
     uint64_t kept;
-    uint64_t index; /* where the positions begin */
+    uint64_t index; /* offset of the positions */
     struct gcb_cuda_scale scale;
 };
 
-/* What decoding knows, in a scratch. */
+/* The state of decoding, in a scratch. */
 struct gcb_cuda_filling {
     struct gcb_cuda_opened *head;
-    uint32_t *first; /* for each tile of 4096 positions the first of its entries; one more behind */
-    uint32_t *pos;   /* positions, n at most; any may be wrong */
-    void *scratch;   /* the index coder's own */
+    uint32_t *first; /* first entry of each tile of 4096 positions, and the end */
+    uint32_t *pos;   /* positions, at most n; any of them may be wrong */
+    void *scratch;   /* for the index coder */
 };
 
-/* Where they stand in a scratch, all but the coder's own, which begins at the size returned. */
+/* Lays out the state of decoding in a scratch. The index coder's own scratch begins at the size
+ * returned. */
 uint64_t gcb_cuda_fill_scratch(struct gcb_cuda_filling *f, uint64_t n, void *scratch);
 
-/* Opens the payload. Damage makes result->status GCB_E_CORRUPT, here and below, and the rest unspecified. */
+/* Opens the payload. Damage sets result->status to GCB_E_CORRUPT, here and below, and leaves the
+ * rest unspecified. */
 int gcb_cuda_open(struct gcb_device_stream *s, const struct gcb_cuda_payload *p,
                   const struct gcb_cuda_values *how, const struct gcb_cuda_index_length *length,
                   const struct gcb_cuda_filling *f, struct gcb_device_result *result);
 
-/* The same of a message whose values were put just now, with its scratch: of the payload only scales are read, what was
- * chosen is known. */
+/* The same for a message whose values have just been written, with its scratch: only the scales are
+ * read from the payload, because the chosen positions are known. */
 int gcb_cuda_reopen(struct gcb_device_stream *s, const struct gcb_cuda_payload *p,
                     const struct gcb_cuda_values *how, const struct gcb_cuda_chosen *chosen,
                     void *scratch, struct gcb_cuda_filling *f);
 
-/* What a payload keeps, once the positions are there. */
+/* The entries of a payload, once the positions have been read. */
 struct gcb_cuda_entries {
     struct gcb_cuda_payload p;
     struct gcb_cuda_values how;
     struct gcb_cuda_filling f;
 };
 
-/* how.width floats for each of the positions from 4096 * first_tile on, 0 where none was kept. */
+/* Writes how.width floats for each position from 4096 * first_tile on; 0 for positions that were
+ * not kept. */
 int gcb_cuda_fill(struct gcb_device_stream *s, float *out, const struct gcb_cuda_entries *kept,
                   uint64_t first_tile);
 

@@ -46,7 +46,7 @@ __global__ void measure_exponents(measures *m, struct gcb_cuda_chosen c, unsigne
             gcb::atomic_add(&m->exponents[i], uint64_t{room.exponents[i]});
 }
 
-/* One block: the maximum, and the format as gcb_range_choose. */
+/* Launched with one block. Takes the maximum, and chooses the format like gcb_range_choose. */
 __global__ void choose_range(measures *m, struct gcb_cuda_values how)
 {
     gcb::range_room &room = gcb::shared<gcb::range_room>();
@@ -56,7 +56,7 @@ __global__ void choose_range(measures *m, struct gcb_cuda_values how)
     if (threadIdx.x == 0)
         m->scale.up = max;
     if (how.kind == GCB_CUDA_UNIFORM)
-        return; /* that is all */
+        return; /* needs no format */
     for (unsigned i = threadIdx.x; i < kExponents; i += blockDim.x)
         room.exponents[i] = m->exponents[i];
     gcb::sync_block();
@@ -87,7 +87,7 @@ struct positive_term {
     }
 };
 
-/* A warp sums a block of the project's sums. */
+/* Each warp sums one block of the project's sum at a time. */
 __global__ void sum_blocks(measured to, struct gcb_cuda_chosen c, unsigned width)
 {
     const uint64_t kept = gcb::values_of(c, width);
@@ -119,7 +119,7 @@ __device__ float ratio(double sum, uint64_t n)
     return n ? static_cast<float>(sum / static_cast<double>(n)) : 0.0f;
 }
 
-/* One block: the means, as values_mean.c. */
+/* Launched with one block. Computes the means like values_mean.c. */
 __global__ void choose_means(measured from, struct gcb_cuda_chosen c, struct gcb_cuda_values how)
 {
     chaining &room = gcb::shared<chaining>();

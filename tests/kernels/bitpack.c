@@ -15,7 +15,8 @@ struct golden {
     uint8_t bytes[18];
 };
 
-/* Written by hand from the definition: code i at bits [i*width, (i+1)*width), low bits first. */
+/* Written by hand from the definition: code i occupies bits [i*width, (i+1)*width), low bits
+ * first. */
 static const struct golden goldens[] = {
     {1, 9, {1, 0, 1, 1, 0, 0, 0, 1, 1}, {0x8d, 0x01}},
     {2, 5, {1, 2, 3, 0, 2}, {0x39, 0x02}},
@@ -58,7 +59,7 @@ static void golden_trits(const char *isa, const struct gcb_bitpack_fns *fns)
     check_equal("golden untrits", isa, 12, FILL_NOISE, code, back, sizeof(back));
 }
 
-/* Every byte, those above 242 included, gives its digits to base 3 and no code above 2. */
+/* Every byte, also one above 242, decodes to its digits in base 3, and no code exceeds 2. */
 static void every_byte(const char *isa, const struct gcb_bitpack_fns *fns)
 {
     uint8_t in[256];
@@ -92,7 +93,7 @@ static void fill_codes(uint16_t *code, size_t n, unsigned width, uint64_t seed)
     }
 }
 
-/* The input lies at the end of its own allocation, so that a sanitizer sees a read past it. */
+/* The input is at the end of its own allocation, so that a sanitizer detects a read past it. */
 static void pack_against_c(const struct pair *p, size_t n, unsigned width, size_t skew)
 {
     static uint8_t want[2 * MAX_N + 2 * GUARD], got[2 * MAX_N + 2 * GUARD];

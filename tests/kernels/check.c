@@ -49,7 +49,7 @@ uint64_t check_random(uint64_t *state)
     return z ^ z >> 31;
 }
 
-/* A sum of four uniforms, scaled by 2^-11 .. 2^4: bell-shaped at many magnitudes. */
+/* A sum of four uniform numbers, scaled by 2^-11 .. 2^4: bell-shaped, with many magnitudes. */
 static float noise(uint64_t *state)
 {
     const uint64_t r = check_random(state), scale = check_random(state);
@@ -59,7 +59,8 @@ static float noise(uint64_t *state)
     return (float)(sum - 2 * 0xffff) / 65536.0f * gcb_float_of((uint32_t)(116 + scale % 16) << 23);
 }
 
-/* Magnitudes where arithmetic turns: zero, denormals, exact powers and their neighbours, the largest. */
+/* Magnitudes where rounding changes: zero, denormals, exact powers of two and their neighbours, the
+ * largest float. */
 static const uint32_t hostile_bits[] = {
     0x00000000u, 0x00000001u, 0x00000002u, 0x00400000u, 0x007fffffu, 0x00800000u, 0x00800001u,
     0x00ffffffu, 0x01000000u, 0x33800000u, 0x34000000u, 0x3e000000u, 0x3effffffu, 0x3f000000u,

@@ -26,7 +26,8 @@ static double term_of(enum sum sum, double x, double y)
     }
 }
 
-/* The rule for sums, written down a second time: the lanes lane, lane + step, ..., joined. */
+/* The rule for sums, implemented a second time: the joined sum of the lanes lane, lane + step,
+ * ... */
 static double tree(enum sum sum, const float *x, const float *y, size_t n, size_t lane, size_t step)
 {
     double total = 0;
@@ -64,7 +65,8 @@ static struct gcb_compare simple(const float *x, const float *y, size_t n)
     return want;
 }
 
-/* y as decoders make it: some elements kept, some dropped, some of the other sign, some unrelated. */
+/* y like a decoder's output: some elements kept, some dropped, some with the other sign, some
+ * unrelated. */
 static void fill_pair(float *x, float *y, size_t n, enum check_fill fill, uint64_t seed)
 {
     uint64_t state = seed;
@@ -89,7 +91,7 @@ static void check_pair(const char *isa, gcb_compare_fn *block, const float *x, c
     const struct gcb_compare want = simple(x, y, n);
     struct gcb_compare got[3];
 
-    /* Whatever stood in the result before is replaced, and its neighbours stay. */
+    /* The whole result is overwritten, and the memory around it does not change. */
     memset(got, 0xa5, sizeof(got));
     block(&got[1], x, y, n);
     check_equal("block", isa, n, fill, &want, &got[1], sizeof(want));
@@ -116,7 +118,8 @@ static void check_sizes(const char *isa, gcb_compare_fn *block)
     }
 }
 
-/* One differing element must be found wherever it stands, and all classes meet in all lanes. */
+/* A differing element must be found at every place, and every pair of classes occurs in every
+ * lane. */
 static void check_places(const char *isa, gcb_compare_fn *block)
 {
     static const float values[] = {0.0f, -0.0f, 1.0f, -1.0f, 0x1p-149f, -0x1p-149f};

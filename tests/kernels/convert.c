@@ -9,7 +9,7 @@
 #define GUARD 0xa5
 #define GUARDS 64
 
-/* A 16-bit type: how many bits its fraction has, its smallest normal exponent and its largest number. */
+/* A 16-bit type: bits of its fraction, its smallest normal exponent and its largest number. */
 struct half_type {
     const char *to, *from;
     int fraction_bits;
@@ -20,7 +20,7 @@ struct half_type {
 static const struct half_type fp16 = {"to_fp16", "from_fp16", 10, -14, 65504.0};
 static const struct half_type bf16 = {"to_bf16", "from_bf16", 7, -126, 0x1.fep127};
 
-/* The encoding of a finite magnitude that the type holds exactly. */
+/* The encoding of a finite magnitude that the type represents exactly. */
 static unsigned encode(const struct half_type *type, double magnitude)
 {
     const double step = ldexp(1.0, type->least_exponent - type->fraction_bits);
@@ -30,12 +30,12 @@ static unsigned encode(const struct half_type *type, double magnitude)
     if (magnitude < ldexp(1.0, type->least_exponent))
         return (unsigned)(magnitude / step);
     fraction = 2 * frexp(magnitude, &exponent) - 1;
-    exponent -= type->least_exponent; /* one for the smallest normal: frexp's is one too large */
+    exponent -= type->least_exponent; /* 1 for the smallest normal: frexp's is one too large */
     return ((unsigned)exponent << type->fraction_bits) +
            (unsigned)ldexp(fraction, type->fraction_bits);
 }
 
-/* The nearest multiple of the step at this magnitude, in double, where ties go to even by nearbyint. */
+/* The nearest multiple of the step at this magnitude, in double; nearbyint rounds ties to even. */
 static double rounded(const struct half_type *type, double magnitude)
 {
     int exponent;
@@ -91,7 +91,7 @@ static void check_narrow(const char *isa, gcb_convert_narrow_fn *narrow,
                          const struct half_type *type, const float *x, size_t n,
                          enum check_fill fill)
 {
-    /* The bytes of a message may stand anywhere. */
+    /* Message bytes may have any alignment. */
     const size_t bytes = 2 * n + 2 * GUARDS, at = GUARDS - n % 4;
     uint8_t *want = malloc(bytes), *got = malloc(bytes);
     size_t want_saturated = 0, saturated;
@@ -112,7 +112,7 @@ static void check_narrow(const char *isa, gcb_convert_narrow_fn *narrow,
     free(got);
 }
 
-/* Widens n numbers of any bits; the bytes end where their memory does. */
+/* Widens n random bit patterns. The input ends where its allocation ends. */
 static void check_widen(const char *isa, gcb_convert_widen_fn *widen, const struct half_type *type,
                         size_t n, uint64_t seed)
 {
@@ -137,7 +137,8 @@ static void check_widen(const char *isa, gcb_convert_widen_fn *widen, const stru
     free(got);
 }
 
-/* All 65536 patterns: widened as they should be, and back to what they were but for quieted NaNs. */
+/* All 65536 patterns are widened correctly and narrowed back to themselves, except that NaNs become
+ * quiet. */
 static void check_round_trip(const char *isa, gcb_convert_widen_fn *widen,
                              gcb_convert_narrow_fn *narrow, const struct half_type *type)
 {
@@ -162,7 +163,7 @@ static void check_round_trip(const char *isa, gcb_convert_widen_fn *widen,
     check_equal(type->to, isa, 65536, FILL_NONFINITE, want, out, sizeof(out));
 }
 
-/* Around every number of the type: itself, half a step further, and the floats next to those. */
+/* For every number of the type: the number, half a step further, and the floats next to both. */
 static void check_ties(const char *isa, gcb_convert_narrow_fn *narrow, const struct half_type *type)
 {
     static float x[6 * 32768];
@@ -185,7 +186,7 @@ static void check_ties(const char *isa, gcb_convert_narrow_fn *narrow, const str
     check_narrow(isa, narrow, type, x, n, FILL_TIES);
 }
 
-/* The last number that rounds to the largest finite one, and the first that saturates. */
+/* The last number that rounds to the largest finite value, and the first that saturates. */
 static void check_limits(const char *isa, gcb_convert_narrow_fn *narrow,
                          const struct half_type *type)
 {

@@ -11,7 +11,7 @@
 #define GUARD 32
 #define DRAWS (1 << 18)
 
-/* Around the turning points 2^-100 and 2^100 of the scale, and its ends. */
+/* Norms around 2^-100 and 2^100, where the factor changes, and at the ends of the range. */
 static const float norms[] = {1.0f,      3.7f,       0x1p-149f,   0x1.8p-148f, 0x1.23p-130f,
                               0x1p-120f, 0x1p-126f,  0x1.ep-101f, 0x1p-100f,   0x1.1p-100f,
                               0x1p100f,  0x1.1p100f, 0x1p120f,    FLT_MAX};
@@ -25,7 +25,8 @@ static struct gcb_dither dither_of(uint32_t levels, float norm, uint64_t seed)
     return d;
 }
 
-/* The rule restated in other words: 32 bits drawn at once, against the fraction in double. */
+/* The rule, implemented differently: 32 bits drawn at once are compared with the fraction in
+ * double. */
 static uint32_t restated(float x, uint32_t byte, uint64_t index, const struct gcb_dither *d)
 {
     const float t = fminf(fabsf(x) * d->factor * d->inv, (float)d->levels);
@@ -47,7 +48,7 @@ static void elements(void)
         for (size_t i = 0; i < 4096; i++) {
             const float v = i % 2 || !isfinite(x[i] * norms[k / 6]) ? x[i] : x[i] * norms[k / 6];
             const float t = fminf(fabsf(v) * d.factor * d.inv, (float)d.levels);
-            /* Half of the draws hit the top byte of the probability. */
+            /* Half of the draws equal the top byte of the probability. */
             const uint32_t top = (uint32_t)((double)(t - floorf(t)) * 256.0);
             const uint32_t byte = i % 4 < 2 ? top : gcb_philox_byte(k, i, d.coarse);
             const uint32_t level = gcb_dither_level(v, byte, i, &d);
@@ -59,7 +60,7 @@ static void elements(void)
     }
 }
 
-/* The level by the two steps that a device takes. */
+/* The level, by the two steps that a device takes. */
 static uint32_t in_two_steps(float x, uint32_t byte, uint64_t index, const struct gcb_dither *d)
 {
     const float scaled = gcb_float_of(gcb_magnitude(x)) * d->factor;
@@ -71,7 +72,8 @@ static uint32_t in_two_steps(float x, uint32_t byte, uint64_t index, const struc
     return (drawn >> 8) + gcb_dither_up(x, gcb_philox_24(d->seed, index, d->fine), d);
 }
 
-/* One float in 131071, of both signs, infinite and NaN too: with a byte below p's, the same and above it. */
+/* Every 131071st float, of both signs, infinities and NaNs included, with bytes just below, equal
+ * to and just above the top byte of the probability. */
 static void two_steps(void)
 {
     static const uint32_t levels[] = {1, 2, 7, 127, 255, 32767};
@@ -96,7 +98,8 @@ static void two_steps(void)
     }
 }
 
-/* What a code decodes to is the norm times what it does where that is 1, to the sign of a zero. */
+/* The value of a code is the norm times its value for a norm of 1, except for the sign of a
+ * zero. */
 static void units(void)
 {
     for (size_t k = 0; k < NORMS; k++)
@@ -111,7 +114,8 @@ static void units(void)
         }
 }
 
-/* The last of the 32 bits counts: a probability equal to the draw rounds down, one step more rounds up. */
+/* The last of the 32 bits counts: a draw equal to the probability rounds down, one step more rounds
+ * up. */
 static void last_bit(void)
 {
     const struct gcb_dither d = dither_of(1, 1.0f, 42);
@@ -125,7 +129,7 @@ static void last_bit(void)
     }
 }
 
-/* Both ends of the interval in which the factor is 1, and what lies beyond. */
+/* Both ends of the interval in which the factor is 1, and norms beyond it. */
 static void scales(void)
 {
     static const struct {
@@ -146,7 +150,7 @@ static void scales(void)
     }
 }
 
-/* Infinities and NaNs of either sign are beyond the norm, with any byte. */
+/* Infinities and NaNs of either sign get the highest level, with any byte. */
 static void nonfinite(void)
 {
     const float x[] = {INFINITY, -INFINITY, NAN, -NAN};
@@ -161,9 +165,10 @@ static void nonfinite(void)
 }
 
 /*
- * The mean level of DRAWS equal values against |x| levels / norm. A difference of 5 standard deviations
- * fails: 6e-7 per case by chance, below 4e-4 over all cases (with this seed, none). What float
- * arithmetic may shift is allowed on top: 2^-22 of t.
+ * Compares the mean level of DRAWS equal values with |x| levels / norm. A difference of 5 standard
+ * deviations fails. By chance that happens in 6e-7 of the cases, and with a probability below 4e-4
+ * in any case; with this seed it never does. The error that float arithmetic may cause is allowed
+ * on top: 2^-22 of t.
  */
 static void one_mean(const struct gcb_dither_fns *fns, const struct gcb_philox_fns *philox,
                      const struct gcb_dither *d, float x, float norm)
@@ -205,11 +210,11 @@ static void unbiased(unsigned flags)
         }
 }
 
-/* Small cases by hand: what a code means. */
+/* Small cases by hand: the meaning of each code. */
 static void meanings(const char *isa, unsigned flags)
 {
     const uint16_t code[17] = {0, 1, 2, 3, 4, 5, 6, 7, 0, 1, 2, 3, 4, 5, 6, 7, 8};
-    const float step[4] = {9.0f, 0.5f, 1.0f, 0.0f}; /* step[0] is never looked at */
+    const float step[4] = {9.0f, 0.5f, 1.0f, 0.0f}; /* step[0] is never read */
     const float want[17] = {0,    1.5f, 3, 0, 0,     -1.5f, -3,    -0.0f, 0,
                             1.5f, 3,    0, 0, -1.5f, -3,    -0.0f, 0};
     const float trits[17] = {-3, 0, 3, 0, 0, 0, 0, 0, -3, 0, 3, 0, 0, 0, 0, 0, 0};
@@ -228,7 +233,7 @@ struct pair {
     const char *isa;
 };
 
-/* Bytes that hit the top byte of the probability often, so that the second draw is exercised. */
+/* Bytes that often equal the top byte of the probability, so that the second draw is tested. */
 static void fill_bytes(uint8_t *byte, const float *x, size_t n, const struct gcb_dither *d,
                        uint64_t seed)
 {

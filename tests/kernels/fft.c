@@ -11,10 +11,10 @@
 #define GUARD 0xa5
 #define GUARDS 16
 
-/* The library's allocator, replaced: counts what is asked for and refuses on request. */
+/* Replaces the library's allocator: counts allocations and fails on request. */
 static struct {
     size_t calls, open, bytes;
-    size_t fail_at; /* the call that gets NULL; 0: none */
+    size_t fail_at; /* number of the call that gets NULL; 0: none */
 } memory;
 
 void *gcb_alloc(size_t bytes)
@@ -57,7 +57,7 @@ static struct gcb_fft *make(uint64_t n, uint64_t chunk, int threads, int inverse
     return fft;
 }
 
-/* Floats aligned as bins must be, with guards behind them. */
+/* Floats aligned as bins must be, followed by guard bytes. */
 static float *guarded(size_t n)
 {
     float *p = aligned_alloc(64, (n + GUARDS + 15) / 16 * 64);
@@ -109,7 +109,7 @@ static double distance(const double *want, const float *got, size_t n)
     return norm > 0 ? sqrt(error / norm) : sqrt(error);
 }
 
-/* Every chunk of what forward gave, against the definition. */
+/* Compares every chunk of forward's result with the definition. */
 static void check_spectrum(const float *x, const float *bins, size_t n, size_t chunk)
 {
     double *want = malloc((n + 2) * sizeof(*want));
@@ -143,7 +143,8 @@ static void check_back(const float *x, const float *back, size_t n, size_t chunk
     free(want);
 }
 
-/* x and its way back lie at any float; bins end where their memory does but for the guards. */
+/* x and the result of the inverse have any alignment; bins end where their allocation ends, before
+ * the guards. */
 static void check_one(size_t n, size_t chunk, int threads)
 {
     const size_t floats = 2 * gcb_fft_bins(n, chunk), length = chunk && chunk < n ? chunk : n;
@@ -187,7 +188,7 @@ static void check_lengths(void)
     check_one(100, UINT64_MAX, 2);
 }
 
-/* DCT-II by its definition, the angle reduced exactly, and 2 L x on the way back. */
+/* DCT-II by its definition, with the angle reduced exactly, and 2 L x from the inverse. */
 static void check_dct_one(size_t n, size_t chunk, int threads)
 {
     const struct gcb_fft_config config = {
@@ -235,8 +236,8 @@ static void check_dct(void)
     check_dct_one(2003, 1009, 2);
 }
 
-/* Long enough that FFTW's own threads take part. The definition is too slow here: three bins that
- * are known, of a constant and a cosine, and the way back stand in for it. */
+/* Long enough that FFTW uses several threads. The definition would be too slow here, so this checks
+ * three known bins of a constant plus a cosine, and the inverse. */
 static void check_long(void)
 {
     const size_t n = 300000, floats = 2 * gcb_fft_bins(n, 0);
@@ -259,7 +260,7 @@ static void check_long(void)
     free(bins);
 }
 
-/* The spectrum, its length in *floats, of the same noise for every call with the same n. */
+/* The spectrum of noise, which is the same in every call with the same n. */
 static float *spectrum(size_t n, size_t chunk, int threads)
 {
     struct gcb_fft *fft = make(n, chunk, threads, 0);
@@ -300,7 +301,7 @@ static void check_threads(size_t n, size_t chunk)
     free(x);
 }
 
-/* Neither other plans nor measuring may change what a later estimate gives. */
+/* Neither other plans nor measuring may change the results of a later estimated plan. */
 static void check_history(size_t n, size_t chunk)
 {
     struct gcb_fft_config config = {.n = n, .chunk = chunk, .threads = 1};

@@ -4,12 +4,12 @@
 #include "kernels/hadamard/hadamard.h"
 #include "tests/kernels/check.h"
 
-#define LONGEST ((size_t)1 << 17) /* parts of parts */
+#define LONGEST ((size_t)1 << 17) /* parts that are cut into parts again */
 #define GUARD 0x5a
 
 static struct gcb_hadamard_fns ref, opt;
 
-/* The definition: sum of x[j] times -1 to the number of common bits of i and j. */
+/* The definition: the sum of x[j] times (-1)^(number of common bits of i and j). */
 static void definition(void)
 {
     float x[64], y[64];

@@ -32,7 +32,7 @@ static void known_answers(void)
     }
 }
 
-/* The order of bytes within a block is a promise of the format: low bytes first, whatever the host. */
+/* The message format promises the order of bytes in a block: low bytes first, on every machine. */
 static void known_bytes(const char *isa, const struct gcb_philox_fns *fns)
 {
     static const uint8_t want[16] = {0xd5, 0xe8, 0x27, 0x66, 0x8d, 0xc5, 0x69, 0xe1,
@@ -43,7 +43,7 @@ static void known_bytes(const char *isa, const struct gcb_philox_fns *fns)
     check_equal("bytes", isa, sizeof(got), FILL_NOISE, want, got, sizeof(got));
 }
 
-/* Draws of 24 bits share a block between four elements and take the top bits of a word. */
+/* Four elements share a block for draws of 24 bits; each uses the top bits of a word. */
 static void known_24(void)
 {
     for (uint64_t i = 0; i < 4; i++)
@@ -63,7 +63,8 @@ static void known_24(void)
                "element 4 is not of block 1");
 }
 
-/* Block numbers that carry into the high word, within one vector and later, and the last ones. */
+/* Block numbers that carry into the high word, in the first vector or later, and the last block
+ * numbers. */
 static uint64_t first_of(size_t i, uint64_t *state)
 {
     static const uint64_t blocks[] = {0, 1, UINT64_C(0xfffffffe), UINT64_C(0xffffffff),

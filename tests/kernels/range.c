@@ -11,12 +11,13 @@
 
 static const enum gcb_range_rounding roundings[] = {GCB_ROUND_NEAREST, GCB_ROUND_TRUNCATE};
 
-/* Maxima at which the closed form turns: ordinary, all mantissa bits set, subnormal, largest. */
+/* Maxima for each case of the closed form: ordinary, all mantissa bits set, subnormal, largest. */
 static const float maxima[] = {1.0f,      0.7f,      0x1.fffffep0f, 0x1.fcp3f, 7168.0f, 0x1p-60f,
                                0x1p-126f, 0x1p-140f, 0x1p-149f,     0.0f,      FLT_MAX, 0x1.0p127f};
 #define MAXIMA (sizeof(maxima) / sizeof(maxima[0]))
 
-/* Section 3.3's example: N = 8, m = 3, eps = 0.125 has base 0x3E0, and 0.256 has code 9 and value 0.25. */
+/* The example of section 3.3: N = 8, m = 3, eps = 0.125 has base 0x3E0; 0.256 has code 9 and value
+ * 0.25. */
 static void worked_example(void)
 {
     struct gcb_range_format f;
@@ -68,8 +69,8 @@ static void validity(void)
 }
 
 /*
- * What range_elem.h promises of the distance between |x| and its rebuilt magnitude. The paper's format
- * stays strictly below its bound, ours reaches half of it.
+ * The bound that range_elem.h promises for the distance between |x| and its decoded magnitude. The
+ * paper's format stays strictly below its bound; rounding to nearest may reach half of it.
  */
 static double allowed(double a, const struct gcb_range_format *f)
 {
@@ -108,7 +109,8 @@ static void one_bound(float x, const struct gcb_range_format *f, float max)
                (double)max, (double)x, (double)y);
 }
 
-/* Values around max and eps, where the cases of the encoder meet, then fills scaled into the range. */
+/* Values around max and eps, where the encoder's cases change, then random values scaled into the
+ * range. */
 static void bounds_of(const struct gcb_range_format *f, float max)
 {
     static float x[512];
@@ -176,7 +178,7 @@ static double error_of(const float *x, size_t n, const struct gcb_range_format *
     return sum;
 }
 
-/* The chosen width against trying them all: within 3% of the least error in L2 norm. */
+/* Compares the chosen width with every other width: its L2 error is within 3% of the smallest. */
 static void best_of(const char *name, const float *x, unsigned bits, unsigned expected)
 {
     for (size_t r = 0; r < 2; r++) {
@@ -243,7 +245,7 @@ static void encode_against_c(const struct pair *p, size_t i, const struct gcb_ra
     check_equal("encode count", p->isa, n, fill, &want_over, &got_over, sizeof(want_over));
 }
 
-/* Any 16-bit pattern is a code to the decoder, whatever the width. */
+/* The decoder accepts any 16-bit pattern as a code, whatever the width. */
 static void decode_against_c(const struct pair *p, size_t i, const struct gcb_range_format *f)
 {
     static uint16_t code[MAX_N + 8];
@@ -281,7 +283,7 @@ static void against_c(const struct check_isa *isa)
             }
 }
 
-/* The count is of magnitudes above max, not of those that happen to share the top code. */
+/* Counts magnitudes above max, not all that get the top code. */
 static void counts(const char *isa, const struct gcb_range_fns *fns)
 {
     const float x[] = {1.0f, -1.0f, 1.01f, -1.5f, 0.99f, INFINITY, -NAN, 0.0f};

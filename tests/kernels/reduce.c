@@ -7,7 +7,7 @@
 
 #define GUARD 0xa5
 
-/* What the header says, written down a second time, slowly. */
+/* The header's rule, implemented a second time without optimisation. */
 enum term { TERM_PLAIN, TERM_ABS, TERM_SQUARE };
 
 static double term_of(enum term term, float x)
@@ -60,7 +60,7 @@ static uint32_t simple_exponents(uint32_t count[256], const float *x, size_t n)
     return max;
 }
 
-/* Sums that hold a NaN promise no more than that. */
+/* Only that a sum is a NaN is promised, not which NaN. */
 static double one_nan(double sum)
 {
     return sum == sum ? sum : 0x1p-1000;
@@ -75,7 +75,7 @@ static void check_sum(const char *kernel, const char *isa, gcb_reduce_sum_fn *su
     check_equal(kernel, isa, n, fill, &want, &got, sizeof(got));
     if (n > GCB_SUM_BLOCK)
         return;
-    /* One block added to 0.0 is itself, but for a sum of -0.0, which the rule cannot give. */
+    /* One block plus 0.0 is the block's sum, unless that is -0.0, which the rule never gives. */
     got = one_nan(sum(x, n));
     check_equal(kernel, isa, n, fill, &want, &got, sizeof(got));
 }
@@ -86,7 +86,7 @@ static void check_exponents(const char *isa, gcb_reduce_exponents_fn *exponents,
     uint32_t want[258], got[258];
     uint32_t want_max, got_max;
 
-    /* The counts are added to what is there; the words around the table stay. */
+    /* The counts are added to the table, and the words around it do not change. */
     memset(want, GUARD, sizeof(want));
     memset(got, GUARD, sizeof(got));
     want_max = simple_exponents(want + 1, x, n);
@@ -108,7 +108,8 @@ static void check_one(const char *isa, const struct gcb_reduce_fns *f, const flo
     check_exponents(isa, f->exponents, x, n, fill);
 }
 
-/* Blocks of memory of exactly the size read, at every float alignment of a 32-byte vector. */
+/* Allocations of exactly the size that is read, at every alignment of a float in a 32-byte
+ * vector. */
 static void check_sizes(const char *isa, const struct gcb_reduce_fns *f)
 {
     for (size_t i = 0; i < CHECK_SIZES; i++) {
@@ -123,7 +124,7 @@ static void check_sizes(const char *isa, const struct gcb_reduce_fns *f)
     }
 }
 
-/* The largest element must be found wherever it stands, in an array that no method handles whole. */
+/* The largest element must be found at every place, in an array with a tail for every method. */
 static void check_places(const char *isa, const struct gcb_reduce_fns *f)
 {
     static float x[GCB_SUM_BLOCK + 31];

@@ -10,7 +10,7 @@
 #define GUARD 0xa5
 #define GUARDS 16
 
-/* Room for n more entries after `before`, with guards on both sides. */
+/* Room for n entries with guards on both sides. */
 static uint32_t *guarded(size_t n)
 {
     uint32_t *memory = malloc((n + 2 * GUARDS) * sizeof(*memory));
@@ -44,7 +44,8 @@ static size_t simple_collect(uint32_t *pos, const float *x, size_t n, uint32_t f
 static void check_collect(const char *isa, const struct gcb_select_fns *f, const float *x, size_t n,
                           enum check_fill fill, uint32_t threshold)
 {
-    /* Positions whose bytes differ, and some that end with the largest there is. */
+    /* First positions with four different bytes, and some arrays that end at the largest
+     * position. */
     const uint32_t first = n % 4 == 0 ? (uint32_t)0 - (uint32_t)n : 0x12345678u;
     uint32_t *want = guarded(n), *got = guarded(n);
     const size_t count = simple_collect(want + GUARDS, x, n, first, threshold);
@@ -74,7 +75,7 @@ static void check_gather(const char *isa, const struct gcb_select_fns *f, const 
     free(got);
 }
 
-/* The pairs taken are named by the large elements of the first half of x: as good as any. */
+/* Takes the pairs at the positions of the large elements in the first half of x. */
 static void check_gather2(const char *isa, const struct gcb_select_fns *f, const float *x, size_t n)
 {
     uint32_t *pos = calloc(n + 1, sizeof(*pos)), *got = guarded(n);
@@ -90,7 +91,7 @@ static void check_gather2(const char *isa, const struct gcb_select_fns *f, const
     free(got);
 }
 
-/* Each operation is rounded to float by a store that the compiler must make. */
+/* Stores to volatile variables make the compiler round each operation to float. */
 static float simple_power(float re, float im, float scale, float weight)
 {
     volatile float a = re * scale, b = im * scale, aa, bb, sum, power;
@@ -115,11 +116,11 @@ static void check_power(const char *isa, const struct gcb_select_fns *f, const f
     free(got);
 }
 
-/* ---- bins ordered at another scale ---- */
+/* ---- the order of bins at another scale ---- */
 
 enum { BINS = 24, KEPT = 9 };
 
-/* How many bins go before bin i, at the scale of a part with this exponent. */
+/* The number of bins before bin i in the order, at the scale of a part with this exponent. */
 static int rank_at(const float *z, int i, uint32_t exponent)
 {
     const float scale = gcb_select_power_scale(exponent << 23);
@@ -134,7 +135,8 @@ static int rank_at(const float *z, int i, uint32_t exponent)
     return before;
 }
 
-/* Bins from the largest to 2^-60 of it; some like the one before, or next to it. */
+/* Bins between the largest and 2^-60 of it; some equal the bin before, or differ in the last
+ * bit. */
 static void fill_bins(float *z, uint64_t *state)
 {
     const int top = (int)(check_random(state) % 200) - 100;
@@ -149,8 +151,9 @@ static void fill_bins(float *z, uint64_t *state)
     }
 }
 
-/* Up to the exponent that gcb_select_power_reach says the same bins are kept; counts where that is further than the bins'
- * own, and where they are not the same beyond. */
+/* Checks that the same bins are kept at every exponent up to gcb_select_power_reach. Counts in
+ * *further how often that is beyond the bins' own exponent, and in *changed how often other bins
+ * are kept after it. */
 static void check_reach(const float *z, int *further, int *changed)
 {
     uint32_t top = 0, least = UINT32_MAX, reach, own;
@@ -217,7 +220,7 @@ static void check_one(const char *isa, const struct gcb_select_fns *f, const flo
     check_gather(isa, f, x, n);
     check_gather2(isa, f, x, n);
     if (fill == FILL_NONFINITE)
-        return; /* which NaN comes out of arithmetic is nobody's promise */
+        return; /* which NaN results is not promised */
     check_power(isa, f, x, n / 2, fill, 1.0f, 1.0f);
     check_power(isa, f, x, n / 2, fill, 0x1p-127f, 2.0f);
     check_power(isa, f, x, n / 2, fill, 0.3f, 0.7f);
@@ -238,7 +241,7 @@ static void check_sizes(const char *isa, const struct gcb_select_fns *f)
     }
 }
 
-/* Every pattern of sixteen neighbours. */
+/* Every pattern of sixteen neighbouring elements. */
 static void check_patterns(const char *isa, const struct gcb_select_fns *f)
 {
     float x[16];

@@ -2,12 +2,13 @@
 #define TESTS_SUPPORT_CUDA_HOST_CUDA_RUNTIME_H
 
 /*
- * Stands in for CUDA's header of this name in tests, so that the module's own sources run on the CPU (docs/cuda.md):
- * as much of the runtime as the module uses, and no more. Nothing here is a measure of speed.
+ * Replaces CUDA's header of this name in tests, so that the module's own sources run on the CPU
+ * (docs/cuda.md). It has only the part of the runtime that the module uses. Its speed means
+ * nothing.
  *
- * Stricter than the real thing where that finds mistakes: device memory cannot be touched outside kernels and
- * copies; work on a stream runs when somebody waits for it and not before; asynchronous copies take pinned
- * memory only. One host thread at a time.
+ * It is stricter than CUDA where that finds mistakes: device memory can be accessed only by kernels
+ * and copies; work on a stream runs only when the host waits for it; asynchronous copies take
+ * pinned memory only. Only one host thread may use it at a time.
  */
 #include <stddef.h>
 #include <stdint.h>
@@ -115,7 +116,7 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream);
 cudaError_t cudaEventSynchronize(cudaEvent_t event);
 cudaError_t cudaEventElapsedTime(float *milliseconds, cudaEvent_t from, cudaEvent_t to);
 
-/* Where the running thread stands. */
+/* Thread and block indices of the running thread. */
 struct gcb_host_place {
     dim3 thread, block, grid, threads;
 };

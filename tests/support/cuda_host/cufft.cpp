@@ -1,7 +1,8 @@
 /*
- * Stands in for cuFFT: FFTW's transforms by kernels/fft, chunk by chunk, so that spectra are the CPU's own. Stricter than
- * the real one: a plan needs a stream and a work area of its own choosing, which it overwrites; arrays are aligned to
- * complex numbers; single elements have no plan; and the inverse destroys its input.
+ * Replaces cuFFT: FFTW's transforms by kernels/fft, chunk by chunk, so that spectra equal the
+ * CPU's. It is stricter than cuFFT: a plan needs a stream and a work area from its caller, and
+ * overwrites the work area; arrays must be aligned to complex numbers; a single element has no
+ * plan; the inverse overwrites its input.
  */
 #include <map>
 #include <memory>
@@ -21,13 +22,13 @@ namespace
 {
 
 struct plan {
-    std::shared_ptr<struct gcb_fft> fft; /* of one chunk */
+    std::shared_ptr<struct gcb_fft> fft; /* transforms one chunk */
     uint64_t length, batch;
     bool inverse;
     cudaStream_t stream;
     unsigned char *work;
     size_t work_bytes;
-    bool own_memory; /* it was not told to leave memory alone */
+    bool own_memory; /* automatic allocation was not switched off */
 };
 
 std::map<cufftHandle, plan> plans;
@@ -35,7 +36,7 @@ cufftHandle last_handle;
 enum gcb_host_fft mode;
 bool mode_known;
 
-/* Commands are told by the environment, tests by gcb_host_fft. */
+/* Commands set the mode by the environment, tests by gcb_host_fft. */
 enum gcb_host_fft mode_now()
 {
     static const char *const names[] = {"exact", "near", "far", "missing", "no-plan", "fails"};
@@ -48,7 +49,7 @@ enum gcb_host_fft mode_now()
     return mode;
 }
 
-/* A factor that misses 1 by what the mode says, another one each time. */
+/* A factor that differs from 1 by as much as the mode says, a different one each time. */
 float factor(uint64_t *state)
 {
     const float miss = mode_now() == GCB_HOST_FFT_NEAR ? 3e-7f : 1e-3f;
@@ -180,7 +181,7 @@ cufftResult cufftMakePlanMany64(cufftHandle handle, int rank, long long *n, long
     p.length = static_cast<uint64_t>(*n);
     p.batch = static_cast<uint64_t>(batch);
     p.inverse = inverse;
-    p.work_bytes = *work = static_cast<size_t>(*n) * 4 + 24; /* another for each length */
+    p.work_bytes = *work = static_cast<size_t>(*n) * 4 + 24; /* differs for each length */
     return CUFFT_SUCCESS;
 }
 
@@ -220,7 +221,7 @@ cufftResult cufftExecC2R(cufftHandle handle, cufftComplex *in, cufftReal *out)
     return result;
 }
 
-/* ---- what the module opens ---- */
+/* ---- symbols that the module looks up ---- */
 
 void *gcb_host_cufft()
 {

@@ -2,8 +2,9 @@
 #define TESTS_SUPPORT_CUDA_HOST_CUFFT_H
 
 /*
- * Stands in for cuFFT's header of this name in tests: as much as the module uses. The transforms are FFTW's, by
- * kernels/fft, so that they are the CPU's own; gcb_host_fft (host.h) makes them miss a little, or fail.
+ * Replaces cuFFT's header of this name in tests, with the part that the module uses. The transforms
+ * are FFTW's, by kernels/fft, so they equal the CPU's. gcb_host_fft (host.h) adds errors or makes
+ * them fail.
  */
 #include "cuda_runtime.h"
 

@@ -1,7 +1,8 @@
 #ifndef TESTS_SUPPORT_CUDA_HOST_DLFCN_H
 #define TESTS_SUPPORT_CUDA_HOST_DLFCN_H
 
-/* In front of the system's header of this name: libraries that the module opens are the stand-in's (cufft.cpp). */
+/* Included instead of the system's header of this name: the libraries that the module opens are the
+ * stand-ins (cufft.cpp, libraries.cpp). */
 #pragma GCC system_header
 #include_next <dlfcn.h>
 

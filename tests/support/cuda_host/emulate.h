@@ -1,8 +1,8 @@
 #ifndef TESTS_SUPPORT_CUDA_HOST_EMULATE_H
 #define TESTS_SUPPORT_CUDA_HOST_EMULATE_H
 
-/* Between the parts of the stand-in for a device: memory and streams (runtime.cpp), blocks of threads (fibers.cpp)
- * and the headers that kernels see. */
+/* Functions that the parts of the stand-in for a device share: memory and streams (runtime.cpp),
+ * blocks of threads (fibers.cpp), and the headers that kernels include. */
 #include <functional>
 #include <string>
 
@@ -13,24 +13,24 @@ namespace gcb_host
 
 /* ---- runtime.cpp ---- */
 
-/* Keeps the first fault and prints it. */
+/* Prints the first fault and keeps it. */
 void report_fault(const std::string &text);
 bool failed();
 
-/* Queues work that may touch device memory. */
+/* Queues work that may access device memory. */
 void enqueue(cudaStream_t stream, std::function<void()> work);
 
-/* Is any aligned word in these bytes, the arguments of a kernel, an address of the host? If so it is a fault. */
+/* Reports a fault if any aligned word of these bytes, a kernel's arguments, is a host address. */
 void check_arguments(const void *bytes, size_t size);
 
 /* ---- grids.cpp ---- */
 
-/* gcb::grid_over, asked for from this line. */
+/* Implements gcb::grid_over for the caller at this source line. */
 uint64_t grid_over(uint64_t pieces, uint64_t most, const char *file, int line);
 
 /* ---- errors.cpp ---- */
 
-/* A call refuses with this error; returns it. */
+/* Makes `error` the last error, and returns it. */
 cudaError_t refused(cudaError_t error);
 
 /* ---- fibers.cpp ---- */
@@ -38,14 +38,16 @@ cudaError_t refused(cudaError_t error);
 /* Runs every thread of every block. */
 void run_grid(uint64_t grid, unsigned threads, size_t smem, const std::function<void()> &thread);
 
-/* Called by a thread: its block's shared memory. */
+/* Called by a thread: returns its block's shared memory. */
 void *shared_bytes(size_t needed);
 
-/* A meeting point of the block or of the warp: returns when all of them are there, and then what each brought can
- * be read until this thread's next meeting of that kind. File and line tell meeting points apart. */
+/* A meeting point of the block or the warp. Returns when all of its threads have arrived. After
+ * that, the value each thread brought can be read until this thread's next meeting of that kind.
+ * File and line distinguish meeting points. */
 enum meeting { MEET_BLOCK, MEET_COUNT, MEET_WARP, MEET_BALLOT, MEET_SHFL };
 void meet(enum meeting kind, uint64_t brought, const char *file, int line);
-/* What thread `index` of the block brought to the last meeting of the block, or of the warp. */
+/* The value that thread `index` of the block brought to the last meeting of the block, or of the
+ * warp. */
 uint64_t brought_to_block(unsigned index);
 uint64_t brought_to_warp(unsigned index);
 

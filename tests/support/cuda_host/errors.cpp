@@ -1,4 +1,4 @@
-/* Errors as CUDA has them: a call that failed is remembered until somebody asks, be it for another one. */
+/* Errors as in CUDA: a failed call's error is kept until it is asked for, even by another call. */
 #include "emulate.h"
 
 namespace

@@ -1,6 +1,6 @@
 /*
- * Blocks of threads on one thread of the CPU: every thread of a block is a fiber that runs until it comes to a
- * meeting point, and goes on when all who must be there have come.
+ * Runs the threads of a block on one CPU thread. Each thread of the block is a fiber. It runs until
+ * it comes to a meeting point, and continues when all threads that must be there have arrived.
  */
 #include <algorithm>
 #include <memory>
@@ -31,13 +31,13 @@ enum fiber_state { READY, WAITING, DONE };
 struct fiber {
     struct context context;
     unsigned char *stack; /* NULL: not started */
-    void *fake_stack;     /* the sanitizer's */
+    void *fake_stack;     /* the address sanitizer's */
     fiber_state state;
     /* where it waits */
     meeting kind;
     const char *file;
     int line;
-    /* meetings so far; what it brought to one stays until its next but one */
+    /* meetings so far; a value brought to a meeting stays until the next meeting but one */
     unsigned block_meetings, warp_meetings;
     uint64_t to_block[2], to_warp[2];
 };
@@ -67,7 +67,7 @@ uint64_t next_random(uint64_t *state)
     return z ^ z >> 31;
 }
 
-/* Puts 0..n in the order asked for. */
+/* Puts 0..n - 1 in the chosen order. */
 void put_in_order(std::vector<uint32_t> &order, size_t n, uint64_t *random)
 {
     order.resize(n);
@@ -96,7 +96,7 @@ unsigned char *take_stack()
     return stack;
 }
 
-/* Back to the loop in run_block; does not return if the fiber has ended. */
+/* Returns to the loop in run_block. Does not return if the fiber is done. */
 void leave(fiber *f)
 {
     sanitize_leave(f->state == DONE ? nullptr : &f->fake_stack, now.home_stack, now.home_size);
@@ -163,7 +163,7 @@ void report_deadlock()
     report_fault(text);
 }
 
-/* Lets threads [first, first + count) go on if all of them wait at the same place. */
+/* Lets threads [first, first + count) continue if all of them wait at the same place. */
 void release_if_all(unsigned first, unsigned count)
 {
     const fiber &mine = now.fibers[now.current];
@@ -201,14 +201,14 @@ void check_shared()
         }
 }
 
-/* Runs the threads of one block to their ends. */
+/* Runs the threads of one block until they are done. */
 void run_block(std::vector<uint32_t> &order, uint64_t *random)
 {
     memset(now.shared.data(), kPoison, now.smem + kGuard);
     sanitize_forbid(now.shared.data() + now.smem, kGuard);
     now.done = now.at_block = 0;
     for (fiber &f : now.fibers) {
-        if (f.stack) /* abandoned in a fault */
+        if (f.stack) /* abandoned after a fault */
             now.free_stacks.push_back(f.stack);
         f = fiber();
     }
@@ -262,7 +262,7 @@ void *shared_bytes(size_t needed)
     if (needed > now.smem) {
         report_fault("a kernel uses " + std::to_string(needed) +
                      " bytes of shared memory and was given " + std::to_string(now.smem));
-        leave(&now.fibers[now.current]); /* for good */
+        leave(&now.fibers[now.current]); /* does not return here */
     }
     return now.shared.data();
 }
@@ -283,7 +283,7 @@ void meet(enum meeting kind, uint64_t brought, const char *file, int line)
         f->to_warp[f->warp_meetings++ % 2] = brought;
         release_if_all(first, kWarp);
     }
-    /* whoever comes last gives way too, so that the order after a meeting is the scheduler's */
+    /* The last to arrive leaves too, so that the scheduler decides the order after a meeting. */
     leave(f);
 }
 

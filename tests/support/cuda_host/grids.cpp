@@ -1,4 +1,5 @@
-/* Launches whose blocks go on from piece to piece: how many blocks they have, and where they stand in the source. */
+/* Launches whose blocks loop over pieces of work: limits their grids, and records their places in
+ * the source. */
 #include <algorithm>
 #include <fstream>
 #include <map>
@@ -11,7 +12,7 @@ namespace
 {
 
 uint64_t most_blocks;
-std::map<std::string, bool> turned; /* by file and line */
+std::map<std::string, bool> turned; /* by file and line: did its blocks loop? */
 
 } /* namespace */
 

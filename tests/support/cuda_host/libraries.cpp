@@ -1,6 +1,7 @@
 /*
- * What the module opens at run time: the stand-in for cuFFT, and one for the driver's library that knows the clock.
- * With GCB_HOST_CLOCK=missing the latter is not there; with =falling each reading is 10 MHz less than the one before.
+ * Stand-ins for the libraries that the module opens at run time: cuFFT, and the driver's library
+ * that reads the clock. GCB_HOST_CLOCK=missing removes the latter; with GCB_HOST_CLOCK=falling each
+ * reading is 10 MHz below the one before.
  */
 #include <stdlib.h>
 #include <string.h>

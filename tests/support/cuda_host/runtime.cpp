@@ -1,6 +1,7 @@
 /*
- * Memory, streams and events of the stand-in for a device. Each piece of device memory ends at a page that cannot
- * be touched, and outside kernels and copies none of it can. Work waits in its stream until somebody waits for it.
+ * Memory, streams and events of the stand-in for a device. Each allocation of device memory ends at
+ * a page that cannot be accessed; outside kernels and copies none of it can. Work stays in its
+ * stream until the host waits for it.
  */
 #include <deque>
 #include <map>
@@ -23,7 +24,7 @@ struct gcb_host_stream {
 
 struct gcb_host_event {
     cudaStream_t stream;
-    uint64_t asked, reached; /* records queued, and run */
+    uint64_t asked, reached; /* records queued, and records run */
     double seconds;
 };
 
@@ -32,12 +33,14 @@ namespace gcb_host
 namespace
 {
 
-constexpr unsigned char kFresh = 0xcb; /* what memory holds that nobody wrote */
-constexpr size_t kAlign = 256;         /* as cudaMalloc */
+constexpr unsigned char kFresh = 0xcb; /* content of memory that was not written */
+constexpr size_t kAlign = 256;         /* as in cudaMalloc */
 
-constexpr size_t kFence = 1 << 20; /* addresses on either side that are never opened */
+constexpr size_t kFence =
+    1 << 20; /* addresses before and after an allocation that are never accessible */
 
-/* The pages [base, base + mapped), opened for kernels and copies, of which the data are the end, up to kAlign. */
+/* The pages [base, base + mapped), accessible to kernels and copies. The data are at their end, up
+ * to alignment to kAlign. */
 struct piece {
     unsigned char *base;
     size_t mapped, offset, size;
@@ -68,9 +71,9 @@ void protect(int how)
             abort();
 }
 
-unsigned opened; /* how often, without a close */
+unsigned opened; /* open_memory calls without a close_memory */
 
-/* For work on the device; of several in a row, the first opens and the last closes. */
+/* For work on the device. Of nested calls, only the outermost opens and closes. */
 void open_memory()
 {
     if (opened++ == 0)
@@ -83,7 +86,7 @@ void close_memory()
         protect(PROT_NONE);
 }
 
-/* Bytes just outside the data still hold what was put there. */
+/* Are the bytes just outside the data unchanged? */
 bool intact(const piece &p)
 {
     for (size_t i = 0; i < p.offset; i++)
@@ -175,7 +178,8 @@ cudaError_t state()
     return fault_seen ? cudaErrorLaunchFailure : cudaSuccess;
 }
 
-/* For commands: behind as many kernels as GCB_HOST_BREAK says one fails, and with it all that comes. */
+/* For commands: after as many kernels as GCB_HOST_BREAK says, one fails, and so does everything
+ * after it. */
 void maybe_break()
 {
     static const char *const after = getenv("GCB_HOST_BREAK");
@@ -185,7 +189,8 @@ void maybe_break()
         fault_seen = true;
 }
 
-/* For commands: with GCB_HOST_COPY=damaged the last bit of what comes back is another, but for results, which are small. */
+/* For commands: with GCB_HOST_COPY=damaged the last bit of each copy to the host is inverted,
+ * except for copies of results, which are small. */
 void bring_back(void *to, const void *from, size_t bytes)
 {
     const char *how = getenv("GCB_HOST_COPY");
@@ -225,8 +230,8 @@ void enqueue(cudaStream_t stream, std::function<void()> work)
     });
 }
 
-/* Programs, libraries, heaps and stacks lie above 2^45; below it, pairs of small numbers would look like
- * addresses too. */
+/* Programs, libraries, heaps and stacks are above 2^45. Below it, pairs of small numbers would look
+ * like addresses too. */
 void check_arguments(const void *bytes, size_t size)
 {
     for (size_t i = 0; i + sizeof(uintptr_t) <= size; i += sizeof(uintptr_t)) {

@@ -1,7 +1,8 @@
 #ifndef TESTS_SUPPORT_CUDA_HOST_SANITIZE_H
 #define TESTS_SUPPORT_CUDA_HOST_SANITIZE_H
 
-/* AddressSanitizer is told of fibers and of memory that nobody may touch; without it nothing happens. */
+/* Tells AddressSanitizer about fibers, and about memory that must not be accessed. Without it, does
+ * nothing. */
 #include <stddef.h>
 
 #if defined(__SANITIZE_ADDRESS__)
@@ -20,7 +21,8 @@
 namespace gcb_host
 {
 
-/* Before a switch to the stack [bottom, bottom + size); *fake NULL-able: this fiber ends here. */
+/* Call before switching to the stack [bottom, bottom + size). `fake` is NULL if this fiber is
+ * done. */
 inline void sanitize_leave(void **fake, const void *bottom, size_t size)
 {
 #ifdef GCB_HOST_ASAN
@@ -32,7 +34,8 @@ inline void sanitize_leave(void **fake, const void *bottom, size_t size)
 #endif
 }
 
-/* After one: what was left in `fake`; the stack one comes from. */
+/* Call after a switch: `fake` as sanitize_leave set it; *bottom and *size become the stack that was
+ * left. */
 inline void sanitize_arrive(void *fake, const void **bottom, size_t *size)
 {
 #ifdef GCB_HOST_ASAN

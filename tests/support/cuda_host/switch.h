@@ -2,8 +2,9 @@
 #define TESTS_SUPPORT_CUDA_HOST_SWITCH_H
 
 /*
- * From one stack to another. Threads of a block meet so often that swapcontext, which asks the system for the mask of
- * signals each time, took most of the time of the tests; on x86-64 a switch is a dozen instructions instead.
+ * Switches stacks. Threads of a block meet so often that swapcontext, which makes a system call for
+ * the signal mask each time, took most of the tests' time. On x86-64 a switch is a dozen
+ * instructions instead.
  */
 #include <stddef.h>
 #include <stdint.h>
@@ -19,7 +20,7 @@ namespace gcb_host
 
 #if defined(__x86_64__)
 
-/* What a function keeps for its caller is pushed; the rest a call may change anyway. */
+/* Pushes the registers that a function must preserve; a call may change the others anyway. */
 __asm__(".text\n"
         ".hidden gcb_host_switch\n"
         ".globl gcb_host_switch\n"
@@ -46,14 +47,15 @@ struct context {
     void *sp;
 };
 
-/* A context that begins with entry(), which never returns, on a stack whose end is aligned to 16. */
+/* A context that begins with entry(), which never returns. The end of the stack is aligned to
+ * 16. */
 inline void context_start(context *c, unsigned char *stack, size_t size, void (*entry)())
 {
     uint64_t *sp = reinterpret_cast<uint64_t *>(stack + size) - 8;
 
     for (unsigned i = 0; i < 8; i++)
         sp[i] = 0;
-    sp[6] = reinterpret_cast<uint64_t>(entry); /* above the six that are popped */
+    sp[6] = reinterpret_cast<uint64_t>(entry); /* above the six registers that are popped */
     c->sp = sp;
 }
 

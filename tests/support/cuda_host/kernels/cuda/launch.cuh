@@ -1,7 +1,7 @@
 #ifndef KERNELS_CUDA_LAUNCH_CUH
 #define KERNELS_CUDA_LAUNCH_CUH
 
-/* In front of the header of this name in tests: the same calls, on the CPU. */
+/* Included in tests instead of the header of this name: the same functions, on the CPU. */
 #include <tuple>
 
 #include "emulate.h"
@@ -10,20 +10,20 @@
 namespace gcb
 {
 
-/* Blocks of the smallest device the module is built for have this much, and so has every one here. */
+/* The shared memory of a block on the smallest device that the module is built for. */
 constexpr size_t kMostShared = 99 * 1024;
 
 constexpr uint64_t kMostBlocks = 1056;
 constexpr uint64_t kManyBlocks = 4096;
 
-/* Keeps who asked, and takes what the test says instead of `most` if that is less. */
+/* Records the caller's line, and limits `most` to what the test says. */
 inline uint64_t grid_over(uint64_t pieces, uint64_t most = kMostBlocks,
                           const char *file = __builtin_FILE(), int line = __builtin_LINE())
 {
     return gcb_host::grid_over(pieces, most, file, line);
 }
 
-/* A look at one argument. What lies between its members belongs to nobody, and may hold anything. */
+/* Checks one argument. Padding between its members may hold anything. */
 template <typename T> void check_argument(T copy)
 {
 #if defined __has_builtin && __has_builtin(__builtin_clear_padding)

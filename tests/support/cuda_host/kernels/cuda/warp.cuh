@@ -1,8 +1,8 @@
 #ifndef KERNELS_CUDA_WARP_CUH
 #define KERNELS_CUDA_WARP_CUH
 
-/* In front of the header of this name in tests: the same calls, on the CPU. The defaulted arguments tell meeting
- * points apart. */
+/* Included in tests instead of the header of this name: the same functions, on the CPU. The default
+ * arguments identify the meeting point. */
 #include <string.h>
 
 #include "emulate.h"
@@ -153,7 +153,7 @@ inline unsigned lowest_bit(uint32_t v)
     return static_cast<unsigned>(__builtin_ctz(v));
 }
 
-/* Threads run one at a time, so plain accesses are atomic. */
+/* Only one thread runs at a time, so plain accesses are atomic. */
 template <typename T> T swap_in(T *p, T v)
 {
     const T old = *p;
