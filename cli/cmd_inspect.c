@@ -2,7 +2,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "cli/base/glob_notes.h"
+#include "cli/base/heading.h"
 #include "cli/base/output.h"
 #include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"
@@ -248,7 +248,7 @@ static int inspect_run(const void *options, const struct opt_list *operands,
                                         &backend.queue};
     err = opt_input_open(&p.source, &p.options->input, operands, 0, ctx->diag);
     if (!err && !p.options->show.quiet)
-        glob_notes(ctx->err, p.source, &p.options->input, NULL);
+        heading_note_globs(ctx->err, p.source, &p.options->input, NULL);
     if (!err)
         err = prepare(&p, operands, ctx);
     if (!err)

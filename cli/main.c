@@ -5,22 +5,21 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/base/commands.h"
+#include "cli/base/cmd.h"
 #include "cli/base/interrupt.h"
 #include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"
 #include "src/lib/codec/method.h"
 
-/* "Exit status: 0 done, 1 failed, ...", as far as there are commands that return it. */
+/* "Exit status: 0 done, 1 failed, ..." */
 static void print_exits(FILE *out)
 {
-    struct commands_exit e;
     char line[512];
     size_t n = 0;
 
-    for (size_t i = 0; commands_exit_at(&e, i) && n + 1 < sizeof(line); i++)
-        n += (size_t)snprintf(line + n, sizeof(line) - n, "%s%d %s", i ? ", " : "", (int)e.code,
-                              e.means);
+    for (const struct cmd_meaning *m = cmd_meanings; m->words && n + 1 < sizeof(line); m++)
+        n += (size_t)snprintf(line + n, sizeof(line) - n, "%s%d %s", n ? ", " : "", (int)m->code,
+                              m->words);
     snprintf(line + n, sizeof(line) - n, ".");
     opt_wrap(out, line, fprintf(out, "Exit status:"), 0);
 }
@@ -36,7 +35,7 @@ static void print_overview(FILE *out)
             "  gcbench help compress\n\n"
             "Usage: gcbench COMMAND [options] [FILE...]\n\nCommands:\n",
             gcb_version());
-    for (size_t i = 0; (cmd = commands_at(i)); i++)
+    for (size_t i = 0; (cmd = cmd_at(i)); i++)
         fprintf(out, "  %-12s %s\n", cmd->name, cmd->summary);
     fprintf(out, "  %-12s %s\n\n", "help", "explain a command: its examples, options and defaults");
     print_exits(out);
@@ -66,8 +65,8 @@ static void print_help(FILE *out, const struct cmd *cmd)
 
 static const struct cmd *find_command(const char *name, struct gcb_diag *diag)
 {
-    const struct cmd *cmd = commands_find(name);
-    const char *names[COMMANDS_MAX + 1], *near;
+    const struct cmd *cmd = cmd_find(name);
+    const char *names[CMD_MAX + 1], *near;
     struct gcb_method method;
     char shown[64];
     size_t n = 0;
@@ -86,7 +85,7 @@ static const struct cmd *find_command(const char *name, struct gcb_diag *diag)
                      method.name, shown);
         return NULL;
     }
-    while ((cmd = commands_at(n)))
+    while ((cmd = cmd_at(n)))
         names[n++] = cmd->name;
     names[n++] = "help";
     near = gcb_suggest(name, names, n);

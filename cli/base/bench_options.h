@@ -1,7 +1,7 @@
 #ifndef CLI_BASE_BENCH_OPTIONS_H
 #define CLI_BASE_BENCH_OPTIONS_H
 
-#include "cli/base/table_options.h"
+#include "cli/base/options.h"
 #include "src/tool/suite/suite.h"
 
 /* What `bench` is told, and what follows from it before any file is touched. */

@@ -3,7 +3,7 @@
 
 #include "cli/base/optparse.h"
 
-/* What the process returns (CLI.md, exit codes; scripts depend on them). */
+/* What the process returns; scripts depend on it. */
 enum cmd_exit {
     CMD_DONE = 0,
     CMD_FAILED = 1,
@@ -24,22 +24,21 @@ struct cmd_context {
     struct gcb_diag *diag;
 };
 
-/* What stands behind the options; completions offer it. */
+/* What a command takes after its options; completions offer it. */
 enum cmd_operands { CMD_FILES, CMD_METHODS, CMD_NOTHING };
 
 /*
- * A command: one file, cmd_<name>.c, with its descriptor at the bottom, one row in commands.c and one name in
- * meson.build. Options are parsed before `run` is called, released after it. `run` returns 0; or a negative
- * gcb_status with its words in ctx->diag, which main prints (GCB_E_INVALID exits 2, GCB_E_BACKEND 3, GCB_E_UNVERIFIED 5,
- * others 1);
- * or a positive cmd_exit whose reason it has shown itself.
+ * A command: cmd_<name>.c has its descriptor at the bottom, cmd.c a row, meson.build its name. Options are parsed
+ * before `run` is called and released after it. `run` returns 0; or a negative gcb_status with words in ctx->diag,
+ * which main prints (GCB_E_INVALID exits 2, GCB_E_BACKEND 3, GCB_E_UNVERIFIED 5, others 1); or a positive cmd_exit
+ * after it has printed the reason itself.
  */
 struct cmd {
     const char *name;
     const char *summary;  /* one line of `gcbench --help` */
-    const char *usage;    /* behind "gcbench ": "inspect [options] FILE..." */
-    const char *examples; /* lines, each indented by two and ended by a newline */
-    const char *details;  /* paragraphs behind the options, a line each, or NULL */
+    const char *usage;    /* after "gcbench ": "inspect [options] FILE..." */
+    const char *examples; /* lines; each begins with two spaces and ends with a newline */
+    const char *details;  /* paragraphs after the options, one line each, or NULL */
     struct opt_spec spec;
     enum cmd_operands operands;
     size_t size;                     /* of the options' struct, which starts zeroed */
@@ -61,5 +60,20 @@ extern const struct cmd cmd_replay;
 extern const struct cmd cmd_report;
 extern const struct cmd cmd_sweep;
 extern const struct cmd cmd_verify;
+
+/* The commands in the order that help lists them; NULL past the end. `help` is not one: main.c has it. */
+const struct cmd *cmd_at(size_t i);
+#define CMD_MAX 32 /* at most this many */
+
+/* The command called `name`, or NULL. */
+const struct cmd *cmd_find(const char *name);
+
+/* What an exit code means. */
+struct cmd_meaning {
+    enum cmd_exit code;
+    const char *words;   /* NULL ends the table */
+    const char *command; /* the only command that returns the code; NULL: any may */
+};
+extern const struct cmd_meaning cmd_meanings[]; /* by rising code */
 
 #endif

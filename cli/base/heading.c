@@ -56,15 +56,6 @@ void heading_print(FILE *out, const struct opt_list *files, const struct gcb_ext
     fprintf(out, "%s%s\n", used + 3 + strlen(settings) <= WIDTH ? "   " : "\n", settings);
 }
 
-void heading_files(char *out, size_t size, const struct opt_list *files)
-{
-    size_t used = 0;
-
-    out[0] = '\0';
-    for (size_t i = 0; i < files->count && used < size; i++)
-        used += (size_t)snprintf(out + used, size - used, "%s%s", i ? ", " : "", files->items[i]);
-}
-
 void heading_note_load(FILE *out, unsigned repeat)
 {
     struct gcb_host host;
@@ -74,4 +65,35 @@ void heading_note_load(FILE *out, unsigned repeat)
         fprintf(out, "note: load %.1f on %d cpu%s: speeds are too low%s\n", host.load1, host.cpus,
                 host.cpus == 1 ? "" : "s",
                 repeat && repeat < STEADY ? "; --repeat 9 steadies them" : "");
+}
+
+static void note_glob(FILE *err, const char *option, const char *glob)
+{
+    char shown[160];
+
+    fprintf(err, "gcbench: note: --%s %s: no tensor matches (a pattern is of the whole name)\n",
+            option, gcb_escape(shown, sizeof(shown), glob));
+}
+
+static void note_layers(FILE *err, const char *option, const struct gcb_source *source,
+                        const struct opt_list *globs)
+{
+    for (size_t i = 0; i < globs->count; i++)
+        if (!gcb_source_matches(source, globs->items[i]))
+            note_glob(err, option, globs->items[i]);
+}
+
+void heading_note_globs(FILE *err, const struct gcb_source *source, const struct opt_input *in,
+                        const struct opt_message *message)
+{
+    for (size_t i = 0; i < in->dataset.count; i++)
+        if (!gcb_source_met(source, i))
+            note_glob(err, "dataset", in->dataset.items[i]);
+    for (size_t i = 0; i < in->exclude.count; i++)
+        if (!gcb_source_met(source, in->dataset.count + i))
+            note_glob(err, "exclude", in->exclude.items[i]);
+    if (!message)
+        return;
+    note_layers(err, "dense", source, &message->dense);
+    note_layers(err, "output-layer", source, &message->output_layer);
 }

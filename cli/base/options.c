@@ -1,14 +1,11 @@
 #include "cli/base/options.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
-#include "src/lib/base/alloc.h"
 #include "src/lib/base/cpu_flags.h"
 #include "src/lib/base/text.h"
-#include "src/lib/device/load.h"
 
 const char *const opt_orders[] = {"name", "recorded", NULL};
 const char *const opt_scopes[] = {"tensor", "bucket", "model", NULL};
@@ -127,14 +124,6 @@ const struct opt_row opt_timing_rows[] = {
     {.name = NULL},
 };
 
-const struct opt_row opt_methods_rows[] = {
-    {.name = "method", .metavar = "SPEC", .type = OPT_LIST,
-     .offset = offsetof(struct opt_methods, specs),
-     .help = "NAME[:key=value,...]; repeatable. A key may also be an option, --theta 0.8, for "
-             "every method given that has it; `gcbench methods` lists them"},
-    {.name = NULL},
-};
-
 const struct opt_row opt_show_rows[] = {
     {.name = "format", .metavar = "FORMAT", .type = OPT_CHOICE,
      .offset = offsetof(struct opt_show, format), .choices = formats,
@@ -184,6 +173,22 @@ const struct opt_row opt_make_rows[] = {
      .help = "the HDF5 file to write"},
     {.name = "force", .type = OPT_FLAG, .offset = offsetof(struct opt_make, force),
      .help = "replace an existing file"},
+    {.name = NULL},
+};
+const struct opt_row opt_lines_rows[] = {
+    {.name = "sort", .metavar = "FIELD", .type = OPT_TEXT,
+     .offset = offsetof(struct opt_lines, sort),
+     .help = "sort lines by a field, largest first: rel_l2, ratio, encode_gbps, ..."},
+    {.name = "no-baselines", .type = OPT_FLAG, .offset = offsetof(struct opt_lines, no_baselines),
+     .help = "no fp16 row for comparison"},
+    {.name = NULL},
+};
+
+const struct opt_row opt_shapes_rows[] = {
+    {.name = "histogram", .type = OPT_FLAG, .offset = offsetof(struct opt_shapes, histogram),
+     .help = "rows of counts by magnitude, of input and of what was decoded"},
+    {.name = "spectrum", .type = OPT_FLAG, .offset = offsetof(struct opt_shapes, spectrum),
+     .help = "rows of energy by frequency and by magnitude, of both"},
     {.name = NULL},
 };
 /* clang-format on */
@@ -302,99 +307,6 @@ int opt_exec_resolve(struct opt_backend *out, const struct opt_exec *in, struct 
     return resolve_device(out, in->device, diag);
 }
 
-/* The i-th name of a table's rows, complements behind each row's own; NULL past the end. */
-static const char *key_of(const struct gcb_param *table, size_t *i)
-{
-    for (const struct gcb_param *p = table; p && p->name; p++) {
-        if ((*i)-- == 0)
-            return p->name;
-        for (size_t c = 0; p->complement[c]; c++)
-            if ((*i)-- == 0)
-                return p->complement[c];
-    }
-    return NULL;
-}
-
-const char *opt_methods_key_at(size_t i)
-{
-    const struct gcb_codec *codec;
-
-    for (size_t c = 0; (codec = gcb_codec_at(c)); c++) {
-        const char *name = key_of(codec->params, &i);
-
-        if (name)
-            return name;
-    }
-    return key_of(gcb_memory_table, &i);
-}
-
-/* One method: its spec, then the overrides that it has; one that has no meaning for it is another method's. */
-static int resolve_one(struct gcb_method *out, const char *spec, const struct opt_list *overrides,
-                       bool *used, struct gcb_diag *diag)
-{
-    struct gcb_method before;
-    int err = gcb_method_read(out, spec, diag);
-
-    before = *out;
-    for (size_t i = 0; !err && i + 1 < overrides->count; i += 2)
-        if (gcb_method_has(out, overrides->items[i]))
-            err = gcb_method_set(out, overrides->items[i], overrides->items[i + 1], diag);
-    if (err)
-        return err;
-    for (size_t i = 0; i + 1 < overrides->count; i += 2)
-        if (gcb_method_has(out, overrides->items[i]))
-            used[i / 2] |= !gcb_method_withdraw(out, &before, overrides->items[i]);
-    return gcb_method_check(out, diag);
-}
-
-/* Says why an override served none of the methods. */
-static int idle_override(const struct gcb_method *methods, size_t count, const char *key,
-                         struct gcb_diag *diag)
-{
-    const struct gcb_param *p;
-
-    for (size_t m = 0; m < count; m++)
-        for (size_t row = 0; (p = gcb_method_param(&methods[m], row)); row++)
-            if (strcmp(p->name, key) == 0)
-                return gcb_diag_set(diag, GCB_E_INVALID,
-                                    "--%s: for '%s' it has a meaning only with %s", key,
-                                    methods[m].name, p->needs);
-    return gcb_diag_set(diag, GCB_E_INVALID, "--%s: no method given has such a parameter", key);
-}
-
-static int resolve_all(struct gcb_method *methods, bool *used, const struct opt_methods *in,
-                       struct gcb_diag *diag)
-{
-    for (size_t i = 0; i < in->specs.count; i++) {
-        const int err = resolve_one(&methods[i], in->specs.items[i], &in->overrides, used, diag);
-
-        if (err)
-            return err;
-    }
-    for (size_t i = 0; 2 * i < in->overrides.count; i++)
-        if (!used[i])
-            return idle_override(methods, in->specs.count, in->overrides.items[2 * i], diag);
-    return 0;
-}
-
-int opt_methods_resolve(struct gcb_method **out, size_t *count, const struct opt_methods *in,
-                        struct gcb_diag *diag)
-{
-    struct gcb_method *methods = gcb_alloc_array(in->specs.count, sizeof(*methods));
-    bool *used = gcb_alloc_zero(in->overrides.count / 2 + 1, sizeof(*used));
-    int err = methods && used ? resolve_all(methods, used, in, diag)
-                              : gcb_diag_nomem(diag, 0, "the methods");
-
-    gcb_free(used);
-    if (err) {
-        gcb_free(methods);
-        return err;
-    }
-    *out = methods;
-    *count = in->specs.count;
-    return 0;
-}
-
 int opt_make_check(const struct opt_make *in, struct gcb_diag *diag)
 {
     static const char *const others[] = {".json", ".csv", ".tsv"};
@@ -412,4 +324,39 @@ int opt_make_check(const struct opt_make *in, struct gcb_diag *diag)
                                 gcb_escape(shown, sizeof(shown), in->output));
     }
     return 0;
+}
+
+static int unknown_field(const char *field, struct gcb_diag *diag)
+{
+    const char *names[32], *near;
+    char shown[64];
+    size_t n = 0;
+
+    while (n < 32 && gcb_tally_figure_name(n)) {
+        names[n] = gcb_tally_figure_name(n);
+        n++;
+    }
+    near = gcb_suggest(field, names, n);
+    gcb_escape(shown, sizeof(shown), field);
+    if (near)
+        return gcb_diag_set(diag, GCB_E_INVALID, "--sort: no field '%s'; did you mean '%s'?", shown,
+                            near);
+    return gcb_diag_set(diag, GCB_E_INVALID,
+                        "--sort: no field '%s'; rel_l2, ratio and encode_gbps are some", shown);
+}
+
+int opt_lines_sort(gcb_tally_figure_fn **out, const struct opt_lines *in, struct gcb_diag *diag)
+{
+    *out = in->sort ? gcb_tally_figure(in->sort) : NULL;
+    return !in->sort || *out ? 0 : unknown_field(in->sort, diag);
+}
+
+int opt_shapes_check(const struct opt_shapes *in, const struct opt_show *show,
+                     const struct opt_save *save, struct gcb_diag *diag)
+{
+    if ((!in->histogram && !in->spectrum) || show->format == GCB_FORMAT_JSON || save->results)
+        return 0;
+    return gcb_diag_set(diag, GCB_E_INVALID,
+                        "--histogram and --spectrum give rows: --format json or --results FILE "
+                        "takes them");
 }

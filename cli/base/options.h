@@ -1,13 +1,14 @@
 #ifndef CLI_BASE_OPTIONS_H
 #define CLI_BASE_OPTIONS_H
 
-#include "cli/base/optparse.h"
+#include "cli/base/method_options.h"
 #include "src/lib/base/queue.h"
 #include "src/lib/codec/method.h"
 #include "src/lib/device/load.h"
 #include "src/tool/dump/layout.h"
 #include "src/tool/rows/sink.h"
 #include "src/tool/timing/device_copy.h"
+#include "src/tool/trial/groups.h"
 
 /*
  * Options that several commands share: a struct, its rows, its defaults, and what turns it into what the
@@ -95,21 +96,6 @@ extern const struct opt_row opt_timing_rows[];
 void opt_timing_defaults(struct opt_timing *out);
 unsigned opt_timing_repeat(const struct opt_timing *in); /* of commands but bench */
 
-/* Methods, and their parameters given as options. */
-struct opt_methods {
-    struct opt_list specs;
-    struct opt_list overrides; /* key, value, key, value, ... */
-};
-extern const struct opt_row opt_methods_rows[];
-/* Every parameter and complement name of every method, the memory's too. A command's opt_extra has it as name_at. */
-const char *opt_methods_key_at(size_t i);
-/*
- * The methods in the order given, each with the overrides that it has. GCB_E_INVALID also for an override
- * that no method has. None given: *count is 0. Release *out with gcb_free.
- */
-int opt_methods_resolve(struct gcb_method **out, size_t *count, const struct opt_methods *in,
-                        struct gcb_diag *diag);
-
 /* How results are shown. */
 struct opt_show {
     int format; /* enum gcb_format */
@@ -142,5 +128,23 @@ struct opt_make {
 extern const struct opt_row opt_make_rows[];
 /* Is -o given, and does its name suit HDF5 (.json, .csv and .tsv do not)? */
 int opt_make_check(const struct opt_make *in, struct gcb_diag *diag);
+
+/* Its lines: `compress` and `sweep`. */
+struct opt_lines {
+    const char *sort; /* NULL: in the order of what was given */
+    bool no_baselines;
+};
+extern const struct opt_row opt_lines_rows[];
+/* *out: the figure of --sort, or NULL. GCB_E_INVALID for a field that there is not. */
+int opt_lines_sort(gcb_tally_figure_fn **out, const struct opt_lines *in, struct gcb_diag *diag);
+
+/* Rows of shapes, which no table shows: `compress` and `bench`. */
+struct opt_shapes {
+    bool histogram, spectrum;
+};
+extern const struct opt_row opt_shapes_rows[];
+/* GCB_E_INVALID where nothing takes the rows. */
+int opt_shapes_check(const struct opt_shapes *in, const struct opt_show *show,
+                     const struct opt_save *save, struct gcb_diag *diag);
 
 #endif

@@ -4,7 +4,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "cli/base/glob_notes.h"
 #include "cli/base/heading.h"
 #include "cli/base/interrupt.h"
 #include "src/tool/timing/device_copy.h"
@@ -49,7 +48,7 @@ int session_input(struct session *s)
         opt_input_open(&s->source, s->o.input, s->files, s->o.message->min_elements, s->ctx->diag);
 
     if (!err && !s->o.show->quiet)
-        glob_notes(s->ctx->err, s->source, s->o.input, s->o.message);
+        heading_note_globs(s->ctx->err, s->source, s->o.input, s->o.message);
     return err ? err : session_layout(s);
 }
 
@@ -170,7 +169,12 @@ void session_words(char *out, size_t size, const struct session *s, const char *
 
 const char *session_files(char *files, const struct session *s)
 {
-    heading_files(files, SESSION_FILES, s->files);
+    size_t used = 0;
+
+    files[0] = '\0';
+    for (size_t i = 0; i < s->files->count && used < SESSION_FILES; i++)
+        used += (size_t)snprintf(files + used, SESSION_FILES - used, "%s%s", i ? ", " : "",
+                                 s->files->items[i]);
     return files;
 }
 

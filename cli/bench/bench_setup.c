@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "cli/base/glob_notes.h"
+#include "cli/base/heading.h"
 #include "src/lib/base/alloc.h"
 #include "src/tool/timing/device_copy.h"
 
@@ -88,7 +88,7 @@ int bench_open_input(struct bench *c)
         err = gcb_source_open_synthetic(&c->s.source, c->suite.inputs, c->suite.input_count,
                                         c->o->exec.seed ? c->o->exec.seed : 1, diag);
     if (!err && !c->s.o.show->quiet)
-        glob_notes(c->s.ctx->err, c->s.source, &c->input, &c->message);
+        heading_note_globs(c->s.ctx->err, c->s.source, &c->input, &c->message);
     return err;
 }
 

@@ -1,9 +1,46 @@
+#include <string.h>
+
 #include "cli/base/interrupt.h"
 #include "cli/base/session.h"
-#include "cli/compress/compress_options.h"
 #include "cli/compress/compress_table.h"
 #include "src/lib/base/alloc.h"
+#include "src/tool/hdf5/outfile.h"
 #include "src/tool/trial/shapes.h"
+
+enum compress_per { COMPRESS_PER_DEFAULT = -1, COMPRESS_PER_NONE = GCB_PER_WORKER + 1 };
+
+struct compress_own {
+    int per; /* enum gcb_per, or one of compress_per */
+    int top; /* 0: all groups, five tensors */
+};
+
+struct compress_options {
+    struct opt_methods methods;
+    struct opt_input input;
+    struct opt_message message;
+    struct opt_exec exec;
+    struct opt_timing timing;
+    struct opt_make make;
+    struct compress_own own;
+    struct opt_lines lines;
+    struct opt_shapes shapes;
+    struct opt_save save;
+    struct opt_show show;
+};
+
+static const char *const pers[] = {"message", "tensor", "step", "worker", "none", NULL};
+
+/* clang-format off */
+static const struct opt_row own_rows[] = {
+    {.name = "per", .metavar = "WHAT", .type = OPT_CHOICE,
+     .offset = offsetof(struct compress_own, per), .choices = pers,
+     .help = "a line per message, tensor, step or worker too; none: totals alone, in every format"},
+    {.name = "top", .type = OPT_INT, .offset = offsetof(struct compress_own, top), .min = 1,
+     .max = 1e6,
+     .help = "at most N lines of --per, or N tensors that lose most (default 5)"},
+    {.name = NULL},
+};
+/* clang-format on */
 
 /* Everything that lives as long as the command. Starts zeroed. */
 struct compress {
@@ -20,12 +57,62 @@ struct compress {
     struct gcb_run_result result;
 };
 
+/* Refuses what makes no sense together; *sort is set to the figure of --sort, or to NULL. */
+static int check_options(gcb_tally_figure_fn **sort, const struct compress_options *o,
+                         struct gcb_diag *diag)
+{
+    int err;
+
+    *sort = NULL;
+    if (o->methods.specs.count == 0)
+        return gcb_diag_set(diag, GCB_E_INVALID,
+                            "no method given: --method fft --method topk, for example; "
+                            "`gcbench methods` lists them");
+    if (o->make.output && o->methods.specs.count > 1)
+        return gcb_diag_set(diag, GCB_E_INVALID,
+                            "-o keeps the messages of one method, and %zu are given",
+                            o->methods.specs.count);
+    if (o->make.output && o->save.results && gcb_outfile_same(o->make.output, o->save.results))
+        return gcb_diag_set(diag, GCB_E_INVALID, "-o and --results name the same file");
+    err = opt_shapes_check(&o->shapes, &o->show, &o->save, diag);
+    if (!err)
+        err = opt_lines_sort(sort, &o->lines, diag);
+    return err || !o->make.output ? err : opt_make_check(&o->make, diag);
+}
+
+/*
+ * The methods given, `given` of them, and fp16 behind them unless it is one of them or not wanted: `count`
+ * in all. Release *out with gcb_free, also on failure.
+ */
+static int find_methods(struct gcb_method **out, size_t *given, size_t *count,
+                        const struct compress_options *o, struct gcb_diag *diag)
+{
+    struct gcb_method *with;
+    int err = opt_methods_resolve(out, given, &o->methods, diag);
+
+    if (err)
+        return err;
+    *count = *given;
+    for (size_t i = 0; i < *given; i++)
+        if (strcmp((*out)[i].name, "fp16") == 0)
+            return 0;
+    if (o->lines.no_baselines)
+        return 0;
+    with = gcb_alloc_array(*given + 1, sizeof(*with));
+    if (!with)
+        return gcb_diag_nomem(diag, 0, "the methods");
+    memcpy(with, *out, *given * sizeof(*with));
+    gcb_free(*out);
+    *out = with;
+    return gcb_method_parse(&with[(*count)++], "fp16", diag);
+}
+
 static int resolve(struct compress *c, struct gcb_diag *diag)
 {
-    int err = compress_check(&c->sort, c->o, diag);
+    int err = check_options(&c->sort, c->o, diag);
 
     if (!err)
-        err = compress_methods(&c->methods, &c->given, &c->count, c->o, diag);
+        err = find_methods(&c->methods, &c->given, &c->count, c->o, diag);
     if (err)
         return err;
     session_forget(&c->s, "compress", c->methods, c->count);
@@ -271,7 +358,7 @@ static const struct opt_group groups[] = {
     {"Running", opt_exec_rows, offsetof(struct compress_options, exec)},
     {"Running", opt_timing_rows, offsetof(struct compress_options, timing)},
     {"Output", opt_make_rows, offsetof(struct compress_options, make)},
-    {"Output", compress_own_rows, offsetof(struct compress_options, own)},
+    {"Output", own_rows, offsetof(struct compress_options, own)},
     {"Output", opt_lines_rows, offsetof(struct compress_options, lines)},
     {"Output", opt_shapes_rows, offsetof(struct compress_options, shapes)},
     {"Output", opt_save_rows, offsetof(struct compress_options, save)},

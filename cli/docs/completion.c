@@ -96,7 +96,7 @@ void completion_table(FILE *out)
     struct gcb_method m;
 
     fputs("# shellcheck disable=SC2016 # help texts have backticks\n_gcbench_table='", out);
-    for (size_t i = 0; (cmd = commands_at(i)); i++)
+    for (size_t i = 0; (cmd = cmd_at(i)); i++)
         put_command(out, cmd);
     put_word(out, "gcbench", "help", "", NULL, "explain a command");
     put_word(out, "gcbench", "--help", "", NULL, "list the commands");

@@ -1,7 +1,7 @@
 #ifndef CLI_DOCS_DOCS_H
 #define CLI_DOCS_DOCS_H
 
-#include "cli/base/commands.h"
+#include "cli/base/cmd.h"
 
 /* The manual as man(7) source, from the tables of commands, options and methods. */
 void manual_overview(FILE *out);                       /* gcbench(1) */

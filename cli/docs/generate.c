@@ -16,14 +16,14 @@ static int check_names(int count, char *const *names)
     const struct cmd *cmd;
     int known = 0;
 
-    for (; (cmd = commands_at((size_t)known)); known++) {
+    for (; (cmd = cmd_at((size_t)known)); known++) {
         bool found = false;
 
         for (int i = 0; i < count; i++)
             found = found || strcmp(names[i], cmd->name) == 0;
         if (!found) {
             fprintf(stderr,
-                    "'%s' of cli/base/commands.c is missing in cli_commands of cli/meson.build\n",
+                    "'%s' of cli/base/cmd.c is missing in cli_commands of cli/meson.build\n",
                     cmd->name);
             return 1;
         }
@@ -33,15 +33,14 @@ static int check_names(int count, char *const *names)
 
 static int write_page(int count, char *const *names)
 {
-    const struct cmd *cmd = commands_find(names[0]);
+    const struct cmd *cmd = cmd_find(names[0]);
 
     if (strcmp(names[0], "gcbench") == 0) {
         manual_overview(stdout);
         return check_names(count - 1, names + 1);
     }
     if (!cmd) {
-        fprintf(stderr,
-                "'%s' of cli_commands in cli/meson.build is missing in cli/base/commands.c\n",
+        fprintf(stderr, "'%s' of cli_commands in cli/meson.build is missing in cli/base/cmd.c\n",
                 names[0]);
         return 1;
     }

@@ -1,7 +1,7 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "cli/base/param_text.h"
+#include "cli/base/method_options.h"
 #include "cli/docs/docs.h"
 #include "cli/docs/roff.h"
 #include "src/lib/base/text.h"
@@ -213,14 +213,12 @@ static bool has_option(const struct cmd *cmd, const char *name)
 /* `cmd` NULL: of all commands. */
 static void print_exits(FILE *out, const struct cmd *cmd)
 {
-    struct commands_exit e;
-
     fputs(".SH \"EXIT STATUS\"\n", out);
-    for (size_t i = 0; commands_exit_at(&e, i); i++) {
-        if (cmd && e.command && strcmp(e.command, cmd->name) != 0)
+    for (const struct cmd_meaning *m = cmd_meanings; m->words; m++) {
+        if (cmd && m->command && strcmp(m->command, cmd->name) != 0)
             continue;
-        fprintf(out, ".TP\n.B %d\n", (int)e.code);
-        roff_text(out, e.means);
+        fprintf(out, ".TP\n.B %d\n", (int)m->code);
+        roff_text(out, m->words);
     }
 }
 
@@ -276,7 +274,7 @@ static void print_see_also(FILE *out, const struct cmd *but)
         fputs("\\fBgcbench\\fP(1)", out);
         comma = ",\n";
     }
-    for (size_t i = 0; (cmd = commands_at(i)); i++) {
+    for (size_t i = 0; (cmd = cmd_at(i)); i++) {
         if (cmd == but)
             continue;
         fprintf(out, "%s\\fBgcbench\\-", comma);
@@ -356,7 +354,7 @@ void manual_overview(FILE *out)
                         "  gcbench methods\n"
                         "  gcbench help compress\n");
     fputs(".SH COMMANDS\n", out);
-    for (size_t i = 0; (cmd = commands_at(i)); i++) {
+    for (size_t i = 0; (cmd = cmd_at(i)); i++) {
         fputs(".TP\n\\fBgcbench\\-", out);
         roff_inline(out, cmd->name);
         fputs("\\fP(1)\n", out);

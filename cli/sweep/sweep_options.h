@@ -1,7 +1,7 @@
 #ifndef CLI_SWEEP_SWEEP_OPTIONS_H
 #define CLI_SWEEP_SWEEP_OPTIONS_H
 
-#include "cli/base/table_options.h"
+#include "cli/base/options.h"
 #include "src/tool/search/match_run.h"
 #include "src/tool/search/pareto.h"
 

@@ -1,0 +1,141 @@
+#include "cli/base/method_options.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "src/lib/base/alloc.h"
+#include "src/lib/base/text.h"
+
+/* clang-format off */
+const struct opt_row opt_methods_rows[] = {
+    {.name = "method", .metavar = "SPEC", .type = OPT_LIST,
+     .offset = offsetof(struct opt_methods, specs),
+     .help = "NAME[:key=value,...]; repeatable. A key may also be an option, --theta 0.8, for "
+             "every method given that has it; `gcbench methods` lists them"},
+    {.name = NULL},
+};
+/* clang-format on */
+
+/* The i-th name of a table's rows, complements behind each row's own; NULL past the end. */
+static const char *key_of(const struct gcb_param *table, size_t *i)
+{
+    for (const struct gcb_param *p = table; p && p->name; p++) {
+        if ((*i)-- == 0)
+            return p->name;
+        for (size_t c = 0; p->complement[c]; c++)
+            if ((*i)-- == 0)
+                return p->complement[c];
+    }
+    return NULL;
+}
+
+const char *opt_methods_key_at(size_t i)
+{
+    const struct gcb_codec *codec;
+
+    for (size_t c = 0; (codec = gcb_codec_at(c)); c++) {
+        const char *name = key_of(codec->params, &i);
+
+        if (name)
+            return name;
+    }
+    return key_of(gcb_memory_table, &i);
+}
+
+/* One method: its spec, then the overrides that it has; one that has no meaning for it is another method's. */
+static int resolve_one(struct gcb_method *out, const char *spec, const struct opt_list *overrides,
+                       bool *used, struct gcb_diag *diag)
+{
+    struct gcb_method before;
+    int err = gcb_method_read(out, spec, diag);
+
+    before = *out;
+    for (size_t i = 0; !err && i + 1 < overrides->count; i += 2)
+        if (gcb_method_has(out, overrides->items[i]))
+            err = gcb_method_set(out, overrides->items[i], overrides->items[i + 1], diag);
+    if (err)
+        return err;
+    for (size_t i = 0; i + 1 < overrides->count; i += 2)
+        if (gcb_method_has(out, overrides->items[i]))
+            used[i / 2] |= !gcb_method_withdraw(out, &before, overrides->items[i]);
+    return gcb_method_check(out, diag);
+}
+
+/* Says why an override served none of the methods. */
+static int idle_override(const struct gcb_method *methods, size_t count, const char *key,
+                         struct gcb_diag *diag)
+{
+    const struct gcb_param *p;
+
+    for (size_t m = 0; m < count; m++)
+        for (size_t row = 0; (p = gcb_method_param(&methods[m], row)); row++)
+            if (strcmp(p->name, key) == 0)
+                return gcb_diag_set(diag, GCB_E_INVALID,
+                                    "--%s: for '%s' it has a meaning only with %s", key,
+                                    methods[m].name, p->needs);
+    return gcb_diag_set(diag, GCB_E_INVALID, "--%s: no method given has such a parameter", key);
+}
+
+static int resolve_all(struct gcb_method *methods, bool *used, const struct opt_methods *in,
+                       struct gcb_diag *diag)
+{
+    for (size_t i = 0; i < in->specs.count; i++) {
+        const int err = resolve_one(&methods[i], in->specs.items[i], &in->overrides, used, diag);
+
+        if (err)
+            return err;
+    }
+    for (size_t i = 0; 2 * i < in->overrides.count; i++)
+        if (!used[i])
+            return idle_override(methods, in->specs.count, in->overrides.items[2 * i], diag);
+    return 0;
+}
+
+int opt_methods_resolve(struct gcb_method **out, size_t *count, const struct opt_methods *in,
+                        struct gcb_diag *diag)
+{
+    struct gcb_method *methods = gcb_alloc_array(in->specs.count, sizeof(*methods));
+    bool *used = gcb_alloc_zero(in->overrides.count / 2 + 1, sizeof(*used));
+    int err = methods && used ? resolve_all(methods, used, in, diag)
+                              : gcb_diag_nomem(diag, 0, "the methods");
+
+    gcb_free(used);
+    if (err) {
+        gcb_free(methods);
+        return err;
+    }
+    *out = methods;
+    *count = in->specs.count;
+    return 0;
+}
+
+char *param_range(char *out, size_t size, const struct gcb_param *p)
+{
+    char low[32], high[32];
+
+    gcb_real_text(high, p->max);
+    if (strlen(high) > 12) /* the largest float, say: nobody reads 17 digits */
+        snprintf(high, sizeof(high), "%.3g", p->max);
+    if (p->type != GCB_PARAM_CHOICE) {
+        snprintf(out, size, "in [%s, %s%c", gcb_real_text(low, p->min), high,
+                 p->flags & GCB_PARAM_OPEN_MAX ? ')' : ']');
+        return out;
+    }
+    snprintf(out, size, "one of");
+    for (size_t i = 0; p->choices[i]; i++)
+        snprintf(out + strlen(out), size - strlen(out), "%s %s", i ? "," : "", p->choices[i]);
+    return out;
+}
+
+char *param_help(char *out, size_t size, const struct gcb_param *p, bool condition)
+{
+    snprintf(out, size, "%s", p->help);
+    for (size_t c = 0; p->complement[c]; c++)
+        snprintf(out + strlen(out), size - strlen(out), "%s%s%s", c ? " or " : "; or give --",
+                 c ? "--" : "", p->complement[c]);
+    if (p->complement[0])
+        snprintf(out + strlen(out), size - strlen(out), ", 1 - %s", p->name);
+    if (condition && p->needs)
+        snprintf(out + strlen(out), size - strlen(out), " (with %s)", p->needs);
+    return out;
+}
