@@ -1,27 +1,21 @@
 #include <math.h>
 #include <string.h>
 
-#include "cli/regress/regress_counts.h"
-#include "cli/regress/regress_markdown.h"
-#include "cli/regress/regress_options.h"
-#include "cli/regress/regress_turns.h"
+#include "cli/regress/regress_builds.h"
+#include "cli/regress/regress_show.h"
 #include "src/lib/base/text.h"
-#include "src/tool/regress/apart.h"
-#include "src/tool/regress/compare.h"
-#include "src/tool/regress/labels.h"
 #include "src/tool/rows/environment.h"
 #include "src/tool/rows/results.h"
 
-/* Everything that lives as long as the command. Starts zeroed. */
+/* The state of the command. Starts zeroed. */
 struct regress {
     const struct regress_options *o;
     const struct opt_list *operands;
     struct cmd_context *ctx;
-    struct opt_list bench;      /* options for it */
-    struct gcb_runs runs;       /* of two files */
-    struct regress_turns turns; /* of two builds */
-    struct regress_counts counts;
-    const struct gcb_runs *both; /* whichever it is */
+    struct opt_list bench;        /* options that are passed on */
+    struct gcb_runs files;        /* of two result files */
+    struct regress_builds builds; /* with --against */
+    const struct gcb_runs *runs;  /* one of the two */
     struct gcb_verdicts verdicts;
     struct out_report report;
     struct gcb_outfile markdown;
@@ -42,37 +36,37 @@ static const struct opt_row *const counted_rows[] = {
     NULL,
 };
 
-/* What only a run of both builds has a use for. */
-static int check_files_form(const struct regress *r, struct gcb_diag *diag)
+/* Options that need --against, and the number of files. */
+static int check_files(const struct regress *r, struct gcb_diag *diag)
 {
     const struct regress_own *own = &r->o->own;
-    const char *idle = own->budget > 0    ? "--budget"
-                       : own->pairs       ? "--pairs"
-                       : own->calibrate   ? "--calibrate"
-                       : own->counts      ? "--counts"
-                       : own->floor >= 0. ? "--floor"
-                       : own->timeout > 0 ? "--timeout"
-                       : r->bench.count   ? r->bench.items[0]
-                                          : NULL;
+    const char *unused = own->budget > 0    ? "--budget"
+                         : own->pairs       ? "--pairs"
+                         : own->calibrate   ? "--calibrate"
+                         : own->counts      ? "--counts"
+                         : own->floor >= 0. ? "--floor"
+                         : own->timeout > 0 ? "--timeout"
+                         : r->bench.count   ? r->bench.items[0]
+                                            : NULL;
     char shown[64];
 
-    if (idle)
+    if (unused)
         return gcb_diag_set(diag, GCB_E_INVALID, "%s has a meaning only with --against GCBENCH",
-                            gcb_escape(shown, sizeof(shown), idle));
+                            gcb_escape(shown, sizeof(shown), unused));
     if (r->operands->count != 2)
         return gcb_diag_set(diag, GCB_E_INVALID,
-                            "two result files of `bench` are compared, BASE.json NEW.json, or two "
-                            "builds, --against GCBENCH FILE...; %zu file%s given",
+                            "regress compares two result files of `bench`, BASE.json NEW.json, or "
+                            "two builds, --against GCBENCH FILE...; %zu file%s given",
                             r->operands->count, r->operands->count == 1 ? " was" : "s were");
     if (strcmp(r->operands->items[0], "-") == 0 && strcmp(r->operands->items[1], "-") == 0)
         return gcb_diag_set(diag, GCB_E_INVALID, "only one of the two can be standard input");
     return 0;
 }
 
-/* What the two runs were of: the revisions, or the files. */
+/* Names the revisions, or the programs. */
 static void make_title(struct regress *r)
 {
-    const json_t *rows[] = {r->both->base.environment, r->both->next.environment};
+    const json_t *rows[] = {r->runs->base.environment, r->runs->next.environment};
     char words[2][64];
 
     for (size_t i = 0; i < 2; i++) {
@@ -93,13 +87,13 @@ static void make_title(struct regress *r)
 
 static void print_differences(const struct regress *r)
 {
-    struct gcb_place_difference fields[24];
-    const size_t count =
-        gcb_places_differ(fields, 24, r->both->base.environment, r->both->next.environment);
+    struct gcb_environment_difference fields[24];
+    const size_t count = gcb_environment_differences(fields, 24, r->runs->base.environment,
+                                                     r->runs->next.environment);
     char line[400];
 
     for (size_t i = 0; i < count && i < 24; i++) {
-        snprintf(line, sizeof(line), "other environment: %.39s: base %.95s, new %.95s",
+        snprintf(line, sizeof(line), "environments differ: %.39s: base %.95s, new %.95s",
                  fields[i].field, fields[i].base, fields[i].next);
         opt_wrap(r->report.out, line, 0, 2);
     }
@@ -109,102 +103,68 @@ static int compare_files(struct regress *r, struct gcb_diag *diag)
 {
     const struct regress_own *own = &r->o->own;
     const double delta = own->delta > 0.0 ? own->delta / 100.0 : GCB_RUNS_DELTA;
-    int err = check_files_form(r, diag);
+    const char *const *paths = r->operands->items;
+    int err = check_files(r, diag);
 
     if (!err)
-        err = gcb_cases_read(&r->runs.base, r->operands->items[0], NULL, diag);
+        err = gcb_cases_read(&r->files.base, paths[0], NULL, diag);
     if (!err)
-        err = gcb_cases_read(&r->runs.next, r->operands->items[1], NULL, diag);
+        err = gcb_cases_read(&r->files.next, paths[1], NULL, diag);
     if (!err)
-        err = gcb_cases_meet(&r->runs.base, r->operands->items[0], &r->runs.next,
-                             r->operands->items[1], diag);
+        err = gcb_cases_check_common(&r->files.base, paths[0], &r->files.next, paths[1], diag);
     if (!err)
-        err = gcb_cases_label(&r->runs.base, &r->runs.next, diag);
-    if (!err)
-        err = gcb_compare_runs(&r->verdicts, &r->runs, delta, diag);
-    r->both = &r->runs;
-    return err;
-}
-
-static int compare_builds(struct regress *r, struct gcb_diag *diag)
-{
-    int err;
-
-    r->turns.o = r->o;
-    r->turns.bench = &r->bench;
-    r->turns.files = r->operands;
-    r->turns.ctx = r->ctx;
-    r->both = &r->turns.turns.runs;
-    err = regress_turns_run(&r->turns, diag);
-    return err ? err : gcb_turns_judge(&r->verdicts, &r->turns.turns, &r->turns.config, diag);
-}
-
-static int compare_counts(struct regress *r, struct gcb_diag *diag)
-{
-    r->counts.o = r->o;
-    r->counts.bench = &r->bench;
-    r->counts.files = r->operands;
-    r->counts.ctx = r->ctx;
-    r->both = &r->runs; /* without environments */
-    return regress_counts_run(&r->counts, &r->verdicts, diag);
+        err = gcb_cases_label(&r->files.base, &r->files.next, diag);
+    return err ? err : gcb_compare_runs(&r->verdicts, &r->files, delta, diag);
 }
 
 static int compare(struct regress *r, struct gcb_diag *diag)
 {
+    const bool times = r->o->own.against && !r->o->own.counts;
     int err;
 
+    r->runs = times ? &r->builds.ab.runs : &r->files; /* --counts leaves the latter empty */
     if (!r->o->own.against)
         return compare_files(r, diag);
+    r->builds.o = r->o;
+    r->builds.bench = &r->bench;
+    r->builds.files = r->operands;
+    r->builds.ctx = r->ctx;
     err = regress_check_program(r->o->own.against, diag);
-    if (err)
-        return err;
-    return r->o->own.counts ? compare_counts(r, diag) : compare_builds(r, diag);
+    return err ? err : regress_builds_run(&r->builds, &r->verdicts, diag);
 }
 
-static bool interrupted(const struct regress *r)
-{
-    return r->turns.turns.interrupted || r->counts.counts.interrupted;
-}
-
-/* What the figures of the table are. */
+/* Explains the figures of the table. */
 static void print_ratio(const struct regress *r)
 {
-    const bool turns = r->o->own.against && !r->o->own.counts;
-
     opt_wrap(r->report.out,
              r->o->own.counts ? "ratio: new / base"
-             : turns          ? "ratio: the median over the pairs of new / base, with its 95 % "
-                                "interval; all of it within delta of 1 is SAME"
-                              : "ratio: new / base, with the interval that the 95 % intervals of "
-                                "both allow; all of it within delta of 1 is SAME",
+             : r->o->own.against
+                 ? "ratio: median over the pairs of new / base, with its 95 % interval; SAME if "
+                   "the whole interval is within delta of 1"
+                 : "ratio: new / base, with the interval that follows from the 95 % intervals of "
+                   "both; SAME if the whole interval is within delta of 1",
              0, 0);
 }
 
 static void print_heading(const struct regress *r)
 {
     opt_wrap(r->report.out, r->title, 0, 0);
-    if (r->o->own.counts)
-        regress_counts_heading(&r->counts, &r->report);
-    else if (r->o->own.against)
-        regress_turns_heading(&r->turns, &r->report);
+    if (r->o->own.against)
+        regress_builds_heading(&r->builds, &r->report);
     if (!r->o->own.counts && !r->report.quiet)
         print_differences(r);
     if (!r->report.quiet)
         print_ratio(r);
 }
 
-/* What the user said about the verdicts. */
-static void apply(struct regress *r)
+/* Applies --advisory-times and --accept. */
+static void apply_options(struct regress *r)
 {
     const struct regress_own *own = &r->o->own;
     char shown[160];
 
-    for (size_t i = 0; own->advisory_times && i < r->verdicts.count; i++) {
-        struct gcb_verdict *v = &r->verdicts.items[i];
-
-        v->advisory = v->quantity == GCB_OF_ENCODE || v->quantity == GCB_OF_DECODE ||
-                      v->quantity == GCB_OF_KERNEL;
-    }
+    for (size_t i = 0; own->advisory_times && i < r->verdicts.count; i++)
+        r->verdicts.items[i].advisory = gcb_quantity_is_time(r->verdicts.items[i].quantity);
     for (size_t i = 0; i < own->accept.count; i++)
         if (!gcb_verdicts_accept(&r->verdicts, own->accept.items[i]) && !r->o->bench.show.quiet)
             fprintf(r->ctx->err, "gcbench: note: --accept %s: there is no such case\n",
@@ -232,36 +192,36 @@ static int put_rows(struct regress *r, struct gcb_diag *diag)
     return err;
 }
 
-static int exit_of(const struct regress *r)
+static int choose_exit(const struct regress *r)
 {
     struct gcb_verdict_counts n;
 
     gcb_verdicts_count(&n, &r->verdicts);
     if (n.fails)
         return CMD_REGRESSION;
-    if (interrupted(r))
+    if (regress_builds_interrupted(&r->builds))
         return CMD_FAILED;
     return r->o->own.strict && n.unsure ? CMD_AMBIGUOUS : CMD_DONE;
 }
 
 static int put_total(struct regress *r, struct gcb_diag *diag)
 {
-    const struct gcb_turns *t = &r->turns.turns;
-    const bool counts = r->o->own.counts, turns = r->o->own.against && !counts;
+    const struct gcb_ab_result *ab = &r->builds.ab;
+    const bool counts = r->o->own.counts, times = r->o->own.against && !counts;
     const struct gcb_verdict_total total = {
-        .form = turns    ? "turns"
+        .form = times    ? "turns"
                 : counts ? "counts"
                          : "files",
-        .base = r->both->base.environment,
-        .next = r->both->next.environment,
-        .pairs = t->pairs,
-        .repeat = t->repeat,
-        .seconds = turns    ? t->seconds + r->turns.aa.seconds
-                   : counts ? r->counts.counts.seconds
+        .base = r->runs->base.environment,
+        .next = r->runs->next.environment,
+        .pairs = ab->pairs,
+        .repeat = ab->repeat,
+        .seconds = times    ? ab->seconds + r->builds.aa.seconds
+                   : counts ? r->builds.counts.seconds
                             : NAN,
-        .budget = turns ? r->turns.config.budget : NAN,
-        .interrupted = interrupted(r),
-        .exit = exit_of(r),
+        .budget = times ? r->builds.config.budget : NAN,
+        .interrupted = regress_builds_interrupted(&r->builds),
+        .exit = choose_exit(r),
     };
     struct gcb_row row;
 
@@ -276,7 +236,7 @@ static int show(struct regress *r, struct gcb_diag *diag)
     int err = 0;
 
     make_title(r);
-    apply(r);
+    apply_options(r);
     if (r->report.table)
         print_heading(r);
     if (r->report.table)
@@ -290,7 +250,7 @@ static int show(struct regress *r, struct gcb_diag *diag)
     return err ? err : out_commit(&r->report, diag);
 }
 
-/* Before minutes of work are spent on what cannot be kept. */
+/* Checks the file before minutes of work. */
 static int open_markdown(struct regress *r, struct gcb_diag *diag)
 {
     const char *path = r->o->own.markdown, *results = r->o->bench.save.results;
@@ -314,8 +274,8 @@ static int open_report(struct regress *r, struct gcb_diag *diag)
     return err || !out_wants_rows(&r->report) ? err : put_environment(r, diag);
 }
 
-/* The words for the other programs; without any case named, those of the suite made for this. */
-static int forward(struct regress *r)
+/* Collects the options that are passed on. If none names a case, they are `--suite ci`. */
+static int forward_options(struct regress *r)
 {
     const struct bench_options *bench = &r->o->bench;
     const bool counts = r->o->own.counts;
@@ -334,7 +294,7 @@ static int regress_run(const void *options, const struct opt_list *operands,
                        struct cmd_context *ctx)
 {
     struct regress r = {.o = options, .operands = operands, .ctx = ctx};
-    int err = forward(&r);
+    int err = forward_options(&r);
 
     if (!err)
         err = open_report(&r, ctx->diag);
@@ -342,17 +302,16 @@ static int regress_run(const void *options, const struct opt_list *operands,
         err = compare(&r, ctx->diag);
     if (!err)
         err = show(&r, ctx->diag);
-    if (!err && interrupted(&r))
-        fprintf(ctx->err, "gcbench: interrupted: judged is what was measured\n");
+    if (!err && regress_builds_interrupted(&r.builds))
+        fprintf(ctx->err, "gcbench: interrupted: the verdicts are on what was measured by then\n");
     if (!err)
-        err = exit_of(&r);
+        err = choose_exit(&r);
     out_close(&r.report);
     gcb_outfile_fini(&r.markdown);
     gcb_verdicts_fini(&r.verdicts);
-    gcb_cases_fini(&r.runs.base);
-    gcb_cases_fini(&r.runs.next);
-    regress_turns_close(&r.turns);
-    regress_counts_close(&r.counts);
+    gcb_cases_fini(&r.files.base);
+    gcb_cases_fini(&r.files.next);
+    regress_builds_close(&r.builds);
     opt_list_fini(&r.bench);
     return err;
 }
@@ -367,7 +326,7 @@ static void defaults(void *options)
 
 static const struct opt_group groups[] = {
     {"Judging", regress_judge_rows, offsetof(struct regress_options, own)},
-    {"Two builds in turn", regress_against_rows, offsetof(struct regress_options, own)},
+    {"Two builds, alternating", regress_against_rows, offsetof(struct regress_options, own)},
     {"For bench: methods", opt_methods_rows, offsetof(struct regress_options, bench.methods)},
     {"For bench: cases", bench_case_rows, offsetof(struct regress_options, bench.own)},
     {"For bench: input", bench_input_rows, offsetof(struct regress_options, bench.input)},
@@ -401,8 +360,9 @@ const struct cmd cmd_regress = {
                 "  gcbench regress --against ./gcbench-1.0 --budget 2m --calibrate g.h5\n",
     .details =
         "Exit status: 4 for SLOW, LARGER, WORSE and GONE; 6 under --strict for AMBIGUOUS and "
-        "NOT-COMPARED; 4 wins. Sizes and errors are compared exactly, FFT methods and GPUs "
-        "within 1e-4. Times of two files are compared only where both environments are the same. "
+        "NOT-COMPARED; 4 if both apply. Sizes and errors are compared exactly, FFT methods and "
+        "GPUs "
+        "within 1e-4. Times of two files are compared only if both environments are the same. "
         "docs/method.md has the rules.\n",
     .spec = {.groups = groups, .extra = &extra},
     .size = sizeof(struct regress_options),

@@ -3,14 +3,14 @@
 
 #include "cli/base/bench_options.h"
 
-/* Options that are regress's own. Everything else on its command line is for `bench`. */
+/* The options of regress itself. Everything else on its command line is for `bench`. */
 struct regress_own {
     const char *against; /* the other gcbench; NULL: two result files are compared */
     double budget;       /* seconds; 0: the default */
     int pairs;           /* at most; 0: as many as the budget allows */
     bool calibrate, counts;
     double delta;   /* percent; 0: the default */
-    double floor;   /* microseconds; times below are not judged; -1: the default */
+    double floor;   /* microseconds: shorter times are not judged; -1: the default */
     double timeout; /* seconds of one process; 0: the default */
     bool advisory_times, strict, force;
     struct opt_list accept;
@@ -20,17 +20,16 @@ extern const struct opt_row regress_judge_rows[], regress_against_rows[], regres
 
 struct regress_options {
     struct regress_own own;
-    struct bench_options
-        bench; /* where its options are parsed; how results are shown is regress's own */
+    struct bench_options bench; /* parsed to be checked; regress uses `save` and `show` itself */
 };
 
-/* Is this what --against takes, a program? A folder is not, but its program is named. GCB_E_INVALID. */
+/* GCB_E_INVALID if --against was given a folder instead of a program; the words name the program in it. */
 int regress_check_program(const char *path, struct gcb_diag *diag);
 
 /*
- * The words of the command line that are for `bench`: all options but those of `own` (tables, ended by NULL), and
- * none of the operands; parameters of methods only if `parameters`. argv[0] is the first word behind the command's
- * name; it has been parsed with `spec` without error. Borrows the words. GCB_E_NOMEM.
+ * Collects the words of the command line that are passed on: all options except those in the tables `own` (NULL at the end);
+ * methods' parameters only if `parameters`; no operands. argv[0] is the first word after the command's name; `spec` has
+ * parsed it without error. Borrows the words. GCB_E_NOMEM.
  */
 int regress_forward(struct opt_list *out, const struct opt_spec *spec,
                     const struct opt_row *const *own, bool parameters, int argc, char *const *argv);

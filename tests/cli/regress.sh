@@ -56,7 +56,7 @@ quiet
 narrow
 prints "8 comparisons: 8 SAME; 0 regressions"
 words "ratio: new / base, with the interval"
-prints "not shown: 4 SAME of sizes and errors (-v shows them)"
+prints "not shown: 4 sizes and errors that are SAME (-v shows them)"
 check "they are not" sh -c "! grep -q '  size ' '$out'"
 run regress base.rows base.rows -v
 check "they are" grep -q '  size ' "$out"
@@ -66,7 +66,7 @@ check "neither words" sh -c "! grep -qE 'not shown|ratio:' '$out'"
 # The plot leaves out as many; a lossless method's error has no ratio.
 run compress --method identity --method topk --step 100 --worker 0 --results lossless.json "$here/../../datasets/sample.h5"
 run regress lossless.json lossless.json --results verdicts.json
-prints "not shown: 6 SAME of sizes and errors"
+prints "not shown: 6 sizes and errors that are SAME"
 run plot -q --only forest -o drawn verdicts.json
 check "the plot says the same" grep -qx 'rows_same = 6' drawn/forest.gp
 run regress - base.rows
@@ -139,7 +139,7 @@ compare base large --accept 'topk* size' --accept 'fp16 error'
 exits 0
 run regress base.rows large.rows
 narrow
-prints "+1 bytes in 1 message, of them +0 in headers"
+prints "+1 bytes in 1 message, +0 of these in headers"
 prints "rel_l2 is 0.25000000001, was 0.25"
 for field in '"cosine": 0.8999' '"max_abs_error": 0.51' '"rel_l2": null'; do
     write errors "[{\"spec\": \"topk:theta=0.9\", $field}, {\"spec\": \"fp16\"}]"
@@ -244,31 +244,31 @@ judged "topk:theta=0.9 case NOT-COMPARED"
 write other "[$topk, {\"spec\": \"fp16\"}]" '{"input_xxh3": [{"file": "dir/g.h5", "xxh3": "01"}]}'
 compare base other --strict
 exits 6
-check "why" grep -q 'the input file has other contents' "$out"
+check "why" grep -q 'the contents of the input file differ' "$out"
 
 # ---- nothing in common ----
-for other in '"file": "x/h.h5"|another file (h.h5, was g.h5)' '"threads": 2|another number of threads (2, was 1)' \
-    '"scope": "model"|another scope (model, was tensor)' '"device": "cuda:0"|another device (cuda:0, was cpu)' \
-    '"cache": "cold"|another cache (cold, was warm)'; do
+for other in '"file": "x/h.h5"|different files (h.h5, was g.h5)' '"threads": 2|different numbers of threads (2, was 1)' \
+    '"scope": "model"|different scopes (model, was tensor)' '"device": "cuda:0"|different devices (cuda:0, was cpu)' \
+    '"cache": "cold"|different caches (cold, was warm)'; do
     write apart "[{\"spec\": \"topk:theta=0.9\", ${other%%|*}}, {\"spec\": \"fp16\", \"method\": \"fp16\", ${other%%|*}}]"
     run regress base.rows apart.rows
     exits 2
-    says "base.rows and apart.rows have no case in common: ${other#*|}; give \`bench\` the same files"
+    says "base.rows and apart.rows have no case in common: ${other#*|}; run \`bench\` with the same files"
     check "nothing on stdout" test ! -s "$out"
 done
 write apart '[{"spec": "topk:theta=0.8"}]'
 run regress one.rows apart.rows
 exits 2
-says "another setting (topk:theta=0.8, was topk:theta=0.9)"
+says "different settings (topk:theta=0.8, was topk:theta=0.9)"
 write apart '[{"spec": "qsgd", "method": "qsgd"}]'
 run regress one.rows apart.rows --format json
 exits 2
-says "another method (qsgd, was topk); give"
+says "different methods (qsgd, was topk); run"
 write apart "[{\"spec\": \"topk:theta=0.9\", \"threads\": 2}, {\"spec\": \"fp16\"}]"
 write apart2 "[{\"spec\": \"topk:theta=0.9\"}, {\"spec\": \"fp16\", \"threads\": 2}]"
 run regress apart.rows apart2.rows
 exits 2
-says "do not come together in the other"
+says "never in the same combination"
 
 # ---- environments ----
 for field in '"cpu_model": "Other"' '"kernel": null' '"libraries": {"fftw": "3.3.9"}' '"libraries": {}' \
@@ -278,7 +278,7 @@ for field in '"cpu_model": "Other"' '"kernel": null' '"libraries": {"fftw": "3.3
     exits 0
     judged "fp16 decode NOT-COMPARED"
     judged "fp16 size SAME"
-    check "names it" grep -q "other environment: $(echo "${field%%:*}" | tr -d '"')" "$out"
+    check "names it" grep -q "environments differ: $(echo "${field%%:*}" | tr -d '"')" "$out"
     compare base place --strict
     exits 6
 done
@@ -289,12 +289,12 @@ write place "[$topk, {\"spec\": \"fp16\"}]" '{"cpu_model": "Other"}'
 run regress base.rows place.rows
 exits 0
 narrow
-prints "other environment: cpu_model: base CPU, new Other"
-prints "NOT-COMPARED: topk:theta=0.9 encode and 3 more: other environment: cpu_model"
+prints "environments differ: cpu_model: base CPU, new Other"
+words "NOT-COMPARED: topk:theta=0.9 encode and 3 more: environments differ: cpu_model"
 grep -v environment base.rows >bare.rows
 run regress base.rows bare.rows
 exits 0
-prints "other environment: environment"
+prints "environments differ: environment"
 
 # ---- kernels ----
 write kernels '[{"family": "select", "kernel": "topk"}, {"family": "select", "kernel": "topk", "elements": 64}]'
@@ -306,7 +306,7 @@ judged "select/topk n=4096 kernel SAME"
 
 run regress base.rows kernels.rows
 exits 2
-says "another kind (kernels, was methods)"
+says "different kinds of cases (kernels, was methods)"
 
 # ---- outputs ----
 write odd "[{\"spec\": \"x|y\\\\u001b[31m<b>*\"}, $topk]"
@@ -369,6 +369,6 @@ says "cut off"
 head -n 1 base.rows >none.rows
 run regress base.rows none.rows
 exits 1
-says "no case in it"
+says "there are no \`summary\` or \`kernel\` rows"
 
 finish

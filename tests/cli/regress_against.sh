@@ -1,5 +1,5 @@
 #!/bin/sh
-# regress --against: this build and others in turn; --counts with a valgrind whose figures are known.
+# regress --against: this build and others alternate; --counts with a valgrind whose figures are known.
 . "$(dirname "$0")/lib.sh"
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -95,7 +95,7 @@ exits 2
 says "$tmp is a folder without a gcbench"
 run regress --against '' "$sample"
 exits 2
-says "--against is the path of the other build's program"
+says "--against takes the path of the other build's program"
 mkdir -p tree/build/cli
 ln -s "$GCBENCH" tree/build/cli/gcbench
 for folder in tree tree/ tree/build ./tree/build/cli; do

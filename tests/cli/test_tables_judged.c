@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "cli/payoff/payoff_table.h"
-#include "cli/regress/regress_table.h"
+#include "cli/regress/regress_show.h"
 #include "tests/cli/printed.h"
 
 static void test_regress(void **state)
@@ -17,7 +17,7 @@ static void test_regress(void **state)
     static char label[] = "topk:theta=0.85 model, 4 threads, cold", text[] = "x";
     const struct gcb_case of = {.label = label, .name = text, .method = text};
     struct gcb_verdict v[GCB_QUANTITIES];
-    const struct gcb_verdicts all = {v, GCB_QUANTITIES, GCB_QUANTITIES};
+    const struct gcb_verdicts all = {.items = v, .count = GCB_QUANTITIES};
 
     (void)state;
     for (size_t i = 0; i < VALUES; i++)
@@ -25,7 +25,7 @@ static void test_regress(void **state)
             struct printed p;
 
             for (size_t q = 0; q < GCB_QUANTITIES; q++)
-                v[q] = (struct gcb_verdict){.match = {&of, &of},
+                v[q] = (struct gcb_verdict){.pair = {&of, &of},
                                             .quantity = (enum gcb_quantity)q,
                                             .kind = (enum gcb_verdict_kind)k,
                                             .base = fabs(values[i]),

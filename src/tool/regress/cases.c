@@ -7,13 +7,14 @@
 
 #include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"
+#include "src/lib/codec/method.h"
 #include "src/tool/rows/results.h"
 
 /*
- * Texts of rows stand escaped in them. A file that somebody else wrote may break that, and must not steer a
- * terminal: whatever is not plain is escaped now, backslashes are left as they are.
+ * gcbench writes texts into rows escaped, but a result file may come from anywhere and must not steer a terminal. So
+ * everything unsafe is escaped again, except backslashes, which the first escaping wrote.
  */
-static char *clean(const char *text)
+static char *escape_again(const char *text)
 {
     const size_t size = 4 * strlen(text) + 1;
     char *out = gcb_alloc(size), *to = out;
@@ -32,7 +33,7 @@ static char *clean(const char *text)
 
 int gcb_case_set(char **field, const char *text)
 {
-    char *copy = clean(text ? text : "");
+    char *copy = escape_again(text ? text : "");
 
     if (!copy)
         return GCB_E_NOMEM;
@@ -94,7 +95,7 @@ struct gcb_case *gcb_cases_add(struct gcb_cases *cases)
     return gcb_case_set(&c->method, NULL) ? NULL : c;
 }
 
-static enum gcb_case_status status_of(const char *text)
+static enum gcb_case_status parse_status(const char *text)
 {
     if (!text || strcmp(text, "ok") == 0)
         return GCB_CASE_OK;
@@ -103,8 +104,8 @@ static enum gcb_case_status status_of(const char *text)
     return strcmp(text, "interrupted") == 0 ? GCB_CASE_INTERRUPTED : GCB_CASE_FAILED;
 }
 
-/* Seconds under "NAME", "NAME_min", "NAME_low", "NAME_high". */
-static struct gcb_case_time time_of(const json_t *row, const char *name)
+/* Reads the fields "NAME", "NAME_min", "NAME_low" and "NAME_high". */
+static struct gcb_case_time read_time(const json_t *row, const char *name)
 {
     static const char *const ends[] = {"", "_min", "_low", "_high"};
     double value[4];
@@ -113,13 +114,13 @@ static struct gcb_case_time time_of(const json_t *row, const char *name)
     for (size_t i = 0; i < 4; i++) {
         snprintf(key, sizeof(key), "%s%s", name, ends[i]);
         value[i] = gcb_results_real(row, key);
-        if (!(value[i] > 0.0)) /* no time, whatever was written there */
+        if (!(value[i] > 0.0)) /* not a time */
             value[i] = NAN;
     }
     return (struct gcb_case_time){value[0], value[1], value[2], value[3]};
 }
 
-static int take_texts(struct gcb_case *c, const json_t *row)
+static int read_texts(struct gcb_case *c, const json_t *row)
 {
     static const char *const keys[GCB_CASE_TEXTS] = {"file",   "scope", "spec",
                                                      "device", "isa",   "cache"};
@@ -140,7 +141,7 @@ static int take_texts(struct gcb_case *c, const json_t *row)
     return err;
 }
 
-static int take_case(struct gcb_cases *cases, const struct gcb_results_row *row, bool kernel)
+static int read_case(struct gcb_cases *cases, const struct gcb_results_row *row, bool kernel)
 {
     struct gcb_case *c = gcb_cases_add(cases);
 
@@ -157,10 +158,10 @@ static int take_case(struct gcb_cases *cases, const struct gcb_results_row *row,
     c->rel_l2 = gcb_results_real(row->json, "rel_l2");
     c->cosine = gcb_results_real(row->json, "cosine");
     c->max_abs_error = gcb_results_real(row->json, "max_abs_error");
-    c->status = status_of(gcb_results_text(row->json, "status"));
-    c->time[0] = time_of(row->json, kernel ? "seconds" : "encode_seconds");
-    c->time[1] = time_of(row->json, kernel ? "-" : "decode_seconds");
-    return take_texts(c, row->json) || gcb_case_make_name(c) ? GCB_E_NOMEM : 0;
+    c->status = parse_status(gcb_results_text(row->json, "status"));
+    c->time[0] = read_time(row->json, kernel ? "seconds" : "encode_seconds");
+    c->time[1] = read_time(row->json, kernel ? "-" : "decode_seconds");
+    return read_texts(c, row->json) || gcb_case_make_name(c) ? GCB_E_NOMEM : 0;
 }
 
 static int visit(void *ctx, const struct gcb_results_row *row, struct gcb_diag *diag)
@@ -174,19 +175,19 @@ static int visit(void *ctx, const struct gcb_results_row *row, struct gcb_diag *
         if (cases->environment)
             return gcb_diag_set(diag, GCB_E_CORRUPT,
                                 "%s: line %" PRIu64
-                                ": a second environment row: give one run alone",
+                                ": a second environment row; give the results of one run per file",
                                 gcb_escape(shown, sizeof(shown), row->path), row->line);
         cases->environment = json_deep_copy(row->json);
         return cases->environment ? 0 : gcb_diag_nomem(diag, 0, "the environment row");
     }
     if (!kernel && strcmp(row->record, "summary") != 0)
         return 0;
-    if (method && strcmp(method, "memcpy") == 0) /* the machine's, no part of any build */
+    if (method && strcmp(method, "memcpy") == 0) /* measures the machine, not the build */
         return 0;
-    return take_case(cases, row, kernel) ? gcb_diag_nomem(diag, 0, "a case") : 0;
+    return read_case(cases, row, kernel) ? gcb_diag_nomem(diag, 0, "a case") : 0;
 }
 
-static int by_identity(const void *a, const void *b)
+static int compare_identity(const void *a, const void *b)
 {
     const struct gcb_case *x = *(const struct gcb_case *const *)a,
                           *y = *(const struct gcb_case *const *)b;
@@ -196,8 +197,8 @@ static int by_identity(const void *a, const void *b)
     return by_name ? by_name : (x->line > y->line) - (x->line < y->line);
 }
 
-/* A case that is there twice cannot be paired. */
-static int check_twice(const struct gcb_cases *cases, const char *path, struct gcb_diag *diag)
+/* A case that appears twice cannot be paired. */
+static int check_duplicates(const struct gcb_cases *cases, const char *path, struct gcb_diag *diag)
 {
     const struct gcb_case **order = gcb_alloc_array(cases->count, sizeof(*order));
     char shown[200], name[200];
@@ -207,7 +208,7 @@ static int check_twice(const struct gcb_cases *cases, const char *path, struct g
         return gcb_diag_nomem(diag, cases->count * sizeof(*order), "cases");
     for (size_t i = 0; i < cases->count; i++)
         order[i] = &cases->items[i];
-    qsort(order, cases->count, sizeof(const struct gcb_case *), by_identity);
+    qsort(order, cases->count, sizeof(const struct gcb_case *), compare_identity);
     for (size_t i = 1; !err && i < cases->count; i++)
         if (strcmp(order[i - 1]->text[GCB_CASE_FILE], order[i]->text[GCB_CASE_FILE]) == 0 &&
             strcmp(order[i - 1]->name, order[i]->name) == 0)
@@ -228,11 +229,12 @@ int gcb_cases_read(struct gcb_cases *out, const char *path, FILE *file, struct g
     err = file ? gcb_results_read_stream(file, path, visit, out, diag)
                : gcb_results_read(path, visit, out, diag);
     if (!err && out->count == 0)
-        err = gcb_diag_set(diag, GCB_E_CORRUPT,
-                           "%s: no case in it: neither a `summary` nor a `kernel` row (`gcbench "
-                           "bench --results FILE` writes them)",
-                           gcb_escape(shown, sizeof(shown), path));
-    return err ? err : check_twice(out, path, diag);
+        err =
+            gcb_diag_set(diag, GCB_E_CORRUPT,
+                         "%s: there are no `summary` or `kernel` rows in this file; `gcbench bench "
+                         "--results FILE` writes them",
+                         gcb_escape(shown, sizeof(shown), path));
+    return err ? err : check_duplicates(out, path, diag);
 }
 
 void gcb_cases_fini(struct gcb_cases *cases)
@@ -250,4 +252,122 @@ void gcb_cases_fini(struct gcb_cases *cases)
     gcb_free(cases->items);
     json_decref(cases->environment);
     memset(cases, 0, sizeof(*cases));
+}
+
+/* What differs between cases, and so belongs into their labels. */
+struct label_parts {
+    const struct gcb_case *first;
+    bool text[GCB_CASE_TEXTS];
+    bool threads;
+};
+
+static bool same_file(const char *a, const char *b)
+{
+    const char *x = strrchr(a, '/'), *y = strrchr(b, '/');
+
+    return strcmp(x ? x + 1 : a, y ? y + 1 : b) == 0;
+}
+
+static void find_differences(struct label_parts *v, const struct gcb_cases *cases)
+{
+    for (size_t i = 0; i < cases->count; i++) {
+        const struct gcb_case *c = &cases->items[i];
+
+        v->first = v->first ? v->first : c;
+        v->threads |= c->threads != v->first->threads;
+        v->text[GCB_CASE_FILE] |= !same_file(c->text[GCB_CASE_FILE], v->first->text[GCB_CASE_FILE]);
+        for (size_t t = GCB_CASE_SCOPE; t < GCB_CASE_TEXTS; t++)
+            v->text[t] |= strcmp(c->text[t], v->first->text[t]) != 0;
+    }
+}
+
+static void append_word(char *out, size_t size, const char *text)
+{
+    const size_t used = strlen(out);
+
+    if (text[0])
+        snprintf(out + used, size - used, "%s%s", used ? " " : "", text);
+}
+
+static int make_label(struct gcb_case *c, const struct label_parts *v)
+{
+    char out[1024], number[40], *file = gcb_strdup(c->text[GCB_CASE_FILE]);
+
+    if (!file)
+        return GCB_E_NOMEM;
+    if (!c->kernel) {
+        gcb_method_label(out, sizeof(out), c->text[GCB_CASE_SPEC]);
+    } else {
+        snprintf(out, sizeof(out), "%s", c->text[GCB_CASE_SPEC]);
+        snprintf(number, sizeof(number), "n=%" PRIu64, c->elements);
+        append_word(out, sizeof(out), number);
+    }
+    if (v->text[GCB_CASE_FILE])
+        append_word(out, sizeof(out), gcb_case_basename(file, c->text[GCB_CASE_FILE]));
+    gcb_free(file);
+    for (size_t t = GCB_CASE_SCOPE; t < GCB_CASE_TEXTS; t++)
+        if (t != GCB_CASE_SPEC && v->text[t])
+            append_word(out, sizeof(out), c->text[t]);
+    snprintf(number, sizeof(number), "t%" PRIu64, c->threads);
+    if (v->threads)
+        append_word(out, sizeof(out), number);
+    return gcb_case_set(&c->label, out);
+}
+
+static int compare_labels(const void *a, const void *b)
+{
+    return strcmp((*(struct gcb_case *const *)a)->label, (*(struct gcb_case *const *)b)->label);
+}
+
+static int use_full_name(struct gcb_case *c)
+{
+    const size_t size = strlen(c->text[GCB_CASE_FILE]) + strlen(c->name) + 2;
+    char *name = gcb_alloc(size);
+
+    if (!name)
+        return GCB_E_NOMEM;
+    snprintf(name, size, "%s %s", c->text[GCB_CASE_FILE], c->name);
+    gcb_free(c->label);
+    c->label = name;
+    return 0;
+}
+
+/* Cases of one run whose labels are equal get their full names. */
+static int resolve_equal_labels(struct gcb_cases *cases)
+{
+    struct gcb_case **order = gcb_alloc_array(cases->count, sizeof(*order));
+    size_t end;
+    int err = 0;
+
+    if (!order)
+        return GCB_E_NOMEM;
+    for (size_t i = 0; i < cases->count; i++)
+        order[i] = &cases->items[i];
+    if (cases->count)
+        qsort(order, cases->count, sizeof(struct gcb_case *), compare_labels);
+    for (size_t i = 0; !err && i < cases->count; i = end) {
+        for (end = i + 1; end < cases->count && compare_labels(&order[i], &order[end]) == 0;)
+            end++;
+        for (size_t j = i; !err && end - i > 1 && j < end; j++)
+            err = use_full_name(order[j]);
+    }
+    gcb_free(order);
+    return err;
+}
+
+int gcb_cases_label(struct gcb_cases *base, struct gcb_cases *next, struct gcb_diag *diag)
+{
+    struct gcb_cases *const both[] = {base, next};
+    struct label_parts v = {.first = NULL};
+    int err = 0;
+
+    for (size_t b = 0; b < 2; b++)
+        find_differences(&v, both[b]);
+    for (size_t b = 0; b < 2; b++) {
+        for (size_t i = 0; !err && i < both[b]->count; i++)
+            err = make_label(&both[b]->items[i], &v);
+        if (!err)
+            err = resolve_equal_labels(both[b]);
+    }
+    return err ? gcb_diag_nomem(diag, 0, "labels") : 0;
 }

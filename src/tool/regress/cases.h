@@ -9,15 +9,15 @@
 #include "src/lib/base/diag.h"
 
 /*
- * Cases out of result files of `bench`: one for each summary row (a method on an input) and each kernel row. Of a
- * row is kept what a comparison needs.
+ * The cases of a result file of `bench`: one for each summary row (a method on an input) and one for each kernel row. A
+ * case keeps what a comparison needs.
  */
 
-/* What a case is told apart by; "" where its row has none. Escaped, without control characters. */
+/* The texts that identify a case; "" if the row lacks one. Escaped, without control characters. */
 enum gcb_case_text {
     GCB_CASE_FILE,
     GCB_CASE_SCOPE,
-    GCB_CASE_SPEC, /* of a kernel: "family/kernel" */
+    GCB_CASE_SPEC, /* for a kernel: "family/kernel" */
     GCB_CASE_DEVICE,
     GCB_CASE_ISA,
     GCB_CASE_CACHE,
@@ -33,47 +33,55 @@ enum gcb_case_status {
 
 struct gcb_case_time {
     double seconds;   /* the median */
-    double min;       /* of the best run */
-    double low, high; /* 95 % interval of the median; NAN where there is none */
+    double min;       /* the fastest sample */
+    double low, high; /* 95 % interval of the median; NAN if there is none */
 };
 
 struct gcb_case {
     bool kernel;
     char *text[GCB_CASE_TEXTS]; /* owned */
-    char *name;                 /* all of them in one line, what `--accept` matches; owned */
-    char *label;                /* short, by gcb_cases_label; NULL before; owned */
-    char *method;               /* owned; "" for a kernel */
+    char *name;                 /* all texts in one line, which `--accept` matches; owned */
+    char *label;                /* short, set by gcb_cases_label; NULL before; owned */
+    char *method;               /* "" for a kernel; owned */
     uint64_t threads;
     uint64_t elements, messages, input_bytes;
     enum gcb_case_status status;
-    char *reason; /* why it is not ok; may be NULL; owned */
+    char *reason; /* why the status is not ok; may be NULL; owned */
     uint64_t wire_bytes, header_bytes;
-    double rel_l2, cosine, max_abs_error; /* NAN where the row has none */
-    struct gcb_case_time time[2];         /* encode, decode; of a kernel the first alone */
-    uint64_t line;                        /* of the row */
+    double rel_l2, cosine, max_abs_error; /* NAN if the row has none */
+    struct gcb_case_time time[2];         /* encode, decode; a kernel has only the first */
+    uint64_t line;                        /* line number of the row */
 };
 
 struct gcb_cases {
-    struct gcb_case *items; /* in the file's order */
+    struct gcb_case *items; /* in the order of the file */
     size_t count, cap;
-    json_t *environment; /* the environment row; NULL: there was none */
+    json_t *environment; /* the environment row; NULL if the file has none */
 };
 
 /*
- * Reads a result file ("-": standard input), or `file` under the name `path` if it is not NULL. GCB_E_CORRUPT, with
- * file and line in words: no result file, no case in it, a case twice, two runs in one file.
- * Release with gcb_cases_fini on success and failure.
+ * Reads a result file ("-": standard input), or the stream `file` under the name `path` if `file` is not NULL.
+ * GCB_E_CORRUPT, with file and line in words: not a result file, no cases, a case that appears twice, or two runs in one
+ * file. Release with gcb_cases_fini on success and failure.
  */
 int gcb_cases_read(struct gcb_cases *out, const char *path, FILE *file, struct gcb_diag *diag);
 void gcb_cases_fini(struct gcb_cases *cases); /* zeroed is fine */
 
-/* A case with room for its texts, all "", at the end of the list; NULL: no memory. */
+/*
+ * Gives every case of both runs its label: the method with the parameters that differ from the defaults, followed by
+ * those of file, scope, device, instruction set, cache and threads that differ between cases. Cases whose labels would be
+ * equal get the file and the full name. Call it after both files have been read. GCB_E_NOMEM.
+ */
+int gcb_cases_label(struct gcb_cases *base, struct gcb_cases *next, struct gcb_diag *diag);
+
+/* Appends a case whose texts are all ""; NULL: no memory. */
 struct gcb_case *gcb_cases_add(struct gcb_cases *cases);
-/* Sets a text, cleaned; names the case, from its texts. GCB_E_NOMEM. */
+/* Stores an escaped copy of the text. GCB_E_NOMEM. */
 int gcb_case_set(char **field, const char *text);
+/* Builds the name from the texts. GCB_E_NOMEM. */
 int gcb_case_make_name(struct gcb_case *c);
 
-/* The part of a path behind the last slash, for each file of a list "a/b.h5, c.h5"; `out` holds as much as `files`. */
+/* Removes the folders from each file of a list "a/b.h5, c.h5"; `out` has as much room as `files`. Returns out. */
 char *gcb_case_basename(char *out, const char *files);
 
 #endif

@@ -15,13 +15,12 @@
 #include "src/tool/base/clock.h"
 #include "src/tool/base/tidy.h"
 
-#define TICK_MS 50      /* between questions whether to stop */
-#define GRACE_SECONDS 2 /* to end after being asked to */
+#define POLL_MS 50      /* how often `stop` is asked */
+#define GRACE_SECONDS 2 /* between SIGTERM and SIGKILL */
 
 extern char **environ;
 
-/* Is it time to end the child? */
-static bool over(struct gcb_child *c)
+static bool must_end(struct gcb_child *c)
 {
     if (!c->stopped && c->limits.stop && c->limits.stop(c->limits.ctx))
         c->stopped = true;
@@ -37,11 +36,11 @@ static ssize_t read_child(void *cookie, char *buffer, size_t size)
     ssize_t n = -1;
 
     do {
-        if (over(c)) {
+        if (must_end(c)) {
             errno = ECANCELED;
             return -1;
         }
-        if (poll(&p, 1, TICK_MS) <= 0)
+        if (poll(&p, 1, POLL_MS) <= 0)
             continue;
         n = read(c->fd, buffer, size);
         if (n < 0 && errno != EINTR && errno != EAGAIN)
@@ -84,7 +83,7 @@ static int spawn(struct gcb_child *c, char *const *argv, int out)
     if (err)
         c->pid = 0;
     else
-        c->place = gcb_tidy_enter_child(-c->pid);
+        c->tidy_place = gcb_tidy_enter_child(-c->pid);
     gcb_tidy_let_go(&before);
     return err;
 }
@@ -119,42 +118,42 @@ int gcb_child_start(struct gcb_child *c, char *const *argv, const struct gcb_chi
     return gcb_diag_set(diag, GCB_E_IO, "%s: cannot be run: %s", c->name, strerror(err));
 }
 
-static double seconds_of(struct timeval t)
+static double to_seconds(struct timeval t)
 {
     return (double)t.tv_sec + 1e-6 * (double)t.tv_usec;
 }
 
-/* Waits until the process ends or `seconds` are over; false: it runs on. */
-static bool wait_for(struct gcb_child *c, int *how, double seconds, bool ask)
+/* Waits at most `seconds` for the process to end; false: it still runs. With `limited` its own limits apply too. */
+static bool wait_for_end(struct gcb_child *c, int *how, double seconds, bool limited)
 {
     const double until = gcb_clock() + seconds;
     struct rusage used = {.ru_maxrss = 0};
 
     while (wait4(c->pid, how, WNOHANG, &used) == 0) {
-        if (gcb_clock() > until || (ask && over(c)))
+        if (gcb_clock() > until || (limited && must_end(c)))
             return false;
         poll(NULL, 0, 2);
     }
-    c->cpu = seconds_of(used.ru_utime) + seconds_of(used.ru_stime);
+    c->cpu = to_seconds(used.ru_utime) + to_seconds(used.ru_stime);
     return true;
 }
 
-static int end(struct gcb_child *c)
+static int end_process(struct gcb_child *c)
 {
     int how = 0;
 
-    if (!over(c) && wait_for(c, &how, INFINITY, true))
+    if (!must_end(c) && wait_for_end(c, &how, INFINITY, true))
         return how;
     kill(-c->pid, SIGTERM);
-    if (!wait_for(c, &how, GRACE_SECONDS, false)) {
+    if (!wait_for_end(c, &how, GRACE_SECONDS, false)) {
         kill(-c->pid, SIGKILL);
-        wait_for(c, &how, INFINITY, false);
+        wait_for_end(c, &how, INFINITY, false);
     }
     return how;
 }
 
-/* The last line that it wrote on standard error, escaped. */
-static void last_words(char *out, size_t size, FILE *errs)
+/* The last line of its standard error, escaped. */
+static void read_last_line(char *out, size_t size, FILE *errs)
 {
     char line[256], last[256] = "";
 
@@ -167,7 +166,7 @@ static void last_words(char *out, size_t size, FILE *errs)
     gcb_escape(out, size, last);
 }
 
-static int judge(const struct gcb_child *c, int how, struct gcb_diag *diag)
+static int check_exit(const struct gcb_child *c, int how, struct gcb_diag *diag)
 {
     char words[300];
 
@@ -176,7 +175,7 @@ static int judge(const struct gcb_child *c, int how, struct gcb_diag *diag)
     if (c->late)
         return gcb_diag_set(diag, GCB_E_IO, "%s: was not done after %.3g s", c->name,
                             c->limits.seconds);
-    last_words(words, sizeof(words), c->errs);
+    read_last_line(words, sizeof(words), c->errs);
     if (WIFSIGNALED(how))
         return gcb_diag_set(diag, GCB_E_IO, "%s: ended by signal %d (%s)%s%s", c->name,
                             WTERMSIG(how), strsignal(WTERMSIG(how)), words[0] ? ": " : "", words);
@@ -191,13 +190,13 @@ int gcb_child_finish(struct gcb_child *c, int *status, struct gcb_diag *diag)
     int err = 0, how = 0;
 
     if (c->pid > 0) {
-        /* what nobody reads any more must not keep it waiting */
+        /* read the rest, or the child would wait for a full pipe */
         if (c->out && !feof(c->out) && !ferror(c->out))
             while (fgetc(c->out) != EOF)
                 ;
-        how = end(c);
-        gcb_tidy_leave_child(c->place);
-        err = judge(c, how, diag);
+        how = end_process(c);
+        gcb_tidy_leave_child(c->tidy_place);
+        err = check_exit(c, how, diag);
     }
     if (status)
         *status = WIFEXITED(how) ? WEXITSTATUS(how) : -1;

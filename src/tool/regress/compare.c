@@ -2,10 +2,15 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "src/lib/base/alloc.h"
+#include "src/lib/base/text.h"
 #include "src/lib/codec/method.h"
+#include "src/tool/rows/results.h"
+
+/* ---- sizes and errors ---- */
 
 double gcb_compare_tolerance(const struct gcb_case *c)
 {
@@ -20,29 +25,32 @@ double gcb_compare_tolerance(const struct gcb_case *c)
                : 0.0;
 }
 
-static int compare_size(struct gcb_verdicts *out, const struct gcb_match *m)
+static void set_values(struct gcb_verdict *v, double base, double next)
 {
-    const struct gcb_case *a = m->base, *b = m->next;
+    v->base = base;
+    v->next = next;
+    v->ratio = next / base;
+}
+
+static void compare_size(struct gcb_verdicts *out, const struct gcb_case_pair *pair)
+{
+    const struct gcb_case *a = pair->base, *b = pair->next;
     const double was = (double)a->wire_bytes, is = (double)b->wire_bytes;
     const bool near = gcb_compare_tolerance(a) > 0.0 && a->header_bytes == b->header_bytes &&
                       fabs(is - was) <= GCB_TOLERANCE * was;
-    struct gcb_verdict *v = gcb_verdicts_add(out, m, GCB_OF_SIZE, GCB_SAME);
+    struct gcb_verdict *v = gcb_verdicts_add(out, pair, GCB_QUANTITY_SIZE, GCB_SAME);
 
-    if (!v)
-        return GCB_E_NOMEM;
-    v->base = was;
-    v->next = is;
-    v->ratio = is / was;
+    set_values(v, was, is);
     if (is == was || near)
-        return 0;
+        return;
     v->kind = is > was ? GCB_LARGER : GCB_SMALLER;
-    return gcb_verdict_say(v, "%+.0f bytes in %" PRIu64 " message%s, of them %+.0f in headers",
-                           is - was, b->messages, b->messages == 1 ? "" : "s",
-                           (double)b->header_bytes - (double)a->header_bytes);
+    gcb_verdict_explain(out, v, "%+.0f bytes in %" PRIu64 " message%s, %+.0f of these in headers",
+                        is - was, b->messages, b->messages == 1 ? "" : "s",
+                        (double)b->header_bytes - (double)a->header_bytes);
 }
 
-/* -1, 0, 1: b is better, the same, worse than a; NAN is worse than any figure. */
-static int worse(double a, double b, double tolerance)
+/* -1: b is better than a; 0: the same; 1: b is worse. NAN is worse than any number. */
+static int compare_figure(double a, double b, double tolerance)
 {
     if (isnan(a) || isnan(b))
         return (int)isnan(b) - (int)isnan(a);
@@ -51,124 +59,235 @@ static int worse(double a, double b, double tolerance)
     return b > a ? 1 : -1;
 }
 
-static int compare_error(struct gcb_verdicts *out, const struct gcb_match *m)
+/* The first figure that differs decides; with a tolerance only rel_l2 is compared. */
+static void compare_error(struct gcb_verdicts *out, const struct gcb_case_pair *pair)
 {
-    const struct gcb_case *a = m->base, *b = m->next;
-    const bool near = gcb_compare_tolerance(a) > 0.0;
-    const char *figure = "rel_l2";
-    double was = a->rel_l2, is = b->rel_l2;
-    int way = worse(was, is, near ? GCB_TOLERANCE : 0.0);
-    struct gcb_verdict *v = gcb_verdicts_add(out, m, GCB_OF_ERROR, GCB_SAME);
+    const struct gcb_case *a = pair->base, *b = pair->next;
+    const struct {
+        const char *name;
+        double was, is;
+        double sign; /* -1 if more is better */
+    } figures[] = {{"rel_l2", a->rel_l2, b->rel_l2, 1.0},
+                   {"cosine", a->cosine, b->cosine, -1.0},
+                   {"max_abs_error", a->max_abs_error, b->max_abs_error, 1.0}};
+    const double tolerance = gcb_compare_tolerance(a);
+    struct gcb_verdict *v = gcb_verdicts_add(out, pair, GCB_QUANTITY_ERROR, GCB_SAME);
 
-    if (!v)
-        return GCB_E_NOMEM;
-    v->base = was;
-    v->next = is;
-    v->ratio = is / was;
-    if (way == 0 && !near) {
-        figure = "cosine";
-        was = a->cosine;
-        is = b->cosine;
-        way = isnan(was) || isnan(is) ? worse(was, is, 0.0) : worse(-was, -is, 0.0);
+    set_values(v, a->rel_l2, b->rel_l2);
+    for (size_t i = 0; i < (tolerance > 0.0 ? 1 : 3) && v->kind == GCB_SAME; i++) {
+        const double was = figures[i].was, is = figures[i].is, sign = figures[i].sign;
+        const int order = compare_figure(sign * was, sign * is, tolerance);
+
+        if (order == 0)
+            continue;
+        v->kind = order > 0 ? GCB_WORSE : GCB_BETTER;
+        gcb_verdict_explain(out, v, "%s is %.12g, was %.12g", figures[i].name, is, was);
     }
-    if (way == 0 && !near) {
-        figure = "max_abs_error";
-        was = a->max_abs_error;
-        is = b->max_abs_error;
-        way = worse(was, is, 0.0);
-    }
-    if (way == 0)
-        return 0;
-    v->kind = way > 0 ? GCB_WORSE : GCB_BETTER;
-    return gcb_verdict_say(v, "%s is %.12g, was %.12g", figure, is, was);
 }
 
-static const char *status_words(const struct gcb_case *c)
+/* ---- presence and inputs ---- */
+
+/* For a pair of which one side is missing or did not run. */
+static void compare_presence(struct gcb_verdicts *out, const struct gcb_case_pair *pair)
 {
-    static const char *const words[] = {"ran", "is not supported", "failed", "was interrupted"};
+    static const char *const states[] = {"ran", "is not supported", "failed", "was interrupted"};
+    const struct gcb_case *a = pair->base, *b = pair->next;
+    const char *why = b && b->status && b->reason ? b->reason : a && a->reason ? a->reason : "";
+    const char *colon = why[0] ? ": " : "";
+    struct gcb_verdict *v = gcb_verdicts_add(out, pair, GCB_QUANTITY_CASE, GCB_NOT_COMPARED);
 
-    return words[c->status];
-}
-
-/* A case of which at least one side is not there or did not work. */
-static int compare_presence(struct gcb_verdicts *out, const struct gcb_match *m)
-{
-    const struct gcb_case *a = m->base, *b = m->next;
-    const char *why = b && b->status && b->reason ? b->reason : a && a->reason ? a->reason : NULL;
-    const char *colon = why ? ": " : "";
-    struct gcb_verdict *v = gcb_verdicts_add(out, m, GCB_OF_CASE, GCB_NOT_COMPARED);
-
-    if (!v)
-        return GCB_E_NOMEM;
-    why = why ? why : "";
     if (!b) {
         v->kind = GCB_GONE;
-        return gcb_verdict_say(v, "the new run has no such case");
-    }
-    if (!a) {
+        gcb_verdict_explain(out, v, "the new run has no such case");
+    } else if (!a) {
         v->kind = GCB_NEW;
-        return gcb_verdict_say(v, "the base has no such case");
-    }
-    if (a->status == GCB_CASE_OK && b->status == GCB_CASE_FAILED) {
+        gcb_verdict_explain(out, v, "the base has no such case");
+    } else if (a->status == GCB_CASE_OK && b->status == GCB_CASE_FAILED) {
         v->kind = GCB_GONE;
-        return gcb_verdict_say(v, "it failed, and worked in the base%s%.200s", colon, why);
-    }
-    if (a->status == GCB_CASE_FAILED && b->status == GCB_CASE_OK) {
+        gcb_verdict_explain(out, v, "it failed, and worked in the base%s%.200s", colon, why);
+    } else if (a->status == GCB_CASE_FAILED && b->status == GCB_CASE_OK) {
         v->kind = GCB_NEW;
-        return gcb_verdict_say(v, "it failed in the base%s%.200s", colon, why);
+        gcb_verdict_explain(out, v, "it failed in the base%s%.200s", colon, why);
+    } else {
+        gcb_verdict_explain(out, v, "it %s in the base and %s in the new run%s%.200s",
+                            states[a->status], states[b->status], colon, why);
     }
-    return gcb_verdict_say(v, "it %s in the base and %s in the new run%s%.200s", status_words(a),
-                           status_words(b), colon, why);
 }
 
-static int compare_inputs(struct gcb_verdicts *out, const struct gcb_runs *runs,
-                          const struct gcb_match *m, bool *same)
+/* Is `name` one of the names in "a, b"? */
+static bool is_listed(const char *names, const char *name)
 {
-    const struct gcb_case *a = m->base, *b = m->next;
-    const bool counts = a->elements == b->elements && a->messages == b->messages &&
-                        a->input_bytes == b->input_bytes;
+    const size_t n = strlen(name);
+
+    for (const char *at = names; (at = strstr(at, name)); at++)
+        if ((at == names || (at >= names + 2 && strncmp(at - 2, ", ", 2) == 0)) &&
+            (at[n] == '\0' || at[n] == ','))
+            return true;
+    return false;
+}
+
+static const char *file_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return slash ? slash + 1 : path;
+}
+
+/* The hash that an environment row has for a file of this name; NULL: none. */
+static const char *find_hash(const json_t *row, const char *name)
+{
+    const json_t *list = json_object_get(row, "input_xxh3"), *item;
+
+    for (size_t i = 0; (item = json_array_get(list, i)); i++) {
+        const char *file = gcb_results_text(item, "file");
+
+        if (file && strcmp(file_name(file), name) == 0)
+            return gcb_results_text(item, "xxh3");
+    }
+    return NULL;
+}
+
+/* Do both environment rows have a hash of one of these files ("a/b.h5, c.h5"), and the hashes differ? */
+static bool contents_differ(const json_t *base, const json_t *next, const char *files)
+{
+    const json_t *list = json_object_get(base, "input_xxh3"), *item;
+    char *names = gcb_alloc(strlen(files) + 1);
+    bool differ = false;
+
+    if (names)
+        gcb_case_basename(names, files);
+    for (size_t i = 0; names && (item = json_array_get(list, i)); i++) {
+        const char *file = gcb_results_text(item, "file"), *a = gcb_results_text(item, "xxh3");
+        const char *b = file && a ? find_hash(next, file_name(file)) : NULL;
+
+        differ |= b && strcmp(a, b) != 0 && is_listed(names, file_name(file));
+    }
+    gcb_free(names);
+    return differ;
+}
+
+/* Adds a verdict if the two sides ran on different inputs. */
+static bool check_inputs(struct gcb_verdicts *out, const struct gcb_runs *runs,
+                         const struct gcb_case_pair *pair)
+{
+    const struct gcb_case *a = pair->base, *b = pair->next;
+    const bool same_size = a->elements == b->elements && a->messages == b->messages &&
+                           a->input_bytes == b->input_bytes;
     struct gcb_verdict *v;
 
-    *same = counts && !gcb_places_inputs_differ(runs->base.environment, runs->next.environment,
-                                                a->text[GCB_CASE_FILE]);
-    if (*same)
-        return 0;
-    v = gcb_verdicts_add(out, m, GCB_OF_CASE, GCB_NOT_COMPARED);
-    if (!v)
-        return GCB_E_NOMEM;
-    if (counts)
-        return gcb_verdict_say(v, "the input file has other contents");
-    return gcb_verdict_say(v,
-                           "the inputs differ: %" PRIu64 " elements in %" PRIu64
-                           " messages against %" PRIu64 " in %" PRIu64,
-                           b->elements, b->messages, a->elements, a->messages);
+    if (same_size &&
+        !contents_differ(runs->base.environment, runs->next.environment, a->text[GCB_CASE_FILE]))
+        return true;
+    v = gcb_verdicts_add(out, pair, GCB_QUANTITY_CASE, GCB_NOT_COMPARED);
+    if (same_size)
+        gcb_verdict_explain(out, v, "the contents of the input file differ");
+    else
+        gcb_verdict_explain(out, v,
+                            "the inputs differ: %" PRIu64 " elements in %" PRIu64
+                            " messages, was %" PRIu64 " in %" PRIu64,
+                            b->elements, b->messages, a->elements, a->messages);
+    return false;
 }
 
-int gcb_compare_rows(struct gcb_verdicts *out, const struct gcb_runs *runs,
-                     const struct gcb_match *match, bool *timed, struct gcb_diag *diag)
+void gcb_compare_rows(struct gcb_verdicts *out, const struct gcb_runs *runs,
+                      const struct gcb_case_pair *pair, bool *timed)
 {
-    const struct gcb_case *a = match->base, *b = match->next;
+    const struct gcb_case *a = pair->base, *b = pair->next;
     bool same = false;
-    int err = 0;
 
     if (!a || !b || a->status || b->status)
-        err = compare_presence(out, match);
-    else if (a->kernel)
-        same = true;
+        compare_presence(out, pair);
     else
-        err = compare_inputs(out, runs, match, &same);
-    if (!err && same && !a->kernel) {
-        err = compare_size(out, match);
-        if (!err)
-            err = compare_error(out, match);
+        same = a->kernel || check_inputs(out, runs, pair);
+    if (same && !a->kernel) {
+        compare_size(out, pair);
+        compare_error(out, pair);
     }
     if (timed)
         *timed = same;
-    return err ? gcb_diag_nomem(diag, 0, "verdicts") : 0;
 }
 
-/* The rule of two runs: the best of each have to say so too. */
-static enum gcb_verdict_kind judge(const struct gcb_verdict *v, double best)
+/* ---- environments ---- */
+
+static void value_text(char *out, size_t size, const json_t *value)
+{
+    char number[32];
+
+    if (json_is_string(value))
+        gcb_escape(out, size, json_string_value(value));
+    else if (json_is_number(value))
+        snprintf(out, size, "%s", gcb_real_text(number, json_number_value(value)));
+    else
+        snprintf(out, size, "not known");
+}
+
+/* Differences found so far, `cap` of them stored. */
+struct differences {
+    struct gcb_environment_difference *items;
+    size_t count, cap;
+};
+
+static void compare_field(struct differences *out, const char *field, const json_t *base,
+                          const json_t *next)
+{
+    struct gcb_environment_difference d;
+
+    value_text(d.base, sizeof(d.base), base);
+    value_text(d.next, sizeof(d.next), next);
+    if (strcmp(d.base, d.next) == 0)
+        return;
+    gcb_escape(d.field, sizeof(d.field), field);
+    if (out->count < out->cap)
+        out->items[out->count] = d;
+    out->count++;
+}
+
+static void compare_libraries(struct differences *out, const json_t *base, const json_t *next)
+{
+    const char *name;
+    json_t *value;
+    char field[64];
+
+    json_object_foreach((json_t *)(uintptr_t)base, name, value)
+    {
+        snprintf(field, sizeof(field), "libraries.%s", name);
+        compare_field(out, field, value, json_object_get(next, name));
+    }
+    json_object_foreach((json_t *)(uintptr_t)next, name, value)
+    {
+        snprintf(field, sizeof(field), "libraries.%s", name);
+        if (!json_object_get(base, name))
+            compare_field(out, field, NULL, value);
+    }
+}
+
+size_t gcb_environment_differences(struct gcb_environment_difference *items, size_t cap,
+                                   const json_t *base, const json_t *next)
+{
+    static const char *const fields[] = {"cpu_model",  "cpus",      "governor", "kernel",
+                                         "build_type", "sanitize",  "compiler", "compile_flags",
+                                         "gpu",        "gpu_driver"};
+    struct differences out = {.items = items, .cap = cap};
+
+    if (!base || !next) {
+        if (cap) {
+            snprintf(items->field, sizeof(items->field), "environment");
+            snprintf(items->base, sizeof(items->base), base ? "known" : "not known");
+            snprintf(items->next, sizeof(items->next), next ? "known" : "not known");
+        }
+        return 1;
+    }
+    for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++)
+        compare_field(&out, fields[i], json_object_get(base, fields[i]),
+                      json_object_get(next, fields[i]));
+    compare_libraries(&out, json_object_get(base, "libraries"), json_object_get(next, "libraries"));
+    return out.count;
+}
+
+/* ---- times of two runs ---- */
+
+/* Does the ratio of the best samples say the same as the interval? */
+static enum gcb_verdict_kind judge_interval(const struct gcb_verdict *v, double best)
 {
     const enum gcb_verdict_kind kind = gcb_verdict_judge(v->low, v->high, v->delta);
 
@@ -176,82 +295,82 @@ static enum gcb_verdict_kind judge(const struct gcb_verdict *v, double best)
                                                                                : GCB_AMBIGUOUS;
 }
 
-static int compare_time(struct gcb_verdict *v, const struct gcb_case_time *a,
-                        const struct gcb_case_time *b, const char *apart)
+/* `obstacle`: why times cannot be compared, or "". */
+static void compare_time(struct gcb_verdicts *out, struct gcb_verdict *v,
+                         const struct gcb_case_time *a, const struct gcb_case_time *b,
+                         const char *obstacle)
 {
     const double best = b->min / a->min;
 
-    v->base = a->seconds;
-    v->next = b->seconds;
-    v->ratio = b->seconds / a->seconds;
+    set_values(v, a->seconds, b->seconds);
     v->low = b->low / a->high;
     v->high = b->high / a->low;
-    if (apart[0])
-        return gcb_verdict_say(v, "%s", apart);
-    if (isnan(v->low) || isnan(v->high) || isnan(best))
-        return gcb_verdict_say(v, "too few samples for an interval (`bench` without --repeat takes "
-                                  "enough)");
-    v->kind = judge(v, best);
-    if (v->kind == GCB_SAME)
-        return 0;
-    return gcb_verdict_say(v, "%+.1f %% (%+.1f to %+.1f %%); the best run %+.1f %%",
-                           100.0 * (v->ratio - 1.0), 100.0 * (v->low - 1.0),
-                           100.0 * (v->high - 1.0), 100.0 * (best - 1.0));
-}
-
-static int compare_times(struct gcb_verdicts *out, const struct gcb_match *m, double delta,
-                         const char *differ)
-{
-    const char *isa[2] = {m->base->text[GCB_CASE_ISA], m->next->text[GCB_CASE_ISA]};
-    char apart[400];
-    int err = 0;
-
-    snprintf(apart, sizeof(apart), "%s", differ);
-    if (!apart[0] && strcmp(isa[0], isa[1]) != 0)
-        snprintf(apart, sizeof(apart), "isa differs: %.40s, was %.40s", isa[1], isa[0]);
-    for (int i = 0; !err && i < (m->base->kernel ? 1 : 2); i++) {
-        struct gcb_verdict *v = gcb_verdicts_add(
-            out, m, m->base->kernel ? GCB_OF_KERNEL : GCB_OF_ENCODE + (enum gcb_quantity)i,
-            GCB_NOT_COMPARED);
-
-        if (!v)
-            return GCB_E_NOMEM;
-        v->delta = delta;
-        err = compare_time(v, &m->base->time[i], &m->next->time[i], apart);
+    if (obstacle[0]) {
+        gcb_verdict_explain(out, v, "%s", obstacle);
+        return;
     }
-    return err;
+    if (isnan(v->low) || isnan(v->high) || isnan(best)) {
+        gcb_verdict_explain(out, v,
+                            "too few samples for an interval; run `bench` without --repeat");
+        return;
+    }
+    v->kind = judge_interval(v, best);
+    if (v->kind != GCB_SAME)
+        gcb_verdict_explain(out, v, "%+.1f %% (%+.1f to %+.1f %%); the best sample %+.1f %%",
+                            100.0 * (v->ratio - 1.0), 100.0 * (v->low - 1.0),
+                            100.0 * (v->high - 1.0), 100.0 * (best - 1.0));
 }
 
-/* "environments differ: cpu_model, kernel", or nothing. */
-static void differences(char *out, size_t size, const struct gcb_runs *runs)
+static void compare_times(struct gcb_verdicts *out, const struct gcb_case_pair *pair, double delta,
+                          const char *environments)
 {
-    struct gcb_place_difference fields[24];
+    const char *const isa[] = {pair->base->text[GCB_CASE_ISA], pair->next->text[GCB_CASE_ISA]};
+    const bool kernel = pair->base->kernel;
+    char obstacle[400];
+
+    snprintf(obstacle, sizeof(obstacle), "%s", environments);
+    if (!obstacle[0] && strcmp(isa[0], isa[1]) != 0)
+        snprintf(obstacle, sizeof(obstacle), "isa differs: %.40s, was %.40s", isa[1], isa[0]);
+    for (int op = 0; op < (kernel ? 1 : 2); op++) {
+        const enum gcb_quantity quantity =
+            kernel ? GCB_QUANTITY_KERNEL : GCB_QUANTITY_ENCODE + (enum gcb_quantity)op;
+        struct gcb_verdict *v = gcb_verdicts_add(out, pair, quantity, GCB_NOT_COMPARED);
+
+        v->delta = delta;
+        compare_time(out, v, &pair->base->time[op], &pair->next->time[op], obstacle);
+    }
+}
+
+/* Writes "environments differ: cpu_model, kernel", or "" if they are the same. */
+static void describe_environments(char *out, size_t size, const struct gcb_runs *runs)
+{
+    struct gcb_environment_difference fields[24];
     const size_t count =
-        gcb_places_differ(fields, 24, runs->base.environment, runs->next.environment);
+        gcb_environment_differences(fields, 24, runs->base.environment, runs->next.environment);
     size_t used = 0;
 
     out[0] = '\0';
     for (size_t i = 0; i < count && i < 24 && used < size; i++)
         used += (size_t)snprintf(out + used, size - used, "%s%s",
-                                 i ? ", " : "other environment: ", fields[i].field);
+                                 i ? ", " : "environments differ: ", fields[i].field);
 }
 
 int gcb_compare_runs(struct gcb_verdicts *out, const struct gcb_runs *runs, double delta,
                      struct gcb_diag *diag)
 {
-    struct gcb_match *matches = NULL;
+    struct gcb_case_pair *pairs = NULL;
     size_t count = 0;
-    char differ[400];
-    int err = gcb_match_cases(&matches, &count, &runs->base, &runs->next, diag);
+    char environments[400];
+    int err = gcb_pair_cases(&pairs, &count, &runs->base, &runs->next, diag);
 
-    differences(differ, sizeof(differ), runs);
-    for (size_t i = 0; !err && i < count; i++) {
-        bool timed = false;
+    describe_environments(environments, sizeof(environments), runs);
+    for (size_t i = 0; i < count; i++) {
+        bool timed;
 
-        err = gcb_compare_rows(out, runs, &matches[i], &timed, diag);
-        if (!err && timed && compare_times(out, &matches[i], delta, differ))
-            err = gcb_diag_nomem(diag, 0, "verdicts");
+        gcb_compare_rows(out, runs, &pairs[i], &timed);
+        if (timed)
+            compare_times(out, &pairs[i], delta, environments);
     }
-    gcb_free(matches);
-    return err;
+    gcb_free(pairs);
+    return err ? err : gcb_verdicts_check(out, diag);
 }

@@ -1,39 +1,52 @@
 #ifndef SRC_TOOL_REGRESS_COMPARE_H
 #define SRC_TOOL_REGRESS_COMPARE_H
 
-#include "src/tool/regress/places.h"
 #include "src/tool/regress/verdict.h"
 
 /*
- * What is judged from rows alone: whether a case is there, its sizes and errors, and, between two runs on one
- * machine, its times. docs/method.md (Regressions) has the rules.
+ * What can be judged from rows only: whether a case is there, its sizes and errors, and, between two runs on one machine,
+ * its times. docs/method.md (Regressions) has the rules.
  */
 
-/* How much a time has to change between two runs one after the other. */
+/* Times of two runs that differ by less than this share are the same. */
 #define GCB_RUNS_DELTA 0.10
-/* Library mathematics and GPUs: sizes relative, rel_l2 absolute. */
+/* Methods with library mathematics, and GPUs: sizes may differ by this share, rel_l2 by this much. */
 #define GCB_TOLERANCE 1e-4
 
-/* How far this case's sizes (relative) and errors may lie apart: GCB_TOLERANCE or 0. */
+/* How far sizes (relative) and errors of this case may differ: GCB_TOLERANCE or 0. */
 double gcb_compare_tolerance(const struct gcb_case *c);
 
-/* Two runs. */
+/* The results of two runs. */
 struct gcb_runs {
     struct gcb_cases base, next;
 };
 
 /*
- * NEW, GONE, size and error of one match. *timed (may be NULL): are both sides ok and of the same input, so that
- * times may be compared? The words of why not stand in the verdicts. GCB_E_NOMEM.
+ * Adds the verdicts NEW, GONE, size and error of one pair. *timed (may be NULL) says whether times may be compared: both
+ * sides ran, on the same input. If not, a verdict says why. Check the verdicts for lack of memory.
  */
-int gcb_compare_rows(struct gcb_verdicts *out, const struct gcb_runs *runs,
-                     const struct gcb_match *match, bool *timed, struct gcb_diag *diag);
+void gcb_compare_rows(struct gcb_verdicts *out, const struct gcb_runs *runs,
+                      const struct gcb_case_pair *pair, bool *timed);
 
 /*
- * Every case of two result files. Times are compared where the environments are the same and rows have intervals: SLOW or
- * FAST where the whole interval of the ratio and the ratio of the best runs lie beyond `delta`. GCB_E_NOMEM.
+ * Compares all cases of two result files. Times are compared if the environments are the same and the rows have intervals:
+ * SLOW or FAST if the whole interval of the ratio is beyond `delta` and the ratio of the best samples is too. GCB_E_NOMEM.
  */
 int gcb_compare_runs(struct gcb_verdicts *out, const struct gcb_runs *runs, double delta,
                      struct gcb_diag *diag);
+
+/* A field of the `environment` row (docs/rows.md) that differs between two runs. */
+struct gcb_environment_difference {
+    char field[40];          /* "libraries.fftw" */
+    char base[96], next[96]; /* the values as text, escaped; "not known" */
+};
+
+/*
+ * Finds the differences that make times incomparable: processor, number of cpus, governor, kernel, build type, sanitizers,
+ * compiler, flags, libraries, GPU and its driver. (Instruction set, threads and device belong to the cases.) Writes at most
+ * `cap` and returns the number of all. Either row may be NULL: then the only difference is the field "environment".
+ */
+size_t gcb_environment_differences(struct gcb_environment_difference *out, size_t cap,
+                                   const json_t *base, const json_t *next);
 
 #endif

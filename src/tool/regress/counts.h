@@ -6,24 +6,25 @@
 #include "src/tool/regress/verdict.h"
 
 /*
- * Instructions of encoding and decoding, counted by valgrind's callgrind: of each method and build one process,
- * `compress --repeat 1 --warmup 0` with one thread, in which only gcb_coder_encode and gcb_coder_decode and what they
- * call count. The same program on the same input counts the same, whatever else the machine does.
+ * Instructions of encoding and decoding, counted by valgrind's callgrind. For each method and build it runs one process, and
+ * counts only gcb_coder_encode, gcb_coder_decode and what they call. The same program on the same input has the same counts,
+ * whatever else the machine does.
  */
 #define GCB_COUNTS_DELTA 0.01
 #define GCB_COUNTS_TIMEOUT 600.0 /* seconds of one process */
+#define GCB_COUNTS_SPEC 512
 
 struct gcb_counts_config {
     const char *exe[2]; /* base, new: paths */
-    const char *const
-        *options; /* of compress: not methods, threads, instruction set, how often, format */
-    size_t option_count;
-    const char *const *files;
-    size_t file_count;
+    /* the words after the program, NULL at the end; they make it encode and decode every message once with one thread */
+    char *const *argv;
+    char *
+        spec; /* a word of argv with room for GCB_COUNTS_SPEC bytes: the method is written into it */
+    const char *file; /* the first input file; it names the cases, as isa and scope do */
+    const char *isa, *scope;
     const struct gcb_method *methods;
     size_t method_count;
-    const char *isa, *scope;
-    const char *folder;                        /* for temporary files; exists */
+    const char *folder;                        /* for temporary files; it exists */
     double delta;                              /* 0: GCB_COUNTS_DELTA */
     double timeout;                            /* 0: GCB_COUNTS_TIMEOUT */
     bool (*stop)(void *ctx);                   /* may be NULL */
@@ -38,9 +39,9 @@ struct gcb_counts {
 };
 
 /*
- * Verdicts on every method; one that a build does not know or that fails is NEW, GONE, or, in both, NOT-COMPARED. The
- * verdicts borrow the cases of `counts`; release it with gcb_counts_fini on success and failure. GCB_E_BACKEND: no
- * valgrind. GCB_E_IO with words: nothing could be counted.
+ * Adds the verdicts on every method. A method that one build does not know, or with which it fails, is NEW or GONE; with both
+ * builds, it is NOT-COMPARED. The verdicts borrow the cases of `counts`, which is released with gcb_counts_fini on success
+ * and failure. GCB_E_BACKEND: no valgrind. GCB_E_IO: nothing could be counted.
  */
 int gcb_counts_run(struct gcb_counts *counts, struct gcb_verdicts *out,
                    const struct gcb_counts_config *config, struct gcb_diag *diag);

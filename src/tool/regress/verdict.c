@@ -19,16 +19,19 @@ enum gcb_verdict_kind gcb_verdict_judge(double low, double high, double delta)
     return low >= below && high <= above ? GCB_SAME : GCB_AMBIGUOUS;
 }
 
-struct gcb_verdict *gcb_verdicts_add(struct gcb_verdicts *v, const struct gcb_match *match,
+struct gcb_verdict *gcb_verdicts_add(struct gcb_verdicts *all, const struct gcb_case_pair *pair,
                                      enum gcb_quantity quantity, enum gcb_verdict_kind kind)
 {
-    struct gcb_verdict *out;
+    struct gcb_verdict *v = &all->spare;
 
-    if (gcb_grow(&v->items, &v->cap, v->count, sizeof(*v->items)))
-        return NULL;
-    out = &v->items[v->count++];
-    *out = (struct gcb_verdict){
-        .match = *match,
+    if (!gcb_grow(&all->items, &all->cap, all->count, sizeof(*all->items))) {
+        v = &all->items[all->count++];
+    } else {
+        all->no_memory = true;
+        gcb_free(v->reason);
+    }
+    *v = (struct gcb_verdict){
+        .pair = *pair,
         .quantity = quantity,
         .kind = kind,
         .base = NAN,
@@ -39,18 +42,10 @@ struct gcb_verdict *gcb_verdicts_add(struct gcb_verdicts *v, const struct gcb_ma
         .delta = NAN,
         .p = NAN,
     };
-    return out;
+    return v;
 }
 
-void gcb_verdicts_fini(struct gcb_verdicts *v)
-{
-    for (size_t i = 0; i < v->count; i++)
-        gcb_free(v->items[i].reason);
-    gcb_free(v->items);
-    memset(v, 0, sizeof(*v));
-}
-
-int gcb_verdict_say(struct gcb_verdict *v, const char *format, ...)
+void gcb_verdict_explain(struct gcb_verdicts *all, struct gcb_verdict *v, const char *format, ...)
 {
     char text[400];
     va_list args;
@@ -60,12 +55,31 @@ int gcb_verdict_say(struct gcb_verdict *v, const char *format, ...)
     va_end(args);
     gcb_free(v->reason);
     v->reason = gcb_strdup(text);
-    return v->reason ? 0 : GCB_E_NOMEM;
+    all->no_memory |= !v->reason;
+}
+
+int gcb_verdicts_check(const struct gcb_verdicts *all, struct gcb_diag *diag)
+{
+    return all->no_memory ? gcb_diag_nomem(diag, all->count * sizeof(*all->items), "verdicts") : 0;
+}
+
+void gcb_verdicts_fini(struct gcb_verdicts *all)
+{
+    for (size_t i = 0; i < all->count; i++)
+        gcb_free(all->items[i].reason);
+    gcb_free(all->items);
+    gcb_free(all->spare.reason);
+    memset(all, 0, sizeof(*all));
 }
 
 const struct gcb_case *gcb_verdict_case(const struct gcb_verdict *v)
 {
-    return v->match.base ? v->match.base : v->match.next;
+    return v->pair.base ? v->pair.base : v->pair.next;
+}
+
+bool gcb_quantity_is_time(enum gcb_quantity q)
+{
+    return q == GCB_QUANTITY_ENCODE || q == GCB_QUANTITY_DECODE || q == GCB_QUANTITY_KERNEL;
 }
 
 const char *gcb_quantity_name(enum gcb_quantity q)
@@ -88,37 +102,37 @@ const char *gcb_verdict_name(enum gcb_verdict_kind k)
 const char *gcb_verdict_advice(const struct gcb_verdict *v)
 {
     static const char *const advice[GCB_VERDICT_KINDS] = {
-        [GCB_SLOW] = "find the commit with `git bisect run`, or --accept the case if it is wanted",
-        [GCB_AMBIGUOUS] = "give it more time (--budget), a quieter machine, or larger tensors",
-        [GCB_LARGER] = "see which part grew: compress --format json has header, scale, value and "
-                       "index bytes; --accept the case if it is wanted",
-        [GCB_WORSE] =
-            "`gcbench verify` checks the method's bound; --accept the case if it is wanted",
-        [GCB_GONE] = "--accept the case if it was dropped on purpose",
+        [GCB_SLOW] = "find the commit with `git bisect run`; if the change is wanted, --accept it",
+        [GCB_AMBIGUOUS] = "try a longer --budget, a quieter machine, or larger tensors",
+        [GCB_LARGER] = "`compress --format json` shows the bytes of header, scales, values and "
+                       "indices; if the change is wanted, --accept it",
+        [GCB_WORSE] = "`gcbench verify` checks the method's bound; if the change is wanted, "
+                      "--accept it",
+        [GCB_GONE] = "if the case was dropped on purpose, --accept it",
     };
-    const bool counted = v->quantity == GCB_OF_ENCODE_COUNT || v->quantity == GCB_OF_DECODE_COUNT;
+    const bool counted =
+        v->quantity == GCB_QUANTITY_ENCODE_COUNT || v->quantity == GCB_QUANTITY_DECODE_COUNT;
 
     if (v->kind == GCB_SLOW && counted)
-        return "callgrind_annotate names the functions that grew; --accept the case if it is "
-               "wanted";
+        return "callgrind_annotate names the functions that grew; if the change is wanted, "
+               "--accept "
+               "it";
     if ((v->kind == GCB_SLOW || v->kind == GCB_AMBIGUOUS) && !counted && v->pairs == 0)
-        return "two runs one after the other prove little: `gcbench regress --against` runs both "
-               "builds in turn";
+        return "two runs one after the other prove little: `gcbench regress --against` alternates "
+               "the builds";
     return advice[v->kind];
+}
+
+/* Would it fail if it were neither accepted nor advisory? */
+static bool is_regression(const struct gcb_verdict *v)
+{
+    return v->kind == GCB_SLOW || v->kind == GCB_LARGER || v->kind == GCB_WORSE ||
+           v->kind == GCB_GONE;
 }
 
 bool gcb_verdict_fails(const struct gcb_verdict *v)
 {
-    return !v->accepted && !v->advisory &&
-           (v->kind == GCB_SLOW || v->kind == GCB_LARGER || v->kind == GCB_WORSE ||
-            v->kind == GCB_GONE);
-}
-
-/* Does it break the build under --strict: AMBIGUOUS or NOT-COMPARED, neither accepted nor advisory? */
-static bool is_unsure(const struct gcb_verdict *v)
-{
-    return !v->accepted && !v->advisory &&
-           (v->kind == GCB_AMBIGUOUS || v->kind == GCB_NOT_COMPARED);
+    return is_regression(v) && !v->accepted && !v->advisory;
 }
 
 /* "NAME" or "NAME encode". */
@@ -136,7 +150,7 @@ static bool matches_name(const char *pattern, const char *name, enum gcb_quantit
     return found;
 }
 
-static bool matches(const char *pattern, const struct gcb_verdict *v)
+static bool matches_case(const char *pattern, const struct gcb_verdict *v)
 {
     const struct gcb_case *c = gcb_verdict_case(v);
 
@@ -145,29 +159,29 @@ static bool matches(const char *pattern, const struct gcb_verdict *v)
            (c->label && matches_name(pattern, c->label, v->quantity));
 }
 
-size_t gcb_verdicts_accept(struct gcb_verdicts *v, const char *pattern)
+size_t gcb_verdicts_accept(struct gcb_verdicts *all, const char *pattern)
 {
     size_t n = 0;
 
-    for (size_t i = 0; i < v->count; i++)
-        if (matches(pattern, &v->items[i])) {
-            v->items[i].accepted = true;
+    for (size_t i = 0; i < all->count; i++)
+        if (matches_case(pattern, &all->items[i])) {
+            all->items[i].accepted = true;
             n++;
         }
     return n;
 }
 
-void gcb_verdicts_count(struct gcb_verdict_counts *out, const struct gcb_verdicts *v)
+void gcb_verdicts_count(struct gcb_verdict_counts *out, const struct gcb_verdicts *all)
 {
     memset(out, 0, sizeof(*out));
-    for (size_t i = 0; i < v->count; i++) {
-        struct gcb_verdict stripped = v->items[i];
+    for (size_t i = 0; i < all->count; i++) {
+        const struct gcb_verdict *v = &all->items[i];
+        const bool unsure = v->kind == GCB_AMBIGUOUS || v->kind == GCB_NOT_COMPARED;
 
-        stripped.accepted = false;
-        out->kinds[stripped.kind]++;
-        out->fails += gcb_verdict_fails(&v->items[i]);
-        out->unsure += is_unsure(&v->items[i]);
-        out->accepted += v->items[i].accepted && gcb_verdict_fails(&stripped);
+        out->kinds[v->kind]++;
+        out->fails += gcb_verdict_fails(v);
+        out->unsure += unsure && !v->accepted && !v->advisory;
+        out->accepted += v->accepted && !v->advisory && is_regression(v);
     }
 }
 
@@ -176,7 +190,7 @@ static void put_case(struct gcb_row *row, const struct gcb_case *c)
     static const char *const keys[GCB_CASE_TEXTS] = {"file",   "scope", "spec",
                                                      "device", "isa",   "cache"};
 
-    /* texts are escaped already: a second time would double their backslashes */
+    /* the texts are escaped already: gcb_row_text would double their backslashes */
     gcb_row_json(row, "case", json_string(c->name));
     gcb_row_json(row, "label", c->label ? json_string(c->label) : json_null());
     for (size_t i = 0; i < GCB_CASE_TEXTS; i++)
@@ -218,8 +232,8 @@ void gcb_verdict_row(struct gcb_row *row, const struct gcb_verdict *v)
     gcb_row_text(row, "next", advice);
 }
 
-/* A text of an environment row, which is escaped already. */
-static void put_known(struct gcb_row *row, const char *key, const json_t *environment,
+/* Copies a text of an environment row, which is escaped already. */
+static void copy_text(struct gcb_row *row, const char *key, const json_t *environment,
                       const char *field)
 {
     const char *text = json_string_value(json_object_get(environment, field));
@@ -228,24 +242,24 @@ static void put_known(struct gcb_row *row, const char *key, const json_t *enviro
 }
 
 void gcb_verdict_total_row(struct gcb_row *row, const struct gcb_verdict_total *total,
-                           const struct gcb_verdicts *v)
+                           const struct gcb_verdicts *all)
 {
     json_t *kinds = json_object();
     struct gcb_verdict_counts n;
 
-    gcb_verdicts_count(&n, v);
+    gcb_verdicts_count(&n, all);
     gcb_row_init(row, "regress");
     gcb_row_text(row, "form", total->form);
-    put_known(row, "base_revision", total->base, "git_revision");
-    put_known(row, "new_revision", total->next, "git_revision");
-    put_known(row, "base_build_id", total->base, "build_id");
-    put_known(row, "new_build_id", total->next, "build_id");
+    copy_text(row, "base_revision", total->base, "git_revision");
+    copy_text(row, "new_revision", total->next, "git_revision");
+    copy_text(row, "base_build_id", total->base, "build_id");
+    copy_text(row, "new_build_id", total->next, "build_id");
     gcb_row_u64(row, "pairs", total->pairs);
     gcb_row_u64(row, "repeat", total->repeat);
     gcb_row_real(row, "seconds", total->seconds);
     gcb_row_real(row, "budget", total->budget);
     gcb_row_bool(row, "interrupted", total->interrupted);
-    gcb_row_u64(row, "comparisons", v->count);
+    gcb_row_u64(row, "comparisons", all->count);
     for (size_t k = 0; kinds && k < GCB_VERDICT_KINDS; k++)
         if (json_object_set_new(kinds, gcb_verdict_name((enum gcb_verdict_kind)k),
                                 json_integer((json_int_t)n.kinds[k])))

@@ -1,20 +1,20 @@
 #ifndef SRC_TOOL_REGRESS_VERDICT_H
 #define SRC_TOOL_REGRESS_VERDICT_H
 
-#include "src/tool/regress/match.h"
+#include "src/tool/regress/case_pairs.h"
 #include "src/tool/rows/row.h"
 #include "src/tool/rows/sink.h"
 
-/* What was compared, and what came out. docs/method.md (Regressions) has the rules. */
+/* What was compared, and the outcome. docs/method.md (Regressions) has the rules. */
 enum gcb_quantity {
-    GCB_OF_CASE,   /* is it there, and does it run? */
-    GCB_OF_SIZE,   /* bytes of the messages */
-    GCB_OF_ERROR,  /* relative L2 error */
-    GCB_OF_ENCODE, /* seconds */
-    GCB_OF_DECODE,
-    GCB_OF_KERNEL,
-    GCB_OF_ENCODE_COUNT, /* instructions */
-    GCB_OF_DECODE_COUNT,
+    GCB_QUANTITY_CASE,   /* is the case there, and does it run? */
+    GCB_QUANTITY_SIZE,   /* bytes of the messages */
+    GCB_QUANTITY_ERROR,  /* relative L2 error */
+    GCB_QUANTITY_ENCODE, /* seconds */
+    GCB_QUANTITY_DECODE,
+    GCB_QUANTITY_KERNEL,
+    GCB_QUANTITY_ENCODE_COUNT, /* instructions */
+    GCB_QUANTITY_DECODE_COUNT,
     GCB_QUANTITIES
 };
 
@@ -34,77 +34,83 @@ enum gcb_verdict_kind {
 };
 
 struct gcb_verdict {
-    struct gcb_match match; /* borrowed cases */
+    struct gcb_case_pair pair; /* borrows the cases */
     enum gcb_quantity quantity;
     enum gcb_verdict_kind kind;
     double base, next, ratio; /* ratio: next / base */
-    double low, high;         /* of the ratio, 95 % */
-    double delta;             /* 1 / (1 + delta) to 1 + delta counts as the same */
+    double low, high;         /* 95 % interval of the ratio */
+    double delta;             /* a ratio from 1 / (1 + delta) to 1 + delta counts as the same */
     double p;                 /* adjusted for the number of comparisons */
-    uint64_t pairs;
-    bool accepted; /* a wanted change */
-    bool advisory; /* shown, and never fails */
-    char *reason;  /* the cause, one line; NULL where nothing is to say; owned */
+    uint64_t pairs;           /* of processes */
+    bool accepted;            /* the change is wanted */
+    bool advisory;            /* shown, but never fails */
+    char *reason;             /* one line; NULL if there is nothing to say; owned */
 };
 
+/* Starts zeroed. Nothing that adds to it fails; check it once at the end. */
 struct gcb_verdicts {
     struct gcb_verdict *items;
     size_t count, cap;
+    bool no_memory;
+    struct gcb_verdict spare; /* what is handed out when there is no memory */
 };
 
 /*
- * The rule of all that is measured: what an interval of the ratio new / base says. GCB_SLOW: all of it is above 1 + delta;
- * GCB_FAST: below 1 / (1 + delta), which is as far from 1, so that two builds swapped get the same verdicts the other way
- * round; GCB_SAME: within both; GCB_AMBIGUOUS: anything else, NAN too.
+ * Judges anything measured by the interval of the ratio new / base. GCB_SLOW: the whole interval is above 1 + delta.
+ * GCB_FAST: the whole interval is below 1 / (1 + delta), which is as far from 1, so swapping the builds mirrors the verdict.
+ * GCB_SAME: the interval lies between the two. GCB_AMBIGUOUS: anything else, including NAN.
  */
 enum gcb_verdict_kind gcb_verdict_judge(double low, double high, double delta);
 
-/* A verdict of this quantity and kind with no figures yet. NULL: no memory. */
-struct gcb_verdict *gcb_verdicts_add(struct gcb_verdicts *v, const struct gcb_match *match,
+/* Adds a verdict whose figures are NAN. Valid until the next one is added; never NULL. */
+struct gcb_verdict *gcb_verdicts_add(struct gcb_verdicts *all, const struct gcb_case_pair *pair,
                                      enum gcb_quantity quantity, enum gcb_verdict_kind kind);
-void gcb_verdicts_fini(struct gcb_verdicts *v); /* zeroed is fine */
-/* The cause in words (printf style). GCB_E_NOMEM. */
-int gcb_verdict_say(struct gcb_verdict *v, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
+/* Sets the reason (printf style) of a verdict in `all`. */
+void gcb_verdict_explain(struct gcb_verdicts *all, struct gcb_verdict *v, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+/* GCB_E_NOMEM if there was no memory for a verdict or a reason. */
+int gcb_verdicts_check(const struct gcb_verdicts *all, struct gcb_diag *diag);
+void gcb_verdicts_fini(struct gcb_verdicts *all); /* zeroed is fine */
 
 const struct gcb_case *gcb_verdict_case(const struct gcb_verdict *v); /* base's, or the new one's */
-const char *gcb_quantity_name(enum gcb_quantity q);                   /* "encode" */
-const char *gcb_verdict_name(enum gcb_verdict_kind k);                /* "NOT-COMPARED" */
-/* What to do about it: a static text, NULL where nothing is. */
-const char *gcb_verdict_advice(const struct gcb_verdict *v);
+bool gcb_quantity_is_time(enum gcb_quantity q);
+const char *gcb_quantity_name(enum gcb_quantity q);          /* "encode" */
+const char *gcb_verdict_name(enum gcb_verdict_kind k);       /* "NOT-COMPARED" */
+const char *gcb_verdict_advice(const struct gcb_verdict *v); /* what to do next; may be NULL */
 
-/* Does it break the build: SLOW, LARGER, WORSE or GONE, neither accepted nor advisory? */
+/* Is it SLOW, LARGER, WORSE or GONE, and neither accepted nor advisory? */
 bool gcb_verdict_fails(const struct gcb_verdict *v);
 
 /*
- * Marks verdicts whose case matches the glob as accepted: on its name, its label, or the method's spec, each alone or
- * with the quantity behind it ("NAME encode"). Returns how many.
+ * Accepts the verdicts whose case matches the glob, and returns how many. The glob is tried on the case's name, on its
+ * label and on the method's spec, each with and without the quantity ("NAME encode").
  */
-size_t gcb_verdicts_accept(struct gcb_verdicts *v, const char *pattern);
+size_t gcb_verdicts_accept(struct gcb_verdicts *all, const char *pattern);
 
-/* Of all verdicts. */
 struct gcb_verdict_counts {
     size_t kinds[GCB_VERDICT_KINDS];
-    size_t accepted; /* of those that would fail */
-    size_t fails, unsure;
+    size_t accepted; /* that would fail otherwise */
+    size_t fails;
+    size_t unsure; /* AMBIGUOUS or NOT-COMPARED, which fail under --strict */
 };
-void gcb_verdicts_count(struct gcb_verdict_counts *out, const struct gcb_verdicts *v);
+void gcb_verdicts_count(struct gcb_verdict_counts *out, const struct gcb_verdicts *all);
 
 /* The `verdict` row (docs/rows.md). */
 void gcb_verdict_row(struct gcb_row *row, const struct gcb_verdict *v);
 extern const struct gcb_columns gcb_verdict_columns;
 
-/* What a comparison was, as a whole. */
+/* The whole comparison. */
 struct gcb_verdict_total {
     const char *form;          /* "files", "turns", "counts" */
     const json_t *base, *next; /* environment rows; may be NULL */
-    uint64_t pairs, repeat;    /* of processes; calls of each case in one; 0 where there are none */
-    double seconds, budget;    /* NAN where there is none */
+    uint64_t pairs;            /* of processes; 0 if none ran */
+    uint64_t repeat;           /* calls of each case in one process; 0 if none ran */
+    double seconds, budget;    /* NAN if there is none */
     bool interrupted;
     int exit;
 };
-/* The `regress` row, last of its stream. */
+/* The `regress` row, the last of its stream. */
 void gcb_verdict_total_row(struct gcb_row *row, const struct gcb_verdict_total *total,
-                           const struct gcb_verdicts *v);
+                           const struct gcb_verdicts *all);
 
 #endif

@@ -9,8 +9,7 @@
 #include <cmocka.h>
 
 #include "src/lib/base/alloc.h"
-#include "src/tool/regress/labels.h"
-#include "src/tool/regress/match.h"
+#include "src/tool/regress/case_pairs.h"
 
 /* A case as a result file has it. */
 struct line {
@@ -61,14 +60,14 @@ static void test_match(void **state)
     static const int want[][2] = {{0, 1},  {1, 0},  {2, 2},  {3, 3},
                                   {4, -1}, {5, -1}, {-1, 4}, {-1, 5}};
     struct gcb_cases a, b;
-    struct gcb_match *m;
+    struct gcb_case_pair *m;
     struct gcb_diag diag;
     size_t count;
 
     (void)state;
     assert_int_equal(read_lines(&a, base, 6, &diag), 0);
     assert_int_equal(read_lines(&b, next, 6, &diag), 0);
-    assert_int_equal(gcb_match_cases(&m, &count, &a, &b, &diag), 0);
+    assert_int_equal(gcb_pair_cases(&m, &count, &a, &b, &diag), 0);
     assert_int_equal(count, 8);
     for (size_t i = 0; i < count; i++) {
         assert_ptr_equal(m[i].base, want[i][0] < 0 ? NULL : &a.items[want[i][0]]);

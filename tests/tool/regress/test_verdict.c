@@ -81,7 +81,7 @@ static void test_files(void **state)
         one(&runs.next, 1e-3 * ratios[i]);
         assert_int_equal(gcb_compare_runs(&verdicts, &runs, GCB_RUNS_DELTA, NULL), 0);
         assert_int_equal(verdicts.count, 4);
-        assert_int_equal(verdicts.items[2].quantity, GCB_OF_ENCODE);
+        assert_int_equal(verdicts.items[2].quantity, GCB_QUANTITY_ENCODE);
         assert_int_equal(verdicts.items[2].kind, wanted[i]);
         gcb_verdicts_fini(&verdicts);
         gcb_cases_fini(&runs.base);

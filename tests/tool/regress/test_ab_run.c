@@ -1,4 +1,4 @@
-/* Two builds in turn, with programs whose times are known: order, verdicts, and every way in which a build fails. */
+/* A/B runs of programs whose times are known: the order, the verdicts, and every way in which a build can fail. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,16 +10,16 @@
 
 #include <cmocka.h>
 
-#include "src/tool/regress/turns.h"
+#include "src/tool/regress/ab_run.h"
 
 static const char *fake; /* tests/support/fake_bench.py */
-static char folder[] = "/tmp/gcbench-turns-XXXXXX";
+static char folder[] = "/tmp/gcbench-ab-XXXXXX";
 static char paths[2][64], log_path[64];
 
-/* A run of both, and what came of it. */
+/* An A/B run and its outcome. */
 struct trial {
-    struct gcb_turns_config config;
-    struct gcb_turns turns;
+    struct gcb_ab_config config;
+    struct gcb_ab_result result;
     struct gcb_verdicts verdicts;
     struct gcb_diag diag;
     int err;
@@ -46,23 +46,34 @@ static void write_builds(const char *base, const char *next, const char *rest)
     write_build(1, next, rest);
 }
 
+static char *command[] = {NULL, (char[]){"bench"}, (char[]){"--repeat"}, (char[GCB_AB_REPEAT]){""},
+                          NULL};
+
+static int failure(int exit_status)
+{
+    return exit_status == 2 ? GCB_E_INVALID : exit_status == 3 ? GCB_E_BACKEND : GCB_E_IO;
+}
+
 static struct trial trial(void)
 {
-    return (struct trial){
-        .config = {.exe = {paths[0], paths[1]}, .budget = 60.0, .pairs = 20, .floor = -1.0}};
+    return (struct trial){.config = {.exe = {paths[0], paths[1]},
+                                     .command = {command, command[3], failure},
+                                     .budget = 60.0,
+                                     .pairs = 20,
+                                     .floor = -1.0}};
 }
 
 static void go(struct trial *t)
 {
-    t->err = gcb_turns_run(&t->turns, &t->config, &t->diag);
+    t->err = gcb_ab_run(&t->result, &t->config, &t->diag);
     if (!t->err)
-        t->err = gcb_turns_judge(&t->verdicts, &t->turns, &t->config, &t->diag);
+        t->err = gcb_ab_judge(&t->verdicts, &t->result, &t->config, &t->diag);
 }
 
 static void end(struct trial *t)
 {
     gcb_verdicts_fini(&t->verdicts);
-    gcb_turns_fini(&t->turns);
+    gcb_ab_result_fini(&t->result);
 }
 
 /* The verdict on a quantity of the case with this spec. */
@@ -88,11 +99,9 @@ static void judged(const struct trial *t, const char *spec, enum gcb_quantity of
 
 #define TOPK "{\"spec\": \"topk\"}"
 
-/* base new, new base, ... with all options in front of the files. */
+/* base new, new base, ... with the number of calls in the command line. */
 static void test_order(void **state)
 {
-    const char *const options[] = {"--method", "topk", "--threads", "1"};
-    const char *const files[] = {"g.h5", "-odd"};
     struct trial t = trial();
     char line[200], want[200];
     FILE *f;
@@ -101,32 +110,26 @@ static void test_order(void **state)
     write_builds(TOPK, TOPK, "");
     t.config.budget =
         1000.0; /* however slow the machine is, there is time for more than one call */
-    t.config.options = options;
-    t.config.option_count = 4;
-    t.config.files = files;
-    t.config.file_count = 2;
     go(&t);
     assert_int_equal(t.err, 0);
-    assert_int_equal(t.turns.pairs, 20);
+    assert_int_equal(t.result.pairs, 20);
     f = fopen(log_path, "r");
     assert_non_null(f);
     for (unsigned i = 0; i < 42; i++) {
-        const unsigned pair = i / 2 - 1; /* behind the first process of each */
+        const unsigned pair = i / 2 - 1; /* after the first process of each */
         const bool next = i < 2 ? i == 1 : i % 2 != pair % 2;
 
         assert_non_null(fgets(line, sizeof(line), f));
-        snprintf(want, sizeof(want),
-                 "%s bench --format json --no-bandwidth --repeat %u --method topk --threads 1 -- "
-                 "g.h5 -odd\n",
-                 next ? "new" : "base", i < 2 ? 1 : t.turns.repeat);
+        snprintf(want, sizeof(want), "%s bench --repeat %u\n", next ? "new" : "base",
+                 i < 2 ? 1 : t.result.repeat);
         assert_string_equal(line, want);
     }
     assert_null(fgets(line, sizeof(line), f));
     fclose(f);
-    assert_true(t.turns.repeat > 1); /* chosen to fill the budget */
-    judged(&t, "topk", GCB_OF_ENCODE, GCB_SAME);
-    judged(&t, "topk", GCB_OF_SIZE, GCB_SAME);
-    assert_string_equal(gcb_turns_same_build(&t.turns), "aa");
+    assert_true(t.result.repeat > 1); /* chosen to fill the budget */
+    judged(&t, "topk", GCB_QUANTITY_ENCODE, GCB_SAME);
+    judged(&t, "topk", GCB_QUANTITY_SIZE, GCB_SAME);
+    assert_string_equal(gcb_ab_same_build(&t.result), "aa");
     end(&t);
 }
 
@@ -143,10 +146,10 @@ static void test_noise(void **state)
         write_builds(TOPK, TOPK, noises[i]);
         go(&t);
         assert_int_equal(t.err, 0);
-        assert_true(find(&t, "topk", GCB_OF_ENCODE)->kind != GCB_SLOW);
-        assert_true(find(&t, "topk", GCB_OF_ENCODE)->kind != GCB_FAST);
+        assert_true(find(&t, "topk", GCB_QUANTITY_ENCODE)->kind != GCB_SLOW);
+        assert_true(find(&t, "topk", GCB_QUANTITY_ENCODE)->kind != GCB_FAST);
         if (i == 0) /* drift cancels in the order base new, new base */
-            judged(&t, "topk", GCB_OF_ENCODE, GCB_SAME);
+            judged(&t, "topk", GCB_QUANTITY_ENCODE, GCB_SAME);
         end(&t);
     }
 }
@@ -165,18 +168,18 @@ static void test_verdicts(void **state)
                  "\"jitter\": 0.02");
     go(&t);
     assert_int_equal(t.err, 0);
-    judged(&t, "topk", GCB_OF_ENCODE, GCB_SLOW);
-    judged(&t, "topk", GCB_OF_DECODE, GCB_FAST);
-    judged(&t, "fp16", GCB_OF_ENCODE, GCB_SAME);
-    judged(&t, "fp16", GCB_OF_SIZE, GCB_LARGER);
-    judged(&t, "fp16", GCB_OF_ERROR, GCB_WORSE);
-    judged(&t, "tiny", GCB_OF_ENCODE, GCB_NOT_COMPARED);
-    judged(&t, "grown", GCB_OF_ENCODE, GCB_SLOW); /* out of what is too short to judge */
-    judged(&t, "gone", GCB_OF_CASE, GCB_GONE);
-    judged(&t, "new", GCB_OF_CASE, GCB_NEW);
-    assert_true(fabs(find(&t, "topk", GCB_OF_ENCODE)->ratio - 1.2) < 0.05);
-    assert_true(find(&t, "topk", GCB_OF_ENCODE)->p < 0.01);
-    assert_int_equal(find(&t, "topk", GCB_OF_ENCODE)->pairs, 20);
+    judged(&t, "topk", GCB_QUANTITY_ENCODE, GCB_SLOW);
+    judged(&t, "topk", GCB_QUANTITY_DECODE, GCB_FAST);
+    judged(&t, "fp16", GCB_QUANTITY_ENCODE, GCB_SAME);
+    judged(&t, "fp16", GCB_QUANTITY_SIZE, GCB_LARGER);
+    judged(&t, "fp16", GCB_QUANTITY_ERROR, GCB_WORSE);
+    judged(&t, "tiny", GCB_QUANTITY_ENCODE, GCB_NOT_COMPARED);
+    judged(&t, "grown", GCB_QUANTITY_ENCODE, GCB_SLOW); /* out of what is too short to judge */
+    judged(&t, "gone", GCB_QUANTITY_CASE, GCB_GONE);
+    judged(&t, "new", GCB_QUANTITY_CASE, GCB_NEW);
+    assert_true(fabs(find(&t, "topk", GCB_QUANTITY_ENCODE)->ratio - 1.2) < 0.05);
+    assert_true(find(&t, "topk", GCB_QUANTITY_ENCODE)->p < 0.01);
+    assert_int_equal(find(&t, "topk", GCB_QUANTITY_ENCODE)->pairs, 20);
     end(&t);
 }
 
@@ -190,12 +193,12 @@ static void test_delta(void **state)
                  "{\"spec\": \"topk\", \"encode_seconds\": 1.03e-3, \"decode_seconds\": 5.25e-4}",
                  "\"jitter\": 0.01");
     go(&t);
-    judged(&t, "topk", GCB_OF_ENCODE, GCB_SAME);
+    judged(&t, "topk", GCB_QUANTITY_ENCODE, GCB_SAME);
     end(&t);
     t = trial();
     t.config.delta = 0.01;
     go(&t);
-    judged(&t, "topk", GCB_OF_ENCODE, GCB_SLOW);
+    judged(&t, "topk", GCB_QUANTITY_ENCODE, GCB_SLOW);
     end(&t);
 }
 
@@ -209,16 +212,16 @@ static void test_calibration(void **state)
     go(&aa);
     assert_int_equal(aa.err, 0);
     write_builds(TOPK, "{\"spec\": \"topk\", \"encode_seconds\": 1.08e-3}", "\"jitter\": 0.005");
-    t.config.calibration = &aa.turns;
+    t.config.calibration = &aa.result;
     go(&t);
     assert_int_equal(t.err, 0);
-    assert_true(find(&t, "topk", GCB_OF_ENCODE)->delta > 0.1);
-    judged(&t, "topk", GCB_OF_ENCODE, GCB_SAME);
+    assert_true(find(&t, "topk", GCB_QUANTITY_ENCODE)->delta > 0.1);
+    judged(&t, "topk", GCB_QUANTITY_ENCODE, GCB_SAME);
     end(&t);
     t = trial();
     go(&t);
-    judged(&t, "topk", GCB_OF_ENCODE, GCB_SLOW);
-    assert_true(find(&t, "topk", GCB_OF_ENCODE)->delta == GCB_TURNS_DELTA);
+    judged(&t, "topk", GCB_QUANTITY_ENCODE, GCB_SLOW);
+    assert_true(find(&t, "topk", GCB_QUANTITY_ENCODE)->delta == GCB_AB_DELTA);
     end(&t);
     end(&aa);
 }
@@ -234,9 +237,9 @@ static void test_budget(void **state)
     t.config.budget = 24.0;
     go(&t);
     assert_int_equal(t.err, 0);
-    if (t.turns.pairs != 20 || t.turns.seconds > 1.4 * t.config.budget)
-        fail_msg("%u pairs of %u calls, %g s", t.turns.pairs, t.turns.repeat, t.turns.seconds);
-    judged(&t, "topk", GCB_OF_ENCODE, GCB_SAME);
+    if (t.result.pairs != 20 || t.result.seconds > 1.4 * t.config.budget)
+        fail_msg("%u pairs of %u calls, %g s", t.result.pairs, t.result.repeat, t.result.seconds);
+    judged(&t, "topk", GCB_QUANTITY_ENCODE, GCB_SAME);
     end(&t);
 }
 
@@ -249,7 +252,7 @@ static void test_kernels(void **state)
                  "{\"family\": \"select\", \"kernel\": \"topk\", \"seconds\": 2e-6}", "");
     go(&t);
     assert_int_equal(t.err, 0);
-    judged(&t, "select/topk", GCB_OF_KERNEL, GCB_SLOW);
+    judged(&t, "select/topk", GCB_QUANTITY_KERNEL, GCB_SLOW);
     assert_int_equal(t.verdicts.count, 1);
     end(&t);
 }
@@ -332,13 +335,13 @@ static void test_fails_once(void **state)
     write_build(1, TOPK ", {\"spec\": \"fp16\"}", "\"do\": \"fail-at:8\""); /* of both, from 0 */
     go(&t);
     assert_int_equal(t.err, 0);
-    judged(&t, "topk", GCB_OF_CASE, GCB_GONE);
+    judged(&t, "topk", GCB_QUANTITY_CASE, GCB_GONE);
     assert_string_equal(
-        find(&t, "topk", GCB_OF_CASE)->reason,
+        find(&t, "topk", GCB_QUANTITY_CASE)->reason,
         "it failed in 1 of 20 processes, and in none of the base: it did not decode");
-    judged(&t, "topk", GCB_OF_SIZE, GCB_SAME);
-    judged(&t, "topk", GCB_OF_ENCODE, GCB_NOT_COMPARED);
-    judged(&t, "fp16", GCB_OF_ENCODE, GCB_SAME);
+    judged(&t, "topk", GCB_QUANTITY_SIZE, GCB_SAME);
+    judged(&t, "topk", GCB_QUANTITY_ENCODE, GCB_NOT_COMPARED);
+    judged(&t, "fp16", GCB_QUANTITY_ENCODE, GCB_SAME);
     end(&t);
 }
 
@@ -354,9 +357,9 @@ static void test_failed_rows(void **state)
                 "\"status\": 5");
     go(&t);
     assert_int_equal(t.err, 0);
-    judged(&t, "fp16", GCB_OF_CASE, GCB_GONE);
-    assert_non_null(strstr(find(&t, "fp16", GCB_OF_CASE)->reason, "a wrong byte"));
-    judged(&t, "topk", GCB_OF_ENCODE, GCB_SAME);
+    judged(&t, "fp16", GCB_QUANTITY_CASE, GCB_GONE);
+    assert_non_null(strstr(find(&t, "fp16", GCB_QUANTITY_CASE)->reason, "a wrong byte"));
+    judged(&t, "topk", GCB_QUANTITY_ENCODE, GCB_SAME);
     end(&t);
     /* but not if all rows say that all is well */
     write_build(1, TOPK, "\"status\": 5");
@@ -371,7 +374,7 @@ static bool stop_later(void *ctx)
 {
     const struct trial *t = ctx;
 
-    return t->turns.pairs >= t->stop_after;
+    return t->result.pairs >= t->stop_after;
 }
 
 /* What was measured before is judged, and is too little. */
@@ -386,12 +389,12 @@ static void test_interrupted(void **state)
     t.config.ctx = &t;
     go(&t);
     assert_int_equal(t.err, 0);
-    assert_true(t.turns.interrupted);
-    assert_int_equal(t.turns.pairs, 3);
-    judged(&t, "topk", GCB_OF_ENCODE, GCB_AMBIGUOUS);
+    assert_true(t.result.interrupted);
+    assert_int_equal(t.result.pairs, 3);
+    judged(&t, "topk", GCB_QUANTITY_ENCODE, GCB_AMBIGUOUS);
     /* it did not change, but three pairs do not show that */
-    judged(&t, "topk", GCB_OF_DECODE, GCB_AMBIGUOUS);
-    judged(&t, "topk", GCB_OF_SIZE, GCB_LARGER);
+    judged(&t, "topk", GCB_QUANTITY_DECODE, GCB_AMBIGUOUS);
+    judged(&t, "topk", GCB_QUANTITY_SIZE, GCB_LARGER);
     end(&t);
     t.stop_after = 0;
     go(&t);

@@ -1,0 +1,316 @@
+#include "cli/regress/regress_builds.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cli/base/interrupt.h"
+#include "cli/base/progress.h"
+#include "src/lib/base/alloc.h"
+#include "src/lib/base/text.h"
+
+#define DEFAULT_BUDGET 300.0
+#define CALIBRATION_SHARE (1.0 / 3.0) /* of the budget: the comparison itself needs more pairs */
+
+/* clang-format off */
+const struct opt_row regress_counts_fixed[] = {
+    {.name = "threads", .type = OPT_INT},
+    {.name = "isa", .type = OPT_TEXT},
+    {.name = "repeat", .type = OPT_INT},
+    {.name = "warmup", .type = OPT_INT},
+    {.name = "method", .type = OPT_LIST},
+    {.name = NULL},
+};
+/* clang-format on */
+
+static bool on_stop(void *ctx)
+{
+    (void)ctx;
+    return interrupt_seen();
+}
+
+static void on_progress(void *ctx, double share)
+{
+    progress_update(ctx, share);
+}
+
+/* ---- the command line of both builds ---- */
+
+/* Makes b->argv of these words, the options that are passed on, and the files; NULL at the end. */
+static int make_argv(struct regress_builds *b, const char *const *words, size_t count,
+                     struct gcb_diag *diag)
+{
+    int err = 0;
+
+    for (size_t i = 0; !err && i < count; i++)
+        err = opt_list_add(&b->argv, words[i]);
+    for (size_t i = 0; !err && i < b->bench->count; i++)
+        err = opt_list_add(&b->argv, b->bench->items[i]);
+    if (!err && b->files->count)
+        err = opt_list_add(&b->argv, "--");
+    for (size_t i = 0; !err && i < b->files->count; i++)
+        err = opt_list_add(&b->argv, b->files->items[i]);
+    if (!err)
+        err = opt_list_add(&b->argv, NULL);
+    return err ? gcb_diag_nomem(diag, 0, "a command line") : 0;
+}
+
+/* What an exit status of `bench` means for regress too. */
+static int read_exit_status(int exit_status)
+{
+    return exit_status == CMD_USAGE        ? GCB_E_INVALID
+           : exit_status == CMD_NO_BACKEND ? GCB_E_BACKEND
+                                           : GCB_E_IO;
+}
+
+static int find_self(char *out, size_t size, struct gcb_diag *diag)
+{
+    const ssize_t n = readlink("/proc/self/exe", out, size - 1);
+
+    if (n < 0)
+        return gcb_diag_set(diag, GCB_E_IO, "/proc/self/exe: %s: cannot find this program itself",
+                            strerror(errno));
+    out[n] = '\0';
+    return 0;
+}
+
+/* ---- times ---- */
+
+static int configure_ab(struct regress_builds *b, struct gcb_diag *diag)
+{
+    const struct regress_own *own = &b->o->own;
+    const struct bench_options *bench = &b->o->bench;
+    const bool repeat_given = bench->timing.repeat > 0 || bench->timing.min_time > 0.0 ||
+                              bench->own.precision > 0.0 || bench->own.time_budget > 0.0 ||
+                              bench->own.max_samples > 0;
+    const char *const words[] = {"",         "bench",  "--format", "json", "--no-bandwidth",
+                                 "--repeat", b->repeat};
+    const int err = make_argv(b, words, repeat_given ? 5 : 7, diag);
+
+    b->config = (struct gcb_ab_config){
+        .exe = {own->against, b->self},
+        .command = {.argv = (char **)(uintptr_t)b->argv.items,
+                    .repeat = repeat_given ? NULL : b->repeat,
+                    .failure = read_exit_status},
+        .budget = own->budget > 0.0 ? own->budget : DEFAULT_BUDGET,
+        .pairs = (unsigned)own->pairs,
+        .timeout = own->timeout,
+        .delta = own->delta / 100.0,
+        .floor = own->floor / 1e6,
+        .stop = on_stop,
+        .progress = on_progress,
+    };
+    return err;
+}
+
+/* One A/B run with its own progress bar. */
+static int run_ab(struct regress_builds *b, struct gcb_ab_result *out, struct gcb_ab_config config,
+                  struct gcb_diag *diag)
+{
+    struct progress bar;
+    int err;
+
+    progress_start(&bar, b->ctx->err, !b->o->bench.show.quiet);
+    config.ctx = &bar;
+    err = gcb_ab_run(out, &config, diag);
+    progress_end(&bar);
+    return err;
+}
+
+static int compare_times(struct regress_builds *b, struct gcb_verdicts *out, struct gcb_diag *diag)
+{
+    struct gcb_ab_config calibration;
+    int err = configure_ab(b, diag);
+
+    if (!err && b->o->own.calibrate) {
+        calibration = b->config;
+        calibration.budget *= CALIBRATION_SHARE;
+        calibration.exe[0] = b->self;
+        b->config.budget -= calibration.budget;
+        b->config.calibration = &b->aa;
+        err = run_ab(b, &b->aa, calibration, diag);
+        if (!err && b->aa.interrupted)
+            err = gcb_diag_set(diag, GCB_E_IO, "interrupted while calibrating");
+    }
+    if (!err)
+        err = run_ab(b, &b->ab, b->config, diag);
+    return err ? err : gcb_ab_judge(out, &b->ab, &b->config, diag);
+}
+
+/* ---- instructions ---- */
+
+static int check_counts(const struct regress_builds *b, const char **isa, struct gcb_diag *diag)
+{
+    const struct regress_options *o = b->o;
+    const struct bench_own *bench = &o->bench.own;
+    unsigned flags;
+
+    *isa = o->bench.exec.isa ? o->bench.exec.isa : gcb_cpu_isa(&flags, "avx2") ? "c" : "avx2";
+    if (bench->threads.count || o->bench.timing.repeat > 0 || o->bench.timing.warmup >= 0)
+        return gcb_diag_set(diag, GCB_E_INVALID,
+                            "--counts counts one call by one thread: leave out --threads, --repeat "
+                            "and --warmup");
+    if (strcmp(*isa, "c") != 0 && strcmp(*isa, "avx2") != 0)
+        return gcb_diag_set(diag, GCB_E_INVALID,
+                            "--counts: valgrind supports only --isa c and --isa avx2");
+    if (o->own.calibrate || o->own.budget > 0.0 || o->own.pairs || o->own.floor >= 0.0)
+        return gcb_diag_set(diag, GCB_E_INVALID,
+                            "--counts needs no statistics: leave out --budget, --pairs, --floor "
+                            "and --calibrate");
+    if (bench->suite || bench->caches.count || bench->devices.count || o->bench.kernels.kernels)
+        return gcb_diag_set(diag, GCB_E_INVALID,
+                            "--counts runs methods on files, on the cpu: leave out --suite, "
+                            "--cache, --device and --kernels");
+    if (b->files->count == 0)
+        return gcb_diag_set(diag, GCB_E_INVALID, "no input file given");
+    return 0;
+}
+
+/* The methods given, or all with their default parameters. */
+static int find_methods(struct regress_builds *b, struct gcb_diag *diag)
+{
+    int err = opt_methods_resolve(&b->methods, &b->method_count, &b->o->bench.methods, diag);
+    size_t n = 0;
+
+    if (err || b->method_count)
+        return err;
+    gcb_free(b->methods);
+    for (struct gcb_method m; gcb_method_at(&m, n);)
+        n++;
+    b->methods = gcb_alloc_array(n, sizeof(*b->methods));
+    if (!b->methods)
+        return gcb_diag_nomem(diag, n * sizeof(*b->methods), "the methods");
+    for (; b->method_count < n; b->method_count++)
+        gcb_method_at(&b->methods[b->method_count], b->method_count);
+    return 0;
+}
+
+static int make_folder(struct regress_builds *b, struct gcb_diag *diag)
+{
+    const char *parent = getenv("TMPDIR");
+    char shown[64];
+
+    if (!parent || !*parent || strlen(parent) > 40)
+        parent = "/tmp";
+    snprintf(b->folder, sizeof(b->folder), "%s/gcbench-XXXXXX", parent);
+    if (mkdtemp(b->folder))
+        return 0;
+    b->folder[0] = '\0';
+    return gcb_diag_set(diag, GCB_E_IO, "%s: cannot make a temporary folder: %s",
+                        gcb_escape(shown, sizeof(shown), parent), strerror(errno));
+}
+
+static int compare_counts(struct regress_builds *b, struct gcb_verdicts *out, struct gcb_diag *diag)
+{
+    struct gcb_counts_config config = {
+        .exe = {b->o->own.against, b->self},
+        .spec = b->spec,
+        .scope = b->o->bench.own.scopes.count ? b->o->bench.own.scopes.items[0] : "tensor",
+        .folder = b->folder,
+        .delta = b->o->own.delta / 100.0,
+        .timeout = b->o->own.timeout,
+        .stop = on_stop,
+        .progress = on_progress,
+    };
+    struct progress bar;
+    int err = check_counts(b, &config.isa, diag);
+    const char *const words[] = {"compress",  "-q",    "--no-baselines", "--per",    "none",
+                                 "--threads", "1",     "--warmup",       "0",        "--repeat",
+                                 "1",         "--isa", config.isa,       "--method", b->spec};
+
+    if (!err)
+        err = find_methods(b, diag);
+    if (!err)
+        err = make_folder(b, diag);
+    if (!err)
+        err = make_argv(b, words, sizeof(words) / sizeof(words[0]), diag);
+    if (err)
+        return err;
+    config.argv = (char *const *)(uintptr_t)b->argv.items;
+    config.file = b->files->items[0];
+    config.methods = b->methods;
+    config.method_count = b->method_count;
+    config.ctx = &bar;
+    progress_start(&bar, b->ctx->err, !b->o->bench.show.quiet);
+    err = gcb_counts_run(&b->counts, out, &config, diag);
+    progress_end(&bar);
+    return err;
+}
+
+/* ---- both ---- */
+
+int regress_builds_run(struct regress_builds *b, struct gcb_verdicts *out, struct gcb_diag *diag)
+{
+    const int err = find_self(b->self, sizeof(b->self), diag);
+
+    if (err)
+        return err;
+    interrupt_catch();
+    return b->o->own.counts ? compare_counts(b, out, diag) : compare_times(b, out, diag);
+}
+
+static void print_run(FILE *out, const char *what, const struct gcb_ab_result *r)
+{
+    char line[200], calls[48] = "";
+
+    if (r->repeat)
+        snprintf(calls, sizeof(calls), ", %u call%s of each case in a process", r->repeat,
+                 r->repeat == 1 ? "" : "s");
+    snprintf(line, sizeof(line), "%s: %u pairs of processes%s, %.0f s%s", what, r->pairs, calls,
+             r->seconds, r->interrupted ? ", interrupted" : "");
+    opt_wrap(out, line, 0, 0);
+}
+
+static void print_ab_runs(const struct regress_builds *b, FILE *out)
+{
+    const char *same = gcb_ab_same_build(&b->ab);
+    char line[300];
+
+    if (b->o->own.calibrate)
+        print_run(out, "calibration, this build against itself", &b->aa);
+    print_run(out, "base against new", &b->ab);
+    if (same) {
+        snprintf(line, sizeof(line), "A/A run: both are build %.12s%s", same,
+                 gcb_outfile_same(b->o->own.against, b->self)
+                     ? ""
+                     : "; if that is not intended, check LD_LIBRARY_PATH and that both were built");
+        opt_wrap(out, line, 0, 0);
+    }
+    if (b->ab.short_of_time && !b->ab.interrupted)
+        opt_wrap(out,
+                 "the machine was too slow for 20 pairs in three times the budget, so times are "
+                 "ambiguous",
+                 0, 0);
+}
+
+void regress_builds_heading(const struct regress_builds *b, const struct out_report *report)
+{
+    char line[200];
+
+    if (!b->o->own.counts) {
+        print_ab_runs(b, report->out);
+        return;
+    }
+    snprintf(line, sizeof(line),
+             "instructions of one encode and decode of each message, %zu method%s, %.0f s%s",
+             b->method_count, b->method_count == 1 ? "" : "s", b->counts.seconds,
+             b->counts.interrupted ? ", interrupted" : "");
+    opt_wrap(report->out, line, 0, 0);
+}
+
+bool regress_builds_interrupted(const struct regress_builds *b)
+{
+    return b->ab.interrupted || b->counts.interrupted;
+}
+
+void regress_builds_close(struct regress_builds *b)
+{
+    gcb_ab_result_fini(&b->ab);
+    gcb_ab_result_fini(&b->aa);
+    gcb_counts_fini(&b->counts);
+    gcb_free(b->methods);
+    opt_list_fini(&b->argv);
+    if (b->folder[0])
+        rmdir(b->folder);
+}

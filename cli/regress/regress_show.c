@@ -1,0 +1,316 @@
+#include "cli/regress/regress_show.h"
+
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+#include "src/lib/base/alloc.h"
+#include "src/lib/base/text.h"
+#include "src/tool/base/columns.h"
+#include "src/tool/print/number.h"
+
+/* ---- figures ---- */
+
+static char *seconds_text(char out[32], double s)
+{
+    static const struct {
+        double unit;
+        const char *name;
+    } units[] = {{1.0, "s"}, {1e-3, "ms"}, {1e-6, "us"}, {1e-9, "ns"}};
+    size_t i = 0;
+    char number[32];
+
+    while (i < 3 && s < units[i].unit)
+        i++;
+    snprintf(out, 32, "%.20s %s", gcb_number(number, s / units[i].unit, 3), units[i].name);
+    return out;
+}
+
+/* A value as the table shows it: "12.3 us", "13107", "0.1234". */
+static char *value_text(char out[32], const struct gcb_verdict *v, double value)
+{
+    if (!isfinite(value)) {
+        snprintf(out, 32, "-");
+        return out;
+    }
+    if (gcb_quantity_is_time(v->quantity))
+        return seconds_text(out, value);
+    if (v->quantity == GCB_QUANTITY_ERROR || v->quantity == GCB_QUANTITY_CASE)
+        return gcb_number(out, value, 4);
+    return gcb_count(out, (uint64_t)value);
+}
+
+/* "0.98-1.03", or "". */
+static char *interval_text(char out[32], const struct gcb_verdict *v)
+{
+    if (isfinite(v->low) && isfinite(v->high))
+        snprintf(out, 32, "%.3f-%.3f", v->low, v->high);
+    else
+        out[0] = '\0';
+    return out;
+}
+
+/* Does it get a line? All times do, and everything that changed. */
+static bool is_shown(const struct gcb_verdict *v)
+{
+    return v->kind != GCB_SAME ||
+           (v->quantity != GCB_QUANTITY_SIZE && v->quantity != GCB_QUANTITY_ERROR);
+}
+
+/* ---- causes and counts ---- */
+
+/* Verdicts of one kind with one reason. */
+struct cause {
+    const struct gcb_verdict *first;
+    size_t count;
+};
+
+/* Collects the reasons of all verdicts, in order; *out is released with gcb_free. GCB_E_NOMEM. */
+static int collect_causes(struct cause **out, size_t *count, const struct gcb_verdicts *verdicts)
+{
+    struct cause *causes = gcb_alloc_array(verdicts->count, sizeof(*causes));
+
+    *count = 0;
+    *out = causes;
+    if (!causes)
+        return GCB_E_NOMEM;
+    for (size_t i = 0; i < verdicts->count; i++) {
+        const struct gcb_verdict *v = &verdicts->items[i];
+        const size_t from = *count > 16 ? *count - 16 : 0;
+        size_t at = from;
+
+        if (!v->reason)
+            continue;
+        while (at < *count && (causes[at].first->kind != v->kind ||
+                               strcmp(causes[at].first->reason, v->reason) != 0))
+            at++;
+        if (at < *count)
+            causes[at].count++;
+        else
+            causes[(*count)++] = (struct cause){.first = v, .count = 1};
+    }
+    return 0;
+}
+
+#define LABEL_TEXT 1100 /* labels are shorter */
+#define CAUSE_TEXT (LABEL_TEXT + 800)
+
+/* "SLOW: topk encode and 3 more: REASON; ADVICE", with a label of at most `width` columns. */
+static char *cause_text(char out[CAUSE_TEXT], const struct cause *c, size_t width)
+{
+    const struct gcb_verdict *v = c->first;
+    const char *advice = v->accepted ? NULL : gcb_verdict_advice(v);
+    char label[LABEL_TEXT], more[48] = "";
+
+    if (c->count > 1)
+        snprintf(more, sizeof(more), " and %zu more", c->count - 1);
+    snprintf(out, CAUSE_TEXT, "%s: %s %s%s: %s%s%s", gcb_verdict_name(v->kind),
+             gcb_text_shorten(label, sizeof(label), gcb_verdict_case(v)->label, width),
+             gcb_quantity_name(v->quantity), more, v->reason, advice ? "; " : "",
+             advice ? advice : "");
+    return out;
+}
+
+/* "36 comparisons: 30 SAME, 1 SLOW, 5 NOT-COMPARED; 1 regression". */
+static char *total_text(char *out, size_t size, const struct gcb_verdicts *verdicts, bool strict)
+{
+    struct gcb_verdict_counts n;
+    size_t used, listed = 0;
+
+    gcb_verdicts_count(&n, verdicts);
+    used = (size_t)snprintf(out, size, "%zu comparison%s:", verdicts->count,
+                            verdicts->count == 1 ? "" : "s");
+    for (size_t k = 0; k < GCB_VERDICT_KINDS && used < size; k++)
+        if (n.kinds[k])
+            used += (size_t)snprintf(out + used, size - used, "%s %zu %s", listed++ ? "," : "",
+                                     n.kinds[k], gcb_verdict_name((enum gcb_verdict_kind)k));
+    if (n.accepted && used < size)
+        used += (size_t)snprintf(out + used, size - used, " (%zu accepted)", n.accepted);
+    if (used < size)
+        snprintf(out + used, size - used, "; %zu regression%s%s", n.fails, n.fails == 1 ? "" : "s",
+                 strict && n.unsure ? "; uncertain verdicts fail because of --strict" : "");
+    return out;
+}
+
+/* ---- the table ---- */
+
+static int add_line(struct gcb_table *table, const struct gcb_verdict *v, bool named,
+                    struct gcb_diag *diag)
+{
+    char base[32], next[32], ratio[32] = "-", interval[32], kind[40], label[400];
+    const char *cells[7];
+
+    if (isfinite(v->ratio))
+        snprintf(ratio, sizeof(ratio), "%.3f", v->ratio);
+    snprintf(kind, sizeof(kind), "%s%s", gcb_verdict_name(v->kind),
+             v->accepted ? " (accepted)" : "");
+    cells[0] = named ? gcb_text_shorten(label, sizeof(label), gcb_verdict_case(v)->label, 79) : "";
+    cells[1] = gcb_quantity_name(v->quantity);
+    cells[2] = value_text(base, v, v->base);
+    cells[3] = value_text(next, v, v->next);
+    cells[4] = ratio;
+    cells[5] = interval_text(interval, v);
+    cells[6] = kind;
+    return gcb_table_add(table, cells, diag);
+}
+
+static int show_table(struct out_report *report, const struct gcb_verdicts *verdicts,
+                      struct gcb_diag *diag)
+{
+    static const struct gcb_table_column columns[] = {
+        {"case", false, true},     {"of", false, false},   {"base", true, false},
+        {"new", true, false},      {"ratio", true, false}, {"95 %", true, false},
+        {"verdict", false, false},
+    };
+    const struct gcb_case *last = NULL;
+    struct gcb_table *table = NULL;
+    size_t hidden = 0;
+    int err = gcb_table_create(&table, columns, 7, diag);
+
+    for (size_t i = 0; !err && i < verdicts->count; i++) {
+        const struct gcb_verdict *v = &verdicts->items[i];
+        const struct gcb_case *c = gcb_verdict_case(v);
+
+        if (!is_shown(v) && !report->verbose) {
+            hidden++;
+            continue;
+        }
+        err = add_line(table, v, c != last, diag);
+        last = c;
+    }
+    if (!err && gcb_table_rows(table))
+        out_table(report, table);
+    gcb_table_destroy(table);
+    if (!err && hidden && !report->quiet)
+        fprintf(report->out, "not shown: %zu sizes and errors that are SAME (-v shows them)\n",
+                hidden);
+    return err;
+}
+
+static int show_causes(struct out_report *report, const struct gcb_verdicts *verdicts,
+                       struct gcb_diag *diag)
+{
+    struct cause *causes;
+    size_t count;
+    char line[CAUSE_TEXT];
+
+    if (collect_causes(&causes, &count, verdicts))
+        return gcb_diag_nomem(diag, verdicts->count * sizeof(*causes), "causes");
+    if (count)
+        fputc('\n', report->out);
+    for (size_t i = 0; i < count; i++)
+        opt_wrap(report->out, cause_text(line, &causes[i], 74), 0, 2);
+    gcb_free(causes);
+    return 0;
+}
+
+int regress_show(struct out_report *report, const struct gcb_verdicts *verdicts, bool strict,
+                 struct gcb_diag *diag)
+{
+    char total[400];
+    int err = show_table(report, verdicts, diag);
+
+    if (!err && !report->quiet)
+        err = show_causes(report, verdicts, diag);
+    if (err)
+        return err;
+    fputc('\n', report->out);
+    opt_wrap(report->out, total_text(total, sizeof(total), verdicts, strict), 0, 0);
+    return 0;
+}
+
+/* ---- Markdown ---- */
+
+/* Writes characters that mean something in Markdown or HTML as character references. */
+static void put_text(FILE *f, const char *text)
+{
+    for (; *text; text++)
+        if (strchr("\\`*_{}[]()<>#+-!|~&@:/", *text))
+            fprintf(f, "&#%d;", *text);
+        else
+            fputc(*text, f);
+}
+
+static void put_line(FILE *f, const struct gcb_verdict *v)
+{
+    char base[32], next[32], interval[32];
+
+    fputs("| ", f);
+    put_text(f, gcb_verdict_case(v)->label);
+    fprintf(f, " | %s | %s | %s | ", gcb_quantity_name(v->quantity), value_text(base, v, v->base),
+            value_text(next, v, v->next));
+    if (isfinite(v->ratio))
+        fprintf(f, "%.3f", v->ratio);
+    fprintf(f, " | %s | %s%s%s%s |\n", interval_text(interval, v), gcb_verdict_fails(v) ? "**" : "",
+            gcb_verdict_name(v->kind), gcb_verdict_fails(v) ? "**" : "",
+            v->accepted ? " (accepted)" : "");
+}
+
+static void put_markdown_table(FILE *f, const struct gcb_verdicts *verdicts, bool same)
+{
+    fputs("\n| case | of | base | new | ratio | 95 % | verdict |\n"
+          "|---|---|--:|--:|--:|--:|---|\n",
+          f);
+    for (size_t i = 0; i < verdicts->count; i++)
+        if ((verdicts->items[i].kind == GCB_SAME) == same && is_shown(&verdicts->items[i]))
+            put_line(f, &verdicts->items[i]);
+}
+
+static size_t count_lines(const struct gcb_verdicts *verdicts, bool same)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < verdicts->count; i++)
+        n += (verdicts->items[i].kind == GCB_SAME) == same && is_shown(&verdicts->items[i]);
+    return n;
+}
+
+static void put_causes(FILE *f, const struct gcb_verdicts *verdicts)
+{
+    struct cause *causes = NULL;
+    size_t count = 0;
+    char line[CAUSE_TEXT];
+
+    if (collect_causes(&causes, &count, verdicts) == 0 && count)
+        fputc('\n', f);
+    for (size_t i = 0; i < count; i++) {
+        fputs("- ", f);
+        put_text(f, cause_text(line, &causes[i], LABEL_TEXT));
+        fputc('\n', f);
+    }
+    gcb_free(causes);
+}
+
+static void put_markdown(FILE *f, const struct regress_markdown *m)
+{
+    char total[400];
+
+    fputs("### ", f);
+    put_text(f, m->title);
+    fprintf(f, "\n\n%s\n", total_text(total, sizeof(total), m->verdicts, m->strict));
+    if (count_lines(m->verdicts, false))
+        put_markdown_table(f, m->verdicts, false);
+    put_causes(f, m->verdicts);
+    if (!count_lines(m->verdicts, true))
+        return;
+    fprintf(f, "\n<details><summary>%zu the same</summary>\n", count_lines(m->verdicts, true));
+    put_markdown_table(f, m->verdicts, true);
+    fputs("\n</details>\n", f);
+}
+
+int regress_markdown_write(const struct regress_markdown *m, struct gcb_outfile *file,
+                           struct gcb_diag *diag)
+{
+    FILE *f = fopen(file->temp_path, "we");
+    char shown[256];
+    int err = 0;
+
+    gcb_escape(shown, sizeof(shown), file->final_path);
+    if (f)
+        put_markdown(f, m);
+    if (!f || ferror(f))
+        err = gcb_diag_set(diag, GCB_E_IO, "%s: cannot write: %s", shown, strerror(errno));
+    if (f && fclose(f) && !err)
+        err = gcb_diag_set(diag, GCB_E_IO, "%s: cannot write: %s", shown, strerror(errno));
+    return err ? err : gcb_outfile_commit(file, diag);
+}

@@ -1,0 +1,377 @@
+#include "src/tool/regress/ab_run.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "src/lib/base/alloc.h"
+#include "src/tool/base/clock.h"
+
+#define REPEAT_MOST 1000   /* calls of each case in a process */
+#define CALLS_SHARE 1.0    /* seconds of timed calls for each second of overhead of a process */
+#define CALLS_LEAST 3      /* the fewest that have a useful median */
+#define PLAN_SHARE 0.9     /* of the budget that is planned for */
+#define OVER_BUDGET 2.0    /* the least number of pairs may take this many budgets */
+#define GIVE_UP 3.0        /* no pair is started after this many budgets */
+#define FIRST_SECONDS 60.0 /* the first processes may take this long even if the budget is less */
+
+struct runner {
+    const struct gcb_ab_config *config;
+    unsigned repeat; /* calls of each case; 0: the command line says */
+    double limit;    /* seconds of a process */
+    double took;     /* seconds of the last process; after the first pair, of the faster one */
+    double pair;     /* seconds of the first pair */
+    double slowdown; /* seconds over processor seconds, at least 1: more if other programs run */
+    double since;    /* when `repeat` was last chosen */
+    unsigned paced;  /* pairs measured by then */
+};
+
+/* ---- one process ---- */
+
+static int copy_failure(const struct runner *t, int status, const struct gcb_diag *own,
+                        struct gcb_diag *diag)
+{
+    return gcb_diag_set(diag, t->config->command.failure(status), "%s", own->text);
+}
+
+/* Its output could not be read. If it failed by itself, its own words say more. */
+static int explain_bad_output(const struct runner *t, struct gcb_child *child, int err,
+                              struct gcb_diag *diag)
+{
+    const bool ended = child->late || child->stopped;
+    struct gcb_diag own = {.status = 0};
+    int status;
+
+    if (!ended)
+        child->deadline = gcb_clock() + 1.0;
+    if (!gcb_child_finish(child, &status, &own) || (child->late && !ended))
+        return err;
+    return copy_failure(t, status, &own, diag);
+}
+
+/* `bench` may exit with an error after it has written rows that explain the failure. Then the rows are judged. */
+static int finish_process(const struct runner *t, struct gcb_child *child,
+                          const struct gcb_cases *cases, struct gcb_diag *diag)
+{
+    struct gcb_diag own = {.status = 0};
+    int status, err = gcb_child_finish(child, &status, &own);
+
+    for (size_t i = 0; err && status > 0 && i < cases->count; i++)
+        if (cases->items[i].status == GCB_CASE_FAILED ||
+            (cases->items[i].status == GCB_CASE_UNSUPPORTED &&
+             t->config->command.failure(status) == GCB_E_BACKEND))
+            return 0;
+    return err ? copy_failure(t, status, &own, diag) : 0;
+}
+
+/* Runs one process and reads its cases. */
+static int run_process(struct runner *t, struct gcb_cases *cases, int build, struct gcb_diag *diag)
+{
+    const struct gcb_ab_config *config = t->config;
+    const struct gcb_ab_command *command = &config->command;
+    const struct gcb_child_limits limits = {
+        .seconds = t->limit, .stop = config->stop, .ctx = config->ctx};
+    const double began = gcb_clock();
+    struct gcb_child child;
+    int err;
+
+    command->argv[0] = (char *)(uintptr_t)config->exe[build];
+    if (command->repeat)
+        snprintf(command->repeat, GCB_AB_REPEAT, "%u", t->repeat);
+    err = gcb_child_start(&child, command->argv, &limits, diag);
+    if (!err) {
+        err = gcb_cases_read(cases, config->exe[build], child.out, diag);
+        err =
+            err ? explain_bad_output(t, &child, err, diag) : finish_process(t, &child, cases, diag);
+    }
+    t->took = gcb_clock() - began;
+    t->slowdown = child.cpu > 0.0 ? fmax(1.0, t->took / child.cpu) : 1.0;
+    return err;
+}
+
+/* ---- the plan ---- */
+
+/* Seconds of one call of every case. Kernels do not count: `bench` chooses how often it calls them. */
+static double sum_of_calls(const struct gcb_cases *cases)
+{
+    double sum = 0.0;
+
+    for (size_t i = 0; i < cases->count; i++)
+        for (int op = 0; op < 2 && !cases->items[i].kernel; op++)
+            if (isfinite(cases->items[i].time[op].seconds))
+                sum += cases->items[i].time[op].seconds;
+    return sum;
+}
+
+/* Runs the first process of each build, which shows the cases and the time that a process takes. */
+static int run_first(struct gcb_ab_result *out, struct runner *t, struct gcb_diag *diag)
+{
+    const struct gcb_ab_config *c = t->config;
+    struct gcb_cases *const cases[] = {&out->runs.base, &out->runs.next};
+    double least = INFINITY, slowdown = 1.0;
+    int err = 0;
+
+    t->repeat = c->command.repeat ? 1 : 0;
+    t->limit = c->timeout > 0.0 ? c->timeout : fmax(FIRST_SECONDS, c->budget);
+    for (int build = 0; !err && build < 2; build++) {
+        err = run_process(t, cases[build], build, diag);
+        slowdown = t->took < least ? t->slowdown : slowdown;
+        least = fmin(least, t->took);
+        t->pair += t->took;
+    }
+    t->took = least;
+    t->slowdown = slowdown;
+    return err ? err : gcb_cases_label(&out->runs.base, &out->runs.next, diag);
+}
+
+/* Chooses the number of pairs and the calls of each process so that they fill the budget. */
+static int plan(struct gcb_ab_result *out, struct runner *t, struct gcb_diag *diag)
+{
+    const struct gcb_ab_config *c = t->config;
+    const double most = c->pairs ? c->pairs : GCB_AB_MOST;
+    /* bench times calls while it has a processor; other programs may run between the calls */
+    const double budget = PLAN_SHARE * c->budget,
+                 calls = t->slowdown * sum_of_calls(&out->runs.base);
+    /* of the faster process: a disturbance of the other would lead to few, long processes */
+    const double overhead = fmax(0.0, t->took - 2.0 * calls);
+    const double least = GCB_AB_PAIRS * t->pair;
+    double each = t->took;
+
+    if (least > OVER_BUDGET * c->budget)
+        return gcb_diag_set(
+            diag, GCB_E_INVALID,
+            "%d pairs of processes of %.2g s take %.0f s, but the budget is %.0f s: "
+            "give more (--budget), or choose fewer cases (--method, --dataset, ...)",
+            GCB_AB_PAIRS, t->pair / 2.0, least, c->budget);
+    if (t->repeat && calls > 0.0) {
+        /* the largest number of pairs, and in each process as many calls as fit into its share of the budget, but
+         * enough that a process does not consist mostly of overhead */
+        const double cheap = fmax(CALLS_LEAST, floor(CALLS_SHARE * overhead / calls));
+
+        each = fmax(budget / (2.0 * most), overhead + (cheap + 1.0) * calls);
+        each = fmax(t->took, fmin(each, budget / (2.0 * GCB_AB_PAIRS)));
+        t->repeat = (unsigned)fmin(REPEAT_MOST, fmax(1.0, floor((each - overhead) / calls) - 1.0));
+    }
+    if (t->repeat && calls <= 0.0)
+        t->repeat = CALLS_LEAST;
+    out->most = (unsigned)fmax(most, GCB_AB_PAIRS); /* the budget may end the run sooner */
+    t->limit = c->timeout > 0.0 ? c->timeout : fmax(FIRST_SECONDS, 10.0 * fmax(each, t->pair));
+    out->repeat = t->repeat;
+    return 0;
+}
+
+static int make_cases(struct gcb_ab_result *out, double delta, struct gcb_diag *diag)
+{
+    struct gcb_case_pair *pairs = NULL;
+    int err = gcb_pair_cases(&pairs, &out->count, &out->runs.base, &out->runs.next, diag);
+
+    if (err)
+        return err;
+    out->cases = gcb_alloc_zero(out->count, sizeof(*out->cases));
+    for (size_t i = 0; out->cases && !err && i < out->count; i++) {
+        struct gcb_ab_case *c = &out->cases[i];
+
+        c->pair = pairs[i];
+        c->timed = c->pair.base && c->pair.next && !c->pair.base->status && !c->pair.next->status;
+        for (int op = 0; c->timed && !err && op < 2; op++) {
+            double *room = gcb_alloc_array(3 * (uint64_t)out->most, sizeof(double));
+
+            c->time[op] = (struct gcb_ab_times){.seconds = {room}, .delta = delta};
+            if (!room) {
+                err = GCB_E_NOMEM;
+                break;
+            }
+            c->time[op].seconds[1] = room + out->most;
+            c->time[op].logs = room + 2 * out->most;
+        }
+    }
+    gcb_free(pairs);
+    return err || !out->cases ? gcb_diag_nomem(diag, 0, "times") : 0;
+}
+
+/* ---- the pairs ---- */
+
+/* Does the process have the same size and error as the first, as far as the method promises that? */
+static bool is_steady(const struct gcb_case *first, const struct gcb_case *now)
+{
+    const double tolerance = gcb_compare_tolerance(first);
+    const double size = (double)first->wire_bytes;
+
+    if (fabs((double)now->wire_bytes - size) > tolerance * size)
+        return false;
+    return isnan(first->rel_l2) ? isnan(now->rel_l2)
+                                : fabs(now->rel_l2 - first->rel_l2) <= tolerance;
+}
+
+/* Stores what one process measured for the case; `now` NULL: nothing. GCB_E_NOMEM. */
+static int store_case(struct gcb_ab_case *c, const struct gcb_case *now, int build, unsigned pair)
+{
+    const struct gcb_case *first = build ? c->pair.next : c->pair.base;
+
+    for (int op = 0; op < 2; op++)
+        c->time[op].seconds[build][pair] = now ? now->time[op].seconds : NAN;
+    c->lost |= !now || now->status;
+    c->unsteady |= now && !now->status && !is_steady(first, now);
+    if (!now || now->status != GCB_CASE_FAILED)
+        return 0;
+    c->failed[build]++;
+    if (!build || c->why || !now->reason)
+        return 0;
+    c->why = gcb_strdup(now->reason);
+    return c->why ? 0 : GCB_E_NOMEM;
+}
+
+/* Stores the cases of one process. `first`: the cases of the same build's first process. */
+static int store_process(struct gcb_ab_result *out, const struct gcb_cases *first,
+                         const struct gcb_cases *now, int build, struct gcb_diag *diag)
+{
+    struct gcb_case_pair *pairs = NULL;
+    size_t count = 0;
+    int err = gcb_pair_cases(&pairs, &count, first, now, diag);
+
+    for (size_t i = 0; !err && i < out->count; i++) {
+        struct gcb_ab_case *c = &out->cases[i];
+        const struct gcb_case *wanted = build ? c->pair.next : c->pair.base;
+
+        /* the pairs stand in the order of `first` */
+        if (c->timed && store_case(c, pairs[wanted - first->items].next, build, out->pairs))
+            err = gcb_diag_nomem(diag, 0, "a failure");
+    }
+    gcb_free(pairs);
+    return err;
+}
+
+/* Keeps the ratios of a pair for the cases of which both processes have a time. */
+static void close_pair(struct gcb_ab_result *out)
+{
+    for (size_t i = 0; i < out->count; i++)
+        for (int op = 0; out->cases[i].timed && op < 2; op++) {
+            struct gcb_ab_times *t = &out->cases[i].time[op];
+            const double base = t->seconds[0][out->pairs], next = t->seconds[1][out->pairs];
+
+            if (!isfinite(base) || !isfinite(next))
+                continue;
+            t->seconds[0][t->count] = base;
+            t->seconds[1][t->count] = next;
+            t->logs[t->count++] = log(next / base);
+        }
+    out->pairs++;
+}
+
+/* Runs base, then new; in every second pair new, then base. */
+static int run_pair(struct gcb_ab_result *out, struct runner *t, struct gcb_diag *diag)
+{
+    const struct gcb_cases *const first[] = {&out->runs.base, &out->runs.next};
+    int err = 0;
+
+    for (int half = 0; !err && half < 2; half++) {
+        const int build = (half + (int)(out->pairs % 2)) % 2;
+        struct gcb_cases now = {.items = NULL};
+
+        err = run_process(t, &now, build, diag);
+        if (!err)
+            err = store_process(out, first[build], &now, build, diag);
+        gcb_cases_fini(&now);
+    }
+    if (!err)
+        close_pair(out);
+    return err;
+}
+
+/* Is every time SAME? Only then may the run end early: ending it as soon as something looks slow would find slow cases by
+ * chance. */
+static int check_settled(bool *out, const struct gcb_ab_result *r,
+                         const struct gcb_ab_config *config, struct gcb_diag *diag)
+{
+    struct gcb_verdicts verdicts = {.items = NULL};
+    int err = gcb_ab_judge(&verdicts, r, config, diag);
+
+    *out = !err;
+    for (size_t i = 0; i < verdicts.count; i++)
+        if (gcb_quantity_is_time(verdicts.items[i].quantity))
+            *out &= verdicts.items[i].kind == GCB_SAME;
+    gcb_verdicts_fini(&verdicts);
+    return err;
+}
+
+/* Chooses fewer calls if the least number of pairs would take longer than `left` seconds at the present pace: then the
+ * machine became slower, or the first pair was not typical. */
+static void adjust_repeat(struct gcb_ab_result *out, struct runner *t, double left)
+{
+    const unsigned pairs = out->pairs - t->paced;
+    const double now = gcb_clock();
+    double need;
+
+    if (pairs == 0 || t->repeat <= 1 || out->pairs >= GCB_AB_PAIRS)
+        return;
+    need = (now - t->since) / pairs * (GCB_AB_PAIRS - out->pairs);
+    if (need <= left)
+        return;
+    t->repeat = (unsigned)fmax(1.0, floor(t->repeat * fmax(left, 0.0) / need));
+    t->since = now;
+    t->paced = out->pairs;
+    out->repeat = t->repeat;
+}
+
+static int run_pairs(struct gcb_ab_result *out, struct runner *t, double began,
+                     struct gcb_diag *diag)
+{
+    const struct gcb_ab_config *c = t->config;
+    bool settled = false;
+    int err = 0;
+
+    t->since = gcb_clock();
+    while (!err && !settled && out->pairs < out->most) {
+        const double used = gcb_clock() - began;
+        const double next = used + used / fmax(1.0, out->pairs); /* when one more would be done */
+        const bool enough = out->pairs >= GCB_AB_PAIRS;
+
+        if (c->progress)
+            c->progress(c->ctx, fmax(used / c->budget, (double)out->pairs / out->most));
+        if ((enough && next > c->budget) || used > GIVE_UP * c->budget)
+            break;
+        adjust_repeat(out, t, c->budget - used);
+        err = run_pair(out, t, diag);
+        if (!err && out->pairs >= GCB_AB_PAIRS && out->pairs % 5 == 0)
+            err = check_settled(&settled, out, c, diag);
+    }
+    out->short_of_time = out->pairs < GCB_AB_PAIRS;
+    if (err && out->pairs && c->stop && c->stop(c->ctx)) {
+        out->interrupted = true;
+        return 0;
+    }
+    return err;
+}
+
+int gcb_ab_run(struct gcb_ab_result *out, const struct gcb_ab_config *config, struct gcb_diag *diag)
+{
+    const double began = gcb_clock();
+    struct runner t = {.config = config};
+    int err;
+
+    memset(out, 0, sizeof(*out));
+    err = run_first(out, &t, diag);
+    if (!err)
+        err = plan(out, &t, diag);
+    if (!err)
+        err = make_cases(out, config->delta > 0.0 ? config->delta : GCB_AB_DELTA, diag);
+    if (!err && config->calibration)
+        err = gcb_ab_calibrate(out, config->calibration, diag);
+    if (!err)
+        err = run_pairs(out, &t, began, diag);
+    out->seconds = gcb_clock() - began;
+    return err;
+}
+
+void gcb_ab_result_fini(struct gcb_ab_result *r)
+{
+    for (size_t i = 0; r->cases && i < r->count; i++) {
+        gcb_free(r->cases[i].why);
+        for (int op = 0; op < 2; op++)
+            gcb_free(r->cases[i].time[op].seconds[0]);
+    }
+    gcb_free(r->cases);
+    gcb_cases_fini(&r->runs.base);
+    gcb_cases_fini(&r->runs.next);
+    memset(r, 0, sizeof(*r));
+}

@@ -1,0 +1,248 @@
+#include "src/tool/regress/case_pairs.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/lib/base/alloc.h"
+#include "src/lib/base/text.h"
+#include "src/tool/base/columns.h"
+
+/* ---- pairing ---- */
+
+/* What identifies a case, step by step. */
+enum identity { ALL, WITHOUT_FOLDERS, WITHOUT_ISA, IDENTITIES };
+
+#define UNPAIRED SIZE_MAX
+
+/* Cases have one index over both files: those of base come first. */
+struct pairing {
+    const struct gcb_cases *base, *next;
+    size_t count;    /* of both files */
+    size_t *partner; /* index of the case that each is paired with, or UNPAIRED */
+    struct keyed {
+        char *key;
+        size_t index;
+    } * keyed; /* unpaired cases under their keys */
+};
+
+static const struct gcb_case *case_at(const struct pairing *p, size_t index)
+{
+    if (index == UNPAIRED)
+        return NULL;
+    return index < p->base->count ? &p->base->items[index]
+                                  : &p->next->items[index - p->base->count];
+}
+
+static char *make_key(const struct gcb_case *c, enum identity identity)
+{
+    const char *file = c->text[GCB_CASE_FILE];
+    size_t size = 64, used;
+    char *key;
+
+    for (size_t i = 0; i < GCB_CASE_TEXTS; i++)
+        size += strlen(c->text[i]) + 1;
+    key = gcb_alloc(size);
+    if (!key)
+        return NULL;
+    if (identity == ALL)
+        strcpy(key, file);
+    else
+        gcb_case_basename(key, file);
+    used = strlen(key);
+    for (size_t i = GCB_CASE_SCOPE; i < GCB_CASE_TEXTS; i++)
+        if (identity != WITHOUT_ISA || i != GCB_CASE_ISA)
+            used += (size_t)snprintf(key + used, size - used, "\t%s", c->text[i]);
+    /* the size identifies only kernels */
+    snprintf(key + used, size - used, "\t%" PRIu64 "\t%" PRIu64, c->threads,
+             c->kernel ? c->elements : 0);
+    return key;
+}
+
+static int compare_keys(const void *a, const void *b)
+{
+    const struct keyed *x = a, *y = b;
+    const int keys = strcmp(x->key, y->key);
+
+    return keys ? keys : (x->index > y->index) - (x->index < y->index);
+}
+
+/* Pairs two cases if nobody else has their key, and one is of base and the other is not. `k`: sorted. */
+static void pair_equal_keys(struct pairing *p, size_t count)
+{
+    const struct keyed *k = p->keyed;
+    size_t end;
+
+    for (size_t i = 0; i < count; i = end) {
+        for (end = i + 1; end < count && strcmp(k[i].key, k[end].key) == 0;)
+            end++;
+        if (end - i == 2 && k[i].index < p->base->count && k[i + 1].index >= p->base->count) {
+            p->partner[k[i].index] = k[i + 1].index;
+            p->partner[k[i + 1].index] = k[i].index;
+        }
+    }
+}
+
+static int pair_by(struct pairing *p, enum identity identity)
+{
+    size_t count = 0;
+    int err = 0;
+
+    for (size_t i = 0; !err && i < p->count; i++) {
+        if (p->partner[i] != UNPAIRED)
+            continue;
+        p->keyed[count] = (struct keyed){make_key(case_at(p, i), identity), i};
+        err = p->keyed[count++].key ? 0 : GCB_E_NOMEM;
+    }
+    if (!err && count) {
+        qsort(p->keyed, count, sizeof(*p->keyed), compare_keys);
+        pair_equal_keys(p, count);
+    }
+    for (size_t i = 0; i < count; i++)
+        gcb_free(p->keyed[i].key);
+    return err;
+}
+
+int gcb_pair_cases(struct gcb_case_pair **out, size_t *count, const struct gcb_cases *base,
+                   const struct gcb_cases *next, struct gcb_diag *diag)
+{
+    struct pairing p = {.base = base, .next = next, .count = base->count + next->count};
+    int err = 0;
+
+    *count = 0;
+    *out = gcb_alloc_array(p.count, sizeof(**out));
+    p.partner = gcb_alloc_array(p.count, sizeof(*p.partner));
+    p.keyed = gcb_alloc_array(p.count, sizeof(*p.keyed));
+    if (!*out || !p.partner || !p.keyed)
+        err = GCB_E_NOMEM;
+    for (size_t i = 0; !err && i < p.count; i++)
+        p.partner[i] = UNPAIRED;
+    for (int i = ALL; !err && i < IDENTITIES; i++)
+        err = pair_by(&p, (enum identity)i);
+    for (size_t i = 0; !err && i < p.count; i++)
+        if (i < base->count)
+            (*out)[(*count)++] = (struct gcb_case_pair){case_at(&p, i), case_at(&p, p.partner[i])};
+        else if (p.partner[i] == UNPAIRED)
+            (*out)[(*count)++] = (struct gcb_case_pair){.next = case_at(&p, i)};
+    gcb_free(p.partner);
+    gcb_free(p.keyed);
+    if (!err)
+        return 0;
+    gcb_free(*out);
+    *out = NULL;
+    return gcb_diag_nomem(diag, p.count * sizeof(*p.keyed), "pairing cases");
+}
+
+/* ---- files without a common case ---- */
+
+/* What may differ between two files. Settings of different methods are not compared. */
+enum property { KIND, FILES, METHOD, SETTING, SCOPE, DEVICE, CACHE, THREADS, PROPERTIES };
+
+/* A case's value of the property; the caller frees it. NULL: no memory. */
+static char *make_value(const struct gcb_case *c, enum property property)
+{
+    const char *const texts[PROPERTIES] = {
+        [KIND] = c->kernel ? "kernels" : "methods",
+        [FILES] = c->text[GCB_CASE_FILE],
+        [METHOD] = c->method[0] ? c->method : c->text[GCB_CASE_SPEC],
+        [SETTING] = c->text[GCB_CASE_SPEC],
+        [SCOPE] = c->text[GCB_CASE_SCOPE],
+        [DEVICE] = c->text[GCB_CASE_DEVICE],
+        [CACHE] = c->text[GCB_CASE_CACHE],
+    };
+    char number[32], *out;
+
+    snprintf(number, sizeof(number), "%" PRIu64, c->threads);
+    out = gcb_strdup(texts[property] ? texts[property] : number);
+    if (out && property == FILES)
+        gcb_case_basename(out, texts[property]);
+    return out;
+}
+
+/* Does any value of the property appear in both files? GCB_E_NOMEM. */
+static int share_value(bool *out, const struct gcb_cases *base, const struct gcb_cases *next,
+                       enum property property)
+{
+    json_t *values = json_object(); /* the keys are base's values */
+    int err = values ? 0 : GCB_E_NOMEM;
+
+    *out = false;
+    for (size_t i = 0; !err && !*out && i < base->count + next->count; i++) {
+        const bool of_base = i < base->count;
+        char *value =
+            make_value(of_base ? &base->items[i] : &next->items[i - base->count], property);
+
+        if (!value || (of_base && json_object_set_new_nocheck(values, value, json_true())))
+            err = GCB_E_NOMEM;
+        *out = !err && !of_base && json_object_get(values, value);
+        gcb_free(value);
+    }
+    json_decref(values);
+    return err;
+}
+
+/* Appends "different files (b.h5, was a.h5)", from the first case of each file. GCB_E_NOMEM. */
+static int append_difference(char *out, size_t size, const struct gcb_cases *base,
+                             const struct gcb_cases *next, enum property property)
+{
+    static const char *const names[PROPERTIES] = {
+        [KIND] = "kinds of cases", [FILES] = "files",
+        [METHOD] = "methods",      [SETTING] = "settings",
+        [SCOPE] = "scopes",        [DEVICE] = "devices",
+        [CACHE] = "caches",        [THREADS] = "numbers of threads"};
+    char *was = make_value(base->items, property), *is = make_value(next->items, property);
+    const size_t used = strlen(out);
+    char cut[2][80];
+
+    if (was && is)
+        snprintf(out + used, size - used, "%sdifferent %s (%s, was %s)", used ? ", " : "",
+                 names[property], gcb_text_shorten(cut[0], sizeof(cut[0]), is, 36),
+                 gcb_text_shorten(cut[1], sizeof(cut[1]), was, 36));
+    gcb_free(was);
+    gcb_free(is);
+    return was && is ? 0 : GCB_E_NOMEM;
+}
+
+/* Names every property whose values the two files do not share. GCB_E_NOMEM. */
+static int describe_differences(char *out, size_t size, const struct gcb_cases *base,
+                                const struct gcb_cases *next)
+{
+    bool shared[PROPERTIES] = {false};
+    int err = 0;
+
+    out[0] = '\0';
+    for (enum property i = 0; !err && i < PROPERTIES; i++) {
+        err = share_value(&shared[i], base, next, i);
+        if (!err && !shared[i] && (i != SETTING || shared[METHOD]))
+            err = append_difference(out, size, base, next, i);
+        if (i == KIND && !shared[i])
+            break;
+    }
+    if (!out[0])
+        snprintf(out, size, "both have the same values, but never in the same combination");
+    return err;
+}
+
+int gcb_cases_check_common(const struct gcb_cases *base, const char *base_name,
+                           const struct gcb_cases *next, const char *next_name,
+                           struct gcb_diag *diag)
+{
+    char words[240], names[2][64];
+    struct gcb_case_pair *pairs = NULL;
+    bool common = false;
+    size_t count = 0;
+    int err = gcb_pair_cases(&pairs, &count, base, next, diag);
+
+    for (size_t i = 0; i < count; i++)
+        common |= pairs[i].base && pairs[i].next;
+    gcb_free(pairs);
+    if (err || common)
+        return err;
+    if (describe_differences(words, sizeof(words), base, next))
+        return gcb_diag_nomem(diag, 0, "values of cases");
+    return gcb_diag_set(diag, GCB_E_INVALID,
+                        "%s and %s have no case in common: %s; run `bench` with the same files and "
+                        "options for both",
+                        gcb_escape(names[0], sizeof(names[0]), base_name),
+                        gcb_escape(names[1], sizeof(names[1]), next_name), words);
+}
