@@ -6,7 +6,7 @@
 #include "cli/replay/replay_options.h"
 #include "cli/replay/replay_table.h"
 #include "src/lib/base/alloc.h"
-#include "src/tool/replay/replay_rows.h"
+#include "src/tool/replay/replay.h"
 
 #define MAX_STEPS_SHOWN 40 /* unless --per step */
 

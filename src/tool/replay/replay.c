@@ -5,7 +5,135 @@
 #include <string.h>
 
 #include "src/lib/base/alloc.h"
+#include "src/lib/base/text.h"
 #include "src/tool/replay/replay_figures.h"
+
+/* ---- the plan ---- */
+
+struct planner {
+    struct gcb_replay_plan *plan;
+    const struct gcb_source *source;
+    const struct gcb_layout *layout;
+    size_t in_step; /* messages in a step */
+};
+
+/* The first message of the next step; `from` is the first message of a step. */
+static size_t step_end(const struct gcb_layout *layout, size_t from)
+{
+    size_t to = from;
+
+    while (to < layout->count && layout->messages[to].step == layout->messages[from].step)
+        to++;
+    return to;
+}
+
+/* Counts the workers and messages of the first step, which all others must have too. */
+static void measure_first(struct planner *p)
+{
+    const struct gcb_message_plan *m = p->layout->messages;
+    size_t n = 0;
+
+    p->in_step = step_end(p->layout, 0);
+    while (n < p->in_step && m[n].worker == m[0].worker)
+        n++;
+    p->plan->messages = n;
+    p->plan->workers = n ? (uint32_t)(p->in_step / n) : 0;
+}
+
+static bool same_message(const struct planner *p, const struct gcb_message_plan *a,
+                         const struct gcb_message_plan *b)
+{
+    char name[2][40];
+
+    return a->count == b->count && a->dense == b->dense && a->dtype == b->dtype &&
+           strcmp(gcb_plan_name(name[0], a, p->source), gcb_plan_name(name[1], b, p->source)) == 0;
+}
+
+static int differs(const struct planner *p, const struct gcb_message_plan *m, struct gcb_diag *diag)
+{
+    char name[40], shown[96];
+
+    return gcb_diag_set(
+        diag, GCB_E_INVALID,
+        "step %" PRIu64 " worker %" PRIu32 " %s: a replay needs the same workers and "
+        "tensors, of the same sizes, in every step; select them with --step, --worker, --dataset",
+        m->step, m->worker, gcb_escape(shown, sizeof(shown), gcb_plan_name(name, m, p->source)));
+}
+
+/* Every worker of a step must have what the first worker of the first step has. */
+static int check_step(const struct planner *p, size_t first, size_t end, struct gcb_diag *diag)
+{
+    const struct gcb_message_plan *m = p->layout->messages;
+    const size_t per_worker = p->plan->messages;
+
+    for (size_t i = 0; i < end - first; i++) {
+        const struct gcb_message_plan *here = &m[first + i];
+
+        if (i >= p->in_step || here->worker != m[i].worker ||
+            here->worker != m[i / per_worker * per_worker].worker ||
+            !same_message(p, here, &m[i % per_worker]))
+            return differs(p, here, diag);
+    }
+    if (end - first != p->in_step || p->in_step % per_worker)
+        return differs(p, &m[end - 1], diag);
+    return 0;
+}
+
+static int check_gap(const struct planner *p, size_t first, struct gcb_diag *diag)
+{
+    const struct gcb_message_plan *m = p->layout->messages;
+    const uint64_t before = first ? m[first - 1].step : 0, here = m[first].step;
+
+    if (first == 0 || here - before == 1)
+        return 0;
+    return gcb_diag_set(diag, GCB_E_INVALID,
+                        "step %" PRIu64 " follows step %" PRIu64 ": %" PRIu64 " between them %s "
+                        "missing; --allow-gaps replays what is there",
+                        here, before, here - before - 1, here - before == 2 ? "is" : "are");
+}
+
+static int add_step(struct gcb_replay_plan *plan, size_t *cap, uint64_t number, size_t first,
+                    struct gcb_diag *diag)
+{
+    if (gcb_grow(&plan->steps, cap, plan->step_count, sizeof(*plan->steps)))
+        return gcb_diag_nomem(diag, 0, "a list of steps");
+    plan->steps[plan->step_count++] = (struct gcb_replay_plan_step){number, first};
+    return 0;
+}
+
+static int init_plan(struct gcb_replay_plan *out, const struct gcb_source *source,
+                     const struct gcb_layout *layout, const struct gcb_nonfinite_scan *scan,
+                     bool allow_gaps, struct gcb_diag *diag)
+{
+    struct planner p = {.plan = out, .source = source, .layout = layout};
+    size_t cap = 0, end;
+    int err = 0;
+
+    memset(out, 0, sizeof(*out));
+    measure_first(&p);
+    for (size_t first = 0; !err && first < layout->count; first = end) {
+        const uint64_t number = layout->messages[first].step;
+
+        end = step_end(layout, first);
+        err = check_step(&p, first, end, diag);
+        if (!err && !allow_gaps)
+            err = check_gap(&p, first, diag);
+        if (!err && !(scan && gcb_nonfinite_has_step(scan, number)))
+            err = add_step(out, &cap, number, first, diag);
+    }
+    if (!err && out->step_count == 0)
+        err = gcb_diag_set(diag, GCB_E_NONFINITE, "every step holds infinities or NaNs%s%s",
+                           scan ? ": " : "", scan ? scan->text : "");
+    return err;
+}
+
+static void fini_plan(struct gcb_replay_plan *plan)
+{
+    gcb_free(plan->steps);
+    memset(plan, 0, sizeof(*plan));
+}
+
+/* ---- opening ---- */
 
 struct gcb_replay {
     struct gcb_replay_config config;
@@ -13,14 +141,14 @@ struct gcb_replay {
     struct gcb_replay_plan plan;
 };
 
-/* One method on its way through the steps. */
+/* The replay of one method. */
 struct run {
     const struct gcb_replay *r;
     const struct gcb_replay_observer *observer;
     const struct gcb_method *method;
     struct gcb_replay_total *total;
-    struct gcb_lanes lanes;
-    struct gcb_lane_step step;
+    struct gcb_replay_state state;
+    struct gcb_replay_step_sums step;
     struct gcb_replay_sums *sums;
     double theta; /* in force */
     bool scheduled, tunes;
@@ -59,12 +187,12 @@ int gcb_replay_open(struct gcb_replay **out, const struct gcb_replay_config *con
     r->config = *config;
     err = config->nonfinite == GCB_POLICY_RAW
               ? gcb_diag_set(diag, GCB_E_INVALID,
-                             "--nonfinite raw: a residual would keep the NaN for ever; error, skip "
-                             "or zero")
+                             "--nonfinite raw: a residual would keep the NaN for ever; use error, "
+                             "skip or zero")
               : scan_dump(r, diag);
     if (!err)
-        err = gcb_replay_plan_init(&r->plan, config->source, config->layout, &r->scan,
-                                   config->allow_gaps, diag);
+        err =
+            init_plan(&r->plan, config->source, config->layout, &r->scan, config->allow_gaps, diag);
     if (err) {
         gcb_replay_close(r);
         return err;
@@ -77,7 +205,7 @@ void gcb_replay_close(struct gcb_replay *r)
 {
     if (!r)
         return;
-    gcb_replay_plan_fini(&r->plan);
+    fini_plan(&r->plan);
     gcb_nonfinite_scan_fini(&r->scan);
     gcb_free(r);
 }
@@ -113,24 +241,24 @@ static int set_theta(struct run *run, double theta, struct gcb_diag *diag)
     if (theta == run->theta)
         return 0;
     run->theta = theta;
-    for (size_t j = 0; !err && j < run->lanes.count; j++)
-        if (gcb_method_value(&run->lanes.lanes[j].method, "theta", NULL))
-            err = gcb_lane_assign(&run->lanes, &run->lanes.lanes[j], "theta", theta, diag);
+    for (size_t j = 0; !err && j < run->state.count; j++)
+        if (gcb_method_value(&run->state.messages[j].method, "theta", NULL))
+            err = gcb_replay_assign(&run->state, &run->state.messages[j], "theta", theta, diag);
     return err;
 }
 
-/* The range of every message becomes what its values went up to; one of zeros alone stays open. */
+/* Fixes the range of each message at its largest value so far. A message of zeros only keeps its open range. */
 static int fix_ranges(struct run *run, struct gcb_diag *diag)
 {
     int err = 0;
 
-    for (size_t j = 0; !err && j < run->lanes.count; j++) {
-        struct gcb_lane *lane = &run->lanes.lanes[j];
+    for (size_t j = 0; !err && j < run->state.count; j++) {
+        struct gcb_replay_message *m = &run->state.messages[j];
 
-        if (!(lane->largest > 0.0) || !gcb_method_value(&lane->method, "max", NULL))
+        if (!(m->largest > 0.0) || !gcb_method_value(&m->method, "max", NULL))
             continue;
-        err = gcb_lane_assign(&run->lanes, lane, "max", lane->largest, diag);
-        lane->tuned = true;
+        err = gcb_replay_assign(&run->state, m, "max", m->largest, diag);
+        m->tuned = true;
     }
     return err;
 }
@@ -164,10 +292,10 @@ static bool stopped(const struct run *run)
 
 static void clear_step(struct run *run, const struct gcb_replay_step *step)
 {
-    struct gcb_lane_sums *workers = run->step.workers;
+    struct gcb_replay_norms *workers = run->step.workers;
 
-    memset(workers, 0, run->lanes.workers * sizeof(*workers));
-    run->step = (struct gcb_lane_step){
+    memset(workers, 0, run->state.workers * sizeof(*workers));
+    run->step = (struct gcb_replay_step_sums){
         .at.step = run->r->plan.steps[0].number + step->index,
         .workers = workers,
     };
@@ -181,7 +309,7 @@ static void report_progress(const struct run *run, uint64_t index, size_t messag
 
     if (run->observer->progress)
         run->observer->progress(run->observer->ctx,
-                                ((double)index + (double)messages / (double)run->lanes.count) /
+                                ((double)index + (double)messages / (double)run->state.count) /
                                     all);
 }
 
@@ -191,18 +319,17 @@ static int run_step(struct run *run, struct gcb_replay_step *step, size_t first,
     int err = prepare_step(run, step, diag);
 
     clear_step(run, step);
-    for (size_t j = 0; !err && j < run->lanes.count; j++) {
+    for (size_t j = 0; !err && j < run->state.count; j++) {
         if (stopped(run)) {
             run->total->interrupted = true;
             return 0;
         }
-        err = gcb_lane_run(&run->lanes, j, first, &run->step, diag);
+        err = gcb_replay_send(&run->state, j, first, &run->step, diag);
         report_progress(run, step->index, j + 1);
     }
     if (err)
         return err;
-    gcb_lanes_staleness(&run->lanes, &run->sums->staleness);
-    gcb_replay_add_step(run->sums, &run->step, step, run->total);
+    gcb_replay_add_step(run->sums, &run->state, &run->step, step, run->total);
     return run->observer->step(run->observer->ctx, step, diag);
 }
 
@@ -239,7 +366,7 @@ static int start(struct run *run, struct gcb_diag *diag)
     run->scheduled = gcb_replay_schedules(&run->r->config, run->method);
     run->tunes = gcb_replay_tunes(&run->r->config, run->method);
     gcb_method_value(run->method, "theta", &run->theta);
-    return gcb_lanes_init(&run->lanes, &run->r->config, &run->r->plan, run->method, diag);
+    return gcb_replay_state_init(&run->state, &run->r->config, &run->r->plan, run->method, diag);
 }
 
 int gcb_replay_run(struct gcb_replay *r, const struct gcb_method *method,
@@ -255,7 +382,7 @@ int gcb_replay_run(struct gcb_replay *r, const struct gcb_method *method,
         err = run_steps(&run, diag);
     if (!err)
         gcb_replay_finish(run.sums, out);
-    gcb_lanes_fini(&run.lanes);
+    gcb_replay_state_fini(&run.state);
     if (run.sums)
         gcb_free(run.sums->window);
     gcb_free(run.sums);

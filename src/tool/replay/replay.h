@@ -1,20 +1,20 @@
 #ifndef SRC_TOOL_REPLAY_REPLAY_H
 #define SRC_TOOL_REPLAY_REPLAY_H
 
-#include "src/tool/replay/replay_plan.h"
+#include "src/tool/dump/layout.h"
 #include "src/tool/replay/schedule.h"
+#include "src/tool/rows/sink.h"
 #include "src/tool/trial/nonfinite.h"
 #include "src/tool/trial/plan.h"
-#include "src/tool/trial/tally.h"
+#include "src/tool/trial/rows.h"
 
 /*
- * The steps of a dump in order, as training would have sent them: every worker compensates its gradient
- * from its memory, encodes and sends; the receiver decodes and averages. docs/replay.md says what each
- * figure means.
+ * Replays the steps of a dump in order, as training would have sent them: each worker adds its memory to its gradient,
+ * encodes and sends; the receiver decodes and averages. docs/replay.md says what each figure means.
  *
- * Held at a time, for one method: per worker and message its memory (4 bytes an element, 8 with momentum),
- * its encoder, and a counter of 2 bytes an element; per message 16 bytes an element of sums, and 4 more where
- * messages cover several steps. Nothing grows with the number of steps. Each tensor is read once a step.
+ * Methods are replayed one after the other. A method keeps per worker and message: its memory (4 bytes an element, 8
+ * with momentum), its encoder, and a counter of 2 bytes an element; per message: 16 bytes an element of sums, and 4 more
+ * if messages cover several steps. Nothing grows with the number of steps. Each tensor is read once a step.
  */
 struct gcb_replay_config {
     struct gcb_source *source;
@@ -23,22 +23,22 @@ struct gcb_replay_config {
     const struct gcb_queue *queue;
     uint64_t seed;
     enum gcb_fft_rigor fft_rigor;
-    enum gcb_nonfinite_policy nonfinite; /* RAW is refused: a residual would keep the NaN */
+    enum gcb_nonfinite_policy nonfinite; /* not RAW: a residual would keep the NaN */
     struct gcb_output_layers output_layers;
-    const struct gcb_nonfinite_watch *watch; /* of the look for infinities and NaNs; may be NULL */
+    const struct gcb_nonfinite_watch *watch; /* of the scan for infinities and NaNs; may be NULL */
     uint64_t loops;                          /* times the recorded steps are replayed; 0: once */
     bool allow_gaps;                         /* between step numbers */
     struct gcb_schedule schedule;
     uint64_t
-        tune_steps; /* range floats: their max is the largest value of so many steps; 0: as set */
+        tune_steps; /* range floats: max becomes the largest value of so many steps; 0: as set */
 };
 
-/* What a step came to. NAN where a figure has no meaning, as most have in a step without a message. */
+/* The figures of a step. NAN: the figure has no meaning, as most figures of a step without a message. */
 struct gcb_replay_step {
     uint64_t index, loop, step; /* replayed, from 0; repetition, from 0; number in the dump */
-    double theta, lr;           /* in force; NAN where none is */
+    double theta, lr;           /* in force; NAN: none */
     struct gcb_tally
-        tally; /* of the messages: bytes, positions; its fidelity is of what was encoded */
+        tally; /* of the messages: bytes, positions; its fidelity compares with what was encoded */
     uint64_t input_bytes; /* of this step's gradients; tally.input_bytes: of all steps covered */
     double ratio;         /* tally.input_bytes over tally.wire_bytes */
     double density, union_density;
@@ -53,7 +53,7 @@ struct gcb_replay_step {
 struct gcb_replay_total {
     uint64_t steps;        /* replayed */
     uint64_t silent_steps; /* without a message */
-    uint64_t unsent_steps; /* of these, behind the last message: they count nowhere in the ratio */
+    uint64_t unsent_steps; /* silent steps after the last message: the ratio leaves them out */
     struct gcb_tally tally;
     uint64_t input_bytes; /* of all steps */
     double ratio;
@@ -64,9 +64,23 @@ struct gcb_replay_total {
     double contraction_min, contraction_mean; /* over steps with messages (and, least, workers) */
     uint64_t staleness_median, staleness_p99, staleness_max; /* at the end */
     double clamped_share;
-    bool feedback;      /* the memory is plain feedback: the bound is promised */
+    bool feedback;      /* the memory is plain feedback, for which the bound is promised */
     double bound_ratio; /* largest ||e||^2 over 4 (1 - d) / d^2 max ||g||^2; NAN: no bound */
     bool interrupted;
+};
+
+/*
+ * The order of a replay. All steps have the same workers, and all workers the same messages. Message j of the w-th
+ * worker of a step is layout->messages[first + w * messages + j].
+ */
+struct gcb_replay_plan {
+    struct gcb_replay_plan_step {
+        uint64_t number; /* in the dump */
+        size_t first;
+    } * steps;
+    size_t step_count;
+    uint32_t workers;
+    size_t messages; /* of one worker */
 };
 
 struct gcb_replay_observer {
@@ -79,9 +93,9 @@ struct gcb_replay_observer {
 struct gcb_replay;
 
 /*
- * Checks that the dump can be replayed, infinities and NaNs included. `config` is copied, what it points to
- * borrowed. A watch that ends the look gives a replay that knows of no more than was seen: whoever ended it does not run
- * it. GCB_E_INVALID, GCB_E_NONFINITE.
+ * Checks that the dump can be replayed and scans it for infinities and NaNs. `config` is copied, what it points to is
+ * borrowed. If the watch ends the scan, the replay knows only what was scanned, and must not be run.
+ * GCB_E_INVALID: steps differ in what they hold, or step numbers have gaps and allow_gaps is false; GCB_E_NONFINITE.
  */
 int gcb_replay_open(struct gcb_replay **out, const struct gcb_replay_config *config,
                     struct gcb_diag *diag);
@@ -90,7 +104,7 @@ void gcb_replay_close(struct gcb_replay *r); /* NULL is fine */
 const struct gcb_replay_plan *gcb_replay_plan_of(const struct gcb_replay *r);
 uint64_t gcb_replay_skipped_steps(const struct gcb_replay *r); /* under GCB_POLICY_SKIP */
 
-/* Do schedule and tuning act on this method? */
+/* Does the schedule change this method? Does tuning? */
 bool gcb_replay_schedules(const struct gcb_replay_config *config, const struct gcb_method *method);
 bool gcb_replay_tunes(const struct gcb_replay_config *config, const struct gcb_method *method);
 
@@ -98,5 +112,17 @@ bool gcb_replay_tunes(const struct gcb_replay_config *config, const struct gcb_m
 int gcb_replay_run(struct gcb_replay *r, const struct gcb_method *method,
                    const struct gcb_replay_observer *observer, struct gcb_replay_total *out,
                    struct gcb_diag *diag);
+
+/* Rows of a replay (docs/rows.md). Release each with gcb_row_fini. */
+void gcb_rows_replay_step(struct gcb_row *row, const struct gcb_rows_setting *setting,
+                          const struct gcb_method *method, const struct gcb_replay_step *step);
+
+/* `file` names what was read. */
+void gcb_rows_replay(struct gcb_row *row, const struct gcb_rows_setting *setting,
+                     const struct gcb_method *method, const struct gcb_replay_total *total,
+                     const char *file);
+
+/* The columns of csv and tsv. */
+extern const struct gcb_columns gcb_replay_columns;
 
 #endif

@@ -1,6 +1,53 @@
 #include "src/tool/replay/replay_figures.h"
 
 #include <math.h>
+#include <string.h>
+
+/* ---- staleness ---- */
+
+void gcb_staleness_clear(struct gcb_staleness *s)
+{
+    memset(s, 0, sizeof(*s));
+}
+
+void gcb_staleness_add(struct gcb_staleness *s, const uint16_t *age, uint64_t n)
+{
+    for (uint64_t i = 0; i < n; i++)
+        s->count[age[i]]++;
+    s->total += n;
+}
+
+uint64_t gcb_staleness_at(const struct gcb_staleness *s, double share)
+{
+    const double wanted = ceil(share * (double)s->total);
+    uint64_t seen = 0;
+
+    for (uint64_t age = 0; age <= GCB_STALENESS_MAX; age++) {
+        seen += s->count[age];
+        if (s->total && (double)seen >= wanted)
+            return age;
+    }
+    return 0;
+}
+
+uint64_t gcb_staleness_max(const struct gcb_staleness *s)
+{
+    uint64_t age = GCB_STALENESS_MAX;
+
+    while (age > 0 && s->count[age] == 0)
+        age--;
+    return age;
+}
+
+static void count_ages(struct gcb_staleness *out, const struct gcb_replay_state *s)
+{
+    gcb_staleness_clear(out);
+    for (size_t j = 0; j < s->count; j++)
+        for (uint32_t w = 0; w < s->workers; w++)
+            gcb_staleness_add(out, s->messages[j].workers[w].age, s->messages[j].count);
+}
+
+/* ---- figures ---- */
 
 static double ratio(double a, double b)
 {
@@ -13,9 +60,9 @@ static double share(uint64_t part, uint64_t whole)
 }
 
 /*
- * Error feedback keeps ||e||^2 below 4 (1 - d) / d^2 max ||g||^2 for a contraction d, whatever is carried
- * on of e up to all of it. With several steps to a message g is their sum, whose norm is at most the sum of
- * theirs. Momentum adds up to more than the gradients: nothing is promised then.
+ * Error feedback keeps ||e||^2 below 4 (1 - d) / d^2 max ||g||^2 for a contraction d, whatever share of e is carried
+ * on. If a message covers several steps, g is the sum of their gradients, whose norm is at most the sum of their norms.
+ * Momentum adds up to more than the gradients, so with momentum nothing is promised.
  */
 static bool is_feedback(const struct gcb_memory_params *p)
 {
@@ -32,25 +79,25 @@ static bool is_feedback(const struct gcb_memory_params *p)
     return false;
 }
 
-/* Norms of this step, and what the bound needs of its workers. */
-static void add_workers(struct gcb_replay_sums *sums, const struct gcb_lane_step *lanes,
+/* The norms of this step, and what the bound of the residual needs. */
+static void add_workers(struct gcb_replay_sums *sums, const struct gcb_replay_step_sums *added,
                         struct gcb_replay_step *step, bool sent)
 {
     double gradient = 0.0, residual = 0.0, lost = 0.0;
 
     for (uint32_t w = 0; w < sums->workers; w++) {
-        const struct gcb_lane_sums *s = &lanes->workers[w];
-        const double part = ratio(s->lost, s->whole);
+        const struct gcb_replay_norms *n = &added->workers[w];
+        const double part = ratio(n->lost, n->encoded);
 
-        gradient += s->gradient;
-        residual += s->residual;
+        gradient += n->gradient;
+        residual += n->residual;
         lost = part > lost || isnan(part) ? part : lost;
-        sums->window[w] += sqrt(s->gradient);
+        sums->window[w] += sqrt(n->gradient);
         sums->gradient_sq = fmax(sums->gradient_sq, sums->window[w] * sums->window[w]);
         if (!sent)
             continue;
         sums->window[w] = 0.0;
-        sums->residual_sq = fmax(sums->residual_sq, s->residual);
+        sums->residual_sq = fmax(sums->residual_sq, n->residual);
     }
     step->gradient_norm = sqrt(gradient / sums->workers);
     step->residual_norm =
@@ -60,27 +107,27 @@ static void add_workers(struct gcb_replay_sums *sums, const struct gcb_lane_step
         sums->lost = fmax(sums->lost, lost);
 }
 
-static void fill_step(const struct gcb_lane_step *lanes, struct gcb_replay_step *step,
+static void fill_step(const struct gcb_replay_step_sums *added, struct gcb_replay_step *step,
                       const struct gcb_staleness *staleness, uint32_t workers, bool sent)
 {
     struct gcb_fidelity_figures f;
 
-    gcb_fidelity_figures(&f, &lanes->updates, 0.0);
-    step->tally = lanes->tally;
-    step->input_bytes = lanes->input_bytes;
-    step->ratio = sent ? gcb_tally_ratio(&lanes->tally) : NAN;
-    step->density = sent ? gcb_tally_density(&lanes->tally) : NAN;
-    step->union_density = sent ? share(lanes->touched, lanes->tally.elements / workers) : NAN;
+    gcb_fidelity_figures(&f, &added->updates, 0.0);
+    step->tally = added->tally;
+    step->input_bytes = added->input_bytes;
+    step->ratio = sent ? gcb_tally_ratio(&added->tally) : NAN;
+    step->density = sent ? gcb_tally_density(&added->tally) : NAN;
+    step->union_density = sent ? share(added->touched, added->tally.elements / workers) : NAN;
     step->alpha = sent ? f.rel_l2 : NAN;
     step->cosine = sent ? f.cosine : NAN;
-    step->cumulative_error = sqrt(ratio(lanes->drift, lanes->owed));
-    step->clamped_share = share(lanes->tuned_clamped, lanes->tuned_values);
+    step->cumulative_error = sqrt(ratio(added->drift, added->owed));
+    step->clamped_share = share(added->tuned_clamped, added->tuned_values);
     step->staleness_median = gcb_staleness_at(staleness, 0.5);
     step->staleness_p99 = gcb_staleness_at(staleness, 0.99);
     step->staleness_max = gcb_staleness_max(staleness);
 }
 
-/* What a total has of its last step. */
+/* Figures of a total that are those of its last step. */
 static void take_last(struct gcb_replay_total *total, const struct gcb_replay_step *step)
 {
     total->cumulative_error = step->cumulative_error;
@@ -91,19 +138,21 @@ static void take_last(struct gcb_replay_total *total, const struct gcb_replay_st
     total->staleness_max = step->staleness_max;
 }
 
-void gcb_replay_add_step(struct gcb_replay_sums *sums, const struct gcb_lane_step *lanes,
-                         struct gcb_replay_step *step, struct gcb_replay_total *total)
+void gcb_replay_add_step(struct gcb_replay_sums *sums, const struct gcb_replay_state *state,
+                         const struct gcb_replay_step_sums *added, struct gcb_replay_step *step,
+                         struct gcb_replay_total *total)
 {
-    const bool sent = lanes->tally.messages > 0;
+    const bool sent = added->tally.messages > 0;
 
-    fill_step(lanes, step, &sums->staleness, sums->workers, sent);
-    add_workers(sums, lanes, step, sent);
-    gcb_tally_merge(&total->tally, &lanes->tally);
-    gcb_fidelity_merge(&sums->updates, &lanes->updates);
-    sums->tuned_values += lanes->tuned_values;
-    sums->tuned_clamped += lanes->tuned_clamped;
+    count_ages(&sums->staleness, state);
+    fill_step(added, step, &sums->staleness, sums->workers, sent);
+    add_workers(sums, added, step, sent);
+    gcb_tally_merge(&total->tally, &added->tally);
+    gcb_fidelity_merge(&sums->updates, &added->updates);
+    sums->tuned_values += added->tuned_values;
+    sums->tuned_clamped += added->tuned_clamped;
     total->steps++;
-    total->input_bytes += lanes->input_bytes;
+    total->input_bytes += added->input_bytes;
     total->residual_max =
         total->steps == 1 ? step->residual_norm : fmax(total->residual_max, step->residual_norm);
     take_last(total, step);
@@ -119,7 +168,7 @@ void gcb_replay_add_step(struct gcb_replay_sums *sums, const struct gcb_lane_ste
     sums->sent_steps++;
 }
 
-/* d must be above 0: a method that may lose more than it sends promises nothing. */
+/* There is a bound only for d above 0: a method that may lose more than it sends promises nothing. */
 static double bound_ratio(const struct gcb_replay_sums *sums)
 {
     const double lost = sums->lost, d = 1.0 - lost;

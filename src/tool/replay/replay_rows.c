@@ -1,4 +1,4 @@
-#include "src/tool/replay/replay_rows.h"
+#include "src/tool/replay/replay.h"
 
 #include <math.h>
 

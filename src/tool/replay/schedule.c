@@ -36,7 +36,7 @@ static int add_point(struct gcb_curve *c, char *point, const char *option, struc
         (at && !gcb_parse_u64(at + 1, &c->from[n])))
         return bad_point(shown, option, diag);
     if (n && c->from[n] <= c->from[n - 1])
-        return gcb_diag_set(diag, GCB_E_INVALID, "%s: steps must rise, and '%s' does not", option,
+        return gcb_diag_set(diag, GCB_E_INVALID, "%s: steps must ascend; '%s' does not", option,
                             shown);
     c->count++;
     return 0;
@@ -115,7 +115,8 @@ static int sqrt_lr(const struct gcb_schedule *s, const struct gcb_schedule_step 
                             "step %" PRIu64 " has no attribute lr; give the learning rate: --lr",
                             at->recorded);
     if (!(*lr >= 0.0 && isfinite(*lr)))
-        return gcb_diag_set(diag, GCB_E_INVALID, "step %" PRIu64 ": a learning rate of %g",
+        return gcb_diag_set(diag, GCB_E_INVALID,
+                            "step %" PRIu64 " has a learning rate of %g; give another one: --lr",
                             at->recorded, *lr);
     *theta = fmin(sqrt(s->lipschitz * *lr), LARGEST_THETA);
     return 0;
@@ -135,8 +136,8 @@ static int warmup(const struct gcb_schedule *s, const struct gcb_schedule_step *
         epoch = floor(epoch) - floor(first);
     else
         return gcb_diag_set(diag, GCB_E_INVALID,
-                            "step %" PRIu64 " has no attribute epoch; say how many steps one has: "
-                            "--theta-schedule dgc-warmup:STEPS",
+                            "step %" PRIu64 " has no attribute epoch; say how many steps an epoch "
+                            "has: --theta-schedule dgc-warmup:STEPS",
                             at->recorded);
     *theta = 1.0 - density[epoch < (double)last ? (size_t)fmax(epoch, 0.0) : last];
     return 0;

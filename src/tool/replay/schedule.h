@@ -4,12 +4,12 @@
 #include "src/tool/dump/source.h"
 
 /*
- * What changes from step to step of a replay. Steps are counted from 0 as they are replayed, whatever
- * their numbers in the dump, and on through its repetitions.
+ * What changes from step to step of a replay. Steps are counted from 0 in the order of the replay, through all its
+ * repetitions, whatever their numbers in the dump.
  */
 #define GCB_MAX_POINTS 64
 
-/* A value from each of some steps on. Plain data; zeroed: no points. */
+/* A step function: value[i] holds from step from[i] on. Plain data; zeroed: no points. */
 struct gcb_curve {
     double value[GCB_MAX_POINTS];
     uint64_t from[GCB_MAX_POINTS]; /* ascending */
@@ -17,8 +17,8 @@ struct gcb_curve {
 };
 
 /*
- * Parses "V" or "V@STEP,V@STEP,...", steps ascending; a value without a step holds from step 0. `option`
- * names the text in words. GCB_E_INVALID.
+ * Parses "V" or "V@STEP,V@STEP,...", steps ascending; a value without a step holds from step 0. `option` is the option
+ * that messages name. GCB_E_INVALID.
  */
 int gcb_curve_parse(struct gcb_curve *out, const char *text, const char *option,
                     struct gcb_diag *diag);
@@ -27,33 +27,34 @@ enum gcb_schedule_kind {
     GCB_SCHEDULE_NONE,
     GCB_SCHEDULE_POINTS, /* theta as listed */
     GCB_SCHEDULE_SQRT_LR, /* theta = min(sqrt(L lr), 0.999999): the FFT paper's theorem, theta^2 = L eta */
-    GCB_SCHEDULE_WARMUP, /* DGC's densities, 25, 6.25, 1.5625, 0.4 and 0.1 % by epoch, the last to stay */
+    GCB_SCHEDULE_WARMUP, /* DGC's densities by epoch: 25, 6.25, 1.5625, 0.4 and, from then on, 0.1 % */
 };
 
 struct gcb_schedule {
     enum gcb_schedule_kind kind;
     struct gcb_curve theta;   /* POINTS; before the first the method's own theta holds */
-    struct gcb_curve lr;      /* SQRT_LR; where it has no value the dump's `lr` is taken */
+    struct gcb_curve lr;      /* SQRT_LR; before its first point the dump's `lr` holds */
     double lipschitz;         /* SQRT_LR: L, above 0 */
-    uint64_t steps_per_epoch; /* WARMUP; 0: the dump's `epoch`, its first taken as the start */
+    uint64_t steps_per_epoch; /* WARMUP; 0: the dump's `epoch`, counted from its first value */
 };
 
 /*
- * Parses "0.9@0,0.5@8", "sqrt-lr", "dgc-warmup" or "dgc-warmup:STEPS_PER_EPOCH" into a zeroed schedule, of which
- * it sets kind, theta and steps_per_epoch. GCB_E_INVALID with words.
+ * Parses "0.9@0,0.5@8", "sqrt-lr", "dgc-warmup" or "dgc-warmup:STEPS_PER_EPOCH" into a zeroed schedule: sets kind,
+ * theta and steps_per_epoch. GCB_E_INVALID with words.
  */
 int gcb_schedule_parse(struct gcb_schedule *out, const char *text, struct gcb_diag *diag);
 
-/* Which step of the replay, and which of the dump. */
+/* A step of the replay. */
 struct gcb_schedule_step {
     const struct gcb_source *source;
-    uint64_t index, recorded,
-        first; /* replayed; number in the dump, and of the dump's first step */
+    uint64_t index;    /* replayed, from 0 */
+    uint64_t recorded; /* its number in the dump */
+    uint64_t first;    /* the number of the dump's first step */
 };
 
 /*
- * Theta of a step, `own` being the method's. *lr is the learning rate that was used, NAN where none was.
- * GCB_E_INVALID: the dump lacks what the schedule needs, and the words name the option that gives it.
+ * Theta of a step; `own` is the method's own. *lr is the learning rate that theta follows from, or NAN.
+ * GCB_E_INVALID: the dump lacks what the schedule needs; the words name the option that gives it.
  */
 int gcb_schedule_theta(const struct gcb_schedule *s, const struct gcb_schedule_step *at, double own,
                        double *theta, double *lr, struct gcb_diag *diag);

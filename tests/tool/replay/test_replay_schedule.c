@@ -67,7 +67,7 @@ static void schedules_explain_themselves(void **state)
         {"x@0", "'x@0' is not"},
         {"0.9@0,", "is not VALUE@STEP"},
         {"0.9@0,0.5", "'0.5' is not"},
-        {"0.9@4,0.5@4", "steps must rise"},
+        {"0.9@4,0.5@4", "steps must ascend"},
         {"1@0", "theta must be in [0, 1)"},
         {"dgc-warmup:0", "STEPS_PER_EPOCH"},
         {"nan@0", "'nan@0' is not"},
