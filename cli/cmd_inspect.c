@@ -246,7 +246,7 @@ static int inspect_run(const void *options, const struct opt_list *operands,
         return err;
     config = (struct gcb_survey_config){p.options->histogram, p.options->spectrum, &backend.kernels,
                                         &backend.queue};
-    err = opt_input_open(&p.source, &p.options->input, operands, 0, ctx->diag);
+    err = opt_input_open(&p.source, &p.options->input, operands, ctx->diag);
     if (!err && !p.options->show.quiet)
         heading_note_globs(ctx->err, p.source, &p.options->input, NULL);
     if (!err)

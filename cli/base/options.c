@@ -204,7 +204,7 @@ unsigned opt_timing_repeat(const struct opt_timing *in)
 }
 
 int opt_input_open(struct gcb_source **out, const struct opt_input *in,
-                   const struct opt_list *files, uint64_t min_elements, struct gcb_diag *diag)
+                   const struct opt_list *files, struct gcb_diag *diag)
 {
     const struct gcb_source_config config = {
         .files = files->items,
@@ -214,8 +214,7 @@ int opt_input_open(struct gcb_source **out, const struct opt_input *in,
                       .exclude = in->exclude.items,
                       .exclude_count = in->exclude.count,
                       .steps = in->step,
-                      .workers = in->worker,
-                      .min_elements = min_elements},
+                      .workers = in->worker},
         .order = (enum gcb_order)in->order,
         .max_bytes = in->max_bytes,
         .allow_external = in->allow_external,

@@ -30,7 +30,7 @@ extern const struct opt_row opt_input_rows[];
 extern const char *const opt_steps[], *const opt_workers[];
 /* Opens the files named as operands as one dump. None is a usage error. */
 int opt_input_open(struct gcb_source **out, const struct opt_input *in,
-                   const struct opt_list *files, uint64_t min_elements, struct gcb_diag *diag);
+                   const struct opt_list *files, struct gcb_diag *diag);
 
 /* How tensors are grouped into messages, and which are sent as fp32. */
 struct opt_message {

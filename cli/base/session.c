@@ -44,8 +44,7 @@ void session_forget(const struct session *s, const char *command, struct gcb_met
 
 int session_input(struct session *s)
 {
-    const int err =
-        opt_input_open(&s->source, s->o.input, s->files, s->o.message->min_elements, s->ctx->diag);
+    const int err = opt_input_open(&s->source, s->o.input, s->files, s->ctx->diag);
 
     if (!err && !s->o.show->quiet)
         heading_note_globs(s->ctx->err, s->source, s->o.input, s->o.message);

@@ -59,7 +59,7 @@ static int open_files(struct bench *c, struct gcb_diag *diag)
 
     if (any_step)
         c->input.step = "last";
-    err = opt_input_open(&c->s.source, &c->input, c->s.files, c->message.min_elements, diag);
+    err = opt_input_open(&c->s.source, &c->input, c->s.files, diag);
     if (err || !any_worker)
         return err;
     count = gcb_source_count(c->s.source);
@@ -71,7 +71,7 @@ static int open_files(struct bench *c, struct gcb_diag *diag)
         gcb_source_close(c->s.source);
         c->s.source = NULL;
         c->input.worker = c->worker;
-        return opt_input_open(&c->s.source, &c->input, c->s.files, c->message.min_elements, diag);
+        return opt_input_open(&c->s.source, &c->input, c->s.files, diag);
     }
     return 0;
 }

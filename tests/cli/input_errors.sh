@@ -32,7 +32,7 @@ for command in bench compress; do
     check "no word of results" sh -c "! grep -q results '$err'"
     run $command --method topk "$tmp/results.h5"
     exits 1
-    says "looks like results, which plot, report"
+    says "probably results; plot, report"
 done
 
 run inspect "$tmp/good.h5" "$tmp/missing.h5"
@@ -55,11 +55,11 @@ says "good.h5"
 for command in inspect verify bench; do
     run $command ''
     exits 1
-    says "'' is no name of a file"
+    says "the file name is empty"
 done
 run compress --method topk --results '' "$tmp/good.h5"
 exits 2
-says "'' is no name of a file to write"
+says "the name of the file to write is empty"
 
 # A pattern that matches no tensor is named, the others are not; what it was given to is done.
 h5=$(dirname "$0")/../../datasets/sample.h5

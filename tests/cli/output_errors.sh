@@ -24,7 +24,7 @@ refused() { # EXIT TEXT ARGS...
 refused 2 "in.h5" generate --elements 5 -o in.h5
 refused 2 "/dev/null" generate --force -o /dev/null
 refused 2 "/dev/full" generate -o /dev/full
-refused 1 "no/such/folder.h5: its folder is not there" generate -o no/such/folder.h5
+refused 1 "no/such/folder.h5: its folder does not exist" generate -o no/such/folder.h5
 refused 2 "$tmp" generate -o "$tmp"
 refused 2 "in.h5" decompress -o in.h5 in.h5
 refused 2 "in.h5" decompress --force -o in.h5 in.h5

@@ -132,11 +132,11 @@ def _user_link(f):
     f["linked"] = h5py.ExternalLink("y.h5", "/y")
 
 
-case("user_link.h5", "unsupported", words="user's own class")(
+case("user_link.h5", "unsupported", words="user-defined link")(
     patched(_user_link, b"\x40\x06linked", b"\x41"))
 
 
-@case("deep.h5", "corrupt", words="too deeply")
+@case("deep.h5", "corrupt", words="more than 64 deep")
 @hdf5
 def _(f):
     at = f
@@ -186,7 +186,7 @@ def _(f):
     f["evil\n\x1b[2Jname"] = h5py.ExternalLink("y.h5", "/y")
 
 
-@case("long_name.h5", "corrupt", words="too long")
+@case("long_name.h5", "corrupt", words="longer than 1024 bytes")
 @hdf5
 def _(f):
     f["n" * 3000] = ramp(4)
@@ -259,7 +259,7 @@ def _(f):
     x[:100, :100] = 1
 
 
-@case("overflow.h5", "corrupt", words="larger than memory")
+@case("overflow.h5", "corrupt", words="larger than any memory")
 @hdf5
 def _(f):
     low_level(f, "x", (2**40, 2**40), plist((16, 16)))

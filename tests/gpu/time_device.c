@@ -77,15 +77,13 @@ static int time_transform(const float *x, uint64_t n)
 /* ResNet-50's tensors, cut to less where all of them would be more than n elements. */
 static void size_tensors(struct work *w, uint64_t n)
 {
-    size_t count;
-    const struct gcb_shape_row *rows = gcb_synthetic_layout("resnet50", &count);
+    struct gcb_shape_row rows[GCB_LAYOUT_ROWS];
+    const size_t count = gcb_synthetic_layout(rows, "resnet50");
     const uint64_t whole = UINT64_C(25557032);
 
     for (size_t i = 0; i < count && i < TIME_MOST; i++) {
-        uint64_t size = 1;
+        uint64_t size = gcb_shape_elements(&rows[i]);
 
-        for (unsigned d = 0; d < rows[i].rank; d++)
-            size *= rows[i].dims[d];
         if (n < whole && size > n / TIME_MOST)
             size = n / TIME_MOST;
         w->size[w->count++] = size;

@@ -32,14 +32,12 @@ const struct device_quantiser device_quantisers[] = {
 
 void device_set_resnet50(uint64_t *n, uint64_t most)
 {
-    size_t count;
-    const struct gcb_shape_row *rows = gcb_synthetic_layout("resnet50", &count);
+    struct gcb_shape_row rows[GCB_LAYOUT_ROWS];
+    const size_t count = gcb_synthetic_layout(rows, "resnet50");
 
     assert_int_equal(count, DEVICE_SET_MOST);
     for (size_t i = 0; i < count; i++) {
-        n[i] = 1;
-        for (unsigned d = 0; d < rows[i].rank; d++)
-            n[i] *= rows[i].dims[d];
+        n[i] = gcb_shape_elements(&rows[i]);
         n[i] = n[i] < most ? n[i] : most;
     }
 }

@@ -1,24 +1,22 @@
-/* Writing messages, with what is needed to restore their tensors. */
-#include "src/tool/container/container.h"
-
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "src/lib/base/alloc.h"
 #include "src/lib/wire/message.h"
-#include "src/tool/container/container_salt.h"
+#include "src/tool/container/container.h"
+#include "src/tool/container/container_format.h"
 #include "src/tool/hdf5/h5out.h"
 #include "src/tool/hdf5/h5walk.h"
 
 struct gcb_container_writer {
     struct gcb_h5out file;
     uint64_t messages, sum;
-    const struct gcb_source *source; /* the one `several` was found out for */
-    bool several;                    /* its tensors come from several files */
+    const struct gcb_source *source; /* of the last message */
+    bool several_files;              /* the tensors of `source` come from several files */
 };
 
-/* A tensor as it is to be restored. */
+/* How a tensor will be restored. */
 struct entry {
     const struct gcb_tensor *tensor;
     uint64_t offset;
@@ -59,7 +57,7 @@ static bool from_several_files(const struct gcb_source *source)
     return false;
 }
 
-/* Paths of one file are kept; those of several could collide, and take the schema's form. */
+/* Fills *e. Tensors of several files get paths in the form of docs/dataset.md, because their own could be the same. */
 static int fill_entry(struct gcb_container_writer *w, struct entry *e, const struct gcb_tensor *t,
                       uint64_t offset, struct gcb_diag *diag)
 {
@@ -68,13 +66,14 @@ static int fill_entry(struct gcb_container_writer *w, struct entry *e, const str
     e->tensor = t;
     e->offset = offset;
     gcb_shape_text(e->shape, t->rank, t->dims);
-    if (w->several)
+    if (w->several_files)
         n = snprintf(e->path, sizeof(e->path), "/step_%06" PRIu64 "/worker_%" PRIu32 "/%s", t->step,
                      t->worker, t->path + strspn(t->path, "/"));
     else
         n = snprintf(e->path, sizeof(e->path), "%s", t->dataset);
     if (n < 0 || (size_t)n >= sizeof(e->path))
-        return gcb_diag_set(diag, GCB_E_INVALID, "%s: a tensor's path is too long", w->file.shown);
+        return gcb_diag_set(diag, GCB_E_INVALID, "%s: a tensor's path is longer than 4096 bytes",
+                            w->file.shown);
     return 0;
 }
 
@@ -83,7 +82,7 @@ static uint64_t add_salt(uint64_t salt, const struct entry *e)
     return gcb_container_salt(salt, e->path, e->tensor->dtype, e->shape, e->tensor->index);
 }
 
-/* The message itself; *set is to be closed. */
+/* Writes the dataset of a message. The caller closes *set. */
 static int put_message(struct gcb_container_writer *w, struct gcb_h5set *set, const char *path,
                        uint8_t *message, size_t length, uint64_t salt, struct gcb_diag *diag)
 {
@@ -99,6 +98,7 @@ static int put_message(struct gcb_container_writer *w, struct gcb_h5set *set, co
     return err;
 }
 
+/* Writes a message of one tensor. */
 static int put_single(struct gcb_container_writer *w, const struct entry *e, uint8_t *message,
                       size_t length, struct gcb_diag *diag)
 {
@@ -116,7 +116,7 @@ static int put_single(struct gcb_container_writer *w, const struct entry *e, uin
     return err;
 }
 
-/* A table of the tensors in a message. */
+/* The layout of a message: a table of its tensors. */
 struct table {
     uint8_t *rows;
     size_t count, path_size, shape_size, row_size;
@@ -135,7 +135,7 @@ static void fill_row(struct table *t, size_t i, const struct entry *e)
     gcb_store_u64(tail + 8, (uint64_t)e->tensor->index);
 }
 
-/* Twice over the pieces: how long the texts get, then the rows. t->rows is to be freed. */
+/* Goes over the pieces twice: first for the length of the texts, then to fill the rows. The caller frees t->rows. */
 static int fill_table(struct gcb_container_writer *w, struct table *t,
                       const struct gcb_source *source, const struct gcb_message_plan *plan,
                       struct entry *e, struct gcb_diag *diag)
@@ -173,7 +173,7 @@ static int put_table(struct gcb_container_writer *w, const struct table *t, cons
     int err;
 
     if (type < 0)
-        return gcb_diag_set(diag, GCB_E_INTERNAL, "HDF5 makes no compound type");
+        return gcb_diag_set(diag, GCB_E_INTERNAL, "HDF5 cannot make a compound type");
     err = gcb_h5set_create(&w->file, &set, path, type, 1, dims, diag);
     if (!err)
         err = gcb_h5set_append(&w->file, &set, t->rows, t->count * t->row_size, diag);
@@ -182,7 +182,7 @@ static int put_table(struct gcb_container_writer *w, const struct table *t, cons
     return err;
 }
 
-/* A message of several tensors, with its layout beside it. */
+/* Writes a message of several tensors, and its layout. */
 static int put_joint(struct gcb_container_writer *w, const struct gcb_source *source,
                      const struct gcb_message_plan *plan, struct entry *e, uint8_t *message,
                      size_t length, struct gcb_diag *diag)
@@ -219,7 +219,7 @@ static int check_message(const struct gcb_message_plan *plan, const uint8_t *mes
     if (err)
         return err;
     if (frame.count != plan->count || !(frame.flags & GCB_WIRE_CHECKSUM) || plan->piece_count == 0)
-        return gcb_diag_set(diag, GCB_E_INTERNAL, "a message does not fit its plan");
+        return gcb_diag_set(diag, GCB_E_INTERNAL, "a message does not match its plan");
     return 0;
 }
 
@@ -237,7 +237,7 @@ int gcb_container_put(struct gcb_container_writer *w, const struct gcb_source *s
         return gcb_diag_nomem(diag, sizeof(*e), "a path");
     if (w->source != source) {
         w->source = source;
-        w->several = from_several_files(source);
+        w->several_files = from_several_files(source);
     }
     if (plan->name[0]) {
         err = put_joint(w, source, plan, e, message, length, diag);

@@ -7,12 +7,12 @@
 #include "src/tool/hdf5/h5out.h"
 #include "src/tool/hdf5/h5type.h"
 
-#define BLOCK ((size_t)16 << 10) /* elements converted at a time */
+#define BLOCK ((size_t)16 << 10) /* elements to convert at a time */
 
 struct gcb_dump {
     struct gcb_h5out file;
     struct gcb_convert_fns convert;
-    double block[BLOCK]; /* the widest type; also home of the narrower ones */
+    double block[BLOCK]; /* converted elements of any type; double is the widest */
 };
 
 int gcb_dump_create(struct gcb_dump **out, const char *path, bool force, const char *const *inputs,
@@ -33,12 +33,12 @@ int gcb_dump_create(struct gcb_dump **out, const char *path, bool force, const c
     return 0;
 }
 
-/* Turns n floats into what the file holds; returns where that stands. */
-static const void *convert(struct gcb_dump *dump, enum gcb_dtype dtype, const float *x, size_t n)
+/* Converts n floats to the form of the file. Returns the converted bytes. */
+static const void *convert_block(struct gcb_dump *dump, enum gcb_dtype dtype, const float *x,
+                                 size_t n)
 {
     uint8_t *bytes = (uint8_t *)dump->block;
-    /* the second half of the block, apart from what is widened into the first */
-    uint8_t *half = bytes + BLOCK * sizeof(float);
+    uint8_t *half = bytes + BLOCK * sizeof(float); /* the second half of the block */
 
     switch (dtype) {
     case GCB_F16:
@@ -67,7 +67,8 @@ static int put_values(struct gcb_dump *dump, struct gcb_h5set *set, enum gcb_dty
     for (uint64_t i = 0; i < count && !err; i += BLOCK) {
         const size_t n = count - i < BLOCK ? (size_t)(count - i) : BLOCK;
 
-        err = gcb_h5set_append(&dump->file, set, convert(dump, dtype, data + i, n), n * size, diag);
+        err = gcb_h5set_append(&dump->file, set, convert_block(dump, dtype, data + i, n), n * size,
+                               diag);
     }
     return err;
 }
@@ -80,7 +81,7 @@ int gcb_dump_put(struct gcb_dump *dump, const struct gcb_dump_tensor *tensor, co
     int err;
 
     if (type < 0)
-        return gcb_diag_set(diag, GCB_E_INTERNAL, "HDF5 makes no float type");
+        return gcb_diag_set(diag, GCB_E_INTERNAL, "HDF5 cannot make a float type");
     err = gcb_h5set_create(&dump->file, &set, tensor->dataset, type, tensor->rank, tensor->dims,
                            diag);
     if (err)
@@ -101,7 +102,8 @@ static int open_group(struct gcb_dump *dump, hid_t *out, const char *group, stru
 {
     *out = H5Gopen2(dump->file.file, group, H5P_DEFAULT);
     if (*out < 0)
-        return gcb_diag_set(diag, GCB_E_INVALID, "%s: no group of that name", dump->file.shown);
+        return gcb_diag_set(diag, GCB_E_INVALID, "%s: the group for an attribute does not exist",
+                            dump->file.shown);
     return 0;
 }
 

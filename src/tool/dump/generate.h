@@ -4,17 +4,18 @@
 #include "src/tool/dump/dump.h"
 #include "src/tool/dump/synthetic.h"
 
-/* A dump of synthetic gradients: every step and worker has each tensor of the layout. */
+/* What to generate: each step and worker gets all tensors of the layout. */
 struct gcb_generate {
     struct gcb_synthetic dist;
-    const char *layout; /* NULL or "flat": one tensor of `elements`; else as gcb_synthetic_layout */
+    const char
+        *layout; /* NULL or "flat": one tensor of `elements`; or a name for gcb_synthetic_layout */
     uint64_t elements;
     uint64_t steps;
     uint64_t workers;
     /*
-     * Correlation of two workers' gradients of the same step, in [0, 1]; each worker's values keep their
-     * distribution. Normal and autoregressive ones are mixed, sqrt(r) * common + sqrt(1 - r) * own;
-     * of others each value is the common one with probability sqrt(r), else the worker's own.
+     * Correlation r of two workers' gradients of the same step, in [0, 1]. The distribution of each worker's values
+     * stays the same. Normal and autoregressive values are mixed: sqrt(r) * common + sqrt(1 - r) * own. With other
+     * distributions a value is the common one with probability sqrt(r), otherwise the worker's own.
      */
     double correlation;
     enum gcb_dtype dtype;
@@ -22,8 +23,8 @@ struct gcb_generate {
 };
 
 /*
- * Writes all of it into `dump`, which is left to be committed. Takes 4 bytes an element of the largest
- * tensor, 12 with a correlation. GCB_E_INVALID: an unknown layout (names in the words).
+ * Writes the tensors into `dump`; the caller commits it. Takes 4 bytes per element of the largest tensor, 12 with a
+ * correlation. GCB_E_INVALID: the layout is unknown.
  */
 int gcb_generate_write(struct gcb_dump *dump, const struct gcb_generate *config,
                        struct gcb_diag *diag);

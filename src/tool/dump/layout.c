@@ -11,8 +11,8 @@ struct planner {
     struct gcb_layout *out;
     const struct gcb_source *source;
     const struct gcb_layout_config *config;
-    size_t cap;    /* of messages */
-    size_t pieces; /* used */
+    size_t cap;    /* of out->messages */
+    size_t pieces; /* used of out->pieces */
 };
 
 static bool is_dense(const struct gcb_layout_config *config, const struct gcb_tensor *t)
@@ -30,7 +30,7 @@ static uint64_t bytes_of(const struct gcb_tensor *t)
     return t->count * gcb_dtype_size(t->dtype);
 }
 
-/* Starts a message with the step, worker and type of t, and nothing in it yet. */
+/* Starts an empty message with the step, worker and type of t. */
 static struct gcb_message_plan *open_message(struct planner *p, const struct gcb_tensor *t)
 {
     struct gcb_layout *out = p->out;
@@ -62,7 +62,7 @@ static void add_piece(struct planner *p, struct gcb_message_plan *m, size_t tens
         p->out->largest = m->count;
 }
 
-/* Tensors of [begin, end) that are messages of their own: all of them, or the dense ones. */
+/* Plans a message for each tensor of [begin, end) that has its own: with tensor scope all, else the dense ones. */
 static int plan_singles(struct planner *p, size_t begin, size_t end)
 {
     for (size_t i = begin; i < end; i++) {
@@ -81,8 +81,8 @@ static int plan_singles(struct planner *p, size_t begin, size_t end)
     return 0;
 }
 
-/* The others, together: `most` bytes to a message, or one tensor if that alone is more. */
-static int plan_buckets(struct planner *p, size_t begin, size_t end, uint64_t most)
+/* Plans the tensors of [begin, end) that are not dense: up to `limit` bytes in a message, but at least one tensor. */
+static int plan_buckets(struct planner *p, size_t begin, size_t end, uint64_t limit)
 {
     struct gcb_message_plan *m = NULL;
     size_t number = 0;
@@ -92,7 +92,7 @@ static int plan_buckets(struct planner *p, size_t begin, size_t end, uint64_t mo
 
         if (is_dense(p->config, t))
             continue;
-        if (!m || m->input_bytes > most || bytes_of(t) > most - m->input_bytes) {
+        if (!m || m->input_bytes > limit || bytes_of(t) > limit - m->input_bytes) {
             m = open_message(p, t);
             if (!m)
                 return GCB_E_NOMEM;
@@ -103,7 +103,7 @@ static int plan_buckets(struct planner *p, size_t begin, size_t end, uint64_t mo
     return 0;
 }
 
-/* All messages of one step and worker. */
+/* Plans the messages of one step and worker. */
 static int plan_worker(struct planner *p, size_t begin, size_t end)
 {
     const uint64_t bucket = p->config->bucket_bytes ? p->config->bucket_bytes : DEFAULT_BUCKET;
@@ -116,7 +116,7 @@ static int plan_worker(struct planner *p, size_t begin, size_t end)
     return err ? err : plan_singles(p, begin, end);
 }
 
-/* Behind the last tensor of the step and worker of tensor `begin`. */
+/* Index after the last tensor that has the step and worker of tensor `begin`. */
 static size_t worker_end(const struct gcb_source *source, size_t begin)
 {
     const struct gcb_tensor *first = gcb_source_tensor(source, begin);

@@ -4,18 +4,17 @@
 #include "src/tool/dump/source.h"
 
 /*
- * Which tensors one message covers. A message is a run of consecutive tensors of one step and worker,
- * flattened one after the other; the codec never knows.
+ * Decides which tensors a message covers: consecutive tensors of one step and worker, flattened one after the other.
  */
 enum gcb_scope {
-    GCB_SCOPE_TENSOR, /* each tensor alone */
-    GCB_SCOPE_BUCKET, /* tensors in order until `bucket_bytes` of source data would be passed; at least one */
-    GCB_SCOPE_MODEL, /* all of a step and worker */
+    GCB_SCOPE_TENSOR, /* one tensor */
+    GCB_SCOPE_BUCKET, /* as many tensors as fit `bucket_bytes` of source data; at least one */
+    GCB_SCOPE_MODEL,  /* all tensors of a step and worker */
 };
 
 struct gcb_piece {
     size_t tensor;   /* index in the source */
-    uint64_t offset; /* of its first element in the message */
+    uint64_t offset; /* of the tensor's first element in the message */
 };
 
 struct gcb_message_plan {
@@ -23,11 +22,11 @@ struct gcb_message_plan {
     size_t piece_count;
     uint64_t step;
     uint32_t worker;
-    char name[24];        /* "0007" of a bucket or model; "" for a single tensor's own message */
+    char name[24];        /* "0007" for a bucket or model; "" for a message of one tensor */
     uint64_t count;       /* elements */
     uint64_t input_bytes; /* in the tensors' own types */
-    enum gcb_dtype dtype; /* the tensors' type if all agree, else GCB_F32 */
-    bool dense;           /* to be sent as fp32: a `dense` glob matched, or under min_elements */
+    enum gcb_dtype dtype; /* the tensors' type if all have the same, else GCB_F32 */
+    bool dense;           /* to be sent as fp32 */
 };
 
 struct gcb_layout {
@@ -39,20 +38,22 @@ struct gcb_layout {
 
 struct gcb_layout_config {
     enum gcb_scope scope;
-    uint64_t bucket_bytes;    /* 0: 25 MiB */
-    const char *const *dense; /* globs on tensor paths; these and tensors under min_elements are
-                                 messages of their own, outside buckets, which close over them;
-                                 they follow the buckets of their step and worker */
+    uint64_t bucket_bytes; /* 0: 25 MiB */
+    /*
+     * Tensors that are sent as fp32, each in a message of its own: their path matches a glob, or they have fewer than
+     * min_elements. A bucket skips them. Their messages follow the buckets of their step and worker.
+     */
+    const char *const *dense;
     size_t dense_count;
     uint64_t min_elements;
 };
 
-/* Plans the messages of a source. GCB_E_NOMEM on failure; *out is zeroed then. */
+/* Plans the messages of a source. GCB_E_NOMEM, with *out zeroed. */
 int gcb_layout_init(struct gcb_layout *out, const struct gcb_source *source,
                     const struct gcb_layout_config *config, struct gcb_diag *diag);
 void gcb_layout_fini(struct gcb_layout *layout); /* zeroed is fine */
 
-/* Reads a message's tensors one after the other into out (message->count floats). */
+/* Reads the tensors of a message, one after the other, into `out` (message->count floats). */
 int gcb_layout_read(struct gcb_source *source, const struct gcb_message_plan *message, float *out,
                     struct gcb_diag *diag);
 

@@ -5,9 +5,9 @@
 #include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"
 
-enum { ITEM = 64 }; /* bytes of one item of a list; two numbers and a stride fit */
+enum { ITEM = 64 }; /* bytes of an item of a list, enough for three numbers */
 
-/* Takes the digits at *text; false when there are none or too many. */
+/* Reads the digits at *text and moves it after them. Returns false if there are none or too many. */
 static bool take_number(char **text, uint64_t *out)
 {
     const size_t n = strspn(*text, "0123456789");
@@ -21,7 +21,7 @@ static bool take_number(char **text, uint64_t *out)
     return ok;
 }
 
-/* "N", "A-B", "A-B/STRIDE". */
+/* Parses "N", "A-B" or "A-B/STRIDE". */
 static bool parse_range(struct gcb_number_range *r, char *item)
 {
     *r = (struct gcb_number_range){.stride = 1};
@@ -41,7 +41,7 @@ static bool parse_range(struct gcb_number_range *r, char *item)
     return *item == '\0';
 }
 
-/* One item of a list, in `item`, which is scratch. */
+/* Parses one item of a list. Changes the text of `item`. */
 static int parse_item(struct gcb_numbers *s, char *item, bool may_last)
 {
     struct gcb_number_range r;
@@ -95,8 +95,8 @@ int gcb_numbers_parse(struct gcb_numbers *out, const char *text, const char *opt
     gcb_numbers_fini(out);
     if (err == GCB_E_NOMEM)
         return gcb_diag_nomem(diag, strlen(text), option);
-    return gcb_diag_set(diag, err, "%s '%s' is none of N, A-B, A-B/STRIDE, %sall, nor a list A,B,C",
-                        option, gcb_escape(shown, sizeof(shown), text), may_last ? "last, " : "");
+    return gcb_diag_set(diag, err, "%s takes N, A-B, A-B/STRIDE, %sall or a list A,B,C, not '%s'",
+                        option, may_last ? "last, " : "", gcb_escape(shown, sizeof(shown), text));
 }
 
 void gcb_numbers_fini(struct gcb_numbers *s)

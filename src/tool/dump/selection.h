@@ -6,10 +6,10 @@
 /* first, first + stride, ... up to last. */
 struct gcb_number_range {
     uint64_t first, last, stride;
-    bool met; /* a number of the dump fell into it */
+    bool met; /* a number in the dump is in the range */
 };
 
-/* Parsed form of --step or --worker: "all", or ranges and perhaps "last". Zeroed accepts nothing. */
+/* Parsed form of --step or --worker: "all", or ranges and perhaps "last". A zeroed struct accepts nothing. */
 struct gcb_numbers {
     struct gcb_number_range *ranges;
     size_t count, cap;
@@ -18,24 +18,23 @@ struct gcb_numbers {
 };
 
 /*
- * Parses "all", "N", "A-B", "A-B/STRIDE", "last" (if `may_last`) or a list of them behind commas; NULL is
- * "all". `option` is the name for words ("--step"). GCB_E_INVALID, GCB_E_NOMEM; *out is zeroed then.
+ * Parses "all", or a comma-separated list of "N", "A-B", "A-B/STRIDE" and, if `may_last`, "last". NULL means "all".
+ * `option` is the option's name for messages ("--step"). GCB_E_INVALID or GCB_E_NOMEM, with *out zeroed.
  */
 int gcb_numbers_parse(struct gcb_numbers *out, const char *text, const char *option, bool may_last,
                       struct gcb_diag *diag);
 void gcb_numbers_fini(struct gcb_numbers *s); /* zeroed is fine */
 
-/* Does it accept n? "last" is not looked at: the caller knows the greatest number only at the end. Marks the
- * ranges that n falls into as met. */
+/* Is n in `s`? Marks the ranges that contain n as met. Ignores "last", which only the caller can resolve. */
 bool gcb_numbers_accepts(struct gcb_numbers *s, uint64_t n);
 
-/* A number that was asked for by itself and never met; false when there is none. */
+/* Finds a single number ("N") that was never met. Returns false if there is none. */
 bool gcb_numbers_missed(const struct gcb_numbers *s, uint64_t *n);
 
-/* Do the globs of a selection accept this path? */
+/* Do the globs of the selection accept this path? */
 bool gcb_selection_accepts(const struct gcb_tensor_selection *selection, const char *path);
 
-/* Sets met[i] of every glob that matches this path; `include` before `exclude`. */
+/* Sets met[i] if glob i matches this path. The globs of `include` come before those of `exclude`. */
 void gcb_selection_meet(const struct gcb_tensor_selection *selection, const char *path, bool *met);
 
 #endif

@@ -2,14 +2,18 @@
 #define SRC_TOOL_DUMP_SOURCE_PRIVATE_H
 
 #include "kernels/convert/convert.h"
-#include "src/tool/dump/selection.h"
+#include "src/tool/dump/source.h"
 #include "src/tool/hdf5/h5file.h"
+
+/*
+ * The inside of a source. source_open.c and source_synthetic.c fill it; source.c reads it.
+ */
 
 /* Strings that live as long as the source, packed into blocks. */
 struct gcb_strings {
     char **blocks;
     size_t count, cap;
-    size_t left; /* bytes free in the last block */
+    size_t left; /* free bytes in the last block */
 };
 
 struct gcb_step_value {
@@ -30,45 +34,26 @@ struct gcb_source {
     struct gcb_tensor *tensors;
     size_t count, cap;
     size_t skipped;
-    bool *met; /* of each glob of the selection, see gcb_source_met */
+    bool *met; /* for each glob of the selection: see gcb_source_met */
 
     struct gcb_step_value *values;
     size_t value_count, value_cap;
     struct gcb_note *notes;
     size_t note_count, note_cap;
 
-    /* NULL, or how each tensor is made: no file is ever open then. */
+    /* Without files: how to make each tensor. NULL if the tensors are in files. */
     struct gcb_synthetic *synthetic;
     uint64_t seed;
 
-    /* One file at a time is open: dumps come in thousands of files. */
+    /* Only one file is open at a time: a dump can have thousands of files. */
     struct gcb_h5file file;
-    const char *file_name; /* which one, as tensors point at it; NULL: none */
+    const char *file_name; /* its name, the same pointer as in its tensors; NULL: no file is open */
 };
 
-/* A copy of n bytes and a terminator, owned by `s`; NULL when there is no memory. */
+/* Copies n bytes and adds a terminator; `s` owns the copy. NULL: out of memory. */
 const char *gcb_strings_add(struct gcb_strings *s, const char *text, size_t n);
-void gcb_strings_fini(struct gcb_strings *s);
 
-/* What is known while files are listed. */
-struct gcb_listing {
-    struct gcb_source *source;
-    const struct gcb_tensor_selection *selection;
-    struct gcb_numbers steps, workers;
-    uint64_t last_step; /* greatest seen, selected or not */
-    uint64_t seen;      /* tensors, selected or not */
-};
-
-/*
- * Opens the file `name` (owned by the source), appends its selected tensors in the order they stand, its
- * step values and notes. With "last" among the steps, tensors of any step are kept for now.
- */
-int gcb_source_list(struct gcb_listing *listing, const char *name, struct gcb_diag *diag);
-
-/* Makes `name` the open file. */
+/* Opens the file `name`, which the source owns, unless it is open; closes any other. */
 int gcb_source_use(struct gcb_source *source, const char *name, struct gcb_diag *diag);
-
-/* Which element type a dataset has, its attribute source_dtype included; false if none of ours. */
-bool gcb_source_dtype(enum gcb_dtype *out, const struct gcb_h5dataset *dataset);
 
 #endif

@@ -1,4 +1,4 @@
-/* Tensors made of draws instead of read from files. */
+/* A source of synthetic tensors, without files. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,18 +8,18 @@
 #include "src/tool/dump/source_private.h"
 
 /* "4K", "16M", "1000". */
-static void size_text(char out[24], uint64_t n)
+static void size_text(char out[48], uint64_t n)
 {
     static const char *const units[] = {"", "K", "M", "G", "T"};
     size_t unit = 0;
 
     for (; n && n % 1024 == 0 && unit + 1 < sizeof(units) / sizeof(units[0]); unit++)
         n /= 1024;
-    snprintf(out, 24, "%" PRIu64 "%s", n, units[unit]);
+    snprintf(out, 48, "%" PRIu64 "%s", n, units[unit]);
 }
 
-/* Tensors are known by their paths: two of one would be one message twice. */
-static int check_new(const struct gcb_source *s, const char *path, struct gcb_diag *diag)
+/* A path names one tensor. */
+static int check_path_is_new(const struct gcb_source *s, const char *path, struct gcb_diag *diag)
 {
     char shown[112];
 
@@ -30,27 +30,25 @@ static int check_new(const struct gcb_source *s, const char *path, struct gcb_di
     return 0;
 }
 
-static int add(struct gcb_source *s, const struct gcb_source_synthetic *in,
-               const struct gcb_shape_row *shape, struct gcb_diag *diag)
+static int add_tensor(struct gcb_source *s, const struct gcb_source_synthetic *in,
+                      const struct gcb_shape_row *shape, struct gcb_diag *diag)
 {
-    struct gcb_tensor t = {.dtype = GCB_F32, .rank = 1, .count = 1, .index = -1};
-    size_t made = s->cap;
+    struct gcb_tensor t = {.dtype = GCB_F32, .index = -1};
+    size_t cap = s->cap; /* of the second array, which grows with the first */
     char path[160];
     int err;
 
     snprintf(path, sizeof(path), "%.60s/%.90s", in->name, shape->name);
-    err = check_new(s, path, diag);
+    err = check_path_is_new(s, path, diag);
     if (err)
         return err;
     t.path = t.dataset = gcb_strings_add(&s->strings, path, strlen(path));
     t.file = GCB_SOURCE_SYNTHETIC;
     t.rank = shape->rank;
-    for (unsigned i = 0; i < t.rank; i++) {
-        t.dims[i] = shape->dims[i];
-        t.count *= t.dims[i];
-    }
+    memcpy(t.dims, shape->dims, sizeof(shape->dims));
+    t.count = gcb_shape_elements(shape);
     if (!t.path || gcb_grow(&s->tensors, &s->cap, s->count, sizeof(*s->tensors)) ||
-        gcb_grow(&s->synthetic, &made, s->count, sizeof(*s->synthetic)))
+        gcb_grow(&s->synthetic, &cap, s->count, sizeof(*s->synthetic)))
         return gcb_diag_nomem(diag, 0, "synthetic tensors");
     s->synthetic[s->count] = in->dist;
     s->tensors[s->count++] = t;
@@ -60,20 +58,18 @@ static int add(struct gcb_source *s, const struct gcb_source_synthetic *in,
 static int add_input(struct gcb_source *s, const struct gcb_source_synthetic *in,
                      struct gcb_diag *diag)
 {
-    char size[24], shown[64];
-    const struct gcb_shape_row one = {.name = size, .rank = 1, .dims = {in->elements}};
-    const struct gcb_shape_row *rows = &one;
-    size_t count = 1;
+    struct gcb_shape_row rows[GCB_LAYOUT_ROWS] = {{.rank = 1, .dims = {in->elements}}};
+    const size_t count = in->layout ? gcb_synthetic_layout(rows, in->layout) : 1;
+    char shown[64];
     int err = 0;
 
-    size_text(size, in->elements);
-    if (in->layout)
-        rows = gcb_synthetic_layout(in->layout, &count);
-    if (!rows)
-        return gcb_diag_set(diag, GCB_E_INVALID, "no layout '%s'; resnet50 and gpt2 are there",
+    if (count == 0)
+        return gcb_diag_set(diag, GCB_E_INVALID, "unknown layout '%s'; give resnet50 or gpt2",
                             gcb_escape(shown, sizeof(shown), in->layout));
+    if (!in->layout)
+        size_text(rows[0].name, in->elements);
     for (size_t i = 0; !err && i < count; i++)
-        err = add(s, in, &rows[i], diag);
+        err = add_tensor(s, in, &rows[i], diag);
     return err;
 }
 
@@ -88,7 +84,7 @@ int gcb_source_open_synthetic(struct gcb_source **out, const struct gcb_source_s
     for (size_t i = 0; !err && i < count; i++)
         err = add_input(s, &inputs[i], diag);
     if (!err && s->count == 0)
-        err = gcb_diag_set(diag, GCB_E_INVALID, "no synthetic tensor is described");
+        err = gcb_diag_set(diag, GCB_E_INVALID, "no synthetic tensor given");
     if (err) {
         gcb_source_close(s);
         return err;

@@ -1,7 +1,9 @@
 #include "src/tool/dump/synthetic.h"
 
 #include <math.h>
+#include <stdarg.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -9,43 +11,55 @@
 #include "src/lib/base/text.h"
 
 #define PI 3.14159265358979323846
-#define SCALE 0.01   /* about what the gradients of a trained layer come to */
+#define SCALE 0.01   /* a typical size of gradients of a trained layer */
 #define LARGEST 1e30 /* keeps heavy tails finite in float32, and their squares in double */
 
 /* A distribution: its name on the command line, and its parameter if it has one. */
 static const struct dist_row {
     const char *name;
-    enum gcb_dist dist;
-    const char *key;
-    double least, most;
-    bool open; /* the ends do not belong to the range */
-} rows[] = {
-    {.name = "normal", .dist = GCB_DIST_NORMAL},
-    {.name = "laplace", .dist = GCB_DIST_LAPLACE},
-    {"student-t", GCB_DIST_STUDENT_T, "df", 0.0, 1e6, true},
-    {"sparse", GCB_DIST_SPARSE, "zeros", 0.0, 1.0, false},
-    {"ar", GCB_DIST_AR, "rho", -1.0, 1.0, true},
+    const char *key; /* of the parameter; NULL: none */
+    double min, max;
+    bool open;     /* min and max themselves are not allowed */
+    size_t offset; /* of the parameter in struct gcb_synthetic */
+} dist_rows[] = {
+    [GCB_DIST_NORMAL] = {.name = "normal"},
+    [GCB_DIST_LAPLACE] = {.name = "laplace"},
+    [GCB_DIST_STUDENT_T] = {.name = "student-t",
+                            .key = "df",
+                            .max = 1e6,
+                            .open = true,
+                            .offset = offsetof(struct gcb_synthetic, df)},
+    [GCB_DIST_SPARSE] = {.name = "sparse",
+                         .key = "zeros",
+                         .max = 1.0,
+                         .offset = offsetof(struct gcb_synthetic, zeros)},
+    [GCB_DIST_AR] = {.name = "ar",
+                     .key = "rho",
+                     .min = -1.0,
+                     .max = 1.0,
+                     .open = true,
+                     .offset = offsetof(struct gcb_synthetic, rho)},
 };
-#define ROWS (sizeof(rows) / sizeof(rows[0]))
+#define DIST_ROWS (sizeof(dist_rows) / sizeof(dist_rows[0]))
 
-static int unknown(const char *text, size_t n, struct gcb_diag *diag)
+static int fail_unknown(const char *text, size_t n, struct gcb_diag *diag)
 {
-    const char *names[ROWS], *near;
+    const char *names[DIST_ROWS], *near;
     char name[32], shown[64];
 
-    for (size_t i = 0; i < ROWS; i++)
-        names[i] = rows[i].name;
+    for (size_t i = 0; i < DIST_ROWS; i++)
+        names[i] = dist_rows[i].name;
     snprintf(name, sizeof(name), "%.*s", (int)(n < sizeof(name) ? n : sizeof(name)), text);
-    near = gcb_suggest(name, names, ROWS);
+    near = gcb_suggest(name, names, DIST_ROWS);
     return gcb_diag_set(diag, GCB_E_INVALID, "unknown distribution '%s'; %s%s%s",
                         gcb_escape(shown, sizeof(shown), name),
                         near ? "did you mean '"
-                             : "known are normal, laplace, student-t, sparse, ar",
+                             : "give one of normal, laplace, student-t, sparse, ar",
                         near ? near : "", near ? "'?" : "");
 }
 
-/* "KEY=VALUE" of a distribution that has the key. */
-static int parse_value(double *out, const struct dist_row *row, const char *text,
+/* Parses the "KEY=VALUE" of a distribution into its parameter. */
+static int parse_value(struct gcb_synthetic *out, const struct dist_row *row, const char *text,
                        struct gcb_diag *diag)
 {
     const size_t n = row->key ? strlen(row->key) : 0;
@@ -59,11 +73,11 @@ static int parse_value(double *out, const struct dist_row *row, const char *text
     if (strncmp(text, row->key, n) != 0 || text[n] != '=' || !gcb_parse_real(text + n + 1, &v))
         return gcb_diag_set(diag, GCB_E_INVALID, "distribution %s takes %s=NUMBER, not '%s'",
                             row->name, row->key, shown);
-    if (v < row->least || v > row->most || (row->open && (v <= row->least || v >= row->most)))
+    if (v < row->min || v > row->max || (row->open && (v <= row->min || v >= row->max)))
         return gcb_diag_set(diag, GCB_E_INVALID, "%s:%s is from %g to %g%s, not '%s'", row->name,
-                            row->key, row->least, row->most, row->open ? ", both excluded" : "",
+                            row->key, row->min, row->max, row->open ? ", both excluded" : "",
                             shown);
-    *out = v;
+    memcpy((char *)out + row->offset, &v, sizeof(v));
     return 0;
 }
 
@@ -71,35 +85,31 @@ int gcb_synthetic_parse(struct gcb_synthetic *out, const char *text, struct gcb_
 {
     struct gcb_synthetic s = {.df = 3.0, .zeros = 0.9, .rho = 0.9};
     const size_t n = strcspn(text, ":");
-    const struct dist_row *row = NULL;
-    double v = 0.0;
-    int err;
+    size_t dist = 0;
+    int err = 0;
 
-    for (size_t i = 0; i < ROWS; i++)
-        if (strlen(rows[i].name) == n && strncmp(rows[i].name, text, n) == 0)
-            row = &rows[i];
-    if (!row)
-        return unknown(text, n, diag);
-    s.dist = row->dist;
-    if (text[n] == ':') {
-        err = parse_value(&v, row, text + n + 1, diag);
-        if (err)
-            return err;
-        s.df = s.dist == GCB_DIST_STUDENT_T ? v : s.df;
-        s.zeros = s.dist == GCB_DIST_SPARSE ? v : s.zeros;
-        s.rho = s.dist == GCB_DIST_AR ? v : s.rho;
-    }
-    *out = s;
-    return 0;
+    while (dist < DIST_ROWS &&
+           (strlen(dist_rows[dist].name) != n || strncmp(dist_rows[dist].name, text, n) != 0))
+        dist++;
+    if (dist == DIST_ROWS)
+        return fail_unknown(text, n, diag);
+    s.dist = (enum gcb_dist)dist;
+    if (text[n] == ':')
+        err = parse_value(&s, &dist_rows[dist], text + n + 1, diag);
+    if (!err)
+        *out = s;
+    return err;
 }
 
-/* In (0, 1), symmetric about 1/2. */
+/* ---- values ---- */
+
+/* A uniform value in (0, 1); its distribution is symmetric about 1/2. */
 static double uniform(uint32_t word)
 {
     return ((double)word + 0.5) * 0x1p-32;
 }
 
-/* Four standard normal values (Box and Muller, two pairs). */
+/* Four standard normal values: two pairs by Box and Muller. */
 static void four_normal(double out[4], uint64_t seed, uint64_t block, uint64_t stream)
 {
     const struct gcb_philox_block b = gcb_philox(seed, block, stream);
@@ -121,8 +131,8 @@ static double laplace(uint32_t word)
 }
 
 /*
- * Student's t from two uniforms, for any number of degrees of freedom: the polar method of Bailey
- * (1994). Divided by its deviation where it has one, above two degrees.
+ * Student's t from two uniform values, for any degrees of freedom, by Bailey's polar method (1994). Above two degrees
+ * the standard deviation exists, and the value is divided by it.
  */
 static double student(double df, uint32_t radius, uint32_t angle)
 {
@@ -153,9 +163,9 @@ static void four_sparse(double out[4], double zeros, uint64_t seed, uint64_t blo
         out[i] = uniform(coin.word[i]) < zeros ? 0.0 : out[i];
 }
 
-/* Elements 4 * block and the three after it; `last` carries what an autoregressive one depends on. */
-static void four(const struct gcb_synthetic *s, double out[4], double *last, uint64_t seed,
-                 uint64_t block, uint64_t stream)
+/* Elements 4 * block to 4 * block + 3. *last is the element before them, on which `ar` depends. */
+static void four_values(const struct gcb_synthetic *s, double out[4], double *last, uint64_t seed,
+                        uint64_t block, uint64_t stream)
 {
     struct gcb_philox_block b;
 
@@ -174,7 +184,7 @@ static void four(const struct gcb_synthetic *s, double out[4], double *last, uin
     case GCB_DIST_AR:
         four_normal(out, seed, block, stream);
         for (int i = 0; i < 4; i++) {
-            if (block || i) /* the first stands for all that were before it */
+            if (block || i) /* the first element has no predecessor */
                 out[i] = s->rho * *last + sqrt(1.0 - s->rho * s->rho) * out[i];
             *last = out[i];
         }
@@ -190,8 +200,118 @@ void gcb_synthetic_fill(const struct gcb_synthetic *s, float *out, uint64_t n, u
     double value[4], last = 0.0;
 
     for (uint64_t i = 0; i < n; i += 4) {
-        four(s, value, &last, seed, i / 4, stream);
+        four_values(s, value, &last, seed, i / 4, stream);
         for (uint64_t j = 0; j < 4 && i + j < n; j++)
             out[i + j] = (float)(value[j] * SCALE);
     }
+}
+
+/* ---- layouts ---- */
+
+/* A layout that is being filled. */
+struct layout {
+    struct gcb_shape_row *rows;
+    size_t count;
+};
+
+__attribute__((format(printf, 3, 4))) static void add(struct layout *l, struct gcb_shape_row shape,
+                                                      const char *name, ...)
+{
+    struct gcb_shape_row *row = &l->rows[l->count++];
+    va_list args;
+
+    *row = shape;
+    va_start(args, name);
+    vsnprintf(row->name, sizeof(row->name), name, args);
+    va_end(args);
+}
+
+/* A weight and a bias of n elements each. */
+static void add_pair(struct layout *l, uint64_t n, const char *prefix, const char *name)
+{
+    const struct gcb_shape_row shape = {.rank = 1, .dims = {n}};
+
+    add(l, shape, "%s%s.weight", prefix, name);
+    add(l, shape, "%s%s.bias", prefix, name);
+}
+
+/* A convolution of size x size pixels, and the batch normalisation after it. */
+static void add_convolution(struct layout *l, uint64_t out, uint64_t in, uint64_t size,
+                            const char *prefix, const char *name, const char *norm)
+{
+    add(l, (struct gcb_shape_row){.rank = 4, .dims = {out, in, size, size}}, "%s%s.weight", prefix,
+        name);
+    add_pair(l, out, prefix, norm);
+}
+
+static void add_resnet50(struct layout *l)
+{
+    static const unsigned blocks[] = {3, 4, 6, 3};
+    uint64_t in = 64;
+
+    add_convolution(l, 64, 3, 7, "", "conv1", "bn1");
+    for (unsigned stage = 0; stage < 4; stage++) {
+        const uint64_t width = UINT64_C(64) << stage, out = 4 * width;
+
+        for (unsigned block = 0; block < blocks[stage]; block++, in = out) {
+            char prefix[32];
+
+            snprintf(prefix, sizeof(prefix), "layer%u.%u.", stage + 1, block);
+            add_convolution(l, width, in, 1, prefix, "conv1", "bn1");
+            add_convolution(l, width, width, 3, prefix, "conv2", "bn2");
+            add_convolution(l, out, width, 1, prefix, "conv3", "bn3");
+            if (block == 0)
+                add_convolution(l, out, in, 1, prefix, "downsample.0", "downsample.1");
+        }
+    }
+    add(l, (struct gcb_shape_row){.rank = 2, .dims = {1000, in}}, "fc.weight");
+    add(l, (struct gcb_shape_row){.rank = 1, .dims = {1000}}, "fc.bias");
+}
+
+static void add_linear(struct layout *l, uint64_t in, uint64_t out, const char *prefix,
+                       const char *name)
+{
+    add(l, (struct gcb_shape_row){.rank = 2, .dims = {in, out}}, "%s%s.weight", prefix, name);
+    add(l, (struct gcb_shape_row){.rank = 1, .dims = {out}}, "%s%s.bias", prefix, name);
+}
+
+static void add_gpt2(struct layout *l)
+{
+    enum { WIDTH = 768, BLOCKS = 12, VOCABULARY = 50257, CONTEXT = 1024 };
+
+    add(l, (struct gcb_shape_row){.rank = 2, .dims = {VOCABULARY, WIDTH}},
+        "transformer.wte.weight");
+    add(l, (struct gcb_shape_row){.rank = 2, .dims = {CONTEXT, WIDTH}}, "transformer.wpe.weight");
+    for (unsigned block = 0; block < BLOCKS; block++) {
+        char prefix[32];
+
+        snprintf(prefix, sizeof(prefix), "transformer.h.%u.", block);
+        add_pair(l, WIDTH, prefix, "ln_1");
+        add_linear(l, WIDTH, 3 * WIDTH, prefix, "attn.c_attn");
+        add_linear(l, WIDTH, WIDTH, prefix, "attn.c_proj");
+        add_pair(l, WIDTH, prefix, "ln_2");
+        add_linear(l, WIDTH, 4 * WIDTH, prefix, "mlp.c_fc");
+        add_linear(l, 4 * WIDTH, WIDTH, prefix, "mlp.c_proj");
+    }
+    add_pair(l, WIDTH, "transformer.", "ln_f");
+}
+
+size_t gcb_synthetic_layout(struct gcb_shape_row rows[GCB_LAYOUT_ROWS], const char *name)
+{
+    struct layout l = {.rows = rows};
+
+    if (strcmp(name, "resnet50") == 0)
+        add_resnet50(&l);
+    else if (strcmp(name, "gpt2") == 0)
+        add_gpt2(&l);
+    return l.count;
+}
+
+uint64_t gcb_shape_elements(const struct gcb_shape_row *row)
+{
+    uint64_t n = 1;
+
+    for (unsigned i = 0; i < row->rank; i++)
+        n *= row->dims[i];
+    return n;
 }

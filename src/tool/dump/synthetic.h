@@ -4,8 +4,8 @@
 #include "src/lib/base/diag.h"
 
 /*
- * Synthetic gradients for `generate`, by Philox: value i of a stream depends on seed, stream and i alone
- * (ar: on the values before it), so files are the same on every machine with the same libm.
+ * Synthetic gradients, drawn by Philox. Value i of a stream depends only on seed, stream and i (with `ar` also on
+ * the values before it). So files are the same on all machines with the same libm.
  */
 enum gcb_dist {
     GCB_DIST_NORMAL,
@@ -26,19 +26,28 @@ struct gcb_synthetic {
 int gcb_synthetic_parse(struct gcb_synthetic *out, const char *text, struct gcb_diag *diag);
 
 /*
- * n values with unit variance where the distribution has one (sparse: those that are not zero), times
- * 0.01. All are finite. A fill of fewer values gives the first ones of a longer fill.
+ * Fills `out` with n finite values: 0.01 times values of unit variance, if the distribution has a variance (for
+ * `sparse`, the variance of the values that are not zero). A shorter fill gives the first values of a longer one.
  */
 void gcb_synthetic_fill(const struct gcb_synthetic *s, float *out, uint64_t n, uint64_t seed,
                         uint64_t stream);
 
-/* Parameter shapes of known networks, for --layout; flat is one tensor of the asked-for elements. */
+#define GCB_LAYOUT_ROWS 161 /* in the longest layout */
+
+/* One parameter of a network. */
 struct gcb_shape_row {
-    const char *name;
+    char name[48];
     unsigned rank;
     uint64_t dims[4];
 };
-/* Rows of "resnet50" or "gpt2" (124 M) in registration order; NULL for an unknown name. */
-const struct gcb_shape_row *gcb_synthetic_layout(const char *name, size_t *count);
+
+/*
+ * The parameters of "resnet50" or "gpt2" (124 M parameters), in the order in which their reference implementations
+ * register them. Fills `rows` and returns how many; 0 for an unknown name.
+ */
+size_t gcb_synthetic_layout(struct gcb_shape_row rows[GCB_LAYOUT_ROWS], const char *name);
+
+/* Product of a row's dims. */
+uint64_t gcb_shape_elements(const struct gcb_shape_row *row);
 
 #endif

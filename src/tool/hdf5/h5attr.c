@@ -4,11 +4,10 @@
 
 enum { MAX_ATTRIBUTES = 256 };
 
-/* An open attribute whose type and shape have been looked at. */
+/* An open attribute, with its type and shape. */
 struct attribute {
     hid_t id, type;
     H5T_class_t kind;
-    int rank;
     hssize_t count;
 };
 
@@ -20,19 +19,19 @@ static void attribute_close(struct attribute *a)
         H5Aclose(a->id);
 }
 
-static bool read_shape(struct attribute *a)
+static bool read_count(struct attribute *a)
 {
     const hid_t space = H5Aget_space(a->id);
 
     if (space < 0)
         return false;
-    a->rank = H5Sget_simple_extent_type(space) == H5S_NULL ? -1 : H5Sget_simple_extent_ndims(space);
-    a->count = H5Sget_simple_extent_npoints(space);
+    a->count =
+        H5Sget_simple_extent_type(space) == H5S_NULL ? -1 : H5Sget_simple_extent_npoints(space);
     H5Sclose(space);
-    return a->rank >= 0 && a->count >= 0;
+    return a->count >= 0;
 }
 
-/* On failure there is nothing to close. */
+/* After a failure nothing is open. */
 static bool attribute_open(struct attribute *a, hid_t object, const char *name)
 {
     *a = (struct attribute){0};
@@ -43,14 +42,14 @@ static bool attribute_open(struct attribute *a, hid_t object, const char *name)
         a->type = H5Aget_type(a->id);
     if (a->type > 0)
         a->kind = H5Tget_class(a->type);
-    if (a->type > 0 && a->kind >= 0 && read_shape(a))
+    if (a->type > 0 && a->kind >= 0 && read_count(a))
         return true;
     attribute_close(a);
     return false;
 }
 
-/* Only plain numbers: HDF5 converts others by code that few have tried. */
-static bool plain_number(const struct attribute *a)
+/* Is it of a common number format? HDF5 converts the others with code that is little tested. */
+static bool is_plain_number(const struct attribute *a)
 {
     const size_t size = H5Tget_size(a->type);
 
@@ -69,18 +68,17 @@ bool gcb_h5attr_number(hid_t object, const char *name, double *value)
 
     if (!attribute_open(&a, object, name))
         return false;
-    ok = a.count == 1 && plain_number(&a) && H5Aread(a.id, H5T_NATIVE_DOUBLE, &v) >= 0;
+    ok = a.count == 1 && is_plain_number(&a) && H5Aread(a.id, H5T_NATIVE_DOUBLE, &v) >= 0;
     if (ok)
         *value = v;
     attribute_close(&a);
     return ok;
 }
 
-/* HDF5 clips what int64_t cannot hold; a value at the limit is therefore not believed. */
-static bool read_integers(const struct attribute *a, int64_t *values)
+static bool read_integer(const struct attribute *a, int64_t *value)
 {
-    return a->kind == H5T_INTEGER && plain_number(a) &&
-           H5Aread(a->id, H5T_NATIVE_INT64, values) >= 0;
+    return a->kind == H5T_INTEGER && is_plain_number(a) &&
+           H5Aread(a->id, H5T_NATIVE_INT64, value) >= 0;
 }
 
 bool gcb_h5attr_integer(hid_t object, const char *name, int64_t *value)
@@ -91,14 +89,15 @@ bool gcb_h5attr_integer(hid_t object, const char *name, int64_t *value)
 
     if (!attribute_open(&a, object, name))
         return false;
-    ok = a.count == 1 && read_integers(&a, &v) && v != INT64_MAX && v != INT64_MIN;
+    /* HDF5 clips numbers that int64_t cannot hold, so a number at the limit counts as too large */
+    ok = a.count == 1 && read_integer(&a, &v) && v != INT64_MAX && v != INT64_MIN;
     if (ok)
         *value = v;
     attribute_close(&a);
     return ok;
 }
 
-/* Fixed length: padded with zeros or blanks, not always terminated. */
+/* A text of fixed length is padded with zeros or blanks and need not be terminated. */
 static bool read_fixed(const struct attribute *a, char *out, size_t size)
 {
     const size_t n = H5Tget_size(a->type);
@@ -145,7 +144,7 @@ bool gcb_h5attr_text(hid_t object, const char *name, char *out, size_t size)
     return ok;
 }
 
-struct each {
+struct visitor {
     void (*visit)(void *ctx, hid_t object, const char *name);
     void *ctx;
     int left;
@@ -153,20 +152,20 @@ struct each {
 
 static herr_t on_attribute(hid_t object, const char *name, const H5A_info_t *info, void *ctx)
 {
-    struct each *e = ctx;
+    struct visitor *v = ctx;
 
     (void)info;
-    if (e->left-- == 0)
+    if (v->left-- == 0)
         return 1;
-    e->visit(e->ctx, object, name);
+    v->visit(v->ctx, object, name);
     return 0;
 }
 
 void gcb_h5attr_each(hid_t object, void (*visit)(void *ctx, hid_t object, const char *name),
                      void *ctx)
 {
-    struct each e = {visit, ctx, MAX_ATTRIBUTES};
+    struct visitor v = {visit, ctx, MAX_ATTRIBUTES};
     hsize_t at = 0;
 
-    (void)H5Aiterate2(object, H5_INDEX_NAME, H5_ITER_INC, &at, on_attribute, &e);
+    (void)H5Aiterate2(object, H5_INDEX_NAME, H5_ITER_INC, &at, on_attribute, &v);
 }

@@ -7,20 +7,20 @@
 #include <stdint.h>
 
 /*
- * Attributes of an object in an untrusted file. An attribute that is absent, damaged, of another type or
- * too large counts as absent: each returns false then and leaves its results alone.
+ * Reads attributes of an object in an untrusted file. Each function returns false and leaves its results unchanged
+ * if the attribute is absent, damaged, of another type or too large.
  */
 
-/* A single integer or float (a scalar, or an array of one). */
+/* One integer or float: a scalar, or an array with one element. */
 bool gcb_h5attr_number(hid_t object, const char *name, double *value);
 
-/* A single integer that int64_t holds. */
+/* One integer that fits int64_t. */
 bool gcb_h5attr_integer(hid_t object, const char *name, int64_t *value);
 
-/* A single text, fixed or of variable length, shorter than size bytes; terminated. */
+/* One text of fixed or variable length, shorter than `size` bytes. The copy is terminated. */
 bool gcb_h5attr_text(hid_t object, const char *name, char *out, size_t size);
 
-/* Calls visit(ctx, name) for each attribute, at most 256 of them, in no promised order. */
+/* Calls visit(ctx, object, name) for at most 256 attributes. Their order is unspecified. */
 void gcb_h5attr_each(hid_t object, void (*visit)(void *ctx, hid_t object, const char *name),
                      void *ctx);
 

@@ -1,12 +1,18 @@
-/* Which data of an untrusted file may be read. */
-#include <inttypes.h>
+#include "src/tool/hdf5/h5dataset.h"
 
-#include "src/tool/hdf5/h5chunk.h"
+#include <inttypes.h>
+#include <stdio.h>
+#include <zlib.h>
+
+#include "src/lib/base/alloc.h"
 
 enum {
     MAX_CHUNK = 256 << 20, /* bytes: HDF5 unpacks a chunk in memory of its own */
-    FREE_BYTES = 64 << 10,
-    MAX_INFLATION = 1100,
+    FILL_BYTES = 64 << 10, /* a dataset of so many bytes may store none of them */
+    MAX_INFLATION = 1100,  /* times the stored bytes */
+    CHECKSUM = 4,          /* bytes that fletcher32 appends */
+    SCRATCH = 16384,
+    BOX_CHUNKS = 1024, /* chunks in one read: HDF5 keeps about a KiB for each */
 };
 
 int gcb_h5dataset_open(struct gcb_h5dataset *out, const struct gcb_h5file *file, hid_t at,
@@ -38,7 +44,9 @@ void gcb_h5dataset_close(struct gcb_h5dataset *dataset)
     *dataset = (struct gcb_h5dataset){0};
 }
 
-/* What a check below finds, before it is put into words with file and dataset. */
+/* ---- vetting ---- */
+
+/* The result of a check, to which the caller adds the names of file and dataset. */
 struct finding {
     int status;
     const char *text;
@@ -56,66 +64,67 @@ static struct finding refused(const char *text)
     return (struct finding){GCB_E_UNSUPPORTED, text};
 }
 
-static struct finding check_filter(struct gcb_h5dataset *d, H5Z_filter_t id)
+static struct finding vet_filter(struct gcb_h5dataset *d, H5Z_filter_t id)
 {
     bool deflated = false;
 
     if (id != H5Z_FILTER_DEFLATE && id != H5Z_FILTER_SHUFFLE && id != H5Z_FILTER_FLETCHER32)
         return refused("its filter is none of deflate, shuffle, fletcher32; "
                        "h5repack -f GZIP=1 rewrites it");
-    /* Deflate after deflate would multiply what the limit on inflation allows. */
+    /* Two deflates would multiply what MAX_INFLATION allows. */
     for (unsigned i = 0; i < d->filter_count; i++) {
         if (d->filters[i] == id)
             return damaged("a filter is applied twice");
         deflated |= d->filters[i] == H5Z_FILTER_DEFLATE;
     }
-    /* Such a chunk could not be inflated for its length without undoing the shuffle first. */
+    /* The reader counts inflated bytes, for which it would have to undo this shuffle first. */
     if (id == H5Z_FILTER_SHUFFLE && deflated)
-        return refused("it is shuffled after deflating, not before");
+        return refused("it is shuffled after deflating; h5repack -f SHUF -f GZIP=1 rewrites it");
     if (H5Zfilter_avail(id) <= 0)
-        return refused("its filter is missing from this build of HDF5");
+        return refused("this build of HDF5 lacks its filter");
     d->filters[d->filter_count++] = id;
     return fine;
 }
 
-static struct finding check_filters(struct gcb_h5dataset *d, hid_t dcpl)
+static struct finding vet_filters(struct gcb_h5dataset *d, hid_t dcpl)
 {
     const int n = H5Pget_nfilters(dcpl);
     struct finding found = fine;
 
     if (n < 0 || n > GCB_H5_FILTERS)
-        return damaged("more filters than make sense");
+        return damaged("it has more than 4 filters");
     for (int i = 0; i < n && !found.status; i++) {
         size_t values = 0;
         unsigned flags, config;
 
-        found = check_filter(
+        found = vet_filter(
             d, H5Pget_filter2(dcpl, (unsigned)i, &flags, &values, NULL, 0, NULL, &config));
     }
     return found;
 }
 
-static struct finding check_chunk(struct gcb_h5dataset *d, hid_t dcpl)
+static struct finding vet_chunks(struct gcb_h5dataset *d, hid_t dcpl)
 {
     hsize_t chunk[GCB_MAX_RANK];
     const int rank = H5Pget_chunk(dcpl, GCB_MAX_RANK, chunk);
     uint64_t bytes = d->type_size;
 
     if (rank < 1 || (unsigned)rank != d->rank)
-        return damaged("the rank of its chunks is not its own");
+        return damaged("its chunks have another rank than its shape");
     for (int i = 0; i < rank; i++) {
         if (chunk[i] == 0)
-            return damaged("a chunk is empty");
+            return damaged("the shape of its chunks has a zero");
         if (__builtin_mul_overflow(bytes, chunk[i], &bytes) || bytes > MAX_CHUNK)
-            return refused("a chunk is larger than 256 MiB");
+            return refused(
+                "its chunks are larger than 256 MiB; h5repack -l CHUNK=DIMS rewrites it");
         d->chunk[i] = chunk[i];
     }
     d->chunk_rank = d->rank;
-    return check_filters(d, dcpl);
+    return vet_filters(d, dcpl);
 }
 
-/* Shape and element count; sets d->count only when the product fits. */
-static struct finding check_shape(struct gcb_h5dataset *d, hid_t space)
+/* Fills shape and element count. */
+static struct finding vet_extent(struct gcb_h5dataset *d, hid_t space)
 {
     const H5S_class_t kind = H5Sget_simple_extent_type(space);
     const int rank = kind == H5S_SIMPLE ? H5Sget_simple_extent_ndims(space) : 0;
@@ -133,14 +142,16 @@ static struct finding check_shape(struct gcb_h5dataset *d, hid_t space)
     }
     for (int i = 0; i < rank && !empty; i++)
         if (__builtin_mul_overflow(bytes, dims[i], &bytes))
-            return damaged("its shape is larger than memory can be");
+            return damaged("its shape is larger than any memory");
     d->count = empty ? 0 : bytes / d->type_size;
     return fine;
 }
 
-/* Where the data lives; decided before its shape is asked for, which would open the sources of a virtual
- * dataset. Sets *outside where storage is not in this file and that is allowed. */
-static struct finding check_storage(const struct gcb_h5file *file, hid_t dcpl, bool *outside)
+/*
+ * Decides where the data may be stored. Comes before the shape is asked for, which would open the sources of a
+ * virtual dataset. Sets *outside if the data is in other files and that is allowed.
+ */
+static struct finding vet_storage(const struct gcb_h5file *file, hid_t dcpl, bool *outside)
 {
     const H5D_layout_t layout = H5Pget_layout(dcpl);
     const int external = H5Pget_external_count(dcpl);
@@ -150,7 +161,7 @@ static struct finding check_storage(const struct gcb_h5file *file, hid_t dcpl, b
     *outside = layout == H5D_VIRTUAL || external > 0;
     if (layout != H5D_VIRTUAL && layout != H5D_COMPACT && layout != H5D_CONTIGUOUS &&
         layout != H5D_CHUNKED)
-        return refused("its layout is unknown");
+        return refused("it has an unknown storage layout");
     if (*outside && !file->limits.allow_external)
         return refused(external > 0
                            ? "its data is in another file; --allow-external lets it be read"
@@ -159,31 +170,31 @@ static struct finding check_storage(const struct gcb_h5file *file, hid_t dcpl, b
     return fine;
 }
 
-/* Against what is stored, unless that is `elsewhere`: in other files, whose size is not this one's. */
-static int check_stored(const struct gcb_h5dataset *d, const struct gcb_h5file *file,
-                        const char *shown, struct gcb_diag *diag)
+/* Compares the declared size with the bytes stored in this file. */
+static int vet_stored(const struct gcb_h5dataset *d, const struct gcb_h5file *file,
+                      const char *shown, struct gcb_diag *diag)
 {
     const uint64_t bytes = d->count * d->type_size;
     const uint64_t stored = H5Dget_storage_size(d->id);
 
     if (stored > file->size)
         return gcb_h5file_fail(file, shown, GCB_E_CORRUPT, diag,
-                               "says it stores %" PRIu64 " bytes in a file of %" PRIu64, stored,
-                               file->size);
-    if (bytes > FREE_BYTES && bytes / MAX_INFLATION > stored)
+                               "says it stores %" PRIu64 " bytes, but the file has %" PRIu64,
+                               stored, file->size);
+    if (bytes > FILL_BYTES && bytes / MAX_INFLATION > stored)
         return gcb_h5file_fail(file, shown, GCB_E_CORRUPT, diag,
                                "declares %" PRIu64 " bytes but stores %" PRIu64, bytes, stored);
     return 0;
 }
 
-static int check_size(const struct gcb_h5dataset *d, const struct gcb_h5file *file,
-                      const char *shown, bool elsewhere, struct gcb_diag *diag)
+static int vet_size(const struct gcb_h5dataset *d, const struct gcb_h5file *file, const char *shown,
+                    bool outside, struct gcb_diag *diag)
 {
     const uint64_t bytes = d->count * d->type_size;
     int err = 0;
 
-    if (!elsewhere)
-        err = check_stored(d, file, shown, diag);
+    if (!outside)
+        err = vet_stored(d, file, shown, diag);
     if (!err && bytes > file->limits.max_bytes)
         err = gcb_h5file_fail(file, shown, GCB_E_NOMEM, diag,
                               "%" PRIu64 " bytes, more than --max-bytes %" PRIu64, bytes,
@@ -207,30 +218,30 @@ static struct finding vet_shape(struct gcb_h5dataset *d)
     struct finding found = damaged("its shape cannot be read");
 
     if (space > 0) {
-        found = check_shape(d, space);
+        found = vet_extent(d, space);
         H5Sclose(space);
     }
     return found;
 }
 
-/* Everything but the size. */
+/* Checks everything except the size. */
 static struct finding vet_kind(struct gcb_h5dataset *d, const struct gcb_h5file *file,
                                bool *outside)
 {
     struct finding found;
     hid_t dcpl;
 
-    /* An address means contiguous in the file at hand. Most are, and the list costs more than the rest. */
+    /* Data with an address is contiguous in this file. Most data is, and getting the property list is slow. */
     if (H5Dget_offset(d->id) != HADDR_UNDEF)
         return vet_shape(d);
     dcpl = H5Dget_create_plist(d->id);
     if (dcpl < 0)
         return damaged("its properties cannot be read");
-    found = check_storage(file, dcpl, outside);
+    found = vet_storage(file, dcpl, outside);
     if (!found.status)
         found = vet_shape(d);
     if (!found.status && H5Pget_layout(dcpl) == H5D_CHUNKED)
-        found = check_chunk(d, dcpl);
+        found = vet_chunks(d, dcpl);
     H5Pclose(dcpl);
     return found;
 }
@@ -244,35 +255,223 @@ int gcb_h5dataset_vet(struct gcb_h5dataset *dataset, const struct gcb_h5file *fi
 
     if (found.status)
         return gcb_h5file_fail(file, shown, found.status, diag, "%s", found.text);
-    err = check_size(dataset, file, shown, outside || !in_this_file(dataset, file), diag);
+    err = vet_size(dataset, file, shown, outside || !in_this_file(dataset, file), diag);
     dataset->vetted = !err;
     return err;
 }
 
-static bool read_whole(const struct gcb_h5dataset *d, hid_t mem_type, void *out, char *cause,
-                       size_t size)
+/* ---- reading ---- */
+
+/*
+ * HDF5 (1.10.8, seen under AddressSanitizer) trusts that a filtered chunk unpacks to the chunk's size: a shorter one
+ * makes it read past its buffer, a longer one makes it take all the memory that the chunk asks for. So each chunk is
+ * inflated here first, only to count its bytes. That doubles the time of inflating, which is never timed.
+ */
+struct reader {
+    const struct gcb_h5dataset *dataset;
+    uint8_t *stored; /* one chunk as stored in the file; NULL without filters */
+    uint64_t cap;    /* bytes of `stored`; a valid chunk is not longer */
+    uint64_t bytes;  /* of an unpacked chunk */
+    char cause[160]; /* why reading failed */
+};
+
+static int reader_init(struct reader *r, const struct gcb_h5dataset *dataset)
 {
-    if (H5Dread(d->id, mem_type, H5S_ALL, H5S_ALL, H5P_DEFAULT, out) >= 0)
+    *r = (struct reader){.dataset = dataset, .bytes = dataset->type_size};
+    for (unsigned i = 0; i < dataset->chunk_rank; i++)
+        r->bytes *= dataset->chunk[i]; /* vetted: at most 256 MiB */
+    if (dataset->filter_count == 0)
+        return 0;
+    r->cap =
+        r->bytes + r->bytes / 64 + 1024; /* deflate adds less than that to data it cannot shrink */
+    r->stored = gcb_alloc(r->cap);
+    return r->stored ? 0 : GCB_E_NOMEM;
+}
+
+/* Number of bytes that the first n bytes of `stored` inflate to; limit + 1 if it is more, or if they are damaged. */
+static uint64_t inflated(uint8_t *stored, uint64_t n, uint64_t limit)
+{
+    uint8_t scratch[SCRATCH];
+    z_stream z = {.next_in = stored, .avail_in = (uInt)n};
+    uint64_t total = 0;
+    int state = Z_OK;
+
+    if (inflateInit(&z) != Z_OK)
+        return limit + 1;
+    while (state == Z_OK && total <= limit) {
+        z.next_out = scratch;
+        z.avail_out = SCRATCH;
+        state = inflate(&z, Z_NO_FLUSH);
+        total += SCRATCH - z.avail_out;
+    }
+    inflateEnd(&z);
+    return state == Z_STREAM_END && total <= limit ? total : limit + 1;
+}
+
+/* Does a chunk of n stored bytes unpack to its size? The bits of `mask` are the filters that this chunk left out. */
+static bool unpacks(const struct reader *r, uint64_t n, uint32_t mask)
+{
+    const struct gcb_h5dataset *d = r->dataset;
+
+    for (unsigned i = d->filter_count; i-- > 0;) {
+        if (mask & 1u << i)
+            continue;
+        if (d->filters[i] == H5Z_FILTER_FLETCHER32 && n < CHECKSUM)
+            return false;
+        if (d->filters[i] == H5Z_FILTER_FLETCHER32)
+            n -= CHECKSUM;
+        else if (d->filters[i] == H5Z_FILTER_DEFLATE)
+            n = inflated(r->stored, n, r->bytes + CHECKSUM);
+    }
+    return n == r->bytes;
+}
+
+static bool check_chunk(struct reader *r, const hsize_t *at)
+{
+    const struct gcb_h5dataset *d = r->dataset;
+    hsize_t n = 0;
+    uint32_t mask = 0;
+
+    if (H5Dget_chunk_storage_size(d->id, at, &n) < 0 || n == 0)
+        return true; /* not stored; if it is damaged, H5Dread fails */
+    return n <= r->cap && H5Dread_chunk(d->id, H5P_DEFAULT, at, &mask, r->stored) >= 0 &&
+           unpacks(r, n, mask);
+}
+
+/* Moves `at` to the next chunk of the box, the last dimension fastest. Returns false after the last chunk. */
+static bool next_chunk(const struct gcb_h5dataset *d, const hsize_t *start, const hsize_t *count,
+                       hsize_t *at)
+{
+    for (unsigned i = d->rank; i-- > 0;) {
+        if (d->chunk[i] < start[i] + count[i] - at[i]) {
+            at[i] += d->chunk[i];
+            return true;
+        }
+        at[i] = start[i];
+    }
+    return false;
+}
+
+/* Checks all chunks of a box that starts at a chunk's corner and is `count` elements long in each dimension. */
+static bool check_chunks(struct reader *r, const hsize_t *start, const hsize_t *count)
+{
+    const struct gcb_h5dataset *d = r->dataset;
+    hsize_t at[GCB_MAX_RANK];
+    bool ok;
+
+    if (d->filter_count ==
+        0) /* HDF5 then reads exactly the chunk's size (see access_list in h5file.c) */
         return true;
-    gcb_h5file_cause(cause, size);
+    for (unsigned i = 0; i < d->rank; i++)
+        at[i] = start[i];
+    do
+        ok = check_chunk(r, at);
+    while (ok && next_chunk(d, start, count, at));
+    return ok;
+}
+
+/* A box of whole chunks that moves over the dataset, the last dimension fastest. */
+struct box {
+    hsize_t start[GCB_MAX_RANK];
+    hsize_t step[GCB_MAX_RANK]; /* elements, a multiple of the chunk's */
+};
+
+/* Takes whole rows of chunks, from the last dimension to the first, up to BOX_CHUNKS chunks. */
+static void box_init(struct box *b, const struct gcb_h5dataset *d)
+{
+    uint64_t room = BOX_CHUNKS;
+
+    for (unsigned i = d->rank; i-- > 0;) {
+        const uint64_t chunks = d->dims[i] / d->chunk[i] + (d->dims[i] % d->chunk[i] != 0);
+        const uint64_t take = chunks < room ? chunks : room;
+
+        b->start[i] = 0;
+        b->step[i] = take * d->chunk[i];
+        room = take < chunks ? 1 : room / take;
+    }
+}
+
+/* Moves to the next box. Returns false after the last box. */
+static bool box_next(struct box *b, const struct gcb_h5dataset *d)
+{
+    for (unsigned i = d->rank; i-- > 0;) {
+        if (b->step[i] < d->dims[i] - b->start[i]) {
+            b->start[i] += b->step[i];
+            return true;
+        }
+        b->start[i] = 0;
+    }
+    return false;
+}
+
+static bool read_box(struct reader *r, const struct box *b, hid_t space, hid_t mem_type, void *out)
+{
+    const struct gcb_h5dataset *d = r->dataset;
+    hsize_t count[GCB_MAX_RANK];
+
+    for (unsigned i = 0; i < d->rank; i++) {
+        const hsize_t left = d->dims[i] - b->start[i];
+
+        count[i] = b->step[i] < left ? b->step[i] : left;
+    }
+    if (!check_chunks(r, b->start, count)) {
+        snprintf(r->cause, sizeof(r->cause), "a chunk does not unpack to its size");
+        return false;
+    }
+    /* `out` has the dataset's shape, so the same selection serves both sides */
+    if (H5Sselect_hyperslab(space, H5S_SELECT_SET, b->start, NULL, count, NULL) >= 0 &&
+        H5Dread(d->id, mem_type, space, space, H5P_DEFAULT, out) >= 0)
+        return true;
+    gcb_h5file_cause(r->cause, sizeof(r->cause));
+    return false;
+}
+
+static bool read_boxes(struct reader *r, hid_t mem_type, void *out)
+{
+    const struct gcb_h5dataset *d = r->dataset;
+    hsize_t dims[GCB_MAX_RANK];
+    struct box b;
+    hid_t space;
+    bool ok;
+
+    for (unsigned i = 0; i < d->rank; i++)
+        dims[i] = d->dims[i];
+    box_init(&b, d);
+    space = H5Screate_simple((int)d->rank, dims, NULL);
+    if (space < 0) {
+        gcb_h5file_cause(r->cause, sizeof(r->cause));
+        return false;
+    }
+    do
+        ok = read_box(r, &b, space, mem_type, out);
+    while (ok && box_next(&b, d));
+    H5Sclose(space);
+    return ok;
+}
+
+static bool read_whole(struct reader *r, hid_t mem_type, void *out)
+{
+    if (H5Dread(r->dataset->id, mem_type, H5S_ALL, H5S_ALL, H5P_DEFAULT, out) >= 0)
+        return true;
+    gcb_h5file_cause(r->cause, sizeof(r->cause));
     return false;
 }
 
 int gcb_h5dataset_read(const struct gcb_h5dataset *dataset, const struct gcb_h5file *file,
                        const char *shown, hid_t mem_type, void *out, struct gcb_diag *diag)
 {
-    char cause[160];
-    bool ok = true;
+    struct reader r;
+    bool ok;
 
     if (!dataset->vetted)
         return gcb_h5file_fail(file, shown, GCB_E_INTERNAL, diag, "read before it was vetted");
     if (dataset->count == 0)
         return 0;
-    if (!dataset->chunk_rank)
-        ok = read_whole(dataset, mem_type, out, cause, sizeof(cause));
-    else if (gcb_h5chunk_read(dataset, mem_type, out, &ok, cause, sizeof(cause)) != 0)
+    if (reader_init(&r, dataset))
         return gcb_h5file_fail(file, shown, GCB_E_NOMEM, diag, "out of memory for a chunk");
+    ok = dataset->chunk_rank ? read_boxes(&r, mem_type, out) : read_whole(&r, mem_type, out);
+    gcb_free(r.stored);
     if (ok)
         return 0;
-    return gcb_h5file_fail(file, shown, GCB_E_CORRUPT, diag, "cannot be read (%s)", cause);
+    return gcb_h5file_fail(file, shown, GCB_E_CORRUPT, diag, "cannot be read (%s)", r.cause);
 }

@@ -31,7 +31,7 @@ struct cause {
     size_t size;
 };
 
-/* Walking upward, the first entry is the innermost one. */
+/* H5Ewalk2 upward starts at the innermost error, so the first one is enough. */
 static herr_t take_first(unsigned n, const H5E_error2_t *error, void *ctx)
 {
     const struct cause *c = ctx;
@@ -61,8 +61,8 @@ static herr_t refuse_external(const char *parent_file, const char *parent_group,
 }
 
 /*
- * The second barrier, behind the checks: whatever they overlook cannot leave the file, because external
- * links do not open and other files are looked for where there are none.
+ * A second barrier, in case the checks overlook something: external links do not open, and HDF5 looks for other
+ * files in a place that has none.
  */
 static bool set_barriers(hid_t list)
 {
@@ -72,9 +72,9 @@ static bool set_barriers(hid_t list)
 }
 
 /*
- * No chunk cache: each chunk is read once. And without one HDF5 reads what is not filtered straight from the
- * file, by the chunk's own size; into the cache it would read the length that the file's index gives and
- * then use all of the chunk (1.10.8, seen under AddressSanitizer).
+ * Turns the chunk cache off. Each chunk is read only once. And without the cache, HDF5 reads an unfiltered chunk by
+ * the chunk's own size. Into the cache it reads the length given in the file's index, and then uses the whole chunk,
+ * even if that length is shorter (1.10.8, seen under AddressSanitizer).
  */
 static hid_t access_list(bool allow_external)
 {
@@ -89,17 +89,18 @@ static hid_t access_list(bool allow_external)
     return list;
 }
 
-/* A pipe or device would hang or lie; HDF5 seeks. */
+/* HDF5 seeks, so reading a pipe or device would hang or give wrong data. */
 static int check_regular(struct gcb_h5file *f, const char *path, struct gcb_diag *diag)
 {
     struct stat st;
 
     if (!*path)
-        return gcb_diag_set(diag, GCB_E_IO, "'' is no name of a file");
+        return gcb_diag_set(diag, GCB_E_IO, "the file name is empty");
     if (stat(path, &st) != 0)
         return gcb_h5file_fail(f, NULL, GCB_E_IO, diag, "%s", strerror(errno));
     if (S_ISDIR(st.st_mode))
-        return gcb_h5file_fail(f, NULL, GCB_E_INVALID, diag, "is a folder; name the files in it");
+        return gcb_h5file_fail(f, NULL, GCB_E_INVALID, diag,
+                               "is a folder; give the files in it instead");
     if (!S_ISREG(st.st_mode))
         return gcb_h5file_fail(f, NULL, GCB_E_INVALID, diag, "not a regular file");
     if (st.st_size == 0)
@@ -123,8 +124,8 @@ static int explain_open(const struct gcb_h5file *f, const char *path, struct gcb
     if (H5Fis_hdf5(path) == 0 && first == '{')
         return gcb_h5file_fail(
             f, NULL, GCB_E_CORRUPT, diag,
-            "not an HDF5 file: it looks like results, which plot, report, payoff "
-            "and regress read");
+            "not an HDF5 file but probably results; plot, report, payoff and regress read "
+            "those");
     if (H5Fis_hdf5(path) == 0)
         return gcb_h5file_fail(f, NULL, GCB_E_CORRUPT, diag, "not an HDF5 file");
     return gcb_h5file_fail(f, NULL, GCB_E_CORRUPT, diag, "damaged or cut short (%s)", cause);
@@ -134,7 +135,7 @@ static int open_file(struct gcb_h5file *f, const char *path, struct gcb_diag *di
 {
     f->access = access_list(f->limits.allow_external);
     if (f->access < 0)
-        return gcb_h5file_fail(f, NULL, GCB_E_NOMEM, diag, "no property list");
+        return gcb_h5file_fail(f, NULL, GCB_E_NOMEM, diag, "HDF5 cannot make a property list");
     f->id = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
     if (f->id < 0)
         return explain_open(f, path, diag);
@@ -149,12 +150,12 @@ int gcb_h5file_open(struct gcb_h5file *out, const char *path, const struct gcb_h
     *out = (struct gcb_h5file){.limits = *limits};
     if (out->limits.max_bytes == 0)
         out->limits.max_bytes = gcb_host_memory() / 2;
-    if (out->limits.max_bytes == 0) /* unknown here */
+    if (out->limits.max_bytes == 0) /* the memory size is unknown */
         out->limits.max_bytes = UINT64_C(1) << 32;
     gcb_escape(out->shown, sizeof(out->shown), path);
-    /* Both are the process's, and cheap: set each time, lest another user of HDF5 undid them. */
+    /* Both settings belong to the process. Set them each time: other users of HDF5 may have changed them. */
     if (H5Eset_auto2(H5E_DEFAULT, NULL, NULL) < 0 || H5PLset_loading_state(0) < 0)
-        err = gcb_h5file_fail(out, NULL, GCB_E_INTERNAL, diag, "HDF5 does not start");
+        err = gcb_h5file_fail(out, NULL, GCB_E_INTERNAL, diag, "HDF5 cannot be initialised");
     else
         err = check_regular(out, path, diag);
     if (!err)

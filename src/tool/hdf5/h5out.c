@@ -1,4 +1,4 @@
-#include "src/tool/hdf5/h5out_private.h"
+#include "src/tool/hdf5/h5out.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,17 +12,22 @@
 
 #include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"
+#include "src/lib/tensor/tensor.h"
 
-#define META_RESERVE ((uint64_t)1 << 20) /* what metadata may add to a file between two datasets */
+#define META_RESERVE \
+    ((uint64_t)1 << 20) /* bytes of metadata that may follow before the next check of the limit */
 #define COPY_BYTES ((size_t)64 << 10)
+#define MAX_TEXT 65000 /* bytes of an attribute: what readers of the old format accept */
 
-int gcb_h5out_fail(struct gcb_h5out *f, int status, const char *why, struct gcb_diag *diag)
+/* Sets "FILE: cannot be written: WHY" and returns `status`. The file is never committed after this. */
+static int fail(struct gcb_h5out *f, int status, const char *why, struct gcb_diag *diag)
 {
     f->failed = true;
     return gcb_diag_set(diag, status, "%s: cannot be written: %s", f->shown, why);
 }
 
-int gcb_h5out_write(int fd, const void *bytes, size_t n, uint64_t at)
+/* Writes n bytes at the offset `at` of a file. Returns 0 or errno. */
+static int write_all(int fd, const void *bytes, size_t n, uint64_t at)
 {
     const uint8_t *p = bytes;
 
@@ -40,22 +45,26 @@ int gcb_h5out_write(int fd, const void *bytes, size_t n, uint64_t at)
     return 0;
 }
 
-int gcb_h5out_check_limit(struct gcb_h5out *f, uint64_t more, struct gcb_diag *diag)
+/*
+ * Is there room for `more` bytes under the limit on file sizes? The limit also counts for HDF5's file in memory,
+ * whose writes must not fail half-way.
+ */
+static int check_limit(struct gcb_h5out *f, uint64_t more, struct gcb_diag *diag)
 {
     struct rlimit limit;
     hsize_t now = 0;
 
     if (f->file && H5Fget_filesize(f->file, &now) < 0)
-        return gcb_h5out_fail(f, GCB_E_INTERNAL, "HDF5 does not tell its size", diag);
+        return fail(f, GCB_E_INTERNAL, "HDF5 cannot tell its size", diag);
     if (getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
         return 0;
     if (more > limit.rlim_cur || now + META_RESERVE > limit.rlim_cur - more)
-        return gcb_h5out_fail(f, GCB_E_IO, "the limit on file sizes (ulimit -f) would be passed",
-                              diag);
+        return fail(f, GCB_E_IO, "it would pass the limit on file sizes; raise it with ulimit -f",
+                    diag);
     return 0;
 }
 
-/* The format of HDF5 1.8: all metadata carry checksums, so damage is found before it is believed. */
+/* The format of HDF5 1.8: all metadata have checksums, so a reader finds damage before it acts on it. */
 static hid_t access_list(void)
 {
     const hid_t fapl = H5Pcreate(H5P_FILE_ACCESS);
@@ -68,8 +77,8 @@ static hid_t access_list(void)
 }
 
 /*
- * Copies the bytes of a file that is in memory. H5Fget_file_image would do it, but clears a flag in the
- * first block and leaves the checksum over it as it was.
+ * Copies the bytes of a file in memory. H5Fget_file_image clears a flag in the first block without correcting the
+ * block's checksum, so it cannot be used.
  */
 static size_t copy_image(hid_t file, void *image, size_t size)
 {
@@ -83,7 +92,7 @@ static size_t copy_image(hid_t file, void *image, size_t size)
     return (size_t)n;
 }
 
-/* The bytes of an empty HDF5 file; returns how many, or 0. */
+/* Fills `image` with an empty HDF5 file. Returns its length, or 0 on failure. */
 static size_t empty_image(hid_t fapl, void *image, size_t size)
 {
     const hid_t fcpl = H5Pcreate(H5P_FILE_CREATE), core = H5Pcopy(fapl);
@@ -105,18 +114,18 @@ static size_t empty_image(hid_t fapl, void *image, size_t size)
 }
 
 /*
- * HDF5 insists on a file with a name. So it opens an empty one of ours, in which it only marks that it is
- * open, and then the file in memory slips under its descriptor. Returns errno.
+ * HDF5 only opens a file by name. So it opens an empty file on disk, in which it marks only that the file is open.
+ * Then dup2 puts the file in memory under HDF5's descriptor. Returns 0 or errno.
  */
 static int start_with(struct gcb_h5out *f, hid_t fapl)
 {
     uint8_t image[8192];
     const size_t n = empty_image(fapl, image, sizeof(image));
     void *handle;
-    int err = n ? gcb_h5out_write(f->disk, image, n, 0) : ENOMEM;
+    int err = n ? write_all(f->disk, image, n, 0) : ENOMEM;
 
     if (!err)
-        err = gcb_h5out_write(f->memory, image, n, 0);
+        err = write_all(f->memory, image, n, 0);
     if (err)
         return err;
     errno = 0;
@@ -149,20 +158,207 @@ int gcb_h5out_init(struct gcb_h5out *f, const char *path, bool force, const char
     gcb_escape(f->shown, sizeof(f->shown), path);
     err = gcb_outfile_init(&f->out, path, force, inputs, input_count, diag);
     if (!err)
-        err = gcb_h5out_check_limit(f, 0, diag);
+        err = check_limit(f, 0, diag);
     if (err)
         goto out;
     H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
     why = start(f);
     if (why)
-        err = gcb_h5out_fail(f, GCB_E_IO, strerror(why), diag);
+        err = fail(f, GCB_E_IO, strerror(why), diag);
 out:
     if (err)
         gcb_h5out_fini(f);
     return err;
 }
 
-/* Copies the bytes [from, to) of the file in memory to their place on disk. Returns errno. */
+/* ---- datasets and attributes ---- */
+
+bool gcb_h5path_plain(const char *path)
+{
+    for (const char *p = path; *p == '/'; p += strcspn(p, "/")) {
+        p++;
+        if (*p == '/' || *p == '\0' || strcmp(p, ".") == 0 || strncmp(p, "./", 2) == 0)
+            return false;
+    }
+    return path[0] == '/';
+}
+
+/* Makes the missing groups above `path`. Times are not stored, so the same input gives the same bytes. */
+static int create_groups(hid_t file, const char *path)
+{
+    const hid_t gcpl = H5Pcreate(H5P_GROUP_CREATE);
+    char *part = gcb_strdup(path);
+    int err = gcpl >= 0 && part && H5Pset_obj_track_times(gcpl, 0) >= 0 ? 0 : GCB_E_NOMEM;
+
+    for (char *end = part; !err && (end = strchr(end + 1, '/')) != NULL; *end = '/') {
+        hid_t group;
+
+        *end = '\0';
+        if (H5Lexists(file, part, H5P_DEFAULT) > 0)
+            continue;
+        group = H5Gcreate2(file, part, H5P_DEFAULT, gcpl, H5P_DEFAULT);
+        if (group < 0)
+            err = GCB_E_INVALID;
+        else
+            H5Gclose(group);
+    }
+    gcb_free(part);
+    if (gcpl >= 0)
+        H5Pclose(gcpl);
+    return err;
+}
+
+static hid_t create_set(hid_t file, const char *path, hid_t type, hid_t space)
+{
+    const hid_t dcpl = H5Pcreate(H5P_DATASET_CREATE);
+    hid_t id = -1;
+
+    if (dcpl >= 0 && create_groups(file, path) == 0 && H5Pset_obj_track_times(dcpl, 0) >= 0 &&
+        H5Pset_alloc_time(dcpl, H5D_ALLOC_TIME_EARLY) >= 0 &&
+        H5Pset_fill_time(dcpl, H5D_FILL_TIME_NEVER) >= 0)
+        id = H5Dcreate2(file, path, type, space, H5P_DEFAULT, dcpl, H5P_DEFAULT);
+    if (dcpl >= 0)
+        H5Pclose(dcpl);
+    return id;
+}
+
+static int no_set(struct gcb_h5out *f, const char *path, struct gcb_diag *diag)
+{
+    char name[160];
+
+    f->failed = true;
+    gcb_escape(name, sizeof(name), path);
+    return gcb_diag_set(diag, GCB_E_INVALID,
+                        "%s: %s exists already, or HDF5 does not accept the name", f->shown, name);
+}
+
+/* Sets *out to the size of a dataset in bytes. */
+static int set_bytes(uint64_t *out, hid_t type, unsigned rank, const uint64_t *dims)
+{
+    uint64_t bytes = H5Tget_size(type);
+
+    for (unsigned i = 0; i < rank; i++)
+        if (__builtin_mul_overflow(bytes, dims[i], &bytes))
+            return GCB_E_INVALID;
+    *out = bytes;
+    return bytes <= INT64_MAX ? 0 : GCB_E_INVALID;
+}
+
+static int note_extent(struct gcb_h5out *f, uint64_t from, uint64_t to, struct gcb_diag *diag)
+{
+    const int err = gcb_grow(&f->direct, &f->direct_cap, f->direct_count, sizeof(*f->direct));
+
+    if (err)
+        return fail(f, err, gcb_status_text(err), diag);
+    f->direct[f->direct_count++] = (struct gcb_h5extent){from, to};
+    return 0;
+}
+
+int gcb_h5set_create(struct gcb_h5out *f, struct gcb_h5set *set, const char *path, hid_t type,
+                     unsigned rank, const uint64_t *dims, struct gcb_diag *diag)
+{
+    hsize_t extent[GCB_MAX_RANK];
+    hid_t space;
+    haddr_t at;
+    int err;
+
+    *set = (struct gcb_h5set){.id = -1};
+    if (!gcb_h5path_plain(path) || rank > GCB_MAX_RANK || set_bytes(&set->left, type, rank, dims))
+        return no_set(f, path, diag);
+    err = check_limit(f, set->left, diag);
+    if (err)
+        return err;
+    for (unsigned i = 0; i < rank; i++)
+        extent[i] = dims[i];
+    space = rank ? H5Screate_simple((int)rank, extent, NULL) : H5Screate(H5S_SCALAR);
+    if (space >= 0) {
+        set->id = create_set(f->file, path, type, space);
+        H5Sclose(space);
+    }
+    if (set->id < 0)
+        return no_set(f, path, diag);
+    if (set->left == 0)
+        return 0; /* HDF5 stores nothing for an empty dataset */
+    at = H5Dget_offset(set->id);
+    if (at == HADDR_UNDEF)
+        return fail(f, GCB_E_INTERNAL, "HDF5 assigned no place in the file", diag);
+    set->at = at;
+    return note_extent(f, at, at + set->left, diag);
+}
+
+int gcb_h5set_append(struct gcb_h5out *f, struct gcb_h5set *set, const void *bytes, size_t n,
+                     struct gcb_diag *diag)
+{
+    int err;
+
+    if (n > set->left)
+        return fail(f, GCB_E_INTERNAL, "more bytes than the dataset holds", diag);
+    err = write_all(f->disk, bytes, n, set->at);
+    if (err)
+        return fail(f, GCB_E_IO, strerror(err), diag);
+    set->at += n;
+    set->left -= n;
+    return 0;
+}
+
+void gcb_h5set_close(struct gcb_h5set *set)
+{
+    if (set->id > 0)
+        H5Dclose(set->id);
+    set->id = 0;
+}
+
+static int no_attribute(struct gcb_h5out *f, const char *name, struct gcb_diag *diag)
+{
+    char shown[160];
+
+    f->failed = true;
+    return gcb_diag_set(diag, GCB_E_INVALID,
+                        "%s: attribute %s exists already, or is longer than 65000 bytes", f->shown,
+                        gcb_escape(shown, sizeof(shown), name));
+}
+
+int gcb_h5out_value(struct gcb_h5out *f, hid_t object, const char *name, hid_t file_type,
+                    hid_t memory_type, const void *value, struct gcb_diag *diag)
+{
+    const hid_t space = H5Screate(H5S_SCALAR);
+    hid_t attribute = -1;
+    bool good = false;
+
+    if (space >= 0)
+        attribute = H5Acreate2(object, name, file_type, space, H5P_DEFAULT, H5P_DEFAULT);
+    if (attribute >= 0) {
+        good = H5Awrite(attribute, memory_type, value) >= 0;
+        good = H5Aclose(attribute) >= 0 && good;
+    }
+    if (space >= 0)
+        H5Sclose(space);
+    if (good)
+        return 0;
+    return no_attribute(f, name, diag);
+}
+
+int gcb_h5out_text(struct gcb_h5out *f, hid_t object, const char *name, const char *text,
+                   struct gcb_diag *diag)
+{
+    const hid_t type = H5Tcopy(H5T_C_S1);
+    int err = GCB_E_INTERNAL;
+
+    if (strlen(text) > MAX_TEXT)
+        err = no_attribute(f, name, diag);
+    else if (type >= 0 && H5Tset_size(type, strlen(text) + 1) >= 0 &&
+             H5Tset_cset(type, H5T_CSET_UTF8) >= 0)
+        err = gcb_h5out_value(f, object, name, type, type, text, diag);
+    else
+        fail(f, GCB_E_INTERNAL, "HDF5 cannot make a text type", diag);
+    if (type >= 0)
+        H5Tclose(type);
+    return err;
+}
+
+/* ---- committing ---- */
+
+/* Copies the bytes [from, to) of the file in memory to the same place on disk. Returns 0 or errno. */
 static int copy_bytes(struct gcb_h5out *f, void *buffer, uint64_t from, uint64_t to)
 {
     int err = 0;
@@ -173,7 +369,7 @@ static int copy_bytes(struct gcb_h5out *f, void *buffer, uint64_t from, uint64_t
 
         if (got <= 0)
             return got < 0 ? errno : EIO;
-        err = gcb_h5out_write(f->disk, buffer, (size_t)got, from);
+        err = write_all(f->disk, buffer, (size_t)got, from);
         from += (uint64_t)got;
     }
     return err;
@@ -186,7 +382,7 @@ static int by_start(const void *a, const void *b)
     return (x->from > y->from) - (x->from < y->from);
 }
 
-/* Copies what is not a dataset's bytes, up to the file's end. Returns errno. */
+/* Copies everything outside the datasets. Returns 0 or errno. */
 static int copy_metadata(struct gcb_h5out *f, void *buffer)
 {
     uint64_t at = 0;
@@ -209,7 +405,7 @@ static int copy_metadata(struct gcb_h5out *f, void *buffer)
     return ftruncate(f->disk, s.st_size) == 0 ? 0 : errno;
 }
 
-/* Only an error of memory can stop HDF5 here. */
+/* HDF5 can only fail here for lack of memory. */
 static int close_file(struct gcb_h5out *f)
 {
     const hid_t file = f->file;
@@ -224,19 +420,19 @@ int gcb_h5out_commit(struct gcb_h5out *f, struct gcb_diag *diag)
     int err;
 
     if (f->failed)
-        return gcb_h5out_fail(f, GCB_E_IO, "an earlier error left it incomplete", diag);
-    err = gcb_h5out_check_limit(f, 0, diag);
+        return fail(f, GCB_E_IO, "an earlier error left it incomplete", diag);
+    err = check_limit(f, 0, diag);
     if (err)
         return err;
     if (close_file(f))
-        return gcb_h5out_fail(f, GCB_E_NOMEM, "HDF5 cannot close the file", diag);
+        return fail(f, GCB_E_NOMEM, "HDF5 cannot close the file", diag);
     buffer = gcb_alloc(COPY_BYTES);
     if (!buffer)
         return gcb_diag_nomem(diag, COPY_BYTES, "writing a file");
     err = copy_metadata(f, buffer);
     gcb_free(buffer);
     if (err)
-        return gcb_h5out_fail(f, GCB_E_IO, strerror(err), diag);
+        return fail(f, GCB_E_IO, strerror(err), diag);
     return gcb_outfile_commit(&f->out, diag);
 }
 

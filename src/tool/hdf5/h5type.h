@@ -1,14 +1,18 @@
 #ifndef SRC_TOOL_HDF5_H5TYPE_H
 #define SRC_TOOL_HDF5_H5TYPE_H
 
-#include <hdf5.h>
-
-#include "src/lib/base/status.h"
+#include "src/tool/hdf5/h5dataset.h"
 
 /*
- * A new HDF5 type for elements of `dtype` as they stand in a file, little-endian (bfloat16: float32,
- * for want of a type that other readers know). Below 0 on failure; H5Tclose it.
+ * Makes the HDF5 type of elements of `dtype` in a file, little-endian. bfloat16 becomes float32, because other
+ * readers know no bfloat16. Returns a negative id on failure; the caller closes the type.
  */
 hid_t gcb_h5type_create(enum gcb_dtype dtype);
+
+/*
+ * Finds the element type of an open dataset. GCB_BF16 is a 2-byte bfloat16, or a float32 dataset whose attribute
+ * source_dtype says "bfloat16". Returns false for any other type than gcb_dtype's.
+ */
+bool gcb_h5type_of(enum gcb_dtype *out, const struct gcb_h5dataset *dataset);
 
 #endif

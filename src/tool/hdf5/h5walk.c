@@ -4,13 +4,13 @@
 
 #include "src/lib/base/alloc.h"
 
-/* Objects seen, by file and address: an open-addressed table that at most half fills. */
+/* Set of visited objects: a hash table with open addressing, at most half full. */
 struct seen_key {
     uint64_t file, address;
 };
 
 struct seen {
-    struct seen_key *slots; /* file 0 at address 0 is no object: an empty slot */
+    struct seen_key *slots; /* no object has file 0 and address 0: that marks an empty slot */
     size_t size;            /* a power of two, or 0 */
     size_t count;
 };
@@ -21,7 +21,7 @@ struct walk {
     struct gcb_diag *diag;
     struct seen seen;
     char path[GCB_H5_PATH + 1];
-    size_t length; /* of path, "" at the root */
+    size_t length; /* of path, which is "" at the root */
     unsigned depth;
     unsigned objects;
     int err;
@@ -55,7 +55,7 @@ static int seen_widen(struct seen *s)
     return 0;
 }
 
-/* 1 when it is new (and remembered now), 0 when not, or GCB_E_NOMEM. */
+/* Adds an object. Returns 1 if it is new, 0 if it is known, or GCB_E_NOMEM. */
 static int seen_add(struct seen *s, const H5O_info_t *info)
 {
     const struct seen_key key = {info->fileno, info->addr};
@@ -71,15 +71,16 @@ static int seen_add(struct seen *s, const H5O_info_t *info)
     return 1;
 }
 
-static int fail(struct walk *w, int status, const char *words)
+/* Sets a message with the current path; NULL takes the cause from HDF5. Returns `status`. */
+static int fail(struct walk *w, int status, const char *why)
 {
     char cause[160];
 
     if (status == GCB_E_NOMEM)
         return gcb_diag_nomem(w->diag, w->seen.size * 2 * sizeof(struct seen_key),
                               "the objects of a file");
-    if (words)
-        return gcb_h5file_fail(w->file, w->length ? w->path : "/", status, w->diag, "%s", words);
+    if (why)
+        return gcb_h5file_fail(w->file, w->length ? w->path : "/", status, w->diag, "%s", why);
     gcb_h5file_cause(cause, sizeof(cause));
     return gcb_h5file_fail(w->file, w->length ? w->path : "/", status, w->diag, "damaged (%s)",
                            cause);
@@ -87,13 +88,13 @@ static int fail(struct walk *w, int status, const char *words)
 
 static herr_t on_link(hid_t at, const char *name, const H5L_info_t *link, void *ctx);
 
-/* Calls the visitor for the open group at w->path and goes through its links. */
+/* Visits the open group at w->path and then its members. */
 static int visit_group(struct walk *w, hid_t group)
 {
     int err = 0;
 
     if (w->depth >= GCB_H5_DEPTH)
-        return fail(w, GCB_E_CORRUPT, "groups are nested too deeply");
+        return fail(w, GCB_E_CORRUPT, "groups are nested more than 64 deep");
     if (w->visitor->group)
         err = w->visitor->group(w->visitor->ctx, group, w->length ? w->path : "/", w->diag);
     if (err)
@@ -119,7 +120,7 @@ static int visit_object(struct walk *w, hid_t at, const char *name, H5O_type_t t
         H5Gclose(group);
         return err;
     }
-    if (type != H5O_TYPE_DATASET) /* a committed type */
+    if (type != H5O_TYPE_DATASET) /* a named datatype */
         return 0;
     err = gcb_h5dataset_open(&d, w->file, at, name, w->path, w->diag);
     if (!err)
@@ -128,7 +129,7 @@ static int visit_object(struct walk *w, hid_t at, const char *name, H5O_type_t t
     return err;
 }
 
-/* A hard link, or an external one that may be followed. */
+/* Follows a hard link, or an external link that is allowed. */
 static int follow(struct walk *w, hid_t at, const char *name, bool external)
 {
     H5O_info_t info;
@@ -139,7 +140,7 @@ static int follow(struct walk *w, hid_t at, const char *name, bool external)
             return fail(w, GCB_E_IO, "its external link leads nowhere");
         return fail(w, GCB_E_CORRUPT, NULL);
     }
-    /* A group always: a file may lie about how many links it has, and cycles must end. */
+    /* Always remember groups: the link count in a hostile file may be wrong, and cycles must end. */
     if (info.type == H5O_TYPE_GROUP || info.rc > 1 || external)
         fresh = seen_add(&w->seen, &info);
     if (fresh < 0)
@@ -147,17 +148,20 @@ static int follow(struct walk *w, hid_t at, const char *name, bool external)
     return fresh ? visit_object(w, at, name, info.type) : 0;
 }
 
+/* Checks and counts a link of the group at w->path. */
 static int check_name(struct walk *w, const char *name)
 {
     const size_t n = strlen(name);
 
     if (++w->objects > GCB_H5_OBJECTS)
-        return fail(w, GCB_E_CORRUPT, "more objects than a file may have");
-    /* HDF5 would take these for paths */
+        return fail(w, GCB_E_CORRUPT, "the file has more than 4194304 links");
+    /* HDF5 would read these names as paths */
     if (n == 0 || strcmp(name, ".") == 0 || strchr(name, '/'))
-        return fail(w, GCB_E_CORRUPT, "a link in it has an impossible name");
+        return fail(w, GCB_E_CORRUPT,
+                    "a link in it has an impossible name (empty, '.', or with '/')");
     if (n > GCB_H5_NAME || w->length + 1 + n > GCB_H5_PATH)
-        return fail(w, GCB_E_CORRUPT, "a name in it is too long");
+        return fail(w, GCB_E_CORRUPT,
+                    "a name in it is longer than 1024 bytes, or its path longer than 4096");
     return 0;
 }
 
@@ -168,10 +172,9 @@ static int visit_link(struct walk *w, hid_t at, const char *name, H5L_type_t typ
     if (type == H5L_TYPE_HARD)
         return follow(w, at, name, false);
     if (type != H5L_TYPE_EXTERNAL)
-        return fail(w, GCB_E_UNSUPPORTED, "a link of a user's own class");
+        return fail(w, GCB_E_UNSUPPORTED, "a user-defined link, which cannot be followed");
     if (!w->file->limits.allow_external)
-        return fail(w, GCB_E_UNSUPPORTED,
-                    "a link to another file; --allow-external lets it be followed");
+        return fail(w, GCB_E_UNSUPPORTED, "a link to another file; --allow-external follows it");
     return follow(w, at, name, true);
 }
 

@@ -1,9 +1,9 @@
 #ifndef SRC_TOOL_HDF5_H5WALK_H
 #define SRC_TOOL_HDF5_H5WALK_H
 
-#include "src/tool/hdf5/h5file.h"
+#include "src/tool/hdf5/h5dataset.h"
 
-/* Limits that no honest dump comes near; beyond them a file is GCB_E_CORRUPT. */
+/* Limits far above any real dump. A file that passes one is GCB_E_CORRUPT. */
 enum {
     GCB_H5_DEPTH = 64,        /* groups inside groups */
     GCB_H5_NAME = 1024,       /* bytes of one link's name */
@@ -12,22 +12,21 @@ enum {
 };
 
 /*
- * Called for each object, in depth-first order by link name, bytewise; a call that returns not 0 ends the
- * walk with that value. `path` is absolute and valid for the call only.
+ * Functions that the walk calls, depth-first in the bytewise order of link names. A result other than 0 ends the
+ * walk with that result. `path` is absolute and valid only during the call.
  */
 struct gcb_h5visitor {
     void *ctx;
-    /* The group `id`, before what is in it; "/" comes first. May be NULL. */
+    /* Called for the group `id`, before its members. The first group is "/". May be NULL. */
     int (*group)(void *ctx, hid_t id, const char *path, struct gcb_diag *diag);
-    /* A dataset that is opened but not vetted; closed behind the call. */
+    /* Called for a dataset that is open but not vetted. The walk closes it after the call. */
     int (*dataset)(void *ctx, struct gcb_h5dataset *dataset, const char *path,
                    struct gcb_diag *diag);
 };
 
 /*
- * Visits every group and dataset of a file once, under the first of its names. Soft links are passed over:
- * what they lead to has a name of its own. External links are refused, or followed where allowed; links
- * of a user's own class are refused.
+ * Visits each group and dataset of a file once, under the first of its names. Soft links are skipped, because their
+ * targets have hard links too. External links are refused unless allowed. User-defined links are refused.
  */
 int gcb_h5walk(const struct gcb_h5file *file, const struct gcb_h5visitor *visitor,
                struct gcb_diag *diag);

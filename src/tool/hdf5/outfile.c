@@ -12,8 +12,8 @@
 #include "src/lib/base/text.h"
 #include "src/tool/base/tidy.h"
 
-/* Before its text is freed. */
-static void leave(struct gcb_outfile *out)
+/* Takes the temporary file off the list of files to remove at exit. Call it before temp_path is freed. */
+static void leave_tidy(struct gcb_outfile *out)
 {
     if (out->temp_path)
         gcb_tidy_leave(out->place);
@@ -27,13 +27,14 @@ static int fail(struct gcb_diag *diag, int status, const char *path, const char 
     return gcb_diag_set(diag, status, "%s: %s", gcb_escape(shown, sizeof(shown), path), why);
 }
 
-/* The file that a link leads to, so that the link itself survives the renaming. */
-static int resolve(char **out, const char *path, struct gcb_diag *diag)
+/* Resolves a link, so that renaming replaces its target and not the link. */
+static int resolve_link(char **out, const char *path, struct gcb_diag *diag)
 {
-    char *real = realpath(path, NULL); /* of the C library's allocator */
+    char *real = realpath(path, NULL); /* to be freed with free, not gcb_free */
 
     if (!real)
-        return fail(diag, GCB_E_INVALID, path, "cannot be replaced: a link that leads nowhere");
+        return fail(diag, GCB_E_INVALID, path,
+                    "a link that leads nowhere; remove it or give another name");
     *out = gcb_strdup(real);
     free(real);
     return *out ? 0 : gcb_diag_nomem(diag, strlen(path), "a file name");
@@ -54,7 +55,7 @@ static bool is_input(const struct stat *s, const char *const *inputs, size_t cou
     return false;
 }
 
-/* Judges what stands at the name already. *exists says whether anything does. */
+/* Decides whether the name may be written. Sets *exists if it is taken already. */
 static int check_existing(bool *exists, const char *path, bool force, const char *const *inputs,
                           size_t input_count, struct gcb_diag *diag)
 {
@@ -62,14 +63,15 @@ static int check_existing(bool *exists, const char *path, bool force, const char
 
     *exists = false;
     if (*path == '\0')
-        return gcb_diag_set(diag, GCB_E_INVALID, "'' is no name of a file to write");
+        return gcb_diag_set(diag, GCB_E_INVALID, "the name of the file to write is empty");
     if (path[strlen(path) - 1] == '/')
-        return fail(diag, GCB_E_INVALID, path, "not the name of a file");
+        return fail(diag, GCB_E_INVALID, path, "names a folder; give the name of a file");
     if (lstat(path, &s) != 0)
         return errno == ENOENT ? 0 : fail(diag, GCB_E_IO, path, strerror(errno));
     *exists = true;
     if (stat(path, &s) != 0)
-        return fail(diag, GCB_E_INVALID, path, "cannot be replaced: a link that leads nowhere");
+        return fail(diag, GCB_E_INVALID, path,
+                    "a link that leads nowhere; remove it or give another name");
     if (!S_ISREG(s.st_mode))
         return fail(diag, GCB_E_INVALID, path, "exists and is not a regular file");
     if (is_input(&s, inputs, input_count))
@@ -79,7 +81,7 @@ static int check_existing(bool *exists, const char *path, bool force, const char
     return 0;
 }
 
-/* "DIR/.gcbench-PID-N" beside final_path: short, so that a long final name is no problem. */
+/* Makes "DIR/.gcbench-PID-N" in the folder of final_path. The name is short, so final_path may be long. */
 static int create_temp(char *temp, const char *final_path, struct gcb_diag *diag)
 {
     const char *slash = strrchr(final_path, '/');
@@ -101,7 +103,7 @@ static int create_temp(char *temp, const char *final_path, struct gcb_diag *diag
             break;
     }
     return fail(diag, GCB_E_IO, final_path,
-                errno == ENOENT ? "its folder is not there" : strerror(errno));
+                errno == ENOENT ? "its folder does not exist" : strerror(errno));
 }
 
 int gcb_outfile_init(struct gcb_outfile *out, const char *path, bool force,
@@ -116,7 +118,7 @@ int gcb_outfile_init(struct gcb_outfile *out, const char *path, bool force,
     if (err)
         return err;
     if (exists) {
-        err = resolve(&o.final_path, path, diag);
+        err = resolve_link(&o.final_path, path, diag);
     } else {
         o.final_path = gcb_strdup(path);
         err = o.final_path ? 0 : gcb_diag_nomem(diag, size, "a file name");
@@ -132,7 +134,7 @@ int gcb_outfile_init(struct gcb_outfile *out, const char *path, bool force,
     *out = o;
     return 0;
 out:
-    gcb_free(o.temp_path); /* no file of this name was made */
+    gcb_free(o.temp_path); /* no such file was made */
     gcb_free(o.final_path);
     return err;
 }
@@ -150,7 +152,7 @@ static int sync_file(const char *path)
     return err;
 }
 
-/* Returns errno; EEXIST if the name is taken and may not be replaced. */
+/* Returns 0 or errno; EEXIST if the name is taken and may not be replaced. */
 static int rename_file(const struct gcb_outfile *out)
 {
     const unsigned flags = out->replace ? 0 : RENAME_NOREPLACE;
@@ -160,7 +162,7 @@ static int rename_file(const struct gcb_outfile *out)
         return 0;
     if (errno != EINVAL && errno != ENOSYS)
         return errno;
-    /* a file system that cannot promise it: the next best is to look first */
+    /* the file system cannot refuse to replace: look first instead */
     if (!out->replace && lstat(out->final_path, &s) == 0)
         return EEXIST;
     return rename(out->temp_path, out->final_path) == 0 ? 0 : errno;
@@ -172,17 +174,18 @@ int gcb_outfile_commit(struct gcb_outfile *out, struct gcb_diag *diag)
 
     if (!err)
         err = rename_file(out);
-    if (err == EEXIST) /* someone else finished first */
-        return fail(diag, GCB_E_IO, out->final_path, "appeared meanwhile; --force replaces it");
+    if (err == EEXIST)
+        return fail(diag, GCB_E_IO, out->final_path,
+                    "appeared while gcbench ran; --force replaces it");
     if (err)
         return fail(diag, GCB_E_IO, out->final_path, strerror(err));
-    leave(out);
+    leave_tidy(out);
     gcb_free(out->temp_path);
     out->temp_path = NULL;
     return 0;
 }
 
-/* The last component of a path; *known says whether the folder it is in could be looked at. */
+/* Returns the last component of a path. *known says whether `folder` could be filled with the folder's data. */
 static const char *split(const char *path, struct stat *folder, bool *known)
 {
     const char *slash = strrchr(path, '/');
@@ -214,7 +217,7 @@ void gcb_outfile_fini(struct gcb_outfile *out)
 {
     if (out->temp_path)
         unlink(out->temp_path);
-    leave(out);
+    leave_tidy(out);
     gcb_free(out->temp_path);
     gcb_free(out->final_path);
     *out = (struct gcb_outfile){0};

@@ -14,7 +14,7 @@
 #include <cmocka.h>
 
 #include "src/lib/wire/message.h"
-#include "src/tool/container/container_salt.h"
+#include "src/tool/container/container_format.h"
 #include "tests/support/containers.h"
 
 /* Damaged metadata make HDF5 ask for memory that is not there; under a sanitizer too that is to be an error. */

@@ -192,10 +192,12 @@ static void test_selection(void **state)
     s->steps = "1-5";
     s->workers = NULL;
     check_refused(&config, GCB_E_INVALID,
-                  "leaves none of 7 tensors; `gcbench inspect` lists them, and a pattern is of the "
+                  "leaves none of 7 tensors; `gcbench inspect` lists their names, and a pattern "
+                  "must match the "
                   "whole name");
     s->steps = "1-";
-    check_refused(&config, GCB_E_INVALID, "--step '1-'");
+    check_refused(&config, GCB_E_INVALID,
+                  "--step takes N, A-B, A-B/STRIDE, last, all or a list A,B,C, not '1-'");
 }
 
 static void test_idle_globs(void **state)

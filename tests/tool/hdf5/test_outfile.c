@@ -158,7 +158,7 @@ static void test_race(void **state)
     write_text(second.temp_path, "second");
     assert_int_equal(gcb_outfile_commit(&first, NULL), 0);
     assert_int_equal(gcb_outfile_commit(&second, &diag), GCB_E_IO);
-    assert_non_null(strstr(diag.text, "meanwhile"));
+    assert_non_null(strstr(diag.text, "appeared while"));
     gcb_outfile_fini(&first);
     gcb_outfile_fini(&second);
     check_text(path, "first");
@@ -210,11 +210,11 @@ static void test_bad_names(void **state)
     char longer[400];
 
     (void)state;
-    refuse("", false, NULL, GCB_E_INVALID, "no name of a file");
+    refuse("", false, NULL, GCB_E_INVALID, "name of the file to write is empty");
     snprintf(longer, sizeof(longer), "%s/", folder);
-    refuse(longer, true, NULL, GCB_E_INVALID, "not the name of a file");
+    refuse(longer, true, NULL, GCB_E_INVALID, "names a folder");
     snprintf(longer, sizeof(longer), "%s/absent/out.h5", folder);
-    refuse(longer, false, NULL, GCB_E_IO, "its folder is not there");
+    refuse(longer, false, NULL, GCB_E_IO, "its folder does not exist");
     snprintf(longer, sizeof(longer), "%s/%0300d", folder, 0);
     refuse(longer, false, NULL, GCB_E_IO, "too long");
     write_text(other, "file");

@@ -1,4 +1,4 @@
-#include "src/tool/container/container_salt.h"
+#include "src/tool/container/container_format.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,0 +1,450 @@
+/* Opening files as one dump: from their groups and datasets to an ordered list of tensors. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "src/lib/base/alloc.h"
+#include "src/lib/base/cpu_flags.h"
+#include "src/lib/base/text.h"
+#include "src/tool/dump/selection.h"
+#include "src/tool/dump/source_private.h"
+#include "src/tool/hdf5/h5attr.h"
+#include "src/tool/hdf5/h5type.h"
+#include "src/tool/hdf5/h5walk.h"
+
+enum {
+    MAX_NOTES = 256, /* root attributes, over all files */
+    NOTE_BYTES = 4096,
+};
+
+/* What is known while files are listed. */
+struct listing {
+    struct gcb_source *source;
+    const struct gcb_tensor_selection *selection;
+    struct gcb_numbers steps, workers;
+    uint64_t last_step; /* greatest so far, selected or not */
+    uint64_t seen;      /* tensors so far, selected or not */
+    const char *file;   /* name of the file that is being walked */
+    uint32_t rank;      /* worker of the tensors in it that are in no worker group */
+};
+
+/* ---- paths ---- */
+
+/*
+ * The step and worker of a path. Only the outermost step* and worker* groups count, because names inside a worker are
+ * names of parameters.
+ */
+struct place {
+    bool has_step, has_worker;
+    uint64_t step, worker;
+    const char *below; /* the rest of the path, after both groups */
+};
+
+/* Reads the number of a name of n bytes such as "step_000100" or "step100", where `word` is "step". */
+static bool parse_numbered(const char *name, size_t n, const char *word, uint64_t *out)
+{
+    const size_t letters = strlen(word);
+    char digits[32];
+
+    if (n <= letters || strncmp(name, word, letters) != 0)
+        return false;
+    name += letters;
+    n -= letters;
+    if (*name == '_') {
+        name++;
+        n--;
+    }
+    if (n == 0 || n >= sizeof(digits))
+        return false;
+    memcpy(digits, name, n);
+    digits[n] = '\0';
+    return gcb_parse_u64(digits, out);
+}
+
+/* Splits a path. `group` says whether its last component is a group or a dataset. */
+static struct place split_path(const char *path, bool group)
+{
+    struct place p = {.below = path + 1};
+
+    for (const char *name = path + 1, *end;; name = end + 1) {
+        end = strchrnul(name, '/');
+        if (*end == '\0' && !group)
+            break;
+        if (!p.has_step && parse_numbered(name, (size_t)(end - name), "step", &p.step)) {
+            p.has_step = true;
+            p.below = *end ? end + 1 : end;
+        } else if (!p.has_worker &&
+                   parse_numbered(name, (size_t)(end - name), "worker", &p.worker)) {
+            p.has_worker = true;
+            p.below = *end ? end + 1 : end;
+        }
+        if (*end == '\0')
+            break;
+    }
+    return p;
+}
+
+/* The number of the last "rankN" or "rank_N" in a file's name (without its folders), or 0. */
+static uint32_t rank_of_file(const char *path)
+{
+    const char *name = strrchr(path, '/');
+    uint32_t rank = 0;
+
+    name = name ? name + 1 : path;
+    while ((name = strstr(name, "rank"))) {
+        uint64_t n = 0;
+        size_t digits;
+
+        name += strlen("rank");
+        name += *name == '_' || *name == '-';
+        digits = strspn(name, "0123456789");
+        for (size_t i = 0; i < digits && n <= UINT32_MAX; i++)
+            n = n * 10 + (uint64_t)(name[i] - '0');
+        if (digits && n <= UINT32_MAX)
+            rank = (uint32_t)n;
+    }
+    return rank;
+}
+
+/* ---- walking a file ---- */
+
+/* With "last" among the steps, tensors of all steps are kept until the last step is known. */
+static bool is_selected(struct listing *l, const struct gcb_tensor *t)
+{
+    const bool step = gcb_numbers_accepts(&l->steps, t->step) || l->steps.last;
+    const bool worker = gcb_numbers_accepts(&l->workers, t->worker);
+
+    return step && worker && gcb_selection_accepts(l->selection, t->path);
+}
+
+/* Fills names, step and worker of *t. Its strings still belong to the walk. */
+static int locate_tensor(struct gcb_tensor *t, const struct listing *l, const char *path,
+                         struct gcb_diag *diag)
+{
+    const struct place p = split_path(path, false);
+
+    if (p.has_worker && p.worker > UINT32_MAX)
+        return gcb_h5file_fail(&l->source->file, path, GCB_E_INVALID, diag,
+                               "the worker's number is above 4294967295");
+    *t = (struct gcb_tensor){
+        .path = p.below,
+        .dataset = path,
+        .file = l->file,
+        .step = p.step,
+        .worker = p.has_worker ? (uint32_t)p.worker : l->rank,
+        .index = -1,
+    };
+    return 0;
+}
+
+/* Tensors are held as float32, which can take more memory than the stored type. */
+static int check_widened(const struct gcb_h5file *file, const struct gcb_tensor *t,
+                         struct gcb_diag *diag)
+{
+    if (t->count <= file->limits.max_bytes / sizeof(float))
+        return 0;
+    return gcb_h5file_fail(file, t->dataset, GCB_E_NOMEM, diag,
+                           "%" PRIu64 " elements take more than --max-bytes %" PRIu64 " as float32",
+                           t->count, file->limits.max_bytes);
+}
+
+/* Fills shape and index of *t. */
+static int describe_tensor(struct gcb_tensor *t, struct gcb_h5dataset *d,
+                           const struct gcb_h5file *file, struct gcb_diag *diag)
+{
+    int err = gcb_h5dataset_vet(d, file, t->dataset, diag);
+
+    if (err)
+        return err;
+    t->rank = d->rank;
+    memcpy(t->dims, d->dims, sizeof(t->dims));
+    t->count = d->count;
+    if (gcb_h5attr_integer(d->id, "index", &t->index) && t->index < 0)
+        t->index = -1;
+    return check_widened(file, t, diag);
+}
+
+/* Appends the tensor, with copies of its strings. */
+static int add_tensor(struct gcb_source *s, struct gcb_tensor *t, struct gcb_diag *diag)
+{
+    const char *dataset = gcb_strings_add(&s->strings, t->dataset, strlen(t->dataset));
+
+    if (!dataset || gcb_grow(&s->tensors, &s->cap, s->count, sizeof(*t)) != 0)
+        return gcb_diag_nomem(diag, s->count * sizeof(*t), "the list of tensors");
+    t->path = dataset + (t->path - t->dataset);
+    t->dataset = dataset;
+    s->tensors[s->count++] = *t;
+    return 0;
+}
+
+static int on_dataset(void *ctx, struct gcb_h5dataset *d, const char *path, struct gcb_diag *diag)
+{
+    struct listing *l = ctx;
+    struct gcb_source *s = l->source;
+    struct gcb_tensor t;
+    enum gcb_dtype dtype;
+    int err;
+
+    if (!gcb_h5type_of(&dtype, d)) {
+        s->skipped++;
+        return 0;
+    }
+    err = locate_tensor(&t, l, path, diag);
+    if (err)
+        return err;
+    l->seen++;
+    if (t.step > l->last_step)
+        l->last_step = t.step;
+    gcb_selection_meet(l->selection, t.path, s->met);
+    if (!is_selected(l, &t))
+        return 0;
+    t.dtype = dtype;
+    err = describe_tensor(&t, d, &s->file, diag);
+    return err ? err : add_tensor(s, &t, diag);
+}
+
+/* The attributes of a group are added to the source. */
+struct collector {
+    struct gcb_source *source;
+    uint64_t step;
+    bool failed; /* out of memory */
+};
+
+static void add_value(void *ctx, hid_t object, const char *name)
+{
+    struct collector *c = ctx;
+    struct gcb_source *s = c->source;
+    struct gcb_step_value v = {.step = c->step};
+
+    if (!gcb_h5attr_number(object, name, &v.value))
+        return;
+    v.name = gcb_strings_add(&s->strings, name, strlen(name));
+    if (!v.name || gcb_grow(&s->values, &s->value_cap, s->value_count, sizeof(v)) != 0)
+        c->failed = true;
+    else
+        s->values[s->value_count++] = v;
+}
+
+/* Numbers are kept as text, so that callers can ask for `momentum` as for `model`. */
+static void add_note(void *ctx, hid_t object, const char *name)
+{
+    struct collector *c = ctx;
+    struct gcb_source *s = c->source;
+    char text[NOTE_BYTES];
+    struct gcb_note note;
+    double number;
+
+    if (s->note_count >= MAX_NOTES || gcb_source_note(s, name))
+        return;
+    if (gcb_h5attr_number(object, name, &number))
+        gcb_real_text(text, number);
+    else if (!gcb_h5attr_text(object, name, text, sizeof(text)))
+        return;
+    note.name = gcb_strings_add(&s->strings, name, strlen(name));
+    note.text = gcb_strings_add(&s->strings, text, strlen(text));
+    if (!note.name || !note.text ||
+        gcb_grow(&s->notes, &s->note_cap, s->note_count, sizeof(note)) != 0)
+        c->failed = true;
+    else
+        s->notes[s->note_count++] = note;
+}
+
+static int on_group(void *ctx, hid_t id, const char *path, struct gcb_diag *diag)
+{
+    const struct listing *l = ctx;
+    const struct place p = split_path(path, true);
+    const char *name = strrchr(path, '/') + 1;
+    struct collector c = {.source = l->source, .step = p.step};
+    uint64_t n;
+
+    if (*name == '\0')
+        gcb_h5attr_each(id, add_note, &c);
+    else if (p.has_step && *p.below == '\0' && parse_numbered(name, strlen(name), "step", &n))
+        gcb_h5attr_each(id, add_value, &c);
+    return c.failed ? gcb_diag_nomem(diag, NOTE_BYTES, "the attributes of a group") : 0;
+}
+
+/* Appends the selected tensors of a file in the order of the walk, and its step values and notes. */
+static int list_file(struct listing *l, const char *path, struct gcb_diag *diag)
+{
+    const struct gcb_h5visitor visitor = {.ctx = l, .group = on_group, .dataset = on_dataset};
+    int err;
+
+    l->file = gcb_strings_add(&l->source->strings, path, strlen(path));
+    if (!l->file)
+        return gcb_diag_nomem(diag, strlen(path), "a file's name");
+    l->rank = rank_of_file(path);
+    err = gcb_source_use(l->source, l->file, diag);
+    return err ? err : gcb_h5walk(&l->source->file, &visitor, diag);
+}
+
+/* ---- the list of all files ---- */
+
+/* Orders paths component by component: '/' sorts before all other bytes. */
+static int compare_paths(const char *a, const char *b)
+{
+    unsigned x, y;
+
+    while (*a && *a == *b) {
+        a++;
+        b++;
+    }
+    x = *a == '/' ? 1 : *a ? (unsigned char)*a + 1u : 0;
+    y = *b == '/' ? 1 : *b ? (unsigned char)*b + 1u : 0;
+    return (x > y) - (x < y);
+}
+
+static int compare_places(const struct gcb_tensor *a, const struct gcb_tensor *b)
+{
+    if (a->step != b->step)
+        return a->step < b->step ? -1 : 1;
+    return (a->worker > b->worker) - (a->worker < b->worker);
+}
+
+static int by_name(const void *a, const void *b)
+{
+    const struct gcb_tensor *x = a, *y = b;
+    const int place = compare_places(x, y);
+
+    return place ? place : compare_paths(x->path, y->path);
+}
+
+static int by_index(const void *a, const void *b)
+{
+    const struct gcb_tensor *x = a, *y = b;
+    const int place = compare_places(x, y);
+
+    if (place)
+        return place;
+    if (x->index == y->index)
+        return compare_paths(x->path, y->path);
+    if (x->index < 0 || y->index < 0) /* tensors without an index come last */
+        return x->index < 0 ? 1 : -1;
+    return x->index < y->index ? -1 : 1;
+}
+
+/* The tensors are sorted by name, so equal ones are neighbours. */
+static int check_repeats(const struct gcb_source *s, struct gcb_diag *diag)
+{
+    char f0[88], d0[100], f1[88], d1[100];
+
+    for (size_t i = 1; i < s->count; i++) {
+        const struct gcb_tensor *a = &s->tensors[i - 1], *b = a + 1;
+
+        if (by_name(a, b) != 0)
+            continue;
+        return gcb_diag_set(
+            diag, GCB_E_INVALID,
+            "%s: %s and %s: %s are the same tensor of step %" PRIu64 ", worker %" PRIu32,
+            gcb_escape(f0, sizeof(f0), a->file), gcb_escape(d0, sizeof(d0), a->dataset),
+            gcb_escape(f1, sizeof(f1), b->file), gcb_escape(d1, sizeof(d1), b->dataset), a->step,
+            a->worker);
+    }
+    return 0;
+}
+
+/* Drops the tensors that were kept only until the last step was known. */
+static void drop_unselected_steps(struct listing *l)
+{
+    struct gcb_source *s = l->source;
+    size_t n = 0;
+
+    if (!l->steps.last)
+        return;
+    for (size_t i = 0; i < s->count; i++)
+        if (s->tensors[i].step == l->last_step ||
+            gcb_numbers_accepts(&l->steps, s->tensors[i].step))
+            s->tensors[n++] = s->tensors[i];
+    s->count = n;
+}
+
+/* Fails if no tensor is selected, or if a single step or worker that was asked for is absent. */
+static int check_selection(const struct listing *l, const struct gcb_source_config *config,
+                           struct gcb_diag *diag)
+{
+    const char *more = config->file_count > 1 ? " and the other files" : "";
+    char file[112];
+    uint64_t n;
+
+    gcb_escape(file, sizeof(file), config->files[0]);
+    if (l->seen == 0 && gcb_source_note(l->source, "gcbench_container"))
+        return gcb_diag_set(
+            diag, GCB_E_INVALID,
+            "%s%s: a file of messages; restore its tensors with `gcbench decompress`", file, more);
+    if (l->seen == 0)
+        return gcb_diag_set(diag, GCB_E_INVALID,
+                            "%s%s: no float data (%zu datasets of other types)", file, more,
+                            l->source->skipped);
+    if (gcb_numbers_missed(&l->steps, &n))
+        return gcb_diag_set(diag, GCB_E_INVALID, "%s%s: no step %" PRIu64 "; the last is %" PRIu64,
+                            file, more, n, l->last_step);
+    if (gcb_numbers_missed(&l->workers, &n))
+        return gcb_diag_set(diag, GCB_E_INVALID, "%s%s: no worker %" PRIu64, file, more, n);
+    if (l->source->count == 0)
+        return gcb_diag_set(
+            diag, GCB_E_INVALID,
+            "%s%s: the selection leaves none of %" PRIu64
+            " tensors; `gcbench inspect` lists their names%s",
+            file, more, l->seen,
+            config->selection.include_count ? ", and a pattern must match the whole name" : "");
+    return 0;
+}
+
+/* Completes the list after all files are walked: the last step, repeated tensors, the order. */
+static int finish_list(struct listing *l, const struct gcb_source_config *config,
+                       struct gcb_diag *diag)
+{
+    struct gcb_source *s = l->source;
+    int err;
+
+    drop_unselected_steps(l);
+    err = check_selection(l, config, diag);
+    if (err)
+        return err;
+    qsort(s->tensors, s->count, sizeof(*s->tensors), by_name);
+    err = check_repeats(s, diag);
+    if (!err && config->order == GCB_ORDER_RECORDED)
+        qsort(s->tensors, s->count, sizeof(*s->tensors), by_index);
+    return err;
+}
+
+int gcb_source_open(struct gcb_source **out, const struct gcb_source_config *config,
+                    struct gcb_diag *diag)
+{
+    const struct gcb_tensor_selection *selection = &config->selection;
+    struct gcb_source *s = gcb_alloc_zero(1, sizeof(*s));
+    struct listing l = {.source = s, .selection = selection};
+    int err;
+
+    if (!s) {
+        err = gcb_diag_nomem(diag, sizeof(*s), "a source");
+        goto out;
+    }
+    if (config->file_count == 0) {
+        err = gcb_diag_set(diag, GCB_E_INVALID, "no file given");
+        goto out;
+    }
+    s->met = gcb_alloc_zero(selection->include_count + selection->exclude_count + 1, sizeof(bool));
+    if (!s->met) {
+        err = gcb_diag_nomem(diag, 0, "a selection");
+        goto out;
+    }
+    s->limits = (struct gcb_h5limits){config->max_bytes, config->allow_external};
+    gcb_convert_init(&s->convert, gcb_cpu_detect());
+    err = gcb_numbers_parse(&l.steps, selection->steps, "--step", true, diag);
+    if (!err)
+        err = gcb_numbers_parse(&l.workers, selection->workers, "--worker", false, diag);
+    for (size_t i = 0; i < config->file_count && !err; i++)
+        err = list_file(&l, config->files[i], diag);
+    if (!err)
+        err = finish_list(&l, config, diag);
+    if (err)
+        goto out;
+    *out = s;
+    s = NULL;
+out:
+    gcb_numbers_fini(&l.steps);
+    gcb_numbers_fini(&l.workers);
+    gcb_source_close(s);
+    return err;
+}

@@ -1,0 +1,57 @@
+#ifndef SRC_TOOL_HDF5_H5DATASET_H
+#define SRC_TOOL_HDF5_H5DATASET_H
+
+#include "src/lib/tensor/tensor.h"
+#include "src/tool/hdf5/h5file.h"
+
+/* A dataset in a file of unknown origin: open it, vet it, then read it. */
+
+#define GCB_H5_FILTERS 4
+
+struct gcb_h5dataset {
+    hid_t id;
+    hid_t type;       /* as in the file */
+    H5T_class_t kind; /* of type: H5T_FLOAT, H5T_INTEGER, ... */
+    size_t type_size; /* bytes of an element */
+
+    /* Set by gcb_h5dataset_vet: */
+    bool vetted;
+    unsigned rank;
+    uint64_t dims[GCB_MAX_RANK];
+    uint64_t count;      /* product of dims: 1 for a scalar, 0 for an empty or null dataset */
+    unsigned chunk_rank; /* 0: not chunked */
+    uint64_t chunk[GCB_MAX_RANK];
+    unsigned filter_count;
+    int filters[GCB_H5_FILTERS]; /* H5Z_FILTER_DEFLATE and so on, in the order of writing */
+};
+
+/*
+ * Opens the dataset `link` below the group or file `at` and looks only at its type, which tells whether it is of
+ * interest. `shown` is the path for messages. On failure *out is zeroed.
+ */
+int gcb_h5dataset_open(struct gcb_h5dataset *out, const struct gcb_h5file *file, hid_t at,
+                       const char *link, const char *shown, struct gcb_diag *diag);
+
+/*
+ * Decides whether the data may be read, before anything of its size is allocated. The data may be read if
+ *   - it is stored in this file, or external storage is allowed;
+ *   - its filters are deflate, shuffle and fletcher32, each at most once;
+ *   - its chunks have the dataset's rank and at most 256 MiB;
+ *   - it has at most limits.max_bytes;
+ *   - it has at most 1100 times the bytes stored, which is more than deflate can reach. 64 KiB are always allowed:
+ *     they may consist of the fill value.
+ */
+int gcb_h5dataset_vet(struct gcb_h5dataset *dataset, const struct gcb_h5file *file,
+                      const char *shown, struct gcb_diag *diag);
+
+/*
+ * Reads all of a vetted dataset into out: count elements of mem_type, which must be of the same class. Chunked
+ * data is read in boxes of whole chunks, so that HDF5 itself takes a few MiB and one chunk. On failure `out` is
+ * unspecified.
+ */
+int gcb_h5dataset_read(const struct gcb_h5dataset *dataset, const struct gcb_h5file *file,
+                       const char *shown, hid_t mem_type, void *out, struct gcb_diag *diag);
+
+void gcb_h5dataset_close(struct gcb_h5dataset *dataset);
+
+#endif
