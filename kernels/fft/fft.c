@@ -42,15 +42,6 @@ static uint64_t bins_of(uint64_t length)
     return length / 2 + 1;
 }
 
-uint64_t gcb_fft_bins(uint64_t n, uint64_t chunk)
-{
-    if (n == 0)
-        return 0;
-    if (chunk == 0 || chunk > n)
-        chunk = n;
-    return n / chunk * bins_of(chunk) + (n % chunk ? bins_of(n % chunk) : 0);
-}
-
 /* Floats in the caller's bins of a chunk. */
 static uint64_t floats_of(enum gcb_fft_kind kind, uint64_t length)
 {

@@ -57,7 +57,14 @@ struct gcb_fft_config {
 
 /* Number of bins of GCB_FFT_REAL over all chunks; never more than n. `chunk` is as in the
  * config. */
-uint64_t gcb_fft_bins(uint64_t n, uint64_t chunk);
+static inline uint64_t gcb_fft_bins(uint64_t n, uint64_t chunk)
+{
+    if (n == 0)
+        return 0;
+    if (chunk == 0 || chunk > n)
+        chunk = n;
+    return n / chunk * (chunk / 2 + 1) + (n % chunk ? n % chunk / 2 + 1 : 0);
+}
 
 /* Makes plans and per-thread scratch. threads below 1 count as 1. Thread-safe. Returns 0, or
  * GCB_E_NOMEM with *out = NULL. */

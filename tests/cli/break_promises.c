@@ -1,8 +1,10 @@
-/* Loaded in front of the library by the test of `verify`: every message's error comes out as more than any method may make. */
+/* Linked into a copy of the command for the test of `verify`: the error of each message is larger than any method may
+ * make. The linker sends every call of gcb_promise_distance here (--wrap). */
 #include <stdint.h>
 
-double gcb_promise_distance(const float *x, const float *y, uint64_t n);
-double gcb_promise_distance(const float *x, const float *y, uint64_t n)
+double __wrap_gcb_promise_distance(const float *x, const float *y, uint64_t n);
+
+double __wrap_gcb_promise_distance(const float *x, const float *y, uint64_t n)
 {
     (void)x;
     (void)y;

@@ -2,21 +2,14 @@
 # bench on a device, with the stand-in as the module: rows, bytes and statuses. Its times mean nothing.
 #   device_bench.sh GCBENCH STANDIN
 . "$(dirname "$0")/../cli/lib.sh"
-standin=$2
-sample=$(dirname "$0")/../../datasets/sample.h5
-
-library=$(ldd "$GCBENCH" | sed -n 's/.*libgcbench\.so\.0 => \([^ ]*\).*/\1/p')
-mkdir "$tmp/lib"
-cp "$library" "$tmp/lib/libgcbench.so.0" || exit 99
-LD_LIBRARY_PATH=$tmp/lib # and no other: the module of the build would be found there
-export LD_LIBRARY_PATH
+. "$(dirname "$0")/lib.sh"
 
 # Without a module: the whole command is refused, or the device's rows are.
 run bench --device cuda --method qsgd --repeat 1 "$sample"
 exits 3
 says "no CUDA module"
 
-cp "$standin" "$tmp/lib/libgcbench-cuda.so"
+cp "$standin" "$module"
 run bench --device cpu,cuda --method qsgd --method fp16 --method range:max=1 \
     --dataset stem.weight --dataset layers.6.sc.weight --repeat 3 --cache both --results "$tmp/r.json" "$sample"
 exits 0

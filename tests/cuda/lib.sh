@@ -3,13 +3,11 @@
 standin=$(realpath "$2")
 sample=$(realpath "$(dirname "$0")/../../datasets/sample.h5")
 
-# A library of the test's own, so that the module beside it is.
-library=$(ldd "$GCBENCH" | sed -n 's/.*libgcbench\.so\.0 => \([^ ]*\).*/\1/p')
-mkdir "$tmp/lib"
-cp "$library" "$tmp/lib/libgcbench.so.0" || exit 99
-LD_LIBRARY_PATH=$tmp/lib # and no other: the module of the build would be found there
-export LD_LIBRARY_PATH
-module=$tmp/lib/libgcbench-cuda.so
+# A copy of the command, so that the module beside it is the one that it finds.
+mkdir "$tmp/bin"
+cp "$GCBENCH" "$tmp/bin/gcbench" || exit 99
+GCBENCH=$tmp/bin/gcbench
+module=$tmp/bin/libgcbench-cuda.so
 
 mkdir "$tmp/made"
 made_nothing() { # in the folder `made`: no output, nor a part of one under a name of its own

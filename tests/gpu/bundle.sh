@@ -1,16 +1,16 @@
 #!/bin/bash
 # Makes a folder that needs nothing but glibc and, for its purpose, an NVIDIA driver.
 #
-#   bundle.sh DIR GCBENCH LIBRARY MODULE CHECK_DEVICE TIME_DEVICE GPU_REPORT [LIBRARY...]
+#   bundle.sh DIR GCBENCH MODULE CHECK_DEVICE TIME_DEVICE GPU_REPORT [LIBRARY...]
 #
-# LIBRARY is libgcbench.so.0, MODULE the CUDA module; the last ones are what it opens at run time. Everything they load goes along, but the C library (a program and its
+# MODULE is the CUDA module; the last ones are what it opens at run time. Everything they load goes along, but the C library (a program and its
 # loader must match: the target needs glibc as new as this machine's) and the driver.
 set -euo pipefail
 
 here=$(cd -- "$(dirname -- "$(readlink -f -- "${BASH_SOURCE[0]}")")" && pwd)
 root=$here/../..
-(($# >= 7)) || { echo "bundle.sh: seven words, see its head" >&2; exit 2; }
-dir=$1 gcbench=$2 library=$3 module=$4 check=$5 time=$6 report=$7
+(($# >= 6)) || { echo "bundle.sh: six words, see its head" >&2; exit 2; }
+dir=$1 gcbench=$2 module=$3 check=$4 time=$5 report=$6
 for file in "${@:2}"; do
     [[ -f $file ]] || { echo "bundle: $file is not there" >&2; exit 1; }
 done
@@ -19,9 +19,8 @@ done
 new=$dir.part.$$
 trap 'rm -rf -- "$new"' EXIT
 mkdir -p "$new/lib" "$new/programs" "$new/data"
-cp -L "$library" "$new/lib/libgcbench.so.0"
 cp -L "$module" "$new/lib/libgcbench-cuda.so"
-for file in "${@:8}"; do
+for file in "${@:7}"; do
     cp -L "$file" "$new/lib/"
 done
 cp "$gcbench" "$new/programs/gcbench"

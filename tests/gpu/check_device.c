@@ -51,9 +51,10 @@ void gcb_host_count(struct gcb_host_counts *out)
 }
 
 /* What device_here of device_trip.c would adopt. */
-const struct gcb_device_module *gcb_device_module(void);
-const struct gcb_device_module *gcb_device_module(void)
+const struct gcb_device_module *gcb_device_module(const struct gcb_device_core *core);
+const struct gcb_device_module *gcb_device_module(const struct gcb_device_core *core)
 {
+    (void)core;
     return device.module;
 }
 

@@ -1,9 +1,9 @@
 #!/bin/bash
 # The folder of `./dev gpu --bundle`, with the stand-in as the module; its run script; the report; the word without a GPU.
-#   gpu.sh GCBENCH STANDIN CHECK_DEVICE TIME_DEVICE GPU_REPORT LIBRARY
+#   gpu.sh GCBENCH STANDIN CHECK_DEVICE TIME_DEVICE GPU_REPORT
 here=$(dirname "$(readlink -f "$0")")
 . "$here/../cli/lib.sh"
-standin=$2 checker=$3 timer=$4 reporter=$5 library=$6
+standin=$2 checker=$3 timer=$4 reporter=$5
 
 # The report, from rows that are known.
 last="gpu_report"
@@ -52,10 +52,10 @@ says "cut.jsonl"
 
 # The folder.
 last="bundle.sh"
-"$here/bundle.sh" "$tmp/made" "$GCBENCH" "$library" "$standin" "$checker" "$timer" "$reporter" >"$out" 2>"$err"
+"$here/bundle.sh" "$tmp/made" "$GCBENCH" "$standin" "$checker" "$timer" "$reporter" >"$out" 2>"$err"
 rc=$?
 exits 0
-"$here/bundle.sh" "$tmp/made" "$GCBENCH" "$library" "$standin" "$checker" "$timer" "$reporter" >"$out" 2>"$err"
+"$here/bundle.sh" "$tmp/made" "$GCBENCH" "$standin" "$checker" "$timer" "$reporter" >"$out" 2>"$err"
 rc=$?
 exits 1
 says "exists already"

@@ -8,16 +8,17 @@
 #include <cmocka.h>
 
 #include "kernels/base/hd.h"
+#include "src/lib/device/core.h"
 #include "tests/kernels/check.h"
 #include "tests/support/cuda_host/host.h"
 #include "tests/support/device_made.h"
 #include "tests/support/device_trip.h"
 
-const struct gcb_device_module *gcb_device_module(void);
+const struct gcb_device_module *gcb_device_module(const struct gcb_device_core *core);
 
 void device_here(struct gcb_device *out)
 {
-    assert_int_equal(gcb_device_adopt(out, gcb_device_module(), 0, NULL), 0);
+    assert_int_equal(gcb_device_adopt(out, gcb_device_module(&gcb_device_core), 0, NULL), 0);
 }
 
 void device_configure(struct gcb_coder_config *config, const struct device_setting *s, uint64_t n)

@@ -1,35 +1,54 @@
 #include "src/lib/device/load.h"
 
 #include <dlfcn.h>
+#include <link.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "src/lib/base/text.h"
+#include "src/lib/device/core.h"
 
 #define MODULE "libgcbench-cuda.so"
 
-/* Finds the module in the folder of the file that this code is part of. */
-static bool path_beside(char *path, size_t size)
+/* The path of the executable or library that this code is linked into; false if it is unknown. */
+static bool find_own_path(char *path, size_t size)
 {
-    const char *slash;
+    struct link_map *map = NULL;
     Dl_info info;
-    int length;
+    ssize_t length;
 
-    if (!dladdr((const void *)MODULE, &info) || !info.dli_fname)
+    if (!dladdr1((const void *)MODULE, &info, (void **)&map, RTLD_DL_LINKMAP) || !map)
         return false;
-    slash = strrchr(info.dli_fname, '/');
+    if (map->l_name[0])
+        return snprintf(path, size, "%s", map->l_name) < (int)size;
+    length = readlink("/proc/self/exe", path, size); /* the loader has no name for the executable */
+    if (length <= 0 || (size_t)length == size)
+        return false;
+    path[length] = '\0';
+    return true;
+}
+
+/* Is there a module beside the executable or library that this code is linked into? `path` is its path then. */
+static bool find_beside(char *path, size_t size)
+{
+    char *slash;
+    size_t left;
+
+    if (!find_own_path(path, size))
+        return false;
+    slash = strrchr(path, '/');
     if (!slash)
         return false;
-    length = snprintf(path, size, "%.*s/%s", (int)(slash - info.dli_fname), info.dli_fname, MODULE);
-    return length > 0 && (size_t)length < size && access(path, F_OK) == 0;
+    left = size - (size_t)(slash + 1 - path);
+    return snprintf(slash + 1, left, "%s", MODULE) < (int)left && access(path, F_OK) == 0;
 }
 
 /* NULL, with words, if the module is not found or cannot be opened. */
 static void *open_module(struct gcb_diag *diag)
 {
     char path[4096], shown[240];
-    void *module = dlopen(path_beside(path, sizeof(path)) ? path : MODULE, RTLD_NOW | RTLD_LOCAL);
+    void *module = dlopen(find_beside(path, sizeof(path)) ? path : MODULE, RTLD_NOW | RTLD_LOCAL);
     const char *why;
 
     if (module)
@@ -67,7 +86,7 @@ static const struct gcb_device_module *find_module(struct gcb_diag *diag)
     if (!symbol)
         return check_version(NULL, diag);
     memcpy(&get, &symbol, sizeof(get)); /* ISO C has no conversion from data to function pointers */
-    return check_version(get(), diag);
+    return check_version(get(&gcb_device_core), diag);
 }
 
 const struct gcb_device_codec *gcb_device_codecs_here(void)

@@ -4,9 +4,10 @@
 #include "src/lib/device/module.h"
 
 /*
- * All CUDA code is in one module, libgcbench-cuda.so. It is opened at run time: from the folder of the library, or else
- * from wherever the system looks. Without the module everything else works. An open module is never closed, because a
- * driver may not be unloaded.
+ * All CUDA code is in one module, libgcbench-cuda.so, which is opened at run time. It is looked for beside the executable
+ * or library that this code is linked into, then where the system's loader looks: LD_LIBRARY_PATH, the run path of the
+ * executable, the system's folders. Everything else works without it. Once open, the module
+ * stays open until the process ends, because a driver cannot be unloaded safely.
  */
 
 /* An open module and one of its devices. Plain data; nothing to close. */

@@ -6,8 +6,9 @@
 #include "src/lib/codec/device.h"
 
 /*
- * What libgcbench-cuda.so exports: one function, gcb_device_module, which gives this table. Plain C, versioned: a
- * module of another version is refused by its first field, before anything else of it is used.
+ * What libgcbench-cuda.so exports: one function, gcb_device_module, which takes the table of the core's functions
+ * (src/lib/device/core.h) and returns this table, or NULL if the core's table is of another version. Plain C, versioned:
+ * the core checks the first field before it uses anything else, and refuses a module of another version.
  *
  * Every function that can fail returns 0 or a negative gcb_status; where it takes a diag, that has one line of
  * words. GCB_E_BACKEND says that something is not there; GCB_E_DEVICE, that what is there failed. Functions that take a
@@ -15,7 +16,7 @@
  * Device memory is aligned to 256 bytes and cannot be read by the host; copies between it and the host go through
  * pinned memory. One host thread at a time for a stream.
  */
-#define GCB_DEVICE_MODULE_VERSION 3
+#define GCB_DEVICE_MODULE_VERSION 4
 #define GCB_DEVICE_MODULE_SYMBOL "gcb_device_module"
 
 /* Of a device, and of the libraries it needs; as far as they could be found out. */
@@ -115,6 +116,8 @@ struct gcb_device_module {
     void (*clock_close)(struct gcb_device_clock *c);
 };
 
-typedef const struct gcb_device_module *gcb_device_module_fn(void);
+struct gcb_device_core; /* src/lib/device/core.h */
+
+typedef const struct gcb_device_module *gcb_device_module_fn(const struct gcb_device_core *core);
 
 #endif

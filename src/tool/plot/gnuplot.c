@@ -1,6 +1,5 @@
 #include "src/tool/plot/gnuplot.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -127,23 +126,22 @@ int gcb_gnuplot_run(const char *folder, const char *script, struct gcb_diag *dia
 
 #define PATH_BYTES 4096
 
-static const char here; /* a place inside the library */
-
-/* "FOLDER/plots..." as installed with the library that is loaded. False: too long, or unknown. */
+/* The folder of the installed scripts, which is found from the folder of the command. False: too long, or unknown. */
 static bool installed_folder(char *out, size_t size)
 {
-    const char *folder = GCB_BUILD_PLOTS, *slash;
-    Dl_info info;
+    const char *folder = GCB_BUILD_PLOTS;
+    char command[PATH_BYTES];
+    ssize_t length;
     int n;
 
     if (folder[0] == '/' && strncmp(folder, "/..", 3) != 0)
         return snprintf(out, size, "%s", folder) < (int)size;
-    if (!dladdr(&here, &info) || !info.dli_fname)
+    length = readlink("/proc/self/exe", command, sizeof(command) - 1);
+    if (length <= 0)
         return false;
-    slash = strrchr(info.dli_fname, '/');
-    if (!slash)
-        return false;
-    n = snprintf(out, size, "%.*s/%s", (int)(slash - info.dli_fname), info.dli_fname, folder);
+    command[length] = '\0';
+    *strrchr(command, '/') = '\0';
+    n = snprintf(out, size, "%s/%s", command, folder);
     return n > 0 && (size_t)n < size;
 }
 

@@ -11,6 +11,7 @@ extern "C" {
 #include "src/lib/device/module.h"
 #include "src/lib/device/module/clock.h"
 #include "src/lib/device/module/codecs.h"
+#include "src/lib/device/module/core.h"
 #include "src/lib/device/module/fft.h"
 #include "src/lib/device/module/libraries.h"
 }
@@ -315,7 +316,7 @@ const struct gcb_device_module table = {
 } /* namespace */
 
 extern "C" __attribute__((visibility("default"))) const struct gcb_device_module *
-gcb_device_module(void)
+gcb_device_module(const struct gcb_device_core *core)
 {
-    return &table;
+    return gcb_module_take_core(core) ? &table : nullptr;
 }
