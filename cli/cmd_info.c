@@ -120,14 +120,6 @@ static void print_bandwidth(FILE *out, const struct facts *f)
 
 static int info_run(const void *options, const struct opt_list *operands, struct cmd_context *ctx)
 {
-    static const char *const records[] = {"environment", NULL};
-    static const char *const names[] = {
-        "record",    "version",   "git_revision",  "git_dirty", "build_type",
-        "build_id",  "compiler",  "compile_flags", "sanitize",  "cpu_model",
-        "cpus",      "isa",       "threads",       "device",    "governor",
-        "load1",     "kernel",    "memory_bytes",  "gpu",       "gpu_driver",
-        "read_gbps", "fill_gbps", "copy_gbps",     "date",      NULL};
-    static const struct gcb_columns columns = {records, names};
     const struct info_options *o = options;
     struct out_report r = {.stream = NULL};
     struct gcb_row row;
@@ -136,7 +128,7 @@ static int info_run(const void *options, const struct opt_list *operands, struct
                               : gather(&f, o, ctx->diag);
 
     if (!err)
-        err = out_open(&r, &o->show, NULL, NULL, &columns, ctx);
+        err = out_open(&r, &o->show, NULL, NULL, GCB_RECORD_BIT(GCB_RECORD_ENVIRONMENT), ctx);
     if (err)
         goto out;
     if (r.table) {

@@ -205,16 +205,11 @@ static int prepare(struct inspector *p, const struct opt_list *files, struct cmd
         {"10 %", true, false},   {"15 %", true, false}, {"20 %", true, false},
         {"50 %", true, false},
     };
-    static const char *const records[] = {"tensor", "histogram", "spectrum", NULL};
-    static const char *const names[] = {
-        "record",    "file",        "tensor",    "shape",   "input_dtype",  "datasets",
-        "elements",  "mean",        "deviation", "max_abs", "kurtosis",     "l2",
-        "zeros",     "zeros_share", "nonfinite", "by",      "low",          "high",
-        "count",     "share",       "bins",      "energy",  "energy_share", "max_magnitude",
-        "threshold", "density",     NULL};
-    static const struct gcb_columns row_columns = {records, names};
     const struct out_guard guard = {files, p->options->save.force};
-    int err = out_open(&p->report, &p->options->show, &p->options->save, &guard, &row_columns, ctx);
+    int err = out_open(&p->report, &p->options->show, &p->options->save, &guard,
+                       GCB_RECORD_BIT(GCB_RECORD_TENSOR) | GCB_RECORD_BIT(GCB_RECORD_HISTOGRAM) |
+                           GCB_RECORD_BIT(GCB_RECORD_SPECTRUM),
+                       ctx);
 
     if (!err)
         err = gcb_table_create(&p->table, columns, 8, ctx->diag);

@@ -42,20 +42,20 @@ static json_t *param_json(const struct gcb_param *p, double value)
     struct gcb_row row = {.json = json_object()};
     char text[40];
 
-    gcb_row_text(&row, "name", p->name);
-    gcb_row_text(&row, "help", p->help);
-    gcb_row_text(&row, "type", type_names[p->type]);
+    gcb_row_text(&row, GCB_FIELD_NAME, p->name);
+    gcb_row_text(&row, GCB_FIELD_HELP, p->help);
+    gcb_row_text(&row, GCB_FIELD_TYPE, type_names[p->type]);
     if (p->type == GCB_PARAM_CHOICE) {
-        gcb_row_text(&row, "default", gcb_param_text(text, p, value));
-        gcb_row_json(&row, "choices", names_json(p->choices));
+        gcb_row_text(&row, GCB_FIELD_DEFAULT, gcb_param_text(text, p, value));
+        gcb_row_json(&row, GCB_FIELD_CHOICES, names_json(p->choices));
     } else {
-        gcb_row_real(&row, "default", value);
-        gcb_row_real(&row, "min", p->min);
-        gcb_row_real(&row, "max", p->max);
-        gcb_row_bool(&row, "max_included", !(p->flags & GCB_PARAM_OPEN_MAX));
+        gcb_row_real(&row, GCB_FIELD_DEFAULT, value);
+        gcb_row_real(&row, GCB_FIELD_MIN, p->min);
+        gcb_row_real(&row, GCB_FIELD_MAX, p->max);
+        gcb_row_bool(&row, GCB_FIELD_MAX_INCLUDED, !(p->flags & GCB_PARAM_OPEN_MAX));
     }
-    gcb_row_json(&row, "complements", names_json(p->complement));
-    gcb_row_text(&row, "needs", p->needs);
+    gcb_row_json(&row, GCB_FIELD_COMPLEMENTS, names_json(p->complement));
+    gcb_row_text(&row, GCB_FIELD_NEEDS, p->needs);
     if (row.failed)
         gcb_row_fini(&row);
     return row.json;
@@ -101,18 +101,19 @@ static int put_method(struct out_report *r, const struct gcb_method *m, struct g
     const size_t own = gcb_param_count(m->codec->params);
     struct gcb_row row;
 
-    gcb_row_init(&row, "method");
-    gcb_row_text(&row, "method", m->name);
-    gcb_row_text(&row, "summary", gcb_method_summary(m));
-    gcb_row_text(&row, "codec", m->codec->name);
-    gcb_row_u64(&row, "wire_id", m->codec->wire_id);
-    gcb_row_text(&row, "source", gcb_method_source(m));
-    gcb_row_text(&row, "bound", gcb_method_guarantee(m));
-    gcb_row_json(&row, "backends", names_json(backends));
-    gcb_row_bool(&row, "cpu_only", m->codec->cpu_only);
-    gcb_row_json(&row, "capabilities", caps_json(m));
-    gcb_row_json(&row, "parameters", params_json(m, 0, own));
-    gcb_row_json(&row, "memory", params_json(m, own, own + gcb_param_count(gcb_memory_table)));
+    gcb_row_init(&row, GCB_RECORD_METHOD);
+    gcb_row_text(&row, GCB_FIELD_METHOD, m->name);
+    gcb_row_text(&row, GCB_FIELD_SUMMARY, gcb_method_summary(m));
+    gcb_row_text(&row, GCB_FIELD_CODEC, m->codec->name);
+    gcb_row_u64(&row, GCB_FIELD_WIRE_ID, m->codec->wire_id);
+    gcb_row_text(&row, GCB_FIELD_SOURCE, gcb_method_source(m));
+    gcb_row_text(&row, GCB_FIELD_BOUND, gcb_method_guarantee(m));
+    gcb_row_json(&row, GCB_FIELD_BACKENDS, names_json(backends));
+    gcb_row_bool(&row, GCB_FIELD_CPU_ONLY, m->codec->cpu_only);
+    gcb_row_json(&row, GCB_FIELD_CAPABILITIES, caps_json(m));
+    gcb_row_json(&row, GCB_FIELD_PARAMETERS, params_json(m, 0, own));
+    gcb_row_json(&row, GCB_FIELD_MEMORY,
+                 params_json(m, own, own + gcb_param_count(gcb_memory_table)));
     return out_put(r, &row, diag);
 }
 
@@ -242,14 +243,10 @@ static int explain(struct out_report *r, const struct gcb_method *m, struct gcb_
 static int methods_run(const void *options, const struct opt_list *operands,
                        struct cmd_context *ctx)
 {
-    static const char *const records[] = {"method", NULL};
-    static const char *const names[] = {"record",  "method", "summary", "codec",
-                                        "wire_id", "source", "bound",   NULL};
-    static const struct gcb_columns columns = {records, names};
     const struct methods_options *o = options;
     struct out_report r;
     struct gcb_method m;
-    int err = out_open(&r, &o->show, NULL, NULL, &columns, ctx);
+    int err = out_open(&r, &o->show, NULL, NULL, GCB_RECORD_BIT(GCB_RECORD_METHOD), ctx);
 
     if (!err && operands->count == 0)
         err = list_methods(&r, ctx->diag);

@@ -372,7 +372,7 @@ static int verify_run(const void *options, const struct opt_list *operands, stru
         err = session_input(&v.s);
     interrupt_catch();
     if (!err)
-        err = session_report(&v.s, &gcb_verify_columns, o->save.force);
+        err = session_report(&v.s, GCB_RECORD_BIT(GCB_RECORD_PROMISE), o->save.force);
     if (!err)
         err = session_environment(&v.s);
     if (!err)

@@ -331,10 +331,8 @@ static int unknown_field(const char *field, struct gcb_diag *diag)
     char shown[64];
     size_t n = 0;
 
-    while (n < 32 && gcb_tally_figure_name(n)) {
-        names[n] = gcb_tally_figure_name(n);
-        n++;
-    }
+    for (; n < 32 && gcb_tally_figure_field(n) != GCB_FIELD_NONE; n++)
+        names[n] = gcb_field_name(gcb_tally_figure_field(n));
     near = gcb_suggest(field, names, n);
     gcb_escape(shown, sizeof(shown), field);
     if (near)
@@ -346,7 +344,7 @@ static int unknown_field(const char *field, struct gcb_diag *diag)
 
 int opt_lines_sort(gcb_tally_figure_fn **out, const struct opt_lines *in, struct gcb_diag *diag)
 {
-    *out = in->sort ? gcb_tally_figure(in->sort) : NULL;
+    *out = in->sort ? gcb_tally_figure(gcb_field_find(in->sort)) : NULL;
     return !in->sort || *out ? 0 : unknown_field(in->sort, diag);
 }
 

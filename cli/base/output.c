@@ -16,7 +16,7 @@ static bool wants_color(const struct opt_show *show, const struct cmd_context *c
 }
 
 static int open_saved(struct out_report *r, const char *path, const struct out_guard *guard,
-                      const struct gcb_columns *columns, struct gcb_diag *diag)
+                      unsigned records, struct gcb_diag *diag)
 {
     const struct opt_list *inputs = guard ? guard->inputs : NULL;
     char shown[256];
@@ -29,13 +29,12 @@ static int open_saved(struct out_report *r, const char *path, const struct out_g
     if (!r->saved_stream)
         return gcb_diag_set(diag, GCB_E_IO, "%s: cannot write: %s",
                             gcb_escape(shown, sizeof(shown), path), strerror(errno));
-    return gcb_sink_create(&r->saved, GCB_FORMAT_JSON, r->saved_stream, r->file.final_path, columns,
+    return gcb_sink_create(&r->saved, GCB_FORMAT_JSON, r->saved_stream, r->file.final_path, records,
                            diag);
 }
 
 int out_open(struct out_report *r, const struct opt_show *show, const struct opt_save *save,
-             const struct out_guard *guard, const struct gcb_columns *columns,
-             const struct cmd_context *ctx)
+             const struct out_guard *guard, unsigned records, const struct cmd_context *ctx)
 {
     int err;
 
@@ -46,12 +45,12 @@ int out_open(struct out_report *r, const struct opt_show *show, const struct opt
     r->verbose = show->verbose;
     r->out = ctx->out;
     if (save && save->results) {
-        err = open_saved(r, save->results, guard, columns, ctx->diag);
+        err = open_saved(r, save->results, guard, records, ctx->diag);
         if (err)
             return err;
     }
     return gcb_sink_create(&r->stream, (enum gcb_format)show->format, ctx->out, "standard output",
-                           columns, ctx->diag);
+                           records, ctx->diag);
 }
 
 bool out_wants_rows(const struct out_report *r)

@@ -31,8 +31,7 @@ struct out_guard {
 
 /* `save` and `guard` may be NULL. 0 or a negative status with words in ctx->diag. Close on both. */
 int out_open(struct out_report *r, const struct opt_show *show, const struct opt_save *save,
-             const struct out_guard *guard, const struct gcb_columns *columns,
-             const struct cmd_context *ctx);
+             const struct out_guard *guard, unsigned records, const struct cmd_context *ctx);
 /* Sends a row to both and releases it, also on failure. */
 int out_put(struct out_report *r, struct gcb_row *row, struct gcb_diag *diag);
 /*

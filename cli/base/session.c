@@ -75,12 +75,12 @@ void session_setting(struct session *s)
     };
 }
 
-int session_report(struct session *s, const struct gcb_columns *columns, bool force)
+int session_report(struct session *s, unsigned records, bool force)
 {
     const struct out_guard guard = {.inputs = s->files, .force = force};
 
     session_setting(s);
-    return out_open(&s->report, s->o.show, s->o.save, &guard, columns, s->ctx);
+    return out_open(&s->report, s->o.show, s->o.save, &guard, records, s->ctx);
 }
 
 int session_bandwidth(struct session *s)

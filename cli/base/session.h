@@ -53,7 +53,7 @@ int session_layout(struct session *s);
 /* What rows share, as the options and the backend now are; bandwidth as far as it was measured. */
 void session_setting(struct session *s);
 /* Opens stream and results file; `force` replaces an existing one. Sets the setting. */
-int session_report(struct session *s, const struct gcb_columns *columns, bool force);
+int session_report(struct session *s, unsigned records, bool force);
 /* Measures memory bandwidth with the backend's threads, over as much memory as the messages call for, and that of the
  * device; sets the setting. */
 int session_bandwidth(struct session *s);

@@ -210,16 +210,10 @@ static void print_table(const struct kernels_run *r)
 
 static int open_output(struct kernels_run *r)
 {
-    static const char *const records[] = {"kernel", NULL};
-    static const char *const names[] = {
-        "record",      "family",      "kernel",          "isa",         "threads",
-        "cache",       "status",      "elements",        "bytes",       "calls",
-        "seconds",     "seconds_min", "seconds_mad",     "seconds_low", "seconds_high",
-        "stop_reason", "gbps",        "bandwidth_share", "speedup",     NULL};
-    static const struct gcb_columns fields = {records, names};
     const struct bench_kernels_request *q = r->request;
     const struct out_guard guard = {.force = q->save->force};
-    int err = out_open(&r->report, q->show, q->save, &guard, &fields, r->ctx);
+    int err =
+        out_open(&r->report, q->show, q->save, &guard, GCB_RECORD_BIT(GCB_RECORD_KERNEL), r->ctx);
 
     if (!err)
         err = bench_kernels_table(&r->table, r->ctx->diag);

@@ -165,7 +165,7 @@ int bench_open_report(struct bench *c)
     int err = weigh(c, &bytes);
 
     if (!err)
-        err = session_report(&c->s, &gcb_result_columns, c->o->save.force);
+        err = session_report(&c->s, GCB_RESULT_RECORDS, c->o->save.force);
     if (!err)
         err = measure_bandwidths(c, bytes);
     if (!err)

@@ -141,7 +141,7 @@ static int open_output(struct compress *c, struct gcb_diag *diag)
 /* Rows come with the machine's bandwidth, which takes a moment; a table does without. */
 static int open_report(struct compress *c)
 {
-    int err = session_report(&c->s, &gcb_result_columns, c->o->make.force);
+    int err = session_report(&c->s, GCB_RESULT_RECORDS, c->o->make.force);
 
     if (err || !out_wants_rows(&c->s.report))
         return err;

@@ -67,8 +67,8 @@ static int open_report(struct payoff *c, struct gcb_diag *diag)
     const struct out_guard guard = {.inputs = c->files, .force = c->o->save.force};
     const struct out_bandwidths bandwidths = {&c->machine.bandwidth,
                                               c->machine.bandwidth.bytes > 0};
-    const int err =
-        out_open(&c->report, &c->o->show, &c->o->save, &guard, &gcb_payoff_columns, c->ctx);
+    const int err = out_open(&c->report, &c->o->show, &c->o->save, &guard,
+                             GCB_RECORD_BIT(GCB_RECORD_PAYOFF), c->ctx);
 
     (void)diag; /* the context's */
     return err ? err

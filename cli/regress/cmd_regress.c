@@ -70,11 +70,11 @@ static void make_title(struct regress *r)
     char words[2][64];
 
     for (size_t i = 0; i < 2; i++) {
-        const char *revision = gcb_results_text(rows[i], "git_revision");
+        const char *revision = gcb_results_text(rows[i], GCB_FIELD_GIT_REVISION);
 
         if (revision)
             snprintf(words[i], sizeof(words[i]), "%.12s%s", revision,
-                     gcb_results_bool(rows[i], "git_dirty") ? " (changed)" : "");
+                     gcb_results_bool(rows[i], GCB_FIELD_GIT_DIRTY) ? " (changed)" : "");
         else
             snprintf(words[i], sizeof(words[i]), "%s", "unknown");
     }
@@ -270,7 +270,7 @@ static int open_report(struct regress *r, struct gcb_diag *diag)
 
     if (!err)
         err = out_open(&r->report, &r->o->bench.show, &r->o->bench.save, &guard,
-                       &gcb_verdict_columns, r->ctx);
+                       GCB_RECORD_BIT(GCB_RECORD_VERDICT), r->ctx);
     return err || !out_wants_rows(&r->report) ? err : put_environment(r, diag);
 }
 

@@ -85,7 +85,7 @@ static int open_input(struct replay *c, struct gcb_diag *diag)
 
 static int open_report(struct replay *c)
 {
-    const int err = session_report(&c->s, &gcb_replay_columns, c->o->save.force);
+    const int err = session_report(&c->s, GCB_REPLAY_RECORDS, c->o->save.force);
 
     return err ? err : session_environment(&c->s);
 }

@@ -11,8 +11,6 @@ struct sweep {
     const struct sweep_options *o;
     struct session s;
     struct sweep_plan plan;
-    const char *names[GCB_SWEEP_COLUMNS];
-    struct gcb_columns columns;
     bool *pareto; /* by method */
     struct gcb_run_result result;
 };
@@ -31,10 +29,8 @@ static int resolve(struct sweep *c, struct gcb_diag *diag)
 /* Rows come with the machine's bandwidth, which takes a moment; a table does without. */
 static int open_report(struct sweep *c)
 {
-    int err;
+    int err = session_report(&c->s, GCB_SWEEP_RECORDS, c->o->save.force);
 
-    gcb_sweep_columns(&c->columns, c->names);
-    err = session_report(&c->s, &c->columns, c->o->save.force);
     if (err || !out_wants_rows(&c->s.report))
         return err;
     err = session_bandwidth(&c->s);

@@ -38,7 +38,8 @@ static gcb_tally_figure_fn *figure_of(const struct sweep_plan *p)
 {
     if (p->sort || !p->searches)
         return p->sort;
-    return gcb_tally_figure(p->goals[0].at_most != p->goals[0].rises ? "ratio" : "snr_db");
+    return gcb_tally_figure(p->goals[0].at_most != p->goals[0].rises ? GCB_FIELD_RATIO
+                                                                     : GCB_FIELD_SNR_DB);
 }
 
 static void arrange(size_t *order, const struct sweep_view *v)

@@ -100,17 +100,16 @@ static int write_rows(const char *path, const struct outcome *out)
 
     for (size_t i = 0; f && i < case_count; i++) {
         const struct outcome *o = &out[i];
-        struct gcb_row row;
+        struct gcb_row row = {.json = json_pack("{s:s, s:i}", "record", "check", "schema", 1)};
         char name[300];
 
-        gcb_row_init(&row, "check");
-        gcb_row_text(&row, "spec", check_case_name(name, sizeof(name), &cases[i]));
-        gcb_row_text(&row, "depth", depth->name);
-        gcb_row_bool(&row, "brief", cases[i].kind == CHECK_BRIEF);
-        gcb_row_bool(&row, "feedback", o->fed);
-        gcb_row_text(&row, "status", o->status);
-        gcb_row_text(&row, "reason", o->reason[0] ? o->reason : NULL);
-        gcb_row_real(&row, "seconds", o->seconds);
+        gcb_row_text(&row, GCB_FIELD_SPEC, check_case_name(name, sizeof(name), &cases[i]));
+        bad |= json_object_set_new(row.json, "depth", json_string(depth->name)) ||
+               json_object_set_new(row.json, "brief", json_boolean(cases[i].kind == CHECK_BRIEF)) ||
+               json_object_set_new(row.json, "feedback", json_boolean(o->fed));
+        gcb_row_text(&row, GCB_FIELD_STATUS, o->status);
+        gcb_row_text(&row, GCB_FIELD_REASON, o->reason[0] ? o->reason : NULL);
+        gcb_row_real(&row, GCB_FIELD_SECONDS, o->seconds);
         bad |= row.failed || json_dumpf(row.json, f, JSON_COMPACT) || fputc('\n', f) == EOF;
         gcb_row_fini(&row);
     }

@@ -1,10 +1,11 @@
 #include "tests/gpu/gpu_report.h"
 
+#include <math.h>
 #include <string.h>
 
 static void take_text(char *out, size_t size, const json_t *row, const char *key)
 {
-    const char *text = gcb_results_text(row, key);
+    const char *text = json_string_value(json_object_get(row, key));
     size_t n = 0;
 
     if (!text)
@@ -19,6 +20,7 @@ static void take_text(char *out, size_t size, const json_t *row, const char *key
 
 static void take_plain(struct report *r, struct plain *list, size_t *count, const json_t *row)
 {
+    const json_t *launches = json_object_get(row, "launches");
     struct plain *p = &list[*count];
 
     if (*count == MAX_ROWS)
@@ -27,12 +29,12 @@ static void take_plain(struct report *r, struct plain *list, size_t *count, cons
     take_text(p->name, sizeof(p->name), row, "spec");
     take_text(p->status, sizeof(p->status), row, "status");
     take_text(p->reason, sizeof(p->reason), row, "reason");
-    p->seconds = gcb_results_real(row, "seconds");
-    p->elements = gcb_results_real(row, "elements");
-    p->wire_bytes = gcb_results_real(row, "wire_bytes");
-    p->launches = gcb_results_real(row, "launches");
-    p->fed = gcb_results_bool(row, "feedback");
-    p->brief = gcb_results_bool(row, "brief");
+    p->seconds = gcb_results_real(row, GCB_FIELD_SECONDS);
+    p->elements = gcb_results_real(row, GCB_FIELD_ELEMENTS);
+    p->wire_bytes = gcb_results_real(row, GCB_FIELD_WIRE_BYTES);
+    p->launches = json_is_number(launches) ? json_number_value(launches) : NAN;
+    p->fed = json_is_true(json_object_get(row, "feedback"));
+    p->brief = json_is_true(json_object_get(row, "brief"));
     if (strcmp(p->status, "failed") == 0)
         r->broken = true;
 }
@@ -48,12 +50,12 @@ static void take_speed(struct report *r, const json_t *row)
     take_text(m->spec, sizeof(m->spec), row, "spec");
     take_text(m->status, sizeof(m->status), row, "status");
     take_text(m->reason, sizeof(m->reason), row, "reason");
-    m->elements = gcb_results_real(row, "elements");
-    m->wire_bytes = gcb_results_real(row, "wire_bytes");
-    m->encode = gcb_results_real(row, "encode_kernel_seconds");
-    m->encode_transfer = gcb_results_real(row, "encode_transfer_seconds");
-    m->decode = gcb_results_real(row, "decode_kernel_seconds");
-    m->launches = gcb_results_real(row, "encode_launches");
+    m->elements = gcb_results_real(row, GCB_FIELD_ELEMENTS);
+    m->wire_bytes = gcb_results_real(row, GCB_FIELD_WIRE_BYTES);
+    m->encode = gcb_results_real(row, GCB_FIELD_ENCODE_KERNEL_SECONDS);
+    m->encode_transfer = gcb_results_real(row, GCB_FIELD_ENCODE_TRANSFER_SECONDS);
+    m->decode = gcb_results_real(row, GCB_FIELD_DECODE_KERNEL_SECONDS);
+    m->launches = gcb_results_real(row, GCB_FIELD_ENCODE_LAUNCHES);
     if (strcmp(m->status, "failed") == 0)
         r->broken = true;
 }
@@ -69,7 +71,7 @@ int report_take(void *ctx, const struct gcb_results_row *row, struct gcb_diag *d
         take_text(r->date, sizeof(r->date), row->json, "date");
         take_text(r->revision, sizeof(r->revision), row->json, "git_revision");
         take_text(r->cpu, sizeof(r->cpu), row->json, "cpu_model");
-        r->copy_gbps = gcb_results_real(row->json, "gpu_copy_gbps");
+        r->copy_gbps = gcb_results_real(row->json, GCB_FIELD_GPU_COPY_GBPS);
     } else if (strcmp(row->record, "summary") == 0) {
         take_speed(r, row->json);
     } else if (strcmp(row->record, "check") == 0) {

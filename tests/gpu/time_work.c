@@ -152,18 +152,18 @@ static const char *status_of(int err)
 static int write_row(const char *spec, const struct work *w, int err, const struct gcb_diag *diag,
                      double seconds)
 {
-    struct gcb_row row;
+    struct gcb_row row = {.json = json_pack("{s:s, s:i}", "record", "timing", "schema", 1)};
+    const double launches = err ? NAN : (double)w->launches;
     bool bad;
 
-    gcb_row_init(&row, "timing");
-    gcb_row_text(&row, "spec", spec);
-    gcb_row_text(&row, "status", status_of(err));
-    gcb_row_text(&row, "reason", err ? diag->text : NULL);
-    gcb_row_u64(&row, "elements", w->n);
-    gcb_row_real(&row, "wire_bytes", w->count && !err ? (double)w->wire_bytes : NAN);
-    gcb_row_real(&row, "seconds", err ? NAN : seconds);
-    gcb_row_real(&row, "launches", err ? NAN : (double)w->launches);
-    bad = row.failed || json_dumpf(row.json, stdout, JSON_COMPACT) || putchar('\n') == EOF;
+    gcb_row_text(&row, GCB_FIELD_SPEC, spec);
+    gcb_row_text(&row, GCB_FIELD_STATUS, status_of(err));
+    gcb_row_text(&row, GCB_FIELD_REASON, err ? diag->text : NULL);
+    gcb_row_u64(&row, GCB_FIELD_ELEMENTS, w->n);
+    gcb_row_real(&row, GCB_FIELD_WIRE_BYTES, w->count && !err ? (double)w->wire_bytes : NAN);
+    gcb_row_real(&row, GCB_FIELD_SECONDS, err ? NAN : seconds);
+    bad = json_object_set_new(row.json, "launches", gcb_row_make_real(launches)) || row.failed ||
+          json_dumpf(row.json, stdout, JSON_COMPACT) || putchar('\n') == EOF;
     gcb_row_fini(&row);
     return bad;
 }

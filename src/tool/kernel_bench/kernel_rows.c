@@ -18,27 +18,27 @@ void gcb_kernels_row(struct gcb_row *row, const struct gcb_kernel_result *r, boo
 {
     const struct gcb_stats *stats = &r->samples->stats;
 
-    gcb_row_init(row, "kernel");
-    gcb_row_text(row, "family", r->family);
-    gcb_row_text(row, "kernel", r->kernel);
-    gcb_row_text(row, "isa", r->isa);
-    gcb_row_u64(row, "threads", 1);
-    gcb_row_text(row, "cache", gcb_kernel_size_names[r->size]);
-    gcb_row_text(row, "status", r->agrees ? "ok" : "failed");
-    gcb_row_u64(row, "elements", r->elements);
-    gcb_row_u64(row, "bytes", r->bytes);
-    gcb_row_u64(row, "calls", r->calls);
-    gcb_row_real(row, "seconds", stats->median);
-    gcb_row_real(row, "seconds_min", stats->min);
-    gcb_row_real(row, "seconds_mad", stats->mad);
-    gcb_row_real(row, "seconds_low", stats->low);
-    gcb_row_real(row, "seconds_high", stats->high);
+    gcb_row_init(row, GCB_RECORD_KERNEL);
+    gcb_row_text(row, GCB_FIELD_FAMILY, r->family);
+    gcb_row_text(row, GCB_FIELD_KERNEL, r->kernel);
+    gcb_row_text(row, GCB_FIELD_ISA, r->isa);
+    gcb_row_u64(row, GCB_FIELD_THREADS, 1);
+    gcb_row_text(row, GCB_FIELD_CACHE, gcb_kernel_size_names[r->size]);
+    gcb_row_text(row, GCB_FIELD_STATUS, r->agrees ? "ok" : "failed");
+    gcb_row_u64(row, GCB_FIELD_ELEMENTS, r->elements);
+    gcb_row_u64(row, GCB_FIELD_BYTES, r->bytes);
+    gcb_row_u64(row, GCB_FIELD_CALLS, r->calls);
+    gcb_row_real(row, GCB_FIELD_SECONDS, stats->median);
+    gcb_row_real(row, GCB_FIELD_SECONDS_MIN, stats->min);
+    gcb_row_real(row, GCB_FIELD_SECONDS_MAD, stats->mad);
+    gcb_row_real(row, GCB_FIELD_SECONDS_LOW, stats->low);
+    gcb_row_real(row, GCB_FIELD_SECONDS_HIGH, stats->high);
     if (samples)
-        gcb_row_json(row, "seconds_samples", array_of(r->samples));
+        gcb_row_json(row, GCB_FIELD_SECONDS_SAMPLES, array_of(r->samples));
     else
-        gcb_row_null(row, "seconds_samples");
-    gcb_row_text(row, "stop_reason", gcb_stop_name(r->samples->stop));
-    gcb_row_real(row, "gbps", r->gbps);
-    gcb_row_real(row, "bandwidth_share", r->bandwidth_share);
-    gcb_row_real(row, "speedup", r->speedup);
+        gcb_row_null(row, GCB_FIELD_SECONDS_SAMPLES);
+    gcb_row_text(row, GCB_FIELD_STOP_REASON, gcb_stop_name(r->samples->stop));
+    gcb_row_real(row, GCB_FIELD_GBPS, r->gbps);
+    gcb_row_real(row, GCB_FIELD_BANDWIDTH_SHARE, r->bandwidth_share);
+    gcb_row_real(row, GCB_FIELD_SPEEDUP, r->speedup);
 }

@@ -14,34 +14,36 @@ void gcb_shape_rows_tensor(struct gcb_row *row, const struct gcb_survey_item *it
     const struct gcb_moments *m = &item->moments;
     char shape[GCB_SHAPE_TEXT];
 
-    gcb_row_init(row, "tensor");
-    gcb_row_text(row, "file", item->first->file);
-    gcb_row_text(row, "tensor", item->first->path);
-    gcb_row_text(row, "shape", shape_of(shape, item));
-    gcb_row_text(row, "input_dtype", item->uniform ? gcb_dtype_name(item->first->dtype) : NULL);
-    gcb_row_u64(row, "datasets", item->datasets);
-    gcb_row_u64(row, "elements", m->count);
-    gcb_row_real(row, "mean", gcb_moments_mean(m));
-    gcb_row_real(row, "deviation", gcb_moments_deviation(m));
-    gcb_row_real(row, "max_abs", gcb_moments_max_abs(m));
-    gcb_row_real(row, "kurtosis", gcb_moments_kurtosis(m));
-    gcb_row_real(row, "l2", gcb_moments_l2(m));
-    gcb_row_u64(row, "zeros", m->zeros);
-    gcb_row_real(row, "zeros_share", gcb_moments_zeros(m));
-    gcb_row_u64(row, "nonfinite", m->nonfinite);
+    gcb_row_init(row, GCB_RECORD_TENSOR);
+    gcb_row_text(row, GCB_FIELD_FILE, item->first->file);
+    gcb_row_text(row, GCB_FIELD_TENSOR, item->first->path);
+    gcb_row_text(row, GCB_FIELD_SHAPE, shape_of(shape, item));
+    gcb_row_text(row, GCB_FIELD_INPUT_DTYPE,
+                 item->uniform ? gcb_dtype_name(item->first->dtype) : NULL);
+    gcb_row_u64(row, GCB_FIELD_DATASETS, item->datasets);
+    gcb_row_u64(row, GCB_FIELD_ELEMENTS, m->count);
+    gcb_row_real(row, GCB_FIELD_MEAN, gcb_moments_mean(m));
+    gcb_row_real(row, GCB_FIELD_DEVIATION, gcb_moments_deviation(m));
+    gcb_row_real(row, GCB_FIELD_MAX_ABS, gcb_moments_max_abs(m));
+    gcb_row_real(row, GCB_FIELD_KURTOSIS, gcb_moments_kurtosis(m));
+    gcb_row_real(row, GCB_FIELD_L2, gcb_moments_l2(m));
+    gcb_row_u64(row, GCB_FIELD_ZEROS, m->zeros);
+    gcb_row_real(row, GCB_FIELD_ZEROS_SHARE, gcb_moments_zeros(m));
+    gcb_row_u64(row, GCB_FIELD_NONFINITE, m->nonfinite);
 }
 
-static void begin(struct gcb_row *row, const struct gcb_shape_rows *to, const char *record)
+static void begin(struct gcb_row *row, const struct gcb_shape_rows *to, enum gcb_record record)
 {
     gcb_row_init(row, record);
-    gcb_row_text(row, "tensor", to->tensor);
+    gcb_row_text(row, GCB_FIELD_TENSOR, to->tensor);
     if (to->of)
-        gcb_row_text(row, "of", to->of);
+        gcb_row_text(row, GCB_FIELD_OF, to->of);
     if (to->method) {
         char spec[512];
 
-        gcb_row_text(row, "method", to->method->name);
-        gcb_row_text(row, "spec", gcb_method_spec(spec, sizeof(spec), to->method, GCB_SPEC_FULL));
+        gcb_row_text(row, GCB_FIELD_METHOD, to->method->name);
+        gcb_row_text(row, GCB_FIELD_SPEC,
+                     gcb_method_spec(spec, sizeof(spec), to->method, GCB_SPEC_FULL));
     }
 }
 
@@ -56,11 +58,11 @@ static int put_bins(const struct gcb_shape_rows *to, const struct gcb_histogram 
 
         if (bin.count == 0)
             continue;
-        begin(&row, to, "histogram");
-        gcb_row_real(&row, "low", bin.low);
-        gcb_row_real(&row, "high", bin.high);
-        gcb_row_u64(&row, "count", bin.count);
-        gcb_row_real(&row, "share", bin.share);
+        begin(&row, to, GCB_RECORD_HISTOGRAM);
+        gcb_row_real(&row, GCB_FIELD_LOW, bin.low);
+        gcb_row_real(&row, GCB_FIELD_HIGH, bin.high);
+        gcb_row_u64(&row, GCB_FIELD_COUNT, bin.count);
+        gcb_row_real(&row, GCB_FIELD_SHARE, bin.share);
         err = to->put(to->ctx, &row, diag);
     }
     return err;
@@ -75,14 +77,14 @@ static int put_bands(const struct gcb_shape_rows *to, const struct gcb_spectrum 
     for (size_t i = 0; !err && gcb_spectrum_band(&band, s, i); i++) {
         struct gcb_row row;
 
-        begin(&row, to, "spectrum");
-        gcb_row_text(&row, "by", "frequency");
-        gcb_row_real(&row, "low", band.low);
-        gcb_row_real(&row, "high", band.high);
-        gcb_row_u64(&row, "bins", band.bins);
-        gcb_row_real(&row, "energy", band.energy);
-        gcb_row_real(&row, "energy_share", band.share);
-        gcb_row_real(&row, "max_magnitude", band.largest);
+        begin(&row, to, GCB_RECORD_SPECTRUM);
+        gcb_row_text(&row, GCB_FIELD_BY, "frequency");
+        gcb_row_real(&row, GCB_FIELD_LOW, band.low);
+        gcb_row_real(&row, GCB_FIELD_HIGH, band.high);
+        gcb_row_u64(&row, GCB_FIELD_BINS, band.bins);
+        gcb_row_real(&row, GCB_FIELD_ENERGY, band.energy);
+        gcb_row_real(&row, GCB_FIELD_ENERGY_SHARE, band.share);
+        gcb_row_real(&row, GCB_FIELD_MAX_MAGNITUDE, band.largest);
         err = to->put(to->ctx, &row, diag);
     }
     return err;
@@ -98,11 +100,11 @@ static int put_curve(const struct gcb_shape_rows *to, const struct gcb_spectrum 
     for (size_t i = 0; !err && i < n; i++) {
         struct gcb_row row;
 
-        begin(&row, to, "spectrum");
-        gcb_row_text(&row, "by", "magnitude");
-        gcb_row_real(&row, "threshold", points[i].threshold);
-        gcb_row_real(&row, "density", points[i].density);
-        gcb_row_real(&row, "energy_share", points[i].energy_share);
+        begin(&row, to, GCB_RECORD_SPECTRUM);
+        gcb_row_text(&row, GCB_FIELD_BY, "magnitude");
+        gcb_row_real(&row, GCB_FIELD_THRESHOLD, points[i].threshold);
+        gcb_row_real(&row, GCB_FIELD_DENSITY, points[i].density);
+        gcb_row_real(&row, GCB_FIELD_ENERGY_SHARE, points[i].energy_share);
         err = to->put(to->ctx, &row, diag);
     }
     return err;

@@ -37,18 +37,19 @@ static void make_title(char *out, size_t size, const struct page *page, const ch
 /* " on Xeon with 2 cpus" of a run; what is not known is left away. */
 static void print_machine(FILE *out, const json_t *env)
 {
-    const char *cpu = gcb_results_text(env, "cpu_model"), *gpu = gcb_results_text(env, "gpu");
-    const char *date = gcb_results_text(env, "date"),
-               *revision = gcb_results_text(env, "git_revision");
+    const char *cpu = gcb_results_text(env, GCB_FIELD_CPU_MODEL),
+               *gpu = gcb_results_text(env, GCB_FIELD_GPU);
+    const char *date = gcb_results_text(env, GCB_FIELD_DATE),
+               *revision = gcb_results_text(env, GCB_FIELD_GIT_REVISION);
     char brief[8];
 
     fputs("<p class=\"lede\">gcbench ", out);
-    gcb_html_text(out, gcb_results_text(env, "version"));
+    gcb_html_text(out, gcb_results_text(env, GCB_FIELD_VERSION));
     if (revision) {
         snprintf(brief, sizeof(brief), "%s", revision);
         fputs(" (", out);
         gcb_html_text(out, brief);
-        fputs(gcb_results_bool(env, "git_dirty") ? ", changed)" : ")", out);
+        fputs(gcb_results_bool(env, GCB_FIELD_GIT_DIRTY) ? ", changed)" : ")", out);
     }
     fputs(cpu ? ", " : "", out);
     gcb_html_text(out, cpu);
@@ -67,25 +68,25 @@ struct remarks {
 static bool timed(const struct page *page, const json_t *env)
 {
     static const enum page_record of[] = {PAGE_SUMMARY, PAGE_KERNEL};
-    const uint64_t run = gcb_results_u64(env, PAGE_RUN);
+    const uint64_t run = gcb_results_u64(env, GCB_FIELD_PAGE_RUN);
 
     for (size_t r = 0; r < sizeof(of) / sizeof(of[0]); r++)
         for (size_t i = 0; i < page->rows[of[r]].count; i++)
-            if (gcb_results_u64(page->rows[of[r]].items[i], PAGE_RUN) == run)
+            if (gcb_results_u64(page->rows[of[r]].items[i], GCB_FIELD_PAGE_RUN) == run)
                 return true;
     return false;
 }
 
 static void look(struct remarks *r, const json_t *env)
 {
-    const char *type = gcb_results_text(env, "build_type");
-    const char *sanitize = gcb_results_text(env, "sanitize");
+    const char *type = gcb_results_text(env, GCB_FIELD_BUILD_TYPE);
+    const char *sanitize = gcb_results_text(env, GCB_FIELD_SANITIZE);
 
     r->runs++;
     r->debug += type && strcmp(type, "release") != 0;
     r->sanitized += sanitize && strcmp(sanitize, "none") != 0;
-    r->changed += gcb_results_bool(env, "git_dirty");
-    r->busy += gcb_results_real(env, "load1") > gcb_results_real(env, "cpus") / 2;
+    r->changed += gcb_results_bool(env, GCB_FIELD_GIT_DIRTY);
+    r->busy += gcb_results_real(env, GCB_FIELD_LOAD1) > gcb_results_real(env, GCB_FIELD_CPUS) / 2;
 }
 
 /* "2 of 3 runs: words", or the words alone where it is so of all. */
@@ -104,12 +105,12 @@ static void print_remarks(FILE *out, const struct page *page)
 {
     const struct page_rows *summaries = &page->rows[PAGE_SUMMARY];
     const struct page_rows *runs = &page->rows[PAGE_ENVIRONMENT];
-    const bool several = page_differs(summaries, PAGE_RUN);
+    const bool several = page_differs(summaries, GCB_FIELD_PAGE_RUN);
     struct remarks r = {.runs = 0};
     size_t cut = 0;
 
     for (size_t i = 0; i < summaries->count; i++) {
-        const char *status = gcb_results_text(summaries->items[i], "status");
+        const char *status = gcb_results_text(summaries->items[i], GCB_FIELD_STATUS);
 
         cut += status && strcmp(status, "interrupted") == 0;
     }
@@ -166,10 +167,10 @@ static void print_card(FILE *out, const char *number, const char *what, const js
     gcb_html_element(out, "span", NULL, what);
     if (of) {
         snprintf(text, sizeof(text), "ratio %s, relative L2 error %s",
-                 page_number(ratio, gcb_results_real(of, "ratio")),
-                 page_number(error, gcb_results_real(of, "rel_l2")));
+                 page_number(ratio, gcb_results_real(of, GCB_FIELD_RATIO)),
+                 page_number(error, gcb_results_real(of, GCB_FIELD_REL_L2)));
         fputs("<code>", out);
-        gcb_html_name(out, gcb_results_text(of, PAGE_LABEL));
+        gcb_html_name(out, gcb_results_text(of, GCB_FIELD_PAGE_LABEL));
         fputs("</code>\n", out);
         gcb_html_element(out, "span", NULL, text);
     }
@@ -178,7 +179,7 @@ static void print_card(FILE *out, const char *number, const char *what, const js
 
 /* The row whose `field` is largest (times `sign`) among methods that are no baseline and do send less; NULL: there
  * is none. */
-static const json_t *best(const struct page_rows *rows, const char *field, double sign)
+static const json_t *best(const struct page_rows *rows, enum gcb_field field, double sign)
 {
     const json_t *found = NULL;
 
@@ -186,7 +187,7 @@ static const json_t *best(const struct page_rows *rows, const char *field, doubl
         const double value = gcb_results_real(rows->items[i], field);
 
         if (!isfinite(value) || page_is_baseline(rows->items[i]) ||
-            !(gcb_results_real(rows->items[i], "ratio") > 1.0))
+            !(gcb_results_real(rows->items[i], GCB_FIELD_RATIO) > 1.0))
             continue;
         if (!found || sign * value > sign * gcb_results_real(found, field))
             found = rows->items[i];
@@ -194,7 +195,7 @@ static const json_t *best(const struct page_rows *rows, const char *field, doubl
     return found;
 }
 
-static void card_of_best(FILE *out, const struct page_rows *rows, const char *field, double sign,
+static void card_of_best(FILE *out, const struct page_rows *rows, enum gcb_field field, double sign,
                          const char *what)
 {
     const json_t *row = best(rows, field, sign);
@@ -224,9 +225,9 @@ static void cards_of_checks(FILE *out, const struct page *page)
     size_t fails = 0, broken = 0;
 
     for (size_t i = 0; i < verdicts->count; i++)
-        fails += gcb_results_bool(verdicts->items[i], "fails");
+        fails += gcb_results_bool(verdicts->items[i], GCB_FIELD_FAILS);
     for (size_t i = 0; i < promises->count; i++) {
-        const char *status = gcb_results_text(promises->items[i], "status");
+        const char *status = gcb_results_text(promises->items[i], GCB_FIELD_STATUS);
 
         broken += status && strcmp(status, "broken") == 0;
     }
@@ -240,10 +241,10 @@ static void cards_of_payoffs(FILE *out, const struct page_rows *rows)
     char number[64], text[64];
 
     for (size_t i = 0; i < rows->count; i++) {
-        if (gcb_results_bool(rows->items[i], "baseline"))
+        if (gcb_results_bool(rows->items[i], GCB_FIELD_BASELINE))
             continue;
         of++;
-        pays += gcb_results_bool(rows->items[i], "pays");
+        pays += gcb_results_bool(rows->items[i], GCB_FIELD_PAYS);
     }
     if (!of)
         return;
@@ -259,9 +260,9 @@ void page_cards(FILE *out, const struct page *page)
     fputs("<ul class=\"cards\">\n", out);
     cards_of_checks(out, page);
     cards_of_payoffs(out, &page->rows[PAGE_PAYOFF]);
-    card_of_best(out, summaries, "ratio", 1.0, "times smaller: the shortest messages");
-    card_of_best(out, summaries, "rel_l2", -1.0, "relative error: the least");
-    card_of_best(out, summaries, "encode_gbps", 1.0, "GB/s: the fastest to encode");
-    card_of_best(out, summaries, "decode_gbps", 1.0, "GB/s: the fastest to decode");
+    card_of_best(out, summaries, GCB_FIELD_RATIO, 1.0, "times smaller: the shortest messages");
+    card_of_best(out, summaries, GCB_FIELD_REL_L2, -1.0, "relative error: the least");
+    card_of_best(out, summaries, GCB_FIELD_ENCODE_GBPS, 1.0, "GB/s: the fastest to encode");
+    card_of_best(out, summaries, GCB_FIELD_DECODE_GBPS, 1.0, "GB/s: the fastest to decode");
     fputs("</ul>\n", out);
 }

@@ -22,9 +22,9 @@ struct reader {
 bool page_is_baseline(const json_t *row)
 {
     static const char *const names[] = {"identity", "fp16", "bf16", "memcpy"};
-    const char *method = gcb_results_text(row, "method");
+    const char *method = gcb_results_text(row, GCB_FIELD_METHOD);
 
-    if (gcb_results_bool(row, "baseline"))
+    if (gcb_results_bool(row, GCB_FIELD_BASELINE))
         return true;
     for (size_t i = 0; method && i < sizeof(names) / sizeof(names[0]); i++)
         if (strcmp(method, names[i]) == 0)
@@ -34,7 +34,8 @@ bool page_is_baseline(const json_t *row)
 
 static char *label_of(char *out, size_t size, const json_t *row)
 {
-    const char *spec = gcb_results_text(row, "spec"), *method = gcb_results_text(row, "method");
+    const char *spec = gcb_results_text(row, GCB_FIELD_SPEC),
+               *method = gcb_results_text(row, GCB_FIELD_METHOD);
 
     return gcb_method_label(out, size, spec ? spec : method ? method : "");
 }
@@ -47,10 +48,13 @@ static json_t *annotated(const struct gcb_results_row *row, size_t run)
     int bad = !copy;
 
     label_of(label, sizeof(label), row->json);
-    bad |= json_object_set_new(copy, PAGE_RUN, json_integer((json_int_t)run));
-    bad |= json_object_set_new(copy, PAGE_RESULTS, gcb_row_make_text(row->path));
+    bad |= json_object_set_new(copy, gcb_field_name(GCB_FIELD_PAGE_RUN),
+                               json_integer((json_int_t)run));
+    bad |= json_object_set_new(copy, gcb_field_name(GCB_FIELD_PAGE_RESULTS),
+                               gcb_row_make_text(row->path));
     if (*label)
-        bad |= json_object_set_new(copy, PAGE_LABEL, json_string_nocheck(label));
+        bad |= json_object_set_new(copy, gcb_field_name(GCB_FIELD_PAGE_LABEL),
+                                   json_string_nocheck(label));
     if (!bad)
         return copy;
     json_decref(copy);
@@ -80,15 +84,17 @@ static int keep(struct page_rows *rows, const struct gcb_results_row *row, size_
 /* What tells a line from others: all but the link's bandwidth, and what follows from it. NULL: no memory. */
 static char *key_of(const json_t *row, size_t run)
 {
-    static const char *const fields[] = {
-        "label",           "results", "collective", "workers", "scope", "device",
-        "latency_seconds", "threads", "isa",        "cache",   "spec"};
+    static const enum gcb_field fields[] = {
+        GCB_FIELD_LABEL,           GCB_FIELD_RESULTS, GCB_FIELD_COLLECTIVE,
+        GCB_FIELD_WORKERS,         GCB_FIELD_SCOPE,   GCB_FIELD_DEVICE,
+        GCB_FIELD_LATENCY_SECONDS, GCB_FIELD_THREADS, GCB_FIELD_ISA,
+        GCB_FIELD_CACHE,           GCB_FIELD_SPEC};
     json_t *values = json_pack("[I]", (json_int_t)run);
     char *key = NULL;
     int bad = !values;
 
     for (size_t i = 0; !bad && i < sizeof(fields) / sizeof(fields[0]); i++) {
-        json_t *value = json_object_get(row, fields[i]);
+        json_t *value = gcb_results_json(row, fields[i]);
 
         bad = json_array_append(values, value ? value : json_null());
     }
@@ -128,26 +134,27 @@ static int line_of(json_t **out, struct page *page, const struct gcb_results_row
 static int add_link(struct page *page, const struct gcb_results_row *row, size_t run,
                     struct gcb_diag *diag)
 {
-    const double speedup = gcb_results_real(row->json, "speedup_fp32");
+    const double speedup = gcb_results_real(row->json, GCB_FIELD_SPEEDUP_FP32);
     json_int_t links, paid;
     json_t *line = NULL;
     double best;
     int bad = 0;
-    const bool known = !page_is_baseline(row->json) && !gcb_results_text(row->json, "doubtful");
+    const bool known =
+        !page_is_baseline(row->json) && !gcb_results_text(row->json, GCB_FIELD_DOUBTFUL);
     const int err = !known ? 0 : line_of(&line, page, row, run, diag);
 
     if (err || !line)
         return err;
-    links = json_integer_value(json_object_get(line, PAGE_LINK_COUNT)) + 1;
-    paid = json_integer_value(json_object_get(line, PAGE_LINKS_PAID));
-    best = gcb_results_real(line, PAGE_BEST);
+    links = json_integer_value(gcb_results_json(line, GCB_FIELD_PAGE_LINKS)) + 1;
+    paid = json_integer_value(gcb_results_json(line, GCB_FIELD_PAGE_LINKS_PAID));
+    best = gcb_results_real(line, GCB_FIELD_PAGE_BEST);
     if (links > 1)
-        bad |= json_object_set_new(line, PAGE_MANY_LINKS, json_true());
-    bad |= json_object_set_new(line, PAGE_LINK_COUNT, json_integer(links));
-    bad |= json_object_set_new(line, PAGE_LINKS_PAID,
-                               json_integer(paid + gcb_results_bool(row->json, "pays")));
+        bad |= json_object_set_new(line, gcb_field_name(GCB_FIELD_PAGE_MANY_LINKS), json_true());
+    bad |= json_object_set_new(line, gcb_field_name(GCB_FIELD_PAGE_LINKS), json_integer(links));
+    bad |= json_object_set_new(line, gcb_field_name(GCB_FIELD_PAGE_LINKS_PAID),
+                               json_integer(paid + gcb_results_bool(row->json, GCB_FIELD_PAYS)));
     if (isfinite(speedup) && !(speedup <= best))
-        bad |= json_object_set_new(line, PAGE_BEST, json_real(speedup));
+        bad |= json_object_set_new(line, gcb_field_name(GCB_FIELD_PAGE_BEST), json_real(speedup));
     return bad ? gcb_diag_nomem(diag, 0, "lines") : 0;
 }
 
@@ -171,7 +178,7 @@ static json_int_t number_of(json_t **names, const char *key, size_t most)
 /* The number of a row's method, by its label. */
 static json_int_t method_of(struct page_tensors *t, const json_t *row)
 {
-    const char *spec = gcb_results_text(row, "spec");
+    const char *spec = gcb_results_text(row, GCB_FIELD_SPEC);
     const json_t *known = spec ? json_object_get(t->specs, spec) : NULL;
     char label[512];
     json_int_t number;
@@ -200,8 +207,8 @@ static int grow(struct page_tensors *t)
 
 static int add_error(struct page_tensors *t, const json_t *row, struct gcb_diag *diag)
 {
-    const char *tensor = gcb_results_text(row, "tensor");
-    const double error = gcb_results_real(row, "rel_l2");
+    const char *tensor = gcb_results_text(row, GCB_FIELD_TENSOR);
+    const double error = gcb_results_real(row, GCB_FIELD_REL_L2);
     struct page_cell *cell;
     json_int_t name, method;
 
@@ -233,7 +240,7 @@ static void tensors_fini(struct page_tensors *t)
 
 static bool is_exchange(const json_t *payoff)
 {
-    const char *model = gcb_results_text(payoff, "model");
+    const char *model = gcb_results_text(payoff, GCB_FIELD_MODEL);
 
     return model && strcmp(model, "exchange") == 0;
 }
@@ -242,7 +249,7 @@ static int visit(void *ctx, const struct gcb_results_row *row, struct gcb_diag *
 {
     struct reader *r = ctx;
     struct page *page = r->page;
-    const char *input = gcb_results_text(row->json, "file");
+    const char *input = gcb_results_text(row->json, GCB_FIELD_FILE);
     int err = page->plots ? gcb_plot_data_row(page->plots, row, diag) : 0;
     size_t i = 0;
 
@@ -284,14 +291,14 @@ int page_read(struct page *page, const char *path, struct gcb_diag *diag)
                         : gcb_diag_nomem(diag, 0, "names");
 }
 
-const json_t *page_value(const json_t *row, const char *field)
+const json_t *page_value(const json_t *row, enum gcb_field field)
 {
-    const json_t *value = json_object_get(row, field);
+    const json_t *value = gcb_results_json(row, field);
 
     return json_is_null(value) ? NULL : value;
 }
 
-bool page_has(const struct page_rows *rows, const char *field)
+bool page_has(const struct page_rows *rows, enum gcb_field field)
 {
     for (size_t i = 0; i < rows->count; i++)
         if (page_value(rows->items[i], field))
@@ -299,7 +306,7 @@ bool page_has(const struct page_rows *rows, const char *field)
     return false;
 }
 
-bool page_differs(const struct page_rows *rows, const char *field)
+bool page_differs(const struct page_rows *rows, enum gcb_field field)
 {
     for (size_t i = 1; i < rows->count; i++) {
         const json_t *a = page_value(rows->items[0], field), *b = page_value(rows->items[i], field);
@@ -310,7 +317,7 @@ bool page_differs(const struct page_rows *rows, const char *field)
     return false;
 }
 
-static bool says(const json_t *row, const char *field, const char *word)
+static bool says(const json_t *row, enum gcb_field field, const char *word)
 {
     const char *text = gcb_results_text(row, field);
 
@@ -320,9 +327,9 @@ static bool says(const json_t *row, const char *field, const char *word)
 /* 0: fails, 1: worth a look, 2: as it was, or as promised. */
 static int weight(const json_t *row)
 {
-    if (gcb_results_bool(row, "fails") || says(row, "status", "broken"))
+    if (gcb_results_bool(row, GCB_FIELD_FAILS) || says(row, GCB_FIELD_STATUS, "broken"))
         return 0;
-    return says(row, "verdict", "SAME") || says(row, "status", "kept") ? 2 : 1;
+    return says(row, GCB_FIELD_VERDICT, "SAME") || says(row, GCB_FIELD_STATUS, "kept") ? 2 : 1;
 }
 
 static void sort(struct page_rows *rows)

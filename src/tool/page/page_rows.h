@@ -23,17 +23,8 @@ enum page_record {
 #define PAGE_MAX_ROWS 2000 /* of a record; more are counted */
 
 /*
- * Rows as they were read, and three fields more: PAGE_RUN, the number of the environment row before it (from 1 over
- * all files, 0: none), PAGE_RESULTS, the file that it stands in, and PAGE_LABEL, its method in short.
+ * Rows as they were read, with the fields that the end of src/tool/rows/fields.def lists.
  */
-#define PAGE_RUN "page_run"
-#define PAGE_RESULTS "page_results"
-#define PAGE_LABEL "page_label"
-/* Of a line over bandwidths: how many, at how many of them it pays, and the most it gains. */
-#define PAGE_LINK_COUNT "page_links"
-#define PAGE_LINKS_PAID "page_links_paid"
-#define PAGE_BEST "page_best"
-#define PAGE_MANY_LINKS "page_many_links" /* there, if they are more than one */
 struct page_rows {
     json_t **items; /* owned */
     size_t count, cap;
@@ -72,10 +63,10 @@ bool page_is_baseline(const json_t *row); /* identity, fp16, bf16, memcpy */
 void page_sort(struct page *page);        /* verdicts: what fails first, then what changed */
 
 /* The value of a field; NULL: there is none, or null. */
-const json_t *page_value(const json_t *row, const char *field);
+const json_t *page_value(const json_t *row, enum gcb_field field);
 /* Is there anything to show in some row? */
-bool page_has(const struct page_rows *rows, const char *field);
+bool page_has(const struct page_rows *rows, enum gcb_field field);
 /* Are there two rows with different values in it? */
-bool page_differs(const struct page_rows *rows, const char *field);
+bool page_differs(const struct page_rows *rows, enum gcb_field field);
 
 #endif

@@ -11,48 +11,50 @@
 #define MAX_RUNS 8
 
 static const struct {
-    const char *title, *field;
+    const char *title;
+    enum gcb_field field;
     enum page_kind kind;
 } facts[] = {
-    {"results", PAGE_RESULTS, PAGE_CODE},
-    {"date", "date", PAGE_TEXT},
-    {"command", "command", PAGE_CODE},
-    {"gcbench", "version", PAGE_TEXT},
-    {"revision", "git_revision", PAGE_CODE},
-    {"build", "build_type", PAGE_TEXT},
-    {"build id", "build_id", PAGE_CODE},
-    {"compiler", "compiler", PAGE_TEXT},
-    {"flags", "compile_flags", PAGE_CODE},
-    {"processor", "cpu_model", PAGE_TEXT},
-    {"processors", "cpus", PAGE_WHOLE},
-    {"instruction set", "isa", PAGE_TEXT},
-    {"threads", "threads", PAGE_WHOLE},
-    {"device", "device", PAGE_TEXT},
-    {"GPU", "gpu", PAGE_TEXT},
-    {"GPU driver", "gpu_driver", PAGE_TEXT},
-    {"GPU clock MHz", "gpu_clock_mhz", PAGE_NUMBER},
-    {"memory", "memory_bytes", PAGE_SIZE},
-    {"kernel", "kernel", PAGE_TEXT},
-    {"governor", "governor", PAGE_TEXT},
-    {"load", "load1", PAGE_NUMBER},
-    {"reads GB/s", "read_gbps", PAGE_NUMBER},
-    {"fills GB/s", "fill_gbps", PAGE_NUMBER},
-    {"copies GB/s", "copy_gbps", PAGE_NUMBER},
-    {"memory by threads", "bandwidths", PAGE_TEXT},
-    {"libraries", "libraries", PAGE_TEXT},
-    {"inputs", "input_xxh3", PAGE_CODE},
+    {"results", GCB_FIELD_PAGE_RESULTS, PAGE_CODE},
+    {"date", GCB_FIELD_DATE, PAGE_TEXT},
+    {"command", GCB_FIELD_COMMAND, PAGE_CODE},
+    {"gcbench", GCB_FIELD_VERSION, PAGE_TEXT},
+    {"revision", GCB_FIELD_GIT_REVISION, PAGE_CODE},
+    {"build", GCB_FIELD_BUILD_TYPE, PAGE_TEXT},
+    {"build id", GCB_FIELD_BUILD_ID, PAGE_CODE},
+    {"compiler", GCB_FIELD_COMPILER, PAGE_TEXT},
+    {"flags", GCB_FIELD_COMPILE_FLAGS, PAGE_CODE},
+    {"processor", GCB_FIELD_CPU_MODEL, PAGE_TEXT},
+    {"processors", GCB_FIELD_CPUS, PAGE_WHOLE},
+    {"instruction set", GCB_FIELD_ISA, PAGE_TEXT},
+    {"threads", GCB_FIELD_THREADS, PAGE_WHOLE},
+    {"device", GCB_FIELD_DEVICE, PAGE_TEXT},
+    {"GPU", GCB_FIELD_GPU, PAGE_TEXT},
+    {"GPU driver", GCB_FIELD_GPU_DRIVER, PAGE_TEXT},
+    {"GPU clock MHz", GCB_FIELD_GPU_CLOCK_MHZ, PAGE_NUMBER},
+    {"memory", GCB_FIELD_MEMORY_BYTES, PAGE_SIZE},
+    {"kernel", GCB_FIELD_KERNEL, PAGE_TEXT},
+    {"governor", GCB_FIELD_GOVERNOR, PAGE_TEXT},
+    {"load", GCB_FIELD_LOAD1, PAGE_NUMBER},
+    {"reads GB/s", GCB_FIELD_READ_GBPS, PAGE_NUMBER},
+    {"fills GB/s", GCB_FIELD_FILL_GBPS, PAGE_NUMBER},
+    {"copies GB/s", GCB_FIELD_COPY_GBPS, PAGE_NUMBER},
+    {"memory by threads", GCB_FIELD_BANDWIDTHS, PAGE_TEXT},
+    {"libraries", GCB_FIELD_LIBRARIES, PAGE_TEXT},
+    {"inputs", GCB_FIELD_INPUT_XXH3, PAGE_CODE},
 };
 
 /* Bandwidth of memory with so many threads: "2 threads: reads 21, fills 17, copies 9.1 GB/s". */
 static void print_bandwidth(FILE *out, const json_t *item)
 {
-    const double threads = gcb_results_real(item, "threads");
+    const double threads = gcb_results_real(item, GCB_FIELD_THREADS);
     char read[32], fill[32], copy[32];
 
     fprintf(out, "%.0f thread%s: reads %s, fills %s, copies %s GB/s<br>", fmin(threads, 1e6),
-            threads > 1.0 ? "s" : "", page_number(read, gcb_results_real(item, "read_gbps")),
-            page_number(fill, gcb_results_real(item, "fill_gbps")),
-            page_number(copy, gcb_results_real(item, "copy_gbps")));
+            threads > 1.0 ? "s" : "",
+            page_number(read, gcb_results_real(item, GCB_FIELD_READ_GBPS)),
+            page_number(fill, gcb_results_real(item, GCB_FIELD_FILL_GBPS)),
+            page_number(copy, gcb_results_real(item, GCB_FIELD_COPY_GBPS)));
 }
 
 /* Words of a command, files with their hashes, bandwidths. */
@@ -63,9 +65,10 @@ static void print_list(FILE *out, const json_t *list)
 
     json_array_foreach(list, i, item)
     {
-        const char *file = gcb_results_text(item, "file"), *hash = gcb_results_text(item, "xxh3");
+        const char *file = gcb_results_text(item, GCB_FIELD_FILE),
+                   *hash = gcb_results_text(item, GCB_FIELD_XXH3);
 
-        if (isfinite(gcb_results_real(item, "threads"))) {
+        if (isfinite(gcb_results_real(item, GCB_FIELD_THREADS))) {
             print_bandwidth(out, item);
             continue;
         }
@@ -127,7 +130,7 @@ static void print_runs(FILE *out, const struct page_rows *runs)
             continue;
         fprintf(out, "<tr><th scope=\"row\">%s</th>", facts[f].title);
         for (size_t i = 0; i < count; i++)
-            print_fact(out, json_object_get(runs->items[i], facts[f].field), facts[f].kind);
+            print_fact(out, gcb_results_json(runs->items[i], facts[f].field), facts[f].kind);
         fputs("</tr>\n", out);
     }
     fputs("</tbody></table></div>\n", out);

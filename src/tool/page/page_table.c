@@ -12,14 +12,14 @@
 #define MANY_ROWS 40 /* more are folded, of a table that says so */
 
 static const struct page_column places[] = {
-    {.title = "run", .field = PAGE_RUN},
-    {.title = "file", .field = "file", .kind = PAGE_CODE},
-    {.title = "scope", .field = "scope"},
-    {.title = "device", .field = "device"},
-    {.title = "threads", .field = "threads", .kind = PAGE_WHOLE},
-    {.title = "isa", .field = "isa"},
-    {.title = "cache", .field = "cache"},
-    {.title = "status", .field = "status", .kind = PAGE_WORD},
+    {.title = "run", .field = GCB_FIELD_PAGE_RUN},
+    {.title = "file", .field = GCB_FIELD_FILE, .kind = PAGE_CODE},
+    {.title = "scope", .field = GCB_FIELD_SCOPE},
+    {.title = "device", .field = GCB_FIELD_DEVICE},
+    {.title = "threads", .field = GCB_FIELD_THREADS, .kind = PAGE_WHOLE},
+    {.title = "isa", .field = GCB_FIELD_ISA},
+    {.title = "cache", .field = GCB_FIELD_CACHE},
+    {.title = "status", .field = GCB_FIELD_STATUS, .kind = PAGE_WORD},
     {.title = NULL},
 };
 
@@ -76,7 +76,7 @@ static const char *format(char *out, enum page_kind kind, double value)
 /* The kind of a value of this row. */
 static enum page_kind kind_of(const struct page_column *c, const json_t *row)
 {
-    const char *unit = gcb_results_text(row, "unit");
+    const char *unit = gcb_results_text(row, GCB_FIELD_UNIT);
 
     if (c->kind != PAGE_UNIT || !unit)
         return c->kind;
@@ -144,7 +144,7 @@ static void print_value(FILE *out, const struct page_column *c, const json_t *ro
 
 static void print_row(FILE *out, const struct page_column *const *columns, const json_t *row)
 {
-    const char *spec = gcb_results_text(row, "spec");
+    const char *spec = gcb_results_text(row, GCB_FIELD_SPEC);
 
     fputs("<tr", out);
     if (page_is_baseline(row))
@@ -178,7 +178,7 @@ static void print_common(FILE *out, const struct page_rows *rows)
         const json_t *value = page_value(rows->items[0], c->field);
 
         if (!value || page_differs(rows, c->field) || c->kind == PAGE_WORD ||
-            strcmp(c->field, PAGE_RUN) == 0)
+            c->field == GCB_FIELD_PAGE_RUN)
             continue;
         fprintf(out, "%s%s ", separator, c->title);
         print_text(out, value);

@@ -20,19 +20,20 @@ enum page_kind {
     PAGE_WORD,  /* a verdict or a status: its class in the page is its name in small letters */
 };
 struct page_column {
-    const char *title, *field;
+    const char *title;
+    enum gcb_field field;
     enum page_kind kind;
-    /* ends of an interval in brackets behind it; NULL: none */
-    const char *low, *high;
+    /* ends of an interval in brackets after it */
+    enum gcb_field low, high;
     /* the interval is of these seconds, to which the value is inverse */
-    const char *seconds;
+    enum gcb_field seconds;
     const char *help; /* under the table */
 };
 struct page_table {
     const char *id, *title;
     enum page_record record; /* its rows */
     const char *intro;       /* sentences under the title, or NULL */
-    const char *needs;       /* shown only if some row has this; NULL: if there are rows */
+    enum gcb_field needs;    /* shown only if some row has this; NONE: if there are rows */
     const char *folds;       /* what stands for its rows if they are many; NULL: they are shown */
     bool
         where; /* where a case ran: columns behind the first for what differs, the rest in a line above */

@@ -88,7 +88,7 @@ struct key {
     uint64_t threads;
 };
 
-static void take(char *out, size_t size, const json_t *row, const char *field)
+static void take(char *out, size_t size, const json_t *row, enum gcb_field field)
 {
     const char *text = gcb_results_text(row, field);
 
@@ -98,13 +98,13 @@ static void take(char *out, size_t size, const json_t *row, const char *field)
 static void key_of(struct key *k, const struct gcb_results_row *row)
 {
     k->path = row->path;
-    k->threads = gcb_results_u64(row->json, "threads");
-    take(k->method, sizeof(k->method), row->json, "method");
-    take(k->spec, sizeof(k->spec), row->json, "spec");
-    take(k->scope, sizeof(k->scope), row->json, "scope");
-    take(k->device, sizeof(k->device), row->json, "device");
-    take(k->isa, sizeof(k->isa), row->json, "isa");
-    take(k->cache, sizeof(k->cache), row->json, "cache");
+    k->threads = gcb_results_u64(row->json, GCB_FIELD_THREADS);
+    take(k->method, sizeof(k->method), row->json, GCB_FIELD_METHOD);
+    take(k->spec, sizeof(k->spec), row->json, GCB_FIELD_SPEC);
+    take(k->scope, sizeof(k->scope), row->json, GCB_FIELD_SCOPE);
+    take(k->device, sizeof(k->device), row->json, GCB_FIELD_DEVICE);
+    take(k->isa, sizeof(k->isa), row->json, GCB_FIELD_ISA);
+    take(k->cache, sizeof(k->cache), row->json, GCB_FIELD_CACHE);
 }
 
 /* All of a group's key in one text, or of a case's. No escaped text holds the byte in between. */
@@ -155,12 +155,12 @@ static void take_environment(struct gcb_payoff_reader *r, const json_t *row)
 /* Bytes per second copied by so many threads, if that was measured, else by the run's own. */
 static double copy_of(const json_t *environment, uint64_t threads)
 {
-    const json_t *list = json_object_get(environment, "bandwidths");
+    const json_t *list = gcb_results_json(environment, GCB_FIELD_BANDWIDTHS);
 
     for (size_t i = 0; i < json_array_size(list); i++)
-        if (gcb_results_u64(json_array_get(list, i), "threads") == threads)
-            return 1e9 * gcb_results_real(json_array_get(list, i), "copy_gbps");
-    return 1e9 * gcb_results_real(environment, "copy_gbps");
+        if (gcb_results_u64(json_array_get(list, i), GCB_FIELD_THREADS) == threads)
+            return 1e9 * gcb_results_real(json_array_get(list, i), GCB_FIELD_COPY_GBPS);
+    return 1e9 * gcb_results_real(environment, GCB_FIELD_COPY_GBPS);
 }
 
 static int start_case(struct gcb_payoff_reader *r, const struct key *k, struct gcb_diag *diag)
@@ -187,8 +187,8 @@ static int start_case(struct gcb_payoff_reader *r, const struct key *k, struct g
     c->threads = k->threads;
     c->baseline = strcmp(k->method, "identity") == 0 || strcmp(k->method, "fp16") == 0;
     c->copy = copy_of(r->environment, k->threads);
-    c->load1 = gcb_results_real(r->environment, "load1");
-    c->cpus = gcb_results_real(r->environment, "cpus");
+    c->load1 = gcb_results_real(r->environment, GCB_FIELD_LOAD1);
+    c->cpus = gcb_results_real(r->environment, GCB_FIELD_CPUS);
     r->count++;
     if (!c->path || !c->method || !c->spec || !c->scope || !c->device || !c->isa || !c->cache ||
         c->group == SIZE_MAX)
@@ -218,32 +218,33 @@ static int find_case(struct gcb_payoff_reader *r, struct gathering **out,
 
 static void add_stages(struct gcb_payoff_sums *s, const json_t *row)
 {
-    static const char *const names[] = {"transform_seconds", "select_seconds", "quantise_seconds",
-                                        "index_seconds"};
+    static const enum gcb_field fields[] = {GCB_FIELD_TRANSFORM_SECONDS, GCB_FIELD_SELECT_SECONDS,
+                                            GCB_FIELD_QUANTISE_SECONDS, GCB_FIELD_INDEX_SECONDS};
 
     for (size_t i = 0; i < 4; i++)
-        s->stage[i] += gcb_results_real(row, names[i]);
+        s->stage[i] += gcb_results_real(row, fields[i]);
 }
 
 static void add_row(struct gcb_payoff_sums *s, const json_t *row)
 {
-    const double messages = gcb_results_real(row, "messages");
-    const double error = gcb_results_real(row, "rel_l2");
+    const double messages = gcb_results_real(row, GCB_FIELD_MESSAGES);
+    const double error = gcb_results_real(row, GCB_FIELD_REL_L2);
 
     s->rows += 1.0;
     s->messages += isnan(messages) ? 1.0 : messages;
-    s->elements += gcb_results_real(row, "elements");
-    s->error += error * error * gcb_results_real(row, "elements");
-    s->wire += gcb_results_real(row, "wire_bytes");
-    s->encode += gcb_results_real(row, "encode_seconds");
-    s->decode += gcb_results_real(row, "decode_seconds");
+    s->elements += gcb_results_real(row, GCB_FIELD_ELEMENTS);
+    s->error += error * error * gcb_results_real(row, GCB_FIELD_ELEMENTS);
+    s->wire += gcb_results_real(row, GCB_FIELD_WIRE_BYTES);
+    s->encode += gcb_results_real(row, GCB_FIELD_ENCODE_SECONDS);
+    s->decode += gcb_results_real(row, GCB_FIELD_DECODE_SECONDS);
     add_stages(s, row);
 }
 
 /* Counts a step and worker once. Rows come step by step, so the last place is nearly always the one. */
 static int add_place(struct gathering *g, const json_t *row, struct gcb_diag *diag)
 {
-    const struct place p = {gcb_results_u64(row, "step"), gcb_results_u64(row, "worker")};
+    const struct place p = {gcb_results_u64(row, GCB_FIELD_STEP),
+                            gcb_results_u64(row, GCB_FIELD_WORKER)};
 
     for (size_t i = g->place_count; i-- > 0;)
         if (g->places[i].step == p.step && g->places[i].worker == p.worker)
@@ -256,35 +257,39 @@ static int add_place(struct gathering *g, const json_t *row, struct gcb_diag *di
 
 static bool usable(const json_t *row)
 {
-    const char *status = gcb_results_text(row, "status");
+    const char *status = gcb_results_text(row, GCB_FIELD_STATUS);
 
-    return status && strcmp(status, "ok") == 0 && gcb_results_real(row, "encode_seconds") >= 0.0 &&
-           gcb_results_real(row, "decode_seconds") >= 0.0 &&
-           gcb_results_real(row, "elements") > 0.0 && gcb_results_real(row, "wire_bytes") > 0.0;
+    return status && strcmp(status, "ok") == 0 &&
+           gcb_results_real(row, GCB_FIELD_ENCODE_SECONDS) >= 0.0 &&
+           gcb_results_real(row, GCB_FIELD_DECODE_SECONDS) >= 0.0 &&
+           gcb_results_real(row, GCB_FIELD_ELEMENTS) > 0.0 &&
+           gcb_results_real(row, GCB_FIELD_WIRE_BYTES) > 0.0;
 }
 
 /* Sparsifiers' rows have a density; behind a transform nearly no element is zero. */
 static bool sparse(const json_t *row)
 {
-    const char *transform = gcb_results_text(json_object_get(row, "params"), "transform");
+    const char *transform =
+        json_string_value(json_object_get(gcb_results_json(row, GCB_FIELD_PARAMS), "transform"));
 
-    return gcb_results_real(row, "density") < 1.0 && (!transform || strcmp(transform, "none") == 0);
+    return gcb_results_real(row, GCB_FIELD_DENSITY) < 1.0 &&
+           (!transform || strcmp(transform, "none") == 0);
 }
 
 /* A deviation stands in every row, and has a value from two runs on. */
 static bool once(const json_t *row)
 {
-    return json_is_null(json_object_get(row, "encode_seconds_mad"));
+    return json_is_null(gcb_results_json(row, GCB_FIELD_ENCODE_SECONDS_MAD));
 }
 
 static int take_result(struct gathering *g, const json_t *row, struct gcb_diag *diag)
 {
-    const double bytes = 4.0 * gcb_results_real(row, "elements");
+    const double bytes = 4.0 * gcb_results_real(row, GCB_FIELD_ELEMENTS);
 
     add_row(&g->c.total, row);
-    gcb_fit_add(&g->encode, bytes, gcb_results_real(row, "encode_seconds"));
-    gcb_fit_add(&g->decode, bytes, gcb_results_real(row, "decode_seconds"));
-    gcb_fit_add(&g->wire, bytes, gcb_results_real(row, "wire_bytes"));
+    gcb_fit_add(&g->encode, bytes, gcb_results_real(row, GCB_FIELD_ENCODE_SECONDS));
+    gcb_fit_add(&g->decode, bytes, gcb_results_real(row, GCB_FIELD_DECODE_SECONDS));
+    gcb_fit_add(&g->wire, bytes, gcb_results_real(row, GCB_FIELD_WIRE_BYTES));
     return add_place(g, row, diag);
 }
 
@@ -292,7 +297,7 @@ static int visit(void *ctx, const struct gcb_results_row *row, struct gcb_diag *
 {
     struct gcb_payoff_reader *r = ctx;
     const bool result = strcmp(row->record, "result") == 0;
-    const char *method = gcb_results_text(row->json, "method");
+    const char *method = gcb_results_text(row->json, GCB_FIELD_METHOD);
     struct gathering *g;
     char path[256];
     int err;
@@ -301,7 +306,7 @@ static int visit(void *ctx, const struct gcb_results_row *row, struct gcb_diag *
         take_environment(r, row->json);
     if (!result && strcmp(row->record, "summary") != 0)
         return 0;
-    if (!method || !gcb_results_text(row->json, "spec"))
+    if (!method || !gcb_results_text(row->json, GCB_FIELD_SPEC))
         return gcb_diag_set(diag, GCB_E_CORRUPT, "%s: line %llu: a %s without method and spec",
                             gcb_escape(path, sizeof(path), row->path),
                             (unsigned long long)row->line, row->record);
@@ -315,8 +320,8 @@ static int visit(void *ctx, const struct gcb_results_row *row, struct gcb_diag *
     if (err)
         return err;
     g->c.sparse = sparse(row->json);
-    g->c.searched = gcb_results_text(row->json, "match_field") != NULL;
-    g->c.missed = g->c.searched && !gcb_results_bool(row->json, "match_reached");
+    g->c.searched = gcb_results_text(row->json, GCB_FIELD_MATCH_FIELD) != NULL;
+    g->c.missed = g->c.searched && !gcb_results_bool(row->json, GCB_FIELD_MATCH_REACHED);
     g->c.once |= once(row->json);
     if (result)
         return take_result(g, row->json, diag);
@@ -333,7 +338,7 @@ int gcb_payoff_reader_file(struct gcb_payoff_reader *r, const char *path, struct
 int gcb_payoff_reader_row(struct gcb_payoff_reader *r, const char *path, const json_t *row,
                           struct gcb_diag *diag)
 {
-    const char *record = gcb_results_text(row, "record");
+    const char *record = gcb_results_text(row, GCB_FIELD_RECORD);
 
     return visit(r, &(struct gcb_results_row){row, record ? record : "", path, 1}, diag);
 }

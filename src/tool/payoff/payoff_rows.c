@@ -22,75 +22,75 @@ void gcb_payoff_point(struct gcb_payoff_point *p, const struct gcb_payoff_cases 
     p->verdict.off = p->scale.off;
 }
 
-static void put_text(struct gcb_row *row, const char *key, const char *text)
+static void put_text(struct gcb_row *row, enum gcb_field field, const char *text)
 {
-    gcb_row_text(row, key, text && *text ? text : NULL);
+    gcb_row_text(row, field, text && *text ? text : NULL);
 }
 
 static void put_case(struct gcb_row *row, const struct gcb_payoff_point *p)
 {
-    gcb_row_text(row, "results", p->of->path);
-    gcb_row_text(row, "method", p->c ? p->c->method : p->baseline);
-    gcb_row_text(row, "spec", p->c ? p->c->spec : p->baseline);
-    gcb_row_text(row, "label", p->c ? p->c->label : p->baseline);
-    gcb_row_bool(row, "baseline", !p->c);
-    put_text(row, "scope", p->of->scope);
-    put_text(row, "device", p->of->device);
-    gcb_row_u64(row, "threads", p->of->threads);
-    put_text(row, "isa", p->of->isa);
-    put_text(row, "cache", p->of->cache);
-    gcb_row_real(row, "rel_l2", p->rel_l2);
+    gcb_row_text(row, GCB_FIELD_RESULTS, p->of->path);
+    gcb_row_text(row, GCB_FIELD_METHOD, p->c ? p->c->method : p->baseline);
+    gcb_row_text(row, GCB_FIELD_SPEC, p->c ? p->c->spec : p->baseline);
+    gcb_row_text(row, GCB_FIELD_LABEL, p->c ? p->c->label : p->baseline);
+    gcb_row_bool(row, GCB_FIELD_BASELINE, !p->c);
+    put_text(row, GCB_FIELD_SCOPE, p->of->scope);
+    put_text(row, GCB_FIELD_DEVICE, p->of->device);
+    gcb_row_u64(row, GCB_FIELD_THREADS, p->of->threads);
+    put_text(row, GCB_FIELD_ISA, p->of->isa);
+    put_text(row, GCB_FIELD_CACHE, p->of->cache);
+    gcb_row_real(row, GCB_FIELD_REL_L2, p->rel_l2);
 }
 
 static void put_link(struct gcb_row *row, const struct gcb_link *link)
 {
-    gcb_row_text(row, "collective", gcb_collective_names[link->collective]);
-    gcb_row_u64(row, "workers", link->workers);
-    gcb_row_real(row, "bandwidth_gbit", 8e-9 * link->bandwidth);
-    gcb_row_real(row, "latency_seconds", link->latency);
+    gcb_row_text(row, GCB_FIELD_COLLECTIVE, gcb_collective_names[link->collective]);
+    gcb_row_u64(row, GCB_FIELD_WORKERS, link->workers);
+    gcb_row_real(row, GCB_FIELD_BANDWIDTH_GBIT, 8e-9 * link->bandwidth);
+    gcb_row_real(row, GCB_FIELD_LATENCY_SECONDS, link->latency);
 }
 
 static void put_load(struct gcb_row *row, const struct gcb_payoff_point *p)
 {
     const struct gcb_load *l = &p->contest.method;
 
-    gcb_row_real(row, "gradient_bytes", p->scale.bytes);
-    gcb_row_real(row, "messages", p->scale.messages);
-    gcb_row_real(row, "transfers", p->scale.transfers);
-    gcb_row_real(row, "wire_bytes", l->bytes);
-    gcb_row_real(row, "ratio_vs_fp32", p->scale.bytes / l->bytes);
-    gcb_row_bool(row, "fitted", p->c && p->scale.fitted);
-    gcb_row_bool(row, "extrapolated", p->c && p->scale.beyond);
-    gcb_row_text(row, "doubtful", p->verdict.doubt);
-    gcb_row_real(row, "lines_off", p->c ? p->scale.off : NAN);
+    gcb_row_real(row, GCB_FIELD_GRADIENT_BYTES, p->scale.bytes);
+    gcb_row_real(row, GCB_FIELD_MESSAGES, p->scale.messages);
+    gcb_row_real(row, GCB_FIELD_TRANSFERS, p->scale.transfers);
+    gcb_row_real(row, GCB_FIELD_WIRE_BYTES, l->bytes);
+    gcb_row_real(row, GCB_FIELD_RATIO_VS_FP32, p->scale.bytes / l->bytes);
+    gcb_row_bool(row, GCB_FIELD_FITTED, p->c && p->scale.fitted);
+    gcb_row_bool(row, GCB_FIELD_EXTRAPOLATED, p->c && p->scale.beyond);
+    gcb_row_text(row, GCB_FIELD_DOUBTFUL, p->verdict.doubt);
+    gcb_row_real(row, GCB_FIELD_LINES_OFF, p->c ? p->scale.off : NAN);
 }
 
 static void put_exchange(struct gcb_row *row, const struct gcb_payoff_point *p)
 {
     const struct gcb_exchange *e = &p->verdict.method;
 
-    gcb_row_real(row, "link_bytes", e->link_bytes);
-    gcb_row_real(row, "latency_steps", e->steps);
-    gcb_row_real(row, "encodes", e->encodes);
-    gcb_row_real(row, "decodes", e->decodes);
-    gcb_row_real(row, "encode_seconds", e->encode);
-    gcb_row_real(row, "wire_seconds", e->wire);
-    gcb_row_real(row, "decode_seconds", e->decode);
-    gcb_row_real(row, "add_seconds", e->add);
-    gcb_row_real(row, "seconds", e->seconds);
-    gcb_row_real(row, "compute_seconds", p->contest.method.compute);
-    gcb_row_real(row, "exposed_seconds", e->exposed);
-    gcb_row_real(row, "step_seconds", e->step);
+    gcb_row_real(row, GCB_FIELD_LINK_BYTES, e->link_bytes);
+    gcb_row_real(row, GCB_FIELD_LATENCY_STEPS, e->steps);
+    gcb_row_real(row, GCB_FIELD_ENCODES, e->encodes);
+    gcb_row_real(row, GCB_FIELD_DECODES, e->decodes);
+    gcb_row_real(row, GCB_FIELD_ENCODE_SECONDS, e->encode);
+    gcb_row_real(row, GCB_FIELD_WIRE_SECONDS, e->wire);
+    gcb_row_real(row, GCB_FIELD_DECODE_SECONDS, e->decode);
+    gcb_row_real(row, GCB_FIELD_ADD_SECONDS, e->add);
+    gcb_row_real(row, GCB_FIELD_SECONDS, e->seconds);
+    gcb_row_real(row, GCB_FIELD_COMPUTE_SECONDS, p->contest.method.compute);
+    gcb_row_real(row, GCB_FIELD_EXPOSED_SECONDS, e->exposed);
+    gcb_row_real(row, GCB_FIELD_STEP_SECONDS, e->step);
 }
 
 /* Nobody knows it of figures in doubt. */
-static void put_paying(struct gcb_row *row, const char *key, const struct gcb_payoff_verdict *v,
-                       double speedup)
+static void put_paying(struct gcb_row *row, enum gcb_field field,
+                       const struct gcb_payoff_verdict *v, double speedup)
 {
     if (v->doubt)
-        gcb_row_null(row, key);
+        gcb_row_null(row, field);
     else
-        gcb_row_bool(row, key, speedup > 1.0);
+        gcb_row_bool(row, field, speedup > 1.0);
 }
 
 static void put_verdict(struct gcb_row *row, const struct gcb_payoff_point *p)
@@ -98,20 +98,22 @@ static void put_verdict(struct gcb_row *row, const struct gcb_payoff_point *p)
     const struct gcb_payoff_verdict *v = &p->verdict;
     char words[400];
 
-    gcb_row_real(row, "speedup_fp32", v->speedup_fp32);
-    gcb_row_real(row, "speedup_fp16", v->speedup_fp16);
-    put_paying(row, "pays", v, v->speedup_fp32);
-    put_paying(row, "pays_fp16", v, v->speedup_fp16);
-    gcb_row_real(row, "pays_below_gbit", 8e-9 * gcb_payoff_below(v->against_fp32, v->count_fp32));
-    gcb_row_real(row, "pays_below_fp16_gbit",
+    gcb_row_real(row, GCB_FIELD_SPEEDUP_FP32, v->speedup_fp32);
+    gcb_row_real(row, GCB_FIELD_SPEEDUP_FP16, v->speedup_fp16);
+    put_paying(row, GCB_FIELD_PAYS, v, v->speedup_fp32);
+    put_paying(row, GCB_FIELD_PAYS_FP16, v, v->speedup_fp16);
+    gcb_row_real(row, GCB_FIELD_PAYS_BELOW_GBIT,
+                 8e-9 * gcb_payoff_below(v->against_fp32, v->count_fp32));
+    gcb_row_real(row, GCB_FIELD_PAYS_BELOW_FP16_GBIT,
                  8e-9 * gcb_payoff_below(v->against_fp16, v->count_fp16));
-    gcb_row_u64(row, "workers_least", v->some_workers ? v->least_workers : 0);
-    gcb_row_u64(row, "workers_most", v->some_workers ? v->most_workers : 0);
-    gcb_row_real(row, "least_ratio", v->least_ratio);
+    gcb_row_u64(row, GCB_FIELD_WORKERS_LEAST, v->some_workers ? v->least_workers : 0);
+    gcb_row_u64(row, GCB_FIELD_WORKERS_MOST, v->some_workers ? v->most_workers : 0);
+    gcb_row_real(row, GCB_FIELD_LEAST_RATIO, v->least_ratio);
     if (p->c)
-        gcb_row_text(row, "verdict", gcb_payoff_words(words, sizeof(words), v, &p->link, true));
+        gcb_row_text(row, GCB_FIELD_VERDICT,
+                     gcb_payoff_words(words, sizeof(words), v, &p->link, true));
     else
-        gcb_row_null(row, "verdict");
+        gcb_row_null(row, GCB_FIELD_VERDICT);
 }
 
 static void put_fits(struct gcb_row *row, const struct gcb_payoff_case *c)
@@ -121,21 +123,21 @@ static void put_fits(struct gcb_row *row, const struct gcb_payoff_case *c)
     const struct gcb_fit *d = c && c->decode.good ? &c->decode : &none;
     const struct gcb_fit *w = c && c->wire.good ? &c->wire : &none;
 
-    gcb_row_real(row, "encode_fixed_seconds", e->fixed);
-    gcb_row_real(row, "encode_seconds_per_byte", e->slope);
-    gcb_row_real(row, "encode_fit_error", e->error);
-    gcb_row_real(row, "decode_fixed_seconds", d->fixed);
-    gcb_row_real(row, "decode_seconds_per_byte", d->slope);
-    gcb_row_real(row, "decode_fit_error", d->error);
-    gcb_row_real(row, "wire_fixed_bytes", w->fixed);
-    gcb_row_real(row, "wire_bytes_per_byte", w->slope);
-    gcb_row_real(row, "wire_fit_error", w->error);
+    gcb_row_real(row, GCB_FIELD_ENCODE_FIXED_SECONDS, e->fixed);
+    gcb_row_real(row, GCB_FIELD_ENCODE_SECONDS_PER_BYTE, e->slope);
+    gcb_row_real(row, GCB_FIELD_ENCODE_FIT_ERROR, e->error);
+    gcb_row_real(row, GCB_FIELD_DECODE_FIXED_SECONDS, d->fixed);
+    gcb_row_real(row, GCB_FIELD_DECODE_SECONDS_PER_BYTE, d->slope);
+    gcb_row_real(row, GCB_FIELD_DECODE_FIT_ERROR, d->error);
+    gcb_row_real(row, GCB_FIELD_WIRE_FIXED_BYTES, w->fixed);
+    gcb_row_real(row, GCB_FIELD_WIRE_BYTES_PER_BYTE, w->slope);
+    gcb_row_real(row, GCB_FIELD_WIRE_FIT_ERROR, w->error);
 }
 
 void gcb_payoff_row(struct gcb_row *row, const struct gcb_payoff_point *p)
 {
-    gcb_row_init(row, "payoff");
-    gcb_row_text(row, "model", "exchange");
+    gcb_row_init(row, GCB_RECORD_PAYOFF);
+    gcb_row_text(row, GCB_FIELD_MODEL, "exchange");
     put_case(row, p);
     put_link(row, &p->link);
     put_load(row, p);
@@ -150,127 +152,47 @@ void gcb_payoff_fft_row(struct gcb_row *row, const struct gcb_payoff_case *c,
     const double least = gcb_fft_stages_least_ratio(s, bandwidth);
     const double ratio = c ? 4.0 * c->total.elements / c->total.wire : NAN;
 
-    gcb_row_init(row, "payoff");
-    gcb_row_text(row, "model", "fft");
-    gcb_row_text(row, "results", c ? c->path : NULL);
-    gcb_row_text(row, "method", c ? c->method : NULL);
-    gcb_row_text(row, "spec", c ? c->spec : NULL);
-    gcb_row_real(row, "bandwidth_gbit", 8e-9 * bandwidth);
-    gcb_row_real(row, "transform_gbps", 1e-9 * s->transform);
-    gcb_row_real(row, "select_gbps", 1e-9 * s->select);
-    gcb_row_real(row, "quantise_gbps", 1e-9 * s->quantise);
-    gcb_row_real(row, "index_gbps", 1e-9 * s->index);
-    gcb_row_real(row, "least_ratio", least);
-    gcb_row_real(row, "pays_below_gbit", 8e-9 * gcb_fft_stages_break_even(s));
-    gcb_row_real(row, "ratio_vs_fp32", ratio);
+    gcb_row_init(row, GCB_RECORD_PAYOFF);
+    gcb_row_text(row, GCB_FIELD_MODEL, "fft");
+    gcb_row_text(row, GCB_FIELD_RESULTS, c ? c->path : NULL);
+    gcb_row_text(row, GCB_FIELD_METHOD, c ? c->method : NULL);
+    gcb_row_text(row, GCB_FIELD_SPEC, c ? c->spec : NULL);
+    gcb_row_real(row, GCB_FIELD_BANDWIDTH_GBIT, 8e-9 * bandwidth);
+    gcb_row_real(row, GCB_FIELD_TRANSFORM_GBPS, 1e-9 * s->transform);
+    gcb_row_real(row, GCB_FIELD_SELECT_GBPS, 1e-9 * s->select);
+    gcb_row_real(row, GCB_FIELD_QUANTISE_GBPS, 1e-9 * s->quantise);
+    gcb_row_real(row, GCB_FIELD_INDEX_GBPS, 1e-9 * s->index);
+    gcb_row_real(row, GCB_FIELD_LEAST_RATIO, least);
+    gcb_row_real(row, GCB_FIELD_PAYS_BELOW_GBIT, 8e-9 * gcb_fft_stages_break_even(s));
+    gcb_row_real(row, GCB_FIELD_RATIO_VS_FP32, ratio);
     if (c)
-        gcb_row_bool(row, "pays", ratio > least);
+        gcb_row_bool(row, GCB_FIELD_PAYS, ratio > least);
     else
-        gcb_row_null(row, "pays");
+        gcb_row_null(row, GCB_FIELD_PAYS);
 }
 
 void gcb_payoff_redsync_row(struct gcb_row *row, const struct gcb_redsync *in,
                             const struct gcb_redsync_times *out)
 {
-    gcb_row_init(row, "payoff");
-    gcb_row_text(row, "model", "redsync");
-    gcb_row_real(row, "density", in->density);
-    gcb_row_real(row, "words", in->words);
-    gcb_row_real(row, "workers", in->workers);
-    gcb_row_real(row, "bandwidth_gbit", 8e-9 * in->bandwidth);
-    gcb_row_real(row, "latency_seconds", in->latency);
-    gcb_row_real(row, "gradient_bytes", in->bytes);
-    gcb_row_real(row, "bandwidth_ratio", out->bandwidth_ratio);
-    gcb_row_real(row, "even_workers", out->even_workers);
-    gcb_row_real(row, "select_seconds", in->select);
-    gcb_row_real(row, "sparse_latency_seconds", out->sparse_latency);
-    gcb_row_real(row, "sparse_wire_seconds", out->sparse_wire);
-    gcb_row_real(row, "sparse_unpack_seconds", out->sparse_unpack);
-    gcb_row_real(row, "sparse_seconds", out->sparse);
-    gcb_row_real(row, "dense_latency_seconds", out->dense_latency);
-    gcb_row_real(row, "dense_wire_seconds", out->dense_wire);
-    gcb_row_real(row, "dense_reduce_seconds", out->dense_reduce);
-    gcb_row_real(row, "dense_seconds", out->dense);
-    gcb_row_real(row, "speedup_fp32", out->dense / out->sparse);
-    gcb_row_bool(row, "pays", out->sparse < out->dense);
+    gcb_row_init(row, GCB_RECORD_PAYOFF);
+    gcb_row_text(row, GCB_FIELD_MODEL, "redsync");
+    gcb_row_real(row, GCB_FIELD_DENSITY, in->density);
+    gcb_row_real(row, GCB_FIELD_WORDS, in->words);
+    gcb_row_real(row, GCB_FIELD_WORKERS, in->workers);
+    gcb_row_real(row, GCB_FIELD_BANDWIDTH_GBIT, 8e-9 * in->bandwidth);
+    gcb_row_real(row, GCB_FIELD_LATENCY_SECONDS, in->latency);
+    gcb_row_real(row, GCB_FIELD_GRADIENT_BYTES, in->bytes);
+    gcb_row_real(row, GCB_FIELD_BANDWIDTH_RATIO, out->bandwidth_ratio);
+    gcb_row_real(row, GCB_FIELD_EVEN_WORKERS, out->even_workers);
+    gcb_row_real(row, GCB_FIELD_SELECT_SECONDS, in->select);
+    gcb_row_real(row, GCB_FIELD_SPARSE_LATENCY_SECONDS, out->sparse_latency);
+    gcb_row_real(row, GCB_FIELD_SPARSE_WIRE_SECONDS, out->sparse_wire);
+    gcb_row_real(row, GCB_FIELD_SPARSE_UNPACK_SECONDS, out->sparse_unpack);
+    gcb_row_real(row, GCB_FIELD_SPARSE_SECONDS, out->sparse);
+    gcb_row_real(row, GCB_FIELD_DENSE_LATENCY_SECONDS, out->dense_latency);
+    gcb_row_real(row, GCB_FIELD_DENSE_WIRE_SECONDS, out->dense_wire);
+    gcb_row_real(row, GCB_FIELD_DENSE_REDUCE_SECONDS, out->dense_reduce);
+    gcb_row_real(row, GCB_FIELD_DENSE_SECONDS, out->dense);
+    gcb_row_real(row, GCB_FIELD_SPEEDUP_FP32, out->dense / out->sparse);
+    gcb_row_bool(row, GCB_FIELD_PAYS, out->sparse < out->dense);
 }
-
-static const char *const records[] = {"payoff", NULL};
-static const char *const names[] = {
-    "record",
-    "model",
-    "results",
-    "method",
-    "spec",
-    "label",
-    "baseline",
-    "scope",
-    "device",
-    "threads",
-    "isa",
-    "cache",
-    "rel_l2",
-    "collective",
-    "workers",
-    "bandwidth_gbit",
-    "latency_seconds",
-    "gradient_bytes",
-    "messages",
-    "transfers",
-    "wire_bytes",
-    "ratio_vs_fp32",
-    "fitted",
-    "extrapolated",
-    "doubtful",
-    "lines_off",
-    "link_bytes",
-    "latency_steps",
-    "encodes",
-    "decodes",
-    "encode_seconds",
-    "wire_seconds",
-    "decode_seconds",
-    "add_seconds",
-    "seconds",
-    "compute_seconds",
-    "exposed_seconds",
-    "step_seconds",
-    "speedup_fp32",
-    "speedup_fp16",
-    "pays",
-    "pays_fp16",
-    "pays_below_gbit",
-    "pays_below_fp16_gbit",
-    "workers_least",
-    "workers_most",
-    "least_ratio",
-    "verdict",
-    "encode_fixed_seconds",
-    "encode_seconds_per_byte",
-    "encode_fit_error",
-    "decode_fixed_seconds",
-    "decode_seconds_per_byte",
-    "decode_fit_error",
-    "wire_fixed_bytes",
-    "wire_bytes_per_byte",
-    "wire_fit_error",
-    "transform_gbps",
-    "select_gbps",
-    "quantise_gbps",
-    "index_gbps",
-    "density",
-    "words",
-    "bandwidth_ratio",
-    "even_workers",
-    "select_seconds",
-    "sparse_latency_seconds",
-    "sparse_wire_seconds",
-    "sparse_unpack_seconds",
-    "sparse_seconds",
-    "dense_latency_seconds",
-    "dense_wire_seconds",
-    "dense_reduce_seconds",
-    "dense_seconds",
-    NULL,
-};
-const struct gcb_columns gcb_payoff_columns = {records, names};

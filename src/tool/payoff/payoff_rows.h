@@ -30,6 +30,4 @@ void gcb_payoff_fft_row(struct gcb_row *row, const struct gcb_payoff_case *c,
 void gcb_payoff_redsync_row(struct gcb_row *row, const struct gcb_redsync *in,
                             const struct gcb_redsync_times *out);
 
-extern const struct gcb_columns gcb_payoff_columns;
-
 #endif

@@ -10,7 +10,7 @@
 
 /* Where a field of a row goes. */
 struct field {
-    const char *key;
+    enum gcb_field field;
     bool text;
     size_t offset;
 };
@@ -24,156 +24,156 @@ struct kind {
 };
 
 static const struct field env_fields[] = {
-    {"version", true, offsetof(struct gcb_plot_env, version)},
-    {"cpu_model", true, offsetof(struct gcb_plot_env, cpu_model)},
-    {"gpu", true, offsetof(struct gcb_plot_env, gpu)},
-    {"device", true, offsetof(struct gcb_plot_env, device)},
-    {"isa", true, offsetof(struct gcb_plot_env, isa)},
-    {"threads", false, offsetof(struct gcb_plot_env, threads)},
-    {"read_gbps", false, offsetof(struct gcb_plot_env, read_gbps)},
-    {"fill_gbps", false, offsetof(struct gcb_plot_env, fill_gbps)},
-    {"copy_gbps", false, offsetof(struct gcb_plot_env, copy_gbps)},
-    {.key = NULL},
+    {GCB_FIELD_VERSION, true, offsetof(struct gcb_plot_env, version)},
+    {GCB_FIELD_CPU_MODEL, true, offsetof(struct gcb_plot_env, cpu_model)},
+    {GCB_FIELD_GPU, true, offsetof(struct gcb_plot_env, gpu)},
+    {GCB_FIELD_DEVICE, true, offsetof(struct gcb_plot_env, device)},
+    {GCB_FIELD_ISA, true, offsetof(struct gcb_plot_env, isa)},
+    {GCB_FIELD_THREADS, false, offsetof(struct gcb_plot_env, threads)},
+    {GCB_FIELD_READ_GBPS, false, offsetof(struct gcb_plot_env, read_gbps)},
+    {GCB_FIELD_FILL_GBPS, false, offsetof(struct gcb_plot_env, fill_gbps)},
+    {GCB_FIELD_COPY_GBPS, false, offsetof(struct gcb_plot_env, copy_gbps)},
+    {.field = GCB_FIELD_NONE},
 };
 
 static const struct field case_fields[] = {
-    {"file", true, offsetof(struct gcb_plot_case, file)},
-    {"scope", true, offsetof(struct gcb_plot_case, scope)},
-    {"tensor", true, offsetof(struct gcb_plot_case, tensor)},
-    {"method", true, offsetof(struct gcb_plot_case, method)},
-    {"spec", true, offsetof(struct gcb_plot_case, spec)},
-    {"device", true, offsetof(struct gcb_plot_case, device)},
-    {"isa", true, offsetof(struct gcb_plot_case, isa)},
-    {"cache", true, offsetof(struct gcb_plot_case, cache)},
-    {"status", true, offsetof(struct gcb_plot_case, status)},
-    {"threads", false, offsetof(struct gcb_plot_case, threads)},
-    {"elements", false, offsetof(struct gcb_plot_case, elements)},
-    {"input_bytes", false, offsetof(struct gcb_plot_case, input_bytes)},
-    {"wire_bytes", false, offsetof(struct gcb_plot_case, wire_bytes)},
-    {"ratio", false, offsetof(struct gcb_plot_case, ratio)},
-    {"bits_per_element", false, offsetof(struct gcb_plot_case, bits)},
-    {"density", false, offsetof(struct gcb_plot_case, density)},
-    {"rel_l2", false, offsetof(struct gcb_plot_case, rel_l2)},
-    {"cosine", false, offsetof(struct gcb_plot_case, cosine)},
-    {"encode_gbps", false, offsetof(struct gcb_plot_case, encode_gbps)},
-    {"decode_gbps", false, offsetof(struct gcb_plot_case, decode_gbps)},
-    {"encode_seconds", false, offsetof(struct gcb_plot_case, encode_seconds)},
-    {"encode_seconds_mad", false, offsetof(struct gcb_plot_case, encode_mad)},
-    {"encode_seconds_low", false, offsetof(struct gcb_plot_case, encode_low)},
-    {"encode_seconds_high", false, offsetof(struct gcb_plot_case, encode_high)},
-    {"decode_seconds", false, offsetof(struct gcb_plot_case, decode_seconds)},
-    {"decode_seconds_low", false, offsetof(struct gcb_plot_case, decode_low)},
-    {"decode_seconds_high", false, offsetof(struct gcb_plot_case, decode_high)},
-    {"pareto", false, offsetof(struct gcb_plot_case, pareto)},
-    {"match_field", true, offsetof(struct gcb_plot_case, match_field)},
-    {"match_target", false, offsetof(struct gcb_plot_case, match_target)},
-    {"match_reached", false, offsetof(struct gcb_plot_case, match_reached)},
-    {.key = NULL},
+    {GCB_FIELD_FILE, true, offsetof(struct gcb_plot_case, file)},
+    {GCB_FIELD_SCOPE, true, offsetof(struct gcb_plot_case, scope)},
+    {GCB_FIELD_TENSOR, true, offsetof(struct gcb_plot_case, tensor)},
+    {GCB_FIELD_METHOD, true, offsetof(struct gcb_plot_case, method)},
+    {GCB_FIELD_SPEC, true, offsetof(struct gcb_plot_case, spec)},
+    {GCB_FIELD_DEVICE, true, offsetof(struct gcb_plot_case, device)},
+    {GCB_FIELD_ISA, true, offsetof(struct gcb_plot_case, isa)},
+    {GCB_FIELD_CACHE, true, offsetof(struct gcb_plot_case, cache)},
+    {GCB_FIELD_STATUS, true, offsetof(struct gcb_plot_case, status)},
+    {GCB_FIELD_THREADS, false, offsetof(struct gcb_plot_case, threads)},
+    {GCB_FIELD_ELEMENTS, false, offsetof(struct gcb_plot_case, elements)},
+    {GCB_FIELD_INPUT_BYTES, false, offsetof(struct gcb_plot_case, input_bytes)},
+    {GCB_FIELD_WIRE_BYTES, false, offsetof(struct gcb_plot_case, wire_bytes)},
+    {GCB_FIELD_RATIO, false, offsetof(struct gcb_plot_case, ratio)},
+    {GCB_FIELD_BITS_PER_ELEMENT, false, offsetof(struct gcb_plot_case, bits)},
+    {GCB_FIELD_DENSITY, false, offsetof(struct gcb_plot_case, density)},
+    {GCB_FIELD_REL_L2, false, offsetof(struct gcb_plot_case, rel_l2)},
+    {GCB_FIELD_COSINE, false, offsetof(struct gcb_plot_case, cosine)},
+    {GCB_FIELD_ENCODE_GBPS, false, offsetof(struct gcb_plot_case, encode_gbps)},
+    {GCB_FIELD_DECODE_GBPS, false, offsetof(struct gcb_plot_case, decode_gbps)},
+    {GCB_FIELD_ENCODE_SECONDS, false, offsetof(struct gcb_plot_case, encode_seconds)},
+    {GCB_FIELD_ENCODE_SECONDS_MAD, false, offsetof(struct gcb_plot_case, encode_mad)},
+    {GCB_FIELD_ENCODE_SECONDS_LOW, false, offsetof(struct gcb_plot_case, encode_low)},
+    {GCB_FIELD_ENCODE_SECONDS_HIGH, false, offsetof(struct gcb_plot_case, encode_high)},
+    {GCB_FIELD_DECODE_SECONDS, false, offsetof(struct gcb_plot_case, decode_seconds)},
+    {GCB_FIELD_DECODE_SECONDS_LOW, false, offsetof(struct gcb_plot_case, decode_low)},
+    {GCB_FIELD_DECODE_SECONDS_HIGH, false, offsetof(struct gcb_plot_case, decode_high)},
+    {GCB_FIELD_PARETO, false, offsetof(struct gcb_plot_case, pareto)},
+    {GCB_FIELD_MATCH_FIELD, true, offsetof(struct gcb_plot_case, match_field)},
+    {GCB_FIELD_MATCH_TARGET, false, offsetof(struct gcb_plot_case, match_target)},
+    {GCB_FIELD_MATCH_REACHED, false, offsetof(struct gcb_plot_case, match_reached)},
+    {.field = GCB_FIELD_NONE},
 };
 
 static const struct field bin_fields[] = {
-    {"tensor", true, offsetof(struct gcb_plot_bin, tensor)},
-    {"of", true, offsetof(struct gcb_plot_bin, of)},
-    {"method", true, offsetof(struct gcb_plot_bin, method)},
-    {"spec", true, offsetof(struct gcb_plot_bin, spec)},
-    {"low", false, offsetof(struct gcb_plot_bin, low)},
-    {"high", false, offsetof(struct gcb_plot_bin, high)},
-    {"count", false, offsetof(struct gcb_plot_bin, count)},
-    {.key = NULL},
+    {GCB_FIELD_TENSOR, true, offsetof(struct gcb_plot_bin, tensor)},
+    {GCB_FIELD_OF, true, offsetof(struct gcb_plot_bin, of)},
+    {GCB_FIELD_METHOD, true, offsetof(struct gcb_plot_bin, method)},
+    {GCB_FIELD_SPEC, true, offsetof(struct gcb_plot_bin, spec)},
+    {GCB_FIELD_LOW, false, offsetof(struct gcb_plot_bin, low)},
+    {GCB_FIELD_HIGH, false, offsetof(struct gcb_plot_bin, high)},
+    {GCB_FIELD_COUNT, false, offsetof(struct gcb_plot_bin, count)},
+    {.field = GCB_FIELD_NONE},
 };
 
 static const struct field band_fields[] = {
-    {"tensor", true, offsetof(struct gcb_plot_band, tensor)},
-    {"of", true, offsetof(struct gcb_plot_band, of)},
-    {"method", true, offsetof(struct gcb_plot_band, method)},
-    {"spec", true, offsetof(struct gcb_plot_band, spec)},
-    {"by", true, offsetof(struct gcb_plot_band, by)},
-    {"low", false, offsetof(struct gcb_plot_band, low)},
-    {"high", false, offsetof(struct gcb_plot_band, high)},
-    {"bins", false, offsetof(struct gcb_plot_band, bins)},
-    {"energy", false, offsetof(struct gcb_plot_band, energy)},
-    {"energy_share", false, offsetof(struct gcb_plot_band, energy_share)},
-    {"max_magnitude", false, offsetof(struct gcb_plot_band, max_magnitude)},
-    {"threshold", false, offsetof(struct gcb_plot_band, threshold)},
-    {"density", false, offsetof(struct gcb_plot_band, density)},
-    {.key = NULL},
+    {GCB_FIELD_TENSOR, true, offsetof(struct gcb_plot_band, tensor)},
+    {GCB_FIELD_OF, true, offsetof(struct gcb_plot_band, of)},
+    {GCB_FIELD_METHOD, true, offsetof(struct gcb_plot_band, method)},
+    {GCB_FIELD_SPEC, true, offsetof(struct gcb_plot_band, spec)},
+    {GCB_FIELD_BY, true, offsetof(struct gcb_plot_band, by)},
+    {GCB_FIELD_LOW, false, offsetof(struct gcb_plot_band, low)},
+    {GCB_FIELD_HIGH, false, offsetof(struct gcb_plot_band, high)},
+    {GCB_FIELD_BINS, false, offsetof(struct gcb_plot_band, bins)},
+    {GCB_FIELD_ENERGY, false, offsetof(struct gcb_plot_band, energy)},
+    {GCB_FIELD_ENERGY_SHARE, false, offsetof(struct gcb_plot_band, energy_share)},
+    {GCB_FIELD_MAX_MAGNITUDE, false, offsetof(struct gcb_plot_band, max_magnitude)},
+    {GCB_FIELD_THRESHOLD, false, offsetof(struct gcb_plot_band, threshold)},
+    {GCB_FIELD_DENSITY, false, offsetof(struct gcb_plot_band, density)},
+    {.field = GCB_FIELD_NONE},
 };
 
 static const struct field step_fields[] = {
-    {"scope", true, offsetof(struct gcb_plot_step, scope)},
-    {"method", true, offsetof(struct gcb_plot_step, method)},
-    {"spec", true, offsetof(struct gcb_plot_step, spec)},
-    {"index", false, offsetof(struct gcb_plot_step, index)},
-    {"step", false, offsetof(struct gcb_plot_step, step)},
-    {"alpha", false, offsetof(struct gcb_plot_step, alpha)},
-    {"cosine", false, offsetof(struct gcb_plot_step, cosine)},
-    {"residual_norm", false, offsetof(struct gcb_plot_step, residual_norm)},
-    {"gradient_norm", false, offsetof(struct gcb_plot_step, gradient_norm)},
-    {"staleness_p50", false, offsetof(struct gcb_plot_step, staleness_p50)},
-    {"staleness_p99", false, offsetof(struct gcb_plot_step, staleness_p99)},
-    {"staleness_max", false, offsetof(struct gcb_plot_step, staleness_max)},
-    {.key = NULL},
+    {GCB_FIELD_SCOPE, true, offsetof(struct gcb_plot_step, scope)},
+    {GCB_FIELD_METHOD, true, offsetof(struct gcb_plot_step, method)},
+    {GCB_FIELD_SPEC, true, offsetof(struct gcb_plot_step, spec)},
+    {GCB_FIELD_INDEX, false, offsetof(struct gcb_plot_step, index)},
+    {GCB_FIELD_STEP, false, offsetof(struct gcb_plot_step, step)},
+    {GCB_FIELD_ALPHA, false, offsetof(struct gcb_plot_step, alpha)},
+    {GCB_FIELD_COSINE, false, offsetof(struct gcb_plot_step, cosine)},
+    {GCB_FIELD_RESIDUAL_NORM, false, offsetof(struct gcb_plot_step, residual_norm)},
+    {GCB_FIELD_GRADIENT_NORM, false, offsetof(struct gcb_plot_step, gradient_norm)},
+    {GCB_FIELD_STALENESS_P50, false, offsetof(struct gcb_plot_step, staleness_p50)},
+    {GCB_FIELD_STALENESS_P99, false, offsetof(struct gcb_plot_step, staleness_p99)},
+    {GCB_FIELD_STALENESS_MAX, false, offsetof(struct gcb_plot_step, staleness_max)},
+    {.field = GCB_FIELD_NONE},
 };
 
 static const struct field verdict_fields[] = {
-    {"label", true, offsetof(struct gcb_plot_verdict, label)},
-    {"quantity", true, offsetof(struct gcb_plot_verdict, quantity)},
-    {"verdict", true, offsetof(struct gcb_plot_verdict, verdict)},
-    {"file", true, offsetof(struct gcb_plot_verdict, file)},
-    {"scope", true, offsetof(struct gcb_plot_verdict, scope)},
-    {"ratio", false, offsetof(struct gcb_plot_verdict, ratio)},
-    {"low", false, offsetof(struct gcb_plot_verdict, low)},
-    {"high", false, offsetof(struct gcb_plot_verdict, high)},
-    {"delta", false, offsetof(struct gcb_plot_verdict, delta)},
-    {"pairs", false, offsetof(struct gcb_plot_verdict, pairs)},
-    {.key = NULL},
+    {GCB_FIELD_LABEL, true, offsetof(struct gcb_plot_verdict, label)},
+    {GCB_FIELD_QUANTITY, true, offsetof(struct gcb_plot_verdict, quantity)},
+    {GCB_FIELD_VERDICT, true, offsetof(struct gcb_plot_verdict, verdict)},
+    {GCB_FIELD_FILE, true, offsetof(struct gcb_plot_verdict, file)},
+    {GCB_FIELD_SCOPE, true, offsetof(struct gcb_plot_verdict, scope)},
+    {GCB_FIELD_RATIO, false, offsetof(struct gcb_plot_verdict, ratio)},
+    {GCB_FIELD_LOW, false, offsetof(struct gcb_plot_verdict, low)},
+    {GCB_FIELD_HIGH, false, offsetof(struct gcb_plot_verdict, high)},
+    {GCB_FIELD_DELTA, false, offsetof(struct gcb_plot_verdict, delta)},
+    {GCB_FIELD_PAIRS, false, offsetof(struct gcb_plot_verdict, pairs)},
+    {.field = GCB_FIELD_NONE},
 };
 
 static const struct field kernel_fields[] = {
-    {"family", true, offsetof(struct gcb_plot_kernel, family)},
-    {"kernel", true, offsetof(struct gcb_plot_kernel, kernel)},
-    {"isa", true, offsetof(struct gcb_plot_kernel, isa)},
-    {"cache", true, offsetof(struct gcb_plot_kernel, cache)},
-    {"status", true, offsetof(struct gcb_plot_kernel, status)},
-    {"elements", false, offsetof(struct gcb_plot_kernel, elements)},
-    {"gbps", false, offsetof(struct gcb_plot_kernel, gbps)},
-    {"seconds", false, offsetof(struct gcb_plot_kernel, seconds)},
-    {"seconds_low", false, offsetof(struct gcb_plot_kernel, low)},
-    {"seconds_high", false, offsetof(struct gcb_plot_kernel, high)},
-    {"bandwidth_share", false, offsetof(struct gcb_plot_kernel, bandwidth_share)},
-    {.key = NULL},
+    {GCB_FIELD_FAMILY, true, offsetof(struct gcb_plot_kernel, family)},
+    {GCB_FIELD_KERNEL, true, offsetof(struct gcb_plot_kernel, kernel)},
+    {GCB_FIELD_ISA, true, offsetof(struct gcb_plot_kernel, isa)},
+    {GCB_FIELD_CACHE, true, offsetof(struct gcb_plot_kernel, cache)},
+    {GCB_FIELD_STATUS, true, offsetof(struct gcb_plot_kernel, status)},
+    {GCB_FIELD_ELEMENTS, false, offsetof(struct gcb_plot_kernel, elements)},
+    {GCB_FIELD_GBPS, false, offsetof(struct gcb_plot_kernel, gbps)},
+    {GCB_FIELD_SECONDS, false, offsetof(struct gcb_plot_kernel, seconds)},
+    {GCB_FIELD_SECONDS_LOW, false, offsetof(struct gcb_plot_kernel, low)},
+    {GCB_FIELD_SECONDS_HIGH, false, offsetof(struct gcb_plot_kernel, high)},
+    {GCB_FIELD_BANDWIDTH_SHARE, false, offsetof(struct gcb_plot_kernel, bandwidth_share)},
+    {.field = GCB_FIELD_NONE},
 };
 
 static const struct field tensor_fields[] = {
-    {"tensor", true, offsetof(struct gcb_plot_tensor, tensor)},
-    {"datasets", false, offsetof(struct gcb_plot_tensor, datasets)},
-    {.key = NULL},
+    {GCB_FIELD_TENSOR, true, offsetof(struct gcb_plot_tensor, tensor)},
+    {GCB_FIELD_DATASETS, false, offsetof(struct gcb_plot_tensor, datasets)},
+    {.field = GCB_FIELD_NONE},
 };
 
 static const struct field exchange_fields[] = {
-    {"model", true, offsetof(struct gcb_plot_exchange, model)},
-    {"results", true, offsetof(struct gcb_plot_exchange, results)},
-    {"method", true, offsetof(struct gcb_plot_exchange, method)},
-    {"spec", true, offsetof(struct gcb_plot_exchange, spec)},
-    {"label", true, offsetof(struct gcb_plot_exchange, label)},
-    {"scope", true, offsetof(struct gcb_plot_exchange, scope)},
-    {"device", true, offsetof(struct gcb_plot_exchange, device)},
-    {"isa", true, offsetof(struct gcb_plot_exchange, isa)},
-    {"cache", true, offsetof(struct gcb_plot_exchange, cache)},
-    {"collective", true, offsetof(struct gcb_plot_exchange, collective)},
-    {"doubtful", true, offsetof(struct gcb_plot_exchange, doubtful)},
-    {"threads", false, offsetof(struct gcb_plot_exchange, threads)},
-    {"workers", false, offsetof(struct gcb_plot_exchange, workers)},
-    {"gradient_bytes", false, offsetof(struct gcb_plot_exchange, gradient_bytes)},
-    {"bandwidth_gbit", false, offsetof(struct gcb_plot_exchange, bandwidth)},
-    {"latency_seconds", false, offsetof(struct gcb_plot_exchange, latency)},
-    {"seconds", false, offsetof(struct gcb_plot_exchange, seconds)},
-    {"encode_seconds", false, offsetof(struct gcb_plot_exchange, encode_seconds)},
-    {"wire_seconds", false, offsetof(struct gcb_plot_exchange, wire_seconds)},
-    {"decode_seconds", false, offsetof(struct gcb_plot_exchange, decode_seconds)},
-    {"speedup_fp32", false, offsetof(struct gcb_plot_exchange, speedup)},
-    {"pays_below_gbit", false, offsetof(struct gcb_plot_exchange, pays_below)},
-    {.key = NULL},
+    {GCB_FIELD_MODEL, true, offsetof(struct gcb_plot_exchange, model)},
+    {GCB_FIELD_RESULTS, true, offsetof(struct gcb_plot_exchange, results)},
+    {GCB_FIELD_METHOD, true, offsetof(struct gcb_plot_exchange, method)},
+    {GCB_FIELD_SPEC, true, offsetof(struct gcb_plot_exchange, spec)},
+    {GCB_FIELD_LABEL, true, offsetof(struct gcb_plot_exchange, label)},
+    {GCB_FIELD_SCOPE, true, offsetof(struct gcb_plot_exchange, scope)},
+    {GCB_FIELD_DEVICE, true, offsetof(struct gcb_plot_exchange, device)},
+    {GCB_FIELD_ISA, true, offsetof(struct gcb_plot_exchange, isa)},
+    {GCB_FIELD_CACHE, true, offsetof(struct gcb_plot_exchange, cache)},
+    {GCB_FIELD_COLLECTIVE, true, offsetof(struct gcb_plot_exchange, collective)},
+    {GCB_FIELD_DOUBTFUL, true, offsetof(struct gcb_plot_exchange, doubtful)},
+    {GCB_FIELD_THREADS, false, offsetof(struct gcb_plot_exchange, threads)},
+    {GCB_FIELD_WORKERS, false, offsetof(struct gcb_plot_exchange, workers)},
+    {GCB_FIELD_GRADIENT_BYTES, false, offsetof(struct gcb_plot_exchange, gradient_bytes)},
+    {GCB_FIELD_BANDWIDTH_GBIT, false, offsetof(struct gcb_plot_exchange, bandwidth)},
+    {GCB_FIELD_LATENCY_SECONDS, false, offsetof(struct gcb_plot_exchange, latency)},
+    {GCB_FIELD_SECONDS, false, offsetof(struct gcb_plot_exchange, seconds)},
+    {GCB_FIELD_ENCODE_SECONDS, false, offsetof(struct gcb_plot_exchange, encode_seconds)},
+    {GCB_FIELD_WIRE_SECONDS, false, offsetof(struct gcb_plot_exchange, wire_seconds)},
+    {GCB_FIELD_DECODE_SECONDS, false, offsetof(struct gcb_plot_exchange, decode_seconds)},
+    {GCB_FIELD_SPEEDUP_FP32, false, offsetof(struct gcb_plot_exchange, speedup)},
+    {GCB_FIELD_PAYS_BELOW_GBIT, false, offsetof(struct gcb_plot_exchange, pays_below)},
+    {.field = GCB_FIELD_NONE},
 };
 
 static const struct kind kinds[] = {
@@ -277,9 +277,9 @@ const struct gcb_plot_env *gcb_plot_env_of(const struct gcb_plot_data *data, siz
     return env && env <= data->envs.count ? &envs[env - 1] : &unknown;
 }
 
-static double real_of(const json_t *row, const char *key)
+static double real_of(const json_t *row, enum gcb_field field)
 {
-    const json_t *value = json_object_get(row, key);
+    const json_t *value = gcb_results_json(row, field);
 
     if (json_is_boolean(value))
         return json_is_true(value) ? 1.0 : 0.0;
@@ -290,15 +290,15 @@ static double real_of(const json_t *row, const char *key)
 static bool row_of(char *item, const struct kind *kind, const json_t *row,
                    struct gcb_plot_data *data)
 {
-    for (const struct field *f = kind->fields; f->key; f++) {
+    for (const struct field *f = kind->fields; f->field; f++) {
         if (f->text) {
-            const char *text = gcb_plot_intern(data, gcb_results_text(row, f->key));
+            const char *text = gcb_plot_intern(data, gcb_results_text(row, f->field));
 
             if (!text)
                 return false;
             memcpy(item + f->offset, &text, sizeof(text));
         } else {
-            const double value = real_of(row, f->key);
+            const double value = real_of(row, f->field);
 
             memcpy(item + f->offset, &value, sizeof(value));
         }
@@ -309,9 +309,9 @@ static bool row_of(char *item, const struct kind *kind, const json_t *row,
 /* The name of the first file, of a row `environment`. */
 static bool name_file(struct gcb_plot_env *env, const json_t *row, struct gcb_plot_data *data)
 {
-    const json_t *files = json_object_get(row, "input_xxh3");
+    const json_t *files = gcb_results_json(row, GCB_FIELD_INPUT_XXH3);
 
-    env->file = gcb_plot_intern(data, gcb_results_text(json_array_get(files, 0), "file"));
+    env->file = gcb_plot_intern(data, gcb_results_text(json_array_get(files, 0), GCB_FIELD_FILE));
     return env->file != NULL;
 }
 

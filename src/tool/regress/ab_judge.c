@@ -242,8 +242,8 @@ int gcb_ab_calibrate(struct gcb_ab_result *r, const struct gcb_ab_result *aa, st
 
 const char *gcb_ab_same_build(const struct gcb_ab_result *r)
 {
-    const char *a = gcb_results_text(r->runs.base.environment, "build_id");
-    const char *b = gcb_results_text(r->runs.next.environment, "build_id");
+    const char *a = gcb_results_text(r->runs.base.environment, GCB_FIELD_BUILD_ID);
+    const char *b = gcb_results_text(r->runs.next.environment, GCB_FIELD_BUILD_ID);
 
     return a && b && strcmp(a, b) == 0 ? a : NULL;
 }

@@ -104,40 +104,55 @@ static enum gcb_case_status parse_status(const char *text)
     return strcmp(text, "interrupted") == 0 ? GCB_CASE_INTERRUPTED : GCB_CASE_FAILED;
 }
 
-/* Reads the fields "NAME", "NAME_min", "NAME_low" and "NAME_high". */
-static struct gcb_case_time read_time(const json_t *row, const char *name)
-{
-    static const char *const ends[] = {"", "_min", "_low", "_high"};
-    double value[4];
-    char key[40];
+/* The fields of a time. */
+struct time_fields {
+    enum gcb_field seconds, min, low, high;
+};
+static const struct time_fields kernel_fields[2] = {
+    /* a kernel has one time */
+    {GCB_FIELD_SECONDS, GCB_FIELD_SECONDS_MIN, GCB_FIELD_SECONDS_LOW, GCB_FIELD_SECONDS_HIGH},
+};
+static const struct time_fields method_fields[2] = {
+    {GCB_FIELD_ENCODE_SECONDS, GCB_FIELD_ENCODE_SECONDS_MIN, GCB_FIELD_ENCODE_SECONDS_LOW,
+     GCB_FIELD_ENCODE_SECONDS_HIGH},
+    {GCB_FIELD_DECODE_SECONDS, GCB_FIELD_DECODE_SECONDS_MIN, GCB_FIELD_DECODE_SECONDS_LOW,
+     GCB_FIELD_DECODE_SECONDS_HIGH},
+};
 
-    for (size_t i = 0; i < 4; i++) {
-        snprintf(key, sizeof(key), "%s%s", name, ends[i]);
-        value[i] = gcb_results_real(row, key);
-        if (!(value[i] > 0.0)) /* not a time */
-            value[i] = NAN;
-    }
-    return (struct gcb_case_time){value[0], value[1], value[2], value[3]};
+/* A time above zero, or NAN. */
+static double positive(const json_t *row, enum gcb_field field)
+{
+    const double value = gcb_results_real(row, field);
+
+    return value > 0.0 ? value : NAN;
+}
+
+static struct gcb_case_time read_time(const json_t *row, const struct time_fields *fields)
+{
+    return (struct gcb_case_time){positive(row, fields->seconds), positive(row, fields->min),
+                                  positive(row, fields->low), positive(row, fields->high)};
 }
 
 static int read_texts(struct gcb_case *c, const json_t *row)
 {
-    static const char *const keys[GCB_CASE_TEXTS] = {"file",   "scope", "spec",
-                                                     "device", "isa",   "cache"};
-    const char *family = gcb_results_text(row, "family"), *kernel = gcb_results_text(row, "kernel");
+    static const enum gcb_field fields[GCB_CASE_TEXTS] = {GCB_FIELD_FILE, GCB_FIELD_SCOPE,
+                                                          GCB_FIELD_SPEC, GCB_FIELD_DEVICE,
+                                                          GCB_FIELD_ISA,  GCB_FIELD_CACHE};
+    const char *family = gcb_results_text(row, GCB_FIELD_FAMILY),
+               *kernel = gcb_results_text(row, GCB_FIELD_KERNEL);
     char spec[256];
     int err = 0;
 
     for (size_t i = 0; !err && i < GCB_CASE_TEXTS; i++)
-        err = gcb_case_set(&c->text[i], gcb_results_text(row, keys[i]));
+        err = gcb_case_set(&c->text[i], gcb_results_text(row, fields[i]));
     if (!err && c->kernel) {
         snprintf(spec, sizeof(spec), "%s/%s", family ? family : "", kernel ? kernel : "");
         err = gcb_case_set(&c->text[GCB_CASE_SPEC], spec);
     }
     if (!err)
-        err = gcb_case_set(&c->method, gcb_results_text(row, "method"));
-    if (!err && gcb_results_text(row, "reason"))
-        err = gcb_case_set(&c->reason, gcb_results_text(row, "reason"));
+        err = gcb_case_set(&c->method, gcb_results_text(row, GCB_FIELD_METHOD));
+    if (!err && gcb_results_text(row, GCB_FIELD_REASON))
+        err = gcb_case_set(&c->reason, gcb_results_text(row, GCB_FIELD_REASON));
     return err;
 }
 
@@ -149,18 +164,18 @@ static int read_case(struct gcb_cases *cases, const struct gcb_results_row *row,
         return GCB_E_NOMEM;
     c->kernel = kernel;
     c->line = row->line;
-    c->threads = gcb_results_u64(row->json, "threads");
-    c->elements = gcb_results_u64(row->json, "elements");
-    c->messages = gcb_results_u64(row->json, "messages");
-    c->input_bytes = gcb_results_u64(row->json, "input_bytes");
-    c->wire_bytes = gcb_results_u64(row->json, "wire_bytes");
-    c->header_bytes = gcb_results_u64(row->json, "header_bytes");
-    c->rel_l2 = gcb_results_real(row->json, "rel_l2");
-    c->cosine = gcb_results_real(row->json, "cosine");
-    c->max_abs_error = gcb_results_real(row->json, "max_abs_error");
-    c->status = parse_status(gcb_results_text(row->json, "status"));
-    c->time[0] = read_time(row->json, kernel ? "seconds" : "encode_seconds");
-    c->time[1] = read_time(row->json, kernel ? "-" : "decode_seconds");
+    c->threads = gcb_results_u64(row->json, GCB_FIELD_THREADS);
+    c->elements = gcb_results_u64(row->json, GCB_FIELD_ELEMENTS);
+    c->messages = gcb_results_u64(row->json, GCB_FIELD_MESSAGES);
+    c->input_bytes = gcb_results_u64(row->json, GCB_FIELD_INPUT_BYTES);
+    c->wire_bytes = gcb_results_u64(row->json, GCB_FIELD_WIRE_BYTES);
+    c->header_bytes = gcb_results_u64(row->json, GCB_FIELD_HEADER_BYTES);
+    c->rel_l2 = gcb_results_real(row->json, GCB_FIELD_REL_L2);
+    c->cosine = gcb_results_real(row->json, GCB_FIELD_COSINE);
+    c->max_abs_error = gcb_results_real(row->json, GCB_FIELD_MAX_ABS_ERROR);
+    c->status = parse_status(gcb_results_text(row->json, GCB_FIELD_STATUS));
+    for (size_t i = 0; i < 2; i++)
+        c->time[i] = read_time(row->json, kernel ? &kernel_fields[i] : &method_fields[i]);
     return read_texts(c, row->json) || gcb_case_make_name(c) ? GCB_E_NOMEM : 0;
 }
 
@@ -168,7 +183,7 @@ static int visit(void *ctx, const struct gcb_results_row *row, struct gcb_diag *
 {
     struct gcb_cases *cases = ctx;
     const bool kernel = strcmp(row->record, "kernel") == 0;
-    const char *method = gcb_results_text(row->json, "method");
+    const char *method = gcb_results_text(row->json, GCB_FIELD_METHOD);
     char shown[256];
 
     if (strcmp(row->record, "environment") == 0) {

@@ -64,12 +64,12 @@ static void compare_error(struct gcb_verdicts *out, const struct gcb_case_pair *
 {
     const struct gcb_case *a = pair->base, *b = pair->next;
     const struct {
-        const char *name;
+        enum gcb_field field;
         double was, is;
         double sign; /* -1 if more is better */
-    } figures[] = {{"rel_l2", a->rel_l2, b->rel_l2, 1.0},
-                   {"cosine", a->cosine, b->cosine, -1.0},
-                   {"max_abs_error", a->max_abs_error, b->max_abs_error, 1.0}};
+    } figures[] = {{GCB_FIELD_REL_L2, a->rel_l2, b->rel_l2, 1.0},
+                   {GCB_FIELD_COSINE, a->cosine, b->cosine, -1.0},
+                   {GCB_FIELD_MAX_ABS_ERROR, a->max_abs_error, b->max_abs_error, 1.0}};
     const double tolerance = gcb_compare_tolerance(a);
     struct gcb_verdict *v = gcb_verdicts_add(out, pair, GCB_QUANTITY_ERROR, GCB_SAME);
 
@@ -81,7 +81,8 @@ static void compare_error(struct gcb_verdicts *out, const struct gcb_case_pair *
         if (order == 0)
             continue;
         v->kind = order > 0 ? GCB_WORSE : GCB_BETTER;
-        gcb_verdict_explain(out, v, "%s is %.12g, was %.12g", figures[i].name, is, was);
+        gcb_verdict_explain(out, v, "%s is %.12g, was %.12g", gcb_field_name(figures[i].field), is,
+                            was);
     }
 }
 
@@ -136,13 +137,13 @@ static const char *file_name(const char *path)
 /* The hash that an environment row has for a file of this name; NULL: none. */
 static const char *find_hash(const json_t *row, const char *name)
 {
-    const json_t *list = json_object_get(row, "input_xxh3"), *item;
+    const json_t *list = gcb_results_json(row, GCB_FIELD_INPUT_XXH3), *item;
 
     for (size_t i = 0; (item = json_array_get(list, i)); i++) {
-        const char *file = gcb_results_text(item, "file");
+        const char *file = gcb_results_text(item, GCB_FIELD_FILE);
 
         if (file && strcmp(file_name(file), name) == 0)
-            return gcb_results_text(item, "xxh3");
+            return gcb_results_text(item, GCB_FIELD_XXH3);
     }
     return NULL;
 }
@@ -150,14 +151,15 @@ static const char *find_hash(const json_t *row, const char *name)
 /* Do both environment rows have a hash of one of these files ("a/b.h5, c.h5"), and the hashes differ? */
 static bool contents_differ(const json_t *base, const json_t *next, const char *files)
 {
-    const json_t *list = json_object_get(base, "input_xxh3"), *item;
+    const json_t *list = gcb_results_json(base, GCB_FIELD_INPUT_XXH3), *item;
     char *names = gcb_alloc(strlen(files) + 1);
     bool differ = false;
 
     if (names)
         gcb_case_basename(names, files);
     for (size_t i = 0; names && (item = json_array_get(list, i)); i++) {
-        const char *file = gcb_results_text(item, "file"), *a = gcb_results_text(item, "xxh3");
+        const char *file = gcb_results_text(item, GCB_FIELD_FILE),
+                   *a = gcb_results_text(item, GCB_FIELD_XXH3);
         const char *b = file && a ? find_hash(next, file_name(file)) : NULL;
 
         differ |= b && strcmp(a, b) != 0 && is_listed(names, file_name(file));
@@ -264,9 +266,10 @@ static void compare_libraries(struct differences *out, const json_t *base, const
 size_t gcb_environment_differences(struct gcb_environment_difference *items, size_t cap,
                                    const json_t *base, const json_t *next)
 {
-    static const char *const fields[] = {"cpu_model",  "cpus",      "governor", "kernel",
-                                         "build_type", "sanitize",  "compiler", "compile_flags",
-                                         "gpu",        "gpu_driver"};
+    static const enum gcb_field fields[] = {
+        GCB_FIELD_CPU_MODEL,  GCB_FIELD_CPUS,      GCB_FIELD_GOVERNOR, GCB_FIELD_KERNEL,
+        GCB_FIELD_BUILD_TYPE, GCB_FIELD_SANITIZE,  GCB_FIELD_COMPILER, GCB_FIELD_COMPILE_FLAGS,
+        GCB_FIELD_GPU,        GCB_FIELD_GPU_DRIVER};
     struct differences out = {.items = items, .cap = cap};
 
     if (!base || !next) {
@@ -278,9 +281,10 @@ size_t gcb_environment_differences(struct gcb_environment_difference *items, siz
         return 1;
     }
     for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++)
-        compare_field(&out, fields[i], json_object_get(base, fields[i]),
-                      json_object_get(next, fields[i]));
-    compare_libraries(&out, json_object_get(base, "libraries"), json_object_get(next, "libraries"));
+        compare_field(&out, gcb_field_name(fields[i]), gcb_results_json(base, fields[i]),
+                      gcb_results_json(next, fields[i]));
+    compare_libraries(&out, gcb_results_json(base, GCB_FIELD_LIBRARIES),
+                      gcb_results_json(next, GCB_FIELD_LIBRARIES));
     return out.count;
 }
 

@@ -7,6 +7,7 @@
 
 #include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"
+#include "src/tool/rows/results.h"
 
 enum gcb_verdict_kind gcb_verdict_judge(double low, double high, double delta)
 {
@@ -187,17 +188,18 @@ void gcb_verdicts_count(struct gcb_verdict_counts *out, const struct gcb_verdict
 
 static void put_case(struct gcb_row *row, const struct gcb_case *c)
 {
-    static const char *const keys[GCB_CASE_TEXTS] = {"file",   "scope", "spec",
-                                                     "device", "isa",   "cache"};
+    static const enum gcb_field fields[GCB_CASE_TEXTS] = {GCB_FIELD_FILE, GCB_FIELD_SCOPE,
+                                                          GCB_FIELD_SPEC, GCB_FIELD_DEVICE,
+                                                          GCB_FIELD_ISA,  GCB_FIELD_CACHE};
 
     /* the texts are escaped already: gcb_row_text would double their backslashes */
-    gcb_row_json(row, "case", json_string(c->name));
-    gcb_row_json(row, "label", c->label ? json_string(c->label) : json_null());
+    gcb_row_json(row, GCB_FIELD_CASE, json_string(c->name));
+    gcb_row_json(row, GCB_FIELD_LABEL, c->label ? json_string(c->label) : json_null());
     for (size_t i = 0; i < GCB_CASE_TEXTS; i++)
-        gcb_row_json(row, keys[i], c->text[i][0] ? json_string(c->text[i]) : json_null());
-    gcb_row_json(row, "method", c->method[0] ? json_string(c->method) : json_null());
-    gcb_row_u64(row, "threads", c->threads);
-    gcb_row_u64(row, "elements", c->elements);
+        gcb_row_json(row, fields[i], c->text[i][0] ? json_string(c->text[i]) : json_null());
+    gcb_row_json(row, GCB_FIELD_METHOD, c->method[0] ? json_string(c->method) : json_null());
+    gcb_row_u64(row, GCB_FIELD_THREADS, c->threads);
+    gcb_row_u64(row, GCB_FIELD_ELEMENTS, c->elements);
 }
 
 static const char *unit_of(enum gcb_quantity q)
@@ -212,33 +214,33 @@ void gcb_verdict_row(struct gcb_row *row, const struct gcb_verdict *v)
 {
     const char *advice = gcb_verdict_advice(v);
 
-    gcb_row_init(row, "verdict");
+    gcb_row_init(row, GCB_RECORD_VERDICT);
     put_case(row, gcb_verdict_case(v));
-    gcb_row_text(row, "quantity", gcb_quantity_name(v->quantity));
-    gcb_row_text(row, "unit", unit_of(v->quantity));
-    gcb_row_real(row, "base", v->base);
-    gcb_row_real(row, "new", v->next);
-    gcb_row_real(row, "ratio", v->ratio);
-    gcb_row_real(row, "low", v->low);
-    gcb_row_real(row, "high", v->high);
-    gcb_row_real(row, "delta", v->delta);
-    gcb_row_real(row, "p", v->p);
-    gcb_row_u64(row, "pairs", v->pairs);
-    gcb_row_text(row, "verdict", gcb_verdict_name(v->kind));
-    gcb_row_bool(row, "accepted", v->accepted);
-    gcb_row_bool(row, "advisory", v->advisory);
-    gcb_row_bool(row, "fails", gcb_verdict_fails(v));
-    gcb_row_json(row, "reason", v->reason ? json_string(v->reason) : json_null());
-    gcb_row_text(row, "next", advice);
+    gcb_row_text(row, GCB_FIELD_QUANTITY, gcb_quantity_name(v->quantity));
+    gcb_row_text(row, GCB_FIELD_UNIT, unit_of(v->quantity));
+    gcb_row_real(row, GCB_FIELD_BASE, v->base);
+    gcb_row_real(row, GCB_FIELD_NEW, v->next);
+    gcb_row_real(row, GCB_FIELD_RATIO, v->ratio);
+    gcb_row_real(row, GCB_FIELD_LOW, v->low);
+    gcb_row_real(row, GCB_FIELD_HIGH, v->high);
+    gcb_row_real(row, GCB_FIELD_DELTA, v->delta);
+    gcb_row_real(row, GCB_FIELD_P, v->p);
+    gcb_row_u64(row, GCB_FIELD_PAIRS, v->pairs);
+    gcb_row_text(row, GCB_FIELD_VERDICT, gcb_verdict_name(v->kind));
+    gcb_row_bool(row, GCB_FIELD_ACCEPTED, v->accepted);
+    gcb_row_bool(row, GCB_FIELD_ADVISORY, v->advisory);
+    gcb_row_bool(row, GCB_FIELD_FAILS, gcb_verdict_fails(v));
+    gcb_row_json(row, GCB_FIELD_REASON, v->reason ? json_string(v->reason) : json_null());
+    gcb_row_text(row, GCB_FIELD_NEXT, advice);
 }
 
 /* Copies a text of an environment row, which is escaped already. */
-static void copy_text(struct gcb_row *row, const char *key, const json_t *environment,
-                      const char *field)
+static void copy_text(struct gcb_row *row, enum gcb_field field, const json_t *environment,
+                      enum gcb_field from)
 {
-    const char *text = json_string_value(json_object_get(environment, field));
+    const char *text = gcb_results_text(environment, from);
 
-    gcb_row_json(row, key, text ? json_string(text) : json_null());
+    gcb_row_json(row, field, text ? json_string(text) : json_null());
 }
 
 void gcb_verdict_total_row(struct gcb_row *row, const struct gcb_verdict_total *total,
@@ -248,33 +250,25 @@ void gcb_verdict_total_row(struct gcb_row *row, const struct gcb_verdict_total *
     struct gcb_verdict_counts n;
 
     gcb_verdicts_count(&n, all);
-    gcb_row_init(row, "regress");
-    gcb_row_text(row, "form", total->form);
-    copy_text(row, "base_revision", total->base, "git_revision");
-    copy_text(row, "new_revision", total->next, "git_revision");
-    copy_text(row, "base_build_id", total->base, "build_id");
-    copy_text(row, "new_build_id", total->next, "build_id");
-    gcb_row_u64(row, "pairs", total->pairs);
-    gcb_row_u64(row, "repeat", total->repeat);
-    gcb_row_real(row, "seconds", total->seconds);
-    gcb_row_real(row, "budget", total->budget);
-    gcb_row_bool(row, "interrupted", total->interrupted);
-    gcb_row_u64(row, "comparisons", all->count);
+    gcb_row_init(row, GCB_RECORD_REGRESS);
+    gcb_row_text(row, GCB_FIELD_FORM, total->form);
+    copy_text(row, GCB_FIELD_BASE_REVISION, total->base, GCB_FIELD_GIT_REVISION);
+    copy_text(row, GCB_FIELD_NEW_REVISION, total->next, GCB_FIELD_GIT_REVISION);
+    copy_text(row, GCB_FIELD_BASE_BUILD_ID, total->base, GCB_FIELD_BUILD_ID);
+    copy_text(row, GCB_FIELD_NEW_BUILD_ID, total->next, GCB_FIELD_BUILD_ID);
+    gcb_row_u64(row, GCB_FIELD_PAIRS, total->pairs);
+    gcb_row_u64(row, GCB_FIELD_REPEAT, total->repeat);
+    gcb_row_real(row, GCB_FIELD_SECONDS, total->seconds);
+    gcb_row_real(row, GCB_FIELD_BUDGET, total->budget);
+    gcb_row_bool(row, GCB_FIELD_INTERRUPTED, total->interrupted);
+    gcb_row_u64(row, GCB_FIELD_COMPARISONS, all->count);
     for (size_t k = 0; kinds && k < GCB_VERDICT_KINDS; k++)
         if (json_object_set_new(kinds, gcb_verdict_name((enum gcb_verdict_kind)k),
                                 json_integer((json_int_t)n.kinds[k])))
             row->failed = true;
-    gcb_row_json(row, "verdicts", kinds);
-    gcb_row_u64(row, "accepted", n.accepted);
-    gcb_row_u64(row, "regressions", n.fails);
-    gcb_row_u64(row, "unsure", n.unsure);
-    gcb_row_u64(row, "exit", (uint64_t)total->exit);
+    gcb_row_json(row, GCB_FIELD_VERDICTS, kinds);
+    gcb_row_u64(row, GCB_FIELD_ACCEPTED, n.accepted);
+    gcb_row_u64(row, GCB_FIELD_REGRESSIONS, n.fails);
+    gcb_row_u64(row, GCB_FIELD_UNSURE, n.unsure);
+    gcb_row_u64(row, GCB_FIELD_EXIT, (uint64_t)total->exit);
 }
-
-static const char *const records[] = {"verdict", NULL};
-static const char *const names[] = {
-    "record", "case", "label", "quantity", "verdict",  "base",   "new",  "ratio", "low",  "high",
-    "delta",  "p",    "pairs", "accepted", "advisory", "fails",  "file", "scope", "spec", "method",
-    "device", "isa",  "cache", "threads",  "elements", "reason", "next", NULL};
-
-const struct gcb_columns gcb_verdict_columns = {records, names};

@@ -97,7 +97,6 @@ void gcb_verdicts_count(struct gcb_verdict_counts *out, const struct gcb_verdict
 
 /* The `verdict` row (docs/rows.md). */
 void gcb_verdict_row(struct gcb_row *row, const struct gcb_verdict *v);
-extern const struct gcb_columns gcb_verdict_columns;
 
 /* The whole comparison. */
 struct gcb_verdict_total {

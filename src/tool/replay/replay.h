@@ -122,7 +122,8 @@ void gcb_rows_replay(struct gcb_row *row, const struct gcb_rows_setting *setting
                      const struct gcb_method *method, const struct gcb_replay_total *total,
                      const char *file);
 
-/* The columns of csv and tsv. */
-extern const struct gcb_columns gcb_replay_columns;
+/* The records of `replay`. */
+#define GCB_REPLAY_RECORDS \
+    (GCB_RECORD_BIT(GCB_RECORD_REPLAY_STEP) | GCB_RECORD_BIT(GCB_RECORD_REPLAY))
 
 #endif

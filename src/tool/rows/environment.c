@@ -66,14 +66,14 @@ static void put_build(struct gcb_row *row)
     struct gcb_build b;
 
     gcb_environment_build(&b);
-    gcb_row_text(row, "version", gcb_version());
-    gcb_row_text(row, "git_revision", b.revision[0] ? b.revision : NULL);
-    gcb_row_json(row, "git_dirty", b.revision[0] ? json_boolean(b.dirty) : json_null());
-    gcb_row_text(row, "build_type", b.type);
-    gcb_row_text(row, "build_id", b.id[0] ? b.id : NULL);
-    gcb_row_text(row, "compiler", b.compiler);
-    gcb_row_text(row, "compile_flags", b.flags);
-    gcb_row_text(row, "sanitize", b.sanitize);
+    gcb_row_text(row, GCB_FIELD_VERSION, gcb_version());
+    gcb_row_text(row, GCB_FIELD_GIT_REVISION, b.revision[0] ? b.revision : NULL);
+    gcb_row_json(row, GCB_FIELD_GIT_DIRTY, b.revision[0] ? json_boolean(b.dirty) : json_null());
+    gcb_row_text(row, GCB_FIELD_BUILD_TYPE, b.type);
+    gcb_row_text(row, GCB_FIELD_BUILD_ID, b.id[0] ? b.id : NULL);
+    gcb_row_text(row, GCB_FIELD_COMPILER, b.compiler);
+    gcb_row_text(row, GCB_FIELD_COMPILE_FLAGS, b.flags);
+    gcb_row_text(row, GCB_FIELD_SANITIZE, b.sanitize);
 }
 
 static void put_host(struct gcb_row *row)
@@ -81,12 +81,12 @@ static void put_host(struct gcb_row *row)
     struct gcb_host host;
 
     gcb_host_read(&host);
-    gcb_row_text(row, "cpu_model", host.cpu_model[0] ? host.cpu_model : NULL);
-    gcb_row_json(row, "cpus", host.cpus > 0 ? json_integer(host.cpus) : json_null());
-    gcb_row_text(row, "governor", host.governor[0] ? host.governor : NULL);
-    gcb_row_json(row, "load1", host.load1 >= 0.0 ? json_real(host.load1) : json_null());
-    gcb_row_text(row, "kernel", host.kernel[0] ? host.kernel : NULL);
-    gcb_row_json(row, "memory_bytes",
+    gcb_row_text(row, GCB_FIELD_CPU_MODEL, host.cpu_model[0] ? host.cpu_model : NULL);
+    gcb_row_json(row, GCB_FIELD_CPUS, host.cpus > 0 ? json_integer(host.cpus) : json_null());
+    gcb_row_text(row, GCB_FIELD_GOVERNOR, host.governor[0] ? host.governor : NULL);
+    gcb_row_json(row, GCB_FIELD_LOAD1, host.load1 >= 0.0 ? json_real(host.load1) : json_null());
+    gcb_row_text(row, GCB_FIELD_KERNEL, host.kernel[0] ? host.kernel : NULL);
+    gcb_row_json(row, GCB_FIELD_MEMORY_BYTES,
                  host.memory_bytes ? json_integer((json_int_t)host.memory_bytes) : json_null());
 }
 
@@ -99,39 +99,40 @@ static void put_libraries(struct gcb_row *row)
     for (size_t i = 0; gcb_environment_library(&name, version, i); i++)
         if (json_object_set_new(libraries, name, json_string(version)))
             row->failed = true;
-    gcb_row_json(row, "libraries", libraries);
+    gcb_row_json(row, GCB_FIELD_LIBRARIES, libraries);
 }
 
 static void put_gbps(struct gcb_row *row, const struct gcb_bandwidth *b)
 {
-    gcb_row_real(row, "read_gbps", b->read_gbps);
-    gcb_row_real(row, "fill_gbps", b->fill_gbps);
-    gcb_row_real(row, "copy_gbps", b->copy_gbps);
-    gcb_row_u64(row, "bandwidth_bytes", b->bytes);
+    gcb_row_real(row, GCB_FIELD_READ_GBPS, b->read_gbps);
+    gcb_row_real(row, GCB_FIELD_FILL_GBPS, b->fill_gbps);
+    gcb_row_real(row, GCB_FIELD_COPY_GBPS, b->copy_gbps);
+    gcb_row_u64(row, GCB_FIELD_BANDWIDTH_BYTES, b->bytes);
 }
 
 /* Of the row's own threads, then of every thread count. */
 static void put_bandwidth(struct gcb_row *row, const struct gcb_environment *env)
 {
-    static const char *const names[] = {"read_gbps", "fill_gbps", "copy_gbps", "bandwidth_bytes",
-                                        "bandwidths"};
+    static const enum gcb_field fields[] = {GCB_FIELD_READ_GBPS, GCB_FIELD_FILL_GBPS,
+                                            GCB_FIELD_COPY_GBPS, GCB_FIELD_BANDWIDTH_BYTES,
+                                            GCB_FIELD_BANDWIDTHS};
     json_t *list = env->bandwidth_count ? json_array() : NULL;
 
-    for (size_t i = 0; !env->bandwidth_count && i < sizeof(names) / sizeof(names[0]); i++)
-        gcb_row_null(row, names[i]);
+    for (size_t i = 0; !env->bandwidth_count && i < sizeof(fields) / sizeof(fields[0]); i++)
+        gcb_row_null(row, fields[i]);
     if (!env->bandwidth_count)
         return;
     put_gbps(row, &env->bandwidth[0]);
     for (size_t i = 0; i < env->bandwidth_count; i++) {
         struct gcb_row one = {.json = json_object()};
 
-        gcb_row_u64(&one, "threads", (uint64_t)env->bandwidth[i].threads);
+        gcb_row_u64(&one, GCB_FIELD_THREADS, (uint64_t)env->bandwidth[i].threads);
         put_gbps(&one, &env->bandwidth[i]);
         if (one.failed || json_array_append(list, one.json))
             row->failed = true;
         gcb_row_fini(&one);
     }
-    gcb_row_json(row, "bandwidths", list);
+    gcb_row_json(row, GCB_FIELD_BANDWIDTHS, list);
 }
 
 static void put_command(struct gcb_row *row, const struct gcb_environment *env)
@@ -141,7 +142,7 @@ static void put_command(struct gcb_row *row, const struct gcb_environment *env)
     for (int i = 0; env->argv && i < env->argc; i++)
         if (json_array_append_new(words, gcb_row_make_text(env->argv[i])))
             row->failed = true;
-    gcb_row_json(row, "command", words);
+    gcb_row_json(row, GCB_FIELD_COMMAND, words);
 }
 
 static void put_inputs(struct gcb_row *row, const struct gcb_environment *env)
@@ -154,13 +155,13 @@ static void put_inputs(struct gcb_row *row, const struct gcb_environment *env)
             hash_file(hash, env->inputs[i], env->hash_large ? UINT64_MAX : HASH_LIMIT);
         struct gcb_row file = {.json = json_object()};
 
-        gcb_row_text(&file, "file", env->inputs[i]);
-        gcb_row_text(&file, "xxh3", known ? hash : NULL);
+        gcb_row_text(&file, GCB_FIELD_FILE, env->inputs[i]);
+        gcb_row_text(&file, GCB_FIELD_XXH3, known ? hash : NULL);
         if (file.failed || json_array_append(list, file.json))
             row->failed = true;
         gcb_row_fini(&file);
     }
-    gcb_row_json(row, "input_xxh3", list);
+    gcb_row_json(row, GCB_FIELD_INPUT_XXH3, list);
 }
 
 static void put_date(struct gcb_row *row)
@@ -170,35 +171,36 @@ static void put_date(struct gcb_row *row)
     struct tm utc;
 
     if (gmtime_r(&now, &utc) && strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &utc))
-        gcb_row_text(row, "date", text);
+        gcb_row_text(row, GCB_FIELD_DATE, text);
     else
-        gcb_row_null(row, "date");
+        gcb_row_null(row, GCB_FIELD_DATE);
 }
 
 /* 0: not known. */
-static void put_known(struct gcb_row *row, const char *name, uint64_t value)
+static void put_known(struct gcb_row *row, enum gcb_field field, uint64_t value)
 {
     if (value)
-        gcb_row_u64(row, name, value);
+        gcb_row_u64(row, field, value);
     else
-        gcb_row_null(row, name);
+        gcb_row_null(row, field);
 }
 
 void gcb_environment_row(struct gcb_row *row, const struct gcb_environment *env)
 {
-    gcb_row_init(row, "environment");
+    gcb_row_init(row, GCB_RECORD_ENVIRONMENT);
     put_build(row);
     put_host(row);
-    gcb_row_text(row, "isa", env->isa);
-    gcb_row_json(row, "threads", env->threads > 0 ? json_integer(env->threads) : json_null());
-    gcb_row_text(row, "device", env->device);
+    gcb_row_text(row, GCB_FIELD_ISA, env->isa);
+    gcb_row_json(row, GCB_FIELD_THREADS,
+                 env->threads > 0 ? json_integer(env->threads) : json_null());
+    gcb_row_text(row, GCB_FIELD_DEVICE, env->device);
     put_libraries(row);
-    gcb_row_text(row, "gpu", env->gpu);
-    gcb_row_text(row, "gpu_driver", env->gpu_driver);
-    put_known(row, "gpu_clock_mhz", env->gpu_clock_mhz);
-    put_known(row, "gpu_clock_max_mhz", env->gpu_clock_max_mhz);
-    gcb_row_real(row, "gpu_copy_gbps", env->gpu_copy_bytes ? env->gpu_copy_gbps : NAN);
-    put_known(row, "gpu_copy_bytes", env->gpu_copy_bytes);
+    gcb_row_text(row, GCB_FIELD_GPU, env->gpu);
+    gcb_row_text(row, GCB_FIELD_GPU_DRIVER, env->gpu_driver);
+    put_known(row, GCB_FIELD_GPU_CLOCK_MHZ, env->gpu_clock_mhz);
+    put_known(row, GCB_FIELD_GPU_CLOCK_MAX_MHZ, env->gpu_clock_max_mhz);
+    gcb_row_real(row, GCB_FIELD_GPU_COPY_GBPS, env->gpu_copy_bytes ? env->gpu_copy_gbps : NAN);
+    put_known(row, GCB_FIELD_GPU_COPY_BYTES, env->gpu_copy_bytes);
     put_bandwidth(row, env);
     put_date(row);
     put_command(row, env);

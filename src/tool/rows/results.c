@@ -80,9 +80,9 @@ static int check(const struct reading *r, const json_t *json, const json_error_t
         gcb_escape(words + strlen(words), sizeof(words) - strlen(words), why->text);
         return fail(r, GCB_E_CORRUPT, words, diag);
     }
-    if (!json_is_object(json) || !json_is_string(json_object_get(json, "record")))
+    if (!json_is_object(json) || !gcb_results_text(json, GCB_FIELD_RECORD))
         return fail(r, GCB_E_CORRUPT, "not a row of results (it has no \"record\")", diag);
-    if (gcb_results_u64(json, "schema") != 1)
+    if (gcb_results_u64(json, GCB_FIELD_SCHEMA) != 1)
         return fail(r, GCB_E_CORRUPT, "its \"schema\" is not 1, which is all this gcbench knows",
                     diag);
     return 0;
@@ -98,7 +98,7 @@ static int take_line(const struct reading *r, size_t length, const char *path,
     if (!err) {
         const struct gcb_results_row row = {
             .json = json,
-            .record = json_string_value(json_object_get(json, "record")),
+            .record = gcb_results_text(json, GCB_FIELD_RECORD),
             .path = path,
             .line = r->number,
         };
@@ -147,28 +147,33 @@ int gcb_results_read(const char *path, gcb_results_visit_fn *visit, void *ctx,
     return err;
 }
 
-const char *gcb_results_text(const json_t *row, const char *key)
+json_t *gcb_results_json(const json_t *row, enum gcb_field field)
 {
-    return json_string_value(json_object_get(row, key));
+    return json_object_get(row, gcb_field_name(field));
 }
 
-double gcb_results_real(const json_t *row, const char *key)
+const char *gcb_results_text(const json_t *row, enum gcb_field field)
 {
-    const json_t *value = json_object_get(row, key);
+    return json_string_value(gcb_results_json(row, field));
+}
+
+double gcb_results_real(const json_t *row, enum gcb_field field)
+{
+    const json_t *value = gcb_results_json(row, field);
 
     return json_is_number(value) ? json_number_value(value) : NAN;
 }
 
-uint64_t gcb_results_u64(const json_t *row, const char *key)
+uint64_t gcb_results_u64(const json_t *row, enum gcb_field field)
 {
-    const json_t *value = json_object_get(row, key);
+    const json_t *value = gcb_results_json(row, field);
 
     return json_is_integer(value) && json_integer_value(value) > 0
                ? (uint64_t)json_integer_value(value)
                : 0;
 }
 
-bool gcb_results_bool(const json_t *row, const char *key)
+bool gcb_results_bool(const json_t *row, enum gcb_field field)
 {
-    return json_is_true(json_object_get(row, key));
+    return json_is_true(gcb_results_json(row, field));
 }

@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "src/lib/base/diag.h"
+#include "src/tool/rows/fields.h"
 
 /*
  * Result files read back: JSON Lines as `--results` and `--format json` write them (docs/rows.md). They are
@@ -43,9 +44,11 @@ int gcb_results_read_stream(FILE *file, const char *path, gcb_results_visit_fn *
 
 /* Fields of a row. Absent, null, or of another type: NULL, NAN, 0, false. Texts are borrowed from the row
  * and stand escaped in it (gcb_escape). */
-const char *gcb_results_text(const json_t *row, const char *key);
-double gcb_results_real(const json_t *row, const char *key);
-uint64_t gcb_results_u64(const json_t *row, const char *key);
-bool gcb_results_bool(const json_t *row, const char *key);
+const char *gcb_results_text(const json_t *row, enum gcb_field field);
+double gcb_results_real(const json_t *row, enum gcb_field field);
+uint64_t gcb_results_u64(const json_t *row, enum gcb_field field);
+bool gcb_results_bool(const json_t *row, enum gcb_field field);
+/* Any value; NULL where it is absent. Borrowed from the row. */
+json_t *gcb_results_json(const json_t *row, enum gcb_field field);
 
 #endif

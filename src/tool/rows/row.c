@@ -6,12 +6,12 @@
 #include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"
 
-void gcb_row_init(struct gcb_row *row, const char *record)
+void gcb_row_init(struct gcb_row *row, enum gcb_record record)
 {
     row->json = json_object();
     row->failed = !row->json;
-    gcb_row_text(row, "record", record);
-    gcb_row_u64(row, "schema", 1);
+    gcb_row_text(row, GCB_FIELD_RECORD, gcb_record_name(record));
+    gcb_row_u64(row, GCB_FIELD_SCHEMA, 1);
 }
 
 void gcb_row_fini(struct gcb_row *row)
@@ -20,10 +20,10 @@ void gcb_row_fini(struct gcb_row *row)
     row->json = NULL;
 }
 
-void gcb_row_json(struct gcb_row *row, const char *key, json_t *value)
+void gcb_row_json(struct gcb_row *row, enum gcb_field field, json_t *value)
 {
     /* without an object jansson still drops the value's reference */
-    if (json_object_set_new(row->json, key, value))
+    if (json_object_set_new(row->json, gcb_field_name(field), value))
         row->failed = true;
 }
 
@@ -49,31 +49,31 @@ json_t *gcb_row_make_real(double value)
     return isfinite(value) ? json_real(value) : json_null();
 }
 
-void gcb_row_text(struct gcb_row *row, const char *key, const char *text)
+void gcb_row_text(struct gcb_row *row, enum gcb_field field, const char *text)
 {
-    gcb_row_json(row, key, gcb_row_make_text(text));
+    gcb_row_json(row, field, gcb_row_make_text(text));
 }
 
-void gcb_row_real(struct gcb_row *row, const char *key, double value)
+void gcb_row_real(struct gcb_row *row, enum gcb_field field, double value)
 {
-    gcb_row_json(row, key, gcb_row_make_real(value));
+    gcb_row_json(row, field, gcb_row_make_real(value));
 }
 
-void gcb_row_u64(struct gcb_row *row, const char *key, uint64_t value)
+void gcb_row_u64(struct gcb_row *row, enum gcb_field field, uint64_t value)
 {
     /* jansson's integers are signed; beyond them the nearest double has to do */
-    gcb_row_json(row, key,
+    gcb_row_json(row, field,
                  value <= INT64_MAX ? json_integer((json_int_t)value) : json_real((double)value));
 }
 
-void gcb_row_bool(struct gcb_row *row, const char *key, bool value)
+void gcb_row_bool(struct gcb_row *row, enum gcb_field field, bool value)
 {
-    gcb_row_json(row, key, json_boolean(value));
+    gcb_row_json(row, field, json_boolean(value));
 }
 
-void gcb_row_null(struct gcb_row *row, const char *key)
+void gcb_row_null(struct gcb_row *row, enum gcb_field field)
 {
-    gcb_row_json(row, key, json_null());
+    gcb_row_json(row, field, json_null());
 }
 
 static json_t *param_value(const struct gcb_param *p, double value)
@@ -91,11 +91,11 @@ void gcb_row_method(struct gcb_row *row, const struct gcb_method *method)
     json_t *params = json_object();
     char spec[512];
 
-    gcb_row_text(row, "method", method->name);
-    gcb_row_text(row, "spec", gcb_method_spec(spec, sizeof(spec), method, GCB_SPEC_FULL));
+    gcb_row_text(row, GCB_FIELD_METHOD, method->name);
+    gcb_row_text(row, GCB_FIELD_SPEC, gcb_method_spec(spec, sizeof(spec), method, GCB_SPEC_FULL));
     for (size_t i = 0; (p = gcb_method_param(method, i)); i++)
         if (gcb_method_shows(method, i) &&
             json_object_set_new(params, p->name, param_value(p, method->value[i])))
             row->failed = true;
-    gcb_row_json(row, "params", params);
+    gcb_row_json(row, GCB_FIELD_PARAMS, params);
 }

@@ -7,6 +7,7 @@
 
 #include "src/lib/base/diag.h"
 #include "src/lib/codec/method.h"
+#include "src/tool/rows/fields.h"
 
 /*
  * A row of results: a JSON object whose fields keep the order in which they were set. Setters never fail
@@ -20,16 +21,16 @@ struct gcb_row {
 };
 
 /* Starts {"record": record, "schema": 1}. */
-void gcb_row_init(struct gcb_row *row, const char *record);
+void gcb_row_init(struct gcb_row *row, enum gcb_record record);
 void gcb_row_fini(struct gcb_row *row); /* zeroed is fine */
 
-void gcb_row_text(struct gcb_row *row, const char *key, const char *text); /* NULL: null */
-void gcb_row_real(struct gcb_row *row, const char *key, double value);
-void gcb_row_u64(struct gcb_row *row, const char *key, uint64_t value);
-void gcb_row_bool(struct gcb_row *row, const char *key, bool value);
-void gcb_row_null(struct gcb_row *row, const char *key);
+void gcb_row_text(struct gcb_row *row, enum gcb_field field, const char *text); /* NULL: null */
+void gcb_row_real(struct gcb_row *row, enum gcb_field field, double value);
+void gcb_row_u64(struct gcb_row *row, enum gcb_field field, uint64_t value);
+void gcb_row_bool(struct gcb_row *row, enum gcb_field field, bool value);
+void gcb_row_null(struct gcb_row *row, enum gcb_field field);
 /* Any JSON value; its reference is taken over, also on failure. NULL marks the row as failed. */
-void gcb_row_json(struct gcb_row *row, const char *key, json_t *value);
+void gcb_row_json(struct gcb_row *row, enum gcb_field field, json_t *value);
 
 /* `method`, `spec` (full) and `params` (an object with every parameter that has a meaning). */
 void gcb_row_method(struct gcb_row *row, const struct gcb_method *method);

@@ -21,21 +21,22 @@ enum gcb_format {
 };
 
 /*
- * What csv and tsv show: rows of these records under one header; others are left out. Values stand in
- * columns of their name; what a row lacks is empty, and so is null. Both lists end with NULL.
+ * What csv and tsv show: rows of these records under one header; others are left out. A value stands in
+ * the column of its name; what a row lacks is empty, and so is null.
  */
 struct gcb_columns {
-    const char *const *records;
-    const char *const *names; /* the first is "record" */
+    unsigned records; /* a set of GCB_RECORD_BIT */
+    enum gcb_field fields[GCB_FIELDS];
+    size_t count;
 };
-/* Those of `result` and `summary` rows, in the order of docs/rows.md. */
-extern const struct gcb_columns gcb_result_columns;
+/* The records of most commands. */
+#define GCB_RESULT_RECORDS (GCB_RECORD_BIT(GCB_RECORD_RESULT) | GCB_RECORD_BIT(GCB_RECORD_SUMMARY))
 
 struct gcb_sink;
 
 /* `file` and `name` (of the stream, for messages) are borrowed. csv and tsv write their header here. */
 int gcb_sink_create(struct gcb_sink **out, enum gcb_format format, FILE *file, const char *name,
-                    const struct gcb_columns *columns, struct gcb_diag *diag);
+                    unsigned records, struct gcb_diag *diag);
 int gcb_sink_put(struct gcb_sink *sink, const struct gcb_row *row, struct gcb_diag *diag);
 void gcb_sink_destroy(struct gcb_sink *sink); /* NULL is fine; the FILE stays open */
 

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "src/lib/base/text.h"
+#include "src/tool/rows/results.h"
 #include "src/tool/rows/sink.h"
 
 /* A text as a cell. Spreadsheets run cells that begin like a formula: those get a quote in front. */
@@ -36,20 +37,20 @@ static void write_cell(FILE *f, const json_t *value, char separator)
 
 static bool shown(const struct gcb_columns *columns, const json_t *row)
 {
-    const char *record = json_string_value(json_object_get(row, "record"));
+    const char *record = gcb_results_text(row, GCB_FIELD_RECORD);
 
-    for (size_t i = 0; columns->records[i]; i++)
-        if (record && strcmp(columns->records[i], record) == 0)
+    for (enum gcb_record i = 0; record && i < GCB_RECORDS; i++)
+        if (columns->records & GCB_RECORD_BIT(i) && strcmp(gcb_record_name(i), record) == 0)
             return true;
     return false;
 }
 
 static int write_header(FILE *f, const struct gcb_columns *columns, char separator)
 {
-    for (size_t i = 0; columns->names[i]; i++) {
+    for (size_t i = 0; i < columns->count; i++) {
         if (i)
             fputc(separator, f);
-        fputs(columns->names[i], f);
+        fputs(gcb_field_name(columns->fields[i]), f);
     }
     fputc('\n', f);
     return ferror(f) ? GCB_E_IO : 0;
@@ -59,10 +60,10 @@ static int write_row(FILE *f, const json_t *row, const struct gcb_columns *colum
 {
     if (!shown(columns, row))
         return 0;
-    for (size_t i = 0; columns->names[i]; i++) {
+    for (size_t i = 0; i < columns->count; i++) {
         if (i)
             fputc(separator, f);
-        write_cell(f, json_object_get(row, columns->names[i]), separator);
+        write_cell(f, gcb_results_json(row, columns->fields[i]), separator);
     }
     fputc('\n', f);
     return ferror(f) ? GCB_E_IO : 0;

@@ -8,15 +8,16 @@
 
 /* What may be matched, as users name it. Limits exclude what no setting could be nearest to. */
 static const struct kind {
-    const char *name, *field;
+    const char *name;
+    enum gcb_field field;
     bool at_most, rises, size;
     double above, up_to;
 } kinds[] = {
-    {"rel_l2", "rel_l2", true, false, false, 0.0, 1e6},
-    {"cosine", "cosine", false, true, false, -1.0, 1.0},
-    {"ratio", "ratio", false, false, false, 0.0, 1e12},
-    {"bits", "bits_per_element", true, true, false, 0.0, 1e6},
-    {"wire_bytes", "wire_bytes", true, true, true, 0.0, 1e18},
+    {"rel_l2", GCB_FIELD_REL_L2, true, false, false, 0.0, 1e6},
+    {"cosine", GCB_FIELD_COSINE, false, true, false, -1.0, 1.0},
+    {"ratio", GCB_FIELD_RATIO, false, false, false, 0.0, 1e12},
+    {"bits", GCB_FIELD_BITS_PER_ELEMENT, true, true, false, 0.0, 1e6},
+    {"wire_bytes", GCB_FIELD_WIRE_BYTES, true, true, true, 0.0, 1e18},
 };
 
 #define END 64   /* th of the line: what is not looked into before an end */
@@ -27,7 +28,7 @@ static const struct kind {
 static const struct kind *find_kind(const char *name)
 {
     for (size_t i = 0; i < KINDS; i++)
-        if (strcmp(kinds[i].name, name) == 0 || strcmp(kinds[i].field, name) == 0)
+        if (strcmp(kinds[i].name, name) == 0 || strcmp(gcb_field_name(kinds[i].field), name) == 0)
             return &kinds[i];
     return NULL;
 }

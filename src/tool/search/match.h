@@ -10,7 +10,7 @@
 
 /* A figure that settings are to meet: at most so large an error, at least so large a ratio. */
 struct gcb_match_goal {
-    const char *field; /* as rows name it */
+    enum gcb_field field;
     gcb_tally_figure_fn *figure;
     double target;
     bool at_most; /* the target is an upper limit */

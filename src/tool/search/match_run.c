@@ -66,7 +66,7 @@ static void tell(struct gcb_match_search *s, uint64_t position, const struct gcb
     const bool failed = total->failure.status != 0;
 
     gcb_match_tell(&s->match, position, failed ? (double)NAN : s->goal->figure(&total->tally),
-                   failed ? (double)NAN : gcb_tally_figure("rel_l2")(&total->tally));
+                   failed ? (double)NAN : gcb_tally_figure(GCB_FIELD_REL_L2)(&total->tally));
 }
 
 /* Nothing was timed as a row of results has it. */
@@ -234,7 +234,7 @@ int gcb_match_fill(struct gcb_run_result *out, size_t method_count,
 
 static const char *words_of_missed(char *out, const struct gcb_match_search *s, double value)
 {
-    const char *field = s->goal->field;
+    const char *field = gcb_field_name(s->goal->field);
     char nearest[32], target[32];
 
     gcb_real_text(target, s->goal->target);
@@ -250,14 +250,14 @@ static const char *words_of_missed(char *out, const struct gcb_match_search *s, 
 const char *gcb_match_words(char *out, const struct gcb_match_search *s,
                             const struct gcb_tally *tally)
 {
-    const double value = s->goal->figure(tally), error = gcb_tally_figure("rel_l2")(tally);
+    const double value = s->goal->figure(tally), error = gcb_tally_figure(GCB_FIELD_REL_L2)(tally);
     const bool limits_size = s->goal->at_most == s->goal->rises;
 
     if (!gcb_match_meets(s->goal, value))
         return words_of_missed(out, s, value);
     if (!s->found.steady) {
         snprintf(out, 200, "%s is not steady along %s: other settings may do as well or better",
-                 s->goal->field, s->axis.param->name);
+                 gcb_field_name(s->goal->field), s->axis.param->name);
         return out;
     }
     if (!limits_size || !(error > s->found.least * 1.01))

@@ -39,13 +39,20 @@ void gcb_pareto_mark(bool *mark, const double *cost, size_t count, size_t figure
 
 /* Which way is good; what has no such way cannot be chosen. */
 static const struct {
-    const char *name;
+    enum gcb_field field;
     bool more;
 } directions[] = {
-    {"rel_l2", false},         {"bits_per_element", false}, {"ratio", true},
-    {"cosine", true},          {"encode_gbps", true},       {"decode_gbps", true},
-    {"wire_bytes", false},     {"max_abs_error", false},    {"accuracy_gain_bits", true},
-    {"encode_seconds", false}, {"decode_seconds", false},
+    {GCB_FIELD_REL_L2, false},
+    {GCB_FIELD_BITS_PER_ELEMENT, false},
+    {GCB_FIELD_RATIO, true},
+    {GCB_FIELD_COSINE, true},
+    {GCB_FIELD_ENCODE_GBPS, true},
+    {GCB_FIELD_DECODE_GBPS, true},
+    {GCB_FIELD_WIRE_BYTES, false},
+    {GCB_FIELD_MAX_ABS_ERROR, false},
+    {GCB_FIELD_ACCURACY_GAIN_BITS, true},
+    {GCB_FIELD_ENCODE_SECONDS, false},
+    {GCB_FIELD_DECODE_SECONDS, false},
 };
 #define DIRECTIONS (sizeof(directions) / sizeof(directions[0]))
 
@@ -55,10 +62,11 @@ static int parse_field(struct gcb_pareto_field *out, const char *name, struct gc
     char shown[64];
 
     for (size_t i = 0; i < DIRECTIONS; i++) {
-        names[i] = directions[i].name;
+        names[i] = gcb_field_name(directions[i].field);
         if (strcmp(name, names[i]) != 0)
             continue;
-        *out = (struct gcb_pareto_field){names[i], gcb_tally_figure(names[i]), directions[i].more};
+        *out = (struct gcb_pareto_field){directions[i].field, gcb_tally_figure(directions[i].field),
+                                         directions[i].more};
         return 0;
     }
     near = gcb_suggest(name, names, DIRECTIONS);
@@ -88,7 +96,7 @@ int gcb_pareto_parse(struct gcb_pareto_field out[GCB_PARETO_FIELDS], size_t *cou
         snprintf(name, sizeof(name), "%.*s", (int)(n < sizeof(name) ? n : sizeof(name)), p);
         err = parse_field(&out[*count], name, diag);
         for (size_t i = 0; !err && i < *count; i++)
-            if (out[i].name == out[*count].name)
+            if (out[i].field == out[*count].field)
                 err = gcb_diag_set(diag, GCB_E_INVALID, "--pareto: '%s' is given twice", name);
         if (err)
             return err;

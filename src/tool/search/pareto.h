@@ -15,7 +15,7 @@ void gcb_pareto_mark(bool *mark, const double *cost, size_t count, size_t figure
 
 /* A field of a summary that is good in one direction. */
 struct gcb_pareto_field {
-    const char *name; /* as rows name it */
+    enum gcb_field field;
     gcb_tally_figure_fn *figure;
     bool more; /* is better */
 };

@@ -15,9 +15,7 @@ struct gcb_sweep_row {
 };
 void gcb_rows_sweep(struct gcb_row *row, const struct gcb_sweep_row *sweep);
 
-/* Columns of csv and tsv: those of results, and the fields above. `names` has room for GCB_SWEEP_COLUMNS and is
- * borrowed by *out. */
-#define GCB_SWEEP_COLUMNS 96
-void gcb_sweep_columns(struct gcb_columns *out, const char *names[GCB_SWEEP_COLUMNS]);
+/* The records of `sweep`. */
+#define GCB_SWEEP_RECORDS (GCB_RESULT_RECORDS | GCB_RECORD_BIT(GCB_RECORD_SWEEP))
 
 #endif

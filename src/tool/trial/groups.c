@@ -147,35 +147,35 @@ static double decode_seconds(const struct gcb_tally *t)
 }
 
 static const struct {
-    const char *name;
+    enum gcb_field field;
     gcb_tally_figure_fn *figure;
 } figures[] = {
-    {"elements", elements},
-    {"input_bytes", input_bytes},
-    {"wire_bytes", wire_bytes},
-    {"ratio", gcb_tally_ratio},
-    {"bits_per_element", gcb_tally_bits},
-    {"density", gcb_tally_density},
-    {"rel_l2", rel_l2},
-    {"cosine", cosine},
-    {"max_abs_error", max_abs_error},
-    {"snr_db", snr_db},
-    {"accuracy_gain_bits", accuracy_gain_bits},
-    {"encode_seconds", encode_seconds},
-    {"decode_seconds", decode_seconds},
-    {"encode_gbps", gcb_tally_encode_gbps},
-    {"decode_gbps", gcb_tally_decode_gbps},
+    {GCB_FIELD_ELEMENTS, elements},
+    {GCB_FIELD_INPUT_BYTES, input_bytes},
+    {GCB_FIELD_WIRE_BYTES, wire_bytes},
+    {GCB_FIELD_RATIO, gcb_tally_ratio},
+    {GCB_FIELD_BITS_PER_ELEMENT, gcb_tally_bits},
+    {GCB_FIELD_DENSITY, gcb_tally_density},
+    {GCB_FIELD_REL_L2, rel_l2},
+    {GCB_FIELD_COSINE, cosine},
+    {GCB_FIELD_MAX_ABS_ERROR, max_abs_error},
+    {GCB_FIELD_SNR_DB, snr_db},
+    {GCB_FIELD_ACCURACY_GAIN_BITS, accuracy_gain_bits},
+    {GCB_FIELD_ENCODE_SECONDS, encode_seconds},
+    {GCB_FIELD_DECODE_SECONDS, decode_seconds},
+    {GCB_FIELD_ENCODE_GBPS, gcb_tally_encode_gbps},
+    {GCB_FIELD_DECODE_GBPS, gcb_tally_decode_gbps},
 };
 
-const char *gcb_tally_figure_name(size_t i)
+enum gcb_field gcb_tally_figure_field(size_t i)
 {
-    return i < sizeof(figures) / sizeof(figures[0]) ? figures[i].name : NULL;
+    return i < sizeof(figures) / sizeof(figures[0]) ? figures[i].field : GCB_FIELD_NONE;
 }
 
-gcb_tally_figure_fn *gcb_tally_figure(const char *field)
+gcb_tally_figure_fn *gcb_tally_figure(enum gcb_field field)
 {
-    for (size_t i = 0; gcb_tally_figure_name(i); i++)
-        if (strcmp(figures[i].name, field) == 0)
+    for (size_t i = 0; gcb_tally_figure_field(i); i++)
+        if (figures[i].field == field)
             return figures[i].figure;
     return NULL;
 }

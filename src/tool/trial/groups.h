@@ -1,6 +1,7 @@
 #ifndef SRC_TOOL_TRIAL_GROUPS_H
 #define SRC_TOOL_TRIAL_GROUPS_H
 
+#include "src/tool/rows/fields.h"
 #include "src/tool/trial/run.h"
 
 /* Tallies of messages that have something in common, for the tables of --per. */
@@ -28,12 +29,11 @@ void gcb_groups_fini(struct gcb_groups *g); /* zeroed is fine */
 int gcb_groups_add(struct gcb_groups *g, const struct gcb_run_trial *trial, struct gcb_diag *diag);
 
 /*
- * A figure to sort by, named as in rows ("rel_l2", "wire_bytes"). NULL if it is not known; names of all
- * of them, NULL past the end.
+ * A figure to sort by. NULL: the field is no such figure. The field of the i-th figure, GCB_FIELD_NONE past the end.
  */
 typedef double gcb_tally_figure_fn(const struct gcb_tally *t);
-gcb_tally_figure_fn *gcb_tally_figure(const char *field);
-const char *gcb_tally_figure_name(size_t i);
+gcb_tally_figure_fn *gcb_tally_figure(enum gcb_field field);
+enum gcb_field gcb_tally_figure_field(size_t i);
 
 /* Sorts groups by a figure of method 0, largest first; those without one last. Equal ones stay in order. */
 void gcb_groups_sort(struct gcb_groups *g, gcb_tally_figure_fn *figure);

@@ -289,27 +289,19 @@ void gcb_verify_row(struct gcb_row *row, const struct gcb_rows_setting *setting,
 {
     const struct gcb_promise_outcome *o = &check->outcome;
 
-    gcb_row_init(row, "promise");
-    gcb_row_text(row, "file", check->file);
-    gcb_row_u64(row, "step", check->plan->step);
-    gcb_row_u64(row, "worker", check->plan->worker);
-    gcb_row_text(row, "tensor", check->name);
+    gcb_row_init(row, GCB_RECORD_PROMISE);
+    gcb_row_text(row, GCB_FIELD_FILE, check->file);
+    gcb_row_u64(row, GCB_FIELD_STEP, check->plan->step);
+    gcb_row_u64(row, GCB_FIELD_WORKER, check->plan->worker);
+    gcb_row_text(row, GCB_FIELD_TENSOR, check->name);
     gcb_rows_put_setting(row, setting, method);
-    gcb_row_u64(row, "elements", check->plan->count);
-    gcb_row_text(row, "promise", check->promise->name);
-    gcb_row_text(row, "claim", check->promise->claim);
-    gcb_row_text(row, "source", check->promise->source);
-    gcb_row_text(row, "status", gcb_promise_status_names[o->status]);
-    gcb_row_real(row, "value", o->value);
-    gcb_row_real(row, "limit", o->limit);
-    gcb_row_text(row, "reason", o->words[0] ? o->words : NULL);
-    gcb_row_real(row, "seconds", check->seconds);
+    gcb_row_u64(row, GCB_FIELD_ELEMENTS, check->plan->count);
+    gcb_row_text(row, GCB_FIELD_PROMISE, check->promise->name);
+    gcb_row_text(row, GCB_FIELD_CLAIM, check->promise->claim);
+    gcb_row_text(row, GCB_FIELD_SOURCE, check->promise->source);
+    gcb_row_text(row, GCB_FIELD_STATUS, gcb_promise_status_names[o->status]);
+    gcb_row_real(row, GCB_FIELD_VALUE, o->value);
+    gcb_row_real(row, GCB_FIELD_LIMIT, o->limit);
+    gcb_row_text(row, GCB_FIELD_REASON, o->words[0] ? o->words : NULL);
+    gcb_row_real(row, GCB_FIELD_SECONDS, check->seconds);
 }
-
-static const char *const records[] = {"promise", NULL};
-static const char *const names[] = {
-    "record", "file",   "step",    "worker", "tensor",   "scope",   "order", "method",
-    "spec",   "device", "threads", "isa",    "elements", "promise", "claim", "source",
-    "status", "value",  "limit",   "reason", "seconds",  NULL,
-};
-const struct gcb_columns gcb_verify_columns = {records, names};

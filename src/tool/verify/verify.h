@@ -68,10 +68,9 @@ struct gcb_verify_result {
 int gcb_verify(struct gcb_verify_result *out, const struct gcb_verify_config *config,
                const struct gcb_verify_observer *observer, struct gcb_diag *diag);
 
-/* A row of `promise`; its columns for csv and tsv. */
+/* A row of `promise`. */
 void gcb_verify_row(struct gcb_row *row, const struct gcb_rows_setting *setting,
                     const struct gcb_method *method, const struct gcb_verify_check *check);
-extern const struct gcb_columns gcb_verify_columns;
 extern const char *const gcb_promise_status_names[]; /* kept, broken, idle */
 
 #endif

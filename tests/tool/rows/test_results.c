@@ -25,7 +25,9 @@ static int visit(void *ctx, const struct gcb_results_row *row, struct gcb_diag *
 
     s->records[s->rows++] = row->record[0];
     s->last_line = row->line;
-    s->sum += isnan(gcb_results_real(row->json, "x")) ? 0.0 : gcb_results_real(row->json, "x");
+    s->sum += isnan(gcb_results_real(row->json, GCB_FIELD_LOW))
+                  ? 0.0
+                  : gcb_results_real(row->json, GCB_FIELD_LOW);
     if (s->stop_at && s->rows == (uint64_t)s->stop_at)
         return gcb_diag_set(diag, GCB_E_INVALID, "stopped");
     return 0;
@@ -49,8 +51,8 @@ static int read_text(struct seen *s, const char *text, size_t length, struct gcb
 static void test_rows(void **state)
 {
     static const char text[] = "{\"record\":\"environment\",\"schema\":1}\n"
-                               "{\"record\":\"result\",\"schema\":1,\"x\":2}\n"
-                               "{\"record\":\"summary\",\"schema\":1,\"x\":0.5,\"y\":null}\n";
+                               "{\"record\":\"result\",\"schema\":1,\"low\":2}\n"
+                               "{\"record\":\"summary\",\"schema\":1,\"low\":0.5,\"y\":null}\n";
     struct seen s = {.rows = 0};
     struct gcb_diag diag;
 
@@ -131,19 +133,22 @@ static void test_visitor_stops(void **state)
 
 static void test_fields(void **state)
 {
-    json_t *row =
-        json_loads("{\"t\":\"x\",\"i\":7,\"r\":0.25,\"n\":null,\"neg\":-1,\"b\":true}", 0, NULL);
+    json_t *row = json_loads(
+        "{\"spec\":\"x\",\"kept\":7,\"ratio\":0.25,\"cosine\":null,\"min\":-1,\"pays\":true}", 0,
+        NULL);
 
     (void)state;
-    assert_string_equal(gcb_results_text(row, "t"), "x");
-    assert_null(gcb_results_text(row, "i"));
-    assert_null(gcb_results_text(row, "absent"));
-    assert_true(gcb_results_real(row, "i") == 7.0 && gcb_results_real(row, "r") == 0.25);
-    assert_true(isnan(gcb_results_real(row, "n")) && isnan(gcb_results_real(row, "t")));
-    assert_int_equal(gcb_results_u64(row, "i"), 7);
-    assert_int_equal(gcb_results_u64(row, "neg"), 0);
-    assert_int_equal(gcb_results_u64(row, "r"), 0);
-    assert_true(gcb_results_bool(row, "b") && !gcb_results_bool(row, "i"));
+    assert_string_equal(gcb_results_text(row, GCB_FIELD_SPEC), "x");
+    assert_null(gcb_results_text(row, GCB_FIELD_KEPT));
+    assert_null(gcb_results_text(row, GCB_FIELD_REASON));
+    assert_true(gcb_results_real(row, GCB_FIELD_KEPT) == 7.0 &&
+                gcb_results_real(row, GCB_FIELD_RATIO) == 0.25);
+    assert_true(isnan(gcb_results_real(row, GCB_FIELD_COSINE)) &&
+                isnan(gcb_results_real(row, GCB_FIELD_SPEC)));
+    assert_int_equal(gcb_results_u64(row, GCB_FIELD_KEPT), 7);
+    assert_int_equal(gcb_results_u64(row, GCB_FIELD_MIN), 0);
+    assert_int_equal(gcb_results_u64(row, GCB_FIELD_RATIO), 0);
+    assert_true(gcb_results_bool(row, GCB_FIELD_PAYS) && !gcb_results_bool(row, GCB_FIELD_KEPT));
     json_decref(row);
 }
 

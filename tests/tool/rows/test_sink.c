@@ -13,22 +13,25 @@
 #include "src/tool/print/table.h"
 #include "src/tool/rows/sink.h"
 
-static const char *const records[] = {"a", "b", NULL};
-static const char *const names[] = {"record", "text", "real", "count", "flag", NULL};
-static const struct gcb_columns columns = {records, names};
+enum { records = GCB_RECORD_BIT(GCB_RECORD_HISTOGRAM) | GCB_RECORD_BIT(GCB_RECORD_SPECTRUM) };
 
-static void make_row(struct gcb_row *row, const char *record, const char *text)
+#define HEADER \
+    "record,tensor,by,low,high,count,share,bins,energy,energy_share,max_magnitude,threshold," \
+    "density"
+
+/* A row with a value of every type, whatever its fields are for. */
+static void make_row(struct gcb_row *row, enum gcb_record record, const char *text)
 {
     gcb_row_init(row, record);
-    gcb_row_real(row, "real", 0.8);
-    gcb_row_text(row, "text", text);
-    gcb_row_u64(row, "count", 7);
-    gcb_row_bool(row, "flag", true);
-    gcb_row_real(row, "nan", NAN);
-    gcb_row_real(row, "inf", -INFINITY);
-    gcb_row_real(row, "five", 5.0);
-    gcb_row_null(row, "none");
-    gcb_row_text(row, "null", NULL);
+    gcb_row_real(row, GCB_FIELD_LOW, 0.8);
+    gcb_row_text(row, GCB_FIELD_TENSOR, text);
+    gcb_row_u64(row, GCB_FIELD_COUNT, 7);
+    gcb_row_bool(row, GCB_FIELD_SHARE, true);
+    gcb_row_real(row, GCB_FIELD_HIGH, NAN);
+    gcb_row_real(row, GCB_FIELD_ENERGY, -INFINITY);
+    gcb_row_real(row, GCB_FIELD_BINS, 5.0);
+    gcb_row_null(row, GCB_FIELD_BY);
+    gcb_row_text(row, GCB_FIELD_DENSITY, NULL);
 }
 
 /* What a sink of this format writes for rows of these texts. */
@@ -39,11 +42,11 @@ static char *written(enum gcb_format format, const char *const *texts, size_t n)
     size_t size;
     FILE *f = open_memstream(&data, &size);
 
-    assert_int_equal(gcb_sink_create(&sink, format, f, "memory", &columns, NULL), 0);
+    assert_int_equal(gcb_sink_create(&sink, format, f, "memory", records, NULL), 0);
     for (size_t i = 0; i < n; i++) {
         struct gcb_row row;
 
-        make_row(&row, i % 2 ? "b" : "a", texts[i]);
+        make_row(&row, i % 2 ? GCB_RECORD_SPECTRUM : GCB_RECORD_HISTOGRAM, texts[i]);
         assert_int_equal(gcb_sink_put(sink, &row, NULL), 0);
         gcb_row_fini(&row);
     }
@@ -59,9 +62,9 @@ static void test_json(void **state)
 
     (void)state;
     assert_string_equal(data,
-                        "{\"record\": \"a\", \"schema\": 1, \"real\": 0.8, \"text\": "
-                        "\"x\\\"\\\\x0a\\\\xff\", \"count\": 7, \"flag\": true, \"nan\": null, "
-                        "\"inf\": null, \"five\": 5.0, \"none\": null, \"null\": null}\n");
+                        "{\"record\": \"histogram\", \"schema\": 1, \"low\": 0.8, \"tensor\": "
+                        "\"x\\\"\\\\x0a\\\\xff\", \"count\": 7, \"share\": true, \"high\": null, "
+                        "\"energy\": null, \"bins\": 5.0, \"by\": null, \"density\": null}\n");
     free(data);
 }
 
@@ -71,14 +74,14 @@ static void test_csv(void **state)
     char *data = written(GCB_FORMAT_CSV, texts, 7);
 
     (void)state;
-    assert_string_equal(data, "record,text,real,count,flag\n"
-                              "a,plain,0.8,7,true\n"
-                              "b,\"a,b\",0.8,7,true\n"
-                              "a,\"q\"\"q\",0.8,7,true\n"
-                              "b,'=1+1,0.8,7,true\n"
-                              "a,\"'-x,\",0.8,7,true\n"
-                              "b,tab\\x09,0.8,7,true\n"
-                              "a,,0.8,7,true\n");
+    assert_string_equal(data, HEADER "\n"
+                                     "histogram,plain,,0.8,,7,true,5,,,,,\n"
+                                     "spectrum,\"a,b\",,0.8,,7,true,5,,,,,\n"
+                                     "histogram,\"q\"\"q\",,0.8,,7,true,5,,,,,\n"
+                                     "spectrum,'=1+1,,0.8,,7,true,5,,,,,\n"
+                                     "histogram,\"'-x,\",,0.8,,7,true,5,,,,,\n"
+                                     "spectrum,tab\\x09,,0.8,,7,true,5,,,,,\n"
+                                     "histogram,,,0.8,,7,true,5,,,,,\n");
     free(data);
 }
 
@@ -88,9 +91,11 @@ static void test_tsv(void **state)
     char *data = written(GCB_FORMAT_TSV, texts, 2);
 
     (void)state;
-    assert_string_equal(data, "record\ttext\treal\tcount\tflag\n"
-                              "a\ta,b\\x09\"c\"\t0.8\t7\ttrue\n"
-                              "b\t'@x\t0.8\t7\ttrue\n");
+    assert_string_equal(data,
+                        "record\ttensor\tby\tlow\thigh\tcount\tshare\tbins\tenergy\tenergy_share\t"
+                        "max_magnitude\tthreshold\tdensity\n"
+                        "histogram\ta,b\\x09\"c\"\t\t0.8\t\t7\ttrue\t5\t\t\t\t\t\n"
+                        "spectrum\t'@x\t\t0.8\t\t7\ttrue\t5\t\t\t\t\t\n");
     free(data);
 }
 
@@ -113,11 +118,11 @@ static void test_other_records_stay_out_of_csv(void **state)
     struct gcb_row row;
 
     (void)state;
-    make_row(&row, "environment", "x");
-    assert_int_equal(gcb_sink_create(&sink, GCB_FORMAT_CSV, f, "memory", &columns, NULL), 0);
+    make_row(&row, GCB_RECORD_ENVIRONMENT, "x");
+    assert_int_equal(gcb_sink_create(&sink, GCB_FORMAT_CSV, f, "memory", records, NULL), 0);
     assert_int_equal(gcb_sink_put(sink, &row, NULL), 0);
     fclose(f);
-    assert_string_equal(data, "record,text,real,count,flag\n");
+    assert_string_equal(data, HEADER "\n");
     gcb_row_fini(&row);
     gcb_sink_destroy(sink);
     free(data);
@@ -128,11 +133,11 @@ static void test_large_numbers(void **state)
     struct gcb_row row;
 
     (void)state;
-    gcb_row_init(&row, "a");
-    gcb_row_u64(&row, "max", UINT64_MAX);
-    gcb_row_u64(&row, "long", INT64_MAX);
+    gcb_row_init(&row, GCB_RECORD_HISTOGRAM);
+    gcb_row_u64(&row, GCB_FIELD_MAX, UINT64_MAX);
+    gcb_row_u64(&row, GCB_FIELD_MIN, INT64_MAX);
     assert_true(json_is_real(json_object_get(row.json, "max")));
-    assert_true(json_integer_value(json_object_get(row.json, "long")) == INT64_MAX);
+    assert_true(json_integer_value(json_object_get(row.json, "min")) == INT64_MAX);
     gcb_row_fini(&row);
 }
 
@@ -144,7 +149,7 @@ static void test_method(void **state)
 
     (void)state;
     assert_int_equal(gcb_method_parse(&m, "topk:density=0.25", NULL), 0);
-    gcb_row_init(&row, "result");
+    gcb_row_init(&row, GCB_RECORD_RESULT);
     gcb_row_method(&row, &m);
     assert_string_equal(json_string_value(json_object_get(row.json, "method")), "topk");
     params = json_object_get(row.json, "params");
@@ -167,8 +172,8 @@ static void test_full_disk(void **state)
         int err;
 
         assert_non_null(f);
-        make_row(&row, "a", "x");
-        err = gcb_sink_create(&sink, formats[i], f, "the stream", &columns, &diag);
+        make_row(&row, GCB_RECORD_HISTOGRAM, "x");
+        err = gcb_sink_create(&sink, formats[i], f, "the stream", records, &diag);
         if (!err)
             err = gcb_sink_put(sink, &row, &diag);
         assert_int_equal(err, GCB_E_IO);
@@ -192,8 +197,8 @@ static void test_reader_gone(void **state)
     assert_int_equal(pipe(ends), 0);
     f = fdopen(ends[1], "w");
     close(ends[0]);
-    make_row(&row, "a", "x");
-    assert_int_equal(gcb_sink_create(&sink, GCB_FORMAT_JSON, f, "s", &columns, &diag), 0);
+    make_row(&row, GCB_RECORD_HISTOGRAM, "x");
+    assert_int_equal(gcb_sink_create(&sink, GCB_FORMAT_JSON, f, "s", records, &diag), 0);
     assert_int_equal(gcb_sink_put(sink, &row, &diag), GCB_E_IO);
     assert_string_equal(diag.text, "");
     gcb_row_fini(&row);
@@ -207,9 +212,9 @@ static void test_failed_row_is_no_memory(void **state)
     struct gcb_row row;
 
     (void)state;
-    gcb_row_init(&row, "a");
-    gcb_row_json(&row, "x", NULL);
-    assert_int_equal(gcb_sink_create(&sink, GCB_FORMAT_TABLE, stdout, "s", &columns, NULL), 0);
+    gcb_row_init(&row, GCB_RECORD_HISTOGRAM);
+    gcb_row_json(&row, GCB_FIELD_LOW, NULL);
+    assert_int_equal(gcb_sink_create(&sink, GCB_FORMAT_TABLE, stdout, "s", records, NULL), 0);
     assert_int_equal(gcb_sink_put(sink, &row, NULL), GCB_E_NOMEM);
     gcb_row_fini(&row);
     gcb_sink_destroy(sink);
@@ -222,11 +227,15 @@ static void test_result_columns(void **state)
                                         "scope",   "order", "method", "spec",    "device",
                                         "threads", "isa",   "status", "elements"};
 
+    enum gcb_field columns[GCB_FIELDS];
+    const size_t count = gcb_field_columns(columns, GCB_RESULT_RECORDS);
+
     (void)state;
     for (size_t i = 0; i < sizeof(first) / sizeof(first[0]); i++)
-        assert_string_equal(gcb_result_columns.names[i], first[i]);
-    for (size_t i = 0; gcb_result_columns.names[i]; i++)
-        assert_string_not_equal(gcb_result_columns.names[i], "params");
+        assert_string_equal(gcb_field_name(columns[i]), first[i]);
+    assert_string_equal(gcb_field_name(columns[count - 1]), "reason");
+    for (size_t i = 0; i < count; i++)
+        assert_int_not_equal(columns[i], GCB_FIELD_PARAMS);
 }
 
 static char *drawn(unsigned width, bool color)

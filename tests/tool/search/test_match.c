@@ -61,10 +61,14 @@ static double mostly_nan(uint64_t at, uint64_t count)
     return share(at, count) < 0.9 ? (double)NAN : 0.1;
 }
 
-static const struct gcb_match_goal error = {.field = "rel_l2", .at_most = true, .rises = false};
-static const struct gcb_match_goal cosine = {.field = "cosine", .at_most = false, .rises = true};
-static const struct gcb_match_goal ratio = {.field = "ratio", .at_most = false, .rises = false};
-static const struct gcb_match_goal bits = {.field = "bits", .at_most = true, .rises = true};
+static const struct gcb_match_goal error = {
+    .field = GCB_FIELD_REL_L2, .at_most = true, .rises = false};
+static const struct gcb_match_goal cosine = {
+    .field = GCB_FIELD_COSINE, .at_most = false, .rises = true};
+static const struct gcb_match_goal ratio = {
+    .field = GCB_FIELD_RATIO, .at_most = false, .rises = false};
+static const struct gcb_match_goal bits = {
+    .field = GCB_FIELD_BITS_PER_ELEMENT, .at_most = true, .rises = true};
 
 static struct gcb_match last;
 
@@ -254,7 +258,7 @@ static void test_goals(void **state)
         assert_non_null(strstr(diag.text, "--match"));
     }
     assert_int_equal(gcb_match_goal_parse(&goal, "bits=2", NULL), 0);
-    assert_string_equal(goal.field, "bits_per_element");
+    assert_int_equal(goal.field, GCB_FIELD_BITS_PER_ELEMENT);
     assert_true(goal.target == 2.0 && goal.at_most && goal.rises && goal.figure);
     assert_int_equal(gcb_match_goal_parse(&goal, "wire_bytes=2K", NULL), 0);
     assert_true(goal.target == 2048.0);

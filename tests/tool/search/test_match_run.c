@@ -318,17 +318,15 @@ static void test_interrupted(void **state)
 
 static void test_columns(void **state)
 {
-    const char *names[GCB_SWEEP_COLUMNS];
-    struct gcb_columns columns;
-    size_t n = 0;
+    enum gcb_field columns[GCB_FIELDS];
+    const size_t count = gcb_field_columns(columns, GCB_SWEEP_RECORDS);
 
     (void)state;
-    gcb_sweep_columns(&columns, names);
-    for (; columns.names[n]; n++)
+    for (size_t n = 0; n < count; n++)
         for (size_t i = 0; i < n; i++)
-            assert_string_not_equal(columns.names[i], columns.names[n]);
-    assert_string_equal(columns.names[0], "record");
-    assert_string_equal(columns.names[n - 1], "match_note");
+            assert_int_not_equal(columns[i], columns[n]);
+    assert_int_equal(columns[0], GCB_FIELD_RECORD);
+    assert_int_equal(columns[count - 1], GCB_FIELD_MATCH_NOTE);
 }
 
 int main(void)
