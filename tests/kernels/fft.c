@@ -32,18 +32,6 @@ void gcb_free(void *p)
     free(p);
 }
 
-void *gcb_alloc_array(uint64_t count, size_t size)
-{
-    return count > SIZE_MAX / 2 / size ? NULL : gcb_alloc(count * size);
-}
-
-void *gcb_alloc_zero(uint64_t count, size_t size)
-{
-    void *p = gcb_alloc_array(count, size);
-
-    return p ? memset(p, 0, count * size) : NULL;
-}
-
 static struct gcb_fft *make(uint64_t n, uint64_t chunk, int threads, int inverse)
 {
     const struct gcb_fft_config config = {

@@ -6,7 +6,7 @@
 
 /*
  * All memory of the library comes from here, so that a test can make any one allocation fail by
- * defining gcb_alloc and gcb_free itself.
+ * defining gcb_alloc and gcb_free itself: alloc.c holds these two and nothing else.
  */
 #define GCB_ALIGN 64
 

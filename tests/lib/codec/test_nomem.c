@@ -37,37 +37,6 @@ void gcb_free(void *p)
     free(p);
 }
 
-/* These are the library's own again, so that no compiler can join them with its gcb_alloc. */
-void *gcb_alloc_array(uint64_t count, size_t size)
-{
-    size_t bytes;
-
-    return __builtin_mul_overflow(count, size, &bytes) ? NULL : gcb_alloc(bytes);
-}
-
-void *gcb_alloc_zero(uint64_t count, size_t size)
-{
-    void *p = gcb_alloc_array(count, size);
-
-    return p ? memset(p, 0, count * size) : NULL;
-}
-
-char *gcb_strndup(const char *s, size_t n)
-{
-    char *copy = gcb_alloc(n + 1);
-
-    if (!copy)
-        return NULL;
-    memcpy(copy, s, n);
-    copy[n] = '\0';
-    return copy;
-}
-
-char *gcb_strdup(const char *s)
-{
-    return gcb_strndup(s, strlen(s));
-}
-
 /* ---- methods ---- */
 
 #define N 9000

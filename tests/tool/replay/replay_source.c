@@ -46,18 +46,6 @@ void gcb_free(void *p)
     free(p);
 }
 
-void *gcb_alloc_array(uint64_t count, size_t size)
-{
-    return gcb_alloc(count * size);
-}
-
-void *gcb_alloc_zero(uint64_t count, size_t size)
-{
-    void *p = gcb_alloc_array(count, size);
-
-    return p ? memset(p, 0, count * size) : NULL;
-}
-
 static void fill_source(void)
 {
     static const char *const names[NAMES] = {"large", "small"};

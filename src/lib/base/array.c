@@ -1,0 +1,58 @@
+/* What is made of gcb_alloc and gcb_free: a file of its own, so that a test can define those two itself. */
+#include <string.h>
+
+#include "src/lib/base/alloc.h"
+#include "src/lib/base/status.h"
+
+void *gcb_alloc_array(uint64_t count, size_t size)
+{
+    size_t bytes;
+
+    if (__builtin_mul_overflow(count, size, &bytes))
+        return NULL;
+    return gcb_alloc(bytes);
+}
+
+void *gcb_alloc_zero(uint64_t count, size_t size)
+{
+    void *p = gcb_alloc_array(count, size);
+
+    if (p)
+        memset(p, 0, count * size);
+    return p;
+}
+
+char *gcb_strndup(const char *s, size_t n)
+{
+    char *copy = gcb_alloc(n + 1);
+
+    if (!copy)
+        return NULL;
+    memcpy(copy, s, n);
+    copy[n] = '\0';
+    return copy;
+}
+
+char *gcb_strdup(const char *s)
+{
+    return gcb_strndup(s, strlen(s));
+}
+
+int gcb_grow(void *items, size_t *cap, size_t count, size_t size)
+{
+    const size_t want = *cap ? *cap * 2 : 16;
+    void *old, *bigger;
+
+    if (count < *cap)
+        return 0;
+    bigger = gcb_alloc_array(want, size);
+    if (!bigger)
+        return GCB_E_NOMEM;
+    memcpy(&old, items, sizeof(old)); /* a `T *` may not be read as a `void *` */
+    if (count)
+        memcpy(bigger, old, count * size);
+    gcb_free(old);
+    memcpy(items, &bigger, sizeof(bigger));
+    *cap = want;
+    return 0;
+}
