@@ -4,9 +4,8 @@
 #include "cli/sweep/sweep_options.h"
 #include "cli/sweep/sweep_table.h"
 #include "src/lib/base/alloc.h"
-#include "src/tool/search/sweep_rows.h"
 
-/* Everything that lives as long as the command. Starts zeroed. */
+/* The state of the command. Starts zeroed. */
 struct sweep {
     const struct sweep_options *o;
     struct session s;
@@ -26,7 +25,7 @@ static int resolve(struct sweep *c, struct gcb_diag *diag)
     return err ? err : session_resolve(&c->s);
 }
 
-/* Rows come with the machine's bandwidth, which takes a moment; a table does without. */
+/* Rows need the machine's bandwidth, which takes a moment to measure; the table does not. */
 static int open_report(struct sweep *c)
 {
     int err = session_report(&c->s, GCB_SWEEP_RECORDS, c->o->save.force);
@@ -56,7 +55,7 @@ static void on_progress(void *ctx, double done)
     progress_update(&c->s.progress, done);
 }
 
-/* Finds the settings of --match. */
+/* Runs the searches of --match. */
 static int search(struct sweep *c, const struct gcb_run_observer *observer, struct gcb_diag *diag)
 {
     const struct gcb_run_config config = session_run(&c->s, &c->o->timing, NULL, 0);
@@ -83,7 +82,8 @@ static int run(struct sweep *c, struct gcb_diag *diag)
     if (!err && !c->result.interrupted)
         err = gcb_run(&c->result, &config, &observer, diag);
     if (!err && c->plan.searches && c->result.interrupted)
-        err = gcb_match_fill(&c->result, c->plan.count, c->plan.searches, c->plan.given, diag);
+        err =
+            gcb_match_fill_totals(&c->result, c->plan.count, c->plan.searches, c->plan.given, diag);
     progress_end(&c->s.progress);
     return err;
 }
@@ -110,7 +110,7 @@ static int put_summaries(struct sweep *c)
         if (!whole && total->tally.messages == 0 && !total->failure.status)
             continue;
         gcb_rows_summary(&row, &c->s.setting, &c->plan.methods[i], total, files, !whole);
-        gcb_rows_sweep(&row, &sweep);
+        gcb_sweep_put(&row, &sweep);
         err = session_put(&c->s, &row);
     }
     return err;
@@ -244,14 +244,15 @@ const struct cmd cmd_sweep = {
         "  gcbench sweep --vary theta=0.5..0.999/12log --vary bits=4,6,8 gradients.h5\n"
         "  gcbench sweep --method fft --vary index=u32,golomb --match bits=2 gradients.h5\n",
     .details =
-        "Without --method: every sparsifier and quantiser. A method takes the keys that it has.\n"
+        "Without --method, every sparsifier and quantiser is run. A key applies to the methods "
+        "that have it.\n"
         "--match searches along the parameter that trades a method's bytes for its error (theta, "
-        "bits), and reports the cheapest setting found that keeps a limit on error, or the best "
-        "that "
-        "keeps a limit on bytes; where none does, the nearest. Only that setting is timed.\n"
-        "--device cuda runs every setting on a GPU, and holds its messages against the CPU's; it "
-        "ends as bench does.\n"
-        "Pareto: no other row is at least as good in rel_l2 and bits/el and better in one.\n",
+        "bits). It reports the smallest setting within a limit on the error, or the most accurate "
+        "within a limit on bytes; if none is within the limit, the nearest. Only that setting is "
+        "timed.\n"
+        "--device cuda runs every setting on a GPU and compares its messages with the CPU's; the "
+        "exit status is that of bench.\n"
+        "Pareto *: no other row is at least as good in rel_l2 and bits/el and better in one.\n",
     .spec = {.groups = groups, .extra = &extra},
     .size = sizeof(struct sweep_options),
     .defaults = defaults,

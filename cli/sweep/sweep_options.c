@@ -12,26 +12,27 @@ static const char *const pers[] = {"none", "message", NULL};
 const struct opt_row sweep_own_rows[] = {
     {.name = "vary", .metavar = "KEY=VALUES", .type = OPT_LIST,
      .offset = offsetof(struct sweep_own, vary),
-     .help = "every value of a parameter: KEY=v1,v2,... or KEY=LO..HI/COUNT, with `log` behind "
-             "COUNT for even steps of the logarithm (of theta: of the density); repeatable: all "
-             "combinations"},
+     .help = "values of a parameter: KEY=v1,v2,... or KEY=LO..HI/COUNT, with `log` after COUNT for "
+             "equal steps of the logarithm (for theta: of the density); repeatable: all "
+             "combinations are run"},
     {.name = "match", .metavar = "FIELD=TARGET", .type = OPT_LIST,
      .offset = offsetof(struct sweep_own, match),
-     .help = "find each method's setting at rel_l2=0.4, cosine=0.9, ratio=20, bits=2 or "
-             "wire_bytes=1M, for example; repeatable"},
+     .help = "find the setting of each method that meets a target, such as rel_l2=0.4, cosine=0.9, "
+             "ratio=20, bits=2 or wire_bytes=1M; repeatable"},
     {.name = "over", .metavar = "KEY", .type = OPT_TEXT,
      .offset = offsetof(struct sweep_own, over),
-     .help = "search along this parameter where a method has it: levels, bits, ..."},
+     .help = "with --match: search along this parameter if a method has it: levels, bits, ..."},
     {.name = NULL},
 };
 
 const struct opt_row sweep_show_rows[] = {
     {.name = "pareto", .metavar = "FIELDS", .type = OPT_TEXT,
      .offset = offsetof(struct sweep_own, pareto),
-     .help = "mark what no other row beats in these fields (default rel_l2,bits_per_element)"},
+     .help = "mark the rows that no other row beats in these fields (default "
+             "rel_l2,bits_per_element)"},
     {.name = "per", .metavar = "WHAT", .type = OPT_CHOICE,
      .offset = offsetof(struct sweep_own, per), .choices = pers,
-     .help = "message: a result row for each message too; none (default)"},
+     .help = "message: also write a result row for each message; none (default)"},
     {.name = NULL},
 };
 /* clang-format on */
@@ -54,7 +55,7 @@ int sweep_methods(struct sweep_plan *plan, const struct sweep_options *o, struct
 
     if (o->own.vary.count == 0 && o->own.match.count == 0)
         return gcb_diag_set(diag, GCB_E_INVALID,
-                            "nothing to sweep: --vary theta=0.5..0.999/12log or --match "
+                            "nothing to sweep: give --vary theta=0.5..0.999/12log or --match "
                             "rel_l2=0.4, for example");
     if (o->methods.specs.count == 0)
         err = name_defaults(&all.specs);
@@ -91,11 +92,11 @@ static int check_over(const struct sweep_plan *plan, const char *key, struct gcb
     if (!key)
         return 0;
     return gcb_diag_set(diag, GCB_E_INVALID,
-                        "--over %s: no method given has such a parameter that its size depends on",
+                        "--over %s: no method given has such a parameter that changes its size",
                         gcb_escape(shown, sizeof(shown), key));
 }
 
-/* Every setting with every target: as many methods, and a search for each. */
+/* Makes a search for every setting with every goal; each counts as a method. */
 static int plan_searches(struct sweep_plan *plan, const char *over, struct gcb_diag *diag)
 {
     const size_t n = plan->given * plan->goal_count;
@@ -114,8 +115,8 @@ static int plan_searches(struct sweep_plan *plan, const char *over, struct gcb_d
     return err;
 }
 
-/* Room for the settings that searches will find, and a baseline behind them. */
-static int make_room(struct sweep_plan *plan, bool baseline, struct gcb_diag *diag)
+/* Makes room for the settings that the searches find, and for a baseline at the end. */
+static int add_baseline(struct sweep_plan *plan, bool baseline, struct gcb_diag *diag)
 {
     struct gcb_method *grown = gcb_alloc_zero(plan->given + 1, sizeof(*grown));
 
@@ -147,7 +148,7 @@ int sweep_expand(struct sweep_plan *plan, const struct sweep_options *o, struct 
     if (!err && plan->goal_count)
         err = plan_searches(plan, own->over, diag);
     if (!err)
-        err = make_room(plan, !o->lines.no_baselines, diag);
+        err = add_baseline(plan, !o->lines.no_baselines, diag);
     if (!err)
         err = gcb_pareto_parse(plan->pareto, &plan->pareto_count, fields, diag);
     return err ? err : opt_lines_sort(&plan->sort, &o->lines, diag);

@@ -2,10 +2,10 @@
 #define CLI_SWEEP_SWEEP_OPTIONS_H
 
 #include "cli/base/options.h"
-#include "src/tool/search/match_run.h"
+#include "src/tool/search/match.h"
 #include "src/tool/search/pareto.h"
 
-/* What `sweep` is told, and what follows from it before any file is touched. */
+/* The options of `sweep`, and the plan that follows from them before any file is opened. */
 enum sweep_per { SWEEP_PER_NONE, SWEEP_PER_MESSAGE };
 
 struct sweep_own {
@@ -32,9 +32,9 @@ extern const struct opt_row sweep_show_rows[];
 
 #define SWEEP_GOALS 16
 
-/* What is to be run. Starts zeroed. */
+/* What is run. Starts zeroed. */
 struct sweep_plan {
-    struct gcb_method *methods; /* settings, `given` of them; then baselines: `count` in all */
+    struct gcb_method *methods; /* `given` settings, then baselines: `count` in all */
     size_t given, count;
     struct gcb_match_goal goals[SWEEP_GOALS];
     size_t goal_count;
@@ -44,9 +44,9 @@ struct sweep_plan {
     gcb_tally_figure_fn *sort; /* of --sort, or NULL */
 };
 
-/* The methods named, or all, before anything is varied. */
+/* Reads the methods that are named, or all, before --vary is applied. */
 int sweep_methods(struct sweep_plan *plan, const struct sweep_options *o, struct gcb_diag *diag);
-/* The rest of the plan, from those methods. */
+/* Makes the rest of the plan from these methods. */
 int sweep_expand(struct sweep_plan *plan, const struct sweep_options *o, struct gcb_diag *diag);
 void sweep_plan_fini(struct sweep_plan *plan); /* zeroed is fine */
 

@@ -19,7 +19,7 @@ static const struct gcb_tally *tally_of(const struct sweep_view *v, size_t i)
     return &v->result->totals[i].tally;
 }
 
-/* Where a setting stands: by target, those that meet it first; what was not searched for at the end. */
+/* Sorts settings by goal, those that meet the goal first; settings that were not searched for come last. */
 static size_t rank(const struct sweep_view *v, size_t i)
 {
     const struct sweep_plan *p = v->plan;
@@ -33,8 +33,8 @@ static size_t rank(const struct sweep_view *v, size_t i)
     return 2 * (size_t)(goal - p->goals) + !gcb_match_meets(goal, goal->figure(tally_of(v, i)));
 }
 
-/* Of settings that were searched for, the best first: in what was not asked for. */
-static gcb_tally_figure_fn *figure_of(const struct sweep_plan *p)
+/* The figure to sort by. After a search for an error that is the size, and the other way round. */
+static gcb_tally_figure_fn *choose_figure(const struct sweep_plan *p)
 {
     if (p->sort || !p->searches)
         return p->sort;
@@ -42,10 +42,10 @@ static gcb_tally_figure_fn *figure_of(const struct sweep_plan *p)
                                                                      : GCB_FIELD_SNR_DB);
 }
 
-static void arrange(size_t *order, const struct sweep_view *v)
+static void sort_settings(size_t *order, const struct sweep_view *v)
 {
     const size_t n = v->result->method_count;
-    gcb_tally_figure_fn *figure = figure_of(v->plan);
+    gcb_tally_figure_fn *figure = choose_figure(v->plan);
 
     for (size_t i = 0; i < n; i++)
         order[i] = i;
@@ -83,7 +83,7 @@ static int add_line(struct gcb_table *table, const struct sweep_view *v, size_t 
     return gcb_table_add(table, cells, diag);
 }
 
-/* Settings without a line. */
+/* Lists the settings that failed, which have no line in the table. */
 static void print_failures(const struct sweep_view *v, FILE *out)
 {
     const struct gcb_run_result *r = v->result;
@@ -112,7 +112,7 @@ static void print_notes(const struct sweep_view *v, FILE *out)
 
         if (r->totals[i].failure.status || tally_of(v, i)->messages == 0)
             continue;
-        if (!gcb_match_words(words, s, tally_of(v, i)))
+        if (!gcb_match_note(words, s, tally_of(v, i)))
             continue;
         gcb_method_spec(name, sizeof(name), &v->plan->methods[i], GCB_SPEC_GIVEN);
         snprintf(line, sizeof(line), "note: %s: %s", name, words);
@@ -127,9 +127,9 @@ static void print_notes(const struct sweep_view *v, FILE *out)
     heading_note_load(out, v->repeat);
     if (r->interrupted)
         fprintf(out, "interrupted: %s\n",
-                v->plan->searches
-                    ? "the best settings measured by then, untimed; searches may not have ended"
-                    : "this is what was done by then");
+                v->plan->searches ? "these are the best settings measured by then, without times; "
+                                    "searches may not have ended"
+                                  : "this is what was measured by then");
 }
 
 int sweep_show(const struct sweep_view *v, const struct out_report *report, struct gcb_diag *diag)
@@ -142,7 +142,7 @@ int sweep_show(const struct sweep_view *v, const struct out_report *report, stru
     if (!err)
         err = gcb_table_create(&table, columns, COLUMNS, diag);
     if (!err)
-        arrange(order, v);
+        sort_settings(order, v);
     for (size_t i = 0; !err && i < n; i++)
         if (tally_of(v, order[i])->messages && !v->result->totals[order[i]].failure.status)
             err = add_line(table, v, order[i], diag);

@@ -5,7 +5,7 @@
 #include "cli/sweep/sweep_options.h"
 #include "src/tool/trial/extent.h"
 
-/* What `sweep` prints for people. */
+/* What the table of `sweep` shows. */
 struct sweep_view {
     const struct opt_list *files;
     const struct gcb_extent *extent;

@@ -52,7 +52,7 @@ exits 2
 says "did you mean 'theta'?"
 run sweep --method topk --vary bucket=64 "$sample"
 exits 2
-says "no method given has that"
+says "no method given has this parameter"
 run sweep --method topk --vary theta=0.1 --vary theta=0.2 "$sample"
 exits 2
 says "given twice"
@@ -66,7 +66,7 @@ exits 2
 says "--match rel_l2 lacks its target: --match rel_l2=0.4, for example"
 run sweep --match rel_l2=0.4 --theta 0.5 "$sample"
 exits 2
-says "'theta' is given, and is what the search is to find"
+says "the search is for 'theta', which is given"
 run sweep --match rel_l2=0.4 --over chunk "$sample"
 exits 2
 says "--over chunk"
@@ -138,7 +138,7 @@ run sweep --match rel_l2=0.05 --method terngrad --method sbc --method topk $one 
 exits 0
 quiet
 narrow
-prints "note: terngrad: no parameter trades its bytes"
+prints "note: terngrad: this method has no setting to tune"
 prints "no theta reaches rel_l2 0.05"
 run sweep -q --match rel_l2=0.05 --method terngrad $one "$sample"
 exits 0

@@ -2,239 +2,314 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
+#include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"
 
-/* What may be matched, as users name it. Limits exclude what no setting could be nearest to. */
-static const struct kind {
-    const char *name;
-    enum gcb_field field;
-    bool at_most, rises, size;
-    double above, up_to;
-} kinds[] = {
-    {"rel_l2", GCB_FIELD_REL_L2, true, false, false, 0.0, 1e6},
-    {"cosine", GCB_FIELD_COSINE, false, true, false, -1.0, 1.0},
-    {"ratio", GCB_FIELD_RATIO, false, false, false, 0.0, 1e12},
-    {"bits", GCB_FIELD_BITS_PER_ELEMENT, true, true, false, 0.0, 1e6},
-    {"wire_bytes", GCB_FIELD_WIRE_BYTES, true, true, true, 0.0, 1e18},
+/* About as many bisections follow the grid of a search; only the progress bar uses this. */
+#define BISECTIONS 8.0
+
+struct rounds {
+    struct gcb_match_search *searches;
+    size_t count;
+    /* of this round: the settings to measure, and the search that asked for each */
+    struct gcb_method *methods;
+    struct request {
+        size_t search;
+        uint64_t position;
+    } * requests;
+    size_t asked;
+    double measured, bisections; /* settings so far; rounds after the first */
+    const struct gcb_run_observer *observer;
 };
 
-#define END 64   /* th of the line: what is not looked into before an end */
-#define SHORT 16 /* positions that are looked into though their ends are level */
-
-#define KINDS (sizeof(kinds) / sizeof(kinds[0]))
-
-static const struct kind *find_kind(const char *name)
+int gcb_match_search_init(struct gcb_match_search *s, const struct gcb_method *method,
+                          const struct gcb_match_goal *goal, const char *key, struct gcb_diag *diag)
 {
-    for (size_t i = 0; i < KINDS; i++)
-        if (strcmp(kinds[i].name, name) == 0 || strcmp(gcb_field_name(kinds[i].field), name) == 0)
-            return &kinds[i];
-    return NULL;
-}
+    const bool consistent = gcb_method_check(method, NULL) == 0;
+    int err;
 
-static bool parse_target(double *out, const struct kind *kind, const char *text)
-{
-    uint64_t bytes;
-
-    if (!kind->size)
-        return gcb_parse_real(text, out) && *out > kind->above && *out <= kind->up_to;
-    if (!gcb_parse_size(text, &bytes))
-        return false;
-    *out = (double)bytes;
-    return *out > kind->above && *out <= kind->up_to;
-}
-
-int gcb_match_goal_parse(struct gcb_match_goal *out, const char *text, struct gcb_diag *diag)
-{
-    const size_t n = strcspn(text, "=");
-    const struct kind *kind;
-    char name[32], shown[64], low[32], high[32];
-
-    gcb_escape(shown, sizeof(shown), text);
-    snprintf(name, sizeof(name), "%.*s", (int)(n < sizeof(name) ? n : sizeof(name)), text);
-    kind = find_kind(name);
-    if (text[n] == '\0' && kind)
-        return gcb_diag_set(diag, GCB_E_INVALID,
-                            "--match %s lacks its target: --match rel_l2=0.4, for example", shown);
-    if (text[n] != '=' || !kind)
-        return gcb_diag_set(
-            diag, GCB_E_INVALID,
-            "--match takes rel_l2=, cosine=, ratio=, bits= or wire_bytes=, not '%s'", shown);
-    *out = (struct gcb_match_goal){
-        .field = kind->field,
-        .figure = gcb_tally_figure(kind->field),
-        .at_most = kind->at_most,
-        .rises = kind->rises,
-    };
-    if (parse_target(&out->target, kind, text + n + 1))
-        return 0;
-    return gcb_diag_set(diag, GCB_E_INVALID, "--match %s: a %s above %s, at most %s", shown,
-                        kind->size ? "size" : "number", gcb_real_text(low, kind->above),
-                        gcb_real_text(high, kind->up_to));
-}
-
-bool gcb_match_meets(const struct gcb_match_goal *goal, double value)
-{
-    return goal->at_most ? value <= goal->target : value >= goal->target;
-}
-
-void gcb_match_init(struct gcb_match *m, const struct gcb_match_goal *goal, uint64_t count)
-{
-    memset(m, 0, sizeof(*m));
-    m->goal = goal;
-    m->count = count;
-}
-
-/* Places run from where the target is least likely to be met: limits on error are kept by large messages,
- * limits on size by small ones. Its own inverse. */
-static uint64_t place(const struct gcb_match *m, uint64_t position)
-{
-    return m->goal->at_most != m->goal->rises ? position : m->count - 1 - position;
-}
-
-/* The first seen, from there, that meets the target; seen_count: none does. */
-static size_t first_met(const struct gcb_match *m)
-{
-    size_t i = 0;
-
-    while (i < m->seen_count && !gcb_match_meets(m->goal, m->seen[i].value))
-        i++;
-    return i;
-}
-
-static double miss(const struct gcb_match *m, size_t i)
-{
-    const double d = fabs(m->seen[i].value - m->goal->target);
-
-    return isnan(d) ? (double)INFINITY : d;
-}
-
-static size_t nearest(const struct gcb_match *m)
-{
-    size_t best = 0;
-
-    for (size_t i = 1; i < m->seen_count; i++)
-        if (miss(m, i) < miss(m, best))
-            best = i;
-    return best;
-}
-
-static bool is_near(const struct gcb_match *m, double a, double b)
-{
-    return fabs(a - b) <= GCB_MATCH_NEAR * fabs(m->goal->target);
-}
-
-static uint64_t middle(const struct gcb_match_point *low, const struct gcb_match_point *high)
-{
-    return low->at + (high->at - low->at) / 2;
-}
-
-static size_t ask_grid(const struct gcb_match *m, uint64_t *out)
-{
-    const uint64_t n = m->count < GCB_MATCH_ASKS ? m->count : GCB_MATCH_ASKS;
-
-    for (uint64_t i = 0; i < n; i++)
-        out[i] =
-            n > 1 ? i * ((m->count - 1) / (n - 1)) + i * ((m->count - 1) % (n - 1)) / (n - 1) : 0;
-    return n;
-}
-
-/* Between the first that meets the target and the one below it. */
-static size_t ask_between(const struct gcb_match *m, size_t met, uint64_t *out)
-{
-    const struct gcb_match_point *high = &m->seen[met], *low = high - 1;
-
-    if (met == 0 || high->at - low->at == 1 || is_near(m, high->value, m->goal->target))
-        return 0;
-    out[0] = middle(low, high);
-    return 1;
-}
-
-/* Half-way from the nearest to one neighbour, unless that one is far and as good. */
-static size_t ask_beside(const struct gcb_match *m, size_t low, double other, uint64_t *out)
-{
-    const struct gcb_match_point *p = &m->seen[low];
-
-    const uint64_t gap = p[1].at - p[0].at;
-
-    if (gap <= 1 || (gap > SHORT && is_near(m, other, m->seen[nearest(m)].value)))
-        return 0;
-    out[0] = middle(&p[0], &p[1]);
-    return 1;
-}
-
-/* The nearest is an end: a bottom may hide before it, so it is looked for as far as END of the line. */
-static size_t ask_before_end(const struct gcb_match *m, size_t best, uint64_t *out)
-{
-    const struct gcb_match_point *p = &m->seen[best ? best - 1 : 0];
-
-    if (m->seen_count < 2 || p[1].at - p[0].at <= m->count / END)
-        return 0;
-    return ask_beside(m, best ? best - 1 : 0, p[best ? 0 : 1].value, out);
-}
-
-/* On both sides of the nearest, if it lies inside the line: there is a bottom. */
-static size_t ask_around(const struct gcb_match *m, uint64_t *out)
-{
-    const size_t best = nearest(m);
-    size_t n;
-
-    if (best == 0 || best + 1 >= m->seen_count)
-        return ask_before_end(m, best, out);
-    n = ask_beside(m, best - 1, m->seen[best - 1].value, out);
-    return n + ask_beside(m, best, m->seen[best + 1].value, out + n);
-}
-
-size_t gcb_match_ask(const struct gcb_match *m, uint64_t position[GCB_MATCH_ASKS])
-{
-    const size_t met = first_met(m);
-    size_t n;
-
-    if (m->seen_count == 0)
-        n = ask_grid(m, position);
-    else if (m->seen_count + 2 > GCB_MATCH_SEEN)
-        n = 0;
-    else
-        n = met < m->seen_count ? ask_between(m, met, position) : ask_around(m, position);
-    for (size_t i = 0; i < n; i++)
-        position[i] = place(m, position[i]);
-    return n;
-}
-
-void gcb_match_tell(struct gcb_match *m, uint64_t position, double value, double error)
-{
-    const struct gcb_match_point point = {place(m, position), value, error};
-    size_t i = m->seen_count++;
-
-    for (; i > 0 && m->seen[i - 1].at > point.at; i--)
-        m->seen[i] = m->seen[i - 1];
-    m->seen[i] = point;
-}
-
-static bool is_steady(const struct gcb_match *m)
-{
-    for (size_t i = 1; i < m->seen_count; i++) {
-        const double from = m->seen[i - 1].value, to = m->seen[i].value;
-
-        if (!(m->goal->at_most ? to <= from : to >= from))
-            return false;
+    *s = (struct gcb_match_search){.method = *method, .goal = goal};
+    if (key && !gcb_rate_named(method, key))
+        key = NULL;
+    err = gcb_rate_axis_init(&s->axis, method, key, consistent ? diag : NULL);
+    if (err && !consistent) {
+        s->axis = (struct gcb_rate_axis){.count = 1};
+        err = 0;
     }
-    return true;
+    gcb_line_search_init(&s->line, goal, s->axis.count);
+    return err;
 }
 
-void gcb_match_result(struct gcb_match_found *out, const struct gcb_match *m)
+/* Collects the settings that the searches ask for. */
+static int ask_all(struct rounds *r, struct gcb_diag *diag)
 {
-    const size_t met = first_met(m);
-    const struct gcb_match_point *p = &m->seen[met < m->seen_count ? met : nearest(m)];
+    uint64_t position[GCB_LINE_ASKS];
+    int err = 0;
 
-    out->position = place(m, p->at);
-    out->value = p->value;
-    out->reached = met < m->seen_count;
-    out->beyond = out->reached && met > 0 ? p[-1].value : (double)NAN;
-    out->steady = is_steady(m);
-    out->least = (double)INFINITY;
-    for (size_t i = 0; i < m->seen_count; i++)
-        if (gcb_match_meets(m->goal, m->seen[i].value) && m->seen[i].error < out->least)
-            out->least = m->seen[i].error;
+    r->asked = 0;
+    for (size_t i = 0; i < r->count; i++) {
+        const struct gcb_match_search *s = &r->searches[i];
+        const size_t n = gcb_line_search_ask(&s->line, position);
+
+        for (size_t k = 0; !err && k < n; k++, r->asked++) {
+            r->methods[r->asked] = s->method;
+            r->requests[r->asked] = (struct request){i, position[k]};
+            err = gcb_rate_axis_set(&r->methods[r->asked], &s->axis, position[k], diag);
+        }
+    }
+    return err;
+}
+
+static void tell(struct gcb_match_search *s, uint64_t position, const struct gcb_run_total *total)
+{
+    const bool failed = total->failure.status != 0;
+
+    gcb_line_search_tell(&s->line, position, failed ? (double)NAN : s->goal->figure(&total->tally),
+                         failed ? (double)NAN : gcb_tally_figure(GCB_FIELD_REL_L2)(&total->tally));
+}
+
+/* The search runs each setting only once, so its times are no results. */
+static void forget_times(struct gcb_tally *t)
+{
+    t->encode_seconds = t->encode_min = t->encode_low = t->encode_high = (double)NAN;
+    t->decode_seconds = t->decode_min = t->decode_low = t->decode_high = (double)NAN;
+    t->stop = GCB_STOP_NONE;
+}
+
+/* Keeps the tallies of the settings just measured that are now the best of their search. */
+static void keep_best(struct rounds *r, const struct gcb_run_result *result)
+{
+    for (size_t i = 0; i < r->asked; i++) {
+        struct gcb_match_search *s = &r->searches[r->requests[i].search];
+
+        if (s->line.seen_count == 0)
+            continue;
+        gcb_line_search_result(&s->found, &s->line);
+        if (s->found.position != r->requests[i].position || result->totals[i].failure.status)
+            continue;
+        s->tally = result->totals[i].tally;
+        forget_times(&s->tally);
+    }
+}
+
+/* An interrupted round covers only some messages: only a search that has nothing else takes it. */
+static void tell_all(struct rounds *r, const struct gcb_run_result *result)
+{
+    for (size_t i = 0; i < r->asked; i++) {
+        struct gcb_match_search *s = &r->searches[r->requests[i].search];
+        const bool first = s->tally.messages == 0 && result->totals[i].tally.messages > 0;
+
+        if (!result->interrupted || first)
+            tell(s, r->requests[i].position, &result->totals[i]);
+    }
+    keep_best(r, result);
+}
+
+static int on_trial(void *ctx, const struct gcb_run_trial *trial, struct gcb_diag *diag)
+{
+    (void)ctx;
+    (void)trial;
+    (void)diag;
+    return 0;
+}
+
+static void on_progress(void *ctx, double done)
+{
+    const struct rounds *r = ctx;
+    const double left = r->bisections < BISECTIONS ? BISECTIONS - r->bisections : 1.0;
+    const double at = r->measured + done * (double)r->asked;
+    const double all = r->measured + (double)r->asked + left * (double)r->count;
+
+    if (r->observer->progress)
+        r->observer->progress(r->observer->ctx, at / all);
+}
+
+static bool on_stop(void *ctx)
+{
+    const struct rounds *r = ctx;
+
+    return r->observer->stop && r->observer->stop(r->observer->ctx);
+}
+
+/* A device that fails or is wrong is an error, and not a property of the setting. */
+static int check_device(const struct gcb_run_result *result, struct gcb_diag *diag)
+{
+    for (size_t i = 0; i < result->method_count; i++) {
+        const struct gcb_diag *failure = &result->totals[i].failure;
+
+        if (failure->status == GCB_E_UNVERIFIED || failure->status == GCB_E_DEVICE)
+            return gcb_diag_set(diag, failure->status, "%s", failure->text);
+    }
+    return 0;
+}
+
+static int run_round(struct rounds *r, const struct gcb_run_config *config, bool *interrupted,
+                     struct gcb_diag *diag)
+{
+    const struct gcb_run_observer observer = {on_trial, on_progress, on_stop, r};
+    struct gcb_run_config own = *config;
+    struct gcb_run_result result;
+    int err;
+
+    own.methods = r->methods;
+    own.method_count = r->asked;
+    own.keep = NULL;
+    own.carry_on = true;
+    own.trial.timing = (struct gcb_timing){.repeat = 1};
+    err = gcb_run(&result, &own, &observer, diag);
+    *interrupted = result.interrupted;
+    if (!err)
+        err = check_device(&result, diag);
+    if (!err)
+        tell_all(r, &result);
+    gcb_run_result_fini(&result);
+    r->bisections += r->measured > 0.0;
+    r->measured += (double)r->asked;
+    return err;
+}
+
+/* Sets every method to the setting found. */
+static int set_found(struct rounds *r, struct gcb_diag *diag)
+{
+    int err = 0;
+
+    for (size_t i = 0; !err && i < r->count; i++) {
+        struct gcb_match_search *s = &r->searches[i];
+
+        if (s->line.seen_count == 0) /* interrupted before the first value */
+            continue;
+        gcb_line_search_result(&s->found, &s->line);
+        err = gcb_rate_axis_set(&s->method, &s->axis, s->found.position, diag);
+    }
+    return err;
+}
+
+int gcb_match_run(struct gcb_match_search *searches, size_t count,
+                  const struct gcb_run_config *config, const struct gcb_run_observer *observer,
+                  bool *interrupted, struct gcb_diag *diag)
+{
+    struct rounds r = {.searches = searches, .count = count, .observer = observer};
+    int err = 0;
+
+    *interrupted = false;
+    r.methods = gcb_alloc_array(count * GCB_LINE_ASKS, sizeof(*r.methods));
+    r.requests = gcb_alloc_array(count * GCB_LINE_ASKS, sizeof(*r.requests));
+    if (!r.methods || !r.requests)
+        err = gcb_diag_nomem(diag, count * GCB_LINE_ASKS * sizeof(*r.methods), "searches");
+    while (!err && !*interrupted) {
+        err = ask_all(&r, diag);
+        if (err || r.asked == 0)
+            break;
+        err = run_round(&r, config, interrupted, diag);
+    }
+    if (!err)
+        err = set_found(&r, diag);
+    gcb_free(r.methods);
+    gcb_free(r.requests);
+    return err;
+}
+
+int gcb_match_fill_totals(struct gcb_run_result *out, size_t method_count,
+                          const struct gcb_match_search *searches, size_t count,
+                          struct gcb_diag *diag)
+{
+    if (!out->totals) {
+        out->totals = gcb_alloc_zero(method_count, sizeof(*out->totals));
+        out->method_count = out->totals ? method_count : 0;
+    }
+    if (!out->totals)
+        return gcb_diag_nomem(diag, method_count * sizeof(*out->totals), "totals");
+    for (size_t i = 0; i < count; i++) {
+        struct gcb_run_total *total = &out->totals[i];
+
+        if (total->failure.status || total->tally.messages >= searches[i].tally.messages)
+            continue;
+        gcb_sample_sums_fini(&total->encode);
+        gcb_sample_sums_fini(&total->decode);
+        total->tally = searches[i].tally;
+    }
+    out->interrupted = true;
+    return 0;
+}
+
+static const char *note_missed(char *out, const struct gcb_match_search *s, double value)
+{
+    const char *field = gcb_field_name(s->goal->field);
+    char nearest[32], target[32];
+
+    gcb_real_text(target, s->goal->target);
+    snprintf(nearest, sizeof(nearest), "%.4g", value);
+    if (!s->axis.param)
+        snprintf(out, 200, "this method has no setting to tune; its %s is always %s", field,
+                 nearest);
+    else
+        snprintf(out, 200, "no %s reaches %s %s; the nearest is %s%s", s->axis.param->name, field,
+                 target, nearest,
+                 s->found.monotonic ? "" : ", and the figure gets worse beyond it");
+    return out;
+}
+
+const char *gcb_match_note(char *out, const struct gcb_match_search *s,
+                           const struct gcb_tally *tally)
+{
+    const double value = s->goal->figure(tally), error = gcb_tally_figure(GCB_FIELD_REL_L2)(tally);
+    const bool limits_size = s->goal->at_most == s->goal->rises;
+
+    if (!gcb_match_meets(s->goal, value))
+        return note_missed(out, s, value);
+    if (!s->found.monotonic) {
+        snprintf(out, 200, "%s is not monotonic in %s: other settings may be as good or better",
+                 gcb_field_name(s->goal->field), s->axis.param->name);
+        return out;
+    }
+    if (!limits_size || !(error > s->found.least * 1.01))
+        return NULL;
+    snprintf(out, 200, "smaller messages have a smaller error, down to rel_l2 %.4g",
+             s->found.least);
+    return out;
+}
+
+/* ---- rows ---- */
+
+static const enum gcb_field match_fields[] = {GCB_FIELD_MATCH_FIELD,   GCB_FIELD_MATCH_TARGET,
+                                              GCB_FIELD_MATCH_REACHED, GCB_FIELD_MATCH_BEYOND,
+                                              GCB_FIELD_MATCH_BY,      GCB_FIELD_MATCH_EVALUATIONS,
+                                              GCB_FIELD_MATCH_STEADY,  GCB_FIELD_MATCH_NOTE};
+#define MATCH_FIELDS (sizeof(match_fields) / sizeof(match_fields[0]))
+
+/* A search without a measured setting, or whose setting failed, has not reached its goal. `whole`: the search ended. */
+static void put_match(struct gcb_row *row, const struct gcb_match_search *s,
+                      const struct gcb_run_total *total, bool whole)
+{
+    const struct gcb_tally *tally = &total->tally;
+    const bool measured = tally->messages && !total->failure.status;
+    const double value = measured ? s->goal->figure(tally) : (double)NAN;
+    char note[200];
+
+    gcb_row_text(row, GCB_FIELD_MATCH_FIELD, gcb_field_name(s->goal->field));
+    gcb_row_real(row, GCB_FIELD_MATCH_TARGET, s->goal->target);
+    gcb_row_bool(row, GCB_FIELD_MATCH_REACHED, gcb_match_meets(s->goal, value));
+    gcb_row_text(row, GCB_FIELD_MATCH_BY, s->axis.param ? s->axis.param->name : NULL);
+    gcb_row_u64(row, GCB_FIELD_MATCH_EVALUATIONS, s->line.seen_count);
+    if (whole && measured) {
+        gcb_row_bool(row, GCB_FIELD_MATCH_STEADY, s->found.monotonic);
+        gcb_row_text(row, GCB_FIELD_MATCH_NOTE, gcb_match_note(note, s, tally));
+    } else {
+        gcb_row_null(row, GCB_FIELD_MATCH_STEADY);
+        gcb_row_text(row, GCB_FIELD_MATCH_NOTE,
+                     measured ? "interrupted: the search may not have ended" : NULL);
+    }
+}
+
+void gcb_sweep_put(struct gcb_row *row, const struct gcb_sweep_row *sweep)
+{
+    if (sweep->compared)
+        gcb_row_bool(row, GCB_FIELD_PARETO, sweep->pareto);
+    else
+        gcb_row_null(row, GCB_FIELD_PARETO);
+    if (sweep->match)
+        put_match(row, sweep->match, sweep->total, sweep->compared);
+    for (size_t i = 0; sweep->matching && !sweep->match && i < MATCH_FIELDS; i++)
+        gcb_row_null(row, match_fields[i]);
 }

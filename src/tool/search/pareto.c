@@ -7,7 +7,7 @@
 #include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"
 
-/* Is a at least as good as b everywhere, and better somewhere? */
+/* Is a at least as good as b in every figure, and better in one? */
 static bool beats(const double *a, const double *b, size_t figures)
 {
     bool better = false;
@@ -20,7 +20,7 @@ static bool beats(const double *a, const double *b, size_t figures)
     return better;
 }
 
-static bool complete(const double *a, size_t figures)
+static bool has_all(const double *a, size_t figures)
 {
     for (size_t i = 0; i < figures; i++)
         if (isnan(a[i]))
@@ -31,13 +31,13 @@ static bool complete(const double *a, size_t figures)
 void gcb_pareto_mark(bool *mark, const double *cost, size_t count, size_t figures)
 {
     for (size_t i = 0; i < count; i++) {
-        mark[i] = complete(cost + i * figures, figures);
+        mark[i] = has_all(cost + i * figures, figures);
         for (size_t k = 0; mark[i] && k < count; k++)
             mark[i] = !beats(cost + k * figures, cost + i * figures, figures);
     }
 }
 
-/* Which way is good; what has no such way cannot be chosen. */
+/* The fields for which more, or less, is better. */
 static const struct {
     enum gcb_field field;
     bool more;
@@ -75,8 +75,8 @@ static int parse_field(struct gcb_pareto_field *out, const char *name, struct gc
         return gcb_diag_set(diag, GCB_E_INVALID, "--pareto: no field '%s'; did you mean '%s'?",
                             shown, near);
     return gcb_diag_set(diag, GCB_E_INVALID,
-                        "--pareto: no field '%s' that is good in one direction; rel_l2, ratio and "
-                        "encode_gbps are some",
+                        "--pareto: no field '%s'; choose fields such as rel_l2, ratio and "
+                        "encode_gbps",
                         shown);
 }
 
@@ -107,7 +107,7 @@ int gcb_pareto_parse(struct gcb_pareto_field out[GCB_PARETO_FIELDS], size_t *cou
     }
     return *count > 1 ? 0
                       : gcb_diag_set(diag, GCB_E_INVALID,
-                                     "--pareto takes two fields or more: rel_l2,bits_per_element");
+                                     "--pareto takes at least two fields: rel_l2,bits_per_element");
 }
 
 int gcb_pareto_totals(bool *mark, const struct gcb_run_result *result,

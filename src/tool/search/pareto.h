@@ -7,13 +7,13 @@
 #include "src/tool/trial/groups.h"
 
 /*
- * Marks what no other beats: entry i is marked unless some entry is at least as good in every figure and
- * better in one. `cost` has `figures` values an entry, less is better; an entry with a NAN is neither marked
- * nor does it beat anybody. Equal entries are all marked.
+ * Marks the entries that no other entry beats. An entry beats another if it is at least as good in every figure and better in
+ * one. `cost` has `figures` values for each entry, and less is better. An entry with a NAN is not marked and beats nothing.
+ * Equal entries are all marked.
  */
 void gcb_pareto_mark(bool *mark, const double *cost, size_t count, size_t figures);
 
-/* A field of a summary that is good in one direction. */
+/* A field of a summary for which either more or less is better. */
 struct gcb_pareto_field {
     enum gcb_field field;
     gcb_tally_figure_fn *figure;
@@ -21,10 +21,10 @@ struct gcb_pareto_field {
 };
 #define GCB_PARETO_FIELDS 4
 
-/* "rel_l2,bits_per_element" and the like, two to GCB_PARETO_FIELDS different ones. GCB_E_INVALID with words. */
+/* Parses "rel_l2,bits_per_element": two to GCB_PARETO_FIELDS different fields. GCB_E_INVALID with words. */
 int gcb_pareto_parse(struct gcb_pareto_field out[GCB_PARETO_FIELDS], size_t *count,
                      const char *text, struct gcb_diag *diag);
-/* Marks the totals of a run; one that failed neither is marked nor beats another. 0 or GCB_E_NOMEM. */
+/* Marks the totals of a run. A total that failed is not marked and beats nothing. 0 or GCB_E_NOMEM. */
 int gcb_pareto_totals(bool *mark, const struct gcb_run_result *result,
                       const struct gcb_pareto_field *fields, size_t count, struct gcb_diag *diag);
 

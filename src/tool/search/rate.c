@@ -5,7 +5,7 @@
 #include <string.h>
 
 #define DECADE 90000 /* five digits: 10000 to 99999 */
-#define DIGITS 4     /* behind the first */
+#define DIGITS 4     /* after the first */
 
 enum { DENSITY_FROM = -7, DENSITY_TO = 0, REAL_FROM = -12, REAL_TO = 6 };
 
@@ -33,8 +33,8 @@ char *gcb_decimal_text(char *out, uint64_t m, int exponent, bool complement)
     return out;
 }
 
-/* The row that tunes the method: the one named, or the first that can. */
-static const struct gcb_param *find(const struct gcb_method *m, const char *key, size_t *row)
+/* The parameter that is named, or the first one that changes the size. */
+static const struct gcb_param *find_param(const struct gcb_method *m, const char *key, size_t *row)
 {
     const struct gcb_param *p;
 
@@ -49,11 +49,11 @@ bool gcb_rate_named(const struct gcb_method *m, const char *key)
 {
     size_t row;
 
-    return find(m, key, &row);
+    return find_param(m, key, &row);
 }
 
-/* May the whole number stand beside the method's other values? */
-static bool stands(const struct gcb_method *m, size_t row, uint64_t value)
+/* Is the whole number valid with the method's other values? */
+static bool is_valid(const struct gcb_method *m, size_t row, uint64_t value)
 {
     struct gcb_method at = *m;
 
@@ -67,12 +67,13 @@ static int init_whole(struct gcb_rate_axis *axis, const struct gcb_method *m, si
     const struct gcb_param *p = axis->param;
     uint64_t low = p->min < 1.0 ? 1 : (uint64_t)p->min, high = (uint64_t)p->max;
 
-    while (low < high && !stands(m, row, low))
+    while (low < high && !is_valid(m, row, low))
         low++;
-    while (high > low && !stands(m, row, high))
+    while (high > low && !is_valid(m, row, high))
         high--;
-    if (!stands(m, row, low))
-        return gcb_diag_set(diag, GCB_E_INVALID, "method '%s': no '%s' suits its other parameters",
+    if (!is_valid(m, row, low))
+        return gcb_diag_set(diag, GCB_E_INVALID,
+                            "method '%s': no value of '%s' is valid with its other parameters",
                             m->name, p->name);
     axis->low = low;
     axis->count = high - low + 1;
@@ -93,14 +94,15 @@ int gcb_rate_axis_init(struct gcb_rate_axis *axis, const struct gcb_method *m, c
 {
     size_t row;
 
-    *axis = (struct gcb_rate_axis){.param = find(m, key, &row), .count = 1};
+    *axis = (struct gcb_rate_axis){.param = find_param(m, key, &row), .count = 1};
     if (!axis->param)
         return key ? gcb_diag_set(diag, GCB_E_INVALID,
-                                  "method '%s' has no '%s' that its size depends on", m->name, key)
+                                  "method '%s' has no parameter '%s' that changes the size",
+                                  m->name, key)
                    : 0;
     if (m->given[row])
         return gcb_diag_set(diag, GCB_E_INVALID,
-                            "method '%s': '%s' is given, and is what the search is to find",
+                            "method '%s': the search is for '%s', which is given; leave it out",
                             m->name, axis->param->name);
     if (axis->param->type == GCB_PARAM_REAL)
         init_real(axis);
@@ -109,7 +111,7 @@ int gcb_rate_axis_init(struct gcb_rate_axis *axis, const struct gcb_method *m, c
     return 0;
 }
 
-static void text_of(char *out, const struct gcb_rate_axis *axis, uint64_t position)
+static void position_text(char *out, const struct gcb_rate_axis *axis, uint64_t position)
 {
     if (axis->param->type == GCB_PARAM_REAL)
         gcb_decimal_text(out, 10000 + position % DECADE,
@@ -122,14 +124,14 @@ static void text_of(char *out, const struct gcb_rate_axis *axis, uint64_t positi
 int gcb_rate_axis_set(struct gcb_method *m, const struct gcb_rate_axis *axis, uint64_t position,
                       struct gcb_diag *diag)
 {
-    /* by its complement a value rises where the parameter falls */
+    /* the complement rises if the parameter falls */
     const bool falls =
         axis->param && (axis->param->rate == GCB_RATE_DOWN) != (axis->param->complement[0] != NULL);
     char text[64];
 
     if (!axis->param)
         return 0;
-    text_of(text, axis, falls ? axis->count - 1 - position : position);
+    position_text(text, axis, falls ? axis->count - 1 - position : position);
     for (size_t row = 0; gcb_method_param(m, row); row++)
         if (gcb_method_param(m, row) == axis->param)
             m->given[row] = false;

@@ -1,10 +1,217 @@
 #include "src/tool/search/sweep.h"
 
+#include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"
-#include "src/tool/search/vary.h"
+#include "src/tool/search/rate.h"
+
+struct range {
+    const struct gcb_vary *v;
+    const struct gcb_param *p;
+    bool complement;       /* the key is the complement's name */
+    bool steps_complement; /* the steps are of the complement */
+    double low, high;      /* of what is stepped */
+};
+
+/* ---- parsing --vary ---- */
+
+static bool copy_text(char out[GCB_VARY_TEXT], const char *from, size_t n)
+{
+    if (n == 0 || n >= GCB_VARY_TEXT)
+        return false;
+    memcpy(out, from, n);
+    out[n] = '\0';
+    return true;
+}
+
+/* "COUNT" or "COUNTlog". */
+static bool parse_count(struct gcb_vary *v, const char *text)
+{
+    const size_t n = strspn(text, "0123456789");
+    char digits[GCB_VARY_TEXT];
+
+    v->log = strcmp(text + n, "log") == 0;
+    return (text[n] == '\0' || v->log) && copy_text(digits, text, n) &&
+           gcb_parse_u64(digits, &v->count) && v->count > 0;
+}
+
+static bool parse_range(struct gcb_vary *v, const char *text)
+{
+    const char *dots = strstr(text, ".."), *slash = strrchr(text, '/');
+
+    return dots && slash && slash > dots && copy_text(v->low, text, (size_t)(dots - text)) &&
+           copy_text(v->high, dots + 2, (size_t)(slash - dots - 2)) && parse_count(v, slash + 1);
+}
+
+/* Is it "0.5-0.9", which users write for a range? */
+static bool is_dash_range(const char *text)
+{
+    const size_t low = strspn(text, "0123456789.");
+    const size_t high = text[low] == '-' ? strspn(text + low + 1, "0123456789.") : 0;
+
+    return low && high && strchr("/", text[low + 1 + high]);
+}
+
+int gcb_vary_parse(struct gcb_vary *out, const char *text, struct gcb_diag *diag)
+{
+    const size_t n = strcspn(text, "=");
+    char shown[96];
+
+    memset(out, 0, sizeof(*out));
+    gcb_escape(shown, sizeof(shown), text);
+    if (text[n] != '=' || !copy_text(out->key, text, n) || !text[n + 1])
+        return gcb_diag_set(diag, GCB_E_INVALID,
+                            "--vary takes KEY=v1,v2,... or KEY=LO..HI/COUNT, not '%s'", shown);
+    if (!strstr(text + n, "..") && !is_dash_range(text + n + 1))
+        out->list = text + n + 1;
+    else if (!parse_range(out, text + n + 1))
+        return gcb_diag_set(diag, GCB_E_INVALID,
+                            "--vary %s: a range is LO..HI/COUNT or LO..HI/COUNTlog", shown);
+    if (out->count <= GCB_VARY_MAX)
+        return 0;
+    return gcb_diag_set(diag, GCB_E_INVALID, "--vary %s: a range has at most %d values", shown,
+                        GCB_VARY_MAX);
+}
+
+/* ---- values of one key ---- */
+
+static int make_room(struct gcb_value_list *out, const struct gcb_vary *v, size_t count,
+                     struct gcb_diag *diag)
+{
+    if (count > GCB_VARY_MAX)
+        return gcb_diag_set(diag, GCB_E_INVALID, "--vary %s: at most %d values", v->key,
+                            GCB_VARY_MAX);
+    out->text = gcb_alloc_zero(count, sizeof(*out->text));
+    return out->text ? 0 : gcb_diag_nomem(diag, count * sizeof(*out->text), "values");
+}
+
+static void add_value(struct gcb_value_list *out, const char *text)
+{
+    for (size_t i = 0; i < out->count; i++)
+        if (strcmp(out->text[i], text) == 0)
+            return;
+    snprintf(out->text[out->count++], GCB_VARY_TEXT, "%s", text);
+}
+
+static int list_values(struct gcb_value_list *out, const struct gcb_vary *v, struct gcb_diag *diag)
+{
+    char text[GCB_VARY_TEXT];
+    size_t count = 1;
+    int err;
+
+    for (const char *p = v->list; *p; p++)
+        count += *p == ',';
+    err = make_room(out, v, count, diag);
+    for (const char *p = v->list; !err; p++) {
+        const size_t n = strcspn(p, ",");
+
+        if (!copy_text(text, p, n))
+            return gcb_diag_set(diag, GCB_E_INVALID, "--vary %s: a value is empty or too long",
+                                v->key);
+        add_value(out, text);
+        p += n;
+        if (*p == '\0')
+            break;
+    }
+    return err;
+}
+
+static int read_range(struct range *r, const struct gcb_vary *v, const struct gcb_param *p,
+                      struct gcb_diag *diag)
+{
+    int err;
+
+    r->v = v;
+    r->p = p;
+    r->complement = strcmp(v->key, p->name) != 0;
+    r->steps_complement = r->complement || (v->log && p->complement[0]);
+    err = gcb_param_parse(&r->low, p, v->key, v->low, diag);
+    if (!err)
+        err = gcb_param_parse(&r->high, p, v->key, v->high, diag);
+    if (err)
+        return err;
+    if (r->steps_complement) {
+        r->low = 1.0 - r->low;
+        r->high = 1.0 - r->high;
+    }
+    if (v->count == 1 && r->low != r->high)
+        return gcb_diag_set(diag, GCB_E_INVALID,
+                            "--vary %s=%s..%s: a range with two different ends needs at "
+                            "least 2 values",
+                            v->key, v->low, v->high);
+    if (v->log && !(r->low > 0.0 && r->high > 0.0))
+        return gcb_diag_set(diag, GCB_E_INVALID, "--vary %s=%s..%s: log needs ends above 0", v->key,
+                            v->low, v->high);
+    return 0;
+}
+
+/* A real number with five significant digits, as a value of the key. */
+static void real_text(char out[GCB_VARY_TEXT], const struct range *r, double value)
+{
+    const int exponent = value > 0.0 ? (int)floor(log10(value)) - 4 : 1;
+    double rounded;
+
+    if (exponent < -15 || exponent > 0)
+        gcb_real_text(out, r->steps_complement && !r->complement ? 1.0 - value : value);
+    else
+        gcb_decimal_text(out, (uint64_t)rint(value * pow(10.0, -exponent)), exponent,
+                         r->steps_complement && !r->complement);
+    if (gcb_parse_real(out, &rounded))
+        gcb_real_text(out, rounded);
+}
+
+static void step_text(char out[GCB_VARY_TEXT], const struct range *r, uint64_t i)
+{
+    const double share = (double)i / (double)(r->v->count - 1), span = r->high - r->low;
+    const double value = r->v->log ? r->low * pow(r->high / r->low, share) : r->low + span * share;
+
+    if (r->p->type == GCB_PARAM_REAL)
+        real_text(out, r, value);
+    else
+        gcb_real_text(out, rint(value));
+}
+
+static int range_values(struct gcb_value_list *out, const struct gcb_vary *v,
+                        const struct gcb_param *p, struct gcb_diag *diag)
+{
+    char text[GCB_VARY_TEXT];
+    struct range r;
+    int err;
+
+    if (p->type == GCB_PARAM_CHOICE)
+        return gcb_diag_set(diag, GCB_E_INVALID, "--vary %s takes names, not a range: %s=a,b",
+                            v->key, v->key);
+    err = read_range(&r, v, p, diag);
+    if (!err)
+        err = make_room(out, v, v->count, diag);
+    if (err)
+        return err;
+    add_value(out, v->low);
+    for (uint64_t i = 1; i + 1 < v->count; i++) {
+        step_text(text, &r, i);
+        add_value(out, text);
+    }
+    add_value(out, v->high);
+    return 0;
+}
+
+int gcb_vary_values(struct gcb_value_list *out, const struct gcb_vary *v, const struct gcb_param *p,
+                    struct gcb_diag *diag)
+{
+    memset(out, 0, sizeof(*out));
+    return v->list ? list_values(out, v, diag) : range_values(out, v, p, diag);
+}
+
+void gcb_value_list_fini(struct gcb_value_list *v)
+{
+    gcb_free(v->text);
+    memset(v, 0, sizeof(*v));
+}
+
+/* ---- combinations ---- */
 
 #define MAX_KEYS 16
 
@@ -14,13 +221,14 @@ struct sweep {
     size_t keys;
     struct gcb_method *out;
     size_t count, cap;
-    /* of the method at hand */
+    /* of this method */
     const struct gcb_method *method;
-    struct gcb_values values[MAX_KEYS]; /* none where it lacks the key */
-    size_t combinations, first;         /* of them; the first setting that came of one */
+    struct gcb_value_list values[MAX_KEYS]; /* empty if the method lacks the key */
+    size_t combinations;
+    size_t first; /* index of its first setting */
 };
 
-static int parse(struct sweep *s, const char *const *vary, size_t count, struct gcb_diag *diag)
+static int parse_keys(struct sweep *s, const char *const *vary, size_t count, struct gcb_diag *diag)
 {
     if (count > MAX_KEYS)
         return gcb_diag_set(diag, GCB_E_INVALID, "--vary: at most %d keys", MAX_KEYS);
@@ -37,8 +245,8 @@ static int parse(struct sweep *s, const char *const *vary, size_t count, struct 
     return 0;
 }
 
-/* The row that has the key, as its name or a complement. */
-static const struct gcb_param *row_of(const struct gcb_method *m, const char *key)
+/* The parameter whose name or complement is the key. */
+static const struct gcb_param *find_param(const struct gcb_method *m, const char *key)
 {
     bool complement;
     const struct gcb_param *p = gcb_param_find(m->codec->params, key, &complement);
@@ -46,18 +254,12 @@ static const struct gcb_param *row_of(const struct gcb_method *m, const char *ke
     return p ? p : gcb_param_find(gcb_memory_table, key, &complement);
 }
 
-static void release_values(struct sweep *s)
-{
-    for (size_t k = 0; k < s->keys; k++)
-        gcb_values_fini(&s->values[k]);
-}
-
-/* Values of every key that the method has. */
-static int prepare(struct sweep *s, struct gcb_diag *diag)
+/* Lists the values of every key that the method has. */
+static int list_values_of_keys(struct sweep *s, struct gcb_diag *diag)
 {
     s->combinations = 1;
     for (size_t k = 0; k < s->keys; k++) {
-        const struct gcb_param *p = row_of(s->method, s->vary[k].key);
+        const struct gcb_param *p = find_param(s->method, s->vary[k].key);
         const int err = p ? gcb_vary_values(&s->values[k], &s->vary[k], p, diag) : 0;
 
         if (err)
@@ -80,7 +282,7 @@ static const char *value_at(const struct sweep *s, size_t k, size_t which)
     return s->values[k].text[which % s->values[k].count];
 }
 
-static bool same(const struct gcb_method *a, const struct gcb_method *b)
+static bool are_equal(const struct gcb_method *a, const struct gcb_method *b)
 {
     for (size_t row = 0; gcb_method_param(a, row); row++)
         if (a->value[row] != b->value[row])
@@ -88,8 +290,8 @@ static bool same(const struct gcb_method *a, const struct gcb_method *b)
     return true;
 }
 
-/* One combination, unless it is there already. */
-static int add(struct sweep *s, size_t which, struct gcb_diag *diag)
+/* Adds a combination, unless it is there already. */
+static int add_setting(struct sweep *s, size_t which, struct gcb_diag *diag)
 {
     int err = gcb_grow(&s->out, &s->cap, s->count, sizeof(*s->out));
     struct gcb_method *m;
@@ -107,7 +309,7 @@ static int add(struct sweep *s, size_t which, struct gcb_diag *diag)
     if (err)
         return err;
     for (size_t i = s->first; i < s->count; i++)
-        if (same(&s->out[i], m))
+        if (are_equal(&s->out[i], m))
             return 0;
     s->count++;
     return 0;
@@ -115,17 +317,18 @@ static int add(struct sweep *s, size_t which, struct gcb_diag *diag)
 
 static int expand_method(struct sweep *s, struct gcb_diag *diag)
 {
-    int err = prepare(s, diag);
+    int err = list_values_of_keys(s, diag);
 
     s->first = s->count;
     for (size_t i = 0; !err && i < s->combinations; i++)
-        err = add(s, i, diag);
-    release_values(s);
+        err = add_setting(s, i, diag);
+    for (size_t k = 0; k < s->keys; k++)
+        gcb_value_list_fini(&s->values[k]);
     return err;
 }
 
-/* A key that the user may have meant, of those that the methods have. */
-static const char *suggest(const char *key, const struct gcb_method *methods, size_t count)
+/* The parameter name that the user may have meant. */
+static const char *suggest_key(const char *key, const struct gcb_method *methods, size_t count)
 {
     const char *names[256];
     size_t n = 0;
@@ -142,23 +345,27 @@ static int check_used(const struct sweep *s, const struct gcb_method *methods, s
     char shown[GCB_VARY_TEXT + 8];
 
     for (size_t k = 0; k < s->keys; k++) {
-        const char *key = s->vary[k].key, *near = suggest(key, methods, count);
+        const char *key = s->vary[k].key, *near = suggest_key(key, methods, count);
 
         if (s->used[k])
             continue;
         gcb_escape(shown, sizeof(shown), key);
         return near && strcmp(near, key) != 0
-                   ? gcb_diag_set(diag, GCB_E_INVALID,
-                                  "--vary %s: no method given has that; did you mean '%s'?", shown,
-                                  near)
-                   : gcb_diag_set(diag, GCB_E_INVALID,
-                                  "--vary %s: no method given has that, or a use for it", shown);
+                   ? gcb_diag_set(
+                         diag, GCB_E_INVALID,
+                         "--vary %s: no method given has this parameter; did you mean '%s'?", shown,
+                         near)
+                   : gcb_diag_set(
+                         diag, GCB_E_INVALID,
+                         "--vary %s: no method given has this parameter, or uses it with its other "
+                         "values",
+                         shown);
     }
     return 0;
 }
 
-/* Some setting has to be one that its method takes; the others end alone when they are run. */
-static int check_standing(const struct sweep *s, struct gcb_diag *diag)
+/* At least one setting has to be valid. The others fail when they are run. */
+static int check_any_valid(const struct sweep *s, struct gcb_diag *diag)
 {
     for (size_t i = 0; i < s->count; i++)
         if (gcb_method_check(&s->out[i], NULL) == 0)
@@ -171,7 +378,8 @@ int gcb_sweep_expand(struct gcb_method **out, size_t *count, const struct gcb_me
                      struct gcb_diag *diag)
 {
     struct sweep *s = gcb_alloc_zero(1, sizeof(*s));
-    int err = s ? parse(s, vary, vary_count, diag) : gcb_diag_nomem(diag, sizeof(*s), "a sweep");
+    int err =
+        s ? parse_keys(s, vary, vary_count, diag) : gcb_diag_nomem(diag, sizeof(*s), "a sweep");
 
     *out = NULL;
     *count = 0;
@@ -182,7 +390,7 @@ int gcb_sweep_expand(struct gcb_method **out, size_t *count, const struct gcb_me
     if (!err)
         err = check_used(s, methods, method_count, diag);
     if (!err)
-        err = check_standing(s, diag);
+        err = check_any_valid(s, diag);
     if (!err) {
         *out = s->out;
         *count = s->count;

@@ -1,9 +1,11 @@
-/* The search along a line of settings: at the edge of a steady figure, and honest about one that is not. */
+/*
+ * Searches of several methods over a file that lives in memory: these definitions stand in for
+ * src/tool/dump/source.c, so that readings can be counted.
+ */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,276 +13,331 @@
 
 #include "src/tool/search/match.h"
 
-#define LINE 630001
+#define ELEMENTS 20000
 
-typedef double figure(uint64_t at, uint64_t count);
+struct gcb_source {
+    struct gcb_tensor tensor;
+    float data[ELEMENTS];
+    size_t reads;
+};
 
-static double share(uint64_t at, uint64_t count)
+static struct gcb_source source;
+
+size_t gcb_source_count(const struct gcb_source *s)
 {
-    return count > 1 ? (double)at / (double)(count - 1) : 0.0;
+    (void)s;
+    return 1;
 }
 
-/* errors: fall from 1 to 0 */
-static double straight(uint64_t at, uint64_t count)
+const struct gcb_tensor *gcb_source_tensor(const struct gcb_source *s, size_t i)
 {
-    return 1.0 - share(at, count);
+    (void)i;
+    return &s->tensor;
 }
 
-static double curved(uint64_t at, uint64_t count)
+int gcb_source_read(struct gcb_source *s, size_t i, float *out, struct gcb_diag *diag)
 {
-    return exp(-9.0 * share(at, count));
+    (void)i;
+    (void)diag;
+    s->reads++;
+    memcpy(out, s->data, sizeof(s->data));
+    return 0;
 }
 
-/* five plateaus: 1.0 0.8 0.6 0.4 0.2 */
-static double plateaus(uint64_t at, uint64_t count)
+static struct gcb_kernels kernels;
+static struct gcb_queue queue = {.threads = 1};
+static struct gcb_layout layout;
+
+static int make(void **state)
 {
-    return 1.0 - floor(4.999 * share(at, count)) / 5.0;
-}
-
-static double flat(uint64_t at, uint64_t count)
-{
-    (void)at;
-    (void)count;
-    return 0.5;
-}
-
-/* down to 0.3 at 0.7 of the line, and up again */
-static double valley(uint64_t at, uint64_t count)
-{
-    return 0.3 + fabs(share(at, count) - 0.7);
-}
-
-/* the same, but its far end is nearer than anything a coarse grid sees */
-static double hidden_valley(uint64_t at, uint64_t count)
-{
-    return 0.3 + fabs(share(at, count) - 0.95);
-}
-
-static double mostly_nan(uint64_t at, uint64_t count)
-{
-    return share(at, count) < 0.9 ? (double)NAN : 0.1;
-}
-
-static const struct gcb_match_goal error = {
-    .field = GCB_FIELD_REL_L2, .at_most = true, .rises = false};
-static const struct gcb_match_goal cosine = {
-    .field = GCB_FIELD_COSINE, .at_most = false, .rises = true};
-static const struct gcb_match_goal ratio = {
-    .field = GCB_FIELD_RATIO, .at_most = false, .rises = false};
-static const struct gcb_match_goal bits = {
-    .field = GCB_FIELD_BITS_PER_ELEMENT, .at_most = true, .rises = true};
-
-static struct gcb_match last;
-
-/* Runs a whole search; no position is asked for twice, and none beyond the line. */
-static struct gcb_match_found search(const struct gcb_match_goal *kind, double target, figure *f,
-                                     uint64_t count)
-{
-    struct gcb_match_goal goal = *kind;
-    uint64_t position[GCB_MATCH_ASKS];
-    struct gcb_match_found found;
-    size_t n;
-
-    goal.target = target;
-    gcb_match_init(&last, &goal, count);
-    while ((n = gcb_match_ask(&last, position)) > 0)
-        for (size_t i = 0; i < n; i++) {
-            assert_true(position[i] < count);
-            gcb_match_tell(&last, position[i], f(position[i], count), f(position[i], count));
-        }
-    assert_true(last.seen_count <= GCB_MATCH_SEEN);
-    for (size_t i = 1; i < last.seen_count; i++)
-        assert_true(last.seen[i - 1].at < last.seen[i].at);
-    gcb_match_result(&found, &last);
-    return found;
-}
-
-/* The least position that meets the target, by looking at all. */
-static uint64_t first(double target, figure *f, uint64_t count)
-{
-    uint64_t at = 0;
-
-    while (at < count && !(f(at, count) <= target))
-        at++;
-    return at;
-}
-
-static void test_short_lines_are_exact(void **state)
-{
-    (void)state;
-    for (uint64_t count = 1; count <= 40; count++)
-        for (double target = 0.05; target < 1.0; target += 0.1) {
-            const struct gcb_match_found found = search(&error, target, straight, count);
-            const uint64_t want = first(target, straight, count);
-
-            assert_int_equal(found.reached, want < count);
-            if (found.reached)
-                assert_int_equal(found.position, want);
-            if (found.reached && want > 0)
-                assert_true(found.beyond > target && found.beyond <= straight(0, count));
-            else
-                assert_true(isnan(found.beyond));
-            assert_true(found.steady);
-        }
-}
-
-static void test_long_lines_are_near(void **state)
-{
-    static figure *const figures[] = {straight, curved};
+    static const struct gcb_layout_config config = {.scope = GCB_SCOPE_TENSOR};
+    uint32_t seed = 1;
 
     (void)state;
-    for (size_t i = 0; i < 2; i++)
-        for (double target = 0.01; target < 1.0; target += 0.09) {
-            const struct gcb_match_found found = search(&error, target, figures[i], LINE);
+    gcb_kernels_init(&kernels, 0);
+    source.tensor = (struct gcb_tensor){.path = "w",
+                                        .dataset = "w",
+                                        .file = "memory",
+                                        .rank = 1,
+                                        .dims = {ELEMENTS},
+                                        .count = ELEMENTS,
+                                        .index = -1};
+    for (size_t i = 0; i < ELEMENTS; i++) {
+        float sum = 0.0f;
 
-            assert_true(found.reached && found.steady);
-            assert_true(found.value <= target && found.value >= target * (1 - GCB_MATCH_NEAR));
-            assert_in_range(last.seen_count, 8, 30);
+        for (int k = 0; k < 4; k++) {
+            seed = seed * 1664525u + 1013904223u;
+            sum += (float)(seed >> 8) * 0x1p-24f - 0.5f;
         }
+        source.data[i] = sum * sum * sum; /* a few large ones */
+    }
+    return gcb_layout_init(&layout, &source, &config, NULL);
 }
 
-static void test_a_plateau_is_entered_at_its_edge(void **state)
+static int clean(void **state)
 {
     (void)state;
-    for (double target = 0.25; target < 1.0; target += 0.1) {
-        const struct gcb_match_found found = search(&error, target, plateaus, LINE);
+    gcb_layout_fini(&layout);
+    return 0;
+}
 
-        assert_true(found.reached && found.steady);
-        assert_int_equal(found.position, first(target, plateaus, LINE));
+static struct gcb_run_config config_of(const struct gcb_method *methods, size_t count)
+{
+    return (struct gcb_run_config){
+        .source = &source,
+        .layout = &layout,
+        .methods = methods,
+        .method_count = count,
+        .trial = {.kernels = &kernels,
+                  .queue = &queue,
+                  .seed = 1,
+                  .timing = {.warmup = 3, .repeat = 5}},
+        .nonfinite = GCB_POLICY_RAW,
+    };
+}
+
+static int on_trial(void *ctx, const struct gcb_run_trial *trial, struct gcb_diag *diag)
+{
+    (void)diag;
+    ((struct gcb_tally *)ctx)[trial->method] = trial->tally;
+    return 0;
+}
+
+static struct gcb_match_search search_of(const char *spec, const struct gcb_match_goal *goal,
+                                         const char *key)
+{
+    struct gcb_match_search s;
+    struct gcb_method m;
+
+    assert_int_equal(gcb_method_parse(&m, spec, NULL), 0);
+    assert_int_equal(gcb_match_search_init(&s, &m, goal, key, NULL), 0);
+    return s;
+}
+
+/* What a run of its own measures with the settings found. */
+static void measure(struct gcb_tally *out, const struct gcb_match_search *searches, size_t count)
+{
+    const struct gcb_run_observer observer = {.trial = on_trial, .ctx = out};
+    struct gcb_method methods[4];
+    struct gcb_run_config config = config_of(methods, count);
+    struct gcb_run_result result;
+
+    for (size_t i = 0; i < count; i++)
+        methods[i] = searches[i].method;
+    assert_int_equal(gcb_run(&result, &config, &observer, NULL), 0);
+    gcb_run_result_fini(&result);
+}
+
+static void test_found_settings_do_what_was_found(void **state)
+{
+    static const struct gcb_run_observer nobody = {.trial = on_trial};
+    const struct gcb_run_config config = config_of(NULL, 0);
+    struct gcb_match_goal error, ratio;
+    struct gcb_tally tally[4];
+    char words[200];
+    bool interrupted;
+
+    (void)state;
+    assert_int_equal(gcb_match_goal_parse(&error, "rel_l2=0.3", NULL), 0);
+    assert_int_equal(gcb_match_goal_parse(&ratio, "ratio=9", NULL), 0);
+    {
+        struct gcb_match_search s[4] = {
+            search_of("topk", &error, NULL), search_of("qsgd", &error, NULL),
+            search_of("qsgd", &error, "levels"), search_of("topk", &ratio, "levels")};
+
+        source.reads = 0;
+        assert_int_equal(gcb_match_run(s, 4, &config, &nobody, &interrupted, NULL), 0);
+        assert_false(interrupted);
+        assert_in_range(source.reads, 2,
+                        20); /* a round reads once, whatever the number of methods */
+        measure(tally, s, 4);
+        for (size_t i = 0; i < 4; i++) {
+            assert_true(s[i].found.reached);
+            assert_true(s[i].goal->figure(&tally[i]) == s[i].found.value);
+            assert_null(gcb_match_note(words, &s[i], &tally[i]));
+        }
+        assert_true(s[0].found.value <= 0.3 && s[0].found.value > 0.2997);
+        assert_true(s[3].found.value >= 9 && s[3].found.value < 9.009);
+        assert_string_equal(s[1].axis.param->name, "bits");
+        assert_string_equal(s[2].axis.param->name, "levels");
+        assert_string_equal(s[3].axis.param->name, "theta"); /* topk has no levels */
+        assert_true(s[2].found.value >= s[1].found.value);   /* levels are finer than bits */
     }
 }
 
-/* Each kind of figure has its edge on its own side. */
-static double rising(uint64_t at, uint64_t count)
+static void test_words_of_what_is_out_of_reach(void **state)
 {
-    return share(at, count);
-}
-
-static void test_sides(void **state)
-{
-    struct gcb_match_found found;
+    static const struct gcb_run_observer nobody = {.trial = on_trial};
+    const struct gcb_run_config config = config_of(NULL, 0);
+    struct gcb_match_goal error;
+    struct gcb_tally tally[3];
+    char words[200];
+    bool interrupted;
 
     (void)state;
-    found = search(&cosine, 0.335, rising, 101);
-    assert_int_equal(found.position, 34);
-    found = search(&bits, 0.335, rising, 101);
-    assert_int_equal(found.position, 33);
-    found = search(&ratio, 0.335, straight, 101);
-    assert_int_equal(found.position, 66);
-    found = search(&error, 0.335, straight, 101);
-    assert_int_equal(found.position, 67);
-}
+    assert_int_equal(gcb_match_goal_parse(&error, "rel_l2=0.01", NULL), 0);
+    {
+        struct gcb_match_search s[3] = {search_of("terngrad", &error, NULL),
+                                        search_of("stc", &error, NULL),
+                                        search_of("fft:bits=4", &error, NULL)};
 
-static void test_ends(void **state)
-{
-    struct gcb_match_found found = search(&error, 2.0, straight, LINE);
-
-    (void)state;
-    assert_true(found.reached && found.position == 0);
-    found = search(&error, 0.4, flat, LINE);
-    assert_true(!found.reached && found.steady && found.value == 0.5);
-    found = search(&error, 0.6, flat, LINE);
-    assert_true(found.reached && found.position == 0);
-    found = search(&error, 0.5, flat, 1);
-    assert_true(found.reached && found.position == 0 && last.seen_count == 1);
-    found = search(&cosine, 2.0, rising, LINE);
-    assert_true(!found.reached && found.position == LINE - 1);
-}
-
-/* A figure that turns: said so, its near side found where it meets the target, its bottom where it does not. */
-static void test_valley(void **state)
-{
-    struct gcb_match_found found = search(&error, 0.5, valley, LINE);
-
-    (void)state;
-    assert_true(found.reached && !found.steady);
-    assert_true(fabs(share(found.position, LINE) - 0.5) < 1e-3);
-    found = search(&error, 0.1, valley, LINE);
-    assert_true(!found.reached && !found.steady);
-    assert_true(found.value < 0.3 + 1e-3);
-    found = search(&error, 0.301, valley, LINE);
-    assert_true(found.reached && found.value <= 0.301);
-}
-
-static void test_a_valley_before_the_end(void **state)
-{
-    struct gcb_match_found found = search(&error, 0.1, hidden_valley, LINE);
-
-    (void)state;
-    assert_true(!found.reached && !found.steady);
-    assert_true(found.value < 0.3 + 1e-3);
-    found = search(&error, 0.1, hidden_valley, 21);
-    assert_true(!found.reached && found.position == 19);
-}
-
-static void test_what_is_no_number_meets_nothing(void **state)
-{
-    struct gcb_match_found found = search(&error, 0.2, mostly_nan, LINE);
-
-    (void)state;
-    assert_true(found.reached && found.value == 0.1);
-    assert_int_equal(found.position, first(0.2, mostly_nan, LINE));
-    found = search(&error, 0.05, mostly_nan, LINE);
-    assert_true(!found.reached && found.value == 0.1);
-}
-
-static void test_least_error_within_a_limit(void **state)
-{
-    struct gcb_match_goal goal = bits;
-    struct gcb_match_found found;
-    struct gcb_match m;
-
-    (void)state;
-    goal.target = 3.0;
-    gcb_match_init(&m, &goal, 4);
-    gcb_match_tell(&m, 0, 1.0, 0.9);
-    gcb_match_tell(&m, 3, 4.0, 0.1);
-    gcb_match_tell(&m, 2, 3.0, 0.7);
-    gcb_match_tell(&m, 1, 2.0, 0.5);
-    gcb_match_result(&found, &m);
-    assert_int_equal(found.position, 2);
-    assert_true(found.least == 0.5);
-}
-
-static void test_goals(void **state)
-{
-    static const char *const bad[] = {"",           "rel_l2",     "rel_l2=",       "rel_l2=x",
-                                      "rel_l2=inf", "rel_l2=nan", "rel_l2=0",      "rel_l2=-1",
-                                      "ratio=0",    "bits=1e300", "cosine=1.01",   "wire_bytes=1.5",
-                                      "theta=1",    "=1",         "wire_bytes=-1", "ratio=2x"};
-    struct gcb_match_goal goal;
-    struct gcb_diag diag;
-
-    (void)state;
-    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
-        memset(&diag, 0, sizeof(diag));
-        assert_int_equal(gcb_match_goal_parse(&goal, bad[i], &diag), GCB_E_INVALID);
-        assert_non_null(strstr(diag.text, "--match"));
+        assert_int_equal(gcb_match_run(s, 3, &config, &nobody, &interrupted, NULL), 0);
+        measure(tally, s, 3);
+        for (size_t i = 0; i < 3; i++)
+            assert_false(s[i].found.reached);
+        assert_non_null(strstr(gcb_match_note(words, &s[0], &tally[0]), "no setting to tune"));
+        assert_int_equal(s[0].line.seen_count, 1);
+        assert_non_null(strstr(gcb_match_note(words, &s[1], &tally[1]), "gets worse beyond it"));
+        assert_non_null(strstr(gcb_match_note(words, &s[2], &tally[2]), "no theta reaches rel_l2"));
     }
-    assert_int_equal(gcb_match_goal_parse(&goal, "bits=2", NULL), 0);
-    assert_int_equal(goal.field, GCB_FIELD_BITS_PER_ELEMENT);
-    assert_true(goal.target == 2.0 && goal.at_most && goal.rises && goal.figure);
-    assert_int_equal(gcb_match_goal_parse(&goal, "wire_bytes=2K", NULL), 0);
-    assert_true(goal.target == 2048.0);
-    assert_int_equal(gcb_match_goal_parse(&goal, "cosine=-0.5", NULL), 0);
-    assert_true(gcb_match_meets(&goal, 0.0) && !gcb_match_meets(&goal, -0.6));
-    assert_false(gcb_match_meets(&goal, (double)NAN));
+}
+
+static bool at_once(void *ctx)
+{
+    (void)ctx;
+    return true;
+}
+
+/* Stops once the grid was measured: the source is read once a round. */
+static bool after_grid(void *ctx)
+{
+    (void)ctx;
+    return source.reads > 1;
+}
+
+static bool in_grid(void *ctx)
+{
+    return ++*(unsigned *)ctx > 3;
+}
+
+static void fill_from(struct gcb_run_result *result, const struct gcb_match_search *s, size_t count)
+{
+    memset(result, 0, sizeof(*result));
+    assert_int_equal(gcb_match_fill_totals(result, count + 1, s, count, NULL), 0);
+    assert_true(result->interrupted);
+    assert_int_equal(result->method_count, count + 1);
+    assert_int_equal(result->totals[count].tally.messages, 0); /* a baseline: not begun */
+}
+
+/* The best of the grid, with its figures and without times; what was run since is not overwritten. */
+static void test_interrupted_behind_the_grid(void **state)
+{
+    static const struct gcb_run_observer hasty = {.trial = on_trial, .stop = after_grid};
+    const struct gcb_run_config config = config_of(NULL, 0);
+    struct gcb_run_result result;
+    struct gcb_match_goal error;
+    struct gcb_tally tally[1];
+    struct gcb_match_search s;
+    bool interrupted = false;
+
+    (void)state;
+    assert_int_equal(gcb_match_goal_parse(&error, "rel_l2=0.3", NULL), 0);
+    s = search_of("topk", &error, NULL);
+    source.reads = 0;
+    assert_int_equal(gcb_match_run(&s, 1, &config, &hasty, &interrupted, NULL), 0);
+    assert_true(interrupted);
+    assert_int_equal(s.line.seen_count, GCB_LINE_ASKS); /* half a round tells nothing */
+    measure(tally, &s, 1);
+    fill_from(&result, &s, 1);
+    assert_int_equal(result.totals[0].tally.wire_bytes, tally[0].wire_bytes);
+    assert_int_equal(result.totals[0].tally.messages, 1);
+    assert_true(gcb_match_meets(&error, error.figure(&result.totals[0].tally)));
+    assert_true(isnan(result.totals[0].tally.encode_seconds));
+    assert_true(isnan(result.totals[0].tally.decode_high));
+    result.totals[0].tally.wire_bytes = 7;
+    assert_int_equal(gcb_match_fill_totals(&result, 2, &s, 1, NULL), 0);
+    assert_int_equal(result.totals[0].tally.wire_bytes, 7);
+    gcb_run_result_fini(&result);
+}
+
+/* Settings of the grid that were measured stand for the search, those that were not do not. */
+static void test_interrupted_in_the_grid(void **state)
+{
+    unsigned asked = 0;
+    const struct gcb_run_observer hasty = {.trial = on_trial, .stop = in_grid, .ctx = &asked};
+    const struct gcb_run_config config = config_of(NULL, 0);
+    struct gcb_run_result result;
+    struct gcb_match_goal error;
+    struct gcb_match_search s[2];
+    bool interrupted = false;
+
+    (void)state;
+    assert_int_equal(gcb_match_goal_parse(&error, "rel_l2=0.3", NULL), 0);
+    s[0] = search_of("topk", &error, NULL);
+    s[1] = search_of("qsgd", &error, NULL);
+    assert_int_equal(gcb_match_run(s, 2, &config, &hasty, &interrupted, NULL), 0);
+    assert_true(interrupted);
+    assert_in_range(s[0].line.seen_count, 1, GCB_LINE_ASKS - 1);
+    assert_int_equal(s[1].line.seen_count, 0);
+    fill_from(&result, s, 2);
+    assert_int_equal(result.totals[0].tally.messages, 1);
+    assert_int_equal(result.totals[1].tally.messages, 0);
+    gcb_run_result_fini(&result);
+}
+
+/* A setting that its method refuses misses every target, and the other searches go on. */
+static void test_refused_setting(void **state)
+{
+    static const struct gcb_run_observer nobody = {.trial = on_trial};
+    const struct gcb_run_config config = config_of(NULL, 0);
+    struct gcb_match_goal error;
+    struct gcb_match_search s[2];
+    struct gcb_method bad;
+    bool interrupted;
+
+    (void)state;
+    assert_int_equal(gcb_match_goal_parse(&error, "rel_l2=0.3", NULL), 0);
+    assert_int_equal(gcb_method_parse(&bad, "range", NULL), 0);
+    assert_int_equal(gcb_method_set(&bad, "mantissa", "12", NULL), 0);
+    assert_int_equal(gcb_method_set(&bad, "bits", "3", NULL), 0);
+    assert_int_equal(gcb_match_search_init(&s[0], &bad, &error, NULL, NULL), 0);
+    s[1] = search_of("topk", &error, NULL);
+    assert_int_equal(gcb_match_run(s, 2, &config, &nobody, &interrupted, NULL), 0);
+    assert_false(s[0].found.reached);
+    assert_int_equal(s[0].tally.messages, 0);
+    assert_true(s[1].found.reached);
+}
+
+static void test_interrupted(void **state)
+{
+    static const struct gcb_run_observer hasty = {.trial = on_trial, .stop = at_once};
+    const struct gcb_run_config config = config_of(NULL, 0);
+    struct gcb_match_goal error;
+    struct gcb_match_search s;
+    bool interrupted = false;
+
+    (void)state;
+    assert_int_equal(gcb_match_goal_parse(&error, "rel_l2=0.3", NULL), 0);
+    s = search_of("topk", &error, NULL);
+    assert_int_equal(gcb_match_run(&s, 1, &config, &hasty, &interrupted, NULL), 0);
+    assert_true(interrupted);
+    assert_int_equal(s.line.seen_count, 0);
+}
+
+static void test_columns(void **state)
+{
+    enum gcb_field columns[GCB_FIELDS];
+    const size_t count = gcb_field_columns(columns, GCB_SWEEP_RECORDS);
+
+    (void)state;
+    for (size_t n = 0; n < count; n++)
+        for (size_t i = 0; i < n; i++)
+            assert_int_not_equal(columns[i], columns[n]);
+    assert_int_equal(columns[0], GCB_FIELD_RECORD);
+    assert_int_equal(columns[count - 1], GCB_FIELD_MATCH_NOTE);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_short_lines_are_exact),
-        cmocka_unit_test(test_long_lines_are_near),
-        cmocka_unit_test(test_a_plateau_is_entered_at_its_edge),
-        cmocka_unit_test(test_sides),
-        cmocka_unit_test(test_ends),
-        cmocka_unit_test(test_valley),
-        cmocka_unit_test(test_a_valley_before_the_end),
-        cmocka_unit_test(test_what_is_no_number_meets_nothing),
-        cmocka_unit_test(test_least_error_within_a_limit),
-        cmocka_unit_test(test_goals),
+        cmocka_unit_test(test_found_settings_do_what_was_found),
+        cmocka_unit_test(test_words_of_what_is_out_of_reach),
+        cmocka_unit_test(test_interrupted_behind_the_grid),
+        cmocka_unit_test(test_interrupted_in_the_grid),
+        cmocka_unit_test(test_refused_setting),
+        cmocka_unit_test(test_interrupted),
+        cmocka_unit_test(test_columns),
     };
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return cmocka_run_group_tests(tests, make, clean);
 }

@@ -1,4 +1,4 @@
-/* Settings of several methods from what is varied. */
+/* Values of parameters, and the settings of several methods that follow from them. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,6 +11,136 @@
 
 #include "src/lib/base/alloc.h"
 #include "src/tool/search/sweep.h"
+
+/* ---- values ---- */
+
+static const struct gcb_param *row(const char *method, const char *key)
+{
+    struct gcb_method m;
+    bool complement;
+
+    assert_int_equal(gcb_method_parse(&m, method, NULL), 0);
+    return gcb_param_find(m.codec->params, key, &complement);
+}
+
+/* The values of a --vary for a method, joined by blanks. */
+static const char *values(const char *method, const char *text)
+{
+    static char out[4096];
+    struct gcb_value_list v;
+    struct gcb_vary vary;
+
+    assert_int_equal(gcb_vary_parse(&vary, text, NULL), 0);
+    assert_int_equal(gcb_vary_values(&v, &vary, row(method, vary.key), NULL), 0);
+    out[0] = '\0';
+    for (size_t i = 0; i < v.count; i++)
+        snprintf(out + strlen(out), sizeof(out) - strlen(out), "%s%s", i ? " " : "", v.text[i]);
+    gcb_value_list_fini(&v);
+    return out;
+}
+
+static void test_lists(void **state)
+{
+    (void)state;
+    assert_string_equal(values("topk", "theta=0.9,0.99"), "0.9 0.99");
+    assert_string_equal(values("topk", "theta=0.9,0.9,0.8"), "0.9 0.8");
+    assert_string_equal(values("fft", "index=bitmap,golomb"), "bitmap golomb");
+    assert_string_equal(values("fft", "chunk=4K"), "4K");
+}
+
+static void test_even_steps(void **state)
+{
+    (void)state;
+    assert_string_equal(values("topk", "theta=0.5..0.9/5"), "0.5 0.6 0.7 0.8 0.9");
+    assert_string_equal(values("topk", "theta=0.9..0.5/3"), "0.9 0.7 0.5");
+    assert_string_equal(values("topk", "density=0.1..0.3/3"), "0.1 0.2 0.3");
+    assert_string_equal(values("topk", "theta=0.5..0.5/1"), "0.5");
+    assert_string_equal(values("topk", "theta=0..0.9/2"), "0 0.9");
+    assert_string_equal(values("topk", "theta=0..0.1/4"), "0 0.033333 0.066667 0.1");
+    assert_string_equal(values("qsgd", "bits=2..8/3"), "2 5 8");
+    assert_string_equal(values("qsgd", "bits=2..5/100"), "2 3 4 5");
+}
+
+static void test_steps_of_the_logarithm(void **state)
+{
+    (void)state;
+    assert_string_equal(values("topk", "density=0.1..0.001/3log"), "0.1 0.01 0.001");
+    assert_string_equal(values("topk", "theta=0.9..0.999/3log"), "0.9 0.99 0.999");
+    assert_string_equal(values("topk", "theta=0.999..0.9/3log"), "0.999 0.99 0.9");
+    assert_string_equal(values("topk", "p=1..0.01/3log"), "1 0.1 0.01");
+    assert_string_equal(values("qsgd", "bucket=64..1024/5log"), "64 128 256 512 1024");
+    assert_string_equal(values("sparse", "threshold=1e-4..1e-2/3log"), "1e-4 0.001 1e-2");
+    assert_string_equal(values("topk", "theta=0.5..0.999/4log"), "0.5 0.937004 0.992063 0.999");
+}
+
+static void test_hostile(void **state)
+{
+    static const char *const unread[] = {
+        "",
+        "theta",
+        "=1",
+        "theta=",
+        "theta=1..",
+        "theta=..",
+        "theta=..5/3",
+        "theta=1../3",
+        "theta=0..1/",
+        "theta=0..1/3.5",
+        "theta=0..1/-3",
+        "theta=0..1/0",
+        "theta=0..1/3lo",
+        "theta=0..1/3loglog",
+        "theta=0..1/1000000000",
+        "theta=0..1/99999999999999999999999999",
+        "theta=0/1..2",
+    };
+    static const char *const unfit[] = {
+        "theta=0.1,,0.2",   "theta=,",           "theta=0.1,",          "theta=inf..0.5/3",
+        "theta=nan..0.5/3", "theta=0..1/3",      "theta=0..2/3",        "theta=-1..0.5/3",
+        "theta=0.1..0.5/1", "density=0..1/3log", "index=u32..golomb/2", "bits=1..99/3",
+        "bits=2..4.5/3",
+    };
+    struct gcb_value_list v;
+    struct gcb_vary vary;
+    struct gcb_diag diag;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(unread) / sizeof(unread[0]); i++) {
+        memset(&diag, 0, sizeof(diag));
+        assert_int_equal(gcb_vary_parse(&vary, unread[i], &diag), GCB_E_INVALID);
+        assert_non_null(strstr(diag.text, "--vary"));
+    }
+    for (size_t i = 0; i < sizeof(unfit) / sizeof(unfit[0]); i++) {
+        memset(&diag, 0, sizeof(diag));
+        assert_int_equal(gcb_vary_parse(&vary, unfit[i], &diag), 0);
+        assert_int_equal(gcb_vary_values(&v, &vary, row("fft", vary.key), &diag), GCB_E_INVALID);
+        assert_true(diag.text[0]);
+        gcb_value_list_fini(&v);
+    }
+}
+
+/* A key or value of any length. */
+static void test_long(void **state)
+{
+    char text[4000];
+    struct gcb_vary vary;
+    struct gcb_value_list v;
+
+    (void)state;
+    for (size_t n = 1; n < sizeof(text); n *= 3) {
+        memset(text, 'x', sizeof(text));
+        snprintf(text + n, sizeof(text) - n, "=1");
+        assert_int_equal(gcb_vary_parse(&vary, text, NULL), n < 64 ? 0 : GCB_E_INVALID);
+    }
+    memset(text, '9', sizeof(text));
+    memcpy(text, "theta=", 6);
+    text[3000] = '\0';
+    assert_int_equal(gcb_vary_parse(&vary, text, NULL), 0);
+    assert_int_equal(gcb_vary_values(&v, &vary, row("fft", "theta"), NULL), GCB_E_INVALID);
+    gcb_value_list_fini(&v);
+}
+
+/* ---- combinations ---- */
 
 #define MAX 8
 
@@ -68,7 +198,7 @@ static void test_all_combinations(void **state)
                         "fft:theta=0.2,bits=4,index=u32 fft:theta=0.2,bits=4,index=golomb");
 }
 
-/* theta has no meaning where a threshold selects: one setting, not two. */
+/* theta has no meaning if a threshold selects: then there is one setting, not two. */
 static void test_without_a_meaning(void **state)
 {
     (void)state;
@@ -78,8 +208,8 @@ static void test_without_a_meaning(void **state)
     assert_string_equal(expand(LIST("sparse"), LIST("theta=0.1,0.10,0.1e0")), "sparse:theta=0.1");
 }
 
-/* What a method does not take is a setting like the others, as long as one stands: a run says why. */
-static void test_some_do_not_stand(void **state)
+/* Settings that a method refuses are listed too if at least one is valid: a run reports why. */
+static void test_some_are_refused(void **state)
 {
     (void)state;
     assert_string_equal(expand(LIST("range"), LIST("bits=4,8", "mantissa=3,6")),
@@ -100,9 +230,9 @@ static void refused(const char *const *methods, const char *const *vary, const c
 static void test_refusals(void **state)
 {
     (void)state;
-    refused(LIST("topk"), LIST("bucket=64"), "no method given has that");
+    refused(LIST("topk"), LIST("bucket=64"), "no method given has this parameter");
     refused(LIST("topk"), LIST("thata=0.5"), "did you mean 'theta'?");
-    refused(LIST("topk"), LIST("bits=3"), "or a use for it");
+    refused(LIST("topk"), LIST("bits=3"), "or uses it with its other values");
     refused(LIST("topk"), LIST("theta=0.1", "theta=0.2"), "given twice");
     refused(LIST("topk"), LIST("theta=0.1", "density=0.2"), "given twice");
     refused(LIST("topk:theta=0.5"), LIST("theta=0.1"), "given twice");
@@ -113,7 +243,7 @@ static void test_refusals(void **state)
     refused(LIST("range:bits=8"), LIST("mantissa=8,9"), "does not fit");
 }
 
-/* By default a sweep takes what has parameters; of a codec with presets, the presets. */
+/* By default a sweep takes the methods that have parameters, and the presets of a codec instead of the codec. */
 static void test_defaults(void **state)
 {
     static const char *const taken[] = {"range", "qsgd", "topk", "dgc"};
@@ -134,10 +264,18 @@ static void test_defaults(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_nothing_varied),    cmocka_unit_test(test_each_takes_what_it_has),
-        cmocka_unit_test(test_all_combinations),  cmocka_unit_test(test_some_do_not_stand),
-        cmocka_unit_test(test_without_a_meaning), cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_nothing_varied),
+        cmocka_unit_test(test_each_takes_what_it_has),
+        cmocka_unit_test(test_all_combinations),
+        cmocka_unit_test(test_some_are_refused),
+        cmocka_unit_test(test_without_a_meaning),
+        cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_defaults),
+        cmocka_unit_test(test_lists),
+        cmocka_unit_test(test_even_steps),
+        cmocka_unit_test(test_hostile),
+        cmocka_unit_test(test_steps_of_the_logarithm),
+        cmocka_unit_test(test_long),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

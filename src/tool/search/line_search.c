@@ -1,0 +1,249 @@
+#include "src/tool/search/line_search.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "src/lib/base/text.h"
+
+/* The figures that can be matched, as users name them, and the range of targets. */
+static const struct kind {
+    const char *name;
+    enum gcb_field field;
+    bool at_most, rises, size;
+    double above, up_to;
+} kinds[] = {
+    {.name = "rel_l2", .field = GCB_FIELD_REL_L2, .at_most = true, .up_to = 1e6},
+    {.name = "cosine", .field = GCB_FIELD_COSINE, .rises = true, .above = -1.0, .up_to = 1.0},
+    {.name = "ratio", .field = GCB_FIELD_RATIO, .up_to = 1e12},
+    {.name = "bits",
+     .field = GCB_FIELD_BITS_PER_ELEMENT,
+     .at_most = true,
+     .rises = true,
+     .up_to = 1e6},
+    {.name = "wire_bytes",
+     .field = GCB_FIELD_WIRE_BYTES,
+     .at_most = true,
+     .rises = true,
+     .size = true,
+     .up_to = 1e18},
+};
+#define KINDS (sizeof(kinds) / sizeof(kinds[0]))
+
+/* a minimum this near to an end, as 1 / END_SHARE of the line, is not looked for */
+#define END_SHARE 64
+/* gaps of so few positions are searched even if the values at both ends are equal */
+#define SHORT_GAP 16
+
+static const struct kind *find_kind(const char *name)
+{
+    for (size_t i = 0; i < KINDS; i++)
+        if (strcmp(kinds[i].name, name) == 0 || strcmp(gcb_field_name(kinds[i].field), name) == 0)
+            return &kinds[i];
+    return NULL;
+}
+
+static bool parse_target(double *out, const struct kind *kind, const char *text)
+{
+    uint64_t bytes = 0;
+
+    if (kind->size ? !gcb_parse_size(text, &bytes) : !gcb_parse_real(text, out))
+        return false;
+    if (kind->size)
+        *out = (double)bytes;
+    return *out > kind->above && *out <= kind->up_to;
+}
+
+int gcb_match_goal_parse(struct gcb_match_goal *out, const char *text, struct gcb_diag *diag)
+{
+    const size_t n = strcspn(text, "=");
+    const struct kind *kind;
+    char name[32], shown[64], low[32], high[32];
+
+    gcb_escape(shown, sizeof(shown), text);
+    snprintf(name, sizeof(name), "%.*s", (int)(n < sizeof(name) ? n : sizeof(name)), text);
+    kind = find_kind(name);
+    if (text[n] == '\0' && kind)
+        return gcb_diag_set(diag, GCB_E_INVALID,
+                            "--match %s lacks its target: --match rel_l2=0.4, for example", shown);
+    if (text[n] != '=' || !kind)
+        return gcb_diag_set(
+            diag, GCB_E_INVALID,
+            "--match takes rel_l2=, cosine=, ratio=, bits= or wire_bytes=, not '%s'", shown);
+    *out = (struct gcb_match_goal){
+        .field = kind->field,
+        .figure = gcb_tally_figure(kind->field),
+        .at_most = kind->at_most,
+        .rises = kind->rises,
+    };
+    if (parse_target(&out->target, kind, text + n + 1))
+        return 0;
+    return gcb_diag_set(diag, GCB_E_INVALID, "--match %s: a %s above %s, at most %s", shown,
+                        kind->size ? "size" : "number", gcb_real_text(low, kind->above),
+                        gcb_real_text(high, kind->up_to));
+}
+
+bool gcb_match_meets(const struct gcb_match_goal *goal, double value)
+{
+    return goal->at_most ? value <= goal->target : value >= goal->target;
+}
+
+void gcb_line_search_init(struct gcb_line_search *s, const struct gcb_match_goal *goal,
+                          uint64_t count)
+{
+    memset(s, 0, sizeof(*s));
+    s->goal = goal;
+    s->count = count;
+}
+
+/* Converts a position to its rank and back. Rank 0 is the least likely to meet the goal: the smallest messages for a limit on
+ * the error, the largest for a limit on the size. */
+static uint64_t convert_rank(const struct gcb_line_search *s, uint64_t position)
+{
+    return s->goal->at_most != s->goal->rises ? position : s->count - 1 - position;
+}
+
+/* The lowest rank seen that meets the goal; seen_count: none does. */
+static size_t first_met(const struct gcb_line_search *s)
+{
+    size_t i = 0;
+
+    while (i < s->seen_count && !gcb_match_meets(s->goal, s->seen[i].value))
+        i++;
+    return i;
+}
+
+static double distance(const struct gcb_line_search *s, size_t i)
+{
+    const double d = fabs(s->seen[i].value - s->goal->target);
+
+    return isnan(d) ? (double)INFINITY : d;
+}
+
+static size_t find_nearest(const struct gcb_line_search *s)
+{
+    size_t best = 0;
+
+    for (size_t i = 1; i < s->seen_count; i++)
+        if (distance(s, i) < distance(s, best))
+            best = i;
+    return best;
+}
+
+static bool is_near(const struct gcb_line_search *s, double a, double b)
+{
+    return fabs(a - b) <= GCB_LINE_NEAR * fabs(s->goal->target);
+}
+
+static uint64_t midpoint(const struct gcb_line_point *low, const struct gcb_line_point *high)
+{
+    return low->at + (high->at - low->at) / 2;
+}
+
+static size_t ask_grid(const struct gcb_line_search *s, uint64_t *out)
+{
+    const uint64_t n = s->count < GCB_LINE_ASKS ? s->count : GCB_LINE_ASKS;
+
+    for (uint64_t i = 0; i < n; i++)
+        out[i] =
+            n > 1 ? i * ((s->count - 1) / (n - 1)) + i * ((s->count - 1) % (n - 1)) / (n - 1) : 0;
+    return n;
+}
+
+/* Bisects between the first point that meets the goal and the one below it. */
+static size_t ask_between(const struct gcb_line_search *s, size_t met, uint64_t *out)
+{
+    const struct gcb_line_point *high = &s->seen[met], *low = high - 1;
+
+    if (met == 0 || high->at - low->at == 1 || is_near(s, high->value, s->goal->target))
+        return 0;
+    out[0] = midpoint(low, high);
+    return 1;
+}
+
+/* Bisects between two neighbours, of which the nearest is one; not if the other is far away and as near (`other`). */
+static size_t ask_beside(const struct gcb_line_search *s, size_t low, double other, uint64_t *out)
+{
+    const struct gcb_line_point *p = &s->seen[low];
+    const uint64_t gap = p[1].at - p[0].at;
+
+    if (gap <= 1 || (gap > SHORT_GAP && is_near(s, other, s->seen[find_nearest(s)].value)))
+        return 0;
+    out[0] = midpoint(&p[0], &p[1]);
+    return 1;
+}
+
+/* The nearest is an end of the line. Looks for a minimum beside it. */
+static size_t ask_near_end(const struct gcb_line_search *s, size_t best, uint64_t *out)
+{
+    const struct gcb_line_point *p = &s->seen[best ? best - 1 : 0];
+
+    if (s->seen_count < 2 || p[1].at - p[0].at <= s->count / END_SHARE)
+        return 0;
+    return ask_beside(s, best ? best - 1 : 0, p[best ? 0 : 1].value, out);
+}
+
+/* Nothing meets the goal. Looks for the minimum on both sides of the nearest. */
+static size_t ask_around(const struct gcb_line_search *s, uint64_t *out)
+{
+    const size_t best = find_nearest(s);
+    size_t n;
+
+    if (best == 0 || best + 1 >= s->seen_count)
+        return ask_near_end(s, best, out);
+    n = ask_beside(s, best - 1, s->seen[best - 1].value, out);
+    return n + ask_beside(s, best, s->seen[best + 1].value, out + n);
+}
+
+size_t gcb_line_search_ask(const struct gcb_line_search *s, uint64_t position[GCB_LINE_ASKS])
+{
+    const size_t met = first_met(s);
+    size_t n;
+
+    if (s->seen_count == 0)
+        n = ask_grid(s, position);
+    else if (s->seen_count + 2 > GCB_LINE_SEEN)
+        n = 0;
+    else
+        n = met < s->seen_count ? ask_between(s, met, position) : ask_around(s, position);
+    for (size_t i = 0; i < n; i++)
+        position[i] = convert_rank(s, position[i]);
+    return n;
+}
+
+void gcb_line_search_tell(struct gcb_line_search *s, uint64_t position, double value, double error)
+{
+    const struct gcb_line_point point = {convert_rank(s, position), value, error};
+    size_t i = s->seen_count++;
+
+    for (; i > 0 && s->seen[i - 1].at > point.at; i--)
+        s->seen[i] = s->seen[i - 1];
+    s->seen[i] = point;
+}
+
+static bool is_monotonic(const struct gcb_line_search *s)
+{
+    for (size_t i = 1; i < s->seen_count; i++) {
+        const double from = s->seen[i - 1].value, to = s->seen[i].value;
+
+        if (!(s->goal->at_most ? to <= from : to >= from))
+            return false;
+    }
+    return true;
+}
+
+void gcb_line_search_result(struct gcb_line_found *out, const struct gcb_line_search *s)
+{
+    const size_t met = first_met(s);
+    const struct gcb_line_point *p = &s->seen[met < s->seen_count ? met : find_nearest(s)];
+
+    out->position = convert_rank(s, p->at);
+    out->value = p->value;
+    out->reached = met < s->seen_count;
+    out->beyond = out->reached && met > 0 ? p[-1].value : (double)NAN;
+    out->monotonic = is_monotonic(s);
+    out->least = (double)INFINITY;
+    for (size_t i = 0; i < s->seen_count; i++)
+        if (gcb_match_meets(s->goal, s->seen[i].value) && s->seen[i].error < out->least)
+            out->least = s->seen[i].error;
+}
