@@ -40,8 +40,8 @@ def meets(row, value):
 
 
 def beyond(row):
-    """The setting that would be better and must not do, or None where the row says enough by itself. Error limits are
-    kept by the smallest message that does, size limits by the largest."""
+    """The next better setting, which must not meet the target; None if the figure is so near to the target that the search
+    ended early. The best setting within a limit on the error has the smallest messages, within a limit on size the largest."""
     by, field = row["match_by"], row["match_field"]
     if by is None or abs(row[field] - row["match_target"]) <= 1.001e-3 * abs(row["match_target"]):
         return None
@@ -56,7 +56,9 @@ def check_matches(gcbench, options, rows):
         value = row[row["match_field"]]
         assert row["match_reached"] is meets(row, value), row["spec"]
         assert row["match_reached"] or row["match_note"], row["spec"]
+        assert row["match_beyond"] is None or not meets(row, row["match_beyond"]), row["spec"]
         if row["match_reached"] and beyond(row):
+            assert row["match_beyond"] is not None, row["spec"]
             edges.append(row)
     for row, other in zip(edges, compress(gcbench, options, [beyond(row) for row in edges])):
         assert not meets(row, other[row["match_field"]]), (row["spec"], other["spec"], other[row["match_field"]])

@@ -7,6 +7,7 @@
 #include "src/lib/base/text.h"
 
 /* The figures that can be matched, as users name them, and the range of targets. */
+/* clang-format off */
 static const struct kind {
     const char *name;
     enum gcb_field field;
@@ -16,18 +17,12 @@ static const struct kind {
     {.name = "rel_l2", .field = GCB_FIELD_REL_L2, .at_most = true, .up_to = 1e6},
     {.name = "cosine", .field = GCB_FIELD_COSINE, .rises = true, .above = -1.0, .up_to = 1.0},
     {.name = "ratio", .field = GCB_FIELD_RATIO, .up_to = 1e12},
-    {.name = "bits",
-     .field = GCB_FIELD_BITS_PER_ELEMENT,
-     .at_most = true,
-     .rises = true,
+    {.name = "bits", .field = GCB_FIELD_BITS_PER_ELEMENT, .at_most = true, .rises = true,
      .up_to = 1e6},
-    {.name = "wire_bytes",
-     .field = GCB_FIELD_WIRE_BYTES,
-     .at_most = true,
-     .rises = true,
-     .size = true,
-     .up_to = 1e18},
+    {.name = "wire_bytes", .field = GCB_FIELD_WIRE_BYTES, .at_most = true, .rises = true,
+     .size = true, .up_to = 1e18},
 };
+/* clang-format on */
 #define KINDS (sizeof(kinds) / sizeof(kinds[0]))
 
 /* a minimum this near to an end, as 1 / END_SHARE of the line, is not looked for */

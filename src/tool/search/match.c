@@ -290,6 +290,7 @@ static void put_match(struct gcb_row *row, const struct gcb_match_search *s,
     gcb_row_text(row, GCB_FIELD_MATCH_FIELD, gcb_field_name(s->goal->field));
     gcb_row_real(row, GCB_FIELD_MATCH_TARGET, s->goal->target);
     gcb_row_bool(row, GCB_FIELD_MATCH_REACHED, gcb_match_meets(s->goal, value));
+    gcb_row_real(row, GCB_FIELD_MATCH_BEYOND, whole && measured ? s->found.beyond : (double)NAN);
     gcb_row_text(row, GCB_FIELD_MATCH_BY, s->axis.param ? s->axis.param->name : NULL);
     gcb_row_u64(row, GCB_FIELD_MATCH_EVALUATIONS, s->line.seen_count);
     if (whole && measured) {
