@@ -8,7 +8,7 @@
 #include "src/lib/base/text.h"
 #include "src/tool/base/units.h"
 #include "src/tool/print/number.h"
-#include "src/tool/verify/promises_device.h"
+#include "src/tool/verify/device_backend.h"
 #include "src/tool/verify/verify.h"
 
 struct verify_own {
@@ -281,7 +281,7 @@ static int run(struct verify *v, struct gcb_diag *diag)
 {
     const struct gcb_verify_observer observer = {on_check, on_note, on_progress, session_stop, v};
     const struct opt_message *m = &v->o->message;
-    const struct gcb_promise_trip device = gcb_promise_device(&v->s.backend.gpu);
+    const struct gcb_promise_backend device = gcb_promise_device_backend(&v->s.backend.gpu);
     const struct gcb_verify_config config = {
         .source = v->s.source,
         .layout = &v->s.layout,
@@ -294,7 +294,7 @@ static int run(struct verify *v, struct gcb_diag *diag)
         .output_layers = {m->output_layer.items, m->output_layer.count},
         .all = v->o->own.all,
         .budget = v->o->own.budget,
-        .trip = v->s.backend.gpu.module ? &device : NULL,
+        .backend = v->s.backend.gpu.module ? &device : NULL,
     };
     int err;
 

@@ -15,6 +15,7 @@
 #include <cmocka.h>
 
 #include "src/lib/codec/coder.h"
+#include "src/tool/verify/error_rules.h"
 #include "tests/contract/cases.h"
 #include "tests/kernels/check.h"
 
@@ -174,6 +175,37 @@ static void parts_add_up(struct trip *t)
     assert_true(t->length <= parts.header_bytes + t->n * sizeof(float)); /* nothing expands */
 }
 
+struct compared {
+    const struct gcb_method *m;
+    const float *x, *y;
+};
+
+static void element_is_near(void *ctx, uint64_t i, const struct gcb_element_error *e)
+{
+    const struct compared *c = ctx;
+    const double error = fabs((double)c->x[i] - (double)c->y[i]);
+    const double slack =
+        gcb_error_rule_of(c->m->codec)->drawn ? gcb_element_slack(c->x[i], e) : 0.0;
+    char spec[256];
+
+    if (error > e->most + slack)
+        fail_msg("%s: element %llu, %.9g, comes back as %.9g; its error rule, \"%s\" in "
+                 "src/tool/verify/error_rules.c, allows an error of %.9g",
+                 gcb_method_spec(spec, sizeof(spec), c->m, GCB_SPEC_FULL), (unsigned long long)i,
+                 (double)c->x[i], (double)c->y[i], c->m->codec->error_rule, e->most);
+}
+
+/* No element is farther from the original than its codec's error rule says. */
+static void error_rule_holds(const struct gcb_method *m, const struct trip *t, const float *x)
+{
+    const struct gcb_error_rule *rule = gcb_error_rule_of(m->codec);
+    const struct gcb_rule_input in = {m, x, t->n, t->message, t->length};
+    struct compared compared = {m, x, t->back};
+
+    if (rule && !(t->message[5] & GCB_WIRE_STORED))
+        assert_true(rule->visit(&in, element_is_near, &compared));
+}
+
 static void error_is_bounded(const struct gcb_method *m, const struct trip *t, const float *x)
 {
     double error = 0.0, norm = 0.0;
@@ -204,6 +236,7 @@ static void round_trip(const struct gcb_method *m, const float *x, size_t n, enu
     encode(&a, m, &plain, x, n);
     decode(&a, &plain);
     parts_add_up(&a);
+    error_rule_holds(m, &a, x);
     if (in != IN_HOSTILE)
         error_is_bounded(m, &a, x);
     /* the same again: same bytes; with threads and the best kernels: same bytes, same values */

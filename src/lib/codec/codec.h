@@ -26,16 +26,6 @@ enum gcb_caps {
     GCB_CAP_LIBRARY_MATH = 1u << 5, /* bytes may differ between FFT libraries, plans, devices */
 };
 
-/* Bounds that a codec keeps element by element or on average, beside what its capabilities and stages say:
- * `gcbench verify` checks them (src/tool/verify/promises.h). */
-enum gcb_bound {
-    GCB_BOUND_FP16 = 1u << 0,    /* half precision's relative error */
-    GCB_BOUND_BF16 = 1u << 1,    /* bfloat16's */
-    GCB_BOUND_RANGE = 1u << 2,   /* the range float's; its scale heads the payload */
-    GCB_BOUND_LEVELS = 1u << 3,  /* stochastic rounding to levels of a bucket's norm */
-    GCB_BOUND_TERNARY = 1u << 4, /* stochastic rounding to -s, 0, s */
-};
-
 enum gcb_role { GCB_ROLE_HIDDEN, GCB_ROLE_OUTPUT };
 
 /* What a coder is bound to. Borrowed pointers stay valid as long as the coder. */
@@ -111,10 +101,12 @@ struct gcb_codec {
     const char *guarantee; /* what the method promises, in words */
     uint8_t wire_id;       /* never reused */
     bool cpu_only;         /* no device module has this codec, and device tests leave it out */
-    unsigned caps;
-    unsigned bounds; /* of enum gcb_bound */
-    /* where they depend on parameters (by row); may be NULL */
+    unsigned caps;         /* of enum gcb_caps */
+    /* Instead of caps, if they depend on parameters (values by row); NULL: they do not. */
     unsigned (*caps_of)(const double *value);
+    /* The row of src/tool/verify/error_rules.c that says how far each decoded element may be from the original; NULL:
+     * elements are not rounded one by one. */
+    const char *error_rule;
     const struct gcb_param *params; /* NULL: none */
     /* combinations of values (by row) that make no sense, before any tensor is seen; may be NULL */
     int (*check)(const double *value, struct gcb_diag *diag);

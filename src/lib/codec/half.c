@@ -154,7 +154,7 @@ const struct gcb_codec gcb_codec_fp16 = {
     .source = "IEEE 754 binary16",
     .guarantee =
         "relative error at most 2^-11 for 2^-14 <= |x| <= 65504, absolute at most 2^-25 below",
-    .bounds = GCB_BOUND_FP16,
+    .error_rule = "fp16",
     .wire_id = 2,
     .caps = GCB_CAP_LINEAR,
     .ops = &fp16_ops,
@@ -165,7 +165,7 @@ const struct gcb_codec gcb_codec_bf16 = {
     .summary = "bfloat16: float32's range with 8 bits of precision",
     .source = "bfloat16",
     .guarantee = "relative error at most 2^-8 for normal values below the largest bfloat16",
-    .bounds = GCB_BOUND_BF16,
+    .error_rule = "bf16",
     .wire_id = 3,
     .caps = GCB_CAP_LINEAR,
     .ops = &bf16_ops,

@@ -353,7 +353,7 @@ const struct gcb_codec gcb_codec_qsgd = {
     .guarantee =
         "unbiased; norm=l2: E||x - x'||^2 <= min(d/s^2, sqrt(d)/s) ||x||^2 per bucket of d; "
         "norm=max: <= d/(4 s^2) max^2",
-    .bounds = GCB_BOUND_LEVELS,
+    .error_rule = "levels",
     .wire_id = 5,
     .caps = GCB_CAP_UNBIASED | GCB_CAP_RANDOMISED,
     .params = qsgd_params,

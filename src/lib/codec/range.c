@@ -218,7 +218,7 @@ const struct gcb_codec gcb_codec_range = {
     .source = "Wang et al., HPDC'20 (SuperNeurons), section 3.3",
     .guarantee =
         "relative error below 2^-mantissa for eps <= |x| <= max, error below eps for |x| < eps",
-    .bounds = GCB_BOUND_RANGE,
+    .error_rule = "range",
     .wire_id = 4,
     .params = range_params,
     .check = range_check,

@@ -289,7 +289,7 @@ const struct gcb_codec gcb_codec_terngrad = {
     .summary = "-s, 0 or +s by stochastic rounding, clipped at 2.5 deviations",
     .source = "Wen et al., NIPS 2017 (TernGrad), section 3 and 4.1",
     .guarantee = "without clip: unbiased, E||x - x'||^2 = s ||x||_1 - ||x||^2 with s = max |x|",
-    .bounds = GCB_BOUND_TERNARY,
+    .error_rule = "ternary",
     .wire_id = 6,
     .caps_of = terngrad_caps,
     .params = terngrad_params,

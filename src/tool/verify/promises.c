@@ -1,4 +1,4 @@
-#include "src/tool/verify/promises.h"
+#include "src/tool/verify/error_rules.h"
 
 #include <math.h>
 #include <stdarg.h>
@@ -7,7 +7,7 @@
 
 #include "src/lib/base/alloc.h"
 
-/* ---- making and reading messages ---- */
+/* ---- messages by fresh coders ---- */
 
 static int coders_encode(void *ctx, const struct gcb_promise_job *job, struct gcb_wbuf *out,
                          struct gcb_diag *diag)
@@ -42,60 +42,60 @@ static int coders_decode(void *ctx, const struct gcb_promise_job *job, const voi
     return err;
 }
 
-const struct gcb_promise_trip gcb_promise_coders = {.encode = coders_encode,
+const struct gcb_promise_backend gcb_promise_cpu = {.encode = coders_encode,
                                                     .decode = coders_decode};
 
-/* ---- the bench ---- */
+/* ---- a tensor and a method ---- */
 
-static int find_bound(struct gcb_promise_bench *b, struct gcb_diag *diag)
+static int find_max_message(struct gcb_promise_case *c, struct gcb_diag *diag)
 {
-    struct gcb_coder *c = NULL;
-    const int err = gcb_coder_create(&c, b->job.method, &b->job.config, diag);
+    struct gcb_coder *coder = NULL;
+    const int err = gcb_coder_create(&coder, c->job.method, &c->job.config, diag);
 
     if (!err)
-        b->bound = gcb_coder_bound(c);
-    gcb_coder_destroy(c);
+        c->max_message = gcb_coder_bound(coder);
+    gcb_coder_destroy(coder);
     return err;
 }
 
-int gcb_promise_bench_init(struct gcb_promise_bench *b, const struct gcb_method *method,
-                           const struct gcb_coder_config *config, const struct gcb_step *at,
-                           const float *x, const struct gcb_promise_trip *trip,
-                           struct gcb_diag *diag)
+int gcb_promise_case_init(struct gcb_promise_case *c, const struct gcb_method *method,
+                          const struct gcb_coder_config *config, const struct gcb_step *at,
+                          const float *x, const struct gcb_promise_backend *backend,
+                          struct gcb_diag *diag)
 {
     const uint64_t n = config->env.count, room = n + 2 * GCB_PROMISE_GUARD;
     int err;
 
-    memset(b, 0, sizeof(*b));
-    b->job = (struct gcb_promise_job){method, *config, *at, x, 1};
-    b->trip = trip ? trip : &gcb_promise_coders;
-    b->energy = gcb_promise_energy(x, n);
-    err = find_bound(b, diag);
+    memset(c, 0, sizeof(*c));
+    c->job = (struct gcb_promise_job){method, *config, *at, x, 1};
+    c->backend = backend ? backend : &gcb_promise_cpu;
+    c->energy = gcb_promise_energy(x, n);
+    err = find_max_message(c, diag);
     if (err)
         return err;
-    b->message.cap = b->other.cap = b->bound + 4096; /* room to break the promise in */
-    b->bytes = gcb_alloc_array(2, b->message.cap);
-    b->room = gcb_alloc_array(2 * ((room + 15) / 16 * 16), sizeof(float));
-    if (!b->bytes || !b->room)
-        return gcb_diag_nomem(diag, 2 * b->message.cap + 2 * room * sizeof(float), "a check");
-    b->message.data = b->bytes;
-    b->other.data = b->bytes + b->message.cap;
-    b->y = b->room + GCB_PROMISE_GUARD;
-    b->z = b->y + (room + 15) / 16 * 16;
+    c->message.cap = c->other.cap = c->max_message + 4096; /* a longer message breaks a promise */
+    c->bytes = gcb_alloc_array(2, c->message.cap);
+    c->floats = gcb_alloc_array(2 * ((room + 15) / 16 * 16), sizeof(float));
+    if (!c->bytes || !c->floats)
+        return gcb_diag_nomem(diag, 2 * c->message.cap + 2 * room * sizeof(float), "a check");
+    c->message.data = c->bytes;
+    c->other.data = c->bytes + c->message.cap;
+    c->y = c->floats + GCB_PROMISE_GUARD;
+    c->z = c->y + (room + 15) / 16 * 16;
     return 0;
 }
 
-void gcb_promise_bench_fini(struct gcb_promise_bench *b)
+void gcb_promise_case_fini(struct gcb_promise_case *c)
 {
-    gcb_free(b->bytes);
-    gcb_free(b->room);
-    memset(b, 0, sizeof(*b));
+    gcb_free(c->bytes);
+    gcb_free(c->floats);
+    memset(c, 0, sizeof(*c));
 }
 
-/* A NaN that no arithmetic makes: what stands where a decoder has not written, or should not. */
+/* A NaN that no arithmetic makes. It fills the output and its guards before a decoder runs. */
 #define UNWRITTEN UINT32_C(0x7fc5a5a5)
 
-static void blank(float *y, uint64_t n)
+static void fill_unwritten(float *y, uint64_t n)
 {
     const uint32_t bits = UNWRITTEN;
 
@@ -103,7 +103,7 @@ static void blank(float *y, uint64_t n)
         memcpy(p, &bits, sizeof(bits));
 }
 
-static bool is_blank(const float *p)
+static bool is_unwritten(const float *p)
 {
     uint32_t bits;
 
@@ -114,41 +114,41 @@ static bool is_blank(const float *p)
 static bool check_written(const float *y, uint64_t n, struct gcb_promise_outcome *out)
 {
     for (unsigned i = 1; i <= GCB_PROMISE_GUARD; i++) {
-        if (!is_blank(y - i) || !is_blank(y + n + i - 1)) {
-            gcb_promise_broken(out, NAN, NAN, "decoding wrote outside of the tensor");
+        if (!is_unwritten(y - i) || !is_unwritten(y + n + i - 1)) {
+            gcb_promise_broken(out, NAN, NAN, "decoding wrote outside the tensor");
             return false;
         }
     }
     for (uint64_t i = 0; i < n; i++) {
         if (!isfinite(y[i])) {
             gcb_promise_broken(out, (double)i, NAN, "element %llu %s", (unsigned long long)i,
-                               is_blank(&y[i]) ? "was not written by decoding"
-                                               : "is no finite number any more");
+                               is_unwritten(&y[i]) ? "was not written by decoding"
+                                                   : "came back as an infinity or NaN");
             return false;
         }
     }
     return true;
 }
 
-void gcb_promise_note_failure(struct gcb_promise_bench *b, int err, const struct gcb_diag *why)
+void gcb_promise_note_failure(struct gcb_promise_case *c, int err, const struct gcb_diag *why)
 {
     if (err != GCB_E_NOMEM && err != GCB_E_BACKEND && err != GCB_E_DEVICE &&
-        (err != GCB_E_UNSUPPORTED || !b->trip->device))
+        (err != GCB_E_UNSUPPORTED || !c->backend->device))
         return;
-    b->failure = *why;
-    b->failure.status = err;
+    c->failure = *why;
+    c->failure.status = err;
 }
 
-/* A trip that came to no message, or to no tensor; false. */
-static bool fail(struct gcb_promise_bench *b, int err, const char *words,
-                 const struct gcb_diag *why, struct gcb_promise_outcome *out)
+/* Encoding or decoding failed: says so in `out` and returns false. */
+static bool report_failure(struct gcb_promise_case *c, int err, const char *words,
+                           const struct gcb_diag *why, struct gcb_promise_outcome *out)
 {
     gcb_promise_broken(out, NAN, NAN, "%s: %.150s", words, why->text);
-    gcb_promise_note_failure(b, err, why);
+    gcb_promise_note_failure(c, err, why);
     return false;
 }
 
-static bool send_to(struct gcb_promise_bench *b, const struct gcb_promise_job *job,
+static bool send_to(struct gcb_promise_case *c, const struct gcb_promise_job *job,
                     struct gcb_wbuf *message, float *y, struct gcb_promise_outcome *out)
 {
     const struct gcb_mview view = {y, job->config.env.count};
@@ -159,38 +159,39 @@ static bool send_to(struct gcb_promise_bench *b, const struct gcb_promise_job *j
 
     message->len = 0;
     message->failed = false;
-    err = b->trip->encode(b->trip->ctx, job, message, &diag);
+    err = c->backend->encode(c->backend->ctx, job, message, &diag);
     if (err)
-        return fail(b, err, "does not encode", &diag, out);
-    blank(y, job->config.env.count);
-    err = b->trip->decode(b->trip->ctx, job, message->data, message->len, &view, &b->parts, &diag);
+        return report_failure(c, err, "does not encode", &diag, out);
+    fill_unwritten(y, job->config.env.count);
+    err = c->backend->decode(c->backend->ctx, job, message->data, message->len, &view, &c->parts,
+                             &diag);
     if (err)
-        return fail(b, err, "does not decode", &diag, out);
-    b->stored = !gcb_frame_parse(&frame, &payload, message->data, message->len, NULL) &&
+        return report_failure(c, err, "does not decode", &diag, out);
+    c->stored = !gcb_frame_parse(&frame, &payload, message->data, message->len, NULL) &&
                 frame.flags & GCB_WIRE_STORED;
     return check_written(y, job->config.env.count, out);
 }
 
-bool gcb_promise_send(struct gcb_promise_bench *b, struct gcb_promise_outcome *out)
+bool gcb_promise_send(struct gcb_promise_case *c, struct gcb_promise_outcome *out)
 {
-    return send_to(b, &b->job, &b->message, b->y, out);
+    return send_to(c, &c->job, &c->message, c->y, out);
 }
 
-bool gcb_promise_send_other(struct gcb_promise_bench *b, const struct gcb_promise_job *job,
+bool gcb_promise_send_other(struct gcb_promise_case *c, const struct gcb_promise_job *job,
                             struct gcb_promise_outcome *out)
 {
-    return send_to(b, job, &b->other, b->z, out);
+    return send_to(c, job, &c->other, c->z, out);
 }
 
-bool gcb_promise_send_by(struct gcb_promise_bench *b, const struct gcb_promise_trip *trip,
+bool gcb_promise_send_by(struct gcb_promise_case *c, const struct gcb_promise_backend *backend,
                          struct gcb_promise_outcome *out)
 {
-    const struct gcb_promise_trip *own = b->trip;
+    const struct gcb_promise_backend *own = c->backend;
     bool sent;
 
-    b->trip = trip;
-    sent = send_to(b, &b->job, &b->other, b->z, out);
-    b->trip = own;
+    c->backend = backend;
+    sent = send_to(c, &c->job, &c->other, c->z, out);
+    c->backend = own;
     return sent;
 }
 
@@ -244,9 +245,9 @@ const char *gcb_promise_choice(const struct gcb_method *m, const char *key)
     return "";
 }
 
-double gcb_promise_rounding(const struct gcb_promise_bench *b, const struct gcb_method *m)
+double gcb_promise_rounding(const struct gcb_promise_case *c, const struct gcb_method *m)
 {
-    const double n = (double)b->job.config.env.count;
+    const double n = (double)c->job.config.env.count;
     const char *transform = gcb_promise_choice(m, "transform");
     double length = 0.0;
 
@@ -254,7 +255,7 @@ double gcb_promise_rounding(const struct gcb_promise_bench *b, const struct gcb_
         length = 1.0;
     else if (!gcb_method_value(m, "chunk", &length) || length == 0.0 || length > n)
         length = n;
-    return 2.0 * GCB_PROMISE_STEP * sqrt(n * length / b->energy);
+    return 2.0 * GCB_PROMISE_STEP * sqrt(n * length / c->energy);
 }
 
 double gcb_promise_distance(const float *x, const float *y, uint64_t n)
@@ -278,17 +279,28 @@ double gcb_promise_energy(const float *y, uint64_t n)
     return sum;
 }
 
-const struct gcb_promise *gcb_promise_at(size_t i, const struct gcb_promise_trip *trip)
+/* ---- the rows ---- */
+
+bool gcb_promise_binds(const struct gcb_promise *p, const struct gcb_method *m)
+{
+    const struct gcb_error_rule *rule = gcb_error_rule_of(m->codec);
+
+    return p->binds ? p->binds(m) : rule && &rule->promise == p;
+}
+
+const struct gcb_promise *gcb_promise_at(size_t i, const struct gcb_promise_backend *backend)
 {
     const struct gcb_promise *const groups[] = {
-        gcb_promises_trip,   trip && trip->device ? gcb_promises_device : gcb_promises_cpu,
-        gcb_promises_error,  gcb_promises_sparse,
+        gcb_promises_message, backend && backend->device ? gcb_promises_device : gcb_promises_cpu,
+        gcb_promises_error,   gcb_promises_sparse,
         gcb_promises_random,
     };
+    const struct gcb_error_rule *rule;
 
     for (size_t g = 0; g < sizeof(groups) / sizeof(groups[0]); g++)
         for (const struct gcb_promise *p = groups[g]; p->name; p++)
             if (i-- == 0)
                 return p;
-    return NULL;
+    rule = gcb_error_rule_at(i);
+    return rule ? &rule->promise : NULL;
 }

@@ -4,120 +4,139 @@
 #include "src/lib/codec/coder.h"
 
 /*
- * What methods promise, as checks on a user's own tensor (docs/verify.md). A promise is a row: its claim, its source,
- * which methods it binds (by their capabilities, their codec's `bounds` and their stages, never by name), and how it
- * is looked into. Rows stand in promises_trip.c, promises_error.c, promises_sparse.c and promises_random.c.
+ * What methods promise, checked on a user's own tensor (docs/verify.md). A promise is a row: its name, its claim, its
+ * source, the methods that it binds, and the check. Capabilities, stages and the codec's error rule decide which
+ * methods it binds; names of methods never do.
+ *
+ * Rows about every message are in promises_message.c, about sparsifiers in promises_sparse.c, about draws in
+ * promises_random.c, about errors in promises_error.c. Errors of single elements are rules (error_rules.h).
  */
 
-/* How messages are made and read: fresh coders each time, unless a test stands in between. */
+/* One message to make and to read. */
 struct gcb_promise_job {
     const struct gcb_method *method;
     struct gcb_coder_config config; /* the queue is borrowed; env.count elements at x */
     struct gcb_step at;
     const float *x;
-    unsigned repeats; /* encodes by one coder, of which the last counts */
+    unsigned repeats; /* how often one coder encodes x; the last message counts */
 };
-struct gcb_promise_trip {
-    /* appends the message to `out` */
+
+/* Who makes and reads messages: the CPU's coders, a device, or a test that breaks promises. */
+struct gcb_promise_backend {
+    /* Appends the message to `out`. */
     int (*encode)(void *ctx, const struct gcb_promise_job *job, struct gcb_wbuf *out,
                   struct gcb_diag *diag);
-    /* `parts` may be NULL */
+    /* `parts` may be NULL. */
     int (*decode)(void *ctx, const struct gcb_promise_job *job, const void *message, size_t length,
                   const struct gcb_mview *out, struct gcb_message_parts *parts,
                   struct gcb_diag *diag);
     void *ctx;
-    bool
-        device; /* it is a device's: what is promised of those is looked into, and of CPUs is not */
+    bool device; /* promises about devices are checked, and promises about CPUs are not */
 };
-extern const struct gcb_promise_trip gcb_promise_coders;
+extern const struct gcb_promise_backend gcb_promise_cpu; /* fresh coders for each message */
 
-/* A tensor, what it is coded by, and room to do it in. */
-struct gcb_promise_bench {
+/* A tensor and a method, with the buffers that the checks need. */
+struct gcb_promise_case {
     struct gcb_promise_job job;
-    const struct gcb_promise_trip *trip;
-    double energy;  /* sum of x^2 */
-    uint64_t bound; /* the longest message its coder promises */
+    const struct gcb_promise_backend *backend;
+    double energy;        /* sum of x^2 */
+    uint64_t max_message; /* the longest message that the coder promises, in bytes */
     struct gcb_wbuf message, other;
-    float *y, *z; /* decoded; GCB_PROMISE_GUARD floats stand before and behind each */
-    float *room;
+    float *y, *z; /* decoded tensors, each between two guards of GCB_PROMISE_GUARD floats */
+    float *floats;
     uint8_t *bytes;
-    /* of the last gcb_promise_send */
+    /* of the last message sent */
     struct gcb_message_parts parts;
     bool stored;
     struct gcb_diag
-        failure; /* status 0: none. What kept a check from being made: memory, the device */
+        failure; /* status not 0: memory or the device failed, so the check says nothing */
 };
 #define GCB_PROMISE_GUARD 16
-#define GCB_PROMISE_RUNS 32                    /* seeds of what is checked by statistics */
-#define GCB_PROMISE_SAMPLE (UINT64_C(1) << 20) /* of the first so many elements */
+#define GCB_PROMISE_RUNS 32                    /* seeds of a statistical check */
+#define GCB_PROMISE_SAMPLE (UINT64_C(1) << 20) /* it takes at most so many elements, the first */
 
 /*
- * `config` has env, source type, kernels and one thread; `trip` NULL: gcb_promise_coders. x has env.count finite elements and is
- * borrowed. GCB_E_NOMEM, or why the method cannot be bound to the tensor.
+ * `config` has env, source type, kernels and one thread. `backend` NULL: gcb_promise_cpu. x has env.count finite
+ * elements and is borrowed. Returns GCB_E_NOMEM, or why the method cannot be bound to the tensor.
  */
-int gcb_promise_bench_init(struct gcb_promise_bench *b, const struct gcb_method *method,
-                           const struct gcb_coder_config *config, const struct gcb_step *at,
-                           const float *x, const struct gcb_promise_trip *trip,
-                           struct gcb_diag *diag);
-void gcb_promise_bench_fini(struct gcb_promise_bench *b); /* zeroed is fine */
+int gcb_promise_case_init(struct gcb_promise_case *c, const struct gcb_method *method,
+                          const struct gcb_coder_config *config, const struct gcb_step *at,
+                          const float *x, const struct gcb_promise_backend *backend,
+                          struct gcb_diag *diag);
+void gcb_promise_case_fini(struct gcb_promise_case *c); /* accepts a zeroed one */
 
-enum gcb_promise_status { GCB_PROMISE_KEPT, GCB_PROMISE_BROKEN, GCB_PROMISE_IDLE };
+enum gcb_promise_status {
+    GCB_PROMISE_KEPT,
+    GCB_PROMISE_BROKEN,
+    GCB_PROMISE_IDLE, /* this tensor cannot show whether the promise is kept */
+};
 struct gcb_promise_outcome {
-    enum gcb_promise_status status; /* IDLE: this tensor says nothing about it */
-    double value, limit; /* what was measured, and the most it may be; NAN where it is no number */
-    char words[200];     /* what is wrong, or why nothing is said; escaped */
+    enum gcb_promise_status status;
+    double value, limit; /* what was measured, and the most it may be; NAN if it is no number */
+    char words[200];     /* what is wrong, or why the check says nothing; escaped */
 };
 
 struct gcb_promise {
     const char *name, *claim, *source;
-    bool (*binds)(const struct gcb_method *m);
-    /* 0 with *out filled, or a negative status: it could not be looked into */
-    int (*check)(struct gcb_promise_bench *b, struct gcb_promise_outcome *out,
+    bool (*binds)(const struct gcb_method *m); /* NULL: a rule's (error_rules.h) */
+    /* 0 and *out is filled, or a negative status: the check could not be made. */
+    int (*check)(struct gcb_promise_case *c, struct gcb_promise_outcome *out,
                  struct gcb_diag *diag);
 };
-/* Of those that say something where `trip` (NULL: the CPU's coders) makes messages; NULL past the end. */
-const struct gcb_promise *gcb_promise_at(size_t i, const struct gcb_promise_trip *trip);
+/* The promises that can be checked with `backend` (NULL: the CPU's coders); NULL past the end. */
+const struct gcb_promise *gcb_promise_at(size_t i, const struct gcb_promise_backend *backend);
+bool gcb_promise_binds(const struct gcb_promise *p, const struct gcb_method *m);
 
 /* ---- for the files of rows ---- */
 
-extern const struct gcb_promise gcb_promises_trip[], gcb_promises_error[], gcb_promises_sparse[],
-    gcb_promises_random[], gcb_promises_cpu[],
-    gcb_promises_device[]; /* each ends with a row without a name */
+/* Each ends with a row without a name. */
+extern const struct gcb_promise gcb_promises_message[], gcb_promises_cpu[], gcb_promises_device[],
+    gcb_promises_error[], gcb_promises_sparse[], gcb_promises_random[];
 
-/* Encodes b->job into b->message and decodes it to b->y; GCB_E_CORRUPT and the like are a broken promise, and `out` says so:
- * returns false then. Where memory or a device failed that is b->failure, and `out` means nothing. */
-bool gcb_promise_send(struct gcb_promise_bench *b, struct gcb_promise_outcome *out);
-/* The same of another job, as large at most, whose outcome is in b->other and b->z. */
-bool gcb_promise_send_other(struct gcb_promise_bench *b, const struct gcb_promise_job *job,
+/* The checks of error rules: each element's error, and the mean of the squared error over seeds. */
+int gcb_promise_check_elements(struct gcb_promise_case *c, struct gcb_promise_outcome *out,
+                               struct gcb_diag *diag);
+int gcb_promise_check_mean(struct gcb_promise_case *c, struct gcb_promise_outcome *out,
+                           struct gcb_diag *diag);
+
+/*
+ * Encodes c->job into c->message and decodes that into c->y. False: nothing came back, and `out` says that a promise
+ * is broken. If memory or a device failed, c->failure is set instead and `out` means nothing.
+ */
+bool gcb_promise_send(struct gcb_promise_case *c, struct gcb_promise_outcome *out);
+/* The same with another job, which is no larger, into c->other and c->z. */
+bool gcb_promise_send_other(struct gcb_promise_case *c, const struct gcb_promise_job *job,
                             struct gcb_promise_outcome *out);
-/* As send_other with b->job, by another trip. */
-bool gcb_promise_send_by(struct gcb_promise_bench *b, const struct gcb_promise_trip *trip,
+/* c->job by another backend, into c->other and c->z. */
+bool gcb_promise_send_by(struct gcb_promise_case *c, const struct gcb_promise_backend *backend,
                          struct gcb_promise_outcome *out);
 
+/* Fill `out` and return 0. */
 int gcb_promise_kept(struct gcb_promise_outcome *out, double value, double limit);
 int gcb_promise_broken(struct gcb_promise_outcome *out, double value, double limit,
                        const char *format, ...) __attribute__((format(printf, 4, 5)));
 int gcb_promise_idle(struct gcb_promise_outcome *out, const char *why);
-/* Kept up to `limit`, else broken with these words. */
+/* Kept if value <= limit, else broken with these words. */
 int gcb_promise_at_most(struct gcb_promise_outcome *out, double value, double limit,
                         const char *words);
 
 /*
- * What rounding near float32's least step, u = 2^-149, may do to a decoded tensor, as a share of its norm: 2u sqrt(n L) over the
- * norm, n elements in transforms of L each (1: none), because kept values stand there 1 / sqrt(L) as large before the inverse
- * makes elements of them. From 1 on nothing need be left, and a promise about energies says nothing.
+ * Float32's least step is u = 2^-149. Rounding to multiples of u may move a decoded tensor by 2u sqrt(n L) / ||x|| of
+ * its norm, which is returned: n elements, in transforms of L elements each (L = 1 without a transform), because the
+ * inverse transform multiplies kept values by sqrt(L). From 1 on nothing of the tensor need be left, and a promise
+ * about energies says nothing.
  */
-double gcb_promise_rounding(const struct gcb_promise_bench *b, const struct gcb_method *m);
+double gcb_promise_rounding(const struct gcb_promise_case *c, const struct gcb_method *m);
 #define GCB_PROMISE_STEP 0x1p-149
 #define GCB_PROMISE_TINY "so small that rounding to float32's least step may leave nothing"
 
-/* Name of a choice parameter's value, or "" where the method has none of that name. */
+/* Name of a choice parameter's value, or "" if the method has no such parameter. */
 const char *gcb_promise_choice(const struct gcb_method *m, const char *key);
 /* Sum of (x - y)^2, and of y^2, in double. */
 double gcb_promise_distance(const float *x, const float *y, uint64_t n);
 double gcb_promise_energy(const float *y, uint64_t n);
 
-/* Is err one of memory or of the device, and not of the message? Then it is b->failure, with the words of `why`. */
-void gcb_promise_note_failure(struct gcb_promise_bench *b, int err, const struct gcb_diag *why);
+/* If err is about memory or the device and not about the message, c->failure becomes err with the words of `why`. */
+void gcb_promise_note_failure(struct gcb_promise_case *c, int err, const struct gcb_diag *why);
 
 #endif

@@ -1,89 +1,91 @@
 #include <math.h>
 #include <string.h>
 
-#include "src/tool/verify/promises_draws.h"
+#include "src/tool/verify/error_rules.h"
 
 /*
- * What holds on average, over GCB_PROMISE_RUNS seeds. What each element may draw follows from the tensor alone, so means and
- * variances are exact and the rate of false alarms is bounded: a method whose draws are independent and that keeps
- * its word is accused less often than the claim says.
+ * Promises about draws, checked over GCB_PROMISE_RUNS seeds. What each element may become follows from the tensor, so
+ * the means and the variances are exact. A method that draws independently and keeps its promise is accused less often
+ * than the claim says.
  */
 
-/* The first GCB_PROMISE_SAMPLE elements as a tensor of their own, with the r-th seed. */
-static struct gcb_promise_job sample(const struct gcb_promise_bench *b, unsigned r)
+static struct gcb_rule_input input_of(const struct gcb_promise_job *job)
 {
-    struct gcb_promise_job job = b->job;
+    return (struct gcb_rule_input){job->method, job->x, job->config.env.count, NULL, 0};
+}
+
+/* The first GCB_PROMISE_SAMPLE elements as a tensor of their own, with another seed in each run. */
+static struct gcb_promise_job sample_of(const struct gcb_promise_case *c, unsigned run)
+{
+    struct gcb_promise_job job = c->job;
 
     if (job.config.env.count > GCB_PROMISE_SAMPLE) {
         job.config.env.count = GCB_PROMISE_SAMPLE;
         job.config.env.shape = NULL;
         job.config.env.rank = 0;
     }
-    job.config.env.seed = b->job.config.env.seed + r;
+    job.config.env.seed = c->job.config.env.seed + run;
     return job;
 }
 
-/* ---- apart ---- */
+/* ---- draws-apart: seeds, workers and steps draw differently ---- */
 
 static bool draws(const struct gcb_method *m)
 {
-    return m->codec->bounds & (GCB_BOUND_LEVELS | GCB_BOUND_TERNARY);
+    const struct gcb_error_rule *rule = gcb_error_rule_of(m->codec);
+
+    return rule && rule->drawn;
 }
 
-/* Levels nearer to each other than this may be decoded to one value. */
+/* Levels that are nearer to each other may be decoded to the same value. */
 #define LEVELS_APART (4.0 * GCB_PROMISE_STEP)
 
-static void add_places(void *ctx, uint64_t i, const struct gcb_draw *d)
+static void count_difference(void *ctx, uint64_t i, const struct gcb_element_error *e)
 {
     (void)i;
-    *(double *)ctx += d->h >= LEVELS_APART ? 2.0 * d->p * (1.0 - d->p) : 0.0;
+    *(double *)ctx += e->step >= LEVELS_APART ? 2.0 * e->up * (1.0 - e->up) : 0.0;
 }
 
-/* Where two draws should differ in 50 places, none does with a probability below e^-50. */
-#define PLACES 50.0
+/* If two draws are expected to differ in 50 elements, all elements are equal with a probability below e^-50. */
+#define ENOUGH_DIFFERENCES 50.0
 
-static bool same(const float *x, const float *y, uint64_t n)
+static int check_draws_apart(struct gcb_promise_case *c, struct gcb_promise_outcome *out,
+                             struct gcb_diag *diag)
 {
-    return memcmp(x, y, n * sizeof(float)) == 0;
-}
-
-static int draws_apart(struct gcb_promise_bench *b, struct gcb_promise_outcome *out,
-                       struct gcb_diag *diag)
-{
-    const uint64_t n = b->job.config.env.count;
-    struct gcb_promise_job seed = b->job, worker = b->job, step = b->job;
+    const struct gcb_rule_input in = input_of(&c->job);
+    struct gcb_promise_job seed = c->job, worker = c->job, step = c->job;
     const struct gcb_promise_job *const others[] = {&seed, &worker, &step};
     static const char *const words[] = {"seeds", "workers", "steps"};
-    double places = 0.0;
+    double expected = 0.0;
 
     (void)diag;
     seed.config.env.seed++;
     worker.at.worker++;
     step.at.step++;
-    gcb_draws_each(&b->job, add_places, &places);
-    if (places < PLACES)
+    gcb_error_rule_of(in.method->codec)->visit(&in, count_difference, &expected);
+    if (expected < ENOUGH_DIFFERENCES)
         return gcb_promise_idle(out, "too little to draw for");
-    if (!gcb_promise_send(b, out))
+    if (!gcb_promise_send(c, out))
         return 0;
-    if (b->stored)
+    if (c->stored)
         return gcb_promise_idle(out, "sent raw");
     for (size_t i = 0; i < 3; i++) {
-        if (!gcb_promise_send_other(b, others[i], out))
+        if (!gcb_promise_send_other(c, others[i], out))
             return 0;
-        if (same(b->y, b->z, n))
+        if (memcmp(c->y, c->z, in.count * sizeof(float)) == 0)
             return gcb_promise_broken(out, NAN, NAN, "two %s draw the same", words[i]);
     }
     return gcb_promise_kept(out, NAN, NAN);
 }
 
 /*
- * How far a sum of independent terms may be from its mean: by Bernstein's inequality it is farther with a probability of at
- * most 1e-9, whatever the terms' distribution, if their variances add up to `variance` and none is farther than `most` from its
- * own mean.
+ * How far a sum of independent terms may be from its mean. By Bernstein's inequality it is farther with a probability
+ * of at most 1e-9, whatever the distribution, if the variances of the terms add up to `variance` and no term is
+ * farther than `most` from its own mean.
  */
 #define LOG_ALARM 21.42 /* ln(2 / 1e-9) */
 
-static double farthest(double variance, double most)
+static double largest_deviation(double variance, double most)
 {
     const double a = LOG_ALARM * most / 3.0;
 
@@ -92,35 +94,33 @@ static double farthest(double variance, double most)
 
 /* ---- unbiased ---- */
 
-/* The error along a few directions. */
+/* The sum of errors is taken along a few directions. */
 #define DIRECTIONS 4
 
-static void weights(double w[DIRECTIONS], float x)
+static void set_weights(double w[DIRECTIONS], float x)
 {
-    w[0] = (double)x;             /* too short, too long */
-    w[1] = 1.0;                   /* shifted */
-    w[2] = x < 0.0f ? -1.0 : 1.0; /* small ones pulled to zero */
+    w[0] = (double)x;             /* finds tensors that come back too short or too long */
+    w[1] = 1.0;                   /* finds shifted elements */
+    w[2] = x < 0.0f ? -1.0 : 1.0; /* finds small elements that are pulled to zero */
     w[3] = fabs((double)x);
 }
 
 struct directions {
     const float *x;
-    double variance[DIRECTIONS], most[DIRECTIONS], rounding[DIRECTIONS];
+    double variance[DIRECTIONS], most[DIRECTIONS], slack[DIRECTIONS];
     double sum[DIRECTIONS];
 };
 
-static void add_direction(void *ctx, uint64_t i, const struct gcb_draw *d)
+static void add_direction(void *ctx, uint64_t i, const struct gcb_element_error *e)
 {
     struct directions *s = ctx;
     double w[DIRECTIONS];
 
-    weights(w, s->x[i]);
+    set_weights(w, s->x[i]);
     for (size_t k = 0; k < DIRECTIONS; k++) {
-        s->variance[k] += w[k] * w[k] * d->h * d->h * d->p * (1.0 - d->p);
-        s->most[k] = fmax(s->most[k], fabs(w[k]) * d->h);
-        /* float32 shares and levels, draws of 32 bits */
-        s->rounding[k] +=
-            fabs(w[k]) * (0x1p-20 * fabs((double)s->x[i]) + 0x1p-32 * d->h + GCB_PROMISE_STEP);
+        s->variance[k] += w[k] * w[k] * e->step * e->step * e->up * (1.0 - e->up);
+        s->most[k] = fmax(s->most[k], fabs(w[k]) * e->step);
+        s->slack[k] += fabs(w[k]) * gcb_element_slack(s->x[i], e);
     }
 }
 
@@ -129,7 +129,7 @@ static void add_errors(struct directions *s, const float *y, uint64_t n)
     double w[DIRECTIONS];
 
     for (uint64_t i = 0; i < n; i++) {
-        weights(w, s->x[i]);
+        set_weights(w, s->x[i]);
         for (size_t k = 0; k < DIRECTIONS; k++)
             s->sum[k] += w[k] * ((double)y[i] - (double)s->x[i]);
     }
@@ -137,29 +137,29 @@ static void add_errors(struct directions *s, const float *y, uint64_t n)
 
 static bool is_unbiased(const struct gcb_method *m)
 {
-    return gcb_method_caps(m) & GCB_CAP_UNBIASED &&
-           m->codec->bounds & (GCB_BOUND_LEVELS | GCB_BOUND_TERNARY);
+    return gcb_method_caps(m) & GCB_CAP_UNBIASED && draws(m);
 }
 
-static int unbiased(struct gcb_promise_bench *b, struct gcb_promise_outcome *out,
-                    struct gcb_diag *diag)
+static int check_unbiased(struct gcb_promise_case *c, struct gcb_promise_outcome *out,
+                          struct gcb_diag *diag)
 {
-    const struct gcb_promise_job first = sample(b, 0);
+    const struct gcb_promise_job first = sample_of(c, 0);
+    const struct gcb_rule_input in = input_of(&first);
     struct directions s = {.x = first.x};
     double worst = 0.0;
 
     (void)diag;
-    gcb_draws_each(&first, add_direction, &s);
-    for (unsigned r = 0; r < GCB_PROMISE_RUNS; r++) {
-        const struct gcb_promise_job job = sample(b, r);
+    gcb_error_rule_of(in.method->codec)->visit(&in, add_direction, &s);
+    for (unsigned run = 0; run < GCB_PROMISE_RUNS; run++) {
+        const struct gcb_promise_job job = sample_of(c, run);
 
-        if (!gcb_promise_send_other(b, &job, out))
+        if (!gcb_promise_send_other(c, &job, out))
             return 0;
-        add_errors(&s, b->z, job.config.env.count);
+        add_errors(&s, c->z, job.config.env.count);
     }
     for (size_t k = 0; k < DIRECTIONS; k++) {
-        const double limit = farthest(GCB_PROMISE_RUNS * s.variance[k], s.most[k]) +
-                             GCB_PROMISE_RUNS * s.rounding[k];
+        const double limit = largest_deviation(GCB_PROMISE_RUNS * s.variance[k], s.most[k]) +
+                             GCB_PROMISE_RUNS * s.slack[k];
 
         if (limit > 0.0)
             worst = fmax(worst, fabs(s.sum[k]) / limit);
@@ -167,112 +167,72 @@ static int unbiased(struct gcb_promise_bench *b, struct gcb_promise_outcome *out
     return gcb_promise_at_most(out, worst, 1.0, "mean error over what chance allows");
 }
 
-/* ---- expected error ---- */
+/* ---- the mean of the squared error ---- */
 
 struct squared {
     double mean, variance, most; /* of the sum of squared errors */
-    double rounding;             /* of it: norms and levels are multiples of float32's least step */
+    double slack;                /* of it: norms and levels are multiples of float32's least step */
 };
 
-static void add_squared(void *ctx, uint64_t i, const struct gcb_draw *d)
+static void add_squared(void *ctx, uint64_t i, const struct gcb_element_error *e)
 {
     struct squared *s = ctx;
-    const double up = d->h * (1.0 - d->p), down = d->h * d->p;
-    const double second = d->h * d->h * d->p * (1.0 - d->p);
+    const double up = e->step * (1.0 - e->up), down = e->step * e->up;
+    const double second = e->step * e->step * e->up * (1.0 - e->up);
+    const double fixed = e->step > 0.0 ? 0.0 : e->most; /* the error of an element without a draw */
 
     (void)i;
-    s->mean += second + d->sure * d->sure;
-    s->variance += d->p * pow(up, 4) + (1.0 - d->p) * pow(down, 4) - second * second;
+    s->mean += second + fixed * fixed;
+    s->variance += e->up * pow(up, 4) + (1.0 - e->up) * pow(down, 4) - second * second;
     s->most = fmax(s->most, fmax(up * up, down * down));
-    s->rounding += GCB_PROMISE_STEP * (3.0 * d->h + 2.0 * d->sure + GCB_PROMISE_STEP);
+    s->slack += GCB_PROMISE_STEP * (3.0 * e->step + 2.0 * fixed + GCB_PROMISE_STEP);
 }
 
-#define CODING 1e-5 /* float32 norms and levels, of the mean */
+#define CODING 1e-5 /* what float32 norms and levels may add, as a share of the mean */
 
-static int judge_mean(struct gcb_promise_bench *b, double bound, struct gcb_promise_outcome *out)
+int gcb_promise_check_mean(struct gcb_promise_case *c, struct gcb_promise_outcome *out,
+                           struct gcb_diag *diag)
 {
-    const struct gcb_promise_job first = sample(b, 0);
+    const struct gcb_promise_job first = sample_of(c, 0);
+    const struct gcb_rule_input in = input_of(&first);
+    const struct gcb_error_rule *rule = gcb_error_rule_of(in.method->codec);
     struct squared s = {0.0, 0.0, 0.0, 0.0};
     double sum = 0.0, limit;
 
-    gcb_draws_each(&first, add_squared, &s);
+    (void)diag;
+    rule->visit(&in, add_squared, &s);
     if (s.mean == 0.0)
         return gcb_promise_idle(out, "every element stands on a level");
-    for (unsigned r = 0; r < GCB_PROMISE_RUNS; r++) {
-        const struct gcb_promise_job job = sample(b, r);
+    for (unsigned run = 0; run < GCB_PROMISE_RUNS; run++) {
+        const struct gcb_promise_job job = sample_of(c, run);
 
-        if (!gcb_promise_send_other(b, &job, out))
+        if (!gcb_promise_send_other(c, &job, out))
             return 0;
-        if (b->stored)
+        if (c->stored)
             return gcb_promise_idle(out, "sent raw");
-        sum += gcb_promise_distance(job.x, b->z, job.config.env.count);
+        sum += gcb_promise_distance(job.x, c->z, job.config.env.count);
     }
-    if (s.mean > bound * (1.0 + 1e-9))
-        return gcb_promise_broken(out, s.mean, bound, "expects %g, above the paper's %g", s.mean,
-                                  bound);
-    limit = farthest(GCB_PROMISE_RUNS * s.variance, s.most) +
-            GCB_PROMISE_RUNS * (CODING * s.mean + 0x1p-32 * s.most + s.rounding);
+    limit = rule->largest_mean ? rule->largest_mean(&in) : INFINITY;
+    if (s.mean > limit * (1.0 + 1e-9))
+        return gcb_promise_broken(out, s.mean, limit, "expects %g, above the paper's %g", s.mean,
+                                  limit);
+    limit = largest_deviation(GCB_PROMISE_RUNS * s.variance, s.most) +
+            GCB_PROMISE_RUNS * (CODING * s.mean + 0x1p-32 * s.most + s.slack);
     return gcb_promise_at_most(
         out, fabs(sum - GCB_PROMISE_RUNS * s.mean) / limit, 1.0,
         "distance of the squared error from its mean over what chance allows");
 }
 
-static bool has_levels(const struct gcb_method *m)
-{
-    return m->codec->bounds & GCB_BOUND_LEVELS;
-}
-
-/* The paper's bound: per bucket of d min(d/s^2, sqrt(d)/s) N^2, or d/(4 s^2) N^2 with the largest as N. */
-static double levels_bound(const struct gcb_promise_job *job)
-{
-    const uint64_t n = job->config.env.count,
-                   bucket = (uint64_t)gcb_draws_number(job->method, "bucket");
-    const double s = gcb_draws_levels(job->method);
-    double bound = 0.0;
-
-    for (uint64_t i = 0; i < n; i += bucket) {
-        const uint64_t d = n - i < bucket ? n - i : bucket;
-        double top = 0.0;
-
-        for (uint64_t k = i; k < i + d; k++)
-            top = fmax(top, fabs((double)job->x[k]));
-        bound += gcb_draws_by_norm(job->method) ? fmin((double)d / (s * s), sqrt((double)d) / s) *
-                                                      gcb_promise_energy(job->x + i, d)
-                                                : (double)d / (4.0 * s * s) * top * top;
-    }
-    return bound;
-}
-
-static int levels_error(struct gcb_promise_bench *b, struct gcb_promise_outcome *out,
-                        struct gcb_diag *diag)
-{
-    const struct gcb_promise_job job = sample(b, 0);
-
-    (void)diag;
-    return judge_mean(b, levels_bound(&job), out);
-}
-
-static bool is_ternary(const struct gcb_method *m)
-{
-    return m->codec->bounds & GCB_BOUND_TERNARY;
-}
-
-static int ternary_error(struct gcb_promise_bench *b, struct gcb_promise_outcome *out,
-                         struct gcb_diag *diag)
-{
-    (void)diag;
-    return judge_mean(b, INFINITY, out);
-}
-
 const struct gcb_promise gcb_promises_random[] = {
-    {"draws-apart", "two seeds, workers or steps draw apart", "docs/method.md", draws, draws_apart},
-    {"unbiased", "the mean over seeds is x (false alarm below 4e-9)", "QSGD, lemma 3.1; TernGrad",
-     is_unbiased, unbiased},
-    {"levels-error",
-     "E||x - x'||^2 = sum (N/s)^2 p(1-p), <= min(d/s^2, sqrt(d)/s) N^2 (false alarm below 1e-9)",
-     "QSGD, lemma 3.1", has_levels, levels_error},
-    {"ternary-error",
-     "E||x - x'||^2 = s ||x||_1 - ||x||^2, and what is clipped (false alarm below 1e-9)",
-     "TernGrad, section 3", is_ternary, ternary_error},
+    {.name = "draws-apart",
+     .claim = "two seeds, workers or steps draw apart",
+     .source = "docs/method.md",
+     .binds = draws,
+     .check = check_draws_apart},
+    {.name = "unbiased",
+     .claim = "the mean over seeds is x (false alarm below 4e-9)",
+     .source = "QSGD, lemma 3.1; TernGrad",
+     .binds = is_unbiased,
+     .check = check_unbiased},
     {.name = NULL},
 };

@@ -16,13 +16,12 @@ struct verify {
     size_t count;
     float *x;
     double start, work, done;
-    bool
-        undelivered; /* a check was made, and the observer could not take it: no fault of the tensor's */
+    bool undelivered; /* the observer failed, not the method or the tensor */
 };
 
-/* ---- which messages ---- */
+/* ---- choosing messages ---- */
 
-static int by_size(const void *a, const void *b)
+static int compare_sizes(const void *a, const void *b)
 {
     const uint64_t x = (*(const struct gcb_message_plan *const *)a)->count;
     const uint64_t y = (*(const struct gcb_message_plan *const *)b)->count;
@@ -30,7 +29,7 @@ static int by_size(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Of `count` sorted ones the first, the middle and the last, each once. */
+/* Moves the first, the middle and the last of a sorted list to its front; returns how many there are. */
 static size_t pick_three(const struct gcb_message_plan **list, size_t count)
 {
     const struct gcb_message_plan *middle = list[count / 2], *last = list[count - 1];
@@ -41,7 +40,7 @@ static size_t pick_three(const struct gcb_message_plan **list, size_t count)
     return count < 3 ? count : 3;
 }
 
-static int choose(struct verify *v, struct gcb_diag *diag)
+static int choose_messages(struct verify *v, struct gcb_diag *diag)
 {
     const struct gcb_layout *layout = v->config->layout;
 
@@ -57,16 +56,17 @@ static int choose(struct verify *v, struct gcb_diag *diag)
             v->chosen[v->count++] = plan;
     }
     if (v->count == 0)
-        return gcb_diag_set(diag, GCB_E_INVALID, "no message to verify: all are empty or dense");
+        return gcb_diag_set(diag, GCB_E_INVALID,
+                            "no message to verify: all are empty, or dense (--dense)");
     if (!v->config->all) {
-        qsort(v->chosen, v->count, sizeof(*v->chosen), by_size);
+        qsort(v->chosen, v->count, sizeof(*v->chosen), compare_sizes);
         v->count = pick_three(v->chosen, v->count);
     }
     return 0;
 }
 
-static void note(const struct verify *v, enum gcb_verify_event event,
-                 const struct gcb_message_plan *plan, size_t method)
+static void send_note(const struct verify *v, enum gcb_verify_event event,
+                      const struct gcb_message_plan *plan, size_t method)
 {
     char name[40];
     const struct gcb_verify_note n = {
@@ -82,7 +82,7 @@ static void note(const struct verify *v, enum gcb_verify_event event,
 
 /* ---- one message ---- */
 
-static bool stopped(struct verify *v)
+static bool must_stop(struct verify *v)
 {
     const struct gcb_verify_observer *o = v->observer;
 
@@ -91,7 +91,7 @@ static bool stopped(struct verify *v)
            (v->config->budget > 0.0 && gcb_clock() - v->start > v->config->budget);
 }
 
-/* *take: may it be looked at? */
+/* *take: false if the message holds infinities or NaNs and is left out. */
 static int read_message(struct verify *v, const struct gcb_message_plan *plan, bool *take,
                         struct gcb_diag *diag)
 {
@@ -111,11 +111,11 @@ static int read_message(struct verify *v, const struct gcb_message_plan *plan, b
     }
     *take = false;
     v->result->left_out++;
-    note(v, GCB_VERIFY_LEFT_OUT, plan, 0);
+    send_note(v, GCB_VERIFY_LEFT_OUT, plan, 0);
     return 0;
 }
 
-static void count(struct gcb_verify_result *r, enum gcb_promise_status status)
+static void count_outcome(struct gcb_verify_result *r, enum gcb_promise_status status)
 {
     r->kept += status == GCB_PROMISE_KEPT;
     r->broken += status == GCB_PROMISE_BROKEN;
@@ -127,13 +127,13 @@ static double weight_of(const struct gcb_message_plan *plan)
     return (double)plan->count + 32768.0;
 }
 
-static size_t bound_promises(const struct gcb_method *m, const struct gcb_promise_trip *trip)
+static size_t count_promises(const struct gcb_method *m, const struct gcb_promise_backend *backend)
 {
     const struct gcb_promise *p;
     size_t n = 0;
 
-    for (size_t i = 0; (p = gcb_promise_at(i, trip)); i++)
-        n += p->binds(m);
+    for (size_t i = 0; (p = gcb_promise_at(i, backend)); i++)
+        n += gcb_promise_binds(p, m);
     return n;
 }
 
@@ -145,36 +145,36 @@ static void show_progress(const struct verify *v, double more)
         o->progress(o->ctx, (v->done + more) / v->work);
 }
 
-static void leave(struct verify *v, const struct gcb_message_plan *plan, size_t method)
+static void note_unreached(struct verify *v, const struct gcb_message_plan *plan, size_t method)
 {
     v->result->unreached++;
-    note(v, GCB_VERIFY_UNREACHED, plan, method);
+    send_note(v, GCB_VERIFY_UNREACHED, plan, method);
 }
 
-static int check_promises(struct verify *v, struct gcb_promise_bench *b,
+static int check_promises(struct verify *v, struct gcb_promise_case *c,
                           struct gcb_verify_check *check, struct gcb_diag *diag)
 {
     const double weight = weight_of(check->plan);
-    const size_t all = bound_promises(b->job.method, b->trip);
+    const size_t all = count_promises(c->job.method, c->backend);
     size_t done = 0;
     int err = 0;
 
-    for (size_t i = 0; !err && (check->promise = gcb_promise_at(i, b->trip)); i++) {
+    for (size_t i = 0; !err && (check->promise = gcb_promise_at(i, c->backend)); i++) {
         double start;
 
-        if (!check->promise->binds(b->job.method))
+        if (!gcb_promise_binds(check->promise, c->job.method))
             continue;
-        if (stopped(v)) {
-            leave(v, check->plan, check->method);
+        if (must_stop(v)) {
+            note_unreached(v, check->plan, check->method);
             return 0;
         }
         start = gcb_clock();
-        err = check->promise->check(b, &check->outcome, diag);
+        err = check->promise->check(c, &check->outcome, diag);
         check->seconds = gcb_clock() - start;
-        if (!err && b->failure.status)
-            err = gcb_diag_set(diag, b->failure.status, "%s", b->failure.text);
+        if (!err && c->failure.status)
+            err = gcb_diag_set(diag, c->failure.status, "%s", c->failure.text);
         if (!err) {
-            count(v->result, check->outcome.status);
+            count_outcome(v->result, check->outcome.status);
             err = v->observer->check(v->observer->ctx, check, diag);
             v->undelivered = err != 0;
         }
@@ -201,30 +201,30 @@ static int check_method(struct verify *v, const struct gcb_message_plan *plan, s
         .name = gcb_plan_name(name, plan, c->source),
         .method = method,
     };
-    struct gcb_promise_bench bench;
+    struct gcb_promise_case subject;
     int err;
 
     gcb_plan_env(&coder.env, name, c->source, plan, &c->output_layers);
-    err = gcb_promise_bench_init(&bench, &c->methods[method], &coder, &at, v->x, c->trip, diag);
+    err = gcb_promise_case_init(&subject, &c->methods[method], &coder, &at, v->x, c->backend, diag);
     if (!err)
-        err = check_promises(v, &bench, &check, diag);
-    gcb_promise_bench_fini(&bench);
+        err = check_promises(v, &subject, &check, diag);
+    gcb_promise_case_fini(&subject);
     if (!err || v->undelivered)
         return err;
     return gcb_plan_explain(err, c->methods[method].name, plan, c->source, diag);
 }
 
-/* What became of a method on a message; that a device does not do it is not an error of the others. */
-static int judge(struct verify *v, const struct gcb_message_plan *plan, size_t method, int err,
-                 const struct gcb_diag *diag)
+/* A method that the device does not have is counted and noted; the other methods go on. */
+static int note_missing(struct verify *v, const struct gcb_message_plan *plan, size_t method,
+                        int err, const struct gcb_diag *diag)
 {
-    const bool device = v->config->trip && v->config->trip->device;
+    const bool device = v->config->backend && v->config->backend->device;
 
     if (!device || (err != GCB_E_BACKEND && err != GCB_E_UNSUPPORTED))
         return err;
     if (!v->result->not_there++ && diag)
         v->result->missing = *diag;
-    note(v, GCB_VERIFY_NOT_THERE, plan, method);
+    send_note(v, GCB_VERIFY_NOT_THERE, plan, method);
     return 0;
 }
 
@@ -238,19 +238,19 @@ static int check_message(struct verify *v, const struct gcb_message_plan *plan,
         return err;
     v->result->messages++;
     for (size_t i = 0; !err && i < v->config->method_count; i++) {
-        if (stopped(v))
-            leave(v, plan, i);
+        if (must_stop(v))
+            note_unreached(v, plan, i);
         else
-            err = judge(v, plan, i, check_method(v, plan, i, diag), diag);
+            err = note_missing(v, plan, i, check_method(v, plan, i, diag), diag);
         v->done += weight_of(plan);
         show_progress(v, 0.0);
     }
     return err;
 }
 
-static int start(struct verify *v, struct gcb_diag *diag)
+static int prepare(struct verify *v, struct gcb_diag *diag)
 {
-    const int err = choose(v, diag);
+    const int err = choose_messages(v, diag);
     uint64_t largest = 1;
 
     if (err)
@@ -270,9 +270,9 @@ int gcb_verify(struct gcb_verify_result *out, const struct gcb_verify_config *co
     int err;
 
     memset(out, 0, sizeof(*out));
-    err = start(&v, diag);
+    err = prepare(&v, diag);
     for (size_t i = 0; !err && i < v.count; i++)
-        note(&v, GCB_VERIFY_CHOSEN, v.chosen[i], 0);
+        send_note(&v, GCB_VERIFY_CHOSEN, v.chosen[i], 0);
     for (size_t i = 0; !err && i < v.count; i++)
         err = check_message(&v, v.chosen[i], diag);
     gcb_free(v.x);

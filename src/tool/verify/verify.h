@@ -7,7 +7,7 @@
 #include "src/tool/trial/rows.h"
 #include "src/tool/verify/promises.h"
 
-/* Every promise that binds a method, on messages of a dump. */
+/* Checks every promise that binds a method, on messages of a dump. */
 struct gcb_verify_config {
     struct gcb_source *source;
     const struct gcb_layout *layout;
@@ -16,36 +16,39 @@ struct gcb_verify_config {
     const struct gcb_kernels *kernels;
     uint64_t seed;
     enum gcb_fft_rigor fft_rigor;
-    enum gcb_nonfinite_policy nonfinite; /* RAW: as SKIP, of the message alone */
+    enum gcb_nonfinite_policy
+        nonfinite; /* RAW acts as SKIP: a raw message keeps no promise of the method */
     struct gcb_output_layers output_layers;
     bool
-        all; /* messages; else the smallest, a middle and the largest of the first step and worker */
-    double budget; /* seconds, asked between checks; 0: none */
-    const struct gcb_promise_trip
-        *trip; /* NULL: the coders themselves; else messages are made and read by it */
+        all; /* all messages; else the smallest, a middle and the largest of the first step and worker */
+    double budget; /* seconds, looked at before each check; 0: no limit */
+    const struct gcb_promise_backend *backend; /* NULL: the CPU's coders */
 };
 
 struct gcb_verify_check {
     const struct gcb_message_plan *plan;
-    const char *file, *name; /* of the message's first tensor, of the message; escape them */
+    const char *file; /* of the message's first tensor; not escaped */
+    const char *name; /* of the message; not escaped */
     size_t method;
     const struct gcb_promise *promise;
     struct gcb_promise_outcome outcome;
     double seconds;
 };
-/* What is looked at, before any check, and what is not. */
+
+/* Notes tell which messages will be checked, before any check, and what was not checked. */
 enum gcb_verify_event {
-    GCB_VERIFY_CHOSEN,
+    GCB_VERIFY_CHOSEN,    /* the message will be checked */
     GCB_VERIFY_LEFT_OUT,  /* it holds infinities or NaNs */
-    GCB_VERIFY_NOT_THERE, /* the device does not do the method on it, or lacks a library */
-    GCB_VERIFY_UNREACHED, /* the budget, or an interruption, came before the method's last check on it */
+    GCB_VERIFY_NOT_THERE, /* the device does not have the method, or lacks a library for it */
+    GCB_VERIFY_UNREACHED, /* the budget ended, or the user interrupted, before the method's last check */
 };
 struct gcb_verify_note {
     enum gcb_verify_event event;
     const struct gcb_message_plan *plan;
-    const char *name; /* of the message; escape it */
-    size_t method;    /* of NOT_THERE and UNREACHED */
+    const char *name; /* of the message; not escaped */
+    size_t method;    /* for NOT_THERE and UNREACHED */
 };
+
 struct gcb_verify_observer {
     int (*check)(void *ctx, const struct gcb_verify_check *check, struct gcb_diag *diag);
     void (*note)(void *ctx, const struct gcb_verify_note *note); /* may be NULL */
@@ -56,19 +59,21 @@ struct gcb_verify_observer {
 
 struct gcb_verify_result {
     uint64_t messages, kept, broken, idle;
-    uint64_t left_out; /* messages with infinities and NaNs */
-    uint64_t
-        unreached; /* pairs of message and method that the budget, or an interruption, cut off */
-    uint64_t not_there; /* pairs that the device does not do; the others are checked all the same */
-    struct gcb_diag missing; /* the first of them in words */
+    uint64_t left_out;       /* messages with infinities or NaNs */
+    uint64_t unreached;      /* pairs of message and method that were not checked to the end */
+    uint64_t not_there;      /* pairs of message and method that the device does not have */
+    struct gcb_diag missing; /* why, for the first of these */
     bool interrupted;
 };
-/* GCB_E_NONFINITE under GCB_POLICY_ERROR; GCB_E_INVALID: no message to look at. GCB_E_DEVICE, GCB_E_NOMEM: the
- * trip failed, so that nothing can be said of the method. */
+
+/*
+ * GCB_E_INVALID: there is no message to check. GCB_E_NONFINITE: a message holds infinities or NaNs, and the policy is
+ * GCB_POLICY_ERROR. GCB_E_DEVICE, GCB_E_NOMEM: the device or memory failed, which says nothing about the method.
+ */
 int gcb_verify(struct gcb_verify_result *out, const struct gcb_verify_config *config,
                const struct gcb_verify_observer *observer, struct gcb_diag *diag);
 
-/* A row of `promise`. */
+/* A row of record `promise`. */
 void gcb_verify_row(struct gcb_row *row, const struct gcb_rows_setting *setting,
                     const struct gcb_method *method, const struct gcb_verify_check *check);
 extern const char *const gcb_promise_status_names[]; /* kept, broken, idle */

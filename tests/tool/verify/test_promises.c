@@ -1,6 +1,8 @@
 /*
- * Promises: kept by every method on odd tensors and over many seeds, and found broken when they are. A coder stands between
- * the checks and the real ones that breaks one promise at a time.
+ * Promises: every method keeps them on odd tensors and over many seeds, and every check finds a broken one. A backend
+ * stands between the checks and the real coders and breaks one promise at a time.
+ *
+ *   test_promises VERIFY.md    also looks for a row of each promise in that page
  */
 #include <math.h>
 #include <setjmp.h>
@@ -14,7 +16,7 @@
 
 #include "src/lib/base/alloc.h"
 #include "src/tool/dump/synthetic.h"
-#include "src/tool/verify/promises.h"
+#include "src/tool/verify/error_rules.h"
 
 #define N 5000
 
@@ -71,7 +73,7 @@ static int encode(void *ctx, const struct gcb_promise_job *job, struct gcb_wbuf 
         mine.at.worker = 0;
     if (s->fault == ONE_SEED)
         mine.config.env.seed = 1;
-    err = gcb_promise_coders.encode(NULL, &mine, out, diag);
+    err = gcb_promise_cpu.encode(NULL, &mine, out, diag);
     s->calls++;
     if (s->fault == DEVICE_FAILS)
         return gcb_diag_set(diag, GCB_E_DEVICE, "a fault");
@@ -141,7 +143,7 @@ static int decode(void *ctx, const struct gcb_promise_job *job, const void *mess
     struct saboteur *s = ctx;
     const float first = out->data[0];
     const size_t real = s->fault == TOO_LONG ? own_length(message, length) : length;
-    int err = gcb_promise_coders.decode(NULL, job, message, real, out, parts, diag);
+    int err = gcb_promise_cpu.decode(NULL, job, message, real, out, parts, diag);
 
     if (s->fault == FAILS)
         return gcb_diag_set(diag, GCB_E_CORRUPT, "sabotage");
@@ -176,7 +178,7 @@ static void set_up(struct setup *s, const char *spec, uint64_t n, uint64_t seed)
         fail_msg("%s: %s", spec, diag.text);
 }
 
-static const struct gcb_promise_trip on_device = {
+static const struct gcb_promise_backend on_device = {
     .encode = encode, .decode = decode, .device = true};
 
 static const struct gcb_promise *promise(const char *name)
@@ -197,19 +199,19 @@ static enum gcb_promise_status check(const struct gcb_promise *p, const char *sp
                                      uint64_t n, enum fault fault, struct gcb_promise_outcome *out)
 {
     struct saboteur saboteur = {.fault = fault};
-    const struct gcb_promise_trip trip = {.encode = encode, .decode = decode, .ctx = &saboteur};
+    const struct gcb_promise_backend trip = {.encode = encode, .decode = decode, .ctx = &saboteur};
     struct gcb_diag diag = {.status = 0};
-    struct gcb_promise_bench b;
+    struct gcb_promise_case b;
     struct setup s;
 
     set_up(&s, spec, n, 1);
     saboteur.own = &s.kernels;
     assert_int_equal(
-        gcb_promise_bench_init(&b, &s.method, &s.config, &(struct gcb_step){3, 0}, x, &trip, &diag),
+        gcb_promise_case_init(&b, &s.method, &s.config, &(struct gcb_step){3, 0}, x, &trip, &diag),
         0);
-    assert_true(p->binds(&s.method));
+    assert_true(gcb_promise_binds(p, &s.method));
     assert_int_equal(p->check(&b, out, &diag), 0);
-    gcb_promise_bench_fini(&b);
+    gcb_promise_case_fini(&b);
     return out->status;
 }
 
@@ -221,7 +223,7 @@ static void fill(float *x, uint64_t n)
     gcb_synthetic_fill(&laplace, x, n, 7, 0);
 }
 
-/* Ways of breaking each promise, and a method that makes it. */
+/* Ways of breaking each promise, and a method that it binds. Error rules are broken by test_rules. */
 static const struct {
     const char *promise, *method;
     enum fault fault;
@@ -244,8 +246,6 @@ static const struct {
     {"refuses-cut", "topk", TAKES_MORE},
     {"lossless", "identity", NUDGES},
     {"fp16-error", "fp16", NUDGES},
-    {"bf16-error", "bf16", DOUBLES},
-    {"range-error", "range", DOUBLES},
     {"contraction", "topk", NEGATES},
     {"verbatim", "topk", NUDGES},
     {"projection", "topk", SHRINKS},
@@ -258,48 +258,106 @@ static const struct {
     {"largest", "stc", FEWER_KEPT},
     {"largest-bins", "fft", NEGATES},
     {"draws-apart", "qsgd", ONE_WORKER},
-    {"draws-apart", "terngrad", ONE_SEED},
     {"unbiased", "qsgd", SHRINKS},
     {"unbiased", "qsgd", SHIFTS},
     {"unbiased", "terngrad:clip=0", SHRINKS_MUCH},
-    {"levels-error", "qsgd", SCATTERS},
     {"levels-error", "qsgd:norm=l2", SCATTERS},
-    {"ternary-error", "terngrad", SCATTERS},
     {"ternary-error", "terngrad:clip=0", SCATTERS},
 };
 
-/* Each promise, once kept and once for each way of breaking it found out. */
+/* The promise is kept, and its check finds the fault. */
+static void check_both(const char *name, const char *spec, const float *x, enum fault fault)
+{
+    const struct gcb_promise *p = promise(name);
+    struct gcb_promise_outcome out;
+
+    if (check(p, spec, x, N, NONE, &out) != GCB_PROMISE_KEPT)
+        fail_msg("%s of %s: %s", name, spec, out.words);
+    if (check(p, spec, x, N, fault, &out) != GCB_PROMISE_BROKEN)
+        fail_msg("%s of %s: fault %d went unnoticed", name, spec, fault);
+    assert_true(strlen(out.words) > 0);
+}
+
 static void test_broken(void **state)
 {
     float x[N];
 
     (void)state;
     fill(x, N);
-    for (size_t i = 0; i < sizeof(broken) / sizeof(broken[0]); i++) {
-        const struct gcb_promise *p = promise(broken[i].promise);
-        struct gcb_promise_outcome out;
+    for (size_t i = 0; i < sizeof(broken) / sizeof(broken[0]); i++)
+        check_both(broken[i].promise, broken[i].method, x, broken[i].fault);
+}
 
-        if (check(p, broken[i].method, x, N, NONE, &out) != GCB_PROMISE_KEPT)
-            fail_msg("%s of %s: %s", p->name, broken[i].method, out.words);
-        if (check(p, broken[i].method, x, N, broken[i].fault, &out) != GCB_PROMISE_BROKEN)
-            fail_msg("%s of %s: fault %d went unnoticed", p->name, broken[i].method,
-                     broken[i].fault);
-        assert_true(strlen(out.words) > 0);
+/* What an error rule brings: its own promise, and for draws the promises about draws. */
+static void check_rule(const struct gcb_method *m, const float *x)
+{
+    const struct gcb_error_rule *rule = gcb_error_rule_of(m->codec);
+
+    check_both(rule->promise.name, m->name, x, rule->drawn ? SCATTERS : DOUBLES);
+    if (!rule->drawn)
+        return;
+    check_both("draws-apart", m->name, x, ONE_SEED);
+    check_both("draws-apart", m->name, x, ONE_WORKER);
+    if (gcb_method_caps(m) & GCB_CAP_UNBIASED)
+        check_both("unbiased", m->name, x, SHRINKS_MUCH);
+}
+
+/* Every codec's error rule has a row, every row has a codec, and all checks of a rule find faults. */
+static void test_rules(void **state)
+{
+    const struct gcb_error_rule *rule;
+    struct gcb_method m;
+    float x[N];
+
+    (void)state;
+    fill(x, N);
+    for (size_t i = 0; gcb_method_at(&m, i); i++) {
+        const unsigned caps = gcb_method_caps(&m);
+
+        rule = gcb_error_rule_of(m.codec);
+        if (m.codec->error_rule && !rule)
+            fail_msg("codec %s: error_rule \"%s\" has no row in src/tool/verify/error_rules.c",
+                     m.codec->name, m.codec->error_rule);
+        if (caps & GCB_CAP_UNBIASED && !(caps & GCB_CAP_LOSSLESS) && !(rule && rule->drawn))
+            fail_msg("%s claims to be unbiased, which nobody checks: name a drawn error_rule in "
+                     "the descriptor of its codec",
+                     m.name);
+        if (rule)
+            check_rule(&m, x);
+    }
+    for (size_t r = 0; (rule = gcb_error_rule_at(r)); r++) {
+        bool found = false;
+
+        for (size_t i = 0; gcb_method_at(&m, i); i++)
+            found |= gcb_error_rule_of(m.codec) == rule;
+        assert_true(found);
     }
 }
 
-/* Every promise has a row above. */
-static void all_are_broken(const struct gcb_promise_trip *trip)
+/* Is this one of the promises that test_rules breaks? */
+static bool has_rule(const struct gcb_promise *p)
+{
+    const struct gcb_error_rule *rule;
+
+    for (size_t i = 0; (rule = gcb_error_rule_at(i)); i++)
+        if (&rule->promise == p)
+            return true;
+    return false;
+}
+
+/* Every other promise has a row in `broken`. */
+static void all_are_broken(const struct gcb_promise_backend *backend)
 {
     const struct gcb_promise *p;
     size_t count = 0;
 
-    for (; (p = gcb_promise_at(count, trip)); count++) {
-        assert_true(p->claim && p->source && p->binds && p->check);
+    for (; (p = gcb_promise_at(count, backend)); count++) {
+        assert_true(p->claim && p->source && p->check);
         for (size_t i = 0; i < count; i++)
-            assert_string_not_equal(gcb_promise_at(i, trip)->name, p->name);
-        for (size_t i = 0; i <= sizeof(broken) / sizeof(broken[0]); i++) {
-            assert_true(i < sizeof(broken) / sizeof(broken[0]));
+            assert_string_not_equal(gcb_promise_at(i, backend)->name, p->name);
+        for (size_t i = 0; !has_rule(p) && i <= sizeof(broken) / sizeof(broken[0]); i++) {
+            if (i == sizeof(broken) / sizeof(broken[0]))
+                fail_msg("no fault breaks %s: add a row to `broken`", p->name);
             if (strcmp(broken[i].promise, p->name) == 0)
                 break;
         }
@@ -318,53 +376,79 @@ static void test_all_are_broken_once(void **state)
 static void test_device_fails(void **state)
 {
     struct saboteur s = {.fault = DEVICE_FAILS};
-    const struct gcb_promise_trip trip = {
+    const struct gcb_promise_backend trip = {
         .encode = encode, .decode = decode, .ctx = &s, .device = true};
     struct gcb_promise_outcome out;
-    struct gcb_promise_bench b;
+    struct gcb_promise_case b;
     struct setup at;
     float x[N];
 
     (void)state;
     fill(x, N);
     set_up(&at, "fp16", N, 1);
-    assert_int_equal(gcb_promise_bench_init(&b, &at.method, &at.config, &(struct gcb_step){0, 0}, x,
-                                            &trip, NULL),
-                     0);
+    assert_int_equal(
+        gcb_promise_case_init(&b, &at.method, &at.config, &(struct gcb_step){0, 0}, x, &trip, NULL),
+        0);
     assert_int_equal(b.failure.status, 0);
     assert_int_equal(promise("round-trip")->check(&b, &out, NULL), 0);
     assert_int_equal(b.failure.status, GCB_E_DEVICE);
     assert_non_null(strstr(b.failure.text, "a fault"));
-    gcb_promise_bench_fini(&b);
+    gcb_promise_case_fini(&b);
+}
+
+/* docs/verify.md, or NULL. */
+static const char *page;
+
+static void test_page_has_all(void **state)
+{
+    static char text[1 << 16];
+    const struct gcb_promise *p;
+    FILE *in = page ? fopen(page, "r") : NULL;
+
+    (void)state;
+    if (!page)
+        skip();
+    assert_non_null(in);
+    text[fread(text, 1, sizeof(text) - 1, in)] = '\0';
+    fclose(in);
+    for (int device = 0; device < 2; device++) {
+        for (size_t i = 0; (p = gcb_promise_at(i, device ? &on_device : NULL)); i++) {
+            char cell[64];
+
+            snprintf(cell, sizeof(cell), "`%s`", p->name);
+            if (!strstr(text, cell))
+                fail_msg("%s has no row for the promise %s", page, cell);
+        }
+    }
 }
 
 static void all_kept(const char *spec, const float *x, uint64_t n, uint64_t seed)
 {
     const struct gcb_promise *p;
     struct gcb_diag diag = {.status = 0};
-    struct gcb_promise_bench b;
+    struct gcb_promise_case b;
     struct setup s;
 
     set_up(&s, spec, n, seed);
     gcb_method_forget(&s.method);
     assert_int_equal(
-        gcb_promise_bench_init(&b, &s.method, &s.config, &(struct gcb_step){0, 0}, x, NULL, &diag),
+        gcb_promise_case_init(&b, &s.method, &s.config, &(struct gcb_step){0, 0}, x, NULL, &diag),
         0);
     for (size_t i = 0; (p = gcb_promise_at(i, NULL)); i++) {
         struct gcb_promise_outcome out;
 
-        if (!p->binds(&s.method))
+        if (!gcb_promise_binds(p, &s.method))
             continue;
         assert_int_equal(p->check(&b, &out, &diag), 0);
         if (out.status == GCB_PROMISE_BROKEN)
             fail_msg("%s of %s, %llu elements, seed %llu: %s", p->name, spec, (unsigned long long)n,
                      (unsigned long long)seed, out.words);
     }
-    gcb_promise_bench_fini(&b);
+    gcb_promise_case_fini(&b);
 }
 
-/* Where rounding to float32's least step takes some of what is promised, the rest still binds; where it may take all,
- * nothing is said. */
+/* Rounding to float32's least step may break some of a promise: the rest still binds. If it may break all, the check
+ * says nothing. */
 static void test_least_steps(void **state)
 {
     static const struct {
@@ -402,7 +486,7 @@ static void test_least_steps(void **state)
     }
 }
 
-/* Of one element, zeros, one large value, denormals, all equal, of float32's least steps in order and in none. */
+/* Zeros, one large value, denormals, equal elements, and multiples of float32's least step, in order and shuffled. */
 static void test_odd_tensors(void **state)
 {
     static const uint64_t sizes[] = {1, 2, 3, 17, 600};
@@ -426,14 +510,15 @@ static void test_odd_tensors(void **state)
     }
 }
 
-/* Statistics accuse nobody who is innocent: 40 seeds, and settings with few and many levels. */
+/* Statistical checks accuse no method that keeps its promises: 40 seeds, few and many levels, and every method that draws. */
 static void test_no_false_alarm(void **state)
 {
     static const char *const specs[] = {
-        "qsgd",        "qsgd:bits=2,bucket=64", "qsgd:norm=l2,bits=3",
-        "terngrad",    "terngrad:clip=0",       "qsgd:levels=1,norm=l2,bucket=5000",
+        "qsgd:bits=2,bucket=64", "qsgd:norm=l2,bits=3",
+        "terngrad:clip=0",       "qsgd:levels=1,norm=l2,bucket=5000",
         "qsgd:bits=8",
     };
+    struct gcb_method m;
     float x[N];
 
     (void)state;
@@ -441,6 +526,9 @@ static void test_no_false_alarm(void **state)
     for (size_t i = 0; i < sizeof(specs) / sizeof(specs[0]); i++)
         for (uint64_t seed = 1; seed <= 40; seed++)
             all_kept(specs[i], x, N, 1000 * seed);
+    for (size_t i = 0; gcb_method_at(&m, i); i++)
+        for (uint64_t seed = 1; seed <= 40 && gcb_error_rule_of(m.codec); seed++)
+            all_kept(m.name, x, N, 1000 * seed);
     for (int kind = 0; kind < 3; kind++) { /* of least steps; L2 norms above the largest float */
         for (uint64_t i = 0; i < N; i++)
             x[i] = ldexpf((float)(i * i * 7919 % (kind ? 41 : 3)) - (kind ? 20.0f : 1.0f),
@@ -450,7 +538,7 @@ static void test_no_false_alarm(void **state)
     }
 }
 
-/* Which promises bind follows from stages and capabilities. */
+/* Stages and capabilities decide which promises bind. */
 static void test_binding(void **state)
 {
     static const struct {
@@ -482,19 +570,21 @@ static void test_binding(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         set_up(&s, cases[i].method, 1, 1);
-        if (promise(cases[i].promise)->binds(&s.method) != cases[i].binds)
+        if (gcb_promise_binds(promise(cases[i].promise), &s.method) != cases[i].binds)
             fail_msg("%s of %s", cases[i].promise, cases[i].method);
     }
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_broken),       cmocka_unit_test(test_all_are_broken_once),
+        cmocka_unit_test(test_broken),       cmocka_unit_test(test_rules),
+        cmocka_unit_test(test_page_has_all), cmocka_unit_test(test_all_are_broken_once),
         cmocka_unit_test(test_device_fails), cmocka_unit_test(test_least_steps),
         cmocka_unit_test(test_odd_tensors),  cmocka_unit_test(test_no_false_alarm),
         cmocka_unit_test(test_binding),
     };
 
+    page = argc > 1 ? argv[1] : NULL;
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

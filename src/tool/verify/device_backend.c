@@ -1,4 +1,4 @@
-#include "src/tool/verify/promises_device.h"
+#include "src/tool/verify/device_backend.h"
 
 #include "src/lib/base/alloc.h"
 #include "src/lib/device/device_decoder.h"
@@ -62,7 +62,7 @@ static int encode(void *ctx, const struct gcb_promise_job *job, struct gcb_wbuf 
     return err;
 }
 
-/* The CPU's decoder knows the parts of what it has decoded. */
+/* Only the CPU's decoder describes the parts of a message. */
 static int find_parts(const struct gcb_promise_job *job, const void *message, size_t length,
                       struct gcb_message_parts *parts, struct gcb_diag *diag)
 {
@@ -72,7 +72,7 @@ static int find_parts(const struct gcb_promise_job *job, const void *message, si
 
     if (!view.data)
         return gcb_diag_nomem(diag, n * sizeof(float), "a decoded message");
-    err = gcb_promise_coders.decode(NULL, job, message, length, &view, parts, diag);
+    err = gcb_promise_cpu.decode(NULL, job, message, length, &view, parts, diag);
     gcb_free(view.data);
     return err;
 }
@@ -90,8 +90,8 @@ static int decode(void *ctx, const struct gcb_promise_job *job, const void *mess
     return err || !parts ? err : find_parts(job, message, length, parts, diag);
 }
 
-struct gcb_promise_trip gcb_promise_device(struct gcb_device *device)
+struct gcb_promise_backend gcb_promise_device_backend(struct gcb_device *device)
 {
-    return (struct gcb_promise_trip){
+    return (struct gcb_promise_backend){
         .encode = encode, .decode = decode, .ctx = device, .device = true};
 }

@@ -1,0 +1,241 @@
+#include "src/tool/verify/error_rules.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#include "src/lib/codec/range_codes.h"
+
+static double number(const struct gcb_rule_input *in, const char *key)
+{
+    double value = 0.0;
+
+    gcb_method_value(in->method, key, &value);
+    return value;
+}
+
+/* ---- formats: a relative error in a range, an absolute error below it ---- */
+
+struct limits {
+    double relative, from, to; /* |error| <= relative |x| for from <= |x| <= to */
+    double below;              /* |error| <= below for smaller elements */
+};
+
+/* Elements beyond `to` may be clamped to it. */
+static void visit_limits(const struct gcb_rule_input *in, const struct limits *l,
+                         gcb_element_fn *each, void *ctx)
+{
+    for (uint64_t i = 0; i < in->count; i++) {
+        const double x = fabs((double)in->x[i]);
+        const double most = x < l->from  ? l->below
+                            : x <= l->to ? l->relative * x
+                                         : x - l->to + l->relative * l->to;
+
+        each(ctx, i, &(struct gcb_element_error){.most = most});
+    }
+}
+
+static bool visit_fp16(const struct gcb_rule_input *in, gcb_element_fn *each, void *ctx)
+{
+    visit_limits(in, &(struct limits){0x1p-11, 0x1p-14, 65504.0, 0x1p-25}, each, ctx);
+    return true;
+}
+
+static bool visit_bf16(const struct gcb_rule_input *in, gcb_element_fn *each, void *ctx)
+{
+    visit_limits(in, &(struct limits){0x1p-8, 0x1p-126, 0x1.fep127, 0x1p-134}, each, ctx);
+    return true;
+}
+
+/* The smallest and the largest code of the message's format say in which range each limit holds. Steps do not shrink
+ * below 2^-126, so the error is absolute from there down (kernels/range/range_elem.h). */
+static bool visit_range(const struct gcb_rule_input *in, gcb_element_fn *each, void *ctx)
+{
+    struct gcb_range_params p = {.bits = (uint64_t)number(in, "bits")};
+    struct gcb_range_format format;
+    struct gcb_rbuf payload;
+    struct gcb_frame frame;
+    double smallest, step;
+
+    if (gcb_frame_parse(&frame, &payload, in->message, in->length, NULL) ||
+        gcb_range_get_scale(&format, &p, &payload))
+        return false;
+    smallest = (double)gcb_range_decode(1, &format);
+    step = ldexp(1.0, -(int)format.mantissa);
+    visit_limits(in,
+                 &(struct limits){.relative = step,
+                                  .from = fmax(smallest, 0x1p-126),
+                                  .to = (double)gcb_range_decode(format.top, &format),
+                                  .below = fmax(smallest, 0x1p-126 * step)},
+                 each, ctx);
+    return true;
+}
+
+/* ---- QSGD: levels N/s apart in each bucket, N being the bucket's largest magnitude or its L2 norm ---- */
+
+/* s: the number of levels above zero. */
+static double level_count(const struct gcb_rule_input *in)
+{
+    const double levels = number(in, "levels");
+
+    return levels > 0.0 ? levels : exp2(number(in, "bits") - 1.0) - 1.0;
+}
+
+struct bucket {
+    uint64_t first, count;
+    double max, energy;
+};
+
+static bool next_bucket(struct bucket *b, const struct gcb_rule_input *in)
+{
+    const uint64_t size = (uint64_t)number(in, "bucket"), left = in->count - b->first - b->count;
+
+    b->first += b->count;
+    b->count = left < size ? left : size;
+    b->max = b->energy = 0.0;
+    for (uint64_t i = b->first; i < b->first + b->count; i++) {
+        b->max = fmax(b->max, fabs((double)in->x[i]));
+        b->energy += (double)in->x[i] * (double)in->x[i];
+    }
+    return b->count > 0;
+}
+
+static bool by_l2_norm(const struct gcb_rule_input *in)
+{
+    return strcmp(gcb_promise_choice(in->method, "norm"), "l2") == 0;
+}
+
+static bool visit_levels(const struct gcb_rule_input *in, gcb_element_fn *each, void *ctx)
+{
+    const double s = level_count(in);
+    struct bucket b = {0, 0, 0.0, 0.0};
+
+    while (next_bucket(&b, in)) {
+        /* a float32 holds the norm */
+        const double norm = by_l2_norm(in) ? fmin(sqrt(b.energy), FLT_MAX) : b.max;
+
+        for (uint64_t i = b.first; i < b.first + b.count; i++) {
+            const double t = norm > 0.0 ? fmin(fabs((double)in->x[i]) * s / norm, s) : 0.0;
+
+            each(ctx, i,
+                 &(struct gcb_element_error){
+                     .most = norm / s, .step = norm / s, .up = t - floor(t)});
+        }
+    }
+    return true;
+}
+
+static double largest_mean_of_levels(const struct gcb_rule_input *in)
+{
+    const double s = level_count(in);
+    struct bucket b = {0, 0, 0.0, 0.0};
+    double sum = 0.0;
+
+    while (next_bucket(&b, in)) {
+        const double d = (double)b.count;
+
+        sum += by_l2_norm(in) ? fmin(d / (s * s), sqrt(d) / s) * b.energy
+                              : d / (4.0 * s * s) * b.max * b.max;
+    }
+    return sum;
+}
+
+/* ---- TernGrad: 0 or s, elements beyond s being clipped to it ---- */
+
+/* s: max|x|, or `clip` standard deviations about the mean if that is less. */
+static double ternary_scale(const float *x, uint64_t n, double clip)
+{
+    double max = 0.0, sum = 0.0, squares = 0.0, deviation;
+
+    for (uint64_t i = 0; i < n; i++) {
+        max = fmax(max, fabs((double)x[i]));
+        sum += (double)x[i];
+    }
+    for (uint64_t i = 0; i < n; i++)
+        squares += ((double)x[i] - sum / (double)n) * ((double)x[i] - sum / (double)n);
+    deviation = sqrt(squares / (double)n);
+    return clip > 0.0 && deviation > 1e-5 * max ? fmin(max, clip * deviation) : max;
+}
+
+static bool visit_ternary(const struct gcb_rule_input *in, gcb_element_fn *each, void *ctx)
+{
+    const double s = ternary_scale(in->x, in->count, number(in, "clip"));
+
+    for (uint64_t i = 0; i < in->count; i++) {
+        const double x = fabs((double)in->x[i]);
+
+        each(ctx, i,
+             x <= s ? &(struct gcb_element_error){.most = s, .step = s, .up = s > 0.0 ? x / s : 0.0}
+                    : &(struct gcb_element_error){.most = x - s});
+    }
+    return true;
+}
+
+/* ---- the table ---- */
+
+static const struct gcb_error_rule rules[] = {
+    {
+        .name = "fp16",
+        .promise = {.name = "fp16-error",
+                    .claim = "|e| <= 2^-11 |x| for 2^-14 <= |x| <= 65504, 2^-25 below",
+                    .source = "IEEE 754 binary16",
+                    .check = gcb_promise_check_elements},
+        .visit = visit_fp16,
+    },
+    {
+        .name = "bf16",
+        .promise = {.name = "bf16-error",
+                    .claim = "|e| <= 2^-8 |x| of normal values",
+                    .source = "bfloat16",
+                    .check = gcb_promise_check_elements},
+        .visit = visit_bf16,
+    },
+    {
+        .name = "range",
+        .promise = {.name = "range-error",
+                    .claim = "|e| <= 2^-m |x| for eps <= |x| <= max, eps below",
+                    .source = "FFT paper, section 3.3",
+                    .check = gcb_promise_check_elements},
+        .visit = visit_range,
+    },
+    {
+        .name = "levels",
+        .promise = {.name = "levels-error",
+                    .claim = "E||x - x'||^2 = sum (N/s)^2 p(1-p), <= min(d/s^2, sqrt(d)/s) N^2 "
+                             "(false alarm below 1e-9)",
+                    .source = "QSGD, lemma 3.1",
+                    .check = gcb_promise_check_mean},
+        .drawn = true,
+        .visit = visit_levels,
+        .largest_mean = largest_mean_of_levels,
+    },
+    {
+        .name = "ternary",
+        .promise = {.name = "ternary-error",
+                    .claim = "E||x - x'||^2 = s ||x||_1 - ||x||^2, and what is clipped (false "
+                             "alarm below 1e-9)",
+                    .source = "TernGrad, section 3",
+                    .check = gcb_promise_check_mean},
+        .drawn = true,
+        .visit = visit_ternary,
+    },
+};
+
+const struct gcb_error_rule *gcb_error_rule_at(size_t i)
+{
+    return i < sizeof(rules) / sizeof(rules[0]) ? &rules[i] : NULL;
+}
+
+const struct gcb_error_rule *gcb_error_rule_of(const struct gcb_codec *codec)
+{
+    for (size_t i = 0; codec->error_rule && i < sizeof(rules) / sizeof(rules[0]); i++)
+        if (strcmp(rules[i].name, codec->error_rule) == 0)
+            return &rules[i];
+    return NULL;
+}
+
+/* Norms, levels and shares are float32, draws have 32 bits, and decoded elements are multiples of the least step. */
+double gcb_element_slack(float x, const struct gcb_element_error *e)
+{
+    return 0x1p-20 * fabs((double)x) + 0x1p-32 * e->step + GCB_PROMISE_STEP;
+}

@@ -1,0 +1,272 @@
+#include <math.h>
+#include <string.h>
+
+#include "src/lib/codec/framing.h"
+#include "src/tool/trial/device_check.h"
+#include "src/tool/verify/promises.h"
+
+/* Promises about every message: it comes back, everybody makes the same one, and it is no longer than promised. */
+
+static bool binds_all(const struct gcb_method *m)
+{
+    (void)m;
+    return true;
+}
+
+static int check_round_trip(struct gcb_promise_case *c, struct gcb_promise_outcome *out,
+                            struct gcb_diag *diag)
+{
+    const struct gcb_mview again = {c->z, c->job.config.env.count};
+    struct gcb_diag why = {.status = 0};
+    int err;
+
+    (void)diag;
+    if (!gcb_promise_send(c, out))
+        return 0;
+    err = c->backend->decode(c->backend->ctx, &c->job, c->message.data, c->message.len, &again,
+                             NULL, &why);
+    gcb_promise_note_failure(c, err, &why);
+    if (err || memcmp(c->y, c->z, again.count * sizeof(float)) != 0)
+        return gcb_promise_broken(out, NAN, NAN, "decoding twice gives two tensors");
+    return gcb_promise_kept(out, NAN, NAN);
+}
+
+/* ---- the same bytes ---- */
+
+/* How many bytes of the two messages differ; what one has more counts too. */
+static double count_differing(const struct gcb_wbuf *a, const struct gcb_wbuf *b)
+{
+    const size_t n = a->len < b->len ? a->len : b->len;
+    size_t count = (a->len > b->len ? a->len : b->len) - n;
+
+    for (size_t i = 0; i < n; i++)
+        count += a->data[i] != b->data[i];
+    return (double)count;
+}
+
+/* A distance of n elements as a share of their norm. What rounding near the smallest float can do is taken off first, so
+ * that two tensors of zeros do not differ. */
+static double share_of_norm(double distance, double norm, uint64_t n)
+{
+    const double beyond = distance - gcb_device_rounding(n);
+
+    return beyond <= 0.0 ? 0.0 : beyond / norm;
+}
+
+/* Compares the two messages that were sent, and what they decode to. */
+static int compare_sent(struct gcb_promise_case *c, bool tolerant, const char *words,
+                        struct gcb_promise_outcome *out)
+{
+    const uint64_t n = c->job.config.env.count;
+    double bytes, apart;
+
+    bytes = count_differing(&c->message, &c->other);
+    if (bytes == 0.0 && memcmp(c->y, c->z, n * sizeof(float)) == 0)
+        return gcb_promise_kept(out, 0.0, 0.0);
+    if (!tolerant || !(gcb_method_caps(c->job.method) & GCB_CAP_LIBRARY_MATH))
+        return gcb_promise_broken(out, bytes, 0.0, "%s: %.0f bytes of the message differ", words,
+                                  bytes);
+    apart = share_of_norm(fabs(sqrt(gcb_promise_distance(c->job.x, c->y, n)) -
+                               sqrt(gcb_promise_distance(c->job.x, c->z, n))),
+                          sqrt(c->energy), n);
+    return gcb_promise_at_most(out, apart, GCB_MESSAGES_APART, words);
+}
+
+static int send_and_compare(struct gcb_promise_case *c, const struct gcb_promise_job *job,
+                            bool tolerant, const char *words, struct gcb_promise_outcome *out)
+{
+    if (!gcb_promise_send(c, out) || !gcb_promise_send_other(c, job, out))
+        return 0;
+    return compare_sent(c, tolerant, words, out);
+}
+
+static int check_same_bytes(struct gcb_promise_case *c, struct gcb_promise_outcome *out,
+                            struct gcb_diag *diag)
+{
+    struct gcb_promise_job again = c->job;
+    const int err = send_and_compare(c, &again, false, "encoding twice", out);
+
+    (void)diag;
+    if (err || out->status != GCB_PROMISE_KEPT || gcb_method_caps(c->job.method) & GCB_CAP_STATEFUL)
+        return err;
+    again.repeats = 2; /* by one coder */
+    return send_and_compare(c, &again, false, "encoding twice by one coder", out);
+}
+
+static int check_same_threads(struct gcb_promise_case *c, struct gcb_promise_outcome *out,
+                              struct gcb_diag *diag)
+{
+    const struct gcb_queue two = {.threads = 2};
+    struct gcb_promise_job other = c->job;
+
+    (void)diag;
+    other.config.env.queue = &two;
+    return send_and_compare(c, &other, true, "one thread and two", out);
+}
+
+static int check_same_isa(struct gcb_promise_case *c, struct gcb_promise_outcome *out,
+                          struct gcb_diag *diag)
+{
+    struct gcb_promise_job other = c->job;
+    struct gcb_kernels plain;
+
+    (void)diag;
+    gcb_kernels_init(&plain, 0);
+    other.config.env.kernels = &plain;
+    return send_and_compare(c, &other, true, "plain C and this machine's kernels", out);
+}
+
+/* ---- a device and the CPU ---- */
+
+/* Does the device decode the message to the same tensor as the CPU? The tensors are in c->y and c->z. */
+static bool read_alike(struct gcb_promise_case *c, const struct gcb_wbuf *message,
+                       const char *words, struct gcb_promise_outcome *out)
+{
+    const uint64_t n = c->job.config.env.count;
+    const struct gcb_mview there = {c->y, n}, here = {c->z, n};
+    const bool exact = !(gcb_method_caps(c->job.method) & GCB_CAP_LIBRARY_MATH);
+    struct gcb_diag why = {.status = 0};
+    double apart;
+
+    if (c->backend->decode(c->backend->ctx, &c->job, message->data, message->len, &there, NULL,
+                           &why) ||
+        gcb_promise_cpu.decode(NULL, &c->job, message->data, message->len, &here, NULL, &why)) {
+        gcb_promise_broken(out, NAN, NAN, "%s does not decode: %.100s", words, why.text);
+        return false;
+    }
+    if (memcmp(c->y, c->z, n * sizeof(float)) == 0)
+        return true;
+    apart = share_of_norm(sqrt(gcb_promise_distance(c->z, c->y, n)),
+                          sqrt(gcb_promise_energy(c->z, n)), n);
+    if (!exact && apart <= GCB_DECODERS_APART)
+        return true;
+    gcb_promise_broken(out, apart, exact ? 0.0 : GCB_DECODERS_APART,
+                       "%s decodes to tensors that are %.3g of the norm apart", words, apart);
+    return false;
+}
+
+static int check_same_device(struct gcb_promise_case *c, struct gcb_promise_outcome *out,
+                             struct gcb_diag *diag)
+{
+    struct gcb_promise_outcome made;
+    int err;
+
+    (void)diag;
+    if (!gcb_promise_send(c, out) || !gcb_promise_send_by(c, &gcb_promise_cpu, out))
+        return 0;
+    err = compare_sent(c, true, "the device and the CPU", &made);
+    *out = made;
+    if (err || made.status != GCB_PROMISE_KEPT ||
+        !read_alike(c, &c->message, "the device's message", out) ||
+        !read_alike(c, &c->other, "the CPU's message", out))
+        return err;
+    *out = made;
+    return 0;
+}
+
+/* ---- size ---- */
+
+static int check_size(struct gcb_promise_case *c, struct gcb_promise_outcome *out,
+                      struct gcb_diag *diag)
+{
+    const struct gcb_parts *p = &c->parts.payload;
+    struct gcb_frame frame;
+    struct gcb_rbuf payload;
+    uint64_t raw;
+
+    if (!gcb_promise_send(c, out))
+        return 0;
+    if (gcb_frame_parse(&frame, &payload, c->message.data, c->message.len, diag))
+        return gcb_promise_broken(out, NAN, NAN, "not a message");
+    if (c->message.len > c->max_message)
+        return gcb_promise_broken(out, (double)c->message.len, (double)c->max_message,
+                                  "longer than its coder promises: %zu bytes, at most %llu",
+                                  c->message.len, (unsigned long long)c->max_message);
+    raw = frame.count * gcb_framing_raw_size(frame.source);
+    if (frame.payload_bytes > raw)
+        return gcb_promise_broken(out, (double)frame.payload_bytes, (double)raw,
+                                  "longer than the tensor: %llu bytes for %llu",
+                                  (unsigned long long)frame.payload_bytes, (unsigned long long)raw);
+    if (c->parts.wire_bytes != c->message.len ||
+        c->parts.header_bytes + p->scale_bytes + p->value_bytes + p->index_bytes != c->message.len)
+        return gcb_promise_broken(out, NAN, NAN, "its parts do not add up to its %zu bytes",
+                                  c->message.len);
+    return gcb_promise_kept(out, (double)c->message.len, (double)c->max_message);
+}
+
+/* ---- damage ---- */
+
+static bool refuses(struct gcb_promise_case *c, size_t length)
+{
+    const struct gcb_mview view = {c->z, c->job.config.env.count};
+    struct gcb_diag why = {.status = 0};
+    const int err =
+        c->backend->decode(c->backend->ctx, &c->job, c->message.data, length, &view, NULL, &why);
+
+    gcb_promise_note_failure(c, err, &why);
+    return err != 0;
+}
+
+static int check_refuses_cut(struct gcb_promise_case *c, struct gcb_promise_outcome *out,
+                             struct gcb_diag *diag)
+{
+    (void)diag;
+    if (!gcb_promise_send(c, out))
+        return 0;
+    for (size_t length = c->message.len; length-- > 0; length = length > 64 ? length / 2 : length)
+        if (!refuses(c, length))
+            return gcb_promise_broken(out, (double)length, NAN,
+                                      "accepts the first %zu of %zu bytes as a message", length,
+                                      c->message.len);
+    c->message.data[c->message.len] = 0; /* there is room */
+    if (!refuses(c, c->message.len + 1))
+        return gcb_promise_broken(out, NAN, NAN, "accepts a message with a byte after its end");
+    return gcb_promise_kept(out, NAN, NAN);
+}
+
+const struct gcb_promise gcb_promises_message[] = {
+    {.name = "round-trip",
+     .claim = "decodes, the same each time, every element, nothing outside",
+     .source = "docs/format.md",
+     .binds = binds_all,
+     .check = check_round_trip},
+    {.name = "same-bytes",
+     .claim = "encoding twice gives the same bytes",
+     .source = "docs/format.md",
+     .binds = binds_all,
+     .check = check_same_bytes},
+    {.name = "size",
+     .claim = "within the bound, never longer than the tensor, parts add up",
+     .source = "docs/format.md",
+     .binds = binds_all,
+     .check = check_size},
+    {.name = "refuses-cut",
+     .claim = "a message cut short or with a byte more is refused",
+     .source = "docs/format.md",
+     .binds = binds_all,
+     .check = check_refuses_cut},
+    {.name = NULL},
+};
+
+const struct gcb_promise gcb_promises_cpu[] = {
+    {.name = "same-threads",
+     .claim = "one thread and two give the same bytes",
+     .source = "docs/method.md",
+     .binds = binds_all,
+     .check = check_same_threads},
+    {.name = "same-isa",
+     .claim = "plain C and the widest kernels give the same bytes",
+     .source = "docs/method.md",
+     .binds = binds_all,
+     .check = check_same_isa},
+    {.name = NULL},
+};
+
+const struct gcb_promise gcb_promises_device[] = {
+    {.name = "same-device",
+     .claim = "a device and the CPU make the same message and read it alike",
+     .source = "docs/method.md",
+     .binds = binds_all,
+     .check = check_same_device},
+    {.name = NULL},
+};
