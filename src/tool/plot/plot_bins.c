@@ -7,7 +7,7 @@
 
 #include "src/lib/base/alloc.h"
 
-/* Rows of `inspect` have no `of`: they are of the input. */
+/* Rows of `inspect` have no `of`: they describe the input. */
 static bool is_of(const struct gcb_plot_bin *b, const char *of)
 {
     return strcmp(*b->of ? b->of : "input", of) == 0;
@@ -42,12 +42,13 @@ static int by_value(const void *a, const void *b)
     return (x->high > y->high) - (x->high < y->high);
 }
 
-/* Equal bins of several tensors become one. */
-static size_t join(struct gcb_plot_bin *bins, size_t count)
+/* Joins equal bins of several tensors. Returns how many bins are left. */
+static size_t join_bins(struct gcb_plot_bin *bins, size_t count)
 {
     size_t kept = 0;
 
-    qsort(bins, count, sizeof(*bins), by_value);
+    if (count) /* qsort takes no NULL */
+        qsort(bins, count, sizeof(*bins), by_value);
     for (size_t i = 0; i < count; i++) {
         if (kept && by_value(&bins[kept - 1], &bins[i]) == 0)
             bins[kept - 1].count += bins[i].count;
@@ -57,29 +58,25 @@ static size_t join(struct gcb_plot_bin *bins, size_t count)
     return kept;
 }
 
-/* The bins of one thing: rows of this file, kind and spec. A bin that is none is passed over. */
-static int take(struct gcb_plot_histogram *h, const struct gcb_plot_data *data, size_t env,
-                const char *of, const char *spec)
+/* Collects the bins of this file, kind and spec. Skips a bin whose numbers make no sense. */
+static int collect_bins(struct gcb_plot_histogram *h, const struct gcb_plot_data *data, size_t env,
+                        const char *of, const char *spec)
 {
     const struct gcb_plot_bin *items = data->bins.items;
-    struct gcb_plot_bin *bins;
-    size_t n = 0;
+    size_t cap = 0;
 
-    for (size_t i = 0; i < data->bins.count; i++)
-        n += items[i].env == env && items[i].spec == spec && is_of(&items[i], of);
-    bins = gcb_alloc_array(n ? n : 1, sizeof(*bins));
-    if (!bins)
-        return GCB_E_NOMEM;
-    n = 0;
-    for (size_t i = 0; i < data->bins.count; i++)
-        if (items[i].env == env && items[i].spec == spec && is_of(&items[i], of) &&
-            items[i].low <= items[i].high && items[i].count > 0.0)
-            bins[n++] = items[i];
-    h->bins = bins;
-    h->count = join(bins, n);
+    for (size_t i = 0; i < data->bins.count; i++) {
+        if (items[i].env != env || items[i].spec != spec || !is_of(&items[i], of) ||
+            !(items[i].low <= items[i].high) || !(items[i].count > 0.0))
+            continue;
+        if (gcb_grow(&h->bins, &cap, h->count, sizeof(*h->bins)))
+            return GCB_E_NOMEM;
+        h->bins[h->count++] = items[i];
+    }
+    h->count = join_bins(h->bins, h->count);
     for (size_t i = 0; i < h->count; i++) {
-        h->total += bins[i].count;
-        h->zeros += bins[i].low == bins[i].high ? bins[i].count : 0.0;
+        h->total += h->bins[i].count;
+        h->zeros += h->bins[i].low == h->bins[i].high ? h->bins[i].count : 0.0;
     }
     return 0;
 }
@@ -93,26 +90,26 @@ int gcb_plot_histograms_of(struct gcb_plot_histograms *out, const struct gcb_plo
     *out = (struct gcb_plot_histograms){.env = gcb_plot_env_of(data, env)};
     for (size_t i = 0; !err && i < data->bins.count; i++)
         if (items[i].env == env && is_of(&items[i], of) && *items[i].spec)
-            err = gcb_plot_cases_add_spec(&out->cases, items[i].method, items[i].spec, diag);
+            err = gcb_plot_set_add_spec(&out->set, items[i].method, items[i].spec, diag);
     if (!err)
-        err = gcb_plot_set_of(&out->set, &out->cases, true, diag);
+        err = gcb_plot_set_divide(&out->set, true, diag);
     if (err)
         return err;
-    out->items = gcb_alloc_zero(out->cases.count, sizeof(*out->items));
-    err = out->items ? take(&out->input, data, env, "input", gcb_plot_no_text) : GCB_E_NOMEM;
-    for (size_t i = 0; !err && i < out->cases.count; i++)
-        err = take(&out->items[i], data, env, of, out->cases.items[i]->spec);
+    out->items = gcb_alloc_zero(out->set.cases.count, sizeof(*out->items));
+    err =
+        out->items ? collect_bins(&out->input, data, env, "input", gcb_plot_no_text) : GCB_E_NOMEM;
+    for (size_t i = 0; !err && i < out->set.cases.count; i++)
+        err = collect_bins(&out->items[i], data, env, of, out->set.cases.items[i]->spec);
     return err ? gcb_diag_nomem(diag, 0, "a plot") : 0;
 }
 
 void gcb_plot_histograms_fini(struct gcb_plot_histograms *h)
 {
-    for (size_t i = 0; h->items && i < h->cases.count; i++)
+    for (size_t i = 0; h->items && i < h->set.cases.count; i++)
         gcb_free(h->items[i].bins);
     gcb_free(h->items);
     gcb_free(h->input.bins);
     gcb_plot_set_fini(&h->set);
-    gcb_plot_cases_fini(&h->cases);
     *h = (struct gcb_plot_histograms){.env = NULL};
 }
 

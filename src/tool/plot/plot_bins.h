@@ -7,43 +7,42 @@
 extern const struct gcb_plot_split gcb_plot_bins_of_inputs, gcb_plot_bins_of_errors;
 
 /*
- * Histograms of a result file, summed over its tensors: bins are the same for every tensor (docs/rows.md), four to
+ * A histogram of a result file, summed over its tensors. Bins are the same for each tensor (docs/rows.md), four to
  * a power of two.
  */
 struct gcb_plot_histogram {
     struct gcb_plot_bin *bins; /* in rising order, each once, none empty; owned */
     size_t count;
-    double total; /* values in bins, zeros included */
-    double zeros; /* of these, exact zeros */
+    double total; /* values in all bins */
+    double zeros; /* exact zeros among them */
 };
 
-/* What was counted: the input, and what each method made of it ("decoded") or lost ("error"). */
+/* The input, and what each method made of it ("decoded") or lost ("error"). */
 struct gcb_plot_histograms {
     struct gcb_plot_histogram input;  /* may be empty */
     struct gcb_plot_histogram *items; /* of series i */
-    struct gcb_plot_cases cases;
     struct gcb_plot_set set;
     const struct gcb_plot_env *env;
 };
 
-/* Those of the result file with this number of environment, which may have none. `of` says what is taken of the methods, if
- * it is there. Release with gcb_plot_histograms_fini, also on failure. */
+/* The histograms of the result file whose environment has this number. `of`: "decoded", "error", or a word that no row
+ * has, for the input only. Release with gcb_plot_histograms_fini, also on failure. */
 int gcb_plot_histograms_of(struct gcb_plot_histograms *out, const struct gcb_plot_data *data,
                            size_t env, const char *of, struct gcb_diag *diag);
 void gcb_plot_histograms_fini(struct gcb_plot_histograms *h);
 
-/* Counts by magnitude, both signs together, zeros left out, in rising order: values of at most `at`, and more than the
- * one before. The caller's, gcb_free; NULL: no memory, and *count is 0 then. */
+/* Counts by magnitude in rising order, both signs together, zeros left out: how many values are at most `at` and
+ * more than the `at` before. Release with gcb_free; NULL: no memory, and *count is 0 then. */
 struct gcb_plot_magnitude {
     double at, count;
 };
 struct gcb_plot_magnitude *gcb_plot_histogram_magnitudes(size_t *count,
                                                          const struct gcb_plot_histogram *h);
 
-/* The magnitude below which this share of the values that are no zeros lies; 0 of nothing. */
+/* The magnitude below which this share of the values that are not zero lies; 0 for an empty histogram. */
 double gcb_plot_histogram_quantile(const struct gcb_plot_histogram *h, double share);
 
-/* The share of all values in [low, high), those of a bin spread evenly over it, zeros left out. */
+/* The share of all values that lies in [low, high), zeros left out. Values of a bin are spread evenly over it. */
 double gcb_plot_histogram_share(const struct gcb_plot_histogram *h, double low, double high);
 
 #endif

@@ -1,4 +1,4 @@
-/* What an exchange of gradients takes over links of any speed, and up to which speed compression pays. */
+/* How long an exchange of gradients takes over links of any bandwidth, and up to which bandwidth compression pays. */
 #include <math.h>
 #include <stddef.h>
 #include <string.h>
@@ -19,7 +19,7 @@ static bool is_wanted(const void *row)
     return is_exchange(x) && !*x->doubtful;
 }
 
-/* All but method and bandwidth is one on a page. */
+/* On a page, only method and bandwidth differ. */
 static bool same_page(const void *a, const void *b)
 {
     const struct gcb_plot_exchange *x = a, *y = b;
@@ -62,7 +62,7 @@ static int collect(struct curves *c, const struct gcb_plot_data *data, const voi
     return 0;
 }
 
-/* Those that would be on the page if their figures could be believed. */
+/* The curves of the page whose figures are doubtful. */
 static int collect_doubtful(struct curves *c, const struct gcb_plot_data *data, const void *first,
                             struct gcb_diag *diag)
 {
@@ -75,7 +75,7 @@ static int collect_doubtful(struct curves *c, const struct gcb_plot_data *data, 
     return 0;
 }
 
-/* Puts a curve and returns of how many points it is. */
+/* Puts a curve and returns how many points it has. */
 static size_t put_curve(struct gcb_plot_page *out, const struct gcb_plot_data *data,
                         const struct gcb_plot_exchange *of)
 {
@@ -86,33 +86,32 @@ static size_t put_curve(struct gcb_plot_page *out, const struct gcb_plot_data *d
 
     gcb_plot_block(out, columns);
     while ((x = gcb_plot_split_next(&split, data, of, x)) != NULL) {
+        const double cells[] = {x->bandwidth,    x->seconds,        x->encode_seconds,
+                                x->wire_seconds, x->decode_seconds, x->speedup};
+
         if (x->label != of->label || x->spec != of->spec)
             continue;
-        gcb_plot_cell(out, x->bandwidth);
-        gcb_plot_cell(out, x->seconds);
-        gcb_plot_cell(out, x->encode_seconds);
-        gcb_plot_cell(out, x->wire_seconds);
-        gcb_plot_cell(out, x->decode_seconds);
-        gcb_plot_cell(out, x->speedup);
-        gcb_plot_end_row(out);
+        gcb_plot_row(out, cells, 6, NULL);
         count++;
     }
     return count;
 }
 
+/* Where each curve crosses that of fp32. */
 static void put_breaks(struct gcb_plot_page *out, const struct curves *c)
 {
     static const char *const columns[] = {"bandwidth", "series", NULL};
 
     gcb_plot_block(out, columns);
     for (size_t i = 0; i < c->count; i++) {
-        gcb_plot_cell(out, c->items[i]->pays_below > 0.0 ? c->items[i]->pays_below : NAN);
-        gcb_plot_cell(out, (double)i + 1);
-        gcb_plot_end_row(out);
+        const double below = c->items[i]->pays_below,
+                     cells[] = {below > 0.0 ? below : NAN, (double)i + 1};
+
+        gcb_plot_row(out, cells, 2, NULL);
     }
 }
 
-/* A series for each curve, still without its points. */
+/* Makes a series for each curve, without its points. */
 static int name_curves(struct gcb_plot_set *set, const struct curves *c, struct gcb_diag *diag)
 {
     unsigned style = 0;
@@ -123,10 +122,11 @@ static int name_curves(struct gcb_plot_set *set, const struct curves *c, struct 
     for (set->count = 0; set->count < c->count; set->count++) {
         const struct gcb_plot_exchange *x = c->items[set->count];
         struct gcb_plot_series *s = &set->items[set->count];
-        const bool fp32 = strcmp(x->method, "fp32") == 0 || strcmp(x->method, "identity") == 0;
+        const unsigned baseline =
+            gcb_plot_baseline(strcmp(x->method, "fp32") == 0 ? "identity" : x->method);
 
         gcb_text_shorten(s->label, sizeof(s->label), x->label, sizeof(s->label) - 1);
-        s->style = fp32 ? 103 : strcmp(x->method, "fp16") == 0 ? 101 : ++style;
+        s->style = baseline ? 100 + baseline : ++style;
     }
     return 0;
 }
@@ -140,8 +140,8 @@ static void put_heading(struct gcb_plot_page *out, const struct gcb_plot_data *d
         snprintf(latency, sizeof(latency), ", latency %.3g us", 1e6 * x->latency);
     if (isfinite(x->gradient_bytes))
         snprintf(gradient, sizeof(gradient), ", gradient of %.4g MB", 1e-6 * x->gradient_bytes);
-    snprintf(text, sizeof(text), "Does it pay? %.20s of %.0f workers%s%s", x->collective,
-             x->workers, latency, gradient);
+    snprintf(text, sizeof(text), "Does it pay? %.20s, %.0f workers%s%s", x->collective, x->workers,
+             latency, gradient);
     gcb_plot_heading_of(out, text, x->results, x->scope, gcb_plot_env_of(data, x->env));
 }
 
@@ -191,9 +191,10 @@ out:
 
 const struct gcb_plot gcb_plot_break_even = {
     .name = "break-even",
-    .title = "the time of an exchange over links of any bandwidth, and where it stops paying",
+    .title = "the time of an exchange by bandwidth, and up to which bandwidth each method pays",
     .needs =
-        "payoff rows: `payoff RESULTS --results FILE`; with --bandwidth 1Gb..100Gb/20 as curves",
+        "payoff rows: `payoff RESULTS --results FILE`; curves need several bandwidths, such as "
+        "--bandwidth 1Gb..100Gb/20",
     .from = "payoff",
     .split = &split,
     .fill = fill,

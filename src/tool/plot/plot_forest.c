@@ -3,12 +3,12 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "src/tool/base/columns.h"
 #include "src/tool/plot/plots.h"
 
 #define MAX_ROWS 70
 
-/* Sizes and errors that did not change are many, and say nothing; a lossless method's errors have no ratio. */
+/* A size or an error that did not change: there are many, they say nothing, and the errors of a lossless method have
+ * no ratio. */
 static bool is_plain(const struct gcb_plot_verdict *v)
 {
     return strcmp(v->verdict, "SAME") == 0 &&
@@ -31,7 +31,7 @@ static bool same_page(const void *a, const void *b)
 static const struct gcb_plot_split split = {offsetof(struct gcb_plot_data, verdicts),
                                             sizeof(struct gcb_plot_verdict), is_wanted, same_page};
 
-/* Colours of the script: 1 as it was, 2 better, 3 worse, 4 not clear. */
+/* Colours of the script: 1 unchanged, 2 better, 3 worse, 4 inconclusive. */
 static double kind_of(const struct gcb_plot_verdict *v)
 {
     static const struct {
@@ -49,7 +49,7 @@ static double kind_of(const struct gcb_plot_verdict *v)
 /* What a page shows, in the order of the file. */
 struct chart {
     const struct gcb_plot_verdict *rows[MAX_ROWS];
-    size_t count, left_out, same;
+    size_t count, left_out, plain;
 };
 
 static void collect(struct chart *c, const struct gcb_plot_data *data, const void *first)
@@ -58,7 +58,7 @@ static void collect(struct chart *c, const struct gcb_plot_data *data, const voi
 
     while ((v = gcb_plot_split_next(&split, data, first, v)) != NULL) {
         if (is_plain(v))
-            c->same++;
+            c->plain++;
         else if (c->count < MAX_ROWS)
             c->rows[c->count++] = v;
         else
@@ -68,12 +68,12 @@ static void collect(struct chart *c, const struct gcb_plot_data *data, const voi
 
 static void put_labels(struct gcb_plot_page *out, const struct chart *c)
 {
-    char text[GCB_PLOT_LABEL], cut[GCB_PLOT_LABEL];
+    char text[GCB_PLOT_LABEL];
 
     gcb_plot_array_begin(out, "label", c->count);
     for (size_t i = 0; i < c->count; i++) {
         snprintf(text, sizeof(text), "%s, %s", c->rows[i]->label, c->rows[i]->quantity);
-        gcb_plot_array_text(out, gcb_text_shorten(cut, sizeof(cut), text, 52));
+        gcb_plot_array_text(out, text, 52);
     }
     gcb_plot_array_end(out);
 }
@@ -81,37 +81,33 @@ static void put_labels(struct gcb_plot_page *out, const struct chart *c)
 static void put_row(struct gcb_plot_page *out, const struct gcb_plot_verdict *v, size_t row,
                     struct gcb_plot_range *range)
 {
-    const double delta = v->delta >= 0.0 ? v->delta : 0.0;
+    const double band = 1.0 + (v->delta >= 0.0 ? v->delta : 0.0);
+    const double cells[] = {(double)row,
+                            v->ratio,
+                            isfinite(v->low) ? v->low : v->ratio,
+                            isfinite(v->high) ? v->high : v->ratio,
+                            1.0 / band,
+                            band,
+                            kind_of(v)};
 
-    gcb_plot_range_add_positive(range, v->ratio);
-    gcb_plot_range_add_positive(range, v->low);
-    gcb_plot_range_add_positive(range, v->high);
-    gcb_plot_range_add_positive(range, 1.0 + delta);
-    gcb_plot_range_add_positive(range, 1.0 / (1.0 + delta));
-    gcb_plot_cell(out, (double)row);
-    gcb_plot_cell(out, v->ratio);
-    gcb_plot_cell(out, isfinite(v->low) ? v->low : v->ratio);
-    gcb_plot_cell(out, isfinite(v->high) ? v->high : v->ratio);
-    gcb_plot_cell(out, 1.0 / (1.0 + delta));
-    gcb_plot_cell(out, 1.0 + delta);
-    gcb_plot_cell(out, kind_of(v));
+    for (size_t i = 1; i < 6; i++)
+        gcb_plot_range_add_positive(range, cells[i]);
     gcb_plot_cell_text(out, v->verdict);
-    gcb_plot_cell_text(out, v->label);
-    gcb_plot_end_row(out);
+    gcb_plot_row(out, cells, 7, v->label);
 }
 
 static int fill(const struct gcb_plot_data *data, const void *first, struct gcb_plot_page *out,
                 struct gcb_diag *diag)
 {
-    static const char *const columns[] = {"row",        "ratio", "low",     "high",  "delta_low",
-                                          "delta_high", "kind",  "verdict", "label", NULL};
+    static const char *const columns[] = {"verdict",   "row",        "ratio", "low",   "high",
+                                          "delta_low", "delta_high", "kind",  "label", NULL};
     const struct gcb_plot_verdict *like = first;
     struct gcb_plot_range range = {1.0, 1.0};
     struct chart chart = {.count = 0};
 
     (void)diag;
     collect(&chart, data, first);
-    gcb_plot_heading_of(out, "New build against the old one", like->file, like->scope,
+    gcb_plot_heading_of(out, "New build compared with the old one", like->file, like->scope,
                         gcb_plot_env_of(data, like->env));
     put_labels(out, &chart);
     gcb_plot_block(out, columns);
@@ -119,7 +115,7 @@ static int fill(const struct gcb_plot_data *data, const void *first, struct gcb_
         put_row(out, chart.rows[i], i + 1, &range);
     gcb_plot_var_real(out, "rows", (double)chart.count);
     gcb_plot_var_real(out, "rows_left_out", (double)chart.left_out);
-    gcb_plot_var_real(out, "rows_same", (double)chart.same);
+    gcb_plot_var_real(out, "rows_same", (double)chart.plain);
     gcb_plot_var_real(out, "plot_height", 220.0 + 22.0 * (double)chart.count);
     gcb_plot_var_range(out, "ratio", &range);
     return 0;
@@ -127,7 +123,7 @@ static int fill(const struct gcb_plot_data *data, const void *first, struct gcb_
 
 const struct gcb_plot gcb_plot_forest = {
     .name = "forest",
-    .title = "two builds: the ratio of each case with its interval",
+    .title = "two builds: the ratio new / old of each case, with its interval",
     .needs = "verdict rows: `regress --results FILE`",
     .from = "regress",
     .split = &split,

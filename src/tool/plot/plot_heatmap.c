@@ -1,11 +1,10 @@
-/* Which tensors suffer under which method. */
+/* The error of each tensor under each method. */
 #include <math.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "src/lib/base/alloc.h"
-#include "src/tool/base/columns.h"
 #include "src/tool/plot/plots.h"
 
 #define MAX_ROWS 64
@@ -39,25 +38,24 @@ struct row {
 struct rows {
     struct row *items;
     size_t count, cap;
-    size_t last; /* where the last was found: rows come in order */
+    size_t last; /* the row that was found last: tensors come in order */
 };
 
-/* The tensor's place, added if it is new; SIZE_MAX: no memory. */
-static size_t row_of(struct rows *rows, const struct gcb_plot_case *c)
+static int add_row(struct rows *rows, const struct gcb_plot_case *c, struct gcb_diag *diag)
 {
     for (size_t i = 0; i < rows->count; i++) {
         const size_t at = (rows->last + i) % rows->count;
 
         if (rows->items[at].tensor == c->tensor) {
             rows->last = at;
-            return at;
+            return 0;
         }
     }
     if (gcb_grow(&rows->items, &rows->cap, rows->count, sizeof(*rows->items)))
-        return SIZE_MAX;
+        return gcb_diag_nomem(diag, 0, "a plot");
     rows->items[rows->count] = (struct row){c->tensor, c->elements, rows->count};
-    rows->last = rows->count;
-    return rows->count++;
+    rows->last = rows->count++;
+    return 0;
 }
 
 static int larger(const void *a, const void *b)
@@ -76,7 +74,7 @@ static int earlier(const void *a, const void *b)
     return (x->place > y->place) - (x->place < y->place);
 }
 
-/* Only the largest, in the order of the file. Returns how many were left out. */
+/* Keeps the largest tensors, in the order of the file. Returns how many are left out. */
 static size_t keep_largest(struct rows *rows)
 {
     const size_t all = rows->count;
@@ -93,9 +91,10 @@ struct mean {
     double sum, count;
 };
 
-/* Means over steps and workers, by row and column; only rows and columns that are kept. */
-static struct mean *means_of(struct rows *rows, const struct gcb_plot_cases *cases,
-                             const struct gcb_plot_data *data, const struct gcb_plot_case *first)
+/* Means over steps and workers, by row and column, of the rows and columns that are kept. */
+static struct mean *collect_means(const struct rows *rows, const struct gcb_plot_cases *cases,
+                                  const struct gcb_plot_data *data,
+                                  const struct gcb_plot_case *first)
 {
     const struct gcb_plot_case *c = NULL;
     struct mean *means = gcb_alloc_zero(rows->count * cases->count, sizeof(*means));
@@ -115,43 +114,38 @@ static struct mean *means_of(struct rows *rows, const struct gcb_plot_cases *cas
     return means;
 }
 
-static void put(struct gcb_plot_page *out, const struct rows *rows, const struct mean *means,
-                size_t columns)
+static void put_means(struct gcb_plot_page *out, const struct rows *rows, const struct mean *means,
+                      size_t columns)
 {
     static const char *const names[] = {"column", "row", "rel_l2", "tensor", NULL};
-    char text[GCB_PLOT_LABEL];
 
     gcb_plot_array_begin(out, "tensor", rows->count);
     for (size_t r = 0; r < rows->count; r++)
-        gcb_plot_array_text(out, gcb_text_shorten(text, sizeof(text), rows->items[r].tensor, 36));
+        gcb_plot_array_text(out, rows->items[r].tensor, 36);
     gcb_plot_array_end(out);
     gcb_plot_block(out, names);
     for (size_t r = 0; r < rows->count; r++)
         for (size_t c = 0; c < columns; c++) {
             const struct mean *m = &means[r * columns + c];
+            const double cells[] = {(double)c + 1, (double)r + 1, m->sum / m->count};
 
-            gcb_plot_cell(out, (double)c + 1);
-            gcb_plot_cell(out, (double)r + 1);
-            gcb_plot_cell(out, m->sum / m->count);
-            gcb_plot_cell_text(out, rows->items[r].tensor);
-            gcb_plot_end_row(out);
+            gcb_plot_row(out, cells, 3, rows->items[r].tensor);
         }
 }
 
-/* At most MAX_COLUMNS settings; are there more? */
-static int collect(struct gcb_plot_cases *cases, struct rows *rows,
-                   const struct gcb_plot_data *data, const struct gcb_plot_case *first, bool *more,
-                   struct gcb_diag *diag)
+/* Collects the tensors, and at most MAX_COLUMNS settings. *more: there are more settings. */
+static int collect(struct gcb_plot_set *set, struct rows *rows, const struct gcb_plot_data *data,
+                   const struct gcb_plot_case *first, bool *more, struct gcb_diag *diag)
 {
     const struct gcb_plot_case *c = NULL;
     int err = 0;
 
     while (!err && (c = gcb_plot_split_next(&split, data, first, c)) != NULL) {
-        if (row_of(rows, c) == SIZE_MAX)
-            return gcb_diag_nomem(diag, 0, "a plot");
-        err = gcb_plot_cases_add(cases, c, diag);
-        if (cases->count > MAX_COLUMNS) {
-            cases->count = MAX_COLUMNS;
+        err = add_row(rows, c, diag);
+        if (!err)
+            err = gcb_plot_set_add(set, c, diag);
+        if (set->cases.count > MAX_COLUMNS) {
+            set->cases.count = MAX_COLUMNS;
             *more = true;
         }
     }
@@ -161,20 +155,19 @@ static int collect(struct gcb_plot_cases *cases, struct rows *rows,
 static int fill(const struct gcb_plot_data *data, const void *first, struct gcb_plot_page *out,
                 struct gcb_diag *diag)
 {
-    struct gcb_plot_cases cases = {.items = NULL};
     struct gcb_plot_set set = {.items = NULL};
     struct rows rows = {.items = NULL};
     struct mean *means = NULL;
     size_t left_out;
     bool more = false;
-    int err = collect(&cases, &rows, data, first, &more, diag);
+    int err = collect(&set, &rows, data, first, &more, diag);
 
     if (!err)
-        err = gcb_plot_set_of(&set, &cases, true, diag);
+        err = gcb_plot_set_divide(&set, true, diag);
     if (err)
         goto out;
     left_out = keep_largest(&rows);
-    means = means_of(&rows, &cases, data, first);
+    means = collect_means(&rows, &set.cases, data, first);
     if (!means) {
         err = gcb_diag_nomem(diag, 0, "a plot");
         goto out;
@@ -185,13 +178,12 @@ static int fill(const struct gcb_plot_data *data, const void *first, struct gcb_
     gcb_plot_var_real(out, "rows_left_out", (double)left_out);
     gcb_plot_var_real(out, "columns_left_out", more);
     gcb_plot_var_real(out, "plot_height", 320.0 + 17.0 * (double)rows.count);
-    gcb_plot_var_real(out, "plot_width", fmax(700.0, 460.0 + 40.0 * (double)cases.count));
-    put(out, &rows, means, cases.count);
+    gcb_plot_var_real(out, "plot_width", fmax(700.0, 460.0 + 40.0 * (double)set.count));
+    put_means(out, &rows, means, set.count);
 out:
     gcb_free(means);
     gcb_free(rows.items);
     gcb_plot_set_fini(&set);
-    gcb_plot_cases_fini(&cases);
     return err;
 }
 

@@ -1,22 +1,22 @@
-/* Gradients before and after, as histograms, and what was lost. */
+/* Histograms of gradients before and after compression, and of the errors. */
 #include <math.h>
 
 #include "src/lib/base/alloc.h"
 #include "src/tool/plot/plot_bins.h"
 #include "src/tool/plot/plots.h"
 
-#define BINS 121 /* of the linear picture; odd, so that one is around zero */
-#define DECADE 4 /* columns to a power of ten in the logarithmic picture */
+#define BINS 121 /* of the linear picture; odd, so that zero is in the middle of a bin */
+#define DECADE 4 /* columns per power of ten in the logarithmic picture */
 #define MAX_DECADES 12
 #define MAX_PANELS 30
 #define NOTHING 1e-30 /* stands for 0 on a logarithmic axis, far below it */
 
 static size_t count_of(const struct gcb_plot_histograms *h)
 {
-    return h->cases.count < MAX_PANELS ? h->cases.count : MAX_PANELS;
+    return h->set.cases.count < MAX_PANELS ? h->set.cases.count : MAX_PANELS;
 }
 
-/* Panels in rows and columns, a little wider than high; without methods there is one, of the input. */
+/* Panels in rows and columns, a little wider than high. Without methods one panel shows the input. */
 static void put_panels(struct gcb_plot_page *out, const struct gcb_plot_histograms *h)
 {
     const size_t n = count_of(h), panels = n ? n : 1;
@@ -48,12 +48,10 @@ static double put_linear(struct gcb_plot_page *out, const struct gcb_plot_histog
     gcb_plot_block(out, columns);
     for (int i = 0; i < BINS; i++) {
         const double low = -limit + i * width,
-                     share = gcb_plot_histogram_share(h, low, low + width);
+                     cells[] = {low + width / 2.0, gcb_plot_histogram_share(h, low, low + width)};
 
-        gcb_plot_cell(out, low + width / 2.0);
-        gcb_plot_cell(out, share);
-        gcb_plot_end_row(out);
-        most = fmax(most, share);
+        gcb_plot_row(out, cells, 2, NULL);
+        most = fmax(most, cells[1]);
     }
     return most;
 }
@@ -69,7 +67,7 @@ static int fill_linear(const struct gcb_plot_data *data, const void *first,
     if (err)
         goto out;
     limit = gcb_plot_histogram_quantile(&h.input, 0.995);
-    if (limit == 0.0) /* zeros alone */
+    if (limit == 0.0) /* only zeros */
         limit = 1.0;
     gcb_plot_heading_of(out, "Values before and after", h.env->file, "", h.env);
     put_panels(out, &h);
@@ -83,7 +81,7 @@ out:
     return err;
 }
 
-/* Columns of one sign, from `floor` (a power of ten) outwards; what is nearer to zero is in the first. */
+/* The columns of one sign, from `floor` (a power of ten) outwards. The first column also has what is nearer to zero. */
 static void put_side(struct gcb_plot_page *out, const struct gcb_plot_histogram *h, double floor,
                      int columns, double sign)
 {
@@ -92,12 +90,10 @@ static void put_side(struct gcb_plot_page *out, const struct gcb_plot_histogram 
                      far = pow(10.0, floor + (k + 1.0) / DECADE);
         const double share = sign < 0.0 ? gcb_plot_histogram_share(h, -far, -near)
                                         : gcb_plot_histogram_share(h, near, far);
+        const double cells[] = {sign * (0.5 + (k + 0.5) / DECADE), fmax(share, NOTHING), NAN,
+                                sign * far};
 
-        gcb_plot_cell(out, sign * (0.5 + (k + 0.5) / DECADE));
-        gcb_plot_cell(out, fmax(share, NOTHING));
-        gcb_plot_cell(out, NAN);
-        gcb_plot_cell(out, sign * far);
-        gcb_plot_end_row(out);
+        gcb_plot_row(out, cells, 4, NULL);
     }
 }
 
@@ -105,14 +101,11 @@ static void put_logarithmic(struct gcb_plot_page *out, const struct gcb_plot_his
                             double floor, int columns)
 {
     static const char *const names[] = {"position", "share", "zeros", "to", NULL};
+    const double center[] = {0.0, NOTHING, h->zeros / h->total, 0.0};
 
     gcb_plot_block(out, names);
     put_side(out, h, floor, columns, -1.0);
-    gcb_plot_cell(out, 0.0);
-    gcb_plot_cell(out, NOTHING);
-    gcb_plot_cell(out, h->zeros / h->total);
-    gcb_plot_cell(out, 0.0);
-    gcb_plot_end_row(out);
+    gcb_plot_row(out, center, 4, NULL);
     put_side(out, h, floor, columns, 1.0);
 }
 
@@ -143,7 +136,14 @@ out:
     return err;
 }
 
-/* From the least magnitude to the largest: how much is at most that. False: no memory. */
+static void put_point(struct gcb_plot_page *out, double magnitude, double share)
+{
+    const double cells[] = {magnitude, share};
+
+    gcb_plot_row(out, cells, 2, NULL);
+}
+
+/* From the smallest magnitude to the largest: the share of values up to it. False: no memory. */
 static bool put_cumulative(struct gcb_plot_page *out, const struct gcb_plot_histogram *h)
 {
     static const char *const columns[] = {"magnitude", "share", NULL};
@@ -152,19 +152,13 @@ static bool put_cumulative(struct gcb_plot_page *out, const struct gcb_plot_hist
     double sum = h->zeros;
 
     gcb_plot_block(out, columns);
-    if (h->total > 0.0) { /* far to the left; of what is exact everywhere that is all */
-        gcb_plot_cell(out, NOTHING);
-        gcb_plot_cell(out, sum / h->total);
-        gcb_plot_end_row(out);
-        gcb_plot_cell(out, m && count ? m[0].at / 1.25 : 1.0 / NOTHING);
-        gcb_plot_cell(out, sum / h->total);
-        gcb_plot_end_row(out);
+    if (h->total > 0.0) { /* a level line from far left; if all errors are 0, nothing follows */
+        put_point(out, NOTHING, sum / h->total);
+        put_point(out, m && count ? m[0].at / 1.25 : 1.0 / NOTHING, sum / h->total);
     }
     for (size_t i = 0; i < count; i++) {
         sum += m[i].count;
-        gcb_plot_cell(out, m[i].at);
-        gcb_plot_cell(out, sum / h->total);
-        gcb_plot_end_row(out);
+        put_point(out, m[i].at, sum / h->total);
     }
     gcb_free(m);
     return m != NULL;
@@ -187,7 +181,7 @@ static int fill_errors(const struct gcb_plot_data *data, const void *first,
     gcb_plot_legend(out, &h.set);
     gcb_plot_var_real(out, "has_input", h.input.count > 0);
     complete = put_cumulative(out, &h.input);
-    for (size_t i = 0; i < h.cases.count; i++) {
+    for (size_t i = 0; i < h.set.cases.count; i++) {
         gcb_plot_range_add_positive(&range, gcb_plot_histogram_quantile(&h.items[i], 1.0));
         gcb_plot_range_add_positive(&range, gcb_plot_histogram_quantile(&h.items[i], 0.02));
         complete &= put_cumulative(out, &h.items[i]);
@@ -201,7 +195,7 @@ out:
 }
 
 #define NEEDS \
-    "histogram rows: `compress --histogram --results FILE`, or `inspect` for the input alone"
+    "histogram rows: `compress --histogram --results FILE`, or `inspect` for the input only"
 
 const struct gcb_plot gcb_plot_histogram = {
     .name = "histogram",
@@ -223,7 +217,7 @@ const struct gcb_plot gcb_plot_histogram_log = {
 
 const struct gcb_plot gcb_plot_error_cdf = {
     .name = "error-cdf",
-    .title = "share of elements whose error is at most so large",
+    .title = "share of elements with at most a given error",
     .needs = "histogram rows of errors: `compress --histogram --results FILE`",
     .from = "compress --histogram",
     .split = &gcb_plot_bins_of_errors,

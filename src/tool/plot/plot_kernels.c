@@ -1,9 +1,8 @@
-/* Kernels, every variant beside the others. */
+/* The speed of each variant of each kernel. */
 #include <math.h>
 #include <stddef.h>
 #include <string.h>
 
-#include "src/tool/base/columns.h"
 #include "src/tool/plot/plots.h"
 
 #define MAX_ROWS 90
@@ -33,7 +32,8 @@ struct chart {
     size_t count, isa_count, left_out;
 };
 
-static size_t row_of(struct chart *c, const struct gcb_plot_kernel *k)
+/* The number of the kernel's row, which is added if it is new; MAX_ROWS: there are too many. */
+static size_t find_row(struct chart *c, const struct gcb_plot_kernel *k)
 {
     for (size_t i = 0; i < c->count; i++)
         if (c->rows[i]->family == k->family && c->rows[i]->kernel == k->kernel)
@@ -46,7 +46,8 @@ static size_t row_of(struct chart *c, const struct gcb_plot_kernel *k)
     return c->count++;
 }
 
-static size_t isa_of(struct chart *c, const char *isa)
+/* The same for an instruction set; MAX_ISAS: there are too many. */
+static size_t find_isa(struct chart *c, const char *isa)
 {
     for (size_t i = 0; i < c->isa_count; i++)
         if (c->isas[i] == isa)
@@ -59,17 +60,17 @@ static size_t isa_of(struct chart *c, const char *isa)
 
 static void put_labels(struct gcb_plot_page *out, const struct chart *c)
 {
-    char text[GCB_PLOT_LABEL], cut[GCB_PLOT_LABEL];
+    char text[GCB_PLOT_LABEL];
 
     gcb_plot_array_begin(out, "label", c->count);
     for (size_t i = 0; i < c->count; i++) {
         snprintf(text, sizeof(text), "%s/%s", c->rows[i]->family, c->rows[i]->kernel);
-        gcb_plot_array_text(out, gcb_text_shorten(cut, sizeof(cut), text, 40));
+        gcb_plot_array_text(out, text, 40);
     }
     gcb_plot_array_end(out);
     gcb_plot_array_begin(out, "isa", c->isa_count);
     for (size_t i = 0; i < c->isa_count; i++)
-        gcb_plot_array_text(out, gcb_text_shorten(cut, sizeof(cut), c->isas[i], 20));
+        gcb_plot_array_text(out, c->isas[i], 20);
     gcb_plot_array_end(out);
 }
 
@@ -86,25 +87,18 @@ static int fill(const struct gcb_plot_data *data, const void *first, struct gcb_
     (void)diag;
     gcb_plot_block(out, columns);
     while ((k = gcb_plot_split_next(&split, data, first, k)) != NULL) {
-        const double bytes = 4.0 * k->elements / 1e9;
-        size_t row, isa;
+        const size_t row = find_row(&chart, k), isa = find_isa(&chart, k->isa);
+        const double gigabytes = 4.0 * k->elements / 1e9;
+        const double cells[] = {(double)row + 1,     (double)isa + 1,    k->gbps,
+                                gigabytes / k->high, gigabytes / k->low, k->bandwidth_share};
 
-        row = row_of(&chart, k);
-        isa = isa_of(&chart, k->isa);
         if (row == MAX_ROWS || isa == MAX_ISAS)
             continue;
         gcb_plot_range_add_positive(&range, k->gbps);
-        gcb_plot_cell(out, (double)row + 1);
-        gcb_plot_cell(out, (double)isa + 1);
-        gcb_plot_cell(out, k->gbps);
-        gcb_plot_cell(out, bytes / k->high);
-        gcb_plot_cell(out, bytes / k->low);
-        gcb_plot_cell(out, k->bandwidth_share);
-        gcb_plot_cell_text(out, k->kernel);
-        gcb_plot_end_row(out);
+        gcb_plot_row(out, cells, 6, k->kernel);
     }
     snprintf(text, sizeof(text), "Kernels, arrays in %.40s", page->cache);
-    gcb_plot_heading_of(out, text, "made data", "", gcb_plot_env_of(data, page->env));
+    gcb_plot_heading_of(out, text, "generated data", "", gcb_plot_env_of(data, page->env));
     put_labels(out, &chart);
     gcb_plot_var_real(out, "rows", (double)chart.count);
     gcb_plot_var_real(out, "rows_left_out", (double)chart.left_out);

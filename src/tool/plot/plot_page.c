@@ -31,12 +31,12 @@ void gcb_plot_page_fini(struct gcb_plot_page *page)
         fclose(page->vars);
     if (page->data)
         fclose(page->data);
-    free(page->vars_text); /* of the C library's allocator, as open_memstream has it */
+    free(page->vars_text); /* open_memstream allocates with malloc */
     free(page->data_text);
     *page = (struct gcb_plot_page){.vars = NULL};
 }
 
-/* Bytes of UTF-8 pass, for gnuplot is told the encoding; texts of rows were checked when they were read. */
+/* Bytes of UTF-8 pass: gnuplot is told the encoding, and texts of rows were checked when they were read. */
 static void put_quoted(FILE *out, const char *text)
 {
     fputc('\'', out);
@@ -107,10 +107,12 @@ static void next_item(struct gcb_plot_page *page)
     fputs(page->cells++ ? ", \\\n    " : "\\\n    ", page->vars);
 }
 
-void gcb_plot_array_text(struct gcb_plot_page *page, const char *text)
+void gcb_plot_array_text(struct gcb_plot_page *page, const char *text, size_t width)
 {
+    char cut[256];
+
     next_item(page);
-    put_quoted(page->vars, text);
+    put_quoted(page->vars, gcb_text_shorten(cut, sizeof(cut), text, width));
 }
 
 void gcb_plot_array_real(struct gcb_plot_page *page, double value)
@@ -135,13 +137,6 @@ void gcb_plot_block(struct gcb_plot_page *page, const char *const *columns)
     page->cells = 0;
 }
 
-void gcb_plot_cell(struct gcb_plot_page *page, double value)
-{
-    if (page->cells++)
-        fputc(' ', page->data);
-    put_real(page->data, value);
-}
-
 void gcb_plot_cell_text(struct gcb_plot_page *page, const char *text)
 {
     if (page->cells++)
@@ -158,10 +153,25 @@ void gcb_plot_cell_text(struct gcb_plot_page *page, const char *text)
     fputc('"', page->data);
 }
 
-void gcb_plot_end_row(struct gcb_plot_page *page)
+void gcb_plot_row(struct gcb_plot_page *page, const double *values, size_t count, const char *text)
 {
+    for (size_t i = 0; i < count; i++) {
+        if (page->cells++)
+            fputc(' ', page->data);
+        put_real(page->data, values[i]);
+    }
+    if (text)
+        gcb_plot_cell_text(page, text);
     fputc('\n', page->data);
     page->cells = 0;
+}
+
+/* A line above the picture. */
+static void put_line(struct gcb_plot_page *page, const char *name, const char *text)
+{
+    char cut[256];
+
+    gcb_plot_var_text(page, name, gcb_text_shorten(cut, sizeof(cut), text, 100));
 }
 
 static const char *name_of(const char *path)
@@ -177,28 +187,27 @@ static void name_machine(struct gcb_plot_page *page, const struct gcb_plot_env *
 {
     const char *machine =
         *device && strcmp(device, "cpu") != 0 && *env->gpu ? env->gpu : env->cpu_model;
-    char text[256], cut[256], more[64] = "";
+    char text[256], more[64] = "";
 
     if (threads > 0)
         snprintf(more, sizeof(more), ", %.0f thread%s", threads, threads == 1 ? "" : "s");
     snprintf(text, sizeof(text), "%s%s%s%s%s%s", *machine ? machine : "unknown machine", more,
              *isa ? ", " : "", isa, *env->version ? ", gcbench " : "", env->version);
-    gcb_plot_var_text(page, "plot_machine", gcb_text_shorten(cut, sizeof(cut), text, 100));
+    put_line(page, "plot_machine", text);
 }
 
 void gcb_plot_heading(struct gcb_plot_page *page, const char *title,
                       const struct gcb_plot_data *data, const struct gcb_plot_case *like,
                       enum gcb_plot_by by)
 {
-    char file[128], text[256], cut[256];
+    const bool cache = by == GCB_PLOT_BY_TIME && *like->cache;
+    char file[128], text[256];
 
     gcb_plot_var_text(page, "plot_title", title);
     gcb_text_shorten(file, sizeof(file), name_of(like->file), 48);
-    snprintf(text, sizeof(text), "%s, scope %s%s%s%s", file, like->scope,
-             by == GCB_PLOT_BY_TIME && *like->cache ? ", " : "",
-             by == GCB_PLOT_BY_TIME ? like->cache : "",
-             by == GCB_PLOT_BY_TIME && *like->cache ? " cache" : "");
-    gcb_plot_var_text(page, "plot_file", gcb_text_shorten(cut, sizeof(cut), text, 100));
+    snprintf(text, sizeof(text), "%s, scope %s%s%s%s", file, like->scope, cache ? ", " : "",
+             cache ? like->cache : "", cache ? " cache" : "");
+    put_line(page, "plot_file", text);
     name_machine(page, gcb_plot_env_of(data, like->env), like->device, like->isa,
                  by == GCB_PLOT_BY_TIME ? like->threads : NAN);
 }
@@ -206,37 +215,29 @@ void gcb_plot_heading(struct gcb_plot_page *page, const char *title,
 void gcb_plot_heading_of(struct gcb_plot_page *page, const char *title, const char *file,
                          const char *scope, const struct gcb_plot_env *env)
 {
-    char text[256], cut[256];
+    char text[256];
 
     gcb_plot_var_text(page, "plot_title", title);
-    snprintf(text, sizeof(text), "%s%s%s", *file ? name_of(file) : "input not named",
+    snprintf(text, sizeof(text), "%s%s%s", *file ? name_of(file) : "unnamed input",
              *scope ? ", scope " : "", scope);
-    gcb_plot_var_text(page, "plot_file", gcb_text_shorten(cut, sizeof(cut), text, 100));
+    put_line(page, "plot_file", text);
     name_machine(page, env, env->device, env->isa, env->threads);
-}
-
-/* In pixels: a mark, and letters of the widest label, which are about eight wide. */
-static double legend_width(size_t letters)
-{
-    return 70.0 + 8.5 * (double)letters;
 }
 
 double gcb_plot_legend(struct gcb_plot_page *page, const struct gcb_plot_set *set)
 {
-    char text[GCB_PLOT_LABEL];
     size_t widest = 0;
 
     gcb_plot_var_real(page, "series", (double)set->count);
     gcb_plot_array_begin(page, "label", set->count);
     for (size_t i = 0; i < set->count; i++) {
-        const size_t width = gcb_text_columns(
-            gcb_text_shorten(text, sizeof(text), set->items[i].label, GCB_PLOT_LABEL_WIDTH));
+        const size_t width = gcb_text_columns(set->items[i].label);
 
-        gcb_plot_array_text(page, text);
+        gcb_plot_array_text(page, set->items[i].label, GCB_PLOT_LABEL_WIDTH);
         widest = width > widest ? width : widest;
     }
-    if (set->count == 0) /* scripts look at the first one all the same, as a text */
-        gcb_plot_array_text(page, "");
+    if (set->count == 0) /* scripts look at the first label all the same, as a text */
+        gcb_plot_array_text(page, "", 1);
     gcb_plot_array_end(page);
     gcb_plot_array_begin(page, "style", set->count);
     for (size_t i = 0; i < set->count; i++)
@@ -246,7 +247,8 @@ double gcb_plot_legend(struct gcb_plot_page *page, const struct gcb_plot_set *se
     for (size_t i = 0; i < set->count; i++)
         gcb_plot_array_real(page, (double)set->items[i].count);
     gcb_plot_array_end(page);
-    return legend_width(widest);
+    /* a mark, and letters about eight pixels wide */
+    return 70.0 + 8.5 * fmin((double)widest, GCB_PLOT_LABEL_WIDTH);
 }
 
 void gcb_plot_two_panels(struct gcb_plot_page *page, double legend)
@@ -255,7 +257,7 @@ void gcb_plot_two_panels(struct gcb_plot_page *page, double legend)
 }
 
 #define PLACES 16
-#define RINGS 2   /* the second one for texts that have no room in the first */
+#define RINGS 2   /* the second ring is for texts that have no room in the first */
 #define GAP 1.0   /* between a point and its text, at least */
 #define STEP 12.0 /* from one ring to the next */
 
@@ -263,7 +265,7 @@ struct box {
     double left, right, bottom, top;
 };
 
-static double common(const struct box *a, const struct box *b)
+static double common_area(const struct box *a, const struct box *b)
 {
     const double x = fmin(a->right, b->right) - fmax(a->left, b->left),
                  y = fmin(a->top, b->top) - fmax(a->bottom, b->bottom);
@@ -276,9 +278,9 @@ static struct box box_at(double x, double y, double width, double height)
     return (struct box){x - width / 2.0, x + width / 2.0, y - height / 2.0, y + height / 2.0};
 }
 
-/* What a text of spot `i` would cover; before it all texts have their places. */
-static double covered(const struct gcb_plot_spot *spots, size_t count, size_t i,
-                      const struct box *text)
+/* The area that a text of spot `i` would cover. Spots before it have placed their texts. */
+static double covered_area(const struct gcb_plot_spot *spots, size_t count, size_t i,
+                           const struct box *text)
 {
     double area = 0.0;
 
@@ -287,23 +289,23 @@ static double covered(const struct gcb_plot_spot *spots, size_t count, size_t i,
         const struct box point = box_at(s->x, s->y, 2.0 * s->radius, 2.0 * s->radius),
                          other = box_at(s->text_x, s->text_y, s->width, s->height);
 
-        area += common(text, &point);
+        area += common_area(text, &point);
         if (k < i && s->width > 0.0)
-            area += common(text, &other);
+            area += common_area(text, &other);
     }
     return area;
 }
 
-static double outside(const struct box *text, double width, double height)
+static double area_outside(const struct box *text, double width, double height)
 {
     const struct box picture = {0.0, width, 0.0, height};
     const double area = (text->right - text->left) * (text->top - text->bottom);
 
-    return area - common(text, &picture);
+    return area - common_area(text, &picture);
 }
 
-/* The `k`-th place around a spot: in turns to either side of the upper right, so near that the text does not touch it. */
-static void step_around(double *x, double *y, const struct gcb_plot_spot *s, unsigned k)
+/* The `k`-th place around a spot, starting at the upper right and alternating sides, as near as the text fits. */
+static void find_place(double *x, double *y, const struct gcb_plot_spot *s, unsigned k)
 {
     const double turn = (k % 2 ? 1.0 : -1.0) * ((k % PLACES + 1) / 2) * 2.0 * M_PI / PLACES;
     const double angle = M_PI / 5.0 + turn, far = s->radius + GAP + k / PLACES * STEP;
@@ -322,10 +324,11 @@ void gcb_plot_place_texts(struct gcb_plot_spot *spots, size_t count, double widt
             double x, y, worse;
             struct box text;
 
-            step_around(&x, &y, s, k);
+            find_place(&x, &y, s, k);
             text = box_at(x, y, s->width, s->height);
             /* leaving the picture is worse than covering something */
-            worse = covered(spots, count, i, &text) + 100.0 * outside(&text, width, height);
+            worse =
+                covered_area(spots, count, i, &text) + 100.0 * area_outside(&text, width, height);
             if (worse < least) {
                 least = worse;
                 s->text_x = x;

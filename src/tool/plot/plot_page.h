@@ -7,20 +7,20 @@
 #include "src/tool/plot/plot_series.h"
 
 /*
- * What a plot hands to its script: variables that stand in front of it, and a file of data. Names of
- * variables and columns are the program's own words; texts may be anything.
+ * What a plot hands to its script: variables, which the script begins with, and a file of data. Names of variables
+ * and columns are the program's own words; texts may be anything.
  *
- * A variable's text is in single quotes, where gnuplot runs nothing and expands nothing; quotes in it are
- * doubled, control characters and invalid bytes become '?'. Data has blocks, which gnuplot numbers from
- * 0, each a line with the names of its columns and lines of cells: numbers, or texts in double quotes (in
- * which a double quote is shown as two single ones). What is not finite is NaN. Writing never
- * fails; gcb_plot_page_close says whether all of it was kept.
+ * A variable's text is in single quotes, where gnuplot runs nothing and expands nothing; quotes in it are doubled,
+ * control characters and invalid bytes become '?'. Data has blocks, which gnuplot numbers from 0. A block is a line
+ * with the names of its columns, then rows of cells: numbers, or texts in double quotes (a double quote inside is
+ * shown as two single ones). A number that is not finite is NaN. Writing never fails; gcb_plot_page_close says
+ * whether all of it was kept.
  */
 struct gcb_plot_page {
     FILE *vars, *data;
     char *vars_text, *data_text; /* complete once closed */
     size_t vars_size, data_size;
-    size_t cells, blocks; /* of the line; so far */
+    size_t cells, blocks; /* cells of the row; blocks so far */
 };
 
 int gcb_plot_page_open(struct gcb_plot_page *page, struct gcb_diag *diag);
@@ -30,7 +30,7 @@ void gcb_plot_page_fini(struct gcb_plot_page *page); /* zeroed is fine */
 /* name = 'text'. NULL is ''. */
 void gcb_plot_var_text(struct gcb_plot_page *page, const char *name, const char *text);
 void gcb_plot_var_real(struct gcb_plot_page *page, const char *name, double value);
-/* The ends of a range as NAME_low and NAME_high; it grows by values that are finite (and above 0). */
+/* The ends of a range, as NAME_low and NAME_high. A range grows by values that are finite (and above 0). */
 struct gcb_plot_range {
     double low, high;
 };
@@ -38,19 +38,19 @@ struct gcb_plot_range {
 void gcb_plot_range_add(struct gcb_plot_range *range, double value);
 void gcb_plot_range_add_positive(struct gcb_plot_range *range, double value);
 void gcb_plot_var_range(struct gcb_plot_page *page, const char *name,
-                        const struct gcb_plot_range *range); /* an empty one is 1 to 1 */
-/* An array of texts, from 1: begin, `count` items, and nothing in between. gnuplot has no empty arrays: none
- * is written as [1], which a loop over none still looks at. */
+                        const struct gcb_plot_range *range); /* an empty range is 1 to 1 */
+/* An array, from 1: begin, `count` items, end. gnuplot has no empty arrays: one without items is written as [1]. A text
+ * of more than `width` columns loses its middle. */
 void gcb_plot_array_begin(struct gcb_plot_page *page, const char *name, size_t count);
-void gcb_plot_array_text(struct gcb_plot_page *page, const char *text);
+void gcb_plot_array_text(struct gcb_plot_page *page, const char *text, size_t width);
 void gcb_plot_array_real(struct gcb_plot_page *page, double value);
 void gcb_plot_array_end(struct gcb_plot_page *page);
 
 /* Starts a block; columns end with NULL. */
 void gcb_plot_block(struct gcb_plot_page *page, const char *const *columns);
-void gcb_plot_cell(struct gcb_plot_page *page, double value);
+/* Ends a row with numbers and, unless it is NULL, a text. Further texts of the row stand before them. */
+void gcb_plot_row(struct gcb_plot_page *page, const double *values, size_t count, const char *text);
 void gcb_plot_cell_text(struct gcb_plot_page *page, const char *text);
-void gcb_plot_end_row(struct gcb_plot_page *page);
 
 enum gcb_plot_by { GCB_PLOT_BY_ERROR, GCB_PLOT_BY_TIME };
 /* Sets plot_title, plot_file and plot_machine of a page whose rows are like this one. */
@@ -60,8 +60,8 @@ void gcb_plot_heading(struct gcb_plot_page *page, const char *title,
 /* The same for other rows. `file` and `scope` may be "". */
 void gcb_plot_heading_of(struct gcb_plot_page *page, const char *title, const char *file,
                          const char *scope, const struct gcb_plot_env *env);
-/* Sets the arrays label, style and members (how many points a series has), and their length: series. Returns about how
- * many pixels wide a legend of these labels is. */
+/* Sets `series`, the number of series, and the arrays label, style and members (how many points a series has).
+ * Returns about how many pixels wide a legend of these labels is. */
 double gcb_plot_legend(struct gcb_plot_page *page, const struct gcb_plot_set *set);
 /* Sets plot_width for two panels side by side, as plots/style.gp has them, and a legend this many pixels wide. */
 void gcb_plot_two_panels(struct gcb_plot_page *page, double legend);

@@ -1,7 +1,5 @@
 /* Ratio, speed and error at once. */
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "src/lib/base/alloc.h"
 #include "src/tool/plot/plots.h"
@@ -10,55 +8,23 @@
 #define PICTURE_WIDTH 560.0
 #define PICTURE_HEIGHT 400.0
 
-/* At least as good in ratio, error and encoding speed, and better in one. */
+/* Is `a` at least as good in ratio, error and encoding speed, and better in one of them? */
 static bool beats(const struct gcb_plot_case *a, const struct gcb_plot_case *b)
 {
     return a->ratio >= b->ratio && a->rel_l2 <= b->rel_l2 && a->encode_gbps >= b->encode_gbps &&
            (a->ratio > b->ratio || a->rel_l2 < b->rel_l2 || a->encode_gbps > b->encode_gbps);
 }
 
-/* Whatever beats a case stands in front of it in this order. */
-static int better_first(const void *a, const void *b)
+static bool is_unbeaten(const struct gcb_plot_cases *cases, const struct gcb_plot_case *c)
 {
-    const struct gcb_plot_case *x = *(const struct gcb_plot_case *const *)a,
-                               *y = *(const struct gcb_plot_case *const *)b;
+    size_t i = 0;
 
-    if (x->ratio != y->ratio)
-        return (x->ratio < y->ratio) - (x->ratio > y->ratio);
-    if (x->rel_l2 != y->rel_l2)
-        return (x->rel_l2 > y->rel_l2) - (x->rel_l2 < y->rel_l2);
-    return (x->encode_gbps < y->encode_gbps) - (x->encode_gbps > y->encode_gbps);
+    while (i < cases->count && !beats(cases->items[i], c))
+        i++;
+    return i == cases->count;
 }
 
-/* The cases that none beats, in the order of better_first; `front` has room for all. */
-static size_t front_of(const struct gcb_plot_case **front, const struct gcb_plot_cases *cases)
-{
-    size_t count = 0;
-
-    memcpy(front, cases->items, cases->count * sizeof(*front));
-    qsort(front, cases->count, sizeof(*front), better_first);
-    for (size_t i = 0; i < cases->count; i++) {
-        const struct gcb_plot_case *c = front[i];
-        size_t k = 0;
-
-        while (k < count && !beats(front[k], c))
-            k++;
-        if (k == count)
-            front[count++] = c;
-    }
-    return count;
-}
-
-static double is_unbeaten(const struct gcb_plot_case **front, size_t count,
-                          const struct gcb_plot_case *c)
-{
-    for (size_t i = 0; i < count; i++)
-        if (front[i] == c)
-            return 1.0;
-    return 0.0;
-}
-
-/* A logarithmic axis with room around its ends, and how many pixels it is long. */
+/* A logarithmic axis with room around its ends, and its length in pixels. */
 struct axis {
     double low, high, pixels;
 };
@@ -89,30 +55,45 @@ static void put_axis(struct gcb_plot_page *out, const char *name, const struct a
     gcb_plot_var_range(out, name, &range);
 }
 
-/* What a picture of ratio and speed is made of; arrays are of the cases. */
+/* A picture of ratio and speed. Spot i is that of case i. */
 struct scatter {
-    const struct gcb_plot_cases *cases;
     const struct gcb_plot_set *set;
-    const struct gcb_plot_case **front;
     struct gcb_plot_spot *spots;
-    size_t unbeaten;
     struct axis ratio, speed;
 };
 
-/* Points with their numbers; of very many only the first of a series has its number. */
+static void find_axes(struct gcb_plot_page *out, struct scatter *p)
+{
+    struct gcb_plot_range ratio = GCB_PLOT_RANGE_EMPTY, speed = ratio, error = ratio;
+
+    for (size_t i = 0; i < p->set->cases.count; i++) {
+        gcb_plot_range_add_positive(&ratio, p->set->cases.items[i]->ratio);
+        gcb_plot_range_add_positive(&speed, p->set->cases.items[i]->encode_gbps);
+        gcb_plot_range_add(&error, p->set->cases.items[i]->rel_l2);
+    }
+    p->ratio = axis_of(&ratio, PICTURE_WIDTH);
+    p->speed = axis_of(&speed, PICTURE_HEIGHT);
+    put_axis(out, "ratio_axis", &p->ratio);
+    put_axis(out, "speed_axis", &p->speed);
+    gcb_plot_var_range(out, "error", &error);
+}
+
+/* Places the number of its series beside each point. Of very many points only the first of each series has one. */
 static void place_numbers(struct scatter *p)
 {
-    const struct gcb_plot_set *set = p->set;
+    const struct gcb_plot_cases *cases = &p->set->cases;
 
-    for (size_t s = 0; s < set->count; s++)
-        for (size_t i = set->items[s].first; i < set->items[s].first + set->items[s].count; i++) {
-            const struct gcb_plot_case *c = p->cases->items[i];
-            const bool numbered = p->cases->count <= MAX_NUMBERED || i == set->items[s].first;
+    for (size_t s = 0; s < p->set->count; s++) {
+        const size_t first = p->set->items[s].first, end = first + p->set->items[s].count;
+
+        for (size_t i = first; i < end; i++) {
+            const struct gcb_plot_case *c = cases->items[i];
+            const bool numbered = cases->count <= MAX_NUMBERED || i == first;
 
             p->spots[i] = (struct gcb_plot_spot){
                 .x = pixel_of(&p->ratio, c->ratio),
                 .y = pixel_of(&p->speed, c->encode_gbps),
-                .radius = is_unbeaten(p->front, p->unbeaten, c) > 0.0 ? 10.0 : 6.0,
+                .radius = is_unbeaten(cases, c) ? 10.0 : 6.0,
                 .width = !numbered     ? 0.0
                          : s + 1 < 10  ? 8.0
                          : s + 1 < 100 ? 15.0
@@ -120,55 +101,42 @@ static void place_numbers(struct scatter *p)
                 .height = 11.0,
             };
         }
-    gcb_plot_place_texts(p->spots, p->cases->count, p->ratio.pixels, p->speed.pixels);
+    }
+    gcb_plot_place_texts(p->spots, cases->count, p->ratio.pixels, p->speed.pixels);
 }
 
-static void put_point(struct gcb_plot_page *out, const struct scatter *p, size_t i, size_t series)
-{
-    const struct gcb_plot_case *c = p->cases->items[i];
-    const struct gcb_plot_spot *spot = &p->spots[i];
-
-    gcb_plot_cell(out, c->ratio);
-    gcb_plot_cell(out, c->encode_gbps);
-    gcb_plot_cell(out, c->decode_gbps);
-    gcb_plot_cell(out, c->rel_l2);
-    gcb_plot_cell(out, is_unbeaten(p->front, p->unbeaten, c));
-    gcb_plot_cell(out, (double)series + 1);
-    gcb_plot_cell(out, spot->width > 0.0 ? value_of(&p->ratio, spot->text_x) : NAN);
-    gcb_plot_cell(out, spot->width > 0.0 ? value_of(&p->speed, spot->text_y) : NAN);
-    gcb_plot_cell_text(out, c->spec);
-    gcb_plot_end_row(out);
-}
-
-static void put_points(struct gcb_plot_page *out, struct scatter *p)
+static void put_points(struct gcb_plot_page *out, const struct scatter *p)
 {
     static const char *const columns[] = {"ratio", "encode", "decode",      "rel_l2",
                                           "front", "series", "label_ratio", "label_encode",
                                           "spec",  NULL};
-    struct gcb_plot_range ratio = GCB_PLOT_RANGE_EMPTY, speeds = ratio, error = ratio;
+    const struct gcb_plot_cases *cases = &p->set->cases;
 
-    for (size_t i = 0; i < p->cases->count; i++) {
-        gcb_plot_range_add_positive(&ratio, p->cases->items[i]->ratio);
-        gcb_plot_range_add_positive(&speeds, p->cases->items[i]->encode_gbps);
-        gcb_plot_range_add(&error, p->cases->items[i]->rel_l2);
-    }
-    p->ratio = axis_of(&ratio, PICTURE_WIDTH);
-    p->speed = axis_of(&speeds, PICTURE_HEIGHT);
-    p->unbeaten = front_of(p->front, p->cases);
-    place_numbers(p);
     for (size_t s = 0; s < p->set->count; s++) {
-        const struct gcb_plot_series *series = &p->set->items[s];
+        const size_t first = p->set->items[s].first, end = first + p->set->items[s].count;
 
         gcb_plot_block(out, columns);
-        for (size_t i = series->first; i < series->first + series->count; i++)
-            put_point(out, p, i, s);
+        for (size_t i = first; i < end; i++) {
+            const struct gcb_plot_case *c = cases->items[i];
+            const struct gcb_plot_spot *spot = &p->spots[i];
+            const double cells[] = {
+                c->ratio,
+                c->encode_gbps,
+                c->decode_gbps,
+                c->rel_l2,
+                is_unbeaten(cases, c),
+                (double)s + 1,
+                spot->width > 0.0 ? value_of(&p->ratio, spot->text_x) : NAN,
+                spot->width > 0.0 ? value_of(&p->speed, spot->text_y) : NAN,
+            };
+
+            gcb_plot_row(out, cells, 8, c->spec);
+        }
     }
-    put_axis(out, "ratio_axis", &p->ratio);
-    put_axis(out, "speed_axis", &p->speed);
-    gcb_plot_var_range(out, "error", &error);
 }
 
-/* Drops what has no place in the picture: numbers of a hostile file may be anything, and gnuplot does not survive all. */
+/* Drops cases that have no place in the picture. A hostile file may hold any number, and gnuplot does not survive all
+ * of them. */
 static void drop_placeless(struct gcb_plot_cases *cases)
 {
     size_t kept = 0;
@@ -182,30 +150,30 @@ static void drop_placeless(struct gcb_plot_cases *cases)
     cases->count = kept;
 }
 
-static int fill_pareto(const struct gcb_plot_data *data, const void *first,
-                       struct gcb_plot_page *out, struct gcb_diag *diag)
+static int fill(const struct gcb_plot_data *data, const void *first, struct gcb_plot_page *out,
+                struct gcb_diag *diag)
 {
     struct gcb_plot_set set = {.items = NULL};
-    struct gcb_plot_cases cases;
-    struct scatter p = {.cases = &cases, .set = &set};
-    int err = gcb_plot_cases_of(&cases, data, &gcb_plot_cases_by_time, first, diag);
+    struct scatter p = {.set = &set};
+    int err = gcb_plot_set_collect(&set, data, &gcb_plot_cases_by_time, first, diag);
     double legend;
 
     if (err)
         goto out;
-    gcb_plot_heading(out, "Ratio, speed and error", data, cases.items[0], GCB_PLOT_BY_TIME);
-    (void)gcb_plot_cases_take_memcpy(&cases);
-    drop_placeless(&cases);
-    err = gcb_plot_set_of(&set, &cases, false, diag);
+    gcb_plot_heading(out, "Ratio, speed and error", data, first, GCB_PLOT_BY_TIME);
+    (void)gcb_plot_set_take_memcpy(&set);
+    drop_placeless(&set.cases);
+    err = gcb_plot_set_divide(&set, false, diag);
     if (err)
         goto out;
     legend = gcb_plot_legend(out, &set);
-    p.front = gcb_alloc_array(cases.count + 1, sizeof(*p.front));
-    p.spots = gcb_alloc_zero(cases.count + 1, sizeof(*p.spots));
-    if (!p.front || !p.spots) {
+    p.spots = gcb_alloc_zero(set.cases.count, sizeof(*p.spots));
+    if (!p.spots) {
         err = gcb_diag_nomem(diag, 0, "a plot");
         goto out;
     }
+    find_axes(out, &p);
+    place_numbers(&p);
     put_points(out, &p);
     gcb_plot_var_real(out, "picture_width", PICTURE_WIDTH);
     gcb_plot_var_real(out, "picture_height", PICTURE_HEIGHT);
@@ -214,17 +182,15 @@ static int fill_pareto(const struct gcb_plot_data *data, const void *first,
                       fmax(88.0 + PICTURE_HEIGHT + 150.0, 120.0 + 21.0 * (double)(set.count + 1)));
 out:
     gcb_free(p.spots);
-    gcb_free(p.front);
     gcb_plot_set_fini(&set);
-    gcb_plot_cases_fini(&cases);
     return err;
 }
 
 const struct gcb_plot gcb_plot_pareto = {
     .name = "pareto",
-    .title = "ratio, encoding speed and error at once; what nothing else beats is marked",
+    .title = "ratio, encoding speed and error at once; unbeaten methods are marked",
     .needs = GCB_PLOT_NEEDS_SUMMARY,
     .from = "bench",
     .split = &gcb_plot_cases_by_time,
-    .fill = fill_pareto,
+    .fill = fill,
 };

@@ -1,4 +1,4 @@
-/* Where the codes of range floats lie, beside the values they are for. */
+/* Where the codes of range floats lie, beside the values that they stand for. */
 #include <math.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -38,7 +38,7 @@ static void add_format(struct formats *f, unsigned bits, unsigned mantissa)
     f->items[f->count++] = (struct format){bits, mantissa};
 }
 
-/* A mantissa width of 0 is chosen from the data of each message: these are what it is chosen from. */
+/* A mantissa width of 0 means that each message chooses its own: adds all widths that it chooses from. */
 static void add_formats(struct formats *out, const struct gcb_plot_case *c)
 {
     const double bits = gcb_plot_spec_real(c->spec, "bits"),
@@ -60,7 +60,7 @@ static bool is_wanted(const void *row)
     return formats.count > 0;
 }
 
-/* Pages are result files. */
+/* A page for each result file. */
 static bool same_page(const void *a, const void *b)
 {
     return ((const struct gcb_plot_case *)a)->env == ((const struct gcb_plot_case *)b)->env;
@@ -78,7 +78,7 @@ static void collect(struct formats *out, const struct gcb_plot_data *data, const
         add_formats(out, c);
 }
 
-/* Positive codes by the octave below the largest value, which is 1. */
+/* How many positive codes lie in each octave below the largest value, which is 1. */
 static void put_codes(struct gcb_plot_page *out, const struct format *f,
                       struct gcb_plot_range *range)
 {
@@ -96,17 +96,16 @@ static void put_codes(struct gcb_plot_page *out, const struct format *f,
     }
     gcb_plot_block(out, columns);
     for (int i = OCTAVES; i >= 0; i--) {
+        const double cells[] = {-(i + 0.5), codes[i], codes[i] / format.top};
+
         if (codes[i] == 0.0)
             continue;
         gcb_plot_range_add(range, codes[i]);
-        gcb_plot_cell(out, -(i + 0.5));
-        gcb_plot_cell(out, codes[i]);
-        gcb_plot_cell(out, codes[i] / format.top);
-        gcb_plot_end_row(out);
+        gcb_plot_row(out, cells, 3, NULL);
     }
 }
 
-/* Values by the octave below the largest of them. */
+/* The share of values in each octave below the largest value. */
 static void put_values(struct gcb_plot_page *out, const struct gcb_plot_histogram *h)
 {
     static const char *const columns[] = {"value", "share", NULL};
@@ -115,11 +114,10 @@ static void put_values(struct gcb_plot_page *out, const struct gcb_plot_histogra
     gcb_plot_block(out, columns);
     for (int i = OCTAVES; i >= 0 && most > 0.0; i--) {
         const double high = ldexp(most, -i), low = ldexp(most, -i - 1);
+        const double cells[] = {-(i + 0.5), gcb_plot_histogram_share(h, low, high) +
+                                                gcb_plot_histogram_share(h, -high, -low)};
 
-        gcb_plot_cell(out, -(i + 0.5));
-        gcb_plot_cell(out, gcb_plot_histogram_share(h, low, high) +
-                               gcb_plot_histogram_share(h, -high, -low));
-        gcb_plot_end_row(out);
+        gcb_plot_row(out, cells, 2, NULL);
     }
 }
 
@@ -143,7 +141,7 @@ static int fill(const struct gcb_plot_data *data, const void *first, struct gcb_
     for (size_t i = 0; i < formats.count; i++) {
         snprintf(text, sizeof(text), "%u bits, mantissa %u", formats.items[i].bits,
                  formats.items[i].mantissa);
-        gcb_plot_array_text(out, text);
+        gcb_plot_array_text(out, text, GCB_PLOT_LABEL_WIDTH);
     }
     gcb_plot_array_end(out);
     put_values(out, &values.input);

@@ -1,4 +1,4 @@
-/* What a method loses, against what it sends. */
+/* The error of a method against the size of its messages. */
 #include <math.h>
 
 #include "src/tool/plot/plots.h"
@@ -12,19 +12,14 @@ static void put_series(struct gcb_plot_page *out, const struct gcb_plot_series *
     gcb_plot_block(out, columns);
     for (size_t i = 0; i < s->count; i++) {
         const struct gcb_plot_case *c = cases->items[s->first + i];
+        const double cells[] = {c->bits, c->ratio, c->rel_l2, c->cosine, c->wire_bytes};
 
-        gcb_plot_cell(out, c->bits);
-        gcb_plot_cell(out, c->ratio);
-        gcb_plot_cell(out, c->rel_l2);
-        gcb_plot_cell(out, c->cosine);
-        gcb_plot_cell(out, c->wire_bytes);
-        gcb_plot_cell_text(out, c->spec);
-        gcb_plot_end_row(out);
+        gcb_plot_row(out, cells, 5, c->spec);
     }
 }
 
-/* Baselines are orders of magnitude better than methods, whose differences would vanish: they stand on the edge, and
- * their label says where they belong. */
+/* Baselines are orders of magnitude better than methods, whose differences would vanish. They stand on the edge, and
+ * their label has their error. */
 static void put_ranges(struct gcb_plot_page *out, const struct gcb_plot_cases *cases)
 {
     struct gcb_plot_range bits = GCB_PLOT_RANGE_EMPTY, ratio = bits, error = bits, cosine = bits;
@@ -45,10 +40,10 @@ static void put_ranges(struct gcb_plot_page *out, const struct gcb_plot_cases *c
 }
 
 /* "fp16 (baseline, error 2.1e-04)" */
-static void name_baselines(struct gcb_plot_set *set, const struct gcb_plot_cases *cases)
+static void name_baselines(struct gcb_plot_set *set)
 {
     for (size_t s = 0; s < set->count; s++) {
-        const struct gcb_plot_case *c = cases->items[set->items[s].first];
+        const struct gcb_plot_case *c = set->cases.items[set->items[s].first];
 
         if (gcb_plot_baseline(c->method) && set->items[s].count == 1 && c->rel_l2 > 0.0)
             snprintf(set->items[s].label, GCB_PLOT_LABEL, "%s (baseline, error %.1e)", c->method,
@@ -60,22 +55,20 @@ static int fill(const struct gcb_plot_data *data, const void *first, struct gcb_
                 const char *title, struct gcb_diag *diag)
 {
     struct gcb_plot_set set = {.items = NULL};
-    struct gcb_plot_cases cases;
-    int err = gcb_plot_cases_of(&cases, data, &gcb_plot_cases_by_error, first, diag);
+    int err = gcb_plot_set_collect(&set, data, &gcb_plot_cases_by_error, first, diag);
 
     if (!err)
-        err = gcb_plot_set_of(&set, &cases, false, diag);
+        err = gcb_plot_set_divide(&set, false, diag);
     if (err)
         goto out;
-    gcb_plot_heading(out, title, data, cases.items[0], GCB_PLOT_BY_ERROR);
-    name_baselines(&set, &cases);
+    gcb_plot_heading(out, title, data, first, GCB_PLOT_BY_ERROR);
+    name_baselines(&set);
     gcb_plot_legend(out, &set);
-    put_ranges(out, &cases);
+    put_ranges(out, &set.cases);
     for (size_t s = 0; s < set.count; s++)
-        put_series(out, &set.items[s], &cases);
+        put_series(out, &set.items[s], &set.cases);
 out:
     gcb_plot_set_fini(&set);
-    gcb_plot_cases_fini(&cases);
     return err;
 }
 

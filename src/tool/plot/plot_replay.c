@@ -1,4 +1,4 @@
-/* What error feedback does from step to step. */
+/* The error of the update and the staleness of elements, step by step. */
 #include <math.h>
 #include <stddef.h>
 
@@ -8,10 +8,10 @@ static bool is_wanted(const void *row)
 {
     const struct gcb_plot_step *s = row;
 
-    return isfinite(s->index) && isfinite(s->alpha); /* else there is nothing to see */
+    return isfinite(s->index) && isfinite(s->alpha);
 }
 
-/* A page is a result file and a scope. */
+/* A page for each result file and scope. */
 static bool same_page(const void *a, const void *b)
 {
     const struct gcb_plot_step *x = a, *y = b;
@@ -22,18 +22,24 @@ static bool same_page(const void *a, const void *b)
 static const struct gcb_plot_split split = {offsetof(struct gcb_plot_data, steps),
                                             sizeof(struct gcb_plot_step), is_wanted, same_page};
 
-static int cases_of(struct gcb_plot_cases *cases, const struct gcb_plot_data *data,
-                    const void *first, struct gcb_diag *diag)
+static int collect(struct gcb_plot_set *set, const struct gcb_plot_data *data, const void *first,
+                   struct gcb_diag *diag)
 {
     const struct gcb_plot_step *s = NULL;
     int err = 0;
 
     while (!err && (s = gcb_plot_split_next(&split, data, first, s)) != NULL)
-        err = gcb_plot_cases_add_spec(cases, s->method, s->spec, diag);
+        err = gcb_plot_set_add_spec(set, s->method, s->spec, diag);
     return err;
 }
 
-/* Puts a series and returns of how many steps it is. */
+/* In units of the gradient's norm. */
+static double residual_of(const struct gcb_plot_step *s)
+{
+    return s->residual_norm / s->gradient_norm;
+}
+
+/* Puts a series and returns how many steps it has. */
 static size_t put_series(struct gcb_plot_page *out, const struct gcb_plot_data *data,
                          const void *first, const char *spec)
 {
@@ -45,17 +51,13 @@ static size_t put_series(struct gcb_plot_page *out, const struct gcb_plot_data *
 
     gcb_plot_block(out, columns);
     while ((s = gcb_plot_split_next(&split, data, first, s)) != NULL) {
+        const double cells[] = {s->index,         s->step,         s->alpha,
+                                s->cosine,        residual_of(s),  s->staleness_p50,
+                                s->staleness_p99, s->staleness_max};
+
         if (s->spec != spec)
             continue;
-        gcb_plot_cell(out, s->index);
-        gcb_plot_cell(out, s->step);
-        gcb_plot_cell(out, s->alpha);
-        gcb_plot_cell(out, s->cosine);
-        gcb_plot_cell(out, s->residual_norm / s->gradient_norm);
-        gcb_plot_cell(out, s->staleness_p50);
-        gcb_plot_cell(out, s->staleness_p99);
-        gcb_plot_cell(out, s->staleness_max);
-        gcb_plot_end_row(out);
+        gcb_plot_row(out, cells, 8, NULL);
         count++;
     }
     return count;
@@ -72,11 +74,11 @@ static void put_ranges(struct gcb_plot_page *out, const struct gcb_plot_data *da
         gcb_plot_range_add_positive(&index, s->index);
         gcb_plot_range_add(&staleness, s->staleness_p50);
         gcb_plot_range_add(&staleness, s->staleness_p99);
-        gcb_plot_range_add(&residual, s->residual_norm / s->gradient_norm);
+        gcb_plot_range_add(&residual, residual_of(s));
     }
     gcb_plot_var_range(out, "index", &index);
     gcb_plot_var_range(out, "staleness", &staleness);
-    /* gnuplot draws no picture of nothing */
+    /* gnuplot fails if a picture has no points */
     gcb_plot_var_real(out, "has_staleness", staleness.low <= staleness.high);
     gcb_plot_var_real(out, "has_residual", residual.low <= residual.high);
 }
@@ -85,22 +87,20 @@ static int fill(const struct gcb_plot_data *data, const struct gcb_plot_step *fi
                 struct gcb_plot_page *out, const char *title, struct gcb_diag *diag)
 {
     const struct gcb_plot_env *env = gcb_plot_env_of(data, first->env);
-    struct gcb_plot_cases cases = {.items = NULL};
     struct gcb_plot_set set = {.items = NULL};
-    int err = cases_of(&cases, data, first, diag);
+    int err = collect(&set, data, first, diag);
 
     if (!err)
-        err = gcb_plot_set_of(&set, &cases, true, diag);
+        err = gcb_plot_set_divide(&set, true, diag);
     if (err)
         goto out;
     gcb_plot_heading_of(out, title, env->file, first->scope, env);
-    for (size_t i = 0; i < cases.count; i++)
-        set.items[i].count = put_series(out, data, first, cases.items[i]->spec);
+    for (size_t i = 0; i < set.count; i++)
+        set.items[i].count = put_series(out, data, first, set.cases.items[i]->spec);
     gcb_plot_two_panels(out, gcb_plot_legend(out, &set));
     put_ranges(out, data, first);
 out:
     gcb_plot_set_fini(&set);
-    gcb_plot_cases_fini(&cases);
     return err;
 }
 

@@ -16,7 +16,7 @@ static bool is_memcpy(const struct gcb_plot_case *c)
     return strcmp(c->method, "memcpy") == 0;
 }
 
-/* Numbers of a hostile file may be anything; gnuplot does not survive all of them. */
+/* A hostile file may hold any number, and gnuplot does not survive all of them. */
 #define LARGEST 1e30
 
 static bool is_sane(double value)
@@ -61,97 +61,51 @@ const struct gcb_plot_split gcb_plot_cases_by_error = {offsetof(struct gcb_plot_
 const struct gcb_plot_split gcb_plot_cases_by_time = {
     offsetof(struct gcb_plot_data, summaries), sizeof(struct gcb_plot_case), is_by_time, same_run};
 
-static int compare(const void *a, const void *b)
+int gcb_plot_set_add(struct gcb_plot_set *set, const struct gcb_plot_case *c, struct gcb_diag *diag)
 {
-    return (a > b) - (a < b);
-}
+    struct gcb_plot_cases *cases = &set->cases;
 
-static int by_spec(const void *a, const void *b)
-{
-    const struct gcb_plot_case *const *x = a, *const *y = b;
-    const int spec = compare((*x)->spec, (*y)->spec);
-
-    return spec ? spec : compare(*x, *y);
-}
-
-static int by_place(const void *a, const void *b)
-{
-    const struct gcb_plot_case *const *x = a, *const *y = b;
-
-    return compare(*x, *y);
-}
-
-/* Of cases with equal specs the first stays. */
-static void unique(struct gcb_plot_cases *c)
-{
-    size_t kept = 0;
-
-    if (c->count == 0)
-        return; /* qsort takes no NULL */
-    qsort(c->items, c->count, sizeof(*c->items), by_spec);
-    for (size_t i = 0; i < c->count; i++)
-        if (kept == 0 || c->items[kept - 1]->spec != c->items[i]->spec)
-            c->items[kept++] = c->items[i];
-    c->count = kept;
-    qsort(c->items, c->count, sizeof(*c->items), by_place);
-}
-
-int gcb_plot_cases_of(struct gcb_plot_cases *out, const struct gcb_plot_data *data,
-                      const struct gcb_plot_split *split, const void *first, struct gcb_diag *diag)
-{
-    const struct gcb_plot_case *c = NULL;
-
-    *out = (struct gcb_plot_cases){.items = NULL};
-    while ((c = gcb_plot_split_next(split, data, first, c)) != NULL) {
-        if (gcb_grow(&out->items, &out->cap, out->count, sizeof(*out->items)))
-            return gcb_diag_nomem(diag, 0, "a plot");
-        out->items[out->count++] = c;
-    }
-    unique(out);
-    return 0;
-}
-
-static size_t place_of(const struct gcb_plot_cases *cases, const char *spec)
-{
-    size_t i = 0;
-
-    while (i < cases->count && cases->items[i]->spec != spec)
-        i++;
-    return i;
-}
-
-int gcb_plot_cases_add(struct gcb_plot_cases *cases, const struct gcb_plot_case *c,
-                       struct gcb_diag *diag)
-{
-    if (place_of(cases, c->spec) < cases->count)
-        return 0;
+    for (size_t i = 0; i < cases->count; i++)
+        if (cases->items[i]->spec == c->spec)
+            return 0;
     if (gcb_grow(&cases->items, &cases->cap, cases->count, sizeof(*cases->items)))
         return gcb_diag_nomem(diag, 0, "a plot");
     cases->items[cases->count++] = c;
     return 0;
 }
 
-int gcb_plot_cases_add_spec(struct gcb_plot_cases *cases, const char *method, const char *spec,
-                            struct gcb_diag *diag)
+int gcb_plot_set_collect(struct gcb_plot_set *set, const struct gcb_plot_data *data,
+                         const struct gcb_plot_split *split, const void *first,
+                         struct gcb_diag *diag)
 {
-    struct gcb_plot_case *c;
+    const struct gcb_plot_case *c = NULL;
+    int err = 0;
+
+    while (!err && (c = gcb_plot_split_next(split, data, first, c)) != NULL)
+        err = gcb_plot_set_add(set, c, diag);
+    return err;
+}
+
+int gcb_plot_set_add_spec(struct gcb_plot_set *set, const char *method, const char *spec,
+                          struct gcb_diag *diag)
+{
+    struct gcb_plot_case *c = gcb_alloc_zero(1, sizeof(*c));
+    const size_t count = set->cases.count;
     int err;
 
-    cases->owned = true;
-    if (place_of(cases, spec) < cases->count)
-        return 0;
-    c = gcb_alloc_zero(1, sizeof(*c));
     if (!c)
         return gcb_diag_nomem(diag, sizeof(*c), "a plot");
+    set->cases.owned = true;
     *c = (struct gcb_plot_case){.method = method, .spec = spec, .rel_l2 = NAN};
-    err = gcb_plot_cases_add(cases, c, diag);
-    if (err)
+    err = gcb_plot_set_add(set, c, diag);
+    if (set->cases.count == count)
         gcb_free(c);
     return err;
 }
 
-double gcb_plot_cases_take_memcpy(struct gcb_plot_cases *cases)
+double gcb_plot_set_take_memcpy(struct gcb_plot_set *set)
 {
+    struct gcb_plot_cases *cases = &set->cases;
     double gbps = NAN;
     size_t kept = 0;
 
@@ -165,39 +119,14 @@ double gcb_plot_cases_take_memcpy(struct gcb_plot_cases *cases)
     return gbps;
 }
 
-void gcb_plot_cases_fini(struct gcb_plot_cases *cases)
+void gcb_plot_set_fini(struct gcb_plot_set *set)
 {
-    for (size_t i = 0; cases->owned && i < cases->count; i++)
-        gcb_free((void *)(uintptr_t)cases->items[i]);
-    gcb_free(cases->items);
-    *cases = (struct gcb_plot_cases){.items = NULL};
+    for (size_t i = 0; set->cases.owned && i < set->cases.count; i++)
+        gcb_free((void *)(uintptr_t)set->cases.items[i]);
+    gcb_free(set->cases.items);
+    gcb_free(set->items);
+    *set = (struct gcb_plot_set){.items = NULL};
 }
-
-/*
- * Labels of cases: the method, and its parameters that differ between its cases on a page. Specs are
- * "method:key=value,key=value".
- */
-#define MAX_KEYS 24
-#define MAX_VALUES 64
-
-/* A piece of a spec. */
-struct piece {
-    const char *at;
-    size_t length;
-};
-
-struct key {
-    struct piece name;
-    struct piece values[MAX_VALUES];
-    size_t distinct;
-};
-
-/* The keys of a method's cases on a page. Specs are borrowed. */
-struct keys {
-    struct key items[MAX_KEYS];
-    size_t count;
-    const struct key *curve; /* the one with most values, which runs along a curve; or NULL */
-};
 
 unsigned gcb_plot_baseline(const char *method)
 {
@@ -209,9 +138,22 @@ unsigned gcb_plot_baseline(const char *method)
     return 0;
 }
 
+/* A piece of a spec, "method:key=value,key=value". Borrowed. */
+struct piece {
+    const char *at;
+    size_t length;
+};
+
 static bool equal(struct piece a, struct piece b)
 {
     return a.length == b.length && memcmp(a.at, b.at, a.length) == 0;
+}
+
+static const char *keys_in(const char *spec)
+{
+    const char *colon = strchr(spec, ':');
+
+    return colon ? colon + 1 : "";
 }
 
 /* The next "name=value" of a spec; *at moves on. False at the end. */
@@ -227,12 +169,49 @@ static bool next_key(struct piece *name, struct piece *value, const char **at)
     return true;
 }
 
-static const char *keys_in(const char *spec)
+static bool find_value(struct piece *out, const char *spec, struct piece wanted)
 {
-    const char *colon = strchr(spec, ':');
+    const char *at = keys_in(spec);
+    struct piece name;
 
-    return colon ? colon + 1 : "";
+    while (next_key(&name, out, &at))
+        if (equal(name, wanted))
+            return true;
+    return false;
 }
+
+char *gcb_plot_spec_text(char out[32], const char *spec, const char *key)
+{
+    struct piece value = {"", 0};
+
+    if (find_value(&value, spec, (struct piece){key, strlen(key)}))
+        snprintf(out, 32, "%.*s", (int)value.length, value.at);
+    else
+        out[0] = '\0';
+    return out;
+}
+
+double gcb_plot_spec_real(const char *spec, const char *key)
+{
+    char text[32];
+    double value;
+
+    return gcb_parse_real(gcb_plot_spec_text(text, spec, key), &value) ? value : NAN;
+}
+
+/* The keys in the specs of a method's cases on a page, with their values. */
+#define MAX_KEYS 24
+#define MAX_VALUES 64
+struct key {
+    struct piece name;
+    struct piece values[MAX_VALUES];
+    size_t distinct;
+};
+struct keys {
+    struct key items[MAX_KEYS];
+    size_t count;
+    const struct key *curve; /* the key with most values, which runs along a curve; or NULL */
+};
 
 static void note_value(struct keys *keys, struct piece name, struct piece value)
 {
@@ -254,6 +233,7 @@ static void note_value(struct keys *keys, struct piece name, struct piece value)
         k->values[k->distinct++] = value;
 }
 
+/* With `apart` there is no curve. */
 static void collect_keys(struct keys *keys, const struct gcb_plot_cases *cases, const char *method,
                          bool apart)
 {
@@ -284,6 +264,7 @@ static void append(char *label, const char *before, struct piece a, const char *
              (int)b.length, b.at);
 }
 
+/* The method, and the keys that differ between its cases, except the one that runs along the curve. */
 static void make_label(char label[GCB_PLOT_LABEL], const struct gcb_plot_case *c,
                        const struct keys *keys)
 {
@@ -301,72 +282,36 @@ static void make_label(char label[GCB_PLOT_LABEL], const struct gcb_plot_case *c
                 append(label, " ", name, "=", value);
 }
 
-static bool number_of(double *out, struct piece p)
-{
-    char text[32];
-
-    if (p.length >= sizeof(text))
-        return false;
-    memcpy(text, p.at, p.length);
-    text[p.length] = '\0';
-    return gcb_parse_real(text, out);
-}
-
-static bool value_at(struct piece *out, const struct gcb_plot_case *c, const struct key *key)
-{
-    const char *at = keys_in(c->spec);
-    struct piece name;
-
-    while (next_key(&name, out, &at))
-        if (equal(name, key->name))
-            return true;
-    return false;
-}
-
+/* Appends ", theta 0.5 to 0.99" if the curve runs through numbers and the label stays short enough for a legend, which
+ * must show what distinguishes the curve. */
 static void append_range(struct gcb_plot_series *s, const struct gcb_plot_cases *cases,
                          const struct key *key)
 {
-    struct piece least = {NULL, 0}, most = {NULL, 0}, p;
+    struct piece least = {NULL, 0}, most = {NULL, 0}, value;
     double low = INFINITY, high = -INFINITY, x;
-    size_t used;
+    char number[32];
+    const size_t used = strlen(s->label);
 
     for (size_t i = 0; i < s->count; i++) {
-        if (!value_at(&p, cases->items[s->first + i], key) || !number_of(&x, p))
+        if (!find_value(&value, cases->items[s->first + i]->spec, key->name))
             return;
-        least = x < low ? p : least;
-        most = x > high ? p : most;
+        snprintf(number, sizeof(number), "%.*s", (int)value.length, value.at);
+        if (!gcb_parse_real(number, &x))
+            return;
+        least = x < low ? value : least;
+        most = x > high ? value : most;
         low = fmin(low, x);
         high = fmax(high, x);
     }
     if (low == high || !least.at || !most.at)
         return;
-    used = strlen(s->label);
     append(s->label, ", ", key->name, " ", least);
     append(s->label, " to ", most, "", (struct piece){"", 0});
     if (gcb_text_columns(s->label) > GCB_PLOT_LABEL_WIDTH)
         s->label[used] = '\0';
 }
 
-char *gcb_plot_spec_text(char out[32], const char *spec, const char *key)
-{
-    const char *at = keys_in(spec);
-    struct piece name, value;
-
-    out[0] = '\0';
-    while (next_key(&name, &value, &at))
-        if (name.length == strlen(key) && memcmp(name.at, key, name.length) == 0)
-            snprintf(out, 32, "%.*s", (int)value.length, value.at);
-    return out;
-}
-
-double gcb_plot_spec_real(const char *spec, const char *key)
-{
-    char text[32];
-    double value;
-
-    return gcb_parse_real(gcb_plot_spec_text(text, spec, key), &value) ? value : NAN;
-}
-
+/* A case with the number of its series, and its place in the file. */
 struct placed {
     const struct gcb_plot_case *item;
     size_t series, place;
@@ -383,9 +328,9 @@ static int by_curve(const void *a, const void *b)
     return (x->place > y->place) - (x->place < y->place);
 }
 
-/* The series of this label, added if there is none yet; SIZE_MAX: no memory. */
-static size_t series_for(struct gcb_plot_set *set, const char *label, const char *method,
-                         bool apart)
+/* The number of the series with this label, which is added if it is new; SIZE_MAX: no memory. */
+static size_t find_series(struct gcb_plot_set *set, const char *label, const char *method,
+                          bool apart)
 {
     struct gcb_plot_series s = {.count = 0};
     unsigned styles = 0;
@@ -404,17 +349,16 @@ static size_t series_for(struct gcb_plot_set *set, const char *label, const char
 }
 
 /* Puts the cases of one method into series. */
-static int place_method(struct gcb_plot_set *set, struct placed *placed,
-                        const struct gcb_plot_cases *cases, const char *method,
+static int place_method(struct gcb_plot_set *set, struct placed *placed, const char *method,
                         const struct keys *keys)
 {
     char label[GCB_PLOT_LABEL];
 
-    for (size_t i = 0; i < cases->count; i++) {
-        if (cases->items[i]->method != method)
+    for (size_t i = 0; i < set->cases.count; i++) {
+        if (placed[i].item->method != method)
             continue;
-        make_label(label, cases->items[i], keys);
-        placed[i].series = series_for(set, label, method, !keys->curve);
+        make_label(label, placed[i].item, keys);
+        placed[i].series = find_series(set, label, method, !keys->curve);
         if (placed[i].series == SIZE_MAX)
             return GCB_E_NOMEM;
         set->items[placed[i].series].count++;
@@ -431,69 +375,52 @@ static bool is_first_of_method(const struct gcb_plot_cases *cases, size_t i)
 }
 
 /* Methods in the order of their first cases, baselines last. */
-static int place_all(struct gcb_plot_set *set, struct placed *placed,
-                     const struct gcb_plot_cases *cases, struct keys *keys, bool apart)
+static int place_all(struct gcb_plot_set *set, struct placed *placed, struct keys *keys, bool apart)
 {
+    const size_t count = set->cases.count;
     int err = 0;
 
-    for (size_t i = 0; !err && i < 2 * cases->count; i++) {
-        const size_t at = i % cases->count;
-        const char *method = cases->items[at]->method;
+    for (size_t i = 0; i < count; i++)
+        placed[i] = (struct placed){.item = set->cases.items[i], .place = i};
+    for (size_t i = 0; !err && i < 2 * count; i++) {
+        const char *method = placed[i % count].item->method;
 
-        if ((gcb_plot_baseline(method) != 0) != (i >= cases->count) ||
-            !is_first_of_method(cases, at))
+        if ((gcb_plot_baseline(method) != 0) != (i >= count) ||
+            !is_first_of_method(&set->cases, i % count))
             continue;
-        collect_keys(keys, cases, method, apart);
-        err = place_method(set, placed, cases, method, keys);
+        collect_keys(keys, &set->cases, method, apart);
+        err = place_method(set, placed, method, keys);
     }
     return err;
 }
 
-static void put_in_order(struct gcb_plot_set *set, struct gcb_plot_cases *cases,
-                         struct placed *placed)
+static void order_cases(struct gcb_plot_set *set, struct placed *placed)
 {
     size_t at = 0;
 
-    qsort(placed, cases->count, sizeof(*placed), by_curve);
-    for (size_t i = 0; i < cases->count; i++)
-        cases->items[i] = placed[i].item;
+    qsort(placed, set->cases.count, sizeof(*placed), by_curve);
+    for (size_t i = 0; i < set->cases.count; i++)
+        set->cases.items[i] = placed[i].item;
     for (size_t s = 0; s < set->count; s++) {
         set->items[s].first = at;
         at += set->items[s].count;
     }
 }
 
-int gcb_plot_set_of(struct gcb_plot_set *out, struct gcb_plot_cases *cases, bool apart,
-                    struct gcb_diag *diag)
+int gcb_plot_set_divide(struct gcb_plot_set *set, bool apart, struct gcb_diag *diag)
 {
-    struct placed *placed = gcb_alloc_zero(cases->count, sizeof(*placed));
+    struct placed *placed = gcb_alloc_zero(set->cases.count, sizeof(*placed));
     struct keys *keys = gcb_alloc(sizeof(*keys));
-    int err = placed && keys ? 0 : GCB_E_NOMEM;
+    const int err = placed && keys ? place_all(set, placed, keys, apart) : GCB_E_NOMEM;
 
-    *out = (struct gcb_plot_set){.items = NULL};
-    for (size_t i = 0; !err && i < cases->count; i++) {
-        placed[i].item = cases->items[i];
-        placed[i].place = i;
-    }
-    err = err ? err : place_all(out, placed, cases, keys, apart);
-    if (err) {
-        gcb_diag_nomem(diag, 0, "a plot");
-        goto out;
-    }
-    put_in_order(out, cases, placed);
-    for (size_t s = 0; !apart && s < out->count; s++) {
-        collect_keys(keys, cases, cases->items[out->items[s].first]->method, false);
+    if (!err)
+        order_cases(set, placed);
+    for (size_t s = 0; !err && !apart && s < set->count; s++) {
+        collect_keys(keys, &set->cases, set->cases.items[set->items[s].first]->method, false);
         if (keys->curve)
-            append_range(&out->items[s], cases, keys->curve);
+            append_range(&set->items[s], &set->cases, keys->curve);
     }
-out:
     gcb_free(placed);
     gcb_free(keys);
-    return err;
-}
-
-void gcb_plot_set_fini(struct gcb_plot_set *set)
-{
-    gcb_free(set->items);
-    *set = (struct gcb_plot_set){.items = NULL};
+    return err ? gcb_diag_nomem(diag, 0, "a plot") : 0;
 }

@@ -3,45 +3,47 @@
 
 #include "src/tool/plot/plot_rows.h"
 
-/*
- * The cases of a page, one of each spec, and which of them are one curve. `first` is the page's (gcb_plot_split_first).
- */
+/* Cases are borrowed from the data, or all owned (gcb_plot_set_add_spec). */
 struct gcb_plot_cases {
-    const struct gcb_plot_case **items; /* borrowed from the data, unless they are owned */
+    const struct gcb_plot_case **items;
     size_t count, cap;
     bool owned;
 };
-/* Release with gcb_plot_cases_fini, also on failure. */
-int gcb_plot_cases_of(struct gcb_plot_cases *out, const struct gcb_plot_data *data,
-                      const struct gcb_plot_split *split, const void *first, struct gcb_diag *diag);
-/* Appends a case unless one of its spec is there. */
-int gcb_plot_cases_add(struct gcb_plot_cases *cases, const struct gcb_plot_case *c,
-                       struct gcb_diag *diag);
-/* The same of rows that are no cases but name a method: one with nothing but that, owned. Not to be mixed. */
-int gcb_plot_cases_add_spec(struct gcb_plot_cases *cases, const char *method, const char *spec,
-                            struct gcb_diag *diag);
-/* memcpy is a bound of methods and none itself: takes it out of borrowed cases and returns its GB/s. NAN: it is not there. */
-double gcb_plot_cases_take_memcpy(struct gcb_plot_cases *cases);
-void gcb_plot_cases_fini(struct gcb_plot_cases *cases); /* zeroed is fine */
 
 /*
- * A curve: cases of a method that differ in one parameter, in the order of bits per element; the label
- * says what distinguishes it from other curves of the page and which values it runs through.
+ * A curve: cases of a method that differ in one parameter, in the order of bits per element. The label says what
+ * distinguishes the curve from others of the page, and which values the parameter runs through.
  */
 #define GCB_PLOT_LABEL 128
 #define GCB_PLOT_LABEL_WIDTH 46 /* columns of a legend; a longer label loses its middle there */
 struct gcb_plot_series {
     char label[GCB_PLOT_LABEL];
-    unsigned style;      /* from 1; of baselines (fp16, bf16, identity) from 101 */
-    size_t first, count; /* in the cases, which were put in order */
+    unsigned style;      /* from 1; baselines (fp16, bf16, identity): from 101 */
+    size_t first, count; /* among the cases of the set */
 };
+
+/* The cases of a page, one of each spec, and the series that they make. Starts zeroed; release with
+ * gcb_plot_set_fini. */
 struct gcb_plot_set {
+    struct gcb_plot_cases cases;
     struct gcb_plot_series *items;
     size_t count, cap;
 };
-/* Reorders the cases by method. With `apart` every case is a series of its own, so that series i is case i. */
-int gcb_plot_set_of(struct gcb_plot_set *out, struct gcb_plot_cases *cases, bool apart,
-                    struct gcb_diag *diag);
+/* Adds the cases on the page of `first`, each spec once. */
+int gcb_plot_set_collect(struct gcb_plot_set *set, const struct gcb_plot_data *data,
+                         const struct gcb_plot_split *split, const void *first,
+                         struct gcb_diag *diag);
+/* Adds a case unless one with its spec is there. */
+int gcb_plot_set_add(struct gcb_plot_set *set, const struct gcb_plot_case *c,
+                     struct gcb_diag *diag);
+/* Adds a case that has only a method and a spec, for rows that are not cases. Not to be mixed with the other two. */
+int gcb_plot_set_add_spec(struct gcb_plot_set *set, const char *method, const char *spec,
+                          struct gcb_diag *diag);
+/* Removes memcpy, which is a bound of methods and not a method. Returns its GB/s, NAN if it is not there. */
+double gcb_plot_set_take_memcpy(struct gcb_plot_set *set);
+/* Makes the series and puts the cases into their order. With `apart` each case is a series of its own: series i is
+ * case i. */
+int gcb_plot_set_divide(struct gcb_plot_set *set, bool apart, struct gcb_diag *diag);
 void gcb_plot_set_fini(struct gcb_plot_set *set);
 
 /* Pages of cases are files and scopes; where times are shown, also runs, devices, threads, instruction sets and

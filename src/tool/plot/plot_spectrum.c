@@ -1,4 +1,4 @@
-/* The Fourier transform of a tensor, what methods leave of it, and what few bins hold. */
+/* The Fourier transform of a tensor, what methods leave of it, and how much energy few bins hold. */
 #include <math.h>
 #include <stddef.h>
 #include <string.h>
@@ -23,7 +23,7 @@ static bool is_wanted(const void *row)
     return is_of_input(row) && by_frequency(row);
 }
 
-/* Pages are result files. */
+/* A page for each result file. */
 static bool same_page(const void *a, const void *b)
 {
     return ((const struct gcb_plot_band *)a)->env == ((const struct gcb_plot_band *)b)->env;
@@ -32,7 +32,7 @@ static bool same_page(const void *a, const void *b)
 static const struct gcb_plot_split split = {offsetof(struct gcb_plot_data, bands),
                                             sizeof(struct gcb_plot_band), is_wanted, same_page};
 
-/* The tensor with most bins. Rows of a tensor stand together. */
+/* The tensor with most bins. Rows of a tensor are consecutive. */
 static const char *largest_tensor(const struct gcb_plot_data *data, const void *first)
 {
     const struct gcb_plot_band *b = NULL;
@@ -50,7 +50,8 @@ static const char *largest_tensor(const struct gcb_plot_data *data, const void *
     return largest;
 }
 
-/* Steps and workers whose energy was added up, by `tensor` rows or by counting results; NAN: not known. */
+/* How many steps and workers the energy of a tensor was summed over, by its `tensor` row or by counting results; NAN:
+ * unknown. */
 static double datasets_of(const struct gcb_plot_data *data, size_t env, const char *tensor)
 {
     const struct gcb_plot_tensor *tensors = data->tensors.items;
@@ -77,7 +78,7 @@ struct page {
     double datasets;
 };
 
-/* Rows of a kind: gcb_plot_no_text is the input's. */
+/* Is this a row of the page, and of this spec? gcb_plot_no_text: of the input. */
 static bool is_row(const struct page *p, const struct gcb_plot_band *b, const char *spec)
 {
     return b->env == p->env && b->tensor == p->tensor && b->spec == spec &&
@@ -93,22 +94,19 @@ static void put_bands(struct gcb_plot_page *out, const struct page *p, const cha
     gcb_plot_block(out, columns);
     for (size_t i = 0; i < p->data->bands.count; i++) {
         const struct gcb_plot_band *b = &items[i];
-        /* a bin and its mirror image: energy counts twice */
-        const double rms = sqrt(b->energy / (2.0 * b->bins * p->datasets));
+        /* the energy has each bin and its mirror image */
+        const double rms = sqrt(b->energy / (2.0 * b->bins * p->datasets)),
+                     cells[] = {(b->low + b->high) / 2.0, rms, b->max_magnitude, b->energy_share};
 
         if (!is_row(p, b, spec) || !by_frequency(b))
             continue;
         gcb_plot_range_add_positive(range, *spec ? NAN : rms);
         gcb_plot_range_add_positive(range, *spec ? NAN : b->max_magnitude);
-        gcb_plot_cell(out, (b->low + b->high) / 2.0);
-        gcb_plot_cell(out, rms);
-        gcb_plot_cell(out, b->max_magnitude);
-        gcb_plot_cell(out, b->energy_share);
-        gcb_plot_end_row(out);
+        gcb_plot_row(out, cells, 4, NULL);
     }
 }
 
-/* What a method kept: the mean over this tensor's results, else the summary's. */
+/* The share of elements that a method kept: the mean over results of this tensor, or else the summary's. */
 static double density_of(const struct page *p, const char *spec)
 {
     const struct gcb_plot_case *r = p->data->results.items, *s = p->data->summaries.items;
@@ -126,7 +124,7 @@ static double density_of(const struct page *p, const char *spec)
     return sum / n;
 }
 
-/* The share of energy in this share of bins, and the magnitude where the line is drawn. */
+/* The share of energy in this share of bins, the largest first, and the magnitude of the smallest among them. */
 static void read_curve(double *energy, double *threshold, const struct page *p, double density)
 {
     const struct gcb_plot_band *items = p->data->bands.items;
@@ -156,21 +154,19 @@ static void put_curve(struct gcb_plot_page *out, const struct page *p)
 
     gcb_plot_block(out, columns);
     for (size_t i = 0; i < p->data->bands.count; i++) {
-        if (!is_row(p, &items[i], gcb_plot_no_text) || by_frequency(&items[i]))
-            continue;
-        gcb_plot_cell(out, items[i].density);
-        gcb_plot_cell(out, items[i].energy_share);
-        gcb_plot_cell(out, items[i].threshold);
-        gcb_plot_end_row(out);
+        const double cells[] = {items[i].density, items[i].energy_share, items[i].threshold};
+
+        if (is_row(p, &items[i], gcb_plot_no_text) && !by_frequency(&items[i]))
+            gcb_plot_row(out, cells, 3, NULL);
     }
 }
 
-/* Where a method cuts the spectrum, and what is above. */
+/* Where a method cuts the spectrum, and the share of energy above. */
 struct cut {
     double series, density, energy, threshold;
 };
 
-/* Does it keep bins of the transform of the whole message, as it is shown? */
+/* Does it keep bins of the transform of the whole message, which the picture shows? */
 static bool keeps_bins(const char *spec)
 {
     char text[32];
@@ -219,8 +215,8 @@ static bool transforms(const char *spec)
     return *text && strcmp(text, "none") != 0;
 }
 
-/* More than a few curves cannot be told apart here: those of methods that transform, or else the first ones. The data
- * has all. */
+/* Chooses the curves to show, because more than a few cannot be told apart: methods that transform, or else the first
+ * ones. The data has all. */
 static void put_shown(struct gcb_plot_page *out, const struct gcb_plot_cases *cases)
 {
     size_t shown[MAX_SHOWN], n = 0;
@@ -238,14 +234,14 @@ static void put_shown(struct gcb_plot_page *out, const struct gcb_plot_cases *ca
     gcb_plot_array_end(out);
 }
 
-static int collect(struct gcb_plot_cases *cases, const struct page *p, struct gcb_diag *diag)
+static int collect(struct gcb_plot_set *set, const struct page *p, struct gcb_diag *diag)
 {
     const struct gcb_plot_band *items = p->data->bands.items;
     int err = 0;
 
     for (size_t i = 0; !err && i < p->data->bands.count; i++)
         if (items[i].env == p->env && items[i].tensor == p->tensor && *items[i].spec)
-            err = gcb_plot_cases_add_spec(cases, items[i].method, items[i].spec, diag);
+            err = gcb_plot_set_add_spec(set, items[i].method, items[i].spec, diag);
     return err;
 }
 
@@ -253,7 +249,6 @@ static int fill(const struct gcb_plot_data *data, const void *first, struct gcb_
                 struct gcb_diag *diag)
 {
     struct gcb_plot_range range = GCB_PLOT_RANGE_EMPTY;
-    struct gcb_plot_cases cases = {.items = NULL};
     struct gcb_plot_set set = {.items = NULL};
     struct page p = {.data = data};
     char title[160], cut[96];
@@ -264,9 +259,9 @@ static int fill(const struct gcb_plot_data *data, const void *first, struct gcb_
     p.env = ((const struct gcb_plot_band *)first)->env;
     p.tensor = largest_tensor(data, first);
     p.datasets = datasets_of(data, p.env, p.tensor);
-    err = collect(&cases, &p, diag);
+    err = collect(&set, &p, diag);
     if (!err)
-        err = gcb_plot_set_of(&set, &cases, true, diag);
+        err = gcb_plot_set_divide(&set, true, diag);
     if (err)
         goto out;
     env = gcb_plot_env_of(data, p.env);
@@ -274,26 +269,24 @@ static int fill(const struct gcb_plot_data *data, const void *first, struct gcb_
              gcb_text_shorten(cut, sizeof(cut), p.tensor, 60));
     gcb_plot_heading_of(out, title, env->file, "", env);
     legend = gcb_plot_legend(out, &set);
-    put_shown(out, &cases);
+    put_shown(out, &set.cases);
     put_bands(out, &p, gcb_plot_no_text, &range);
-    for (size_t i = 0; i < cases.count; i++)
-        put_bands(out, &p, cases.items[i]->spec, &range);
+    for (size_t i = 0; i < set.count; i++)
+        put_bands(out, &p, set.cases.items[i]->spec, &range);
     put_curve(out, &p);
-    put_cuts(out, &p, &cases);
+    put_cuts(out, &p, &set.cases);
     gcb_plot_var_range(out, "magnitude", &range);
     gcb_plot_var_real(out, "has_rms", isfinite(p.datasets));
     gcb_plot_two_panels(out, legend + 60.0); /* "after LABEL", "LABEL, kept" */
 out:
     gcb_plot_set_fini(&set);
-    gcb_plot_cases_fini(&cases);
     return err;
 }
 
 const struct gcb_plot gcb_plot_spectrum = {
     .name = "spectrum",
     .title = "the largest tensor's Fourier transform, what is kept of it, and its energy",
-    .needs =
-        "spectrum rows: `compress --spectrum --results FILE`, or `inspect` for the input alone",
+    .needs = "spectrum rows: `compress --spectrum --results FILE`, or `inspect` for the input only",
     .from = "compress --spectrum",
     .split = &split,
     .fill = fill,

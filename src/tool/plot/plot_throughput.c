@@ -1,15 +1,14 @@
-/* How fast methods are. */
+/* How fast methods encode and decode. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/tool/base/columns.h"
 #include "src/tool/plot/plots.h"
 
 #define MAX_BARS 60
 
-/* GB/s of this many seconds. */
-static double speed(const struct gcb_plot_case *c, double seconds)
+/* GB/s of a case that takes this many seconds. */
+static double speed_of(const struct gcb_plot_case *c, double seconds)
 {
     return c->input_bytes / seconds / 1e9;
 }
@@ -33,36 +32,34 @@ static void put_bars(struct gcb_plot_page *out, const struct bar *bars, size_t c
                                           "encode_high", "decode", "decode_low",
                                           "decode_high", "spec",   NULL};
     struct gcb_plot_range range = GCB_PLOT_RANGE_EMPTY;
-    char text[GCB_PLOT_LABEL];
 
     gcb_plot_array_begin(out, "label", count);
     for (size_t i = 0; i < count; i++)
-        gcb_plot_array_text(out, gcb_text_shorten(text, sizeof(text), bars[i].label, 40));
+        gcb_plot_array_text(out, bars[i].label, 40);
     gcb_plot_array_end(out);
     gcb_plot_block(out, columns);
     for (size_t i = 0; i < count; i++) {
         const struct gcb_plot_case *c = bars[i].item;
+        const double cells[] = {(double)i + 1,
+                                c->encode_gbps,
+                                speed_of(c, c->encode_high),
+                                speed_of(c, c->encode_low),
+                                c->decode_gbps,
+                                speed_of(c, c->decode_high),
+                                speed_of(c, c->decode_low)};
 
-        gcb_plot_range_add_positive(&range, c->encode_gbps);
-        gcb_plot_range_add_positive(&range, c->decode_gbps);
-        gcb_plot_range_add_positive(&range, speed(c, c->encode_low));
-        gcb_plot_range_add_positive(&range, speed(c, c->decode_low));
-        /* a whisker that is longer than the bar leaves the picture */
-        gcb_plot_range_add_positive(&range, fmax(speed(c, c->encode_high), c->encode_gbps / 2.0));
-        gcb_plot_cell(out, (double)i + 1);
-        gcb_plot_cell(out, c->encode_gbps);
-        gcb_plot_cell(out, speed(c, c->encode_high));
-        gcb_plot_cell(out, speed(c, c->encode_low));
-        gcb_plot_cell(out, c->decode_gbps);
-        gcb_plot_cell(out, speed(c, c->decode_high));
-        gcb_plot_cell(out, speed(c, c->decode_low));
-        gcb_plot_cell_text(out, c->spec);
-        gcb_plot_end_row(out);
+        gcb_plot_range_add_positive(&range, cells[1]);
+        gcb_plot_range_add_positive(&range, cells[3]);
+        gcb_plot_range_add_positive(&range, cells[4]);
+        gcb_plot_range_add_positive(&range, cells[6]);
+        /* the range makes no room for a whisker longer than half of its bar */
+        gcb_plot_range_add_positive(&range, fmax(cells[2], cells[1] / 2.0));
+        gcb_plot_row(out, cells, 7, c->spec);
     }
     gcb_plot_var_range(out, "speed", &range);
 }
 
-/* How often the times were taken, which rows tell by what they have: a deviation from 2 runs on, an interval from 6. */
+/* How often times were measured. Rows tell it by what they have: a deviation needs 2 runs, an interval 6. */
 static void put_runs(struct gcb_plot_page *out, const struct bar *bars, size_t count)
 {
     char text[64] = "";
@@ -83,31 +80,30 @@ static void put_runs(struct gcb_plot_page *out, const struct bar *bars, size_t c
     gcb_plot_var_text(out, "runs", text);
 }
 
-static int fill_throughput(const struct gcb_plot_data *data, const void *first,
-                           struct gcb_plot_page *out, struct gcb_diag *diag)
+static int fill(const struct gcb_plot_data *data, const void *first, struct gcb_plot_page *out,
+                struct gcb_diag *diag)
 {
     struct gcb_plot_set set = {.items = NULL};
-    struct gcb_plot_cases cases;
     struct bar bars[MAX_BARS];
-    const struct gcb_plot_env *env;
+    const struct gcb_plot_case *like = first;
+    const struct gcb_plot_env *env = gcb_plot_env_of(data, like->env);
     double copy;
     size_t count;
-    int err = gcb_plot_cases_of(&cases, data, &gcb_plot_cases_by_time, first, diag);
+    int err = gcb_plot_set_collect(&set, data, &gcb_plot_cases_by_time, first, diag);
 
     if (err)
         goto out;
-    env = gcb_plot_env_of(data, cases.items[0]->env);
-    gcb_plot_heading(out, "Throughput", data, cases.items[0], GCB_PLOT_BY_TIME);
-    copy = gcb_plot_cases_take_memcpy(&cases);
-    err = gcb_plot_set_of(&set, &cases, true, diag);
+    gcb_plot_heading(out, "Throughput", data, first, GCB_PLOT_BY_TIME);
+    copy = gcb_plot_set_take_memcpy(&set);
+    err = gcb_plot_set_divide(&set, true, diag);
     if (err)
         goto out;
-    count = cases.count < MAX_BARS ? cases.count : MAX_BARS;
+    count = set.count < MAX_BARS ? set.count : MAX_BARS;
     for (size_t i = 0; i < count; i++)
-        bars[i] = (struct bar){cases.items[i], set.items[i].label};
+        bars[i] = (struct bar){set.cases.items[i], set.items[i].label};
     qsort(bars, count, sizeof(bars[0]), faster);
     gcb_plot_var_real(out, "rows", (double)count);
-    gcb_plot_var_real(out, "rows_left_out", (double)(cases.count - count));
+    gcb_plot_var_real(out, "rows_left_out", (double)(set.count - count));
     gcb_plot_var_real(out, "read_gbps", env->read_gbps);
     gcb_plot_var_real(out, "fill_gbps", env->fill_gbps);
     gcb_plot_var_real(out, "memcpy_gbps", copy);
@@ -116,15 +112,14 @@ static int fill_throughput(const struct gcb_plot_data *data, const void *first,
     put_bars(out, bars, count);
 out:
     gcb_plot_set_fini(&set);
-    gcb_plot_cases_fini(&cases);
     return err;
 }
 
 const struct gcb_plot gcb_plot_throughput = {
     .name = "throughput",
-    .title = "encoding and decoding speed, beside what memory can do",
+    .title = "encoding and decoding speed, beside the bandwidth of memory",
     .needs = GCB_PLOT_NEEDS_SUMMARY,
     .from = "bench",
     .split = &gcb_plot_cases_by_time,
-    .fill = fill_throughput,
+    .fill = fill,
 };

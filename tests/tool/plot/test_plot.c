@@ -12,9 +12,9 @@
 
 #include "src/lib/base/alloc.h"
 #include "src/tool/plot/plot_bins.h"
-#include "src/tool/plot/plot_series.h"
 #include "src/tool/plot/plot_page.h"
 #include "src/tool/plot/plot_rows.h"
+#include "src/tool/plot/plot_series.h"
 
 static struct gcb_plot_data *read_rows(const char *text)
 {
@@ -75,6 +75,7 @@ static void test_texts_are_safe(void **state)
 static void test_quoting(void **state)
 {
     static const char *const columns[] = {"a", "b", NULL};
+    const double value = 0.1;
     struct gcb_plot_page page;
 
     (void)state;
@@ -84,9 +85,7 @@ static void test_quoting(void **state)
     gcb_plot_array_begin(&page, "none", 0);
     gcb_plot_array_end(&page);
     gcb_plot_block(&page, columns);
-    gcb_plot_cell(&page, 0.1);
-    gcb_plot_cell_text(&page, "q\"w\\e\tr");
-    gcb_plot_end_row(&page);
+    gcb_plot_row(&page, &value, 1, "q\"w\\e\tr");
     gcb_plot_block(&page, columns);
     assert_int_equal(gcb_plot_page_close(&page, NULL), 0);
     assert_string_equal(page.vars_text,
@@ -113,30 +112,29 @@ static void test_curves(void **state)
                     CASE("fft", "fft:theta=0.5,bits=4", "2", "0.3")
                         CASE("fft", "fft:theta=0.5,bits=4", "9", "0.9")
                             CASE("qsgd", "qsgd:bits=4", "4", "0.2"));
-    struct gcb_plot_cases cases;
-    struct gcb_plot_set set;
+    struct gcb_plot_set set = {.items = NULL};
     struct gcb_diag diag = {0};
     const void *first;
 
     (void)state;
     first = gcb_plot_split_first(&gcb_plot_cases_by_error, data, 0, NULL);
     assert_non_null(first);
-    assert_int_equal(gcb_plot_cases_of(&cases, data, &gcb_plot_cases_by_error, first, NULL), 0);
-    assert_int_equal(cases.count, 6); /* the repeated spec once */
-    assert_int_equal(gcb_plot_set_of(&set, &cases, false, NULL), 0);
+    assert_int_equal(gcb_plot_set_collect(&set, data, &gcb_plot_cases_by_error, first, NULL), 0);
+    assert_int_equal(set.cases.count, 6); /* the repeated spec once */
+    assert_int_equal(gcb_plot_set_divide(&set, false, NULL), 0);
     assert_int_equal(set.count, 4);
     check_series(&set, 0, "fft bits=8, theta 0.5 to 0.9", 3, 1);
     check_series(&set, 1, "fft bits=4", 1, 2);
     check_series(&set, 2, "qsgd", 1, 3);
     check_series(&set, 3, "fp16 (baseline)", 1, 101);
-    assert_true(cases.items[0]->bits == 1.0 && cases.items[1]->bits == 2.0 &&
-                cases.items[2]->bits == 4.0);
-    assert_true(cases.items[set.items[1].first]->rel_l2 == 0.3); /* the first of the two rows */
+    assert_true(set.cases.items[0]->bits == 1.0 && set.cases.items[1]->bits == 2.0 &&
+                set.cases.items[2]->bits == 4.0);
+    assert_true(set.cases.items[set.items[1].first]->rel_l2 == 0.3); /* the first of the two rows */
     gcb_plot_set_fini(&set);
-    assert_int_equal(gcb_plot_set_of(&set, &cases, true, NULL), 0);
+    assert_int_equal(gcb_plot_set_collect(&set, data, &gcb_plot_cases_by_error, first, NULL), 0);
+    assert_int_equal(gcb_plot_set_divide(&set, true, NULL), 0);
     assert_int_equal(set.count, 6);
     gcb_plot_set_fini(&set);
-    gcb_plot_cases_fini(&cases);
     assert_null(gcb_plot_split_first(&gcb_plot_cases_by_error, data, 1, &diag));
     assert_int_equal(diag.status, GCB_E_INVALID);
     gcb_plot_data_destroy(data);
@@ -150,20 +148,18 @@ static void test_long_labels(void **state)
                       CASE("sparse", "sparse:theta=0.99923907,transform=none,chunk=0", "1", "0.6")
                           CASE("sparse", "sparse:theta=0.5,transform=dct,chunk=8", "3", "0.3")
                               CASE("sparse", "sparse:theta=0.9,transform=dct,chunk=8", "2", "0.4"));
-    struct gcb_plot_cases cases;
-    struct gcb_plot_set set;
+    struct gcb_plot_set set = {.items = NULL};
 
     (void)state;
     assert_int_equal(
-        gcb_plot_cases_of(&cases, data, &gcb_plot_cases_by_error,
-                          gcb_plot_split_first(&gcb_plot_cases_by_error, data, 0, NULL), NULL),
+        gcb_plot_set_collect(&set, data, &gcb_plot_cases_by_error,
+                             gcb_plot_split_first(&gcb_plot_cases_by_error, data, 0, NULL), NULL),
         0);
-    assert_int_equal(gcb_plot_set_of(&set, &cases, false, NULL), 0);
+    assert_int_equal(gcb_plot_set_divide(&set, false, NULL), 0);
     assert_int_equal(set.count, 2);
     check_series(&set, 0, "sparse transform=none chunk=0", 2, 1);
     check_series(&set, 1, "sparse transform=dct chunk=8, theta 0.5 to 0.9", 2, 2);
     gcb_plot_set_fini(&set);
-    gcb_plot_cases_fini(&cases);
     gcb_plot_data_destroy(data);
 }
 
@@ -185,7 +181,7 @@ static void test_histograms(void **state)
     assert_int_equal(gcb_plot_histograms_of(&h, data, 0, "decoded", NULL), 0);
     assert_int_equal(h.input.count, 3); /* tensors are joined */
     assert_true(h.input.total == 10.0 && h.input.zeros == 2.0);
-    assert_int_equal(h.cases.count, 1);
+    assert_int_equal(h.set.count, 1);
     assert_true(h.items[0].zeros == 10.0);
     assert_true(gcb_plot_histogram_share(&h.input, 1.0, 1.5) == 0.25);
     assert_true(gcb_plot_histogram_share(&h.input, -9.0, 9.0) == 0.8);
