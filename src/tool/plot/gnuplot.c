@@ -16,9 +16,9 @@
 #include "src/tool/gcb_build.h"
 #include "src/tool/plot/plot.h"
 
-extern char **environ; /* handed on: the way to programs and fonts is in it */
+extern char **environ; /* handed on: it says where programs and fonts are */
 
-/* The first line that says something: gnuplot shows the line of the script and a mark below it first. */
+/* Reads the line that says what is wrong. Before it gnuplot shows the line of the script, and a mark below that. */
 static void read_complaint(char *out, size_t size, FILE *from)
 {
     char line[512];
@@ -36,7 +36,7 @@ static void read_complaint(char *out, size_t size, FILE *from)
     }
 }
 
-/* errno of what failed; the program's number goes to *child. `mask` is the signals that it is to hold. */
+/* Returns 0 or errno. `mask`: the signals that the child is to block. */
 static int spawn(pid_t *child, const char *folder, const char *script, int complaints,
                  const sigset_t *mask)
 {
@@ -54,7 +54,7 @@ static int spawn(pid_t *child, const char *folder, const char *script, int compl
         return err;
     }
     sigemptyset(&defaults);
-    sigaddset(&defaults, SIGPIPE); /* ignored here, and that would be inherited */
+    sigaddset(&defaults, SIGPIPE); /* ignored here, and the child would inherit that */
     posix_spawnattr_setsigdefault(&attributes, &defaults);
     posix_spawnattr_setsigmask(&attributes, mask);
     posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
@@ -72,7 +72,7 @@ static int spawn(pid_t *child, const char *folder, const char *script, int compl
     return err;
 }
 
-/* `place` is that of gcb_tidy_enter_child. */
+/* `place` is what gcb_tidy_enter_child returned. */
 static int wait_for(pid_t child, int place, FILE *complaints, struct gcb_diag *diag)
 {
     char words[256];
@@ -89,11 +89,12 @@ static int wait_for(pid_t child, int place, FILE *complaints, struct gcb_diag *d
     if (WIFSIGNALED(status))
         return gcb_diag_set(diag, GCB_E_IO, "gnuplot was ended by a signal (%s)",
                             strsignal(WTERMSIG(status)));
-    /* the shell's code, and that of C libraries that start a child before they look for the program */
+    /* some C libraries start a child before they look for the program, which then exits as a shell would */
     if (WEXITSTATUS(status) == 127)
         return gcb_diag_set(diag, GCB_E_UNSUPPORTED, "gnuplot cannot be started");
     read_complaint(words, sizeof(words), complaints);
-    return gcb_diag_set(diag, GCB_E_IO, "gnuplot failed: %s", words[0] ? words : "it said nothing");
+    return gcb_diag_set(diag, GCB_E_IO, "gnuplot failed: %s",
+                        words[0] ? words : "it gave no reason");
 }
 
 int gcb_gnuplot_run(const char *folder, const char *script, struct gcb_diag *diag)
@@ -104,7 +105,7 @@ int gcb_gnuplot_run(const char *folder, const char *script, struct gcb_diag *dia
     int err, place = -1;
 
     if (!complaints)
-        return gcb_diag_set(diag, GCB_E_IO, "a temporary file: %s", strerror(errno));
+        return gcb_diag_set(diag, GCB_E_IO, "cannot make a temporary file: %s", strerror(errno));
     fcntl(fileno(complaints), F_SETFD, FD_CLOEXEC);
     gcb_tidy_hold(&before);
     err = spawn(&child, folder, script, fileno(complaints), &before);
@@ -112,10 +113,9 @@ int gcb_gnuplot_run(const char *folder, const char *script, struct gcb_diag *dia
         place = gcb_tidy_enter_child(child);
     gcb_tidy_let_go(&before);
     if (err == ENOENT || err == EACCES)
-        err =
-            gcb_diag_set(diag, GCB_E_UNSUPPORTED,
-                         "plots are drawn by gnuplot, which is not installed (Debian: apt install "
-                         "gnuplot-nox)");
+        err = gcb_diag_set(diag, GCB_E_UNSUPPORTED,
+                           "gnuplot, which draws the plots, is not installed (Debian: apt install "
+                           "gnuplot-nox)");
     else if (err)
         err = gcb_diag_set(diag, GCB_E_IO, "gnuplot: %s", strerror(err));
     else
@@ -201,9 +201,9 @@ int gcb_gnuplot_write(FILE *out, const char *plot, const char *stem, const char 
     int err;
 
     fprintf(out,
-            "# Drawn again by: gnuplot %s.gp\n"
-            "# What this page shows comes first, then what all plots share, then the plot itself: "
-            "change what you like.\n"
+            "# To draw it again: gnuplot %s.gp\n"
+            "# First the values of this page, then what all plots share, then the plot itself. "
+            "Change what you like.\n"
             "plot_type = '%s'\nplot_output = '%s.%s'\nplot_data = '%s.dat'\n%s\n",
             stem, type, stem, type, stem, page->vars_text);
     err = copy_script(out, "style", diag);

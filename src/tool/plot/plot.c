@@ -1,5 +1,6 @@
 #include "src/tool/plot/plot.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "src/lib/base/text.h"
@@ -32,10 +33,7 @@ const struct gcb_plot *gcb_plot_find(const char *name, size_t length, struct gcb
         if (strlen(names[i]) == length && memcmp(names[i], name, length) == 0)
             return plots[i];
     }
-    if (length >= sizeof(word))
-        length = sizeof(word) - 1;
-    memcpy(word, name, length);
-    word[length] = '\0';
+    snprintf(word, sizeof(word), "%.*s", length < sizeof(word) ? (int)length : 63, name);
     gcb_escape(shown, sizeof(shown), word);
     near = gcb_suggest(word, names, PLOTS);
     if (near)

@@ -7,38 +7,37 @@
 #include "src/lib/base/diag.h"
 
 /*
- * Plots of result files (docs/plots.md), drawn by gnuplot, which is looked for when it is needed.
+ * Plots of result files (docs/plots.md). gnuplot draws them; it is looked for when it is needed.
  *
- * Rows are collected once into a gcb_plot_data. Each plot of the registry then has so many pages in it: one
- * for each combination of what cannot stand in one picture (file and scope, for instance), none if the
- * rows it needs are not there. A page is an image NAME.png with its script NAME.gp and its data
- * NAME.dat; of several pages the name is NAME-1, NAME-2, ... Scripts read data by the names of its
- * columns and contain no text from a file but in single quotes, so nothing in a name is ever run.
+ * Rows are collected once into a gcb_plot_data. A plot then has one page for each combination of what cannot stand in
+ * one picture, such as file and scope; it has none if its rows are missing. A page is an image NAME.png with its
+ * script NAME.gp and its data NAME.dat; several pages are called NAME-1, NAME-2, ... Scripts read data by the names
+ * of its columns, and have texts from files only in single quotes, so nothing in a name is ever run.
  */
 struct gcb_plot_data;
 struct gcb_results_row; /* src/tool/rows/results.h */
 
-/* Is it the folder that the scripts of plots come from, by any name? Nothing is to be written there. */
+/* Is this the folder of the scripts that plots are drawn with, by any name? Nothing may be written there. */
 bool gcb_plot_is_source(const char *folder);
 
 int gcb_plot_data_create(struct gcb_plot_data **out, struct gcb_diag *diag);
 void gcb_plot_data_destroy(struct gcb_plot_data *data); /* NULL is fine */
 /* Adds the rows of a result file, "-" for standard input. Fails as gcb_results_read does. */
 int gcb_plot_data_read(struct gcb_plot_data *data, const char *path, struct gcb_diag *diag);
-/* The same for those who read files anyway: begins a file, then takes each of its rows. GCB_E_NOMEM. */
+/* The same for callers that read the file themselves: begins a file, then takes each of its rows. GCB_E_NOMEM. */
 void gcb_plot_data_begin(struct gcb_plot_data *data);
 int gcb_plot_data_row(struct gcb_plot_data *data, const struct gcb_results_row *row,
                       struct gcb_diag *diag);
 
 struct gcb_plot_page;  /* src/tool/plot/plot_page.h: what a plot fills */
-struct gcb_plot_split; /* src/tool/plot/plot_split.h: how rows become pages */
+struct gcb_plot_split; /* src/tool/plot/plot_rows.h: how rows become pages */
 
 struct gcb_plot {
-    const char *name;                   /* of --only, of the files and of its script in plots/ */
+    const char *name;                   /* for --only, of the files and of its script in plots/ */
     const char *title;                  /* what it shows, for lists */
-    const char *needs;                  /* the command and option whose rows it is made of */
-    const char *from;                   /* the same in a word or two, for notes */
-    const struct gcb_plot_split *split; /* which rows it is made of, and how many pages they take */
+    const char *needs;                  /* which rows it needs, and the command that makes them */
+    const char *from;                   /* that command in a word or two, for notes */
+    const struct gcb_plot_split *split; /* which rows it needs, and their pages */
     /* Fills the page whose first row this is. */
     int (*fill)(const struct gcb_plot_data *data, const void *first, struct gcb_plot_page *out,
                 struct gcb_diag *diag);
@@ -46,21 +45,21 @@ struct gcb_plot {
 
 /* The plots, in the order of lists; NULL past the end. */
 const struct gcb_plot *gcb_plot_at(size_t i);
-/* NULL with GCB_E_INVALID and a suggestion in diag for a name that is none; it need not end with NUL. */
+/* NULL with GCB_E_INVALID and a suggestion in diag if no plot has this name, which need not end with NUL. */
 const struct gcb_plot *gcb_plot_find(const char *name, size_t length, struct gcb_diag *diag);
-/* How many pages there are in these rows; 0: none of what it needs is there. At most GCB_PLOT_PAGES. */
+/* How many pages these rows make, at most GCB_PLOT_PAGES; 0: rows that the plot needs are missing. */
 #define GCB_PLOT_PAGES 32
 size_t gcb_plot_pages(const struct gcb_plot *plot, const struct gcb_plot_data *data);
 
 enum gcb_plot_type { GCB_PLOT_PNG, GCB_PLOT_SVG, GCB_PLOT_PDF, GCB_PLOT_TEXT, GCB_PLOT_TYPES };
-/* Names of the types, and ends of file names: "png"; ends with NULL. */
+/* Names of the types, which are also the ends of file names: "png"; ends with NULL. */
 extern const char *const gcb_plot_type_names[];
 
 /*
- * Draws a page into an existing folder: image, script and data appear together, each renamed from beside
- * its name. An existing file is replaced with `force` and otherwise refused (GCB_E_INVALID) before
- * gnuplot is started. Without gnuplot, or when it fails, script and data are left there and the status is
- * GCB_E_UNSUPPORTED (not installed) or GCB_E_IO; the words say what to do.
+ * Draws a page into an existing folder. Image, script and data appear together: each is made under another name and
+ * renamed. An existing file is replaced with `force`, and otherwise refused (GCB_E_INVALID) before gnuplot starts. If
+ * gnuplot is not installed (GCB_E_UNSUPPORTED) or fails (GCB_E_IO), script and data are kept; the words say what to
+ * do.
  */
 struct gcb_plot_job {
     const struct gcb_plot *plot;
@@ -71,16 +70,16 @@ struct gcb_plot_job {
     bool force;
 };
 struct gcb_plot_paths {
-    char *image, *script, *data; /* owned: release with gcb_plot_paths_fini; NULL: not there */
+    char *image, *script, *data; /* owned: release with gcb_plot_paths_fini; NULL: not made */
 };
 int gcb_plot_make(struct gcb_plot_paths *out, const struct gcb_plot_job *job,
                   struct gcb_diag *diag);
 void gcb_plot_paths_fini(struct gcb_plot_paths *paths); /* zeroed is fine */
 
 /*
- * Draws a page and gives the image back, ended by a NUL: for GCB_PLOT_SVG a whole document, for GCB_PLOT_TEXT letters
- * for a terminal, 79 columns wide. The job's folder is an existing one for temporary files, all gone when this
- * returns; `force` has no meaning. `*out` is the caller's, gcb_free. Fails as gcb_plot_make does; *out is NULL then.
+ * Draws a page and returns the image in *out, ended by a NUL: for GCB_PLOT_SVG a whole document, for GCB_PLOT_TEXT
+ * letters for a terminal, 79 columns wide. The job's folder is an existing one for temporary files, which are gone when
+ * this returns; `force` has no meaning. Release *out with gcb_free. Fails as gcb_plot_make does; *out is NULL then.
  */
 int gcb_plot_draw(char **out, const struct gcb_plot_job *job, struct gcb_diag *diag);
 

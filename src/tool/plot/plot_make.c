@@ -19,17 +19,17 @@
 enum { IMAGE, SCRIPT, DATA, FILES };
 
 /*
- * A page is drawn in a folder of its own inside the one where it is wanted, so that the script is the one that
- * the user keeps, with its final names in it.
+ * A page is drawn in a temporary folder inside the folder that it is for, so that gnuplot runs the very script that the
+ * user keeps, with the final names of image and data in it.
  */
 struct work {
     char stem[STEM];
     char *folder;
-    char *paths[FILES];    /* in it */
+    char *paths[FILES];    /* in the folder */
     int places[FILES + 1]; /* of gcb_tidy_enter: the paths, the folder */
 };
 
-static char *join(const char *folder, const char *name, const char *end)
+static char *join_path(const char *folder, const char *name, const char *end)
 {
     const size_t size = strlen(folder) + strlen(name) + strlen(end) + 3;
     char *path = gcb_alloc(size);
@@ -48,7 +48,7 @@ static int fail(struct gcb_diag *diag, const char *path)
                         strerror(why));
 }
 
-/* Names the file as it would be called in the end, not the folder that it is made in. */
+/* Names the file by its final path, without the temporary folder. */
 static int fail_page(struct gcb_diag *diag, const struct work *w, int which)
 {
     const int why = errno, folder = (int)(strrchr(w->folder, '/') - w->folder);
@@ -75,7 +75,7 @@ static void work_fini(struct work *w)
     gcb_free(w->folder);
 }
 
-/* NAME, or NAME-2 where there are several pages. */
+/* NAME, or NAME-2 if there are several pages. */
 static void name_page(char stem[STEM], const struct gcb_plot *plot,
                       const struct gcb_plot_data *data, size_t page)
 {
@@ -87,7 +87,7 @@ static void name_page(char stem[STEM], const struct gcb_plot *plot,
 
 static int work_init(struct work *w, const char *folder, const char *type, struct gcb_diag *diag)
 {
-    char *made = join(folder, ".gcbench-plot-XXXXXX", "");
+    char *made = join_path(folder, ".gcbench-plot-XXXXXX", "");
 
     if (!made)
         return gcb_diag_nomem(diag, 0, "a file name");
@@ -98,9 +98,9 @@ static int work_init(struct work *w, const char *folder, const char *type, struc
     }
     w->folder = made;
     w->places[FILES] = gcb_tidy_enter(made);
-    w->paths[IMAGE] = join(made, w->stem, type);
-    w->paths[SCRIPT] = join(made, w->stem, "gp");
-    w->paths[DATA] = join(made, w->stem, "dat");
+    w->paths[IMAGE] = join_path(made, w->stem, type);
+    w->paths[SCRIPT] = join_path(made, w->stem, "gp");
+    w->paths[DATA] = join_path(made, w->stem, "dat");
     for (int i = 0; i < FILES; i++) {
         if (!w->paths[i])
             return gcb_diag_nomem(diag, 0, "a file name");
@@ -112,13 +112,12 @@ static int work_init(struct work *w, const char *folder, const char *type, struc
 static int write_data(const struct work *w, const struct gcb_plot_page *page, struct gcb_diag *diag)
 {
     FILE *f = fopen(w->paths[DATA], "wxe");
-    bool failed;
+    bool complete;
 
     if (!f)
         return fail_page(diag, w, DATA);
-    failed = fwrite(page->data_text, 1, page->data_size, f) != page->data_size;
-    failed |= fclose(f) != 0;
-    return failed ? fail_page(diag, w, DATA) : 0;
+    complete = fwrite(page->data_text, 1, page->data_size, f) == page->data_size;
+    return fclose(f) == 0 && complete ? 0 : fail_page(diag, w, DATA);
 }
 
 static int write_script(const struct work *w, const char *plot, const char *type,
@@ -173,13 +172,13 @@ static int draw(const struct work *w, struct gcb_diag *diag)
     return 0;
 }
 
-/* From the work's folder to its final name, which goes to *out. */
+/* Moves a file from the temporary folder to its final path, which goes to *out. */
 static int deliver(char **out, struct gcb_outfile *file, const struct work *w, int which,
                    const char *folder, struct gcb_diag *diag)
 {
     if (rename(w->paths[which], file->temp_path) != 0)
         return fail(diag, file->final_path);
-    *out = join(folder, strrchr(w->paths[which], '/') + 1, "");
+    *out = join_path(folder, strrchr(w->paths[which], '/') + 1, "");
     return *out ? gcb_outfile_commit(file, diag) : gcb_diag_nomem(diag, 0, "a file name");
 }
 
@@ -190,7 +189,7 @@ static int reserve(struct gcb_outfile files[FILES], const struct gcb_plot_job *j
     int err = 0;
 
     for (int i = 0; !err && i < FILES; i++) {
-        char *path = join(job->folder, stem, ends[i]);
+        char *path = join_path(job->folder, stem, ends[i]);
 
         err = path ? gcb_outfile_init(&files[i], path, job->force, NULL, 0, diag)
                    : gcb_diag_nomem(diag, 0, "a file name");
@@ -254,7 +253,7 @@ static int read_whole(char **out, const char *path, struct gcb_diag *diag)
     return 0;
 }
 
-/* Without the form feed in front, empty lines around the picture, and blanks at the ends of lines. */
+/* Removes the leading form feed, empty lines around the picture, and blanks at the ends of lines. */
 static void trim(char *text)
 {
     const char *next = text;

@@ -8,7 +8,7 @@
 #include "src/lib/base/text.h"
 #include "src/tool/rows/results.h"
 
-/* Where a field of a row goes. */
+/* A field of a row, and where it is kept. */
 struct field {
     enum gcb_field field;
     bool text;
@@ -221,8 +221,8 @@ void gcb_plot_data_destroy(struct gcb_plot_data *data)
     gcb_free(data);
 }
 
-/* Rows hold names escaped; a hostile file may not. Escaping once more catches what is left, and what was
- * escaped before is restored. */
+/* Escapes a text that should be escaped already, because a hostile file may lie. What was escaped before stays as it
+ * was. */
 static void clean(char *out, size_t size, const char *text)
 {
     char *to = out;
@@ -306,7 +306,7 @@ static bool row_of(char *item, const struct kind *kind, const json_t *row,
     return true;
 }
 
-/* The name of the first file, of a row `environment`. */
+/* Keeps the name of the first input file of a row `environment`. */
 static bool name_file(struct gcb_plot_env *env, const json_t *row, struct gcb_plot_data *data)
 {
     const json_t *files = gcb_results_json(row, GCB_FIELD_INPUT_XXH3);

@@ -7,10 +7,9 @@
 #include "src/tool/plot/plot.h"
 
 /*
- * What plots need of result rows, kept compactly: a row of a hundred fields becomes a struct of numbers and
- * interned texts, so a hundred thousand rows take some megabytes. Texts are unique (equal texts have
- * equal pointers), have no control characters in them, and are never NULL: gcb_plot_no_text where a row has none.
- * Numbers that a row lacks are NAN.
+ * The fields of result rows that plots need. A row of a hundred fields becomes a struct of numbers and interned texts,
+ * so a hundred thousand rows take some megabytes. Equal texts have equal pointers. Texts have no control characters
+ * and are never NULL: a text that a row lacks is gcb_plot_no_text. A number that a row lacks is NAN.
  */
 struct gcb_plot_array {
     void *items;
@@ -19,14 +18,14 @@ struct gcb_plot_array {
 
 struct gcb_plot_env { /* environment */
     size_t env;       /* its own number, from 1 */
-    const char *file; /* the first that was read, from input_xxh3 */
+    const char *file; /* the first input file, from input_xxh3 */
     const char *version, *cpu_model, *gpu, *device, *isa;
     double threads;
     double read_gbps, fill_gbps, copy_gbps;
 };
 
 struct gcb_plot_case { /* result, summary */
-    size_t env;        /* the environment row in front of it, from 1 over all files; 0: none */
+    size_t env; /* the number of the environment row before it, from 1 over all files; 0: none */
     const char *file, *scope, *tensor, *method, *spec, *device, *isa, *cache, *status;
     double threads, elements, wire_bytes, ratio, bits, density, rel_l2, cosine;
     double encode_gbps, decode_gbps, input_bytes;
@@ -34,7 +33,7 @@ struct gcb_plot_case { /* result, summary */
         decode_high;
     double pareto; /* 1, 0 */
     const char *match_field;
-    double match_target, match_reached; /* the latter 1, 0 */
+    double match_target, match_reached; /* match_reached: 1, 0 */
 };
 
 struct gcb_plot_bin { /* histogram */
@@ -74,7 +73,7 @@ struct gcb_plot_tensor { /* tensor */
     double datasets;
 };
 
-struct gcb_plot_exchange { /* payoff, those whose model is `exchange` */
+struct gcb_plot_exchange { /* payoff */
     size_t env;
     const char *model, *results, *method, *spec, *label, *scope, *device, *isa, *cache, *collective,
         *doubtful;
@@ -85,20 +84,20 @@ struct gcb_plot_exchange { /* payoff, those whose model is `exchange` */
 struct gcb_plot_data {
     struct gcb_plot_array envs, results, summaries, bins, bands, steps, verdicts, kernels, tensors,
         exchanges;
-    size_t env;    /* of the file being read: 1 past its place in envs; 0 before any */
+    size_t env;    /* the number of the last environment row of the file being read; 0: none yet */
     json_t *texts; /* an object whose keys are the interned texts */
 };
 
-/* A text that is as good as any: "" for NULL. GCB_E_NOMEM: NULL. */
+/* The interned text that equals this one; gcb_plot_no_text for NULL and "". NULL: no memory. */
 const char *gcb_plot_intern(struct gcb_plot_data *data, const char *text);
 
-/* The text of a row that has none: that every other "" differs from, as texts are told apart by their addresses. */
+/* The empty text. Texts are compared by address, so another "" would differ from it. */
 extern const char gcb_plot_no_text[];
 
 /* Are these numbers of two rows equal? NAN equals NAN. */
 bool gcb_plot_equal(double a, double b);
 
-/* The environment of a row, all unknown where there was none. */
+/* The environment of a row; all unknown if there was none. */
 const struct gcb_plot_env *gcb_plot_env_of(const struct gcb_plot_data *data, size_t env);
 
 /*
