@@ -1,8 +1,7 @@
-# Left: alpha, the relative error of the averaged update against what was owed. Right: what is not sent yet, in units of a
-# gradient's norm.
+# Left: alpha, the relative error of the averaged update. Right: the residual, in units of the gradient's norm.
 if (!is_text) set multiplot
 if (!is_text) eval panel(1)
-set xlabel 'step replayed, the first is 0'
+set xlabel 'replayed step, from 0'
 set ytics format '%g'
 set xrange [-0.06 * index_high - 0.2:1.06 * index_high + 0.2]
 if (index_high < 12) set xtics 1
@@ -14,7 +13,7 @@ plot for [k in curves] plot_data index at(k) - 1 using "index":"alpha" with line
 if (!is_text) {
     eval panel(2)
     set ylabel 'norm of the residual / norm of the gradient'
-    # without a memory nothing is kept: then all is out of sight
+    # methods without memory have no residual; gnuplot needs points all the same, so they lie below the picture
     residual(i) = has_residual ? column("residual") : -1
     if (!has_residual) {
         set yrange [0:1]

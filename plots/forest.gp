@@ -1,5 +1,5 @@
-# One row for each thing compared: new over old, with the 95 % interval; the band is what counts as the same.
-set xlabel 'new / old (right: slower, larger, worse)'.(rows_same > 0 ? sprintf("\n%d SAME of sizes and errors are not shown", rows_same) : '').(rows_left_out > 0 ? sprintf('; %d more are left out', rows_left_out) : '')
+# One row for each comparison: new / old with its 95 % interval. A change inside of the grey band counts as equal.
+set xlabel 'new / old (right: slower, larger, worse)'.(rows_same > 0 ? sprintf("\n%d unchanged sizes and errors are not shown", rows_same) : '').(rows_left_out > 0 ? sprintf('; %d more rows are left out', rows_left_out) : '')
 set logscale x
 ratio_low = ratio_low < 0.8 ? ratio_low : 0.8
 ratio_high = ratio_high > 1.25 ? ratio_high : 1.25
@@ -18,9 +18,9 @@ if (is_text) {
     unset bmargin
     set key below
 }
-verdicts = '"as it was" better worse "not clear"'
+verdicts = 'same better worse inconclusive'
 kinds = '#404040 #009E73 #D55E00 #E69F00'
 marks = '7 9 5 6'
-plot plot_data using (column("ratio")):(column("row")):(column("delta_low")):(column("delta_high")):(column("row") - 0.45):(column("row") + 0.45):yticlabels(label[int(column("row"))]) with boxxyerror linecolor rgb '#e8e8e8' title 'counts as the same', \
+plot plot_data using (column("ratio")):(column("row")):(column("delta_low")):(column("delta_high")):(column("row") - 0.45):(column("row") + 0.45):yticlabels(label[int(column("row"))]) with boxxyerror linecolor rgb '#e8e8e8' title 'counts as equal', \
     for [k = 1:4] '' using (column("kind") == k ? column("ratio") : NaN):(column("row")):(column("low")):(column("high")) with xerrorbars pointtype int(word(marks, k)) pointsize 0.9*mark linewidth 1.5 linecolor rgb word(kinds, k) title (is_text ? '' : word(verdicts, k)), \
     for [k = 1:4] keyentry with points pointtype int(word(marks, k)) title (is_text ? word(verdicts, k) : '')

@@ -1,7 +1,7 @@
-# A column for each method, a row for each tensor; the mean over steps and workers.
+# A column for each method, a row for each tensor: the mean error over steps and workers.
 set palette defined (0 '#ffffff', 1 '#d6e4f0', 2 '#86b6d8', 3 '#3b7fb5', 4 '#154a7d', 5 '#0b1f3a')
 set cbrange [0:1]
-set cblabel 'relative L2 error (darkest: 1 and above)' offset -0.5, 0
+set cblabel 'relative L2 error (darkest: 1 and above)' offset 0.5, 0
 set xrange [0.5:series + 0.5]
 set yrange [rows + 0.5:0.5]
 unset grid
@@ -10,9 +10,8 @@ set tics scale 0
 set ytics font small
 set xtics rotate by 45 right font small
 set key off
-unset key
-note = rows_left_out > 0 ? sprintf('the %d largest tensors; %d smaller ones are left out', rows, rows_left_out) : ''
-if (columns_left_out) note = note.(note eq '' ? '' : '; ').sprintf('of the settings the first %d', series)
+note = rows_left_out > 0 ? sprintf('the %d largest tensors; %d smaller tensors are left out', rows, rows_left_out) : ''
+if (columns_left_out) note = note.(note eq '' ? '' : '; ').sprintf('the first %d settings; more are left out', series)
 if (note ne '') set xlabel note
 set lmargin at screen 240.0 / plot_width
 set rmargin at screen 1 - 130.0 / plot_width
@@ -20,12 +19,12 @@ ink(x) = x > 0.5 ? 0xffffff : 0x303030
 shown(x) = x == 0 ? '0' : x < 0.005 ? sprintf('%.0e', x) : sprintf('%.2f', x)
 column_name(i) = label[i]
 if (is_text) {
-    # columns have letters, which the lines below explain
+    # letters stand for the columns; the lines below explain them
     column_name(i) = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuv'[i:i]
     unset lmargin
     unset rmargin
     unset colorbox
-    legend = 'hundredths of the norm'.(note eq '' ? '' : '; '.note)
+    legend = 'error in hundredths'.(note eq '' ? '' : '; '.note)
     line = ''
     lines = 3
     do for [i = 1:series] {

@@ -3,7 +3,7 @@ set logscale x
 set xrange [log_low(speed_low, speed_high):log_high(speed_low, speed_high)]
 set yrange [rows + 0.7:0.3]
 set format x '%g'
-set xlabel 'float32 input per second, GB/s (1e9)'.(rows_left_out > 0 ? sprintf('; %d are left out', rows_left_out) : '')
+set xlabel 'float32 input per second, GB/s (1e9 bytes)'.(rows_left_out > 0 ? sprintf('; %d kernels are left out', rows_left_out) : '')
 set ytics scale 0 font small
 set grid ytics
 set key at screen 0.5, screen 10.0 / plot_height center bottom horizontal maxrows 1

@@ -1,7 +1,7 @@
-# Compression ratio against encoding speed, the error as colour. Further right and up is better, and so is darker. A ring
-# is around what no other case beats in all three. Numbers stand where they have room.
-set xlabel (is_text ? 'ratio (*: beaten by none)' : 'compression ratio, input bytes / message bytes')
-set ylabel 'encoding speed, GB/s of input (1e9)'
+# Compression ratio against encoding speed, with the error as colour. Further right, further up and darker is better. A
+# ring marks a case that no other beats in all three. Numbers name the series.
+set xlabel (is_text ? 'ratio (*: unbeaten)' : 'compression ratio, input bytes / message bytes')
+set ylabel 'encoding speed, GB/s of input (1e9 bytes)'
 set logscale xy
 set xrange [ratio_axis_low:ratio_axis_high]
 set yrange [speed_axis_low:speed_axis_high]
@@ -29,5 +29,5 @@ if (is_text) {
         for [i = 1:series] '' index i - 1 using "ratio":"encode":"rel_l2" with points pointtype shape_of(style[i]) pointsize 1.2*mark linewidth weight_of(style[i]) / mark linecolor palette, \
         for [i = 1:series] '' index i - 1 using "label_ratio":"label_encode":(sprintf('%d', i)) with labels center font tiny, \
         for [i = 1:series] keyentry with points pointtype shape_of(style[i]) pointsize 1.2*mark linewidth weight_of(style[i]) / mark linecolor rgb '#404040' title sprintf('%d  %s', i, label[i]), \
-        keyentry with points pointtype 6 pointsize 2.4*mark linewidth 1.5 linecolor rgb '#D55E00' title 'beaten by none'
+        keyentry with points pointtype 6 pointsize 2.4*mark linewidth 1.5 linecolor rgb '#D55E00' title 'unbeaten'
 }

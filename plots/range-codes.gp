@@ -1,7 +1,7 @@
-# Codes to each octave below the largest value, on the left axis; grey: the gradient's values, share of each octave, on the
-# right axis. A format suits values whose grey octaves have codes.
-set xlabel 'magnitude / the largest, octaves below it'
-set ylabel 'codes to an octave, of one sign'
+# How many codes lie in each octave below the largest value (left axis). Grey: the share of the gradient's values in each
+# octave (right axis). A format suits the values if the grey octaves have codes.
+set xlabel 'magnitude / largest magnitude'
+set ylabel 'codes per octave, one sign'
 set logscale y 2
 set yrange [0.8:codes_high * 1.6]
 set xrange [-40:0.5]
@@ -10,7 +10,7 @@ set style fill solid 1 noborder
 set boxwidth 0.9
 set key right top
 if (has_values) {
-    set y2label 'share of the values in an octave'
+    set y2label 'share of values per octave'
     set y2range [0:*]
     set y2tics nomirror out scale 0.6
     set border 11

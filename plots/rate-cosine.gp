@@ -1,4 +1,4 @@
-# Cosine between gradient and reconstruction against bits per element: higher and further left is better.
+# Cosine of gradient and reconstruction against bits per element: higher and further left is better.
 set xlabel 'bits per element, all bytes counted'
 set logscale x
 set xrange [log_low(bits_low, bits_high):log_high(bits_low, bits_high)]

@@ -7,8 +7,8 @@ set ylabel 'relative L2 error'
 set logscale y
 set yrange [log_low(error_low, error_high):log_high(error_low, error_high)]
 set format y '%g'
-if (error_high < 300 * error_low) set ytics (0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5)
-# What is exact, or a baseline far below the methods, stands on the axis.
+if (error_high < 300 * error_low) set ytics (@steps_of_error)
+# Exact methods, and baselines far below the other methods, stand on the axis.
 floor_of_y = log_low(error_low, error_high)
 shown(y) = y < floor_of_y ? floor_of_y : y
 plot for [k in curves] plot_data index at(k) - 1 using "bits":(shown(column("rel_l2"))) with linespoints linestyle line_of(style[at(k)]) title label[at(k)], \

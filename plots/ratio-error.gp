@@ -5,9 +5,9 @@ set logscale xy
 set xrange [log_low(error_low, error_high):log_high(error_low, error_high)]
 set yrange [log_low(ratio_low, ratio_high):log_high(ratio_low, ratio_high)]
 set format '%g'
-if (error_high < 300 * error_low) set xtics (0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5)
+if (error_high < 300 * error_low) set xtics (@steps_of_error)
 if (ratio_high < 300 * ratio_low) set ytics (0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000)
-# What is exact, or a baseline far below the methods, stands on the axis.
+# Exact methods, and baselines far below the other methods, stand on the axis.
 floor_of_x = log_low(error_low, error_high)
 shown(x) = x < floor_of_x ? floor_of_x : x
 plot for [k in curves] plot_data index at(k) - 1 using (shown(column("rel_l2"))):"ratio" with linespoints linestyle line_of(style[at(k)]) title label[at(k)], \

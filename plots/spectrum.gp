@@ -1,6 +1,6 @@
-# Left: magnitudes of the real Fourier transform by frequency; grey what went in, lines what came out, dashed lines where
-# methods that keep Fourier bins cut. Right: the share of energy in the largest bins; points where those methods cut.
-# Shown are the series in `show`; the data has all.
+# Left: magnitudes of the real Fourier transform by frequency. Grey: before; lines: after; dashed lines: the threshold of
+# methods that keep Fourier bins. Right: the share of energy in the largest bins; points: what those methods keep.
+# The array `show` has the series that are drawn; the data has all of them.
 of_cut(k) = line_of(style[int(cut_series[k])])
 if (!is_text) set multiplot
 set samples 2
@@ -29,7 +29,7 @@ if (!is_text) {
     set format y '%g'
     set xrange [0.0005:1]
     set yrange [0:1.02]
-    set xlabel 'share of bins kept, the largest first'
+    set xlabel 'share of bins, the largest first'
     set ylabel 'share of energy in them'
     plot keyentry with boxes linecolor rgb '#d0d0d0' title (has_rms ? 'before, RMS' : 'before, largest'), \
         keyentry with points pointtype 7 pointsize 0.4 linecolor rgb '#404040' title 'before, largest bin', \

@@ -1,12 +1,12 @@
 # Left: the median over elements. Right: the 99th percentile.
 if (!is_text) set multiplot
-set xlabel 'step replayed, the first is 0'
+set xlabel 'replayed step, from 0'
 set xrange [-0.06 * index_high - 0.2:1.06 * index_high + 0.2]
 set yrange [0:*]
 set offsets graph 0, graph 0, graph 0.06, 0
 if (index_high < 12) set xtics 1
 if (staleness_high < 8) set ytics 1
-# what was not recorded is out of sight
+# steps without staleness lie below the picture, because gnuplot needs points
 known(name) = has_staleness ? column(name) : -1
 if (!has_staleness) {
     set yrange [0:1]
@@ -14,7 +14,7 @@ if (!has_staleness) {
 }
 if (!is_text) {
     eval panel(1)
-    set ylabel 'steps since an element was sent, median'
+    set ylabel 'steps since sent, median'
     plot for [k in curves] plot_data index at(k) - 1 using "index":(known("staleness_p50")) with linespoints linestyle line_of(style[at(k)]), \
         for [k in singles] plot_data index at(k) - 1 using "index":(known("staleness_p50")) with points linestyle line_of(style[at(k)])
     eval panel(2)

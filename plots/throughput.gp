@@ -1,6 +1,6 @@
-# Speeds as bars, one method a row; whiskers are the 95 % interval of the median, where there were samples enough. The numbers
-# stand on the right, where no line crosses them.
-is_wide = speed_high > 30 * speed_low # then a logarithmic axis, or the slow ones would be a line
+# Speeds as bars, a row for each method. Whiskers: the 95 % interval of the median, if there were enough samples. The
+# numbers stand on the right, where no line crosses them.
+is_wide = speed_high > 30 * speed_low # then the axis is logarithmic, because slow methods would have no bar
 floor = is_wide ? 10 ** floor(log10(speed_low * 0.8)) : 0
 ceiling = speed_high
 if (read_gbps == read_gbps && read_gbps > ceiling) ceiling = read_gbps
@@ -13,17 +13,17 @@ beside = is_text ? 0 : 0.19
 set x2range [0:1]
 set yrange [rows + 0.7:0.3]
 set format x '%g'
-set xlabel 'input bytes per second, GB/s (1e9)'.(is_wide ? ', logarithmic axis' : '').(rows_left_out > 0 ? sprintf('; %d slower ones are left out', rows_left_out) : '').runs
+set xlabel 'input per second, GB/s (1e9 bytes)'.(is_wide ? ', logarithmic axis' : '')."\n".runs.(rows_left_out > 0 ? sprintf('; %d slower methods are left out', rows_left_out) : '')
 set ytics scale 0
 unset grid
 set grid xtics linecolor rgb '#d0d0d0' linewidth 0.7
 set key at screen 0.5, screen 10.0 / plot_height center bottom horizontal maxrows 1
-set bmargin at screen 98.0 / plot_height
+set bmargin at screen 114.0 / plot_height
 set style fill solid 1 noborder
 
 encode_colour = '#0072B2'
 decode_colour = '#E69F00'
-# Bandwidth of memory, and memcpy of the same bytes, where they were measured.
+# The bandwidth of memory, and memcpy of the same bytes, if they were measured.
 array limit[3] = [read_gbps, fill_gbps, memcpy_gbps]
 limit_names = '"memory read" "memory fill" memcpy'
 limit_colours = '#0072B2 #a06a00 #404040'
@@ -37,12 +37,12 @@ do for [k = 1:3] {
 }
 if (is_text) {
     known = '' # lines would cross bars and numbers
-    if (limits ne '') { set xlabel 'input GB/s'.(is_wide ? ', log axis' : '').(strstrt(runs, 'one run') > 0 ? runs : '').'; '.limits }
+    if (limits ne '') { set xlabel 'input GB/s'.(is_wide ? ', log axis' : '').(strstrt(runs, 'one run') > 0 ? '; '.runs : '').'; '.limits }
     unset bmargin
     set key below
 }
 set samples 2
-# Three digits, the last one too where it is 0.
+# Three digits, even if the last is 0.
 digits(x) = x >= 99.95 ? sprintf("%.0f", x) : x < 0.001 ? sprintf("%.1e", x) : sprintf("%#.3g", x)
 
 plot plot_data using (column("encode")):(column("row") - 0.19):(floor):(column("encode")):(column("row") - 0.36):(column("row") - 0.02):yticlabels(label[int(column("row"))]) with boxxyerror linecolor rgb encode_colour title 'encode', \

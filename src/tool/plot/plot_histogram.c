@@ -178,7 +178,7 @@ static int fill_errors(const struct gcb_plot_data *data, const void *first,
     gcb_plot_range_add_positive(&range, gcb_plot_histogram_quantile(&h.input, 1.0));
     gcb_plot_range_add_positive(&range, gcb_plot_histogram_quantile(&h.input, 0.001));
     gcb_plot_heading_of(out, "Distribution of |error|", h.env->file, "", h.env);
-    gcb_plot_legend(out, &h.set);
+    gcb_plot_one_panel(out, gcb_plot_legend(out, &h.set));
     gcb_plot_var_real(out, "has_input", h.input.count > 0);
     complete = put_cumulative(out, &h.input);
     for (size_t i = 0; i < h.set.cases.count; i++) {

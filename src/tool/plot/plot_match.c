@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/lib/base/alloc.h"
 #include "src/tool/plot/plots.h"
 
 #define MAX_BARS 60
@@ -71,40 +72,39 @@ static void put_bars(struct gcb_plot_page *out, const struct bar *bars, size_t c
     gcb_plot_var_range(out, "cost", &range);
 }
 
-static void put_page(struct gcb_plot_page *out, const struct gcb_plot_data *data,
-                     const struct gcb_plot_set *set)
-{
-    const struct gcb_plot_case *like = set->cases.items[0];
-    const size_t count = set->count < MAX_BARS ? set->count : MAX_BARS;
-    struct bar bars[MAX_BARS];
-    char title[96];
-
-    for (size_t i = 0; i < count; i++) {
-        const struct gcb_plot_case *c = set->cases.items[i];
-
-        bars[i] = (struct bar){c, set->items[i].label, limits_error(like) ? c->bits : c->rel_l2};
-    }
-    qsort(bars, count, sizeof(bars[0]), cheaper);
-    snprintf(title, sizeof(title), "Cost at %.40s %g", like->match_field, like->match_target);
-    gcb_plot_heading(out, title, data, like, GCB_PLOT_BY_ERROR);
-    gcb_plot_var_text(out, "field", like->match_field);
-    gcb_plot_var_real(out, "of_error", limits_error(like));
-    gcb_plot_var_real(out, "rows", (double)count);
-    gcb_plot_var_real(out, "rows_left_out", (double)(set->count - count));
-    gcb_plot_var_real(out, "plot_height", 190.0 + 27.0 * (double)count);
-    put_bars(out, bars, count);
-}
-
 static int fill(const struct gcb_plot_data *data, const void *first, struct gcb_plot_page *out,
                 struct gcb_diag *diag)
 {
+    const struct gcb_plot_case *like = first;
     struct gcb_plot_set set = {.items = NULL};
+    struct bar *bars = NULL;
+    size_t shown;
+    char title[96];
     int err = gcb_plot_set_collect(&set, data, &split, first, diag);
 
     if (!err)
         err = gcb_plot_set_divide(&set, true, diag);
-    if (!err)
-        put_page(out, data, &set);
+    if (!err && !(bars = gcb_alloc_zero(set.count, sizeof(*bars))))
+        err = gcb_diag_nomem(diag, 0, "a plot");
+    if (err)
+        goto out;
+    for (size_t i = 0; i < set.count; i++) {
+        const struct gcb_plot_case *c = set.cases.items[i];
+
+        bars[i] = (struct bar){c, set.items[i].label, limits_error(like) ? c->bits : c->rel_l2};
+    }
+    qsort(bars, set.count, sizeof(*bars), cheaper);
+    shown = set.count < MAX_BARS ? set.count : MAX_BARS;
+    snprintf(title, sizeof(title), "Cost at %.40s %g", like->match_field, like->match_target);
+    gcb_plot_heading(out, title, data, like, GCB_PLOT_BY_ERROR);
+    gcb_plot_var_text(out, "field", like->match_field);
+    gcb_plot_var_real(out, "of_error", limits_error(like));
+    gcb_plot_var_real(out, "rows", (double)shown);
+    gcb_plot_var_real(out, "rows_left_out", (double)(set.count - shown));
+    gcb_plot_var_real(out, "plot_height", 190.0 + 27.0 * (double)shown);
+    put_bars(out, bars, shown);
+out:
+    gcb_free(bars);
     gcb_plot_set_fini(&set);
     return err;
 }

@@ -251,6 +251,11 @@ double gcb_plot_legend(struct gcb_plot_page *page, const struct gcb_plot_set *se
     return 70.0 + 8.5 * fmin((double)widest, GCB_PLOT_LABEL_WIDTH);
 }
 
+void gcb_plot_one_panel(struct gcb_plot_page *page, double legend)
+{
+    gcb_plot_var_real(page, "plot_width", fmax(900.0, 590.0 + legend));
+}
+
 void gcb_plot_two_panels(struct gcb_plot_page *page, double legend)
 {
     gcb_plot_var_real(page, "plot_width", 790.0 + fmax(legend, 170.0));

@@ -63,7 +63,8 @@ void gcb_plot_heading_of(struct gcb_plot_page *page, const char *title, const ch
 /* Sets `series`, the number of series, and the arrays label, style and members (how many points a series has).
  * Returns about how many pixels wide a legend of these labels is. */
 double gcb_plot_legend(struct gcb_plot_page *page, const struct gcb_plot_set *set);
-/* Sets plot_width for two panels side by side, as plots/style.gp has them, and a legend this many pixels wide. */
+/* Set plot_width for a legend this many pixels wide beside one picture, or two (`panel` in plots/style.gp). */
+void gcb_plot_one_panel(struct gcb_plot_page *page, double legend);
 void gcb_plot_two_panels(struct gcb_plot_page *page, double legend);
 
 /* A point of a picture with a short text beside it, all in pixels. */

@@ -63,7 +63,7 @@ static int fill(const struct gcb_plot_data *data, const void *first, struct gcb_
         goto out;
     gcb_plot_heading(out, title, data, first, GCB_PLOT_BY_ERROR);
     name_baselines(&set);
-    gcb_plot_legend(out, &set);
+    gcb_plot_one_panel(out, gcb_plot_legend(out, &set));
     put_ranges(out, &set.cases);
     for (size_t s = 0; s < set.count; s++)
         put_series(out, &set.items[s], &set.cases);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/lib/base/alloc.h"
 #include "src/tool/plot/plots.h"
 
 #define MAX_BARS 60
@@ -35,7 +36,7 @@ static void put_bars(struct gcb_plot_page *out, const struct bar *bars, size_t c
 
     gcb_plot_array_begin(out, "label", count);
     for (size_t i = 0; i < count; i++)
-        gcb_plot_array_text(out, bars[i].label, 40);
+        gcb_plot_array_text(out, bars[i].label, 60);
     gcb_plot_array_end(out);
     gcb_plot_block(out, columns);
     for (size_t i = 0; i < count; i++) {
@@ -70,25 +71,25 @@ static void put_runs(struct gcb_plot_page *out, const struct bar *bars, size_t c
         intervals += !isnan(bars[i].item->encode_low);
     }
     if (once > 0 && once == count)
-        snprintf(text, sizeof(text), "; one run each");
+        snprintf(text, sizeof(text), "one run each");
     else if (once > 0)
-        snprintf(text, sizeof(text), "; one run of %zu method%s", once, once == 1 ? "" : "s");
+        snprintf(text, sizeof(text), "one run of %zu method%s", once, once == 1 ? "" : "s");
     else if (intervals == 0)
-        snprintf(text, sizeof(text), "; medians of 2 to 5 runs");
+        snprintf(text, sizeof(text), "medians of 2 to 5 runs");
     else
-        snprintf(text, sizeof(text), "; medians and 95 %% intervals");
+        snprintf(text, sizeof(text), "medians and 95 %% intervals");
     gcb_plot_var_text(out, "runs", text);
 }
 
 static int fill(const struct gcb_plot_data *data, const void *first, struct gcb_plot_page *out,
                 struct gcb_diag *diag)
 {
+    const struct gcb_plot_env *env =
+        gcb_plot_env_of(data, ((const struct gcb_plot_case *)first)->env);
     struct gcb_plot_set set = {.items = NULL};
-    struct bar bars[MAX_BARS];
-    const struct gcb_plot_case *like = first;
-    const struct gcb_plot_env *env = gcb_plot_env_of(data, like->env);
+    struct bar *bars = NULL;
     double copy;
-    size_t count;
+    size_t shown;
     int err = gcb_plot_set_collect(&set, data, &gcb_plot_cases_by_time, first, diag);
 
     if (err)
@@ -96,21 +97,24 @@ static int fill(const struct gcb_plot_data *data, const void *first, struct gcb_
     gcb_plot_heading(out, "Throughput", data, first, GCB_PLOT_BY_TIME);
     copy = gcb_plot_set_take_memcpy(&set);
     err = gcb_plot_set_divide(&set, true, diag);
+    if (!err && !(bars = gcb_alloc_zero(set.count, sizeof(*bars))))
+        err = gcb_diag_nomem(diag, 0, "a plot");
     if (err)
         goto out;
-    count = set.count < MAX_BARS ? set.count : MAX_BARS;
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < set.count; i++)
         bars[i] = (struct bar){set.cases.items[i], set.items[i].label};
-    qsort(bars, count, sizeof(bars[0]), faster);
-    gcb_plot_var_real(out, "rows", (double)count);
-    gcb_plot_var_real(out, "rows_left_out", (double)(set.count - count));
+    qsort(bars, set.count, sizeof(*bars), faster);
+    shown = set.count < MAX_BARS ? set.count : MAX_BARS;
+    gcb_plot_var_real(out, "rows", (double)shown);
+    gcb_plot_var_real(out, "rows_left_out", (double)(set.count - shown));
     gcb_plot_var_real(out, "read_gbps", env->read_gbps);
     gcb_plot_var_real(out, "fill_gbps", env->fill_gbps);
     gcb_plot_var_real(out, "memcpy_gbps", copy);
-    gcb_plot_var_real(out, "plot_height", 200.0 + 38.0 * (double)count);
-    put_runs(out, bars, count);
-    put_bars(out, bars, count);
+    gcb_plot_var_real(out, "plot_height", 216.0 + 38.0 * (double)shown);
+    put_runs(out, bars, shown);
+    put_bars(out, bars, shown);
 out:
+    gcb_free(bars);
     gcb_plot_set_fini(&set);
     return err;
 }
