@@ -327,12 +327,13 @@ int opt_make_check(const struct opt_make *in, struct gcb_diag *diag)
 
 static int unknown_field(const char *field, struct gcb_diag *diag)
 {
-    const char *names[32], *near;
+    const char *names[GCB_FIELDS], *near;
     char shown[64];
     size_t n = 0;
 
-    for (; n < 32 && gcb_tally_figure_field(n) != GCB_FIELD_NONE; n++)
-        names[n] = gcb_field_name(gcb_tally_figure_field(n));
+    for (enum gcb_field f = 0; f < GCB_FIELDS; f++)
+        if (gcb_tally_has_figure(f))
+            names[n++] = gcb_field_name(f);
     near = gcb_suggest(field, names, n);
     gcb_escape(shown, sizeof(shown), field);
     if (near)
@@ -342,10 +343,10 @@ static int unknown_field(const char *field, struct gcb_diag *diag)
                         "--sort: no field '%s'; rel_l2, ratio and encode_gbps are some", shown);
 }
 
-int opt_lines_sort(gcb_tally_figure_fn **out, const struct opt_lines *in, struct gcb_diag *diag)
+int opt_lines_sort(enum gcb_field *out, const struct opt_lines *in, struct gcb_diag *diag)
 {
-    *out = in->sort ? gcb_tally_figure(gcb_field_find(in->sort)) : NULL;
-    return !in->sort || *out ? 0 : unknown_field(in->sort, diag);
+    *out = in->sort ? gcb_field_find(in->sort) : GCB_FIELD_NONE;
+    return !in->sort || gcb_tally_has_figure(*out) ? 0 : unknown_field(in->sort, diag);
 }
 
 int opt_shapes_check(const struct opt_shapes *in, const struct opt_show *show,

@@ -136,7 +136,7 @@ struct opt_lines {
 };
 extern const struct opt_row opt_lines_rows[];
 /* *out: the figure of --sort, or NULL. GCB_E_INVALID for a field that there is not. */
-int opt_lines_sort(gcb_tally_figure_fn **out, const struct opt_lines *in, struct gcb_diag *diag);
+int opt_lines_sort(enum gcb_field *out, const struct opt_lines *in, struct gcb_diag *diag);
 
 /* Rows of shapes, which no table shows: `compress` and `bench`. */
 struct opt_shapes {

@@ -68,8 +68,8 @@ static const char *end_of(const struct gcb_tally *t, double precision)
     if (t->stop == GCB_STOP_INTERRUPTED)
         return "cut";
     if (t->stop == GCB_STOP_REPEAT ||
-        (precise(t->encode_seconds, t->encode_low, t->encode_high, precision) &&
-         precise(t->decode_seconds, t->decode_low, t->decode_high, precision)))
+        (precise(t->encode.seconds, t->encode.low, t->encode.high, precision) &&
+         precise(t->decode.seconds, t->decode.low, t->decode.high, precision)))
         return "";
     return t->stop == GCB_STOP_SAMPLES ? "max" : "time";
 }
@@ -86,8 +86,8 @@ static void memory(char out[64], const struct bench_view *v, const struct gcb_ta
         snprintf(out, 64, "cache");
         v->marks->cached = true;
     } else {
-        snprintf(out, 64, "%s/%s", percent(to, gcb_tally_encode_gbps(t) / b->read_gbps),
-                 percent(from, gcb_tally_decode_gbps(t) / b->fill_gbps));
+        snprintf(out, 64, "%s/%s", percent(to, gcb_tally_gbps(t, &t->encode) / b->read_gbps),
+                 percent(from, gcb_tally_gbps(t, &t->decode) / b->fill_gbps));
     }
 }
 
@@ -102,10 +102,10 @@ static void fill(struct cells *c, const struct bench_view *v, size_t method)
     gcb_number_within(c->text[1], gcb_tally_ratio(t), 3, 7);
     gcb_number_within(c->text[2], gcb_tally_bits(t), 3, 7);
     gcb_number_within(c->text[3], f.rel_l2, f.rel_l2 < 1e-3 ? 2 : 3, 7);
-    speed(c->text[4], v->marks, gcb_tally_encode_gbps(t), t->encode_seconds, t->encode_low,
-          t->encode_high);
-    speed(c->text[5], v->marks, gcb_tally_decode_gbps(t), t->decode_seconds, t->decode_low,
-          t->decode_high);
+    speed(c->text[4], v->marks, gcb_tally_gbps(t, &t->encode), t->encode.seconds, t->encode.low,
+          t->encode.high);
+    speed(c->text[5], v->marks, gcb_tally_gbps(t, &t->decode), t->decode.seconds, t->decode.low,
+          t->decode.high);
     memory(c->text[6], v, t);
     snprintf(c->text[7], sizeof(c->text[7]), "%s", end_of(t, v->precision));
 }

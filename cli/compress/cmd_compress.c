@@ -48,7 +48,7 @@ struct compress {
     struct session s;
     struct gcb_method *methods;
     size_t given, count; /* methods the user named; with the baseline */
-    gcb_tally_figure_fn *sort;
+    enum gcb_field sort;
     struct gcb_container_writer *keep;
     struct gcb_trial_config trial;
     struct gcb_groups groups;
@@ -57,13 +57,13 @@ struct compress {
     struct gcb_run_result result;
 };
 
-/* Refuses what makes no sense together; *sort is set to the figure of --sort, or to NULL. */
-static int check_options(gcb_tally_figure_fn **sort, const struct compress_options *o,
+/* Refuses what makes no sense together; *sort is set to the figure of --sort, or to GCB_FIELD_NONE. */
+static int check_options(enum gcb_field *sort, const struct compress_options *o,
                          struct gcb_diag *diag)
 {
     int err;
 
-    *sort = NULL;
+    *sort = GCB_FIELD_NONE;
     if (o->methods.specs.count == 0)
         return gcb_diag_set(diag, GCB_E_INVALID,
                             "no method given: --method fft --method topk, for example; "

@@ -35,8 +35,8 @@ static void fill_figures(struct figure_cells *c, const struct gcb_tally *t)
     gcb_number(c->text[1], gcb_tally_bits(t), 3);
     gcb_number(c->text[2], f.rel_l2, f.rel_l2 < 1e-3 ? 2 : 4); /* not wider than it is worth */
     gcb_number(c->text[3], f.cosine, 4);
-    gcb_number(c->text[4], gcb_tally_encode_gbps(t), 3);
-    gcb_number(c->text[5], gcb_tally_decode_gbps(t), 3);
+    gcb_number(c->text[4], gcb_tally_gbps(t, &t->encode), 3);
+    gcb_number(c->text[5], gcb_tally_gbps(t, &t->decode), 3);
 }
 
 static const char *label(char *out, size_t size, const struct compress_view *v, size_t method)

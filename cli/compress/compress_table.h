@@ -15,7 +15,7 @@ struct compress_view {
     const struct gcb_run_result *result;
     const struct gcb_groups *groups; /* NULL without --per */
     const struct gcb_losses *losses; /* NULL: not wanted */
-    gcb_tally_figure_fn *sort;       /* NULL: as they came */
+    enum gcb_field sort;             /* NONE: in the order they came */
     size_t top;                      /* groups or tensors shown; 0: all groups, five tensors */
     const char *settings;            /* "scope tensor, 1 thread" */
     unsigned repeat;                 /* timed runs of each message */

@@ -41,7 +41,7 @@ struct sweep_plan {
     struct gcb_match_search *searches; /* one for each of `given`; NULL without --match */
     struct gcb_pareto_field pareto[GCB_PARETO_FIELDS];
     size_t pareto_count;
-    gcb_tally_figure_fn *sort; /* of --sort, or NULL */
+    enum gcb_field sort; /* of --sort, or GCB_FIELD_NONE */
 };
 
 /* Reads the methods that are named, or all, before --vary is applied. */

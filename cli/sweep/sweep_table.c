@@ -30,22 +30,22 @@ static size_t rank(const struct sweep_view *v, size_t i)
     if (!p->searches)
         return 0;
     goal = p->searches[i].goal;
-    return 2 * (size_t)(goal - p->goals) + !gcb_match_meets(goal, goal->figure(tally_of(v, i)));
+    return 2 * (size_t)(goal - p->goals) +
+           !gcb_match_meets(goal, gcb_tally_figure(tally_of(v, i), goal->field));
 }
 
 /* The figure to sort by. After a search for an error that is the size, and the other way round. */
-static gcb_tally_figure_fn *choose_figure(const struct sweep_plan *p)
+static enum gcb_field choose_figure(const struct sweep_plan *p)
 {
     if (p->sort || !p->searches)
         return p->sort;
-    return gcb_tally_figure(p->goals[0].at_most != p->goals[0].rises ? GCB_FIELD_RATIO
-                                                                     : GCB_FIELD_SNR_DB);
+    return p->goals[0].at_most != p->goals[0].rises ? GCB_FIELD_RATIO : GCB_FIELD_SNR_DB;
 }
 
 static void sort_settings(size_t *order, const struct sweep_view *v)
 {
     const size_t n = v->result->method_count;
-    gcb_tally_figure_fn *figure = choose_figure(v->plan);
+    const enum gcb_field figure = choose_figure(v->plan);
 
     for (size_t i = 0; i < n; i++)
         order[i] = i;
@@ -79,7 +79,7 @@ static int add_line(struct gcb_table *table, const struct sweep_view *v, size_t 
     gcb_number(bits, gcb_tally_bits(t), 3);
     gcb_number(error, f.rel_l2, f.rel_l2 < 1e-3 ? 2 : 4);
     gcb_number(cosine, f.cosine, 4);
-    gcb_number(speed, gcb_tally_encode_gbps(t), 3);
+    gcb_number(speed, gcb_tally_gbps(t, &t->encode), 3);
     return gcb_table_add(table, cells, diag);
 }
 

@@ -53,12 +53,12 @@ static struct gcb_tally tally_of(double time, double spread, double error, uint6
         .input_bytes = bytes,
         .wire_bytes = 1 + bytes / 1000003,
         .header_bytes = 1 + bytes / 1000003,
-        .encode_seconds = time,
-        .encode_low = time,
-        .encode_high = time * (1.0 + spread),
-        .decode_seconds = time,
-        .decode_low = time,
-        .decode_high = time * (1.0 + spread),
+        .encode.seconds = time,
+        .encode.low = time,
+        .encode.high = time * (1.0 + spread),
+        .decode.seconds = time,
+        .decode.low = time,
+        .decode.high = time * (1.0 + spread),
         .stop = GCB_STOP_TIME,
         .fidelity = {.xx = 1.0, .yy = 1.0, .xy = -error, .dd = error, .elements = 1},
     };
@@ -121,7 +121,7 @@ static void test_unknown(void **state)
     for (int wide = 0; wide < 2; wide++) {
         for (size_t m = 0; m < 4; m++)
             totals[m].tally = tally_of(1.0, 0.5, 0.0, 2000000000);
-        totals[3].tally.encode_high = wide ? 83.86 : 1.5;
+        totals[3].tally.encode.high = wide ? 83.86 : 1.5;
         begin(&p);
         assert_int_equal(bench_show(&view, &p.report, NULL), 0);
         bench_show_notes(&p.report, &marks);
@@ -146,7 +146,7 @@ static void test_memory(void **state)
     for (int cached = 0; cached < 2; cached++) {
         for (size_t m = 0; m < 4; m++)
             totals[m].tally = tally_of(1.0, 0.5, 0.0, 2000000000);
-        totals[1].tally.encode_seconds = 1e-3; /* 50000 % of memory */
+        totals[1].tally.encode.seconds = 1e-3; /* 50000 % of memory */
         view.in_cache = cached;
         begin(&p);
         assert_int_equal(bench_show(&view, &p.report, NULL), 0);

@@ -1,18 +1,4 @@
-#include <math.h>
-
 #include "src/tool/kernel_bench/kernels.h"
-
-static json_t *array_of(const struct gcb_samples *s)
-{
-    json_t *array = json_array();
-
-    for (size_t i = 0; array && i < s->count; i++)
-        if (json_array_append_new(array, gcb_row_make_real(s->seconds[i]))) {
-            json_decref(array);
-            return NULL;
-        }
-    return array;
-}
 
 void gcb_kernels_row(struct gcb_row *row, const struct gcb_kernel_result *r, bool samples)
 {
@@ -33,10 +19,8 @@ void gcb_kernels_row(struct gcb_row *row, const struct gcb_kernel_result *r, boo
     gcb_row_real(row, GCB_FIELD_SECONDS_MAD, stats->mad);
     gcb_row_real(row, GCB_FIELD_SECONDS_LOW, stats->low);
     gcb_row_real(row, GCB_FIELD_SECONDS_HIGH, stats->high);
-    if (samples)
-        gcb_row_json(row, GCB_FIELD_SECONDS_SAMPLES, array_of(r->samples));
-    else
-        gcb_row_null(row, GCB_FIELD_SECONDS_SAMPLES);
+    gcb_row_reals(row, GCB_FIELD_SECONDS_SAMPLES, samples ? r->samples->seconds : NULL,
+                  r->samples->count);
     gcb_row_text(row, GCB_FIELD_STOP_REASON, gcb_stop_name(r->samples->stop));
     gcb_row_real(row, GCB_FIELD_GBPS, r->gbps);
     gcb_row_real(row, GCB_FIELD_BANDWIDTH_SHARE, r->bandwidth_share);

@@ -11,8 +11,8 @@
 /* Is `a` at least as good in ratio, error and encoding speed, and better in one of them? */
 static bool beats(const struct gcb_plot_case *a, const struct gcb_plot_case *b)
 {
-    return a->ratio >= b->ratio && a->rel_l2 <= b->rel_l2 && a->encode_gbps >= b->encode_gbps &&
-           (a->ratio > b->ratio || a->rel_l2 < b->rel_l2 || a->encode_gbps > b->encode_gbps);
+    return a->ratio >= b->ratio && a->rel_l2 <= b->rel_l2 && a->encode.gbps >= b->encode.gbps &&
+           (a->ratio > b->ratio || a->rel_l2 < b->rel_l2 || a->encode.gbps > b->encode.gbps);
 }
 
 static bool is_unbeaten(const struct gcb_plot_cases *cases, const struct gcb_plot_case *c)
@@ -68,7 +68,7 @@ static void find_axes(struct gcb_plot_page *out, struct scatter *p)
 
     for (size_t i = 0; i < p->set->cases.count; i++) {
         gcb_plot_range_add_positive(&ratio, p->set->cases.items[i]->ratio);
-        gcb_plot_range_add_positive(&speed, p->set->cases.items[i]->encode_gbps);
+        gcb_plot_range_add_positive(&speed, p->set->cases.items[i]->encode.gbps);
         gcb_plot_range_add(&error, p->set->cases.items[i]->rel_l2);
     }
     p->ratio = axis_of(&ratio, PICTURE_WIDTH);
@@ -92,7 +92,7 @@ static void place_numbers(struct scatter *p)
 
             p->spots[i] = (struct gcb_plot_spot){
                 .x = pixel_of(&p->ratio, c->ratio),
-                .y = pixel_of(&p->speed, c->encode_gbps),
+                .y = pixel_of(&p->speed, c->encode.gbps),
                 .radius = is_unbeaten(cases, c) ? 10.0 : 6.0,
                 .width = !numbered     ? 0.0
                          : s + 1 < 10  ? 8.0
@@ -121,8 +121,8 @@ static void put_points(struct gcb_plot_page *out, const struct scatter *p)
             const struct gcb_plot_spot *spot = &p->spots[i];
             const double cells[] = {
                 c->ratio,
-                c->encode_gbps,
-                c->decode_gbps,
+                c->encode.gbps,
+                c->decode.gbps,
                 c->rel_l2,
                 is_unbeaten(cases, c),
                 (double)s + 1,

@@ -24,13 +24,16 @@ struct gcb_plot_env { /* environment */
     double read_gbps, fill_gbps, copy_gbps;
 };
 
+struct gcb_plot_times {
+    double gbps, seconds, mad, low, high;
+};
+
 struct gcb_plot_case { /* result, summary */
     size_t env; /* the number of the environment row before it, from 1 over all files; 0: none */
     const char *file, *scope, *tensor, *method, *spec, *device, *isa, *cache, *status;
     double threads, elements, wire_bytes, ratio, bits, density, rel_l2, cosine;
-    double encode_gbps, decode_gbps, input_bytes;
-    double encode_seconds, encode_mad, encode_low, encode_high, decode_seconds, decode_low,
-        decode_high;
+    double input_bytes;
+    struct gcb_plot_times encode, decode;
     double pareto; /* 1, 0 */
     const char *match_field;
     double match_target, match_reached; /* match_reached: 1, 0 */

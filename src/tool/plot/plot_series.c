@@ -36,7 +36,7 @@ static bool is_by_time(const void *row)
 {
     const struct gcb_plot_case *c = row;
 
-    return strcmp(c->status, "ok") == 0 && is_sane(c->encode_gbps) && is_sane(c->decode_gbps);
+    return strcmp(c->status, "ok") == 0 && is_sane(c->encode.gbps) && is_sane(c->decode.gbps);
 }
 
 /* Texts are unique, so their addresses tell them apart. */
@@ -111,7 +111,7 @@ double gcb_plot_set_take_memcpy(struct gcb_plot_set *set)
 
     for (size_t i = 0; i < cases->count; i++) {
         if (is_memcpy(cases->items[i]))
-            gbps = cases->items[i]->encode_gbps;
+            gbps = cases->items[i]->encode.gbps;
         else
             cases->items[kept++] = cases->items[i];
     }

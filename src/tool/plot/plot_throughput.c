@@ -21,8 +21,8 @@ struct bar {
 
 static int faster(const void *a, const void *b)
 {
-    const double x = ((const struct bar *)a)->item->encode_gbps,
-                 y = ((const struct bar *)b)->item->encode_gbps;
+    const double x = ((const struct bar *)a)->item->encode.gbps,
+                 y = ((const struct bar *)b)->item->encode.gbps;
 
     return (x < y) - (x > y);
 }
@@ -42,12 +42,12 @@ static void put_bars(struct gcb_plot_page *out, const struct bar *bars, size_t c
     for (size_t i = 0; i < count; i++) {
         const struct gcb_plot_case *c = bars[i].item;
         const double cells[] = {(double)i + 1,
-                                c->encode_gbps,
-                                speed_of(c, c->encode_high),
-                                speed_of(c, c->encode_low),
-                                c->decode_gbps,
-                                speed_of(c, c->decode_high),
-                                speed_of(c, c->decode_low)};
+                                c->encode.gbps,
+                                speed_of(c, c->encode.high),
+                                speed_of(c, c->encode.low),
+                                c->decode.gbps,
+                                speed_of(c, c->decode.high),
+                                speed_of(c, c->decode.low)};
 
         gcb_plot_range_add_positive(&range, cells[1]);
         gcb_plot_range_add_positive(&range, cells[3]);
@@ -67,8 +67,8 @@ static void put_runs(struct gcb_plot_page *out, const struct bar *bars, size_t c
     size_t once = 0, intervals = 0;
 
     for (size_t i = 0; i < count; i++) {
-        once += isnan(bars[i].item->encode_mad);
-        intervals += !isnan(bars[i].item->encode_low);
+        once += isnan(bars[i].item->encode.mad);
+        intervals += !isnan(bars[i].item->encode.low);
     }
     if (once > 0 && once == count)
         snprintf(text, sizeof(text), "one run each");

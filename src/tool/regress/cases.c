@@ -104,21 +104,6 @@ static enum gcb_case_status parse_status(const char *text)
     return strcmp(text, "interrupted") == 0 ? GCB_CASE_INTERRUPTED : GCB_CASE_FAILED;
 }
 
-/* The fields of a time. */
-struct time_fields {
-    enum gcb_field seconds, min, low, high;
-};
-static const struct time_fields kernel_fields[2] = {
-    /* a kernel has one time */
-    {GCB_FIELD_SECONDS, GCB_FIELD_SECONDS_MIN, GCB_FIELD_SECONDS_LOW, GCB_FIELD_SECONDS_HIGH},
-};
-static const struct time_fields method_fields[2] = {
-    {GCB_FIELD_ENCODE_SECONDS, GCB_FIELD_ENCODE_SECONDS_MIN, GCB_FIELD_ENCODE_SECONDS_LOW,
-     GCB_FIELD_ENCODE_SECONDS_HIGH},
-    {GCB_FIELD_DECODE_SECONDS, GCB_FIELD_DECODE_SECONDS_MIN, GCB_FIELD_DECODE_SECONDS_LOW,
-     GCB_FIELD_DECODE_SECONDS_HIGH},
-};
-
 /* A time above zero, or NAN. */
 static double positive(const json_t *row, enum gcb_field field)
 {
@@ -127,7 +112,7 @@ static double positive(const json_t *row, enum gcb_field field)
     return value > 0.0 ? value : NAN;
 }
 
-static struct gcb_case_time read_time(const json_t *row, const struct time_fields *fields)
+static struct gcb_case_time read_time(const json_t *row, const struct gcb_times_fields *fields)
 {
     return (struct gcb_case_time){positive(row, fields->seconds), positive(row, fields->min),
                                   positive(row, fields->low), positive(row, fields->high)};
@@ -174,8 +159,9 @@ static int read_case(struct gcb_cases *cases, const struct gcb_results_row *row,
     c->cosine = gcb_results_real(row->json, GCB_FIELD_COSINE);
     c->max_abs_error = gcb_results_real(row->json, GCB_FIELD_MAX_ABS_ERROR);
     c->status = parse_status(gcb_results_text(row->json, GCB_FIELD_STATUS));
-    for (size_t i = 0; i < 2; i++)
-        c->time[i] = read_time(row->json, kernel ? &kernel_fields[i] : &method_fields[i]);
+    c->time[0] = read_time(row->json, kernel ? &gcb_kernel_fields : &gcb_encode_fields);
+    if (!kernel)
+        c->time[1] = read_time(row->json, &gcb_decode_fields);
     return read_texts(c, row->json) || gcb_case_make_name(c) ? GCB_E_NOMEM : 0;
 }
 

@@ -49,6 +49,47 @@ static const struct {
 #undef AGAIN
 };
 
+const struct gcb_times_fields gcb_encode_fields = {
+    .seconds = GCB_FIELD_ENCODE_SECONDS,
+    .min = GCB_FIELD_ENCODE_SECONDS_MIN,
+    .mad = GCB_FIELD_ENCODE_SECONDS_MAD,
+    .low = GCB_FIELD_ENCODE_SECONDS_LOW,
+    .high = GCB_FIELD_ENCODE_SECONDS_HIGH,
+    .samples = GCB_FIELD_ENCODE_SECONDS_SAMPLES,
+    .kernel = GCB_FIELD_ENCODE_KERNEL_SECONDS,
+    .kernel_low = GCB_FIELD_ENCODE_KERNEL_SECONDS_LOW,
+    .kernel_high = GCB_FIELD_ENCODE_KERNEL_SECONDS_HIGH,
+    .transfer = GCB_FIELD_ENCODE_TRANSFER_SECONDS,
+    .launches = GCB_FIELD_ENCODE_LAUNCHES,
+    .gbps = GCB_FIELD_ENCODE_GBPS,
+    .bandwidth_share = GCB_FIELD_ENCODE_BANDWIDTH_SHARE,
+};
+const struct gcb_times_fields gcb_decode_fields = {
+    .seconds = GCB_FIELD_DECODE_SECONDS,
+    .min = GCB_FIELD_DECODE_SECONDS_MIN,
+    .mad = GCB_FIELD_DECODE_SECONDS_MAD,
+    .low = GCB_FIELD_DECODE_SECONDS_LOW,
+    .high = GCB_FIELD_DECODE_SECONDS_HIGH,
+    .samples = GCB_FIELD_DECODE_SECONDS_SAMPLES,
+    .kernel = GCB_FIELD_DECODE_KERNEL_SECONDS,
+    .kernel_low = GCB_FIELD_DECODE_KERNEL_SECONDS_LOW,
+    .kernel_high = GCB_FIELD_DECODE_KERNEL_SECONDS_HIGH,
+    .transfer = GCB_FIELD_DECODE_TRANSFER_SECONDS,
+    .launches = GCB_FIELD_DECODE_LAUNCHES,
+    .gbps = GCB_FIELD_DECODE_GBPS,
+    .bandwidth_share = GCB_FIELD_DECODE_BANDWIDTH_SHARE,
+};
+const struct gcb_times_fields gcb_kernel_fields = {
+    .seconds = GCB_FIELD_SECONDS,
+    .min = GCB_FIELD_SECONDS_MIN,
+    .mad = GCB_FIELD_SECONDS_MAD,
+    .low = GCB_FIELD_SECONDS_LOW,
+    .high = GCB_FIELD_SECONDS_HIGH,
+    .samples = GCB_FIELD_SECONDS_SAMPLES,
+    .gbps = GCB_FIELD_GBPS,
+    .bandwidth_share = GCB_FIELD_BANDWIDTH_SHARE,
+};
+
 const char *gcb_record_name(enum gcb_record record)
 {
     static const char *const record_names[GCB_RECORDS] = {

@@ -50,4 +50,12 @@ enum gcb_field gcb_field_find(const char *name);
 /* The columns of csv and tsv for a set of records, in their order. Returns how many. */
 size_t gcb_field_columns(enum gcb_field out[GCB_FIELDS], unsigned records);
 
+/* The fields of the times of one direction, or of a kernel, which lacks those of a device. */
+struct gcb_times_fields {
+    enum gcb_field seconds, min, mad, low, high, samples;
+    enum gcb_field kernel, kernel_low, kernel_high, transfer, launches;
+    enum gcb_field gbps, bandwidth_share;
+};
+extern const struct gcb_times_fields gcb_encode_fields, gcb_decode_fields, gcb_kernel_fields;
+
 #endif

@@ -59,6 +59,16 @@ void gcb_row_real(struct gcb_row *row, enum gcb_field field, double value)
     gcb_row_json(row, field, gcb_row_make_real(value));
 }
 
+void gcb_row_reals(struct gcb_row *row, enum gcb_field field, const double *values, size_t count)
+{
+    json_t *array = values ? json_array() : json_null();
+
+    for (size_t i = 0; values && i < count; i++)
+        if (json_array_append_new(array, gcb_row_make_real(values[i])))
+            row->failed = true;
+    gcb_row_json(row, field, array);
+}
+
 void gcb_row_u64(struct gcb_row *row, enum gcb_field field, uint64_t value)
 {
     /* jansson's integers are signed; beyond them the nearest double has to do */

@@ -29,6 +29,8 @@ void gcb_row_real(struct gcb_row *row, enum gcb_field field, double value);
 void gcb_row_u64(struct gcb_row *row, enum gcb_field field, uint64_t value);
 void gcb_row_bool(struct gcb_row *row, enum gcb_field field, bool value);
 void gcb_row_null(struct gcb_row *row, enum gcb_field field);
+/* An array of reals; NULL: null. */
+void gcb_row_reals(struct gcb_row *row, enum gcb_field field, const double *values, size_t count);
 /* Any JSON value; its reference is taken over, also on failure. NULL marks the row as failed. */
 void gcb_row_json(struct gcb_row *row, enum gcb_field field, json_t *value);
 

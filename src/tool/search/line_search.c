@@ -67,7 +67,6 @@ int gcb_match_goal_parse(struct gcb_match_goal *out, const char *text, struct gc
             "--match takes rel_l2=, cosine=, ratio=, bits= or wire_bytes=, not '%s'", shown);
     *out = (struct gcb_match_goal){
         .field = kind->field,
-        .figure = gcb_tally_figure(kind->field),
         .at_most = kind->at_most,
         .rises = kind->rises,
     };

@@ -11,7 +11,6 @@
 /* A figure that a setting has to meet: an error of at most the target, a ratio of at least the target, ... */
 struct gcb_match_goal {
     enum gcb_field field;
-    gcb_tally_figure_fn *figure;
     double target;
     bool at_most; /* the target is an upper limit */
     bool rises;   /* the figure grows with the size of the messages */

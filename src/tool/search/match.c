@@ -65,15 +65,15 @@ static void tell(struct gcb_match_search *s, uint64_t position, const struct gcb
 {
     const bool failed = total->failure.status != 0;
 
-    gcb_line_search_tell(&s->line, position, failed ? (double)NAN : s->goal->figure(&total->tally),
-                         failed ? (double)NAN : gcb_tally_figure(GCB_FIELD_REL_L2)(&total->tally));
+    gcb_line_search_tell(&s->line, position,
+                         failed ? (double)NAN : gcb_tally_figure(&total->tally, s->goal->field),
+                         failed ? (double)NAN : gcb_tally_figure(&total->tally, GCB_FIELD_REL_L2));
 }
 
 /* The search runs each setting only once, so its times are no results. */
 static void forget_times(struct gcb_tally *t)
 {
-    t->encode_seconds = t->encode_min = t->encode_low = t->encode_high = (double)NAN;
-    t->decode_seconds = t->decode_min = t->decode_low = t->decode_high = (double)NAN;
+    t->encode = t->decode = (struct gcb_times){.seconds = NAN, .min = NAN, .low = NAN, .high = NAN};
     t->stop = GCB_STOP_NONE;
 }
 
@@ -253,7 +253,8 @@ static const char *note_missed(char *out, const struct gcb_match_search *s, doub
 const char *gcb_match_note(char *out, const struct gcb_match_search *s,
                            const struct gcb_tally *tally)
 {
-    const double value = s->goal->figure(tally), error = gcb_tally_figure(GCB_FIELD_REL_L2)(tally);
+    const double value = gcb_tally_figure(tally, s->goal->field),
+                 error = gcb_tally_figure(tally, GCB_FIELD_REL_L2);
     const bool limits_size = s->goal->at_most == s->goal->rises;
 
     if (!gcb_match_meets(s->goal, value))
@@ -284,7 +285,7 @@ static void put_match(struct gcb_row *row, const struct gcb_match_search *s,
 {
     const struct gcb_tally *tally = &total->tally;
     const bool measured = tally->messages && !total->failure.status;
-    const double value = measured ? s->goal->figure(tally) : (double)NAN;
+    const double value = measured ? gcb_tally_figure(tally, s->goal->field) : (double)NAN;
     char note[200];
 
     gcb_row_text(row, GCB_FIELD_MATCH_FIELD, gcb_field_name(s->goal->field));

@@ -65,8 +65,7 @@ static int parse_field(struct gcb_pareto_field *out, const char *name, struct gc
         names[i] = gcb_field_name(directions[i].field);
         if (strcmp(name, names[i]) != 0)
             continue;
-        *out = (struct gcb_pareto_field){directions[i].field, gcb_tally_figure(directions[i].field),
-                                         directions[i].more};
+        *out = (struct gcb_pareto_field){directions[i].field, directions[i].more};
         return 0;
     }
     near = gcb_suggest(name, names, DIRECTIONS);
@@ -122,7 +121,8 @@ int gcb_pareto_totals(bool *mark, const struct gcb_run_result *result,
         for (size_t k = 0; k < count; k++) {
             const struct gcb_run_total *total = &result->totals[i];
             const bool whole = total->tally.messages && !total->failure.status;
-            const double value = whole ? fields[k].figure(&total->tally) : (double)NAN;
+            const double value =
+                whole ? gcb_tally_figure(&total->tally, fields[k].field) : (double)NAN;
 
             cost[i * count + k] = fields[k].more ? -value : value;
         }

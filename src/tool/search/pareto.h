@@ -16,7 +16,6 @@ void gcb_pareto_mark(bool *mark, const double *cost, size_t count, size_t figure
 /* A field of a summary for which either more or less is better. */
 struct gcb_pareto_field {
     enum gcb_field field;
-    gcb_tally_figure_fn *figure;
     bool more; /* is better */
 };
 #define GCB_PARETO_FIELDS 4

@@ -146,29 +146,36 @@ static void note_clock(const struct work *w, struct gcb_tally *out)
         out->clock_mhz = mhz;
 }
 
+/* Takes what the device's events measured. */
+static void take_times(struct gcb_times *out, const struct work *w)
+{
+    const struct gcb_stats *kernel = &w->kept->kernel.stats;
+
+    out->kernel = kernel->median;
+    out->kernel_low = kernel->low;
+    out->kernel_high = kernel->high;
+    out->launches = w->launches;
+}
+
 /* Encodes on the device; b->message is what came of it. */
 static int encode(struct work *w, struct gcb_trial_bench *b, struct gcb_tally *out,
                   const struct gcb_trial_input *in, struct gcb_diag *diag)
 {
-    const struct gcb_stats *kernel = &w->kept->kernel.stats;
     double start = gcb_clock();
     int err = gcb_device_batch_upload(w->m.batch, w->m.in_dev, in->data,
                                       in->plan->count * sizeof(float), diag);
 
-    out->encode_transfer = gcb_clock() - start;
+    out->encode.transfer = gcb_clock() - start;
     if (!err)
         err = measure(w, &b->encode, b, encode_once, diag);
     if (err)
         return err;
     note_clock(w, out);
-    out->encode_kernel = kernel->median;
-    out->encode_kernel_low = kernel->low;
-    out->encode_kernel_high = kernel->high;
-    out->encode_launches = w->launches;
+    take_times(&out->encode, w);
     out->clamped = in->raw ? 0 : gcb_device_coder_clamped(w->coder);
     start = gcb_clock();
     err = gcb_device_coder_fetch(w->coder, &w->m, &w->frame, &b->message, diag);
-    out->encode_transfer += gcb_clock() - start;
+    out->encode.transfer += gcb_clock() - start;
     if (!err)
         gcb_message_seal(b->message.data, b->message.len, 0);
     return err;
@@ -209,7 +216,6 @@ static int decode(struct work *w, struct gcb_trial_bench *b, struct gcb_tally *o
                   const struct gcb_coder_config *config, struct gcb_diag *diag)
 {
     const uint64_t bytes = config->max_elements * sizeof(float);
-    const struct gcb_stats *kernel = &w->kept->kernel.stats;
     struct gcb_rbuf payload;
     double start;
     int err = gcb_frame_parse(&w->frame, &payload, b->message.data, b->message.len, diag);
@@ -224,19 +230,16 @@ static int decode(struct work *w, struct gcb_trial_bench *b, struct gcb_tally *o
     if (!err)
         err = gcb_device_batch_upload(w->m.batch, w->m.payload_dev, payload.data,
                                       w->frame.payload_bytes, diag);
-    out->decode_transfer = gcb_clock() - start;
+    out->decode.transfer = gcb_clock() - start;
     if (!err)
         err = time_decode(w, b, diag);
     if (err)
         return err;
     note_clock(w, out);
-    out->decode_kernel = kernel->median;
-    out->decode_kernel_low = kernel->low;
-    out->decode_kernel_high = kernel->high;
-    out->decode_launches = w->launches;
+    take_times(&out->decode, w);
     start = gcb_clock();
     err = gcb_device_batch_download(w->m.batch, b->decoded, w->m.in_dev, bytes, diag);
-    out->decode_transfer += gcb_clock() - start;
+    out->decode.transfer += gcb_clock() - start;
     return err;
 }
 

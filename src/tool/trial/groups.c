@@ -88,98 +88,6 @@ int gcb_groups_add(struct gcb_groups *g, const struct gcb_run_trial *trial, stru
     return 0;
 }
 
-static struct gcb_fidelity_figures fidelity_of(const struct gcb_tally *t)
-{
-    struct gcb_fidelity_figures f;
-
-    gcb_tally_figures(&f, t);
-    return f;
-}
-
-static double elements(const struct gcb_tally *t)
-{
-    return (double)t->elements;
-}
-
-static double input_bytes(const struct gcb_tally *t)
-{
-    return (double)t->input_bytes;
-}
-
-static double wire_bytes(const struct gcb_tally *t)
-{
-    return (double)t->wire_bytes;
-}
-
-static double rel_l2(const struct gcb_tally *t)
-{
-    return fidelity_of(t).rel_l2;
-}
-
-static double cosine(const struct gcb_tally *t)
-{
-    return fidelity_of(t).cosine;
-}
-
-static double max_abs_error(const struct gcb_tally *t)
-{
-    return fidelity_of(t).max_abs_error;
-}
-
-static double snr_db(const struct gcb_tally *t)
-{
-    return fidelity_of(t).snr_db;
-}
-
-static double accuracy_gain_bits(const struct gcb_tally *t)
-{
-    return fidelity_of(t).accuracy_gain_bits;
-}
-
-static double encode_seconds(const struct gcb_tally *t)
-{
-    return t->encode_seconds;
-}
-
-static double decode_seconds(const struct gcb_tally *t)
-{
-    return t->decode_seconds;
-}
-
-static const struct {
-    enum gcb_field field;
-    gcb_tally_figure_fn *figure;
-} figures[] = {
-    {GCB_FIELD_ELEMENTS, elements},
-    {GCB_FIELD_INPUT_BYTES, input_bytes},
-    {GCB_FIELD_WIRE_BYTES, wire_bytes},
-    {GCB_FIELD_RATIO, gcb_tally_ratio},
-    {GCB_FIELD_BITS_PER_ELEMENT, gcb_tally_bits},
-    {GCB_FIELD_DENSITY, gcb_tally_density},
-    {GCB_FIELD_REL_L2, rel_l2},
-    {GCB_FIELD_COSINE, cosine},
-    {GCB_FIELD_MAX_ABS_ERROR, max_abs_error},
-    {GCB_FIELD_SNR_DB, snr_db},
-    {GCB_FIELD_ACCURACY_GAIN_BITS, accuracy_gain_bits},
-    {GCB_FIELD_ENCODE_SECONDS, encode_seconds},
-    {GCB_FIELD_DECODE_SECONDS, decode_seconds},
-    {GCB_FIELD_ENCODE_GBPS, gcb_tally_encode_gbps},
-    {GCB_FIELD_DECODE_GBPS, gcb_tally_decode_gbps},
-};
-
-enum gcb_field gcb_tally_figure_field(size_t i)
-{
-    return i < sizeof(figures) / sizeof(figures[0]) ? figures[i].field : GCB_FIELD_NONE;
-}
-
-gcb_tally_figure_fn *gcb_tally_figure(enum gcb_field field)
-{
-    for (size_t i = 0; gcb_tally_figure_field(i); i++)
-        if (figures[i].field == field)
-            return figures[i].figure;
-    return NULL;
-}
-
 /* Does a come before b? What is not a number comes last. */
 static bool before(double a, double b)
 {
@@ -197,24 +105,25 @@ static int by_key(const void *a, const void *b)
     return (x->place > y->place) - (x->place < y->place);
 }
 
-void gcb_groups_sort(struct gcb_groups *g, gcb_tally_figure_fn *figure)
+void gcb_groups_sort(struct gcb_groups *g, enum gcb_field figure)
 {
     for (size_t i = 0; i < g->count; i++) {
-        g->items[i].key = figure(&g->items[i].tallies[0]);
+        g->items[i].key = gcb_tally_figure(&g->items[i].tallies[0], figure);
         g->items[i].place = i;
     }
     if (g->count)
         qsort(g->items, g->count, sizeof(*g->items), by_key);
 }
 
-void gcb_totals_order(size_t *order, const struct gcb_run_result *result,
-                      gcb_tally_figure_fn *figure)
+void gcb_totals_order(size_t *order, const struct gcb_run_result *result, enum gcb_field figure)
 {
     for (size_t i = 0; i < result->method_count; i++) {
-        const double key = figure(&result->totals[i].tally);
+        const double key = gcb_tally_figure(&result->totals[i].tally, figure);
         size_t at = i;
 
-        for (; at > 0 && before(key, figure(&result->totals[order[at - 1]].tally)); at--)
+        for (;
+             at > 0 && before(key, gcb_tally_figure(&result->totals[order[at - 1]].tally, figure));
+             at--)
             order[at] = order[at - 1];
         order[at] = i;
     }

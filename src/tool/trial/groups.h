@@ -28,18 +28,10 @@ void gcb_groups_init(struct gcb_groups *g, enum gcb_per per, size_t methods);
 void gcb_groups_fini(struct gcb_groups *g); /* zeroed is fine */
 int gcb_groups_add(struct gcb_groups *g, const struct gcb_run_trial *trial, struct gcb_diag *diag);
 
-/*
- * A figure to sort by. NULL: the field is no such figure. The field of the i-th figure, GCB_FIELD_NONE past the end.
- */
-typedef double gcb_tally_figure_fn(const struct gcb_tally *t);
-gcb_tally_figure_fn *gcb_tally_figure(enum gcb_field field);
-enum gcb_field gcb_tally_figure_field(size_t i);
-
 /* Sorts groups by a figure of method 0, largest first; those without one last. Equal ones stay in order. */
-void gcb_groups_sort(struct gcb_groups *g, gcb_tally_figure_fn *figure);
+void gcb_groups_sort(struct gcb_groups *g, enum gcb_field figure);
 
 /* The order of the totals (method_count indices) by the same rule. */
-void gcb_totals_order(size_t *order, const struct gcb_run_result *result,
-                      gcb_tally_figure_fn *figure);
+void gcb_totals_order(size_t *order, const struct gcb_run_result *result, enum gcb_field figure);
 
 #endif

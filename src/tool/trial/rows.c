@@ -5,10 +5,10 @@
 #include "src/tool/rows/results.h"
 #include "src/tool/rows/sink.h"
 
-/* Timings of one operation, as a row shows them. */
-struct timing {
-    double seconds, min, mad, low, high;
-    const double *samples;
+/* What a row says of one direction's samples. */
+struct samples {
+    double mad;
+    const double *seconds; /* NULL: they are not shown */
     size_t count;
 };
 
@@ -87,50 +87,15 @@ static void put_fidelity(struct gcb_row *row, const struct gcb_tally *t)
     gcb_row_real(row, GCB_FIELD_ACCURACY_GAIN_BITS, f.accuracy_gain_bits);
 }
 
-static json_t *array_of(const double *values, size_t count)
+static void put_seconds(struct gcb_row *row, const struct gcb_times_fields *fields,
+                        const struct gcb_times *t, const struct samples *samples)
 {
-    json_t *array = json_array();
-
-    for (size_t i = 0; array && i < count; i++)
-        if (json_array_append_new(array, gcb_row_make_real(values[i]))) {
-            json_decref(array);
-            return NULL;
-        }
-    return array;
-}
-
-/* The fields of one direction's times. */
-struct timing_fields {
-    enum gcb_field seconds, min, mad, low, high, samples;
-};
-static const struct timing_fields encode_fields = {
-    .seconds = GCB_FIELD_ENCODE_SECONDS,
-    .min = GCB_FIELD_ENCODE_SECONDS_MIN,
-    .mad = GCB_FIELD_ENCODE_SECONDS_MAD,
-    .low = GCB_FIELD_ENCODE_SECONDS_LOW,
-    .high = GCB_FIELD_ENCODE_SECONDS_HIGH,
-    .samples = GCB_FIELD_ENCODE_SECONDS_SAMPLES,
-};
-static const struct timing_fields decode_fields = {
-    .seconds = GCB_FIELD_DECODE_SECONDS,
-    .min = GCB_FIELD_DECODE_SECONDS_MIN,
-    .mad = GCB_FIELD_DECODE_SECONDS_MAD,
-    .low = GCB_FIELD_DECODE_SECONDS_LOW,
-    .high = GCB_FIELD_DECODE_SECONDS_HIGH,
-    .samples = GCB_FIELD_DECODE_SECONDS_SAMPLES,
-};
-
-static void put_seconds(struct gcb_row *row, const struct timing_fields *f, const struct timing *t)
-{
-    gcb_row_real(row, f->seconds, t->seconds);
-    gcb_row_real(row, f->min, t->min);
-    gcb_row_real(row, f->mad, t->mad);
-    gcb_row_real(row, f->low, t->low);
-    gcb_row_real(row, f->high, t->high);
-    if (t->samples)
-        gcb_row_json(row, f->samples, array_of(t->samples, t->count));
-    else
-        gcb_row_null(row, f->samples);
+    gcb_row_real(row, fields->seconds, t->seconds);
+    gcb_row_real(row, fields->min, t->min);
+    gcb_row_real(row, fields->mad, samples->mad);
+    gcb_row_real(row, fields->low, t->low);
+    gcb_row_real(row, fields->high, t->high);
+    gcb_row_reals(row, fields->samples, samples->seconds, samples->count);
 }
 
 static void put_stages(struct gcb_row *row, const struct gcb_tally *t)
@@ -146,13 +111,6 @@ static void put_stages(struct gcb_row *row, const struct gcb_tally *t)
         gcb_row_real(row, fields[i], t->staged ? t->stage_seconds[i] : NAN);
 }
 
-/* What a row says of times; either operation's median absolute deviation and samples. */
-struct times {
-    double encode_mad, decode_mad;
-    const double *encode, *decode; /* NULL: not shown */
-    size_t encode_count, decode_count;
-};
-
 static void put_count(struct gcb_row *row, enum gcb_field field, bool known, uint64_t value)
 {
     if (known)
@@ -167,59 +125,46 @@ static uint64_t device_bytes(const struct gcb_tally *t)
     return sizeof(float) * t->elements + t->wire_bytes;
 }
 
-static void put_device(struct gcb_row *row, const struct gcb_tally *t)
+static void put_device(struct gcb_row *row, const struct gcb_times_fields *fields,
+                       const struct gcb_times *t, bool on_device)
 {
-    const bool on = t->on_device > 0;
-
-    gcb_row_real(row, GCB_FIELD_ENCODE_KERNEL_SECONDS, on ? t->encode_kernel : NAN);
-    gcb_row_real(row, GCB_FIELD_ENCODE_KERNEL_SECONDS_LOW, on ? t->encode_kernel_low : NAN);
-    gcb_row_real(row, GCB_FIELD_ENCODE_KERNEL_SECONDS_HIGH, on ? t->encode_kernel_high : NAN);
-    gcb_row_real(row, GCB_FIELD_ENCODE_TRANSFER_SECONDS, on ? t->encode_transfer : NAN);
-    gcb_row_real(row, GCB_FIELD_DECODE_KERNEL_SECONDS, on ? t->decode_kernel : NAN);
-    gcb_row_real(row, GCB_FIELD_DECODE_KERNEL_SECONDS_LOW, on ? t->decode_kernel_low : NAN);
-    gcb_row_real(row, GCB_FIELD_DECODE_KERNEL_SECONDS_HIGH, on ? t->decode_kernel_high : NAN);
-    gcb_row_real(row, GCB_FIELD_DECODE_TRANSFER_SECONDS, on ? t->decode_transfer : NAN);
-    put_count(row, GCB_FIELD_ENCODE_LAUNCHES, on, t->encode_launches);
-    put_count(row, GCB_FIELD_DECODE_LAUNCHES, on, t->decode_launches);
-    put_count(row, GCB_FIELD_DEVICE_BYTES, on, device_bytes(t));
-    put_count(row, GCB_FIELD_GPU_CLOCK_MHZ, t->clock_mhz > 0, t->clock_mhz);
+    gcb_row_real(row, fields->kernel, on_device ? t->kernel : NAN);
+    gcb_row_real(row, fields->kernel_low, on_device ? t->kernel_low : NAN);
+    gcb_row_real(row, fields->kernel_high, on_device ? t->kernel_high : NAN);
+    gcb_row_real(row, fields->transfer, on_device ? t->transfer : NAN);
 }
 
-/* Of a device's copy bandwidth. */
-static double device_share(const struct gcb_rows_setting *s, const struct gcb_tally *t,
-                           double seconds)
+/* The share of a bandwidth of the CPU, `gbps`, or on a device of its copy bandwidth. */
+static double bandwidth_share(const struct gcb_rows_setting *s, const struct gcb_tally *t,
+                              const struct gcb_times *times, double gbps)
 {
-    return (double)device_bytes(t) / seconds / 1e9 / s->device_copy_gbps;
+    if (t->on_device)
+        return (double)device_bytes(t) / times->kernel / 1e9 / s->device_copy_gbps;
+    return gcb_tally_gbps(t, times) / gbps;
 }
 
 static void put_times(struct gcb_row *row, const struct gcb_rows_setting *s,
-                      const struct gcb_tally *t, const struct times *times)
+                      const struct gcb_tally *t, const struct samples *encode,
+                      const struct samples *decode)
 {
-    const double to = gcb_tally_encode_gbps(t), from = gcb_tally_decode_gbps(t);
-    const struct timing encode = {t->encode_seconds,  t->encode_min,
-                                  times->encode_mad,  t->encode_low,
-                                  t->encode_high,     s->without_samples ? NULL : times->encode,
-                                  times->encode_count};
-    const struct timing decode = {t->decode_seconds,  t->decode_min,
-                                  times->decode_mad,  t->decode_low,
-                                  t->decode_high,     s->without_samples ? NULL : times->decode,
-                                  times->decode_count};
+    const struct gcb_times_fields *e = &gcb_encode_fields, *d = &gcb_decode_fields;
+    const bool on_device = t->on_device > 0;
 
-    put_seconds(row, &encode_fields, &encode);
-    put_seconds(row, &decode_fields, &decode);
+    put_seconds(row, e, &t->encode, encode);
+    put_seconds(row, d, &t->decode, decode);
     gcb_row_text(row, GCB_FIELD_STOP_REASON, gcb_stop_name(t->stop));
     gcb_row_text(row, GCB_FIELD_CACHE, s->cache);
     put_stages(row, t);
-    put_device(row, t);
-    gcb_row_real(row, GCB_FIELD_ENCODE_GBPS, to);
-    gcb_row_real(row, GCB_FIELD_DECODE_GBPS, from);
-    if (t->on_device) {
-        gcb_row_real(row, GCB_FIELD_ENCODE_BANDWIDTH_SHARE, device_share(s, t, t->encode_kernel));
-        gcb_row_real(row, GCB_FIELD_DECODE_BANDWIDTH_SHARE, device_share(s, t, t->decode_kernel));
-        return;
-    }
-    gcb_row_real(row, GCB_FIELD_ENCODE_BANDWIDTH_SHARE, to / s->read_gbps);
-    gcb_row_real(row, GCB_FIELD_DECODE_BANDWIDTH_SHARE, from / s->fill_gbps);
+    put_device(row, e, &t->encode, on_device);
+    put_device(row, d, &t->decode, on_device);
+    put_count(row, e->launches, on_device, t->encode.launches);
+    put_count(row, d->launches, on_device, t->decode.launches);
+    put_count(row, GCB_FIELD_DEVICE_BYTES, on_device, device_bytes(t));
+    put_count(row, GCB_FIELD_GPU_CLOCK_MHZ, t->clock_mhz > 0, t->clock_mhz);
+    gcb_row_real(row, e->gbps, gcb_tally_gbps(t, &t->encode));
+    gcb_row_real(row, d->gbps, gcb_tally_gbps(t, &t->decode));
+    gcb_row_real(row, e->bandwidth_share, bandwidth_share(s, t, &t->encode, s->read_gbps));
+    gcb_row_real(row, d->bandwidth_share, bandwidth_share(s, t, &t->decode, s->fill_gbps));
 }
 
 static void put_case(struct gcb_row *row, const struct gcb_rows_setting *s,
@@ -239,12 +184,24 @@ static void put_tally(struct gcb_row *row, const struct gcb_method *method,
     put_fidelity(row, t);
 }
 
+static struct samples samples_of(const struct gcb_samples *s,
+                                 const struct gcb_rows_setting *setting)
+{
+    return (struct samples){s->stats.mad, setting->without_samples ? NULL : s->seconds, s->count};
+}
+
+static struct samples summed_samples(const struct gcb_sample_sums *s,
+                                     const struct gcb_rows_setting *setting)
+{
+    return (struct samples){gcb_sample_sums_mad(s), setting->without_samples ? NULL : s->seconds,
+                            s->count};
+}
+
 void gcb_rows_result(struct gcb_row *row, const struct gcb_rows_setting *setting,
                      const struct gcb_method *method, const struct gcb_run_trial *trial)
 {
-    const struct gcb_samples *e = trial->encode, *d = trial->decode;
-    const struct times times = {e->stats.mad, d->stats.mad, e->seconds,
-                                d->seconds,   e->count,     d->count};
+    const struct samples encode = samples_of(trial->encode, setting);
+    const struct samples decode = samples_of(trial->decode, setting);
     const bool cut = trial->tally.stop == GCB_STOP_INTERRUPTED;
 
     gcb_row_init(row, GCB_RECORD_RESULT);
@@ -254,7 +211,7 @@ void gcb_rows_result(struct gcb_row *row, const struct gcb_rows_setting *setting
     gcb_row_text(row, GCB_FIELD_TENSOR, trial->name);
     put_case(row, setting, method, cut ? "interrupted" : "ok", NULL);
     put_tally(row, method, &trial->tally);
-    put_times(row, setting, &trial->tally, &times);
+    put_times(row, setting, &trial->tally, &encode, &decode);
 }
 
 static void begin_summary(struct gcb_row *row, const char *file)
@@ -282,9 +239,8 @@ void gcb_rows_summary(struct gcb_row *row, const struct gcb_rows_setting *settin
                       const struct gcb_method *method, const struct gcb_run_total *total,
                       const char *file, bool interrupted)
 {
-    const struct gcb_sample_sums *e = &total->encode, *d = &total->decode;
-    const struct times times = {
-        gcb_sample_sums_mad(e), gcb_sample_sums_mad(d), e->seconds, d->seconds, e->count, d->count};
+    const struct samples encode = summed_samples(&total->encode, setting);
+    const struct samples decode = summed_samples(&total->decode, setting);
     const bool failed = total->failure.status != 0;
 
     begin_summary(row, file);
@@ -299,7 +255,7 @@ void gcb_rows_summary(struct gcb_row *row, const struct gcb_rows_setting *settin
         return;
     }
     put_tally(row, method, &total->tally);
-    put_times(row, setting, &total->tally, &times);
+    put_times(row, setting, &total->tally, &encode, &decode);
 }
 
 void gcb_rows_unsupported(struct gcb_row *row, const struct gcb_rows_setting *setting,

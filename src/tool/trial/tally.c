@@ -17,35 +17,28 @@ static void merge_bytes(struct gcb_tally *t, const struct gcb_tally *other)
     t->index_bytes += other->index_bytes;
 }
 
-static void merge_times(struct gcb_tally *t, const struct gcb_tally *other)
+static void merge_times(struct gcb_times *t, const struct gcb_times *other)
 {
-    t->encode_seconds += other->encode_seconds;
-    t->encode_min += other->encode_min;
-    t->decode_seconds += other->decode_seconds;
-    t->decode_min += other->decode_min;
-    t->encode_low += other->encode_low;
-    t->encode_high += other->encode_high;
-    t->decode_low += other->decode_low;
-    t->decode_high += other->decode_high;
+    t->seconds += other->seconds;
+    t->min += other->min;
+    t->low += other->low;
+    t->high += other->high;
+    t->kernel += other->kernel;
+    t->kernel_low += other->kernel_low;
+    t->kernel_high += other->kernel_high;
+    t->transfer += other->transfer;
+    t->launches += other->launches;
+}
+
+static void merge_measurements(struct gcb_tally *t, const struct gcb_tally *other)
+{
+    merge_times(&t->encode, &other->encode);
+    merge_times(&t->decode, &other->decode);
     t->stop = other->stop > t->stop ? other->stop : t->stop;
     t->staged += other->staged;
     for (int i = 0; i < GCB_STAGES; i++)
         t->stage_seconds[i] += other->stage_seconds[i];
-}
-
-static void merge_device(struct gcb_tally *t, const struct gcb_tally *other)
-{
     t->on_device += other->on_device;
-    t->encode_kernel += other->encode_kernel;
-    t->decode_kernel += other->decode_kernel;
-    t->encode_kernel_low += other->encode_kernel_low;
-    t->encode_kernel_high += other->encode_kernel_high;
-    t->decode_kernel_low += other->decode_kernel_low;
-    t->decode_kernel_high += other->decode_kernel_high;
-    t->encode_transfer += other->encode_transfer;
-    t->decode_transfer += other->decode_transfer;
-    t->encode_launches += other->encode_launches;
-    t->decode_launches += other->decode_launches;
     if (!t->clock_mhz || (other->clock_mhz && other->clock_mhz < t->clock_mhz))
         t->clock_mhz = other->clock_mhz;
 }
@@ -68,22 +61,23 @@ void gcb_tally_merge(struct gcb_tally *t, const struct gcb_tally *other)
     t->entropy0_bits += other->entropy0_bits;
     t->asked += other->asked;
     t->asked_of += other->asked_of;
-    merge_times(t, other);
-    merge_device(t, other);
+    merge_measurements(t, other);
     gcb_fidelity_merge(&t->fidelity, &other->fidelity);
+}
+
+static void take_times(struct gcb_times *t, const struct gcb_stats *stats)
+{
+    t->seconds = stats->median;
+    t->min = stats->min;
+    t->low = stats->low;
+    t->high = stats->high;
 }
 
 void gcb_tally_times(struct gcb_tally *t, const struct gcb_samples *encode,
                      const struct gcb_samples *decode)
 {
-    t->encode_seconds = encode->stats.median;
-    t->encode_min = encode->stats.min;
-    t->encode_low = encode->stats.low;
-    t->encode_high = encode->stats.high;
-    t->decode_seconds = decode->stats.median;
-    t->decode_min = decode->stats.min;
-    t->decode_low = decode->stats.low;
-    t->decode_high = decode->stats.high;
+    take_times(&t->encode, &encode->stats);
+    take_times(&t->decode, &decode->stats);
     t->stop = encode->stop > decode->stop ? encode->stop : decode->stop;
 }
 
@@ -156,19 +150,120 @@ double gcb_tally_density_asked(const struct gcb_tally *t)
     return strtod(text, NULL);
 }
 
-double gcb_tally_encode_gbps(const struct gcb_tally *t)
+double gcb_tally_gbps(const struct gcb_tally *t, const struct gcb_times *times)
 {
-    return over((double)t->input_bytes / 1e9, t->encode_seconds);
-}
-
-double gcb_tally_decode_gbps(const struct gcb_tally *t)
-{
-    return over((double)t->input_bytes / 1e9, t->decode_seconds);
+    return over((double)t->input_bytes / 1e9, times->seconds);
 }
 
 void gcb_tally_figures(struct gcb_fidelity_figures *out, const struct gcb_tally *t)
 {
     gcb_fidelity_figures(out, &t->fidelity, gcb_tally_bits(t));
+}
+
+static struct gcb_fidelity_figures errors(const struct gcb_tally *t)
+{
+    struct gcb_fidelity_figures f;
+
+    gcb_tally_figures(&f, t);
+    return f;
+}
+
+static double elements(const struct gcb_tally *t)
+{
+    return (double)t->elements;
+}
+
+static double input_bytes(const struct gcb_tally *t)
+{
+    return (double)t->input_bytes;
+}
+
+static double wire_bytes(const struct gcb_tally *t)
+{
+    return (double)t->wire_bytes;
+}
+
+static double rel_l2(const struct gcb_tally *t)
+{
+    return errors(t).rel_l2;
+}
+
+static double cosine(const struct gcb_tally *t)
+{
+    return errors(t).cosine;
+}
+
+static double max_abs_error(const struct gcb_tally *t)
+{
+    return errors(t).max_abs_error;
+}
+
+static double snr_db(const struct gcb_tally *t)
+{
+    return errors(t).snr_db;
+}
+
+static double accuracy_gain_bits(const struct gcb_tally *t)
+{
+    return errors(t).accuracy_gain_bits;
+}
+
+static double encode_seconds(const struct gcb_tally *t)
+{
+    return t->encode.seconds;
+}
+
+static double decode_seconds(const struct gcb_tally *t)
+{
+    return t->decode.seconds;
+}
+
+static double encode_gbps(const struct gcb_tally *t)
+{
+    return gcb_tally_gbps(t, &t->encode);
+}
+
+static double decode_gbps(const struct gcb_tally *t)
+{
+    return gcb_tally_gbps(t, &t->decode);
+}
+
+static const struct {
+    enum gcb_field field;
+    double (*value)(const struct gcb_tally *t);
+} figures[] = {
+    {GCB_FIELD_ELEMENTS, elements},
+    {GCB_FIELD_INPUT_BYTES, input_bytes},
+    {GCB_FIELD_WIRE_BYTES, wire_bytes},
+    {GCB_FIELD_RATIO, gcb_tally_ratio},
+    {GCB_FIELD_BITS_PER_ELEMENT, gcb_tally_bits},
+    {GCB_FIELD_DENSITY, gcb_tally_density},
+    {GCB_FIELD_REL_L2, rel_l2},
+    {GCB_FIELD_COSINE, cosine},
+    {GCB_FIELD_MAX_ABS_ERROR, max_abs_error},
+    {GCB_FIELD_SNR_DB, snr_db},
+    {GCB_FIELD_ACCURACY_GAIN_BITS, accuracy_gain_bits},
+    {GCB_FIELD_ENCODE_SECONDS, encode_seconds},
+    {GCB_FIELD_DECODE_SECONDS, decode_seconds},
+    {GCB_FIELD_ENCODE_GBPS, encode_gbps},
+    {GCB_FIELD_DECODE_GBPS, decode_gbps},
+};
+#define FIGURES (sizeof(figures) / sizeof(figures[0]))
+
+bool gcb_tally_has_figure(enum gcb_field field)
+{
+    for (size_t i = 0; i < FIGURES; i++)
+        if (figures[i].field == field)
+            return true;
+    return false;
+}
+
+double gcb_tally_figure(const struct gcb_tally *t, enum gcb_field field)
+{
+    for (size_t i = 0; i < FIGURES; i++)
+        if (figures[i].field == field)
+            return figures[i].value(t);
+    return NAN;
 }
 
 int gcb_sample_sums_add(struct gcb_sample_sums *sums, const struct gcb_samples *samples)

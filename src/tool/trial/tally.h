@@ -3,7 +3,20 @@
 
 #include "src/lib/codec/coder.h"
 #include "src/tool/metric/fidelity.h"
+#include "src/tool/rows/fields.h"
 #include "src/tool/timing/measure.h"
+
+/* Times of one direction, encode or decode: sums over messages. */
+struct gcb_times {
+    double seconds; /* medians */
+    double min;     /* shortest times */
+    /* Ends of the medians' 95 % intervals; the sum of the medians lies between their sums at least as surely. NAN as
+     * soon as one message has no interval. */
+    double low, high;
+    /* On a device: medians by its events, the ends of their intervals, and the seconds of copying between host and device. */
+    double kernel, kernel_low, kernel_high, transfer;
+    uint64_t launches; /* kernels started on the device */
+};
 
 /*
  * What messages of one method came to: sums only, so that one message, a group of them and all of
@@ -20,20 +33,12 @@ struct gcb_tally {
     double nominal_bits, entropy0_bits; /* of all elements together */
     double asked;      /* density asked for, times the elements it was asked for: */
     uint64_t asked_of; /* 0 where nothing is dropped */
-    double encode_seconds, encode_min, decode_seconds, decode_min; /* sums of medians, of minima */
-    /* sums of the ends of the medians' 95 % intervals: the sum of the medians lies between them at least as
-     * surely. NAN as soon as one message has none */
-    double encode_low, encode_high, decode_low, decode_high;
-    enum gcb_stop stop;               /* why measuring ended, at worst */
+    struct gcb_times encode, decode;
+    enum gcb_stop stop;               /* the worst reason why measuring ended */
     uint64_t staged;                  /* messages whose stages were timed */
     double stage_seconds[GCB_STAGES]; /* of these; sums of medians */
-    uint64_t on_device; /* messages of a device's trial; of these, sums over messages: */
-    double encode_kernel,
-        decode_kernel; /* medians by the device's events, and the ends of their intervals: */
-    double encode_kernel_low, encode_kernel_high, decode_kernel_low, decode_kernel_high;
-    double encode_transfer, decode_transfer; /* seconds of bytes between host and device */
-    uint64_t encode_launches, decode_launches;
-    uint64_t clock_mhz; /* of the device, the lowest that was read; 0: not known */
+    uint64_t on_device;               /* messages that a device encoded and decoded */
+    uint64_t clock_mhz;               /* of the device, the lowest that was read; 0: not known */
     enum gcb_dtype dtype;
     bool mixed_dtypes;
     struct gcb_fidelity fidelity;
@@ -60,9 +65,13 @@ double gcb_tally_bits(const struct gcb_tally *t);         /* per element, of the
 double gcb_tally_header_share(const struct gcb_tally *t); /* of the wire bytes */
 double gcb_tally_density(const struct gcb_tally *t);
 double gcb_tally_density_asked(const struct gcb_tally *t);
-double gcb_tally_encode_gbps(const struct gcb_tally *t);
-double gcb_tally_decode_gbps(const struct gcb_tally *t);
+double gcb_tally_gbps(const struct gcb_tally *t,
+                      const struct gcb_times *times); /* of t->encode or t->decode */
 void gcb_tally_figures(struct gcb_fidelity_figures *out, const struct gcb_tally *t);
+
+/* One number by its field, for sorting and searching; only for fields that have one. */
+double gcb_tally_figure(const struct gcb_tally *t, enum gcb_field field);
+bool gcb_tally_has_figure(enum gcb_field field);
 
 /*
  * Timings of a sequence of messages as if the whole sequence had been run again and again: sample r

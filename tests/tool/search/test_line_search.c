@@ -259,7 +259,7 @@ static void test_goals(void **state)
     }
     assert_int_equal(gcb_match_goal_parse(&goal, "bits=2", NULL), 0);
     assert_int_equal(goal.field, GCB_FIELD_BITS_PER_ELEMENT);
-    assert_true(goal.target == 2.0 && goal.at_most && goal.rises && goal.figure);
+    assert_true(goal.target == 2.0 && goal.at_most && goal.rises);
     assert_int_equal(gcb_match_goal_parse(&goal, "wire_bytes=2K", NULL), 0);
     assert_true(goal.target == 2048.0);
     assert_int_equal(gcb_match_goal_parse(&goal, "cosine=-0.5", NULL), 0);

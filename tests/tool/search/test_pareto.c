@@ -80,11 +80,11 @@ static void test_totals_know_which_way_is_good(void **state)
     for (size_t i = 0; i < 3; i++)
         totals[i].tally = (struct gcb_tally){.messages = 1, .input_bytes = 1000, .elements = 250};
     totals[0].tally.wire_bytes = 100;
-    totals[0].tally.encode_seconds = 3;
+    totals[0].tally.encode.seconds = 3;
     totals[1].tally.wire_bytes = 200;
-    totals[1].tally.encode_seconds = 1;
+    totals[1].tally.encode.seconds = 1;
     totals[2].tally.wire_bytes = 200;
-    totals[2].tally.encode_seconds = 2;
+    totals[2].tally.encode.seconds = 2;
     assert_int_equal(gcb_pareto_parse(fields, &count, "ratio,encode_gbps", NULL), 0);
     assert_int_equal(count, 2);
     assert_int_equal(gcb_pareto_totals(mark, &result, fields, count, NULL), 0);
