@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """
-What the docs promise to have.
+Checks that the docs are complete and that their links and their code work.
 
     check_docs.py GCBENCH ROOT [COMPILER...]
 
-Every method that `gcbench methods` lists has docs/codecs/<name>.md; that page has a row for every parameter of the
-method, with its default (a preset's page may leave those to its codec's that are the same there); docs/format.md has the wire id of every codec; and every relative link of README.md and
-docs/**/*.md leads to a file, and to a heading where it names one. With a compiler, the C files shown in the docs
-compile.
+- Every method that `gcbench methods` lists has the page docs/codecs/<method>.md. The page has a row for every parameter
+  with its default. The page of a preset may leave out the parameters whose default is that of its codec.
+- docs/format.md has the wire id of every codec.
+- Every relative link in README.md and docs/**/*.md leads to a file, and to a heading if it names one.
+- With a compiler, the C files shown in the docs compile.
 """
 import json
 import re
@@ -51,20 +52,21 @@ def check_method(row, root, format_text):
     folder = root / "docs" / "codecs"
     page, codec = folder / (row["method"] + ".md"), folder / (row["codec"] + ".md")
     if not page.is_file():
-        yield f"{page} is missing"
+        yield f"{page} is missing: write it, as docs/adding-a-codec.md says"
         return
     own = rows_of(page.read_text(encoding="utf-8"))
     shared = rows_of(codec.read_text(encoding="utf-8")) if codec.is_file() else {}
     for parameter in row["parameters"]:
         if not has_row(own if parameter["name"] in own else shared, parameter):
-            yield (f"{page}: no row for the parameter `{parameter['name']}` with its default "
-                   f"{default_text(parameter)}")
+            yield (f"{page}: add a table row for a parameter: | `{parameter['name']}` | {default_text(parameter)} | "
+                   "meaning |")
     if not re.search(rf"^\| {row['wire_id']} \| \[?{row['codec']}\b", format_text, re.M):
-        yield f"docs/format.md: no codec {row['wire_id']}, {row['codec']}"
+        yield (f"docs/format.md: add the row | {row['wire_id']} | [{row['codec']}](#{row['codec']}) | parameters | to its "
+               "table of codecs, and a section that describes the payload")
 
 
 def anchors(path):
-    """Headings as a link names them."""
+    """The names by which links find the headings."""
     text = FENCE.sub("", path.read_text(encoding="utf-8"))
     for heading in re.findall(r"^#+ +(.*)$", text, re.M):
         plain = re.sub(r"[`*]|\]\([^)]*\)|\[", "", heading).strip().lower()
@@ -78,20 +80,21 @@ def check_links(page):
         name, _, anchor = link.partition("#")
         target = (page.parent / name).resolve() if name else page
         if not target.exists():
-            yield f"{page}: {link} leads nowhere"
+            yield f"{page}: the link {link} leads to no file; correct it"
         elif anchor and target.suffix == ".md" and anchor not in anchors(target):
-            yield f"{page}: {target.name} has no heading #{anchor}"
+            yield (f"{page}: the link {link} leads to no heading of {target.name}; its headings are "
+                   f"{', '.join(anchors(target))}")
 
 
 def check_code(page, root, compiler):
-    """Blocks that are whole files of the library."""
+    """Compiles code blocks that are whole files: they begin with an #include of the library."""
     for code in re.findall(r"^```c\n(#include \"src/.*?)^```", page.read_text(encoding="utf-8"),
                            re.M | re.S):
         done = subprocess.run(compiler + ["-std=c11", "-D_GNU_SOURCE", "-Wall", "-Wextra", "-Werror",
                                           "-fsyntax-only", "-I", str(root), "-x", "c", "-"],
                               input=code, stderr=subprocess.PIPE, text=True)
         if done.returncode:
-            yield f"{page}: its code does not compile: {done.stderr.strip()}"
+            yield f"{page}: the C file it shows does not compile; change the page: {done.stderr.strip()}"
 
 
 def main(command, root, *compiler):
