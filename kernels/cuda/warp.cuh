@@ -92,11 +92,6 @@ __device__ __forceinline__ unsigned clz(uint32_t v)
     return static_cast<unsigned>(__clz(static_cast<int>(v)));
 }
 
-__device__ __forceinline__ unsigned clz64(uint64_t v)
-{
-    return static_cast<unsigned>(__clzll(static_cast<long long>(v)));
-}
-
 /* Index of the lowest bit set; v is not 0. */
 __device__ __forceinline__ unsigned lowest_bit(uint32_t v)
 {
@@ -147,31 +142,15 @@ __device__ __forceinline__ uint64_t atomic_max(uint64_t *p, uint64_t v)
     return atomicMax(reinterpret_cast<unsigned long long *>(p), static_cast<unsigned long long>(v));
 }
 
-__device__ __forceinline__ uint32_t atomic_min(uint32_t *p, uint32_t v)
-{
-    return atomicMin(p, v);
-}
-
 __device__ __forceinline__ uint32_t atomic_or(uint32_t *p, uint32_t v)
 {
     return atomicOr(p, v);
-}
-
-__device__ __forceinline__ uint32_t atomic_exchange(uint32_t *p, uint32_t v)
-{
-    return atomicExch(p, v);
 }
 
 /* Sets a status. Several threads may set it, all to the same value. */
 __device__ __forceinline__ void set_status(int32_t *p, int32_t v)
 {
     atomicExch(p, v);
-}
-
-/* The device sees this thread's earlier writes before its later ones. */
-__device__ __forceinline__ void fence()
-{
-    __threadfence();
 }
 
 } /* namespace gcb */

@@ -55,13 +55,6 @@ __device__ __forceinline__ double lane_sum(const float *x, unsigned n, Term term
 }
 
 /* The terms, as types for a template argument. */
-struct plain_term {
-    __device__ double operator()(float x) const
-    {
-        return gcb_reduce_plain(x);
-    }
-};
-
 struct abs_term {
     __device__ double operator()(float x) const
     {

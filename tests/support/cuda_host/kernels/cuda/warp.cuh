@@ -143,11 +143,6 @@ inline unsigned clz(uint32_t v)
     return v ? static_cast<unsigned>(__builtin_clz(v)) : 32u;
 }
 
-inline unsigned clz64(uint64_t v)
-{
-    return v ? static_cast<unsigned>(__builtin_clzll(v)) : 64u;
-}
-
 inline unsigned lowest_bit(uint32_t v)
 {
     return static_cast<unsigned>(__builtin_ctz(v));
@@ -182,28 +177,14 @@ inline uint64_t atomic_max(uint64_t *p, uint64_t v)
     return swap_in(p, v > *p ? v : *p);
 }
 
-inline uint32_t atomic_min(uint32_t *p, uint32_t v)
-{
-    return swap_in(p, v < *p ? v : *p);
-}
-
 inline uint32_t atomic_or(uint32_t *p, uint32_t v)
 {
     return swap_in(p, *p | v);
 }
 
-inline uint32_t atomic_exchange(uint32_t *p, uint32_t v)
-{
-    return swap_in(p, v);
-}
-
 inline void set_status(int32_t *p, int32_t v)
 {
     *p = v;
-}
-
-inline void fence()
-{
 }
 
 } /* namespace gcb */
