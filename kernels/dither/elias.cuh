@@ -2,7 +2,7 @@
 #define KERNELS_DITHER_ELIAS_CUH
 
 /*
- * Shared by the encoder (elias_put_cuda.cu) and the decoder (elias_get_cuda.cu) of QSGD's Elias
+ * Shared by the encoder (elias_encode_cuda.cu) and the decoder (elias_decode_cuda.cu) of QSGD's Elias
  * codings (src/lib/codec/qsgd_elias.c). Encoding first writes codes of fixed width to a scratch; a
  * block of threads then turns each 4096 of them into a stream of bits. Decoding does the reverse.
  */
@@ -11,7 +11,7 @@
 #include "kernels/cuda/scan.cuh"
 #include "kernels/dither/dither_cuda.h"
 #include "kernels/dither/elias_elem.h"
-#include "kernels/index/step.cuh"
+#include "kernels/index/self_sync.cuh"
 #include "src/lib/base/status.h"
 
 namespace gcb::elias_codes

@@ -41,7 +41,7 @@ struct gcb_cuda_dct {
 /* ---- tables of floats or doubles, filled on the host ---- */
 
 /* Short: three arrays of complex floats. The m = length / 2 factors that the rounds of the complex
- * FFT take (short_fft.cuh); exp(-2 pi i k / length) for k < m; and exp(pi i k / 2 length) for k <=
+ * FFT take (block_fft.cuh); exp(-2 pi i k / length) for k < m; and exp(pi i k / 2 length) for k <=
  * m. */
 uint64_t gcb_cuda_dct_short_bytes(uint64_t length);
 void gcb_cuda_dct_short_table(void *table, uint64_t length);

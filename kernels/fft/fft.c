@@ -1,11 +1,11 @@
 #include "kernels/fft/fft.h"
 
 #include <fftw3.h>
+#include <math.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <string.h>
 
-#include "kernels/fft/dct.h"
 #include "src/lib/base/alloc.h"
 #include "src/lib/base/status.h"
 
@@ -36,6 +36,78 @@ struct gcb_fft {
 };
 
 static pthread_mutex_t planner = PTHREAD_MUTEX_INITIALIZER;
+
+/*
+ * ---- DCT ----
+ * The steps that make a DCT-II of n floats from a real FFT of n floats, and a DCT-III from its inverse
+ * (Makhoul, "A fast cosine transform in one and two dimensions", 1980). Even elements in order, then odd
+ * ones in reverse, are transformed; bin k times exp(-i pi k / 2n) gives coefficients k and n - k. Scales
+ * are those of FFTW's REDFT10 and REDFT01, which are inverse up to a factor 2n.
+ */
+
+/* 2 (n/2 + 1) floats: scale * (cos, sin)(pi k / 2n). scale is 2 for the DCT-II, 1 for the DCT-III. */
+static void dct_turns(float *turn, size_t n, double scale)
+{
+    const double step = acos(-1.0) / (2.0 * (double)n);
+
+    for (size_t k = 0; k <= n / 2; k++) {
+        turn[2 * k] = (float)(scale * cos(step * (double)k));
+        turn[2 * k + 1] = (float)(scale * sin(step * (double)k));
+    }
+}
+
+/* Elements x to the input v of the forward FFT. Two loops instead of one, because compilers vectorise each. */
+static void dct_fold(float *restrict v, const float *restrict x, size_t n)
+{
+    for (size_t j = 0; j < n / 2; j++)
+        v[j] = x[2 * j];
+    for (size_t j = 0; j < n / 2; j++)
+        v[n - 1 - j] = x[2 * j + 1];
+    if (n % 2)
+        v[n / 2] = x[n - 1];
+}
+
+/* Bins of the forward FFT to coefficients y. */
+static void dct_turn(float *restrict y, const float *restrict bins, const float *restrict turn,
+                     size_t n)
+{
+    y[0] = turn[0] * bins[0];
+    for (size_t k = 1; k <= n / 2; k++) {
+        const float re = bins[2 * k], im = bins[2 * k + 1];
+        const float c = turn[2 * k], s = turn[2 * k + 1];
+
+        y[n - k] = re * s - im * c;
+        y[k] = re * c + im * s;
+    }
+}
+
+/* Coefficients y to the bins of the inverse FFT. */
+static void dct_turn_back(float *restrict bins, const float *restrict y, const float *restrict turn,
+                          size_t n)
+{
+    bins[0] = turn[0] * y[0];
+    bins[1] = 0.0f;
+    for (size_t k = 1; k <= n / 2; k++) {
+        const float a = y[k], b = y[n - k];
+        const float c = turn[2 * k], s = turn[2 * k + 1];
+
+        bins[2 * k] = c * a + s * b;
+        bins[2 * k + 1] = s * a - c * b;
+    }
+}
+
+/* The output v of the inverse FFT to elements x. */
+static void dct_unfold(float *restrict x, const float *restrict v, size_t n)
+{
+    for (size_t j = 0; j < n / 2; j++) {
+        x[2 * j] = v[j];
+        x[2 * j + 1] = v[n - 1 - j];
+    }
+    if (n % 2)
+        x[n - 1] = v[n / 2];
+}
+
+/* ---- sizes ---- */
 
 static uint64_t bins_of(uint64_t length)
 {
@@ -199,9 +271,9 @@ static int make_turns(struct gcb_fft *fft, const struct gcb_fft_config *config)
     if (!fft->turn)
         return GCB_E_NOMEM;
     fft->last_turn = fft->turn + own;
-    gcb_dct_turns(fft->turn, (size_t)fft->chunk, scale);
+    dct_turns(fft->turn, (size_t)fft->chunk, scale);
     if (rest)
-        gcb_dct_turns(fft->last_turn, (size_t)rest, scale);
+        dct_turns(fft->last_turn, (size_t)rest, scale);
     return 0;
 }
 
@@ -305,12 +377,12 @@ static void forward_chunk(const struct gcb_fft *fft, uint64_t c, float *scratch,
     float *to = bins + c * floats_of(fft->kind, fft->chunk);
 
     if (fft->kind == GCB_FFT_DCT)
-        gcb_dct_fold(scratch, x + from, length);
+        dct_fold(scratch, x + from, length);
     else
         memcpy(scratch, x + from, length * sizeof(*x));
     to_bins(whole ? fft->plan : fft->last, scratch);
     if (fft->kind == GCB_FFT_DCT)
-        gcb_dct_turn(to, scratch, whole ? fft->turn : fft->last_turn, length);
+        dct_turn(to, scratch, whole ? fft->turn : fft->last_turn, length);
     else
         memcpy(to, scratch, floats_of(fft->kind, length) * sizeof(*bins));
 }
@@ -324,12 +396,12 @@ static void inverse_chunk(const struct gcb_fft *fft, uint64_t c, float *scratch,
     const float *in = bins + c * floats_of(fft->kind, fft->chunk);
 
     if (fft->kind == GCB_FFT_DCT)
-        gcb_dct_turn_back(scratch, in, whole ? fft->turn : fft->last_turn, length);
+        dct_turn_back(scratch, in, whole ? fft->turn : fft->last_turn, length);
     else
         memcpy(scratch, in, floats_of(fft->kind, length) * sizeof(*bins));
     from_bins(whole ? fft->plan : fft->last, scratch);
     if (fft->kind == GCB_FFT_DCT)
-        gcb_dct_unfold(x + from, scratch, length);
+        dct_unfold(x + from, scratch, length);
     else
         memcpy(x + from, scratch, length * sizeof(*x));
 }

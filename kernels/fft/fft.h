@@ -40,7 +40,7 @@ enum gcb_fft_kind {
     GCB_FFT_REAL, /* real-to-complex DFT, as above */
     /* DCT-II forward, DCT-III inverse, in the scales of FFTW's REDFT10 and REDFT01: a chunk of
      * length L has L bins of one float each, and inverse(forward(x)) = 2 L x. Made from real DFTs
-     * of length L (kernels/fft/dct.h), because FFTW is much faster at those than at its DCTs. */
+     * of length L (fft.c), because FFTW is much faster at those than at its DCTs. */
     GCB_FFT_DCT,
 };
 

@@ -7,7 +7,7 @@
 /*
  * Real FFTs of chunks on the device, for chunks of a power of two from 8 to 4096. Layout and scale
  * are those of kernels/fft/fft.h. The transform is done in shared memory by a complex FFT of half
- * the length (short_fft.cuh), with one read and one write. For chunks of 4096 the largest bins can
+ * the length (block_fft.cuh), with one read and one write. For chunks of 4096 the largest bins can
  * be chosen before anything is written.
  *
  * Arrays are aligned to 16. Functions return 0 or GCB_E_DEVICE.
@@ -26,7 +26,7 @@ struct gcb_cuda_short_fft {
 };
 
 /* Two arrays of complex floats, filled on the host: the m = length / 2 factors that the rounds of
- * the complex FFT take (short_fft.cuh), and exp(-2 pi i k / length) for k < m. */
+ * the complex FFT take (block_fft.cuh), and exp(-2 pi i k / length) for k < m. */
 uint64_t gcb_cuda_fft_short_bytes(uint64_t length);
 void gcb_cuda_fft_short_table(void *table, uint64_t length);
 

@@ -10,7 +10,7 @@
 #include "kernels/cuda/launch.cuh"
 #include "kernels/cuda/scan.cuh"
 #include "kernels/index/bits.cuh"
-#include "kernels/select/index_cuda.h"
+#include "kernels/index/index_cuda.h"
 #include "kernels/select/payload.cuh"
 #include "kernels/select/select.cuh"
 

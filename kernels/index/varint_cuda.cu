@@ -1,6 +1,6 @@
 /* Gaps in bytes of seven bits each (src/lib/sparse/index_varint.c). The top bit of a byte says
  * whether a gap ends with it, so each thread finds the gaps that end in its stretch. */
-#include "kernels/index/gaps.cuh"
+#include "kernels/index/encode_gaps.cuh"
 
 namespace
 {

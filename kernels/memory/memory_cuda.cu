@@ -2,7 +2,7 @@
 
 #include "kernels/cuda/launch.cuh"
 #include "kernels/memory/feedback.cuh"
-#include "kernels/memory/momentum_elem.h"
+#include "kernels/memory/memory_elem.h"
 #include "kernels/reduce/sum.cuh"
 
 namespace

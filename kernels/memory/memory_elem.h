@@ -1,15 +1,44 @@
 #ifndef KERNELS_MEMORY_MEMORY_ELEM_H
 #define KERNELS_MEMORY_MEMORY_ELEM_H
 
-#include "kernels/base/hd.h"
-
 /* Arithmetic of the memory between steps, for one element (src/lib/memory/memory.h). A product and
  * a sum are rounded separately, never contracted. */
+#include <math.h>
+
+#include "kernels/base/hd.h"
 
 /* ef, demo: the value to encode, from what was left and the gradient. */
 GCB_HD float gcb_memory_carried(float carry, float left, float gradient)
 {
     return carry * left + gradient;
+}
+
+/* ---- dgc and delay ---- */
+
+/* The new momentum; and what is left to send after it was added, with or without Nesterov's
+ * rule. */
+GCB_HD float gcb_memory_momentum(float factor, float u, float x, int nesterov)
+{
+    return nesterov ? factor * (u + x) : factor * u + x;
+}
+
+GCB_HD float gcb_memory_accumulated(float left, float u, float x, int nesterov)
+{
+    return left + (nesterov ? u + x : u);
+}
+
+/* Momentum is reset where something was sent. */
+GCB_HD float gcb_memory_masked(float u, float sent)
+{
+    return sent != 0.0f ? 0.0f : u;
+}
+
+/* The factor that limits the norm of gradients with this sum of squares to `limit`. */
+GCB_HD double gcb_memory_clip(double sum_sq, double limit)
+{
+    const double norm = sqrt(sum_sq);
+
+    return norm > limit ? limit / norm : 1.0;
 }
 
 #endif

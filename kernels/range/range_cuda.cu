@@ -4,7 +4,7 @@
 #include "kernels/cuda/launch.cuh"
 #include "kernels/cuda/tile.cuh"
 #include "kernels/memory/feedback.cuh"
-#include "kernels/range/choose.cuh"
+#include "kernels/range/range_choose.cuh"
 #include "kernels/reduce/sum.cuh"
 
 namespace

@@ -4,7 +4,7 @@
 #include "kernels/cuda/launch.cuh"
 #include "kernels/memory/feedback.cuh"
 #include "kernels/select/chunk.cuh"
-#include "kernels/select/chunk_far.cuh"
+#include "kernels/select/select.cuh"
 
 namespace
 {
@@ -77,6 +77,160 @@ __global__ __launch_bounds__(Threads) void choose_near(struct gcb_cuda_chosen to
         gcb::end_choice(to);
 }
 
+/* ---- chunks that do not fit the registers ---- */
+
+constexpr uint32_t kMostThreads = 1024;
+
+/* Elements are read from memory each time. */
+struct far_chunk {
+    const float *x;
+    uint32_t count, stretch; /* elements of the chunk, and of a warp (a multiple of 32) */
+
+    __device__ uint32_t each() const
+    {
+        return stretch / gcb::kWarp;
+    }
+    __device__ uint32_t index(uint32_t e) const
+    {
+        return threadIdx.x / gcb::kWarp * stretch + e * gcb::kWarp + gcb::lane();
+    }
+    __device__ float value(uint32_t e) const
+    {
+        return index(e) < count ? x[index(e)] : 0.0f;
+    }
+    __device__ uint32_t magnitude(uint32_t e) const
+    {
+        return gcb_magnitude(value(e));
+    }
+};
+
+struct far_room {
+    gcb::scan_room scan;
+    gcb::search_room search;
+};
+
+/* Counts the digits of this level among the magnitudes that share the higher digits of `prefix`. */
+__device__ void count_digits(gcb::search_room &room, const far_chunk &c, unsigned level,
+                             uint32_t prefix)
+{
+    const unsigned shift = gcb::shift_of(level), above = level ? gcb::shift_of(level - 1) : 31;
+
+    for (unsigned i = threadIdx.x; i < gcb::kDigits; i += blockDim.x)
+        room.digits[i] = 0;
+    gcb::sync_block();
+    for (uint32_t e = 0; e < c.each(); e++) {
+        const uint32_t m = c.magnitude(e);
+
+        if (c.index(e) < c.count && m >> above == prefix >> above)
+            gcb::atomic_add(&room.digits[m >> shift & (gcb::digits_of(level) - 1)], 1u);
+    }
+    gcb::sync_block();
+}
+
+/* Finds the k-th largest magnitude digit by digit. Takes at most three reads; stops as soon as all
+ * magnitudes with the digits found are kept. */
+__device__ gcb::chunk_cut find_far_cut(gcb::search_room &room, const far_chunk &c, uint32_t k)
+{
+    uint32_t prefix = 0, left = k;
+
+    for (unsigned level = 0; level < gcb::kLevels; level++) {
+        uint32_t equal;
+
+        count_digits(room, c, level, prefix);
+        gcb::find_digit(room, room.digits, gcb::digits_of(level), left);
+        prefix |= room.digit << gcb::shift_of(level);
+        left = room.left;
+        equal = room.digits[room.digit];
+        gcb::sync_block();
+        if (equal == left)
+            return {prefix, 0};
+    }
+    return {prefix + 1, left};
+}
+
+/* The number of ties in the warps before this one. Called by every thread of the block. */
+__device__ uint32_t ties_before(gcb::scan_room &room, const far_chunk &c, const gcb::chunk_cut &cut)
+{
+    uint32_t mine = 0, total;
+
+    if (cut.ties == 0)
+        return 0;
+    for (uint32_t e = 0; e < c.each(); e++)
+        mine += c.index(e) < c.count && c.magnitude(e) == cut.sure - 1;
+    mine = gcb::scan_block(room, mine, &total);
+    return gcb::shfl(mine, 0);
+}
+
+/* Is element e kept? *ties is the number of ties before the warp's 32 elements, and is updated for
+ * its next 32. Called by every lane. */
+__device__ bool is_kept(const far_chunk &c, const gcb::chunk_cut &cut, uint32_t e, uint32_t *ties)
+{
+    const bool there = c.index(e) < c.count;
+    const uint32_t m = c.magnitude(e);
+    uint32_t tied;
+    bool kept;
+
+    if (cut.ties == 0)
+        return there && m >= cut.sure;
+    tied = gcb::ballot(there && m == cut.sure - 1);
+    kept = there && (m >= cut.sure || (m == cut.sure - 1 &&
+                                       *ties + gcb::popc(tied & gcb::lanes_before()) < cut.ties));
+    *ties += gcb::popc(tied);
+    return kept;
+}
+
+/* Writes the entries of the chunk, and the first entry of each tile that begins in it. Called by
+ * every thread of the block. */
+__device__ void write_kept(gcb::scan_room &room, const far_chunk &c, const gcb::chunk_cut &cut,
+                           const gcb::chunk_place &place, const struct gcb_cuda_chosen &to)
+{
+    const uint32_t tied = ties_before(room, c, cut);
+    uint32_t ties = tied, mine = 0, total, at;
+
+    for (uint32_t e = 0; e < c.each(); e++)
+        mine += is_kept(c, cut, e, &ties);
+    at = place.entry + gcb::shfl(gcb::scan_block(room, mine, &total), 0);
+    ties = tied;
+    for (uint32_t e = 0; e < c.each(); e++) {
+        const bool kept = is_kept(c, cut, e, &ties);
+        const uint32_t all = gcb::ballot(kept), rank = at + gcb::popc(all & gcb::lanes_before());
+        const uint32_t pos = place.from + c.index(e);
+
+        if (kept) {
+            to.pos[rank] = pos;
+            to.value[rank] = c.value(e);
+        }
+        if (c.index(e) < c.count && pos % gcb::kTile == 0)
+            to.first[pos / gcb::kTile] = rank;
+        at += gcb::popc(all);
+    }
+}
+
+__global__ __launch_bounds__(kMostThreads) void choose_far(struct gcb_cuda_chosen to,
+                                                           struct gcb_device_input in,
+                                                           struct gcb_cuda_chunks cut)
+{
+    far_room &room = gcb::shared<far_room>();
+    const uint64_t skip = cut.first * cut.length;
+
+    for (uint64_t i = cut.first + blockIdx.x; i * cut.length < to.n; i += gridDim.x) {
+        const gcb::chunk_place place = gcb::place_of(cut, to.n, i);
+        far_chunk c;
+
+        c.x = in.x + (place.from - skip);
+        c.count = place.count;
+        c.stretch = (place.count + blockDim.x - 1) / blockDim.x * gcb::kWarp;
+        for (uint32_t e = 0; gcb::is_open(in) && e < c.each(); e++)
+            if (c.index(e) < c.count)
+                gcb::take_input(in, place.from - skip + c.index(e));
+        write_kept(room.scan, c, find_far_cut(room.search, c, place.k), place, to);
+    }
+    if (blockIdx.x == 0 && threadIdx.x == 0)
+        gcb::end_choice(to);
+}
+
+/* ---- launches ---- */
+
 __global__ void scale_values(struct gcb_cuda_chosen c, uint64_t from, float factor)
 {
     const uint64_t kept = c.choice->kept;
@@ -130,8 +284,8 @@ int gcb_cuda_select_chunks(struct gcb_device_stream *s, const struct gcb_cuda_ch
                            const struct gcb_device_input *in, const struct gcb_cuda_chunks *cut)
 {
     if (cut->length > gcb::kChunkNear)
-        return gcb::choose_far_chunks(s, *chosen, *in, *cut,
-                                      gcb::grid_over(chunks_of(chosen, cut)));
+        return gcb::launch(choose_far, gcb::grid_over(chunks_of(chosen, cut)), kMostThreads,
+                           sizeof(far_room), s, *chosen, *in, *cut);
     if (cut->length > kSome * gcb::kChunkEach)
         return launch_near<kMost>(s, chosen, in, cut);
     return cut->length > kFew * gcb::kChunkEach ? launch_near<kSome>(s, chosen, in, cut)

@@ -43,7 +43,7 @@ __device__ __forceinline__ void refuse(struct gcb_cuda_opened *head, gcb_device_
     set_status(&result->status, GCB_E_CORRUPT);
 }
 
-/* index_cuda.cu: fills f.first from f.pos. */
+/* u32_bitmap_cuda.cu: fills f.first from f.pos. */
 int find_tiles(struct gcb_device_stream *s, const struct gcb_cuda_filling &f, uint64_t n);
 
 } /* namespace gcb */

@@ -88,13 +88,13 @@ struct sample {
  * m = 0 if n is too small. */
 sample guess(uint64_t n, uint64_t k);
 
-/* select_collect_cuda.cu: begin comes first. `want` is the rank to find on each side. With two
+/* collect_cuda.cu: begin comes first. `want` is the rank to find on each side. With two
  * sides, zeros have no side and are not counted. */
 int begin(struct gcb_device_stream *s, const choice &w, const sample &how, unsigned sides,
           uint64_t want);
 int collect(struct gcb_device_stream *s, const choice &w, unsigned sides, bool second);
 
-/* select_rank_cuda.cu: finds the want-th largest magnitude of each side among the collected
+/* rank_cuda.cu: finds the want-th largest magnitude of each side among the collected
  * elements. */
 int rank(struct gcb_device_stream *s, const choice &w, unsigned sides);
 
@@ -113,7 +113,7 @@ struct lists {
     unsigned count;
 };
 
-/* select_compact_cuda.cu: makes lists of n positions. Their lengths go to kept[]; that of a single
+/* compact_cuda.cu: makes lists of n positions. Their lengths go to kept[]; that of a single
  * list also goes to the choice. compact makes one list. */
 int make_lists(struct gcb_device_stream *s, const choice &w, const lists &to, uint64_t n);
 int compact(struct gcb_device_stream *s, const choice &w, const struct gcb_cuda_chosen &to,

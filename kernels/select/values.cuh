@@ -2,7 +2,7 @@
 #define KERNELS_SELECT_VALUES_CUH
 
 /* Shared by the files that implement values_cuda.h. */
-#include "kernels/range/choose.cuh"
+#include "kernels/range/range_choose.cuh"
 #include "kernels/select/select.cuh"
 #include "kernels/select/values_cuda.h"
 
@@ -30,7 +30,7 @@ __device__ __forceinline__ uint64_t values_of(const struct gcb_cuda_chosen &c, u
     return c.choice->kept * width;
 }
 
-/* values_measure_cuda.cu: queues the measurements that this kind of values needs before
+/* value_scales_cuda.cu: queues the measurements that this kind of values needs before
  * encoding. */
 int measure(struct gcb_device_stream *s, const measured &m, const struct gcb_cuda_chosen *c,
             const struct gcb_cuda_values *how);

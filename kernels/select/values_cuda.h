@@ -7,7 +7,7 @@
 /*
  * Payloads of the sparse codec on the device (src/lib/sparse/sparse.h), for one segment: the number
  * of kept positions (uint32; absent if n is 0), scales, values in the order of positions, and the
- * positions (kernels/select/index_cuda.h). Values are those of src/lib/sparse/values_*.c, bit for
+ * positions (kernels/index/index_cuda.h). Values are those of src/lib/sparse/values_*.c, bit for
  * bit. Functions return 0 or GCB_E_DEVICE.
  */
 #ifdef __cplusplus

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "kernels/memory/memory_elem.h"
-#include "kernels/memory/momentum_elem.h"
 #include "kernels/reduce/reduce.h"
 #include "src/lib/base/alloc.h"
 #include "src/lib/codec/packed.h"

@@ -4,7 +4,7 @@
 #include "kernels/fft/dct_cuda.h"
 #include "kernels/fft/fft_cuda.h"
 #include "kernels/fft/spectrum_cuda.h"
-#include "kernels/select/index_cuda.h"
+#include "kernels/index/index_cuda.h"
 #include "kernels/select/values_cuda.h"
 #include "src/lib/codec/device.h"
 #include "src/lib/device/module/fft.h"

@@ -1,5 +1,5 @@
 #include "kernels/cuda/align.h"
-#include "kernels/select/fill.cuh"
+#include "kernels/select/entries.cuh"
 #include "kernels/select/select.cuh"
 #include "kernels/select/values.cuh"
 

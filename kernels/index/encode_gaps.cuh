@@ -1,5 +1,5 @@
-#ifndef KERNELS_INDEX_GAPS_CUH
-#define KERNELS_INDEX_GAPS_CUH
+#ifndef KERNELS_INDEX_ENCODE_GAPS_CUH
+#define KERNELS_INDEX_ENCODE_GAPS_CUH
 
 /*
  * Writes gaps in a code; each thread handles 16 gaps. A code is a class constructed from (chosen,

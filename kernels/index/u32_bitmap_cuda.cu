@@ -1,4 +1,4 @@
-#include "kernels/select/index_cuda.h"
+#include "kernels/index/index_cuda.h"
 
 #include "kernels/select/payload.cuh"
 #include "kernels/select/select.cuh"

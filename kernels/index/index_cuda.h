@@ -1,5 +1,5 @@
-#ifndef KERNELS_SELECT_INDEX_CUDA_H
-#define KERNELS_SELECT_INDEX_CUDA_H
+#ifndef KERNELS_INDEX_INDEX_CUDA_H
+#define KERNELS_INDEX_INDEX_CUDA_H
 
 #include "kernels/select/values_cuda.h"
 

@@ -1,5 +1,5 @@
-#ifndef KERNELS_INDEX_STEP_CUH
-#define KERNELS_INDEX_STEP_CUH
+#ifndef KERNELS_INDEX_SELF_SYNC_CUH
+#define KERNELS_INDEX_SELF_SYNC_CUH
 
 /*
  * Reads a stream of codes that has no marks where codes begin. Each thread of a block reads a

@@ -1,5 +1,5 @@
-#ifndef KERNELS_SELECT_FILL_CUH
-#define KERNELS_SELECT_FILL_CUH
+#ifndef KERNELS_SELECT_ENTRIES_CUH
+#define KERNELS_SELECT_ENTRIES_CUH
 
 /* Reads the entries of a payload that lie in one range of positions. */
 #include "kernels/convert/convert_elem.h"

@@ -1,5 +1,5 @@
-#ifndef KERNELS_RANGE_CHOOSE_CUH
-#define KERNELS_RANGE_CHOOSE_CUH
+#ifndef KERNELS_RANGE_RANGE_CHOOSE_CUH
+#define KERNELS_RANGE_RANGE_CHOOSE_CUH
 
 /* The best format for data, chosen from the counts of its exponents: for the codec `range`, and for
  * range floats as values of a selection. */

@@ -1,11 +1,12 @@
 /*
- * Encodes positions with the adaptive index (src/lib/sparse/index_adaptive.c). Gaps are counted by
- * the gaps before them, codes are made from the counts (adaptive_make_cuda.cu), and the stream is
- * written like Golomb's, in these codes or in Golomb's code.
+ * Encodes positions with Golomb's code, with a power of two as its parameter, and with the adaptive
+ * index (src/lib/sparse/index_golomb.c, index_adaptive.c). For the latter, gaps are counted by the gaps
+ * before them, codes are made from the counts (adaptive_codes_cuda.cu), and the stream is written in these
+ * codes or, if those are longer, in Golomb's code.
  */
 #include "kernels/cuda/align.h"
-#include "kernels/index/adaptive.cuh"
-#include "kernels/index/gaps.cuh"
+#include "kernels/index/adaptive_codes.cuh"
+#include "kernels/index/encode_gaps.cuh"
 
 namespace
 {
@@ -149,4 +150,12 @@ int gcb_cuda_put_adaptive(struct gcb_device_stream *s, uint8_t *out,
     if (!err)
         err = gcb::make_gap_codes(s, m, *chosen);
     return err ? err : gcb::put_stream<adaptive_code>(s, out, chosen, how, offset, m, result);
+}
+
+int gcb_cuda_put_golomb(struct gcb_device_stream *s, uint8_t *out,
+                        const struct gcb_cuda_chosen *chosen, const struct gcb_cuda_values *how,
+                        void *scratch, struct gcb_device_result *result)
+{
+    return gcb::put_stream<gcb::golomb_code, gcb::no_table>(
+        s, out, chosen, how, static_cast<uint32_t *>(scratch), nullptr, result);
 }

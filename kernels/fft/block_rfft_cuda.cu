@@ -1,9 +1,9 @@
 #include "kernels/base/hd.h"
 #include "kernels/cuda/launch.cuh"
-#include "kernels/fft/short_bins.cuh"
+#include "kernels/fft/block_rfft.cuh"
 #include "kernels/memory/feedback.cuh"
 #include "kernels/reduce/sum.cuh"
-#include "kernels/select/fill.cuh"
+#include "kernels/select/entries.cuh"
 
 namespace
 {

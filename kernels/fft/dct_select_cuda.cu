@@ -1,5 +1,5 @@
 #include "kernels/cuda/launch.cuh"
-#include "kernels/fft/dct_forward.cuh"
+#include "kernels/fft/block_dct.cuh"
 #include "kernels/select/chunk.cuh"
 #include "src/lib/base/status.h"
 

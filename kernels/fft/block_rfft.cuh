@@ -1,13 +1,13 @@
-#ifndef KERNELS_FFT_SHORT_BINS_CUH
-#define KERNELS_FFT_SHORT_BINS_CUH
+#ifndef KERNELS_FFT_BLOCK_RFFT_CUH
+#define KERNELS_FFT_BLOCK_RFFT_CUH
 
 /*
  * Transforms a block's chunks from elements to bins in shared memory. A chunk of length 2 m has m +
  * 1 bins in m places: the first and the last bin are real and share place 0.
  */
 #include "kernels/base/hd.h"
+#include "kernels/fft/block_fft.cuh"
 #include "kernels/fft/fft_cuda.h"
-#include "kernels/fft/short_real.cuh"
 #include "kernels/memory/feedback.cuh"
 
 namespace gcb

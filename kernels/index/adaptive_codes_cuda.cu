@@ -1,7 +1,7 @@
 /* Makes codes for gaps from their counts (src/lib/sparse/gap_codes.c). One block works in shared
  * memory. */
 #include "kernels/cuda/scan.cuh"
-#include "kernels/index/adaptive.cuh"
+#include "kernels/index/adaptive_codes.cuh"
 #include "kernels/index/bits.cuh"
 
 namespace

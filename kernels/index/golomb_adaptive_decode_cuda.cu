@@ -1,0 +1,309 @@
+/*
+ * Decodes positions of the golomb and adaptive index (src/lib/sparse/index_golomb.c,
+ * index_adaptive.c). One block reads the codes at the beginning of a stream, checks them and makes
+ * tables of them. Then the threads of a block find the beginning of their gaps by synchronising
+ * (self_sync.cuh).
+ */
+#include "kernels/index/gap_elem.h"
+#include "kernels/index/prefix_elem.h"
+#include "kernels/index/self_sync.cuh"
+#include "kernels/index/stream.cuh"
+
+namespace
+{
+
+using gcb::bit_source;
+using gcb::kNowhere;
+using gcb::place;
+using gcb::stretch;
+
+/* The codes of a stream, in device memory. */
+struct gap_tables {
+    uint64_t head;  /* bytes before the first block */
+    uint32_t codes; /* 0: Golomb's code, with parameter b */
+    uint32_t b;
+    uint8_t of_sum[GCB_GAP_SUMS + 3];
+    uint16_t entry[GCB_GAP_CODES][GCB_PREFIX_ENTRIES]; /* as gcb_prefix_table */
+};
+
+/* ---- the codes at the beginning of a stream ---- */
+
+/* A bit reader for one thread. */
+struct reader {
+    gcb::bit_source source;
+    uint64_t at;
+    bool failed;
+
+    __device__ unsigned get(unsigned n)
+    {
+        const unsigned v = gcb::get_bits(source, at, n);
+
+        at += n;
+        failed = failed || at > source.end;
+        return v;
+    }
+    __device__ unsigned ones(unsigned limit)
+    {
+        const unsigned n = gcb::leading_ones(gcb::peek_bits(source, at));
+
+        at += n + 1;
+        failed = failed || n > limit || at > source.end;
+        return failed ? 0 : n;
+    }
+};
+
+/* Reads code lengths like gcb_prefix_get. */
+__device__ bool get_lengths(reader *r, uint8_t *length)
+{
+    const unsigned last = r->get(6);
+    unsigned before = GCB_PREFIX_FIRST;
+
+    for (unsigned s = 0; s < GCB_PREFIX_SYMBOLS; s++)
+        length[s] = 0;
+    for (unsigned s = 0; s <= last && last < GCB_PREFIX_SYMBOLS; s++) {
+        const unsigned step = r->ones(GCB_PREFIX_GIVEN);
+        const unsigned given = step == GCB_PREFIX_GIVEN ? r->get(4) : 0;
+        const unsigned l = gcb_prefix_length_of(step, before, given);
+
+        if (r->failed || l > GCB_PREFIX_BITS)
+            return false;
+        length[s] = static_cast<uint8_t>(l);
+        before = l ? l : before;
+    }
+    return last < GCB_PREFIX_SYMBOLS && length[last];
+}
+
+struct opening {
+    uint8_t length[GCB_GAP_CODES][GCB_PREFIX_SYMBOLS];
+    uint32_t ok, codes;
+};
+
+/* Reads sums and lengths. Returns false if no encoder writes them. Called by one thread. */
+__device__ bool get_codes(gap_tables *t, opening &room, const gcb::stream &s)
+{
+    const uint64_t from = 8 * (s.body + 1);
+    reader r = {{s.in, from, 8 * s.end}, from, false};
+    unsigned below = 0;
+
+    for (unsigned sum = 0; sum < GCB_GAP_SUMS; sum++)
+        t->of_sum[sum] = 0;
+    for (unsigned g = 1; g < room.codes; g++) {
+        const unsigned start = r.get(6);
+
+        if (start <= below || start >= GCB_GAP_SUMS)
+            return false;
+        for (below = start; below < GCB_GAP_SUMS; below++)
+            t->of_sum[below] = static_cast<uint8_t>(g);
+        below = start;
+    }
+    for (unsigned g = 0; g < room.codes; g++)
+        if (!get_lengths(&r, room.length[g]) || !gcb_prefix_is_complete(room.length[g]))
+            return false;
+    if (r.get(static_cast<unsigned>(-r.at % 8)) || r.failed)
+        return false;
+    t->head = r.at / 8 - s.body;
+    return true;
+}
+
+/* Makes a table like gcb_prefix_table. Called by a warp. */
+__device__ void make_table(uint16_t *entry, const uint8_t *length)
+{
+    uint16_t code[GCB_PREFIX_SYMBOLS];
+    uint8_t bits[GCB_PREFIX_SYMBOLS];
+
+    gcb_prefix_codes(code, bits, length);
+    for (unsigned s = 0; s < GCB_PREFIX_SYMBOLS; s++)
+        for (unsigned at = code[s] + (gcb::lane() << bits[s]); length[s] && at < GCB_PREFIX_ENTRIES;
+             at += gcb::kWarp << bits[s])
+            entry[at] = static_cast<uint16_t>(s << 4 | bits[s]);
+}
+
+/* Reads the first byte. Returns false if no encoder writes it. Called by one thread. */
+__device__ bool get_head(gap_tables *t, opening &room, const struct gcb_cuda_payload &p,
+                         const struct gcb_cuda_opened &head, bool adaptive)
+{
+    unsigned mark;
+    gcb::stream s;
+
+    if (!gcb::is_stream(p, head))
+        return false;
+    s = gcb::stream_of(p, head);
+    if (s.body == s.end)
+        return false;
+    mark = s.in[s.body];
+    room.codes = mark < GCB_GAP_MARK ? 0 : mark - GCB_GAP_MARK + 1;
+    t->codes = room.codes;
+    t->b = mark;
+    t->head = 1;
+    if (!room.codes)
+        return true;
+    return adaptive && room.codes <= GCB_GAP_CODES && get_codes(t, room, s);
+}
+
+/* Launched with one block. */
+__global__ void read_tables(gap_tables *t, struct gcb_cuda_payload p, struct gcb_cuda_opened *head,
+                            bool adaptive, gcb_device_result *result)
+{
+    opening &room = gcb::shared<opening>();
+
+    if (head->kept == 0)
+        return;
+    gcb::sync_block(); /* all threads have read head->kept */
+    if (threadIdx.x == 0) {
+        room.codes = 0;
+        room.ok = get_head(t, room, p, *head, adaptive);
+        if (!room.ok)
+            gcb::refuse(head, result);
+    }
+    gcb::sync_block();
+    for (unsigned g = threadIdx.x / gcb::kWarp; room.ok && g < room.codes;
+         g += blockDim.x / gcb::kWarp)
+        make_table(t->entry[g], room.length[g]);
+}
+
+/* ---- the gaps ---- */
+
+/* The past of a place is, for Golomb, the ones of a gap that began in an earlier stretch; for
+ * adaptive, the state after the two gaps before. */
+struct block_gaps {
+    const gap_tables *t;
+    bit_source source;
+    uint64_t n;
+
+    /* Golomb: reads the next gap, or n for n or more. Returns false if `end` comes before the zero
+     * that ends the quotient, and at the end of the block. */
+    __device__ bool golomb(place &p, uint64_t end, uint32_t *gap) const
+    {
+        const unsigned b = t->b;
+        uint64_t quotient;
+
+        for (;;) {
+            const uint64_t left = end - p.at, skip = left < 32 ? left : 32;
+            const unsigned ones = gcb::leading_ones(gcb::peek_bits(source, p.at));
+
+            if (ones < skip) {
+                quotient = p.past + ones;
+                p.at += ones + 1;
+                break;
+            }
+            p.at += skip;
+            p.past += skip;
+            if (p.at == end)
+                return false;
+        }
+        p.past = 0;
+        if (source.end - p.at < b) {
+            p.at = kNowhere;
+            return false;
+        }
+        *gap = static_cast<uint32_t>(n);
+        if (quotient <= n >> b) {
+            const uint64_t v = quotient << b | gcb::get_bits(source, p.at, b);
+
+            *gap = static_cast<uint32_t>(v < n ? v : n);
+        }
+        p.at += b;
+        return true;
+    }
+
+    /* Adaptive: reads the next gap. Returns false at the end of the block. */
+    __device__ bool prefix(place &p, uint32_t *gap) const
+    {
+        struct gcb_gap_past past = {static_cast<unsigned>(p.past & 0xff),
+                                    static_cast<unsigned>(p.past >> 8)};
+        const uint32_t next = gcb::peek_bits(source, p.at);
+        const unsigned entry = t->entry[t->of_sum[past.sum]][next % GCB_PREFIX_ENTRIES];
+        const unsigned symbol = entry >> 4, bits = entry & 15, low = symbol < 16 ? 0 : symbol - 12;
+
+        if (source.end - p.at < bits + low) {
+            p.at = kNowhere;
+            return false;
+        }
+        *gap = symbol < 16 ? symbol : uint32_t{1} << low | gcb::get_bits(source, p.at + bits, low);
+        p.at += bits + low;
+        gcb_gap_saw(&past, symbol);
+        p.past = past.last | past.sum << 8;
+        return true;
+    }
+
+    __device__ bool next(place &p, const stretch &s, uint32_t *gap) const
+    {
+        if (p.at > s.end || (p.at == s.end && !s.last))
+            return false;
+        if (t->codes)
+            return prefix(p, gap);
+        return p.at < s.end && golomb(p, s.end, gap);
+    }
+    __device__ bool skip(place &p, const stretch &s) const
+    {
+        uint32_t gap;
+
+        return next(p, s, &gap);
+    }
+};
+
+struct gaps_reader {
+    struct room {
+        gcb::step_room step;
+        gcb::scan_room counts;
+    };
+    const gap_tables *t;
+
+    __device__ explicit gaps_reader(const gap_tables *table) : t(table)
+    {
+    }
+    __device__ uint64_t head() const
+    {
+        return t->head;
+    }
+    __device__ bool get(room &in, uint32_t *pos, const gcb::stream_block &block, uint64_t n) const
+    {
+        const block_gaps r = {t, block.bits, n};
+        uint32_t total, gap = 0;
+        unsigned count, i;
+        bool good;
+        place p;
+        const stretch s = gcb::stretch_of(r.source, block.count, &p);
+
+        count = gcb::fall_into_step(in.step, r, s, &p);
+        i = gcb::scan_block(in.counts, count, &total);
+        good = total >= block.count;
+        for (; count && i < block.count && good; count--, i++) {
+            r.next(p, s, &gap);
+            pos[i] = gap;
+            if (i + 1 == block.count)
+                good = gcb::ends_at(r.source, p.at);
+        }
+        return good;
+    }
+};
+
+int get(struct gcb_device_stream *s, const struct gcb_cuda_payload *p,
+        const struct gcb_cuda_filling *f, bool adaptive, struct gcb_device_result *result)
+{
+    gap_tables *t = static_cast<gap_tables *>(f->scratch);
+    const int err = gcb::launch(read_tables, 1, gcb::kTileThreads, sizeof(opening), s, t, *p,
+                                f->head, adaptive, result);
+
+    return err ? err : gcb::get_stream<gaps_reader, gap_tables>(s, p, f, t, result);
+}
+
+} /* namespace */
+
+uint64_t gcb_cuda_get_gaps_scratch(uint64_t n)
+{
+    (void)n;
+    return sizeof(gap_tables);
+}
+
+int gcb_cuda_get_golomb(struct gcb_device_stream *s, const struct gcb_cuda_payload *p,
+                        const struct gcb_cuda_filling *f, struct gcb_device_result *result)
+{
+    return get(s, p, f, false, result);
+}
+
+int gcb_cuda_get_adaptive(struct gcb_device_stream *s, const struct gcb_cuda_payload *p,
+                          const struct gcb_cuda_filling *f, struct gcb_device_result *result)
+{
+    return get(s, p, f, true, result);
+}
