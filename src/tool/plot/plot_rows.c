@@ -17,7 +17,7 @@ struct field {
 
 /* A record whose rows are kept. */
 struct kind {
-    const char *record;
+    enum gcb_record record;
     const struct field *fields;
     size_t size;  /* of the struct, which begins with the number of its environment */
     size_t array; /* of the gcb_plot_array in struct gcb_plot_data */
@@ -32,7 +32,6 @@ static const struct field env_fields[] = {
     {GCB_FIELD_THREADS, false, offsetof(struct gcb_plot_env, threads)},
     {GCB_FIELD_READ_GBPS, false, offsetof(struct gcb_plot_env, read_gbps)},
     {GCB_FIELD_FILL_GBPS, false, offsetof(struct gcb_plot_env, fill_gbps)},
-    {GCB_FIELD_COPY_GBPS, false, offsetof(struct gcb_plot_env, copy_gbps)},
     {.field = GCB_FIELD_NONE},
 };
 
@@ -67,7 +66,6 @@ static const struct field case_fields[] = {
     {GCB_FIELD_COSINE, false, offsetof(struct gcb_plot_case, cosine)},
     TIMES(ENCODE, encode),
     TIMES(DECODE, decode),
-    {GCB_FIELD_PARETO, false, offsetof(struct gcb_plot_case, pareto)},
     {GCB_FIELD_MATCH_FIELD, true, offsetof(struct gcb_plot_case, match_field)},
     {GCB_FIELD_MATCH_TARGET, false, offsetof(struct gcb_plot_case, match_target)},
     {GCB_FIELD_MATCH_REACHED, false, offsetof(struct gcb_plot_case, match_reached)},
@@ -128,7 +126,6 @@ static const struct field verdict_fields[] = {
     {GCB_FIELD_LOW, false, offsetof(struct gcb_plot_verdict, low)},
     {GCB_FIELD_HIGH, false, offsetof(struct gcb_plot_verdict, high)},
     {GCB_FIELD_DELTA, false, offsetof(struct gcb_plot_verdict, delta)},
-    {GCB_FIELD_PAIRS, false, offsetof(struct gcb_plot_verdict, pairs)},
     {.field = GCB_FIELD_NONE},
 };
 
@@ -140,7 +137,6 @@ static const struct field kernel_fields[] = {
     {GCB_FIELD_STATUS, true, offsetof(struct gcb_plot_kernel, status)},
     {GCB_FIELD_ELEMENTS, false, offsetof(struct gcb_plot_kernel, elements)},
     {GCB_FIELD_GBPS, false, offsetof(struct gcb_plot_kernel, gbps)},
-    {GCB_FIELD_SECONDS, false, offsetof(struct gcb_plot_kernel, seconds)},
     {GCB_FIELD_SECONDS_LOW, false, offsetof(struct gcb_plot_kernel, low)},
     {GCB_FIELD_SECONDS_HIGH, false, offsetof(struct gcb_plot_kernel, high)},
     {GCB_FIELD_BANDWIDTH_SHARE, false, offsetof(struct gcb_plot_kernel, bandwidth_share)},
@@ -180,21 +176,25 @@ static const struct field exchange_fields[] = {
 };
 
 static const struct kind kinds[] = {
-    {"environment", env_fields, sizeof(struct gcb_plot_env), offsetof(struct gcb_plot_data, envs)},
-    {"result", case_fields, sizeof(struct gcb_plot_case), offsetof(struct gcb_plot_data, results)},
-    {"summary", case_fields, sizeof(struct gcb_plot_case),
+    {GCB_RECORD_ENVIRONMENT, env_fields, sizeof(struct gcb_plot_env),
+     offsetof(struct gcb_plot_data, envs)},
+    {GCB_RECORD_RESULT, case_fields, sizeof(struct gcb_plot_case),
+     offsetof(struct gcb_plot_data, results)},
+    {GCB_RECORD_SUMMARY, case_fields, sizeof(struct gcb_plot_case),
      offsetof(struct gcb_plot_data, summaries)},
-    {"histogram", bin_fields, sizeof(struct gcb_plot_bin), offsetof(struct gcb_plot_data, bins)},
-    {"spectrum", band_fields, sizeof(struct gcb_plot_band), offsetof(struct gcb_plot_data, bands)},
-    {"replay_step", step_fields, sizeof(struct gcb_plot_step),
+    {GCB_RECORD_HISTOGRAM, bin_fields, sizeof(struct gcb_plot_bin),
+     offsetof(struct gcb_plot_data, bins)},
+    {GCB_RECORD_SPECTRUM, band_fields, sizeof(struct gcb_plot_band),
+     offsetof(struct gcb_plot_data, bands)},
+    {GCB_RECORD_REPLAY_STEP, step_fields, sizeof(struct gcb_plot_step),
      offsetof(struct gcb_plot_data, steps)},
-    {"verdict", verdict_fields, sizeof(struct gcb_plot_verdict),
+    {GCB_RECORD_VERDICT, verdict_fields, sizeof(struct gcb_plot_verdict),
      offsetof(struct gcb_plot_data, verdicts)},
-    {"kernel", kernel_fields, sizeof(struct gcb_plot_kernel),
+    {GCB_RECORD_KERNEL, kernel_fields, sizeof(struct gcb_plot_kernel),
      offsetof(struct gcb_plot_data, kernels)},
-    {"tensor", tensor_fields, sizeof(struct gcb_plot_tensor),
+    {GCB_RECORD_TENSOR, tensor_fields, sizeof(struct gcb_plot_tensor),
      offsetof(struct gcb_plot_data, tensors)},
-    {"payoff", exchange_fields, sizeof(struct gcb_plot_exchange),
+    {GCB_RECORD_PAYOFF, exchange_fields, sizeof(struct gcb_plot_exchange),
      offsetof(struct gcb_plot_data, exchanges)},
 };
 #define KINDS (sizeof(kinds) / sizeof(kinds[0]))
@@ -273,7 +273,6 @@ const struct gcb_plot_env *gcb_plot_env_of(const struct gcb_plot_data *data, siz
         .threads = NAN,
         .read_gbps = NAN,
         .fill_gbps = NAN,
-        .copy_gbps = NAN,
     };
     const struct gcb_plot_env *envs = data->envs.items;
 
@@ -290,8 +289,8 @@ static double real_of(const json_t *row, enum gcb_field field)
 }
 
 /* False: no memory. */
-static bool row_of(char *item, const struct kind *kind, const json_t *row,
-                   struct gcb_plot_data *data)
+static bool fill_item(char *item, const struct kind *kind, const json_t *row,
+                      struct gcb_plot_data *data)
 {
     for (const struct field *f = kind->fields; f->field; f++) {
         if (f->text) {
@@ -329,7 +328,7 @@ static int keep(struct gcb_plot_data *data, const struct kind *kind, const json_
     if (kind->fields == env_fields)
         data->env = a->count + 1;
     memcpy(item, &data->env, sizeof(data->env));
-    if (!row_of(item, kind, row, data))
+    if (!fill_item(item, kind, row, data))
         return GCB_E_NOMEM;
     if (kind->fields == env_fields &&
         !name_file((struct gcb_plot_env *)a->items + a->count, row, data))
@@ -347,7 +346,7 @@ int gcb_plot_data_row(struct gcb_plot_data *data, const struct gcb_results_row *
                       struct gcb_diag *diag)
 {
     for (size_t i = 0; i < KINDS; i++)
-        if (strcmp(row->record, kinds[i].record) == 0)
+        if (strcmp(row->record, gcb_record_name(kinds[i].record)) == 0)
             return keep(data, &kinds[i], row->json) ? gcb_diag_nomem(diag, 0, "rows of results")
                                                     : 0;
     return 0;

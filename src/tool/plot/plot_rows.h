@@ -21,7 +21,7 @@ struct gcb_plot_env { /* environment */
     const char *file; /* the first input file, from input_xxh3 */
     const char *version, *cpu_model, *gpu, *device, *isa;
     double threads;
-    double read_gbps, fill_gbps, copy_gbps;
+    double read_gbps, fill_gbps;
 };
 
 struct gcb_plot_times {
@@ -34,7 +34,6 @@ struct gcb_plot_case { /* result, summary */
     double threads, elements, wire_bytes, ratio, bits, density, rel_l2, cosine;
     double input_bytes;
     struct gcb_plot_times encode, decode;
-    double pareto; /* 1, 0 */
     const char *match_field;
     double match_target, match_reached; /* match_reached: 1, 0 */
 };
@@ -61,13 +60,13 @@ struct gcb_plot_step { /* replay_step */
 struct gcb_plot_verdict { /* verdict */
     size_t env;
     const char *label, *quantity, *verdict, *file, *scope;
-    double ratio, low, high, delta, pairs;
+    double ratio, low, high, delta;
 };
 
 struct gcb_plot_kernel { /* kernel */
     size_t env;
     const char *family, *kernel, *isa, *cache, *status;
-    double elements, gbps, seconds, low, high, bandwidth_share;
+    double elements, gbps, low, high, bandwidth_share;
 };
 
 struct gcb_plot_tensor { /* tensor */
