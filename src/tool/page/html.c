@@ -15,14 +15,14 @@ static const char *entity(char c)
         return "&quot;";
     case '\'':
         return "&#39;";
-    case '\\': /* harmless here, and what results write as \xNN stays readable */
+    case '\\': /* harmless here; an escape \xNN of a result stays readable */
         return "\\";
     default:
         return NULL;
     }
 }
 
-/* Writes the character at *text and moves behind it. */
+/* Writes the character at *text and moves past it. */
 static void print_one(FILE *out, const char **text)
 {
     const char *known = entity(**text);

@@ -7,27 +7,26 @@
 /*
  * Pieces of a page of HTML. Write errors stay in the FILE.
  *
- * Text is shown as it is, whatever is in it: markup and quotes are escaped, and control characters, marks that
- * reorder text and invalid bytes stand as \xNN.
+ * Any text is shown as it is: markup and quotes are escaped, and control characters, marks that reorder text and
+ * invalid bytes stand as \xNN. Also for attributes in "quotes". NULL: nothing.
  */
-void gcb_html_text(FILE *out,
-                   const char *text); /* NULL: nothing. Also for attributes in "quotes" */
+void gcb_html_text(FILE *out, const char *text);
 
-/* The same, and a line may end behind ':' and ','. */
+/* The same, and a line may end after ':' and ','. */
 void gcb_html_name(FILE *out, const char *text);
 
-/* <name>text</name>, with `attributes` (markup of the program's own, or NULL), and the end of the line. */
+/* <name>text</name>, with `attributes` (markup, or NULL), and a newline. */
 void gcb_html_element(FILE *out, const char *name, const char *attributes, const char *text);
 
 /*
- * <img alt="alt">, with the image inside of the page: `size` bytes of the media type `type`, in base64. A browser runs
- * no script of an <img> and loads nothing for it, whatever the image says.
+ * <img>, with the image inside of the page: `size` bytes of the media type `type`, in base64. A browser runs no script
+ * of an <img> and loads nothing for it, whatever the image says.
  */
 void gcb_html_image(FILE *out, const char *type, const void *image, size_t size, const char *alt);
 
 /*
- * A whole document: head and tail. It loads nothing and runs nothing: its Content-Security-Policy allows inline
- * styles and images inside of it.
+ * The head and the end of a document. It loads nothing and runs nothing: its Content-Security-Policy allows only inline
+ * styles and images inside of the document.
  */
 void gcb_html_begin(FILE *out, const char *title, const char *style);
 void gcb_html_end(FILE *out);

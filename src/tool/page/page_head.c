@@ -34,7 +34,7 @@ static void make_title(char *out, size_t size, const struct page *page, const ch
     }
 }
 
-/* " on Xeon with 2 cpus" of a run; what is not known is left away. */
+/* "gcbench 0.1.0 (1a2b3c4), Xeon, 2026-11-22" of a run; what is not known is left out. */
 static void print_machine(FILE *out, const json_t *env)
 {
     const char *cpu = gcb_results_text(env, GCB_FIELD_CPU_MODEL),
@@ -60,37 +60,54 @@ static void print_machine(FILE *out, const json_t *env)
     fputs("</p>\n", out);
 }
 
-/* What a reader has to know before believing a number, as far as it is so of the runs that timed something. */
-struct remarks {
-    size_t runs, debug, sanitized, changed, busy;
-};
-
-static bool timed(const struct page *page, const json_t *env)
+static size_t count_true(const struct page_rows *rows, enum gcb_field field)
 {
-    static const enum page_record of[] = {PAGE_SUMMARY, PAGE_KERNEL};
+    size_t n = 0;
+
+    for (size_t i = 0; i < rows->count; i++)
+        n += gcb_results_bool(rows->items[i], field);
+    return n;
+}
+
+static size_t count_status(const struct page_rows *rows, const char *status)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < rows->count; i++)
+        n += page_says(rows->items[i], GCB_FIELD_STATUS, status);
+    return n;
+}
+
+static bool has_times(const struct page *page, const json_t *env)
+{
+    static const enum page_record records[] = {PAGE_SUMMARY, PAGE_KERNEL};
     const uint64_t run = gcb_results_u64(env, GCB_FIELD_PAGE_RUN);
 
-    for (size_t r = 0; r < sizeof(of) / sizeof(of[0]); r++)
-        for (size_t i = 0; i < page->rows[of[r]].count; i++)
-            if (gcb_results_u64(page->rows[of[r]].items[i], GCB_FIELD_PAGE_RUN) == run)
+    for (size_t r = 0; r < sizeof(records) / sizeof(records[0]); r++)
+        for (size_t i = 0; i < page->rows[records[r]].count; i++)
+            if (gcb_results_u64(page->rows[records[r]].items[i], GCB_FIELD_PAGE_RUN) == run)
                 return true;
     return false;
 }
 
-static void look(struct remarks *r, const json_t *env)
-{
-    const char *type = gcb_results_text(env, GCB_FIELD_BUILD_TYPE);
-    const char *sanitize = gcb_results_text(env, GCB_FIELD_SANITIZE);
+/* Reasons to doubt times: how many of the runs that have times are affected. */
+struct doubts {
+    size_t runs, debug, sanitized, changed, busy;
+};
 
-    r->runs++;
-    r->debug += type && strcmp(type, "release") != 0;
-    r->sanitized += sanitize && strcmp(sanitize, "none") != 0;
-    r->changed += gcb_results_bool(env, GCB_FIELD_GIT_DIRTY);
-    r->busy += gcb_results_real(env, GCB_FIELD_LOAD1) > gcb_results_real(env, GCB_FIELD_CPUS) / 2;
+static void add_doubts(struct doubts *d, const json_t *env)
+{
+    d->runs++;
+    d->debug += gcb_results_text(env, GCB_FIELD_BUILD_TYPE) &&
+                !page_says(env, GCB_FIELD_BUILD_TYPE, "release");
+    d->sanitized +=
+        gcb_results_text(env, GCB_FIELD_SANITIZE) && !page_says(env, GCB_FIELD_SANITIZE, "none");
+    d->changed += gcb_results_bool(env, GCB_FIELD_GIT_DIRTY);
+    d->busy += gcb_results_real(env, GCB_FIELD_LOAD1) > gcb_results_real(env, GCB_FIELD_CPUS) / 2;
 }
 
-/* "2 of 3 runs: words", or the words alone where it is so of all. */
-static void remark(FILE *out, size_t count, size_t runs, const char *words)
+/* "2 of 3 runs: words", or only the words if all runs are affected. */
+static void print_remark(FILE *out, size_t count, size_t runs, const char *words)
 {
     if (!count)
         return;
@@ -103,49 +120,45 @@ static void remark(FILE *out, size_t count, size_t runs, const char *words)
 
 static void print_remarks(FILE *out, const struct page *page)
 {
-    const struct page_rows *summaries = &page->rows[PAGE_SUMMARY];
     const struct page_rows *runs = &page->rows[PAGE_ENVIRONMENT];
-    const bool several = page_differs(summaries, GCB_FIELD_PAGE_RUN);
-    struct remarks r = {.runs = 0};
-    size_t cut = 0;
+    const size_t interrupted = count_status(&page->rows[PAGE_SUMMARY], "interrupted");
+    const bool several = page_differs(&page->rows[PAGE_SUMMARY], GCB_FIELD_PAGE_RUN);
+    struct doubts d = {.runs = 0};
 
-    for (size_t i = 0; i < summaries->count; i++) {
-        const char *status = gcb_results_text(summaries->items[i], GCB_FIELD_STATUS);
-
-        cut += status && strcmp(status, "interrupted") == 0;
-    }
     for (size_t i = 0; i < runs->count; i++)
-        if (timed(page, runs->items[i]))
-            look(&r, runs->items[i]);
-    if (!cut && !several && !r.debug && !r.sanitized && !r.changed && !r.busy)
+        if (has_times(page, runs->items[i]))
+            add_doubts(&d, runs->items[i]);
+    if (!interrupted && !several && !d.debug && !d.sanitized && !d.changed && !d.busy)
         return;
     fputs("<ul class=\"remarks\">\n", out);
-    remark(out, cut, cut, "Interrupted: rows that say so cover what was done until then.");
-    remark(out, r.sanitized, r.runs, "Built with sanitizers: times mean nothing.");
-    remark(out, r.debug, r.runs, "Not a release build: times mean little.");
-    remark(out, r.busy, r.runs,
-           "The machine was busy when it began, with a load of more than half its processors: "
-           "times may be longer.");
-    remark(out, r.changed, r.runs, "Built from changed files: the revision does not say which.");
-    remark(out, several, several,
-           "Times of different runs may be compared where machine, threads and load are alike.");
+    print_remark(out, interrupted, interrupted,
+                 "A run was interrupted: rows with that status cover what was done until then.");
+    print_remark(out, d.sanitized, d.runs, "Built with sanitizers: times mean nothing.");
+    print_remark(out, d.debug, d.runs, "Not a release build: times mean little.");
+    print_remark(out, d.busy, d.runs,
+                 "The machine was busy at the start (its load was more than half its processors): "
+                 "times may be too long.");
+    print_remark(out, d.changed, d.runs,
+                 "Built from changed files: the revision does not identify the code.");
+    print_remark(out, several, several,
+                 "Compare times of different runs only if machine, threads and load are alike.");
     fputs("</ul>\n", out);
 }
 
-/* The first run that timed something, or the first of all; NULL: there is none. */
-static const json_t *main_run(const struct page *page)
+/* The first run with times, or the first of all; NULL: there is no run. */
+static const json_t *find_main_run(const struct page *page)
 {
     const struct page_rows *runs = &page->rows[PAGE_ENVIRONMENT];
 
     for (size_t i = 0; i < runs->count; i++)
-        if (timed(page, runs->items[i]))
+        if (has_times(page, runs->items[i]))
             return runs->items[i];
     return runs->count ? runs->items[0] : NULL;
 }
 
 void page_head(FILE *out, const struct page *page, const char *title)
 {
-    const json_t *env = main_run(page);
+    const json_t *env = find_main_run(page);
     char text[400];
 
     make_title(text, sizeof(text), page, title);
@@ -158,28 +171,29 @@ void page_head(FILE *out, const struct page *page, const char *title)
     fputs("</header>\n", out);
 }
 
-static void print_card(FILE *out, const char *number, const char *what, const json_t *of)
+/* A figure, what it says, and the method that it belongs to, unless that is NULL. */
+static void print_card(FILE *out, const char *figure, const char *words, const json_t *method)
 {
     char ratio[32], error[32], text[96];
 
     fputs("<li>", out);
-    gcb_html_element(out, "b", NULL, number);
-    gcb_html_element(out, "span", NULL, what);
-    if (of) {
+    gcb_html_element(out, "b", NULL, figure);
+    gcb_html_element(out, "span", NULL, words);
+    if (method) {
         snprintf(text, sizeof(text), "ratio %s, relative L2 error %s",
-                 page_number(ratio, gcb_results_real(of, GCB_FIELD_RATIO)),
-                 page_number(error, gcb_results_real(of, GCB_FIELD_REL_L2)));
+                 page_number(ratio, gcb_results_real(method, GCB_FIELD_RATIO)),
+                 page_number(error, gcb_results_real(method, GCB_FIELD_REL_L2)));
         fputs("<code>", out);
-        gcb_html_name(out, gcb_results_text(of, GCB_FIELD_PAGE_LABEL));
+        gcb_html_name(out, gcb_results_text(method, GCB_FIELD_PAGE_LABEL));
         fputs("</code>\n", out);
         gcb_html_element(out, "span", NULL, text);
     }
     fputs("</li>\n", out);
 }
 
-/* The row whose `field` is largest (times `sign`) among methods that are no baseline and do send less; NULL: there
+/* The row with the largest `field` (times `sign`) among methods that are not baselines and do send less; NULL: there
  * is none. */
-static const json_t *best(const struct page_rows *rows, enum gcb_field field, double sign)
+static const json_t *find_best(const struct page_rows *rows, enum gcb_field field, double sign)
 {
     const json_t *found = NULL;
 
@@ -195,74 +209,61 @@ static const json_t *best(const struct page_rows *rows, enum gcb_field field, do
     return found;
 }
 
-static void card_of_best(FILE *out, const struct page_rows *rows, enum gcb_field field, double sign,
-                         const char *what)
+static void print_best(FILE *out, const struct page_rows *rows, enum gcb_field field, double sign,
+                       const char *words)
 {
-    const json_t *row = best(rows, field, sign);
+    const json_t *row = find_best(rows, field, sign);
     char number[32];
 
     if (row)
-        print_card(out, page_number(number, gcb_results_real(row, field)), what, row);
+        print_card(out, page_number(number, gcb_results_real(row, field)), words, row);
 }
 
-/* "0 of 18 WHAT": red if there are any. */
-static void card_of_failures(FILE *out, size_t fails, size_t count, const char *what)
+/* "0 of 18 WORDS": red unless it is 0. */
+static void print_failures(FILE *out, size_t fails, size_t count, const char *words)
 {
     char text[96];
 
     if (!count)
         return;
     fprintf(out, "<li class=\"%s\"><b>%zu</b>\n", fails ? "bad" : "good", fails);
-    snprintf(text, sizeof(text), "of %zu %s", count, what);
+    snprintf(text, sizeof(text), "of %zu %s", count, words);
     gcb_html_element(out, "span", NULL, text);
     fputs("</li>\n", out);
 }
 
-static void cards_of_checks(FILE *out, const struct page *page)
+static void print_payoffs(FILE *out, const struct page_rows *rows)
 {
-    const struct page_rows *verdicts = &page->rows[PAGE_VERDICT];
-    const struct page_rows *promises = &page->rows[PAGE_PROMISE];
-    size_t fails = 0, broken = 0;
+    size_t pays = 0, count = 0;
+    char number[32], text[64];
 
-    for (size_t i = 0; i < verdicts->count; i++)
-        fails += gcb_results_bool(verdicts->items[i], GCB_FIELD_FAILS);
-    for (size_t i = 0; i < promises->count; i++) {
-        const char *status = gcb_results_text(promises->items[i], GCB_FIELD_STATUS);
-
-        broken += status && strcmp(status, "broken") == 0;
-    }
-    card_of_failures(out, fails, verdicts->count, "comparisons with the base fail");
-    card_of_failures(out, broken, promises->count, "promises checked are broken");
-}
-
-static void cards_of_payoffs(FILE *out, const struct page_rows *rows)
-{
-    size_t pays = 0, of = 0;
-    char number[64], text[64];
-
-    for (size_t i = 0; i < rows->count; i++) {
-        if (gcb_results_bool(rows->items[i], GCB_FIELD_BASELINE))
-            continue;
-        of++;
-        pays += gcb_results_bool(rows->items[i], GCB_FIELD_PAYS);
-    }
-    if (!of)
+    for (size_t i = 0; i < rows->count; i++)
+        if (!gcb_results_bool(rows->items[i], GCB_FIELD_BASELINE)) {
+            count++;
+            pays += gcb_results_bool(rows->items[i], GCB_FIELD_PAYS);
+        }
+    if (!count)
         return;
     snprintf(number, sizeof(number), "%zu", pays);
-    snprintf(text, sizeof(text), "of %zu cases pay over float32", of);
+    snprintf(text, sizeof(text), "of %zu cases are faster than float32", count);
     print_card(out, number, text, NULL);
 }
 
 void page_cards(FILE *out, const struct page *page)
 {
-    const struct page_rows *summaries = &page->rows[PAGE_SUMMARY];
+    const struct page_rows *summaries = &page->rows[PAGE_SUMMARY],
+                           *verdicts = &page->rows[PAGE_VERDICT],
+                           *promises = &page->rows[PAGE_PROMISE];
 
     fputs("<ul class=\"cards\">\n", out);
-    cards_of_checks(out, page);
-    cards_of_payoffs(out, &page->rows[PAGE_PAYOFF]);
-    card_of_best(out, summaries, GCB_FIELD_RATIO, 1.0, "times smaller: the shortest messages");
-    card_of_best(out, summaries, GCB_FIELD_REL_L2, -1.0, "relative error: the least");
-    card_of_best(out, summaries, GCB_FIELD_ENCODE_GBPS, 1.0, "GB/s: the fastest to encode");
-    card_of_best(out, summaries, GCB_FIELD_DECODE_GBPS, 1.0, "GB/s: the fastest to decode");
+    print_failures(out, count_true(verdicts, GCB_FIELD_FAILS), verdicts->count,
+                   "comparisons with the base fail");
+    print_failures(out, count_status(promises, "broken"), promises->count,
+                   "promises checked are broken");
+    print_payoffs(out, &page->rows[PAGE_PAYOFF]);
+    print_best(out, summaries, GCB_FIELD_RATIO, 1.0, "times smaller: the shortest messages");
+    print_best(out, summaries, GCB_FIELD_REL_L2, -1.0, "relative error: the smallest");
+    print_best(out, summaries, GCB_FIELD_ENCODE_GBPS, 1.0, "GB/s: the fastest to encode");
+    print_best(out, summaries, GCB_FIELD_DECODE_GBPS, 1.0, "GB/s: the fastest to decode");
     fputs("</ul>\n", out);
 }

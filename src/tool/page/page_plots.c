@@ -14,14 +14,15 @@ struct drawing {
     size_t total, done; /* pages of all plots */
 };
 
-/* Something is missing: the first reason is the one that is told. */
-static void miss(struct gcb_page_outcome *outcome, const char *why)
+/* Notes why a plot is missing; the first reason is the one that is told. */
+static void note_missing(struct gcb_page_outcome *outcome, const char *why)
 {
     if (!outcome->without[0])
         snprintf(outcome->without, sizeof(outcome->without), "%s", why);
 }
 
-static int draw(struct drawing *d, const struct gcb_plot *plot, size_t page, struct gcb_diag *diag)
+static int draw_page(struct drawing *d, const struct gcb_plot *plot, size_t page,
+                     struct gcb_diag *diag)
 {
     const struct gcb_plot_job job = {plot,         d->data, page, d->config->plot_folder,
                                      GCB_PLOT_SVG, false};
@@ -45,13 +46,13 @@ static int draw(struct drawing *d, const struct gcb_plot *plot, size_t page, str
     return err;
 }
 
-static bool stopped(struct drawing *d)
+static bool is_stopped(struct drawing *d)
 {
     d->outcome->stopped = d->config->stop && d->config->stop(d->config->ctx);
     return d->outcome->stopped;
 }
 
-/* All of them; one that fails is missed, and without gnuplot so are all. */
+/* A plot that fails is missing; without gnuplot all are. */
 static int draw_all(struct drawing *d, struct gcb_diag *diag)
 {
     const struct gcb_plot *plot;
@@ -62,14 +63,14 @@ static int draw_all(struct drawing *d, struct gcb_diag *diag)
     for (size_t i = 0; (plot = gcb_plot_at(i)); i++) {
         const size_t pages = gcb_plot_pages(plot, d->data);
 
-        for (size_t page = 0; page < pages && !stopped(d); page++) {
+        for (size_t page = 0; page < pages && !is_stopped(d); page++) {
             struct gcb_diag why = {.status = 0};
 
-            err = draw(d, plot, page, &why);
+            err = draw_page(d, plot, page, &why);
             if (err == GCB_E_NOMEM)
                 return gcb_diag_set(diag, err, "%s", why.text);
             if (err)
-                miss(d->outcome, why.text);
+                note_missing(d->outcome, why.text);
             if (err == GCB_E_UNSUPPORTED)
                 return 0;
         }

@@ -8,31 +8,42 @@
 #include "src/lib/codec/method.h"
 #include "src/tool/rows/row.h"
 
-static const char *const records[PAGE_RECORDS] = {
-    [PAGE_ENVIRONMENT] = "environment", [PAGE_VERDICT] = "verdict", [PAGE_PROMISE] = "promise",
-    [PAGE_PAYOFF] = "payoff",           [PAGE_LINKS] = "payoff",    [PAGE_PAPER] = "payoff",
-    [PAGE_SUMMARY] = "summary",         [PAGE_KERNEL] = "kernel",   [PAGE_REPLAY] = "replay",
+static const enum gcb_record records[PAGE_RECORDS] = {
+    [PAGE_ENVIRONMENT] = GCB_RECORD_ENVIRONMENT,
+    [PAGE_VERDICT] = GCB_RECORD_VERDICT,
+    [PAGE_PROMISE] = GCB_RECORD_PROMISE,
+    [PAGE_PAYOFF] = GCB_RECORD_PAYOFF,
+    [PAGE_LINKS] = GCB_RECORD_PAYOFF,
+    [PAGE_PAPER] = GCB_RECORD_PAYOFF,
+    [PAGE_SUMMARY] = GCB_RECORD_SUMMARY,
+    [PAGE_KERNEL] = GCB_RECORD_KERNEL,
+    [PAGE_REPLAY] = GCB_RECORD_REPLAY,
 };
 
 struct reader {
     struct page *page;
-    size_t run; /* of the file's last environment row */
+    size_t run; /* the number of the file's last environment row; 0: none yet */
 };
+
+bool page_says(const json_t *row, enum gcb_field field, const char *word)
+{
+    const char *text = gcb_results_text(row, field);
+
+    return text && strcmp(text, word) == 0;
+}
 
 bool page_is_baseline(const json_t *row)
 {
     static const char *const names[] = {"identity", "fp16", "bf16", "memcpy"};
-    const char *method = gcb_results_text(row, GCB_FIELD_METHOD);
 
-    if (gcb_results_bool(row, GCB_FIELD_BASELINE))
-        return true;
-    for (size_t i = 0; method && i < sizeof(names) / sizeof(names[0]); i++)
-        if (strcmp(method, names[i]) == 0)
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        if (page_says(row, GCB_FIELD_METHOD, names[i]))
             return true;
-    return false;
+    return gcb_results_bool(row, GCB_FIELD_BASELINE);
 }
 
-static char *label_of(char *out, size_t size, const json_t *row)
+/* "fft:theta=0.85,bits=10": what a label always shows, and what differs from the defaults. */
+static char *make_label(char *out, size_t size, const json_t *row)
 {
     const char *spec = gcb_results_text(row, GCB_FIELD_SPEC),
                *method = gcb_results_text(row, GCB_FIELD_METHOD);
@@ -40,31 +51,18 @@ static char *label_of(char *out, size_t size, const json_t *row)
     return gcb_method_label(out, size, spec ? spec : method ? method : "");
 }
 
-/* A kept row and what it does not say itself. NULL: no memory. */
-static json_t *annotated(const struct gcb_results_row *row, size_t run)
+static int set(json_t *row, enum gcb_field field, json_t *value)
 {
-    json_t *copy = json_deep_copy(row->json);
-    char label[512];
-    int bad = !copy;
-
-    label_of(label, sizeof(label), row->json);
-    bad |= json_object_set_new(copy, gcb_field_name(GCB_FIELD_PAGE_RUN),
-                               json_integer((json_int_t)run));
-    bad |= json_object_set_new(copy, gcb_field_name(GCB_FIELD_PAGE_RESULTS),
-                               gcb_row_make_text(row->path));
-    if (*label)
-        bad |= json_object_set_new(copy, gcb_field_name(GCB_FIELD_PAGE_LABEL),
-                                   json_string_nocheck(label));
-    if (!bad)
-        return copy;
-    json_decref(copy);
-    return NULL;
+    return json_object_set_new(row, gcb_field_name(field), value);
 }
 
-static int keep(struct page_rows *rows, const struct gcb_results_row *row, size_t run,
-                struct gcb_diag *diag)
+/* Keeps a copy of the row, with the three fields of page_rows.h. Counts it if there are too many. */
+static int keep_row(struct page_rows *rows, const struct gcb_results_row *row, size_t run,
+                    struct gcb_diag *diag)
 {
+    char label[512];
     json_t *copy;
+    int bad;
 
     if (rows->count == PAGE_MAX_ROWS) {
         rows->left_out++;
@@ -72,17 +70,22 @@ static int keep(struct page_rows *rows, const struct gcb_results_row *row, size_
     }
     if (gcb_grow(&rows->items, &rows->cap, rows->count, sizeof(*rows->items)))
         return gcb_diag_nomem(diag, 0, "rows");
-    copy = annotated(row, run);
-    if (!copy)
+    copy = json_deep_copy(row->json);
+    make_label(label, sizeof(label), row->json);
+    bad = set(copy, GCB_FIELD_PAGE_RUN, json_integer((json_int_t)run));
+    bad |= set(copy, GCB_FIELD_PAGE_RESULTS, gcb_row_make_text(row->path));
+    if (*label)
+        bad |= set(copy, GCB_FIELD_PAGE_LABEL, json_string_nocheck(label));
+    if (bad) {
+        json_decref(copy);
         return gcb_diag_nomem(diag, 0, "a row");
+    }
     rows->items[rows->count++] = copy;
     return 0;
 }
 
-/* A line for each method of a payoff, whatever the number of links: what one looks for among their rows. */
-
-/* What tells a line from others: all but the link's bandwidth, and what follows from it. NULL: no memory. */
-static char *key_of(const json_t *row, size_t run)
+/* What distinguishes lines of PAGE_LINKS: everything except the bandwidth and what depends on it. NULL: no memory. */
+static char *make_key(const json_t *row, size_t run)
 {
     static const enum gcb_field fields[] = {
         GCB_FIELD_LABEL,           GCB_FIELD_RESULTS, GCB_FIELD_COLLECTIVE,
@@ -104,13 +107,13 @@ static char *key_of(const json_t *row, size_t run)
     return key;
 }
 
-/* The line that a row belongs to, made of it if it is the first; NULL: there are too many. */
-static int line_of(json_t **out, struct page *page, const struct gcb_results_row *row, size_t run,
-                   struct gcb_diag *diag)
+/* Finds the line that a row belongs to, or makes it of the first row. *out NULL: there are too many lines. */
+static int find_line(json_t **out, struct page *page, const struct gcb_results_row *row, size_t run,
+                     struct gcb_diag *diag)
 {
     struct page_rows *lines = &page->rows[PAGE_LINKS];
     const size_t count = lines->count;
-    char *key = key_of(row->json, run);
+    char *key = make_key(row->json, run);
     const json_t *at;
     int err = 0;
 
@@ -121,7 +124,7 @@ static int line_of(json_t **out, struct page *page, const struct gcb_results_row
     if (!key || !page->links)
         err = gcb_diag_nomem(diag, 0, "lines");
     else if (!at)
-        err = keep(lines, row, run, diag);
+        err = keep_row(lines, row, run, diag);
     if (!err && lines->count > count) {
         *out = lines->items[count];
         if (json_object_set_new(page->links, key, json_integer((json_int_t)count)))
@@ -131,35 +134,34 @@ static int line_of(json_t **out, struct page *page, const struct gcb_results_row
     return err;
 }
 
+/* Adds a row of PAGE_PAYOFF to its line. */
 static int add_link(struct page *page, const struct gcb_results_row *row, size_t run,
                     struct gcb_diag *diag)
 {
     const double speedup = gcb_results_real(row->json, GCB_FIELD_SPEEDUP_FP32);
-    json_int_t links, paid;
     json_t *line = NULL;
-    double best;
-    int bad = 0;
-    const bool known =
-        !page_is_baseline(row->json) && !gcb_results_text(row->json, GCB_FIELD_DOUBTFUL);
-    const int err = !known ? 0 : line_of(&line, page, row, run, diag);
+    uint64_t links, paid;
+    int err, bad;
 
+    if (page_is_baseline(row->json) || gcb_results_text(row->json, GCB_FIELD_DOUBTFUL))
+        return 0;
+    err = find_line(&line, page, row, run, diag);
     if (err || !line)
         return err;
-    links = json_integer_value(gcb_results_json(line, GCB_FIELD_PAGE_LINKS)) + 1;
-    paid = json_integer_value(gcb_results_json(line, GCB_FIELD_PAGE_LINKS_PAID));
-    best = gcb_results_real(line, GCB_FIELD_PAGE_BEST);
+    links = gcb_results_u64(line, GCB_FIELD_PAGE_LINKS) + 1;
+    paid = gcb_results_u64(line, GCB_FIELD_PAGE_LINKS_PAID) +
+           gcb_results_bool(row->json, GCB_FIELD_PAYS);
+    bad = set(line, GCB_FIELD_PAGE_LINKS, json_integer((json_int_t)links));
+    bad |= set(line, GCB_FIELD_PAGE_LINKS_PAID, json_integer((json_int_t)paid));
     if (links > 1)
-        bad |= json_object_set_new(line, gcb_field_name(GCB_FIELD_PAGE_MANY_LINKS), json_true());
-    bad |= json_object_set_new(line, gcb_field_name(GCB_FIELD_PAGE_LINKS), json_integer(links));
-    bad |= json_object_set_new(line, gcb_field_name(GCB_FIELD_PAGE_LINKS_PAID),
-                               json_integer(paid + gcb_results_bool(row->json, GCB_FIELD_PAYS)));
-    if (isfinite(speedup) && !(speedup <= best))
-        bad |= json_object_set_new(line, gcb_field_name(GCB_FIELD_PAGE_BEST), json_real(speedup));
+        bad |= set(line, GCB_FIELD_PAGE_MANY_LINKS, json_true());
+    if (isfinite(speedup) && !(speedup <= gcb_results_real(line, GCB_FIELD_PAGE_BEST)))
+        bad |= set(line, GCB_FIELD_PAGE_BEST, json_real(speedup));
     return bad ? gcb_diag_nomem(diag, 0, "lines") : 0;
 }
 
-/* The number of `key`, a new one while there are fewer than `most`; -1: there are more; -2: no memory. */
-static json_int_t number_of(json_t **names, const char *key, size_t most)
+/* The number of `key`, which is added if there are fewer than `most`. -1: there are too many; -2: no memory. */
+static json_int_t find_number(json_t **names, const char *key, size_t most)
 {
     const json_t *known;
     size_t next;
@@ -176,7 +178,7 @@ static json_int_t number_of(json_t **names, const char *key, size_t most)
 }
 
 /* The number of a row's method, by its label. */
-static json_int_t method_of(struct page_tensors *t, const json_t *row)
+static json_int_t find_method(struct page_tensors *t, const json_t *row)
 {
     const char *spec = gcb_results_text(row, GCB_FIELD_SPEC);
     const json_t *known = spec ? json_object_get(t->specs, spec) : NULL;
@@ -185,7 +187,7 @@ static json_int_t method_of(struct page_tensors *t, const json_t *row)
 
     if (known)
         return json_integer_value(known);
-    number = number_of(&t->methods, label_of(label, sizeof(label), row), PAGE_MAX_METHODS);
+    number = find_number(&t->methods, make_label(label, sizeof(label), row), PAGE_MAX_METHODS);
     if (!t->specs)
         t->specs = json_object();
     if (number != -2 && spec && json_object_size(t->specs) < PAGE_MAX_TENSORS &&
@@ -194,8 +196,8 @@ static json_int_t method_of(struct page_tensors *t, const json_t *row)
     return number;
 }
 
-/* Cells for tensor number `count`, all empty. */
-static int grow(struct page_tensors *t)
+/* Adds a tensor with empty cells. */
+static int add_tensor(struct page_tensors *t)
 {
     const size_t row = PAGE_MAX_METHODS * sizeof(*t->cells);
     const int err = gcb_grow(&t->cells, &t->cap, t->count, row);
@@ -214,9 +216,9 @@ static int add_error(struct page_tensors *t, const json_t *row, struct gcb_diag 
 
     if (!tensor || !isfinite(error) || error < 0.0 || page_is_baseline(row))
         return 0;
-    method = method_of(t, row);
-    name = method < 0 ? method : number_of(&t->names, tensor, PAGE_MAX_TENSORS);
-    if (name == -2 || (name >= 0 && (size_t)name == t->count && grow(t)))
+    method = find_method(t, row);
+    name = method < 0 ? method : find_number(&t->names, tensor, PAGE_MAX_TENSORS);
+    if (name == -2 || (name >= 0 && (size_t)name == t->count && add_tensor(t)))
         return gcb_diag_nomem(diag, 0, "tensors");
     if (name < 0) {
         t->left_out++;
@@ -238,13 +240,6 @@ static void tensors_fini(struct page_tensors *t)
     memset(t, 0, sizeof(*t));
 }
 
-static bool is_exchange(const json_t *payoff)
-{
-    const char *model = gcb_results_text(payoff, GCB_FIELD_MODEL);
-
-    return model && strcmp(model, "exchange") == 0;
-}
-
 static int visit(void *ctx, const struct gcb_results_row *row, struct gcb_diag *diag)
 {
     struct reader *r = ctx;
@@ -258,15 +253,15 @@ static int visit(void *ctx, const struct gcb_results_row *row, struct gcb_diag *
     if (input && json_object_size(page->inputs) < PAGE_MAX_ROWS &&
         json_object_set_new(page->inputs, input, json_true()))
         return gcb_diag_nomem(diag, 0, "names");
-    if (strcmp(row->record, "result") == 0) {
+    if (strcmp(row->record, gcb_record_name(GCB_RECORD_RESULT)) == 0) {
         page->seen++;
         return add_error(&page->tensors, row->json, diag);
     }
-    while (i < PAGE_RECORDS && strcmp(row->record, records[i]) != 0)
+    while (i < PAGE_RECORDS && strcmp(row->record, gcb_record_name(records[i])) != 0)
         i++;
     if (i == PAGE_RECORDS)
         return 0;
-    if (i == PAGE_PAYOFF && !is_exchange(row->json))
+    if (i == PAGE_PAYOFF && !page_says(row->json, GCB_FIELD_MODEL, "exchange"))
         i = PAGE_PAPER;
     if (i == PAGE_PAYOFF)
         err = add_link(page, row, r->run, diag);
@@ -276,7 +271,7 @@ static int visit(void *ctx, const struct gcb_results_row *row, struct gcb_diag *
         r->run = page->rows[i].count + 1 + (size_t)page->rows[i].left_out;
     else
         page->seen++;
-    return keep(&page->rows[i], row, r->run, diag);
+    return keep_row(&page->rows[i], row, r->run, diag);
 }
 
 int page_read(struct page *page, const char *path, struct gcb_diag *diag)
@@ -317,30 +312,25 @@ bool page_differs(const struct page_rows *rows, enum gcb_field field)
     return false;
 }
 
-static bool says(const json_t *row, enum gcb_field field, const char *word)
+/* 0: it fails, 1: it changed or is unclear, 2: it is unchanged or as promised. */
+static int rank_of(const json_t *row)
 {
-    const char *text = gcb_results_text(row, field);
-
-    return text && strcmp(text, word) == 0;
-}
-
-/* 0: fails, 1: worth a look, 2: as it was, or as promised. */
-static int weight(const json_t *row)
-{
-    if (gcb_results_bool(row, GCB_FIELD_FAILS) || says(row, GCB_FIELD_STATUS, "broken"))
+    if (gcb_results_bool(row, GCB_FIELD_FAILS) || page_says(row, GCB_FIELD_STATUS, "broken"))
         return 0;
-    return says(row, GCB_FIELD_VERDICT, "SAME") || says(row, GCB_FIELD_STATUS, "kept") ? 2 : 1;
+    return page_says(row, GCB_FIELD_VERDICT, "SAME") || page_says(row, GCB_FIELD_STATUS, "kept")
+               ? 2
+               : 1;
 }
 
-static void sort(struct page_rows *rows)
+static void sort_rows(struct page_rows *rows)
 {
     size_t sorted = 0;
 
-    for (int w = 0; w < 2; w++) {
+    for (int rank = 0; rank < 2; rank++) {
         for (size_t i = sorted; i < rows->count; i++) {
             json_t *row = rows->items[i];
 
-            if (weight(row) != w)
+            if (rank_of(row) != rank)
                 continue;
             memmove(&rows->items[sorted + 1], &rows->items[sorted],
                     (i - sorted) * sizeof(*rows->items));
@@ -351,8 +341,8 @@ static void sort(struct page_rows *rows)
 
 void page_sort(struct page *page)
 {
-    sort(&page->rows[PAGE_VERDICT]);
-    sort(&page->rows[PAGE_PROMISE]);
+    sort_rows(&page->rows[PAGE_VERDICT]);
+    sort_rows(&page->rows[PAGE_PROMISE]);
 }
 
 void page_fini(struct page *page)

@@ -5,41 +5,40 @@
 #include "src/tool/rows/results.h"
 
 /*
- * The parts of the page that page.c puts together. What is kept of the files: whole rows of records that are few,
- * and of `result` rows what the table of tensors needs.
+ * What the page keeps of the files: whole rows of records that are few, and of `result` rows what the table of errors
+ * by tensor needs.
  */
 enum page_record {
     PAGE_ENVIRONMENT,
     PAGE_VERDICT,
     PAGE_PROMISE,
-    PAGE_PAYOFF, /* of model exchange */
-    PAGE_LINKS,  /* of those, a line for each method over all bandwidths */
+    PAGE_PAYOFF, /* payoff by the exchange model */
+    PAGE_LINKS,  /* a line for each method of these, over all bandwidths */
     PAGE_PAPER,  /* payoff by a paper's own model */
     PAGE_SUMMARY,
     PAGE_KERNEL,
     PAGE_REPLAY,
     PAGE_RECORDS
 };
-#define PAGE_MAX_ROWS 2000 /* of a record; more are counted */
+#define PAGE_MAX_ROWS 2000 /* of a record; further rows are counted */
 
-/*
- * Rows as they were read, with the fields that the end of src/tool/rows/fields.def lists.
- */
+/* Copies of rows, with the page's own fields, which stand at the end of src/tool/rows/fields.def. */
 struct page_rows {
     json_t **items; /* owned */
     size_t count, cap;
     uint64_t left_out;
 };
 
-/* Errors by tensor and method, of `result` rows. */
+/* Errors by tensor and method, from `result` rows. */
 struct page_cell {
     double sum, worst; /* of rel_l2 */
     uint64_t count;
 };
 struct page_tensors {
-    json_t *names;           /* path -> its number */
-    json_t *specs;           /* full spec -> number of its label, or -1: each is understood once */
-    json_t *methods;         /* label -> its number, up to PAGE_MAX_METHODS */
+    json_t *names; /* path -> the number of the tensor */
+    json_t
+        *specs; /* full spec -> the number of its method, or -1, so that each spec is parsed once */
+    json_t *methods;         /* label -> the number of the method, at most PAGE_MAX_METHODS */
     struct page_cell *cells; /* PAGE_MAX_METHODS for each tensor */
     size_t count, cap;       /* tensors */
     uint64_t left_out;       /* rows of further methods or tensors */
@@ -51,22 +50,25 @@ struct page {
     struct page_rows rows[PAGE_RECORDS];
     struct page_tensors tensors;
     json_t *inputs;              /* names of input files as keys */
-    json_t *links;               /* what tells a line of PAGE_LINKS from others -> its number */
-    uint64_t seen;               /* rows of any record that the page shows */
-    struct gcb_plot_data *plots; /* the same rows, for plots; NULL: there are to be none. Owned */
+    json_t *links;               /* what distinguishes a line of PAGE_LINKS -> its number */
+    uint64_t seen;               /* how many rows have a place on the page */
+    struct gcb_plot_data *plots; /* the same rows for plots, owned; NULL: no plots */
 };
 
-/* page_rows.c: GCB_E_NOMEM as usual. */
+/* Reads a file. Fails as gcb_results_read does. */
 int page_read(struct page *page, const char *path, struct gcb_diag *diag);
-void page_fini(struct page *page);        /* zeroed is fine */
-bool page_is_baseline(const json_t *row); /* identity, fp16, bf16, memcpy */
-void page_sort(struct page *page);        /* verdicts: what fails first, then what changed */
+void page_fini(struct page *page); /* zeroed is fine */
+/* Orders verdicts and promises: first what fails, then what changed or is unclear. */
+void page_sort(struct page *page);
 
-/* The value of a field; NULL: there is none, or null. */
+bool page_is_baseline(const json_t *row); /* identity, fp16, bf16, memcpy */
+/* Is the field this word? */
+bool page_says(const json_t *row, enum gcb_field field, const char *word);
+/* The value of a field; NULL if it is absent or null. */
 const json_t *page_value(const json_t *row, enum gcb_field field);
-/* Is there anything to show in some row? */
+/* Does some row have a value in the field? */
 bool page_has(const struct page_rows *rows, enum gcb_field field);
-/* Are there two rows with different values in it? */
+/* Do two rows have different values in the field? */
 bool page_differs(const struct page_rows *rows, enum gcb_field field);
 
 #endif

@@ -6,7 +6,7 @@
 #include "src/tool/page/page_parts.h"
 #include "src/tool/print/number.h"
 
-/* The end of the page: machine, build and command of each run. */
+/* The end of the page: the machine, the build and the command of each run. */
 
 #define MAX_RUNS 8
 
@@ -44,7 +44,7 @@ static const struct {
     {"inputs", GCB_FIELD_INPUT_XXH3, PAGE_CODE},
 };
 
-/* Bandwidth of memory with so many threads: "2 threads: reads 21, fills 17, copies 9.1 GB/s". */
+/* The bandwidth of memory by threads: "2 threads: reads 21, fills 17, copies 9.1 GB/s". */
 static void print_bandwidth(FILE *out, const json_t *item)
 {
     const double threads = gcb_results_real(item, GCB_FIELD_THREADS);
@@ -57,7 +57,7 @@ static void print_bandwidth(FILE *out, const json_t *item)
             page_number(copy, gcb_results_real(item, GCB_FIELD_COPY_GBPS)));
 }
 
-/* Words of a command, files with their hashes, bandwidths. */
+/* The words of a command, files with their hashes, or bandwidths. */
 static void print_list(FILE *out, const json_t *list)
 {
     const json_t *item;

@@ -9,8 +9,9 @@
 #include "src/tool/print/number.h"
 
 #define MAX_COLUMNS 32
-#define MANY_ROWS 40 /* more are folded, of a table that says so */
+#define MANY_ROWS 40 /* more are folded if the table says so */
 
+/* Where a case ran. */
 static const struct page_column places[] = {
     {.title = "run", .field = GCB_FIELD_PAGE_RUN},
     {.title = "file", .field = GCB_FIELD_FILE, .kind = PAGE_CODE},
@@ -29,7 +30,7 @@ static bool is_number(enum page_kind kind)
            kind != PAGE_WORD;
 }
 
-/* Any value in words: what a text column shows. */
+/* Shows any value in a text column. */
 static void print_text(FILE *out, const json_t *value)
 {
     char number[32];
@@ -51,7 +52,7 @@ char *page_number(char *out, double value)
     return gcb_number(out, value, fabs(value) < 0.1 && fabs(value) >= 1e-3 ? 4 : 3);
 }
 
-static const char *format(char *out, enum page_kind kind, double value)
+static const char *format_number(char *out, enum page_kind kind, double value)
 {
     switch (kind) {
     case PAGE_COSINE:
@@ -73,37 +74,35 @@ static const char *format(char *out, enum page_kind kind, double value)
     }
 }
 
-/* The kind of a value of this row. */
+/* The kind of the column's value in this row. */
 static enum page_kind kind_of(const struct page_column *c, const json_t *row)
 {
-    const char *unit = gcb_results_text(row, GCB_FIELD_UNIT);
-
-    if (c->kind != PAGE_UNIT || !unit)
+    if (c->kind != PAGE_UNIT)
         return c->kind;
-    return strcmp(unit, "seconds") == 0 ? PAGE_SECONDS
-           : strcmp(unit, "bytes") == 0 ? PAGE_SIZE
-                                        : PAGE_NUMBER;
+    return page_says(row, GCB_FIELD_UNIT, "seconds") ? PAGE_SECONDS
+           : page_says(row, GCB_FIELD_UNIT, "bytes") ? PAGE_SIZE
+                                                     : PAGE_NUMBER;
 }
 
-/* " [1.20, 1.31]" behind a number, where the row has an interval. */
+/* " [1.20, 1.31]" after a number, if the row has an interval. */
 static void print_interval(FILE *out, const struct page_column *c, const json_t *row, double value)
 {
     double low = c->low ? gcb_results_real(row, c->low) : NAN;
     double high = c->high ? gcb_results_real(row, c->high) : NAN;
     char a[32], b[32];
 
-    if (c->seconds) { /* the value is a rate: the longest time is its low end */
+    if (c->seconds) { /* of a rate, the longest time is the low end */
         const double work = value * gcb_results_real(row, c->seconds), longest = high;
 
         high = work / low;
         low = work / longest;
     }
     if (isfinite(low) && isfinite(high))
-        fprintf(out, " <span class=\"i\">[%s, %s]</span>", format(a, c->kind, low),
-                format(b, c->kind, high));
+        fprintf(out, " <span class=\"i\">[%s, %s]</span>", format_number(a, c->kind, low),
+                format_number(b, c->kind, high));
 }
 
-/* A verdict or a status, with a class by which the style colours it. */
+/* A verdict or a status, with the class that colours it. */
 static void print_word(FILE *out, const char *word)
 {
     fputs("<span class=\"w ", out);
@@ -135,7 +134,7 @@ static void print_value(FILE *out, const struct page_column *c, const json_t *ro
     } else if (is_number(c->kind)) {
         const double number = gcb_results_real(row, c->field);
 
-        fputs(format(text, kind_of(c, row), number), out);
+        fputs(format_number(text, kind_of(c, row), number), out);
         print_interval(out, c, row, number);
     } else {
         print_text(out, value);
@@ -169,7 +168,7 @@ static void print_row(FILE *out, const struct page_column *const *columns, const
     fputs("</tr>\n", out);
 }
 
-/* What holds for all rows: "scope tensor, threads 1". */
+/* What is the same in all rows: "scope tensor, threads 1". */
 static void print_common(FILE *out, const struct page_rows *rows)
 {
     const char *separator = "<p class=\"common\">";
@@ -221,9 +220,9 @@ static void print_columns(FILE *out, const struct page_column *const *columns)
     fputs("</tr></thead>\n<tbody>\n", out);
 }
 
-/* The columns that have something to say; `out` has room for MAX_COLUMNS and ends with NULL. */
-static void choose(const struct page_column **out, const struct page_table *table,
-                   const struct page_rows *rows)
+/* Chooses the columns that some row has a value for; `out` has room for MAX_COLUMNS and ends with NULL. */
+static void choose_columns(const struct page_column **out, const struct page_table *table,
+                           const struct page_rows *rows)
 {
     size_t n = 0;
 
@@ -245,7 +244,7 @@ void page_table(FILE *out, const struct page_table *table, const struct page *pa
 
     if (!page_table_shows(table, page))
         return;
-    choose(columns, table, rows);
+    choose_columns(columns, table, rows);
     fprintf(out, "<section id=\"%s\">\n<h2>%s</h2>\n", table->id, table->title);
     if (table->intro)
         gcb_html_element(out, "p", NULL, table->intro);

@@ -10,7 +10,7 @@
 
 #define SHOWN 20
 
-/* A tensor and the largest mean error any method has on it. */
+/* A tensor, and the largest mean error that a method has on it. */
 struct ranked {
     const char *name;
     const struct page_cell *cells;
@@ -24,7 +24,7 @@ static int by_worst(const void *a, const void *b)
     return x->worst > y->worst ? -1 : x->worst < y->worst ? 1 : strcmp(x->name, y->name);
 }
 
-static struct ranked *rank(const struct page_tensors *t)
+static struct ranked *rank_tensors(const struct page_tensors *t)
 {
     struct ranked *out = gcb_alloc_array(t->count, sizeof(*out));
     const char *name;
@@ -47,7 +47,7 @@ static struct ranked *rank(const struct page_tensors *t)
     return out;
 }
 
-/* The darker, the larger; never so dark that it cannot be read. */
+/* The larger the error, the darker the cell, but never too dark to read. */
 static void print_cell(FILE *out, const struct page_cell *cell)
 {
     const double mean = cell->count ? cell->sum / (double)cell->count : NAN;
@@ -66,20 +66,19 @@ static void print_cell(FILE *out, const struct page_cell *cell)
 static void print_notes(FILE *out, const struct page_tensors *t)
 {
     fputs("<p class=\"help\">Relative L2 error of each tensor, the mean over its messages (steps "
-          "and workers); 0 "
-          "is exact, 1 is as wrong as sending nothing. The largest errors come first.",
+          "and workers). 0 is exact; 1 is as wrong as sending nothing. The largest errors come "
+          "first.",
           out);
     if (t->count > SHOWN)
-        fprintf(out, " Of %zu tensors, %d are shown.", t->count, SHOWN);
+        fprintf(out, " %d of %zu tensors are shown.", SHOWN, t->count);
     if (t->left_out)
-        fprintf(out, " %" PRIu64 " rows of further methods or tensors are not in this table.",
-                t->left_out);
+        fprintf(out, " %" PRIu64 " rows of further methods or tensors are left out.", t->left_out);
     fputs("</p>\n", out);
 }
 
 void page_tensors_table(FILE *out, const struct page_tensors *t)
 {
-    struct ranked *tensors = t->count ? rank(t) : NULL;
+    struct ranked *tensors = t->count ? rank_tensors(t) : NULL;
     const char *label;
     json_t *number;
 
