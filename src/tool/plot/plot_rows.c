@@ -35,16 +35,6 @@ static const struct field env_fields[] = {
     {.field = GCB_FIELD_NONE},
 };
 
-/* The fields of one direction's times in struct gcb_plot_case. */
-#define TIMES(ID, member) \
-    {GCB_FIELD_##ID##_GBPS, false, offsetof(struct gcb_plot_case, member.gbps)}, \
-        {GCB_FIELD_##ID##_SECONDS, false, offsetof(struct gcb_plot_case, member.seconds)}, \
-        {GCB_FIELD_##ID##_SECONDS_MAD, false, offsetof(struct gcb_plot_case, member.mad)}, \
-        {GCB_FIELD_##ID##_SECONDS_LOW, false, offsetof(struct gcb_plot_case, member.low)}, \
-    { \
-        GCB_FIELD_##ID##_SECONDS_HIGH, false, offsetof(struct gcb_plot_case, member.high) \
-    }
-
 static const struct field case_fields[] = {
     {GCB_FIELD_FILE, true, offsetof(struct gcb_plot_case, file)},
     {GCB_FIELD_SCOPE, true, offsetof(struct gcb_plot_case, scope)},
@@ -64,8 +54,14 @@ static const struct field case_fields[] = {
     {GCB_FIELD_DENSITY, false, offsetof(struct gcb_plot_case, density)},
     {GCB_FIELD_REL_L2, false, offsetof(struct gcb_plot_case, rel_l2)},
     {GCB_FIELD_COSINE, false, offsetof(struct gcb_plot_case, cosine)},
-    TIMES(ENCODE, encode),
-    TIMES(DECODE, decode),
+    {GCB_FIELD_ENCODE_GBPS, false, offsetof(struct gcb_plot_case, encode.gbps)},
+    {GCB_FIELD_ENCODE_SECONDS_MAD, false, offsetof(struct gcb_plot_case, encode.mad)},
+    {GCB_FIELD_ENCODE_SECONDS_LOW, false, offsetof(struct gcb_plot_case, encode.low)},
+    {GCB_FIELD_ENCODE_SECONDS_HIGH, false, offsetof(struct gcb_plot_case, encode.high)},
+    {GCB_FIELD_DECODE_GBPS, false, offsetof(struct gcb_plot_case, decode.gbps)},
+    {GCB_FIELD_DECODE_SECONDS_MAD, false, offsetof(struct gcb_plot_case, decode.mad)},
+    {GCB_FIELD_DECODE_SECONDS_LOW, false, offsetof(struct gcb_plot_case, decode.low)},
+    {GCB_FIELD_DECODE_SECONDS_HIGH, false, offsetof(struct gcb_plot_case, decode.high)},
     {GCB_FIELD_MATCH_FIELD, true, offsetof(struct gcb_plot_case, match_field)},
     {GCB_FIELD_MATCH_TARGET, false, offsetof(struct gcb_plot_case, match_target)},
     {GCB_FIELD_MATCH_REACHED, false, offsetof(struct gcb_plot_case, match_reached)},

@@ -25,7 +25,7 @@ struct gcb_plot_env { /* environment */
 };
 
 struct gcb_plot_times {
-    double gbps, seconds, mad, low, high;
+    double gbps, mad, low, high; /* mad, low, high: seconds */
 };
 
 struct gcb_plot_case { /* result, summary */
