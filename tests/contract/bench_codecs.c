@@ -1,9 +1,9 @@
 /*
- * Times encode and decode of every method at its defaults, on one thread. Not a test: run by hand.
+ * Times encode and decode of every method at its defaults, on one thread. Run it by hand: it is not a test.
  *
- *   bench_codecs [n [spec ...]]     n elements, 2^24 unless told; specs instead of the defaults
+ *   bench_codecs [n [spec ...]]     n elements (default 2^24); these specs instead of all methods
  *
- * GB/s are of float32 input, the median of several runs after one warm-up.
+ * GB/s count the float32 input. Each is the median of several runs after one warm-up.
  */
 #include <stdio.h>
 #include <stdlib.h>

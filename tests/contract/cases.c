@@ -18,7 +18,7 @@ static void add_case(const struct gcb_method *m, bool brief)
 
     for (size_t row = 0; row < gcb_param_count(table); row++)
         if (m->value[row] != table[row].def && !m->preset && !gcb_method_applies(m, row))
-            return; /* it is the same as another */
+            return; /* the parameter has no effect, so the case is the same as another */
     if (gcb_method_check(m, NULL))
         return;
     assert_true(contract_count < CONTRACT_MAX);
@@ -46,7 +46,7 @@ static void add_choices(const struct gcb_method *m, size_t row)
     }
 }
 
-/* Numbers worth trying: the ends, small and odd ones. */
+/* Numbers to try: both ends of ranges, small and odd ones. */
 static void add_numbers(const struct gcb_method *m)
 {
     static const double tries[] = {0,  1,  2,   3,     5,    7,   8,    11,

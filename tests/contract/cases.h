@@ -6,10 +6,10 @@
 
 #include "src/lib/codec/method.h"
 
-/* Every method with each number away from its default, and every combination of choices. */
 #define CONTRACT_MAX 8192
 
-/* Combinations of choices are many: each of them meets fewer shapes. */
+/* Cases: every method at its defaults; with each number changed; and every combination of a codec's choices. The last
+ * two kinds are many, so they are brief: tested on fewer tensors. */
 struct contract_case {
     struct gcb_method method;
     bool brief;
