@@ -26,7 +26,7 @@ static void count_gaps(struct gcb_gap_codes *m, const uint32_t *pos, uint64_t ke
     }
 }
 
-/* What a code for the sum of two counts costs; b may be NULL. */
+/* Cost of one code for two sets of counts. `b` may be NULL. */
 static uint64_t cost_of(const uint32_t *a, const uint32_t *b)
 {
     struct gcb_gap_cost t = {0};
@@ -36,27 +36,27 @@ static uint64_t cost_of(const uint32_t *a, const uint32_t *b)
     return gcb_gap_cost_of(t);
 }
 
-static void cost_joined(struct gcb_gap_codes *m, unsigned g)
+static void update_joined_cost(struct gcb_gap_codes *m, unsigned g)
 {
     if (g + 1 < m->groups)
-        m->group[g].joined = cost_of(m->group[g].count, m->group[g + 1].count);
+        m->group[g].joined_cost = cost_of(m->group[g].count, m->group[g + 1].count);
 }
 
-static void join(struct gcb_gap_codes *m, unsigned g)
+static void join_with_next(struct gcb_gap_codes *m, unsigned g)
 {
     struct gcb_gap_group *a = &m->group[g];
 
     for (unsigned s = 0; s < GCB_PREFIX_SYMBOLS; s++)
         a->count[s] += a[1].count[s];
-    a->cost = a->joined;
+    a->cost = a->joined_cost;
     m->groups--;
     memmove(a + 1, a + 2, (m->groups - g - 1) * sizeof(*a));
-    cost_joined(m, g);
+    update_joined_cost(m, g);
     if (g)
-        cost_joined(m, g - 1);
+        update_joined_cost(m, g - 1);
 }
 
-/* The group that gains most, or loses least, by joining the next; a negative loss is a gain. */
+/* The group that loses least by joining the next. A negative *loss is a gain. */
 static unsigned best_to_join(const struct gcb_gap_codes *m, int64_t *loss)
 {
     unsigned best = 0;
@@ -64,7 +64,7 @@ static unsigned best_to_join(const struct gcb_gap_codes *m, int64_t *loss)
     *loss = INT64_MAX;
     for (unsigned g = 0; g + 1 < m->groups; g++) {
         const int64_t more =
-            (int64_t)(m->group[g].joined - m->group[g].cost - m->group[g + 1].cost);
+            (int64_t)(m->group[g].joined_cost - m->group[g].cost - m->group[g + 1].cost);
 
         if (more < *loss) {
             *loss = more;
@@ -74,7 +74,7 @@ static unsigned best_to_join(const struct gcb_gap_codes *m, int64_t *loss)
     return best;
 }
 
-/* From a group for each sum that came before a gap, joins neighbours while that pays. */
+/* Starts with a group for each sum that occurs, and joins neighbours as long as that saves bits. */
 static void make_groups(struct gcb_gap_codes *m)
 {
     int64_t loss;
@@ -90,13 +90,13 @@ static void make_groups(struct gcb_gap_codes *m)
             m->group[m->groups++] = (struct gcb_gap_group){sum, m->count[sum], cost_of(c, NULL), 0};
     }
     for (unsigned g = 0; g < m->groups; g++)
-        cost_joined(m, g);
+        update_joined_cost(m, g);
     while (m->groups > 1) {
         const unsigned g = best_to_join(m, &loss);
 
         if (loss >= 0 && m->groups <= GCB_GAP_CODES)
             break;
-        join(m, g);
+        join_with_next(m, g);
     }
 }
 
@@ -111,7 +111,7 @@ static void make_codes(struct gcb_gap_codes *m)
         m->head_bits += gcb_prefix_size(m->length[g]);
         for (unsigned s = 0; s < GCB_PREFIX_SYMBOLS; s++)
             m->gap_bits += (uint64_t)group->count[s] * m->bits[g][s];
-        memset(m->of_sum + group->from, (int)g, GCB_GAP_SUMS - group->from);
+        memset(m->code_for_sum + group->from, (int)g, GCB_GAP_SUMS - group->from);
     }
 }
 

@@ -5,34 +5,34 @@
 #include "src/lib/sparse/prefix.h"
 
 /*
- * The codes of src/lib/sparse/index_adaptive.c, made from the gaps they are to write. Kept positions of real
- * gradients stand in clusters: a short gap tends to follow short ones. So a gap becomes a symbol, and the
- * symbols of the two gaps before it choose, by the sum of their magnitudes, which of up to
- * GCB_GAP_CODES prefix codes writes it (kernels/index/gap_elem.h).
+ * The prefix codes of index_adaptive.c, made from the gaps that they will write. Kept positions of real gradients form
+ * clusters: after short gaps, a short gap is likely. So each gap becomes a symbol, and the two symbols before it select
+ * one of up to GCB_GAP_CODES codes by the sum of their magnitudes (kernels/index/gap_elem.h).
  */
 
-/* Gaps that come after an interval of sums, and what they take. */
+/* The gaps that follow an interval of sums, and their cost in a code of their own. */
 struct gcb_gap_group {
     unsigned from; /* lowest sum */
     uint32_t *count;
-    uint64_t cost, joined; /* alone, and together with the next group; in 2^-16 bits */
+    uint64_t cost;        /* in units of 2^-16 bits */
+    uint64_t joined_cost; /* of this group and the next in one code */
 };
 
-/* Some 16 KiB: fits the stack. */
+/* About 16 KiB. */
 struct gcb_gap_codes {
     uint32_t count[GCB_GAP_SUMS][GCB_PREFIX_SYMBOLS];
-    struct gcb_gap_group group[GCB_GAP_SUMS]; /* in the end one for each code */
+    struct gcb_gap_group group[GCB_GAP_SUMS]; /* at the end, one for each code */
     unsigned groups;
-    uint8_t of_sum[GCB_GAP_SUMS]; /* which code */
+    uint8_t code_for_sum[GCB_GAP_SUMS];
     uint8_t length[GCB_GAP_CODES][GCB_PREFIX_SYMBOLS];
     uint16_t code[GCB_GAP_CODES][GCB_PREFIX_SYMBOLS];
     uint8_t bits[GCB_GAP_CODES][GCB_PREFIX_SYMBOLS];
-    uint64_t head_bits;   /* of the codes themselves as they are sent */
-    uint64_t gap_bits;    /* of all gaps in these codes */
-    uint64_t golomb_bits; /* of all gaps in Golomb's code with parameter b */
+    uint64_t head_bits;   /* to send the codes */
+    uint64_t gap_bits;    /* to send all gaps in these codes */
+    uint64_t golomb_bits; /* to send all gaps in Golomb's code with parameter b */
 };
 
-/* The best codes this search finds for the gaps between kept >= 1 ascending positions. */
+/* Makes codes for the gaps between kept >= 1 ascending positions. `b`: Golomb's parameter, for comparison. */
 void gcb_gap_codes_make(struct gcb_gap_codes *m, const uint32_t *pos, uint64_t kept, unsigned b);
 
 #endif

@@ -34,7 +34,7 @@ int gcb_blocks_open(struct gcb_index_cursor *c, struct gcb_rbuf *in)
     return c->body ? 0 : GCB_E_CORRUPT;
 }
 
-/* Start of block b, which exists. */
+/* Byte offset of block b in the stream. */
 static uint64_t block_offset(const struct gcb_index_cursor *c, uint64_t b)
 {
     return b ? gcb_load_u32(c->directory + (b - 1) * GCB_DIRECTORY_ENTRY + 4) : 0;

@@ -3,13 +3,12 @@
 #include "src/lib/sparse/index.h"
 
 /*
- * Gaps in prefix codes made for the message (src/lib/sparse/gap_codes.h says which gap is what symbol, and which
- * code writes it).
+ * Gaps in prefix codes that are made for the message (src/lib/sparse/gap_codes.h: symbols, and which code writes which).
  *
- * Stream: a byte, then the codes, then the blocks. The byte is Golomb's parameter (below 32) where Golomb's
- * stream is no longer, and what follows is Golomb's stream; else it is 31 + the number of codes. Each code
- * serves an interval of sums: all but the first send the lowest (6 bits); then come the codes' lengths
- * (src/lib/sparse/prefix.h), and zeros up to a byte. A block begins as if two gaps of 0 had come before.
+ * Stream: a byte, the codes, the blocks. If Golomb's stream is not longer, the byte is Golomb's parameter (below 32), and
+ * Golomb's stream follows. Otherwise the byte is 31 + the number of codes. Each code is for an interval of sums. For each
+ * code except the first, 6 bits give the lowest sum; then come the lengths of all codes (src/lib/sparse/prefix.h) and
+ * zeros up to a byte. A block begins as if two gaps of 0 were before it.
  */
 
 /* ---- encoding ---- */
@@ -36,7 +35,7 @@ static void put_block(struct gcb_bitw *w, const struct gcb_gap_codes *m, const u
 
     for (uint64_t i = 0; i < n; i++) {
         const uint32_t gap = pos[i] - next;
-        const unsigned code = m->of_sum[past.sum];
+        const unsigned code = m->code_for_sum[past.sum];
         unsigned low, symbol = gcb_gap_symbol(gap, &low), bits = m->bits[code][symbol];
         const uint64_t low_bits = gap & ((UINT32_C(1) << low) - 1);
 
@@ -74,7 +73,7 @@ static void adaptive_encode(struct gcb_wbuf *out, const uint32_t *pos, uint64_t 
     struct gcb_gap_codes m;
 
     gcb_gap_codes_make(&m, pos, kept, gcb_golomb_parameter(kept, n));
-    /* with each block's padding at its worst here and at its best there, never longer than Golomb's */
+    /* the worst case of padding here against the best case there: never longer than Golomb's stream */
     if (m.head_bits / 8 + 1 + (m.gap_bits + 7 * blocks) / 8 < 1 + m.golomb_bits / 8)
         put_stream(out, &m, pos, kept, adaptive_bound(n, kept));
     else
@@ -85,7 +84,7 @@ static void adaptive_encode(struct gcb_wbuf *out, const uint32_t *pos, uint64_t 
 
 struct tables {
     uint16_t entry[GCB_GAP_CODES][GCB_PREFIX_ENTRIES];
-    const uint16_t *of_sum[GCB_GAP_SUMS];
+    const uint16_t *for_sum[GCB_GAP_SUMS]; /* the entries to use after gaps of this sum */
 };
 
 static int adaptive_open(struct gcb_index_cursor *c, struct gcb_rbuf *in)
@@ -96,21 +95,21 @@ static int adaptive_open(struct gcb_index_cursor *c, struct gcb_rbuf *in)
     return c->param < GCB_GAP_MARK + GCB_GAP_CODES ? 0 : GCB_E_CORRUPT;
 }
 
-/* Reads the codes; *r then stands at the byte behind them. */
+/* Reads the codes. Afterwards *r is at the byte after them. */
 static int get_tables(struct tables *t, struct gcb_bitr *r, unsigned codes)
 {
     uint8_t length[GCB_PREFIX_SYMBOLS];
     unsigned from = 0;
 
     for (unsigned sum = 0; sum < GCB_GAP_SUMS; sum++)
-        t->of_sum[sum] = t->entry[0];
+        t->for_sum[sum] = t->entry[0];
     for (unsigned g = 1; g < codes; g++) {
         const unsigned start = (unsigned)gcb_bitr_get(r, 6);
 
         if (start <= from || start >= GCB_GAP_SUMS)
             return GCB_E_CORRUPT;
         for (from = start; from < GCB_GAP_SUMS; from++)
-            t->of_sum[from] = t->entry[g];
+            t->for_sum[from] = t->entry[g];
         from = start;
     }
     for (unsigned g = 0; g < codes; g++)
@@ -119,13 +118,13 @@ static int get_tables(struct tables *t, struct gcb_bitr *r, unsigned codes)
     return gcb_bitr_get(r, r->fill % 8) || r->failed ? GCB_E_CORRUPT : 0;
 }
 
-/* Where the blocks begin: what was read ahead in whole bytes is given back. */
+/* Where the blocks begin: gives back the whole bytes that the reader took ahead. */
 static const uint8_t *after_tables(const struct gcb_bitr *r)
 {
     return r->p - r->fill / 8;
 }
 
-/* Gaps of one block; ends at the position behind the last, or at n if something is wrong. */
+/* Reads the positions of a block. Returns the position after the last one, or n + 1 if the block is damaged. */
 static uint64_t get_gaps(const struct tables *t, struct gcb_bitr *r, uint32_t *pos, size_t count,
                          uint64_t next, uint64_t n)
 {
@@ -135,8 +134,8 @@ static uint64_t get_gaps(const struct tables *t, struct gcb_bitr *r, uint32_t *p
         unsigned entry, symbol;
         uint32_t gap;
 
-        gcb_bitr_refill(r); /* a code and its low bits are 40 at most */
-        entry = t->of_sum[past.sum][r->acc % GCB_PREFIX_ENTRIES];
+        gcb_bitr_refill(r); /* enough: a code and its low bits have at most 40 bits */
+        entry = t->for_sum[past.sum][r->acc % GCB_PREFIX_ENTRIES];
         symbol = entry >> 4;
         gcb_bitr_skip(r, entry & 15);
         gap = symbol;

@@ -3,12 +3,12 @@
 #include "src/lib/wire/bits.h"
 
 /*
- * Block-local positions, as systems that sparsify language models send them: the tensor in blocks of 4096
- * elements, each position 12 bits within its block, or blocks of 65536 and 16 bits.
+ * Block-local positions, as systems that sparsify language models send them. The tensor is cut into blocks of 4096
+ * elements, and a position takes 12 bits within its block; or blocks of 65536 and 16 bits.
  *
- * A byte, 12 or 16, whichever is shorter (12 of equals); how many positions each block holds, in 16 bits for
- * 12 and in 32 bits for 16 (a block may be full); all local positions, and zeros up to a byte. A
- * position's place follows from the counts alone, so blocks decode apart without a directory.
+ * Stream: a byte, 12 or 16, whichever gives the shorter stream (12 if equal); the number of positions in each block, in
+ * 16 bits for width 12 and in 32 bits for width 16, where a full block needs them; all local positions; zeros up to a
+ * byte. The counts tell where the positions of a block are, so no directory is needed.
  */
 
 static uint64_t block_bound(uint64_t n, uint64_t kept)
@@ -74,7 +74,7 @@ static int block_open(struct gcb_index_cursor *c, struct gcb_rbuf *in)
     return 0;
 }
 
-/* Steps to the next block that has positions; false if there is none. */
+/* Moves to the next block that has positions. Returns false if there is none. */
 static bool next_block(struct gcb_index_cursor *c)
 {
     while (c->block_left == 0) {
@@ -87,7 +87,7 @@ static bool next_block(struct gcb_index_cursor *c)
 
 static int block_next(struct gcb_index_cursor *c, uint32_t *pos, size_t m)
 {
-    /* tiles are whole bytes: GCB_TILE positions of 12 or 16 bits */
+    /* GCB_TILE positions of 12 or 16 bits fill whole bytes */
     struct gcb_bitr r = {.p = c->body + c->done * c->param / 8, .end = c->end};
 
     for (size_t i = 0; i < m; i++) {

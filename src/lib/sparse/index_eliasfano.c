@@ -3,14 +3,15 @@
 #include "src/lib/wire/bits.h"
 
 /*
- * Elias-Fano: of each position, the l low bits as they are and the rest in unary. A block stands by itself:
- * positions count from behind the last of the block before (from 0 in the first). A byte with l; the low
- * bits of all its positions; then for each position as many ones as its high part (>> l) is above
- * that of the one before, and a zero; zeros up to a byte. l is what makes the block shortest, so the
- * stream takes at most 2 + ceil(log2(n / kept)) bits a position beside 15 bits a block.
+ * Elias-Fano: the l low bits of each position as they are, the rest in unary.
+ *
+ * In a block, positions count from the end of the block before (in the first, from 0). A block has: a byte with l; the l
+ * low bits of each position; for each position, a one for each step by which its high part (>> l) is above that of the
+ * position before, and then a zero; zeros up to a byte. l is chosen for the shortest block. So a stream takes at most
+ * 2 + ceil(log2(n / kept)) bits per position and 15 bits per block.
  */
 
-/* No block is longer than with the l that is best for all positions alike. */
+/* A block is not longer than with the l that is best for all positions together. */
 static uint64_t eliasfano_bound(uint64_t n, uint64_t kept)
 {
     const unsigned l = kept ? gcb_eliasfano_low_bits(n, kept) : 0;
@@ -58,7 +59,7 @@ static void eliasfano_encode(struct gcb_wbuf *out, const uint32_t *pos, uint64_t
     out->len -= bound - (uint64_t)(w.p - head);
 }
 
-/* A reader of the unary part, which begins somewhere in a byte behind the low bits. */
+/* A reader of the unary part, which begins after the low bits, maybe within a byte. */
 static struct gcb_bitr after_low_bits(const uint8_t *p, const uint8_t *end, uint64_t bits)
 {
     struct gcb_bitr r = {.p = p + bits / 8, .end = end};

@@ -2,7 +2,7 @@
 
 #include "src/lib/sparse/index.h"
 
-/* ---- u32: every position as it is ---- */
+/* ---- u32: each position as it is ---- */
 
 static uint64_t u32_bound(uint64_t n, uint64_t kept)
 {
@@ -79,7 +79,7 @@ static int bitmap_open(struct gcb_index_cursor *c, struct gcb_rbuf *in)
     return c->body ? 0 : GCB_E_CORRUPT;
 }
 
-/* The next 64 flags; those at n and above must be 0. */
+/* Loads the next 64 flags. Flags at n and above must be 0. */
 static void load_word(struct gcb_index_cursor *c)
 {
     const size_t left = (size_t)(c->end - c->body);
@@ -107,7 +107,7 @@ static int bitmap_next(struct gcb_index_cursor *c, uint32_t *pos, size_t n)
         return GCB_E_CORRUPT;
     if (c->done < c->kept)
         return 0;
-    while (c->word == 0 && c->body < c->end) /* no more flags than were promised */
+    while (c->word == 0 && c->body < c->end) /* there must be no flag after the last position */
         load_word(c);
     return c->word ? GCB_E_CORRUPT : 0;
 }

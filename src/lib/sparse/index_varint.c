@@ -1,8 +1,8 @@
 #include "src/lib/sparse/index.h"
 
-/* Gap to the position before, less one, seven bits a byte, low ones first; a set top bit continues. */
+/* The gap to the position before, less one: seven bits per byte, low bits first. The top bit means "more bytes follow". */
 
-/* A gap of g takes one byte more for each 7 bits it has beyond the first 7: at most g / 128 more. */
+/* A gap g takes one more byte for each 7 bits after the first 7: at most g / 128 more bytes. */
 static uint64_t varint_bound(uint64_t n, uint64_t kept)
 {
     return 4 + gcb_directory_bytes(kept) + kept + n / 64 + 5;

@@ -1,12 +1,11 @@
-#include "src/lib/sparse/presets.h"
-
 #include <math.h>
 
+#include "src/lib/sparse/select.h"
 #include "src/lib/sparse/sparse.h"
 
-/* ---- bits per element as the papers count, where they count positions; headers and scales are left out ---- */
+/* ---- bits per element as the papers count them, with positions but without headers and scales ---- */
 
-/* SBC's mean bits of a position in Golomb code: b* + 1 / (1 - (1 - p)^(2^b*)). */
+/* SBC: mean bits of a position in Golomb code, b* + 1 / (1 - (1 - p)^(2^b*)). */
 static double golomb_bits(double p)
 {
     const double golden = (sqrt(5.0) + 1.0) / 2.0;
@@ -18,7 +17,7 @@ static double golomb_bits(double p)
 
 static double value_bits(const struct gcb_sparse *s)
 {
-    return s->values_ops->nominal_bits(&s->v);
+    return gcb_values_bits(s->values_ops, &s->v);
 }
 
 static double sbc_nominal(const void *state)
@@ -29,17 +28,17 @@ static double sbc_nominal(const void *state)
     return p * (golomb_bits(p) + value_bits(s));
 }
 
-/* A word for the position, and one for the value unless all share a mean; whole tensors have no positions. */
+/* A word for each position, and one for each value unless all share a mean. Tensors sent whole have no positions. */
 static double redsync_nominal(const void *state)
 {
     const struct gcb_sparse *s = state;
 
-    if (s->count * sizeof(float) < s->selection.p.dense_below)
+    if (gcb_redsync_path(&s->selection.p, s->count) == GCB_REDSYNC_ALL)
         return value_bits(s);
     return (1.0 - s->theta) * (32.0 + value_bits(s));
 }
 
-/* Run lengths of zeros in 16 bits. */
+/* DGC: 16 bits for each run of zeros. */
 static double dgc_nominal(const void *state)
 {
     const struct gcb_sparse *s = state;
@@ -47,7 +46,7 @@ static double dgc_nominal(const void *state)
     return (1.0 - s->theta) * (16.0 + value_bits(s));
 }
 
-/* A position takes what numbers a chunk. */
+/* DeMo: as many bits per position as number the elements of a chunk. */
 static double demo_nominal(const void *state)
 {
     const struct gcb_sparse *s = state;

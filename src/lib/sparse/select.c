@@ -32,13 +32,13 @@ uint64_t gcb_kept_of(double density, uint64_t n)
 int gcb_selection_init(struct gcb_selection *s, uint64_t positions, const struct gcb_codec_env *env,
                        struct gcb_diag *diag)
 {
+    s->count = env->count;
     s->positions = positions;
-    s->bytes = env->count * sizeof(float);
     s->segment = env->segment;
     s->segments = (positions + env->segment - 1) / env->segment;
     s->kernels = env->kernels;
     s->queue = env->queue;
-    s->pos = gcb_alloc_array(positions, sizeof(*s->pos)); /* only what is used is ever touched */
+    s->pos = gcb_alloc_array(positions, sizeof(*s->pos)); /* pages that stay unused cost nothing */
     s->segment_kept = gcb_alloc_array(s->segments, sizeof(*s->segment_kept));
     s->value = gcb_alloc_array(positions, sizeof(*s->value));
     s->sample = gcb_alloc_array(GCB_SAMPLE_MAX, sizeof(*s->sample));

@@ -1,18 +1,18 @@
 #include "src/lib/sparse/select.h"
 
 /*
- * The same share of each chunk: k of a chunk of L positions is clamp(rint(density L), 1, L), and its largest
- * magnitudes are kept, ties to the lower index. One read, in the first-level cache.
+ * Keeps the same share of each chunk: of L positions, the clamp(rint(density L), 1, L) largest magnitudes; among equal
+ * ones, the lower index. Each chunk is read once from memory and then stays in the first-level cache.
  */
 
-static uint64_t chunk_of(const struct gcb_selection_params *p, uint64_t positions)
+static uint64_t chunk_length(const struct gcb_selection_params *p, uint64_t positions)
 {
     return p->chunk == 0 || p->chunk > positions ? positions : p->chunk;
 }
 
-static uint64_t chunk_most(const struct gcb_selection_params *p, uint64_t positions, uint64_t k)
+static uint64_t chunk_max_kept(const struct gcb_selection_params *p, uint64_t positions, uint64_t k)
 {
-    const uint64_t chunk = chunk_of(p, positions);
+    const uint64_t chunk = chunk_length(p, positions);
 
     (void)k;
     if (positions == 0)
@@ -21,15 +21,15 @@ static uint64_t chunk_most(const struct gcb_selection_params *p, uint64_t positi
            gcb_kept_of(p->density, positions % chunk);
 }
 
-/* Appends the choice of x[from .. from + n), a chunk, which may lie across segments. */
-static void choose(struct gcb_selection *s, const float *x, uint64_t from, uint64_t n)
+/* Appends the selection of the chunk x[from .. from + n), which may lie across segments. */
+static void append_chunk(struct gcb_selection *s, const float *x, uint64_t from, uint64_t n)
 {
-    uint64_t one = 0;
+    uint64_t segment_kept = 0;
     struct gcb_selection part = {
         .positions = n,
         .segment = n,
         .segments = 1,
-        .segment_kept = &one,
+        .segment_kept = &segment_kept,
         .pos = s->pos + s->kept,
         .value = s->value,
         .sample = s->sample,
@@ -50,7 +50,7 @@ static void choose(struct gcb_selection *s, const float *x, uint64_t from, uint6
 static void select_chunk(struct gcb_selection *s, const struct gcb_step *at, const float *order,
                          uint64_t k)
 {
-    const uint64_t chunk = chunk_of(&s->p, s->positions);
+    const uint64_t chunk = chunk_length(&s->p, s->positions);
 
     (void)at;
     if (chunk == s->positions) {
@@ -62,12 +62,12 @@ static void select_chunk(struct gcb_selection *s, const struct gcb_step *at, con
         s->segment_kept[g] = 0;
     for (uint64_t from = 0, n; from < s->positions; from += n) {
         n = s->positions - from < chunk ? s->positions - from : chunk;
-        choose(s, order, from, n);
+        append_chunk(s, order, from, n);
     }
 }
 
 const struct gcb_selector gcb_selector_chunk = {
     .name = "chunk",
-    .most = chunk_most,
+    .max_kept = chunk_max_kept,
     .select = select_chunk,
 };

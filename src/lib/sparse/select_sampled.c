@@ -4,18 +4,19 @@
 #include "src/lib/sparse/select.h"
 
 /*
- * DGC's selection (Lin et al. 2018): a threshold from a sample, adapted until between 0.8 k and 1.3 k
- * pass, at most ten times; if still more pass, the k largest of those that do (hierarchical
- * selection); if still fewer, the exact choice. A threshold is never zero: a sample of a tensor that is
- * mostly zeros must not send everything.
+ * DGC's selection (Lin et al. 2018). A sample gives a threshold, which is lowered at most ten times until at least
+ * 0.8 k elements pass. If more than 1.3 k pass, the k largest of them are kept (hierarchical selection). If still too
+ * few pass, the selection is exact. The threshold is never zero: otherwise a tensor of mostly zeros, whose sample is
+ * zero, would be sent whole.
  */
 
-static uint64_t sampled_most(const struct gcb_selection_params *p, uint64_t positions, uint64_t k)
+static uint64_t sampled_max_kept(const struct gcb_selection_params *p, uint64_t positions,
+                                 uint64_t k)
 {
-    const uint64_t most = (uint64_t)ceil(GCB_SAMPLED_MOST * (double)k);
+    const uint64_t max_kept = (uint64_t)ceil(GCB_SAMPLED_MOST * (double)k);
 
     (void)p;
-    return most < positions ? most : positions;
+    return max_kept < positions ? max_kept : positions;
 }
 
 struct gcb_sample_plan gcb_sample_plan(uint64_t positions, double share, uint64_t k, uint64_t step)
@@ -69,6 +70,6 @@ static void select_sampled(struct gcb_selection *s, const struct gcb_step *at, c
 
 const struct gcb_selector gcb_selector_sampled = {
     .name = "sampled",
-    .most = sampled_most,
+    .max_kept = sampled_max_kept,
     .select = select_sampled,
 };

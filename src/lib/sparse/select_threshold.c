@@ -1,8 +1,9 @@
 #include "src/lib/sparse/select.h"
 
-/* Everything of at least a given magnitude (Strom 2015; "threshold-v" elsewhere); zeros are never sent. */
+/* Keeps all elements of at least a given magnitude (Strom 2015; elsewhere "threshold-v"). Zeros are never kept. */
 
-static uint64_t threshold_most(const struct gcb_selection_params *p, uint64_t positions, uint64_t k)
+static uint64_t threshold_max_kept(const struct gcb_selection_params *p, uint64_t positions,
+                                   uint64_t k)
 {
     (void)p;
     (void)k;
@@ -22,6 +23,6 @@ static void select_threshold(struct gcb_selection *s, const struct gcb_step *at,
 const struct gcb_selector gcb_selector_threshold = {
     .name = "threshold",
     .by_magnitude = true,
-    .most = threshold_most,
+    .max_kept = threshold_max_kept,
     .select = select_threshold,
 };

@@ -1,6 +1,275 @@
+#include <math.h>
+#include <string.h>
+
 #include "src/lib/sparse/select.h"
 
-/* The k largest magnitudes of the whole message, exactly. */
+/* Exact top-k, and its parts, of which the other selectors are made. */
+
+const struct gcb_side gcb_side_any = {0, 0};
+const struct gcb_side gcb_side_positive = {0x80000000u, 0};
+const struct gcb_side gcb_side_negative = {0x80000000u, 0x80000000u};
+
+/* ---- ranking ---- */
+
+/* Below this many values, bisection is faster than a radix search. */
+#define FEW ((uint64_t)1 << 16)
+
+/* The largest magnitude that at least k values reach, by bisection. Each count reads the values in the cache. */
+static uint32_t kth_of_few(const struct gcb_kernels *kernels, const float *x, uint64_t n,
+                           uint64_t k)
+{
+    uint32_t low = 0, high = kernels->reduce.max_bits(x, n) + 1, kth = high - 1;
+    uint64_t reach = n;
+
+    while (high - low > 1 && reach != k) {
+        const uint32_t middle = low + (high - low) / 2;
+        const uint64_t count = kernels->select.count(x, n, middle);
+
+        if (count < k) {
+            high = middle;
+        } else {
+            low = middle;
+            reach = count;
+        }
+    }
+    if (reach != k)
+        return low;
+    for (uint64_t i = 0; i < n; i++) { /* the smallest of the k values that reach `low` */
+        const uint32_t m = gcb_magnitude(x[i]);
+
+        kth = m >= low && m < kth ? m : kth;
+    }
+    return kth;
+}
+
+#define DIGITS 2048
+
+/* Counts the digits at `shift` of those magnitudes whose bits under `mask` equal `prefix`. */
+static void count_digits(uint64_t *histogram, const float *x, uint64_t n, unsigned shift,
+                         uint32_t mask, uint32_t prefix)
+{
+    memset(histogram, 0, DIGITS * sizeof(*histogram));
+    for (uint64_t i = 0; i < n; i++) {
+        const uint32_t m = gcb_magnitude(x[i]);
+
+        if (((m ^ prefix) & mask) == 0)
+            histogram[m >> shift & (DIGITS - 1)]++;
+    }
+}
+
+/* The same by a radix search, with digits of 11, 10 and 10 bits. */
+static uint32_t kth_of_many(const float *x, uint64_t n, uint64_t k)
+{
+    static const unsigned shifts[] = {20, 10, 0};
+    uint32_t mask = 0, prefix = 0;
+    uint64_t histogram[DIGITS], above = 0;
+
+    for (size_t pass = 0; pass < 3; pass++) {
+        const uint32_t digits = pass == 0 ? DIGITS : DIGITS / 2;
+        uint32_t digit = digits - 1;
+
+        count_digits(histogram, x, n, shifts[pass], mask, prefix);
+        for (uint32_t i = 0; pass > 0 && i < DIGITS / 2;
+             i++) /* bit 10 belongs to the digit before */
+            histogram[i] += histogram[i + DIGITS / 2];
+        while (above + histogram[digit] < k)
+            above += histogram[digit--];
+        prefix |= digit << shifts[pass];
+        mask |= (digits - 1) << shifts[pass];
+    }
+    return prefix;
+}
+
+uint32_t gcb_select_kth(const struct gcb_kernels *kernels, const float *x, uint64_t n, uint64_t k,
+                        uint64_t *above)
+{
+    const uint32_t kth = n < FEW ? kth_of_few(kernels, x, n, k) : kth_of_many(x, n, k);
+
+    *above = kernels->select.count(x, n, kth + 1);
+    return kth;
+}
+
+/* ---- collecting ---- */
+
+#define MAX_TASKS 64
+
+struct collect_job {
+    struct gcb_selection *s;
+    const float *x;
+    uint32_t threshold;
+    uint64_t base, length; /* of the segment */
+    uint64_t part;         /* elements per task */
+    uint64_t found[MAX_TASKS];
+};
+
+static void collect_part(void *ctx, uint64_t i)
+{
+    struct collect_job *job = ctx;
+    const uint64_t first = i * job->part;
+    const uint64_t n = job->length - first < job->part ? job->length - first : job->part;
+
+    job->found[i] =
+        job->s->kernels->select.collect(job->s->pos + job->base + first, job->x + job->base + first,
+                                        n, (uint32_t)first, job->threshold);
+}
+
+/*
+ * Appends the positions of segment g that reach the threshold to the `used` positions before them. Each task has room
+ * for all of its elements; then the parts are moved together. Returns the number of positions.
+ */
+static uint64_t collect_segment(struct gcb_selection *s, const float *x, uint32_t threshold,
+                                uint64_t g, uint64_t used)
+{
+    const uint64_t left = s->positions - g * s->segment;
+    const uint64_t tasks = s->queue->threads < MAX_TASKS ? (uint64_t)s->queue->threads : MAX_TASKS;
+    struct collect_job job = {
+        .s = s,
+        .x = x,
+        .threshold = threshold,
+        .base = g * s->segment,
+        .length = left < s->segment ? left : s->segment,
+    };
+    uint64_t total = 0;
+
+    job.part = (job.length + tasks - 1) / tasks;
+    job.part = (job.part + GCB_TILE - 1) / GCB_TILE * GCB_TILE;
+    gcb_parallel(s->queue, (job.length + job.part - 1) / job.part, collect_part, &job);
+    for (uint64_t i = 0; i * job.part < job.length; i++) {
+        memmove(s->pos + used + total, s->pos + job.base + i * job.part,
+                job.found[i] * sizeof(*s->pos));
+        total += job.found[i];
+    }
+    return total;
+}
+
+void gcb_select_collect(struct gcb_selection *s, const float *x, uint32_t threshold)
+{
+    s->kept = 0;
+    for (uint64_t g = 0; g < s->segments; g++) {
+        s->segment_kept[g] = collect_segment(s, x, threshold, g, s->kept);
+        s->kept += s->segment_kept[g];
+    }
+}
+
+uint64_t gcb_select_gather(struct gcb_selection *s, const float *x, struct gcb_side side)
+{
+    const uint32_t *pos = s->pos;
+    uint64_t n = 0;
+
+    for (uint64_t g = 0; g < s->segments; g++) {
+        const float *base = x + g * s->segment;
+
+        for (uint64_t i = 0; i < s->segment_kept[g]; i++, pos++) {
+            s->value[n] = base[*pos];
+            n += (gcb_bits_of(base[*pos]) & side.mask) == side.sign;
+        }
+    }
+    return n;
+}
+
+void gcb_select_cut(struct gcb_selection *s, const float *x, struct gcb_side side,
+                    uint32_t threshold, uint64_t ties)
+{
+    const uint32_t *from = s->pos;
+    uint32_t *to = s->pos;
+
+    s->kept = 0;
+    for (uint64_t g = 0; g < s->segments; g++) {
+        const float *base = x + g * s->segment;
+        const uint32_t *start = to;
+
+        for (uint64_t i = 0; i < s->segment_kept[g]; i++, from++) {
+            const uint32_t u = gcb_bits_of(base[*from]), m = u & GCB_MAGNITUDE_MASK;
+            const bool on_side = (u & side.mask) == side.sign;
+            const bool tie = on_side && m == threshold && ties > 0;
+
+            *to = *from;
+            to += (on_side && m > threshold) || tie;
+            ties -= tie;
+        }
+        s->segment_kept[g] = (uint64_t)(to - start);
+        s->kept += s->segment_kept[g];
+    }
+}
+
+/* ---- exact top-k ---- */
+
+/* With fewer positions a sample does not pay. */
+#define SAMPLE_FROM ((uint64_t)1 << 16)
+
+uint32_t gcb_select_guess(struct gcb_selection *s, const float *x, struct gcb_side side, uint64_t k)
+{
+    const uint64_t n = s->positions;
+    const size_t m = n / 16 < GCB_SAMPLE_MAX ? (size_t)(n / 16) : GCB_SAMPLE_MAX;
+    const double share = (double)k / (double)n * (double)m;
+    const double rank = share + 4.0 * sqrt(share) + 8.0;
+    uint64_t above;
+
+    if (n < SAMPLE_FROM || rank >= (double)m)
+        return 0;
+    for (size_t i = 0; i < m; i++) {
+        const float value = x[i * (n / m)];
+
+        s->sample[i] = (gcb_bits_of(value) & side.mask) == side.sign ? value : 0.0f;
+    }
+    return gcb_select_kth(s->kernels, s->sample, m, (uint64_t)rank, &above);
+}
+
+void gcb_select_exact_of_collected(struct gcb_selection *s, const float *x, uint64_t k)
+{
+    uint64_t above;
+    uint32_t threshold;
+
+    if (k == s->kept)
+        return;
+    gcb_select_gather(s, x, gcb_side_any);
+    threshold = gcb_select_kth(s->kernels, s->value, s->kept, k, &above);
+    gcb_select_cut(s, x, gcb_side_any, threshold, k - above);
+}
+
+/*
+ * A sample gives a threshold that a few more than k positions are expected to reach. They are collected in one pass,
+ * and the exact k-th largest magnitude is found among them. If fewer than k reach the threshold, all positions are
+ * ranked instead. The result never depends on the sample.
+ */
+void gcb_select_exact(struct gcb_selection *s, const float *x, uint64_t k)
+{
+    const uint32_t guess = k < s->positions ? gcb_select_guess(s, x, gcb_side_any, k) : 0;
+    uint32_t threshold = 0;
+    uint64_t above = 0;
+
+    s->kept = 0;
+    if (guess)
+        gcb_select_collect(s, x, guess);
+    if (s->kept >= k) {
+        gcb_select_exact_of_collected(s, x, k);
+        return;
+    }
+    if (k < s->positions)
+        threshold = gcb_select_kth(s->kernels, x, s->positions, k, &above);
+    gcb_select_collect(s, x, threshold);
+    if (s->kept > k)
+        gcb_select_cut(s, x, gcb_side_any, threshold, k - above);
+}
+
+void gcb_select_moments(const struct gcb_selection *s, const float *x, double *mean, float *max)
+{
+    const struct gcb_reduce_fns *f = &s->kernels->reduce;
+    uint32_t top = 0;
+    double sum = 0.0;
+
+    for (uint64_t i = 0, n; i < s->positions; i += n) { /* one read of memory for both */
+        uint32_t block;
+
+        n = s->positions - i < GCB_SUM_BLOCK ? s->positions - i : GCB_SUM_BLOCK;
+        block = f->max_bits(x + i, n);
+        top = block > top ? block : top;
+        sum += f->sum_abs(x + i, n);
+    }
+    *mean = s->positions ? sum / (double)s->positions : 0.0;
+    *max = gcb_float_of(top);
+}
+
 static void select_topk(struct gcb_selection *s, const struct gcb_step *at, const float *order,
                         uint64_t k)
 {

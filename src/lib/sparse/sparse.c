@@ -1,37 +1,21 @@
 #include "src/lib/sparse/sparse.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "kernels/base/hd.h"
 #include "src/lib/codec/codecs.h"
-#include "src/lib/sparse/presets.h"
+#include "src/lib/sparse/select.h"
 
-uint64_t gcb_sparse_segment(const struct gcb_sparse *s, uint64_t g)
+/* Number of positions in segment g. */
+static uint64_t segment_length(const struct gcb_sparse *s, uint64_t g)
 {
     const uint64_t left = s->t.positions - g * s->segment;
 
     return left < s->segment ? left : s->segment;
 }
 
-static void sparse_fini(void *state)
-{
-    struct gcb_sparse *s = state;
-
-    if (s->transform_ops)
-        s->transform_ops->fini(&s->t);
-    gcb_selection_fini(&s->selection);
-}
-
-/* RedSync's quantisation: one sign a step and its mean, except for the output layer and tensors sent
- * whole; thresholds are not reused then. */
-static void apply_quant(struct gcb_sparse *s, const struct gcb_codec_env *env)
-{
-    if (s->quant == GCB_QUANT_NONE || env->decoding || env->role == GCB_ROLE_OUTPUT ||
-        env->count * sizeof(float) < s->selection.p.dense_below)
-        return;
-    s->select = gcb_choice(gcb_selector_names, "alternate");
-    s->values = gcb_choice(gcb_values_names, "mean");
-}
+/* ---- state ---- */
 
 static void bind_selection(struct gcb_sparse *s)
 {
@@ -40,12 +24,16 @@ static void bind_selection(struct gcb_sparse *s)
     p->density = 1.0 - s->theta;
     p->chunk = s->transform_ops->width == 2 && s->chunk ? s->chunk / 2 + 1 : s->chunk;
     s->k = gcb_kept_of(p->density, s->t.positions);
-    s->most = s->selector_ops->most ? s->selector_ops->most(p, s->t.positions, s->k) : s->k;
+    s->max_kept =
+        s->selector_ops->max_kept ? s->selector_ops->max_kept(p, s->t.positions, s->k) : s->k;
 }
 
 void gcb_sparse_bind(struct gcb_sparse *s, const struct gcb_codec_env *env)
 {
-    apply_quant(s, env);
+    if (gcb_redsync_quantises(&s->selection.p, env)) {
+        s->select = gcb_choice_id(gcb_selector_names, "alternate");
+        s->values = gcb_choice_id(gcb_values_names, "mean");
+    }
     s->transform_ops = gcb_transform_at(s->transform);
     s->selector_ops = gcb_selector_at(s->select);
     s->values_ops = gcb_values_at(s->values);
@@ -54,7 +42,8 @@ void gcb_sparse_bind(struct gcb_sparse *s, const struct gcb_codec_env *env)
     s->segment = env->segment;
     s->t.count = env->count;
     s->t.chunk = s->chunk;
-    s->t.positions = s->transform_ops->positions(env->count, s->chunk);
+    s->t.positions = s->transform_ops->positions ? s->transform_ops->positions(env->count, s->chunk)
+                                                 : env->count;
     s->t.kernels = s->v.kernels = env->kernels;
     s->t.queue = env->queue;
     s->t.env = *env;
@@ -65,13 +54,23 @@ void gcb_sparse_bind(struct gcb_sparse *s, const struct gcb_codec_env *env)
 static int sparse_init(void *state, const struct gcb_codec_env *env, struct gcb_diag *diag)
 {
     struct gcb_sparse *s = state;
-    int err;
+    int err = 0;
 
     gcb_sparse_bind(s, env);
-    err = s->transform_ops->init(&s->t, env, diag);
+    if (s->transform_ops->init)
+        err = s->transform_ops->init(&s->t, env, diag);
     if (err || env->decoding)
         return err;
     return gcb_selection_init(&s->selection, s->t.positions, env, diag);
+}
+
+static void sparse_fini(void *state)
+{
+    struct gcb_sparse *s = state;
+
+    if (s->transform_ops && s->transform_ops->fini)
+        s->transform_ops->fini(&s->t);
+    gcb_selection_fini(&s->selection);
 }
 
 uint64_t gcb_sparse_max_payload(const void *state)
@@ -80,13 +79,295 @@ uint64_t gcb_sparse_max_payload(const void *state)
     uint64_t bytes =
         s->segments * sizeof(uint32_t) + s->transform_ops->side_bytes + s->values_ops->scale_bytes;
 
-    bytes += s->values_ops->bytes(&s->v, s->most * s->transform_ops->width);
+    bytes += gcb_values_bytes(s->values_ops, &s->v, s->max_kept * s->transform_ops->width);
     for (uint64_t g = 0; g < s->segments; g++) {
-        const uint64_t n = gcb_sparse_segment(s, g);
+        const uint64_t n = segment_length(s, g);
 
-        bytes += s->index_ops->bound(n, s->most < n ? s->most : n);
+        bytes += s->index_ops->bound(n, s->max_kept < n ? s->max_kept : n);
     }
     return bytes;
+}
+
+/* ---- encoding ---- */
+
+/* A function for the kept coefficients, one tile at a time: n floats, the first of them number `at`. */
+typedef void tile_fn(struct gcb_sparse *s, const float *x, size_t n, uint64_t at, void *ctx);
+
+static void gather_tile(const struct gcb_sparse *s, float *tile, const float *coef,
+                        const uint32_t *pos, size_t n, uint64_t base)
+{
+    const struct gcb_select_fns *f = &s->t.kernels->select;
+
+    (s->transform_ops->width == 2 ? f->gather2
+                                  : f->gather)(tile, coef + base * s->transform_ops->width, pos, n);
+    if (s->transform_ops->scale)
+        s->transform_ops->scale(&s->t, tile, pos, n, base);
+}
+
+/*
+ * Calls `fn` for tiles of GCB_TILE positions. They are counted over all segments, so that each tile except the last is
+ * full and ends at a byte. A tile may begin in one segment and end in another.
+ */
+static void for_each_tile(struct gcb_sparse *s, const float *coef, tile_fn *fn, void *ctx)
+{
+    const struct gcb_selection *sel = &s->selection;
+    const unsigned width = s->transform_ops->width;
+    uint64_t done = 0, g = 0, left = sel->segments ? sel->segment_kept[0] : 0;
+    float tile[GCB_SPARSE_TILE];
+
+    while (done < sel->kept) {
+        const size_t want = sel->kept - done < GCB_TILE ? sel->kept - done : GCB_TILE;
+        size_t have = 0;
+
+        while (have < want) {
+            size_t n;
+
+            while (left == 0)
+                left = sel->segment_kept[++g];
+            n = left < want - have ? (size_t)left : want - have;
+            gather_tile(s, tile + have * width, coef, sel->pos + done + have, n, g * sel->segment);
+            have += n;
+            left -= n;
+        }
+        fn(s, tile, want * width, done * width, ctx);
+        done += want;
+    }
+}
+
+static void measure_tile(struct gcb_sparse *s, const float *x, size_t n, uint64_t at, void *ctx)
+{
+    (void)at;
+    (void)ctx;
+    s->values_ops->measure(&s->v, x, n);
+}
+
+static void put_tile(struct gcb_sparse *s, const float *x, size_t n, uint64_t at, void *ctx)
+{
+    s->values_ops->put(&s->v, (uint8_t *)ctx + gcb_values_bytes(s->values_ops, &s->v, at), x, n);
+}
+
+static int put_values(struct gcb_sparse *s, const float *coef, struct gcb_wbuf *out)
+{
+    const struct gcb_value_coder *ops = s->values_ops;
+    struct gcb_values_state *v = &s->v;
+    uint8_t *body;
+
+    memset(&v->stats, 0, sizeof(v->stats));
+    v->clamped = v->positive = v->count = 0;
+    v->sum_up = v->sum_down = 0.0;
+    if (ops->measure)
+        for_each_tile(s, coef, measure_tile, NULL);
+    if (ops->put_scale)
+        ops->put_scale(v, out);
+    body =
+        gcb_wbuf_take(out, gcb_values_bytes(ops, v, s->selection.kept * s->transform_ops->width));
+    if (!body)
+        return GCB_E_NOSPACE;
+    if (ops->put)
+        for_each_tile(s, coef, put_tile, body);
+    return 0;
+}
+
+static void put_positions(const struct gcb_sparse *s, struct gcb_wbuf *out)
+{
+    const uint32_t *pos = s->selection.pos;
+
+    for (uint64_t g = 0; g < s->segments; g++) {
+        const uint64_t kept = s->selection.segment_kept[g];
+
+        if (kept)
+            s->index_ops->encode(out, pos, kept, segment_length(s, g));
+        pos += kept;
+    }
+}
+
+static int sparse_encode(void *state, const struct gcb_step *at, const struct gcb_view *in,
+                         struct gcb_wbuf *out)
+{
+    struct gcb_sparse *s = state;
+    const struct gcb_transform *transform = s->transform_ops;
+    const struct gcb_probe *probe = s->t.env.probe;
+    const float *coef, *order;
+    int err;
+
+    if (transform->has_room && !transform->has_room(&s->t))
+        return GCB_E_NOMEM;
+    coef = transform->forward ? transform->forward(&s->t, at, in->data) : in->data;
+    gcb_probe_mark(probe, GCB_STAGE_TRANSFORM);
+    order = transform->order ? transform->order(&s->t, coef) : coef;
+    if (in->count && !order)
+        return GCB_E_SEND_RAW; /* the transform overflowed */
+    s->selector_ops->select(&s->selection, at, order, s->k);
+    gcb_probe_mark(probe, GCB_STAGE_SELECT);
+    for (uint64_t g = 0; g < s->segments; g++)
+        gcb_put_u32(out, (uint32_t)s->selection.segment_kept[g]);
+    if (transform->put_side)
+        transform->put_side(&s->t, out);
+    err = put_values(s, coef, out);
+    if (err)
+        return err;
+    gcb_probe_mark(probe, GCB_STAGE_QUANTISE);
+    put_positions(s, out);
+    gcb_probe_mark(probe, GCB_STAGE_INDEX);
+    return out->failed ? GCB_E_NOSPACE : 0;
+}
+
+/* ---- decoding ---- */
+
+/* The beginning of a payload: the number of kept positions, and where the values are. */
+struct payload {
+    const uint8_t *kept; /* a uint32 per segment */
+    uint64_t total;
+    const uint8_t *values;
+};
+
+static int open_payload(struct gcb_sparse *s, struct gcb_rbuf *in, struct payload *p)
+{
+    p->kept = gcb_rbuf_take(in, s->segments * sizeof(uint32_t));
+    p->total = 0;
+    for (uint64_t g = 0; p->kept && g < s->segments; g++) {
+        const uint64_t kept = gcb_load_u32(p->kept + g * sizeof(uint32_t));
+
+        if (kept > segment_length(s, g))
+            return GCB_E_CORRUPT;
+        p->total += kept;
+    }
+    if (s->transform_ops->get_side)
+        s->transform_ops->get_side(&s->t, in);
+    if (!p->kept || (s->values_ops->get_scale && s->values_ops->get_scale(&s->v, in)))
+        return GCB_E_CORRUPT;
+    p->values = gcb_rbuf_take(
+        in, gcb_values_bytes(s->values_ops, &s->v, p->total * s->transform_ops->width));
+    return p->values ? 0 : GCB_E_CORRUPT;
+}
+
+/* Sets the canvas to zero from position `from` to the last position of the tile, except for the tile's values. */
+static void scatter_tile(const struct gcb_sparse *s, float *canvas, const float *x,
+                         const uint32_t *pos, size_t n, uint64_t from)
+{
+    const unsigned width = s->transform_ops->width;
+    const uint64_t to = (uint64_t)pos[n - 1] + 1;
+
+    memset(canvas + from * width, 0, (to - from) * width * sizeof(float));
+    if (width == 1) {
+        for (size_t j = 0; j < n; j++)
+            canvas[pos[j]] = x[j];
+        return;
+    }
+    for (size_t j = 0; j < n; j++)
+        memcpy(canvas + 2 * (size_t)pos[j], x + 2 * j, 2 * sizeof(float));
+}
+
+/* Reads n values, the first of them number `at`. A segment may start within a tile of values, between two bytes. */
+static void get_values(const struct gcb_sparse *s, const struct payload *p, float *x, uint64_t at,
+                       size_t n)
+{
+    const struct gcb_value_coder *ops = s->values_ops;
+    const size_t skip = at % 8; /* eight values of any width fill whole bytes */
+    const uint8_t *in = p->values + gcb_values_bytes(ops, &s->v, at - skip);
+    float wide[GCB_SPARSE_TILE + 8];
+
+    if (skip == 0) {
+        ops->get(&s->v, x, in, n);
+        return;
+    }
+    ops->get(&s->v, wide, in, n + skip);
+    memcpy(x, wide + skip, n * sizeof(float));
+}
+
+/* `before`: number of positions kept in the segments before segment g. */
+static int decode_segment(struct gcb_sparse *s, const struct payload *p, struct gcb_rbuf *in,
+                          uint64_t g, uint64_t before, float *canvas)
+{
+    const unsigned width = s->transform_ops->width;
+    struct gcb_index_cursor c = {
+        .n = segment_length(s, g),
+        .kept = gcb_load_u32(p->kept + g * sizeof(uint32_t)),
+    };
+    uint64_t from = 0;
+    uint32_t pos[GCB_TILE];
+    float x[GCB_SPARSE_TILE];
+
+    if (c.kept && s->index_ops->open(&c, in))
+        return GCB_E_CORRUPT;
+    for (uint64_t done = 0; done < c.kept;) {
+        const size_t n = c.kept - done < GCB_TILE ? c.kept - done : GCB_TILE;
+
+        if (s->index_ops->next(&c, pos, n))
+            return GCB_E_CORRUPT;
+        get_values(s, p, x, (before + done) * width, n * width);
+        if (s->transform_ops->scale)
+            s->transform_ops->scale(&s->t, x, pos, n, g * s->segment);
+        scatter_tile(s, canvas, x, pos, n, from);
+        from = (uint64_t)pos[n - 1] + 1;
+        done += n;
+    }
+    memset(canvas + from * width, 0, (c.n - from) * width * sizeof(float));
+    return 0;
+}
+
+static int sparse_decode(void *state, struct gcb_rbuf *in, const struct gcb_mview *out)
+{
+    struct gcb_sparse *s = state;
+    const struct gcb_transform *transform = s->transform_ops;
+    float *canvas = transform->canvas ? transform->canvas(&s->t, out->data) : out->data;
+    struct payload p;
+    uint64_t before = 0;
+
+    if (open_payload(s, in, &p))
+        return GCB_E_CORRUPT;
+    for (uint64_t g = 0; g < s->segments; g++) {
+        if (decode_segment(s, &p, in, g, before, canvas + g * s->segment * transform->width))
+            return GCB_E_CORRUPT;
+        before += gcb_load_u32(p.kept + g * sizeof(uint32_t));
+    }
+    if (transform->has_room && !transform->has_room(&s->t))
+        return GCB_E_NOMEM;
+    if (transform->inverse)
+        transform->inverse(&s->t, out->data);
+    return 0;
+}
+
+/* ---- what the rows of a result say ---- */
+
+/* Order-0 entropy of n flags, `kept` of them set. */
+static double flags_entropy(uint64_t kept, uint64_t n)
+{
+    const uint64_t histogram[2] = {kept, n - kept};
+
+    return gcb_entropy0(histogram, 2);
+}
+
+static int values_entropy(const struct gcb_sparse *s, double *bits, const uint8_t *values,
+                          uint64_t n)
+{
+    const unsigned width = gcb_values_bits(s->values_ops, &s->v);
+
+    if (width > 0 && width <= 16)
+        return gcb_packed_entropy(bits, values, n, width, s->v.kernels);
+    *bits = (double)width * (double)n;
+    return 0;
+}
+
+static int sparse_describe(void *state, struct gcb_rbuf *in, struct gcb_parts *parts)
+{
+    struct gcb_sparse *s = state;
+    const size_t bytes = gcb_rbuf_left(in);
+    struct payload p;
+    uint64_t n;
+    int err = open_payload(s, in, &p);
+
+    if (err)
+        return err;
+    n = p.total * s->transform_ops->width;
+    parts->scale_bytes = s->transform_ops->side_bytes + s->values_ops->scale_bytes;
+    parts->value_bytes = gcb_values_bytes(s->values_ops, &s->v, n);
+    parts->index_bytes = bytes - parts->scale_bytes - parts->value_bytes;
+    parts->kept = p.total;
+    parts->positions = s->t.positions;
+    err = values_entropy(s, &parts->entropy0_bits, p.values, n);
+    parts->entropy0_bits += flags_entropy(p.total, s->t.positions);
+    return err;
 }
 
 static uint64_t sparse_clamped(const void *state)
@@ -96,7 +377,7 @@ static uint64_t sparse_clamped(const void *state)
     return s->v.clamped;
 }
 
-/* Only values with a range look for the largest, unless it is fixed. */
+/* Only values with a range need the largest value, unless the parameter `max` gives it. */
 static double sparse_largest(const void *state)
 {
     const struct gcb_sparse *s = state;
@@ -112,12 +393,12 @@ static double sparse_density(const void *state)
     return s->selector_ops->by_magnitude ? NAN : 1.0 - s->theta;
 }
 
-/* As the papers count: the kept values alone, a real transform having as many numbers as its input. */
+/* As the papers count: only the kept values; a real transform has as many numbers as its input. */
 static double sparse_nominal_bits(const void *state)
 {
     const struct gcb_sparse *s = state;
 
-    return sparse_density(state) * s->values_ops->nominal_bits(&s->v);
+    return sparse_density(state) * gcb_values_bits(s->values_ops, &s->v);
 }
 
 static const struct gcb_codec_ops sparse_ops = {
@@ -125,9 +406,9 @@ static const struct gcb_codec_ops sparse_ops = {
     .init = sparse_init,
     .fini = sparse_fini,
     .max_payload = gcb_sparse_max_payload,
-    .encode = gcb_sparse_encode,
-    .decode = gcb_sparse_decode,
-    .describe = gcb_sparse_describe,
+    .encode = sparse_encode,
+    .decode = sparse_decode,
+    .describe = sparse_describe,
     .clamped = sparse_clamped,
     .largest = sparse_largest,
     .nominal_bits = sparse_nominal_bits,

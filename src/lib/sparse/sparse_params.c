@@ -1,8 +1,9 @@
 #include <string.h>
 
+#include "src/lib/sparse/select.h"
 #include "src/lib/sparse/sparse.h"
 
-static const char *const quants[] = {"none", "asq", NULL};
+static const char *const quant_names[] = {"none", "asq", NULL};
 
 enum row {
     ROW_THETA,
@@ -42,14 +43,14 @@ const struct gcb_param gcb_sparse_params[ROW_COUNT + 1] = {
                        .flags = GCB_PARAM_WIRE,
                        .choices = gcb_transform_names},
     [ROW_CHUNK] = {.name = "chunk",
-                   .help = "elements of a transform or of a chunk-local choice; 0: the message",
+                   .help = "elements of a transform or of a chunk-local selection; 0: the message",
                    .type = GCB_PARAM_SIZE,
                    .offset = offsetof(struct gcb_sparse, chunk),
                    .max = 4294967295.0,
                    .flags = GCB_PARAM_WIRE,
                    .needs = "transform=fft|dct|hadamard;select=chunk"},
     [ROW_SELECT] = {.name = "select",
-                    .help = "how positions are chosen",
+                    .help = "how positions are selected",
                     .type = GCB_PARAM_CHOICE,
                     .offset = offsetof(struct gcb_sparse, select),
                     .choices = gcb_selector_names},
@@ -63,7 +64,7 @@ const struct gcb_param gcb_sparse_params[ROW_COUNT + 1] = {
                        .needs = "select=threshold",
                        .rate = GCB_RATE_DOWN},
     [ROW_SAMPLE] = {.name = "sample",
-                    .help = "share of positions the threshold is taken from",
+                    .help = "share of positions from which the threshold is estimated",
                     .type = GCB_PARAM_REAL,
                     .offset = offsetof(struct gcb_sparse, selection.p.sample),
                     .def = 0.01,
@@ -71,21 +72,21 @@ const struct gcb_param gcb_sparse_params[ROW_COUNT + 1] = {
                     .max = 1,
                     .needs = "select=sampled"},
     [ROW_DENSE_BELOW] = {.name = "dense-below",
-                         .help = "bytes of a tensor below which all of it is sent",
+                         .help = "tensors below this many bytes are sent whole",
                          .type = GCB_PARAM_SIZE,
                          .offset = offsetof(struct gcb_sparse, selection.p.dense_below),
                          .def = 131072,
                          .max = 1e18,
                          .needs = "select=redsync"},
     [ROW_TRIMMED_BELOW] = {.name = "trimmed-below",
-                           .help = "bytes below which selection is trimmed, not searched",
+                           .help = "below this many bytes the selection is trimmed, not searched",
                            .type = GCB_PARAM_SIZE,
                            .offset = offsetof(struct gcb_sparse, selection.p.trimmed_below),
                            .def = 4194304,
                            .max = 1e18,
                            .needs = "select=redsync"},
     [ROW_INTERVAL] = {.name = "interval",
-                      .help = "steps a searched threshold serves",
+                      .help = "steps for which a searched threshold is used",
                       .type = GCB_PARAM_INT,
                       .offset = offsetof(struct gcb_sparse, selection.p.interval),
                       .def = 5,
@@ -93,10 +94,10 @@ const struct gcb_param gcb_sparse_params[ROW_COUNT + 1] = {
                       .max = 1000000,
                       .needs = "select=redsync"},
     [ROW_QUANT] = {.name = "quant",
-                   .help = "asq: one sign a step, sent as its mean",
+                   .help = "asq: alternate the sign from step to step, send one mean",
                    .type = GCB_PARAM_CHOICE,
-                   .offset = offsetof(struct gcb_sparse, quant),
-                   .choices = quants,
+                   .offset = offsetof(struct gcb_sparse, selection.p.quant),
+                   .choices = quant_names,
                    .needs = "select=redsync"},
     [ROW_VALUES] = {.name = "values",
                     .help = "how kept values are sent",
@@ -121,13 +122,13 @@ const struct gcb_param gcb_sparse_params[ROW_COUNT + 1] = {
                       .max = 15,
                       .needs = "values=range"},
     [ROW_MAX] = {.name = "max",
-                 .help = "largest value, beyond which values clamp; 0: from the kept values",
+                 .help = "larger values are clamped to this; 0: the largest kept value",
                  .type = GCB_PARAM_REAL,
                  .offset = offsetof(struct gcb_sparse, v.range.max),
                  .max = 3.4028234663852886e38,
                  .needs = "values=range|uniform"},
     [ROW_ROUNDING] = {.name = "rounding",
-                      .help = "how a value becomes a range float; the paper truncates",
+                      .help = "how a value is rounded to a range float; the paper truncates",
                       .type = GCB_PARAM_CHOICE,
                       .offset = offsetof(struct gcb_sparse, v.range.rounding),
                       .choices = gcb_range_rounding_names,
@@ -140,7 +141,7 @@ const struct gcb_param gcb_sparse_params[ROW_COUNT + 1] = {
                    .choices = gcb_index_names},
 };
 
-int gcb_choice(const char *const *names, const char *name)
+int gcb_choice_id(const char *const *names, const char *name)
 {
     int i = 0;
 
@@ -153,25 +154,28 @@ int gcb_sparse_check(const double *value, struct gcb_diag *diag)
 {
     const struct gcb_transform *transform = gcb_transform_at((int)value[ROW_TRANSFORM]);
     const struct gcb_selector *selector = gcb_selector_at((int)value[ROW_SELECT]);
-    const struct gcb_values *values = gcb_values_at((int)value[ROW_VALUES]);
+    const struct gcb_value_coder *values = gcb_values_at((int)value[ROW_VALUES]);
     const uint64_t chunk = (uint64_t)value[ROW_CHUNK];
 
     if (strcmp(transform->name, "hadamard") == 0 && chunk & (chunk - 1))
         return gcb_diag_set(diag, GCB_E_INVALID,
-                            "transform=hadamard needs a chunk that is a power of two");
+                            "transform=hadamard needs a chunk that is a power of two, or 0");
     if (selector->signed_order && transform->width == 2)
-        return gcb_diag_set(diag, GCB_E_INVALID,
-                            "select=%s keeps one sign, which the complex bins of transform=%s lack",
-                            selector->name, transform->name);
+        return gcb_diag_set(
+            diag, GCB_E_INVALID,
+            "select=%s keeps values of one sign, but the bins of transform=%s are complex",
+            selector->name, transform->name);
     if ((int)value[ROW_QUANT] == GCB_QUANT_ASQ && transform->width == 2)
-        return gcb_diag_set(diag, GCB_E_INVALID,
-                            "quant=asq keeps one sign, which the complex bins of transform=%s lack",
-                            transform->name);
+        return gcb_diag_set(
+            diag, GCB_E_INVALID,
+            "quant=asq keeps values of one sign, but the bins of transform=%s are complex",
+            transform->name);
     if (values->one_sign && !selector->signed_order)
-        return gcb_diag_set(diag, GCB_E_INVALID,
-                            "values=%s sends one mean for all, which needs a selection of one sign "
-                            "(select=one-sided or alternate)",
-                            values->name);
+        return gcb_diag_set(
+            diag, GCB_E_INVALID,
+            "values=%s sends one mean for all values, which needs a selection of one sign "
+            "(select=one-sided or alternate)",
+            values->name);
     if (strcmp(values->name, "range") != 0)
         return 0;
     return gcb_range_check((unsigned)value[ROW_BITS], (unsigned)value[ROW_MANTISSA], diag);
@@ -184,7 +188,7 @@ unsigned gcb_sparse_caps(const double *value)
 
     if (strcmp(transform, "fft") == 0 || strcmp(transform, "dct") == 0)
         caps |= GCB_CAP_LIBRARY_MATH;
-    if (value[ROW_SELECT] == gcb_choice(gcb_selector_names, "redsync"))
+    if (gcb_selector_at((int)value[ROW_SELECT])->stateful)
         caps |= GCB_CAP_STATEFUL;
     return caps;
 }

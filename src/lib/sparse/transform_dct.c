@@ -5,22 +5,10 @@
 #include "src/lib/sparse/transform.h"
 
 /*
- * Orthonormal DCT-II of the message or of its chunks (DeMo: Peng, Quesnelle, Kingma 2024, which uses
- * chunks). FFTW's transform is unscaled, with a first coefficient that is sqrt(2) too large: that is
- * mended in place, and a shorter last chunk is brought to the scale of the others, so that one
- * factor, applied to kept values only, makes all unitary.
+ * Orthonormal DCT-II of the message or of its chunks (DeMo: Peng, Quesnelle, Kingma 2024). FFTW's transform is not
+ * scaled, and its first coefficient is sqrt(2) too large. correct_scale corrects that in place and brings a shorter last
+ * chunk to the scale of the others. Then one factor, applied only to kept values, makes the transform unitary.
  */
-
-static uint64_t dct_positions(uint64_t count, uint64_t chunk)
-{
-    (void)chunk;
-    return count;
-}
-
-static uint64_t chunk_length(const struct gcb_transform_state *t)
-{
-    return t->chunk == 0 || t->chunk > t->count ? t->count : t->chunk;
-}
 
 static int dct_init(struct gcb_transform_state *t, const struct gcb_codec_env *env,
                     struct gcb_diag *diag)
@@ -51,10 +39,10 @@ static void dct_fini(struct gcb_transform_state *t)
     gcb_free(t->coef);
 }
 
-/* Multiplies first coefficients by `first` and the shorter last chunk by what brings it to scale. */
-static void mend(struct gcb_transform_state *t, float first)
+/* Multiplies the first coefficient of each chunk by `first`, and a shorter last chunk by its scale. */
+static void correct_scale(struct gcb_transform_state *t, float first)
 {
-    const uint64_t length = chunk_length(t), rest = t->count % length;
+    const uint64_t length = gcb_transform_chunk(t), rest = t->count % length;
 
     for (uint64_t c = 0; c < t->count; c += length)
         t->coef[c] *= first;
@@ -73,19 +61,14 @@ static const float *dct_forward(struct gcb_transform_state *t, const struct gcb_
     if (t->count == 0)
         return x;
     gcb_fft_forward(t->fft, x, t->coef);
-    mend(t, (float)sqrt(0.5));
+    correct_scale(t, (float)sqrt(0.5));
     return t->coef;
-}
-
-static const float *dct_order(struct gcb_transform_state *t, const float *coef)
-{
-    return t->kernels->reduce.max_bits(coef, t->count) < GCB_INF_BITS ? coef : NULL;
 }
 
 static void dct_scale(const struct gcb_transform_state *t, float *values, const uint32_t *pos,
                       size_t n, uint64_t base)
 {
-    const float unitary = (float)(1.0 / sqrt(2.0 * (double)chunk_length(t)));
+    const float unitary = (float)(1.0 / sqrt(2.0 * (double)gcb_transform_chunk(t)));
 
     (void)pos;
     (void)base;
@@ -93,29 +76,23 @@ static void dct_scale(const struct gcb_transform_state *t, float *values, const 
         values[j] *= unitary;
 }
 
-static float *dct_canvas(struct gcb_transform_state *t, float *out)
-{
-    return t->count ? t->coef : out;
-}
-
 static void dct_inverse(struct gcb_transform_state *t, float *out)
 {
     if (t->count == 0)
         return;
-    mend(t, (float)sqrt(2.0));
+    correct_scale(t, (float)sqrt(2.0));
     gcb_fft_inverse(t->fft, t->coef, out);
 }
 
 const struct gcb_transform gcb_transform_dct = {
     .name = "dct",
     .width = 1,
-    .positions = dct_positions,
     .init = dct_init,
     .fini = dct_fini,
     .has_room = gcb_transform_has_room,
     .forward = dct_forward,
-    .order = dct_order,
+    .order = gcb_transform_order,
     .scale = dct_scale,
-    .canvas = dct_canvas,
+    .canvas = gcb_transform_canvas,
     .inverse = dct_inverse,
 };

@@ -45,7 +45,7 @@ static const float *fft_forward(struct gcb_transform_state *t, const struct gcb_
     return t->coef;
 }
 
-/* First bin of the last chunk if that is shorter than the others, else the number of bins. */
+/* First bin of a shorter last chunk, or the number of bins if all chunks have the same length. */
 static uint64_t tail_bin(const struct gcb_transform_state *t)
 {
     if (t->chunk == 0 || t->chunk >= t->count || t->count % t->chunk == 0)
@@ -53,15 +53,11 @@ static uint64_t tail_bin(const struct gcb_transform_state *t)
     return t->count / t->chunk * (t->chunk / 2 + 1);
 }
 
-static uint64_t whole_length(const struct gcb_transform_state *t)
-{
-    return t->chunk == 0 || t->chunk > t->count ? t->count : t->chunk;
-}
-
 struct power_job {
     struct gcb_transform_state *t;
     uint64_t tail;
-    float scale, weight; /* weight: of the short last chunk, whose unscaled bins are smaller */
+    float scale;  /* of all bins */
+    float weight; /* of the shorter last chunk, whose unscaled bins are smaller */
 };
 
 static void power_span(void *ctx, uint64_t i)
@@ -77,7 +73,7 @@ static void power_span(void *ctx, uint64_t i)
                              job->weight);
 }
 
-/* Squared magnitudes after an exact scaling that brings the largest part near 1: raw squares underflow. */
+/* Squared magnitudes. The bins are first scaled by a power of two near the largest part, or squares would underflow. */
 static const float *fft_order(struct gcb_transform_state *t, const float *coef)
 {
     struct power_job job = {.t = t, .tail = tail_bin(t), .weight = 1.0f};
@@ -99,7 +95,7 @@ static void fft_scale(const struct gcb_transform_state *t, float *values, const 
                       size_t n, uint64_t base)
 {
     const uint64_t tail = tail_bin(t);
-    const float whole = (float)(1.0 / sqrt((double)whole_length(t)));
+    const float whole = (float)(1.0 / sqrt((double)gcb_transform_chunk(t)));
     size_t split = n;
 
     while (split > 0 && base + pos[split - 1] >= tail)
@@ -112,12 +108,6 @@ static void fft_scale(const struct gcb_transform_state *t, float *values, const 
         for (size_t j = 2 * split; j < 2 * n; j++)
             values[j] *= last;
     }
-}
-
-static float *fft_canvas(struct gcb_transform_state *t, float *out)
-{
-    (void)out;
-    return t->coef;
 }
 
 static void fft_inverse(struct gcb_transform_state *t, float *out)
@@ -136,6 +126,6 @@ const struct gcb_transform gcb_transform_fft = {
     .forward = fft_forward,
     .order = fft_order,
     .scale = fft_scale,
-    .canvas = fft_canvas,
+    .canvas = gcb_transform_canvas,
     .inverse = fft_inverse,
 };

@@ -6,22 +6,17 @@
 #include "src/lib/sparse/transform.h"
 
 /*
- * Randomised Walsh-Hadamard transform of chunks of a power of two: signs drawn by Philox, then butterflies.
- * What is left behind the last whole chunk is cut into powers of two, largest first, each a transform
- * of its own, brought to the scale of the others. chunk = 0 takes the largest power of two that fits.
+ * Randomised Walsh-Hadamard transform of chunks: signs drawn by Philox, then butterflies. A chunk's length is a power of
+ * two; chunk = 0 takes the largest one that fits. The elements after the last whole chunk are cut into powers of two,
+ * largest first. Each of these pieces is a transform of its own, brought to the scale of the chunks.
  *
- * The signs are shared by all workers, or averages would mix rotations: their key is drawn from seed, path
- * and step, without the worker, and travels with the message (8 bytes).
+ * All workers use the same signs, so that their coefficients can be averaged. The key of the signs depends on seed, path
+ * and step, but not on the worker, and travels in the message (8 bytes).
  */
 
 enum purpose { DRAW_SIGNS = 16 };
 
-static uint64_t hadamard_positions(uint64_t count, uint64_t chunk)
-{
-    (void)chunk;
-    return count;
-}
-
+/* The largest power of two that is at most n. */
 static uint64_t power_below(uint64_t n)
 {
     return UINT64_C(1) << (63 - __builtin_clzll(n));
@@ -52,7 +47,7 @@ static int hadamard_init(struct gcb_transform_state *t, const struct gcb_codec_e
     (void)env;
     if (t->chunk & (t->chunk - 1))
         return gcb_diag_set(diag, GCB_E_INVALID,
-                            "transform=hadamard needs a chunk that is a power of two");
+                            "transform=hadamard needs a chunk that is a power of two, or 0");
     t->coef = gcb_alloc_array(t->count, sizeof(float));
     return t->coef ? 0 : gcb_diag_nomem(diag, t->count * sizeof(float), "a spectrum");
 }
@@ -72,9 +67,9 @@ static void hadamard_get_side(struct gcb_transform_state *t, struct gcb_rbuf *in
     t->key = gcb_get_u64(in);
 }
 
-/* to = the signs times from, `first` on; one bit an element. They may be the same array. */
-static void flip(const struct gcb_transform_state *t, float *to, const float *from, uint64_t first,
-                 uint64_t count)
+/* Writes signs times `from` to `to`, which may be the same array. `first`: number of the first element. */
+static void flip_signs(const struct gcb_transform_state *t, float *to, const float *from,
+                       uint64_t first, uint64_t count)
 {
     uint8_t sign[GCB_TILE / 8];
 
@@ -88,8 +83,7 @@ static void flip(const struct gcb_transform_state *t, float *to, const float *fr
     }
 }
 
-/* Pieces from `from` to `end` in place; a short one of length r is brought to the scale of the others by
- * sqrt(length / r), before or behind the butterflies, which are linear. */
+/* Transforms the pieces from `from` to `end` in place. A piece of length r is multiplied by sqrt(length / r). */
 static void transform_pieces(const struct gcb_transform_state *t, uint64_t from, uint64_t end)
 {
     const uint64_t length = chunk_length(t);
@@ -107,8 +101,8 @@ static void transform_pieces(const struct gcb_transform_state *t, uint64_t from,
 }
 
 /*
- * Signs and butterflies go over a span at a time, while it is in the cache: whole chunks that are whole
- * tiles, the last span with all that is left. Spans are spread over threads.
+ * Signs and butterflies go over one span at a time, while it is in the cache. A span is a chunk, or as many chunks as
+ * fill a tile. Threads share the spans.
  */
 struct span_job {
     struct gcb_transform_state *t;
@@ -124,7 +118,7 @@ static void forward_span(void *ctx, uint64_t i)
     const uint64_t first = i * job->span, left = t->count - first;
     const uint64_t n = left < job->span ? left : job->span;
 
-    flip(t, t->coef + first, job->x + first, first, n);
+    flip_signs(t, t->coef + first, job->x + first, first, n);
     transform_pieces(t, first, first + n);
 }
 
@@ -136,10 +130,10 @@ static void inverse_span(void *ctx, uint64_t i)
     const uint64_t n = left < job->span ? left : job->span;
 
     transform_pieces(t, first, first + n);
-    flip(t, job->out + first, t->coef + first, first, n);
+    flip_signs(t, job->out + first, t->coef + first, first, n);
 }
 
-static void each_span(struct gcb_transform_state *t, const float *x, float *out)
+static void for_each_span(struct gcb_transform_state *t, const float *x, float *out)
 {
     const uint64_t length = chunk_length(t);
     struct span_job job = {
@@ -155,13 +149,8 @@ static const float *hadamard_forward(struct gcb_transform_state *t, const struct
     if (t->count == 0)
         return x;
     t->key = gcb_hadamard_key(&t->env, at->step);
-    each_span(t, x, NULL);
+    for_each_span(t, x, NULL);
     return t->coef;
-}
-
-static const float *hadamard_order(struct gcb_transform_state *t, const float *coef)
-{
-    return t->kernels->reduce.max_bits(coef, t->count) < GCB_INF_BITS ? coef : NULL;
 }
 
 static void hadamard_scale(const struct gcb_transform_state *t, float *values, const uint32_t *pos,
@@ -175,30 +164,24 @@ static void hadamard_scale(const struct gcb_transform_state *t, float *values, c
         values[j] *= unitary;
 }
 
-static float *hadamard_canvas(struct gcb_transform_state *t, float *out)
-{
-    return t->count ? t->coef : out;
-}
-
 static void hadamard_inverse(struct gcb_transform_state *t, float *out)
 {
     if (t->count == 0)
         return;
-    each_span(t, NULL, out);
+    for_each_span(t, NULL, out);
 }
 
 const struct gcb_transform gcb_transform_hadamard = {
     .name = "hadamard",
     .width = 1,
-    .positions = hadamard_positions,
     .init = hadamard_init,
     .fini = hadamard_fini,
     .side_bytes = sizeof(uint64_t),
     .put_side = hadamard_put_side,
     .get_side = hadamard_get_side,
     .forward = hadamard_forward,
-    .order = hadamard_order,
+    .order = gcb_transform_order,
     .scale = hadamard_scale,
-    .canvas = hadamard_canvas,
+    .canvas = gcb_transform_canvas,
     .inverse = hadamard_inverse,
 };

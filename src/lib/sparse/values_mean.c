@@ -1,18 +1,18 @@
 #include <string.h>
 
-#include "src/lib/sparse/values.h"
+#include "src/lib/sparse/stages.h"
 
 /*
- * Values replaced by a mean. Sums follow the project's rule on the kept values in the order of their
- * positions (kernels/reduce/reduce.h): tiles begin at whole sum blocks.
+ * Replaces values by a mean. Sums go over the kept values in the order of their positions, by the rule of
+ * kernels/reduce/reduce.h, because tiles begin at whole sum blocks.
  *
- *   mean       one float32 for all: SBC and RedSync's quantisation, for selections of one sign
- *   sign-mean  the mean magnitude, and a sign bit each: STC
- *   means      the mean of the positive and of the other values, and a bit each: adaptive threshold
+ *   mean       one float32 for all values: SBC and RedSync's quantisation, for selections of one sign
+ *   sign-mean  the mean magnitude, and a sign bit per value: STC
+ *   means      the mean of the positive values, the mean of the others, and a bit per value: adaptive threshold
  */
 
-/* Adds the n values of a tile: of all, or of one sign with the others masked to +0. */
-static void add_blocks(struct gcb_values_state *v, const float *x, size_t n)
+/* Adds a tile to the sums of positive values and of other values; a masked-out value adds +0. */
+static void add_tile(struct gcb_values_state *v, const float *x, size_t n)
 {
     float up[GCB_SUM_BLOCK], down[GCB_SUM_BLOCK];
 
@@ -32,25 +32,13 @@ static void add_blocks(struct gcb_values_state *v, const float *x, size_t n)
     }
 }
 
-static float ratio(double sum, uint64_t n)
+static float mean_of(double sum, uint64_t n)
 {
     return n ? (float)(sum / (double)n) : 0.0f;
 }
 
-static uint64_t no_bytes(const struct gcb_values_state *v, uint64_t n)
-{
-    (void)v;
-    (void)n;
-    return 0;
-}
-
-static uint64_t sign_bytes(const struct gcb_values_state *v, uint64_t n)
-{
-    (void)v;
-    return (n + 7) / 8;
-}
-
-static int get_two(struct gcb_values_state *v, struct gcb_rbuf *in, bool two)
+/* Reads one mean or two, and checks that they are finite. */
+static int get_means(struct gcb_values_state *v, struct gcb_rbuf *in, bool two)
 {
     v->up = gcb_get_f32(in);
     v->down = two ? gcb_get_f32(in) : v->up;
@@ -63,21 +51,13 @@ static int get_two(struct gcb_values_state *v, struct gcb_rbuf *in, bool two)
 
 static void mean_put_scale(struct gcb_values_state *v, struct gcb_wbuf *out)
 {
-    v->up = ratio(v->sum_up + v->sum_down, v->count);
+    v->up = mean_of(v->sum_up + v->sum_down, v->count);
     gcb_put_f32(out, v->up);
-}
-
-static void mean_put(struct gcb_values_state *v, uint8_t *out, const float *x, size_t n)
-{
-    (void)v;
-    (void)out;
-    (void)x;
-    (void)n;
 }
 
 static int mean_get_scale(struct gcb_values_state *v, struct gcb_rbuf *in)
 {
-    return get_two(v, in, false);
+    return get_means(v, in, false);
 }
 
 static void mean_get(const struct gcb_values_state *v, float *x, const uint8_t *in, size_t n)
@@ -87,23 +67,7 @@ static void mean_get(const struct gcb_values_state *v, float *x, const uint8_t *
         x[i] = v->up;
 }
 
-static int mean_entropy(const struct gcb_values_state *v, double *bits, const uint8_t *in,
-                        uint64_t n)
-{
-    (void)v;
-    (void)in;
-    (void)n;
-    *bits = 0.0;
-    return 0;
-}
-
-static double mean_nominal(const struct gcb_values_state *v)
-{
-    (void)v;
-    return 0.0;
-}
-
-/* ---- two values and a bit: 1 for up ---- */
+/* ---- two values and a bit each: 1 for `up` ---- */
 
 static void bits_put(struct gcb_values_state *v, uint8_t *out, const float *x, size_t n)
 {
@@ -119,27 +83,15 @@ static void bits_get(const struct gcb_values_state *v, float *x, const uint8_t *
         x[i] = in[i / 8] >> i % 8 & 1 ? v->up : v->down;
 }
 
-static int bits_entropy(const struct gcb_values_state *v, double *bits, const uint8_t *in,
-                        uint64_t n)
-{
-    return gcb_packed_entropy(bits, in, n, 1, v->kernels);
-}
-
-static double bits_nominal(const struct gcb_values_state *v)
-{
-    (void)v;
-    return 1.0;
-}
-
 static void sign_mean_put_scale(struct gcb_values_state *v, struct gcb_wbuf *out)
 {
-    v->up = ratio(v->sum_up - v->sum_down, v->count);
+    v->up = mean_of(v->sum_up - v->sum_down, v->count);
     gcb_put_f32(out, v->up);
 }
 
 static int sign_mean_get_scale(struct gcb_values_state *v, struct gcb_rbuf *in)
 {
-    const int err = get_two(v, in, false);
+    const int err = get_means(v, in, false);
 
     v->down = -v->up;
     return err;
@@ -147,51 +99,43 @@ static int sign_mean_get_scale(struct gcb_values_state *v, struct gcb_rbuf *in)
 
 static void means_put_scale(struct gcb_values_state *v, struct gcb_wbuf *out)
 {
-    gcb_put_f32(out, ratio(v->sum_up, v->positive));
-    gcb_put_f32(out, ratio(v->sum_down, v->count - v->positive));
+    gcb_put_f32(out, mean_of(v->sum_up, v->positive));
+    gcb_put_f32(out, mean_of(v->sum_down, v->count - v->positive));
 }
 
 static int means_get_scale(struct gcb_values_state *v, struct gcb_rbuf *in)
 {
-    return get_two(v, in, true);
+    return get_means(v, in, true);
 }
 
-const struct gcb_values gcb_values_mean = {
+const struct gcb_value_coder gcb_values_mean = {
     .name = "mean",
     .one_sign = true,
     .scale_bytes = sizeof(float),
-    .bytes = no_bytes,
-    .measure = add_blocks,
+    .measure = add_tile,
     .put_scale = mean_put_scale,
-    .put = mean_put,
     .get_scale = mean_get_scale,
     .get = mean_get,
-    .entropy = mean_entropy,
-    .nominal_bits = mean_nominal,
 };
 
-const struct gcb_values gcb_values_sign_mean = {
+const struct gcb_value_coder gcb_values_sign_mean = {
     .name = "sign-mean",
+    .bits = 1,
     .scale_bytes = sizeof(float),
-    .bytes = sign_bytes,
-    .measure = add_blocks,
+    .measure = add_tile,
     .put_scale = sign_mean_put_scale,
     .put = bits_put,
     .get_scale = sign_mean_get_scale,
     .get = bits_get,
-    .entropy = bits_entropy,
-    .nominal_bits = bits_nominal,
 };
 
-const struct gcb_values gcb_values_means = {
+const struct gcb_value_coder gcb_values_means = {
     .name = "means",
+    .bits = 1,
     .scale_bytes = 2 * sizeof(float),
-    .bytes = sign_bytes,
-    .measure = add_blocks,
+    .measure = add_tile,
     .put_scale = means_put_scale,
     .put = bits_put,
     .get_scale = means_get_scale,
     .get = bits_get,
-    .entropy = bits_entropy,
-    .nominal_bits = bits_nominal,
 };

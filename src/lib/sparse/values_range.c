@@ -1,9 +1,4 @@
-#include "src/lib/sparse/values.h"
-
-static uint64_t range_bytes(const struct gcb_values_state *v, uint64_t n)
-{
-    return gcb_packed_bytes(n, (unsigned)v->range.bits);
-}
+#include "src/lib/sparse/stages.h"
 
 static void range_measure(struct gcb_values_state *v, const float *x, size_t n)
 {
@@ -31,26 +26,13 @@ static void range_get(const struct gcb_values_state *v, float *x, const uint8_t 
     gcb_range_get(x, in, n, &v->format, v->kernels);
 }
 
-static int range_entropy(const struct gcb_values_state *v, double *bits, const uint8_t *in,
-                         uint64_t n)
-{
-    return gcb_packed_entropy(bits, in, n, (unsigned)v->range.bits, v->kernels);
-}
-
-static double range_nominal(const struct gcb_values_state *v)
-{
-    return (double)v->range.bits;
-}
-
-const struct gcb_values gcb_values_range = {
+const struct gcb_value_coder gcb_values_range = {
     .name = "range",
+    .bits = GCB_CODER_BITS_GIVEN,
     .scale_bytes = GCB_RANGE_SCALE_BYTES,
-    .bytes = range_bytes,
     .measure = range_measure,
     .put_scale = range_put_scale,
     .put = range_put,
     .get_scale = range_get_scale,
     .get = range_get,
-    .entropy = range_entropy,
-    .nominal_bits = range_nominal,
 };

@@ -1,13 +1,7 @@
-#include "src/lib/sparse/values.h"
-
 #include "kernels/select/uniform_elem.h"
+#include "src/lib/sparse/stages.h"
 
-/* Uniform levels of the largest kept magnitude (kernels/select/uniform_elem.h). The error is at most max / (2 s). */
-
-static uint64_t uniform_bytes(const struct gcb_values_state *v, uint64_t n)
-{
-    return gcb_packed_bytes(n, (unsigned)v->range.bits);
-}
+/* Rounds to s uniform levels of the largest kept magnitude (kernels/select/uniform_elem.h). Error: at most max / (2 s). */
 
 static void uniform_measure(struct gcb_values_state *v, const float *x, size_t n)
 {
@@ -59,26 +53,13 @@ static void uniform_get(const struct gcb_values_state *v, float *x, const uint8_
     }
 }
 
-static int uniform_entropy(const struct gcb_values_state *v, double *bits, const uint8_t *in,
-                           uint64_t n)
-{
-    return gcb_packed_entropy(bits, in, n, (unsigned)v->range.bits, v->kernels);
-}
-
-static double uniform_nominal(const struct gcb_values_state *v)
-{
-    return (double)v->range.bits;
-}
-
-const struct gcb_values gcb_values_uniform = {
+const struct gcb_value_coder gcb_values_uniform = {
     .name = "uniform",
+    .bits = GCB_CODER_BITS_GIVEN,
     .scale_bytes = sizeof(float),
-    .bytes = uniform_bytes,
     .measure = uniform_measure,
     .put_scale = uniform_put_scale,
     .put = uniform_put,
     .get_scale = uniform_get_scale,
     .get = uniform_get,
-    .entropy = uniform_entropy,
-    .nominal_bits = uniform_nominal,
 };

@@ -64,7 +64,8 @@ static uint64_t values_scratch_at(const struct gcb_device_sparse *s)
 
 static uint64_t index_scratch_at(const struct gcb_device_sparse *s)
 {
-    return values_scratch_at(s) + gcb_cuda_align256(gcb_cuda_values_scratch(&s->values, s->p.most));
+    return values_scratch_at(s) +
+           gcb_cuda_align256(gcb_cuda_values_scratch(&s->values, s->p.max_kept));
 }
 
 static uint64_t transform_scratch_at(const struct gcb_device_sparse *s)
@@ -77,7 +78,7 @@ static uint64_t transform_scratch_at(const struct gcb_device_sparse *s)
         return gcb_cuda_align256(gcb_cuda_fill_scratch(&f, n, NULL) +
                                  (index->get_scratch ? index->get_scratch(n) : 0));
     return index_scratch_at(s) +
-           gcb_cuda_align256(index->put_scratch ? index->put_scratch(n, s->p.most) : 0);
+           gcb_cuda_align256(index->put_scratch ? index->put_scratch(n, s->p.max_kept) : 0);
 }
 
 static uint64_t sparse_scratch(const void *state)
@@ -100,7 +101,7 @@ static int choose(const struct gcb_device_sparse *s, const struct gcb_step *at,
     int err = 0;
 
     if (t->fuses && t->fuses(s)) {
-        gcb_cuda_chosen_lay_out(chosen, s->p.t.positions, s->p.most, w->call->scratch_dev);
+        gcb_cuda_chosen_lay_out(chosen, s->p.t.positions, s->p.max_kept, w->call->scratch_dev);
         return t->choose(s, x, chosen, w);
     }
     if (t->forward) {

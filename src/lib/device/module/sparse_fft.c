@@ -42,7 +42,7 @@ static struct layout lay_out(const struct gcb_device_sparse *s, uint8_t *scratch
                              2 * (forward && bins > back ? bins : back) * sizeof(float));
     if (forward) {
         l.power = gcb_device_take(scratch, &l.bytes, bins * sizeof(float));
-        l.chosen = gcb_device_take(scratch, &l.bytes, 2 * s->p.most * sizeof(float));
+        l.chosen = gcb_device_take(scratch, &l.bytes, 2 * s->p.max_kept * sizeof(float));
         l.most = gcb_device_take(scratch, &l.bytes, sizeof(*l.most));
         if (s->spectrum.first)
             l.reach = gcb_device_take(scratch, &l.bytes, whole_chunks(s) * sizeof(*l.reach));

@@ -6,14 +6,14 @@
 /* What most selectors need: room for what is collected and for what is chosen. */
 static uint64_t select_scratch(const struct gcb_sparse *p)
 {
-    return gcb_cuda_select_scratch(p->t.positions, p->most);
+    return gcb_cuda_select_scratch(p->t.positions, p->max_kept);
 }
 
 static void open_chosen(struct gcb_cuda_chosen *chosen, const struct gcb_device_sparse *s,
                         const struct gcb_device_input *in)
 {
     chosen->n = in->n;
-    chosen->most = s->p.most;
+    chosen->most = s->p.max_kept;
 }
 
 static int select_topk(const struct gcb_device_sparse *s, const struct gcb_step *at,
@@ -70,7 +70,7 @@ static uint64_t chunk_scratch(const struct gcb_sparse *p)
 
     if (gcb_device_chunks(p).length == 0)
         return select_scratch(p);
-    return gcb_cuda_chosen_lay_out(&chosen, p->t.positions, p->most, NULL);
+    return gcb_cuda_chosen_lay_out(&chosen, p->t.positions, p->max_kept, NULL);
 }
 
 /* One chunk is a message: there topk does it. */
@@ -82,7 +82,7 @@ static int select_chunk(const struct gcb_device_sparse *s, const struct gcb_step
 
     if (cut.length == 0)
         return select_topk(s, at, in, chosen, call);
-    gcb_cuda_chosen_lay_out(chosen, in->n, s->p.most, call->scratch_dev);
+    gcb_cuda_chosen_lay_out(chosen, in->n, s->p.max_kept, call->scratch_dev);
     chosen->residual = in->residual;
     return gcb_cuda_select_chunks(call->stream, chosen, in, &cut);
 }
@@ -91,7 +91,7 @@ static int select_chunk(const struct gcb_device_sparse *s, const struct gcb_step
 
 static uint64_t one_sided_scratch(const struct gcb_sparse *p)
 {
-    return gcb_cuda_select_one_sided_scratch(p->t.positions, p->most);
+    return gcb_cuda_select_one_sided_scratch(p->t.positions, p->max_kept);
 }
 
 static int select_one_sided(const struct gcb_device_sparse *s, const struct gcb_step *at,
@@ -140,14 +140,13 @@ static int select_redsync(const struct gcb_device_sparse *s, const struct gcb_st
                           const struct gcb_device_input *in, struct gcb_cuda_chosen *chosen,
                           const struct gcb_device_call *call)
 {
-    const uint64_t bytes = s->p.count * sizeof(float);
-    const bool all = bytes < s->p.selection.p.dense_below;
+    const enum gcb_redsync_path path = gcb_redsync_path(&s->p.selection.p, s->p.count);
 
-    if (!all && bytes >= s->p.selection.p.trimmed_below)
+    if (path == GCB_REDSYNC_SEARCH)
         return search(s, at, s->found, in, chosen, call);
     open_chosen(chosen, s, in);
-    return gcb_cuda_select_largest(call->stream, chosen, in, all ? in->n : s->p.k,
-                                   call->scratch_dev);
+    return gcb_cuda_select_largest(call->stream, chosen, in,
+                                   path == GCB_REDSYNC_ALL ? in->n : s->p.k, call->scratch_dev);
 }
 
 /* ---- the table ---- */

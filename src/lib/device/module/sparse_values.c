@@ -25,7 +25,7 @@ bool gcb_device_values_bind(struct gcb_cuda_values *v, const struct gcb_sparse *
         .scale = (uint32_t)p->values_ops->scale_bytes,
         .side = (uint32_t)p->transform_ops->side_bytes,
         .width = p->transform_ops->width,
-        .bits = (uint32_t)p->values_ops->bytes(&p->v, 8), /* 8 of them take as many bytes */
+        .bits = gcb_values_bits(p->values_ops, &p->v),
         .mantissa = (uint32_t)range->mantissa,
         .max_given = range->max != 0.0,
         .max = (float)range->max,

@@ -1,0 +1,153 @@
+#include "kernels/select/select_elem.h"
+#include "src/lib/sparse/select.h"
+
+/*
+ * RedSync's selections (Fang et al. 2019, section 4). Thresholds are mean + ratio (max - mean) of |x|.
+ *
+ * trimmed: lowers the ratio from 0.8 in steps of 0.2 until at least k elements pass, then keeps exactly the k largest.
+ * search:  bisects the interval of ratios until between k and 2k elements pass. It corrects the printed algorithm
+ *          twice. Fewer than k lower the upper end (the paper: fewer than k/2). And the interval may shrink to 1e-3:
+ *          the paper's 0.2 allows three halvings, too few for heavy tails. If no ratio fits, it takes the one that let
+ *          the fewest elements pass, but at least k.
+ * redsync: chooses by the tensor's size (gcb_redsync_path). A tensor below `dense_below` bytes is kept whole, and so
+ *          its message is sent raw. A tensor below `trimmed_below` bytes is trimmed. All others are searched, and the
+ *          threshold is used for `interval` steps.
+ */
+
+#define STEP 0.2
+/* As soon as at most 1/NARROW of the positions pass, they are collected, and only they are counted. */
+#define NARROW 16
+
+static void select_trimmed(struct gcb_selection *s, const struct gcb_step *at, const float *order,
+                           uint64_t k)
+{
+    uint32_t threshold = 0;
+    double mean;
+    float max;
+
+    (void)at;
+    gcb_select_moments(s, order, &mean, &max);
+    for (int steps = 1; steps <= 5; steps++) {
+        threshold = gcb_search_threshold(mean, max, steps < 5 ? 1.0 - STEP * steps : 0.0);
+        if (s->kernels->select.count(order, s->positions, threshold) >= k)
+            break;
+        threshold = 0;
+    }
+    if (threshold == 0) { /* fewer than k elements reach the mean */
+        gcb_select_exact(s, order, k);
+        return;
+    }
+    gcb_select_collect(s, order, threshold);
+    gcb_select_exact_of_collected(s, order, k);
+}
+
+/* Returns the threshold, or 0 if no ratio lets k elements pass. */
+static uint32_t search_threshold(struct gcb_selection *s, const float *order, uint64_t k)
+{
+    const float *x = order; /* the values that are still counted */
+    uint64_t n = s->positions;
+    double mean, low = 0.0, high = 1.0;
+    uint32_t best = 0;
+    float max;
+
+    gcb_select_moments(s, order, &mean, &max);
+    while (high - low > GCB_SEARCH_END) {
+        const double ratio = (low + high) / 2.0;
+        const uint32_t threshold = gcb_search_threshold(mean, max, ratio);
+        const uint64_t count = s->kernels->select.count(x, n, threshold);
+
+        if (count < k) {
+            high = ratio;
+            continue;
+        }
+        best = threshold;
+        if (count <= 2 * k)
+            break;
+        low = ratio;
+        if (count <= s->positions / NARROW && x == order) { /* later thresholds are higher */
+            gcb_select_collect(s, order, threshold);
+            x = s->value;
+            n = gcb_select_gather(s, order, gcb_side_any);
+        }
+    }
+    return best;
+}
+
+/* Collects the positions that reach a threshold of search_threshold. */
+static void collect_found(struct gcb_selection *s, const float *order, uint32_t threshold,
+                          uint64_t k)
+{
+    if (threshold)
+        gcb_select_collect(s, order, threshold);
+    else
+        gcb_select_exact(s, order, k);
+}
+
+static uint64_t search_max_kept(const struct gcb_selection_params *p, uint64_t positions,
+                                uint64_t k)
+{
+    (void)p;
+    (void)k;
+    return positions;
+}
+
+static void select_search(struct gcb_selection *s, const struct gcb_step *at, const float *order,
+                          uint64_t k)
+{
+    (void)at;
+    collect_found(s, order, search_threshold(s, order, k), k);
+}
+
+/*
+ * A threshold is used in the steps (step, step + interval) after the one that found it, for the same worker. Encoding
+ * that step again searches again, so the same calls give the same bytes.
+ */
+static bool is_reusable(const struct gcb_selection *s, const struct gcb_step *at)
+{
+    return s->found && at->worker == s->found_at.worker && at->step > s->found_at.step &&
+           at->step - s->found_at.step < s->p.interval;
+}
+
+static void select_redsync(struct gcb_selection *s, const struct gcb_step *at, const float *order,
+                           uint64_t k)
+{
+    switch (gcb_redsync_path(&s->p, s->count)) {
+    case GCB_REDSYNC_ALL:
+        gcb_select_exact(s, order, s->positions);
+        break;
+    case GCB_REDSYNC_TRIMMED:
+        select_trimmed(s, at, order, k);
+        break;
+    case GCB_REDSYNC_SEARCH:
+        if (!is_reusable(s, at)) {
+            s->found = true;
+            s->found_at = *at;
+            s->found_threshold = search_threshold(s, order, k);
+        }
+        collect_found(s, order, s->found_threshold, k);
+    }
+}
+
+bool gcb_redsync_quantises(const struct gcb_selection_params *p, const struct gcb_codec_env *env)
+{
+    return p->quant == GCB_QUANT_ASQ && !env->decoding && env->role != GCB_ROLE_OUTPUT &&
+           gcb_redsync_path(p, env->count) != GCB_REDSYNC_ALL;
+}
+
+const struct gcb_selector gcb_selector_trimmed = {
+    .name = "trimmed",
+    .select = select_trimmed,
+};
+
+const struct gcb_selector gcb_selector_search = {
+    .name = "search",
+    .max_kept = search_max_kept,
+    .select = select_search,
+};
+
+const struct gcb_selector gcb_selector_redsync = {
+    .name = "redsync",
+    .stateful = true,
+    .max_kept = search_max_kept,
+    .select = select_redsync,
+};
