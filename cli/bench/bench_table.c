@@ -98,6 +98,7 @@ static void fill(struct cells *c, const struct bench_view *v, size_t method)
     struct gcb_fidelity_figures f;
 
     gcb_tally_figures(&f, t);
+    v->marks->grouped |= t->group > 1;
     label(c->text[0], sizeof(c->text[0]), m);
     gcb_number_within(c->text[1], gcb_tally_ratio(t), 3, 7);
     gcb_number_within(c->text[2], gcb_tally_bits(t), 3, 7);
@@ -179,6 +180,11 @@ void bench_show_notes(const struct out_report *report, const struct bench_marks 
                          "end: why the median is not known better, time or most samples\n");
     if (marks->cached)
         fprintf(report->out, "cache: it holds every message, so memory has no part in the times\n");
+    if (marks->grouped)
+        fprintf(report->out,
+                "neighbours of at most %d elements are encoded in groups on a device; the times\n"
+                "of a group are shared among its messages by their input bytes\n",
+                (int)GCB_RUN_SMALL);
     if (marks->unknown)
         fprintf(report->out, "±?: more than the median itself, which is not known then\n");
     heading_note_load(report->out, 0);

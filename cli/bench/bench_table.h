@@ -8,6 +8,7 @@
 struct bench_marks {
     bool unknown; /* "±?": half of an interval is more than the median itself */
     bool cached;  /* "cache" instead of a share of memory's bandwidth */
+    bool grouped; /* a device encoded messages in groups */
 };
 
 /* One table of `bench`: the methods under one scope, device, number of threads and state of the caches. */

@@ -70,6 +70,7 @@ static struct gcb_run_config run_config(struct bench *c, const struct bench_case
     config.trial.device = gpu->module ? gpu : NULL;
     config.trial.copy = !gpu->module;
     config.carry_on = true;
+    config.groups = true;
     if (!c->s.files->count)
         config.nonfinite = GCB_POLICY_RAW; /* there are none: no need to look */
     config.budget = s->time_budget > 0.0 ? &c->budget : NULL;

@@ -25,7 +25,7 @@ assert env["gpu_copy_gbps"] > 0
 assert env["gpu_copy_bytes"] == 16 << 20
 assert env["gpu_clock_mhz"] == 1500 and env["gpu_clock_max_mhz"] == 1980
 device = ["encode_kernel_seconds", "encode_transfer_seconds", "decode_kernel_seconds", "decode_transfer_seconds",
-          "encode_launches", "decode_launches", "device_bytes", "gpu_clock_mhz"]
+          "encode_launches", "decode_launches", "group_messages", "device_bytes", "gpu_clock_mhz"]
 intervals = [f"{way}_kernel_seconds_{end}" for way in ("encode", "decode") for end in ("low", "high")]
 ours = ["device", "encode_seconds", "decode_seconds", "encode_gbps", "decode_gbps", "encode_bandwidth_share",
         "decode_bandwidth_share", "stop_reason"]
@@ -67,10 +67,79 @@ assert any(r["spec"] == "memcpy" and r["status"] == "unsupported" for r in cuda.
 PY
 check "the device's rows are the CPU's, but for times" python3 "$tmp/look.py" "$tmp/r.json"
 
+# Small neighbours of a method that knows groups are encoded by one set of launches. Bytes and errors are the CPU's.
+run bench --device cpu,cuda --method fp16 --method qsgd --method qsgd:coding=elias --method topk --repeat 6 \
+    --samples --step all --dataset 'layers.[36].b*' --dataset 'fc.*' --results "$tmp/groups.json" "$sample"
+exits 0
+prints "at most 65536 elements are encoded in groups"
+cat >"$tmp/suite.json" <<'END'
+{"schema": 1, "name": "groups", "methods": ["fp16", "topk"], "devices": ["cpu", "cuda"], "repeat": 1,
+ "inputs": [{"dist": "normal", "elements": [10, 5000, 70000, 65536, 33, 1, 65537, 7]}]}
+END
+run bench --suite "$tmp/suite.json" --samples --results "$tmp/large.json"
+exits 0
+cat >"$tmp/groups.py" <<'PY'
+import json, sys
+from collections import defaultdict
+rows = [json.loads(line) for line in open(sys.argv[1])][1:]
+result = [r for r in rows if r["record"] == "result"]
+def key(r):
+    return r["step"], r["worker"], r["tensor"], r["spec"]
+cpu = {key(r): r for r in result if r["device"] == "cpu"}
+groups = defaultdict(list)
+for r in result:
+    if r["device"] == "cpu":
+        assert r["group_messages"] is None
+        continue
+    same = cpu[key(r)]
+    for name in "wire_bytes", "value_bytes", "rel_l2", "cosine", "max_abs_error", "stored", "clamped", "mean_error":
+        assert r[name] == same[name], (name, r[name], same[name])
+    groups[r["spec"], r["step"], r["worker"]].append(r)
+launches = defaultdict(int)
+for (spec, step, worker), members in groups.items():
+    grouped = "topk" not in spec and "elias" not in spec
+    # neighbours in the file: a large tensor ends a group
+    at = 0
+    while at < len(members):
+        n = members[at]["group_messages"]
+        group = members[at:at + n]
+        assert len(group) == n and all(r["group_messages"] == n for r in group), (spec, at, n)
+        assert n == 1 or (grouped and all(r["elements"] <= 65536 for r in group)), (spec, n)
+        following = members[at + n] if at + n < len(members) else None
+        if grouped and group[0]["elements"] <= 65536 and following:
+            assert following["elements"] > 65536, (spec, at, n)
+        # every time of a group is shared out by input bytes, and launches are those of the group
+        bytes = sum(r["input_bytes"] for r in group)
+        for name in ("encode_seconds", "encode_seconds_low", "decode_seconds_min", "encode_kernel_seconds",
+                     "decode_kernel_seconds_high"):
+            if group[0][name] is None and len(group[0]["encode_seconds_samples"]) < 6:
+                continue
+            total = sum(r[name] for r in group)
+            for r in group:
+                assert abs(r[name] / (total * r["input_bytes"] / bytes) - 1) < 1e-9, (spec, name)
+        for r in group:
+            assert abs(r["encode_gbps"] / group[0]["encode_gbps"] - 1) < 1e-9
+            assert min(r["encode_seconds_samples"]) == r["encode_seconds_min"]
+            assert r["encode_launches"] == group[0]["encode_launches"] <= (20 if not grouped else 3)
+        launches[spec] += group[0]["encode_launches"]
+        at += n
+for r in rows:
+    if r["record"] == "summary" and r["device"] != "cpu" and r["status"] == "ok":
+        assert r["encode_launches"] == launches[r["spec"]], r["spec"]
+        assert r["group_messages"] == max(g["group_messages"] for g in result
+                                          if g["device"] != "cpu" and g["spec"] == r["spec"])
+found = {len(members): sorted({r["group_messages"] for r in members}) for (spec, _, _), members in groups.items()
+         if spec == "fp16"}
+assert found == eval(sys.argv[2]), found
+PY
+check "small messages go in groups" python3 "$tmp/groups.py" "$tmp/groups.json" "{10: [10]}"
+check "large messages go by themselves" python3 "$tmp/groups.py" "$tmp/large.json" "{8: [1, 2, 3]}"
+
 # Kernel times have intervals of their own; a clock that falls is seen, the lowest of each message and of all.
 GCB_HOST_CLOCK=falling
 export GCB_HOST_CLOCK
-run bench --device cuda --method fp16 --dataset 'fc.*' --repeat 9 --cache cold --results "$tmp/clock.json" "$sample"
+run bench --device cuda --method fp16 --dataset fc.weight --step all --repeat 9 --cache cold \
+    --results "$tmp/clock.json" "$sample"
 exits 0
 check "the clock falls, and kernel times have intervals" python3 - "$tmp/clock.json" <<'PY'
 import json, sys

@@ -118,11 +118,78 @@ static void failures_pass(void **state)
     gcb_trial_bench_fini(&b);
 }
 
+/* Messages of a group as their taker saw them; it fails at one of them. */
+struct taken {
+    size_t count, fail_at;
+    struct gcb_tally total;
+    double bytes, seconds[8];
+};
+
+static int take(void *ctx, size_t i, const struct gcb_tally *tally, struct gcb_diag *diag)
+{
+    struct taken *t = ctx;
+
+    (void)diag;
+    assert_int_equal(i, t->count);
+    if (i == t->fail_at)
+        return GCB_E_IO;
+    t->seconds[t->count++] = tally->encode.seconds;
+    t->bytes += (double)tally->input_bytes;
+    gcb_tally_merge(&t->total, tally);
+    return 0;
+}
+
+/* Neighbours of one method and step are one group; times are shared by bytes, launches counted once. */
+static void groups(void **state)
+{
+    static const uint64_t sizes[] = {100, 0, 4097, 1, MOST};
+    static const size_t want[METHODS] = {5, 1, 1, 5, 1, 5, 1, 5}; /* as parse_methods has them */
+    struct gcb_message_plan plan[COUNT(sizes)];
+    struct gcb_trial_input in[COUNT(sizes)];
+    struct gcb_trial_bench b;
+
+    (void)state;
+    parse_methods();
+    open_bench(&b);
+    for (size_t i = 0; i < COUNT(sizes); i++) {
+        plan[i] = (struct gcb_message_plan){
+            .count = sizes[i], .input_bytes = 4 * sizes[i], .dtype = GCB_F32};
+        in[i] = (struct gcb_trial_input){.plan = &plan[i], .data = x, .env = {.path = "w"}};
+    }
+    for (size_t i = 0; i < METHODS; i++) {
+        const size_t n = gcb_trial_group(&b, &methods[i], in, COUNT(sizes));
+        struct taken t = {.fail_at = SIZE_MAX};
+        const struct gcb_trial_taker taker = {take, &t};
+
+        assert_int_equal(n, want[i]);
+        assert_int_equal(gcb_trial_run_group(&b, &methods[i], in, n, &taker, NULL), 0);
+        assert_int_equal(t.count, n);
+        assert_int_equal(t.total.group, n);
+        assert_in_range(t.total.encode.launches, 1, 20);
+        for (size_t k = 0; k < n; k++)
+            assert_float_equal(t.seconds[k] / t.total.encode.seconds,
+                               (double)plan[k].input_bytes / t.bytes, 1e-9);
+    }
+    plan[2].dense = true; /* goes as identity, and so in no group of another method */
+    assert_int_equal(gcb_trial_group(&b, &methods[5], in, COUNT(sizes)), 2);
+    assert_int_equal(gcb_trial_group(&b, &methods[0], in, COUNT(sizes)), 5);
+    for (size_t at = 0; at < 3; at++) {
+        struct taken t = {.fail_at = at};
+        const struct gcb_trial_taker taker = {take, &t};
+
+        assert_int_equal(gcb_trial_run_group(&b, &methods[0], in, 3, &taker, NULL), GCB_E_IO);
+        assert_int_equal(t.count, at);
+        assert_int_equal(b.at, at);
+    }
+    gcb_trial_bench_fini(&b);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(memory_is_kept),
         cmocka_unit_test(failures_pass),
+        cmocka_unit_test(groups),
     };
 
     return cmocka_run_group_tests(tests, fill, release);

@@ -315,8 +315,7 @@ static const struct gcb_device_group_ops *group_ops(const struct gcb_device_code
     return c->state ? c->ops->group : NULL;
 }
 
-/* Can one group hold the messages of both coders? */
-static bool can_share(const struct gcb_device_coder *a, const struct gcb_device_coder *b)
+bool gcb_device_group_takes(const struct gcb_device_coder *a, const struct gcb_device_coder *b)
 {
     const struct gcb_device_group_ops *ops = group_ops(a);
 
@@ -332,27 +331,14 @@ static uint64_t own_scratch(const struct gcb_device_coder *c)
     return gcb_cuda_align256(gcb_device_coder_scratch(c));
 }
 
-size_t gcb_device_group_count(struct gcb_device_coder *const coders[], size_t count)
-{
-    uint64_t elements = coders[0]->env.count;
-    size_t n = 1;
-
-    while (n < count && can_share(coders[0], coders[n])) {
-        elements += coders[n]->env.count;
-        if (elements > GCB_DEVICE_GROUP_ELEMENTS)
-            break;
-        n++;
-    }
-    return n;
-}
-
 uint64_t gcb_device_group_scratch(struct gcb_device_coder *const coders[], size_t count)
 {
     uint64_t most = 0, sum = 0;
 
     for (size_t i = 0; i < count; i++) {
-        sum = i > 0 && can_share(coders[i - 1], coders[i]) ? sum + own_scratch(coders[i])
-                                                           : own_scratch(coders[i]);
+        sum = i > 0 && gcb_device_group_takes(coders[i - 1], coders[i])
+                  ? sum + own_scratch(coders[i])
+                  : own_scratch(coders[i]);
         most = sum > most ? sum : most;
     }
     return most;
@@ -383,8 +369,9 @@ static size_t next_group(struct gcb_device_coder *const coders[],
     for (; n < count && n < tables; n++) {
         scratch += own_scratch(coders[n]);
         elements += coders[n]->env.count;
-        if (!can_share(coders[0], coders[n]) || messages[n].batch != messages[0].batch ||
-            scratch > room || elements > GCB_DEVICE_GROUP_ELEMENTS ||
+        if (!gcb_device_group_takes(coders[0], coders[n]) ||
+            messages[n].batch != messages[0].batch || scratch > room ||
+            elements > GCB_DEVICE_GROUP_ELEMENTS ||
             (received && !can_decode(coders[n], received[n].frame)))
             break;
     }

@@ -85,8 +85,8 @@ uint64_t gcb_device_coder_clamped(const struct gcb_device_coder *c);
  * A group costs one copy of about 100 bytes a message to the device, out of pinned memory that the batch holds.
  */
 
-/* How many of the first messages of `coders` can form one group: 1 if the first two cannot. */
-size_t gcb_device_group_count(struct gcb_device_coder *const coders[], size_t count);
+/* Can one group hold the messages of both coders? With a == b: can the codec encode groups at all? */
+bool gcb_device_group_takes(const struct gcb_device_coder *a, const struct gcb_device_coder *b);
 
 /* Bytes of scratch with which a batch of all these coders makes the fewest groups. With less scratch there are more
  * groups; the least is what each coder needs by itself. */

@@ -14,18 +14,25 @@ static int grow_buffer(const struct gcb_device_workspace *w, struct gcb_device_b
     return err;
 }
 
-static int grow_batch(struct gcb_device_workspace *w, uint64_t scratch, struct gcb_diag *diag)
+static int grow_batch(struct gcb_device_workspace *w, const struct gcb_device_workspace_size *size,
+                      struct gcb_diag *diag)
 {
-    const struct gcb_device_batch_config config = {.messages = 1, .scratch = scratch};
+    const struct gcb_device_batch_config config = {
+        .messages = size->messages ? size->messages : 1,
+        .scratch = size->scratch,
+    };
 
-    return w->batch ? gcb_device_batch_reserve(w->batch, scratch, diag)
-                    : gcb_device_batch_create(&w->batch, w->device, &config, diag);
+    if (w->batch && config.messages <= w->messages)
+        return gcb_device_batch_reserve(w->batch, config.scratch, diag);
+    gcb_device_batch_destroy(w->batch);
+    w->messages = config.messages;
+    return gcb_device_batch_create(&w->batch, w->device, &config, diag);
 }
 
 static int grow_all(struct gcb_device_workspace *w, const struct gcb_device_workspace_size *size,
                     struct gcb_diag *diag)
 {
-    int err = grow_batch(w, size->scratch, diag);
+    int err = grow_batch(w, size, diag);
 
     if (!err)
         err = grow_buffer(w, &w->tensor, size->tensor, diag);

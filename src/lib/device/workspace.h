@@ -15,18 +15,20 @@ struct gcb_device_buffer {
  */
 struct gcb_device_workspace {
     const struct gcb_device *device;
-    struct gcb_device_batch *batch; /* holds one message */
+    struct gcb_device_batch *batch;
+    unsigned messages; /* of the batch, at most */
     struct gcb_device_buffer tensor, payload;
 };
 
-/* In bytes. */
 struct gcb_device_workspace_size {
-    uint64_t tensor, payload, scratch;
+    uint64_t tensor, payload, scratch; /* bytes */
+    unsigned messages;                 /* of the batch; 0: 1 */
 };
 
 /*
- * Makes every part at least as large as `size` says. A part that grows loses its content. If memory does not suffice,
- * all parts are given back and taken anew at exactly this size. GCB_E_NOMEM, GCB_E_DEVICE.
+ * Makes every part at least as large as `size` says. A part that grows loses its content, and the batch may be another
+ * one afterwards. If memory does not suffice, all parts are given back and taken anew at exactly this size.
+ * GCB_E_NOMEM, GCB_E_DEVICE.
  */
 int gcb_device_workspace_reserve(struct gcb_device_workspace *w,
                                  const struct gcb_device_workspace_size *size,

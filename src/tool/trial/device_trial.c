@@ -1,306 +1,629 @@
 #include "src/tool/trial/device_trial.h"
 
+#include <math.h>
 #include <string.h>
 
+#include "kernels/cuda/align.h"
+#include "src/lib/base/alloc.h"
 #include "src/lib/device/device_coder.h"
+#include "src/lib/device/workspace.h"
 #include "src/tool/base/clock.h"
 #include "src/tool/metric/device_fidelity.h"
-#include "src/tool/trial/device_bench.h"
 #include "src/tool/trial/device_check.h"
 
-/* A trial under way. */
-struct work {
-    struct gcb_device_bench *kept;
-    const struct gcb_device_module *module;
-    const struct gcb_method *method;
-    struct gcb_device_message m;
-    struct gcb_device_coder *coder;
-    struct gcb_step at;
+/* One message of the group at hand. */
+struct item {
+    const struct gcb_trial_input *in;
+    const struct gcb_method *method; /* identity for a dense message */
+    struct gcb_coder_config config;
     struct gcb_frame frame;
-    bool timed;        /* the call at hand is, and its time was not taken yet */
-    uint64_t launches; /* of one call */
-    uint64_t launched; /* before it */
+    struct gcb_wbuf wire; /* the whole message, fetched */
+    struct gcb_tally tally;
+    double share; /* of the group's times */
 };
 
-/* Device memory for the coder at hand, and for measuring what it decodes: the tensor comes there again then, in the
- * payload's place. */
-static int take_room(struct work *w, uint64_t count, struct gcb_diag *diag)
-{
-    struct gcb_device_workspace *r = &w->kept->space;
-    const uint64_t bytes = count * sizeof(float), bound = gcb_device_coder_max_payload(w->coder);
-    const uint64_t coding = gcb_device_coder_scratch(w->coder);
-    const uint64_t measuring = gcb_device_fidelity_scratch(r->device, count);
-    const struct gcb_device_workspace_size size = {.tensor = bytes,
-                                                   .payload = bound > bytes ? bound : bytes,
-                                                   .scratch =
-                                                       coding > measuring ? coding : measuring};
-    const int err = gcb_device_workspace_reserve(r, &size, diag);
+struct gcb_device_bench {
+    const struct gcb_device_module *module;
+    struct gcb_device_workspace space;
+    struct gcb_device_event *from, *to;
+    struct gcb_device_buffer flush; /* more than the device's caches hold; empty: they stay warm */
+    struct gcb_samples encode, decode;             /* of the group, by the clock */
+    struct gcb_samples kernel;                     /* the same, by the device's events */
+    struct gcb_stats encode_kernel, decode_kernel; /* of the latter */
+    struct gcb_device_clock *clock;                /* NULL: it cannot be read */
+    uint8_t *wires;                                /* all messages of a group */
+    uint64_t wires_size;
 
-    w->m = (struct gcb_device_message){
-        .batch = r->batch, .in_dev = r->tensor.dev, .payload_dev = r->payload.dev};
+    /* the group at hand */
+    struct gcb_trial_bench *b;
+    struct gcb_step at;
+    size_t count;
+    struct item items[GCB_TRIAL_GROUP];
+    struct gcb_device_coder *coders[GCB_TRIAL_GROUP];
+    struct gcb_device_message messages[GCB_TRIAL_GROUP];
+    struct gcb_device_received received[GCB_TRIAL_GROUP];
+    uint64_t clock_mhz; /* the lowest that was read; 0: not known */
+    uint64_t encode_launches, decode_launches;
+    uint64_t launched; /* before the call at hand */
+    uint64_t launches; /* in it */
+    bool timed; /* the call at hand is timed, and its time by the events is not collected yet */
+};
+
+/* ---- what lasts ---- */
+
+/* Twice the L2 cache, so that a fill leaves nothing of what was in it. */
+static uint64_t flush_bytes(const struct gcb_device *device)
+{
+    const uint64_t least = UINT64_C(1) << 20, twice = 2 * device->facts.l2_bytes;
+
+    return twice > least ? twice : least;
+}
+
+static int take_samples(struct gcb_device_bench *d, const struct gcb_timing *timing,
+                        struct gcb_diag *diag)
+{
+    int err = gcb_samples_init(&d->encode, timing, diag);
+
+    if (!err)
+        err = gcb_samples_init(&d->decode, timing, diag);
+    return err ? err : gcb_samples_init(&d->kernel, timing, diag);
+}
+
+static int create_bench(struct gcb_device_bench **out, const struct gcb_device *device,
+                        const struct gcb_timing *timing, struct gcb_diag *diag)
+{
+    struct gcb_device_bench *d = gcb_alloc_zero(1, sizeof(*d));
+    int err;
+
+    if (!d)
+        return gcb_diag_nomem(diag, sizeof(*d), "trials on a device");
+    d->module = device->module;
+    d->space.device = device;
+    d->clock = device->module->clock_open(device->index);
+    err = device->module->event_create(&d->from, diag);
+    if (!err)
+        err = device->module->event_create(&d->to, diag);
+    if (!err && timing->evict) {
+        d->flush.bytes = flush_bytes(device);
+        err = device->module->alloc(&d->flush.dev, d->flush.bytes, diag);
+    }
+    if (!err)
+        err = take_samples(d, timing, diag);
+    if (err)
+        gcb_device_bench_destroy(d);
+    else
+        *out = d;
     return err;
 }
 
-/* Takes the device's time of the call before, of which all is done. */
-static void collect(struct work *w)
+static void release_coders(struct gcb_device_bench *d)
+{
+    for (size_t i = 0; i < GCB_TRIAL_GROUP; i++) {
+        gcb_device_coder_destroy(d->coders[i]);
+        d->coders[i] = NULL;
+    }
+}
+
+void gcb_device_bench_destroy(struct gcb_device_bench *d)
+{
+    if (!d)
+        return;
+    gcb_device_workspace_fini(&d->space); /* first: it waits for what uses the rest */
+    release_coders(d);
+    d->module->event_destroy(d->from);
+    d->module->event_destroy(d->to);
+    d->module->free(d->flush.dev);
+    d->module->clock_close(d->clock);
+    gcb_samples_fini(&d->encode);
+    gcb_samples_fini(&d->decode);
+    gcb_samples_fini(&d->kernel);
+    gcb_free(d->wires);
+    gcb_free(d);
+}
+
+/* ---- coders and memory ---- */
+
+static int make_encoder(struct gcb_device_coder **out, const struct gcb_trial_bench *b,
+                        const struct gcb_method *method, const struct gcb_trial_input *in,
+                        struct gcb_diag *diag)
+{
+    struct gcb_coder_config config = gcb_trial_coder_config(b, in);
+
+    if (in->raw) /* on the CPU the caller sends such a tensor raw, on a device the coder does */
+        config.nonfinite = GCB_NONFINITE_RAW;
+    return gcb_device_coder_create(out, b->config.device, gcb_trial_method(method, in->plan),
+                                   &config, diag);
+}
+
+size_t gcb_device_trial_group(const struct gcb_trial_bench *b, const struct gcb_method *method,
+                              const struct gcb_trial_input in[], size_t count)
+{
+    struct gcb_device_coder *first = NULL, *next = NULL;
+    size_t n = 1;
+
+    if (count < 2 || (gcb_method_caps(method) & GCB_CAP_LIBRARY_MATH) ||
+        make_encoder(&first, b, method, &in[0], NULL))
+        return 1;
+    for (; gcb_device_group_takes(first, first) && n < count && n < GCB_TRIAL_GROUP; n++) {
+        const bool takes =
+            !make_encoder(&next, b, method, &in[n], NULL) && gcb_device_group_takes(first, next);
+
+        gcb_device_coder_destroy(next);
+        next = NULL;
+        if (!takes)
+            break;
+    }
+    gcb_device_coder_destroy(first);
+    return n;
+}
+
+static uint64_t tensor_bytes(const struct item *item)
+{
+    return gcb_cuda_align256(item->config.env.count * sizeof(float));
+}
+
+/* The payload, or the tensor once more, which is compared with what was decoded. */
+static uint64_t payload_bytes(const struct item *item, const struct gcb_device_coder *coder)
+{
+    const uint64_t payload = gcb_cuda_align256(gcb_device_coder_max_payload(coder));
+    const uint64_t tensor = tensor_bytes(item);
+
+    return payload > tensor ? payload : tensor;
+}
+
+/* Device memory for the coders at hand; sets where each message is in it. */
+static int take_space(struct gcb_device_bench *d, struct gcb_diag *diag)
+{
+    struct gcb_device_workspace *w = &d->space;
+    struct gcb_device_workspace_size size = {
+        .scratch = gcb_device_group_scratch(d->coders, d->count), .messages = (unsigned)d->count};
+    uint8_t *tensor, *payload;
+    int err;
+
+    for (size_t i = 0; i < d->count; i++) {
+        const uint64_t measuring =
+            gcb_device_fidelity_scratch(w->device, d->items[i].config.env.count);
+
+        size.tensor += tensor_bytes(&d->items[i]);
+        size.payload += payload_bytes(&d->items[i], d->coders[i]);
+        size.scratch = size.scratch > measuring ? size.scratch : measuring;
+    }
+    err = gcb_device_workspace_reserve(w, &size, diag);
+    tensor = w->tensor.dev;
+    payload = w->payload.dev;
+    for (size_t i = 0; !err && i < d->count; i++) {
+        d->messages[i] = (struct gcb_device_message){.batch = w->batch,
+                                                     .i = (unsigned)i,
+                                                     .in_dev = (float *)(void *)tensor,
+                                                     .payload_dev = payload};
+        d->received[i] = (struct gcb_device_received){.frame = &d->items[i].frame,
+                                                      .payload_dev = payload,
+                                                      .out_dev = (float *)(void *)tensor};
+        tensor += tensor_bytes(&d->items[i]);
+        payload += payload_bytes(&d->items[i], d->coders[i]);
+    }
+    return err;
+}
+
+/* Host memory for all messages. */
+static int take_wires(struct gcb_device_bench *d, struct gcb_diag *diag)
+{
+    uint64_t bytes = 0, at = 0;
+
+    for (size_t i = 0; i < d->count; i++)
+        bytes += gcb_device_coder_bound(d->coders[i]);
+    if (bytes > d->wires_size) {
+        gcb_free(d->wires);
+        d->wires_size = 0;
+        d->wires = gcb_alloc(bytes);
+        if (!d->wires)
+            return gcb_diag_nomem(diag, bytes, "messages");
+        d->wires_size = bytes;
+    }
+    for (size_t i = 0; i < d->count; i++) {
+        d->items[i].wire =
+            (struct gcb_wbuf){.data = d->wires + at, .cap = gcb_device_coder_bound(d->coders[i])};
+        at += d->items[i].wire.cap;
+    }
+    return 0;
+}
+
+/* ---- timing ---- */
+
+/* Takes the device's time of the last call, whose work has ended. */
+static void collect(struct gcb_device_bench *d)
 {
     double seconds;
 
-    if (w->timed && w->kept->kernel.count < w->kept->kernel.cap &&
-        !w->module->event_seconds(&seconds, w->kept->from, w->kept->to,
-                                  NULL)) /* or the stream has the fault */
-        w->kept->kernel.seconds[w->kept->kernel.count++] = seconds;
-    w->timed = false;
+    if (d->timed && d->kernel.count < d->kernel.cap &&
+        !d->module->event_seconds(&seconds, d->from, d->to, NULL)) /* the stream keeps a fault */
+        d->kernel.seconds[d->kernel.count++] = seconds;
+    d->timed = false;
 }
 
-static void before(void *job)
+static struct gcb_device_stream *stream_of(struct gcb_device_bench *d)
 {
-    struct work *w = job;
+    return gcb_device_batch_stream(d->space.batch);
+}
 
-    collect(w);
-    w->timed = true;
-    if (!w->kept->flush.bytes)
+static void prepare_call(void *job)
+{
+    struct gcb_device_bench *d = job;
+
+    collect(d);
+    d->timed = true;
+    if (!d->flush.bytes)
         return;
-    w->module->zero(gcb_device_batch_stream(w->m.batch), w->kept->flush.dev, w->kept->flush.bytes);
-    w->module->wait(gcb_device_batch_stream(w->m.batch), NULL); /* a failure stays in the stream */
+    d->module->zero(stream_of(d), d->flush.dev, d->flush.bytes);
+    d->module->wait(stream_of(d), NULL); /* the stream keeps a failure */
 }
 
-static void begin(struct work *w)
+static void begin_call(struct gcb_device_bench *d)
 {
-    struct gcb_device_stream *s = gcb_device_batch_stream(w->m.batch);
-
-    gcb_device_batch_begin(w->m.batch); /* failures of queueing come with the wait */
-    w->launched = w->module->launches(s);
-    w->module->event_record(w->kept->from, s);
+    gcb_device_batch_begin(d->space.batch); /* the wait reports failures of queueing */
+    d->launched = d->module->launches(stream_of(d));
+    d->module->event_record(d->from, stream_of(d));
 }
 
-/* Behind what was queued. */
-static void mark(struct work *w)
+/* After the queued work. */
+static void mark_end(struct gcb_device_bench *d)
 {
-    struct gcb_device_stream *s = gcb_device_batch_stream(w->m.batch);
-
-    w->module->event_record(w->kept->to, s);
-    w->launches = w->module->launches(s) - w->launched;
+    d->module->event_record(d->to, stream_of(d));
+    d->launches = d->module->launches(stream_of(d)) - d->launched;
 }
 
-/* Waits for what was queued. What the device failed of, the stream has better words for than who queued it. */
-static int end(struct work *w, int err, struct gcb_diag *diag)
+/* Waits for the queued work. If the device failed, the stream has better words for it than `err`. */
+static int end_call(struct gcb_device_bench *d, int err, struct gcb_diag *diag)
 {
     int ended;
 
-    mark(w);
-    ended = err && err != GCB_E_DEVICE ? err : gcb_device_batch_finish(w->m.batch, diag);
+    mark_end(d);
+    ended = err && err != GCB_E_DEVICE ? err : gcb_device_batch_finish(d->space.batch, diag);
     return ended ? ended : err;
 }
 
 static int encode_once(void *job, struct gcb_diag *diag)
 {
-    struct work *w = job;
+    struct gcb_device_bench *d = job;
+    bool stored = false;
     int err;
 
-    begin(w);
-    err = gcb_device_coder_encode_async(w->coder, &w->at, &w->m, diag);
-    err = end(w, err, diag);
-    if (!err)
-        err = gcb_device_coder_encode_finish(w->coder, &w->m, &w->frame, diag);
-    if (err || !(w->frame.flags & GCB_WIRE_STORED))
+    begin_call(d);
+    err = gcb_device_group_encode_async(d->coders, &d->at, d->messages, d->count, diag);
+    err = end_call(d, err, diag);
+    for (size_t i = 0; !err && i < d->count; i++) {
+        d->b->at = i;
+        err =
+            gcb_device_coder_encode_finish(d->coders[i], &d->messages[i], &d->items[i].frame, diag);
+        stored |= d->items[i].frame.flags & GCB_WIRE_STORED;
+    }
+    if (err || !stored)
         return err;
-    mark(w); /* the raw tensor was queued just now */
-    return w->module->wait(gcb_device_batch_stream(w->m.batch), diag);
+    mark_end(d); /* the raw tensors were queued just now */
+    return d->module->wait(stream_of(d), diag);
 }
 
 static int decode_once(void *job, struct gcb_diag *diag)
 {
-    struct work *w = job;
+    struct gcb_device_bench *d = job;
     int err;
 
-    begin(w);
-    err = gcb_device_coder_decode_async(w->coder, &w->frame, w->m.payload_dev, w->m.in_dev, &w->m,
-                                        diag);
-    err = end(w, err, diag);
-    return err ? err : gcb_device_coder_decode_finish(w->coder, &w->m, diag);
+    begin_call(d);
+    err = gcb_device_group_decode_async(d->coders, d->received, d->messages, d->count, diag);
+    err = end_call(d, err, diag);
+    for (size_t i = 0; !err && i < d->count; i++) {
+        d->b->at = i;
+        err = gcb_device_coder_decode_finish(d->coders[i], &d->messages[i], diag);
+    }
+    return err;
 }
 
-static int measure(struct work *w, struct gcb_samples *samples, const struct gcb_trial_bench *b,
-                   int (*run)(void *job, struct gcb_diag *diag), struct gcb_diag *diag)
+static int measure(struct gcb_device_bench *d, struct gcb_samples *samples,
+                   struct gcb_stats *kernel, int (*run)(void *job, struct gcb_diag *diag),
+                   struct gcb_diag *diag)
 {
-    const struct gcb_operation op = {.run = run, .prepare = before, .job = w};
-    struct gcb_samples *kernel = &w->kept->kernel;
-    struct gcb_timing timing = b->config.timing;
+    const struct gcb_operation op = {.run = run, .prepare = prepare_call, .job = d};
+    struct gcb_timing timing = d->b->config.timing;
+    uint64_t mhz;
     int err;
 
     timing.evict = NULL; /* the device's caches count, not the host's */
-    kernel->count = 0;
+    d->kernel.count = 0;
     err = gcb_measure(samples, &timing, &op, diag);
-    collect(w);
-    gcb_stats_of(&kernel->stats, kernel->seconds, kernel->count, kernel->scratch);
+    collect(d);
+    gcb_stats_of(kernel, d->kernel.seconds, d->kernel.count, d->kernel.scratch);
+    mhz = err ? 0 : d->module->clock_mhz(d->clock); /* as the last timed call left it */
+    if (mhz && (!d->clock_mhz || mhz < d->clock_mhz))
+        d->clock_mhz = mhz;
     return err;
 }
 
-/* The clock as the last timed call left it. */
-static void note_clock(const struct work *w, struct gcb_tally *out)
+/* ---- there and back ---- */
+
+static int encode(struct gcb_device_bench *d, struct gcb_diag *diag)
 {
-    const unsigned mhz = w->module->clock_mhz(w->kept->clock);
+    int err = 0;
 
-    if (mhz && (!out->clock_mhz || mhz < out->clock_mhz))
-        out->clock_mhz = mhz;
-}
+    for (size_t i = 0; !err && i < d->count; i++) {
+        struct item *item = &d->items[i];
+        const double start = gcb_clock();
 
-/* Takes what the device's events measured. */
-static void take_times(struct gcb_times *out, const struct work *w)
-{
-    const struct gcb_stats *kernel = &w->kept->kernel.stats;
-
-    out->kernel = kernel->median;
-    out->kernel_low = kernel->low;
-    out->kernel_high = kernel->high;
-    out->launches = w->launches;
-}
-
-/* Encodes on the device; b->message is what came of it. */
-static int encode(struct work *w, struct gcb_trial_bench *b, struct gcb_tally *out,
-                  const struct gcb_trial_input *in, struct gcb_diag *diag)
-{
-    double start = gcb_clock();
-    int err = gcb_device_batch_upload(w->m.batch, w->m.in_dev, in->data,
-                                      in->plan->count * sizeof(float), diag);
-
-    out->encode.transfer = gcb_clock() - start;
+        err = gcb_device_batch_upload(d->space.batch, d->messages[i].in_dev, item->in->data,
+                                      item->in->plan->count * sizeof(float), diag);
+        item->tally.encode.transfer = gcb_clock() - start;
+    }
     if (!err)
-        err = measure(w, &b->encode, b, encode_once, diag);
+        err = measure(d, &d->encode, &d->encode_kernel, encode_once, diag);
+    d->encode_launches = d->launches;
+    for (size_t i = 0; !err && i < d->count; i++) {
+        struct item *item = &d->items[i];
+        const double start = gcb_clock();
+
+        item->tally.clamped = item->in->raw ? 0 : gcb_device_coder_clamped(d->coders[i]);
+        err =
+            gcb_device_coder_fetch(d->coders[i], &d->messages[i], &item->frame, &item->wire, diag);
+        item->tally.encode.transfer += gcb_clock() - start;
+        if (!err)
+            gcb_message_seal(item->wire.data, item->wire.len, 0);
+    }
+    return err;
+}
+
+static struct gcb_device_check check_of(const struct gcb_device_bench *d, const struct item *item)
+{
+    struct gcb_trial_bench *b = d->b;
+
+    return (struct gcb_device_check){
+        .method = item->method,
+        .in = {.data = item->in->data, .count = item->in->plan->count},
+        .message = &item->wire,
+        .expected = &b->check,
+        .decoded = b->decoded,
+        .scratch = b->check_decoded,
+        .coders = b->coders,
+        .kernels = b->config.kernels,
+        .queue = b->config.queue,
+    };
+}
+
+/* Encodes on the CPU, into b->check, and compares. The tally takes what only the CPU's encoder knows. */
+static int check_message(struct gcb_device_bench *d, struct item *item, struct gcb_diag *diag)
+{
+    struct gcb_trial_bench *b = d->b;
+    const struct gcb_device_check check = check_of(d, item);
+    struct gcb_encode_job job = {.at = d->at, .in = check.in, .raw = item->in->raw};
+    struct gcb_encode_call call = {.job = &job, .message = &b->check};
+    int err = gcb_coders_encoder(b->coders, &job.coder, item->method, &item->config, diag);
+
+    if (!err)
+        err = gcb_coders_room(&b->check_room, &b->check, job.coder, diag);
+    if (!err)
+        err = gcb_encode_operation(&call).run(&call, diag);
     if (err)
         return err;
-    note_clock(w, out);
-    take_times(&out->encode, w);
-    out->clamped = in->raw ? 0 : gcb_device_coder_clamped(w->coder);
+    gcb_message_seal(b->check.data, b->check.len, 0);
+    gcb_tally_asked(&item->tally, job.coder, item->method->codec);
+    return gcb_device_check_message(&check, diag);
+}
+
+/* A decoder from the message as it comes over a network, in host memory. */
+static int make_decoder(struct gcb_device_bench *d, size_t i, struct gcb_diag *diag)
+{
+    struct item *item = &d->items[i];
+    const struct gcb_coder_config config = {.max_elements = item->config.max_elements};
+
+    gcb_device_coder_destroy(d->coders[i]);
+    d->coders[i] = NULL;
+    return gcb_device_coder_create_decoder(&d->coders[i], d->b->config.device, item->wire.data,
+                                           item->wire.len, &config, diag);
+}
+
+/* Fills the output with NaNs, so that an element which the decoder leaves out is noticed, and uploads the payload. */
+static int upload_message(struct gcb_device_bench *d, size_t i, struct gcb_diag *diag)
+{
+    struct item *item = &d->items[i];
+    const uint64_t bytes = item->in->plan->count * sizeof(float);
+    struct gcb_rbuf payload;
+    double start;
+    int err = gcb_frame_parse(&item->frame, &payload, item->wire.data, item->wire.len, diag);
+
+    if (err)
+        return err;
+    if (bytes)
+        memset(d->b->decoded, 0xff, bytes);
+    err =
+        gcb_device_batch_upload(d->space.batch, d->messages[i].in_dev, d->b->decoded, bytes, diag);
     start = gcb_clock();
-    err = gcb_device_coder_fetch(w->coder, &w->m, &w->frame, &b->message, diag);
-    out->encode.transfer += gcb_clock() - start;
     if (!err)
-        gcb_message_seal(b->message.data, b->message.len, 0);
+        err = gcb_device_batch_upload(d->space.batch, d->messages[i].payload_dev, payload.data,
+                                      item->frame.payload_bytes, diag);
+    item->tally.decode.transfer = gcb_clock() - start;
     return err;
 }
 
-/* A decoder, and the message as it comes over a network: in the host's memory. */
-static int take_decoder(struct work *w, struct gcb_trial_bench *b,
-                        const struct gcb_coder_config *config, struct gcb_diag *diag)
+static int decode(struct gcb_device_bench *d, struct gcb_diag *diag)
 {
-    const struct gcb_coder_config decoder = {.max_elements = config->max_elements};
+    int err = 0;
 
-    gcb_device_coder_destroy(w->coder);
-    w->coder = NULL;
-    return gcb_device_coder_create_decoder(&w->coder, b->config.device, b->message.data,
-                                           b->message.len, &decoder, diag);
-}
-
-/* Every element a NaN: one that the decoder leaves out cannot pass for a good one. */
-static int spoil(struct work *w, struct gcb_trial_bench *b, uint64_t bytes, struct gcb_diag *diag)
-{
-    if (bytes)
-        memset(b->decoded, 0xff, bytes);
-    return gcb_device_batch_upload(w->m.batch, w->m.in_dev, b->decoded, bytes, diag);
-}
-
-static int time_decode(struct work *w, struct gcb_trial_bench *b, struct gcb_diag *diag)
-{
-    const int err = measure(w, &b->decode, b, decode_once, diag);
-
-    if (err == GCB_E_CORRUPT) /* nobody has touched it */
+    for (size_t i = 0; !err && i < d->count; i++) {
+        d->b->at = i;
+        err = make_decoder(d, i, diag);
+    }
+    if (!err)
+        err = take_space(d, diag);
+    for (size_t i = 0; !err && i < d->count; i++)
+        err = upload_message(d, i, diag);
+    if (!err)
+        err = measure(d, &d->decode, &d->decode_kernel, decode_once, diag);
+    d->decode_launches = d->launches;
+    if (err == GCB_E_CORRUPT) /* nobody has touched the message */
         return gcb_diag_set(diag, GCB_E_UNVERIFIED,
                             "the device refuses a message that it wrote itself");
     return err;
 }
 
-/* Decodes there what was fetched: the payload is uploaded, the tensor comes back. */
-static int decode(struct work *w, struct gcb_trial_bench *b, struct gcb_tally *out,
-                  const struct gcb_coder_config *config, struct gcb_diag *diag)
+/* Downloads what was decoded into b->decoded, and measures on the device how far it is from the input. */
+static int compare(struct gcb_device_bench *d, size_t i, struct gcb_diag *diag)
 {
-    const uint64_t bytes = config->max_elements * sizeof(float);
-    struct gcb_rbuf payload;
-    double start;
-    int err = gcb_frame_parse(&w->frame, &payload, b->message.data, b->message.len, diag);
+    struct item *item = &d->items[i];
+    const uint64_t n = item->in->plan->count;
+    float *y = d->messages[i].in_dev;
+    float *x = (float *)(void *)d->messages[i].payload_dev; /* the payload is not needed any more */
+    const double start = gcb_clock();
+    int err = gcb_device_batch_download(d->space.batch, d->b->decoded, y, n * sizeof(float), diag);
+
+    item->tally.decode.transfer += gcb_clock() - start;
+    if (!err)
+        err = gcb_device_batch_upload(d->space.batch, x, item->in->data, n * sizeof(float), diag);
+    return err ? err
+               : gcb_device_fidelity_add(&item->tally.fidelity, d->space.batch, x, y, n, diag);
+}
+
+static int check_values(struct gcb_device_bench *d, struct item *item, struct gcb_diag *diag)
+{
+    const struct gcb_device_check check = check_of(d, item);
+    struct gcb_message_parts parts;
+    int err = gcb_device_check_values(&check, &item->tally.fidelity, &parts, diag);
 
     if (!err)
-        err = take_decoder(w, b, config, diag);
+        err = gcb_device_check_fidelity(&check, &item->tally.fidelity, diag);
+    return err ? err : gcb_tally_parts(&item->tally, &parts, diag);
+}
+
+/* ---- the group's times, shared out ---- */
+
+static void share_samples(struct gcb_samples *out, const struct gcb_samples *group, double share)
+{
+    const struct gcb_stats *s = &group->stats;
+
+    out->count = group->count;
+    out->stop = group->stop;
+    for (size_t i = 0; i < group->count; i++)
+        out->seconds[i] = group->seconds[i] * share;
+    out->stats = (struct gcb_stats){
+        .median = s->median * share,
+        .min = s->min * share,
+        .max = s->max * share,
+        .mad = s->mad * share,
+        .low = s->low * share,
+        .high = s->high * share,
+    };
+}
+
+/* The part of the times that the device's events measured. */
+static void share_kernel(struct gcb_times *t, const struct gcb_stats *kernel, double share,
+                         uint64_t launches)
+{
+    t->kernel = kernel->median * share;
+    t->kernel_low = kernel->low * share;
+    t->kernel_high = kernel->high * share;
+    t->launches = launches;
+}
+
+static void tally_times(struct gcb_device_bench *d, size_t i)
+{
+    const double share = d->items[i].share;
+    struct gcb_tally *t = &d->items[i].tally;
+
+    share_samples(&d->b->encode, &d->encode, share);
+    share_samples(&d->b->decode, &d->decode, share);
+    gcb_tally_times(t, &d->b->encode, &d->b->decode);
+    share_kernel(&t->encode, &d->encode_kernel, share, d->encode_launches);
+    share_kernel(&t->decode, &d->decode_kernel, share, d->decode_launches);
+    t->on_device = 1;
+    t->group = d->count;
+    t->follows = i > 0;
+    t->clock_mhz = d->clock_mhz;
+}
+
+/* ---- a trial ---- */
+
+static void begin_group(struct gcb_device_bench *d, struct gcb_trial_bench *b,
+                        const struct gcb_method *method, const struct gcb_trial_input in[],
+                        size_t count)
+{
+    double bytes = 0.0;
+
+    d->b = b;
+    d->count = count;
+    d->at = (struct gcb_step){.step = in[0].plan->step, .worker = in[0].plan->worker};
+    d->clock_mhz = 0;
+    for (size_t i = 0; i < count; i++)
+        bytes += (double)in[i].plan->input_bytes;
+    for (size_t i = 0; i < count; i++)
+        d->items[i] = (struct item){
+            .in = &in[i],
+            .method = gcb_trial_method(method, in[i].plan),
+            .config = gcb_trial_coder_config(b, &in[i]),
+            .tally = gcb_trial_tally(&in[i]),
+            .share = bytes > 0.0 ? (double)in[i].plan->input_bytes / bytes : 1.0 / (double)count,
+        };
+}
+
+static int encode_group(struct gcb_device_bench *d, const struct gcb_method *method,
+                        struct gcb_diag *diag)
+{
+    int err = 0;
+
+    for (size_t i = 0; !err && i < d->count; i++) {
+        d->b->at = i;
+        err = make_encoder(&d->coders[i], d->b, method, d->items[i].in, diag);
+    }
     if (!err)
-        err = take_room(w, config->max_elements, diag);
+        err = take_wires(d, diag);
     if (!err)
-        err = spoil(w, b, bytes, diag);
-    start = gcb_clock();
+        err = take_space(d, diag);
     if (!err)
-        err = gcb_device_batch_upload(w->m.batch, w->m.payload_dev, payload.data,
-                                      w->frame.payload_bytes, diag);
-    out->decode.transfer = gcb_clock() - start;
-    if (!err)
-        err = time_decode(w, b, diag);
-    if (err)
-        return err;
-    note_clock(w, out);
-    take_times(&out->decode, w);
-    start = gcb_clock();
-    err = gcb_device_batch_download(w->m.batch, b->decoded, w->m.in_dev, bytes, diag);
-    out->decode.transfer += gcb_clock() - start;
+        err = encode(d, diag);
+    for (size_t i = 0; !err && i < d->count; i++) {
+        d->b->at = i;
+        err = check_message(d, &d->items[i], diag);
+    }
     return err;
 }
 
-/* How far what was decoded, which is still there, is from the input, which is brought there again. */
-static int compare(struct work *w, struct gcb_tally *out, const struct gcb_trial_input *in,
-                   struct gcb_diag *diag)
+/* Hands each message on as soon as it is checked. */
+static int finish_group(struct gcb_device_bench *d, const struct gcb_trial_taker *taker,
+                        struct gcb_diag *diag)
 {
-    const uint64_t n = in->plan->count;
-    float *x = w->kept->space.payload.dev; /* it has done its work */
-    const int err = gcb_device_batch_upload(w->m.batch, x, in->data, n * sizeof(float), diag);
+    int err = 0;
 
-    return err ? err : gcb_device_fidelity_add(&out->fidelity, w->m.batch, x, w->m.in_dev, n, diag);
-}
-
-/* The way of one message. */
-static int there_and_back(struct work *w, struct gcb_trial_bench *b, struct gcb_tally *out,
-                          const struct gcb_trial_input *in, const struct gcb_coder_config *config,
-                          struct gcb_diag *diag)
-{
-    struct gcb_coder_config own = *config;
-    int err;
-
-    if (in->raw) /* as the CPU's caller decides it, the coder on the device does */
-        own.nonfinite = GCB_NONFINITE_RAW;
-    err = gcb_device_coder_create(&w->coder, b->config.device, w->method, &own, diag);
-    if (!err)
-        err = take_room(w, in->plan->count, diag);
-    if (!err)
-        err = encode(w, b, out, in, diag);
-    if (!err)
-        err = gcb_device_check_message(b, out, w->method, in, config, diag);
-    if (!err)
-        err = decode(w, b, out, config, diag);
-    return err ? err : compare(w, out, in, diag);
-}
-
-int gcb_device_trial(struct gcb_trial_bench *b, struct gcb_tally *out,
-                     const struct gcb_method *method, const struct gcb_trial_input *in,
-                     const struct gcb_coder_config *config, struct gcb_diag *diag)
-{
-    struct work w = {.module = b->config.device->module,
-                     .method = method,
-                     .at = {.step = in->plan->step, .worker = in->plan->worker}};
-    struct gcb_coder *coder;
-    int err = gcb_coders_encoder(b->coders, &coder, method, config, diag);
-
-    if (!err)
-        err = gcb_coders_room(&b->room, &b->message, coder, diag); /* the same bound on both */
-    if (!err && !b->on_device)
-        err = gcb_device_bench_create(&b->on_device, b->config.device, &b->config.timing, diag);
-    w.kept = b->on_device;
-    if (!err)
-        err = there_and_back(&w, b, out, in, config, diag);
-    if (err) { /* its stream keeps what went wrong, and may be at work still */
-        gcb_device_bench_destroy(b->on_device);
-        b->on_device = NULL;
+    for (size_t i = 0; !err && i < d->count; i++) {
+        d->b->at = i;
+        err = compare(d, i, diag);
+        if (!err)
+            err = check_values(d, &d->items[i], diag);
+        if (err)
+            break;
+        tally_times(d, i);
+        d->b->message = d->items[i].wire;
+        err = taker->take(taker->ctx, i, &d->items[i].tally, diag);
     }
-    gcb_device_coder_destroy(w.coder);
+    return err;
+}
+
+int gcb_device_trial(struct gcb_trial_bench *b, const struct gcb_method *method,
+                     const struct gcb_trial_input in[], size_t count,
+                     const struct gcb_trial_taker *taker, struct gcb_diag *diag)
+{
+    int err = 0;
+
+    b->at = 0;
+    if (!b->on_device)
+        err = create_bench(&b->on_device, b->config.device, &b->config.timing, diag);
     if (err)
         return err;
-    out->on_device = 1;
-    gcb_tally_times(out, &b->encode, &b->decode);
-    return gcb_device_check_values(b, out, method, in, config, diag);
+    begin_group(b->on_device, b, method, in, count);
+    err = encode_group(b->on_device, method, diag);
+    if (!err)
+        err = decode(b->on_device, diag);
+    if (!err)
+        err = finish_group(b->on_device, taker, diag);
+    if (!err) {
+        release_coders(b->on_device);
+        return 0;
+    }
+    gcb_device_bench_destroy(b->on_device); /* its stream keeps a fault, and may still be at work */
+    b->on_device = NULL;
+    return err;
 }

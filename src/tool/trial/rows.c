@@ -159,6 +159,7 @@ static void put_times(struct gcb_row *row, const struct gcb_rows_setting *s,
     put_device(row, d, &t->decode, on_device);
     put_count(row, e->launches, on_device, t->encode.launches);
     put_count(row, d->launches, on_device, t->decode.launches);
+    put_count(row, GCB_FIELD_GROUP_MESSAGES, on_device, t->group);
     put_count(row, GCB_FIELD_DEVICE_BYTES, on_device, device_bytes(t));
     put_count(row, GCB_FIELD_GPU_CLOCK_MHZ, t->clock_mhz > 0, t->clock_mhz);
     gcb_row_real(row, e->gbps, gcb_tally_gbps(t, &t->encode));

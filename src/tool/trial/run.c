@@ -10,14 +10,27 @@
 /* Elements that any message costs as much as: a few tensors of a network are large, most are small. */
 #define SMALL_WORK 32768.0
 
+/* Elements, rounded up so that the next message begins on a cache line. */
+#define ALIGNED(elements) (((elements) + 15) / 16 * 16)
+
+/* Messages that are in memory together: of one step and worker, and small unless it is only one. */
+struct span {
+    size_t count;
+    struct gcb_trial_input in[GCB_TRIAL_GROUP];
+    char name[GCB_TRIAL_GROUP][40];
+};
+
 struct run {
     const struct gcb_run_config *config;
     const struct gcb_run_observer *observer;
     struct gcb_run_result *result;
     struct gcb_trial_bench bench;
     struct gcb_nonfinite_scan scan;
-    float *input;      /* the message at hand */
+    float *input;      /* of the messages at hand */
     double work, done; /* elements read or tried: what the bar shows */
+    struct span *span;
+    size_t method, from; /* at hand: the method, and the first message of its group in the span */
+    int observed;        /* the error of handing a trial on, which is not the method's */
 };
 
 static bool stopped(const struct run *r)
@@ -102,21 +115,22 @@ bool gcb_run_in_cache(const struct gcb_layout *layout, uint64_t bandwidth_bytes)
     return layout->largest <= cache / 12 && layout->largest <= bandwidth_bytes / 24;
 }
 
-/* Reads a message and sees to its infinities and NaNs. */
-static int take_input(struct run *r, const struct gcb_message_plan *plan,
-                      struct gcb_trial_input *in, struct gcb_diag *diag)
+/* Reads a message to in->data and sees to its infinities and NaNs. */
+static int take_input(struct run *r, float *data, struct gcb_trial_input *in, struct gcb_diag *diag)
 {
     const struct gcb_run_config *c = r->config;
-    int err = gcb_layout_read(c->source, plan, r->input, diag);
+    const struct gcb_message_plan *plan = in->plan;
+    int err = gcb_layout_read(c->source, plan, data, diag);
 
     if (err)
         return err;
-    in->nonfinite = gcb_nonfinite_count(r->input, plan->count, c->trial.kernels);
+    in->data = data;
+    in->nonfinite = gcb_nonfinite_count(data, plan->count, c->trial.kernels);
     in->raw = in->nonfinite && c->nonfinite == GCB_POLICY_RAW;
     if (in->nonfinite && needs_scan(r))
         return gcb_diag_set(diag, GCB_E_IO, "the file changed while it was read");
     if (in->nonfinite && c->nonfinite == GCB_POLICY_ZERO) {
-        gcb_nonfinite_zero(r->input, plan->count);
+        gcb_nonfinite_zero(data, plan->count);
         r->result->zeroed += in->nonfinite;
     }
     return 0;
@@ -133,23 +147,14 @@ static int add_total(struct run *r, const struct gcb_run_trial *t, struct gcb_di
     return 0;
 }
 
-/* What a trial left behind: of memcpy, its own. */
-static void take_trial(struct run *r, struct gcb_run_trial *t)
-{
-    const bool copy = r->config->methods[t->method].codec == gcb_copy_method.codec;
-
-    t->encode = copy ? &r->bench.copy.encode : &r->bench.encode;
-    t->decode = copy ? &r->bench.copy.decode : &r->bench.decode;
-    t->decoded = copy ? r->bench.copy.back : r->bench.decoded;
-}
-
 /* A failure with its method and message: the run's end, or the method's alone. */
-static int fail(struct run *r, int err, const struct gcb_run_trial *t, struct gcb_diag *diag)
+static int fail(struct run *r, int err, struct gcb_diag *diag)
 {
     const struct gcb_run_config *c = r->config;
-    struct gcb_diag *failure = &r->result->totals[t->method].failure;
+    struct gcb_diag *failure = &r->result->totals[r->method].failure;
 
-    gcb_plan_explain(err, c->methods[t->method].name, t->plan, c->source, diag);
+    gcb_plan_explain(err, c->methods[r->method].name, r->span->in[r->from + r->bench.at].plan,
+                     c->source, diag);
     if (!c->carry_on)
         return err;
     *failure = diag ? *diag : (struct gcb_diag){0};
@@ -157,48 +162,95 @@ static int fail(struct run *r, int err, const struct gcb_run_trial *t, struct gc
     return 0;
 }
 
-static int run_method(struct run *r, struct gcb_run_trial *t, const struct gcb_trial_input *in,
-                      struct gcb_diag *diag)
+/* Hands a trial on, as the bench has it. */
+static int on_trial(void *ctx, size_t i, const struct gcb_tally *tally, struct gcb_diag *diag)
 {
+    struct run *r = ctx;
     const struct gcb_run_config *c = r->config;
-    const double weight = gcb_run_weight(t->plan);
-    int err;
+    const struct gcb_trial_input *in = &r->span->in[r->from + i];
+    const bool copy = c->methods[r->method].codec == gcb_copy_method.codec;
+    const struct gcb_run_trial t = {
+        .plan = in->plan,
+        .first = gcb_source_tensor(c->source, in->plan->pieces[0].tensor),
+        .name = in->env.path,
+        .method = r->method,
+        .tally = *tally,
+        .encode = copy ? &r->bench.copy.encode : &r->bench.encode,
+        .decode = copy ? &r->bench.copy.decode : &r->bench.decode,
+        .input = in->data,
+        .decoded = copy ? r->bench.copy.back : r->bench.decoded,
+    };
+    int err = add_total(r, &t, diag);
 
-    if (c->budget) /* encode and decode each get half */
-        r->bench.config.timing.max_time = gcb_budget_take(c->budget, weight) / 2.0;
-    advance(r, weight);
-    if (r->result->totals[t->method].failure.status)
-        return 0;
-    err = gcb_trial_run(&r->bench, &t->tally, &c->methods[t->method], in, diag);
-    if (err)
-        return fail(r, err, t, diag);
-    take_trial(r, t);
-    err = add_total(r, t, diag);
     if (!err)
-        err = r->observer->trial(r->observer->ctx, t, diag);
-    if (!err && c->keep && t->method == 0)
-        err = gcb_container_put(c->keep, c->source, t->plan, r->bench.message.data,
+        err = r->observer->trial(r->observer->ctx, &t, diag);
+    if (!err && c->keep && t.method == 0)
+        err = gcb_container_put(c->keep, c->source, t.plan, r->bench.message.data,
                                 r->bench.message.len, diag);
+    r->observed = err;
     return err;
 }
 
-static int run_message(struct run *r, const struct gcb_message_plan *plan, struct gcb_diag *diag)
+/* One group of the span, from message r->from on; *count is how many messages it has. */
+static int run_group(struct run *r, size_t *count, struct gcb_diag *diag)
 {
     const struct gcb_run_config *c = r->config;
-    char name[40];
-    struct gcb_run_trial t = {
-        .plan = plan,
-        .first = gcb_source_tensor(c->source, plan->pieces[0].tensor),
-        .name = gcb_plan_name(name, plan, c->source),
-        .input = r->input,
-    };
-    struct gcb_trial_input in = {.plan = plan, .data = r->input};
-    int err = take_input(r, plan, &in, diag);
+    const struct gcb_method *method = &c->methods[r->method];
+    const struct gcb_trial_input *in = &r->span->in[r->from];
+    const struct gcb_trial_taker taker = {on_trial, r};
+    double weight = 0.0;
+    int err;
 
-    gcb_plan_env(&in.env, name, c->source, plan, &c->output_layers);
-    for (t.method = 0; !err && t.method < c->method_count && !stopped(r); t.method++)
-        err = run_method(r, &t, &in, diag);
+    *count = gcb_trial_group(&r->bench, method, in, r->span->count - r->from);
+    for (size_t i = 0; i < *count; i++)
+        weight += gcb_run_weight(in[i].plan);
+    if (c->budget) /* encode and decode each get half */
+        r->bench.config.timing.max_time = gcb_budget_take(c->budget, weight) / 2.0;
+    advance(r, weight);
+    if (r->result->totals[r->method].failure.status)
+        return 0;
+    r->observed = 0;
+    err = gcb_trial_run_group(&r->bench, method, in, *count, &taker, diag);
+    return err && !r->observed ? fail(r, err, diag) : err;
+}
+
+/* Reads the messages of the span, which begins at message `first`, and tries all methods on them. */
+static int run_span(struct run *r, size_t first, struct gcb_diag *diag)
+{
+    const struct gcb_run_config *c = r->config;
+    float *data = r->input;
+    size_t count = 0;
+    int err = 0;
+
+    for (size_t i = 0; !err && i < r->span->count; i++) {
+        struct gcb_trial_input *in = &r->span->in[i];
+
+        *in = (struct gcb_trial_input){.plan = &c->layout->messages[first + i]};
+        err = take_input(r, data, in, diag);
+        gcb_plan_env(&in->env, r->span->name[i], c->source, in->plan, &c->output_layers);
+        data += ALIGNED(in->plan->count);
+    }
+    for (r->method = 0; !err && r->method < c->method_count; r->method++)
+        for (r->from = 0; !err && r->from < r->span->count && !stopped(r); r->from += count)
+            err = run_group(r, &count, diag);
     return err;
+}
+
+/* How many messages from `first` on are in memory together. */
+static size_t span_length(const struct run *r, size_t first)
+{
+    const struct gcb_run_config *c = r->config;
+    const struct gcb_message_plan *m = &c->layout->messages[first];
+    const size_t left = c->layout->count - first;
+    uint64_t elements = 0;
+    size_t n = 0;
+
+    if (!c->groups || !c->trial.device)
+        return 1;
+    while (n < left && n < GCB_TRIAL_GROUP && m[n].step == m->step && m[n].worker == m->worker &&
+           m[n].count <= GCB_RUN_SMALL && elements + m[n].count <= GCB_RUN_GROUP_ELEMENTS)
+        elements += m[n++].count;
+    return n ? n : 1;
 }
 
 static int run_messages(struct run *r, struct gcb_diag *diag)
@@ -206,12 +258,13 @@ static int run_messages(struct run *r, struct gcb_diag *diag)
     const struct gcb_layout *layout = r->config->layout;
     int err = 0;
 
-    for (size_t i = 0; !err && i < layout->count && !r->result->interrupted; i++) {
+    for (size_t i = 0; !err && i < layout->count && !r->result->interrupted; i += r->span->count) {
+        r->span->count = span_length(r, i);
         if (gcb_nonfinite_has_step(&r->scan, layout->messages[i].step)) {
-            r->result->skipped_messages++;
+            r->result->skipped_messages += r->span->count;
             continue;
         }
-        err = run_message(r, &layout->messages[i], diag);
+        err = run_span(r, i, diag);
         r->result->interrupted = stopped(r);
     }
     if (!err && r->result->skipped_messages == layout->count)
@@ -240,10 +293,18 @@ static int take_totals(struct gcb_run_result *out, size_t count, struct gcb_diag
     return out->totals ? 0 : gcb_diag_nomem(diag, count * sizeof(*out->totals), "totals");
 }
 
+/* Room for the largest message, or for a span of small ones. */
+static uint64_t input_elements(const struct gcb_run_config *c)
+{
+    const uint64_t span = c->groups ? GCB_RUN_GROUP_ELEMENTS + GCB_TRIAL_GROUP * ALIGNED(1) : 1;
+
+    return c->layout->largest > span ? c->layout->largest : span;
+}
+
 static int start(struct run *r, struct gcb_diag *diag)
 {
     const struct gcb_run_config *c = r->config;
-    const uint64_t largest = c->layout->largest ? c->layout->largest : 1;
+    const uint64_t largest = input_elements(c);
     struct gcb_trial_config trial = c->trial;
     const int err = take_totals(r->result, c->method_count, diag);
 
@@ -254,7 +315,8 @@ static int start(struct run *r, struct gcb_diag *diag)
     plan_work(r);
     check_methods(r);
     r->input = gcb_alloc_array(largest, sizeof(*r->input));
-    if (!r->input)
+    r->span = gcb_alloc_zero(1, sizeof(*r->span));
+    if (!r->input || !r->span)
         return gcb_diag_nomem(diag, largest * sizeof(*r->input), "the largest message");
     return gcb_trial_bench_init(&r->bench, &trial, c->layout->largest, diag);
 }
@@ -277,6 +339,7 @@ out:
     gcb_trial_bench_fini(&r.bench);
     gcb_nonfinite_scan_fini(&r.scan);
     gcb_free(r.input);
+    gcb_free(r.span);
     return err;
 }
 

@@ -8,8 +8,8 @@
 #include "src/tool/trial/trial.h"
 
 /*
- * Every message of a layout under every method. A message is read once and all methods run on it; at
- * most one message is in memory.
+ * Every message of a layout under every method. A message is read once and all methods run on it. One message is in
+ * memory at a time, or with `groups` small messages of GCB_RUN_GROUP_ELEMENTS together.
  */
 struct gcb_run_config {
     struct gcb_source *source;
@@ -26,7 +26,12 @@ struct gcb_run_config {
      * together or it does not take the message, GCB_E_BACKEND where a library that it needs is not there,
      * GCB_E_UNVERIFIED where a device's message or values are not the CPU's. */
     bool carry_on;
+    bool groups; /* on a device: encode neighbours of at most GCB_RUN_SMALL elements in groups */
 };
+
+/* In elements. Smaller messages take a GPU less time than their launches. */
+#define GCB_RUN_SMALL (UINT64_C(1) << 16)
+#define GCB_RUN_GROUP_ELEMENTS (UINT64_C(1) << 22)
 
 /* One message under one method, as soon as it is known. Everything is borrowed for the call. */
 struct gcb_run_trial {

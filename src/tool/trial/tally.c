@@ -17,7 +17,7 @@ static void merge_bytes(struct gcb_tally *t, const struct gcb_tally *other)
     t->index_bytes += other->index_bytes;
 }
 
-static void merge_times(struct gcb_times *t, const struct gcb_times *other)
+static void merge_times(struct gcb_times *t, const struct gcb_times *other, bool follows)
 {
     t->seconds += other->seconds;
     t->min += other->min;
@@ -27,18 +27,19 @@ static void merge_times(struct gcb_times *t, const struct gcb_times *other)
     t->kernel_low += other->kernel_low;
     t->kernel_high += other->kernel_high;
     t->transfer += other->transfer;
-    t->launches += other->launches;
+    t->launches += follows ? 0 : other->launches;
 }
 
 static void merge_measurements(struct gcb_tally *t, const struct gcb_tally *other)
 {
-    merge_times(&t->encode, &other->encode);
-    merge_times(&t->decode, &other->decode);
+    merge_times(&t->encode, &other->encode, other->follows);
+    merge_times(&t->decode, &other->decode, other->follows);
     t->stop = other->stop > t->stop ? other->stop : t->stop;
     t->staged += other->staged;
     for (int i = 0; i < GCB_STAGES; i++)
         t->stage_seconds[i] += other->stage_seconds[i];
     t->on_device += other->on_device;
+    t->group = other->group > t->group ? other->group : t->group;
     if (!t->clock_mhz || (other->clock_mhz && other->clock_mhz < t->clock_mhz))
         t->clock_mhz = other->clock_mhz;
 }

@@ -38,7 +38,9 @@ struct gcb_tally {
     uint64_t staged;                  /* messages whose stages were timed */
     double stage_seconds[GCB_STAGES]; /* of these; sums of medians */
     uint64_t on_device;               /* messages that a device encoded and decoded */
-    uint64_t clock_mhz;               /* of the device, the lowest that was read; 0: not known */
+    uint64_t group;     /* messages that the same launches encoded; merged: the most */
+    bool follows;       /* the launches are counted with an earlier message of the group */
+    uint64_t clock_mhz; /* of the device, the lowest that was read; 0: not known */
     enum gcb_dtype dtype;
     bool mixed_dtypes;
     struct gcb_fidelity fidelity;

@@ -5,7 +5,6 @@
 
 #include "src/lib/base/alloc.h"
 #include "src/lib/codec/codecs.h"
-#include "src/tool/trial/device_bench.h"
 #include "src/tool/trial/device_trial.h"
 
 /* Coders for so many elements together are kept at least: about 32 MiB at the costliest method. */
@@ -54,8 +53,26 @@ void gcb_trial_bench_fini(struct gcb_trial_bench *b)
     memset(b, 0, sizeof(*b));
 }
 
-static struct gcb_coder_config coder_config(const struct gcb_trial_bench *b,
-                                            const struct gcb_trial_input *in)
+const struct gcb_method *gcb_trial_method(const struct gcb_method *method,
+                                          const struct gcb_message_plan *plan)
+{
+    return plan->dense && method->codec != &gcb_codec_identity ? &dense_method : method;
+}
+
+struct gcb_tally gcb_trial_tally(const struct gcb_trial_input *in)
+{
+    return (struct gcb_tally){
+        .messages = 1,
+        .elements = in->plan->count,
+        .input_bytes = in->plan->input_bytes,
+        .dense = in->plan->dense,
+        .nonfinite = in->nonfinite,
+        .dtype = in->plan->dtype,
+    };
+}
+
+struct gcb_coder_config gcb_trial_coder_config(const struct gcb_trial_bench *b,
+                                               const struct gcb_trial_input *in)
 {
     return (struct gcb_coder_config){
         .env = {.count = in->plan->count,
@@ -174,16 +191,6 @@ static int decode(struct gcb_trial_bench *b, struct gcb_tally *out, const struct
     return gcb_tally_parts(out, &parts, diag);
 }
 
-static int run_device(struct gcb_trial_bench *b, struct gcb_tally *out,
-                      const struct gcb_method *method, const struct gcb_trial_input *in,
-                      const struct gcb_coder_config *config, struct gcb_diag *diag)
-{
-    if (method->codec == gcb_copy_method.codec)
-        return gcb_diag_set(diag, GCB_E_UNSUPPORTED,
-                            "a device's copy is in the environment: gpu_copy_gbps");
-    return gcb_device_trial(b, out, method, in, config, diag);
-}
-
 /* The trial of memcpy: what was timed along with identity, or timed now. */
 static int run_copy(struct gcb_trial_bench *b, struct gcb_tally *out,
                     const struct gcb_trial_input *in, struct gcb_diag *diag)
@@ -210,10 +217,12 @@ static int run_copy(struct gcb_trial_bench *b, struct gcb_tally *out,
     return 0;
 }
 
-int gcb_trial_run(struct gcb_trial_bench *b, struct gcb_tally *out, const struct gcb_method *method,
-                  const struct gcb_trial_input *in, struct gcb_diag *diag)
+/* On the CPU. */
+static int run_here(struct gcb_trial_bench *b, struct gcb_tally *out,
+                    const struct gcb_method *method, const struct gcb_trial_input *in,
+                    struct gcb_diag *diag)
 {
-    const struct gcb_coder_config config = coder_config(b, in);
+    const struct gcb_coder_config config = gcb_trial_coder_config(b, in);
     const struct gcb_coder_config decoder = {
         .env = {.fft_rigor = config.env.fft_rigor,
                 .kernels = config.env.kernels,
@@ -222,20 +231,54 @@ int gcb_trial_run(struct gcb_trial_bench *b, struct gcb_tally *out, const struct
     };
     int err;
 
-    *out = (struct gcb_tally){
-        .messages = 1,
-        .elements = in->plan->count,
-        .input_bytes = in->plan->input_bytes,
-        .dense = in->plan->dense,
-        .nonfinite = in->nonfinite,
-        .dtype = in->plan->dtype,
-    };
-    if (method->codec == gcb_copy_method.codec && !b->config.device)
+    *out = gcb_trial_tally(in);
+    if (method->codec == gcb_copy_method.codec)
         return run_copy(b, out, in, diag);
-    if (in->plan->dense && method->codec != &gcb_codec_identity)
-        method = &dense_method;
-    if (b->config.device)
-        return run_device(b, out, method, in, &config, diag);
+    method = gcb_trial_method(method, in->plan);
     err = encode(b, out, method, in, &config, diag);
     return err ? err : decode(b, out, method, in, &decoder, diag);
+}
+
+size_t gcb_trial_group(const struct gcb_trial_bench *b, const struct gcb_method *method,
+                       const struct gcb_trial_input in[], size_t count)
+{
+    if (!b->config.device || method->codec == gcb_copy_method.codec)
+        return 1;
+    return gcb_device_trial_group(b, method, in, count);
+}
+
+int gcb_trial_run_group(struct gcb_trial_bench *b, const struct gcb_method *method,
+                        const struct gcb_trial_input in[], size_t count,
+                        const struct gcb_trial_taker *taker, struct gcb_diag *diag)
+{
+    struct gcb_tally tally;
+    int err;
+
+    b->at = 0;
+    if (b->config.device && method->codec == gcb_copy_method.codec)
+        return gcb_diag_set(diag, GCB_E_UNSUPPORTED,
+                            "memcpy runs on the CPU; a device's copy is in the environment: "
+                            "gpu_copy_gbps");
+    if (b->config.device)
+        return gcb_device_trial(b, method, in, count, taker, diag);
+    err = run_here(b, &tally, method, in, diag);
+    return err ? err : taker->take(taker->ctx, 0, &tally, diag);
+}
+
+static int take_tally(void *ctx, size_t i, const struct gcb_tally *tally, struct gcb_diag *diag)
+{
+    struct gcb_tally *out = ctx;
+
+    (void)i;
+    (void)diag;
+    *out = *tally;
+    return 0;
+}
+
+int gcb_trial_run(struct gcb_trial_bench *b, struct gcb_tally *out, const struct gcb_method *method,
+                  const struct gcb_trial_input *in, struct gcb_diag *diag)
+{
+    const struct gcb_trial_taker taker = {take_tally, out};
+
+    return gcb_trial_run_group(b, method, in, 1, &taker, diag);
 }

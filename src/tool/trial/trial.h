@@ -9,8 +9,8 @@
 #include "src/tool/trial/tally.h"
 
 /*
- * One message under one method: encode, decode what was encoded, compare. The bytes counted are those
- * decoded, and what is compared is what came of them.
+ * One message under one method: encode, decode the bytes, compare with the input. Sizes are of the decoded bytes, and
+ * errors of what was decoded.
  */
 struct gcb_trial_config {
     const struct gcb_kernels *kernels;
@@ -29,11 +29,12 @@ struct gcb_trial_bench {
     struct gcb_coders *coders;
     struct gcb_room room;
     struct gcb_wbuf message;    /* the last trial's message, in the room */
-    float *decoded;             /* what it decoded to */
+    float *decoded;             /* what it was decoded to */
     struct gcb_room check_room; /* with a device: what the CPU makes of the same */
     struct gcb_wbuf check;
     float *check_decoded;
-    struct gcb_device_bench *on_device; /* what a device's trials keep there; NULL: nothing yet */
+    struct gcb_device_bench *on_device; /* what trials on a device keep there; NULL: nothing yet */
+    size_t at;                          /* of a group: index of the message at hand */
     struct gcb_samples encode, decode;
     struct gcb_stages stages;
     struct gcb_copy copy; /* zeroed unless config.copy */
@@ -59,5 +60,35 @@ struct gcb_trial_input {
  */
 int gcb_trial_run(struct gcb_trial_bench *b, struct gcb_tally *out, const struct gcb_method *method,
                   const struct gcb_trial_input *in, struct gcb_diag *diag);
+
+/* Most messages of a group. */
+#define GCB_TRIAL_GROUP 256
+
+/* How many of the first messages, all of one step and worker, a device encodes by one set of launches (docs/method.md,
+ * "Groups"); 1 on the CPU. */
+size_t gcb_trial_group(const struct gcb_trial_bench *b, const struct gcb_method *method,
+                       const struct gcb_trial_input in[], size_t count);
+
+/* Takes the tally of message i. What gcb_trial_run leaves in the bench holds until it returns. */
+struct gcb_trial_taker {
+    int (*take)(void *ctx, size_t i, const struct gcb_tally *tally, struct gcb_diag *diag);
+    void *ctx;
+};
+
+/*
+ * gcb_trial_run for a group of `count` messages, as many as gcb_trial_group found. They are timed together; each message
+ * has a share of every time, by its input bytes. Otherwise each is treated as by itself. b->at says which message failed.
+ */
+int gcb_trial_run_group(struct gcb_trial_bench *b, const struct gcb_method *method,
+                        const struct gcb_trial_input in[], size_t count,
+                        const struct gcb_trial_taker *taker, struct gcb_diag *diag);
+
+/* Parts of a trial: the method of a message (identity for a dense one), its coder's configuration, and its tally at the
+ * beginning. */
+const struct gcb_method *gcb_trial_method(const struct gcb_method *method,
+                                          const struct gcb_message_plan *plan);
+struct gcb_coder_config gcb_trial_coder_config(const struct gcb_trial_bench *b,
+                                               const struct gcb_trial_input *in);
+struct gcb_tally gcb_trial_tally(const struct gcb_trial_input *in);
 
 #endif
