@@ -13,21 +13,12 @@ struct decompress_options {
 
 /* clang-format off */
 static const struct opt_row rows[] = {
-    {.name = "threads", .type = OPT_INT,
-     .offset = offsetof(struct decompress_options, exec) + offsetof(struct opt_exec, threads),
-     .min = 1, .max = 4096,
-     .help = "inside a message, on the cpu (default 1)"},
     {.name = "isa", .metavar = "ISA", .type = OPT_TEXT,
-     .offset = offsetof(struct decompress_options, exec) + offsetof(struct opt_exec, isa),
-     .choices = opt_isas,
-     .help = "auto (default), c, avx2, avx512 or neon"},
-    {.name = "device", .metavar = "DEVICE", .type = OPT_TEXT,
-     .offset = offsetof(struct decompress_options, exec) + offsetof(struct opt_exec, device),
-     .choices = opt_devices,
-     .help = "cpu (default) or cuda[:N]"},
+     .offset = offsetof(struct decompress_options, exec.isa), .choices = opt_isas,
+     .help = "instruction set of the kernels: auto (default), c, avx2, avx512 or neon"},
     {.name = "max-bytes", .type = OPT_SIZE,
      .offset = offsetof(struct decompress_options, max_bytes), .min = 1, .max = 0x1p63,
-     .help = "refuse a message of more values than fit (default: half of memory)"},
+     .help = "refuse a message that decodes to more than this (default: half of memory)"},
     {.name = NULL},
 };
 /* clang-format on */
@@ -36,18 +27,20 @@ static int check_call(const struct decompress_options *o, const struct opt_list 
                       struct gcb_diag *diag)
 {
     if (operands->count == 0)
-        return gcb_diag_set(diag, GCB_E_INVALID, "no file of messages given");
+        return gcb_diag_set(diag, GCB_E_INVALID,
+                            "no file of messages given: name one that `gcbench compress -o` wrote");
     return opt_make_check(&o->make, diag);
 }
 
-/* On a device nothing is left for the processor's threads and instructions to do. */
+/* --threads and --isa are for the CPU; on a device they would do nothing. */
 static int resolve(struct opt_backend *backend, const struct opt_exec *exec, struct gcb_diag *diag)
 {
     const int err = opt_exec_resolve(backend, exec, diag);
 
     if (err || !backend->gpu.module || (exec->threads <= 1 && !exec->isa))
         return err;
-    return gcb_diag_set(diag, GCB_E_INVALID, "device %s: %s has a meaning on the cpu only",
+    return gcb_diag_set(diag, GCB_E_INVALID,
+                        "device %s: %s has a meaning on the cpu only: leave it out",
                         backend->device, exec->isa ? "--isa" : "--threads");
 }
 
@@ -82,6 +75,8 @@ static int decompress_run(const void *options, const struct opt_list *operands,
 }
 
 static const struct opt_group groups[] = {
+    {"Options", opt_device_rows, offsetof(struct decompress_options, exec)},
+    {"Options", opt_threads_rows, offsetof(struct decompress_options, exec)},
     {"Options", rows, 0},
     {"Output", opt_make_rows, offsetof(struct decompress_options, make)},
     {"Output", opt_talk_rows, offsetof(struct decompress_options, show)},
@@ -94,8 +89,9 @@ const struct cmd cmd_decompress = {
     .usage = "decompress [options] FILE... -o OUT.h5",
     .examples = "  gcbench compress --method fft grads.h5 -o messages.h5\n"
                 "  gcbench decompress messages.h5 -o restored.h5\n",
-    .details = "Any changed byte of a message, or of what says which tensors it holds, is found.\n"
-               "With --device cuda messages are decoded on a GPU, whoever made them.\n",
+    .details =
+        "A changed byte in a message, or in the list of tensors that it holds, is an error.\n"
+        "--device cuda decodes on a GPU, wherever the messages were encoded.\n",
     .spec = {.groups = groups},
     .size = sizeof(struct decompress_options),
     .run = decompress_run,

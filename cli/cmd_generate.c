@@ -16,7 +16,8 @@ struct generate_options {
     int dtype;
 };
 
-static const char *const dtypes[] = {"fp32", "fp16", "bf16", "fp64", NULL}; /* enum gcb_dtype */
+static const char *const dtypes[] = {"fp32", "fp16", "bf16", "fp64",
+                                     NULL}; /* in the order of enum gcb_dtype */
 static const char *const dists[] = {"normal",           "laplace",    "student-t:df=3",
                                     "sparse:zeros=0.9", "ar:rho=0.9", NULL};
 static const char *const layouts[] = {"flat", "resnet50", "gpt2", NULL};
@@ -25,28 +26,29 @@ static const char *const layouts[] = {"flat", "resnet50", "gpt2", NULL};
 static const struct opt_row rows[] = {
     {.name = "dist", .metavar = "DIST", .type = OPT_TEXT,
      .offset = offsetof(struct generate_options, dist), .choices = dists,
-     .help = "normal (default), laplace, student-t:df=3, sparse:zeros=0.9 or ar:rho=0.9"},
+     .help = "distribution of the values: normal (default), laplace, student-t:df=3, "
+             "sparse:zeros=0.9 or ar:rho=0.9"},
     {.name = "layout", .metavar = "LAYOUT", .type = OPT_TEXT,
      .offset = offsetof(struct generate_options, layout), .choices = layouts,
-     .help = "flat (default), resnet50 or gpt2"},
+     .help = "tensors to write: flat (one tensor, default), or those of resnet50 or gpt2"},
     {.name = "elements", .metavar = "N", .type = OPT_SIZE,
      .offset = offsetof(struct generate_options, elements), .min = 1, .max = 0x1p50,
-     .help = "of the flat layout's one tensor (default 1M)"},
+     .help = "elements of the flat layout's tensor (default 1M)"},
     {.name = "steps", .type = OPT_U64, .offset = offsetof(struct generate_options, steps),
      .min = 1, .max = 1e6,
-     .help = "of training (default 1)"},
+     .help = "training steps to write (default 1)"},
     {.name = "workers", .type = OPT_U64, .offset = offsetof(struct generate_options, workers),
      .min = 1, .max = 1e6,
-     .help = "in each step (default 1)"},
+     .help = "workers in each step (default 1)"},
     {.name = "worker-correlation", .metavar = "RHO", .type = OPT_REAL,
      .offset = offsetof(struct generate_options, correlation), .max = 1,
-     .help = "of two workers' gradients in the same step, in [0, 1] (default 0)"},
+     .help = "correlation of two workers' gradients in the same step, in [0, 1] (default 0)"},
     {.name = "dtype", .metavar = "TYPE", .type = OPT_CHOICE,
      .offset = offsetof(struct generate_options, dtype), .choices = dtypes,
-     .help = "fp32 (default), fp16, bf16 or fp64"},
+     .help = "element type: fp32 (default), fp16, bf16 or fp64"},
     {.name = "seed", .type = OPT_U64, .offset = offsetof(struct generate_options, seed), .min = 1,
      .max = 0x1p64,
-     .help = "of the values drawn (default 1)"},
+     .help = "seed of the values (default 1)"},
     {.name = NULL},
 };
 /* clang-format on */
@@ -67,8 +69,9 @@ static int check_layout(const struct generate_options *o, struct gcb_diag *diag)
         if (strcmp(layouts[i], name) != 0)
             continue;
         if (i && o->elements)
-            return gcb_diag_set(diag, GCB_E_INVALID,
-                                "--elements is for --layout flat; %s has its own shapes", name);
+            return gcb_diag_set(
+                diag, GCB_E_INVALID,
+                "--elements is for --layout flat; %s has its own shapes: leave one out", name);
         return 0;
     }
     near = gcb_suggest(name, layouts, 3);
@@ -86,7 +89,8 @@ static int configure(struct gcb_generate *out, const struct generate_options *o,
     int err;
 
     if (operands->count)
-        return gcb_diag_set(diag, GCB_E_INVALID, "generate reads no file: '%s' (write to -o FILE)",
+        return gcb_diag_set(diag, GCB_E_INVALID,
+                            "generate reads no file: '%s'; for the file to write use -o",
                             gcb_escape(shown, sizeof(shown), operands->items[0]));
     err = opt_make_check(&o->make, diag);
     if (!err)
@@ -130,7 +134,7 @@ static int generate_run(const void *options, const struct opt_list *operands,
         goto out;
     err = gcb_dump_commit(dump, ctx->diag);
     if (!err && o->show.verbose && !o->show.quiet)
-        fprintf(ctx->err, "%" PRIu64 " step%s of %" PRIu64 " worker%s each written\n", config.steps,
+        fprintf(ctx->err, "wrote %" PRIu64 " step%s of %" PRIu64 " worker%s each\n", config.steps,
                 config.steps == 1 ? "" : "s", config.workers, config.workers == 1 ? "" : "s");
 out:
     gcb_dump_destroy(dump);
@@ -151,7 +155,7 @@ const struct cmd cmd_generate = {
     .examples = "  gcbench generate --elements 16M -o normal.h5\n"
                 "  gcbench generate --dist student-t:df=3 --layout resnet50 --workers 4 -o r50.h5\n"
                 "  gcbench generate --dist ar:rho=0.9 --dtype fp16 --steps 3 -o smooth.h5\n",
-    .details = "The same options write the same values on every machine with the same C library.\n",
+    .details = "The same options give the same values on all machines with the same C library.\n",
     .spec = {.groups = groups},
     .operands = CMD_NOTHING,
     .size = sizeof(struct generate_options),

@@ -18,24 +18,24 @@ struct info_options {
 static const struct opt_row rows[] = {
     {.name = "threads", .type = OPT_INT, .offset = offsetof(struct info_options, threads),
      .min = 1, .max = 4096,
-     .help = "that measure bandwidth (default 1)"},
+     .help = "threads that measure bandwidth (default 1)"},
     {.name = NULL},
 };
 /* clang-format on */
 
-/* Everything that info shows, gathered first. */
+/* What info shows. */
 struct facts {
     struct gcb_build build;
     struct gcb_host host;
     struct gcb_bandwidth bandwidth;
-    struct gcb_device device; /* what could be found out of it */
-    struct gcb_diag gpu;      /* words: why there is none */
+    struct gcb_device device; /* whatever is known, also without a GPU */
+    struct gcb_diag gpu;      /* why there is no GPU */
     bool has_gpu;
     int threads;
     const char *isa;
 };
 
-static int gather(struct facts *f, const struct info_options *o, struct gcb_diag *diag)
+static int gather_facts(struct facts *f, const struct info_options *o, struct gcb_diag *diag)
 {
     const struct gcb_queue queue = {.threads = o->threads ? o->threads : 1};
 
@@ -52,14 +52,14 @@ static void print_build(FILE *out, const struct gcb_build *b)
 {
     fprintf(out, "version     gcbench %s\n", gcb_version());
     fprintf(out, "revision    %s%s\n", b->revision[0] ? b->revision : "unknown",
-            b->dirty ? ", with changes" : "");
+            b->dirty ? ", with local changes" : "");
     fprintf(out, "build       %s, %s, %s\n", b->type, b->compiler, b->flags);
     if (strcmp(b->sanitize, "none") != 0)
         fprintf(out, "            with sanitizers (%s): times mean nothing\n", b->sanitize);
     fprintf(out, "build id    %s\n", b->id[0] ? b->id : "none");
 }
 
-/* The device, or why there is none; and the libraries it needs, wherever there is a module to ask. */
+/* The device, or why there is none; then the libraries it needs, if the module is there to tell. */
 static void print_gpu(FILE *out, const struct facts *f)
 {
     const struct gcb_device_facts *d = &f->device.facts;
@@ -76,7 +76,7 @@ static void print_gpu(FILE *out, const struct facts *f)
     if (d->runtime[0]) {
         snprintf(text, sizeof(text), " runtime %s, driver %s, %s", d->runtime,
                  d->driver[0] ? d->driver : "none",
-                 d->fft[0] ? d->fft : "no cuFFT, which transforms of most lengths need");
+                 d->fft[0] ? d->fft : "no cuFFT, which Fourier transforms of most lengths need");
         opt_wrap(out, text, fprintf(out, "cuda       "), 12);
     }
 }
@@ -124,8 +124,9 @@ static int info_run(const void *options, const struct opt_list *operands, struct
     struct out_report r = {.stream = NULL};
     struct gcb_row row;
     struct facts f;
-    int err = operands->count ? gcb_diag_set(ctx->diag, GCB_E_INVALID, "info takes no operand")
-                              : gather(&f, o, ctx->diag);
+    int err = operands->count ? gcb_diag_set(ctx->diag, GCB_E_INVALID,
+                                             "info takes no operand; see `gcbench help info`")
+                              : gather_facts(&f, o, ctx->diag);
 
     if (!err)
         err = out_open(&r, &o->show, NULL, NULL, GCB_RECORD_BIT(GCB_RECORD_ENVIRONMENT), ctx);

@@ -21,18 +21,17 @@ struct inspect_options {
 /* clang-format off */
 static const struct opt_row rows[] = {
     {.name = "histogram", .type = OPT_FLAG, .offset = offsetof(struct inspect_options, histogram),
-     .help = "counts by magnitude: four bins to each power of two in rows"},
+     .help = "count values by magnitude; rows have four bins for each power of two"},
     {.name = "spectrum", .type = OPT_FLAG, .offset = offsetof(struct inspect_options, spectrum),
      .help = "energy of the Fourier transform by frequency and by magnitude"},
     {.name = "threads", .type = OPT_INT,
-     .offset = offsetof(struct inspect_options, exec) + offsetof(struct opt_exec, threads),
-     .min = 1, .max = 4096,
-     .help = "of the transforms (default 1)"},
+     .offset = offsetof(struct inspect_options, exec.threads), .min = 1, .max = 4096,
+     .help = "threads that compute the transforms (default 1)"},
     {.name = NULL},
 };
 /* clang-format on */
 
-/* What one call carries from tensor to tensor. */
+/* Lives as long as the command. */
 struct inspector {
     const struct inspect_options *options;
     struct gcb_source *source;
@@ -131,11 +130,11 @@ static int print_heading(struct inspector *p, const struct opt_list *files)
             "%s%s: %" PRIu64 " step%s x %" PRIu64 " worker%s x %" PRIu64 " tensor%s%s, %s, %s\n",
             gcb_escape(name, sizeof(name), files->items[0]), more, e.steps, e.steps == 1 ? "" : "s",
             e.workers, e.workers == 1 ? "" : "s", e.tensors, e.tensors == 1 ? "" : "s",
-            e.full ? "" : " (not all of them everywhere)",
+            e.full ? "" : " (some are missing in some steps or workers)",
             e.mixed_dtypes ? "mixed types" : gcb_dtype_name(e.dtype),
             gcb_bytes(bytes, (double)e.bytes));
     if (gcb_source_skipped(p->source))
-        fprintf(p->report.out, "%zu datasets are not floats and were passed over\n",
+        fprintf(p->report.out, "%zu datasets are not floats and were skipped\n",
                 gcb_source_skipped(p->source));
     return 0;
 }
@@ -152,7 +151,7 @@ static void print_bar(FILE *out, double share, int width)
     fputc('\n', out);
 }
 
-/* Both signs of all tensors together, a line to each power of two. */
+/* Both signs and all tensors together; one line for each power of two. */
 static void print_histogram(const struct inspector *p)
 {
     FILE *out = p->report.out;
@@ -184,7 +183,8 @@ static void print_tables(struct inspector *p)
     out_table(&p->report, p->table);
     if (p->nonfinite && !p->report.quiet)
         fprintf(out,
-                "note: infinities and NaNs are counted under \"bad\" and enter nothing else\n");
+                "note: infinities and NaNs are counted under \"bad\" and left out of all other "
+                "figures\n");
     if (p->options->histogram)
         print_histogram(p);
     if (!p->spectra)
@@ -276,13 +276,14 @@ static const struct opt_group groups[] = {
 
 const struct cmd cmd_inspect = {
     .name = "inspect",
-    .summary = "what is in a file: steps, workers, tensors and their statistics",
+    .summary = "show what is in a file: steps, workers, tensors, statistics",
     .usage = "inspect [options] FILE...",
     .examples = "  gcbench inspect grads.h5\n"
                 "  gcbench inspect --step last --dataset '*conv*' --histogram grads.h5\n"
                 "  gcbench inspect --spectrum --format csv grads.h5 > spectrum.csv\n",
-    .details = "Each line is one tensor over all steps and workers selected. docs/rows.md says "
-               "what the rows of json and csv mean.\n",
+    .details =
+        "Each line is one tensor, over all steps and workers selected. docs/rows.md explains "
+        "the rows of json and csv.\n",
     .spec = {.groups = groups},
     .size = sizeof(struct inspect_options),
     .run = inspect_run,

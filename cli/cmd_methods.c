@@ -61,7 +61,7 @@ static json_t *param_json(const struct gcb_param *p, double value)
     return row.json;
 }
 
-/* Rows from..to of a method. */
+/* Parameters from..to of a method. */
 static json_t *params_json(const struct gcb_method *m, size_t from, size_t to)
 {
     json_t *list = json_array();
@@ -85,7 +85,7 @@ static json_t *caps_json(const struct gcb_method *m)
     return names_json(names);
 }
 
-/* Has the module that is here, with or without a device, this method? */
+/* Does the CUDA module that is installed, with or without a device, have this method? */
 static bool in_module(const struct gcb_method *m)
 {
     const struct gcb_device_codec *row = gcb_device_codecs_here();
@@ -132,13 +132,13 @@ static int list_methods(struct out_report *r, struct gcb_diag *diag)
     }
     if (!err && r->table) {
         out_table(r, table);
-        fprintf(r->out, "\n`gcbench methods NAME` explains one.\n");
+        fprintf(r->out, "\n`gcbench methods NAME` explains a method.\n");
     }
     gcb_table_destroy(table);
     return err;
 }
 
-/* Two paragraphs: "theta=0.85  in [0, 1)", and what it is. */
+/* Two paragraphs: "theta=0.85  in [0, 1)", then the help. */
 static void print_param(const struct out_report *r, const struct gcb_method *m, size_t row,
                         bool condition)
 {
@@ -150,7 +150,7 @@ static void print_param(const struct out_report *r, const struct gcb_method *m, 
     opt_wrap(r->out, param_help(text, sizeof(text), p, condition), fprintf(r->out, "     "), 6);
 }
 
-/* What has a meaning as the method stands; of a codec itself, everything. */
+/* For a preset, the parameters that have an effect; for a codec, all. */
 static void print_params(const struct out_report *r, const struct gcb_method *m)
 {
     const size_t rows = gcb_param_count(m->codec->params);
@@ -172,7 +172,7 @@ static void print_params(const struct out_report *r, const struct gcb_method *m)
     opt_wrap(r->out, others, fprintf(r->out, "with other stages also"), 2);
 }
 
-/* What acts from step to step; what the memory in force has no use for is only named. */
+/* Parameters of the memory; those that the memory in force does not use are only named. */
 static void print_memory(const struct out_report *r, const struct gcb_method *m)
 {
     const struct gcb_param *p;
@@ -227,7 +227,7 @@ static void print_head(const struct out_report *r, const struct gcb_method *m)
     fprintf(r->out, "%s\n", *separator ? "" : "deterministic, lossy, biased");
 }
 
-static int explain(struct out_report *r, const struct gcb_method *m, struct gcb_diag *diag)
+static int explain_method(struct out_report *r, const struct gcb_method *m, struct gcb_diag *diag)
 {
     if (!r->table)
         return put_method(r, m, diag);
@@ -255,7 +255,7 @@ static int methods_run(const void *options, const struct opt_list *operands,
         if (!err && i && r.table)
             fputc('\n', r.out);
         if (!err)
-            err = explain(&r, &m, ctx->diag);
+            err = explain_method(&r, &m, ctx->diag);
     }
     out_close(&r);
     return err;
@@ -268,7 +268,7 @@ static const struct opt_group groups[] = {
 
 const struct cmd cmd_methods = {
     .name = "methods",
-    .summary = "list the methods, or explain one: parameters, paper, promise",
+    .summary = "list the methods, or explain one: parameters, paper, promises",
     .usage = "methods [options] [NAME...]",
     .examples = "  gcbench methods\n"
                 "  gcbench methods fft\n"

@@ -29,44 +29,45 @@ struct verify_options {
 static const struct opt_row input_rows[] = {
     {.name = "step", .metavar = "STEPS", .type = OPT_TEXT,
      .offset = offsetof(struct opt_input, step), .choices = opt_steps,
-     .help = "N, A-B, A-B/STRIDE, A,B or last: from these, the first; with --all, all of them "
-             "(default all)"},
+     .help = "steps to choose from: N, A-B, A-B/STRIDE, A,B, last or all (default); without "
+             "--all the first is checked"},
     {.name = "worker", .metavar = "WORKERS", .type = OPT_TEXT,
      .offset = offsetof(struct opt_input, worker), .choices = opt_workers,
-     .help = "N, A-B or A,B: in the same way (default all)"},
+     .help = "workers to choose from: N, A-B, A,B or all (default); without --all the first is "
+             "checked"},
     {.name = NULL},
 };
 
 static const struct opt_row own_rows[] = {
     {.name = "all", .type = OPT_FLAG, .offset = offsetof(struct verify_own, all),
-     .help = "every message (default: the smallest, a middle and the largest of the first step "
-             "and worker)"},
+     .help = "check every message (default: the smallest, a middle and the largest of the first "
+             "step and worker)"},
     {.name = "budget", .type = OPT_TIME, .offset = offsetof(struct verify_own, budget),
      .max = 604800,
-     .help = "start no check after so long (default 60s; 0: no limit)"},
+     .help = "start no further check after this time (default 60s; 0: no limit)"},
     {.name = NULL},
 };
 /* clang-format on */
 
-#define NAMES 4 /* messages named in a note */
+#define NAMES 4 /* a note names at most so many messages */
 
 struct tally { /* of a method */
     uint64_t kept, broken, idle;
 };
 
-/* Messages that were not looked at, the first few by name. Starts zeroed. */
+/* Messages that were not checked; the first few by name. Starts zeroed. */
 struct names {
     char text[360];
     size_t shown;
 };
-/* Everything that lives as long as the command. Starts zeroed. */
+/* Lives as long as the command. Starts zeroed. */
 struct verify {
     const struct verify_options *o;
     struct session s;
     struct gcb_method *methods;
     size_t count;
     struct gcb_verify_result result;
-    struct tally *tallies; /* count of them */
+    struct tally *tallies; /* one for each method */
     struct names left_out, not_there, unreached;
 };
 
@@ -174,7 +175,7 @@ static void show_names(FILE *out, bool apart, const char *words, const struct na
         opt_wrap(out, line, 0, 0);
 }
 
-/* What was not looked at. `apart` from the table each note is one line, as errors are. */
+/* What was not checked. `apart` from the table, each note is one line, like an error. */
 static void show_notes(FILE *out, bool apart, const struct gcb_verify_result *r,
                        const struct names *left_out, const struct names *not_there,
                        const struct names *unreached)
@@ -189,25 +190,26 @@ static void show_notes(FILE *out, bool apart, const struct gcb_verify_result *r,
     }
     if (r->not_there) {
         snprintf(words, sizeof(words),
-                 "%s: %" PRIu64 " pair%s of method and message that the device does not do", prefix,
-                 r->not_there, r->not_there == 1 ? "" : "s");
+                 "%s: %" PRIu64 " pair%s of method and message that do not run on the device",
+                 prefix, r->not_there, r->not_there == 1 ? "" : "s");
         show_names(out, apart, words, not_there);
     }
     if (r->unreached) {
         snprintf(words, sizeof(words),
                  "%s: %s before %" PRIu64 " pair%s of method and message %s done", prefix,
-                 r->interrupted ? "interrupted" : "the budget (see --budget) ended", r->unreached,
+                 r->interrupted ? "interrupted" : "the time of --budget ended", r->unreached,
                  r->unreached == 1 ? "" : "s", r->unreached == 1 ? "was" : "were");
         show_names(out, apart, words, unreached);
     }
     if (r->idle && !apart)
         opt_wrap(out,
-                 "note: nothing to say: a tensor that is too small, too plain, or was sent raw; "
-                 "-v shows each check",
+                 "note: nothing to say: the tensor is too small or too simple for the check, or "
+                 "was sent "
+                 "raw; -v shows each check",
                  0, 0);
 }
 
-/* Those that were named, or all at their defaults. */
+/* The methods that were named, or all at their defaults. */
 static int find_methods(struct verify *v, struct gcb_diag *diag)
 {
     struct gcb_method m;
@@ -301,7 +303,7 @@ static int run(struct verify *v, struct gcb_diag *diag)
     session_start_progress(&v->s);
     err = gcb_verify(&v->result, &config, &observer, diag);
     progress_end(&v->s.progress);
-    return session_verdict(&v->s, err);
+    return session_judge(&v->s, err);
 }
 
 static int print_head(struct verify *v, struct gcb_diag *diag)
@@ -312,16 +314,16 @@ static int print_head(struct verify *v, struct gcb_diag *diag)
 
     if (err || !v->s.report.table)
         return err;
-    session_words(words, sizeof(words), &v->s, v->s.place);
+    session_describe(words, sizeof(words), &v->s, v->s.place);
     heading_print(v->s.report.out, v->s.files, &extent, words);
     if (!v->o->own.all)
-        fprintf(v->s.report.out, "checked, of %zu message%s (--all: every one):\n",
+        fprintf(v->s.report.out, "checked of %zu message%s (--all checks every message):\n",
                 v->s.layout.count, v->s.layout.count == 1 ? "" : "s");
     return 0;
 }
 
-/* Rows do not know of what was not looked at: then notes go where errors go. */
-static int show(const struct verify *v, struct gcb_diag *diag)
+/* Notes on what was not checked go to stderr if rows are printed, which do not mention it. */
+static int show_results(const struct verify *v, struct gcb_diag *diag)
 {
     const struct out_report *report = &v->s.report;
     int err = 0;
@@ -339,18 +341,18 @@ static int show(const struct verify *v, struct gcb_diag *diag)
 static int finish(struct verify *v, struct gcb_diag *diag)
 {
     const struct gcb_verify_result *r = &v->result;
-    int err = show(v, diag);
+    int err = show_results(v, diag);
 
     if (!err)
         err = out_commit(&v->s.report, diag);
     if (err)
         return err;
     if (r->interrupted)
-        return session_interrupted(&v->s, "what was checked by then is above");
+        return session_interrupted(&v->s, "the checks done so far are above");
     if (r->kept + r->broken + r->idle + r->not_there == 0)
         return gcb_diag_set(diag, r->left_out ? GCB_E_NONFINITE : GCB_E_IO,
                             "nothing was verified: %s",
-                            r->unreached ? "the budget ended before the first check"
+                            r->unreached ? "the time ended before the first check; raise --budget"
                                          : "every message holds infinities or NaNs");
     if (r->broken)
         return CMD_NOT_VERIFIED;
@@ -369,12 +371,12 @@ static int verify_run(const void *options, const struct opt_list *operands, stru
     int err = resolve(&v, ctx->diag);
 
     if (!err)
-        err = session_input(&v.s);
+        err = session_open_input(&v.s);
     interrupt_catch();
     if (!err)
-        err = session_report(&v.s, GCB_RECORD_BIT(GCB_RECORD_PROMISE), o->save.force);
+        err = session_open_report(&v.s, GCB_RECORD_BIT(GCB_RECORD_PROMISE), o->save.force);
     if (!err)
-        err = session_environment(&v.s);
+        err = session_put_environment(&v.s);
     if (!err)
         err = print_head(&v, ctx->diag);
     if (!err)
@@ -418,18 +420,20 @@ static const struct opt_extra extra = {
 
 const struct cmd cmd_verify = {
     .name = "verify",
-    .summary = "check on these gradients what every method promises",
+    .summary = "check on these gradients what each method promises",
     .usage = "verify [options] FILE...",
     .examples = "  gcbench verify gradients.h5\n"
                 "  gcbench verify --step last --worker 0 --dataset 'layers.*' gradients.h5\n"
                 "  gcbench verify --method fft --method sbc:p=0.001 --all gradients.h5\n"
                 "  gcbench verify --budget 300s --format csv gradients.h5\n",
     .details =
-        "Round trip, the same bytes whoever encodes, size, and the bounds and identities of each "
-        "method's paper, by its capabilities and stages. A broken promise exits 5. -v shows every "
-        "check; docs/verify.md lists them. With --device cuda a GPU makes and reads the messages, "
-        "and "
-        "has to make and read the CPU's.\n",
+        "Checks that messages decode to what was encoded, that every thread count and instruction "
+        "set makes the same bytes, that no message is too large, and the bounds and identities of "
+        "each method's paper. Its capabilities and stages say which checks apply. A broken promise "
+        "exits with status 5. -v shows every check; docs/verify.md lists them.\n"
+        "With --device cuda a GPU encodes and decodes; its messages have to equal the CPU's, and "
+        "it "
+        "has to decode those.\n",
     .spec = {.groups = groups, .extra = &extra},
     .size = sizeof(struct verify_options),
     .defaults = defaults,

@@ -41,7 +41,7 @@ static void print_overview(FILE *out)
     print_exits(out);
 }
 
-/* Prints the line at `text`, broken to fit; returns what follows it. */
+/* Prints the line at `text`, wrapped; returns what follows it. */
 static const char *print_paragraph(FILE *out, const char *text)
 {
     const size_t n = strcspn(text, "\n");
@@ -97,8 +97,8 @@ static const struct cmd *find_command(const char *name, struct gcb_diag *diag)
     return NULL;
 }
 
-/* The exit code of a status, after its words were shown. No words: the reader of stdout went away. */
-static int report(const struct gcb_diag *diag, int status)
+/* Prints the words of a status and returns its exit code. There are no words if the reader of stdout went away. */
+static int report_status(const struct gcb_diag *diag, int status)
 {
     if (status >= 0)
         return status;
@@ -178,7 +178,7 @@ static int dispatch(struct cmd_context *ctx, int argc, char *const *argv)
     return cmd ? run_command(cmd, ctx, argc - 2, argv + 2) : GCB_E_INVALID;
 }
 
-/* Has the reader of this stream gone away? Then nobody is left to be told. */
+/* Has the reader of this stream gone away? Then a message is pointless. */
 static bool reader_gone(FILE *f)
 {
     struct pollfd p = {.fd = fileno(f)};
@@ -186,7 +186,7 @@ static bool reader_gone(FILE *f)
     return poll(&p, 1, 0) == 1 && p.revents & POLLERR;
 }
 
-/* What was printed has to have arrived: a full disk behind stdout is a failure. */
+/* Flushes stdout: output that could not be written, to a full disk for example, makes the command fail. */
 static int finish_output(FILE *out, int exit_code)
 {
     const bool failed_before = ferror(out);
@@ -213,8 +213,8 @@ int main(int argc, char **argv)
         .diag = &diag,
     };
 
-    /* a closed pipe is an error like any other: outputs are tidied away before the command ends */
+    /* a closed pipe becomes an error like any other, so that the command can remove half-written files */
     signal(SIGPIPE, SIG_IGN);
     interrupt_tidy();
-    return finish_output(stdout, report(&diag, dispatch(&ctx, argc, argv)));
+    return finish_output(stdout, report_status(&diag, dispatch(&ctx, argc, argv)));
 }

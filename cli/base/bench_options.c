@@ -6,10 +6,10 @@
 #include "src/lib/base/text.h"
 #include "src/tool/trial/copy.h"
 
-#define PRECISION 0.02   /* half of an interval, as a share of the median */
+#define PRECISION 0.02   /* half the confidence interval, as a share of the median */
 #define TIME_BUDGET 30.0 /* seconds */
 #define MAX_SAMPLES 10000
-/* Seconds of timed calls, so that a short call is not measured while one thing alone goes on beside it. */
+/* Seconds of timed calls: shorter ones could all fall into one disturbance. */
 #define MIN_TIME 0.005
 
 static const char *const both[] = {"warm", "cold", "both", NULL};
@@ -18,29 +18,29 @@ static const char *const both[] = {"warm", "cold", "both", NULL};
 const struct opt_row bench_input_rows[] = {
     {.name = "step", .metavar = "STEPS", .type = OPT_TEXT,
      .offset = offsetof(struct opt_input, step), .choices = opt_steps,
-     .help = "N, A-B, A-B/STRIDE, A,B, last (default) or all"},
+     .help = "steps to read: N, A-B, A-B/STRIDE, A,B, last (default) or all"},
     {.name = "worker", .metavar = "WORKERS", .type = OPT_TEXT,
      .offset = offsetof(struct opt_input, worker), .choices = opt_workers,
-     .help = "N, A-B, A,B or all (default: the first)"},
+     .help = "workers to read: N, A-B, A,B or all (default: the first)"},
     {.name = NULL},
 };
 
 const struct opt_row bench_case_rows[] = {
     {.name = "suite", .metavar = "NAME|FILE", .type = OPT_TEXT,
      .offset = offsetof(struct bench_own, suite),
-     .help = "what to measure, as data: default, quick, paper-fft, ci or FILE.json"},
+     .help = "suite of cases to measure: default, quick, paper-fft, ci or FILE.json"},
     {.name = "scope", .metavar = "LIST", .type = OPT_LIST,
      .offset = offsetof(struct bench_own, scopes), .choices = opt_scopes,
      .help = "what one message covers: tensor (default), bucket, model"},
     {.name = "device", .metavar = "LIST", .type = OPT_LIST,
      .offset = offsetof(struct bench_own, devices), .choices = opt_devices,
-     .help = "cpu (default), cuda[:N]"},
+     .help = "where to run: cpu (default), cuda[:N]"},
     {.name = "threads", .metavar = "LIST", .type = OPT_LIST,
      .offset = offsetof(struct bench_own, threads),
-     .help = "inside a message, 1,2,4 (default 1)"},
+     .help = "threads that work on one message, such as 1,2,4 (default 1)"},
     {.name = "cache", .metavar = "WHAT", .type = OPT_LIST,
      .offset = offsetof(struct bench_own, caches), .choices = both,
-     .help = "warm (default), cold (emptied before each timed run), both"},
+     .help = "caches before each timed run: warm (default), cold (emptied) or both"},
     {.name = NULL},
 };
 
@@ -50,53 +50,55 @@ const struct opt_row bench_repeat_rows[] = {
      .help = "untimed runs before the timed ones (default 1)"},
     {.name = "repeat", .type = OPT_INT, .offset = offsetof(struct opt_timing, repeat), .min = 1,
      .max = 1e6,
-     .help = "so many timed runs of each message (default: until --precision is reached)"},
+     .help = "timed runs of each message (default: until --precision is reached)"},
     {.name = "min-time", .type = OPT_TIME, .offset = offsetof(struct opt_timing, min_time),
      .max = 86400,
-     .help = "repeat each message for at least so long (default 5ms, kernels 20ms, with --repeat "
-             "0)"},
+     .help = "repeat each message for at least this long (default without --repeat: 5ms, kernels "
+             "20ms)"},
     {.name = NULL},
 };
 
 const struct opt_row bench_timing_rows[] = {
     {.name = "precision", .metavar = "SHARE", .type = OPT_REAL,
      .offset = offsetof(struct bench_own, precision), .min = 1e-6, .max = 1,
-     .help = "measure until the median's 95 % interval is +- this (default 0.02) or time is up"},
+     .help = "measure until the 95 % confidence interval of the median is within +- this share "
+             "of it (default 0.02), or time is up"},
     {.name = "time-budget", .type = OPT_TIME, .offset = offsetof(struct bench_own, time_budget),
      .min = 0.001, .max = 604800,
-     .help = "share so long among all measurements (default 30s)"},
+     .help = "time for all measurements together (default 30s)"},
     {.name = "max-time", .type = OPT_TIME, .offset = offsetof(struct bench_own, max_time),
      .min = 1e-6, .max = 86400,
-     .help = "no measurement takes longer"},
+     .help = "longest time for one measurement"},
     {.name = "max-samples", .type = OPT_INT, .offset = offsetof(struct bench_own, max_samples),
      .min = 1, .max = 1e6,
-     .help = "no measurement has more timed runs (default 10000)"},
+     .help = "most timed runs in one measurement (default 10000)"},
     {.name = NULL},
 };
 
 const struct opt_row bench_kernels_rows[] = {
     {.name = "kernels", .type = OPT_FLAG,
      .offset = offsetof(struct bench_kernels_options, kernels),
-     .help = "time the kernels of this build instead; operands are globs on FAMILY/KERNEL, "
+     .help = "time this build's kernels instead of methods; operands are globs on FAMILY/KERNEL, "
              "FAMILY or KERNEL"},
     {.name = "size", .metavar = "l1|l2|memory", .type = OPT_LIST,
      .offset = offsetof(struct bench_kernels_options, sizes),
-     .help = "--kernels: arrays that such a cache holds, or none; repeatable (default all)"},
+     .help = "with --kernels: arrays that fit the L1 cache, the L2 cache or only memory; "
+             "repeatable (default all)"},
     {.name = NULL},
 };
 
 const struct opt_row bench_show_rows[] = {
     {.name = "samples", .type = OPT_FLAG, .offset = offsetof(struct bench_own, samples),
-     .help = "every single timing, in json"},
+     .help = "write the time of every single run, in json"},
     {.name = "no-bandwidth", .type = OPT_FLAG, .offset = offsetof(struct bench_own, no_bandwidth),
-     .help = "do not measure the memory: no shares of its bandwidth"},
+     .help = "do not measure memory bandwidth; results then show no share of it"},
     {.name = NULL},
 };
 /* clang-format on */
 
-/* Takes the items of a list apart at commas. */
-static int split(struct bench_words *out, const struct opt_list *list, const char *option,
-                 struct gcb_diag *diag)
+/* Splits the items of a list at commas. */
+static int split_list(struct bench_words *out, const struct opt_list *list, const char *option,
+                      struct gcb_diag *diag)
 {
     out->count = 0;
     for (size_t i = 0; i < list->count; i++)
@@ -104,8 +106,9 @@ static int split(struct bench_words *out, const struct opt_list *list, const cha
             const size_t n = strcspn(at, ",");
 
             if (n == 0 || n >= sizeof(out->text[0]) || out->count == GCB_SUITE_THREADS)
-                return gcb_diag_set(diag, GCB_E_INVALID, "--%s: a list with commas, %d at most",
-                                    option, GCB_SUITE_THREADS);
+                return gcb_diag_set(diag, GCB_E_INVALID,
+                                    "--%s: write a list with commas, of %d items at most", option,
+                                    GCB_SUITE_THREADS);
             memcpy(out->text[out->count], at, n);
             out->text[out->count++][n] = '\0';
             at += n;
@@ -115,12 +118,13 @@ static int split(struct bench_words *out, const struct opt_list *list, const cha
     for (size_t i = 0; i < out->count; i++)
         for (size_t k = 0; k < i; k++)
             if (strcmp(out->text[i], out->text[k]) == 0)
-                return gcb_diag_set(diag, GCB_E_INVALID, "--%s: the same twice", option);
+                return gcb_diag_set(diag, GCB_E_INVALID, "--%s: %s is given twice", option,
+                                    out->text[i]);
     return 0;
 }
 
-static int choose(size_t *out, const char *word, const char *const *names, const char *option,
-                  struct gcb_diag *diag)
+static int find_choice(size_t *out, const char *word, const char *const *names, const char *option,
+                       struct gcb_diag *diag)
 {
     char list[96] = "", shown[64];
     size_t used = 0;
@@ -138,11 +142,11 @@ static int choose(size_t *out, const char *word, const char *const *names, const
 static int take_scopes(struct gcb_suite *s, const struct opt_list *list, struct gcb_diag *diag)
 {
     struct bench_words words;
-    int err = split(&words, list, "scope", diag);
+    int err = split_list(&words, list, "scope", diag);
     size_t at;
 
     for (size_t i = 0; !err && i < words.count; i++) {
-        err = choose(&at, words.text[i], opt_scopes, "scope", diag);
+        err = find_choice(&at, words.text[i], opt_scopes, "scope", diag);
         if (!err)
             s->scopes[i] = (enum gcb_scope)at;
     }
@@ -154,7 +158,7 @@ static int take_scopes(struct gcb_suite *s, const struct opt_list *list, struct 
 static int take_threads(struct gcb_suite *s, const struct opt_list *list, struct gcb_diag *diag)
 {
     struct bench_words words;
-    const int err = split(&words, list, "threads", diag);
+    const int err = split_list(&words, list, "threads", diag);
     char shown[64];
     uint64_t n;
 
@@ -172,15 +176,16 @@ static int take_threads(struct gcb_suite *s, const struct opt_list *list, struct
 static int take_caches(struct gcb_suite *s, const struct opt_list *list, struct gcb_diag *diag)
 {
     struct bench_words words;
-    int err = split(&words, list, "cache", diag);
+    int err = split_list(&words, list, "cache", diag);
     size_t at = 0;
 
     if (words.count)
         s->cache_count = 0;
     for (size_t i = 0; !err && i < words.count; i++) {
-        err = choose(&at, words.text[i], both, "cache", diag);
+        err = find_choice(&at, words.text[i], both, "cache", diag);
         if (!err && at == GCB_CACHES && words.count > 1)
-            return gcb_diag_set(diag, GCB_E_INVALID, "--cache: both are warm and cold");
+            return gcb_diag_set(diag, GCB_E_INVALID,
+                                "--cache: both already means warm and cold: give one of the three");
         for (size_t c = 0; !err && c < GCB_CACHES; c++)
             if (at == c || at == GCB_CACHES)
                 s->caches[s->cache_count++] = (enum gcb_cache)c;
@@ -191,19 +196,20 @@ static int take_caches(struct gcb_suite *s, const struct opt_list *list, struct 
 static int take_devices(struct gcb_suite *s, struct bench_words *words, const struct opt_list *list,
                         struct gcb_diag *diag)
 {
-    const int err = split(words, list, "device", diag);
+    const int err = split_list(words, list, "device", diag);
 
     if (err || words->count == 0)
         return err;
     if (words->count > GCB_SUITE_DEVICES)
-        return gcb_diag_set(diag, GCB_E_INVALID, "--device: %d at most", GCB_SUITE_DEVICES);
+        return gcb_diag_set(diag, GCB_E_INVALID, "--device: %d devices at most", GCB_SUITE_DEVICES);
     s->device_count = words->count;
     for (size_t i = 0; i < words->count; i++)
         s->devices[i] = words->text[i];
     return 0;
 }
 
-/* --repeat fixes the work, so that two processes do the same; otherwise it is measured until it is known. */
+/* --repeat fixes the number of runs, so that two processes do the same work; without it, runs go on until the median is
+ * precise enough. */
 static int take_timing(struct gcb_suite *s, const struct bench_options *o, struct gcb_diag *diag)
 {
     const struct bench_own *own = &o->own;
@@ -211,8 +217,8 @@ static int take_timing(struct gcb_suite *s, const struct bench_options *o, struc
 
     if (o->timing.repeat && open)
         return gcb_diag_set(diag, GCB_E_INVALID,
-                            "--repeat fixes the work: --precision, --time-budget and "
-                            "--max-samples have no meaning beside it");
+                            "--repeat fixes the number of runs: leave out --precision, "
+                            "--time-budget and --max-samples, or --repeat");
     if (open)
         s->repeat = 0;
     s->repeat = o->timing.repeat ? (unsigned)o->timing.repeat : s->repeat;
@@ -233,14 +239,14 @@ static int take_timing(struct gcb_suite *s, const struct bench_options *o, struc
     return 0;
 }
 
-/* Options that choose among what is in files, where there is none. */
+/* Without files, options that choose tensors from files are mistakes. */
 static int check_no_files(const struct gcb_suite *s, const struct opt_input *in,
                           struct gcb_diag *diag)
 {
     if (in->dataset.count || in->exclude.count || in->step || in->worker || in->order)
         return gcb_diag_set(diag, GCB_E_INVALID,
                             "--dataset, --exclude, --step, --worker and --order choose from a "
-                            "file, and none is given");
+                            "file: name a file");
     if (s->input_count == 0)
         return gcb_diag_set(diag, GCB_E_INVALID, "suite '%s' has no inputs: name a file", s->name);
     return 0;
@@ -269,7 +275,7 @@ int bench_plan(struct gcb_suite *out, struct bench_words *devices, const struct 
     return check_no_files(out, &o->input, diag);
 }
 
-/* Specs of what is to run: those given, the suite's, or every method there is. */
+/* The specs to run: those given, or the suite's, or every method. */
 static int list_specs(struct opt_list *out, const struct gcb_suite *suite,
                       const struct bench_options *o)
 {
@@ -288,8 +294,8 @@ static int list_specs(struct opt_list *out, const struct gcb_suite *suite,
     return err;
 }
 
-/* The same with identity and memcpy, which are always there. */
-static int with_baselines(struct gcb_method **methods, size_t *count, struct gcb_diag *diag)
+/* Adds identity, unless it is one of them, and memcpy after it. */
+static int add_baselines(struct gcb_method **methods, size_t *count, struct gcb_diag *diag)
 {
     struct gcb_method *with = gcb_alloc_array(*count + 2, sizeof(*with));
     size_t n = 0, identity = *count;
@@ -325,7 +331,7 @@ int bench_methods(struct gcb_method **out, size_t *count, const struct gcb_suite
     else
         err = opt_methods_resolve(out, count, &wanted, diag);
     opt_list_fini(&wanted.specs);
-    return err ? err : with_baselines(out, count, diag);
+    return err ? err : add_baselines(out, count, diag);
 }
 
 int bench_check_kernels(const struct bench_options *o, struct gcb_diag *diag)
@@ -333,7 +339,7 @@ int bench_check_kernels(const struct bench_options *o, struct gcb_diag *diag)
     const struct {
         const char *name;
         bool given;
-    } idle[] = {
+    } unused[] = {
         {"method", o->methods.specs.count},
         {"suite", o->own.suite},
         {"scope", o->own.scopes.count},
@@ -355,11 +361,11 @@ int bench_check_kernels(const struct bench_options *o, struct gcb_diag *diag)
         {"nonfinite", o->message.nonfinite},
     };
 
-    for (size_t i = 0; i < sizeof(idle) / sizeof(idle[0]); i++)
-        if (idle[i].given)
+    for (size_t i = 0; i < sizeof(unused) / sizeof(unused[0]); i++)
+        if (unused[i].given)
             return gcb_diag_set(diag, GCB_E_INVALID,
-                                "--%s has no meaning with --kernels, which run on no tensors and "
-                                "one thread of the cpu",
-                                idle[i].name);
+                                "--%s has no meaning with --kernels: kernels read no tensors and "
+                                "run on one thread of the cpu",
+                                unused[i].name);
     return 0;
 }

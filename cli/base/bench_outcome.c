@@ -1,6 +1,6 @@
 #include "cli/base/bench_outcome.h"
 
-static void note(struct bench_outcome *o, const struct gcb_run_total *total)
+static void add_total(struct bench_outcome *o, const struct gcb_run_total *total)
 {
     const int status = total->failure.status;
 
@@ -17,7 +17,7 @@ static void note(struct bench_outcome *o, const struct gcb_run_total *total)
 void bench_outcome_add(struct bench_outcome *o, const struct gcb_run_result *result)
 {
     for (size_t i = 0; result->totals && i < result->method_count; i++)
-        note(o, &result->totals[i]);
+        add_total(o, &result->totals[i]);
     o->methods += result->method_count;
 }
 

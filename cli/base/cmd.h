@@ -14,9 +14,9 @@ enum cmd_exit {
     CMD_AMBIGUOUS = 6,
 };
 
-/* What a command is given beside its options. */
+/* What a command gets besides its options. */
 struct cmd_context {
-    FILE *out; /* results, and nothing else */
+    FILE *out; /* results only */
     FILE *err; /* messages */
     int argc;  /* the whole command line, for the environment record */
     char *const *argv;

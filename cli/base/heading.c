@@ -10,9 +10,9 @@
 #include "src/tool/print/number.h"
 
 #define WIDTH 80
-#define STEADY 9 /* timed runs whose median bears some that were disturbed */
+#define STEADY 9 /* timed runs; the median of so many is not moved by a few slow ones */
 
-static void count_of(char *out, size_t size, uint64_t n, const char *what)
+static void count_text(char *out, size_t size, uint64_t n, const char *what)
 {
     snprintf(out, size, "%" PRIu64 " %s%s", n, what, n == 1 ? "" : "s");
 }
@@ -22,16 +22,16 @@ static void extent_text(char *out, size_t size, const struct gcb_extent *e)
 {
     char steps[40], workers[40], tensors[40], bytes[32];
 
-    count_of(steps, sizeof(steps), e->steps, "step");
-    count_of(workers, sizeof(workers), e->workers, "worker");
-    count_of(tensors, sizeof(tensors), e->tensors, "tensor");
+    count_text(steps, sizeof(steps), e->steps, "step");
+    count_text(workers, sizeof(workers), e->workers, "worker");
+    count_text(tensors, sizeof(tensors), e->tensors, "tensor");
     snprintf(out, size, "%s x %s x %s%s, %s, %s", steps, workers, tensors,
              e->full ? "" : " (not all)",
              e->mixed_dtypes ? "mixed types" : gcb_dtype_name(e->dtype),
              gcb_bytes(bytes, (double)e->bytes));
 }
 
-/* The file's own name, or how many there are; it gives way when the line would be too long. */
+/* The file's name without folders, or the number of files; cut to `size`. */
 static void name_text(char *out, size_t size, const struct opt_list *files)
 {
     const char *path = files->items[0], *slash = strrchr(path, '/');
@@ -39,7 +39,7 @@ static void name_text(char *out, size_t size, const struct opt_list *files)
     if (files->count == 1)
         gcb_escape(out, size, slash && slash[1] ? slash + 1 : path);
     else
-        count_of(out, size, files->count, "file");
+        count_text(out, size, files->count, "file");
 }
 
 void heading_print(FILE *out, const struct opt_list *files, const struct gcb_extent *e,
@@ -64,14 +64,16 @@ void heading_note_load(FILE *out, unsigned repeat)
     if (host.cpus > 0 && host.load1 > (double)host.cpus)
         fprintf(out, "note: load %.1f on %d cpu%s: speeds are too low%s\n", host.load1, host.cpus,
                 host.cpus == 1 ? "" : "s",
-                repeat && repeat < STEADY ? "; --repeat 9 steadies them" : "");
+                repeat && repeat < STEADY ? "; --repeat 9 makes them steadier" : "");
 }
 
 static void note_glob(FILE *err, const char *option, const char *glob)
 {
     char shown[160];
 
-    fprintf(err, "gcbench: note: --%s %s: no tensor matches (a pattern is of the whole name)\n",
+    fprintf(err,
+            "gcbench: note: --%s %s: no tensor matches; a pattern has to match the whole path, "
+            "such as '*conv*'\n",
             option, gcb_escape(shown, sizeof(shown), glob));
 }
 

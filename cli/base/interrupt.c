@@ -6,26 +6,25 @@
 
 #include "src/tool/base/tidy.h"
 
-/* A signal handler can reach nothing else. */
-static volatile sig_atomic_t seen;
+static volatile sig_atomic_t seen; /* global: a signal handler gets no argument */
 
-/* Ends the process as the signal would have, which is blocked until here. */
-static void end(int number)
+/* Tidies up, then ends the process by the same signal, which is blocked while its handler runs. */
+static void end_process(int number)
 {
     gcb_tidy_all();
     signal(number, SIG_DFL);
     raise(number);
 }
 
-static void note(int number)
+static void note_signal(int number)
 {
     seen = 1;
-    gcb_tidy_signal(SIGTERM); /* nobody waits for them any more */
-    signal(number, end);
+    gcb_tidy_signal(SIGTERM); /* ends child processes: nobody waits for them any more */
+    signal(number, end_process);
 }
 
-/* A signal that was ignored from the start stays so: nohup, and what a script runs in the background. */
-static void handle(int number, void (*handler)(int))
+/* Leaves a signal alone that is ignored from the start: under nohup, or in the background of a script. */
+static void set_handler(int number, void (*handler)(int))
 {
     struct sigaction action, before;
 
@@ -42,15 +41,15 @@ void interrupt_tidy(void)
     static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGXCPU, SIGABRT};
 
     for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
-        handle(numbers[i], end);
+        set_handler(numbers[i], end_process);
     signal(SIGXFSZ, SIG_IGN);
     atexit(gcb_tidy_all);
 }
 
 void interrupt_catch(void)
 {
-    handle(SIGINT, note);
-    handle(SIGTERM, note);
+    set_handler(SIGINT, note_signal);
+    set_handler(SIGTERM, note_signal);
 }
 
 bool interrupt_seen(void)

@@ -10,13 +10,15 @@
 const struct opt_row opt_methods_rows[] = {
     {.name = "method", .metavar = "SPEC", .type = OPT_LIST,
      .offset = offsetof(struct opt_methods, specs),
-     .help = "NAME[:key=value,...]; repeatable. A key may also be an option, --theta 0.8, for "
-             "every method given that has it; `gcbench methods` lists them"},
+     .help = "method to run: NAME[:key=value,...]; repeatable. A key may also be an option: "
+             "--theta 0.8 sets theta in every method given that has it. `gcbench methods` lists "
+             "methods and keys"},
     {.name = NULL},
 };
 /* clang-format on */
 
-/* The i-th name of a table's rows, complements behind each row's own; NULL past the end. */
+/* The i-th name in a table, each row's complements after its own name. Past the end: NULL, and *i is reduced by the
+ * number of names. */
 static const char *key_of(const struct gcb_param *table, size_t *i)
 {
     for (const struct gcb_param *p = table; p && p->name; p++) {
@@ -42,7 +44,8 @@ const char *opt_methods_key_at(size_t i)
     return key_of(gcb_memory_table, &i);
 }
 
-/* One method: its spec, then the overrides that it has; one that has no meaning for it is another method's. */
+/* Reads one method and applies the overrides that it has. An override that has no effect on it is withdrawn: another
+ * method may use it. */
 static int resolve_one(struct gcb_method *out, const char *spec, const struct opt_list *overrides,
                        bool *used, struct gcb_diag *diag)
 {
@@ -61,7 +64,7 @@ static int resolve_one(struct gcb_method *out, const char *spec, const struct op
     return gcb_method_check(out, diag);
 }
 
-/* Says why an override served none of the methods. */
+/* Says why no method uses an override. */
 static int idle_override(const struct gcb_method *methods, size_t count, const char *key,
                          struct gcb_diag *diag)
 {
@@ -73,7 +76,9 @@ static int idle_override(const struct gcb_method *methods, size_t count, const c
                 return gcb_diag_set(diag, GCB_E_INVALID,
                                     "--%s: for '%s' it has a meaning only with %s", key,
                                     methods[m].name, p->needs);
-    return gcb_diag_set(diag, GCB_E_INVALID, "--%s: no method given has such a parameter", key);
+    return gcb_diag_set(
+        diag, GCB_E_INVALID,
+        "--%s: no method given has this parameter; `gcbench methods NAME` lists them", key);
 }
 
 static int resolve_all(struct gcb_method *methods, bool *used, const struct opt_methods *in,
@@ -114,7 +119,7 @@ char *param_range(char *out, size_t size, const struct gcb_param *p)
     char low[32], high[32];
 
     gcb_real_text(high, p->max);
-    if (strlen(high) > 12) /* the largest float, say: nobody reads 17 digits */
+    if (strlen(high) > 12) /* the largest float has 17 digits, which nobody reads */
         snprintf(high, sizeof(high), "%.3g", p->max);
     if (p->type != GCB_PARAM_CHOICE) {
         snprintf(out, size, "in [%s, %s%c", gcb_real_text(low, p->min), high,

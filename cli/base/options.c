@@ -24,23 +24,24 @@ static const char *const cpu_only[] = {"cpu", NULL};
 const struct opt_row opt_part_rows[] = {
     {.name = "step", .metavar = "STEPS", .type = OPT_TEXT,
      .offset = offsetof(struct opt_input, step), .choices = opt_steps,
-     .help = "N, A-B, A-B/STRIDE, A,B, last or all (default)"},
+     .help = "steps to read: N, A-B, A-B/STRIDE, A,B, last or all (default)"},
     {.name = "worker", .metavar = "WORKERS", .type = OPT_TEXT,
      .offset = offsetof(struct opt_input, worker), .choices = opt_workers,
-     .help = "N, A-B, A,B or all (default)"},
+     .help = "workers to read: N, A-B, A,B or all (default)"},
     {.name = NULL},
 };
 
 const struct opt_row opt_input_rows[] = {
     {.name = "dataset", .metavar = "GLOB", .type = OPT_LIST,
      .offset = offsetof(struct opt_input, dataset),
-     .help = "only tensors whose path below the worker matches; '*' crosses '/'; repeatable"},
+     .help = "read only tensors whose path below the worker matches; '*' also matches '/'; "
+             "repeatable"},
     {.name = "exclude", .metavar = "GLOB", .type = OPT_LIST,
      .offset = offsetof(struct opt_input, exclude),
-     .help = "not these tensors; repeatable"},
+     .help = "do not read tensors whose path matches; repeatable"},
     {.name = "order", .metavar = "ORDER", .type = OPT_CHOICE,
      .offset = offsetof(struct opt_input, order), .choices = opt_orders,
-     .help = "of tensors: name (default) or recorded, by their attribute `index`"},
+     .help = "order of the tensors: name (default), or recorded: by their attribute `index`"},
     {.name = "max-bytes", .type = OPT_SIZE, .offset = offsetof(struct opt_input, max_bytes),
      .min = 1, .max = 0x1p63,
      .help = "refuse a tensor larger than this (default: half of memory)"},
@@ -60,54 +61,54 @@ const struct opt_row opt_scope_rows[] = {
 const struct opt_row opt_message_rows[] = {
     {.name = "bucket-bytes", .type = OPT_SIZE,
      .offset = offsetof(struct opt_message, bucket_bytes), .min = 1, .max = 0x1p63,
-     .help = "of a bucket (default 25M)"},
+     .help = "size of a bucket (default 25M)"},
     {.name = "min-elements", .metavar = "N", .type = OPT_SIZE,
      .offset = offsetof(struct opt_message, min_elements),
-     .help = "send smaller tensors as fp32"},
+     .help = "send tensors with fewer elements as fp32"},
     {.name = "dense", .metavar = "GLOB", .type = OPT_LIST,
      .offset = offsetof(struct opt_message, dense),
-     .help = "send these tensors as fp32; repeatable"},
+     .help = "send matching tensors as fp32; repeatable"},
     {.name = "output-layer", .metavar = "GLOB", .type = OPT_LIST,
      .offset = offsetof(struct opt_message, output_layer),
-     .help = "these tensors are the output layer; repeatable"},
+     .help = "treat matching tensors as the output layer; repeatable"},
     {.name = "nonfinite", .metavar = "WHAT", .type = OPT_CHOICE,
      .offset = offsetof(struct opt_message, nonfinite), .choices = opt_nonfinites,
-     .help = "with infinities and NaNs: error (default), skip the step, zero them, or send the "
-             "tensor raw"},
+     .help = "what to do about infinities and NaNs: fail (error, default), leave out the step "
+             "(skip), set them to 0 (zero) or send the tensor raw (raw)"},
     {.name = NULL},
 };
 
 const struct opt_row opt_cpu_rows[] = {
     {.name = "device", .metavar = "DEVICE", .type = OPT_TEXT,
      .offset = offsetof(struct opt_exec, device), .choices = cpu_only,
-     .help = "cpu; this command runs on no other"},
+     .help = "cpu; this command runs on no other device"},
     {.name = NULL},
 };
 
 const struct opt_row opt_device_rows[] = {
     {.name = "device", .metavar = "DEVICE", .type = OPT_TEXT,
      .offset = offsetof(struct opt_exec, device), .choices = opt_devices,
-     .help = "cpu (default) or cuda[:N]"},
+     .help = "where to run: cpu (default) or cuda[:N]"},
     {.name = NULL},
 };
 
 const struct opt_row opt_threads_rows[] = {
     {.name = "threads", .type = OPT_INT, .offset = offsetof(struct opt_exec, threads), .min = 1,
      .max = 4096,
-     .help = "inside a message, on the cpu (default 1)"},
+     .help = "threads that work on one message, on the cpu (default 1)"},
     {.name = NULL},
 };
 
 const struct opt_row opt_exec_rows[] = {
     {.name = "isa", .metavar = "ISA", .type = OPT_TEXT, .offset = offsetof(struct opt_exec, isa),
      .choices = opt_isas,
-     .help = "auto (default), c, avx2, avx512 or neon"},
+     .help = "instruction set of the kernels: auto (default), c, avx2, avx512 or neon"},
     {.name = "fft-plan", .metavar = "PLAN", .type = OPT_CHOICE,
      .offset = offsetof(struct opt_exec, fft_plan), .choices = fft_plans,
-     .help = "estimate (default) or measure"},
+     .help = "how FFTW makes its plans: estimate (default) or measure"},
     {.name = "seed", .type = OPT_U64, .offset = offsetof(struct opt_exec, seed), .min = 1,
      .max = 0x1p64,
-     .help = "of random methods (default 1)"},
+     .help = "seed of methods that draw at random (default 1)"},
     {.name = NULL},
 };
 
@@ -120,7 +121,7 @@ const struct opt_row opt_timing_rows[] = {
      .help = "timed runs of each message (default 1)"},
     {.name = "min-time", .type = OPT_TIME, .offset = offsetof(struct opt_timing, min_time),
      .max = 86400,
-     .help = "repeat each message for at least so long (default 0)"},
+     .help = "repeat each message for at least this long (default 0)"},
     {.name = NULL},
 };
 
@@ -130,47 +131,47 @@ const struct opt_row opt_show_rows[] = {
      .help = "table (default), json (one object a line), csv or tsv"},
     {.name = "color", .metavar = "WHEN", .type = OPT_CHOICE,
      .offset = offsetof(struct opt_show, color), .choices = colors,
-     .help = "auto (default), always or never"},
+     .help = "colour tables: auto (default), always or never"},
     {.name = "quiet", .letter = 'q', .type = OPT_FLAG, .offset = offsetof(struct opt_show, quiet),
-     .help = "no progress, no notes"},
+     .help = "print no progress and no notes"},
     {.name = "verbose", .letter = 'v', .type = OPT_COUNT,
      .offset = offsetof(struct opt_show, verbose),
-     .help = "say more"},
+     .help = "print more"},
     {.name = NULL},
 };
 
 const struct opt_row opt_talk_rows[] = {
     {.name = "quiet", .letter = 'q', .type = OPT_FLAG, .offset = offsetof(struct opt_show, quiet),
-     .help = "no progress, no notes"},
+     .help = "print no progress and no notes"},
     {.name = "verbose", .letter = 'v', .type = OPT_COUNT,
      .offset = offsetof(struct opt_show, verbose),
-     .help = "say what was written"},
+     .help = "print what was written"},
     {.name = NULL},
 };
 
 const struct opt_row opt_save_rows[] = {
     {.name = "results", .metavar = "FILE", .type = OPT_TEXT,
      .offset = offsetof(struct opt_save, results),
-     .help = "save every row as JSON Lines too"},
+     .help = "also save every row in FILE, as JSON Lines"},
     {.name = NULL},
 };
 
 const struct opt_row opt_force_rows[] = {
     {.name = "force", .type = OPT_FLAG, .offset = offsetof(struct opt_save, force),
-     .help = "replace an existing file of --results"},
+     .help = "replace the file of --results if it exists"},
     {.name = NULL},
 };
 
 const struct opt_row opt_hash_rows[] = {
     {.name = "hash", .type = OPT_FLAG, .offset = offsetof(struct opt_save, hash),
-     .help = "input_xxh3 of inputs over 1 GiB too"},
+     .help = "hash inputs over 1 GiB too (field input_xxh3)"},
     {.name = NULL},
 };
 
 const struct opt_row opt_make_rows[] = {
     {.name = "output", .letter = 'o', .metavar = "FILE", .type = OPT_TEXT,
      .offset = offsetof(struct opt_make, output),
-     .help = "the HDF5 file to write"},
+     .help = "HDF5 file to write"},
     {.name = "force", .type = OPT_FLAG, .offset = offsetof(struct opt_make, force),
      .help = "replace an existing file"},
     {.name = NULL},
@@ -180,15 +181,16 @@ const struct opt_row opt_lines_rows[] = {
      .offset = offsetof(struct opt_lines, sort),
      .help = "sort lines by a field, largest first: rel_l2, ratio, encode_gbps, ..."},
     {.name = "no-baselines", .type = OPT_FLAG, .offset = offsetof(struct opt_lines, no_baselines),
-     .help = "no fp16 row for comparison"},
+     .help = "leave out the row of fp16, the baseline"},
     {.name = NULL},
 };
 
 const struct opt_row opt_shapes_rows[] = {
     {.name = "histogram", .type = OPT_FLAG, .offset = offsetof(struct opt_shapes, histogram),
-     .help = "rows of counts by magnitude, of input and of what was decoded"},
+     .help = "also write rows that count values by magnitude, in the input and as decoded"},
     {.name = "spectrum", .type = OPT_FLAG, .offset = offsetof(struct opt_shapes, spectrum),
-     .help = "rows of energy by frequency and by magnitude, of both"},
+     .help = "also write rows of energy by frequency and by magnitude, in the input and as "
+             "decoded"},
     {.name = NULL},
 };
 /* clang-format on */
@@ -221,11 +223,13 @@ int opt_input_open(struct gcb_source **out, const struct opt_input *in,
     };
 
     if (files->count == 0)
-        return gcb_diag_set(diag, GCB_E_INVALID, "no input file given");
+        return gcb_diag_set(diag, GCB_E_INVALID,
+                            "no input file given: name an HDF5 file of gradients");
     for (size_t i = 0; i < files->count; i++)
         if (strcmp(files->items[i], "-") == 0)
-            return gcb_diag_set(diag, GCB_E_INVALID,
-                                "'-': HDF5 needs a file that can seek; name one");
+            return gcb_diag_set(
+                diag, GCB_E_INVALID,
+                "'-': HDF5 needs a file that can seek, which standard input cannot; name a file");
     return gcb_source_open(out, &config, diag);
 }
 
@@ -233,7 +237,7 @@ int opt_message_check(const struct opt_message *in, struct gcb_diag *diag)
 {
     if (in->bucket_bytes && in->scope != GCB_SCOPE_BUCKET)
         return gcb_diag_set(diag, GCB_E_INVALID,
-                            "--bucket-bytes has a meaning only with --scope bucket");
+                            "--bucket-bytes has a meaning only with --scope bucket: add it");
     return 0;
 }
 
@@ -248,7 +252,7 @@ struct gcb_layout_config opt_message_layout(const struct opt_message *in)
     };
 }
 
-/* "cpu", "cuda", "cuda:N": the device's number, -1 of the cpu. */
+/* Reads "cpu", "cuda" or "cuda:N": the device's number, -1 for the CPU. */
 static int parse_device(int *out, const char *device, struct gcb_diag *diag)
 {
     uint64_t number = 0;
@@ -295,7 +299,8 @@ int opt_exec_resolve(struct opt_backend *out, const struct opt_exec *in, struct 
     err = gcb_cpu_isa(&out->cpu_flags, isa);
     gcb_escape(shown, sizeof(shown), isa);
     if (err == GCB_E_BACKEND)
-        return gcb_diag_set(diag, err, "--isa %s: this processor does not have it", shown);
+        return gcb_diag_set(diag, err,
+                            "--isa %s: this processor does not have it; --isa auto chooses", shown);
     if (err)
         return gcb_diag_set(diag, err, "--isa is one of auto, c, avx2, avx512, neon, not '%s'",
                             shown);
@@ -340,7 +345,7 @@ static int unknown_field(const char *field, struct gcb_diag *diag)
         return gcb_diag_set(diag, GCB_E_INVALID, "--sort: no field '%s'; did you mean '%s'?", shown,
                             near);
     return gcb_diag_set(diag, GCB_E_INVALID,
-                        "--sort: no field '%s'; rel_l2, ratio and encode_gbps are some", shown);
+                        "--sort: no field '%s'; try rel_l2, ratio or encode_gbps", shown);
 }
 
 int opt_lines_sort(enum gcb_field *out, const struct opt_lines *in, struct gcb_diag *diag)
@@ -354,7 +359,8 @@ int opt_shapes_check(const struct opt_shapes *in, const struct opt_show *show,
 {
     if ((!in->histogram && !in->spectrum) || show->format == GCB_FORMAT_JSON || save->results)
         return 0;
-    return gcb_diag_set(diag, GCB_E_INVALID,
-                        "--histogram and --spectrum give rows: --format json or --results FILE "
-                        "takes them");
+    return gcb_diag_set(
+        diag, GCB_E_INVALID,
+        "--histogram and --spectrum write rows, which no table shows: add --format json "
+        "or --results FILE");
 }

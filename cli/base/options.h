@@ -11,9 +11,9 @@
 #include "src/tool/trial/groups.h"
 
 /*
- * Options that several commands share: a struct, its rows, its defaults, and what turns it into what the
- * library takes. Every function returns 0 or a negative gcb_status with words in diag. A command embeds the
- * structs it wants, lists their rows as groups, and calls the defaults from its own.
+ * Options that several commands share: for each subject a struct, its rows, its defaults, and functions that turn
+ * the struct into what the library takes. These return 0 or a negative gcb_status with words in diag. A command
+ * embeds the structs it wants, lists their rows as groups, and calls the defaults from its own.
  */
 
 /* Which tensors are read. */
@@ -26,9 +26,9 @@ struct opt_input {
 };
 extern const struct opt_row opt_part_rows[]; /* --step and --worker */
 extern const struct opt_row opt_input_rows[];
-/* What these two may be beside numbers, for completions; each ends with NULL. */
+/* Words that --step and --worker take, for completions; each list ends with NULL. */
 extern const char *const opt_steps[], *const opt_workers[];
-/* Opens the files named as operands as one dump. None is a usage error. */
+/* Opens the files named as operands as one dump. GCB_E_INVALID if there is no file. */
 int opt_input_open(struct gcb_source **out, const struct opt_input *in,
                    const struct opt_list *files, struct gcb_diag *diag);
 
@@ -48,11 +48,11 @@ enum opt_nonfinite {
 };
 extern const struct opt_row opt_scope_rows[];
 extern const struct opt_row opt_message_rows[];
-/* GCB_E_INVALID for options that have no meaning together. */
+/* GCB_E_INVALID for options that contradict each other. */
 int opt_message_check(const struct opt_message *in, struct gcb_diag *diag);
 /* Borrows from `in`. */
 struct gcb_layout_config opt_message_layout(const struct opt_message *in);
-/* Names of enum gcb_scope, gcb_order and opt_nonfinite, for rows and headings; each ends with NULL. */
+/* Names of enum gcb_scope, gcb_order and opt_nonfinite, for rows and headings; each list ends with NULL. */
 extern const char *const opt_scopes[], *const opt_orders[], *const opt_nonfinites[];
 
 /* Where and how work runs. */
@@ -67,26 +67,26 @@ extern const struct opt_row opt_device_rows[];
 extern const struct opt_row opt_cpu_rows[]; /* --device of a command that runs on the cpu only */
 extern const struct opt_row opt_threads_rows[];
 extern const struct opt_row opt_exec_rows[]; /* --isa, --fft-plan, --seed */
-/* What --device and --isa may be, for completions; each ends with NULL. */
+/* Values of --device and --isa, for completions; each list ends with NULL. */
 extern const char *const opt_devices[], *const opt_isas[];
 struct opt_backend {
     char device[16];                       /* as rows name it: "cpu", "cuda:0" */
     struct gcb_device gpu;                 /* open unless device is "cpu" */
     struct gcb_device_copying gpu_copying; /* bytes 0: not measured */
-    const char *isa;                       /* widest in use: "avx2" */
+    const char *isa;                       /* the widest instruction set in use: "avx2" */
     unsigned cpu_flags;
     struct gcb_kernels kernels;
     struct gcb_queue queue;
     uint64_t seed;
 };
-/* GCB_E_BACKEND: a device or instruction set that this machine or build lacks. Keep *out in place while
- * coders borrow its kernels and queue. */
+/* GCB_E_BACKEND: this machine or build lacks the device or instruction set. Keep *out where it is while coders
+ * borrow its kernels and queue. */
 int opt_exec_resolve(struct opt_backend *out, const struct opt_exec *in, struct gcb_diag *diag);
-/* For a command whose work has not been built for a device: GCB_E_BACKEND, with these words, whether one is there or
- * not. */
+/* For a command that runs on the CPU only: GCB_E_BACKEND with these words if another device is asked for, whether
+ * or not it exists. */
 int opt_exec_cpu(const struct opt_exec *in, const char *words, struct gcb_diag *diag);
 
-/* How often a thing is measured. */
+/* How often each message is measured. */
 struct opt_timing {
     int warmup;      /* -1: the command's own default */
     int repeat;      /* 0: the command's own default */
@@ -94,7 +94,7 @@ struct opt_timing {
 };
 extern const struct opt_row opt_timing_rows[];
 void opt_timing_defaults(struct opt_timing *out);
-unsigned opt_timing_repeat(const struct opt_timing *in); /* of commands but bench */
+unsigned opt_timing_repeat(const struct opt_timing *in); /* for every command except bench */
 
 /* How results are shown. */
 struct opt_show {
@@ -106,19 +106,18 @@ struct opt_show {
 enum opt_color { OPT_COLOR_AUTO, OPT_COLOR_ALWAYS, OPT_COLOR_NEVER };
 extern const struct opt_row opt_show_rows[];
 extern const struct opt_row
-    opt_talk_rows[]; /* -q and -v alone, for commands that only write a file */
+    opt_talk_rows[]; /* only -q and -v, for commands that write a file and show no results */
 
-/* --results: JSON Lines beside what is shown. */
+/* --results: rows also go to a file. */
 struct opt_save {
     const char *results;
-    bool hash; /* of large inputs too */
+    bool hash; /* hash large inputs too */
     bool force;
 };
 extern const struct opt_row opt_save_rows[];
-/* over struct opt_save, for commands without opt_make */
+/* For commands without opt_make. */
 extern const struct opt_row opt_force_rows[];
-extern const struct opt_row
-    opt_hash_rows[]; /* over struct opt_save, for commands that read dumps */
+extern const struct opt_row opt_hash_rows[]; /* for commands that read dumps */
 
 /* -o and --force. */
 struct opt_make {
@@ -126,24 +125,24 @@ struct opt_make {
     bool force;
 };
 extern const struct opt_row opt_make_rows[];
-/* Is -o given, and does its name suit HDF5 (.json, .csv and .tsv do not)? */
+/* GCB_E_INVALID if -o is missing, or names a .json, .csv or .tsv file: -o writes HDF5. */
 int opt_make_check(const struct opt_make *in, struct gcb_diag *diag);
 
-/* Its lines: `compress` and `sweep`. */
+/* The lines of a table of methods: `compress` and `sweep`. */
 struct opt_lines {
-    const char *sort; /* NULL: in the order of what was given */
+    const char *sort; /* NULL: in the order given */
     bool no_baselines;
 };
 extern const struct opt_row opt_lines_rows[];
-/* *out: the figure of --sort, or NULL. GCB_E_INVALID for a field that there is not. */
+/* *out: the figure of --sort, or GCB_FIELD_NONE. GCB_E_INVALID for an unknown field. */
 int opt_lines_sort(enum gcb_field *out, const struct opt_lines *in, struct gcb_diag *diag);
 
-/* Rows of shapes, which no table shows: `compress` and `bench`. */
+/* Rows of histograms and spectra, which no table shows: `compress` and `bench`. */
 struct opt_shapes {
     bool histogram, spectrum;
 };
 extern const struct opt_row opt_shapes_rows[];
-/* GCB_E_INVALID where nothing takes the rows. */
+/* GCB_E_INVALID if these rows would go nowhere. */
 int opt_shapes_check(const struct opt_shapes *in, const struct opt_show *show,
                      const struct opt_save *save, struct gcb_diag *diag);
 

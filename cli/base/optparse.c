@@ -18,7 +18,7 @@ struct parser {
     struct gcb_diag *diag;
 };
 
-/* A row found by name or letter, with where its value goes and its place in `given`. */
+/* A row found by name or letter, where its value goes, and its index in `given`. */
 struct found {
     const struct opt_row *row;
     void *field;
@@ -62,8 +62,9 @@ const char *opt_metavar(const struct opt_row *row)
     }
 }
 
-/* The row called name[0..n), or with that letter where name is NULL. */
-static bool find(struct found *out, const struct parser *p, const char *name, size_t n, char letter)
+/* Finds the row called name[0..n), or, if name is NULL, the row with that letter. */
+static bool find_row(struct found *out, const struct parser *p, const char *name, size_t n,
+                     char letter)
 {
     size_t number = 0;
 
@@ -94,7 +95,7 @@ static const char *find_extra(const struct parser *p, const char *name, size_t n
     return NULL;
 }
 
-static int unknown(const struct parser *p, const char *name, size_t n)
+static int unknown_option(const struct parser *p, const char *name, size_t n)
 {
     const char *names[MAX_ROWS + 64], *near, *extra;
     char word[64], shown[80];
@@ -226,7 +227,7 @@ static int set_once(struct parser *p, const struct found *f, const char *value)
     return set_value(f->row, f->field, value, p->diag);
 }
 
-/* The argument behind an option as its value, or NULL where there is none. */
+/* The next argument as the value of an option, or NULL if there is none. */
 static const char *take_next(struct parser *p)
 {
     if (p->next >= p->argc || strncmp(p->argv[p->next], "--", 2) == 0)
@@ -259,9 +260,9 @@ static int parse_long(struct parser *p, const char *name)
     const char *value = name[n] ? name + n + 1 : NULL, *extra;
     struct found f;
 
-    if (!find(&f, p, name, n, 0)) {
+    if (!find_row(&f, p, name, n, 0)) {
         extra = find_extra(p, name, n);
-        return extra ? parse_extra(p, extra, value) : unknown(p, name, n);
+        return extra ? parse_extra(p, extra, value) : unknown_option(p, name, n);
     }
     if (!opt_takes_value(f.row) && value)
         return gcb_diag_set(p->diag, GCB_E_INVALID, "--%s takes no value", f.row->name);
@@ -272,7 +273,7 @@ static int parse_long(struct parser *p, const char *name)
     return set_once(p, &f, value);
 }
 
-/* Letters behind one dash: flags, then at most one that takes the rest or the next argument. */
+/* Letters after one dash: flags, then at most one option whose value is the rest or the next argument. */
 static int parse_letters(struct parser *p, const char *letters)
 {
     for (; *letters; letters++) {
@@ -281,7 +282,7 @@ static int parse_letters(struct parser *p, const char *letters)
         struct found f;
         int err;
 
-        if (!find(&f, p, NULL, 0, *letters))
+        if (!find_row(&f, p, NULL, 0, *letters))
             return gcb_diag_set(p->diag, GCB_E_INVALID, "unknown option '-%s'",
                                 gcb_escape(shown, sizeof(shown), name));
         if (opt_takes_value(f.row)) {

@@ -9,25 +9,24 @@
 #include "src/lib/base/diag.h"
 
 /*
- * Options as data. A row says how an option is written and where its value goes; rows stand in groups,
- * which several commands share; a command lists its groups. Parsing, help, the manual and completions all
- * come from these tables.
+ * Options as data. A row says how an option is written and where its value goes. Rows form groups, which several
+ * commands may share; a command lists its groups. Parsing, help, the manual and completions use these tables.
  *
  * Long names are written in full (no abbreviations), as `--name value` or `--name=value`; short ones as
- * `-o value` or `-ovalue`, flags together (`-qv`). `--` ends options; `-` alone is an operand. A value that
- * begins with `--` has to be written `--name=--value`. An option given twice is an error unless its type
- * repeats; a flag may repeat, for it says the same.
+ * `-o value` or `-ovalue`, flags together (`-qv`). `--` ends options; a single `-` is an operand. A value that
+ * begins with `--` has to be written `--name=--value`. An option given twice is an error, unless it is a flag
+ * or its type repeats.
  */
 enum opt_type {
-    OPT_FLAG,  /* bool: set to true; takes no value */
-    OPT_COUNT, /* int: one more each time; takes no value */
-    OPT_TEXT,  /* const char *: borrowed from argv */
-    OPT_LIST,  /* struct opt_list: repeatable */
-    OPT_INT,   /* int */
-    OPT_U64,   /* uint64_t */
-    OPT_SIZE,  /* uint64_t, with K, M, G or T behind it */
-    OPT_REAL,  /* double */
-    OPT_TIME,  /* double, in seconds; with ms, s, m or h behind it, or nothing: gcb_parse_seconds */
+    OPT_FLAG,   /* bool: set to true; takes no value */
+    OPT_COUNT,  /* int: one more each time; takes no value */
+    OPT_TEXT,   /* const char *: borrowed from argv */
+    OPT_LIST,   /* struct opt_list: repeatable */
+    OPT_INT,    /* int */
+    OPT_U64,    /* uint64_t */
+    OPT_SIZE,   /* uint64_t; K, M, G or T may follow the number */
+    OPT_REAL,   /* double */
+    OPT_TIME,   /* double, in seconds; ms, s, m or h may follow the number: gcb_parse_seconds */
     OPT_CHOICE, /* int: index into choices */
 };
 
@@ -56,10 +55,10 @@ const char *opt_metavar(const struct opt_row *row); /* "VALUE" for NULL */
 struct opt_group {
     const char *title; /* of the section in the help; consecutive equal titles are one section */
     const struct opt_row *rows; /* NULL ends the list of groups */
-    size_t offset;              /* of the group's struct in the command's */
+    size_t offset;              /* of the group's struct in the command's struct */
 };
 
-/* Further long options that take a value and are collected as they come: parameters of methods. */
+/* More long options, each with a value, collected in the order given: parameters of methods. */
 struct opt_extra {
     const char *(*name_at)(size_t i); /* NULL past the end */
     size_t offset; /* of a struct opt_list in the command's struct: name, value, name, value, ... */
@@ -72,12 +71,12 @@ struct opt_spec {
 
 struct opt_result {
     struct opt_list operands;
-    bool help; /* --help or -h was seen: the rest was not read */
+    bool help; /* --help or -h was seen; what follows was not read */
 };
 
 /*
- * Parses argv[0..argc) (the command's name left out) into `target`, which holds the defaults. Returns 0,
- * GCB_E_INVALID with one line of words, or GCB_E_NOMEM. Release with opt_fini on success and failure.
+ * Parses argv[0..argc), which begins after the command's name, into `target`, which holds the defaults. Returns
+ * 0, GCB_E_INVALID with one line of words, or GCB_E_NOMEM. Release with opt_fini on success and failure.
  */
 int opt_parse(struct opt_result *out, const struct opt_spec *spec, void *target, int argc,
               char *const *argv, struct gcb_diag *diag);
@@ -85,10 +84,10 @@ int opt_parse(struct opt_result *out, const struct opt_spec *spec, void *target,
 /* Frees the lists in `result` and `target`. Zeroed ones are fine. */
 void opt_fini(struct opt_result *result, const struct opt_spec *spec, void *target);
 
-/* Words of `text` in columns [indent, 80); the cursor stands in column `at`. Ends the line. */
+/* Prints `text` in columns [indent, 80), starting at column `at`. Ends the line. */
 void opt_wrap(FILE *out, const char *text, int at, int indent);
 
-/* The options of a command as a section per title, at most 80 columns. */
+/* Prints the options of a command, one section per title, at most 80 columns wide. */
 void opt_print(FILE *out, const struct opt_spec *spec);
 
 #endif

@@ -5,13 +5,13 @@
 #include <stdio.h>
 
 /*
- * A bar on stderr: only on a terminal, only once the work has taken a second, a few times a second. It
- * tells how long it will take at the pace so far, and wipes itself away, so that what is printed next stands on a clean line.
+ * A progress bar with the time left, on a terminal only. It appears after a second, is drawn a few times a second, and
+ * is wiped at the end, so that what is printed next stands on a clean line.
  */
 struct progress {
     FILE *file; /* NULL: never shown */
     double started, shown;
-    double since, from; /* of the first update: work may begin in its middle */
+    double since, from; /* time and share of the first update: work may start in the middle */
     bool visible;
 };
 

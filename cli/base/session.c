@@ -16,20 +16,21 @@ int session_resolve(struct session *s)
         err = opt_exec_resolve(&s->backend, s->o.exec, s->ctx->diag);
     if (!err && s->backend.gpu.module && s->o.exec->fft_plan)
         err = gcb_diag_set(s->ctx->diag, GCB_E_INVALID,
-                           "device %s: --fft-plan measure is of FFTW, which runs on the cpu only",
+                           "device %s: --fft-plan measure is for FFTW, which runs on the cpu only: "
+                           "leave it out",
                            s->backend.device);
     if (!err && s->backend.gpu.module)
         snprintf(s->place, sizeof(s->place), ", %s", s->backend.device);
     return err;
 }
 
-int session_verdict(const struct session *s, int err)
+int session_judge(const struct session *s, int err)
 {
     return err == GCB_E_UNSUPPORTED && s->backend.gpu.module ? GCB_E_BACKEND : err;
 }
 
-void session_forget(const struct session *s, const char *command, struct gcb_method *methods,
-                    size_t count)
+void session_drop_memory(const struct session *s, const char *command, struct gcb_method *methods,
+                         size_t count)
 {
     bool asked = false;
 
@@ -37,21 +38,21 @@ void session_forget(const struct session *s, const char *command, struct gcb_met
         asked |= gcb_method_forget(&methods[i]);
     if (asked && !s->o.show->quiet)
         fprintf(s->ctx->err,
-                "gcbench: a memory acts from step to step, and so in `gcbench replay` "
-                "alone: %s leaves it away\n",
+                "gcbench: note: a memory works from step to step, which only `gcbench replay` "
+                "runs: %s ignores it\n",
                 command);
 }
 
-int session_input(struct session *s)
+int session_open_input(struct session *s)
 {
     const int err = opt_input_open(&s->source, s->o.input, s->files, s->ctx->diag);
 
     if (!err && !s->o.show->quiet)
         heading_note_globs(s->ctx->err, s->source, s->o.input, s->o.message);
-    return err ? err : session_layout(s);
+    return err ? err : session_plan(s);
 }
 
-int session_layout(struct session *s)
+int session_plan(struct session *s)
 {
     const struct gcb_layout_config config = opt_message_layout(s->o.message);
 
@@ -59,7 +60,7 @@ int session_layout(struct session *s)
     return gcb_layout_init(&s->layout, s->source, &config, s->ctx->diag);
 }
 
-void session_setting(struct session *s)
+void session_fill_setting(struct session *s)
 {
     const bool measured = s->bandwidth.bytes > 0;
 
@@ -75,15 +76,15 @@ void session_setting(struct session *s)
     };
 }
 
-int session_report(struct session *s, unsigned records, bool force)
+int session_open_report(struct session *s, unsigned records, bool force)
 {
     const struct out_guard guard = {.inputs = s->files, .force = force};
 
-    session_setting(s);
+    session_fill_setting(s);
     return out_open(&s->report, s->o.show, s->o.save, &guard, records, s->ctx);
 }
 
-int session_bandwidth(struct session *s)
+int session_measure_bandwidth(struct session *s)
 {
     int err = gcb_bandwidth_measure(&s->bandwidth, &s->backend.queue,
                                     gcb_run_bandwidth_bytes(&s->layout), s->ctx->diag);
@@ -91,11 +92,11 @@ int session_bandwidth(struct session *s)
     if (!err && s->backend.gpu.module)
         err = gcb_device_copy_measure(&s->backend.gpu_copying, &s->backend.gpu, s->ctx->diag);
     if (!err)
-        session_setting(s);
+        session_fill_setting(s);
     return err;
 }
 
-int session_environment(struct session *s)
+int session_put_environment(struct session *s)
 {
     const struct out_bandwidths one = {&s->bandwidth, s->bandwidth.bytes ? 1 : 0};
 
@@ -107,8 +108,8 @@ int session_put(struct session *s, struct gcb_row *row)
     return out_put(&s->report, row, s->ctx->diag);
 }
 
-struct gcb_run_config session_run(const struct session *s, const struct opt_timing *timing,
-                                  const struct gcb_method *methods, size_t count)
+struct gcb_run_config session_run_config(const struct session *s, const struct opt_timing *timing,
+                                         const struct gcb_method *methods, size_t count)
 {
     const struct opt_message *m = s->o.message;
 
@@ -147,7 +148,7 @@ int session_interrupted(const struct session *s, const char *consequence)
     return CMD_FAILED;
 }
 
-void session_words(char *out, size_t size, const struct session *s, const char *more)
+void session_describe(char *out, size_t size, const struct session *s, const char *more)
 {
     const int threads = s->backend.queue.threads;
     const struct opt_message *m = s->o.message;
@@ -166,7 +167,7 @@ void session_words(char *out, size_t size, const struct session *s, const char *
         snprintf(out + used, size - (size_t)used, ", seed %" PRIu64, s->backend.seed);
 }
 
-const char *session_files(char *files, const struct session *s)
+const char *session_name_files(char *files, const struct session *s)
 {
     size_t used = 0;
 

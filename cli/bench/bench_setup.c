@@ -42,7 +42,7 @@ int bench_resolve(struct bench *c)
         err = resolve_devices(c, diag);
     if (err)
         return err;
-    session_forget(&c->s, "bench", c->methods, c->count);
+    session_drop_memory(&c->s, "bench", c->methods, c->count);
     c->message.scope = (int)c->suite.scopes[0];
     for (size_t i = 1; i < c->suite.scope_count; i++) /* for --bucket-bytes */
         if (c->suite.scopes[i] == GCB_SCOPE_BUCKET)
@@ -97,7 +97,7 @@ int bench_plan_scope(struct bench *c, size_t i)
     int err;
 
     c->message.scope = (int)c->suite.scopes[i];
-    err = session_layout(&c->s);
+    err = session_plan(&c->s);
     c->weight = 0.0;
     for (size_t m = 0; !err && m < c->s.layout.count; m++)
         c->weight += gcb_run_weight(&c->s.layout.messages[m]) * (double)c->count;
@@ -165,7 +165,7 @@ int bench_open_report(struct bench *c)
     int err = weigh(c, &bytes);
 
     if (!err)
-        err = session_report(&c->s, GCB_RESULT_RECORDS, c->o->save.force);
+        err = session_open_report(&c->s, GCB_RESULT_RECORDS, c->o->save.force);
     if (!err)
         err = measure_bandwidths(c, bytes);
     if (!err)

@@ -43,7 +43,7 @@ static void set_case(struct bench *c, const struct bench_case *at)
 {
     c->s.bandwidth = c->bandwidths[at->threads];
     c->s.backend.queue.threads = c->suite.threads[at->threads];
-    session_setting(&c->s);
+    session_fill_setting(&c->s);
     c->s.setting.device = c->devices[at->device].name;
     c->s.setting.device_copy_gbps = c->devices[at->device].copying.gbps;
     c->s.setting.suite = c->suite.name;
@@ -55,7 +55,7 @@ static struct gcb_run_config run_config(struct bench *c, const struct bench_case
 {
     const struct gcb_suite *s = &c->suite;
     const struct gcb_device *gpu = &c->devices[at->device].gpu;
-    struct gcb_run_config config = session_run(&c->s, &c->o->timing, c->methods, c->count);
+    struct gcb_run_config config = session_run_config(&c->s, &c->o->timing, c->methods, c->count);
 
     config.trial.timing = (struct gcb_timing){
         .warmup = (unsigned)s->warmup,
@@ -103,7 +103,7 @@ static int run_case(struct bench *c, const struct bench_case *at, struct gcb_dia
 
 static const char *files_of(char *files, const struct bench *c)
 {
-    return c->s.files->count ? session_files(files, &c->s) : GCB_SOURCE_SYNTHETIC;
+    return c->s.files->count ? session_name_files(files, &c->s) : GCB_SOURCE_SYNTHETIC;
 }
 
 static int put_summaries(struct bench *c)
@@ -164,7 +164,7 @@ static void case_words(char *out, size_t size, const struct bench *c)
     if (c->suite.repeat)
         snprintf(more + strlen(more), sizeof(more) - strlen(more), ", %u run%s each",
                  c->suite.repeat, c->suite.repeat == 1 ? "" : "s");
-    session_words(out, size, &c->s, more);
+    session_describe(out, size, &c->s, more);
 }
 
 static int show_case(struct bench *c, const struct bench_case *at, struct gcb_diag *diag)

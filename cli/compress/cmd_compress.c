@@ -10,7 +10,7 @@
 enum compress_per { COMPRESS_PER_DEFAULT = -1, COMPRESS_PER_NONE = GCB_PER_WORKER + 1 };
 
 struct compress_own {
-    int per; /* enum gcb_per, or one of compress_per */
+    int per; /* enum gcb_per or enum compress_per */
     int top; /* 0: all groups, five tensors */
 };
 
@@ -34,20 +34,21 @@ static const char *const pers[] = {"message", "tensor", "step", "worker", "none"
 static const struct opt_row own_rows[] = {
     {.name = "per", .metavar = "WHAT", .type = OPT_CHOICE,
      .offset = offsetof(struct compress_own, per), .choices = pers,
-     .help = "a line per message, tensor, step or worker too; none: totals alone, in every format"},
+     .help = "also print a line for each message, tensor, step or worker; none: only totals, in "
+             "every format"},
     {.name = "top", .type = OPT_INT, .offset = offsetof(struct compress_own, top), .min = 1,
      .max = 1e6,
-     .help = "at most N lines of --per, or N tensors that lose most (default 5)"},
+     .help = "print at most N lines of --per, or the N tensors that lose most (default 5)"},
     {.name = NULL},
 };
 /* clang-format on */
 
-/* Everything that lives as long as the command. Starts zeroed. */
+/* Lives as long as the command. Starts zeroed. */
 struct compress {
     const struct compress_options *o;
     struct session s;
     struct gcb_method *methods;
-    size_t given, count; /* methods the user named; with the baseline */
+    size_t given, count; /* methods the user named; the same with the baseline */
     enum gcb_field sort;
     struct gcb_container_writer *keep;
     struct gcb_trial_config trial;
@@ -57,7 +58,7 @@ struct compress {
     struct gcb_run_result result;
 };
 
-/* Refuses what makes no sense together; *sort is set to the figure of --sort, or to GCB_FIELD_NONE. */
+/* Refuses options that contradict each other. *sort is set to the figure of --sort, or to GCB_FIELD_NONE. */
 static int check_options(enum gcb_field *sort, const struct compress_options *o,
                          struct gcb_diag *diag)
 {
@@ -66,14 +67,14 @@ static int check_options(enum gcb_field *sort, const struct compress_options *o,
     *sort = GCB_FIELD_NONE;
     if (o->methods.specs.count == 0)
         return gcb_diag_set(diag, GCB_E_INVALID,
-                            "no method given: --method fft --method topk, for example; "
+                            "no method given: add --method fft, for example; "
                             "`gcbench methods` lists them");
     if (o->make.output && o->methods.specs.count > 1)
         return gcb_diag_set(diag, GCB_E_INVALID,
-                            "-o keeps the messages of one method, and %zu are given",
+                            "-o keeps the messages of one method, and %zu are given: name one",
                             o->methods.specs.count);
     if (o->make.output && o->save.results && gcb_outfile_same(o->make.output, o->save.results))
-        return gcb_diag_set(diag, GCB_E_INVALID, "-o and --results name the same file");
+        return gcb_diag_set(diag, GCB_E_INVALID, "-o and --results name the same file: change one");
     err = opt_shapes_check(&o->shapes, &o->show, &o->save, diag);
     if (!err)
         err = opt_lines_sort(sort, &o->lines, diag);
@@ -81,8 +82,8 @@ static int check_options(enum gcb_field *sort, const struct compress_options *o,
 }
 
 /*
- * The methods given, `given` of them, and fp16 behind them unless it is one of them or not wanted: `count`
- * in all. Release *out with gcb_free, also on failure.
+ * The `given` methods that the user named, then fp16, unless it is one of them or not wanted: `count` in all.
+ * Release *out with gcb_free, also on failure.
  */
 static int find_methods(struct gcb_method **out, size_t *given, size_t *count,
                         const struct compress_options *o, struct gcb_diag *diag)
@@ -115,7 +116,7 @@ static int resolve(struct compress *c, struct gcb_diag *diag)
         err = find_methods(&c->methods, &c->given, &c->count, c->o, diag);
     if (err)
         return err;
-    session_forget(&c->s, "compress", c->methods, c->count);
+    session_drop_memory(&c->s, "compress", c->methods, c->count);
     return session_resolve(&c->s);
 }
 
@@ -138,15 +139,15 @@ static int open_output(struct compress *c, struct gcb_diag *diag)
     return err;
 }
 
-/* Rows come with the machine's bandwidth, which takes a moment; a table does without. */
+/* Rows hold the machine's bandwidth. Measuring it takes a moment, so it is not done for a table. */
 static int open_report(struct compress *c)
 {
-    int err = session_report(&c->s, GCB_RESULT_RECORDS, c->o->make.force);
+    int err = session_open_report(&c->s, GCB_RESULT_RECORDS, c->o->make.force);
 
     if (err || !out_wants_rows(&c->s.report))
         return err;
-    err = session_bandwidth(&c->s);
-    return err ? err : session_environment(&c->s);
+    err = session_measure_bandwidth(&c->s);
+    return err ? err : session_put_environment(&c->s);
 }
 
 static bool wants_groups(const struct compress *c)
@@ -185,7 +186,7 @@ static void on_progress(void *ctx, double done)
     progress_update(&c->s.progress, done);
 }
 
-/* What on_trial fills. */
+/* Creates what on_trial fills. */
 static int prepare(struct compress *c, struct gcb_diag *diag)
 {
     const struct opt_shapes *wanted = &c->o->shapes;
@@ -204,7 +205,7 @@ static int run(struct compress *c, struct gcb_diag *diag)
 {
     const struct gcb_run_observer observer = {
         .trial = on_trial, .progress = on_progress, .stop = session_stop, .ctx = c};
-    struct gcb_run_config config = session_run(&c->s, &c->o->timing, c->methods, c->count);
+    struct gcb_run_config config = session_run_config(&c->s, &c->o->timing, c->methods, c->count);
     int err = prepare(c, diag);
 
     if (err)
@@ -214,7 +215,7 @@ static int run(struct compress *c, struct gcb_diag *diag)
     session_start_progress(&c->s);
     err = gcb_run(&c->result, &config, &observer, diag);
     progress_end(&c->s.progress);
-    return session_verdict(&c->s, err);
+    return session_judge(&c->s, err);
 }
 
 static int put_summaries(struct compress *c)
@@ -224,7 +225,7 @@ static int put_summaries(struct compress *c)
 
     if (!out_wants_rows(&c->s.report))
         return 0;
-    session_files(files, &c->s);
+    session_name_files(files, &c->s);
     for (size_t i = 0; !err && i < c->count; i++) {
         struct gcb_row row;
 
@@ -259,7 +260,7 @@ static int show_table(struct compress *c, struct gcb_diag *diag)
         return err;
     if (c->sort && view.groups)
         gcb_groups_sort(&c->groups, c->sort);
-    session_words(settings, sizeof(settings), &c->s, c->s.place);
+    session_describe(settings, sizeof(settings), &c->s, c->s.place);
     return compress_show(&view, &c->s.report, diag);
 }
 
@@ -267,7 +268,7 @@ static int put_row(void *ctx, struct gcb_row *row, struct gcb_diag *diag)
 {
     struct compress *c = ctx;
 
-    (void)diag; /* the context's */
+    (void)diag; /* session_put uses the context's */
     return session_put(&c->s, row);
 }
 
@@ -278,7 +279,7 @@ static int put_shapes(struct compress *c, struct gcb_diag *diag)
     return c->shapes ? gcb_shapes_rows(c->shapes, c->methods, &sink, diag) : 0;
 }
 
-/* Nothing is kept of an interrupted run but its rows, which say so. */
+/* After an interruption, only rows are kept, which say so; no file of messages. */
 static int finish(struct compress *c, struct gcb_diag *diag)
 {
     int err = put_summaries(c);
@@ -293,7 +294,7 @@ static int finish(struct compress *c, struct gcb_diag *diag)
         err = out_commit(&c->s.report, diag);
     if (err || !c->result.interrupted)
         return err;
-    return session_interrupted(&c->s, c->keep ? "no file of messages was kept" : "");
+    return session_interrupted(&c->s, c->keep ? "no file of messages was written" : "");
 }
 
 static void release(struct compress *c)
@@ -321,7 +322,7 @@ static int compress_run(const void *options, const struct opt_list *operands,
 
     if (err)
         goto out;
-    err = session_input(&c.s);
+    err = session_open_input(&c.s);
     if (err)
         goto out;
     interrupt_catch();
@@ -382,12 +383,11 @@ const struct cmd cmd_compress = {
                 "  gcbench compress --method qsgd --device cuda -o messages.h5 gradients.h5\n"
                 "  gcbench compress --method topk --per tensor --sort rel_l2 gradients.h5\n",
     .details =
-        "Every message is encoded, decoded from its own bytes, and compared with the input.\n"
-        "Each is timed once after one run to warm up, unless --repeat says otherwise.\n"
-        "--device cuda encodes and decodes on a GPU. There every message is held against the "
-        "CPU's: "
-        "another one, or other values, end with exit status 5 and no file; a method that does not "
-        "run there with 3.\n",
+        "Each message is encoded, decoded from its own bytes, and compared with the input.\n"
+        "It is timed once, after one run to warm up; --repeat N times it N times.\n"
+        "--device cuda encodes and decodes on a GPU and compares each message with the CPU's. If "
+        "bytes or values differ, the exit status is 5 and no file is written. If a method does not "
+        "run on the GPU, the exit status is 3.\n",
     .spec = {.groups = groups, .extra = &extra},
     .size = sizeof(struct compress_options),
     .defaults = defaults,

@@ -19,7 +19,7 @@ static const struct gcb_table_column figure_columns[FIGURES] = {
     {"cosine", true, false}, {"enc GB/s", true, false}, {"dec GB/s", true, false},
 };
 
-/* The columns of a table are some of these. */
+/* Which figures a table shows, one bit each. */
 enum { ALL_FIGURES = 0x3f, WITHOUT_BITS = 0x3d, WITHOUT_COSINE = 0x35 };
 
 struct figure_cells {
@@ -33,13 +33,14 @@ static void fill_figures(struct figure_cells *c, const struct gcb_tally *t)
     gcb_tally_figures(&f, t);
     gcb_number(c->text[0], gcb_tally_ratio(t), 3);
     gcb_number(c->text[1], gcb_tally_bits(t), 3);
-    gcb_number(c->text[2], f.rel_l2, f.rel_l2 < 1e-3 ? 2 : 4); /* not wider than it is worth */
+    gcb_number(c->text[2], f.rel_l2, f.rel_l2 < 1e-3 ? 2 : 4); /* keeps the column narrow */
     gcb_number(c->text[3], f.cosine, 4);
     gcb_number(c->text[4], gcb_tally_gbps(t, &t->encode), 3);
     gcb_number(c->text[5], gcb_tally_gbps(t, &t->decode), 3);
 }
 
-static const char *label(char *out, size_t size, const struct compress_view *v, size_t method)
+static const char *method_label(char *out, size_t size, const struct compress_view *v,
+                                size_t method)
 {
     gcb_method_spec(out, size, &v->methods[method], GCB_SPEC_LABEL);
     if (method >= v->given)
@@ -47,12 +48,12 @@ static const char *label(char *out, size_t size, const struct compress_view *v, 
     return out;
 }
 
-/* The name alone where it says enough. */
+/* Only the name, if no other method shown has it. */
 static const char *short_label(char *out, size_t size, const struct compress_view *v, size_t method)
 {
     for (size_t i = 0; i < v->given; i++)
         if (i != method && strcmp(v->methods[i].name, v->methods[method].name) == 0)
-            return label(out, size, v, method);
+            return method_label(out, size, v, method);
     return v->methods[method].name;
 }
 
@@ -95,7 +96,7 @@ static int show_totals(const struct compress_view *v, const struct out_report *r
     if (!err && v->sort)
         gcb_totals_order(order, v->result, v->sort);
     for (size_t i = 0; !err && i < count; i++) {
-        cells[0] = label(name, sizeof(name), v, order[i]);
+        cells[0] = method_label(name, sizeof(name), v, order[i]);
         err = add_figures(table, cells, 1, ALL_FIGURES, &v->result->totals[order[i]].tally, diag);
     }
     if (!err)
@@ -105,7 +106,7 @@ static int show_totals(const struct compress_view *v, const struct out_report *r
     return err;
 }
 
-/* Columns that say which group a line is of; returns how many. */
+/* Adds the columns that identify a line's group; returns how many. */
 static size_t group_columns(struct gcb_table_column *columns, const struct compress_view *v)
 {
     const enum gcb_per per = v->groups->per;
@@ -146,7 +147,7 @@ static size_t fill_group(const char **cells, struct group_cells *text,
     return n;
 }
 
-/* One line per group and method the user gave. */
+/* One line for each group and each method the user named. */
 static int show_groups(const struct compress_view *v, const struct out_report *report,
                        struct gcb_diag *diag)
 {
@@ -179,7 +180,7 @@ static int show_groups(const struct compress_view *v, const struct out_report *r
     return err;
 }
 
-/* "loses most: a 41 %, b 20 %", continued on further lines; of several methods one line each, unless --top asked
+/* "loses most: a 41 %, b 20 %", continued on further lines. With several methods each has one line, unless --top asks
  * for more. */
 static void print_loss(const struct compress_view *v, size_t method, FILE *out)
 {
@@ -202,7 +203,7 @@ static void print_loss(const struct compress_view *v, size_t method, FILE *out)
         snprintf(item, sizeof(item), " %s %.0f %%", gcb_escape(name, sizeof(name), top[i].path),
                  100.0 * top[i].share);
         width = (int)gcb_text_columns(item);
-        full = i && used + width + 2 > WIDTH; /* a comma on either side */
+        full = i && used + width + 2 > WIDTH; /* a comma before and after */
         if (full && v->given > 1 && !v->top)
             break;
         fputs(i ? "," : "", out);
@@ -232,9 +233,11 @@ static void note_exceptions(const struct compress_view *v, size_t method, FILE *
     const struct gcb_tally *t = &v->result->totals[method].tally;
 
     if (t->stored > 0 && gcb_method_caps(&v->methods[method]) & GCB_CAP_LOSSLESS)
-        return; /* raw is what such a method sends */
+        return; /* such a method sends raw tensors anyway */
     if (t->stored > t->dense)
-        fprintf(out, "note: %s: %" PRIu64 " of %" PRIu64 " messages went raw\n",
+        fprintf(out,
+                "note: %s: %" PRIu64 " of %" PRIu64
+                " messages were sent raw: larger when coded, or not finite\n",
                 v->methods[method].name, t->stored, t->messages);
 }
 
@@ -248,16 +251,21 @@ static void print_notes(const struct compress_view *v, FILE *out)
         note_exceptions(v, m, out);
     }
     if (first->dense)
-        fprintf(out, "note: %" PRIu64 " of %" PRIu64 " messages were sent as fp32, as asked\n",
+        fprintf(out,
+                "note: %" PRIu64 " of %" PRIu64 " messages were sent as fp32, as the options ask\n",
                 first->dense, first->messages);
     if (r->skipped_steps)
-        fprintf(out, "note: %" PRIu64 " step%s with infinities or NaNs left out\n",
+        fprintf(out,
+                "note: %" PRIu64
+                " step%s with infinities or NaNs left out, as --nonfinite skip asks\n",
                 r->skipped_steps, r->skipped_steps == 1 ? "" : "s");
     if (r->zeroed)
-        fprintf(out, "note: %" PRIu64 " infinities and NaNs were taken as 0\n", r->zeroed);
+        fprintf(out,
+                "note: %" PRIu64 " infinities and NaNs were set to 0, as --nonfinite zero asks\n",
+                r->zeroed);
     heading_note_load(out, v->repeat);
     if (r->interrupted)
-        fprintf(out, "interrupted: this is what was done by then\n");
+        fprintf(out, "interrupted: these are the results so far\n");
 }
 
 int compress_show(const struct compress_view *v, const struct out_report *report,

@@ -6,20 +6,20 @@
 #include "src/tool/trial/groups.h"
 #include "src/tool/trial/losses.h"
 
-/* What `compress` prints for people, from what a run found. */
+/* What `compress` prints for people: the results of a run. */
 struct compress_view {
     const struct opt_list *files;
     const struct gcb_extent *extent;
     const struct gcb_method *methods; /* as in `result` */
-    size_t given;                     /* methods the user named; those behind are baselines */
+    size_t given;                     /* methods the user named; the others are baselines */
     const struct gcb_run_result *result;
     const struct gcb_groups *groups; /* NULL without --per */
-    const struct gcb_losses *losses; /* NULL: not wanted */
-    enum gcb_field sort;             /* NONE: in the order they came */
+    const struct gcb_losses *losses; /* NULL: not shown */
+    enum gcb_field sort;             /* GCB_FIELD_NONE: in the order given */
     size_t top;                      /* groups or tensors shown; 0: all groups, five tensors */
     const char *settings;            /* "scope tensor, 1 thread" */
     unsigned repeat;                 /* timed runs of each message */
-    bool whole_model;                /* a larger scope is not to be had */
+    bool whole_model;                /* there is no larger scope */
 };
 
 int compress_show(const struct compress_view *view, const struct out_report *report,

@@ -22,7 +22,7 @@ static void put_word(FILE *out, const char *where, const char *word, const char 
     fputc('\n', out);
 }
 
-/* "flag": the option takes no value; "value": any, or one of its choices. */
+/* "flag": the option takes no value; "value": one of its choices, or anything. */
 static const char *kind_of(const struct opt_row *row)
 {
     static const char *const files[] = {"FILE", "DIR", "GCBENCH"};

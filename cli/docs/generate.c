@@ -10,7 +10,7 @@
  *   generate completion FILE...    the table for completion, then the shell functions in each FILE
  */
 
-/* Has the build a page for every command? */
+/* Does the build make a page of every command? */
 static int check_names(int count, char *const *names)
 {
     const struct cmd *cmd;
@@ -48,7 +48,7 @@ static int write_page(int count, char *const *names)
     return 0;
 }
 
-/* The table, and the files that read it. */
+/* Prints the table, then the files that read it. */
 static int write_completion(int count, char *const *paths)
 {
     char block[4096];

@@ -39,7 +39,7 @@ static void print_sentence(FILE *out, const char *words)
     roff_text(out, line);
 }
 
-/* The choices that the help does not name already. */
+/* The choices, unless the help names all of them. */
 static void add_choices(char *out, size_t size, const struct opt_row *row)
 {
     bool named = true;
@@ -51,7 +51,7 @@ static void add_choices(char *out, size_t size, const struct opt_row *row)
                  row->choices[i]);
 }
 
-/* What a row takes, behind its help: choices, a range, whether it repeats. */
+/* Adds what an option takes to its help: choices, a range, whether it repeats. */
 static void add_limits(char *out, size_t size, const struct opt_row *row)
 {
     const bool number = row->type == OPT_INT || row->type == OPT_U64 || row->type == OPT_SIZE ||
@@ -93,16 +93,17 @@ static void print_row(FILE *out, const struct opt_row *row)
     roff_text(out, help);
 }
 
-/* Options that set a parameter of every method given: their names alone, gcbench-methods(1) has the rest. */
+/* Options that set a parameter of every method given: only their names; gcbench-methods(1) explains them. */
 static void print_extra(FILE *out, const struct opt_extra *extra)
 {
     const char *name;
 
     fputs(".SS \"Parameters of methods\"\n", out);
-    roff_text(out,
-              "Each takes a value and sets a parameter of every method given that has it, as if it "
-              "stood in the SPEC of `--method`. METHODS in gcbench-methods(1) says what they mean, "
-              "their defaults and their ranges.");
+    roff_text(
+        out,
+        "Each takes a value and sets this parameter in every method given that has it, as in the "
+        "SPEC of `--method`. METHODS in gcbench-methods(1) explains the parameters, with "
+        "defaults and ranges.");
     fputs(".PP\n", out);
     for (size_t i = 0; (name = extra->name_at(i)); i++) {
         if (!extra_is_first(extra, i))
@@ -116,14 +117,16 @@ static void print_extra(FILE *out, const struct opt_extra *extra)
 
 static void print_options(FILE *out, const struct opt_spec *spec)
 {
-    static const struct opt_row help = {
-        .name = "help", .letter = 'h', .type = OPT_FLAG, .help = "show this, shorter"};
+    static const struct opt_row help = {.name = "help",
+                                        .letter = 'h',
+                                        .type = OPT_FLAG,
+                                        .help = "show a shorter form of this page"};
     const char *title = "";
 
     fputs(".SH OPTIONS\n", out);
     roff_text(out,
               "Long options are written in full, as `--name value` or `--name=value`; `--` ends "
-              "them. SIZE takes K, M, G and T, which count in steps of 1024.");
+              "the options. In a SIZE, K, M, G and T are powers of 1024.");
     for (const struct opt_group *g = spec->groups; g->rows; g++) {
         if (strcmp(title, g->title) != 0)
             roff_request(out, "SS", g->title);
@@ -153,7 +156,7 @@ static void print_method_names(FILE *out)
         print_tag(out, m.name);
         roff_text(out, gcb_method_summary(&m));
     }
-    fputs(".PP\ngcbench\\-methods(1) has their papers, promises and parameters.\n", out);
+    fputs(".PP\ngcbench\\-methods(1) lists their papers, promises and parameters.\n", out);
 }
 
 static void print_param(FILE *out, const struct gcb_param *p, double value, bool condition)
@@ -170,7 +173,7 @@ static void print_param(FILE *out, const struct gcb_param *p, double value, bool
     roff_text(out, param_help(text, sizeof(text), p, condition));
 }
 
-/* Parameters with their defaults: of a codec all, of a preset those that have a meaning. */
+/* Parameters with their defaults: for a codec all, for a preset those that have an effect. */
 static void print_method(FILE *out, const struct gcb_method *m)
 {
     const size_t own = gcb_param_count(m->codec->params);
@@ -192,11 +195,11 @@ static void print_methods(FILE *out)
 
     fputs(".SH METHODS\n", out);
     roff_text(out, "A method is written NAME or NAME:key=value,...; each `name=value` below is a "
-                   "parameter with its default. Every method also takes what stands under "
-                   "\"Memory\", which acts from step to step in gcbench-replay(1).");
+                   "parameter with its default. Every method also takes the parameters under "
+                   "\"Memory\", which work from step to step in gcbench-replay(1).");
     for (size_t i = 0; gcb_method_at(&m, i); i++)
         print_method(out, &m);
-    fputs(".SS Memory\nWhat a worker keeps of what it did not send.\n", out);
+    fputs(".SS Memory\nWhat a worker keeps of the values that it did not send.\n", out);
     for (const struct gcb_param *p = gcb_memory_table; p->name; p++)
         print_param(out, p, p->def, true);
 }
@@ -210,7 +213,7 @@ static bool has_option(const struct cmd *cmd, const char *name)
     return false;
 }
 
-/* `cmd` NULL: of all commands. */
+/* The exit codes of `cmd`; NULL: of all commands. */
 static void print_exits(FILE *out, const struct cmd *cmd)
 {
     fputs(".SH \"EXIT STATUS\"\n", out);
@@ -244,24 +247,24 @@ static void print_files(FILE *out, const struct cmd *cmd)
         print_file(
             out, "FILE.h5",
             "HDF5 with gradients. Each dataset of 16, 32 or 64-bit floats is a tensor; groups "
-            "called `step...` and `worker...` give step and worker. Several files are one "
-            "dump. The file is not trusted: no plug-in is loaded, and nothing outside of it "
-            "is read unless `--allow-external`.");
+            "called `step...` and `worker...` give step and worker. Several files form one "
+            "dump. The file is not trusted: no filter plug-in is loaded, and nothing outside the "
+            "file is read without `--allow-external`.");
     if (output)
         print_file(out, "output",
-                   "The name given with `-o` is written beside its place and renamed "
-                   "when it is whole. An existing one stays unless `--force`.");
+                   "The file of `-o` is written under another name and renamed when it is "
+                   "complete. An existing file is replaced only with `--force`.");
     if (results)
         print_file(
             out, "results",
-            "JSON Lines: an object a line, with `record` and `\"schema\":1`; docs/rows.md in "
-            "the source tree describes every field. What is not finite is null.");
+            "JSON Lines: one object per line, with `record` and `\"schema\":1`. docs/rows.md in "
+            "the source tree describes every field. Infinities and NaNs are null.");
     if (suite)
         print_file(out, "share/gcbench/suites/NAME.json",
-                   "The suites that `--suite` knows by name, to start one's own from.");
+                   "The suites that `--suite` knows by name; copy one to write your own.");
     if (plots)
         print_file(out, "share/gcbench/plots/NAME.gp",
-                   "The scripts that draw; each stands beside its image too, with its data.");
+                   "The gnuplot scripts. A copy is written beside each image, with its data.");
 }
 
 static void print_see_also(FILE *out, const struct cmd *but)
@@ -285,7 +288,7 @@ static void print_see_also(FILE *out, const struct cmd *but)
     fputc('\n', out);
 }
 
-/* Paragraphs, a line each. */
+/* Paragraphs, one per line of `text`. */
 static void print_paragraphs(FILE *out, const char *text)
 {
     char line[2048];
@@ -343,9 +346,9 @@ void manual_overview(FILE *out)
     fputs(".SH DESCRIPTION\n", out);
     roff_text(out,
               "`gcbench` reads gradients dumped to HDF5, runs published gradient compressors on "
-              "them, and reports what each sends in bytes, loses in accuracy and costs in time, "
-              "every message decoded from its own bytes. It says which compressor to use, at "
-              "what setting, and whether it pays.");
+              "them, and reports the bytes that each sends, the accuracy it loses and the time it "
+              "takes. Every message is decoded from its own bytes. This tells you which compressor "
+              "to use, at what setting, and whether it pays.");
     fputs(".PP\n", out);
     roff_text(out,
               "Results go to standard output, everything else to standard error. `--format json` "
@@ -366,6 +369,6 @@ void manual_overview(FILE *out)
     fputs(".TP\n.B NO_COLOR\n", out);
     roff_text(out, "If not empty, nothing is coloured unless `--color always`.");
     fputs(".TP\n.B TERM\n", out);
-    roff_text(out, "The same where it is `dumb`.");
+    roff_text(out, "If `dumb`, the same.");
     print_see_also(out, NULL);
 }

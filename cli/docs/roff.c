@@ -6,8 +6,8 @@
 
 #define LINE 76
 
-/* A character as roff source; itself where nothing is special about it. */
-static const char *escaped(const char *c, char *one)
+/* A character as roff source. An ordinary character is copied to `one`. */
+static const char *escape_char(const char *c, char *one)
 {
     static const struct {
         char c;
@@ -28,10 +28,10 @@ void roff_inline(FILE *out, const char *text)
     char one[2];
 
     for (; *text; text++)
-        fputs(escaped(text, one), out);
+        fputs(escape_char(text, one), out);
 }
 
-/* Writes one word at column `at`, behind a space or on a line of its own; returns the column. */
+/* Writes one word at column `at`, after a space or on a new line; returns the new column. */
 static int put_word(FILE *out, const char *word, int at)
 {
     const int n = (int)strlen(word);
@@ -42,12 +42,12 @@ static int put_word(FILE *out, const char *word, int at)
     }
     if (at > 0)
         at += fprintf(out, " ");
-    else if (*word == '.') /* would be a request */
+    else if (*word == '.') /* a leading dot would make a request */
         at += fprintf(out, "\\&");
     return at + fprintf(out, "%s", word);
 }
 
-/* Puts text[0..n) as roff source into word; a backtick changes the font if another one closes it. */
+/* Puts text[0..n) as roff source into `word`. A backtick changes the font if a second one follows. */
 static void make_word(char *word, size_t size, const char *text, size_t n, bool *bold)
 {
     char one[2];
@@ -59,7 +59,7 @@ static void make_word(char *word, size_t size, const char *text, size_t n, bool 
         if (font)
             *bold = !*bold;
         used += (size_t)snprintf(word + used, size - used, "%s",
-                                 font ? (*bold ? "\\fB" : "\\fP") : escaped(text + i, one));
+                                 font ? (*bold ? "\\fB" : "\\fP") : escape_char(text + i, one));
     }
     word[used] = '\0';
 }
@@ -91,7 +91,7 @@ void roff_literal(FILE *out, const char *lines)
     for (; *lines; lines++) {
         if (begins && *lines == '.')
             fputs("\\&", out);
-        fputs(*lines == '\n' ? "\n" : escaped(lines, one), out);
+        fputs(*lines == '\n' ? "\n" : escape_char(lines, one), out);
         begins = *lines == '\n';
     }
     if (!begins)
@@ -105,8 +105,8 @@ void roff_request(FILE *out, const char *request, const char *argument)
     fputs("\"\n", out);
 }
 
-/* Length of the word at `p` that is set in a font of its own: --an-option, A_PLACEHOLDER; 0: none. */
-static size_t special(const char *p, const char **font)
+/* Length of the word at `p` if it gets a font of its own: --an-option, A_PLACEHOLDER; else 0. */
+static size_t font_length(const char *p, const char **font)
 {
     size_t n = 0;
 
@@ -128,11 +128,11 @@ void roff_synopsis(FILE *out, const char *usage)
     char one[2];
 
     while (*usage) {
-        size_t n = special(usage, &font);
+        size_t n = font_length(usage, &font);
 
         fputs(n ? font : "", out);
         for (size_t i = 0; i < (n ? n : 1); i++)
-            fputs(escaped(usage + i, one), out);
+            fputs(escape_char(usage + i, one), out);
         fputs(n ? "\\fP" : "", out);
         usage += n ? n : 1;
     }

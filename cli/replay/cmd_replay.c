@@ -58,7 +58,7 @@ static bool on_scan(void *ctx, uint64_t elements)
 static int open_input(struct replay *c, struct gcb_diag *diag)
 {
     const struct opt_message *m = &c->o->message;
-    int err = session_input(&c->s);
+    int err = session_open_input(&c->s);
 
     c->config.source = c->s.source;
     c->config.layout = &c->s.layout;
@@ -85,9 +85,9 @@ static int open_input(struct replay *c, struct gcb_diag *diag)
 
 static int open_report(struct replay *c)
 {
-    const int err = session_report(&c->s, GCB_REPLAY_RECORDS, c->o->save.force);
+    const int err = session_open_report(&c->s, GCB_REPLAY_RECORDS, c->o->save.force);
 
-    return err ? err : session_environment(&c->s);
+    return err ? err : session_put_environment(&c->s);
 }
 
 static int on_step(void *ctx, const struct gcb_replay_step *step, struct gcb_diag *diag)
@@ -130,7 +130,7 @@ static int put_total(struct replay *c)
     if (!out_wants_rows(&c->s.report))
         return 0;
     gcb_rows_replay(&row, &c->s.setting, &c->methods[c->done], &c->totals[c->done],
-                    session_files(files, &c->s));
+                    session_name_files(files, &c->s));
     return session_put(&c->s, &row);
 }
 
@@ -171,7 +171,7 @@ static int print_head(struct replay *c, struct gcb_diag *diag)
         return err;
     if (c->o->own.loops > 1)
         snprintf(times, sizeof(times), ", %" PRIu64 " times over", c->o->own.loops);
-    session_words(settings, sizeof(settings), &c->s, times);
+    session_describe(settings, sizeof(settings), &c->s, times);
     heading_print(c->s.report.out, c->s.files, &extent, settings);
     return 0;
 }

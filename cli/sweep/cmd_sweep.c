@@ -20,7 +20,7 @@ static int resolve(struct sweep *c, struct gcb_diag *diag)
 
     if (err)
         return err;
-    session_forget(&c->s, "sweep", c->plan.methods, c->plan.given);
+    session_drop_memory(&c->s, "sweep", c->plan.methods, c->plan.given);
     err = sweep_expand(&c->plan, c->o, diag);
     return err ? err : session_resolve(&c->s);
 }
@@ -28,12 +28,12 @@ static int resolve(struct sweep *c, struct gcb_diag *diag)
 /* Rows need the machine's bandwidth, which takes a moment to measure; the table does not. */
 static int open_report(struct sweep *c)
 {
-    int err = session_report(&c->s, GCB_SWEEP_RECORDS, c->o->save.force);
+    int err = session_open_report(&c->s, GCB_SWEEP_RECORDS, c->o->save.force);
 
     if (err || !out_wants_rows(&c->s.report))
         return err;
-    err = session_bandwidth(&c->s);
-    return err ? err : session_environment(&c->s);
+    err = session_measure_bandwidth(&c->s);
+    return err ? err : session_put_environment(&c->s);
 }
 
 static int on_trial(void *ctx, const struct gcb_run_trial *trial, struct gcb_diag *diag)
@@ -58,7 +58,7 @@ static void on_progress(void *ctx, double done)
 /* Runs the searches of --match. */
 static int search(struct sweep *c, const struct gcb_run_observer *observer, struct gcb_diag *diag)
 {
-    const struct gcb_run_config config = session_run(&c->s, &c->o->timing, NULL, 0);
+    const struct gcb_run_config config = session_run_config(&c->s, &c->o->timing, NULL, 0);
     const int err = gcb_match_run(c->plan.searches, c->plan.given, &config, observer,
                                   &c->result.interrupted, diag);
 
@@ -72,7 +72,7 @@ static int run(struct sweep *c, struct gcb_diag *diag)
     const struct gcb_run_observer observer = {
         .trial = on_trial, .progress = on_progress, .stop = session_stop, .ctx = c};
     struct gcb_run_config config =
-        session_run(&c->s, &c->o->timing, c->plan.methods, c->plan.count);
+        session_run_config(&c->s, &c->o->timing, c->plan.methods, c->plan.count);
     int err = 0;
 
     config.carry_on = true;
@@ -94,7 +94,7 @@ static int put_summaries(struct sweep *c)
     char files[SESSION_FILES];
     int err = 0;
 
-    session_files(files, &c->s);
+    session_name_files(files, &c->s);
     for (size_t i = 0; !err && i < c->plan.count && out_wants_rows(&c->s.report); i++) {
         const struct gcb_run_total *total = &c->result.totals[i];
         const bool searched = c->plan.searches && i < c->plan.given;
@@ -133,7 +133,7 @@ static int show_table(struct sweep *c, struct gcb_diag *diag)
 
     if (err || !c->s.report.table)
         return err;
-    session_words(settings, sizeof(settings), &c->s, c->s.place);
+    session_describe(settings, sizeof(settings), &c->s, c->s.place);
     return sweep_show(&view, &c->s.report, diag);
 }
 
@@ -187,7 +187,7 @@ static int sweep_run(const void *options, const struct opt_list *operands, struc
 
     if (err)
         goto out;
-    err = session_input(&c.s);
+    err = session_open_input(&c.s);
     if (err)
         goto out;
     interrupt_catch();

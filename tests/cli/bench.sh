@@ -133,10 +133,10 @@ check "shares of memory where caches are cold" grep -qE '[0-9?]+/[0-9?]+' "$out"
 look cases
 run bench --method fp16 --scope tensor --scope model --threads 1,2 --repeat 2 --time-budget 1 "$sample"
 exits 2
-says "--repeat fixes the work"
+says "--repeat fixes the number of runs"
 run bench --method fp16 --scope tensor,model --threads 1,2 --device cpu --cache warm,both "$sample"
 exits 2
-says "both are warm and cold"
+says "both already means warm and cold"
 
 # histograms and spectra: those of compress, once for each scope
 run bench --method topk --scope tensor,model --threads 1,2 --repeat 1 --dataset 'fc.*' --histogram --spectrum \
@@ -162,7 +162,7 @@ assert shapes(sys.argv[1], {"messages/0000"})
 END
 run bench --method topk --histogram "$sample"
 exits 2
-says "give rows"
+says "--histogram and --spectrum write rows"
 
 # times with a unit, or in seconds
 for time in 1s 1000ms 0.02m 1; do

@@ -197,10 +197,10 @@ exits 1
 says "every step"
 run compress --method topk --nonfinite zero "$tmp/bad.h5"
 exits 0
-prints "2 infinities and NaNs were taken as 0"
+prints "2 infinities and NaNs were set to 0"
 run compress --method topk --nonfinite raw -o "$tmp/dir/raw.h5" "$tmp/bad.h5"
 exits 0
-prints "went raw"
+prints "messages were sent raw"
 run decompress -o "$tmp/dir/back.h5" "$tmp/dir/raw.h5"
 check "raw keeps every bit" python3 -c "
 import h5py
@@ -224,7 +224,7 @@ kill -TERM $pid
 wait $pid
 rc=$?
 exits 1
-says "interrupted; no file of messages was kept"
+says "interrupted; no file of messages was written"
 check "rows say so" grep -q '"status": "interrupted"' "$tmp/dir/r.json"
 only r.json
 

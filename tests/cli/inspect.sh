@@ -122,7 +122,7 @@ check "threads change no tensor row" sh -c "
 run inspect "$tmp/in.h5"
 exits 0
 prints "2 steps x 2 workers x 9 tensors, mixed types"
-prints "4 datasets are not floats and were passed over"
+prints "4 datasets are not floats and were skipped"
 prints "7x13x101"
 prints "note: infinities and NaNs"
 run inspect -q "$tmp/in.h5"

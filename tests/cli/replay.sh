@@ -135,7 +135,7 @@ quiet
 check "no memory in a spec" sh -c "! grep summary '$out' | grep -q memory"
 run compress --method qsgd:memory=ef --no-baselines "$sample"
 exits 0
-says "compress leaves it away"
+says "compress ignores it"
 
 # ---- the bound of the residual ----
 bound() { # FILE LOOPS METHOD...

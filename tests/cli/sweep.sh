@@ -103,7 +103,7 @@ check "messages have rows of their own" sh -c "
     [ \$(grep -c '\"record\": *\"result\"' '$out') -gt \$(grep -c '\"record\": *\"summary\"' '$out') ]"
 run sweep --method topk:memory=ef --vary theta=0.9 $one "$sample"
 exits 0
-says "sweep leaves it away"
+says "sweep ignores it"
 
 # ---- the same figures as compress, and the Pareto set ----
 run sweep --vary theta=0.5..0.99/4log --vary bits=3,8 --format json $one "$sample"

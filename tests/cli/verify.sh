@@ -26,7 +26,7 @@ run verify "$sample"
 exits 0
 quiet
 prints "0 broken, on 3 messages"
-prints "of 232 messages (--all: every one)"
+prints "of 232 messages (--all checks every message)"
 check "the three are named" sh -c "
     grep -A3 '^checked' '$out' | tail -3 | cut -d, -f2 | tr '\n' '/' | grep -qx ' 10 elements/ 64 elements/ 36864 elements/'"
 prints "  step 100 worker 0 fc.bias, 10 elements"
@@ -80,16 +80,16 @@ prints "on 232 messages"
 # ---- the budget ----
 run verify --budget 1ns "$sample"
 exits 1
-says "nothing was verified: the budget ended"
+says "nothing was verified: the time ended"
 prints "ended before $pairs pairs"
 prints "identity on step 100 worker 0 fc.bias"
 prints "0 promises kept"
 run verify --budget 0.000001ms "$sample"
 exits 1
-says "nothing was verified: the budget ended"
+says "nothing was verified: the time ended"
 run verify --budget 0.000000001 "$sample" # seconds
 exits 1
-says "nothing was verified: the budget ended"
+says "nothing was verified: the time ended"
 run verify --budget 1ns --format json "$sample"
 exits 1
 check "what was not looked at is named beside rows" grep -q "$pairs pairs.*done: identity on step 100 worker 0 fc.bias" "$err"

@@ -96,7 +96,7 @@ static void explains_errors(void **state)
 
 static bool is_option(const char *name)
 {
-    /* every option that CLI.md gives to more than one method: a parameter may not take its name */
+    /* options that several commands share: a parameter may not take the name of one */
     static const char *const options[] = {
         "device",
         "threads",
