@@ -209,33 +209,14 @@ static void show_notes(FILE *out, bool apart, const struct gcb_verify_result *r,
                  0, 0);
 }
 
-/* The methods that were named, or all at their defaults. */
-static int find_methods(struct verify *v, struct gcb_diag *diag)
-{
-    struct gcb_method m;
-    int err = opt_methods_resolve(&v->methods, &v->count, &v->o->methods, diag);
-
-    if (!err && v->count == 0) {
-        while (gcb_method_at(&m, v->count))
-            v->count++;
-        gcb_free(v->methods);
-        v->methods = gcb_alloc_array(v->count, sizeof(*v->methods));
-        if (!v->methods)
-            return gcb_diag_nomem(diag, 0, "methods");
-        for (size_t i = 0; i < v->count; i++)
-            gcb_method_at(&v->methods[i], i);
-    }
-    for (size_t i = 0; !err && i < v->count; i++)
-        gcb_method_forget(&v->methods[i]);
-    return err;
-}
-
 static int resolve(struct verify *v, struct gcb_diag *diag)
 {
-    int err = find_methods(v, diag);
+    int err = opt_methods_or_all(&v->methods, &v->count, &v->o->methods, diag);
 
     if (err)
         return err;
+    for (size_t i = 0; i < v->count; i++)
+        gcb_method_forget(&v->methods[i]);
     v->tallies = gcb_alloc_zero(v->count, sizeof(*v->tallies));
     return v->tallies ? session_resolve(&v->s) : gcb_diag_nomem(diag, 0, "methods");
 }

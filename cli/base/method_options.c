@@ -114,6 +114,25 @@ int opt_methods_resolve(struct gcb_method **out, size_t *count, const struct opt
     return 0;
 }
 
+int opt_methods_or_all(struct gcb_method **out, size_t *count, const struct opt_methods *in,
+                       struct gcb_diag *diag)
+{
+    struct opt_methods all = {.specs = {.items = NULL}};
+    struct gcb_method m;
+    int err = opt_methods_resolve(out, count, in, diag);
+
+    if (err || *count)
+        return err;
+    gcb_free(*out);
+    *out = NULL;
+    for (size_t i = 0; !err && gcb_method_at(&m, i); i++)
+        err = opt_list_add(&all.specs, m.name);
+    err =
+        err ? gcb_diag_nomem(diag, 0, "the methods") : opt_methods_resolve(out, count, &all, diag);
+    opt_list_fini(&all.specs);
+    return err;
+}
+
 char *param_range(char *out, size_t size, const struct gcb_param *p)
 {
     char low[32], high[32];

@@ -19,6 +19,9 @@ const char *opt_methods_key_at(size_t i);
  */
 int opt_methods_resolve(struct gcb_method **out, size_t *count, const struct opt_methods *in,
                         struct gcb_diag *diag);
+/* The same; if none is given, all methods with their default parameters. */
+int opt_methods_or_all(struct gcb_method **out, size_t *count, const struct opt_methods *in,
+                       struct gcb_diag *diag);
 
 /* A parameter of a method in words, for `gcbench methods` and the manual. Each function returns out. */
 

@@ -2,83 +2,157 @@
 #include <string.h>
 
 #include "cli/base/interrupt.h"
-#include "cli/payoff/payoff_measure.h"
-#include "cli/payoff/payoff_table.h"
+#include "cli/base/progress.h"
+#include "cli/payoff/payoff_show.h"
 #include "src/lib/base/alloc.h"
 #include "src/tool/payoff/payoff_measure.h"
+#include "src/tool/rows/environment.h"
 
-/* Everything that lives as long as the command. Starts zeroed. */
+/* The state of the command. Starts zeroed. */
 struct payoff {
     const struct payoff_options *o;
     const struct opt_list *files;
     struct cmd_context *ctx;
     struct payoff_plan plan;
-    struct payoff_machine machine;
+    struct opt_backend backend;
+    struct gcb_bandwidth bandwidth; /* measured if times are */
+    struct progress progress;
     struct gcb_payoff_cases cases;
     struct out_report report;
-    struct gcb_payoff_point *points; /* of the group and number of workers at hand */
+    struct gcb_payoff_point *points; /* of one group and number of workers */
     bool stages_shown;
 };
 
-/* ---- where times come from ---- */
+/* ---- times: measured now, or read ---- */
 
-static int read_results(struct payoff *c, struct gcb_payoff_reader *reader, struct gcb_diag *diag)
+static bool on_stop(void *ctx)
 {
+    (void)ctx;
+    return interrupt_seen();
+}
+
+static void on_progress(void *ctx, double done)
+{
+    progress_update(ctx, done);
+}
+
+/* The methods given, and fp16 to compare them with; or all. */
+static int find_methods(const struct payoff *c, struct gcb_method **methods, size_t *count,
+                        struct gcb_diag *diag)
+{
+    const struct opt_list *given = &c->o->methods.specs;
+    struct opt_methods wanted = {.specs = {.items = NULL}};
     int err = 0;
 
-    for (size_t i = 0; !err && i < c->files->count; i++)
-        err = gcb_payoff_reader_file(reader, c->files->items[i], diag);
+    for (size_t i = 0; !err && i < given->count; i++)
+        err = opt_list_add(&wanted.specs, given->items[i]);
+    if (!err && given->count)
+        err = opt_list_add(&wanted.specs, "fp16");
+    err = err ? gcb_diag_nomem(diag, 0, "the methods")
+              : opt_methods_or_all(methods, count, &wanted, diag);
+    for (size_t i = 0; !err && i < *count; i++)
+        gcb_method_forget(&(*methods)[i]);
+    opt_list_fini(&wanted.specs);
     return err;
 }
 
-/* Coded in as few messages of sizes that were measured as there can be, unless told otherwise. */
-static void set_messages(struct gcb_payoff_model *model)
+/* Measures the machine's bandwidth, which says how fast it adds, and gives the reader a row with it. */
+static int measure_bandwidth(struct payoff *c, struct gcb_payoff_reader *reader,
+                             struct gcb_diag *diag)
 {
-    const double largest = ldexp(4.0 * GCB_PAYOFF_SMALLEST, 2 * (GCB_PAYOFF_SIZES - 1));
+    const struct gcb_environment env = {.isa = c->backend.isa,
+                                        .threads = c->backend.queue.threads,
+                                        .device = c->backend.device,
+                                        .bandwidth = &c->bandwidth,
+                                        .bandwidth_count = 1};
+    struct gcb_row row;
+    int err = gcb_bandwidth_measure(&c->bandwidth, &c->backend.queue, 0, diag);
 
+    if (err)
+        return err;
+    gcb_environment_row(&row, &env);
+    err = gcb_payoff_reader_row(reader, "synthetic", row.json, diag);
+    gcb_row_fini(&row);
+    return err;
+}
+
+/* Measures the methods on synthetic tensors. */
+static int measure_times(struct payoff *c, struct gcb_payoff_reader *reader, struct gcb_diag *diag)
+{
+    const struct gcb_rows_setting setting = {.scope = "tensor",
+                                             .order = "name",
+                                             .device = c->backend.device,
+                                             .isa = c->backend.isa,
+                                             .threads = c->backend.queue.threads,
+                                             .read_gbps = NAN,
+                                             .fill_gbps = NAN,
+                                             .without_samples = true};
+    struct gcb_payoff_measure m = {
+        .trial = {.kernels = &c->backend.kernels,
+                  .queue = &c->backend.queue,
+                  .seed = c->backend.seed,
+                  .fft_rigor = (enum gcb_fft_rigor)c->o->exec.fft_plan,
+                  .stages = true,
+                  .timing = {.warmup = 1, .repeat = 5, .min_time = 0.01, .stop = on_stop}},
+        .setting = &setting,
+        .progress = on_progress,
+        .ctx = &c->progress,
+    };
+    struct gcb_payoff_model *model = &c->plan.model;
+    struct gcb_method *methods = NULL;
+    int err = find_methods(c, &methods, &m.method_count, diag);
+
+    m.methods = methods;
+    /* unless told otherwise, the fewest messages that are no larger than those measured */
     if (model->messages == 0.0)
-        model->messages = ceil(model->bytes / largest);
+        model->messages =
+            ceil(model->bytes / ldexp(4.0 * GCB_PAYOFF_SMALLEST, 2 * (GCB_PAYOFF_SIZES - 1)));
+    if (!err)
+        err = measure_bandwidth(c, reader, diag);
+    progress_start(&c->progress, c->ctx->err, !c->o->show.quiet);
+    if (!err)
+        err = gcb_payoff_measure(reader, &m, diag);
+    progress_end(&c->progress);
+    gcb_free(methods);
+    return err;
 }
 
 static int find_cases(struct payoff *c, struct gcb_diag *diag)
 {
+    const struct opt_list *specs = &c->o->methods.specs;
     struct gcb_payoff_reader *reader = NULL;
     int err = gcb_payoff_reader_create(&reader, diag);
 
-    if (!err && c->files->count)
-        err = read_results(c, reader, diag);
-    else if (!err) {
-        set_messages(&c->plan.model);
-        err = payoff_measure(reader, c->o, &c->machine, c->ctx);
-    }
+    if (!err && c->files->count == 0)
+        err = measure_times(c, reader, diag);
+    for (size_t i = 0; !err && i < c->files->count; i++)
+        err = gcb_payoff_reader_file(reader, c->files->items[i], diag);
     if (!err)
         err = gcb_payoff_reader_finish(reader, &c->cases, diag);
     gcb_payoff_reader_destroy(reader);
-    if (!err && c->files->count && c->o->methods.specs.count)
-        err = gcb_payoff_select(&c->cases, c->o->methods.specs.items, c->o->methods.specs.count,
-                                diag);
+    if (!err && c->files->count && specs->count)
+        err = gcb_payoff_select(&c->cases, specs->items, specs->count, diag);
     return err;
 }
 
-/* ---- what comes of them ---- */
+/* ---- rows and tables ---- */
 
 static int open_report(struct payoff *c, struct gcb_diag *diag)
 {
     const struct out_guard guard = {.inputs = c->files, .force = c->o->save.force};
-    const struct out_bandwidths bandwidths = {&c->machine.bandwidth,
-                                              c->machine.bandwidth.bytes > 0};
+    const struct out_bandwidths bandwidths = {&c->bandwidth, c->bandwidth.bytes > 0};
     const int err = out_open(&c->report, &c->o->show, &c->o->save, &guard,
                              GCB_RECORD_BIT(GCB_RECORD_PAYOFF), c->ctx);
 
     (void)diag; /* the context's */
     return err ? err
-               : out_environment(&c->report, &c->machine.backend, c->files, &bandwidths, false,
-                                 c->ctx);
+               : out_environment(&c->report, &c->backend, c->files, &bandwidths, false, c->ctx);
 }
 
-/* The points of the `count` cases from `first` on, and of fp32 and fp16 before them. */
-static int put_points(struct payoff *c, const struct gcb_payoff_case *first, size_t methods,
-                      struct gcb_link link, struct gcb_diag *diag)
+/* Makes the points of fp32, of fp16 and of the cases from `first` on: `methods` in all. */
+static int put_points(struct payoff *c, const struct gcb_payoff_case *first,
+                      const struct gcb_payoff_case *fp16, size_t methods, struct gcb_link link,
+                      struct gcb_diag *diag)
 {
     static const char *const baselines[] = {"fp32", "fp16"};
     const size_t bandwidths = c->plan.bandwidths.count;
@@ -90,10 +164,10 @@ static int put_points(struct payoff *c, const struct gcb_payoff_case *first, siz
         const size_t method = i / bandwidths;
 
         p->c = method < 2 ? NULL : &first[method - 2];
-        p->of = method < 2 ? first : p->c;
+        p->group = method < 2 ? first : p->c;
         p->baseline = method < 2 ? baselines[method] : NULL;
         link.bandwidth = c->plan.bandwidths.values[i % bandwidths];
-        gcb_payoff_point(p, &c->cases, &link, &c->plan.model);
+        gcb_payoff_point(p, fp16, &link, &c->plan.model);
         if (!out_wants_rows(&c->report))
             continue;
         gcb_payoff_row(&row, p);
@@ -102,7 +176,7 @@ static int put_points(struct payoff *c, const struct gcb_payoff_case *first, siz
     return err;
 }
 
-/* Condition of the FFT paper for those that have stage times. */
+/* The FFT paper's condition for the cases that have times of their stages. */
 static int put_stages(struct payoff *c, const struct gcb_payoff_case *cases, size_t count,
                       struct gcb_diag *diag)
 {
@@ -131,14 +205,14 @@ static int run_group(struct payoff *c, const struct gcb_payoff_case *first, size
 {
     const struct payoff_view view = {
         .methods = count + 2, .bandwidths = c->plan.bandwidths.count, .points = c->points};
-    const bool half = gcb_payoff_half(&c->cases, first->group);
+    const struct gcb_payoff_case *fp16 = gcb_payoff_find_fp16(&c->cases, first->group);
     int err = 0;
 
     for (size_t w = 0; !err && w < c->plan.workers.count && !interrupt_seen(); w++) {
         struct gcb_link link = c->plan.link;
 
         link.workers = (unsigned)c->plan.workers.values[w];
-        err = put_points(c, first, view.methods, link, diag);
+        err = put_points(c, first, fp16, view.methods, link, diag);
         if (!err && c->report.table && !interrupt_seen()) {
             err = payoff_show(&c->report, &view, diag);
             if (w + 1 < c->plan.workers.count)
@@ -148,11 +222,11 @@ static int run_group(struct payoff *c, const struct gcb_payoff_case *first, size
     if (!err)
         err = put_stages(c, first, count, diag);
     if (!err && c->report.table && !c->report.quiet && !interrupt_seen())
-        payoff_show_notes(&c->report, &view, half);
+        payoff_show_notes(&c->report, &view, fp16);
     return err;
 }
 
-/* A group of cases after the other. */
+/* One group of cases after another. */
 static int run_exchange(struct payoff *c, struct gcb_diag *diag)
 {
     const struct gcb_payoff_cases *all = &c->cases;
@@ -177,7 +251,8 @@ static int run_exchange(struct payoff *c, struct gcb_diag *diag)
     if (!err && c->stages_shown)
         payoff_show_symbols(&c->report);
     if (!err && c->report.table && !c->report.quiet && all->left_out)
-        fprintf(c->report.out, "note: %llu rows left out: not ok, or without times\n",
+        fprintf(c->report.out,
+                "note: %llu rows left out: their status is not ok, or they have no times\n",
                 (unsigned long long)all->left_out);
     return err;
 }
@@ -237,18 +312,18 @@ static int payoff_run(const void *options, const struct opt_list *operands, stru
     if (!err)
         err = opt_exec_cpu(
             &c.o->exec,
-            "payoff itself measures on the cpu only; for a device's times give it results: "
-            "`gcbench payoff r.json`, r.json from `gcbench bench --device cuda "
+            "payoff itself measures only on the cpu; for the times of a device give it results: "
+            "`gcbench payoff r.json`, with r.json from `gcbench bench --device cuda "
             "--results r.json`",
             ctx->diag);
     if (!err)
-        err = opt_exec_resolve(&c.machine.backend, &c.o->exec, ctx->diag);
+        err = opt_exec_resolve(&c.backend, &c.o->exec, ctx->diag);
     if (!c.files->count)
-        interrupt_catch(); /* while files are read, nothing is lost by ending at once */
+        interrupt_catch(); /* while it reads files, nothing is lost if it ends at once */
     if (!err && c.plan.mode == PAYOFF_EXCHANGE)
         err = find_cases(&c, ctx->diag);
     if (err && interrupt_seen())
-        err = interrupted(ctx); /* too little was measured by then */
+        err = interrupted(ctx); /* too little was measured */
     interrupt_catch();
     if (!err)
         err = open_report(&c, ctx->diag);
@@ -279,7 +354,7 @@ static const struct opt_group groups[] = {
 
 const struct cmd cmd_payoff = {
     .name = "payoff",
-    .summary = "whether it pays: an exchange's time by measured times and a link",
+    .summary = "will a compressor pay? from measured times and a link",
     .usage = "payoff [options] [RESULTS...]",
     .examples = "  gcbench compress --method fft --method topk --results r.json gradients.h5\n"
                 "  gcbench payoff r.json\n"
@@ -289,14 +364,12 @@ const struct cmd cmd_payoff = {
                 "  gcbench payoff --stage-gbps transform=71,select=30,quantise=600,index=67\n"
                 "  gcbench payoff --density 0.001 --workers 128 --model-bytes 100M\n",
     .details =
-        "encode, wire, decode: one worker's times in one exchange, decode with adding up. x fp32, "
-        "x fp16: how "
-        "many times faster than these. rel L2: what is lost of the gradient. pays below: the "
-        "bandwidth up to which it beats fp32. "
-        "exposed: what is not hidden behind --compute. -v: verdicts in full, and the FFT paper's "
-        "condition with measured stages. Links are decimal: Gb and GB are 1e9. docs/payoff.md has "
-        "the model, and what it "
-        "leaves out.\n",
+        "Columns: encode, wire and decode are one worker's times in an exchange; decode includes "
+        "adding. x fp32 and x fp16: speed-up over these. rel L2: error of the gradient. pays "
+        "below: the bandwidth up to which it beats fp32. exposed: the part of the exchange that "
+        "--compute does not hide.\n"
+        "-v prints full verdicts, and the FFT paper's condition with measured stages. Bandwidths "
+        "are decimal: Gb and GB are 1e9. docs/payoff.md has the model and what it leaves out.\n",
     .spec = {.groups = groups},
     .size = sizeof(struct payoff_options),
     .run = payoff_run,

@@ -10,35 +10,35 @@
 const struct opt_row payoff_own_rows[] = {
     {.name = "bandwidth", .metavar = "LINK", .type = OPT_LIST,
      .offset = offsetof(struct payoff_own, bandwidth),
-     .help = "of each node's link: 10Gb (bits), 1.25GB (bytes), a list 1Gb,10Gb or a curve "
+     .help = "bandwidth of each node's link: 10Gb (bits), 1.25GB (bytes), a list 1Gb,10Gb or a range "
              "1Gb..100Gb/20; repeatable (default 1Gb,10Gb,25Gb,100Gb)"},
     {.name = "latency", .metavar = "TIME", .type = OPT_TEXT,
      .offset = offsetof(struct payoff_own, latency),
-     .help = "of one step of an exchange (default 20us)"},
+     .help = "latency of one step of an exchange (default 20us)"},
     {.name = "workers", .metavar = "N", .type = OPT_LIST,
      .offset = offsetof(struct payoff_own, workers),
-     .help = "that exchange gradients, a list too; repeatable (default 8)"},
+     .help = "number of workers, or a list; repeatable (default 8)"},
     {.name = "collective", .metavar = "HOW", .type = OPT_CHOICE,
      .offset = offsetof(struct payoff_own, collective), .choices = gcb_collective_names,
      .help = "ring (default), allgather (recursive doubling, and Rabenseifner's allreduce) or ps "
              "(a parameter server)"},
     {.name = "servers", .type = OPT_INT, .offset = offsetof(struct payoff_own, servers), .min = 1,
      .max = 65536,
-     .help = "that share the gradient, with --collective ps (default 1)"},
+     .help = "with --collective ps: number of servers that share the gradient (default 1)"},
     {.name = "compute", .metavar = "TIME", .type = OPT_TEXT,
      .offset = offsetof(struct payoff_own, compute),
-     .help = "of a step's computation, behind which the exchange may hide"},
+     .help = "time of a step's computation, which the exchange may overlap"},
     {.name = "model-bytes", .type = OPT_SIZE, .offset = offsetof(struct payoff_own, model_bytes),
      .min = 4, .max = 0x1p60,
-     .help = "of the gradient exchanged, as fp32; K, M and G are 1024-based: 100M is 100 MiB, "
-             "105 MB (default: one step and worker of the results)"},
+     .help = "size of the gradient as fp32; K, M and G are 1024-based: 100M is 100 MiB, 105 MB "
+             "(default: as in one step and worker of the results)"},
     {.name = "messages", .type = OPT_U64, .offset = offsetof(struct payoff_own, messages),
      .min = 1, .max = 1e9,
-     .help = "that it is coded in (default: as in the results)"},
+     .help = "number of messages the gradient is split into (default: as in the results)"},
     {.name = "bucket-bytes", .type = OPT_SIZE, .offset = offsetof(struct payoff_own, bucket_bytes),
      .min = 1, .max = 0x1p60,
-     .help = "of the gradient, as fp32, that travel together, many messages or part of one "
-             "(default 25M)"},
+     .help = "size of the buckets, as fp32, that the gradient travels in; a bucket holds several "
+             "messages or part of one (default 25M)"},
     {.name = NULL},
 };
 
@@ -52,28 +52,29 @@ const struct opt_row payoff_papers_rows[] = {
      .help = "RedSync's T_sparse and T_dense at this density"},
     {.name = "words", .type = OPT_INT, .offset = offsetof(struct payoff_papers, words), .min = 1,
      .max = 2,
-     .help = "of 4 bytes for each kept element, with --density: 2 (default) or 1"},
+     .help = "with --density: words of 4 bytes for each kept element, 2 (default) or 1"},
     {.name = "select-time", .metavar = "TIME", .type = OPT_TEXT,
      .offset = offsetof(struct payoff_papers, select_time),
-     .help = "with --density: T_select, of the whole gradient"},
+     .help = "with --density: T_select, the time to select from the whole gradient"},
     {.name = "unpack-time", .metavar = "TIME", .type = OPT_TEXT,
      .offset = offsetof(struct payoff_papers, unpack_time),
-     .help = "with --density: gamma1, of one worker's message"},
+     .help = "with --density: gamma1, the time to unpack one worker's message"},
     {.name = "reduce-time", .metavar = "TIME", .type = OPT_TEXT,
      .offset = offsetof(struct payoff_papers, reduce_time),
-     .help = "with --density: gamma2, of adding up the whole gradient"},
+     .help = "with --density: gamma2, the time to add up the whole gradient"},
     {.name = NULL},
 };
 
 const struct opt_row payoff_methods_rows[] = {
     {.name = "method", .metavar = "SPEC", .type = OPT_LIST,
      .offset = offsetof(struct opt_methods, specs),
-     .help = "NAME[:key=value,...], of RESULTS or to be measured; repeatable (default: all)"},
+     .help = "only this method, NAME[:key=value,...], from RESULTS or to measure; repeatable "
+             "(default: all)"},
     {.name = NULL},
 };
 /* clang-format on */
 
-static int duration(double *out, const char *text, const char *option, struct gcb_diag *diag)
+static int read_duration(double *out, const char *text, const char *option, struct gcb_diag *diag)
 {
     char shown[64];
 
@@ -84,7 +85,7 @@ static int duration(double *out, const char *text, const char *option, struct gc
                         gcb_escape(shown, sizeof(shown), text));
 }
 
-static int grids(struct payoff_plan *p, const struct payoff_own *own, struct gcb_diag *diag)
+static int read_grids(struct payoff_plan *p, const struct payoff_own *own, struct gcb_diag *diag)
 {
     static const char *const usual[] = {"1Gb,10Gb,25Gb,100Gb", "10Gb,25Gb,40Gb,56Gb", "10Gb"};
     int err = 0;
@@ -100,8 +101,8 @@ static int grids(struct payoff_plan *p, const struct payoff_own *own, struct gcb
     return err;
 }
 
-/* One of "transform=71,...", behind the names of its four places. */
-static int stage(double *values, const char *piece, struct gcb_diag *diag)
+/* Reads "transform=71" or one of the other three into its place. */
+static int read_stage(double *values, const char *piece, struct gcb_diag *diag)
 {
     static const char *const names[] = {"transform=", "select=", "quantise=", "index="};
     char shown[64];
@@ -116,13 +117,14 @@ static int stage(double *values, const char *piece, struct gcb_diag *diag)
         values[i] = 1e9 * gbps;
         return 0;
     }
-    return gcb_diag_set(diag, GCB_E_INVALID,
-                        "--stage-gbps: '%s' is none of transform, select, quantise and index, each "
-                        "once, with GB/s above 0",
-                        gcb_escape(shown, sizeof(shown), piece));
+    return gcb_diag_set(
+        diag, GCB_E_INVALID,
+        "--stage-gbps: '%s' is not transform=, select=, quantise= or index=, each given "
+        "once and with GB/s above 0",
+        gcb_escape(shown, sizeof(shown), piece));
 }
 
-static int stages(struct gcb_fft_stages *out, const char *text, struct gcb_diag *diag)
+static int read_stages(struct gcb_fft_stages *out, const char *text, struct gcb_diag *diag)
 {
     double values[4] = {0.0};
     char piece[64];
@@ -132,7 +134,7 @@ static int stages(struct gcb_fft_stages *out, const char *text, struct gcb_diag 
         const size_t n = strcspn(text, ",");
 
         snprintf(piece, sizeof(piece), "%.*s", (int)(n < sizeof(piece) ? n : 0), text);
-        err = stage(values, piece, diag);
+        err = read_stage(values, piece, diag);
         text += n;
     } while (!err && *text++ == ',');
     for (size_t i = 0; !err && i < 4; i++)
@@ -143,15 +145,16 @@ static int stages(struct gcb_fft_stages *out, const char *text, struct gcb_diag 
     return err;
 }
 
-static int redsync(struct payoff_plan *p, const struct payoff_papers *papers, struct gcb_diag *diag)
+static int read_redsync(struct payoff_plan *p, const struct payoff_papers *papers,
+                        struct gcb_diag *diag)
 {
     struct gcb_redsync *r = &p->redsync;
-    int err = duration(&r->select, papers->select_time, "select-time", diag);
+    int err = read_duration(&r->select, papers->select_time, "select-time", diag);
 
     if (!err)
-        err = duration(&r->unpack, papers->unpack_time, "unpack-time", diag);
+        err = read_duration(&r->unpack, papers->unpack_time, "unpack-time", diag);
     if (!err)
-        err = duration(&r->reduce, papers->reduce_time, "reduce-time", diag);
+        err = read_duration(&r->reduce, papers->reduce_time, "reduce-time", diag);
     r->density = papers->density;
     r->words = papers->words ? papers->words : 2.0;
     r->bytes = p->model.bytes > 0.0 ? p->model.bytes : NAN;
@@ -159,51 +162,48 @@ static int redsync(struct payoff_plan *p, const struct payoff_papers *papers, st
     return err;
 }
 
-/* Options that have no meaning in the mode at hand. */
+/* Refuses options that do not go together. */
 static int check(const struct payoff_plan *p, const struct payoff_options *o,
                  const struct opt_list *operands, struct gcb_diag *diag)
 {
     const struct payoff_papers *papers = &o->papers;
+    const struct payoff_own *own = &o->own;
+    const bool exchange = p->mode == PAYOFF_EXCHANGE, fft = p->mode == PAYOFF_FFT;
+    const bool exec =
+        o->exec.device || o->exec.threads || o->exec.isa || o->exec.fft_plan || o->exec.seed;
+    const struct {
+        bool wrong;
+        const char *words;
+    } rules[] = {
+        {fft && papers->density > 0.0,
+         "--stage-gbps and --density are the models of two papers: give one"},
+        {p->mode != PAYOFF_REDSYNC &&
+             (papers->words || papers->select_time || papers->unpack_time || papers->reduce_time),
+         "--words, --select-time, --unpack-time and --reduce-time have a meaning only with "
+         "--density"},
+        {!exchange && operands->count > 0,
+         "--stage-gbps and --density use only the numbers given: leave out the result files"},
+        {!exchange && (own->compute || own->messages || own->bucket_bytes),
+         "--compute, --messages and --bucket-bytes have no meaning with --stage-gbps or --density"},
+        {fft && (own->workers.count || own->latency || own->model_bytes),
+         "--stage-gbps: the paper's condition uses only --bandwidth"},
+        {p->mode == PAYOFF_REDSYNC && own->collective == GCB_COLLECTIVE_PS,
+         "--density: RedSync's model has no parameter server"},
+        {!exchange && o->methods.specs.count,
+         "--method has no meaning with --stage-gbps or --density"},
+        {(!exchange || operands->count > 0) && exec,
+         "options for running have a meaning only if payoff measures: without results, "
+         "--stage-gbps and --density"},
+        {exchange && operands->count == 0 && !own->model_bytes,
+         "no result file given (bench, sweep and compress --results write them); to measure on "
+         "synthetic tensors, give the size of the gradient: --model-bytes"},
+        {own->servers && own->collective != GCB_COLLECTIVE_PS,
+         "--servers has a meaning only with --collective ps"},
+    };
 
-    if (p->mode == PAYOFF_FFT && papers->density > 0.0)
-        return gcb_diag_set(diag, GCB_E_INVALID,
-                            "--stage-gbps and --density are models of two papers: give one");
-    if (p->mode != PAYOFF_REDSYNC &&
-        (papers->words || papers->select_time || papers->unpack_time || papers->reduce_time))
-        return gcb_diag_set(
-            diag, GCB_E_INVALID,
-            "--words, --select-time, --unpack-time and --reduce-time have a meaning "
-            "only with --density");
-    if (p->mode != PAYOFF_EXCHANGE && operands->count > 0)
-        return gcb_diag_set(
-            diag, GCB_E_INVALID,
-            "--stage-gbps and --density are for given numbers: no results are read");
-    if (p->mode != PAYOFF_EXCHANGE && (o->own.compute || o->own.messages || o->own.bucket_bytes))
-        return gcb_diag_set(diag, GCB_E_INVALID,
-                            "--compute, --messages and --bucket-bytes have no meaning with "
-                            "--stage-gbps or --density");
-    if (p->mode == PAYOFF_FFT && (o->own.workers.count || o->own.latency || o->own.model_bytes))
-        return gcb_diag_set(diag, GCB_E_INVALID,
-                            "--stage-gbps: the paper's condition knows --bandwidth alone");
-    if (p->mode == PAYOFF_REDSYNC && o->own.collective == GCB_COLLECTIVE_PS)
-        return gcb_diag_set(diag, GCB_E_INVALID, "--density knows no parameter server");
-    if (p->mode != PAYOFF_EXCHANGE && o->methods.specs.count)
-        return gcb_diag_set(diag, GCB_E_INVALID,
-                            "--method has no meaning with --stage-gbps or --density");
-    if ((p->mode != PAYOFF_EXCHANGE || operands->count > 0) &&
-        (o->exec.device || o->exec.threads || o->exec.isa || o->exec.fft_plan || o->exec.seed))
-        return gcb_diag_set(diag, GCB_E_INVALID,
-                            "options of running have a meaning only where payoff measures: without "
-                            "results, --stage-gbps and --density");
-    if (p->mode == PAYOFF_EXCHANGE && operands->count == 0 && !o->own.model_bytes)
-        return gcb_diag_set(
-            diag, GCB_E_INVALID,
-            "no result file given (bench, sweep and compress --results write them); "
-            "to measure on synthetic tensors say how large the gradient is: "
-            "--model-bytes");
-    if (o->own.servers && o->own.collective != GCB_COLLECTIVE_PS)
-        return gcb_diag_set(diag, GCB_E_INVALID,
-                            "--servers has a meaning only with --collective ps");
+    for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++)
+        if (rules[i].wrong)
+            return gcb_diag_set(diag, GCB_E_INVALID, "%s", rules[i].words);
     return 0;
 }
 
@@ -225,14 +225,14 @@ int payoff_plan(struct payoff_plan *out, const struct payoff_options *o,
     out->model.compute = NAN;
     err = check(out, o, operands, diag);
     if (!err)
-        err = duration(&out->link.latency, o->own.latency, "latency", diag);
+        err = read_duration(&out->link.latency, o->own.latency, "latency", diag);
     if (!err)
-        err = duration(&out->model.compute, o->own.compute, "compute", diag);
+        err = read_duration(&out->model.compute, o->own.compute, "compute", diag);
     if (!err)
-        err = grids(out, &o->own, diag);
+        err = read_grids(out, &o->own, diag);
     if (!err && out->mode == PAYOFF_FFT)
-        err = stages(&out->stages, o->papers.stage_gbps, diag);
+        err = read_stages(&out->stages, o->papers.stage_gbps, diag);
     if (!err && out->mode == PAYOFF_REDSYNC)
-        err = redsync(out, &o->papers, diag);
+        err = read_redsync(out, &o->papers, diag);
     return err;
 }

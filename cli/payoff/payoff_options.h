@@ -2,10 +2,10 @@
 #define CLI_PAYOFF_PAYOFF_OPTIONS_H
 
 #include "cli/base/options.h"
-#include "src/tool/payoff/payoff_cases.h"
 #include "src/tool/payoff/payoff_grid.h"
+#include "src/tool/payoff/payoff_verdict.h"
 
-/* What `payoff` is told, and what it comes to. */
+/* The options of `payoff`, and the plan that follows from them. */
 struct payoff_own {
     struct opt_list bandwidth, workers;
     const char *latency, *compute;
@@ -30,7 +30,8 @@ struct payoff_options {
 
 extern const struct opt_row payoff_own_rows[];
 extern const struct opt_row payoff_papers_rows[];
-extern const struct opt_row payoff_methods_rows[]; /* over struct opt_methods; --density is taken */
+extern const struct opt_row payoff_methods_rows
+    []; /* over struct opt_methods, without parameters: --density has another meaning here */
 
 enum payoff_mode { PAYOFF_EXCHANGE, PAYOFF_FFT, PAYOFF_REDSYNC };
 
@@ -42,7 +43,7 @@ struct payoff_plan {
     struct gcb_fft_stages stages; /* PAYOFF_FFT */
     struct gcb_redsync redsync;   /* PAYOFF_REDSYNC; without bandwidth and workers */
 };
-/* `operands` are the result files. GCB_E_INVALID: a value that is none, or options that do not go together. */
+/* `operands` are the result files. GCB_E_INVALID: a wrong value, or options that do not go together. */
 int payoff_plan(struct payoff_plan *out, const struct payoff_options *o,
                 const struct opt_list *operands, struct gcb_diag *diag);
 

@@ -167,25 +167,6 @@ static int check_counts(const struct regress_builds *b, const char **isa, struct
     return 0;
 }
 
-/* The methods given, or all with their default parameters. */
-static int find_methods(struct regress_builds *b, struct gcb_diag *diag)
-{
-    int err = opt_methods_resolve(&b->methods, &b->method_count, &b->o->bench.methods, diag);
-    size_t n = 0;
-
-    if (err || b->method_count)
-        return err;
-    gcb_free(b->methods);
-    for (struct gcb_method m; gcb_method_at(&m, n);)
-        n++;
-    b->methods = gcb_alloc_array(n, sizeof(*b->methods));
-    if (!b->methods)
-        return gcb_diag_nomem(diag, n * sizeof(*b->methods), "the methods");
-    for (; b->method_count < n; b->method_count++)
-        gcb_method_at(&b->methods[b->method_count], b->method_count);
-    return 0;
-}
-
 static int make_folder(struct regress_builds *b, struct gcb_diag *diag)
 {
     const char *parent = getenv("TMPDIR");
@@ -220,7 +201,7 @@ static int compare_counts(struct regress_builds *b, struct gcb_verdicts *out, st
                                  "1",         "--isa", config.isa,       "--method", b->spec};
 
     if (!err)
-        err = find_methods(b, diag);
+        err = opt_methods_or_all(&b->methods, &b->method_count, &b->o->bench.methods, diag);
     if (!err)
         err = make_folder(b, diag);
     if (!err)

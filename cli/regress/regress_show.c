@@ -11,21 +11,6 @@
 
 /* ---- figures ---- */
 
-static char *seconds_text(char out[32], double s)
-{
-    static const struct {
-        double unit;
-        const char *name;
-    } units[] = {{1.0, "s"}, {1e-3, "ms"}, {1e-6, "us"}, {1e-9, "ns"}};
-    size_t i = 0;
-    char number[32];
-
-    while (i < 3 && s < units[i].unit)
-        i++;
-    snprintf(out, 32, "%.20s %s", gcb_number(number, s / units[i].unit, 3), units[i].name);
-    return out;
-}
-
 /* A value as the table shows it: "12.3 us", "13107", "0.1234". */
 static char *value_text(char out[32], const struct gcb_verdict *v, double value)
 {
@@ -34,7 +19,7 @@ static char *value_text(char out[32], const struct gcb_verdict *v, double value)
         return out;
     }
     if (gcb_quantity_is_time(v->quantity))
-        return seconds_text(out, value);
+        return gcb_seconds(out, value);
     if (v->quantity == GCB_QUANTITY_ERROR || v->quantity == GCB_QUANTITY_CASE)
         return gcb_number(out, value, 4);
     return gcb_count(out, (uint64_t)value);

@@ -32,14 +32,14 @@ run payoff --stage-gbps "$fft,index=3"
 exits 2
 run payoff --stage-gbps transfrom=71
 exits 2
-says "is none of transform, select, quantise and index"
+says "is not transform=, select=, quantise= or index="
 run payoff --stage-gbps "$fft" --density 0.1
 exits 2
 run payoff --stage-gbps "$fft" --workers 8
 exits 2
 run payoff --threads 2 r.json
 exits 2
-says "only where payoff measures"
+says "only if payoff measures"
 run payoff --model-bytes 1M --method tokp
 exits 2
 run payoff --model-bytes 1M --device cuda:0 --method fft
@@ -119,7 +119,7 @@ prints "1 thread"
 prints "method                  verdict"
 prints "  fft:theta=0.85,bits=10  "
 prints "rel L2"
-prints "lose differently much"
+prints "the errors of these methods differ"
 narrow
 check "errors are the summaries'" python3 -c "
 import json, subprocess
@@ -138,7 +138,7 @@ prints "qsgd"
 prints "fp16"
 check "the others are left out" sh -c "! grep -qE 'sbc|bf16' '$out'"
 run payoff --method topk "$tmp/r.json"
-check "one method alone loses no differently" sh -c "! grep -q 'lose differently' '$out'"
+check "one method alone has no note on errors" sh -c "! grep -q 'errors of these methods' '$out'"
 check "a line for each method" sh -c "[ \$(grep -c '^  topk:theta=0.85 ' '$out') -eq 1 ]"
 run payoff -v --bandwidth 10Gb "$tmp/r.json"
 exits 0
@@ -150,8 +150,8 @@ says "'' is no name of a result file"
 run sweep --method topk --method terngrad --match rel_l2=0.4 --step 400 --results "$tmp/match.json" "$sample"
 run payoff "$tmp/match.json"
 exits 0
-prints "1 of these cannot meet the search's target"
-check "no advice to do what was done" sh -c "! grep -q 'lose differently' '$out'"
+prints "1 of these cannot meet the target of the search"
+check "no advice to do what was done" sh -c "! grep -q 'errors of these methods' '$out'"
 run payoff --method qsgd:bits=3 "$tmp/r.json"
 exits 2
 says "--method qsgd:bits=3: the results have times of qsgd:bits=4,bucket=512"
@@ -161,8 +161,8 @@ says "--method tokp: the results have times of these methods: fft, topk, qsgd, b
 run payoff --bandwidth 10Gb --compute 80ms --workers 2,64 --model-bytes 100M "$tmp/r.json"
 exits 0
 prints "exposed"
-prints "behind 80 ms"
-prints "times by lines through those measured"
+prints "overlapping 80.0 ms"
+prints "times are from fitted lines"
 narrow
 run payoff --bandwidth 1Gb..100Gb/20 --format csv "$tmp/r.json"
 exits 0
@@ -190,13 +190,13 @@ check "two files are two groups" sh -c "
 run compress --method topk --step 400 --per none --results "$tmp/none.json" "$sample"
 run payoff "$tmp/none.json"
 exits 0
-prints "of a summary"
+prints "only a summary"
 
 # ---- what result files may hold ----
 printf '{"record":"plot","schema":1}\n' >"$tmp/bad.json"
 run payoff "$tmp/bad.json"
 exits 2
-says "no method with times"
+says "the results have no method with times"
 printf '{"record":"result","schema":1,"status":"ok"}\n' >"$tmp/bad.json"
 run payoff "$tmp/bad.json"
 exits 1
@@ -215,7 +215,7 @@ exits 0
 prints 'a\x1b[31mb\xe2\x80\xae'
 prints "2 rows left out"
 prints "topk:theta=1e999"
-prints "adding gradients up is free here"
+prints "adding gradients counts as free"
 check "no control characters" sh -c "! LC_ALL=C grep -q '[[:cntrl:]]' '$out'"
 check "memcpy is no method" sh -c "! grep -q memcpy '$out'"
 run payoff --format json "$tmp/odd.json"
@@ -273,22 +273,22 @@ assert (r['lines_off'] > 0.5) == (r['doubtful'] is not None)"
 mixed 0
 in_doubt None
 run payoff --model-bytes 100M --bandwidth 1Gb "$tmp/mixed.json"
-prints "rel L2 is of the tensors measured"
+prints "rel L2 is that of the measured tensors"
 check "no doubt" sh -c "! grep -q 'doubtful' '$out'"
 mixed 1 # the fit misses by 0.3 only, the sum by 85 %
 in_doubt bytes
 mixed 5
 in_doubt bytes
 run payoff --model-bytes 100M --bandwidth 1Gb "$tmp/mixed.json"
-prints "doubtful: sizes do not tell bytes ("
-prints "* and doubtful: by lines that miss what was measured"
+prints "doubtful: the fitted bytes are off by "
+prints "* and doubtful: the fitted lines miss the measured values"
 check "marked" grep -q '[0-9]\* .*[0-9]\*  *doubtful$' "$out"
 narrow
 run payoff --model-bytes 100M "$tmp/mixed.json"
 check "marked at every link" grep -q ' [mu]*s\* .* [mu]*s\*  *doubtful$' "$out"
 narrow
 run payoff -v --model-bytes 100M "$tmp/mixed.json"
-prints "topk:theta=0.85: doubtful: its bytes do not follow from the sizes measured"
+prints "topk:theta=0.85: doubtful: the fitted bytes are off by "
 run payoff --bandwidth 1Gb "$tmp/mixed.json"
 check "no line, no doubt" sh -c "! grep -q 'doubtful' '$out'"
 sed -i 's/"wire_bytes":[0-9]*/"wire_bytes":40/;8,10s/e-6/e-4/g' "$tmp/mixed.json"
@@ -296,7 +296,7 @@ in_doubt "encoding times"
 run payoff --model-bytes 100M --bandwidth 1Gb..10Gb/3 --results "$tmp/doubt.json" "$tmp/mixed.json"
 run report --no-plots -o "$tmp/doubt.html" "$tmp/doubt.json"
 exits 0
-check "doubtful in the report" grep -q 'doubtful: its encoding times' "$tmp/doubt.html"
+check "doubtful in the report" grep -q 'doubtful: the fitted encoding times' "$tmp/doubt.html"
 check "and not among those that pay" sh -c "! grep -q 'id=.links' '$tmp/doubt.html'"
 command -v gnuplot >/dev/null && {
     run plot --only break-even --type svg -o "$tmp/plots" "$tmp/doubt.json"
@@ -320,16 +320,16 @@ check "no notes of load and copying" sh -c "! grep -qE 'at load|copy_gbps' '$out
 mad='"encode_seconds_mad":'
 row 'qsgd' 'qsgd' "$times,${mad}null" >"$tmp/once.json"
 run payoff "$tmp/once.json"
-prints "times of one run each"
+prints "times are from one run each"
 narrow
 row 'topk' 'topk' "$times,${mad}1e-9" >>"$tmp/once.json"
 run payoff "$tmp/once.json"
-prints "times of 1 method of one run each"
+prints "times of 1 method are from one run each"
 run payoff --method topk "$tmp/once.json"
 check "several runs need no note" sh -c "! grep -q 'one run' '$out'"
 run sweep --method topk --vary theta=0.9 --step 400 --results "$tmp/one.json" "$sample"
 run payoff "$tmp/one.json"
-prints "times of one run each"
+prints "times are from one run each"
 run sweep --method topk --vary theta=0.9 --repeat 9 --step 400 --results "$tmp/nine.json" "$sample"
 run payoff "$tmp/nine.json"
 check "no note of nine runs" sh -c "! grep -q 'one run' '$out'"

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "cli/payoff/payoff_table.h"
+#include "cli/payoff/payoff_show.h"
 #include "cli/regress/regress_show.h"
 #include "tests/cli/printed.h"
 
@@ -59,11 +59,14 @@ static void show_payoff(double v, double w, size_t bandwidths)
     for (size_t i = 0; i < 8; i++)
         points[i] = (struct gcb_payoff_point){
             .c = &of,
-            .of = &of,
+            .group = &of,
             .rel_l2 = v,
             .link = {.bandwidth = 1.25e6 * (double)(1 + i), .latency = fabs(v), .workers = 8},
-            .scale = {.bytes = fabs(v), .messages = fabs(w), .transfers = fabs(w), .beyond = true},
-            .contest = {.method = {.compute = v}},
+            .scale = {.bytes = fabs(v),
+                      .messages = fabs(w),
+                      .transfers = fabs(w),
+                      .extrapolated = true},
+            .loads = {.method = {.compute = v}},
             .verdict = {.method = e,
                         .fp32 = e,
                         .fp16 = e,

@@ -4,45 +4,39 @@
 
 const char *const gcb_collective_names[] = {"ring", "allgather", "ps", NULL};
 
-/* How a message of one byte travels: latency steps, and bytes through the busiest link. */
-struct route {
-    double steps, bytes;
-};
-
-static double rounds(unsigned workers)
+/* How often the sum of all workers needs encoding, decoding and adding, and what travels over the link. */
+static void make_terms(struct gcb_exchange *out, const struct gcb_link *link,
+                       const struct gcb_load *load)
 {
-    return ceil(log2((double)workers));
-}
+    const double n = (double)link->workers, rounds = ceil(log2(n));
+    const bool sums = load->sums, ring = link->collective == GCB_COLLECTIVE_RING;
+    double steps, bytes; /* of one transfer; for a message of one byte */
 
-static struct route route_of(const struct gcb_link *link, bool sums)
-{
-    const double n = (double)link->workers;
-
-    if (link->collective == GCB_COLLECTIVE_PS)
-        return (struct route){2.0, 2.0 * n / (double)link->servers};
-    if (link->collective == GCB_COLLECTIVE_ALLGATHER)
-        return sums ? (struct route){2.0 * rounds(link->workers), 2.0 * (n - 1.0) / n}
-                    : (struct route){rounds(link->workers), n - 1.0};
-    return sums ? (struct route){2.0 * (n - 1.0), 2.0 * (n - 1.0) / n}
-                : (struct route){n - 1.0, n - 1.0};
-}
-
-/* How often a gradient is encoded, decoded and added on the way from the workers to their sum. */
-static void count_work(struct gcb_exchange *out, const struct gcb_link *link, bool sums)
-{
-    const double n = (double)link->workers;
-
+    *out = (struct gcb_exchange){.step = NAN, .exposed = NAN, .encodes = 1.0};
     if (link->collective == GCB_COLLECTIVE_PS) {
-        const double s = (double)link->servers;
+        const double servers = (double)link->servers;
 
-        out->encodes = sums ? 1.0 : 1.0 + 1.0 / s; /* the sum goes back encoded too */
-        out->decodes = sums ? 1.0 : 1.0 + n / s;
-        out->adds = (n - 1.0) / s;
-        return;
+        steps = 2.0;
+        bytes = 2.0 * n / servers;
+        out->encodes = sums ? 1.0 : 1.0 + 1.0 / servers; /* the sum goes back encoded too */
+        out->decodes = sums ? 1.0 : 1.0 + n / servers;
+        out->adds = (n - 1.0) / servers;
+    } else if (sums) {
+        steps = ring ? 2.0 * (n - 1.0) : 2.0 * rounds;
+        bytes = 2.0 * (n - 1.0) / n;
+        out->decodes = 1.0;
+        out->adds = (n - 1.0) / n;
+    } else {
+        steps = ring ? n - 1.0 : rounds;
+        bytes = n - 1.0;
+        out->decodes = n; /* its own message too: all workers must end with the same sum */
+        out->adds = n - 1.0;
     }
-    out->encodes = 1.0;
-    out->decodes = sums ? 1.0 : n; /* its own too: all workers must end with the same sum */
-    out->adds = sums ? (n - 1.0) / n : n - 1.0;
+    out->encode = out->encodes * load->encode;
+    out->decode = out->decodes * load->decode;
+    out->add = out->adds * load->add;
+    out->steps = steps * load->transfers;
+    out->link_bytes = bytes * load->bytes;
 }
 
 /* Seconds as a function of seconds per byte. */
@@ -52,13 +46,13 @@ struct line {
 #define LINES 2
 
 /*
- * The cost is the higher of the lines. Transfers become ready one after another as the computation goes on, which
- * shares its processor with coding, and travel one after another: a flow shop of two machines. Either the processor is
- * never idle and the last transfer's journey is left over, or the link never is, and the first one's making and the
- * last one's decoding are.
+ * The cost is the higher of two lines. Transfers become ready one after another during the computation, which shares its
+ * processor with coding, and travel one after another: a flow shop of two machines. Either the processor is never idle, and
+ * only the last transfer remains to be sent. Or the link is never idle, and only the first transfer had to be made and the
+ * last one has to be decoded.
  */
-static void lines_of(struct line out[LINES], const struct gcb_exchange *e,
-                     const struct gcb_link *link, const struct gcb_load *load)
+static void make_lines(struct line out[LINES], const struct gcb_exchange *e,
+                       const struct gcb_link *link, const struct gcb_load *load)
 {
     const double m = load->transfers, latency = e->steps * link->latency;
     const double before = e->encode, after = e->decode + e->add;
@@ -72,23 +66,9 @@ static void lines_of(struct line out[LINES], const struct gcb_exchange *e,
                            e->link_bytes};
 }
 
-static double highest(const struct line lines[LINES], double per_byte)
+static double evaluate(const struct line lines[LINES], double per_byte)
 {
     return fmax(lines[0].at0 + lines[0].slope * per_byte, lines[1].at0 + lines[1].slope * per_byte);
-}
-
-static void start(struct gcb_exchange *out, const struct gcb_link *link,
-                  const struct gcb_load *load)
-{
-    const struct route route = route_of(link, load->sums);
-
-    *out = (struct gcb_exchange){.step = NAN, .exposed = NAN};
-    count_work(out, link, load->sums);
-    out->encode = out->encodes * load->encode;
-    out->decode = out->decodes * load->decode;
-    out->add = out->adds * load->add;
-    out->steps = route.steps * load->transfers;
-    out->link_bytes = route.bytes * load->bytes;
 }
 
 void gcb_payoff_exchange(struct gcb_exchange *out, const struct gcb_link *link,
@@ -96,18 +76,18 @@ void gcb_payoff_exchange(struct gcb_exchange *out, const struct gcb_link *link,
 {
     struct line lines[LINES];
 
-    start(out, link, load);
-    lines_of(lines, out, link, load);
+    make_terms(out, link, load);
+    make_lines(lines, out, link, load);
     out->wire = out->steps * link->latency + out->link_bytes / link->bandwidth;
     out->seconds = out->encode + out->wire + out->decode + out->add;
-    out->cost = highest(lines, 1.0 / link->bandwidth);
+    out->cost = evaluate(lines, 1.0 / link->bandwidth);
     if (isnan(load->compute))
         return;
     out->exposed = out->cost;
     out->step = load->compute + out->cost;
 }
 
-/* Both costs as lines, for crossings. */
+/* The costs of two loads as lines. */
 struct rivals {
     struct line mine[LINES], other[LINES];
 };
@@ -117,19 +97,19 @@ static void rivals_init(struct rivals *r, const struct gcb_link *link, const str
 {
     struct gcb_exchange e;
 
-    start(&e, link, load);
-    lines_of(r->mine, &e, link, load);
-    start(&e, link, other);
-    lines_of(r->other, &e, link, other);
+    make_terms(&e, link, load);
+    make_lines(r->mine, &e, link, load);
+    make_terms(&e, link, other);
+    make_lines(r->other, &e, link, other);
 }
 
-/* How much more the other one costs. */
+/* How much more the other load costs. */
 static double advantage(const struct rivals *r, double per_byte)
 {
-    return highest(r->other, per_byte) - highest(r->mine, per_byte);
+    return evaluate(r->other, per_byte) - evaluate(r->mine, per_byte);
 }
 
-static void insert(double *sorted, size_t count, double x)
+static void insert_sorted(double *sorted, size_t count, double x)
 {
     while (count > 0 && sorted[count - 1] > x) {
         sorted[count] = sorted[count - 1];
@@ -138,9 +118,9 @@ static void insert(double *sorted, size_t count, double x)
     sorted[count] = x;
 }
 
-/* Where some line of one meets some line of the other, in seconds per byte, rising: between two of these places nobody
- * overtakes. */
-static size_t crossings(double out[LINES * LINES], const struct rivals *r)
+/* Finds where a line of one load crosses a line of the other, in seconds per byte, rising. Between two crossings the same load
+ * is the cheaper one. */
+static size_t find_crossings(double out[LINES * LINES], const struct rivals *r)
 {
     size_t count = 0;
 
@@ -150,7 +130,7 @@ static size_t crossings(double out[LINES * LINES], const struct rivals *r)
             const double x = (b.at0 - a.at0) / (a.slope - b.slope);
 
             if (isfinite(x) && x > 0.0)
-                insert(out, count++, x);
+                insert_sorted(out, count++, x);
         }
     }
     return count;
@@ -162,19 +142,19 @@ size_t gcb_payoff_bandwidths(struct gcb_payoff_range out[GCB_PAYOFF_RANGES],
 {
     double x[LINES * LINES + 1];
     struct rivals r;
-    size_t places, count = 0;
+    size_t crossings, count = 0;
     bool inside = false;
 
     rivals_init(&r, link, load, other);
-    places = crossings(x, &r);
-    /* from slow to fast: the stretch behind each place, the slowest first */
-    for (size_t i = places + 1; i-- > 0;) {
+    crossings = find_crossings(x, &r);
+    /* from slow to fast: the stretch beyond each crossing */
+    for (size_t i = crossings + 1; i-- > 0;) {
         const double low = i > 0 ? x[i - 1] : 0.0;
-        const double middle = i == places ? (places ? 2.0 * low : 1.0) : (low + x[i]) / 2.0;
-        const bool pays = i < places && low == x[i] ? inside : advantage(&r, middle) > 0.0;
+        const double middle = i == crossings ? (crossings ? 2.0 * low : 1.0) : (low + x[i]) / 2.0;
+        const bool pays = i < crossings && low == x[i] ? inside : advantage(&r, middle) > 0.0;
 
         if (pays && !inside)
-            out[count++].from = i == places ? 0.0 : 1.0 / x[i];
+            out[count++].from = i == crossings ? 0.0 : 1.0 / x[i];
         if (pays)
             out[count - 1].to = i > 0 ? 1.0 / low : INFINITY;
         inside = pays;
@@ -193,17 +173,17 @@ static bool pays_with(struct gcb_link *at, unsigned workers, const struct gcb_lo
     return mine.cost < theirs.cost;
 }
 
-/* Counts one by one, then in steps of a hundredth. */
-static unsigned following(unsigned workers)
+/* The next number to try. */
+static unsigned next_workers(unsigned workers)
 {
     const unsigned next = workers < 1024 ? workers + 1 : workers + workers / 100;
 
     return next < GCB_PAYOFF_WORKERS || workers >= GCB_PAYOFF_WORKERS ? next : GCB_PAYOFF_WORKERS;
 }
 
-/* Where the answer changes: not at `before`, and it is at `after`; the first count of the new answer. */
-static unsigned change(struct gcb_link *at, unsigned before, unsigned after,
-                       const struct gcb_load *load, const struct gcb_load *other)
+/* The first number with the answer of `after`; `before` has the other one. */
+static unsigned find_change(struct gcb_link *at, unsigned before, unsigned after,
+                            const struct gcb_load *load, const struct gcb_load *other)
 {
     const bool now = pays_with(at, after, load, other);
 
@@ -225,14 +205,14 @@ bool gcb_payoff_workers(unsigned *least, unsigned *most, const struct gcb_link *
     unsigned before = 1;
     bool found = false;
 
-    for (unsigned n = 2; n <= GCB_PAYOFF_WORKERS; before = n, n = following(n)) {
+    for (unsigned n = 2; n <= GCB_PAYOFF_WORKERS; before = n, n = next_workers(n)) {
         if (pays_with(&at, n, load, other) == found)
             continue;
         if (found) {
-            *most = change(&at, before, n, load, other) - 1;
+            *most = find_change(&at, before, n, load, other) - 1;
             return true;
         }
-        *least = n > 2 ? change(&at, before, n, load, other) : n;
+        *least = n > 2 ? find_change(&at, before, n, load, other) : n;
         *most = GCB_PAYOFF_WORKERS;
         found = true;
     }
@@ -244,4 +224,38 @@ double gcb_payoff_least_ratio(double coding, double bandwidth)
     const double share = coding * bandwidth;
 
     return share < 1.0 ? 1.0 / (1.0 - share) : INFINITY;
+}
+
+/* ---- the papers' models ---- */
+
+static double stages_cost(const struct gcb_fft_stages *s)
+{
+    return 4.0 / s->quantise + 1.0 / s->transform + 1.0 / s->index + 1.0 / s->select;
+}
+
+double gcb_fft_stages_least_ratio(const struct gcb_fft_stages *s, double bandwidth)
+{
+    return gcb_payoff_least_ratio(2.0 * stages_cost(s), bandwidth);
+}
+
+double gcb_fft_stages_break_even(const struct gcb_fft_stages *s)
+{
+    return 1.0 / (2.0 * stages_cost(s));
+}
+
+void gcb_redsync_times(struct gcb_redsync_times *out, const struct gcb_redsync *in)
+{
+    const double p = in->workers, rounds = ceil(log2(p)), others = (p - 1.0) / p;
+    const double message = in->bytes * in->density * in->words;
+
+    out->sparse_latency = rounds * in->latency;
+    out->sparse_wire = (p - 1.0) * message / in->bandwidth;
+    out->sparse_unpack = p * in->unpack;
+    out->sparse = in->select + out->sparse_latency + out->sparse_wire + out->sparse_unpack;
+    out->dense_latency = 2.0 * rounds * in->latency;
+    out->dense_wire = 2.0 * others * in->bytes / in->bandwidth;
+    out->dense_reduce = others * in->reduce;
+    out->dense = out->dense_latency + out->dense_wire + out->dense_reduce;
+    out->bandwidth_ratio = (p - 1.0) * in->density * in->words / (2.0 * others);
+    out->even_workers = 2.0 / (in->density * in->words);
 }

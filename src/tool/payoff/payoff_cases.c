@@ -2,6 +2,7 @@
 
 #include <math.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,39 +10,52 @@
 #include "src/lib/base/text.h"
 #include "src/tool/rows/results.h"
 
-/* A case while its rows come in. */
-struct gathering {
+/* A case while its rows are read. */
+struct builder {
     struct gcb_payoff_case c;
     struct gcb_payoff_sums summary;
-    struct gcb_fit_sums encode, decode, wire;
-    struct place {
+    struct gcb_fit_sums fit[GCB_PAYOFF_QUANTITIES];
+    struct exchange {
         uint64_t step, worker;
-    } * places; /* seen so far */
-    size_t place_count, place_cap;
-    size_t met; /* its place in the order of first rows */
+    } * exchanges; /* seen so far */
+    size_t exchange_count, exchange_cap;
+    size_t order; /* of first rows */
 };
 
 struct gcb_payoff_reader {
-    struct gathering *items;
+    struct builder *items;
     size_t count, cap;
-    json_t *places, *numbers; /* by what names them: a case's place in items, a group's number */
+    json_t *case_index,
+        *group_index; /* from keys to the place in items, or the number of the group */
     uint64_t left_out;
-    json_t *environment; /* the file's last, or NULL */
+    json_t *environment; /* the last one of the file, or NULL */
 };
 
-void gcb_payoff_case_fini(struct gcb_payoff_case *c)
-{
-    char **const texts[] = {&c->path,   &c->method, &c->spec, &c->scope,
-                            &c->device, &c->isa,    &c->cache};
+/* The texts of a case, and the longest that is kept. */
+static const struct {
+    enum gcb_field field;
+    size_t offset, size;
+} texts[] = {
+    {GCB_FIELD_SPEC, offsetof(struct gcb_payoff_case, spec),
+     512}, /* the only one that is not of the group */
+    {GCB_FIELD_SCOPE, offsetof(struct gcb_payoff_case, scope), 32},
+    {GCB_FIELD_DEVICE, offsetof(struct gcb_payoff_case, device), 64},
+    {GCB_FIELD_ISA, offsetof(struct gcb_payoff_case, isa), 32},
+    {GCB_FIELD_CACHE, offsetof(struct gcb_payoff_case, cache), 32},
+    {GCB_FIELD_METHOD, offsetof(struct gcb_payoff_case, method), 64},
+};
+#define TEXTS (sizeof(texts) / sizeof(texts[0]))
 
-    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
-        gcb_free(*texts[i]);
+static char **text_at(struct gcb_payoff_case *c, size_t i)
+{
+    return (char **)(void *)((char *)c + texts[i].offset);
 }
 
-static void gathering_fini(struct gathering *g)
+static void case_fini(struct gcb_payoff_case *c)
 {
-    gcb_payoff_case_fini(&g->c);
-    gcb_free(g->places);
+    for (size_t i = 0; i < TEXTS; i++)
+        gcb_free(*text_at(c, i));
+    gcb_free(c->path);
 }
 
 int gcb_payoff_reader_create(struct gcb_payoff_reader **out, struct gcb_diag *diag)
@@ -50,10 +64,10 @@ int gcb_payoff_reader_create(struct gcb_payoff_reader **out, struct gcb_diag *di
 
     *out = r;
     if (r) {
-        r->places = json_object();
-        r->numbers = json_object();
+        r->case_index = json_object();
+        r->group_index = json_object();
     }
-    if (r && r->places && r->numbers)
+    if (r && r->case_index && r->group_index)
         return 0;
     gcb_payoff_reader_destroy(r);
     *out = NULL;
@@ -64,68 +78,40 @@ void gcb_payoff_reader_destroy(struct gcb_payoff_reader *r)
 {
     if (!r)
         return;
-    for (size_t i = 0; i < r->count; i++)
-        gathering_fini(&r->items[i]);
+    for (size_t i = 0; i < r->count; i++) {
+        case_fini(&r->items[i].c);
+        gcb_free(r->items[i].exchanges);
+    }
     gcb_free(r->items);
     json_decref(r->environment);
-    json_decref(r->places);
-    json_decref(r->numbers);
+    json_decref(r->case_index);
+    json_decref(r->group_index);
     gcb_free(r);
 }
 
 void gcb_payoff_cases_fini(struct gcb_payoff_cases *c)
 {
     for (size_t i = 0; i < c->count; i++)
-        gcb_payoff_case_fini(&c->items[i]);
+        case_fini(&c->items[i]);
     gcb_free(c->items);
     memset(c, 0, sizeof(*c));
 }
 
-/* What names a case, borrowed or escaped into the buffers. */
-struct key {
-    char method[64], spec[512], scope[32], device[64], isa[32], cache[32];
-    const char *path;
-    uint64_t threads;
-};
+/* ---- what identifies a case ---- */
 
-static void take(char *out, size_t size, const json_t *row, enum gcb_field field)
-{
-    const char *text = gcb_results_text(row, field);
-
-    gcb_escape(out, size, text ? text : "");
-}
-
-static void key_of(struct key *k, const struct gcb_results_row *row)
-{
-    k->path = row->path;
-    k->threads = gcb_results_u64(row->json, GCB_FIELD_THREADS);
-    take(k->method, sizeof(k->method), row->json, GCB_FIELD_METHOD);
-    take(k->spec, sizeof(k->spec), row->json, GCB_FIELD_SPEC);
-    take(k->scope, sizeof(k->scope), row->json, GCB_FIELD_SCOPE);
-    take(k->device, sizeof(k->device), row->json, GCB_FIELD_DEVICE);
-    take(k->isa, sizeof(k->isa), row->json, GCB_FIELD_ISA);
-    take(k->cache, sizeof(k->cache), row->json, GCB_FIELD_CACHE);
-}
-
-/* All of a group's key in one text, or of a case's. No escaped text holds the byte in between. */
+/* Joins the texts of a case from `first` on, and what else identifies it. Escaped texts do not have the byte in between. */
 #define KEY_TEXT 8192
-static void name_group(char out[KEY_TEXT], const struct key *k)
+static void make_key(char out[KEY_TEXT], struct gcb_payoff_case *c, size_t first)
 {
-    snprintf(out, KEY_TEXT, "%s\x1f%s\x1f%s\x1f%s\x1f%llu\x1f%s", k->scope, k->device, k->isa,
-             k->cache, (unsigned long long)k->threads, k->path);
+    int n = 0;
+
+    for (size_t i = first; texts[i].field != GCB_FIELD_METHOD; i++) /* the spec has the method */
+        n += snprintf(out + n, KEY_TEXT - (size_t)n, "%s\x1f", *text_at(c, i));
+    snprintf(out + n, KEY_TEXT - (size_t)n, "%llu\x1f%s", (unsigned long long)c->threads, c->path);
 }
 
-static void name_case(char out[KEY_TEXT], const struct key *k)
-{
-    const int n = snprintf(out, KEY_TEXT, "%s\x1f", k->spec);
-    char group[KEY_TEXT];
-
-    name_group(group, k);
-    snprintf(out + n, KEY_TEXT - (size_t)n, "%s", group);
-}
-
-/* The number that an index has for a name, else `fresh`, which it has from then on. */
-static size_t number_of(json_t *index, const char *name, size_t fresh)
+/* Looks a name up; a new name gets the number `fresh`. SIZE_MAX: no memory. */
+static size_t find_number(json_t *index, const char *name, size_t fresh)
 {
     const json_t *known = json_object_get(index, name);
 
@@ -135,25 +121,15 @@ static size_t number_of(json_t *index, const char *name, size_t fresh)
                                                                                      : fresh;
 }
 
-/* Name, main parameters, and those that are not the default's; of a method nobody knows, its spec. */
-static void describe(struct gcb_payoff_case *c)
-{
-    struct gcb_method m;
-
-    gcb_method_label(c->label, sizeof(c->label), c->spec);
-    if (!gcb_method_read(&m, c->spec, NULL))
-        c->sums = gcb_method_caps(&m) & GCB_CAP_LINEAR;
-}
-
-/* Replaces what was kept; NULL: by nothing. */
-static void take_environment(struct gcb_payoff_reader *r, const json_t *row)
+/* Keeps a copy of the environment row, or nothing if it is NULL. */
+static void keep_environment(struct gcb_payoff_reader *r, const json_t *row)
 {
     json_decref(r->environment);
     r->environment = row ? json_deep_copy(row) : NULL;
 }
 
-/* Bytes per second copied by so many threads, if that was measured, else by the run's own. */
-static double copy_of(const json_t *environment, uint64_t threads)
+/* Bytes per second that so many threads copy; if that was not measured, the threads of the run. */
+static double find_copy(const json_t *environment, uint64_t threads)
 {
     const json_t *list = gcb_results_json(environment, GCB_FIELD_BANDWIDTHS);
 
@@ -163,99 +139,109 @@ static double copy_of(const json_t *environment, uint64_t threads)
     return 1e9 * gcb_results_real(environment, GCB_FIELD_COPY_GBPS);
 }
 
-static int start_case(struct gcb_payoff_reader *r, const struct key *k, struct gcb_diag *diag)
+/* Reads what identifies the row's case. GCB_E_NOMEM. */
+static int read_identity(struct gcb_payoff_case *c, const struct gcb_results_row *row)
 {
-    char group[KEY_TEXT];
-    struct gathering *g;
+    char buffer[512];
+
+    memset(c, 0, sizeof(*c));
+    c->threads = gcb_results_u64(row->json, GCB_FIELD_THREADS);
+    c->path = gcb_strdup(row->path);
+    for (size_t i = 0; i < TEXTS; i++) {
+        const char *text = gcb_results_text(row->json, texts[i].field);
+
+        *text_at(c, i) = gcb_strdup(gcb_escape(buffer, texts[i].size, text ? text : ""));
+        if (!*text_at(c, i))
+            return GCB_E_NOMEM;
+    }
+    return c->path ? 0 : GCB_E_NOMEM;
+}
+
+/* Adds a case, whose texts it takes over. GCB_E_NOMEM. */
+static int add_case(struct gcb_payoff_reader *r, const struct gcb_payoff_case *identity)
+{
+    char key[KEY_TEXT];
+    struct gcb_method m;
     struct gcb_payoff_case *c;
 
     if (gcb_grow(&r->items, &r->cap, r->count, sizeof(*r->items)))
-        return gcb_diag_nomem(diag, 0, "cases");
-    g = &r->items[r->count];
-    memset(g, 0, sizeof(*g));
-    g->met = r->count;
-    c = &g->c;
-    name_group(group, k);
-    c->group = number_of(r->numbers, group, json_object_size(r->numbers));
-    c->path = gcb_strdup(k->path);
-    c->method = gcb_strdup(k->method);
-    c->spec = gcb_strdup(k->spec);
-    c->scope = gcb_strdup(k->scope);
-    c->device = gcb_strdup(k->device);
-    c->isa = gcb_strdup(k->isa);
-    c->cache = gcb_strdup(k->cache);
-    c->threads = k->threads;
-    c->baseline = strcmp(k->method, "identity") == 0 || strcmp(k->method, "fp16") == 0;
-    c->copy = copy_of(r->environment, k->threads);
+        return GCB_E_NOMEM;
+    r->items[r->count] = (struct builder){.c = *identity, .order = r->count};
+    c = &r->items[r->count++].c;
+    make_key(key, c, 1);
+    c->group = find_number(r->group_index, key, json_object_size(r->group_index));
+    c->baseline = strcmp(c->method, "identity") == 0 || strcmp(c->method, "fp16") == 0;
+    c->copy = find_copy(r->environment, c->threads);
     c->load1 = gcb_results_real(r->environment, GCB_FIELD_LOAD1);
     c->cpus = gcb_results_real(r->environment, GCB_FIELD_CPUS);
-    r->count++;
-    if (!c->path || !c->method || !c->spec || !c->scope || !c->device || !c->isa || !c->cache ||
-        c->group == SIZE_MAX)
-        return gcb_diag_nomem(diag, 0, "cases");
-    describe(c);
-    return 0;
+    gcb_method_label(c->label, sizeof(c->label), c->spec);
+    if (!gcb_method_read(&m, c->spec, NULL))
+        c->sums = gcb_method_caps(&m) & GCB_CAP_LINEAR;
+    return c->group == SIZE_MAX ? GCB_E_NOMEM : 0;
 }
 
-static int find_case(struct gcb_payoff_reader *r, struct gathering **out,
-                     const struct gcb_results_row *row, struct gcb_diag *diag)
+/* Finds the row's case, or adds it. GCB_E_NOMEM. */
+static int find_case(struct gcb_payoff_reader *r, struct builder **out,
+                     const struct gcb_results_row *row)
 {
-    char name[KEY_TEXT];
-    struct key k;
-    size_t at;
-    int err = 0;
+    char key[KEY_TEXT];
+    struct gcb_payoff_case identity;
+    const size_t fresh = r->count;
+    size_t at = SIZE_MAX;
+    int err = read_identity(&identity, row);
 
-    key_of(&k, row);
-    name_case(name, &k);
-    at = number_of(r->places, name, r->count);
-    if (at == SIZE_MAX)
-        return gcb_diag_nomem(diag, 0, "cases");
-    if (at == r->count)
-        err = start_case(r, &k, diag);
+    if (!err) {
+        make_key(key, &identity, 0);
+        at = find_number(r->case_index, key, fresh);
+        err = at == SIZE_MAX ? GCB_E_NOMEM : 0;
+    }
+    if (!err && at == fresh)
+        err = add_case(r, &identity);
+    if (at != fresh || r->count == fresh)
+        case_fini(&identity);
     *out = err ? NULL : &r->items[at];
     return err;
 }
 
-static void add_stages(struct gcb_payoff_sums *s, const json_t *row)
-{
-    static const enum gcb_field fields[] = {GCB_FIELD_TRANSFORM_SECONDS, GCB_FIELD_SELECT_SECONDS,
-                                            GCB_FIELD_QUANTISE_SECONDS, GCB_FIELD_INDEX_SECONDS};
+/* ---- rows ---- */
 
-    for (size_t i = 0; i < 4; i++)
-        s->stage[i] += gcb_results_real(row, fields[i]);
-}
+static const enum gcb_field values[GCB_PAYOFF_QUANTITIES] = {
+    GCB_FIELD_WIRE_BYTES, GCB_FIELD_ENCODE_SECONDS, GCB_FIELD_DECODE_SECONDS};
 
 static void add_row(struct gcb_payoff_sums *s, const json_t *row)
 {
+    static const enum gcb_field stages[] = {GCB_FIELD_TRANSFORM_SECONDS, GCB_FIELD_SELECT_SECONDS,
+                                            GCB_FIELD_QUANTISE_SECONDS, GCB_FIELD_INDEX_SECONDS};
     const double messages = gcb_results_real(row, GCB_FIELD_MESSAGES);
+    const double elements = gcb_results_real(row, GCB_FIELD_ELEMENTS);
     const double error = gcb_results_real(row, GCB_FIELD_REL_L2);
 
     s->rows += 1.0;
     s->messages += isnan(messages) ? 1.0 : messages;
-    s->elements += gcb_results_real(row, GCB_FIELD_ELEMENTS);
-    s->error += error * error * gcb_results_real(row, GCB_FIELD_ELEMENTS);
-    s->wire += gcb_results_real(row, GCB_FIELD_WIRE_BYTES);
-    s->encode += gcb_results_real(row, GCB_FIELD_ENCODE_SECONDS);
-    s->decode += gcb_results_real(row, GCB_FIELD_DECODE_SECONDS);
-    add_stages(s, row);
+    s->elements += elements;
+    s->error += error * error * elements;
+    for (size_t i = 0; i < GCB_PAYOFF_QUANTITIES; i++)
+        s->value[i] += gcb_results_real(row, values[i]);
+    for (size_t i = 0; i < 4; i++)
+        s->stage[i] += gcb_results_real(row, stages[i]);
 }
 
-/* Counts a step and worker once. Rows come step by step, so the last place is nearly always the one. */
-static int add_place(struct gathering *g, const json_t *row, struct gcb_diag *diag)
+/* Counts every step and worker once. Rows come step by step, so the last exchange is nearly always the one. */
+static int add_exchange(struct builder *b, const json_t *row)
 {
-    const struct place p = {gcb_results_u64(row, GCB_FIELD_STEP),
-                            gcb_results_u64(row, GCB_FIELD_WORKER)};
+    const struct exchange e = {gcb_results_u64(row, GCB_FIELD_STEP),
+                               gcb_results_u64(row, GCB_FIELD_WORKER)};
 
-    for (size_t i = g->place_count; i-- > 0;)
-        if (g->places[i].step == p.step && g->places[i].worker == p.worker)
+    for (size_t i = b->exchange_count; i-- > 0;)
+        if (b->exchanges[i].step == e.step && b->exchanges[i].worker == e.worker)
             return 0;
-    if (gcb_grow(&g->places, &g->place_cap, g->place_count, sizeof(*g->places)))
-        return gcb_diag_nomem(diag, 0, "steps and workers");
-    g->places[g->place_count++] = p;
+    if (gcb_grow(&b->exchanges, &b->exchange_cap, b->exchange_count, sizeof(*b->exchanges)))
+        return GCB_E_NOMEM;
+    b->exchanges[b->exchange_count++] = e;
     return 0;
 }
 
-static bool usable(const json_t *row)
+static bool is_usable(const json_t *row)
 {
     const char *status = gcb_results_text(row, GCB_FIELD_STATUS);
 
@@ -266,8 +252,8 @@ static bool usable(const json_t *row)
            gcb_results_real(row, GCB_FIELD_WIRE_BYTES) > 0.0;
 }
 
-/* Sparsifiers' rows have a density; behind a transform nearly no element is zero. */
-static bool sparse(const json_t *row)
+/* Rows of sparsifiers have a density below 1; but after a transform almost no decoded element is zero. */
+static bool is_sparse(const json_t *row)
 {
     const char *transform =
         json_string_value(json_object_get(gcb_results_json(row, GCB_FIELD_PARAMS), "transform"));
@@ -276,34 +262,26 @@ static bool sparse(const json_t *row)
            (!transform || strcmp(transform, "none") == 0);
 }
 
-/* A deviation stands in every row, and has a value from two runs on. */
-static bool once(const json_t *row)
-{
-    return json_is_null(gcb_results_json(row, GCB_FIELD_ENCODE_SECONDS_MAD));
-}
-
-static int take_result(struct gathering *g, const json_t *row, struct gcb_diag *diag)
+static int add_result(struct builder *b, const json_t *row)
 {
     const double bytes = 4.0 * gcb_results_real(row, GCB_FIELD_ELEMENTS);
 
-    add_row(&g->c.total, row);
-    gcb_fit_add(&g->encode, bytes, gcb_results_real(row, GCB_FIELD_ENCODE_SECONDS));
-    gcb_fit_add(&g->decode, bytes, gcb_results_real(row, GCB_FIELD_DECODE_SECONDS));
-    gcb_fit_add(&g->wire, bytes, gcb_results_real(row, GCB_FIELD_WIRE_BYTES));
-    return add_place(g, row, diag);
+    add_row(&b->c.total, row);
+    for (size_t i = 0; i < GCB_PAYOFF_QUANTITIES; i++)
+        gcb_fit_add(&b->fit[i], bytes, gcb_results_real(row, values[i]));
+    return add_exchange(b, row);
 }
 
-static int visit(void *ctx, const struct gcb_results_row *row, struct gcb_diag *diag)
+static int read_row(void *ctx, const struct gcb_results_row *row, struct gcb_diag *diag)
 {
     struct gcb_payoff_reader *r = ctx;
     const bool result = strcmp(row->record, "result") == 0;
     const char *method = gcb_results_text(row->json, GCB_FIELD_METHOD);
-    struct gathering *g;
+    struct builder *b;
     char path[256];
-    int err;
 
     if (strcmp(row->record, "environment") == 0)
-        take_environment(r, row->json);
+        keep_environment(r, row->json);
     if (!result && strcmp(row->record, "summary") != 0)
         return 0;
     if (!method || !gcb_results_text(row->json, GCB_FIELD_SPEC))
@@ -311,28 +289,29 @@ static int visit(void *ctx, const struct gcb_results_row *row, struct gcb_diag *
                             gcb_escape(path, sizeof(path), row->path),
                             (unsigned long long)row->line, row->record);
     if (strcmp(method, "memcpy") == 0)
-        return 0; /* no method: what a machine can do at all */
-    if (!usable(row->json)) {
+        return 0; /* measures the machine */
+    if (!is_usable(row->json)) {
         r->left_out++;
         return 0;
     }
-    err = find_case(r, &g, row, diag);
-    if (err)
-        return err;
-    g->c.sparse = sparse(row->json);
-    g->c.searched = gcb_results_text(row->json, GCB_FIELD_MATCH_FIELD) != NULL;
-    g->c.missed = g->c.searched && !gcb_results_bool(row->json, GCB_FIELD_MATCH_REACHED);
-    g->c.once |= once(row->json);
-    if (result)
-        return take_result(g, row->json, diag);
-    add_row(&g->summary, row->json);
+    if (find_case(r, &b, row))
+        return gcb_diag_nomem(diag, 0, "cases");
+    b->c.sparse = is_sparse(row->json);
+    b->c.searched = gcb_results_text(row->json, GCB_FIELD_MATCH_FIELD) != NULL;
+    b->c.missed = b->c.searched && !gcb_results_bool(row->json, GCB_FIELD_MATCH_REACHED);
+    /* the deviation is null if there was only one run */
+    b->c.single_run |= json_is_null(gcb_results_json(row->json, GCB_FIELD_ENCODE_SECONDS_MAD));
+    if (result && add_result(b, row->json))
+        return gcb_diag_nomem(diag, 0, "steps and workers");
+    if (!result)
+        add_row(&b->summary, row->json);
     return 0;
 }
 
 int gcb_payoff_reader_file(struct gcb_payoff_reader *r, const char *path, struct gcb_diag *diag)
 {
-    take_environment(r, NULL);
-    return gcb_results_read(path, visit, r, diag);
+    keep_environment(r, NULL);
+    return gcb_results_read(path, read_row, r, diag);
 }
 
 int gcb_payoff_reader_row(struct gcb_payoff_reader *r, const char *path, const json_t *row,
@@ -340,41 +319,39 @@ int gcb_payoff_reader_row(struct gcb_payoff_reader *r, const char *path, const j
 {
     const char *record = gcb_results_text(row, GCB_FIELD_RECORD);
 
-    return visit(r, &(struct gcb_results_row){row, record ? record : "", path, 1}, diag);
+    return read_row(r, &(struct gcb_results_row){row, record ? record : "", path, 1}, diag);
 }
 
 /* Hands over a case with its texts. */
-static void finish_case(struct gcb_payoff_case *out, struct gathering *g)
+static void finish_case(struct gcb_payoff_case *out, struct builder *b)
 {
-    const struct gcb_payoff_sums *errors = g->summary.rows > 0.0 ? &g->summary : &g->c.total;
+    const struct gcb_payoff_sums *errors = b->summary.rows > 0.0 ? &b->summary : &b->c.total;
 
-    g->c.rel_l2 = sqrt(errors->error / errors->elements);
-    *out = g->c;
-    memset(&g->c, 0, sizeof(g->c));
-    out->exchanges = (double)g->place_count;
-    if (out->total.rows == 0.0) {
-        out->summary_only = true;
-        out->total = g->summary;
+    b->c.rel_l2 = sqrt(errors->error / errors->elements);
+    *out = b->c;
+    memset(&b->c, 0, sizeof(b->c));
+    out->exchanges = (double)b->exchange_count;
+    out->summary_only = out->total.rows == 0.0;
+    if (out->summary_only) {
+        out->total = b->summary;
         out->exchanges = 1.0;
-        gcb_fit_add(&g->encode, 4.0 * out->total.elements, out->total.encode);
-        gcb_fit_add(&g->decode, 4.0 * out->total.elements, out->total.decode);
-        gcb_fit_add(&g->wire, 4.0 * out->total.elements, out->total.wire);
     }
-    gcb_fit_line(&out->encode, &g->encode);
-    gcb_fit_line(&out->decode, &g->decode);
-    gcb_fit_line(&out->wire, &g->wire);
+    for (size_t i = 0; i < GCB_PAYOFF_QUANTITIES; i++) {
+        if (out->summary_only)
+            gcb_fit_add(&b->fit[i], 4.0 * out->total.elements, out->total.value[i]);
+        gcb_fit_line(&out->fit[i], &b->fit[i]);
+    }
 }
 
-/* Baselines behind the others of their group, all in the order they were met. */
-static int by_group(const void *a, const void *b)
+static int compare_cases(const void *a, const void *b)
 {
-    const struct gathering *x = a, *y = b;
+    const struct builder *x = a, *y = b;
 
     if (x->c.group != y->c.group)
         return x->c.group < y->c.group ? -1 : 1;
     if (x->c.baseline != y->c.baseline)
         return x->c.baseline ? 1 : -1;
-    return (x->met > y->met) - (x->met < y->met);
+    return (x->order > y->order) - (x->order < y->order);
 }
 
 int gcb_payoff_reader_finish(struct gcb_payoff_reader *r, struct gcb_payoff_cases *out,
@@ -383,20 +360,146 @@ int gcb_payoff_reader_finish(struct gcb_payoff_reader *r, struct gcb_payoff_case
     memset(out, 0, sizeof(*out));
     if (r->count == 0)
         return gcb_diag_set(diag, GCB_E_INVALID,
-                            "no method with times in the results; bench and compress --results "
-                            "write them");
+                            "the results have no method with times; `bench --results` and "
+                            "`compress --results` write them");
     out->items = gcb_alloc_zero(r->count, sizeof(*out->items));
     if (!out->items)
         return gcb_diag_nomem(diag, 0, "cases");
-    qsort(r->items, r->count, sizeof(*r->items), by_group);
+    qsort(r->items, r->count, sizeof(*r->items), compare_cases);
     for (size_t i = 0; i < r->count; i++)
         finish_case(&out->items[out->count++], &r->items[i]);
     out->left_out = r->left_out;
-    for (size_t i = 0; i < r->count; i++)
-        gathering_fini(&r->items[i]);
-    r->count = 0;
-    json_object_clear(r->places);
-    json_object_clear(r->numbers);
-    r->left_out = 0;
     return 0;
+}
+
+/* ---- selection ---- */
+
+/* Is `piece`, of so many characters, one of the parameters of the spec? */
+static bool has_parameter(const char *spec, const char *piece, size_t length)
+{
+    const char *at = strchr(spec, ':');
+
+    while (at) {
+        at++;
+        if (strcspn(at, ",") == length && strncmp(at, piece, length) == 0)
+            return true;
+        at = strchr(at, ',');
+    }
+    return false;
+}
+
+static bool is_named(const char *wanted, const struct gcb_payoff_case *c)
+{
+    const size_t name = strcspn(wanted, ":");
+    const char *at = wanted + name;
+
+    if (strcmp(wanted, c->label) == 0 || strcmp(wanted, c->spec) == 0)
+        return true;
+    if (strlen(c->method) != name || strncmp(c->method, wanted, name) != 0)
+        return false;
+    while (*at) {
+        const size_t length = strcspn(++at, ",");
+
+        if (length > 0 && !has_parameter(c->spec, at, length))
+            return false;
+        at += length;
+    }
+    return true;
+}
+
+/* Lists the settings of the method that is wanted, "a:x=1, a:x=2", as far as there is room; all methods if there is no such
+ * method. Returns whether there is. */
+static bool list_settings(char *out, size_t size, const struct gcb_payoff_cases *c,
+                          const char *wanted)
+{
+    const size_t name = strcspn(wanted, ":");
+    size_t used = 0;
+    bool known = false;
+
+    for (size_t i = 0; i < c->count; i++)
+        known |=
+            strlen(c->items[i].method) == name && strncmp(c->items[i].method, wanted, name) == 0;
+    out[0] = '\0';
+    for (size_t i = 0; i < c->count; i++) {
+        const struct gcb_payoff_case *at = &c->items[i];
+        const char *text = known ? at->label : at->method;
+
+        if (known && (strlen(at->method) != name || strncmp(at->method, wanted, name) != 0))
+            continue;
+        if (i > 0 && strcmp(text, known ? at[-1].label : at[-1].method) == 0)
+            continue;
+        if (used + strlen(text) + sizeof(", ...") >= size) {
+            strcpy(out + used, used ? ", ..." : "...");
+            break;
+        }
+        used += (size_t)snprintf(out + used, size - used, "%s%s", used ? ", " : "", text);
+    }
+    return known;
+}
+
+/* Marks the cases that are wanted. */
+static int mark(bool *keep, const struct gcb_payoff_cases *c, const char *wanted,
+                struct gcb_diag *diag)
+{
+    char shown[128], settings[200];
+    bool found = false, known;
+
+    for (size_t i = 0; i < c->count; i++)
+        if (is_named(wanted, &c->items[i]))
+            keep[i] = found = true;
+    if (found)
+        return 0;
+    known = list_settings(settings, sizeof(settings), c, wanted);
+    return gcb_diag_set(diag, GCB_E_INVALID, "--method %s: the results have times of %s%s",
+                        gcb_escape(shown, sizeof(shown), wanted),
+                        known ? "" : "these methods: ", settings);
+}
+
+/* Marks the baselines of groups with marked cases. */
+static void mark_baselines(bool *keep, const struct gcb_payoff_cases *c)
+{
+    for (size_t i = 0; i < c->count; i++)
+        for (size_t k = 0; k < c->count && c->items[i].baseline; k++)
+            keep[i] |= keep[k] && c->items[k].group == c->items[i].group;
+}
+
+int gcb_payoff_select(struct gcb_payoff_cases *c, const char *const *specs, size_t count,
+                      struct gcb_diag *diag)
+{
+    bool *keep = gcb_alloc_zero(c->count, sizeof(*keep));
+    size_t kept = 0;
+    int err = keep ? 0 : gcb_diag_nomem(diag, c->count, "cases");
+
+    for (size_t i = 0; !err && i < count; i++)
+        err = mark(keep, c, specs[i], diag);
+    if (err)
+        goto out;
+    mark_baselines(keep, c);
+    for (size_t i = 0; i < c->count; i++) {
+        if (keep[i])
+            c->items[kept++] = c->items[i];
+        else
+            case_fini(&c->items[i]);
+    }
+    c->count = kept;
+out:
+    gcb_free(keep);
+    return err;
+}
+
+const struct gcb_payoff_case *gcb_payoff_find_fp16(const struct gcb_payoff_cases *cases,
+                                                   size_t group)
+{
+    const struct gcb_payoff_case *found = NULL;
+
+    /* the baselines of a group are its last cases, and there may be many cases before them */
+    for (size_t i = cases->count; i-- > 0;) {
+        const struct gcb_payoff_case *c = &cases->items[i];
+
+        if (c->group == group && !c->baseline)
+            break;
+        if (c->group == group && strcmp(c->method, "fp16") == 0)
+            found = c;
+    }
+    return found;
 }

@@ -7,7 +7,8 @@
 #include "src/tool/base/units.h"
 #include "src/tool/payoff/payoff.h"
 
-static int add(struct gcb_payoff_grid *g, const char *option, double value, struct gcb_diag *diag)
+static int add_value(struct gcb_payoff_grid *g, const char *option, double value,
+                     struct gcb_diag *diag)
 {
     if (g->count == GCB_PAYOFF_GRID)
         return gcb_diag_set(diag, GCB_E_INVALID, "%s: more than %d values", option,
@@ -27,7 +28,7 @@ static int bad_bandwidth(const char *text, struct gcb_diag *diag)
         gcb_escape(shown, sizeof(shown), text));
 }
 
-/* "LO..HI/COUNT", split in place; false if it is not one. */
+/* Splits "LO..HI/COUNT" in place; false if it is something else. */
 static bool split_range(char *text, const char **high, uint64_t *steps)
 {
     char *dots = strstr(text, ".."), *slash = strrchr(text, '/');
@@ -49,14 +50,14 @@ static int add_bandwidth(struct gcb_payoff_grid *g, char *text, const char *show
     int err = 0;
 
     if (gcb_parse_bandwidth(text, &low))
-        return add(g, "--bandwidth", low, diag);
+        return add_value(g, "--bandwidth", low, diag);
     if (!split_range(text, &high_text, &steps) || !gcb_parse_bandwidth(text, &low) ||
         !gcb_parse_bandwidth(high_text, &high) || !(low < high))
         return bad_bandwidth(shown, diag);
     for (uint64_t i = 0; !err && i < steps; i++)
-        err = add(g, "--bandwidth",
-                  i + 1 == steps ? high : low * pow(high / low, (double)i / (double)(steps - 1)),
-                  diag);
+        err = add_value(
+            g, "--bandwidth",
+            i + 1 == steps ? high : low * pow(high / low, (double)i / (double)(steps - 1)), diag);
     return err;
 }
 
@@ -70,13 +71,14 @@ static int add_workers(struct gcb_payoff_grid *g, char *text, const char *shown,
         return gcb_diag_set(diag, GCB_E_INVALID,
                             "--workers takes whole numbers from 2 to %d, not '%s'",
                             GCB_PAYOFF_WORKERS, gcb_escape(quoted, sizeof(quoted), shown));
-    return add(g, "--workers", (double)n, diag);
+    return add_value(g, "--workers", (double)n, diag);
 }
 
 typedef int add_fn(struct gcb_payoff_grid *g, char *text, const char *shown, struct gcb_diag *diag);
 
-/* Each piece between commas. */
-static int add_all(struct gcb_payoff_grid *g, const char *text, add_fn *one, struct gcb_diag *diag)
+/* Adds each piece between commas. */
+static int add_pieces(struct gcb_payoff_grid *g, const char *text, add_fn *one,
+                      struct gcb_diag *diag)
 {
     char piece[96], shown[96];
     int err;
@@ -97,10 +99,10 @@ static int add_all(struct gcb_payoff_grid *g, const char *text, add_fn *one, str
 
 int gcb_payoff_grid_bandwidths(struct gcb_payoff_grid *g, const char *text, struct gcb_diag *diag)
 {
-    return add_all(g, text, add_bandwidth, diag);
+    return add_pieces(g, text, add_bandwidth, diag);
 }
 
 int gcb_payoff_grid_workers(struct gcb_payoff_grid *g, const char *text, struct gcb_diag *diag)
 {
-    return add_all(g, text, add_workers, diag);
+    return add_pieces(g, text, add_workers, diag);
 }

@@ -5,16 +5,16 @@
 
 #include "src/lib/base/diag.h"
 
-/* Values that a model is worked out for: bandwidths in bytes per second, or numbers of workers. */
+/* The values that users want results for: bandwidths in bytes per second, or numbers of workers. */
 #define GCB_PAYOFF_GRID 256
 struct gcb_payoff_grid {
-    double values[GCB_PAYOFF_GRID]; /* count of them, in the order given */
+    double values[GCB_PAYOFF_GRID]; /* in the order given */
     size_t count;
 };
 
 /*
- * Appends "10Gb", "1Gb,10Gb,1.25GB" or "1Gb..400Gb/40": so many, a constant factor apart, both ends included.
- * GCB_E_INVALID with words: not a bandwidth, too many, an empty or falling range.
+ * Appends "10Gb", "1Gb,10Gb,1.25GB" or "1Gb..400Gb/40": 40 values with a constant factor between neighbours, both ends
+ * included. GCB_E_INVALID with words: not a bandwidth, too many values, an empty or falling range.
  */
 int gcb_payoff_grid_bandwidths(struct gcb_payoff_grid *g, const char *text, struct gcb_diag *diag);
 

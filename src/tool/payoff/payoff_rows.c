@@ -2,26 +2,6 @@
 
 #include <math.h>
 
-void gcb_payoff_point(struct gcb_payoff_point *p, const struct gcb_payoff_cases *cases,
-                      const struct gcb_link *link, const struct gcb_payoff_model *model)
-{
-    struct gcb_payoff_contest *c = &p->contest;
-    const struct gcb_payoff_case *half = gcb_payoff_half(cases, p->of->group);
-
-    p->link = *link;
-    p->rel_l2 = p->c ? p->c->rel_l2 : half ? half->rel_l2 : NAN;
-    if (p->baseline && p->baseline[2] == '3')
-        p->rel_l2 = 0.0;
-    gcb_payoff_load(&c->method, &p->scale, p->of, model);
-    gcb_payoff_load_fp32(&c->fp32, p->of, model);
-    gcb_payoff_load_fp16(&c->fp16, p->of, half, model);
-    if (p->baseline)
-        c->method = p->baseline[2] == '3' ? c->fp32 : c->fp16;
-    gcb_payoff_judge(&p->verdict, link, c);
-    p->verdict.doubt = p->c ? p->scale.doubt : NULL;
-    p->verdict.off = p->scale.off;
-}
-
 static void put_text(struct gcb_row *row, enum gcb_field field, const char *text)
 {
     gcb_row_text(row, field, text && *text ? text : NULL);
@@ -29,16 +9,16 @@ static void put_text(struct gcb_row *row, enum gcb_field field, const char *text
 
 static void put_case(struct gcb_row *row, const struct gcb_payoff_point *p)
 {
-    gcb_row_text(row, GCB_FIELD_RESULTS, p->of->path);
+    gcb_row_text(row, GCB_FIELD_RESULTS, p->group->path);
     gcb_row_text(row, GCB_FIELD_METHOD, p->c ? p->c->method : p->baseline);
     gcb_row_text(row, GCB_FIELD_SPEC, p->c ? p->c->spec : p->baseline);
     gcb_row_text(row, GCB_FIELD_LABEL, p->c ? p->c->label : p->baseline);
     gcb_row_bool(row, GCB_FIELD_BASELINE, !p->c);
-    put_text(row, GCB_FIELD_SCOPE, p->of->scope);
-    put_text(row, GCB_FIELD_DEVICE, p->of->device);
-    gcb_row_u64(row, GCB_FIELD_THREADS, p->of->threads);
-    put_text(row, GCB_FIELD_ISA, p->of->isa);
-    put_text(row, GCB_FIELD_CACHE, p->of->cache);
+    put_text(row, GCB_FIELD_SCOPE, p->group->scope);
+    put_text(row, GCB_FIELD_DEVICE, p->group->device);
+    gcb_row_u64(row, GCB_FIELD_THREADS, p->group->threads);
+    put_text(row, GCB_FIELD_ISA, p->group->isa);
+    put_text(row, GCB_FIELD_CACHE, p->group->cache);
     gcb_row_real(row, GCB_FIELD_REL_L2, p->rel_l2);
 }
 
@@ -52,7 +32,7 @@ static void put_link(struct gcb_row *row, const struct gcb_link *link)
 
 static void put_load(struct gcb_row *row, const struct gcb_payoff_point *p)
 {
-    const struct gcb_load *l = &p->contest.method;
+    const struct gcb_load *l = &p->loads.method;
 
     gcb_row_real(row, GCB_FIELD_GRADIENT_BYTES, p->scale.bytes);
     gcb_row_real(row, GCB_FIELD_MESSAGES, p->scale.messages);
@@ -60,9 +40,9 @@ static void put_load(struct gcb_row *row, const struct gcb_payoff_point *p)
     gcb_row_real(row, GCB_FIELD_WIRE_BYTES, l->bytes);
     gcb_row_real(row, GCB_FIELD_RATIO_VS_FP32, p->scale.bytes / l->bytes);
     gcb_row_bool(row, GCB_FIELD_FITTED, p->c && p->scale.fitted);
-    gcb_row_bool(row, GCB_FIELD_EXTRAPOLATED, p->c && p->scale.beyond);
+    gcb_row_bool(row, GCB_FIELD_EXTRAPOLATED, p->c && p->scale.extrapolated);
     gcb_row_text(row, GCB_FIELD_DOUBTFUL, p->verdict.doubt);
-    gcb_row_real(row, GCB_FIELD_LINES_OFF, p->c ? p->scale.off : NAN);
+    gcb_row_real(row, GCB_FIELD_LINES_OFF, p->c ? p->scale.miss : NAN);
 }
 
 static void put_exchange(struct gcb_row *row, const struct gcb_payoff_point *p)
@@ -78,14 +58,14 @@ static void put_exchange(struct gcb_row *row, const struct gcb_payoff_point *p)
     gcb_row_real(row, GCB_FIELD_DECODE_SECONDS, e->decode);
     gcb_row_real(row, GCB_FIELD_ADD_SECONDS, e->add);
     gcb_row_real(row, GCB_FIELD_SECONDS, e->seconds);
-    gcb_row_real(row, GCB_FIELD_COMPUTE_SECONDS, p->contest.method.compute);
+    gcb_row_real(row, GCB_FIELD_COMPUTE_SECONDS, p->loads.method.compute);
     gcb_row_real(row, GCB_FIELD_EXPOSED_SECONDS, e->exposed);
     gcb_row_real(row, GCB_FIELD_STEP_SECONDS, e->step);
 }
 
-/* Nobody knows it of figures in doubt. */
-static void put_paying(struct gcb_row *row, enum gcb_field field,
-                       const struct gcb_payoff_verdict *v, double speedup)
+/* null if the figures are in doubt. */
+static void put_pays(struct gcb_row *row, enum gcb_field field, const struct gcb_payoff_verdict *v,
+                     double speedup)
 {
     if (v->doubt)
         gcb_row_null(row, field);
@@ -100,8 +80,8 @@ static void put_verdict(struct gcb_row *row, const struct gcb_payoff_point *p)
 
     gcb_row_real(row, GCB_FIELD_SPEEDUP_FP32, v->speedup_fp32);
     gcb_row_real(row, GCB_FIELD_SPEEDUP_FP16, v->speedup_fp16);
-    put_paying(row, GCB_FIELD_PAYS, v, v->speedup_fp32);
-    put_paying(row, GCB_FIELD_PAYS_FP16, v, v->speedup_fp16);
+    put_pays(row, GCB_FIELD_PAYS, v, v->speedup_fp32);
+    put_pays(row, GCB_FIELD_PAYS_FP16, v, v->speedup_fp16);
     gcb_row_real(row, GCB_FIELD_PAYS_BELOW_GBIT,
                  8e-9 * gcb_payoff_below(v->against_fp32, v->count_fp32));
     gcb_row_real(row, GCB_FIELD_PAYS_BELOW_FP16_GBIT,
@@ -118,20 +98,26 @@ static void put_verdict(struct gcb_row *row, const struct gcb_payoff_point *p)
 
 static void put_fits(struct gcb_row *row, const struct gcb_payoff_case *c)
 {
-    static const struct gcb_fit none = {NAN, NAN, NAN, NAN, NAN, 0, false};
-    const struct gcb_fit *e = c && c->encode.good ? &c->encode : &none;
-    const struct gcb_fit *d = c && c->decode.good ? &c->decode : &none;
-    const struct gcb_fit *w = c && c->wire.good ? &c->wire : &none;
+    static const struct {
+        enum gcb_payoff_quantity quantity;
+        enum gcb_field fixed, slope, error;
+    } fields[] = {
+        {GCB_PAYOFF_ENCODE, GCB_FIELD_ENCODE_FIXED_SECONDS, GCB_FIELD_ENCODE_SECONDS_PER_BYTE,
+         GCB_FIELD_ENCODE_FIT_ERROR},
+        {GCB_PAYOFF_DECODE, GCB_FIELD_DECODE_FIXED_SECONDS, GCB_FIELD_DECODE_SECONDS_PER_BYTE,
+         GCB_FIELD_DECODE_FIT_ERROR},
+        {GCB_PAYOFF_BYTES, GCB_FIELD_WIRE_FIXED_BYTES, GCB_FIELD_WIRE_BYTES_PER_BYTE,
+         GCB_FIELD_WIRE_FIT_ERROR},
+    };
 
-    gcb_row_real(row, GCB_FIELD_ENCODE_FIXED_SECONDS, e->fixed);
-    gcb_row_real(row, GCB_FIELD_ENCODE_SECONDS_PER_BYTE, e->slope);
-    gcb_row_real(row, GCB_FIELD_ENCODE_FIT_ERROR, e->error);
-    gcb_row_real(row, GCB_FIELD_DECODE_FIXED_SECONDS, d->fixed);
-    gcb_row_real(row, GCB_FIELD_DECODE_SECONDS_PER_BYTE, d->slope);
-    gcb_row_real(row, GCB_FIELD_DECODE_FIT_ERROR, d->error);
-    gcb_row_real(row, GCB_FIELD_WIRE_FIXED_BYTES, w->fixed);
-    gcb_row_real(row, GCB_FIELD_WIRE_BYTES_PER_BYTE, w->slope);
-    gcb_row_real(row, GCB_FIELD_WIRE_FIT_ERROR, w->error);
+    for (size_t i = 0; i < GCB_PAYOFF_QUANTITIES; i++) {
+        const struct gcb_fit *fit = c ? &c->fit[fields[i].quantity] : NULL;
+        const bool good = fit && fit->good;
+
+        gcb_row_real(row, fields[i].fixed, good ? fit->fixed : NAN);
+        gcb_row_real(row, fields[i].slope, good ? fit->slope : NAN);
+        gcb_row_real(row, fields[i].error, good ? fit->error : NAN);
+    }
 }
 
 void gcb_payoff_row(struct gcb_row *row, const struct gcb_payoff_point *p)
@@ -150,7 +136,7 @@ void gcb_payoff_fft_row(struct gcb_row *row, const struct gcb_payoff_case *c,
                         const struct gcb_fft_stages *s, double bandwidth)
 {
     const double least = gcb_fft_stages_least_ratio(s, bandwidth);
-    const double ratio = c ? 4.0 * c->total.elements / c->total.wire : NAN;
+    const double ratio = c ? 4.0 * c->total.elements / c->total.value[GCB_PAYOFF_BYTES] : NAN;
 
     gcb_row_init(row, GCB_RECORD_PAYOFF);
     gcb_row_text(row, GCB_FIELD_MODEL, "fft");

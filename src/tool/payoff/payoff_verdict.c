@@ -3,24 +3,174 @@
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
+
+/* ---- loads ---- */
+
+/* The share by which a line misses the measured values: over the messages, where a few large ones may go unnoticed, or over
+ * their sum. */
+static double find_miss(const struct gcb_fit *fit, const struct gcb_payoff_sums *t, double measured)
+{
+    const double sum = gcb_fit_at(fit, t->messages, 4.0 * t->elements);
+
+    return fmax(fit->error, fabs(sum / measured - 1.0));
+}
+
+static void set_doubt(struct gcb_payoff_scale *s, const struct gcb_payoff_case *c)
+{
+    static const struct {
+        const char *name;
+        double most;
+    } lines[GCB_PAYOFF_QUANTITIES] = {
+        [GCB_PAYOFF_BYTES] = {"bytes", GCB_PAYOFF_BYTES_MISS},
+        [GCB_PAYOFF_ENCODE] = {"encoding times", GCB_PAYOFF_TIMES_MISS},
+        [GCB_PAYOFF_DECODE] = {"decoding times", GCB_PAYOFF_TIMES_MISS},
+    };
+    double worst = -1.0;
+
+    for (size_t i = 0; i < GCB_PAYOFF_QUANTITIES; i++) {
+        const double miss = find_miss(&c->fit[i], &c->total, c->total.value[i]);
+
+        if (!(miss / lines[i].most > worst))
+            continue;
+        worst = miss / lines[i].most;
+        s->miss = miss;
+        s->doubt = miss > lines[i].most ? lines[i].name : NULL;
+    }
+}
+
+static void make_scale(struct gcb_payoff_scale *s, const struct gcb_payoff_case *c,
+                       const struct gcb_payoff_model *model)
+{
+    const double bytes = 4.0 * c->total.elements / c->exchanges;
+    const double messages = c->total.messages / c->exchanges;
+    const struct gcb_fit *encode = &c->fit[GCB_PAYOFF_ENCODE];
+    double each;
+
+    *s = (struct gcb_payoff_scale){
+        .bytes = model->bytes > 0.0 ? model->bytes : bytes,
+        .messages = model->messages > 0.0 ? model->messages : messages,
+        .miss = NAN,
+    };
+    s->transfers = ceil(s->bytes / model->bucket);
+    if (s->bytes == bytes && s->messages == messages)
+        return;
+    s->fitted = true;
+    for (size_t i = 0; i < GCB_PAYOFF_QUANTITIES; i++)
+        s->fitted &= c->fit[i].good;
+    if (s->fitted)
+        set_doubt(s, c);
+    each = s->bytes / s->messages;
+    s->extrapolated = each > 2.0 * encode->most || each < 0.5 * encode->least;
+}
+
+/* Adding a gradient to another reads both and writes one: 1.5 times the bytes of a copy. 0 if copying was not measured. */
+static double time_of_adding(const struct gcb_payoff_case *c, double bytes)
+{
+    return c->copy > 0.0 ? 1.5 * bytes / c->copy : 0.0;
+}
+
+void gcb_payoff_load(struct gcb_load *out, struct gcb_payoff_scale *scale,
+                     const struct gcb_payoff_case *c, const struct gcb_payoff_model *model)
+{
+    struct gcb_payoff_scale own, *s = scale ? scale : &own;
+    double value[GCB_PAYOFF_QUANTITIES];
+
+    make_scale(s, c, model);
+    for (size_t i = 0; i < GCB_PAYOFF_QUANTITIES; i++)
+        value[i] = s->fitted ? gcb_fit_at(&c->fit[i], s->messages, s->bytes)
+                             : c->total.value[i] * (s->bytes / (4.0 * c->total.elements));
+    *out = (struct gcb_load){
+        .sums = c->sums,
+        .transfers = s->transfers,
+        .bytes = value[GCB_PAYOFF_BYTES],
+        .encode = value[GCB_PAYOFF_ENCODE],
+        .decode = value[GCB_PAYOFF_DECODE],
+        .compute = model->compute,
+    };
+    /* messages are summed in their own size, or decoded to fp32; a sparse decoder may add instead of overwriting */
+    if (!c->sparse)
+        out->add = time_of_adding(c, c->sums ? out->bytes : s->bytes);
+}
+
+/* fp32 or fp16 of the same gradient. `fp16`: see gcb_payoff_point. */
+static void load_baselines(struct gcb_payoff_loads *out, const struct gcb_payoff_case *c,
+                           const struct gcb_payoff_case *fp16, const struct gcb_payoff_model *model)
+{
+    struct gcb_load measured;
+    struct gcb_payoff_scale s;
+
+    make_scale(&s, c, model);
+    out->fp32 = (struct gcb_load){
+        .sums = true,
+        .transfers = s.transfers,
+        .bytes = s.bytes,
+        .add = time_of_adding(c, s.bytes),
+        .compute = model->compute,
+    };
+    out->fp16 = out->fp32;
+    out->fp16.bytes /= 2.0;
+    out->fp16.add = time_of_adding(c, out->fp16.bytes);
+    if (!fp16)
+        return;
+    gcb_payoff_load(&measured, NULL, fp16, model);
+    out->fp16.encode = measured.encode;
+    out->fp16.decode = measured.decode;
+}
+
+bool gcb_payoff_stages(struct gcb_fft_stages *out, const struct gcb_payoff_case *c)
+{
+    const double bytes = 4.0 * c->total.elements;
+    const double *t = c->total.stage;
+
+    for (size_t i = 0; i < 4; i++)
+        if (!(t[i] >= 0.0))
+            return false;
+    *out = (struct gcb_fft_stages){
+        .transform = bytes / t[0],
+        .select = bytes / t[1],
+        .quantise = 4.0 * bytes / t[2], /* the paper counts four passes at this rate */
+        .index = bytes / t[3],
+    };
+    return true;
+}
+
+/* ---- verdicts ---- */
 
 void gcb_payoff_judge(struct gcb_payoff_verdict *out, const struct gcb_link *link,
-                      const struct gcb_payoff_contest *contest)
+                      const struct gcb_payoff_loads *loads)
 {
-    const struct gcb_load *method = &contest->method;
+    const struct gcb_load *method = &loads->method;
 
     *out = (struct gcb_payoff_verdict){.some_workers = false};
     gcb_payoff_exchange(&out->method, link, method);
-    gcb_payoff_exchange(&out->fp32, link, &contest->fp32);
-    gcb_payoff_exchange(&out->fp16, link, &contest->fp16);
+    gcb_payoff_exchange(&out->fp32, link, &loads->fp32);
+    gcb_payoff_exchange(&out->fp16, link, &loads->fp16);
     out->speedup_fp32 = out->fp32.cost / out->method.cost;
     out->speedup_fp16 = out->fp16.cost / out->method.cost;
-    out->least_ratio = gcb_payoff_least_ratio(
-        (method->encode + method->decode) / contest->fp32.bytes, link->bandwidth);
-    out->count_fp32 = gcb_payoff_bandwidths(out->against_fp32, link, method, &contest->fp32);
-    out->count_fp16 = gcb_payoff_bandwidths(out->against_fp16, link, method, &contest->fp16);
+    out->least_ratio = gcb_payoff_least_ratio((method->encode + method->decode) / loads->fp32.bytes,
+                                              link->bandwidth);
+    out->count_fp32 = gcb_payoff_bandwidths(out->against_fp32, link, method, &loads->fp32);
+    out->count_fp16 = gcb_payoff_bandwidths(out->against_fp16, link, method, &loads->fp16);
     out->some_workers =
-        gcb_payoff_workers(&out->least_workers, &out->most_workers, link, method, &contest->fp32);
+        gcb_payoff_workers(&out->least_workers, &out->most_workers, link, method, &loads->fp32);
+}
+
+void gcb_payoff_point(struct gcb_payoff_point *p, const struct gcb_payoff_case *fp16,
+                      const struct gcb_link *link, const struct gcb_payoff_model *model)
+{
+    const bool is_fp32 = p->baseline && strcmp(p->baseline, "fp32") == 0;
+    struct gcb_payoff_loads *loads = &p->loads;
+
+    p->link = *link;
+    p->rel_l2 = p->c ? p->c->rel_l2 : is_fp32 ? 0.0 : fp16 ? fp16->rel_l2 : NAN;
+    gcb_payoff_load(&loads->method, &p->scale, p->group, model);
+    load_baselines(loads, p->group, fp16, model);
+    if (p->baseline)
+        loads->method = is_fp32 ? loads->fp32 : loads->fp16;
+    gcb_payoff_judge(&p->verdict, link, loads);
+    p->verdict.doubt = p->c ? p->scale.doubt : NULL;
+    p->verdict.miss = p->scale.miss;
 }
 
 double gcb_payoff_below(const struct gcb_payoff_range *ranges, size_t count)
@@ -47,7 +197,9 @@ char *gcb_payoff_bandwidth_text(char *out, double bandwidth)
     return out;
 }
 
-/* A text that grows in a buffer. */
+/* ---- words ---- */
+
+/* A text that grows in a buffer, cut at its end. */
 struct words {
     char *out;
     size_t size, used;
@@ -88,134 +240,88 @@ static void say_ranges(struct words *w, const struct gcb_payoff_range *r, size_t
     }
 }
 
-static void say_never(struct words *w, const struct gcb_payoff_verdict *v,
-                      const struct gcb_link *link)
-{
-    say(w, "does not pay at any bandwidth: ");
-    if (v->method.link_bytes >= 1.005 * v->fp32.link_bytes)
-        say(w, "%u workers' messages are %.3g times the bytes of fp32's sum", link->workers,
-            v->method.link_bytes / v->fp32.link_bytes);
-    else if (v->method.link_bytes >= v->fp32.link_bytes)
-        say(w, "%u workers' messages are as many bytes as fp32's sum", link->workers);
-    else
-        say(w, "coding takes longer than what it saves can hide");
-}
-
-/* Why it does not pay at this link. */
+/* Why it does not pay. */
 static void say_why(struct words *w, const struct gcb_payoff_verdict *v)
 {
     const struct gcb_exchange *m = &v->method;
 
-    if (m->link_bytes >= v->fp32.link_bytes)
-        say(w, "the messages are more bytes than fp32");
+    if (m->link_bytes >= 1.005 * v->fp32.link_bytes)
+        say(w, "sends %.3g times the bytes of fp32", m->link_bytes / v->fp32.link_bytes);
+    else if (m->link_bytes >= v->fp32.link_bytes)
+        say(w, "sends as many bytes as fp32");
     else if (m->encode > v->fp32.seconds)
-        say(w, "encode alone takes longer than sending fp32");
+        say(w, "encoding takes longer than sending fp32");
     else if (m->decode > v->fp32.seconds)
-        say(w, "decoding %g messages takes longer than sending fp32", m->decodes);
+        say(w, "decoding %.6g messages takes longer than sending fp32", m->decodes);
     else
-        say(w, "coding takes longer than sending fewer bytes saves");
+        say(w, "coding takes longer than it saves");
 }
 
-/* For how many workers it pays: "from 3 to 8 workers", with `from` "" "3 to 8 workers". */
-static void say_workers(struct words *w, const struct gcb_payoff_verdict *v, const char *any_number,
-                        const char *from)
+static void say_workers(struct words *w, const struct gcb_payoff_verdict *v)
 {
     const bool ends = v->most_workers<GCB_PAYOFF_WORKERS, begins = v->least_workers> 2;
 
     if (begins && ends)
-        say(w, "%s%u to %u workers", from, v->least_workers, v->most_workers);
-    else if (begins && *from)
-        say(w, "%s%u workers on", from, v->least_workers);
+        say(w, "%u to %u workers", v->least_workers, v->most_workers);
     else if (begins)
         say(w, "%u workers or more", v->least_workers);
     else if (ends)
         say(w, "up to %u workers", v->most_workers);
     else
-        say(w, "%s", any_number);
+        say(w, "any number of workers");
 }
 
-static void say_here(struct words *w, const struct gcb_payoff_verdict *v,
-                     const struct gcb_link *link)
+static void say_doubt(struct words *w, const struct gcb_payoff_verdict *v)
 {
-    char at[32];
-
-    say(w, "; at %s ", gcb_payoff_bandwidth_text(at, link->bandwidth));
-    if (!v->some_workers) {
-        say(w, "for no number of workers: ");
-        say_why(w, v);
-    } else {
-        say_workers(w, v, "for any number of workers", "from ");
-    }
-}
-
-static double percent(double share)
-{
-    return 100.0 * fmin(share, 9.99);
+    say(w, "doubtful: the fitted %s are off by %.0f %%", v->doubt, 100.0 * fmin(v->miss, 9.99));
 }
 
 char *gcb_payoff_words(char *out, size_t size, const struct gcb_payoff_verdict *v,
                        const struct gcb_link *link, bool here)
 {
     struct words w = {out, size, 0};
+    char at[32];
 
     if (v->doubt) {
-        say(&w, "doubtful: its %s do not follow from the sizes measured (%.0f %% off)", v->doubt,
-            percent(v->off));
+        say_doubt(&w, v);
         return out;
     }
     if (v->count_fp32 == 0) {
-        say_never(&w, v, link);
+        say(&w, "does not pay at any bandwidth with %u workers: ", link->workers);
+        say_why(&w, v);
     } else {
         say(&w, "pays ");
         say_ranges(&w, v->against_fp32, v->count_fp32);
         say(&w, "%s", v->count_fp16 ? ", against fp16 " : ", never against fp16");
         say_ranges(&w, v->against_fp16, v->count_fp16);
     }
-    if (here && (v->count_fp32 || v->some_workers))
-        say_here(&w, v, link);
+    if (!here || (!v->count_fp32 && !v->some_workers))
+        return out;
+    say(&w, "; at %s with ", gcb_payoff_bandwidth_text(at, link->bandwidth));
+    if (v->some_workers) {
+        say_workers(&w, v);
+    } else {
+        say(&w, "no number of workers: ");
+        say_why(&w, v);
+    }
     return out;
 }
 
-static void brief_workers(struct words *w, const struct gcb_payoff_verdict *v)
-{
-    say_workers(w, v, "any number of workers", "");
-}
-
-/* Why it does not pay at this link, in few words. */
-static void brief_why(struct words *w, const struct gcb_payoff_verdict *v)
-{
-    const struct gcb_exchange *m = &v->method;
-
-    if (m->link_bytes >= 1.005 * v->fp32.link_bytes)
-        say(w, "sends %.3g times fp32's bytes", m->link_bytes / v->fp32.link_bytes);
-    else if (m->link_bytes >= v->fp32.link_bytes)
-        say(w, "sends as many bytes as fp32");
-    else if (m->encode > v->fp32.seconds)
-        say(w, "encoding outlasts sending fp32");
-    else if (m->decode > v->fp32.seconds)
-        say(w, "decoding %.6g outlasts sending fp32", m->decodes);
-    else
-        say(w, "coding outlasts what fewer bytes save");
-}
-
-/* At one link: whether, for how many workers, or why not. */
-static void brief_here(struct words *w, const struct gcb_payoff_verdict *v,
-                       const struct gcb_link *link)
+/* For one link: whether it pays, with how many workers, or why not. */
+static void say_brief_here(struct words *w, const struct gcb_payoff_verdict *v,
+                           const struct gcb_link *link)
 {
     const bool among =
         v->some_workers && link->workers >= v->least_workers && link->workers <= v->most_workers;
 
-    if (v->speedup_fp32 > 1.0 && among) {
-        say(w, "pays with ");
-        brief_workers(w, v);
-    } else if (v->speedup_fp32 > 1.0) {
+    if (v->speedup_fp32 > 1.0 && !among) {
         say(w, "pays with %u workers", link->workers);
-    } else if (v->some_workers && !among) {
-        say(w, "no, only with ");
-        brief_workers(w, v);
+    } else if (v->speedup_fp32 > 1.0 || (v->some_workers && !among)) {
+        say(w, among ? "pays with " : "no, only with ");
+        say_workers(w, v);
     } else {
         say(w, "no: ");
-        brief_why(w, v);
+        say_why(w, v);
     }
 }
 
@@ -226,28 +332,20 @@ char *gcb_payoff_brief(char *out, size_t size, const struct gcb_payoff_verdict *
     struct words more;
 
     if (v->doubt) {
-        say(&w, "doubtful: sizes do not tell %s (%.0f %% off)", v->doubt, percent(v->off));
-        return out;
-    }
-    if (here) {
-        brief_here(&w, v, link);
-        return out;
-    }
-    if (v->count_fp32 == 0) {
-        say(&w, "never pays: ");
-        brief_why(&w, v);
-        return out;
-    }
-    say(&w, "pays ");
-    say_ranges(&w, v->against_fp32, v->count_fp32);
-    more = w;
-    if (v->count_fp16 == 0) {
-        say(&more, ", never beats fp16");
+        say_doubt(&w, v);
+    } else if (here) {
+        say_brief_here(&w, v, link);
+    } else if (v->count_fp32 == 0) {
+        say(&w, "never: ");
+        say_why(&w, v);
     } else {
-        say(&more, ", beats fp16 ");
+        say(&w, "pays ");
+        say_ranges(&w, v->against_fp32, v->count_fp32);
+        more = w;
+        say(&more, v->count_fp16 ? ", beats fp16 " : ", never beats fp16");
         say_ranges(&more, v->against_fp16, v->count_fp16);
+        if (more.used + 1 >= more.size) /* no room: leave the whole part out */
+            out[w.used] = '\0';
     }
-    if (more.used + 1 >= more.size) /* no room: half a sentence says nothing */
-        out[w.used] = '\0';
     return out;
 }

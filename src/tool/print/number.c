@@ -85,8 +85,8 @@ char *gcb_seconds(char *out, double seconds)
     size_t unit = 0;
     char number[32];
 
-    if (!isfinite(seconds)) {
-        snprintf(out, 32, "-");
+    if (!isfinite(seconds) || seconds == 0.0) {
+        snprintf(out, 32, seconds == 0.0 ? "0 s" : "-");
         return out;
     }
     for (; seconds > 0.0 && seconds < 0.9995 && unit < 3; unit++)

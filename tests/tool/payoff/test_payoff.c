@@ -9,7 +9,6 @@
 
 #include <cmocka.h>
 
-#include "src/tool/payoff/payoff_papers.h"
 #include "src/tool/payoff/payoff_verdict.h"
 
 #define GBIT (1e9 / 8)
@@ -309,7 +308,7 @@ static void test_many_workers(void **state)
     assert_false(gcb_payoff_workers(&least, &most, &link, &plain, &plain));
 }
 
-static void words_are(const struct gcb_payoff_contest *c, const struct gcb_link *link, bool here,
+static void words_are(const struct gcb_payoff_loads *c, const struct gcb_link *link, bool here,
                       const char *want)
 {
     struct gcb_payoff_verdict v;
@@ -321,36 +320,37 @@ static void words_are(const struct gcb_payoff_contest *c, const struct gcb_link 
 
 static void test_words(void **state)
 {
-    struct gcb_payoff_contest c = {.method = {false, 1, 1e6, 0.03, 0.01, 0, NAN},
-                                   .fp32 = {true, 1, 1e8, 0, 0, 0, NAN},
-                                   .fp16 = {true, 1, 5e7, 0, 0, 0, NAN}};
+    struct gcb_payoff_loads c = {.method = {false, 1, 1e6, 0.03, 0.01, 0, NAN},
+                                 .fp32 = {true, 1, 1e8, 0, 0, 0, NAN},
+                                 .fp16 = {true, 1, 5e7, 0, 0, 0, NAN}};
     struct gcb_link link = {GCB_COLLECTIVE_RING, 10 * GBIT, 0, 8, 1};
     char brief[20];
     struct gcb_payoff_verdict v;
 
     (void)state;
     words_are(&c, &link, false, "pays below 12.2 Gb/s, against fp16 below 5.85 Gb/s");
-    words_are(&c, &link, true,
-              "pays below 12.2 Gb/s, against fp16 below 5.85 Gb/s; at 10 Gb/s up to 10 workers");
+    words_are(
+        &c, &link, true,
+        "pays below 12.2 Gb/s, against fp16 below 5.85 Gb/s; at 10 Gb/s with up to 10 workers");
     link.bandwidth = 100 * GBIT;
-    words_are(
-        &c, &link, true,
-        "pays below 12.2 Gb/s, against fp16 below 5.85 Gb/s; at 100 Gb/s for no number of workers: "
-        "encode alone takes longer than sending fp32");
-    c.method.bytes = 3e7;
-    words_are(
-        &c, &link, true,
-        "does not pay at any bandwidth: 8 workers' messages are 1.2 times the bytes of fp32's sum");
-    c.method = (struct gcb_load){true, 1, 1e6, 0, 0, 0, NAN};
     words_are(&c, &link, true,
-              "pays at any bandwidth, against fp16 at any bandwidth; at 100 Gb/s for any number of "
-              "workers");
+              "pays below 12.2 Gb/s, against fp16 below 5.85 Gb/s; at 100 Gb/s with no number of "
+              "workers: "
+              "encoding takes longer than sending fp32");
+    c.method.bytes = 3e7;
+    words_are(&c, &link, true,
+              "does not pay at any bandwidth with 8 workers: sends 1.2 times the bytes of fp32");
+    c.method = (struct gcb_load){true, 1, 1e6, 0, 0, 0, NAN};
+    words_are(
+        &c, &link, true,
+        "pays at any bandwidth, against fp16 at any bandwidth; at 100 Gb/s with any number of "
+        "workers");
     gcb_payoff_judge(&v, &link, &c);
     gcb_payoff_words(brief, sizeof(brief), &v, &link, true); /* cut, and ended */
     assert_int_equal(strlen(brief), sizeof(brief) - 1);
 }
 
-static void brief_is(const struct gcb_payoff_contest *c, const struct gcb_link *link, bool here,
+static void brief_is(const struct gcb_payoff_loads *c, const struct gcb_link *link, bool here,
                      const char *want)
 {
     struct gcb_payoff_verdict v;
@@ -362,9 +362,9 @@ static void brief_is(const struct gcb_payoff_contest *c, const struct gcb_link *
 
 static void test_brief(void **state)
 {
-    struct gcb_payoff_contest c = {.method = {false, 1, 1e6, 0.03, 0.01, 0, NAN},
-                                   .fp32 = {true, 1, 1e8, 0, 0, 0, NAN},
-                                   .fp16 = {true, 1, 5e7, 0, 0, 0, NAN}};
+    struct gcb_payoff_loads c = {.method = {false, 1, 1e6, 0.03, 0.01, 0, NAN},
+                                 .fp32 = {true, 1, 1e8, 0, 0, 0, NAN},
+                                 .fp16 = {true, 1, 5e7, 0, 0, 0, NAN}};
     struct gcb_link link = {GCB_COLLECTIVE_RING, 10 * GBIT, 0, 8, 1};
 
     (void)state;
@@ -374,17 +374,18 @@ static void test_brief(void **state)
     brief_is(&c, &link, true, "no, only with up to 10 workers");
     link.workers = 8;
     link.bandwidth = 100 * GBIT;
-    brief_is(&c, &link, true, "no: encoding outlasts sending fp32");
+    brief_is(&c, &link, true, "no: encoding takes longer than sending fp32");
     c.method.encode = 0.0;
-    brief_is(&c, &link, true, "no: decoding 8 outlasts sending fp32");
+    brief_is(&c, &link, true, "no: decoding 8 messages takes longer than sending fp32");
     c.method.bytes = 3e7;
-    brief_is(&c, &link, false, "never pays: sends 1.2 times fp32's bytes");
+    brief_is(&c, &link, false, "never: sends 1.2 times the bytes of fp32");
     c.method = (struct gcb_load){true, 1, 1e6, 0, 0, 0, NAN};
     brief_is(&c, &link, true, "pays with any number of workers");
     c.method.encode = 0.009; /* what two workers send takes 8 ms, and more with three */
     brief_is(&c, &link, true, "pays with 3 workers or more");
-    words_are(&c, &link, true,
-              "pays below 154 Gb/s, against fp16 below 76.2 Gb/s; at 100 Gb/s from 3 workers on");
+    words_are(
+        &c, &link, true,
+        "pays below 154 Gb/s, against fp16 below 76.2 Gb/s; at 100 Gb/s with 3 workers or more");
     link.workers = 2;
     brief_is(&c, &link, true, "no, only with 3 workers or more");
     link.workers = 8;
@@ -397,7 +398,7 @@ static void test_brief(void **state)
 static void test_doubt(void **state)
 {
     const struct gcb_link link = {GCB_COLLECTIVE_RING, 10 * GBIT, 0, 8, 1};
-    const struct gcb_payoff_contest c = {.method = coded, .fp32 = dense, .fp16 = dense};
+    const struct gcb_payoff_loads c = {.method = coded, .fp32 = dense, .fp16 = dense};
     struct gcb_payoff_verdict v;
     char words[400], brief[GCB_PAYOFF_BRIEF + 1];
 
@@ -405,13 +406,12 @@ static void test_doubt(void **state)
     gcb_payoff_judge(&v, &link, &c);
     assert_null(v.doubt);
     v.doubt = "encoding times";
-    v.off = 1e300;
+    v.miss = 1e300;
     for (int here = 0; here < 2; here++) {
-        assert_string_equal(
-            gcb_payoff_words(words, sizeof(words), &v, &link, here),
-            "doubtful: its encoding times do not follow from the sizes measured (999 % off)");
+        assert_string_equal(gcb_payoff_words(words, sizeof(words), &v, &link, here),
+                            "doubtful: the fitted encoding times are off by 999 %");
         assert_string_equal(gcb_payoff_brief(brief, sizeof(brief), &v, &link, here),
-                            "doubtful: sizes do not tell encoding times (999 % off)");
+                            "doubtful: the fitted encoding times are off by 999 %");
     }
 }
 

@@ -1,35 +1,16 @@
-#include "cli/payoff/payoff_table.h"
+#include "cli/payoff/payoff_show.h"
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdarg.h>
 #include <string.h>
 
 #include "src/lib/base/text.h"
 #include "src/tool/print/number.h"
 
-/* "850 ns", "1.23 ms", "2 s" */
-static char *seconds_text(char *out, double seconds)
-{
-    static const char *const units[] = {"s", "ms", "us", "ns"};
-    size_t i = 0;
+/* ---- the table ---- */
 
-    if (!isfinite(seconds) || seconds == 0.0) {
-        snprintf(out, 32, seconds == 0.0 ? "0" : "-");
-        return out;
-    }
-    while (i < 3 && fabs(seconds) < 0.9995) {
-        seconds *= 1e3;
-        i++;
-    }
-    snprintf(out, 32,
-             fabs(seconds) >= 9999.5  ? "%.2e %s"
-             : fabs(seconds) >= 999.5 ? "%.0f %s"
-                                      : "%.3g %s",
-             seconds, units[i]);
-    return out;
-}
-
-/* "58 Gb/s"; "always", "never" or, where a slow link alone does not pay, "see below". */
+/* "58 Gb/s", "always" or "never"; "see verdict" if it pays only above some bandwidth. */
 static char *below_text(char *out, const struct gcb_payoff_verdict *v)
 {
     const double below = gcb_payoff_below(v->against_fp32, v->count_fp32);
@@ -41,34 +22,34 @@ static char *below_text(char *out, const struct gcb_payoff_verdict *v)
     else if (below > 0.0)
         gcb_payoff_bandwidth_text(out, below);
     else
-        snprintf(out, 32, v->count_fp32 ? "see below" : "never");
+        snprintf(out, 32, v->count_fp32 ? "see verdict" : "never");
     return out;
 }
 
-static const char *name_of(const struct gcb_payoff_point *p)
+static const char *point_name(const struct gcb_payoff_point *p)
 {
     return p->c ? p->c->label : p->baseline;
 }
 
 static char *error_text(char *out, const struct gcb_payoff_point *p)
 {
-    if (p->rel_l2 < 0.001) /* no wider than the column's title */
+    if (p->rel_l2 < 0.001) /* no wider than the title of the column */
         return strcpy(out, p->rel_l2 > 0.0 ? "<0.001" : "0");
     return gcb_number(out, p->rel_l2, 3);
 }
 
-/* Behind a figure in doubt. Returns out. */
-static char *mark(char *out, const struct gcb_payoff_point *p)
+/* Appends "*" to a figure in doubt. Returns out. */
+static char *mark_doubt(char *out, const struct gcb_payoff_point *p)
 {
     return p->verdict.doubt ? strcat(out, "*") : out;
 }
 
-/* How many times faster: no wider than its column's title, with its mark too. */
+/* A speed-up, no wider than the title of its column. */
 static char *times_text(char *out, double times, const struct gcb_payoff_point *p)
 {
     if (times < 0.001)
         return strcpy(out, "<0.001");
-    return mark(gcb_number(out, times, p->verdict.doubt ? 2 : 3), p);
+    return mark_doubt(gcb_number(out, times, p->verdict.doubt ? 2 : 3), p);
 }
 
 static int add_terms(struct gcb_table *table, const struct gcb_payoff_point *p,
@@ -77,24 +58,24 @@ static int add_terms(struct gcb_table *table, const struct gcb_payoff_point *p,
     const struct gcb_exchange *e = &p->verdict.method;
     char text[8][32];
 
-    seconds_text(text[0], e->encode);
-    seconds_text(text[1], e->wire);
-    seconds_text(text[2], e->decode + e->add);
-    seconds_text(text[3], e->cost);
+    gcb_seconds(text[0], e->encode);
+    gcb_seconds(text[1], e->wire);
+    gcb_seconds(text[2], e->decode + e->add);
+    gcb_seconds(text[3], e->cost);
     times_text(text[4], p->verdict.speedup_fp32, p);
     times_text(text[5], p->verdict.speedup_fp16, p);
     below_text(text[6], &p->verdict);
     error_text(text[7], p);
     return gcb_table_add(table,
-                         (const char *[]){name_of(p), text[7], text[0], text[1], text[2], text[3],
-                                          text[4], text[5], p->c ? text[6] : NULL},
+                         (const char *[]){point_name(p), text[7], text[0], text[1], text[2],
+                                          text[3], text[4], text[5], p->c ? text[6] : NULL},
                          diag);
 }
 
 static int show_terms(const struct out_report *report, const struct payoff_view *v,
                       struct gcb_diag *diag)
 {
-    const bool overlapped = !isnan(v->points->contest.method.compute);
+    const bool overlapped = !isnan(v->points->loads.method.compute);
     const struct gcb_table_column columns[] = {
         {"method", false, true},     {"rel L2", true, false},
         {"encode", true, false},     {"wire", true, false},
@@ -113,7 +94,7 @@ static int show_terms(const struct out_report *report, const struct payoff_view 
     return err;
 }
 
-/* Which bandwidths a table shows: all, or six from the first to the last. */
+/* The bandwidths of the table: all, or PAYOFF_SHOWN from the first to the last. */
 static size_t shown_at(const struct payoff_view *v, size_t i)
 {
     return v->bandwidths <= PAYOFF_SHOWN ? i : i * (v->bandwidths - 1) / (PAYOFF_SHOWN - 1);
@@ -125,10 +106,10 @@ static int add_curve(struct gcb_table *table, const struct payoff_view *v, size_
     const struct gcb_payoff_point *p = v->points + method * v->bandwidths;
     const size_t shown = v->bandwidths < PAYOFF_SHOWN ? v->bandwidths : PAYOFF_SHOWN;
     char text[PAYOFF_SHOWN + 1][32], error[32];
-    const char *cells[PAYOFF_SHOWN + 3] = {name_of(p), error_text(error, p)};
+    const char *cells[PAYOFF_SHOWN + 3] = {point_name(p), error_text(error, p)};
 
     for (size_t i = 0; i < shown; i++)
-        cells[2 + i] = mark(seconds_text(text[i], p[shown_at(v, i)].verdict.method.cost), p);
+        cells[2 + i] = mark_doubt(gcb_seconds(text[i], p[shown_at(v, i)].verdict.method.cost), p);
     cells[2 + shown] = p->c ? below_text(text[PAYOFF_SHOWN], &p->verdict) : NULL;
     return gcb_table_add(table, cells, diag);
 }
@@ -157,7 +138,7 @@ static int show_curves(const struct out_report *report, const struct payoff_view
     return err;
 }
 
-/* "105 MB", and where that is a size as options take it, "105 MB (100 MiB)". */
+/* "105 MB", or "105 MB (100 MiB)" if that is a whole number. */
 static char *size_text(char *out, double bytes)
 {
     char *end = gcb_bytes(out, bytes);
@@ -169,11 +150,11 @@ static char *size_text(char *out, double bytes)
     return out;
 }
 
-/* Two lines: what is exchanged how; whose times these are. */
+/* Two lines: what is exchanged and how, and whose times these are. */
 static void show_head(FILE *out, const struct payoff_view *v)
 {
     const struct gcb_payoff_point *p = v->points;
-    const struct gcb_payoff_case *of = p->of;
+    const struct gcb_payoff_case *c = p->group;
     char bytes[64], latency[32], rate[32], name[48], text[400];
     int n;
 
@@ -182,24 +163,23 @@ static void show_head(FILE *out, const struct payoff_view *v)
                  size_text(bytes, p->scale.bytes), p->scale.messages,
                  p->scale.messages == 1.0 ? "" : "s", p->scale.transfers,
                  p->scale.transfers == 1.0 ? "" : "s", p->link.workers,
-                 gcb_collective_names[p->link.collective], seconds_text(latency, p->link.latency));
+                 gcb_collective_names[p->link.collective], gcb_seconds(latency, p->link.latency));
     if (v->bandwidths == 1)
         n += snprintf(text + n, sizeof(text) - (size_t)n, ", %s",
                       gcb_payoff_bandwidth_text(rate, p->link.bandwidth));
-    if (!isnan(p->contest.method.compute))
-        snprintf(text + n, sizeof(text) - (size_t)n, ", behind %s of computation",
-                 seconds_text(latency, p->contest.method.compute));
+    if (!isnan(p->loads.method.compute))
+        snprintf(text + n, sizeof(text) - (size_t)n, ", overlapping %s of computation",
+                 gcb_seconds(latency, p->loads.method.compute));
     opt_wrap(out, text, 0, 0);
-    snprintf(
-        text, sizeof(text), "times of %s: scope %s, %s, %" PRIu64 " thread%s, %s%s%s",
-        gcb_escape(name, sizeof(name), strcmp(of->path, "-") == 0 ? "standard input" : of->path),
-        of->scope, of->device, of->threads, of->threads == 1 ? "" : "s", of->isa,
-        of->cache[0] ? ", cache " : "", of->cache);
+    snprintf(text, sizeof(text), "times of %s: scope %s, %s, %" PRIu64 " thread%s, %s%s%s",
+             gcb_escape(name, sizeof(name), strcmp(c->path, "-") == 0 ? "standard input" : c->path),
+             c->scope, c->device, c->threads, c->threads == 1 ? "" : "s", c->isa,
+             c->cache[0] ? ", cache " : "", c->cache);
     opt_wrap(out, text, 0, 0);
 }
 
-/* A line for each method, in as many words as there are. */
-static void show_words(const struct out_report *report, const struct payoff_view *view)
+/* The verdicts in full. */
+static void show_full_verdicts(const struct out_report *report, const struct payoff_view *view)
 {
     for (size_t i = 0; i < view->methods; i++) {
         const struct gcb_payoff_point *p = view->points + i * view->bandwidths;
@@ -208,15 +188,15 @@ static void show_words(const struct out_report *report, const struct payoff_view
         if (!p->c)
             continue;
         gcb_payoff_words(words, sizeof(words), &p->verdict, &p->link, view->bandwidths == 1);
-        opt_wrap(report->out, words, fprintf(report->out, "  %s:", name_of(p)), 4);
+        opt_wrap(report->out, words, fprintf(report->out, "  %s:", point_name(p)), 4);
     }
 }
 
-/* One short line for each method, in columns. */
+/* The verdicts in one short line each. */
 static int show_verdicts(const struct out_report *report, const struct payoff_view *view,
                          struct gcb_diag *diag)
 {
-    /* behind an empty column names are cut rather than given a line of their own */
+    /* names that are too long are cut; in the first column they would get their own line */
     static const struct gcb_table_column columns[] = {
         {"", false, false}, {"method", false, true}, {"verdict", false, false}};
     struct gcb_table *table = NULL;
@@ -228,7 +208,7 @@ static int show_verdicts(const struct out_report *report, const struct payoff_vi
 
         if (p->c)
             err = gcb_table_add(table,
-                                (const char *[]){"", name_of(p),
+                                (const char *[]){"", point_name(p),
                                                  gcb_payoff_brief(words, sizeof(words), &p->verdict,
                                                                   &p->link, view->bandwidths == 1)},
                                 diag);
@@ -247,17 +227,162 @@ int payoff_show(const struct out_report *report, const struct payoff_view *view,
     show_head(report->out, view);
     err = view->bandwidths == 1 ? show_terms(report, view, diag) : show_curves(report, view, diag);
     if (!err && report->verbose)
-        show_words(report, view);
+        show_full_verdicts(report, view);
     else if (!err)
         err = show_verdicts(report, view, diag);
     return err;
 }
 
-static const char symbols[] =
-    "Tf transform, Ts selection, Tm precision change, Tp packing: throughputs; Tcomm\n"
-    "the network's; k the compression ratio\n";
+/* ---- notes ---- */
 
-/* "no ratio" where none pays. */
+static void note(const struct out_report *report, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+static void note(const struct out_report *report, const char *format, ...)
+{
+    char text[500];
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    opt_wrap(report->out, text, fprintf(report->out, "note:"), 2);
+}
+
+/* The point of a method at the first bandwidth. */
+static const struct gcb_payoff_point *point_of(const struct payoff_view *v, size_t method)
+{
+    return &v->points[method * v->bandwidths];
+}
+
+static void note_scale(const struct out_report *report, const struct payoff_view *v)
+{
+    bool scaled = false, fitted = true, extrapolated = false, doubtful = false;
+
+    for (size_t i = 0; i < v->methods; i++) {
+        const struct gcb_payoff_point *p = point_of(v, i);
+
+        fitted &= p->scale.fitted;
+        scaled |= p->scale.fitted;
+        extrapolated |= p->scale.extrapolated;
+        doubtful |= p->verdict.doubt != NULL;
+    }
+    if (scaled && fitted)
+        note(report, "times are from fitted lines: a part per message and a part per byte");
+    else if (extrapolated)
+        note(report, "only one message size was measured, so times are scaled in proportion");
+    if (extrapolated)
+        note(report, "the messages are of a size that was not measured, so times are extrapolated");
+    if (v->points->scale.bytes !=
+        4.0 * v->points->group->total.elements / v->points->group->exchanges)
+        note(report, "rel L2 is that of the measured tensors, not of a gradient of this size");
+    if (doubtful)
+        note(report, "* and doubtful: the fitted lines miss the measured values, because messages "
+                     "were coded in different ways, large ones leave the caches, or the machine "
+                     "was busy");
+}
+
+/* Times of a single run depend on the state of the machine at that moment. */
+static void note_runs(const struct out_report *report, const struct payoff_view *v)
+{
+    size_t methods = 0, single = 0;
+    char some[48] = "";
+
+    for (size_t i = 0; i < v->methods; i++) {
+        const struct gcb_payoff_case *c = point_of(v, i)->c;
+
+        methods += c != NULL;
+        single += c && c->single_run;
+    }
+    if (single < methods)
+        snprintf(some, sizeof(some), "of %zu method%s ", single, single == 1 ? "" : "s");
+    if (single)
+        note(report,
+             "times %sare from one run each, so the verdicts of another run may differ; "
+             "--repeat 9 of sweep, bench or compress gives medians",
+             some);
+}
+
+/* The time of adding is not measured but computed from one number of the machine. */
+static void note_adding(const struct out_report *report, const struct payoff_view *v)
+{
+    const struct gcb_payoff_point *most = NULL;
+    double largest = 1.0 / 3.0;
+    char share[32];
+
+    for (size_t i = 0; i < v->methods * v->bandwidths; i++) {
+        const struct gcb_exchange *e = &v->points[i].verdict.method;
+
+        if (v->points[i].c && e->add > largest * e->seconds) {
+            most = &v->points[i];
+            largest = e->add / e->seconds;
+        }
+    }
+    if (most)
+        note(report,
+             "adding decoded gradients takes up to %s of a method's total (%s); that time "
+             "is computed from copy_gbps %.3g of the same run",
+             gcb_percent(share, largest), most->c->label, 1e-9 * most->group->copy);
+}
+
+/* Speeds at different errors cannot be compared. After a search only the methods that missed the target are counted. */
+static void note_errors(const struct out_report *report, const struct payoff_view *v)
+{
+    double least = INFINITY, most = 0.0;
+    size_t methods = 0, searched = 0, missed = 0;
+
+    for (size_t i = 0; i < v->methods; i++) {
+        const struct gcb_payoff_point *p = point_of(v, i);
+
+        if (!p->c || isnan(p->rel_l2))
+            continue;
+        least = fmin(least, p->rel_l2);
+        most = fmax(most, p->rel_l2);
+        methods++;
+        searched += p->c->searched;
+        missed += p->c->missed;
+    }
+    if (methods > 0 && searched == methods) {
+        if (missed)
+            note(report, "%zu of these cannot meet the target of the search: see rel L2", missed);
+    } else if (most > 1.5 * least) {
+        note(report, "the errors of these methods differ; to compare them at equal error, run "
+                     "`gcbench sweep --match rel_l2=0.4 --repeat 9 --results s.json FILE`, then "
+                     "`gcbench payoff s.json`");
+    }
+}
+
+void payoff_show_notes(const struct out_report *report, const struct payoff_view *view,
+                       bool fp16_measured)
+{
+    const struct gcb_payoff_case *c = view->points->group;
+
+    note_scale(report, view);
+    if (!fp16_measured)
+        note(report, "fp16's conversions count as free, because the results have no fp16 row");
+    if (!(c->copy > 0.0))
+        note(report, "adding gradients counts as free, because the results have no copy_gbps");
+    note_adding(report, view);
+    note_runs(report, view);
+    if (c->load1 > 0.5 * c->cpus)
+        note(report, "measured at load %.1f on %.0f cpu%s, so times may be too long", c->load1,
+             c->cpus, c->cpus == 1.0 ? "" : "s");
+    note_errors(report, view);
+    if (c->summary_only)
+        note(report, "the results have only a summary: its whole input counts as one exchange");
+    if (view->bandwidths > PAYOFF_SHOWN)
+        note(report, "%d of %zu bandwidths are shown; --format json has all", PAYOFF_SHOWN,
+             view->bandwidths);
+}
+
+/* ---- the papers' models ---- */
+
+void payoff_show_symbols(const struct out_report *report)
+{
+    fputs("Tf transform, Ts selection, Tm precision change, Tp packing, Tcomm network:\n"
+          "throughputs; k: compression ratio\n",
+          report->out);
+}
+
 static const char *ratio_text(char *out, double ratio)
 {
     return isinf(ratio) ? "none" : gcb_number(out, ratio, 3);
@@ -278,7 +403,7 @@ void payoff_show_stages(const struct out_report *report, const struct gcb_payoff
     n = snprintf(line, sizeof(line),
                  "the FFT paper's condition: Tf %s, Ts %s, Tm %s, Tp %s GB/s; ratio %s;", text[0],
                  text[1], text[2], text[3],
-                 gcb_number(ratio, 4.0 * c->total.elements / c->total.wire, 3));
+                 gcb_number(ratio, 4.0 * c->total.elements / c->total.value[GCB_PAYOFF_BYTES], 3));
     for (size_t i = 0; i < bandwidths->count && i < PAYOFF_SHOWN; i++) {
         const double least = gcb_fft_stages_least_ratio(s, bandwidths->values[i]);
 
@@ -287,14 +412,9 @@ void payoff_show_stages(const struct out_report *report, const struct gcb_payoff
                           gcb_number(ratio, least, 3),
                           gcb_payoff_bandwidth_text(even, bandwidths->values[i]));
     }
-    snprintf(line + n, sizeof(line) - (size_t)n, " pays with no ratio from %s on",
+    snprintf(line + n, sizeof(line) - (size_t)n, " no ratio pays from %s on",
              gcb_payoff_bandwidth_text(even, gcb_fft_stages_break_even(s)));
     opt_wrap(report->out, line, fprintf(report->out, "  %s,", c->label), 4);
-}
-
-void payoff_show_symbols(const struct out_report *report)
-{
-    fputs(symbols, report->out);
 }
 
 int payoff_show_fft(const struct out_report *report, const struct gcb_fft_stages *stages,
@@ -303,7 +423,7 @@ int payoff_show_fft(const struct out_report *report, const struct gcb_fft_stages
     static const struct gcb_table_column columns[] = {{"network", true, false},
                                                       {"k_min", true, false}};
     struct gcb_table *table = NULL;
-    char rate[32], ratio[32];
+    char rate[32], ratio[32], line[200];
     int err = gcb_table_create(&table, columns, 2, diag);
 
     for (size_t i = 0; !err && i < bandwidths->count; i++) {
@@ -319,11 +439,11 @@ int payoff_show_fft(const struct out_report *report, const struct gcb_fft_stages
                 "the FFT paper's condition: k > 1 / (1 - 2 Tcomm (4/Tm + 1/Tf + 1/Tp + "
                 "1/Ts))\n");
         out_table(report, table);
-        fprintf(report->out,
-                "pays below %s with a compression ratio above k_min; from there on with "
-                "none\n",
-                gcb_payoff_bandwidth_text(rate, gcb_fft_stages_break_even(stages)));
-        fputs(symbols, report->out);
+        snprintf(line, sizeof(line),
+                 "pays below %s with a compression ratio above k_min; from there on, no ratio pays",
+                 gcb_payoff_bandwidth_text(rate, gcb_fft_stages_break_even(stages)));
+        opt_wrap(report->out, line, 0, 0);
+        payoff_show_symbols(report);
     }
     gcb_table_destroy(table);
     return err;
@@ -337,8 +457,8 @@ static int add_redsync(struct gcb_table *table, const struct gcb_redsync *in,
     snprintf(text[0], sizeof(text[0]), "%.0f", in->workers);
     gcb_payoff_bandwidth_text(text[1], in->bandwidth);
     gcb_percent(text[2], t->bandwidth_ratio);
-    seconds_text(text[3], t->sparse);
-    seconds_text(text[4], t->dense);
+    gcb_seconds(text[3], t->sparse);
+    gcb_seconds(text[4], t->dense);
     gcb_number(text[5], t->dense / t->sparse, 3);
     return gcb_table_add(
         table, (const char *[]){text[0], text[1], text[2], text[3], text[4], text[5]}, diag);
@@ -367,13 +487,14 @@ int payoff_show_redsync(const struct out_report *report, const struct payoff_pla
     }
     if (!err) {
         out_table(report, table);
-        snprintf(line, sizeof(line),
-                 "density %g, %g word%s for each kept element: no fewer bytes than dense from %.6g "
-                 "workers on",
-                 in.density, in.words, in.words == 1.0 ? "" : "s", ceil(t.even_workers));
+        snprintf(
+            line, sizeof(line),
+            "density %g, %g word%s for each kept element: from %.6g workers on it sends at least "
+            "as many bytes as dense",
+            in.density, in.words, in.words == 1.0 ? "" : "s", ceil(t.even_workers));
         opt_wrap(report->out, line, 0, 0);
         if (isnan(in.bytes) && !report->quiet)
-            fprintf(report->out, "note: --model-bytes gives times too\n");
+            fprintf(report->out, "note: give --model-bytes to see times too\n");
     }
     gcb_table_destroy(table);
     return err;
