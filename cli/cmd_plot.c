@@ -15,34 +15,34 @@ struct plot_options {
     bool list, terminal, force, quiet;
 };
 
-/* Terminals get theirs by an option of their own. */
+/* --terminal is an option of its own. */
 static const char *const types[] = {"png", "svg", "pdf", NULL};
 
 /* clang-format off */
 static const struct opt_row rows[] = {
     {.name = "only", .metavar = "NAME,...", .type = OPT_TEXT,
      .offset = offsetof(struct plot_options, only),
-     .help = "these plots; otherwise all whose data is there"},
+     .help = "only these plots (default: all that the rows allow)"},
     {.name = "list", .type = OPT_FLAG, .offset = offsetof(struct plot_options, list),
-     .help = "name the plots and what each is made of"},
+     .help = "list the plots and the rows that each needs"},
     {.name = "terminal", .type = OPT_FLAG, .offset = offsetof(struct plot_options, terminal),
      .help = "draw in the terminal, 79 columns wide"},
     {.name = "output", .letter = 'o', .metavar = "DIR", .type = OPT_TEXT,
      .offset = offsetof(struct plot_options, output),
-     .help = "folder of images, scripts and data; made if it is not there"},
+     .help = "folder for images, scripts and data; made if it does not exist"},
     {.name = "type", .metavar = "TYPE", .type = OPT_CHOICE,
      .offset = offsetof(struct plot_options, type), .choices = types,
-     .help = "of the images: png, svg or pdf (default png)"},
+     .help = "type of the images: png, svg or pdf (default png)"},
     {.name = "force", .type = OPT_FLAG, .offset = offsetof(struct plot_options, force),
-     .help = "replace files that exist"},
+     .help = "replace existing files"},
     {.name = "quiet", .letter = 'q', .type = OPT_FLAG,
      .offset = offsetof(struct plot_options, quiet),
-     .help = "no note of plots whose rows are missing"},
+     .help = "do not note which plots lack their rows"},
     {.name = NULL},
 };
 /* clang-format on */
 
-/* Everything that lives as long as the command. Starts zeroed. */
+/* The state of the command. Starts zeroed. */
 struct plotter {
     const struct plot_options *o;
     struct cmd_context *ctx;
@@ -50,12 +50,12 @@ struct plotter {
     const struct gcb_plot **chosen;
     size_t count, cap, drawn;
     bool folder_made;
-    const char *cut;     /* a plot that has more pages than are drawn */
-    size_t failed;       /* pages that were written, but not drawn */
-    struct gcb_diag why; /* of the first of them */
+    const char *cut;     /* a plot with GCB_PLOT_PAGES pages, which may lack some */
+    size_t failed;       /* pages whose script and data were written, but no image */
+    struct gcb_diag why; /* why the first of them failed */
 };
 
-static int list(FILE *out)
+static int print_list(FILE *out)
 {
     const struct gcb_plot *plot;
 
@@ -68,7 +68,7 @@ static int list(FILE *out)
     return 0;
 }
 
-static int choose(struct plotter *p, const struct gcb_plot *plot, struct gcb_diag *diag)
+static int add_plot(struct plotter *p, const struct gcb_plot *plot, struct gcb_diag *diag)
 {
     for (size_t i = 0; i < p->count; i++)
         if (p->chosen[i] == plot)
@@ -79,45 +79,48 @@ static int choose(struct plotter *p, const struct gcb_plot *plot, struct gcb_dia
     return 0;
 }
 
-/* The names of --only, or everything. */
-static int choose_all(struct plotter *p, struct gcb_diag *diag)
+/* Chooses the plots of --only, or all. */
+static int choose_plots(struct plotter *p, struct gcb_diag *diag)
 {
     const struct gcb_plot *plot;
     int err = 0;
 
     if (!p->o->only)
         for (size_t i = 0; !err && (plot = gcb_plot_at(i)) != NULL; i++)
-            err = choose(p, plot, diag);
+            err = add_plot(p, plot, diag);
     for (const char *at = p->o->only; !err && at;) {
         const size_t n = strcspn(at, ",");
 
         plot = gcb_plot_find(at, n, diag);
-        err = plot ? choose(p, plot, diag) : GCB_E_INVALID;
+        err = plot ? add_plot(p, plot, diag) : GCB_E_INVALID;
         at = at[n] ? at + n + 1 : NULL;
     }
     return err;
 }
 
-static int check(const struct plot_options *o, const struct opt_list *files, struct gcb_diag *diag)
+static int check_options(const struct plot_options *o, const struct opt_list *files,
+                         struct gcb_diag *diag)
 {
     char shown[256];
 
     if (files->count == 0)
         return gcb_diag_set(diag, GCB_E_INVALID,
-                            "no results given: gcbench plot results.json -o pictures, for example "
-                            "(--results of other commands writes such files)");
+                            "no results given; --results of other commands writes them. Example: "
+                            "gcbench plot results.json -o pictures");
     if (!o->output && !o->terminal)
-        return gcb_diag_set(diag, GCB_E_INVALID,
-                            "where to? -o DIR makes files, --terminal draws here");
+        return gcb_diag_set(
+            diag, GCB_E_INVALID,
+            "no output given: -o DIR makes files, --terminal draws in the terminal");
     if (o->output && gcb_plot_is_source(o->output))
-        return gcb_diag_set(diag, GCB_E_INVALID,
-                            "-o %s: the scripts that gcbench draws with are in it; name another "
-                            "folder, such as pictures",
-                            gcb_escape(shown, sizeof(shown), o->output));
+        return gcb_diag_set(
+            diag, GCB_E_INVALID,
+            "-o %s: this folder has the scripts that gcbench draws with; name another "
+            "folder, such as pictures",
+            gcb_escape(shown, sizeof(shown), o->output));
     return 0;
 }
 
-/* The folder is the command's own to make, but what is in it stays. */
+/* Makes the folder unless it exists. */
 static int make_folder(const char *path, struct gcb_diag *diag)
 {
     char shown[256];
@@ -128,8 +131,7 @@ static int make_folder(const char *path, struct gcb_diag *diag)
     gcb_escape(shown, sizeof(shown), path);
     if (errno != EEXIST)
         return gcb_diag_set(diag, GCB_E_IO, "%s: %s", shown,
-                            errno == ENOENT ? "the folder it would be in is not there"
-                                            : strerror(errno));
+                            errno == ENOENT ? "its parent folder does not exist" : strerror(errno));
     if (stat(path, &s) != 0 || !S_ISDIR(s.st_mode))
         return gcb_diag_set(diag, GCB_E_INVALID, "%s: exists and is not a folder", shown);
     return 0;
@@ -154,7 +156,7 @@ static int draw_file(struct plotter *p, const struct gcb_plot *plot, size_t page
     p->folder_made = true;
     err = gcb_plot_make(&paths, &job, p->ctx->diag);
     if (err && paths.script) {
-        /* the other plots are of use all the same */
+        /* go on: the other plots are still useful */
         if (p->failed++ == 0)
             p->why = *p->ctx->diag;
         err = 0;
@@ -166,7 +168,7 @@ static int draw_file(struct plotter *p, const struct gcb_plot *plot, size_t page
     return err;
 }
 
-static int draw_here(struct plotter *p, const struct gcb_plot *plot, size_t page)
+static int draw_in_terminal(struct plotter *p, const struct gcb_plot *plot, size_t page)
 {
     const char *folder = getenv("TMPDIR");
     const struct gcb_plot_job job = {
@@ -186,14 +188,14 @@ static int draw_here(struct plotter *p, const struct gcb_plot *plot, size_t page
     return 0;
 }
 
-static int draw(struct plotter *p, const struct gcb_plot *plot)
+static int draw_pages(struct plotter *p, const struct gcb_plot *plot)
 {
     const size_t pages = gcb_plot_pages(plot, p->data);
     int err = 0;
 
     for (size_t i = 0; !err && i < pages && !interrupt_seen(); i++) {
         if (p->o->terminal)
-            err = draw_here(p, plot, i);
+            err = draw_in_terminal(p, plot, i);
         if (!err && p->o->output)
             err = draw_file(p, plot, i);
         p->drawn++;
@@ -203,18 +205,18 @@ static int draw(struct plotter *p, const struct gcb_plot *plot)
     return err;
 }
 
-/* What was asked for by its name has to be there. */
+/* A plot of --only that lacks its rows is an error. */
 static int check_data(const struct plotter *p, struct gcb_diag *diag)
 {
     for (size_t i = 0; p->o->only && i < p->count; i++)
         if (gcb_plot_pages(p->chosen[i], p->data) == 0)
-            return gcb_diag_set(diag, GCB_E_INVALID, "no data for %s; it is drawn from %s",
+            return gcb_diag_set(diag, GCB_E_INVALID, "no data for %s; it needs %s",
                                 p->chosen[i]->name, p->chosen[i]->needs);
     return 0;
 }
 
-/* The command whose rows the plot lacks, where no plot before lacks the same; else NULL. */
-static const char *missing(const struct plotter *p, size_t at)
+/* The command whose rows the plot lacks; NULL if it lacks none, or a plot before it lacks the same. */
+static const char *missing_command(const struct plotter *p, size_t at)
 {
     const char *from = p->chosen[at]->from;
 
@@ -226,15 +228,15 @@ static const char *missing(const struct plotter *p, size_t at)
     return from;
 }
 
-/* What else there is to draw: the commands to run for it. */
+/* Names the commands whose rows would make more plots. */
 static void note_missing(const struct plotter *p)
 {
-    char text[512] = "more plots are made of rows of ";
+    char text[512] = "more plots need rows of ";
     const char *from, *comma = "";
     size_t used = strlen(text);
 
     for (size_t i = 0; i < p->count && used < sizeof(text); i++)
-        if ((from = missing(p, i)) != NULL) {
+        if ((from = missing_command(p, i)) != NULL) {
             used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s", comma, from);
             comma = ", ";
         }
@@ -249,21 +251,21 @@ static int finish(struct plotter *p)
     char shown[256];
 
     if (p->cut)
-        fprintf(p->ctx->err,
-                "gcbench: %d pages of %s are as many as are drawn; fewer files at once show what "
-                "else there is\n",
-                GCB_PLOT_PAGES, p->cut);
+        fprintf(
+            p->ctx->err,
+            "gcbench: only %d pages of %s are drawn; give fewer files at once to see the rest\n",
+            GCB_PLOT_PAGES, p->cut);
     if (interrupt_seen()) {
         fprintf(p->ctx->err, "gcbench: interrupted\n");
         return CMD_FAILED;
     }
     if (p->drawn == 0)
         return gcb_diag_set(p->ctx->diag, GCB_E_CORRUPT,
-                            "nothing to plot in these rows; `gcbench plot --list` says what each "
-                            "plot is made of");
+                            "nothing to plot: no plot finds the rows that it needs "
+                            "(`gcbench plot --list` names them)");
     if (p->failed)
         return gcb_diag_set(p->ctx->diag, p->why.status,
-                            "%s; scripts and data are in %s, for `gnuplot NAME.gp` there",
+                            "%s; scripts and data are in %s: run `gnuplot NAME.gp` there",
                             p->why.text, gcb_escape(shown, sizeof(shown), p->o->output));
     if (!p->o->quiet)
         note_missing(p);
@@ -276,20 +278,20 @@ static int plot_run(const void *options, const struct opt_list *operands, struct
     int err;
 
     if (p.o->list)
-        return list(ctx->out);
-    err = check(p.o, operands, ctx->diag);
+        return print_list(ctx->out);
+    err = check_options(p.o, operands, ctx->diag);
     if (!err)
-        err = choose_all(&p, ctx->diag);
+        err = choose_plots(&p, ctx->diag);
     if (!err)
         err = gcb_plot_data_create(&p.data, ctx->diag);
     for (size_t i = 0; !err && i < operands->count; i++)
         err = gcb_plot_data_read(p.data, operands->items[i], ctx->diag);
-    interrupt_catch(); /* while files are read, nothing is lost by ending at once */
+    interrupt_catch(); /* until now, a signal could end the command at once */
     if (!err)
         err = check_data(&p, ctx->diag);
     for (size_t i = 0; !err && i < p.count; i++)
-        err = draw(&p, p.chosen[i]);
-    if (!err || (err == GCB_E_IO && interrupt_seen())) /* then gnuplot was ended too */
+        err = draw_pages(&p, p.chosen[i]);
+    if (!err || (err == GCB_E_IO && interrupt_seen())) /* the interrupt ends gnuplot too */
         err = finish(&p);
     gcb_plot_data_destroy(p.data);
     gcb_free(p.chosen);
@@ -310,9 +312,9 @@ const struct cmd cmd_plot = {
                 "  gcbench plot --only rate-distortion --terminal results.json\n"
                 "  gcbench plot --list\n",
     .details =
-        "RESULTS are files that --results wrote (`-` is standard input). Beside each image lie its "
-        "data and the script that drew it: change it and run `gnuplot NAME.gp`.\n"
-        "What each plot shows is in docs/plots.md.\n",
+        "RESULTS are files that --results wrote (`-` is standard input). Each image comes with its "
+        "data and the script that drew it: change the script and run `gnuplot NAME.gp`.\n"
+        "docs/plots.md explains the plots.\n",
     .spec = {.groups = groups},
     .size = sizeof(struct plot_options),
     .run = plot_run,

@@ -28,14 +28,14 @@ static const struct opt_row rows[] = {
      .help = "replace an existing file"},
     {.name = "title", .metavar = "TEXT", .type = OPT_TEXT,
      .offset = offsetof(struct report_options, title),
-     .help = "of the page (default: the names of the inputs)"},
+     .help = "title of the page (default: the names of the inputs)"},
     {.name = "no-plots", .type = OPT_FLAG, .offset = offsetof(struct report_options, no_plots),
-     .help = "tables alone"},
+     .help = "only tables"},
     {.name = NULL},
 };
 /* clang-format on */
 
-/* Is the file in the folder that plots' scripts come from? */
+/* Is the file in the folder of the scripts that plots are drawn with? */
 static bool in_source(const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -46,8 +46,8 @@ static bool in_source(const char *path)
     return gcb_plot_is_source(folder);
 }
 
-static int check(const struct report_options *o, const struct opt_list *files,
-                 struct gcb_diag *diag)
+static int check_options(const struct report_options *o, const struct opt_list *files,
+                         struct gcb_diag *diag)
 {
     static const char *const others[] = {".h5", ".json", ".csv", ".tsv", ".png", ".svg", ".pdf"};
     const size_t n = o->output ? strlen(o->output) : 0;
@@ -56,24 +56,27 @@ static int check(const struct report_options *o, const struct opt_list *files,
 
     if (files->count == 0)
         return gcb_diag_set(diag, GCB_E_INVALID,
-                            "no results given: gcbench report results.json -o report.html, for "
-                            "example (--results of other commands writes such files)");
+                            "no results given; --results of other commands writes them. Example: "
+                            "gcbench report results.json -o report.html");
     if (n == 0)
-        return gcb_diag_set(diag, GCB_E_INVALID, "-o FILE is needed: the page to write");
+        return gcb_diag_set(diag, GCB_E_INVALID,
+                            "no output given: -o FILE names the page to write");
     gcb_escape(shown, sizeof(shown), o->output);
     if (stat(o->output, &s) == 0 && S_ISDIR(s.st_mode))
-        return gcb_diag_set(diag, GCB_E_INVALID, "-o %s: is a folder; -o %s%sreport.html", shown,
-                            shown, o->output[n - 1] == '/' ? "" : "/");
+        return gcb_diag_set(diag, GCB_E_INVALID, "-o %s: this is a folder; try -o %s%sreport.html",
+                            shown, shown, o->output[n - 1] == '/' ? "" : "/");
     if (in_source(o->output))
-        return gcb_diag_set(diag, GCB_E_INVALID,
-                            "-o %s: the scripts that plots are drawn with are in its folder; name "
-                            "another",
-                            shown);
+        return gcb_diag_set(
+            diag, GCB_E_INVALID,
+            "-o %s: its folder has the scripts that plots are drawn with; name another "
+            "folder",
+            shown);
     for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
         const size_t m = strlen(others[i]);
 
         if (n >= m && strcasecmp(o->output + n - m, others[i]) == 0)
-            return gcb_diag_set(diag, GCB_E_INVALID, "-o %s: a report is a page of HTML", shown);
+            return gcb_diag_set(diag, GCB_E_INVALID,
+                                "-o %s: a report is HTML; end its name with .html", shown);
     }
     return 0;
 }
@@ -83,7 +86,7 @@ static void on_progress(void *ctx, double share)
     progress_update(ctx, share);
 }
 
-/* Asked when files are read: until then nothing is lost by ending at once, as a signal does. */
+/* The first call is after the files are read; until then, a signal may end the command at once. */
 static bool on_stop(void *ctx)
 {
     (void)ctx;
@@ -131,7 +134,7 @@ static int report_run(const void *options, const struct opt_list *operands, stru
     const struct report_options *o = options;
     struct gcb_outfile file = {.temp_path = NULL};
     struct gcb_page_outcome outcome;
-    int err = check(o, operands, ctx->diag);
+    int err = check_options(o, operands, ctx->diag);
 
     if (err)
         return err;
@@ -167,10 +170,9 @@ const struct cmd cmd_report = {
     .examples = "  gcbench compress --method fft --method topk gradients.h5 --results r.json\n"
                 "  gcbench report r.json -o report.html\n"
                 "  gcbench report --title \"Week 12\" bench.json replay.json -o report.html\n",
-    .details = "RESULTS are files that --results wrote (`-` is standard input); whatever records "
-               "they hold get their "
-               "tables. The page loads nothing and runs nothing. Its plots need gnuplot; without "
-               "it the page has the tables and says so.\n",
+    .details = "RESULTS are files that --results wrote (`-` is standard input). The page has a "
+               "table for each kind of record in them. It loads nothing and runs nothing. Its "
+               "plots need gnuplot; without it the page has only tables, and says so.\n",
     .spec = {.groups = groups},
     .size = sizeof(struct report_options),
     .run = report_run,

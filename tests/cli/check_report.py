@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """
-A report's page, read as a browser would.
+Reads a report's page as a browser would.
 
     check_report.py PAGE [TEXT...]
 
-The page is well-formed, has what a reader and a screen reader need, loads nothing, links to nothing but itself and
-runs nothing; and every TEXT stands in it as text. Exits 1 with what does not hold.
+Checks that the page is well-formed, has what a reader and a screen reader need, loads nothing, runs nothing, links only
+to itself, and shows each TEXT. Prints what is wrong and exits 1.
 """
 import base64
 import binascii

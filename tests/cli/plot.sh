@@ -1,6 +1,6 @@
 #!/bin/sh
-# plot: what it refuses, what it leaves without gnuplot, pages, many rows, names that try to be commands. The plots themselves
-# are for plot_types.sh.
+# plot: what it refuses, what it keeps without gnuplot, pages, many rows, names that look like commands. plot_types.sh tests
+# the plots themselves.
 . "$(dirname "$0")/lib.sh"
 sample=$(dirname "$0")/../../datasets/sample.h5
 
@@ -9,13 +9,13 @@ exits 0
 quiet
 prints "rate-distortion"
 
-# What needs no gnuplot.
+# What works without gnuplot.
 run plot
 exits 2
 says "no results given"
 run plot r.json
 exits 2
-says "where to?"
+says "no output given"
 run plot --only rate-distorion -o "$tmp/o" r.json
 exits 2
 says "unknown plot 'rate-distorion'; did you mean 'rate-distortion'?"
@@ -28,11 +28,11 @@ run plot -o "$tmp/o" "$tmp/none.json"
 exits 1
 says "none.json: No such file"
 check "no folder was made" test ! -e "$tmp/o"
-# The folder of its own scripts, by any name.
+# The folder of the scripts is refused under any name.
 ln -s "$(realpath "$(dirname "$0")/../../plots")" "$tmp/linked"
 run plot --force -o "$tmp/linked/" r.json
 exits 2
-says "the scripts that gcbench draws with are in it; name another folder"
+says "this folder has the scripts that gcbench draws with; name another folder"
 run info --format json
 cp "$out" "$tmp/info.json"
 run plot -o "$tmp/o" "$tmp/info.json"
@@ -41,7 +41,7 @@ says "nothing to plot"
 check "no folder for nothing" test ! -e "$tmp/o"
 run plot --only rate-distortion -o "$tmp/o" "$tmp/info.json"
 exits 2
-says "no data for rate-distortion; it is drawn from summary rows: \`bench\`"
+says "no data for rate-distortion; it needs summary rows: \`bench\`"
 
 run compress --repeat 6 --histogram --spectrum --method topk:theta=0.9 --method topk:theta=0.99 --method fft --method qsgd \
     --method range:mantissa=3 --results "$tmp/c.json" --step 100 --worker 0 "$sample"
@@ -65,25 +65,25 @@ command -v gnuplot >/dev/null || skip "the rest needs gnuplot (Debian: gnuplot-n
 run plot --only rate-distortion,heatmap -o "$tmp/dir" "$tmp/c.json"
 exits 0
 quiet
-# What cannot be drawn is said, with the command whose rows are missing; what was asked for has to be there, before any work.
+# A note names the commands whose rows are missing. A plot of --only that lacks its rows is an error, before any work.
 run plot -o "$tmp/some" "$tmp/c.json"
 exits 0
 cat >"$tmp/note" <<'END'
-note: more plots are made of rows of sweep --match, replay, payoff, bench
-  --kernels, regress (see --list)
+note: more plots need rows of sweep --match, replay, payoff, bench --kernels,
+  regress (see --list)
 END
-check "each command once, on lines that fit" cmp "$tmp/note" "$err"
+check "names each command once, on lines that fit" cmp "$tmp/note" "$err"
 run plot --only rate-distortion,forest -o "$tmp/asked" "$tmp/c.json"
 exits 2
 says "no data for forest"
 check "nothing was drawn" test ! -e "$tmp/asked"
-# The input alone, as inspect has it.
+# Rows of inspect have the input only.
 run inspect --histogram --spectrum --results "$tmp/i.json" --dataset '*c1*' "$sample"
 exits 0
 run plot -q -o "$tmp/inspect" "$tmp/i.json"
 exits 0
 quiet
-check "before alone" test "$(sed 's,.*/,,' "$out" | tr '\n' ' ')" = "histogram.png histogram-log.png spectrum.png "
+check "only the input" test "$(sed 's,.*/,,' "$out" | tr '\n' ' ')" = "histogram.png histogram-log.png spectrum.png "
 
 run plot -o "$tmp/dir" "$tmp/c.json"
 exits 2
@@ -93,7 +93,7 @@ run plot -o "$tmp/file" "$tmp/c.json"
 exits 2
 says "exists and is not a folder"
 
-# Speeds without an interval have their numbers all the same.
+# Speeds without an interval still have their numbers.
 printf '{"record":"summary","schema":1,"file":"g.h5","scope":"tensor","status":"ok","method":"a","spec":"a","encode_gbps":12.3,"decode_gbps":45.6,"encode_seconds_low":null}\n' >"$tmp/few.json"
 run plot -q --terminal --only throughput "$tmp/few.json"
 exits 0
@@ -102,14 +102,14 @@ run plot -q --only throughput --type svg -o "$tmp/few" "$tmp/few.json"
 exits 0
 run plot -q --only throughput --type svg -o "$tmp/no/such" "$tmp/few.json"
 exits 1
-says "no/such: the folder it would be in is not there"
+says "no/such: its parent folder does not exist"
 check "numbers in the picture" sh -c "grep -q '>12.3<' '$tmp/few/throughput.svg' && grep -q '>45.6<' '$tmp/few/throughput.svg'"
 
 run plot --terminal --only rate-distortion "$tmp/c.json"
 exits 0
 quiet
 prints "topk, theta 0.9 to 0.99"
-# Steps of a method without memory have no residual, and are drawn all the same.
+# Steps of a method without memory have no residual, and are still drawn.
 run replay --allow-gaps --method qsgd --step 100,400 --worker 0 --results "$tmp/q.json" "$sample"
 run plot --only alpha,staleness --type svg -o "$tmp/q" "$tmp/q.json"
 exits 0
@@ -119,7 +119,7 @@ printf '{"record":"replay_step","schema":1,"spec":"a","method":"b","index":0,"al
 run plot --only alpha,staleness --type svg --force -o "$tmp/q" "$tmp/a.json"
 exits 0
 quiet
-# Pages: what does not fit one picture.
+# Rows that do not fit one picture make pages.
 sed 's/"scope": "tensor"/"scope": "bucket"/' "$tmp/c.json" >"$tmp/bucket.json"
 run plot --only rate-distortion -o "$tmp/pages" "$tmp/c.json" "$tmp/bucket.json"
 exits 0
@@ -135,7 +135,7 @@ run plot --only rate-distortion,heatmap -o "$tmp/many" "$tmp/many.json"
 exits 0
 quiet
 
-# Rows with little in them, and that little odd.
+# Rows with few fields, and odd values in them.
 cat >"$tmp/odd.json" <<'END'
 {"record":"summary","schema":1}
 {"record":"histogram","schema":1,"low":5,"high":1,"count":-3}
@@ -157,12 +157,12 @@ last="plot of odd rows"
 for name in $("$GCBENCH" plot --list | sed -n 's/^\([a-z][a-z-]*\) .*/\1/p'); do
     timeout 60 "$GCBENCH" plot --only "$name" --type svg -o "$tmp/odd" "$tmp/odd.json" >"$out" 2>"$err"
     rc=$?
-    # a picture, or no data, or gnuplot's word that there is nothing to see in it: never the end of the program
+    # a picture, no data, or a complaint of gnuplot that there are no points; never a crash
     check "$name ends in order" test $rc -le 2
     check "$name says one thing" test "$(cat "$out" "$err" | wc -l)" -le 2
 done
 
-# A method's name out of a file that wants to be more than a name.
+# Names in a file that look like commands.
 mkdir "$tmp/hostile"
 python3 - "$tmp/c.json" "$tmp/hostile/r.json" <<'PY'
 import json, sys

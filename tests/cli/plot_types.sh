@@ -1,5 +1,6 @@
 #!/bin/sh
-# plot: every plot that is listed, from real rows, as PNG, SVG, PDF and in the terminal; the scripts left run again, in silence.
+# plot: draws each listed plot from real rows as PNG, SVG, PDF and in the terminal. The scripts that it leaves run again
+# without a message.
 . "$(dirname "$0")/lib.sh"
 command -v gnuplot >/dev/null || skip "needs gnuplot (Debian: gnuplot-nox)"
 sample=$(dirname "$0")/../../datasets/sample.h5
@@ -9,7 +10,7 @@ exits 0
 plots=$(sed -n 's/^\([a-z][a-z-]*\) .*/\1/p' "$out")
 check "there are plots" test "$(echo "$plots" | wc -l)" -ge 16
 
-# Rows of every kind, so that every plot has its data.
+# Rows of each kind, so that each plot has its data.
 run compress --repeat 6 --histogram --spectrum --method topk:theta=0.9 --method topk:theta=0.99 --method fft --method qsgd \
     --method range:mantissa=3 --results "$tmp/c.json" --step 100 --worker 0 "$sample"
 exits 0
@@ -48,7 +49,7 @@ for name in $plots; do
     check "explains $name" grep -qE "^\| \`$name\` \|" "$(dirname "$0")/../../docs/plots.md"
 done
 
-# The script draws it again, and complains of nothing.
+# The script draws the plot again, without a message.
 for script in "$tmp"/dir/*.gp; do
     check "$script is silent" sh -c "cd '$tmp/dir' && gnuplot '$script' 2>&1 | { ! grep -q .; }"
 done

@@ -1,9 +1,9 @@
 #!/bin/sh
-# report: one page with what is in the results, well-formed, loading nothing, whatever the names in them are.
+# report: one well-formed page with the results, which loads nothing, whatever names they have.
 . "$(dirname "$0")/lib.sh"
 here=$(cd "$(dirname "$0")" && pwd)
 sample=$here/../../datasets/sample.h5
-page() { # TEXT...: the page is a page, with these texts in it
+page() { # TEXT...: the page is well-formed and has these texts
     check "the page: $*" python3 "$here/check_report.py" "$tmp/dir/r.html" "$@"
 }
 mkdir "$tmp/dir"
@@ -29,7 +29,7 @@ page "Gradient compression: sample.h5" "topk:theta=0.85" "qsgd:bits=4,bucket=512
     "promises checked are broken" "round-trip" "Where this comes from" "$tmp/replay.json"
 check "no plots" sh -c "! grep -q '<img' '$tmp/dir/r.html'"
 
-# figures are those of the rows
+# the figures are those of the rows
 python3 - "$tmp/r.json" "$tmp/dir/r.html" >"$tmp/figures" <<'END'
 import json, re, sys
 rows = [json.loads(line) for line in open(sys.argv[1])]
@@ -45,12 +45,12 @@ for row in rows:
             print(row["spec"], value, cell)
     print("seen")
 END
-check "three methods, each figure within its digits" sh -c "test \"\$(cat '$tmp/figures')\" = 'seen
+check "three methods, each figure right to its last digit" sh -c "test \"\$(cat '$tmp/figures')\" = 'seen
 seen
 seen'"
 
-# a payoff of many links: a line for each method, and its rows folded
-check "one link: neither lines nor folds" sh -c "! grep -qE 'id=\"links\"|<details' '$tmp/dir/r.html'"
+# a payoff of many links: a line for each method, and folded rows
+check "one link: no lines and no folds" sh -c "! grep -qE 'id=\"links\"|<details' '$tmp/dir/r.html'"
 run payoff "$tmp/r.json" --bandwidth 1Mb..100Gb/20 --results "$tmp/links.json"
 exits 0
 run report "$tmp/links.json" --no-plots -o "$tmp/dir/r.html" --force
@@ -79,13 +79,13 @@ for label in dict.fromkeys(row["label"] for row in rows if row["record"] == "pay
     print("seen")
 print(len(lines))
 END
-check "two methods, each with what its rows say" sh -c "test \"\$(cat '$tmp/figures')\" = 'seen
+check "two methods, each with the figures of its rows" sh -c "test \"\$(cat '$tmp/figures')\" = 'seen
 seen
 2'"
 run report "$tmp/r.json" "$tmp/replay.json" "$tmp/verdicts.json" "$tmp/promises.json" "$tmp/payoff.json" --no-plots -o "$tmp/dir/r.html" --force
 exits 0
 
-# so are the means of the table of tensors, the worst of them first
+# so are the means in the table of tensors, the worst first
 python3 - "$tmp/r.json" "$tmp/dir/r.html" >"$tmp/figures" <<'END'
 import json, re, sys
 errors = {}
@@ -103,7 +103,7 @@ END
 check "errors by tensor" sh -c "test \"\$(cat '$tmp/figures')\" = 'True
 True'"
 
-# plots, or why there are none
+# plots, or why they are missing
 run report "$tmp/r.json" --force -o "$tmp/dir/r.html"
 exits 0
 page
@@ -121,7 +121,7 @@ PATH=/nonexistent "$GCBENCH" report -q "$tmp/r.json" --force -o "$tmp/dir/r.html
 quiet
 only r.html
 
-# hostile names: in every text of every record
+# hostile names in each text of each record
 python3 - "$tmp/r.json" "$tmp/replay.json" "$tmp/verdicts.json" "$tmp/promises.json" "$tmp/payoff.json" >"$tmp/hostile.json" <<'END'
 import json, sys
 def spoil(value, key, depth):
@@ -155,7 +155,7 @@ run report --no-plots --force "$tmp/odd.json" -o "$tmp/dir/r.html"
 exits 0
 page "The files do not say"
 
-# what is refused, and leaves nothing behind
+# what is refused leaves no file
 rm "$tmp/dir/r.html"
 for wrong in "$tmp/none.json" "$tmp/cut.json"; do
     [ "$wrong" = "$tmp/none.json" ] || head -c 100 "$tmp/r.json" >"$wrong"
@@ -167,23 +167,23 @@ done
 printf '{"record": "environment", "schema": 1}\n' >"$tmp/empty.json"
 run report "$tmp/empty.json" -o "$tmp/dir/r.html"
 exits 2
-says "no results in these files"
+says "these files have no rows that a report shows"
 run report "$tmp/r.json"
 exits 2
-says "-o FILE is needed"
+says "no output given"
 run report -o "$tmp/dir/r.html"
 exits 2
 says "no results given"
 run report "$tmp/r.json" -o "$tmp"
 exits 2
-says "-o $tmp: is a folder; -o $tmp/report.html"
+says "-o $tmp: this is a folder; try -o $tmp/report.html"
 run report "$tmp/r.json" -o "$tmp/dir/r.json"
 exits 2
-says "a page of HTML"
+says "a report is HTML"
 only
 run report --force "$tmp/r.json" -o "$here/../../plots/r.html"
 exits 2
-says "the scripts that plots are drawn with are in its folder"
+says "its folder has the scripts that plots are drawn with"
 cp "$tmp/r.json" "$tmp/same.html"
 run report "$tmp/same.html" --force -o "$tmp/same.html"
 exits 2

@@ -1,4 +1,4 @@
-/* Text in HTML is shown and never read as markup, and images stay inside of their attribute. */
+/* HTML shows text and never reads it as markup; images stay inside of their attribute. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -9,7 +9,7 @@
 
 #include "src/tool/page/html.h"
 
-/* What `write` makes of `text`, until the next call. */
+/* The output of `write` for `text`, valid until the next call. */
 static const char *made(void (*write)(FILE *out, const char *text), const char *text)
 {
     static char buffer[4096];
@@ -77,7 +77,7 @@ static void images_are_base64(void **state)
     assert_string_equal(made(write_image, "\xff\xfe\xfb\x7f"), IMAGE("//77fw=="));
 }
 
-/* Whatever the bytes of the image are, between the quotes stand digits of base64 only. */
+/* Whatever the image is, only digits of base64 stand between the quotes. */
 static void images_cannot_break_out(void **state)
 {
     const char *page =

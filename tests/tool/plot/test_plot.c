@@ -1,4 +1,4 @@
-/* Plots, short of drawing: what is kept of rows, how curves are found and named, and what texts become. */
+/* Plots without drawing: the rows that are kept, how curves are found and named, and how texts are escaped. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -59,7 +59,7 @@ static void test_rows(void **state)
     gcb_plot_data_destroy(data);
 }
 
-/* What was escaped once stays so; what was not is. */
+/* An escaped text stays as it is; another is escaped. */
 static void test_texts_are_safe(void **state)
 {
     struct gcb_plot_data *data;
@@ -102,7 +102,7 @@ static void check_series(const struct gcb_plot_set *set, size_t i, const char *l
     assert_int_equal(set->items[i].style, style);
 }
 
-/* One parameter runs along a curve, in the order of bits; a second one makes curves. */
+/* One parameter runs along a curve, in the order of bits; a second parameter makes further curves. */
 static void test_curves(void **state)
 {
     struct gcb_plot_data *data = read_rows(
@@ -140,7 +140,7 @@ static void test_curves(void **state)
     gcb_plot_data_destroy(data);
 }
 
-/* A range that makes a label too long for the legend is left away: what the curves differ in would go instead. */
+/* A label leaves its range out if that is too long for the legend, which must show what distinguishes the curves. */
 static void test_long_labels(void **state)
 {
     struct gcb_plot_data *data =
@@ -208,7 +208,7 @@ static bool overlap(double a, double b, double sizes)
     return fabs(a - b) < sizes / 2.0 - 1e-9;
 }
 
-/* Points in a heap, one at the edge: no text covers another one or a point, nor leaves the picture. */
+/* Points close together, and one at the edge: no text covers another text or a point, or leaves the picture. */
 static void test_places(void **state)
 {
     struct gcb_plot_spot s[6];
