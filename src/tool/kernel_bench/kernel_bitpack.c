@@ -5,7 +5,7 @@ static size_t packed_bytes(const struct gcb_kernel_job *job)
     return job->param ? job->n * job->param / 8 : (job->n + 4) / 5;
 }
 
-/* Codes of param bits; trits where that is 0. */
+/* Codes of `param` bits; 0: trits. */
 static int prepare_codes(struct gcb_kernel_job *job)
 {
     const unsigned mask = (1u << job->param) - 1;
@@ -24,8 +24,7 @@ static int prepare_pack(struct gcb_kernel_job *job)
     job->read = job->n * sizeof(*job->code);
     if (prepare_codes(job))
         return GCB_E_NOMEM;
-    gcb_kernel_writes(job, job->bytes, packed_bytes(job));
-    return 0;
+    return gcb_kernel_writes(job, job->bytes, packed_bytes(job));
 }
 
 static int prepare_unpack(struct gcb_kernel_job *job)
@@ -37,8 +36,7 @@ static int prepare_unpack(struct gcb_kernel_job *job)
         job->kernels.bitpack.pack(job->bytes, job->code, job->n, job->param);
     else
         job->kernels.bitpack.trits(job->bytes, job->code, job->n);
-    gcb_kernel_writes(job, job->code, job->n * sizeof(*job->code));
-    return 0;
+    return gcb_kernel_writes(job, job->code, job->n * sizeof(*job->code));
 }
 
 static void run_pack(struct gcb_kernel_job *job)
@@ -68,22 +66,31 @@ enum function {
     UNTRITS = offsetof(struct gcb_kernels, bitpack.untrits),
 };
 
+/* clang-format off */
 const struct gcb_kernel_case gcb_kernel_bitpack[] = {
-    {"bitpack", "pack:1", PACK, 1, prepare_pack, run_pack},
-    {"bitpack", "pack:2", PACK, 2, prepare_pack, run_pack},
-    {"bitpack", "pack:4", PACK, 4, prepare_pack, run_pack},
-    {"bitpack", "pack:8", PACK, 8, prepare_pack, run_pack},
-    {"bitpack", "pack:10", PACK, 10, prepare_pack, run_pack},
-    {"bitpack", "pack:13", PACK, 13, prepare_pack, run_pack},
-    {"bitpack", "pack:16", PACK, 16, prepare_pack, run_pack},
-    {"bitpack", "unpack:1", UNPACK, 1, prepare_unpack, run_unpack},
-    {"bitpack", "unpack:2", UNPACK, 2, prepare_unpack, run_unpack},
-    {"bitpack", "unpack:4", UNPACK, 4, prepare_unpack, run_unpack},
-    {"bitpack", "unpack:8", UNPACK, 8, prepare_unpack, run_unpack},
-    {"bitpack", "unpack:10", UNPACK, 10, prepare_unpack, run_unpack},
-    {"bitpack", "unpack:13", UNPACK, 13, prepare_unpack, run_unpack},
-    {"bitpack", "unpack:16", UNPACK, 16, prepare_unpack, run_unpack},
-    {"bitpack", "trits", TRITS, 0, prepare_pack, run_trits},
-    {"bitpack", "untrits", UNTRITS, 0, prepare_unpack, run_untrits},
-    {.family = NULL},
+    {.name = "pack:1", .offset = PACK, .param = 1, .prepare = prepare_pack, .run = run_pack},
+    {.name = "pack:2", .offset = PACK, .param = 2, .prepare = prepare_pack, .run = run_pack},
+    {.name = "pack:4", .offset = PACK, .param = 4, .prepare = prepare_pack, .run = run_pack},
+    {.name = "pack:8", .offset = PACK, .param = 8, .prepare = prepare_pack, .run = run_pack},
+    {.name = "pack:10", .offset = PACK, .param = 10, .prepare = prepare_pack, .run = run_pack},
+    {.name = "pack:13", .offset = PACK, .param = 13, .prepare = prepare_pack, .run = run_pack},
+    {.name = "pack:16", .offset = PACK, .param = 16, .prepare = prepare_pack, .run = run_pack},
+    {.name = "unpack:1", .offset = UNPACK, .param = 1,
+     .prepare = prepare_unpack, .run = run_unpack},
+    {.name = "unpack:2", .offset = UNPACK, .param = 2,
+     .prepare = prepare_unpack, .run = run_unpack},
+    {.name = "unpack:4", .offset = UNPACK, .param = 4,
+     .prepare = prepare_unpack, .run = run_unpack},
+    {.name = "unpack:8", .offset = UNPACK, .param = 8,
+     .prepare = prepare_unpack, .run = run_unpack},
+    {.name = "unpack:10", .offset = UNPACK, .param = 10,
+     .prepare = prepare_unpack, .run = run_unpack},
+    {.name = "unpack:13", .offset = UNPACK, .param = 13,
+     .prepare = prepare_unpack, .run = run_unpack},
+    {.name = "unpack:16", .offset = UNPACK, .param = 16,
+     .prepare = prepare_unpack, .run = run_unpack},
+    {.name = "trits", .offset = TRITS, .prepare = prepare_pack, .run = run_trits},
+    {.name = "untrits", .offset = UNTRITS, .prepare = prepare_unpack, .run = run_untrits},
+    {.name = NULL},
 };
+/* clang-format on */

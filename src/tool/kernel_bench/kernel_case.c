@@ -1,15 +1,22 @@
 #include "src/tool/kernel_bench/kernel_case.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "kernels/base/hd.h"
 #include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"
 
-static const struct gcb_kernel_case *const families[] = {
-    gcb_kernel_philox,  gcb_kernel_reduce,  gcb_kernel_compare, gcb_kernel_select,
-    gcb_kernel_bitpack, gcb_kernel_convert, gcb_kernel_range,   gcb_kernel_dither,
-    gcb_kernel_fft,     gcb_kernel_hadamard};
+static const struct {
+    const char *name;
+    const struct gcb_kernel_case *cases;
+} families[] = {
+    {"philox", gcb_kernel_philox},   {"reduce", gcb_kernel_reduce},
+    {"compare", gcb_kernel_compare}, {"select", gcb_kernel_select},
+    {"bitpack", gcb_kernel_bitpack}, {"convert", gcb_kernel_convert},
+    {"range", gcb_kernel_range},     {"dither", gcb_kernel_dither},
+    {"fft", gcb_kernel_fft},         {"hadamard", gcb_kernel_hadamard},
+};
 
 /* ---- arrays ---- */
 
@@ -50,10 +57,11 @@ float *gcb_kernel_floats(struct gcb_kernel_job *job, size_t count, unsigned seed
     return x;
 }
 
-void gcb_kernel_writes(struct gcb_kernel_job *job, void *out, size_t bytes)
+int gcb_kernel_writes(struct gcb_kernel_job *job, void *out, size_t bytes)
 {
     job->out = out;
     job->out_bytes = job->written = bytes;
+    return out ? 0 : GCB_E_NOMEM;
 }
 
 void gcb_kernel_release(struct gcb_kernel_job *job)
@@ -65,60 +73,59 @@ void gcb_kernel_release(struct gcb_kernel_job *job)
 
 /* ---- the table ---- */
 
-const struct gcb_kernel_case *gcb_kernel_at(size_t i)
+bool gcb_kernel_at(struct gcb_kernel_entry *out, size_t i)
 {
     for (size_t f = 0; f < sizeof(families) / sizeof(families[0]); f++)
-        for (const struct gcb_kernel_case *c = families[f]; c->family; c++)
-            if (i-- == 0)
-                return c;
-    return NULL;
+        for (const struct gcb_kernel_case *c = families[f].cases; c->name; c++)
+            if (i-- == 0) {
+                *out = (struct gcb_kernel_entry){families[f].name, c};
+                return true;
+            }
+    return false;
 }
 
 bool gcb_kernels_case(size_t i, const char **family, const char **kernel, size_t *offset)
 {
-    const struct gcb_kernel_case *c = gcb_kernel_at(i);
+    struct gcb_kernel_entry e;
 
-    if (!c)
+    if (!gcb_kernel_at(&e, i))
         return false;
-    *family = c->family;
-    *kernel = c->kernel;
-    *offset = c->offset;
+    *family = e.family;
+    *kernel = e.c->name;
+    *offset = e.c->offset;
     return true;
 }
 
-static bool takes(const char *glob, const struct gcb_kernel_case *c)
+static bool matches(const char *glob, const struct gcb_kernel_entry *e)
 {
     char name[64];
-    const size_t family = strlen(c->family);
 
-    memcpy(name, c->family, family);
-    name[family] = '/';
-    memcpy(name + family + 1, c->kernel, strlen(c->kernel) + 1);
-    return gcb_glob(glob, name) || gcb_glob(glob, c->family) || gcb_glob(glob, c->kernel);
+    snprintf(name, sizeof(name), "%s/%s", e->family, e->c->name);
+    return gcb_glob(glob, name) || gcb_glob(glob, e->family) || gcb_glob(glob, e->c->name);
 }
 
-bool gcb_kernel_chosen(const struct gcb_kernels_config *config, const struct gcb_kernel_case *c)
+bool gcb_kernel_chosen(const struct gcb_kernels_config *config, const struct gcb_kernel_entry *e)
 {
     for (size_t i = 0; i < config->glob_count; i++)
-        if (takes(config->globs[i], c))
+        if (matches(config->globs[i], e))
             return true;
     return config->glob_count == 0;
 }
 
-/* A glob that takes nothing is a mistake. */
+/* A glob that matches nothing is a mistake. */
 static int check_glob(const char *glob, struct gcb_diag *diag)
 {
-    const struct gcb_kernel_case *c;
+    struct gcb_kernel_entry e;
     const char *names[160], *near;
     char text[64];
     size_t count = 0;
 
-    for (size_t i = 0; (c = gcb_kernel_at(i)); i++) {
-        if (takes(glob, c))
+    for (size_t i = 0; gcb_kernel_at(&e, i); i++) {
+        if (matches(glob, &e))
             return 0;
         if (count + 2 <= sizeof(names) / sizeof(names[0])) {
-            names[count++] = c->family;
-            names[count++] = c->kernel;
+            names[count++] = e.family;
+            names[count++] = e.c->name;
         }
     }
     near = gcb_suggest(glob, names, count);
@@ -129,13 +136,13 @@ static int check_glob(const char *glob, struct gcb_diag *diag)
 
 int gcb_kernels_match(size_t *count, const struct gcb_kernels_config *config, struct gcb_diag *diag)
 {
-    const struct gcb_kernel_case *c;
+    struct gcb_kernel_entry e;
     int err = 0;
 
     *count = 0;
     for (size_t i = 0; !err && i < config->glob_count; i++)
         err = check_glob(config->globs[i], diag);
-    for (size_t i = 0; !err && (c = gcb_kernel_at(i)); i++)
-        *count += gcb_kernel_chosen(config, c);
+    for (size_t i = 0; !err && gcb_kernel_at(&e, i); i++)
+        *count += gcb_kernel_chosen(config, &e);
     return err;
 }

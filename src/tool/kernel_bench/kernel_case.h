@@ -9,26 +9,24 @@
 #include "kernels/kernels.h"
 #include "src/tool/kernel_bench/kernels.h"
 
-/*
- * What src/tool/kernel_bench/kernels.c times: one table for each family, src/tool/kernel_bench/kernel_<family>.c. Nothing else
- * includes this.
- */
+/* The cases that kernels.c times: a table for each family, in kernel_<family>.c. */
 
 #define GCB_KERNEL_ARRAYS 4
 
-/* A case at one size, with its arrays. Everything that prepare does not set is 0. */
+/* A case at one size, with its arrays. What `prepare` does not set is 0. */
 struct gcb_kernel_job {
-    struct gcb_kernels kernels; /* the variant at work; the best there is while prepare runs */
-    size_t n;                   /* floats to go over: a power of two from 4096 on */
-    unsigned param;             /* the case's */
+    struct gcb_kernels
+        kernels;    /* the variant that is timed; the fastest one while `prepare` runs */
+    size_t n;       /* floats of a call: a power of two, at least 4096 */
+    unsigned param; /* the case's */
 
-    uint64_t elements;      /* what a call stands for, in floats; n unless prepare says otherwise */
+    uint64_t elements;      /* floats that the throughput counts; n unless `prepare` changes it */
     uint64_t read, written; /* bytes of a call */
-    void *out;              /* what run wrote, for comparing variants; NULL: it works in place */
+    void *out; /* the output, by which variants are compared; NULL: the kernel works in place */
     size_t out_bytes;
 
     const float *x; /* input */
-    float *y;       /* output, or what is changed in place */
+    float *y;       /* output, or the array that is changed in place */
     uint16_t *code;
     uint32_t *pos;
     uint8_t *bytes;
@@ -39,36 +37,41 @@ struct gcb_kernel_job {
     struct gcb_compare compare;
     uint32_t count[256];
     float step[128];
-    uint64_t number; /* where run's result is one: its bits */
+    uint64_t number; /* the bits of the result, if it is a number */
     size_t kept;
 
     void *array[GCB_KERNEL_ARRAYS]; /* owned */
 };
 
 struct gcb_kernel_case {
-    const char *family, *kernel; /* NULL family ends a table */
-    size_t offset;               /* of its function in struct gcb_kernels, or GCB_KERNEL_LIBRARY */
+    const char *name; /* NULL ends a table */
+    size_t offset;    /* of its function in struct gcb_kernels, or GCB_KERNEL_LIBRARY */
     unsigned param;
     int (*prepare)(struct gcb_kernel_job *job); /* 0 or GCB_E_NOMEM */
     void (*run)(struct gcb_kernel_job *job);    /* one call over all n */
 };
 
-/* Memory of the job, zeroed, pages there; NULL when there is none. */
+/* Takes zeroed memory whose pages have been written; the job owns it. NULL: there is none. */
 void *gcb_kernel_take(struct gcb_kernel_job *job, size_t bytes);
-/* The same with noise: floats between -1 and 1 with a peak at 0, as gradients have; random bytes. `seed`
- * tells arrays of one job apart. */
+/* The same, filled with floats between -1 and 1 whose density peaks at 0, as that of gradients does. Arrays of one job have
+ * different seeds. */
 float *gcb_kernel_floats(struct gcb_kernel_job *job, size_t count, unsigned seed);
+/* The same, filled with random bytes. */
 uint8_t *gcb_kernel_random(struct gcb_kernel_job *job, size_t bytes, unsigned seed);
 
-/* Says that a call writes the whole array. */
-void gcb_kernel_writes(struct gcb_kernel_job *job, void *out, size_t bytes);
+/* Declares `out` as the output of a call, which writes all of it. GCB_E_NOMEM if it is NULL. */
+int gcb_kernel_writes(struct gcb_kernel_job *job, void *out, size_t bytes);
 
-void gcb_kernel_release(struct gcb_kernel_job *job); /* of a zeroed job too */
+void gcb_kernel_release(struct gcb_kernel_job *job); /* zeroed is fine */
 
-/* Case i of all families; NULL past the end. */
-const struct gcb_kernel_case *gcb_kernel_at(size_t i);
-/* Do the globs take it? */
-bool gcb_kernel_chosen(const struct gcb_kernels_config *config, const struct gcb_kernel_case *c);
+struct gcb_kernel_entry {
+    const char *family;
+    const struct gcb_kernel_case *c;
+};
+/* Case i of all families; false past the end. */
+bool gcb_kernel_at(struct gcb_kernel_entry *out, size_t i);
+/* Does a glob match it? */
+bool gcb_kernel_chosen(const struct gcb_kernels_config *config, const struct gcb_kernel_entry *e);
 
 extern const struct gcb_kernel_case gcb_kernel_bitpack[], gcb_kernel_compare[],
     gcb_kernel_convert[], gcb_kernel_dither[], gcb_kernel_fft[], gcb_kernel_hadamard[],

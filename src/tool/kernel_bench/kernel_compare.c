@@ -16,7 +16,10 @@ static void run_block(struct gcb_kernel_job *job)
         job->kernels.compare.block(&job->compare, job->x + i, job->y + i, GCB_SUM_BLOCK);
 }
 
+/* clang-format off */
 const struct gcb_kernel_case gcb_kernel_compare[] = {
-    {"compare", "block", offsetof(struct gcb_kernels, compare.block), 0, prepare, run_block},
-    {.family = NULL},
+    {.name = "block", .offset = offsetof(struct gcb_kernels, compare.block),
+     .prepare = prepare, .run = run_block},
+    {.name = NULL},
 };
+/* clang-format on */

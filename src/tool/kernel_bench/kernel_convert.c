@@ -1,6 +1,6 @@
 #include "src/tool/kernel_bench/kernel_case.h"
 
-/* 16-bit words and floats: x is there both ways. */
+/* Floats, and room for 16-bit words. */
 static int prepare(struct gcb_kernel_job *job)
 {
     job->x = gcb_kernel_floats(job, job->n, 1);
@@ -13,8 +13,7 @@ static int prepare_narrow(struct gcb_kernel_job *job)
     job->read = job->n * sizeof(float);
     if (prepare(job))
         return GCB_E_NOMEM;
-    gcb_kernel_writes(job, job->bytes, 2 * job->n);
-    return 0;
+    return gcb_kernel_writes(job, job->bytes, 2 * job->n);
 }
 
 static int prepare_widen(struct gcb_kernel_job *job)
@@ -26,8 +25,7 @@ static int prepare_widen(struct gcb_kernel_job *job)
         return GCB_E_NOMEM;
     (job->param ? f->to_bf16 : f->to_fp16)(job->bytes, job->x, job->n);
     job->y = gcb_kernel_take(job, job->n * sizeof(float));
-    gcb_kernel_writes(job, job->y, job->n * sizeof(float));
-    return job->y ? 0 : GCB_E_NOMEM;
+    return gcb_kernel_writes(job, job->y, job->n * sizeof(float));
 }
 
 static void run_to_fp16(struct gcb_kernel_job *job)
@@ -57,10 +55,13 @@ enum function {
     FROM_BF16 = offsetof(struct gcb_kernels, convert.from_bf16),
 };
 
+/* clang-format off */
 const struct gcb_kernel_case gcb_kernel_convert[] = {
-    {"convert", "to_fp16", TO_FP16, 0, prepare_narrow, run_to_fp16},
-    {"convert", "to_bf16", TO_BF16, 0, prepare_narrow, run_to_bf16},
-    {"convert", "from_fp16", FROM_FP16, 0, prepare_widen, run_from_fp16},
-    {"convert", "from_bf16", FROM_BF16, 1, prepare_widen, run_from_bf16},
-    {.family = NULL},
+    {.name = "to_fp16", .offset = TO_FP16, .prepare = prepare_narrow, .run = run_to_fp16},
+    {.name = "to_bf16", .offset = TO_BF16, .prepare = prepare_narrow, .run = run_to_bf16},
+    {.name = "from_fp16", .offset = FROM_FP16, .prepare = prepare_widen, .run = run_from_fp16},
+    {.name = "from_bf16", .offset = FROM_BF16, .param = 1,
+     .prepare = prepare_widen, .run = run_from_bf16},
+    {.name = NULL},
 };
+/* clang-format on */

@@ -1,6 +1,6 @@
 #include "src/tool/kernel_bench/kernel_case.h"
 
-/* Rounding to 2^param - 1 levels (trits: 1) under a norm of 2, with random bytes drawn before. */
+/* Rounds to 2^param - 1 levels (trits: 1 level) with a norm of 2. The random bytes are drawn beforehand. */
 static int prepare(struct gcb_kernel_job *job)
 {
     job->dither = (struct gcb_dither){
@@ -28,8 +28,7 @@ static int prepare_encode(struct gcb_kernel_job *job)
     job->read = job->n * (sizeof(float) + 1);
     if (prepare(job))
         return GCB_E_NOMEM;
-    gcb_kernel_writes(job, job->code, job->n * sizeof(*job->code));
-    return 0;
+    return gcb_kernel_writes(job, job->code, job->n * sizeof(*job->code));
 }
 
 static int prepare_decode(struct gcb_kernel_job *job)
@@ -44,8 +43,7 @@ static int prepare_decode(struct gcb_kernel_job *job)
     for (uint32_t i = 0; i <= job->dither.levels; i++)
         job->step[i] = (float)i / (float)job->dither.levels;
     job->y = gcb_kernel_take(job, job->n * sizeof(float));
-    gcb_kernel_writes(job, job->y, job->n * sizeof(float));
-    return job->y ? 0 : GCB_E_NOMEM;
+    return gcb_kernel_writes(job, job->y, job->n * sizeof(float));
 }
 
 static void run_from_levels(struct gcb_kernel_job *job)
@@ -65,12 +63,18 @@ enum function {
     FROM_TRITS = offsetof(struct gcb_kernels, dither.from_trits),
 };
 
+/* clang-format off */
 const struct gcb_kernel_case gcb_kernel_dither[] = {
-    {"dither", "signed_levels", SIGNED_LEVELS, 7, prepare_encode, run_signed_levels},
-    {"dither", "trits", TRITS, 0, prepare_encode, run_trits},
-    {"dither", "from_levels:2", FROM_LEVELS, 2, prepare_decode, run_from_levels},
-    {"dither", "from_levels:4", FROM_LEVELS, 4, prepare_decode, run_from_levels},
-    {"dither", "from_levels:7", FROM_LEVELS, 7, prepare_decode, run_from_levels},
-    {"dither", "from_trits", FROM_TRITS, 0, prepare_decode, run_from_trits},
-    {.family = NULL},
+    {.name = "signed_levels", .offset = SIGNED_LEVELS, .param = 7,
+     .prepare = prepare_encode, .run = run_signed_levels},
+    {.name = "trits", .offset = TRITS, .prepare = prepare_encode, .run = run_trits},
+    {.name = "from_levels:2", .offset = FROM_LEVELS, .param = 2,
+     .prepare = prepare_decode, .run = run_from_levels},
+    {.name = "from_levels:4", .offset = FROM_LEVELS, .param = 4,
+     .prepare = prepare_decode, .run = run_from_levels},
+    {.name = "from_levels:7", .offset = FROM_LEVELS, .param = 7,
+     .prepare = prepare_decode, .run = run_from_levels},
+    {.name = "from_trits", .offset = FROM_TRITS, .prepare = prepare_decode, .run = run_from_trits},
+    {.name = NULL},
 };
+/* clang-format on */

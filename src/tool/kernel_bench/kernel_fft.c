@@ -1,7 +1,6 @@
 #include "src/tool/kernel_bench/kernel_case.h"
 
-/* Chunks of param floats; the whole array where that is 0. Forward from noise, inverse on zeros, because it
- * destroys its input. */
+/* Chunks of `param` floats; 0: the whole array. The inverse runs on zeros, because it destroys its input. */
 static int prepare(struct gcb_kernel_job *job, enum gcb_fft_kind kind, int inverse)
 {
     const struct gcb_fft_config config = {
@@ -49,14 +48,24 @@ static void run_inverse(struct gcb_kernel_job *job)
     gcb_fft_inverse(job->fft, job->y, job->array[0]);
 }
 
+/* clang-format off */
 const struct gcb_kernel_case gcb_kernel_fft[] = {
-    {"fft", "forward:4096", GCB_KERNEL_LIBRARY, 4096, prepare_forward, run_forward},
-    {"fft", "inverse:4096", GCB_KERNEL_LIBRARY, 4096, prepare_inverse, run_inverse},
-    {"fft", "forward", GCB_KERNEL_LIBRARY, 0, prepare_forward, run_forward},
-    {"fft", "inverse", GCB_KERNEL_LIBRARY, 0, prepare_inverse, run_inverse},
-    {"fft", "dct:64", GCB_KERNEL_LIBRARY, 64, prepare_dct, run_forward},
-    {"fft", "idct:64", GCB_KERNEL_LIBRARY, 64, prepare_idct, run_inverse},
-    {"fft", "dct:4096", GCB_KERNEL_LIBRARY, 4096, prepare_dct, run_forward},
-    {"fft", "idct:4096", GCB_KERNEL_LIBRARY, 4096, prepare_idct, run_inverse},
-    {.family = NULL},
+    {.name = "forward:4096", .offset = GCB_KERNEL_LIBRARY, .param = 4096,
+     .prepare = prepare_forward, .run = run_forward},
+    {.name = "inverse:4096", .offset = GCB_KERNEL_LIBRARY, .param = 4096,
+     .prepare = prepare_inverse, .run = run_inverse},
+    {.name = "forward", .offset = GCB_KERNEL_LIBRARY,
+     .prepare = prepare_forward, .run = run_forward},
+    {.name = "inverse", .offset = GCB_KERNEL_LIBRARY,
+     .prepare = prepare_inverse, .run = run_inverse},
+    {.name = "dct:64", .offset = GCB_KERNEL_LIBRARY, .param = 64,
+     .prepare = prepare_dct, .run = run_forward},
+    {.name = "idct:64", .offset = GCB_KERNEL_LIBRARY, .param = 64,
+     .prepare = prepare_idct, .run = run_inverse},
+    {.name = "dct:4096", .offset = GCB_KERNEL_LIBRARY, .param = 4096,
+     .prepare = prepare_dct, .run = run_forward},
+    {.name = "idct:4096", .offset = GCB_KERNEL_LIBRARY, .param = 4096,
+     .prepare = prepare_idct, .run = run_inverse},
+    {.name = NULL},
 };
+/* clang-format on */

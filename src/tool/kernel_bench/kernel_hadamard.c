@@ -1,6 +1,6 @@
 #include "src/tool/kernel_bench/kernel_case.h"
 
-/* In place on zeros: what is transformed again and again would grow out of range. */
+/* In place, on zeros: other values would grow out of range when they are transformed again and again. */
 static int prepare_transform(struct gcb_kernel_job *job)
 {
     job->y = gcb_kernel_take(job, job->n * sizeof(float));
@@ -35,9 +35,12 @@ enum function {
     FLIP = offsetof(struct gcb_kernels, hadamard.flip),
 };
 
+/* clang-format off */
 const struct gcb_kernel_case gcb_kernel_hadamard[] = {
-    {"hadamard", "transform:4096", TRANSFORM, 4096, prepare_transform, run_transform},
-    {"hadamard", "transform", TRANSFORM, 0, prepare_transform, run_transform},
-    {"hadamard", "flip", FLIP, 0, prepare_flip, run_flip},
-    {.family = NULL},
+    {.name = "transform:4096", .offset = TRANSFORM, .param = 4096,
+     .prepare = prepare_transform, .run = run_transform},
+    {.name = "transform", .offset = TRANSFORM, .prepare = prepare_transform, .run = run_transform},
+    {.name = "flip", .offset = FLIP, .prepare = prepare_flip, .run = run_flip},
+    {.name = NULL},
 };
+/* clang-format on */

@@ -3,8 +3,7 @@
 static int prepare(struct gcb_kernel_job *job)
 {
     job->bytes = gcb_kernel_take(job, job->n);
-    gcb_kernel_writes(job, job->bytes, job->n);
-    return job->bytes ? 0 : GCB_E_NOMEM;
+    return gcb_kernel_writes(job, job->bytes, job->n);
 }
 
 /* A byte for each element, as stochastic rounding draws them. */
@@ -13,7 +12,10 @@ static void run_bytes(struct gcb_kernel_job *job)
     job->kernels.philox.bytes(job->bytes, job->n, 1, 0, 2);
 }
 
+/* clang-format off */
 const struct gcb_kernel_case gcb_kernel_philox[] = {
-    {"philox", "bytes", offsetof(struct gcb_kernels, philox.bytes), 0, prepare, run_bytes},
-    {.family = NULL},
+    {.name = "bytes", .offset = offsetof(struct gcb_kernels, philox.bytes),
+     .prepare = prepare, .run = run_bytes},
+    {.name = NULL},
 };
+/* clang-format on */

@@ -1,6 +1,6 @@
 #include "src/tool/kernel_bench/kernel_case.h"
 
-/* 8 bits, 4 of them mantissa; the arithmetic is the same for any. */
+/* 8 bits with a mantissa of 4; the arithmetic is the same for other sizes. */
 static int prepare(struct gcb_kernel_job *job)
 {
     gcb_range_format(&job->format, 8, 4, 1.0f, GCB_ROUND_NEAREST);
@@ -19,8 +19,7 @@ static int prepare_encode(struct gcb_kernel_job *job)
     job->read = job->n * sizeof(float);
     if (prepare(job))
         return GCB_E_NOMEM;
-    gcb_kernel_writes(job, job->code, job->n * sizeof(*job->code));
-    return 0;
+    return gcb_kernel_writes(job, job->code, job->n * sizeof(*job->code));
 }
 
 static int prepare_decode(struct gcb_kernel_job *job)
@@ -31,8 +30,7 @@ static int prepare_decode(struct gcb_kernel_job *job)
     run_encode(job);
     job->number = 0;
     job->y = gcb_kernel_take(job, job->n * sizeof(float));
-    gcb_kernel_writes(job, job->y, job->n * sizeof(float));
-    return job->y ? 0 : GCB_E_NOMEM;
+    return gcb_kernel_writes(job, job->y, job->n * sizeof(float));
 }
 
 static void run_decode(struct gcb_kernel_job *job)
@@ -40,8 +38,12 @@ static void run_decode(struct gcb_kernel_job *job)
     job->kernels.range.decode(job->y, job->code, job->n, &job->format);
 }
 
+/* clang-format off */
 const struct gcb_kernel_case gcb_kernel_range[] = {
-    {"range", "encode", offsetof(struct gcb_kernels, range.encode), 0, prepare_encode, run_encode},
-    {"range", "decode", offsetof(struct gcb_kernels, range.decode), 0, prepare_decode, run_decode},
-    {.family = NULL},
+    {.name = "encode", .offset = offsetof(struct gcb_kernels, range.encode),
+     .prepare = prepare_encode, .run = run_encode},
+    {.name = "decode", .offset = offsetof(struct gcb_kernels, range.decode),
+     .prepare = prepare_decode, .run = run_decode},
+    {.name = NULL},
 };
+/* clang-format on */

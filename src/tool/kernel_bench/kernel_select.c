@@ -1,7 +1,7 @@
 #include "kernels/base/hd.h"
 #include "src/tool/kernel_bench/kernel_case.h"
 
-/* The noise's density at x is 1 - |x|, so 0.15 of it, what sparsifiers keep by default, lie beyond this. */
+/* 15 % of the values are larger, as many as sparsifiers keep by default: the density of the values at x is 1 - |x|. */
 static const float threshold = 0.6127f;
 
 static int prepare(struct gcb_kernel_job *job)
@@ -12,37 +12,33 @@ static int prepare(struct gcb_kernel_job *job)
     return job->x && job->pos ? 0 : GCB_E_NOMEM;
 }
 
-/* The 15 % of `count` positions to gather from. */
-static void choose(struct gcb_kernel_job *job, size_t count)
+/* Collects the positions of the 15 % that are larger. */
+static void collect_positions(struct gcb_kernel_job *job, size_t count)
 {
     job->kept = job->kernels.select.collect(job->pos, job->x, count, 0, gcb_magnitude(threshold));
 }
 
 static int prepare_collect(struct gcb_kernel_job *job)
 {
-    const int err = prepare(job);
-
-    if (err)
-        return err;
-    choose(job, job->n);
-    gcb_kernel_writes(job, job->pos, job->kept * sizeof(*job->pos));
-    return 0;
+    if (prepare(job))
+        return GCB_E_NOMEM;
+    collect_positions(job, job->n);
+    return gcb_kernel_writes(job, job->pos, job->kept * sizeof(*job->pos));
 }
 
-/* The elements are those gathered; read are their positions and, as good as all its lines, the array. */
+/* Counts the gathered elements. It reads their positions and, because they are close together, nearly all lines of the
+ * array. */
 static int prepare_gather(struct gcb_kernel_job *job)
 {
     const unsigned width = job->param;
-    int err = prepare(job);
 
-    if (err)
-        return err;
-    choose(job, job->n / width);
+    if (prepare(job))
+        return GCB_E_NOMEM;
+    collect_positions(job, job->n / width);
     job->elements = width * job->kept;
     job->read += job->kept * sizeof(*job->pos);
     job->y = gcb_kernel_take(job, job->elements * sizeof(float));
-    gcb_kernel_writes(job, job->y, job->elements * sizeof(float));
-    return job->y ? 0 : GCB_E_NOMEM;
+    return gcb_kernel_writes(job, job->y, job->elements * sizeof(float));
 }
 
 static int prepare_power(struct gcb_kernel_job *job)
@@ -50,13 +46,12 @@ static int prepare_power(struct gcb_kernel_job *job)
     job->x = gcb_kernel_floats(job, job->n, 1);
     job->y = gcb_kernel_take(job, job->n / 2 * sizeof(float));
     job->read = job->n * sizeof(float);
-    gcb_kernel_writes(job, job->y, job->n / 2 * sizeof(float));
-    return job->x && job->y ? 0 : GCB_E_NOMEM;
+    return job->x ? gcb_kernel_writes(job, job->y, job->n / 2 * sizeof(float)) : GCB_E_NOMEM;
 }
 
 static void run_collect(struct gcb_kernel_job *job)
 {
-    choose(job, job->n);
+    collect_positions(job, job->n);
 }
 
 static void run_count(struct gcb_kernel_job *job)
@@ -87,11 +82,14 @@ enum function {
     POWER = offsetof(struct gcb_kernels, select.power),
 };
 
+/* clang-format off */
 const struct gcb_kernel_case gcb_kernel_select[] = {
-    {"select", "collect", COLLECT, 0, prepare_collect, run_collect},
-    {"select", "count", COUNT, 0, prepare, run_count},
-    {"select", "gather", GATHER, 1, prepare_gather, run_gather},
-    {"select", "gather2", GATHER2, 2, prepare_gather, run_gather2},
-    {"select", "power", POWER, 0, prepare_power, run_power},
-    {.family = NULL},
+    {.name = "collect", .offset = COLLECT, .prepare = prepare_collect, .run = run_collect},
+    {.name = "count", .offset = COUNT, .prepare = prepare, .run = run_count},
+    {.name = "gather", .offset = GATHER, .param = 1, .prepare = prepare_gather, .run = run_gather},
+    {.name = "gather2", .offset = GATHER2, .param = 2,
+     .prepare = prepare_gather, .run = run_gather2},
+    {.name = "power", .offset = POWER, .prepare = prepare_power, .run = run_power},
+    {.name = NULL},
 };
+/* clang-format on */

@@ -10,7 +10,7 @@
 
 const char *const gcb_kernel_size_names[] = {"l1", "l2", "memory", NULL};
 
-/* An array that the last-level cache does not hold, and of which a job may take four. */
+/* The floats of an array that the last-level cache does not hold, and of which a job may take four. */
 static size_t memory_floats(void)
 {
     const uint64_t cache = gcb_host_cache(), most = gcb_host_memory() / 16;
@@ -26,11 +26,11 @@ uint64_t gcb_kernels_floats(enum gcb_kernel_size size)
     return size == GCB_KERNEL_L1 ? 4096 : size == GCB_KERNEL_L2 ? 65536 : memory_floats();
 }
 
-/* A sample goes over so many floats, in as many calls as that takes: long beside a look at the clock, shorter
- * than what a busy system lets a process run at a stretch, and the same in every run. */
+/* A sample covers this many floats, in as many calls as that takes. That is long compared to reading the clock, short enough
+ * that a busy system rarely interrupts it, and the same in every run. */
 #define SAMPLE_FLOATS ((size_t)1 << 18)
 
-/* Widest last. */
+/* The widest is last. */
 static const struct {
     const char *name;
     unsigned flags;
@@ -47,12 +47,13 @@ struct bench {
     const struct gcb_kernels_observer *observer;
     struct gcb_samples samples;
     struct gcb_kernels best;
-    size_t done, total; /* cases at a size */
+    size_t done, total; /* cases x sizes */
     bool stopped;
 };
 
+/* The calls of one sample. */
 struct calls {
-    const struct gcb_kernel_case *of;
+    const struct gcb_kernel_case *c;
     struct gcb_kernel_job *job;
     size_t count;
 };
@@ -63,19 +64,19 @@ static int run_calls(void *ctx, struct gcb_diag *diag)
 
     (void)diag;
     for (size_t i = 0; i < c->count; i++)
-        c->of->run(c->job);
+        c->c->run(c->job);
     return 0;
 }
 
-/* From seconds of a sample to seconds of a call. */
-static void per_call(struct gcb_samples *s, size_t calls)
+/* Converts seconds of a sample to seconds of a call. */
+static void divide_by_calls(struct gcb_samples *s, size_t calls)
 {
     for (size_t i = 0; i < s->count; i++)
         s->seconds[i] /= (double)calls;
     gcb_stats_of(&s->stats, s->seconds, s->count, s->scratch);
 }
 
-/* So that what a variant leaves out cannot pass for what the one before wrote. */
+/* Overwrites the output, so that a variant that writes nothing cannot pass with the output of the previous one. */
 static void spoil(struct gcb_kernel_job *job)
 {
     job->number = 0;
@@ -88,7 +89,7 @@ static uint64_t digest(const struct gcb_kernel_job *job)
     return XXH3_64bits_withSeed(job->out, job->out ? job->out_bytes : 0, job->number);
 }
 
-/* The share of its time that a call needs at least for moving its bytes. */
+/* The least time that memory needs for the bytes of a call, as a share of the time of the call. */
 static double bandwidth_share(const struct bench *b, const struct gcb_kernel_job *job,
                               double seconds)
 {
@@ -99,9 +100,9 @@ static double bandwidth_share(const struct bench *b, const struct gcb_kernel_job
              : NAN;
 }
 
-/* What the C variant of a case came to, for the others. */
+/* The result of the C variant, which the others are compared with. */
 struct reference {
-    double seconds; /* NAN: there is none */
+    double seconds; /* NAN: not yet known */
     uint64_t digest;
 };
 
@@ -109,7 +110,7 @@ static int run_variant(struct bench *b, struct gcb_kernel_result *r, struct gcb_
                        const struct gcb_kernel_case *c, struct reference *first,
                        struct gcb_diag *diag)
 {
-    struct calls calls = {.of = c, .job = job, .count = (size_t)r->calls};
+    struct calls calls = {.c = c, .job = job, .count = (size_t)r->calls};
     const struct gcb_operation op = {.run = run_calls, .job = &calls};
     double seconds;
     int err;
@@ -118,7 +119,7 @@ static int run_variant(struct bench *b, struct gcb_kernel_result *r, struct gcb_
     err = gcb_measure(&b->samples, &b->config->timing, &op, diag);
     if (err)
         return err;
-    per_call(&b->samples, calls.count);
+    divide_by_calls(&b->samples, calls.count);
     seconds = b->samples.stats.median;
     if (isnan(first->seconds))
         *first = (struct reference){.seconds = seconds, .digest = digest(job)};
@@ -144,7 +145,7 @@ static bool same_function(const struct gcb_kernels *a, const struct gcb_kernels 
                   sizeof(gcb_philox_bytes_fn *)) == 0;
 }
 
-/* Is the function one that narrower flags do not give? */
+/* Does this instruction set have a function that narrower ones do not have? */
 static bool is_variant(const struct gcb_kernel_case *c, size_t isa, unsigned allowed)
 {
     struct gcb_kernels own, other;
@@ -183,13 +184,14 @@ static int run_variants(struct bench *b, struct gcb_kernel_result *r, struct gcb
     return err;
 }
 
-static int run_case(struct bench *b, const struct gcb_kernel_case *c, enum gcb_kernel_size size,
+static int run_case(struct bench *b, const struct gcb_kernel_entry *e, enum gcb_kernel_size size,
                     struct gcb_diag *diag)
 {
+    const struct gcb_kernel_case *c = e->c;
     const size_t n = gcb_kernels_floats(size);
     struct gcb_kernel_job job = {.kernels = b->best, .n = n, .param = c->param, .elements = n};
-    struct gcb_kernel_result r = {.family = c->family,
-                                  .kernel = c->kernel,
+    struct gcb_kernel_result r = {.family = e->family,
+                                  .kernel = c->name,
                                   .size = size,
                                   .calls = n < SAMPLE_FLOATS ? SAMPLE_FLOATS / n : 1,
                                   .samples = &b->samples,
@@ -197,7 +199,7 @@ static int run_case(struct bench *b, const struct gcb_kernel_case *c, enum gcb_k
     int err = c->prepare(&job);
 
     if (err) {
-        gcb_diag_set(diag, err, "no memory for kernel %s/%s", c->family, c->kernel);
+        gcb_diag_set(diag, err, "no memory for kernel %s/%s", e->family, c->name);
     } else {
         r.elements = job.elements;
         r.bytes = job.read + job.written;
@@ -212,14 +214,14 @@ static int run_case(struct bench *b, const struct gcb_kernel_case *c, enum gcb_k
 
 static int run_all(struct bench *b, struct gcb_diag *diag)
 {
-    const struct gcb_kernel_case *c;
+    struct gcb_kernel_entry e;
     int err = 0;
 
-    for (size_t i = 0; !err && (c = gcb_kernel_at(i)); i++)
-        for (int size = 0; !err && gcb_kernel_chosen(b->config, c) && size < GCB_KERNEL_SIZES;
+    for (size_t i = 0; !err && gcb_kernel_at(&e, i); i++)
+        for (int size = 0; !err && gcb_kernel_chosen(b->config, &e) && size < GCB_KERNEL_SIZES;
              size++)
             if (b->config->sizes >> size & 1 && !stop_now(b))
-                err = run_case(b, c, (enum gcb_kernel_size)size, diag);
+                err = run_case(b, &e, (enum gcb_kernel_size)size, diag);
     return err;
 }
 
@@ -247,4 +249,31 @@ uint64_t gcb_kernels_bandwidth_bytes(void)
     const uint64_t array = 4 * memory_floats(), least = UINT64_C(128) << 20;
 
     return array > least ? array : least;
+}
+
+void gcb_kernels_row(struct gcb_row *row, const struct gcb_kernel_result *r, bool samples)
+{
+    const struct gcb_stats *stats = &r->samples->stats;
+
+    gcb_row_init(row, GCB_RECORD_KERNEL);
+    gcb_row_text(row, GCB_FIELD_FAMILY, r->family);
+    gcb_row_text(row, GCB_FIELD_KERNEL, r->kernel);
+    gcb_row_text(row, GCB_FIELD_ISA, r->isa);
+    gcb_row_u64(row, GCB_FIELD_THREADS, 1);
+    gcb_row_text(row, GCB_FIELD_CACHE, gcb_kernel_size_names[r->size]);
+    gcb_row_text(row, GCB_FIELD_STATUS, r->agrees ? "ok" : "failed");
+    gcb_row_u64(row, GCB_FIELD_ELEMENTS, r->elements);
+    gcb_row_u64(row, GCB_FIELD_BYTES, r->bytes);
+    gcb_row_u64(row, GCB_FIELD_CALLS, r->calls);
+    gcb_row_real(row, GCB_FIELD_SECONDS, stats->median);
+    gcb_row_real(row, GCB_FIELD_SECONDS_MIN, stats->min);
+    gcb_row_real(row, GCB_FIELD_SECONDS_MAD, stats->mad);
+    gcb_row_real(row, GCB_FIELD_SECONDS_LOW, stats->low);
+    gcb_row_real(row, GCB_FIELD_SECONDS_HIGH, stats->high);
+    gcb_row_reals(row, GCB_FIELD_SECONDS_SAMPLES, samples ? r->samples->seconds : NULL,
+                  r->samples->count);
+    gcb_row_text(row, GCB_FIELD_STOP_REASON, gcb_stop_name(r->samples->stop));
+    gcb_row_real(row, GCB_FIELD_GBPS, r->gbps);
+    gcb_row_real(row, GCB_FIELD_BANDWIDTH_SHARE, r->bandwidth_share);
+    gcb_row_real(row, GCB_FIELD_SPEEDUP, r->speedup);
 }

@@ -1,4 +1,4 @@
-/* The kernel bench: that it covers all, does the work it says, and notices a variant that is wrong. */
+/* The kernel bench covers all kernels, does the work it reports, and notices a variant that is wrong. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,7 +12,7 @@
 #include "src/tool/base/host.h"
 #include "src/tool/kernel_bench/kernels.h"
 
-/* Stands in for the library's: on request every variant but C sends one wrong code, or leaves it out. */
+/* A stand-in for range.encode: on request every variant except C writes one wrong code, or leaves it out. */
 static enum { RIGHT, WRONG, LAZY } behaviour;
 static struct gcb_range_fns right;
 
@@ -26,7 +26,7 @@ static size_t wrong_encode(uint16_t *code, const float *x, size_t n,
     return clamped;
 }
 
-/* The linker sends every call of gcb_range_init here (--wrap), and those of __real_gcb_range_init to the original. */
+/* With --wrap the linker sends calls of gcb_range_init here, and calls of __real_gcb_range_init to the original. */
 void __real_gcb_range_init(struct gcb_range_fns *fns, unsigned cpu_flags);
 void __wrap_gcb_range_init(struct gcb_range_fns *fns, unsigned cpu_flags);
 
@@ -94,7 +94,7 @@ static struct seen run(const struct gcb_kernels_config *config, size_t stop_afte
     return seen;
 }
 
-/* Every function of struct gcb_kernels has a case, and so has the family that is not in it. */
+/* Every function of struct gcb_kernels has a case, and so does the fft family, which is not in it. */
 static void test_all_covered(void **state)
 {
     const char *family, *kernel;
