@@ -361,7 +361,7 @@ static void test_table(void **state)
                                 "a.long.name\n"
                                 "           12.5  time\n"
                                 "b             ?  ma..um\n"
-                                "?: too long for the table; --format json has it\n");
+                                "?: too long for the table; --format json shows it\n");
     end(&p);
 }
 

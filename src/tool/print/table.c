@@ -7,8 +7,8 @@
 
 #define GAP 2
 #define MAX_COLUMNS 32
-#define LEAST 8     /* an elastic column is not cut below this */
-#define LEAST_CUT 4 /* nor any column below that: "a..b" */
+#define LEAST 8     /* an elastic column does not shrink below this */
+#define LEAST_CUT 4 /* and another column not below this: "a..b" */
 
 struct gcb_table {
     const struct gcb_table_column *columns;
@@ -17,12 +17,12 @@ struct gcb_table {
     size_t used, cap;
 };
 
-/* A table being printed. */
+/* A table that is being printed. */
 struct print {
     const struct gcb_table *table;
     FILE *out;
     size_t widths[MAX_COLUMNS];
-    bool left_out; /* a number that did not fit */
+    bool left_out; /* a number did not fit */
 };
 
 int gcb_table_create(struct gcb_table **out, const struct gcb_table_column *columns, size_t count,
@@ -94,12 +94,12 @@ static size_t natural_width(const struct gcb_table *t, size_t column)
     return width;
 }
 
-static void spaces(FILE *out, size_t n)
+static void print_spaces(FILE *out, size_t n)
 {
     fprintf(out, "%*s", (int)n, "");
 }
 
-/* A number that does not fit is told from no digits rather than from some of them. */
+/* A number that does not fit is shown as "?", because some of its digits would mislead. */
 static void print_cell(struct print *p, const char *text, size_t i, bool last)
 {
     const size_t own = gcb_text_columns(text), width = p->widths[i];
@@ -115,17 +115,18 @@ static void print_cell(struct print *p, const char *text, size_t i, bool last)
         gcb_text_cut(text, width - 2, (width - 2) / 2, &head, &tail);
         fprintf(p->out, "%.*s..%s", (int)(head - text), text, tail);
         if (!last)
-            spaces(p->out, width - 2 - gcb_text_columns(tail) - (own - gcb_text_columns(head)));
+            print_spaces(p->out,
+                         width - 2 - gcb_text_columns(tail) - (own - gcb_text_columns(head)));
         return;
     }
     if (column->number)
-        spaces(p->out, width - own);
+        print_spaces(p->out, width - own);
     fputs(text, p->out);
     if (!column->number && !last)
-        spaces(p->out, width - own);
+        print_spaces(p->out, width - own);
 }
 
-/* The least that a column can be made: enough for its title, and for ".." between two characters. */
+/* The smallest width of a column: enough for its title, and for ".." between two characters. */
 static size_t least_width(const struct gcb_table_column *column)
 {
     const size_t title = gcb_text_columns(column->title);
@@ -133,8 +134,8 @@ static size_t least_width(const struct gcb_table_column *column)
     return title > LEAST_CUT ? title : LEAST_CUT;
 }
 
-/* The widest column that is not elastic and can still give way; MAX_COLUMNS: none. */
-static size_t widest(const struct print *p)
+/* The widest column that is not elastic and can still shrink; MAX_COLUMNS: none. */
+static size_t find_widest(const struct print *p)
 {
     size_t found = MAX_COLUMNS;
 
@@ -148,8 +149,8 @@ static size_t widest(const struct print *p)
     return found;
 }
 
-/* Makes the table fit: the elastic columns give way from the left, then the widest of the others. */
-static void fit(struct print *p, unsigned limit)
+/* Finds the widths: elastic columns shrink from the left, then the widest of the others. */
+static void find_widths(struct print *p, unsigned limit)
 {
     const struct gcb_table *t = p->table;
     size_t total = t->count ? GAP * (t->count - 1) : 0;
@@ -161,7 +162,7 @@ static void fit(struct print *p, unsigned limit)
     for (size_t i = 0; limit && i < t->count; i++)
         for (; t->columns[i].elastic && total > limit && p->widths[i] > LEAST; total--)
             p->widths[i]--;
-    for (size_t i; limit && total > limit && (i = widest(p)) < MAX_COLUMNS; total--)
+    for (size_t i; limit && total > limit && (i = find_widest(p)) < MAX_COLUMNS; total--)
         p->widths[i]--;
 }
 
@@ -174,11 +175,11 @@ static void print_line(struct print *p, char *const *cells)
 
         if (i == 0 && t->count > 1 && t->columns[0].elastic &&
             gcb_text_columns(text) > p->widths[0]) {
-            fprintf(p->out, "%s\n", text); /* what a row is of is never cut */
+            fprintf(p->out, "%s\n", text); /* the name of a row is never cut */
             text = "";
         }
         if (i)
-            spaces(p->out, GAP);
+            print_spaces(p->out, GAP);
         print_cell(p, text, i, i + 1 == t->count);
     }
 }
@@ -187,7 +188,7 @@ void gcb_table_print(const struct gcb_table *t, FILE *out, unsigned width, bool 
 {
     struct print p = {.table = t, .out = out};
 
-    fit(&p, width);
+    find_widths(&p, width);
     fputs(color ? "\033[1m" : "", out);
     print_line(&p, NULL);
     fputs(color ? "\033[0m\n" : "\n", out);
@@ -196,5 +197,5 @@ void gcb_table_print(const struct gcb_table *t, FILE *out, unsigned width, bool 
         fputc('\n', out);
     }
     if (p.left_out)
-        fputs("?: too long for the table; --format json has it\n", out);
+        fputs("?: too long for the table; --format json shows it\n", out);
 }

@@ -8,15 +8,15 @@
 #include "src/lib/base/diag.h"
 
 /*
- * An aligned table for people. Cells are copied; all rows are held until the table is printed, because
- * widths come from all of them. Cell text must be safe for a terminal (gcb_escape).
+ * An aligned table for people. Cells are copied and kept until the table is printed, because its widths depend on all
+ * of them. Cell text must be safe for a terminal (gcb_escape).
  */
 struct gcb_table_column {
     const char *title; /* borrowed as long as the table */
     bool number;       /* aligned to the right */
-    bool
-        elastic; /* gives way when the table would be too wide: text of the first column then stands on
-                          a line of its own, that of others is cut in the middle ("layers..weight") */
+    /* Shrinks if the table would be too wide. Text of the first column then stands on a line of its own; text of
+     * another column is cut in the middle: "layers..weight". */
+    bool elastic;
 };
 
 struct gcb_table;
@@ -28,10 +28,10 @@ int gcb_table_add(struct gcb_table *table, const char *const *cells, struct gcb_
 size_t gcb_table_rows(const struct gcb_table *table);
 
 /*
- * At most `width` columns wide, whatever the cells (80 is the rule; 0: as wide as it gets), as long as the titles
- * fit: where elastic columns cannot give enough, the widest of the others does, down to its title. A number that does
- * not fit then is shown as "?", with a line below that says so. Only text of the first column, on a line of its own,
- * may be longer. With `color` the header is bold. Write errors stay in the FILE.
+ * Prints the table at most `width` columns wide (usually 80; 0: no limit), if the titles fit. Elastic columns shrink
+ * first, then the widest of the others, down to its title. A number that then does not fit is shown as "?", and a line
+ * below says so. Only text of the first column, on a line of its own, may be longer. With `color` the header is bold.
+ * Write errors stay in the FILE.
  */
 void gcb_table_print(const struct gcb_table *table, FILE *out, unsigned width, bool color);
 void gcb_table_destroy(struct gcb_table *table); /* NULL is fine */
