@@ -1,4 +1,5 @@
 #include <inttypes.h>
+#include <string.h>
 
 #include "cli/base/heading.h"
 #include "cli/base/interrupt.h"
@@ -36,8 +37,6 @@ static int resolve(struct replay *c, struct gcb_diag *diag)
                            "no method given: --method topk:memory=ef, for example; "
                            "`gcbench methods` lists them");
     if (!err)
-        err = opt_exec_cpu(&c->o->exec, "replay has no device: it runs on the cpu only", diag);
-    if (!err)
         err = session_resolve(&c->s);
     if (!err)
         err = replay_schedule(&c->config.schedule, &c->o->own, diag);
@@ -64,6 +63,7 @@ static int open_input(struct replay *c, struct gcb_diag *diag)
     c->config.layout = &c->s.layout;
     c->config.kernels = &c->s.backend.kernels;
     c->config.queue = &c->s.backend.queue;
+    c->config.device = c->s.backend.gpu.module ? &c->s.backend.gpu : NULL;
     c->config.seed = c->s.backend.seed;
     c->config.fft_rigor = (enum gcb_fft_rigor)c->o->exec.fft_plan;
     c->config.nonfinite = (enum gcb_nonfinite_policy)m->nonfinite;
@@ -158,19 +158,20 @@ static int run_method(struct replay *c, struct gcb_diag *diag)
     }
     gcb_table_destroy(c->steps);
     c->steps = NULL;
-    return err ? err : put_total(c);
+    return err ? session_judge(&c->s, err) : put_total(c);
 }
 
 static int print_head(struct replay *c, struct gcb_diag *diag)
 {
     struct gcb_extent extent;
-    char settings[160], times[40] = "";
+    char settings[160], times[80] = "";
     const int err = c->s.report.table ? gcb_extent_of(&extent, c->s.source, diag) : 0;
 
     if (err || !c->s.report.table)
         return err;
     if (c->o->own.loops > 1)
         snprintf(times, sizeof(times), ", %" PRIu64 " times over", c->o->own.loops);
+    snprintf(times + strlen(times), sizeof(times) - strlen(times), "%s", c->s.place);
     session_describe(settings, sizeof(settings), &c->s, times);
     heading_print(c->s.report.out, c->s.files, &extent, settings);
     return 0;
@@ -260,7 +261,7 @@ static const struct opt_group groups[] = {
     {"Input", opt_input_rows, offsetof(struct replay_options, input)},
     {"Messages", opt_scope_rows, offsetof(struct replay_options, message)},
     {"Messages", opt_message_rows, offsetof(struct replay_options, message)},
-    {"Running", opt_cpu_rows, offsetof(struct replay_options, exec)},
+    {"Running", opt_device_rows, offsetof(struct replay_options, exec)},
     {"Running", opt_threads_rows, offsetof(struct replay_options, exec)},
     {"Running", opt_exec_rows, offsetof(struct replay_options, exec)},
     {"Output", replay_show_rows, offsetof(struct replay_options, own)},
@@ -284,18 +285,22 @@ const struct cmd cmd_replay = {
                 "  gcbench replay --method sbc:p=0.01,delay=4 gradients.h5\n"
                 "  gcbench replay --method dgc --method redsync --loop 20 gradients.h5\n"
                 "  gcbench replay --method fft:memory=ef --theta-schedule 0.9@0,0@8 gradients.h5\n"
-                "  gcbench replay --method fft --tune-steps 3 --allow-gaps gradients.h5\n",
+                "  gcbench replay --method fft --tune-steps 3 --allow-gaps gradients.h5\n"
+                "  gcbench replay --device cuda --method topk:memory=ef gradients.h5\n",
     .details =
-        "Every worker keeps its own memory: none, ef, dgc, delay or demo (`--method "
-        "qsgd:memory=ef`; "
-        "`gcbench methods NAME` shows each method's own).\n"
-        "wire: bytes of all workers. ratio: input over wire, steps summed before a message "
-        "included. "
-        "alpha: error of the averaged update against what it should be. cum err: of all updates so "
-        "far. resid: norm of what is not sent yet. kept %: of positions. any %: of elements, sent "
-        "by "
-        "some worker. stale: steps since an element was sent, median/99th percentile. "
-        "docs/replay.md has the definitions. It runs on the cpu only.\n",
+        "Each worker keeps its own memory: none, ef, dgc, delay or demo (`--method "
+        "qsgd:memory=ef`; `gcbench methods NAME` shows the default of each method).\n"
+        "Columns. wire: bytes of all workers. ratio: input over wire; the input includes steps "
+        "that "
+        "were added up before a message. alpha: error of the averaged update, relative to what was "
+        "owed. cum err: the same for all updates so far. resid: norm of what is not sent yet. kept "
+        "%: share of positions sent. any %: share of elements that some worker sent. stale: steps "
+        "since an element was sent, median and 99th percentile. docs/replay.md has the "
+        "definitions.\n"
+        "With --device cuda the memories, encoders and decoders are on the device, and each step "
+        "is "
+        "compared with the CPU. Exit status 5: the device gave something else; 3: the device or a "
+        "library is missing, or the method does not run there.\n",
     .spec = {.groups = groups, .extra = &extra},
     .size = sizeof(struct replay_options),
     .defaults = defaults,

@@ -232,8 +232,7 @@ static void test_wrong_overrides(void **state)
         const char *words[8];
         const char *says;
     } cases[] = {
-        {{"--method", "identity", "--theta", "0.5"},
-         "--theta: no method given has this parameter"},
+        {{"--method", "identity", "--theta", "0.5"}, "--theta: no method given has this parameter"},
         {{"--theta", "0.5"}, "--theta: no method given"},
         {{"--method", "topk:theta=0.5", "--theta", "0.6"}, "given twice"},
         {{"--method", "topk", "--theta", "0.5", "--density", "0.5"}, "given twice"},

@@ -73,9 +73,6 @@ says "device cuda:1: this machine has 1, from cuda:0 on"
 
 # What has no device says that it is this command, whether there is one or not.
 for device in cuda cuda:7; do
-    run replay --device $device --method topk:memory=ef --results "$tmp/made/x.json" "$sample"
-    exits 3
-    says "replay has no device: it runs on the cpu only"
     run payoff --device $device --model-bytes 1M --method topk --results "$tmp/made/x.json"
     exits 3
     says "payoff itself measures on the cpu only"

@@ -91,3 +91,8 @@ int gcb_device_decoder_run(struct gcb_device_decoder *d, const void *message, si
                                         frame.count * sizeof(float), diag);
     return err;
 }
+
+const float *gcb_device_decoder_tensor(const struct gcb_device_decoder *d)
+{
+    return d->space.tensor.dev;
+}

@@ -221,9 +221,8 @@ const struct page_table page_tables[] = {
     {
         .id = "promises",
         .title = "What methods promise",
-        .intro =
-            "Checked on these gradients. Broken promises come first, then those that these "
-            "gradients cannot test.",
+        .intro = "Checked on these gradients. Broken promises come first, then those that these "
+                 "gradients cannot test.",
         .record = PAGE_PROMISE,
         .columns = promise_columns,
     },

@@ -1,6 +1,7 @@
 #ifndef SRC_TOOL_REPLAY_REPLAY_H
 #define SRC_TOOL_REPLAY_REPLAY_H
 
+#include "src/lib/device/load.h"
 #include "src/tool/dump/layout.h"
 #include "src/tool/replay/schedule.h"
 #include "src/tool/rows/sink.h"
@@ -21,6 +22,7 @@ struct gcb_replay_config {
     const struct gcb_layout *layout;
     const struct gcb_kernels *kernels;
     const struct gcb_queue *queue;
+    const struct gcb_device *device; /* where messages are coded; NULL: the CPU */
     uint64_t seed;
     enum gcb_fft_rigor fft_rigor;
     enum gcb_nonfinite_policy nonfinite; /* not RAW: a residual would keep the NaN */

@@ -17,32 +17,40 @@ struct gcb_replay_span {
 
 static const struct gcb_method dense_method = {.name = "identity", .codec = &gcb_codec_identity};
 
-static int init_message(struct gcb_replay_state *s, struct gcb_replay_message *message,
-                        const struct gcb_message_plan *plan, const struct gcb_method *method)
+static int init_worker(struct gcb_replay_state *s, struct gcb_replay_worker *worker, uint64_t n,
+                       struct gcb_diag *diag)
 {
+    int err;
+
+    worker->age = gcb_alloc_zero(n, sizeof(*worker->age));
+    if (!worker->age)
+        return gcb_diag_nomem(diag, n * sizeof(*worker->age), "what workers keep between steps");
+    err = gcb_memory_create(&worker->memory, &s->memory, n, s->workers, s->config->queue, diag);
+    if (err || !s->device)
+        return err;
+    return gcb_replay_device_start(s->device, &worker->on_device, &s->memory, n, s->workers, diag);
+}
+
+static int init_message(struct gcb_replay_state *s, struct gcb_replay_message *message,
+                        const struct gcb_message_plan *plan, const struct gcb_method *method,
+                        struct gcb_diag *diag)
+{
+    const bool has_window = s->memory.kind == GCB_MEMORY_DELAY && s->memory.delay > 1;
     const uint64_t n = plan->count;
+    int err = 0;
 
     message->count = n;
     message->method = plan->dense ? dense_method : *method;
     message->workers = gcb_alloc_zero(s->workers, sizeof(*message->workers));
     message->drift = gcb_alloc_zero(n, sizeof(*message->drift));
     message->owed = gcb_alloc_zero(n, sizeof(*message->owed));
-    if (!message->workers || !message->drift || !message->owed)
-        return GCB_E_NOMEM;
-    if (s->memory.kind == GCB_MEMORY_DELAY && s->memory.delay > 1) {
+    if (has_window)
         message->window = gcb_alloc_zero(n, sizeof(*message->window));
-        if (!message->window)
-            return GCB_E_NOMEM;
-    }
-    for (uint32_t w = 0; w < s->workers; w++) {
-        struct gcb_replay_worker *worker = &message->workers[w];
-
-        worker->age = gcb_alloc_zero(n, sizeof(*worker->age));
-        if (!worker->age ||
-            gcb_memory_create(&worker->memory, &s->memory, n, s->workers, s->config->queue, NULL))
-            return GCB_E_NOMEM;
-    }
-    return 0;
+    if (!message->workers || !message->drift || !message->owed || (has_window && !message->window))
+        return gcb_diag_nomem(diag, 0, "what workers keep between steps");
+    for (uint32_t w = 0; !err && w < s->workers; w++)
+        err = init_worker(s, &message->workers[w], n, diag);
+    return err;
 }
 
 static int take_buffers(struct gcb_replay_state *s, uint64_t largest)
@@ -71,18 +79,21 @@ int gcb_replay_state_init(struct gcb_replay_state *s, const struct gcb_replay_co
     s->workers = plan->workers;
     gcb_method_memory(&s->memory, method);
     s->messages = gcb_alloc_zero(plan->messages, sizeof(*s->messages));
-    err = s->messages ? take_buffers(s, layout->largest) : GCB_E_NOMEM;
+    if (!s->messages || take_buffers(s, layout->largest))
+        return gcb_diag_nomem(diag, 0, "what workers keep between steps");
+    err = gcb_coders_create(&s->decoders, layout->largest, diag);
+    if (!err && config->device)
+        err = gcb_replay_device_create(&s->device, config->device, layout->largest, diag);
     for (; !err && s->count < plan->messages;
          s->count++) /* counts a failed message too: fini releases it */
-        err = init_message(s, &s->messages[s->count], &layout->messages[s->count], method);
-    if (err)
-        return gcb_diag_nomem(diag, 0, "what workers keep between steps");
-    return gcb_coders_create(&s->decoders, layout->largest, diag);
+        err = init_message(s, &s->messages[s->count], &layout->messages[s->count], method, diag);
+    return err;
 }
 
 static void fini_message(struct gcb_replay_message *message, uint32_t workers)
 {
     for (uint32_t w = 0; message->workers && w < workers; w++) {
+        gcb_replay_device_end(&message->workers[w].on_device);
         gcb_memory_destroy(message->workers[w].memory);
         gcb_coder_destroy(message->workers[w].encoder);
         gcb_free(message->workers[w].age);
@@ -106,6 +117,7 @@ void gcb_replay_state_fini(struct gcb_replay_state *s)
     gcb_free(s->spans);
     gcb_room_fini(&s->room);
     gcb_coders_destroy(s->decoders);
+    gcb_replay_device_destroy(s->device);
     memset(s, 0, sizeof(*s));
 }
 
@@ -115,6 +127,7 @@ int gcb_replay_assign(struct gcb_replay_state *s, struct gcb_replay_message *mes
     for (uint32_t w = 0; w < s->workers; w++) {
         gcb_coder_destroy(message->workers[w].encoder);
         message->workers[w].encoder = NULL;
+        gcb_replay_device_forget(&message->workers[w].on_device);
     }
     return gcb_method_assign(&message->method, key, value, diag);
 }
@@ -140,6 +153,7 @@ static int make_encoder(const struct sending *a, struct gcb_diag *diag)
 {
     const struct gcb_replay_config *c = a->s->config;
     char name[40];
+    int err;
     struct gcb_coder_config config = {
         .env = {.seed = c->seed,
                 .fft_rigor = c->fft_rigor,
@@ -153,7 +167,11 @@ static int make_encoder(const struct sending *a, struct gcb_diag *diag)
     if (a->worker->encoder)
         return 0;
     gcb_plan_env(&config.env, name, c->source, a->plan, &c->output_layers);
-    return gcb_coder_create(&a->worker->encoder, &a->message->method, &config, diag);
+    err = gcb_coder_create(&a->worker->encoder, &a->message->method, &config, diag);
+    if (err || !a->s->device)
+        return err;
+    return gcb_replay_device_encoder(a->s->device, &a->worker->on_device, &a->message->method,
+                                     &config, diag);
 }
 
 /* Counts the values that a tuned range float had to code, and those beyond its max. */
@@ -167,6 +185,7 @@ static void count_tuned(const struct sending *a, const struct gcb_tally *t)
     a->step->tuned_clamped += t->clamped;
 }
 
+/* Encodes into s->wire. */
 static int encode(const struct sending *a, struct gcb_tally *t, struct gcb_diag *diag)
 {
     const struct gcb_view in = {.data = a->encoded, .count = a->plan->count};
@@ -192,6 +211,14 @@ static int encode(const struct sending *a, struct gcb_tally *t, struct gcb_diag 
     return 0;
 }
 
+/* What was decoded, against what was encoded. */
+static void add_error(const struct sending *a, struct gcb_tally *t)
+{
+    gcb_fidelity_add(&t->fidelity, a->encoded, a->s->decoded, a->plan->count, a->s->config->kernels,
+                     a->s->config->queue);
+}
+
+/* Decodes s->wire into s->decoded. */
 static int decode(const struct sending *a, struct gcb_tally *t, struct gcb_diag *diag)
 {
     struct gcb_replay_state *s = a->s;
@@ -206,11 +233,40 @@ static int decode(const struct sending *a, struct gcb_tally *t, struct gcb_diag 
     struct gcb_coder *decoder;
     int err = gcb_coders_decoder(s->decoders, &decoder, s->wire.data, s->wire.len, &config, diag);
 
-    memset(s->decoded, 0xff, y.count * sizeof(*s->decoded)); /* NaNs, so that a gap is noticed */
     if (!err)
         err = gcb_coder_decode(decoder, s->wire.data, s->wire.len, &y, diag);
     if (!err)
         err = gcb_coder_describe(decoder, s->wire.data, s->wire.len, &parts, diag);
+    if (err)
+        return err;
+    add_error(a, t);
+    return gcb_tally_parts(t, &parts, diag);
+}
+
+/* The same on the device, whose message counts. s->wire is what the CPU encoded. */
+static int pass_device(const struct sending *a, struct gcb_tally *t, struct gcb_diag *diag)
+{
+    struct gcb_replay_state *s = a->s;
+    struct gcb_device_check check = {
+        .method = &a->message->method,
+        .in = {.data = a->encoded, .count = a->plan->count},
+        .expected = &s->wire,
+        .decoded = s->decoded,
+        .scratch = gcb_replay_device_scratch(s->device),
+        .coders = s->decoders,
+        .kernels = s->config->kernels,
+        .queue = s->config->queue,
+    };
+    struct gcb_message_parts parts;
+    int err = gcb_replay_device_encode(s->device, &a->worker->on_device, &a->step->at, &check,
+                                       &t->clamped, diag);
+
+    if (!err)
+        err = gcb_replay_device_decode(s->device, &check, s->decoded, diag);
+    if (err)
+        return err;
+    add_error(a, t);
+    err = gcb_device_check_values(&check, &t->fidelity, &parts, diag);
     return err ? err : gcb_tally_parts(t, &parts, diag);
 }
 
@@ -218,7 +274,6 @@ static int decode(const struct sending *a, struct gcb_tally *t, struct gcb_diag 
 static int send_message(const struct sending *a, struct gcb_replay_norms *norms,
                         struct gcb_diag *diag)
 {
-    const struct gcb_replay_config *c = a->s->config;
     struct gcb_tally t = {
         .messages = 1,
         .elements = a->plan->count,
@@ -230,12 +285,12 @@ static int send_message(const struct sending *a, struct gcb_replay_norms *norms,
 
     if (!err)
         err = encode(a, &t, diag);
+    memset(a->s->decoded, 0xff, t.elements * sizeof(float)); /* NaNs, so that a gap is noticed */
     if (!err)
-        err = decode(a, &t, diag);
+        err = a->s->device ? pass_device(a, &t, diag) : decode(a, &t, diag);
     if (err)
-        return gcb_plan_explain(err, a->message->method.name, a->plan, c->source, diag);
+        return err;
     a->worker->pending_bytes = 0;
-    gcb_fidelity_add(&t.fidelity, a->encoded, a->s->decoded, a->plan->count, c->kernels, c->queue);
     norms->encoded += t.fidelity.xx;
     norms->lost += t.fidelity.dd;
     count_tuned(a, &t);
@@ -282,10 +337,43 @@ static double norm_sq(const struct gcb_replay_state *s, const float *x, uint64_t
     return x ? gcb_reduce_blocks(s->config->kernels->reduce.sum_sq, x, n) : 0.0;
 }
 
-static int run_worker(struct sending *a, struct gcb_replay_norms *norms, struct gcb_diag *diag)
+/* What the memory gives for this step: a->encoded. */
+static int compensate(struct sending *a, struct gcb_diag *diag)
+{
+    struct gcb_replay_state *s = a->s;
+    const struct gcb_view gradient = {.data = s->input, .count = a->plan->count};
+
+    a->encoded = gcb_memory_compensate(a->worker->memory, s->input);
+    gcb_memory_add_input(a->worker->memory, s->input, s->owed);
+    if (!s->device)
+        return 0;
+    return gcb_replay_device_compensate(s->device, &a->worker->on_device, &gradient, a->encoded,
+                                        diag);
+}
+
+/* The memory learns what was sent. */
+static int update(const struct sending *a, struct gcb_diag *diag)
 {
     struct gcb_replay_state *s = a->s;
     struct gcb_memory *memory = a->worker->memory;
+
+    if (a->encoded)
+        gcb_memory_update(memory, s->decoded);
+    if (!s->device)
+        return 0;
+    return gcb_replay_device_update(s->device, &a->worker->on_device, gcb_memory_residual(memory),
+                                    a->plan->count, diag);
+}
+
+/* Puts method and message in front of a failure's words. */
+static int explain(const struct sending *a, int err, struct gcb_diag *diag)
+{
+    return gcb_plan_explain(err, a->message->method.name, a->plan, a->s->config->source, diag);
+}
+
+static int run_worker(struct sending *a, struct gcb_replay_norms *norms, struct gcb_diag *diag)
+{
+    struct gcb_replay_state *s = a->s;
     int err = read_gradient(s, a->plan, diag);
 
     if (err)
@@ -293,17 +381,17 @@ static int run_worker(struct sending *a, struct gcb_replay_norms *norms, struct 
     a->step->input_bytes += a->plan->input_bytes;
     a->worker->pending_bytes += a->plan->input_bytes;
     norms->gradient += norm_sq(s, s->input, a->plan->count);
-    a->encoded = gcb_memory_compensate(memory, s->input);
-    gcb_memory_add_input(memory, s->input, s->owed);
     a->step->at.worker = a->plan->worker;
-    if (a->encoded)
+    err = compensate(a, diag);
+    if (!err && a->encoded)
         err = send_message(a, norms, diag);
     if (err)
-        return err;
+        return explain(a, err, diag);
     gcb_parallel(s->config->queue, gcb_span_count(a->plan->count), receive_span, a);
-    if (a->encoded)
-        gcb_memory_update(memory, s->decoded);
-    norms->residual += norm_sq(s, gcb_memory_residual(memory), a->plan->count);
+    err = update(a, diag);
+    if (err)
+        return explain(a, err, diag);
+    norms->residual += norm_sq(s, gcb_memory_residual(a->worker->memory), a->plan->count);
     return 0;
 }
 

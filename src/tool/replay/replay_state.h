@@ -3,6 +3,7 @@
 
 #include "src/lib/memory/memory.h"
 #include "src/tool/replay/replay.h"
+#include "src/tool/replay/replay_device.h"
 #include "src/tool/trial/coders.h"
 
 /* What a replay of one method keeps from step to step, for every message of a step and every worker. */
@@ -13,6 +14,7 @@ struct gcb_replay_worker {
     struct gcb_coder *encoder; /* NULL until the next message; made anew when a parameter changes */
     uint16_t *age;             /* staleness of every element, up to GCB_STALENESS_MAX */
     uint64_t pending_bytes;    /* of gradients since the last message */
+    struct gcb_replay_device_worker on_device;
 };
 
 /* The j-th message of every step. Sums run over workers; figures are ratios, so nothing is divided by their number. */
@@ -41,6 +43,7 @@ struct gcb_replay_state {
     struct gcb_room room;
     struct gcb_wbuf wire; /* the message at hand, in `room` */
     struct gcb_coders *decoders;
+    struct gcb_replay_device *device; /* NULL: all is done on the CPU */
 };
 
 /* Squared norms of one worker in one step, over all messages. */

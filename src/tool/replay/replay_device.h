@@ -1,0 +1,59 @@
+#ifndef SRC_TOOL_REPLAY_REPLAY_DEVICE_H
+#define SRC_TOOL_REPLAY_REPLAY_DEVICE_H
+
+#include "src/lib/codec/memory_params.h"
+#include "src/lib/device/load.h"
+#include "src/tool/trial/device_check.h"
+
+/*
+ * The device's part of a replay. Workers' memories and encoders are on the device, and so is the receiver's decoder. The
+ * replay does the same on the CPU, and every step compares: what the memory gives, the message, what it is decoded to,
+ * and what the memory keeps. GCB_E_UNVERIFIED, with words: the device made something else.
+ */
+struct gcb_replay_device;
+
+/* Space for messages of up to `largest` elements. `device` is borrowed. GCB_E_NOMEM, GCB_E_DEVICE. */
+int gcb_replay_device_create(struct gcb_replay_device **out, const struct gcb_device *device,
+                             uint64_t largest, struct gcb_diag *diag);
+/* After all its workers. NULL is fine. */
+void gcb_replay_device_destroy(struct gcb_replay_device *d);
+
+/* One worker's part of one message; starts zeroed. */
+struct gcb_replay_device_worker {
+    struct gcb_device_memory *memory;
+    struct gcb_device_coder *encoder; /* NULL until gcb_replay_device_encoder */
+    float *encoded_dev;               /* what the memory gave for this step */
+};
+
+int gcb_replay_device_start(struct gcb_replay_device *d, struct gcb_replay_device_worker *w,
+                            const struct gcb_memory_params *params, uint64_t count,
+                            uint32_t workers, struct gcb_diag *diag);
+/* Makes the encoder, with the configuration of the CPU's. */
+int gcb_replay_device_encoder(struct gcb_replay_device *d, struct gcb_replay_device_worker *w,
+                              const struct gcb_method *method,
+                              const struct gcb_coder_config *config, struct gcb_diag *diag);
+/* Forgets the encoder: its parameters have changed. */
+void gcb_replay_device_forget(struct gcb_replay_device_worker *w);
+void gcb_replay_device_end(struct gcb_replay_device_worker *w);
+
+/* A step: adds `gradient` to the memory. `expected` is what the CPU's memory gave; NULL: nothing is sent. */
+int gcb_replay_device_compensate(struct gcb_replay_device *d, struct gcb_replay_device_worker *w,
+                                 const struct gcb_view *gradient, const float *expected,
+                                 struct gcb_diag *diag);
+/*
+ * Encodes what the memory gave; then, in another call, decodes the message into `decoded`. check->message points to the
+ * message until the next call of either; check->expected is the CPU's.
+ */
+int gcb_replay_device_encode(struct gcb_replay_device *d, struct gcb_replay_device_worker *w,
+                             const struct gcb_step *at, struct gcb_device_check *check,
+                             uint64_t *clamped, struct gcb_diag *diag);
+int gcb_replay_device_decode(struct gcb_replay_device *d, const struct gcb_device_check *check,
+                             float *decoded, struct gcb_diag *diag);
+/* Ends the step: the memory learns what was decoded, if anything was sent. `expected` is the CPU's residual, or NULL. */
+int gcb_replay_device_update(struct gcb_replay_device *d, struct gcb_replay_device_worker *w,
+                             const float *expected, uint64_t count, struct gcb_diag *diag);
+
+/* `count` floats for whoever compares. */
+float *gcb_replay_device_scratch(struct gcb_replay_device *d);
+
+#endif

@@ -1,0 +1,115 @@
+#!/bin/sh
+# replay on a device, with the stand-in as the module: the rows of the CPU, and what happens when the device is wrong.
+#   device_replay.sh GCBENCH STANDIN
+. "$(dirname "$0")/../cli/lib.sh"
+. "$(dirname "$0")/lib.sh"
+cd "$tmp" || exit 99
+
+few="--dataset stem.weight --dataset layers.0.b1.* --worker 0 --allow-gaps"
+
+run replay --device cuda --method topk:memory=ef $few --results made/x.json "$sample"
+exits 3
+says "no CUDA module"
+check "no file is left" made_nothing
+cp "$standin" "$module" || exit 99
+
+cat >same.py <<'PY'
+import json, sys
+def rows(name):
+    all = [json.loads(line) for line in open(name)]
+    return all[0], all[1:]
+(_, cpu), (environment, cuda) = rows(sys.argv[1]), rows(sys.argv[2])
+near = len(sys.argv) > 3
+assert environment["device"] == "cuda:0" and environment["gpu"], environment
+assert len(cpu) == len(cuda) > 1
+for a, b in zip(cpu, cuda):
+    assert a.pop("device") == "cpu" and b.pop("device") == "cuda:0"
+    assert a.keys() == b.keys()
+    for key in a:
+        if near and isinstance(a[key], float):
+            assert abs(a[key] - b[key]) <= 1e-3 * abs(a[key]) + 1e-3, (key, a[key], b[key])
+        elif not near or "bytes" not in key:
+            assert a[key] == b[key], (key, a[key], b[key])
+PY
+pair() { # ARGS...: the same rows, wherever it runs
+    run replay -q "$@" --force --results cpu.json
+    exits 0
+    run replay -q "$@" --force --results cuda.json --device cuda
+    exits 0
+    quiet
+    check "the device's rows are the CPU's" python3 same.py cpu.json cuda.json
+}
+
+# Every method whose messages are the same everywhere, with its own memory and with feedback; new ones come by themselves.
+exact=$(device_methods library-math)
+check "methods are listed" test -n "$exact"
+for method in $exact; do
+    pair --method "$method" $few "$sample"
+    pair --method "$method:memory=ef,decay=0.75" $few --loop 2 "$sample"
+done
+# Every kind of memory and what it may be told, over more steps than a message covers.
+for method in sparse:transform=hadamard,memory=demo,momentum=0.9 dgc:masking=no dgc:nesterov=yes dgc:clip-norm=0.01 \
+    qsgd:memory=dgc,momentum=0.5 sbc:delay=3,momentum=0.5 sbc:delay=100; do
+    pair --method "$method" $few --loop 3 "$sample"
+done
+# All workers, other scopes, schedules and tuning.
+pair --method dgc --method redsync --scope model --dataset 'layers.0.b*' --allow-gaps "$sample"
+pair --method topk:memory=ef --theta-schedule 0.9@0,0.5@2 --loop 2 $few "$sample"
+pair --method range:memory=ef --tune-steps 2 --loop 2 $few "$sample"
+pair --method topk --dense 'layers.0.b1.weight' $few "$sample"
+
+# The table and its heading.
+run replay --device cuda:0 --method topk:memory=ef $few "$sample"
+exits 0
+quiet
+prints ", cuda:0"
+prints "of its bound"
+
+# A transform's library is another one: within its tolerance, beyond it, failing, and not there.
+with() { # MODE ARGS...
+    GCB_HOST_FFT=$1
+    export GCB_HOST_FFT
+    shift
+    run replay -q --device cuda "$@" $few --results made/x.json "$sample"
+    unset GCB_HOST_FFT
+}
+for method in fft:memory=ef sparse:transform=dct,chunk=64,memory=demo; do
+    run replay -q --method "$method" $few --force --results cpu.json "$sample"
+    with near --method "$method"
+    exits 0
+    check "the device's rows are nearly the CPU's" python3 same.py cpu.json made/x.json near
+    rm made/x.json
+done
+with far --method fft:memory=ef
+exits 5
+says "fft, step 100 worker 0 stem.weight: the device decodes its message to other values than the CPU"
+check "no file is left" made_nothing
+with fails --method fft
+exits 1
+says "cufftExecR2C"
+check "no file is left" made_nothing
+with missing --method fft
+exits 3
+says "needs cuFFT"
+check "no file is left" made_nothing
+
+# A device that is wrong, or breaks.
+GCB_HOST_COPY=damaged
+export GCB_HOST_COPY
+run replay --device cuda --method topk:memory=ef $few "$sample"
+exits 5
+says "stem.weight: the device's memory gives other values than the CPU's"
+unset GCB_HOST_COPY
+GCB_HOST_BREAK=30
+export GCB_HOST_BREAK
+run replay --device cuda --method dgc $few --results made/x.json "$sample"
+unset GCB_HOST_BREAK
+exits 1
+says "launch failure"
+check "no file is left" made_nothing
+
+# What has no meaning there.
+run replay --device cuda --method fft --fft-plan measure $few "$sample"
+exits 2
+says "--fft-plan"
+finish
