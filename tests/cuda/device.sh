@@ -75,13 +75,13 @@ says "device cuda:1: this machine has 1, from cuda:0 on"
 for device in cuda cuda:7; do
     run payoff --device $device --model-bytes 1M --method topk --results "$tmp/made/x.json"
     exits 3
-    says "payoff itself measures on the cpu only"
+    says "payoff itself measures only on the cpu"
 done
 
 # Nor have these options a meaning there.
 run compress --device cuda --method fft --fft-plan measure -o "$tmp/made/x.h5" "$sample"
 exits 2
-says "device cuda:0: --fft-plan measure is of FFTW, which runs on the cpu only"
+says "device cuda:0: --fft-plan measure is for FFTW, which runs on the cpu only"
 run decompress --device cuda --threads 2 -o "$tmp/made/x.h5" "$tmp/messages.h5"
 exits 2
 says "device cuda:0: --threads has a meaning on the cpu only"
