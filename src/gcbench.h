@@ -10,13 +10,16 @@
  *     gcb_encode(c, step, worker, x, message, gcb_coder_bound(c), &length, &diag);
  *     gcb_coder_close(c);
  *
- * Conventions. Every function that can fail returns 0 or a negative gcb_status; results go out through
- * pointers, which are not touched on failure unless said. `diag` may be NULL; on failure it holds one
- * line of words. Tensors are arrays of float32, message bytes are little-endian and the same on every
- * machine, with any number of threads (docs/format.md; a whole-message FFT is the one exception).
- * Nothing here prints, exits or reads the environment.
+ * Conventions:
+ *   - A function that can fail returns 0 or a negative enum gcb_status. Results go out through pointers; after a failure
+ *     they are unchanged, if nothing else is said.
+ *   - `diag` may be NULL. After a failure it holds a message of one line.
+ *   - A tensor is an array of float32. The caller owns all arrays; a coder keeps no pointer to them.
+ *   - The same input gives the same message on all machines, with any number of threads (docs/format.md). The only
+ *     exception is an FFT over a whole message.
+ *   - No function prints, exits or reads the environment.
  *
- * Thread safety: distinct coders may be used from distinct threads; one coder from one at a time.
+ * Threads may use different coders at the same time. Only one thread at a time may use a coder.
  */
 #include <stddef.h>
 #include <stdint.h>
@@ -25,109 +28,119 @@
 extern "C" {
 #endif
 
-/* What a function of the library returns: 0, or one of these. */
+/* Results of the functions. */
 enum gcb_status {
     GCB_OK = 0,
-    GCB_E_NOMEM = -1,       /* an allocation failed, or a limit on memory would be passed */
+    GCB_E_NOMEM = -1,       /* an allocation failed, or a limit on memory is too low */
     GCB_E_NOSPACE = -2,     /* an output buffer is too small */
-    GCB_E_INVALID = -3,     /* an argument, option or parameter makes no sense */
+    GCB_E_INVALID = -3,     /* an argument, option or parameter is invalid */
     GCB_E_CORRUPT = -4,     /* a message or file is damaged, cut or hostile */
     GCB_E_IO = -5,          /* the operating system refused to read or write */
     GCB_E_NONFINITE = -6,   /* an infinity or NaN where none is allowed */
-    GCB_E_BACKEND = -7,     /* the asked-for device or backend is not available */
-    GCB_E_MISMATCH = -8,    /* a message does not fit the coder it was given to */
-    GCB_E_UNSUPPORTED = -9, /* valid, but not known to this build, version or method */
-    GCB_E_INTERNAL = -10,   /* a promise of the library's own was broken */
-    GCB_E_DEVICE = -11,     /* a device failed while it worked */
-    GCB_E_UNVERIFIED = -12, /* a result was checked, and is wrong */
+    GCB_E_BACKEND = -7,     /* the device or backend is not available */
+    GCB_E_MISMATCH = -8,    /* a message does not fit its decoder */
+    GCB_E_UNSUPPORTED = -9, /* valid, but unknown to this build, version or method */
+    GCB_E_INTERNAL = -10,   /* an error in the library itself */
+    GCB_E_DEVICE = -11,     /* a device failed during its work */
+    GCB_E_UNVERIFIED = -12, /* a result was checked and is wrong */
 };
 
-/* A short static text for a status; never NULL. */
+/* A short text for a status. Static, never NULL. */
 const char *gcb_status_text(int status);
 
-/* Version of the library, "major.minor.patch", static. */
+/* Version of the library, "major.minor.patch". Static. */
 const char *gcb_version(void);
 
 #define GCB_DIAG_TEXT 480
 
-/* What went wrong, in one line, without a newline. Caller-owned plain data; text is cut to fit. */
+/* Why a function failed: one line without a newline, cut if it is too long. */
 struct gcb_diag {
     int status;
     char text[GCB_DIAG_TEXT];
 };
 
-/* Type of a tensor where it came from. Codecs see float32; a message remembers the source type. */
+/* Element types of tensors at their source. Coders take float32; a message records the source type. */
 enum gcb_dtype { GCB_F32 = 0, GCB_F16 = 1, GCB_BF16 = 2, GCB_F64 = 3, GCB_DTYPE_COUNT };
 
+/* What to do with a tensor that has an infinity or NaN. The check reads the tensor once. */
 enum gcb_nonfinite {
-    GCB_NONFINITE_ERROR,   /* encode looks (one read) and fails with GCB_E_NONFINITE */
-    GCB_NONFINITE_RAW,     /* encode looks, and sends such a tensor raw, bits kept */
-    GCB_NONFINITE_TRUSTED, /* the caller has looked: no read is spent; the result is unspecified, but
-                              memory-safe, if it was wrong */
+    GCB_NONFINITE_ERROR, /* gcb_encode checks the tensor and fails with GCB_E_NONFINITE */
+    GCB_NONFINITE_RAW,   /* gcb_encode checks the tensor and sends it raw, bit for bit */
+    GCB_NONFINITE_TRUSTED, /* gcb_encode does not check. If a value is not finite, the message is unspecified, but memory
+                              stays safe */
 };
 
-/* Zero-initialise; every zero field means its default. */
+/* Options of a coder. Zero-initialise; a zero field means its default. */
 struct gcb_options {
-    uint64_t seed;                /* of random methods; 0 means 1 */
-    int threads;                  /* 0 means 1 */
-    enum gcb_nonfinite nonfinite; /* default: error */
-    enum gcb_dtype source;        /* type the tensor had before it became float32 */
-    const char *path;      /* name of the tensor, part of the key of random draws; NULL is "" */
-    uint64_t max_elements; /* gcb_decoder_open refuses messages of more; 0 means 2^34 */
-    int checksum;          /* not 0: gcb_encode appends an XXH3-64, which gcb_decode checks */
+    uint64_t seed;                /* of random methods; 0: 1 */
+    int threads;                  /* 0: 1 */
+    enum gcb_nonfinite nonfinite; /* default: GCB_NONFINITE_ERROR */
+    enum gcb_dtype source;        /* the tensor's type before it became float32 */
+    const char *path; /* the tensor's name, part of the key of random draws; copied. NULL: "" */
+    uint64_t max_elements; /* gcb_decoder_open refuses messages with more; 0: 2^34 */
+    int checksum;          /* not 0: gcb_encode appends an XXH3-64, and gcb_decode checks it */
 };
 
 struct gcb_coder;
 
 /*
- * A coder that encodes tensors of n elements with the method `spec`, "name:key=value,...", as
- * `gcbench methods` lists them. Takes all memory that encoding needs. `*out` is owned by the caller.
- * GCB_E_INVALID: unknown method or key, value out of range, or a combination that makes no sense.
+ * Opens an encoder for tensors of n elements and allocates all memory that encoding needs. `spec` is a method,
+ * "name:key=value,...", as listed by `gcbench methods`. The caller owns *out. GCB_E_INVALID: the method or a key is
+ * unknown, a value is out of range, or the combination is impossible. GCB_E_NOMEM.
  */
 int gcb_encoder_open(struct gcb_coder **out, const char *spec, uint64_t n,
                      const struct gcb_options *options, struct gcb_diag *diag);
 
 /*
- * A coder that decodes messages like this one (same method, element count and parameters). `message`
- * is borrowed for the call and may be hostile: GCB_E_CORRUPT, GCB_E_UNSUPPORTED.
+ * Opens a decoder for messages like `message` (`length` bytes): of the same method, element count and parameters. The
+ * message is only read during the call and may be hostile. The caller owns *out. GCB_E_CORRUPT: damaged,
+ * or more than options->max_elements elements. GCB_E_UNSUPPORTED: an unknown method, version or flag. GCB_E_NOMEM.
  */
 int gcb_decoder_open(struct gcb_coder **out, const void *message, size_t length,
                      const struct gcb_options *options, struct gcb_diag *diag);
 
-void gcb_coder_close(struct gcb_coder *coder); /* NULL is fine */
+/* Frees an encoder or decoder. NULL is fine. */
+void gcb_coder_close(struct gcb_coder *coder);
 
-/* Elements of the tensors this coder takes or gives. */
+/* Number of elements of a tensor of this coder. */
 uint64_t gcb_coder_elements(const struct gcb_coder *coder);
 
-/* Longest message this encoder writes, in bytes. */
+/* Largest number of bytes of a message of this encoder; 0 for a decoder. */
 size_t gcb_coder_bound(const struct gcb_coder *coder);
 
 /*
- * Encodes x (n floats, borrowed) into out (capacity cap, at least the bound, else GCB_E_NOSPACE may
- * result) and sets *length. Neither allocates nor reads a clock. The same x, step, worker, path and seed
- * give the same bytes.
+ * Encodes x (n floats) into `out`, which has room for `cap` bytes, and sets *length to the message's bytes. The same x,
+ * step, worker, path and seed give the same bytes. (redsync also depends on the steps before: it uses thresholds again.)
+ * Reads no clock, and only the FFT library may allocate. GCB_E_NOSPACE: cap is below gcb_coder_bound and the message does
+ * not fit. GCB_E_NONFINITE: see enum gcb_nonfinite. GCB_E_NOMEM: the FFT library got no memory. GCB_E_MISMATCH: the coder
+ * is a decoder.
  */
 int gcb_encode(struct gcb_coder *coder, uint64_t step, uint32_t worker, const float *x, void *out,
                size_t cap, size_t *length, struct gcb_diag *diag);
 
 /*
- * Decodes into x (n floats). Any bytes are survived: the result is 0, GCB_E_CORRUPT, GCB_E_UNSUPPORTED (a
- * newer version, unknown flags) or GCB_E_MISMATCH, and nothing outside x is written. On failure x is
- * unspecified.
+ * Decodes a message of `length` bytes into x (n floats). The message may be hostile; nothing outside x is written. After a
+ * failure x is unspecified. GCB_E_CORRUPT: damaged. GCB_E_UNSUPPORTED: a newer version or unknown flags. GCB_E_MISMATCH:
+ * another method, element count or parameter than the decoder's, or the coder is an encoder. GCB_E_NOMEM: the FFT library
+ * got no memory.
  */
 int gcb_decode(struct gcb_coder *coder, const void *message, size_t length, float *x,
                struct gcb_diag *diag);
 
-/* What a message says of itself. Every field is validated against `length`. */
+/* What the header of a message says. */
 struct gcb_message_info {
-    uint64_t elements;
+    uint64_t elements; /* of the tensor */
     uint64_t payload_bytes;
-    uint32_t header_bytes; /* everything but the payload, checksum included */
+    uint32_t header_bytes; /* everything except the payload: header, parameters, checksum */
     enum gcb_dtype source;
-    int stored;       /* raw values follow instead of the codec's payload */
-    int has_checksum; /* whether one is there; gcb_decode checks it */
-    unsigned codec;   /* wire id, docs/format.md */
+    int stored;       /* not 0: the payload is the raw tensor */
+    int has_checksum; /* not 0: gcb_decode checks it */
+    unsigned codec;   /* wire id: docs/format.md */
 };
+/*
+ * Reads the header of a message of `length` bytes and checks each field against `length`. GCB_E_CORRUPT,
+ * GCB_E_UNSUPPORTED: as gcb_decode.
+ */
 int gcb_message_info(struct gcb_message_info *info, const void *message, size_t length,
                      struct gcb_diag *diag);
 

@@ -1,8 +1,8 @@
 #include "src/lib/codec/coder.h"
 
 /*
- * The public functions of src/gcbench.h that are not simply a lower layer's own: they fill defaults, check
- * what the contract asks, and call through.
+ * Functions of src/gcbench.h that are not defined elsewhere in the library: they fill defaults, check arguments and call
+ * the internal functions.
  */
 
 const char *gcb_version(void)

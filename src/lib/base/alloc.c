@@ -6,7 +6,7 @@ void *gcb_alloc(size_t bytes)
 {
     if (bytes > SIZE_MAX - GCB_ALIGN)
         return NULL;
-    /* aligned_alloc wants a multiple of the alignment */
+    /* aligned_alloc takes a multiple of the alignment */
     return aligned_alloc(GCB_ALIGN, (bytes + GCB_ALIGN) / GCB_ALIGN * GCB_ALIGN);
 }
 

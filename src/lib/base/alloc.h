@@ -5,28 +5,27 @@
 #include <stdint.h>
 
 /*
- * All memory of the library comes from here, so that a test can make any one allocation fail by
- * defining gcb_alloc and gcb_free itself: alloc.c holds these two and nothing else.
+ * All memory of the library comes from gcb_alloc. A test can define gcb_alloc and gcb_free itself to make an allocation
+ * fail; for that, alloc.c contains only these two.
  */
 #define GCB_ALIGN 64
 
-/* `bytes` bytes, aligned to GCB_ALIGN, not initialised; NULL when there are none. 0 bytes give a unique
- * pointer. Large blocks come untouched from the system: pages that are never written cost nothing. */
+/* Allocates `bytes` bytes, aligned to GCB_ALIGN, not initialised. 0 bytes give a unique pointer. NULL: out of memory.
+ * Pages of a large block that are never written take no memory. */
 void *gcb_alloc(size_t bytes);
 void gcb_free(void *p); /* NULL is fine */
 
-/* count * size bytes, NULL also on overflow. */
+/* Allocate count * size bytes; gcb_alloc_zero sets them to zero. NULL: out of memory, or the product overflows. */
 void *gcb_alloc_array(uint64_t count, size_t size);
 void *gcb_alloc_zero(uint64_t count, size_t size);
 
-/* A copy of a string or of its first n bytes; NULL when there is no memory. */
+/* Copy a string, or its first n bytes. NULL: out of memory. */
 char *gcb_strdup(const char *s);
 char *gcb_strndup(const char *s, size_t n);
 
 /*
- * Makes room for one more element in a growing array: `items` is the address of the pointer to it (of
- * whatever type), `size` the bytes of an element, `count` used of *cap. Returns 0 or GCB_E_NOMEM (nothing
- * changed then).
+ * Makes room for one more element in a growing array. `items` is the address of the pointer to the array, `size` the
+ * bytes of an element; `count` of *cap elements are used. Returns 0, or GCB_E_NOMEM with nothing changed.
  */
 int gcb_grow(void *items, size_t *cap, size_t count, size_t size);
 

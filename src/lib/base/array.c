@@ -1,4 +1,4 @@
-/* What is made of gcb_alloc and gcb_free: a file of its own, so that a test can define those two itself. */
+/* The allocating functions that call gcb_alloc and gcb_free. They are not in alloc.c, so that a test can replace those two. */
 #include <string.h>
 
 #include "src/lib/base/alloc.h"
@@ -48,7 +48,7 @@ int gcb_grow(void *items, size_t *cap, size_t count, size_t size)
     bigger = gcb_alloc_array(want, size);
     if (!bigger)
         return GCB_E_NOMEM;
-    memcpy(&old, items, sizeof(old)); /* a `T *` may not be read as a `void *` */
+    memcpy(&old, items, sizeof(old)); /* the C standard forbids reading a `T *` as a `void *` */
     if (count)
         memcpy(bigger, old, count * size);
     gcb_free(old);

@@ -4,14 +4,14 @@
 #include "src/lib/base/status.h"
 
 /*
- * Records status and one line of words (printf style) and returns status, so that a failing function
- * can say `return gcb_diag_set(diag, GCB_E_IO, "%s: %s", path, why);`. diag may be NULL. Names that come
- * from files must be passed through gcb_escape first (src/lib/base/text.h).
+ * Stores `status` and a message of one line (printf style), and returns `status`. So a failing function can write
+ * `return gcb_diag_set(diag, GCB_E_IO, "%s: %s", path, why);`. diag may be NULL. Names that come from files must go
+ * through gcb_escape first (src/lib/base/text.h).
  */
 int gcb_diag_set(struct gcb_diag *diag, int status, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* GCB_E_NOMEM with the usual words: "out of memory (N bytes for WHAT)". */
+/* GCB_E_NOMEM with the message "out of memory (BYTES bytes for WHAT)". */
 int gcb_diag_nomem(struct gcb_diag *diag, uint64_t bytes, const char *what);
 
 #endif

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Length of the valid UTF-8 sequence at s, or 0. */
+/* Length of the UTF-8 sequence at s, or 0 if it is invalid. */
 static size_t utf8_length(const unsigned char *s)
 {
     size_t n = s[0] < 0x80                   ? 1
@@ -26,8 +26,8 @@ static size_t utf8_length(const unsigned char *s)
     return n;
 }
 
-/* C1 controls, and what is invisible or reorders what a terminal shows: U+061C, U+200B..F, U+2028..E,
- * U+2066..9, U+FEFF. */
+/* Is it a C1 control, an invisible character or one that reorders text? (U+061C, U+200B..F, U+2028..E, U+2066..9,
+ * U+FEFF) */
 static bool utf8_harmful(const unsigned char *s, size_t n)
 {
     if (n == 2)
@@ -45,7 +45,7 @@ size_t gcb_escape_one(char piece[8], const char **s)
     const size_t n = utf8_length(p);
 
     if (n == 0 || *p < 0x20 || *p == 0x7f || *p == '\\' || utf8_harmful(p, n)) {
-        ++*s; /* the rest of a harmful sequence is stray bytes then */
+        ++*s; /* the remaining bytes of a harmful sequence are invalid by themselves */
         return (size_t)snprintf(piece, 8, "\\x%02x", *p);
     }
     *s += n;
@@ -55,7 +55,7 @@ size_t gcb_escape_one(char piece[8], const char **s)
 
 char *gcb_escape(char *out, size_t size, const char *s)
 {
-    size_t used = 0, keep = 0; /* keep: the most whole pieces that leave room for "..." */
+    size_t used = 0, keep = 0; /* keep: length of the longest text that leaves room for "..." */
 
     if (size == 0)
         return out;
@@ -76,7 +76,7 @@ char *gcb_escape(char *out, size_t size, const char *s)
     return out;
 }
 
-/* Decimal only: strtod alone would take "0x1p3", "nan" and leading blanks as well. */
+/* strtod also accepts "0x1p3", "nan" and leading blanks, which are refused here. */
 static bool looks_decimal(const char *s)
 {
     return *s != '\0' && strspn(s, "+-.eE0123456789") == strlen(s);
@@ -113,7 +113,7 @@ bool gcb_parse_u64(const char *s, uint64_t *out)
     return true;
 }
 
-/* The power of two that a unit stands for, or 0. */
+/* The exponent of a unit's power of two, or 0. */
 static unsigned unit_shift(char c)
 {
     switch (c) {
@@ -144,7 +144,7 @@ bool gcb_parse_size(const char *s, uint64_t *out)
     memcpy(digits, s, n + 1);
     if (shift)
         digits[n - 1] = '\0';
-    if (gcb_parse_u64(digits, &whole)) { /* exact, where a double would round */
+    if (gcb_parse_u64(digits, &whole)) { /* exact; a double would round */
         if (whole > UINT64_MAX >> shift)
             return false;
         *out = whole << shift;
@@ -166,7 +166,7 @@ static size_t min3(size_t a, size_t b, size_t c)
     return m < c ? m : c;
 }
 
-/* Edit distance with transpositions; strings beyond 63 bytes count as far away. */
+/* Edit distance with transpositions. Strings of more than 63 bytes get 64. */
 static size_t edit_distance(const char *a, const char *b)
 {
     const size_t n = strlen(a), m = strlen(b);
@@ -209,7 +209,7 @@ const char *gcb_suggest(const char *word, const char *const *names, size_t count
     return best;
 }
 
-/* Matches one [class] at p against c; sets *next behind it. An unclosed class is a literal '['. */
+/* Does the [class] at p match c? Sets *next to the end of the class. An unclosed class is a literal '['. */
 static bool class_matches(const char *p, char c, const char **next)
 {
     const char *q = p + 1;
@@ -234,7 +234,7 @@ static bool class_matches(const char *p, char c, const char **next)
     return hit != negate;
 }
 
-/* Does the single-character pattern at p match c? Sets *next behind it. */
+/* Does the pattern of one character at p match c? Sets *next to its end. */
 static bool one_matches(const char *p, char c, const char **next)
 {
     if (*p == '[')
@@ -253,7 +253,7 @@ bool gcb_glob(const char *pattern, const char *name)
 {
     const char *star = NULL, *retry = NULL, *next;
 
-    /* Greedy with one point of return: linear in practice, quadratic at worst, never exponential. */
+    /* Only the last * is tried again, so the time is at most quadratic. */
     while (*name) {
         if (*pattern == '*') {
             star = ++pattern;
@@ -278,9 +278,10 @@ char *gcb_real_text(char *out, double value)
     const locale_t c = newlocale(LC_ALL_MASK, "C", (locale_t)0);
     const locale_t old = uselocale(c);
     char text[32];
-    int digits = fabs(value) < 1e15 && value == floor(value) ? 15 : 1; /* whole numbers in full */
+    int digits =
+        fabs(value) < 1e15 && value == floor(value) ? 15 : 1; /* no exponent for whole numbers */
 
-    /* 24 characters at most. Not into `out` at once: under UBSan the compiler also sees a path with NULL there */
+    /* At most 24 characters. Not written to `out` directly, where gcc with UBSan warns about a NULL. */
     while (snprintf(text, sizeof(text), "%.*g", digits, value) < (int)sizeof(text) &&
            strtod(text, NULL) != value && digits < 17)
         digits++;

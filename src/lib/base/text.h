@@ -6,31 +6,31 @@
 #include <stdint.h>
 
 /*
- * Copies `s` into out (size bytes, always terminated, cut with "..." if too long) with control
- * characters, DEL, backslashes and bytes that are not valid UTF-8 written as \xNN, so that a name
- * from a file cannot steer a terminal. Returns out.
+ * Copies `s` to `out` (size bytes) and returns out. Control characters, invisible characters, backslashes and invalid
+ * UTF-8 become \xNN, so that a name from a file cannot send commands to a terminal. A text that is too long is cut and
+ * ends with "...".
  */
 char *gcb_escape(char *out, size_t size, const char *s);
 
-/* Writes what stands for the character (or stray byte) at *s, without an end, and moves *s behind it. Returns its
- * length. */
+/* Escapes the character (or invalid byte) at *s into `piece`, without a terminator, and moves *s after it. Returns the
+ * length of the piece. */
 size_t gcb_escape_one(char piece[8], const char **s);
 
-/* Whole-string numbers, independent of the locale. Return false on anything else, overflow included. */
+/* Parse a text that consists only of a number, in any locale. Return false for any other text and on overflow. */
 bool gcb_parse_real(const char *s, double *out);
 bool gcb_parse_u64(const char *s, uint64_t *out);
-/* A count or size with an optional K, M, G or T (1024-based) behind it: "25M", "1.5G". */
+/* Parses a count or size, optionally followed by K, M, G or T (powers of 1024): "25M", "1.5G". */
 bool gcb_parse_size(const char *s, uint64_t *out);
 
-/* The name among `names` (count of them, NULL entries skipped) closest to `word` by edit distance, or
- * NULL when none is near enough to suggest. */
+/* The closest name to `word`, by edit distance, among `count` names (entries may be NULL). NULL if none is close enough
+ * to suggest. */
 const char *gcb_suggest(const char *word, const char *const *names, size_t count);
 
-/* Does `name` match a glob in which * crosses '/', ? is one byte, [..] a class, \ quotes? */
+/* Does `name` match the glob? * matches any bytes, also '/'; ? matches one byte; [..] is a class; \ quotes. */
 bool gcb_glob(const char *pattern, const char *name);
 
-/* Shortest decimal text that reads back as the same double ("0.8", "1e-05"), independent of the
- * locale. `out` has at least 32 bytes. Returns out. */
+/* Writes the shortest decimal text that reads back as the same double ("0.8", "1e-05"), in any locale. `out` has at least
+ * 32 bytes. Returns out. */
 char *gcb_real_text(char *out, double value);
 
 #endif

@@ -45,7 +45,7 @@ void gcb_shape_text(char out[GCB_SHAPE_TEXT], unsigned rank, const uint64_t *dim
                                  dims[i]);
 }
 
-/* Decimal digits without a superfluous zero; moves *s behind them. */
+/* Parses decimal digits without leading zeros and moves *s after them. */
 static int parse_dim(const char **s, uint64_t *out)
 {
     const char *p = *s;

@@ -8,30 +8,30 @@
 
 #define GCB_MAX_RANK 32 /* as in HDF5 */
 
-/* A view borrows: it never owns or frees. Row-major and dense, so a tensor is its flat array. */
+/* A tensor to read, as a flat array (row-major, dense). The data is borrowed. */
 struct gcb_view {
     const float *data;
     uint64_t count;
 };
 
-/* The same, for writing. */
+/* A tensor to write. The data is borrowed. */
 struct gcb_mview {
     float *data;
     uint64_t count;
 };
 
-/* Bytes of an element: 4, 2, 2, 8. */
+/* Bytes of an element. */
 size_t gcb_dtype_size(enum gcb_dtype dtype);
 /* "fp32", "fp16", "bf16", "fp64". */
 const char *gcb_dtype_name(enum gcb_dtype dtype);
-/* The inverse; returns 0 or GCB_E_INVALID. */
+/* Parses such a name. 0 or GCB_E_INVALID. */
 int gcb_dtype_parse(enum gcb_dtype *out, const char *name);
 
 #define GCB_SHAPE_TEXT (GCB_MAX_RANK * 21)
 
-/* "64x3x7x7"; "" for a scalar. */
+/* Writes a shape as text: "64x3x7x7", "" for a scalar. */
 void gcb_shape_text(char out[GCB_SHAPE_TEXT], unsigned rank, const uint64_t *dims);
-/* The inverse: 0 or GCB_E_CORRUPT, also when the product of the dims does not fit. */
+/* Parses such a text. *count: product of the dims. GCB_E_CORRUPT: malformed, or the product overflows. */
 int gcb_shape_parse(const char *text, unsigned *rank, uint64_t dims[GCB_MAX_RANK], uint64_t *count);
 
 #endif

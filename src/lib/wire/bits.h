@@ -8,11 +8,11 @@
 #include "src/lib/wire/buf.h"
 
 /*
- * A stream of bits, the first in the lowest bit of the first byte. Inline, because every symbol of a
- * variable-length code passes through here.
+ * A stream of bits; the first one is the lowest bit of the first byte. The functions are inline because each symbol of a
+ * variable-length code calls them.
  */
 
-/* The writer stores whole words: memory must reach GCB_BITS_SLACK bytes behind the last bit. */
+/* The writer stores whole words, so the buffer must extend GCB_BITS_SLACK bytes after the last bit. */
 #define GCB_BITS_SLACK 8
 
 struct gcb_bitw {
@@ -21,7 +21,7 @@ struct gcb_bitw {
     unsigned fill; /* bits in acc, below 8 between calls */
 };
 
-/* Appends the n lowest bits of v, n <= 56; v has no others. */
+/* Appends the n lowest bits of v, n <= 56. The other bits of v must be 0. */
 static inline void gcb_bitw_put(struct gcb_bitw *w, uint64_t v, unsigned n)
 {
     w->acc |= v << w->fill;
@@ -50,7 +50,7 @@ static inline uint8_t *gcb_bitw_finish(struct gcb_bitw *w)
     return w->p;
 }
 
-/* The reader never looks outside [p, end); past the end it gives zeros and sets `failed`. */
+/* Reads only inside [p, end). A read past the end gives zeros and sets `failed`. */
 struct gcb_bitr {
     const uint8_t *p, *end;
     uint64_t acc;
@@ -58,7 +58,7 @@ struct gcb_bitr {
     bool failed;
 };
 
-/* Makes 56 to 63 bits valid unless the stream ends before: never 64, which no shift takes away. */
+/* Makes 56 to 63 bits valid, or fewer at the end of the stream; never 64, because a shift by 64 is undefined. */
 static inline void gcb_bitr_refill(struct gcb_bitr *r)
 {
     if (r->end - r->p >= 8) {
@@ -73,6 +73,7 @@ static inline void gcb_bitr_refill(struct gcb_bitr *r)
     }
 }
 
+/* Takes n bits away. */
 static inline void gcb_bitr_skip(struct gcb_bitr *r, unsigned n)
 {
     if (n > r->fill) {
@@ -97,7 +98,7 @@ static inline uint64_t gcb_bitr_get(struct gcb_bitr *r, unsigned n)
     return v;
 }
 
-/* Counts ones up to the next zero, which is consumed; more than `limit` fails. */
+/* Reads ones up to the next zero, and the zero, and returns their number. More than `limit` ones fail. */
 static inline uint64_t gcb_bitr_ones(struct gcb_bitr *r, uint64_t limit)
 {
     uint64_t n = 0;

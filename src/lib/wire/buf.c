@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-/* Messages are little-endian, and the tile writers copy arrays as they stand in memory. */
+/* Messages are little-endian, and arrays are copied to them without conversion. */
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "little-endian hosts only");
 
 uint8_t *gcb_wbuf_take(struct gcb_wbuf *w, uint64_t n)

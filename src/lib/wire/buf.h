@@ -6,9 +6,9 @@
 #include <stdint.h>
 
 /*
- * Bounded little-endian writing and reading. Both are sticky: after the first access that does not fit,
- * `failed` stays set, writes are dropped and reads give 0 or NULL. So a run of fields needs one check
- * at its end, and nothing is ever touched outside the buffer.
+ * Bounded little-endian writing and reading. The first access that does not fit sets `failed`. From then on writes are
+ * dropped, and reads give 0 or NULL. So a caller can check once after several fields, and nothing outside the buffer is
+ * ever touched.
  */
 struct gcb_wbuf {
     uint8_t *data; /* borrowed */
@@ -22,14 +22,14 @@ struct gcb_rbuf {
     bool failed;
 };
 
-/* The next n bytes to fill, or NULL (and failed). They count as written. n = 0 gives a valid pointer. */
+/* Returns the next n bytes for the caller to fill, which count as written, or NULL (and `failed`). n may be 0. */
 uint8_t *gcb_wbuf_take(struct gcb_wbuf *w, uint64_t n);
 void gcb_put_u8(struct gcb_wbuf *w, uint8_t v);
 void gcb_put_u32(struct gcb_wbuf *w, uint32_t v);
 void gcb_put_u64(struct gcb_wbuf *w, uint64_t v);
 void gcb_put_f32(struct gcb_wbuf *w, float v);
 
-/* The next n bytes to read, or NULL (and failed). */
+/* Returns the next n bytes and moves after them, or NULL (and `failed`). */
 const uint8_t *gcb_rbuf_take(struct gcb_rbuf *r, uint64_t n);
 size_t gcb_rbuf_left(const struct gcb_rbuf *r);
 uint8_t gcb_get_u8(struct gcb_rbuf *r);
@@ -37,7 +37,7 @@ uint32_t gcb_get_u32(struct gcb_rbuf *r);
 uint64_t gcb_get_u64(struct gcb_rbuf *r);
 float gcb_get_f32(struct gcb_rbuf *r);
 
-/* Loads and stores at a pointer of any alignment. */
+/* Load and store at a pointer of any alignment. */
 uint32_t gcb_load_u32(const uint8_t *p);
 uint64_t gcb_load_u64(const uint8_t *p);
 float gcb_load_f32(const uint8_t *p);

@@ -6,7 +6,7 @@
 
 #define FLAGS_KNOWN (GCB_WIRE_STORED | GCB_WIRE_CHECKSUM | GCB_WIRE_WIDE)
 #define FLAGS_AT 5
-#define FIXED_BYTES 8 /* magic to parameter count, the same in every frame of this version */
+#define FIXED_BYTES 8 /* from the magic to the parameter count */
 
 static const uint8_t magic[3] = {'G', 'C', 'B'};
 
@@ -27,10 +27,10 @@ static void put_length(const struct gcb_frame *f, struct gcb_wbuf *out, uint64_t
     else if (v <= UINT32_MAX)
         gcb_put_u32(out, (uint32_t)v);
     else
-        out->failed = true; /* never a silently shortened length */
+        out->failed = true; /* the length does not fit its field */
 }
 
-/* Everything before the parameters. */
+/* Writes the fields before the parameters. */
 static void put_fields(const struct gcb_frame *f, struct gcb_wbuf *out)
 {
     uint8_t *p = gcb_wbuf_take(out, sizeof(magic));
@@ -77,12 +77,12 @@ static int check_magic(struct gcb_rbuf *in, struct gcb_diag *diag)
         return gcb_diag_set(diag, GCB_E_CORRUPT, "not a gcbench message");
     if (!in->failed && version != GCB_WIRE_VERSION)
         return gcb_diag_set(diag, version > GCB_WIRE_VERSION ? GCB_E_UNSUPPORTED : GCB_E_CORRUPT,
-                            "message has version %u, this build knows %u", version,
-                            GCB_WIRE_VERSION);
+                            "the message has version %u, but this gcbench knows only version %u",
+                            version, GCB_WIRE_VERSION);
     return 0;
 }
 
-/* The fields behind the version, and the parameters. A field that was cut off reads as 0. */
+/* Reads the fields after the version, and the parameters. Fields of a message that is cut read as 0. */
 static int get_fields(struct gcb_frame *f, struct gcb_rbuf *in, struct gcb_diag *diag)
 {
     uint8_t source;
@@ -93,12 +93,15 @@ static int get_fields(struct gcb_frame *f, struct gcb_rbuf *in, struct gcb_diag 
     source = gcb_get_u8(in);
     f->param_bytes = gcb_get_u8(in);
     if (f->flags & ~FLAGS_KNOWN)
-        return gcb_diag_set(diag, GCB_E_UNSUPPORTED, "message has unknown flags 0x%02x",
+        return gcb_diag_set(diag, GCB_E_UNSUPPORTED,
+                            "the message has unknown flags 0x%02x; a newer gcbench may know them",
                             f->flags & ~FLAGS_KNOWN);
     if (source >= GCB_DTYPE_COUNT)
-        return gcb_diag_set(diag, GCB_E_CORRUPT, "message has unknown element type %u", source);
+        return gcb_diag_set(diag, GCB_E_CORRUPT, "the message has the unknown element type %u",
+                            source);
     if (f->param_bytes > GCB_WIRE_MAX_PARAMS)
-        return gcb_diag_set(diag, GCB_E_CORRUPT, "message has %u bytes of parameters, at most %u",
+        return gcb_diag_set(diag, GCB_E_CORRUPT,
+                            "the message has %u bytes of parameters; at most %u are allowed",
                             f->param_bytes, GCB_WIRE_MAX_PARAMS);
     f->source = (enum gcb_dtype)source;
     f->count = get_length(f, in);
@@ -110,8 +113,8 @@ static int get_fields(struct gcb_frame *f, struct gcb_rbuf *in, struct gcb_diag 
 }
 
 /*
- * A narrow frame and a wide one with the same numbers both parse: the encoder decides by the bound, before
- * it knows the payload's length, so a wide frame may turn out to hold small numbers.
+ * A wide frame may have small numbers: the encoder chooses the width from the longest possible payload, before it knows
+ * the payload's length.
  */
 int gcb_frame_parse(struct gcb_frame *f, struct gcb_rbuf *payload, const void *message,
                     size_t length, struct gcb_diag *diag)
@@ -125,11 +128,11 @@ int gcb_frame_parse(struct gcb_frame *f, struct gcb_rbuf *payload, const void *m
     if (err)
         return err;
     if (in.failed || gcb_rbuf_left(&in) < gcb_frame_tail(&got))
-        return gcb_diag_set(diag, GCB_E_CORRUPT, "message is cut in its header (%zu bytes)",
+        return gcb_diag_set(diag, GCB_E_CORRUPT, "the message is cut within its header (%zu bytes)",
                             length);
     if (gcb_rbuf_left(&in) - gcb_frame_tail(&got) != got.payload_bytes)
         return gcb_diag_set(diag, GCB_E_CORRUPT,
-                            "message announces %" PRIu64 " bytes of payload and has %zu",
+                            "the message declares %" PRIu64 " bytes of payload, but has %zu",
                             got.payload_bytes, gcb_rbuf_left(&in) - gcb_frame_tail(&got));
     *f = got;
     *payload = (struct gcb_rbuf){.data = in.data + in.pos, .len = (size_t)got.payload_bytes};
@@ -155,15 +158,15 @@ void gcb_message_seal(uint8_t *message, size_t length, uint64_t salt)
 int gcb_message_check(const uint8_t *message, size_t length, uint64_t salt, struct gcb_diag *diag)
 {
     if (length < FIXED_BYTES)
-        return gcb_diag_set(diag, GCB_E_CORRUPT, "message is too short for its head");
-    if (!(message[FLAGS_AT] & GCB_WIRE_CHECKSUM)) { /* whose lengths must add up without one */
+        return gcb_diag_set(diag, GCB_E_CORRUPT, "the message is too short for a header");
+    if (!(message[FLAGS_AT] & GCB_WIRE_CHECKSUM)) { /* then the lengths must add up */
         struct gcb_frame frame;
         struct gcb_rbuf payload;
 
         return gcb_frame_parse(&frame, &payload, message, length, diag);
     }
     if (length < FIXED_BYTES + GCB_CHECKSUM_BYTES)
-        return gcb_diag_set(diag, GCB_E_CORRUPT, "message is too short for a checksum");
+        return gcb_diag_set(diag, GCB_E_CORRUPT, "the message is too short for its checksum");
     if (gcb_load_u64(message + length - GCB_CHECKSUM_BYTES) != checksum(message, length, salt))
         return gcb_diag_set(diag, GCB_E_CORRUPT, "checksum does not match: the data is damaged");
     return 0;

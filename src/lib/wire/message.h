@@ -17,9 +17,9 @@
  *   12  4   payload bytes
  *   16  P   parameters of the codec, in the order of its table
  *       ..  payload
- *       8   XXH3-64 of everything before it, when flagged
+ *       8   XXH3-64 of all bytes before it, if flag 2 is set
  *
- * A frame is as long as its bytes: nothing may follow it.
+ * Nothing may follow a frame.
  */
 #define GCB_WIRE_VERSION 1
 #define GCB_WIRE_MAX_PARAMS 64
@@ -37,27 +37,27 @@ struct gcb_frame {
     uint8_t params[GCB_WIRE_MAX_PARAMS];
 };
 
-/* Bytes of the frame in front of the payload, and behind it. */
+/* Bytes of the frame before the payload, and after it. */
 size_t gcb_frame_head(const struct gcb_frame *f);
 size_t gcb_frame_tail(const struct gcb_frame *f);
 
-/* Writes the head at the buffer's end. The payload length may be filled in later: */
+/* Appends the bytes before the payload. The payload's length may be filled in later, by gcb_frame_patch. */
 void gcb_frame_write(const struct gcb_frame *f, struct gcb_wbuf *out);
-/* rewrites flags, parameter count and lengths of a head that begins at `head`. */
+/* Rewrites flags, parameter count and lengths of a frame that begins at `head`. */
 void gcb_frame_patch(const struct gcb_frame *f, uint8_t *head);
 
 /*
- * Parses and validates a whole message; *payload is set to its payload. Lengths are checked against
- * `length` before they are used; the checksum is not checked here. GCB_E_CORRUPT (not a message, cut,
- * contradictory), GCB_E_UNSUPPORTED (newer version or unknown flags).
+ * Parses and validates a message of `length` bytes, and sets *payload to its payload. Lengths are checked before they are
+ * used; the checksum is not checked here. GCB_E_CORRUPT: not a message, cut or contradictory. GCB_E_UNSUPPORTED: a newer
+ * version or unknown flags.
  */
 int gcb_frame_parse(struct gcb_frame *f, struct gcb_rbuf *payload, const void *message,
                     size_t length, struct gcb_diag *diag);
 
 /*
- * Fills or checks the checksum field of a message that has one; of one that has none, nothing is done
- * and nothing is wrong (who needs one asks the frame's flags). `salt` is mixed in (0 for none): the
- * container passes the hash of what it keeps beside the message.
+ * Fill and check the checksum field of a message. A message without a checksum passes if its lengths add up; a caller
+ * that requires a checksum looks at the frame's flags. `salt` is the seed of the checksum: the container passes a hash of
+ * what it stores besides the message, others pass 0.
  */
 void gcb_message_seal(uint8_t *message, size_t length, uint64_t salt);
 int gcb_message_check(const uint8_t *message, size_t length, uint64_t salt, struct gcb_diag *diag);
