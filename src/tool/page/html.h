@@ -20,7 +20,7 @@ void gcb_html_element(FILE *out, const char *name, const char *attributes, const
 
 /*
  * <img>, with the image inside of the page: `size` bytes of the media type `type`, in base64. A browser runs no script
- * of an <img> and loads nothing for it, whatever the image says.
+ * of an <img> and loads nothing for it, even if the image asks for it.
  */
 void gcb_html_image(FILE *out, const char *type, const void *image, size_t size, const char *alt);
 

@@ -171,7 +171,7 @@ void page_head(FILE *out, const struct page *page, const char *title)
     fputs("</header>\n", out);
 }
 
-/* A figure, what it says, and the method that it belongs to, unless that is NULL. */
+/* A figure, its meaning, and its method. `method` NULL: the figure belongs to no method. */
 static void print_card(FILE *out, const char *figure, const char *words, const json_t *method)
 {
     char ratio[32], error[32], text[96];

@@ -16,9 +16,9 @@
 #include "src/tool/gcb_build.h"
 #include "src/tool/plot/plot.h"
 
-extern char **environ; /* handed on: it says where programs and fonts are */
+extern char **environ; /* given to gnuplot: it says where programs and fonts are */
 
-/* Reads the line that says what is wrong. Before it gnuplot shows the line of the script, and a mark below that. */
+/* Reads gnuplot's error message, which follows the line of the script and a mark below that line. */
 static void read_complaint(char *out, size_t size, FILE *from)
 {
     char line[512];

@@ -81,7 +81,7 @@ out:
     return err;
 }
 
-/* The columns of one sign, from `floor` (a power of ten) outwards. The first column also has what is nearer to zero. */
+/* The columns of one sign, from `floor` (a power of ten) outwards. The first column also has all smaller values. */
 static void put_side(struct gcb_plot_page *out, const struct gcb_plot_histogram *h, double floor,
                      int columns, double sign)
 {

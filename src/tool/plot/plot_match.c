@@ -41,7 +41,7 @@ struct bar {
     double cost;
 };
 
-/* Methods that meet the target come first, the cheapest in front. */
+/* Methods that meet the target come first, in the order of their cost. */
 static int cheaper(const void *a, const void *b)
 {
     const struct bar *x = a, *y = b;

@@ -116,7 +116,7 @@ struct gcb_plot_split {
 
 /* How many pages there are, at most GCB_PLOT_PAGES. */
 size_t gcb_plot_split_pages(const struct gcb_plot_split *split, const struct gcb_plot_data *data);
-/* The first row of a page, which stands for the page from then on. NULL with GCB_E_INVALID in diag: no such page. */
+/* The first row of a page, which identifies the page. NULL with GCB_E_INVALID in diag: there is no such page. */
 const void *gcb_plot_split_first(const struct gcb_plot_split *split,
                                  const struct gcb_plot_data *data, size_t page,
                                  struct gcb_diag *diag);

@@ -46,8 +46,8 @@ double gcb_plot_set_take_memcpy(struct gcb_plot_set *set);
 int gcb_plot_set_divide(struct gcb_plot_set *set, bool apart, struct gcb_diag *diag);
 void gcb_plot_set_fini(struct gcb_plot_set *set);
 
-/* Pages of cases are files and scopes; where times are shown, also runs, devices, threads, instruction sets and
- * caches. */
+/* Cases on one page share file and scope; if the page shows times, also run, device, threads, instruction set and
+ * cache. */
 extern const struct gcb_plot_split gcb_plot_cases_by_error, gcb_plot_cases_by_time;
 
 /* The value of a key in a spec, "method:key=value,key=value": as a number, NAN if it is none; as text, "" if the spec

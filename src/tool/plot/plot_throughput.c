@@ -60,7 +60,7 @@ static void put_bars(struct gcb_plot_page *out, const struct bar *bars, size_t c
     gcb_plot_var_range(out, "speed", &range);
 }
 
-/* How often times were measured. Rows tell it by what they have: a deviation needs 2 runs, an interval 6. */
+/* How often times were measured. A row with a deviation had at least 2 runs, a row with an interval at least 6. */
 static void put_runs(struct gcb_plot_page *out, const struct bar *bars, size_t count)
 {
     char text[64] = "";
