@@ -12,8 +12,7 @@
 
 /* The points of one group and number of workers. */
 struct payoff_view {
-    const struct gcb_payoff_point
-        *points; /* for each method, first the baselines: a point for each bandwidth */
+    const struct gcb_payoff_point *points; /* methods x bandwidths; first the baselines */
     size_t methods, bandwidths;
 };
 #define PAYOFF_SHOWN 5 /* bandwidths in a table */

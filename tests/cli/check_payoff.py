@@ -1,4 +1,4 @@
-"""payoff worked out again: from the result rows, with NumPy, straight from the formulas of docs/payoff.md.
+"""Computes payoff again from the result rows, with NumPy and the formulas of docs/payoff.md.
 
     check_payoff.py RESULTS ROWS [bytes=N] [messages=N] [bucket=N] [compute=S]
 """
@@ -14,7 +14,7 @@ LINEAR = {"identity", "fp16", "bf16"}
 
 
 def line(points):
-    """The two-parameter non-negative least squares of relative errors, by trying all three supports."""
+    """Non-negative least squares of relative errors with two parameters, by trying all three supports."""
     x, y = np.array(points).T
     if x.max() < 2 * x.min():
         return None
@@ -67,7 +67,7 @@ def load(c):
 
 
 def cost(row, sums, transfers, wire, encode, decode, add):
-    """Seconds of an exchange, and what of it shows behind the computation."""
+    """Seconds of an exchange, the part that the computation does not hide, and the time on the wire."""
     n = row["workers"]
     lg = math.ceil(math.log2(n))
     if row["collective"] == "ps":
@@ -94,7 +94,7 @@ def close(a, b, what):
 
 
 def check_workers(row, plain, mine):
-    """The first run of worker counts for which it pays; later ones there may be, as steps of a tree come with powers of two."""
+    """Checks the first range of workers for which it pays. There may be more, because trees get a step more at powers of two."""
     def saved(n):
         at = dict(row, workers=n)
         a, b = cost(at, *plain)[1], cost(at, *mine)[1]
@@ -110,7 +110,7 @@ def check_workers(row, plain, mine):
 
 
 def check_doubt(row, c):
-    """Lines are off from each message, or from all together; bytes by 0.5, times by 0.75."""
+    """A line is in doubt if it misses the messages, or their sum, by 0.5 for bytes or 0.75 for times."""
     if not row["fitted"]:
         assert row["doubtful"] is None and row["lines_off"] is None, row
         return

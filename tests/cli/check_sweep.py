@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """
-A sweep's rows against `gcbench compress` at the settings they name.
+Compares the rows of a sweep with `gcbench compress` at the same settings.
 
     check_sweep.py GCBENCH ROWS [compress options...] FILE
 
-Every setting is run again by compress: sizes and errors are the same. The Pareto set is what a comparison of all pairs
-gives. A row whose target is reached meets it, and is at the edge: the same method with a thousandth more or
-less of what it was tuned by does not, or the figure is within a thousandth of the target.
+Sizes and errors equal those of compress. The Pareto set is that of a comparison of all pairs. A row that reached its target
+meets it and is at the edge: either the figure is within a thousandth of the target, or the method no longer meets the target
+when its parameter changes by one step, or by a thousandth.
 """
 import json
 import subprocess

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Programs that gcbench starts, gnuplot and another gcbench, and that hang: a signal ends both and leaves nothing.
+# gcbench starts gnuplot, or another gcbench, which hangs. A signal ends both and leaves nothing behind.
 . "$(dirname "$0")/lib.sh"
 
 mkdir "$tmp/bin" "$tmp/dir"
@@ -15,7 +15,8 @@ exits 0
 run compress --method topk --method fft --results "$tmp/r.json" "$tmp/g.h5"
 exits 0
 
-# Ends gcbench by a signal once its child runs; prints how it ended. The shell's background jobs would ignore SIGINT.
+# Sends a signal to gcbench once its child runs, and prints how gcbench ended. Python, because background jobs of a shell ignore
+# SIGINT.
 ended() { # SIGNAL ARGS...
     last="gcbench $* (with a child that hangs)"
     rm -f "$tmp/child"
@@ -36,7 +37,7 @@ for _ in range(400):
     try:
         os.kill(child, 0)
         if "Z" in open("/proc/%d/stat" % child).read().rsplit(")", 1)[1][:3]:
-            raise ProcessLookupError  # it only waits for somebody to ask how it ended
+            raise ProcessLookupError  # a zombie: it has ended
     except (ProcessLookupError, FileNotFoundError):
         sys.exit(0)
     time.sleep(0.005)
@@ -46,7 +47,7 @@ END
     rc=$?
     exits 0
     check "ends at the signal, and so does its child" test "$(cat "$out")" = "$expected"
-    rm -f "$tmp"/dir/rate-distortion.gp "$tmp"/dir/rate-distortion.dat # whole, and kept whatever gnuplot does
+    rm -f "$tmp"/dir/rate-distortion.gp "$tmp"/dir/rate-distortion.dat # complete, so they stay whatever gnuplot does
     only
 }
 

@@ -1,5 +1,5 @@
 #!/bin/sh
-# payoff: the papers' published figures, exchanges that NumPy works out again, tables, and files that are none.
+# payoff: figures from the papers, exchanges that NumPy computes again, tables, and damaged files.
 . "$(dirname "$0")/lib.sh"
 
 here=$(dirname "$0")
@@ -10,7 +10,7 @@ narrow() {
     check "at most 80 columns" sh -c "! grep -qE '.{81}' '$out'"
 }
 
-# A number of each payoff row, to three digits: values KEY WANT...
+# The values of a field in all payoff rows, to three digits: values KEY WANT...
 values() {
     key=$1
     shift
@@ -151,7 +151,7 @@ run sweep --method topk --method terngrad --match rel_l2=0.4 --step 400 --result
 run payoff "$tmp/match.json"
 exits 0
 prints "1 of these cannot meet the target of the search"
-check "no advice to do what was done" sh -c "! grep -q 'errors of these methods' '$out'"
+check "no advice to search again" sh -c "! grep -q 'errors of these methods' '$out'"
 run payoff --method qsgd:bits=3 "$tmp/r.json"
 exits 2
 says "--method qsgd:bits=3: the results have times of qsgd:bits=4,bucket=512"
@@ -217,12 +217,12 @@ prints "2 rows left out"
 prints "topk:theta=1e999"
 prints "adding gradients counts as free"
 check "no control characters" sh -c "! LC_ALL=C grep -q '[[:cntrl:]]' '$out'"
-check "memcpy is no method" sh -c "! grep -q memcpy '$out'"
+check "memcpy is not a method" sh -c "! grep -q memcpy '$out'"
 run payoff --format json "$tmp/odd.json"
 exits 0
 check "rows are JSON" python3 -c "import json; [json.loads(line) for line in open('$out')]"
 
-# ---- adding takes what copying with as many threads says ----
+# ---- the time of adding follows from copying with the same number of threads ----
 printf '{"record":"environment","schema":1,"copy_gbps":1,"bandwidths":[{"threads":1,"copy_gbps":1},{"threads":4,"copy_gbps":2}]}\n' >"$tmp/threads.json"
 for threads in 1 4 9; do
     row 'qsgd' 'qsgd' "$times"',"threads":'$threads >>"$tmp/threads.json"
@@ -235,7 +235,7 @@ rows = [r for r in map(json.loads, open('$out')) if r['record'] == 'payoff' and 
 got = [round(r['add_seconds'] * 1e9) for r in rows]
 assert got == [12000, 6000, 12000], got"
 
-# ---- whatever the numbers, a table has its columns ----
+# ---- tables keep their columns with any numbers ----
 for value in 1e300 1e-300 123456789.123; do
     row 'qsgd' 'qsgd:bits=123456789,bucket=987654321,rounding=whatever' '"encode_seconds":'$value',"decode_seconds":'$value',"rel_l2":'$value >"$tmp/absurd.json"
     row 'topk' 'topk' '"encode_seconds":1e-9,"decode_seconds":1e-9,"rel_l2":0.1' >>"$tmp/absurd.json"
@@ -249,8 +249,8 @@ for value in 1e300 1e-300 123456789.123; do
     done
 done
 
-# ---- lines that miss what was measured ----
-# sizes of two kinds of messages: sent whole, and at a hundredth
+# ---- lines that miss the measured values ----
+# two kinds of messages: sent raw, or at a hundredth of that
 mixed() { # WHOLE: how many of ten
     for i in 1 2 3 4 5 6 7 8 9 10; do
         elements=$((1000 * i))
@@ -306,7 +306,7 @@ command -v gnuplot >/dev/null && {
     check "how large the gradient is" grep -q 'gradient of 104.9 MB' "$tmp"/plots/*.svg
 }
 
-# ---- what times rest on ----
+# ---- notes on how times were measured ----
 printf '{"record":"environment","schema":1,"cpus":4,"load1":2.5,"copy_gbps":0.001}\n' >"$tmp/load.json"
 row 'qsgd' 'qsgd' "$times" >>"$tmp/load.json"
 run payoff --bandwidth 10Gb "$tmp/load.json"
@@ -365,12 +365,12 @@ narrow
 sed 's/"fft"/"sbc"/g' "$tmp/stages.json" >>"$tmp/stages.json.2"
 cat "$tmp/stages.json" >>"$tmp/stages.json.2"
 run payoff -v "$tmp/stages.json.2"
-check "letters are told once" sh -c "[ \$(grep -c '^Tf transform' '$out') -eq 1 ]"
-check "of two" sh -c "[ \$(grep -c \"the FFT paper's condition\" '$out') -eq 2 ]"
-check "an entry's other lines stand further in" sh -c "
+check "symbols are explained once" sh -c "[ \$(grep -c '^Tf transform' '$out') -eq 1 ]"
+check "for two methods" sh -c "[ \$(grep -c \"the FFT paper's condition\" '$out') -eq 2 ]"
+check "continued lines are indented further" sh -c "
     ! sed -n '/any bandwidth/,/^Tf/p' '$out' | grep -vE '^(    [^ ]|  (sbc|fft)[:,]|Tf )'"
 
-# ---- times of its own ----
+# ---- times that payoff measures ----
 run payoff --model-bytes 100M --method qsgd --method topk:theta=0.9 --bandwidth 10Gb --workers 4
 exits 0
 quiet

@@ -1,23 +1,23 @@
 #!/bin/sh
-# regress BASE NEW: verdicts, exit codes and words, from files whose truth is known.
+# regress BASE NEW: verdicts, exit codes and words, for files whose verdicts are known.
 . "$(dirname "$0")/lib.sh"
 
 here=$(cd "$(dirname "$0")" && pwd)
 cd "$tmp" || exit 99
 
-# The result file of a run with these cases: write NAME CASES [ENV]
+# Makes the result file of a run with these cases: write NAME CASES [ENV]
 write() {
     cp "$here/../support/fake_bench.py" "$1"
     printf '{"cases": %s, "env": %s}' "$2" "${3:-{\}}" >"$1.json"
     python3 "$1" bench >"$1.rows" || exit 99
 }
 
-# Verdicts of the last run, as "case quantity VERDICT", one a line: judged LINE
+# Looks for "case quantity VERDICT" among the verdicts of the last run: judged LINE
 judged() {
     check "says $1" grep -qxF -- "$1" verdicts
 }
 
-# compare BASE NEW OPTIONS...: with rows
+# Compares two runs and keeps the verdicts: compare BASE NEW OPTIONS...
 compare() {
     base=$1 next=$2
     shift 2
@@ -30,7 +30,7 @@ for line in open(sys.argv[1]):
         print(r["label"], r["quantity"], r["verdict"])' "$out" >verdicts
 }
 
-# The last run prints this, wherever its lines break: words TEXT
+# The last run prints this, perhaps over several lines: words TEXT
 words() {
     check "says $1" sh -c 'tr "\n" " " <"$0" | tr -s " " | grep -qF -- "$1"' "$out" "$1"
 }
@@ -57,13 +57,13 @@ narrow
 prints "8 comparisons: 8 SAME; 0 regressions"
 words "ratio: new / base, with the interval"
 prints "not shown: 4 sizes and errors that are SAME (-v shows them)"
-check "they are not" sh -c "! grep -q '  size ' '$out'"
+check "sizes are not shown" sh -c "! grep -q '  size ' '$out'"
 run regress base.rows base.rows -v
-check "they are" grep -q '  size ' "$out"
+check "sizes are shown" grep -q '  size ' "$out"
 check "nothing is hidden" sh -c "! grep -q 'not shown' '$out'"
 run regress base.rows base.rows -q
-check "neither words" sh -c "! grep -qE 'not shown|ratio:' '$out'"
-# The plot leaves out as many; a lossless method's error has no ratio.
+check "no explanations" sh -c "! grep -qE 'not shown|ratio:' '$out'"
+# The plot leaves out as many. The error of a lossless method has no ratio.
 run compress --method identity --method topk --step 100 --worker 0 --results lossless.json "$here/../../datasets/sample.h5"
 run regress lossless.json lossless.json --results verdicts.json
 prints "not shown: 6 sizes and errors that are SAME"
@@ -73,7 +73,7 @@ run regress - base.rows
 exits 1
 says "standard input: no results"
 
-# ---- slower, faster, not sure ----
+# ---- slower, faster, ambiguous ----
 write slow "[$topk, {\"spec\": \"fp16\", \"method\": \"fp16\", \"decode_seconds\": 6e-4}]"
 compare base slow
 exits 4
@@ -114,7 +114,7 @@ compare base wide --strict
 exits 6
 compare base wide --strict --accept 'fp16*code'
 exits 0
-# the median moved, the best run did not
+# the median changed, the best sample did not
 write best "[$topk, {\"spec\": \"fp16\", \"decode_seconds\": 6e-4, \"decode_seconds_min\": 4.95e-4}]"
 compare base best
 exits 0
@@ -155,7 +155,7 @@ write both "[{\"spec\": \"topk:theta=0.9\", \"wire_bytes\": 1001}, {\"spec\": \"
 compare base both --strict
 exits 4
 
-# what is too long for the table is cut in it, and whole elsewhere
+# a long label is cut in the table, and whole elsewhere
 long=topk:theta=0.9,$(printf 'long_name_%.0s' 1 2 3 4 5 6 7 8 9 10 11 12)=1
 write long "[{\"spec\": \"$long\"}]"
 write longer "[{\"spec\": \"$long\", \"wire_bytes\": 1001}]"
@@ -183,7 +183,7 @@ judged "topk:theta=0.85 cuda:0 error WORSE"
 compare fft head
 judged "fft:theta=0.85,bits=10 cpu size LARGER"
 
-# ---- which cases there are ----
+# ---- missing and failed cases ----
 write one "[$topk]"
 compare base one
 exits 4
@@ -313,7 +313,7 @@ write odd "[{\"spec\": \"x|y\\\\u001b[31m<b>*\"}, $topk]"
 run regress odd.rows odd.rows --markdown out.md --results saved.json
 exits 0
 check "no escape on the terminal" sh -c "! grep -q '$(printf '\033')' '$out'"
-check "no mark of a name in Markdown" sh -c "! grep -q '<b>' out.md && ! grep -q 'x|y' out.md"
+check "names are plain text in Markdown" sh -c "! grep -q '<b>' out.md && ! grep -q 'x|y' out.md"
 check "Markdown has the total" grep -q "8 comparisons: 8 SAME" out.md
 check "rows saved" test "$(grep -c '"record": "verdict"' saved.json)" -eq 8
 run regress odd.rows base.rows --markdown out.md
@@ -323,7 +323,7 @@ check "before anything else" test ! -s "$out"
 run regress odd.rows base.rows --markdown same --results ./same
 exits 2
 says "--markdown and --results name the same file"
-check "which is not made" test ! -e same
+check "and no file is made" test ! -e same
 run regress base.rows slow.rows --markdown out.md --force
 exits 4
 check "Markdown names it" grep -q '\*\*SLOW\*\*' out.md

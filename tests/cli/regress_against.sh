@@ -21,7 +21,7 @@ run() { # the machine may be busy: 40 processes take their time
     timeout 200 "$GCBENCH" "$@" >"$out" 2>"$err" </dev/null
     rc=$?
 }
-# what a busy machine does to them is not this test's matter: half and twice the time are the same here
+# the machine may be busy, so half and twice the time count as the same here
 run regress --against "$GCBENCH" $small --delta 100 --repeat 3 "$sample" --results r.json
 exits 0
 quiet
@@ -43,7 +43,7 @@ assert all(r['low'] <= r['ratio'] <= r['high'] and r['delta'] == 1 and r['pairs'
 assert all(r['verdict'] == 'SAME' for r in verdicts if r['quantity'] in ('size', 'error')), verdicts
 assert not [r for r in verdicts if r['verdict'] == 'SLOW'], verdicts"
 
-# ---- another build: larger messages, a case less, and one that this build has not ----
+# ---- another build: smaller messages, and one case each that the other build lacks ----
 cp "$here/../support/fake_bench.py" other
 "$GCBENCH" bench --method topk --theta 0.9 --dataset 'layers.0*' --repeat 50 --format json "$sample" >this.rows
 python3 -c "
@@ -66,13 +66,13 @@ check "decode became faster" grep -qE 'decode .*FAST$' "$out"
 check "no A/A run" sh -c "! grep -q A/A '$out'"
 check "options are passed on" grep -qxF "other bench --format json --no-bandwidth --method topk --theta 0.9 --dataset layers.0* --repeat 3 -- $sample" log
 
-# ---- builds that do not work ----
+# ---- builds that fail ----
 printf '{"cases": [{"spec": "a"}], "do": "exit", "log": "short"}' >other.json
 run regress --against ./other --budget=90s -q --method=topk --advisory-times --strict --accept=x --results=s.json \
     --format csv --timeout=9 "$sample"
 exits 1
 check "its own options are not passed on" grep -qxF "other bench --format json --no-bandwidth --repeat 1 --method=topk -- $sample" short
-check "no results of nothing" test ! -e s.json
+check "no file of results" test ! -e s.json
 for what in exit garbage empty hang no-bench abort flood child; do
     printf '{"cases": [{"spec": "a"}], "do": "%s"}' $what >other.json
     run regress --against ./other $small --timeout 2 "$sample"
@@ -82,7 +82,7 @@ for what in exit garbage empty hang no-bench abort flood child; do
     says "./other: "
     check "nothing on stdout" test ! -s "$out"
 done
-check "no process of its is left" sh -c 'for i in 1 2 3 4 5 6 7 8 9 10; do
+check "none of its processes is left" sh -c 'for i in 1 2 3 4 5 6 7 8 9 10; do
     kill -0 $0 || exit 0
     sleep 0.3 # until it has been waited for
 done
@@ -172,7 +172,7 @@ narrow
 words "SLOW: topk:theta=0.9 encode count: +1.00 % instructions: 1010001, were 1000000"
 check "1 % fewer is faster" grep -qE 'decode count .* 5000 +4949 .*FAST$' "$out"
 check "1 % more is the same" grep -qE 'encode count .* 2000 +2019 .*SAME$' "$out"
-check "what was run" grep -qxF "base compress -q --no-baselines --per none --threads 1 --warmup 0 --repeat 1 --isa avx2 --method topk:theta=0.9 --dataset fc* -- $sample" counted
+check "the command line" grep -qxF "base compress -q --no-baselines --per none --threads 1 --warmup 0 --repeat 1 --isa avx2 --method topk:theta=0.9 --dataset fc* -- $sample" counted
 run regress --against ./base --counts --method topk "$sample" --delta 2
 exits 0
 run regress --against ./base --counts --method fft --method fp16 --method qsgd "$sample" --format json
@@ -199,7 +199,7 @@ PATH=$real_path
 exits 3
 says "apt-get install valgrind"
 
-# the real one
+# the real valgrind
 if counts_instructions; then
     run regress --against "$GCBENCH" --counts --method qsgd --dataset fc.weight --step last --worker 0 "$sample"
     exits 0

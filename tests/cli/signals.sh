@@ -1,20 +1,19 @@
 #!/bin/sh
-# However the process ends, no half-written file stays behind.
+# However the process ends, it leaves no half-written file.
 . "$(dirname "$0")/lib.sh"
 
 mkdir "$tmp/dir"
 cd "$tmp/dir" || exit 99
 ulimit -c 0
 
-# Starts gcbench in the background, ends it by a signal once its temporary file is there. Python, because a
-# shell has its background jobs ignore SIGINT.
+# Starts gcbench and sends it a signal once its temporary file exists. Python, because background jobs of a shell ignore SIGINT.
 killed() { # SIGNAL ARGS...
     last="gcbench $* (killed)"
     python3 - "$GCBENCH" "$@" >"$out" 2>"$err" <<'END'
 import glob, signal, subprocess, sys, time
 
 number = getattr(signal, sys.argv[2])
-signal.signal(number, signal.SIG_DFL)  # or what nohup ignores, the child would ignore
+signal.signal(number, signal.SIG_DFL)  # the child would ignore what nohup ignores
 p = subprocess.Popen([sys.argv[1]] + sys.argv[3:], stdout=subprocess.DEVNULL)
 for _ in range(6000):
     if glob.glob(".gcbench-*") or p.poll() is not None:
@@ -37,7 +36,7 @@ for signal in SIGINT SIGTERM SIGHUP SIGQUIT SIGXCPU; do
 done
 killed SIGHUP compress --method topk --repeat 1000000 --results rows.json in.h5
 
-# Results that do not come to their end: plot, report and payoff end at the first signal while they read.
+# plot, report and payoff end at the first signal while they wait for more results.
 run compress --method topk --results "$tmp/r.json" in.h5
 exits 0
 mkfifo "$tmp/fifo"
@@ -68,7 +67,7 @@ reading plot --terminal "$tmp/fifo"
 reading report "$tmp/fifo" -o r.html
 reading payoff --results rows.json "$tmp/fifo"
 
-# payoff that measures for itself, stopped early: that it has no times then is not the caller's fault.
+# payoff measures by itself and is stopped early. That it has no times then is not a usage error.
 for delay in 0.3 0.6 1.2; do
     last="gcbench payoff --model-bytes 1G (killed after $delay s)"
     python3 - "$GCBENCH" "$delay" 2>"$err" <<'END'
@@ -85,11 +84,11 @@ sys.exit(0 if p.returncode == -signal.SIGINT or (p.returncode, words) == (1, b"g
 END
     rc=$?
     exits 0
-    rm -f rows.json # of an exchange whose methods had all been measured
+    rm -f rows.json # if all methods had been measured
     only in.h5
 done
 
-# A signal that was ignored stays so, as under nohup.
+# A signal that was ignored at the start stays ignored, as with nohup.
 last="gcbench generate (ignoring SIGHUP)"
 python3 - "$GCBENCH" <<'END'
 import signal, subprocess, sys, time
@@ -105,7 +104,7 @@ exits 0
 only in.h5 out.h5
 rm out.h5
 
-# A limit on file sizes is an error like a full disk, whichever output reaches it.
+# A limit on file sizes is an error like a full disk, for every output.
 (
     ulimit -f 1
     run compress --method topk --per message --results rows.json in.h5

@@ -1,5 +1,5 @@
 #!/bin/sh
-# sweep: settings varied and matched, and what compress says of them.
+# sweep: settings from --vary and --match, compared with compress.
 . "$(dirname "$0")/lib.sh"
 
 here=$(dirname "$(realpath "$0")")
@@ -11,7 +11,7 @@ narrow() {
     check "at most 80 columns" sh -c "! grep -qE '.{81}' '$out'"
 }
 
-# "more" or "less" than the cpus there are: load
+# Is the load more or less than the number of cpus? load
 load() {
     awk -v cpus="$(nproc)" '{ print ($1 > cpus ? "more" : "less") }' /proc/loadavg
 }
@@ -23,7 +23,7 @@ exits 0
 if [ "$before" = "$(load)" ]; then
     prints_load=$(grep -c 'note: load .*: speeds are too low' "$out")
     [ "$before" = more ] && wanted=1 || wanted=0
-    check "a note on load where there is some" test "$prints_load" -eq "$wanted"
+    check "a note on load if the machine is busy" test "$prints_load" -eq "$wanted"
 fi
 
 # ---- called wrongly ----
@@ -99,7 +99,7 @@ check "a header and three rows, in the order asked for" sh -c "
     head -1 '$out' | grep -q ',pareto,match_field,'"
 run sweep --method topk --vary theta=0.9,0.5 --per message --format json $one "$sample"
 exits 0
-check "messages have rows of their own" sh -c "
+check "messages have their own rows" sh -c "
     [ \$(grep -c '\"record\": *\"result\"' '$out') -gt \$(grep -c '\"record\": *\"summary\"' '$out') ]"
 run sweep --method topk:memory=ef --vary theta=0.9 $one "$sample"
 exits 0
@@ -107,17 +107,17 @@ says "sweep ignores it"
 
 # ---- the same figures as compress, and the Pareto set ----
 run sweep --vary theta=0.5..0.99/4log --vary bits=3,8 --format json $one "$sample"
-check "every row went well" sh -c "grep -q '\"summary\"' '$out' && ! grep '\"summary\"' '$out' | grep -vq '\"status\": \"ok\"'"
+check "every row is ok" sh -c "grep -q '\"summary\"' '$out' && ! grep '\"summary\"' '$out' | grep -vq '\"status\": \"ok\"'"
 exits 0
 quiet
-check "varied rows are compress's" python3 "$here/check_sweep.py" "$GCBENCH" "$out" $one "$sample"
+check "varied rows equal those of compress" python3 "$here/check_sweep.py" "$GCBENCH" "$out" $one "$sample"
 
 # ---- targets ----
 for target in rel_l2=0.4 cosine=0.9 bits=6 wire_bytes=8K; do
     run sweep --match "$target" --format json $one "$sample"
     exits 0
     quiet
-    check "matched rows are compress's, at the edge" \
+    check "matched rows equal those of compress, and are at the edge" \
         python3 "$here/check_sweep.py" "$GCBENCH" "$out" $one "$sample"
 done
 run sweep --match rel_l2=0.4 --scope model --step 400 --worker 0 --format json "$sample"
@@ -133,7 +133,7 @@ exits 0
 narrow
 check "every setting for every target" sh -c "[ \$(grep -c '^fft:' '$out') -eq 4 ] && ! grep -q 'note: fft' '$out'"
 
-# ---- what cannot be reached ----
+# ---- targets that cannot be met ----
 run sweep --match rel_l2=0.05 --method terngrad --method sbc --method topk $one "$sample"
 exits 0
 quiet
@@ -150,7 +150,7 @@ row = json.loads(open('$out').readlines()[-1])
 assert row['match_reached'] is False and row['match_by'] is None and row['match_evaluations'] == 1, row
 assert row['match_target'] == 0.05 and row['match_field'] == 'rel_l2' and row['match_note'], row"
 
-# ---- settings that their method does not take ----
+# ---- settings that a method refuses ----
 run sweep --method range --method topk --vary bits=4,8 --vary mantissa=2,6 $one "$sample"
 exits 0
 quiet
@@ -190,7 +190,7 @@ if command -v gnuplot >/dev/null; then
     run plot "$tmp/found.json" --only match --type svg -o "$tmp/plots"
     exits 0
     prints match.svg
-    check "bars: what meets the target first, the smallest in front; the rest too" python3 -c "
+    check "bars: methods that meet the target first, the smallest first; then the others" python3 -c "
 import json
 rows = [json.loads(line) for line in open('$tmp/found.json')]
 rows = [row for row in rows if row['record'] == 'summary' and row['match_field']]
@@ -236,7 +236,7 @@ rc=$?
 exits 1
 says "interrupted; what was found by then is kept"
 only rows.json
-check "what was measured is there, as that, and without a time" python3 -c "
+check "rows have what was measured, without times" python3 -c "
 import json
 for path in ('$out', '$tmp/dir/rows.json'):
     rows = [json.loads(line) for line in open(path)]

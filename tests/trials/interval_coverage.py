@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 """
-How often the 95 % interval of bench holds the median, with samples taken until it is narrow (docs/method.md).
+How often does the 95 % interval of bench contain the median, if samples are taken until the interval is narrow
+(docs/method.md)?
 
     interval_coverage.py [RUNS]
 
-Noise is drawn, not measured: independent, and with neighbours that resemble each other. Two rules are held against each
-other. The plain one takes ranks by the binomial distribution, looks from 6 samples on and after every eighth more, and
-stops when half of the interval is 2 % of the median. bench's (src/tool/timing/steady.h, gcb_stats_likeness) widens the
-interval where neighbours lie on the same side of the median, and stops at the second narrow look in a row, from 20
-samples on. Both end at 1000 samples.
+The noise is drawn at random, independent or with correlated neighbours. Two rules are compared. The plain rule takes ranks from
+the binomial distribution. It looks at 6 samples and then after every eighth more, and stops when half of the interval is 2 % of
+the median. The rule of bench (src/tool/timing/steady.h, gcb_stats_likeness) widens the interval if neighbours tend to lie on
+the same side of the median, and stops at the second narrow look in a row, from 20 samples on. Both stop at 1000 samples.
 """
 import bisect
 import math
@@ -55,7 +55,7 @@ def interval(values, taken, plain):
 
 
 def one_run(samples, median, plain):
-    """Does the interval hold the median, and how many samples did it take?"""
+    """Does the interval contain the median, and how many samples were taken?"""
     values, taken, look, narrow = [], [], LEAST if plain else STEADY, plain
     for sample in samples:
         values.append(sample)
@@ -71,7 +71,7 @@ def one_run(samples, median, plain):
 
 
 def alike(draw, deviation, correlation):
-    """Lognormal, each value correlated with the one before."""
+    """Lognormal; each value is correlated with the previous one."""
     value = draw.gauss(0, deviation)
     while True:
         yield math.exp(value)

@@ -1,9 +1,9 @@
 #!/bin/bash
-# How often does `regress --against` say what is true? Rounds of three runs: of equal builds, calibrated; with one
-# time slowed by the larger of 10 % and twice the delta that this calibration shows for it; with the same made 20 % faster. A
-# line for each run, then the counts. Builds what is committed; a round takes about two and a third budgets.
-#   regress_trial.sh [ROUNDS [BUDGET [FOLDER]]]       (20 rounds and 60s unless told)
-# FOLDER keeps the builds from one call to the next.
+# How often are the verdicts of `regress --against` right? A round has three runs: equal builds with --calibrate; one time slower,
+# by 10 % or twice the delta of this calibration, whichever is more; the same time 20 % faster. Prints a line for each run, then
+# the counts. Builds the committed source; a round takes about 2.3 budgets.
+#   regress_trial.sh [ROUNDS [BUDGET [FOLDER]]]       (default: 20 rounds and 60s)
+# FOLDER keeps the builds for the next call.
 set -euo pipefail
 
 here=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
@@ -13,7 +13,7 @@ method=qsgd quantity=encode
 tmp=${3:-$(mktemp -d)}
 (($# >= 3)) || trap 'rm -rf "$tmp"' EXIT
 plain=$tmp/plain/build/cli/gcbench
-slower=$tmp/slower/build/cli/gcbench # by the share in $tmp/share
+slower=$tmp/slower/build/cli/gcbench # by the share in the file $tmp/share
 
 build() { # NAME
     meson setup -Dtests=false "$tmp/$1/build" "$tmp/$1" >/dev/null

@@ -15,10 +15,9 @@
 
 /* A case at one size, with its arrays. What `prepare` does not set is 0. */
 struct gcb_kernel_job {
-    struct gcb_kernels
-        kernels;    /* the variant that is timed; the fastest one while `prepare` runs */
-    size_t n;       /* floats of a call: a power of two, at least 4096 */
-    unsigned param; /* the case's */
+    struct gcb_kernels kernels; /* the timed variant; the fastest one while `prepare` runs */
+    size_t n;                   /* floats of a call: a power of two, at least 4096 */
+    unsigned param;             /* the case's */
 
     uint64_t elements;      /* floats that the throughput counts; n unless `prepare` changes it */
     uint64_t read, written; /* bytes of a call */

@@ -36,9 +36,8 @@ struct gcb_kernel_result {
     enum gcb_kernel_size size;
     uint64_t elements, bytes; /* floats that a call counts for; bytes that it reads and writes */
     uint64_t calls;           /* in each sample */
-    const struct gcb_samples
-        *samples;   /* seconds of one call of the kernel; valid during `result` */
-    double gbps;    /* 4 elements / median / 1e9 */
+    const struct gcb_samples *samples; /* seconds of one call; valid during `result` */
+    double gbps;                       /* 4 elements / median / 1e9 */
     double spread;  /* half of the median's interval, over the median; NAN without an interval */
     double speedup; /* over C, in the same run; NAN for C itself */
     /* the least time that memory allows, over the median; NAN except for GCB_KERNEL_MEMORY */

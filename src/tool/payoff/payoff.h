@@ -28,8 +28,7 @@ struct gcb_link {
 
 /* One worker's part of an exchange with one method. Times are 0 for work that the method does not have. */
 struct gcb_load {
-    bool
-        sums; /* messages can be summed without decoding them (GCB_CAP_LINEAR), so they travel as an allreduce */
+    bool sums;        /* can be summed undecoded (GCB_CAP_LINEAR), by an allreduce */
     double transfers; /* that the messages travel in; each carries a bucket of them */
     double bytes;     /* of one worker's messages */
     double encode;    /* seconds, of all of one worker's messages */

@@ -25,19 +25,18 @@ struct builder {
 struct gcb_payoff_reader {
     struct builder *items;
     size_t count, cap;
-    json_t *case_index,
-        *group_index; /* from keys to the place in items, or the number of the group */
+    json_t *case_index;  /* from keys to places in items */
+    json_t *group_index; /* from keys to numbers of groups */
     uint64_t left_out;
     json_t *environment; /* the last one of the file, or NULL */
 };
 
-/* The texts of a case, and the longest that is kept. */
+/* The texts of a case, cut to `size`. The group of a case has the same texts except the first and the last. */
 static const struct {
     enum gcb_field field;
     size_t offset, size;
 } texts[] = {
-    {GCB_FIELD_SPEC, offsetof(struct gcb_payoff_case, spec),
-     512}, /* the only one that is not of the group */
+    {GCB_FIELD_SPEC, offsetof(struct gcb_payoff_case, spec), 512},
     {GCB_FIELD_SCOPE, offsetof(struct gcb_payoff_case, scope), 32},
     {GCB_FIELD_DEVICE, offsetof(struct gcb_payoff_case, device), 64},
     {GCB_FIELD_ISA, offsetof(struct gcb_payoff_case, isa), 32},

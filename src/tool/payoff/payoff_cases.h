@@ -41,11 +41,10 @@ struct gcb_payoff_case {
     bool sums;     /* messages can be summed without decoding */
     bool sparse;   /* the decoded gradient is mostly zeros: a density below 1 and no transform */
     bool baseline; /* identity or fp16, which every comparison has anyway */
-    bool summary_only; /* no result rows: counts as one exchange, and no lines can be fitted */
-    double exchanges;  /* steps x workers that the sums cover */
-    double copy;       /* bytes per second that the machine copies; NAN: not measured */
-    double
-        rel_l2; /* from the summaries; else from the messages, weighted by elements; NAN: unknown */
+    bool summary_only;  /* no result rows: counts as one exchange, and no lines can be fitted */
+    double exchanges;   /* steps x workers that the sums cover */
+    double copy;        /* bytes per second that the machine copies; NAN: not measured */
+    double rel_l2;      /* of the summaries, else of the messages, by elements; NAN: unknown */
     bool searched;      /* by `sweep --match` */
     bool missed;        /* searched, and the target was not met */
     bool single_run;    /* some of its times are of one run only */

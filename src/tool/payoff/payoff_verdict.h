@@ -17,12 +17,10 @@ struct gcb_payoff_model {
 /* How a load follows from what was measured. */
 struct gcb_payoff_scale {
     double bytes, messages, transfers; /* of the gradient that is exchanged */
-    bool
-        fitted; /* times and bytes are from the fitted lines; else measured, or scaled in proportion */
+    bool fitted;       /* by the fitted lines; else as measured, or scaled in proportion */
     bool extrapolated; /* the messages have another size than any that was measured */
-    const char *
-        doubt; /* the quantity whose line misses the measured values by too much: "bytes", "encoding times", "decoding
-                        * times"; NULL: none */
+    /* "bytes", "encoding times" or "decoding times", if its line misses the measured values by too much; else NULL */
+    const char *doubt;
     double miss; /* the share by which the worst line misses them; NAN if not fitted */
 };
 #define GCB_PAYOFF_BYTES_MISS 0.5
@@ -44,8 +42,7 @@ struct gcb_payoff_loads {
 struct gcb_payoff_verdict {
     struct gcb_exchange method, fp32, fp16;
     double speedup_fp32, speedup_fp16; /* their cost over the method's */
-    double
-        least_ratio; /* gcb_payoff_least_ratio of encode and decode; INFINITY: no ratio is high enough */
+    double least_ratio;                /* gcb_payoff_least_ratio of encode and decode */
     struct gcb_payoff_range against_fp32[GCB_PAYOFF_RANGES], against_fp16[GCB_PAYOFF_RANGES];
     size_t count_fp32, count_fp16;
     bool some_workers; /* at this bandwidth it pays for these numbers of workers: */

@@ -18,8 +18,8 @@ struct gcb_counts_config {
     const char *exe[2]; /* base, new: paths */
     /* the words after the program, NULL at the end; they make it encode and decode every message once with one thread */
     char *const *argv;
-    char *
-        spec; /* a word of argv with room for GCB_COUNTS_SPEC bytes: the method is written into it */
+    /* a word of argv with room for GCB_COUNTS_SPEC bytes: the method is written into it */
+    char *spec;
     const char *file; /* the first input file; it names the cases, as isa and scope do */
     const char *isa, *scope;
     const struct gcb_method *methods;

@@ -1,4 +1,4 @@
-/* The cost model: figures that the papers print, exchanges worked out by hand, and break-evens against a search. */
+/* The cost model: figures from the papers, exchanges computed by hand, and break-evens compared with a search. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,7 +18,7 @@ static bool near(double a, double b)
     return fabs(a - b) <= 1e-9 * fabs(b);
 }
 
-/* As printed with so many significant digits. */
+/* Compares a value with a printed one, to so many digits. */
 static void prints(const char *want, int digits, double value)
 {
     char got[32];
@@ -27,7 +27,7 @@ static void prints(const char *want, int digits, double value)
     assert_string_equal(got, want);
 }
 
-/* Figure 10 of the FFT paper and what follows from it: Tm 600 GB/s, Tf 71, Tp and Ts as listed. */
+/* Figure 10 of the FFT paper, and figures that follow from it: Tm 600 GB/s, Tf 71, Tp and Ts as listed. */
 static void test_fft_paper(void **state)
 {
     static const struct {
@@ -100,17 +100,18 @@ static void test_by_hand(void **state)
     assert_true(near(e.wire, 24e-4 + 0.175));
     gcb_payoff_exchange(&e, &link, &coded);
     assert_true(near(e.wire, 12e-4 + 0.007));
-    link.workers = 9; /* no power of two: a round more */
+    link.workers = 9; /* not a power of two: one round more */
     gcb_payoff_exchange(&e, &link, &coded);
     assert_true(near(e.wire, 16e-4 + 0.008));
     link = (struct gcb_link){GCB_COLLECTIVE_PS, 1e9, 1e-4, 8, 2};
-    gcb_payoff_exchange(&e, &link, &dense); /* 8 gradients there, 8 back, by two servers' links */
+    gcb_payoff_exchange(&e, &link,
+                        &dense); /* 8 gradients to the servers and 8 back, over two links */
     assert_true(near(e.wire, 8e-4 + 0.8) && near(e.add, 3.5 * 0.016));
     gcb_payoff_exchange(&e, &link, &coded);
     assert_true(near(e.wire, 8e-4 + 0.008) && near(e.encode, 0.045) && near(e.decode, 0.05));
 }
 
-/* RedSync's T_sparse is the allgather's exchange with gamma1 as decoding, and T_dense the allreduce. */
+/* RedSync's T_sparse equals the allgather with gamma1 as decoding, and T_dense the allreduce. */
 static void test_agrees_with_redsync(void **state)
 {
     const struct gcb_link link = {GCB_COLLECTIVE_ALLGATHER, 2e9, 3e-5, 128, 1};
@@ -128,7 +129,7 @@ static void test_agrees_with_redsync(void **state)
     assert_true(near(e.cost, t.dense));
 }
 
-/* A flow shop, event by event: transfers made one after another, sent one after another. */
+/* Simulates the flow shop: transfers are made one after another, and sent one after another. */
 static double flow_shop(double make, double send, double decode, unsigned count)
 {
     double made = 0.0, sent = 0.0;
@@ -156,8 +157,7 @@ static void test_overlap(void **state)
     }
     load = coded;
     load.add = 0.0;
-    load.compute =
-        0.5; /* the processor is the bottleneck: all decoding is left, and a last transfer */
+    load.compute = 0.5; /* the processor is the bottleneck: decoding and one transfer remain */
     gcb_payoff_exchange(&e, &link, &load);
     assert_true(near(e.step, flow_shop((0.5 + 0.03) / 4, e.wire / 4, 0.08 / 4, 4)));
     load.transfers = 1; /* nothing to overlap with */
@@ -189,7 +189,7 @@ static struct gcb_load any_load(uint64_t *seed, double compute)
                              compute};
 }
 
-/* At 400 bandwidths from 1 kB/s to 1 PB/s the ranges say what the costs say. */
+/* The ranges agree with the costs at 400 bandwidths from 1 kB/s to 1 PB/s. */
 static void check_ranges(const struct gcb_link *link, const struct gcb_load *load,
                          const struct gcb_load *other)
 {
@@ -209,7 +209,7 @@ static void check_ranges(const struct gcb_link *link, const struct gcb_load *loa
         if (fabs(a.cost - b.cost) > 1e-9 * (fabs(a.cost) + fabs(b.cost)))
             assert_int_equal(inside, a.cost < b.cost);
     }
-    for (size_t k = 0; k < count; k++) { /* at an end both cost the same */
+    for (size_t k = 0; k < count; k++) { /* at the end of a range both cost the same */
         struct gcb_link at = *link;
 
         assert_true(ranges[k].from < ranges[k].to);
@@ -245,7 +245,7 @@ static void test_break_even(void **state)
     assert_true(some > 300);
 }
 
-/* One line crosses one line: (K1 - K2) / (B2 - B1) by hand. */
+/* Two lines cross once, at (K1 - K2) / (B2 - B1). */
 static void test_closed_form(void **state)
 {
     const struct gcb_link link = {GCB_COLLECTIVE_RING, 1, 0, 8, 1};
@@ -261,7 +261,7 @@ static void test_closed_form(void **state)
     assert_int_equal(gcb_payoff_bandwidths(r, &link, &plain, &plain), 0);
 }
 
-/* Against trying every count. */
+/* Compared with trying every number. */
 static void test_workers(void **state)
 {
     uint64_t seed = 11;
@@ -293,7 +293,7 @@ static void test_workers(void **state)
     assert_true(ended > 10);
 }
 
-/* Far out the end is still the very count: 2 M D (p - 1) against 2 M (p - 1)/p. */
+/* The end is exact for large numbers too: 2 M D (p - 1) equals 2 M (p - 1)/p. */
 static void test_many_workers(void **state)
 {
     const struct gcb_load sparse = {false, 1, 2 * 1e8 / 30000.5, 0, 0, 0, NAN};
@@ -346,7 +346,7 @@ static void test_words(void **state)
         "pays at any bandwidth, against fp16 at any bandwidth; at 100 Gb/s with any number of "
         "workers");
     gcb_payoff_judge(&v, &link, &c);
-    gcb_payoff_words(brief, sizeof(brief), &v, &link, true); /* cut, and ended */
+    gcb_payoff_words(brief, sizeof(brief), &v, &link, true); /* cut and terminated */
     assert_int_equal(strlen(brief), sizeof(brief) - 1);
 }
 
@@ -381,7 +381,7 @@ static void test_brief(void **state)
     brief_is(&c, &link, false, "never: sends 1.2 times the bytes of fp32");
     c.method = (struct gcb_load){true, 1, 1e6, 0, 0, 0, NAN};
     brief_is(&c, &link, true, "pays with any number of workers");
-    c.method.encode = 0.009; /* what two workers send takes 8 ms, and more with three */
+    c.method.encode = 0.009; /* sending takes 8 ms with two workers, and longer with three */
     brief_is(&c, &link, true, "pays with 3 workers or more");
     words_are(
         &c, &link, true,
@@ -390,11 +390,11 @@ static void test_brief(void **state)
     brief_is(&c, &link, true, "no, only with 3 workers or more");
     link.workers = 8;
     c.method.encode = 0.0;
-    c.fp16.bytes = 0.0; /* nothing beats that */
+    c.fp16.bytes = 0.0; /* cannot be beaten */
     brief_is(&c, &link, false, "pays at any bandwidth, never beats fp16");
 }
 
-/* Whatever the figures say, what is in doubt does not pay. */
+/* A doubtful method gets no verdict, whatever its figures are. */
 static void test_doubt(void **state)
 {
     const struct gcb_link link = {GCB_COLLECTIVE_RING, 10 * GBIT, 0, 8, 1};

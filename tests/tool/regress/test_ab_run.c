@@ -108,8 +108,7 @@ static void test_order(void **state)
 
     (void)state;
     write_builds(TOPK, TOPK, "");
-    t.config.budget =
-        1000.0; /* however slow the machine is, there is time for more than one call */
+    t.config.budget = 1000.0; /* enough for more than one call, however slow the machine is */
     go(&t);
     assert_int_equal(t.err, 0);
     assert_int_equal(t.result.pairs, 20);
@@ -133,7 +132,7 @@ static void test_order(void **state)
     end(&t);
 }
 
-/* A machine that becomes slower all the time, and one whose speed jumps: neither is the builds' doing. */
+/* A machine that becomes slower all the time, or whose speed jumps, makes neither build SLOW. */
 static void test_noise(void **state)
 {
     static const char *const noises[] = {"\"drift\": 0.01", "\"noise\": 0.3, \"jitter\": 0.02",
@@ -174,7 +173,7 @@ static void test_verdicts(void **state)
     judged(&t, "fp16", GCB_QUANTITY_SIZE, GCB_LARGER);
     judged(&t, "fp16", GCB_QUANTITY_ERROR, GCB_WORSE);
     judged(&t, "tiny", GCB_QUANTITY_ENCODE, GCB_NOT_COMPARED);
-    judged(&t, "grown", GCB_QUANTITY_ENCODE, GCB_SLOW); /* out of what is too short to judge */
+    judged(&t, "grown", GCB_QUANTITY_ENCODE, GCB_SLOW); /* base is too short to judge, new is not */
     judged(&t, "gone", GCB_QUANTITY_CASE, GCB_GONE);
     judged(&t, "new", GCB_QUANTITY_CASE, GCB_NEW);
     assert_true(fabs(find(&t, "topk", GCB_QUANTITY_ENCODE)->ratio - 1.2) < 0.05);
@@ -183,7 +182,7 @@ static void test_verdicts(void **state)
     end(&t);
 }
 
-/* Slower by less than delta, and by more than a delta given. */
+/* A change below the default delta, and above a smaller one. */
 static void test_delta(void **state)
 {
     struct trial t = trial();
@@ -202,7 +201,7 @@ static void test_delta(void **state)
     end(&t);
 }
 
-/* What the builds' own noise shows is not held against them. */
+/* The calibration raises delta to the noise of the build itself. */
 static void test_calibration(void **state)
 {
     struct trial aa = trial(), t = trial();
@@ -226,14 +225,14 @@ static void test_calibration(void **state)
     end(&aa);
 }
 
-/* What a call really takes, on a machine that has more to do, is planned for, and noticed when it changes. */
+/* The plan uses what a call really takes on a busy machine, and adapts when that changes. */
 static void test_budget(void **state)
 {
     struct trial t = trial();
 
     (void)state;
     write_builds(TOPK, TOPK,
-                 "\"call\": 0.006, \"slowed\": 10"); /* four times what is timed; then 40 */
+                 "\"call\": 0.006, \"slowed\": 10"); /* 4 times what is timed; later 40 times */
     t.config.budget = 24.0;
     go(&t);
     assert_int_equal(t.err, 0);
@@ -257,7 +256,7 @@ static void test_kernels(void **state)
     end(&t);
 }
 
-/* Many cases: one that is not worse beyond doubt passes alone and not among a hundred. */
+/* A difference that would be significant for one case is not significant among a hundred cases. */
 static void test_many(void **state)
 {
     static char cases[20000];
@@ -269,7 +268,7 @@ static void test_many(void **state)
         used += (size_t)snprintf(cases + used, sizeof(cases) - used, "%s{\"spec\": \"m%u\"}",
                                  i ? ", " : "", i);
     write_builds(cases, cases, "\"jitter\": 0.15");
-    t.config.delta = 0.001; /* every chance deviation counts */
+    t.config.delta = 0.001; /* any deviation by chance exceeds it */
     go(&t);
     assert_int_equal(t.err, 0);
     for (size_t i = 0; i < t.verdicts.count; i++) {
@@ -325,14 +324,15 @@ static void test_failures(void **state)
     end(&t);
 }
 
-/* A method that fails once in a while in the new build is GONE, whatever its other processes did. */
+/* A method that fails in some processes of the new build is GONE, even if it works in the others. */
 static void test_fails_once(void **state)
 {
     struct trial t = trial();
 
     (void)state;
     write_builds(TOPK ", {\"spec\": \"fp16\"}", TOPK ", {\"spec\": \"fp16\"}", "");
-    write_build(1, TOPK ", {\"spec\": \"fp16\"}", "\"do\": \"fail-at:8\""); /* of both, from 0 */
+    write_build(1, TOPK ", {\"spec\": \"fp16\"}",
+                "\"do\": \"fail-at:8\""); /* the ninth process of both builds */
     go(&t);
     assert_int_equal(t.err, 0);
     judged(&t, "topk", GCB_QUANTITY_CASE, GCB_GONE);
@@ -345,7 +345,7 @@ static void test_fails_once(void **state)
     end(&t);
 }
 
-/* Its rows say what failed; that it says so by its exit status too takes nothing from them. */
+/* If rows explain the failure, they are judged in spite of the exit status. */
 static void test_failed_rows(void **state)
 {
     struct trial t = trial();
@@ -361,7 +361,7 @@ static void test_failed_rows(void **state)
     assert_non_null(strstr(find(&t, "fp16", GCB_QUANTITY_CASE)->reason, "a wrong byte"));
     judged(&t, "topk", GCB_QUANTITY_ENCODE, GCB_SAME);
     end(&t);
-    /* but not if all rows say that all is well */
+    /* but not if all rows are ok */
     write_build(1, TOPK, "\"status\": 5");
     t = trial();
     go(&t);
@@ -377,7 +377,7 @@ static bool stop_later(void *ctx)
     return t->result.pairs >= t->stop_after;
 }
 
-/* What was measured before is judged, and is too little. */
+/* An interrupted run is judged; its few pairs are ambiguous. */
 static void test_interrupted(void **state)
 {
     struct trial t = trial();

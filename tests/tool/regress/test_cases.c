@@ -1,4 +1,4 @@
-/* Cases out of result files, paired and labelled. */
+/* Cases of result files: reading, pairing, labels. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -11,7 +11,7 @@
 #include "src/lib/base/alloc.h"
 #include "src/tool/regress/case_pairs.h"
 
-/* A case as a result file has it. */
+/* A row of a result file. */
 struct line {
     const char *file, *spec, *isa;
 };
@@ -48,7 +48,7 @@ static void test_basename(void **state)
         assert_string_equal(gcb_case_basename(out, pairs[i][0]), pairs[i][1]);
 }
 
-/* By the whole identity first, then without folders, then without the instruction set, never by guess. */
+/* First by everything, then without folders, then without the instruction set; an ambiguous case stays unpaired. */
 static void test_match(void **state)
 {
     static const struct line base[] = {{"a/g.h5", "topk", "avx2"}, {"b/g.h5", "topk", "avx2"},
@@ -78,7 +78,7 @@ static void test_match(void **state)
     gcb_cases_fini(&b);
 }
 
-/* Only what is not the same for all is in a label; two cases never share one. */
+/* Labels have only the parts that differ between cases, and no two labels are equal. */
 static void test_labels(void **state)
 {
     static const struct line base[] = {{"a/g.h5", "topk:theta=0.9,index=u32", "avx2"},
@@ -117,7 +117,7 @@ static void test_refused(void **state)
     gcb_cases_fini(&a);
 }
 
-/* What a hostile file has unescaped is escaped; what stands escaped is left as it is. */
+/* Unescaped texts of a hostile file are escaped; escaped texts stay as they are. */
 static void test_clean(void **state)
 {
     static const struct line odd[] = {{"a\\u001b[31m\\tb\\\\x0a.h5", "topk", "c"}};

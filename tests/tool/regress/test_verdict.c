@@ -1,4 +1,4 @@
-/* What an interval of a ratio says, and that it says the same of two builds swapped. */
+/* Verdicts from intervals of a ratio; swapping the builds mirrors them. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -19,11 +19,11 @@ static void test_rule(void **state)
     assert_int_equal(gcb_verdict_judge(0.9, 1.2, 0.05), GCB_AMBIGUOUS);
     assert_int_equal(gcb_verdict_judge(1.04, 1.2, 0.05), GCB_AMBIGUOUS);
     assert_int_equal(gcb_verdict_judge(0.9, 0.96, 0.05), GCB_AMBIGUOUS);
-    /* delta itself is the same still */
+    /* a ratio of exactly 1 + delta is the same */
     assert_int_equal(gcb_verdict_judge(1.25, 1.25, 0.25), GCB_SAME);
     assert_int_equal(gcb_verdict_judge(0.8, 0.8, 0.25), GCB_SAME);
     assert_int_equal(gcb_verdict_judge(0.799, 0.799, 0.25), GCB_FAST);
-    /* a delta above 1 leaves something that is faster */
+    /* FAST is possible with a delta above 1 */
     assert_int_equal(gcb_verdict_judge(0.3, 0.4, 1.0), GCB_FAST);
     assert_int_equal(gcb_verdict_judge(NAN, NAN, 0.05), GCB_AMBIGUOUS);
     assert_int_equal(gcb_verdict_judge(1.0, INFINITY, 0.05), GCB_AMBIGUOUS);
@@ -53,7 +53,7 @@ static void test_swapped(void **state)
         assert_true(kinds[k] > 10);
 }
 
-/* Two files hold to the same rule. */
+/* Two files are judged by the same rule. */
 static void one(struct gcb_cases *cases, double seconds)
 {
     struct gcb_case *c = gcb_cases_add(cases);

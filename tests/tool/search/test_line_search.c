@@ -1,4 +1,4 @@
-/* The search along a line of settings: at the edge of a steady figure, and honest about one that is not. */
+/* The line search finds the edge of a monotonic figure, and reports figures that are not monotonic. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -50,7 +50,7 @@ static double valley(uint64_t at, uint64_t count)
     return 0.3 + fabs(share(at, count) - 0.7);
 }
 
-/* the same, but its far end is nearer than anything a coarse grid sees */
+/* the same, but a coarse grid does not see the minimum */
 static double hidden_valley(uint64_t at, uint64_t count)
 {
     return 0.3 + fabs(share(at, count) - 0.95);
@@ -72,7 +72,7 @@ static const struct gcb_match_goal bits = {
 
 static struct gcb_line_search last;
 
-/* Runs a whole search; no position is asked for twice, and none beyond the line. */
+/* Runs a search. No position is asked for twice, and all are on the line. */
 static struct gcb_line_found search(const struct gcb_match_goal *kind, double target, figure *f,
                                     uint64_t count)
 {
@@ -95,7 +95,7 @@ static struct gcb_line_found search(const struct gcb_match_goal *kind, double ta
     return found;
 }
 
-/* The least position that meets the target, by looking at all. */
+/* Finds the lowest position that meets the target by trying all. */
 static uint64_t first(double target, figure *f, uint64_t count)
 {
     uint64_t at = 0;
@@ -150,7 +150,7 @@ static void test_a_plateau_is_entered_at_its_edge(void **state)
     }
 }
 
-/* Each kind of figure has its edge on its own side. */
+/* Each kind of figure has its edge on the right side. */
 static double rising(uint64_t at, uint64_t count)
 {
     return share(at, count);
@@ -187,7 +187,8 @@ static void test_ends(void **state)
     assert_true(!found.reached && found.position == LINE - 1);
 }
 
-/* A figure that turns: said so, its near side found where it meets the target, its bottom where it does not. */
+/* A figure with a minimum is reported as not monotonic. The search finds the near edge if the target can be met, else the
+ * minimum. */
 static void test_valley(void **state)
 {
     struct gcb_line_found found = search(&error, 0.5, valley, LINE);

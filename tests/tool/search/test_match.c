@@ -114,7 +114,7 @@ static struct gcb_match_search search_of(const char *spec, const struct gcb_matc
     return s;
 }
 
-/* What a run of its own measures with the settings found. */
+/* Runs the settings found once more. */
 static void measure(struct gcb_tally *out, const struct gcb_match_search *searches, size_t count)
 {
     const struct gcb_run_observer observer = {.trial = on_trial, .ctx = out};
@@ -149,7 +149,7 @@ static void test_found_settings_do_what_was_found(void **state)
         assert_int_equal(gcb_match_run(s, 4, &config, &nobody, &interrupted, NULL), 0);
         assert_false(interrupted);
         assert_in_range(source.reads, 2,
-                        20); /* a round reads once, whatever the number of methods */
+                        20); /* a round reads the source once, for any number of methods */
         measure(tally, s, 4);
         for (size_t i = 0; i < 4; i++) {
             assert_true(s[i].found.reached);
@@ -198,7 +198,7 @@ static bool at_once(void *ctx)
     return true;
 }
 
-/* Stops once the grid was measured: the source is read once a round. */
+/* Stops after the grid: every round reads the source once. */
 static bool after_grid(void *ctx)
 {
     (void)ctx;
@@ -216,10 +216,10 @@ static void fill_from(struct gcb_run_result *result, const struct gcb_match_sear
     assert_int_equal(gcb_match_fill_totals(result, count + 1, s, count, NULL), 0);
     assert_true(result->interrupted);
     assert_int_equal(result->method_count, count + 1);
-    assert_int_equal(result->totals[count].tally.messages, 0); /* a baseline: not begun */
+    assert_int_equal(result->totals[count].tally.messages, 0); /* a baseline that was not started */
 }
 
-/* The best of the grid, with its figures and without times; what was run since is not overwritten. */
+/* The totals get the best setting of the grid, without times; totals that the run has measured stay. */
 static void test_interrupted_behind_the_grid(void **state)
 {
     static const struct gcb_run_observer hasty = {.trial = on_trial, .stop = after_grid};
@@ -236,7 +236,7 @@ static void test_interrupted_behind_the_grid(void **state)
     source.reads = 0;
     assert_int_equal(gcb_match_run(&s, 1, &config, &hasty, &interrupted, NULL), 0);
     assert_true(interrupted);
-    assert_int_equal(s.line.seen_count, GCB_LINE_ASKS); /* half a round tells nothing */
+    assert_int_equal(s.line.seen_count, GCB_LINE_ASKS); /* an interrupted round is not used */
     measure(tally, &s, 1);
     fill_from(&result, &s, 1);
     assert_int_equal(result.totals[0].tally.wire_bytes, tally[0].wire_bytes);
@@ -250,7 +250,7 @@ static void test_interrupted_behind_the_grid(void **state)
     gcb_run_result_fini(&result);
 }
 
-/* Settings of the grid that were measured stand for the search, those that were not do not. */
+/* Only the measured settings of an interrupted grid are used. */
 static void test_interrupted_in_the_grid(void **state)
 {
     unsigned asked = 0;
@@ -275,7 +275,7 @@ static void test_interrupted_in_the_grid(void **state)
     gcb_run_result_fini(&result);
 }
 
-/* A setting that its method refuses misses every target, and the other searches go on. */
+/* A setting that its method refuses misses every target; the other searches continue. */
 static void test_refused_setting(void **state)
 {
     static const struct gcb_run_observer nobody = {.trial = on_trial};

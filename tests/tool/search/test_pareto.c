@@ -1,4 +1,4 @@
-/* The Pareto set, against looking at every pair. */
+/* The Pareto set, compared with the definition. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,7 +13,7 @@
 
 #define N 200
 
-/* By the definition, in another order than the library's. */
+/* The definition, in another order than the library uses. */
 static bool unbeaten(const double *cost, size_t n, size_t figures, size_t i)
 {
     for (size_t f = 0; f < figures; f++)
@@ -92,7 +92,7 @@ static void test_totals_know_which_way_is_good(void **state)
     assert_int_equal(gcb_pareto_parse(fields, &count, "bits_per_element,encode_seconds", NULL), 0);
     assert_int_equal(gcb_pareto_totals(mark, &result, fields, count, NULL), 0);
     assert_true(mark[0] && mark[1] && !mark[2]);
-    totals[1].failure.status = -1; /* its figures are of what was done before */
+    totals[1].failure.status = -1; /* it failed after some messages */
     assert_int_equal(gcb_pareto_totals(mark, &result, fields, count, NULL), 0);
     assert_true(mark[0] && !mark[1] && mark[2]);
     totals[0].tally.messages = 0;

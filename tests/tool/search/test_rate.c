@@ -1,4 +1,4 @@
-/* What tunes a method, laid out as a line. */
+/* The line of settings of a method. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -51,9 +51,9 @@ static void test_density(void **state)
         assert_true(theta < before);
         before = theta;
         gcb_method_spec(spec, sizeof(spec), &m, GCB_SPEC_GIVEN);
-        assert_in_range(strlen(spec), 8, 30); /* a setting that one can type, ... */
+        assert_in_range(strlen(spec), 8, 30); /* people can type the setting, ... */
         assert_int_equal(gcb_method_parse(&again, spec, NULL), 0);
-        assert_true(again.value[0] == theta); /* ... and that comes back the same */
+        assert_true(again.value[0] == theta); /* ... and it parses to the same value */
     }
 }
 
@@ -66,16 +66,16 @@ static void test_whole_numbers(void **state)
     assert_string_equal(axis.param->name, "bits");
     assert_int_equal(axis.count, 15);
     assert_true(value_at(&m, &axis, 0) == 2.0 && value_at(&m, &axis, 14) == 16.0);
-    axis = axis_of(&m, "qsgd", "levels"); /* 0 means "by bits" */
+    axis = axis_of(&m, "qsgd", "levels"); /* 0 means that bits decide */
     assert_int_equal(axis.count, 32767);
     assert_true(value_at(&m, &axis, 0) == 1.0 && value_at(&m, &axis, 32766) == 32767.0);
-    axis = axis_of(&m, "range:mantissa=5", NULL); /* fewer bits cannot hold it */
+    axis = axis_of(&m, "range:mantissa=5", NULL); /* fewer bits have no room for the mantissa */
     assert_true(value_at(&m, &axis, 0) > 5.0);
     axis = axis_of(&m, "fft", "bits");
     assert_string_equal(axis.param->name, "bits");
 }
 
-/* A larger threshold keeps less: the line runs the other way. */
+/* A larger threshold keeps fewer elements: the line runs the other way. */
 static void test_threshold(void **state)
 {
     struct gcb_method m;
@@ -115,7 +115,7 @@ static void test_refusals(void **state)
     assert_false(gcb_rate_named(&m, "bits")); /* topk sends float32 */
 }
 
-/* Every method has a line whose ends and middle are settings. */
+/* The ends and the middle of every method's line are valid settings. */
 static void test_all(void **state)
 {
     struct gcb_rate_axis axis;

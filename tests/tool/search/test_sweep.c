@@ -23,7 +23,7 @@ static const struct gcb_param *row(const char *method, const char *key)
     return gcb_param_find(m.codec->params, key, &complement);
 }
 
-/* The values of a --vary for a method, joined by blanks. */
+/* The values of --vary for a method, with blanks between them. */
 static const char *values(const char *method, const char *text)
 {
     static char out[4096];
@@ -119,7 +119,7 @@ static void test_hostile(void **state)
     }
 }
 
-/* A key or value of any length. */
+/* Keys and values may be of any length. */
 static void test_long(void **state)
 {
     char text[4000];
@@ -144,7 +144,7 @@ static void test_long(void **state)
 
 #define MAX 8
 
-/* Specs of the settings, joined by blanks; or the words of the refusal. */
+/* The specs of the settings, with blanks between them; or the words of the refusal. */
 static const char *expand(const char *const *methods, const char *const *vary)
 {
     static char out[8192];
