@@ -1,7 +1,9 @@
 #include "src/tool/rows/fields.h"
 
-#include <stdbool.h>
+#include <math.h>
 #include <string.h>
+
+#include "src/tool/print/number.h"
 
 /* The sets of records that fields.def names. */
 enum {
@@ -17,37 +19,40 @@ enum {
     REPLAY = GCB_RECORD_BIT(GCB_RECORD_REPLAY),
     VERDICT = GCB_RECORD_BIT(GCB_RECORD_VERDICT),
     REGRESS = GCB_RECORD_BIT(GCB_RECORD_REGRESS),
-    PAYOFF = GCB_RECORD_BIT(GCB_RECORD_PAYOFF),
     PROMISE = GCB_RECORD_BIT(GCB_RECORD_PROMISE),
     ALL = GCB_RECORD_BIT(GCB_RECORDS) - 1,
     SWEEP = GCB_RECORD_BIT(GCB_RECORD_SWEEP),
     INPUT = GCB_RECORD_BIT(GCB_RECORD_INPUT),
     BANDWIDTH = GCB_RECORD_BIT(GCB_RECORD_BANDWIDTH),
     PARAMETER = GCB_RECORD_BIT(GCB_RECORD_PARAMETER),
+    EXCHANGE = GCB_RECORD_BIT(GCB_RECORD_PAYOFF) | GCB_RECORD_BIT(GCB_RECORD_EXCHANGE),
+    FFT = GCB_RECORD_BIT(GCB_RECORD_PAYOFF) | GCB_RECORD_BIT(GCB_RECORD_FFT),
+    REDSYNC = GCB_RECORD_BIT(GCB_RECORD_PAYOFF) | GCB_RECORD_BIT(GCB_RECORD_REDSYNC),
+    PAGE = GCB_RECORD_BIT(GCB_RECORD_PAGE),
 };
 
-enum place { JSON, CSV };
+#define PLACE_JSON false
+#define PLACE_CSV true
 
-static const char *const names[GCB_FIELDS] = {
-#define FIELD(id, name, ...) [GCB_FIELD_##id] = (name),
+static const struct gcb_field_info infos[GCB_FIELDS] = {
+#define FIELD(id, name, records, place, type, unit, show, gate, better, meaning) \
+    [GCB_FIELD_##id] = { \
+        name, GCB_TYPE_##type, unit, GCB_SHOW_##show, GCB_GATE_##gate, GCB_BETTER_##better},
 #define AGAIN(...)
 #include "src/tool/rows/fields.def"
 #undef FIELD
 #undef AGAIN
 };
 
-/* The rows of the table, in its order. */
-static const struct {
-    enum gcb_field field;
-    unsigned records;
-    enum place place;
-} rows[] = {
-#define FIELD(id, name, records, place) {GCB_FIELD_##id, records, place},
-#define AGAIN(id, records, place) {GCB_FIELD_##id, records, place},
+static const struct gcb_field_row rows[] = {
+#define FIELD(id, name, records, place, type, unit, show, gate, better, meaning) \
+    {GCB_FIELD_##id, records, PLACE_##place, meaning},
+#define AGAIN(id, records, place, meaning) {GCB_FIELD_##id, records, PLACE_##place, meaning},
 #include "src/tool/rows/fields.def"
 #undef FIELD
 #undef AGAIN
 };
+#define ROWS (sizeof(rows) / sizeof(rows[0]))
 
 const struct gcb_times_fields gcb_encode_fields = {
     .seconds = GCB_FIELD_ENCODE_SECONDS,
@@ -105,17 +110,35 @@ const char *gcb_record_name(enum gcb_record record)
     return record_names[record];
 }
 
+const struct gcb_field_info *gcb_field_info(enum gcb_field field)
+{
+    return &infos[field];
+}
+
 const char *gcb_field_name(enum gcb_field field)
 {
-    return names[field];
+    return infos[field].name;
 }
 
 enum gcb_field gcb_field_find(const char *name)
 {
     for (enum gcb_field f = GCB_FIELD_NONE + 1; f < GCB_FIELDS; f++)
-        if (strcmp(names[f], name) == 0)
+        if (strcmp(infos[f].name, name) == 0)
             return f;
     return GCB_FIELD_NONE;
+}
+
+const struct gcb_field_row *gcb_field_row(size_t i)
+{
+    return i < ROWS ? &rows[i] : NULL;
+}
+
+const char *gcb_field_meaning(enum gcb_field field, enum gcb_record record)
+{
+    for (size_t i = 0; i < ROWS; i++)
+        if (rows[i].field == field && rows[i].records & GCB_RECORD_BIT(record))
+            return rows[i].meaning;
+    return "";
 }
 
 size_t gcb_field_columns(enum gcb_field out[GCB_FIELDS], unsigned records)
@@ -123,11 +146,47 @@ size_t gcb_field_columns(enum gcb_field out[GCB_FIELDS], unsigned records)
     bool seen[GCB_FIELDS] = {false};
     size_t n = 0;
 
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        if (rows[i].place != CSV || !(rows[i].records & records) || seen[rows[i].field])
+    for (size_t i = 0; i < ROWS; i++) {
+        if (!rows[i].csv || !(rows[i].records & records) || seen[rows[i].field])
             continue;
         seen[rows[i].field] = true;
         out[n++] = rows[i].field;
     }
     return n;
+}
+
+static char *show_count(char *out, double value)
+{
+    if (!(value >= 0.0 && value < 1e18))
+        return gcb_number(out, value, 3);
+    return gcb_count(out, (uint64_t)value);
+}
+
+char *gcb_show_number(char *out, enum gcb_field_show show, double value)
+{
+    const double size = fabs(value);
+
+    switch (show) {
+    case GCB_SHOW_COUNT:
+        return show_count(out, value);
+    case GCB_SHOW_ERROR:
+        return value == 0.0 ? strcpy(out, "0") : gcb_number(out, value, size < 1e-3 ? 2 : 4);
+    case GCB_SHOW_COSINE:
+        return gcb_number(out, size < 10.0 ? value : (double)NAN, 4);
+    case GCB_SHOW_PERCENT:
+        return gcb_percent(out, value);
+    case GCB_SHOW_SIZE:
+        return gcb_bytes(out, value);
+    case GCB_SHOW_SECONDS:
+        return gcb_seconds(out, value);
+    default:
+        return value == 0.0 ? strcpy(out, "0")
+                            : gcb_number(out, value, size < 0.1 && size >= 1e-3 ? 4 : 3);
+    }
+}
+
+char *gcb_field_number(char *out, enum gcb_field field, double value, size_t width)
+{
+    gcb_show_number(out, infos[field].show, value);
+    return width && strlen(out) > width ? gcb_number_within(out, value, 3, width) : out;
 }

@@ -1,6 +1,7 @@
 #ifndef SRC_TOOL_ROWS_FIELDS_H
 #define SRC_TOOL_ROWS_FIELDS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* The records of a stream of results. */
@@ -20,13 +21,20 @@ enum gcb_record {
     GCB_RECORD_PAYOFF,
     GCB_RECORD_PROMISE,
     GCB_RECORDS,
-    /* parts of the table that are no records of their own: a `summary` of sweep, and objects inside a row */
+    /* parts of the table that are no records: a `summary` of sweep, objects inside a row, the models of payoff, and what
+     * `report` adds to a row */
     GCB_RECORD_SWEEP = GCB_RECORDS,
     GCB_RECORD_INPUT,
     GCB_RECORD_BANDWIDTH,
     GCB_RECORD_PARAMETER,
+    GCB_RECORD_EXCHANGE,
+    GCB_RECORD_FFT,
+    GCB_RECORD_REDSYNC,
+    GCB_RECORD_PAGE,
     GCB_RECORD_PARTS
 };
+/* A set of records. */
+#define GCB_RECORD_BIT(record) (1u << (record))
 
 /* Every field that a row may have (src/tool/rows/fields.def). */
 enum gcb_field {
@@ -39,16 +47,77 @@ enum gcb_field {
     GCB_FIELDS
 };
 
+enum gcb_field_type {
+    GCB_TYPE_TEXT,
+    GCB_TYPE_INTEGER,
+    GCB_TYPE_REAL,
+    GCB_TYPE_BOOL,
+    GCB_TYPE_LIST,
+    GCB_TYPE_OBJECT
+};
+
+/* How tables show a field. */
+enum gcb_field_show {
+    GCB_SHOW_TEXT,
+    GCB_SHOW_SENTENCE,
+    GCB_SHOW_NAME, /* as it is, and breakable: a path, a method's parameters */
+    GCB_SHOW_WORD, /* a verdict or a status */
+    GCB_SHOW_YES,  /* a mark where it is true */
+    GCB_SHOW_COUNT,
+    GCB_SHOW_NUMBER, /* three significant digits */
+    GCB_SHOW_ERROR,  /* four digits, two if it is tiny */
+    GCB_SHOW_COSINE, /* four digits */
+    GCB_SHOW_PERCENT,
+    GCB_SHOW_SIZE, /* bytes */
+    GCB_SHOW_SECONDS,
+    GCB_SHOW_BY_UNIT, /* by the row's field `unit` */
+    GCB_SHOW_BELOW,   /* a limit: null is "any", 0 is "no" */
+};
+
+/* How `regress` judges a field. */
+enum gcb_field_gate {
+    GCB_GATE_NONE,
+    GCB_GATE_SIZE,  /* larger is worse, and every byte counts */
+    GCB_GATE_ERROR, /* worse by `better`, with a tolerance for library arithmetic */
+    GCB_GATE_TIME,  /* larger is worse, by the interval of the ratio */
+    GCB_GATE_PLACE, /* times are compared only if it is the same in both environments */
+};
+
+enum gcb_field_better { GCB_BETTER_NEITHER, GCB_BETTER_LESS, GCB_BETTER_MORE };
+
+struct gcb_field_info {
+    const char *name;
+    enum gcb_field_type type;
+    const char *unit; /* "" if it has none */
+    enum gcb_field_show show;
+    enum gcb_field_gate gate;
+    enum gcb_field_better better;
+};
+const struct gcb_field_info *gcb_field_info(enum gcb_field field);
+
+/* The rows of the table, in its order: records that have a field, and what it means there. */
+struct gcb_field_row {
+    enum gcb_field field;
+    unsigned records;
+    bool csv; /* a column of csv and tsv */
+    const char *meaning;
+};
+const struct gcb_field_row *gcb_field_row(size_t i); /* NULL past the end */
+/* The meaning of a field in a record; "" if the record does not have it. */
+const char *gcb_field_meaning(enum gcb_field field, enum gcb_record record);
+
 const char *gcb_record_name(enum gcb_record record);
 const char *gcb_field_name(enum gcb_field field);
 /* The field of this name; GCB_FIELD_NONE: there is none. */
 enum gcb_field gcb_field_find(const char *name);
 
-/* A set of records. */
-#define GCB_RECORD_BIT(record) (1u << (record))
-
 /* The columns of csv and tsv for a set of records, in their order. Returns how many. */
 size_t gcb_field_columns(enum gcb_field out[GCB_FIELDS], unsigned records);
+
+/* A number as tables show it, into 32 bytes; of more than `width` columns it loses digits. A width of 0: any. */
+char *gcb_field_number(char *out, enum gcb_field field, double value, size_t width);
+/* The same for a way of showing a number. */
+char *gcb_show_number(char *out, enum gcb_field_show show, double value);
 
 /* The fields of the times of one direction, or of a kernel, which lacks those of a device. */
 struct gcb_times_fields {
