@@ -147,10 +147,10 @@ int bench_kernels_add(struct gcb_table *table, const struct gcb_kernel_result *r
 
     snprintf(name, sizeof(name), "%s/%s", result->family, result->kernel);
     gcb_count(text[0], result->elements);
-    gcb_number_within(text[1], result->gbps, 3, 7);
+    gcb_field_number(text[1], GCB_FIELD_GBPS, result->gbps, 7);
     spread_text(text[2], result);
     gcb_percent(text[3], result->bandwidth_share);
-    gcb_number_within(text[4], result->speedup, 3, 7);
+    gcb_field_number(text[4], GCB_FIELD_SPEEDUP, result->speedup, 7);
     if (!result->agrees)
         snprintf(text[4], sizeof(text[4]), "WRONG");
     return gcb_table_add(table, cells, diag);

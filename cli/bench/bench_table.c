@@ -95,14 +95,13 @@ static void fill(struct cells *c, const struct bench_view *v, size_t method)
 {
     const struct gcb_method *m = &v->methods[method];
     const struct gcb_tally *t = &v->result->totals[method].tally;
-    struct gcb_fidelity_figures f;
+    static const enum gcb_field fields[] = {GCB_FIELD_RATIO, GCB_FIELD_BITS_PER_ELEMENT,
+                                            GCB_FIELD_REL_L2};
 
-    gcb_tally_figures(&f, t);
     v->marks->grouped |= t->group > 1;
     label(c->text[0], sizeof(c->text[0]), m);
-    gcb_number_within(c->text[1], gcb_tally_ratio(t), 3, 7);
-    gcb_number_within(c->text[2], gcb_tally_bits(t), 3, 7);
-    gcb_number_within(c->text[3], f.rel_l2, f.rel_l2 < 1e-3 ? 2 : 3, 7);
+    for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++)
+        gcb_field_number(c->text[1 + i], fields[i], gcb_tally_figure(t, fields[i]), 7);
     speed(c->text[4], v->marks, gcb_tally_gbps(t, &t->encode), t->encode.seconds, t->encode.low,
           t->encode.high);
     speed(c->text[5], v->marks, gcb_tally_gbps(t, &t->decode), t->decode.seconds, t->decode.low,

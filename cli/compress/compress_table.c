@@ -28,15 +28,12 @@ struct figure_cells {
 
 static void fill_figures(struct figure_cells *c, const struct gcb_tally *t)
 {
-    struct gcb_fidelity_figures f;
+    static const enum gcb_field fields[FIGURES] = {
+        GCB_FIELD_RATIO,  GCB_FIELD_BITS_PER_ELEMENT, GCB_FIELD_REL_L2,
+        GCB_FIELD_COSINE, GCB_FIELD_ENCODE_GBPS,      GCB_FIELD_DECODE_GBPS};
 
-    gcb_tally_figures(&f, t);
-    gcb_number(c->text[0], gcb_tally_ratio(t), 3);
-    gcb_number(c->text[1], gcb_tally_bits(t), 3);
-    gcb_number(c->text[2], f.rel_l2, f.rel_l2 < 1e-3 ? 2 : 4); /* keeps the column narrow */
-    gcb_number(c->text[3], f.cosine, 4);
-    gcb_number(c->text[4], gcb_tally_gbps(t, &t->encode), 3);
-    gcb_number(c->text[5], gcb_tally_gbps(t, &t->decode), 3);
+    for (size_t i = 0; i < FIGURES; i++)
+        gcb_field_number(c->text[i], fields[i], gcb_tally_figure(t, fields[i]), 0);
 }
 
 static const char *method_label(char *out, size_t size, const struct compress_view *v,

@@ -35,7 +35,7 @@ static char *error_text(char *out, const struct gcb_payoff_point *p)
 {
     if (p->rel_l2 < 0.001) /* no wider than the title of the column */
         return strcpy(out, p->rel_l2 > 0.0 ? "<0.001" : "0");
-    return gcb_number(out, p->rel_l2, 3);
+    return gcb_field_number(out, GCB_FIELD_REL_L2, p->rel_l2, 0);
 }
 
 /* Appends "*" to a figure in doubt. Returns out. */

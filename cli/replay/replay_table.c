@@ -41,15 +41,15 @@ struct cells {
 
 static void fill(struct cells *c, const char *first, const struct figures *f)
 {
-    gcb_bytes(c->text[0], f->wire);
-    gcb_number(c->text[1], f->ratio, 3);
-    gcb_number(c->text[2], f->alpha, 3);
-    gcb_number(c->text[3], f->cumulative, 3);
-    gcb_number(c->text[4], f->residual, 3);
+    gcb_field_number(c->text[0], GCB_FIELD_WIRE_BYTES, f->wire, 0);
+    gcb_field_number(c->text[1], GCB_FIELD_RATIO, f->ratio, 0);
+    gcb_field_number(c->text[2], GCB_FIELD_ALPHA, f->alpha, 0);
+    gcb_field_number(c->text[3], GCB_FIELD_CUMULATIVE_ERROR, f->cumulative, 0);
+    gcb_field_number(c->text[4], GCB_FIELD_RESIDUAL_NORM, f->residual, 0);
     gcb_number(c->text[5], 100.0 * f->density, 3);
     gcb_number(c->text[6], 100.0 * f->union_density, 3);
     snprintf(c->text[7], sizeof(c->text[7]), "%" PRIu64 "/%" PRIu64, f->median, f->p99);
-    gcb_number(c->text[8], f->cosine, 3);
+    gcb_field_number(c->text[8], GCB_FIELD_COSINE, f->cosine, 0);
     c->cell[0] = first;
     for (size_t i = 0; i < FIGURES; i++)
         c->cell[1 + i] = c->text[i];

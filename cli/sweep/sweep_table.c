@@ -67,19 +67,18 @@ static int add_line(struct gcb_table *table, const struct sweep_view *v, size_t 
                     struct gcb_diag *diag)
 {
     const struct gcb_tally *t = tally_of(v, i);
-    struct gcb_fidelity_figures f;
-    char name[256], ratio[32], bits[32], error[32], cosine[32], speed[32];
-    const char *cells[COLUMNS] = {name, ratio, bits, error, cosine, speed, v->pareto[i] ? "*" : ""};
+    static const enum gcb_field fields[] = {GCB_FIELD_RATIO, GCB_FIELD_BITS_PER_ELEMENT,
+                                            GCB_FIELD_REL_L2, GCB_FIELD_COSINE,
+                                            GCB_FIELD_ENCODE_GBPS};
+    char name[256], text[COLUMNS][32];
+    const char *cells[COLUMNS] = {name};
 
-    gcb_tally_figures(&f, t);
     gcb_method_spec(name, sizeof(name), &v->plan->methods[i], GCB_SPEC_LABEL);
     if (i >= v->plan->given)
         snprintf(name + strlen(name), sizeof(name) - strlen(name), " (baseline)");
-    gcb_number(ratio, gcb_tally_ratio(t), 3);
-    gcb_number(bits, gcb_tally_bits(t), 3);
-    gcb_number(error, f.rel_l2, f.rel_l2 < 1e-3 ? 2 : 4);
-    gcb_number(cosine, f.cosine, 4);
-    gcb_number(speed, gcb_tally_gbps(t, &t->encode), 3);
+    for (size_t k = 0; k < sizeof(fields) / sizeof(fields[0]); k++)
+        cells[1 + k] = gcb_field_number(text[k], fields[k], gcb_tally_figure(t, fields[k]), 0);
+    cells[COLUMNS - 1] = v->pareto[i] ? "*" : "";
     return gcb_table_add(table, cells, diag);
 }
 

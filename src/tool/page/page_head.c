@@ -180,9 +180,11 @@ static void print_card(FILE *out, const char *figure, const char *words, const j
     gcb_html_element(out, "b", NULL, figure);
     gcb_html_element(out, "span", NULL, words);
     if (method) {
-        snprintf(text, sizeof(text), "ratio %s, relative L2 error %s",
-                 page_number(ratio, gcb_results_real(method, GCB_FIELD_RATIO)),
-                 page_number(error, gcb_results_real(method, GCB_FIELD_REL_L2)));
+        snprintf(
+            text, sizeof(text), "ratio %s, relative L2 error %s",
+            gcb_field_number(ratio, GCB_FIELD_RATIO, gcb_results_real(method, GCB_FIELD_RATIO), 0),
+            gcb_field_number(error, GCB_FIELD_REL_L2, gcb_results_real(method, GCB_FIELD_REL_L2),
+                             0));
         fputs("<code>", out);
         gcb_html_name(out, gcb_results_text(method, GCB_FIELD_PAGE_LABEL));
         fputs("</code>\n", out);
@@ -216,7 +218,8 @@ static void print_best(FILE *out, const struct page_rows *rows, enum gcb_field f
     char number[32];
 
     if (row)
-        print_card(out, page_number(number, gcb_results_real(row, field)), words, row);
+        print_card(out, gcb_field_number(number, field, gcb_results_real(row, field), 0), words,
+                   row);
 }
 
 /* "0 of 18 WORDS": red unless it is 0. */

@@ -8,7 +8,7 @@
 #include "src/lib/codec/method.h"
 #include "src/tool/rows/row.h"
 
-static const enum gcb_record records[PAGE_RECORDS] = {
+const enum gcb_record page_record_kinds[PAGE_RECORDS] = {
     [PAGE_ENVIRONMENT] = GCB_RECORD_ENVIRONMENT,
     [PAGE_VERDICT] = GCB_RECORD_VERDICT,
     [PAGE_PROMISE] = GCB_RECORD_PROMISE,
@@ -257,7 +257,7 @@ static int visit(void *ctx, const struct gcb_results_row *row, struct gcb_diag *
         page->seen++;
         return add_error(&page->tensors, row->json, diag);
     }
-    while (i < PAGE_RECORDS && strcmp(row->record, gcb_record_name(records[i])) != 0)
+    while (i < PAGE_RECORDS && row->kind != page_record_kinds[i])
         i++;
     if (i == PAGE_RECORDS)
         return 0;

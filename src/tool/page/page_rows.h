@@ -20,6 +20,7 @@ enum page_record {
     PAGE_REPLAY,
     PAGE_RECORDS
 };
+extern const enum gcb_record page_record_kinds[PAGE_RECORDS];
 #define PAGE_MAX_ROWS 2000 /* of a record; further rows are counted */
 
 /* Copies of rows, with the page's own fields, which stand at the end of src/tool/rows/fields.def. */

@@ -13,35 +13,34 @@
 static const struct {
     const char *title;
     enum gcb_field field;
-    enum page_kind kind;
 } facts[] = {
-    {"results", GCB_FIELD_PAGE_RESULTS, PAGE_CODE},
-    {"date", GCB_FIELD_DATE, PAGE_TEXT},
-    {"command", GCB_FIELD_COMMAND, PAGE_CODE},
-    {"gcbench", GCB_FIELD_VERSION, PAGE_TEXT},
-    {"revision", GCB_FIELD_GIT_REVISION, PAGE_CODE},
-    {"build", GCB_FIELD_BUILD_TYPE, PAGE_TEXT},
-    {"build id", GCB_FIELD_BUILD_ID, PAGE_CODE},
-    {"compiler", GCB_FIELD_COMPILER, PAGE_TEXT},
-    {"flags", GCB_FIELD_COMPILE_FLAGS, PAGE_CODE},
-    {"processor", GCB_FIELD_CPU_MODEL, PAGE_TEXT},
-    {"processors", GCB_FIELD_CPUS, PAGE_WHOLE},
-    {"instruction set", GCB_FIELD_ISA, PAGE_TEXT},
-    {"threads", GCB_FIELD_THREADS, PAGE_WHOLE},
-    {"device", GCB_FIELD_DEVICE, PAGE_TEXT},
-    {"GPU", GCB_FIELD_GPU, PAGE_TEXT},
-    {"GPU driver", GCB_FIELD_GPU_DRIVER, PAGE_TEXT},
-    {"GPU clock MHz", GCB_FIELD_GPU_CLOCK_MHZ, PAGE_NUMBER},
-    {"memory", GCB_FIELD_MEMORY_BYTES, PAGE_SIZE},
-    {"kernel", GCB_FIELD_KERNEL, PAGE_TEXT},
-    {"governor", GCB_FIELD_GOVERNOR, PAGE_TEXT},
-    {"load", GCB_FIELD_LOAD1, PAGE_NUMBER},
-    {"reads GB/s", GCB_FIELD_READ_GBPS, PAGE_NUMBER},
-    {"fills GB/s", GCB_FIELD_FILL_GBPS, PAGE_NUMBER},
-    {"copies GB/s", GCB_FIELD_COPY_GBPS, PAGE_NUMBER},
-    {"memory by threads", GCB_FIELD_BANDWIDTHS, PAGE_TEXT},
-    {"libraries", GCB_FIELD_LIBRARIES, PAGE_TEXT},
-    {"inputs", GCB_FIELD_INPUT_XXH3, PAGE_CODE},
+    {"results", GCB_FIELD_PAGE_RESULTS},
+    {"date", GCB_FIELD_DATE},
+    {"command", GCB_FIELD_COMMAND},
+    {"gcbench", GCB_FIELD_VERSION},
+    {"revision", GCB_FIELD_GIT_REVISION},
+    {"build", GCB_FIELD_BUILD_TYPE},
+    {"build id", GCB_FIELD_BUILD_ID},
+    {"compiler", GCB_FIELD_COMPILER},
+    {"flags", GCB_FIELD_COMPILE_FLAGS},
+    {"processor", GCB_FIELD_CPU_MODEL},
+    {"processors", GCB_FIELD_CPUS},
+    {"instruction set", GCB_FIELD_ISA},
+    {"threads", GCB_FIELD_THREADS},
+    {"device", GCB_FIELD_DEVICE},
+    {"GPU", GCB_FIELD_GPU},
+    {"GPU driver", GCB_FIELD_GPU_DRIVER},
+    {"GPU clock MHz", GCB_FIELD_GPU_CLOCK_MHZ},
+    {"memory", GCB_FIELD_MEMORY_BYTES},
+    {"kernel", GCB_FIELD_KERNEL},
+    {"governor", GCB_FIELD_GOVERNOR},
+    {"load", GCB_FIELD_LOAD1},
+    {"reads GB/s", GCB_FIELD_READ_GBPS},
+    {"fills GB/s", GCB_FIELD_FILL_GBPS},
+    {"copies GB/s", GCB_FIELD_COPY_GBPS},
+    {"memory by threads", GCB_FIELD_BANDWIDTHS},
+    {"libraries", GCB_FIELD_LIBRARIES},
+    {"inputs", GCB_FIELD_INPUT_XXH3},
 };
 
 /* The bandwidth of memory by threads: "2 threads: reads 21, fills 17, copies 9.1 GB/s". */
@@ -50,11 +49,13 @@ static void print_bandwidth(FILE *out, const json_t *item)
     const double threads = gcb_results_real(item, GCB_FIELD_THREADS);
     char read[32], fill[32], copy[32];
 
-    fprintf(out, "%.0f thread%s: reads %s, fills %s, copies %s GB/s<br>", fmin(threads, 1e6),
-            threads > 1.0 ? "s" : "",
-            page_number(read, gcb_results_real(item, GCB_FIELD_READ_GBPS)),
-            page_number(fill, gcb_results_real(item, GCB_FIELD_FILL_GBPS)),
-            page_number(copy, gcb_results_real(item, GCB_FIELD_COPY_GBPS)));
+    fprintf(
+        out, "%.0f thread%s: reads %s, fills %s, copies %s GB/s<br>", fmin(threads, 1e6),
+        threads > 1.0 ? "s" : "",
+        gcb_field_number(read, GCB_FIELD_READ_GBPS, gcb_results_real(item, GCB_FIELD_READ_GBPS), 0),
+        gcb_field_number(fill, GCB_FIELD_FILL_GBPS, gcb_results_real(item, GCB_FIELD_FILL_GBPS), 0),
+        gcb_field_number(copy, GCB_FIELD_COPY_GBPS, gcb_results_real(item, GCB_FIELD_COPY_GBPS),
+                         0));
 }
 
 /* The words of a command, files with their hashes, or bandwidths. */
@@ -94,24 +95,22 @@ static void print_names(FILE *out, json_t *object)
     }
 }
 
-static void print_fact(FILE *out, json_t *value, enum page_kind kind)
+static void print_fact(FILE *out, enum gcb_field field, json_t *value)
 {
+    const enum gcb_field_show show = gcb_field_info(field)->show;
     char text[32];
 
-    fputs(kind == PAGE_CODE ? "<td><code>" : "<td>", out);
+    fputs(show == GCB_SHOW_NAME ? "<td><code>" : "<td>", out);
     if (json_is_array(value))
         print_list(out, value);
     else if (json_is_object(value))
         print_names(out, value);
     else if (json_is_string(value))
         gcb_html_text(out, json_string_value(value));
-    else if (json_is_number(value) && kind == PAGE_SIZE)
-        fputs(gcb_bytes(text, json_number_value(value)), out);
-    else if (json_is_number(value) && kind == PAGE_WHOLE)
-        fprintf(out, "%.0f", fmin(json_number_value(value), 1e9));
     else
-        fputs(json_is_number(value) ? page_number(text, json_number_value(value)) : "-", out);
-    fputs(kind == PAGE_CODE ? "</code></td>" : "</td>", out);
+        fputs(gcb_show_number(text, show, json_is_number(value) ? json_number_value(value) : NAN),
+              out);
+    fputs(show == GCB_SHOW_NAME ? "</code></td>" : "</td>", out);
 }
 
 static void print_runs(FILE *out, const struct page_rows *runs)
@@ -130,7 +129,7 @@ static void print_runs(FILE *out, const struct page_rows *runs)
             continue;
         fprintf(out, "<tr><th scope=\"row\">%s</th>", facts[f].title);
         for (size_t i = 0; i < count; i++)
-            print_fact(out, gcb_results_json(runs->items[i], facts[f].field), facts[f].kind);
+            print_fact(out, facts[f].field, gcb_results_json(runs->items[i], facts[f].field));
         fputs("</tr>\n", out);
     }
     fputs("</tbody></table></div>\n", out);

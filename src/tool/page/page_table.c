@@ -14,20 +14,24 @@
 /* Where a case ran. */
 static const struct page_column places[] = {
     {.title = "run", .field = GCB_FIELD_PAGE_RUN},
-    {.title = "file", .field = GCB_FIELD_FILE, .kind = PAGE_CODE},
+    {.title = "file", .field = GCB_FIELD_FILE},
     {.title = "scope", .field = GCB_FIELD_SCOPE},
     {.title = "device", .field = GCB_FIELD_DEVICE},
-    {.title = "threads", .field = GCB_FIELD_THREADS, .kind = PAGE_WHOLE},
+    {.title = "threads", .field = GCB_FIELD_THREADS},
     {.title = "isa", .field = GCB_FIELD_ISA},
     {.title = "cache", .field = GCB_FIELD_CACHE},
-    {.title = "status", .field = GCB_FIELD_STATUS, .kind = PAGE_WORD},
+    {.title = "status", .field = GCB_FIELD_STATUS},
     {.title = NULL},
 };
 
-static bool is_number(enum page_kind kind)
+static enum gcb_field_show show_of(const struct page_column *c)
 {
-    return kind != PAGE_TEXT && kind != PAGE_PROSE && kind != PAGE_CODE && kind != PAGE_YES &&
-           kind != PAGE_WORD;
+    return gcb_field_info(c->field)->show;
+}
+
+static bool is_number(const struct page_column *c)
+{
+    return show_of(c) >= GCB_SHOW_COUNT;
 }
 
 /* Shows any value in a text column. */
@@ -40,48 +44,19 @@ static void print_text(FILE *out, const json_t *value)
     else if (json_is_integer(value))
         fprintf(out, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
     else if (json_is_number(value))
-        fputs(page_number(number, json_number_value(value)), out);
+        fputs(gcb_show_number(number, GCB_SHOW_NUMBER, json_number_value(value)), out);
     else
         fputs(json_is_true(value) ? "yes" : json_is_false(value) ? "no" : "-", out);
 }
 
-char *page_number(char *out, double value)
+/* How the column's number is shown in this row. */
+static enum gcb_field_show show_in(const struct page_column *c, const json_t *row)
 {
-    if (value == 0.0)
-        return memcpy(out, "0", 2);
-    return gcb_number(out, value, fabs(value) < 0.1 && fabs(value) >= 1e-3 ? 4 : 3);
-}
-
-static const char *format_number(char *out, enum page_kind kind, double value)
-{
-    switch (kind) {
-    case PAGE_COSINE:
-        if (!(fabs(value) < 10.0))
-            return "-";
-        snprintf(out, 32, "%.4f", value);
-        return out;
-    case PAGE_PERCENT:
-        return gcb_percent(out, value);
-    case PAGE_SIZE:
-        return gcb_bytes(out, value);
-    case PAGE_WHOLE:
-        return isfinite(value) && value >= 0.0 && value < 1e18 ? gcb_count(out, (uint64_t)value)
-                                                               : gcb_number(out, value, 3);
-    case PAGE_SECONDS:
-        return gcb_seconds(out, value);
-    default:
-        return page_number(out, value);
-    }
-}
-
-/* The kind of the column's value in this row. */
-static enum page_kind kind_of(const struct page_column *c, const json_t *row)
-{
-    if (c->kind != PAGE_UNIT)
-        return c->kind;
-    return page_says(row, GCB_FIELD_UNIT, "seconds") ? PAGE_SECONDS
-           : page_says(row, GCB_FIELD_UNIT, "bytes") ? PAGE_SIZE
-                                                     : PAGE_NUMBER;
+    if (show_of(c) != GCB_SHOW_BY_UNIT)
+        return show_of(c);
+    return page_says(row, GCB_FIELD_UNIT, "seconds") ? GCB_SHOW_SECONDS
+           : page_says(row, GCB_FIELD_UNIT, "bytes") ? GCB_SHOW_SIZE
+                                                     : GCB_SHOW_NUMBER;
 }
 
 /* " [1.20, 1.31]" after a number, if the row has an interval. */
@@ -98,8 +73,8 @@ static void print_interval(FILE *out, const struct page_column *c, const json_t 
         low = work / longest;
     }
     if (isfinite(low) && isfinite(high))
-        fprintf(out, " <span class=\"i\">[%s, %s]</span>", format_number(a, c->kind, low),
-                format_number(b, c->kind, high));
+        fprintf(out, " <span class=\"i\">[%s, %s]</span>", gcb_show_number(a, show_of(c), low),
+                gcb_show_number(b, show_of(c), high));
 }
 
 /* A verdict or a status, with the class that colours it. */
@@ -117,24 +92,25 @@ static void print_word(FILE *out, const char *word)
 static void print_value(FILE *out, const struct page_column *c, const json_t *row)
 {
     const json_t *value = page_value(row, c->field);
+    const enum gcb_field_show show = show_of(c);
     char text[32];
 
-    if (c->kind == PAGE_CODE && value) {
+    if (show == GCB_SHOW_NAME && value) {
         fputs("<code>", out);
         print_text(out, value);
         fputs("</code>", out);
-    } else if (c->kind == PAGE_WORD && json_is_string(value)) {
+    } else if (show == GCB_SHOW_WORD && json_is_string(value)) {
         print_word(out, json_string_value(value));
-    } else if (c->kind == PAGE_BELOW && !value) {
+    } else if (show == GCB_SHOW_BELOW && !value) {
         fputs("any", out);
-    } else if (c->kind == PAGE_BELOW && gcb_results_real(row, c->field) == 0.0) {
+    } else if (show == GCB_SHOW_BELOW && gcb_results_real(row, c->field) == 0.0) {
         fputs("no", out);
-    } else if (c->kind == PAGE_YES) {
+    } else if (show == GCB_SHOW_YES) {
         fputs(json_is_true(value) ? "<b>yes</b>" : json_is_false(value) ? "no" : "-", out);
-    } else if (is_number(c->kind)) {
+    } else if (is_number(c)) {
         const double number = gcb_results_real(row, c->field);
 
-        fputs(format_number(text, kind_of(c, row), number), out);
+        fputs(gcb_show_number(text, show_in(c, row), number), out);
         print_interval(out, c, row, number);
     } else {
         print_text(out, value);
@@ -158,9 +134,9 @@ static void print_row(FILE *out, const struct page_column *const *columns, const
     print_value(out, columns[0], row);
     fputs("</th>", out);
     for (size_t c = 1; columns[c]; c++) {
-        fputs(is_number(columns[c]->kind)      ? "<td class=\"n\">"
-              : columns[c]->kind == PAGE_PROSE ? "<td class=\"t\">"
-                                               : "<td>",
+        fputs(is_number(columns[c])                      ? "<td class=\"n\">"
+              : show_of(columns[c]) == GCB_SHOW_SENTENCE ? "<td class=\"t\">"
+                                                         : "<td>",
               out);
         print_value(out, columns[c], row);
         fputs("</td>", out);
@@ -176,7 +152,7 @@ static void print_common(FILE *out, const struct page_rows *rows)
     for (const struct page_column *c = places; c->title; c++) {
         const json_t *value = page_value(rows->items[0], c->field);
 
-        if (!value || page_differs(rows, c->field) || c->kind == PAGE_WORD ||
+        if (!value || page_differs(rows, c->field) || show_of(c) == GCB_SHOW_WORD ||
             c->field == GCB_FIELD_PAGE_RUN)
             continue;
         fprintf(out, "%s%s ", separator, c->title);
@@ -187,15 +163,42 @@ static void print_common(FILE *out, const struct page_rows *rows)
         fputs("</p>\n", out);
 }
 
-static void print_help(FILE *out, const struct page_column *const *columns)
+/* The records whose meanings a table takes. */
+static unsigned records_of(enum page_record record)
+{
+    if (record == PAGE_PAPER)
+        return GCB_RECORD_BIT(GCB_RECORD_FFT) | GCB_RECORD_BIT(GCB_RECORD_REDSYNC);
+    return GCB_RECORD_BIT(page_record_kinds[record]) | GCB_RECORD_BIT(GCB_RECORD_PAGE);
+}
+
+/* A text with `names` between backticks. */
+static void print_meaning(FILE *out, const char *text)
+{
+    char part[400];
+    bool code = false;
+
+    for (;; code = !code) {
+        const size_t length = strcspn(text, "`");
+
+        snprintf(part, sizeof(part), "%.*s", (int)length, text);
+        gcb_html_text(out, part);
+        text += length;
+        if (!*text++)
+            return;
+        fputs(code ? "</code>" : "<code>", out);
+    }
+}
+
+static void print_meanings(FILE *out, const struct page_column *const *columns,
+                           enum page_record record)
 {
     const char *separator = "<p class=\"help\">";
 
     for (size_t c = 0; columns[c]; c++) {
-        if (!columns[c]->help)
+        if (!columns[c]->explained)
             continue;
         fprintf(out, "%s<b>%s</b>: ", separator, columns[c]->title);
-        gcb_html_text(out, columns[c]->help);
+        print_meaning(out, gcb_field_meaning(columns[c]->field, records_of(record)));
         separator = "; ";
     }
     if (*separator == ';')
@@ -213,7 +216,7 @@ static void print_columns(FILE *out, const struct page_column *const *columns)
 {
     fputs("<thead><tr>", out);
     for (size_t c = 0; columns[c]; c++) {
-        fprintf(out, "<th scope=\"col\"%s>", is_number(columns[c]->kind) ? " class=\"n\"" : "");
+        fprintf(out, "<th scope=\"col\"%s>", is_number(columns[c]) ? " class=\"n\"" : "");
         gcb_html_text(out, columns[c]->title);
         fputs("</th>", out);
     }
@@ -258,7 +261,7 @@ void page_table(FILE *out, const struct page_table *table, const struct page *pa
     for (size_t i = 0; i < rows->count; i++)
         print_row(out, columns, rows->items[i]);
     fputs("</tbody></table></div>\n", out);
-    print_help(out, columns);
+    print_meanings(out, columns, table->record);
     if (folded)
         fputs("</details>\n", out);
     if (rows->left_out)

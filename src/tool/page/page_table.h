@@ -3,29 +3,13 @@
 
 #include "src/tool/page/page_rows.h"
 
-/* What a column shows, and how. */
-enum page_kind {
-    PAGE_TEXT,
-    PAGE_PROSE,  /* a sentence */
-    PAGE_CODE,   /* a name, shown as it is; a line may break in it */
-    PAGE_NUMBER, /* three digits */
-    PAGE_COSINE, /* four decimals */
-    PAGE_PERCENT,
-    PAGE_SIZE,  /* bytes */
-    PAGE_WHOLE, /* a count */
-    PAGE_SECONDS,
-    PAGE_UNIT,  /* seconds, bytes or a number, as the row's field `unit` says */
-    PAGE_BELOW, /* a bandwidth: null is "any", 0 is "no" */
-    PAGE_YES,   /* true or false */
-    PAGE_WORD,  /* a verdict or a status; its class in the page is the word in small letters */
-};
+/* A column. The table of fields says how it is shown. */
 struct page_column {
     const char *title;
     enum gcb_field field;
-    enum page_kind kind;
     enum gcb_field low, high; /* the ends of an interval, shown in brackets after the value */
     enum gcb_field seconds;   /* the interval is one of these seconds, and the value is a rate */
-    const char *help;         /* explained under the table */
+    bool explained;           /* its meaning stands under the table */
 };
 struct page_table {
     const char *id, *title;
@@ -41,6 +25,5 @@ struct page_table {
 bool page_table_shows(const struct page_table *table, const struct page *page);
 /* A section with the table; nothing unless page_table_shows. */
 void page_table(FILE *out, const struct page_table *table, const struct page *page);
-char *page_number(char *out, double value); /* three significant digits, into 32 bytes */
 
 #endif

@@ -60,7 +60,8 @@ static void print_cell(FILE *out, const struct page_cell *cell)
     fprintf(out,
             "<td class=\"n\" style=\"background:rgba(213,94,0,%.2f)\" title=\"worst message "
             "%s\">%s</td>",
-            0.45 * fmin(mean, 1.0), page_number(worst, cell->worst), page_number(text, mean));
+            0.45 * fmin(mean, 1.0), gcb_field_number(worst, GCB_FIELD_REL_L2, cell->worst, 0),
+            gcb_field_number(text, GCB_FIELD_REL_L2, mean, 0));
 }
 
 static void print_notes(FILE *out, const struct page_tensors *t)

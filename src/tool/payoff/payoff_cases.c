@@ -274,14 +274,14 @@ static int add_result(struct builder *b, const json_t *row)
 static int read_row(void *ctx, const struct gcb_results_row *row, struct gcb_diag *diag)
 {
     struct gcb_payoff_reader *r = ctx;
-    const bool result = strcmp(row->record, "result") == 0;
+    const bool result = row->kind == GCB_RECORD_RESULT;
     const char *method = gcb_results_text(row->json, GCB_FIELD_METHOD);
     struct builder *b;
     char path[256];
 
-    if (strcmp(row->record, "environment") == 0)
+    if (row->kind == GCB_RECORD_ENVIRONMENT)
         keep_environment(r, row->json);
-    if (!result && strcmp(row->record, "summary") != 0)
+    if (!result && row->kind != GCB_RECORD_SUMMARY)
         return 0;
     if (!method || !gcb_results_text(row->json, GCB_FIELD_SPEC))
         return gcb_diag_set(diag, GCB_E_CORRUPT, "%s: line %llu: a %s without method and spec",
@@ -318,7 +318,13 @@ int gcb_payoff_reader_row(struct gcb_payoff_reader *r, const char *path, const j
 {
     const char *record = gcb_results_text(row, GCB_FIELD_RECORD);
 
-    return read_row(r, &(struct gcb_results_row){row, record ? record : "", path, 1}, diag);
+    return read_row(r,
+                    &(struct gcb_results_row){.json = row,
+                                              .record = record ? record : "",
+                                              .kind = gcb_record_find(record),
+                                              .path = path,
+                                              .line = 1},
+                    diag);
 }
 
 /* Hands over a case with its texts. */

@@ -342,7 +342,7 @@ int gcb_plot_data_row(struct gcb_plot_data *data, const struct gcb_results_row *
                       struct gcb_diag *diag)
 {
     for (size_t i = 0; i < KINDS; i++)
-        if (strcmp(row->record, gcb_record_name(kinds[i].record)) == 0)
+        if (row->kind == kinds[i].record)
             return keep(data, &kinds[i], row->json) ? gcb_diag_nomem(diag, 0, "rows of results")
                                                     : 0;
     return 0;

@@ -199,8 +199,8 @@ static bool is_steady(const struct gcb_case *first, const struct gcb_case *now)
 
     if (fabs((double)now->wire_bytes - size) > tolerance * size)
         return false;
-    return isnan(first->rel_l2) ? isnan(now->rel_l2)
-                                : fabs(now->rel_l2 - first->rel_l2) <= tolerance;
+    return isnan(first->errors[0]) ? isnan(now->errors[0])
+                                   : fabs(now->errors[0] - first->errors[0]) <= tolerance;
 }
 
 /* Stores what one process measured for the case; `now` NULL: nothing. GCB_E_NOMEM. */

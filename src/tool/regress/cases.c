@@ -86,7 +86,8 @@ struct gcb_case *gcb_cases_add(struct gcb_cases *cases)
         return NULL;
     c = &cases->items[cases->count++];
     memset(c, 0, sizeof(*c));
-    c->rel_l2 = c->cosine = c->max_abs_error = NAN;
+    for (size_t i = 0; i < GCB_CASE_ERRORS; i++)
+        c->errors[i] = NAN;
     for (size_t i = 0; i < 2; i++)
         c->time[i] = (struct gcb_case_time){NAN, NAN, NAN, NAN};
     for (size_t i = 0; i < GCB_CASE_TEXTS; i++)
@@ -144,6 +145,8 @@ static int read_texts(struct gcb_case *c, const json_t *row)
 static int read_case(struct gcb_cases *cases, const struct gcb_results_row *row, bool kernel)
 {
     struct gcb_case *c = gcb_cases_add(cases);
+    enum gcb_field errors[GCB_FIELDS];
+    size_t count;
 
     if (!c)
         return GCB_E_NOMEM;
@@ -155,9 +158,9 @@ static int read_case(struct gcb_cases *cases, const struct gcb_results_row *row,
     c->input_bytes = gcb_results_u64(row->json, GCB_FIELD_INPUT_BYTES);
     c->wire_bytes = gcb_results_u64(row->json, GCB_FIELD_WIRE_BYTES);
     c->header_bytes = gcb_results_u64(row->json, GCB_FIELD_HEADER_BYTES);
-    c->rel_l2 = gcb_results_real(row->json, GCB_FIELD_REL_L2);
-    c->cosine = gcb_results_real(row->json, GCB_FIELD_COSINE);
-    c->max_abs_error = gcb_results_real(row->json, GCB_FIELD_MAX_ABS_ERROR);
+    count = gcb_field_gated(errors, GCB_GATE_ERROR);
+    for (size_t i = 0; i < count && i < GCB_CASE_ERRORS; i++)
+        c->errors[i] = gcb_results_real(row->json, errors[i]);
     c->status = parse_status(gcb_results_text(row->json, GCB_FIELD_STATUS));
     c->time[0] = read_time(row->json, kernel ? &gcb_kernel_fields : &gcb_encode_fields);
     if (!kernel)
@@ -168,11 +171,11 @@ static int read_case(struct gcb_cases *cases, const struct gcb_results_row *row,
 static int visit(void *ctx, const struct gcb_results_row *row, struct gcb_diag *diag)
 {
     struct gcb_cases *cases = ctx;
-    const bool kernel = strcmp(row->record, "kernel") == 0;
+    const bool kernel = row->kind == GCB_RECORD_KERNEL;
     const char *method = gcb_results_text(row->json, GCB_FIELD_METHOD);
     char shown[256];
 
-    if (strcmp(row->record, "environment") == 0) {
+    if (row->kind == GCB_RECORD_ENVIRONMENT) {
         if (cases->environment)
             return gcb_diag_set(diag, GCB_E_CORRUPT,
                                 "%s: line %" PRIu64
@@ -181,7 +184,7 @@ static int visit(void *ctx, const struct gcb_results_row *row, struct gcb_diag *
         cases->environment = json_deep_copy(row->json);
         return cases->environment ? 0 : gcb_diag_nomem(diag, 0, "the environment row");
     }
-    if (!kernel && strcmp(row->record, "summary") != 0)
+    if (!kernel && row->kind != GCB_RECORD_SUMMARY)
         return 0;
     if (method && strcmp(method, "memcpy") == 0) /* measures the machine, not the build */
         return 0;

@@ -37,6 +37,8 @@ struct gcb_case_time {
     double low, high; /* 95 % interval of the median; NAN if there is none */
 };
 
+#define GCB_CASE_ERRORS 4
+
 struct gcb_case {
     bool kernel;
     char *text[GCB_CASE_TEXTS]; /* owned */
@@ -48,9 +50,10 @@ struct gcb_case {
     enum gcb_case_status status;
     char *reason; /* why the status is not ok; may be NULL; owned */
     uint64_t wire_bytes, header_bytes;
-    double rel_l2, cosine, max_abs_error; /* NAN if the row has none */
-    struct gcb_case_time time[2];         /* encode, decode; a kernel has only the first */
-    uint64_t line;                        /* line number of the row */
+    /* the fields of GCB_GATE_ERROR, of which rel_l2 is the first; NAN if the row has none */
+    double errors[GCB_CASE_ERRORS];
+    struct gcb_case_time time[2]; /* encode, decode; a kernel has only the first */
+    uint64_t line;                /* line number of the row */
 };
 
 struct gcb_cases {

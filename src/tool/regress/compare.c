@@ -63,26 +63,21 @@ static int compare_figure(double a, double b, double tolerance)
 static void compare_error(struct gcb_verdicts *out, const struct gcb_case_pair *pair)
 {
     const struct gcb_case *a = pair->base, *b = pair->next;
-    const struct {
-        enum gcb_field field;
-        double was, is;
-        double sign; /* -1 if more is better */
-    } figures[] = {{GCB_FIELD_REL_L2, a->rel_l2, b->rel_l2, 1.0},
-                   {GCB_FIELD_COSINE, a->cosine, b->cosine, -1.0},
-                   {GCB_FIELD_MAX_ABS_ERROR, a->max_abs_error, b->max_abs_error, 1.0}};
     const double tolerance = gcb_compare_tolerance(a);
     struct gcb_verdict *v = gcb_verdicts_add(out, pair, GCB_QUANTITY_ERROR, GCB_SAME);
+    enum gcb_field fields[GCB_FIELDS];
+    const size_t all = gcb_field_gated(fields, GCB_GATE_ERROR), count = tolerance > 0.0 ? 1 : all;
 
-    set_values(v, a->rel_l2, b->rel_l2);
-    for (size_t i = 0; i < (tolerance > 0.0 ? 1 : 3) && v->kind == GCB_SAME; i++) {
-        const double was = figures[i].was, is = figures[i].is, sign = figures[i].sign;
+    set_values(v, a->errors[0], b->errors[0]);
+    for (size_t i = 0; i < count && v->kind == GCB_SAME; i++) {
+        const double was = a->errors[i], is = b->errors[i];
+        const double sign = gcb_field_info(fields[i])->better == GCB_BETTER_MORE ? -1.0 : 1.0;
         const int order = compare_figure(sign * was, sign * is, tolerance);
 
         if (order == 0)
             continue;
         v->kind = order > 0 ? GCB_WORSE : GCB_BETTER;
-        gcb_verdict_explain(out, v, "%s is %.12g, was %.12g", gcb_field_name(figures[i].field), is,
-                            was);
+        gcb_verdict_explain(out, v, "%s is %.12g, was %.12g", gcb_field_name(fields[i]), is, was);
     }
 }
 
@@ -266,10 +261,8 @@ static void compare_libraries(struct differences *out, const json_t *base, const
 size_t gcb_environment_differences(struct gcb_environment_difference *items, size_t cap,
                                    const json_t *base, const json_t *next)
 {
-    static const enum gcb_field fields[] = {
-        GCB_FIELD_CPU_MODEL,  GCB_FIELD_CPUS,      GCB_FIELD_GOVERNOR, GCB_FIELD_KERNEL,
-        GCB_FIELD_BUILD_TYPE, GCB_FIELD_SANITIZE,  GCB_FIELD_COMPILER, GCB_FIELD_COMPILE_FLAGS,
-        GCB_FIELD_GPU,        GCB_FIELD_GPU_DRIVER};
+    enum gcb_field fields[GCB_FIELDS];
+    const size_t count = gcb_field_gated(fields, GCB_GATE_PLACE);
     struct differences out = {.items = items, .cap = cap};
 
     if (!base || !next) {
@@ -280,11 +273,15 @@ size_t gcb_environment_differences(struct gcb_environment_difference *items, siz
         }
         return 1;
     }
-    for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++)
-        compare_field(&out, gcb_field_name(fields[i]), gcb_results_json(base, fields[i]),
-                      gcb_results_json(next, fields[i]));
-    compare_libraries(&out, gcb_results_json(base, GCB_FIELD_LIBRARIES),
-                      gcb_results_json(next, GCB_FIELD_LIBRARIES));
+    for (size_t i = 0; i < count; i++) {
+        const json_t *was = gcb_results_json(base, fields[i]),
+                     *is = gcb_results_json(next, fields[i]);
+
+        if (gcb_field_info(fields[i])->type == GCB_TYPE_OBJECT)
+            compare_libraries(&out, was, is);
+        else
+            compare_field(&out, gcb_field_name(fields[i]), was, is);
+    }
     return out.count;
 }
 

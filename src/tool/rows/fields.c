@@ -110,6 +110,15 @@ const char *gcb_record_name(enum gcb_record record)
     return record_names[record];
 }
 
+enum gcb_record gcb_record_find(const char *name)
+{
+    enum gcb_record r = 0;
+
+    while (r < GCB_RECORDS && (!name || strcmp(gcb_record_name(r), name) != 0))
+        r++;
+    return r;
+}
+
 const struct gcb_field_info *gcb_field_info(enum gcb_field field)
 {
     return &infos[field];
@@ -133,10 +142,10 @@ const struct gcb_field_row *gcb_field_row(size_t i)
     return i < ROWS ? &rows[i] : NULL;
 }
 
-const char *gcb_field_meaning(enum gcb_field field, enum gcb_record record)
+const char *gcb_field_meaning(enum gcb_field field, unsigned records)
 {
     for (size_t i = 0; i < ROWS; i++)
-        if (rows[i].field == field && rows[i].records & GCB_RECORD_BIT(record))
+        if (rows[i].field == field && rows[i].records & records)
             return rows[i].meaning;
     return "";
 }
@@ -152,6 +161,16 @@ size_t gcb_field_columns(enum gcb_field out[GCB_FIELDS], unsigned records)
         seen[rows[i].field] = true;
         out[n++] = rows[i].field;
     }
+    return n;
+}
+
+size_t gcb_field_gated(enum gcb_field out[GCB_FIELDS], enum gcb_field_gate gate)
+{
+    size_t n = 0;
+
+    for (enum gcb_field f = GCB_FIELD_NONE + 1; f < GCB_FIELDS; f++)
+        if (infos[f].gate == gate)
+            out[n++] = f;
     return n;
 }
 

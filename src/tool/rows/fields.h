@@ -103,14 +103,18 @@ struct gcb_field_row {
     const char *meaning;
 };
 const struct gcb_field_row *gcb_field_row(size_t i); /* NULL past the end */
-/* The meaning of a field in a record; "" if the record does not have it. */
-const char *gcb_field_meaning(enum gcb_field field, enum gcb_record record);
+/* The meaning of a field in one of these records; "" if none has it. */
+const char *gcb_field_meaning(enum gcb_field field, unsigned records);
 
 const char *gcb_record_name(enum gcb_record record);
+/* The record of this name, which may be NULL; GCB_RECORDS: there is none. */
+enum gcb_record gcb_record_find(const char *name);
 const char *gcb_field_name(enum gcb_field field);
 /* The field of this name; GCB_FIELD_NONE: there is none. */
 enum gcb_field gcb_field_find(const char *name);
 
+/* The fields that `regress` judges in this way, in the order of the table. Returns how many. */
+size_t gcb_field_gated(enum gcb_field out[GCB_FIELDS], enum gcb_field_gate gate);
 /* The columns of csv and tsv for a set of records, in their order. Returns how many. */
 size_t gcb_field_columns(enum gcb_field out[GCB_FIELDS], unsigned records);
 

@@ -96,9 +96,11 @@ static int take_line(const struct reading *r, size_t length, const char *path,
     int err = check(r, json, &why, diag);
 
     if (!err) {
+        const char *record = gcb_results_text(json, GCB_FIELD_RECORD);
         const struct gcb_results_row row = {
             .json = json,
-            .record = gcb_results_text(json, GCB_FIELD_RECORD),
+            .record = record,
+            .kind = gcb_record_find(record),
             .path = path,
             .line = r->number,
         };

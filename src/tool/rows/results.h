@@ -21,10 +21,11 @@
 
 /* Everything is borrowed for the call. */
 struct gcb_results_row {
-    const json_t *json; /* an object */
-    const char *record; /* its field `record` */
-    const char *path;   /* of the file, as given */
-    uint64_t line;      /* from 1 */
+    const json_t *json;   /* an object */
+    const char *record;   /* its field `record` */
+    enum gcb_record kind; /* the same; GCB_RECORDS: not known */
+    const char *path;     /* of the file, as given */
+    uint64_t line;        /* from 1 */
 };
 
 /* 0, or a negative status with words in diag, which ends the reading. */

@@ -37,12 +37,9 @@ static void write_cell(FILE *f, const json_t *value, char separator)
 
 static bool shown(const struct gcb_columns *columns, const json_t *row)
 {
-    const char *record = gcb_results_text(row, GCB_FIELD_RECORD);
+    const enum gcb_record record = gcb_record_find(gcb_results_text(row, GCB_FIELD_RECORD));
 
-    for (enum gcb_record i = 0; record && i < GCB_RECORDS; i++)
-        if (columns->records & GCB_RECORD_BIT(i) && strcmp(gcb_record_name(i), record) == 0)
-            return true;
-    return false;
+    return record < GCB_RECORDS && columns->records & GCB_RECORD_BIT(record);
 }
 
 static int write_header(FILE *f, const struct gcb_columns *columns, char separator)

@@ -37,38 +37,27 @@ void gcb_pareto_mark(bool *mark, const double *cost, size_t count, size_t figure
     }
 }
 
-/* The fields for which more, or less, is better. */
-static const struct {
-    enum gcb_field field;
-    bool more;
-} directions[] = {
-    {GCB_FIELD_REL_L2, false},
-    {GCB_FIELD_BITS_PER_ELEMENT, false},
-    {GCB_FIELD_RATIO, true},
-    {GCB_FIELD_COSINE, true},
-    {GCB_FIELD_ENCODE_GBPS, true},
-    {GCB_FIELD_DECODE_GBPS, true},
-    {GCB_FIELD_WIRE_BYTES, false},
-    {GCB_FIELD_MAX_ABS_ERROR, false},
-    {GCB_FIELD_ACCURACY_GAIN_BITS, true},
-    {GCB_FIELD_ENCODE_SECONDS, false},
-    {GCB_FIELD_DECODE_SECONDS, false},
-};
-#define DIRECTIONS (sizeof(directions) / sizeof(directions[0]))
+/* Can settings be compared by the field: has a tally the figure, and is more or less of it better? */
+static bool has_direction(enum gcb_field field)
+{
+    return gcb_tally_has_figure(field) && gcb_field_info(field)->better != GCB_BETTER_NEITHER;
+}
 
 static int parse_field(struct gcb_pareto_field *out, const char *name, struct gcb_diag *diag)
 {
-    const char *names[DIRECTIONS], *near;
+    const enum gcb_field field = gcb_field_find(name);
+    const char *names[GCB_FIELDS], *near;
+    size_t count = 0;
     char shown[64];
 
-    for (size_t i = 0; i < DIRECTIONS; i++) {
-        names[i] = gcb_field_name(directions[i].field);
-        if (strcmp(name, names[i]) != 0)
-            continue;
-        *out = (struct gcb_pareto_field){directions[i].field, directions[i].more};
+    if (has_direction(field)) {
+        *out = (struct gcb_pareto_field){field, gcb_field_info(field)->better == GCB_BETTER_MORE};
         return 0;
     }
-    near = gcb_suggest(name, names, DIRECTIONS);
+    for (enum gcb_field f = 0; f < GCB_FIELDS; f++)
+        if (has_direction(f))
+            names[count++] = gcb_field_name(f);
+    near = gcb_suggest(name, names, count);
     gcb_escape(shown, sizeof(shown), name);
     if (near)
         return gcb_diag_set(diag, GCB_E_INVALID, "--pareto: no field '%s'; did you mean '%s'?",
