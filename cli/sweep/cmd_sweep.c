@@ -67,7 +67,7 @@ static int search(struct sweep *c, const struct gcb_run_observer *observer, stru
     return err;
 }
 
-static int run(struct sweep *c, struct gcb_diag *diag)
+static int run_settings(struct sweep *c, struct gcb_diag *diag)
 {
     const struct gcb_run_observer observer = {
         .trial = on_trial, .progress = on_progress, .stop = session_stop, .ctx = c};
@@ -137,7 +137,7 @@ static int show_table(struct sweep *c, struct gcb_diag *diag)
     return sweep_show(&view, &c->s.report, diag);
 }
 
-static int judge(const struct sweep *c, struct gcb_diag *diag)
+static int judge_outcome(const struct sweep *c, struct gcb_diag *diag)
 {
     struct bench_outcome outcome = {.noun = "settings"};
 
@@ -161,7 +161,7 @@ static int finish(struct sweep *c, struct gcb_diag *diag)
     if (!err)
         err = out_commit(&c->s.report, diag);
     if (err || !c->result.interrupted)
-        return err ? err : judge(c, diag);
+        return err ? err : judge_outcome(c, diag);
     return session_interrupted(&c->s, c->plan.searches ? "what was found by then is kept"
                                                        : "what was done is kept");
 }
@@ -194,7 +194,7 @@ static int sweep_run(const void *options, const struct opt_list *operands, struc
     err = open_report(&c);
     if (err)
         goto out;
-    err = run(&c, ctx->diag);
+    err = run_settings(&c, ctx->diag);
     if (!err)
         err = finish(&c, ctx->diag);
 out:

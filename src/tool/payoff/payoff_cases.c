@@ -443,8 +443,8 @@ static bool list_settings(char *out, size_t size, const struct gcb_payoff_cases 
 }
 
 /* Marks the cases that are wanted. */
-static int mark(bool *keep, const struct gcb_payoff_cases *c, const char *wanted,
-                struct gcb_diag *diag)
+static int mark_wanted(bool *keep, const struct gcb_payoff_cases *c, const char *wanted,
+                       struct gcb_diag *diag)
 {
     char shown[128], settings[200];
     bool found = false, known;
@@ -476,7 +476,7 @@ int gcb_payoff_select(struct gcb_payoff_cases *c, const char *const *specs, size
     int err = keep ? 0 : gcb_diag_nomem(diag, c->count, "cases");
 
     for (size_t i = 0; !err && i < count; i++)
-        err = mark(keep, c, specs[i], diag);
+        err = mark_wanted(keep, c, specs[i], diag);
     if (err)
         goto out;
     mark_baselines(keep, c);

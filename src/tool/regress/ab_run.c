@@ -125,7 +125,7 @@ static int run_first(struct gcb_ab_result *out, struct runner *t, struct gcb_dia
 }
 
 /* Chooses the number of pairs and the calls of each process so that they fill the budget. */
-static int plan(struct gcb_ab_result *out, struct runner *t, struct gcb_diag *diag)
+static int make_plan(struct gcb_ab_result *out, struct runner *t, struct gcb_diag *diag)
 {
     const struct gcb_ab_config *c = t->config;
     const double most = c->pairs ? c->pairs : GCB_AB_MOST;
@@ -352,7 +352,7 @@ int gcb_ab_run(struct gcb_ab_result *out, const struct gcb_ab_config *config, st
     memset(out, 0, sizeof(*out));
     err = run_first(out, &t, diag);
     if (!err)
-        err = plan(out, &t, diag);
+        err = make_plan(out, &t, diag);
     if (!err)
         err = make_cases(out, config->delta > 0.0 ? config->delta : GCB_AB_DELTA, diag);
     if (!err && config->calibration)
