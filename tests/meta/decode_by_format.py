@@ -219,6 +219,12 @@ def decode_terngrad(params, n, source):
     return np.array([-scale, 0, scale, 0], np.float32)[code]
 
 
+def decode_natural(params, n, source):
+    code = codes_of(source.take(packed_bytes(n, 9)), n, 9)
+    need(not np.any(code & 255 == 255), "an exponent field of ones")
+    return (code << 23).astype(np.uint32).view(np.float32)
+
+
 SEGMENT = 2 ** 31
 
 
@@ -527,6 +533,7 @@ CODECS = {
     5: ("qsgd", [("bits", 1, 2, 16), ("levels", 2, 0, 32767), ("bucket", 4, 1, 2 ** 32 - 1),
                  ("coding", 1, 0, 2)], decode_qsgd),
     6: ("terngrad", [("packing", 1, 0, 1)], decode_terngrad),
+    7: ("natural", [], decode_natural),
     16: ("sparse", [("transform", 1, 0, 3), ("chunk", 4, 0, 2 ** 32 - 1), ("values", 1, 0, 6),
                     ("bits", 1, 2, 16), ("index", 1, 0, 6)], decode_sparse),
 }

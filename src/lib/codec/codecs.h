@@ -10,6 +10,7 @@ extern const struct gcb_codec gcb_codec_bf16;     /* src/lib/codec/half.c */
 extern const struct gcb_codec gcb_codec_range;    /* src/lib/codec/range.c */
 extern const struct gcb_codec gcb_codec_qsgd;     /* src/lib/codec/qsgd.c */
 extern const struct gcb_codec gcb_codec_terngrad; /* src/lib/codec/terngrad.c */
+extern const struct gcb_codec gcb_codec_natural;  /* src/lib/codec/natural.c */
 extern const struct gcb_codec gcb_codec_sparse;   /* src/lib/sparse/sparse.c */
 
 #endif

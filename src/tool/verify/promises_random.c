@@ -28,6 +28,20 @@ static struct gcb_promise_job sample_of(const struct gcb_promise_case *c, unsign
     return job;
 }
 
+/*
+ * How far a sum of independent terms may be from its mean. By Bernstein's inequality it is farther with a probability
+ * of at most 1e-9, whatever the distribution, if the variances of the terms add up to `variance` and no term is
+ * farther than `most` from its own mean.
+ */
+#define LOG_ALARM 21.42 /* ln(2 / 1e-9) */
+
+static double largest_deviation(double variance, double most)
+{
+    const double a = LOG_ALARM * most / 3.0;
+
+    return a + sqrt(a * a + 2.0 * LOG_ALARM * variance);
+}
+
 /* ---- draws-apart: seeds, workers and steps draw differently ---- */
 
 static bool draws(const struct gcb_method *m)
@@ -46,8 +60,17 @@ static void count_difference(void *ctx, uint64_t i, const struct gcb_element_err
     *(double *)ctx += e->step >= LEVELS_APART ? 2.0 * e->up * (1.0 - e->up) : 0.0;
 }
 
-/* If two draws are expected to differ in 50 elements, all elements are equal with a probability below e^-50. */
+/* Tensors in which two draws should differ in fewer elements say nothing. */
 #define ENOUGH_DIFFERENCES 50.0
+
+static double count_differing(const float *x, const float *y, uint64_t n)
+{
+    double count = 0.0;
+
+    for (uint64_t i = 0; i < n; i++)
+        count += memcmp(&x[i], &y[i], sizeof(float)) != 0;
+    return count;
+}
 
 static int check_draws_apart(struct gcb_promise_case *c, struct gcb_promise_outcome *out,
                              struct gcb_diag *diag)
@@ -56,7 +79,7 @@ static int check_draws_apart(struct gcb_promise_case *c, struct gcb_promise_outc
     struct gcb_promise_job seed = c->job, worker = c->job, step = c->job;
     const struct gcb_promise_job *const others[] = {&seed, &worker, &step};
     static const char *const words[] = {"seeds", "workers", "steps"};
-    double expected = 0.0;
+    double expected = 0.0, least;
 
     (void)diag;
     seed.config.env.seed++;
@@ -69,27 +92,20 @@ static int check_draws_apart(struct gcb_promise_case *c, struct gcb_promise_outc
         return 0;
     if (c->stored)
         return gcb_promise_idle(out, "sent raw");
+    least = fmax(expected - largest_deviation(expected, 1.0), 1.0);
     for (size_t i = 0; i < 3; i++) {
+        double differing;
+
         if (!gcb_promise_send_other(c, others[i], out))
             return 0;
-        if (memcmp(c->y, c->z, in.count * sizeof(float)) == 0)
-            return gcb_promise_broken(out, NAN, NAN, "two %s draw the same", words[i]);
+        differing = count_differing(c->y, c->z, in.count);
+        if (differing < least)
+            return gcb_promise_broken(
+                out, differing, least,
+                "two %s draw alike: %.0f elements differ, at least %.0f should", words[i],
+                differing, least);
     }
     return gcb_promise_kept(out, NAN, NAN);
-}
-
-/*
- * How far a sum of independent terms may be from its mean. By Bernstein's inequality it is farther with a probability
- * of at most 1e-9, whatever the distribution, if the variances of the terms add up to `variance` and no term is
- * farther than `most` from its own mean.
- */
-#define LOG_ALARM 21.42 /* ln(2 / 1e-9) */
-
-static double largest_deviation(double variance, double most)
-{
-    const double a = LOG_ALARM * most / 3.0;
-
-    return a + sqrt(a * a + 2.0 * LOG_ALARM * variance);
 }
 
 /* ---- unbiased ---- */

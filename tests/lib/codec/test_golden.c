@@ -47,6 +47,7 @@ static const struct {
     {"qsgd:bits=2,norm=l2,coding=elias-sparse", 40},
     {"terngrad", 40},
     {"terngrad:clip=0,packing=base3", 40},
+    {"natural", 40},
     {"topk", 40},
     {"topk:theta=0.6,values=fp16,index=varint", 64},
     {"topk:theta=0.6,values=range,bits=6,index=bitmap", 64},

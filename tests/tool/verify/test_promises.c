@@ -417,7 +417,7 @@ static void test_page_has_all(void **state)
 
             snprintf(cell, sizeof(cell), "`%s`", p->name);
             if (!strstr(text, cell))
-                fail_msg("%s has no row for the promise %s", page, cell);
+                fail_msg("%s: add a row for the promise %s to its tables", page, cell);
         }
     }
 }

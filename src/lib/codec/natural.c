@@ -1,0 +1,165 @@
+#include "kernels/philox/philox_elem.h"
+#include "src/lib/codec/codecs.h"
+#include "src/lib/codec/packed.h"
+
+/*
+ * Natural compression (Horvath et al., arXiv 1905.10988): every element is rounded stochastically to one of the two
+ * powers of two beside it, so that its mean stays the same. 2^-126 and 0 are the powers beside a subnormal number.
+ *
+ * Payload: 9 bits for each element, which are the upper 9 bits of its float32: the exponent field, and the sign above it.
+ */
+#define WIDTH 9
+#define NO_EXPONENT 0xffu            /* the exponent field of infinities and NaNs */
+#define LARGEST UINT32_C(0x7f000000) /* 2^127: the power above a larger element is no float32 */
+
+struct natural {
+    struct gcb_codec_env env;
+};
+
+static int natural_init(void *state, const struct gcb_codec_env *env, struct gcb_diag *diag)
+{
+    struct natural *s = state;
+
+    (void)diag;
+    s->env = *env;
+    return 0;
+}
+
+static uint64_t natural_max_payload(const void *state)
+{
+    const struct natural *s = state;
+
+    return gcb_packed_bytes(s->env.count, WIDTH);
+}
+
+struct job {
+    const struct gcb_codec_env *env;
+    struct gcb_rounding_draw draw;
+    const float *from;
+    float *to;
+    uint8_t *out;
+    const uint8_t *in;
+    bool failed;
+};
+
+/*
+ * x = 2^e (1 + m / 2^23) becomes 2^(e+1) with probability m / 2^23, else 2^e. A subnormal number is m / 2^23 of 2^-126, so
+ * the same holds. Adding 1 to the exponent field gives the power above.
+ */
+static uint16_t round_to_power(float x, uint32_t byte, uint64_t index, const struct job *job)
+{
+    const uint32_t bits = gcb_bits_of(x), p = bits << 9; /* m / 2^23 in 32 bits */
+
+    if (byte != p >> 24)
+        return (uint16_t)((bits >> 23) + (byte < p >> 24));
+    return (uint16_t)((bits >> 23) +
+                      (gcb_philox_24(job->env->seed, index, job->draw.fine) < (p & 0xffffffu)));
+}
+
+static void encode_span(void *ctx, uint64_t span)
+{
+    struct job *job = ctx;
+    const struct gcb_kernels *k = job->env->kernels;
+    const uint64_t end = span * GCB_SPAN + gcb_span_length(job->env->count, span);
+    uint16_t code[GCB_TILE];
+    uint8_t byte[GCB_TILE];
+
+    for (uint64_t i = span * GCB_SPAN; i < end; i += GCB_TILE) {
+        const size_t n = end - i < GCB_TILE ? end - i : GCB_TILE;
+
+        if (k->reduce.max_bits(job->from + i, n) > LARGEST)
+            __atomic_store_n(&job->failed, true, __ATOMIC_RELAXED);
+        k->philox.bytes(byte, n, job->env->seed, i, job->draw.coarse);
+        for (size_t j = 0; j < n; j++)
+            code[j] = round_to_power(job->from[i + j], byte[j], i + j, job);
+        k->bitpack.pack(job->out + gcb_packed_bytes(i, WIDTH), code, n, WIDTH);
+    }
+}
+
+static int natural_encode(void *state, const struct gcb_step *at, const struct gcb_view *in,
+                          struct gcb_wbuf *out)
+{
+    const struct natural *s = state;
+    struct job job = {.env = &s->env,
+                      .draw = gcb_rounding_draw(&s->env, at),
+                      .from = in->data,
+                      .out = gcb_wbuf_take(out, natural_max_payload(s))};
+
+    if (!job.out)
+        return GCB_E_NOSPACE;
+    gcb_parallel(s->env.queue, gcb_span_count(s->env.count), encode_span, &job);
+    return job.failed ? GCB_E_SEND_RAW : 0;
+}
+
+static void decode_span(void *ctx, uint64_t span)
+{
+    struct job *job = ctx;
+    const struct gcb_kernels *k = job->env->kernels;
+    const uint64_t end = span * GCB_SPAN + gcb_span_length(job->env->count, span);
+    uint16_t code[GCB_TILE];
+    bool failed = false;
+
+    for (uint64_t i = span * GCB_SPAN; i < end; i += GCB_TILE) {
+        const size_t n = end - i < GCB_TILE ? end - i : GCB_TILE;
+
+        k->bitpack.unpack(code, job->in + gcb_packed_bytes(i, WIDTH), n, WIDTH);
+        for (size_t j = 0; j < n; j++) {
+            failed |= (code[j] & NO_EXPONENT) == NO_EXPONENT;
+            job->to[i + j] = gcb_float_of((uint32_t)code[j] << 23);
+        }
+    }
+    if (failed)
+        __atomic_store_n(&job->failed, true, __ATOMIC_RELAXED);
+}
+
+static int natural_decode(void *state, struct gcb_rbuf *in, const struct gcb_mview *out)
+{
+    const struct natural *s = state;
+    struct job job = {
+        .env = &s->env, .to = out->data, .in = gcb_rbuf_take(in, natural_max_payload(s))};
+
+    if (!job.in)
+        return GCB_E_CORRUPT;
+    gcb_parallel(s->env.queue, gcb_span_count(s->env.count), decode_span, &job);
+    return job.failed ? GCB_E_CORRUPT : 0;
+}
+
+static int natural_describe(void *state, struct gcb_rbuf *in, struct gcb_parts *parts)
+{
+    const struct natural *s = state;
+    const uint8_t *codes = gcb_rbuf_take(in, natural_max_payload(s));
+
+    if (!codes)
+        return GCB_E_CORRUPT;
+    parts->value_bytes = natural_max_payload(s);
+    parts->kept = parts->positions = s->env.count;
+    return gcb_packed_entropy(&parts->entropy0_bits, codes, s->env.count, WIDTH, s->env.kernels);
+}
+
+static double natural_nominal_bits(const void *state)
+{
+    (void)state;
+    return WIDTH;
+}
+
+static const struct gcb_codec_ops natural_ops = {
+    .state_size = sizeof(struct natural),
+    .init = natural_init,
+    .max_payload = natural_max_payload,
+    .encode = natural_encode,
+    .decode = natural_decode,
+    .describe = natural_describe,
+    .nominal_bits = natural_nominal_bits,
+};
+
+const struct gcb_codec gcb_codec_natural = {
+    .name = "natural",
+    .summary = "stochastic rounding to a power of two: sign and exponent",
+    .source = "Horvath et al., arXiv 1905.10988 (natural compression), section 2",
+    .guarantee = "unbiased; E||x - x'||^2 <= ||x||^2 / 8 for normal values",
+    .error_rule = "natural",
+    .wire_id = 7,
+    .cpu_only = true,
+    .caps = GCB_CAP_UNBIASED | GCB_CAP_RANDOMISED,
+    .ops = &natural_ops,
+};
