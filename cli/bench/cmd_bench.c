@@ -1,104 +1,209 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "cli/base/bench_options.h"
+#include "cli/base/bench_outcome.h"
 #include "cli/base/heading.h"
 #include "cli/base/interrupt.h"
+#include "cli/base/session.h"
 #include "cli/bench/bench_kernels.h"
-#include "cli/bench/bench_setup.h"
+#include "cli/bench/bench_table.h"
 #include "src/lib/base/alloc.h"
-#include "src/lib/base/cpu_flags.h"
+#include "src/tool/suite/suite_run.h"
 #include "src/tool/trial/extent.h"
 
-/* The case at hand: indices into the suite's lists. */
-struct bench_case {
-    size_t scope, device, threads, cache;
+/* Everything that lives as long as the command. Starts zeroed. */
+struct bench {
+    const struct bench_options *o;
+    struct opt_input input;     /* with the one step and worker */
+    struct opt_message message; /* with the scope of the case */
+    struct opt_exec exec;       /* with the device that is resolved */
+    char worker[16];
+    struct session s;
+    struct bench_words words;
+    struct gcb_suite suite;
+    struct gcb_method *methods;
+    size_t count;
+    struct gcb_suite_device devices[GCB_SUITE_DEVICES];
+    struct gcb_suite_run *run;
+    struct bench_marks marks; /* of all tables */
+    bool interrupted;
+    struct bench_outcome outcome;
 };
+
+/* ---- before the first case ---- */
+
+/* Finds the devices. A missing device becomes rows with status "unsupported"; if none is found, fail. */
+static int resolve_devices(struct bench *c, struct gcb_diag *diag)
+{
+    bool some = false;
+
+    for (size_t i = 0; i < c->suite.device_count; i++) {
+        struct gcb_suite_device *d = &c->devices[i];
+        int err;
+
+        c->exec.device = c->suite.devices[i];
+        err = opt_exec_resolve(&c->s.backend, &c->exec, &d->why);
+        d->gpu = c->s.backend.gpu;
+        snprintf(d->name, sizeof(d->name), "%s", c->s.backend.device);
+        if (err && err != GCB_E_BACKEND)
+            return gcb_diag_set(diag, err, "%s", d->why.text);
+        d->why.status = err;
+        some |= !err;
+    }
+    if (!some)
+        return gcb_diag_set(diag, GCB_E_BACKEND, "%s", c->devices[0].why.text);
+    return 0;
+}
+
+/* Suite, methods and devices. */
+static int resolve(struct bench *c, struct gcb_diag *diag)
+{
+    int err = opt_shapes_check(&c->o->shapes, &c->o->show, &c->o->save, diag);
+
+    if (!err)
+        err = bench_plan(&c->suite, &c->words, c->o, c->s.files->count > 0, diag);
+    if (!err)
+        err = bench_methods(&c->methods, &c->count, &c->suite, c->o, diag);
+    if (!err)
+        err = resolve_devices(c, diag);
+    if (err)
+        return err;
+    session_drop_memory(&c->s, "bench", c->methods, c->count);
+    c->message.scope = (int)c->suite.scopes[0];
+    for (size_t i = 1; i < c->suite.scope_count; i++) /* for --bucket-bytes */
+        if (c->suite.scopes[i] == GCB_SCOPE_BUCKET)
+            c->message.scope = GCB_SCOPE_BUCKET;
+    return opt_message_check(&c->message, diag);
+}
+
+/* Unless the options say otherwise: the last step and its first worker. */
+static int open_files(struct bench *c, struct gcb_diag *diag)
+{
+    const bool any_step = !c->input.step, any_worker = !c->input.worker;
+    size_t count;
+    uint32_t first;
+    int err;
+
+    if (any_step)
+        c->input.step = "last";
+    err = opt_input_open(&c->s.source, &c->input, c->s.files, diag);
+    if (err || !any_worker)
+        return err;
+    count = gcb_source_count(c->s.source);
+    first = gcb_source_tensor(c->s.source, 0)->worker;
+    snprintf(c->worker, sizeof(c->worker), "%" PRIu32, first);
+    for (size_t i = 1; i < count; i++) {
+        if (gcb_source_tensor(c->s.source, i)->worker == first)
+            continue;
+        gcb_source_close(c->s.source);
+        c->s.source = NULL;
+        c->input.worker = c->worker;
+        return opt_input_open(&c->s.source, &c->input, c->s.files, diag);
+    }
+    return 0;
+}
+
+/* Opens the files, or makes the suite's synthetic tensors. */
+static int open_input(struct bench *c, struct gcb_diag *diag)
+{
+    int err;
+
+    if (c->s.files->count)
+        err = open_files(c, diag);
+    else
+        err = gcb_source_open_synthetic(&c->s.source, c->suite.inputs, c->suite.input_count,
+                                        c->o->exec.seed ? c->o->exec.seed : 1, diag);
+    if (!err && !c->s.o.show->quiet)
+        heading_note_globs(c->s.ctx->err, c->s.source, &c->input, &c->message);
+    return err;
+}
+
+static int open_run(struct bench *c, struct gcb_diag *diag)
+{
+    struct gcb_suite_config config = {
+        .suite = &c->suite,
+        .layout = opt_message_layout(&c->message),
+        .run = session_run_config(&c->s, &c->o->timing, c->methods, c->count),
+        .devices = c->devices,
+        .histogram = c->o->shapes.histogram,
+        .spectrum = c->o->shapes.spectrum,
+        .no_bandwidth = c->o->own.no_bandwidth,
+    };
+
+    if (!c->s.files->count)
+        config.run.nonfinite = GCB_POLICY_RAW; /* there are none: no need to look */
+    return gcb_suite_run_open(&c->run, &config, diag);
+}
+
+/* Opens the report, measures memory and devices, and sends the environment, which speaks of the first device. */
+static int open_report(struct bench *c, struct gcb_diag *diag)
+{
+    struct out_bandwidths all = {.count = c->o->own.no_bandwidth ? 0 : c->suite.thread_count};
+    struct opt_backend *backend = &c->s.backend;
+    int err = session_open_report(&c->s, GCB_RESULT_RECORDS, c->o->save.force);
+
+    if (!err)
+        err = gcb_suite_run_measure(c->run, &all.items, diag);
+    if (err)
+        return err;
+    backend->gpu.module = NULL;
+    for (size_t i = c->suite.device_count; i-- > 0;)
+        if (!c->devices[i].why.status && c->devices[i].gpu.module) {
+            backend->gpu = c->devices[i].gpu;
+            backend->gpu_copying = c->devices[i].copying;
+        }
+    backend->queue.threads = c->suite.threads[0];
+    return out_environment(&c->s.report, backend, c->s.files, &all, c->o->save.hash, c->s.ctx);
+}
+
+/* ---- a case ---- */
+
+/* Fills what rows of the case share. */
+static int on_begin(void *ctx, const struct gcb_suite_case *at, struct gcb_diag *diag)
+{
+    struct bench *c = ctx;
+
+    (void)diag;
+    c->message.scope = (int)at->scope;
+    c->s.bandwidth = *at->bandwidth;
+    c->s.backend.queue.threads = at->threads;
+    session_fill_setting(&c->s);
+    c->s.setting.device = at->device->name;
+    c->s.setting.device_copy_gbps = at->device->copying.gbps;
+    c->s.setting.suite = c->suite.name;
+    c->s.setting.cache = gcb_cache_names[at->cache];
+    c->s.setting.without_samples = !c->o->own.samples;
+    if (!at->device->why.status)
+        session_start_progress(&c->s);
+    return 0;
+}
 
 static int on_trial(void *ctx, const struct gcb_run_trial *trial, struct gcb_diag *diag)
 {
     struct bench *c = ctx;
     struct gcb_row row;
 
+    (void)diag; /* session_put has the context's */
     if (!out_wants_rows(&c->s.report))
         return 0;
-    if (c->shapes) {
-        const int err = gcb_shapes_add(c->shapes, trial, diag);
-
-        if (err)
-            return err;
-    }
     gcb_rows_result(&row, &c->s.setting, &c->methods[trial->method], trial);
     return session_put(&c->s, &row);
+}
+
+static int on_shape(void *ctx, struct gcb_row *row, struct gcb_diag *diag)
+{
+    struct bench *c = ctx;
+
+    (void)diag;
+    return session_put(&c->s, row);
 }
 
 static void on_progress(void *ctx, double done)
 {
     struct bench *c = ctx;
 
-    progress_update(&c->s.progress, (c->done + done * c->weight) / c->work);
-}
-
-/* What rows of the case share. */
-static void set_case(struct bench *c, const struct bench_case *at)
-{
-    c->s.bandwidth = c->bandwidths[at->threads];
-    c->s.backend.queue.threads = c->suite.threads[at->threads];
-    session_fill_setting(&c->s);
-    c->s.setting.device = c->devices[at->device].name;
-    c->s.setting.device_copy_gbps = c->devices[at->device].copying.gbps;
-    c->s.setting.suite = c->suite.name;
-    c->s.setting.cache = gcb_cache_names[c->suite.caches[at->cache]];
-    c->s.setting.without_samples = !c->o->own.samples;
-}
-
-static struct gcb_run_config run_config(struct bench *c, const struct bench_case *at)
-{
-    const struct gcb_suite *s = &c->suite;
-    const struct gcb_device *gpu = &c->devices[at->device].gpu;
-    struct gcb_run_config config = session_run_config(&c->s, &c->o->timing, c->methods, c->count);
-
-    config.trial.timing = (struct gcb_timing){
-        .warmup = (unsigned)s->warmup,
-        .repeat = s->repeat,
-        .min_time = s->min_time,
-        .max_time = s->max_time,
-        .precision = s->precision,
-        .max_samples = s->max_samples,
-        .evict = s->caches[at->cache] == GCB_CACHE_COLD ? &c->evict : NULL,
-    };
-    config.trial.stages = true;
-    config.trial.device = gpu->module ? gpu : NULL;
-    config.trial.copy = !gpu->module;
-    config.carry_on = true;
-    config.groups = true;
-    if (!c->s.files->count)
-        config.nonfinite = GCB_POLICY_RAW; /* there are none: no need to look */
-    config.budget = s->time_budget > 0.0 ? &c->budget : NULL;
-    return config;
-}
-
-static int run_case(struct bench *c, const struct bench_case *at, struct gcb_diag *diag)
-{
-    const struct gcb_run_observer observer = {
-        .trial = on_trial, .progress = on_progress, .stop = session_stop, .ctx = c};
-    const struct gcb_run_config config = run_config(c, at);
-    const struct gcb_device *gpu = config.trial.device;
-    struct gcb_diag why = {0};
-    int err = 0;
-
-    if (gpu && gpu->module->use(gpu->index, &why)) { /* it broke in a case before */
-        c->done += c->weight;
-        return gcb_run_none(&c->result, &config, &why, diag);
-    }
-    if (config.trial.timing.evict && !c->evict.queue)
-        err = gcb_evict_init(&c->evict, &c->s.backend.queue, gcb_cpu_detect(), diag);
-    if (!err)
-        err = gcb_run(&c->result, &config, &observer, diag);
-    if (err)
-        return err;
-    c->interrupted = c->result.interrupted;
-    c->done += c->weight;
-    return 0;
+    progress_update(&c->s.progress, done);
 }
 
 static const char *files_of(char *files, const struct bench *c)
@@ -106,57 +211,31 @@ static const char *files_of(char *files, const struct bench *c)
     return c->s.files->count ? session_name_files(files, &c->s) : GCB_SOURCE_SYNTHETIC;
 }
 
-static int put_summaries(struct bench *c)
+/* A row for each method: its summary, or why the device cannot be used. */
+static int put_summaries(struct bench *c, const struct gcb_suite_case *at,
+                         const struct gcb_run_result *result)
 {
     char files[SESSION_FILES];
     int err = 0;
 
     for (size_t i = 0; !err && i < c->count && out_wants_rows(&c->s.report); i++) {
-        const struct gcb_run_total *total = &c->result.totals[i];
+        const struct gcb_run_total *total = result ? &result->totals[i] : NULL;
         struct gcb_row row;
 
-        if (total->tally.messages == 0 && !total->failure.status)
+        if (total && total->tally.messages == 0 && !total->failure.status)
             continue;
-        gcb_rows_summary(&row, &c->s.setting, &c->methods[i], total, files_of(files, c),
-                         c->interrupted);
+        if (total)
+            gcb_rows_summary(&row, &c->s.setting, &c->methods[i], total, files_of(files, c),
+                             result->interrupted);
+        else
+            gcb_rows_unsupported(&row, &c->s.setting, &c->methods[i], files_of(files, c),
+                                 at->device->why.text);
         err = session_put(&c->s, &row);
     }
     return err;
 }
 
-/* Shapes are the same whatever the device, the threads and the caches: the first case of a scope has them. */
-static int begin_shapes(struct bench *c, const struct bench_case *at, struct gcb_diag *diag)
-{
-    const struct gcb_shapes_config config = {c->o->shapes.histogram, c->o->shapes.spectrum,
-                                             c->count, &c->s.backend.queue};
-
-    if (c->shaped > at->scope || !(config.histogram || config.spectrum))
-        return 0;
-    c->shaped = at->scope + 1;
-    return gcb_shapes_create(&c->shapes, &config, diag);
-}
-
-static int put_shape(void *ctx, struct gcb_row *row, struct gcb_diag *diag)
-{
-    struct bench *c = ctx;
-
-    (void)diag; /* the context's */
-    return session_put(&c->s, row);
-}
-
-static int put_shapes(struct bench *c, struct gcb_diag *diag)
-{
-    const struct gcb_shapes_sink sink = {.put = put_shape, .ctx = c};
-    int err = 0;
-
-    if (c->shapes)
-        err = gcb_shapes_rows(c->shapes, c->methods, &sink, diag);
-    gcb_shapes_destroy(c->shapes);
-    c->shapes = NULL;
-    return err;
-}
-
-static void case_words(char *out, size_t size, const struct bench *c)
+static void describe_case(char *out, size_t size, const struct bench *c)
 {
     char more[80];
 
@@ -167,86 +246,49 @@ static void case_words(char *out, size_t size, const struct bench *c)
     session_describe(out, size, &c->s, more);
 }
 
-static int show_case(struct bench *c, const struct bench_case *at, struct gcb_diag *diag)
+static int show_case(struct bench *c, const struct gcb_suite_case *at,
+                     const struct gcb_run_result *result, struct gcb_diag *diag)
 {
     char settings[200];
     const struct bench_view view = {
         .methods = c->methods,
-        .result = &c->result,
+        .result = result,
         .settings = settings,
-        .bandwidth = &c->bandwidths[at->threads],
-        .in_cache = c->suite.caches[at->cache] == GCB_CACHE_WARM &&
-                    gcb_run_in_cache(&c->s.layout, c->bandwidths[at->threads].bytes),
+        .bandwidth = at->bandwidth,
+        .in_cache =
+            at->cache == GCB_CACHE_WARM && gcb_run_in_cache(at->layout, at->bandwidth->bytes),
         .precision = c->suite.precision,
         .marks = &c->marks,
     };
 
     if (!c->s.report.table)
         return 0;
-    case_words(settings, sizeof(settings), c);
-    return bench_show(&view, &c->s.report, diag);
+    describe_case(settings, sizeof(settings), c);
+    if (result)
+        return bench_show(&view, &c->s.report, diag);
+    bench_show_unsupported(settings, at->device->why.text, c->s.report.out);
+    return 0;
 }
 
-/* A device that is not there: a row for every method says so. */
-static int put_unsupported(struct bench *c, const struct bench_case *at)
+static int on_end(void *ctx, const struct gcb_suite_case *at, const struct gcb_run_result *result,
+                  struct gcb_diag *diag)
 {
-    const char *reason = c->devices[at->device].why.text;
-    char files[SESSION_FILES], settings[200];
-    int err = 0;
-
-    for (size_t i = 0; !err && i < c->count && out_wants_rows(&c->s.report); i++) {
-        struct gcb_row row;
-
-        gcb_rows_unsupported(&row, &c->s.setting, &c->methods[i], files_of(files, c), reason);
-        err = session_put(&c->s, &row);
-    }
-    case_words(settings, sizeof(settings), c);
-    if (c->s.report.table)
-        bench_show_unsupported(settings, reason, c->s.report.out);
-    return err;
-}
-
-static int do_case(struct bench *c, const struct bench_case *at, struct gcb_diag *diag)
-{
+    struct bench *c = ctx;
     int err;
 
-    set_case(c, at);
-    if (c->devices[at->device].why.status)
-        return put_unsupported(c, at);
-    err = begin_shapes(c, at, diag);
-    if (err)
-        return err;
-    session_start_progress(&c->s);
-    err = run_case(c, at, diag);
     progress_end(&c->s.progress);
-    bench_outcome_add(&c->outcome, &c->result);
-    if (!err)
-        err = put_summaries(c);
-    if (!err)
-        err = put_shapes(c, diag);
-    if (!err)
-        err = show_case(c, at, diag);
-    gcb_run_result_fini(&c->result);
-    return err;
+    if (result) {
+        bench_outcome_add(&c->outcome, result);
+        c->interrupted = result->interrupted;
+    }
+    err = put_summaries(c, at, result);
+    return err ? err : show_case(c, at, result, diag);
 }
 
-/* The next case; false behind the last. Scopes change least often. */
-static bool next_case(struct bench_case *at, const struct gcb_suite *s)
-{
-    if (++at->cache < s->cache_count)
-        return true;
-    at->cache = 0;
-    if (++at->threads < s->thread_count)
-        return true;
-    at->threads = 0;
-    if (++at->device < s->device_count)
-        return true;
-    at->device = 0;
-    return ++at->scope < s->scope_count;
-}
+/* ---- the command ---- */
 
 /* What is measured: the suite, or which step and worker of the files. */
-static const char *head_words(char *out, size_t size, const struct bench *c)
+static const char *describe_input(char *out, size_t size, const struct bench *c)
 {
     const struct gcb_tensor *first = gcb_source_tensor(c->s.source, 0);
 
@@ -269,27 +311,26 @@ static int print_head(struct bench *c, struct gcb_diag *diag)
     if (err || !c->s.report.table)
         return err;
     heading_print(c->s.report.out, c->s.files->count ? c->s.files : &synthetic, &extent,
-                  head_words(words, sizeof(words), c));
+                  describe_input(words, sizeof(words), c));
     return 0;
 }
 
-static int run_all(struct bench *c, struct gcb_diag *diag)
+static int run_cases(struct bench *c, struct gcb_diag *diag)
 {
-    struct bench_case at = {0};
+    const struct gcb_suite_observer observer = {
+        .begin = on_begin,
+        .end = on_end,
+        .trial = on_trial,
+        .shape = on_shape,
+        .progress = on_progress,
+        .stop = session_stop,
+        .ctx = c,
+    };
     int err = print_head(c, diag);
 
-    gcb_budget_start(&c->budget, c->suite.time_budget, c->work);
     if (!err)
-        err = bench_plan_scope(c, 0);
-    while (!err) {
-        const size_t scope = at.scope;
-
-        err = do_case(c, &at, diag);
-        if (err || c->interrupted || !next_case(&at, &c->suite))
-            break;
-        if (at.scope != scope)
-            err = bench_plan_scope(c, at.scope);
-    }
+        err = gcb_suite_run(c->run, &observer, diag);
+    progress_end(&c->s.progress);
     return err;
 }
 
@@ -308,29 +349,38 @@ static int finish(struct bench *c, struct gcb_diag *diag)
     return interrupted && err != CMD_NOT_VERIFIED ? interrupted : err;
 }
 
-static int bench_methods_run(const struct bench_options *o, const struct opt_list *operands,
-                             struct cmd_context *ctx)
+static void release(struct bench *c)
+{
+    gcb_suite_run_close(c->run);
+    session_close(&c->s);
+    gcb_free(c->methods);
+    gcb_suite_fini(&c->suite);
+}
+
+static int run_suite(const struct bench_options *o, const struct opt_list *operands,
+                     struct cmd_context *ctx)
 {
     struct bench c = {.o = o, .input = o->input, .message = o->message, .exec = o->exec};
     int err;
 
     c.s = (struct session){
         .o = {&c.input, &c.message, &c.exec, &o->save, &o->show}, .files = operands, .ctx = ctx};
-    err = bench_resolve(&c);
+    err = resolve(&c, ctx->diag);
     if (err)
         goto out;
-    err = bench_open_input(&c);
+    err = open_input(&c, ctx->diag);
     if (err)
         goto out;
     interrupt_catch();
-    err = bench_open_report(&c);
-    if (err)
-        goto out;
-    err = run_all(&c, ctx->diag);
+    err = open_run(&c, ctx->diag);
+    if (!err)
+        err = open_report(&c, ctx->diag);
+    if (!err)
+        err = run_cases(&c, ctx->diag);
     if (!err)
         err = finish(&c, ctx->diag);
 out:
-    bench_release(&c);
+    release(&c);
     return err;
 }
 
@@ -354,7 +404,7 @@ static int bench_run(const void *options, const struct opt_list *operands, struc
 
         return err ? err : bench_kernels(&request, operands, ctx);
     }
-    return bench_methods_run(o, operands, ctx);
+    return run_suite(o, operands, ctx);
 }
 
 static void defaults(void *options)

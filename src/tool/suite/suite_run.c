@@ -1,0 +1,285 @@
+#include "src/tool/suite/suite_run.h"
+
+#include "src/lib/base/alloc.h"
+#include "src/lib/base/cpu_flags.h"
+#include "src/tool/trial/shapes.h"
+
+/* A case: indices into the suite's lists. */
+struct place {
+    size_t scope, device, threads, cache;
+};
+
+struct gcb_suite_run {
+    struct gcb_suite_config config;
+    const struct gcb_suite_observer *observer;
+    struct gcb_queue queue;   /* with the threads of the case */
+    struct gcb_layout layout; /* of the scope */
+    double weight;            /* of a case of the scope: all methods over its messages */
+    double work, done;        /* weights of all cases */
+    uint64_t bandwidth_bytes;
+    struct gcb_bandwidth bandwidths[GCB_SUITE_THREADS];
+    struct gcb_evict evict;
+    struct gcb_budget budget;
+    struct gcb_shapes *shapes; /* of the case; NULL: not wanted, or the scope's were given */
+    size_t shaped;             /* scopes whose shapes were given */
+};
+
+/* Plans and weighs the messages of a scope. */
+static int plan_scope(struct gcb_suite_run *r, size_t scope, struct gcb_diag *diag)
+{
+    struct gcb_suite_config *c = &r->config;
+    int err;
+
+    c->layout.scope = c->suite->scopes[scope];
+    gcb_layout_fini(&r->layout);
+    err = gcb_layout_init(&r->layout, c->run.source, &c->layout, diag);
+    r->weight = 0.0;
+    for (size_t i = 0; !err && i < r->layout.count; i++)
+        r->weight += gcb_run_weight(&r->layout.messages[i]) * (double)c->run.method_count;
+    return err;
+}
+
+/* Weighs all cases, and finds over how many bytes memory is measured. */
+static int weigh_cases(struct gcb_suite_run *r, struct gcb_diag *diag)
+{
+    const struct gcb_suite *s = r->config.suite;
+    size_t times = 0;
+    int err = 0;
+
+    for (size_t i = 0; i < s->device_count; i++)
+        times += !r->config.devices[i].why.status;
+    times *= s->thread_count * s->cache_count;
+    for (size_t i = 0; !err && i < s->scope_count; i++) {
+        err = plan_scope(r, i, diag);
+        r->work += err ? 0.0 : r->weight * (double)times;
+        if (!err && gcb_run_bandwidth_bytes(&r->layout) > r->bandwidth_bytes)
+            r->bandwidth_bytes = gcb_run_bandwidth_bytes(&r->layout);
+    }
+    return err;
+}
+
+int gcb_suite_run_open(struct gcb_suite_run **out, const struct gcb_suite_config *config,
+                       struct gcb_diag *diag)
+{
+    struct gcb_suite_run *r = gcb_alloc_zero(1, sizeof(*r));
+    int err;
+
+    if (!r)
+        return gcb_diag_nomem(diag, sizeof(*r), "the cases of a suite");
+    r->config = *config;
+    r->queue = *config->run.trial.queue;
+    err = weigh_cases(r, diag);
+    if (err)
+        gcb_suite_run_close(r);
+    else
+        *out = r;
+    return err;
+}
+
+void gcb_suite_run_close(struct gcb_suite_run *r)
+{
+    if (!r)
+        return;
+    gcb_evict_fini(&r->evict);
+    gcb_shapes_destroy(r->shapes);
+    gcb_layout_fini(&r->layout);
+    gcb_free(r);
+}
+
+/* How fast each device copies. The last one measured is the first of the list: it stays in use. */
+static int measure_devices(struct gcb_suite_run *r, struct gcb_diag *diag)
+{
+    int err = 0;
+
+    for (size_t i = r->config.suite->device_count; !err && i-- > 0;) {
+        struct gcb_suite_device *d = &r->config.devices[i];
+
+        if (d->why.status || !d->gpu.module)
+            continue;
+        err = d->gpu.module->use(d->gpu.index, diag);
+        if (!err)
+            err = gcb_device_copy_measure(&d->copying, &d->gpu, diag);
+    }
+    return err;
+}
+
+int gcb_suite_run_measure(struct gcb_suite_run *r, const struct gcb_bandwidth **bandwidths,
+                          struct gcb_diag *diag)
+{
+    const struct gcb_suite *s = r->config.suite;
+    int err = 0;
+
+    *bandwidths = r->bandwidths;
+    for (size_t i = 0; !err && i < s->thread_count && !r->config.no_bandwidth; i++) {
+        const struct gcb_queue queue = {.threads = s->threads[i]};
+
+        err = gcb_bandwidth_measure(&r->bandwidths[i], &queue, r->bandwidth_bytes, diag);
+    }
+    return err ? err : measure_devices(r, diag);
+}
+
+/* ---- a case ---- */
+
+static int on_trial(void *ctx, const struct gcb_run_trial *trial, struct gcb_diag *diag)
+{
+    struct gcb_suite_run *r = ctx;
+    const int err = r->shapes ? gcb_shapes_add(r->shapes, trial, diag) : 0;
+
+    return err ? err : r->observer->trial(r->observer->ctx, trial, diag);
+}
+
+static void on_progress(void *ctx, double done)
+{
+    struct gcb_suite_run *r = ctx;
+
+    r->observer->progress(r->observer->ctx, (r->done + done * r->weight) / r->work);
+}
+
+static bool on_stop(void *ctx)
+{
+    struct gcb_suite_run *r = ctx;
+
+    return r->observer->stop(r->observer->ctx);
+}
+
+static struct gcb_run_config run_config(struct gcb_suite_run *r, const struct place *at)
+{
+    const struct gcb_suite *s = r->config.suite;
+    const struct gcb_device *gpu = &r->config.devices[at->device].gpu;
+    struct gcb_run_config config = r->config.run;
+
+    config.layout = &r->layout;
+    config.trial.queue = &r->queue;
+    config.trial.timing = (struct gcb_timing){
+        .warmup = (unsigned)s->warmup,
+        .repeat = s->repeat,
+        .min_time = s->min_time,
+        .max_time = s->max_time,
+        .precision = s->precision,
+        .max_samples = s->max_samples,
+        .evict = s->caches[at->cache] == GCB_CACHE_COLD ? &r->evict : NULL,
+    };
+    config.trial.stages = true;
+    config.trial.device = gpu->module ? gpu : NULL;
+    config.trial.copy = !gpu->module;
+    config.carry_on = true;
+    config.groups = true;
+    config.budget = s->time_budget > 0.0 ? &r->budget : NULL;
+    return config;
+}
+
+static int measure_case(struct gcb_suite_run *r, struct gcb_run_result *result,
+                        const struct place *at, struct gcb_diag *diag)
+{
+    const struct gcb_run_observer observer = {
+        .trial = on_trial, .progress = on_progress, .stop = on_stop, .ctx = r};
+    const struct gcb_run_config config = run_config(r, at);
+    const struct gcb_device *gpu = config.trial.device;
+    struct gcb_diag why = {0};
+    int err = 0;
+
+    if (gpu && gpu->module->use(gpu->index, &why)) /* it broke in a case before */
+        return gcb_run_none(result, &config, &why, diag);
+    if (config.trial.timing.evict && !r->evict.queue)
+        err = gcb_evict_init(&r->evict, &r->queue, gcb_cpu_detect(), diag);
+    return err ? err : gcb_run(result, &config, &observer, diag);
+}
+
+/* Shapes do not depend on the device, the threads and the caches: only the first case of a scope collects them. */
+static int begin_shapes(struct gcb_suite_run *r, const struct place *at, struct gcb_diag *diag)
+{
+    const struct gcb_shapes_config config = {
+        .histogram = r->config.histogram,
+        .spectrum = r->config.spectrum,
+        .methods = r->config.run.method_count,
+        .queue = &r->queue,
+    };
+
+    if (r->shaped > at->scope || !(config.histogram || config.spectrum))
+        return 0;
+    r->shaped = at->scope + 1;
+    return gcb_shapes_create(&r->shapes, &config, diag);
+}
+
+static int end_shapes(struct gcb_suite_run *r, struct gcb_diag *diag)
+{
+    const struct gcb_shapes_sink sink = {.put = r->observer->shape, .ctx = r->observer->ctx};
+    int err = 0;
+
+    if (r->shapes)
+        err = gcb_shapes_rows(r->shapes, r->config.run.methods, &sink, diag);
+    gcb_shapes_destroy(r->shapes);
+    r->shapes = NULL;
+    return err;
+}
+
+static int run_case(struct gcb_suite_run *r, const struct place *place, bool *interrupted,
+                    struct gcb_diag *diag)
+{
+    const struct gcb_suite *s = r->config.suite;
+    const struct gcb_suite_observer *o = r->observer;
+    const struct gcb_suite_case at = {
+        .scope = s->scopes[place->scope],
+        .cache = s->caches[place->cache],
+        .threads = s->threads[place->threads],
+        .device = &r->config.devices[place->device],
+        .layout = &r->layout,
+        .bandwidth = &r->bandwidths[place->threads],
+    };
+    struct gcb_run_result result = {0};
+    int err;
+
+    r->queue.threads = at.threads;
+    err = o->begin(o->ctx, &at, diag);
+    if (err)
+        return err;
+    if (at.device->why.status)
+        return o->end(o->ctx, &at, NULL, diag);
+    err = begin_shapes(r, place, diag);
+    if (!err)
+        err = measure_case(r, &result, place, diag);
+    r->done += r->weight;
+    if (!err)
+        err = o->end(o->ctx, &at, &result, diag);
+    if (!err)
+        err = end_shapes(r, diag);
+    *interrupted = result.interrupted;
+    gcb_run_result_fini(&result);
+    return err;
+}
+
+/* The next case; false after the last. */
+static bool next_case(struct place *at, const struct gcb_suite *s)
+{
+    if (++at->cache < s->cache_count)
+        return true;
+    at->cache = 0;
+    if (++at->threads < s->thread_count)
+        return true;
+    at->threads = 0;
+    if (++at->device < s->device_count)
+        return true;
+    at->device = 0;
+    return ++at->scope < s->scope_count;
+}
+
+int gcb_suite_run(struct gcb_suite_run *r, const struct gcb_suite_observer *observer,
+                  struct gcb_diag *diag)
+{
+    const struct gcb_suite *s = r->config.suite;
+    bool interrupted = false, more = true;
+    struct place at = {0};
+    size_t planned = s->scope_count; /* weighing has planned others since */
+    int err = 0;
+
+    r->observer = observer;
+    gcb_budget_start(&r->budget, s->time_budget, r->work);
+    for (; !err && more && !interrupted; more = next_case(&at, s)) {
+        if (at.scope != planned)
+            err = plan_scope(r, at.scope, diag);
+        planned = at.scope;
+        if (!err)
+            err = run_case(r, &at, &interrupted, diag);
+    }
+    return err;
+}
