@@ -143,7 +143,8 @@ static void residuals_have_to_be_announced(void **state)
     assert_int_equal(gcb_device_batch_create(&m.batch, &device, &room, NULL), 0);
     assert_int_equal(gcb_device_batch_begin(m.batch), 0);
     assert_int_equal(gcb_device_coder_encode_async(c, &at, &m, &diag), GCB_E_MISMATCH);
-    assert_string_equal(diag.text, "a residual, and a coder that was not made for error feedback");
+    assert_string_equal(diag.text,
+                        "the message has a residual, but the coder was made without feedback");
     gcb_device_batch_destroy(m.batch);
     gcb_device_coder_destroy(c);
 }
