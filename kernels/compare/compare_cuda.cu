@@ -56,7 +56,7 @@ __device__ counts join_counts(counts c)
 }
 
 /* Adds one pair. An x that is infinite or NaN is only counted. */
-__device__ void take(double (&sum)[kSums], counts &c, float x, float y)
+__device__ void add_pair(double (&sum)[kSums], counts &c, float x, float y)
 {
     struct gcb_compare_terms t;
 
@@ -89,7 +89,7 @@ __global__ void compare_blocks(parts out, const float *__restrict__ x, const flo
 
 #pragma unroll 4
     for (unsigned i = gcb::lane(); i < here; i += gcb::kWarp)
-        take(sum, c, x[from + i], y[from + i]);
+        add_pair(sum, c, x[from + i], y[from + i]);
     c = join_counts(c);
     for (unsigned k = 0; k < kSums; k++) {
         sum[k] = gcb::join_lanes(sum[k]);
@@ -100,7 +100,7 @@ __global__ void compare_blocks(parts out, const float *__restrict__ x, const flo
         out.count[b] = c;
 }
 
-struct joining {
+struct join_room {
     double part[kSums][gcb::kChain];
     double sum[kSums], max_abs[kWarps];
     uint64_t count[5];
@@ -110,7 +110,7 @@ struct joining {
  * order. */
 __global__ void compare_join(gcb_cuda_comparison *out, parts in)
 {
-    joining &s = gcb::shared<joining>();
+    join_room &s = gcb::shared<join_room>();
     const unsigned warp = threadIdx.x / gcb::kWarp;
     uint64_t mine[5] = {};
     double total = 0.0, most = 0.0;
@@ -172,5 +172,5 @@ int gcb_cuda_compare(struct gcb_device_stream *s, struct gcb_cuda_comparison *ou
     const uint64_t grid = p.blocks ? (p.blocks + kWarps - 1) / kWarps : 1;
     const int err = gcb::launch(compare_blocks, grid, kThreads, 0, s, p, x, y, n);
 
-    return err ? err : gcb::launch(compare_join, 1, kThreads, sizeof(joining), s, out, p);
+    return err ? err : gcb::launch(compare_join, 1, kThreads, sizeof(join_room), s, out, p);
 }

@@ -17,11 +17,11 @@ struct tuning {
 
 constexpr uint64_t kBlockElements = tuning::threads * tuning::each;
 
-/* `plain` converts two values that neither saturate nor are infinite or NaN. */
+/* `narrow_finite` converts two values that neither saturate nor are infinite or NaN. */
 struct fp16 {
     static constexpr uint32_t too_large = GCB_FP16_TOO_LARGE;
 
-    static __device__ uint32_t plain(float low, float high)
+    static __device__ uint32_t narrow_finite(float low, float high)
     {
         return gcb::two_halves(low, high);
     }
@@ -42,7 +42,7 @@ struct fp16 {
 struct bf16 {
     static constexpr uint32_t too_large = GCB_BF16_TOO_LARGE;
 
-    static __device__ uint32_t plain(float low, float high)
+    static __device__ uint32_t narrow_finite(float low, float high)
     {
         return gcb_round_off(gcb_bits_of(low), 16) | gcb_round_off(gcb_bits_of(high), 16) << 16;
     }
@@ -77,7 +77,7 @@ __device__ uint32_t narrow_all(uint32_t (&word)[tuning::each / 2], const float (
 
     if (gcb::largest_of(v) < Half::too_large) {
         for (unsigned i = 0; i < tuning::each; i += 2)
-            word[i / 2] = Half::plain(v[i], v[i + 1]);
+            word[i / 2] = Half::narrow_finite(v[i], v[i + 1]);
         return 0;
     }
     for (unsigned i = 0; i < tuning::each; i += 2) {
@@ -97,7 +97,7 @@ __device__ void widen_all(float (&v)[tuning::each], const uint32_t (&word)[tunin
 /* result is NULL for a tensor that is sent raw. */
 template <class Half, class Where> __global__ void put_half(Where where)
 {
-    const gcb::place at = gcb::find(where);
+    const gcb::block_work at = gcb::find_work(where);
     const struct gcb_device_input &in = at.item.in;
     const uint64_t first = at.block * kBlockElements + threadIdx.x * tuning::each;
     uint32_t word[tuning::each / 2], clamped;
@@ -118,7 +118,7 @@ template <class Half, class Where> __global__ void put_half(Where where)
 
 template <class Half, class Where> __global__ void get_half(Where where)
 {
-    const gcb::place at = gcb::find(where);
+    const gcb::block_work at = gcb::find_work(where);
     const uint64_t first = at.block * kBlockElements + threadIdx.x * tuning::each;
     uint32_t word[tuning::each / 2];
     float v[tuning::each];
@@ -130,7 +130,7 @@ template <class Half, class Where> __global__ void get_half(Where where)
 
 template <class Where> __global__ void put_floats(Where where)
 {
-    const gcb::place at = gcb::find(where);
+    const gcb::block_work at = gcb::find_work(where);
     const struct gcb_device_input &in = at.item.in;
     const uint64_t first = at.block * kBlockElements + threadIdx.x * tuning::each;
     float v[tuning::each];
@@ -145,7 +145,7 @@ template <class Where> __global__ void put_floats(Where where)
 
 template <class Where> __global__ void get_floats(Where where)
 {
-    const gcb::place at = gcb::find(where);
+    const gcb::block_work at = gcb::find_work(where);
     const uint64_t first = at.block * kBlockElements + threadIdx.x * tuning::each;
     float v[tuning::each];
 
@@ -160,19 +160,21 @@ uint64_t blocks_of(uint64_t n)
     return n ? (n + kBlockElements - 1) / kBlockElements : 1;
 }
 
-int run(void (*kernel)(gcb::one), struct gcb_device_stream *s, const gcb::one &one)
+int launch_kernel(void (*kernel)(gcb::single), struct gcb_device_stream *s,
+                  const gcb::single &message)
 {
-    return gcb::launch(kernel, blocks_of(one.item.in.n), tuning::threads, 0, s, one);
+    return gcb::launch(kernel, blocks_of(message.item.in.n), tuning::threads, 0, s, message);
 }
 
-int run(void (*kernel)(gcb::many), struct gcb_device_stream *s, const struct gcb_device_group *g)
+int launch_kernel(void (*kernel)(gcb::message_group), struct gcb_device_stream *s,
+                  const struct gcb_device_group *g)
 {
-    const uint64_t grid =
-        gcb::cut(g, 1, [](const struct gcb_device_item &item) { return blocks_of(item.in.n); });
+    const uint64_t grid = gcb::cut_grid(
+        g, 1, [](const struct gcb_device_item &item) { return blocks_of(item.in.n); });
     int err;
 
     gcb::cut_tiles(g);
-    err = gcb::send(s, g);
+    err = gcb::send_table(s, g);
     return err ? err : gcb::launch(kernel, grid, tuning::threads, 0, s, gcb::grid_of(g, 1));
 }
 
@@ -181,62 +183,64 @@ int run(void (*kernel)(gcb::many), struct gcb_device_stream *s, const struct gcb
 int gcb_cuda_put_fp32(struct gcb_device_stream *s, uint8_t *out, const struct gcb_device_input *in,
                       struct gcb_device_result *result)
 {
-    return run(put_floats<gcb::one>, s, gcb::encoded(out, in, nullptr, result));
+    return launch_kernel(put_floats<gcb::single>, s, gcb::single_encode(out, in, nullptr, result));
 }
 
 int gcb_cuda_put_fp16(struct gcb_device_stream *s, uint8_t *out, const struct gcb_device_input *in,
                       struct gcb_device_result *result)
 {
-    return run(put_half<fp16, gcb::one>, s, gcb::encoded(out, in, nullptr, result));
+    return launch_kernel(put_half<fp16, gcb::single>, s,
+                         gcb::single_encode(out, in, nullptr, result));
 }
 
 int gcb_cuda_put_bf16(struct gcb_device_stream *s, uint8_t *out, const struct gcb_device_input *in,
                       struct gcb_device_result *result)
 {
-    return run(put_half<bf16, gcb::one>, s, gcb::encoded(out, in, nullptr, result));
+    return launch_kernel(put_half<bf16, gcb::single>, s,
+                         gcb::single_encode(out, in, nullptr, result));
 }
 
 int gcb_cuda_get_fp32(struct gcb_device_stream *s, float *out, const uint8_t *in, uint64_t n)
 {
-    return run(get_floats<gcb::one>, s, gcb::decoded(out, in, n, nullptr));
+    return launch_kernel(get_floats<gcb::single>, s, gcb::single_decode(out, in, n, nullptr));
 }
 
 int gcb_cuda_get_fp16(struct gcb_device_stream *s, float *out, const uint8_t *in, uint64_t n)
 {
-    return run(get_half<fp16, gcb::one>, s, gcb::decoded(out, in, n, nullptr));
+    return launch_kernel(get_half<fp16, gcb::single>, s, gcb::single_decode(out, in, n, nullptr));
 }
 
 int gcb_cuda_get_bf16(struct gcb_device_stream *s, float *out, const uint8_t *in, uint64_t n)
 {
-    return run(get_half<bf16, gcb::one>, s, gcb::decoded(out, in, n, nullptr));
+    return launch_kernel(get_half<bf16, gcb::single>, s, gcb::single_decode(out, in, n, nullptr));
 }
 
 int gcb_cuda_put_fp32_group(struct gcb_device_stream *s, const struct gcb_device_group *g)
 {
-    return run(put_floats<gcb::many>, s, g);
+    return launch_kernel(put_floats<gcb::message_group>, s, g);
 }
 
 int gcb_cuda_put_fp16_group(struct gcb_device_stream *s, const struct gcb_device_group *g)
 {
-    return run(put_half<fp16, gcb::many>, s, g);
+    return launch_kernel(put_half<fp16, gcb::message_group>, s, g);
 }
 
 int gcb_cuda_put_bf16_group(struct gcb_device_stream *s, const struct gcb_device_group *g)
 {
-    return run(put_half<bf16, gcb::many>, s, g);
+    return launch_kernel(put_half<bf16, gcb::message_group>, s, g);
 }
 
 int gcb_cuda_get_fp32_group(struct gcb_device_stream *s, const struct gcb_device_group *g)
 {
-    return run(get_floats<gcb::many>, s, g);
+    return launch_kernel(get_floats<gcb::message_group>, s, g);
 }
 
 int gcb_cuda_get_fp16_group(struct gcb_device_stream *s, const struct gcb_device_group *g)
 {
-    return run(get_half<fp16, gcb::many>, s, g);
+    return launch_kernel(get_half<fp16, gcb::message_group>, s, g);
 }
 
 int gcb_cuda_get_bf16_group(struct gcb_device_stream *s, const struct gcb_device_group *g)
 {
-    return run(get_half<bf16, gcb::many>, s, g);
+    return launch_kernel(get_half<bf16, gcb::message_group>, s, g);
 }

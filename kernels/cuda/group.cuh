@@ -3,7 +3,7 @@
 
 /*
  * Kernels that serve one message or a group of messages (kernels/cuda/group.h). They are templates
- * of `Where` and call find(where) to get the message of their block. For `one` the message is in
+ * of `Where` and call find_work(where) to get the message of their block. For `single` the message is in
  * the kernel's arguments, at no cost.
  */
 #include "kernels/cuda/group.h"
@@ -15,24 +15,24 @@ namespace gcb
 {
 
 /* A message by itself. */
-struct one {
+struct single {
     struct gcb_device_item item;
 };
 
 /* A group of messages, and one of the ways to cut it into blocks. */
-struct many {
+struct message_group {
     const struct gcb_device_item *items;
     const uint32_t *first;
     unsigned count;
 };
 
 /* The message of a thread block. The block is number `block` of the message's `blocks`. */
-struct place {
+struct block_work {
     struct gcb_device_item item;
     uint32_t block, blocks;
 };
 
-__device__ __forceinline__ place find(const one &where)
+__device__ __forceinline__ block_work find_work(const single &where)
 {
     return {where.item, blockIdx.x, gridDim.x};
 }
@@ -40,7 +40,7 @@ __device__ __forceinline__ place find(const one &where)
 /* Searches for the last message whose first block is at or before this block; messages without
  * blocks share their first block with a later one. Called by every thread of the block. Each warp
  * compares 32 messages at a time, so two steps are enough for a thousand messages. */
-__device__ __forceinline__ place find(const many &where)
+__device__ __forceinline__ block_work find_work(const message_group &where)
 {
     unsigned from = 0, left = where.count;
 
@@ -58,12 +58,12 @@ __device__ __forceinline__ place find(const many &where)
 }
 
 /* The same in a grid with one block per message. */
-__device__ __forceinline__ const struct gcb_device_item &find_whole(const one &where)
+__device__ __forceinline__ const struct gcb_device_item &find_item(const single &where)
 {
     return where.item;
 }
 
-__device__ __forceinline__ const struct gcb_device_item &find_whole(const many &where)
+__device__ __forceinline__ const struct gcb_device_item &find_item(const message_group &where)
 {
     return where.items[blockIdx.x];
 }
@@ -71,14 +71,14 @@ __device__ __forceinline__ const struct gcb_device_item &find_whole(const many &
 /* ---- on the host ---- */
 
 /* The messages of one launch, and its number of blocks. */
-template <class Where> struct step {
+template <class Where> struct launch_part {
     Where where;
     uint64_t grid;
 };
 
 /* Cuts grid `grid`: `blocks_of` gives the blocks of an item. Returns the number of blocks. */
 template <class BlocksOf>
-uint64_t cut(const struct gcb_device_group *g, unsigned grid, BlocksOf blocks_of)
+uint64_t cut_grid(const struct gcb_device_group *g, unsigned grid, BlocksOf blocks_of)
 {
     uint32_t *first = g->first + grid * static_cast<size_t>(g->count);
     uint64_t blocks = 0;
@@ -90,13 +90,13 @@ uint64_t cut(const struct gcb_device_group *g, unsigned grid, BlocksOf blocks_of
     return blocks;
 }
 
-inline many grid_of(const struct gcb_device_group *g, unsigned grid)
+inline message_group grid_of(const struct gcb_device_group *g, unsigned grid)
 {
     return {g->items_dev, g->first_dev + grid * static_cast<size_t>(g->count), g->count};
 }
 
 /* Blocks of an item if each handles one tile; at least one. */
-inline uint64_t tile_grid(uint64_t n)
+inline uint64_t tile_blocks(uint64_t n)
 {
     return n ? tile_count(n) : 1;
 }
@@ -104,23 +104,25 @@ inline uint64_t tile_grid(uint64_t n)
 /* Cuts grid 0 into tiles; every launcher of a group does that. */
 inline uint64_t cut_tiles(const struct gcb_device_group *g)
 {
-    return cut(g, 0, [](const struct gcb_device_item &item) { return tile_grid(item.in.n); });
+    return cut_grid(g, 0,
+                    [](const struct gcb_device_item &item) { return tile_blocks(item.in.n); });
 }
 
 /* A single message: of an encoder that draws no random numbers, and of a decoder. */
-inline one encoded(uint8_t *out, const struct gcb_device_input *in, void *scratch,
-                   struct gcb_device_result *result)
+inline single single_encode(uint8_t *out, const struct gcb_device_input *in, void *scratch,
+                            struct gcb_device_result *result)
 {
     return {{*in, out, result, scratch, 0, 0, 0}};
 }
 
-inline one decoded(float *out, const uint8_t *in, uint64_t n, struct gcb_device_result *result)
+inline single single_decode(float *out, const uint8_t *in, uint64_t n,
+                            struct gcb_device_result *result)
 {
     return {{{out, n, nullptr, 0.0f, 0}, const_cast<uint8_t *>(in), result, nullptr, 0, 0, 0}};
 }
 
 /* Queues the copy of the table, after all its grids are cut. */
-inline int send(struct gcb_device_stream *s, const struct gcb_device_group *g)
+inline int send_table(struct gcb_device_stream *s, const struct gcb_device_group *g)
 {
     return GCB_CUDA(&s->fault, cudaMemcpyAsync(const_cast<struct gcb_device_item *>(g->items_dev),
                                                g->items, gcb_device_group_bytes(g->count),

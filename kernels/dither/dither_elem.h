@@ -48,7 +48,7 @@ GCB_HD float gcb_lesser(float a, float b)
 }
 
 /* The fraction of t above its level, in 32 bits. */
-GCB_HD uint32_t gcb_dither_rest(float t, uint32_t level)
+GCB_HD uint32_t gcb_dither_fraction(float t, uint32_t level)
 {
     return (uint32_t)((t - (float)level) * 4294967296.0f);
 }
@@ -62,7 +62,7 @@ GCB_HD float gcb_dither_t(float x, const struct gcb_dither *d)
 GCB_HD uint32_t gcb_dither_level(float x, uint32_t byte, uint64_t index, const struct gcb_dither *d)
 {
     const float t = gcb_dither_t(x, d);
-    const uint32_t level = (uint32_t)t, p = gcb_dither_rest(t, level);
+    const uint32_t level = (uint32_t)t, p = gcb_dither_fraction(t, level);
 
     /* The comparisons are added, not branched on: random outcomes cannot be predicted. */
     if (byte != p >> 24)
@@ -74,7 +74,7 @@ GCB_HD uint32_t gcb_dither_level(float x, uint32_t byte, uint64_t index, const s
  * The same in two steps, for many elements. gcb_dither_256ths gives t in 256ths, rounded down: the
  * level, and below it the top byte of p. After adding 255 - byte, the bits above the lowest 8 are
  * the level that the byte decides; if the lowest 8 bits are all ones, the byte does not decide, and
- * gcb_dither_up says whether to add one.
+ * gcb_dither_rounds_up says whether to add one.
  *
  * inv256 is d->inv * 256 and scaled is |x| * d->factor. Multiplying by a power of two first or last
  * gives the same product, with two exceptions that do not matter: t below 2^-126, which is 0 in
@@ -86,11 +86,11 @@ GCB_HD uint32_t gcb_dither_256ths(float scaled, float inv256, float top256)
 }
 
 /* `fine` is gcb_philox_24(seed, index, fine). */
-GCB_HD uint32_t gcb_dither_up(float x, uint32_t fine, const struct gcb_dither *d)
+GCB_HD uint32_t gcb_dither_rounds_up(float x, uint32_t fine, const struct gcb_dither *d)
 {
     const float t = gcb_dither_t(x, d);
 
-    return fine < (gcb_dither_rest(t, (uint32_t)t) & 0xffffffu);
+    return fine < (gcb_dither_fraction(t, (uint32_t)t) & 0xffffffu);
 }
 
 /* The level with the sign of x above it; level 0 has no sign. This form is for devices, where it

@@ -22,7 +22,7 @@ __device__ __forceinline__ struct gcb_philox_block draw_bytes(const struct gcb_c
 }
 
 /* Rounding parameters for a norm or scaler; all zero if it is not above 0. */
-__device__ __forceinline__ struct gcb_dither rounder(uint32_t levels, float norm)
+__device__ __forceinline__ struct gcb_dither make_rounder(uint32_t levels, float norm)
 {
     struct gcb_dither d = {};
 
@@ -34,7 +34,7 @@ __device__ __forceinline__ struct gcb_dither rounder(uint32_t levels, float norm
 }
 
 /*
- * Adds element i's byte to its t in 256ths (see gcb_dither_256ths). settle() then decides the
+ * Adds element i's byte to its t in 256ths (see gcb_dither_256ths). decide_draws() then decides the
  * elements that the byte leaves open.
  */
 __device__ __forceinline__ uint32_t add_draw(uint32_t t256, const struct gcb_philox_block &bytes,
@@ -45,7 +45,7 @@ __device__ __forceinline__ uint32_t add_draw(uint32_t t256, const struct gcb_phi
 
 /* A bit for each element whose lowest byte is all ones: element i has bit 8 * (i % 4) + 7 - i / 4.
  * Four elements are tested at a time. */
-__device__ __forceinline__ uint32_t open_ones(const uint32_t (&drawn)[kTileEach])
+__device__ __forceinline__ uint32_t undecided_elements(const uint32_t (&drawn)[kTileEach])
 {
     uint32_t open = 0;
 
@@ -58,23 +58,23 @@ __device__ __forceinline__ uint32_t open_ones(const uint32_t (&drawn)[kTileEach]
     return open;
 }
 
-/* Decides the open ones of the first `count` elements. x is the tensor; rounder(i) gives the
+/* Decides the open ones of the first `count` elements. x is the tensor; rounder_of(i) gives the
  * rounding parameters of element i. */
 template <class RounderOf>
-__device__ __forceinline__ void settle(uint32_t (&drawn)[kTileEach],
-                                       const struct gcb_cuda_draw &draw, const float *x,
-                                       uint64_t first, unsigned count, const RounderOf &rounder)
+__device__ __forceinline__ void
+decide_draws(uint32_t (&drawn)[kTileEach], const struct gcb_cuda_draw &draw, const float *x,
+             uint64_t first, unsigned count, const RounderOf &rounder_of)
 {
     uint32_t up = 0;
 
-    for (uint32_t open = open_ones(drawn); open; open &= open - 1) {
+    for (uint32_t open = undecided_elements(drawn); open; open &= open - 1) {
         const unsigned bit = lowest_bit(open), i = (7 - bit % 8) * 4 + bit / 8;
 
         if (i < count) {
             const uint32_t fine = gcb_philox_24_by(&draw.keys, first + i, draw.fine);
-            const struct gcb_dither d = rounder(i);
+            const struct gcb_dither d = rounder_of(i);
 
-            up |= gcb_dither_up(x[first + i], fine, &d) << i;
+            up |= gcb_dither_rounds_up(x[first + i], fine, &d) << i;
         }
     }
     if (up) {

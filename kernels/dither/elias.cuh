@@ -21,7 +21,7 @@ constexpr unsigned kPlaceThreads = 1024;
 constexpr unsigned kEntry = 2; /* bytes of a block's length in the directory */
 
 /* A message of n elements, and its codes of fixed width. */
-struct elias {
+struct elias_message {
     uint64_t n, buckets;
     uint32_t levels, sign_bit;
     bool sparse;
@@ -29,12 +29,12 @@ struct elias {
     uint64_t *offset; /* of each block after the directory, and the end of the last */
 };
 
-__device__ inline uint64_t blocks_of(const elias &e)
+__device__ inline uint64_t blocks_of(const elias_message &e)
 {
     return gcb::tile_count(e.n);
 }
 
-__device__ inline unsigned count_of(const elias &e, uint64_t b)
+__device__ inline unsigned count_of(const elias_message &e, uint64_t b)
 {
     const uint64_t left = e.n - b * kTile;
 
@@ -42,28 +42,28 @@ __device__ inline unsigned count_of(const elias &e, uint64_t b)
 }
 
 /* Offsets in the payload of the directory, and of the first block. */
-__device__ inline uint64_t directory_at(const elias &e)
+__device__ inline uint64_t directory_at(const elias_message &e)
 {
     return e.buckets * sizeof(float);
 }
 
-__device__ inline uint64_t body_at(const elias &e)
+__device__ inline uint64_t body_at(const elias_message &e)
 {
     return directory_at(e) + blocks_of(e) * kEntry;
 }
 
 /* Address of block b's codes of fixed width. */
-__device__ inline uint8_t *fixed_at(const elias &e, uint64_t b)
+__device__ inline uint8_t *fixed_at(const elias_message &e, uint64_t b)
 {
     return e.fixed + directory_at(e) + b * (kTile / 8) * (e.sign_bit + 1);
 }
 
-__device__ inline unsigned fixed_bytes(const elias &e, uint64_t b)
+__device__ inline unsigned fixed_bytes(const elias_message &e, uint64_t b)
 {
     return (count_of(e, b) * (e.sign_bit + 1) + 7) / 8;
 }
 
-__device__ inline void copy_norms(uint8_t *to, const uint8_t *from, const elias &e)
+__device__ inline void copy_norms(uint8_t *to, const uint8_t *from, const elias_message &e)
 {
     for (uint64_t i = blockIdx.x * uint64_t{blockDim.x} + threadIdx.x; i < e.buckets;
          i += uint64_t{gridDim.x} * blockDim.x)
@@ -71,7 +71,8 @@ __device__ inline void copy_norms(uint8_t *to, const uint8_t *from, const elias 
 }
 
 /* Returns the bytes of this part of the scratch; the scratch of the other kernels follows it. */
-inline uint64_t lay_out(elias *e, const struct gcb_cuda_qsgd *how, uint64_t n, void *scratch)
+inline uint64_t lay_out(elias_message *e, const struct gcb_cuda_qsgd *how, uint64_t n,
+                        void *scratch)
 {
     const uint64_t buckets = (n + how->bucket - 1) / how->bucket;
     const uint64_t fixed =

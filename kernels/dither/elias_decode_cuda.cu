@@ -12,7 +12,7 @@ using gcb::kTileEach;
 using gcb::kTileThreads;
 
 /* One block of threads. Reads from the directory where each block of codes begins. */
-__global__ __launch_bounds__(kPlaceThreads) void open_blocks(elias e, const uint8_t *in,
+__global__ __launch_bounds__(kPlaceThreads) void open_blocks(elias_message e, const uint8_t *in,
                                                              uint64_t length,
                                                              gcb_device_result *result)
 {
@@ -72,11 +72,11 @@ __device__ bool get_sign(const bit_source &in, uint64_t *at, uint32_t *sign)
 }
 
 struct code_reader {
-    const elias &e;
+    const elias_message &e;
     bit_source in;
 
     /* Reads a level and its sign. */
-    __device__ bool dense(uint64_t *at, uint32_t *code) const
+    __device__ bool read_dense(uint64_t *at, uint32_t *code) const
     {
         const uint32_t number = get_number(in, at, e.levels + 1);
         uint32_t sign = 0;
@@ -88,7 +88,7 @@ struct code_reader {
         return true;
     }
     /* The gap has been read; reads the sign and level after it. */
-    __device__ bool sparse(uint64_t *at, uint32_t *code) const
+    __device__ bool read_sparse(uint64_t *at, uint32_t *code) const
     {
         uint32_t sign = 0, level;
 
@@ -98,8 +98,8 @@ struct code_reader {
         *code = level | sign << e.sign_bit;
         return level != 0;
     }
-    /* Reads one code, while threads synchronise (fall_into_step). p.at moves past the code. */
-    __device__ bool skip(gcb::place &p, const gcb::stretch &s) const
+    /* Reads one code, while threads synchronise (synchronise). p.at moves past the code. */
+    __device__ bool skip(gcb::code_place &p, const gcb::stretch &s) const
     {
         uint32_t code, gap = 1;
         bool good;
@@ -108,15 +108,15 @@ struct code_reader {
             return false;
         if (e.sparse)
             gap = get_number(in, &p.at, kTile + 1);
-        good = gap && (e.sparse ? sparse(&p.at, &code) : dense(&p.at, &code));
+        good = gap && (e.sparse ? read_sparse(&p.at, &code) : read_dense(&p.at, &code));
         if (!good)
-            p.at = gcb::kNowhere;
+            p.at = gcb::kNoCode;
         return good;
     }
 };
 
 struct get_room {
-    gcb::step_room step;
+    gcb::sync_room step;
     gcb::scan_room scan;
     gcb::tile_room tile;
     uint16_t code[kTile];
@@ -124,7 +124,7 @@ struct get_room {
 
 /* The number of elements that this thread's `count` codes cover, from *start on. */
 __device__ uint32_t elements_of(const code_reader &r, const gcb::stretch &s,
-                                const gcb::place &start, unsigned count)
+                                const gcb::code_place &start, unsigned count)
 {
     uint64_t at = start.at;
     uint32_t sum = 0, code;
@@ -133,7 +133,7 @@ __device__ uint32_t elements_of(const code_reader &r, const gcb::stretch &s,
         return count;
     for (; count; count--) {
         sum += get_number(r.in, &at, kTile + 1);
-        r.sparse(&at, &code);
+        r.read_sparse(&at, &code);
     }
     (void)s;
     return sum;
@@ -154,13 +154,13 @@ __device__ bool get_codes(uint16_t *to, const code_reader &r, const gcb::stretch
                 return false;
             next += gap - 1;
             if (next == total)
-                return *done = gcb::ends_at(r.in, at);
+                return *done = gcb::is_block_end(r.in, at);
         }
-        if (!(r.e.sparse ? r.sparse(&at, &code) : r.dense(&at, &code)))
+        if (!(r.e.sparse ? r.read_sparse(&at, &code) : r.read_dense(&at, &code)))
             return false;
         to[next++] = static_cast<uint16_t>(code);
         if (next == total)
-            return *done = gcb::ends_at(r.in, at);
+            return *done = gcb::is_block_end(r.in, at);
     }
     return true;
 }
@@ -172,20 +172,20 @@ __device__ bool get_block(get_room &room, const code_reader &r, unsigned total)
     uint32_t elements, all, next;
     bool good = true, done = false;
     gcb::stretch s;
-    gcb::place p;
+    gcb::code_place p;
     unsigned count;
 
     for (unsigned i = threadIdx.x; i < kTile; i += blockDim.x)
         room.code[i] = 0;
     s = gcb::stretch_of(r.in, total, &p);
-    count = gcb::fall_into_step(room.step, r, s, &p);
+    count = gcb::synchronise(room.step, r, s, &p);
     elements = elements_of(r, s, p, count);
     next = gcb::scan_block(room.scan, elements < kTile ? elements : kTile + 1, &all);
     good = get_codes(room.code, r, s, p.at, next, total, &done);
     return gcb::count_block(!good) == 0 && gcb::count_block(done) == 1;
 }
 
-__global__ void get_blocks(elias e, const uint8_t *in, gcb_device_result *result)
+__global__ void get_blocks(elias_message e, const uint8_t *in, gcb_device_result *result)
 {
     get_room &room = gcb::shared<get_room>();
     const uint64_t body = body_at(e);
@@ -213,7 +213,7 @@ int gcb_cuda_elias_decode(struct gcb_device_stream *s, float *out, const uint8_t
                           uint64_t length, uint64_t n, const struct gcb_cuda_qsgd *how,
                           void *scratch, struct gcb_device_result *result)
 {
-    elias e;
+    elias_message e;
     int err;
 
     lay_out(&e, how, n, scratch);

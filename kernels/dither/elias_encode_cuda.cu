@@ -10,18 +10,18 @@ using gcb::kTileEach;
 using gcb::kTileThreads;
 using gcb::kWarp;
 
-struct bits {
+struct bit_string {
     uint64_t v;
     unsigned n;
 };
 
 /* The bits of a, then those of b. */
-__device__ bits join(const bits &a, const bits &b)
+__device__ bit_string join_bits(const bit_string &a, const bit_string &b)
 {
     return {a.v | b.v << a.n, a.n + b.n};
 }
 
-__device__ bits number(uint32_t n)
+__device__ bit_string number_bits(uint32_t n)
 {
     const struct gcb_elias_code c = gcb_elias_encode(n);
 
@@ -43,7 +43,7 @@ struct put_room {
 };
 
 /* The largest v of the threads before this one, or 0. Called by every thread of the block. */
-__device__ uint32_t most_before(put_room &room, uint32_t v)
+__device__ uint32_t max_before(put_room &room, uint32_t v)
 {
     const unsigned mine = threadIdx.x / kWarp;
     uint32_t up_to = v, most;
@@ -65,7 +65,7 @@ __device__ uint32_t most_before(put_room &room, uint32_t v)
 }
 
 /* Called by every thread of the block. */
-__device__ void load_codes(put_room &room, code_run &r, const elias &e, uint64_t b)
+__device__ void load_codes(put_room &room, code_run &r, const elias_message &e, uint64_t b)
 {
     const unsigned skip = gcb::load_tile(room.tile, fixed_at(e, b), fixed_bytes(e, b));
     const uint32_t mask = (1u << e.sign_bit) - 1;
@@ -79,29 +79,29 @@ __device__ void load_codes(put_room &room, code_run &r, const elias &e, uint64_t
     r.count = r.count < kTileEach ? r.count : kTileEach;
     for (unsigned i = 0; i < r.count; i++)
         last = r.code[i] & mask ? r.first + i + 1 : last;
-    r.next = most_before(room, last);
+    r.next = max_before(room, last);
 }
 
 /* The bits sent for element i of the run. *next is updated as in code_run. */
-__device__ bits bits_of(const elias &e, const code_run &r, unsigned i, unsigned *next)
+__device__ bit_string bits_of(const elias_message &e, const code_run &r, unsigned i, unsigned *next)
 {
     const uint32_t level = r.code[i] & ((1u << e.sign_bit) - 1);
-    const bits sign = {r.code[i] >> e.sign_bit, 1};
+    const bit_string sign = {r.code[i] >> e.sign_bit, 1};
     const unsigned at = r.first + i;
-    bits out = {0, 0};
+    bit_string out = {0, 0};
 
     if (!e.sparse)
-        return level ? join(number(level + 1), sign) : number(1);
+        return level ? join_bits(number_bits(level + 1), sign) : number_bits(1);
     if (level) {
-        out = join(join(number(at - *next + 1), sign), number(level));
+        out = join_bits(join_bits(number_bits(at - *next + 1), sign), number_bits(level));
         *next = at + 1;
     }
     if (at + 1 == r.total && *next < r.total) /* the last gap leads past the end of the block */
-        out = join(out, number(r.total - *next + 1));
+        out = join_bits(out, number_bits(r.total - *next + 1));
     return out;
 }
 
-__device__ uint32_t bits_of_run(const elias &e, const code_run &r)
+__device__ uint32_t bits_of_run(const elias_message &e, const code_run &r)
 {
     unsigned next = r.next;
     uint32_t sum = 0;
@@ -111,7 +111,7 @@ __device__ uint32_t bits_of_run(const elias &e, const code_run &r)
     return sum;
 }
 
-__global__ void measure_blocks(uint8_t *out, elias e)
+__global__ void measure_blocks(uint8_t *out, elias_message e)
 {
     put_room &room = gcb::shared<put_room>();
 
@@ -129,7 +129,7 @@ __global__ void measure_blocks(uint8_t *out, elias e)
 
 /* One block of threads. Writes the directory, the offset of each block, and the payload's
  * length. */
-__global__ __launch_bounds__(kPlaceThreads) void place_blocks(uint8_t *out, elias e,
+__global__ __launch_bounds__(kPlaceThreads) void place_blocks(uint8_t *out, elias_message e,
                                                               gcb_device_result *result)
 {
     gcb::scan_room &room = gcb::shared<gcb::scan_room>();
@@ -154,8 +154,8 @@ __global__ __launch_bounds__(kPlaceThreads) void place_blocks(uint8_t *out, elia
         result->length = body_at(e) + before;
 }
 
-struct draw_codes {
-    const elias &e;
+struct write_codes {
+    const elias_message &e;
     const code_run &r;
     uint32_t at;
 
@@ -165,7 +165,7 @@ struct draw_codes {
         uint64_t to = at;
 
         for (unsigned i = 0; i < r.count; i++) {
-            const bits piece = bits_of(e, r, i, &next);
+            const bit_string piece = bits_of(e, r, i, &next);
 
             gcb::put_bits(w, to, piece.v, piece.n);
             to += piece.n;
@@ -173,7 +173,7 @@ struct draw_codes {
     }
 };
 
-__global__ void put_blocks(uint8_t *out, elias e)
+__global__ void put_blocks(uint8_t *out, elias_message e)
 {
     put_room &room = gcb::shared<put_room>();
 
@@ -183,7 +183,7 @@ __global__ void put_blocks(uint8_t *out, elias e)
 
         load_codes(room, r, e, b);
         at = gcb::scan_block(room.scan, bits_of_run(e, r), &total);
-        gcb::put_windows(room.tile, out + body_at(e) + e.offset[b], total, draw_codes{e, r, at});
+        gcb::put_windows(room.tile, out + body_at(e) + e.offset[b], total, write_codes{e, r, at});
     }
 }
 
@@ -191,7 +191,7 @@ __global__ void put_blocks(uint8_t *out, elias e)
 
 uint64_t gcb_cuda_elias_scratch(const struct gcb_cuda_qsgd *how, uint64_t n)
 {
-    elias e;
+    elias_message e;
 
     return lay_out(&e, how, n, nullptr) + gcb_cuda_qsgd_scratch(how, n);
 }
@@ -200,7 +200,7 @@ int gcb_cuda_elias_encode(struct gcb_device_stream *s, uint8_t *out,
                           const struct gcb_device_input *in, const struct gcb_cuda_qsgd *how,
                           void *scratch, struct gcb_device_result *result)
 {
-    elias e;
+    elias_message e;
     uint8_t *behind = static_cast<uint8_t *>(scratch) + lay_out(&e, how, in->n, scratch);
     int err = gcb_cuda_qsgd_encode(s, e.fixed, in, how, behind, result);
 

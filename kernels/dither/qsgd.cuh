@@ -62,7 +62,7 @@ __device__ __forceinline__ unsigned at_most_each(uint64_t count)
     return count < kTileEach ? static_cast<unsigned>(count) : kTileEach;
 }
 
-struct run {
+struct norm_run {
     uint64_t first;
     unsigned count;       /* elements of the message in this run */
     unsigned end;         /* elements that belong to the first one's bucket */
@@ -70,7 +70,7 @@ struct run {
     const uint32_t *norm; /* of the first element's bucket */
 
     /* Do all elements share one norm? */
-    __device__ __forceinline__ bool alike() const
+    __device__ __forceinline__ bool has_one_norm() const
     {
         return end >= count;
     }
@@ -86,16 +86,16 @@ struct run {
 };
 
 /* `before` elements of the first one's bucket come before it. */
-__device__ __forceinline__ run run_of(uint64_t first, uint64_t n, uint64_t bucket, uint64_t before,
-                                      const uint32_t *norm)
+__device__ __forceinline__ norm_run run_of(uint64_t first, uint64_t n, uint64_t bucket,
+                                           uint64_t before, const uint32_t *norm)
 {
     return {first, first < n ? at_most_each(n - first) : 0, at_most_each(bucket - before),
             at_most_each(bucket), norm};
 }
 
 /* norm[0] belongs to the message's first bucket. */
-__device__ __forceinline__ run run_of_message(uint64_t first, uint64_t n, uint64_t bucket,
-                                              const uint32_t *norm)
+__device__ __forceinline__ norm_run run_of_message(uint64_t first, uint64_t n, uint64_t bucket,
+                                                   const uint32_t *norm)
 {
     const uint64_t b = buckets_in(first, bucket);
 
@@ -103,8 +103,8 @@ __device__ __forceinline__ run run_of_message(uint64_t first, uint64_t n, uint64
 }
 
 /* norm[0] belongs to the tile's first bucket, which begins where the tile does. */
-__device__ __forceinline__ run run_of_tile(uint64_t first, uint64_t n, unsigned bucket,
-                                           const uint32_t *norm)
+__device__ __forceinline__ norm_run run_of_tile(uint64_t first, uint64_t n, unsigned bucket,
+                                                const uint32_t *norm)
 {
     const unsigned at = threadIdx.x * kTileEach, b = buckets_in(at, bucket);
 
@@ -112,16 +112,17 @@ __device__ __forceinline__ run run_of_tile(uint64_t first, uint64_t n, unsigned 
 }
 
 /* Steps through a run's norms. */
-struct walk {
+struct norm_walk {
     const uint32_t *norm;
     unsigned end, each;
 
-    __device__ __forceinline__ explicit walk(const run &r) : norm(r.norm), end(r.end), each(r.each)
+    __device__ __forceinline__ explicit norm_walk(const norm_run &r)
+        : norm(r.norm), end(r.end), each(r.each)
     {
     }
 
     /* Does another bucket begin with element i? Elements are asked for in order. */
-    __device__ __forceinline__ bool turns(unsigned i)
+    __device__ __forceinline__ bool next_bucket(unsigned i)
     {
         if (i != end)
             return false;
@@ -139,7 +140,7 @@ __host__ __device__ inline uint64_t sums_per_bucket(uint64_t bucket)
     return (bucket + GCB_SUM_BLOCK - 1) / GCB_SUM_BLOCK;
 }
 
-int find_norms(struct gcb_device_stream *s, const one &message, bool l2);
+int compute_norms(struct gcb_device_stream *s, const single &message, bool l2);
 
 /* For a group: the blocks of its grids 1 and 2, which are cut before the table is sent. */
 struct norm_grids {
@@ -148,8 +149,8 @@ struct norm_grids {
 };
 
 norm_grids cut_norms(const struct gcb_device_group *g, bool l2);
-int find_norms(struct gcb_device_stream *s, const struct gcb_device_group *g,
-               const norm_grids &grids, bool l2);
+int compute_norms(struct gcb_device_stream *s, const struct gcb_device_group *g,
+                  const norm_grids &grids, bool l2);
 
 } /* namespace gcb::qsgd */
 

@@ -9,7 +9,7 @@ namespace
 {
 
 /* Norms are kept as bit patterns. The payload is little-endian, and so is the device. */
-struct room {
+struct encode_room {
     gcb::tile_room codes;
     uint32_t norm[gcb::kTile]; /* of the tile's buckets */
 };
@@ -18,7 +18,7 @@ struct room {
 
 /* The largest magnitude: the maximum of the positive values as signed integers, and of the negative
  * ones as unsigned. Missing elements are +0. */
-__device__ uint32_t largest(const float (&v)[gcb::kTileEach])
+__device__ uint32_t largest_magnitude(const float (&v)[gcb::kTileEach])
 {
     int32_t positive = 0;
     uint32_t negative = 0;
@@ -42,7 +42,7 @@ __device__ void tile_maxima(uint32_t *norm, const float (&v)[gcb::kTileEach], un
     if (bucket % gcb::kTileEach == 0) {
         const bool whole = bucket % (gcb::kWarp * gcb::kTileEach) == 0; /* whole warps */
 
-        most = largest(v);
+        most = largest_magnitude(v);
         most = whole ? gcb::warp_max(most) : most;
         if (!whole || gcb::lane() == 0)
             gcb::atomic_max(&norm[b], most);
@@ -104,7 +104,7 @@ __device__ void tile_norms(uint32_t *out, uint32_t *norm, const float (&v)[gcb::
 /* ---- codes ---- */
 
 /* The value that a code decodes to. */
-__device__ float value_of(uint32_t code, float norm, const struct gcb_cuda_qsgd &how)
+__device__ float decode_value(uint32_t code, float norm, const struct gcb_cuda_qsgd &how)
 {
     const uint32_t level = code & ((1u << how.sign_bit) - 1);
     const float step =
@@ -116,45 +116,45 @@ __device__ float value_of(uint32_t code, float norm, const struct gcb_cuda_qsgd 
 /* The rounding parameters of each of a thread's elements. */
 struct rounders {
     uint32_t levels;
-    const run &r;
+    const norm_run &r;
     struct gcb_dither first;
 
     __device__ struct gcb_dither operator()(unsigned i) const
     {
-        return i < r.end ? first : gcb::rounder(levels, r.norm_of(i));
+        return i < r.end ? first : gcb::make_rounder(levels, r.norm_of(i));
     }
 };
 
 /* Computes the codes of this thread's elements. A missing element gets 0, and so does one whose
  * norm is 0, because inv is 0 then. */
 __device__ void quantise(uint32_t (&code)[gcb::kTileEach], const float (&v)[gcb::kTileEach],
-                         const float *x, const run &r, const struct gcb_cuda_qsgd &how)
+                         const float *x, const norm_run &r, const struct gcb_cuda_qsgd &how)
 {
     const struct gcb_philox_block bytes = gcb::draw_bytes(how.draw, r.first);
-    const rounders of = {how.levels, r,
-                         gcb::rounder(how.levels, r.count ? gcb_float_of(*r.norm) : 0.0f)};
+    const rounders rounder_of = {
+        how.levels, r, gcb::make_rounder(how.levels, r.count ? gcb_float_of(*r.norm) : 0.0f)};
     const float top = 256.0f * static_cast<float>(how.levels);
-    struct gcb_dither d = of.first;
+    struct gcb_dither d = rounder_of.first;
     uint32_t drawn[gcb::kTileEach];
 
-    if (r.alike() && d.factor == 1.0f) {
+    if (r.has_one_norm() && d.factor == 1.0f) {
         const float inv = 256.0f * d.inv;
 
 #pragma unroll
         for (unsigned i = 0; i < gcb::kTileEach; i++)
             drawn[i] = gcb::add_draw(gcb_dither_256ths(fabsf(v[i]), inv, top), bytes, i);
     } else {
-        walk norms(r);
+        norm_walk norms(r);
 
 #pragma unroll
         for (unsigned i = 0; i < gcb::kTileEach; i++) {
-            if (norms.turns(i) && i < r.count)
-                d = gcb::rounder(how.levels, gcb_float_of(*norms.norm));
+            if (norms.next_bucket(i) && i < r.count)
+                d = gcb::make_rounder(how.levels, gcb_float_of(*norms.norm));
             drawn[i] = gcb::add_draw(gcb_dither_256ths(fabsf(v[i]) * d.factor, 256.0f * d.inv, top),
                                      bytes, i);
         }
     }
-    gcb::settle(drawn, how.draw, x, r.first, r.count, of);
+    gcb::decide_draws(drawn, how.draw, x, r.first, r.count, rounder_of);
 #pragma unroll
     for (unsigned i = 0; i < gcb::kTileEach; i++)
         code[i] = gcb_dither_with_sign(drawn[i] >> 8, v[i], how.sign_bit);
@@ -162,61 +162,61 @@ __device__ void quantise(uint32_t (&code)[gcb::kTileEach], const float (&v)[gcb:
 
 /* Writes the residual of this thread's elements. */
 __device__ void put_residual(const struct gcb_device_input &in, const float (&v)[gcb::kTileEach],
-                             const uint32_t (&code)[gcb::kTileEach], const run &r,
+                             const uint32_t (&code)[gcb::kTileEach], const norm_run &r,
                              const struct gcb_cuda_qsgd &how)
 {
     float decoded[gcb::kTileEach];
-    walk norms(r);
+    norm_walk norms(r);
 
 #pragma unroll
     for (unsigned i = 0; i < gcb::kTileEach; i++) {
-        norms.turns(i);
-        decoded[i] = i < r.count ? value_of(code[i], gcb_float_of(*norms.norm), how) : 0.0f;
+        norms.next_bucket(i);
+        decoded[i] = i < r.count ? decode_value(code[i], gcb_float_of(*norms.norm), how) : 0.0f;
     }
     gcb::store_residual(in, v, decoded, r.first);
 }
 
 /* Where the norms are computed: in this kernel, if tiles hold whole buckets; in a kernel before it;
  * or either, decided per message. */
-enum finder { HERE, BEFORE, EITHER };
+enum norm_source { IN_TILE, SEPARATE, PER_MESSAGE };
 
 /* Replaces the settings that each message has for itself. */
-__device__ void take_own(struct gcb_cuda_qsgd &how, const struct gcb_device_item &item)
+__device__ void use_item_settings(struct gcb_cuda_qsgd &how, const struct gcb_device_item &item)
 {
     how.bucket = item.bucket;
     how.draw.coarse = item.coarse;
     how.draw.fine = item.fine;
 }
 
-template <class Where, finder who>
+template <class Where, norm_source source>
 __global__ void __launch_bounds__(gcb::kTileThreads, 3)
     encode(Where where, struct gcb_cuda_qsgd how)
 {
-    room &s = gcb::shared<room>();
-    const gcb::place found = gcb::find(where);
-    struct gcb_device_input in = found.item.in;
-    uint8_t *const out = found.item.payload;
+    encode_room &s = gcb::shared<encode_room>();
+    const gcb::block_work work = gcb::find_work(where);
+    struct gcb_device_input in = work.item.in;
+    uint8_t *const out = work.item.payload;
     uint32_t *const norms = reinterpret_cast<uint32_t *>(out);
-    const bool here_found =
-        who == EITHER ? tiles_hold_buckets(found.item.bucket, in.n) : who == HERE;
-    const uint64_t buckets = bucket_count(found.item);
-    const uint64_t start = found.block * uint64_t{gcb::kTile}, left = in.n - start;
+    const bool in_tile =
+        source == PER_MESSAGE ? tiles_hold_buckets(work.item.bucket, in.n) : source == IN_TILE;
+    const uint64_t buckets = bucket_count(work.item);
+    const uint64_t start = work.block * uint64_t{gcb::kTile}, left = in.n - start;
     const unsigned here = static_cast<unsigned>(left < gcb::kTile ? left : gcb::kTile);
     const unsigned width = how.sign_bit + 1;
     const uint64_t first = start + threadIdx.x * gcb::kTileEach;
     uint32_t code[gcb::kTileEach];
     float v[gcb::kTileEach];
-    run r;
+    norm_run r;
 
-    take_own(how, found.item);
-    in.compensated |= !here_found; /* the kernel that computed the norms has added the residual */
-    if (found.block == 0 && threadIdx.x == 0)
-        found.item.result->length = buckets * sizeof(float) + (in.n * width + 7) / 8;
+    use_item_settings(how, work.item);
+    in.compensated |= !in_tile; /* the kernel that computed the norms has added the residual */
+    if (work.block == 0 && threadIdx.x == 0)
+        work.item.result->length = buckets * sizeof(float) + (in.n * width + 7) / 8;
     gcb::load_input(v, in, first);
-    if (here_found) {
+    if (in_tile) {
         const unsigned bucket = static_cast<unsigned>(how.bucket);
 
-        tile_norms(norms + buckets_before(found.block, bucket), s.norm, v, in.x + start, here, how);
+        tile_norms(norms + buckets_before(work.block, bucket), s.norm, v, in.x + start, here, how);
         r = run_of_tile(first, in.n, bucket, s.norm);
     } else {
         r = run_of_message(first, in.n, how.bucket, norms);
@@ -234,15 +234,15 @@ __global__ void __launch_bounds__(gcb::kTileThreads, 3)
  * once per code. */
 constexpr unsigned kSteps = 512;
 
-struct decoding {
+struct decode_room {
     gcb::tile_room codes;
     float step[kSteps];
 };
 
 template <class Where> __global__ void decode(Where where, struct gcb_cuda_qsgd how)
 {
-    decoding &s = gcb::shared<decoding>();
-    const gcb::place at = gcb::find(where);
+    decode_room &s = gcb::shared<decode_room>();
+    const gcb::block_work at = gcb::find_work(where);
     const uint8_t *__restrict__ const in = at.item.payload;
     const uint32_t *const norms = reinterpret_cast<const uint32_t *>(in);
     const uint64_t n = at.item.in.n, bucket = at.item.bucket;
@@ -254,10 +254,10 @@ template <class Where> __global__ void decode(Where where, struct gcb_cuda_qsgd 
     uint32_t code[gcb::kTileEach], worst;
     float v[gcb::kTileEach];
     unsigned skip;
-    run r;
+    norm_run r;
 
     for (unsigned c = threadIdx.x; few && c < 1u << width; c += blockDim.x)
-        s.step[c] = value_of(c, 1.0f, how);
+        s.step[c] = decode_value(c, 1.0f, how);
     skip = gcb::load_tile(s.codes, in + bucket_count(at.item) * sizeof(float) + start / 8 * width,
                           (here * width + 7) / 8);
     r = tiles_hold_buckets(bucket, n)
@@ -271,17 +271,17 @@ template <class Where> __global__ void decode(Where where, struct gcb_cuda_qsgd 
             v[i] = s.step[code[i]];
     else
         for (unsigned i = 0; i < gcb::kTileEach; i++)
-            v[i] = value_of(code[i], 1.0f, how);
-    if (r.alike()) {
+            v[i] = decode_value(code[i], 1.0f, how);
+    if (r.has_one_norm()) {
         for (unsigned i = 0; i < gcb::kTileEach; i++)
             v[i] *= gcb_float_of(worst);
     } else {
         float norm = gcb_float_of(worst);
-        walk turn(r);
+        norm_walk turn(r);
 
 #pragma unroll
         for (unsigned i = 0; i < gcb::kTileEach; i++) {
-            if (turn.turns(i) && i < r.count) {
+            if (turn.next_bucket(i) && i < r.count) {
                 norm = gcb_float_of(*turn.norm);
                 worst = *turn.norm > worst ? *turn.norm : worst;
             }
@@ -296,8 +296,9 @@ template <class Where> __global__ void decode(Where where, struct gcb_cuda_qsgd 
 /* ---- launches ---- */
 
 /* A single message. */
-gcb::one itself(uint8_t *payload, const struct gcb_device_input *in,
-                const struct gcb_cuda_qsgd *how, void *scratch, struct gcb_device_result *result)
+gcb::single single_message(uint8_t *payload, const struct gcb_device_input *in,
+                           const struct gcb_cuda_qsgd *how, void *scratch,
+                           struct gcb_device_result *result)
 {
     return {{*in, payload, result, scratch, how->draw.coarse, how->draw.fine, how->bucket}};
 }
@@ -315,13 +316,14 @@ int gcb_cuda_qsgd_encode(struct gcb_device_stream *s, uint8_t *out,
                          const struct gcb_device_input *in, const struct gcb_cuda_qsgd *how,
                          void *scratch, struct gcb_device_result *result)
 {
-    const gcb::one one = itself(out, in, how, scratch, result);
+    const gcb::single message = single_message(out, in, how, scratch, result);
     const bool here = tiles_hold_buckets(how->bucket, in->n);
-    const int err = here ? 0 : find_norms(s, one, how->l2);
+    const int err = here ? 0 : compute_norms(s, message, how->l2);
 
     return err ? err
-               : gcb::launch(here ? encode<gcb::one, HERE> : encode<gcb::one, BEFORE>,
-                             gcb::tile_grid(in->n), gcb::kTileThreads, sizeof(room), s, one, *how);
+               : gcb::launch(here ? encode<gcb::single, IN_TILE> : encode<gcb::single, SEPARATE>,
+                             gcb::tile_blocks(in->n), gcb::kTileThreads, sizeof(encode_room), s,
+                             message, *how);
 }
 
 int gcb_cuda_qsgd_encode_group(struct gcb_device_stream *s, const struct gcb_device_group *g,
@@ -329,32 +331,32 @@ int gcb_cuda_qsgd_encode_group(struct gcb_device_stream *s, const struct gcb_dev
 {
     const uint64_t tiles = gcb::cut_tiles(g);
     const norm_grids grids = cut_norms(g, how->l2);
-    int err = gcb::send(s, g);
+    int err = gcb::send_table(s, g);
 
     if (!err)
-        err = find_norms(s, g, grids, how->l2);
+        err = compute_norms(s, g, grids, how->l2);
     return err ? err
-               : gcb::launch(encode<gcb::many, EITHER>, tiles, gcb::kTileThreads, sizeof(room), s,
-                             gcb::grid_of(g, 0), *how);
+               : gcb::launch(encode<gcb::message_group, PER_MESSAGE>, tiles, gcb::kTileThreads,
+                             sizeof(encode_room), s, gcb::grid_of(g, 0), *how);
 }
 
 int gcb_cuda_qsgd_decode(struct gcb_device_stream *s, float *out, const uint8_t *in, uint64_t n,
                          const struct gcb_cuda_qsgd *how, struct gcb_device_result *result)
 {
-    gcb::one one = gcb::decoded(out, in, n, result);
+    gcb::single message = gcb::single_decode(out, in, n, result);
 
-    one.item.bucket = how->bucket;
-    return gcb::launch(decode<gcb::one>, gcb::tile_grid(n), gcb::kTileThreads, sizeof(decoding), s,
-                       one, *how);
+    message.item.bucket = how->bucket;
+    return gcb::launch(decode<gcb::single>, gcb::tile_blocks(n), gcb::kTileThreads,
+                       sizeof(decode_room), s, message, *how);
 }
 
 int gcb_cuda_qsgd_decode_group(struct gcb_device_stream *s, const struct gcb_device_group *g,
                                const struct gcb_cuda_qsgd *how)
 {
     const uint64_t tiles = gcb::cut_tiles(g);
-    const int err = gcb::send(s, g);
+    const int err = gcb::send_table(s, g);
 
     return err ? err
-               : gcb::launch(decode<gcb::many>, tiles, gcb::kTileThreads, sizeof(decoding), s,
-                             gcb::grid_of(g, 0), *how);
+               : gcb::launch(decode<gcb::message_group>, tiles, gcb::kTileThreads,
+                             sizeof(decode_room), s, gcb::grid_of(g, 0), *how);
 }

@@ -18,7 +18,7 @@ __host__ __device__ uint64_t norms_per_block(uint64_t bucket)
     return sums_per_bucket(bucket) <= kFewSums ? kNormThreads : 1;
 }
 
-__device__ uint32_t *norms_of(const place &at)
+__device__ uint32_t *norms_of(const block_work &at)
 {
     return reinterpret_cast<uint32_t *>(at.item.payload);
 }
@@ -26,9 +26,9 @@ __device__ uint32_t *norms_of(const place &at)
 /* ---- largest magnitudes ---- */
 
 /* Sets the norms of a group's messages to 0 if the next kernel computes them. */
-__global__ void clear_norms(many where)
+__global__ void clear_norms(message_group where)
 {
-    const struct gcb_device_item &item = find_whole(where);
+    const struct gcb_device_item &item = find_item(where);
     const uint64_t buckets = tiles_hold_buckets(item.bucket, item.in.n) ? 0 : bucket_count(item);
 
     for (uint64_t b = threadIdx.x; b < buckets; b += blockDim.x)
@@ -37,29 +37,29 @@ __global__ void clear_norms(many where)
 
 /* Do all elements of the warp belong to the first lane's bucket? Called by every thread of the
  * warp. */
-__device__ bool warp_alike(const run &r)
+__device__ bool warp_has_one_norm(const norm_run &r)
 {
     const uint64_t norm = reinterpret_cast<uintptr_t>(r.norm);
     const uint64_t first = shfl(norm, 0);
 
-    return ballot(r.count && (!r.alike() || norm != first)) == 0;
+    return ballot(r.count && (!r.has_one_norm() || norm != first)) == 0;
 }
 
 /* Takes maxima into norms that were set to 0. If a whole warp shares a bucket, one thread does one
  * atomic, because atomics to the same norm wait for each other. */
 template <class Where> __global__ void bucket_maxima(Where where)
 {
-    const place at = find(where);
+    const block_work at = find_work(where);
     const struct gcb_device_input &in = at.item.in;
     const uint64_t first = at.block * uint64_t{kTile} + threadIdx.x * kTileEach;
-    const run r = run_of_message(first, in.n, at.item.bucket, norms_of(at));
+    const norm_run r = run_of_message(first, in.n, at.item.bucket, norms_of(at));
     uint32_t *norm = const_cast<uint32_t *>(r.norm);
     unsigned end = r.end;
     uint32_t most = 0;
     float v[kTileEach];
 
     load_input(v, in, first);
-    if (warp_alike(r)) {
+    if (warp_has_one_norm(r)) {
         most = warp_max(largest_of(v));
         if (lane() == 0 && r.count)
             atomic_max(norm, most);
@@ -85,7 +85,7 @@ template <class Where> __global__ void bucket_maxima(Where where)
 /* Sums of squares of the sum blocks of every bucket, with `lanes` lanes each. */
 template <class Where> __global__ void bucket_squares(Where where)
 {
-    const place at = find(where);
+    const block_work at = find_work(where);
     const struct gcb_device_input &in = at.item.in;
     const uint64_t bucket = at.item.bucket, per_bucket = sums_per_bucket(bucket);
     const unsigned lanes = sum_lanes(bucket), mine = threadIdx.x % lanes;
@@ -99,7 +99,7 @@ template <class Where> __global__ void bucket_squares(Where where)
         const uint64_t left = end - from;
         const unsigned here = static_cast<unsigned>(left < GCB_SUM_BLOCK ? left : GCB_SUM_BLOCK);
 
-        if (is_open(in)) /* each lane reads below only what it writes here */
+        if (needs_feedback(in)) /* each lane reads below only what it writes here */
             for (unsigned k = mine; k < here; k += lanes)
                 in.x[from + k] = compensate(in, from + k);
         sum = lane_sum(in.x + from, here, mine, lanes, square_term());
@@ -109,7 +109,7 @@ template <class Where> __global__ void bucket_squares(Where where)
         static_cast<double *>(at.item.scratch)[i] = sum;
 }
 
-__device__ void put_norm(const place &at, uint64_t b, double sum)
+__device__ void put_norm(const block_work &at, uint64_t b, double sum)
 {
     norms_of(at)[b] = gcb_bits_of(gcb_norm_of_squares(sum));
 }
@@ -117,7 +117,7 @@ __device__ void put_norm(const place &at, uint64_t b, double sum)
 /* Norms from the sums: one thread per bucket or, if a bucket has many sums, one block. */
 template <class Where> __global__ void bucket_norms(Where where)
 {
-    const place at = find(where);
+    const block_work at = find_work(where);
     const uint64_t per_bucket = sums_per_bucket(at.item.bucket), buckets = bucket_count(at.item);
     const double *const part = static_cast<const double *>(at.item.scratch);
     const uint64_t each = norms_per_block(at.item.bucket);
@@ -153,7 +153,8 @@ uint64_t blocks_of_norms(const struct gcb_device_item &item)
 }
 
 template <class Where>
-int run_l2(struct gcb_device_stream *s, const step<Where> &squares, const step<Where> &norms)
+int launch_l2(struct gcb_device_stream *s, const launch_part<Where> &squares,
+              const launch_part<Where> &norms)
 {
     const int err = launch(bucket_squares<Where>, squares.grid, kTileThreads, 0, s, squares.where);
 
@@ -163,47 +164,51 @@ int run_l2(struct gcb_device_stream *s, const step<Where> &squares, const step<W
 }
 
 template <class BlocksOf>
-uint64_t cut_open(const struct gcb_device_group *g, unsigned grid, BlocksOf blocks_of)
+uint64_t cut_separate(const struct gcb_device_group *g, unsigned grid, BlocksOf blocks_of)
 {
-    return cut(g, grid, [&](const struct gcb_device_item &item) {
+    return cut_grid(g, grid, [&](const struct gcb_device_item &item) {
         return tiles_hold_buckets(item.bucket, item.in.n) ? 0 : blocks_of(item);
     });
 }
 
 } /* namespace */
 
-int find_norms(struct gcb_device_stream *s, const one &message, bool l2)
+int compute_norms(struct gcb_device_stream *s, const single &message, bool l2)
 {
     const struct gcb_device_item &item = message.item;
     int err;
 
     if (l2)
-        return run_l2<one>(s, {message, blocks_of_sums(item)},
-                           {message, grid_over(blocks_of_norms(item), kManyBlocks)});
+        return launch_l2<single>(s, {message, blocks_of_sums(item)},
+                                 {message, grid_over(blocks_of_norms(item), kManyBlocks)});
     err = clear(s, item.payload, bucket_count(item.bucket, item.in.n) * sizeof(float));
     return err ? err
-               : launch(bucket_maxima<one>, tile_grid(item.in.n), kTileThreads, 0, s, message);
+               : launch(bucket_maxima<single>, tile_blocks(item.in.n), kTileThreads, 0, s, message);
 }
 
 norm_grids cut_norms(const struct gcb_device_group *g, bool l2)
 {
     if (l2)
-        return {cut_open(g, 1, blocks_of_sums), cut_open(g, 2, blocks_of_norms)};
-    return {cut_open(g, 1, [](const struct gcb_device_item &item) { return tile_grid(item.in.n); }),
+        return {cut_separate(g, 1, blocks_of_sums), cut_separate(g, 2, blocks_of_norms)};
+    return {cut_separate(g, 1,
+                         [](const struct gcb_device_item &item) { return tile_blocks(item.in.n); }),
             0};
 }
 
-int find_norms(struct gcb_device_stream *s, const struct gcb_device_group *g,
-               const norm_grids &grids, bool l2)
+int compute_norms(struct gcb_device_stream *s, const struct gcb_device_group *g,
+                  const norm_grids &grids, bool l2)
 {
     int err;
 
     if (!grids.blocks)
         return 0;
     if (l2)
-        return run_l2<many>(s, {grid_of(g, 1), grids.blocks}, {grid_of(g, 2), grids.norms});
+        return launch_l2<message_group>(s, {grid_of(g, 1), grids.blocks},
+                                        {grid_of(g, 2), grids.norms});
     err = launch(clear_norms, g->count, kTileThreads, 0, s, grid_of(g, 0));
-    return err ? err : launch(bucket_maxima<many>, grids.blocks, kTileThreads, 0, s, grid_of(g, 1));
+    return err ? err
+               : launch(bucket_maxima<message_group>, grids.blocks, kTileThreads, 0, s,
+                        grid_of(g, 1));
 }
 
 } /* namespace gcb::qsgd */

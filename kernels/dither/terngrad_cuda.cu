@@ -17,7 +17,7 @@ constexpr unsigned kTile3 = 4080;
 /* ---- codes ---- */
 
 /* The same rounding parameters for every element. */
-struct same {
+struct same_rounder {
     const struct gcb_dither &d;
 
     __device__ const struct gcb_dither &operator()(unsigned) const
@@ -26,8 +26,8 @@ struct same {
     }
 };
 
-__device__ void draw(uint32_t (&drawn)[gcb::kTileEach], const float (&v)[gcb::kTileEach],
-                     const struct gcb_philox_block &bytes, const struct gcb_dither &d)
+__device__ void draw_levels(uint32_t (&drawn)[gcb::kTileEach], const float (&v)[gcb::kTileEach],
+                            const struct gcb_philox_block &bytes, const struct gcb_dither &d)
 {
     const float inv = 256.0f * d.inv;
 
@@ -44,15 +44,15 @@ __device__ void draw(uint32_t (&drawn)[gcb::kTileEach], const float (&v)[gcb::kT
 
 /* Computes the codes 0, 1, 2 of this thread's elements, and 0 for elements from `end` on. Returns
  * the number of clamped elements. */
-__device__ uint32_t tern(uint32_t (&code)[gcb::kTileEach], const struct gcb_device_item &item,
-                         uint64_t first, uint64_t end, struct gcb_cuda_terngrad how)
+__device__ uint32_t quantise(uint32_t (&code)[gcb::kTileEach], const struct gcb_device_item &item,
+                             uint64_t first, uint64_t end, struct gcb_cuda_terngrad how)
 {
     const unsigned here =
         first >= end
             ? 0
             : static_cast<unsigned>(end - first < gcb::kTileEach ? end - first : gcb::kTileEach);
     const float scale = scale_of(item);
-    const struct gcb_dither d = gcb::rounder(1, scale);
+    const struct gcb_dither d = gcb::make_rounder(1, scale);
     uint32_t drawn[gcb::kTileEach];
     float v[gcb::kTileEach];
     uint32_t clamped = 0;
@@ -60,8 +60,8 @@ __device__ uint32_t tern(uint32_t (&code)[gcb::kTileEach], const struct gcb_devi
     how.draw.coarse = item.coarse;
     how.draw.fine = item.fine;
     gcb::load_floats(v, item.in.x, first, end);
-    draw(drawn, v, gcb::draw_bytes(how.draw, first), d);
-    gcb::settle(drawn, how.draw, item.in.x, first, here, same{d});
+    draw_levels(drawn, v, gcb::draw_bytes(how.draw, first), d);
+    gcb::decide_draws(drawn, how.draw, item.in.x, first, here, same_rounder{d});
 #pragma unroll
     for (unsigned i = 0; i < gcb::kTileEach; i++)
         code[i] = i < here ? gcb_dither_trit_of(drawn[i] >> 8, v[i]) : 0u;
@@ -90,7 +90,7 @@ __device__ void add_clamped(gcb_device_result *result, uint32_t clamped)
 template <class Where> __global__ void encode_2bit(Where where, struct gcb_cuda_terngrad how)
 {
     gcb::tile_room &room = gcb::shared<gcb::tile_room>();
-    const gcb::place at = gcb::find(where);
+    const gcb::block_work at = gcb::find_work(where);
     const uint64_t n = at.item.in.n;
     const uint64_t start = at.block * uint64_t{gcb::kTile}, left = n - start;
     const unsigned here = static_cast<unsigned>(left < gcb::kTile ? left : gcb::kTile);
@@ -98,21 +98,22 @@ template <class Where> __global__ void encode_2bit(Where where, struct gcb_cuda_
 
     if (at.block == 0 && threadIdx.x == 0)
         at.item.result->length = kHead + (n + 3) / 4;
-    add_clamped(at.item.result, tern(code, at.item, start + threadIdx.x * gcb::kTileEach, n, how));
+    add_clamped(at.item.result,
+                quantise(code, at.item, start + threadIdx.x * gcb::kTileEach, n, how));
     gcb::pack_codes(room, code, 2);
     gcb::sync_block();
     gcb::store_tile(at.item.payload + kHead + start / 4, room, (here + 3) / 4);
 }
 
-struct trits {
+struct base3_room {
     gcb::tile_room room;
     uint8_t code[gcb::kTile]; /* threads after the first 255 write zeros */
 };
 
 template <class Where> __global__ void encode_base3(Where where, struct gcb_cuda_terngrad how)
 {
-    trits &s = gcb::shared<trits>();
-    const gcb::place at = gcb::find(where);
+    base3_room &s = gcb::shared<base3_room>();
+    const gcb::block_work at = gcb::find_work(where);
     const uint64_t n = at.item.in.n;
     const uint64_t start = at.block * uint64_t{kTile3}, left = n - start;
     const unsigned here = static_cast<unsigned>(left < kTile3 ? left : kTile3);
@@ -123,7 +124,7 @@ template <class Where> __global__ void encode_base3(Where where, struct gcb_cuda
     if (at.block == 0 && threadIdx.x == 0)
         at.item.result->length = kHead + (n + 4) / 5;
     add_clamped(at.item.result,
-                tern(code, at.item, start + threadIdx.x * gcb::kTileEach, start + here, how));
+                quantise(code, at.item, start + threadIdx.x * gcb::kTileEach, start + here, how));
     for (unsigned i = 0; i < gcb::kTileEach; i++)
         s.code[threadIdx.x * gcb::kTileEach + i] = static_cast<uint8_t>(code[i]);
     gcb::sync_block();
@@ -166,7 +167,7 @@ __device__ void store_trits(float *out, const uint32_t (&code)[gcb::kTileEach], 
 template <class Where> __global__ void decode_2bit(Where where)
 {
     gcb::tile_room &room = gcb::shared<gcb::tile_room>();
-    const gcb::place at = gcb::find(where);
+    const gcb::block_work at = gcb::find_work(where);
     const uint8_t *__restrict__ const in = at.item.payload;
     const uint64_t n = at.item.in.n;
     const uint64_t start = at.block * uint64_t{gcb::kTile}, left = n - start;
@@ -186,7 +187,7 @@ template <class Where> __global__ void decode_2bit(Where where)
 template <class Where> __global__ void decode_base3(Where where)
 {
     gcb::tile_room &room = gcb::shared<gcb::tile_room>();
-    const gcb::place at = gcb::find(where);
+    const gcb::block_work at = gcb::find_work(where);
     const uint8_t *__restrict__ const in = at.item.payload;
     const uint64_t n = at.item.in.n;
     const uint64_t start = at.block * uint64_t{kTile3}, left = n - start;
@@ -224,33 +225,34 @@ uint64_t tile3_grid(uint64_t n)
 }
 
 template <class Where>
-int run(struct gcb_device_stream *s, const struct gcb_cuda_terngrad *how,
-        const gcb::step<Where> &coded)
+int launch_encode(struct gcb_device_stream *s, const struct gcb_cuda_terngrad *how,
+                  const gcb::launch_part<Where> &coded)
 {
     return how->base3 ? gcb::launch(encode_base3<Where>, coded.grid, gcb::kTileThreads,
-                                    sizeof(trits), s, coded.where, *how)
+                                    sizeof(base3_room), s, coded.where, *how)
                       : gcb::launch(encode_2bit<Where>, coded.grid, gcb::kTileThreads,
                                     sizeof(gcb::tile_room), s, coded.where, *how);
 }
 
 template <class Where>
-int run_back(struct gcb_device_stream *s, const struct gcb_cuda_terngrad *how,
-             const gcb::step<Where> &coded)
+int launch_decode(struct gcb_device_stream *s, const struct gcb_cuda_terngrad *how,
+                  const gcb::launch_part<Where> &coded)
 {
     return gcb::launch(how->base3 ? decode_base3<Where> : decode_2bit<Where>, coded.grid,
                        gcb::kTileThreads, sizeof(gcb::tile_room), s, coded.where);
 }
 
 /* Cuts the grid of the codes. Grid 0 (tiles) is cut in any case. */
-gcb::step<gcb::many> cut_codes(const struct gcb_device_group *g,
-                               const struct gcb_cuda_terngrad *how)
+gcb::launch_part<gcb::message_group> cut_codes(const struct gcb_device_group *g,
+                                               const struct gcb_cuda_terngrad *how)
 {
     const uint64_t tiles = gcb::cut_tiles(g);
 
     if (!how->base3)
         return {gcb::grid_of(g, 0), tiles};
-    return {gcb::grid_of(g, 1),
-            gcb::cut(g, 1, [](const struct gcb_device_item &i) { return tile3_grid(i.in.n); })};
+    return {gcb::grid_of(g, 1), gcb::cut_grid(g, 1, [](const struct gcb_device_item &i) {
+                return tile3_grid(i.in.n);
+            })};
 }
 
 } /* namespace */
@@ -259,38 +261,39 @@ int gcb_cuda_terngrad_encode(struct gcb_device_stream *s, uint8_t *out,
                              const struct gcb_device_input *in, const struct gcb_cuda_terngrad *how,
                              void *scratch, struct gcb_device_result *result)
 {
-    const gcb::one one = {{*in, out, result, scratch, how->draw.coarse, how->draw.fine, 0}};
-    const int err = find_scale(s, one, how->clip);
+    const gcb::single message = {{*in, out, result, scratch, how->draw.coarse, how->draw.fine, 0}};
+    const int err = compute_scale(s, message, how->clip);
 
     return err ? err
-               : run<gcb::one>(s, how,
-                               {one, how->base3 ? tile3_grid(in->n) : gcb::tile_grid(in->n)});
+               : launch_encode<gcb::single>(
+                     s, how, {message, how->base3 ? tile3_grid(in->n) : gcb::tile_blocks(in->n)});
 }
 
 int gcb_cuda_terngrad_encode_group(struct gcb_device_stream *s, const struct gcb_device_group *g,
                                    const struct gcb_cuda_terngrad *how)
 {
-    const gcb::step<gcb::many> codes = cut_codes(g, how);
+    const gcb::launch_part<gcb::message_group> codes = cut_codes(g, how);
     const uint64_t blocks = cut_scale(g);
-    int err = gcb::send(s, g);
+    int err = gcb::send_table(s, g);
 
     if (!err)
-        err = find_scale(s, g, blocks, how->clip);
-    return err ? err : run<gcb::many>(s, how, codes);
+        err = compute_scale(s, g, blocks, how->clip);
+    return err ? err : launch_encode<gcb::message_group>(s, how, codes);
 }
 
 int gcb_cuda_terngrad_decode(struct gcb_device_stream *s, float *out, const uint8_t *in, uint64_t n,
                              const struct gcb_cuda_terngrad *how, struct gcb_device_result *result)
 {
-    return run_back<gcb::one>(
-        s, how, {gcb::decoded(out, in, n, result), how->base3 ? tile3_grid(n) : gcb::tile_grid(n)});
+    return launch_decode<gcb::single>(
+        s, how,
+        {gcb::single_decode(out, in, n, result), how->base3 ? tile3_grid(n) : gcb::tile_blocks(n)});
 }
 
 int gcb_cuda_terngrad_decode_group(struct gcb_device_stream *s, const struct gcb_device_group *g,
                                    const struct gcb_cuda_terngrad *how)
 {
-    const gcb::step<gcb::many> codes = cut_codes(g, how);
-    const int err = gcb::send(s, g);
+    const gcb::launch_part<gcb::message_group> codes = cut_codes(g, how);
+    const int err = gcb::send_table(s, g);
 
-    return err ? err : run_back<gcb::many>(s, how, codes);
+    return err ? err : launch_decode<gcb::message_group>(s, how, codes);
 }

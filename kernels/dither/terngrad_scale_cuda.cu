@@ -15,18 +15,18 @@ namespace
 constexpr unsigned kWarps = kTileThreads / kWarp;
 
 /* Over all elements, or over some sum blocks. */
-struct measured {
+struct measurement {
     double sum, sum_sq;
     uint32_t max_bits;
 };
 
 struct alignas(16) head {
     float scale;
-    struct measured so_far; /* of a long message: the sums of its first blocks */
+    struct measurement so_far; /* of a long message: the sums of its first blocks */
 };
 
 /* Layout of the scratch: the head, then the sums and the maximum of each sum block. */
-struct blocks {
+struct block_sums {
     struct head *head;
     double *sum, *sum_sq;
     uint32_t *max_bits;
@@ -37,7 +37,7 @@ __host__ __device__ uint64_t block_count(uint64_t n)
     return (n + GCB_SUM_BLOCK - 1) / GCB_SUM_BLOCK;
 }
 
-__device__ struct blocks lay_out(const struct gcb_device_item &item)
+__device__ struct block_sums lay_out(const struct gcb_device_item &item)
 {
     const uint64_t count = block_count(item.in.n);
     uint8_t *const scratch = static_cast<uint8_t *>(item.scratch);
@@ -51,7 +51,7 @@ __device__ struct blocks lay_out(const struct gcb_device_item &item)
 template <bool sums> __device__ void measure_block(const struct gcb_device_item &item, uint64_t b)
 {
     const struct gcb_device_input &in = item.in;
-    const struct blocks out = lay_out(item);
+    const struct block_sums out = lay_out(item);
     const uint64_t from = b * GCB_SUM_BLOCK, left = from < in.n ? in.n - from : 0;
     const unsigned here = static_cast<unsigned>(left < GCB_SUM_BLOCK ? left : GCB_SUM_BLOCK);
     double sum = 0.0, sum_sq = 0.0;
@@ -59,10 +59,10 @@ template <bool sums> __device__ void measure_block(const struct gcb_device_item 
 
 #pragma unroll 8
     for (unsigned i = lane(); i < here; i += kWarp) {
-        const float v = is_open(in) ? compensate(in, from + i) : in.x[from + i];
+        const float v = needs_feedback(in) ? compensate(in, from + i) : in.x[from + i];
         const uint32_t m = gcb_magnitude(v);
 
-        if (is_open(in))
+        if (needs_feedback(in))
             in.x[from + i] = v;
         most = m > most ? m : most;
         if (sums) {
@@ -84,14 +84,14 @@ template <bool sums> __device__ void measure_block(const struct gcb_device_item 
     }
 }
 
-template <class Where, bool sums> __global__ void measure(Where where)
+template <class Where, bool sums> __global__ void measure_sum_blocks(Where where)
 {
-    const place at = find(where);
+    const block_work at = find_work(where);
 
     measure_block<sums>(at.item, at.block * uint64_t{kWarps} + threadIdx.x / kWarp);
 }
 
-struct adding {
+struct add_room {
     chain_room_of<2> chain;
     double sum_sq;
     uint32_t max_bits;
@@ -99,10 +99,10 @@ struct adding {
 
 /* Adds sum blocks [from, end) to the sums over the blocks before `from`; thread 0 gets the result.
  * Called by every thread of the block. */
-__device__ struct measured add_up(adding &s, const struct blocks &in, uint64_t from, uint64_t end,
-                                  bool sums)
+__device__ struct measurement add_up(add_room &s, const struct block_sums &in, uint64_t from,
+                                     uint64_t end, bool sums)
 {
-    struct measured all = {0.0, 0.0, 0};
+    struct measurement all = {0.0, 0.0, 0};
     uint32_t most = 0;
 
     if (from)
@@ -131,15 +131,15 @@ __device__ struct measured add_up(adding &s, const struct blocks &in, uint64_t f
 
 /* For a long message. Block 0 adds up the sum blocks from `before` to `first`, which the previous
  * launch measured; the other blocks measure the sum blocks from `first` on. */
-__global__ void measure_on(one where, uint64_t before, uint64_t first)
+__global__ void measure_next(single where, uint64_t before, uint64_t first)
 {
     if (blockIdx.x) {
         const uint64_t block = blockIdx.x - 1;
 
         measure_block<true>(where.item, first + block * kWarps + threadIdx.x / kWarp);
     } else {
-        const struct blocks in = lay_out(where.item);
-        const struct measured all = add_up(shared<adding>(), in, before, first, true);
+        const struct block_sums in = lay_out(where.item);
+        const struct measurement all = add_up(shared<add_room>(), in, before, first, true);
 
         if (threadIdx.x == 0)
             in.head->so_far = all;
@@ -148,12 +148,13 @@ __global__ void measure_on(one where, uint64_t before, uint64_t first)
 
 /* One block per message. Writes the scaler to the scratch and to the payload. The sum blocks before
  * `from` have already been added up. */
-template <class Where> __global__ void choose(Where where, double clip, uint64_t from)
+template <class Where> __global__ void choose_scaler(Where where, double clip, uint64_t from)
 {
-    const struct gcb_device_item item = find_whole(where);
-    const struct blocks in = lay_out(item);
+    const struct gcb_device_item item = find_item(where);
+    const struct block_sums in = lay_out(item);
     const uint64_t n = item.in.n;
-    const struct measured all = add_up(shared<adding>(), in, from, block_count(n), clip != 0.0);
+    const struct measurement all =
+        add_up(shared<add_room>(), in, from, block_count(n), clip != 0.0);
     const double limit = clip != 0.0 && n > 0
                              ? gcb_clip_of_sums(clip, all.sum, all.sum_sq, static_cast<double>(n))
                              : 0.0;
@@ -175,10 +176,10 @@ uint64_t measuring_blocks(uint64_t n)
 }
 
 template <class Where>
-int measure_all(struct gcb_device_stream *s, double clip, const step<Where> &all)
+int measure_all(struct gcb_device_stream *s, double clip, const launch_part<Where> &all)
 {
-    return launch(clip != 0.0 ? measure<Where, true> : measure<Where, false>, all.grid,
-                  kTileThreads, 0, s, all.where);
+    return launch(clip != 0.0 ? measure_sum_blocks<Where, true> : measure_sum_blocks<Where, false>,
+                  all.grid, kTileThreads, 0, s, all.where);
 }
 
 /* Most measuring blocks of one launch: 2^25 elements. One thread block adds up the sums of 2^25
@@ -186,16 +187,17 @@ int measure_all(struct gcb_device_stream *s, double clip, const step<Where> &all
 constexpr uint64_t kMeasuring = 1024;
 
 /* Measures one message. *added is the number of sum blocks that were added up meanwhile. */
-int measure_long(struct gcb_device_stream *s, double clip, const step<one> &all, uint64_t *added)
+int measure_long(struct gcb_device_stream *s, double clip, const launch_part<single> &all,
+                 uint64_t *added)
 {
     const uint64_t each = clip != 0.0 ? grid_over(all.grid, kMeasuring) : all.grid;
-    int err = measure_all<one>(s, clip, {all.where, each});
+    int err = measure_all<single>(s, clip, {all.where, each});
 
     *added = 0;
     for (uint64_t done = each; !err && done < all.grid; done += each) {
         const uint64_t left = all.grid - done, blocks = left < each ? left : each;
 
-        err = launch(measure_on, 1 + blocks, kTileThreads, sizeof(adding), s, all.where, *added,
+        err = launch(measure_next, 1 + blocks, kTileThreads, sizeof(add_room), s, all.where, *added,
                      done * kWarps);
         *added = done * kWarps;
     }
@@ -203,34 +205,34 @@ int measure_long(struct gcb_device_stream *s, double clip, const step<one> &all,
 }
 
 template <class Where>
-int choose_scale(struct gcb_device_stream *s, double clip, const step<Where> &chosen,
-                 uint64_t added)
+int launch_choose_scaler(struct gcb_device_stream *s, double clip, const launch_part<Where> &chosen,
+                         uint64_t added)
 {
-    return launch(choose<Where>, chosen.grid, kTileThreads, sizeof(adding), s, chosen.where, clip,
-                  added);
+    return launch(choose_scaler<Where>, chosen.grid, kTileThreads, sizeof(add_room), s,
+                  chosen.where, clip, added);
 }
 
 } /* namespace */
 
-int find_scale(struct gcb_device_stream *s, const one &message, double clip)
+int compute_scale(struct gcb_device_stream *s, const single &message, double clip)
 {
     uint64_t added;
     const int err = measure_long(s, clip, {message, measuring_blocks(message.item.in.n)}, &added);
 
-    return err ? err : choose_scale<one>(s, clip, {message, 1}, added);
+    return err ? err : launch_choose_scaler<single>(s, clip, {message, 1}, added);
 }
 
 uint64_t cut_scale(const struct gcb_device_group *g)
 {
-    return cut(g, 2, [](const struct gcb_device_item &i) { return measuring_blocks(i.in.n); });
+    return cut_grid(g, 2, [](const struct gcb_device_item &i) { return measuring_blocks(i.in.n); });
 }
 
-int find_scale(struct gcb_device_stream *s, const struct gcb_device_group *g, uint64_t blocks,
-               double clip)
+int compute_scale(struct gcb_device_stream *s, const struct gcb_device_group *g, uint64_t blocks,
+                  double clip)
 {
-    const int err = measure_all<many>(s, clip, {grid_of(g, 2), blocks});
+    const int err = measure_all<message_group>(s, clip, {grid_of(g, 2), blocks});
 
-    return err ? err : choose_scale<many>(s, clip, {grid_of(g, 2), g->count}, 0);
+    return err ? err : launch_choose_scaler<message_group>(s, clip, {grid_of(g, 2), g->count}, 0);
 }
 
 } /* namespace gcb::terngrad */

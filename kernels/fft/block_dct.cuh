@@ -3,7 +3,7 @@
 
 /*
  * DCTs in shared memory. A chunk of length 2 m needs a complex FFT of m numbers (block_fft.cuh). A block
- * handles kDctElements elements, which are one chunk if m is kShortPoints. That case has code of its own,
+ * handles kDctElements elements, which are one chunk if m is kBlockPoints. That case has code of its own,
  * with the same bits as result. The forward transform is here, because two kernels use it.
  */
 #include <math.h>
@@ -15,16 +15,17 @@
 namespace gcb
 {
 
-constexpr unsigned kDctElements = kShortElements;
-static_assert(kDctElements == GCB_CUDA_DCT_SHORT_MOST, "one block's work");
+constexpr unsigned kDctElements = kBlockElements;
+static_assert(kDctElements == GCB_CUDA_DCT_BLOCK_MOST, "one block's work");
 
 /* The three arrays of a table. */
-struct dct_turns {
-    const complex *fft, *split, *turn;
+struct dct_twiddles {
+    const complex *fft, *split, *rotation;
     unsigned m;
 
-    __device__ dct_turns(const struct gcb_cuda_dct &d, unsigned half)
-        : fft(static_cast<const complex *>(d.table)), split(fft + half), turn(split + half), m(half)
+    __device__ dct_twiddles(const struct gcb_cuda_dct &d, unsigned half)
+        : fft(static_cast<const complex *>(d.table)), split(fft + half), rotation(split + half),
+          m(half)
     {
     }
 };
@@ -32,11 +33,11 @@ struct dct_turns {
 /* m, which is a constant if a block has one chunk. */
 template <bool Whole> __device__ __forceinline__ unsigned dct_half(const struct gcb_cuda_dct &d)
 {
-    return Whole ? kShortPoints : static_cast<unsigned>(d.length / 2);
+    return Whole ? kBlockPoints : static_cast<unsigned>(d.length / 2);
 }
 
 struct dct_room {
-    short_room fft; /* the same bytes hold coefficients at another time */
+    block_fft_room fft; /* the same bytes hold coefficients at another time */
 };
 
 __device__ __forceinline__ float *coefficients(dct_room &room)
@@ -66,8 +67,8 @@ __device__ __forceinline__ void load_folded(dct_room &room, const struct gcb_dev
                                             uint64_t start, unsigned m)
 {
 #pragma unroll
-    for (unsigned i = 0; i < kShortFours; i++) {
-        const unsigned four = threadIdx.x + i * kShortThreads;
+    for (unsigned i = 0; i < kBlockFours; i++) {
+        const unsigned four = threadIdx.x + i * kBlockThreads;
         const dct_quad q(four, m);
         float v[4];
 
@@ -84,19 +85,19 @@ __device__ __forceinline__ unsigned mirrored_butterfly()
 {
     const unsigned half = kWarp / 2, pairs = threadIdx.x / kWarp * half;
 
-    return lane() < half ? pairs + lane() : kShortThreads - kWarp - pairs + lane();
+    return lane() < half ? pairs + lane() : kBlockThreads - kWarp - pairs + lane();
 }
 
-/* Loads the numbers of butterfly j. Of each four elements that a thread reads, two belong to its
- * own butterfly and two to the mirrored one. */
+/* Loads the numbers of butterfly j. A thread reads four elements at a time: two belong to its own
+ * butterfly, and two to the mirrored one. */
 __device__ __forceinline__ void load_first(complex *v, const struct gcb_device_input &in,
                                            uint64_t start, unsigned j)
 {
 #pragma unroll
-    for (unsigned i = 0; i < kShortFours; i++) {
+    for (unsigned i = 0; i < kBlockFours; i++) {
         float x[4];
 
-        load_input_inside(x, in, start + 4 * (j + i * kShortThreads));
+        load_input_inside(x, in, start + 4 * (j + i * kBlockThreads));
         v[i] = {x[0], x[2]};
         v[7 - i] = {shfl_xor(x[3], kWarp - 1), shfl_xor(x[1], kWarp - 1)};
     }
@@ -133,67 +134,68 @@ struct four_coefficients {
     }
 };
 
-__device__ __forceinline__ float turned(complex v, complex turn)
+__device__ __forceinline__ float rotated(complex v, complex rotation)
 {
-    return v.re * turn.re + v.im * turn.im;
+    return v.re * rotation.re + v.im * rotation.im;
 }
 
-__device__ __forceinline__ float turned_far(complex v, complex turn)
+__device__ __forceinline__ float rotated_other(complex v, complex rotation)
 {
-    return v.re * turn.im - v.im * turn.re;
+    return v.re * rotation.im - v.im * rotation.re;
 }
 
-__device__ __forceinline__ four_coefficients turn_ends(complex zero, complex middle,
-                                                       const dct_turns &t)
+__device__ __forceinline__ four_coefficients rotate_ends(complex zero, complex middle,
+                                                         const dct_twiddles &t)
 {
-    const complex twice = {2.0f * middle.re, -2.0f * middle.im}, turn = t.turn[t.m / 2];
+    const complex twice = {2.0f * middle.re, -2.0f * middle.im}, rotation = t.rotation[t.m / 2];
 
-    return {2.0f * (zero.re + zero.im) * sqrtf(0.5f), 2.0f * ((zero.re - zero.im) * t.turn[t.m].re),
-            turned(twice, turn), turned_far(twice, turn)};
+    return {2.0f * (zero.re + zero.im) * sqrtf(0.5f),
+            2.0f * ((zero.re - zero.im) * t.rotation[t.m].re), rotated(twice, rotation),
+            rotated_other(twice, rotation)};
 }
 
 /* The factors that split numbers k and m - k, and those that rotate each of them. */
-struct number_turns {
+struct number_twiddles {
     const complex *split, *near, *far;
 
-    __device__ number_turns later(unsigned k) const
+    __device__ number_twiddles later(unsigned k) const
     {
         return {split + k, near + k, far - k};
     }
 };
 
-__device__ __forceinline__ number_turns turns_of(const dct_turns &t, unsigned k)
+__device__ __forceinline__ number_twiddles twiddles_of(const dct_twiddles &t, unsigned k)
 {
-    return {t.split + k, t.turn + k, t.turn + (t.m - k)};
+    return {t.split + k, t.rotation + k, t.rotation + (t.m - k)};
 }
 
-__device__ __forceinline__ four_coefficients turn_pair(complex k, complex m_k,
-                                                       const number_turns &t)
+__device__ __forceinline__ four_coefficients rotate_pair(complex k, complex m_k,
+                                                         const number_twiddles &t)
 {
     const complex_pair bins = split_twice(k, m_k, *t.split);
 
-    return {turned(bins.k, *t.near), turned_far(bins.m_k, *t.far), turned(bins.m_k, *t.far),
-            turned_far(bins.k, *t.near)};
+    return {rotated(bins.k, *t.near), rotated_other(bins.m_k, *t.far), rotated(bins.m_k, *t.far),
+            rotated_other(bins.k, *t.near)};
 }
 
 /* Replaces the numbers in the room by coefficients. Called by every thread of the block. */
-__device__ __forceinline__ void to_coefficients(dct_room &room, const dct_turns &t)
+__device__ __forceinline__ void numbers_to_coefficients(dct_room &room, const dct_twiddles &t)
 {
-    four_coefficients y[kShortFours];
+    four_coefficients y[kBlockFours];
 
 #pragma unroll
-    for (unsigned i = 0; i < kShortFours; i++) {
-        const unsigned u = threadIdx.x + i * kShortThreads, k = u & (t.m / 2 - 1);
+    for (unsigned i = 0; i < kBlockFours; i++) {
+        const unsigned u = threadIdx.x + i * kBlockThreads, k = u & (t.m / 2 - 1);
         const unsigned base = (u - k) * 2;
         const complex z = at(room.fft, base + k);
 
-        y[i] = k ? turn_pair(z, at(room.fft, base + t.m - k), turns_of(t, k))
-                 : turn_ends(z, at(room.fft, base + t.m / 2), t);
+        y[i] = k ? rotate_pair(z, at(room.fft, base + t.m - k), twiddles_of(t, k))
+                 : rotate_ends(z, at(room.fft, base + t.m / 2), t);
     }
     sync_block();
 #pragma unroll
-    for (unsigned i = 0; i < kShortFours; i++) {
-        const unsigned u = threadIdx.x + i * kShortThreads, k = u & (t.m / 2 - 1);
+    for (unsigned i = 0; i < kBlockFours; i++) {
+        const unsigned u = threadIdx.x + i * kBlockThreads, k = u & (t.m / 2 - 1);
 
         y[i].store(places_of(coefficients(room) + (u - k) * 4, k, t.m), t.m);
     }
@@ -201,11 +203,11 @@ __device__ __forceinline__ void to_coefficients(dct_room &room, const dct_turns 
 }
 
 /* The same from the registers of the last round, if one transform fills the block. */
-__device__ __forceinline__ void last_to_coefficients(dct_room &room, const dct_turns &t)
+__device__ __forceinline__ void last_round_to_coefficients(dct_room &room, const dct_twiddles &t)
 {
     constexpr unsigned kPart = kLastPart;
     const unsigned near = threadIdx.x, far = mirrored_last();
-    const number_turns near_turns = turns_of(t, near), far_turns = turns_of(t, far);
+    const number_twiddles near_twiddles = twiddles_of(t, near), far_twiddles = twiddles_of(t, far);
     float *const to = coefficients(room);
     const coefficient_places near_to = {to + near, to + (t.m - near)};
     const coefficient_places far_to = {to + far, to + (t.m - far)};
@@ -214,10 +216,11 @@ __device__ __forceinline__ void last_to_coefficients(dct_room &room, const dct_t
 
     read_last_pair(&v, room.fft, t.fft, near, far);
     pair_up(&v);
-    y[0] = near ? turn_pair(v.near[0], v.far[3], near_turns) : turn_ends(v.near[0], v.far[3], t);
-    y[1] = turn_pair(v.near[1], v.far[2], near_turns.later(kPart));
-    y[2] = turn_pair(v.far[1], v.near[2], far_turns.later(kPart));
-    y[3] = turn_pair(v.far[0], v.near[3], far_turns);
+    y[0] = near ? rotate_pair(v.near[0], v.far[3], near_twiddles)
+                : rotate_ends(v.near[0], v.far[3], t);
+    y[1] = rotate_pair(v.near[1], v.far[2], near_twiddles.later(kPart));
+    y[2] = rotate_pair(v.far[1], v.near[2], far_twiddles.later(kPart));
+    y[3] = rotate_pair(v.far[0], v.near[3], far_twiddles);
     sync_block();
     y[0].store(places_of(to, near, t.m), t.m);
     y[1].store(near_to.later(kPart), t.m);
@@ -231,21 +234,21 @@ template <bool Whole>
 __device__ __forceinline__ void transform_block(dct_room &room, const struct gcb_device_input &in,
                                                 const struct gcb_cuda_dct &d)
 {
-    const dct_turns t(d, dct_half<Whole>(d));
+    const dct_twiddles t(d, dct_half<Whole>(d));
     const uint64_t start = uint64_t{blockIdx.x} * kDctElements;
 
     if (Whole) {
         const unsigned j = mirrored_butterfly();
-        complex v[kShortEach];
+        complex v[kBlockEach];
 
         load_first(v, in, start, j);
         write_first(room.fft, v, j);
         middle_rounds(room.fft, t.fft);
-        last_to_coefficients(room, t);
+        last_round_to_coefficients(room, t);
     } else {
         load_folded(room, in, start, t.m);
-        short_fft(room.fft, t.fft, t.m);
-        to_coefficients(room, t);
+        block_fft(room.fft, t.fft, t.m);
+        numbers_to_coefficients(room, t);
     }
 }
 

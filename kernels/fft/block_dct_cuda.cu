@@ -10,14 +10,14 @@ namespace
 using gcb::coefficients;
 using gcb::complex;
 using gcb::dct_room;
+using gcb::kBlockThreads;
 using gcb::kDctElements;
-using gcb::kShortThreads;
 
 /* ---- forward ---- */
 
 template <bool Whole>
-__global__ void __launch_bounds__(kShortThreads, 5)
-    short_forward(float *__restrict__ coef, struct gcb_device_input in, struct gcb_cuda_dct d,
+__global__ void __launch_bounds__(kBlockThreads, 5)
+    block_forward(float *__restrict__ coef, struct gcb_device_input in, struct gcb_cuda_dct d,
                   gcb_device_result *result)
 {
     dct_room &room = gcb::shared<dct_room>();
@@ -26,8 +26,8 @@ __global__ void __launch_bounds__(kShortThreads, 5)
 
     gcb::transform_block<Whole>(room, in, d);
 #pragma unroll
-    for (unsigned i = 0; i < gcb::kShortFours; i++) {
-        const unsigned four = threadIdx.x + i * kShortThreads;
+    for (unsigned i = 0; i < gcb::kBlockFours; i++) {
+        const unsigned four = threadIdx.x + i * kBlockThreads;
         float v[4];
 
         gcb::load_inside(v, gcb::coefficients(room), 4 * four);
@@ -42,28 +42,28 @@ __global__ void __launch_bounds__(kShortThreads, 5)
 
 /* ---- inverse ---- */
 
-__device__ complex bin_of(float a, float b, complex turn)
+__device__ complex bin_of(float a, float b, complex rotation)
 {
-    return {turn.re * a + turn.im * b, turn.im * a - turn.re * b};
+    return {rotation.re * a + rotation.im * b, rotation.im * a - rotation.re * b};
 }
 
 /* Two numbers of the complex transform, k and m - k, from four coefficients: numbers_of_ends for k
  * = 0, whose pair is 0 and m / 2. */
-__device__ gcb::complex_pair numbers_of_ends(const float *y, const gcb::dct_turns &t)
+__device__ gcb::complex_pair numbers_of_ends(const float *y, const gcb::dct_twiddles &t)
 {
-    const complex end = t.turn[t.m];
+    const complex end = t.rotation[t.m];
     const float zero = y[0], last = (end.re + end.im) * y[t.m];
-    const complex v = bin_of(y[t.m / 2], y[t.m / 2 * 3], t.turn[t.m / 2]);
+    const complex v = bin_of(y[t.m / 2], y[t.m / 2 * 3], t.rotation[t.m / 2]);
 
     return {{zero - last, zero + last}, {-2.0f * v.im, 2.0f * v.re}};
 }
 
-__device__ gcb::complex_pair numbers_of(const float *y, const gcb::dct_turns &t, unsigned k)
+__device__ gcb::complex_pair numbers_of(const float *y, const gcb::dct_twiddles &t, unsigned k)
 {
     const float *const up = y + k, *const down = y + (t.m - k);
 
-    return gcb::join_pair(bin_of(up[0], down[t.m], t.turn[k]),
-                          bin_of(down[0], up[t.m], *(t.turn + (t.m - k))), t.split[k]);
+    return gcb::join_pair(bin_of(up[0], down[t.m], t.rotation[k]),
+                          bin_of(down[0], up[t.m], *(t.rotation + (t.m - k))), t.split[k]);
 }
 
 /* The pair that a thread handles in step i: number k, for u = thread + 256 i, of the transform that
@@ -74,7 +74,7 @@ template <bool Whole> struct number_place {
 
     __device__ number_place(unsigned i, unsigned m)
     {
-        const unsigned u = threadIdx.x + i * kShortThreads;
+        const unsigned u = threadIdx.x + i * kBlockThreads;
 
         k = Whole ? u : u & (m / 2 - 1);
         base = Whole ? 0 : (u - k) * 2;
@@ -83,12 +83,12 @@ template <bool Whole> struct number_place {
 };
 
 template <bool Whole>
-__device__ __forceinline__ void to_numbers(dct_room &room, const gcb::dct_turns &t)
+__device__ __forceinline__ void coefficients_to_numbers(dct_room &room, const gcb::dct_twiddles &t)
 {
-    gcb::complex_pair z[gcb::kShortFours];
+    gcb::complex_pair z[gcb::kBlockFours];
 
 #pragma unroll
-    for (unsigned i = 0; i < gcb::kShortFours; i++) {
+    for (unsigned i = 0; i < gcb::kBlockFours; i++) {
         const number_place<Whole> at(i, t.m);
         const float *const y = coefficients(room) + 2 * at.base;
 
@@ -96,7 +96,7 @@ __device__ __forceinline__ void to_numbers(dct_room &room, const gcb::dct_turns 
     }
     gcb::sync_block();
 #pragma unroll
-    for (unsigned i = 0; i < gcb::kShortFours; i++) {
+    for (unsigned i = 0; i < gcb::kBlockFours; i++) {
         const number_place<Whole> at(i, t.m);
 
         gcb::at(room.fft, at.base + at.k) = z[i].k;
@@ -106,7 +106,7 @@ __device__ __forceinline__ void to_numbers(dct_room &room, const gcb::dct_turns 
 }
 
 /* The output, and the tensor that it is subtracted from. */
-struct elements {
+struct output {
     float *x;
     const float *from; /* NULL: nothing to subtract from */
     uint64_t start, count;
@@ -119,16 +119,16 @@ struct elements {
         const uint64_t first = start + 4 * four;
 
         if (from)
-            gcb::take_from(v, from, first, Inside ? first + 4 : count);
+            gcb::subtract_run(v, from, first, Inside ? first + 4 : count);
         gcb::store_floats(x, v, first, Inside ? first + 4 : count);
     }
 };
 
-__device__ void store_unfolded(const elements &to, dct_room &room, unsigned m)
+__device__ void store_unfolded(const output &to, dct_room &room, unsigned m)
 {
 #pragma unroll
-    for (unsigned i = 0; i < gcb::kShortFours; i++) {
-        const unsigned four = threadIdx.x + i * kShortThreads;
+    for (unsigned i = 0; i < gcb::kBlockFours; i++) {
+        const unsigned four = threadIdx.x + i * kBlockThreads;
         const gcb::dct_quad q(four, m);
 
         to.store<false>(four, gcb::at(room.fft, q.first), gcb::at(room.fft, q.second));
@@ -136,15 +136,15 @@ __device__ void store_unfolded(const elements &to, dct_room &room, unsigned m)
 }
 
 /* The transform of all numbers of the block; its last round stays in registers. */
-__device__ void transform_whole(const elements &to, dct_room &room, const complex *turns)
+__device__ void transform_whole(const output &to, dct_room &room, const complex *twiddles)
 {
     constexpr unsigned kPart = gcb::kLastPart;
     const unsigned near = threadIdx.x, far = kPart - 1 - near;
     gcb::last_pair v;
 
-    gcb::fft_round<8, true>(room.fft, turns, gcb::kShortPoints, 1);
-    gcb::middle_rounds(room.fft, turns);
-    gcb::read_last_pair(&v, room.fft, turns, near, far);
+    gcb::fft_round<8, true>(room.fft, twiddles, gcb::kBlockPoints, 1);
+    gcb::middle_rounds(room.fft, twiddles);
+    gcb::read_last_pair(&v, room.fft, twiddles, near, far);
     to.store<true>(near, v.near[0], v.far[3]);
     to.store<true>(near + kPart, v.near[1], v.far[2]);
     to.store<true>(far + kPart, v.far[1], v.near[2]);
@@ -172,29 +172,29 @@ __device__ void fill_coefficients(dct_room &room, const struct gcb_cuda_entries 
     float4 *to = reinterpret_cast<float4 *>(coefficients(room));
 
 #pragma unroll
-    for (unsigned i = 0; i < gcb::kShortFours; i++)
-        to[threadIdx.x + i * kShortThreads] = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+    for (unsigned i = 0; i < gcb::kBlockFours; i++)
+        to[threadIdx.x + i * kBlockThreads] = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
     gcb::sync_block();
     gcb::each_entry<1>(kept, start, end, put_coefficient{coefficients(room), last, d.unitary});
     gcb::sync_block();
 }
 
 template <bool Whole>
-__global__ void __launch_bounds__(kShortThreads, 5)
-    short_inverse(float *__restrict__ x, struct gcb_cuda_entries kept,
+__global__ void __launch_bounds__(kBlockThreads, 5)
+    block_inverse(float *__restrict__ x, struct gcb_cuda_entries kept,
                   const float *__restrict__ from, struct gcb_cuda_dct d)
 {
     dct_room &room = gcb::shared<dct_room>();
     const uint64_t start = uint64_t{blockIdx.x} * kDctElements;
-    const gcb::dct_turns t(d, gcb::dct_half<Whole>(d));
-    const elements to = {x, from, start, d.count};
+    const gcb::dct_twiddles t(d, gcb::dct_half<Whole>(d));
+    const output to = {x, from, start, d.count};
 
     fill_coefficients(room, kept, d, start);
-    to_numbers<Whole>(room, t);
+    coefficients_to_numbers<Whole>(room, t);
     if (Whole) {
         transform_whole(to, room, t.fft);
     } else {
-        gcb::short_fft(room.fft, t.fft, t.m);
+        gcb::block_fft(room.fft, t.fft, t.m);
         store_unfolded(to, room, t.m);
     }
 }
@@ -206,40 +206,40 @@ uint64_t blocks_of(const struct gcb_cuda_dct *d)
 
 } /* namespace */
 
-uint64_t gcb_cuda_dct_short_bytes(uint64_t length)
+uint64_t gcb_cuda_dct_block_bytes(uint64_t length)
 {
     return (3 * (length / 2) + 1) * sizeof(complex);
 }
 
-void gcb_cuda_dct_short_table(void *table, uint64_t length)
+void gcb_cuda_dct_block_table(void *table, uint64_t length)
 {
     const uint64_t m = length / 2;
     const double pi = acos(-1.0);
     complex *to = static_cast<complex *>(table);
 
     gcb::fill_rounds(to, m);
-    gcb::fill_turns(to + m, m, -2.0 * pi / static_cast<double>(length));
-    gcb::fill_turns(to + 2 * m, m + 1, pi / (2.0 * static_cast<double>(length)));
+    gcb::fill_twiddles(to + m, m, -2.0 * pi / static_cast<double>(length));
+    gcb::fill_twiddles(to + 2 * m, m + 1, pi / (2.0 * static_cast<double>(length)));
 }
 
-int gcb_cuda_dct_short_forward(struct gcb_device_stream *s, float *coef,
+int gcb_cuda_dct_block_forward(struct gcb_device_stream *s, float *coef,
                                const struct gcb_device_input *in, const struct gcb_cuda_dct *d,
                                struct gcb_device_result *result)
 {
     return d->length == kDctElements
-               ? gcb::launch(short_forward<true>, blocks_of(d), kShortThreads, sizeof(dct_room), s,
+               ? gcb::launch(block_forward<true>, blocks_of(d), kBlockThreads, sizeof(dct_room), s,
                              coef, *in, *d, result)
-               : gcb::launch(short_forward<false>, blocks_of(d), kShortThreads, sizeof(dct_room), s,
+               : gcb::launch(block_forward<false>, blocks_of(d), kBlockThreads, sizeof(dct_room), s,
                              coef, *in, *d, result);
 }
 
-int gcb_cuda_dct_short_inverse(struct gcb_device_stream *s, float *x,
+int gcb_cuda_dct_block_inverse(struct gcb_device_stream *s, float *x,
                                const struct gcb_cuda_entries *kept, const float *from,
                                const struct gcb_cuda_dct *d)
 {
     return d->length == kDctElements
-               ? gcb::launch(short_inverse<true>, blocks_of(d), kShortThreads, sizeof(dct_room), s,
+               ? gcb::launch(block_inverse<true>, blocks_of(d), kBlockThreads, sizeof(dct_room), s,
                              x, *kept, from, *d)
-               : gcb::launch(short_inverse<false>, blocks_of(d), kShortThreads, sizeof(dct_room), s,
+               : gcb::launch(block_inverse<false>, blocks_of(d), kBlockThreads, sizeof(dct_room), s,
                              x, *kept, from, *d);
 }

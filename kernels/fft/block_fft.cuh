@@ -15,9 +15,9 @@
 namespace gcb
 {
 
-constexpr unsigned kShortThreads = 256;
-constexpr unsigned kShortEach = 8;
-constexpr unsigned kShortPoints = kShortThreads * kShortEach;
+constexpr unsigned kBlockThreads = 256;
+constexpr unsigned kBlockEach = 8;
+constexpr unsigned kBlockPoints = kBlockThreads * kBlockEach;
 
 struct alignas(8) complex {
     float re, im;
@@ -44,7 +44,7 @@ __device__ __forceinline__ complex conj(complex a)
 }
 
 /* a times -i. */
-__device__ __forceinline__ complex turn_right(complex a)
+__device__ __forceinline__ complex times_minus_i(complex a)
 {
     return {a.im, -a.re};
 }
@@ -56,18 +56,18 @@ __host__ __device__ constexpr unsigned padded(unsigned i)
     return i + i / 16;
 }
 
-struct short_room {
-    complex z[padded(kShortPoints)];
+struct block_fft_room {
+    complex z[padded(kBlockPoints)];
 };
 
-__device__ __forceinline__ complex &at(short_room &room, unsigned i)
+__device__ __forceinline__ complex &at(block_fft_room &room, unsigned i)
 {
     return room.z[padded(i)];
 }
 
 __device__ __forceinline__ void dft4(complex &a, complex &b, complex &c, complex &d)
 {
-    const complex s = add(a, c), t = sub(a, c), u = add(b, d), v = turn_right(sub(b, d));
+    const complex s = add(a, c), t = sub(a, c), u = add(b, d), v = times_minus_i(sub(b, d));
 
     a = add(s, u);
     b = add(t, v);
@@ -92,7 +92,7 @@ template <unsigned R> __device__ __forceinline__ void dft(complex *v)
         dft4(e[0], e[1], e[2], e[3]);
         dft4(o[0], o[1], o[2], o[3]);
         o[1] = {h * (o[1].re + o[1].im), h * (o[1].im - o[1].re)};
-        o[2] = turn_right(o[2]);
+        o[2] = times_minus_i(o[2]);
         o[3] = {h * (o[3].im - o[3].re), -h * (o[3].re + o[3].im)};
 #pragma unroll
         for (unsigned k = 0; k < 4; k++) {
@@ -104,18 +104,18 @@ template <unsigned R> __device__ __forceinline__ void dft(complex *v)
 
 /*
  * A round of radix R has m / R butterflies per transform; p is the product of the radices before
- * it, and i is the number of a butterfly in the block. `turns` has exp(-2 pi i k r / (R p)) at (r -
+ * it, and i is the number of a butterfly in the block. `twiddles` has exp(-2 pi i k r / (R p)) at (r -
  * 1) p + k, for k < p and 0 < r < R. Whole: one transform fills the block, so offsets are
  * constants.
  */
 template <unsigned R, bool Whole>
-__device__ __forceinline__ void read_butterfly(complex *v, short_room &room,
-                                               const complex *__restrict__ turns, unsigned m,
+__device__ __forceinline__ void read_butterfly(complex *v, block_fft_room &room,
+                                               const complex *__restrict__ twiddles, unsigned m,
                                                unsigned p, unsigned i)
 {
     const unsigned part = m / R, j = Whole ? i : i & (part - 1);
     const unsigned from = Whole ? i : (i - j) * R + j;
-    const complex *const turn = turns + (Whole && p == part ? i : j & (p - 1));
+    const complex *const turn = twiddles + (Whole && p == part ? i : j & (p - 1));
     const complex *const z = &at(room, from);
 
 #pragma unroll
@@ -128,7 +128,7 @@ __device__ __forceinline__ void read_butterfly(complex *v, short_room &room,
 }
 
 template <unsigned R, bool Whole>
-__device__ __forceinline__ void write_butterfly(short_room &room, const complex *v, unsigned m,
+__device__ __forceinline__ void write_butterfly(block_fft_room &room, const complex *v, unsigned m,
                                                 unsigned p, unsigned i)
 {
     const unsigned j = Whole ? i : i & (m / R - 1), k = j & (p - 1);
@@ -144,38 +144,38 @@ __device__ __forceinline__ void write_butterfly(short_room &room, const complex 
 }
 
 template <unsigned R, bool Whole>
-__device__ __forceinline__ void fft_round(short_room &room, const complex *__restrict__ turns,
-                                          unsigned m, unsigned p)
+__device__ __forceinline__ void
+fft_round(block_fft_room &room, const complex *__restrict__ twiddles, unsigned m, unsigned p)
 {
-    complex v[kShortEach];
+    complex v[kBlockEach];
 
 #pragma unroll
-    for (unsigned b = 0; b < kShortEach / R; b++)
-        read_butterfly<R, Whole>(v + b * R, room, turns, m, p, threadIdx.x + b * kShortThreads);
+    for (unsigned b = 0; b < kBlockEach / R; b++)
+        read_butterfly<R, Whole>(v + b * R, room, twiddles, m, p, threadIdx.x + b * kBlockThreads);
     sync_block();
 #pragma unroll
-    for (unsigned b = 0; b < kShortEach / R; b++)
-        write_butterfly<R, Whole>(room, v + b * R, m, p, threadIdx.x + b * kShortThreads);
+    for (unsigned b = 0; b < kBlockEach / R; b++)
+        write_butterfly<R, Whole>(room, v + b * R, m, p, threadIdx.x + b * kBlockThreads);
     sync_block();
 }
 
 /* All rounds. The numbers must be in the room before a barrier; a barrier follows the results.
- * `turns` has the factors of each round except the first, m minus the first radix in all
+ * `twiddles` has the factors of each round except the first, m minus the first radix in all
  * (fill_rounds). Called by every thread of the block. */
-__device__ __forceinline__ void short_fft(short_room &room, const complex *__restrict__ turns,
-                                          unsigned m)
+__device__ __forceinline__ void block_fft(block_fft_room &room,
+                                          const complex *__restrict__ twiddles, unsigned m)
 {
     unsigned p = 1;
 
 #pragma unroll 1
     for (; p * 8 <= m; p *= 8) {
-        fft_round<8, false>(room, turns, m, p);
-        turns += p > 1 ? 7 * p : 0;
+        fft_round<8, false>(room, twiddles, m, p);
+        twiddles += p > 1 ? 7 * p : 0;
     }
     if (p * 4 == m)
-        fft_round<4, false>(room, turns, m, p);
+        fft_round<4, false>(room, twiddles, m, p);
     else if (p * 2 == m)
-        fft_round<2, false>(room, turns, m, p);
+        fft_round<2, false>(room, twiddles, m, p);
 }
 
 /*
@@ -183,25 +183,26 @@ __device__ __forceinline__ void short_fft(short_room &room, const complex *__res
  * of radix 4. The last round's butterflies end in registers: a thread does its own and one more of
  * its choice.
  */
-constexpr unsigned kLastPart = kShortPoints / 4; /* distance of a butterfly's results */
+constexpr unsigned kLastPart = kBlockPoints / 4; /* distance of a butterfly's results */
 
-__device__ __forceinline__ void write_first(short_room &room, complex *v, unsigned j)
+__device__ __forceinline__ void write_first(block_fft_room &room, complex *v, unsigned j)
 {
     dft<8>(v);
-    write_butterfly<8, true>(room, v, kShortPoints, 1, j);
+    write_butterfly<8, true>(room, v, kBlockPoints, 1, j);
     sync_block();
 }
 
-__device__ __forceinline__ void middle_rounds(short_room &room, const complex *__restrict__ turns)
+__device__ __forceinline__ void middle_rounds(block_fft_room &room,
+                                              const complex *__restrict__ twiddles)
 {
-    fft_round<8, true>(room, turns, kShortPoints, 8);
-    fft_round<8, true>(room, turns + 7 * 8, kShortPoints, 64);
+    fft_round<8, true>(room, twiddles, kBlockPoints, 8);
+    fft_round<8, true>(room, twiddles + 7 * 8, kBlockPoints, 64);
 }
 
-__device__ __forceinline__ void read_last(complex *v, short_room &room,
-                                          const complex *__restrict__ turns, unsigned i)
+__device__ __forceinline__ void read_last(complex *v, block_fft_room &room,
+                                          const complex *__restrict__ twiddles, unsigned i)
 {
-    read_butterfly<4, true>(v, room, turns + 7 * 8 + 7 * 64, kShortPoints, kLastPart, i);
+    read_butterfly<4, true>(v, room, twiddles + 7 * 8 + 7 * 64, kBlockPoints, kLastPart, i);
 }
 
 /*
@@ -210,8 +211,8 @@ __device__ __forceinline__ void read_last(complex *v, short_room &room,
  * m - k. `split` is exp(-2 pi i k / 2 m).
  */
 
-constexpr unsigned kShortElements = 2 * kShortPoints; /* of a block: whole chunks */
-constexpr unsigned kShortFours = kShortElements / 4 / kShortThreads;
+constexpr unsigned kBlockElements = 2 * kBlockPoints; /* of a block: whole chunks */
+constexpr unsigned kBlockFours = kBlockElements / 4 / kBlockThreads;
 
 struct complex_pair {
     complex k, m_k; /* from number k, and from number m - k */
@@ -219,7 +220,7 @@ struct complex_pair {
 
 __device__ __forceinline__ complex_pair split_pair(complex k, complex m_k, complex split)
 {
-    const complex far = conj(m_k), sum = add(k, far), other = turn_right(sub(k, far));
+    const complex far = conj(m_k), sum = add(k, far), other = times_minus_i(sub(k, far));
     const complex even = {0.5f * sum.re, 0.5f * sum.im};
     const complex odd = mul(split, {0.5f * other.re, 0.5f * other.im});
 
@@ -229,7 +230,7 @@ __device__ __forceinline__ complex_pair split_pair(complex k, complex m_k, compl
 /* Both bins times two. */
 __device__ __forceinline__ complex_pair split_twice(complex k, complex m_k, complex split)
 {
-    const complex far = conj(m_k), even = add(k, far), odd = mul(split, turn_right(sub(k, far)));
+    const complex far = conj(m_k), even = add(k, far), odd = mul(split, times_minus_i(sub(k, far)));
 
     return {add(even, odd), conj(sub(even, odd))};
 }
@@ -249,11 +250,11 @@ struct last_pair {
     complex near[4], far[4];
 };
 
-__device__ __forceinline__ void read_last_pair(last_pair *v, short_room &room, const complex *turns,
-                                               unsigned near, unsigned far)
+__device__ __forceinline__ void read_last_pair(last_pair *v, block_fft_room &room,
+                                               const complex *twiddles, unsigned near, unsigned far)
 {
-    read_last(v->near, room, turns, near);
-    read_last(v->far, room, turns, far);
+    read_last(v->near, room, twiddles, near);
+    read_last(v->far, room, twiddles, far);
 }
 
 /* The butterfly that has the numbers m - k for the numbers k of butterfly t. Butterflies 0 and 256
@@ -291,14 +292,14 @@ __device__ __forceinline__ void pair_down(last_pair *v)
 }
 
 /* Fills a table on the host: exp(i angle k step) for k < count. */
-inline void fill_turns(complex *to, uint64_t count, double angle, uint64_t step = 1)
+inline void fill_twiddles(complex *to, uint64_t count, double angle, uint64_t step = 1)
 {
     for (uint64_t k = 0; k < count; k++)
         to[k] = {static_cast<float>(cos(angle * static_cast<double>(k * step))),
                  static_cast<float>(sin(angle * static_cast<double>(k * step)))};
 }
 
-/* Fills the factors that short_fft takes, at most m. */
+/* Fills the factors that block_fft takes, at most m. */
 inline void fill_rounds(complex *to, uint64_t m)
 {
     const double angle = -2.0 * acos(-1.0) / static_cast<double>(m);
@@ -308,7 +309,7 @@ inline void fill_rounds(complex *to, uint64_t m)
         const uint64_t radix = m / p < 8 ? m / p : 8;
 
         for (uint64_t r = 1; r < radix; r++, to += p)
-            fill_turns(to, p, angle, r * (m / (radix * p)));
+            fill_twiddles(to, p, angle, r * (m / (radix * p)));
         p *= radix;
     }
 }

@@ -14,11 +14,11 @@ namespace gcb
 {
 
 /* The two arrays of a table. */
-struct fft_turns {
+struct fft_twiddles {
     const complex *fft, *split;
     unsigned m;
 
-    __device__ fft_turns(const struct gcb_cuda_short_fft &f, unsigned half)
+    __device__ fft_twiddles(const struct gcb_cuda_block_fft &f, unsigned half)
         : fft(static_cast<const complex *>(f.table)), split(fft + half), m(half)
     {
     }
@@ -26,9 +26,9 @@ struct fft_turns {
 
 /* m, which is a constant if a block has one chunk. */
 template <bool Whole>
-__device__ __forceinline__ unsigned fft_half(const struct gcb_cuda_short_fft &f)
+__device__ __forceinline__ unsigned fft_half(const struct gcb_cuda_block_fft &f)
 {
-    return Whole ? kShortPoints : static_cast<unsigned>(f.length / 2);
+    return Whole ? kBlockPoints : static_cast<unsigned>(f.length / 2);
 }
 
 /* The larger bit pattern of a bin's two parts. */
@@ -42,12 +42,12 @@ __device__ __forceinline__ uint32_t largest_part(complex z)
 /* ---- elements to numbers ---- */
 
 /* Loads elements from `start` on as complex numbers; 0 after the last element. */
-__device__ __forceinline__ void load_numbers(short_room &room, const struct gcb_device_input &in,
-                                             uint64_t start)
+__device__ __forceinline__ void load_numbers(block_fft_room &room,
+                                             const struct gcb_device_input &in, uint64_t start)
 {
 #pragma unroll
-    for (unsigned i = 0; i < kShortFours; i++) {
-        const unsigned four = threadIdx.x + i * kShortThreads;
+    for (unsigned i = 0; i < kBlockFours; i++) {
+        const unsigned four = threadIdx.x + i * kBlockThreads;
         float v[4];
 
         load_input(v, in, start + 4 * four);
@@ -62,7 +62,7 @@ __device__ __forceinline__ complex load_number(const struct gcb_device_input &in
 {
     float2 v = *reinterpret_cast<const float2 *>(in.x + first);
 
-    if (is_open(in)) {
+    if (needs_feedback(in)) {
         const float2 r = *reinterpret_cast<const float2 *>(in.residual + first);
 
         v = make_float2(gcb_memory_carried(in.carry, r.x, v.x),
@@ -76,8 +76,8 @@ __device__ __forceinline__ complex load_number(const struct gcb_device_input &in
 
 /* Replaces numbers k and m - k by the bins of the same places; for k = 0 the pair is 0 and m / 2.
  * Returns the largest part. */
-__device__ __forceinline__ uint32_t split_in_place(complex &near, complex &far, const fft_turns &t,
-                                                   unsigned k)
+__device__ __forceinline__ uint32_t split_in_place(complex &near, complex &far,
+                                                   const fft_twiddles &t, unsigned k)
 {
     if (k == 0) {
         near = {near.re + near.im, near.re - near.im};
@@ -91,13 +91,13 @@ __device__ __forceinline__ uint32_t split_in_place(complex &near, complex &far, 
     return largest_part(near) > largest_part(far) ? largest_part(near) : largest_part(far);
 }
 
-__device__ __forceinline__ uint32_t split_all(short_room &room, const fft_turns &t)
+__device__ __forceinline__ uint32_t split_numbers(block_fft_room &room, const fft_twiddles &t)
 {
     uint32_t top = 0;
 
 #pragma unroll
-    for (unsigned i = 0; i < kShortFours; i++) {
-        const unsigned u = threadIdx.x + i * kShortThreads, k = u & (t.m / 2 - 1);
+    for (unsigned i = 0; i < kBlockFours; i++) {
+        const unsigned u = threadIdx.x + i * kBlockThreads, k = u & (t.m / 2 - 1);
         const unsigned base = (u - k) * 2;
         const uint32_t part =
             split_in_place(at(room, base + k), at(room, base + (k ? t.m - k : t.m / 2)), t, k);
@@ -109,7 +109,7 @@ __device__ __forceinline__ uint32_t split_all(short_room &room, const fft_turns 
 }
 
 /* The same in the registers of the last round, if one transform fills the block. */
-__device__ __forceinline__ uint32_t last_to_bins(short_room &room, const fft_turns &t)
+__device__ __forceinline__ uint32_t last_round_to_bins(block_fft_room &room, const fft_twiddles &t)
 {
     const unsigned near = threadIdx.x, far = mirrored_last();
     last_pair v;
@@ -137,22 +137,23 @@ __device__ __forceinline__ uint32_t last_to_bins(short_room &room, const fft_tur
  * block; a barrier follows the last write. Returns the largest part among the bins that this thread
  * wrote. */
 template <bool Whole>
-__device__ __forceinline__ uint32_t to_bins(short_room &room, const fft_turns &t,
-                                            const struct gcb_device_input &in, uint64_t start)
+__device__ __forceinline__ uint32_t transform_to_bins(block_fft_room &room, const fft_twiddles &t,
+                                                      const struct gcb_device_input &in,
+                                                      uint64_t start)
 {
     if (Whole) {
-        complex v[kShortEach];
+        complex v[kBlockEach];
 
 #pragma unroll
-        for (unsigned r = 0; r < kShortEach; r++)
-            v[r] = load_number(in, start + 2 * (threadIdx.x + r * kShortThreads));
+        for (unsigned r = 0; r < kBlockEach; r++)
+            v[r] = load_number(in, start + 2 * (threadIdx.x + r * kBlockThreads));
         write_first(room, v, threadIdx.x);
         middle_rounds(room, t.fft);
-        return last_to_bins(room, t);
+        return last_round_to_bins(room, t);
     }
     load_numbers(room, in, start);
-    short_fft(room, t.fft, t.m);
-    return split_all(room, t);
+    block_fft(room, t.fft, t.m);
+    return split_numbers(room, t);
 }
 
 } /* namespace gcb */

@@ -9,18 +9,18 @@ namespace
 {
 
 using gcb::complex;
-using gcb::kShortElements;
-using gcb::kShortPoints;
-using gcb::kShortThreads;
+using gcb::kBlockElements;
+using gcb::kBlockPoints;
+using gcb::kBlockThreads;
 
-static_assert(kShortElements == GCB_CUDA_FFT_SHORT_MOST, "one block's work");
+static_assert(kBlockElements == GCB_CUDA_FFT_BLOCK_MOST, "one block's work");
 
 /* The number of this block's places that belong to existing chunks. */
-__device__ unsigned places_here(const struct gcb_cuda_short_fft &f)
+__device__ unsigned places_here(const struct gcb_cuda_block_fft &f)
 {
-    const uint64_t left = (f.count - blockIdx.x * uint64_t{kShortElements}) / 2;
+    const uint64_t left = (f.count - blockIdx.x * uint64_t{kBlockElements}) / 2;
 
-    return left < kShortPoints ? static_cast<unsigned>(left) : kShortPoints;
+    return left < kBlockPoints ? static_cast<unsigned>(left) : kBlockPoints;
 }
 
 /* Index in memory of the bin at place u of this block; the last bin of its chunk is m after the
@@ -29,20 +29,21 @@ __device__ uint64_t bin_at(unsigned u, unsigned m)
 {
     const unsigned k = u & (m - 1), chunk = (u - k) / m;
 
-    return (blockIdx.x * uint64_t{kShortPoints / m} + chunk) * (m + 1) + k;
+    return (blockIdx.x * uint64_t{kBlockPoints / m} + chunk) * (m + 1) + k;
 }
 
 template <bool Whole>
-__global__ void __launch_bounds__(kShortThreads, 5)
-    short_forward(float2 *__restrict__ bins, struct gcb_device_input in,
-                  struct gcb_cuda_short_fft f, gcb_device_result *most)
+__global__ void __launch_bounds__(kBlockThreads, 5)
+    block_forward(float2 *__restrict__ bins, struct gcb_device_input in,
+                  struct gcb_cuda_block_fft f, gcb_device_result *most)
 {
-    gcb::short_room &room = gcb::shared<gcb::short_room>();
-    const gcb::fft_turns t(f, gcb::fft_half<Whole>(f));
+    gcb::block_fft_room &room = gcb::shared<gcb::block_fft_room>();
+    const gcb::fft_twiddles t(f, gcb::fft_half<Whole>(f));
     const unsigned places = places_here(f);
-    uint32_t top = gcb::to_bins<Whole>(room, t, in, blockIdx.x * uint64_t{kShortElements});
+    uint32_t top =
+        gcb::transform_to_bins<Whole>(room, t, in, blockIdx.x * uint64_t{kBlockElements});
 
-    for (unsigned u = threadIdx.x; u < places; u += kShortThreads) {
+    for (unsigned u = threadIdx.x; u < places; u += kBlockThreads) {
         const complex z = gcb::at(room, u);
         const uint64_t to = bin_at(u, t.m);
         const bool first = (u & (t.m - 1)) == 0;
@@ -75,11 +76,12 @@ __device__ void join_in_place(complex &near, complex &far, complex split)
 }
 
 template <bool Whole>
-__device__ __forceinline__ void to_numbers(gcb::short_room &room, const gcb::fft_turns &t)
+__device__ __forceinline__ void bins_to_numbers(gcb::block_fft_room &room,
+                                                const gcb::fft_twiddles &t)
 {
 #pragma unroll
-    for (unsigned i = 0; i < gcb::kShortFours; i++) {
-        const unsigned u = threadIdx.x + i * kShortThreads, k = Whole ? u : u & (t.m / 2 - 1);
+    for (unsigned i = 0; i < gcb::kBlockFours; i++) {
+        const unsigned u = threadIdx.x + i * kBlockThreads, k = Whole ? u : u & (t.m / 2 - 1);
         const unsigned base = Whole ? 0 : (u - k) * 2;
 
         if (Whole ? i == 0 && threadIdx.x == 0 : k == 0)
@@ -92,7 +94,7 @@ __device__ __forceinline__ void to_numbers(gcb::short_room &room, const gcb::fft
 
 /* Stores an entry of the block's bins at its place. */
 struct put_bin {
-    gcb::short_room *room;
+    gcb::block_fft_room *room;
     unsigned m;
     float unitary;
 
@@ -111,30 +113,30 @@ struct put_bin {
 };
 
 /* Fills the block's bins: 0 if a bin was not kept. */
-__device__ void fill_bins(gcb::short_room &room, const struct gcb_cuda_entries &kept,
-                          const struct gcb_cuda_short_fft &f, float unitary)
+__device__ void fill_bins(gcb::block_fft_room &room, const struct gcb_cuda_entries &kept,
+                          const struct gcb_cuda_block_fft &f, float unitary)
 {
     const unsigned m = static_cast<unsigned>(f.length / 2);
-    const uint64_t per = kShortPoints / m * (m + 1), all = f.count / f.length * (m + 1);
+    const uint64_t per = kBlockPoints / m * (m + 1), all = f.count / f.length * (m + 1);
     const uint64_t from = blockIdx.x * per, end = from + per < all ? from + per : all;
 
-    for (unsigned u = threadIdx.x; u < kShortPoints; u += kShortThreads)
+    for (unsigned u = threadIdx.x; u < kBlockPoints; u += kBlockThreads)
         gcb::at(room, u) = {0.0f, 0.0f};
     gcb::sync_block();
     gcb::each_entry<2>(kept, from, end, put_bin{&room, m, unitary});
 }
 
 __device__ void store_numbers(float *__restrict__ x, const float *__restrict__ from,
-                              gcb::short_room &room, uint64_t start, uint64_t count)
+                              gcb::block_fft_room &room, uint64_t start, uint64_t count)
 {
 #pragma unroll
-    for (unsigned i = 0; i < gcb::kShortFours; i++) {
-        const unsigned four = threadIdx.x + i * kShortThreads;
+    for (unsigned i = 0; i < gcb::kBlockFours; i++) {
+        const unsigned four = threadIdx.x + i * kBlockThreads;
         const complex a = gcb::at(room, 2 * four), b = gcb::at(room, 2 * four + 1);
         float v[4] = {a.im, a.re, b.im, b.re}; /* real and imaginary parts are swapped */
 
         if (from)
-            gcb::take_from(v, from, start + 4 * four, count);
+            gcb::subtract_run(v, from, start + 4 * four, count);
         gcb::store_floats(x, v, start + 4 * four, count);
     }
 }
@@ -142,92 +144,92 @@ __device__ void store_numbers(float *__restrict__ x, const float *__restrict__ f
 /* The transform of all numbers of the block; its last round stays in registers. x and from point to
  * the block's first element. */
 __device__ void transform_whole(float *__restrict__ x, const float *__restrict__ from,
-                                gcb::short_room &room, const complex *turns)
+                                gcb::block_fft_room &room, const complex *twiddles)
 {
     gcb::last_pair v;
     float2 *to = reinterpret_cast<float2 *>(x) + threadIdx.x;
 
-    gcb::fft_round<8, true>(room, turns, kShortPoints, 1);
-    gcb::middle_rounds(room, turns);
-    gcb::read_last_pair(&v, room, turns, threadIdx.x, threadIdx.x + kShortThreads);
+    gcb::fft_round<8, true>(room, twiddles, kBlockPoints, 1);
+    gcb::middle_rounds(room, twiddles);
+    gcb::read_last_pair(&v, room, twiddles, threadIdx.x, threadIdx.x + kBlockThreads);
 #pragma unroll
-    for (unsigned i = 0; i < gcb::kShortEach; i++) {
+    for (unsigned i = 0; i < gcb::kBlockEach; i++) {
         const complex z = i % 2 ? v.far[i / 2] : v.near[i / 2];
         float2 two = make_float2(z.im, z.re);
 
         if (from) {
             const float2 was =
-                reinterpret_cast<const float2 *>(from)[threadIdx.x + i * kShortThreads];
+                reinterpret_cast<const float2 *>(from)[threadIdx.x + i * kBlockThreads];
 
             two = make_float2(was.x - two.x, was.y - two.y);
         }
-        to[i * kShortThreads] = two;
+        to[i * kBlockThreads] = two;
     }
 }
 
 template <bool Whole>
-__global__ void __launch_bounds__(kShortThreads, 5)
-    short_inverse(float *__restrict__ x, struct gcb_cuda_entries kept, struct gcb_cuda_short_fft f,
-                  struct gcb_cuda_fft_back how)
+__global__ void __launch_bounds__(kBlockThreads, 5)
+    block_inverse(float *__restrict__ x, struct gcb_cuda_entries kept, struct gcb_cuda_block_fft f,
+                  struct gcb_cuda_fft_inversion how)
 {
-    gcb::short_room &room = gcb::shared<gcb::short_room>();
-    const gcb::fft_turns t(f, gcb::fft_half<Whole>(f));
-    const uint64_t start = blockIdx.x * uint64_t{kShortElements};
+    gcb::block_fft_room &room = gcb::shared<gcb::block_fft_room>();
+    const gcb::fft_twiddles t(f, gcb::fft_half<Whole>(f));
+    const uint64_t start = blockIdx.x * uint64_t{kBlockElements};
 
     fill_bins(room, kept, f, how.unitary);
     gcb::sync_block();
-    to_numbers<Whole>(room, t);
+    bins_to_numbers<Whole>(room, t);
     if (Whole) {
         transform_whole(x + start, how.from ? how.from + start : nullptr, room, t.fft);
     } else {
-        gcb::short_fft(room, t.fft, t.m);
+        gcb::block_fft(room, t.fft, t.m);
         store_numbers(x, how.from, room, start, f.count);
     }
 }
 
-uint64_t blocks_of(const struct gcb_cuda_short_fft *f)
+uint64_t blocks_of(const struct gcb_cuda_block_fft *f)
 {
-    return (f->count + kShortElements - 1) / kShortElements;
+    return (f->count + kBlockElements - 1) / kBlockElements;
 }
 
 } /* namespace */
 
-uint64_t gcb_cuda_fft_short_bytes(uint64_t length)
+uint64_t gcb_cuda_fft_block_bytes(uint64_t length)
 {
     return length * sizeof(complex);
 }
 
-void gcb_cuda_fft_short_table(void *table, uint64_t length)
+void gcb_cuda_fft_block_table(void *table, uint64_t length)
 {
     const uint64_t m = length / 2;
     const double turn = -2.0 * acos(-1.0);
     complex *to = static_cast<complex *>(table);
 
     gcb::fill_rounds(to, m);
-    gcb::fill_turns(to + m, m, turn / static_cast<double>(length));
+    gcb::fill_twiddles(to + m, m, turn / static_cast<double>(length));
 }
 
-int gcb_cuda_fft_short_forward(struct gcb_device_stream *s, float *bins,
+int gcb_cuda_fft_block_forward(struct gcb_device_stream *s, float *bins,
                                const struct gcb_device_input *in,
-                               const struct gcb_cuda_short_fft *f, struct gcb_device_result *most)
+                               const struct gcb_cuda_block_fft *f, struct gcb_device_result *most)
 {
     float2 *to = reinterpret_cast<float2 *>(bins);
 
-    return f->length == kShortElements
-               ? gcb::launch(short_forward<true>, blocks_of(f), kShortThreads,
-                             sizeof(gcb::short_room), s, to, *in, *f, most)
-               : gcb::launch(short_forward<false>, blocks_of(f), kShortThreads,
-                             sizeof(gcb::short_room), s, to, *in, *f, most);
+    return f->length == kBlockElements
+               ? gcb::launch(block_forward<true>, blocks_of(f), kBlockThreads,
+                             sizeof(gcb::block_fft_room), s, to, *in, *f, most)
+               : gcb::launch(block_forward<false>, blocks_of(f), kBlockThreads,
+                             sizeof(gcb::block_fft_room), s, to, *in, *f, most);
 }
 
-int gcb_cuda_fft_short_inverse(struct gcb_device_stream *s, float *x,
+int gcb_cuda_fft_block_inverse(struct gcb_device_stream *s, float *x,
                                const struct gcb_cuda_entries *kept,
-                               const struct gcb_cuda_short_fft *f,
-                               const struct gcb_cuda_fft_back *how)
+                               const struct gcb_cuda_block_fft *f,
+                               const struct gcb_cuda_fft_inversion *how)
 {
-    return f->length == kShortElements
-               ? gcb::launch(short_inverse<true>, blocks_of(f), kShortThreads,
-                             sizeof(gcb::short_room), s, x, *kept, *f, *how)
-               : gcb::launch(short_inverse<false>, blocks_of(f), kShortThreads,
-                             sizeof(gcb::short_room), s, x, *kept, *f, *how);
+    return f->length == kBlockElements
+               ? gcb::launch(block_inverse<true>, blocks_of(f), kBlockThreads,
+                             sizeof(gcb::block_fft_room), s, x, *kept, *f, *how)
+               : gcb::launch(block_inverse<false>, blocks_of(f), kBlockThreads,
+                             sizeof(gcb::block_fft_room), s, x, *kept, *f, *how);
 }

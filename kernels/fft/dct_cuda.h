@@ -24,8 +24,8 @@
 extern "C" {
 #endif
 
-#define GCB_CUDA_DCT_SHORT_LEAST 8
-#define GCB_CUDA_DCT_SHORT_MOST 4096
+#define GCB_CUDA_DCT_BLOCK_LEAST 8
+#define GCB_CUDA_DCT_BLOCK_MOST 4096
 
 /* Chunks of one length, `count` >= 1 elements in all, which begin at the pointers that launchers
  * get. Tables are device memory. */
@@ -43,50 +43,50 @@ struct gcb_cuda_dct {
 /* Short: three arrays of complex floats. The m = length / 2 factors that the rounds of the complex
  * FFT take (block_fft.cuh); exp(-2 pi i k / length) for k < m; and exp(pi i k / 2 length) for k <=
  * m. */
-uint64_t gcb_cuda_dct_short_bytes(uint64_t length);
-void gcb_cuda_dct_short_table(void *table, uint64_t length);
+uint64_t gcb_cuda_dct_block_bytes(uint64_t length);
+void gcb_cuda_dct_block_table(void *table, uint64_t length);
 
 /* Direct: cos(pi i / 2 length) for i < 4 length, double. length is at most 4096. */
-uint64_t gcb_cuda_dct_direct_bytes(uint64_t length);
-void gcb_cuda_dct_direct_table(void *table, uint64_t length);
+uint64_t gcb_cuda_dct_sums_bytes(uint64_t length);
+void gcb_cuda_dct_sums_table(void *table, uint64_t length);
 
 /* Long: exp(pi i k / 2 length) in two factors, as complex doubles: one for the upper bits of k, and
  * one for the lower bits. */
-uint64_t gcb_cuda_dct_long_bytes(uint64_t length);
-void gcb_cuda_dct_long_table(void *table, uint64_t length);
+uint64_t gcb_cuda_dct_from_fft_bytes(uint64_t length);
+void gcb_cuda_dct_from_fft_table(void *table, uint64_t length);
 
 /* ---- launchers ---- */
 
-/* in->n = d->count. Adds error feedback while reading, and so does gcb_cuda_dct_choose. */
-int gcb_cuda_dct_short_forward(struct gcb_device_stream *s, float *coef,
+/* in->n = d->count. Adds error feedback while reading, and so does gcb_cuda_dct_select. */
+int gcb_cuda_dct_block_forward(struct gcb_device_stream *s, float *coef,
                                const struct gcb_device_input *in, const struct gcb_cuda_dct *d,
                                struct gcb_device_result *result);
 /* Input: the coefficients that a message keeps; these chunks begin at its first position. Each
  * element is written once. If `from` is not NULL, x = from - elements; the same holds for the
  * inverses below. */
-int gcb_cuda_dct_short_inverse(struct gcb_device_stream *s, float *x,
+int gcb_cuda_dct_block_inverse(struct gcb_device_stream *s, float *x,
                                const struct gcb_cuda_entries *kept, const float *from,
                                const struct gcb_cuda_dct *d);
 
 /* Transforms chunks of 4096 and chooses their largest coefficients at once. `chosen` is as for
  * gcb_cuda_select_chunks; this writes the part of the whole chunks, and the end. */
-int gcb_cuda_dct_choose(struct gcb_device_stream *s, const struct gcb_cuda_chosen *chosen,
+int gcb_cuda_dct_select(struct gcb_device_stream *s, const struct gcb_cuda_chosen *chosen,
                         const struct gcb_device_input *in, const struct gcb_cuda_dct *d,
                         const struct gcb_cuda_chunks *cut, struct gcb_device_result *result);
 
-int gcb_cuda_dct_direct_forward(struct gcb_device_stream *s, float *coef, const float *x,
-                                const struct gcb_cuda_dct *d, struct gcb_device_result *result);
-int gcb_cuda_dct_direct_inverse(struct gcb_device_stream *s, float *x, const float *coef,
-                                const float *from, const struct gcb_cuda_dct *d);
+int gcb_cuda_dct_sums_forward(struct gcb_device_stream *s, float *coef, const float *x,
+                              const struct gcb_cuda_dct *d, struct gcb_device_result *result);
+int gcb_cuda_dct_sums_inverse(struct gcb_device_stream *s, float *x, const float *coef,
+                              const float *from, const struct gcb_cuda_dct *d);
 
 /* The steps around cuFFT: elements to its input; its bins, length/2 + 1 pairs per chunk, to
  * coefficients; and the inverse of both. */
 int gcb_cuda_dct_fold(struct gcb_device_stream *s, float *folded, const float *x,
                       const struct gcb_cuda_dct *d);
-int gcb_cuda_dct_turn(struct gcb_device_stream *s, float *coef, const float *bins,
-                      const struct gcb_cuda_dct *d, struct gcb_device_result *result);
-int gcb_cuda_dct_turn_back(struct gcb_device_stream *s, float *bins, const float *coef,
-                           const struct gcb_cuda_dct *d);
+int gcb_cuda_dct_rotate(struct gcb_device_stream *s, float *coef, const float *bins,
+                        const struct gcb_cuda_dct *d, struct gcb_device_result *result);
+int gcb_cuda_dct_unrotate(struct gcb_device_stream *s, float *bins, const float *coef,
+                          const struct gcb_cuda_dct *d);
 int gcb_cuda_dct_unfold(struct gcb_device_stream *s, float *x, const float *folded,
                         const float *from, const struct gcb_cuda_dct *d);
 

@@ -29,22 +29,22 @@ unsigned lower_bits(uint64_t length)
 }
 
 /* exp(pi i k / 2 length) from its two factors. */
-struct turner {
+struct twiddle_table {
     const complex64 *upper, *lower;
     uint64_t bits; /* 64 bits, so that the kernel argument has no padding */
 
     __device__ float2 operator()(uint64_t k) const
     {
         const complex64 a = upper[k >> bits], b = lower[k & ((uint64_t{1} << bits) - 1)];
-        float2 turn;
+        float2 twiddle;
 
-        turn.x = static_cast<float>(a.re * b.re - a.im * b.im);
-        turn.y = static_cast<float>(a.re * b.im + a.im * b.re);
-        return turn;
+        twiddle.x = static_cast<float>(a.re * b.re - a.im * b.im);
+        twiddle.y = static_cast<float>(a.re * b.im + a.im * b.re);
+        return twiddle;
     }
 };
 
-turner turner_of(const struct gcb_cuda_dct *d)
+twiddle_table twiddle_table_of(const struct gcb_cuda_dct *d)
 {
     const unsigned bits = lower_bits(d->length);
     const complex64 *upper = static_cast<const complex64 *>(d->table);
@@ -60,24 +60,26 @@ __device__ uint64_t folded_place(uint64_t i, uint64_t length)
     return i - j + (j % 2 ? length - 1 - j / 2 : j / 2);
 }
 
-__global__ void fold(float *__restrict__ folded, const float *__restrict__ x, struct gcb_cuda_dct d)
+__global__ void fold_elements(float *__restrict__ folded, const float *__restrict__ x,
+                              struct gcb_cuda_dct d)
 {
     for (uint64_t i = blockIdx.x * uint64_t{blockDim.x} + threadIdx.x; i < d.count;
          i += uint64_t{gridDim.x} * blockDim.x)
         folded[folded_place(i, d.length)] = x[i];
 }
 
-__global__ void unfold(float *__restrict__ x, const float *__restrict__ folded,
-                       const float *__restrict__ from, struct gcb_cuda_dct d)
+__global__ void unfold_elements(float *__restrict__ x, const float *__restrict__ folded,
+                                const float *__restrict__ from, struct gcb_cuda_dct d)
 {
     for (uint64_t i = blockIdx.x * uint64_t{blockDim.x} + threadIdx.x; i < d.count;
          i += uint64_t{gridDim.x} * blockDim.x)
-        x[i] = gcb::taken(from, i, folded[folded_place(i, d.length)]);
+        x[i] = gcb::decoded_or_residual(from, i, folded[folded_place(i, d.length)]);
 }
 
 /* Bin k gives coefficients k and length - k. */
-__global__ void turn(float *__restrict__ coef, const float2 *__restrict__ bins, turner turns,
-                     struct gcb_cuda_dct d, gcb_device_result *result)
+__global__ void rotate_bins(float *__restrict__ coef, const float2 *__restrict__ bins,
+                            twiddle_table twiddles, struct gcb_cuda_dct d,
+                            gcb_device_result *result)
 {
     const uint64_t per = d.length / 2 + 1, all = d.count / d.length * per;
     bool bad = false;
@@ -85,7 +87,7 @@ __global__ void turn(float *__restrict__ coef, const float2 *__restrict__ bins, 
     for (uint64_t i = blockIdx.x * uint64_t{blockDim.x} + threadIdx.x; i < all;
          i += uint64_t{gridDim.x} * blockDim.x) {
         const uint64_t k = i % per;
-        const float2 v = bins[i], t = turns(k);
+        const float2 v = bins[i], t = twiddles(k);
         const float sum = 2.0f * (v.x * t.x + v.y * t.y);
         const float near = (k ? sum : sum * sqrtf(0.5f)) * d.scale;
         const float far = 2.0f * (v.x * t.y - v.y * t.x) * d.scale;
@@ -109,8 +111,8 @@ __device__ float scaled(float y, const struct gcb_cuda_dct &d)
 
 /* Imaginary parts that the bins of a real transform cannot have are set to 0, whatever the
  * coefficients are. */
-__global__ void turn_back(float2 *__restrict__ bins, const float *__restrict__ coef, turner turns,
-                          struct gcb_cuda_dct d)
+__global__ void unrotate_coefficients(float2 *__restrict__ bins, const float *__restrict__ coef,
+                                      twiddle_table twiddles, struct gcb_cuda_dct d)
 {
     const uint64_t per = d.length / 2 + 1, all = d.count / d.length * per;
 
@@ -119,7 +121,7 @@ __global__ void turn_back(float2 *__restrict__ bins, const float *__restrict__ c
         const uint64_t k = i % per;
         const float *from = coef + i / per * d.length;
         const float a = scaled(from[k], d), b = k ? scaled(from[d.length - k], d) : 0.0f;
-        const float2 t = turns(k);
+        const float2 t = twiddles(k);
         float2 v;
 
         v.x = k ? t.x * a + t.y * b : a * sqrtf(2.0f);
@@ -133,7 +135,7 @@ uint64_t pieces_of(uint64_t count)
     return (count + kThreads - 1) / kThreads;
 }
 
-void fill(complex64 *to, uint64_t count, double step)
+void fill_exponentials(complex64 *to, uint64_t count, double step)
 {
     for (uint64_t k = 0; k < count; k++)
         to[k] = {cos(step * static_cast<double>(k)), sin(step * static_cast<double>(k))};
@@ -141,48 +143,50 @@ void fill(complex64 *to, uint64_t count, double step)
 
 } /* namespace */
 
-uint64_t gcb_cuda_dct_long_bytes(uint64_t length)
+uint64_t gcb_cuda_dct_from_fft_bytes(uint64_t length)
 {
     const unsigned bits = lower_bits(length);
 
     return ((length / 2 >> bits) + 1 + (uint64_t{1} << bits)) * sizeof(complex64);
 }
 
-void gcb_cuda_dct_long_table(void *table, uint64_t length)
+void gcb_cuda_dct_from_fft_table(void *table, uint64_t length)
 {
     const unsigned bits = lower_bits(length);
     const uint64_t upper = (length / 2 >> bits) + 1;
     const double step = acos(-1.0) / (2.0 * static_cast<double>(length));
     complex64 *to = static_cast<complex64 *>(table);
 
-    fill(to, upper, step * static_cast<double>(uint64_t{1} << bits));
-    fill(to + upper, uint64_t{1} << bits, step);
+    fill_exponentials(to, upper, step * static_cast<double>(uint64_t{1} << bits));
+    fill_exponentials(to + upper, uint64_t{1} << bits, step);
 }
 
 int gcb_cuda_dct_fold(struct gcb_device_stream *s, float *folded, const float *x,
                       const struct gcb_cuda_dct *d)
 {
-    return gcb::launch(fold, gcb::grid_over(pieces_of(d->count), gcb::kManyBlocks), kThreads, 0, s,
-                       folded, x, *d);
+    return gcb::launch(fold_elements, gcb::grid_over(pieces_of(d->count), gcb::kManyBlocks),
+                       kThreads, 0, s, folded, x, *d);
 }
 
 int gcb_cuda_dct_unfold(struct gcb_device_stream *s, float *x, const float *folded,
                         const float *from, const struct gcb_cuda_dct *d)
 {
-    return gcb::launch(unfold, gcb::grid_over(pieces_of(d->count), gcb::kManyBlocks), kThreads, 0,
-                       s, x, folded, from, *d);
+    return gcb::launch(unfold_elements, gcb::grid_over(pieces_of(d->count), gcb::kManyBlocks),
+                       kThreads, 0, s, x, folded, from, *d);
 }
 
-int gcb_cuda_dct_turn(struct gcb_device_stream *s, float *coef, const float *bins,
-                      const struct gcb_cuda_dct *d, struct gcb_device_result *result)
+int gcb_cuda_dct_rotate(struct gcb_device_stream *s, float *coef, const float *bins,
+                        const struct gcb_cuda_dct *d, struct gcb_device_result *result)
 {
-    return gcb::launch(turn, gcb::grid_over(pieces_of(d->count), gcb::kManyBlocks), kThreads, 0, s,
-                       coef, reinterpret_cast<const float2 *>(bins), turner_of(d), *d, result);
+    return gcb::launch(rotate_bins, gcb::grid_over(pieces_of(d->count), gcb::kManyBlocks), kThreads,
+                       0, s, coef, reinterpret_cast<const float2 *>(bins), twiddle_table_of(d), *d,
+                       result);
 }
 
-int gcb_cuda_dct_turn_back(struct gcb_device_stream *s, float *bins, const float *coef,
-                           const struct gcb_cuda_dct *d)
+int gcb_cuda_dct_unrotate(struct gcb_device_stream *s, float *bins, const float *coef,
+                          const struct gcb_cuda_dct *d)
 {
-    return gcb::launch(turn_back, gcb::grid_over(pieces_of(d->count), gcb::kManyBlocks), kThreads,
-                       0, s, reinterpret_cast<float2 *>(bins), coef, turner_of(d), *d);
+    return gcb::launch(unrotate_coefficients, gcb::grid_over(pieces_of(d->count), gcb::kManyBlocks),
+                       kThreads, 0, s, reinterpret_cast<float2 *>(bins), coef, twiddle_table_of(d),
+                       *d);
 }

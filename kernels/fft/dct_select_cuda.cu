@@ -7,12 +7,12 @@
 namespace
 {
 
+using gcb::kBlockThreads;
 using gcb::kDctElements;
-using gcb::kShortThreads;
 
-struct choice_room {
+struct select_room {
     gcb::dct_room dct;
-    gcb::chunk_room<gcb::kChunkEach, kShortThreads> chunk;
+    gcb::chunk_room<gcb::kChunkEach, kBlockThreads> chunk;
 };
 
 /* The chunk as chunk.cuh expects it. */
@@ -26,7 +26,7 @@ struct coefficient_chunk {
     }
     __device__ static constexpr uint32_t threads()
     {
-        return kShortThreads;
+        return kBlockThreads;
     }
     __device__ static constexpr uint32_t count()
     {
@@ -50,19 +50,21 @@ struct coefficient_chunk {
     }
 };
 
-__global__ void __launch_bounds__(kShortThreads, 5)
-    choose(struct gcb_cuda_chosen to, struct gcb_device_input in, struct gcb_cuda_dct d,
-           struct gcb_cuda_chunks cut, gcb_device_result *result)
+__global__ void __launch_bounds__(kBlockThreads, 5)
+    transform_and_select(struct gcb_cuda_chosen to, struct gcb_device_input in,
+                         struct gcb_cuda_dct d, struct gcb_cuda_chunks cut,
+                         gcb_device_result *result)
 {
-    choice_room &room = gcb::shared<choice_room>();
+    select_room &room = gcb::shared<select_room>();
     coefficient_chunk c;
 
     gcb::transform_block<true>(room.dct, in, d);
     c.y = gcb::coefficients(room.dct);
 #pragma unroll
     for (unsigned e = 0; e < gcb::kChunkEach; e++)
-        c.m[e] = c.magnitude_at(e * kShortThreads + threadIdx.x);
-    gcb::choose_of_chunk(room.chunk, c, gcb::place_of(cut, to.n, blockIdx.x), to, d.unitary);
+        c.m[e] = c.magnitude_at(e * kBlockThreads + threadIdx.x);
+    gcb::select_from_chunk(room.chunk, c, gcb::chunk_place_of(cut, to.n, blockIdx.x), to,
+                           d.unitary);
     if (threadIdx.x == 0 && room.chunk.top >= GCB_INF_BITS)
         gcb::set_status(&result->status, GCB_E_SEND_RAW);
     if (blockIdx.x == 0 && threadIdx.x == 0)
@@ -71,10 +73,10 @@ __global__ void __launch_bounds__(kShortThreads, 5)
 
 } /* namespace */
 
-int gcb_cuda_dct_choose(struct gcb_device_stream *s, const struct gcb_cuda_chosen *chosen,
+int gcb_cuda_dct_select(struct gcb_device_stream *s, const struct gcb_cuda_chosen *chosen,
                         const struct gcb_device_input *in, const struct gcb_cuda_dct *d,
                         const struct gcb_cuda_chunks *cut, struct gcb_device_result *result)
 {
-    return gcb::launch(choose, d->count / kDctElements, kShortThreads, sizeof(choice_room), s,
-                       *chosen, *in, *d, *cut, result);
+    return gcb::launch(transform_and_select, d->count / kDctElements, kBlockThreads,
+                       sizeof(select_room), s, *chosen, *in, *d, *cut, result);
 }

@@ -51,8 +51,8 @@ struct inverse_term {
     }
 };
 
-__global__ void direct_forward(float *__restrict__ coef, const float *__restrict__ x,
-                               struct gcb_cuda_dct d, gcb_device_result *result)
+__global__ void sum_forward(float *__restrict__ coef, const float *__restrict__ x,
+                            struct gcb_cuda_dct d, gcb_device_result *result)
 {
     const uint32_t length = static_cast<uint32_t>(d.length);
     const float first = sqrtf(0.5f);
@@ -70,8 +70,8 @@ __global__ void direct_forward(float *__restrict__ coef, const float *__restrict
     }
 }
 
-__global__ void direct_inverse(float *__restrict__ x, const float *__restrict__ coef,
-                               const float *__restrict__ from, struct gcb_cuda_dct d)
+__global__ void sum_inverse(float *__restrict__ x, const float *__restrict__ coef,
+                            const float *__restrict__ from, struct gcb_cuda_dct d)
 {
     const uint32_t length = static_cast<uint32_t>(d.length);
 
@@ -83,7 +83,7 @@ __global__ void direct_inverse(float *__restrict__ x, const float *__restrict__ 
         const double sum = warp_sum(length, term);
 
         if (gcb::lane() == 0)
-            x[i] = gcb::taken(from, i, static_cast<float>(sum));
+            x[i] = gcb::decoded_or_residual(from, i, static_cast<float>(sum));
     }
 }
 
@@ -94,12 +94,12 @@ uint64_t pieces_of(const struct gcb_cuda_dct *d)
 
 } /* namespace */
 
-uint64_t gcb_cuda_dct_direct_bytes(uint64_t length)
+uint64_t gcb_cuda_dct_sums_bytes(uint64_t length)
 {
     return 4 * length * sizeof(double);
 }
 
-void gcb_cuda_dct_direct_table(void *table, uint64_t length)
+void gcb_cuda_dct_sums_table(void *table, uint64_t length)
 {
     const double step = acos(-1.0) / (2.0 * static_cast<double>(length));
     double *to = static_cast<double *>(table);
@@ -108,16 +108,16 @@ void gcb_cuda_dct_direct_table(void *table, uint64_t length)
         to[i] = cos(step * static_cast<double>(i));
 }
 
-int gcb_cuda_dct_direct_forward(struct gcb_device_stream *s, float *coef, const float *x,
-                                const struct gcb_cuda_dct *d, struct gcb_device_result *result)
+int gcb_cuda_dct_sums_forward(struct gcb_device_stream *s, float *coef, const float *x,
+                              const struct gcb_cuda_dct *d, struct gcb_device_result *result)
 {
-    return gcb::launch(direct_forward, gcb::grid_over(pieces_of(d), gcb::kManyBlocks), kThreads, 0,
-                       s, coef, x, *d, result);
+    return gcb::launch(sum_forward, gcb::grid_over(pieces_of(d), gcb::kManyBlocks), kThreads, 0, s,
+                       coef, x, *d, result);
 }
 
-int gcb_cuda_dct_direct_inverse(struct gcb_device_stream *s, float *x, const float *coef,
-                                const float *from, const struct gcb_cuda_dct *d)
+int gcb_cuda_dct_sums_inverse(struct gcb_device_stream *s, float *x, const float *coef,
+                              const float *from, const struct gcb_cuda_dct *d)
 {
-    return gcb::launch(direct_inverse, gcb::grid_over(pieces_of(d), gcb::kManyBlocks), kThreads, 0,
-                       s, x, coef, from, *d);
+    return gcb::launch(sum_inverse, gcb::grid_over(pieces_of(d), gcb::kManyBlocks), kThreads, 0, s,
+                       x, coef, from, *d);
 }

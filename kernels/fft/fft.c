@@ -30,9 +30,9 @@ struct gcb_fft {
     uint64_t room;   /* floats that FFTW may allocate while all workers execute; 0: few */
     float *scratch;  /* NULL: one chunk, transformed in the caller's bins */
     fftwf_plan plan;
-    fftwf_plan last;  /* for the short last chunk; NULL if there is none */
-    float *turn;      /* DCT: rotation factors of a chunk */
-    float *last_turn; /* those of the short last chunk, in the same allocation */
+    fftwf_plan last;     /* for the short last chunk; NULL if there is none */
+    float *twiddle;      /* DCT: rotation factors of a chunk */
+    float *last_twiddle; /* those of the short last chunk, in the same allocation */
 };
 
 static pthread_mutex_t planner = PTHREAD_MUTEX_INITIALIZER;
@@ -46,13 +46,13 @@ static pthread_mutex_t planner = PTHREAD_MUTEX_INITIALIZER;
  */
 
 /* 2 (n/2 + 1) floats: scale * (cos, sin)(pi k / 2n). scale is 2 for the DCT-II, 1 for the DCT-III. */
-static void dct_turns(float *turn, size_t n, double scale)
+static void dct_twiddles(float *twiddle, size_t n, double scale)
 {
     const double step = acos(-1.0) / (2.0 * (double)n);
 
     for (size_t k = 0; k <= n / 2; k++) {
-        turn[2 * k] = (float)(scale * cos(step * (double)k));
-        turn[2 * k + 1] = (float)(scale * sin(step * (double)k));
+        twiddle[2 * k] = (float)(scale * cos(step * (double)k));
+        twiddle[2 * k + 1] = (float)(scale * sin(step * (double)k));
     }
 }
 
@@ -68,13 +68,13 @@ static void dct_fold(float *restrict v, const float *restrict x, size_t n)
 }
 
 /* Bins of the forward FFT to coefficients y. */
-static void dct_turn(float *restrict y, const float *restrict bins, const float *restrict turn,
-                     size_t n)
+static void dct_rotate(float *restrict y, const float *restrict bins, const float *restrict twiddle,
+                       size_t n)
 {
-    y[0] = turn[0] * bins[0];
+    y[0] = twiddle[0] * bins[0];
     for (size_t k = 1; k <= n / 2; k++) {
         const float re = bins[2 * k], im = bins[2 * k + 1];
-        const float c = turn[2 * k], s = turn[2 * k + 1];
+        const float c = twiddle[2 * k], s = twiddle[2 * k + 1];
 
         y[n - k] = re * s - im * c;
         y[k] = re * c + im * s;
@@ -82,14 +82,14 @@ static void dct_turn(float *restrict y, const float *restrict bins, const float 
 }
 
 /* Coefficients y to the bins of the inverse FFT. */
-static void dct_turn_back(float *restrict bins, const float *restrict y, const float *restrict turn,
-                          size_t n)
+static void dct_unrotate(float *restrict bins, const float *restrict y,
+                         const float *restrict twiddle, size_t n)
 {
-    bins[0] = turn[0] * y[0];
+    bins[0] = twiddle[0] * y[0];
     bins[1] = 0.0f;
     for (size_t k = 1; k <= n / 2; k++) {
         const float a = y[k], b = y[n - k];
-        const float c = turn[2 * k], s = turn[2 * k + 1];
+        const float c = twiddle[2 * k], s = twiddle[2 * k + 1];
 
         bins[2 * k] = c * a + s * b;
         bins[2 * k + 1] = s * a - c * b;
@@ -121,7 +121,7 @@ static uint64_t floats_of(enum gcb_fft_kind kind, uint64_t length)
 }
 
 /* Rounded up, so that in an array every buffer begins on a cache line of its own. */
-static uint64_t padded(uint64_t floats)
+static uint64_t padded_floats(uint64_t floats)
 {
     const uint64_t line = GCB_ALIGN / sizeof(float);
 
@@ -146,12 +146,12 @@ static uint64_t largest_prime(uint64_t n)
  * executing once, it takes 2 times for twice a prime, and 5.1 times for a prime (version 3.3.10,
  * measured from 65,536 on). This is half as much again, because FFTW's allocations leave gaps.
  */
-static uint64_t most_taken(uint64_t length)
+static uint64_t most_floats_taken(uint64_t length)
 {
     return 3 * length + 6 * largest_prime(length);
 }
 
-static bool in_one_piece(uint64_t floats)
+static bool can_allocate(uint64_t floats)
 {
     void *probe = gcb_alloc_array(floats, sizeof(float));
 
@@ -161,16 +161,17 @@ static bool in_one_piece(uint64_t floats)
 
 static bool can_plan(uint64_t length, const struct gcb_fft_config *config)
 {
-    const uint64_t most = most_taken(length);
+    const uint64_t most = most_floats_taken(length);
 
     return length < LEAST_PROBED ||
-           in_one_piece(config->rigor == GCB_FFT_MEASURE ? 2 * most : most);
+           can_allocate(config->rigor == GCB_FFT_MEASURE ? 2 * most : most);
 }
 
 /* Floats that FFTW may allocate while it executes; 0: little. */
-static uint64_t room_of(uint64_t length)
+static uint64_t room_while_executing(uint64_t length)
 {
-    return length < LEAST_PROBED || largest_prime(length) < LEAST_PRIME ? 0 : most_taken(length);
+    return length < LEAST_PROBED || largest_prime(length) < LEAST_PRIME ? 0
+                                                                        : most_floats_taken(length);
 }
 
 /* Allocates in all threads that will execute, at the same time: each has its own stack, and an
@@ -196,7 +197,7 @@ bool gcb_fft_has_room(const struct gcb_fft *fft)
 
 /* Runs FFTW's parallel jobs on the threads that all kernels share. FFTW's own pool waits forever
  * for a thread that could not be created. */
-static void share_out(void *(*work)(char *), char *jobs, size_t size, int count, void *unused)
+static void run_jobs(void *(*work)(char *), char *jobs, size_t size, int count, void *unused)
 {
     (void)unused;
 #pragma omp parallel for num_threads(count) schedule(static, 1)
@@ -209,13 +210,13 @@ static void share_out(void *(*work)(char *), char *jobs, size_t size, int count,
 #define TABLES_ROOM 262144
 
 /* FFTW makes its tables with the first plan. The caller holds the planner's lock. */
-static bool start(void)
+static bool start_fftw(void)
 {
     static bool started;
 
-    if (!started && in_one_piece(TABLES_ROOM)) {
+    if (!started && can_allocate(TABLES_ROOM)) {
         started = fftwf_init_threads() != 0;
-        fftwf_threads_set_callback(share_out, NULL);
+        fftwf_threads_set_callback(run_jobs, NULL);
     }
     return started;
 }
@@ -251,7 +252,7 @@ static int make_plans(struct gcb_fft *fft, float *buffer, const struct gcb_fft_c
     const uint64_t rest = fft->n % fft->chunk;
 
     pthread_mutex_lock(&planner);
-    if (!start()) {
+    if (!start_fftw()) {
         pthread_mutex_unlock(&planner);
         return GCB_E_NOMEM;
     }
@@ -264,20 +265,20 @@ static int make_plans(struct gcb_fft *fft, float *buffer, const struct gcb_fft_c
     return fft->plan && (fft->last || !rest) ? 0 : GCB_E_NOMEM;
 }
 
-static int make_turns(struct gcb_fft *fft, const struct gcb_fft_config *config)
+static int make_twiddles(struct gcb_fft *fft, const struct gcb_fft_config *config)
 {
-    const uint64_t rest = fft->n % fft->chunk, own = padded(2 * bins_of(fft->chunk));
+    const uint64_t rest = fft->n % fft->chunk, own = padded_floats(2 * bins_of(fft->chunk));
     const double scale = config->inverse ? 1.0 : 2.0;
 
     if (fft->kind != GCB_FFT_DCT)
         return 0;
-    fft->turn = gcb_alloc_array(own + 2 * bins_of(rest), sizeof(*fft->turn));
-    if (!fft->turn)
+    fft->twiddle = gcb_alloc_array(own + 2 * bins_of(rest), sizeof(*fft->twiddle));
+    if (!fft->twiddle)
         return GCB_E_NOMEM;
-    fft->last_turn = fft->turn + own;
-    dct_turns(fft->turn, (size_t)fft->chunk, scale);
+    fft->last_twiddle = fft->twiddle + own;
+    dct_twiddles(fft->twiddle, (size_t)fft->chunk, scale);
     if (rest)
-        dct_turns(fft->last_turn, (size_t)rest, scale);
+        dct_twiddles(fft->last_twiddle, (size_t)rest, scale);
     return 0;
 }
 
@@ -309,17 +310,17 @@ static int useful_workers(const struct gcb_fft *fft, int threads)
     return most < (uint64_t)threads ? (int)most : threads;
 }
 
-static void cut(struct gcb_fft *fft, const struct gcb_fft_config *config)
+static void set_sizes(struct gcb_fft *fft, const struct gcb_fft_config *config)
 {
     fft->kind = config->kind;
     fft->n = config->n;
     fft->chunk = config->chunk == 0 || config->chunk > config->n ? config->n : config->chunk;
     fft->chunks = fft->n / fft->chunk + (fft->n % fft->chunk != 0);
     fft->workers = useful_workers(fft, config->threads);
-    fft->stride = (size_t)padded(2 * bins_of(fft->chunk));
-    fft->room = room_of(fft->chunk) * (uint64_t)fft->workers;
-    if (room_of(fft->n % fft->chunk) > fft->room)
-        fft->room = room_of(fft->n % fft->chunk);
+    fft->stride = (size_t)padded_floats(2 * bins_of(fft->chunk));
+    fft->room = room_while_executing(fft->chunk) * (uint64_t)fft->workers;
+    if (room_while_executing(fft->n % fft->chunk) > fft->room)
+        fft->room = room_while_executing(fft->n % fft->chunk);
 }
 
 int gcb_fft_create(struct gcb_fft **out, const struct gcb_fft_config *config)
@@ -332,10 +333,10 @@ int gcb_fft_create(struct gcb_fft **out, const struct gcb_fft_config *config)
         goto out;
     err = 0;
     if (config->n > 0) {
-        cut(fft, config);
+        set_sizes(fft, config);
         err = take_memory(fft, config);
         if (!err)
-            err = make_turns(fft, config);
+            err = make_twiddles(fft, config);
     }
     if (err)
         goto out;
@@ -356,7 +357,7 @@ void gcb_fft_destroy(struct gcb_fft *fft)
     if (fft->last)
         fftwf_destroy_plan(fft->last);
     pthread_mutex_unlock(&planner);
-    gcb_free(fft->turn);
+    gcb_free(fft->twiddle);
     gcb_free(fft->scratch);
     gcb_free(fft);
 }
@@ -386,7 +387,7 @@ static void forward_chunk(const struct gcb_fft *fft, uint64_t c, float *scratch,
         memcpy(scratch, x + from, length * sizeof(*x));
     to_bins(whole ? fft->plan : fft->last, scratch);
     if (fft->kind == GCB_FFT_DCT)
-        dct_turn(to, scratch, whole ? fft->turn : fft->last_turn, length);
+        dct_rotate(to, scratch, whole ? fft->twiddle : fft->last_twiddle, length);
     else
         memcpy(to, scratch, floats_of(fft->kind, length) * sizeof(*bins));
 }
@@ -400,7 +401,7 @@ static void inverse_chunk(const struct gcb_fft *fft, uint64_t c, float *scratch,
     const float *in = bins + c * floats_of(fft->kind, fft->chunk);
 
     if (fft->kind == GCB_FFT_DCT)
-        dct_turn_back(scratch, in, whole ? fft->turn : fft->last_turn, length);
+        dct_unrotate(scratch, in, whole ? fft->twiddle : fft->last_twiddle, length);
     else
         memcpy(scratch, in, floats_of(fft->kind, length) * sizeof(*bins));
     from_bins(whole ? fft->plan : fft->last, scratch);

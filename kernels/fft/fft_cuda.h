@@ -16,40 +16,40 @@
 extern "C" {
 #endif
 
-#define GCB_CUDA_FFT_SHORT_LEAST 8
-#define GCB_CUDA_FFT_SHORT_MOST 4096
+#define GCB_CUDA_FFT_BLOCK_LEAST 8
+#define GCB_CUDA_FFT_BLOCK_MOST 4096
 
 /* Whole chunks: `count` elements in all, a multiple of length; 0: no chunks. */
-struct gcb_cuda_short_fft {
+struct gcb_cuda_block_fft {
     uint64_t count, length;
     const void *table; /* device memory */
 };
 
 /* Two arrays of complex floats, filled on the host: the m = length / 2 factors that the rounds of
  * the complex FFT take (block_fft.cuh), and exp(-2 pi i k / length) for k < m. */
-uint64_t gcb_cuda_fft_short_bytes(uint64_t length);
-void gcb_cuda_fft_short_table(void *table, uint64_t length);
+uint64_t gcb_cuda_fft_block_bytes(uint64_t length);
+void gcb_cuda_fft_block_table(void *table, uint64_t length);
 
 /* The bins of in->n = count >= 1 elements. Adds error feedback while reading. most->max_bits
  * becomes at least the largest sign-cleared pattern of a real or imaginary part. */
-int gcb_cuda_fft_short_forward(struct gcb_device_stream *s, float *bins,
+int gcb_cuda_fft_block_forward(struct gcb_device_stream *s, float *bins,
                                const struct gcb_device_input *in,
-                               const struct gcb_cuda_short_fft *f, struct gcb_device_result *most);
+                               const struct gcb_cuda_block_fft *f, struct gcb_device_result *most);
 
 /* Input: the bins that a message keeps; these chunks begin at its first position. Bins are
  * multiplied by `unitary` first; imaginary parts that the bins of a real transform cannot have
  * are ignored. Each element is written once. If `from` (count floats) is not NULL, x = from -
  * elements. */
-struct gcb_cuda_fft_back {
+struct gcb_cuda_fft_inversion {
     float unitary;
     const float *from; /* or NULL */
 };
-int gcb_cuda_fft_short_inverse(struct gcb_device_stream *s, float *x,
+int gcb_cuda_fft_block_inverse(struct gcb_device_stream *s, float *x,
                                const struct gcb_cuda_entries *kept,
-                               const struct gcb_cuda_short_fft *f,
-                               const struct gcb_cuda_fft_back *how);
+                               const struct gcb_cuda_block_fft *f,
+                               const struct gcb_cuda_fft_inversion *how);
 
-/* ---- transform and choose at once ---- */
+/* ---- transform and select at once ---- */
 
 /*
  * The order of bins depends on the largest part of the whole message, which is known only after all
@@ -57,7 +57,7 @@ int gcb_cuda_fft_short_inverse(struct gcb_device_stream *s, float *x,
  * exponent of the message's largest part the choice would be the same (gcb_select_power_reach).
  * Then the few chunks for which it differs, if any, are done again.
  */
-struct gcb_cuda_fft_choice {
+struct gcb_cuda_fft_selection {
     struct gcb_cuda_chosen to; /* laid out for all positions */
     struct gcb_cuda_chunks cut;
     float *value; /* pairs of the entries, at unitary scale; aligned to 16 */
@@ -68,14 +68,14 @@ struct gcb_cuda_fft_choice {
 
 /* Chunks of 4096; in->n = f->count. Adds error feedback while reading. Writes the chunks' entries
  * and the end of the choice. */
-int gcb_cuda_fft_choose(struct gcb_device_stream *s, const struct gcb_cuda_fft_choice *c,
-                        const struct gcb_device_input *in, const struct gcb_cuda_short_fft *f);
+int gcb_cuda_fft_select(struct gcb_device_stream *s, const struct gcb_cuda_fft_selection *c,
+                        const struct gcb_device_input *in, const struct gcb_cuda_block_fft *f);
 
-/* Called when c->most is that of the whole message; `in` is as gcb_cuda_fft_choose left it. A part
+/* Called when c->most is that of the whole message; `in` is as gcb_cuda_fft_select left it. A part
  * that is not finite makes result->status GCB_E_SEND_RAW. */
-int gcb_cuda_fft_choose_again(struct gcb_device_stream *s, const struct gcb_cuda_fft_choice *c,
-                              const struct gcb_device_input *in, const struct gcb_cuda_short_fft *f,
-                              struct gcb_device_result *result);
+int gcb_cuda_fft_reselect(struct gcb_device_stream *s, const struct gcb_cuda_fft_selection *c,
+                          const struct gcb_device_input *in, const struct gcb_cuda_block_fft *f,
+                          struct gcb_device_result *result);
 
 #ifdef __cplusplus
 }

@@ -10,23 +10,23 @@ namespace
 {
 
 using gcb::complex;
-using gcb::kShortElements;
-using gcb::kShortPoints;
-using gcb::kShortThreads;
+using gcb::kBlockElements;
+using gcb::kBlockPoints;
+using gcb::kBlockThreads;
 
-constexpr unsigned kBins = kShortPoints + 1;
-constexpr unsigned kEach = (kBins + kShortThreads - 1) / kShortThreads;
+constexpr unsigned kBins = kBlockPoints + 1;
+constexpr unsigned kEach = (kBins + kBlockThreads - 1) / kBlockThreads;
 constexpr uint32_t kAnyScale = 255;
 constexpr unsigned kBlocks = 5; /* per multiprocessor: as many as registers allow */
 
-struct choice_room {
-    gcb::short_room fft;
-    gcb::chunk_room<kEach, kShortThreads> chunk;
+struct select_room {
+    gcb::block_fft_room fft;
+    gcb::chunk_room<kEach, kBlockThreads> chunk;
 };
 
 /* The chunk as chunk.cuh expects it: powers at one scale in registers, bins in shared memory. */
 struct bin_chunk {
-    gcb::short_room *room;
+    gcb::block_fft_room *room;
     float scale;
     uint32_t m[kEach]; /* bit patterns; 0 for a missing bin */
 
@@ -36,7 +36,7 @@ struct bin_chunk {
     }
     __device__ static constexpr uint32_t threads()
     {
-        return kShortThreads;
+        return kBlockThreads;
     }
     __device__ static constexpr uint32_t count()
     {
@@ -52,9 +52,9 @@ struct bin_chunk {
     }
     __device__ complex bin(uint32_t k) const
     {
-        const complex z = gcb::at(*room, k % kShortPoints);
+        const complex z = gcb::at(*room, k % kBlockPoints);
 
-        return k % kShortPoints ? z : k ? complex{z.im, 0.0f} : complex{z.re, 0.0f};
+        return k % kBlockPoints ? z : k ? complex{z.im, 0.0f} : complex{z.re, 0.0f};
     }
     __device__ uint32_t magnitude_of(complex z) const
     {
@@ -71,7 +71,7 @@ struct bin_chunk {
         reinterpret_cast<float2 *>(to)[entry] = make_float2(z.re * unitary, z.im * unitary);
     }
 };
-static_assert(kBins == (kEach - 1) * kShortThreads + 1, "one bin has a turn of its own");
+static_assert(kBins == (kEach - 1) * kBlockThreads + 1, "one bin has a turn of its own");
 
 /* The powers of the thread's bins. Place 0 holds the first bin and the last one. */
 __device__ void fill_magnitudes(bin_chunk *c)
@@ -87,12 +87,12 @@ __device__ void fill_magnitudes(bin_chunk *c)
     c->m[0] = c->magnitude_of(z);
 #pragma unroll
     for (unsigned e = 1; e + 1 < kEach; e++)
-        c->m[e] = c->magnitude_of(mine[gcb::padded(e * kShortThreads)]);
+        c->m[e] = c->magnitude_of(mine[gcb::padded(e * kBlockThreads)]);
 }
 
 /* Chooses from the bins in the room, compared at the scale of `top`, and writes the entries.
  * Returns the smallest power that is kept, in thread 0. */
-__device__ uint32_t choose_bins(choice_room &room, const struct gcb_cuda_fft_choice &how,
+__device__ uint32_t select_bins(select_room &room, const struct gcb_cuda_fft_selection &how,
                                 const gcb::chunk_place &place, uint32_t top)
 {
     struct gcb_cuda_chosen to = how.to;
@@ -102,21 +102,22 @@ __device__ uint32_t choose_bins(choice_room &room, const struct gcb_cuda_fft_cho
     c.scale = gcb_select_power_scale(top);
     fill_magnitudes(&c);
     to.value = how.value;
-    return gcb::choose_of_chunk(room.chunk, c, place, to, how.unitary);
+    return gcb::select_from_chunk(room.chunk, c, place, to, how.unitary);
 }
 
-__global__ __launch_bounds__(kShortThreads, kBlocks) void choose(struct gcb_cuda_fft_choice how,
-                                                                 struct gcb_device_input in,
-                                                                 struct gcb_cuda_short_fft f)
+__global__ __launch_bounds__(kBlockThreads,
+                             kBlocks) void transform_and_select(struct gcb_cuda_fft_selection how,
+                                                                struct gcb_device_input in,
+                                                                struct gcb_cuda_block_fft f)
 {
-    choice_room &room = gcb::shared<choice_room>();
-    const gcb::chunk_place place = gcb::place_of(how.cut, how.to.n, blockIdx.x);
+    select_room &room = gcb::shared<select_room>();
+    const gcb::chunk_place place = gcb::chunk_place_of(how.cut, how.to.n, blockIdx.x);
     uint32_t top, least;
 
-    top = gcb::to_bins<true>(room.fft, gcb::fft_turns(f, kShortPoints), in,
-                             blockIdx.x * uint64_t{kShortElements});
+    top = gcb::transform_to_bins<true>(room.fft, gcb::fft_twiddles(f, kBlockPoints), in,
+                                       blockIdx.x * uint64_t{kBlockElements});
     top = gcb::block_max(room.chunk, top, 0);
-    least = choose_bins(room, how, place, top);
+    least = select_bins(room, how, place, top);
     if (threadIdx.x == 0) {
         how.reach[blockIdx.x] =
             top == 0 || place.k == place.count ? kAnyScale : gcb_select_power_reach(top, least);
@@ -127,43 +128,45 @@ __global__ __launch_bounds__(kShortThreads, kBlocks) void choose(struct gcb_cuda
 }
 
 /* Each block checks as many chunks as it has threads. */
-__global__ void choose_again(struct gcb_cuda_fft_choice how, struct gcb_device_input in,
-                             struct gcb_cuda_short_fft f, gcb_device_result *result)
+__global__ void reselect_chunks(struct gcb_cuda_fft_selection how, struct gcb_device_input in,
+                                struct gcb_cuda_block_fft f, gcb_device_result *result)
 {
-    choice_room &room = gcb::shared<choice_room>();
+    select_room &room = gcb::shared<select_room>();
     const uint32_t top = how.most->max_bits, exponent = top >> 23;
-    const uint64_t chunks = f.count / kShortElements, first = blockIdx.x * uint64_t{kShortThreads};
+    const uint64_t chunks = f.count / kBlockElements, first = blockIdx.x * uint64_t{kBlockThreads};
     const uint64_t mine = first + threadIdx.x;
 
     if (blockIdx.x == 0 && threadIdx.x == 0 && top >= GCB_INF_BITS)
         gcb::set_status(&result->status, GCB_E_SEND_RAW);
     if (top >= GCB_INF_BITS || gcb::count_block(mine < chunks && how.reach[mine] < exponent) == 0)
         return;
-    for (uint64_t i = first; i < first + kShortThreads && i < chunks; i++)
+    for (uint64_t i = first; i < first + kBlockThreads && i < chunks; i++)
         if (how.reach[i] < exponent) {
-            gcb::to_bins<true>(room.fft, gcb::fft_turns(f, kShortPoints), in, i * kShortElements);
-            choose_bins(room, how, gcb::place_of(how.cut, how.to.n, i), top);
+            gcb::transform_to_bins<true>(room.fft, gcb::fft_twiddles(f, kBlockPoints), in,
+                                         i * kBlockElements);
+            select_bins(room, how, gcb::chunk_place_of(how.cut, how.to.n, i), top);
             gcb::sync_block();
         }
 }
 
-uint64_t chunks_of(const struct gcb_cuda_short_fft *f)
+uint64_t chunks_of(const struct gcb_cuda_block_fft *f)
 {
-    return f->count / kShortElements;
+    return f->count / kBlockElements;
 }
 
 } /* namespace */
 
-int gcb_cuda_fft_choose(struct gcb_device_stream *s, const struct gcb_cuda_fft_choice *c,
-                        const struct gcb_device_input *in, const struct gcb_cuda_short_fft *f)
+int gcb_cuda_fft_select(struct gcb_device_stream *s, const struct gcb_cuda_fft_selection *c,
+                        const struct gcb_device_input *in, const struct gcb_cuda_block_fft *f)
 {
-    return gcb::launch(choose, chunks_of(f), kShortThreads, sizeof(choice_room), s, *c, *in, *f);
+    return gcb::launch(transform_and_select, chunks_of(f), kBlockThreads, sizeof(select_room), s,
+                       *c, *in, *f);
 }
 
-int gcb_cuda_fft_choose_again(struct gcb_device_stream *s, const struct gcb_cuda_fft_choice *c,
-                              const struct gcb_device_input *in, const struct gcb_cuda_short_fft *f,
-                              struct gcb_device_result *result)
+int gcb_cuda_fft_reselect(struct gcb_device_stream *s, const struct gcb_cuda_fft_selection *c,
+                          const struct gcb_device_input *in, const struct gcb_cuda_block_fft *f,
+                          struct gcb_device_result *result)
 {
-    return gcb::launch(choose_again, (chunks_of(f) + kShortThreads - 1) / kShortThreads,
-                       kShortThreads, sizeof(choice_room), s, *c, *in, *f, result);
+    return gcb::launch(reselect_chunks, (chunks_of(f) + kBlockThreads - 1) / kBlockThreads,
+                       kBlockThreads, sizeof(select_room), s, *c, *in, *f, result);
 }

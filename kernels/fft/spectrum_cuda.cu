@@ -21,15 +21,15 @@ __device__ uint64_t bins_apart()
     return uint64_t{gridDim.x} * blockDim.x;
 }
 
-__global__ void forget(gcb_device_result *most)
+__global__ void reset_max(gcb_device_result *most)
 {
     if (threadIdx.x == 0)
         most->max_bits = 0;
 }
 
-__global__ void power_of(float *__restrict__ power, const float2 *__restrict__ bins,
-                         struct gcb_cuda_spectrum how, const gcb_device_result *most,
-                         gcb_device_result *result)
+__global__ void compute_powers(float *__restrict__ power, const float2 *__restrict__ bins,
+                               struct gcb_cuda_spectrum how, const gcb_device_result *most,
+                               gcb_device_result *result)
 {
     const float scale = gcb_select_power_scale(most->max_bits);
     const float weight =
@@ -44,8 +44,9 @@ __global__ void power_of(float *__restrict__ power, const float2 *__restrict__ b
     }
 }
 
-__global__ void gather(float2 *__restrict__ value, const float2 *__restrict__ bins,
-                       struct gcb_cuda_chosen chosen, struct gcb_cuda_spectrum how, uint64_t from)
+__global__ void gather_bins(float2 *__restrict__ value, const float2 *__restrict__ bins,
+                            struct gcb_cuda_chosen chosen, struct gcb_cuda_spectrum how,
+                            uint64_t from)
 {
     const uint64_t kept = chosen.choice->kept;
 
@@ -81,13 +82,13 @@ __global__ void scale_bins(float2 *bins, struct gcb_cuda_spectrum how)
     }
 }
 
-__global__ void of_ones(float2 *__restrict__ bins, const float *__restrict__ x, uint64_t n)
+__global__ void elements_to_bins(float2 *__restrict__ bins, const float *__restrict__ x, uint64_t n)
 {
     for (uint64_t i = first_bin(); i < n; i += bins_apart())
         bins[i] = make_float2(x[i], 0.0f);
 }
 
-__global__ void to_ones(float *__restrict__ x, const float2 *__restrict__ bins, uint64_t n)
+__global__ void bins_to_elements(float *__restrict__ x, const float2 *__restrict__ bins, uint64_t n)
 {
     for (uint64_t i = first_bin(); i < n; i += bins_apart())
         x[i] = bins[i].x;
@@ -100,26 +101,27 @@ uint64_t pieces_of(uint64_t count)
 
 } /* namespace */
 
-int gcb_cuda_spectrum_forget(struct gcb_device_stream *s, struct gcb_device_result *most)
+int gcb_cuda_spectrum_reset(struct gcb_device_stream *s, struct gcb_device_result *most)
 {
-    return gcb::launch(forget, 1, gcb::kWarp, 0, s, most);
+    return gcb::launch(reset_max, 1, gcb::kWarp, 0, s, most);
 }
 
-int gcb_cuda_spectrum_order(struct gcb_device_stream *s, float *power, const float *bins,
-                            const struct gcb_cuda_spectrum *how,
-                            const struct gcb_device_result *most, struct gcb_device_result *result)
+int gcb_cuda_spectrum_powers(struct gcb_device_stream *s, float *power, const float *bins,
+                             const struct gcb_cuda_spectrum *how,
+                             const struct gcb_device_result *most, struct gcb_device_result *result)
 {
     return gcb::launch(
-        power_of, gcb::grid_over(pieces_of(how->bins - how->first), gcb::kManyBlocks), kThreads, 0,
-        s, power, reinterpret_cast<const float2 *>(bins), *how, most, result);
+        compute_powers, gcb::grid_over(pieces_of(how->bins - how->first), gcb::kManyBlocks),
+        kThreads, 0, s, power, reinterpret_cast<const float2 *>(bins), *how, most, result);
 }
 
 int gcb_cuda_spectrum_gather(struct gcb_device_stream *s, float *value, const float *bins,
                              const struct gcb_cuda_chosen *chosen,
                              const struct gcb_cuda_spectrum *how, uint64_t from)
 {
-    return gcb::launch(gather, gcb::grid_over(pieces_of(chosen->most - from), gcb::kManyBlocks),
-                       kThreads, 0, s, reinterpret_cast<float2 *>(value),
+    return gcb::launch(gather_bins,
+                       gcb::grid_over(pieces_of(chosen->most - from), gcb::kManyBlocks), kThreads,
+                       0, s, reinterpret_cast<float2 *>(value),
                        reinterpret_cast<const float2 *>(bins), *chosen, *how, from);
 }
 
@@ -131,14 +133,16 @@ int gcb_cuda_spectrum_scale(struct gcb_device_stream *s, float *bins,
                        kThreads, 0, s, reinterpret_cast<float2 *>(bins), *how);
 }
 
-int gcb_cuda_spectrum_of_ones(struct gcb_device_stream *s, float *bins, const float *x, uint64_t n)
+int gcb_cuda_spectrum_from_elements(struct gcb_device_stream *s, float *bins, const float *x,
+                                    uint64_t n)
 {
-    return gcb::launch(of_ones, gcb::grid_over(pieces_of(n), gcb::kManyBlocks), kThreads, 0, s,
-                       reinterpret_cast<float2 *>(bins), x, n);
+    return gcb::launch(elements_to_bins, gcb::grid_over(pieces_of(n), gcb::kManyBlocks), kThreads,
+                       0, s, reinterpret_cast<float2 *>(bins), x, n);
 }
 
-int gcb_cuda_spectrum_to_ones(struct gcb_device_stream *s, float *x, const float *bins, uint64_t n)
+int gcb_cuda_spectrum_to_elements(struct gcb_device_stream *s, float *x, const float *bins,
+                                  uint64_t n)
 {
-    return gcb::launch(to_ones, gcb::grid_over(pieces_of(n), gcb::kManyBlocks), kThreads, 0, s, x,
-                       reinterpret_cast<const float2 *>(bins), n);
+    return gcb::launch(bins_to_elements, gcb::grid_over(pieces_of(n), gcb::kManyBlocks), kThreads,
+                       0, s, x, reinterpret_cast<const float2 *>(bins), n);
 }

@@ -23,13 +23,14 @@ struct gcb_cuda_spectrum {
 };
 
 /* Sets most->max_bits to 0: no part has been seen yet. */
-int gcb_cuda_spectrum_forget(struct gcb_device_stream *s, struct gcb_device_result *most);
+int gcb_cuda_spectrum_reset(struct gcb_device_stream *s, struct gcb_device_result *most);
 
 /* Squared magnitudes of bins, scaled as on the CPU by the largest part, which is in `most`. If that
  * is not finite, result->status becomes GCB_E_SEND_RAW. */
-int gcb_cuda_spectrum_order(struct gcb_device_stream *s, float *power, const float *bins,
-                            const struct gcb_cuda_spectrum *how,
-                            const struct gcb_device_result *most, struct gcb_device_result *result);
+int gcb_cuda_spectrum_powers(struct gcb_device_stream *s, float *power, const float *bins,
+                             const struct gcb_cuda_spectrum *how,
+                             const struct gcb_device_result *most,
+                             struct gcb_device_result *result);
 
 /* The chosen bins at unitary scale: entry j is value[2 j], value[2 j + 1]. Starts with entry
  * `from`; aligned to 16. */
@@ -37,14 +38,16 @@ int gcb_cuda_spectrum_gather(struct gcb_device_stream *s, float *value, const fl
                              const struct gcb_cuda_chosen *chosen,
                              const struct gcb_cuda_spectrum *how, uint64_t from);
 
-/* Before the inverse: multiplies all bins by their unitary factor, and sets imaginary parts that
- * the bins of a real transform cannot have to 0. */
+/* Before the inverse: multiplies all bins by their unitary factor, and sets to 0 the imaginary parts
+ * that the bins of a real transform cannot have. */
 int gcb_cuda_spectrum_scale(struct gcb_device_stream *s, float *bins,
                             const struct gcb_cuda_spectrum *how);
 
 /* Transforms of single elements: each element is its own bin; and the inverse. */
-int gcb_cuda_spectrum_of_ones(struct gcb_device_stream *s, float *bins, const float *x, uint64_t n);
-int gcb_cuda_spectrum_to_ones(struct gcb_device_stream *s, float *x, const float *bins, uint64_t n);
+int gcb_cuda_spectrum_from_elements(struct gcb_device_stream *s, float *bins, const float *x,
+                                    uint64_t n);
+int gcb_cuda_spectrum_to_elements(struct gcb_device_stream *s, float *x, const float *bins,
+                                  uint64_t n);
 
 #ifdef __cplusplus
 }

@@ -57,7 +57,7 @@ __device__ uint32_t signs_of(uint64_t key, uint64_t first)
 }
 
 /* Scales an element of a shorter piece like the others. */
-__device__ float level(float x, const job &j, uint64_t i)
+__device__ float scale_piece(float x, const job &j, uint64_t i)
 {
     const uint64_t piece = gcb_hadamard_piece(j.n, j.length, i);
 
@@ -71,7 +71,7 @@ __device__ float level(float x, const job &j, uint64_t i)
  * is joined only if both are in one piece.
  */
 template <unsigned Stages>
-__device__ void stages(float (&v)[kTileEach], const job &j, uint64_t at, uint64_t half)
+__device__ void run_stages(float (&v)[kTileEach], const job &j, uint64_t at, uint64_t half)
 {
     const uint64_t end = at + (kTileEach - 1) * half;
     const bool whole = end < (j.n & ~(j.length - 1));
@@ -107,7 +107,7 @@ __device__ unsigned padded(unsigned i)
 
 /* The index of this thread's element e in the three arrangements: a run of 16, every 16th, every
  * 256th. */
-__device__ unsigned place(unsigned round, unsigned e)
+__device__ unsigned element_index(unsigned round, unsigned e)
 {
     const unsigned t = threadIdx.x;
 
@@ -115,15 +115,15 @@ __device__ unsigned place(unsigned round, unsigned e)
 }
 
 /* Goes from one arrangement to the next. Called by every thread of the block. */
-__device__ void exchange(tile_signs &room, float (&v)[kTileEach], unsigned round)
+__device__ void rearrange(tile_signs &room, float (&v)[kTileEach], unsigned round)
 {
 #pragma unroll
     for (unsigned e = 0; e < kTileEach; e++)
-        room.v[padded(place(round, e))] = v[e];
+        room.v[padded(element_index(round, e))] = v[e];
     gcb::sync_block();
 #pragma unroll
     for (unsigned e = 0; e < kTileEach; e++)
-        v[e] = room.v[padded(place(round + 1, e))];
+        v[e] = room.v[padded(element_index(round + 1, e))];
     gcb::sync_block();
 }
 
@@ -154,24 +154,24 @@ __global__ void tile_pass(float *to, struct gcb_device_input from, job j, pass p
         room.sign[threadIdx.x] = signs_of(key, start + threadIdx.x * 32);
     gcb::sync_block();
     load_run(v, from, start, room, j, p);
-    stages<kStages>(v, j, start + place(0, 0), 1);
-    exchange(room, v, 0);
-    stages<kStages>(v, j, start + place(1, 0), 16);
-    exchange(room, v, 1);
-    stages<kStages>(v, j, start + place(2, 0), 256);
+    run_stages<kStages>(v, j, start + element_index(0, 0), 1);
+    rearrange(room, v, 0);
+    run_stages<kStages>(v, j, start + element_index(1, 0), 16);
+    rearrange(room, v, 1);
+    run_stages<kStages>(v, j, start + element_index(2, 0), 256);
 #pragma unroll
     for (unsigned e = 0; e < kTileEach; e++) {
-        const unsigned i = place(2, e);
+        const unsigned i = element_index(2, e);
         const uint64_t at = start + i;
 
         if (at >= j.n)
             continue;
         if (p.last)
-            v[e] = level(v[e], j, at);
+            v[e] = scale_piece(v[e], j, at);
         if (p.last && p.inverse)
             v[e] = gcb_hadamard_flip(v[e], room.sign[i / 32] >> i % 32 & 1);
         bad |= gcb_magnitude(v[e]) >= GCB_INF_BITS;
-        to[at] = gcb::taken(p.last ? j.from : nullptr, at, v[e]);
+        to[at] = gcb::decoded_or_residual(p.last ? j.from : nullptr, at, v[e]);
     }
     if (bad && result)
         gcb::set_status(&result->status, GCB_E_SEND_RAW);
@@ -181,8 +181,8 @@ __global__ void tile_pass(float *to, struct gcb_device_input from, job j, pass p
 
 /* Each thread handles 16 elements that are `half` apart; neighbouring threads handle neighbouring
  * elements. */
-__global__ void far_pass(float *to, const float *from, job j, pass p, uint64_t half,
-                         gcb_device_result *result)
+__global__ void strided_pass(float *to, const float *from, job j, pass p, uint64_t half,
+                             gcb_device_result *result)
 {
     const uint64_t column = blockIdx.x * uint64_t{blockDim.x} + threadIdx.x;
     const uint64_t at = column / half * half * kTileEach + column % half;
@@ -196,7 +196,7 @@ __global__ void far_pass(float *to, const float *from, job j, pass p, uint64_t h
 #pragma unroll
     for (unsigned e = 0; e < kTileEach; e++)
         v[e] = at + e * half < j.n ? from[at + e * half] : 0.0f;
-    stages<kStages>(v, j, at, half);
+    run_stages<kStages>(v, j, at, half);
 #pragma unroll
     for (unsigned e = 0; e < kTileEach; e++) {
         const uint32_t minus = gcb::shfl(signs, e) >> gcb::lane() & 1;
@@ -205,9 +205,9 @@ __global__ void far_pass(float *to, const float *from, job j, pass p, uint64_t h
         if (i >= j.n)
             continue;
         if (p.last)
-            v[e] = gcb_hadamard_flip(level(v[e], j, i), minus);
+            v[e] = gcb_hadamard_flip(scale_piece(v[e], j, i), minus);
         bad |= gcb_magnitude(v[e]) >= GCB_INF_BITS;
-        to[i] = gcb::taken(p.last ? j.from : nullptr, i, v[e]);
+        to[i] = gcb::decoded_or_residual(p.last ? j.from : nullptr, i, v[e]);
     }
     if (bad && result)
         gcb::set_status(&result->status, GCB_E_SEND_RAW);
@@ -228,7 +228,7 @@ int transform(struct gcb_device_stream *s, float *to, float *between,
         const bool last = half * kTileEach >= j.length;
         const uint64_t groups = (j.n + half * kTileEach - 1) / (half * kTileEach);
 
-        err = gcb::launch(far_pass, groups * (half / kTileThreads), kTileThreads, 0, s,
+        err = gcb::launch(strided_pass, groups * (half / kTileThreads), kTileThreads, 0, s,
                           last ? to : between, between, j, pass{inverse, false, last}, half,
                           last ? result : nullptr);
     }
@@ -247,7 +247,7 @@ int gcb_cuda_hadamard_forward(struct gcb_device_stream *s, float *coef,
 }
 
 int gcb_cuda_hadamard_inverse(struct gcb_device_stream *s, float *out, float *coef, uint64_t n,
-                              const struct gcb_cuda_hadamard_back *how)
+                              const struct gcb_cuda_hadamard_inversion *how)
 {
     const job j = {n, how->length, how->side, how->from, 0, how->unitary, 0};
 

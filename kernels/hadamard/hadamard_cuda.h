@@ -26,14 +26,14 @@ int gcb_cuda_hadamard_forward(struct gcb_device_stream *s, float *coef,
 
 /* out = D H (unitary * coef) of each piece, with the key at side[0..8) in device memory; coef is
  * overwritten. If `from` (n floats) is not NULL, out = from - elements. */
-struct gcb_cuda_hadamard_back {
+struct gcb_cuda_hadamard_inversion {
     uint64_t length;
     float unitary;
     const uint8_t *side;
     const float *from; /* or NULL */
 };
 int gcb_cuda_hadamard_inverse(struct gcb_device_stream *s, float *out, float *coef, uint64_t n,
-                              const struct gcb_cuda_hadamard_back *how);
+                              const struct gcb_cuda_hadamard_inversion *how);
 
 #ifdef __cplusplus
 }

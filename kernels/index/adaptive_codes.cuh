@@ -25,7 +25,7 @@ struct gap_codes {
     uint32_t head[kGapHeadWords];
     uint16_t code[GCB_GAP_CODES][GCB_PREFIX_SYMBOLS];
     uint8_t bits[GCB_GAP_CODES][GCB_PREFIX_SYMBOLS];
-    uint8_t of_sum[GCB_GAP_SUMS];
+    uint8_t code_of_sum[GCB_GAP_SUMS];
 };
 
 /* Makes the codes from the counts, like gcb_gap_codes_make on the CPU. */

@@ -29,15 +29,15 @@ __device__ uint64_t warp_most(uint64_t v)
 
 /* ---- groups of sums ---- */
 
-struct group {
+struct sum_group {
     uint32_t from; /* its lowest sum */
     uint32_t row;  /* its row of the counts */
     uint64_t cost, joined;
 };
 
-struct making {
+struct codes_room {
     uint32_t count[GCB_GAP_SUMS][GCB_PREFIX_SYMBOLS];
-    group of[GCB_GAP_SUMS];
+    sum_group group[GCB_GAP_SUMS];
     uint32_t seen[GCB_GAP_SUMS];
     uint32_t groups, best;
     int64_t loss;
@@ -51,7 +51,7 @@ struct making {
 
 /* The cost of a code for group a, or for a and b together. A warp computes it; every lane gets the
  * result. */
-__device__ uint64_t cost_of(const making &m, const group &a, const group *b)
+__device__ uint64_t cost_of(const codes_room &m, const sum_group &a, const sum_group *b)
 {
     struct gcb_gap_cost t = {0, 0, 0, 0};
 
@@ -65,19 +65,19 @@ __device__ uint64_t cost_of(const making &m, const group &a, const group *b)
 }
 
 /* Computes the cost of group g joined with the next. Called by a warp. */
-__device__ void cost_joined(making &m, unsigned g)
+__device__ void cost_joined(codes_room &m, unsigned g)
 {
     uint64_t cost;
 
     if (g + 1 >= m.groups)
         return;
-    cost = cost_of(m, m.of[g], &m.of[g + 1]);
+    cost = cost_of(m, m.group[g], &m.group[g + 1]);
     if (gcb::lane() == 0)
-        m.of[g].joined = cost;
+        m.group[g].joined = cost;
 }
 
 /* Makes a group of each sum that occurred before a gap. Called by every thread of the block. */
-__device__ void first_groups(making &m, const gap_codes &from)
+__device__ void first_groups(codes_room &m, const gap_codes &from)
 {
     for (unsigned i = threadIdx.x; i < kGapCounts; i += blockDim.x)
         m.count[i / GCB_PREFIX_SYMBOLS][i % GCB_PREFIX_SYMBOLS] = from.count[i];
@@ -94,14 +94,14 @@ __device__ void first_groups(making &m, const gap_codes &from)
         m.groups = 0;
         for (unsigned sum = 0; sum < GCB_GAP_SUMS; sum++)
             if (m.seen[sum])
-                m.of[m.groups++] = {sum, sum, 0, 0};
+                m.group[m.groups++] = {sum, sum, 0, 0};
     }
     gcb::sync_block();
     for (unsigned g = threadIdx.x / kWarp; g < m.groups; g += kWarps) {
-        const uint64_t cost = cost_of(m, m.of[g], nullptr);
+        const uint64_t cost = cost_of(m, m.group[g], nullptr);
 
         if (gcb::lane() == 0)
-            m.of[g].cost = cost;
+            m.group[g].cost = cost;
         cost_joined(m, g);
     }
     gcb::sync_block();
@@ -109,13 +109,14 @@ __device__ void first_groups(making &m, const gap_codes &from)
 
 /* Finds the group that gains most, or loses least, by joining the next; the first of equals. Called
  * by a warp. */
-__device__ void best_to_join(making &m)
+__device__ void find_best_join(codes_room &m)
 {
     int64_t loss = INT64_MAX;
     unsigned best = 0;
 
     for (unsigned g = gcb::lane(); g + 1 < m.groups; g += kWarp) {
-        const int64_t more = static_cast<int64_t>(m.of[g].joined - m.of[g].cost - m.of[g + 1].cost);
+        const int64_t more =
+            static_cast<int64_t>(m.group[g].joined - m.group[g].cost - m.group[g + 1].cost);
 
         if (more < loss) {
             loss = more;
@@ -138,21 +139,21 @@ __device__ void best_to_join(making &m)
 }
 
 /* Joins group g and the next. Called by every thread of the block. */
-__device__ void join(making &m, unsigned g)
+__device__ void join_next(codes_room &m, unsigned g)
 {
-    const unsigned i = threadIdx.x, into = m.of[g].row, from = m.of[g + 1].row;
+    const unsigned i = threadIdx.x, into = m.group[g].row, from = m.group[g + 1].row;
     const bool moves = i > g && i + 1 < m.groups;
-    group next = {0, 0, 0, 0};
+    sum_group next = {0, 0, 0, 0};
 
     if (moves)
-        next = m.of[i + 1];
+        next = m.group[i + 1];
     gcb::sync_block();
     if (moves)
-        m.of[i] = next;
+        m.group[i] = next;
     if (i < GCB_PREFIX_SYMBOLS)
         m.count[into][i] += m.count[from][i];
     if (i == 0) {
-        m.of[g].cost = m.of[g].joined;
+        m.group[g].cost = m.group[g].joined;
         m.groups--;
     }
     gcb::sync_block();
@@ -165,15 +166,15 @@ __device__ void join(making &m, unsigned g)
 
 /* Joins neighbouring groups while that saves bits or there are too many groups. Called by every
  * thread of the block. */
-__device__ void join_groups(making &m)
+__device__ void join_groups(codes_room &m)
 {
     while (m.groups > 1) {
         if (threadIdx.x / kWarp == 0)
-            best_to_join(m);
+            find_best_join(m);
         gcb::sync_block();
         if (m.loss >= 0 && m.groups <= GCB_GAP_CODES)
             break;
-        join(m, m.best);
+        join_next(m, m.best);
     }
     gcb::sync_block();
 }
@@ -182,7 +183,7 @@ __device__ void join_groups(making &m)
 
 /* Each warp makes one code. Also adds up the bits that the gaps take. Called by every thread of the
  * block. */
-__device__ void make_codes(making &m)
+__device__ void make_codes(codes_room &m)
 {
     const unsigned g = threadIdx.x / kWarp;
     uint64_t bits = 0;
@@ -191,12 +192,12 @@ __device__ void make_codes(making &m)
     if (threadIdx.x == 0)
         m.gap_bits = 0;
     if (g < m.groups && gcb::lane() == 0) {
-        gcb_prefix_lengths(m.length[g], m.count[m.of[g].row]);
+        gcb_prefix_lengths(m.length[g], m.count[m.group[g].row]);
         gcb_prefix_codes(m.code[g], m.bits[g], m.length[g]);
     }
     gcb::sync_block();
     for (unsigned s = gcb::lane(); g < m.groups && s < GCB_PREFIX_SYMBOLS; s += kWarp)
-        bits += uint64_t{m.count[m.of[g].row][s]} * m.bits[g][s];
+        bits += uint64_t{m.count[m.group[g].row][s]} * m.bits[g][s];
     bits = warp_sum(bits);
     if (gcb::lane() == 0 && bits)
         gcb::atomic_add(&m.gap_bits, bits);
@@ -225,7 +226,7 @@ __device__ void put_lengths(const gcb::bit_window &w, uint64_t at, const uint8_t
 }
 
 /* Writes the part of the stream before its blocks. Called by every thread of the block. */
-__device__ void make_head(making &m)
+__device__ void make_head(codes_room &m)
 {
     const gcb::bit_window w = {m.head, 0};
     const unsigned g = threadIdx.x / kWarp;
@@ -239,7 +240,7 @@ __device__ void make_head(making &m)
             m.head_at[i + 1] = m.head_at[i] + gcb_prefix_size(m.length[i]);
         gcb::put_bits(w, 0, GCB_GAP_MARK + m.groups - 1, 8);
         for (unsigned i = 1; i < m.groups; i++)
-            gcb::put_bits(w, 2 + 6 * i, m.of[i].from, 6);
+            gcb::put_bits(w, 2 + 6 * i, m.group[i].from, 6);
     }
     gcb::sync_block();
     if (g < m.groups && gcb::lane() == 0)
@@ -249,7 +250,7 @@ __device__ void make_head(making &m)
 
 /* Are the codes made here never longer than Golomb's? Assumes the worst padding of each block for
  * these codes, and the best for Golomb's. Called by one thread. */
-__device__ bool pays(const making &m, const gap_codes &all, uint64_t kept)
+__device__ bool shorter_than_golomb(const codes_room &m, const gap_codes &all, uint64_t kept)
 {
     const uint64_t blocks = (kept + kTile - 1) / kTile;
     const uint64_t golomb = kept * (all.golomb + 1) + all.golomb_ones;
@@ -259,9 +260,9 @@ __device__ bool pays(const making &m, const gap_codes &all, uint64_t kept)
 }
 
 /* Launched with one block. */
-__global__ void make(gap_codes *to, struct gcb_cuda_chosen c)
+__global__ void make_adaptive_codes(gap_codes *to, struct gcb_cuda_chosen c)
 {
-    making &m = gcb::shared<making>();
+    codes_room &m = gcb::shared<codes_room>();
     const uint64_t kept = c.choice->kept;
 
     first_groups(m, *to);
@@ -279,12 +280,12 @@ __global__ void make(gap_codes *to, struct gcb_cuda_chosen c)
     for (unsigned sum = threadIdx.x; sum < GCB_GAP_SUMS; sum += blockDim.x) {
         unsigned g = 0;
 
-        while (g + 1 < m.groups && m.of[g + 1].from <= sum)
+        while (g + 1 < m.groups && m.group[g + 1].from <= sum)
             g++;
-        to->of_sum[sum] = static_cast<uint8_t>(g);
+        to->code_of_sum[sum] = static_cast<uint8_t>(g);
     }
     if (threadIdx.x == 0) {
-        to->groups = kept && pays(m, *to, kept) ? m.groups : 0;
+        to->groups = kept && shorter_than_golomb(m, *to, kept) ? m.groups : 0;
         to->head_bytes = (m.head_at[m.groups] + 7) / 8;
     }
 }
@@ -293,5 +294,5 @@ __global__ void make(gap_codes *to, struct gcb_cuda_chosen c)
 
 int gcb::make_gap_codes(struct gcb_device_stream *s, gap_codes *m, const struct gcb_cuda_chosen &c)
 {
-    return launch(make, 1, kTileThreads, sizeof(making), s, m, c);
+    return launch(make_adaptive_codes, 1, kTileThreads, sizeof(codes_room), s, m, c);
 }

@@ -78,19 +78,19 @@ __device__ __forceinline__ void put_ones(const bit_window &w, uint64_t at, uint3
 }
 
 /*
- * Writes a block's `bits` bits to `out`, window by window: draw(w) puts the bits that lie in window
+ * Writes a block's `bits` bits to `out`, window by window: write(w) puts the bits that lie in window
  * w there. Called by every thread of the block.
  */
-template <class Draw>
+template <class Write>
 __device__ __forceinline__ void put_windows(tile_room &room, uint8_t *out, uint64_t bits,
-                                            const Draw &draw)
+                                            const Write &write)
 {
     for (uint64_t from = 0; from < bits; from += kWindowBits) {
         const uint64_t left = bits - from, here = left < kWindowBits ? left : kWindowBits;
 
         clear_room(room);
         sync_block();
-        draw(bit_window{room.word, from});
+        write(bit_window{room.word, from});
         sync_block();
         store_tile(out + from / 8, room, static_cast<unsigned>((here + 7) / 8));
         sync_block();
@@ -140,7 +140,7 @@ __device__ __forceinline__ unsigned leading_ones(uint32_t v)
 }
 
 /* Is the rest from `at` on less than a byte, and all zeros? That is how a block must end. */
-__device__ __forceinline__ bool ends_at(const bit_source &s, uint64_t at)
+__device__ __forceinline__ bool is_block_end(const bit_source &s, uint64_t at)
 {
     return at <= s.end && s.end - at < 8 && peek_bits(s, at) == 0;
 }

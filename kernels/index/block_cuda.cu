@@ -82,13 +82,13 @@ __global__ void put_locals(uint8_t *out, struct gcb_cuda_chosen c, struct gcb_cu
 /* ---- reading ---- */
 
 /* Where the parts of the index are, if the payload has room for them. */
-struct parts {
+struct index_parts {
     unsigned width;
     uint64_t counts, locals; /* byte offsets in the payload */
 };
 
-__device__ bool find_parts(parts *to, const struct gcb_cuda_payload &p,
-                           const struct gcb_cuda_opened &head)
+__device__ bool find_parts(index_parts *to, const struct gcb_cuda_payload &p,
+                           const struct gcb_cuda_payload_head &head)
 {
     const unsigned width = head.index < p.length ? p.in[head.index] : 0;
 
@@ -110,13 +110,13 @@ __device__ uint64_t count_at(const uint8_t *counts, uint64_t b, unsigned width)
 /* One block of threads. Computes where the positions of each block begin. */
 __global__ __launch_bounds__(kSumThreads) void sum_counts(uint32_t *starts,
                                                           struct gcb_cuda_payload p,
-                                                          struct gcb_cuda_opened *head,
+                                                          struct gcb_cuda_payload_head *head,
                                                           gcb_device_result *result)
 {
     gcb::scan_room_of<uint64_t> &room = gcb::shared<gcb::scan_room_of<uint64_t>>();
     const uint64_t kept = head->kept;
     uint64_t before = 0, blocks;
-    parts in;
+    index_parts in;
 
     gcb::sync_block(); /* all threads have read head->kept, which refuse() may change */
     if (kept == 0)
@@ -162,19 +162,20 @@ __device__ uint64_t block_with(const uint32_t *starts, uint64_t blocks, uint64_t
     return low;
 }
 
-__global__ void get_locals(struct gcb_cuda_filling f, struct gcb_cuda_payload p,
+__global__ void get_locals(struct gcb_cuda_decoding f, struct gcb_cuda_payload p,
                            const uint32_t *starts, gcb_device_result *result)
 {
     const uint64_t kept = f.head->kept;
     gcb::bit_source bits;
     uint64_t blocks;
-    parts in;
+    index_parts in;
 
     if (kept == 0 || !find_parts(&in, p, *f.head))
         return;
     blocks = blocks_of(p.n, in.width);
     bits = {p.in, 8 * in.locals, 8 * p.length};
-    if (blockIdx.x == 0 && threadIdx.x == 0 && !gcb::ends_at(bits, bits.from + kept * in.width))
+    if (blockIdx.x == 0 && threadIdx.x == 0 &&
+        !gcb::is_block_end(bits, bits.from + kept * in.width))
         gcb::set_status(&result->status, GCB_E_CORRUPT);
     for (uint64_t i = blockIdx.x * uint64_t{blockDim.x} + threadIdx.x; i < kept;
          i += uint64_t{gridDim.x} * blockDim.x) {
@@ -205,7 +206,7 @@ uint64_t gcb_cuda_get_block_scratch(uint64_t n)
 }
 
 int gcb_cuda_get_block(struct gcb_device_stream *s, const struct gcb_cuda_payload *p,
-                       const struct gcb_cuda_filling *f, struct gcb_device_result *result)
+                       const struct gcb_cuda_decoding *f, struct gcb_device_result *result)
 {
     uint32_t *starts = static_cast<uint32_t *>(f->scratch);
     int err = gcb::launch(sum_counts, 1, kSumThreads, sizeof(gcb::scan_room_of<uint64_t>), s,

@@ -16,12 +16,12 @@ constexpr unsigned kMostLow = 31;
 /* ---- writing ---- */
 
 /* A block's positions relative to the last position of the block before, and their bit widths. */
-struct source {
+struct block_source {
     const uint32_t *pos;
     uint32_t base;
     unsigned count, low;
 
-    __device__ source(const struct gcb_cuda_chosen &c, uint64_t b)
+    __device__ block_source(const struct gcb_cuda_chosen &c, uint64_t b)
         : pos(c.pos + b * kTile), base(b ? c.pos[b * kTile - 1] + 1 : 0),
           count(gcb::block_count(c.choice->kept, b)),
           low(gcb_eliasfano_low_bits(pos[count - 1] - base, count))
@@ -32,13 +32,13 @@ struct source {
         return (pos[i] - base) >> low;
     }
     /* bits before the high parts */
-    __device__ uint32_t front() const
+    __device__ uint32_t head_and_low_bits() const
     {
         return 8 + count * low;
     }
     __device__ uint32_t bits() const
     {
-        return front() + count + high(count - 1);
+        return head_and_low_bits() + count + high(count - 1);
     }
 };
 
@@ -53,19 +53,19 @@ struct no_head {
     }
 };
 
-struct layout {
+struct block_layout {
     __device__ no_head open(const struct gcb_cuda_chosen &) const
     {
         return {};
     }
     __device__ uint32_t block_bytes(const struct gcb_cuda_chosen &c, uint64_t b) const
     {
-        return (source(c, b).bits() + 7) / 8;
+        return (block_source(c, b).bits() + 7) / 8;
     }
 };
 
-struct draw_block {
-    const source &s;
+struct write_block {
+    const block_source &s;
 
     __device__ void operator()(const gcb::bit_window &w) const
     {
@@ -81,7 +81,8 @@ struct draw_block {
 
             if (here)
                 gcb::put_bits(w, 8 + uint64_t{i} * s.low, (s.pos[i] - s.base) & mask, s.low);
-            gcb::put_ones(w, uint64_t{s.front()} + before + i, here ? s.high(i) - before : 0);
+            gcb::put_ones(w, uint64_t{s.head_and_low_bits()} + before + i,
+                          here ? s.high(i) - before : 0);
         }
     }
 };
@@ -93,24 +94,24 @@ __global__ void put_blocks(uint8_t *out, struct gcb_cuda_chosen c, struct gcb_cu
     const uint64_t kept = c.choice->kept;
 
     for (uint64_t b = blockIdx.x; b * kTile < kept; b += gridDim.x) {
-        const source s(c, b);
+        const block_source s(c, b);
 
         if (threadIdx.x == 0)
             gcb::put_entry(out, c, how, b, offset[b]);
-        gcb::put_windows(room, out + gcb::stream_at(c, how) + offset[b], s.bits(), draw_block{s});
+        gcb::put_windows(room, out + gcb::stream_at(c, how) + offset[b], s.bits(), write_block{s});
     }
 }
 
 /* ---- reading ---- */
 
 /* How the bits of a block are divided. */
-struct parts {
+struct block_parts {
     uint64_t low_at, high_at;
     unsigned low;
 };
 
 /* Returns false if the block has no room for the parts. */
-__device__ bool find_parts(parts *to, const gcb::stream_block &block)
+__device__ bool find_parts(block_parts *to, const gcb::stream_block &block)
 {
     const gcb::bit_source &in = block.bits;
     const unsigned low = in.from < in.end ? in.in[in.from / 8] : kMostLow + 1;
@@ -130,8 +131,8 @@ __device__ uint32_t zeros_at(const gcb::bit_source &in, uint64_t at, uint64_t to
 }
 
 /* Position i, given that its zero is at bit `at`. Returns n for n or more. */
-__device__ uint32_t position(const gcb::stream_block &block, const parts &in, unsigned i,
-                             uint64_t at, uint64_t n)
+__device__ uint32_t read_position(const gcb::stream_block &block, const block_parts &in, unsigned i,
+                                  uint64_t at, uint64_t n)
 {
     const uint64_t high = at - in.high_at - i;
     uint64_t pos = n;
@@ -145,7 +146,7 @@ __device__ uint32_t position(const gcb::stream_block &block, const parts &in, un
 /* Writes a block's positions to their places. Returns false, though not in every thread, if the
  * bits are not such a block. */
 __device__ bool get_block(gcb::scan_room &room, uint32_t *pos, const gcb::stream_block &block,
-                          const parts &in, uint64_t n)
+                          const block_parts &in, uint64_t n)
 {
     const gcb::bit_source &bits = block.bits;
     const uint64_t each = ((bits.end - in.high_at) / 32 / blockDim.x + 1) * 32;
@@ -162,27 +163,27 @@ __device__ bool get_block(gcb::scan_room &room, uint32_t *pos, const gcb::stream
         for (uint32_t z = zeros_at(bits, at, to); z && i < block.count; z &= z - 1, i++) {
             const uint64_t zero = at + gcb::lowest_bit(z);
 
-            pos[i] = position(block, in, i, zero, n);
+            pos[i] = read_position(block, in, i, zero, n);
             good = good && pos[i] < n;
             if (i + 1 == block.count)
-                good = good && gcb::ends_at(bits, zero + 1);
+                good = good && gcb::is_block_end(bits, zero + 1);
         }
     }
     return good;
 }
 
 /* Are the positions ascending, and does the directory agree? If not, some threads return false. */
-__device__ bool in_order(const uint32_t *pos, const gcb::stream &s, uint64_t b,
-                         const gcb::stream_block &block)
+__device__ bool is_in_order(const uint32_t *pos, const gcb::stream &s, uint64_t b,
+                            const gcb::stream_block &block)
 {
-    bool good = pos[0] >= block.next && gcb::agrees(s, b, pos[block.count - 1]);
+    bool good = pos[0] >= block.next && gcb::directory_agrees(s, b, pos[block.count - 1]);
 
     for (unsigned i = threadIdx.x + 1; i < block.count; i += blockDim.x)
         good = good && pos[i - 1] < pos[i];
     return good;
 }
 
-__global__ void get_blocks(struct gcb_cuda_filling f, struct gcb_cuda_payload p,
+__global__ void get_blocks(struct gcb_cuda_decoding f, struct gcb_cuda_payload p,
                            gcb_device_result *result)
 {
     gcb::scan_room &room = gcb::shared<gcb::scan_room>();
@@ -191,13 +192,13 @@ __global__ void get_blocks(struct gcb_cuda_filling f, struct gcb_cuda_payload p,
     for (uint64_t b = blockIdx.x; b * kTile < s.kept; b += gridDim.x) {
         uint32_t *pos = f.pos + b * kTile;
         gcb::stream_block block;
-        parts in;
+        block_parts in;
         bool good = gcb::find_block(&block, s, b, 0) && find_parts(&in, block);
 
         if (good)
             good = get_block(room, pos, block, in, s.n);
         good = gcb::count_block(!good) == 0;
-        if (!good || !in_order(pos, s, b, block))
+        if (!good || !is_in_order(pos, s, b, block))
             gcb::set_status(&result->status, GCB_E_CORRUPT);
     }
 }
@@ -210,8 +211,8 @@ int gcb_cuda_put_eliasfano(struct gcb_device_stream *s, uint8_t *out,
 {
     uint32_t *offset = static_cast<uint32_t *>(scratch);
     const int err =
-        gcb::launch(gcb::place_blocks<layout>, 1, gcb::kPlaceThreads, sizeof(gcb::scan_room), s,
-                    offset, out, *chosen, *how, layout{}, result);
+        gcb::launch(gcb::place_blocks<block_layout>, 1, gcb::kPlaceThreads, sizeof(gcb::scan_room),
+                    s, offset, out, *chosen, *how, block_layout{}, result);
 
     return err ? err
                : gcb::launch(put_blocks, gcb::grid_over(gcb::tile_count(chosen->most)),
@@ -219,7 +220,7 @@ int gcb_cuda_put_eliasfano(struct gcb_device_stream *s, uint8_t *out,
 }
 
 int gcb_cuda_get_eliasfano(struct gcb_device_stream *s, const struct gcb_cuda_payload *p,
-                           const struct gcb_cuda_filling *f, struct gcb_device_result *result)
+                           const struct gcb_cuda_decoding *f, struct gcb_device_result *result)
 {
     int err = gcb::open_stream(s, *p, *f, result);
 

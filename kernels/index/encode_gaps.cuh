@@ -72,7 +72,7 @@ struct golomb_code {
     {
         return {};
     }
-    __device__ gap_bits of(past &, uint32_t gap) const
+    __device__ gap_bits encode(past &, uint32_t gap) const
     {
         return {gap >> b, b + 1, (gap & ((1u << b) - 1)) * uint64_t{2}};
     }
@@ -95,7 +95,7 @@ __device__ __forceinline__ uint32_t bits_of_run(const Code &code, const gap_run 
 #pragma unroll
     for (unsigned i = 0; i < kTileEach; i++) {
         if (i < g.count) {
-            const gap_bits piece = code.of(past, g.gap[i]);
+            const gap_bits piece = code.encode(past, g.gap[i]);
 
             bits += piece.ones + piece.bits;
         }
@@ -126,7 +126,7 @@ __global__ __launch_bounds__(kTileThreads, 6) void measure_gaps(uint32_t *bytes,
 }
 
 /* Writes a thread's run; it begins at bit `at` of the block. */
-template <class Code> struct draw_gaps {
+template <class Code> struct write_gaps {
     const Code &code;
     const gap_run &g;
     uint64_t at;
@@ -141,7 +141,7 @@ template <class Code> struct draw_gaps {
             gap_bits piece = {0, 0, 0};
 
             if (i < g.count)
-                piece = code.of(past, g.gap[i]);
+                piece = code.encode(past, g.gap[i]);
             put_ones(w, to, piece.ones);
             put_bits(w, to + piece.ones, piece.tail, piece.bits);
             to += piece.ones + piece.bits;
@@ -172,7 +172,7 @@ __global__ void put_gaps(uint8_t *out, struct gcb_cuda_chosen c, struct gcb_cuda
         if (threadIdx.x == 0)
             put_entry(out, c, how, b, offset[b]);
         put_windows(room.tile, out + stream_at(c, how) + offset[b], total,
-                    draw_gaps<Code>{code, g, at});
+                    write_gaps<Code>{code, g, at});
     }
 }
 

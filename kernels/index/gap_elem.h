@@ -36,7 +36,7 @@ struct gcb_gap_past {
 
 /* Updates the past with a symbol. The magnitude of a symbol s is floor(log2(s + 1)) below 16,
  * otherwise the number of bits that follow the symbol. */
-GCB_HD void gcb_gap_saw(struct gcb_gap_past *past, unsigned symbol)
+GCB_HD void gcb_gap_update_past(struct gcb_gap_past *past, unsigned symbol)
 {
     const unsigned magnitude = symbol < 16 ? gcb_log2_floor(symbol + 1) : symbol - 12;
 

@@ -13,8 +13,8 @@ namespace
 {
 
 using gcb::bit_source;
-using gcb::kNowhere;
-using gcb::place;
+using gcb::code_place;
+using gcb::kNoCode;
 using gcb::stretch;
 
 /* The codes of a stream, in device memory. */
@@ -22,14 +22,14 @@ struct gap_tables {
     uint64_t head;  /* bytes before the first block */
     uint32_t codes; /* 0: Golomb's code, with parameter b */
     uint32_t b;
-    uint8_t of_sum[GCB_GAP_SUMS + 3];
+    uint8_t code_of_sum[GCB_GAP_SUMS + 3];
     uint16_t entry[GCB_GAP_CODES][GCB_PREFIX_ENTRIES]; /* as gcb_prefix_table */
 };
 
 /* ---- the codes at the beginning of a stream ---- */
 
 /* A bit reader for one thread. */
-struct reader {
+struct bit_reader {
     gcb::bit_source source;
     uint64_t at;
     bool failed;
@@ -53,7 +53,7 @@ struct reader {
 };
 
 /* Reads code lengths like gcb_prefix_get. */
-__device__ bool get_lengths(reader *r, uint8_t *length)
+__device__ bool get_lengths(bit_reader *r, uint8_t *length)
 {
     const unsigned last = r->get(6);
     unsigned before = GCB_PREFIX_FIRST;
@@ -73,27 +73,27 @@ __device__ bool get_lengths(reader *r, uint8_t *length)
     return last < GCB_PREFIX_SYMBOLS && length[last];
 }
 
-struct opening {
+struct tables_room {
     uint8_t length[GCB_GAP_CODES][GCB_PREFIX_SYMBOLS];
     uint32_t ok, codes;
 };
 
 /* Reads sums and lengths. Returns false if no encoder writes them. Called by one thread. */
-__device__ bool get_codes(gap_tables *t, opening &room, const gcb::stream &s)
+__device__ bool get_codes(gap_tables *t, tables_room &room, const gcb::stream &s)
 {
     const uint64_t from = 8 * (s.body + 1);
-    reader r = {{s.in, from, 8 * s.end}, from, false};
+    bit_reader r = {{s.in, from, 8 * s.end}, from, false};
     unsigned below = 0;
 
     for (unsigned sum = 0; sum < GCB_GAP_SUMS; sum++)
-        t->of_sum[sum] = 0;
+        t->code_of_sum[sum] = 0;
     for (unsigned g = 1; g < room.codes; g++) {
         const unsigned start = r.get(6);
 
         if (start <= below || start >= GCB_GAP_SUMS)
             return false;
         for (below = start; below < GCB_GAP_SUMS; below++)
-            t->of_sum[below] = static_cast<uint8_t>(g);
+            t->code_of_sum[below] = static_cast<uint8_t>(g);
         below = start;
     }
     for (unsigned g = 0; g < room.codes; g++)
@@ -119,13 +119,13 @@ __device__ void make_table(uint16_t *entry, const uint8_t *length)
 }
 
 /* Reads the first byte. Returns false if no encoder writes it. Called by one thread. */
-__device__ bool get_head(gap_tables *t, opening &room, const struct gcb_cuda_payload &p,
-                         const struct gcb_cuda_opened &head, bool adaptive)
+__device__ bool get_head(gap_tables *t, tables_room &room, const struct gcb_cuda_payload &p,
+                         const struct gcb_cuda_payload_head &head, bool adaptive)
 {
     unsigned mark;
     gcb::stream s;
 
-    if (!gcb::is_stream(p, head))
+    if (!gcb::stream_fills_payload(p, head))
         return false;
     s = gcb::stream_of(p, head);
     if (s.body == s.end)
@@ -141,10 +141,11 @@ __device__ bool get_head(gap_tables *t, opening &room, const struct gcb_cuda_pay
 }
 
 /* Launched with one block. */
-__global__ void read_tables(gap_tables *t, struct gcb_cuda_payload p, struct gcb_cuda_opened *head,
-                            bool adaptive, gcb_device_result *result)
+__global__ void read_tables(gap_tables *t, struct gcb_cuda_payload p,
+                            struct gcb_cuda_payload_head *head, bool adaptive,
+                            gcb_device_result *result)
 {
-    opening &room = gcb::shared<opening>();
+    tables_room &room = gcb::shared<tables_room>();
 
     if (head->kept == 0)
         return;
@@ -172,7 +173,7 @@ struct block_gaps {
 
     /* Golomb: reads the next gap, or n for n or more. Returns false if `end` comes before the zero
      * that ends the quotient, and at the end of the block. */
-    __device__ bool golomb(place &p, uint64_t end, uint32_t *gap) const
+    __device__ bool next_golomb(code_place &p, uint64_t end, uint32_t *gap) const
     {
         const unsigned b = t->b;
         uint64_t quotient;
@@ -193,7 +194,7 @@ struct block_gaps {
         }
         p.past = 0;
         if (source.end - p.at < b) {
-            p.at = kNowhere;
+            p.at = kNoCode;
             return false;
         }
         *gap = static_cast<uint32_t>(n);
@@ -207,34 +208,34 @@ struct block_gaps {
     }
 
     /* Adaptive: reads the next gap. Returns false at the end of the block. */
-    __device__ bool prefix(place &p, uint32_t *gap) const
+    __device__ bool next_prefix(code_place &p, uint32_t *gap) const
     {
         struct gcb_gap_past past = {static_cast<unsigned>(p.past & 0xff),
                                     static_cast<unsigned>(p.past >> 8)};
         const uint32_t next = gcb::peek_bits(source, p.at);
-        const unsigned entry = t->entry[t->of_sum[past.sum]][next % GCB_PREFIX_ENTRIES];
+        const unsigned entry = t->entry[t->code_of_sum[past.sum]][next % GCB_PREFIX_ENTRIES];
         const unsigned symbol = entry >> 4, bits = entry & 15, low = symbol < 16 ? 0 : symbol - 12;
 
         if (source.end - p.at < bits + low) {
-            p.at = kNowhere;
+            p.at = kNoCode;
             return false;
         }
         *gap = symbol < 16 ? symbol : uint32_t{1} << low | gcb::get_bits(source, p.at + bits, low);
         p.at += bits + low;
-        gcb_gap_saw(&past, symbol);
+        gcb_gap_update_past(&past, symbol);
         p.past = past.last | past.sum << 8;
         return true;
     }
 
-    __device__ bool next(place &p, const stretch &s, uint32_t *gap) const
+    __device__ bool next(code_place &p, const stretch &s, uint32_t *gap) const
     {
         if (p.at > s.end || (p.at == s.end && !s.last))
             return false;
         if (t->codes)
-            return prefix(p, gap);
-        return p.at < s.end && golomb(p, s.end, gap);
+            return next_prefix(p, gap);
+        return p.at < s.end && next_golomb(p, s.end, gap);
     }
-    __device__ bool skip(place &p, const stretch &s) const
+    __device__ bool skip(code_place &p, const stretch &s) const
     {
         uint32_t gap;
 
@@ -244,7 +245,7 @@ struct block_gaps {
 
 struct gaps_reader {
     struct room {
-        gcb::step_room step;
+        gcb::sync_room step;
         gcb::scan_room counts;
     };
     const gap_tables *t;
@@ -262,27 +263,27 @@ struct gaps_reader {
         uint32_t total, gap = 0;
         unsigned count, i;
         bool good;
-        place p;
+        code_place p;
         const stretch s = gcb::stretch_of(r.source, block.count, &p);
 
-        count = gcb::fall_into_step(in.step, r, s, &p);
+        count = gcb::synchronise(in.step, r, s, &p);
         i = gcb::scan_block(in.counts, count, &total);
         good = total >= block.count;
         for (; count && i < block.count && good; count--, i++) {
             r.next(p, s, &gap);
             pos[i] = gap;
             if (i + 1 == block.count)
-                good = gcb::ends_at(r.source, p.at);
+                good = gcb::is_block_end(r.source, p.at);
         }
         return good;
     }
 };
 
-int get(struct gcb_device_stream *s, const struct gcb_cuda_payload *p,
-        const struct gcb_cuda_filling *f, bool adaptive, struct gcb_device_result *result)
+int decode_gaps(struct gcb_device_stream *s, const struct gcb_cuda_payload *p,
+                const struct gcb_cuda_decoding *f, bool adaptive, struct gcb_device_result *result)
 {
     gap_tables *t = static_cast<gap_tables *>(f->scratch);
-    const int err = gcb::launch(read_tables, 1, gcb::kTileThreads, sizeof(opening), s, t, *p,
+    const int err = gcb::launch(read_tables, 1, gcb::kTileThreads, sizeof(tables_room), s, t, *p,
                                 f->head, adaptive, result);
 
     return err ? err : gcb::get_stream<gaps_reader, gap_tables>(s, p, f, t, result);
@@ -297,13 +298,13 @@ uint64_t gcb_cuda_get_gaps_scratch(uint64_t n)
 }
 
 int gcb_cuda_get_golomb(struct gcb_device_stream *s, const struct gcb_cuda_payload *p,
-                        const struct gcb_cuda_filling *f, struct gcb_device_result *result)
+                        const struct gcb_cuda_decoding *f, struct gcb_device_result *result)
 {
-    return get(s, p, f, false, result);
+    return decode_gaps(s, p, f, false, result);
 }
 
 int gcb_cuda_get_adaptive(struct gcb_device_stream *s, const struct gcb_cuda_payload *p,
-                          const struct gcb_cuda_filling *f, struct gcb_device_result *result)
+                          const struct gcb_cuda_decoding *f, struct gcb_device_result *result)
 {
-    return get(s, p, f, true, result);
+    return decode_gaps(s, p, f, true, result);
 }

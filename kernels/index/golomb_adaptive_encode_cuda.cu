@@ -24,13 +24,13 @@ __device__ struct gcb_gap_past past_of(const gcb::gap_run &g)
     unsigned low;
 
     for (unsigned i = 2; i-- > 0;)
-        gcb_gap_saw(&past, gcb_gap_symbol(g.before[i], &low));
+        gcb_gap_update_past(&past, gcb_gap_symbol(g.before[i], &low));
     return past;
 }
 
 /* ---- counting ---- */
 
-__global__ void begin(gap_codes *m, struct gcb_cuda_chosen c)
+__global__ void clear_counts(gap_codes *m, struct gcb_cuda_chosen c)
 {
     for (unsigned i = threadIdx.x; i < kGapCounts; i += blockDim.x)
         m->count[i] = 0;
@@ -40,13 +40,13 @@ __global__ void begin(gap_codes *m, struct gcb_cuda_chosen c)
     }
 }
 
-struct counting {
+struct count_room {
     uint32_t count[kGapCounts];
 };
 
 __global__ void count_gaps(gap_codes *m, struct gcb_cuda_chosen c)
 {
-    counting &room = gcb::shared<counting>();
+    count_room &room = gcb::shared<count_room>();
     const uint64_t kept = c.choice->kept;
     const unsigned b = m->golomb;
     uint64_t ones = 0, low_bits = 0;
@@ -67,7 +67,7 @@ __global__ void count_gaps(gap_codes *m, struct gcb_cuda_chosen c)
             gcb::atomic_add(&room.count[past.sum * GCB_PREFIX_SYMBOLS + symbol], 1u);
             ones += g.gap[i] >> b;
             low_bits += low;
-            gcb_gap_saw(&past, symbol);
+            gcb_gap_update_past(&past, symbol);
         }
     }
     ones = gcb::warp_sum(ones);
@@ -98,19 +98,19 @@ struct adaptive_code {
     {
         return past_of(g);
     }
-    __device__ gcb::gap_bits of(past &p, uint32_t gap) const
+    __device__ gcb::gap_bits encode(past &p, uint32_t gap) const
     {
         gcb::golomb_code::past none;
         unsigned low, g, symbol, bits;
         uint64_t low_bits;
 
         if (!own)
-            return golomb.of(none, gap);
-        g = m->of_sum[p.sum];
+            return golomb.encode(none, gap);
+        g = m->code_of_sum[p.sum];
         symbol = gcb_gap_symbol(gap, &low);
         bits = m->bits[g][symbol];
         low_bits = gap & ((uint32_t{1} << low) - 1);
-        gcb_gap_saw(&p, symbol);
+        gcb_gap_update_past(&p, symbol);
         return {0, bits + low, m->code[g][symbol] | low_bits << bits};
     }
     __device__ uint32_t head_bytes() const
@@ -142,11 +142,11 @@ int gcb_cuda_put_adaptive(struct gcb_device_stream *s, uint8_t *out,
     gap_codes *m = static_cast<gap_codes *>(scratch);
     uint32_t *offset =
         reinterpret_cast<uint32_t *>(static_cast<uint8_t *>(scratch) + codes_bytes());
-    int err = gcb::launch(begin, 1, kTileThreads, 0, s, m, *chosen);
+    int err = gcb::launch(clear_counts, 1, kTileThreads, 0, s, m, *chosen);
 
     if (!err)
         err = gcb::launch(count_gaps, gcb::grid_over(gcb::tile_count(chosen->most)), kTileThreads,
-                          sizeof(counting), s, m, *chosen);
+                          sizeof(count_room), s, m, *chosen);
     if (!err)
         err = gcb::make_gap_codes(s, m, *chosen);
     return err ? err : gcb::put_stream<adaptive_code>(s, out, chosen, how, offset, m, result);

@@ -24,7 +24,7 @@ typedef int gcb_cuda_put_index_fn(struct gcb_device_stream *s, uint8_t *out,
  * leaves both arrays unspecified.
  */
 typedef int gcb_cuda_get_index_fn(struct gcb_device_stream *s, const struct gcb_cuda_payload *p,
-                                  const struct gcb_cuda_filling *f,
+                                  const struct gcb_cuda_decoding *f,
                                   struct gcb_device_result *result);
 
 gcb_cuda_put_index_fn gcb_cuda_put_u32, gcb_cuda_put_bitmap;

@@ -14,12 +14,12 @@ namespace gcb
 {
 
 /* The place of a thread: the bit it has reached, and its state that depends on earlier codes. */
-struct place {
+struct code_place {
     uint64_t at, past;
 };
 
 /* The place after bits that cannot be read: no code begins there. */
-constexpr uint64_t kNowhere = ~UINT64_C(0);
+constexpr uint64_t kNoCode = ~UINT64_C(0);
 
 /* A thread's stretch: the codes that begin before `end`, at most `most` of them. `most` is 0 if the
  * stream ends before the stretch. */
@@ -29,12 +29,13 @@ struct stretch {
     unsigned most;
 };
 
-struct step_room {
-    place ended[kTileThreads];
+struct sync_room {
+    code_place ended[kTileThreads];
 };
 
 /* This thread's share of the bits, and a guess where its first code begins. */
-__device__ __forceinline__ stretch stretch_of(const bit_source &in, unsigned most, place *guess)
+__device__ __forceinline__ stretch stretch_of(const bit_source &in, unsigned most,
+                                              code_place *guess)
 {
     const uint64_t each = (in.end - in.from + blockDim.x - 1) / blockDim.x;
     const uint64_t step = each < 32 ? 32 : each, from = in.from + threadIdx.x * step;
@@ -46,18 +47,18 @@ __device__ __forceinline__ stretch stretch_of(const bit_source &in, unsigned mos
 
 /*
  * Returns how many codes begin in this thread's stretch. *start is a guess before, and the place of
- * the first code after. reader.skip(place &, stretch) moves past one code, or returns false if none
+ * the first code after. reader.skip(code_place &, stretch) moves past one code, or returns false if none
  * begins in the stretch. Called by every thread of the block.
  */
 template <class Reader>
-__device__ __forceinline__ unsigned fall_into_step(step_room &room, const Reader &reader,
-                                                   const stretch &s, place *start)
+__device__ __forceinline__ unsigned synchronise(sync_room &room, const Reader &reader,
+                                                const stretch &s, code_place *start)
 {
     unsigned count = 0;
     bool changed = true;
 
     for (;;) {
-        place p = *start, want;
+        code_place p = *start, want;
 
         if (changed) {
             for (count = 0; count < s.most && reader.skip(p, s);)

@@ -106,7 +106,7 @@ struct stream {
 };
 
 __device__ __forceinline__ stream stream_of(const struct gcb_cuda_payload &p,
-                                            const struct gcb_cuda_opened &head)
+                                            const struct gcb_cuda_payload_head &head)
 {
     const uint64_t directory = head.index + kStreamLength;
 
@@ -114,8 +114,8 @@ __device__ __forceinline__ stream stream_of(const struct gcb_cuda_payload &p,
 }
 
 /* Does a stream fill the rest of the payload? */
-__device__ __forceinline__ bool is_stream(const struct gcb_cuda_payload &p,
-                                          const struct gcb_cuda_opened &head)
+__device__ __forceinline__ bool stream_fills_payload(const struct gcb_cuda_payload &p,
+                                                     const struct gcb_cuda_payload_head &head)
 {
     const uint64_t front = kStreamLength + directory_bytes(head.kept);
 
@@ -123,9 +123,9 @@ __device__ __forceinline__ bool is_stream(const struct gcb_cuda_payload &p,
            get_u32(p.in + head.index) == p.length - head.index - front;
 }
 
-/* stream_cuda.cu: refuses a payload if is_stream is false. */
+/* stream_cuda.cu: refuses a payload if stream_fills_payload is false. */
 int open_stream(struct gcb_device_stream *s, const struct gcb_cuda_payload &p,
-                const struct gcb_cuda_filling &f, struct gcb_device_result *result);
+                const struct gcb_cuda_decoding &f, struct gcb_device_result *result);
 
 /* A block of a stream. */
 struct stream_block {
@@ -151,7 +151,7 @@ __device__ __forceinline__ bool find_block(stream_block *block, const stream &s,
 }
 
 /* Does the directory's next entry say that the block's last position is `last`? */
-__device__ __forceinline__ bool agrees(const stream &s, uint64_t b, uint32_t last)
+__device__ __forceinline__ bool directory_agrees(const stream &s, uint64_t b, uint32_t last)
 {
     return (b + 1) * kTile >= s.kept || get_u32(s.in + s.directory + b * kDirectoryEntry) == last;
 }
@@ -182,7 +182,7 @@ __device__ __forceinline__ bool add_gaps(gap_room &room, uint32_t *pos, const st
         pos[i] = static_cast<uint32_t>(at++);
     }
     if (first < block.count && first + kTileEach >= block.count)
-        bad = bad || !agrees(s, b, pos[block.count - 1]);
+        bad = bad || !directory_agrees(s, b, pos[block.count - 1]);
     return count_block(bad) == 0;
 }
 
@@ -206,7 +206,7 @@ template <class Reader> struct get_room {
  *          block.
  */
 template <class Reader, class Table>
-__global__ void get_gaps(struct gcb_cuda_filling f, struct gcb_cuda_payload p, const Table *table,
+__global__ void get_gaps(struct gcb_cuda_decoding f, struct gcb_cuda_payload p, const Table *table,
                          gcb_device_result *result)
 {
     get_room<Reader> &room = shared<get_room<Reader>>();
@@ -232,7 +232,7 @@ __global__ void get_gaps(struct gcb_cuda_filling f, struct gcb_cuda_payload p, c
  * entry. */
 template <class Reader, class Table>
 int get_stream(struct gcb_device_stream *s, const struct gcb_cuda_payload *p,
-               const struct gcb_cuda_filling *f, const Table *table,
+               const struct gcb_cuda_decoding *f, const Table *table,
                struct gcb_device_result *result)
 {
     const int err = launch(get_gaps<Reader, Table>, grid_over(tile_count(p->n)), kTileThreads,

@@ -70,7 +70,7 @@ __global__ void put_flags(uint8_t *out, struct gcb_cuda_chosen c, struct gcb_cud
 
 /* ---- reading: u32 ---- */
 
-__global__ void get_words(struct gcb_cuda_filling f, const uint8_t *__restrict__ in, uint64_t n,
+__global__ void get_words(struct gcb_cuda_decoding f, const uint8_t *__restrict__ in, uint64_t n,
                           gcb_device_result *result)
 {
     const uint64_t kept = f.head->kept;
@@ -103,7 +103,7 @@ __device__ uint32_t count_below(const uint32_t *pos, uint64_t kept, uint64_t bou
     return static_cast<uint32_t>(low);
 }
 
-__global__ void search_tiles(struct gcb_cuda_filling f, uint64_t tiles)
+__global__ void search_tiles(struct gcb_cuda_decoding f, uint64_t tiles)
 {
     const uint64_t tile = blockIdx.x * uint64_t{blockDim.x} + threadIdx.x;
 
@@ -141,7 +141,7 @@ struct flag_room {
     gcb::scan_room scan;
 };
 
-__global__ void count_flags(struct gcb_cuda_filling f, const uint8_t *__restrict__ in, uint64_t n,
+__global__ void count_flags(struct gcb_cuda_decoding f, const uint8_t *__restrict__ in, uint64_t n,
                             gcb_device_result *result)
 {
     flag_room &room = gcb::shared<flag_room>();
@@ -161,7 +161,7 @@ __global__ void count_flags(struct gcb_cuda_filling f, const uint8_t *__restrict
 }
 
 /* Launched with one block. Turns the counts into the first entry of each tile. */
-__global__ __launch_bounds__(kSumThreads) void sum_flags(struct gcb_cuda_filling f, uint64_t tiles,
+__global__ __launch_bounds__(kSumThreads) void sum_flags(struct gcb_cuda_decoding f, uint64_t tiles,
                                                          gcb_device_result *result)
 {
     gcb::scan_room &room = gcb::shared<gcb::scan_room>();
@@ -183,7 +183,7 @@ __global__ __launch_bounds__(kSumThreads) void sum_flags(struct gcb_cuda_filling
     }
 }
 
-__global__ void get_flags(struct gcb_cuda_filling f, const uint8_t *__restrict__ in, uint64_t n)
+__global__ void get_flags(struct gcb_cuda_decoding f, const uint8_t *__restrict__ in, uint64_t n)
 {
     flag_room &room = gcb::shared<flag_room>();
 
@@ -201,7 +201,7 @@ __global__ void get_flags(struct gcb_cuda_filling f, const uint8_t *__restrict__
 
 } /* namespace */
 
-int gcb::find_tiles(struct gcb_device_stream *s, const struct gcb_cuda_filling &f, uint64_t n)
+int gcb::find_tiles(struct gcb_device_stream *s, const struct gcb_cuda_decoding &f, uint64_t n)
 {
     const uint64_t tiles = gcb::tile_count(n);
 
@@ -218,7 +218,7 @@ int gcb_cuda_put_u32(struct gcb_device_stream *s, uint8_t *out,
 }
 
 int gcb_cuda_get_u32(struct gcb_device_stream *s, const struct gcb_cuda_payload *p,
-                     const struct gcb_cuda_filling *f, struct gcb_device_result *result)
+                     const struct gcb_cuda_decoding *f, struct gcb_device_result *result)
 {
     const int err = gcb::launch(get_words, gcb::grid_over(gcb::tile_count(p->n)), kTileThreads, 0,
                                 s, *f, p->in, p->n, result);
@@ -236,7 +236,7 @@ int gcb_cuda_put_bitmap(struct gcb_device_stream *s, uint8_t *out,
 }
 
 int gcb_cuda_get_bitmap(struct gcb_device_stream *s, const struct gcb_cuda_payload *p,
-                        const struct gcb_cuda_filling *f, struct gcb_device_result *result)
+                        const struct gcb_cuda_decoding *f, struct gcb_device_result *result)
 {
     const uint64_t tiles = gcb::tile_count(p->n), grid = gcb::grid_over(tiles);
     int err =

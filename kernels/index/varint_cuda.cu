@@ -19,7 +19,7 @@ struct varint_code {
     {
         return {};
     }
-    __device__ gcb::gap_bits of(past &, uint32_t gap) const
+    __device__ gcb::gap_bits encode(past &, uint32_t gap) const
     {
         uint64_t tail = gap & 127;
         unsigned bits = 8;
@@ -43,7 +43,7 @@ struct varint_code {
 /* ---- reading ---- */
 
 /* Does a gap end with byte i of a block? */
-__device__ bool ends(const gcb::bit_source &in, uint64_t i)
+__device__ bool ends_gap(const gcb::bit_source &in, uint64_t i)
 {
     return !(in.in[in.from / 8 + i] & 128);
 }
@@ -55,7 +55,7 @@ __device__ uint32_t gap_ending_at(const gcb::bit_source &in, uint64_t i, uint64_
 
     for (unsigned bytes = 0; bytes < kMostBytes; bytes++) {
         gap = gap << 7 | (in.in[in.from / 8 + i - bytes] & 127);
-        if (i == bytes || ends(in, i - bytes - 1))
+        if (i == bytes || ends_gap(in, i - bytes - 1))
             return static_cast<uint32_t>(gap < n ? gap : n);
     }
     *ok = false;
@@ -80,14 +80,14 @@ struct varint_reader {
         const uint64_t each = (bytes + blockDim.x - 1) / blockDim.x, from = threadIdx.x * each;
         const uint64_t to = from + each < bytes ? from + each : bytes;
         uint32_t count = 0, total, i;
-        bool good = bytes && ends(in, bytes - 1);
+        bool good = bytes && ends_gap(in, bytes - 1);
 
         for (uint64_t at = from; at < to; at++)
-            count += ends(in, at) && count <= block.count;
+            count += ends_gap(in, at) && count <= block.count;
         i = gcb::scan_block(counts, count, &total);
         good = good && total == block.count;
         for (uint64_t at = from; good && at < to; at++)
-            if (ends(in, at))
+            if (ends_gap(in, at))
                 pos[i++] = gap_ending_at(in, at, n, &good);
         return good;
     }
@@ -104,7 +104,7 @@ int gcb_cuda_put_varint(struct gcb_device_stream *s, uint8_t *out,
 }
 
 int gcb_cuda_get_varint(struct gcb_device_stream *s, const struct gcb_cuda_payload *p,
-                        const struct gcb_cuda_filling *f, struct gcb_device_result *result)
+                        const struct gcb_cuda_decoding *f, struct gcb_device_result *result)
 {
     const int err = gcb::open_stream(s, *p, *f, result);
 

@@ -18,7 +18,7 @@ __device__ __forceinline__ float compensate(const struct gcb_device_input &in, u
 }
 
 /* Must the residual still be added to x? */
-__device__ __forceinline__ bool is_open(const struct gcb_device_input &in)
+__device__ __forceinline__ bool needs_feedback(const struct gcb_device_input &in)
 {
     return in.residual && !in.compensated;
 }
@@ -29,7 +29,7 @@ __device__ __forceinline__ void load_input(float (&v)[N], const struct gcb_devic
                                            uint64_t first)
 {
     load_floats(v, in.x, first, in.n);
-    if (is_open(in)) {
+    if (needs_feedback(in)) {
         float r[N];
 
         load_floats(r, in.residual, first, in.n);
@@ -45,7 +45,7 @@ __device__ __forceinline__ void load_input_inside(float (&v)[N], const struct gc
                                                   uint64_t first)
 {
     load_inside(v, in.x, first);
-    if (is_open(in)) {
+    if (needs_feedback(in)) {
         float r[N];
 
         load_inside(r, in.residual, first);
@@ -57,9 +57,9 @@ __device__ __forceinline__ void load_input_inside(float (&v)[N], const struct gc
 
 /* Loads element i of p. If the residual must still be added, p is computed and stored over x and
  * over the residual (which is p if nothing is sent). */
-__device__ __forceinline__ float take_input(const struct gcb_device_input &in, uint64_t i)
+__device__ __forceinline__ float load_element(const struct gcb_device_input &in, uint64_t i)
 {
-    if (is_open(in))
+    if (needs_feedback(in))
         in.x[i] = in.residual[i] = compensate(in, i);
     return in.x[i];
 }
@@ -79,15 +79,15 @@ __device__ __forceinline__ void store_residual(const struct gcb_device_input &in
 
 /* What to store for element i: the decoded value or, with feedback (`from` is p), the residual p -
  * decoded. */
-__device__ __forceinline__ float taken(const float *from, uint64_t i, float decoded)
+__device__ __forceinline__ float decoded_or_residual(const float *from, uint64_t i, float decoded)
 {
     return from ? from[i] - decoded : decoded;
 }
 
 /* The same for a run of elements, with feedback. */
 template <unsigned N>
-__device__ __forceinline__ void take_from(float (&v)[N], const float *from, uint64_t first,
-                                          uint64_t n)
+__device__ __forceinline__ void subtract_run(float (&v)[N], const float *from, uint64_t first,
+                                             uint64_t n)
 {
     float p[N];
 

@@ -33,18 +33,18 @@ __global__ void compensate_all(struct gcb_device_input in)
     }
 }
 
-__global__ void take_all(float *__restrict__ left, const float *__restrict__ p, uint64_t n)
+__global__ void store_residuals(float *__restrict__ left, const float *__restrict__ p, uint64_t n)
 {
     for (uint64_t i = first_run(); i < n; i += runs_apart()) {
         float v[tuning::each];
 
         gcb::load_floats(v, left, i, n);
-        gcb::take_from(v, p, i, n);
+        gcb::subtract_run(v, p, i, n);
         gcb::store_floats(left, v, i, n);
     }
 }
 
-__global__ void carry_on(struct gcb_cuda_memory m, const float *__restrict__ gradient)
+__global__ void carry_gradient(struct gcb_cuda_memory m, const float *__restrict__ gradient)
 {
     for (uint64_t i = first_run(); i < m.n; i += runs_apart()) {
         float left[tuning::each], g[tuning::each];
@@ -77,7 +77,7 @@ __global__ void add_momentum(struct gcb_cuda_memory m, const float *__restrict__
     }
 }
 
-__global__ void forget_sent(struct gcb_cuda_memory m, const float *__restrict__ sent, int masks)
+__global__ void remove_sent(struct gcb_cuda_memory m, const float *__restrict__ sent, int masks)
 {
     for (uint64_t i = first_run(); i < m.n; i += runs_apart()) {
         float v[tuning::each], s[tuning::each];
@@ -118,7 +118,7 @@ __global__ void square_sums(double *__restrict__ part, const float *__restrict__
 }
 
 /* Launched with one block. */
-__global__ void scale_to(float *scale, const double *part, uint64_t count, double limit)
+__global__ void compute_scale(float *scale, const double *part, uint64_t count, double limit)
 {
     const double sum_sq = gcb::chain_sum(gcb::shared<gcb::chain_room>(), part, count);
 
@@ -143,24 +143,24 @@ int gcb_cuda_memory_compensate(struct gcb_device_stream *s, const struct gcb_dev
                        tuning::threads, 0, s, *in);
 }
 
-int gcb_cuda_memory_take(struct gcb_device_stream *s, float *left, const float *p, uint64_t n)
+int gcb_cuda_memory_residual(struct gcb_device_stream *s, float *left, const float *p, uint64_t n)
 {
-    return gcb::launch(take_all, gcb::grid_over(pieces_of(n), gcb::kManyBlocks), tuning::threads, 0,
-                       s, left, p, n);
+    return gcb::launch(store_residuals, gcb::grid_over(pieces_of(n), gcb::kManyBlocks),
+                       tuning::threads, 0, s, left, p, n);
 }
 
-int gcb_cuda_memory_add(struct gcb_device_stream *s, const struct gcb_cuda_memory *m,
-                        const float *gradient)
+int gcb_cuda_memory_add_gradient(struct gcb_device_stream *s, const struct gcb_cuda_memory *m,
+                                 const float *gradient)
 {
-    return gcb::launch(m->momentum ? add_momentum : carry_on,
+    return gcb::launch(m->momentum ? add_momentum : carry_gradient,
                        gcb::grid_over(pieces_of(m->n), gcb::kManyBlocks), tuning::threads, 0, s, *m,
                        gradient);
 }
 
-int gcb_cuda_memory_sent(struct gcb_device_stream *s, const struct gcb_cuda_memory *m,
-                         const float *sent, int masks)
+int gcb_cuda_memory_remove_sent(struct gcb_device_stream *s, const struct gcb_cuda_memory *m,
+                                const float *sent, int masks)
 {
-    return gcb::launch(forget_sent, gcb::grid_over(pieces_of(m->n), gcb::kManyBlocks),
+    return gcb::launch(remove_sent, gcb::grid_over(pieces_of(m->n), gcb::kManyBlocks),
                        tuning::threads, 0, s, *m, sent, masks);
 }
 
@@ -178,6 +178,6 @@ int gcb_cuda_memory_clip(struct gcb_device_stream *s, float *scale, const float 
         gcb::launch(square_sums, grid ? grid : 1, tuning::threads, 0, s, part, gradient, n);
 
     return err ? err
-               : gcb::launch(scale_to, 1, tuning::threads, sizeof(gcb::chain_room), s, scale,
+               : gcb::launch(compute_scale, 1, tuning::threads, sizeof(gcb::chain_room), s, scale,
                              static_cast<const double *>(part), count, limit);
 }

@@ -20,7 +20,7 @@ int gcb_cuda_memory_compensate(struct gcb_device_stream *s, const struct gcb_dev
 
 /* left = p - left for n floats: the residual of p, if `left` holds what was sent. 12 bytes per
  * element. */
-int gcb_cuda_memory_take(struct gcb_device_stream *s, float *left, const float *p, uint64_t n);
+int gcb_cuda_memory_residual(struct gcb_device_stream *s, float *left, const float *p, uint64_t n);
 
 /* ---- all kinds of memory, not fused ---- */
 
@@ -36,13 +36,13 @@ struct gcb_cuda_memory {
 };
 
 /* Adds a step's gradient; then `left` is what to encode. 12 bytes per element, 20 with momentum. */
-int gcb_cuda_memory_add(struct gcb_device_stream *s, const struct gcb_cuda_memory *m,
-                        const float *gradient);
+int gcb_cuda_memory_add_gradient(struct gcb_device_stream *s, const struct gcb_cuda_memory *m,
+                                 const float *gradient);
 
 /* Subtracts the decoded message. With `masks`, momentum becomes 0 where something was sent. 12
  * bytes per element, or 20. */
-int gcb_cuda_memory_sent(struct gcb_device_stream *s, const struct gcb_cuda_memory *m,
-                         const float *sent, int masks);
+int gcb_cuda_memory_remove_sent(struct gcb_device_stream *s, const struct gcb_cuda_memory *m,
+                                const float *sent, int masks);
 
 /* *scale = the factor that limits the norm of n gradients to `limit`. Two launches, 4 bytes per
  * element. */

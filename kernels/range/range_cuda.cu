@@ -17,14 +17,14 @@ struct tuning {
 };
 
 /* Counts and maximum of the elements that one block has read. */
-struct seen {
+struct block_measurement {
     uint32_t exponents[kExponents];
     uint32_t max_bits;
     uint32_t pad[3];
 };
 
-/* Layout of the scratch: the chosen format, then the `seen` of each block. */
-struct found {
+/* Layout of the scratch: the chosen format, then the `block_measurement` of each block. */
+struct scratch_head {
     struct gcb_range_format format;
     uint32_t pad[7];
 };
@@ -48,7 +48,7 @@ struct counters {
             if (i < here)
                 gcb::atomic_add(&count[gcb_magnitude(v[i]) >> 23][gcb::lane()], 1u);
     }
-    __device__ void put(seen *to) const
+    __device__ void put(block_measurement *to) const
     {
         for (unsigned e = threadIdx.x; e < kExponents; e += blockDim.x) {
             uint32_t sum = 0;
@@ -60,7 +60,7 @@ struct counters {
     }
 };
 
-struct maximum {
+struct only_maximum {
     uint32_t max_bits;
 
     __device__ void clear()
@@ -69,7 +69,7 @@ struct maximum {
     __device__ void add(const float (&)[gcb::kTileEach], uint64_t)
     {
     }
-    __device__ void put(seen *) const
+    __device__ void put(block_measurement *) const
     {
     }
 };
@@ -83,18 +83,18 @@ __device__ void join_max(uint32_t *max_bits, uint32_t most)
 }
 
 /* The measurements of a message's blocks, which follow its format. */
-__device__ seen *parts_in(void *scratch)
+__device__ block_measurement *measurements_in(void *scratch)
 {
-    return reinterpret_cast<seen *>(static_cast<found *>(scratch) + 1);
+    return reinterpret_cast<block_measurement *>(static_cast<scratch_head *>(scratch) + 1);
 }
 
 /* Measures the block's tiles. */
-template <class Where, class Room> __global__ void measure(Where where)
+template <class Where, class Room> __global__ void measure_tiles(Where where)
 {
     Room &s = gcb::shared<Room>();
-    const gcb::place at = gcb::find(where);
+    const gcb::block_work at = gcb::find_work(where);
     const struct gcb_device_input &in = at.item.in;
-    seen *const out = parts_in(at.item.scratch) + at.block;
+    block_measurement *const out = measurements_in(at.item.scratch) + at.block;
     uint32_t most = 0;
 
     s.clear();
@@ -117,7 +117,7 @@ template <class Where, class Room> __global__ void measure(Where where)
         out->max_bits = s.max_bits;
 }
 
-struct choosing {
+struct choose_room {
     gcb::range_room range;
     uint32_t max_bits;
 };
@@ -129,11 +129,11 @@ __host__ __device__ unsigned parts_of(uint64_t n)
 }
 
 /* One block per message. Joins the measurements and chooses the format. */
-template <class Where> __global__ void choose(Where where, struct gcb_cuda_range how)
+template <class Where> __global__ void choose_format(Where where, struct gcb_cuda_range how)
 {
-    choosing &s = gcb::shared<choosing>();
-    const struct gcb_device_item item = gcb::find_whole(where);
-    const seen *__restrict__ const part = parts_in(item.scratch);
+    choose_room &s = gcb::shared<choose_room>();
+    const struct gcb_device_item item = gcb::find_item(where);
+    const block_measurement *__restrict__ const part = measurements_in(item.scratch);
     const unsigned parts = parts_of(item.in.n);
     unsigned mantissa = how.mantissa;
     uint32_t most = 0;
@@ -157,8 +157,8 @@ template <class Where> __global__ void choose(Where where, struct gcb_cuda_range
     if (how.mantissa == 0)
         mantissa = gcb::best_mantissa(s.range, max, how.bits, how.rounding);
     if (threadIdx.x == 0) {
-        gcb_range_format(&static_cast<found *>(item.scratch)->format, how.bits, mantissa, max,
-                         how.rounding);
+        gcb_range_format(&static_cast<scratch_head *>(item.scratch)->format, how.bits, mantissa,
+                         max, how.rounding);
         if (!how.max_given)
             gcb::atomic_max(&item.result->max_bits, s.max_bits);
     }
@@ -173,23 +173,23 @@ __device__ void put_head(uint8_t *out, const struct gcb_range_format &f)
     out[4] = static_cast<uint8_t>(f.mantissa);
 }
 
-/* The format is `given`, or (`chosen`) was chosen on the device after a first read of the
+/* The format is `given`, or (`measured`) was chosen on the device after a first read of the
  * tensor. */
 template <class Where>
-__global__ void encode(Where where, bool chosen, struct gcb_range_format given)
+__global__ void encode(Where where, bool measured, struct gcb_range_format given)
 {
     gcb::tile_room &room = gcb::shared<gcb::tile_room>();
-    const gcb::place at = gcb::find(where);
+    const gcb::block_work at = gcb::find_work(where);
     struct gcb_device_input in = at.item.in;
     const struct gcb_range_format f =
-        chosen ? static_cast<const found *>(at.item.scratch)->format : given;
+        measured ? static_cast<const scratch_head *>(at.item.scratch)->format : given;
     const uint64_t start = at.block * uint64_t{gcb::kTile};
     const uint64_t first = start + threadIdx.x * gcb::kTileEach;
     const uint64_t left = in.n - start, bits = (left < gcb::kTile ? left : gcb::kTile) * f.bits;
     uint32_t code[gcb::kTileEach], clamped = 0;
     float v[gcb::kTileEach];
 
-    in.compensated |= chosen;
+    in.compensated |= measured;
     if (at.block == 0 && threadIdx.x == 0) {
         put_head(at.item.payload, f);
         at.item.result->length = GCB_CUDA_RANGE_HEAD + (in.n * f.bits + 7) / 8;
@@ -218,7 +218,7 @@ __global__ void encode(Where where, bool chosen, struct gcb_range_format given)
 template <class Where> __global__ void decode(Where where, unsigned bits)
 {
     gcb::tile_room &room = gcb::shared<gcb::tile_room>();
-    const gcb::place at = gcb::find(where);
+    const gcb::block_work at = gcb::find_work(where);
     const uint8_t *__restrict__ const in = at.item.payload;
     const uint32_t top = static_cast<uint32_t>(in[0]) | static_cast<uint32_t>(in[1]) << 8 |
                          static_cast<uint32_t>(in[2]) << 16 | static_cast<uint32_t>(in[3]) << 24;
@@ -246,7 +246,7 @@ template <class Where> __global__ void decode(Where where, unsigned bits)
 
 /* ---- launches ---- */
 
-bool is_open(const struct gcb_cuda_range *how)
+bool needs_measuring(const struct gcb_cuda_range *how)
 {
     return how->mantissa == 0 || !how->max_given;
 }
@@ -255,78 +255,81 @@ struct gcb_range_format format_of(const struct gcb_cuda_range *how)
 {
     struct gcb_range_format f = {};
 
-    if (!is_open(how))
+    if (!needs_measuring(how))
         gcb_range_format(&f, how->bits, how->mantissa, how->max, how->rounding);
     return f;
 }
 
 template <class Where>
-int run(struct gcb_device_stream *s, const struct gcb_cuda_range *how,
-        const gcb::step<Where> &measured, uint64_t messages, const gcb::step<Where> &encoded)
+int launch_encode(struct gcb_device_stream *s, const struct gcb_cuda_range *how,
+                  const gcb::launch_part<Where> &measuring, uint64_t messages,
+                  const gcb::launch_part<Where> &encoded)
 {
     int err = 0;
 
-    if (is_open(how)) {
+    if (needs_measuring(how)) {
         err = how->mantissa == 0
-                  ? gcb::launch(measure<Where, counters>, measured.grid, gcb::kTileThreads,
-                                sizeof(counters), s, measured.where)
-                  : gcb::launch(measure<Where, maximum>, measured.grid, gcb::kTileThreads,
-                                sizeof(maximum), s, measured.where);
+                  ? gcb::launch(measure_tiles<Where, counters>, measuring.grid, gcb::kTileThreads,
+                                sizeof(counters), s, measuring.where)
+                  : gcb::launch(measure_tiles<Where, only_maximum>, measuring.grid,
+                                gcb::kTileThreads, sizeof(only_maximum), s, measuring.where);
         if (!err)
-            err = gcb::launch(choose<Where>, messages, kExponents, sizeof(choosing), s,
-                              measured.where, *how);
+            err = gcb::launch(choose_format<Where>, messages, kExponents, sizeof(choose_room), s,
+                              measuring.where, *how);
     }
     return err ? err
                : gcb::launch(encode<Where>, encoded.grid, gcb::kTileThreads, sizeof(gcb::tile_room),
-                             s, encoded.where, is_open(how), format_of(how));
+                             s, encoded.where, needs_measuring(how), format_of(how));
 }
 
 } /* namespace */
 
 uint64_t gcb_cuda_range_scratch(const struct gcb_cuda_range *how, uint64_t n)
 {
-    return is_open(how) ? sizeof(found) + parts_of(n) * sizeof(seen) : 0;
+    return needs_measuring(how) ? sizeof(scratch_head) + parts_of(n) * sizeof(block_measurement)
+                                : 0;
 }
 
 int gcb_cuda_range_encode(struct gcb_device_stream *s, uint8_t *out,
                           const struct gcb_device_input *in, const struct gcb_cuda_range *how,
                           void *scratch, struct gcb_device_result *result)
 {
-    const gcb::one one = gcb::encoded(out, in, scratch, result);
+    const gcb::single message = gcb::single_encode(out, in, scratch, result);
 
-    return run<gcb::one>(s, how, {one, parts_of(in->n)}, 1, {one, gcb::tile_grid(in->n)});
+    return launch_encode<gcb::single>(s, how, {message, parts_of(in->n)}, 1,
+                                      {message, gcb::tile_blocks(in->n)});
 }
 
 int gcb_cuda_range_encode_group(struct gcb_device_stream *s, const struct gcb_device_group *g,
                                 const struct gcb_cuda_range *how)
 {
     const uint64_t tiles = gcb::cut_tiles(g),
-                   parts = gcb::cut(g, 1, [](const struct gcb_device_item &item) {
+                   parts = gcb::cut_grid(g, 1, [](const struct gcb_device_item &item) {
                        return uint64_t{parts_of(item.in.n)};
                    });
-    const int err = gcb::send(s, g);
+    const int err = gcb::send_table(s, g);
 
     return err ? err
-               : run<gcb::many>(s, how, {gcb::grid_of(g, 1), parts}, g->count,
-                                {gcb::grid_of(g, 0), tiles});
+               : launch_encode<gcb::message_group>(s, how, {gcb::grid_of(g, 1), parts}, g->count,
+                                                   {gcb::grid_of(g, 0), tiles});
 }
 
 int gcb_cuda_range_decode(struct gcb_device_stream *s, float *out, const uint8_t *in, uint64_t n,
                           unsigned bits, struct gcb_device_result *result)
 {
-    const gcb::one one = gcb::decoded(out, in, n, result);
+    const gcb::single message = gcb::single_decode(out, in, n, result);
 
-    return gcb::launch(decode<gcb::one>, gcb::tile_grid(n), gcb::kTileThreads,
-                       sizeof(gcb::tile_room), s, one, bits);
+    return gcb::launch(decode<gcb::single>, gcb::tile_blocks(n), gcb::kTileThreads,
+                       sizeof(gcb::tile_room), s, message, bits);
 }
 
 int gcb_cuda_range_decode_group(struct gcb_device_stream *s, const struct gcb_device_group *g,
                                 unsigned bits)
 {
     const uint64_t tiles = gcb::cut_tiles(g);
-    const int err = gcb::send(s, g);
+    const int err = gcb::send_table(s, g);
 
     return err ? err
-               : gcb::launch(decode<gcb::many>, tiles, gcb::kTileThreads, sizeof(gcb::tile_room), s,
-                             gcb::grid_of(g, 0), bits);
+               : gcb::launch(decode<gcb::message_group>, tiles, gcb::kTileThreads,
+                             sizeof(gcb::tile_room), s, gcb::grid_of(g, 0), bits);
 }

@@ -15,7 +15,7 @@ using gcb::kTileThreads;
 
 template <class Where> __global__ void max_bits(Where where)
 {
-    const gcb::place at = gcb::find(where);
+    const gcb::block_work at = gcb::find_work(where);
     uint32_t most = 0;
 
     for (uint64_t tile = at.block; tile * kTile < at.item.in.n; tile += at.blocks) {
@@ -36,10 +36,10 @@ template <class Where> __global__ void max_bits(Where where)
 int gcb_cuda_max_bits(struct gcb_device_stream *s, const float *x, uint64_t n,
                       struct gcb_device_result *result)
 {
-    const gcb::one one = {{gcb_device_plain(x, n), nullptr, result, nullptr, 0, 0, 0}};
+    const gcb::single message = {{gcb_device_plain(x, n), nullptr, result, nullptr, 0, 0, 0}};
 
-    return gcb::launch(max_bits<gcb::one>, gcb::grid_over(gcb::tile_count(n)), kTileThreads, 0, s,
-                       one);
+    return gcb::launch(max_bits<gcb::single>, gcb::grid_over(gcb::tile_count(n)), kTileThreads, 0,
+                       s, message);
 }
 
 int gcb_cuda_max_bits_group(struct gcb_device_stream *s, const struct gcb_device_group *g)
@@ -47,6 +47,6 @@ int gcb_cuda_max_bits_group(struct gcb_device_stream *s, const struct gcb_device
     uint64_t tiles = 0;
 
     for (unsigned i = 0; i < g->count; i++)
-        tiles += gcb::tile_grid(g->items[i].in.n);
-    return gcb::launch(max_bits<gcb::many>, tiles, kTileThreads, 0, s, gcb::grid_of(g, 0));
+        tiles += gcb::tile_blocks(g->items[i].in.n);
+    return gcb::launch(max_bits<gcb::message_group>, tiles, kTileThreads, 0, s, gcb::grid_of(g, 0));
 }

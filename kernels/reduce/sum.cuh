@@ -87,9 +87,9 @@ using chain_room = chain_room_of<1>;
 /* Copies the parts from `from` on. After the last part it writes +0 up to a whole number of
  * kChainAhead: adding +0 does not change a sum that began with +0. */
 template <unsigned C>
-__device__ __forceinline__ void bring_parts(double (&near)[C][kChain],
-                                            const double *const (&part)[C], uint64_t from,
-                                            uint64_t count, unsigned thread, unsigned threads)
+__device__ __forceinline__ void copy_parts(double (&near)[C][kChain],
+                                           const double *const (&part)[C], uint64_t from,
+                                           uint64_t count, unsigned thread, unsigned threads)
 {
     const uint64_t whole = (count + kChainAhead - 1) / kChainAhead * kChainAhead;
 
@@ -124,14 +124,14 @@ __device__ __forceinline__ double chain_sums(chain_room_of<C> &room, double tota
     unsigned now = 0;
 
     sync_block();
-    bring_parts(room.part[0], part, 0, count, threadIdx.x, blockDim.x);
+    copy_parts(room.part[0], part, 0, count, threadIdx.x, blockDim.x);
     for (uint64_t from = 0; from < count; from += kChain, now ^= 1) {
         const uint64_t left = count - from;
 
         sync_block();
         if (warp >= C)
-            bring_parts(room.part[now ^ 1], part, from + kChain, count, threadIdx.x - C * kWarp,
-                        blockDim.x - C * kWarp);
+            copy_parts(room.part[now ^ 1], part, from + kChain, count, threadIdx.x - C * kWarp,
+                       blockDim.x - C * kWarp);
         else if (lane() == 0)
             total = add_parts(total, room.part[now][warp],
                               static_cast<unsigned>(left < kChain ? left : kChain));

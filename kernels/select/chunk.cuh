@@ -37,11 +37,11 @@ struct chunk_cut {
 struct chunk_search {
     uint32_t low, high, reach, over; /* numbers of magnitudes that reach `low` and `high` */
 
-    __device__ bool goes_on(uint32_t k) const
+    __device__ bool is_unfinished(uint32_t k) const
     {
         return high - low > 1 && reach != k;
     }
-    __device__ void halve(uint32_t middle, uint32_t count, uint32_t k)
+    __device__ void narrow(uint32_t middle, uint32_t count, uint32_t k)
     {
         if (count < k) {
             high = middle;
@@ -112,7 +112,7 @@ template <class Room> __device__ void find_bound(Room &room, uint32_t threads, u
     while (k <= threads / 4 * 3 && s.high - s.low > 1 && s.reach > enough) {
         const uint32_t middle = next.middle(s);
 
-        s.halve(middle, count_reaching(room.magnitude, threads, middle), k);
+        s.narrow(middle, count_reaching(room.magnitude, threads, middle), k);
     }
     if (lane() == 0)
         room.low = s.low;
@@ -127,10 +127,10 @@ __device__ void search_list(Room &room, uint32_t n, chunk_search *s, uint32_t k)
     if (lane() < 4)
         room.magnitude[n + lane()] = 0;
     sync_warp();
-    while (s->goes_on(k)) {
+    while (s->is_unfinished(k)) {
         const uint32_t half = (s->high - s->low) / 2, by = up < half ? up : half;
 
-        s->halve(s->low + by, count_reaching(room.magnitude, n, s->low + by), k);
+        s->narrow(s->low + by, count_reaching(room.magnitude, n, s->low + by), k);
         up = 2 * by;
     }
 }
@@ -201,14 +201,14 @@ __device__ void search_all(Room &room, const Chunk &c, chunk_search *s, uint32_t
     octaves_down next;
     uint32_t turn = 0;
 
-    while (s->goes_on(k) && s->reach > Room::kShort) {
+    while (s->is_unfinished(k) && s->reach > Room::kShort) {
         const uint32_t middle = next.middle(*s);
         uint32_t mine = 0;
 
 #pragma unroll
         for (uint32_t e = 0; e < c.each(); e++)
             mine += reaches(c.magnitude(e), middle);
-        s->halve(middle, block_add(room, mine, turn++), k);
+        s->narrow(middle, block_add(room, mine, turn++), k);
     }
 }
 
@@ -264,7 +264,7 @@ __device__ uint32_t list_reaching(Room &room, const Chunk &c, uint32_t low)
 
 /* Removes from the list what is not kept. Called by one warp. */
 template <class Room, class Chunk>
-__device__ void keep(Room &room, const Chunk &c, uint32_t n, const chunk_cut &cut)
+__device__ void trim_list(Room &room, const Chunk &c, uint32_t n, const chunk_cut &cut)
 {
     uint32_t ties = cut.ties, at = 0;
 
@@ -319,8 +319,8 @@ __device__ void write_list(const Room &room, const Chunk &c, const chunk_place &
  * elements reach. room.top is the largest magnitude, until the room is used again.
  */
 template <class Room, class Chunk>
-__device__ uint32_t choose_of_chunk(Room &room, const Chunk &c, const chunk_place &place,
-                                    const struct gcb_cuda_chosen &to, float unitary)
+__device__ uint32_t select_from_chunk(Room &room, const Chunk &c, const chunk_place &place,
+                                      const struct gcb_cuda_chosen &to, float unitary)
 {
     chunk_search s = begin_search(room, c, place.k);
 
@@ -335,7 +335,7 @@ __device__ uint32_t choose_of_chunk(Room &room, const Chunk &c, const chunk_plac
 
         if (n <= Room::kShort)
             search_list(room, n, &s, place.k);
-        keep(room, c, n, s.cut(place.k));
+        trim_list(room, c, n, s.cut(place.k));
     }
     sync_block();
     write_list(room, c, place, to, unitary);
@@ -343,8 +343,8 @@ __device__ uint32_t choose_of_chunk(Room &room, const Chunk &c, const chunk_plac
 }
 
 /* Chunk i of the chunks that `cut` describes. */
-__device__ __forceinline__ chunk_place place_of(const struct gcb_cuda_chunks &cut, uint64_t n,
-                                                uint64_t i)
+__device__ __forceinline__ chunk_place chunk_place_of(const struct gcb_cuda_chunks &cut, uint64_t n,
+                                                      uint64_t i)
 {
     const uint64_t from = i * cut.length, left = n - from;
     chunk_place p;

@@ -52,15 +52,15 @@ struct near_chunk {
 };
 
 template <unsigned Threads>
-__global__ __launch_bounds__(Threads) void choose_near(struct gcb_cuda_chosen to,
-                                                       struct gcb_device_input in,
-                                                       struct gcb_cuda_chunks cut)
+__global__ __launch_bounds__(Threads) void select_from_near_chunks(struct gcb_cuda_chosen to,
+                                                                   struct gcb_device_input in,
+                                                                   struct gcb_cuda_chunks cut)
 {
     near_room<Threads> &room = gcb::shared<near_room<Threads>>();
     const uint64_t skip = cut.first * cut.length;
 
     for (uint64_t i = cut.first + blockIdx.x; i * cut.length < to.n; i += gridDim.x) {
-        const gcb::chunk_place place = gcb::place_of(cut, to.n, i);
+        const gcb::chunk_place place = gcb::chunk_place_of(cut, to.n, i);
         const uint64_t first = place.from - skip;
         near_chunk c;
 
@@ -68,10 +68,11 @@ __global__ __launch_bounds__(Threads) void choose_near(struct gcb_cuda_chosen to
         c.length = place.count;
 #pragma unroll
         for (unsigned e = 0; e < gcb::kChunkEach; e++)
-            c.m[e] = c.has(e)
-                         ? gcb_magnitude(gcb::take_input(in, first + e * blockDim.x + threadIdx.x))
-                         : 0;
-        gcb::choose_of_chunk(room, c, place, to, 1.0f);
+            c.m[e] =
+                c.has(e)
+                    ? gcb_magnitude(gcb::load_element(in, first + e * blockDim.x + threadIdx.x))
+                    : 0;
+        gcb::select_from_chunk(room, c, place, to, 1.0f);
     }
     if (blockIdx.x == 0 && threadIdx.x == 0)
         gcb::end_choice(to);
@@ -79,10 +80,10 @@ __global__ __launch_bounds__(Threads) void choose_near(struct gcb_cuda_chosen to
 
 /* ---- chunks that do not fit the registers ---- */
 
-constexpr uint32_t kMostThreads = 1024;
+constexpr uint32_t kLongThreads = 1024;
 
 /* Elements are read from memory each time. */
-struct far_chunk {
+struct long_chunk {
     const float *x;
     uint32_t count, stretch; /* elements of the chunk, and of a warp (a multiple of 32) */
 
@@ -104,13 +105,13 @@ struct far_chunk {
     }
 };
 
-struct far_room {
+struct long_room {
     gcb::scan_room scan;
     gcb::search_room search;
 };
 
 /* Counts the digits of this level among the magnitudes that share the higher digits of `prefix`. */
-__device__ void count_digits(gcb::search_room &room, const far_chunk &c, unsigned level,
+__device__ void count_digits(gcb::search_room &room, const long_chunk &c, unsigned level,
                              uint32_t prefix)
 {
     const unsigned shift = gcb::shift_of(level), above = level ? gcb::shift_of(level - 1) : 31;
@@ -129,7 +130,7 @@ __device__ void count_digits(gcb::search_room &room, const far_chunk &c, unsigne
 
 /* Finds the k-th largest magnitude digit by digit. Takes at most three reads; stops as soon as all
  * magnitudes with the digits found are kept. */
-__device__ gcb::chunk_cut find_far_cut(gcb::search_room &room, const far_chunk &c, uint32_t k)
+__device__ gcb::chunk_cut find_long_cut(gcb::search_room &room, const long_chunk &c, uint32_t k)
 {
     uint32_t prefix = 0, left = k;
 
@@ -149,7 +150,8 @@ __device__ gcb::chunk_cut find_far_cut(gcb::search_room &room, const far_chunk &
 }
 
 /* The number of ties in the warps before this one. Called by every thread of the block. */
-__device__ uint32_t ties_before(gcb::scan_room &room, const far_chunk &c, const gcb::chunk_cut &cut)
+__device__ uint32_t ties_before(gcb::scan_room &room, const long_chunk &c,
+                                const gcb::chunk_cut &cut)
 {
     uint32_t mine = 0, total;
 
@@ -163,7 +165,7 @@ __device__ uint32_t ties_before(gcb::scan_room &room, const far_chunk &c, const 
 
 /* Is element e kept? *ties is the number of ties before the warp's 32 elements, and is updated for
  * its next 32. Called by every lane. */
-__device__ bool is_kept(const far_chunk &c, const gcb::chunk_cut &cut, uint32_t e, uint32_t *ties)
+__device__ bool is_kept(const long_chunk &c, const gcb::chunk_cut &cut, uint32_t e, uint32_t *ties)
 {
     const bool there = c.index(e) < c.count;
     const uint32_t m = c.magnitude(e);
@@ -181,7 +183,7 @@ __device__ bool is_kept(const far_chunk &c, const gcb::chunk_cut &cut, uint32_t 
 
 /* Writes the entries of the chunk, and the first entry of each tile that begins in it. Called by
  * every thread of the block. */
-__device__ void write_kept(gcb::scan_room &room, const far_chunk &c, const gcb::chunk_cut &cut,
+__device__ void write_kept(gcb::scan_room &room, const long_chunk &c, const gcb::chunk_cut &cut,
                            const gcb::chunk_place &place, const struct gcb_cuda_chosen &to)
 {
     const uint32_t tied = ties_before(room, c, cut);
@@ -206,24 +208,24 @@ __device__ void write_kept(gcb::scan_room &room, const far_chunk &c, const gcb::
     }
 }
 
-__global__ __launch_bounds__(kMostThreads) void choose_far(struct gcb_cuda_chosen to,
-                                                           struct gcb_device_input in,
-                                                           struct gcb_cuda_chunks cut)
+__global__ __launch_bounds__(kLongThreads) void select_from_long_chunks(struct gcb_cuda_chosen to,
+                                                                        struct gcb_device_input in,
+                                                                        struct gcb_cuda_chunks cut)
 {
-    far_room &room = gcb::shared<far_room>();
+    long_room &room = gcb::shared<long_room>();
     const uint64_t skip = cut.first * cut.length;
 
     for (uint64_t i = cut.first + blockIdx.x; i * cut.length < to.n; i += gridDim.x) {
-        const gcb::chunk_place place = gcb::place_of(cut, to.n, i);
-        far_chunk c;
+        const gcb::chunk_place place = gcb::chunk_place_of(cut, to.n, i);
+        long_chunk c;
 
         c.x = in.x + (place.from - skip);
         c.count = place.count;
         c.stretch = (place.count + blockDim.x - 1) / blockDim.x * gcb::kWarp;
-        for (uint32_t e = 0; gcb::is_open(in) && e < c.each(); e++)
+        for (uint32_t e = 0; gcb::needs_feedback(in) && e < c.each(); e++)
             if (c.index(e) < c.count)
-                gcb::take_input(in, place.from - skip + c.index(e));
-        write_kept(room.scan, c, find_far_cut(room.search, c, place.k), place, to);
+                gcb::load_element(in, place.from - skip + c.index(e));
+        write_kept(room.scan, c, find_long_cut(room.search, c, place.k), place, to);
     }
     if (blockIdx.x == 0 && threadIdx.x == 0)
         gcb::end_choice(to);
@@ -252,7 +254,7 @@ int launch_near(struct gcb_device_stream *s, const struct gcb_cuda_chosen *chose
 {
     const uint64_t warp = gcb::kChunkEach * gcb::kWarp, warps = (cut->length + warp - 1) / warp;
 
-    return gcb::launch(choose_near<Threads>,
+    return gcb::launch(select_from_near_chunks<Threads>,
                        gcb::grid_over(chunks_of(chosen, cut), gcb::kManyBlocks),
                        static_cast<unsigned>(warps) * gcb::kWarp, sizeof(near_room<Threads>), s,
                        *chosen, *in, *cut);
@@ -284,8 +286,8 @@ int gcb_cuda_select_chunks(struct gcb_device_stream *s, const struct gcb_cuda_ch
                            const struct gcb_device_input *in, const struct gcb_cuda_chunks *cut)
 {
     if (cut->length > gcb::kChunkNear)
-        return gcb::launch(choose_far, gcb::grid_over(chunks_of(chosen, cut)), kMostThreads,
-                           sizeof(far_room), s, *chosen, *in, *cut);
+        return gcb::launch(select_from_long_chunks, gcb::grid_over(chunks_of(chosen, cut)),
+                           kLongThreads, sizeof(long_room), s, *chosen, *in, *cut);
     if (cut->length > kSome * gcb::kChunkEach)
         return launch_near<kMost>(s, chosen, in, cut);
     return cut->length > kFew * gcb::kChunkEach ? launch_near<kSome>(s, chosen, in, cut)

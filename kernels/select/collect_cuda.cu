@@ -6,7 +6,6 @@
 namespace
 {
 
-using gcb::choosing;
 using gcb::kDigits;
 using gcb::kSides;
 using gcb::kTile;
@@ -14,6 +13,7 @@ using gcb::kTileEach;
 using gcb::kTileThreads;
 using gcb::sample;
 using gcb::search_room;
+using gcb::selection_state;
 using gcb::slots;
 
 constexpr uint64_t kSampleFrom = 1 << 16; /* fewer positions than this are all collected */
@@ -22,10 +22,10 @@ constexpr uint64_t kSampleMost = 1 << 15;
 constexpr unsigned kSampleAhead = 8;
 
 /* Loads elements of the sample from `from` on, blockDim.x apart; 0 after the last. */
-__device__ void take_sample(float (&v)[kSampleAhead], const gcb_device_input &x, const sample &how,
+__device__ void load_sample(float (&v)[kSampleAhead], const gcb_device_input &x, const sample &how,
                             uint64_t from)
 {
-    const bool open = gcb::is_open(x);
+    const bool open = gcb::needs_feedback(x);
 
 #pragma unroll
     for (unsigned i = 0; i < kSampleAhead; i++) {
@@ -66,7 +66,7 @@ __device__ uint32_t rank_sample(search_room &room, const gcb_device_input &x, co
         for (uint64_t from = threadIdx.x; from < how.m; from += kSampleAhead * blockDim.x) {
             float v[kSampleAhead];
 
-            take_sample(v, x, how, from);
+            load_sample(v, x, how, from);
 #pragma unroll
             for (unsigned i = 0; i < kSampleAhead; i++)
                 count_digit(room, gcb::side_of(v[i], sides) == side ? gcb_magnitude(v[i]) : 0,
@@ -82,9 +82,9 @@ __device__ uint32_t rank_sample(search_room &room, const gcb_device_input &x, co
 }
 
 /* Launched with one block. Clears the counts, and computes the magnitude to collect from. */
-__global__ __launch_bounds__(gcb::kOneBlock, 1) void begin_choice(choosing *c, gcb_device_input x,
-                                                                  sample how, unsigned sides,
-                                                                  uint32_t want)
+__global__ __launch_bounds__(gcb::kOneBlock, 1) void init_selection(selection_state *c,
+                                                                    gcb_device_input x, sample how,
+                                                                    unsigned sides, uint32_t want)
 {
     search_room &room = gcb::shared<search_room>();
     uint32_t least = how.m ? gcb::kAll : how.least;
@@ -113,7 +113,7 @@ __global__ __launch_bounds__(gcb::kOneBlock, 1) void begin_choice(choosing *c, g
         c->keep[0] = {0, 0, c->least, gcb::kAll};
 }
 
-struct collecting {
+struct collect_room {
     gcb::scan_room scan;
     uint32_t digits[kSides * kDigits];
 };
@@ -121,7 +121,7 @@ struct collecting {
 /* Collects the elements of one tile that reach `least`: stores them in the tile's slots and counts
  * their digits. The first read adds error feedback. It also sets the residual as if nothing were
  * kept; the residuals of kept elements are corrected when values are written. */
-__device__ void collect_tile(collecting &room, const slots &to, const gcb_device_input &x,
+__device__ void collect_tile(collect_room &room, const slots &to, const gcb_device_input &x,
                              uint64_t tile, unsigned sides, uint32_t least)
 {
     const uint64_t first = tile * kTile + threadIdx.x * kTileEach;
@@ -129,7 +129,7 @@ __device__ void collect_tile(collecting &room, const slots &to, const gcb_device
     float v[kTileEach];
 
     gcb::load_input(v, x, first);
-    if (gcb::is_open(x))
+    if (gcb::needs_feedback(x))
         gcb::store_floats(x.residual, v, first, x.n);
 #pragma unroll
     for (unsigned i = 0; i < kTileEach; i++)
@@ -151,10 +151,10 @@ __device__ void collect_tile(collecting &room, const slots &to, const gcb_device
         to.count[tile] = total;
 }
 
-__global__ void collect_tiles(choosing *c, slots to, gcb_device_input x, unsigned sides,
+__global__ void collect_tiles(selection_state *c, slots to, gcb_device_input x, unsigned sides,
                               bool second)
 {
-    collecting &room = gcb::shared<collecting>();
+    collect_room &room = gcb::shared<collect_room>();
     const uint32_t least = c->least;
 
     if (second && !c->again)
@@ -172,7 +172,7 @@ __global__ void collect_tiles(choosing *c, slots to, gcb_device_input x, unsigne
 
 } /* namespace */
 
-gcb::sample gcb::guess(uint64_t n, uint64_t k)
+gcb::sample gcb::plan_sample(uint64_t n, uint64_t k)
 {
     const uint64_t m = n / 16 < kSampleMost ? n / 16 : kSampleMost;
     const double share =
@@ -184,18 +184,19 @@ gcb::sample gcb::guess(uint64_t n, uint64_t k)
     return {n / m, 0, m, static_cast<uint64_t>(rank), 2, 0};
 }
 
-int gcb::begin(struct gcb_device_stream *s, const choice &w, const sample &how, unsigned sides,
-               uint64_t want)
+int gcb::begin_selection(struct gcb_device_stream *s, const selection &w, const sample &how,
+                         unsigned sides, uint64_t want)
 {
-    return gcb::launch(begin_choice, 1, kOneBlock, sizeof(search_room), s, w.c, w.x, how, sides,
+    return gcb::launch(init_selection, 1, kOneBlock, sizeof(search_room), s, w.c, w.x, how, sides,
                        want);
 }
 
-int gcb::collect(struct gcb_device_stream *s, const choice &w, unsigned sides, bool second)
+int gcb::collect_candidates(struct gcb_device_stream *s, const selection &w, unsigned sides,
+                            bool second)
 {
     struct gcb_device_input x = w.x;
 
     x.compensated = x.compensated || second;
-    return gcb::launch(collect_tiles, grid_over(tile_count(x.n)), kTileThreads, sizeof(collecting),
-                       s, w.c, w.in, x, sides, second);
+    return gcb::launch(collect_tiles, grid_over(tile_count(x.n)), kTileThreads,
+                       sizeof(collect_room), s, w.c, w.in, x, sides, second);
 }

@@ -4,19 +4,19 @@
 namespace
 {
 
-using gcb::choosing;
+using gcb::kept_list;
 using gcb::kTile;
 using gcb::kTileThreads;
-using gcb::listing;
-using gcb::lists;
+using gcb::list_set;
+using gcb::selection_state;
 using gcb::slots;
 
 constexpr unsigned kSumThreads = gcb::kOneBlock;
 constexpr unsigned kSumEach = 8;
 
 /* The magnitude of an entry, and whether it is on the side to keep. */
-__device__ uint32_t entry(const slots &in, uint64_t tile, uint32_t i, const gcb::keeping &keep,
-                          bool *mine)
+__device__ uint32_t load_entry(const slots &in, uint64_t tile, uint32_t i,
+                               const gcb::kept_side &keep, bool *mine)
 {
     const uint32_t bits = in.bits[tile * kTile + i];
 
@@ -25,7 +25,7 @@ __device__ uint32_t entry(const slots &in, uint64_t tile, uint32_t i, const gcb:
 }
 
 /* Each warp counts the entries of one tile at a time. */
-__device__ void count_tiles_of(const slots &in, const gcb::keeping &keep, uint64_t tiles)
+__device__ void count_tiles_of(const slots &in, const gcb::kept_side &keep, uint64_t tiles)
 {
     for (uint64_t tile = gcb::warp_of_grid(); tile < tiles; tile += gcb::warps_of_grid()) {
         const uint32_t count = in.count[tile];
@@ -33,7 +33,7 @@ __device__ void count_tiles_of(const slots &in, const gcb::keeping &keep, uint64
 
         for (uint32_t i = gcb::lane(); i < count; i += gcb::kWarp) {
             bool mine;
-            const uint32_t m = entry(in, tile, i, keep, &mine);
+            const uint32_t m = load_entry(in, tile, i, keep, &mine);
 
             above += mine && m > keep.prefix;
             ties += mine && m == keep.prefix;
@@ -47,22 +47,23 @@ __device__ void count_tiles_of(const slots &in, const gcb::keeping &keep, uint64
     }
 }
 
-__global__ void count_tiles(const choosing *c, lists to, uint64_t tiles)
+__global__ void count_tiles(const selection_state *c, list_set to, uint64_t tiles)
 {
     for (unsigned i = 0; i < to.count; i++)
-        count_tiles_of(to.of[i].in, c->keep[to.of[i].which], tiles);
+        count_tiles_of(to.list[i].in, c->keep[to.list[i].which], tiles);
 }
 
-using summing = gcb::scan_room_of<uint64_t>;
+using sum_room = gcb::scan_room_of<uint64_t>;
 
 /* One block of threads per list. Computes the first entry of each tile, and the number of ties
  * before each tile. */
-__global__ __launch_bounds__(kSumThreads) void sum_tiles(choosing *c, lists to, uint64_t tiles)
+__global__ __launch_bounds__(kSumThreads) void sum_tiles(selection_state *c, list_set to,
+                                                         uint64_t tiles)
 {
-    summing &room = gcb::shared<summing>();
-    const slots in = to.of[blockIdx.x].in;
-    uint32_t *const first = to.of[blockIdx.x].first;
-    const uint32_t most = c->keep[to.of[blockIdx.x].which].left;
+    sum_room &room = gcb::shared<sum_room>();
+    const slots in = to.list[blockIdx.x].in;
+    uint32_t *const first = to.list[blockIdx.x].first;
+    const uint32_t most = c->keep[to.list[blockIdx.x].which].left;
     uint32_t above = 0, ties = 0;
 
     for (uint64_t from = 0; from < tiles; from += kSumThreads * kSumEach) {
@@ -102,7 +103,7 @@ __global__ __launch_bounds__(kSumThreads) void sum_tiles(choosing *c, lists to, 
 }
 
 /* Each warp writes the entries of one tile at a time. */
-__device__ void write_tiles_of(const listing &to, const gcb::keeping &keep, uint64_t tiles)
+__device__ void write_tiles_of(const kept_list &to, const gcb::kept_side &keep, uint64_t tiles)
 {
     const slots &in = to.in;
 
@@ -113,7 +114,7 @@ __device__ void write_tiles_of(const listing &to, const gcb::keeping &keep, uint
         for (uint32_t from = 0; from < count; from += gcb::kWarp) {
             const uint32_t i = from + gcb::lane();
             bool here = false;
-            const uint32_t m = i < count ? entry(in, tile, i, keep, &here) : 0;
+            const uint32_t m = i < count ? load_entry(in, tile, i, keep, &here) : 0;
             const bool tie = here && m == keep.prefix;
             const uint32_t all_ties = gcb::ballot(tie);
             const bool kept = (here && m > keep.prefix) ||
@@ -132,26 +133,26 @@ __device__ void write_tiles_of(const listing &to, const gcb::keeping &keep, uint
     }
 }
 
-__global__ void write_tiles(const choosing *c, lists to, uint64_t tiles)
+__global__ void write_tiles(const selection_state *c, list_set to, uint64_t tiles)
 {
     for (unsigned i = 0; i < to.count; i++)
-        write_tiles_of(to.of[i], c->keep[to.of[i].which], tiles);
+        write_tiles_of(to.list[i], c->keep[to.list[i].which], tiles);
 }
 
 } /* namespace */
 
-int gcb::make_lists(struct gcb_device_stream *s, const choice &w, const lists &to, uint64_t n)
+int gcb::make_lists(struct gcb_device_stream *s, const selection &w, const list_set &to, uint64_t n)
 {
     const uint64_t tiles = tile_count(n), grid = grid_over(warps_over(tiles));
     int err = gcb::launch(count_tiles, grid, kTileThreads, 0, s, w.c, to, tiles);
 
     if (!err)
-        err = gcb::launch(sum_tiles, to.count, kSumThreads, sizeof(summing), s, w.c, to, tiles);
+        err = gcb::launch(sum_tiles, to.count, kSumThreads, sizeof(sum_room), s, w.c, to, tiles);
     return err ? err : gcb::launch(write_tiles, grid, kTileThreads, 0, s, w.c, to, tiles);
 }
 
-int gcb::compact(struct gcb_device_stream *s, const choice &w, const struct gcb_cuda_chosen &to,
-                 unsigned which)
+int gcb::compact_list(struct gcb_device_stream *s, const selection &w,
+                      const struct gcb_cuda_chosen &to, unsigned which)
 {
     return make_lists(s, w, {{{w.in, to.pos, to.value, to.first, which}}, 1}, to.n);
 }

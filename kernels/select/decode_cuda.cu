@@ -31,7 +31,7 @@ __device__ bool get_scale(struct gcb_cuda_scale *to, const uint8_t *in,
 }
 
 /* Only thread 0 works. */
-__global__ void open_payload(struct gcb_cuda_opened *head, struct gcb_cuda_payload p,
+__global__ void open_payload(struct gcb_cuda_payload_head *head, struct gcb_cuda_payload p,
                              struct gcb_cuda_values how, struct gcb_cuda_index_length size,
                              gcb_device_result *result)
 {
@@ -55,7 +55,7 @@ __global__ void open_payload(struct gcb_cuda_opened *head, struct gcb_cuda_paylo
 }
 
 /* Only thread 0 works. A scale that a decoder would refuse belongs to a tensor that is sent raw. */
-__global__ void reopen_payload(struct gcb_cuda_opened *head, struct gcb_cuda_payload p,
+__global__ void reopen_payload(struct gcb_cuda_payload_head *head, struct gcb_cuda_payload p,
                                struct gcb_cuda_values how, const struct gcb_cuda_choice *choice)
 {
     if (threadIdx.x != 0)
@@ -66,13 +66,13 @@ __global__ void reopen_payload(struct gcb_cuda_opened *head, struct gcb_cuda_pay
         head->kept = 0;
 }
 
-template <unsigned Width> struct canvas {
+template <unsigned Width> struct tile_canvas {
     uint32_t bits[kTile * Width];
 };
 
 /* Puts an entry at its place in the tile. */
 template <unsigned Width> struct put_on_canvas {
-    canvas<Width> *room;
+    tile_canvas<Width> *room;
 
     __device__ void operator()(uint32_t at, float a, float b) const
     {
@@ -84,9 +84,9 @@ template <unsigned Width> struct put_on_canvas {
 
 /* Each tile is zeroed, filled and written once. Tiles before `first` are left out. */
 template <unsigned Width>
-__global__ void fill(float *__restrict__ out, struct gcb_cuda_entries kept, uint64_t first)
+__global__ void fill_tiles(float *__restrict__ out, struct gcb_cuda_entries kept, uint64_t first)
 {
-    canvas<Width> &room = gcb::shared<canvas<Width>>();
+    tile_canvas<Width> &room = gcb::shared<tile_canvas<Width>>();
     const uint64_t n = kept.p.n;
 
     for (uint64_t tile = first + blockIdx.x; tile * kTile < n; tile += gridDim.x) {
@@ -112,32 +112,34 @@ __global__ void fill(float *__restrict__ out, struct gcb_cuda_entries kept, uint
 
 } /* namespace */
 
-uint64_t gcb_cuda_fill_scratch(struct gcb_cuda_filling *f, uint64_t n, void *scratch)
+uint64_t gcb_cuda_decoding_lay_out(struct gcb_cuda_decoding *f, uint64_t n, void *scratch)
 {
     const uint64_t tiles = gcb::tile_count(n), head = gcb_cuda_align16(sizeof(*f->head));
     const uint64_t bytes = gcb_cuda_align16(head + (tiles + 1 + n) * sizeof(uint32_t));
     uint8_t *at = static_cast<uint8_t *>(scratch);
 
-    f->head = reinterpret_cast<struct gcb_cuda_opened *>(at);
+    f->head = reinterpret_cast<struct gcb_cuda_payload_head *>(at);
     f->first = at ? reinterpret_cast<uint32_t *>(at + head) : nullptr;
     f->pos = at ? f->first + tiles + 1 : nullptr;
     f->scratch = at ? at + bytes : nullptr;
     return bytes;
 }
 
-int gcb_cuda_open(struct gcb_device_stream *s, const struct gcb_cuda_payload *p,
-                  const struct gcb_cuda_values *how, const struct gcb_cuda_index_length *length,
-                  const struct gcb_cuda_filling *f, struct gcb_device_result *result)
+int gcb_cuda_open_payload(struct gcb_device_stream *s, const struct gcb_cuda_payload *p,
+                          const struct gcb_cuda_values *how,
+                          const struct gcb_cuda_index_length *length,
+                          const struct gcb_cuda_decoding *f, struct gcb_device_result *result)
 {
     return gcb::launch(open_payload, 1, gcb::kWarp, 0, s, f->head, *p, *how, *length, result);
 }
 
-int gcb_cuda_reopen(struct gcb_device_stream *s, const struct gcb_cuda_payload *p,
-                    const struct gcb_cuda_values *how, const struct gcb_cuda_chosen *chosen,
-                    void *scratch, struct gcb_cuda_filling *f)
+int gcb_cuda_reopen_payload(struct gcb_device_stream *s, const struct gcb_cuda_payload *p,
+                            const struct gcb_cuda_values *how, const struct gcb_cuda_chosen *chosen,
+                            void *scratch, struct gcb_cuda_decoding *f)
 {
-    *f = {static_cast<struct gcb_cuda_opened *>(scratch), chosen->first, chosen->pos, nullptr};
-    static_assert(sizeof(*f->head) <= sizeof(gcb::measures),
+    *f = {static_cast<struct gcb_cuda_payload_head *>(scratch), chosen->first, chosen->pos,
+          nullptr};
+    static_assert(sizeof(*f->head) <= sizeof(gcb::value_measures),
                   "it has room where values have theirs");
     return gcb::launch(reopen_payload, 1, gcb::kWarp, 0, s, f->head, *p, *how,
                        static_cast<const struct gcb_cuda_choice *>(chosen->choice));
@@ -149,7 +151,8 @@ int gcb_cuda_fill(struct gcb_device_stream *s, float *out, const struct gcb_cuda
     const uint64_t grid = gcb::grid_over(gcb::tile_count(kept->p.n) - first_tile);
 
     if (kept->how.width == 1)
-        return gcb::launch(fill<1>, grid, kTileThreads, sizeof(canvas<1>), s, out, *kept,
+        return gcb::launch(fill_tiles<1>, grid, kTileThreads, sizeof(tile_canvas<1>), s, out, *kept,
                            first_tile);
-    return gcb::launch(fill<2>, grid, kTileThreads, sizeof(canvas<2>), s, out, *kept, first_tile);
+    return gcb::launch(fill_tiles<2>, grid, kTileThreads, sizeof(tile_canvas<2>), s, out, *kept,
+                       first_tile);
 }

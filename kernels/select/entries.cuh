@@ -52,7 +52,7 @@ template <unsigned Width, class Put>
 __device__ __forceinline__ void each_entry(const struct gcb_cuda_entries &kept, uint64_t from,
                                            uint64_t end, const Put &put)
 {
-    const struct gcb_cuda_filling &f = kept.f;
+    const struct gcb_cuda_decoding &f = kept.f;
     const struct gcb_cuda_scale scale = f.head->scale;
     const uint64_t tile = from / kTile, last = (end - 1) / kTile, all = f.head->kept;
     const uint64_t first = f.first[tile], next = f.first[last + 1];

@@ -5,14 +5,14 @@
 namespace
 {
 
-using gcb::choosing;
+using gcb::kept_list;
 using gcb::kSides;
-using gcb::listing;
-using gcb::lists;
+using gcb::list_set;
+using gcb::selection_state;
 
 /* Launched with one block. If a side that must have k elements has fewer, asks to collect all.
  * `sides` has a bit for each such side. */
-__global__ void judge_sides(choosing *c, uint32_t k, unsigned sides)
+__global__ void check_sides(selection_state *c, uint32_t k, unsigned sides)
 {
     gcb::scan_room &room = gcb::shared<gcb::scan_room>();
     bool enough = true;
@@ -26,7 +26,7 @@ __global__ void judge_sides(choosing *c, uint32_t k, unsigned sides)
 
 /* Launched with one block. Ranks k elements of each side, or all if it has fewer. If both sides are
  * empty, the tensor is all zero, and the first k positions are kept. */
-__global__ void settle(choosing *c, uint32_t k)
+__global__ void set_ranks(selection_state *c, uint32_t k)
 {
     gcb::scan_room &room = gcb::shared<gcb::scan_room>();
 
@@ -43,7 +43,7 @@ __global__ void settle(choosing *c, uint32_t k)
 /* ---- one-sided: makes lists of both sides, then keeps one ---- */
 
 /* Sum blocks of the longer list. */
-__device__ uint64_t sum_blocks(const choosing *c)
+__device__ uint64_t sum_blocks(const selection_state *c)
 {
     const uint64_t most = c->kept[0] > c->kept[1] ? c->kept[0] : c->kept[1];
 
@@ -51,13 +51,13 @@ __device__ uint64_t sum_blocks(const choosing *c)
 }
 
 /* Each warp sums one block of a list. A block past the end of the shorter list sums to zero. */
-__global__ void sum_lists(const choosing *c, lists of)
+__global__ void sum_lists(const selection_state *c, list_set both)
 {
     const uint64_t blocks = sum_blocks(c);
 
     for (uint64_t i = gcb::warp_of_grid(); i < kSides * blocks; i += gcb::warps_of_grid()) {
         const unsigned side = i % kSides;
-        const listing &list = of.of[side];
+        const kept_list &list = both.list[side];
         const uint64_t from = i / kSides * GCB_SUM_BLOCK;
         const uint64_t left = from < c->kept[side] ? c->kept[side] - from : 0;
         const unsigned n = static_cast<unsigned>(left < GCB_SUM_BLOCK ? left : GCB_SUM_BLOCK);
@@ -68,17 +68,17 @@ __global__ void sum_lists(const choosing *c, lists of)
     }
 }
 
-struct comparing {
+struct compare_room {
     gcb::chain_room_of<kSides> chain;
     double negative;
 };
 
 /* Launched with one block. SBC keeps the side with the larger sum; the positive one if they are
  * equal. */
-__global__ void keep_larger(choosing *c, lists of)
+__global__ void keep_larger(selection_state *c, list_set both)
 {
-    comparing &room = gcb::shared<comparing>();
-    const double *const parts[] = {of.of[0].in.sums, of.of[1].in.sums};
+    compare_room &room = gcb::shared<compare_room>();
+    const double *const parts[] = {both.list[0].in.sums, both.list[1].in.sums};
     const double sum = gcb::chain_sums(room.chain, 0.0, parts, sum_blocks(c));
 
     if (threadIdx.x == gcb::kWarp)
@@ -91,9 +91,9 @@ __global__ void keep_larger(choosing *c, lists of)
 }
 
 /* Copies the negative side's list over the positive one's, if the negative side is kept. */
-__global__ void take_negative(const choosing *c, lists of, uint64_t tiles)
+__global__ void copy_negative(const selection_state *c, list_set both, uint64_t tiles)
 {
-    const listing &from = of.of[1], &to = of.of[0];
+    const kept_list &from = both.list[1], &to = both.list[0];
     const uint64_t step = gridDim.x * uint64_t{blockDim.x};
     const uint64_t begin = blockIdx.x * uint64_t{blockDim.x} + threadIdx.x;
 
@@ -108,7 +108,7 @@ __global__ void take_negative(const choosing *c, lists of, uint64_t tiles)
 }
 
 /* Lays out the second list after the scratch of a choice, and returns its bytes. */
-uint64_t lay_out_other(uint8_t *at, uint64_t n, uint64_t most, listing *other)
+uint64_t lay_out_second(uint8_t *at, uint64_t n, uint64_t most, kept_list *other)
 {
     const uint64_t tiles = gcb::tile_count(n);
     uint64_t end = 0;
@@ -130,50 +130,50 @@ uint64_t lay_out_other(uint8_t *at, uint64_t n, uint64_t most, listing *other)
 
 /* ---- alternating: the side whose turn it is, or the other if that side is empty ---- */
 
-__global__ void keep_turn(choosing *c, unsigned turn)
+__global__ void choose_side(selection_state *c, unsigned turn)
 {
     if (threadIdx.x == 0)
         c->keep[kSides] = c->keep[c->want[turn] ? turn : turn ^ 1];
 }
 
 /* All steps up to ranking both sides. `sides` has a bit for each side that must have k elements. */
-int rank_sides(struct gcb_device_stream *s, const gcb::choice &w, uint64_t k, unsigned sides)
+int rank_sides(struct gcb_device_stream *s, const gcb::selection &w, uint64_t k, unsigned sides)
 {
-    const gcb::sample how = gcb::guess(w.x.n, k);
-    int err = gcb::begin(s, w, how, kSides, 0);
+    const gcb::sample how = gcb::plan_sample(w.x.n, k);
+    int err = gcb::begin_selection(s, w, how, kSides, 0);
 
     if (!err)
-        err = gcb::collect(s, w, kSides, false);
+        err = gcb::collect_candidates(s, w, kSides, false);
     if (!err && how.m)
-        err = gcb::launch(judge_sides, 1, gcb::kTileThreads, sizeof(gcb::scan_room), s, w.c, k,
+        err = gcb::launch(check_sides, 1, gcb::kTileThreads, sizeof(gcb::scan_room), s, w.c, k,
                           sides);
     if (!err && how.m)
-        err = gcb::collect(s, w, kSides, true);
+        err = gcb::collect_candidates(s, w, kSides, true);
     if (!err)
-        err = gcb::launch(settle, 1, gcb::kTileThreads, sizeof(gcb::scan_room), s, w.c, k);
-    return err ? err : gcb::rank(s, w, kSides);
+        err = gcb::launch(set_ranks, 1, gcb::kTileThreads, sizeof(gcb::scan_room), s, w.c, k);
+    return err ? err : gcb::rank_candidates(s, w, kSides);
 }
 
 } /* namespace */
 
 uint64_t gcb_cuda_select_one_sided_scratch(uint64_t n, uint64_t most)
 {
-    listing other;
+    kept_list other;
 
-    return gcb_cuda_select_scratch(n, most) + lay_out_other(nullptr, n, most, &other);
+    return gcb_cuda_select_scratch(n, most) + lay_out_second(nullptr, n, most, &other);
 }
 
 int gcb_cuda_select_one_sided(struct gcb_device_stream *s, struct gcb_cuda_chosen *chosen,
                               const struct gcb_device_input *in, uint64_t k, void *scratch)
 {
-    const gcb::choice w = gcb::start(scratch, chosen, in);
+    const gcb::selection w = gcb::start_selection(scratch, chosen, in);
     const uint64_t n = chosen->n, most = chosen->most, tiles = gcb::tile_count(n);
     uint8_t *const behind = static_cast<uint8_t *>(scratch) + gcb_cuda_select_scratch(n, most);
-    lists both = {{{w.in, chosen->pos, chosen->value, chosen->first, 0}, {}}, kSides};
-    listing &other = both.of[1];
+    list_set both = {{{w.in, chosen->pos, chosen->value, chosen->first, 0}, {}}, kSides};
+    kept_list &other = both.list[1];
     int err = rank_sides(s, w, k, 3);
 
-    lay_out_other(behind, n, most, &other);
+    lay_out_second(behind, n, most, &other);
     other.in.bits = w.in.bits;
     other.in.offset = w.in.offset;
     other.in.count = w.in.count;
@@ -185,9 +185,9 @@ int gcb_cuda_select_one_sided(struct gcb_device_stream *s, struct gcb_cuda_chose
             gcb::launch(sum_lists, gcb::grid_over(gcb::warps_over(kSides * gcb::tile_count(most))),
                         gcb::kTileThreads, 0, s, w.c, both);
     if (!err)
-        err = gcb::launch(keep_larger, 1, gcb::kTileThreads, sizeof(comparing), s, w.c, both);
+        err = gcb::launch(keep_larger, 1, gcb::kTileThreads, sizeof(compare_room), s, w.c, both);
     return err ? err
-               : gcb::launch(take_negative,
+               : gcb::launch(copy_negative,
                              gcb::grid_over(gcb::tile_count(most > tiles ? most : tiles)),
                              gcb::kTileThreads, 0, s, w.c, both, tiles);
 }
@@ -196,10 +196,10 @@ int gcb_cuda_select_side(struct gcb_device_stream *s, struct gcb_cuda_chosen *ch
                          const struct gcb_device_input *in, uint64_t k, unsigned side,
                          void *scratch)
 {
-    const gcb::choice w = gcb::start(scratch, chosen, in);
+    const gcb::selection w = gcb::start_selection(scratch, chosen, in);
     int err = rank_sides(s, w, k, 1u << side);
 
     if (!err)
-        err = gcb::launch(keep_turn, 1, gcb::kWarp, 0, s, w.c, side);
-    return err ? err : gcb::compact(s, w, *chosen, kSides);
+        err = gcb::launch(choose_side, 1, gcb::kWarp, 0, s, w.c, side);
+    return err ? err : gcb::compact_list(s, w, *chosen, kSides);
 }

@@ -37,14 +37,15 @@ __device__ __forceinline__ uint32_t get_u32(const uint8_t *in)
 }
 
 /* Marks a payload as damaged; nothing more of it is read. */
-__device__ __forceinline__ void refuse(struct gcb_cuda_opened *head, gcb_device_result *result)
+__device__ __forceinline__ void refuse(struct gcb_cuda_payload_head *head,
+                                       gcb_device_result *result)
 {
     head->kept = 0;
     set_status(&result->status, GCB_E_CORRUPT);
 }
 
 /* u32_bitmap_cuda.cu: fills f.first from f.pos. */
-int find_tiles(struct gcb_device_stream *s, const struct gcb_cuda_filling &f, uint64_t n);
+int find_tiles(struct gcb_device_stream *s, const struct gcb_cuda_decoding &f, uint64_t n);
 
 } /* namespace gcb */
 

@@ -3,18 +3,18 @@
 namespace
 {
 
-using gcb::choosing;
 using gcb::kDigits;
 using gcb::kTile;
 using gcb::search_room;
+using gcb::selection_state;
 using gcb::slots;
 
 /* One block of threads per side. Finds the digit of this level. */
-__global__ __launch_bounds__(gcb::kOneBlock) void pick(choosing *c, unsigned level)
+__global__ __launch_bounds__(gcb::kOneBlock) void pick_digit(selection_state *c, unsigned level)
 {
     search_room &room = gcb::shared<search_room>();
     const unsigned side = blockIdx.x;
-    struct gcb::keeping *keep = &c->keep[side];
+    struct gcb::kept_side *keep = &c->keep[side];
 
     if (c->want[side] == 0)
         return;
@@ -31,14 +31,15 @@ __global__ __launch_bounds__(gcb::kOneBlock) void pick(choosing *c, unsigned lev
     }
 }
 
-struct counting {
+struct count_room {
     uint32_t digits[gcb::kSides * kDigits];
 };
 
 /* Counts this level's digits among the elements that share the digits found so far. */
-__global__ void count_digits(choosing *c, slots in, uint64_t tiles, unsigned level, unsigned sides)
+__global__ void count_digits(selection_state *c, slots in, uint64_t tiles, unsigned level,
+                             unsigned sides)
 {
-    counting &room = gcb::shared<counting>();
+    count_room &room = gcb::shared<count_room>();
     const unsigned shift = gcb::shift_of(level), above = gcb::shift_of(level - 1);
     const uint32_t prefix[] = {c->keep[0].prefix >> above, c->keep[1].prefix >> above};
 
@@ -67,7 +68,7 @@ __global__ void count_digits(choosing *c, slots in, uint64_t tiles, unsigned lev
 
 } /* namespace */
 
-int gcb::rank(struct gcb_device_stream *s, const choice &w, unsigned sides)
+int gcb::rank_candidates(struct gcb_device_stream *s, const selection &w, unsigned sides)
 {
     const uint64_t tiles = tile_count(w.x.n);
     int err = 0;
@@ -75,9 +76,9 @@ int gcb::rank(struct gcb_device_stream *s, const choice &w, unsigned sides)
     for (unsigned level = 0; !err && level < kLevels; level++) {
         if (level)
             err = gcb::launch(count_digits, grid_over(warps_over(tiles)), kTileThreads,
-                              sizeof(counting), s, w.c, w.in, tiles, level, sides);
+                              sizeof(count_room), s, w.c, w.in, tiles, level, sides);
         if (!err)
-            err = gcb::launch(pick, sides, kOneBlock, sizeof(search_room), s, w.c, level);
+            err = gcb::launch(pick_digit, sides, kOneBlock, sizeof(search_room), s, w.c, level);
     }
     return err;
 }

@@ -4,15 +4,15 @@
 namespace
 {
 
-using gcb::choosing;
 using gcb::kTile;
+using gcb::selection_state;
 using gcb::slots;
 
 constexpr unsigned kThresholds = GCB_SAMPLED_ADAPTATIONS + 1;
 
 /* Launched with one block. Tabulates the thresholds to try. If too few elements reach the sample's
  * threshold, asks to collect all. */
-__global__ void judge_sampled(choosing *c, uint32_t k)
+__global__ void check_sampled(selection_state *c, uint32_t k)
 {
     gcb::scan_room &room = gcb::shared<gcb::scan_room>();
     const bool enough = gcb_sampled_enough(gcb::count_collected(room, c, 0), k);
@@ -28,14 +28,14 @@ __global__ void judge_sampled(choosing *c, uint32_t k)
 }
 
 /* The sample's threshold may be 0; raises it to the smallest magnitude above 0. */
-__global__ void lift(choosing *c)
+__global__ void raise_zero_threshold(selection_state *c)
 {
     if (threadIdx.x == 0 && c->least == 0)
         c->least = 1;
 }
 
 /* For each threshold, counts the elements that reach it but not the threshold before. */
-__global__ void count_reaching(choosing *c, slots in, uint64_t tiles)
+__global__ void count_reaching(selection_state *c, slots in, uint64_t tiles)
 {
     if (!c->again)
         return;
@@ -61,7 +61,7 @@ __global__ void count_reaching(choosing *c, slots in, uint64_t tiles)
 
 /* Launched with one block. Chooses the threshold, and whether exactly k must be ranked instead,
  * like select_sampled.c. */
-__global__ void decide(choosing *c, uint32_t k)
+__global__ void choose_threshold(selection_state *c, uint32_t k)
 {
     gcb::scan_room &room = gcb::shared<gcb::scan_room>();
     const uint32_t collected = gcb::count_collected(room, c, 0);
@@ -87,26 +87,27 @@ int gcb_cuda_select_sampled(struct gcb_device_stream *s, struct gcb_cuda_chosen 
                             const struct gcb_device_input *in, const struct gcb_cuda_sample *how,
                             void *scratch)
 {
-    const gcb::choice w = gcb::start(scratch, chosen, in);
+    const gcb::selection w = gcb::start_selection(scratch, chosen, in);
     const gcb::sample sample = {how->stride, how->offset, how->m, how->rank, 3, 0};
     const uint64_t tiles = gcb::tile_count(chosen->n);
-    int err = gcb::begin(s, w, sample, 1, how->k);
+    int err = gcb::begin_selection(s, w, sample, 1, how->k);
 
     if (!err)
-        err = gcb::launch(lift, 1, gcb::kWarp, 0, s, w.c);
+        err = gcb::launch(raise_zero_threshold, 1, gcb::kWarp, 0, s, w.c);
     if (!err)
-        err = gcb::collect(s, w, 1, false);
+        err = gcb::collect_candidates(s, w, 1, false);
     if (!err)
-        err = gcb::launch(judge_sampled, 1, gcb::kTileThreads, sizeof(gcb::scan_room), s, w.c,
+        err = gcb::launch(check_sampled, 1, gcb::kTileThreads, sizeof(gcb::scan_room), s, w.c,
                           how->k);
     if (!err)
-        err = gcb::collect(s, w, 1, true);
+        err = gcb::collect_candidates(s, w, 1, true);
     if (!err)
         err = gcb::launch(count_reaching, gcb::grid_over(gcb::warps_over(tiles)), gcb::kTileThreads,
                           0, s, w.c, w.in, tiles);
     if (!err)
-        err = gcb::launch(decide, 1, gcb::kTileThreads, sizeof(gcb::scan_room), s, w.c, how->k);
+        err = gcb::launch(choose_threshold, 1, gcb::kTileThreads, sizeof(gcb::scan_room), s, w.c,
+                          how->k);
     if (!err)
-        err = gcb::rank(s, w, 1);
-    return err ? err : gcb::compact(s, w, *chosen, 0);
+        err = gcb::rank_candidates(s, w, 1);
+    return err ? err : gcb::compact_list(s, w, *chosen, 0);
 }

@@ -22,23 +22,23 @@ constexpr unsigned kOneBlock = 1024;
  * `sign`. Kept are all magnitudes above `prefix`, and the first `left` that equal it. While
  * `prefix` is being searched for, it holds the leading digits found so far, and `left` the rank
  * among the elements that share them. */
-struct keeping {
+struct kept_side {
     uint32_t mask, sign;
     uint32_t prefix, left;
 };
 constexpr uint32_t kAll = 0xffffffffu; /* keeps all that equal `prefix` */
 
-struct choosing {
+struct selection_state {
     struct gcb_cuda_choice choice; /* must be first: chosen.choice points here */
     double mean;
     uint32_t max_bits;
-    uint32_t least;                  /* elements of at least this magnitude are collected */
-    uint32_t again;                  /* collect a second time */
-    uint32_t reused;                 /* an earlier step's threshold is used */
-    uint32_t want[kSides];           /* rank to find on each side; 0: `keep` is already set */
-    struct keeping keep[kSides + 1]; /* one for each side; the last says what is finally kept */
-    uint32_t kept[kSides];           /* lengths of lists that are made together */
-    uint32_t side;                   /* the side whose list is kept */
+    uint32_t least;                    /* elements of at least this magnitude are collected */
+    uint32_t again;                    /* collect a second time */
+    uint32_t reused;                   /* an earlier step's threshold is used */
+    uint32_t want[kSides];             /* rank to find on each side; 0: `keep` is already set */
+    struct kept_side keep[kSides + 1]; /* one for each side; the last says what is finally kept */
+    uint32_t kept[kSides];             /* lengths of lists that are made together */
+    uint32_t side;                     /* the side whose list is kept */
     uint32_t digits[kSides][kLevels][kDigits];
     uint32_t table[kRatios], count[kRatios]; /* thresholds, and elements between two */
 };
@@ -62,16 +62,17 @@ inline uint64_t warps_over(uint64_t tiles)
 /* ---- the steps of a choice: each queues kernels and returns 0 or GCB_E_DEVICE ---- */
 
 /* A choice in progress. All but x.n is device memory. */
-struct choice {
-    struct choosing *c;
+struct selection {
+    struct selection_state *c;
     struct slots in;
     struct gcb_device_input x;
 };
 
 /* select_cuda.cu: lays out *chosen, whose n and most are set, and the scratch that a choice needs.
  * lay_out returns the bytes. */
-uint64_t lay_out(void *scratch, struct gcb_cuda_chosen *chosen, choosing **c, slots *in);
-choice start(void *scratch, struct gcb_cuda_chosen *chosen, const struct gcb_device_input *x);
+uint64_t lay_out(void *scratch, struct gcb_cuda_chosen *chosen, selection_state **c, slots *in);
+selection start_selection(void *scratch, struct gcb_cuda_chosen *chosen,
+                          const struct gcb_device_input *x);
 
 /* The sample that the first kernel reads: m elements, `stride` apart, from `offset` on. Elements of
  * at least its rank-th largest magnitude are collected. With two sides the smaller one's rank-th
@@ -86,21 +87,22 @@ struct sample {
 
 /* A sample whose rank-th magnitude a few more than k elements should reach, like gcb_select_guess;
  * m = 0 if n is too small. */
-sample guess(uint64_t n, uint64_t k);
+sample plan_sample(uint64_t n, uint64_t k);
 
-/* collect_cuda.cu: begin comes first. `want` is the rank to find on each side. With two
+/* collect_cuda.cu: begin_selection comes first. `want` is the rank to find on each side. With two
  * sides, zeros have no side and are not counted. */
-int begin(struct gcb_device_stream *s, const choice &w, const sample &how, unsigned sides,
-          uint64_t want);
-int collect(struct gcb_device_stream *s, const choice &w, unsigned sides, bool second);
+int begin_selection(struct gcb_device_stream *s, const selection &w, const sample &how,
+                    unsigned sides, uint64_t want);
+int collect_candidates(struct gcb_device_stream *s, const selection &w, unsigned sides,
+                       bool second);
 
 /* rank_cuda.cu: finds the want-th largest magnitude of each side among the collected
  * elements. */
-int rank(struct gcb_device_stream *s, const choice &w, unsigned sides);
+int rank_candidates(struct gcb_device_stream *s, const selection &w, unsigned sides);
 
 /* A list to make of the elements that keep[which] describes: output arrays as in gcb_cuda_chosen,
  * and the counts made on the way. */
-struct listing {
+struct kept_list {
     struct slots in;
     uint32_t *pos;
     float *value;
@@ -108,16 +110,16 @@ struct listing {
     unsigned which;
 };
 
-struct lists {
-    struct listing of[kSides];
+struct list_set {
+    struct kept_list list[kSides];
     unsigned count;
 };
 
 /* compact_cuda.cu: makes lists of n positions. Their lengths go to kept[]; that of a single
- * list also goes to the choice. compact makes one list. */
-int make_lists(struct gcb_device_stream *s, const choice &w, const lists &to, uint64_t n);
-int compact(struct gcb_device_stream *s, const choice &w, const struct gcb_cuda_chosen &to,
-            unsigned which);
+ * list also goes to the choice. compact_list makes one. */
+int make_lists(struct gcb_device_stream *s, const selection &w, const list_set &to, uint64_t n);
+int compact_list(struct gcb_device_stream *s, const selection &w, const struct gcb_cuda_chosen &to,
+                 unsigned which);
 
 /* ---- device functions ---- */
 
@@ -171,7 +173,7 @@ __device__ __forceinline__ void find_digit(search_room &room, const uint32_t *co
 }
 
 /* The number of elements collected from a side. Called by every thread of the block. */
-__device__ __forceinline__ uint32_t count_collected(scan_room &room, const choosing *c,
+__device__ __forceinline__ uint32_t count_collected(scan_room &room, const selection_state *c,
                                                     unsigned side)
 {
     uint32_t mine = 0, total;
@@ -184,7 +186,7 @@ __device__ __forceinline__ uint32_t count_collected(scan_room &room, const choos
 
 /* Asks for a second collection, of all magnitudes. Called by every thread of the block, after a
  * barrier. */
-__device__ __forceinline__ void collect_again(choosing *c)
+__device__ __forceinline__ void collect_again(selection_state *c)
 {
     for (unsigned i = threadIdx.x; i < kSides * kDigits; i += blockDim.x)
         c->digits[i / kDigits][0][i % kDigits] = 0;

@@ -6,7 +6,7 @@ namespace
 {
 
 /* Launched with one block. If fewer than k elements were collected, asks to collect all. */
-__global__ void judge(gcb::choosing *c, uint32_t k)
+__global__ void check_enough(gcb::selection_state *c, uint32_t k)
 {
     gcb::scan_room &room = gcb::shared<gcb::scan_room>();
 
@@ -16,7 +16,7 @@ __global__ void judge(gcb::choosing *c, uint32_t k)
 
 } /* namespace */
 
-uint64_t gcb::lay_out(void *scratch, struct gcb_cuda_chosen *chosen, choosing **c, slots *in)
+uint64_t gcb::lay_out(void *scratch, struct gcb_cuda_chosen *chosen, selection_state **c, slots *in)
 {
     const uint64_t tiles = tile_count(chosen->n), room = tiles * kTile;
     uint8_t *at = static_cast<uint8_t *>(scratch);
@@ -28,7 +28,7 @@ uint64_t gcb::lay_out(void *scratch, struct gcb_cuda_chosen *chosen, choosing **
         return at ? at + from : nullptr;
     };
 
-    *c = reinterpret_cast<choosing *>(take(sizeof(choosing)));
+    *c = reinterpret_cast<selection_state *>(take(sizeof(selection_state)));
     in->bits = reinterpret_cast<uint32_t *>(take(room * sizeof(uint32_t)));
     in->offset = reinterpret_cast<uint16_t *>(take(room * sizeof(uint16_t)));
     in->count = reinterpret_cast<uint32_t *>(take(tiles * sizeof(uint32_t)));
@@ -42,10 +42,10 @@ uint64_t gcb::lay_out(void *scratch, struct gcb_cuda_chosen *chosen, choosing **
     return end;
 }
 
-gcb::choice gcb::start(void *scratch, struct gcb_cuda_chosen *chosen,
-                       const struct gcb_device_input *x)
+gcb::selection gcb::start_selection(void *scratch, struct gcb_cuda_chosen *chosen,
+                                    const struct gcb_device_input *x)
 {
-    choice w;
+    selection w;
 
     lay_out(scratch, chosen, &w.c, &w.in);
     chosen->residual = x->residual;
@@ -56,7 +56,7 @@ gcb::choice gcb::start(void *scratch, struct gcb_cuda_chosen *chosen,
 uint64_t gcb_cuda_select_scratch(uint64_t n, uint64_t most)
 {
     struct gcb_cuda_chosen chosen = {};
-    gcb::choosing *c;
+    gcb::selection_state *c;
     gcb::slots in;
 
     chosen.n = n;
@@ -67,28 +67,28 @@ uint64_t gcb_cuda_select_scratch(uint64_t n, uint64_t most)
 int gcb_cuda_select_largest(struct gcb_device_stream *s, struct gcb_cuda_chosen *chosen,
                             const struct gcb_device_input *in, uint64_t k, void *scratch)
 {
-    const gcb::choice w = gcb::start(scratch, chosen, in);
-    const gcb::sample how = gcb::guess(chosen->n, k);
-    int err = gcb::begin(s, w, how, 1, k);
+    const gcb::selection w = gcb::start_selection(scratch, chosen, in);
+    const gcb::sample how = gcb::plan_sample(chosen->n, k);
+    int err = gcb::begin_selection(s, w, how, 1, k);
 
     if (!err)
-        err = gcb::collect(s, w, 1, false);
+        err = gcb::collect_candidates(s, w, 1, false);
     if (!err && how.m)
-        err = gcb::launch(judge, 1, gcb::kTileThreads, sizeof(gcb::scan_room), s, w.c, k);
+        err = gcb::launch(check_enough, 1, gcb::kTileThreads, sizeof(gcb::scan_room), s, w.c, k);
     if (!err && how.m)
-        err = gcb::collect(s, w, 1, true);
+        err = gcb::collect_candidates(s, w, 1, true);
     if (!err)
-        err = gcb::rank(s, w, 1);
-    return err ? err : gcb::compact(s, w, *chosen, 0);
+        err = gcb::rank_candidates(s, w, 1);
+    return err ? err : gcb::compact_list(s, w, *chosen, 0);
 }
 
 int gcb_cuda_select_above(struct gcb_device_stream *s, struct gcb_cuda_chosen *chosen,
                           const struct gcb_device_input *in, uint32_t threshold, void *scratch)
 {
-    const gcb::choice w = gcb::start(scratch, chosen, in);
-    int err = gcb::begin(s, w, {1, 0, 0, 0, 2, threshold}, 1, 0);
+    const gcb::selection w = gcb::start_selection(scratch, chosen, in);
+    int err = gcb::begin_selection(s, w, {1, 0, 0, 0, 2, threshold}, 1, 0);
 
     if (!err)
-        err = gcb::collect(s, w, 1, false);
-    return err ? err : gcb::compact(s, w, *chosen, 0);
+        err = gcb::collect_candidates(s, w, 1, false);
+    return err ? err : gcb::compact_list(s, w, *chosen, 0);
 }

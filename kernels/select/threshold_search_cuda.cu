@@ -6,40 +6,41 @@
 namespace
 {
 
-using gcb::choosing;
 using gcb::kRatios;
 using gcb::kTile;
+using gcb::selection_state;
 using gcb::slots;
 
 /* The result of a search that later steps may reuse, in device memory; all zero at first. */
-struct remembered {
+struct search_memory {
     uint64_t step;
     uint32_t worker, threshold;
     uint32_t found, pad;
 };
-static_assert(sizeof(remembered) <= GCB_CUDA_SEARCH_STATE, "there is room for it");
+static_assert(sizeof(search_memory) <= GCB_CUDA_SEARCH_STATE, "there is room for it");
 
 /* Sets the threshold. 0 means that no ratio lets k elements pass, and exactly k are ranked. */
-__device__ void take_threshold(choosing *c, uint32_t threshold, uint32_t k)
+__device__ void set_threshold(selection_state *c, uint32_t threshold, uint32_t k)
 {
     c->want[0] = threshold ? 0 : k;
     c->keep[0] = {0, 0, threshold, threshold ? gcb::kAll : 0};
 }
 
 /* Reuses an earlier step's threshold if it still applies, like select_search.c. */
-__global__ void recall(choosing *c, const remembered *r, struct gcb_cuda_search how)
+__global__ void reuse_threshold(selection_state *c, const search_memory *r,
+                                struct gcb_cuda_search how)
 {
     if (threadIdx.x || !r || !r->found || r->worker != how.worker || how.step <= r->step ||
         how.step - r->step >= how.interval)
         return;
     c->reused = 1;
     c->least = r->threshold;
-    take_threshold(c, r->threshold, static_cast<uint32_t>(how.k));
+    set_threshold(c, r->threshold, static_cast<uint32_t>(how.k));
 }
 
 /* Each warp sums one block of the project's sum. Error feedback is stored later, when positions are
  * collected. */
-__global__ void measure(choosing *c, double *sums, gcb_device_input x)
+__global__ void measure_magnitudes(selection_state *c, double *sums, gcb_device_input x)
 {
     uint32_t most = 0;
 
@@ -52,7 +53,7 @@ __global__ void measure(choosing *c, double *sums, gcb_device_input x)
 
         for (unsigned i = gcb::lane(); i < n; i += gcb::kWarp) {
             const uint64_t at = b * GCB_SUM_BLOCK + i;
-            const float v = gcb::is_open(x) ? gcb::compensate(x, at) : x.x[at];
+            const float v = gcb::needs_feedback(x) ? gcb::compensate(x, at) : x.x[at];
 
             sum += gcb_reduce_abs(v);
             most = gcb_magnitude(v) > most ? gcb_magnitude(v) : most;
@@ -66,15 +67,15 @@ __global__ void measure(choosing *c, double *sums, gcb_device_input x)
         gcb::atomic_max(&c->max_bits, most);
 }
 
-struct chaining {
+struct mean_room {
     gcb::chain_room sum;
     double mean;
 };
 
 /* Launched with one block. Tabulates every threshold that a search may try, in ascending order. */
-__global__ void tabulate(choosing *c, const double *sums, uint64_t n)
+__global__ void tabulate_thresholds(selection_state *c, const double *sums, uint64_t n)
 {
-    chaining &room = gcb::shared<chaining>();
+    mean_room &room = gcb::shared<mean_room>();
     double sum;
 
     if (c->reused)
@@ -89,14 +90,14 @@ __global__ void tabulate(choosing *c, const double *sums, uint64_t n)
                         : 0;
 }
 
-struct counting {
+struct count_room {
     uint32_t table[kRatios], count[kRatios];
 };
 
 /* Counts each collected element under the highest threshold that it reaches. */
-__global__ void count_between(choosing *c, slots in, uint64_t tiles, bool second)
+__global__ void count_between(selection_state *c, slots in, uint64_t tiles, bool second)
 {
-    counting &room = gcb::shared<counting>();
+    count_room &room = gcb::shared<count_room>();
 
     if (c->reused || (second && !c->again))
         return;
@@ -120,7 +121,7 @@ __global__ void count_between(choosing *c, slots in, uint64_t tiles, bool second
             gcb::atomic_add(&c->count[i], room.count[i]);
 }
 
-struct halving {
+struct bisect_room {
     gcb::scan_room scan;
     uint32_t reach[kRatios];
     uint32_t unsure;
@@ -133,7 +134,7 @@ struct halving {
  * if there is none. Returns false if the counts do not decide it, or if more elements are needed
  * than were collected.
  */
-__device__ bool halve(const choosing *c, const uint32_t *reach, uint32_t k, uint32_t *best)
+__device__ bool bisect(const selection_state *c, const uint32_t *reach, uint32_t k, uint32_t *best)
 {
     unsigned low = 0, high = kRatios;
 
@@ -158,10 +159,12 @@ __device__ bool halve(const choosing *c, const uint32_t *reach, uint32_t k, uint
 }
 
 /* Launched with one block. */
-__global__ __launch_bounds__(gcb::kOneBlock) void search(choosing *c, remembered *r,
-                                                         struct gcb_cuda_search how, bool second)
+__global__ __launch_bounds__(gcb::kOneBlock) void search_thresholds(selection_state *c,
+                                                                    search_memory *r,
+                                                                    struct gcb_cuda_search how,
+                                                                    bool second)
 {
-    halving &room = gcb::shared<halving>();
+    bisect_room &room = gcb::shared<bisect_room>();
     const uint32_t k = static_cast<uint32_t>(how.k);
     const unsigned mine = kRatios - 1 - threadIdx.x;
     uint32_t total, best = 0;
@@ -171,13 +174,13 @@ __global__ __launch_bounds__(gcb::kOneBlock) void search(choosing *c, remembered
     room.reach[mine] = c->count[mine] + gcb::scan_block(room.scan, c->count[mine], &total);
     gcb::sync_block();
     if (threadIdx.x == 0)
-        room.unsure = !halve(c, room.reach, k, &best) && !second && c->least;
+        room.unsure = !bisect(c, room.reach, k, &best) && !second && c->least;
     gcb::sync_block();
     if (room.unsure) {
         c->count[mine] = 0;
         gcb::collect_again(c);
     } else if (threadIdx.x == 0) {
-        take_threshold(c, best, k);
+        set_threshold(c, best, k);
         if (r && c->max_bits < GCB_INF_BITS) /* otherwise this tensor is not encoded */
             *r = {how.step, how.worker, best, 1, 0};
     }
@@ -185,18 +188,18 @@ __global__ __launch_bounds__(gcb::kOneBlock) void search(choosing *c, remembered
 static_assert(gcb::kOneBlock == kRatios, "a thread for each ratio");
 
 /* Collects, counts and searches. */
-int look(struct gcb_device_stream *s, const gcb::choice &w, const struct gcb_cuda_search *how,
-         bool second)
+int search_collected(struct gcb_device_stream *s, const gcb::selection &w,
+                     const struct gcb_cuda_search *how, bool second)
 {
     const uint64_t tiles = gcb::tile_count(w.x.n);
-    int err = gcb::collect(s, w, 1, second);
+    int err = gcb::collect_candidates(s, w, 1, second);
 
     if (!err)
         err = gcb::launch(count_between, gcb::grid_over(gcb::warps_over(tiles)), gcb::kTileThreads,
-                          sizeof(counting), s, w.c, w.in, tiles, second);
+                          sizeof(count_room), s, w.c, w.in, tiles, second);
     return err ? err
-               : gcb::launch(search, 1, gcb::kOneBlock, sizeof(halving), s, w.c,
-                             static_cast<remembered *>(how->state_dev), *how, second);
+               : gcb::launch(search_thresholds, 1, gcb::kOneBlock, sizeof(bisect_room), s, w.c,
+                             static_cast<search_memory *>(how->state_dev), *how, second);
 }
 
 } /* namespace */
@@ -205,24 +208,25 @@ int gcb_cuda_select_search(struct gcb_device_stream *s, struct gcb_cuda_chosen *
                            const struct gcb_device_input *in, const struct gcb_cuda_search *how,
                            void *scratch)
 {
-    const gcb::choice w = gcb::start(scratch, chosen, in);
-    const gcb::sample sample = gcb::guess(chosen->n, 2 * how->k + 1);
-    int err = gcb::begin(s, w, sample, 1, how->k);
+    const gcb::selection w = gcb::start_selection(scratch, chosen, in);
+    const gcb::sample sample = gcb::plan_sample(chosen->n, 2 * how->k + 1);
+    int err = gcb::begin_selection(s, w, sample, 1, how->k);
 
     if (!err)
-        err = gcb::launch(recall, 1, gcb::kWarp, 0, s, w.c,
-                          static_cast<remembered *>(how->state_dev), *how);
+        err = gcb::launch(reuse_threshold, 1, gcb::kWarp, 0, s, w.c,
+                          static_cast<search_memory *>(how->state_dev), *how);
     if (!err)
-        err = gcb::launch(measure, gcb::grid_over(gcb::warps_over(gcb::tile_count(chosen->n))),
+        err = gcb::launch(measure_magnitudes,
+                          gcb::grid_over(gcb::warps_over(gcb::tile_count(chosen->n))),
                           gcb::kTileThreads, 0, s, w.c, w.in.sums, w.x);
     if (!err)
-        err = gcb::launch(tabulate, 1, gcb::kTileThreads, sizeof(chaining), s, w.c, w.in.sums,
-                          chosen->n);
+        err = gcb::launch(tabulate_thresholds, 1, gcb::kTileThreads, sizeof(mean_room), s, w.c,
+                          w.in.sums, chosen->n);
     if (!err)
-        err = look(s, w, how, false);
+        err = search_collected(s, w, how, false);
     if (!err && sample.m)
-        err = look(s, w, how, true);
+        err = search_collected(s, w, how, true);
     if (!err)
-        err = gcb::rank(s, w, 1);
-    return err ? err : gcb::compact(s, w, *chosen, 0);
+        err = gcb::rank_candidates(s, w, 1);
+    return err ? err : gcb::compact_list(s, w, *chosen, 0);
 }

@@ -6,10 +6,10 @@ namespace
 
 using gcb::kExponents;
 using gcb::kTileThreads;
-using gcb::measured;
-using gcb::measures;
+using gcb::measure_arrays;
+using gcb::value_measures;
 
-__global__ void forget(measures *m)
+__global__ void reset_measures(value_measures *m)
 {
     for (unsigned i = threadIdx.x; i < kExponents; i += blockDim.x)
         m->exponents[i] = 0;
@@ -17,13 +17,13 @@ __global__ void forget(measures *m)
         m->max_bits = 0;
 }
 
-struct counting {
+struct exponent_room {
     uint32_t exponents[kExponents];
 };
 
-__global__ void measure_exponents(measures *m, struct gcb_cuda_chosen c, unsigned width)
+__global__ void measure_exponents(value_measures *m, struct gcb_cuda_chosen c, unsigned width)
 {
-    counting &room = gcb::shared<counting>();
+    exponent_room &room = gcb::shared<exponent_room>();
     const uint64_t kept = gcb::values_of(c, width);
     uint32_t most = 0;
 
@@ -47,7 +47,7 @@ __global__ void measure_exponents(measures *m, struct gcb_cuda_chosen c, unsigne
 }
 
 /* Launched with one block. Takes the maximum, and chooses the format like gcb_range_choose. */
-__global__ void choose_range(measures *m, struct gcb_cuda_values how)
+__global__ void choose_range(value_measures *m, struct gcb_cuda_values how)
 {
     gcb::range_room &room = gcb::shared<gcb::range_room>();
     const float max = how.max_given ? how.max : gcb_float_of(m->max_bits);
@@ -88,7 +88,7 @@ struct positive_term {
 };
 
 /* Each warp sums one block of the project's sum at a time. */
-__global__ void sum_blocks(measured to, struct gcb_cuda_chosen c, unsigned width)
+__global__ void sum_blocks(measure_arrays to, struct gcb_cuda_chosen c, unsigned width)
 {
     const uint64_t kept = gcb::values_of(c, width);
 
@@ -108,21 +108,22 @@ __global__ void sum_blocks(measured to, struct gcb_cuda_chosen c, unsigned width
     }
 }
 
-struct chaining {
+struct mean_room {
     gcb::chain_room_of<2> sums;
     double down;
     uint64_t positive;
 };
 
-__device__ float ratio(double sum, uint64_t n)
+__device__ float mean_of(double sum, uint64_t n)
 {
     return n ? static_cast<float>(sum / static_cast<double>(n)) : 0.0f;
 }
 
 /* Launched with one block. Computes the means like values_mean.c. */
-__global__ void choose_means(measured from, struct gcb_cuda_chosen c, struct gcb_cuda_values how)
+__global__ void choose_means(measure_arrays from, struct gcb_cuda_chosen c,
+                             struct gcb_cuda_values how)
 {
-    chaining &room = gcb::shared<chaining>();
+    mean_room &room = gcb::shared<mean_room>();
     const uint64_t kept = gcb::values_of(c, how.width),
                    blocks = (kept + GCB_SUM_BLOCK - 1) / GCB_SUM_BLOCK;
     const double *const parts[] = {from.up, from.down};
@@ -146,41 +147,42 @@ __global__ void choose_means(measured from, struct gcb_cuda_chosen c, struct gcb
     const double down = room.down;
 
     if (how.kind == GCB_CUDA_MEAN)
-        scale->up = ratio(up + down, kept);
+        scale->up = mean_of(up + down, kept);
     else if (how.kind == GCB_CUDA_SIGN_MEAN)
-        scale->up = ratio(up - down, kept);
+        scale->up = mean_of(up - down, kept);
     else
-        scale->up = ratio(up, room.positive);
-    scale->down = how.kind == GCB_CUDA_SIGN_MEAN ? -scale->up : ratio(down, kept - room.positive);
+        scale->up = mean_of(up, room.positive);
+    scale->down = how.kind == GCB_CUDA_SIGN_MEAN ? -scale->up : mean_of(down, kept - room.positive);
 }
 
-int measure_range(struct gcb_device_stream *s, const measured &m, const struct gcb_cuda_chosen *c,
-                  const struct gcb_cuda_values *how)
+int measure_range(struct gcb_device_stream *s, const measure_arrays &m,
+                  const struct gcb_cuda_chosen *c, const struct gcb_cuda_values *how)
 {
-    int err = gcb::launch(forget, 1, kTileThreads, 0, s, m.all);
+    int err = gcb::launch(reset_measures, 1, kTileThreads, 0, s, m.all);
 
     if (!err)
         err = gcb::launch(measure_exponents, gcb::grid_over(gcb::tile_count(c->most * how->width)),
-                          kTileThreads, sizeof(counting), s, m.all, *c, how->width);
+                          kTileThreads, sizeof(exponent_room), s, m.all, *c, how->width);
     return err ? err
                : gcb::launch(choose_range, 1, kTileThreads, sizeof(gcb::range_room), s, m.all,
                              *how);
 }
 
-int measure_means(struct gcb_device_stream *s, const measured &m, const struct gcb_cuda_chosen *c,
-                  const struct gcb_cuda_values *how)
+int measure_means(struct gcb_device_stream *s, const measure_arrays &m,
+                  const struct gcb_cuda_chosen *c, const struct gcb_cuda_values *how)
 {
     const int err = gcb::launch(
         sum_blocks, gcb::grid_over(gcb::warps_over(gcb::tile_count(c->most * how->width))),
         kTileThreads, 0, s, m, *c, how->width);
 
-    return err ? err : gcb::launch(choose_means, 1, kTileThreads, sizeof(chaining), s, m, *c, *how);
+    return err ? err
+               : gcb::launch(choose_means, 1, kTileThreads, sizeof(mean_room), s, m, *c, *how);
 }
 
 } /* namespace */
 
-int gcb::measure(struct gcb_device_stream *s, const measured &m, const struct gcb_cuda_chosen *c,
-                 const struct gcb_cuda_values *how)
+int gcb::measure_values(struct gcb_device_stream *s, const measure_arrays &m,
+                        const struct gcb_cuda_chosen *c, const struct gcb_cuda_values *how)
 {
     switch (how->kind) {
     case GCB_CUDA_FP32:

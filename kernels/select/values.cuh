@@ -11,15 +11,15 @@ namespace gcb
 
 /* Measurements of the kept values: means need sums of blocks, range floats need counts of
  * exponents. */
-struct measures {
+struct value_measures {
     struct gcb_cuda_scale scale;
     uint32_t max_bits;
     uint64_t exponents[kExponents]; /* complex bins have two values: up to 2^32 */
 };
-static_assert(sizeof(measures) % 8 == 0, "doubles stand behind it");
+static_assert(sizeof(value_measures) % 8 == 0, "doubles stand behind it");
 
-struct measured {
-    measures *all;
+struct measure_arrays {
+    value_measures *all;
     double *up, *down; /* for each block of the project's sum */
     uint32_t *positive;
 };
@@ -32,8 +32,8 @@ __device__ __forceinline__ uint64_t values_of(const struct gcb_cuda_chosen &c, u
 
 /* value_scales_cuda.cu: queues the measurements that this kind of values needs before
  * encoding. */
-int measure(struct gcb_device_stream *s, const measured &m, const struct gcb_cuda_chosen *c,
-            const struct gcb_cuda_values *how);
+int measure_values(struct gcb_device_stream *s, const measure_arrays &m,
+                   const struct gcb_cuda_chosen *c, const struct gcb_cuda_values *how);
 
 } /* namespace gcb */
 

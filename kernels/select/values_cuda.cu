@@ -12,11 +12,11 @@ namespace
 using gcb::kTile;
 using gcb::kTileEach;
 using gcb::kTileThreads;
-using gcb::measured;
-using gcb::measures;
+using gcb::measure_arrays;
+using gcb::value_measures;
 
 struct half_code {
-    __device__ half_code(const measures *, const struct gcb_cuda_values &)
+    __device__ half_code(const value_measures *, const struct gcb_cuda_values &)
     {
     }
     __device__ uint32_t code(float x) const
@@ -39,7 +39,8 @@ struct half_code {
 struct range_code {
     struct gcb_range_format f;
 
-    __device__ range_code(const measures *m, const struct gcb_cuda_values &) : f(m->scale.format)
+    __device__ range_code(const value_measures *m, const struct gcb_cuda_values &)
+        : f(m->scale.format)
     {
     }
     __device__ uint32_t code(float x) const
@@ -65,7 +66,7 @@ struct uniform_code {
     float max;
     unsigned bits;
 
-    __device__ uniform_code(const measures *m, const struct gcb_cuda_values &how)
+    __device__ uniform_code(const value_measures *m, const struct gcb_cuda_values &how)
         : max(m->scale.up), bits(how.bits)
     {
     }
@@ -90,16 +91,16 @@ struct uniform_code {
 /* For mean (no codes, only a scale), sign-mean and means. */
 struct sign_code {
     float up, down;
-    bool one, two; /* all values are `up`; both scales are sent */
+    bool single_mean, two_means; /* all values are `up`; both scales are sent */
 
-    __device__ sign_code(const measures *m, const struct gcb_cuda_values &how)
-        : up(m->scale.up), down(m->scale.down), one(how.kind == GCB_CUDA_MEAN),
-          two(how.kind == GCB_CUDA_MEANS)
+    __device__ sign_code(const value_measures *m, const struct gcb_cuda_values &how)
+        : up(m->scale.up), down(m->scale.down), single_mean(how.kind == GCB_CUDA_MEAN),
+          two_means(how.kind == GCB_CUDA_MEANS)
     {
     }
     __device__ uint32_t code(float x) const
     {
-        return one || x > 0.0f;
+        return single_mean || x > 0.0f;
     }
     __device__ float decode(uint32_t code) const
     {
@@ -112,7 +113,7 @@ struct sign_code {
     __device__ void put_scale(uint8_t *out) const
     {
         gcb::put_u32(out, gcb_bits_of(up));
-        if (two)
+        if (two_means)
             gcb::put_u32(out + 4, gcb_bits_of(down));
     }
 };
@@ -124,11 +125,11 @@ __device__ void put_kept(uint8_t *out, const struct gcb_cuda_chosen &c)
 }
 
 /* Where values are written, and which. */
-struct putting {
+struct value_output {
     uint8_t *out;
     struct gcb_cuda_chosen chosen;
     struct gcb_cuda_values how;
-    const measures *m;
+    const value_measures *m;
 };
 
 /* Writes the residual of the kept values, if there is feedback. */
@@ -140,7 +141,7 @@ __device__ void put_residual(const struct gcb_cuda_chosen &c, const Code &coder,
         c.residual[c.pos[first + i]] = v[i] - coder.decode(code[i]);
 }
 
-template <class Code> __global__ void put_codes(putting p, gcb_device_result *result)
+template <class Code> __global__ void put_codes(value_output p, gcb_device_result *result)
 {
     gcb::tile_room &room = gcb::shared<gcb::tile_room>();
     const struct gcb_cuda_chosen &c = p.chosen;
@@ -195,7 +196,7 @@ __device__ void put_four(float *out, const struct gcb_cuda_chosen &c, uint64_t a
             out[i] = c.value[i - lead];
 }
 
-__global__ void put_floats(putting p)
+__global__ void put_floats(value_output p)
 {
     const struct gcb_cuda_chosen &c = p.chosen;
     const uint64_t kept = gcb::values_of(c, p.how.width);
@@ -213,12 +214,12 @@ __global__ void put_floats(putting p)
         c.residual[c.pos[i]] = 0.0f;
 }
 
-measured lay_out(void *scratch, uint64_t most)
+measure_arrays lay_out(void *scratch, uint64_t most)
 {
     const uint64_t blocks = (most + GCB_SUM_BLOCK - 1) / GCB_SUM_BLOCK;
-    measured m;
+    measure_arrays m;
 
-    m.all = static_cast<measures *>(scratch);
+    m.all = static_cast<value_measures *>(scratch);
     m.up = reinterpret_cast<double *>(m.all + 1);
     m.down = m.up + blocks;
     m.positive = reinterpret_cast<uint32_t *>(m.down + blocks);
@@ -231,7 +232,7 @@ uint64_t gcb_cuda_values_scratch(const struct gcb_cuda_values *how, uint64_t mos
 {
     const uint64_t blocks = (most * how->width + GCB_SUM_BLOCK - 1) / GCB_SUM_BLOCK;
 
-    return sizeof(measures) + blocks * (2 * sizeof(double) + sizeof(uint32_t));
+    return sizeof(value_measures) + blocks * (2 * sizeof(double) + sizeof(uint32_t));
 }
 
 int gcb_cuda_put_values(struct gcb_device_stream *s, uint8_t *out,
@@ -239,8 +240,8 @@ int gcb_cuda_put_values(struct gcb_device_stream *s, uint8_t *out,
                         void *scratch, struct gcb_device_result *result)
 {
     const uint64_t most = chosen->most * how->width, grid = gcb::grid_over(gcb::tile_count(most));
-    const measured m = lay_out(scratch, most);
-    const putting p = {out, *chosen, *how, m.all};
+    const measure_arrays m = lay_out(scratch, most);
+    const value_output p = {out, *chosen, *how, m.all};
     auto put = put_codes<sign_code>;
     int err;
 
@@ -252,6 +253,6 @@ int gcb_cuda_put_values(struct gcb_device_stream *s, uint8_t *out,
         put = put_codes<range_code>;
     else if (how->kind == GCB_CUDA_UNIFORM)
         put = put_codes<uniform_code>;
-    err = gcb::measure(s, m, chosen, how);
+    err = gcb::measure_values(s, m, chosen, how);
     return err ? err : gcb::launch(put, grid, kTileThreads, sizeof(gcb::tile_room), s, p, result);
 }

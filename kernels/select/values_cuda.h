@@ -71,15 +71,15 @@ struct gcb_cuda_index_length {
 };
 
 /* The head of a payload. If the payload is damaged, kept is 0 and nothing else of it is used. */
-struct gcb_cuda_opened {
+struct gcb_cuda_payload_head {
     uint64_t kept;
     uint64_t index; /* offset of the positions */
     struct gcb_cuda_scale scale;
 };
 
 /* The state of decoding, in a scratch. */
-struct gcb_cuda_filling {
-    struct gcb_cuda_opened *head;
+struct gcb_cuda_decoding {
+    struct gcb_cuda_payload_head *head;
     uint32_t *first; /* first entry of each tile of 4096 positions, and the end */
     uint32_t *pos;   /* positions, at most n; any of them may be wrong */
     void *scratch;   /* for the index coder */
@@ -87,25 +87,26 @@ struct gcb_cuda_filling {
 
 /* Lays out the state of decoding in a scratch. The index coder's own scratch begins at the size
  * returned. */
-uint64_t gcb_cuda_fill_scratch(struct gcb_cuda_filling *f, uint64_t n, void *scratch);
+uint64_t gcb_cuda_decoding_lay_out(struct gcb_cuda_decoding *f, uint64_t n, void *scratch);
 
 /* Opens the payload. Damage sets result->status to GCB_E_CORRUPT, here and below, and leaves the
  * rest unspecified. */
-int gcb_cuda_open(struct gcb_device_stream *s, const struct gcb_cuda_payload *p,
-                  const struct gcb_cuda_values *how, const struct gcb_cuda_index_length *length,
-                  const struct gcb_cuda_filling *f, struct gcb_device_result *result);
+int gcb_cuda_open_payload(struct gcb_device_stream *s, const struct gcb_cuda_payload *p,
+                          const struct gcb_cuda_values *how,
+                          const struct gcb_cuda_index_length *length,
+                          const struct gcb_cuda_decoding *f, struct gcb_device_result *result);
 
 /* The same for a message whose values have just been written, with its scratch: only the scales are
  * read from the payload, because the chosen positions are known. */
-int gcb_cuda_reopen(struct gcb_device_stream *s, const struct gcb_cuda_payload *p,
-                    const struct gcb_cuda_values *how, const struct gcb_cuda_chosen *chosen,
-                    void *scratch, struct gcb_cuda_filling *f);
+int gcb_cuda_reopen_payload(struct gcb_device_stream *s, const struct gcb_cuda_payload *p,
+                            const struct gcb_cuda_values *how, const struct gcb_cuda_chosen *chosen,
+                            void *scratch, struct gcb_cuda_decoding *f);
 
 /* The entries of a payload, once the positions have been read. */
 struct gcb_cuda_entries {
     struct gcb_cuda_payload p;
     struct gcb_cuda_values how;
-    struct gcb_cuda_filling f;
+    struct gcb_cuda_decoding f;
 };
 
 /* Writes how.width floats for each position from 4096 * first_tile on; 0 for positions that were

@@ -56,19 +56,19 @@ static void transform(float *bins, const float *x, uint64_t n, uint64_t chunk)
     const uint64_t rest = n % chunk, whole = 2 * gcb_fft_bins(n - rest, chunk);
     const struct gcb_fft_config config = {.n = rest, .threads = 1};
     struct gcb_device_result most = {0};
-    struct gcb_cuda_short_fft f = {.count = n - rest, .length = chunk};
-    void *table = malloc(gcb_cuda_fft_short_bytes(chunk));
+    struct gcb_cuda_block_fft f = {.count = n - rest, .length = chunk};
+    void *table = malloc(gcb_cuda_fft_block_bytes(chunk));
     void *x_dev, *bins_dev, *most_dev, *table_dev;
     struct gcb_device_input in;
     struct gcb_fft *fft = NULL;
 
-    gcb_cuda_fft_short_table(table, chunk);
-    f.table = table_dev = to_device(table, gcb_cuda_fft_short_bytes(chunk));
+    gcb_cuda_fft_block_table(table, chunk);
+    f.table = table_dev = to_device(table, gcb_cuda_fft_block_bytes(chunk));
     x_dev = to_device(x, n * sizeof(float));
     in = gcb_device_plain(x_dev, f.count);
     bins_dev = to_device(bins, whole * sizeof(float));
     most_dev = to_device(&most, sizeof(most));
-    assert_int_equal(gcb_cuda_fft_short_forward(stream, bins_dev, &in, &f, most_dev), 0);
+    assert_int_equal(gcb_cuda_fft_block_forward(stream, bins_dev, &in, &f, most_dev), 0);
     from_device(bins, bins_dev, whole * sizeof(float));
     from_device(&most, most_dev, sizeof(most));
     assert_int_equal(most.max_bits, kernels.reduce.max_bits(bins, whole));

@@ -27,7 +27,7 @@ import tempfile
 # What kernels keep in local memory, at most these bytes. 80: a thread's 16 gaps or codes, in loops that are too
 # long to be unrolled.
 ON_STACK = {
-    "make": 1216,  # adaptive's code lengths: one block, once a message
+    "make_adaptive_codes": 1216,  # adaptive's code lengths: one block, once a message
     "measure_blocks": 80,
     "put_blocks": 80,
     "put_gaps": 80,
@@ -35,7 +35,7 @@ ON_STACK = {
 MOST_REGISTERS = 80  # 65536 / (24 warps of 32), rounded down to eights
 # Those that have more: one block, or rare, or with room to gain.
 MANY_REGISTERS = {
-    "far_pass": 96,  # hadamard of long messages
+    "strided_pass": 96,  # hadamard of long messages
     "read_tables": 144,  # one block, once a message
     "tile_pass": 96,  # hadamard
 }
@@ -119,7 +119,7 @@ def most_registers(family, fact):
 
 
 def without_arguments(name):
-    """encode<one, 2>(...) without what stands in the parentheses."""
+    """encode<single, 2>(...) without what stands in the parentheses."""
     depth = 0
     for at, letter in enumerate(name):
         depth += (letter == "<") - (letter == ">")

@@ -32,7 +32,7 @@ static const struct golden goldens[] = {
     {16, 2, {0x1234, 0xabcd}, {0x34, 0x12, 0xcd, 0xab}},
 };
 
-static void golden_bytes(const char *isa, const struct gcb_bitpack_fns *fns)
+static void check_golden_bytes(const char *isa, const struct gcb_bitpack_fns *fns)
 {
     for (size_t i = 0; i < sizeof(goldens) / sizeof(goldens[0]); i++) {
         const struct golden *g = &goldens[i];
@@ -46,7 +46,7 @@ static void golden_bytes(const char *isa, const struct gcb_bitpack_fns *fns)
     }
 }
 
-static void golden_trits(const char *isa, const struct gcb_bitpack_fns *fns)
+static void check_golden_trits(const char *isa, const struct gcb_bitpack_fns *fns)
 {
     static const uint16_t code[12] = {0, 1, 2, 0, 1, 2, 2, 2, 2, 2, 1, 2};
     static const uint8_t want[3] = {0 + 3 + 18 + 0 + 81, 242, 1 + 6};
@@ -60,7 +60,7 @@ static void golden_trits(const char *isa, const struct gcb_bitpack_fns *fns)
 }
 
 /* Every byte, also one above 242, decodes to its digits in base 3, and no code exceeds 2. */
-static void every_byte(const char *isa, const struct gcb_bitpack_fns *fns)
+static void check_every_byte(const char *isa, const struct gcb_bitpack_fns *fns)
 {
     uint8_t in[256];
     uint16_t code[5 * 256];
@@ -94,7 +94,7 @@ static void fill_codes(uint16_t *code, size_t n, unsigned width, uint64_t seed)
 }
 
 /* The input is at the end of its own allocation, so that a sanitizer detects a read past it. */
-static void pack_against_c(const struct pair *p, size_t n, unsigned width, size_t skew)
+static void check_pack(const struct pair *p, size_t n, unsigned width, size_t skew)
 {
     static uint8_t want[2 * MAX_N + 2 * GUARD], got[2 * MAX_N + 2 * GUARD];
     const size_t bytes = (n * width + 7) / 8;
@@ -117,7 +117,7 @@ static void pack_against_c(const struct pair *p, size_t n, unsigned width, size_
     free(packed);
 }
 
-static void unpack_against_c(const struct pair *p, size_t n, unsigned width, size_t skew)
+static void check_unpack(const struct pair *p, size_t n, unsigned width, size_t skew)
 {
     static uint16_t want[MAX_N + 2 * GUARD], got[MAX_N + 2 * GUARD];
     const size_t bytes = (n * width + 7) / 8;
@@ -136,7 +136,7 @@ static void unpack_against_c(const struct pair *p, size_t n, unsigned width, siz
     free(in);
 }
 
-static void trits_against_c(const struct pair *p, size_t n, size_t skew)
+static void check_trits(const struct pair *p, size_t n, size_t skew)
 {
     static uint8_t want[MAX_N + 2 * GUARD], got[MAX_N + 2 * GUARD];
     uint16_t *code = malloc(n * sizeof(*code) + 1);
@@ -154,7 +154,7 @@ static void trits_against_c(const struct pair *p, size_t n, size_t skew)
     free(code);
 }
 
-static void untrits_against_c(const struct pair *p, size_t n, size_t skew)
+static void check_untrits(const struct pair *p, size_t n, size_t skew)
 {
     static uint16_t want[MAX_N + 2 * GUARD], got[MAX_N + 2 * GUARD];
     const size_t bytes = (n + 4) / 5;
@@ -173,7 +173,7 @@ static void untrits_against_c(const struct pair *p, size_t n, size_t skew)
     free(in);
 }
 
-static void against_c(const struct check_isa *isa)
+static void check_against_c(const struct check_isa *isa)
 {
     struct pair p;
 
@@ -184,31 +184,31 @@ static void against_c(const struct check_isa *isa)
 
         for (unsigned width = 1; width <= 16; width++) {
             snprintf(p.name, sizeof(p.name), "%s/%u", isa->name, width);
-            pack_against_c(&p, n, width, skew);
-            unpack_against_c(&p, n, width, skew);
+            check_pack(&p, n, width, skew);
+            check_unpack(&p, n, width, skew);
         }
         snprintf(p.name, sizeof(p.name), "%s", isa->name);
-        trits_against_c(&p, n, skew);
-        untrits_against_c(&p, n, skew);
+        check_trits(&p, n, skew);
+        check_untrits(&p, n, skew);
     }
 }
 
-static void one_table(const char *isa, unsigned flags)
+static void check_table(const char *isa, unsigned flags)
 {
     struct gcb_bitpack_fns fns;
 
     gcb_bitpack_init(&fns, flags);
-    golden_bytes(isa, &fns);
-    golden_trits(isa, &fns);
-    every_byte(isa, &fns);
+    check_golden_bytes(isa, &fns);
+    check_golden_trits(isa, &fns);
+    check_every_byte(isa, &fns);
 }
 
 static void body(void)
 {
-    one_table("c", 0);
+    check_table("c", 0);
     for (const struct check_isa *isa = check_isas(); isa->name; isa++) {
-        against_c(isa);
-        one_table(isa->name, isa->flags);
+        check_against_c(isa);
+        check_table(isa->name, isa->flags);
     }
 }
 

@@ -50,7 +50,7 @@ uint64_t check_random(uint64_t *state)
 }
 
 /* A sum of four uniform numbers, scaled by 2^-11 .. 2^4: bell-shaped, with many magnitudes. */
-static float noise(uint64_t *state)
+static float random_noise(uint64_t *state)
 {
     const uint64_t r = check_random(state), scale = check_random(state);
     const int64_t sum =
@@ -73,7 +73,7 @@ static const uint32_t nonfinite_bits[] = {
     0x7f800000u, 0x7f800001u, 0x7fa00000u, 0x7fc00000u, 0x7fffffffu,
 };
 
-static float hostile(uint64_t *state)
+static float random_hostile(uint64_t *state)
 {
     const uint64_t r = check_random(state);
     const size_t count = sizeof(hostile_bits) / sizeof(hostile_bits[0]);
@@ -85,21 +85,21 @@ static float hostile(uint64_t *state)
     case 1: /* any finite pattern */
         return gcb_float_of(sign | (uint32_t)(r >> 16) % GCB_INF_BITS);
     default:
-        return noise(state);
+        return random_noise(state);
     }
 }
 
-static float nonfinite(uint64_t *state)
+static float random_nonfinite(uint64_t *state)
 {
     const uint64_t r = check_random(state);
     const size_t count = sizeof(nonfinite_bits) / sizeof(nonfinite_bits[0]);
 
     if (r % 4 != 0)
-        return hostile(state);
+        return random_hostile(state);
     return gcb_float_of((uint32_t)(r >> 63) << 31 | nonfinite_bits[(r >> 8) % count]);
 }
 
-static float tie(uint64_t *state)
+static float random_tie(uint64_t *state)
 {
     static const float values[] = {0.0f, 0.25f, 0.5f, 1.0f};
     const uint64_t r = check_random(state);
@@ -114,19 +114,19 @@ void check_fill(float *x, size_t n, enum check_fill fill, uint64_t seed)
     for (size_t i = 0; i < n; i++) {
         switch (fill) {
         case FILL_HOSTILE:
-            x[i] = hostile(&state);
+            x[i] = random_hostile(&state);
             break;
         case FILL_TIES:
-            x[i] = tie(&state);
+            x[i] = random_tie(&state);
             break;
         case FILL_ZERO:
             x[i] = check_random(&state) >> 63 ? -0.0f : 0.0f;
             break;
         case FILL_NONFINITE:
-            x[i] = nonfinite(&state);
+            x[i] = random_nonfinite(&state);
             break;
         default:
-            x[i] = noise(&state);
+            x[i] = random_noise(&state);
             break;
         }
     }

@@ -28,37 +28,38 @@ static double term_of(enum sum sum, double x, double y)
 
 /* The rule for sums, implemented a second time: the joined sum of the lanes lane, lane + step,
  * ... */
-static double tree(enum sum sum, const float *x, const float *y, size_t n, size_t lane, size_t step)
+static double tree_sum(enum sum sum, const float *x, const float *y, size_t n, size_t lane,
+                       size_t step)
 {
     double total = 0;
 
     if (step < 32) {
-        total = tree(sum, x, y, n, lane, 2 * step);
-        return total + tree(sum, x, y, n, lane + step, 2 * step);
+        total = tree_sum(sum, x, y, n, lane, 2 * step);
+        return total + tree_sum(sum, x, y, n, lane + step, 2 * step);
     }
     for (size_t i = lane; i < n; i += 32)
         total += term_of(sum, x[i], y[i]);
     return total;
 }
 
-static int sign(float x)
+static int sign_of(float x)
 {
     return x == 0 ? 0 : signbit(x) ? -1 : 1;
 }
 
-static struct gcb_compare simple(const float *x, const float *y, size_t n)
+static struct gcb_compare simple_compare(const float *x, const float *y, size_t n)
 {
     struct gcb_compare want = {
-        .xx = tree(SUM_XX, x, y, n, 0, 1),
-        .yy = tree(SUM_YY, x, y, n, 0, 1),
-        .xy = tree(SUM_XY, x, y, n, 0, 1),
-        .dd = tree(SUM_DD, x, y, n, 0, 1),
-        .d = tree(SUM_D, x, y, n, 0, 1),
+        .xx = tree_sum(SUM_XX, x, y, n, 0, 1),
+        .yy = tree_sum(SUM_YY, x, y, n, 0, 1),
+        .xy = tree_sum(SUM_XY, x, y, n, 0, 1),
+        .dd = tree_sum(SUM_DD, x, y, n, 0, 1),
+        .d = tree_sum(SUM_D, x, y, n, 0, 1),
     };
 
     for (size_t i = 0; i < n; i++) {
         want.max_abs = fmax(want.max_abs, fabs((double)x[i] - (double)y[i]));
-        want.same_sign += sign(x[i]) == sign(y[i]);
+        want.same_sign += sign_of(x[i]) == sign_of(y[i]);
         want.zeros += x[i] == 0;
         want.zeros_kept += x[i] == 0 && y[i] == 0;
     }
@@ -88,7 +89,7 @@ static void fill_pair(float *x, float *y, size_t n, enum check_fill fill, uint64
 static void check_pair(const char *isa, gcb_compare_fn *block, const float *x, const float *y,
                        size_t n, enum check_fill fill)
 {
-    const struct gcb_compare want = simple(x, y, n);
+    const struct gcb_compare want = simple_compare(x, y, n);
     struct gcb_compare got[3];
 
     /* The whole result is overwritten, and the memory around it does not change. */
@@ -133,7 +134,7 @@ static void check_places(const char *isa, gcb_compare_fn *block)
     }
 }
 
-static void variant(const char *isa, unsigned flags)
+static void check_variant(const char *isa, unsigned flags)
 {
     struct gcb_compare_fns f;
 
@@ -144,9 +145,9 @@ static void variant(const char *isa, unsigned flags)
 
 static void body(void)
 {
-    variant("c", 0);
+    check_variant("c", 0);
     for (const struct check_isa *isa = check_isas(); isa->name; isa++)
-        variant(isa->name, isa->flags);
+        check_variant(isa->name, isa->flags);
 }
 
 int main(void)

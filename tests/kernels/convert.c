@@ -21,7 +21,7 @@ static const struct half_type fp16 = {"to_fp16", "from_fp16", 10, -14, 65504.0};
 static const struct half_type bf16 = {"to_bf16", "from_bf16", 7, -126, 0x1.fep127};
 
 /* The encoding of a finite magnitude that the type represents exactly. */
-static unsigned encode(const struct half_type *type, double magnitude)
+static unsigned encode_half(const struct half_type *type, double magnitude)
 {
     const double step = ldexp(1.0, type->least_exponent - type->fraction_bits);
     int exponent;
@@ -36,7 +36,7 @@ static unsigned encode(const struct half_type *type, double magnitude)
 }
 
 /* The nearest multiple of the step at this magnitude, in double; nearbyint rounds ties to even. */
-static double rounded(const struct half_type *type, double magnitude)
+static double round_to_step(const struct half_type *type, double magnitude)
 {
     int exponent;
     double step;
@@ -52,7 +52,7 @@ static double rounded(const struct half_type *type, double magnitude)
 static uint16_t simple_narrow(const struct half_type *type, float x, size_t *saturated)
 {
     const unsigned sign = signbit(x) ? 0x8000 : 0;
-    const unsigned inf = encode(type, type->largest) + 1;
+    const unsigned inf = encode_half(type, type->largest) + 1;
     const unsigned payload = (gcb_bits_of(x) & 0x7fffff) >> (23 - type->fraction_bits);
     double r;
 
@@ -60,12 +60,12 @@ static uint16_t simple_narrow(const struct half_type *type, float x, size_t *sat
         return (uint16_t)(sign | inf | 1u << (type->fraction_bits - 1) | payload);
     if (isinf(x))
         return (uint16_t)(sign | inf);
-    r = rounded(type, fabs((double)x));
+    r = round_to_step(type, fabs((double)x));
     if (r > type->largest) {
         ++*saturated;
         r = type->largest;
     }
-    return (uint16_t)(sign | encode(type, r));
+    return (uint16_t)(sign | encode_half(type, r));
 }
 
 static float simple_widen(const struct half_type *type, unsigned h)
@@ -144,7 +144,7 @@ static void check_round_trip(const char *isa, gcb_convert_widen_fn *widen,
 {
     static uint8_t in[131072], want[131072], out[131072];
     static float wide[65536], want_wide[65536];
-    const unsigned inf = encode(type, type->largest) + 1;
+    const unsigned inf = encode_half(type, type->largest) + 1;
 
     for (unsigned h = 0; h < 65536; h++) {
         const bool is_nan = (h & 0x7fff) > inf;
@@ -223,7 +223,7 @@ static void check_type(const char *isa, gcb_convert_narrow_fn *narrow, gcb_conve
     check_limits(isa, narrow, type);
 }
 
-static void variant(const char *isa, unsigned flags)
+static void check_variant(const char *isa, unsigned flags)
 {
     struct gcb_convert_fns f;
 
@@ -234,9 +234,9 @@ static void variant(const char *isa, unsigned flags)
 
 static void body(void)
 {
-    variant("c", 0);
+    check_variant("c", 0);
     for (const struct check_isa *isa = check_isas(); isa->name; isa++)
-        variant(isa->name, isa->flags);
+        check_variant(isa->name, isa->flags);
 }
 
 int main(void)

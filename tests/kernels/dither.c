@@ -27,7 +27,7 @@ static struct gcb_dither dither_of(uint32_t levels, float norm, uint64_t seed)
 
 /* The rule, implemented differently: 32 bits drawn at once are compared with the fraction in
  * double. */
-static uint32_t restated(float x, uint32_t byte, uint64_t index, const struct gcb_dither *d)
+static uint32_t restated_level(float x, uint32_t byte, uint64_t index, const struct gcb_dither *d)
 {
     const float t = fminf(fabsf(x) * d->factor * d->inv, (float)d->levels);
     const double rest = (double)t - floor((double)t);
@@ -36,7 +36,7 @@ static uint32_t restated(float x, uint32_t byte, uint64_t index, const struct gc
     return (uint32_t)t + ((double)drawn < floor(rest * 0x1p32) ? 1 : 0);
 }
 
-static void elements(void)
+static void check_elements(void)
 {
     static const uint32_t levels[] = {1, 2, 7, 127, 255, 32767};
     static float x[4096];
@@ -53,15 +53,16 @@ static void elements(void)
             const uint32_t byte = i % 4 < 2 ? top : gcb_philox_byte(k, i, d.coarse);
             const uint32_t level = gcb_dither_level(v, byte, i, &d);
 
-            check_that(level == restated(v, byte, i, &d), "level of %a, byte %u, is %u", (double)v,
-                       byte, level);
+            check_that(level == restated_level(v, byte, i, &d), "level of %a, byte %u, is %u",
+                       (double)v, byte, level);
             check_that(level <= d.levels, "level of %a is %u of %u", (double)v, level, d.levels);
         }
     }
 }
 
 /* The level, by the two steps that a device takes. */
-static uint32_t in_two_steps(float x, uint32_t byte, uint64_t index, const struct gcb_dither *d)
+static uint32_t level_in_two_steps(float x, uint32_t byte, uint64_t index,
+                                   const struct gcb_dither *d)
 {
     const float scaled = gcb_float_of(gcb_magnitude(x)) * d->factor;
     const uint32_t q = gcb_dither_256ths(scaled, d->inv * 256.0f, (float)d->levels * 256.0f);
@@ -69,12 +70,12 @@ static uint32_t in_two_steps(float x, uint32_t byte, uint64_t index, const struc
 
     if ((drawn & 0xffu) != 0xffu)
         return drawn >> 8;
-    return (drawn >> 8) + gcb_dither_up(x, gcb_philox_24(d->seed, index, d->fine), d);
+    return (drawn >> 8) + gcb_dither_rounds_up(x, gcb_philox_24(d->seed, index, d->fine), d);
 }
 
 /* Every 131071st float, of both signs, infinities and NaNs included, with bytes just below, equal
  * to and just above the top byte of the probability. */
-static void two_steps(void)
+static void check_two_steps(void)
 {
     static const uint32_t levels[] = {1, 2, 7, 127, 255, 32767};
 
@@ -83,10 +84,10 @@ static void two_steps(void)
 
         for (uint64_t bits = k; bits <= UINT32_MAX; bits += 131071) {
             const float x = gcb_float_of((uint32_t)bits), t = gcb_dither_t(x, &d);
-            const uint32_t top = gcb_dither_rest(t, (uint32_t)t) >> 24;
+            const uint32_t top = gcb_dither_fraction(t, (uint32_t)t) >> 24;
 
             for (uint32_t near = top + 255; near <= top + 257; near++) {
-                const uint32_t byte = near & 0xffu, level = in_two_steps(x, byte, bits, &d);
+                const uint32_t byte = near & 0xffu, level = level_in_two_steps(x, byte, bits, &d);
 
                 check_that(level == gcb_dither_level(x, byte, bits, &d) &&
                                gcb_dither_with_sign(level, x, 15) ==
@@ -100,7 +101,7 @@ static void two_steps(void)
 
 /* The value of a code is the norm times its value for a norm of 1, except for the sign of a
  * zero. */
-static void units(void)
+static void check_units(void)
 {
     for (size_t k = 0; k < NORMS; k++)
         for (uint32_t code = 0; code < 1024; code++) {
@@ -116,7 +117,7 @@ static void units(void)
 
 /* The last of the 32 bits counts: a draw equal to the probability rounds down, one step more rounds
  * up. */
-static void last_bit(void)
+static void check_last_bit(void)
 {
     const struct gcb_dither d = dither_of(1, 1.0f, 42);
 
@@ -130,7 +131,7 @@ static void last_bit(void)
 }
 
 /* Both ends of the interval in which the factor is 1, and norms beyond it. */
-static void scales(void)
+static void check_scales(void)
 {
     static const struct {
         float norm, factor, inv;
@@ -151,7 +152,7 @@ static void scales(void)
 }
 
 /* Infinities and NaNs of either sign get the highest level, with any byte. */
-static void nonfinite(void)
+static void check_nonfinite(void)
 {
     const float x[] = {INFINITY, -INFINITY, NAN, -NAN};
 
@@ -170,8 +171,8 @@ static void nonfinite(void)
  * in any case; with this seed it never does. The error that float arithmetic may cause is allowed
  * on top: 2^-22 of t.
  */
-static void one_mean(const struct gcb_dither_fns *fns, const struct gcb_philox_fns *philox,
-                     const struct gcb_dither *d, float x, float norm)
+static void check_mean(const struct gcb_dither_fns *fns, const struct gcb_philox_fns *philox,
+                       const struct gcb_dither *d, float x, float norm)
 {
     static float same[DRAWS];
     static uint8_t byte[DRAWS];
@@ -191,7 +192,7 @@ static void one_mean(const struct gcb_dither_fns *fns, const struct gcb_philox_f
                (double)x, sum / DRAWS, t);
 }
 
-static void unbiased(unsigned flags)
+static void check_unbiased(unsigned flags)
 {
     static const float share[] = {0x1p-20f, 0x1p-12f, 0.001f, 0.0039f, 0.11f,
                                   0.25f,    0.5f,     0.77f,  0.9999f, 1.0f};
@@ -206,12 +207,12 @@ static void unbiased(unsigned flags)
             const float norm = norms[k / 4];
             const struct gcb_dither d = dither_of(levels[k % 4], norm, 1000 + 10 * k + i);
 
-            one_mean(&fns, &philox, &d, norm * share[i], norm);
+            check_mean(&fns, &philox, &d, norm * share[i], norm);
         }
 }
 
 /* Small cases by hand: the meaning of each code. */
-static void meanings(const char *isa, unsigned flags)
+static void check_meanings(const char *isa, unsigned flags)
 {
     const uint16_t code[17] = {0, 1, 2, 3, 4, 5, 6, 7, 0, 1, 2, 3, 4, 5, 6, 7, 8};
     const float step[4] = {9.0f, 0.5f, 1.0f, 0.0f}; /* step[0] is never read */
@@ -245,8 +246,8 @@ static void fill_bytes(uint8_t *byte, const float *x, size_t n, const struct gcb
     }
 }
 
-static void round_against_c(const struct pair *p, size_t i, enum check_fill fill, uint32_t levels,
-                            unsigned sign_bit)
+static void check_rounding(const struct pair *p, size_t i, enum check_fill fill, uint32_t levels,
+                           unsigned sign_bit)
 {
     static float x[MAX_N + 8];
     static uint8_t byte[MAX_N + 8];
@@ -269,7 +270,7 @@ static void round_against_c(const struct pair *p, size_t i, enum check_fill fill
     check_equal("trits", p->isa, n, fill, want, got, sizeof(want));
 }
 
-static void back_against_c(const struct pair *p, size_t i, unsigned sign_bit, float scale)
+static void check_decoding(const struct pair *p, size_t i, unsigned sign_bit, float scale)
 {
     static uint16_t code[MAX_N + 8];
     static float want[MAX_N + 2 * GUARD], got[MAX_N + 2 * GUARD];
@@ -295,7 +296,7 @@ static void back_against_c(const struct pair *p, size_t i, unsigned sign_bit, fl
     free(step);
 }
 
-static void against_c(const struct check_isa *isa)
+static void check_against_c(const struct check_isa *isa)
 {
     struct pair p = {.isa = isa->name};
 
@@ -305,25 +306,25 @@ static void against_c(const struct check_isa *isa)
         for (unsigned sign_bit = 1; sign_bit <= 15; sign_bit++) {
             const enum check_fill fill = (enum check_fill)((i + sign_bit) % FILL_COUNT);
 
-            round_against_c(&p, i, fill, (1u << sign_bit) - 1, sign_bit);
-            back_against_c(&p, i, sign_bit, norms[i % NORMS]);
+            check_rounding(&p, i, fill, (1u << sign_bit) - 1, sign_bit);
+            check_decoding(&p, i, sign_bit, norms[i % NORMS]);
         }
 }
 
 static void body(void)
 {
-    elements();
-    two_steps();
-    units();
-    last_bit();
-    scales();
-    nonfinite();
-    unbiased(0);
-    meanings("c", 0);
+    check_elements();
+    check_two_steps();
+    check_units();
+    check_last_bit();
+    check_scales();
+    check_nonfinite();
+    check_unbiased(0);
+    check_meanings("c", 0);
     for (const struct check_isa *isa = check_isas(); isa->name; isa++) {
-        against_c(isa);
-        unbiased(isa->flags);
-        meanings(isa->name, isa->flags);
+        check_against_c(isa);
+        check_unbiased(isa->flags);
+        check_meanings(isa->name, isa->flags);
     }
 }
 

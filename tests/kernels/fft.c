@@ -32,7 +32,7 @@ void gcb_free(void *p)
     free(p);
 }
 
-static struct gcb_fft *make(uint64_t n, uint64_t chunk, int threads, int inverse)
+static struct gcb_fft *make_fft(uint64_t n, uint64_t chunk, int threads, int inverse)
 {
     const struct gcb_fft_config config = {
         .n = n, .chunk = chunk, .threads = threads, .inverse = inverse};
@@ -46,7 +46,7 @@ static struct gcb_fft *make(uint64_t n, uint64_t chunk, int threads, int inverse
 }
 
 /* Floats aligned as bins must be, followed by guard bytes. */
-static float *guarded(size_t n)
+static float *alloc_guarded(size_t n)
 {
     float *p = aligned_alloc(64, (n + GUARDS + 15) / 16 * 64);
 
@@ -54,7 +54,7 @@ static float *guarded(size_t n)
     return p;
 }
 
-static bool intact(const float *guards)
+static bool guards_intact(const float *guards)
 {
     const unsigned char *byte = (const void *)guards;
 
@@ -65,7 +65,7 @@ static bool intact(const float *guards)
 }
 
 /* The definition, in double; the angle is reduced exactly in integers. */
-static void naive(double *bins, const float *x, size_t length)
+static void naive_dft(double *bins, const float *x, size_t length)
 {
     for (size_t k = 0; k <= length / 2; k++) {
         double re = 0, im = 0;
@@ -86,7 +86,7 @@ static double tolerance(size_t length)
     return 1e-6 * (length < 2 ? 1.0 : log2((double)length));
 }
 
-static double distance(const double *want, const float *got, size_t n)
+static double relative_distance(const double *want, const float *got, size_t n)
 {
     double error = 0, norm = 0;
 
@@ -106,10 +106,10 @@ static void check_spectrum(const float *x, const float *bins, size_t n, size_t c
     for (size_t from = 0; from < n; from += chunk) {
         const size_t length = n - from < chunk ? n - from : chunk, floats = 2 * (length / 2 + 1);
 
-        naive(want, x + from, length);
-        check_that(distance(want, bins + at, floats) <= tolerance(length),
+        naive_dft(want, x + from, length);
+        check_that(relative_distance(want, bins + at, floats) <= tolerance(length),
                    "forward: n %zu, chunk %zu: the chunk at %zu is %g away", n, chunk, from,
-                   distance(want, bins + at, floats));
+                   relative_distance(want, bins + at, floats));
         at += floats;
     }
     check_that(at == 2 * gcb_fft_bins(n, chunk), "n %zu, chunk %zu: wrong number of bins", n,
@@ -117,7 +117,7 @@ static void check_spectrum(const float *x, const float *bins, size_t n, size_t c
     free(want);
 }
 
-static void check_back(const float *x, const float *back, size_t n, size_t chunk)
+static void check_restored(const float *x, const float *back, size_t n, size_t chunk)
 {
     double *want = malloc((n + 1) * sizeof(*want));
 
@@ -126,18 +126,20 @@ static void check_back(const float *x, const float *back, size_t n, size_t chunk
 
         want[i] = (double)x[i] * (double)(n - from < chunk ? n - from : chunk);
     }
-    check_that(distance(want, back, n) <= tolerance(chunk),
-               "inverse: n %zu, chunk %zu: %g away from L x", n, chunk, distance(want, back, n));
+    check_that(relative_distance(want, back, n) <= tolerance(chunk),
+               "inverse: n %zu, chunk %zu: %g away from L x", n, chunk,
+               relative_distance(want, back, n));
     free(want);
 }
 
 /* x and the result of the inverse have any alignment; bins end where their allocation ends, before
  * the guards. */
-static void check_one(size_t n, size_t chunk, int threads)
+static void check_round_trip(size_t n, size_t chunk, int threads)
 {
     const size_t floats = 2 * gcb_fft_bins(n, chunk), length = chunk && chunk < n ? chunk : n;
-    struct gcb_fft *forward = make(n, chunk, threads, 0), *inverse = make(n, chunk, threads, 1);
-    float *x = guarded(n + 1), *back = guarded(n + 1), *bins = guarded(floats);
+    struct gcb_fft *forward = make_fft(n, chunk, threads, 0),
+                   *inverse = make_fft(n, chunk, threads, 1);
+    float *x = alloc_guarded(n + 1), *back = alloc_guarded(n + 1), *bins = alloc_guarded(floats);
     const size_t calls = memory.calls;
 
     check_fill(x + 1, n, FILL_NOISE, n);
@@ -146,9 +148,9 @@ static void check_one(size_t n, size_t chunk, int threads)
         check_spectrum(x + 1, bins, n, length);
     gcb_fft_inverse(inverse, bins, back + 1);
     if (n > 0)
-        check_back(x + 1, back + 1, n, length);
-    check_that(intact(bins + floats) && intact(back + n + 1), "n %zu, chunk %zu: wrote too far", n,
-               chunk);
+        check_restored(x + 1, back + 1, n, length);
+    check_that(guards_intact(bins + floats) && guards_intact(back + n + 1),
+               "n %zu, chunk %zu: wrote too far", n, chunk);
     check_that(memory.calls == calls, "n %zu, chunk %zu: a transform asked for memory", n, chunk);
     gcb_fft_destroy(forward);
     gcb_fft_destroy(inverse);
@@ -162,18 +164,18 @@ static void check_lengths(void)
     static const size_t others[] = {128, 256, 257, 512, 1000, 1009, 1024, 2048, 3 * 5 * 7 * 11};
 
     for (size_t n = 0; n <= 64; n++)
-        check_one(n, 0, 2);
+        check_round_trip(n, 0, 2);
     for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
-        check_one(others[i], 0, 2);
+        check_round_trip(others[i], 0, 2);
     for (size_t n = 0; n <= 40; n++)
         for (size_t chunk = 1; chunk <= n + 2; chunk++)
-            check_one(n, chunk, 3);
-    check_one(40000, 512, 2);
-    check_one(40000, 257, 4);
-    check_one(4096, 4096, 2);
-    check_one(4097, 4096, 2);
-    check_one(8191, 4096, 2);
-    check_one(100, UINT64_MAX, 2);
+            check_round_trip(n, chunk, 3);
+    check_round_trip(40000, 512, 2);
+    check_round_trip(40000, 257, 4);
+    check_round_trip(4096, 4096, 2);
+    check_round_trip(4097, 4096, 2);
+    check_round_trip(8191, 4096, 2);
+    check_round_trip(100, UINT64_MAX, 2);
 }
 
 /* DCT-II by its definition, with the angle reduced exactly, and 2 L x from the inverse. */
@@ -182,7 +184,7 @@ static void check_dct_one(size_t n, size_t chunk, int threads)
     const struct gcb_fft_config config = {
         .kind = GCB_FFT_DCT, .n = n, .chunk = chunk, .threads = threads};
     struct gcb_fft_config back_config = config;
-    float *x = guarded(n + 1), *bins = guarded(n), *back = guarded(n);
+    float *x = alloc_guarded(n + 1), *bins = alloc_guarded(n), *back = alloc_guarded(n);
     struct gcb_fft *forward, *inverse;
     double *want = malloc(n * sizeof(*want));
 
@@ -200,13 +202,13 @@ static void check_dct_one(size_t n, size_t chunk, int threads)
                            (double)(4 * length));
     }
     gcb_fft_forward(forward, x + 1, bins);
-    check_that(distance(want, bins, n) <= tolerance(chunk), "dct: n %zu, chunk %zu: %g away", n,
-               chunk, distance(want, bins, n));
+    check_that(relative_distance(want, bins, n) <= tolerance(chunk),
+               "dct: n %zu, chunk %zu: %g away", n, chunk, relative_distance(want, bins, n));
     gcb_fft_inverse(inverse, bins, back);
     for (size_t i = 0; i < n; i++)
         back[i] *= 0.5f;
-    check_back(x + 1, back, n, chunk);
-    check_that(intact(bins + n) && intact(back + n), "dct: wrote too far");
+    check_restored(x + 1, back, n, chunk);
+    check_that(guards_intact(bins + n) && guards_intact(back + n), "dct: wrote too far");
     gcb_fft_destroy(forward);
     gcb_fft_destroy(inverse);
     free(want);
@@ -229,8 +231,8 @@ static void check_dct(void)
 static void check_long(void)
 {
     const size_t n = 300000, floats = 2 * gcb_fft_bins(n, 0);
-    struct gcb_fft *forward = make(n, 0, 2, 0), *inverse = make(n, 0, 2, 1);
-    float *x = guarded(n), *back = guarded(n), *bins = guarded(floats);
+    struct gcb_fft *forward = make_fft(n, 0, 2, 0), *inverse = make_fft(n, 0, 2, 1);
+    float *x = alloc_guarded(n), *back = alloc_guarded(n), *bins = alloc_guarded(floats);
 
     for (size_t i = 0; i < n; i++)
         x[i] = (float)(0.5 + cos(TWO_PI * (double)(i * 7 % n) / (double)n));
@@ -239,8 +241,9 @@ static void check_long(void)
                    fabs(bins[16] / (double)n) < 1e-5,
                "whole, threaded: bins 0, 7, 8 are %g, %g, %g", bins[0], bins[14], bins[16]);
     gcb_fft_inverse(inverse, bins, back);
-    check_back(x, back, n, n);
-    check_that(intact(bins + floats) && intact(back + n), "whole, threaded: wrote too far");
+    check_restored(x, back, n, n);
+    check_that(guards_intact(bins + floats) && guards_intact(back + n),
+               "whole, threaded: wrote too far");
     gcb_fft_destroy(forward);
     gcb_fft_destroy(inverse);
     free(x);
@@ -251,8 +254,8 @@ static void check_long(void)
 /* The spectrum of noise, which is the same in every call with the same n. */
 static float *spectrum(size_t n, size_t chunk, int threads)
 {
-    struct gcb_fft *fft = make(n, chunk, threads, 0);
-    float *x = guarded(n), *bins = guarded(2 * gcb_fft_bins(n, chunk));
+    struct gcb_fft *fft = make_fft(n, chunk, threads, 0);
+    float *x = alloc_guarded(n), *bins = alloc_guarded(2 * gcb_fft_bins(n, chunk));
 
     check_fill(x, n, FILL_NOISE, n);
     gcb_fft_forward(fft, x, bins);
@@ -261,10 +264,10 @@ static float *spectrum(size_t n, size_t chunk, int threads)
     return bins;
 }
 
-static float *restored(size_t n, size_t chunk, int threads)
+static float *restored_elements(size_t n, size_t chunk, int threads)
 {
-    struct gcb_fft *fft = make(n, chunk, threads, 1);
-    float *bins = spectrum(n, chunk, 1), *x = guarded(n);
+    struct gcb_fft *fft = make_fft(n, chunk, threads, 1);
+    float *bins = spectrum(n, chunk, 1), *x = alloc_guarded(n);
 
     gcb_fft_inverse(fft, bins, x);
     gcb_fft_destroy(fft);
@@ -275,10 +278,10 @@ static float *restored(size_t n, size_t chunk, int threads)
 static void check_threads(size_t n, size_t chunk)
 {
     const size_t bytes = 2 * gcb_fft_bins(n, chunk) * sizeof(float);
-    float *one = spectrum(n, chunk, 1), *x = restored(n, chunk, 1);
+    float *one = spectrum(n, chunk, 1), *x = restored_elements(n, chunk, 1);
 
     for (int threads = 0; threads <= 5; threads++) {
-        float *many = spectrum(n, chunk, threads), *y = restored(n, chunk, threads);
+        float *many = spectrum(n, chunk, threads), *y = restored_elements(n, chunk, threads);
 
         check_equal("forward", "threads", n, FILL_NOISE, one, many, bytes);
         check_equal("inverse", "threads", n, FILL_NOISE, x, y, n * sizeof(*x));
@@ -298,7 +301,7 @@ static void check_history(size_t n, size_t chunk)
     struct gcb_fft *fft;
 
     for (size_t length = 1; length < 300; length++)
-        gcb_fft_destroy(make(5 * length, length, 2, length % 2));
+        gcb_fft_destroy(make_fft(5 * length, length, 2, length % 2));
     config.rigor = GCB_FFT_MEASURE;
     check_that(gcb_fft_create(&fft, &config) == 0, "measuring fails");
     gcb_fft_destroy(fft);
@@ -319,12 +322,12 @@ static void check_memory(void)
     size_t bytes;
 
     check_that(memory.open == 0, "%zu blocks leaked", memory.open);
-    fft = make(whole.n, 0, 2, 0);
+    fft = make_fft(whole.n, 0, 2, 0);
     check_that(memory.open == 1, "a whole message holds a buffer");
     gcb_fft_destroy(fft);
 
     bytes = memory.bytes;
-    gcb_fft_destroy(make(chunks.n, chunks.chunk, 2, 0));
+    gcb_fft_destroy(make_fft(chunks.n, chunks.chunk, 2, 0));
     check_that(memory.bytes - bytes < 2 * 1100 * sizeof(float), "more scratch than two chunks");
 
     for (size_t call = 1; call <= 2; call++) {

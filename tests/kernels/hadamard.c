@@ -10,7 +10,7 @@
 static struct gcb_hadamard_fns ref, opt;
 
 /* The definition: the sum of x[j] times (-1)^(number of common bits of i and j). */
-static void definition(void)
+static void check_definition(void)
 {
     float x[64], y[64];
 
@@ -31,7 +31,7 @@ static void definition(void)
     }
 }
 
-static void variant(const char *isa)
+static void check_variant(const char *isa)
 {
     static float x[LONGEST + 1], want[LONGEST + 9], got[LONGEST + 9];
     uint8_t sign[LONGEST / 8 + 1];
@@ -71,10 +71,10 @@ static void variant(const char *isa)
 static void body(void)
 {
     gcb_hadamard_init(&ref, 0);
-    definition();
+    check_definition();
     for (const struct check_isa *isa = check_isas(); isa->name; isa++) {
         gcb_hadamard_init(&opt, isa->flags);
-        variant(isa->name);
+        check_variant(isa->name);
     }
 }
 

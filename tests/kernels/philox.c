@@ -22,7 +22,7 @@ static const struct vector known[] = {
      {0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1}},
 };
 
-static void known_answers(void)
+static void check_known_answers(void)
 {
     for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
         const struct vector *v = &known[i];
@@ -33,7 +33,7 @@ static void known_answers(void)
 }
 
 /* The message format promises the order of bytes in a block: low bytes first, on every machine. */
-static void known_bytes(const char *isa, const struct gcb_philox_fns *fns)
+static void check_known_bytes(const char *isa, const struct gcb_philox_fns *fns)
 {
     static const uint8_t want[16] = {0xd5, 0xe8, 0x27, 0x66, 0x8d, 0xc5, 0x69, 0xe1,
                                      0x4c, 0xac, 0x57, 0xbc, 0xd8, 0xdb, 0x00, 0x9b};
@@ -44,7 +44,7 @@ static void known_bytes(const char *isa, const struct gcb_philox_fns *fns)
 }
 
 /* Four elements share a block for draws of 24 bits; each uses the top bits of a word. */
-static void known_24(void)
+static void check_known_24(void)
 {
     for (uint64_t i = 0; i < 4; i++)
         check_that(gcb_philox_24(0, i, 0) == known[0].want[i] >> 8,
@@ -65,7 +65,7 @@ static void known_24(void)
 
 /* Block numbers that carry into the high word, in the first vector or later, and the last block
  * numbers. */
-static uint64_t first_of(size_t i, uint64_t *state)
+static uint64_t first_index(size_t i, uint64_t *state)
 {
     static const uint64_t blocks[] = {0, 1, UINT64_C(0xfffffffe), UINT64_C(0xffffffff),
                                       UINT64_C(0x0ffffffffffffc00)};
@@ -76,7 +76,7 @@ static uint64_t first_of(size_t i, uint64_t *state)
     return check_random(state) & ~UINT64_C(15);
 }
 
-static void elements(const char *isa, const struct gcb_philox_fns *fns)
+static void check_elements(const char *isa, const struct gcb_philox_fns *fns)
 {
     const uint64_t first = UINT64_C(0xfffffffe) * 16;
     uint8_t got[200];
@@ -87,7 +87,7 @@ static void elements(const char *isa, const struct gcb_philox_fns *fns)
                    isa, i);
 }
 
-static void against_c(const struct check_isa *isa)
+static void check_against_c(const struct check_isa *isa)
 {
     static uint8_t want[MAX_BYTES + 2 * GUARD], got[MAX_BYTES + 2 * GUARD];
     struct gcb_philox_fns ref, opt;
@@ -98,7 +98,7 @@ static void against_c(const struct check_isa *isa)
     for (size_t i = 0; i < CHECK_SIZES; i++) {
         const size_t n = check_size(i), skew = i % 17;
         const uint64_t key = check_random(&state), stream = check_random(&state);
-        const uint64_t first = first_of(i, &state);
+        const uint64_t first = first_index(i, &state);
 
         memset(want, 0xA5, sizeof(want));
         memset(got, 0xA5, sizeof(got));
@@ -113,17 +113,17 @@ static void body(void)
     struct gcb_philox_fns ref;
 
     gcb_philox_init(&ref, 0);
-    known_answers();
-    known_24();
-    known_bytes("c", &ref);
-    elements("c", &ref);
+    check_known_answers();
+    check_known_24();
+    check_known_bytes("c", &ref);
+    check_elements("c", &ref);
     for (const struct check_isa *isa = check_isas(); isa->name; isa++) {
         struct gcb_philox_fns fns;
 
         gcb_philox_init(&fns, isa->flags);
-        known_bytes(isa->name, &fns);
-        elements(isa->name, &fns);
-        against_c(isa);
+        check_known_bytes(isa->name, &fns);
+        check_elements(isa->name, &fns);
+        check_against_c(isa);
     }
 }
 

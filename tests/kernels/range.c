@@ -18,7 +18,7 @@ static const float maxima[] = {1.0f,      0.7f,      0x1.fffffep0f, 0x1.fcp3f, 7
 
 /* The example of section 3.3: N = 8, m = 3, eps = 0.125 has base 0x3E0; 0.256 has code 9 and value
  * 0.25. */
-static void worked_example(void)
+static void check_worked_example(void)
 {
     struct gcb_range_format f;
     uint32_t code;
@@ -33,7 +33,7 @@ static void worked_example(void)
     check_that(gcb_range_decode(9 + 127, &f) == -0.25f, "example: code 9 + P is not -0.25");
 }
 
-static void closed_form(void)
+static void check_closed_form(void)
 {
     static const struct {
         unsigned bits, mantissa;
@@ -55,7 +55,7 @@ static void closed_form(void)
         }
 }
 
-static void validity(void)
+static void check_validity(void)
 {
     static const unsigned least[17] = {
         [8] = 0, [9] = 2, [10] = 3, [11] = 4, [12] = 5, [13] = 6, [14] = 7, [15] = 8, [16] = 9};
@@ -72,7 +72,7 @@ static void validity(void)
  * The bound that range_elem.h promises for the distance between |x| and its decoded magnitude. The
  * paper's format stays strictly below its bound; rounding to nearest may reach half of it.
  */
-static double allowed(double a, const struct gcb_range_format *f)
+static double allowed_error(double a, const struct gcb_range_format *f)
 {
     const double eps = (double)gcb_float_of(f->base << f->shift);
     const double highest = (double)gcb_float_of(GCB_MAX_FINITE_BITS >> f->shift << f->shift);
@@ -85,12 +85,12 @@ static double allowed(double a, const struct gcb_range_format *f)
     return share * ldexp(a, -(int)f->mantissa);
 }
 
-static void one_bound(float x, const struct gcb_range_format *f, float max)
+static void check_bound(float x, const struct gcb_range_format *f, float max)
 {
     const uint32_t code = gcb_range_encode(x, f);
     const float y = gcb_range_decode(code, f);
     const double a = fabs((double)x), top = (double)gcb_range_decode(f->top, f);
-    const double error = fabs((double)x - (double)y), limit = allowed(a, f);
+    const double error = fabs((double)x - (double)y), limit = allowed_error(a, f);
     bool holds;
 
     check_that(code <= 2 * f->negative, "N %u, m %u: %a has code %u", f->bits, f->mantissa,
@@ -111,7 +111,7 @@ static void one_bound(float x, const struct gcb_range_format *f, float max)
 
 /* Values around max and eps, where the encoder's cases change, then random values scaled into the
  * range. */
-static void bounds_of(const struct gcb_range_format *f, float max)
+static void check_bounds_of(const struct gcb_range_format *f, float max)
 {
     static float x[512];
     const uint32_t edge[] = {gcb_bits_of(max), f->base << f->shift, f->floor};
@@ -121,21 +121,21 @@ static void bounds_of(const struct gcb_range_format *f, float max)
             const uint32_t u = edge[k] + d - 2;
 
             if (u <= GCB_MAX_FINITE_BITS) {
-                one_bound(gcb_float_of(u), f, max);
-                one_bound(-gcb_float_of(u), f, max);
+                check_bound(gcb_float_of(u), f, max);
+                check_bound(-gcb_float_of(u), f, max);
             }
         }
     for (enum check_fill fill = 0; fill < FILL_COUNT; fill++) {
         check_fill(x, 512, fill, f->bits * 100 + f->mantissa);
         for (size_t i = 0; i < 512; i++) {
-            one_bound(x[i], f, max);
+            check_bound(x[i], f, max);
             if (isfinite(x[i] * max))
-                one_bound(x[i] * max, f, max);
+                check_bound(x[i] * max, f, max);
         }
     }
 }
 
-static void bounds(void)
+static void check_bounds(void)
 {
     for (unsigned bits = 2; bits <= 16; bits++)
         for (unsigned m = 0; m < bits; m++)
@@ -143,25 +143,26 @@ static void bounds(void)
                 struct gcb_range_format f;
 
                 gcb_range_format(&f, bits, m, maxima[i / 2], roundings[i % 2]);
-                bounds_of(&f, maxima[i / 2]);
+                check_bounds_of(&f, maxima[i / 2]);
             }
 }
 
-static double uniform(uint64_t *state)
+static double random_uniform(uint64_t *state)
 {
     return ((double)(check_random(state) >> 11) + 0.5) * 0x1p-53;
 }
 
-static double gaussian(uint64_t *state)
+static double random_gaussian(uint64_t *state)
 {
-    const double r = sqrt(-2.0 * log(uniform(state)));
+    const double r = sqrt(-2.0 * log(random_uniform(state)));
 
-    return r * cos(6.283185307179586 * uniform(state));
+    return r * cos(6.283185307179586 * random_uniform(state));
 }
 
-static double student_3(uint64_t *state)
+static double random_student_3(uint64_t *state)
 {
-    const double g = gaussian(state), a = gaussian(state), b = gaussian(state), c = gaussian(state);
+    const double g = random_gaussian(state), a = random_gaussian(state), b = random_gaussian(state),
+                 c = random_gaussian(state);
 
     return g / sqrt((a * a + b * b + c * c) / 3.0);
 }
@@ -179,7 +180,7 @@ static double error_of(const float *x, size_t n, const struct gcb_range_format *
 }
 
 /* Compares the chosen width with every other width: its L2 error is within 3% of the smallest. */
-static void best_of(const char *name, const float *x, unsigned bits, unsigned expected)
+static void check_best_of(const char *name, const float *x, unsigned bits, unsigned expected)
 {
     for (size_t r = 0; r < 2; r++) {
         uint64_t count[256] = {0};
@@ -208,19 +209,19 @@ static void best_of(const char *name, const float *x, unsigned bits, unsigned ex
     }
 }
 
-static void best_mantissa(void)
+static void check_best_mantissa(void)
 {
     static float x[SAMPLES];
     uint64_t state = 5;
 
     for (size_t i = 0; i < SAMPLES; i++)
-        x[i] = (float)gaussian(&state);
+        x[i] = (float)random_gaussian(&state);
     for (unsigned bits = 4; bits <= 16; bits++)
-        best_of("gaussian", x, bits, bits == 8 ? 4 : 99);
+        check_best_of("gaussian", x, bits, bits == 8 ? 4 : 99);
     for (size_t i = 0; i < SAMPLES; i++)
-        x[i] = (float)(1e-4 * student_3(&state));
+        x[i] = (float)(1e-4 * random_student_3(&state));
     for (unsigned bits = 4; bits <= 16; bits++)
-        best_of("student", x, bits, bits == 8 ? 3 : 99);
+        check_best_of("student", x, bits, bits == 8 ? 3 : 99);
 }
 
 struct pair {
@@ -228,8 +229,8 @@ struct pair {
     const char *isa;
 };
 
-static void encode_against_c(const struct pair *p, size_t i, const struct gcb_range_format *f,
-                             enum check_fill fill)
+static void check_encode(const struct pair *p, size_t i, const struct gcb_range_format *f,
+                         enum check_fill fill)
 {
     static float x[MAX_N + 8];
     static uint16_t want[MAX_N + 2 * GUARD], got[MAX_N + 2 * GUARD];
@@ -246,7 +247,7 @@ static void encode_against_c(const struct pair *p, size_t i, const struct gcb_ra
 }
 
 /* The decoder accepts any 16-bit pattern as a code, whatever the width. */
-static void decode_against_c(const struct pair *p, size_t i, const struct gcb_range_format *f)
+static void check_decode(const struct pair *p, size_t i, const struct gcb_range_format *f)
 {
     static uint16_t code[MAX_N + 8];
     static float want[MAX_N + 2 * GUARD], got[MAX_N + 2 * GUARD];
@@ -265,7 +266,7 @@ static void decode_against_c(const struct pair *p, size_t i, const struct gcb_ra
     check_equal("decode", p->isa, n, FILL_NOISE, want, got, sizeof(want));
 }
 
-static void against_c(const struct check_isa *isa)
+static void check_against_c(const struct check_isa *isa)
 {
     struct pair p = {.isa = isa->name};
     size_t at = 0;
@@ -278,13 +279,13 @@ static void against_c(const struct check_isa *isa)
                 struct gcb_range_format f;
 
                 gcb_range_format(&f, bits, m, maxima[k / 2], roundings[k % 2]);
-                encode_against_c(&p, at % CHECK_SIZES, &f, (enum check_fill)(at % FILL_COUNT));
-                decode_against_c(&p, at % CHECK_SIZES, &f);
+                check_encode(&p, at % CHECK_SIZES, &f, (enum check_fill)(at % FILL_COUNT));
+                check_decode(&p, at % CHECK_SIZES, &f);
             }
 }
 
 /* Counts magnitudes above max, not all that get the top code. */
-static void counts(const char *isa, const struct gcb_range_fns *fns)
+static void check_counts(const char *isa, const struct gcb_range_fns *fns)
 {
     const float x[] = {1.0f, -1.0f, 1.01f, -1.5f, 0.99f, INFINITY, -NAN, 0.0f};
     struct gcb_range_format f;
@@ -300,17 +301,17 @@ static void body(void)
 {
     struct gcb_range_fns fns;
 
-    worked_example();
-    closed_form();
-    validity();
-    bounds();
-    best_mantissa();
+    check_worked_example();
+    check_closed_form();
+    check_validity();
+    check_bounds();
+    check_best_mantissa();
     gcb_range_init(&fns, 0);
-    counts("c", &fns);
+    check_counts("c", &fns);
     for (const struct check_isa *isa = check_isas(); isa->name; isa++) {
         gcb_range_init(&fns, isa->flags);
-        counts(isa->name, &fns);
-        against_c(isa);
+        check_counts(isa->name, &fns);
+        check_against_c(isa);
     }
 }
 

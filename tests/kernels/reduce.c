@@ -23,13 +23,13 @@ static double term_of(enum term term, float x)
 }
 
 /* Accumulator `lane` of the block, or the joined sum of the lanes lane, lane + step, ... */
-static double tree(enum term term, const float *x, size_t n, size_t lane, size_t step)
+static double tree_sum(enum term term, const float *x, size_t n, size_t lane, size_t step)
 {
     double sum = 0;
 
     if (step < 32) {
-        sum = tree(term, x, n, lane, 2 * step);
-        return sum + tree(term, x, n, lane + step, 2 * step);
+        sum = tree_sum(term, x, n, lane, 2 * step);
+        return sum + tree_sum(term, x, n, lane + step, 2 * step);
     }
     for (size_t i = lane; i < n; i += 32)
         sum += term_of(term, x[i]);
@@ -41,7 +41,7 @@ static double simple_sum(enum term term, const float *x, size_t n)
     double total = 0;
 
     for (size_t i = 0; i < n; i += 4096)
-        total += tree(term, x + i, n - i < 4096 ? n - i : 4096, 0, 1);
+        total += tree_sum(term, x + i, n - i < 4096 ? n - i : 4096, 0, 1);
     return total;
 }
 
@@ -61,7 +61,7 @@ static uint32_t simple_exponents(uint32_t count[256], const float *x, size_t n)
 }
 
 /* Only that a sum is a NaN is promised, not which NaN. */
-static double one_nan(double sum)
+static double with_one_nan(double sum)
 {
     return sum == sum ? sum : 0x1p-1000;
 }
@@ -69,14 +69,14 @@ static double one_nan(double sum)
 static void check_sum(const char *kernel, const char *isa, gcb_reduce_sum_fn *sum, enum term term,
                       const float *x, size_t n, enum check_fill fill)
 {
-    const double want = one_nan(simple_sum(term, x, n));
-    double got = one_nan(gcb_reduce_blocks(sum, x, n));
+    const double want = with_one_nan(simple_sum(term, x, n));
+    double got = with_one_nan(gcb_reduce_blocks(sum, x, n));
 
     check_equal(kernel, isa, n, fill, &want, &got, sizeof(got));
     if (n > GCB_SUM_BLOCK)
         return;
     /* One block plus 0.0 is the block's sum, unless that is -0.0, which the rule never gives. */
-    got = one_nan(sum(x, n));
+    got = with_one_nan(sum(x, n));
     check_equal(kernel, isa, n, fill, &want, &got, sizeof(got));
 }
 
@@ -141,7 +141,7 @@ static void check_places(const char *isa, const struct gcb_reduce_fns *f)
     }
 }
 
-static void variant(const char *isa, unsigned flags)
+static void check_variant(const char *isa, unsigned flags)
 {
     struct gcb_reduce_fns f;
 
@@ -152,9 +152,9 @@ static void variant(const char *isa, unsigned flags)
 
 static void body(void)
 {
-    variant("c", 0);
+    check_variant("c", 0);
     for (const struct check_isa *isa = check_isas(); isa->name; isa++)
-        variant(isa->name, isa->flags);
+        check_variant(isa->name, isa->flags);
 }
 
 int main(void)

@@ -11,7 +11,7 @@
 #define GUARDS 16
 
 /* Room for n entries with guards on both sides. */
-static uint32_t *guarded(size_t n)
+static uint32_t *alloc_guarded(size_t n)
 {
     uint32_t *memory = malloc((n + 2 * GUARDS) * sizeof(*memory));
 
@@ -47,7 +47,7 @@ static void check_collect(const char *isa, const struct gcb_select_fns *f, const
     /* First positions with four different bytes, and some arrays that end at the largest
      * position. */
     const uint32_t first = n % 4 == 0 ? (uint32_t)0 - (uint32_t)n : 0x12345678u;
-    uint32_t *want = guarded(n), *got = guarded(n);
+    uint32_t *want = alloc_guarded(n), *got = alloc_guarded(n);
     const size_t count = simple_collect(want + GUARDS, x, n, first, threshold);
     const size_t collected = f->collect(got + GUARDS, x, n, first, threshold);
     const size_t counted = f->count(x, n, threshold);
@@ -62,7 +62,7 @@ static void check_collect(const char *isa, const struct gcb_select_fns *f, const
 
 static void check_gather(const char *isa, const struct gcb_select_fns *f, const float *x, size_t n)
 {
-    uint32_t *pos = calloc(n + 1, sizeof(*pos)), *got = guarded(n);
+    uint32_t *pos = calloc(n + 1, sizeof(*pos)), *got = alloc_guarded(n);
     const size_t count = simple_collect(pos, x, n, 0, gcb_bits_of(0.1f));
     bool same = true;
 
@@ -78,7 +78,7 @@ static void check_gather(const char *isa, const struct gcb_select_fns *f, const 
 /* Takes the pairs at the positions of the large elements in the first half of x. */
 static void check_gather2(const char *isa, const struct gcb_select_fns *f, const float *x, size_t n)
 {
-    uint32_t *pos = calloc(n + 1, sizeof(*pos)), *got = guarded(n);
+    uint32_t *pos = calloc(n + 1, sizeof(*pos)), *got = alloc_guarded(n);
     const size_t count = simple_collect(pos, x, n / 2, 0, gcb_bits_of(0.1f));
     bool same = true;
 
@@ -106,7 +106,7 @@ static float simple_power(float re, float im, float scale, float weight)
 static void check_power(const char *isa, const struct gcb_select_fns *f, const float *z, size_t n,
                         enum check_fill fill, float scale, float weight)
 {
-    uint32_t *want = guarded(n), *got = guarded(n);
+    uint32_t *want = alloc_guarded(n), *got = alloc_guarded(n);
 
     for (size_t i = 0; i < n; i++)
         want[GUARDS + i] = gcb_bits_of(simple_power(z[2 * i], z[2 * i + 1], scale, weight));
@@ -253,7 +253,7 @@ static void check_patterns(const char *isa, const struct gcb_select_fns *f)
     }
 }
 
-static void variant(const char *isa, unsigned flags)
+static void check_variant(const char *isa, unsigned flags)
 {
     struct gcb_select_fns f;
 
@@ -265,9 +265,9 @@ static void variant(const char *isa, unsigned flags)
 static void body(void)
 {
     check_reaches();
-    variant("c", 0);
+    check_variant("c", 0);
     for (const struct check_isa *isa = check_isas(); isa->name; isa++)
-        variant(isa->name, isa->flags);
+        check_variant(isa->name, isa->flags);
 }
 
 int main(void)

@@ -21,7 +21,7 @@ static void count_gaps(struct gcb_gap_codes *m, const uint32_t *pos, uint64_t ke
         m->count[past.sum][symbol]++;
         m->golomb_bits += gap >> b;
         m->gap_bits += low;
-        gcb_gap_saw(&past, symbol);
+        gcb_gap_update_past(&past, symbol);
         next = pos[i] + 1;
     }
 }

@@ -40,7 +40,7 @@ static void put_block(struct gcb_bitw *w, const struct gcb_gap_codes *m, const u
         const uint64_t low_bits = gap & ((UINT32_C(1) << low) - 1);
 
         gcb_bitw_put(w, m->code[code][symbol] | low_bits << bits, bits + low);
-        gcb_gap_saw(&past, symbol);
+        gcb_gap_update_past(&past, symbol);
         next = pos[i] + 1;
     }
     gcb_bitw_finish(w);
@@ -145,7 +145,7 @@ static uint64_t get_gaps(const struct tables *t, struct gcb_bitr *r, uint32_t *p
         if (r->failed || next >= n)
             return n + 1;
         pos[i] = (uint32_t)next++;
-        gcb_gap_saw(&past, symbol);
+        gcb_gap_update_past(&past, symbol);
     }
     return next;
 }

@@ -73,7 +73,7 @@ void protect(int how)
 
 unsigned opened; /* open_memory calls without a close_memory */
 
-/* For work on the device. Of nested calls, only the outermost opens and closes. */
+/* For work on the device. Calls may be nested: only the outermost one opens and closes. */
 void open_memory()
 {
     if (opened++ == 0)

@@ -178,7 +178,7 @@ int run_forward(struct gcb_device_stream *s, const gcb_cuda_fft *fft, const plan
     int err;
 
     if (p.length == 1)
-        return gcb_cuda_spectrum_of_ones(s, bins, x, p.count);
+        return gcb_cuda_spectrum_from_elements(s, bins, x, p.count);
     err = prepare(s, fft, p.forward, work);
     return err ? err
                : check(s,
@@ -193,7 +193,7 @@ int run_inverse(struct gcb_device_stream *s, const gcb_cuda_fft *fft, const plan
     int err;
 
     if (p.length == 1)
-        return gcb_cuda_spectrum_to_ones(s, x, bins, p.count);
+        return gcb_cuda_spectrum_to_elements(s, x, bins, p.count);
     err = prepare(s, fft, p.inverse, work);
     return err ? err
                : check(s,

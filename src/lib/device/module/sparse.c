@@ -72,10 +72,10 @@ static uint64_t transform_scratch_at(const struct gcb_device_sparse *s)
 {
     const struct gcb_device_index *index = s->index;
     const uint64_t n = s->p.t.positions;
-    struct gcb_cuda_filling f;
+    struct gcb_cuda_decoding f;
 
     if (s->p.t.env.decoding)
-        return gcb_cuda_align256(gcb_cuda_fill_scratch(&f, n, NULL) +
+        return gcb_cuda_align256(gcb_cuda_decoding_lay_out(&f, n, NULL) +
                                  (index->get_scratch ? index->get_scratch(n) : 0));
     return index_scratch_at(s) +
            gcb_cuda_align256(index->put_scratch ? index->put_scratch(n, s->p.max_kept) : 0);
@@ -138,8 +138,8 @@ static int take_decoded(const struct gcb_device_sparse *s, const struct gcb_devi
     struct gcb_cuda_entries kept = {.p = {.in = w->payload, .n = s->p.t.positions},
                                     .how = s->values};
     const int err =
-        gcb_cuda_reopen(w->call->stream, &kept.p, &s->values, chosen,
-                        (uint8_t *)w->call->scratch_dev + values_scratch_at(s), &kept.f);
+        gcb_cuda_reopen_payload(w->call->stream, &kept.p, &s->values, chosen,
+                                (uint8_t *)w->call->scratch_dev + values_scratch_at(s), &kept.f);
 
     w->from = in->x;
     return err ? err : rebuild(s, in->residual, w, &kept);
@@ -179,8 +179,9 @@ static int sparse_decode(void *state, const uint8_t *payload_dev, uint64_t lengt
 
     if (length < (p->n ? GCB_CUDA_KEPT_BYTES : 0) + s->p.transform_ops->side_bytes)
         return GCB_E_CORRUPT;
-    gcb_cuda_fill_scratch(&kept.f, p->n, call->scratch_dev);
-    err = gcb_cuda_open(call->stream, p, &s->values, &s->index->length, &kept.f, call->result_dev);
+    gcb_cuda_decoding_lay_out(&kept.f, p->n, call->scratch_dev);
+    err = gcb_cuda_open_payload(call->stream, p, &s->values, &s->index->length, &kept.f,
+                                call->result_dev);
     if (!err)
         err = s->index->get(call->stream, p, &kept.f, call->result_dev);
     return err ? err : rebuild(s, out_dev, &w, &kept);

@@ -21,7 +21,7 @@ struct gcb_device_sparse {
     const struct gcb_device_transform *transform;
     struct gcb_cuda_fft *fft;            /* fft and dct, where cuFFT does it */
     struct gcb_cuda_spectrum spectrum;   /* fft */
-    struct gcb_cuda_short_fft fft_short; /* fft: whole chunks that cuFFT is not needed for */
+    struct gcb_cuda_block_fft fft_short; /* fft: whole chunks that cuFFT is not needed for */
     struct gcb_cuda_dct dct,
         dct_rest; /* whole chunks, and the shorter one; count 0: there is none */
     enum gcb_device_dct_way {

@@ -24,7 +24,7 @@ static bool is_short(const struct gcb_device_sparse *s)
 
 static bool dct_fuses(const struct gcb_device_sparse *s)
 {
-    return is_short(s) && s->dct.length == GCB_CUDA_DCT_SHORT_MOST &&
+    return is_short(s) && s->dct.length == GCB_CUDA_DCT_BLOCK_MOST &&
            gcb_device_chunks(&s->p).length == s->dct.length;
 }
 
@@ -57,9 +57,9 @@ struct table {
 };
 
 static const struct table tables[] = {
-    [GCB_DCT_SHORT] = {gcb_cuda_dct_short_bytes, gcb_cuda_dct_short_table},
-    [GCB_DCT_DIRECT] = {gcb_cuda_dct_direct_bytes, gcb_cuda_dct_direct_table},
-    [GCB_DCT_LONG] = {gcb_cuda_dct_long_bytes, gcb_cuda_dct_long_table},
+    [GCB_DCT_SHORT] = {gcb_cuda_dct_block_bytes, gcb_cuda_dct_block_table},
+    [GCB_DCT_DIRECT] = {gcb_cuda_dct_sums_bytes, gcb_cuda_dct_sums_table},
+    [GCB_DCT_LONG] = {gcb_cuda_dct_from_fft_bytes, gcb_cuda_dct_from_fft_table},
 };
 
 /* Chunks whose cosine sums are no more work than they are worth. */
@@ -67,9 +67,9 @@ static const struct table tables[] = {
 
 static enum gcb_device_dct_way way_of(uint64_t count, uint64_t length)
 {
-    if (length > GCB_CUDA_DCT_SHORT_MOST)
+    if (length > GCB_CUDA_DCT_BLOCK_MOST)
         return GCB_DCT_LONG;
-    if (length >= GCB_CUDA_DCT_SHORT_LEAST && (length & (length - 1)) == 0)
+    if (length >= GCB_CUDA_DCT_BLOCK_LEAST && (length & (length - 1)) == 0)
         return GCB_DCT_SHORT;
     return length <= FEW_ELEMENTS || count < 2 * length ? GCB_DCT_DIRECT : GCB_DCT_LONG;
 }
@@ -154,10 +154,10 @@ static int long_forward(const struct gcb_device_sparse *s, const struct layout *
     if (!err)
         err = gcb_cuda_fft_forward(stream, s->fft, l->bins, l->coef, l->work);
     if (!err)
-        err = gcb_cuda_dct_turn(stream, l->coef, l->bins, &s->dct, call->result_dev);
+        err = gcb_cuda_dct_rotate(stream, l->coef, l->bins, &s->dct, call->result_dev);
     if (!err && s->dct_rest.count)
-        err = gcb_cuda_dct_turn(stream, l->coef + whole, l->bins + whole_bins(s), &s->dct_rest,
-                                call->result_dev);
+        err = gcb_cuda_dct_rotate(stream, l->coef + whole, l->bins + whole_bins(s), &s->dct_rest,
+                                  call->result_dev);
     return err;
 }
 
@@ -172,11 +172,10 @@ static int long_inverse(const struct gcb_device_sparse *s, const struct layout *
 {
     struct gcb_device_stream *stream = w->call->stream;
     const uint64_t whole = s->dct.count;
-    int err = gcb_cuda_dct_turn_back(stream, l->bins, l->coef, &s->dct);
+    int err = gcb_cuda_dct_unrotate(stream, l->bins, l->coef, &s->dct);
 
     if (!err && s->dct_rest.count)
-        err =
-            gcb_cuda_dct_turn_back(stream, l->bins + whole_bins(s), l->coef + whole, &s->dct_rest);
+        err = gcb_cuda_dct_unrotate(stream, l->bins + whole_bins(s), l->coef + whole, &s->dct_rest);
     if (!err)
         err = gcb_cuda_fft_inverse(stream, s->fft, l->coef, l->bins, l->work);
     if (!err)
@@ -208,7 +207,7 @@ static int direct_forward(const struct gcb_cuda_dct *d, float *coef,
 {
     const int err = gcb_cuda_memory_compensate(call->stream, in);
 
-    return err ? err : gcb_cuda_dct_direct_forward(call->stream, coef, in->x, d, call->result_dev);
+    return err ? err : gcb_cuda_dct_sums_forward(call->stream, coef, in->x, d, call->result_dev);
 }
 
 static int dct_forward(const struct gcb_device_sparse *s, const struct gcb_step *at,
@@ -230,7 +229,7 @@ static int dct_forward(const struct gcb_device_sparse *s, const struct gcb_step 
         first.compensated = rest.compensated = 1;
     }
     if (!err && whole)
-        err = is_short(s) ? gcb_cuda_dct_short_forward(w->call->stream, l.coef, &first, &s->dct,
+        err = is_short(s) ? gcb_cuda_dct_block_forward(w->call->stream, l.coef, &first, &s->dct,
                                                        w->call->result_dev)
                           : direct_forward(&s->dct, l.coef, &first, w->call);
     if (!err && s->dct_rest.count)
@@ -253,7 +252,7 @@ static int dct_choose(const struct gcb_device_sparse *s, const struct gcb_device
     const struct gcb_device_input first = run_of(in, 0, s->dct.count);
     const struct gcb_device_input rest = run_of(in, s->dct.count, s->dct_rest.count);
     const struct gcb_device_input coef = gcb_device_plain(l.coef, rest.n);
-    int err = gcb_cuda_dct_choose(stream, chosen, &first, &s->dct, &cut, w->call->result_dev);
+    int err = gcb_cuda_dct_select(stream, chosen, &first, &s->dct, &cut, w->call->result_dev);
 
     if (err || s->dct_rest.count == 0)
         return err;
@@ -273,9 +272,8 @@ static int rest_inverse(const struct gcb_device_sparse *s, const struct layout *
     const int err = is_short(s) ? gcb_cuda_fill(stream, l->coef, w->kept, tile) : 0;
 
     return err ? err
-               : gcb_cuda_dct_direct_inverse(stream, out + whole,
-                                             l->coef + (whole - tile * GCB_TILE),
-                                             part_of(w->from, whole), &s->dct_rest);
+               : gcb_cuda_dct_sums_inverse(stream, out + whole, l->coef + (whole - tile * GCB_TILE),
+                                           part_of(w->from, whole), &s->dct_rest);
 }
 
 static int dct_inverse(const struct gcb_device_sparse *s, float *out,
@@ -288,9 +286,9 @@ static int dct_inverse(const struct gcb_device_sparse *s, float *out,
     if (s->fft)
         return long_inverse(s, &l, out, w);
     if (is_short(s))
-        err = gcb_cuda_dct_short_inverse(stream, out, w->kept, w->from, &s->dct);
+        err = gcb_cuda_dct_block_inverse(stream, out, w->kept, w->from, &s->dct);
     else if (s->dct.count)
-        err = gcb_cuda_dct_direct_inverse(stream, out, l.coef, w->from, &s->dct);
+        err = gcb_cuda_dct_sums_inverse(stream, out, l.coef, w->from, &s->dct);
     return err || !s->dct_rest.count ? err : rest_inverse(s, &l, out, w);
 }
 

@@ -57,24 +57,24 @@ static struct layout lay_out(const struct gcb_device_sparse *s, uint8_t *scratch
 static bool is_fused(const struct gcb_device_sparse *s)
 {
     return !s->p.t.env.decoding && s->fft_short.count &&
-           s->fft_short.length == GCB_CUDA_FFT_SHORT_MOST && gcb_device_chunks(&s->p).length != 0;
+           s->fft_short.length == GCB_CUDA_FFT_BLOCK_MOST && gcb_device_chunks(&s->p).length != 0;
 }
 
 static bool is_short(uint64_t length)
 {
-    return length >= GCB_CUDA_FFT_SHORT_LEAST && length <= GCB_CUDA_FFT_SHORT_MOST &&
+    return length >= GCB_CUDA_FFT_BLOCK_LEAST && length <= GCB_CUDA_FFT_BLOCK_MOST &&
            (length & (length - 1)) == 0;
 }
 
 static int make_table(struct gcb_device_sparse *s, struct gcb_diag *diag)
 {
-    const uint64_t length = s->fft_short.length, bytes = gcb_cuda_fft_short_bytes(length);
+    const uint64_t length = s->fft_short.length, bytes = gcb_cuda_fft_block_bytes(length);
     void *table = gcb_alloc_array(bytes, 1);
     int err;
 
     if (!table)
         return gcb_diag_nomem(diag, bytes, "tables of a transform");
-    gcb_cuda_fft_short_table(table, length);
+    gcb_cuda_fft_block_table(table, length);
     err = gcb_cuda_table_create(&s->table, table, bytes, diag);
     gcb_free(table);
     s->fft_short.table = s->table;
@@ -100,7 +100,7 @@ static int fft_init(struct gcb_device_sparse *s, const struct gcb_codec_env *env
     };
     if (!is_short(chunk))
         return gcb_cuda_fft_create(&s->fft, n, chunk, gcb_device_fft_ways(env), "fft", diag);
-    s->fft_short = (struct gcb_cuda_short_fft){.count = n - sp->rest, .length = chunk};
+    s->fft_short = (struct gcb_cuda_block_fft){.count = n - sp->rest, .length = chunk};
     sp->first = is_fused(s) ? sp->tail : 0;
     err = make_table(s, diag);
     return err || !sp->rest
@@ -166,14 +166,14 @@ static int fft_forward(const struct gcb_device_sparse *s, const struct gcb_step 
     *order = l.power;
     if (s->spectrum.bins == 0)
         return 0;
-    err = gcb_cuda_spectrum_forget(stream, l.most);
+    err = gcb_cuda_spectrum_reset(stream, l.most);
     if (!err && first.n)
-        err = gcb_cuda_fft_short_forward(stream, l.bins, &first, &s->fft_short, l.most);
+        err = gcb_cuda_fft_block_forward(stream, l.bins, &first, &s->fft_short, l.most);
     if (!err)
         err = rest_forward(s, &l, in, stream);
     return err ? err
-               : gcb_cuda_spectrum_order(stream, l.power, l.bins, &s->spectrum, l.most,
-                                         w->call->result_dev);
+               : gcb_cuda_spectrum_powers(stream, l.power, l.bins, &s->spectrum, l.most,
+                                          w->call->result_dev);
 }
 
 static int fft_gather(const struct gcb_device_sparse *s, struct gcb_cuda_chosen *chosen,
@@ -194,8 +194,8 @@ static bool fft_fuses(const struct gcb_device_sparse *s)
 
 /* From the shorter last chunk, whose powers stand in the list until its bins are fetched. */
 static int choose_rest(const struct gcb_device_sparse *s, const struct layout *l,
-                       const struct gcb_device_input *in, const struct gcb_cuda_fft_choice *whole,
-                       const struct gcb_device_work *w)
+                       const struct gcb_device_input *in,
+                       const struct gcb_cuda_fft_selection *whole, const struct gcb_device_work *w)
 {
     const struct gcb_device_input power =
         gcb_device_plain(l->power, s->spectrum.bins - s->spectrum.first);
@@ -205,8 +205,8 @@ static int choose_rest(const struct gcb_device_sparse *s, const struct layout *l
 
     cut.first = whole_chunks(s);
     if (!err)
-        err = gcb_cuda_spectrum_order(stream, l->power, l->bins, &s->spectrum, l->most,
-                                      w->call->result_dev);
+        err = gcb_cuda_spectrum_powers(stream, l->power, l->bins, &s->spectrum, l->most,
+                                       w->call->result_dev);
     if (!err)
         err = gcb_cuda_select_chunks(stream, &whole->to, &power, &cut);
     return err ? err
@@ -219,7 +219,7 @@ static int fft_choose(const struct gcb_device_sparse *s, const struct gcb_device
 {
     const struct layout l = lay_out(s, w->scratch);
     struct gcb_device_stream *stream = w->call->stream;
-    const struct gcb_cuda_fft_choice how = {
+    const struct gcb_cuda_fft_selection how = {
         .to = *chosen,
         .cut = gcb_device_chunks(&s->p),
         .value = l.chosen,
@@ -228,17 +228,16 @@ static int fft_choose(const struct gcb_device_sparse *s, const struct gcb_device
         .most = l.most,
     };
     struct gcb_device_input first = short_part(s, in);
-    int err = gcb_cuda_spectrum_forget(stream, l.most);
+    int err = gcb_cuda_spectrum_reset(stream, l.most);
 
     if (!err)
-        err = gcb_cuda_fft_choose(stream, &how, &first, &s->fft_short);
+        err = gcb_cuda_fft_select(stream, &how, &first, &s->fft_short);
     if (!err && s->spectrum.rest)
         err = choose_rest(s, &l, in, &how, w);
     chosen->value = l.chosen;
     first.compensated = 1; /* by now */
     return err ? err
-               : gcb_cuda_fft_choose_again(stream, &how, &first, &s->fft_short,
-                                           w->call->result_dev);
+               : gcb_cuda_fft_reselect(stream, &how, &first, &s->fft_short, w->call->result_dev);
 }
 
 /* ---- back ---- */
@@ -267,7 +266,7 @@ static int rest_inverse(const struct gcb_device_sparse *s, const struct layout *
     if (!err)
         err = gcb_cuda_fft_inverse(stream, s->fft, out + first, bins, l->work);
     if (!err && w->from)
-        err = gcb_cuda_memory_take(stream, out + first, w->from + first, s->p.count - first);
+        err = gcb_cuda_memory_residual(stream, out + first, w->from + first, s->p.count - first);
     return err;
 }
 
@@ -275,11 +274,11 @@ static int fft_inverse(const struct gcb_device_sparse *s, float *out,
                        const struct gcb_device_work *w)
 {
     const struct layout l = lay_out(s, w->scratch);
-    const struct gcb_cuda_fft_back how = {s->spectrum.unitary, w->from};
+    const struct gcb_cuda_fft_inversion how = {s->spectrum.unitary, w->from};
     int err = 0;
 
     if (s->fft_short.count)
-        err = gcb_cuda_fft_short_inverse(w->call->stream, out, w->kept, &s->fft_short, &how);
+        err = gcb_cuda_fft_block_inverse(w->call->stream, out, w->kept, &s->fft_short, &how);
     return err || !s->fft ? err : rest_inverse(s, &l, out, w);
 }
 

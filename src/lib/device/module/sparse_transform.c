@@ -74,8 +74,8 @@ static int hadamard_gather(const struct gcb_device_sparse *s, struct gcb_cuda_ch
 static int hadamard_inverse(const struct gcb_device_sparse *s, float *out,
                             const struct gcb_device_work *w)
 {
-    const struct gcb_cuda_hadamard_back how = {hadamard_length(s), hadamard_unitary(s),
-                                               w->payload + side_at(s), w->from};
+    const struct gcb_cuda_hadamard_inversion how = {hadamard_length(s), hadamard_unitary(s),
+                                                    w->payload + side_at(s), w->from};
 
     return gcb_cuda_hadamard_inverse(w->call->stream, out, (float *)(void *)w->scratch, s->p.count,
                                      &how);
