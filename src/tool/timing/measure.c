@@ -252,3 +252,21 @@ int gcb_measure_decode(struct gcb_samples *s, const struct gcb_timing *timing,
 
     return gcb_measure(s, timing, &op, diag);
 }
+
+void gcb_samples_scale(struct gcb_samples *out, const struct gcb_samples *in, double factor)
+{
+    const struct gcb_stats *s = &in->stats;
+
+    out->count = in->count;
+    out->stop = in->stop;
+    for (size_t i = 0; i < in->count; i++)
+        out->seconds[i] = in->seconds[i] * factor;
+    out->stats = (struct gcb_stats){
+        .median = s->median * factor,
+        .min = s->min * factor,
+        .max = s->max * factor,
+        .mad = s->mad * factor,
+        .low = s->low * factor,
+        .high = s->high * factor,
+    };
+}

@@ -112,4 +112,7 @@ struct gcb_decode_call {
 };
 struct gcb_operation gcb_decode_operation(struct gcb_decode_call *call); /* spoils `out` */
 
+/* Multiplies every time of `in` by `factor`. out->seconds has room for in->count times. */
+void gcb_samples_scale(struct gcb_samples *out, const struct gcb_samples *in, double factor);
+
 #endif

@@ -490,46 +490,17 @@ static int check_values(struct gcb_device_bench *d, struct item *item, struct gc
     return err ? err : gcb_tally_parts(&item->tally, &parts, diag);
 }
 
-/* ---- the group's times, shared out ---- */
-
-static void share_samples(struct gcb_samples *out, const struct gcb_samples *group, double share)
-{
-    const struct gcb_stats *s = &group->stats;
-
-    out->count = group->count;
-    out->stop = group->stop;
-    for (size_t i = 0; i < group->count; i++)
-        out->seconds[i] = group->seconds[i] * share;
-    out->stats = (struct gcb_stats){
-        .median = s->median * share,
-        .min = s->min * share,
-        .max = s->max * share,
-        .mad = s->mad * share,
-        .low = s->low * share,
-        .high = s->high * share,
-    };
-}
-
-/* The part of the times that the device's events measured. */
-static void share_kernel(struct gcb_times *t, const struct gcb_stats *kernel, double share,
-                         uint64_t launches)
-{
-    t->kernel = kernel->median * share;
-    t->kernel_low = kernel->low * share;
-    t->kernel_high = kernel->high * share;
-    t->launches = launches;
-}
-
+/* The times of the group, in the message's share. */
 static void tally_times(struct gcb_device_bench *d, size_t i)
 {
     const double share = d->items[i].share;
     struct gcb_tally *t = &d->items[i].tally;
 
-    share_samples(&d->b->encode, &d->encode, share);
-    share_samples(&d->b->decode, &d->decode, share);
+    gcb_samples_scale(&d->b->encode, &d->encode, share);
+    gcb_samples_scale(&d->b->decode, &d->decode, share);
     gcb_tally_times(t, &d->b->encode, &d->b->decode);
-    share_kernel(&t->encode, &d->encode_kernel, share, d->encode_launches);
-    share_kernel(&t->decode, &d->decode_kernel, share, d->decode_launches);
+    gcb_times_set_kernel(&t->encode, &d->encode_kernel, share, d->encode_launches);
+    gcb_times_set_kernel(&t->decode, &d->decode_kernel, share, d->decode_launches);
     t->on_device = 1;
     t->group = d->count;
     t->follows = i > 0;

@@ -74,6 +74,15 @@ static void take_times(struct gcb_times *t, const struct gcb_stats *stats)
     t->high = stats->high;
 }
 
+void gcb_times_set_kernel(struct gcb_times *t, const struct gcb_stats *kernel, double share,
+                          uint64_t launches)
+{
+    t->kernel = kernel->median * share;
+    t->kernel_low = kernel->low * share;
+    t->kernel_high = kernel->high * share;
+    t->launches = launches;
+}
+
 void gcb_tally_times(struct gcb_tally *t, const struct gcb_samples *encode,
                      const struct gcb_samples *decode)
 {

@@ -48,6 +48,10 @@ struct gcb_tally {
 
 void gcb_tally_merge(struct gcb_tally *t, const struct gcb_tally *other);
 
+/* Sets the fields that the device's events measured, to a share of `kernel`, the times of a group of messages. */
+void gcb_times_set_kernel(struct gcb_times *t, const struct gcb_stats *kernel, double share,
+                          uint64_t launches);
+
 /* Takes the times of a single message. */
 void gcb_tally_times(struct gcb_tally *t, const struct gcb_samples *encode,
                      const struct gcb_samples *decode);
