@@ -209,12 +209,29 @@ static void show_notes(FILE *out, bool apart, const struct gcb_verify_result *r,
                  0, 0);
 }
 
+/* A device has no version of these methods; a method that was asked for is refused elsewhere. */
+static void leave_out_cpu_only(struct verify *v)
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < v->count; i++)
+        if (v->methods[i].codec->cpu_only)
+            fprintf(v->s.ctx->err, "gcbench: %s runs on the CPU only and is left out\n",
+                    v->methods[i].name);
+        else
+            v->methods[kept++] = v->methods[i];
+    v->count = kept;
+}
+
 static int resolve(struct verify *v, struct gcb_diag *diag)
 {
+    const char *device = v->o->exec.device;
     int err = opt_methods_or_all(&v->methods, &v->count, &v->o->methods, diag);
 
     if (err)
         return err;
+    if (device && strcmp(device, "cpu") != 0 && v->o->methods.specs.count == 0)
+        leave_out_cpu_only(v);
     for (size_t i = 0; i < v->count; i++)
         gcb_method_forget(&v->methods[i]);
     v->tallies = gcb_alloc_zero(v->count, sizeof(*v->tallies));

@@ -37,6 +37,12 @@ assert not names & {'same-threads', 'same-isa'}, names
 assert all(r['status'] == 'kept' for r in rows if r['promise'] == 'same-device'), rows"
 # A tensor of zeros comes back as zeros, whatever their signs.
 run generate --dist sparse:zeros=1 --elements 10000 -o "$tmp/zeros.h5"
+# Without --method the methods that have no device version are left out, in words.
+run verify --device cuda --budget 2s --dataset stem.weight "$sample"
+exits 0
+if "$GCBENCH" methods --format json | grep -q '"cpu_only": *true'; then
+    says "runs on the CPU only and is left out"
+fi
 run verify --device cuda --method demo --method sparse:transform=dct,chunk=4096 --method fft "$tmp/zeros.h5"
 exits 0
 # Nor is rounding near the smallest float a fault.
@@ -65,7 +71,7 @@ says "needs cuFFT"
 with missing verify --method topk --method fft --method demo --results "$tmp/others.json"
 exits 3
 says "fft, step"
-prints "note: 2 pairs of method and message that the device does not do: fft on step"
+prints "note: 2 pairs of method and message that do not run on the device: fft on step"
 prints " 0 broken, on 2 messages"
 check "the others' promises are there" python3 -c "
 import json
