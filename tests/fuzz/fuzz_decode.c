@@ -6,7 +6,7 @@
 
 #include "src/gcbench.h"
 
-/* Not assert: what is promised holds in every build type. */
+/* Unlike assert, this also works in builds with NDEBUG. */
 static void require(int holds, const char *what, int status, const struct gcb_diag *diag)
 {
     if (holds)
@@ -16,7 +16,7 @@ static void require(int holds, const char *what, int status, const struct gcb_di
     abort();
 }
 
-/* One of the statuses a function may return; a failure has words, in one line. */
+/* The status must be one of those allowed, and a failure must have a message of one line. */
 static void require_status(int status, const struct gcb_diag *diag, const int *allowed)
 {
     int known = status == 0;
@@ -31,7 +31,7 @@ static void require_status(int status, const struct gcb_diag *diag, const int *a
     require(diag->text[0] && !strchr(diag->text, '\n'), "words are one line", status, diag);
 }
 
-/* Into a block of exactly the promised size, so that a write behind it is seen. */
+/* Decodes into a block of exactly the needed size, so that a write past its end is seen. */
 static void decode_twice(struct gcb_coder *coder, const uint8_t *data, size_t size)
 {
     static const int allowed[] = {GCB_E_CORRUPT, GCB_E_MISMATCH, 0};
@@ -51,7 +51,7 @@ static void decode_twice(struct gcb_coder *coder, const uint8_t *data, size_t si
     }
     require(status[0] == status[1], "decoding twice ends the same", status[1],
             &(struct gcb_diag){0});
-    if (!status[0]) /* every element was written, and depends on nothing but the message */
+    if (!status[0]) /* each element was written, and depends only on the message */
         require(memcmp(x[0], x[1], bytes) == 0, "decoding twice gives the same", 0,
                 &(struct gcb_diag){0});
     free(x[0]);

@@ -1,6 +1,6 @@
 /*
- * make_seeds DIR: one small message per method, per choice of each of its parameters and per length, for
- * the fuzzer to begin with. The methods come from the registry, so a new one has its seeds at once.
+ * make_seeds DIR: writes the seeds of the fuzzer, a small message for each method, each value of its parameters and each
+ * length. The methods come from the registry, so a new method gets seeds at once.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,7 +24,7 @@ static void fail(const char *what, const char *why)
     exit(1);
 }
 
-/* Heavy-tailed, with zeros and repeated magnitudes; the same on every machine. */
+/* Heavy-tailed values, with zeros and repeated magnitudes; the same on all machines. */
 static void fill(float *x, uint64_t n)
 {
     uint32_t state = 12345;
@@ -51,7 +51,7 @@ static void write_file(const char *name, uint64_t n, int checksum, const void *d
     written++;
 }
 
-/* A seed that does not decode would leave the fuzzer outside the door. */
+/* A seed must decode, or the fuzzer would never get past the header. */
 static void check_seed(const char *spec, const void *message, size_t length, float *x)
 {
     struct gcb_coder *decoder;
@@ -98,7 +98,7 @@ static void write_lengths(const struct gcb_method *m)
         write_seed(m->name, spec, lengths[i], 0);
 }
 
-/* A value of one parameter beside defaults: a seed, if the combination makes sense. */
+/* One parameter set, the others at their defaults: writes a seed if the combination is valid. */
 static void write_variant(const struct gcb_method *m, const char *key, const char *value)
 {
     struct gcb_method variant = *m;

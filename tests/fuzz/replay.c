@@ -1,7 +1,6 @@
 /*
- * replay [--mutate] FILE...: the fuzz target without a fuzzer, on stored inputs. With --mutate also on what
- * is a step away from each: every cut, and every byte changed in four ways (of long inputs, the first 128
- * bytes and then an evenly spread choice).
+ * replay [--mutate] FILE...: runs the fuzz target on stored inputs. With --mutate it also cuts each input at each place and
+ * changes each byte in four ways; in long inputs, the first 128 bytes and evenly spread ones after them.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +14,7 @@
 
 static unsigned long runs;
 
-/* The target gets a block of exactly this size, so that a read behind it is seen. */
+/* The target gets a block of exactly this size, so that a read past its end is seen. */
 static void run(const uint8_t *data, size_t size)
 {
     uint8_t *copy = malloc(size ? size : 1);
@@ -46,7 +45,7 @@ static void mutate(uint8_t *data, size_t size)
             data[at] ^= flips[i];
         }
     }
-    if (size < LARGEST) { /* a byte too many */
+    if (size < LARGEST) { /* one byte too many */
         data[size] = 0;
         run(data, size + 1);
     }

@@ -5,7 +5,7 @@
 
 #include "src/tool/dump/source.h"
 
-/* Where the group of tensors that begins at `first` ends; *n elements in all. */
+/* End of the group of tensors that begins at `first`. *n: their elements together. */
 static size_t group_end(const struct gcb_source *s, size_t first, uint64_t *n)
 {
     const struct gcb_tensor *a = gcb_source_tensor(s, first);

@@ -5,19 +5,19 @@
 #include <stdint.h>
 
 /*
- * Small HDF5 files for tests, in a folder of the test's own below the current one. Failures end the test.
+ * Small HDF5 files for tests, in a folder of the test below the current one. A failure ends the test.
  */
 struct h5make {
     char path[64];
     hid_t file;
 };
 
-/* Creates or empties the file `name`; h5make_close before it is read. */
+/* Creates or empties the file `name`. Close it with h5make_close before reading it. */
 void h5make_open(struct h5make *m, const char *name);
 void h5make_close(struct h5make *m);
 
-/* A dataset at `path` (groups are made as needed) of `type` with n floats start, start + 1, ...;
- * chunk 0: contiguous, else chunked and deflated. */
+/* Writes a dataset of `type` at `path`, and the groups above it, with n values start, start + 1, ... It is contiguous if
+ * chunk is 0, else chunked and deflated. */
 void h5make_put(struct h5make *m, const char *path, hid_t type, uint64_t n, float start,
                 uint64_t chunk);
 
@@ -25,7 +25,7 @@ void h5make_integer(struct h5make *m, const char *path, const char *name, int64_
 void h5make_real(struct h5make *m, const char *path, const char *name, double value);
 void h5make_text(struct h5make *m, const char *path, const char *name, const char *value);
 
-/* Removes the folder with what h5make_open made in it. */
+/* Removes the folder and the files that h5make_open made. */
 void h5make_clean(void);
 
 #endif

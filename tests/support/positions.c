@@ -99,7 +99,7 @@ void positions_few(struct positions *p, uint64_t n, uint64_t kept, uint64_t seed
     p->kept = unique;
 }
 
-/* Orders as the magnitude of those whose sign is not masked out; the others are 0. */
+/* A key that orders by magnitude; 0 if the sign is masked out. */
 static uint32_t key_of(float x, bool positive, bool negative)
 {
     uint32_t bits;
@@ -235,7 +235,7 @@ static void trip_shapes(const struct gcb_index *x, struct positions *p, uint64_t
     }
     positions_doubling(p, n);
     index_trip(x, p);
-    positions_every(p, n, n - 1, 1); /* the last alone */
+    positions_every(p, n, n - 1, 1); /* only the last */
     index_trip(x, p);
 }
 
@@ -258,7 +258,7 @@ void index_trip_all(const struct gcb_index *x)
     positions_fini(&p);
 }
 
-/* One run of changed bytes: whatever comes out is in order and below n (index_decode looks). */
+/* Changes a run of bytes. Decoded positions must ascend and be below n (index_decode checks). */
 static void attack(const struct gcb_index *x, const struct positions *p, uint32_t *back)
 {
     size_t length;
@@ -266,7 +266,7 @@ static void attack(const struct gcb_index *x, const struct positions *p, uint32_
     uint64_t seed = p->kept;
 
     for (size_t cut = 0; cut < length; cut++) {
-        copy = malloc(cut + 1); /* of its own size, so that a memory checker sees a step beyond */
+        copy = malloc(cut + 1); /* exact size, so that a memory checker sees a read past the end */
         assert_non_null(copy);
         memcpy(copy + 1, data, cut);
         assert_int_equal(index_decode(x, copy + 1, cut, p->kept, p->n, back), GCB_E_CORRUPT);

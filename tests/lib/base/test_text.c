@@ -1,4 +1,4 @@
-/* Names from files made harmless, numbers, sizes, suggestions and globs. */
+/* Escaping of names, numbers, sizes, suggestions and globs. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -36,13 +36,13 @@ static void test_escape(void **state)
     check_escape("\xef\xbb\xbf", "\\xef\\xbb\\xbf"); /* byte order mark */
     check_escape("\xff"
                  "a\xc3",
-                 "\\xffa\\xc3");                                       /* stray and cut sequences */
+                 "\\xffa\\xc3"); /* invalid and cut sequences */
     check_escape("\xc0\xaf\xe0\x80\x80", "\\xc0\\xaf\\xe0\\x80\\x80"); /* overlong */
     check_escape("\xed\xa0\x80\xf4\x90\x80\x80", /* surrogate, beyond U+10FFFF */
                  "\\xed\\xa0\\x80\\xf4\\x90\\x80\\x80");
 }
 
-/* Every size gives a terminated text that fits and never ends within a piece. */
+/* For each size the text is terminated, fits, and does not end within an escaped character. */
 static void test_escape_cut(void **state)
 {
     static const char in[] = "a\x01\xc3\xb6\\d\xe2\x82\xac";
@@ -53,7 +53,7 @@ static void test_escape_cut(void **state)
     for (size_t i = 0; i < 6; i++)
         strcat(whole, pieces[i]);
     for (size_t size = 1; size < 24; size++) {
-        char *out = malloc(size); /* exact, so that a sanitizer sees a stray store */
+        char *out = malloc(size); /* exact size, so that a sanitizer sees a write past the end */
         char want[32] = "";
 
         for (size_t i = 0; i < 6 && strlen(want) + strlen(pieces[i]) + 3 < size; i++)
@@ -131,7 +131,8 @@ static void test_size(void **state)
     check_size("2T", UINT64_C(2) << 40);
     check_size("1e6", 1000000);
     check_size("18446744073709551615", UINT64_MAX);
-    check_size("9007199254740993K", UINT64_C(9007199254740993) << 10); /* no detour over a double */
+    check_size("9007199254740993K", UINT64_C(9007199254740993)
+                                        << 10); /* exact, without conversion to double */
     check_size("16777215T", UINT64_C(16777215) << 40);
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         assert_false(gcb_parse_size(bad[i], &v));
@@ -161,7 +162,7 @@ static void test_suggest(void **state)
     check_suggest("qsg", "qsgd");
     check_suggest("tern-grad", "terngrad");
     check_suggest("zzzz", NULL);
-    check_suggest("x", NULL); /* one letter is not near another */
+    check_suggest("x", NULL); /* a name of one letter suggests nothing */
     check_suggest("", NULL);
     memset(longest, 'a', sizeof(longest) - 1);
     longest[sizeof(longest) - 1] = '\0';
@@ -237,7 +238,7 @@ static void test_real_text(void **state)
     check_text((double)INFINITY, "inf");
 }
 
-/* With a locale whose decimal sign is a comma. */
+/* In a locale whose decimal sign is a comma. */
 static void test_other_locale(void **state)
 {
     (void)state;

@@ -82,7 +82,7 @@ void choice_assert(const char *spec, const float *x, uint64_t n, const char *wan
     free(flags);
 }
 
-/* ---- independent choices, by sorting ---- */
+/* ---- independent selections, by sorting ---- */
 
 static int larger_first(const void *a, const void *b)
 {
@@ -110,7 +110,7 @@ uint64_t choice_least(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
-/* The k largest of x[0..n) of a sign set to 1 in flags; returns the sum of their magnitudes. */
+/* Sets the flags of the k largest of x[0..n) of a sign to 1. Returns the sum of their magnitudes. */
 double choice_largest(char *flags, const float *x, uint64_t n, int sign, uint64_t k)
 {
     struct choice_place *places = malloc((n + 1) * sizeof(*places));

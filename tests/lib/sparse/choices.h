@@ -13,21 +13,21 @@
 #include "src/lib/sparse/select.h"
 #include "tests/support/trip.h"
 
-/* What selections are compared with: inputs, what a message keeps, and independent choices by sorting. */
+/* Helpers for tests of selections: inputs, the positions that a message keeps, and independent selections by sorting. */
 enum choice_input {
     GAUSS,
     LAPLACE,
     STUDENT3,
     UNIFORM,
-    MOSTLY_ZERO, /* one in 1000 is not */
-    SMOOTH_LAWS, /* those before: of continuous magnitudes */
+    MOSTLY_ZERO, /* one in 1000 is not zero */
+    SMOOTH_LAWS, /* number of inputs above, which have continuous magnitudes */
     TIES = SMOOTH_LAWS,
     ZERO,
     CONSTANT,
     ONE_HOT,
     TWO_LEVELS,
     DENORMAL,
-    MISLEADING, /* large wherever an even sample of 70003 looks */
+    MISLEADING, /* large exactly at the places of an even sample of 70003 elements */
     CHOICE_INPUTS
 };
 
@@ -45,12 +45,12 @@ void choice_assert(const char *spec, const float *x, uint64_t n, const char *wan
 /* Places of x[0..n) whose sign is `sign` (0 and not zero: positive, 1: negative, 2: any), largest first. */
 uint64_t choice_sorted(struct choice_place *places, const float *x, uint64_t n, int sign);
 uint64_t choice_least(uint64_t a, uint64_t b);
-/* The k largest of x[0..n) of a sign set to 1 in flags; returns the sum of their magnitudes. */
+/* Sets the flags of the k largest of x[0..n) of a sign to 1. Returns the sum of their magnitudes. */
 double choice_largest(char *flags, const float *x, uint64_t n, int sign, uint64_t k);
 uint64_t choice_count_from(const float *x, uint64_t n, uint32_t threshold);
 void choice_flag_from(char *flags, const float *x, uint64_t n, uint32_t threshold);
 
-/* Settings that change nothing: threads, and segments that a message is cut into. */
+/* Settings that must not change the result: threads, and the size of segments. */
 #define CHOICE_PLANS 4
 extern const struct trip_options choice_plans[CHOICE_PLANS];
 

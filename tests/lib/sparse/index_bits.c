@@ -1,6 +1,6 @@
 /*
- * Bits a position of every index coder on gradients from HDF5 files, as docs/codecs/index.md shows them: one
- * message for each step and worker, the whole model flattened or (--tensors) one for each tensor.
+ * Bits per position of each index coder on gradients from HDF5 files, as in docs/codecs/index.md. There is one message
+ * for each step and worker with the whole model, or (--tensors) one for each tensor.
  *
  *   index_bits [--tensors] [--speed] FILE...
  *
@@ -22,8 +22,9 @@
 #define MOST_CODERS 16
 
 struct sum {
-    double bits[MOST_CODERS], bytes[MOST_CODERS], worst[MOST_CODERS]; /* worst: against Golomb's */
-    double encode[MOST_CODERS], decode[MOST_CODERS];                  /* seconds */
+    double bits[MOST_CODERS], bytes[MOST_CODERS],
+        worst[MOST_CODERS];                          /* worst: largest ratio to Golomb's bits */
+    double encode[MOST_CODERS], decode[MOST_CODERS]; /* seconds */
     double kept, messages, entropy;
 };
 
@@ -39,7 +40,7 @@ static double flag_entropy(double p)
     return p < 1 ? (-p * log2(p) - (1 - p) * log2(1 - p)) / p : 0;
 }
 
-/* Streams in blocks have a length in front and a directory, which are not counted. */
+/* Bytes of a stream without its length field and directory. */
 static size_t stream_of(const struct gcb_index *x, const struct positions *p, size_t length)
 {
     const bool blocks = x != &gcb_index_u32 && x != &gcb_index_bitmap && x != &gcb_index_block;
@@ -63,7 +64,7 @@ static void decode_all(const struct gcb_index *x, const struct gcb_wbuf *data,
         abort();
 }
 
-/* The fastest of some batches: what else the machine does only makes one slower. */
+/* Takes the fastest of some batches, because other load only makes a batch slower. */
 static void time_coder(const struct gcb_index *x, const struct positions *p, double *encode,
                        double *decode)
 {

@@ -13,11 +13,11 @@
 
 /* ---- the coefficients of a message: all of them, as float32, from its payload ---- */
 
-/* Few enough are dropped to see nearly all, and enough that the message is not stored. */
+/* Drops few coefficients, so that nearly all can be checked, but enough that the message is not stored. */
 #define THETA "0.1"
 
 struct sent {
-    double *coef; /* n of them, 0 where none was sent; free() it */
+    double *coef; /* n coefficients; 0 if one was not sent. The caller frees them. */
     uint64_t key, kept;
     double energy;
 };
@@ -142,7 +142,7 @@ static void matches_naive(const char *transform, const float *x, uint64_t n, uin
     }
     if (worst > 2e-6 * norm)
         fail_msg("%s, n = %u: %g off", spec, (unsigned)n, worst / norm);
-    /* Parseval: what is sent has the energy less what is dropped, and the error is what is dropped */
+    /* Parseval: the energy sent is the energy less the dropped energy, and the error is the dropped energy */
     assert_true(fabs(s.energy + dropped - norm * norm) < 4e-6 * norm * norm);
     assert_true(fabs(trip_distance(x, t.back, n) - dropped) < 2e-6 * norm * norm);
     free(want);
@@ -172,7 +172,7 @@ static void hadamard_is_orthonormal(void **state)
     like_naive("hadamard");
 }
 
-/* A unit in one element of the short last chunk: its coefficients have norm 1, as everywhere else. */
+/* A single 1 in the short last chunk: its coefficients have norm 1, as in any other chunk. */
 static void units_keep_their_norm(void **state)
 {
     static const char *const transforms[] = {"dct", "hadamard"};
@@ -199,7 +199,7 @@ static void units_keep_their_norm(void **state)
     }
 }
 
-/* Selection weighs all chunks on the unitary scale: a larger constant in the short last one wins. */
+/* The selection compares all chunks at unitary scale, so a larger constant in the short last chunk wins. */
 static void short_chunks_weigh_alike(void **state)
 {
     static const char *const transforms[] = {"dct", "hadamard"};
@@ -208,7 +208,7 @@ static void short_chunks_weigh_alike(void **state)
     (void)state;
     for (int h = 0; h < 2; h++) {
         for (int last = 0; last < 2; last++) {
-            /* energies: of 1024 elements 1, of 32 a tenth more or less */
+            /* the 1024 elements have energy 1, the 32 elements a tenth more or less */
             const float big = 1.0f / 32.0f, small = sqrtf((last ? 1.1f : 0.9f) / 32.0f);
             float x[N], flipped[N];
             struct trip t = {0};
@@ -221,7 +221,7 @@ static void short_chunks_weigh_alike(void **state)
             snprintf(spec, sizeof(spec), "sparse:p=0.0001,transform=%s,chunk=1024,index=bitmap",
                      transforms[h]);
             memcpy(flipped, x, sizeof(x));
-            if (h) { /* so that the signs leave the constants */
+            if (h) { /* so that the signs do not change the constants */
                 trip_run(&t, spec, x, N, NULL);
                 read_sent(&s, &t, 8);
                 naive_flip(flipped, N, s.key);
@@ -268,7 +268,7 @@ static void signs_are_shared_between_workers_only(void **state)
     assert_true(key != key_of(1, 2, 0, "b"));
 }
 
-/* About half of them are minus, in every chunk and in the tail. */
+/* About half of the signs are minus, in each chunk and in the tail. */
 static void signs_are_balanced(void **state)
 {
     enum { N = 1 << 14 };
@@ -281,7 +281,7 @@ static void signs_are_balanced(void **state)
     assert_true(llabs((long long)minus - N / 2) < 4 * 64); /* four standard deviations */
 }
 
-/* A decoder is given other seed, path, step and worker: it takes the key from the message. */
+/* The decoder has another seed, path, step and worker, and takes the key from the message. */
 static void decoding_needs_the_message_alone(void **state)
 {
     static const char *const specs[] = {
@@ -308,7 +308,7 @@ static void decoding_needs_the_message_alone(void **state)
     free(x);
 }
 
-/* Hadamard is additions only: threads and kernels give the same bytes; DCT's chunks on threads too. */
+/* Hadamard only adds, so threads and kernels give the same bytes. Threads do not change chunked DCTs either. */
 static void threads_change_nothing(void **state)
 {
     static const char *const specs[] = {

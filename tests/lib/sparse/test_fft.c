@@ -16,7 +16,7 @@
 
 struct bin {
     double re, im;  /* of the unitary transform */
-    double energy;  /* what it adds to the norm: interior bins stand for two */
+    double energy;  /* weight in the norm: 2 for interior bins */
     uint64_t index; /* over all chunks */
 };
 
@@ -25,7 +25,7 @@ static double weight_of(uint64_t k, uint64_t length)
     return k == 0 || 2 * k == length ? 1.0 : 2.0;
 }
 
-/* Bins of all chunks; returns how many. O(n * chunk): for small tensors. */
+/* Computes the bins of all chunks and returns their number. O(n * chunk), so only for small tensors. */
 static uint64_t spectrum(struct bin *bins, const float *x, uint64_t n, uint64_t chunk)
 {
     uint64_t count = 0;
@@ -81,8 +81,8 @@ static double dropped_energy(const float *x, uint64_t n, uint64_t chunk, uint64_
 }
 
 /*
- * Parseval: the error of what is not quantised is the energy of what is dropped, whatever the length. The
- * transform is good to 1e-6 log2 n of the norm (docs/method.md), so the error's root is.
+ * Parseval: without quantisation the squared error is the dropped energy, for any length. The transform is accurate to
+ * 1e-6 log2 n of the norm (docs/method.md), and so is the root of the error.
  */
 static void error_is_the_dropped_energy(const float *x, uint64_t n, uint64_t chunk, double theta)
 {
@@ -118,8 +118,8 @@ static void any_length(void **state)
 }
 
 /*
- * A short last chunk competes at unitary scale: its bins win against those of a whole chunk only if
- * they hold more. White noise makes them alike, so that a wrong weight would show at once.
+ * Bins of a short last chunk are compared at unitary scale: they win against bins of a whole chunk only if they have more
+ * energy. With white noise all bins are alike, so a wrong weight shows at once.
  */
 static void last_chunk_has_its_weight(void **state)
 {
@@ -154,7 +154,7 @@ static void odd_chunks(void **state)
     free(x);
 }
 
-/* Interior bins weigh two in energy, once in the choice: a pure tone costs one bin. */
+/* An interior bin counts twice in the energy but once in the selection: a pure tone costs one bin. */
 static void a_tone_is_one_bin(void **state)
 {
     enum { N = 4096 };
@@ -171,7 +171,7 @@ static void a_tone_is_one_bin(void **state)
     trip_free(&t);
 }
 
-/* Lossless but for the transform: every bin kept as float32. (Sent raw where that is longer.) */
+/* All bins kept as float32: lossless except for the transform. (Sent raw if that is shorter.) */
 static void keeping_all_gives_the_tensor(void **state)
 {
     static const uint64_t sizes[] = {97, 1000, 4099, 70001, 131072};
@@ -189,7 +189,7 @@ static void keeping_all_gives_the_tensor(void **state)
     free(x);
 }
 
-/* What the unquantised error does not explain, the range floats of the kept bins do: below 2^-m. */
+/* The error beyond the unquantised error comes from the range floats of the kept bins: below 2^-m. */
 static void quantised_error(void **state)
 {
     enum { N = 50000 };
@@ -208,7 +208,7 @@ static void quantised_error(void **state)
     free(x);
 }
 
-/* i.i.d. data keeps 1 - f (1 - ln f) whatever its law; correlated data less (papers, warning). */
+/* The relative error of i.i.d. data depends only on f: 1 - f (1 - ln f). Correlated data has less. */
 static void error_as_simulated(void **state)
 {
     static const double error[] = {.752, .752, .752, .325};
@@ -224,7 +224,7 @@ static void error_as_simulated(void **state)
     }
 }
 
-/* Sums beyond float32: the tensor is sent raw, and comes back as it was. */
+/* The sums overflow float32: the tensor is sent raw and comes back unchanged. */
 static void overflow_is_sent_raw(void **state)
 {
     enum { N = 1000 };
@@ -238,7 +238,7 @@ static void overflow_is_sent_raw(void **state)
     assert_true(t.parts.stored);
     assert_memory_equal(t.back, x, N * sizeof(float));
     trip_free(&t);
-    for (int i = 0; i < N; i++) /* as large, but no sum of it is */
+    for (int i = 0; i < N; i++) /* values as large, but their sums do not overflow */
         x[i] = i == 500 ? 1e38f : 0.0f;
     trip_run(&t, "fft:theta=0.5", x, N, NULL);
     assert_false(t.parts.stored);
@@ -248,7 +248,7 @@ static void overflow_is_sent_raw(void **state)
     free(x);
 }
 
-/* Values whose squares underflow are still put in order. */
+/* Values whose squares underflow are still ordered. */
 static void tiny_values(void **state)
 {
     static const float scales[] = {1e-18f, 1e-25f, 1e-30f, 1e-35f};

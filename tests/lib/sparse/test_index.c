@@ -44,13 +44,13 @@ static struct coded encode(const struct gcb_index *ix, const uint32_t *pos, uint
     for (int i = 0; i < GUARD; i++)
         assert_int_equal(w.data[bound + (unsigned)i], 0xa5);
     c.length = w.len;
-    c.bytes = malloc(w.len ? w.len : 1); /* sanitizers see every overrun */
+    c.bytes = malloc(w.len ? w.len : 1); /* so that sanitizers see an overrun */
     memcpy(c.bytes, w.data, w.len);
     free(w.data);
     return c;
 }
 
-/* Positions back, tile by tile; 0, or where it failed. All bytes must have been taken. */
+/* Decodes tile by tile. Returns 0 or an error; all bytes must have been read. */
 static int decode(const struct gcb_index *ix, const struct coded *c, uint32_t *pos, uint64_t kept,
                   uint64_t n)
 {
@@ -89,7 +89,7 @@ static void round_trip(const uint32_t *pos, uint64_t kept, uint64_t n, uint64_t 
 
 #define ANY_SIZE UINT64_MAX
 
-/* Positions of a random subset with density p; returns how many. */
+/* Fills the positions of a random subset with density p. Returns their number. */
 static uint64_t draw(uint32_t *pos, uint64_t n, double p, uint64_t seed)
 {
     uint64_t state = seed, kept = 0;
@@ -119,7 +119,7 @@ static void random_positions(void **state)
     free(pos);
 }
 
-/* Gaps that cost a coder most: all at the front, all at the end, both with one far away, and even ones. */
+/* Positions that cost a coder most: all at the front, all at the end, both with one far away, and evenly spaced. */
 static void adversarial_gaps(void **state)
 {
     enum { N = 200000 };
@@ -145,9 +145,8 @@ static void adversarial_gaps(void **state)
     free(pos);
 }
 
-/* 2^31 positions with few kept: all but the bitmap, whose bytes are of the positions, not of the kept. */
-/* Runs of every length at every place of a stream's end: a run of 63 ones that fills a reader's word once made
- * good messages "damaged". */
+/* Runs of each length at each place of a stream's end. A run of 63 ones that filled the reader's word was once reported as
+ * damage. */
 static void runs_to_the_end(void **state)
 {
     uint32_t pos[160];
@@ -176,7 +175,7 @@ static void whole_segments(void **state)
 
 /* ---- Golomb ---- */
 
-/* b* by the papers' formula, 0 where it is negative. */
+/* b* by the papers' formula, or 0 if that is negative. */
 static unsigned formula(uint64_t kept, uint64_t n)
 {
     const double p = (double)kept / (double)n, phi = 1.618033988749894848;
@@ -205,9 +204,9 @@ static void parameter_by_formula(void **state)
 }
 
 /*
- * Bits a position on random ones, block directory apart, against the closed form b + 1 / (1 - (1 -
- * p)^(2^b)) and the table of the papers. Relative spread of the mean gap is 1 / sqrt(kept): 0.3 % here
- * (1 % holds to 3 deviations of the gap, the bits vary less).
+ * Bits per random position, without the block directory, compared with b + 1 / (1 - (1 - p)^(2^b)) and the table of the
+ * papers. The relative deviation of the mean gap is 1 / sqrt(kept), 0.3 % here. So 1 % is three deviations of the gap, and
+ * the bits vary less.
  */
 static void bits_as_published(void **state)
 {
@@ -238,7 +237,7 @@ static void bits_as_published(void **state)
     }
 }
 
-/* A segment that holds fewer than k of the k kept in all never needs more than the bound for k. */
+/* A segment with fewer than k kept positions never needs more than the bound for k. */
 static void bounds_grow_with_kept(void **state)
 {
     (void)state;
@@ -251,7 +250,7 @@ static void bounds_grow_with_kept(void **state)
 
 /* ---- hostile bytes ---- */
 
-/* The directory of blocks must agree with the stream, or threads would decode something else. */
+/* The block directory must agree with the stream, or threads would decode other positions. */
 static void directory_is_checked(void **state)
 {
     enum { N = 100000, KEPT = 3 * GCB_TILE };
@@ -278,7 +277,7 @@ static void directory_is_checked(void **state)
     free(back);
 }
 
-/* Cut anywhere, or with any bit changed: refused, or ascending positions below n, as many as promised. */
+/* Cut anywhere or with any bit changed, a stream is refused, or gives as many ascending positions below n as declared. */
 static void damage_never_leaves_the_segment(void **state)
 {
     enum { N = 1000, KEPT = 150 };
@@ -310,7 +309,7 @@ static void damage_never_leaves_the_segment(void **state)
     }
 }
 
-/* A position not below n, one too many flags, one that comes twice. */
+/* A position that is not below n, a flag too many, a repeated position. */
 static void refuses_bad_positions(void **state)
 {
     const uint32_t twice[] = {3, 3}, beyond[] = {3, 10}, good[] = {3, 9};

@@ -1,4 +1,4 @@
-/* Adaptive positions: round trips, hostile bytes, and that they never cost more than Golomb's. */
+/* Adaptive positions: round trips, hostile bytes, and never longer than Golomb's stream. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -21,7 +21,7 @@ static void test_hostile(void **state)
     index_hostile(&gcb_index_adaptive);
 }
 
-/* Never longer than Golomb's stream, for few positions as for many. */
+/* Never longer than Golomb's stream, with few and with many positions. */
 static void test_random_within_golomb(void **state)
 {
     struct positions p = {0};
@@ -38,7 +38,7 @@ static void test_random_within_golomb(void **state)
     positions_fini(&p);
 }
 
-/* Runs, and gaps that alternate so that only the past tells them apart: far below Golomb. */
+/* Runs, and gaps that only the gaps before them predict: far below Golomb. */
 static void test_structure_pays(void **state)
 {
     struct positions p = {0};
@@ -53,12 +53,12 @@ static void test_structure_pays(void **state)
     assert_true(index_bits(&gcb_index_adaptive, &p) < 0.01);
     p.kept = 0;
     for (uint64_t at = 0; p.kept < 100000; at += p.kept % 3 ? 2 : 15)
-        p.pos[p.kept++] = (uint32_t)at; /* gaps 15 2 2 15 2 2: known from the two before */
+        p.pos[p.kept++] = (uint32_t)at; /* gaps 15 2 2 15 2 2: each follows from the two before */
     assert_true(index_bits(&gcb_index_adaptive, &p) < 0.7);
     positions_fini(&p);
 }
 
-/* Counts like the Fibonacci numbers make the deepest tree; the code stays within its limit and complete. */
+/* Counts like the Fibonacci numbers make the deepest tree. The code stays complete and within its limit. */
 static void test_deep_tree(void **state)
 {
     uint32_t count[GCB_PREFIX_SYMBOLS] = {1, 1};
@@ -74,7 +74,7 @@ static void test_deep_tree(void **state)
     assert_int_equal(gcb_prefix_table(table, length), 0);
 }
 
-/* Lengths that are no complete code are refused, and what is written is read back. */
+/* Lengths of an incomplete code are refused; lengths that were written are read back. */
 static void test_prefix_lengths(void **state)
 {
     static const uint8_t good[GCB_PREFIX_SYMBOLS] = {2, 0, 2, 0, 0, 1};
@@ -125,7 +125,7 @@ static void test_by_hand(void **state)
                      GCB_E_CORRUPT);
 }
 
-/* The position 0 under `codes` codes that begin at the sums 1 2 3 ..., or, all but the first, at `again`. */
+/* A stream of position 0 with `codes` codes, which begin at the sums 1 2 3 ... or, except the first, all at `again`. */
 static int decode_codes(unsigned codes, unsigned again)
 {
     static const uint8_t lone[GCB_PREFIX_SYMBOLS] = {1};

@@ -20,7 +20,7 @@ static void test_hostile(void **state)
     index_hostile(&gcb_index_block);
 }
 
-/* 1 + 2 bytes a block of 4096 + 12 bits each, or 1 + 4 a block of 65536 + 16: what is shorter. */
+/* 1 byte + 2 per block of 4096 + 12 bits per position, or 1 + 4 per block of 65536 + 16 bits: the shorter. */
 static void test_width(void **state)
 {
     struct positions p = {0};
@@ -65,7 +65,7 @@ static void test_by_hand(void **state)
     positions_fini(&p);
 }
 
-/* Counts that promise more or fewer positions than there are. */
+/* Counts that declare more or fewer positions than there are. */
 static void test_counts(void **state)
 {
     uint8_t data[] = {12, 1, 0, 2, 0, 0x01, 0x10, 0x00, 0x02, 0x00};

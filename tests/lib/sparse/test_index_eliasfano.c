@@ -29,7 +29,7 @@ static uint64_t ceil_log2(uint64_t a, uint64_t b)
     return e;
 }
 
-/* 2 + ceil(log2(n / k)) bits a position, and 15 bits a block: its byte and its padding. */
+/* 2 + ceil(log2(n / k)) bits per position, and 15 bits per block for its byte and padding. */
 static void check_size(const struct positions *p)
 {
     const uint64_t blocks = (p->kept + GCB_TILE - 1) / GCB_TILE;

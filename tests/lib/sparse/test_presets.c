@@ -86,7 +86,7 @@ static void assert_nominal(const char *spec, uint64_t n, double want, double tol
         fail_msg("%s: %.9g bits, not %.9g", spec, got, want);
 }
 
-/* SBC's mean bits of a position (papers, section e): three digits behind the point. */
+/* SBC: mean bits of a position in the paper, with three decimals. */
 static void golomb_as_in_the_table(void **state)
 {
     static const double table[][2] = {{.1, 4.756},    {.05, 5.786},    {.02, 7.100},
@@ -107,9 +107,10 @@ static void golomb_as_in_the_table(void **state)
 static void nominal_bits_of_the_others(void **state)
 {
     (void)state;
-    assert_nominal("redsync", 50000, 0.064, 1e-9); /* a word for the value, one for its place */
+    assert_nominal("redsync", 50000, 0.064,
+                   1e-9); /* a word for the value, a word for its position */
     assert_nominal("redsync:quant=asq", 50000, 0.032, 1e-9);
-    assert_nominal("redsync", 131072 / 4 - 1, 32.0, 1e-9); /* all of it is sent */
+    assert_nominal("redsync", 131072 / 4 - 1, 32.0, 1e-9); /* the whole tensor is sent */
     assert_nominal("redsync:quant=asq", 131072 / 4 - 1, 32.0, 1e-9);
     assert_nominal("dgc", 50000, 0.048, 1e-9); /* run lengths of 16 bits */
     assert_nominal("demo", 50000, 32.0 * (32.0 + 12.0) / 4096.0, 1e-9);
@@ -171,7 +172,7 @@ static size_t encode_as(enum gcb_role role, uint64_t step, const float *x, float
     return w.len;
 }
 
-/* Even steps send positive values, odd ones negative, all as one mean. */
+/* Even steps send positive values, odd steps negative values, all as one mean. */
 static void asq_alternates(void **state)
 {
     enum { N = 40000 };
@@ -196,7 +197,7 @@ static void asq_alternates(void **state)
     free(y);
 }
 
-/* The output layer's values travel as they are, whatever the step; small tensors travel whole. */
+/* Values of the output layer are sent unchanged in each step; small tensors are sent whole. */
 static void asq_never_on_the_output_layer(void **state)
 {
     enum { N = 40000 };
@@ -241,7 +242,7 @@ static void senseless_combinations(void **state)
 
         if (gcb_method_parse(&m, specs[i], &diag) != GCB_E_INVALID)
             fail_msg("%s is taken", specs[i]);
-        assert_true(strlen(diag.text) > 20); /* and says why */
+        assert_true(strlen(diag.text) > 20); /* with the reason */
     }
 }
 

@@ -59,7 +59,7 @@ static void chunk_is_topk_of_each(void **state)
             }
             snprintf(spec, sizeof(spec), "sparse:select=chunk,chunk=%u,density=%g",
                      (unsigned)chunks[c], density);
-            if (choice_count(want, n) < n / 2 - 8) /* else it is stored */
+            if (choice_count(want, n) < n / 2 - 8) /* otherwise the message is stored */
                 choice_assert(spec, x, n, want, &choice_plans[((size_t)in + c) % 4]);
         }
         free(x);
@@ -94,7 +94,7 @@ static void threshold_keeps_all_from_it(void **state)
 
 /* ---- one sign ---- */
 
-/* SBC's choice. A sign that has fewer than k values stands in the comparison with zeros for the others. */
+/* SBC's selection. In the comparison, a sign with fewer than k values counts the missing ones as zeros. */
 static void one_sided_choice(char *want, const float *x, uint64_t n, uint64_t k)
 {
     const double down = choice_largest(want, x, n, 1, k), up = choice_largest(want, x, n, 0, k);
@@ -161,8 +161,8 @@ static void one_sign_is_that_of_a_sort(void **state)
     free(want);
 }
 
-/* By hand: the larger mean wins, equal means are the positive ones', and one large value of a sign does not
- * outweigh k others. */
+/* By hand: the larger mean wins; with equal means the positive side wins; one large value does not outweigh k values of
+ * the other sign. */
 static void one_sided_by_hand(void **state)
 {
     static const struct {
@@ -189,7 +189,7 @@ static void one_sided_by_hand(void **state)
 
 /* ---- DGC ---- */
 
-/* Between 0.8 k and 1.3 k of the largest, or exactly the k largest; never everything. */
+/* Keeps between 0.8 k and 1.3 k of the largest, or exactly the k largest; never all elements. */
 static void sampled_keeps_near_k(void **state)
 {
     static const uint64_t sizes[] = {1, 9, 1000, 40000, 140009};
@@ -242,7 +242,7 @@ static const char *const selections[] = {
     "sparse:select=sampled,density=0.01",
 };
 
-/* Threads and kernels change no byte, small segments no choice. */
+/* Threads and kernels change no byte; small segments change no selection. */
 static void nothing_else_matters(void **state)
 {
     enum { N = 140007 };

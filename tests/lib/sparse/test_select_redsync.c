@@ -1,4 +1,4 @@
-/* RedSync: trimmed top-k, the searched threshold and its reuse. */
+/* RedSync: trimmed top-k, the searched threshold, and using it again. */
 #include <math.h>
 #include <stdio.h>
 
@@ -30,8 +30,7 @@ static void trimmed_is_topk(void **state)
     }
 }
 
-/* The search as corrected (papers: fewer than k lower the upper end; the interval may shrink to 1e-3), by
- * plain counting. 0: no ratio let k pass. */
+/* The corrected search (src/lib/sparse/select_redsync.c), by plain counting. 0: no ratio lets k elements pass. */
 static uint32_t search(const float *x, uint64_t n, uint64_t k)
 {
     double sum = 0.0, max = 0.0, low = 0.0, high = 1.0;
@@ -90,7 +89,7 @@ static void search_is_that_of_counting(void **state)
     free(want);
 }
 
-/* Above 4 MiB, where RedSync searches: k to 2k, on light and heavy tails. */
+/* Tensors of more than 4 MiB are searched: k to 2k elements, with light and heavy tails. */
 static void search_lands(void **state)
 {
     static const double densities[] = {0.001, 0.01};
@@ -125,7 +124,7 @@ static void assert_same_messages(const char *a, const char *b, const float *x, u
     trip_free(&t);
 }
 
-/* By bytes of the tensor: everything, trimmed, search; each limit is the first size of the next. */
+/* The tensor's bytes choose between all, trimmed and search. A limit itself belongs to the larger sizes. */
 static void redsync_goes_by_size(void **state)
 {
     enum { DENSE = 131072 / 4, TRIMMED = 4194304 / 4 };
@@ -154,11 +153,11 @@ static void redsync_goes_by_size(void **state)
 /* ---- reuse ---- */
 
 struct again {
-    struct trip t; /* its encoder is used for every step */
+    struct trip t; /* the encoder of all steps */
     uint64_t n;
 };
 
-/* Encodes as that step and worker, by the same coder, and says what is kept. free() it. */
+/* Encodes a step of a worker with the same coder and returns the kept flags. The caller frees them. */
 static char *kept_at(struct again *a, const float *x, uint64_t step, uint32_t worker)
 {
     const struct gcb_step at = {.step = step, .worker = worker};
@@ -182,8 +181,7 @@ static void assert_kept_at(struct again *a, const float *x, uint64_t step, uint3
     free(got);
 }
 
-/* A threshold found at a step serves the interval's other steps, however far the gradients drift; then it
- * is searched again. */
+/* A threshold is used for the other steps of the interval, even if the gradients drift. Then it is searched again. */
 static void redsync_reuses(void **state)
 {
     enum { N = 50000, STEPS = 12, INTERVAL = 5 };
@@ -212,7 +210,7 @@ static void redsync_reuses(void **state)
     free(want);
 }
 
-/* Not another worker's, not after the interval, not an earlier step's, and with interval 1 never. */
+/* A threshold is not used for another worker, after the interval, in an earlier step, or with interval 1. */
 static void redsync_does_not_reuse(void **state)
 {
     enum { N = 50000 };

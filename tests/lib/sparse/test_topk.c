@@ -27,8 +27,7 @@ static int larger_first(const void *a, const void *b)
     return p->index > q->index ? 1 : -1;
 }
 
-/* rank[i]: how many elements come before i, the largest magnitude first, the lower index of equal ones
- * first. free() it. */
+/* rank[i]: number of elements before i, ordered by falling magnitude, then by index. The caller frees it. */
 static uint32_t *ranks_of(const float *x, uint64_t n)
 {
     struct place *all = malloc((n + 1) * sizeof(*all));
@@ -64,7 +63,7 @@ static char *sent_choice(const struct trip *t, uint64_t n, uint64_t k, uint64_t 
     return sent;
 }
 
-/* The k first of the ranks are what is sent. */
+/* The elements of the first k ranks are sent. */
 static void selection_is(const float *x, const uint32_t *rank, uint64_t n, uint64_t k,
                          const struct trip_options *o)
 {
@@ -75,7 +74,7 @@ static void selection_is(const float *x, const uint32_t *rank, uint64_t n, uint6
     snprintf(spec, sizeof(spec), "topk:density=%.17g,values=fp32,index=bitmap",
              (double)k / (double)n);
     trip_run(&t, spec, x, n, o);
-    if (t.parts.stored) { /* all but all kept */
+    if (t.parts.stored) { /* nearly all are kept */
         assert_memory_equal(t.back, x, n * sizeof(float));
     } else {
         assert_int_equal(t.parts.payload.kept, k);
@@ -91,8 +90,8 @@ static void selection_is(const float *x, const uint32_t *rank, uint64_t n, uint6
 enum input { NOISE, TIES, EQUAL, ZERO, MOSTLY_ZERO, HUGE_AND_TINY, PERIODIC, LURKING, INPUTS };
 
 /*
- * PERIODIC repeats with every power of two up to 4096, and LURKING hides its large values off any
- * even grid of the tensor: a sample at even steps sees only large, or only small values.
+ * PERIODIC repeats with each power of two up to 4096, and LURKING has its large values outside any even grid. So an evenly
+ * spaced sample sees only large or only small values.
  */
 static void fill(float *x, uint64_t n, enum input in)
 {
@@ -141,8 +140,8 @@ static void equals_a_full_sort(void **state)
     free(x);
 }
 
-/* The large values at every place that an even sample of this size looks at, and nowhere else; and the
- * other way round. The threshold it gives is useless; the choice is right. */
+/* The large values are exactly at the places of an evenly spaced sample, or exactly at all other places. Then the sample's
+ * threshold is useless, but the selection is right. */
 static void misled_samples(void **state)
 {
     enum { N = 1 << 18, K = 3000 };
@@ -162,7 +161,7 @@ static void misled_samples(void **state)
         }
     }
     for (uint64_t i = 0; i < N; i++)
-        x[i] = i < N / 2 ? 1.0f : (float)(i % 7); /* half of it one value */
+        x[i] = i < N / 2 ? 1.0f : (float)(i % 7); /* half of the elements are equal */
     rank = ranks_of(x, N);
     selection_is(x, rank, N, K, &plans[0]);
     selection_is(x, rank, N, N / 2 + 17, &plans[2]);
@@ -170,7 +169,7 @@ static void misled_samples(void **state)
     free(x);
 }
 
-/* Every k of a small tensor full of ties. */
+/* Each k of a small tensor with many ties. */
 static void every_k(void **state)
 {
     float x[400];
@@ -199,7 +198,7 @@ static void k_of_density(void **state)
 
 /* ---- the codec ---- */
 
-/* What is kept comes back bit for bit, the rest as +0, so that the error is the dropped energy. */
+/* Kept values come back bit for bit, the others as +0, so the squared error is the dropped energy. */
 static void keeps_bits_and_drops_energy(void **state)
 {
     enum { N = 70001 };
@@ -232,7 +231,7 @@ static void keeps_bits_and_drops_energy(void **state)
     free(x);
 }
 
-/* Messages of one thread, three threads and other kernels are the same bytes. */
+/* One thread, three threads and other kernels give the same bytes. */
 static void threads_change_nothing(void **state)
 {
     enum { N = 700001 };
@@ -258,7 +257,7 @@ static void threads_change_nothing(void **state)
     free(x);
 }
 
-/* i.i.d. data at f = .15: relative error of top-k (papers): the reference has three digits. */
+/* Relative error of top-k on i.i.d. data with f = 0.15; the published figures have three digits. */
 static void error_as_simulated(void **state)
 {
     static const double error[] = {
@@ -270,13 +269,13 @@ static void error_as_simulated(void **state)
         float *x = trip_tensor(N, (enum trip_law)law, 1);
         const double got = sqrt(trip_error("topk:theta=0.85", x, N, NULL));
 
-        /* the energy of heavy tails, and so what it is divided by, varies with the draw */
+        /* with heavy tails the energy, and so the denominator, varies from draw to draw */
         assert_true(fabs(got / error[law] - 1.0) < (law == TRIP_STUDENT3 ? 0.03 : 0.003));
         free(x);
     }
 }
 
-/* Values cut into tiles over all segments, at every width: small segments decode to the same. */
+/* Tiles of values go over all segments. At each width, small segments decode to the same tensor. */
 static void segments_change_nothing(void **state)
 {
     enum { N = 30000 };

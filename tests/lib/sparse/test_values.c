@@ -11,13 +11,13 @@
 #include "tests/support/trip.h"
 
 /*
- * The identities of kept values that are replaced by means: with the means exact, the error is the energy
- * less k mu^2 of each group.
+ * Identities for kept values that are replaced by means: with exact means, the squared error is the energy minus k mu^2 of
+ * each group.
  */
 
 enum { N = 100003, LAWS = TRIP_AR9 + 1 };
 
-/* Which positions a message keeps, with its values as they are. */
+/* The positions that a message keeps, with unchanged values. */
 static void kept_values(const char *select, const float *x, uint64_t n, char *kept)
 {
     struct trip t = {0};
@@ -33,7 +33,7 @@ static void kept_values(const char *select, const float *x, uint64_t n, char *ke
     trip_free(&t);
 }
 
-/* Sum and number of kept values of a sign: 1, -1 (zeros among them), or both as magnitudes: 0. */
+/* Sum and number of the kept values of a sign: 1; -1, with zeros; or 0 for the magnitudes of both. */
 struct group {
     double sum;
     uint64_t count;
@@ -150,7 +150,7 @@ static void two_means(void **state)
     free(kept);
 }
 
-/* By hand: 1 and 3 of (1, 3, -2, -6) and four smaller ones. */
+/* By hand: the largest of these eight values are 1, 3, -2 and -6. */
 static void means_by_hand(void **state)
 {
     static const float x[] = {0.5f, 1, 0, 3, -0.25f, -2, 0, -6};
@@ -170,7 +170,7 @@ static void means_by_hand(void **state)
     }
 }
 
-/* Zeros that are kept: they count in the mean magnitude, and stand with the lower of two means. */
+/* Kept zeros count in the mean magnitude, and belong to the lower of two means. */
 static void kept_zeros(void **state)
 {
     float x[100] = {[7] = 4.0f, [50] = -2.0f};
@@ -191,7 +191,7 @@ static void kept_zeros(void **state)
     trip_free(&t);
 }
 
-/* Means of values near the ends of the range neither overflow nor vanish. */
+/* Means of values near the ends of float32's range neither overflow nor vanish. */
 static void means_of_extremes(void **state)
 {
     static const float scales[] = {3.4e38f, 1e38f, 1e-38f, 1e-44f};
@@ -216,7 +216,7 @@ static void means_of_extremes(void **state)
 
 /* ---- uniform ---- */
 
-/* At most max / (2 s) on what is kept, but for the rounding of levels to float32; the largest exactly. */
+/* The error of kept values is at most max / (2 s) and float32's rounding of levels. The largest value is exact. */
 static void uniform_within_half_a_level(void **state)
 {
     (void)state;
@@ -239,11 +239,12 @@ static void uniform_within_half_a_level(void **state)
                 assert_near(level, rint(level), 1e-6 * s, "a level");
                 if (fabs((double)x[i]) == max)
                     assert_true(t.back[i] == x[i]);
-                if (t.back[i] != 0.0f) /* else it may have been dropped */
+                if (t.back[i] != 0.0f) /* otherwise the value may have been dropped */
                     worst = fmax(worst, fabs((double)x[i] - t.back[i]));
             }
             assert_true(worst <= max / (2.0 * s) + max * 0x1p-23);
-            if (law == TRIP_GAUSS && bits >= 4) /* and no finer: there are values everywhere */
+            if (law == TRIP_GAUSS &&
+                bits >= 4) /* and not much smaller, because the values are spread evenly */
                 assert_true(worst >= max / (2.0 * s) * 0.9);
             trip_free(&t);
             free(x);
@@ -251,7 +252,7 @@ static void uniform_within_half_a_level(void **state)
     }
 }
 
-/* Encodes to the nearest level: against rint in double, halves up. */
+/* Encodes to the nearest level: compared with rint in double, halves up. */
 static void uniform_is_nearest(void **state)
 {
     enum { K = 4001 };
@@ -271,7 +272,7 @@ static void uniform_is_nearest(void **state)
     trip_free(&t);
 }
 
-/* A top value that is given: beyond it values clamp, and are counted. */
+/* With a given maximum, larger values are clamped and counted. */
 static void uniform_clamps(void **state)
 {
     static const float x[] = {0.5f, -4.0f, 1.0f, -1.0f, 1.25f, 0.0f, 0.1f, -0.9f};

@@ -50,7 +50,7 @@ static void test_shape_text(void **state)
     assert_true(rank == 3 && count == 0 && dims[2] == UINT64_MAX);
     for (unsigned i = 0; i < GCB_MAX_RANK; i++)
         dims[i] = UINT64_MAX;
-    gcb_shape_text(text, GCB_MAX_RANK, dims); /* the longest there is */
+    gcb_shape_text(text, GCB_MAX_RANK, dims); /* the longest shape */
     assert_int_equal(strlen(text), GCB_SHAPE_TEXT - 1);
 }
 

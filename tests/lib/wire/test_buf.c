@@ -1,4 +1,4 @@
-/* Bounded buffers: little-endian, sticky failure, nothing outside is touched. */
+/* Bounded buffers: little-endian; a failure lasts; nothing outside the buffer is touched. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -80,7 +80,7 @@ static void test_read_past_end(void **state)
     assert_int_equal(gcb_get_u8(&r), 2);
     assert_int_equal(gcb_get_u32(&r), 0);
     assert_true(r.failed);
-    assert_int_equal(gcb_get_u8(&r), 0); /* sticks, though one byte is left */
+    assert_int_equal(gcb_get_u8(&r), 0); /* still failed, although one byte is left */
     assert_int_equal(gcb_rbuf_left(&r), 0);
     assert_true(gcb_get_f32(&r) == 0.0f);
     assert_true(gcb_get_u64(&r) == 0);

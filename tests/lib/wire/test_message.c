@@ -1,4 +1,4 @@
-/* The frame of a message: what is written parses, and nothing else does. */
+/* The frame of a message: written frames parse, damaged ones do not. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -101,7 +101,7 @@ static void test_every_cut_is_refused(void **state)
         struct gcb_rbuf payload;
 
         for (size_t cut = 0; cut < length; cut++) {
-            /* an exact allocation, so that a read behind the end is caught by a sanitizer */
+            /* exact size, so that a sanitizer sees a read past the end */
             uint8_t *copy = malloc(cut ? cut : 1);
 
             assert_non_null(copy);
@@ -127,7 +127,7 @@ static void refuse(size_t at, uint8_t value, int status, const char *words)
     assert_int_equal(gcb_frame_parse(&got, &payload, message, length, &diag), status);
     assert_int_equal(diag.status, status);
     assert_non_null(strstr(diag.text, words));
-    /* results are not touched on failure */
+    /* results are unchanged after a failure */
     assert_int_equal(got.codec, 99);
     assert_int_equal(payload.len, 99);
 }
@@ -251,7 +251,7 @@ static void test_checksum_finds_every_bit(void **state)
         assert_int_equal(gcb_message_check(message, cut, 42, NULL), GCB_E_CORRUPT);
 }
 
-/* Sealing and checking leave a message without the field alone. */
+/* Sealing does not change a message without a checksum field, and checking accepts it. */
 static void no_checksum_no_change(void **state)
 {
     const struct gcb_frame f = sample(0);

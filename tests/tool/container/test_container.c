@@ -1,4 +1,4 @@
-/* The container: messages and what restores their tensors come back. Damage: test_container_damage.c. */
+/* The container: messages and the data that restores their tensors. Damage: test_container_damage.c. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -14,7 +14,7 @@
 #include "src/tool/hdf5/h5attr.h"
 #include "tests/support/containers.h"
 
-/* The row that a restored path ends in. */
+/* The row whose path is the end of this restored path. */
 static const struct gcb_dump_tensor *row_of(const char *dataset, const char *prefix)
 {
     const size_t n = strlen(prefix);
@@ -27,7 +27,7 @@ static const struct gcb_dump_tensor *row_of(const char *dataset, const char *pre
     return NULL;
 }
 
-/* Every message reads, and its tensors are those of the dump below `prefix` (per message if NULL). */
+/* All messages can be read, and their tensors are those of the dump below `prefix` (NULL: a prefix per message). */
 static size_t check_content(struct gcb_container *c, const char *const *prefixes)
 {
     size_t tensors = 0;
@@ -68,7 +68,7 @@ static size_t check_content(struct gcb_container *c, const char *const *prefixes
     return tensors;
 }
 
-/* Of the file that was written. */
+/* Checks a root attribute of the file that was written. */
 static void check_note(const char *name, const char *want)
 {
     const hid_t file = H5Fopen(containers.path, H5F_ACC_RDONLY, H5P_DEFAULT);
@@ -104,7 +104,7 @@ static void test_round_trip(void **state)
     gcb_container_destroy(NULL);
 }
 
-/* The paths of one file are kept as they are; those of several would collide. */
+/* The paths of one file are kept; the paths of several files could be the same. */
 static void test_paths(void **state)
 {
     static const char *const root[] = {"/", NULL};
@@ -126,7 +126,7 @@ static void test_paths(void **state)
         }
 }
 
-/* What is no message, or does not fit its plan, is not written. */
+/* Bytes that are not a message, or do not match their plan, are refused. */
 static void test_wrong_messages(void **state)
 {
     const struct gcb_layout_config config = {.scope = GCB_SCOPE_TENSOR};
@@ -154,7 +154,7 @@ static void test_wrong_messages(void **state)
     message[5] = GCB_WIRE_CHECKSUM;
     assert_int_equal(gcb_container_put(w, source, &layout.messages[0], message, n, NULL), 0);
     assert_int_equal(gcb_container_put(w, source, &layout.messages[0], message, n, NULL),
-                     GCB_E_INVALID); /* the path is taken */
+                     GCB_E_INVALID); /* the path exists */
     gcb_container_destroy(w);
     assert_int_equal(access(containers.path, F_OK), -1);
     gcb_layout_fini(&layout);
@@ -175,7 +175,7 @@ static void test_not_a_container(void **state)
     assert_null(c);
 }
 
-/* A limit on memory holds for what a message decodes to. */
+/* The limit on memory applies to the decoded tensor. */
 static void test_memory_limit(void **state)
 {
     struct gcb_container *c = NULL;

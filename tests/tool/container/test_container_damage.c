@@ -1,4 +1,4 @@
-/* The container: damage anywhere is found. */
+/* The container: damage is found at any place. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -17,14 +17,14 @@
 #include "src/tool/container/container_format.h"
 #include "tests/support/containers.h"
 
-/* Damaged metadata make HDF5 ask for memory that is not there; under a sanitizer too that is to be an error. */
+/* Damaged metadata makes HDF5 ask for more memory than there is. Under a sanitizer, too, that must be an error. */
 const char *__asan_default_options(void);
 const char *__asan_default_options(void)
 {
     return "allocator_may_return_null=1";
 }
 
-/* HDF5 loses what it had allocated for an object header whose checksum does not match. */
+/* HDF5 leaks the memory of an object header whose checksum does not match. */
 const char *__lsan_default_suppressions(void);
 const char *__lsan_default_suppressions(void)
 {
@@ -43,7 +43,7 @@ static uint8_t *slurp(size_t *n)
     return bytes;
 }
 
-/* All that a reader learns from the file as one text; NULL if reading fails. */
+/* Everything that a reader gets from the file, as one text; NULL if reading fails. */
 static char *digest(void)
 {
     struct gcb_container *c;
@@ -87,7 +87,7 @@ static char *digest(void)
     return text;
 }
 
-/* Each byte of the file changed in two ways: reading fails, or nothing that matters was changed. */
+/* Changes each byte of the file in two ways: reading fails, or gives the same result. */
 static void check_flips(enum gcb_scope scope)
 {
     char *whole;
@@ -131,7 +131,7 @@ static void test_flips_bucket(void **state)
     check_flips(GCB_SCOPE_BUCKET);
 }
 
-/* Every cut is found, except of bytes that HDF5 has at the end for nothing. */
+/* Each cut is found, except in unused bytes at the end of the HDF5 file. */
 static void test_cuts(void **state)
 {
     for (int scope = GCB_SCOPE_TENSOR; scope <= GCB_SCOPE_BUCKET; scope++) {
@@ -151,7 +151,7 @@ static void test_cuts(void **state)
 
 #define STEP "/step_000000/worker_0/"
 
-/* A file as the writer leaves it, opened with HDF5 to be changed in valid ways. */
+/* A complete file, opened with HDF5 so that tests can change it in valid ways. */
 static hid_t open_to_tamper(enum gcb_scope scope)
 {
     hid_t file;
@@ -189,7 +189,7 @@ static void put_integer(hid_t file, const char *object, const char *name, int64_
     H5Oclose(id);
 }
 
-/* Closes what was tampered with; reading must fail with these words. */
+/* Closes the changed file; reading it must fail with this message. */
 static void found(hid_t file, const char *words)
 {
     struct gcb_container *c = NULL;
@@ -240,10 +240,10 @@ static void test_lost_and_renamed(void **state)
     H5Ldelete(file, STEP "w/s", H5P_DEFAULT);
     found(file, "missing");
     file = open_to_tamper(GCB_SCOPE_TENSOR);
-    H5Ldelete(file, STEP "w/s", H5P_DEFAULT); /* and the count made to fit */
+    H5Ldelete(file, STEP "w/s", H5P_DEFAULT); /* with a matching count */
     put_integer(file, "/", "gcbench_messages", 3);
     found(file, "missing");
-    file = open_to_tamper(GCB_SCOPE_TENSOR); /* the count alone */
+    file = open_to_tamper(GCB_SCOPE_TENSOR); /* only the count */
     put_integer(file, "/", "gcbench_messages", 3);
     found(file, "missing");
     file = open_to_tamper(GCB_SCOPE_TENSOR);
@@ -259,7 +259,7 @@ static void test_lost_and_renamed(void **state)
     found(file, "damaged");
 }
 
-/* Each byte of a layout, through HDF5, so that its own checksums have nothing to say. */
+/* Changes each byte of a layout through HDF5, so that HDF5's own checksums match. */
 static void test_changed_layout(void **state)
 {
     hid_t file = open_to_tamper(GCB_SCOPE_BUCKET);
@@ -285,7 +285,7 @@ static void test_changed_layout(void **state)
         assert_true(H5Dwrite(set, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, rows_read) >= 0);
         H5Dclose(set);
         H5Fclose(file);
-        text = digest(); /* what stands behind the end of a text is not read */
+        text = digest(); /* bytes after the end of a text are not read */
         if (text)
             assert_string_equal(text, whole);
         free(text);
@@ -296,7 +296,7 @@ static void test_changed_layout(void **state)
     free(whole);
 }
 
-/* A message with a good checksum that announces more elements than its shape has. */
+/* A message with a valid checksum that declares more elements than its shape has. */
 static void test_count_against_shape(void **state)
 {
     const hid_t file = open_to_tamper(GCB_SCOPE_TENSOR);

@@ -1,4 +1,4 @@
-/* Dumps: what is written is there, appears whole or not at all, and a full disk is an error like others. */
+/* Dumps: written data can be read; a file appears complete or not at all; a full disk is an ordinary error. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -23,11 +23,11 @@
 
 static char folder[64], path[128];
 
-/* Writes to the disk that still succeed; < 0: all. Takes the place of the C library's function. */
+/* Number of writes to the disk that still succeed; < 0: all. This pwrite replaces the C library's. */
 static long writes_left = -1;
 static long writes_seen;
 
-/* HDF5's files are open for reading too; it only rewrites a block in place while one is on disk. */
+/* HDF5's own file is open for reading too; those writes always succeed. */
 static bool on_disk(int fd)
 {
     return (fcntl(fd, F_GETFL) & O_ACCMODE) == O_WRONLY;
@@ -58,7 +58,7 @@ static int setup(void **state)
     return 0;
 }
 
-/* Files in the folder; each test leaves what it says. */
+/* Number of files in the folder. */
 static int files(void)
 {
     DIR *d = opendir(folder);
@@ -180,7 +180,7 @@ static void test_round_trip(void **state)
 
     (void)state;
     write_sample(dump);
-    assert_int_equal(access(path, F_OK), -1); /* not before it is whole */
+    assert_int_equal(access(path, F_OK), -1); /* not before it is complete */
     assert_int_equal(gcb_dump_commit(dump, NULL), 0);
     gcb_dump_destroy(dump);
     assert_int_equal(files(), 1);
@@ -285,7 +285,7 @@ static void test_bad_names(void **state)
         assert_int_equal(put(dump, "/a/b", GCB_F32, 2, shape, values, NULL), 0);
         assert_int_equal(put(dump, names[i], GCB_F32, 2, shape, values, &diag), GCB_E_INVALID);
         assert_non_null(strstr(diag.text, path));
-        /* what misses a tensor is never committed */
+        /* a dump with a failed tensor is never committed */
         assert_int_equal(gcb_dump_commit(dump, NULL), GCB_E_IO);
         gcb_dump_destroy(dump);
         assert_int_equal(files(), 0);
@@ -312,7 +312,7 @@ static void test_bad_requests(void **state)
     free(text);
 }
 
-/* Writes everything; returns the first error. */
+/* Writes a whole dump. Returns the first error. */
 static int write_all(struct gcb_diag *diag)
 {
     const uint64_t n = 40000;
@@ -335,8 +335,8 @@ static int write_all(struct gcb_diag *diag)
 }
 
 /*
- * The disk fills up at each write in turn: a clean error, nothing left behind, the old file as it was. HDF5
- * itself has nothing left over to stumble on when this program ends.
+ * The disk becomes full at each write in turn. Each time there is an error, no file is left over, the old file is unchanged,
+ * and HDF5 does not crash when this program ends.
  */
 static void test_full_disk(void **state)
 {
@@ -361,7 +361,7 @@ static void test_full_disk(void **state)
         bytes = slurp(&n);
         assert_true(n == 3 && memcmp(bytes, "old", 3) == 0);
         free(bytes);
-        if (allowed == 0) { /* how many writes there are */
+        if (allowed == 0) { /* count the writes */
             writes_left = -1;
             writes_seen = 0;
             assert_int_equal(write_all(NULL), 0);
@@ -377,7 +377,7 @@ static void test_full_disk(void **state)
     writes_left = -1;
 }
 
-/* A limit on file sizes, which HDF5's own file in memory is subject to as well. */
+/* A limit on file sizes, which also applies to HDF5's file in memory. */
 static void test_file_limit(void **state)
 {
     struct rlimit before, tight;

@@ -1,7 +1,7 @@
 /*
- * Opens and reads every file that tests/data/make_hostile.py wrote and compares with its manifest:
+ * Opens and reads the files that tests/data/make_hostile.py wrote, and compares the results with its manifest:
  *     test_hostile DIRECTORY
- * What "any" stands for may succeed or fail, in one line and without a crash.
+ * With "any" the file may be read or refused, but a message has one line, and nothing crashes.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -50,7 +50,7 @@ static void check_status(const char *want, int got, const struct gcb_diag *diag)
     fail_msg("unknown status in the manifest: %s", want);
 }
 
-/* One line, printable, that names the file and says what the manifest asks for. */
+/* The message has one printable line, the name of the file, and the text of the manifest. */
 static void check_words(const struct row *row, const struct gcb_diag *diag)
 {
     assert_non_null(strstr(diag->text, row->column[0]));

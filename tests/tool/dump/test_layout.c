@@ -56,7 +56,7 @@ static struct gcb_source *open_source(void)
     return source;
 }
 
-/* Pieces follow one another without gaps and every tensor is in exactly one message. */
+/* Pieces follow one another without gaps, and each tensor is in exactly one message. */
 static void check_whole(const struct gcb_layout *layout, const struct gcb_source *source)
 {
     unsigned seen[16] = {0};
@@ -123,7 +123,7 @@ static void test_model(void **state)
     for (size_t i = 0; i < 4; i++) {
         assert_int_equal(layout.messages[i].count, 353);
         assert_int_equal(layout.messages[i].input_bytes, 303 * 4 + 50 * 8);
-        assert_int_equal(layout.messages[i].dtype, GCB_F32); /* they do not agree */
+        assert_int_equal(layout.messages[i].dtype, GCB_F32); /* the types differ */
         assert_string_equal(layout.messages[i].name, "0000");
         assert_int_equal(layout.messages[i].step, 1 + i / 2);
         assert_int_equal(layout.messages[i].worker, i % 2);
@@ -138,7 +138,7 @@ static void test_bucket(void **state)
     struct gcb_layout layout;
 
     (void)state;
-    /* a + b are 412 bytes, c alone 800 (too large, alone), d 400 */
+    /* a + b are 412 bytes, c is 800 (too large: its own bucket), d is 400 */
     plan(&layout, source,
          &(struct gcb_layout_config){.scope = GCB_SCOPE_BUCKET, .bucket_bytes = 412}, 12);
     assert_int_equal(layout.messages[0].piece_count, 2);
@@ -155,7 +155,7 @@ static void test_bucket(void **state)
     gcb_source_close(source);
 }
 
-/* Dense tensors stand behind the buckets, which close over them. */
+/* Dense tensors come after the buckets, which skip them. */
 static void test_dense(void **state)
 {
     const char *dense[] = {"a"};
@@ -176,7 +176,7 @@ static void test_dense(void **state)
     gcb_source_close(source);
 }
 
-/* Types that do not agree, the wider one first. */
+/* Different types, the wider one first. */
 static void test_mixed(void **state)
 {
     const char *files[1];

@@ -8,7 +8,7 @@
 
 #include "src/tool/dump/selection.h"
 
-/* Expects that of 0..15 exactly the bits of `want` are accepted. */
+/* Expects that exactly those of 0..15 are accepted whose bits are set in `want`. */
 static void check_accepts(const char *text, unsigned want)
 {
     struct gcb_numbers s;
@@ -113,7 +113,7 @@ static void test_missed(void **state)
     assert_true(gcb_numbers_missed(&s, &n));
     assert_int_equal(n, 5);
     gcb_numbers_accepts(&s, 5);
-    assert_false(gcb_numbers_missed(&s, &n)); /* a range may hold nothing */
+    assert_false(gcb_numbers_missed(&s, &n)); /* a range may be empty */
     gcb_numbers_fini(&s);
 }
 

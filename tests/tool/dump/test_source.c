@@ -1,4 +1,4 @@
-/* Tensors out of HDF5 files: listing, order, selection, values and notes, conversion. */
+/* Tensors in HDF5 files: listing, order, selection, values and notes, conversion. */
 #include <float.h>
 #include <math.h>
 #include <setjmp.h>
@@ -74,7 +74,7 @@ static hid_t f16_type(hid_t like)
     return t;
 }
 
-/* Each holds the integers from -50 up, which all formats but bfloat16 hold exactly; that one only to 256. */
+/* Each dataset has the integers from -50 up. All formats represent them exactly, bfloat16 only up to 256. */
 static void make_types(void)
 {
     const hid_t f16 = f16_type(H5T_IEEE_F32LE), f16be = f16_type(H5T_IEEE_F32BE);
@@ -94,7 +94,8 @@ static void make_types(void)
     h5make_put(&types, "marked", H5T_IEEE_F32LE, 11, -50, 0);
     h5make_put(&types, "empty", f16, 0, 0, 0);
     h5make_text(&types, "marked", "source_dtype", "bfloat16");
-    h5make_text(&types, "f64", "source_dtype", "bfloat16"); /* only float32 can stand for it */
+    h5make_text(&types, "f64", "source_dtype",
+                "bfloat16"); /* the attribute applies only to float32 */
     h5make_close(&types);
     H5Tclose(f16);
     H5Tclose(f16be);
@@ -216,7 +217,7 @@ static void test_idle_globs(void **state)
     source = open_ok(&config);
     assert_true(gcb_source_met(source, 0));
     assert_false(gcb_source_met(source, 1));
-    assert_true(gcb_source_met(source, 2)); /* though only b is chosen */
+    assert_true(gcb_source_met(source, 2)); /* although only b is selected */
     assert_false(gcb_source_met(source, 3));
     assert_true(gcb_source_met(source, 4));
     assert_true(gcb_source_matches(source, "b"));
@@ -314,7 +315,7 @@ static void test_max_bytes(void **state)
     config.max_bytes = 800008;
     check_listing(&config, "0/0/f64");
     config.selection.include = f16;
-    config.max_bytes = 8003; /* widened it takes 8004 */
+    config.max_bytes = 8003; /* as float32 it takes 8004 */
     check_refused(&config, GCB_E_NOMEM, "/f16be: 2001 elements");
     config.max_bytes = 8004;
     check_listing(&config, "0/0/f16be");
@@ -346,7 +347,7 @@ static void test_changed(void **state)
     gcb_source_close(NULL);
 }
 
-/* What float32 cannot hold becomes an infinity; the rest stays what it is. */
+/* A value beyond the range of float32 becomes an infinity; other values stay. */
 static void test_special(void **state)
 {
     const double in[] = {1e300, -1e300, (double)NAN, -0.0, 1e-40, 3.4028234663852886e38, 1e-60};
@@ -374,7 +375,7 @@ static void test_special(void **state)
     gcb_source_close(source);
 }
 
-/* Three ways out of a file, each refused on its own; with leave, all are read. */
+/* Three kinds of data outside the file. Each is refused; if allowed, all are read. */
 static void make_outside(struct h5make *m, const char *raw)
 {
     const hsize_t dims[1] = {3};
@@ -430,7 +431,7 @@ static void test_external(void **state)
     remove(raw);
 }
 
-/* Links that lead to places where there is nothing, followed with leave. */
+/* Links to files or objects that do not exist, if following is allowed. */
 static void test_external_gone(void **state)
 {
     const char *files[1];

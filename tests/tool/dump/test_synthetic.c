@@ -1,4 +1,4 @@
-/* Synthetic gradients: the moments that were asked for, the same values everywhere, known layouts. */
+/* Synthetic gradients: their moments, the same values on all machines, layouts of networks. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -76,7 +76,7 @@ static void test_moments(void **state)
     check_moments("student-t:df=20", 3.375, 0.15);
 }
 
-/* Three degrees of freedom have a variance but no fourth moment: quantiles tell instead. */
+/* Three degrees of freedom have a variance but no fourth moment, so quantiles are checked. */
 static void test_student_tails(void **state)
 {
     float *x = fill("student-t", 7, 2);
@@ -143,7 +143,7 @@ static void test_autoregressive(void **state)
 
 static const char *const all[] = {"normal", "laplace", "student-t", "sparse", "ar"};
 
-/* The same again; the beginning of a longer fill; and nothing in common with another seed or stream. */
+/* A fill gives the same values again and is the beginning of a longer fill; another seed or stream gives other values. */
 static void test_determinism(void **state)
 {
     (void)state;
@@ -158,7 +158,7 @@ static void test_determinism(void **state)
             memset(again, 0x55, 10 * sizeof(*again));
             gcb_synthetic_fill(&s, again, n, 1, 1);
             assert_memory_equal(again, x, n * sizeof(*x));
-            for (size_t i = n; i < 10; i++) /* and nothing behind it */
+            for (size_t i = n; i < 10; i++) /* and nothing after it */
                 assert_int_equal(((const uint8_t *)(again + i))[0], 0x55);
         }
         near(correlation(x, stream, 0), 0.0, 0.03);
@@ -170,7 +170,7 @@ static void test_determinism(void **state)
     }
 }
 
-/* The values themselves, so that a change of the generator is noticed. */
+/* Fixed values, so that a change of the generator is noticed. */
 static void test_known_values(void **state)
 {
     static const double want[5][3] = {{-0.0102162668, 0.00469899504, 0.0111120753},
@@ -226,7 +226,7 @@ static void test_parse(void **state)
         assert_int_equal(gcb_synthetic_parse(&s, bad[i], &diag), GCB_E_INVALID);
         assert_true(diag.text[0] != '\0');
     }
-    assert_true(s.rho == -0.99); /* not touched on failure */
+    assert_true(s.rho == -0.99); /* unchanged after a failure */
     gcb_synthetic_parse(&s, "laplce:x=1", &diag);
     assert_non_null(strstr(diag.text, "did you mean 'laplace'?"));
     gcb_synthetic_parse(&s, "\x1b[2J", &diag);

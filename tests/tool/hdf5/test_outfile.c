@@ -1,4 +1,4 @@
-/* The name of an output: checked before work starts, replaced at the end or not at all. */
+/* Output files: the name is checked before work starts, and replaced at the end or not at all. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -40,7 +40,7 @@ static int files(void)
     return n - 2;
 }
 
-/* Each test removes what it made but these two. */
+/* Each test removes its files except these two. */
 static int teardown(void **state)
 {
     (void)state;
@@ -144,7 +144,7 @@ static void test_replace(void **state)
     check_text(path, "new");
 }
 
-/* Two at once beside one name: both have a file of their own, and only one wins without force. */
+/* Two outputs of one name: each has its own temporary file, and without force only one succeeds. */
 static void test_race(void **state)
 {
     struct gcb_outfile first, second;
@@ -186,7 +186,7 @@ static void test_links(void **state)
     refuse(path, true, NULL, GCB_E_INVALID, "leads nowhere");
     write_text(other, "old");
     refuse(path, false, NULL, GCB_E_INVALID, "--force");
-    out = start(path, true); /* the file behind the link is replaced, the link stays */
+    out = start(path, true); /* the link's target is replaced, the link stays */
     write_text(out.temp_path, "new");
     assert_int_equal(gcb_outfile_commit(&out, NULL), 0);
     gcb_outfile_fini(&out);
@@ -200,7 +200,7 @@ static void test_input(void **state)
     (void)state;
     write_text(path, "precious");
     refuse(path, true, path, GCB_E_INVALID, "is an input");
-    assert_int_equal(link(path, other), 0); /* under another name as well */
+    assert_int_equal(link(path, other), 0); /* also under another name */
     refuse(other, true, path, GCB_E_INVALID, "is an input");
     check_text(path, "precious");
 }
@@ -224,7 +224,7 @@ static void test_bad_names(void **state)
     refuse(longer, false, NULL, GCB_E_IO, "\\x1b[2J");
 }
 
-/* A name of the longest kind still has room for the temporary file beside it. */
+/* With the longest possible name, the temporary file can still be made. */
 static void test_longest_name(void **state)
 {
     char longest[400];
@@ -256,7 +256,7 @@ static void test_relative(void **state)
     check_text(path, "new");
 }
 
-/* The temporary file was taken away: the old file stays. */
+/* The temporary file was removed: the old file stays. */
 static void test_commit_fails(void **state)
 {
     struct gcb_outfile out;
@@ -290,7 +290,7 @@ static void test_same(void **state)
     assert_int_equal(unlink(link), 0);
 }
 
-/* What a dying process does: temporary files go, what is committed or was there before stays. */
+/* When a process is killed, its temporary files are removed; committed and older files stay. */
 static void test_abandon(void **state)
 {
     struct gcb_outfile done, open, given_up;
@@ -310,7 +310,7 @@ static void test_abandon(void **state)
     check_text(path, "done");
 }
 
-/* More than are remembered: no harm but that the last ones are not removed by abandon. */
+/* More files than can be remembered: only the last ones are not removed. */
 static void test_many(void **state)
 {
     struct gcb_outfile out[40];
