@@ -11,7 +11,7 @@ Each recorded step gives one file per worker, dumps/grads_step000100_rank0.h5, w
 Under DistributedDataParallel pass the DDP module itself, before the first backward: each worker's
 own gradient is then taken before the reduction. docs/dataset.md has the schema and every option.
 
-One file on purpose: copy it next to your training script. Needs torch, h5py and numpy.
+This is a single file so that you can copy it next to your training script. Needs torch, h5py and numpy.
 """
 
 import fnmatch
@@ -37,11 +37,11 @@ Patterns = Union[str, Sequence[str]]
 _FLOAT_TYPES = {torch.float16: 2, torch.bfloat16: 2, torch.float32: 4, torch.float64: 8}
 _STORED_TYPES = {"float16": torch.float16, "float32": torch.float32, "float64": torch.float64}
 
-# A chunked dataset carries about 2 KB of index: compression cannot earn that back on less than this.
+# A chunked dataset has about 2 KB of index. With fewer bytes than this, compression does not save as much.
 _SMALLEST_COMPRESSED = 64 * 1024
 
-# Class names, at any place in a module's ancestry, of wrappers that leave no whole gradient on a worker,
-# or that average it where no hook of ours can look first.
+# Names of wrapper classes under which a worker has no complete gradient, or no hook can see the gradient before it is
+# averaged. A module is refused if such a class is anywhere among its base classes.
 _REFUSED_WRAPPERS = {
     "FullyShardedDataParallel": "FSDP shards gradients",
     "FSDPModule": "FSDP shards gradients",
@@ -54,7 +54,7 @@ _REFUSED_WRAPPERS = {
 class Steps:
     """The steps to record, from "0,100,400", "200-215", "0-1000/100", "all", an int, a range or any iterable.
 
-    Raises ValueError (a piece of text that is no step) or TypeError (something that is no whole number).
+    Raises ValueError for a text that is not a step, and TypeError for a value that is not a whole number.
     """
 
     def __init__(self, spec: StepSpec) -> None:
@@ -75,17 +75,17 @@ class Steps:
 
     @property
     def endless(self) -> bool:
-        """Whether every step from some step on is meant ("all")."""
+        """Whether the steps never end ("all")."""
         return self.last == _ENDLESS.stop - 1
 
     @property
     def last(self) -> Optional[int]:
-        """The highest step, None if there is no step at all."""
+        """The highest step, or None if there are no steps."""
         return max((_first_last(part)[1] for part in self._parts if part), default=None)
 
     @property
     def count(self) -> int:
-        """How many steps, those named twice counted twice."""
+        """Number of steps; a step that is given twice counts twice."""
         return sum(len(part) for part in self._parts)
 
 
@@ -137,7 +137,7 @@ def _matches(name: str, patterns: Patterns) -> bool:
 
 
 def _refuse_sharded(model: torch.nn.Module) -> None:
-    """Raise ValueError, in one line, where a worker does not hold whole gradients of its own."""
+    """Raise ValueError, in one line, if a worker does not have complete gradients of its own."""
     for module in model.modules():
         for kind in type(module).__mro__:
             why = _REFUSED_WRAPPERS.get(kind.__name__) or _REFUSED_WRAPPERS.get(f"{kind.__module__}.{kind.__name__}")
@@ -153,7 +153,7 @@ def _refuse_sharded(model: torch.nn.Module) -> None:
 
 
 def _unwrapped(model: torch.nn.Module) -> torch.nn.Module:
-    """The user's own module, or the DDP module around it, out of torch.compile and DataParallel."""
+    """Removes the wrappers of torch.compile and DataParallel. A DDP module stays."""
     while hasattr(model, "_orig_mod") or isinstance(model, torch.nn.DataParallel):
         model = model._orig_mod if hasattr(model, "_orig_mod") else model.module
     return model
@@ -164,19 +164,19 @@ def _values(gradient: torch.Tensor) -> torch.Tensor:
 
 
 def _is_unscaled(scaler: Any) -> bool:
-    """Whether GradScaler.unscale_() has already divided p.grad in this step. Raises RuntimeError if for some only."""
+    """Whether GradScaler.unscale_() has divided p.grad in this step. RuntimeError if only for some optimizers."""
     states = getattr(scaler, "_per_optimizer_states", {}).values()
     done = [getattr(state.get("stage"), "value", 0) != 0 for state in states]
     if any(done) and not all(done):
-        raise RuntimeError("step() between unscale_() calls of several optimizers: call it before the first")
+        raise RuntimeError("step() was called between the unscale_() calls of several optimizers: call it before them")
     return any(done)
 
 
 class _Reduction:
-    """Keeps each parameter's own gradient as it goes into DDP's reduction.
+    """Keeps the worker's own gradient of each parameter, before DDP averages it.
 
-    A communication hook sees a flat bucket per call, before anything is averaged. What it returns is what the
-    wrapped hook returns, so the training itself does not change.
+    A communication hook gets one flat bucket per call, before the average. It returns the result of the wrapped hook,
+    so the training does not change.
     """
 
     def __init__(self, ddp: DistributedDataParallel, names: Mapping[int, str],
@@ -192,8 +192,8 @@ class _Reduction:
         try:
             ddp.register_comm_hook(None, self._hook)
         except RuntimeError:
-            raise RuntimeError("the DDP module already has a communication hook: leave it to GradientDumper "
-                               "with comm_hook= and comm_hook_state=") from None
+            raise RuntimeError("the DDP module already has a communication hook: do not register it, but give it to "
+                               "GradientDumper with comm_hook= and comm_hook_state=") from None
 
     def _hook(self, state, bucket):  # no annotations: DDP compares them with its own classes
         self._buckets[bucket.index()] = self._buckets.get(bucket.index(), 0) + 1
@@ -205,21 +205,21 @@ class _Reduction:
         return self._inner(self._inner_state, bucket)
 
     def take(self) -> Tuple[Dict[str, torch.Tensor], int]:
-        """The gradients kept since the last call and how many reductions there were."""
+        """The gradients kept since the last call, and the number of reductions."""
         kept, times = self._kept, max(self._buckets.values(), default=0)
         self._kept, self._buckets = {}, {}
         return kept, times
 
 
 def _bucket_gradients(bucket) -> Iterable[Tuple[torch.Tensor, torch.Tensor]]:
-    """Parameters of a bucket with their gradients in the parameter's shape."""
+    """The parameters of a bucket, and their gradients in the parameter's shape."""
     parameters, buffer = bucket.parameters(), bucket.buffer()
     if buffer.layout is not torch.strided:  # a sparse gradient has a bucket of its own
         yield parameters[0], buffer
         return
     for parameter, gradient in zip(parameters, bucket.gradients()):
-        # The bucket holds a dense parameter in its memory order (channels_last, say), gradients() shows it as if
-        # it were contiguous.
+        # The bucket has a dense parameter in its own memory order (for example channels_last), but gradients()
+        # presents it as contiguous.
         if not parameter.is_contiguous():
             like = torch.empty_like(parameter, device="meta")
             if like.stride() == parameter.stride():
@@ -229,28 +229,28 @@ def _bucket_gradients(bucket) -> Iterable[Tuple[torch.Tensor, torch.Tensor]]:
 
 
 class GradientDumper:
-    """Writes the gradients of chosen steps; the training loop never sees the difference.
+    """Writes the gradients of chosen steps, without any effect on the training.
 
     model       the module that is trained; under DDP the DistributedDataParallel module, before the first backward
-    path        prefix of the files: "dumps/grads" gives dumps/grads_step000100_rank0.h5; folders are made; for an
-                existing folder it is FOLDER/grads
-    steps       what to record, see Steps; runs of consecutive steps are what `gcbench replay` reads
-    include, exclude   globs on parameter names; without include all parameters count
-    dtype       "float16", "float32" or "float64" to store everything so; by default the gradient's own type,
+    path        prefix of the files: "dumps/grads" gives dumps/grads_step000100_rank0.h5. Missing folders are made. For
+                an existing folder the prefix is FOLDER/grads
+    steps       steps to record, see Steps; `gcbench replay` needs consecutive steps
+    include, exclude   globs on parameter names; without include all parameters are recorded
+    dtype       type of all stored tensors: "float16", "float32" or "float64"; by default the gradient's own type, with
                 bfloat16 widened to float32
     compression "gzip" (with the shuffle filter), for tensors of 64 KiB and more
-    max_bytes   stop recording before a worker's files exceed this (a number or "2G"); training goes on
+    max_bytes   limit on the files of a worker (a number or "2G"); at the limit recording stops and training goes on
     optimizer   gives lr of each step, and optimiser, momentum and weight_decay of the file
-    scaler      the GradScaler of a mixed-precision loop: what is stored is divided by its scale
+    scaler      the GradScaler of a mixed-precision loop; stored gradients are divided by its scale
     accumulation_steps  micro-batches per optimizer step, stored as an attribute
-    comm_hook, comm_hook_state   your own DDP communication hook; leave its registration to this class
-    worker, workers     number of this worker and of all, where torch.distributed does not know them
+    comm_hook, comm_hook_state   your own DDP communication hook; this class registers it
+    worker, workers     number of this worker, and number of workers, if torch.distributed does not know them
     start_step  number of the first step, after a restart
-    overwrite   replace files of an earlier run; otherwise they are an error at once
-    attributes  more facts for the file: {"dataset": "imagenet", "batch_size": 32, ...}
+    overwrite   replace files of an earlier run; without it they are an error at the start
+    attributes  more attributes of the file: {"dataset": "imagenet", "batch_size": 32, ...}
 
-    Raises ValueError, TypeError, RuntimeError or OSError, each with one line, for what can be known at the start.
-    Later on a step that cannot be written stops the recording with one line on stderr, never the training.
+    Raises ValueError, TypeError, RuntimeError or OSError, with a message of one line, for errors that are known at the
+    start. Later, a step that cannot be written stops the recording with one line on stderr, never the training.
     """
 
     def __init__(self, model: torch.nn.Module, path: str, *, steps: StepSpec,
@@ -263,7 +263,7 @@ class GradientDumper:
                  start_step: int = 0, overwrite: bool = False,
                  attributes: Optional[Mapping[str, Any]] = None) -> None:
         if compression not in (None, "gzip"):
-            raise ValueError(f"compression={compression!r}: only 'gzip' is known")
+            raise ValueError(f"compression={compression!r}: only 'gzip' is supported")
         if dtype is not None and dtype not in _STORED_TYPES:
             raise ValueError(f"dtype={dtype!r}: choose one of {', '.join(_STORED_TYPES)}")
         module = _unwrapped(model)
@@ -291,31 +291,31 @@ class GradientDumper:
         self._announce(ddp)
 
     def step(self, loss: Any = None, *, lr: Optional[float] = None, epoch: Optional[float] = None) -> Optional[str]:
-        """Count one optimizer step and, if it is a chosen one, write its file; returns the file's name or None.
+        """Count one optimizer step and, if the step is to be recorded, write its file. Returns the file's name or None.
 
-        Call it once per optimizer step: after the (last) backward, before clipping, weight decay, scaler.update()
-        and optimizer.step(). Under DDP a call with no reduction since the last one is not counted: the loop is
-        still accumulating under no_sync(). `loss` may be a tensor; it is read on recorded steps only.
+        Call it once per optimizer step: after the (last) backward, and before clipping, weight decay, scaler.update()
+        and optimizer.step(). Under DDP a call without a reduction since the last call is not counted, because the loop
+        is still accumulating under no_sync(). `loss` may be a tensor; it is read only on recorded steps.
         """
         kept: Optional[Dict[str, torch.Tensor]] = None
         if self._reduction is not None:
             kept, times = self._reduction.take()
             if times == 0:
-                self._warn("no reduction before step(): taken as a micro-batch of an accumulated step")
+                self._warn("no reduction before step(): counted as a micro-batch of an accumulated step")
                 return None
         number = self._next
         self._next += 1
         written = None
         if number in self._steps and not self._stopped:
             if kept is not None and times > 1:
-                self._warn(f"step {number} left out: DDP reduced {times} times before step(), so its gradients mix "
+                self._warn(f"step {number} is left out: DDP reduced {times} times before step(), so the gradients mix "
                            "averages with this worker's own; accumulate under no_sync()")
             else:
                 written = self._record(number, kept, {"loss": loss, "lr": lr, "epoch": epoch})
         self._arm()
         return written
 
-    # What is recorded and where to
+    # Setting up
 
     def _set_worker(self, ddp: Optional[DistributedDataParallel], worker: Optional[int],
                     workers: Optional[int]) -> None:
@@ -324,7 +324,7 @@ class GradientDumper:
         self._workers = workers or (dist.get_world_size(group) if distributed else 1)
         self._worker = worker if worker is not None else (dist.get_rank(group) if distributed else 0)
         if distributed and ddp is None and worker is None and self._workers > 1:
-            self._warn(f"{self._workers} processes but no DistributedDataParallel module: step() must come before "
+            self._warn(f"{self._workers} processes but no DistributedDataParallel module: call step() before the "
                        "gradients are averaged")
 
     def _select(self, module: torch.nn.Module, include: Patterns, exclude: Patterns) -> None:
@@ -336,7 +336,7 @@ class GradientDumper:
             if not wanted or not parameter.requires_grad:
                 continue
             if parameter.dtype not in _FLOAT_TYPES:
-                raise ValueError(f"{name} is {parameter.dtype}, which the schema has no type for: exclude it")
+                raise ValueError(f"{name} is {parameter.dtype}, which the schema does not support: exclude it")
             self._selected[name] = (index, parameter)
         if not self._selected:
             raise ValueError("no parameter to record: check include, exclude and requires_grad")
@@ -365,7 +365,7 @@ class GradientDumper:
         for name in sorted(os.listdir(folder or ".")):
             match = mine.fullmatch(name)
             if match and not overwrite and int(match[1]) >= self._next and int(match[1]) in self._steps:
-                raise FileExistsError(f"{os.path.join(folder, name)} exists: another path, or overwrite=True")
+                raise FileExistsError(f"{os.path.join(folder, name)} exists: give another path or overwrite=True")
         return path
 
     def _stored_size(self, parameter: torch.nn.Parameter) -> int:
@@ -399,7 +399,7 @@ class GradientDumper:
             else:
                 present.append((name, index, (kept or {}).get(name, parameter.grad)))
         if not present:
-            self._warn(f"step {number} left out: no parameter has a gradient; call step() after backward and before "
+            self._warn(f"step {number} is left out: no parameter has a gradient; call step() after backward and before "
                        "zero_grad()")
             return None
         if self._over_budget(self._step_bytes if self._compression is None else 0):
@@ -408,7 +408,7 @@ class GradientDumper:
             scale = 1.0
             if self._scaler is not None:
                 facts["loss_scale"] = scale = float(self._scaler.get_scale())
-            # DDP's buckets hold scaled values whatever unscale_() has done to p.grad since
+            # DDP's buckets have scaled values, even if unscale_() has divided p.grad since
             divisor = 1.0 if kept is None and _is_unscaled(self._scaler) else scale
             return self._write(number, present, divisor, self._step_attributes(facts, missing))
         except (OSError, RuntimeError, TypeError, ValueError) as error:
@@ -428,18 +428,18 @@ class GradientDumper:
         return attributes
 
     def _array(self, name: str, gradient: torch.Tensor, divisor: float) -> Tuple[np.ndarray, torch.dtype]:
-        """The gradient as it is stored, and the type it came in."""
+        """The gradient in its stored form, and its original type."""
         source = gradient.dtype
         if source not in _FLOAT_TYPES:
-            raise TypeError(f"the gradient of {name} is {source}, which the schema has no type for: exclude it")
+            raise TypeError(f"the gradient of {name} is {source}, which the schema does not support: exclude it")
         value = gradient.detach().cpu()
         value = value if value.layout is torch.strided else value.to_dense()
         if source is torch.float16 and divisor != 1.0:
-            value = value.float()  # dividing in float16 would lose what the loss scale was there to keep
+            value = value.float()  # dividing in float16 would lose the small values that the loss scale keeps
         if divisor != 1.0:
             value = value / divisor
         if source is torch.bfloat16:
-            value = value.float()  # last, so that what is marked bfloat16 fits into it
+            value = value.float()  # after the division, so that the stored values are bfloat16 numbers
         return value.to(self._dtype or value.dtype).contiguous().numpy(), source
 
     def _write(self, number: int, present: List[Tuple[str, int, torch.Tensor]], divisor: float,
@@ -482,7 +482,7 @@ class GradientDumper:
         elif array.dtype.name != source_name:
             dataset.attrs["narrowed_from"] = source_name
 
-    # Saying and stopping
+    # Messages and stopping
 
     def _over_budget(self, more: int) -> bool:
         over = self._max_bytes is not None and self._written + more > self._max_bytes
@@ -492,7 +492,7 @@ class GradientDumper:
 
     def _stop(self, why: str) -> None:
         self._stopped = True
-        _say(f"worker {self._worker} stops recording after {_human(self._written)}, training goes on: {why}")
+        _say(f"worker {self._worker} stops recording after {_human(self._written)}; training goes on: {why}")
 
     def _warn(self, message: str) -> None:
         kind = re.sub(r"\d+", "N", message)
@@ -502,10 +502,10 @@ class GradientDumper:
 
 
 def _start_file(disk: IO[bytes], size: int) -> None:
-    """Make an HDF5 file with nothing in it and the space for `size` bytes behind it. Raises OSError.
+    """Make an empty HDF5 file and reserve `size` bytes for it. Raises OSError.
 
-    HDF5 does not survive a disk that fills up while it writes (1.10 takes the whole process down later), so the
-    space is taken before it opens the file; closing gives back what was not needed.
+    If a disk becomes full while HDF5 writes, the process crashes later (HDF5 1.10). So the space is reserved before
+    HDF5 opens the file; closing the file releases the unused space.
     """
     if hasattr(os, "posix_fallocate"):
         os.posix_fallocate(disk.fileno(), 0, size)

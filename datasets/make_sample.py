@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Cut one small HDF5 file out of a dump, or join a dump's files into one: how datasets/sample.h5 was made.
+"""Cut a small HDF5 file out of a dump, or join the files of a dump. datasets/sample.h5 was made with it.
 
     python3 datasets/make_sample.py DUMP.h5... -o sample.h5
 
-keeps by default what the shipped sample has: steps 100 and 400 of workers 0 and 1, without three large tensors.
-With --steps all --workers all --exclude '' everything is kept. The same input gives the same bytes with the same
-HDF5 library. Needs h5py and numpy, and torch with --index-from.
+By default it keeps what the shipped sample has: steps 100 and 400 of workers 0 and 1, without three large tensors.
+With --steps all --workers all --exclude '' it keeps everything. The same input and HDF5 library give the same bytes.
+Needs h5py and numpy, and torch with --index-from.
 """
 
 import argparse
@@ -31,9 +31,9 @@ def parse_args() -> argparse.Namespace:
                         help=f"tensors to leave out (default {' '.join(LEFT_OUT)})")
     parser.add_argument("--index-from", metavar="MODULE:CLASS",
                         help="number the tensors as this class of datasets/recipes registers them "
-                             "(train_resnet20:ResNet20), where the dump has no index")
+                             "(train_resnet20:ResNet20), if the dump has no index")
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE",
-                        help="a fact that the dump's root lacks")
+                        help="add an attribute to the root")
     parser.add_argument("--force", action="store_true", help="replace an existing output")
     args = parser.parse_args()
     args.exclude = LEFT_OUT if args.exclude is None else [glob for glob in args.exclude if glob]
@@ -54,7 +54,7 @@ def chooser(parser: argparse.ArgumentParser, text: str) -> Callable[[int], bool]
 
 
 def typed(text: str):
-    """A number where the text is one."""
+    """The text as a number if it is one, else the text."""
     for kind in (int, float):
         try:
             return kind(text)
@@ -89,7 +89,7 @@ def chosen_tensors(file: h5py.File, args: argparse.Namespace) -> Iterable[Tuple[
 
 
 def copy_dump(source: h5py.File, target: h5py.File, order: Dict[str, int], args: argparse.Namespace) -> int:
-    """Copy what was chosen, uncompressed: a filter's chunk index would cost such small tensors more than it saves."""
+    """Copy the chosen tensors, uncompressed: with small tensors, chunk indices take more than compression saves."""
     for key, value in source.attrs.items():
         target.attrs.setdefault(key, value)
     copied = 0
@@ -110,9 +110,9 @@ def copy_dump(source: h5py.File, target: h5py.File, order: Dict[str, int], args:
 
 
 def make(args: argparse.Namespace) -> None:
-    """Write the output beside its name and rename it. Raises OSError, ValueError."""
+    """Write to a temporary file, then rename it to the output. Raises OSError, ValueError."""
     if os.path.exists(args.output) and not args.force:
-        raise FileExistsError(f"{args.output} exists: --force replaces it")
+        raise FileExistsError(f"{args.output} exists; --force replaces it")
     order = recipe_order(args.index_from)
     temporary = args.output + ".tmp"
     left_out: List[str] = args.exclude
@@ -124,7 +124,7 @@ def make(args: argparse.Namespace) -> None:
                 with h5py.File(dump, "r") as source:
                     copied += copy_dump(source, target, order, args)
             if not copied:
-                raise ValueError("no tensor of these steps and workers in the dump")
+                raise ValueError("the dump has no tensor of these steps and workers")
             target.attrs["cut"] = (f"steps {args.steps}, workers {args.workers}"
                                    + (f", without {' '.join(left_out)}" if left_out else ""))
         os.replace(temporary, args.output)

@@ -1,7 +1,7 @@
-"""What the recipes share: Fashion-MNIST from disk, the options, and training with several workers.
+"""The shared part of the recipes: Fashion-MNIST from disk, the options, and training with several workers.
 
-The workers are simulated one after another in one process, or are real processes under DistributedDataParallel
-with --ddp; either way each one's own gradient is dumped before the average. Needs no network.
+The workers are simulated one after another in one process; with --ddp they are processes under
+DistributedDataParallel. In both cases the gradient of each worker is dumped before the average. Needs no network.
 """
 
 import argparse
@@ -27,7 +27,7 @@ Batch = Tuple[torch.Tensor, torch.Tensor]
 
 
 def read_idx(path: Path) -> np.ndarray:
-    """An unsigned-byte array from an IDX file, gzipped or not. Raises ValueError where it is no such file."""
+    """An unsigned-byte array from an IDX file, gzipped or not. Raises ValueError if it is not one."""
     with (gzip.open if path.suffix == ".gz" else open)(path, "rb") as file:
         data = file.read()
     if data[:3] != b"\0\0\x08" or len(data) < 4 + 4 * data[3]:
@@ -45,14 +45,14 @@ def load(folder: str, part: str) -> Batch:
         plain = Path(folder) / f"{part}-{kind}-ubyte"
         packed = plain.with_name(plain.name + ".gz")
         if not packed.exists() and not plain.exists():
-            raise FileNotFoundError(f"no {packed}: apt-get install dataset-fashion-mnist, or give --data")
+            raise FileNotFoundError(f"{packed} does not exist: apt-get install dataset-fashion-mnist, or give --data")
         arrays.append(read_idx(packed if packed.exists() else plain))
     images = torch.from_numpy(arrays[0].astype(np.float32))[:, None]
     return (images / 255.0 - 0.2860) / 0.3530, torch.from_numpy(arrays[1].astype(np.int64))
 
 
 def batches(data: Batch, args: argparse.Namespace, worker: int) -> Iterator[Tuple[int, Batch]]:
-    """(epoch, batch) without end: in each epoch every image goes to exactly one worker."""
+    """Endless (epoch, batch): in each epoch, each image goes to at most one worker."""
     images, labels = data
     if len(labels) < args.workers * args.batch_size:
         raise ValueError(f"{len(labels)} images do not fill one batch of {args.workers} x {args.batch_size}")
@@ -72,7 +72,7 @@ def parse_args(model_name: str, workers: int, steps: str) -> argparse.Namespace:
         formatter_class=argparse.ArgumentDefaultsHelpFormatter)
     parser.add_argument("-o", "--output", default=f"dumps/{model_name}", help="prefix of the files")
     parser.add_argument("--steps", default=steps, help="steps to dump: 0,100,400 or 200-215; training ends there")
-    parser.add_argument("--workers", type=int, default=workers, help="how many workers share each step")
+    parser.add_argument("--workers", type=int, default=workers, help="number of workers in each step")
     parser.add_argument("--ddp", action="store_true", help="one process per worker under DistributedDataParallel")
     parser.add_argument("--seed", type=int, default=1, help="of the weights and of the order of the images")
     parser.add_argument("--batch-size", type=int, default=32, help="images per worker and step")
@@ -122,7 +122,7 @@ def report_accuracy(model: nn.Module, args: argparse.Namespace) -> None:
 
 
 def train_simulated(make_model: Callable[[], nn.Module], args: argparse.Namespace) -> None:
-    """One process plays all workers in turn on the same weights, then applies their mean."""
+    """Compute the gradients of all workers in turn with the same weights, then apply their mean."""
     torch.manual_seed(args.seed)
     model, data = make_model(), load(args.data, "train")
     optimizer = make_optimizer(model, args)
@@ -148,8 +148,8 @@ def train_simulated(make_model: Callable[[], nn.Module], args: argparse.Namespac
 
 
 def train_ddp(worker: int, make_model: Callable[[], nn.Module], args: argparse.Namespace, store: str) -> None:
-    """One worker of several processes."""
-    os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo")  # all on this machine, whatever its name resolves to
+    """Train as one of several processes."""
+    os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo")  # all processes are on this machine
     torch.set_num_threads(max(1, (os.cpu_count() or 1) // args.workers))
     dist.init_process_group("gloo", init_method=f"file://{store}", rank=worker, world_size=args.workers)
     torch.manual_seed(args.seed)
@@ -173,12 +173,12 @@ def train_ddp(worker: int, make_model: Callable[[], nn.Module], args: argparse.N
 
 
 def run(make_model: Callable[[], nn.Module], args: argparse.Namespace) -> None:
-    """Train and dump as the options say; an expected error ends the program with one line."""
+    """Train and dump as the options say. An expected error ends the program with a message of one line."""
     try:
         if not args.ddp:
             train_simulated(make_model, args)
             return
-        load(args.data, "t10k")  # say what is missing once, not from every worker
+        load(args.data, "t10k")  # so that missing files are reported once, not by each worker
         with tempfile.TemporaryDirectory() as folder:
             multiprocessing.spawn(train_ddp, (make_model, args, os.path.join(folder, "store")), args.workers)
     except (OSError, ValueError) as error:

@@ -12,7 +12,7 @@ import _fashion
 
 
 class Block(nn.Module):
-    """Two 3x3 convolutions beside an identity, or beside a 1x1 convolution where the shape changes."""
+    """Two 3x3 convolutions, added to the input, or to a 1x1 convolution of the input if the shape changes."""
 
     def __init__(self, before: int, width: int, stride: int) -> None:
         super().__init__()

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Writes HDF5 files that are hostile, damaged or merely odd, and a manifest of what the reader must say.
+"""Writes HDF5 files that are hostile, damaged or unusual, and a manifest of the expected results.
 
     make_hostile.py DIRECTORY
 
-manifest.tsv: file, status of opening, tensors, datasets passed over, status of reading all of them, words
-that the failure must hold ("-" for none). Statuses are those of enum gcb_status, in words.
+manifest.tsv has: file, status of opening, number of tensors, number of skipped datasets, status of reading all tensors,
+and a text that the message of the failure must contain ("-": none). Statuses are those of enum gcb_status, in words.
 """
 import os
 import struct
@@ -31,7 +31,7 @@ def case(name, status="ok", tensors=0, skipped=0, read="ok", words="-"):
 
 
 def hdf5(fill):
-    """The function gets an open file instead of a path."""
+    """Gives the function an open file instead of a path."""
 
     def wrapped(path):
         with h5py.File(path, "w") as file:
@@ -41,11 +41,11 @@ def hdf5(fill):
 
 
 def patch(path, old, new, at=0):
-    """Replaces the only place of `old` by `new`, `at` bytes behind its start."""
+    """Writes `new` at `at` bytes after the start of `old`, which must occur exactly once."""
     data = bytearray(open(path, "rb").read())
     first = data.find(old)
     if first < 0 or data.find(old, first + 1) >= 0:
-        raise SystemExit(f"{path}: the bytes to patch are not there once")
+        raise SystemExit(f"{path}: the bytes to patch do not occur exactly once")
     data[first + at:first + at + len(new)] = new
     open(path, "wb").write(data)
 
@@ -214,7 +214,7 @@ case("dot_name.h5", "corrupt", words="impossible name")(
     patched(_dot, b"quitedistinct_name", b".\0", 0))
 
 
-# Where the data is
+# Storage
 
 @case("external_storage.h5", "unsupported", words="another file")
 @hdf5

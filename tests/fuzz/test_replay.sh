@@ -1,5 +1,5 @@
 #!/bin/bash
-# Stored inputs and a fresh seed of every method through the decoder, with every cut and many changed bytes.
+# Decodes stored inputs and a new seed of each method, with each cut and with many changed bytes.
 #   test_replay.sh MAKE_SEEDS REPLAY CORPUS_DIR
 set -euo pipefail
 
