@@ -33,7 +33,8 @@ static int check_call(const struct decompress_options *o, const struct opt_list 
 }
 
 /* --threads and --isa are for the CPU; on a device they would do nothing. */
-static int resolve(struct opt_backend *backend, const struct opt_exec *exec, struct gcb_diag *diag)
+static int resolve_backend(struct opt_backend *backend, const struct opt_exec *exec,
+                           struct gcb_diag *diag)
 {
     const int err = opt_exec_resolve(backend, exec, diag);
 
@@ -55,7 +56,7 @@ static int decompress_run(const void *options, const struct opt_list *operands,
     int err = check_call(o, operands, ctx->diag);
 
     if (!err)
-        err = resolve(&backend, &o->exec, ctx->diag);
+        err = resolve_backend(&backend, &o->exec, ctx->diag);
     if (err)
         return err;
     r.device = backend.gpu.module ? &backend.gpu : NULL;

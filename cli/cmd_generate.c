@@ -53,7 +53,7 @@ static const struct opt_row rows[] = {
 };
 /* clang-format on */
 
-static void generate_defaults(void *options)
+static void set_defaults(void *options)
 {
     struct generate_options *o = options;
 
@@ -82,8 +82,8 @@ static int check_layout(const struct generate_options *o, struct gcb_diag *diag)
                                shown);
 }
 
-static int configure(struct gcb_generate *out, const struct generate_options *o,
-                     const struct opt_list *operands, struct gcb_diag *diag)
+static int read_options(struct gcb_generate *out, const struct generate_options *o,
+                        const struct opt_list *operands, struct gcb_diag *diag)
 {
     char shown[64];
     int err;
@@ -113,7 +113,7 @@ static int generate_run(const void *options, const struct opt_list *operands,
     const struct generate_options *o = options;
     struct gcb_generate config = {.seed = 0};
     struct gcb_dump *dump = NULL;
-    int err = configure(&config, o, operands, ctx->diag);
+    int err = read_options(&config, o, operands, ctx->diag);
 
     if (err)
         return err;
@@ -159,6 +159,6 @@ const struct cmd cmd_generate = {
     .spec = {.groups = groups},
     .operands = CMD_NOTHING,
     .size = sizeof(struct generate_options),
-    .defaults = generate_defaults,
+    .defaults = set_defaults,
     .run = generate_run,
 };

@@ -193,7 +193,7 @@ static void print_tables(struct inspector *p)
     out_table(&p->report, p->spectra);
 }
 
-static int prepare(struct inspector *p, const struct opt_list *files, struct cmd_context *ctx)
+static int open_report(struct inspector *p, const struct opt_list *files, struct cmd_context *ctx)
 {
     static const struct gcb_table_column columns[] = {
         {"tensor", false, true}, {"shape", false, true}, {"mean", true, false},
@@ -245,7 +245,7 @@ static int inspect_run(const void *options, const struct opt_list *operands,
     if (!err && !p.options->show.quiet)
         heading_note_globs(ctx->err, p.source, &p.options->input, NULL);
     if (!err)
-        err = prepare(&p, operands, ctx);
+        err = open_report(&p, operands, ctx);
     if (!err)
         err = gcb_survey_create(&p.survey, p.source, &config, ctx->diag);
     if (!err)

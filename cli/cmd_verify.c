@@ -223,7 +223,7 @@ static void leave_out_cpu_only(struct verify *v)
     v->count = kept;
 }
 
-static int resolve(struct verify *v, struct gcb_diag *diag)
+static int resolve_options(struct verify *v, struct gcb_diag *diag)
 {
     const char *device = v->o->exec.device;
     int err = opt_methods_or_all(&v->methods, &v->count, &v->o->methods, diag);
@@ -277,7 +277,7 @@ static void on_progress(void *ctx, double done)
     progress_update(&v->s.progress, done);
 }
 
-static int run(struct verify *v, struct gcb_diag *diag)
+static int run_checks(struct verify *v, struct gcb_diag *diag)
 {
     const struct gcb_verify_observer observer = {on_check, on_note, on_progress, session_stop, v};
     const struct opt_message *m = &v->o->message;
@@ -336,7 +336,7 @@ static int show_results(const struct verify *v, struct gcb_diag *diag)
     return err;
 }
 
-static int finish(struct verify *v, struct gcb_diag *diag)
+static int judge_result(struct verify *v, struct gcb_diag *diag)
 {
     const struct gcb_verify_result *r = &v->result;
     int err = show_results(v, diag);
@@ -366,7 +366,7 @@ static int verify_run(const void *options, const struct opt_list *operands, stru
               .files = operands,
               .ctx = ctx},
     };
-    int err = resolve(&v, ctx->diag);
+    int err = resolve_options(&v, ctx->diag);
 
     if (!err)
         err = session_open_input(&v.s);
@@ -378,16 +378,16 @@ static int verify_run(const void *options, const struct opt_list *operands, stru
     if (!err)
         err = print_head(&v, ctx->diag);
     if (!err)
-        err = run(&v, ctx->diag);
+        err = run_checks(&v, ctx->diag);
     if (!err)
-        err = finish(&v, ctx->diag);
+        err = judge_result(&v, ctx->diag);
     session_close(&v.s);
     gcb_free(v.methods);
     gcb_free(v.tallies);
     return err;
 }
 
-static void defaults(void *options)
+static void set_defaults(void *options)
 {
     struct verify_options *o = options;
 
@@ -434,6 +434,6 @@ const struct cmd cmd_verify = {
         "has to decode those.\n",
     .spec = {.groups = groups, .extra = &extra},
     .size = sizeof(struct verify_options),
-    .defaults = defaults,
+    .defaults = set_defaults,
     .run = verify_run,
 };

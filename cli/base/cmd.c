@@ -27,11 +27,11 @@ _Static_assert(COUNT <= CMD_MAX, "CMD_MAX is too small");
 const struct cmd_meaning cmd_meanings[] = {
     {CMD_DONE, "done", NULL},
     {CMD_FAILED, "failed", NULL},
-    {CMD_USAGE, "called wrongly", NULL},
+    {CMD_USAGE, "wrong usage", NULL},
     {CMD_NO_BACKEND, "backend not available", NULL},
-    {CMD_REGRESSION, "a regression", "regress"},
-    {CMD_NOT_VERIFIED, "a verification did not hold", NULL},
-    {CMD_AMBIGUOUS, "ambiguous or not comparable, under --strict", "regress"},
+    {CMD_REGRESSION, "regression", "regress"},
+    {CMD_NOT_VERIFIED, "verification failed", NULL},
+    {CMD_AMBIGUOUS, "ambiguous or not comparable, with --strict", "regress"},
     {.words = NULL},
 };
 

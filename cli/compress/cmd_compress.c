@@ -108,7 +108,7 @@ static int find_methods(struct gcb_method **out, size_t *given, size_t *count,
     return gcb_method_parse(&with[(*count)++], "fp16", diag);
 }
 
-static int resolve(struct compress *c, struct gcb_diag *diag)
+static int resolve_options(struct compress *c, struct gcb_diag *diag)
 {
     int err = check_options(&c->sort, c->o, diag);
 
@@ -187,7 +187,7 @@ static void on_progress(void *ctx, double done)
 }
 
 /* Creates what on_trial fills. */
-static int prepare(struct compress *c, struct gcb_diag *diag)
+static int create_results(struct compress *c, struct gcb_diag *diag)
 {
     const struct opt_shapes *wanted = &c->o->shapes;
     const struct gcb_shapes_config shapes = {wanted->histogram, wanted->spectrum, c->count,
@@ -201,12 +201,12 @@ static int prepare(struct compress *c, struct gcb_diag *diag)
     return gcb_shapes_create(&c->shapes, &shapes, diag);
 }
 
-static int run(struct compress *c, struct gcb_diag *diag)
+static int run_methods(struct compress *c, struct gcb_diag *diag)
 {
     const struct gcb_run_observer observer = {
         .trial = on_trial, .progress = on_progress, .stop = session_stop, .ctx = c};
     struct gcb_run_config config = session_run_config(&c->s, &c->o->timing, c->methods, c->count);
-    int err = prepare(c, diag);
+    int err = create_results(c, diag);
 
     if (err)
         return err;
@@ -280,7 +280,7 @@ static int put_shapes(struct compress *c, struct gcb_diag *diag)
 }
 
 /* After an interruption, only rows are kept, which say so; no file of messages. */
-static int finish(struct compress *c, struct gcb_diag *diag)
+static int put_results(struct compress *c, struct gcb_diag *diag)
 {
     int err = put_summaries(c);
 
@@ -297,7 +297,7 @@ static int finish(struct compress *c, struct gcb_diag *diag)
     return session_interrupted(&c->s, c->keep ? "no file of messages was written" : "");
 }
 
-static void release(struct compress *c)
+static void release_all(struct compress *c)
 {
     gcb_run_result_fini(&c->result);
     gcb_shapes_destroy(c->shapes);
@@ -318,7 +318,7 @@ static int compress_run(const void *options, const struct opt_list *operands,
               .files = operands,
               .ctx = ctx},
     };
-    int err = resolve(&c, ctx->diag);
+    int err = resolve_options(&c, ctx->diag);
 
     if (err)
         goto out;
@@ -332,15 +332,15 @@ static int compress_run(const void *options, const struct opt_list *operands,
     err = open_report(&c);
     if (err)
         goto out;
-    err = run(&c, ctx->diag);
+    err = run_methods(&c, ctx->diag);
     if (!err)
-        err = finish(&c, ctx->diag);
+        err = put_results(&c, ctx->diag);
 out:
-    release(&c);
+    release_all(&c);
     return err;
 }
 
-static void defaults(void *options)
+static void set_defaults(void *options)
 {
     struct compress_options *o = options;
 
@@ -390,6 +390,6 @@ const struct cmd cmd_compress = {
         "run on the GPU, the exit status is 3.\n",
     .spec = {.groups = groups, .extra = &extra},
     .size = sizeof(struct compress_options),
-    .defaults = defaults,
+    .defaults = set_defaults,
     .run = compress_run,
 };

@@ -12,7 +12,7 @@ import h5py
 import numpy
 
 TOLERANCE = 1e-6  # relative
-# Half a unit in the last place of the types that decompress narrows to, relative to a value.
+# Half a unit in the last place of the types that decompress rounds to, relative to a value.
 ROUNDING = {"fp16": 2.0**-11, "bf16": 2.0**-8}
 checks = 0
 
@@ -39,7 +39,7 @@ def messages(path):
 
 
 def tensors(path):
-    # codecs see float32; a float64 is measured as they see it
+    # codecs see float32, so a float64 is measured after rounding to float32
     return {name: d.astype("f4").astype("f8") for name, d in datasets(path, lambda t: t.kind == "f").items()}
 
 
@@ -74,7 +74,7 @@ def near(name, got, want, x, slack, where):
 def compare(row, x, y, slack, where):
     for name, want in figures(x, y).items():
         if slack and name in ("zeros_preserved", "sign_agreement", "snr_db"):
-            continue  # narrowing may make a zero of a small value
+            continue  # rounding to a smaller type may turn a small value into zero
         near(name, row[name], want, x, slack, where)
 
 

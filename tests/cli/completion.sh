@@ -1,5 +1,5 @@
 #!/bin/bash
-# Completion in bash: its function is called as the shell calls it, with the words as readline cuts them.
+# Completion in bash: calls the function as the shell does, with the words as readline splits them.
 # shellcheck disable=SC1090,SC1091,SC2154
 . "$(dirname "$0")/lib.sh"
 
@@ -7,12 +7,12 @@ script=${GCBENCH%/*}/docs/gcbench
 [ -f "$script" ] || skip "no completion was built: cross build"
 
 asked=
-compopt() { # stands for the builtin, which works only within a completion
+compopt() { # replaces the builtin, which works only during a completion
     asked+="${asked:+ }$*"
 }
 . "$script"
 
-completes() { # LINE EXPECTED...: what is offered behind LINE, in order, and what is asked of the shell
+completes() { # LINE EXPECTED...: checks what is offered to complete LINE, in order, then the options given to compopt
     local line=$1 IFS=$' \t\n'
     shift
     read -ra COMP_WORDS < <(sed -E 's/([=:]+)/ \1 /g' <<<"$line")
@@ -76,7 +76,7 @@ completes 'gcbench compress --index go' golomb
 completes 'gcbench compress --theta '
 completes 'gcbench compress --no-such='
 
-# methods, with what readline has cut off left off
+# methods; readline has cut off the part up to the last = or :
 completes 'gcbench compress --method terng' terngrad
 completes 'gcbench compress --method=fp' fp16
 run methods --format json

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Completion as a user meets it: bash and zsh on a terminal, a key pressed.
+# Completion as a user sees it: the tab key pressed in bash and zsh, on a terminal.
 . "$(dirname "$0")/lib.sh"
 
 [ -f "${GCBENCH%/*}/docs/_gcbench" ] || skip "no completion was built: cross build"

@@ -1,5 +1,5 @@
 #!/bin/sh
-# compress as a person uses it: what it refuses, what its tables and rows hold, what never changes a byte.
+# compress: what it refuses, what its tables and rows hold, and which options never change a byte.
 . "$(dirname "$0")/lib.sh"
 python3 -c 'import h5py, numpy' 2>/dev/null || skip "needs python3 with h5py and numpy"
 
@@ -130,10 +130,10 @@ assert energy.keys() == keys and counts.keys() == keys | {("error", "topk"), ("e
 assert all(c == summaries["topk"]["elements"] for c in counts.values()), counts
 errors = [r for r in rows if r["record"] == "histogram" and r["of"] == "error" and r["method"] == "topk"]
 exact = sum(r["count"] for r in errors if r["low"] == r["high"])
-assert exact >= summaries["topk"]["kept"], exact  # what is kept is sent as it is
+assert exact >= summaries["topk"]["kept"], exact  # kept values are sent unchanged
 most = max(max(-r["low"], r["high"]) for r in errors)
 assert 0.75 * most <= summaries["topk"]["max_abs_error"] <= most, (most, summaries["topk"]["max_abs_error"])
-lost = 1 - energy["decoded", "topk"] / energy["input", None]  # what topk drops is all it loses
+lost = 1 - energy["decoded", "topk"] / energy["input", None]  # topk loses exactly what it drops
 assert math.isclose(lost, summaries["topk"]["rel_l2"] ** 2, rel_tol=1e-4), (lost, summaries["topk"]["rel_l2"])
 PY
 run compress --method topk --histogram --spectrum --per none --format json "$sample"
@@ -141,7 +141,7 @@ exits 0
 cp "$out" "$tmp/shapes.json"
 check "histograms and spectra" python3 "$tmp/shapes.py" "$tmp/shapes.json"
 
-# --- what never changes a byte
+# --- options that never change a byte
 cat >"$tmp/same.py" <<'PY'
 import h5py, sys
 
@@ -208,7 +208,7 @@ a, b = (h5py.File(p)['step_1/worker_0/weight'][...] for p in ('$tmp/bad.h5', '$t
 assert a.tobytes() == b.tobytes()"
 rm "$tmp/dir/raw.h5" "$tmp/dir/back.h5"
 
-# --- small and excluded tensors go as they are
+# --- small and excluded tensors are sent as fp32
 run compress --method topk --min-elements 100 --per none --format json --no-baselines "$tmp/bad.h5" --step 0
 check "dense messages are counted" grep -q '"dense": 2' "$out"
 run compress --method topk --dense 'bias*' --step 0 "$tmp/bad.h5"

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Relative errors that were worked out elsewhere, in double precision with NumPy: of top-k, and of the FFT of the
-# whole vector, of all tensors of a step flattened in the order of their names.
+# Relative errors against values computed elsewhere, in double precision with NumPy: top-k, and top-k of the FFT, of all
+# tensors of a step flattened into one vector in the order of their names.
 . "$(dirname "$0")/lib.sh"
 
 data=$(dirname "$0")/../../../shared/data

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Names from a file steer nothing: no control character, reordering mark or formula gets through.
+# Names from a file are harmless: no control character, reordering mark or formula is printed.
 . "$(dirname "$0")/lib.sh"
 python3 -c 'import h5py, numpy' 2>/dev/null || skip "needs python3 with h5py and numpy"
 

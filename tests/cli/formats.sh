@@ -1,6 +1,6 @@
 #!/bin/sh
-# json: one strict object a line, nothing else; csv and tsv: one header, every row as long; --results beside
-# a table.
+# json: each line is a strict object, and nothing else is printed. csv and tsv: one header, and rows of the same length.
+# --results together with a table.
 . "$(dirname "$0")/lib.sh"
 
 run generate --dist sparse:zeros=0.5 --elements 3000 --steps 2 --workers 2 -o "$tmp/in.h5"
@@ -91,7 +91,7 @@ if command -v xxhsum >/dev/null; then
     check "hash of the input" test "$hash" = "$(xxhsum -q -H3 "$tmp/in.h5" | sed 's/^XXH3_//; s/ .*//')"
 fi
 
-# colour only when asked for, or on a terminal
+# colour only with --color, or on a terminal
 run inspect "$tmp/in.h5"
 check "no escapes into a file" sh -c "! grep -q '$(printf '\033')' '$out'"
 run inspect --color always "$tmp/in.h5"

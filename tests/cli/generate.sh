@@ -1,8 +1,8 @@
 #!/bin/sh
-# generate: what was asked for is in the file, the same each time, another with another seed.
+# generate: the file holds what the options ask for, the same each time, and other values with another seed.
 . "$(dirname "$0")/lib.sh"
 
-field() { # NAME: of the first json row behind the environment
+field() { # NAME: a field of the first json row after the environment
     python3 -c 'import json,sys; print(json.loads(sys.stdin.readlines()[1])[sys.argv[1]])' "$1" <"$out"
 }
 between() { # NAME LOW HIGH
@@ -59,7 +59,7 @@ exits 0
 run inspect "$tmp/r50.h5"
 prints "1 step x 1 worker x 161 tensors, fp32"
 
-# workers agree as much as asked for: the variance of the sum of two is 2 + 2 rho
+# correlation of workers: the variance of the sum of two is 2 + 2 rho
 if python3 -c 'import h5py, numpy' 2>/dev/null; then
     for dist in normal laplace ar:rho=0.9; do
         run generate --dist $dist --worker-correlation 0.6 --workers 2 --elements 200000 -o "$tmp/w.h5" --force

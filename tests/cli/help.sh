@@ -1,5 +1,5 @@
 #!/bin/sh
-# Help goes to stdout, examples first, within 80 columns; every command has it in three ways.
+# Help goes to stdout, with examples first, within 80 columns; each command prints it in three ways.
 . "$(dirname "$0")/lib.sh"
 
 run --help

@@ -1,5 +1,5 @@
 #!/bin/sh
-# info: this build and machine, for people and as the environment record.
+# info: this build and this machine, as text and as the environment record.
 . "$(dirname "$0")/lib.sh"
 
 run info

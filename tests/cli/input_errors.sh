@@ -1,5 +1,5 @@
 #!/bin/sh
-# Files that are not there or not what they should be: exit 1 (2 for a folder), one line with the name.
+# Files that are missing or of the wrong kind: exit 1 (2 for a folder), and one line with the name.
 . "$(dirname "$0")/lib.sh"
 
 run generate --elements 50000 -o "$tmp/good.h5"
@@ -61,7 +61,7 @@ run compress --method topk --results '' "$tmp/good.h5"
 exits 2
 says "the name of the file to write is empty"
 
-# A pattern that matches no tensor is named, the others are not; what it was given to is done.
+# A pattern that matches no tensor is named, and only that; the command does its work.
 h5=$(dirname "$0")/../../datasets/sample.h5
 patterns="--dataset *weight --dataset nothing-* --exclude fc.weight --exclude fc"
 layers="--dense layers.0* --dense none --output-layer *c2.weight --output-layer fc*"
@@ -102,7 +102,7 @@ run inspect --max-bytes 1K "$tmp/good.h5"
 exits 1
 says "good.h5"
 
-# root may read everything; then this is tried as nobody
+# root may read every file, so then this runs as nobody
 chmod 000 "$tmp/copy.h5"
 chmod 755 "$tmp"
 if [ "$(id -u)" -eq 0 ]; then

@@ -1,5 +1,5 @@
 #!/bin/sh
-# inspect against NumPy: moments, zeros, what is not finite, histogram and spectrum, over steps and workers.
+# inspect against NumPy: moments, zeros, infinities and NaNs, histogram and spectrum, over steps and workers.
 . "$(dirname "$0")/lib.sh"
 python3 -c 'import h5py, numpy' 2>/dev/null || skip "needs python3 with h5py and numpy"
 
@@ -130,7 +130,7 @@ check "-q leaves notes out" sh -c "! grep -q note: '$out'"
 run inspect --step 5 --worker 0 --dataset 'f*' --dataset half --exclude half "$tmp/in.h5"
 prints "1 step x 1 worker x 1 tensor, fp32, 20.0 kB"
 
-# A file of more than 1 GiB, most of which is not there, is hashed when that is asked for.
+# A sparse file of more than 1 GiB is hashed only with --hash.
 cp "$tmp/in.h5" "$tmp/large.h5"
 truncate -s 1025M "$tmp/large.h5"
 run inspect --format json --dataset half "$tmp/large.h5"

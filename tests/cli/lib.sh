@@ -1,17 +1,17 @@
-# What the tests of the command line share. Source it with "$1" the path of gcbench, then use
+# Shared by the tests of the command line. Source it with the path of gcbench as "$1", then use
 #
 #   run ARGS...            runs gcbench; its status in $rc, its output in $out and $err (files)
-#   exits N                the last run ended so
-#   says TEXT              its stderr is one line and has TEXT in it
-#   quiet                  its stderr is empty
-#   prints TEXT            its stdout has TEXT in it
-#   check NAME COMMAND...  the command succeeds
-#   counts_instructions    whether valgrind can run this build: it is here, and there are no sanitizers in the build
-#   finish                 the count and the exit status
+#   exits N                checks the exit status of the last run
+#   says TEXT              checks that its stderr is one line that contains TEXT
+#   quiet                  checks that its stderr is empty
+#   prints TEXT            checks that its stdout contains TEXT
+#   check NAME COMMAND...  checks that the command succeeds
+#   counts_instructions    succeeds if valgrind is installed and the build has no sanitizers
+#   finish                 prints the count of checks, and exits
 #
-# $tmp is a folder of the test's own.
+# $tmp is a folder for the test's files.
 
-GCBENCH=$(realpath "$1") # tests change their folder
+GCBENCH=$(realpath "$1") # absolute, because tests change the folder
 tmp=$(mktemp -d "${TMPDIR:-/tmp}/gcbench-test.XXXXXX") || exit 99
 trap 'rm -rf "$tmp"' EXIT
 trap 'exit 99' HUP INT TERM
@@ -22,7 +22,7 @@ failed=0
 last=
 unset NO_COLOR
 PYTHON=python3
-python3 -c 'import h5py, numpy' 2>/dev/null || PYTHON=/usr/bin/python3 # where Debian puts its packages
+python3 -c 'import h5py, numpy' 2>/dev/null || PYTHON=/usr/bin/python3 # the one that has Debian's packages
 PYTHONDONTWRITEBYTECODE=1
 export PYTHONDONTWRITEBYTECODE
 
@@ -75,7 +75,7 @@ check() {
     verdict $? "$name" "$tmp/.check"
 }
 
-# Nothing but the names given is in $tmp/dir: no half-written file was left behind.
+# $tmp/dir holds only the files named: no half-written file is left.
 only() {
     [ "$(ls -A "$tmp/dir" | LC_ALL=C sort | tr '\n' ' ')" = "$*${*:+ }" ]
     verdict $? "in the folder: $(ls -A "$tmp/dir" | tr '\n' ' ')"

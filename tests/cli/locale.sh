@@ -1,5 +1,5 @@
 #!/bin/sh
-# Where numbers have a decimal comma nothing changes: options, tables, rows, plots and their data keep the point.
+# A locale with a decimal comma changes nothing: options, tables, rows, plots and their data keep the point.
 . "$(dirname "$0")/lib.sh"
 
 h5=$(realpath "$(dirname "$0")/../../datasets/sample.h5")
@@ -10,7 +10,7 @@ command -v localedef >/dev/null || skip "no localedef"
 localedef -i de_DE -f UTF-8 "$tmp/locales/de_DE.UTF-8" >"$tmp/log" 2>&1 ||
     skip "localedef makes no locale here (Debian package: locales)"
 
-# where LOCPATH is set, glibc's newlocale loses a copy of it each time
+# glibc's newlocale leaks a copy of LOCPATH each time
 ASAN_OPTIONS=${ASAN_OPTIONS:+$ASAN_OPTIONS:}detect_leaks=0
 export ASAN_OPTIONS
 comma() {
@@ -19,7 +19,7 @@ comma() {
 last="the locale made here"
 check "has a decimal comma" test "$(comma sh -c 'locale decimal_point' 2>/dev/null)" = ,
 
-# Stands under the locale, and its table has no such comma.
+# Runs in the locale; the table must have no decimal comma.
 points() { # ARGS...
     comma run "$@"
     exits 0
@@ -32,7 +32,7 @@ import json
 rows = [json.loads(line, parse_constant=float.fromhex) for line in open('$1')]
 assert any(isinstance(v, float) and v != int(v) for row in rows for v in row.values())"
 }
-# The same as without it, byte for byte.
+# Prints the same bytes as without the locale.
 same() { # ARGS...
     LC_ALL=C run "$@"
     exits 0

@@ -1,12 +1,12 @@
 #!/bin/sh
-# The manual: a page of every command, with every option of its help and every method; nothing in it is taken for a
-# request. Whether it is well-formed is for manual_lint.sh.
+# The manual has a page for each command, with each option of its help and each method. manual_lint.sh checks that the
+# pages are well-formed.
 . "$(dirname "$0")/lib.sh"
 
 pages=${GCBENCH%/*}/docs
 [ -f "$pages/gcbench.1" ] || skip "no manual was built: cross build"
 
-# What a reader sees of roff source: escapes undone.
+# Prints roff source as a reader sees it, with escapes replaced.
 plain() {
     sed -e '/^\.\\"/d' -e 's/\\f[BIPR]//g' -e 's/\\&//g' -e 's/\\-/-/g' -e "s/\\\\(aq/'/g" -e 's/\\(dq/"/g' \
         -e 's/\\(ga/`/g' -e 's/\\(ha/^/g' -e 's/\\(ti/~/g' -e 's/\\e/\\/g' "$1"

@@ -1,6 +1,6 @@
 #!/bin/sh
-# The manual as mandoc and groff see it: without a complaint. A date is not given on purpose: pages of the same
-# source are the same.
+# mandoc and groff accept the manual without a complaint. Pages have no date on purpose, so that the same source gives
+# the same pages.
 . "$(dirname "$0")/lib.sh"
 
 pages=${GCBENCH%/*}/docs

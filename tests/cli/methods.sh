@@ -1,5 +1,5 @@
 #!/bin/sh
-# methods: every one is listed and explained, for people and as rows.
+# methods: each one is listed and explained, as text and as rows.
 . "$(dirname "$0")/lib.sh"
 
 run methods

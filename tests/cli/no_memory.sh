@@ -1,5 +1,5 @@
 #!/bin/sh
-# Memory that runs out while transforms are planned, wherever: words, and never the end that FFTW makes of it.
+# Memory runs out at any point while FFTW plans transforms: gcbench prints a message, and FFTW never ends the process.
 . "$(dirname "$0")/lib.sh"
 
 "$GCBENCH" info | grep -q 'with sanitizers' && skip "sanitizers need more memory than can be limited"
@@ -19,7 +19,7 @@ limited() { # MB ARGS...
 }
 
 refused=0 step=3
-scan() { # FILE ARGS...: every limit, from too little to load the program up to what is enough
+scan() { # FILE ARGS...: runs with rising limits, from too little to load the program up to enough
     file=$1
     shift
     mb=40
@@ -39,7 +39,7 @@ for method in fft sparse:transform=dct,chunk=0; do
         scan $file compress --method $method --no-baselines --warmup 0 --per none --format json
     done
 done
-step=14 # threads need stacks, and have memory of their own
+step=14 # threads need stacks and memory of their own
 for method in fft fft:chunk=65537 sparse:transform=dct,chunk=131101; do
     scan prime.h5 compress --method $method --threads 4 --no-baselines --warmup 0 --per none --format json
 done

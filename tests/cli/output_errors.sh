@@ -1,5 +1,5 @@
 #!/bin/sh
-# Where an output may not go: refused before any work, the old file untouched, nothing left behind.
+# Outputs that may not be written are refused before any work; the old file is unchanged, and no other file is left.
 . "$(dirname "$0")/lib.sh"
 
 mkdir "$tmp/dir"
@@ -61,7 +61,7 @@ check "replaced" sh -c "! cmp -s in.h5 '$tmp/in.copy'"
 only in.h5
 rm in.h5
 
-# Several at once under one name: one has it, the others are told.
+# Several processes write the same name at once: one succeeds, the others fail with a message.
 last="generate, four at once"
 won=0
 round=0

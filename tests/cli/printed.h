@@ -3,7 +3,7 @@
 
 #include "cli/base/output.h"
 
-/* What a command prints, held against the 80 columns that everything has to fit. */
+/* Checks that what a command prints fits into 80 columns. */
 struct printed {
     char *text;
     size_t size;
@@ -12,7 +12,7 @@ struct printed {
 void begin(struct printed *p); /* prints tables into `p` */
 void end(struct printed *p);   /* fails the test if a line is too long */
 
-/* Numbers that nobody would measure on a good day. */
+/* Extreme numbers, which tables have to fit. */
 #define VALUES 22
 extern const double values[VALUES];
 

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Every command in README.md that runs gcbench works as it stands there, with the shipped gradients as grads.h5; and what is shown
-# of its output is printed, but for figures that depend on the machine. Left out: other builds, and the library's example.
+# Each gcbench command in README.md works as written, with the shipped gradients as grads.h5, and prints the output shown
+# there, except figures that depend on the machine. Not run: commands that need another build, and the library's example.
 #   readme.sh GCBENCH
 . "$(dirname "$0")/lib.sh"
 root=$(realpath "$(dirname "$0")/../..")
@@ -12,7 +12,7 @@ ln -s "$root/datasets/sample.h5" dumps/run1_1.h5
 ln -s "$GCBENCH" bin/gcbench
 PATH=$tmp/bin:$PATH
 
-# A line for each command; comments are cut off, and lines that end with \ joined.
+# One line for each command: removes comments, and joins lines that end with \.
 sed -n '/\\$/{:more;N;s/\\\n *//;/\\$/b more};s/^    \(\$ \)\{0,1\}\(gcbench .*\)/\2/p' "$root/README.md" |
     sed 's/ \{2,\}#.*//;s/ *$//' >commands
 sed -n 's/.*`\(gcbench plot [^`]*\)`.*/\1/p' "$root/README.md" >>commands
@@ -30,7 +30,7 @@ while read -r line; do
     [ -e example ] || cp "$out" example
 done <commands
 
-# Of the first one's output, which is shown whole, all but speeds is the same everywhere.
+# README shows the whole output of the first command. Everything except speeds is the same on all machines.
 sed -n '/^    sample.h5: /,/^$/s/^    //p' "$root/README.md" | sed '/^$/d' >shown
 check "README shows an example" test "$(wc -l <shown)" -ge 10
 sed '/^note:/d' example >printed

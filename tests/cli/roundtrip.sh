@@ -1,6 +1,6 @@
 #!/bin/sh
-# compress -o, then decompress: the tree, shapes, types and (without loss) every bit come back; a damaged file
-# of messages is found.
+# compress -o, then decompress, restores the tree, shapes, types and, for lossless methods, every bit. A damaged file of
+# messages is refused.
 . "$(dirname "$0")/lib.sh"
 python3 -c 'import h5py, numpy' 2>/dev/null || skip "needs python3 with h5py and numpy"
 
@@ -58,7 +58,7 @@ for scope in tensor bucket model; do
     done
     rm -f "$tmp/dir/back.h5"
 
-    # every message damaged in one byte somewhere
+    # one byte is changed in each message
     cat >"$tmp/damage.py" <<'PY'
 import h5py, random, shutil, sys
 random.seed(int(sys.argv[3]))
@@ -86,7 +86,7 @@ exits 1
 says "cut.h5"
 only
 
-# two files of messages into one; the same twice is refused
+# restores two files of messages into one; the same file twice is refused
 run compress --method fp16 --step 0 -o "$tmp/s0.h5" "$tmp/in.h5"
 run compress --method bf16 --step 1 -o "$tmp/s1.h5" "$tmp/in.h5"
 run decompress -o "$tmp/both.h5" "$tmp/s0.h5" "$tmp/s1.h5"

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Stacks of 256 KiB, of the process and of its threads: every command, and files nested as deep as they may be.
+# Every command runs with stacks of 256 KiB, also on files nested to the greatest depth allowed.
 . "$(dirname "$0")/lib.sh"
 
 "$GCBENCH" info | grep -q 'with sanitizers' && skip "sanitizers need larger stacks"
@@ -39,7 +39,7 @@ if command -v gnuplot >/dev/null; then
 fi
 done_by report b.json s.json v.json y.json -o r.html
 
-# as deep as the reader of JSON goes; and deeper than groups may be
+# as deep as the JSON reader goes; and deeper than groups may be
 for depth in 2046 3000; do
     python3 -c "print('{\"record\": \"summary\", \"schema\": 1, \"x\": %s}' % ('[' * $depth + ']' * $depth))" >deep.json
     for command in 'report --no-plots --force -o r.html' 'plot --terminal' payoff 'regress deep.json'; do

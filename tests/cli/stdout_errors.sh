@@ -1,6 +1,6 @@
 #!/bin/bash
-# Results that cannot be delivered: a full disk is a failure with one line, a reader that went away a quiet
-# one.
+# Results cannot be written: a full disk is a failure with one line, a reader that went away is a failure without
+# words.
 . "$(dirname "$0")/lib.sh"
 
 run generate --elements 200000 --layout flat --steps 40 --workers 8 -o "$tmp/in.h5" --elements=2000
@@ -35,7 +35,7 @@ for format in json csv tsv; do
     check "one line" test "$(wc -l <"$out")" -eq 1
 done
 
-# rows of verify go one by one: no tensor is at fault
+# verify writes rows one by one; the message must not blame a tensor
 last="verify --format json | head -1"
 { timeout 60 "$GCBENCH" verify --all --method topk --format json "$tmp/in.h5" 2>"$err"
   echo $? >"$tmp/status"; } | head -1 >"$out"
@@ -43,7 +43,7 @@ rc=$(cat "$tmp/status")
 exits 1
 quiet
 
-# the reader was never there
+# there is no reader from the start
 for format in table json; do
     last="inspect --format $format | (closed)"
     { sleep 0.3

@@ -58,7 +58,7 @@ static const struct opt_extra extra = {
     opt_methods_key_at, offsetof(struct values, methods) + offsetof(struct opt_methods, overrides)};
 static const struct opt_spec spec = {groups, &extra};
 
-/* Parses words that end with NULL. What is borrowed from argv lies here until the next call. */
+/* Parses words that end with NULL. Strings borrowed from argv stay valid until the next call. */
 static int parse(struct values *v, struct opt_result *result, struct gcb_diag *diag,
                  const char *const *words)
 {
@@ -174,7 +174,7 @@ static void test_wrong(void **state)
     }
 }
 
-/* Resolves the methods of a command line; the words of what is wrong go to diag. */
+/* Resolves the methods of a command line; an error message goes to diag. */
 static int resolve(struct gcb_method **out, size_t *count, struct gcb_diag *diag,
                    const char *const *words)
 {
@@ -210,7 +210,7 @@ static void test_overrides(void **state)
     assert_string_equal(text, "identity");
     gcb_free(m);
     m = NULL;
-    /* a parameter whose meaning hangs on another override, in either order */
+    /* a parameter that depends on another override, in either order */
     assert_int_equal(
         resolve(&m, &n, &diag, WORDS("--mantissa", "3", "--method", "topk", "--values", "range")),
         0);
@@ -256,7 +256,7 @@ static void test_wrong_overrides(void **state)
     }
 }
 
-/* A parameter named like an option would be shadowed by it. */
+/* A parameter with the name of an option could not be set. */
 static void test_no_parameter_is_an_option(void **state)
 {
     static const struct opt_row *const shared[] = {

@@ -1,4 +1,4 @@
-/* Text as source of a manual page: nothing in it is a request or an escape, and lines are not too long. */
+/* Text becomes source of a manual page: nothing in it is a request or an escape, and lines are not too long. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -9,7 +9,7 @@
 
 #include "cli/docs/roff.h"
 
-/* What `write` makes of `text`, until the next call. */
+/* The output of `write` for `text`, valid until the next call. */
 static const char *made(void (*write)(FILE *out, const char *text), const char *text)
 {
     static char buffer[8192];

@@ -44,7 +44,7 @@ static bool has(const struct printed *p, const char *text)
     return strstr(p->text, text);
 }
 
-/* A tally whose figures are all out of the ordinary. */
+/* A tally with extreme figures. */
 static struct gcb_tally tally_of(double time, double spread, double error, uint64_t bytes)
 {
     return (struct gcb_tally){
@@ -105,7 +105,7 @@ static void test_bench(void **state)
     over_tallies(show_bench);
 }
 
-/* An interval as wide as the median is no number of percent, and the notes say what stands there instead. */
+/* An interval as wide as the median is not shown in percent; a note explains what is shown instead. */
 static void test_unknown(void **state)
 {
     const struct gcb_bandwidth memory = {1.0, 1.0, 1.0, 1, 1};
@@ -133,7 +133,7 @@ static void test_unknown(void **state)
     }
 }
 
-/* Shares of memory's bandwidth where they mean something, and labels that all say which setting it was. */
+/* Shares of memory bandwidth are shown where they apply, and each label names its setting. */
 static void test_memory(void **state)
 {
     const struct gcb_bandwidth read = {4.0, 8.0, 1.0, 1, 1};
@@ -309,7 +309,7 @@ static void test_replay(void **state)
             show_replay(values[i], values[j]);
 }
 
-/* Numbers that have to fit into a column do, and give up digits before they give up. */
+/* Numbers fit into their column; digits are dropped first. */
 static void test_numbers(void **state)
 {
     static const struct {
@@ -339,7 +339,7 @@ static void test_numbers(void **state)
     assert_string_equal(gcb_percent(text, 1e300), "1.0e+302 %");
 }
 
-/* A number that has no room is left out, with a line that says so; text gives way first, titles never. */
+/* Text is cut first. A column of numbers that has no room is left out, with a note. Titles are never cut. */
 static void test_table(void **state)
 {
     static const struct gcb_table_column columns[] = {

@@ -1,4 +1,4 @@
-/* Tables of what results come to stay within 80 columns, whatever the results: verdicts, and whether it pays. */
+/* Tables of verdicts and of payoff stay within 80 columns, whatever the results. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Called wrongly: exit 2, one line that names the word and suggests another, nothing on stdout.
+# Wrong usage: exit 2, nothing on stdout, and one line that names the word and suggests another.
 . "$(dirname "$0")/lib.sh"
 
 wrong() { # TEXT ARGS...
@@ -62,12 +62,12 @@ wrong "no file of messages given" decompress -o "$tmp/x.h5"
 wrong "--device is cpu or cuda[:N], not 'gpu'" decompress --device gpu -o "$tmp/x.h5" in.h5
 wrong "--isa is one of" decompress --isa sse9 -o "$tmp/x.h5" in.h5
 
-# a name that looks like an option, behind --
+# after --, a name that looks like an option is a file
 run inspect -- --no-such-file
 exits 1
 says "--no-such-file"
 
-# without a CUDA module the device is not available, which is not a mistake of the caller's
+# without a CUDA module the device is not available, which is not a usage error
 run decompress --device cuda -o "$tmp/x.h5" in.h5
 exits 3
 says "cuda"

@@ -1,14 +1,14 @@
 #!/bin/sh
-# verify: promises kept on the sample, rows, budget, infinities; exit 5 where one is broken.
+# verify: promises kept on the sample, rows, budget, infinities; exit 5 if a promise is broken.
 . "$(dirname "$0")/lib.sh"
 
 here=$(dirname "$0")
 sample=$(realpath "$here/../../datasets/sample.h5")
 methods=$("$GCBENCH" methods --format csv | cut -d, -f2 | tail -n +2)
-pairs=$((3 * $(echo "$methods" | wc -w))) # of the messages that are taken and every method
+pairs=$((3 * $(echo "$methods" | wc -w))) # three messages and every method
 broken=$2
 
-# ---- called wrongly ----
+# ---- wrong usage ----
 run verify
 exits 2
 says "no input file"
