@@ -9,11 +9,11 @@
 struct generate_options {
     struct opt_make make;
     struct opt_show show;
-    const char *dist, *layout;
+    const char *dist;
     uint64_t elements; /* 0: not given */
     uint64_t steps, workers, seed;
     double correlation;
-    int dtype;
+    int layout, dtype;
 };
 
 static const char *const dtypes[] = {"fp32", "fp16", "bf16", "fp64",
@@ -28,7 +28,7 @@ static const struct opt_row rows[] = {
      .offset = offsetof(struct generate_options, dist), .choices = dists,
      .help = "distribution of the values: normal (default), laplace, student-t:df=3, "
              "sparse:zeros=0.9 or ar:rho=0.9"},
-    {.name = "layout", .metavar = "LAYOUT", .type = OPT_TEXT,
+    {.name = "layout", .metavar = "LAYOUT", .type = OPT_CHOICE,
      .offset = offsetof(struct generate_options, layout), .choices = layouts,
      .help = "tensors to write: flat (one tensor, default), or those of resnet50 or gpt2"},
     {.name = "elements", .metavar = "N", .type = OPT_SIZE,
@@ -60,28 +60,6 @@ static void set_defaults(void *options)
     o->steps = o->workers = o->seed = 1;
 }
 
-static int check_layout(const struct generate_options *o, struct gcb_diag *diag)
-{
-    const char *name = o->layout ? o->layout : "flat", *near;
-    char shown[64];
-
-    for (size_t i = 0; layouts[i]; i++) {
-        if (strcmp(layouts[i], name) != 0)
-            continue;
-        if (i && o->elements)
-            return gcb_diag_set(
-                diag, GCB_E_INVALID,
-                "--elements is for --layout flat; %s has its own shapes: leave one out", name);
-        return 0;
-    }
-    near = gcb_suggest(name, layouts, 3);
-    gcb_escape(shown, sizeof(shown), name);
-    return near ? gcb_diag_set(diag, GCB_E_INVALID, "unknown layout '%s'; did you mean '%s'?",
-                               shown, near)
-                : gcb_diag_set(diag, GCB_E_INVALID, "--layout is flat, resnet50 or gpt2, not '%s'",
-                               shown);
-}
-
 static int read_options(struct gcb_generate *out, const struct generate_options *o,
                         const struct opt_list *operands, struct gcb_diag *diag)
 {
@@ -93,11 +71,13 @@ static int read_options(struct gcb_generate *out, const struct generate_options 
                             "generate reads no file: '%s'; for the file to write use -o",
                             gcb_escape(shown, sizeof(shown), operands->items[0]));
     err = opt_make_check(&o->make, diag);
-    if (!err)
-        err = check_layout(o, diag);
+    if (!err && o->layout && o->elements)
+        err = gcb_diag_set(diag, GCB_E_INVALID,
+                           "--elements is for --layout flat; %s has its own shapes: leave one out",
+                           layouts[o->layout]);
     if (!err)
         err = gcb_synthetic_parse(&out->dist, o->dist ? o->dist : "normal", diag);
-    out->layout = o->layout;
+    out->layout = layouts[o->layout];
     out->elements = o->elements ? o->elements : UINT64_C(1) << 20;
     out->steps = o->steps;
     out->workers = o->workers;
