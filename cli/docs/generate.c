@@ -1,6 +1,9 @@
+#include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "cli/docs/docs.h"
+#include "src/tool/rows/fields.h"
 
 /*
  * Runs while gcbench is built; prints a page of the manual, or a completion.
@@ -8,6 +11,7 @@
  *   generate man gcbench NAME...   gcbench(1); NAME...: the commands that the build makes pages for
  *   generate man NAME              gcbench-NAME(1)
  *   generate completion FILE...    the table for completion, then the shell functions in each FILE
+ *   generate fields FILE           docs/rows.md, with the tables of fields as src/tool/rows/fields.def has them
  */
 
 /* Does the build make a page of every command? */
@@ -71,6 +75,79 @@ static int write_completion(int count, char *const *paths)
     return 0;
 }
 
+#define FIELDS "<!-- fields: "
+#define FIELDS_END "<!-- end of fields -->\n"
+
+static bool has_csv(enum gcb_record record)
+{
+    const struct gcb_field_row *row;
+
+    for (size_t i = 0; (row = gcb_field_row(i)); i++)
+        if (row->csv && row->field != GCB_FIELD_RECORD &&
+            row->records & GCB_RECORD_BIT(record))
+            return true;
+    return false;
+}
+
+/* The table of a record or part; the two fields that every row has are left out. */
+static void write_fields(enum gcb_record record)
+{
+    static const char *const types[] = {"text", "integer", "real", "bool", "list", "object"};
+    const struct gcb_field_row *row;
+    const bool csv = has_csv(record);
+
+    printf("| field | type | unit | meaning |\n|---|---|---|---|\n");
+    for (size_t i = 0; (row = gcb_field_row(i)); i++) {
+        const struct gcb_field_info *info = gcb_field_info(row->field);
+        const bool json = csv && !row->csv && info->type < GCB_TYPE_LIST;
+
+        if (row->records & GCB_RECORD_BIT(record) && row->field != GCB_FIELD_RECORD &&
+            row->field != GCB_FIELD_SCHEMA)
+            printf("| `%s` | %s%s | %s | %s |\n", info->name, types[info->type],
+                   json ? ", json only" : "", info->unit, row->meaning);
+    }
+}
+
+/* The record or part that a line "<!-- fields: NAME -->" names; GCB_RECORD_PARTS: none. */
+static enum gcb_record marked_record(const char *line)
+{
+    enum gcb_record record = 0;
+    char marker[80];
+
+    for (; record < GCB_RECORD_PARTS; record++) {
+        snprintf(marker, sizeof(marker), FIELDS "%s -->\n", gcb_record_name(record));
+        if (strcmp(line, marker) == 0)
+            break;
+    }
+    return record;
+}
+
+/* Copies a page; what stands between the markers is written anew. */
+static int write_field_page(const char *path)
+{
+    FILE *in = fopen(path, "r");
+    bool inside = false;
+    char line[4096];
+
+    if (!in) {
+        fprintf(stderr, "cannot read %s\n", path);
+        return 1;
+    }
+    while (fgets(line, sizeof(line), in)) {
+        const enum gcb_record record = marked_record(line);
+
+        inside = inside && strcmp(line, FIELDS_END) != 0;
+        if (!inside)
+            fputs(line, stdout);
+        if (record < GCB_RECORD_PARTS) {
+            inside = true;
+            write_fields(record);
+        }
+    }
+    fclose(in);
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
     int status = 2;
@@ -79,7 +156,9 @@ int main(int argc, char **argv)
         status = write_page(argc - 2, argv + 2);
     else if (argc >= 3 && strcmp(argv[1], "completion") == 0)
         status = write_completion(argc - 2, argv + 2);
+    else if (argc == 3 && strcmp(argv[1], "fields") == 0)
+        status = write_field_page(argv[2]);
     else
-        fprintf(stderr, "usage: generate man NAME... | completion FILE...\n");
+        fprintf(stderr, "usage: generate man NAME... | completion FILE... | fields FILE\n");
     return fflush(stdout) || ferror(stdout) ? 1 : status;
 }

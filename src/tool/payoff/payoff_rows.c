@@ -35,9 +35,9 @@ static void put_load(struct gcb_row *row, const struct gcb_payoff_point *p)
     const struct gcb_load *l = &p->loads.method;
 
     gcb_row_real(row, GCB_FIELD_GRADIENT_BYTES, p->scale.bytes);
-    gcb_row_real(row, GCB_FIELD_MESSAGES, p->scale.messages);
+    gcb_row_real(row, GCB_FIELD_EXCHANGE_MESSAGES, p->scale.messages);
     gcb_row_real(row, GCB_FIELD_TRANSFERS, p->scale.transfers);
-    gcb_row_real(row, GCB_FIELD_WIRE_BYTES, l->bytes);
+    gcb_row_real(row, GCB_FIELD_EXCHANGE_WIRE_BYTES, l->bytes);
     gcb_row_real(row, GCB_FIELD_RATIO_VS_FP32, p->scale.bytes / l->bytes);
     gcb_row_bool(row, GCB_FIELD_FITTED, p->c && p->scale.fitted);
     gcb_row_bool(row, GCB_FIELD_EXTRAPOLATED, p->c && p->scale.extrapolated);

@@ -79,8 +79,9 @@ static int collect_doubtful(struct curves *c, const struct gcb_plot_data *data, 
 static size_t put_curve(struct gcb_plot_page *out, const struct gcb_plot_data *data,
                         const struct gcb_plot_exchange *of)
 {
-    static const char *const columns[] = {"bandwidth", "seconds", "encode", "wire",
-                                          "decode",    "speedup", NULL};
+    static const struct gcb_plot_column columns[] = {
+        {.name = "bandwidth"}, {.field = GCB_FIELD_SECONDS}, {.name = "encode"}, {.name = "wire"},
+        {.name = "decode"},    {.name = "speedup"},          {.name = NULL}};
     const struct gcb_plot_exchange *x = NULL;
     size_t count = 0;
 
@@ -100,7 +101,8 @@ static size_t put_curve(struct gcb_plot_page *out, const struct gcb_plot_data *d
 /* Where each curve crosses that of fp32. */
 static void put_breaks(struct gcb_plot_page *out, const struct curves *c)
 {
-    static const char *const columns[] = {"bandwidth", "series", NULL};
+    static const struct gcb_plot_column columns[] = {
+        {.name = "bandwidth"}, {.name = "series"}, {.name = NULL}};
 
     gcb_plot_block(out, columns);
     for (size_t i = 0; i < c->count; i++) {

@@ -99,8 +99,12 @@ static void put_row(struct gcb_plot_page *out, const struct gcb_plot_verdict *v,
 static int fill(const struct gcb_plot_data *data, const void *first, struct gcb_plot_page *out,
                 struct gcb_diag *diag)
 {
-    static const char *const columns[] = {"verdict",   "row",        "ratio", "low",   "high",
-                                          "delta_low", "delta_high", "kind",  "label", NULL};
+    static const struct gcb_plot_column columns[] = {
+        {.field = GCB_FIELD_VERDICT}, {.name = "row"},
+        {.field = GCB_FIELD_RATIO},   {.field = GCB_FIELD_LOW},
+        {.field = GCB_FIELD_HIGH},    {.name = "delta_low"},
+        {.name = "delta_high"},       {.name = "kind"},
+        {.field = GCB_FIELD_LABEL},   {.name = NULL}};
     const struct gcb_plot_verdict *like = first;
     struct gcb_plot_range range = {1.0, 1.0};
     struct chart chart = {.count = 0};

@@ -117,7 +117,11 @@ static struct mean *collect_means(const struct rows *rows, const struct gcb_plot
 static void put_means(struct gcb_plot_page *out, const struct rows *rows, const struct mean *means,
                       size_t columns)
 {
-    static const char *const names[] = {"column", "row", "rel_l2", "tensor", NULL};
+    static const struct gcb_plot_column names[] = {{.name = "column"},
+                                                   {.name = "row"},
+                                                   {.field = GCB_FIELD_REL_L2},
+                                                   {.field = GCB_FIELD_TENSOR},
+                                                   {.name = NULL}};
 
     gcb_plot_array_begin(out, "tensor", rows->count);
     for (size_t r = 0; r < rows->count; r++)

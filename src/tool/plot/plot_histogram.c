@@ -41,7 +41,8 @@ static void put_panels(struct gcb_plot_page *out, const struct gcb_plot_histogra
 static double put_linear(struct gcb_plot_page *out, const struct gcb_plot_histogram *h,
                          double limit)
 {
-    static const char *const columns[] = {"value", "share", NULL};
+    static const struct gcb_plot_column columns[] = {
+        {.name = "value"}, {.field = GCB_FIELD_SHARE}, {.name = NULL}};
     const double width = 2.0 * limit / BINS;
     double most = 0.0;
 
@@ -100,7 +101,11 @@ static void put_side(struct gcb_plot_page *out, const struct gcb_plot_histogram 
 static void put_logarithmic(struct gcb_plot_page *out, const struct gcb_plot_histogram *h,
                             double floor, int columns)
 {
-    static const char *const names[] = {"position", "share", "zeros", "to", NULL};
+    static const struct gcb_plot_column names[] = {{.name = "position"},
+                                                   {.field = GCB_FIELD_SHARE},
+                                                   {.name = "zeros"},
+                                                   {.name = "to"},
+                                                   {.name = NULL}};
     const double center[] = {0.0, NOTHING, h->zeros / h->total, 0.0};
 
     gcb_plot_block(out, names);
@@ -146,7 +151,8 @@ static void put_point(struct gcb_plot_page *out, double magnitude, double share)
 /* From the smallest magnitude to the largest: the share of values up to it. False: no memory. */
 static bool put_cumulative(struct gcb_plot_page *out, const struct gcb_plot_histogram *h)
 {
-    static const char *const columns[] = {"magnitude", "share", NULL};
+    static const struct gcb_plot_column columns[] = {
+        {.name = "magnitude"}, {.field = GCB_FIELD_SHARE}, {.name = NULL}};
     size_t count;
     struct gcb_plot_magnitude *m = gcb_plot_histogram_magnitudes(&count, h);
     double sum = h->zeros;

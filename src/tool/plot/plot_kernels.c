@@ -77,8 +77,9 @@ static void put_labels(struct gcb_plot_page *out, const struct chart *c)
 static int fill(const struct gcb_plot_data *data, const void *first, struct gcb_plot_page *out,
                 struct gcb_diag *diag)
 {
-    static const char *const columns[] = {"row",  "isa",   "gbps",   "low",
-                                          "high", "share", "kernel", NULL};
+    static const struct gcb_plot_column columns[] = {
+        {.name = "row"},  {.field = GCB_FIELD_ISA}, {.field = GCB_FIELD_GBPS},   {.name = "low"},
+        {.name = "high"}, {.name = "share"},        {.field = GCB_FIELD_KERNEL}, {.name = NULL}};
     const struct gcb_plot_kernel *page = first, *k = NULL;
     struct chart chart = {.count = 0};
     struct gcb_plot_range range = GCB_PLOT_RANGE_EMPTY;

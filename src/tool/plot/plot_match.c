@@ -32,7 +32,7 @@ static const struct gcb_plot_split split = {offsetof(struct gcb_plot_data, summa
 /* Methods that meet a limit on the error are compared by their bytes, and the other way round. */
 static bool limits_error(const struct gcb_plot_case *c)
 {
-    return strcmp(c->match_field, "rel_l2") == 0 || strcmp(c->match_field, "cosine") == 0;
+    return gcb_field_info(gcb_field_find(c->match_field))->gate == GCB_GATE_ERROR;
 }
 
 struct bar {
@@ -52,8 +52,14 @@ static int cheaper(const void *a, const void *b)
 
 static void put_bars(struct gcb_plot_page *out, const struct bar *bars, size_t count)
 {
-    static const char *const columns[] = {"row",    "cost",  "reached", "rel_l2",
-                                          "cosine", "ratio", "spec",    NULL};
+    static const struct gcb_plot_column columns[] = {{.name = "row"},
+                                                     {.name = "cost"},
+                                                     {.name = "reached"},
+                                                     {.field = GCB_FIELD_REL_L2},
+                                                     {.field = GCB_FIELD_COSINE},
+                                                     {.field = GCB_FIELD_RATIO},
+                                                     {.field = GCB_FIELD_SPEC},
+                                                     {.name = NULL}};
     struct gcb_plot_range range = GCB_PLOT_RANGE_EMPTY;
 
     gcb_plot_array_begin(out, "label", count);

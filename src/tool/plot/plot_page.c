@@ -127,12 +127,13 @@ void gcb_plot_array_end(struct gcb_plot_page *page)
     page->cells = 0;
 }
 
-void gcb_plot_block(struct gcb_plot_page *page, const char *const *columns)
+void gcb_plot_block(struct gcb_plot_page *page, const struct gcb_plot_column *columns)
 {
     if (page->blocks++)
         fputs("\n\n", page->data);
-    for (size_t i = 0; columns[i]; i++)
-        fprintf(page->data, "%s%s", i ? " " : "", columns[i]);
+    for (size_t i = 0; columns[i].field || columns[i].name; i++)
+        fprintf(page->data, "%s%s", i ? " " : "",
+                columns[i].field ? gcb_field_name(columns[i].field) : columns[i].name);
     fputc('\n', page->data);
     page->cells = 0;
 }

@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "src/tool/plot/plot_series.h"
+#include "src/tool/rows/fields.h"
 
 /*
  * What a plot hands to its script: variables, which the script begins with, and a file of data. Names of variables
@@ -46,8 +47,13 @@ void gcb_plot_array_text(struct gcb_plot_page *page, const char *text, size_t wi
 void gcb_plot_array_real(struct gcb_plot_page *page, double value);
 void gcb_plot_array_end(struct gcb_plot_page *page);
 
-/* Starts a block; columns end with NULL. */
-void gcb_plot_block(struct gcb_plot_page *page, const char *const *columns);
+/* A column of data: a field of the rows, under its name, or a figure of the plot's own. */
+struct gcb_plot_column {
+    enum gcb_field field;
+    const char *name; /* without a field */
+};
+/* Starts a block; columns end with one that has neither. */
+void gcb_plot_block(struct gcb_plot_page *page, const struct gcb_plot_column *columns);
 /* Ends a row with numbers and, unless it is NULL, a text. Further texts of the row stand before them. */
 void gcb_plot_row(struct gcb_plot_page *page, const double *values, size_t count, const char *text);
 void gcb_plot_cell_text(struct gcb_plot_page *page, const char *text);

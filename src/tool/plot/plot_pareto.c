@@ -107,9 +107,12 @@ static void place_numbers(struct scatter *p)
 
 static void put_points(struct gcb_plot_page *out, const struct scatter *p)
 {
-    static const char *const columns[] = {"ratio", "encode", "decode",      "rel_l2",
-                                          "front", "series", "label_ratio", "label_encode",
-                                          "spec",  NULL};
+    static const struct gcb_plot_column columns[] = {
+        {.field = GCB_FIELD_RATIO}, {.name = "encode"},
+        {.name = "decode"},         {.field = GCB_FIELD_REL_L2},
+        {.name = "front"},          {.name = "series"},
+        {.name = "label_ratio"},    {.name = "label_encode"},
+        {.field = GCB_FIELD_SPEC},  {.name = NULL}};
     const struct gcb_plot_cases *cases = &p->set->cases;
 
     for (size_t s = 0; s < p->set->count; s++) {

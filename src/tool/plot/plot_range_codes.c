@@ -82,7 +82,8 @@ static void collect(struct formats *out, const struct gcb_plot_data *data, const
 static void put_codes(struct gcb_plot_page *out, const struct format *f,
                       struct gcb_plot_range *range)
 {
-    static const char *const columns[] = {"value", "codes", "share", NULL};
+    static const struct gcb_plot_column columns[] = {
+        {.name = "value"}, {.name = "codes"}, {.name = "share"}, {.name = NULL}};
     double codes[OCTAVES + 1] = {0.0};
     struct gcb_range_format format;
 
@@ -108,7 +109,8 @@ static void put_codes(struct gcb_plot_page *out, const struct format *f,
 /* The share of values in each octave below the largest value. */
 static void put_values(struct gcb_plot_page *out, const struct gcb_plot_histogram *h)
 {
-    static const char *const columns[] = {"value", "share", NULL};
+    static const struct gcb_plot_column columns[] = {
+        {.name = "value"}, {.name = "share"}, {.name = NULL}};
     const double most = gcb_plot_histogram_quantile(h, 1.0);
 
     gcb_plot_block(out, columns);

@@ -6,8 +6,13 @@
 static void put_series(struct gcb_plot_page *out, const struct gcb_plot_series *s,
                        const struct gcb_plot_cases *cases)
 {
-    static const char *const columns[] = {"bits",       "ratio", "rel_l2", "cosine",
-                                          "wire_bytes", "spec",  NULL};
+    static const struct gcb_plot_column columns[] = {{.name = "bits"},
+                                                     {.field = GCB_FIELD_RATIO},
+                                                     {.field = GCB_FIELD_REL_L2},
+                                                     {.field = GCB_FIELD_COSINE},
+                                                     {.field = GCB_FIELD_WIRE_BYTES},
+                                                     {.field = GCB_FIELD_SPEC},
+                                                     {.name = NULL}};
 
     gcb_plot_block(out, columns);
     for (size_t i = 0; i < s->count; i++) {

@@ -43,9 +43,15 @@ static double residual_of(const struct gcb_plot_step *s)
 static size_t put_series(struct gcb_plot_page *out, const struct gcb_plot_data *data,
                          const void *first, const char *spec)
 {
-    static const char *const columns[] = {"index",         "step",          "alpha",
-                                          "cosine",        "residual",      "staleness_p50",
-                                          "staleness_p99", "staleness_max", NULL};
+    static const struct gcb_plot_column columns[] = {{.field = GCB_FIELD_INDEX},
+                                                     {.field = GCB_FIELD_STEP},
+                                                     {.field = GCB_FIELD_ALPHA},
+                                                     {.field = GCB_FIELD_COSINE},
+                                                     {.name = "residual"},
+                                                     {.field = GCB_FIELD_STALENESS_P50},
+                                                     {.field = GCB_FIELD_STALENESS_P99},
+                                                     {.field = GCB_FIELD_STALENESS_MAX},
+                                                     {.name = NULL}};
     const struct gcb_plot_step *s = NULL;
     size_t count = 0;
 

@@ -88,7 +88,11 @@ static bool is_row(const struct page *p, const struct gcb_plot_band *b, const ch
 static void put_bands(struct gcb_plot_page *out, const struct page *p, const char *spec,
                       struct gcb_plot_range *range)
 {
-    static const char *const columns[] = {"frequency", "rms", "largest", "energy_share", NULL};
+    static const struct gcb_plot_column columns[] = {{.name = "frequency"},
+                                                     {.name = "rms"},
+                                                     {.name = "largest"},
+                                                     {.field = GCB_FIELD_ENERGY_SHARE},
+                                                     {.name = NULL}};
     const struct gcb_plot_band *items = p->data->bands.items;
 
     gcb_plot_block(out, columns);
@@ -149,7 +153,10 @@ static void read_curve(double *energy, double *threshold, const struct page *p, 
 
 static void put_curve(struct gcb_plot_page *out, const struct page *p)
 {
-    static const char *const columns[] = {"density", "energy_share", "threshold", NULL};
+    static const struct gcb_plot_column columns[] = {{.field = GCB_FIELD_DENSITY},
+                                                     {.field = GCB_FIELD_ENERGY_SHARE},
+                                                     {.field = GCB_FIELD_THRESHOLD},
+                                                     {.name = NULL}};
     const struct gcb_plot_band *items = p->data->bands.items;
 
     gcb_plot_block(out, columns);

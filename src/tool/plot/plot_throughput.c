@@ -29,9 +29,10 @@ static int faster(const void *a, const void *b)
 
 static void put_bars(struct gcb_plot_page *out, const struct bar *bars, size_t count)
 {
-    static const char *const columns[] = {"row",         "encode", "encode_low",
-                                          "encode_high", "decode", "decode_low",
-                                          "decode_high", "spec",   NULL};
+    static const struct gcb_plot_column columns[] = {
+        {.name = "row"},         {.name = "encode"},        {.name = "encode_low"},
+        {.name = "encode_high"}, {.name = "decode"},        {.name = "decode_low"},
+        {.name = "decode_high"}, {.field = GCB_FIELD_SPEC}, {.name = NULL}};
     struct gcb_plot_range range = GCB_PLOT_RANGE_EMPTY;
 
     gcb_plot_array_begin(out, "label", count);
@@ -107,8 +108,8 @@ static int fill(const struct gcb_plot_data *data, const void *first, struct gcb_
     shown = set.count < MAX_BARS ? set.count : MAX_BARS;
     gcb_plot_var_real(out, "rows", (double)shown);
     gcb_plot_var_real(out, "rows_left_out", (double)(set.count - shown));
-    gcb_plot_var_real(out, "read_gbps", env->read_gbps);
-    gcb_plot_var_real(out, "fill_gbps", env->fill_gbps);
+    gcb_plot_var_real(out, gcb_field_name(GCB_FIELD_READ_GBPS), env->read_gbps);
+    gcb_plot_var_real(out, gcb_field_name(GCB_FIELD_FILL_GBPS), env->fill_gbps);
     gcb_plot_var_real(out, "memcpy_gbps", copy);
     gcb_plot_var_real(out, "plot_height", 216.0 + 38.0 * (double)shown);
     put_runs(out, bars, shown);

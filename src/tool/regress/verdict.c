@@ -267,7 +267,7 @@ void gcb_verdict_total_row(struct gcb_row *row, const struct gcb_verdict_total *
                                 json_integer((json_int_t)n.kinds[k])))
             row->failed = true;
     gcb_row_json(row, GCB_FIELD_VERDICTS, kinds);
-    gcb_row_u64(row, GCB_FIELD_ACCEPTED, n.accepted);
+    gcb_row_u64(row, GCB_FIELD_ACCEPTED_COUNT, n.accepted);
     gcb_row_u64(row, GCB_FIELD_REGRESSIONS, n.fails);
     gcb_row_u64(row, GCB_FIELD_UNSURE, n.unsure);
     gcb_row_u64(row, GCB_FIELD_EXIT, (uint64_t)total->exit);

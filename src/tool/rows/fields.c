@@ -97,14 +97,29 @@ const struct gcb_times_fields gcb_kernel_fields = {
 
 const char *gcb_record_name(enum gcb_record record)
 {
-    static const char *const record_names[GCB_RECORDS] = {
-        [GCB_RECORD_ENVIRONMENT] = "environment", [GCB_RECORD_RESULT] = "result",
-        [GCB_RECORD_SUMMARY] = "summary",         [GCB_RECORD_KERNEL] = "kernel",
-        [GCB_RECORD_TENSOR] = "tensor",           [GCB_RECORD_HISTOGRAM] = "histogram",
-        [GCB_RECORD_SPECTRUM] = "spectrum",       [GCB_RECORD_METHOD] = "method",
-        [GCB_RECORD_REPLAY_STEP] = "replay_step", [GCB_RECORD_REPLAY] = "replay",
-        [GCB_RECORD_VERDICT] = "verdict",         [GCB_RECORD_REGRESS] = "regress",
-        [GCB_RECORD_PAYOFF] = "payoff",           [GCB_RECORD_PROMISE] = "promise",
+    static const char *const record_names[GCB_RECORD_PARTS] = {
+        [GCB_RECORD_ENVIRONMENT] = "environment",
+        [GCB_RECORD_RESULT] = "result",
+        [GCB_RECORD_SUMMARY] = "summary",
+        [GCB_RECORD_KERNEL] = "kernel",
+        [GCB_RECORD_TENSOR] = "tensor",
+        [GCB_RECORD_HISTOGRAM] = "histogram",
+        [GCB_RECORD_SPECTRUM] = "spectrum",
+        [GCB_RECORD_METHOD] = "method",
+        [GCB_RECORD_REPLAY_STEP] = "replay_step",
+        [GCB_RECORD_REPLAY] = "replay",
+        [GCB_RECORD_VERDICT] = "verdict",
+        [GCB_RECORD_REGRESS] = "regress",
+        [GCB_RECORD_PAYOFF] = "payoff",
+        [GCB_RECORD_PROMISE] = "promise",
+        [GCB_RECORD_SWEEP] = "sweep",
+        [GCB_RECORD_INPUT] = "input_xxh3",
+        [GCB_RECORD_BANDWIDTH] = "bandwidths",
+        [GCB_RECORD_PARAMETER] = "parameters",
+        [GCB_RECORD_EXCHANGE] = "exchange",
+        [GCB_RECORD_FFT] = "fft",
+        [GCB_RECORD_REDSYNC] = "redsync",
+        [GCB_RECORD_PAGE] = "page",
     };
 
     return record_names[record];

@@ -106,7 +106,7 @@ const struct gcb_field_row *gcb_field_row(size_t i); /* NULL past the end */
 /* The meaning of a field in one of these records; "" if none has it. */
 const char *gcb_field_meaning(enum gcb_field field, unsigned records);
 
-const char *gcb_record_name(enum gcb_record record);
+const char *gcb_record_name(enum gcb_record record); /* or of a part */
 /* The record of this name, which may be NULL; GCB_RECORDS: there is none. */
 enum gcb_record gcb_record_find(const char *name);
 const char *gcb_field_name(enum gcb_field field);

@@ -9,18 +9,16 @@
 /* The figures that can be matched, as users name them, and the range of targets. */
 /* clang-format off */
 static const struct kind {
-    const char *name;
     enum gcb_field field;
-    bool at_most, rises, size;
+    const char *alias; /* another name that users may give, or NULL */
+    bool rises;
     double above, up_to;
 } kinds[] = {
-    {.name = "rel_l2", .field = GCB_FIELD_REL_L2, .at_most = true, .up_to = 1e6},
-    {.name = "cosine", .field = GCB_FIELD_COSINE, .rises = true, .above = -1.0, .up_to = 1.0},
-    {.name = "ratio", .field = GCB_FIELD_RATIO, .up_to = 1e12},
-    {.name = "bits", .field = GCB_FIELD_BITS_PER_ELEMENT, .at_most = true, .rises = true,
-     .up_to = 1e6},
-    {.name = "wire_bytes", .field = GCB_FIELD_WIRE_BYTES, .at_most = true, .rises = true,
-     .size = true, .up_to = 1e18},
+    {.field = GCB_FIELD_REL_L2, .up_to = 1e6},
+    {.field = GCB_FIELD_COSINE, .rises = true, .above = -1.0, .up_to = 1.0},
+    {.field = GCB_FIELD_RATIO, .up_to = 1e12},
+    {.field = GCB_FIELD_BITS_PER_ELEMENT, .alias = "bits", .rises = true, .up_to = 1e6},
+    {.field = GCB_FIELD_WIRE_BYTES, .rises = true, .up_to = 1e18},
 };
 /* clang-format on */
 #define KINDS (sizeof(kinds) / sizeof(kinds[0]))
@@ -33,18 +31,24 @@ static const struct kind {
 static const struct kind *find_kind(const char *name)
 {
     for (size_t i = 0; i < KINDS; i++)
-        if (strcmp(kinds[i].name, name) == 0 || strcmp(gcb_field_name(kinds[i].field), name) == 0)
+        if (strcmp(gcb_field_name(kinds[i].field), name) == 0 ||
+            (kinds[i].alias && strcmp(kinds[i].alias, name) == 0))
             return &kinds[i];
     return NULL;
+}
+
+static bool is_size(const struct kind *kind)
+{
+    return gcb_field_info(kind->field)->show == GCB_SHOW_SIZE;
 }
 
 static bool parse_target(double *out, const struct kind *kind, const char *text)
 {
     uint64_t bytes = 0;
 
-    if (kind->size ? !gcb_parse_size(text, &bytes) : !gcb_parse_real(text, out))
+    if (is_size(kind) ? !gcb_parse_size(text, &bytes) : !gcb_parse_real(text, out))
         return false;
-    if (kind->size)
+    if (is_size(kind))
         *out = (double)bytes;
     return *out > kind->above && *out <= kind->up_to;
 }
@@ -67,13 +71,13 @@ int gcb_match_goal_parse(struct gcb_match_goal *out, const char *text, struct gc
             "--match takes rel_l2=, cosine=, ratio=, bits= or wire_bytes=, not '%s'", shown);
     *out = (struct gcb_match_goal){
         .field = kind->field,
-        .at_most = kind->at_most,
+        .at_most = gcb_field_info(kind->field)->better == GCB_BETTER_LESS,
         .rises = kind->rises,
     };
     if (parse_target(&out->target, kind, text + n + 1))
         return 0;
     return gcb_diag_set(diag, GCB_E_INVALID, "--match %s: a %s above %s, at most %s", shown,
-                        kind->size ? "size" : "number", gcb_real_text(low, kind->above),
+                        is_size(kind) ? "size" : "number", gcb_real_text(low, kind->above),
                         gcb_real_text(high, kind->up_to));
 }
 

@@ -74,7 +74,8 @@ static void test_texts_are_safe(void **state)
 
 static void test_quoting(void **state)
 {
-    static const char *const columns[] = {"a", "b", NULL};
+    static const struct gcb_plot_column columns[] = {
+        {.name = "a"}, {.field = GCB_FIELD_RATIO}, {.name = NULL}};
     const double value = 0.1;
     struct gcb_plot_page page;
 
@@ -90,7 +91,7 @@ static void test_quoting(void **state)
     assert_int_equal(gcb_plot_page_close(&page, NULL), 0);
     assert_string_equal(page.vars_text,
                         "t = 'it''s `x` \"$(y)\" \\n?'\nr = NaN\narray none[1] = [1]\n");
-    assert_string_equal(page.data_text, "a b\n0.1 \"q''w\\\\e?r\"\n\n\na b\n");
+    assert_string_equal(page.data_text, "a ratio\n0.1 \"q''w\\\\e?r\"\n\n\na ratio\n");
     gcb_plot_page_fini(&page);
 }
 

@@ -1,0 +1,143 @@
+#!/usr/bin/env python3
+"""
+Checks that the table of result fields is the only place that knows them.
+
+    check_fields.py ROOT GENERATE GCBENCH
+
+- docs/rows.md has the tables that GENERATE writes from src/tool/rows/fields.def.
+- No field's name is a string literal in src/ and cli/: not as an argument of a function that gets or sets JSON values or
+  looks fields up, and, if the name has a '_', nowhere. (Names of options have a '-'.) The functions that write and read
+  rows take enum gcb_field, which the compiler checks.
+- Every row that GCBENCH writes for the sample has only fields of the table, with values of their types.
+"""
+import json
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+UPDATE = "build/cli/docs/generate fields docs/rows.md > rows.new && mv rows.new docs/rows.md"
+CALL = re.compile(r"\b(?:json_object_[gs]et\w*|json_(?:un)?pack|gcb_field_find)\([^;]*$")
+COMMENT = re.compile(r"/\*.*?\*/", re.S)
+TYPES = {"text": str, "integer": int, "real": (int, float), "bool": bool, "list": list, "object": dict}
+SUITE = "src/tool/suite/"  # reads suite files, which have keys of their own
+TABLE = "src/tool/rows/fields.c"
+
+
+def names_of(text):
+    return set(re.findall(r'^FIELD\(\w+, "(\w+)"', text, re.M))
+
+
+def literals(name, text, fields):
+    """The places where a text of the program names a field."""
+    text = COMMENT.sub(lambda m: "\n" * m.group().count("\n"), text)
+    for m in re.finditer(r'"(\w+)"', text):
+        start = text.rfind(";", 0, m.start()) + 1
+        called = CALL.search(text[start:m.start()]) and not name.startswith(SUITE)
+        part = text[start:m.start()].rstrip().endswith('"') or text[m.end():m.end() + 100].lstrip().startswith('"')
+        if m.group(1) in fields and not part and (called or "_" in m.group(1)):
+            line = text.count("\n", 0, m.start()) + 1
+            yield (f'{name}:{line}: "{m.group(1)}" is a field: write GCB_FIELD_{m.group(1).upper()} '
+                   "(src/tool/rows/fields.h)")
+
+
+def check_literals(root, fields):
+    planted = 'x = json_object_get(row, "ratio"); f("wire_bytes");'
+    if len(list(literals("planted.c", planted, {"ratio", "wire_bytes"}))) != 2:
+        yield "the search for literals finds nothing"
+    for top in ("src", "cli"):
+        for path in sorted((root / top).rglob("*.[ch]")):
+            name = str(path.relative_to(root))
+            if name != TABLE:
+                yield from literals(name, path.read_text(encoding="utf-8"), fields)
+
+
+def check_page(root, generate):
+    page = root / "docs" / "rows.md"
+    new = subprocess.run([generate, "fields", page], check=True, stdout=subprocess.PIPE, text=True).stdout
+    if new != page.read_text(encoding="utf-8"):
+        yield f"docs/rows.md differs from src/tool/rows/fields.def; write it anew: {UPDATE}"
+
+
+def tables_of(page):
+    """{record or part: {field: type}}."""
+    out = {}
+    for name, body in re.findall(r"^<!-- fields: (\w+) -->\n(.*?)^<!-- end of fields -->", page, re.M | re.S):
+        rows = re.findall(r"^\| `(\w+)` \| (\w+)", body, re.M)
+        out[name] = dict(rows)
+    return out
+
+
+def check_object(where, obj, fields, tables):
+    for key, value in obj.items():
+        if key not in fields:
+            yield f"{where}: '{key}' is not in the table for this record: add it to src/tool/rows/fields.def"
+            continue
+        kind = TYPES[fields[key]]
+        wrong = value is not None and (not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool))
+        if wrong and not (key == "default" and isinstance(value, str)):
+            yield f"{where}: '{key}' is {value!r}, and the table says {fields[key]}"
+        part = "parameters" if key == "memory" else key
+        if isinstance(value, list) and part in tables:
+            for item in value:
+                yield from check_object(f"{where}.{key}", item, tables[part], tables)
+
+
+def fields_of(row, tables):
+    record = row["record"]
+    if record == "payoff":
+        record = row["model"]
+    out = dict(tables.get("result" if record == "summary" else record, {}))
+    if record == "summary":
+        out.update(tables["sweep"])
+    out.update(record="text", schema="integer")
+    return out
+
+
+def check_rows(root, gcbench):
+    tables = tables_of((root / "docs" / "rows.md").read_text(encoding="utf-8"))
+    sample = str(root / "datasets" / "sample.h5")
+    with tempfile.TemporaryDirectory() as folder:
+        saved = folder + "/r.json"
+        commands = [
+            ["info"], ["methods"],
+            ["compress", "--method", "fft", "--method", "qsgd", "--histogram", "--spectrum", "--results", saved, sample],
+            ["sweep", "--method", "topk", "--match", "rel_l2=0.5", "--scope", "model", sample],
+            ["bench", "--kernels", "reduce/*", "--size", "l1", "--repeat", "1"],
+            ["inspect", "--histogram", sample],
+            ["replay", "--method", "topk:memory=ef", "--allow-gaps", sample],
+            ["verify", "--method", "identity", sample],
+            ["payoff", saved], ["regress", saved, saved],
+        ]
+        seen = set()
+        for words in commands:
+            out = subprocess.run([gcbench, words[0], "--format", "json", "-q", *words[1:]], stdout=subprocess.PIPE,
+                                 check=False, text=True).stdout
+            problems = set()
+            for line in out.splitlines():
+                row = json.loads(line)
+                seen.add(row["record"])
+                problems.update(check_object(f"{words[0]}: {row['record']}", row, fields_of(row, tables), tables))
+            yield from sorted(problems)
+    missing = {"environment", "result", "summary", "kernel", "tensor", "histogram", "spectrum", "method", "replay_step",
+               "replay", "verdict", "regress", "payoff", "promise"} - seen
+    if missing:
+        yield f"no command wrote a row of {', '.join(sorted(missing))}"
+
+
+def main():
+    if len(sys.argv) != 4:
+        print(__doc__)
+        return 2
+    root, generate, gcbench = Path(sys.argv[1]), sys.argv[2], sys.argv[3]
+    fields = names_of((root / "src/tool/rows/fields.def").read_text(encoding="utf-8"))
+    problems = [*check_page(root, generate), *check_literals(root, fields), *check_rows(root, gcbench)]
+    for problem in problems:
+        print("not ok:", problem)
+    print(f"{len(fields)} fields, {len(problems)} problems")
+    return bool(problems)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
