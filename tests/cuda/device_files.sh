@@ -132,7 +132,7 @@ check "no output is made" made_nothing
 # Rows: bytes and errors are the CPU's; where it ran, the times and the launches are the device's.
 cat >rows.py <<'PY'
 import json, sys
-times = ("seconds", "_gbps", "_share", "_launches", "stop_reason", "device_bytes", "gpu_clock", "kernel_seconds")
+times = ("seconds", "_gbps", "_share", "_launches", "stop_reason", "device_bytes", "group_messages", "gpu_clock", "kernel_seconds")
 def load(name):
     rows = [json.loads(line) for line in open(name)]
     return rows[0], rows[1:]
