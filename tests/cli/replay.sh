@@ -169,7 +169,7 @@ if [ "$traj" ]; then
         run replay --method fft:memory=$memory --theta-schedule 0.9@0,0.5@8,0@12 "$traj"
         exits 0
         narrow
-        check "theta of the last step" grep -qE '^ *215 .* 0\.000$' "$out"
+        check "theta of the last step" grep -qE '^ *215 .* 0\.0000$' "$out"
     done
     bound "$traj" 3 sbc:p=0.01,delay=4 demo topk:theta=0.99,memory=ef
     python3 -c 'import h5py, numpy' 2>/dev/null &&
