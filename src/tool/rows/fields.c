@@ -5,124 +5,86 @@
 
 #include "src/tool/print/number.h"
 
-/* The sets of records that fields.def names. */
+/* The sets of records that fields.def names: one of each record, and those of several. */
 enum {
-    ENVIRONMENT = GCB_RECORD_BIT(GCB_RECORD_ENVIRONMENT),
-    RESULT = GCB_RECORD_BIT(GCB_RECORD_RESULT),
-    SUMMARY = GCB_RECORD_BIT(GCB_RECORD_SUMMARY),
-    KERNEL = GCB_RECORD_BIT(GCB_RECORD_KERNEL),
-    TENSOR = GCB_RECORD_BIT(GCB_RECORD_TENSOR),
-    HISTOGRAM = GCB_RECORD_BIT(GCB_RECORD_HISTOGRAM),
-    SPECTRUM = GCB_RECORD_BIT(GCB_RECORD_SPECTRUM),
-    METHOD = GCB_RECORD_BIT(GCB_RECORD_METHOD),
-    REPLAY_STEP = GCB_RECORD_BIT(GCB_RECORD_REPLAY_STEP),
-    REPLAY = GCB_RECORD_BIT(GCB_RECORD_REPLAY),
-    VERDICT = GCB_RECORD_BIT(GCB_RECORD_VERDICT),
-    REGRESS = GCB_RECORD_BIT(GCB_RECORD_REGRESS),
-    PROMISE = GCB_RECORD_BIT(GCB_RECORD_PROMISE),
+#define RECORD(id, name) id = GCB_RECORD_BIT(GCB_RECORD_##id),
+#include "src/tool/rows/fields.def"
     ALL = GCB_RECORD_BIT(GCB_RECORDS) - 1,
-    SWEEP = GCB_RECORD_BIT(GCB_RECORD_SWEEP),
-    INPUT = GCB_RECORD_BIT(GCB_RECORD_INPUT),
-    BANDWIDTH = GCB_RECORD_BIT(GCB_RECORD_BANDWIDTH),
-    PARAMETER = GCB_RECORD_BIT(GCB_RECORD_PARAMETER),
-    EXCHANGE = GCB_RECORD_BIT(GCB_RECORD_PAYOFF) | GCB_RECORD_BIT(GCB_RECORD_EXCHANGE),
-    FFT = GCB_RECORD_BIT(GCB_RECORD_PAYOFF) | GCB_RECORD_BIT(GCB_RECORD_FFT),
-    REDSYNC = GCB_RECORD_BIT(GCB_RECORD_PAYOFF) | GCB_RECORD_BIT(GCB_RECORD_REDSYNC),
-    PAGE = GCB_RECORD_BIT(GCB_RECORD_PAGE),
+    RESULTS = RESULT | SUMMARY,
+    REPLAYS = REPLAY_STEP | REPLAY,
+    EXCHANGES = PAYOFF | EXCHANGE,
+    FFTS = PAYOFF | FFT,
+    REDSYNCS = PAYOFF | REDSYNC,
+};
+
+/* The kinds of fields.def: type, unit, and how tables show the field. */
+#define KIND_TEXT GCB_TYPE_TEXT, "", GCB_SHOW_TEXT
+#define KIND_NAME GCB_TYPE_TEXT, "", GCB_SHOW_NAME
+#define KIND_WORD GCB_TYPE_TEXT, "", GCB_SHOW_WORD
+#define KIND_SENTENCE GCB_TYPE_TEXT, "", GCB_SHOW_SENTENCE
+#define KIND_YES GCB_TYPE_BOOL, "", GCB_SHOW_YES
+#define KIND_COUNT GCB_TYPE_INTEGER, "", GCB_SHOW_COUNT
+#define KIND_SIZE GCB_TYPE_INTEGER, "bytes", GCB_SHOW_SIZE
+#define KIND_MHZ GCB_TYPE_INTEGER, "MHz", GCB_SHOW_COUNT
+#define KIND_REAL_COUNT GCB_TYPE_REAL, "", GCB_SHOW_COUNT
+#define KIND_REAL_SIZE GCB_TYPE_REAL, "bytes", GCB_SHOW_SIZE
+#define KIND_NUMBER GCB_TYPE_REAL, "", GCB_SHOW_NUMBER
+#define KIND_ERROR GCB_TYPE_REAL, "", GCB_SHOW_ERROR
+#define KIND_COSINE GCB_TYPE_REAL, "", GCB_SHOW_COSINE
+#define KIND_PERCENT GCB_TYPE_REAL, "", GCB_SHOW_PERCENT
+#define KIND_BY_UNIT GCB_TYPE_REAL, "", GCB_SHOW_BY_UNIT
+#define KIND_SECONDS GCB_TYPE_REAL, "s", GCB_SHOW_SECONDS
+#define KIND_SECONDS_PER_BYTE GCB_TYPE_REAL, "s", GCB_SHOW_NUMBER
+#define KIND_GBPS GCB_TYPE_REAL, "GB/s", GCB_SHOW_NUMBER
+#define KIND_GBIT GCB_TYPE_REAL, "Gb/s", GCB_SHOW_NUMBER
+#define KIND_BELOW GCB_TYPE_REAL, "Gb/s", GCB_SHOW_BELOW
+#define KIND_BITS GCB_TYPE_REAL, "bits", GCB_SHOW_NUMBER
+#define KIND_DB GCB_TYPE_REAL, "dB", GCB_SHOW_NUMBER
+#define KIND_LIST GCB_TYPE_LIST, "", GCB_SHOW_TEXT
+#define KIND_LIST_NAMES GCB_TYPE_LIST, "", GCB_SHOW_NAME
+#define KIND_LIST_SECONDS GCB_TYPE_LIST, "s", GCB_SHOW_SECONDS
+#define KIND_OBJECT GCB_TYPE_OBJECT, "", GCB_SHOW_TEXT
+
+static const struct gcb_field_info infos[GCB_FIELDS] = {
+#define JUDGED(id, name, records, place, kind, gate, better, meaning) \
+    [GCB_FIELD_##id] = {name, KIND_##kind, GCB_GATE_##gate, GCB_BETTER_##better},
+#include "src/tool/rows/fields.def"
 };
 
 #define PLACE_JSON false
 #define PLACE_CSV true
 
-static const struct gcb_field_info infos[GCB_FIELDS] = {
-#define FIELD(id, name, records, place, type, unit, show, gate, better, meaning) \
-    [GCB_FIELD_##id] = { \
-        name, GCB_TYPE_##type, unit, GCB_SHOW_##show, GCB_GATE_##gate, GCB_BETTER_##better},
-#define AGAIN(...)
-#include "src/tool/rows/fields.def"
-#undef FIELD
-#undef AGAIN
-};
-
 static const struct gcb_field_row rows[] = {
-#define FIELD(id, name, records, place, type, unit, show, gate, better, meaning) \
-    {GCB_FIELD_##id, records, PLACE_##place, meaning},
 #define AGAIN(id, records, place, meaning) {GCB_FIELD_##id, records, PLACE_##place, meaning},
+#define JUDGED(id, name, records, place, kind, gate, better, meaning) \
+    AGAIN(id, records, place, meaning)
 #include "src/tool/rows/fields.def"
-#undef FIELD
-#undef AGAIN
 };
 #define ROWS (sizeof(rows) / sizeof(rows[0]))
 
-const struct gcb_times_fields gcb_encode_fields = {
-    .seconds = GCB_FIELD_ENCODE_SECONDS,
-    .min = GCB_FIELD_ENCODE_SECONDS_MIN,
-    .mad = GCB_FIELD_ENCODE_SECONDS_MAD,
-    .low = GCB_FIELD_ENCODE_SECONDS_LOW,
-    .high = GCB_FIELD_ENCODE_SECONDS_HIGH,
-    .samples = GCB_FIELD_ENCODE_SECONDS_SAMPLES,
-    .kernel = GCB_FIELD_ENCODE_KERNEL_SECONDS,
-    .kernel_low = GCB_FIELD_ENCODE_KERNEL_SECONDS_LOW,
-    .kernel_high = GCB_FIELD_ENCODE_KERNEL_SECONDS_HIGH,
-    .transfer = GCB_FIELD_ENCODE_TRANSFER_SECONDS,
-    .launches = GCB_FIELD_ENCODE_LAUNCHES,
-    .gbps = GCB_FIELD_ENCODE_GBPS,
-    .bandwidth_share = GCB_FIELD_ENCODE_BANDWIDTH_SHARE,
-};
-const struct gcb_times_fields gcb_decode_fields = {
-    .seconds = GCB_FIELD_DECODE_SECONDS,
-    .min = GCB_FIELD_DECODE_SECONDS_MIN,
-    .mad = GCB_FIELD_DECODE_SECONDS_MAD,
-    .low = GCB_FIELD_DECODE_SECONDS_LOW,
-    .high = GCB_FIELD_DECODE_SECONDS_HIGH,
-    .samples = GCB_FIELD_DECODE_SECONDS_SAMPLES,
-    .kernel = GCB_FIELD_DECODE_KERNEL_SECONDS,
-    .kernel_low = GCB_FIELD_DECODE_KERNEL_SECONDS_LOW,
-    .kernel_high = GCB_FIELD_DECODE_KERNEL_SECONDS_HIGH,
-    .transfer = GCB_FIELD_DECODE_TRANSFER_SECONDS,
-    .launches = GCB_FIELD_DECODE_LAUNCHES,
-    .gbps = GCB_FIELD_DECODE_GBPS,
-    .bandwidth_share = GCB_FIELD_DECODE_BANDWIDTH_SHARE,
-};
-const struct gcb_times_fields gcb_kernel_fields = {
-    .seconds = GCB_FIELD_SECONDS,
-    .min = GCB_FIELD_SECONDS_MIN,
-    .mad = GCB_FIELD_SECONDS_MAD,
-    .low = GCB_FIELD_SECONDS_LOW,
-    .high = GCB_FIELD_SECONDS_HIGH,
-    .samples = GCB_FIELD_SECONDS_SAMPLES,
-    .gbps = GCB_FIELD_GBPS,
-    .bandwidth_share = GCB_FIELD_BANDWIDTH_SHARE,
-};
+/* The fields of a time whose names begin with `WAY`, and those that only a device has. */
+#define TIMES(WAY) \
+    .seconds = GCB_FIELD_##WAY##SECONDS, .min = GCB_FIELD_##WAY##SECONDS_MIN, \
+    .mad = GCB_FIELD_##WAY##SECONDS_MAD, .low = GCB_FIELD_##WAY##SECONDS_LOW, \
+    .high = GCB_FIELD_##WAY##SECONDS_HIGH, .samples = GCB_FIELD_##WAY##SECONDS_SAMPLES, \
+    .gbps = GCB_FIELD_##WAY##GBPS, .bandwidth_share = GCB_FIELD_##WAY##BANDWIDTH_SHARE
+#define DEVICE_TIMES(WAY) \
+    .kernel = GCB_FIELD_##WAY##KERNEL_SECONDS, .kernel_low = GCB_FIELD_##WAY##KERNEL_SECONDS_LOW, \
+    .kernel_high = GCB_FIELD_##WAY##KERNEL_SECONDS_HIGH, \
+    .transfer = GCB_FIELD_##WAY##TRANSFER_SECONDS, .launches = GCB_FIELD_##WAY##LAUNCHES
+
+const struct gcb_times_fields gcb_encode_fields = {TIMES(ENCODE_), DEVICE_TIMES(ENCODE_)};
+const struct gcb_times_fields gcb_decode_fields = {TIMES(DECODE_), DEVICE_TIMES(DECODE_)};
+const struct gcb_times_fields gcb_kernel_fields = {TIMES()};
 
 const char *gcb_record_name(enum gcb_record record)
 {
-    static const char *const record_names[GCB_RECORD_PARTS] = {
-        [GCB_RECORD_ENVIRONMENT] = "environment",
-        [GCB_RECORD_RESULT] = "result",
-        [GCB_RECORD_SUMMARY] = "summary",
-        [GCB_RECORD_KERNEL] = "kernel",
-        [GCB_RECORD_TENSOR] = "tensor",
-        [GCB_RECORD_HISTOGRAM] = "histogram",
-        [GCB_RECORD_SPECTRUM] = "spectrum",
-        [GCB_RECORD_METHOD] = "method",
-        [GCB_RECORD_REPLAY_STEP] = "replay_step",
-        [GCB_RECORD_REPLAY] = "replay",
-        [GCB_RECORD_VERDICT] = "verdict",
-        [GCB_RECORD_REGRESS] = "regress",
-        [GCB_RECORD_PAYOFF] = "payoff",
-        [GCB_RECORD_PROMISE] = "promise",
-        [GCB_RECORD_SWEEP] = "sweep",
-        [GCB_RECORD_INPUT] = "input_xxh3",
-        [GCB_RECORD_BANDWIDTH] = "bandwidths",
-        [GCB_RECORD_PARAMETER] = "parameters",
-        [GCB_RECORD_EXCHANGE] = "exchange",
-        [GCB_RECORD_FFT] = "fft",
-        [GCB_RECORD_REDSYNC] = "redsync",
-        [GCB_RECORD_PAGE] = "page",
+    static const char *const names[] = {
+#define RECORD(id, name) [GCB_RECORD_##id] = name,
+#include "src/tool/rows/fields.def"
     };
 
-    return record_names[record];
+    return names[record];
 }
 
 enum gcb_record gcb_record_find(const char *name)

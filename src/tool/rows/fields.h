@@ -4,34 +4,12 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* The records of a stream of results. */
+/* The records of a stream of results; from GCB_RECORD_SWEEP on, parts of the table of fields that are not records. */
 enum gcb_record {
-    GCB_RECORD_ENVIRONMENT,
-    GCB_RECORD_RESULT,
-    GCB_RECORD_SUMMARY,
-    GCB_RECORD_KERNEL,
-    GCB_RECORD_TENSOR,
-    GCB_RECORD_HISTOGRAM,
-    GCB_RECORD_SPECTRUM,
-    GCB_RECORD_METHOD,
-    GCB_RECORD_REPLAY_STEP,
-    GCB_RECORD_REPLAY,
-    GCB_RECORD_VERDICT,
-    GCB_RECORD_REGRESS,
-    GCB_RECORD_PAYOFF,
-    GCB_RECORD_PROMISE,
-    GCB_RECORDS,
-    /* parts of the table that are no records: a `summary` of sweep, objects inside a row, the models of payoff, and what
-     * `report` adds to a row */
-    GCB_RECORD_SWEEP = GCB_RECORDS,
-    GCB_RECORD_INPUT,
-    GCB_RECORD_BANDWIDTH,
-    GCB_RECORD_PARAMETER,
-    GCB_RECORD_EXCHANGE,
-    GCB_RECORD_FFT,
-    GCB_RECORD_REDSYNC,
-    GCB_RECORD_PAGE,
-    GCB_RECORD_PARTS
+#define RECORD(id, name) GCB_RECORD_##id,
+#include "src/tool/rows/fields.def"
+    GCB_RECORD_PARTS,
+    GCB_RECORDS = GCB_RECORD_SWEEP
 };
 /* A set of records. */
 #define GCB_RECORD_BIT(record) (1u << (record))
@@ -39,11 +17,8 @@ enum gcb_record {
 /* Every field that a row may have (src/tool/rows/fields.def). */
 enum gcb_field {
     GCB_FIELD_NONE,
-#define FIELD(id, ...) GCB_FIELD_##id,
-#define AGAIN(...)
+#define JUDGED(id, ...) GCB_FIELD_##id,
 #include "src/tool/rows/fields.def"
-#undef FIELD
-#undef AGAIN
     GCB_FIELDS
 };
 
