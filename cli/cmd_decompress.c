@@ -76,11 +76,11 @@ static int decompress_run(const void *options, const struct opt_list *operands,
 }
 
 static const struct opt_group groups[] = {
-    {"Options", opt_device_rows, offsetof(struct decompress_options, exec)},
-    {"Options", opt_threads_rows, offsetof(struct decompress_options, exec)},
-    {"Options", rows, 0},
-    {"Output", opt_make_rows, offsetof(struct decompress_options, make)},
-    {"Output", opt_talk_rows, offsetof(struct decompress_options, show)},
+    OPT_GROUP("Options", opt_device_rows, struct decompress_options, exec),
+    OPT_GROUP("Options", opt_threads_rows, struct decompress_options, exec),
+    {.title = "Options", .rows = rows},
+    OPT_GROUP("Output", opt_make_rows, struct decompress_options, make),
+    OPT_GROUP("Output", opt_talk_rows, struct decompress_options, show),
     {.rows = NULL},
 };
 

@@ -35,10 +35,10 @@ static const struct opt_row rows[] = {
      .offset = offsetof(struct generate_options, elements), .min = 1, .max = 0x1p50,
      .help = "elements of the flat layout's tensor (default 1M)"},
     {.name = "steps", .type = OPT_U64, .offset = offsetof(struct generate_options, steps),
-     .min = 1, .max = 1e6,
+     .min = 1, .max = 1e6, .initial = 1,
      .help = "training steps to write (default 1)"},
     {.name = "workers", .type = OPT_U64, .offset = offsetof(struct generate_options, workers),
-     .min = 1, .max = 1e6,
+     .min = 1, .max = 1e6, .initial = 1,
      .help = "workers in each step (default 1)"},
     {.name = "worker-correlation", .metavar = "RHO", .type = OPT_REAL,
      .offset = offsetof(struct generate_options, correlation), .max = 1,
@@ -47,18 +47,11 @@ static const struct opt_row rows[] = {
      .offset = offsetof(struct generate_options, dtype), .choices = dtypes,
      .help = "element type: fp32 (default), fp16, bf16 or fp64"},
     {.name = "seed", .type = OPT_U64, .offset = offsetof(struct generate_options, seed), .min = 1,
-     .max = 0x1p64,
+     .max = 0x1p64, .initial = 1,
      .help = "seed of the values (default 1)"},
     {.name = NULL},
 };
 /* clang-format on */
-
-static void set_defaults(void *options)
-{
-    struct generate_options *o = options;
-
-    o->steps = o->workers = o->seed = 1;
-}
 
 static int read_options(struct gcb_generate *out, const struct generate_options *o,
                         const struct opt_list *operands, struct gcb_diag *diag)
@@ -122,9 +115,9 @@ out:
 }
 
 static const struct opt_group groups[] = {
-    {"What to draw", rows, 0},
-    {"Output", opt_make_rows, offsetof(struct generate_options, make)},
-    {"Output", opt_talk_rows, offsetof(struct generate_options, show)},
+    {.title = "What to draw", .rows = rows},
+    OPT_GROUP("Output", opt_make_rows, struct generate_options, make),
+    OPT_GROUP("Output", opt_talk_rows, struct generate_options, show),
     {.rows = NULL},
 };
 
@@ -139,6 +132,5 @@ const struct cmd cmd_generate = {
     .spec = {.groups = groups},
     .operands = CMD_NOTHING,
     .size = sizeof(struct generate_options),
-    .defaults = set_defaults,
     .run = generate_run,
 };

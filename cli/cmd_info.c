@@ -152,8 +152,8 @@ out:
 }
 
 static const struct opt_group groups[] = {
-    {"What to measure", rows, 0},
-    {"Output", opt_show_rows, offsetof(struct info_options, show)},
+    {.title = "What to measure", .rows = rows},
+    OPT_GROUP("Output", opt_show_rows, struct info_options, show),
     {.rows = NULL},
 };
 

@@ -264,13 +264,13 @@ static int inspect_run(const void *options, const struct opt_list *operands,
 }
 
 static const struct opt_group groups[] = {
-    {"What to show", rows, 0},
-    {"Which tensors", opt_part_rows, offsetof(struct inspect_options, input)},
-    {"Which tensors", opt_input_rows, offsetof(struct inspect_options, input)},
-    {"Output", opt_show_rows, offsetof(struct inspect_options, show)},
-    {"Output", opt_save_rows, offsetof(struct inspect_options, save)},
-    {"Output", opt_hash_rows, offsetof(struct inspect_options, save)},
-    {"Output", opt_force_rows, offsetof(struct inspect_options, save)},
+    {.title = "What to show", .rows = rows},
+    OPT_GROUP("Which tensors", opt_part_rows, struct inspect_options, input),
+    OPT_GROUP("Which tensors", opt_input_rows, struct inspect_options, input),
+    OPT_GROUP("Output", opt_show_rows, struct inspect_options, show),
+    OPT_GROUP("Output", opt_save_rows, struct inspect_options, save),
+    OPT_GROUP("Output", opt_hash_rows, struct inspect_options, save),
+    OPT_GROUP("Output", opt_force_rows, struct inspect_options, save),
     {.rows = NULL},
 };
 

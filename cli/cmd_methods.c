@@ -262,7 +262,7 @@ static int methods_run(const void *options, const struct opt_list *operands,
 }
 
 static const struct opt_group groups[] = {
-    {"Output", opt_show_rows, offsetof(struct methods_options, show)},
+    OPT_GROUP("Output", opt_show_rows, struct methods_options, show),
     {.rows = NULL},
 };
 

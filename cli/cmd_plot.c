@@ -299,7 +299,7 @@ static int plot_run(const void *options, const struct opt_list *operands, struct
 }
 
 static const struct opt_group groups[] = {
-    {"Plots", rows, 0},
+    {.title = "Plots", .rows = rows},
     {.rows = NULL},
 };
 

@@ -158,8 +158,8 @@ static int report_run(const void *options, const struct opt_list *operands, stru
 }
 
 static const struct opt_group groups[] = {
-    {"Output", rows, 0},
-    {"Output", opt_talk_rows, offsetof(struct report_options, show)},
+    {.title = "Output", .rows = rows},
+    OPT_GROUP("Output", opt_talk_rows, struct report_options, show),
     {.rows = NULL},
 };
 

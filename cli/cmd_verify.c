@@ -43,7 +43,7 @@ static const struct opt_row own_rows[] = {
      .help = "check every message (default: the smallest, a middle and the largest of the first "
              "step and worker)"},
     {.name = "budget", .type = OPT_TIME, .offset = offsetof(struct verify_own, budget),
-     .max = 604800,
+     .max = 604800, .initial = 60,
      .help = "start no further check after this time (default 60s; 0: no limit)"},
     {.name = NULL},
 };
@@ -387,33 +387,21 @@ static int verify_run(const void *options, const struct opt_list *operands, stru
     return err;
 }
 
-static void set_defaults(void *options)
-{
-    struct verify_options *o = options;
-
-    o->own.budget = 60.0;
-}
-
 static const struct opt_group groups[] = {
-    {"Methods", opt_methods_rows, offsetof(struct verify_options, methods)},
-    {"Verification", own_rows, offsetof(struct verify_options, own)},
-    {"Input", input_rows, offsetof(struct verify_options, input)},
-    {"Input", opt_input_rows, offsetof(struct verify_options, input)},
-    {"Messages", opt_scope_rows, offsetof(struct verify_options, message)},
-    {"Messages", opt_message_rows, offsetof(struct verify_options, message)},
-    {"Running", opt_device_rows, offsetof(struct verify_options, exec)},
-    {"Running", opt_threads_rows, offsetof(struct verify_options, exec)},
-    {"Running", opt_exec_rows, offsetof(struct verify_options, exec)},
-    {"Output", opt_force_rows, offsetof(struct verify_options, save)},
-    {"Output", opt_save_rows, offsetof(struct verify_options, save)},
-    {"Output", opt_hash_rows, offsetof(struct verify_options, save)},
-    {"Output", opt_show_rows, offsetof(struct verify_options, show)},
+    OPT_GROUP("Methods", opt_methods_rows, struct verify_options, methods),
+    OPT_GROUP("Verification", own_rows, struct verify_options, own),
+    OPT_GROUP("Input", input_rows, struct verify_options, input),
+    OPT_GROUP("Input", opt_input_rows, struct verify_options, input),
+    OPT_GROUP("Messages", opt_scope_rows, struct verify_options, message),
+    OPT_GROUP("Messages", opt_message_rows, struct verify_options, message),
+    OPT_GROUP("Running", opt_device_rows, struct verify_options, exec),
+    OPT_GROUP("Running", opt_threads_rows, struct verify_options, exec),
+    OPT_GROUP("Running", opt_exec_rows, struct verify_options, exec),
+    OPT_GROUP("Output", opt_force_rows, struct verify_options, save),
+    OPT_GROUP("Output", opt_save_rows, struct verify_options, save),
+    OPT_GROUP("Output", opt_hash_rows, struct verify_options, save),
+    OPT_GROUP("Output", opt_show_rows, struct verify_options, show),
     {.rows = NULL},
-};
-
-static const struct opt_extra extra = {
-    .name_at = opt_methods_key_at,
-    .offset = offsetof(struct verify_options, methods.overrides),
 };
 
 const struct cmd cmd_verify = {
@@ -432,8 +420,8 @@ const struct cmd cmd_verify = {
         "With --device cuda a GPU encodes and decodes; its messages have to equal the CPU's, and "
         "it "
         "has to decode those.\n",
-    .spec = {.groups = groups, .extra = &extra},
+    .spec = {.groups = groups,
+             .extra = {opt_methods_key_at, offsetof(struct verify_options, methods.overrides)}},
     .size = sizeof(struct verify_options),
-    .defaults = set_defaults,
     .run = verify_run,
 };

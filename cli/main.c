@@ -66,9 +66,9 @@ static void print_help(FILE *out, const struct cmd *cmd)
 static const struct cmd *find_command(const char *name, struct gcb_diag *diag)
 {
     const struct cmd *cmd = cmd_find(name);
-    const char *names[CMD_MAX + 1], *near;
+    const char *names[CMD_MAX + 1];
     struct gcb_method method;
-    char shown[64];
+    char shown[64], hint[96];
     size_t n = 0;
 
     if (cmd)
@@ -88,12 +88,9 @@ static const struct cmd *find_command(const char *name, struct gcb_diag *diag)
     while ((cmd = cmd_at(n)))
         names[n++] = cmd->name;
     names[n++] = "help";
-    near = gcb_suggest(name, names, n);
-    if (near)
-        gcb_diag_set(diag, GCB_E_INVALID, "unknown command '%s'; did you mean '%s'?", shown, near);
-    else
-        gcb_diag_set(diag, GCB_E_INVALID, "unknown command '%s'; `gcbench --help` lists them",
-                     shown);
+    opt_suggest(hint, sizeof(hint), name, "", names, n);
+    gcb_diag_set(diag, GCB_E_INVALID, "unknown command '%s'%s", shown,
+                 hint[0] ? hint : "; `gcbench --help` lists them");
     return NULL;
 }
 
@@ -124,8 +121,6 @@ static int run_command(const struct cmd *cmd, struct cmd_context *ctx, int argc,
 
     if (!options)
         return gcb_diag_nomem(ctx->diag, cmd->size, "options");
-    if (cmd->defaults)
-        cmd->defaults(options);
     err = opt_parse(&parsed, &cmd->spec, options, argc, argv, ctx->diag);
     if (err == GCB_E_INVALID) {
         const size_t n = strlen(ctx->diag->text);

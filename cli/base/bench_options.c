@@ -46,7 +46,7 @@ const struct opt_row bench_case_rows[] = {
 
 const struct opt_row bench_repeat_rows[] = {
     {.name = "warmup", .type = OPT_INT, .offset = offsetof(struct opt_timing, warmup),
-     .max = 1000000,
+     .max = 1000000, .initial = -1,
      .help = "untimed runs before the timed ones (default 1)"},
     {.name = "repeat", .type = OPT_INT, .offset = offsetof(struct opt_timing, repeat), .min = 1,
      .max = 1e6,
@@ -123,32 +123,14 @@ static int split_list(struct bench_words *out, const struct opt_list *list, cons
     return 0;
 }
 
-static int find_choice(size_t *out, const char *word, const char *const *names, const char *option,
-                       struct gcb_diag *diag)
-{
-    char list[96] = "", shown[64];
-    size_t used = 0;
-
-    for (*out = 0; names[*out]; (*out)++) {
-        if (strcmp(names[*out], word) == 0)
-            return 0;
-        used += (size_t)snprintf(list + used, sizeof(list) - used, "%s%s", *out ? ", " : "",
-                                 names[*out]);
-    }
-    return gcb_diag_set(diag, GCB_E_INVALID, "--%s is one of %s, not '%s'", option, list,
-                        gcb_escape(shown, sizeof(shown), word));
-}
-
 static int take_scopes(struct gcb_suite *s, const struct opt_list *list, struct gcb_diag *diag)
 {
     struct bench_words words;
-    int err = split_list(&words, list, "scope", diag);
-    size_t at;
+    int err = split_list(&words, list, "scope", diag), at = 0;
 
     for (size_t i = 0; !err && i < words.count; i++) {
-        err = find_choice(&at, words.text[i], opt_scopes, "scope", diag);
-        if (!err)
-            s->scopes[i] = (enum gcb_scope)at;
+        err = opt_choose(&at, "scope", opt_scopes, words.text[i], diag);
+        s->scopes[i] = (enum gcb_scope)at;
     }
     if (!err && words.count)
         s->scope_count = words.count;
@@ -176,17 +158,16 @@ static int take_threads(struct gcb_suite *s, const struct opt_list *list, struct
 static int take_caches(struct gcb_suite *s, const struct opt_list *list, struct gcb_diag *diag)
 {
     struct bench_words words;
-    int err = split_list(&words, list, "cache", diag);
-    size_t at = 0;
+    int err = split_list(&words, list, "cache", diag), at = 0;
 
     if (words.count)
         s->cache_count = 0;
     for (size_t i = 0; !err && i < words.count; i++) {
-        err = find_choice(&at, words.text[i], both, "cache", diag);
+        err = opt_choose(&at, "cache", both, words.text[i], diag);
         if (!err && at == GCB_CACHES && words.count > 1)
             return gcb_diag_set(diag, GCB_E_INVALID,
                                 "--cache: both already means warm and cold: give one of the three");
-        for (size_t c = 0; !err && c < GCB_CACHES; c++)
+        for (int c = 0; !err && c < GCB_CACHES; c++)
             if (at == c || at == GCB_CACHES)
                 s->caches[s->cache_count++] = (enum gcb_cache)c;
     }
@@ -275,25 +256,6 @@ int bench_plan(struct gcb_suite *out, struct bench_words *devices, const struct 
     return check_no_files(out, &o->input, diag);
 }
 
-/* The specs to run: those given, or the suite's, or every method. */
-static int list_specs(struct opt_list *out, const struct gcb_suite *suite,
-                      const struct bench_options *o)
-{
-    struct gcb_method m;
-    int err = 0;
-
-    if (o->methods.specs.count) {
-        for (size_t i = 0; !err && i < o->methods.specs.count; i++)
-            err = opt_list_add(out, o->methods.specs.items[i]);
-        return err;
-    }
-    for (size_t i = 0; !err && i < suite->method_count; i++)
-        err = opt_list_add(out, suite->methods[i]);
-    for (size_t i = 0; !err && suite->method_count == 0 && gcb_method_at(&m, i); i++)
-        err = opt_list_add(out, m.name);
-    return err;
-}
-
 /* Adds identity, unless it is one of them, and memcpy after it. */
 static int add_baselines(struct gcb_method **methods, size_t *count, struct gcb_diag *diag)
 {
@@ -323,14 +285,12 @@ static int add_baselines(struct gcb_method **methods, size_t *count, struct gcb_
 int bench_methods(struct gcb_method **out, size_t *count, const struct gcb_suite *suite,
                   const struct bench_options *o, struct gcb_diag *diag)
 {
-    struct opt_methods wanted = {.overrides = o->methods.overrides};
-    int err = list_specs(&wanted.specs, suite, o);
+    struct opt_methods wanted = o->methods;
+    int err;
 
-    if (err)
-        gcb_diag_nomem(diag, 0, "the methods");
-    else
-        err = opt_methods_resolve(out, count, &wanted, diag);
-    opt_list_fini(&wanted.specs);
+    if (!wanted.specs.count)
+        wanted.specs = (struct opt_list){.items = suite->methods, .count = suite->method_count};
+    err = opt_methods_or_all(out, count, &wanted, diag);
     return err ? err : add_baselines(out, count, diag);
 }
 

@@ -41,8 +41,7 @@ struct cmd {
     const char *details;  /* paragraphs after the options, one line each, or NULL */
     struct opt_spec spec;
     enum cmd_operands operands;
-    size_t size;                     /* of the options' struct, which starts zeroed */
-    void (*defaults)(void *options); /* may be NULL */
+    size_t size; /* of the options' struct, which starts zeroed */
     int (*run)(const void *options, const struct opt_list *operands, struct cmd_context *ctx);
 };
 

@@ -114,7 +114,7 @@ const struct opt_row opt_exec_rows[] = {
 
 const struct opt_row opt_timing_rows[] = {
     {.name = "warmup", .type = OPT_INT, .offset = offsetof(struct opt_timing, warmup),
-     .max = 1000000,
+     .max = 1000000, .initial = -1,
      .help = "untimed runs before the timed ones (default 1)"},
     {.name = "repeat", .type = OPT_INT, .offset = offsetof(struct opt_timing, repeat), .min = 1,
      .max = 1e6,
@@ -194,11 +194,6 @@ const struct opt_row opt_shapes_rows[] = {
     {.name = NULL},
 };
 /* clang-format on */
-
-void opt_timing_defaults(struct opt_timing *out)
-{
-    out->warmup = -1;
-}
 
 unsigned opt_timing_repeat(const struct opt_timing *in)
 {
@@ -332,20 +327,17 @@ int opt_make_check(const struct opt_make *in, struct gcb_diag *diag)
 
 static int unknown_field(const char *field, struct gcb_diag *diag)
 {
-    const char *names[GCB_FIELDS], *near;
-    char shown[64];
+    const char *names[GCB_FIELDS];
+    char shown[64], hint[96];
     size_t n = 0;
 
     for (enum gcb_field f = 0; f < GCB_FIELDS; f++)
         if (gcb_tally_has_figure(f))
             names[n++] = gcb_field_name(f);
-    near = gcb_suggest(field, names, n);
-    gcb_escape(shown, sizeof(shown), field);
-    if (near)
-        return gcb_diag_set(diag, GCB_E_INVALID, "--sort: no field '%s'; did you mean '%s'?", shown,
-                            near);
-    return gcb_diag_set(diag, GCB_E_INVALID,
-                        "--sort: no field '%s'; try rel_l2, ratio or encode_gbps", shown);
+    opt_suggest(hint, sizeof(hint), field, "", names, n);
+    return gcb_diag_set(diag, GCB_E_INVALID, "--sort: no field '%s'%s",
+                        gcb_escape(shown, sizeof(shown), field),
+                        hint[0] ? hint : "; try rel_l2, ratio or encode_gbps");
 }
 
 int opt_lines_sort(enum gcb_field *out, const struct opt_lines *in, struct gcb_diag *diag)

@@ -93,7 +93,6 @@ struct opt_timing {
     double min_time; /* seconds; 0: none */
 };
 extern const struct opt_row opt_timing_rows[];
-void opt_timing_defaults(struct opt_timing *out);
 unsigned opt_timing_repeat(const struct opt_timing *in); /* for every command except bench */
 
 /* How results are shown. */

@@ -18,10 +18,10 @@ struct parser {
     struct gcb_diag *diag;
 };
 
-/* A row found by name or letter, where its value goes, and its index in `given`. */
+/* A row found by name or letter, its group, and its index in `given`. */
 struct found {
     const struct opt_row *row;
-    void *field;
+    const struct opt_group *group;
     size_t number;
 };
 
@@ -56,6 +56,7 @@ const char *opt_metavar(const struct opt_row *row)
     case OPT_SIZE:
         return "SIZE";
     case OPT_TIME:
+    case OPT_DURATION:
         return "TIME";
     default:
         return "VALUE";
@@ -63,19 +64,19 @@ const char *opt_metavar(const struct opt_row *row)
 }
 
 /* Finds the row called name[0..n), or, if name is NULL, the row with that letter. */
-static bool find_row(struct found *out, const struct parser *p, const char *name, size_t n,
+static bool find_row(struct found *out, const struct opt_spec *spec, const char *name, size_t n,
                      char letter)
 {
     size_t number = 0;
 
-    for (const struct opt_group *g = p->spec->groups; g->rows; g++) {
+    for (const struct opt_group *g = spec->groups; g->rows; g++) {
         for (const struct opt_row *row = g->rows; row->name; row++, number++) {
             const bool hit = name ? strncmp(row->name, name, n) == 0 && row->name[n] == '\0'
                                   : row->letter == letter;
 
             if (!hit)
                 continue;
-            *out = (struct found){row, p->target + g->offset + row->offset, number};
+            *out = (struct found){row, g, number};
             return number < MAX_ROWS;
         }
     }
@@ -87,65 +88,59 @@ static const char *find_extra(const struct parser *p, const char *name, size_t n
 {
     const char *known;
 
-    if (!p->spec->extra)
-        return NULL;
-    for (size_t i = 0; (known = p->spec->extra->name_at(i)); i++)
+    for (size_t i = 0; p->spec->extra.name_at && (known = p->spec->extra.name_at(i)); i++)
         if (strncmp(known, name, n) == 0 && known[n] == '\0')
             return known;
     return NULL;
 }
 
+char *opt_suggest(char *out, size_t size, const char *word, const char *dashes,
+                  const char *const *names, size_t count)
+{
+    const char *near = gcb_suggest(word, names, count);
+
+    out[0] = '\0';
+    if (near)
+        snprintf(out, size, "; did you mean '%s%s'?", dashes, near);
+    return out;
+}
+
 static int unknown_option(const struct parser *p, const char *name, size_t n)
 {
-    const char *names[MAX_ROWS + 64], *near, *extra;
-    char word[64], shown[80];
+    const char *names[MAX_ROWS + 64];
+    char word[64], shown[80], hint[128];
     size_t count = 0;
 
     for (const struct opt_group *g = p->spec->groups; g->rows; g++)
         for (const struct opt_row *row = g->rows; row->name && count < MAX_ROWS; row++)
             names[count++] = row->name;
-    for (size_t i = 0; p->spec->extra && count < MAX_ROWS + 64; i++) {
-        extra = p->spec->extra->name_at(i);
-        if (!extra)
+    for (size_t i = 0; p->spec->extra.name_at && count < MAX_ROWS + 64; i++) {
+        names[count] = p->spec->extra.name_at(i);
+        if (!names[count++])
             break;
-        names[count++] = extra;
     }
     snprintf(word, sizeof(word), "%.*s", (int)(n < sizeof(word) ? n : sizeof(word)), name);
-    gcb_escape(shown, sizeof(shown), word);
-    near = gcb_suggest(word, names, count);
-    return near ? gcb_diag_set(p->diag, GCB_E_INVALID,
-                               "unknown option '--%s'; did you mean '--%s'?", shown, near)
-                : gcb_diag_set(p->diag, GCB_E_INVALID, "unknown option '--%s'", shown);
+    return gcb_diag_set(p->diag, GCB_E_INVALID, "unknown option '--%s'%s",
+                        gcb_escape(shown, sizeof(shown), word),
+                        opt_suggest(hint, sizeof(hint), word, "--", names, count));
 }
 
-static int bad_choice(const struct opt_row *row, const char *text, struct gcb_diag *diag)
+int opt_choose(int *out, const char *option, const char *const *choices, const char *text,
+               struct gcb_diag *diag)
 {
-    char list[256] = "", shown[64];
-    const char *near;
+    char list[256] = "", shown[64], hint[64];
     size_t n = 0;
 
-    for (; row->choices[n]; n++)
-        snprintf(list + strlen(list), sizeof(list) - strlen(list), "%s%s", n ? ", " : "",
-                 row->choices[n]);
-    gcb_escape(shown, sizeof(shown), text);
-    near = gcb_suggest(text, row->choices, n);
-    return near ? gcb_diag_set(diag, GCB_E_INVALID,
-                               "--%s is one of %s, not '%s'; did you mean '%s'?", row->name, list,
-                               shown, near)
-                : gcb_diag_set(diag, GCB_E_INVALID, "--%s is one of %s, not '%s'", row->name, list,
-                               shown);
-}
-
-static int set_choice(const struct opt_row *row, int *field, const char *text,
-                      struct gcb_diag *diag)
-{
-    for (int i = 0; row->choices[i]; i++) {
-        if (strcmp(row->choices[i], text) == 0) {
-            *field = i;
+    for (; choices[n]; n++) {
+        if (strcmp(choices[n], text) == 0) {
+            *out = (int)n;
             return 0;
         }
+        gcb_append(list, sizeof(list), "%s%s", n ? ", " : "", choices[n]);
     }
-    return bad_choice(row, text, diag);
+    return gcb_diag_set(diag, GCB_E_INVALID, "--%s is one of %s, not '%s'%s", option, list,
+                        gcb_escape(shown, sizeof(shown), text),
+                        opt_suggest(hint, sizeof(hint), text, "", choices, n));
 }
 
 static int bad_number(const struct opt_row *row, const char *text, struct gcb_diag *diag)
@@ -153,8 +148,9 @@ static int bad_number(const struct opt_row *row, const char *text, struct gcb_di
     const char *what = row->type == OPT_REAL ? "a number"
                        : row->type == OPT_TIME
                            ? "a time such as 90s or 5m (without a unit: seconds)"
-                       : row->type == OPT_SIZE ? "a size such as 64K or 25M"
-                                               : "a whole number";
+                       : row->type == OPT_DURATION ? "a time such as 20us, 80ms or 1.5s"
+                       : row->type == OPT_SIZE     ? "a size such as 64K or 25M"
+                                                   : "a whole number";
     char shown[64], low[32], high[32];
     const bool open =
         row->max >= (row->type == OPT_SIZE ? 0x1p60 : 0x1p63); /* no end to speak of */
@@ -169,30 +165,45 @@ static int bad_number(const struct opt_row *row, const char *text, struct gcb_di
                         gcb_real_text(low, row->min), gcb_real_text(high, row->max), shown);
 }
 
+static bool is_fraction(const struct opt_row *row)
+{
+    return row->type == OPT_REAL || row->type == OPT_TIME || row->type == OPT_DURATION;
+}
+
 static int set_number(const struct opt_row *row, void *field, const char *text,
                       struct gcb_diag *diag)
 {
     const bool bounded = row->min != 0.0 || row->max != 0.0;
     uint64_t whole = 0;
     double real = 0.0;
-    const bool fraction = row->type == OPT_REAL || row->type == OPT_TIME;
-    const bool good = row->type == OPT_REAL   ? gcb_parse_real(text, &real)
-                      : row->type == OPT_TIME ? gcb_parse_seconds(text, &real)
-                      : row->type == OPT_SIZE ? gcb_parse_size(text, &whole)
-                                              : gcb_parse_u64(text, &whole);
+    const bool good = row->type == OPT_REAL       ? gcb_parse_real(text, &real)
+                      : row->type == OPT_TIME     ? gcb_parse_seconds(text, &real)
+                      : row->type == OPT_DURATION ? gcb_parse_duration(text, &real)
+                      : row->type == OPT_SIZE     ? gcb_parse_size(text, &whole)
+                                                  : gcb_parse_u64(text, &whole);
 
-    if (!fraction)
+    if (!is_fraction(row))
         real = (double)whole;
     if (!good || (bounded && !(real >= row->min && real <= row->max)) ||
         (row->type == OPT_INT && whole > INT32_MAX))
         return bad_number(row, text, diag);
-    if (fraction)
+    if (is_fraction(row))
         *(double *)field = real;
     else if (row->type == OPT_INT)
         *(int *)field = (int)whole;
     else
         *(uint64_t *)field = whole;
     return 0;
+}
+
+static void set_initial(void *field, const struct opt_row *row)
+{
+    if (is_fraction(row))
+        *(double *)field = row->initial;
+    else if (row->type == OPT_INT || row->type == OPT_CHOICE)
+        *(int *)field = (int)row->initial;
+    else
+        *(uint64_t *)field = (uint64_t)row->initial;
 }
 
 static int set_value(const struct opt_row *row, void *field, const char *text,
@@ -211,7 +222,7 @@ static int set_value(const struct opt_row *row, void *field, const char *text,
     case OPT_LIST:
         return opt_list_add(field, text);
     case OPT_CHOICE:
-        return set_choice(row, field, text, diag);
+        return opt_choose(field, row->name, row->choices, text, diag);
     default:
         return set_number(row, field, text, diag);
     }
@@ -224,7 +235,7 @@ static int set_once(struct parser *p, const struct found *f, const char *value)
     if (p->given[f->number] && !repeats)
         return gcb_diag_set(p->diag, GCB_E_INVALID, "--%s is given twice", f->row->name);
     p->given[f->number] = true;
-    return set_value(f->row, f->field, value, p->diag);
+    return set_value(f->row, p->target + f->group->offset + f->row->offset, value, p->diag);
 }
 
 /* The next argument as the value of an option, or NULL if there is none. */
@@ -243,7 +254,7 @@ static int needs_value(const struct parser *p, const char *dashes, const char *n
 
 static int parse_extra(struct parser *p, const char *name, const char *value)
 {
-    struct opt_list *list = (struct opt_list *)(void *)(p->target + p->spec->extra->offset);
+    struct opt_list *list = (struct opt_list *)(void *)(p->target + p->spec->extra.offset);
     int err;
 
     if (!value)
@@ -260,7 +271,7 @@ static int parse_long(struct parser *p, const char *name)
     const char *value = name[n] ? name + n + 1 : NULL, *extra;
     struct found f;
 
-    if (!find_row(&f, p, name, n, 0)) {
+    if (!find_row(&f, p->spec, name, n, 0)) {
         extra = find_extra(p, name, n);
         return extra ? parse_extra(p, extra, value) : unknown_option(p, name, n);
     }
@@ -282,7 +293,7 @@ static int parse_letters(struct parser *p, const char *letters)
         struct found f;
         int err;
 
-        if (!find_row(&f, p, NULL, 0, *letters))
+        if (!find_row(&f, p->spec, NULL, 0, *letters))
             return gcb_diag_set(p->diag, GCB_E_INVALID, "unknown option '-%s'",
                                 gcb_escape(shown, sizeof(shown), name));
         if (opt_takes_value(f.row)) {
@@ -297,6 +308,20 @@ static int parse_letters(struct parser *p, const char *letters)
     return 0;
 }
 
+const struct opt_row *opt_find(const struct opt_group **group, int *words,
+                               const struct opt_spec *spec, const char *word)
+{
+    const bool is_long = word[1] == '-';
+    const char *name = word + (is_long ? 2 : 1);
+    const size_t n = is_long ? strcspn(name, "=") : 1;
+    struct found f = {.row = NULL};
+
+    find_row(&f, spec, is_long ? name : NULL, n, *name);
+    *group = f.group;
+    *words = (!f.row || opt_takes_value(f.row)) && !name[n] ? 2 : 1;
+    return f.row;
+}
+
 int opt_parse(struct opt_result *out, const struct opt_spec *spec, void *target, int argc,
               char *const *argv, struct gcb_diag *diag)
 {
@@ -305,6 +330,10 @@ int opt_parse(struct opt_result *out, const struct opt_spec *spec, void *target,
     int err = 0;
 
     memset(out, 0, sizeof(*out));
+    for (const struct opt_group *g = spec->groups; g->rows; g++)
+        for (const struct opt_row *row = g->rows; row->name; row++)
+            if (row->initial != 0.0)
+                set_initial(p.target + g->offset + row->offset, row);
     while (!err && p.next < argc) {
         const char *arg = argv[p.next++];
 
@@ -331,8 +360,8 @@ void opt_fini(struct opt_result *result, const struct opt_spec *spec, void *targ
         for (const struct opt_row *row = g->rows; row->name; row++)
             if (row->type == OPT_LIST)
                 opt_list_fini((struct opt_list *)(void *)(base + g->offset + row->offset));
-    if (spec->extra)
-        opt_list_fini((struct opt_list *)(void *)(base + spec->extra->offset));
+    if (spec->extra.name_at)
+        opt_list_fini((struct opt_list *)(void *)(base + spec->extra.offset));
 }
 
 void opt_wrap(FILE *out, const char *text, int at, int indent)

@@ -18,16 +18,17 @@
  * or its type repeats.
  */
 enum opt_type {
-    OPT_FLAG,   /* bool: set to true; takes no value */
-    OPT_COUNT,  /* int: one more each time; takes no value */
-    OPT_TEXT,   /* const char *: borrowed from argv */
-    OPT_LIST,   /* struct opt_list: repeatable */
-    OPT_INT,    /* int */
-    OPT_U64,    /* uint64_t */
-    OPT_SIZE,   /* uint64_t; K, M, G or T may follow the number */
-    OPT_REAL,   /* double */
-    OPT_TIME,   /* double, in seconds; ms, s, m or h may follow the number: gcb_parse_seconds */
-    OPT_CHOICE, /* int: index into choices */
+    OPT_FLAG,     /* bool: set to true; takes no value */
+    OPT_COUNT,    /* int: one more each time; takes no value */
+    OPT_TEXT,     /* const char *: borrowed from argv */
+    OPT_LIST,     /* struct opt_list: repeatable */
+    OPT_INT,      /* int */
+    OPT_U64,      /* uint64_t */
+    OPT_SIZE,     /* uint64_t; K, M, G or T may follow the number */
+    OPT_REAL,     /* double */
+    OPT_TIME,     /* double, in seconds; ms, s, m or h may follow the number: gcb_parse_seconds */
+    OPT_DURATION, /* double, in seconds; the unit is needed: 20us, 80ms, 1.5s: gcb_parse_duration */
+    OPT_CHOICE,   /* int: index into choices */
 };
 
 /* Strings borrowed from argv; the array is the list's own. Starts zeroed. */
@@ -46,6 +47,7 @@ struct opt_row {
     enum opt_type type;
     size_t offset;   /* of the value in the group's struct */
     double min, max; /* numbers: inclusive; not checked if both are 0 */
+    double initial;  /* number or choice: the value unless the option is given */
     const char *const
         *choices; /* CHOICE; for TEXT and LIST, what completions offer. Ends with NULL */
 };
@@ -56,17 +58,23 @@ struct opt_group {
     const char *title; /* of the section in the help; consecutive equal titles are one section */
     const struct opt_row *rows; /* NULL ends the list of groups */
     size_t offset;              /* of the group's struct in the command's struct */
+    bool passed_on;             /* `regress`: options that it passes on to `bench` */
 };
+/* The group of a struct that is a member of the command's struct `type`. */
+#define OPT_GROUP(title_, rows_, type, member) \
+    { \
+        .title = (title_), .rows = (rows_), .offset = offsetof(type, member) \
+    }
 
 /* More long options, each with a value, collected in the order given: parameters of methods. */
 struct opt_extra {
-    const char *(*name_at)(size_t i); /* NULL past the end */
+    const char *(*name_at)(size_t i); /* NULL past the end; NULL itself: there are none */
     size_t offset; /* of a struct opt_list in the command's struct: name, value, name, value, ... */
 };
 
 struct opt_spec {
     const struct opt_group *groups;
-    const struct opt_extra *extra; /* may be NULL */
+    struct opt_extra extra;
 };
 
 struct opt_result {
@@ -75,11 +83,24 @@ struct opt_result {
 };
 
 /*
- * Parses argv[0..argc), which begins after the command's name, into `target`, which holds the defaults. Returns
- * 0, GCB_E_INVALID with one line of words, or GCB_E_NOMEM. Release with opt_fini on success and failure.
+ * Parses argv[0..argc), which begins after the command's name, into `target`, which is zeroed. Returns 0, GCB_E_INVALID
+ * with one line of words, or GCB_E_NOMEM. Release with opt_fini on success and failure.
  */
 int opt_parse(struct opt_result *out, const struct opt_spec *spec, void *target, int argc,
               char *const *argv, struct gcb_diag *diag);
+
+/* Finds the option that the word "--name", "--name=value" or "-n..." begins with. NULL: no row has it. *group becomes
+ * the row's group or NULL. *words: how many words of the command line it takes, with its value. */
+const struct opt_row *opt_find(const struct opt_group **group, int *words,
+                               const struct opt_spec *spec, const char *word);
+
+/* Finds `text` among `choices` (NULL at the end). GCB_E_INVALID with words that list them. */
+int opt_choose(int *out, const char *option, const char *const *choices, const char *text,
+               struct gcb_diag *diag);
+
+/* "; did you mean '--topk'?" for the name closest to `word`, with `dashes` before it; "" if none is close. Returns out. */
+char *opt_suggest(char *out, size_t size, const char *word, const char *dashes,
+                  const char *const *names, size_t count);
 
 /* Frees the lists in `result` and `target`. Zeroed ones are fine. */
 void opt_fini(struct opt_result *result, const struct opt_spec *spec, void *target);

@@ -407,35 +407,23 @@ static int bench_run(const void *options, const struct opt_list *operands, struc
     return run_suite(o, operands, ctx);
 }
 
-static void defaults(void *options)
-{
-    struct bench_options *o = options;
-
-    opt_timing_defaults(&o->timing);
-}
-
 static const struct opt_group groups[] = {
-    {"Methods", opt_methods_rows, offsetof(struct bench_options, methods)},
-    {"Cases", bench_case_rows, offsetof(struct bench_options, own)},
-    {"Input", bench_input_rows, offsetof(struct bench_options, input)},
-    {"Input", opt_input_rows, offsetof(struct bench_options, input)},
-    {"Messages", opt_message_rows, offsetof(struct bench_options, message)},
-    {"Running", opt_exec_rows, offsetof(struct bench_options, exec)},
-    {"Timing", bench_repeat_rows, offsetof(struct bench_options, timing)},
-    {"Timing", bench_timing_rows, offsetof(struct bench_options, own)},
-    {"Kernels", bench_kernels_rows, offsetof(struct bench_options, kernels)},
-    {"Output", bench_show_rows, offsetof(struct bench_options, own)},
-    {"Output", opt_shapes_rows, offsetof(struct bench_options, shapes)},
-    {"Output", opt_force_rows, offsetof(struct bench_options, save)},
-    {"Output", opt_save_rows, offsetof(struct bench_options, save)},
-    {"Output", opt_hash_rows, offsetof(struct bench_options, save)},
-    {"Output", opt_show_rows, offsetof(struct bench_options, show)},
+    OPT_GROUP("Methods", opt_methods_rows, struct bench_options, methods),
+    OPT_GROUP("Cases", bench_case_rows, struct bench_options, own),
+    OPT_GROUP("Input", bench_input_rows, struct bench_options, input),
+    OPT_GROUP("Input", opt_input_rows, struct bench_options, input),
+    OPT_GROUP("Messages", opt_message_rows, struct bench_options, message),
+    OPT_GROUP("Running", opt_exec_rows, struct bench_options, exec),
+    OPT_GROUP("Timing", bench_repeat_rows, struct bench_options, timing),
+    OPT_GROUP("Timing", bench_timing_rows, struct bench_options, own),
+    OPT_GROUP("Kernels", bench_kernels_rows, struct bench_options, kernels),
+    OPT_GROUP("Output", bench_show_rows, struct bench_options, own),
+    OPT_GROUP("Output", opt_shapes_rows, struct bench_options, shapes),
+    OPT_GROUP("Output", opt_force_rows, struct bench_options, save),
+    OPT_GROUP("Output", opt_save_rows, struct bench_options, save),
+    OPT_GROUP("Output", opt_hash_rows, struct bench_options, save),
+    OPT_GROUP("Output", opt_show_rows, struct bench_options, show),
     {.rows = NULL},
-};
-
-static const struct opt_extra extra = {
-    .name_at = opt_methods_key_at,
-    .offset = offsetof(struct bench_options, methods.overrides),
 };
 
 const struct cmd cmd_bench = {
@@ -467,8 +455,8 @@ const struct cmd cmd_bench = {
         "A file of results has a row for every message and a summary for every method: "
         "docs/rows.md, "
         "docs/method.md, docs/suites.md.\n",
-    .spec = {.groups = groups, .extra = &extra},
+    .spec = {.groups = groups,
+             .extra = {opt_methods_key_at, offsetof(struct bench_options, methods.overrides)}},
     .size = sizeof(struct bench_options),
-    .defaults = defaults,
     .run = bench_run,
 };

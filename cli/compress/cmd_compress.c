@@ -34,6 +34,7 @@ static const char *const pers[] = {"message", "tensor", "step", "worker", "none"
 static const struct opt_row own_rows[] = {
     {.name = "per", .metavar = "WHAT", .type = OPT_CHOICE,
      .offset = offsetof(struct compress_own, per), .choices = pers,
+     .initial = COMPRESS_PER_DEFAULT,
      .help = "also print a line for each message, tensor, step or worker; none: only totals, in "
              "every format"},
     {.name = "top", .type = OPT_INT, .offset = offsetof(struct compress_own, top), .min = 1,
@@ -340,37 +341,24 @@ out:
     return err;
 }
 
-static void set_defaults(void *options)
-{
-    struct compress_options *o = options;
-
-    o->own.per = COMPRESS_PER_DEFAULT;
-    opt_timing_defaults(&o->timing);
-}
-
 static const struct opt_group groups[] = {
-    {"Methods", opt_methods_rows, offsetof(struct compress_options, methods)},
-    {"Input", opt_part_rows, offsetof(struct compress_options, input)},
-    {"Input", opt_input_rows, offsetof(struct compress_options, input)},
-    {"Messages", opt_scope_rows, offsetof(struct compress_options, message)},
-    {"Messages", opt_message_rows, offsetof(struct compress_options, message)},
-    {"Running", opt_device_rows, offsetof(struct compress_options, exec)},
-    {"Running", opt_threads_rows, offsetof(struct compress_options, exec)},
-    {"Running", opt_exec_rows, offsetof(struct compress_options, exec)},
-    {"Running", opt_timing_rows, offsetof(struct compress_options, timing)},
-    {"Output", opt_make_rows, offsetof(struct compress_options, make)},
-    {"Output", own_rows, offsetof(struct compress_options, own)},
-    {"Output", opt_lines_rows, offsetof(struct compress_options, lines)},
-    {"Output", opt_shapes_rows, offsetof(struct compress_options, shapes)},
-    {"Output", opt_save_rows, offsetof(struct compress_options, save)},
-    {"Output", opt_hash_rows, offsetof(struct compress_options, save)},
-    {"Output", opt_show_rows, offsetof(struct compress_options, show)},
+    OPT_GROUP("Methods", opt_methods_rows, struct compress_options, methods),
+    OPT_GROUP("Input", opt_part_rows, struct compress_options, input),
+    OPT_GROUP("Input", opt_input_rows, struct compress_options, input),
+    OPT_GROUP("Messages", opt_scope_rows, struct compress_options, message),
+    OPT_GROUP("Messages", opt_message_rows, struct compress_options, message),
+    OPT_GROUP("Running", opt_device_rows, struct compress_options, exec),
+    OPT_GROUP("Running", opt_threads_rows, struct compress_options, exec),
+    OPT_GROUP("Running", opt_exec_rows, struct compress_options, exec),
+    OPT_GROUP("Running", opt_timing_rows, struct compress_options, timing),
+    OPT_GROUP("Output", opt_make_rows, struct compress_options, make),
+    OPT_GROUP("Output", own_rows, struct compress_options, own),
+    OPT_GROUP("Output", opt_lines_rows, struct compress_options, lines),
+    OPT_GROUP("Output", opt_shapes_rows, struct compress_options, shapes),
+    OPT_GROUP("Output", opt_save_rows, struct compress_options, save),
+    OPT_GROUP("Output", opt_hash_rows, struct compress_options, save),
+    OPT_GROUP("Output", opt_show_rows, struct compress_options, show),
     {.rows = NULL},
-};
-
-static const struct opt_extra extra = {
-    .name_at = opt_methods_key_at,
-    .offset = offsetof(struct compress_options, methods.overrides),
 };
 
 const struct cmd cmd_compress = {
@@ -388,8 +376,8 @@ const struct cmd cmd_compress = {
         "--device cuda encodes and decodes on a GPU and compares each message with the CPU's. If "
         "bytes or values differ, the exit status is 5 and no file is written. If a method does not "
         "run on the GPU, the exit status is 3.\n",
-    .spec = {.groups = groups, .extra = &extra},
+    .spec = {.groups = groups,
+             .extra = {opt_methods_key_at, offsetof(struct compress_options, methods.overrides)}},
     .size = sizeof(struct compress_options),
-    .defaults = set_defaults,
     .run = compress_run,
 };

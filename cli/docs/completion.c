@@ -60,7 +60,7 @@ static void put_command(FILE *out, const struct cmd *cmd)
 {
     static const char *const operands[] = {
         [CMD_FILES] = "file", [CMD_METHODS] = "method", [CMD_NOTHING] = "value"};
-    const struct opt_extra *extra = cmd->spec.extra;
+    const struct opt_extra *extra = &cmd->spec.extra;
     char word[64];
 
     put_word(out, "gcbench", cmd->name, "", NULL, cmd->summary);
@@ -68,7 +68,7 @@ static void put_command(FILE *out, const struct cmd *cmd)
     for (const struct opt_group *g = cmd->spec.groups; g->rows; g++)
         for (const struct opt_row *row = g->rows; row->name; row++)
             put_row(out, cmd, row);
-    for (size_t i = 0; extra && extra->name_at(i); i++) {
+    for (size_t i = 0; extra->name_at && extra->name_at(i); i++) {
         snprintf(word, sizeof(word), "--%s", extra->name_at(i));
         if (extra_is_first(extra, i))
             put_word(out, cmd->name, word, "parameter", NULL, "parameter of methods");

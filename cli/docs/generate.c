@@ -83,8 +83,7 @@ static bool has_csv(enum gcb_record record)
     const struct gcb_field_row *row;
 
     for (size_t i = 0; (row = gcb_field_row(i)); i++)
-        if (row->csv && row->field != GCB_FIELD_RECORD &&
-            row->records & GCB_RECORD_BIT(record))
+        if (row->csv && row->field != GCB_FIELD_RECORD && row->records & GCB_RECORD_BIT(record))
             return true;
     return false;
 }

@@ -134,8 +134,8 @@ static void print_options(FILE *out, const struct opt_spec *spec)
         for (const struct opt_row *row = g->rows; row->name; row++)
             print_row(out, row);
     }
-    if (spec->extra)
-        print_extra(out, spec->extra);
+    if (spec->extra.name_at)
+        print_extra(out, &spec->extra);
     fputs(".SS \"Help\"\n", out);
     print_row(out, &help);
 }
@@ -325,7 +325,7 @@ void manual_command(FILE *out, const struct cmd *cmd)
     print_options(out, &cmd->spec);
     if (cmd->operands == CMD_METHODS)
         print_methods(out);
-    else if (cmd->spec.extra)
+    else if (cmd->spec.extra.name_at)
         print_method_names(out);
     print_exits(out, cmd);
     print_files(out, cmd);

@@ -340,15 +340,15 @@ static int payoff_run(const void *options, const struct opt_list *operands, stru
 }
 
 static const struct opt_group groups[] = {
-    {"Exchange", payoff_own_rows, offsetof(struct payoff_options, own)},
-    {"Papers' own models", payoff_papers_rows, offsetof(struct payoff_options, papers)},
-    {"Methods", payoff_methods_rows, offsetof(struct payoff_options, methods)},
-    {"Measuring, without RESULTS", opt_cpu_rows, offsetof(struct payoff_options, exec)},
-    {"Measuring, without RESULTS", opt_threads_rows, offsetof(struct payoff_options, exec)},
-    {"Measuring, without RESULTS", opt_exec_rows, offsetof(struct payoff_options, exec)},
-    {"Output", opt_force_rows, offsetof(struct payoff_options, save)},
-    {"Output", opt_save_rows, offsetof(struct payoff_options, save)},
-    {"Output", opt_show_rows, offsetof(struct payoff_options, show)},
+    OPT_GROUP("Exchange", payoff_own_rows, struct payoff_options, own),
+    OPT_GROUP("Papers' own models", payoff_papers_rows, struct payoff_options, papers),
+    OPT_GROUP("Methods", payoff_methods_rows, struct payoff_options, methods),
+    OPT_GROUP("Measuring, without RESULTS", opt_cpu_rows, struct payoff_options, exec),
+    OPT_GROUP("Measuring, without RESULTS", opt_threads_rows, struct payoff_options, exec),
+    OPT_GROUP("Measuring, without RESULTS", opt_exec_rows, struct payoff_options, exec),
+    OPT_GROUP("Output", opt_force_rows, struct payoff_options, save),
+    OPT_GROUP("Output", opt_save_rows, struct payoff_options, save),
+    OPT_GROUP("Output", opt_show_rows, struct payoff_options, show),
     {.rows = NULL},
 };
 

@@ -22,20 +22,6 @@ struct regress {
     char title[200];
 };
 
-static const struct opt_spec spec;
-static const struct opt_row *const own_rows[] = {
-    regress_judge_rows, regress_against_rows, regress_show_rows, opt_save_rows, opt_show_rows, NULL,
-};
-static const struct opt_row *const counted_rows[] = {
-    regress_judge_rows,
-    regress_against_rows,
-    regress_show_rows,
-    opt_save_rows,
-    opt_show_rows,
-    regress_counts_fixed,
-    NULL,
-};
-
 /* Options that need --against, and the number of files. */
 static int check_files(const struct regress *r, struct gcb_diag *diag)
 {
@@ -279,8 +265,8 @@ static int forward_options(struct regress *r)
 {
     const struct bench_options *bench = &r->o->bench;
     const bool counts = r->o->own.counts;
-    int err = regress_forward(&r->bench, &spec, counts ? counted_rows : own_rows, !counts,
-                              r->ctx->argc - 2, r->ctx->argv + 2);
+    int err =
+        regress_forward(&r->bench, &cmd_regress.spec, counts, r->ctx->argc - 2, r->ctx->argv + 2);
 
     if (!r->o->own.against || counts || r->operands->count || bench->own.suite ||
         bench->kernels.kernels)
@@ -316,38 +302,29 @@ static int regress_run(const void *options, const struct opt_list *operands,
     return err;
 }
 
-static void defaults(void *options)
-{
-    struct regress_options *o = options;
-
-    o->own.floor = -1.0;
-    opt_timing_defaults(&o->bench.timing);
-}
+#define PASSED_ON(title_, rows_, member) \
+    { \
+        .title = "For bench" title_, .rows = (rows_), \
+        .offset = offsetof(struct regress_options, bench.member), .passed_on = true \
+    }
 
 static const struct opt_group groups[] = {
-    {"Judging", regress_judge_rows, offsetof(struct regress_options, own)},
-    {"Two builds, alternating", regress_against_rows, offsetof(struct regress_options, own)},
-    {"For bench: methods", opt_methods_rows, offsetof(struct regress_options, bench.methods)},
-    {"For bench: cases", bench_case_rows, offsetof(struct regress_options, bench.own)},
-    {"For bench: input", bench_input_rows, offsetof(struct regress_options, bench.input)},
-    {"For bench: input", opt_input_rows, offsetof(struct regress_options, bench.input)},
-    {"For bench: messages", opt_message_rows, offsetof(struct regress_options, bench.message)},
-    {"For bench: running", opt_exec_rows, offsetof(struct regress_options, bench.exec)},
-    {"For bench: timing", bench_repeat_rows, offsetof(struct regress_options, bench.timing)},
-    {"For bench: timing", bench_timing_rows, offsetof(struct regress_options, bench.own)},
-    {"For bench: kernels", bench_kernels_rows, offsetof(struct regress_options, bench.kernels)},
-    {"Output", regress_show_rows, offsetof(struct regress_options, own)},
-    {"Output", opt_save_rows, offsetof(struct regress_options, bench.save)},
-    {"Output", opt_show_rows, offsetof(struct regress_options, bench.show)},
+    OPT_GROUP("Judging", regress_judge_rows, struct regress_options, own),
+    OPT_GROUP("Two builds, alternating", regress_against_rows, struct regress_options, own),
+    PASSED_ON(": methods", opt_methods_rows, methods),
+    PASSED_ON(": cases", bench_case_rows, own),
+    PASSED_ON(": input", bench_input_rows, input),
+    PASSED_ON(": input", opt_input_rows, input),
+    PASSED_ON(": messages", opt_message_rows, message),
+    PASSED_ON(": running", opt_exec_rows, exec),
+    PASSED_ON(": timing", bench_repeat_rows, timing),
+    PASSED_ON(": timing", bench_timing_rows, own),
+    PASSED_ON(": kernels", bench_kernels_rows, kernels),
+    OPT_GROUP("Output", regress_show_rows, struct regress_options, own),
+    OPT_GROUP("Output", opt_save_rows, struct regress_options, bench.save),
+    OPT_GROUP("Output", opt_show_rows, struct regress_options, bench.show),
     {.rows = NULL},
 };
-
-static const struct opt_extra extra = {
-    .name_at = opt_methods_key_at,
-    .offset = offsetof(struct regress_options, bench.methods.overrides),
-};
-
-static const struct opt_spec spec = {.groups = groups, .extra = &extra};
 
 const struct cmd cmd_regress = {
     .name = "regress",
@@ -364,8 +341,9 @@ const struct cmd cmd_regress = {
         "GPUs "
         "within 1e-4. Times of two files are compared only if both environments are the same. "
         "docs/method.md has the rules.\n",
-    .spec = {.groups = groups, .extra = &extra},
+    .spec = {.groups = groups,
+             .extra = {opt_methods_key_at,
+                       offsetof(struct regress_options, bench.methods.overrides)}},
     .size = sizeof(struct regress_options),
-    .defaults = defaults,
     .run = regress_run,
 };

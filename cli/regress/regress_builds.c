@@ -13,17 +13,6 @@
 #define DEFAULT_BUDGET 300.0
 #define CALIBRATION_SHARE (1.0 / 3.0) /* of the budget: the comparison itself needs more pairs */
 
-/* clang-format off */
-const struct opt_row regress_counts_fixed[] = {
-    {.name = "threads", .type = OPT_INT},
-    {.name = "isa", .type = OPT_TEXT},
-    {.name = "repeat", .type = OPT_INT},
-    {.name = "warmup", .type = OPT_INT},
-    {.name = "method", .type = OPT_LIST},
-    {.name = NULL},
-};
-/* clang-format on */
-
 static bool on_stop(void *ctx)
 {
     (void)ctx;

@@ -24,9 +24,6 @@ struct regress_builds {
     char folder[64];
 };
 
-/* Options that --counts sets itself, and --method, which it writes into the command line: not passed on. */
-extern const struct opt_row regress_counts_fixed[];
-
 /* Runs all processes and adds the verdicts. The caller sets the first four fields; the rest is zeroed. Always close it. */
 int regress_builds_run(struct regress_builds *b, struct gcb_verdicts *out, struct gcb_diag *diag);
 /* Prints in a few lines what ran. */

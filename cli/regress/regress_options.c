@@ -37,7 +37,7 @@ const struct opt_row regress_against_rows[] = {
      .help = "first run this build against itself, for a third of the budget, and raise delta to "
              "the differences that this shows"},
     {.name = "floor", .metavar = "US", .type = OPT_REAL,
-     .offset = offsetof(struct regress_own, floor), .max = 1e9,
+     .offset = offsetof(struct regress_own, floor), .max = 1e9, .initial = -1,
      .help = "times shorter than this, in microseconds, are not judged (default 20; 0 for kernels)"},
     {.name = "timeout", .type = OPT_TIME, .offset = offsetof(struct regress_own, timeout),
      .min = 0.1, .max = 86400,
@@ -99,57 +99,33 @@ int regress_check_program(const char *path, struct gcb_diag *diag)
                         gcb_escape(shown, sizeof(shown), path));
 }
 
-/* An option on the command line. */
-struct option {
-    int words;      /* 1 or 2 */
-    bool own;       /* belongs to regress */
-    bool parameter; /* in no table, so it is a parameter of methods */
-};
-
-/* The row of `--name` or `-n`, whose name is `name`, of so many characters; NULL: none. */
-static const struct opt_row *find_row(const struct opt_row *rows, bool is_long, const char *name,
-                                      size_t length)
+/* Options that --counts sets itself, and --method, which it writes into the command line. */
+static bool is_set_by_counts(const char *name)
 {
-    for (; rows->name; rows++)
-        if (is_long ? strlen(rows->name) == length && memcmp(rows->name, name, length) == 0
-                    : rows->letter == *name)
-            return rows;
-    return NULL;
+    static const char *const names[] = {"threads", "isa", "repeat", "warmup", "method"};
+
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        if (strcmp(names[i], name) == 0)
+            return true;
+    return false;
 }
 
-static struct option find_option(const char *word, const struct opt_spec *spec,
-                                 const struct opt_row *const *own)
+int regress_forward(struct opt_list *out, const struct opt_spec *spec, bool counts, int argc,
+                    char *const *argv)
 {
-    const bool is_long = word[1] == '-';
-    const char *name = word + (is_long ? 2 : 1);
-    const size_t length = is_long ? strcspn(name, "=") : 1;
-    const struct opt_row *row = NULL;
-    struct option out = {.words = 1};
+    int err = 0, words;
 
-    for (size_t i = 0; !row && own[i]; i++)
-        row = find_row(own[i], is_long, name, length);
-    out.own = row;
-    for (size_t i = 0; !row && spec->groups[i].rows; i++)
-        row = find_row(spec->groups[i].rows, is_long, name, length);
-    out.parameter = !row;
-    if ((!row || opt_takes_value(row)) && !name[length])
-        out.words = 2;
-    return out;
-}
+    for (int i = 0; !err && i < argc && strcmp(argv[i], "--") != 0; i += words) {
+        const struct opt_group *group;
+        const struct opt_row *row;
 
-int regress_forward(struct opt_list *out, const struct opt_spec *spec,
-                    const struct opt_row *const *own, bool parameters, int argc, char *const *argv)
-{
-    struct option option;
-    int err = 0;
-
-    for (int i = 0; !err && i < argc && strcmp(argv[i], "--") != 0; i += option.words) {
-        option = (struct option){.words = 1, .own = true}; /* an operand is not passed on */
-        if (argv[i][0] == '-' && argv[i][1])
-            option = find_option(argv[i], spec, own);
-        if (option.own || (option.parameter && !parameters))
+        words = 1;
+        if (argv[i][0] != '-' || !argv[i][1])
             continue;
-        for (int w = 0; !err && w < option.words && i + w < argc; w++)
+        row = opt_find(&group, &words, spec, argv[i]); /* NULL: a parameter of methods */
+        if (row ? !group->passed_on || (counts && is_set_by_counts(row->name)) : counts)
+            continue;
+        for (int w = 0; !err && w < words && i + w < argc; w++)
             err = opt_list_add(out, argv[i + w]);
     }
     return err;

@@ -27,11 +27,11 @@ struct regress_options {
 int regress_check_program(const char *path, struct gcb_diag *diag);
 
 /*
- * Collects the words of the command line that are passed on: all options except those in the tables `own` (NULL at the end);
- * methods' parameters only if `parameters`; no operands. argv[0] is the first word after the command's name; `spec` has
- * parsed it without error. Borrows the words. GCB_E_NOMEM.
+ * Collects the words of the command line that are passed on to `bench`: the options of groups with `passed_on`, and
+ * parameters of methods, but no operands. With `counts`, methods and what --counts sets itself are left out. argv[0] is the
+ * first word after the command's name; `spec` has parsed it without error. Borrows the words. GCB_E_NOMEM.
  */
-int regress_forward(struct opt_list *out, const struct opt_spec *spec,
-                    const struct opt_row *const *own, bool parameters, int argc, char *const *argv);
+int regress_forward(struct opt_list *out, const struct opt_spec *spec, bool counts, int argc,
+                    char *const *argv);
 
 #endif

@@ -247,34 +247,22 @@ out:
     return err;
 }
 
-static void defaults(void *options)
-{
-    struct replay_options *o = options;
-
-    o->own.per = REPLAY_PER_DEFAULT;
-}
-
 static const struct opt_group groups[] = {
-    {"Methods", opt_methods_rows, offsetof(struct replay_options, methods)},
-    {"Replay", replay_own_rows, offsetof(struct replay_options, own)},
-    {"Input", opt_part_rows, offsetof(struct replay_options, input)},
-    {"Input", opt_input_rows, offsetof(struct replay_options, input)},
-    {"Messages", opt_scope_rows, offsetof(struct replay_options, message)},
-    {"Messages", opt_message_rows, offsetof(struct replay_options, message)},
-    {"Running", opt_device_rows, offsetof(struct replay_options, exec)},
-    {"Running", opt_threads_rows, offsetof(struct replay_options, exec)},
-    {"Running", opt_exec_rows, offsetof(struct replay_options, exec)},
-    {"Output", replay_show_rows, offsetof(struct replay_options, own)},
-    {"Output", opt_force_rows, offsetof(struct replay_options, save)},
-    {"Output", opt_save_rows, offsetof(struct replay_options, save)},
-    {"Output", opt_hash_rows, offsetof(struct replay_options, save)},
-    {"Output", opt_show_rows, offsetof(struct replay_options, show)},
+    OPT_GROUP("Methods", opt_methods_rows, struct replay_options, methods),
+    OPT_GROUP("Replay", replay_own_rows, struct replay_options, own),
+    OPT_GROUP("Input", opt_part_rows, struct replay_options, input),
+    OPT_GROUP("Input", opt_input_rows, struct replay_options, input),
+    OPT_GROUP("Messages", opt_scope_rows, struct replay_options, message),
+    OPT_GROUP("Messages", opt_message_rows, struct replay_options, message),
+    OPT_GROUP("Running", opt_device_rows, struct replay_options, exec),
+    OPT_GROUP("Running", opt_threads_rows, struct replay_options, exec),
+    OPT_GROUP("Running", opt_exec_rows, struct replay_options, exec),
+    OPT_GROUP("Output", replay_show_rows, struct replay_options, own),
+    OPT_GROUP("Output", opt_force_rows, struct replay_options, save),
+    OPT_GROUP("Output", opt_save_rows, struct replay_options, save),
+    OPT_GROUP("Output", opt_hash_rows, struct replay_options, save),
+    OPT_GROUP("Output", opt_show_rows, struct replay_options, show),
     {.rows = NULL},
-};
-
-static const struct opt_extra extra = {
-    .name_at = opt_methods_key_at,
-    .offset = offsetof(struct replay_options, methods.overrides),
 };
 
 const struct cmd cmd_replay = {
@@ -301,8 +289,8 @@ const struct cmd cmd_replay = {
         "is "
         "compared with the CPU. Exit status 5: the device gave something else; 3: the device or a "
         "library is missing, or the method does not run there.\n",
-    .spec = {.groups = groups, .extra = &extra},
+    .spec = {.groups = groups,
+             .extra = {opt_methods_key_at, offsetof(struct replay_options, methods.overrides)}},
     .size = sizeof(struct replay_options),
-    .defaults = defaults,
     .run = replay_run,
 };

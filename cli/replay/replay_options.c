@@ -28,7 +28,7 @@ const struct opt_row replay_own_rows[] = {
 
 const struct opt_row replay_show_rows[] = {
     {.name = "per", .metavar = "WHAT", .type = OPT_CHOICE,
-     .offset = offsetof(struct replay_own, per), .choices = pers,
+     .offset = offsetof(struct replay_own, per), .choices = pers, .initial = REPLAY_PER_DEFAULT,
      .help = "step: a line for each step of each method; none: totals alone, in every format "
              "(default: steps of a single method, up to 40)"},
     {.name = NULL},

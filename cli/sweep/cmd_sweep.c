@@ -202,36 +202,24 @@ out:
     return err;
 }
 
-static void defaults(void *options)
-{
-    struct sweep_options *o = options;
-
-    opt_timing_defaults(&o->timing);
-}
-
 static const struct opt_group groups[] = {
-    {"Methods", opt_methods_rows, offsetof(struct sweep_options, methods)},
-    {"Settings", sweep_own_rows, offsetof(struct sweep_options, own)},
-    {"Input", opt_part_rows, offsetof(struct sweep_options, input)},
-    {"Input", opt_input_rows, offsetof(struct sweep_options, input)},
-    {"Messages", opt_scope_rows, offsetof(struct sweep_options, message)},
-    {"Messages", opt_message_rows, offsetof(struct sweep_options, message)},
-    {"Running", opt_device_rows, offsetof(struct sweep_options, exec)},
-    {"Running", opt_threads_rows, offsetof(struct sweep_options, exec)},
-    {"Running", opt_exec_rows, offsetof(struct sweep_options, exec)},
-    {"Running", opt_timing_rows, offsetof(struct sweep_options, timing)},
-    {"Output", sweep_show_rows, offsetof(struct sweep_options, own)},
-    {"Output", opt_lines_rows, offsetof(struct sweep_options, lines)},
-    {"Output", opt_force_rows, offsetof(struct sweep_options, save)},
-    {"Output", opt_save_rows, offsetof(struct sweep_options, save)},
-    {"Output", opt_hash_rows, offsetof(struct sweep_options, save)},
-    {"Output", opt_show_rows, offsetof(struct sweep_options, show)},
+    OPT_GROUP("Methods", opt_methods_rows, struct sweep_options, methods),
+    OPT_GROUP("Settings", sweep_own_rows, struct sweep_options, own),
+    OPT_GROUP("Input", opt_part_rows, struct sweep_options, input),
+    OPT_GROUP("Input", opt_input_rows, struct sweep_options, input),
+    OPT_GROUP("Messages", opt_scope_rows, struct sweep_options, message),
+    OPT_GROUP("Messages", opt_message_rows, struct sweep_options, message),
+    OPT_GROUP("Running", opt_device_rows, struct sweep_options, exec),
+    OPT_GROUP("Running", opt_threads_rows, struct sweep_options, exec),
+    OPT_GROUP("Running", opt_exec_rows, struct sweep_options, exec),
+    OPT_GROUP("Running", opt_timing_rows, struct sweep_options, timing),
+    OPT_GROUP("Output", sweep_show_rows, struct sweep_options, own),
+    OPT_GROUP("Output", opt_lines_rows, struct sweep_options, lines),
+    OPT_GROUP("Output", opt_force_rows, struct sweep_options, save),
+    OPT_GROUP("Output", opt_save_rows, struct sweep_options, save),
+    OPT_GROUP("Output", opt_hash_rows, struct sweep_options, save),
+    OPT_GROUP("Output", opt_show_rows, struct sweep_options, show),
     {.rows = NULL},
-};
-
-static const struct opt_extra extra = {
-    .name_at = opt_methods_key_at,
-    .offset = offsetof(struct sweep_options, methods.overrides),
 };
 
 const struct cmd cmd_sweep = {
@@ -253,8 +241,8 @@ const struct cmd cmd_sweep = {
         "--device cuda runs every setting on a GPU and compares its messages with the CPU's; the "
         "exit status is that of bench.\n"
         "Pareto *: no other row is at least as good in rel_l2 and bits/el and better in one.\n",
-    .spec = {.groups = groups, .extra = &extra},
+    .spec = {.groups = groups,
+             .extra = {opt_methods_key_at, offsetof(struct sweep_options, methods.overrides)}},
     .size = sizeof(struct sweep_options),
-    .defaults = defaults,
     .run = sweep_run,
 };

@@ -50,13 +50,12 @@ static const struct opt_row rows[] = {
 };
 /* clang-format on */
 static const struct opt_group groups[] = {
-    {"Test", rows, 0},
-    {"Methods", opt_methods_rows, offsetof(struct values, methods)},
+    {.title = "Test", .rows = rows},
+    OPT_GROUP("Methods", opt_methods_rows, struct values, methods),
     {.rows = NULL},
 };
-static const struct opt_extra extra = {
-    opt_methods_key_at, offsetof(struct values, methods) + offsetof(struct opt_methods, overrides)};
-static const struct opt_spec spec = {groups, &extra};
+static const struct opt_spec spec = {
+    groups, {opt_methods_key_at, offsetof(struct values, methods.overrides)}};
 
 /* Parses words that end with NULL. Strings borrowed from argv stay valid until the next call. */
 static int parse(struct values *v, struct opt_result *result, struct gcb_diag *diag,

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <locale.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -289,5 +290,16 @@ char *gcb_real_text(char *out, double value)
     uselocale(old);
     if (c)
         freelocale(c);
+    return out;
+}
+
+char *gcb_append(char *out, size_t size, const char *format, ...)
+{
+    const size_t used = strlen(out);
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(out + used, size - used, format, args);
+    va_end(args);
     return out;
 }

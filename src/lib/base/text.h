@@ -12,6 +12,10 @@
  */
 char *gcb_escape(char *out, size_t size, const char *s);
 
+/* Appends formatted text to the text in `out` (size bytes in all); what does not fit is cut. Returns out. */
+char *gcb_append(char *out, size_t size, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
 /* Escapes the character (or invalid byte) at *s into `piece`, without a terminator, and moves *s after it. Returns the
  * length of the piece. */
 size_t gcb_escape_one(char piece[8], const char **s);
