@@ -146,7 +146,7 @@ prints "topk:theta=0.85: " # in full
 narrow
 run payoff ""
 exits 1
-says "'' is no name of a result file"
+says "'' is not the name of a result file"
 run sweep --method topk --method terngrad --match rel_l2=0.4 --step 400 --results "$tmp/match.json" "$sample"
 run payoff "$tmp/match.json"
 exits 0

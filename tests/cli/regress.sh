@@ -365,7 +365,7 @@ says "rows.csv: line 1: not JSON but csv or tsv"
 head -c 300 base.rows >cut.rows
 run regress base.rows cut.rows
 exits 1
-says "cut off"
+says "incomplete"
 head -n 1 base.rows >none.rows
 run regress base.rows none.rows
 exits 1

@@ -180,7 +180,7 @@ check "all three run" sh -c "! grep -E '\"(fft|demo|sparse)\".*\"(failed|unsuppo
 transforms far
 exits 5
 says "1 of 5 methods failed: fft, step 400 worker 0 stem.weight: the device decodes its message to other values"
-prints '"failed", "reason": "fft, step 400 worker 0 stem.weight: the device decodes its message to other values than the CPU'
+prints '"failed", "reason": "fft, step 400 worker 0 stem.weight: the device and the CPU decode the message to different values'
 # 5 comes before 3
 GCB_HOST_COPY=damaged
 export GCB_HOST_COPY
@@ -188,7 +188,7 @@ transforms missing
 unset GCB_HOST_COPY
 exits 5
 says "3 of 5 methods failed; the first: demo, step 400 worker 0 stem.weight: the device decodes its message to other"
-prints '"failed", "reason": "identity, step 400 worker 0 stem.weight: the device'"'s message is not the CPU's ("
+prints '"failed", "reason": "identity, step 400 worker 0 stem.weight: the device'"'s message differs from the CPU's ("
 prints '"unsupported", "reason": "fft'
 transforms fails
 exits 1

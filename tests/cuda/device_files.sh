@@ -97,7 +97,7 @@ says "cuFFT has no plan"
 GCB_HOST_FFT=far # the device is wrong: that is found before a file of it is kept
 run compress -q --method fft $few --device cuda -o made/x.h5 "$sample"
 exits 5
-says "the device decodes its message to other values than the CPU"
+says "the device and the CPU decode the message to different values"
 unset GCB_HOST_FFT
 check "no output is made" made_nothing
 

@@ -82,7 +82,7 @@ for method in fft:memory=ef sparse:transform=dct,chunk=64,memory=demo; do
 done
 with far --method fft:memory=ef
 exits 5
-says "fft, step 100 worker 0 stem.weight: the device decodes its message to other values than the CPU"
+says "fft, step 100 worker 0 stem.weight: the device and the CPU decode the message to different values"
 check "no file is left" made_nothing
 with fails --method fft
 exits 1

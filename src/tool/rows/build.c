@@ -7,15 +7,15 @@
 #include "src/tool/gcb_revision.h"
 #include "src/tool/rows/environment.h"
 
-/* A place inside the library, to tell it from the other objects that are loaded. */
+/* Its address says which of the loaded objects contains this code. */
 static const char here;
 
 struct search {
-    uintptr_t inside;
-    char *out; /* 41 bytes */
+    uintptr_t inside; /* address in the object that is wanted */
+    char *out;        /* 41 bytes, for the build id */
 };
 
-/* Copies the build id out of one segment of notes. */
+/* Copies the build id from a segment of ELF notes; false if it has none. */
 static bool read_notes(char *out, const unsigned char *p, size_t size)
 {
     ElfW(Nhdr) note;
@@ -51,6 +51,7 @@ static bool contains(const struct dl_phdr_info *info, uintptr_t address)
     return false;
 }
 
+/* For dl_iterate_phdr: reads the build id of the wanted object, then stops. */
 static int visit(struct dl_phdr_info *info, size_t size, void *ctx)
 {
     const struct search *search = ctx;

@@ -12,7 +12,8 @@
 
 #define HASH_LIMIT (UINT64_C(1) << 30)
 
-/* XXH3-64 of a file's bytes in 16 hexadecimal digits; false if it cannot be read or is larger than `limit`. */
+/* XXH3-64 of a file's bytes, as 16 hexadecimal digits. Returns false if the file cannot be read or has more than `limit`
+ * bytes. */
 static bool hash_file(char out[17], const char *path, uint64_t limit)
 {
     XXH3_state_t *state = XXH3_createState();
@@ -42,16 +43,13 @@ bool gcb_environment_library(const char **name, char version[32], size_t i)
 {
     static const char *const names[] = {"fftw", "hdf5", "jansson", "openmp", "xxhash"};
     const unsigned xxh = XXH_versionNumber();
-    char fftw[64];
+    const char *fftw = gcb_fft_version() + strcspn(gcb_fft_version(), "0123456789");
 
     if (i >= sizeof(names) / sizeof(names[0]))
         return false;
     *name = names[i];
-    snprintf(fftw, sizeof(fftw), "%s",
-             gcb_fft_version() + strcspn(gcb_fft_version(), "0123456789"));
-    fftw[strcspn(fftw, " ")] = '\0';
     if (i == 0)
-        snprintf(version, 32, "%.31s", fftw);
+        snprintf(version, 32, "%.*s", (int)strcspn(fftw, " "), fftw);
     else if (i == 2)
         snprintf(version, 32, "%s", jansson_version_str());
     else if (i == 4)
@@ -59,6 +57,20 @@ bool gcb_environment_library(const char **name, char version[32], size_t i)
     else
         snprintf(version, 32, "%s", i == 1 ? GCB_BUILD_HDF5 : GCB_BUILD_OPENMP);
     return true;
+}
+
+/* A count for which 0 means "not known". */
+static void put_if_set(struct gcb_row *row, enum gcb_field field, uint64_t value)
+{
+    gcb_row_known_u64(row, field, value > 0, value);
+}
+
+/* Appends an object to a list of the row; releases the object. */
+static void append(struct gcb_row *row, json_t *list, struct gcb_row *item)
+{
+    if (item->failed || json_array_append(list, item->json))
+        row->failed = true;
+    gcb_row_fini(item);
 }
 
 static void put_build(struct gcb_row *row)
@@ -82,12 +94,11 @@ static void put_host(struct gcb_row *row)
 
     gcb_host_read(&host);
     gcb_row_text(row, GCB_FIELD_CPU_MODEL, host.cpu_model[0] ? host.cpu_model : NULL);
-    gcb_row_json(row, GCB_FIELD_CPUS, host.cpus > 0 ? json_integer(host.cpus) : json_null());
+    gcb_row_known_u64(row, GCB_FIELD_CPUS, host.cpus > 0, (uint64_t)host.cpus);
     gcb_row_text(row, GCB_FIELD_GOVERNOR, host.governor[0] ? host.governor : NULL);
-    gcb_row_json(row, GCB_FIELD_LOAD1, host.load1 >= 0.0 ? json_real(host.load1) : json_null());
+    gcb_row_real(row, GCB_FIELD_LOAD1, host.load1 >= 0.0 ? host.load1 : NAN);
     gcb_row_text(row, GCB_FIELD_KERNEL, host.kernel[0] ? host.kernel : NULL);
-    gcb_row_json(row, GCB_FIELD_MEMORY_BYTES,
-                 host.memory_bytes ? json_integer((json_int_t)host.memory_bytes) : json_null());
+    put_if_set(row, GCB_FIELD_MEMORY_BYTES, host.memory_bytes);
 }
 
 static void put_libraries(struct gcb_row *row)
@@ -104,33 +115,24 @@ static void put_libraries(struct gcb_row *row)
 
 static void put_gbps(struct gcb_row *row, const struct gcb_bandwidth *b)
 {
-    gcb_row_real(row, GCB_FIELD_READ_GBPS, b->read_gbps);
-    gcb_row_real(row, GCB_FIELD_FILL_GBPS, b->fill_gbps);
-    gcb_row_real(row, GCB_FIELD_COPY_GBPS, b->copy_gbps);
-    gcb_row_u64(row, GCB_FIELD_BANDWIDTH_BYTES, b->bytes);
+    gcb_row_real(row, GCB_FIELD_READ_GBPS, b ? b->read_gbps : NAN);
+    gcb_row_real(row, GCB_FIELD_FILL_GBPS, b ? b->fill_gbps : NAN);
+    gcb_row_real(row, GCB_FIELD_COPY_GBPS, b ? b->copy_gbps : NAN);
+    gcb_row_known_u64(row, GCB_FIELD_BANDWIDTH_BYTES, b, b ? b->bytes : 0);
 }
 
-/* Of the row's own threads, then of every thread count. */
+/* First the bandwidth for the row's own threads, then a list for each number of threads. */
 static void put_bandwidth(struct gcb_row *row, const struct gcb_environment *env)
 {
-    static const enum gcb_field fields[] = {GCB_FIELD_READ_GBPS, GCB_FIELD_FILL_GBPS,
-                                            GCB_FIELD_COPY_GBPS, GCB_FIELD_BANDWIDTH_BYTES,
-                                            GCB_FIELD_BANDWIDTHS};
-    json_t *list = env->bandwidth_count ? json_array() : NULL;
+    json_t *list = env->bandwidth_count ? json_array() : json_null();
 
-    for (size_t i = 0; !env->bandwidth_count && i < sizeof(fields) / sizeof(fields[0]); i++)
-        gcb_row_null(row, fields[i]);
-    if (!env->bandwidth_count)
-        return;
-    put_gbps(row, &env->bandwidth[0]);
+    put_gbps(row, env->bandwidth_count ? &env->bandwidth[0] : NULL);
     for (size_t i = 0; i < env->bandwidth_count; i++) {
-        struct gcb_row one = {.json = json_object()};
+        struct gcb_row item = {.json = json_object()};
 
-        gcb_row_u64(&one, GCB_FIELD_THREADS, (uint64_t)env->bandwidth[i].threads);
-        put_gbps(&one, &env->bandwidth[i]);
-        if (one.failed || json_array_append(list, one.json))
-            row->failed = true;
-        gcb_row_fini(&one);
+        gcb_row_u64(&item, GCB_FIELD_THREADS, (uint64_t)env->bandwidth[i].threads);
+        put_gbps(&item, &env->bandwidth[i]);
+        append(row, list, &item);
     }
     gcb_row_json(row, GCB_FIELD_BANDWIDTHS, list);
 }
@@ -157,9 +159,7 @@ static void put_inputs(struct gcb_row *row, const struct gcb_environment *env)
 
         gcb_row_text(&file, GCB_FIELD_FILE, env->inputs[i]);
         gcb_row_text(&file, GCB_FIELD_XXH3, known ? hash : NULL);
-        if (file.failed || json_array_append(list, file.json))
-            row->failed = true;
-        gcb_row_fini(&file);
+        append(row, list, &file);
     }
     gcb_row_json(row, GCB_FIELD_INPUT_XXH3, list);
 }
@@ -170,19 +170,10 @@ static void put_date(struct gcb_row *row)
     char text[32];
     struct tm utc;
 
-    if (gmtime_r(&now, &utc) && strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &utc))
-        gcb_row_text(row, GCB_FIELD_DATE, text);
-    else
-        gcb_row_null(row, GCB_FIELD_DATE);
-}
+    const bool known =
+        gmtime_r(&now, &utc) && strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &utc);
 
-/* 0: not known. */
-static void put_known(struct gcb_row *row, enum gcb_field field, uint64_t value)
-{
-    if (value)
-        gcb_row_u64(row, field, value);
-    else
-        gcb_row_null(row, field);
+    gcb_row_text(row, GCB_FIELD_DATE, known ? text : NULL);
 }
 
 void gcb_environment_row(struct gcb_row *row, const struct gcb_environment *env)
@@ -191,16 +182,15 @@ void gcb_environment_row(struct gcb_row *row, const struct gcb_environment *env)
     put_build(row);
     put_host(row);
     gcb_row_text(row, GCB_FIELD_ISA, env->isa);
-    gcb_row_json(row, GCB_FIELD_THREADS,
-                 env->threads > 0 ? json_integer(env->threads) : json_null());
+    gcb_row_known_u64(row, GCB_FIELD_THREADS, env->threads > 0, (uint64_t)env->threads);
     gcb_row_text(row, GCB_FIELD_DEVICE, env->device);
     put_libraries(row);
     gcb_row_text(row, GCB_FIELD_GPU, env->gpu);
     gcb_row_text(row, GCB_FIELD_GPU_DRIVER, env->gpu_driver);
-    put_known(row, GCB_FIELD_GPU_CLOCK_MHZ, env->gpu_clock_mhz);
-    put_known(row, GCB_FIELD_GPU_CLOCK_MAX_MHZ, env->gpu_clock_max_mhz);
+    put_if_set(row, GCB_FIELD_GPU_CLOCK_MHZ, env->gpu_clock_mhz);
+    put_if_set(row, GCB_FIELD_GPU_CLOCK_MAX_MHZ, env->gpu_clock_max_mhz);
     gcb_row_real(row, GCB_FIELD_GPU_COPY_GBPS, env->gpu_copy_bytes ? env->gpu_copy_gbps : NAN);
-    put_known(row, GCB_FIELD_GPU_COPY_BYTES, env->gpu_copy_bytes);
+    put_if_set(row, GCB_FIELD_GPU_COPY_BYTES, env->gpu_copy_bytes);
     put_bandwidth(row, env);
     put_date(row);
     put_command(row, env);

@@ -24,7 +24,7 @@ static int fail(const struct reading *r, int status, const char *what, struct gc
                : gcb_diag_set(diag, status, "%s: %s", r->name, what);
 }
 
-/* The next line without its end, *length 0 past the last. getline would take any length. */
+/* Reads the next line, without its newline; *length is 0 after the last. Not getline, which has no limit. */
 static int next_line(struct reading *r, size_t *length, struct gcb_diag *diag)
 {
     size_t n = 0;
@@ -44,7 +44,7 @@ static int next_line(struct reading *r, size_t *length, struct gcb_diag *diag)
             break;
         r->line[n++] = (char)c;
         if (n > GCB_RESULTS_LINE)
-            return fail(r, GCB_E_CORRUPT, "longer than any row", diag);
+            return fail(r, GCB_E_CORRUPT, "longer than any row of results", diag);
     }
     if (r->line)
         r->line[n] = '\0';
@@ -53,7 +53,7 @@ static int next_line(struct reading *r, size_t *length, struct gcb_diag *diag)
     r->number += n || c != EOF;
     *length = n;
     if (n && c == EOF)
-        return fail(r, GCB_E_CORRUPT, "cut off: it has no end", diag);
+        return fail(r, GCB_E_CORRUPT, "incomplete: no newline at its end", diag);
     if (n == 0 && c != EOF)
         return fail(r, GCB_E_CORRUPT, "empty", diag);
     return 0;
@@ -64,18 +64,16 @@ static int check(const struct reading *r, const json_t *json, const json_error_t
 {
     char words[2 * JSON_ERROR_TEXT_LENGTH + 16] = "not JSON: ";
 
-    /* the signature's first line: what follows it may be anything */
+    /* the first line of HDF5's signature */
     if (r->number == 1 && strcmp(r->line, "\x89"
                                           "HDF\r") == 0)
         return gcb_diag_set(diag, GCB_E_CORRUPT,
-                            "%s: an HDF5 file, not results: `gcbench bench FILE --results r.json` "
-                            "makes them",
+                            "%s: an HDF5 file, not results; `gcbench bench FILE --results r.json` "
+                            "makes results",
                             r->name);
     if (!json && r->number == 1 && strncmp(r->line, "record", 6) == 0)
-        return fail(
-            r, GCB_E_CORRUPT,
-            "not JSON but csv or tsv: results are read back from what --results r.json saves",
-            diag);
+        return fail(r, GCB_E_CORRUPT,
+                    "not JSON but csv or tsv; use the file that --results r.json saves", diag);
     if (!json) {
         gcb_escape(words + strlen(words), sizeof(words) - strlen(words), why->text);
         return fail(r, GCB_E_CORRUPT, words, diag);
@@ -83,8 +81,8 @@ static int check(const struct reading *r, const json_t *json, const json_error_t
     if (!json_is_object(json) || !gcb_results_text(json, GCB_FIELD_RECORD))
         return fail(r, GCB_E_CORRUPT, "not a row of results (it has no \"record\")", diag);
     if (gcb_results_u64(json, GCB_FIELD_SCHEMA) != 1)
-        return fail(r, GCB_E_CORRUPT, "its \"schema\" is not 1, which is all this gcbench knows",
-                    diag);
+        return fail(r, GCB_E_CORRUPT,
+                    "its \"schema\" is not 1, the only one that this gcbench reads", diag);
     return 0;
 }
 
@@ -125,7 +123,7 @@ int gcb_results_read_stream(FILE *file, const char *path, gcb_results_visit_fn *
             err = take_line(&r, length, path, visit, ctx, diag);
     } while (!err && length);
     if (!err && r.number == 0)
-        err = fail(&r, GCB_E_CORRUPT, "no results in it", diag);
+        err = fail(&r, GCB_E_CORRUPT, "no results in the file", diag);
     free(r.line);
     return err;
 }
@@ -139,7 +137,7 @@ int gcb_results_read(const char *path, gcb_results_visit_fn *visit, void *ctx,
     int err;
 
     if (!*path)
-        return gcb_diag_set(diag, GCB_E_IO, "'' is no name of a result file");
+        return gcb_diag_set(diag, GCB_E_IO, "'' is not the name of a result file");
     if (!file)
         return gcb_diag_set(diag, GCB_E_IO, "%s: %s", gcb_escape(shown, sizeof(shown), path),
                             strerror(errno));

@@ -22,7 +22,7 @@ void gcb_row_fini(struct gcb_row *row)
 
 void gcb_row_json(struct gcb_row *row, enum gcb_field field, json_t *value)
 {
-    /* without an object jansson still drops the value's reference */
+    /* jansson drops the value's reference even if row->json is NULL */
     if (json_object_set_new(row->json, gcb_field_name(field), value))
         row->failed = true;
 }
@@ -71,7 +71,7 @@ void gcb_row_reals(struct gcb_row *row, enum gcb_field field, const double *valu
 
 void gcb_row_u64(struct gcb_row *row, enum gcb_field field, uint64_t value)
 {
-    /* jansson's integers are signed; beyond them the nearest double has to do */
+    /* jansson's integers are signed: a larger value becomes the nearest double */
     gcb_row_json(row, field,
                  value <= INT64_MAX ? json_integer((json_int_t)value) : json_real((double)value));
 }
@@ -84,6 +84,14 @@ void gcb_row_bool(struct gcb_row *row, enum gcb_field field, bool value)
 void gcb_row_null(struct gcb_row *row, enum gcb_field field)
 {
     gcb_row_json(row, field, json_null());
+}
+
+void gcb_row_known_u64(struct gcb_row *row, enum gcb_field field, bool known, uint64_t value)
+{
+    if (known)
+        gcb_row_u64(row, field, value);
+    else
+        gcb_row_null(row, field);
 }
 
 static json_t *param_value(const struct gcb_param *p, double value)

@@ -10,13 +10,13 @@
 #include "src/tool/rows/fields.h"
 
 /*
- * A row of results: a JSON object whose fields keep the order in which they were set. Setters never fail
- * on their own; one that found no memory marks the row, and the sink that is given it says so.
+ * A row of results: a JSON object whose fields keep the order in which they were set. The setters return no error: if
+ * memory runs out they mark the row as failed, and gcb_sink_put reports it.
  *
- * Text is untrusted: it is stored escaped (gcb_escape), whole. What is not finite is stored as null.
+ * Texts are untrusted: they are stored escaped (gcb_escape) and never cut. A NaN or an infinity is stored as null.
  */
 struct gcb_row {
-    json_t *json; /* owned; NULL when init found no memory */
+    json_t *json; /* owned; NULL if init found no memory */
     bool failed;
 };
 
@@ -29,15 +29,17 @@ void gcb_row_real(struct gcb_row *row, enum gcb_field field, double value);
 void gcb_row_u64(struct gcb_row *row, enum gcb_field field, uint64_t value);
 void gcb_row_bool(struct gcb_row *row, enum gcb_field field, bool value);
 void gcb_row_null(struct gcb_row *row, enum gcb_field field);
+/* The value, or null if it is not known. */
+void gcb_row_known_u64(struct gcb_row *row, enum gcb_field field, bool known, uint64_t value);
 /* An array of reals; NULL: null. */
 void gcb_row_reals(struct gcb_row *row, enum gcb_field field, const double *values, size_t count);
-/* Any JSON value; its reference is taken over, also on failure. NULL marks the row as failed. */
+/* Any JSON value. Takes over its reference, even on failure. NULL marks the row as failed. */
 void gcb_row_json(struct gcb_row *row, enum gcb_field field, json_t *value);
 
-/* `method`, `spec` (full) and `params` (an object with every parameter that has a meaning). */
+/* Sets `method`, `spec` (in full) and `params` (an object of all parameters that have an effect). */
 void gcb_row_method(struct gcb_row *row, const struct gcb_method *method);
 
-/* Building blocks, for arrays and nested objects: NULL when there is no memory. */
+/* Values for arrays and nested objects, as the setters store them. NULL: no memory. */
 json_t *gcb_row_make_text(const char *text);
 json_t *gcb_row_make_real(double value);
 

@@ -4,30 +4,144 @@
 #include <string.h>
 
 #include "src/lib/base/alloc.h"
+#include "src/lib/base/text.h"
+#include "src/tool/rows/results.h"
 
 struct gcb_sink {
-    const struct gcb_sink_ops *ops; /* NULL: rows are dropped */
-    struct gcb_columns columns;
+    enum gcb_format format;
     FILE *file;
     const char *name;
+    unsigned records; /* csv and tsv show these */
+    enum gcb_field columns[GCB_FIELDS];
+    size_t column_count;
 };
 
-static const struct gcb_sink_ops *const formats[GCB_FORMAT_COUNT] = {
-    [GCB_FORMAT_JSON] = &gcb_sink_json,
-    [GCB_FORMAT_CSV] = &gcb_sink_csv,
-    [GCB_FORMAT_TSV] = &gcb_sink_tsv,
-};
+/* ---- JSON Lines ---- */
 
-/* What became of writing: the row's own status, or what the stream says. */
-static int outcome(const struct gcb_sink *s, int err, struct gcb_diag *diag)
+/*
+ * jansson writes reals with a fixed number of digits only: 0.8 would be 0.80000000000000004. So objects and arrays are
+ * written here, with reals in their shortest form. Returns false if jansson found no memory.
+ */
+static bool write_value(FILE *f, const json_t *value);
+
+static void write_real(FILE *f, double value)
 {
-    if (err == GCB_E_NOMEM)
-        return gcb_diag_nomem(diag, 0, "a row of results");
-    if (!err) {
-        errno = 0;
-        if (fflush(s->file) == 0)
-            return 0;
+    char text[32];
+
+    gcb_real_text(text, value);
+    /* keeps its type when read back: 5.0, not 5 */
+    fprintf(f, "%s%s", text, strpbrk(text, ".e") ? "" : ".0");
+}
+
+static bool write_array(FILE *f, const json_t *array)
+{
+    bool good = true;
+
+    fputc('[', f);
+    for (size_t i = 0; good && i < json_array_size(array); i++) {
+        fputs(i ? ", " : "", f);
+        good = write_value(f, json_array_get(array, i));
     }
+    fputc(']', f);
+    return good;
+}
+
+/* jansson's iterators take a pointer that is not const, but do not change the value. */
+static json_t *unconst(const json_t *value)
+{
+    json_t *plain;
+
+    memcpy(&plain, &value, sizeof(plain));
+    return plain;
+}
+
+static bool write_object(FILE *f, const json_t *object)
+{
+    json_t *o = unconst(object);
+    const char *separator = "";
+    bool good = true;
+
+    fputc('{', f);
+    for (void *it = json_object_iter(o); it && good; it = json_object_iter_next(o, it)) {
+        /* keys are the program's own names, so nothing in them needs quoting */
+        fprintf(f, "%s\"%s\": ", separator, json_object_iter_key(it));
+        good = write_value(f, json_object_iter_value(it));
+        separator = ", ";
+    }
+    fputc('}', f);
+    return good;
+}
+
+static bool write_value(FILE *f, const json_t *value)
+{
+    if (json_is_object(value))
+        return write_object(f, value);
+    if (json_is_array(value))
+        return write_array(f, value);
+    if (!json_is_real(value))
+        return json_dumpf(value, f, JSON_ENCODE_ANY) == 0 || ferror(f);
+    write_real(f, json_real_value(value));
+    return true;
+}
+
+/* ---- csv and tsv ---- */
+
+/* Spreadsheets run a cell that begins like a formula: such a text gets a quote in front. */
+static void write_text(FILE *f, const char *text, char separator)
+{
+    const char *guard = *text && strchr("=+-@", *text) ? "'" : "";
+
+    if (separator == '\t' || !strpbrk(text, ",\"")) {
+        fprintf(f, "%s%s", guard, text); /* rows hold tabs and newlines escaped */
+        return;
+    }
+    fprintf(f, "\"%s", guard);
+    for (; *text; text++)
+        fprintf(f, *text == '"' ? "\"\"" : "%c", *text);
+    fputc('"', f);
+}
+
+/* Null, a list or an object leaves the cell empty. */
+static void write_cell(FILE *f, const json_t *value, char separator)
+{
+    char text[32];
+
+    if (json_is_string(value))
+        write_text(f, json_string_value(value), separator);
+    else if (json_is_integer(value))
+        fprintf(f, "%" JSON_INTEGER_FORMAT, json_integer_value(value));
+    else if (json_is_real(value))
+        fputs(gcb_real_text(text, json_real_value(value)), f);
+    else if (json_is_boolean(value))
+        fputs(json_boolean_value(value) ? "true" : "false", f);
+}
+
+/* One line of cells; the header if `row` is NULL. */
+static void write_cells(const struct gcb_sink *s, const json_t *row)
+{
+    const char separator = s->format == GCB_FORMAT_CSV ? ',' : '\t';
+    const enum gcb_record record =
+        gcb_record_find(row ? gcb_results_text(row, GCB_FIELD_RECORD) : NULL);
+
+    if (row && (record == GCB_RECORDS || !(s->records & GCB_RECORD_BIT(record))))
+        return;
+    for (size_t i = 0; i < s->column_count; i++) {
+        if (i)
+            fputc(separator, s->file);
+        if (row)
+            write_cell(s->file, gcb_results_json(row, s->columns[i]), separator);
+        else
+            fputs(gcb_field_name(s->columns[i]), s->file);
+    }
+    fputc('\n', s->file);
+}
+
+/* ---- both ---- */
+
+static int flush(const struct gcb_sink *s, struct gcb_diag *diag)
+{
+    if (!ferror(s->file) && fflush(s->file) == 0)
+        return 0;
     if (errno == EPIPE)
         return gcb_diag_set(diag, GCB_E_IO, "%s", "");
     return gcb_diag_set(diag, GCB_E_IO, "%s: cannot write: %s", s->name,
@@ -42,28 +156,34 @@ int gcb_sink_create(struct gcb_sink **out, enum gcb_format format, FILE *file, c
 
     if (!s)
         return gcb_diag_nomem(diag, sizeof(*s), "a sink");
-    *s = (struct gcb_sink){.ops = formats[format], .file = file, .name = name};
-    s->columns.records = records;
-    s->columns.count = gcb_field_columns(s->columns.fields, records);
+    *s = (struct gcb_sink){.format = format, .file = file, .name = name, .records = records};
+    s->column_count = gcb_field_columns(s->columns, records);
     errno = 0;
-    if (s->ops && s->ops->begin)
-        err = outcome(s, s->ops->begin(file, &s->columns), diag);
-    if (err) {
-        gcb_sink_destroy(s);
-        return err;
+    if (format == GCB_FORMAT_CSV || format == GCB_FORMAT_TSV) {
+        write_cells(s, NULL);
+        err = flush(s, diag);
     }
-    *out = s;
-    return 0;
+    if (err)
+        gcb_sink_destroy(s);
+    else
+        *out = s;
+    return err;
 }
 
 int gcb_sink_put(struct gcb_sink *s, const struct gcb_row *row, struct gcb_diag *diag)
 {
     if (row->failed)
         return gcb_diag_nomem(diag, 0, "a row of results");
-    if (!s->ops)
+    if (s->format == GCB_FORMAT_TABLE)
         return 0;
     errno = 0;
-    return outcome(s, s->ops->put(s->file, row->json, &s->columns), diag);
+    if (s->format != GCB_FORMAT_JSON)
+        write_cells(s, row->json);
+    else if (write_object(s->file, row->json))
+        fputc('\n', s->file);
+    else
+        return gcb_diag_nomem(diag, 0, "a row of results");
+    return flush(s, diag);
 }
 
 void gcb_sink_destroy(struct gcb_sink *s)

@@ -4,18 +4,18 @@
 
 #include "src/lib/base/alloc.h"
 
-#define SLOTS 1024 /* also a limit on what plans and states cost beyond their scratch */
+#define SLOTS 1024 /* limits the memory of plans and states, which does not depend on elements */
 
 struct slot {
     struct gcb_coder *coder;
     const struct gcb_method *method; /* NULL: a decoder */
     char *path;
-    struct gcb_codec_env env; /* as the encoder was created with; env.count for a decoder */
+    struct gcb_codec_env env; /* the encoder's; a decoder has only env.count */
     enum gcb_dtype source;
 };
 
 struct gcb_coders {
-    uint64_t budget, held; /* elements */
+    uint64_t budget, held; /* elements: the limit, and those of all coders */
     size_t count;
     struct slot slot[SLOTS];
 };
@@ -63,7 +63,7 @@ static void drop_largest(struct gcb_coders *c)
     drop(c, largest);
 }
 
-/* Before a coder for `count` elements is created, so that the old and the new never add up. */
+/* Called before a coder for `count` elements is created, so that old and new are not in memory together. */
 static void make_room(struct gcb_coders *c, uint64_t count)
 {
     while (c->count && (c->count == SLOTS || c->held > c->budget || count > c->budget - c->held))

@@ -7,7 +7,7 @@
 static const struct gcb_codec_ops none = {.state_size = 0};
 static const struct gcb_codec codec = {
     .name = "memcpy",
-    .summary = "float32 copied: what any method is held against",
+    .summary = "copies float32: the lower bound for the time of any method",
     .source = "none",
     .guarantee = "lossless",
     .caps = GCB_CAP_LOSSLESS | GCB_CAP_UNBIASED | GCB_CAP_LINEAR,
@@ -71,7 +71,7 @@ static int back(void *job, struct gcb_diag *diag)
 
 struct gcb_operation gcb_copy_back(struct gcb_copy *c)
 {
-    memset(c->back, 0xff, c->count * sizeof(*c->back)); /* every element a NaN */
+    memset(c->back, 0xff, c->count * sizeof(*c->back)); /* NaNs */
     return (struct gcb_operation){.run = back, .job = c};
 }
 

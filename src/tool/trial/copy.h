@@ -5,20 +5,20 @@
 #include "src/tool/trial/tally.h"
 
 /*
- * The baseline below every codec: memcpy of a message's float32 elements to a buffer and back, timed in turn
- * with the `identity` codec, which does the same and writes a message around it. What lies between the two
- * is what messages and harness cost.
+ * The lower bound for the time of any codec: memcpy of a message's float32 elements to a buffer and back. It is timed in
+ * turn with the codec `identity`, which copies in the same way and writes a message, so their difference is the overhead
+ * of messages and of measuring.
  *
- * "memcpy" is a method as far as rows go, and none that anybody can encode with.
+ * Rows show "memcpy" as a method, but it cannot encode.
  */
 extern const struct gcb_method gcb_copy_method;
 
 struct gcb_copy {
     float *there, *back;
     struct gcb_samples encode, decode;
-    uint64_t count; /* elements of the message at hand */
+    uint64_t count; /* elements of the current message */
     const float *in;
-    bool measured; /* in turn with identity, for this message */
+    bool measured; /* the current message has been timed, in turn with identity */
 };
 
 /* `largest`: elements of the largest message to come. */
@@ -28,9 +28,9 @@ void gcb_copy_fini(struct gcb_copy *c); /* zeroed is fine */
 
 void gcb_copy_begin(struct gcb_copy *c, const float *in, uint64_t count);
 struct gcb_operation gcb_copy_there(struct gcb_copy *c);
-struct gcb_operation gcb_copy_back(struct gcb_copy *c); /* `back` is spoiled first */
+struct gcb_operation gcb_copy_back(struct gcb_copy *c); /* overwrites `back` with NaNs first */
 
-/* Sizes, times and errors of the message at hand, from what was copied. */
+/* Sets the sizes and times of the current message. */
 void gcb_copy_tally(struct gcb_tally *out, const struct gcb_copy *c);
 
 #endif

@@ -19,13 +19,13 @@ int gcb_device_check_message(const struct gcb_device_check *c, struct gcb_diag *
                            memcmp(c->expected->data, c->message->data, c->message->len) == 0))
         return 0;
     return gcb_diag_set(diag, GCB_E_UNVERIFIED,
-                        "the device's message is not the CPU's (%zu bytes, and %zu)",
+                        "the device's message differs from the CPU's (%zu bytes and %zu bytes)",
                         c->message->len, c->expected->len);
 }
 
-/* The CPU's decoder on a message, into c->scratch. */
-static int decode_here(const struct gcb_device_check *c, struct gcb_coder **decoder,
-                       const struct gcb_wbuf *message, struct gcb_diag *diag)
+/* Decodes a message on the CPU, into c->scratch. */
+static int decode_on_cpu(const struct gcb_device_check *c, struct gcb_coder **decoder,
+                         const struct gcb_wbuf *message, struct gcb_diag *diag)
 {
     const struct gcb_mview y = {.data = c->scratch, .count = c->in.count};
     const struct gcb_coder_config config = {
@@ -46,7 +46,7 @@ static double rel_l2(const struct gcb_fidelity *f)
     return figures.rel_l2;
 }
 
-/* Is what the CPU decoded, in c->scratch, what the device decoded? */
+/* Do the values that the CPU decoded, in c->scratch, agree with the device's? */
 static bool same_values(const struct gcb_device_check *c)
 {
     struct gcb_fidelity f = {0};
@@ -57,13 +57,13 @@ static bool same_values(const struct gcb_device_check *c)
     return sqrt(f.dd) <= GCB_DECODERS_APART * sqrt(f.xx) + gcb_device_rounding(c->in.count);
 }
 
-/* Is the device's message as close to the input as the CPU's? */
-static int check_nearness(const struct gcb_device_check *c, const struct gcb_fidelity *error,
-                          struct gcb_diag *diag)
+/* Checks that the device's message has the same error as the CPU's. */
+static int check_error(const struct gcb_device_check *c, const struct gcb_fidelity *error,
+                       struct gcb_diag *diag)
 {
     struct gcb_fidelity f = {0};
     struct gcb_coder *decoder;
-    const int err = decode_here(c, &decoder, c->expected, diag);
+    const int err = decode_on_cpu(c, &decoder, c->expected, diag);
     double ours, theirs, most = GCB_MESSAGES_APART;
 
     if (err)
@@ -76,7 +76,7 @@ static int check_nearness(const struct gcb_device_check *c, const struct gcb_fid
     if (!(fabs(ours - theirs) > most))
         return 0;
     return gcb_diag_set(diag, GCB_E_UNVERIFIED,
-                        "the device's message has another error than the CPU's (%.9g, and %.9g)",
+                        "the errors of the device's message and the CPU's differ (%.9g and %.9g)",
                         ours, theirs);
 }
 
@@ -84,14 +84,14 @@ int gcb_device_check_values(const struct gcb_device_check *c, const struct gcb_f
                             struct gcb_message_parts *parts, struct gcb_diag *diag)
 {
     struct gcb_coder *decoder;
-    int err = decode_here(c, &decoder, c->message, diag);
+    int err = decode_on_cpu(c, &decoder, c->message, diag);
 
     if (!err && !same_values(c))
         err = gcb_diag_set(diag, GCB_E_UNVERIFIED,
-                           "the device decodes its message to other values than the CPU");
+                           "the device and the CPU decode the message to different values");
     if (!err)
         err = gcb_coder_describe(decoder, c->message->data, c->message->len, parts, diag);
-    return err || !is_tolerant(c) ? err : check_nearness(c, error, diag);
+    return err || !is_tolerant(c) ? err : check_error(c, error, diag);
 }
 
 static bool same(double a, double b)
@@ -116,6 +116,6 @@ int gcb_device_check_fidelity(const struct gcb_device_check *c, const struct gcb
     if (same_sums(&want, error))
         return 0;
     return gcb_diag_set(diag, GCB_E_UNVERIFIED,
-                        "the device measures another error than the CPU (%.9g, and %.9g)",
+                        "the device and the CPU measure different errors (%.9g and %.9g)",
                         rel_l2(error), rel_l2(&want));
 }

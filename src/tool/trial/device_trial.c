@@ -11,30 +11,30 @@
 #include "src/tool/metric/device_fidelity.h"
 #include "src/tool/trial/device_check.h"
 
-/* One message of the group at hand. */
+/* One message of the current group. */
 struct item {
     const struct gcb_trial_input *in;
     const struct gcb_method *method; /* identity for a dense message */
     struct gcb_coder_config config;
     struct gcb_frame frame;
-    struct gcb_wbuf wire; /* the whole message, fetched */
+    struct gcb_wbuf wire; /* the whole message, in host memory */
     struct gcb_tally tally;
-    double share; /* of the group's times */
+    double share; /* its share of the group's times */
 };
 
 struct gcb_device_bench {
     const struct gcb_device_module *module;
     struct gcb_device_workspace space;
     struct gcb_device_event *from, *to;
-    struct gcb_device_buffer flush; /* more than the device's caches hold; empty: they stay warm */
-    struct gcb_samples encode, decode;             /* of the group, by the clock */
-    struct gcb_samples kernel;                     /* the same, by the device's events */
-    struct gcb_stats encode_kernel, decode_kernel; /* of the latter */
+    struct gcb_device_buffer flush;    /* larger than the device's caches; empty: they stay warm */
+    struct gcb_samples encode, decode; /* of the group, by the clock */
+    struct gcb_samples kernel;         /* of the last of the two, by the device's events */
+    struct gcb_stats encode_kernel, decode_kernel; /* by the device's events */
     struct gcb_device_clock *clock;                /* NULL: it cannot be read */
-    uint8_t *wires;                                /* all messages of a group */
+    uint8_t *wires;                                /* all messages of a group, in host memory */
     uint64_t wires_size;
 
-    /* the group at hand */
+    /* the current group */
     struct gcb_trial_bench *b;
     struct gcb_step at;
     size_t count;
@@ -44,14 +44,14 @@ struct gcb_device_bench {
     struct gcb_device_received received[GCB_TRIAL_GROUP];
     uint64_t clock_mhz; /* the lowest that was read; 0: not known */
     uint64_t encode_launches, decode_launches;
-    uint64_t launched; /* before the call at hand */
-    uint64_t launches; /* in it */
-    bool timed; /* the call at hand is timed, and its time by the events is not collected yet */
+    uint64_t launched; /* kernels started before the current call */
+    uint64_t launches; /* kernels started by it */
+    bool timed; /* the current call is timed, and its time by the events is not collected yet */
 };
 
-/* ---- what lasts ---- */
+/* ---- created once ---- */
 
-/* Twice the L2 cache, so that a fill leaves nothing of what was in it. */
+/* Twice the L2 cache: filling that much evicts everything. */
 static uint64_t flush_bytes(const struct gcb_device *device)
 {
     const uint64_t least = UINT64_C(1) << 20, twice = 2 * device->facts.l2_bytes;
@@ -108,7 +108,7 @@ void gcb_device_bench_destroy(struct gcb_device_bench *d)
 {
     if (!d)
         return;
-    gcb_device_workspace_fini(&d->space); /* first: it waits for what uses the rest */
+    gcb_device_workspace_fini(&d->space); /* first: it waits for work that uses the others */
     release_coders(d);
     d->module->event_destroy(d->from);
     d->module->event_destroy(d->to);
@@ -129,7 +129,7 @@ static int make_encoder(struct gcb_device_coder **out, const struct gcb_trial_be
 {
     struct gcb_coder_config config = gcb_trial_coder_config(b, in);
 
-    if (in->raw) /* on the CPU the caller sends such a tensor raw, on a device the coder does */
+    if (in->raw) /* the CPU's encoder is told to send it raw; the device's finds out itself */
         config.nonfinite = GCB_NONFINITE_RAW;
     return gcb_device_coder_create(out, b->config.device, gcb_trial_method(method, in->plan),
                                    &config, diag);
@@ -162,7 +162,7 @@ static uint64_t tensor_bytes(const struct item *item)
     return gcb_cuda_align256(item->config.env.count * sizeof(float));
 }
 
-/* The payload, or the tensor once more, which is compared with what was decoded. */
+/* Room for the payload, and later for the input tensor, which is compared with the decoded one. */
 static uint64_t payload_bytes(const struct item *item, const struct gcb_device_coder *coder)
 {
     const uint64_t payload = gcb_cuda_align256(gcb_device_coder_max_payload(coder));
@@ -171,7 +171,7 @@ static uint64_t payload_bytes(const struct item *item, const struct gcb_device_c
     return payload > tensor ? payload : tensor;
 }
 
-/* Device memory for the coders at hand; sets where each message is in it. */
+/* Takes device memory for the current coders, and sets where each message is in it. */
 static int take_space(struct gcb_device_bench *d, struct gcb_diag *diag)
 {
     struct gcb_device_workspace *w = &d->space;
@@ -230,13 +230,13 @@ static int take_wires(struct gcb_device_bench *d, struct gcb_diag *diag)
 
 /* ---- timing ---- */
 
-/* Takes the device's time of the last call, whose work has ended. */
+/* Takes the time of the last call by the device's events; its work has ended. */
 static void collect(struct gcb_device_bench *d)
 {
     double seconds;
 
     if (d->timed && d->kernel.count < d->kernel.cap &&
-        !d->module->event_seconds(&seconds, d->from, d->to, NULL)) /* the stream keeps a fault */
+        !d->module->event_seconds(&seconds, d->from, d->to, NULL)) /* the stream reports errors */
         d->kernel.seconds[d->kernel.count++] = seconds;
     d->timed = false;
 }
@@ -255,7 +255,7 @@ static void prepare_call(void *job)
     if (!d->flush.bytes)
         return;
     d->module->zero(stream_of(d), d->flush.dev, d->flush.bytes);
-    d->module->wait(stream_of(d), NULL); /* the stream keeps a failure */
+    d->module->wait(stream_of(d), NULL); /* the stream keeps an error for the next wait */
 }
 
 static void begin_call(struct gcb_device_bench *d)
@@ -265,14 +265,14 @@ static void begin_call(struct gcb_device_bench *d)
     d->module->event_record(d->from, stream_of(d));
 }
 
-/* After the queued work. */
+/* Ends the interval of the events and the count of launches after the work queued so far. */
 static void mark_end(struct gcb_device_bench *d)
 {
     d->module->event_record(d->to, stream_of(d));
     d->launches = d->module->launches(stream_of(d)) - d->launched;
 }
 
-/* Waits for the queued work. If the device failed, the stream has better words for it than `err`. */
+/* Waits for the queued work. If the device failed, the stream's message says more than that of `err`. */
 static int end_call(struct gcb_device_bench *d, int err, struct gcb_diag *diag)
 {
     int ended;
@@ -299,7 +299,7 @@ static int encode_once(void *job, struct gcb_diag *diag)
     }
     if (err || !stored)
         return err;
-    mark_end(d); /* the raw tensors were queued just now */
+    mark_end(d); /* encode_finish has queued the raw tensors */
     return d->module->wait(stream_of(d), diag);
 }
 
@@ -327,18 +327,18 @@ static int measure(struct gcb_device_bench *d, struct gcb_samples *samples,
     uint64_t mhz;
     int err;
 
-    timing.evict = NULL; /* the device's caches count, not the host's */
+    timing.evict = NULL; /* prepare_call flushes the device's caches instead of the host's */
     d->kernel.count = 0;
     err = gcb_measure(samples, &timing, &op, diag);
     collect(d);
     gcb_stats_of(kernel, d->kernel.seconds, d->kernel.count, d->kernel.scratch);
-    mhz = err ? 0 : d->module->clock_mhz(d->clock); /* as the last timed call left it */
+    mhz = err ? 0 : d->module->clock_mhz(d->clock); /* right after the last timed call */
     if (mhz && (!d->clock_mhz || mhz < d->clock_mhz))
         d->clock_mhz = mhz;
     return err;
 }
 
-/* ---- there and back ---- */
+/* ---- encode and decode ---- */
 
 static int encode(struct gcb_device_bench *d, struct gcb_diag *diag)
 {
@@ -386,7 +386,7 @@ static struct gcb_device_check check_of(const struct gcb_device_bench *d, const 
     };
 }
 
-/* Encodes on the CPU, into b->check, and compares. The tally takes what only the CPU's encoder knows. */
+/* Encodes on the CPU, into b->check, and compares the messages. Some figures of the tally only the CPU's encoder knows. */
 static int check_message(struct gcb_device_bench *d, struct item *item, struct gcb_diag *diag)
 {
     struct gcb_trial_bench *b = d->b;
@@ -406,7 +406,7 @@ static int check_message(struct gcb_device_bench *d, struct item *item, struct g
     return gcb_device_check_message(&check, diag);
 }
 
-/* A decoder from the message as it comes over a network, in host memory. */
+/* Replaces coder i by a decoder made from the message in host memory, as a receiver would make it. */
 static int make_decoder(struct gcb_device_bench *d, size_t i, struct gcb_diag *diag)
 {
     struct item *item = &d->items[i];
@@ -418,7 +418,7 @@ static int make_decoder(struct gcb_device_bench *d, size_t i, struct gcb_diag *d
                                            item->wire.len, &config, diag);
 }
 
-/* Fills the output with NaNs, so that an element which the decoder leaves out is noticed, and uploads the payload. */
+/* Fills the output with NaNs, so that a missing element is noticed, and uploads the payload. */
 static int upload_message(struct gcb_device_bench *d, size_t i, struct gcb_diag *diag)
 {
     struct item *item = &d->items[i];
@@ -456,19 +456,19 @@ static int decode(struct gcb_device_bench *d, struct gcb_diag *diag)
     if (!err)
         err = measure(d, &d->decode, &d->decode_kernel, decode_once, diag);
     d->decode_launches = d->launches;
-    if (err == GCB_E_CORRUPT) /* nobody has touched the message */
+    if (err == GCB_E_CORRUPT) /* the message has not been changed since it was encoded */
         return gcb_diag_set(diag, GCB_E_UNVERIFIED,
-                            "the device refuses a message that it wrote itself");
+                            "the device cannot decode the message that it encoded");
     return err;
 }
 
-/* Downloads what was decoded into b->decoded, and measures on the device how far it is from the input. */
+/* Downloads the decoded tensor to b->decoded, and measures its error on the device. */
 static int compare(struct gcb_device_bench *d, size_t i, struct gcb_diag *diag)
 {
     struct item *item = &d->items[i];
     const uint64_t n = item->in->plan->count;
     float *y = d->messages[i].in_dev;
-    float *x = (float *)(void *)d->messages[i].payload_dev; /* the payload is not needed any more */
+    float *x = (float *)(void *)d->messages[i].payload_dev; /* replaces the payload */
     const double start = gcb_clock();
     int err = gcb_device_batch_download(d->space.batch, d->b->decoded, y, n * sizeof(float), diag);
 
@@ -490,7 +490,7 @@ static int check_values(struct gcb_device_bench *d, struct item *item, struct gc
     return err ? err : gcb_tally_parts(&item->tally, &parts, diag);
 }
 
-/* The times of the group, in the message's share. */
+/* Sets the times of message i: its share of the group's. */
 static void tally_times(struct gcb_device_bench *d, size_t i)
 {
     const double share = d->items[i].share;
@@ -553,7 +553,7 @@ static int encode_group(struct gcb_device_bench *d, const struct gcb_method *met
     return err;
 }
 
-/* Hands each message on as soon as it is checked. */
+/* Passes each message to the taker as soon as it is checked. */
 static int finish_group(struct gcb_device_bench *d, const struct gcb_trial_taker *taker,
                         struct gcb_diag *diag)
 {
@@ -594,7 +594,7 @@ int gcb_device_trial(struct gcb_trial_bench *b, const struct gcb_method *method,
         release_coders(b->on_device);
         return 0;
     }
-    gcb_device_bench_destroy(b->on_device); /* its stream keeps a fault, and may still be at work */
+    gcb_device_bench_destroy(b->on_device); /* its stream keeps the error, and work may be queued */
     b->on_device = NULL;
     return err;
 }

@@ -6,14 +6,14 @@
 
 struct entry {
     const char *path;
-    double *lost; /* squared error by method */
+    double *lost; /* squared error for each method */
 };
 
 struct gcb_losses {
     size_t methods;
     struct entry *entries;
     size_t count, cap;
-    size_t next; /* tensors come in the same order at every step: the likely next one */
+    size_t next; /* where the next search begins: tensors come in the same order at each step */
 };
 
 int gcb_losses_create(struct gcb_losses **out, size_t methods, struct gcb_diag *diag)
@@ -93,7 +93,7 @@ int gcb_losses_add(struct gcb_losses *l, const struct gcb_source *source,
     return 0;
 }
 
-/* Puts an entry among the first `used` of `out`, sorted, at most `count`; returns how many there are. */
+/* Inserts a loss into the sorted list `out` of `used` entries, which keeps at most `count`. Returns the new length. */
 static size_t insert(struct gcb_loss *out, size_t used, size_t count, struct gcb_loss loss)
 {
     size_t at = used;

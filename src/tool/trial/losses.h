@@ -3,11 +3,8 @@
 
 #include "src/tool/trial/run.h"
 
-/*
- * Which tensors lose most energy: the squared error of each tensor, over steps and workers, as a share
- * of a method's whole squared error. Where a message covers several tensors, each tensor's part of it is
- * compared again on its own.
- */
+/* Which tensors lose most: each tensor's squared error, summed over steps and workers, as a share of the method's whole
+ * squared error. If a message covers several tensors, the error of each is measured again. */
 struct gcb_loss {
     const char *path; /* of the tensor, borrowed from the source; escape it */
     double share;     /* of the method's squared error, 0 to 1 */
@@ -22,8 +19,8 @@ int gcb_losses_add(struct gcb_losses *l, const struct gcb_source *source,
                    const struct gcb_run_trial *trial, const struct gcb_trial_config *config,
                    struct gcb_diag *diag);
 
-/* The `count` tensors of the largest shares, largest first; returns how many there are (none for a
- * method that lost nothing). */
+/* Writes the tensors with the largest shares, at most `count`, largest first. Returns how many, 0 for a method without
+ * error. */
 size_t gcb_losses_top(const struct gcb_losses *l, size_t method, struct gcb_loss *out,
                       size_t count);
 

@@ -4,7 +4,7 @@
 #include "src/lib/base/text.h"
 #include "src/tool/container/container.h"
 
-/* Makes r->decoder one for this message. */
+/* Makes sure that r->decoder decodes this message. */
 static int ready_decoder(struct gcb_restore *r, const struct gcb_container_message *m,
                          const uint8_t *bytes, struct gcb_diag *diag)
 {
@@ -59,11 +59,11 @@ static int decode_on_device(struct gcb_restore *r, const struct gcb_container_me
     if (!err)
         err = gcb_device_decoder_run(r->on_device, bytes, m->length, out, diag);
     if (err == GCB_E_UNSUPPORTED && ready_decoder(r, m, bytes, NULL) == 0)
-        err = GCB_E_BACKEND; /* the device alone does not take it */
+        err = GCB_E_BACKEND; /* the CPU could decode it */
     return err;
 }
 
-/* What goes wrong here knows neither file nor message: they stand in front of its words. */
+/* Decodes a message; an error's message begins with the names of file and message. */
 static int decode(struct gcb_restore *r, const struct gcb_container_message *m, const char *file,
                   const uint8_t *bytes, float *values, struct gcb_diag *diag)
 {

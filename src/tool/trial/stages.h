@@ -5,26 +5,27 @@
 #include "src/tool/timing/measure.h"
 
 /*
- * How long each stage of an encode takes, from encodes of their own: the timed ones are not interrupted by
- * reading the clock (docs/method.md). The first stage begins with the encode; the message's head
- * and its end belong to no stage's work, but the head's few bytes are counted with the first.
+ * How long each stage of encoding takes. It is measured in separate encodings, so that the timed ones are not interrupted
+ * to read the clock (docs/method.md). The time of the first stage includes writing the message's header; the work after the
+ * last stage is not counted.
  */
-#define GCB_STAGE_RUNS 5 /* encodes, at most */
+#define GCB_STAGE_RUNS 5 /* encodings, at most */
 
 struct gcb_stages {
-    struct gcb_probe probe;     /* for gcb_codec_env of the coder; silent between measurements */
+    struct gcb_probe probe;     /* for the coder's gcb_codec_env; inactive between measurements */
     double seconds[GCB_STAGES]; /* medians; 0 for a stage that was not reached */
-    bool staged;                /* the codec has stages: some were seen */
-    double last, run[GCB_STAGES];
+    bool staged;                /* the codec reported stages */
+    double last,
+        run[GCB_STAGES]; /* last report, and seconds of each stage, in the current encoding */
 };
 
-/* `s` stays where it is as long as a coder has its probe. */
+/* `s` must not move while a coder has its probe. */
 void gcb_stages_init(struct gcb_stages *s);
 
 /*
- * Encodes the job `runs` times (1 to GCB_STAGE_RUNS), fewer if `timing` says stop, from cold caches if it
- * says so, and fills seconds and staged. job->coder was created with the probe. `message` is treated as by gcb_measure_encode and ends
- * with the same bytes. Nothing is allocated.
+ * Encodes the job `runs` times (at most GCB_STAGE_RUNS), fewer if timing->stop says so, from cold caches with
+ * timing->evict, and sets seconds and staged. job->coder was created with the probe. `message` ends with the same bytes as
+ * after gcb_measure_encode. Nothing is allocated.
  */
 int gcb_stages_measure(struct gcb_stages *s, const struct gcb_timing *timing, size_t runs,
                        const struct gcb_encode_job *job, struct gcb_wbuf *message,

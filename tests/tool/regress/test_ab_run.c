@@ -308,7 +308,7 @@ static void test_failures(void **state)
     fails("stop-after:9", GCB_E_IO, "exit status 1");
     fails("no-bench", GCB_E_IO, "unknown command 'bench'");
     fails("garbage", GCB_E_CORRUPT, "line 1: not JSON");
-    fails("empty", GCB_E_CORRUPT, "no results in it");
+    fails("empty", GCB_E_CORRUPT, "no results in the file");
     fails("abort", GCB_E_IO, "ended by signal 6");
     write_builds(TOPK, TOPK, "");
     t.config.exe[0] = "/nonexistent/gcbench";

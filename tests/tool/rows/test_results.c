@@ -1,4 +1,4 @@
-/* Result files read back: rows in order, and every way in which a file is none. */
+/* Reading result files: the order of rows, and each kind of damaged or wrong file. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,7 +16,7 @@ struct seen {
     char records[64];
     uint64_t rows, last_line;
     double sum;
-    int stop_at; /* visit fails at this row */
+    int stop_at; /* visit fails at this row, counted from 1 */
 };
 
 static int visit(void *ctx, const struct gcb_results_row *row, struct gcb_diag *diag)
@@ -70,8 +70,8 @@ static void test_refused(void **state)
     } cases[] = {
         {"", "no results"},
         {"\n", "line 1: empty"},
-        {"{\"record\":\"result\",\"schema\":1}", "line 1: cut off"},
-        {"{\"record\":\"result\",\"schema\":1}\n{\"rec", "line 2: cut off"},
+        {"{\"record\":\"result\",\"schema\":1}", "line 1: incomplete"},
+        {"{\"record\":\"result\",\"schema\":1}\n{\"rec", "line 2: incomplete"},
         {"{\"record\":\"result\",\"schema\":1}\n\n", "line 2: empty"},
         {"record,file\n", "line 1: not JSON but csv"},
         {"record\tfile\n", "--results"},
@@ -96,7 +96,7 @@ static void test_refused(void **state)
     }
 }
 
-/* Binary files end with words, too: a NUL, bytes that are not UTF-8, a line without end. */
+/* Binary data is refused with a message: a NUL byte, or bytes that are not UTF-8. */
 static void test_binary(void **state)
 {
     static const char nul[] = "{\"record\":\"a\0b\",\"schema\":1}\n";

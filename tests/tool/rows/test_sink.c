@@ -1,4 +1,4 @@
-/* Rows, sinks and tables: what arrives in the stream, byte for byte, and what happens when it cannot. */
+/* Rows, sinks and tables: the exact bytes that are written, and the errors of a stream that cannot be written. */
 #include <math.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -19,7 +19,7 @@ enum { records = GCB_RECORD_BIT(GCB_RECORD_HISTOGRAM) | GCB_RECORD_BIT(GCB_RECOR
     "record,tensor,by,low,high,count,share,bins,energy,energy_share,max_magnitude,threshold," \
     "density"
 
-/* A row with a value of every type, whatever its fields are for. */
+/* A row with a value of each type, in fields chosen for their order alone. */
 static void make_row(struct gcb_row *row, enum gcb_record record, const char *text)
 {
     gcb_row_init(row, record);
@@ -34,7 +34,7 @@ static void make_row(struct gcb_row *row, enum gcb_record record, const char *te
     gcb_row_text(row, GCB_FIELD_DENSITY, NULL);
 }
 
-/* What a sink of this format writes for rows of these texts. */
+/* The output of a sink for rows with these texts, as a string to free. */
 static char *written(enum gcb_format format, const char *const *texts, size_t n)
 {
     struct gcb_sink *sink = NULL;
@@ -155,7 +155,7 @@ static void test_method(void **state)
     params = json_object_get(row.json, "params");
     assert_true(json_real_value(json_object_get(params, "theta")) == 0.75);
     assert_string_equal(json_string_value(json_object_get(params, "values")), "fp32");
-    assert_null(json_object_get(params, "bits")); /* has no meaning with fp32 */
+    assert_null(json_object_get(params, "bits")); /* has no effect with fp32 */
     gcb_row_fini(&row);
 }
 
@@ -220,7 +220,7 @@ static void test_failed_row_is_no_memory(void **state)
     gcb_sink_destroy(sink);
 }
 
-/* The columns of results are those of the contract: order and names that scripts depend on. */
+/* Scripts depend on the names and the order of the csv columns of results. */
 static void test_result_columns(void **state)
 {
     static const char *const first[] = {"record",  "file",  "step",   "worker",  "tensor",
