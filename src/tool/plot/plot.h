@@ -29,18 +29,20 @@ void gcb_plot_data_begin(struct gcb_plot_data *data);
 int gcb_plot_data_row(struct gcb_plot_data *data, const struct gcb_results_row *row,
                       struct gcb_diag *diag);
 
-struct gcb_plot_page;  /* src/tool/plot/plot_page.h: what a plot fills */
-struct gcb_plot_split; /* src/tool/plot/plot_rows.h: how rows become pages */
+struct gcb_plot_page;   /* src/tool/plot/plot_page.h: what a plot fills */
+struct gcb_plot_split;  /* src/tool/plot/plot_rows.h: how rows become pages */
+struct gcb_plot_record; /* src/tool/plot/plot_rows.h: what plots need of a row */
 
 struct gcb_plot {
     const char *name;                   /* for --only, of the files and of its script in plots/ */
     const char *title;                  /* what it shows, for lists */
     const char *needs;                  /* which rows it needs, and the command that makes them */
     const char *from;                   /* that command in a word or two, for notes */
+    const char *heading;                /* above the picture; NULL: `fill` chooses it */
     const struct gcb_plot_split *split; /* which rows it needs, and their pages */
     /* Fills the page whose first row this is. */
-    int (*fill)(const struct gcb_plot_data *data, const void *first, struct gcb_plot_page *out,
-                struct gcb_diag *diag);
+    int (*fill)(const struct gcb_plot_data *data, const struct gcb_plot_record *first,
+                struct gcb_plot_page *out, struct gcb_diag *diag);
 };
 
 /* The plots, in the order of lists; NULL past the end. */

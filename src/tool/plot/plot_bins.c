@@ -1,37 +1,31 @@
 #include "src/tool/plot/plot_bins.h"
 
 #include <math.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "src/lib/base/alloc.h"
 
 /* Rows of `inspect` have no `of`: they describe the input. */
-static bool is_of(const struct gcb_plot_bin *b, const char *of)
+static bool is_of(const struct gcb_plot_record *b, const char *of)
 {
     return strcmp(*b->of ? b->of : "input", of) == 0;
 }
 
-static bool is_input(const void *row)
+static bool is_input(const struct gcb_plot_record *row)
 {
     return is_of(row, "input");
 }
 
-static bool is_error(const void *row)
+static bool is_error(const struct gcb_plot_record *row)
 {
     return is_of(row, "error");
 }
 
-static bool same_page(const void *a, const void *b)
-{
-    return ((const struct gcb_plot_bin *)a)->env == ((const struct gcb_plot_bin *)b)->env;
-}
-
-const struct gcb_plot_split gcb_plot_bins_of_inputs = {
-    offsetof(struct gcb_plot_data, bins), sizeof(struct gcb_plot_bin), is_input, same_page};
-const struct gcb_plot_split gcb_plot_bins_of_errors = {
-    offsetof(struct gcb_plot_data, bins), sizeof(struct gcb_plot_bin), is_error, same_page};
+const struct gcb_plot_split gcb_plot_bins_of_inputs = {GCB_RECORD_HISTOGRAM, is_input,
+                                                       gcb_plot_same_env},
+                            gcb_plot_bins_of_errors = {GCB_RECORD_HISTOGRAM, is_error,
+                                                       gcb_plot_same_env};
 
 static int by_value(const void *a, const void *b)
 {
@@ -62,16 +56,18 @@ static size_t join_bins(struct gcb_plot_bin *bins, size_t count)
 static int collect_bins(struct gcb_plot_histogram *h, const struct gcb_plot_data *data, size_t env,
                         const char *of, const char *spec)
 {
-    const struct gcb_plot_bin *items = data->bins.items;
+    const struct gcb_plot_records *rows = &data->kinds[GCB_RECORD_HISTOGRAM];
     size_t cap = 0;
 
-    for (size_t i = 0; i < data->bins.count; i++) {
-        if (items[i].env != env || items[i].spec != spec || !is_of(&items[i], of) ||
-            !(items[i].low <= items[i].high) || !(items[i].count > 0.0))
+    for (size_t i = 0; i < rows->count; i++) {
+        const struct gcb_plot_record *row = &rows->items[i];
+
+        if (row->env != env || row->spec != spec || !is_of(row, of) || !(row->low <= row->high) ||
+            !(row->count > 0.0))
             continue;
         if (gcb_grow(&h->bins, &cap, h->count, sizeof(*h->bins)))
             return GCB_E_NOMEM;
-        h->bins[h->count++] = items[i];
+        h->bins[h->count++] = (struct gcb_plot_bin){row->low, row->high, row->count};
     }
     h->count = join_bins(h->bins, h->count);
     for (size_t i = 0; i < h->count; i++) {
@@ -84,13 +80,13 @@ static int collect_bins(struct gcb_plot_histogram *h, const struct gcb_plot_data
 int gcb_plot_histograms_of(struct gcb_plot_histograms *out, const struct gcb_plot_data *data,
                            size_t env, const char *of, struct gcb_diag *diag)
 {
-    const struct gcb_plot_bin *items = data->bins.items;
+    const struct gcb_plot_records *rows = &data->kinds[GCB_RECORD_HISTOGRAM];
     int err = 0;
 
     *out = (struct gcb_plot_histograms){.env = gcb_plot_env_of(data, env)};
-    for (size_t i = 0; !err && i < data->bins.count; i++)
-        if (items[i].env == env && is_of(&items[i], of) && *items[i].spec)
-            err = gcb_plot_set_add_spec(&out->set, items[i].method, items[i].spec, diag);
+    for (size_t i = 0; !err && i < rows->count; i++)
+        if (rows->items[i].env == env && is_of(&rows->items[i], of) && *rows->items[i].spec)
+            err = gcb_plot_set_add(&out->set, &rows->items[i], diag);
     if (!err)
         err = gcb_plot_set_divide(&out->set, true, diag);
     if (err)

@@ -10,6 +10,9 @@ extern const struct gcb_plot_split gcb_plot_bins_of_inputs, gcb_plot_bins_of_err
  * A histogram of a result file, summed over its tensors. Bins are the same for each tensor (docs/rows.md), four to
  * a power of two.
  */
+struct gcb_plot_bin {
+    double low, high, count;
+};
 struct gcb_plot_histogram {
     struct gcb_plot_bin *bins; /* in rising order, each once, none empty; owned */
     size_t count;
@@ -22,7 +25,7 @@ struct gcb_plot_histograms {
     struct gcb_plot_histogram input;  /* may be empty */
     struct gcb_plot_histogram *items; /* of series i */
     struct gcb_plot_set set;
-    const struct gcb_plot_env *env;
+    const struct gcb_plot_record *env;
 };
 
 /* The histograms of the result file whose environment has this number. `of`: "decoded", "error", or a word that no row

@@ -1,49 +1,43 @@
 /* How long an exchange of gradients takes over links of any bandwidth, and up to which bandwidth compression pays. */
 #include <math.h>
-#include <stddef.h>
 #include <string.h>
 
 #include "src/lib/base/alloc.h"
 #include "src/tool/base/columns.h"
 #include "src/tool/plot/plots.h"
 
-static bool is_exchange(const struct gcb_plot_exchange *x)
+static bool is_exchange(const struct gcb_plot_record *x)
 {
     return strcmp(x->model, "exchange") == 0 && x->seconds > 0.0 && x->bandwidth > 0.0;
 }
 
-static bool is_wanted(const void *row)
+static bool is_wanted(const struct gcb_plot_record *x)
 {
-    const struct gcb_plot_exchange *x = row;
-
     return is_exchange(x) && !*x->doubtful;
 }
 
 /* On a page, only method and bandwidth differ. */
-static bool same_page(const void *a, const void *b)
+static bool same_page(const struct gcb_plot_record *a, const struct gcb_plot_record *b)
 {
-    const struct gcb_plot_exchange *x = a, *y = b;
-
-    return x->env == y->env && x->results == y->results && x->scope == y->scope &&
-           x->device == y->device && x->isa == y->isa && x->cache == y->cache &&
-           x->collective == y->collective && gcb_plot_equal(x->threads, y->threads) &&
-           gcb_plot_equal(x->workers, y->workers) && gcb_plot_equal(x->latency, y->latency) &&
-           gcb_plot_equal(x->gradient_bytes, y->gradient_bytes);
+    return a->env == b->env && a->results == b->results && a->scope == b->scope &&
+           a->device == b->device && a->isa == b->isa && a->cache == b->cache &&
+           a->collective == b->collective && gcb_plot_equal(a->threads, b->threads) &&
+           gcb_plot_equal(a->workers, b->workers) && gcb_plot_equal(a->latency, b->latency) &&
+           gcb_plot_equal(a->gradient_bytes, b->gradient_bytes);
 }
 
-static const struct gcb_plot_split split = {offsetof(struct gcb_plot_data, exchanges),
-                                            sizeof(struct gcb_plot_exchange), is_wanted, same_page};
+static const struct gcb_plot_split split = {GCB_RECORD_PAYOFF, is_wanted, same_page};
 
-/* A curve: the first row of each label. */
-struct curves {
-    const struct gcb_plot_exchange **items;
-    size_t count, cap;
-};
+static bool same_curve(const struct gcb_plot_record *a, const struct gcb_plot_record *b)
+{
+    return a->label == b->label && a->spec == b->spec;
+}
 
-static int add_curve(struct curves *c, const struct gcb_plot_exchange *x)
+/* Adds the first row of each curve. */
+static int add_curve(struct gcb_plot_cases *c, const struct gcb_plot_record *x)
 {
     for (size_t i = 0; i < c->count; i++)
-        if (c->items[i]->label == x->label && c->items[i]->spec == x->spec)
+        if (same_curve(c->items[i], x))
             return 0;
     if (gcb_grow(&c->items, &c->cap, c->count, sizeof(*c->items)))
         return GCB_E_NOMEM;
@@ -51,38 +45,26 @@ static int add_curve(struct curves *c, const struct gcb_plot_exchange *x)
     return 0;
 }
 
-static int collect(struct curves *c, const struct gcb_plot_data *data, const void *first,
-                   struct gcb_diag *diag)
+/* Collects the curves of the page, and those left out because their figures are doubtful. */
+static int collect(struct gcb_plot_cases *curves, struct gcb_plot_cases *doubtful,
+                   const struct gcb_plot_data *data, const struct gcb_plot_record *first)
 {
-    const struct gcb_plot_exchange *x = NULL;
+    const struct gcb_plot_records *rows = &data->kinds[GCB_RECORD_PAYOFF];
+    int err = 0;
 
-    while ((x = gcb_plot_split_next(&split, data, first, x)) != NULL)
-        if (add_curve(c, x))
-            return gcb_diag_nomem(diag, 0, "a plot");
-    return 0;
-}
-
-/* The curves of the page whose figures are doubtful. */
-static int collect_doubtful(struct curves *c, const struct gcb_plot_data *data, const void *first,
-                            struct gcb_diag *diag)
-{
-    const struct gcb_plot_exchange *all = data->exchanges.items;
-
-    for (size_t i = 0; i < data->exchanges.count; i++)
-        if (is_exchange(&all[i]) && *all[i].doubtful && same_page(first, &all[i]) &&
-            add_curve(c, &all[i]))
-            return gcb_diag_nomem(diag, 0, "a plot");
-    return 0;
+    for (size_t i = 0; !err && i < rows->count; i++)
+        if (is_exchange(&rows->items[i]) && same_page(first, &rows->items[i]))
+            err = add_curve(*rows->items[i].doubtful ? doubtful : curves, &rows->items[i]);
+    return err;
 }
 
 /* Puts a curve and returns how many points it has. */
 static size_t put_curve(struct gcb_plot_page *out, const struct gcb_plot_data *data,
-                        const struct gcb_plot_exchange *of)
+                        const struct gcb_plot_record *of)
 {
-    static const struct gcb_plot_column columns[] = {
-        {.name = "bandwidth"}, {.field = GCB_FIELD_SECONDS}, {.name = "encode"}, {.name = "wire"},
-        {.name = "decode"},    {.name = "speedup"},          {.name = NULL}};
-    const struct gcb_plot_exchange *x = NULL;
+    const char *const columns[] = {
+        "bandwidth", GCB_PLOT_FIELD(SECONDS), "encode", "wire", "decode", "speedup", NULL};
+    const struct gcb_plot_record *x = NULL;
     size_t count = 0;
 
     gcb_plot_block(out, columns);
@@ -90,7 +72,7 @@ static size_t put_curve(struct gcb_plot_page *out, const struct gcb_plot_data *d
         const double cells[] = {x->bandwidth,    x->seconds,        x->encode_seconds,
                                 x->wire_seconds, x->decode_seconds, x->speedup};
 
-        if (x->label != of->label || x->spec != of->spec)
+        if (!same_curve(x, of))
             continue;
         gcb_plot_row(out, cells, 6, NULL);
         count++;
@@ -99,10 +81,9 @@ static size_t put_curve(struct gcb_plot_page *out, const struct gcb_plot_data *d
 }
 
 /* Where each curve crosses that of fp32. */
-static void put_breaks(struct gcb_plot_page *out, const struct curves *c)
+static void put_breaks(struct gcb_plot_page *out, const struct gcb_plot_cases *c)
 {
-    static const struct gcb_plot_column columns[] = {
-        {.name = "bandwidth"}, {.name = "series"}, {.name = NULL}};
+    const char *const columns[] = {"bandwidth", "series", NULL};
 
     gcb_plot_block(out, columns);
     for (size_t i = 0; i < c->count; i++) {
@@ -114,15 +95,15 @@ static void put_breaks(struct gcb_plot_page *out, const struct curves *c)
 }
 
 /* Makes a series for each curve, without its points. */
-static int name_curves(struct gcb_plot_set *set, const struct curves *c, struct gcb_diag *diag)
+static int name_curves(struct gcb_plot_set *set, const struct gcb_plot_cases *c)
 {
     unsigned style = 0;
 
     set->items = gcb_alloc_zero(c->count, sizeof(*set->items));
     if (!set->items)
-        return gcb_diag_nomem(diag, 0, "a plot");
+        return GCB_E_NOMEM;
     for (set->count = 0; set->count < c->count; set->count++) {
-        const struct gcb_plot_exchange *x = c->items[set->count];
+        const struct gcb_plot_record *x = c->items[set->count];
         struct gcb_plot_series *s = &set->items[set->count];
         const unsigned baseline =
             gcb_plot_baseline(strcmp(x->method, "fp32") == 0 ? "identity" : x->method);
@@ -134,7 +115,7 @@ static int name_curves(struct gcb_plot_set *set, const struct curves *c, struct 
 }
 
 static void put_heading(struct gcb_plot_page *out, const struct gcb_plot_data *data,
-                        const struct gcb_plot_exchange *x)
+                        const struct gcb_plot_record *x)
 {
     char text[128], latency[32] = "", gradient[48] = "";
 
@@ -148,11 +129,11 @@ static void put_heading(struct gcb_plot_page *out, const struct gcb_plot_data *d
 }
 
 static void put_ranges(struct gcb_plot_page *out, const struct gcb_plot_data *data,
-                       const void *first)
+                       const struct gcb_plot_record *first)
 {
     struct gcb_plot_range bandwidth = GCB_PLOT_RANGE_EMPTY, seconds = bandwidth,
                           speedup = bandwidth;
-    const struct gcb_plot_exchange *x = NULL;
+    const struct gcb_plot_record *x = NULL;
 
     while ((x = gcb_plot_split_next(&split, data, first, x)) != NULL) {
         gcb_plot_range_add_positive(&bandwidth, x->bandwidth);
@@ -164,19 +145,19 @@ static void put_ranges(struct gcb_plot_page *out, const struct gcb_plot_data *da
     gcb_plot_var_range(out, "speedup", &speedup);
 }
 
-static int fill(const struct gcb_plot_data *data, const void *first, struct gcb_plot_page *out,
-                struct gcb_diag *diag)
+static int fill(const struct gcb_plot_data *data, const struct gcb_plot_record *first,
+                struct gcb_plot_page *out, struct gcb_diag *diag)
 {
-    struct curves curves = {.items = NULL}, doubtful = curves;
+    struct gcb_plot_cases curves = {.items = NULL}, doubtful = curves;
     struct gcb_plot_set set = {.items = NULL};
-    int err = collect(&curves, data, first, diag);
+    int err = collect(&curves, &doubtful, data, first);
 
     if (!err)
-        err = collect_doubtful(&doubtful, data, first, diag);
-    if (!err)
-        err = name_curves(&set, &curves, diag);
-    if (err)
+        err = name_curves(&set, &curves);
+    if (err) {
+        gcb_diag_nomem(diag, 0, "a plot");
         goto out;
+    }
     put_heading(out, data, first);
     gcb_plot_var_real(out, "left_out", (double)doubtful.count);
     for (size_t i = 0; i < curves.count; i++)

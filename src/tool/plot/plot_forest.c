@@ -1,6 +1,5 @@
 /* Two builds compared: how much faster or slower each case became, and how sure that is. */
 #include <math.h>
-#include <stddef.h>
 #include <string.h>
 
 #include "src/tool/plot/plots.h"
@@ -9,30 +8,21 @@
 
 /* A size or an error that did not change: there are many, they say nothing, and the errors of a lossless method have
  * no ratio. */
-static bool is_plain(const struct gcb_plot_verdict *v)
+static bool is_plain(const struct gcb_plot_record *v)
 {
     return strcmp(v->verdict, "SAME") == 0 &&
            (strcmp(v->quantity, "size") == 0 || strcmp(v->quantity, "error") == 0);
 }
 
-static bool is_wanted(const void *row)
+static bool is_wanted(const struct gcb_plot_record *v)
 {
-    const struct gcb_plot_verdict *v = row;
-
     return (v->ratio > 0.0 && isfinite(v->ratio)) || is_plain(v);
 }
 
-/* A page for each result file. */
-static bool same_page(const void *a, const void *b)
-{
-    return ((const struct gcb_plot_verdict *)a)->env == ((const struct gcb_plot_verdict *)b)->env;
-}
-
-static const struct gcb_plot_split split = {offsetof(struct gcb_plot_data, verdicts),
-                                            sizeof(struct gcb_plot_verdict), is_wanted, same_page};
+static const struct gcb_plot_split split = {GCB_RECORD_VERDICT, is_wanted, gcb_plot_same_env};
 
 /* Colours of the script: 1 unchanged, 2 better, 3 worse, 4 inconclusive. */
-static double kind_of(const struct gcb_plot_verdict *v)
+static double kind_of(const struct gcb_plot_record *v)
 {
     static const struct {
         const char *verdict;
@@ -48,13 +38,14 @@ static double kind_of(const struct gcb_plot_verdict *v)
 
 /* What a page shows, in the order of the file. */
 struct chart {
-    const struct gcb_plot_verdict *rows[MAX_ROWS];
+    const struct gcb_plot_record *rows[MAX_ROWS];
     size_t count, left_out, plain;
 };
 
-static void collect(struct chart *c, const struct gcb_plot_data *data, const void *first)
+static void collect(struct chart *c, const struct gcb_plot_data *data,
+                    const struct gcb_plot_record *first)
 {
-    const struct gcb_plot_verdict *v = NULL;
+    const struct gcb_plot_record *v = NULL;
 
     while ((v = gcb_plot_split_next(&split, data, first, v)) != NULL) {
         if (is_plain(v))
@@ -75,10 +66,9 @@ static void put_labels(struct gcb_plot_page *out, const struct chart *c)
         snprintf(text, sizeof(text), "%s, %s", c->rows[i]->label, c->rows[i]->quantity);
         gcb_plot_array_text(out, text, 52);
     }
-    gcb_plot_array_end(out);
 }
 
-static void put_row(struct gcb_plot_page *out, const struct gcb_plot_verdict *v, size_t row,
+static void put_row(struct gcb_plot_page *out, const struct gcb_plot_record *v, size_t row,
                     struct gcb_plot_range *range)
 {
     const double band = 1.0 + (v->delta >= 0.0 ? v->delta : 0.0);
@@ -96,23 +86,20 @@ static void put_row(struct gcb_plot_page *out, const struct gcb_plot_verdict *v,
     gcb_plot_row(out, cells, 7, v->label);
 }
 
-static int fill(const struct gcb_plot_data *data, const void *first, struct gcb_plot_page *out,
-                struct gcb_diag *diag)
+static int fill(const struct gcb_plot_data *data, const struct gcb_plot_record *first,
+                struct gcb_plot_page *out, struct gcb_diag *diag)
 {
-    static const struct gcb_plot_column columns[] = {
-        {.field = GCB_FIELD_VERDICT}, {.name = "row"},
-        {.field = GCB_FIELD_RATIO},   {.field = GCB_FIELD_LOW},
-        {.field = GCB_FIELD_HIGH},    {.name = "delta_low"},
-        {.name = "delta_high"},       {.name = "kind"},
-        {.field = GCB_FIELD_LABEL},   {.name = NULL}};
-    const struct gcb_plot_verdict *like = first;
+    const char *const columns[] = {
+        GCB_PLOT_FIELD(VERDICT), "row",       GCB_PLOT_FIELD(RATIO), GCB_PLOT_FIELD(LOW),
+        GCB_PLOT_FIELD(HIGH),    "delta_low", "delta_high",          "kind",
+        GCB_PLOT_FIELD(LABEL),   NULL};
     struct gcb_plot_range range = {1.0, 1.0};
     struct chart chart = {.count = 0};
 
     (void)diag;
     collect(&chart, data, first);
-    gcb_plot_heading_of(out, "New build compared with the old one", like->file, like->scope,
-                        gcb_plot_env_of(data, like->env));
+    gcb_plot_heading_of(out, "New build compared with the old one", first->file, first->scope,
+                        gcb_plot_env_of(data, first->env));
     put_labels(out, &chart);
     gcb_plot_block(out, columns);
     for (size_t i = 0; i < chart.count; i++)

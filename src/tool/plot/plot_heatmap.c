@@ -1,6 +1,5 @@
 /* The error of each tensor under each method. */
 #include <math.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,23 +9,18 @@
 #define MAX_ROWS 64
 #define MAX_COLUMNS 48
 
-static bool is_wanted(const void *row)
+static bool is_wanted(const struct gcb_plot_record *c)
 {
-    const struct gcb_plot_case *c = row;
-
     return strcmp(c->status, "ok") == 0 && isfinite(c->rel_l2) && *c->tensor &&
            strcmp(c->method, "memcpy") != 0;
 }
 
-static bool same_page(const void *a, const void *b)
+static bool same_page(const struct gcb_plot_record *a, const struct gcb_plot_record *b)
 {
-    const struct gcb_plot_case *x = a, *y = b;
-
-    return x->file == y->file && x->scope == y->scope;
+    return a->file == b->file && a->scope == b->scope;
 }
 
-static const struct gcb_plot_split split = {offsetof(struct gcb_plot_data, results),
-                                            sizeof(struct gcb_plot_case), is_wanted, same_page};
+static const struct gcb_plot_split split = {GCB_RECORD_RESULT, is_wanted, same_page};
 
 /* A tensor (or bucket): a row of the picture. */
 struct row {
@@ -41,7 +35,7 @@ struct rows {
     size_t last; /* the row that was found last: tensors come in order */
 };
 
-static int add_row(struct rows *rows, const struct gcb_plot_case *c, struct gcb_diag *diag)
+static int add_row(struct rows *rows, const struct gcb_plot_record *c, struct gcb_diag *diag)
 {
     for (size_t i = 0; i < rows->count; i++) {
         const size_t at = (rows->last + i) % rows->count;
@@ -94,9 +88,9 @@ struct mean {
 /* Means over steps and workers, by row and column, of the rows and columns that are kept. */
 static struct mean *collect_means(const struct rows *rows, const struct gcb_plot_cases *cases,
                                   const struct gcb_plot_data *data,
-                                  const struct gcb_plot_case *first)
+                                  const struct gcb_plot_record *first)
 {
-    const struct gcb_plot_case *c = NULL;
+    const struct gcb_plot_record *c = NULL;
     struct mean *means = gcb_alloc_zero(rows->count * cases->count, sizeof(*means));
 
     while (means && (c = gcb_plot_split_next(&split, data, first, c)) != NULL) {
@@ -117,16 +111,12 @@ static struct mean *collect_means(const struct rows *rows, const struct gcb_plot
 static void put_means(struct gcb_plot_page *out, const struct rows *rows, const struct mean *means,
                       size_t columns)
 {
-    static const struct gcb_plot_column names[] = {{.name = "column"},
-                                                   {.name = "row"},
-                                                   {.field = GCB_FIELD_REL_L2},
-                                                   {.field = GCB_FIELD_TENSOR},
-                                                   {.name = NULL}};
+    const char *const names[] = {"column", "row", GCB_PLOT_FIELD(REL_L2), GCB_PLOT_FIELD(TENSOR),
+                                 NULL};
 
     gcb_plot_array_begin(out, "tensor", rows->count);
     for (size_t r = 0; r < rows->count; r++)
         gcb_plot_array_text(out, rows->items[r].tensor, 36);
-    gcb_plot_array_end(out);
     gcb_plot_block(out, names);
     for (size_t r = 0; r < rows->count; r++)
         for (size_t c = 0; c < columns; c++) {
@@ -139,9 +129,9 @@ static void put_means(struct gcb_plot_page *out, const struct rows *rows, const 
 
 /* Collects the tensors, and at most MAX_COLUMNS settings. *more: there are more settings. */
 static int collect(struct gcb_plot_set *set, struct rows *rows, const struct gcb_plot_data *data,
-                   const struct gcb_plot_case *first, bool *more, struct gcb_diag *diag)
+                   const struct gcb_plot_record *first, bool *more, struct gcb_diag *diag)
 {
-    const struct gcb_plot_case *c = NULL;
+    const struct gcb_plot_record *c = NULL;
     int err = 0;
 
     while (!err && (c = gcb_plot_split_next(&split, data, first, c)) != NULL) {
@@ -156,8 +146,8 @@ static int collect(struct gcb_plot_set *set, struct rows *rows, const struct gcb
     return err;
 }
 
-static int fill(const struct gcb_plot_data *data, const void *first, struct gcb_plot_page *out,
-                struct gcb_diag *diag)
+static int fill(const struct gcb_plot_data *data, const struct gcb_plot_record *first,
+                struct gcb_plot_page *out, struct gcb_diag *diag)
 {
     struct gcb_plot_set set = {.items = NULL};
     struct rows rows = {.items = NULL};

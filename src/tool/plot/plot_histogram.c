@@ -34,15 +34,13 @@ static void put_panels(struct gcb_plot_page *out, const struct gcb_plot_histogra
     gcb_plot_array_begin(out, "zeros", n);
     for (size_t i = 0; i < n; i++)
         gcb_plot_array_real(out, h->items[i].zeros / h->items[i].total);
-    gcb_plot_array_end(out);
 }
 
 /* Returns the largest share. */
 static double put_linear(struct gcb_plot_page *out, const struct gcb_plot_histogram *h,
                          double limit)
 {
-    static const struct gcb_plot_column columns[] = {
-        {.name = "value"}, {.field = GCB_FIELD_SHARE}, {.name = NULL}};
+    const char *const columns[] = {"value", GCB_PLOT_FIELD(SHARE), NULL};
     const double width = 2.0 * limit / BINS;
     double most = 0.0;
 
@@ -57,12 +55,11 @@ static double put_linear(struct gcb_plot_page *out, const struct gcb_plot_histog
     return most;
 }
 
-static int fill_linear(const struct gcb_plot_data *data, const void *first,
+static int fill_linear(const struct gcb_plot_data *data, const struct gcb_plot_record *first,
                        struct gcb_plot_page *out, struct gcb_diag *diag)
 {
-    const struct gcb_plot_bin *like = first;
     struct gcb_plot_histograms h;
-    const int err = gcb_plot_histograms_of(&h, data, like->env, "decoded", diag);
+    const int err = gcb_plot_histograms_of(&h, data, first->env, "decoded", diag);
     double limit, most;
 
     if (err)
@@ -101,11 +98,7 @@ static void put_side(struct gcb_plot_page *out, const struct gcb_plot_histogram 
 static void put_logarithmic(struct gcb_plot_page *out, const struct gcb_plot_histogram *h,
                             double floor, int columns)
 {
-    static const struct gcb_plot_column names[] = {{.name = "position"},
-                                                   {.field = GCB_FIELD_SHARE},
-                                                   {.name = "zeros"},
-                                                   {.name = "to"},
-                                                   {.name = NULL}};
+    const char *const names[] = {"position", GCB_PLOT_FIELD(SHARE), "zeros", "to", NULL};
     const double center[] = {0.0, NOTHING, h->zeros / h->total, 0.0};
 
     gcb_plot_block(out, names);
@@ -114,12 +107,11 @@ static void put_logarithmic(struct gcb_plot_page *out, const struct gcb_plot_his
     put_side(out, h, floor, columns, 1.0);
 }
 
-static int fill_logarithmic(const struct gcb_plot_data *data, const void *first,
+static int fill_logarithmic(const struct gcb_plot_data *data, const struct gcb_plot_record *first,
                             struct gcb_plot_page *out, struct gcb_diag *diag)
 {
-    const struct gcb_plot_bin *like = first;
     struct gcb_plot_histograms h;
-    const int err = gcb_plot_histograms_of(&h, data, like->env, "decoded", diag);
+    const int err = gcb_plot_histograms_of(&h, data, first->env, "decoded", diag);
     double least, top;
     int columns;
 
@@ -151,8 +143,7 @@ static void put_point(struct gcb_plot_page *out, double magnitude, double share)
 /* From the smallest magnitude to the largest: the share of values up to it. False: no memory. */
 static bool put_cumulative(struct gcb_plot_page *out, const struct gcb_plot_histogram *h)
 {
-    static const struct gcb_plot_column columns[] = {
-        {.name = "magnitude"}, {.field = GCB_FIELD_SHARE}, {.name = NULL}};
+    const char *const columns[] = {"magnitude", GCB_PLOT_FIELD(SHARE), NULL};
     size_t count;
     struct gcb_plot_magnitude *m = gcb_plot_histogram_magnitudes(&count, h);
     double sum = h->zeros;
@@ -170,13 +161,12 @@ static bool put_cumulative(struct gcb_plot_page *out, const struct gcb_plot_hist
     return m != NULL;
 }
 
-static int fill_errors(const struct gcb_plot_data *data, const void *first,
+static int fill_errors(const struct gcb_plot_data *data, const struct gcb_plot_record *first,
                        struct gcb_plot_page *out, struct gcb_diag *diag)
 {
     struct gcb_plot_range range = GCB_PLOT_RANGE_EMPTY;
-    const struct gcb_plot_bin *like = first;
     struct gcb_plot_histograms h;
-    int err = gcb_plot_histograms_of(&h, data, like->env, "error", diag);
+    int err = gcb_plot_histograms_of(&h, data, first->env, "error", diag);
     bool complete;
 
     if (err)

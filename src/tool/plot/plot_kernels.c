@@ -1,6 +1,4 @@
 /* The speed of each variant of each kernel. */
-#include <math.h>
-#include <stddef.h>
 #include <string.h>
 
 #include "src/tool/plot/plots.h"
@@ -8,32 +6,27 @@
 #define MAX_ROWS 90
 #define MAX_ISAS 8
 
-static bool is_wanted(const void *row)
+static bool is_wanted(const struct gcb_plot_record *k)
 {
-    const struct gcb_plot_kernel *k = row;
-
     return strcmp(k->status, "ok") == 0 && k->gbps > 0.0;
 }
 
 /* A page for each result file and size. */
-static bool same_page(const void *a, const void *b)
+static bool same_page(const struct gcb_plot_record *a, const struct gcb_plot_record *b)
 {
-    const struct gcb_plot_kernel *x = a, *y = b;
-
-    return x->env == y->env && x->cache == y->cache;
+    return a->env == b->env && a->cache == b->cache;
 }
 
-static const struct gcb_plot_split split = {offsetof(struct gcb_plot_data, kernels),
-                                            sizeof(struct gcb_plot_kernel), is_wanted, same_page};
+static const struct gcb_plot_split split = {GCB_RECORD_KERNEL, is_wanted, same_page};
 
 struct chart {
-    const struct gcb_plot_kernel *rows[MAX_ROWS]; /* the first variant of each kernel */
+    const struct gcb_plot_record *rows[MAX_ROWS]; /* the first variant of each kernel */
     const char *isas[MAX_ISAS];
     size_t count, isa_count, left_out;
 };
 
 /* The number of the kernel's row, which is added if it is new; MAX_ROWS: there are too many. */
-static size_t find_row(struct chart *c, const struct gcb_plot_kernel *k)
+static size_t find_row(struct chart *c, const struct gcb_plot_record *k)
 {
     for (size_t i = 0; i < c->count; i++)
         if (c->rows[i]->family == k->family && c->rows[i]->kernel == k->kernel)
@@ -67,20 +60,23 @@ static void put_labels(struct gcb_plot_page *out, const struct chart *c)
         snprintf(text, sizeof(text), "%s/%s", c->rows[i]->family, c->rows[i]->kernel);
         gcb_plot_array_text(out, text, 40);
     }
-    gcb_plot_array_end(out);
     gcb_plot_array_begin(out, "isa", c->isa_count);
     for (size_t i = 0; i < c->isa_count; i++)
         gcb_plot_array_text(out, c->isas[i], 20);
-    gcb_plot_array_end(out);
 }
 
-static int fill(const struct gcb_plot_data *data, const void *first, struct gcb_plot_page *out,
-                struct gcb_diag *diag)
+static int fill(const struct gcb_plot_data *data, const struct gcb_plot_record *first,
+                struct gcb_plot_page *out, struct gcb_diag *diag)
 {
-    static const struct gcb_plot_column columns[] = {
-        {.name = "row"},  {.field = GCB_FIELD_ISA}, {.field = GCB_FIELD_GBPS},   {.name = "low"},
-        {.name = "high"}, {.name = "share"},        {.field = GCB_FIELD_KERNEL}, {.name = NULL}};
-    const struct gcb_plot_kernel *page = first, *k = NULL;
+    const char *const columns[] = {"row",
+                                   GCB_PLOT_FIELD(ISA),
+                                   GCB_PLOT_FIELD(GBPS),
+                                   "low",
+                                   "high",
+                                   "share",
+                                   GCB_PLOT_FIELD(KERNEL),
+                                   NULL};
+    const struct gcb_plot_record *k = NULL;
     struct chart chart = {.count = 0};
     struct gcb_plot_range range = GCB_PLOT_RANGE_EMPTY;
     char text[96];
@@ -90,16 +86,20 @@ static int fill(const struct gcb_plot_data *data, const void *first, struct gcb_
     while ((k = gcb_plot_split_next(&split, data, first, k)) != NULL) {
         const size_t row = find_row(&chart, k), isa = find_isa(&chart, k->isa);
         const double gigabytes = 4.0 * k->elements / 1e9;
-        const double cells[] = {(double)row + 1,     (double)isa + 1,    k->gbps,
-                                gigabytes / k->high, gigabytes / k->low, k->bandwidth_share};
+        const double cells[] = {(double)row + 1,
+                                (double)isa + 1,
+                                k->gbps,
+                                gigabytes / k->seconds_high,
+                                gigabytes / k->seconds_low,
+                                k->bandwidth_share};
 
         if (row == MAX_ROWS || isa == MAX_ISAS)
             continue;
         gcb_plot_range_add_positive(&range, k->gbps);
         gcb_plot_row(out, cells, 6, k->kernel);
     }
-    snprintf(text, sizeof(text), "Kernels, arrays in %.40s", page->cache);
-    gcb_plot_heading_of(out, text, "generated data", "", gcb_plot_env_of(data, page->env));
+    snprintf(text, sizeof(text), "Kernels, arrays in %.40s", first->cache);
+    gcb_plot_heading_of(out, text, "generated data", "", gcb_plot_env_of(data, first->env));
     put_labels(out, &chart);
     gcb_plot_var_real(out, "rows", (double)chart.count);
     gcb_plot_var_real(out, "rows_left_out", (double)chart.left_out);

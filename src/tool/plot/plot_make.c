@@ -138,13 +138,15 @@ static int write_script(const struct work *w, const char *plot, const char *type
 static int prepare(struct work *w, const struct gcb_plot_job *job, struct gcb_diag *diag)
 {
     const char *type = gcb_plot_type_names[job->type];
-    const void *first = gcb_plot_split_first(job->plot->split, job->data, job->page, diag);
+    const struct gcb_plot_record *first =
+        gcb_plot_split_first(job->plot->split, job->data, job->page, diag);
     struct gcb_plot_page page;
     int err;
 
     if (!first)
         return GCB_E_INVALID;
     err = gcb_plot_page_open(&page, diag);
+    page.heading = job->plot->heading;
     if (!err)
         err = job->plot->fill(job->data, first, &page, diag);
     if (!err)

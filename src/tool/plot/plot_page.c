@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"
 #include "src/tool/base/columns.h"
 
@@ -98,42 +99,37 @@ void gcb_plot_var_range(struct gcb_plot_page *page, const char *name,
 
 void gcb_plot_array_begin(struct gcb_plot_page *page, const char *name, size_t count)
 {
-    fprintf(page->vars, "array %s[%zu] = [", name, count ? count : 1);
-    page->cells = 0;
+    fprintf(page->vars, "array %s[%zu] = [%s", name, count ? count : 1, count ? "" : "1]\n");
+    page->items_left = count;
 }
 
-static void next_item(struct gcb_plot_page *page)
+static void end_item(struct gcb_plot_page *page)
 {
-    fputs(page->cells++ ? ", \\\n    " : "\\\n    ", page->vars);
+    fputs(--page->items_left ? ", " : "]\n", page->vars);
 }
 
 void gcb_plot_array_text(struct gcb_plot_page *page, const char *text, size_t width)
 {
     char cut[256];
 
-    next_item(page);
+    fputs("\\\n    ", page->vars);
     put_quoted(page->vars, gcb_text_shorten(cut, sizeof(cut), text, width));
+    end_item(page);
 }
 
 void gcb_plot_array_real(struct gcb_plot_page *page, double value)
 {
-    next_item(page);
+    fputs("\\\n    ", page->vars);
     put_real(page->vars, value);
+    end_item(page);
 }
 
-void gcb_plot_array_end(struct gcb_plot_page *page)
-{
-    fputs(page->cells ? "]\n" : "1]\n", page->vars);
-    page->cells = 0;
-}
-
-void gcb_plot_block(struct gcb_plot_page *page, const struct gcb_plot_column *columns)
+void gcb_plot_block(struct gcb_plot_page *page, const char *const *columns)
 {
     if (page->blocks++)
         fputs("\n\n", page->data);
-    for (size_t i = 0; columns[i].field || columns[i].name; i++)
-        fprintf(page->data, "%s%s", i ? " " : "",
-                columns[i].field ? gcb_field_name(columns[i].field) : columns[i].name);
+    for (size_t i = 0; columns[i]; i++)
+        fprintf(page->data, "%s%s", i ? " " : "", columns[i]);
     fputc('\n', page->data);
     page->cells = 0;
 }
@@ -183,7 +179,7 @@ static const char *name_of(const char *path)
 }
 
 /* "Xeon, 2 threads, avx512, gcbench 0.1.0". `threads`: NAN, unknown. */
-static void name_machine(struct gcb_plot_page *page, const struct gcb_plot_env *env,
+static void name_machine(struct gcb_plot_page *page, const struct gcb_plot_record *env,
                          const char *device, const char *isa, double threads)
 {
     const char *machine =
@@ -198,7 +194,7 @@ static void name_machine(struct gcb_plot_page *page, const struct gcb_plot_env *
 }
 
 void gcb_plot_heading(struct gcb_plot_page *page, const char *title,
-                      const struct gcb_plot_data *data, const struct gcb_plot_case *like,
+                      const struct gcb_plot_data *data, const struct gcb_plot_record *like,
                       enum gcb_plot_by by)
 {
     const bool cache = by == GCB_PLOT_BY_TIME && *like->cache;
@@ -214,7 +210,7 @@ void gcb_plot_heading(struct gcb_plot_page *page, const char *title,
 }
 
 void gcb_plot_heading_of(struct gcb_plot_page *page, const char *title, const char *file,
-                         const char *scope, const struct gcb_plot_env *env)
+                         const char *scope, const struct gcb_plot_record *env)
 {
     char text[256];
 
@@ -230,7 +226,7 @@ double gcb_plot_legend(struct gcb_plot_page *page, const struct gcb_plot_set *se
     size_t widest = 0;
 
     gcb_plot_var_real(page, "series", (double)set->count);
-    gcb_plot_array_begin(page, "label", set->count);
+    gcb_plot_array_begin(page, "label", set->count ? set->count : 1);
     for (size_t i = 0; i < set->count; i++) {
         const size_t width = gcb_text_columns(set->items[i].label);
 
@@ -239,15 +235,12 @@ double gcb_plot_legend(struct gcb_plot_page *page, const struct gcb_plot_set *se
     }
     if (set->count == 0) /* scripts look at the first label all the same, as a text */
         gcb_plot_array_text(page, "", 1);
-    gcb_plot_array_end(page);
     gcb_plot_array_begin(page, "style", set->count);
     for (size_t i = 0; i < set->count; i++)
         gcb_plot_array_real(page, set->items[i].style);
-    gcb_plot_array_end(page);
     gcb_plot_array_begin(page, "members", set->count);
     for (size_t i = 0; i < set->count; i++)
         gcb_plot_array_real(page, (double)set->items[i].count);
-    gcb_plot_array_end(page);
     /* a mark, and letters about eight pixels wide */
     return 70.0 + 8.5 * fmin((double)widest, GCB_PLOT_LABEL_WIDTH);
 }
@@ -260,6 +253,33 @@ void gcb_plot_one_panel(struct gcb_plot_page *page, double legend)
 void gcb_plot_two_panels(struct gcb_plot_page *page, double legend)
 {
     gcb_plot_var_real(page, "plot_width", 790.0 + fmax(legend, 170.0));
+}
+
+#define MAX_BARS 60
+
+int gcb_plot_bars(struct gcb_plot_bar **out, size_t *shown, struct gcb_plot_page *page,
+                  const struct gcb_plot_set *set, int (*compare)(const void *a, const void *b),
+                  struct gcb_diag *diag)
+{
+    struct gcb_plot_bar *bars = gcb_alloc_array(set->count, sizeof(*bars));
+
+    *out = bars;
+    if (!bars)
+        return gcb_diag_nomem(diag, 0, "a plot");
+    for (size_t i = 0; i < set->count; i++)
+        bars[i] = (struct gcb_plot_bar){set->cases.items[i], set->items[i].label};
+    qsort(bars, set->count, sizeof(*bars), compare);
+    *shown = set->count < MAX_BARS ? set->count : MAX_BARS;
+    gcb_plot_var_real(page, "rows", (double)*shown);
+    gcb_plot_var_real(page, "rows_left_out", (double)(set->count - *shown));
+    return 0;
+}
+
+void gcb_plot_bar_labels(struct gcb_plot_page *page, const struct gcb_plot_bar *bars, size_t count)
+{
+    gcb_plot_array_begin(page, "label", count);
+    for (size_t i = 0; i < count; i++)
+        gcb_plot_array_text(page, bars[i].label, 60);
 }
 
 #define PLACES 16

@@ -18,10 +18,12 @@
  * whether all of it was kept.
  */
 struct gcb_plot_page {
+    const char *heading; /* of struct gcb_plot */
     FILE *vars, *data;
     char *vars_text, *data_text; /* complete once closed */
     size_t vars_size, data_size;
     size_t cells, blocks; /* cells of the row; blocks so far */
+    size_t items_left;    /* of the array */
 };
 
 int gcb_plot_page_open(struct gcb_plot_page *page, struct gcb_diag *diag);
@@ -40,20 +42,15 @@ void gcb_plot_range_add(struct gcb_plot_range *range, double value);
 void gcb_plot_range_add_positive(struct gcb_plot_range *range, double value);
 void gcb_plot_var_range(struct gcb_plot_page *page, const char *name,
                         const struct gcb_plot_range *range); /* an empty range is 1 to 1 */
-/* An array, from 1: begin, `count` items, end. gnuplot has no empty arrays: one without items is written as [1]. A text
+/* An array, from 1: begin, then `count` items. gnuplot has no empty arrays: one without items is written as [1]. A text
  * of more than `width` columns loses its middle. */
 void gcb_plot_array_begin(struct gcb_plot_page *page, const char *name, size_t count);
 void gcb_plot_array_text(struct gcb_plot_page *page, const char *text, size_t width);
 void gcb_plot_array_real(struct gcb_plot_page *page, double value);
-void gcb_plot_array_end(struct gcb_plot_page *page);
 
-/* A column of data: a field of the rows, under its name, or a figure of the plot's own. */
-struct gcb_plot_column {
-    enum gcb_field field;
-    const char *name; /* without a field */
-};
-/* Starts a block; columns end with one that has neither. */
-void gcb_plot_block(struct gcb_plot_page *page, const struct gcb_plot_column *columns);
+/* Starts a block. `columns` are their names, ending with NULL; a column that is a field of the rows has its name. */
+#define GCB_PLOT_FIELD(id) gcb_field_name(GCB_FIELD_##id)
+void gcb_plot_block(struct gcb_plot_page *page, const char *const *columns);
 /* Ends a row with numbers and, unless it is NULL, a text. Further texts of the row stand before them. */
 void gcb_plot_row(struct gcb_plot_page *page, const double *values, size_t count, const char *text);
 void gcb_plot_cell_text(struct gcb_plot_page *page, const char *text);
@@ -61,17 +58,32 @@ void gcb_plot_cell_text(struct gcb_plot_page *page, const char *text);
 enum gcb_plot_by { GCB_PLOT_BY_ERROR, GCB_PLOT_BY_TIME };
 /* Sets plot_title, plot_file and plot_machine of a page whose rows are like this one. */
 void gcb_plot_heading(struct gcb_plot_page *page, const char *title,
-                      const struct gcb_plot_data *data, const struct gcb_plot_case *like,
+                      const struct gcb_plot_data *data, const struct gcb_plot_record *like,
                       enum gcb_plot_by by);
 /* The same for other rows. `file` and `scope` may be "". */
 void gcb_plot_heading_of(struct gcb_plot_page *page, const char *title, const char *file,
-                         const char *scope, const struct gcb_plot_env *env);
+                         const char *scope, const struct gcb_plot_record *env);
 /* Sets `series`, the number of series, and the arrays label, style and members (how many points a series has).
  * Returns about how many pixels wide a legend of these labels is. */
 double gcb_plot_legend(struct gcb_plot_page *page, const struct gcb_plot_set *set);
 /* Set plot_width for a legend this many pixels wide beside one picture, or two (`panel` in plots/style.gp). */
 void gcb_plot_one_panel(struct gcb_plot_page *page, double legend);
 void gcb_plot_two_panels(struct gcb_plot_page *page, double legend);
+
+/* A case of a set as a bar of a chart. Borrowed. */
+struct gcb_plot_bar {
+    const struct gcb_plot_record *item;
+    const char *label;
+};
+/*
+ * Makes bars of a set that was divided apart, in the order of `compare` (of two bars), and sets `rows` and
+ * `rows_left_out`: a chart shows the first *shown bars. Release *out with gcb_free. GCB_E_NOMEM.
+ */
+int gcb_plot_bars(struct gcb_plot_bar **out, size_t *shown, struct gcb_plot_page *page,
+                  const struct gcb_plot_set *set, int (*compare)(const void *a, const void *b),
+                  struct gcb_diag *diag);
+/* Sets the array label. */
+void gcb_plot_bar_labels(struct gcb_plot_page *page, const struct gcb_plot_bar *bars, size_t count);
 
 /* A point of a picture with a short text beside it, all in pixels. */
 struct gcb_plot_spot {

@@ -9,13 +9,13 @@
 #define PICTURE_HEIGHT 400.0
 
 /* Is `a` at least as good in ratio, error and encoding speed, and better in one of them? */
-static bool beats(const struct gcb_plot_case *a, const struct gcb_plot_case *b)
+static bool beats(const struct gcb_plot_record *a, const struct gcb_plot_record *b)
 {
-    return a->ratio >= b->ratio && a->rel_l2 <= b->rel_l2 && a->encode.gbps >= b->encode.gbps &&
-           (a->ratio > b->ratio || a->rel_l2 < b->rel_l2 || a->encode.gbps > b->encode.gbps);
+    return a->ratio >= b->ratio && a->rel_l2 <= b->rel_l2 && a->encode_gbps >= b->encode_gbps &&
+           (a->ratio > b->ratio || a->rel_l2 < b->rel_l2 || a->encode_gbps > b->encode_gbps);
 }
 
-static bool is_unbeaten(const struct gcb_plot_cases *cases, const struct gcb_plot_case *c)
+static bool is_unbeaten(const struct gcb_plot_cases *cases, const struct gcb_plot_record *c)
 {
     size_t i = 0;
 
@@ -68,7 +68,7 @@ static void find_axes(struct gcb_plot_page *out, struct scatter *p)
 
     for (size_t i = 0; i < p->set->cases.count; i++) {
         gcb_plot_range_add_positive(&ratio, p->set->cases.items[i]->ratio);
-        gcb_plot_range_add_positive(&speed, p->set->cases.items[i]->encode.gbps);
+        gcb_plot_range_add_positive(&speed, p->set->cases.items[i]->encode_gbps);
         gcb_plot_range_add(&error, p->set->cases.items[i]->rel_l2);
     }
     p->ratio = axis_of(&ratio, PICTURE_WIDTH);
@@ -87,12 +87,12 @@ static void place_numbers(struct scatter *p)
         const size_t first = p->set->items[s].first, end = first + p->set->items[s].count;
 
         for (size_t i = first; i < end; i++) {
-            const struct gcb_plot_case *c = cases->items[i];
+            const struct gcb_plot_record *c = cases->items[i];
             const bool numbered = cases->count <= MAX_NUMBERED || i == first;
 
             p->spots[i] = (struct gcb_plot_spot){
                 .x = pixel_of(&p->ratio, c->ratio),
-                .y = pixel_of(&p->speed, c->encode.gbps),
+                .y = pixel_of(&p->speed, c->encode_gbps),
                 .radius = is_unbeaten(cases, c) ? 10.0 : 6.0,
                 .width = !numbered     ? 0.0
                          : s + 1 < 10  ? 8.0
@@ -107,12 +107,16 @@ static void place_numbers(struct scatter *p)
 
 static void put_points(struct gcb_plot_page *out, const struct scatter *p)
 {
-    static const struct gcb_plot_column columns[] = {
-        {.field = GCB_FIELD_RATIO}, {.name = "encode"},
-        {.name = "decode"},         {.field = GCB_FIELD_REL_L2},
-        {.name = "front"},          {.name = "series"},
-        {.name = "label_ratio"},    {.name = "label_encode"},
-        {.field = GCB_FIELD_SPEC},  {.name = NULL}};
+    const char *const columns[] = {GCB_PLOT_FIELD(RATIO),
+                                   "encode",
+                                   "decode",
+                                   GCB_PLOT_FIELD(REL_L2),
+                                   "front",
+                                   "series",
+                                   "label_ratio",
+                                   "label_encode",
+                                   GCB_PLOT_FIELD(SPEC),
+                                   NULL};
     const struct gcb_plot_cases *cases = &p->set->cases;
 
     for (size_t s = 0; s < p->set->count; s++) {
@@ -120,12 +124,12 @@ static void put_points(struct gcb_plot_page *out, const struct scatter *p)
 
         gcb_plot_block(out, columns);
         for (size_t i = first; i < end; i++) {
-            const struct gcb_plot_case *c = cases->items[i];
+            const struct gcb_plot_record *c = cases->items[i];
             const struct gcb_plot_spot *spot = &p->spots[i];
             const double cells[] = {
                 c->ratio,
-                c->encode.gbps,
-                c->decode.gbps,
+                c->encode_gbps,
+                c->decode_gbps,
                 c->rel_l2,
                 is_unbeaten(cases, c),
                 (double)s + 1,
@@ -138,37 +142,17 @@ static void put_points(struct gcb_plot_page *out, const struct scatter *p)
     }
 }
 
-/* Drops cases that have no place in the picture. A hostile file may hold any number, and gnuplot does not survive all
- * of them. */
-static void drop_placeless(struct gcb_plot_cases *cases)
-{
-    size_t kept = 0;
-
-    for (size_t i = 0; i < cases->count; i++) {
-        const struct gcb_plot_case *c = cases->items[i];
-
-        if (c->ratio > 1e-30 && c->ratio < 1e30 && c->rel_l2 >= 0.0 && c->rel_l2 < 1e30)
-            cases->items[kept++] = c;
-    }
-    cases->count = kept;
-}
-
-static int fill(const struct gcb_plot_data *data, const void *first, struct gcb_plot_page *out,
-                struct gcb_diag *diag)
+static int fill(const struct gcb_plot_data *data, const struct gcb_plot_record *first,
+                struct gcb_plot_page *out, struct gcb_diag *diag)
 {
     struct gcb_plot_set set = {.items = NULL};
     struct scatter p = {.set = &set};
-    int err = gcb_plot_set_collect(&set, data, &gcb_plot_cases_by_time, first, diag);
+    int err = gcb_plot_set_collect(&set, data, &gcb_plot_cases_by_both, first, false, diag);
     double legend;
 
     if (err)
         goto out;
     gcb_plot_heading(out, "Ratio, speed and error", data, first, GCB_PLOT_BY_TIME);
-    (void)gcb_plot_set_take_memcpy(&set);
-    drop_placeless(&set.cases);
-    err = gcb_plot_set_divide(&set, false, diag);
-    if (err)
-        goto out;
     legend = gcb_plot_legend(out, &set);
     p.spots = gcb_alloc_zero(set.cases.count, sizeof(*p.spots));
     if (!p.spots) {
@@ -194,6 +178,6 @@ const struct gcb_plot gcb_plot_pareto = {
     .title = "ratio, encoding speed and error at once; unbeaten methods are marked",
     .needs = GCB_PLOT_NEEDS_SUMMARY,
     .from = "bench",
-    .split = &gcb_plot_cases_by_time,
+    .split = &gcb_plot_cases_by_both,
     .fill = fill,
 };

@@ -1,7 +1,5 @@
 /* Where the codes of range floats lie, beside the values that they stand for. */
 #include <math.h>
-#include <stddef.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "kernels/range/range.h"
@@ -20,7 +18,7 @@ struct formats {
     size_t count;
 };
 
-static bool is_range(const struct gcb_plot_case *c)
+static bool is_range(const struct gcb_plot_record *c)
 {
     char values[32];
 
@@ -39,7 +37,7 @@ static void add_format(struct formats *f, unsigned bits, unsigned mantissa)
 }
 
 /* A mantissa width of 0 means that each message chooses its own: adds all widths that it chooses from. */
-static void add_formats(struct formats *out, const struct gcb_plot_case *c)
+static void add_formats(struct formats *out, const struct gcb_plot_record *c)
 {
     const double bits = gcb_plot_spec_real(c->spec, "bits"),
                  mantissa = gcb_plot_spec_real(c->spec, "mantissa");
@@ -52,7 +50,7 @@ static void add_formats(struct formats *out, const struct gcb_plot_case *c)
         add_format(out, (unsigned)bits, m);
 }
 
-static bool is_wanted(const void *row)
+static bool is_wanted(const struct gcb_plot_record *row)
 {
     struct formats formats = {.count = 0};
 
@@ -60,18 +58,12 @@ static bool is_wanted(const void *row)
     return formats.count > 0;
 }
 
-/* A page for each result file. */
-static bool same_page(const void *a, const void *b)
-{
-    return ((const struct gcb_plot_case *)a)->env == ((const struct gcb_plot_case *)b)->env;
-}
+static const struct gcb_plot_split split = {GCB_RECORD_SUMMARY, is_wanted, gcb_plot_same_env};
 
-static const struct gcb_plot_split split = {offsetof(struct gcb_plot_data, summaries),
-                                            sizeof(struct gcb_plot_case), is_wanted, same_page};
-
-static void collect(struct formats *out, const struct gcb_plot_data *data, const void *first)
+static void collect(struct formats *out, const struct gcb_plot_data *data,
+                    const struct gcb_plot_record *first)
 {
-    const struct gcb_plot_case *c = NULL;
+    const struct gcb_plot_record *c = NULL;
 
     out->count = 0;
     while ((c = gcb_plot_split_next(&split, data, first, c)) != NULL)
@@ -82,8 +74,7 @@ static void collect(struct formats *out, const struct gcb_plot_data *data, const
 static void put_codes(struct gcb_plot_page *out, const struct format *f,
                       struct gcb_plot_range *range)
 {
-    static const struct gcb_plot_column columns[] = {
-        {.name = "value"}, {.name = "codes"}, {.name = "share"}, {.name = NULL}};
+    const char *const columns[] = {"value", "codes", "share", NULL};
     double codes[OCTAVES + 1] = {0.0};
     struct gcb_range_format format;
 
@@ -109,8 +100,7 @@ static void put_codes(struct gcb_plot_page *out, const struct format *f,
 /* The share of values in each octave below the largest value. */
 static void put_values(struct gcb_plot_page *out, const struct gcb_plot_histogram *h)
 {
-    static const struct gcb_plot_column columns[] = {
-        {.name = "value"}, {.name = "share"}, {.name = NULL}};
+    const char *const columns[] = {"value", "share", NULL};
     const double most = gcb_plot_histogram_quantile(h, 1.0);
 
     gcb_plot_block(out, columns);
@@ -123,20 +113,19 @@ static void put_values(struct gcb_plot_page *out, const struct gcb_plot_histogra
     }
 }
 
-static int fill(const struct gcb_plot_data *data, const void *first, struct gcb_plot_page *out,
-                struct gcb_diag *diag)
+static int fill(const struct gcb_plot_data *data, const struct gcb_plot_record *first,
+                struct gcb_plot_page *out, struct gcb_diag *diag)
 {
-    const struct gcb_plot_case *like = first;
     struct gcb_plot_range range = GCB_PLOT_RANGE_EMPTY;
     struct gcb_plot_histograms values;
     struct formats formats;
     char text[64];
-    const int err = gcb_plot_histograms_of(&values, data, like->env, "none", diag);
+    const int err = gcb_plot_histograms_of(&values, data, first->env, "none", diag);
 
     if (err)
         goto out;
     collect(&formats, data, first);
-    gcb_plot_heading(out, "Codes of range floats", data, like, GCB_PLOT_BY_ERROR);
+    gcb_plot_heading(out, "Codes of range floats", data, first, GCB_PLOT_BY_ERROR);
     gcb_plot_var_real(out, "has_values", values.input.total > values.input.zeros);
     gcb_plot_var_real(out, "series", (double)formats.count);
     gcb_plot_array_begin(out, "label", formats.count);
@@ -145,7 +134,6 @@ static int fill(const struct gcb_plot_data *data, const void *first, struct gcb_
                  formats.items[i].mantissa);
         gcb_plot_array_text(out, text, GCB_PLOT_LABEL_WIDTH);
     }
-    gcb_plot_array_end(out);
     put_values(out, &values.input);
     for (size_t i = 0; i < formats.count; i++)
         put_codes(out, &formats.items[i], &range);

@@ -1,22 +1,21 @@
 /* The error of a method against the size of its messages. */
-#include <math.h>
 
 #include "src/tool/plot/plots.h"
 
 static void put_series(struct gcb_plot_page *out, const struct gcb_plot_series *s,
                        const struct gcb_plot_cases *cases)
 {
-    static const struct gcb_plot_column columns[] = {{.name = "bits"},
-                                                     {.field = GCB_FIELD_RATIO},
-                                                     {.field = GCB_FIELD_REL_L2},
-                                                     {.field = GCB_FIELD_COSINE},
-                                                     {.field = GCB_FIELD_WIRE_BYTES},
-                                                     {.field = GCB_FIELD_SPEC},
-                                                     {.name = NULL}};
+    const char *const columns[] = {"bits",
+                                   GCB_PLOT_FIELD(RATIO),
+                                   GCB_PLOT_FIELD(REL_L2),
+                                   GCB_PLOT_FIELD(COSINE),
+                                   GCB_PLOT_FIELD(WIRE_BYTES),
+                                   GCB_PLOT_FIELD(SPEC),
+                                   NULL};
 
     gcb_plot_block(out, columns);
     for (size_t i = 0; i < s->count; i++) {
-        const struct gcb_plot_case *c = cases->items[s->first + i];
+        const struct gcb_plot_record *c = cases->items[s->first + i];
         const double cells[] = {c->bits, c->ratio, c->rel_l2, c->cosine, c->wire_bytes};
 
         gcb_plot_row(out, cells, 5, c->spec);
@@ -48,7 +47,7 @@ static void put_ranges(struct gcb_plot_page *out, const struct gcb_plot_cases *c
 static void name_baselines(struct gcb_plot_set *set)
 {
     for (size_t s = 0; s < set->count; s++) {
-        const struct gcb_plot_case *c = set->cases.items[set->items[s].first];
+        const struct gcb_plot_record *c = set->cases.items[set->items[s].first];
 
         if (gcb_plot_baseline(c->method) && set->items[s].count == 1 && c->rel_l2 > 0.0)
             snprintf(set->items[s].label, GCB_PLOT_LABEL, "%s (baseline, error %.1e)", c->method,
@@ -56,17 +55,15 @@ static void name_baselines(struct gcb_plot_set *set)
     }
 }
 
-static int fill(const struct gcb_plot_data *data, const void *first, struct gcb_plot_page *out,
-                const char *title, struct gcb_diag *diag)
+static int fill(const struct gcb_plot_data *data, const struct gcb_plot_record *first,
+                struct gcb_plot_page *out, struct gcb_diag *diag)
 {
     struct gcb_plot_set set = {.items = NULL};
-    int err = gcb_plot_set_collect(&set, data, &gcb_plot_cases_by_error, first, diag);
+    const int err = gcb_plot_set_collect(&set, data, &gcb_plot_cases_by_error, first, false, diag);
 
-    if (!err)
-        err = gcb_plot_set_divide(&set, false, diag);
     if (err)
         goto out;
-    gcb_plot_heading(out, title, data, first, GCB_PLOT_BY_ERROR);
+    gcb_plot_heading(out, out->heading, data, first, GCB_PLOT_BY_ERROR);
     name_baselines(&set);
     gcb_plot_one_panel(out, gcb_plot_legend(out, &set));
     put_ranges(out, &set.cases);
@@ -77,31 +74,14 @@ out:
     return err;
 }
 
-static int fill_distortion(const struct gcb_plot_data *data, const void *first,
-                           struct gcb_plot_page *out, struct gcb_diag *diag)
-{
-    return fill(data, first, out, "Rate-distortion", diag);
-}
-
-static int fill_cosine(const struct gcb_plot_data *data, const void *first,
-                       struct gcb_plot_page *out, struct gcb_diag *diag)
-{
-    return fill(data, first, out, "Cosine against rate", diag);
-}
-
-static int fill_ratio(const struct gcb_plot_data *data, const void *first,
-                      struct gcb_plot_page *out, struct gcb_diag *diag)
-{
-    return fill(data, first, out, "Compression ratio against error", diag);
-}
-
 const struct gcb_plot gcb_plot_rate_distortion = {
     .name = "rate-distortion",
     .title = "relative L2 error against bits per element",
     .needs = GCB_PLOT_NEEDS_SUMMARY,
     .from = "bench",
+    .heading = "Rate-distortion",
     .split = &gcb_plot_cases_by_error,
-    .fill = fill_distortion,
+    .fill = fill,
 };
 
 const struct gcb_plot gcb_plot_rate_cosine = {
@@ -109,8 +89,9 @@ const struct gcb_plot gcb_plot_rate_cosine = {
     .title = "cosine against bits per element",
     .needs = GCB_PLOT_NEEDS_SUMMARY,
     .from = "bench",
+    .heading = "Cosine against rate",
     .split = &gcb_plot_cases_by_error,
-    .fill = fill_cosine,
+    .fill = fill,
 };
 
 const struct gcb_plot gcb_plot_ratio_error = {
@@ -118,6 +99,7 @@ const struct gcb_plot gcb_plot_ratio_error = {
     .title = "compression ratio against relative L2 error",
     .needs = GCB_PLOT_NEEDS_SUMMARY,
     .from = "bench",
+    .heading = "Compression ratio against error",
     .split = &gcb_plot_cases_by_error,
-    .fill = fill_ratio,
+    .fill = fill,
 };

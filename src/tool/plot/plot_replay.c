@@ -1,58 +1,41 @@
 /* The error of the update and the staleness of elements, step by step. */
 #include <math.h>
-#include <stddef.h>
 
 #include "src/tool/plot/plots.h"
 
-static bool is_wanted(const void *row)
+static bool is_wanted(const struct gcb_plot_record *s)
 {
-    const struct gcb_plot_step *s = row;
-
     return isfinite(s->index) && isfinite(s->alpha);
 }
 
 /* A page for each result file and scope. */
-static bool same_page(const void *a, const void *b)
+static bool same_page(const struct gcb_plot_record *a, const struct gcb_plot_record *b)
 {
-    const struct gcb_plot_step *x = a, *y = b;
-
-    return x->env == y->env && x->scope == y->scope;
+    return a->env == b->env && a->scope == b->scope;
 }
 
-static const struct gcb_plot_split split = {offsetof(struct gcb_plot_data, steps),
-                                            sizeof(struct gcb_plot_step), is_wanted, same_page};
-
-static int collect(struct gcb_plot_set *set, const struct gcb_plot_data *data, const void *first,
-                   struct gcb_diag *diag)
-{
-    const struct gcb_plot_step *s = NULL;
-    int err = 0;
-
-    while (!err && (s = gcb_plot_split_next(&split, data, first, s)) != NULL)
-        err = gcb_plot_set_add_spec(set, s->method, s->spec, diag);
-    return err;
-}
+static const struct gcb_plot_split split = {GCB_RECORD_REPLAY_STEP, is_wanted, same_page};
 
 /* In units of the gradient's norm. */
-static double residual_of(const struct gcb_plot_step *s)
+static double residual_of(const struct gcb_plot_record *s)
 {
     return s->residual_norm / s->gradient_norm;
 }
 
 /* Puts a series and returns how many steps it has. */
 static size_t put_series(struct gcb_plot_page *out, const struct gcb_plot_data *data,
-                         const void *first, const char *spec)
+                         const struct gcb_plot_record *first, const char *spec)
 {
-    static const struct gcb_plot_column columns[] = {{.field = GCB_FIELD_INDEX},
-                                                     {.field = GCB_FIELD_STEP},
-                                                     {.field = GCB_FIELD_ALPHA},
-                                                     {.field = GCB_FIELD_COSINE},
-                                                     {.name = "residual"},
-                                                     {.field = GCB_FIELD_STALENESS_P50},
-                                                     {.field = GCB_FIELD_STALENESS_P99},
-                                                     {.field = GCB_FIELD_STALENESS_MAX},
-                                                     {.name = NULL}};
-    const struct gcb_plot_step *s = NULL;
+    const char *const columns[] = {GCB_PLOT_FIELD(INDEX),
+                                   GCB_PLOT_FIELD(STEP),
+                                   GCB_PLOT_FIELD(ALPHA),
+                                   GCB_PLOT_FIELD(COSINE),
+                                   "residual",
+                                   GCB_PLOT_FIELD(STALENESS_P50),
+                                   GCB_PLOT_FIELD(STALENESS_P99),
+                                   GCB_PLOT_FIELD(STALENESS_MAX),
+                                   NULL};
+    const struct gcb_plot_record *s = NULL;
     size_t count = 0;
 
     gcb_plot_block(out, columns);
@@ -70,11 +53,11 @@ static size_t put_series(struct gcb_plot_page *out, const struct gcb_plot_data *
 }
 
 static void put_ranges(struct gcb_plot_page *out, const struct gcb_plot_data *data,
-                       const void *first)
+                       const struct gcb_plot_record *first)
 {
     struct gcb_plot_range index = {0.0, 0.0}, staleness = GCB_PLOT_RANGE_EMPTY,
                           residual = GCB_PLOT_RANGE_EMPTY;
-    const struct gcb_plot_step *s = NULL;
+    const struct gcb_plot_record *s = NULL;
 
     while ((s = gcb_plot_split_next(&split, data, first, s)) != NULL) {
         gcb_plot_range_add_positive(&index, s->index);
@@ -89,18 +72,16 @@ static void put_ranges(struct gcb_plot_page *out, const struct gcb_plot_data *da
     gcb_plot_var_real(out, "has_residual", residual.low <= residual.high);
 }
 
-static int fill(const struct gcb_plot_data *data, const struct gcb_plot_step *first,
-                struct gcb_plot_page *out, const char *title, struct gcb_diag *diag)
+static int fill(const struct gcb_plot_data *data, const struct gcb_plot_record *first,
+                struct gcb_plot_page *out, struct gcb_diag *diag)
 {
-    const struct gcb_plot_env *env = gcb_plot_env_of(data, first->env);
+    const struct gcb_plot_record *env = gcb_plot_env_of(data, first->env);
     struct gcb_plot_set set = {.items = NULL};
-    int err = collect(&set, data, first, diag);
+    const int err = gcb_plot_set_collect(&set, data, &split, first, true, diag);
 
-    if (!err)
-        err = gcb_plot_set_divide(&set, true, diag);
     if (err)
         goto out;
-    gcb_plot_heading_of(out, title, env->file, first->scope, env);
+    gcb_plot_heading_of(out, out->heading, env->file, first->scope, env);
     for (size_t i = 0; i < set.count; i++)
         set.items[i].count = put_series(out, data, first, set.cases.items[i]->spec);
     gcb_plot_two_panels(out, gcb_plot_legend(out, &set));
@@ -110,18 +91,6 @@ out:
     return err;
 }
 
-static int fill_alpha(const struct gcb_plot_data *data, const void *first,
-                      struct gcb_plot_page *out, struct gcb_diag *diag)
-{
-    return fill(data, first, out, "Error of the update, step by step", diag);
-}
-
-static int fill_staleness(const struct gcb_plot_data *data, const void *first,
-                          struct gcb_plot_page *out, struct gcb_diag *diag)
-{
-    return fill(data, first, out, "Staleness, step by step", diag);
-}
-
 #define NEEDS "replay_step rows: `replay --results FILE` without --per none"
 
 const struct gcb_plot gcb_plot_alpha = {
@@ -129,8 +98,9 @@ const struct gcb_plot gcb_plot_alpha = {
     .title = "alpha, the error of the averaged update, over steps; and the residual",
     .needs = NEEDS,
     .from = "replay",
+    .heading = "Error of the update, step by step",
     .split = &split,
-    .fill = fill_alpha,
+    .fill = fill,
 };
 
 const struct gcb_plot gcb_plot_staleness = {
@@ -138,6 +108,7 @@ const struct gcb_plot gcb_plot_staleness = {
     .title = "steps since an element was last sent, over steps",
     .needs = NEEDS,
     .from = "replay",
+    .heading = "Staleness, step by step",
     .split = &split,
-    .fill = fill_staleness,
+    .fill = fill,
 };

@@ -1,7 +1,6 @@
 #include "src/tool/plot/plot_series.h"
 
 #include <math.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +10,7 @@
 #include "src/lib/base/text.h"
 #include "src/tool/base/columns.h"
 
-static bool is_memcpy(const struct gcb_plot_case *c)
+static bool is_memcpy(const struct gcb_plot_record *c)
 {
     return strcmp(c->method, "memcpy") == 0;
 }
@@ -24,105 +23,75 @@ static bool is_sane(double value)
     return value > 1.0 / LARGEST && value < LARGEST;
 }
 
-static bool is_by_error(const void *row)
+static bool has_error(const struct gcb_plot_record *c)
 {
-    const struct gcb_plot_case *c = row;
-
-    return strcmp(c->status, "ok") == 0 && is_sane(c->bits) && c->rel_l2 >= 0.0 &&
-           c->rel_l2 < LARGEST && !is_memcpy(c);
+    return strcmp(c->status, "ok") == 0 && c->rel_l2 >= 0.0 && c->rel_l2 < LARGEST;
 }
 
-static bool is_by_time(const void *row)
+static bool is_by_error(const struct gcb_plot_record *c)
 {
-    const struct gcb_plot_case *c = row;
+    return has_error(c) && is_sane(c->bits) && !is_memcpy(c);
+}
 
-    return strcmp(c->status, "ok") == 0 && is_sane(c->encode.gbps) && is_sane(c->decode.gbps);
+static bool is_by_time(const struct gcb_plot_record *c)
+{
+    return strcmp(c->status, "ok") == 0 && is_sane(c->encode_gbps) && is_sane(c->decode_gbps);
+}
+
+static bool is_by_both(const struct gcb_plot_record *c)
+{
+    return is_by_time(c) && has_error(c) && is_sane(c->ratio);
 }
 
 /* Texts are unique, so their addresses tell them apart. */
-static bool same_input(const void *a, const void *b)
+static bool same_input(const struct gcb_plot_record *a, const struct gcb_plot_record *b)
 {
-    const struct gcb_plot_case *x = a, *y = b;
-
-    return x->file == y->file && x->scope == y->scope;
+    return a->file == b->file && a->scope == b->scope;
 }
 
-static bool same_run(const void *a, const void *b)
+static bool same_run(const struct gcb_plot_record *a, const struct gcb_plot_record *b)
 {
-    const struct gcb_plot_case *x = a, *y = b;
-
-    return same_input(x, y) && x->env == y->env && x->device == y->device && x->isa == y->isa &&
-           x->cache == y->cache && gcb_plot_equal(x->threads, y->threads);
+    return same_input(a, b) && a->env == b->env && a->device == b->device && a->isa == b->isa &&
+           a->cache == b->cache && gcb_plot_equal(a->threads, b->threads);
 }
 
-const struct gcb_plot_split gcb_plot_cases_by_error = {offsetof(struct gcb_plot_data, summaries),
-                                                       sizeof(struct gcb_plot_case), is_by_error,
-                                                       same_input};
-const struct gcb_plot_split gcb_plot_cases_by_time = {
-    offsetof(struct gcb_plot_data, summaries), sizeof(struct gcb_plot_case), is_by_time, same_run};
+const struct gcb_plot_split gcb_plot_cases_by_error = {GCB_RECORD_SUMMARY, is_by_error, same_input},
+                            gcb_plot_cases_by_time = {GCB_RECORD_SUMMARY, is_by_time, same_run},
+                            gcb_plot_cases_by_both = {GCB_RECORD_SUMMARY, is_by_both, same_run};
 
-int gcb_plot_set_add(struct gcb_plot_set *set, const struct gcb_plot_case *c, struct gcb_diag *diag)
+int gcb_plot_set_add(struct gcb_plot_set *set, const struct gcb_plot_record *row,
+                     struct gcb_diag *diag)
 {
     struct gcb_plot_cases *cases = &set->cases;
 
     for (size_t i = 0; i < cases->count; i++)
-        if (cases->items[i]->spec == c->spec)
+        if (cases->items[i]->spec == row->spec)
             return 0;
     if (gcb_grow(&cases->items, &cases->cap, cases->count, sizeof(*cases->items)))
         return gcb_diag_nomem(diag, 0, "a plot");
-    cases->items[cases->count++] = c;
+    cases->items[cases->count++] = row;
     return 0;
 }
 
 int gcb_plot_set_collect(struct gcb_plot_set *set, const struct gcb_plot_data *data,
-                         const struct gcb_plot_split *split, const void *first,
-                         struct gcb_diag *diag)
+                         const struct gcb_plot_split *split, const struct gcb_plot_record *first,
+                         bool apart, struct gcb_diag *diag)
 {
-    const struct gcb_plot_case *c = NULL;
+    const struct gcb_plot_record *row = NULL;
     int err = 0;
 
-    while (!err && (c = gcb_plot_split_next(split, data, first, c)) != NULL)
-        err = gcb_plot_set_add(set, c, diag);
-    return err;
-}
-
-int gcb_plot_set_add_spec(struct gcb_plot_set *set, const char *method, const char *spec,
-                          struct gcb_diag *diag)
-{
-    struct gcb_plot_case *c = gcb_alloc_zero(1, sizeof(*c));
-    const size_t count = set->cases.count;
-    int err;
-
-    if (!c)
-        return gcb_diag_nomem(diag, sizeof(*c), "a plot");
-    set->cases.owned = true;
-    *c = (struct gcb_plot_case){.method = method, .spec = spec, .rel_l2 = NAN};
-    err = gcb_plot_set_add(set, c, diag);
-    if (set->cases.count == count)
-        gcb_free(c);
-    return err;
-}
-
-double gcb_plot_set_take_memcpy(struct gcb_plot_set *set)
-{
-    struct gcb_plot_cases *cases = &set->cases;
-    double gbps = NAN;
-    size_t kept = 0;
-
-    for (size_t i = 0; i < cases->count; i++) {
-        if (is_memcpy(cases->items[i]))
-            gbps = cases->items[i]->encode.gbps;
+    set->memcpy_gbps = NAN;
+    while (!err && (row = gcb_plot_split_next(split, data, first, row)) != NULL) {
+        if (is_memcpy(row))
+            set->memcpy_gbps = row->encode_gbps;
         else
-            cases->items[kept++] = cases->items[i];
+            err = gcb_plot_set_add(set, row, diag);
     }
-    cases->count = kept;
-    return gbps;
+    return err ? err : gcb_plot_set_divide(set, apart, diag);
 }
 
 void gcb_plot_set_fini(struct gcb_plot_set *set)
 {
-    for (size_t i = 0; set->cases.owned && i < set->cases.count; i++)
-        gcb_free((void *)(uintptr_t)set->cases.items[i]);
     gcb_free(set->cases.items);
     gcb_free(set->items);
     *set = (struct gcb_plot_set){.items = NULL};
@@ -265,7 +234,7 @@ static void append(char *label, const char *before, struct piece a, const char *
 }
 
 /* The method, and the keys that differ between its cases, except the one that runs along the curve. */
-static void make_label(char label[GCB_PLOT_LABEL], const struct gcb_plot_case *c,
+static void make_label(char label[GCB_PLOT_LABEL], const struct gcb_plot_record *c,
                        const struct keys *keys)
 {
     const char *at = keys_in(c->spec);
@@ -313,7 +282,7 @@ static void append_range(struct gcb_plot_series *s, const struct gcb_plot_cases 
 
 /* A case with the number of its series, and its place in the file. */
 struct placed {
-    const struct gcb_plot_case *item;
+    const struct gcb_plot_record *item;
     size_t series, place;
 };
 

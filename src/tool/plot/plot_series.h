@@ -3,11 +3,10 @@
 
 #include "src/tool/plot/plot_rows.h"
 
-/* Cases are borrowed from the data, or all owned (gcb_plot_set_add_spec). */
+/* Rows, borrowed from the data. */
 struct gcb_plot_cases {
-    const struct gcb_plot_case **items;
+    const struct gcb_plot_record **items;
     size_t count, cap;
-    bool owned;
 };
 
 /*
@@ -28,27 +27,25 @@ struct gcb_plot_set {
     struct gcb_plot_cases cases;
     struct gcb_plot_series *items;
     size_t count, cap;
+    double
+        memcpy_gbps; /* of the row `memcpy`, which is a bound of methods and not a case; NAN: there is none */
 };
-/* Adds the cases on the page of `first`, each spec once. */
+/* The set of the page of `first`, and its series (gcb_plot_set_divide). */
 int gcb_plot_set_collect(struct gcb_plot_set *set, const struct gcb_plot_data *data,
-                         const struct gcb_plot_split *split, const void *first,
-                         struct gcb_diag *diag);
-/* Adds a case unless one with its spec is there. */
-int gcb_plot_set_add(struct gcb_plot_set *set, const struct gcb_plot_case *c,
+                         const struct gcb_plot_split *split, const struct gcb_plot_record *first,
+                         bool apart, struct gcb_diag *diag);
+/* Adds a row of any kind that has a method and a spec, unless one with its spec is there. */
+int gcb_plot_set_add(struct gcb_plot_set *set, const struct gcb_plot_record *row,
                      struct gcb_diag *diag);
-/* Adds a case that has only a method and a spec, for rows that are not cases. Not to be mixed with the other two. */
-int gcb_plot_set_add_spec(struct gcb_plot_set *set, const char *method, const char *spec,
-                          struct gcb_diag *diag);
-/* Removes memcpy, which is a bound of methods and not a method. Returns its GB/s, NAN if it is not there. */
-double gcb_plot_set_take_memcpy(struct gcb_plot_set *set);
 /* Makes the series and puts the cases into their order. With `apart` each case is a series of its own: series i is
  * case i. */
 int gcb_plot_set_divide(struct gcb_plot_set *set, bool apart, struct gcb_diag *diag);
 void gcb_plot_set_fini(struct gcb_plot_set *set);
 
-/* Cases on one page share file and scope; if the page shows times, also run, device, threads, instruction set and
- * cache. */
-extern const struct gcb_plot_split gcb_plot_cases_by_error, gcb_plot_cases_by_time;
+/* Summaries that have an error, times, or both. Cases on one page share file and scope; if the page shows times, also
+ * run, device, threads, instruction set and cache. */
+extern const struct gcb_plot_split gcb_plot_cases_by_error, gcb_plot_cases_by_time,
+    gcb_plot_cases_by_both;
 
 /* The value of a key in a spec, "method:key=value,key=value": as a number, NAN if it is none; as text, "" if the spec
  * lacks the key. */

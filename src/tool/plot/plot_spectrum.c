@@ -8,34 +8,28 @@
 
 #define MAX_SHOWN 5
 
-static bool is_of_input(const struct gcb_plot_band *b)
+static bool is_of_input(const struct gcb_plot_record *b)
 {
     return !*b->of || strcmp(b->of, "input") == 0;
 }
 
-static bool by_frequency(const struct gcb_plot_band *b)
+static bool by_frequency(const struct gcb_plot_record *b)
 {
     return strcmp(b->by, "frequency") == 0;
 }
 
-static bool is_wanted(const void *row)
+static bool is_wanted(const struct gcb_plot_record *row)
 {
     return is_of_input(row) && by_frequency(row);
 }
 
-/* A page for each result file. */
-static bool same_page(const void *a, const void *b)
-{
-    return ((const struct gcb_plot_band *)a)->env == ((const struct gcb_plot_band *)b)->env;
-}
-
-static const struct gcb_plot_split split = {offsetof(struct gcb_plot_data, bands),
-                                            sizeof(struct gcb_plot_band), is_wanted, same_page};
+static const struct gcb_plot_split split = {GCB_RECORD_SPECTRUM, is_wanted, gcb_plot_same_env};
 
 /* The tensor with most bins. Rows of a tensor are consecutive. */
-static const char *largest_tensor(const struct gcb_plot_data *data, const void *first)
+static const char *largest_tensor(const struct gcb_plot_data *data,
+                                  const struct gcb_plot_record *first)
 {
-    const struct gcb_plot_band *b = NULL;
+    const struct gcb_plot_record *b = NULL;
     const char *at = NULL, *largest = gcb_plot_no_text;
     double bins = 0.0, most = -1.0;
 
@@ -54,15 +48,15 @@ static const char *largest_tensor(const struct gcb_plot_data *data, const void *
  * unknown. */
 static double datasets_of(const struct gcb_plot_data *data, size_t env, const char *tensor)
 {
-    const struct gcb_plot_tensor *tensors = data->tensors.items;
-    const struct gcb_plot_case *results = data->results.items;
+    const struct gcb_plot_record *tensors = data->kinds[GCB_RECORD_TENSOR].items;
+    const struct gcb_plot_record *results = data->kinds[GCB_RECORD_RESULT].items;
     const char *spec = NULL;
     double n = 0.0;
 
-    for (size_t i = 0; i < data->tensors.count; i++)
+    for (size_t i = 0; i < data->kinds[GCB_RECORD_TENSOR].count; i++)
         if (tensors[i].env == env && tensors[i].tensor == tensor)
             return tensors[i].datasets;
-    for (size_t i = 0; i < data->results.count; i++)
+    for (size_t i = 0; i < data->kinds[GCB_RECORD_RESULT].count; i++)
         if (results[i].env == env && results[i].tensor == tensor &&
             (!spec || spec == results[i].spec)) {
             spec = results[i].spec;
@@ -79,7 +73,7 @@ struct page {
 };
 
 /* Is this a row of the page, and of this spec? gcb_plot_no_text: of the input. */
-static bool is_row(const struct page *p, const struct gcb_plot_band *b, const char *spec)
+static bool is_row(const struct page *p, const struct gcb_plot_record *b, const char *spec)
 {
     return b->env == p->env && b->tensor == p->tensor && b->spec == spec &&
            (*spec || is_of_input(b));
@@ -88,16 +82,13 @@ static bool is_row(const struct page *p, const struct gcb_plot_band *b, const ch
 static void put_bands(struct gcb_plot_page *out, const struct page *p, const char *spec,
                       struct gcb_plot_range *range)
 {
-    static const struct gcb_plot_column columns[] = {{.name = "frequency"},
-                                                     {.name = "rms"},
-                                                     {.name = "largest"},
-                                                     {.field = GCB_FIELD_ENERGY_SHARE},
-                                                     {.name = NULL}};
-    const struct gcb_plot_band *items = p->data->bands.items;
+    const char *const columns[] = {"frequency", "rms", "largest", GCB_PLOT_FIELD(ENERGY_SHARE),
+                                   NULL};
+    const struct gcb_plot_record *items = p->data->kinds[GCB_RECORD_SPECTRUM].items;
 
     gcb_plot_block(out, columns);
-    for (size_t i = 0; i < p->data->bands.count; i++) {
-        const struct gcb_plot_band *b = &items[i];
+    for (size_t i = 0; i < p->data->kinds[GCB_RECORD_SPECTRUM].count; i++) {
+        const struct gcb_plot_record *b = &items[i];
         /* the energy has each bin and its mirror image */
         const double rms = sqrt(b->energy / (2.0 * b->bins * p->datasets)),
                      cells[] = {(b->low + b->high) / 2.0, rms, b->max_magnitude, b->energy_share};
@@ -113,16 +104,17 @@ static void put_bands(struct gcb_plot_page *out, const struct page *p, const cha
 /* The share of elements that a method kept: the mean over results of this tensor, or else the summary's. */
 static double density_of(const struct page *p, const char *spec)
 {
-    const struct gcb_plot_case *r = p->data->results.items, *s = p->data->summaries.items;
+    const struct gcb_plot_record *r = p->data->kinds[GCB_RECORD_RESULT].items,
+                                 *s = p->data->kinds[GCB_RECORD_SUMMARY].items;
     double sum = 0.0, n = 0.0;
 
-    for (size_t i = 0; i < p->data->results.count; i++)
+    for (size_t i = 0; i < p->data->kinds[GCB_RECORD_RESULT].count; i++)
         if (r[i].env == p->env && r[i].tensor == p->tensor && r[i].spec == spec &&
             isfinite(r[i].density)) {
             sum += r[i].density;
             n += 1.0;
         }
-    for (size_t i = 0; n == 0.0 && i < p->data->summaries.count; i++)
+    for (size_t i = 0; n == 0.0 && i < p->data->kinds[GCB_RECORD_SUMMARY].count; i++)
         if (s[i].env == p->env && s[i].spec == spec)
             return s[i].density;
     return sum / n;
@@ -131,12 +123,12 @@ static double density_of(const struct page *p, const char *spec)
 /* The share of energy in this share of bins, the largest first, and the magnitude of the smallest among them. */
 static void read_curve(double *energy, double *threshold, const struct page *p, double density)
 {
-    const struct gcb_plot_band *items = p->data->bands.items;
+    const struct gcb_plot_record *items = p->data->kinds[GCB_RECORD_SPECTRUM].items;
     double d = 0.0, e = 0.0;
 
     *energy = *threshold = NAN;
-    for (size_t i = 0; i < p->data->bands.count; i++) {
-        const struct gcb_plot_band *b = &items[i];
+    for (size_t i = 0; i < p->data->kinds[GCB_RECORD_SPECTRUM].count; i++) {
+        const struct gcb_plot_record *b = &items[i];
 
         if (!is_row(p, b, gcb_plot_no_text) || by_frequency(b))
             continue;
@@ -153,14 +145,12 @@ static void read_curve(double *energy, double *threshold, const struct page *p, 
 
 static void put_curve(struct gcb_plot_page *out, const struct page *p)
 {
-    static const struct gcb_plot_column columns[] = {{.field = GCB_FIELD_DENSITY},
-                                                     {.field = GCB_FIELD_ENERGY_SHARE},
-                                                     {.field = GCB_FIELD_THRESHOLD},
-                                                     {.name = NULL}};
-    const struct gcb_plot_band *items = p->data->bands.items;
+    const char *const columns[] = {GCB_PLOT_FIELD(DENSITY), GCB_PLOT_FIELD(ENERGY_SHARE),
+                                   GCB_PLOT_FIELD(THRESHOLD), NULL};
+    const struct gcb_plot_record *items = p->data->kinds[GCB_RECORD_SPECTRUM].items;
 
     gcb_plot_block(out, columns);
-    for (size_t i = 0; i < p->data->bands.count; i++) {
+    for (size_t i = 0; i < p->data->kinds[GCB_RECORD_SPECTRUM].count; i++) {
         const double cells[] = {items[i].density, items[i].energy_share, items[i].threshold};
 
         if (is_row(p, &items[i], gcb_plot_no_text) && !by_frequency(&items[i]))
@@ -188,7 +178,6 @@ static void put_list(struct gcb_plot_page *out, const char *name, const struct c
     gcb_plot_array_begin(out, name, count);
     for (size_t i = 0; i < count; i++)
         gcb_plot_array_real(out, *(const double *)((const char *)&cuts[i] + offset));
-    gcb_plot_array_end(out);
 }
 
 static void put_cuts(struct gcb_plot_page *out, const struct page *p,
@@ -238,32 +227,31 @@ static void put_shown(struct gcb_plot_page *out, const struct gcb_plot_cases *ca
     gcb_plot_array_begin(out, "show", n);
     for (size_t i = 0; i < n; i++)
         gcb_plot_array_real(out, (double)shown[i] + 1);
-    gcb_plot_array_end(out);
 }
 
 static int collect(struct gcb_plot_set *set, const struct page *p, struct gcb_diag *diag)
 {
-    const struct gcb_plot_band *items = p->data->bands.items;
+    const struct gcb_plot_record *items = p->data->kinds[GCB_RECORD_SPECTRUM].items;
     int err = 0;
 
-    for (size_t i = 0; !err && i < p->data->bands.count; i++)
+    for (size_t i = 0; !err && i < p->data->kinds[GCB_RECORD_SPECTRUM].count; i++)
         if (items[i].env == p->env && items[i].tensor == p->tensor && *items[i].spec)
-            err = gcb_plot_set_add_spec(set, items[i].method, items[i].spec, diag);
+            err = gcb_plot_set_add(set, &items[i], diag);
     return err;
 }
 
-static int fill(const struct gcb_plot_data *data, const void *first, struct gcb_plot_page *out,
-                struct gcb_diag *diag)
+static int fill(const struct gcb_plot_data *data, const struct gcb_plot_record *first,
+                struct gcb_plot_page *out, struct gcb_diag *diag)
 {
     struct gcb_plot_range range = GCB_PLOT_RANGE_EMPTY;
     struct gcb_plot_set set = {.items = NULL};
     struct page p = {.data = data};
     char title[160], cut[96];
-    const struct gcb_plot_env *env;
+    const struct gcb_plot_record *env;
     double legend;
     int err;
 
-    p.env = ((const struct gcb_plot_band *)first)->env;
+    p.env = first->env;
     p.tensor = largest_tensor(data, first);
     p.datasets = datasets_of(data, p.env, p.tensor);
     err = collect(&set, &p, diag);

@@ -1,54 +1,42 @@
 /* How fast methods encode and decode. */
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "src/lib/base/alloc.h"
 #include "src/tool/plot/plots.h"
 
-#define MAX_BARS 60
-
 /* GB/s of a case that takes this many seconds. */
-static double speed_of(const struct gcb_plot_case *c, double seconds)
+static double speed_of(const struct gcb_plot_record *c, double seconds)
 {
     return c->input_bytes / seconds / 1e9;
 }
 
-struct bar {
-    const struct gcb_plot_case *item;
-    const char *label;
-};
-
 static int faster(const void *a, const void *b)
 {
-    const double x = ((const struct bar *)a)->item->encode.gbps,
-                 y = ((const struct bar *)b)->item->encode.gbps;
+    const double x = ((const struct gcb_plot_bar *)a)->item->encode_gbps,
+                 y = ((const struct gcb_plot_bar *)b)->item->encode_gbps;
 
     return (x < y) - (x > y);
 }
 
-static void put_bars(struct gcb_plot_page *out, const struct bar *bars, size_t count)
+static void put_bars(struct gcb_plot_page *out, const struct gcb_plot_bar *bars, size_t count)
 {
-    static const struct gcb_plot_column columns[] = {
-        {.name = "row"},         {.name = "encode"},        {.name = "encode_low"},
-        {.name = "encode_high"}, {.name = "decode"},        {.name = "decode_low"},
-        {.name = "decode_high"}, {.field = GCB_FIELD_SPEC}, {.name = NULL}};
+    const char *const columns[] = {"row",    "encode",     "encode_low",  "encode_high",
+                                   "decode", "decode_low", "decode_high", GCB_PLOT_FIELD(SPEC),
+                                   NULL};
     struct gcb_plot_range range = GCB_PLOT_RANGE_EMPTY;
 
-    gcb_plot_array_begin(out, "label", count);
-    for (size_t i = 0; i < count; i++)
-        gcb_plot_array_text(out, bars[i].label, 60);
-    gcb_plot_array_end(out);
+    gcb_plot_bar_labels(out, bars, count);
     gcb_plot_block(out, columns);
     for (size_t i = 0; i < count; i++) {
-        const struct gcb_plot_case *c = bars[i].item;
+        const struct gcb_plot_record *c = bars[i].item;
         const double cells[] = {(double)i + 1,
-                                c->encode.gbps,
-                                speed_of(c, c->encode.high),
-                                speed_of(c, c->encode.low),
-                                c->decode.gbps,
-                                speed_of(c, c->decode.high),
-                                speed_of(c, c->decode.low)};
+                                c->encode_gbps,
+                                speed_of(c, c->encode_high),
+                                speed_of(c, c->encode_low),
+                                c->decode_gbps,
+                                speed_of(c, c->decode_high),
+                                speed_of(c, c->decode_low)};
 
         gcb_plot_range_add_positive(&range, cells[1]);
         gcb_plot_range_add_positive(&range, cells[3]);
@@ -62,14 +50,14 @@ static void put_bars(struct gcb_plot_page *out, const struct bar *bars, size_t c
 }
 
 /* How often times were measured. A row with a deviation had at least 2 runs, a row with an interval at least 6. */
-static void put_runs(struct gcb_plot_page *out, const struct bar *bars, size_t count)
+static void put_runs(struct gcb_plot_page *out, const struct gcb_plot_bar *bars, size_t count)
 {
     char text[64] = "";
     size_t once = 0, intervals = 0;
 
     for (size_t i = 0; i < count; i++) {
-        once += isnan(bars[i].item->encode.mad);
-        intervals += !isnan(bars[i].item->encode.low);
+        once += isnan(bars[i].item->encode_mad);
+        intervals += !isnan(bars[i].item->encode_low);
     }
     if (once > 0 && once == count)
         snprintf(text, sizeof(text), "one run each");
@@ -82,35 +70,24 @@ static void put_runs(struct gcb_plot_page *out, const struct bar *bars, size_t c
     gcb_plot_var_text(out, "runs", text);
 }
 
-static int fill(const struct gcb_plot_data *data, const void *first, struct gcb_plot_page *out,
-                struct gcb_diag *diag)
+static int fill(const struct gcb_plot_data *data, const struct gcb_plot_record *first,
+                struct gcb_plot_page *out, struct gcb_diag *diag)
 {
-    const struct gcb_plot_env *env =
-        gcb_plot_env_of(data, ((const struct gcb_plot_case *)first)->env);
+    const struct gcb_plot_record *env = gcb_plot_env_of(data, first->env);
     struct gcb_plot_set set = {.items = NULL};
-    struct bar *bars = NULL;
-    double copy;
+    struct gcb_plot_bar *bars = NULL;
     size_t shown;
-    int err = gcb_plot_set_collect(&set, data, &gcb_plot_cases_by_time, first, diag);
+    int err = gcb_plot_set_collect(&set, data, &gcb_plot_cases_by_time, first, true, diag);
 
     if (err)
         goto out;
     gcb_plot_heading(out, "Throughput", data, first, GCB_PLOT_BY_TIME);
-    copy = gcb_plot_set_take_memcpy(&set);
-    err = gcb_plot_set_divide(&set, true, diag);
-    if (!err && !(bars = gcb_alloc_zero(set.count, sizeof(*bars))))
-        err = gcb_diag_nomem(diag, 0, "a plot");
+    err = gcb_plot_bars(&bars, &shown, out, &set, faster, diag);
     if (err)
         goto out;
-    for (size_t i = 0; i < set.count; i++)
-        bars[i] = (struct bar){set.cases.items[i], set.items[i].label};
-    qsort(bars, set.count, sizeof(*bars), faster);
-    shown = set.count < MAX_BARS ? set.count : MAX_BARS;
-    gcb_plot_var_real(out, "rows", (double)shown);
-    gcb_plot_var_real(out, "rows_left_out", (double)(set.count - shown));
-    gcb_plot_var_real(out, gcb_field_name(GCB_FIELD_READ_GBPS), env->read_gbps);
-    gcb_plot_var_real(out, gcb_field_name(GCB_FIELD_FILL_GBPS), env->fill_gbps);
-    gcb_plot_var_real(out, "memcpy_gbps", copy);
+    gcb_plot_var_real(out, GCB_PLOT_FIELD(READ_GBPS), env->read_gbps);
+    gcb_plot_var_real(out, GCB_PLOT_FIELD(FILL_GBPS), env->fill_gbps);
+    gcb_plot_var_real(out, "memcpy_gbps", set.memcpy_gbps);
     gcb_plot_var_real(out, "plot_height", 216.0 + 38.0 * (double)shown);
     put_runs(out, bars, shown);
     put_bars(out, bars, shown);

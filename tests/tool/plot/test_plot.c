@@ -44,10 +44,10 @@ static void test_rows(void **state)
         read_rows(ROW("environment", "\"cpu_model\":\"X\",\"input_xxh3\":[{\"file\":\"in.h5\"}]")
                       CASE("topk", "topk:theta=0.9", "3", "0.5") ROW("nobody", "\"x\":1")
                           CASE("topk", "topk:theta=0.8", "null", "0.25"));
-    const struct gcb_plot_case *c = data->summaries.items;
+    const struct gcb_plot_record *c = data->kinds[GCB_RECORD_SUMMARY].items;
 
     (void)state;
-    assert_int_equal(data->summaries.count, 2);
+    assert_int_equal(data->kinds[GCB_RECORD_SUMMARY].count, 2);
     assert_ptr_equal(c[0].method, c[1].method); /* interned */
     assert_ptr_not_equal(c[0].spec, c[1].spec);
     assert_true(c[0].bits == 3.0 && isnan(c[1].bits) && isnan(c[0].cosine));
@@ -74,8 +74,7 @@ static void test_texts_are_safe(void **state)
 
 static void test_quoting(void **state)
 {
-    static const struct gcb_plot_column columns[] = {
-        {.name = "a"}, {.field = GCB_FIELD_RATIO}, {.name = NULL}};
+    const char *const columns[] = {"a", GCB_PLOT_FIELD(RATIO), NULL};
     const double value = 0.1;
     struct gcb_plot_page page;
 
@@ -84,7 +83,6 @@ static void test_quoting(void **state)
     gcb_plot_var_text(&page, "t", "it's `x` \"$(y)\" \\n\n");
     gcb_plot_var_real(&page, "r", -INFINITY);
     gcb_plot_array_begin(&page, "none", 0);
-    gcb_plot_array_end(&page);
     gcb_plot_block(&page, columns);
     gcb_plot_row(&page, &value, 1, "q\"w\\e\tr");
     gcb_plot_block(&page, columns);
@@ -115,14 +113,14 @@ static void test_curves(void **state)
                             CASE("qsgd", "qsgd:bits=4", "4", "0.2"));
     struct gcb_plot_set set = {.items = NULL};
     struct gcb_diag diag = {0};
-    const void *first;
+    const struct gcb_plot_record *first;
 
     (void)state;
     first = gcb_plot_split_first(&gcb_plot_cases_by_error, data, 0, NULL);
     assert_non_null(first);
-    assert_int_equal(gcb_plot_set_collect(&set, data, &gcb_plot_cases_by_error, first, NULL), 0);
+    assert_int_equal(gcb_plot_set_collect(&set, data, &gcb_plot_cases_by_error, first, false, NULL),
+                     0);
     assert_int_equal(set.cases.count, 6); /* the repeated spec once */
-    assert_int_equal(gcb_plot_set_divide(&set, false, NULL), 0);
     assert_int_equal(set.count, 4);
     check_series(&set, 0, "fft bits=8, theta 0.5 to 0.9", 3, 1);
     check_series(&set, 1, "fft bits=4", 1, 2);
@@ -132,8 +130,8 @@ static void test_curves(void **state)
                 set.cases.items[2]->bits == 4.0);
     assert_true(set.cases.items[set.items[1].first]->rel_l2 == 0.3); /* the first of the two rows */
     gcb_plot_set_fini(&set);
-    assert_int_equal(gcb_plot_set_collect(&set, data, &gcb_plot_cases_by_error, first, NULL), 0);
-    assert_int_equal(gcb_plot_set_divide(&set, true, NULL), 0);
+    assert_int_equal(gcb_plot_set_collect(&set, data, &gcb_plot_cases_by_error, first, true, NULL),
+                     0);
     assert_int_equal(set.count, 6);
     gcb_plot_set_fini(&set);
     assert_null(gcb_plot_split_first(&gcb_plot_cases_by_error, data, 1, &diag));
@@ -154,9 +152,9 @@ static void test_long_labels(void **state)
     (void)state;
     assert_int_equal(
         gcb_plot_set_collect(&set, data, &gcb_plot_cases_by_error,
-                             gcb_plot_split_first(&gcb_plot_cases_by_error, data, 0, NULL), NULL),
+                             gcb_plot_split_first(&gcb_plot_cases_by_error, data, 0, NULL), false,
+                             NULL),
         0);
-    assert_int_equal(gcb_plot_set_divide(&set, false, NULL), 0);
     assert_int_equal(set.count, 2);
     check_series(&set, 0, "sparse transform=none chunk=0", 2, 1);
     check_series(&set, 1, "sparse transform=dct chunk=8, theta 0.5 to 0.9", 2, 2);
