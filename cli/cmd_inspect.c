@@ -66,38 +66,35 @@ static int put_rows(struct inspector *p, const struct gcb_survey_item *item)
     return err ? err : gcb_shape_rows_put(&to, item->histogram, item->spectrum, p->diag);
 }
 
-static int add_tensor_line(struct inspector *p, const struct gcb_survey_item *item)
+static void add_tensor_line(struct inspector *p, const struct gcb_survey_item *item)
 {
     const struct gcb_moments *m = &item->moments;
-    char name[256], shape[GCB_SHAPE_TEXT], mean[32], deviation[32], max[32], kurtosis[32],
-        zeros[32], bad[32];
+    char name[256], shape[GCB_SHAPE_TEXT], text[32];
 
-    gcb_escape(name, sizeof(name), item->first->path);
     if (item->uniform && item->first->rank)
         gcb_shape_text(shape, item->first->rank, item->first->dims);
     else
         snprintf(shape, sizeof(shape), "%s", item->uniform ? "scalar" : "varies");
-    gcb_scientific(mean, gcb_moments_mean(m), 2);
-    gcb_scientific(deviation, gcb_moments_deviation(m), 2);
-    gcb_scientific(max, gcb_moments_max_abs(m), 2);
-    gcb_number(kurtosis, gcb_moments_kurtosis(m), 3);
-    gcb_percent(zeros, gcb_moments_zeros(m));
-    gcb_count(bad, m->nonfinite);
-    return gcb_table_add(p->table,
-                         (const char *[]){name, shape, mean, deviation, max, kurtosis, zeros, bad},
-                         p->diag);
+    gcb_table_cell(p->table, gcb_escape(name, sizeof(name), item->first->path));
+    gcb_table_cell(p->table, shape);
+    gcb_table_cell(p->table, gcb_scientific(text, gcb_moments_mean(m), 2));
+    gcb_table_cell(p->table, gcb_scientific(text, gcb_moments_deviation(m), 2));
+    gcb_table_cell(p->table, gcb_scientific(text, gcb_moments_max_abs(m), 2));
+    gcb_table_cell(p->table, gcb_number(text, gcb_moments_kurtosis(m), 3));
+    gcb_table_cell(p->table, gcb_percent(text, gcb_moments_zeros(m)));
+    gcb_table_cell(p->table, gcb_count(text, m->nonfinite));
 }
 
-static int add_spectrum_line(struct inspector *p, const struct gcb_survey_item *item)
+static void add_spectrum_line(struct inspector *p, const struct gcb_survey_item *item)
 {
-    const char *cells[DENSITIES + 1];
-    char name[256], text[DENSITIES][32];
+    char name[256], text[32];
 
-    cells[0] = gcb_escape(name, sizeof(name), item->first->path);
+    gcb_table_cell(p->spectra, gcb_escape(name, sizeof(name), item->first->path));
     for (size_t i = 0; i < DENSITIES; i++)
-        cells[i + 1] = gcb_percent(
-            text[i], item->spectrum ? gcb_spectrum_kept(item->spectrum, densities[i]) : NAN);
-    return gcb_table_add(p->spectra, cells, p->diag);
+        gcb_table_cell(p->spectra,
+                       gcb_percent(text, item->spectrum
+                                             ? gcb_spectrum_kept(item->spectrum, densities[i])
+                                             : NAN));
 }
 
 static int inspect_tensor(struct inspector *p, size_t i)
@@ -112,8 +109,10 @@ static int inspect_tensor(struct inspector *p, size_t i)
     p->nonfinite += item.moments.nonfinite;
     if (item.histogram)
         gcb_histogram_join(&p->all, item.histogram);
-    err = add_tensor_line(p, &item);
-    return err || !p->spectra ? err : add_spectrum_line(p, &item);
+    add_tensor_line(p, &item);
+    if (p->options->spectrum)
+        add_spectrum_line(p, &item);
+    return 0;
 }
 
 static int print_heading(struct inspector *p, const struct opt_list *files)
@@ -176,21 +175,27 @@ static void print_histogram(const struct inspector *p)
     }
 }
 
-static void print_tables(struct inspector *p)
+/* Prints and releases the tables. */
+static int print_tables(struct inspector *p)
 {
     FILE *out = p->report.out;
+    int err = out_table(&p->report, p->table, p->diag);
 
-    out_table(&p->report, p->table);
+    p->table = NULL;
+    if (err)
+        return err;
     if (p->nonfinite && !p->report.quiet)
         fprintf(out,
                 "note: infinities and NaNs are counted under \"bad\" and left out of all other "
                 "figures\n");
     if (p->options->histogram)
         print_histogram(p);
-    if (!p->spectra)
-        return;
+    if (!p->options->spectrum)
+        return 0;
     fprintf(out, "\nenergy in the largest Fourier bins, by the share of bins kept\n");
-    out_table(&p->report, p->spectra);
+    err = out_table(&p->report, p->spectra, p->diag);
+    p->spectra = NULL;
+    return err;
 }
 
 static int open_report(struct inspector *p, const struct opt_list *files, struct cmd_context *ctx)
@@ -206,16 +211,13 @@ static int open_report(struct inspector *p, const struct opt_list *files, struct
         {"50 %", true, false},
     };
     const struct out_guard guard = {files, p->options->save.force};
-    int err = out_open(&p->report, &p->options->show, &p->options->save, &guard,
-                       GCB_RECORD_BIT(GCB_RECORD_TENSOR) | GCB_RECORD_BIT(GCB_RECORD_HISTOGRAM) |
-                           GCB_RECORD_BIT(GCB_RECORD_SPECTRUM),
-                       ctx);
 
-    if (!err)
-        err = gcb_table_create(&p->table, columns, 8, ctx->diag);
-    if (!err && p->options->spectrum)
-        err = gcb_table_create(&p->spectra, spectrum_columns, DENSITIES + 1, ctx->diag);
-    return err;
+    p->table = gcb_table_create(columns, sizeof(columns) / sizeof(columns[0]));
+    p->spectra = gcb_table_create(spectrum_columns, DENSITIES + 1);
+    return out_open(&p->report, &p->options->show, &p->options->save, &guard,
+                    GCB_RECORD_BIT(GCB_RECORD_TENSOR) | GCB_RECORD_BIT(GCB_RECORD_HISTOGRAM) |
+                        GCB_RECORD_BIT(GCB_RECORD_SPECTRUM),
+                    ctx);
 }
 
 static int survey_all(struct inspector *p)
@@ -225,7 +227,7 @@ static int survey_all(struct inspector *p)
     for (size_t i = 0; !err && i < gcb_survey_count(p->survey); i++)
         err = inspect_tensor(p, i);
     if (!err && p->report.table)
-        print_tables(p);
+        err = print_tables(p);
     return err ? err : out_commit(&p->report, p->diag);
 }
 

@@ -121,20 +121,22 @@ static int list_methods(struct out_report *r, struct gcb_diag *diag)
 {
     static const struct gcb_table_column columns[] = {{"method", false, false},
                                                       {"what it does", false, true}};
-    struct gcb_table *table = NULL;
+    struct gcb_table *table;
     struct gcb_method m;
-    int err = gcb_table_create(&table, columns, 2, diag);
+    int err = 0;
 
-    for (size_t i = 0; !err && gcb_method_at(&m, i); i++) {
-        err = gcb_table_add(table, (const char *[]){m.name, gcb_method_summary(&m)}, diag);
-        if (!err)
-            err = put_method(r, &m, diag);
+    for (size_t i = 0; !err && gcb_method_at(&m, i); i++)
+        err = put_method(r, &m, diag);
+    if (err || !r->table)
+        return err;
+    table = gcb_table_create(columns, 2);
+    for (size_t i = 0; gcb_method_at(&m, i); i++) {
+        gcb_table_cell(table, m.name);
+        gcb_table_cell(table, gcb_method_summary(&m));
     }
-    if (!err && r->table) {
-        out_table(r, table);
+    err = out_table(r, table, diag);
+    if (!err)
         fprintf(r->out, "\n`gcbench methods NAME` explains a method.\n");
-    }
-    gcb_table_destroy(table);
     return err;
 }
 

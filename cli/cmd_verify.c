@@ -139,22 +139,17 @@ static int show_table(const struct out_report *report, const struct gcb_method *
                                                       {"kept", true, false},
                                                       {"broken", true, false},
                                                       {"nothing to say", true, false}};
-    struct gcb_table *table = NULL;
-    int err = gcb_table_create(&table, columns, 4, diag);
+    struct gcb_table *table = gcb_table_create(columns, 4);
 
-    for (size_t i = 0; !err && i < count; i++) {
-        char label[256], text[3][32];
+    for (size_t i = 0; i < count; i++) {
+        char label[256], text[32];
 
-        gcb_method_spec(label, sizeof(label), &methods[i], GCB_SPEC_LABEL);
-        gcb_count(text[0], tallies[i].kept);
-        gcb_count(text[1], tallies[i].broken);
-        gcb_count(text[2], tallies[i].idle);
-        err = gcb_table_add(table, (const char *[]){label, text[0], text[1], text[2]}, diag);
+        gcb_table_cell(table, gcb_method_spec(label, sizeof(label), &methods[i], GCB_SPEC_LABEL));
+        gcb_table_cell(table, gcb_count(text, tallies[i].kept));
+        gcb_table_cell(table, gcb_count(text, tallies[i].broken));
+        gcb_table_cell(table, gcb_count(text, tallies[i].idle));
     }
-    if (!err)
-        out_table(report, table);
-    gcb_table_destroy(table);
-    return err;
+    return out_table(report, table, diag);
 }
 
 static void show_sum(FILE *out, const struct gcb_verify_result *r)

@@ -123,7 +123,19 @@ void out_close(struct out_report *r)
     memset(r, 0, sizeof(*r));
 }
 
-void out_table(const struct out_report *r, const struct gcb_table *table)
+int out_table(const struct out_report *r, struct gcb_table *table, struct gcb_diag *diag)
 {
-    gcb_table_print(table, r->out, 80, r->color);
+    const bool failed = gcb_table_failed(table);
+
+    if (!failed)
+        gcb_table_print(table, r->out, 80, r->color);
+    gcb_table_destroy(table);
+    return failed ? gcb_diag_nomem(diag, 0, "a table") : 0;
+}
+
+void out_cell(struct gcb_table *table, enum gcb_field field, double value, size_t width)
+{
+    char text[32];
+
+    gcb_table_cell(table, gcb_field_number(text, field, value, width));
 }

@@ -48,7 +48,9 @@ bool out_wants_rows(const struct out_report *r);
 int out_commit(struct out_report *r, struct gcb_diag *diag);
 void out_close(struct out_report *r); /* zeroed is fine */
 
-/* Prints a table on `out`, 80 columns wide. */
-void out_table(const struct out_report *r, const struct gcb_table *table);
+/* Prints a table on `out`, 80 columns wide, and releases it. GCB_E_NOMEM if there was no memory for the table. */
+int out_table(const struct out_report *r, struct gcb_table *table, struct gcb_diag *diag);
+/* Adds a cell with a number as tables show this field, in at most `width` columns; 0: any width. */
+void out_cell(struct gcb_table *table, enum gcb_field field, double value, size_t width);
 
 #endif

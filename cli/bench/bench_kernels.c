@@ -123,51 +123,41 @@ static const struct gcb_table_column columns[] = {
     {"GB/s", true, false},   {"+-", true, false},   {"of memory", true, false},
     {"over C", true, false},
 };
-#define COLUMNS (sizeof(columns) / sizeof(columns[0]))
 
-int bench_kernels_table(struct gcb_table **out, struct gcb_diag *diag)
+struct gcb_table *bench_kernels_table(void)
 {
-    return gcb_table_create(out, columns, COLUMNS, diag);
+    return gcb_table_create(columns, sizeof(columns) / sizeof(columns[0]));
 }
 
-/* Half of the interval; "?" where the median might as well be another. */
-static void spread_text(char out[32], const struct gcb_kernel_result *result)
+void bench_kernels_add(struct gcb_table *table, const struct gcb_kernel_result *result)
 {
-    if (result->spread < TELLS_NOTHING || isnan(result->spread))
-        gcb_percent(out, result->spread);
-    else
-        snprintf(out, 32, "?");
-}
-
-int bench_kernels_add(struct gcb_table *table, const struct gcb_kernel_result *result,
-                      struct gcb_diag *diag)
-{
-    char name[64], text[5][32];
-    const char *cells[COLUMNS] = {name, result->isa, text[0], text[1], text[2], text[3], text[4]};
+    char name[64], text[32];
 
     snprintf(name, sizeof(name), "%s/%s", result->family, result->kernel);
-    gcb_count(text[0], result->elements);
-    gcb_field_number(text[1], GCB_FIELD_GBPS, result->gbps, 7);
-    spread_text(text[2], result);
-    gcb_percent(text[3], result->bandwidth_share);
-    gcb_field_number(text[4], GCB_FIELD_SPEEDUP, result->speedup, 7);
-    if (!result->agrees)
-        snprintf(text[4], sizeof(text[4]), "WRONG");
-    return gcb_table_add(table, cells, diag);
+    gcb_table_cell(table, name);
+    gcb_table_cell(table, result->isa);
+    gcb_table_cell(table, gcb_count(text, result->elements));
+    out_cell(table, GCB_FIELD_GBPS, result->gbps, 7);
+    gcb_table_cell(table,
+                   result->spread >= TELLS_NOTHING ? "?" : gcb_percent(text, result->spread));
+    gcb_table_cell(table, gcb_percent(text, result->bandwidth_share));
+    if (result->agrees)
+        out_cell(table, GCB_FIELD_SPEEDUP, result->speedup, 7);
+    else
+        gcb_table_cell(table, "WRONG");
 }
 
 static int on_result(void *ctx, const struct gcb_kernel_result *result, struct gcb_diag *diag)
 {
     struct kernels_run *r = ctx;
     struct gcb_row row;
-    int err = 0;
 
     r->wrong += !result->agrees;
     r->unknown |= result->spread >= TELLS_NOTHING;
     if (r->report.table)
-        err = bench_kernels_add(r->table, result, r->ctx->diag);
-    if (err || !out_wants_rows(&r->report))
-        return err;
+        bench_kernels_add(r->table, result);
+    if (!out_wants_rows(&r->report))
+        return 0;
     gcb_kernels_row(&row, result, r->request->samples);
     return out_put(&r->report, &row, diag);
 }
@@ -194,30 +184,33 @@ static void print_memory(const struct gcb_bandwidth *w, FILE *out)
         fprintf(out, "caches not known\n");
 }
 
-static void print_table(const struct kernels_run *r)
+/* Prints and releases the table. */
+static int print_table(struct kernels_run *r)
 {
     const struct gcb_bandwidth *w = &r->bandwidth;
+    int err;
 
     if (!r->report.table)
-        return;
+        return 0;
     fprintf(r->report.out, "kernels on one thread; GB/s of float32 elements\n");
     if (w->bytes)
         print_memory(w, r->report.out);
-    out_table(&r->report, r->table);
-    if (r->unknown)
-        fprintf(r->report.out, "?: more than the median itself, which is not known then\n");
+    err = out_table(&r->report, r->table, r->ctx->diag);
+    r->table = NULL;
+    if (!err && r->unknown)
+        fprintf(r->report.out,
+                "?: the interval is wider than the median, so the speed is not known\n");
+    return err;
 }
 
 static int open_output(struct kernels_run *r)
 {
     const struct bench_kernels_request *q = r->request;
     const struct out_guard guard = {.force = q->save->force};
-    int err =
-        out_open(&r->report, q->show, q->save, &guard, GCB_RECORD_BIT(GCB_RECORD_KERNEL), r->ctx);
 
-    if (!err)
-        err = bench_kernels_table(&r->table, r->ctx->diag);
-    return err;
+    r->table = bench_kernels_table();
+    return out_open(&r->report, q->show, q->save, &guard, GCB_RECORD_BIT(GCB_RECORD_KERNEL),
+                    r->ctx);
 }
 
 static int measure(struct kernels_run *r, bool *interrupted)
@@ -253,8 +246,9 @@ int bench_kernels(const struct bench_kernels_request *request, const struct opt_
     err = measure(&r, &interrupted);
     if (err)
         goto out;
-    print_table(&r);
-    err = out_commit(&r.report, ctx->diag);
+    err = print_table(&r);
+    if (!err)
+        err = out_commit(&r.report, ctx->diag);
     if (!err && r.wrong)
         err = gcb_diag_set(ctx->diag, GCB_E_UNVERIFIED,
                            "%zu kernel variants give other bytes than C", r.wrong);

@@ -21,9 +21,8 @@ struct bench_kernels_request {
 int bench_kernels(const struct bench_kernels_request *request, const struct opt_list *globs,
                   struct cmd_context *ctx);
 
-/* The table of it, and a line in it. */
-int bench_kernels_table(struct gcb_table **out, struct gcb_diag *diag);
-int bench_kernels_add(struct gcb_table *table, const struct gcb_kernel_result *result,
-                      struct gcb_diag *diag);
+/* Its table, and a line in the table. */
+struct gcb_table *bench_kernels_table(void);
+void bench_kernels_add(struct gcb_table *table, const struct gcb_kernel_result *result);
 
 #endif

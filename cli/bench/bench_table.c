@@ -14,36 +14,30 @@ static const struct gcb_table_column columns[] = {
     {"rel L2", true, false},   {"enc GB/s", true, false}, {"dec GB/s", true, false},
     {"% of mem", true, false}, {"end", false, false},
 };
-#define COLUMNS (sizeof(columns) / sizeof(columns[0]))
 
-struct cells {
-    char text[COLUMNS][64];
-};
-
-static void label(char *out, size_t size, const struct gcb_method *m)
+static void add_label(struct gcb_table *table, const struct gcb_method *m)
 {
     const bool baseline = m->codec == gcb_copy_method.codec || strcmp(m->name, "identity") == 0;
+    char text[256];
 
-    gcb_method_spec(out, size, m, GCB_SPEC_LABEL);
-    if (baseline)
-        snprintf(out + strlen(out), size - strlen(out), " *");
+    gcb_method_spec(text, sizeof(text), m, GCB_SPEC_LABEL);
+    gcb_table_cell(table, gcb_append(text, sizeof(text), baseline ? " *" : ""));
 }
 
 /* "1.23 ±2%": the half of the median's 95 % interval, of its size; nothing where there is none, "±?" where the
  * median might as well be another. At most 11 columns. */
-static void speed(char out[64], struct bench_marks *marks, double gbps, double seconds, double low,
-                  double high)
+static void add_speed(struct gcb_table *table, struct bench_marks *marks, double gbps,
+                      const struct gcb_times *times)
 {
-    const double half = 50.0 * (high - low) / seconds;
-    char number[32];
+    const double half = 50.0 * (times->high - times->low) / times->seconds;
+    char text[64];
 
-    gcb_number_within(number, gbps, 3, 6);
-    if (!isfinite(half))
-        snprintf(out, 64, "%s", number);
-    else if (half <= 99.0)
-        snprintf(out, 64, "%s ±%.0f%%", number, fmax(1.0, ceil(half - 1e-6)));
-    else
-        snprintf(out, 64, "%s ±?", number);
+    gcb_number_within(text, gbps, 3, 6);
+    if (half <= 99.0)
+        gcb_append(text, sizeof(text), " ±%.0f%%", fmax(1.0, ceil(half - 1e-6)));
+    else if (isfinite(half))
+        gcb_append(text, sizeof(text), " ±?");
+    gcb_table_cell(table, text);
     marks->unknown |= half > 99.0;
 }
 
@@ -57,57 +51,54 @@ static const char *percent(char out[32], double share)
     return out;
 }
 
-static bool precise(double seconds, double low, double high, double precision)
+static bool is_precise(const struct gcb_times *t, double precision)
 {
-    return high - low <= 2.0 * precision * seconds;
+    return t->high - t->low <= 2.0 * precision * t->seconds;
 }
 
-/* Why it is not known better; nothing where it is known as well as was asked for. */
+/* Why measuring stopped before the precision asked for was reached; "" if it was reached. */
 static const char *end_of(const struct gcb_tally *t, double precision)
 {
     if (t->stop == GCB_STOP_INTERRUPTED)
         return "cut";
     if (t->stop == GCB_STOP_REPEAT ||
-        (precise(t->encode.seconds, t->encode.low, t->encode.high, precision) &&
-         precise(t->decode.seconds, t->decode.low, t->decode.high, precision)))
+        (is_precise(&t->encode, precision) && is_precise(&t->decode, precision)))
         return "";
     return t->stop == GCB_STOP_SAMPLES ? "max" : "time";
 }
 
-/* "45/70": shares of the bandwidth of reading and filling; "cache" where they would mean nothing. */
-static void memory(char out[64], const struct bench_view *v, const struct gcb_tally *t)
+/* "45/70": shares of the read and fill bandwidth; "cache" if memory bandwidth does not apply. */
+static const char *memory_text(char out[64], const struct bench_view *v, const struct gcb_tally *t)
 {
     const struct gcb_bandwidth *b = v->bandwidth;
     char to[32], from[32];
 
-    if (!b->bytes || t->on_device) {
-        snprintf(out, 64, "-");
-    } else if (v->in_cache) {
-        snprintf(out, 64, "cache");
+    if (!b->bytes || t->on_device)
+        return "-";
+    if (v->in_cache) {
         v->marks->cached = true;
-    } else {
-        snprintf(out, 64, "%s/%s", percent(to, gcb_tally_gbps(t, &t->encode) / b->read_gbps),
-                 percent(from, gcb_tally_gbps(t, &t->decode) / b->fill_gbps));
+        return "cache";
     }
+    snprintf(out, 64, "%s/%s", percent(to, gcb_tally_gbps(t, &t->encode) / b->read_gbps),
+             percent(from, gcb_tally_gbps(t, &t->decode) / b->fill_gbps));
+    return out;
 }
 
-static void fill(struct cells *c, const struct bench_view *v, size_t method)
+static void add_line(struct gcb_table *table, const struct bench_view *v, size_t method)
 {
-    const struct gcb_method *m = &v->methods[method];
     const struct gcb_tally *t = &v->result->totals[method].tally;
     static const enum gcb_field fields[] = {GCB_FIELD_RATIO, GCB_FIELD_BITS_PER_ELEMENT,
                                             GCB_FIELD_REL_L2};
+    char text[64];
 
     v->marks->grouped |= t->group > 1;
-    label(c->text[0], sizeof(c->text[0]), m);
+    add_label(table, &v->methods[method]);
     for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++)
-        gcb_field_number(c->text[1 + i], fields[i], gcb_tally_figure(t, fields[i]), 7);
-    speed(c->text[4], v->marks, gcb_tally_gbps(t, &t->encode), t->encode.seconds, t->encode.low,
-          t->encode.high);
-    speed(c->text[5], v->marks, gcb_tally_gbps(t, &t->decode), t->decode.seconds, t->decode.low,
-          t->decode.high);
-    memory(c->text[6], v, t);
-    snprintf(c->text[7], sizeof(c->text[7]), "%s", end_of(t, v->precision));
+        out_cell(table, fields[i], gcb_tally_figure(t, fields[i]), 7);
+    add_speed(table, v->marks, gcb_tally_gbps(t, &t->encode), &t->encode);
+    add_speed(table, v->marks, gcb_tally_gbps(t, &t->decode), &t->decode);
+    gcb_table_cell(table, memory_text(text, v, t));
+    gcb_table_cell(table, end_of(t, v->precision));
 }
 
 static void print_head(const struct bench_view *v, FILE *out)
@@ -143,25 +134,16 @@ static void note_failures(const struct bench_view *v, FILE *out)
 
 int bench_show(const struct bench_view *v, const struct out_report *report, struct gcb_diag *diag)
 {
-    struct gcb_table *table = NULL;
-    struct cells cells;
-    const char *row[COLUMNS];
-    int err = gcb_table_create(&table, columns, COLUMNS, diag);
+    struct gcb_table *table = gcb_table_create(columns, sizeof(columns) / sizeof(columns[0]));
+    int err;
 
-    for (size_t i = 0; i < COLUMNS; i++)
-        row[i] = cells.text[i];
-    for (size_t i = 0; !err && i < v->result->method_count; i++) {
-        if (v->result->totals[i].tally.messages == 0)
-            continue;
-        fill(&cells, v, i);
-        err = gcb_table_add(table, row, diag);
-    }
-    if (!err) {
-        print_head(v, report->out);
-        out_table(report, table);
+    for (size_t i = 0; i < v->result->method_count; i++)
+        if (v->result->totals[i].tally.messages)
+            add_line(table, v, i);
+    print_head(v, report->out);
+    err = out_table(report, table, diag);
+    if (!err)
         note_failures(v, report->out);
-    }
-    gcb_table_destroy(table);
     return err;
 }
 
@@ -175,16 +157,18 @@ void bench_show_notes(const struct out_report *report, const struct bench_marks 
     if (report->quiet)
         return;
     fprintf(report->out, "\n* baseline   ±: half of the median's 95 %% interval\n"
-                         "%% of mem: encoding of reading it, decoding of filling it\n"
-                         "end: why the median is not known better, time or most samples\n");
+                         "%% of mem: encode/decode as a share of memory's read/fill bandwidth\n"
+                         "end: why measuring stopped early: time limit or sample limit (max)\n");
     if (marks->cached)
-        fprintf(report->out, "cache: it holds every message, so memory has no part in the times\n");
+        fprintf(report->out,
+                "cache: all messages fit in the cache, so memory bandwidth does not apply\n");
     if (marks->grouped)
         fprintf(report->out,
-                "neighbours of at most %d elements are encoded in groups on a device; the times\n"
-                "of a group are shared among its messages by their input bytes\n",
+                "messages of at most %d elements are encoded in groups on a device; the time of\n"
+                "a group is divided among its messages by their input bytes\n",
                 (int)GCB_RUN_SMALL);
     if (marks->unknown)
-        fprintf(report->out, "±?: more than the median itself, which is not known then\n");
+        fprintf(report->out,
+                "±?: the interval is wider than the median, so the speed is not known\n");
     heading_note_load(report->out, 0);
 }

@@ -22,20 +22,6 @@ static const struct gcb_table_column figure_columns[FIGURES] = {
 /* Which figures a table shows, one bit each. */
 enum { ALL_FIGURES = 0x3f, WITHOUT_BITS = 0x3d, WITHOUT_COSINE = 0x35 };
 
-struct figure_cells {
-    char text[FIGURES][32];
-};
-
-static void fill_figures(struct figure_cells *c, const struct gcb_tally *t)
-{
-    static const enum gcb_field fields[FIGURES] = {
-        GCB_FIELD_RATIO,  GCB_FIELD_BITS_PER_ELEMENT, GCB_FIELD_REL_L2,
-        GCB_FIELD_COSINE, GCB_FIELD_ENCODE_GBPS,      GCB_FIELD_DECODE_GBPS};
-
-    for (size_t i = 0; i < FIGURES; i++)
-        gcb_field_number(c->text[i], fields[i], gcb_tally_figure(t, fields[i]), 0);
-}
-
 static const char *method_label(char *out, size_t size, const struct compress_view *v,
                                 size_t method)
 {
@@ -62,16 +48,15 @@ static size_t add_columns(struct gcb_table_column *columns, size_t n, unsigned w
     return n;
 }
 
-static int add_figures(struct gcb_table *table, const char **cells, size_t n, unsigned which,
-                       const struct gcb_tally *tally, struct gcb_diag *diag)
+static void add_figures(struct gcb_table *table, unsigned which, const struct gcb_tally *tally)
 {
-    struct figure_cells figures;
+    static const enum gcb_field fields[FIGURES] = {
+        GCB_FIELD_RATIO,  GCB_FIELD_BITS_PER_ELEMENT, GCB_FIELD_REL_L2,
+        GCB_FIELD_COSINE, GCB_FIELD_ENCODE_GBPS,      GCB_FIELD_DECODE_GBPS};
 
-    fill_figures(&figures, tally);
     for (size_t i = 0; i < FIGURES; i++)
         if (which >> i & 1)
-            cells[n++] = figures.text[i];
-    return gcb_table_add(table, cells, diag);
+            out_cell(table, fields[i], gcb_tally_figure(tally, fields[i]), 0);
 }
 
 static int show_totals(const struct compress_view *v, const struct out_report *report,
@@ -80,27 +65,22 @@ static int show_totals(const struct compress_view *v, const struct out_report *r
     const size_t count = v->result->method_count;
     size_t *order = gcb_alloc_array(count, sizeof(*order));
     struct gcb_table_column columns[1 + FIGURES] = {{"method", false, true}};
-    const char *cells[1 + FIGURES];
-    struct gcb_table *table = NULL;
+    struct gcb_table *table;
     char name[256];
-    int err = order ? 0 : gcb_diag_nomem(diag, 0, "an order of methods");
 
-    add_columns(columns, 1, ALL_FIGURES);
-    if (!err)
-        err = gcb_table_create(&table, columns, 1 + FIGURES, diag);
-    for (size_t i = 0; !err && i < count; i++)
+    if (!order)
+        return gcb_diag_nomem(diag, 0, "an order of methods");
+    table = gcb_table_create(columns, add_columns(columns, 1, ALL_FIGURES));
+    for (size_t i = 0; i < count; i++)
         order[i] = i;
-    if (!err && v->sort)
+    if (v->sort)
         gcb_totals_order(order, v->result, v->sort);
-    for (size_t i = 0; !err && i < count; i++) {
-        cells[0] = method_label(name, sizeof(name), v, order[i]);
-        err = add_figures(table, cells, 1, ALL_FIGURES, &v->result->totals[order[i]].tally, diag);
+    for (size_t i = 0; i < count; i++) {
+        gcb_table_cell(table, method_label(name, sizeof(name), v, order[i]));
+        add_figures(table, ALL_FIGURES, &v->result->totals[order[i]].tally);
     }
-    if (!err)
-        out_table(report, table);
-    gcb_table_destroy(table);
     gcb_free(order);
-    return err;
+    return out_table(report, table, diag);
 }
 
 /* Adds the columns that identify a line's group; returns how many. */
@@ -120,28 +100,22 @@ static size_t group_columns(struct gcb_table_column *columns, const struct compr
     return n;
 }
 
-struct group_cells {
-    char step[24], worker[16], name[256], method[256];
-};
-
-static size_t fill_group(const char **cells, struct group_cells *text,
-                         const struct compress_view *v, const struct gcb_group *g, size_t method)
+static void add_group(struct gcb_table *table, const struct compress_view *v,
+                      const struct gcb_group *g, size_t method)
 {
     const enum gcb_per per = v->groups->per;
-    size_t n = 0;
+    char text[256];
 
-    snprintf(text->step, sizeof(text->step), "%" PRIu64, g->step);
-    snprintf(text->worker, sizeof(text->worker), "%" PRIu32, g->worker);
-    gcb_escape(text->name, sizeof(text->name), g->name);
+    snprintf(text, sizeof(text), "%" PRIu64, g->step);
     if (per == GCB_PER_STEP || per == GCB_PER_MESSAGE)
-        cells[n++] = text->step;
+        gcb_table_cell(table, text);
+    snprintf(text, sizeof(text), "%" PRIu32, g->worker);
     if (per == GCB_PER_WORKER || per == GCB_PER_MESSAGE)
-        cells[n++] = text->worker;
+        gcb_table_cell(table, text);
     if (per == GCB_PER_TENSOR || per == GCB_PER_MESSAGE)
-        cells[n++] = text->name;
+        gcb_table_cell(table, gcb_escape(text, sizeof(text), g->name));
     if (v->given > 1)
-        cells[n++] = short_label(text->method, sizeof(text->method), v, method);
-    return n;
+        gcb_table_cell(table, short_label(text, sizeof(text), v, method));
 }
 
 /* One line for each group and each method the user named. */
@@ -154,27 +128,21 @@ static int show_groups(const struct compress_view *v, const struct out_report *r
                                                               : ALL_FIGURES;
     const size_t own = group_columns(columns, v);
     const size_t shown = v->top && v->top < v->groups->count ? v->top : v->groups->count;
-    const char *cells[4 + FIGURES];
-    struct gcb_table *table = NULL;
-    struct group_cells text;
+    struct gcb_table *table = gcb_table_create(columns, add_columns(columns, own, which));
     int err;
 
-    err = gcb_table_create(&table, columns, add_columns(columns, own, which), diag);
-    for (size_t i = 0; !err && i < shown; i++)
-        for (size_t m = 0; !err && m < v->given; m++) {
-            const struct gcb_group *g = &v->groups->items[i];
-            const size_t n = fill_group(cells, &text, v, g, m);
-
-            err = add_figures(table, cells, n, which, &g->tallies[m], diag);
+    for (size_t i = 0; i < shown; i++)
+        for (size_t m = 0; m < v->given; m++) {
+            add_group(table, v, &v->groups->items[i], m);
+            add_figures(table, which, &v->groups->items[i].tallies[m]);
         }
-    if (!err)
-        out_table(report, table);
-    if (!err && shown < v->groups->count)
+    err = out_table(report, table, diag);
+    if (err)
+        return err;
+    if (shown < v->groups->count)
         fprintf(report->out, "(%zu of %zu)\n", shown, v->groups->count);
-    if (!err)
-        fputc('\n', report->out);
-    gcb_table_destroy(table);
-    return err;
+    fputc('\n', report->out);
+    return 0;
 }
 
 /* "loses most: a 41 %, b 20 %", continued on further lines. With several methods each has one line, unless --top asks

@@ -52,24 +52,19 @@ static char *times_text(char *out, double times, const struct gcb_payoff_point *
     return mark_doubt(gcb_number(out, times, p->verdict.doubt ? 2 : 3), p);
 }
 
-static int add_terms(struct gcb_table *table, const struct gcb_payoff_point *p,
-                     struct gcb_diag *diag)
+static void add_terms(struct gcb_table *table, const struct gcb_payoff_point *p)
 {
     const struct gcb_exchange *e = &p->verdict.method;
-    char text[8][32];
+    const double times[] = {e->encode, e->wire, e->decode + e->add, e->cost};
+    char text[32];
 
-    gcb_seconds(text[0], e->encode);
-    gcb_seconds(text[1], e->wire);
-    gcb_seconds(text[2], e->decode + e->add);
-    gcb_seconds(text[3], e->cost);
-    times_text(text[4], p->verdict.speedup_fp32, p);
-    times_text(text[5], p->verdict.speedup_fp16, p);
-    below_text(text[6], &p->verdict);
-    error_text(text[7], p);
-    return gcb_table_add(table,
-                         (const char *[]){point_name(p), text[7], text[0], text[1], text[2],
-                                          text[3], text[4], text[5], p->c ? text[6] : NULL},
-                         diag);
+    gcb_table_cell(table, point_name(p));
+    gcb_table_cell(table, error_text(text, p));
+    for (size_t i = 0; i < 4; i++)
+        gcb_table_cell(table, gcb_seconds(text, times[i]));
+    gcb_table_cell(table, times_text(text, p->verdict.speedup_fp32, p));
+    gcb_table_cell(table, times_text(text, p->verdict.speedup_fp16, p));
+    gcb_table_cell(table, p->c ? below_text(text, &p->verdict) : NULL);
 }
 
 static int show_terms(const struct out_report *report, const struct payoff_view *v,
@@ -83,15 +78,11 @@ static int show_terms(const struct out_report *report, const struct payoff_view 
         {"x fp32", true, false},     {"x fp16", true, false},
         {"pays below", true, false},
     };
-    struct gcb_table *table = NULL;
-    int err = gcb_table_create(&table, columns, sizeof(columns) / sizeof(columns[0]), diag);
+    struct gcb_table *table = gcb_table_create(columns, sizeof(columns) / sizeof(columns[0]));
 
-    for (size_t i = 0; !err && i < v->methods; i++)
-        err = add_terms(table, &v->points[i], diag);
-    if (!err)
-        out_table(report, table);
-    gcb_table_destroy(table);
-    return err;
+    for (size_t i = 0; i < v->methods; i++)
+        add_terms(table, &v->points[i]);
+    return out_table(report, table, diag);
 }
 
 /* The bandwidths of the table: all, or PAYOFF_SHOWN from the first to the last. */
@@ -100,42 +91,41 @@ static size_t shown_at(const struct payoff_view *v, size_t i)
     return v->bandwidths <= PAYOFF_SHOWN ? i : i * (v->bandwidths - 1) / (PAYOFF_SHOWN - 1);
 }
 
-static int add_curve(struct gcb_table *table, const struct payoff_view *v, size_t method,
-                     struct gcb_diag *diag)
+static size_t shown_count(const struct payoff_view *v)
+{
+    return v->bandwidths < PAYOFF_SHOWN ? v->bandwidths : PAYOFF_SHOWN;
+}
+
+static void add_curve(struct gcb_table *table, const struct payoff_view *v, size_t method)
 {
     const struct gcb_payoff_point *p = v->points + method * v->bandwidths;
-    const size_t shown = v->bandwidths < PAYOFF_SHOWN ? v->bandwidths : PAYOFF_SHOWN;
-    char text[PAYOFF_SHOWN + 1][32], error[32];
-    const char *cells[PAYOFF_SHOWN + 3] = {point_name(p), error_text(error, p)};
+    char text[32];
 
-    for (size_t i = 0; i < shown; i++)
-        cells[2 + i] = mark_doubt(gcb_seconds(text[i], p[shown_at(v, i)].verdict.method.cost), p);
-    cells[2 + shown] = p->c ? below_text(text[PAYOFF_SHOWN], &p->verdict) : NULL;
-    return gcb_table_add(table, cells, diag);
+    gcb_table_cell(table, point_name(p));
+    gcb_table_cell(table, error_text(text, p));
+    for (size_t i = 0; i < shown_count(v); i++)
+        gcb_table_cell(table,
+                       mark_doubt(gcb_seconds(text, p[shown_at(v, i)].verdict.method.cost), p));
+    gcb_table_cell(table, p->c ? below_text(text, &p->verdict) : NULL);
 }
 
 static int show_curves(const struct out_report *report, const struct payoff_view *v,
                        struct gcb_diag *diag)
 {
-    const size_t shown = v->bandwidths < PAYOFF_SHOWN ? v->bandwidths : PAYOFF_SHOWN;
+    const size_t shown = shown_count(v);
     struct gcb_table_column columns[PAYOFF_SHOWN + 3] = {{"method", false, true},
                                                          {"rel L2", true, false}};
     char titles[PAYOFF_SHOWN][32];
-    struct gcb_table *table = NULL;
-    int err;
+    struct gcb_table *table = gcb_table_create(columns, shown + 3);
 
     for (size_t i = 0; i < shown; i++) {
         gcb_payoff_bandwidth_text(titles[i], v->points[shown_at(v, i)].link.bandwidth);
         columns[2 + i] = (struct gcb_table_column){titles[i], true, false};
     }
     columns[2 + shown] = (struct gcb_table_column){"pays below", true, false};
-    err = gcb_table_create(&table, columns, shown + 3, diag);
-    for (size_t i = 0; !err && i < v->methods; i++)
-        err = add_curve(table, v, i, diag);
-    if (!err)
-        out_table(report, table);
-    gcb_table_destroy(table);
-    return err;
+    for (size_t i = 0; i < v->methods; i++)
+        add_curve(table, v, i);
+    return out_table(report, table, diag);
 }
 
 /* "105 MB", or "105 MB (100 MiB)" if that is a whole number. */
@@ -199,24 +189,23 @@ static int show_verdicts(const struct out_report *report, const struct payoff_vi
     /* names that are too long are cut; in the first column they would get their own line */
     static const struct gcb_table_column columns[] = {
         {"", false, false}, {"method", false, true}, {"verdict", false, false}};
-    struct gcb_table *table = NULL;
-    int err = gcb_table_create(&table, columns, 3, diag);
+    struct gcb_table *table = gcb_table_create(columns, 3);
 
-    for (size_t i = 0; !err && i < view->methods; i++) {
+    for (size_t i = 0; i < view->methods; i++) {
         const struct gcb_payoff_point *p = view->points + i * view->bandwidths;
         char words[GCB_PAYOFF_BRIEF + 1];
 
-        if (p->c)
-            err = gcb_table_add(table,
-                                (const char *[]){"", point_name(p),
-                                                 gcb_payoff_brief(words, sizeof(words), &p->verdict,
-                                                                  &p->link, view->bandwidths == 1)},
-                                diag);
+        if (!p->c)
+            continue;
+        gcb_table_cell(table, "");
+        gcb_table_cell(table, point_name(p));
+        gcb_table_cell(table, gcb_payoff_brief(words, sizeof(words), &p->verdict, &p->link,
+                                               view->bandwidths == 1));
     }
-    if (!err && gcb_table_rows(table) > 0)
-        out_table(report, table);
+    if (gcb_table_rows(table))
+        return out_table(report, table, diag);
     gcb_table_destroy(table);
-    return err;
+    return 0;
 }
 
 int payoff_show(const struct out_report *report, const struct payoff_view *view,
@@ -422,46 +411,40 @@ int payoff_show_fft(const struct out_report *report, const struct gcb_fft_stages
 {
     static const struct gcb_table_column columns[] = {{"network", true, false},
                                                       {"k_min", true, false}};
-    struct gcb_table *table = NULL;
-    char rate[32], ratio[32], line[200];
-    int err = gcb_table_create(&table, columns, 2, diag);
+    struct gcb_table *table = gcb_table_create(columns, 2);
+    char text[32], line[200];
+    int err;
 
-    for (size_t i = 0; !err && i < bandwidths->count; i++) {
-        gcb_payoff_bandwidth_text(rate, bandwidths->values[i]);
-        err = gcb_table_add(
-            table,
-            (const char *[]){
-                rate, ratio_text(ratio, gcb_fft_stages_least_ratio(stages, bandwidths->values[i]))},
-            diag);
+    for (size_t i = 0; i < bandwidths->count; i++) {
+        gcb_table_cell(table, gcb_payoff_bandwidth_text(text, bandwidths->values[i]));
+        gcb_table_cell(table,
+                       ratio_text(text, gcb_fft_stages_least_ratio(stages, bandwidths->values[i])));
     }
-    if (!err) {
-        fprintf(report->out,
-                "the FFT paper's condition: k > 1 / (1 - 2 Tcomm (4/Tm + 1/Tf + 1/Tp + "
-                "1/Ts))\n");
-        out_table(report, table);
-        snprintf(line, sizeof(line),
-                 "pays below %s with a compression ratio above k_min; from there on, no ratio pays",
-                 gcb_payoff_bandwidth_text(rate, gcb_fft_stages_break_even(stages)));
-        opt_wrap(report->out, line, 0, 0);
-        payoff_show_symbols(report);
-    }
-    gcb_table_destroy(table);
-    return err;
+    fprintf(report->out,
+            "the FFT paper's condition: k > 1 / (1 - 2 Tcomm (4/Tm + 1/Tf + 1/Tp + 1/Ts))\n");
+    err = out_table(report, table, diag);
+    if (err)
+        return err;
+    snprintf(line, sizeof(line),
+             "pays below %s with a compression ratio above k_min; from there on, no ratio pays",
+             gcb_payoff_bandwidth_text(text, gcb_fft_stages_break_even(stages)));
+    opt_wrap(report->out, line, 0, 0);
+    payoff_show_symbols(report);
+    return 0;
 }
 
-static int add_redsync(struct gcb_table *table, const struct gcb_redsync *in,
-                       const struct gcb_redsync_times *t, struct gcb_diag *diag)
+static void add_redsync(struct gcb_table *table, const struct gcb_redsync *in,
+                        const struct gcb_redsync_times *t)
 {
-    char text[6][32];
+    char text[32];
 
-    snprintf(text[0], sizeof(text[0]), "%.0f", in->workers);
-    gcb_payoff_bandwidth_text(text[1], in->bandwidth);
-    gcb_percent(text[2], t->bandwidth_ratio);
-    gcb_seconds(text[3], t->sparse);
-    gcb_seconds(text[4], t->dense);
-    gcb_number(text[5], t->dense / t->sparse, 3);
-    return gcb_table_add(
-        table, (const char *[]){text[0], text[1], text[2], text[3], text[4], text[5]}, diag);
+    snprintf(text, sizeof(text), "%.0f", in->workers);
+    gcb_table_cell(table, text);
+    gcb_table_cell(table, gcb_payoff_bandwidth_text(text, in->bandwidth));
+    gcb_table_cell(table, gcb_percent(text, t->bandwidth_ratio));
+    gcb_table_cell(table, gcb_seconds(text, t->sparse));
+    gcb_table_cell(table, gcb_seconds(text, t->dense));
+    gcb_table_cell(table, gcb_number(text, t->dense / t->sparse, 3));
 }
 
 int payoff_show_redsync(const struct out_report *report, const struct payoff_plan *plan,
@@ -471,31 +454,29 @@ int payoff_show_redsync(const struct out_report *report, const struct payoff_pla
         {"workers", true, false},  {"network", true, false}, {"bytes, of dense", true, false},
         {"T_sparse", true, false}, {"T_dense", true, false}, {"speed-up", true, false},
     };
-    struct gcb_table *table = NULL;
+    struct gcb_table *table = gcb_table_create(columns, sizeof(columns) / sizeof(columns[0]));
     struct gcb_redsync in = plan->redsync;
     struct gcb_redsync_times t;
     char line[200];
-    int err = gcb_table_create(&table, columns, sizeof(columns) / sizeof(columns[0]), diag);
+    int err;
 
-    for (size_t w = 0; !err && w < plan->workers.count; w++) {
-        for (size_t b = 0; !err && b < plan->bandwidths.count; b++) {
+    for (size_t w = 0; w < plan->workers.count; w++) {
+        for (size_t b = 0; b < plan->bandwidths.count; b++) {
             in.workers = plan->workers.values[w];
             in.bandwidth = plan->bandwidths.values[b];
             gcb_redsync_times(&t, &in);
-            err = add_redsync(table, &in, &t, diag);
+            add_redsync(table, &in, &t);
         }
     }
-    if (!err) {
-        out_table(report, table);
-        snprintf(
-            line, sizeof(line),
-            "density %g, %g word%s for each kept element: from %.6g workers on it sends at least "
-            "as many bytes as dense",
-            in.density, in.words, in.words == 1.0 ? "" : "s", ceil(t.even_workers));
-        opt_wrap(report->out, line, 0, 0);
-        if (isnan(in.bytes) && !report->quiet)
-            fprintf(report->out, "note: give --model-bytes to see times too\n");
-    }
-    gcb_table_destroy(table);
-    return err;
+    err = out_table(report, table, diag);
+    if (err)
+        return err;
+    snprintf(line, sizeof(line),
+             "density %g, %g word%s for each kept element: from %.6g workers on it sends at least "
+             "as many bytes as dense",
+             in.density, in.words, in.words == 1.0 ? "" : "s", ceil(t.even_workers));
+    opt_wrap(report->out, line, 0, 0);
+    if (isnan(in.bytes) && !report->quiet)
+        fprintf(report->out, "note: give --model-bytes to see times too\n");
+    return 0;
 }

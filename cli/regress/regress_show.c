@@ -35,6 +35,26 @@ static char *interval_text(char out[32], const struct gcb_verdict *v)
     return out;
 }
 
+/* "1.034", or `none`. */
+static char *ratio_text(char out[32], const struct gcb_verdict *v, const char *none)
+{
+    if (isfinite(v->ratio))
+        snprintf(out, 32, "%.3f", v->ratio);
+    else
+        strcpy(out, none);
+    return out;
+}
+
+/* "SLOW (accepted)"; with `bold` what fails is bold in Markdown. */
+static char *kind_text(char out[48], const struct gcb_verdict *v, bool bold)
+{
+    const char *stars = bold && gcb_verdict_fails(v) ? "**" : "";
+
+    snprintf(out, 48, "%s%s%s%s", stars, gcb_verdict_name(v->kind), stars,
+             v->accepted ? " (accepted)" : "");
+    return out;
+}
+
 /* Does it get a line? All times do, and everything that changed. */
 static bool is_shown(const struct gcb_verdict *v)
 {
@@ -119,24 +139,18 @@ static char *total_text(char *out, size_t size, const struct gcb_verdicts *verdi
 
 /* ---- the table ---- */
 
-static int add_line(struct gcb_table *table, const struct gcb_verdict *v, bool named,
-                    struct gcb_diag *diag)
+static void add_line(struct gcb_table *table, const struct gcb_verdict *v, bool named)
 {
-    char base[32], next[32], ratio[32] = "-", interval[32], kind[40], label[400];
-    const char *cells[7];
+    char text[400];
 
-    if (isfinite(v->ratio))
-        snprintf(ratio, sizeof(ratio), "%.3f", v->ratio);
-    snprintf(kind, sizeof(kind), "%s%s", gcb_verdict_name(v->kind),
-             v->accepted ? " (accepted)" : "");
-    cells[0] = named ? gcb_text_shorten(label, sizeof(label), gcb_verdict_case(v)->label, 79) : "";
-    cells[1] = gcb_quantity_name(v->quantity);
-    cells[2] = value_text(base, v, v->base);
-    cells[3] = value_text(next, v, v->next);
-    cells[4] = ratio;
-    cells[5] = interval_text(interval, v);
-    cells[6] = kind;
-    return gcb_table_add(table, cells, diag);
+    gcb_table_cell(
+        table, named ? gcb_text_shorten(text, sizeof(text), gcb_verdict_case(v)->label, 79) : "");
+    gcb_table_cell(table, gcb_quantity_name(v->quantity));
+    gcb_table_cell(table, value_text(text, v, v->base));
+    gcb_table_cell(table, value_text(text, v, v->next));
+    gcb_table_cell(table, ratio_text(text, v, "-"));
+    gcb_table_cell(table, interval_text(text, v));
+    gcb_table_cell(table, kind_text(text, v, false));
 }
 
 static int show_table(struct out_report *report, const struct gcb_verdicts *verdicts,
@@ -148,11 +162,11 @@ static int show_table(struct out_report *report, const struct gcb_verdicts *verd
         {"verdict", false, false},
     };
     const struct gcb_case *last = NULL;
-    struct gcb_table *table = NULL;
+    struct gcb_table *table = gcb_table_create(columns, 7);
     size_t hidden = 0;
-    int err = gcb_table_create(&table, columns, 7, diag);
+    int err = 0;
 
-    for (size_t i = 0; !err && i < verdicts->count; i++) {
+    for (size_t i = 0; i < verdicts->count; i++) {
         const struct gcb_verdict *v = &verdicts->items[i];
         const struct gcb_case *c = gcb_verdict_case(v);
 
@@ -160,12 +174,13 @@ static int show_table(struct out_report *report, const struct gcb_verdicts *verd
             hidden++;
             continue;
         }
-        err = add_line(table, v, c != last, diag);
+        add_line(table, v, c != last);
         last = c;
     }
-    if (!err && gcb_table_rows(table))
-        out_table(report, table);
-    gcb_table_destroy(table);
+    if (gcb_table_rows(table))
+        err = out_table(report, table, diag);
+    else
+        gcb_table_destroy(table);
     if (!err && hidden && !report->quiet)
         fprintf(report->out, "not shown: %zu sizes and errors that are SAME (-v shows them)\n",
                 hidden);
@@ -218,17 +233,13 @@ static void put_text(FILE *f, const char *text)
 
 static void put_line(FILE *f, const struct gcb_verdict *v)
 {
-    char base[32], next[32], interval[32];
+    char base[32], next[32], ratio[32], interval[32], kind[48];
 
     fputs("| ", f);
     put_text(f, gcb_verdict_case(v)->label);
-    fprintf(f, " | %s | %s | %s | ", gcb_quantity_name(v->quantity), value_text(base, v, v->base),
-            value_text(next, v, v->next));
-    if (isfinite(v->ratio))
-        fprintf(f, "%.3f", v->ratio);
-    fprintf(f, " | %s | %s%s%s%s |\n", interval_text(interval, v), gcb_verdict_fails(v) ? "**" : "",
-            gcb_verdict_name(v->kind), gcb_verdict_fails(v) ? "**" : "",
-            v->accepted ? " (accepted)" : "");
+    fprintf(f, " | %s | %s | %s | %s | %s | %s |\n", gcb_quantity_name(v->quantity),
+            value_text(base, v, v->base), value_text(next, v, v->next), ratio_text(ratio, v, ""),
+            interval_text(interval, v), kind_text(kind, v, true));
 }
 
 static void put_markdown_table(FILE *f, const struct gcb_verdicts *verdicts, bool same)

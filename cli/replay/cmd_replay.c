@@ -94,12 +94,12 @@ static int on_step(void *ctx, const struct gcb_replay_step *step, struct gcb_dia
 {
     struct replay *c = ctx;
     struct gcb_row row;
-    int err = 0;
 
+    (void)diag; /* session_put has the context's */
     if (c->steps)
-        err = replay_steps_add(c->steps, step, c->scheduled, diag);
-    if (err || c->o->own.per == REPLAY_PER_NONE || !out_wants_rows(&c->s.report))
-        return err;
+        replay_steps_add(c->steps, step, c->scheduled);
+    if (c->o->own.per == REPLAY_PER_NONE || !out_wants_rows(&c->s.report))
+        return 0;
     gcb_rows_replay_step(&row, &c->s.setting, &c->methods[c->done], step);
     return session_put(&c->s, &row);
 }
@@ -140,23 +140,23 @@ static int run_method(struct replay *c, struct gcb_diag *diag)
         .step = on_step, .progress = on_progress, .stop = session_stop, .ctx = c};
     const struct gcb_method *method = &c->methods[c->done];
     char spec[256];
-    int err = 0;
+    const bool shown = wants_steps(c);
+    int err;
 
     c->scheduled = gcb_replay_schedules(&c->config, method);
-    if (wants_steps(c))
-        err = replay_steps_create(&c->steps, c->scheduled, diag);
+    c->steps = shown ? replay_steps_create(c->scheduled) : NULL;
     session_start_progress(&c->s);
-    if (!err)
-        err = gcb_replay_run(c->replay, method, &observer, &c->totals[c->done], diag);
+    err = gcb_replay_run(c->replay, method, &observer, &c->totals[c->done], diag);
     progress_end(&c->s.progress);
-    if (!err && c->steps) {
+    if (!err && shown) {
         if (c->count > 1)
             fprintf(c->s.report.out, "%s\n",
                     gcb_method_spec(spec, sizeof(spec), method, GCB_SPEC_LABEL));
-        out_table(&c->s.report, c->steps);
+        err = out_table(&c->s.report, c->steps, diag);
         fputc('\n', c->s.report.out);
+    } else {
+        gcb_table_destroy(c->steps);
     }
-    gcb_table_destroy(c->steps);
     c->steps = NULL;
     return err ? session_judge(&c->s, err) : put_total(c);
 }

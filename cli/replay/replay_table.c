@@ -29,95 +29,60 @@ static const struct gcb_table_column total_columns[TOTALS] = {
     {"stale", true, false},  {"cosine", true, false},
 };
 
-struct figures {
-    double wire, ratio, alpha, cumulative, residual, density, union_density, cosine;
-    uint64_t median, p99;
-};
-
-struct cells {
-    char text[FIGURES][32];
-    const char *cell[1 + FIGURES];
-};
-
-static void fill(struct cells *c, const char *first, const struct figures *f)
+/* Adds the cells of `wire` to `resid`. */
+static void add_errors(struct gcb_table *table, const struct gcb_tally *t, const double figures[4])
 {
-    gcb_field_number(c->text[0], GCB_FIELD_WIRE_BYTES, f->wire, 0);
-    gcb_field_number(c->text[1], GCB_FIELD_RATIO, f->ratio, 0);
-    gcb_field_number(c->text[2], GCB_FIELD_ALPHA, f->alpha, 0);
-    gcb_field_number(c->text[3], GCB_FIELD_CUMULATIVE_ERROR, f->cumulative, 0);
-    gcb_field_number(c->text[4], GCB_FIELD_RESIDUAL_NORM, f->residual, 0);
-    gcb_number(c->text[5], 100.0 * f->density, 3);
-    gcb_number(c->text[6], 100.0 * f->union_density, 3);
-    snprintf(c->text[7], sizeof(c->text[7]), "%" PRIu64 "/%" PRIu64, f->median, f->p99);
-    gcb_field_number(c->text[8], GCB_FIELD_COSINE, f->cosine, 0);
-    c->cell[0] = first;
-    for (size_t i = 0; i < FIGURES; i++)
-        c->cell[1 + i] = c->text[i];
+    static const enum gcb_field fields[] = {GCB_FIELD_RATIO, GCB_FIELD_ALPHA,
+                                            GCB_FIELD_CUMULATIVE_ERROR, GCB_FIELD_RESIDUAL_NORM};
+
+    out_cell(table, GCB_FIELD_WIRE_BYTES, (double)t->wire_bytes, 0);
+    for (size_t i = 0; i < 4; i++)
+        out_cell(table, fields[i], figures[i], 0);
 }
 
-int replay_steps_create(struct gcb_table **out, bool scheduled, struct gcb_diag *diag)
+static void add_staleness(struct gcb_table *table, uint64_t median, uint64_t p99)
 {
-    return gcb_table_create(out, scheduled ? scheduled_columns : step_columns, 1 + FIGURES, diag);
+    char text[48];
+
+    snprintf(text, sizeof(text), "%" PRIu64 "/%" PRIu64, median, p99);
+    gcb_table_cell(table, text);
 }
 
-int replay_steps_add(struct gcb_table *table, const struct gcb_replay_step *s, bool scheduled,
-                     struct gcb_diag *diag)
+struct gcb_table *replay_steps_create(bool scheduled)
 {
-    const struct figures f = {
-        .wire = (double)s->tally.wire_bytes,
-        .ratio = s->ratio,
-        .alpha = s->alpha,
-        .cumulative = s->cumulative_error,
-        .residual = s->residual_norm,
-        .density = s->density,
-        .union_density = s->union_density,
-        .cosine = scheduled ? s->theta : s->cosine,
-        .median = s->staleness_median,
-        .p99 = s->staleness_p99,
-    };
-    struct cells cells;
-    char step[24];
-
-    snprintf(step, sizeof(step), "%" PRIu64, s->step);
-    fill(&cells, step, &f);
-    return gcb_table_add(table, cells.cell, diag);
+    return gcb_table_create(scheduled ? scheduled_columns : step_columns, 1 + FIGURES);
 }
 
-static int add_total(struct gcb_table *table, const struct gcb_method *method,
-                     const struct gcb_replay_total *t, struct gcb_diag *diag)
+void replay_steps_add(struct gcb_table *table, const struct gcb_replay_step *s, bool scheduled)
 {
-    const struct figures f = {
-        .wire = (double)t->tally.wire_bytes,
-        .ratio = t->ratio,
-        .alpha = t->alpha,
-        .cumulative = t->cumulative_error,
-        .residual = t->residual_norm,
-        .cosine = t->cosine,
-        .median = t->staleness_median,
-        .p99 = t->staleness_p99,
-    };
-    struct cells c;
-    char name[256];
+    char text[32];
 
-    fill(&c, gcb_method_spec(name, sizeof(name), method, GCB_SPEC_LABEL), &f);
-    return gcb_table_add(table,
-                         (const char *[]){c.cell[0], c.cell[1], c.cell[2], c.cell[3], c.cell[4],
-                                          c.cell[5], c.cell[8], c.cell[9]},
-                         diag);
+    snprintf(text, sizeof(text), "%" PRIu64, s->step);
+    gcb_table_cell(table, text);
+    add_errors(table, &s->tally,
+               (const double[]){s->ratio, s->alpha, s->cumulative_error, s->residual_norm});
+    gcb_table_cell(table, gcb_number(text, 100.0 * s->density, 3));
+    gcb_table_cell(table, gcb_number(text, 100.0 * s->union_density, 3));
+    add_staleness(table, s->staleness_median, s->staleness_p99);
+    out_cell(table, GCB_FIELD_COSINE, scheduled ? s->theta : s->cosine, 0);
 }
 
 int replay_show_totals(const struct out_report *report, const struct gcb_method *methods,
                        const struct gcb_replay_total *totals, size_t count, struct gcb_diag *diag)
 {
-    struct gcb_table *table = NULL;
-    int err = gcb_table_create(&table, total_columns, TOTALS, diag);
+    struct gcb_table *table = gcb_table_create(total_columns, TOTALS);
+    char name[256];
 
-    for (size_t i = 0; !err && i < count; i++)
-        err = add_total(table, &methods[i], &totals[i], diag);
-    if (!err)
-        out_table(report, table);
-    gcb_table_destroy(table);
-    return err;
+    for (size_t i = 0; i < count; i++) {
+        const struct gcb_replay_total *t = &totals[i];
+
+        gcb_table_cell(table, gcb_method_spec(name, sizeof(name), &methods[i], GCB_SPEC_LABEL));
+        add_errors(table, &t->tally,
+                   (const double[]){t->ratio, t->alpha, t->cumulative_error, t->residual_norm});
+        add_staleness(table, t->staleness_median, t->staleness_p99);
+        out_cell(table, GCB_FIELD_COSINE, t->cosine, 0);
+    }
+    return out_table(report, table, diag);
 }
 
 /* "residual: at most 3.2 % of what feedback allows at contraction 0.12 (mean 0.2)" */

@@ -5,9 +5,8 @@
 #include "src/tool/replay/replay.h"
 
 /* What `replay` prints for people: a table of a method's steps, one of all methods, and notes. */
-int replay_steps_create(struct gcb_table **out, bool scheduled, struct gcb_diag *diag);
-int replay_steps_add(struct gcb_table *table, const struct gcb_replay_step *step, bool scheduled,
-                     struct gcb_diag *diag);
+struct gcb_table *replay_steps_create(bool scheduled);
+void replay_steps_add(struct gcb_table *table, const struct gcb_replay_step *step, bool scheduled);
 
 int replay_show_totals(const struct out_report *report, const struct gcb_method *methods,
                        const struct gcb_replay_total *totals, size_t count, struct gcb_diag *diag);

@@ -12,7 +12,6 @@ static const struct gcb_table_column columns[] = {
     {"rel L2", true, false},  {"cosine", true, false}, {"enc GB/s", true, false},
     {"Pareto", false, false},
 };
-#define COLUMNS (sizeof(columns) / sizeof(columns[0]))
 
 static const struct gcb_tally *tally_of(const struct sweep_view *v, size_t i)
 {
@@ -63,23 +62,21 @@ static void sort_settings(size_t *order, const struct sweep_view *v)
     }
 }
 
-static int add_line(struct gcb_table *table, const struct sweep_view *v, size_t i,
-                    struct gcb_diag *diag)
+static void add_line(struct gcb_table *table, const struct sweep_view *v, size_t i)
 {
     const struct gcb_tally *t = tally_of(v, i);
     static const enum gcb_field fields[] = {GCB_FIELD_RATIO, GCB_FIELD_BITS_PER_ELEMENT,
                                             GCB_FIELD_REL_L2, GCB_FIELD_COSINE,
                                             GCB_FIELD_ENCODE_GBPS};
-    char name[256], text[COLUMNS][32];
-    const char *cells[COLUMNS] = {name};
+    char name[256];
 
     gcb_method_spec(name, sizeof(name), &v->plan->methods[i], GCB_SPEC_LABEL);
     if (i >= v->plan->given)
         snprintf(name + strlen(name), sizeof(name) - strlen(name), " (baseline)");
+    gcb_table_cell(table, name);
     for (size_t k = 0; k < sizeof(fields) / sizeof(fields[0]); k++)
-        cells[1 + k] = gcb_field_number(text[k], fields[k], gcb_tally_figure(t, fields[k]), 0);
-    cells[COLUMNS - 1] = v->pareto[i] ? "*" : "";
-    return gcb_table_add(table, cells, diag);
+        out_cell(table, fields[k], gcb_tally_figure(t, fields[k]), 0);
+    gcb_table_cell(table, v->pareto[i] ? "*" : "");
 }
 
 /* Lists the settings that failed, which have no line in the table. */
@@ -135,24 +132,23 @@ int sweep_show(const struct sweep_view *v, const struct out_report *report, stru
 {
     const size_t n = v->result->method_count;
     size_t *order = gcb_alloc_array(n, sizeof(*order));
-    struct gcb_table *table = NULL;
-    int err = order ? 0 : gcb_diag_nomem(diag, 0, "an order of settings");
+    struct gcb_table *table;
+    int err;
 
-    if (!err)
-        err = gcb_table_create(&table, columns, COLUMNS, diag);
-    if (!err)
-        sort_settings(order, v);
-    for (size_t i = 0; !err && i < n; i++)
+    if (!order)
+        return gcb_diag_nomem(diag, 0, "an order of settings");
+    table = gcb_table_create(columns, sizeof(columns) / sizeof(columns[0]));
+    sort_settings(order, v);
+    for (size_t i = 0; i < n; i++)
         if (tally_of(v, order[i])->messages && !v->result->totals[order[i]].failure.status)
-            err = add_line(table, v, order[i], diag);
-    if (!err) {
-        heading_print(report->out, v->files, v->extent, v->settings);
-        out_table(report, table);
-        print_failures(v, report->out);
-    }
-    if (!err && !report->quiet)
-        print_notes(v, report->out);
-    gcb_table_destroy(table);
+            add_line(table, v, order[i]);
     gcb_free(order);
-    return err;
+    heading_print(report->out, v->files, v->extent, v->settings);
+    err = out_table(report, table, diag);
+    if (err)
+        return err;
+    print_failures(v, report->out);
+    if (!report->quiet)
+        print_notes(v, report->out);
+    return 0;
 }

@@ -128,7 +128,7 @@ run bench --method fp16 --scope tensor,model --threads 1,2 --cache both --datase
     --force --results "$json" "$sample"
 exits 0
 prints "scope model, 2 threads, cold cache, cpu"
-prints "cache: it holds every message" # warm
+prints "cache: all messages fit in the cache" # warm
 check "shares of memory where caches are cold" grep -qE '[0-9?]+/[0-9?]+' "$out"
 look cases
 run bench --method fp16 --scope tensor --scope model --threads 1,2 --repeat 2 --time-budget 1 "$sample"

@@ -177,14 +177,12 @@ static void test_kernels(void **state)
             .speedup = values[(v + 3) % VALUES],
             .agrees = true,
         };
-        struct gcb_table *table;
+        struct gcb_table *table = bench_kernels_table();
         struct printed p;
 
         begin(&p);
-        assert_int_equal(bench_kernels_table(&table, NULL), 0);
-        assert_int_equal(bench_kernels_add(table, &line, NULL), 0);
-        out_table(&p.report, table);
-        gcb_table_destroy(table);
+        bench_kernels_add(table, &line);
+        assert_int_equal(out_table(&p.report, table, NULL), 0);
         end(&p);
     }
 }
@@ -289,10 +287,9 @@ static void show_replay(double v, double w)
 
     begin(&p);
     for (int scheduled = 0; scheduled < 2; scheduled++) {
-        assert_int_equal(replay_steps_create(&table, scheduled, NULL), 0);
-        assert_int_equal(replay_steps_add(table, &step, scheduled, NULL), 0);
-        out_table(&p.report, table);
-        gcb_table_destroy(table);
+        table = replay_steps_create(scheduled);
+        replay_steps_add(table, &step, scheduled);
+        assert_int_equal(out_table(&p.report, table, NULL), 0);
     }
     for (size_t i = 0; i < 4; i++)
         all[i] = replay_total(v, w);
@@ -349,11 +346,13 @@ static void test_table(void **state)
 
     (void)state;
     begin(&p);
-    assert_int_equal(gcb_table_create(&table, columns, 3, NULL), 0);
-    assert_int_equal(gcb_table_add(table, (const char *[]){"a.long.name", "12.5", "time"}, NULL),
-                     0);
-    assert_int_equal(gcb_table_add(table, (const char *[]){"b", "12345678901234", "maximum"}, NULL),
-                     0);
+    table = gcb_table_create(columns, 3);
+    gcb_table_cell(table, "a.long.name");
+    gcb_table_cell(table, "12.5");
+    gcb_table_cell(table, "time");
+    gcb_table_cell(table, "b");
+    gcb_table_cell(table, "12345678901234");
+    gcb_table_cell(table, "maximum");
     gcb_table_print(table, p.report.out, 23, false);
     gcb_table_destroy(table);
     fflush(p.report.out);

@@ -6,7 +6,6 @@
 #include "src/tool/base/columns.h"
 
 #define GAP 2
-#define MAX_COLUMNS 32
 #define LEAST 8     /* an elastic column does not shrink below this */
 #define LEAST_CUT 4 /* and another column not below this: "a..b" */
 
@@ -15,30 +14,24 @@ struct gcb_table {
     size_t count;
     char **cells; /* rows * count */
     size_t used, cap;
+    bool failed; /* there was no memory for a cell */
 };
 
 /* A table that is being printed. */
 struct print {
     const struct gcb_table *table;
     FILE *out;
-    size_t widths[MAX_COLUMNS];
+    size_t widths[GCB_TABLE_COLUMNS];
     bool left_out; /* a number did not fit */
 };
 
-int gcb_table_create(struct gcb_table **out, const struct gcb_table_column *columns, size_t count,
-                     struct gcb_diag *diag)
+struct gcb_table *gcb_table_create(const struct gcb_table_column *columns, size_t count)
 {
-    struct gcb_table *t;
+    struct gcb_table *t = gcb_alloc_zero(1, sizeof(*t));
 
-    if (count > MAX_COLUMNS)
-        return gcb_diag_set(diag, GCB_E_INTERNAL, "a table of too many columns");
-    t = gcb_alloc_zero(1, sizeof(*t));
-    if (!t)
-        return gcb_diag_nomem(diag, sizeof(*t), "a table");
-    t->columns = columns;
-    t->count = count;
-    *out = t;
-    return 0;
+    if (t)
+        *t = (struct gcb_table){.columns = columns, .count = count};
+    return t;
 }
 
 void gcb_table_destroy(struct gcb_table *t)
@@ -51,35 +44,27 @@ void gcb_table_destroy(struct gcb_table *t)
     gcb_free(t);
 }
 
-static int add_cell(struct gcb_table *t, const char *text)
+void gcb_table_cell(struct gcb_table *t, const char *text)
 {
     char *copy = gcb_strdup(text ? text : "-");
 
-    if (!copy || gcb_grow(&t->cells, &t->cap, t->used, sizeof(*t->cells))) {
-        gcb_free(copy);
-        return GCB_E_NOMEM;
+    if (t && !t->failed && copy && !gcb_grow(&t->cells, &t->cap, t->used, sizeof(*t->cells))) {
+        t->cells[t->used++] = copy;
+        return;
     }
-    t->cells[t->used++] = copy;
-    return 0;
-}
-
-int gcb_table_add(struct gcb_table *t, const char *const *cells, struct gcb_diag *diag)
-{
-    const size_t start = t->used;
-
-    for (size_t i = 0; i < t->count; i++) {
-        if (!add_cell(t, cells[i]))
-            continue;
-        while (t->used > start)
-            gcb_free(t->cells[--t->used]);
-        return gcb_diag_nomem(diag, 0, "a row of a table");
-    }
-    return 0;
+    gcb_free(copy);
+    if (t)
+        t->failed = true;
 }
 
 size_t gcb_table_rows(const struct gcb_table *t)
 {
-    return t->count ? t->used / t->count : 0;
+    return t ? t->used / t->count : 0;
+}
+
+bool gcb_table_failed(const struct gcb_table *t)
+{
+    return !t || t->failed;
 }
 
 static size_t natural_width(const struct gcb_table *t, size_t column)
@@ -134,16 +119,16 @@ static size_t least_width(const struct gcb_table_column *column)
     return title > LEAST_CUT ? title : LEAST_CUT;
 }
 
-/* The widest column that is not elastic and can still shrink; MAX_COLUMNS: none. */
+/* The widest column that is not elastic and can still shrink; GCB_TABLE_COLUMNS: none. */
 static size_t find_widest(const struct print *p)
 {
-    size_t found = MAX_COLUMNS;
+    size_t found = GCB_TABLE_COLUMNS;
 
     for (size_t i = 0; i < p->table->count; i++) {
         const struct gcb_table_column *c = &p->table->columns[i];
 
         if (!c->elastic && p->widths[i] > least_width(c) &&
-            (found == MAX_COLUMNS || p->widths[i] > p->widths[found]))
+            (found == GCB_TABLE_COLUMNS || p->widths[i] > p->widths[found]))
             found = i;
     }
     return found;
@@ -162,7 +147,7 @@ static void find_widths(struct print *p, unsigned limit)
     for (size_t i = 0; limit && i < t->count; i++)
         for (; t->columns[i].elastic && total > limit && p->widths[i] > LEAST; total--)
             p->widths[i]--;
-    for (size_t i; limit && total > limit && (i = find_widest(p)) < MAX_COLUMNS; total--)
+    for (size_t i; limit && total > limit && (i = find_widest(p)) < GCB_TABLE_COLUMNS; total--)
         p->widths[i]--;
 }
 

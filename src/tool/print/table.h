@@ -5,11 +5,10 @@
 #include <stddef.h>
 #include <stdio.h>
 
-#include "src/lib/base/diag.h"
-
 /*
  * An aligned table for people. Cells are copied and kept until the table is printed, because its widths depend on all
- * of them. Cell text must be safe for a terminal (gcb_escape).
+ * of them. Cell text must be safe for a terminal (gcb_escape). Functions that add to a table do not fail; ask
+ * gcb_table_failed once at the end. A table may be NULL in all functions except gcb_table_print.
  */
 struct gcb_table_column {
     const char *title; /* borrowed as long as the table */
@@ -21,11 +20,13 @@ struct gcb_table_column {
 
 struct gcb_table;
 
-int gcb_table_create(struct gcb_table **out, const struct gcb_table_column *columns, size_t count,
-                     struct gcb_diag *diag);
-/* One cell per column; NULL is shown as "-". */
-int gcb_table_add(struct gcb_table *table, const char *const *cells, struct gcb_diag *diag);
+#define GCB_TABLE_COLUMNS 32 /* at most */
+/* NULL: no memory. */
+struct gcb_table *gcb_table_create(const struct gcb_table_column *columns, size_t count);
+/* Adds the next cell, from the left; after the last column a new row begins. NULL is shown as "-". */
+void gcb_table_cell(struct gcb_table *table, const char *text);
 size_t gcb_table_rows(const struct gcb_table *table);
+bool gcb_table_failed(const struct gcb_table *table); /* there was no memory for it or for a cell */
 
 /*
  * Prints the table at most `width` columns wide (usually 80; 0: no limit), if the titles fit. Elastic columns shrink
@@ -34,6 +35,6 @@ size_t gcb_table_rows(const struct gcb_table *table);
  * Write errors stay in the FILE.
  */
 void gcb_table_print(const struct gcb_table *table, FILE *out, unsigned width, bool color);
-void gcb_table_destroy(struct gcb_table *table); /* NULL is fine */
+void gcb_table_destroy(struct gcb_table *table);
 
 #endif

@@ -241,16 +241,19 @@ static void test_result_columns(void **state)
 static char *drawn(unsigned width, bool color)
 {
     static const struct gcb_table_column cols[] = {{"name", false, true}, {"n", true, false}};
-    struct gcb_table *t = NULL;
+    struct gcb_table *t = gcb_table_create(cols, 2);
     char *data = NULL;
     size_t size;
     FILE *f = open_memstream(&data, &size);
 
-    assert_int_equal(gcb_table_create(&t, cols, 2, NULL), 0);
-    assert_int_equal(gcb_table_add(t, (const char *[]){"caf\u00e9", "1"}, NULL), 0);
-    assert_int_equal(gcb_table_add(t, (const char *[]){"a.long.name.of.a.tensor", "200"}, NULL), 0);
-    assert_int_equal(gcb_table_add(t, (const char *[]){"\u6f22\u5b57", NULL}, NULL), 0);
+    gcb_table_cell(t, "caf\u00e9");
+    gcb_table_cell(t, "1");
+    gcb_table_cell(t, "a.long.name.of.a.tensor");
+    gcb_table_cell(t, "200");
+    gcb_table_cell(t, "\u6f22\u5b57");
+    gcb_table_cell(t, NULL);
     assert_int_equal(gcb_table_rows(t), 3);
+    assert_false(gcb_table_failed(t));
     gcb_table_print(t, f, width, color);
     gcb_table_destroy(t);
     fclose(f);
