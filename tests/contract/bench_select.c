@@ -104,12 +104,11 @@ static double run(struct bench *b, int method)
 
     b->s.found = false;
     for (uint64_t i = 0; i < steps; i++) {
-        const struct gcb_step at = {.step = i};
-
+        b->s.at.step = i;
         if (method == 0)
             b->kept = radix_select(b->pos, b->x, b->n, b->k);
         else
-            selector(method)->select(&b->s, &at, b->x, b->k);
+            selector(method)->select(&b->s, b->x, b->k);
     }
     if (method)
         b->kept = b->s.kept;

@@ -138,7 +138,7 @@ static int device_payload(struct gcb_wbuf *out, const struct gcb_method *m,
     assert_int_equal(device.module->alloc(&call.scratch_dev, row->ops->scratch(state), NULL), 0);
     call.result_dev = to_device(&result, sizeof(result));
     in = gcb_device_plain(x_dev, env->count);
-    assert_int_equal(row->ops->encode_async(state, &(struct gcb_step){0}, &in, out_dev, &call), 0);
+    assert_int_equal(row->ops->encode_async(state, &in, out_dev, &call), 0);
     from_device(out->data, out_dev, out->cap);
     from_device(&result, call.result_dev, sizeof(result));
     out->len = result.length;

@@ -29,6 +29,7 @@
  */
 /* Where a call runs and what it may use until it has ended. The result is all zero when the call's work begins. */
 struct gcb_device_call {
+    struct gcb_step at; /* encoding: of the message */
     struct gcb_device_stream *stream;
     void *scratch_dev; /* at least `scratch` bytes; calls on one stream may share it */
     struct gcb_device_result *result_dev;
@@ -71,8 +72,8 @@ struct gcb_device_ops {
      * the decoder will not get of it becomes the residual; bit for bit what the unfused path gives. (A tensor that
      * then goes raw has its residual put right by the coder.) in->compensated is 0.
      */
-    int (*encode_async)(void *state, const struct gcb_step *at, const struct gcb_device_input *in,
-                        uint8_t *out_dev, const struct gcb_device_call *call);
+    int (*encode_async)(void *state, const struct gcb_device_input *in, uint8_t *out_dev,
+                        const struct gcb_device_call *call);
     /*
      * Queues the decoding of a payload of `length` bytes, known from its frame, which the host has parsed.
      * Any bytes are survived: nothing outside out_dev, scratch and result is written.

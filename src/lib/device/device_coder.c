@@ -208,7 +208,8 @@ int gcb_device_coder_encode_async(struct gcb_device_coder *c, const struct gcb_s
         err = check_encoder(c, m, diag);
     if (err)
         return err;
-    err = c->ops->encode_async(c->state, at, &in, m->payload_dev, &call);
+    call.at = *at;
+    err = c->ops->encode_async(c->state, &in, m->payload_dev, &call);
     /* after encoding, which adds the residual: the sum has to be finite */
     if (!err && c->nonfinite != GCB_NONFINITE_TRUSTED)
         err = c->module->max_bits(call.stream, m->in_dev, c->env.count, call.result_dev);

@@ -1,27 +1,33 @@
 #include "src/lib/sparse/index.h"
 
-static const struct gcb_index *const indices[] = {
-    &gcb_index_u32,      &gcb_index_bitmap,    &gcb_index_varint, &gcb_index_golomb,
-    &gcb_index_adaptive, &gcb_index_eliasfano, &gcb_index_block,
-};
-
-const char *const gcb_index_names[] = {"u32",      "bitmap",     "varint", "golomb",
-                                       "adaptive", "elias-fano", "block",  NULL};
-
-const struct gcb_index *gcb_index_at(int id)
-{
-    return indices[id];
-}
+#define DIRECTORY_ENTRY 8
 
 uint64_t gcb_directory_bytes(uint64_t kept)
 {
-    return kept ? (kept - 1) / GCB_TILE * GCB_DIRECTORY_ENTRY : 0;
+    return kept ? (kept - 1) / GCB_TILE * DIRECTORY_ENTRY : 0;
 }
 
-void gcb_directory_put(uint8_t *directory, uint64_t b, uint32_t before, uint64_t offset)
+void gcb_blocks_put(struct gcb_wbuf *out, uint64_t bound, const uint32_t *pos, uint64_t kept,
+                    gcb_put_block_fn *put, const void *code)
 {
-    gcb_store_u32(directory + (b - 1) * GCB_DIRECTORY_ENTRY, before);
-    gcb_store_u32(directory + (b - 1) * GCB_DIRECTORY_ENTRY + 4, (uint32_t)offset);
+    uint8_t *head = gcb_wbuf_take(out, bound), *entry, *body, *p;
+
+    if (!head)
+        return;
+    entry = head + sizeof(uint32_t);
+    p = body = entry + gcb_directory_bytes(kept);
+    for (uint64_t i = 0; i < kept; i += GCB_TILE) {
+        const uint64_t m = kept - i < GCB_TILE ? kept - i : GCB_TILE;
+
+        if (i) {
+            gcb_store_u32(entry, pos[i - 1]);
+            gcb_store_u32(entry + 4, (uint32_t)(p - body));
+            entry += DIRECTORY_ENTRY;
+        }
+        p = put(p, pos + i, m, i ? pos[i - 1] + 1 : 0, code);
+    }
+    gcb_store_u32(head, (uint32_t)(p - body));
+    out->len -= bound - (uint64_t)(p - head);
 }
 
 int gcb_blocks_open(struct gcb_index_cursor *c, struct gcb_rbuf *in)
@@ -37,7 +43,7 @@ int gcb_blocks_open(struct gcb_index_cursor *c, struct gcb_rbuf *in)
 /* Byte offset of block b in the stream. */
 static uint64_t block_offset(const struct gcb_index_cursor *c, uint64_t b)
 {
-    return b ? gcb_load_u32(c->directory + (b - 1) * GCB_DIRECTORY_ENTRY + 4) : 0;
+    return b ? gcb_load_u32(c->directory + (b - 1) * DIRECTORY_ENTRY + 4) : 0;
 }
 
 int gcb_blocks_next(const struct gcb_index_cursor *c, const uint8_t **p, const uint8_t **end)
@@ -48,7 +54,7 @@ int gcb_blocks_next(const struct gcb_index_cursor *c, const uint8_t **p, const u
 
     if (from > to || to > length)
         return GCB_E_CORRUPT;
-    if (b && gcb_load_u32(c->directory + (b - 1) * GCB_DIRECTORY_ENTRY) != c->next - 1)
+    if (b && gcb_load_u32(c->directory + (b - 1) * DIRECTORY_ENTRY) != c->next - 1)
         return GCB_E_CORRUPT;
     *p = c->body + from;
     *end = c->body + to;

@@ -8,12 +8,18 @@
  * block starts at a byte. The directory is before the stream. For each block except the first it has the position before
  * the block and the block's byte offset in the stream (32 bits each). So blocks can be decoded independently.
  */
-#define GCB_DIRECTORY_ENTRY 8
 uint64_t gcb_directory_bytes(uint64_t kept);
-/* Writes the entry of block b >= 1. */
-void gcb_directory_put(uint8_t *directory, uint64_t b, uint32_t before, uint64_t offset);
 
-/* Takes the stream's length (32 bits), the directory and the stream from `in`. 0 or GCB_E_CORRUPT. */
+/*
+ * Appends the stream's length (32 bits), the directory and the stream, at most `bound` bytes. `put` writes a block at p
+ * and returns its end: m positions, where `next` is the position after the block before, and 0 only in the first block.
+ */
+typedef uint8_t *gcb_put_block_fn(uint8_t *p, const uint32_t *pos, uint64_t m, uint32_t next,
+                                  const void *code);
+void gcb_blocks_put(struct gcb_wbuf *out, uint64_t bound, const uint32_t *pos, uint64_t kept,
+                    gcb_put_block_fn *put, const void *code);
+
+/* Takes these from `in`. 0 or GCB_E_CORRUPT. */
 int gcb_blocks_open(struct gcb_index_cursor *c, struct gcb_rbuf *in);
 /*
  * Finds the bytes [*p, *end) of the block that starts at c->done. GCB_E_CORRUPT if the directory contradicts the

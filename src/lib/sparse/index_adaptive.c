@@ -28,43 +28,26 @@ static void put_codes(struct gcb_bitw *w, const struct gcb_gap_codes *m)
     gcb_bitw_finish(w);
 }
 
-static void put_block(struct gcb_bitw *w, const struct gcb_gap_codes *m, const uint32_t *pos,
-                      uint64_t n, uint32_t next)
+static uint8_t *put_block(uint8_t *p, const uint32_t *pos, uint64_t n, uint32_t next,
+                          const void *codes)
 {
+    const struct gcb_gap_codes *m = codes;
     struct gcb_gap_past past = {0, 0};
+    struct gcb_bitw w = {.p = p};
 
+    if (next == 0) /* the first block */
+        put_codes(&w, m);
     for (uint64_t i = 0; i < n; i++) {
         const uint32_t gap = pos[i] - next;
         const unsigned code = m->code_for_sum[past.sum];
         unsigned low, symbol = gcb_gap_symbol(gap, &low), bits = m->bits[code][symbol];
         const uint64_t low_bits = gap & ((UINT32_C(1) << low) - 1);
 
-        gcb_bitw_put(w, m->code[code][symbol] | low_bits << bits, bits + low);
+        gcb_bitw_put(&w, m->code[code][symbol] | low_bits << bits, bits + low);
         gcb_gap_update_past(&past, symbol);
         next = pos[i] + 1;
     }
-    gcb_bitw_finish(w);
-}
-
-static void put_stream(struct gcb_wbuf *out, const struct gcb_gap_codes *m, const uint32_t *pos,
-                       uint64_t kept, uint64_t bound)
-{
-    uint8_t *head = gcb_wbuf_take(out, bound);
-    uint8_t *directory = head + 4, *body;
-    struct gcb_bitw w = {.p = NULL};
-
-    if (!head)
-        return;
-    w.p = body = directory + gcb_directory_bytes(kept);
-    put_codes(&w, m);
-    for (uint64_t i = 0; i < kept; i += GCB_TILE) {
-        if (i)
-            gcb_directory_put(directory, i / GCB_TILE, pos[i - 1], (uint64_t)(w.p - body));
-        put_block(&w, m, pos + i, kept - i < GCB_TILE ? kept - i : GCB_TILE,
-                  i ? pos[i - 1] + 1 : 0);
-    }
-    gcb_store_u32(head, (uint32_t)(w.p - body));
-    out->len -= bound - (uint64_t)(w.p - head);
+    return gcb_bitw_finish(&w);
 }
 
 static void adaptive_encode(struct gcb_wbuf *out, const uint32_t *pos, uint64_t kept, uint64_t n)
@@ -75,7 +58,7 @@ static void adaptive_encode(struct gcb_wbuf *out, const uint32_t *pos, uint64_t 
     gcb_gap_codes_make(&m, pos, kept, gcb_golomb_parameter(kept, n));
     /* the worst case of padding here against the best case there: never longer than Golomb's stream */
     if (m.head_bits / 8 + 1 + (m.gap_bits + 7 * blocks) / 8 < 1 + m.golomb_bits / 8)
-        put_stream(out, &m, pos, kept, adaptive_bound(n, kept));
+        gcb_blocks_put(out, gcb_index_golomb.bound(n, kept), pos, kept, put_block, &m);
     else
         gcb_index_golomb.encode(out, pos, kept, n);
 }
@@ -165,7 +148,7 @@ static int adaptive_next(struct gcb_index_cursor *c, uint32_t *pos, size_t n)
         return GCB_E_CORRUPT;
     c->next = get_gaps(&t, &r, pos, n, c->next, c->n);
     c->done += n;
-    return c->next <= c->n && r.p == r.end && r.fill < 8 && r.acc == 0 ? 0 : GCB_E_CORRUPT;
+    return c->next <= c->n && gcb_bitr_is_done(&r) ? 0 : GCB_E_CORRUPT;
 }
 
 const struct gcb_index gcb_index_adaptive = {

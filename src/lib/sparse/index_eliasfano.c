@@ -21,42 +21,31 @@ static uint64_t eliasfano_bound(uint64_t n, uint64_t kept)
            GCB_BITS_SLACK;
 }
 
-static void put_block(struct gcb_bitw *w, const uint32_t *pos, uint64_t m, uint32_t base)
+static uint8_t *put_block(uint8_t *p, const uint32_t *pos, uint64_t m, uint32_t next,
+                          const void *code)
 {
-    const unsigned l = gcb_eliasfano_low_bits(pos[m - 1] - base, m);
+    const unsigned l = gcb_eliasfano_low_bits(pos[m - 1] - next, m);
     const uint32_t mask = (UINT32_C(1) << l) - 1;
+    struct gcb_bitw w = {.p = p};
     uint32_t high = 0;
 
-    gcb_bitw_put(w, l, 8);
+    (void)code;
+    gcb_bitw_put(&w, l, 8);
     for (uint64_t i = 0; i < m; i++)
-        gcb_bitw_put(w, (pos[i] - base) & mask, l);
+        gcb_bitw_put(&w, (pos[i] - next) & mask, l);
     for (uint64_t i = 0; i < m; i++) {
-        const uint32_t ones = ((pos[i] - base) >> l) - high;
+        const uint32_t ones = ((pos[i] - next) >> l) - high;
 
-        gcb_bitw_ones(w, ones);
-        gcb_bitw_put(w, 0, 1);
+        gcb_bitw_ones(&w, ones);
+        gcb_bitw_put(&w, 0, 1);
         high += ones;
     }
-    gcb_bitw_finish(w);
+    return gcb_bitw_finish(&w);
 }
 
 static void eliasfano_encode(struct gcb_wbuf *out, const uint32_t *pos, uint64_t kept, uint64_t n)
 {
-    const uint64_t bound = eliasfano_bound(n, kept);
-    uint8_t *head = gcb_wbuf_take(out, bound);
-    uint8_t *directory = head + 4, *body;
-    struct gcb_bitw w = {.p = NULL};
-
-    if (!head)
-        return;
-    w.p = body = directory + gcb_directory_bytes(kept);
-    for (uint64_t i = 0; i < kept; i += GCB_TILE) {
-        if (i)
-            gcb_directory_put(directory, i / GCB_TILE, pos[i - 1], (uint64_t)(w.p - body));
-        put_block(&w, pos + i, kept - i < GCB_TILE ? kept - i : GCB_TILE, i ? pos[i - 1] + 1 : 0);
-    }
-    gcb_store_u32(head, (uint32_t)(w.p - body));
-    out->len -= bound - (uint64_t)(w.p - head);
+    gcb_blocks_put(out, eliasfano_bound(n, kept), pos, kept, put_block, NULL);
 }
 
 /* A reader of the unary part, which begins after the low bits, maybe within a byte. */
@@ -92,7 +81,7 @@ static int eliasfano_next(struct gcb_index_cursor *c, uint32_t *pos, size_t m)
         c->next = at + 1;
     }
     c->done += m;
-    return high.p == high.end && high.fill < 8 && high.acc == 0 ? 0 : GCB_E_CORRUPT;
+    return gcb_bitr_is_done(&high) ? 0 : GCB_E_CORRUPT;
 }
 
 const struct gcb_index gcb_index_eliasfano = {

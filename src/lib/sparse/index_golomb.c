@@ -29,32 +29,26 @@ static void put_gap(struct gcb_bitw *w, uint32_t gap, unsigned b)
                  ones + 1 + b);
 }
 
-static void golomb_encode(struct gcb_wbuf *out, const uint32_t *pos, uint64_t kept, uint64_t n)
+static uint8_t *put_block(uint8_t *p, const uint32_t *pos, uint64_t m, uint32_t next,
+                          const void *code)
 {
-    const uint64_t bound = golomb_bound(n, kept);
-    const unsigned b = gcb_golomb_parameter(kept, n);
-    uint8_t *head = gcb_wbuf_take(out, bound);
-    uint8_t *directory = head + 4;
-    struct gcb_bitw w = {.p = NULL};
-    uint32_t next = 0;
-    uint8_t *body;
+    const unsigned b = *(const unsigned *)code;
+    struct gcb_bitw w = {.p = p};
 
-    if (!head)
-        return;
-    body = directory + gcb_directory_bytes(kept);
-    *body = (uint8_t)b;
-    w.p = body + 1;
-    for (uint64_t i = 0; i < kept; i++) {
-        if (i && i % GCB_TILE == 0) {
-            gcb_bitw_finish(&w);
-            gcb_directory_put(directory, i / GCB_TILE, next - 1, (uint64_t)(w.p - body));
-        }
+    if (next == 0) /* the first block */
+        gcb_bitw_put(&w, b, 8);
+    for (uint64_t i = 0; i < m; i++) {
         put_gap(&w, pos[i] - next, b);
         next = pos[i] + 1;
     }
-    gcb_bitw_finish(&w);
-    gcb_store_u32(head, (uint32_t)(w.p - body));
-    out->len -= bound - (uint64_t)(w.p - head);
+    return gcb_bitw_finish(&w);
+}
+
+static void golomb_encode(struct gcb_wbuf *out, const uint32_t *pos, uint64_t kept, uint64_t n)
+{
+    const unsigned b = gcb_golomb_parameter(kept, n);
+
+    gcb_blocks_put(out, golomb_bound(n, kept), pos, kept, put_block, &b);
 }
 
 static int golomb_open(struct gcb_index_cursor *c, struct gcb_rbuf *in)
@@ -84,7 +78,7 @@ static int golomb_next(struct gcb_index_cursor *c, uint32_t *pos, size_t n)
     }
     c->next = next;
     c->done += n;
-    return r.p == r.end && r.fill < 8 && r.acc == 0 ? 0 : GCB_E_CORRUPT;
+    return gcb_bitr_is_done(&r) ? 0 : GCB_E_CORRUPT;
 }
 
 const struct gcb_index gcb_index_golomb = {

@@ -8,33 +8,24 @@ static uint64_t varint_bound(uint64_t n, uint64_t kept)
     return 4 + gcb_directory_bytes(kept) + kept + n / 64 + 5;
 }
 
-static uint8_t *put_gap(uint8_t *p, uint32_t gap)
+static uint8_t *put_block(uint8_t *p, const uint32_t *pos, uint64_t m, uint32_t next,
+                          const void *code)
 {
-    for (; gap >= 128; gap >>= 7)
-        *p++ = (uint8_t)(gap | 128);
-    *p++ = (uint8_t)gap;
+    (void)code;
+    for (uint64_t i = 0; i < m; i++) {
+        uint32_t gap = pos[i] - next;
+
+        for (; gap >= 128; gap >>= 7)
+            *p++ = (uint8_t)(gap | 128);
+        *p++ = (uint8_t)gap;
+        next = pos[i] + 1;
+    }
     return p;
 }
 
 static void varint_encode(struct gcb_wbuf *out, const uint32_t *pos, uint64_t kept, uint64_t n)
 {
-    const uint64_t bound = varint_bound(n, kept);
-    uint8_t *head = gcb_wbuf_take(out, bound);
-    uint8_t *directory = head + 4;
-    uint32_t next = 0;
-    uint8_t *body, *p;
-
-    if (!head)
-        return;
-    p = body = directory + gcb_directory_bytes(kept);
-    for (uint64_t i = 0; i < kept; i++) {
-        if (i && i % GCB_TILE == 0)
-            gcb_directory_put(directory, i / GCB_TILE, next - 1, (uint64_t)(p - body));
-        p = put_gap(p, pos[i] - next);
-        next = pos[i] + 1;
-    }
-    gcb_store_u32(head, (uint32_t)(p - body));
-    out->len -= bound - (uint64_t)(p - head);
+    gcb_blocks_put(out, varint_bound(n, kept), pos, kept, put_block, NULL);
 }
 
 static int varint_next(struct gcb_index_cursor *c, uint32_t *pos, size_t n)

@@ -1,33 +1,6 @@
 #include "src/lib/sparse/select.h"
 
-#include <math.h>
-
 #include "src/lib/base/alloc.h"
-
-static const struct gcb_selector *const selectors[] = {
-    &gcb_selector_topk,      &gcb_selector_chunk,     &gcb_selector_threshold,
-    &gcb_selector_one_sided, &gcb_selector_alternate, &gcb_selector_trimmed,
-    &gcb_selector_search,    &gcb_selector_redsync,   &gcb_selector_sampled,
-};
-
-const char *const gcb_selector_names[] = {
-    "topk",    "chunk",  "threshold", "one-sided", "alternate",
-    "trimmed", "search", "redsync",   "sampled",   NULL,
-};
-
-const struct gcb_selector *gcb_selector_at(int id)
-{
-    return selectors[id];
-}
-
-uint64_t gcb_kept_of(double density, uint64_t n)
-{
-    const double k = rint(density * (double)n);
-
-    if (n == 0)
-        return 0;
-    return k < 1.0 ? 1 : k >= (double)n ? n : (uint64_t)k;
-}
 
 int gcb_selection_init(struct gcb_selection *s, uint64_t positions, const struct gcb_codec_env *env,
                        struct gcb_diag *diag)

@@ -44,6 +44,10 @@ void gcb_select_exact_of_collected(struct gcb_selection *s, const float *x, uint
 uint32_t gcb_select_guess(struct gcb_selection *s, const float *x, struct gcb_side side,
                           uint64_t k);
 
+/* `max_kept` of the selectors that may keep every position. */
+uint64_t gcb_select_max_kept_all(const struct gcb_selection_params *p, uint64_t positions,
+                                 uint64_t k);
+
 /* Mean (by the project's rule for sums) and maximum of |x| over all positions. */
 void gcb_select_moments(const struct gcb_selection *s, const float *x, double *mean, float *max);
 

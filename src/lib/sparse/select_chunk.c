@@ -47,12 +47,10 @@ static void append_chunk(struct gcb_selection *s, const float *x, uint64_t from,
     s->kept += part.kept;
 }
 
-static void select_chunk(struct gcb_selection *s, const struct gcb_step *at, const float *order,
-                         uint64_t k)
+static void select_chunk(struct gcb_selection *s, const float *order, uint64_t k)
 {
     const uint64_t chunk = chunk_length(&s->p, s->positions);
 
-    (void)at;
     if (chunk == s->positions) {
         gcb_select_exact(s, order, k);
         return;

@@ -59,8 +59,7 @@ static void keep_ranked(struct gcb_selection *s, const float *x, const struct ra
         gcb_select_cut(s, x, r->side, r->threshold, r->ties);
 }
 
-static void select_one_sided(struct gcb_selection *s, const struct gcb_step *at, const float *order,
-                             uint64_t k)
+static void select_one_sided(struct gcb_selection *s, const float *order, uint64_t k)
 {
     const uint32_t for_up = gcb_select_guess(s, order, gcb_side_positive, k);
     const uint32_t for_down = gcb_select_guess(s, order, gcb_side_negative, k);
@@ -68,7 +67,6 @@ static void select_one_sided(struct gcb_selection *s, const struct gcb_step *at,
     struct ranking up, down;
     double difference; /* sum of the positive side minus sum of the negative side */
 
-    (void)at;
     /* a second time, from all values, if the guess was too high */
     for (uint32_t threshold = guess ? guess : 1;; threshold = 1) {
         gcb_select_collect(s, order, threshold);
@@ -82,11 +80,10 @@ static void select_one_sided(struct gcb_selection *s, const struct gcb_step *at,
     keep_ranked(s, order, up.k && difference >= 0.0 ? &up : &down, k);
 }
 
-static void select_alternate(struct gcb_selection *s, const struct gcb_step *at, const float *order,
-                             uint64_t k)
+static void select_alternate(struct gcb_selection *s, const float *order, uint64_t k)
 {
-    const struct gcb_side turn = at->step % 2 ? gcb_side_negative : gcb_side_positive;
-    const struct gcb_side other = at->step % 2 ? gcb_side_positive : gcb_side_negative;
+    const struct gcb_side turn = s->at.step % 2 ? gcb_side_negative : gcb_side_positive;
+    const struct gcb_side other = s->at.step % 2 ? gcb_side_positive : gcb_side_negative;
     const uint32_t guess = gcb_select_guess(s, order, turn, k);
     struct ranking r = {0};
 

@@ -18,14 +18,12 @@
 /* As soon as at most 1/NARROW of the positions pass, they are collected, and only they are counted. */
 #define NARROW 16
 
-static void select_trimmed(struct gcb_selection *s, const struct gcb_step *at, const float *order,
-                           uint64_t k)
+static void select_trimmed(struct gcb_selection *s, const float *order, uint64_t k)
 {
     uint32_t threshold = 0;
     double mean;
     float max;
 
-    (void)at;
     gcb_select_moments(s, order, &mean, &max);
     for (int steps = 1; steps <= 5; steps++) {
         threshold = gcb_search_threshold(mean, max, steps < 5 ? 1.0 - STEP * steps : 0.0);
@@ -83,18 +81,8 @@ static void collect_found(struct gcb_selection *s, const float *order, uint32_t 
         gcb_select_exact(s, order, k);
 }
 
-static uint64_t search_max_kept(const struct gcb_selection_params *p, uint64_t positions,
-                                uint64_t k)
+static void select_search(struct gcb_selection *s, const float *order, uint64_t k)
 {
-    (void)p;
-    (void)k;
-    return positions;
-}
-
-static void select_search(struct gcb_selection *s, const struct gcb_step *at, const float *order,
-                          uint64_t k)
-{
-    (void)at;
     collect_found(s, order, search_threshold(s, order, k), k);
 }
 
@@ -102,26 +90,25 @@ static void select_search(struct gcb_selection *s, const struct gcb_step *at, co
  * A threshold is used in the steps (step, step + interval) after the one that found it, for the same worker. Encoding
  * that step again searches again, so the same calls give the same bytes.
  */
-static bool is_reusable(const struct gcb_selection *s, const struct gcb_step *at)
+static bool is_reusable(const struct gcb_selection *s)
 {
-    return s->found && at->worker == s->found_at.worker && at->step > s->found_at.step &&
-           at->step - s->found_at.step < s->p.interval;
+    return s->found && s->at.worker == s->found_at.worker && s->at.step > s->found_at.step &&
+           s->at.step - s->found_at.step < s->p.interval;
 }
 
-static void select_redsync(struct gcb_selection *s, const struct gcb_step *at, const float *order,
-                           uint64_t k)
+static void select_redsync(struct gcb_selection *s, const float *order, uint64_t k)
 {
     switch (gcb_redsync_path(&s->p, s->count)) {
     case GCB_REDSYNC_ALL:
         gcb_select_exact(s, order, s->positions);
         break;
     case GCB_REDSYNC_TRIMMED:
-        select_trimmed(s, at, order, k);
+        select_trimmed(s, order, k);
         break;
     case GCB_REDSYNC_SEARCH:
-        if (!is_reusable(s, at)) {
+        if (!is_reusable(s)) {
             s->found = true;
-            s->found_at = *at;
+            s->found_at = s->at;
             s->found_threshold = search_threshold(s, order, k);
         }
         collect_found(s, order, s->found_threshold, k);
@@ -141,13 +128,13 @@ const struct gcb_selector gcb_selector_trimmed = {
 
 const struct gcb_selector gcb_selector_search = {
     .name = "search",
-    .max_kept = search_max_kept,
+    .max_kept = gcb_select_max_kept_all,
     .select = select_search,
 };
 
 const struct gcb_selector gcb_selector_redsync = {
     .name = "redsync",
     .stateful = true,
-    .max_kept = search_max_kept,
+    .max_kept = gcb_select_max_kept_all,
     .select = select_redsync,
 };

@@ -37,10 +37,9 @@ struct gcb_sample_plan gcb_sample_plan(uint64_t positions, double share, uint64_
     return plan;
 }
 
-static uint32_t sampled_threshold(struct gcb_selection *s, const float *x, uint64_t k,
-                                  uint64_t step)
+static uint32_t sampled_threshold(struct gcb_selection *s, const float *x, uint64_t k)
 {
-    const struct gcb_sample_plan plan = gcb_sample_plan(s->positions, s->p.sample, k, step);
+    const struct gcb_sample_plan plan = gcb_sample_plan(s->positions, s->p.sample, k, s->at.step);
     uint64_t above;
 
     for (uint64_t i = 0; i < plan.m; i++)
@@ -48,13 +47,12 @@ static uint32_t sampled_threshold(struct gcb_selection *s, const float *x, uint6
     return gcb_select_kth(s->kernels, s->sample, plan.m, plan.rank, &above);
 }
 
-static void select_sampled(struct gcb_selection *s, const struct gcb_step *at, const float *order,
-                           uint64_t k)
+static void select_sampled(struct gcb_selection *s, const float *order, uint64_t k)
 {
     uint32_t threshold;
 
     s->kept = 0;
-    threshold = s->positions ? sampled_threshold(s, order, k, at->step) : 0;
+    threshold = s->positions ? sampled_threshold(s, order, k) : 0;
     threshold = threshold ? threshold : 1;
     for (int i = 0; i <= GCB_SAMPLED_ADAPTATIONS && s->positions; i++) {
         gcb_select_collect(s, order, threshold);

@@ -270,14 +270,15 @@ void gcb_select_moments(const struct gcb_selection *s, const float *x, double *m
     *max = gcb_float_of(top);
 }
 
-static void select_topk(struct gcb_selection *s, const struct gcb_step *at, const float *order,
-                        uint64_t k)
+uint64_t gcb_select_max_kept_all(const struct gcb_selection_params *p, uint64_t positions,
+                                 uint64_t k)
 {
-    (void)at;
-    gcb_select_exact(s, order, k);
+    (void)p;
+    (void)k;
+    return positions;
 }
 
 const struct gcb_selector gcb_selector_topk = {
     .name = "topk",
-    .select = select_topk,
+    .select = gcb_select_exact,
 };

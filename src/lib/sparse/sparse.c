@@ -31,13 +31,13 @@ static void bind_selection(struct gcb_sparse *s)
 void gcb_sparse_bind(struct gcb_sparse *s, const struct gcb_codec_env *env)
 {
     if (gcb_redsync_quantises(&s->selection.p, env)) {
-        s->select = gcb_choice_id(gcb_selector_names, "alternate");
-        s->values = gcb_choice_id(gcb_values_names, "mean");
+        s->select = GCB_SELECT_ALTERNATE;
+        s->values = GCB_VALUES_MEAN;
     }
-    s->transform_ops = gcb_transform_at(s->transform);
-    s->selector_ops = gcb_selector_at(s->select);
-    s->values_ops = gcb_values_at(s->values);
-    s->index_ops = gcb_index_at(s->index);
+    s->transform_ops = gcb_transforms[s->transform];
+    s->selector_ops = gcb_selectors[s->select];
+    s->values_ops = gcb_value_coders[s->values];
+    s->index_ops = gcb_indices[s->index];
     s->count = env->count;
     s->segment = env->segment;
     s->t.count = env->count;
@@ -197,7 +197,8 @@ static int sparse_encode(void *state, const struct gcb_step *at, const struct gc
     order = transform->order ? transform->order(&s->t, coef) : coef;
     if (in->count && !order)
         return GCB_E_SEND_RAW; /* the transform overflowed */
-    s->selector_ops->select(&s->selection, at, order, s->k);
+    s->selection.at = *at;
+    s->selector_ops->select(&s->selection, order, s->k);
     gcb_probe_mark(probe, GCB_STAGE_SELECT);
     for (uint64_t g = 0; g < s->segments; g++)
         gcb_put_u32(out, (uint32_t)s->selection.segment_kept[g]);

@@ -14,7 +14,7 @@
 /* State of a coder: parameters first, then what init derives from them. */
 struct gcb_sparse {
     double theta;
-    int transform, select, values, index; /* ids of the stages */
+    int transform, select, values, index; /* ids of the stages (enum gcb_transform_id, ...) */
     uint64_t chunk;
     struct gcb_transform_state t;
     struct gcb_selection selection;
@@ -32,9 +32,6 @@ struct gcb_sparse {
 extern const struct gcb_param gcb_sparse_params[];
 int gcb_sparse_check(const double *value, struct gcb_diag *diag);
 unsigned gcb_sparse_caps(const double *value);
-
-/* Index of `name` in a NULL-terminated list that contains it. */
-int gcb_choice_id(const char *const *names, const char *name);
 
 /* presets.c: published sparsifiers; the last row has no name */
 extern const struct gcb_preset gcb_sparse_presets[];

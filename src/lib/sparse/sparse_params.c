@@ -1,5 +1,3 @@
-#include <string.h>
-
 #include "src/lib/sparse/select.h"
 #include "src/lib/sparse/sparse.h"
 
@@ -141,23 +139,14 @@ const struct gcb_param gcb_sparse_params[ROW_COUNT + 1] = {
                    .choices = gcb_index_names},
 };
 
-int gcb_choice_id(const char *const *names, const char *name)
-{
-    int i = 0;
-
-    while (strcmp(names[i], name) != 0)
-        i++;
-    return i;
-}
-
 int gcb_sparse_check(const double *value, struct gcb_diag *diag)
 {
-    const struct gcb_transform *transform = gcb_transform_at((int)value[ROW_TRANSFORM]);
-    const struct gcb_selector *selector = gcb_selector_at((int)value[ROW_SELECT]);
-    const struct gcb_value_coder *values = gcb_values_at((int)value[ROW_VALUES]);
+    const struct gcb_transform *transform = gcb_transforms[(int)value[ROW_TRANSFORM]];
+    const struct gcb_selector *selector = gcb_selectors[(int)value[ROW_SELECT]];
+    const struct gcb_value_coder *values = gcb_value_coders[(int)value[ROW_VALUES]];
     const uint64_t chunk = (uint64_t)value[ROW_CHUNK];
 
-    if (strcmp(transform->name, "hadamard") == 0 && chunk & (chunk - 1))
+    if (transform == &gcb_transform_hadamard && chunk & (chunk - 1))
         return gcb_diag_set(diag, GCB_E_INVALID,
                             "transform=hadamard needs a chunk that is a power of two, or 0");
     if (selector->signed_order && transform->width == 2)
@@ -176,19 +165,19 @@ int gcb_sparse_check(const double *value, struct gcb_diag *diag)
             "values=%s sends one mean for all values, which needs a selection of one sign "
             "(select=one-sided or alternate)",
             values->name);
-    if (strcmp(values->name, "range") != 0)
+    if (values != &gcb_values_range)
         return 0;
     return gcb_range_check((unsigned)value[ROW_BITS], (unsigned)value[ROW_MANTISSA], diag);
 }
 
 unsigned gcb_sparse_caps(const double *value)
 {
-    const char *transform = gcb_transform_names[(int)value[ROW_TRANSFORM]];
+    const int transform = (int)value[ROW_TRANSFORM];
     unsigned caps = 0;
 
-    if (strcmp(transform, "fft") == 0 || strcmp(transform, "dct") == 0)
+    if (transform == GCB_TRANSFORM_FFT || transform == GCB_TRANSFORM_DCT)
         caps |= GCB_CAP_LIBRARY_MATH;
-    if (gcb_selector_at((int)value[ROW_SELECT])->stateful)
+    if (gcb_selectors[(int)value[ROW_SELECT]]->stateful)
         caps |= GCB_CAP_STATEFUL;
     return caps;
 }

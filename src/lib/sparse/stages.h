@@ -1,12 +1,14 @@
 #ifndef SRC_LIB_SPARSE_STAGES_H
 #define SRC_LIB_SPARSE_STAGES_H
 
+#include <math.h>
+
 #include "src/lib/codec/codec.h"
 #include "src/lib/codec/range_codes.h"
 
 /*
  * The sparse codec is a composition of four stages: transform -> select -> values + index. Each stage has a table of
- * rows. A row's place in its table is its id on the wire and never changes.
+ * rows (stages.c), in the order of the enum. The enum's numbers are written in messages and never change.
  *
  * A position is what a selection keeps or drops: an element, or a bin of a transform (`width` floats). The positions of
  * a message are cut into segments of at most 2^31. Within a segment, positions are sorted uint32_t. Almost all messages
@@ -14,6 +16,14 @@
  */
 
 /* ---- transform ---- */
+
+enum gcb_transform_id {
+    GCB_TRANSFORM_NONE,
+    GCB_TRANSFORM_FFT,
+    GCB_TRANSFORM_DCT,
+    GCB_TRANSFORM_HADAMARD,
+    GCB_TRANSFORMS
+};
 
 struct gcb_transform_state {
     uint64_t count, chunk, positions;
@@ -60,10 +70,23 @@ struct gcb_transform {
 extern const struct gcb_transform gcb_transform_none, gcb_transform_fft, gcb_transform_dct,
     gcb_transform_hadamard;
 
-const struct gcb_transform *gcb_transform_at(int id);
+extern const struct gcb_transform *const gcb_transforms[GCB_TRANSFORMS];
 extern const char *const gcb_transform_names[];
 
 /* ---- select ---- */
+
+enum gcb_select_id {
+    GCB_SELECT_TOPK,
+    GCB_SELECT_CHUNK,
+    GCB_SELECT_THRESHOLD,
+    GCB_SELECT_ONE_SIDED,
+    GCB_SELECT_ALTERNATE,
+    GCB_SELECT_TRIMMED,
+    GCB_SELECT_SEARCH,
+    GCB_SELECT_REDSYNC,
+    GCB_SELECT_SAMPLED,
+    GCB_SELECTORS
+};
 
 /* Parameters of the selectors. The file of each selector explains its own. */
 struct gcb_selection_params {
@@ -82,7 +105,8 @@ struct gcb_selection {
     uint32_t *pos;          /* kept positions, segment after segment */
     uint64_t *segment_kept; /* number of kept positions in each segment */
     uint64_t kept;
-    uint64_t count; /* elements of the tensor */
+    uint64_t count;     /* elements of the tensor */
+    struct gcb_step at; /* of the message */
     uint64_t positions, segment, segments;
     float *value;  /* scratch: values at the collected positions */
     float *sample; /* scratch */
@@ -101,15 +125,14 @@ struct gcb_selector {
     /* largest number of positions kept when k are asked for; NULL: k */
     uint64_t (*max_kept)(const struct gcb_selection_params *p, uint64_t positions, uint64_t k);
     /* selects about k positions; `order` has one finite float per position. Fills pos, segment_kept and kept. */
-    void (*select)(struct gcb_selection *s, const struct gcb_step *at, const float *order,
-                   uint64_t k);
+    void (*select)(struct gcb_selection *s, const float *order, uint64_t k);
 };
 
 extern const struct gcb_selector gcb_selector_topk, gcb_selector_chunk, gcb_selector_threshold,
     gcb_selector_one_sided, gcb_selector_alternate, gcb_selector_trimmed, gcb_selector_search,
     gcb_selector_redsync, gcb_selector_sampled;
 
-const struct gcb_selector *gcb_selector_at(int id);
+extern const struct gcb_selector *const gcb_selectors[GCB_SELECTORS];
 extern const char *const gcb_selector_names[];
 
 int gcb_selection_init(struct gcb_selection *s, uint64_t positions, const struct gcb_codec_env *env,
@@ -117,9 +140,27 @@ int gcb_selection_init(struct gcb_selection *s, uint64_t positions, const struct
 void gcb_selection_fini(struct gcb_selection *s);
 
 /* k for a density: clamp(rint(density * n), 1, n); 0 if n = 0. */
-uint64_t gcb_kept_of(double density, uint64_t n);
+static inline uint64_t gcb_kept_of(double density, uint64_t n)
+{
+    const double k = rint(density * (double)n);
+
+    if (n == 0)
+        return 0;
+    return k < 1.0 ? 1 : k >= (double)n ? n : (uint64_t)k;
+}
 
 /* ---- values ---- */
+
+enum gcb_values_id {
+    GCB_VALUES_FP32,
+    GCB_VALUES_FP16,
+    GCB_VALUES_RANGE,
+    GCB_VALUES_UNIFORM,
+    GCB_VALUES_MEAN,
+    GCB_VALUES_SIGN_MEAN,
+    GCB_VALUES_MEANS,
+    GCB_VALUE_CODERS
+};
 
 struct gcb_values_state {
     struct gcb_range_params range;
@@ -153,7 +194,7 @@ struct gcb_value_coder {
 extern const struct gcb_value_coder gcb_values_fp32, gcb_values_fp16, gcb_values_range,
     gcb_values_uniform, gcb_values_mean, gcb_values_sign_mean, gcb_values_means;
 
-const struct gcb_value_coder *gcb_values_at(int id);
+extern const struct gcb_value_coder *const gcb_value_coders[GCB_VALUE_CODERS];
 extern const char *const gcb_values_names[];
 
 /* Bits of a value, and bytes of n values without the scale. */
@@ -169,6 +210,17 @@ static inline uint64_t gcb_values_bytes(const struct gcb_value_coder *coder,
 }
 
 /* ---- index ---- */
+
+enum gcb_index_id {
+    GCB_INDEX_U32,
+    GCB_INDEX_BITMAP,
+    GCB_INDEX_VARINT,
+    GCB_INDEX_GOLOMB,
+    GCB_INDEX_ADAPTIVE,
+    GCB_INDEX_ELIASFANO,
+    GCB_INDEX_BLOCK,
+    GCB_INDICES
+};
 
 /* Reads the positions of one segment, tile by tile, and checks that they ascend and are below n. */
 struct gcb_index_cursor {
@@ -198,7 +250,7 @@ struct gcb_index {
 extern const struct gcb_index gcb_index_u32, gcb_index_bitmap, gcb_index_varint, gcb_index_golomb,
     gcb_index_adaptive, gcb_index_eliasfano, gcb_index_block;
 
-const struct gcb_index *gcb_index_at(int id);
+extern const struct gcb_index *const gcb_indices[GCB_INDICES];
 extern const char *const gcb_index_names[];
 
 #endif

@@ -5,20 +5,6 @@ const struct gcb_transform gcb_transform_none = {
     .width = 1,
 };
 
-static const struct gcb_transform *const transforms[] = {
-    &gcb_transform_none,
-    &gcb_transform_fft,
-    &gcb_transform_dct,
-    &gcb_transform_hadamard,
-};
-
-const char *const gcb_transform_names[] = {"none", "fft", "dct", "hadamard", NULL};
-
-const struct gcb_transform *gcb_transform_at(int id)
-{
-    return transforms[id];
-}
-
 uint64_t gcb_transform_chunk(const struct gcb_transform_state *t)
 {
     return t->chunk == 0 || t->chunk > t->count ? t->count : t->chunk;

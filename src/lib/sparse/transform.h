@@ -15,9 +15,20 @@ bool gcb_transform_has_room(const struct gcb_transform_state *t);
 const float *gcb_transform_order(struct gcb_transform_state *t, const float *coef);
 float *gcb_transform_canvas(struct gcb_transform_state *t, float *out);
 
-/* transform_hadamard.c: elements of a whole chunk (1 if there are no elements), and the key of the signs of a step. A
- * device uses both. */
-uint64_t gcb_hadamard_length(uint64_t count, uint64_t chunk);
-uint64_t gcb_hadamard_key(const struct gcb_codec_env *env, uint64_t step);
+/* ---- hadamard, here and on a device ---- */
+
+/* Elements of a whole chunk: a power of two; 1 if there are no elements. */
+static inline uint64_t gcb_hadamard_length(uint64_t count, uint64_t chunk)
+{
+    if (count == 0)
+        return 1;
+    return chunk == 0 || chunk > count ? UINT64_C(1) << (63 - __builtin_clzll(count)) : chunk;
+}
+
+/* The key of the signs of a step, the same for all workers. 16 is the purpose of the draw. */
+static inline uint64_t gcb_hadamard_key(const struct gcb_codec_env *env, uint64_t step)
+{
+    return gcb_draw_stream(env, &(struct gcb_step){.step = step}, 16) ^ env->seed;
+}
 
 #endif

@@ -14,31 +14,9 @@
  * and step, but not on the worker, and travels in the message (8 bytes).
  */
 
-enum purpose { DRAW_SIGNS = 16 };
-
-/* The largest power of two that is at most n. */
-static uint64_t power_below(uint64_t n)
-{
-    return UINT64_C(1) << (63 - __builtin_clzll(n));
-}
-
-uint64_t gcb_hadamard_length(uint64_t count, uint64_t chunk)
-{
-    if (count == 0)
-        return 1;
-    return chunk == 0 || chunk > count ? power_below(count) : chunk;
-}
-
 static uint64_t chunk_length(const struct gcb_transform_state *t)
 {
     return gcb_hadamard_length(t->count, t->chunk);
-}
-
-uint64_t gcb_hadamard_key(const struct gcb_codec_env *env, uint64_t step)
-{
-    const struct gcb_step shared = {.step = step};
-
-    return gcb_draw_stream(env, &shared, DRAW_SIGNS) ^ env->seed;
 }
 
 static int hadamard_init(struct gcb_transform_state *t, const struct gcb_codec_env *env,

@@ -98,6 +98,12 @@ static inline uint64_t gcb_bitr_get(struct gcb_bitr *r, unsigned n)
     return v;
 }
 
+/* Has everything been read, except zeros that fill the last byte? */
+static inline bool gcb_bitr_is_done(const struct gcb_bitr *r)
+{
+    return !r->failed && r->p == r->end && r->fill < 8 && r->acc == 0;
+}
+
 /* Reads ones up to the next zero, and the zero, and returns their number. More than `limit` ones fail. */
 static inline uint64_t gcb_bitr_ones(struct gcb_bitr *r, uint64_t limit)
 {

@@ -107,7 +107,7 @@ static void add_message(struct job *job, struct sum *sum, const struct positions
     sum->messages++;
     sum->entropy += (double)p->kept * flag_entropy((double)p->kept / (double)p->n);
     for (int c = 0; gcb_index_names[c]; c++) {
-        const struct gcb_index *x = gcb_index_at(c);
+        const struct gcb_index *x = gcb_indices[c];
         double bytes;
 
         free(index_encode(x, p, &length));

@@ -73,7 +73,7 @@ static void round_trip(const uint32_t *pos, uint64_t kept, uint64_t n, uint64_t 
     for (int id = 0; gcb_index_names[id]; id++) {
         struct coded c;
 
-        ix = gcb_index_at(id);
+        ix = gcb_indices[id];
         assert_string_equal(ix->name, gcb_index_names[id]);
         if (ix->bound(n, kept) > most)
             continue;
@@ -217,7 +217,7 @@ static void bits_as_published(void **state)
         {.1, 4.756, 3},   {.05, 5.786, 4},   {.02, 7.100, 5},   {.01, 8.108, 6},
         {.005, 9.112, 7}, {.002, 10.494, 8}, {.001, 11.495, 9}, {.0001, 14.788, 13},
     };
-    const struct gcb_index *golomb = gcb_index_at(3);
+    const struct gcb_index *golomb = gcb_indices[GCB_INDEX_GOLOMB];
 
     (void)state;
     assert_string_equal(golomb->name, "golomb");
@@ -244,8 +244,7 @@ static void bounds_grow_with_kept(void **state)
     for (int id = 0; gcb_index_names[id]; id++)
         for (uint64_t n = 1; n < 3000; n += 1 + n / 16)
             for (uint64_t kept = 1; kept < n; kept++)
-                assert_true(gcb_index_at(id)->bound(n, kept) <=
-                            gcb_index_at(id)->bound(n, kept + 1));
+                assert_true(gcb_indices[id]->bound(n, kept) <= gcb_indices[id]->bound(n, kept + 1));
 }
 
 /* ---- hostile bytes ---- */
@@ -260,7 +259,7 @@ static void directory_is_checked(void **state)
     for (uint32_t i = 0; i < KEPT; i++)
         pos[i] = i * 8 + i % 3;
     for (int id = 2; id < 4; id++) { /* varint, golomb */
-        const struct gcb_index *ix = gcb_index_at(id);
+        const struct gcb_index *ix = gcb_indices[id];
         struct coded c = encode(ix, pos, KEPT, N);
 
         for (size_t at = 0; at < 4 + 16; at++) { /* length and two entries */
@@ -287,7 +286,7 @@ static void damage_never_leaves_the_segment(void **state)
     (void)state;
     assert_true(found >= KEPT);
     for (int id = 0; gcb_index_names[id]; id++) {
-        const struct gcb_index *ix = gcb_index_at(id);
+        const struct gcb_index *ix = gcb_indices[id];
         struct coded c = encode(ix, pos, KEPT, N);
         const size_t length = c.length;
 
@@ -320,13 +319,14 @@ static void refuses_bad_positions(void **state)
                                   {(uint8_t *)(uintptr_t)good, 8}};
 
     (void)state;
-    assert_int_equal(decode(gcb_index_at(0), &cases[0], back, 2, 10), GCB_E_CORRUPT);
-    assert_int_equal(decode(gcb_index_at(0), &cases[1], back, 2, 10), GCB_E_CORRUPT);
-    assert_int_equal(decode(gcb_index_at(0), &cases[2], back, 2, 10), 0);
-    assert_int_equal(decode(gcb_index_at(1), &(struct coded){flags, 2}, back, 2, 10), 0);
-    assert_int_equal(decode(gcb_index_at(1), &(struct coded){stray, 2}, back, 2, 10),
+    assert_int_equal(decode(gcb_indices[GCB_INDEX_U32], &cases[0], back, 2, 10), GCB_E_CORRUPT);
+    assert_int_equal(decode(gcb_indices[GCB_INDEX_U32], &cases[1], back, 2, 10), GCB_E_CORRUPT);
+    assert_int_equal(decode(gcb_indices[GCB_INDEX_U32], &cases[2], back, 2, 10), 0);
+    assert_int_equal(decode(gcb_indices[GCB_INDEX_BITMAP], &(struct coded){flags, 2}, back, 2, 10),
+                     0);
+    assert_int_equal(decode(gcb_indices[GCB_INDEX_BITMAP], &(struct coded){stray, 2}, back, 2, 10),
                      GCB_E_CORRUPT);
-    assert_int_equal(decode(gcb_index_at(1), &(struct coded){extra, 2}, back, 2, 10),
+    assert_int_equal(decode(gcb_indices[GCB_INDEX_BITMAP], &(struct coded){extra, 2}, back, 2, 10),
                      GCB_E_CORRUPT);
 }
 

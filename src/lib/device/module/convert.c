@@ -62,12 +62,11 @@ static uint64_t convert_scratch(const void *state)
     return 0;
 }
 
-static int convert_encode(void *state, const struct gcb_step *at, const struct gcb_device_input *in,
-                          uint8_t *out_dev, const struct gcb_device_call *call)
+static int convert_encode(void *state, const struct gcb_device_input *in, uint8_t *out_dev,
+                          const struct gcb_device_call *call)
 {
     const struct convert *s = state;
 
-    (void)at;
     return s->by->put(call->stream, out_dev, in, call->result_dev);
 }
 

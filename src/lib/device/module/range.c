@@ -41,12 +41,11 @@ static uint64_t range_scratch(const void *state)
     return s->decoding ? 0 : gcb_cuda_range_scratch(&s->how, s->count);
 }
 
-static int range_encode(void *state, const struct gcb_step *at, const struct gcb_device_input *in,
-                        uint8_t *out_dev, const struct gcb_device_call *call)
+static int range_encode(void *state, const struct gcb_device_input *in, uint8_t *out_dev,
+                        const struct gcb_device_call *call)
 {
     const struct range *s = state;
 
-    (void)at;
     return gcb_cuda_range_encode(call->stream, out_dev, in, &s->how, call->scratch_dev,
                                  call->result_dev);
 }

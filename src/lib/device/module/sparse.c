@@ -1,32 +1,23 @@
 #include "src/lib/device/module/sparse.h"
 
-#include <string.h>
-
 #include "kernels/cuda/align.h"
 #include "src/lib/device/module/codecs.h"
 #include "src/lib/device/module/table.h"
 
-static int refuse(struct gcb_diag *diag, const char *parameter, const char *name)
-{
-    return gcb_diag_set(diag, GCB_E_UNSUPPORTED, "device cuda: %s=%s runs on the CPU only",
-                        parameter, name);
-}
-
-/* The rows of the stages; an encoder's choice of positions is no matter of a decoder's. */
+/* Finds the rows of the stages. A decoder needs no selector. */
 static int find_stages(struct gcb_device_sparse *s, bool decoding, struct gcb_diag *diag)
 {
     const struct gcb_sparse *p = &s->p;
 
-    s->transform = gcb_device_transform_find(p->transform_ops->name);
-    if (!s->transform)
-        return refuse(diag, "transform", p->transform_ops->name);
-    s->selector = gcb_device_selector_find(p->selector_ops->name);
-    if (!s->selector && !decoding)
-        return refuse(diag, "select", p->selector_ops->name);
-    if (!gcb_device_values_bind(&s->values, p))
-        return refuse(diag, "values", p->values_ops->name);
-    s->index = gcb_device_index_find(p->index_ops->name);
-    return s->index ? 0 : refuse(diag, "index", p->index_ops->name);
+    s->transform = gcb_device_transforms[p->transform];
+    s->selector = &gcb_device_selectors[p->select];
+    s->values = gcb_device_values(p);
+    s->index = &gcb_device_indices[p->index];
+    if (s->transform && s->index->put && (decoding || s->selector->select))
+        return 0;
+    return gcb_diag_set(diag, GCB_E_UNSUPPORTED,
+                        "device cuda: transform=%s, select=%s or index=%s runs on the CPU only",
+                        p->transform_ops->name, p->selector_ops->name, p->index_ops->name);
 }
 
 static int sparse_init(void *state, const struct gcb_codec_env *env, struct gcb_diag *diag)
@@ -91,9 +82,8 @@ static uint64_t sparse_scratch(const void *state)
 /* ---- encoding and decoding ---- */
 
 /* Transform and choice; what is chosen is at unitary scale. */
-static int choose(const struct gcb_device_sparse *s, const struct gcb_step *at,
-                  const struct gcb_device_input *x, struct gcb_cuda_chosen *chosen,
-                  const struct gcb_device_work *w)
+static int choose(const struct gcb_device_sparse *s, const struct gcb_device_input *x,
+                  struct gcb_cuda_chosen *chosen, const struct gcb_device_work *w)
 {
     const struct gcb_device_transform *t = s->transform;
     struct gcb_device_input in = *x;
@@ -105,11 +95,11 @@ static int choose(const struct gcb_device_sparse *s, const struct gcb_step *at,
         return t->choose(s, x, chosen, w);
     }
     if (t->forward) {
-        err = t->forward(s, at, x, &order, w);
+        err = t->forward(s, x, &order, w);
         in = gcb_device_plain(order, s->p.t.positions);
     }
     if (!err)
-        err = s->selector->select(s, at, &in, chosen, w->call);
+        err = s->selector->select(s, &in, chosen, w->call);
     return err || !t->gather ? err : t->gather(s, chosen, w);
 }
 
@@ -145,8 +135,8 @@ static int take_decoded(const struct gcb_device_sparse *s, const struct gcb_devi
     return err ? err : rebuild(s, in->residual, w, &kept);
 }
 
-static int sparse_encode(void *state, const struct gcb_step *at, const struct gcb_device_input *in,
-                         uint8_t *out_dev, const struct gcb_device_call *call)
+static int sparse_encode(void *state, const struct gcb_device_input *in, uint8_t *out_dev,
+                         const struct gcb_device_call *call)
 {
     const struct gcb_device_sparse *s = state;
     uint8_t *scratch = call->scratch_dev;
@@ -155,7 +145,7 @@ static int sparse_encode(void *state, const struct gcb_step *at, const struct gc
                                 .scratch = scratch + transform_scratch_at(s),
                                 .call = call};
     struct gcb_cuda_chosen chosen = {0};
-    int err = choose(s, at, in, &chosen, &w);
+    int err = choose(s, in, &chosen, &w);
 
     if (!err)
         err = gcb_cuda_put_values(call->stream, out_dev, &chosen, &s->values,

@@ -48,9 +48,8 @@ struct gcb_device_work {
     const struct gcb_cuda_entries *kept; /* of an inverse: what the message keeps */
 };
 
-/* All but the name may be NULL: then there is nothing to do. */
+/* Where a function is NULL there is nothing to do. */
 struct gcb_device_transform {
-    const char *name;
     /* Plans and tables, all that is ever allocated; fini accepts what is half done. */
     int (*init)(struct gcb_device_sparse *s, const struct gcb_codec_env *env,
                 struct gcb_diag *diag);
@@ -58,9 +57,8 @@ struct gcb_device_transform {
     uint64_t (*scratch)(const struct gcb_device_sparse *s);
     /* Queues the transform of in->x, error feedback put in, and writes what the decoder needs beside coefficients; *order:
      * one float a position. */
-    int (*forward)(const struct gcb_device_sparse *s, const struct gcb_step *at,
-                   const struct gcb_device_input *in, const float **order,
-                   const struct gcb_device_work *w);
+    int (*forward)(const struct gcb_device_sparse *s, const struct gcb_device_input *in,
+                   const float **order, const struct gcb_device_work *w);
     /* Brings chosen coefficients to unitary scale; those of two floats are fetched first. */
     int (*gather)(const struct gcb_device_sparse *s, struct gcb_cuda_chosen *chosen,
                   const struct gcb_device_work *w);
@@ -82,7 +80,8 @@ void *gcb_device_take(uint8_t *scratch, uint64_t *end, uint64_t bytes);
 /* What a transform of this coder needs plans for: enum gcb_cuda_fft_way. */
 unsigned gcb_device_fft_ways(const struct gcb_codec_env *env);
 
-const struct gcb_device_transform *gcb_device_transform_find(const char *name);
+/* By enum gcb_transform_id. */
+extern const struct gcb_device_transform *const gcb_device_transforms[GCB_TRANSFORMS];
 extern const struct gcb_device_transform gcb_device_dct; /* sparse_dct.c */
 extern const struct gcb_device_transform gcb_device_fft; /* sparse_fft.c */
 
@@ -92,29 +91,26 @@ extern const struct gcb_device_transform gcb_device_fft; /* sparse_fft.c */
 struct gcb_cuda_chunks gcb_device_chunks(const struct gcb_sparse *p);
 
 struct gcb_device_selector {
-    const char *name;
     bool reuses; /* keeps a threshold between calls, in s->found */
     /* bytes of scratch that select needs, its chosen positions included */
     uint64_t (*scratch)(const struct gcb_sparse *p);
     /* Queues the choice from in->n = p.t.positions floats, all finite; lays out *chosen in the call's scratch, which
      * must last until the message is written. */
-    int (*select)(const struct gcb_device_sparse *s, const struct gcb_step *at,
-                  const struct gcb_device_input *in, struct gcb_cuda_chosen *chosen,
-                  const struct gcb_device_call *call);
+    int (*select)(const struct gcb_device_sparse *s, const struct gcb_device_input *in,
+                  struct gcb_cuda_chosen *chosen, const struct gcb_device_call *call);
 };
 
-/* The row of a name; NULL: on the CPU only. */
-const struct gcb_device_selector *gcb_device_selector_find(const char *name);
+/* By enum gcb_select_id. */
+extern const struct gcb_device_selector gcb_device_selectors[GCB_SELECTORS];
 
 /* ---- values: sparse_values.c ---- */
 
-/* What the kernels are to know; false: on the CPU only. */
-bool gcb_device_values_bind(struct gcb_cuda_values *v, const struct gcb_sparse *p);
+/* What the kernels need to know. */
+struct gcb_cuda_values gcb_device_values(const struct gcb_sparse *p);
 
 /* ---- index: sparse_index.c ---- */
 
 struct gcb_device_index {
-    const char *name;
     struct gcb_cuda_index_length length; /* of what it writes, where it follows from counts */
     /* bytes of scratch for `most` of n positions, and to decode n; NULL: none */
     uint64_t (*put_scratch)(uint64_t n, uint64_t most);
@@ -123,6 +119,7 @@ struct gcb_device_index {
     gcb_cuda_get_index_fn *get;
 };
 
-const struct gcb_device_index *gcb_device_index_find(const char *name);
+/* By enum gcb_index_id. */
+extern const struct gcb_device_index gcb_device_indices[GCB_INDICES];
 
 #endif

@@ -210,9 +210,8 @@ static int direct_forward(const struct gcb_cuda_dct *d, float *coef,
     return err ? err : gcb_cuda_dct_sums_forward(call->stream, coef, in->x, d, call->result_dev);
 }
 
-static int dct_forward(const struct gcb_device_sparse *s, const struct gcb_step *at,
-                       const struct gcb_device_input *in, const float **order,
-                       const struct gcb_device_work *w)
+static int dct_forward(const struct gcb_device_sparse *s, const struct gcb_device_input *in,
+                       const float **order, const struct gcb_device_work *w)
 {
     const struct layout l = lay_out(s, w->scratch);
     const uint64_t whole = s->dct.count;
@@ -220,7 +219,6 @@ static int dct_forward(const struct gcb_device_sparse *s, const struct gcb_step 
     struct gcb_device_input rest = run_of(in, whole, s->dct_rest.count);
     int err = 0;
 
-    (void)at;
     *order = l.coef;
     if (s->fft)
         return long_forward(s, &l, in, w->call);
@@ -293,7 +291,6 @@ static int dct_inverse(const struct gcb_device_sparse *s, float *out,
 }
 
 const struct gcb_device_transform gcb_device_dct = {
-    .name = "dct",
     .init = dct_init,
     .fini = dct_fini,
     .scratch = dct_scratch,

@@ -153,16 +153,14 @@ static int rest_forward(const struct gcb_device_sparse *s, const struct layout *
     return err ? err : gcb_cuda_max_bits(stream, l->bins + 2 * seen, 2 * (bins - seen), l->most);
 }
 
-static int fft_forward(const struct gcb_device_sparse *s, const struct gcb_step *at,
-                       const struct gcb_device_input *in, const float **order,
-                       const struct gcb_device_work *w)
+static int fft_forward(const struct gcb_device_sparse *s, const struct gcb_device_input *in,
+                       const float **order, const struct gcb_device_work *w)
 {
     const struct layout l = lay_out(s, w->scratch);
     const struct gcb_device_input first = short_part(s, in);
     struct gcb_device_stream *stream = w->call->stream;
     int err;
 
-    (void)at;
     *order = l.power;
     if (s->spectrum.bins == 0)
         return 0;
@@ -283,7 +281,6 @@ static int fft_inverse(const struct gcb_device_sparse *s, float *out,
 }
 
 const struct gcb_device_transform gcb_device_fft = {
-    .name = "fft",
     .init = fft_init,
     .fini = fft_fini,
     .scratch = fft_scratch,

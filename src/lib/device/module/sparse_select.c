@@ -1,5 +1,3 @@
-#include <string.h>
-
 #include "src/lib/device/module/sparse.h"
 #include "src/lib/sparse/select.h"
 
@@ -16,32 +14,27 @@ static void open_chosen(struct gcb_cuda_chosen *chosen, const struct gcb_device_
     chosen->most = s->p.max_kept;
 }
 
-static int select_topk(const struct gcb_device_sparse *s, const struct gcb_step *at,
-                       const struct gcb_device_input *in, struct gcb_cuda_chosen *chosen,
-                       const struct gcb_device_call *call)
+static int select_topk(const struct gcb_device_sparse *s, const struct gcb_device_input *in,
+                       struct gcb_cuda_chosen *chosen, const struct gcb_device_call *call)
 {
-    (void)at;
     open_chosen(chosen, s, in);
     return gcb_cuda_select_largest(call->stream, chosen, in, s->p.k, call->scratch_dev);
 }
 
-static int select_threshold(const struct gcb_device_sparse *s, const struct gcb_step *at,
-                            const struct gcb_device_input *in, struct gcb_cuda_chosen *chosen,
-                            const struct gcb_device_call *call)
+static int select_threshold(const struct gcb_device_sparse *s, const struct gcb_device_input *in,
+                            struct gcb_cuda_chosen *chosen, const struct gcb_device_call *call)
 {
     const uint32_t bits = gcb_bits_of((float)s->p.selection.p.threshold);
 
-    (void)at;
     open_chosen(chosen, s, in);
     return gcb_cuda_select_above(call->stream, chosen, in, bits ? bits : 1, call->scratch_dev);
 }
 
-static int select_sampled(const struct gcb_device_sparse *s, const struct gcb_step *at,
-                          const struct gcb_device_input *in, struct gcb_cuda_chosen *chosen,
-                          const struct gcb_device_call *call)
+static int select_sampled(const struct gcb_device_sparse *s, const struct gcb_device_input *in,
+                          struct gcb_cuda_chosen *chosen, const struct gcb_device_call *call)
 {
     const struct gcb_sample_plan plan =
-        gcb_sample_plan(in->n, s->p.selection.p.sample, s->p.k, at->step);
+        gcb_sample_plan(in->n, s->p.selection.p.sample, s->p.k, call->at.step);
     const struct gcb_cuda_sample how = {plan.m, plan.stride, plan.offset, plan.rank, s->p.k};
 
     open_chosen(chosen, s, in);
@@ -55,7 +48,7 @@ struct gcb_cuda_chunks gcb_device_chunks(const struct gcb_sparse *p)
     const uint64_t n = p->t.positions, length = p->selection.p.chunk;
     const double density = p->selection.p.density;
 
-    if (strcmp(p->selector_ops->name, "chunk") != 0 || length == 0 || length >= n)
+    if (p->select != GCB_SELECT_CHUNK || length == 0 || length >= n)
         return (struct gcb_cuda_chunks){.length = 0};
     return (struct gcb_cuda_chunks){
         .length = length,
@@ -74,14 +67,13 @@ static uint64_t chunk_scratch(const struct gcb_sparse *p)
 }
 
 /* One chunk is a message: there topk does it. */
-static int select_chunk(const struct gcb_device_sparse *s, const struct gcb_step *at,
-                        const struct gcb_device_input *in, struct gcb_cuda_chosen *chosen,
-                        const struct gcb_device_call *call)
+static int select_chunk(const struct gcb_device_sparse *s, const struct gcb_device_input *in,
+                        struct gcb_cuda_chosen *chosen, const struct gcb_device_call *call)
 {
     const struct gcb_cuda_chunks cut = gcb_device_chunks(&s->p);
 
     if (cut.length == 0)
-        return select_topk(s, at, in, chosen, call);
+        return select_topk(s, in, chosen, call);
     gcb_cuda_chosen_lay_out(chosen, in->n, s->p.max_kept, call->scratch_dev);
     chosen->residual = in->residual;
     return gcb_cuda_select_chunks(call->stream, chosen, in, &cut);
@@ -94,81 +86,66 @@ static uint64_t one_sided_scratch(const struct gcb_sparse *p)
     return gcb_cuda_select_one_sided_scratch(p->t.positions, p->max_kept);
 }
 
-static int select_one_sided(const struct gcb_device_sparse *s, const struct gcb_step *at,
-                            const struct gcb_device_input *in, struct gcb_cuda_chosen *chosen,
-                            const struct gcb_device_call *call)
+static int select_one_sided(const struct gcb_device_sparse *s, const struct gcb_device_input *in,
+                            struct gcb_cuda_chosen *chosen, const struct gcb_device_call *call)
 {
-    (void)at;
     open_chosen(chosen, s, in);
     return gcb_cuda_select_one_sided(call->stream, chosen, in, s->p.k, call->scratch_dev);
 }
 
-static int select_alternate(const struct gcb_device_sparse *s, const struct gcb_step *at,
-                            const struct gcb_device_input *in, struct gcb_cuda_chosen *chosen,
-                            const struct gcb_device_call *call)
+static int select_alternate(const struct gcb_device_sparse *s, const struct gcb_device_input *in,
+                            struct gcb_cuda_chosen *chosen, const struct gcb_device_call *call)
 {
     open_chosen(chosen, s, in);
-    return gcb_cuda_select_side(call->stream, chosen, in, s->p.k, at->step % 2, call->scratch_dev);
+    return gcb_cuda_select_side(call->stream, chosen, in, s->p.k, call->at.step % 2,
+                                call->scratch_dev);
 }
 
 /* ---- of RedSync ---- */
 
-static int search(const struct gcb_device_sparse *s, const struct gcb_step *at, void *found,
-                  const struct gcb_device_input *in, struct gcb_cuda_chosen *chosen,
-                  const struct gcb_device_call *call)
+static int search(const struct gcb_device_sparse *s, void *found, const struct gcb_device_input *in,
+                  struct gcb_cuda_chosen *chosen, const struct gcb_device_call *call)
 {
     const struct gcb_cuda_search how = {
         .k = s->p.k,
         .state_dev = found,
-        .step = at->step,
+        .step = call->at.step,
         .interval = s->p.selection.p.interval,
-        .worker = at->worker,
+        .worker = call->at.worker,
     };
 
     open_chosen(chosen, s, in);
     return gcb_cuda_select_search(call->stream, chosen, in, &how, call->scratch_dev);
 }
 
-static int select_search(const struct gcb_device_sparse *s, const struct gcb_step *at,
-                         const struct gcb_device_input *in, struct gcb_cuda_chosen *chosen,
-                         const struct gcb_device_call *call)
+static int select_search(const struct gcb_device_sparse *s, const struct gcb_device_input *in,
+                         struct gcb_cuda_chosen *chosen, const struct gcb_device_call *call)
 {
-    return search(s, at, NULL, in, chosen, call);
+    return search(s, NULL, in, chosen, call);
 }
 
-static int select_redsync(const struct gcb_device_sparse *s, const struct gcb_step *at,
-                          const struct gcb_device_input *in, struct gcb_cuda_chosen *chosen,
-                          const struct gcb_device_call *call)
+static int select_redsync(const struct gcb_device_sparse *s, const struct gcb_device_input *in,
+                          struct gcb_cuda_chosen *chosen, const struct gcb_device_call *call)
 {
     const enum gcb_redsync_path path = gcb_redsync_path(&s->p.selection.p, s->p.count);
 
     if (path == GCB_REDSYNC_SEARCH)
-        return search(s, at, s->found, in, chosen, call);
+        return search(s, s->found, in, chosen, call);
     open_chosen(chosen, s, in);
     return gcb_cuda_select_largest(call->stream, chosen, in,
                                    path == GCB_REDSYNC_ALL ? in->n : s->p.k, call->scratch_dev);
 }
 
-/* ---- the table ---- */
-
-static const struct gcb_device_selector selectors[] = {
-    {.name = "topk", .scratch = select_scratch, .select = select_topk},
-    {.name = "threshold", .scratch = select_scratch, .select = select_threshold},
-    {.name = "one-sided", .scratch = one_sided_scratch, .select = select_one_sided},
-    {.name = "alternate", .scratch = select_scratch, .select = select_alternate},
-    {.name = "sampled", .scratch = select_scratch, .select = select_sampled},
-    /* lowers a threshold until enough pass, then takes the k largest of those: what topk takes, and sooner */
-    {.name = "trimmed", .scratch = select_scratch, .select = select_topk},
-    {.name = "search", .scratch = select_scratch, .select = select_search},
-    {.name = "redsync", .reuses = true, .scratch = select_scratch, .select = select_redsync},
-    {.name = "chunk", .scratch = chunk_scratch, .select = select_chunk},
-    {.name = NULL},
+const struct gcb_device_selector gcb_device_selectors[GCB_SELECTORS] = {
+    [GCB_SELECT_TOPK] = {.scratch = select_scratch, .select = select_topk},
+    [GCB_SELECT_CHUNK] = {.scratch = chunk_scratch, .select = select_chunk},
+    [GCB_SELECT_THRESHOLD] = {.scratch = select_scratch, .select = select_threshold},
+    [GCB_SELECT_ONE_SIDED] = {.scratch = one_sided_scratch, .select = select_one_sided},
+    [GCB_SELECT_ALTERNATE] = {.scratch = select_scratch, .select = select_alternate},
+    /* lowers a threshold until enough positions reach it, then keeps the k largest: the same positions as topk, which is
+     * faster here */
+    [GCB_SELECT_TRIMMED] = {.scratch = select_scratch, .select = select_topk},
+    [GCB_SELECT_SEARCH] = {.scratch = select_scratch, .select = select_search},
+    [GCB_SELECT_REDSYNC] = {.reuses = true, .scratch = select_scratch, .select = select_redsync},
+    [GCB_SELECT_SAMPLED] = {.scratch = select_scratch, .select = select_sampled},
 };
-
-const struct gcb_device_selector *gcb_device_selector_find(const char *name)
-{
-    for (const struct gcb_device_selector *row = selectors; row->name; row++)
-        if (strcmp(row->name, name) == 0)
-            return row;
-    return NULL;
-}

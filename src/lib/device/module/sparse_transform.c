@@ -1,5 +1,4 @@
 #include <math.h>
-#include <string.h>
 
 #include "kernels/cuda/align.h"
 #include "kernels/hadamard/hadamard_cuda.h"
@@ -53,12 +52,11 @@ static uint64_t side_at(const struct gcb_device_sparse *s)
     return s->p.count ? GCB_CUDA_KEPT_BYTES : 0;
 }
 
-static int hadamard_forward(const struct gcb_device_sparse *s, const struct gcb_step *at,
-                            const struct gcb_device_input *in, const float **order,
-                            const struct gcb_device_work *w)
+static int hadamard_forward(const struct gcb_device_sparse *s, const struct gcb_device_input *in,
+                            const float **order, const struct gcb_device_work *w)
 {
     float *coef = (float *)(void *)w->scratch;
-    const uint64_t key = s->p.count ? gcb_hadamard_key(&s->p.t.env, at->step) : 0;
+    const uint64_t key = s->p.count ? gcb_hadamard_key(&s->p.t.env, w->call->at.step) : 0;
 
     *order = coef;
     return gcb_cuda_hadamard_forward(w->call->stream, coef, in, hadamard_length(s), key,
@@ -81,10 +79,9 @@ static int hadamard_inverse(const struct gcb_device_sparse *s, float *out,
                                      &how);
 }
 
-static const struct gcb_device_transform none = {.name = "none"};
+static const struct gcb_device_transform none = {.init = NULL};
 
 static const struct gcb_device_transform hadamard = {
-    .name = "hadamard",
     .init = hadamard_init,
     .scratch = hadamard_scratch,
     .forward = hadamard_forward,
@@ -92,15 +89,9 @@ static const struct gcb_device_transform hadamard = {
     .inverse = hadamard_inverse,
 };
 
-/* ---- the table ---- */
-
-static const struct gcb_device_transform *const transforms[] = {&none, &gcb_device_fft,
-                                                                &gcb_device_dct, &hadamard, NULL};
-
-const struct gcb_device_transform *gcb_device_transform_find(const char *name)
-{
-    for (size_t i = 0; transforms[i]; i++)
-        if (strcmp(transforms[i]->name, name) == 0)
-            return transforms[i];
-    return NULL;
-}
+const struct gcb_device_transform *const gcb_device_transforms[GCB_TRANSFORMS] = {
+    [GCB_TRANSFORM_NONE] = &none,
+    [GCB_TRANSFORM_FFT] = &gcb_device_fft,
+    [GCB_TRANSFORM_DCT] = &gcb_device_dct,
+    [GCB_TRANSFORM_HADAMARD] = &hadamard,
+};

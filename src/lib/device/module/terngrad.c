@@ -38,12 +38,11 @@ static uint64_t terngrad_scratch(const void *state)
     return s->env.decoding ? 0 : gcb_cuda_terngrad_scratch(&s->how, s->env.count);
 }
 
-static int terngrad_encode(void *state, const struct gcb_step *at,
-                           const struct gcb_device_input *in, uint8_t *out_dev,
+static int terngrad_encode(void *state, const struct gcb_device_input *in, uint8_t *out_dev,
                            const struct gcb_device_call *call)
 {
     const struct terngrad *s = state;
-    const struct gcb_rounding_draw draw = gcb_rounding_draw(&s->env, at);
+    const struct gcb_rounding_draw draw = gcb_rounding_draw(&s->env, &call->at);
     struct gcb_cuda_terngrad how = s->how;
 
     how.draw.coarse = draw.coarse;
