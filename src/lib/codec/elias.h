@@ -4,9 +4,16 @@
 #include "kernels/dither/elias_elem.h"
 #include "src/lib/wire/bits.h"
 
-/* Elias' recursive code (kernels/dither/elias_elem.h) in a stream of bits. */
+/*
+ * Levels with signs in Elias' recursive code (kernels/dither/elias_elem.h), as in the QSGD paper. A level with its sign is
+ * a code: sign * 2^sign_bit + level. Codes are written in blocks of up to GCB_TILE:
+ *
+ *   dense   Elias(level + 1) of each code, then a sign bit unless the level is 0
+ *   sparse  for each level that is not 0: Elias(gap), sign bit, Elias(level). If the block ends with zeros, a last gap
+ *           leads to the position after the block.
+ */
 
-/* Values by the next GCB_ELIAS_PEEK bits; length 0 where a code is longer. */
+/* Decodes short numbers at once: entries by the next GCB_ELIAS_PEEK bits. The length is 0 if the code is longer. */
 #define GCB_ELIAS_PEEK 11
 struct gcb_elias_table {
     struct {
@@ -16,9 +23,10 @@ struct gcb_elias_table {
 };
 void gcb_elias_table_init(struct gcb_elias_table *t);
 
-/* The next number; 0 (and r->failed) if the stream ends or the number is above `limit`. */
+/* Reads a number of any length. Returns 0 and sets r->failed if the stream ends or the number is above `limit`. */
 uint32_t gcb_elias_decode_long(struct gcb_bitr *r, uint32_t limit);
 
+/* The same, through the table. */
 static inline uint32_t gcb_elias_decode(struct gcb_bitr *r, const struct gcb_elias_table *t,
                                         uint32_t limit)
 {
@@ -35,5 +43,28 @@ static inline uint32_t gcb_elias_decode(struct gcb_bitr *r, const struct gcb_eli
         r->failed = true;
     return r->failed ? 0 : value;
 }
+
+/* A coder of levels. Starts zeroed. */
+struct gcb_elias {
+    uint32_t levels;   /* largest level */
+    unsigned sign_bit; /* 2^sign_bit > levels */
+    bool sparse;
+    struct gcb_elias_code *codes; /* by number, 1..max(levels, GCB_TILE) + 1 */
+    struct gcb_elias_table *table;
+};
+
+/* Makes the tables for the fields that the caller has set. GCB_E_NOMEM; call fini then too. */
+int gcb_elias_init(struct gcb_elias *e);
+void gcb_elias_fini(struct gcb_elias *e);
+
+/* Most bytes of `count` codes in blocks of GCB_TILE, with GCB_BITS_SLACK. */
+uint64_t gcb_elias_bound(uint64_t count, uint32_t levels);
+
+/* Writes a block of n codes and fills its last byte with zeros. */
+void gcb_elias_put(const struct gcb_elias *e, struct gcb_bitw *w, const uint16_t *code, size_t n);
+
+/* Reads a block of n codes that takes exactly the `length` bytes at p (NULL: damaged). 0 or GCB_E_CORRUPT. */
+int gcb_elias_get(const struct gcb_elias *e, const uint8_t *p, size_t length, uint16_t *code,
+                  size_t n);
 
 #endif

@@ -2,11 +2,6 @@
 
 #include "src/lib/base/alloc.h"
 
-uint64_t gcb_packed_bytes(uint64_t count, unsigned width)
-{
-    return (count * width + 7) / 8;
-}
-
 int gcb_packed_entropy(double *bits, const uint8_t *packed, uint64_t count, unsigned width,
                        const struct gcb_kernels *kernels)
 {

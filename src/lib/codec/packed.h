@@ -6,7 +6,10 @@
 /* Fixed-width codes in a payload (kernels/bitpack/bitpack.h). */
 
 /* Bytes of `count` codes; count < 2^56, width <= 16. */
-uint64_t gcb_packed_bytes(uint64_t count, unsigned width);
+static inline uint64_t gcb_packed_bytes(uint64_t count, unsigned width)
+{
+    return (count * width + 7) / 8;
+}
 
 /* Order-0 entropy of the codes, over all of them. 0 or GCB_E_NOMEM. */
 int gcb_packed_entropy(double *bits, const uint8_t *packed, uint64_t count, unsigned width,

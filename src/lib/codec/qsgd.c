@@ -9,19 +9,39 @@
 #include "src/lib/codec/qsgd.h"
 
 /*
- * QSGD (Alistarh et al., NIPS 2017): each bucket of values is divided by its norm and rounded
- * stochastically to the levels 0, 1/s, ..., 1, with a sign.
+ * QSGD (Alistarh et al., NIPS 2017): the values of a bucket are divided by its norm and rounded stochastically to the
+ * levels 0, 1/s, ..., 1, with a sign.
  *
- * Payload: one norm (float32) a bucket, then the codes:
- *   fixed         sign * 2^m + level, m + 1 bits each, with 2^m > s
- *   elias         (the paper's dense code) Elias(level + 1), then a sign bit unless the level is 0
- *   elias-sparse  (the paper's sparse code) Elias(gap), sign bit, Elias(level) of each level that is
- *                 not 0; a last gap leads just behind the block
- * The two Elias codings stand in blocks of GCB_TILE elements with a directory of their byte lengths (16
- * bits each) in front.
+ * Payload: a norm (float32) for each bucket, then the codes (sign * 2^m + level, with 2^m > s):
+ *   fixed         m + 1 bits each
+ *   elias         the paper's dense code (src/lib/codec/elias.h)
+ *   elias-sparse  the paper's sparse code
+ * The two Elias codings are written in blocks of GCB_TILE codes. A directory in front has the byte length of each block,
+ * 16 bits each.
  */
+struct qsgd {
+    struct gcb_qsgd_params p;
+    struct gcb_codec_env env;
+    struct gcb_qsgd_layout l;
+    uint64_t unit;          /* elements that a thread takes at a time */
+    float *step;            /* l / s by level, 0 above s */
+    struct gcb_elias elias; /* codings other than fixed */
+};
 
-/* ---- scales and levels, common to all codings ---- */
+/* ---- sizes and tables ---- */
+
+static uint64_t block_count(uint64_t count)
+{
+    return (count + GCB_TILE - 1) / GCB_TILE;
+}
+
+/* Elements of run i of `length` elements; the last run of the tensor may be shorter. */
+static uint64_t run_length(const struct qsgd *s, uint64_t i, uint64_t length)
+{
+    const uint64_t left = s->env.count - i * length;
+
+    return left < length ? left : length;
+}
 
 void gcb_qsgd_lay_out(struct gcb_qsgd_layout *out, struct gcb_qsgd_params *p, uint64_t count)
 {
@@ -32,9 +52,14 @@ void gcb_qsgd_lay_out(struct gcb_qsgd_layout *out, struct gcb_qsgd_params *p, ui
         p->bucket = count ? count : 1;
     out->bucket = p->bucket;
     out->buckets = (count + out->bucket - 1) / out->bucket;
+    out->max_payload = out->buckets * sizeof(float);
+    if (p->coding == GCB_QSGD_FIXED)
+        out->max_payload += gcb_packed_bytes(count, out->width);
+    else
+        out->max_payload += block_count(count) * sizeof(uint16_t) + gcb_elias_bound(count, out->s);
 }
 
-static int make_steps(struct gcb_qsgd *s)
+static int make_steps(struct qsgd *s)
 {
     s->step = gcb_alloc_zero(UINT64_C(1) << s->l.sign_bit, sizeof(float));
     if (!s->step)
@@ -44,8 +69,8 @@ static int make_steps(struct gcb_qsgd *s)
     return 0;
 }
 
-/* The least run of whole buckets that fills a tile and whose codes end at a byte. */
-static uint64_t unit_length(const struct gcb_qsgd *s)
+/* The shortest run of whole buckets that fills a tile and whose codes end at a byte. */
+static uint64_t unit_length(const struct qsgd *s)
 {
     uint64_t unit = s->l.bucket;
 
@@ -56,68 +81,77 @@ static uint64_t unit_length(const struct gcb_qsgd *s)
 
 static int qsgd_init(void *state, const struct gcb_codec_env *env, struct gcb_diag *diag)
 {
-    struct gcb_qsgd *s = state;
+    struct qsgd *s = state;
     int err;
 
     s->env = *env;
     gcb_qsgd_lay_out(&s->l, &s->p, env->count);
+    s->unit = unit_length(s);
+    s->elias = (struct gcb_elias){
+        .levels = s->l.s,
+        .sign_bit = s->l.sign_bit,
+        .sparse = s->p.coding == GCB_QSGD_SPARSE,
+    };
     err = make_steps(s);
     if (!err && s->p.coding != GCB_QSGD_FIXED)
-        err = gcb_qsgd_elias_init(s);
-    s->unit = unit_length(s);
+        err = gcb_elias_init(&s->elias);
     return err ? gcb_diag_nomem(diag, sizeof(float) << s->l.sign_bit, "level tables") : 0;
 }
 
 static void qsgd_fini(void *state)
 {
-    struct gcb_qsgd *s = state;
+    struct qsgd *s = state;
 
     gcb_free(s->step);
-    gcb_free(s->codes);
-    gcb_free(s->table);
+    gcb_elias_fini(&s->elias);
 }
 
 static uint64_t qsgd_max_payload(const void *state)
 {
-    const struct gcb_qsgd *s = state;
+    const struct qsgd *s = state;
 
-    if (s->p.coding != GCB_QSGD_FIXED)
-        return s->l.buckets * sizeof(float) + gcb_qsgd_elias_bound(s->env.count, s->l.s);
-    return s->l.buckets * sizeof(float) + gcb_packed_bytes(s->env.count, s->l.width);
+    return s->l.max_payload;
 }
 
+/* ---- norms and levels, common to all codings ---- */
+
+/* What a call works on; encoding or decoding, the other fields are NULL. */
+struct job {
+    const struct qsgd *s;
+    struct gcb_rounding_draw draw;
+    const float *from;
+    float *to;
+    uint8_t *norms_out, *out;
+    const uint8_t *norms, *in;
+};
+
 /* The bucket's norm as a finite float, at least max|x|. */
-static float norm_of(const struct gcb_qsgd *s, const float *x, size_t n)
+static float norm_of(const struct qsgd *s, const float *x, size_t n)
 {
     if (s->p.norm == GCB_QSGD_MAX)
         return gcb_float_of(s->env.kernels->reduce.max_bits(x, n));
     return gcb_norm_of_squares(gcb_reduce_blocks(s->env.kernels->reduce.sum_sq, x, n));
 }
 
-static uint64_t bucket_length(const struct gcb_qsgd *s, uint64_t b)
+/* Writes the norms of buckets [from, to). */
+static void put_norms(const struct job *job, uint64_t from, uint64_t to)
 {
-    const uint64_t left = s->env.count - b * s->l.bucket;
+    const struct qsgd *s = job->s;
 
-    return left < s->l.bucket ? left : s->l.bucket;
-}
-
-void gcb_qsgd_norms(const struct gcb_qsgd *s, const float *x, uint8_t *norms, uint64_t from,
-                    uint64_t to)
-{
     for (uint64_t b = from; b < to; b++)
-        gcb_store_f32(norms + b * sizeof(float),
-                      norm_of(s, x + b * s->l.bucket, bucket_length(s, b)));
+        gcb_store_f32(job->norms_out + b * sizeof(float),
+                      norm_of(s, job->from + b * s->l.bucket, run_length(s, b, s->l.bucket)));
 }
 
-/* Levels of n elements from `first` on, all of one bucket. */
-static void quantise_run(const struct gcb_qsgd *s, const struct gcb_rounding_draw *draw,
-                         const float *x, float norm, uint64_t first, size_t n, const uint8_t *byte,
-                         uint16_t *code)
+/* Codes of n elements from `first` on, all of one bucket. `byte` has the coarse draws. */
+static void quantise_run(const struct job *job, float norm, uint64_t first, size_t n,
+                         const uint8_t *byte, uint16_t *code)
 {
+    const struct qsgd *s = job->s;
     struct gcb_dither d = {
         .seed = s->env.seed,
-        .coarse = draw->coarse,
-        .fine = draw->fine,
+        .coarse = job->draw.coarse,
+        .fine = job->draw.fine,
         .levels = s->l.s,
     };
 
@@ -126,67 +160,64 @@ static void quantise_run(const struct gcb_qsgd *s, const struct gcb_rounding_dra
         return;
     }
     gcb_dither_scale(&d, norm);
-    s->env.kernels->dither.signed_levels(code, x + first, n, byte, first, &d, s->l.sign_bit);
+    s->env.kernels->dither.signed_levels(code, job->from + first, n, byte, first, &d,
+                                         s->l.sign_bit);
 }
 
-void gcb_qsgd_quantise(const struct gcb_qsgd *s, const struct gcb_rounding_draw *draw,
-                       const float *x, const uint8_t *norms, uint64_t first, size_t n,
-                       uint16_t *code)
+/* The part of [first, first + n) that begins with element `first` and ends in the same bucket. */
+static size_t part_in_bucket(const struct qsgd *s, uint64_t first, size_t n)
 {
+    const uint64_t left = s->l.bucket - first % s->l.bucket;
+
+    return left < n ? left : n;
+}
+
+/* Codes of n <= GCB_TILE elements from `first` on, whose norms have been written. */
+static void quantise(const struct job *job, uint64_t first, size_t n, uint16_t *code)
+{
+    const struct qsgd *s = job->s;
     uint8_t byte[GCB_TILE + 16];
     const size_t skip = first % 16; /* draws come in blocks of 16 */
 
-    s->env.kernels->philox.bytes(byte, n + skip, s->env.seed, first - skip, draw->coarse);
-    for (size_t i = 0; i < n;) {
+    s->env.kernels->philox.bytes(byte, n + skip, s->env.seed, first - skip, job->draw.coarse);
+    for (size_t i = 0, part; i < n; i += part) {
         const uint64_t b = (first + i) / s->l.bucket;
-        const uint64_t end = (b + 1) * s->l.bucket;
-        const size_t run = end - (first + i) < n - i ? end - (first + i) : n - i;
 
-        quantise_run(s, draw, x, gcb_load_f32(norms + b * sizeof(float)), first + i, run,
+        part = part_in_bucket(s, first + i, n - i);
+        quantise_run(job, gcb_load_f32(job->norms_out + b * sizeof(float)), first + i, part,
                      byte + skip + i, code + i);
-        i += run;
     }
 }
 
-void gcb_qsgd_rebuild(const struct gcb_qsgd *s, const uint16_t *code, const uint8_t *norms,
-                      uint64_t first, size_t n, float *x)
+/* The inverse: writes elements [first, first + n). */
+static void rebuild(const struct job *job, const uint16_t *code, uint64_t first, size_t n)
 {
-    for (size_t i = 0; i < n;) {
-        const uint64_t b = (first + i) / s->l.bucket;
-        const uint64_t end = (b + 1) * s->l.bucket;
-        const size_t run = end - (first + i) < n - i ? end - (first + i) : n - i;
+    const struct qsgd *s = job->s;
 
-        s->env.kernels->dither.from_levels(x + first + i, code + i, run, s->step,
-                                           gcb_load_f32(norms + b * sizeof(float)), s->l.sign_bit);
-        i += run;
+    for (size_t i = 0, part; i < n; i += part) {
+        const uint64_t b = (first + i) / s->l.bucket;
+
+        part = part_in_bucket(s, first + i, n - i);
+        s->env.kernels->dither.from_levels(job->to + first + i, code + i, part, s->step,
+                                           gcb_load_f32(job->norms + b * sizeof(float)),
+                                           s->l.sign_bit);
     }
 }
 
 /* ---- fixed width ---- */
 
-struct job {
-    const struct gcb_qsgd *s;
-    const struct gcb_rounding_draw *draw;
-    const float *from;
-    float *to;
-    uint8_t *norms_out, *out;
-    const uint8_t *norms, *in;
-};
-
 static void encode_unit(void *ctx, uint64_t i)
 {
     const struct job *job = ctx;
-    const struct gcb_qsgd *s = job->s;
-    const uint64_t first = i * s->unit, buckets = s->unit / s->l.bucket;
-    const uint64_t last = first + s->unit < s->env.count ? first + s->unit : s->env.count;
-    const uint64_t to = (i + 1) * buckets < s->l.buckets ? (i + 1) * buckets : s->l.buckets;
+    const struct qsgd *s = job->s;
+    const uint64_t first = i * s->unit, last = first + run_length(s, i, s->unit);
     uint16_t code[GCB_TILE];
 
-    gcb_qsgd_norms(s, job->from, job->norms_out, i * buckets, to);
+    put_norms(job, first / s->l.bucket, (last + s->l.bucket - 1) / s->l.bucket);
     for (uint64_t at = first; at < last; at += GCB_TILE) {
         const size_t n = last - at < GCB_TILE ? last - at : GCB_TILE;
 
-        gcb_qsgd_quantise(s, job->draw, job->from, job->norms_out, at, n, code);
+        quantise(job, at, n, code);
         s->env.kernels->bitpack.pack(job->out + gcb_packed_bytes(at, s->l.width), code, n,
                                      s->l.width);
     }
@@ -195,9 +226,8 @@ static void encode_unit(void *ctx, uint64_t i)
 static void decode_unit(void *ctx, uint64_t i)
 {
     const struct job *job = ctx;
-    const struct gcb_qsgd *s = job->s;
-    const uint64_t first = i * s->unit;
-    const uint64_t last = first + s->unit < s->env.count ? first + s->unit : s->env.count;
+    const struct qsgd *s = job->s;
+    const uint64_t first = i * s->unit, last = first + run_length(s, i, s->unit);
     uint16_t code[GCB_TILE];
 
     for (uint64_t at = first; at < last; at += GCB_TILE) {
@@ -205,17 +235,19 @@ static void decode_unit(void *ctx, uint64_t i)
 
         s->env.kernels->bitpack.unpack(code, job->in + gcb_packed_bytes(at, s->l.width), n,
                                        s->l.width);
-        gcb_qsgd_rebuild(s, code, job->norms, at, n, job->to);
+        rebuild(job, code, at, n);
     }
 }
 
-static uint64_t unit_count(const struct gcb_qsgd *s)
+static uint64_t unit_count(const struct qsgd *s)
 {
     return (s->env.count + s->unit - 1) / s->unit;
 }
 
-static int encode_fixed(const struct gcb_qsgd *s, struct job *job, struct gcb_wbuf *out)
+static int encode_fixed(struct job *job, struct gcb_wbuf *out)
 {
+    const struct qsgd *s = job->s;
+
     job->out = gcb_wbuf_take(out, gcb_packed_bytes(s->env.count, s->l.width));
     if (!job->out)
         return GCB_E_NOSPACE;
@@ -223,8 +255,10 @@ static int encode_fixed(const struct gcb_qsgd *s, struct job *job, struct gcb_wb
     return 0;
 }
 
-static int decode_fixed(const struct gcb_qsgd *s, struct job *job, struct gcb_rbuf *in)
+static int decode_fixed(struct job *job, struct gcb_rbuf *in)
 {
+    const struct qsgd *s = job->s;
+
     job->in = gcb_rbuf_take(in, gcb_packed_bytes(s->env.count, s->l.width));
     if (!job->in)
         return GCB_E_CORRUPT;
@@ -232,26 +266,97 @@ static int decode_fixed(const struct gcb_qsgd *s, struct job *job, struct gcb_rb
     return 0;
 }
 
+/* ---- Elias codings ---- */
+
+static int encode_elias(const struct job *job, struct gcb_wbuf *out)
+{
+    const struct qsgd *s = job->s;
+    const uint64_t blocks = block_count(s->env.count);
+    uint8_t *directory = gcb_wbuf_take(out, blocks * sizeof(uint16_t));
+    struct gcb_bitw w = {.p = gcb_wbuf_take(out, gcb_elias_bound(s->env.count, s->l.s))};
+    uint16_t code[GCB_TILE];
+
+    if (!directory || !w.p)
+        return GCB_E_NOSPACE;
+    put_norms(job, 0, s->l.buckets);
+    for (uint64_t b = 0; b < blocks; b++) {
+        const uint8_t *start = w.p;
+        const size_t n = run_length(s, b, GCB_TILE);
+        uint16_t length;
+
+        quantise(job, b * GCB_TILE, n, code);
+        gcb_elias_put(&s->elias, &w, code, n);
+        length = (uint16_t)(w.p - start);
+        memcpy(directory + b * sizeof(length), &length, sizeof(length));
+    }
+    out->len = (size_t)(w.p - out->data);
+    return 0;
+}
+
+/* Reads block b. The directory gives its length. 0 or GCB_E_CORRUPT. */
+static int get_block(const struct qsgd *s, const uint8_t *directory, struct gcb_rbuf *in,
+                     uint64_t b, uint16_t *code)
+{
+    uint16_t length;
+
+    memcpy(&length, directory + b * sizeof(length), sizeof(length));
+    return gcb_elias_get(&s->elias, gcb_rbuf_take(in, length), length, code,
+                         run_length(s, b, GCB_TILE));
+}
+
+static int decode_elias(const struct job *job, struct gcb_rbuf *in)
+{
+    const struct qsgd *s = job->s;
+    const uint64_t blocks = block_count(s->env.count);
+    const uint8_t *directory = gcb_rbuf_take(in, blocks * sizeof(uint16_t));
+    uint16_t code[GCB_TILE];
+
+    if (!directory)
+        return GCB_E_CORRUPT;
+    for (uint64_t b = 0; b < blocks; b++) {
+        if (get_block(s, directory, in, b, code))
+            return GCB_E_CORRUPT;
+        rebuild(job, code, b * GCB_TILE, run_length(s, b, GCB_TILE));
+    }
+    return 0;
+}
+
+static int elias_entropy(const struct qsgd *s, struct gcb_rbuf *in, double *bits)
+{
+    const uint64_t blocks = block_count(s->env.count), symbols = UINT64_C(2) << s->l.sign_bit;
+    const uint8_t *directory = gcb_rbuf_take(in, blocks * sizeof(uint16_t));
+    uint64_t *histogram = gcb_alloc_zero(symbols, sizeof(*histogram));
+    uint16_t code[GCB_TILE];
+    int err = !histogram ? GCB_E_NOMEM : directory ? 0 : GCB_E_CORRUPT;
+
+    for (uint64_t b = 0; b < blocks && !err; b++) {
+        err = get_block(s, directory, in, b, code);
+        for (size_t i = 0; !err && i < run_length(s, b, GCB_TILE); i++)
+            histogram[code[i]]++;
+    }
+    if (!err)
+        *bits = gcb_entropy0(histogram, symbols);
+    gcb_free(histogram);
+    return err;
+}
+
 /* ---- the codec ---- */
 
 static int qsgd_encode(void *state, const struct gcb_step *at, const struct gcb_view *in,
                        struct gcb_wbuf *out)
 {
-    const struct gcb_qsgd *s = state;
-    const struct gcb_rounding_draw draw = gcb_rounding_draw(&s->env, at);
-    struct job job = {.s = s, .draw = &draw, .from = in->data};
+    const struct qsgd *s = state;
+    struct job job = {.s = s, .draw = gcb_rounding_draw(&s->env, at), .from = in->data};
 
     job.norms_out = gcb_wbuf_take(out, s->l.buckets * sizeof(float));
     if (!job.norms_out)
         return GCB_E_NOSPACE;
-    if (s->p.coding != GCB_QSGD_FIXED)
-        return gcb_qsgd_elias_encode(s, &draw, in->data, job.norms_out, out);
-    return encode_fixed(s, &job, out);
+    return s->p.coding == GCB_QSGD_FIXED ? encode_fixed(&job, out) : encode_elias(&job, out);
 }
 
 static int qsgd_decode(void *state, struct gcb_rbuf *in, const struct gcb_mview *out)
 {
-    const struct gcb_qsgd *s = state;
+    const struct qsgd *s = state;
     struct job job = {.s = s, .to = out->data};
 
     job.norms = gcb_rbuf_take(in, s->l.buckets * sizeof(float));
@@ -260,14 +365,12 @@ static int qsgd_decode(void *state, struct gcb_rbuf *in, const struct gcb_mview 
     for (uint64_t b = 0; b < s->l.buckets; b++)
         if (gcb_load_u32(job.norms + b * sizeof(float)) >= GCB_INF_BITS)
             return GCB_E_CORRUPT; /* not finite, or negative */
-    if (s->p.coding != GCB_QSGD_FIXED)
-        return gcb_qsgd_elias_decode(s, job.norms, in, out->data);
-    return decode_fixed(s, &job, in);
+    return s->p.coding == GCB_QSGD_FIXED ? decode_fixed(&job, in) : decode_elias(&job, in);
 }
 
 static int qsgd_describe(void *state, struct gcb_rbuf *in, struct gcb_parts *parts)
 {
-    const struct gcb_qsgd *s = state;
+    const struct qsgd *s = state;
     const uint8_t *codes;
 
     parts->scale_bytes = s->l.buckets * sizeof(float);
@@ -275,7 +378,7 @@ static int qsgd_describe(void *state, struct gcb_rbuf *in, struct gcb_parts *par
     parts->value_bytes = gcb_rbuf_left(in);
     parts->kept = parts->positions = s->env.count;
     if (s->p.coding != GCB_QSGD_FIXED)
-        return gcb_qsgd_elias_entropy(s, in, &parts->entropy0_bits);
+        return elias_entropy(s, in, &parts->entropy0_bits);
     codes = gcb_rbuf_take(in, gcb_packed_bytes(s->env.count, s->l.width));
     if (!codes)
         return GCB_E_CORRUPT;
@@ -283,10 +386,10 @@ static int qsgd_describe(void *state, struct gcb_rbuf *in, struct gcb_parts *par
                               s->env.kernels);
 }
 
-/* Fixed width and a norm a bucket, as the paper's experiments send; no count of an Elias code. */
+/* As the paper's experiments send: a code of fixed width and a norm for each bucket. Elias codes have no fixed length. */
 static double qsgd_nominal_bits(const void *state)
 {
-    const struct gcb_qsgd *s = state;
+    const struct qsgd *s = state;
 
     return s->p.coding == GCB_QSGD_FIXED ? s->l.width + 32.0 / (double)s->l.bucket : (double)NAN;
 }
@@ -298,7 +401,7 @@ static const struct gcb_param qsgd_params[] = {
     {.name = "bits",
      .help = "bits of a code, sign included: s = 2^(bits-1) - 1 levels above zero",
      .type = GCB_PARAM_INT,
-     .offset = offsetof(struct gcb_qsgd, p.bits),
+     .offset = offsetof(struct qsgd, p.bits),
      .def = 4,
      .min = 2,
      .max = 16,
@@ -307,7 +410,7 @@ static const struct gcb_param qsgd_params[] = {
     {.name = "levels",
      .help = "s itself, overriding bits; 0: from bits",
      .type = GCB_PARAM_INT,
-     .offset = offsetof(struct gcb_qsgd, p.levels),
+     .offset = offsetof(struct qsgd, p.levels),
      .def = 0,
      .min = 0,
      .max = 32767,
@@ -316,7 +419,7 @@ static const struct gcb_param qsgd_params[] = {
     {.name = "bucket",
      .help = "consecutive values that share a norm",
      .type = GCB_PARAM_SIZE,
-     .offset = offsetof(struct gcb_qsgd, p.bucket),
+     .offset = offsetof(struct qsgd, p.bucket),
      .def = 512,
      .min = 1,
      .max = 4294967295.0,
@@ -324,19 +427,19 @@ static const struct gcb_param qsgd_params[] = {
     {.name = "norm",
      .help = "what a bucket is divided by; the paper's experiments use max, its theory l2",
      .type = GCB_PARAM_CHOICE,
-     .offset = offsetof(struct gcb_qsgd, p.norm),
+     .offset = offsetof(struct qsgd, p.norm),
      .choices = norms},
     {.name = "coding",
      .help = "fixed width, or the paper's dense or sparse Elias code",
      .type = GCB_PARAM_CHOICE,
-     .offset = offsetof(struct gcb_qsgd, p.coding),
+     .offset = offsetof(struct qsgd, p.coding),
      .flags = GCB_PARAM_WIRE,
      .choices = codings},
     {.name = NULL},
 };
 
 static const struct gcb_codec_ops qsgd_ops = {
-    .state_size = sizeof(struct gcb_qsgd),
+    .state_size = sizeof(struct qsgd),
     .init = qsgd_init,
     .fini = qsgd_fini,
     .max_payload = qsgd_max_payload,

@@ -16,7 +16,7 @@
  * Device memory is aligned to 256 bytes and cannot be read by the host; copies between it and the host go through
  * pinned memory. One host thread at a time for a stream.
  */
-#define GCB_DEVICE_MODULE_VERSION 4
+#define GCB_DEVICE_MODULE_VERSION 5
 #define GCB_DEVICE_MODULE_SYMBOL "gcb_device_module"
 
 /* Of a device, and of the libraries it needs; as far as they could be found out. */

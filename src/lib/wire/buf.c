@@ -1,7 +1,5 @@
 #include "src/lib/wire/buf.h"
 
-#include <string.h>
-
 /* Messages are little-endian, and arrays are copied to them without conversion. */
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "little-endian hosts only");
 
@@ -104,43 +102,4 @@ float gcb_get_f32(struct gcb_rbuf *r)
 
     get(r, &v, sizeof(v));
     return v;
-}
-
-uint32_t gcb_load_u32(const uint8_t *p)
-{
-    uint32_t v;
-
-    memcpy(&v, p, sizeof(v));
-    return v;
-}
-
-uint64_t gcb_load_u64(const uint8_t *p)
-{
-    uint64_t v;
-
-    memcpy(&v, p, sizeof(v));
-    return v;
-}
-
-float gcb_load_f32(const uint8_t *p)
-{
-    float v;
-
-    memcpy(&v, p, sizeof(v));
-    return v;
-}
-
-void gcb_store_u32(uint8_t *p, uint32_t v)
-{
-    memcpy(p, &v, sizeof(v));
-}
-
-void gcb_store_u64(uint8_t *p, uint64_t v)
-{
-    memcpy(p, &v, sizeof(v));
-}
-
-void gcb_store_f32(uint8_t *p, float v)
-{
-    memcpy(p, &v, sizeof(v));
 }

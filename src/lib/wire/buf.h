@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 /*
  * Bounded little-endian writing and reading. The first access that does not fit sets `failed`. From then on writes are
@@ -37,12 +38,44 @@ uint32_t gcb_get_u32(struct gcb_rbuf *r);
 uint64_t gcb_get_u64(struct gcb_rbuf *r);
 float gcb_get_f32(struct gcb_rbuf *r);
 
-/* Load and store at a pointer of any alignment. */
-uint32_t gcb_load_u32(const uint8_t *p);
-uint64_t gcb_load_u64(const uint8_t *p);
-float gcb_load_f32(const uint8_t *p);
-void gcb_store_u32(uint8_t *p, uint32_t v);
-void gcb_store_u64(uint8_t *p, uint64_t v);
-void gcb_store_f32(uint8_t *p, float v);
+/* Load and store at a pointer of any alignment. Inline, because coders call them for each symbol. */
+static inline uint32_t gcb_load_u32(const uint8_t *p)
+{
+    uint32_t v;
+
+    memcpy(&v, p, sizeof(v));
+    return v;
+}
+
+static inline uint64_t gcb_load_u64(const uint8_t *p)
+{
+    uint64_t v;
+
+    memcpy(&v, p, sizeof(v));
+    return v;
+}
+
+static inline float gcb_load_f32(const uint8_t *p)
+{
+    float v;
+
+    memcpy(&v, p, sizeof(v));
+    return v;
+}
+
+static inline void gcb_store_u32(uint8_t *p, uint32_t v)
+{
+    memcpy(p, &v, sizeof(v));
+}
+
+static inline void gcb_store_u64(uint8_t *p, uint64_t v)
+{
+    memcpy(p, &v, sizeof(v));
+}
+
+static inline void gcb_store_f32(uint8_t *p, float v)
+{
+    memcpy(p, &v, sizeof(v));
+}
 
 #endif

@@ -1,7 +1,6 @@
 #include "src/lib/codec/qsgd.h"
 
 #include "kernels/dither/dither_cuda.h"
-#include "src/lib/codec/packed.h"
 #include "src/lib/device/module/codecs.h"
 
 /* Begins as the CPU's state does (src/lib/codec/qsgd.h). */
@@ -9,7 +8,7 @@ struct qsgd {
     struct gcb_qsgd_params p;
     struct gcb_codec_env env;
     struct gcb_qsgd_layout l;
-    struct gcb_cuda_qsgd how; /* but for the streams of its draws */
+    struct gcb_cuda_qsgd how; /* except the streams of the draws */
 };
 
 static int qsgd_init(void *state, const struct gcb_codec_env *env, struct gcb_diag *diag)
@@ -34,9 +33,7 @@ static uint64_t qsgd_max_payload(const void *state)
 {
     const struct qsgd *s = state;
 
-    if (s->p.coding != GCB_QSGD_FIXED)
-        return s->l.buckets * sizeof(float) + gcb_qsgd_elias_bound(s->env.count, s->l.s);
-    return s->l.buckets * sizeof(float) + gcb_packed_bytes(s->env.count, s->l.width);
+    return s->l.max_payload;
 }
 
 static uint64_t qsgd_scratch(const void *state)
@@ -48,11 +45,11 @@ static uint64_t qsgd_scratch(const void *state)
     return s->env.decoding ? 0 : gcb_cuda_qsgd_scratch(&s->how, s->env.count);
 }
 
-static int qsgd_encode(void *state, const struct gcb_step *at, const struct gcb_device_input *in,
-                       uint8_t *out_dev, const struct gcb_device_call *call)
+static int qsgd_encode(void *state, const struct gcb_device_input *in, uint8_t *out_dev,
+                       const struct gcb_device_call *call)
 {
     const struct qsgd *s = state;
-    const struct gcb_rounding_draw draw = gcb_rounding_draw(&s->env, at);
+    const struct gcb_rounding_draw draw = gcb_rounding_draw(&s->env, &call->at);
     struct gcb_cuda_qsgd how = s->how;
 
     how.draw.coarse = draw.coarse;
