@@ -203,7 +203,7 @@ static int take_timing(struct gcb_suite *s, const struct bench_options *o, struc
     if (open)
         s->repeat = 0;
     s->repeat = o->timing.repeat ? (unsigned)o->timing.repeat : s->repeat;
-    s->warmup = o->timing.warmup >= 0 ? o->timing.warmup : s->warmup >= 0 ? s->warmup : 1;
+    s->warmup = o->timing.warmup >= 0 ? (unsigned)o->timing.warmup : s->warmup;
     s->min_time = o->timing.min_time > 0.0 ? o->timing.min_time : s->min_time;
     s->max_time = own->max_time > 0.0 ? own->max_time : s->max_time;
     s->precision = own->precision > 0.0 ? own->precision : s->precision;

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes the shipped suites into a C file: embed_suites.py OUT FILE.json...
 
-So that they are there wherever the library is, and the files of datasets/suites are their only home.
+So the program needs no files at run time, and each suite is written in one place only, datasets/suites.
 """
 import json
 import pathlib
@@ -13,7 +13,7 @@ lines = ['/* Made by src/tool/suite/embed_suites.py from datasets/suites. */', '
 for path in files:
     suite = json.loads(path.read_text())
     if suite["name"] != path.stem:
-        sys.exit(f"{path}: its name is not that of its file")
+        sys.exit(f"{path}: the name in the suite differs from the file name")
     text = json.dumps(json.dumps(suite))  # JSON's quoting of ASCII is C's
     lines.append(f'    {{"{path.stem}", {text}}},')
 lines += ['    {NULL, NULL},', '};', '']

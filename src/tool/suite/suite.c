@@ -15,7 +15,7 @@ void gcb_suite_init(struct gcb_suite *s)
     s->devices[s->device_count++] = "cpu";
     s->threads[s->thread_count++] = 1;
     s->caches[s->cache_count++] = GCB_CACHE_WARM;
-    s->warmup = -1;
+    s->warmup = 1;
 }
 
 void gcb_suite_fini(struct gcb_suite *s)
@@ -29,12 +29,21 @@ void gcb_suite_fini(struct gcb_suite *s)
 
 static const char *const scope_names[] = {"tensor", "bucket", "model", NULL};
 
-/* A field and where it stands, for words. */
+/* A field of the suite's object and how it is read: by `take`, which for a list calls `item` for each item. */
 struct field {
-    struct gcb_suite *s;
-    const char *file; /* escaped */
     const char *name;
+    int (*take)(const struct field *f);
+    int (*item)(const struct field *f, size_t i, const json_t *item);
+    double *real;       /* where a real number goes, */
+    unsigned *whole;    /* a whole number, */
+    size_t *count;      /* the length of a list */
+    double least, most; /* limits of a number; most items of a list */
+    const char *what;   /* of a list: "must be a list of ..." */
+    bool distinct;      /* the items of a list must differ */
+
+    struct gcb_suite *s;
     const json_t *value;
+    const char *file; /* escaped */
     struct gcb_diag *diag;
 };
 
@@ -43,67 +52,86 @@ static int bad(const struct field *f, const char *what)
     return gcb_diag_set(f->diag, GCB_E_INVALID, "suite %s: %s %s", f->file, f->name, what);
 }
 
-/* Which of the names (ends with NULL) is it? */
+static int take_real(const struct field *f)
+{
+    const double number = json_number_value(f->value);
+
+    if (!json_is_number(f->value) || number < f->least || number > f->most)
+        return gcb_diag_set(f->diag, GCB_E_INVALID, "suite %s: %s must be a number from %g to %g",
+                            f->file, f->name, f->least, f->most);
+    *f->real = number;
+    return 0;
+}
+
+static int take_whole(const struct field *f)
+{
+    double number = 0.0;
+    struct field real = *f;
+    int err;
+
+    real.real = &number;
+    err = take_real(&real);
+    if (!err && !json_is_integer(f->value))
+        return bad(f, "must be a whole number");
+    *f->whole = (unsigned)number;
+    return err;
+}
+
+static int take_list(const struct field *f)
+{
+    const size_t n = json_array_size(f->value);
+    int err = n > 0 && n <= (size_t)f->most ? 0 : bad(f, f->what);
+
+    for (size_t i = 0; !err && i < n; i++) {
+        const json_t *item = json_array_get(f->value, i);
+
+        err = f->item(f, i, item);
+        for (size_t k = 0; !err && f->distinct && k < i; k++)
+            if (json_equal(json_array_get(f->value, k), item))
+                err = bad(f, f->what);
+    }
+    if (!err && f->count)
+        *f->count = n;
+    return err;
+}
+
+/* Sets *out to the item's index in `names`, which end with NULL. */
 static int choose(size_t *out, const struct field *f, const json_t *item, const char *const *names)
 {
     const char *text = json_string_value(item);
     char list[96] = "", shown[64];
     size_t used = 0;
 
-    for (size_t i = 0; names[i]; i++) {
-        if (text && strcmp(text, names[i]) == 0) {
-            *out = i;
-            return 0;
-        }
-        used += (size_t)snprintf(list + used, sizeof(list) - used, "%s%s", i ? ", " : "", names[i]);
-    }
     if (!text)
-        return bad(f, "takes texts");
-    return gcb_diag_set(f->diag, GCB_E_INVALID, "suite %s: %s: '%s' is none of %s", f->file,
+        return bad(f, f->what);
+    for (*out = 0; names[*out] && strcmp(text, names[*out]) != 0; ++*out)
+        used += (size_t)snprintf(list + used, sizeof(list) - used, "%s%s", used ? ", " : "",
+                                 names[*out]);
+    if (names[*out])
+        return 0;
+    return gcb_diag_set(f->diag, GCB_E_INVALID, "suite %s: %s: '%s' is not one of %s", f->file,
                         f->name, gcb_escape(shown, sizeof(shown), text), list);
 }
 
-static int take_choices(const struct field *f, const char *const *names, size_t most, size_t *out,
-                        size_t *count)
+static int take_scope(const struct field *f, size_t i, const json_t *item)
 {
-    const size_t n = json_array_size(f->value);
+    size_t at = 0;
+    const int err = choose(&at, f, item, scope_names);
 
-    if (n == 0 || n > most)
-        return bad(f, "is a list of different names");
-    for (size_t i = 0; i < n; i++) {
-        const int err = choose(&out[i], f, json_array_get(f->value, i), names);
-
-        if (err)
-            return err;
-        for (size_t k = 0; k < i; k++)
-            if (out[k] == out[i])
-                return bad(f, "is a list of different names");
-    }
-    *count = n;
-    return 0;
-}
-
-static int take_scopes(const struct field *f)
-{
-    size_t at[3] = {0};
-    const int err = take_choices(f, scope_names, 3, at, &f->s->scope_count);
-
-    for (size_t i = 0; !err && i < f->s->scope_count; i++)
-        f->s->scopes[i] = (enum gcb_scope)at[i];
+    f->s->scopes[i] = (enum gcb_scope)at;
     return err;
 }
 
-static int take_caches(const struct field *f)
+static int take_cache(const struct field *f, size_t i, const json_t *item)
 {
-    size_t at[GCB_CACHES] = {0};
-    const int err = take_choices(f, gcb_cache_names, GCB_CACHES, at, &f->s->cache_count);
+    size_t at = 0;
+    const int err = choose(&at, f, item, gcb_cache_names);
 
-    for (size_t i = 0; !err && i < f->s->cache_count; i++)
-        f->s->caches[i] = (enum gcb_cache)at[i];
+    f->s->caches[i] = (enum gcb_cache)at;
     return err;
 }
 
-/* A text that is safe in rows and on a terminal, and short. */
+/* A short text that is safe in rows and on a terminal. */
 static bool plain(const json_t *value)
 {
     const char *text = json_string_value(value);
@@ -113,151 +141,66 @@ static bool plain(const json_t *value)
            strcmp(text, gcb_escape(shown, sizeof(shown), text)) == 0;
 }
 
+static int take_schema(const struct field *f)
+{
+    return json_integer_value(f->value) == 1 ? 0 : bad(f, "must be 1, the only version known here");
+}
+
 static int take_name(const struct field *f)
 {
-    if (!plain(f->value))
-        return bad(f, "is a short text");
     f->s->name = json_string_value(f->value);
-    return 0;
+    return plain(f->value) ? 0 : bad(f, "must be a short text");
 }
 
 static int take_about(const struct field *f)
 {
-    return json_is_string(f->value) ? 0 : bad(f, "is a text");
+    return json_is_string(f->value) ? 0 : bad(f, "must be a text");
 }
 
-static int take_schema(const struct field *f)
+static int take_method(const struct field *f, size_t i, const json_t *item)
 {
-    return json_integer_value(f->value) == 1 ? 0 : bad(f, "is not 1, the only one known here");
+    f->s->methods[i] = json_string_value(item);
+    return f->s->methods[i] ? 0 : bad(f, f->what);
 }
 
 static int take_methods(const struct field *f)
 {
     const char *text = json_string_value(f->value);
-    const size_t n = json_array_size(f->value);
 
     if (text && strcmp(text, "all") == 0)
         return 0;
-    if (n == 0)
-        return bad(f, "is \"all\" or a list of methods");
-    f->s->methods = gcb_alloc_array(n, sizeof(*f->s->methods));
-    if (!f->s->methods)
-        return gcb_diag_nomem(f->diag, 0, "the methods of a suite");
-    for (size_t i = 0; i < n; i++) {
-        f->s->methods[i] = json_string_value(json_array_get(f->value, i));
-        if (!f->s->methods[i])
-            return bad(f, "is \"all\" or a list of methods");
-    }
-    f->s->method_count = n;
-    return 0;
+    f->s->methods = gcb_alloc_array(json_array_size(f->value), sizeof(*f->s->methods));
+    return f->s->methods ? take_list(f) : gcb_diag_nomem(f->diag, 0, "the methods of a suite");
 }
 
-static int take_devices(const struct field *f)
+static int take_device(const struct field *f, size_t i, const json_t *item)
 {
-    const size_t n = json_array_size(f->value);
-
-    if (n == 0 || n > GCB_SUITE_DEVICES)
-        return bad(f, "is a list of devices");
-    for (size_t i = 0; i < n; i++) {
-        if (!plain(json_array_get(f->value, i)))
-            return bad(f, "is a list of devices");
-        f->s->devices[i] = json_string_value(json_array_get(f->value, i));
-    }
-    f->s->device_count = n;
-    return 0;
+    f->s->devices[i] = json_string_value(item);
+    return plain(item) ? 0 : bad(f, f->what);
 }
 
-static int take_threads(const struct field *f)
+static int take_threads(const struct field *f, size_t i, const json_t *item)
 {
-    const size_t n = json_array_size(f->value);
+    const json_int_t threads = json_integer_value(item);
 
-    if (n == 0 || n > GCB_SUITE_THREADS)
-        return bad(f, "is a list of numbers of threads");
-    for (size_t i = 0; i < n; i++) {
-        const json_int_t threads = json_integer_value(json_array_get(f->value, i));
-
-        if (threads < 1 || threads > 4096)
-            return bad(f, "is a list of numbers from 1 to 4096");
-        f->s->threads[i] = (int)threads;
-    }
-    f->s->thread_count = n;
-    return 0;
+    f->s->threads[i] = (int)threads;
+    return threads >= 1 && threads <= 4096 ? 0 : bad(f, f->what);
 }
 
-static int take_number(double *out, const struct field *f, double least, double most)
-{
-    if (!json_is_number(f->value) || json_number_value(f->value) < least ||
-        json_number_value(f->value) > most)
-        return gcb_diag_set(f->diag, GCB_E_INVALID, "suite %s: %s is a number from %g to %g",
-                            f->file, f->name, least, most);
-    *out = json_number_value(f->value);
-    return 0;
-}
-
-static int take_count(unsigned *out, const struct field *f, unsigned least)
-{
-    double number = 0.0;
-    const int err = take_number(&number, f, (double)least, 1e6);
-
-    if (!err && !json_is_integer(f->value))
-        return bad(f, "is a whole number");
-    *out = (unsigned)number;
-    return err;
-}
-
-static int take_warmup(const struct field *f)
-{
-    unsigned number = 0;
-    const int err = take_count(&number, f, 0);
-
-    f->s->warmup = (int)number;
-    return err;
-}
-
-static int take_repeat(const struct field *f)
-{
-    return take_count(&f->s->repeat, f, 1);
-}
-
-static int take_max_samples(const struct field *f)
-{
-    return take_count(&f->s->max_samples, f, 1);
-}
-
-static int take_min_time(const struct field *f)
-{
-    return take_number(&f->s->min_time, f, 0.0, 86400.0);
-}
-
-static int take_max_time(const struct field *f)
-{
-    return take_number(&f->s->max_time, f, 0.0, 86400.0);
-}
-
-static int take_precision(const struct field *f)
-{
-    return take_number(&f->s->precision, f, 1e-6, 1.0);
-}
-
-static int take_time_budget(const struct field *f)
-{
-    return take_number(&f->s->time_budget, f, 0.001, 604800.0);
-}
-
-/* One tensor for each size; of a layout, its own. */
 static int add_input(const struct field *f, const struct gcb_source_synthetic *input)
 {
     if (f->s->input_count == GCB_SUITE_INPUTS)
-        return bad(f, "has too many entries");
+        return bad(f, "has more than 64 tensors");
     f->s->inputs[f->s->input_count++] = *input;
     return 0;
 }
 
+/* Adds a tensor for each size of the list. */
 static int add_sizes(const struct field *f, struct gcb_source_synthetic *input,
                      const json_t *elements)
 {
     const size_t n = json_array_size(elements);
-    int err = n ? 0 : bad(f, "has an entry whose elements are no list");
+    int err = n ? 0 : bad(f, "has an entry whose elements are not a list");
 
     for (size_t i = 0; !err && i < n; i++) {
         const json_t *item = json_array_get(elements, i);
@@ -267,18 +210,20 @@ static int add_sizes(const struct field *f, struct gcb_source_synthetic *input,
         input->elements = number > 0 ? (uint64_t)number : 0;
         if (text && !gcb_parse_size(text, &input->elements))
             input->elements = 0;
-        err = input->elements ? add_input(f, input) : bad(f, "has a size that is none (\"16M\")");
+        err = input->elements ? add_input(f, input)
+                              : bad(f, "has an invalid size (valid: 4096, \"16M\")");
     }
     return err;
 }
 
-static int take_input(const struct field *f, const json_t *entry)
+static int take_input(const struct field *f, size_t i, const json_t *entry)
 {
     const json_t *dist = json_object_get(entry, "dist"), *layout = json_object_get(entry, "layout");
     const json_t *elements = json_object_get(entry, "elements");
     struct gcb_source_synthetic input = {.layout = json_string_value(layout)};
     int err;
 
+    (void)i;
     if (!plain(dist) || !!layout == !!elements || json_object_size(entry) != 2 ||
         (layout && !plain(layout)))
         return bad(f, "has an entry without dist and either elements or layout");
@@ -289,47 +234,15 @@ static int take_input(const struct field *f, const json_t *entry)
     return layout ? add_input(f, &input) : add_sizes(f, &input, elements);
 }
 
-static int take_inputs(const struct field *f)
+static int unknown(const char *file, const char *key, const struct field *fields, size_t count,
+                   struct gcb_diag *diag)
 {
-    const size_t n = json_array_size(f->value);
-    int err = n ? 0 : bad(f, "is a list of objects");
-
-    for (size_t i = 0; !err && i < n; i++)
-        err = take_input(f, json_array_get(f->value, i));
-    return err;
-}
-
-static const struct {
-    const char *name;
-    int (*take)(const struct field *f);
-} fields[] = {
-    {"schema", take_schema},
-    {"name", take_name},
-    {"about", take_about},
-    {"methods", take_methods},
-    {"scopes", take_scopes},
-    {"devices", take_devices},
-    {"threads", take_threads},
-    {"caches", take_caches},
-    {"warmup", take_warmup},
-    {"repeat", take_repeat},
-    {"min_time", take_min_time},
-    {"max_time", take_max_time},
-    {"precision", take_precision},
-    {"time_budget", take_time_budget},
-    {"max_samples", take_max_samples},
-    {"inputs", take_inputs},
-};
-#define FIELDS (sizeof(fields) / sizeof(fields[0]))
-
-static int unknown(const char *file, const char *key, struct gcb_diag *diag)
-{
-    const char *names[FIELDS], *near;
+    const char *names[32], *near;
     char shown[64];
 
-    for (size_t i = 0; i < FIELDS; i++)
+    for (size_t i = 0; i < count; i++)
         names[i] = fields[i].name;
-    near = gcb_suggest(key, names, FIELDS);
+    near = gcb_suggest(key, names, count);
     gcb_escape(shown, sizeof(shown), key);
     return gcb_diag_set(diag, GCB_E_INVALID,
                         near ? "suite %s: unknown field '%s'; did you mean '%s'?"
@@ -337,14 +250,51 @@ static int unknown(const char *file, const char *key, struct gcb_diag *diag)
                         file, shown, near);
 }
 
-/* Takes one field of the suite's object into `s`. */
+/* Reads one field of the suite's object into `s`. */
 static int take_field(struct gcb_suite *s, const char *file, const char *key, const json_t *value,
                       struct gcb_diag *diag)
 {
-    for (size_t i = 0; i < FIELDS; i++)
-        if (strcmp(key, fields[i].name) == 0)
-            return fields[i].take(&(struct field){s, file, key, value, diag});
-    return unknown(file, key, diag);
+    static const char names[] = "must be a list of different names",
+                      methods[] = "must be \"all\" or a list of methods",
+                      devices[] = "must be a list of devices",
+                      threads[] = "must be a list of numbers from 1 to 4096",
+                      inputs[] = "must be a list of objects";
+    const struct field fields[] = {
+        {.name = "schema", .take = take_schema},
+        {.name = "name", .take = take_name},
+        {.name = "about", .take = take_about},
+        {"methods", take_methods, take_method, .count = &s->method_count, .most = 1e6,
+         .what = methods},
+        {"scopes", take_list, take_scope, .count = &s->scope_count, .most = 3, .what = names,
+         .distinct = true},
+        {"devices", take_list, take_device, .count = &s->device_count, .most = GCB_SUITE_DEVICES,
+         .what = devices},
+        {"threads", take_list, take_threads, .count = &s->thread_count, .most = GCB_SUITE_THREADS,
+         .what = threads},
+        {"caches", take_list, take_cache, .count = &s->cache_count, .most = GCB_CACHES,
+         .what = names, .distinct = true},
+        {"warmup", take_whole, .whole = &s->warmup, .most = 1e6},
+        {"repeat", take_whole, .whole = &s->repeat, .least = 1, .most = 1e6},
+        {"min_time", take_real, .real = &s->min_time, .most = 86400},
+        {"max_time", take_real, .real = &s->max_time, .most = 86400},
+        {"precision", take_real, .real = &s->precision, .least = 1e-6, .most = 1},
+        {"time_budget", take_real, .real = &s->time_budget, .least = 0.001, .most = 604800},
+        {"max_samples", take_whole, .whole = &s->max_samples, .least = 1, .most = 1e6},
+        {"inputs", take_list, take_input, .most = 1e6, .what = inputs},
+    };
+    const size_t count = sizeof(fields) / sizeof(fields[0]);
+
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(key, fields[i].name) == 0) {
+            struct field f = fields[i];
+
+            f.s = s;
+            f.value = value;
+            f.file = file;
+            f.diag = diag;
+            return f.take(&f);
+        }
+    return unknown(file, key, fields, count, diag);
 }
 
 /* ---- a suite ---- */
@@ -354,14 +304,14 @@ static int check(const struct gcb_suite *s, const char *file, struct gcb_diag *d
     if (!json_object_get(s->json, "schema") || !s->name)
         return gcb_diag_set(diag, GCB_E_INVALID, "suite %s: schema and name are needed", file);
     if (s->repeat && (s->precision > 0.0 || s->time_budget > 0.0))
-        return gcb_diag_set(diag, GCB_E_INVALID,
-                            "suite %s: repeat fixes the work; precision and time_budget have no "
-                            "meaning beside it",
-                            file);
+        return gcb_diag_set(
+            diag, GCB_E_INVALID,
+            "suite %s: repeat fixes the amount of work; remove it, or precision and "
+            "time_budget",
+            file);
     return 0;
 }
 
-/* Takes s->json apart. */
 static int take_all(struct gcb_suite *s, const char *file, struct gcb_diag *diag)
 {
     const char *key;
@@ -369,13 +319,14 @@ static int take_all(struct gcb_suite *s, const char *file, struct gcb_diag *diag
     int err = 0;
 
     if (!json_is_object(s->json))
-        return gcb_diag_set(diag, GCB_E_INVALID, "suite %s: is no JSON object", file);
-    for (void *i = json_object_iter(s->json); !err && i; i = json_object_iter_next(s->json, i)) {
-        key = json_object_iter_key(i);
-        value = json_object_iter_value(i);
+        return gcb_diag_set(diag, GCB_E_INVALID, "suite %s: not a JSON object", file);
+    json_object_foreach(s->json, key, value)
+    {
         err = take_field(s, file, key, value, diag);
+        if (err)
+            return err;
     }
-    return err ? err : check(s, file, diag);
+    return check(s, file, diag);
 }
 
 int gcb_suite_parse(struct gcb_suite *s, const char *text, size_t length, const char *name,
@@ -423,11 +374,10 @@ static int no_suite(const char *name, struct gcb_diag *diag)
     }
     near = gcb_suggest(name, names, n);
     gcb_escape(shown, sizeof(shown), name);
-    if (near)
-        return gcb_diag_set(diag, GCB_E_INVALID, "no suite '%s'; did you mean '%s'?", shown, near);
     return gcb_diag_set(diag, GCB_E_INVALID,
-                        "no suite '%s'; default and quick are some, and FILE.json is a file",
-                        shown);
+                        near ? "no suite '%s'; did you mean '%s'?"
+                             : "no suite '%s'; use default, quick, ci, paper-fft or FILE.json",
+                        shown, near);
 }
 
 int gcb_suite_load(struct gcb_suite *s, const char *name, struct gcb_diag *diag)

@@ -4,7 +4,7 @@
 #include "src/lib/base/cpu_flags.h"
 #include "src/tool/trial/shapes.h"
 
-/* A case: indices into the suite's lists. */
+/* A case, as indices into the suite's lists. */
 struct place {
     size_t scope, device, threads, cache;
 };
@@ -12,19 +12,19 @@ struct place {
 struct gcb_suite_run {
     struct gcb_suite_config config;
     const struct gcb_suite_observer *observer;
-    struct gcb_queue queue;   /* with the threads of the case */
-    struct gcb_layout layout; /* of the scope */
-    double weight;            /* of a case of the scope: all methods over its messages */
-    double work, done;        /* weights of all cases */
+    struct gcb_queue queue;   /* with the current case's threads */
+    struct gcb_layout layout; /* of the current scope */
+    double weight;            /* work of a case of this scope: all methods on all messages */
+    double work, done;        /* work of all cases, and of those that ended */
     uint64_t bandwidth_bytes;
     struct gcb_bandwidth bandwidths[GCB_SUITE_THREADS];
     struct gcb_evict evict;
     struct gcb_budget budget;
-    struct gcb_shapes *shapes; /* of the case; NULL: not wanted, or the scope's were given */
-    size_t shaped;             /* scopes whose shapes were given */
+    struct gcb_shapes *shapes; /* NULL: the current case collects none */
+    size_t shaped;             /* number of scopes for which a case has collected shapes */
 };
 
-/* Plans and weighs the messages of a scope. */
+/* Plans the messages of a scope and estimates the work of a case. */
 static int plan_scope(struct gcb_suite_run *r, size_t scope, struct gcb_diag *diag)
 {
     struct gcb_suite_config *c = &r->config;
@@ -39,8 +39,8 @@ static int plan_scope(struct gcb_suite_run *r, size_t scope, struct gcb_diag *di
     return err;
 }
 
-/* Weighs all cases, and finds over how many bytes memory is measured. */
-static int weigh_cases(struct gcb_suite_run *r, struct gcb_diag *diag)
+/* Estimates the work of all cases, and chooses the buffer size for measuring memory bandwidth. */
+static int estimate_work(struct gcb_suite_run *r, struct gcb_diag *diag)
 {
     const struct gcb_suite *s = r->config.suite;
     size_t times = 0;
@@ -68,7 +68,7 @@ int gcb_suite_run_open(struct gcb_suite_run **out, const struct gcb_suite_config
         return gcb_diag_nomem(diag, sizeof(*r), "the cases of a suite");
     r->config = *config;
     r->queue = *config->run.trial.queue;
-    err = weigh_cases(r, diag);
+    err = estimate_work(r, diag);
     if (err)
         gcb_suite_run_close(r);
     else
@@ -86,7 +86,7 @@ void gcb_suite_run_close(struct gcb_suite_run *r)
     gcb_free(r);
 }
 
-/* How fast each device copies. The last one measured is the first of the list: it stays in use. */
+/* Measures how fast each device copies, in reverse order, so that the first device stays in use. */
 static int measure_devices(struct gcb_suite_run *r, struct gcb_diag *diag)
 {
     int err = 0;
@@ -151,7 +151,7 @@ static struct gcb_run_config run_config(struct gcb_suite_run *r, const struct pl
     config.layout = &r->layout;
     config.trial.queue = &r->queue;
     config.trial.timing = (struct gcb_timing){
-        .warmup = (unsigned)s->warmup,
+        .warmup = s->warmup,
         .repeat = s->repeat,
         .min_time = s->min_time,
         .max_time = s->max_time,
@@ -178,14 +178,14 @@ static int measure_case(struct gcb_suite_run *r, struct gcb_run_result *result,
     struct gcb_diag why = {0};
     int err = 0;
 
-    if (gpu && gpu->module->use(gpu->index, &why)) /* it broke in a case before */
+    if (gpu && gpu->module->use(gpu->index, &why)) /* it failed in an earlier case */
         return gcb_run_none(result, &config, &why, diag);
     if (config.trial.timing.evict && !r->evict.queue)
         err = gcb_evict_init(&r->evict, &r->queue, gcb_cpu_detect(), diag);
     return err ? err : gcb_run(result, &config, &observer, diag);
 }
 
-/* Shapes do not depend on the device, the threads and the caches: only the first case of a scope collects them. */
+/* Shapes do not depend on device, threads and caches, so only the first case of a scope collects them. */
 static int begin_shapes(struct gcb_suite_run *r, const struct place *at, struct gcb_diag *diag)
 {
     const struct gcb_shapes_config config = {
@@ -248,33 +248,30 @@ static int run_case(struct gcb_suite_run *r, const struct place *place, bool *in
     return err;
 }
 
-/* The next case; false after the last. */
-static bool next_case(struct place *at, const struct gcb_suite *s)
+static struct place place_of(const struct gcb_suite *s, size_t i)
 {
-    if (++at->cache < s->cache_count)
-        return true;
-    at->cache = 0;
-    if (++at->threads < s->thread_count)
-        return true;
-    at->threads = 0;
-    if (++at->device < s->device_count)
-        return true;
-    at->device = 0;
-    return ++at->scope < s->scope_count;
+    return (struct place){
+        .cache = i % s->cache_count,
+        .threads = i / s->cache_count % s->thread_count,
+        .device = i / (s->cache_count * s->thread_count) % s->device_count,
+        .scope = i / (s->cache_count * s->thread_count * s->device_count),
+    };
 }
 
 int gcb_suite_run(struct gcb_suite_run *r, const struct gcb_suite_observer *observer,
                   struct gcb_diag *diag)
 {
     const struct gcb_suite *s = r->config.suite;
-    bool interrupted = false, more = true;
-    struct place at = {0};
-    size_t planned = s->scope_count; /* weighing has planned others since */
+    const size_t cases = s->scope_count * s->device_count * s->thread_count * s->cache_count;
+    size_t planned = s->scope_count; /* the scope that r->layout has; at first none of the list */
+    bool interrupted = false;
     int err = 0;
 
     r->observer = observer;
     gcb_budget_start(&r->budget, s->time_budget, r->work);
-    for (; !err && more && !interrupted; more = next_case(&at, s)) {
+    for (size_t i = 0; !err && i < cases && !interrupted; i++) {
+        const struct place at = place_of(s, i);
+
         if (at.scope != planned)
             err = plan_scope(r, at.scope, diag);
         planned = at.scope;

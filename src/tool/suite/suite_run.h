@@ -7,27 +7,26 @@
 #include "src/tool/trial/run.h"
 
 /*
- * The cases of a suite: every combination of its scopes, devices, numbers of threads and states of the caches. A case
- * runs all methods over all messages. Scopes change least often, then devices, then threads.
+ * Runs the cases of a suite: all combinations of its scopes, devices, numbers of threads and states of the caches. A case
+ * runs all methods on all messages. The order is by scope, then device, then threads, then cache.
  */
 
-/* A device of the suite, by its index there. */
+/* A device of the suite. */
 struct gcb_suite_device {
-    char name[16];                     /* as rows have it: "cuda:0", also if "cuda" was asked for */
-    struct gcb_diag why;               /* status 0: it can be used; otherwise why not */
-    struct gcb_device gpu;             /* open, unless it is the CPU */
-    struct gcb_device_copying copying; /* of a GPU, once measured */
+    char name[16];                     /* as in rows: "cuda:0", also for "cuda" */
+    struct gcb_diag why;               /* status 0: it can be used; otherwise the reason why not */
+    struct gcb_device gpu;             /* open; zeroed for the CPU */
+    struct gcb_device_copying copying; /* copy speed of a GPU, after gcb_suite_run_measure */
 };
 
-/* What is pointed to is borrowed until the run is closed. */
+/* All pointers are borrowed until the run is closed. */
 struct gcb_suite_config {
-    const struct gcb_suite
-        *suite; /* its timing is complete: a number of warm-ups, no other default */
-    struct gcb_layout_config layout;  /* the scope is each case's */
-    struct gcb_run_config run;        /* layout, timing, queue, device and budget are each case's */
+    const struct gcb_suite *suite;    /* with no timing left to a default */
+    struct gcb_layout_config layout;  /* the scope is set for each case */
+    struct gcb_run_config run;        /* layout, timing, queue, device, budget: set for each case */
     struct gcb_suite_device *devices; /* suite->device_count */
-    bool histogram, spectrum;         /* rows of these, once for each scope */
-    bool no_bandwidth;                /* do not measure memory */
+    bool histogram, spectrum;         /* make these rows, once for each scope */
+    bool no_bandwidth;                /* do not measure memory bandwidth */
 };
 
 struct gcb_suite_case {
@@ -36,36 +35,36 @@ struct gcb_suite_case {
     int threads;
     const struct gcb_suite_device *device;
     const struct gcb_layout *layout;
-    const struct gcb_bandwidth *bandwidth; /* with these threads; bytes 0: not measured */
+    const struct gcb_bandwidth *bandwidth; /* with that many threads; bytes 0: not measured */
 };
 
 struct gcb_suite_observer {
-    /* Before a case; after it. `result` is NULL if the device cannot be used. */
+    /* Called before and after a case. `result` is NULL if the device cannot be used. */
     int (*begin)(void *ctx, const struct gcb_suite_case *at, struct gcb_diag *diag);
     int (*end)(void *ctx, const struct gcb_suite_case *at, const struct gcb_run_result *result,
                struct gcb_diag *diag);
     int (*trial)(void *ctx, const struct gcb_run_trial *trial, struct gcb_diag *diag);
-    /* A histogram or spectrum, after the first case of its scope; releases the row. */
+    /* Takes a row of a histogram or spectrum, after the first case of a scope, and releases it. */
     int (*shape)(void *ctx, struct gcb_row *row, struct gcb_diag *diag);
-    void (*progress)(void *ctx, double done); /* share of all cases */
-    bool (*stop)(void *ctx);                  /* asked often */
+    void (*progress)(void *ctx, double done); /* share of all cases, 0 to 1 */
+    bool (*stop)(void *ctx);                  /* called often; true interrupts the run */
     void *ctx;
 };
 
 struct gcb_suite_run;
 
-/* Plans and weighs all cases. `config` is copied. */
+/* Plans all cases and estimates their work. `config` is copied. */
 int gcb_suite_run_open(struct gcb_suite_run **out, const struct gcb_suite_config *config,
                        struct gcb_diag *diag);
 void gcb_suite_run_close(struct gcb_suite_run *r); /* NULL is fine */
 
-/* Measures the bandwidth of memory with each number of threads, and how fast each device copies. *bandwidths has
- * suite->thread_count of them, until the run is closed. */
+/* Measures memory bandwidth with each number of threads, and how fast each device copies. *bandwidths has
+ * suite->thread_count entries, valid until the run is closed. */
 int gcb_suite_run_measure(struct gcb_suite_run *r, const struct gcb_bandwidth **bandwidths,
                           struct gcb_diag *diag);
 
-/* Runs the cases until one is interrupted (its result says so) or an observer fails. Starts the time budget. A method
- * that fails ends alone, as in gcb_run with carry_on. */
+/* Starts the time budget and runs the cases, until one is interrupted (its result says so) or an observer fails. If a
+ * method fails, the others go on, as in gcb_run with carry_on. */
 int gcb_suite_run(struct gcb_suite_run *r, const struct gcb_suite_observer *observer,
                   struct gcb_diag *diag);
 

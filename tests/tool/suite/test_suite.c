@@ -1,4 +1,4 @@
-/* Suites: those that are shipped parse; what is wrong is said in words that name the field. */
+/* Suites: the shipped ones parse, and errors in a suite are reported with the name of the field. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -26,7 +26,7 @@ static void test_defaults(void **state)
     (void)state;
     assert_int_equal(parse(&s, HEAD "}", NULL), 0);
     assert_string_equal(s.name, "x");
-    assert_true(s.method_count == 0 && s.input_count == 0 && s.repeat == 0 && s.warmup == -1);
+    assert_true(s.method_count == 0 && s.input_count == 0 && s.repeat == 0 && s.warmup == 1);
     assert_true(s.scope_count == 1 && s.scopes[0] == GCB_SCOPE_TENSOR);
     assert_true(s.thread_count == 1 && s.threads[0] == 1);
     assert_true(s.device_count == 1 && strcmp(s.devices[0], "cpu") == 0);
@@ -64,47 +64,47 @@ static void test_everything(void **state)
     gcb_suite_fini(&s);
 }
 
-/* Each text is wrong in one place, and the words hold the other. */
+/* Pairs: a suite with one error, and a part of the message. */
 static const char *const wrong[][2] = {
     {"", "line 1"},
-    {"[1]", "no JSON object"},
+    {"[1]", "not a JSON object"},
     {HEAD ",\"name\":\"y\"}", "duplicate"},
     {"{\"name\":\"x\"}", "schema and name are needed"},
     {"{\"schema\":1}", "schema and name are needed"},
-    {"{\"schema\":2,\"name\":\"x\"}", "schema is not 1"},
-    {"{\"schema\":1,\"name\":7}", "name is a short text"},
-    {"{\"schema\":1,\"name\":\"\\u001b[2J\"}", "name is a short text"},
+    {"{\"schema\":2,\"name\":\"x\"}", "schema must be 1"},
+    {"{\"schema\":1,\"name\":7}", "name must be a short text"},
+    {"{\"schema\":1,\"name\":\"\\u001b[2J\"}", "name must be a short text"},
     {HEAD ",\"metods\":[]}", "did you mean 'methods'?"},
     {HEAD ",\"zzzzzzzz\":1}", "unknown field 'zzzzzzzz'"},
-    {HEAD ",\"methods\":\"some\"}", "methods is \"all\" or a list"},
-    {HEAD ",\"methods\":[]}", "methods is \"all\" or a list"},
-    {HEAD ",\"methods\":[1]}", "methods is \"all\" or a list"},
-    {HEAD ",\"scopes\":[]}", "scopes is a list"},
-    {HEAD ",\"scopes\":\"model\"}", "scopes is a list"},
-    {HEAD ",\"scopes\":[\"modle\"]}", "'modle' is none of tensor, bucket, model"},
+    {HEAD ",\"methods\":\"some\"}", "methods must be \"all\" or a list"},
+    {HEAD ",\"methods\":[]}", "methods must be \"all\" or a list"},
+    {HEAD ",\"methods\":[1]}", "methods must be \"all\" or a list"},
+    {HEAD ",\"scopes\":[]}", "scopes must be a list"},
+    {HEAD ",\"scopes\":\"model\"}", "scopes must be a list"},
+    {HEAD ",\"scopes\":[\"modle\"]}", "'modle' is not one of tensor, bucket, model"},
     {HEAD ",\"scopes\":[\"model\",\"model\"]}", "different"},
-    {HEAD ",\"scopes\":[3]}", "scopes takes texts"},
-    {HEAD ",\"caches\":[\"both\"]}", "'both' is none of warm, cold"},
-    {HEAD ",\"devices\":[1]}", "devices is a list"},
-    {HEAD ",\"threads\":[0]}", "threads is a list of numbers from 1"},
-    {HEAD ",\"threads\":[1.5]}", "threads is a list of numbers from 1"},
-    {HEAD ",\"threads\":4}", "threads is a list"},
-    {HEAD ",\"repeat\":0}", "repeat is a number from 1"},
-    {HEAD ",\"repeat\":2.5}", "repeat is a whole number"},
-    {HEAD ",\"warmup\":-1}", "warmup is a number from 0"},
-    {HEAD ",\"precision\":0}", "precision is a number from 1e-06 to 1"},
-    {HEAD ",\"precision\":\"2%\"}", "precision is a number"},
-    {HEAD ",\"time_budget\":0}", "time_budget is a number"},
-    {HEAD ",\"repeat\":3,\"precision\":0.1}", "repeat fixes the work"},
-    {HEAD ",\"inputs\":{}}", "inputs is a list"},
+    {HEAD ",\"scopes\":[3]}", "scopes must be a list"},
+    {HEAD ",\"caches\":[\"both\"]}", "'both' is not one of warm, cold"},
+    {HEAD ",\"devices\":[1]}", "devices must be a list"},
+    {HEAD ",\"threads\":[0]}", "threads must be a list of numbers from 1"},
+    {HEAD ",\"threads\":[1.5]}", "threads must be a list of numbers from 1"},
+    {HEAD ",\"threads\":4}", "threads must be a list"},
+    {HEAD ",\"repeat\":0}", "repeat must be a number from 1"},
+    {HEAD ",\"repeat\":2.5}", "repeat must be a whole number"},
+    {HEAD ",\"warmup\":-1}", "warmup must be a number from 0"},
+    {HEAD ",\"precision\":0}", "precision must be a number from 1e-06 to 1"},
+    {HEAD ",\"precision\":\"2%\"}", "precision must be a number"},
+    {HEAD ",\"time_budget\":0}", "time_budget must be a number"},
+    {HEAD ",\"repeat\":3,\"precision\":0.1}", "repeat fixes the amount of work"},
+    {HEAD ",\"inputs\":{}}", "inputs must be a list"},
     {HEAD ",\"inputs\":[{\"dist\":\"normal\"}]}", "without dist and either"},
     {HEAD ",\"inputs\":[{\"dist\":\"normal\",\"elements\":[4],\"layout\":\"gpt2\"}]}",
      "without dist and either"},
     {HEAD ",\"inputs\":[{\"dist\":\"normal\",\"elements\":[4],\"more\":1}]}",
      "without dist and either"},
-    {HEAD ",\"inputs\":[{\"dist\":\"normal\",\"elements\":[\"4X\"]}]}", "a size that is none"},
-    {HEAD ",\"inputs\":[{\"dist\":\"normal\",\"elements\":[-4]}]}", "a size that is none"},
-    {HEAD ",\"inputs\":[{\"dist\":\"normal\",\"elements\":4}]}", "elements are no list"},
+    {HEAD ",\"inputs\":[{\"dist\":\"normal\",\"elements\":[\"4X\"]}]}", "an invalid size"},
+    {HEAD ",\"inputs\":[{\"dist\":\"normal\",\"elements\":[-4]}]}", "an invalid size"},
+    {HEAD ",\"inputs\":[{\"dist\":\"normal\",\"elements\":4}]}", "elements are not a list"},
     {HEAD ",\"inputs\":[{\"dist\":\"cauchy\",\"elements\":[4]}]}", "cauchy"},
 };
 
@@ -121,7 +121,7 @@ static void test_wrong(void **state)
     }
 }
 
-/* What is shipped is there by name, parses, and names methods that exist. */
+/* The shipped suites are found by name, parse, and name existing methods. */
 static void test_shipped(void **state)
 {
     static const char *const expected[] = {"ci", "default", "paper-fft", "quick"};
@@ -138,7 +138,7 @@ static void test_shipped(void **state)
         gcb_suite_fini(&s);
     }
     assert_int_equal(gcb_suite_load(&s, "ci", NULL), 0);
-    assert_true(s.repeat > 0 && s.time_budget == 0.0); /* the same work in every process */
+    assert_true(s.repeat > 0 && s.time_budget == 0.0); /* each process does the same work */
     gcb_suite_fini(&s);
 }
 

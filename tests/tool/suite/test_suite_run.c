@@ -1,4 +1,4 @@
-/* The loop over the cases of a suite: their order, what observers are told, and how it ends. */
+/* Running the cases of a suite: their order, the calls of the observer, and how a run ends. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -18,7 +18,7 @@
     "\"inputs\":[{\"dist\":\"normal\",\"elements\":[100,300,70]}]}"
 #define METHODS 2
 
-/* A suite that is set up, and what its observer saw: "[scope device threads cache", a dot for each trial, an s for
+/* A suite and the record of its observer: "[scope device threads cache", a dot for each trial, an s for
  * shapes, "]", or "-]" if the device cannot be used. */
 struct seen {
     struct gcb_suite suite;
@@ -163,7 +163,7 @@ static void test_order(void **state)
     close_suite(&s);
 }
 
-/* The first case of each scope has them. */
+/* Only the first case of each scope collects histograms and spectra. */
 static void test_shapes(void **state)
 {
     struct seen s;
@@ -194,7 +194,7 @@ static void test_ends(void **state)
     close_suite(&s);
 }
 
-/* Nothing but the bandwidth of the threads asked for. */
+/* Measures bandwidth for the numbers of threads in the suite, and nothing else. */
 static void test_measure(void **state)
 {
     const struct gcb_bandwidth *b = NULL;
