@@ -201,14 +201,23 @@ static int print_tables(struct inspector *p)
 static int open_report(struct inspector *p, const struct opt_list *files, struct cmd_context *ctx)
 {
     static const struct gcb_table_column columns[] = {
-        {"tensor", false, true}, {"shape", false, true}, {"mean", true, false},
-        {"dev", true, false},    {"max", true, false},   {"kurtosis", true, false},
-        {"zeros", true, false},  {"bad", true, false},
+        {.title = "tensor", .elastic = true},
+        {.title = "shape", .elastic = true},
+        {.title = "mean"},
+        {.title = "dev"},
+        {.title = "max"},
+        {.title = "kurtosis"},
+        {.title = "zeros"},
+        {.title = "bad"},
     };
     static const struct gcb_table_column spectrum_columns[DENSITIES + 1] = {
-        {"tensor", false, true}, {"1 %", true, false},  {"5 %", true, false},
-        {"10 %", true, false},   {"15 %", true, false}, {"20 %", true, false},
-        {"50 %", true, false},
+        {.title = "tensor", .elastic = true},
+        {.title = "1 %"},
+        {.title = "5 %"},
+        {.title = "10 %"},
+        {.title = "15 %"},
+        {.title = "20 %"},
+        {.title = "50 %"},
     };
     const struct out_guard guard = {files, p->options->save.force};
 

@@ -119,8 +119,8 @@ static int put_method(struct out_report *r, const struct gcb_method *m, struct g
 
 static int list_methods(struct out_report *r, struct gcb_diag *diag)
 {
-    static const struct gcb_table_column columns[] = {{"method", false, false},
-                                                      {"what it does", false, true}};
+    static const struct gcb_table_column columns[] = {{.title = "method", .text = true},
+                                                      {.title = "what it does", .elastic = true}};
     struct gcb_table *table;
     struct gcb_method m;
     int err = 0;

@@ -135,10 +135,10 @@ static void show_check(FILE *out, const struct gcb_method *method, const struct 
 static int show_table(const struct out_report *report, const struct gcb_method *methods,
                       const struct tally *tallies, size_t count, struct gcb_diag *diag)
 {
-    static const struct gcb_table_column columns[] = {{"method", false, true},
-                                                      {"kept", true, false},
-                                                      {"broken", true, false},
-                                                      {"nothing to say", true, false}};
+    static const struct gcb_table_column columns[] = {{.title = "method", .elastic = true},
+                                                      {.title = "kept"},
+                                                      {.title = "broken"},
+                                                      {.title = "nothing to say"}};
     struct gcb_table *table = gcb_table_create(columns, 4);
 
     for (size_t i = 0; i < count; i++) {

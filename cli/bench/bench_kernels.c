@@ -119,9 +119,13 @@ static int measure_bandwidth(struct kernels_run *r)
 /* ---- what is shown ---- */
 
 static const struct gcb_table_column columns[] = {
-    {"kernel", false, true}, {"isa", false, false}, {"elements", true, false},
-    {"GB/s", true, false},   {"+-", true, false},   {"of memory", true, false},
-    {"over C", true, false},
+    {.title = "kernel", .elastic = true},
+    {.title = "isa", .text = true},
+    {.title = "elements"},
+    {.title = "GB/s"},
+    {.title = "+-"},
+    {.title = "of memory"},
+    {.title = "over C"},
 };
 
 struct gcb_table *bench_kernels_table(void)

@@ -10,9 +10,14 @@
 #include "src/tool/trial/copy.h"
 
 static const struct gcb_table_column columns[] = {
-    {"method", false, true},   {"ratio", true, false},    {"bits/el", true, false},
-    {"rel L2", true, false},   {"enc GB/s", true, false}, {"dec GB/s", true, false},
-    {"% of mem", true, false}, {"end", false, false},
+    {.title = "method", .elastic = true},
+    {.title = "ratio"},
+    {.title = "bits/el"},
+    {.title = "rel L2"},
+    {.title = "enc GB/s"},
+    {.title = "dec GB/s"},
+    {.title = "% of mem"},
+    {.title = "end", .text = true},
 };
 
 static void add_label(struct gcb_table *table, const struct gcb_method *m)

@@ -15,8 +15,8 @@
 #define FIGURES 6
 
 static const struct gcb_table_column figure_columns[FIGURES] = {
-    {"ratio", true, false},  {"bits/el", true, false},  {"rel L2", true, false},
-    {"cosine", true, false}, {"enc GB/s", true, false}, {"dec GB/s", true, false},
+    {.title = "ratio"},  {.title = "bits/el"},  {.title = "rel L2"},
+    {.title = "cosine"}, {.title = "enc GB/s"}, {.title = "dec GB/s"},
 };
 
 /* Which figures a table shows, one bit each. */
@@ -64,7 +64,7 @@ static int show_totals(const struct compress_view *v, const struct out_report *r
 {
     const size_t count = v->result->method_count;
     size_t *order = gcb_alloc_array(count, sizeof(*order));
-    struct gcb_table_column columns[1 + FIGURES] = {{"method", false, true}};
+    struct gcb_table_column columns[1 + FIGURES] = {{.title = "method", .elastic = true}};
     struct gcb_table *table;
     char name[256];
 
@@ -90,13 +90,13 @@ static size_t group_columns(struct gcb_table_column *columns, const struct compr
     size_t n = 0;
 
     if (per == GCB_PER_STEP || per == GCB_PER_MESSAGE)
-        columns[n++] = (struct gcb_table_column){"step", true, false};
+        columns[n++] = (struct gcb_table_column){.title = "step"};
     if (per == GCB_PER_WORKER || per == GCB_PER_MESSAGE)
-        columns[n++] = (struct gcb_table_column){"worker", true, false};
+        columns[n++] = (struct gcb_table_column){.title = "worker"};
     if (per == GCB_PER_TENSOR || per == GCB_PER_MESSAGE)
-        columns[n++] = (struct gcb_table_column){"tensor", false, true};
+        columns[n++] = (struct gcb_table_column){.title = "tensor", .elastic = true};
     if (v->given > 1)
-        columns[n++] = (struct gcb_table_column){"method", false, true};
+        columns[n++] = (struct gcb_table_column){.title = "method", .elastic = true};
     return n;
 }
 

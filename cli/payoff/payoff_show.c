@@ -72,11 +72,15 @@ static int show_terms(const struct out_report *report, const struct payoff_view 
 {
     const bool overlapped = !isnan(v->points->loads.method.compute);
     const struct gcb_table_column columns[] = {
-        {"method", false, true},     {"rel L2", true, false},
-        {"encode", true, false},     {"wire", true, false},
-        {"decode", true, false},     {overlapped ? "exposed" : "total", true, false},
-        {"x fp32", true, false},     {"x fp16", true, false},
-        {"pays below", true, false},
+        {.title = "method", .elastic = true},
+        {.title = "rel L2"},
+        {.title = "encode"},
+        {.title = "wire"},
+        {.title = "decode"},
+        {.title = overlapped ? "exposed" : "total"},
+        {.title = "x fp32"},
+        {.title = "x fp16"},
+        {.title = "pays below"},
     };
     struct gcb_table *table = gcb_table_create(columns, sizeof(columns) / sizeof(columns[0]));
 
@@ -113,16 +117,16 @@ static int show_curves(const struct out_report *report, const struct payoff_view
                        struct gcb_diag *diag)
 {
     const size_t shown = shown_count(v);
-    struct gcb_table_column columns[PAYOFF_SHOWN + 3] = {{"method", false, true},
-                                                         {"rel L2", true, false}};
+    struct gcb_table_column columns[PAYOFF_SHOWN + 3] = {{.title = "method", .elastic = true},
+                                                         {.title = "rel L2"}};
     char titles[PAYOFF_SHOWN][32];
     struct gcb_table *table = gcb_table_create(columns, shown + 3);
 
     for (size_t i = 0; i < shown; i++) {
         gcb_payoff_bandwidth_text(titles[i], v->points[shown_at(v, i)].link.bandwidth);
-        columns[2 + i] = (struct gcb_table_column){titles[i], true, false};
+        columns[2 + i] = (struct gcb_table_column){.title = titles[i]};
     }
-    columns[2 + shown] = (struct gcb_table_column){"pays below", true, false};
+    columns[2 + shown] = (struct gcb_table_column){.title = "pays below"};
     for (size_t i = 0; i < v->methods; i++)
         add_curve(table, v, i);
     return out_table(report, table, diag);
@@ -187,8 +191,9 @@ static int show_verdicts(const struct out_report *report, const struct payoff_vi
                          struct gcb_diag *diag)
 {
     /* names that are too long are cut; in the first column they would get their own line */
-    static const struct gcb_table_column columns[] = {
-        {"", false, false}, {"method", false, true}, {"verdict", false, false}};
+    static const struct gcb_table_column columns[] = {{.title = "", .text = true},
+                                                      {.title = "method", .elastic = true},
+                                                      {.title = "verdict", .text = true}};
     struct gcb_table *table = gcb_table_create(columns, 3);
 
     for (size_t i = 0; i < view->methods; i++) {
@@ -409,8 +414,7 @@ void payoff_show_stages(const struct out_report *report, const struct gcb_payoff
 int payoff_show_fft(const struct out_report *report, const struct gcb_fft_stages *stages,
                     const struct gcb_payoff_grid *bandwidths, struct gcb_diag *diag)
 {
-    static const struct gcb_table_column columns[] = {{"network", true, false},
-                                                      {"k_min", true, false}};
+    static const struct gcb_table_column columns[] = {{.title = "network"}, {.title = "k_min"}};
     struct gcb_table *table = gcb_table_create(columns, 2);
     char text[32], line[200];
     int err;
@@ -451,8 +455,8 @@ int payoff_show_redsync(const struct out_report *report, const struct payoff_pla
                         struct gcb_diag *diag)
 {
     static const struct gcb_table_column columns[] = {
-        {"workers", true, false},  {"network", true, false}, {"bytes, of dense", true, false},
-        {"T_sparse", true, false}, {"T_dense", true, false}, {"speed-up", true, false},
+        {.title = "workers"},  {.title = "network"}, {.title = "bytes, of dense"},
+        {.title = "T_sparse"}, {.title = "T_dense"}, {.title = "speed-up"},
     };
     struct gcb_table *table = gcb_table_create(columns, sizeof(columns) / sizeof(columns[0]));
     struct gcb_redsync in = plan->redsync;

@@ -157,9 +157,13 @@ static int show_table(struct out_report *report, const struct gcb_verdicts *verd
                       struct gcb_diag *diag)
 {
     static const struct gcb_table_column columns[] = {
-        {"case", false, true},     {"of", false, false},   {"base", true, false},
-        {"new", true, false},      {"ratio", true, false}, {"95 %", true, false},
-        {"verdict", false, false},
+        {.title = "case", .elastic = true},
+        {.title = "of", .text = true},
+        {.title = "base"},
+        {.title = "new"},
+        {.title = "ratio"},
+        {.title = "95 %"},
+        {.title = "verdict", .text = true},
     };
     const struct gcb_case *last = NULL;
     struct gcb_table *table = gcb_table_create(columns, 7);

@@ -7,44 +7,46 @@
 #define FIGURES 9
 
 static const struct gcb_table_column step_columns[1 + FIGURES] = {
-    {"step", true, false},   {"wire", true, false},    {"ratio", true, false},
-    {"alpha", true, false},  {"cum err", true, false}, {"resid", true, false},
-    {"kept %", true, false}, {"any %", true, false},   {"stale", true, false},
-    {"cosine", true, false},
+    {.title = "step"},    {.title = "wire"},   {.title = "ratio"},  {.title = "alpha"},
+    {.title = "cum err"}, {.title = "resid"},  {.title = "kept %"}, {.title = "any %"},
+    {.title = "stale"},   {.title = "cosine"},
 };
 
 /* Theta in the place of the cosine. */
 static const struct gcb_table_column scheduled_columns[1 + FIGURES] = {
-    {"step", true, false},   {"wire", true, false},    {"ratio", true, false},
-    {"alpha", true, false},  {"cum err", true, false}, {"resid", true, false},
-    {"kept %", true, false}, {"any %", true, false},   {"stale", true, false},
-    {"theta", true, false},
+    {.title = "step"},    {.title = "wire"},  {.title = "ratio"},  {.title = "alpha"},
+    {.title = "cum err"}, {.title = "resid"}, {.title = "kept %"}, {.title = "any %"},
+    {.title = "stale"},   {.title = "theta"},
 };
 
 /* Without densities, which stand below: specs are long. */
 #define TOTALS 8
 static const struct gcb_table_column total_columns[TOTALS] = {
-    {"method", false, true}, {"wire", true, false},    {"ratio", true, false},
-    {"alpha", true, false},  {"cum err", true, false}, {"resid", true, false},
-    {"stale", true, false},  {"cosine", true, false},
+    {.title = "method", .elastic = true},
+    {.title = "wire"},
+    {.title = "ratio"},
+    {.title = "alpha"},
+    {.title = "cum err"},
+    {.title = "resid"},
+    {.title = "stale"},
+    {.title = "cosine"},
 };
 
 /* Adds the cells of `wire` to `resid`. */
-static void add_errors(struct gcb_table *table, const struct gcb_tally *t, const double figures[4])
+static void add_errors(struct gcb_table *table, const struct gcb_replay_figures *f)
 {
-    static const enum gcb_field fields[] = {GCB_FIELD_RATIO, GCB_FIELD_ALPHA,
-                                            GCB_FIELD_CUMULATIVE_ERROR, GCB_FIELD_RESIDUAL_NORM};
-
-    out_cell(table, GCB_FIELD_WIRE_BYTES, (double)t->wire_bytes, 0);
-    for (size_t i = 0; i < 4; i++)
-        out_cell(table, fields[i], figures[i], 0);
+    out_cell(table, GCB_FIELD_WIRE_BYTES, (double)f->tally.wire_bytes, 0);
+    out_cell(table, GCB_FIELD_RATIO, f->ratio, 0);
+    out_cell(table, GCB_FIELD_ALPHA, f->alpha, 0);
+    out_cell(table, GCB_FIELD_CUMULATIVE_ERROR, f->cumulative_error, 0);
+    out_cell(table, GCB_FIELD_RESIDUAL_NORM, f->residual_norm, 0);
 }
 
-static void add_staleness(struct gcb_table *table, uint64_t median, uint64_t p99)
+static void add_staleness(struct gcb_table *table, const struct gcb_replay_figures *f)
 {
     char text[48];
 
-    snprintf(text, sizeof(text), "%" PRIu64 "/%" PRIu64, median, p99);
+    snprintf(text, sizeof(text), "%" PRIu64 "/%" PRIu64, f->staleness_median, f->staleness_p99);
     gcb_table_cell(table, text);
 }
 
@@ -55,16 +57,16 @@ struct gcb_table *replay_steps_create(bool scheduled)
 
 void replay_steps_add(struct gcb_table *table, const struct gcb_replay_step *s, bool scheduled)
 {
+    const struct gcb_replay_figures *f = &s->figures;
     char text[32];
 
     snprintf(text, sizeof(text), "%" PRIu64, s->step);
     gcb_table_cell(table, text);
-    add_errors(table, &s->tally,
-               (const double[]){s->ratio, s->alpha, s->cumulative_error, s->residual_norm});
-    gcb_table_cell(table, gcb_number(text, 100.0 * s->density, 3));
-    gcb_table_cell(table, gcb_number(text, 100.0 * s->union_density, 3));
-    add_staleness(table, s->staleness_median, s->staleness_p99);
-    out_cell(table, GCB_FIELD_COSINE, scheduled ? s->theta : s->cosine, 0);
+    add_errors(table, f);
+    gcb_table_cell(table, gcb_number(text, 100.0 * f->density, 3));
+    gcb_table_cell(table, gcb_number(text, 100.0 * f->union_density, 3));
+    add_staleness(table, f);
+    out_cell(table, GCB_FIELD_COSINE, scheduled ? s->theta : f->cosine, 0);
 }
 
 int replay_show_totals(const struct out_report *report, const struct gcb_method *methods,
@@ -74,13 +76,10 @@ int replay_show_totals(const struct out_report *report, const struct gcb_method 
     char name[256];
 
     for (size_t i = 0; i < count; i++) {
-        const struct gcb_replay_total *t = &totals[i];
-
         gcb_table_cell(table, gcb_method_spec(name, sizeof(name), &methods[i], GCB_SPEC_LABEL));
-        add_errors(table, &t->tally,
-                   (const double[]){t->ratio, t->alpha, t->cumulative_error, t->residual_norm});
-        add_staleness(table, t->staleness_median, t->staleness_p99);
-        out_cell(table, GCB_FIELD_COSINE, t->cosine, 0);
+        add_errors(table, &totals[i].figures);
+        add_staleness(table, &totals[i].figures);
+        out_cell(table, GCB_FIELD_COSINE, totals[i].figures.cosine, 0);
     }
     return out_table(report, table, diag);
 }
@@ -105,19 +104,20 @@ static void show_bound(FILE *out, const struct gcb_replay_total *t, int at)
 static void show_sent(FILE *out, const struct gcb_method *method, const struct gcb_replay_total *t,
                       bool named)
 {
-    const bool kept = !isnan(t->density), sent = !isnan(t->union_density);
+    const bool kept = !isnan(t->figures.density), sent = !isnan(t->figures.union_density);
     const int at = named ? fprintf(out, "%s:", method->name) : 0;
     char share[32];
 
     if (kept)
-        fprintf(out, "%skept %s of positions%s", named ? " " : "", gcb_percent(share, t->density),
-                sent ? "; " : "\n");
+        fprintf(out, "%skept %s of positions%s", named ? " " : "",
+                gcb_percent(share, t->figures.density), sent ? "; " : "\n");
     if (sent)
-        fprintf(out, "%s of elements sent by some worker\n", gcb_percent(share, t->union_density));
+        fprintf(out, "%s%s of elements sent by some worker\n", named && !kept ? " " : "",
+                gcb_percent(share, t->figures.union_density));
     show_bound(out, t, kept || sent ? 0 : at);
-    if (!isnan(t->clamped_share))
+    if (!isnan(t->figures.clamped_share))
         fprintf(out, "%s of the values were clamped after tuning\n",
-                gcb_percent(share, t->clamped_share));
+                gcb_percent(share, t->figures.clamped_share));
     if (t->unsent_steps)
         fprintf(out, "note: the last %" PRIu64 " step%s not sent any more\n", t->unsent_steps,
                 t->unsent_steps == 1 ? " was" : "s were");
@@ -143,7 +143,7 @@ static void show_nothing_sent(FILE *out, const struct gcb_method *method,
 void replay_show_notes(FILE *out, const struct gcb_method *method, const struct gcb_replay_total *t,
                        bool named)
 {
-    if (t->tally.messages)
+    if (t->figures.tally.messages)
         show_sent(out, method, t, named);
     else if (!t->interrupted)
         show_nothing_sent(out, method, t);

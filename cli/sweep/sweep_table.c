@@ -8,9 +8,13 @@
 #include "src/tool/print/number.h"
 
 static const struct gcb_table_column columns[] = {
-    {"setting", false, true}, {"ratio", true, false},  {"bits/el", true, false},
-    {"rel L2", true, false},  {"cosine", true, false}, {"enc GB/s", true, false},
-    {"Pareto", false, false},
+    {.title = "setting", .elastic = true},
+    {.title = "ratio"},
+    {.title = "bits/el"},
+    {.title = "rel L2"},
+    {.title = "cosine"},
+    {.title = "enc GB/s"},
+    {.title = "Pareto", .text = true},
 };
 
 static const struct gcb_tally *tally_of(const struct sweep_view *v, size_t i)

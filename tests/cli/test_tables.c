@@ -245,42 +245,39 @@ static void test_sweep(void **state)
     over_tallies(show_sweep);
 }
 
+static struct gcb_replay_figures replay_figures(double v, double w)
+{
+    return (struct gcb_replay_figures){
+        .tally = {.wire_bytes = UINT64_MAX},
+        .ratio = v,
+        .density = w,
+        .union_density = v,
+        .alpha = v,
+        .cosine = w,
+        .cumulative_error = v,
+        .residual_norm = w,
+        .staleness_median = UINT64_MAX,
+        .staleness_p99 = UINT64_MAX,
+        .clamped_share = v,
+    };
+}
+
 static struct gcb_replay_total replay_total(double v, double w)
 {
     return (struct gcb_replay_total){
-        .tally = {.wire_bytes = UINT64_MAX},
+        .figures = replay_figures(w, v),
         .unsent_steps = UINT64_MAX,
-        .ratio = v,
-        .density = v,
-        .union_density = w,
-        .alpha = w,
-        .cosine = v,
-        .cumulative_error = w,
-        .residual_norm = v,
         .contraction_min = w,
         .contraction_mean = w,
         .bound_ratio = v,
         .feedback = true,
-        .clamped_share = w,
-        .staleness_median = UINT64_MAX,
-        .staleness_p99 = UINT64_MAX,
     };
 }
 
 static void show_replay(double v, double w)
 {
-    const struct gcb_replay_step step = {.step = UINT64_MAX,
-                                         .tally = {.wire_bytes = UINT64_MAX},
-                                         .theta = v,
-                                         .ratio = v,
-                                         .density = w,
-                                         .union_density = v,
-                                         .alpha = v,
-                                         .cosine = w,
-                                         .cumulative_error = v,
-                                         .residual_norm = w,
-                                         .staleness_median = UINT64_MAX,
-                                         .staleness_p99 = UINT64_MAX};
+    const struct gcb_replay_step step = {
+        .step = UINT64_MAX, .figures = replay_figures(v, w), .theta = v};
     struct gcb_replay_total all[4];
     struct gcb_table *table;
     struct printed p;
@@ -340,7 +337,7 @@ static void test_numbers(void **state)
 static void test_table(void **state)
 {
     static const struct gcb_table_column columns[] = {
-        {"method", false, true}, {"ratio", true, false}, {"end", false, false}};
+        {.title = "method", .elastic = true}, {.title = "ratio"}, {.title = "end", .text = true}};
     struct gcb_table *table;
     struct printed p;
 

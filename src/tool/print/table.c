@@ -84,6 +84,11 @@ static void print_spaces(FILE *out, size_t n)
     fprintf(out, "%*s", (int)n, "");
 }
 
+static bool is_text(const struct gcb_table_column *column)
+{
+    return column->text || column->elastic;
+}
+
 /* A number that does not fit is shown as "?", because some of its digits would mislead. */
 static void print_cell(struct print *p, const char *text, size_t i, bool last)
 {
@@ -91,7 +96,7 @@ static void print_cell(struct print *p, const char *text, size_t i, bool last)
     const struct gcb_table_column *column = &p->table->columns[i];
     const char *head, *tail;
 
-    if (own > width && column->number && !column->elastic) {
+    if (own > width && !is_text(column)) {
         p->left_out = true;
         print_cell(p, "?", i, last);
         return;
@@ -104,10 +109,10 @@ static void print_cell(struct print *p, const char *text, size_t i, bool last)
                          width - 2 - gcb_text_columns(tail) - (own - gcb_text_columns(head)));
         return;
     }
-    if (column->number)
+    if (!is_text(column))
         print_spaces(p->out, width - own);
     fputs(text, p->out);
-    if (!column->number && !last)
+    if (is_text(column) && !last)
         print_spaces(p->out, width - own);
 }
 

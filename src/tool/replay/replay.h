@@ -35,37 +35,35 @@ struct gcb_replay_config {
         tune_steps; /* range floats: max becomes the largest value of so many steps; 0: as set */
 };
 
-/* The figures of a step. NAN: the figure has no meaning, as most figures of a step without a message. */
+/* Figures of a step, or of all steps together. NAN: the figure has no meaning, as most figures of a step without a
+ * message. Those marked "last" are, of all steps, what they are at the end. */
+struct gcb_replay_figures {
+    struct gcb_tally tally; /* of the messages; its fidelity compares with what was encoded */
+    uint64_t
+        input_bytes; /* of the gradients; tally.input_bytes: of the steps that messages cover */
+    double ratio;    /* tally.input_bytes over tally.wire_bytes */
+    double density, union_density; /* union of all steps: mean over steps with messages */
+    double alpha, cosine;          /* averaged update against what was owed since the one before */
+    double cumulative_error;       /* last: sums of both, from the start */
+    double gradient_norm, residual_norm; /* last: root of the mean over workers of squared norms */
+    uint64_t staleness_median, staleness_p99, staleness_max; /* last */
+    double clamped_share; /* of the values of tuned range floats */
+};
+
 struct gcb_replay_step {
     uint64_t index, loop, step; /* replayed, from 0; repetition, from 0; number in the dump */
     double theta, lr;           /* in force; NAN: none */
-    struct gcb_tally
-        tally; /* of the messages: bytes, positions; its fidelity compares with what was encoded */
-    uint64_t input_bytes; /* of this step's gradients; tally.input_bytes: of all steps covered */
-    double ratio;         /* tally.input_bytes over tally.wire_bytes */
-    double density, union_density;
-    double alpha, cosine;    /* averaged update against what was owed since the last one */
-    double cumulative_error; /* sums of both, from the start */
-    double gradient_norm, residual_norm; /* root of the mean over workers of squared norms */
+    struct gcb_replay_figures figures;
     double contraction; /* 1 - ||p - C(p)||^2 / ||p||^2, the least of the workers */
-    uint64_t staleness_median, staleness_p99, staleness_max;
-    double clamped_share; /* of the values of tuned range floats */
 };
 
 struct gcb_replay_total {
     uint64_t steps;        /* replayed */
     uint64_t silent_steps; /* without a message */
     uint64_t unsent_steps; /* silent steps after the last message: the ratio leaves them out */
-    struct gcb_tally tally;
-    uint64_t input_bytes; /* of all steps */
-    double ratio;
-    double density, union_density;   /* union: mean over steps with messages */
-    double alpha, alpha_max, cosine; /* of all updates together; the largest of a step */
-    double cumulative_error, gradient_norm, residual_norm; /* at the end, of the last step */
-    double residual_max;                                   /* largest residual_norm */
+    struct gcb_replay_figures figures;
+    double alpha_max, residual_max;           /* the largest of a step */
     double contraction_min, contraction_mean; /* over steps with messages (and, least, workers) */
-    uint64_t staleness_median, staleness_p99, staleness_max; /* at the end */
-    double clamped_share;
     bool feedback;      /* the memory is plain feedback, for which the bound is promised */
     double bound_ratio; /* largest ||e||^2 over 4 (1 - d) / d^2 max ||g||^2; NAN: no bound */
     bool interrupted;

@@ -79,6 +79,22 @@ static bool is_feedback(const struct gcb_memory_params *p)
     return false;
 }
 
+/* The figures that follow from what was sent. */
+static void fill_figures(struct gcb_replay_figures *out, const struct gcb_replay_traffic *traffic)
+{
+    const bool sent = traffic->tally.messages > 0;
+    struct gcb_fidelity_figures f;
+
+    gcb_fidelity_figures(&f, &traffic->updates, 0.0);
+    out->tally = traffic->tally;
+    out->input_bytes = traffic->input_bytes;
+    out->ratio = sent ? gcb_tally_ratio(&traffic->tally) : NAN;
+    out->density = sent ? gcb_tally_density(&traffic->tally) : NAN;
+    out->alpha = sent ? f.rel_l2 : NAN;
+    out->cosine = sent ? f.cosine : NAN;
+    out->clamped_share = share(traffic->tuned_clamped, traffic->tuned_values);
+}
+
 /* The norms of this step, and what the bound of the residual needs. */
 static void add_workers(struct gcb_replay_sums *sums, const struct gcb_replay_step_sums *added,
                         struct gcb_replay_step *step, bool sent)
@@ -99,71 +115,60 @@ static void add_workers(struct gcb_replay_sums *sums, const struct gcb_replay_st
         sums->window[w] = 0.0;
         sums->residual_sq = fmax(sums->residual_sq, n->residual);
     }
-    step->gradient_norm = sqrt(gradient / sums->workers);
-    step->residual_norm =
+    step->figures.gradient_norm = sqrt(gradient / sums->workers);
+    step->figures.residual_norm =
         sums->memory.kind == GCB_MEMORY_NONE ? NAN : sqrt(residual / sums->workers);
     step->contraction = sent ? 1.0 - lost : NAN;
     if (sent)
         sums->lost = fmax(sums->lost, lost);
 }
 
-static void fill_step(const struct gcb_replay_step_sums *added, struct gcb_replay_step *step,
-                      const struct gcb_staleness *staleness, uint32_t workers, bool sent)
+static void fill_step(struct gcb_replay_figures *out, const struct gcb_replay_step_sums *added,
+                      const struct gcb_replay_sums *sums)
 {
-    struct gcb_fidelity_figures f;
+    const struct gcb_tally *tally = &added->traffic.tally;
 
-    gcb_fidelity_figures(&f, &added->updates, 0.0);
-    step->tally = added->tally;
-    step->input_bytes = added->input_bytes;
-    step->ratio = sent ? gcb_tally_ratio(&added->tally) : NAN;
-    step->density = sent ? gcb_tally_density(&added->tally) : NAN;
-    step->union_density = sent ? share(added->touched, added->tally.elements / workers) : NAN;
-    step->alpha = sent ? f.rel_l2 : NAN;
-    step->cosine = sent ? f.cosine : NAN;
-    step->cumulative_error = sqrt(ratio(added->drift, added->owed));
-    step->clamped_share = share(added->tuned_clamped, added->tuned_values);
-    step->staleness_median = gcb_staleness_at(staleness, 0.5);
-    step->staleness_p99 = gcb_staleness_at(staleness, 0.99);
-    step->staleness_max = gcb_staleness_max(staleness);
+    fill_figures(out, &added->traffic);
+    out->union_density =
+        tally->messages ? share(added->touched, tally->elements / sums->workers) : NAN;
+    out->cumulative_error = sqrt(ratio(added->drift, added->owed));
+    out->staleness_median = gcb_staleness_at(&sums->staleness, 0.5);
+    out->staleness_p99 = gcb_staleness_at(&sums->staleness, 0.99);
+    out->staleness_max = gcb_staleness_max(&sums->staleness);
 }
 
-/* Figures of a total that are those of its last step. */
-static void take_last(struct gcb_replay_total *total, const struct gcb_replay_step *step)
+static void add_traffic(struct gcb_replay_traffic *sum, const struct gcb_replay_traffic *added)
 {
-    total->cumulative_error = step->cumulative_error;
-    total->gradient_norm = step->gradient_norm;
-    total->residual_norm = step->residual_norm;
-    total->staleness_median = step->staleness_median;
-    total->staleness_p99 = step->staleness_p99;
-    total->staleness_max = step->staleness_max;
+    gcb_tally_merge(&sum->tally, &added->tally);
+    gcb_fidelity_merge(&sum->updates, &added->updates);
+    sum->tuned_values += added->tuned_values;
+    sum->tuned_clamped += added->tuned_clamped;
+    sum->input_bytes += added->input_bytes;
 }
 
 void gcb_replay_add_step(struct gcb_replay_sums *sums, const struct gcb_replay_state *state,
                          const struct gcb_replay_step_sums *added, struct gcb_replay_step *step,
                          struct gcb_replay_total *total)
 {
-    const bool sent = added->tally.messages > 0;
+    const struct gcb_replay_figures *f = &step->figures;
+    const bool sent = added->traffic.tally.messages > 0;
 
     count_ages(&sums->staleness, state);
-    fill_step(added, step, &sums->staleness, sums->workers, sent);
+    fill_step(&step->figures, added, sums);
     add_workers(sums, added, step, sent);
-    gcb_tally_merge(&total->tally, &added->tally);
-    gcb_fidelity_merge(&sums->updates, &added->updates);
-    sums->tuned_values += added->tuned_values;
-    sums->tuned_clamped += added->tuned_clamped;
+    add_traffic(&sums->traffic, &added->traffic);
     total->steps++;
-    total->input_bytes += added->input_bytes;
+    total->figures = *f;
     total->residual_max =
-        total->steps == 1 ? step->residual_norm : fmax(total->residual_max, step->residual_norm);
-    take_last(total, step);
+        total->steps == 1 ? f->residual_norm : fmax(total->residual_max, f->residual_norm);
     if (!sent) {
         total->silent_steps++;
         total->unsent_steps++;
         return;
     }
     total->unsent_steps = 0;
-    total->alpha_max = sums->sent_steps ? fmax(total->alpha_max, step->alpha) : step->alpha;
-    sums->union_sum += step->union_density;
+    total->alpha_max = sums->sent_steps ? fmax(total->alpha_max, f->alpha) : f->alpha;
+    sums->union_sum += f->union_density;
     sums->contraction_sum += step->contraction;
     sums->sent_steps++;
 }
@@ -181,16 +186,10 @@ static double bound_ratio(const struct gcb_replay_sums *sums)
 void gcb_replay_finish(const struct gcb_replay_sums *sums, struct gcb_replay_total *total)
 {
     const bool sent = sums->sent_steps > 0;
-    struct gcb_fidelity_figures f;
 
-    gcb_fidelity_figures(&f, &sums->updates, 0.0);
-    total->ratio = sent ? gcb_tally_ratio(&total->tally) : NAN;
-    total->density = sent ? gcb_tally_density(&total->tally) : NAN;
-    total->union_density = sent ? sums->union_sum / (double)sums->sent_steps : NAN;
-    total->alpha = sent ? f.rel_l2 : NAN;
+    fill_figures(&total->figures, &sums->traffic);
+    total->figures.union_density = sent ? sums->union_sum / (double)sums->sent_steps : NAN;
     total->alpha_max = sent ? total->alpha_max : NAN;
-    total->cosine = sent ? f.cosine : NAN;
-    total->clamped_share = share(sums->tuned_clamped, sums->tuned_values);
     total->contraction_min = sent ? 1.0 - sums->lost : NAN;
     total->contraction_mean = sent ? sums->contraction_sum / (double)sums->sent_steps : NAN;
     total->feedback = is_feedback(&sums->memory);

@@ -22,10 +22,9 @@ uint64_t gcb_staleness_max(const struct gcb_staleness *s);
 struct gcb_replay_sums {
     uint32_t workers;
     struct gcb_memory_params memory;
-    struct gcb_fidelity updates;
+    struct gcb_replay_traffic traffic;
     double union_sum, contraction_sum;
     uint64_t sent_steps;
-    uint64_t tuned_values, tuned_clamped;
     double *window;     /* by worker: sum of the norms of its gradients since its last message */
     double gradient_sq; /* largest square of a worker's window */
     double residual_sq; /* largest squared norm of a worker's residual after a message */

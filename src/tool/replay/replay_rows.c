@@ -2,19 +2,35 @@
 
 #include <math.h>
 
-static void put_sizes(struct gcb_row *row, const struct gcb_tally *t, uint64_t input_bytes)
+/* The figures of a step or of a total; the other one is NULL. */
+static void put_figures(struct gcb_row *row, const struct gcb_replay_figures *f,
+                        const struct gcb_replay_step *step, const struct gcb_replay_total *total)
 {
-    gcb_row_u64(row, GCB_FIELD_MESSAGES, t->messages);
-    gcb_row_u64(row, GCB_FIELD_INPUT_BYTES, input_bytes);
-    gcb_row_u64(row, GCB_FIELD_COVERED_BYTES, t->input_bytes);
-    gcb_rows_put_bytes(row, t);
-}
-
-static void put_staleness(struct gcb_row *row, uint64_t median, uint64_t p99, uint64_t max)
-{
-    gcb_row_u64(row, GCB_FIELD_STALENESS_P50, median);
-    gcb_row_u64(row, GCB_FIELD_STALENESS_P99, p99);
-    gcb_row_u64(row, GCB_FIELD_STALENESS_MAX, max);
+    gcb_row_u64(row, GCB_FIELD_MESSAGES, f->tally.messages);
+    gcb_row_u64(row, GCB_FIELD_INPUT_BYTES, f->input_bytes);
+    gcb_row_u64(row, GCB_FIELD_COVERED_BYTES, f->tally.input_bytes);
+    gcb_rows_put_bytes(row, &f->tally);
+    gcb_row_real(row, GCB_FIELD_RATIO, f->ratio);
+    gcb_row_real(row, GCB_FIELD_DENSITY, f->density);
+    gcb_row_real(row, GCB_FIELD_UNION_DENSITY, f->union_density);
+    gcb_row_real(row, GCB_FIELD_ALPHA, f->alpha);
+    if (total)
+        gcb_row_real(row, GCB_FIELD_ALPHA_MAX, total->alpha_max);
+    gcb_row_real(row, GCB_FIELD_COSINE, f->cosine);
+    gcb_row_real(row, GCB_FIELD_CUMULATIVE_ERROR, f->cumulative_error);
+    gcb_row_real(row, GCB_FIELD_GRADIENT_NORM, f->gradient_norm);
+    gcb_row_real(row, GCB_FIELD_RESIDUAL_NORM, f->residual_norm);
+    if (step)
+        gcb_row_real(row, GCB_FIELD_CONTRACTION, step->contraction);
+    if (total) {
+        gcb_row_real(row, GCB_FIELD_RESIDUAL_MAX, total->residual_max);
+        gcb_row_real(row, GCB_FIELD_CONTRACTION_MIN, total->contraction_min);
+        gcb_row_real(row, GCB_FIELD_CONTRACTION_MEAN, total->contraction_mean);
+    }
+    gcb_row_u64(row, GCB_FIELD_STALENESS_P50, f->staleness_median);
+    gcb_row_u64(row, GCB_FIELD_STALENESS_P99, f->staleness_p99);
+    gcb_row_u64(row, GCB_FIELD_STALENESS_MAX, f->staleness_max);
+    gcb_row_real(row, GCB_FIELD_CLAMPED_SHARE, f->clamped_share);
 }
 
 void gcb_rows_replay_step(struct gcb_row *row, const struct gcb_rows_setting *setting,
@@ -27,18 +43,7 @@ void gcb_rows_replay_step(struct gcb_row *row, const struct gcb_rows_setting *se
     gcb_rows_put_setting(row, setting, method);
     gcb_row_real(row, GCB_FIELD_THETA, step->theta);
     gcb_row_real(row, GCB_FIELD_LR, step->lr);
-    put_sizes(row, &step->tally, step->input_bytes);
-    gcb_row_real(row, GCB_FIELD_RATIO, step->ratio);
-    gcb_row_real(row, GCB_FIELD_DENSITY, step->density);
-    gcb_row_real(row, GCB_FIELD_UNION_DENSITY, step->union_density);
-    gcb_row_real(row, GCB_FIELD_ALPHA, step->alpha);
-    gcb_row_real(row, GCB_FIELD_COSINE, step->cosine);
-    gcb_row_real(row, GCB_FIELD_CUMULATIVE_ERROR, step->cumulative_error);
-    gcb_row_real(row, GCB_FIELD_GRADIENT_NORM, step->gradient_norm);
-    gcb_row_real(row, GCB_FIELD_RESIDUAL_NORM, step->residual_norm);
-    gcb_row_real(row, GCB_FIELD_CONTRACTION, step->contraction);
-    put_staleness(row, step->staleness_median, step->staleness_p99, step->staleness_max);
-    gcb_row_real(row, GCB_FIELD_CLAMPED_SHARE, step->clamped_share);
+    put_figures(row, &step->figures, step, NULL);
 }
 
 void gcb_rows_replay(struct gcb_row *row, const struct gcb_rows_setting *setting,
@@ -52,21 +57,7 @@ void gcb_rows_replay(struct gcb_row *row, const struct gcb_rows_setting *setting
     gcb_row_u64(row, GCB_FIELD_STEPS, total->steps);
     gcb_row_u64(row, GCB_FIELD_SILENT_STEPS, total->silent_steps);
     gcb_row_u64(row, GCB_FIELD_UNSENT_STEPS, total->unsent_steps);
-    put_sizes(row, &total->tally, total->input_bytes);
-    gcb_row_real(row, GCB_FIELD_RATIO, total->ratio);
-    gcb_row_real(row, GCB_FIELD_DENSITY, total->density);
-    gcb_row_real(row, GCB_FIELD_UNION_DENSITY, total->union_density);
-    gcb_row_real(row, GCB_FIELD_ALPHA, total->alpha);
-    gcb_row_real(row, GCB_FIELD_ALPHA_MAX, total->alpha_max);
-    gcb_row_real(row, GCB_FIELD_COSINE, total->cosine);
-    gcb_row_real(row, GCB_FIELD_CUMULATIVE_ERROR, total->cumulative_error);
-    gcb_row_real(row, GCB_FIELD_GRADIENT_NORM, total->gradient_norm);
-    gcb_row_real(row, GCB_FIELD_RESIDUAL_NORM, total->residual_norm);
-    gcb_row_real(row, GCB_FIELD_RESIDUAL_MAX, total->residual_max);
-    gcb_row_real(row, GCB_FIELD_CONTRACTION_MIN, total->contraction_min);
-    gcb_row_real(row, GCB_FIELD_CONTRACTION_MEAN, total->contraction_mean);
-    put_staleness(row, total->staleness_median, total->staleness_p99, total->staleness_max);
-    gcb_row_real(row, GCB_FIELD_CLAMPED_SHARE, total->clamped_share);
+    put_figures(row, &total->figures, NULL, total);
     gcb_row_real(row, GCB_FIELD_BOUND_RATIO, total->bound_ratio);
     if (isnan(total->bound_ratio))
         gcb_row_null(row, GCB_FIELD_BOUND_HOLDS);

@@ -181,8 +181,8 @@ static void count_tuned(const struct sending *a, const struct gcb_tally *t)
 
     if (!a->message->tuned || t->stored || !gcb_method_value(&a->message->method, "bits", &bits))
         return;
-    a->step->tuned_values += (uint64_t)((double)t->value_bytes * 8.0 / bits);
-    a->step->tuned_clamped += t->clamped;
+    a->step->traffic.tuned_values += (uint64_t)((double)t->value_bytes * 8.0 / bits);
+    a->step->traffic.tuned_clamped += t->clamped;
 }
 
 /* Encodes into s->wire. */
@@ -294,7 +294,7 @@ static int send_message(const struct sending *a, struct gcb_replay_norms *norms,
     norms->encoded += t.fidelity.xx;
     norms->lost += t.fidelity.dd;
     count_tuned(a, &t);
-    gcb_tally_merge(&a->step->tally, &t);
+    gcb_tally_merge(&a->step->traffic.tally, &t);
     return 0;
 }
 
@@ -378,7 +378,7 @@ static int run_worker(struct sending *a, struct gcb_replay_norms *norms, struct 
 
     if (err)
         return err;
-    a->step->input_bytes += a->plan->input_bytes;
+    a->step->traffic.input_bytes += a->plan->input_bytes;
     a->worker->pending_bytes += a->plan->input_bytes;
     norms->gradient += norm_sq(s, s->input, a->plan->count);
     a->step->at.worker = a->plan->worker;
@@ -438,7 +438,7 @@ static void settle(struct gcb_replay_state *s, struct gcb_replay_message *m, boo
     }
     if (!sent)
         return;
-    gcb_fidelity_add(&step->updates, due, s->update, m->count, s->config->kernels,
+    gcb_fidelity_add(&step->traffic.updates, due, s->update, m->count, s->config->kernels,
                      s->config->queue);
     if (m->window)
         memset(m->window, 0, m->count * sizeof(*m->window));

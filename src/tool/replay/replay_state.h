@@ -53,16 +53,21 @@ struct gcb_replay_norms {
     double lost;    /* of what was encoded minus what was decoded */
 };
 
+/* What was sent in a step, or in all steps. */
+struct gcb_replay_traffic {
+    struct gcb_tally tally;
+    struct gcb_fidelity updates; /* x: owed since the last message; y: what arrived */
+    uint64_t tuned_values, tuned_clamped;
+    uint64_t input_bytes;
+};
+
 /* Sums of one step over all messages. */
 struct gcb_replay_step_sums {
     struct gcb_step at;               /* its worker is set for each message */
     struct gcb_replay_norms *workers; /* one for each */
-    struct gcb_tally tally;
-    struct gcb_fidelity updates; /* x: owed since the last message; y: what arrived */
-    double drift, owed;          /* squared norms */
+    struct gcb_replay_traffic traffic;
+    double drift, owed; /* squared norms */
     uint64_t touched;
-    uint64_t tuned_values, tuned_clamped;
-    uint64_t input_bytes;
 };
 
 int gcb_replay_state_init(struct gcb_replay_state *s, const struct gcb_replay_config *config,

@@ -18,11 +18,12 @@ static void lossless(void **state)
     for (size_t i = 0; i < sizeof(specs) / sizeof(specs[0]); i++) {
         assert_int_equal(replay_run(s, specs[i]), 0);
         assert_int_equal(s->total.steps, STEPS);
-        assert_true(s->total.alpha == 0.0 && s->total.cumulative_error == 0.0);
-        assert_true(s->total.contraction_min == 1.0 && s->total.cosine > 1.0 - 1e-12);
-        assert_int_equal(s->total.staleness_max, 0);
-        assert_true(i == 0 ? isnan(s->total.residual_norm) : s->total.residual_norm == 0.0);
-        assert_true(s->total.union_density == 1.0);
+        assert_true(s->total.figures.alpha == 0.0 && s->total.figures.cumulative_error == 0.0);
+        assert_true(s->total.contraction_min == 1.0 && s->total.figures.cosine > 1.0 - 1e-12);
+        assert_int_equal(s->total.figures.staleness_max, 0);
+        assert_true(i == 0 ? isnan(s->total.figures.residual_norm)
+                           : s->total.figures.residual_norm == 0.0);
+        assert_true(s->total.figures.union_density == 1.0);
     }
 }
 
@@ -39,12 +40,13 @@ static void constructed(void **state)
             replay_source.data[i][5] = 1.0f; /* never among the largest until it has added up */
     }
     assert_int_equal(replay_run(s, "topk:density=0.001,memory=ef"), 0);
-    replay_expect(s->seen.step[0].union_density, 4.0 / (LARGEST + 70), 1e-12);
-    assert_int_equal(s->seen.step[0].staleness_max, 1);    /* element 5 of worker 0 */
-    assert_int_equal(s->seen.step[0].staleness_p99, 0);    /* what is zero is not late */
-    replay_expect(s->seen.step[0].alpha, 1.0 / 3.0, 1e-6); /* 1 of (2, 2, 1), in both tensors */
-    assert_int_equal(s->seen.step[1].staleness_max, 2);    /* a tie: the lower index goes */
-    assert_int_equal(s->seen.step[2].staleness_max, 1);    /* 3 beats 2, which has to wait */
+    replay_expect(s->seen.step[0].figures.union_density, 4.0 / (LARGEST + 70), 1e-12);
+    assert_int_equal(s->seen.step[0].figures.staleness_max, 1); /* element 5 of worker 0 */
+    assert_int_equal(s->seen.step[0].figures.staleness_p99, 0); /* what is zero is not late */
+    replay_expect(s->seen.step[0].figures.alpha, 1.0 / 3.0,
+                  1e-6); /* 1 of (2, 2, 1), in both tensors */
+    assert_int_equal(s->seen.step[1].figures.staleness_max, 2); /* a tie: the lower index goes */
+    assert_int_equal(s->seen.step[2].figures.staleness_max, 1); /* 3 beats 2, which has to wait */
 }
 
 static void scopes_and_threads(void **state)
@@ -54,15 +56,16 @@ static void scopes_and_threads(void **state)
 
     s->layout.scope = GCB_SCOPE_MODEL;
     assert_int_equal(replay_run(s, "topk:density=0.1,memory=ef"), 0);
-    assert_int_equal(s->total.tally.messages, STEPS * WORKERS);
+    assert_int_equal(s->total.figures.tally.messages, STEPS * WORKERS);
     before = s->total;
     s->queue.threads = 4;
     assert_int_equal(replay_run(s, "topk:density=0.1,memory=ef"), 0);
-    assert_true(s->total.alpha == before.alpha && s->total.residual_norm == before.residual_norm);
-    assert_true(s->total.cumulative_error == before.cumulative_error);
+    assert_true(s->total.figures.alpha == before.figures.alpha &&
+                s->total.figures.residual_norm == before.figures.residual_norm);
+    assert_true(s->total.figures.cumulative_error == before.figures.cumulative_error);
     s->layout = (struct gcb_layout_config){.min_elements = 100};
     assert_int_equal(replay_run(s, "topk:density=0.1,memory=ef"), 0);
-    assert_int_equal(s->total.tally.dense, STEPS * WORKERS);
+    assert_int_equal(s->total.figures.tally.dense, STEPS * WORKERS);
 }
 
 /* Random draws differ between repetitions. */
@@ -73,10 +76,10 @@ static void repetitions_draw_apart(void **state)
     s->config.loops = 2;
     assert_int_equal(replay_run(s, "qsgd:bits=2"), 0);
     for (size_t t = 0; t < STEPS; t++)
-        assert_true(s->seen.step[t].alpha != s->seen.step[t + STEPS].alpha);
+        assert_true(s->seen.step[t].figures.alpha != s->seen.step[t + STEPS].figures.alpha);
     assert_int_equal(replay_run(s, "topk"), 0);
     for (size_t t = 0; t < STEPS; t++)
-        assert_true(s->seen.step[t].alpha == s->seen.step[t + STEPS].alpha);
+        assert_true(s->seen.step[t].figures.alpha == s->seen.step[t + STEPS].figures.alpha);
 }
 
 static void refuses(void **state)

@@ -82,9 +82,9 @@ static void expect_ages(const struct plain *f, const struct gcb_replay_step *ste
             for (uint64_t i = 0; i < replay_source.tensor[j].count; i++)
                 all[n++] = f->age[w][j][i];
     qsort(all, n, sizeof(*all), by_size);
-    assert_int_equal(step->staleness_median, all[(size_t)ceil(0.5 * (double)n) - 1]);
-    assert_int_equal(step->staleness_p99, all[(size_t)ceil(0.99 * (double)n) - 1]);
-    assert_int_equal(step->staleness_max, all[n - 1]);
+    assert_int_equal(step->figures.staleness_median, all[(size_t)ceil(0.5 * (double)n) - 1]);
+    assert_int_equal(step->figures.staleness_p99, all[(size_t)ceil(0.99 * (double)n) - 1]);
+    assert_int_equal(step->figures.staleness_max, all[n - 1]);
 }
 
 static void feedback_is_what_it_says(void **state)
@@ -101,12 +101,12 @@ static void feedback_is_what_it_says(void **state)
         plain_step(f, t % STEPS, 0.1);
         assert_int_equal(step->step, 10 + t % STEPS);
         assert_int_equal(step->loop, t / STEPS);
-        replay_expect(step->alpha, f->alpha, 1e-5);
-        replay_expect(step->cumulative_error, f->cumulative, 1e-5);
-        replay_expect(step->residual_norm, f->residual, 1e-5);
-        replay_expect(step->gradient_norm, f->gradient, 1e-9);
-        replay_expect(step->density, 0.1, 1e-9);
-        replay_expect(step->union_density, f->touched / (LARGEST + 70), 1e-12);
+        replay_expect(step->figures.alpha, f->alpha, 1e-5);
+        replay_expect(step->figures.cumulative_error, f->cumulative, 1e-5);
+        replay_expect(step->figures.residual_norm, f->residual, 1e-5);
+        replay_expect(step->figures.gradient_norm, f->gradient, 1e-9);
+        replay_expect(step->figures.density, 0.1, 1e-9);
+        replay_expect(step->figures.union_density, f->touched / (LARGEST + 70), 1e-12);
         expect_ages(f, step);
     }
     assert_true(s->total.feedback && s->total.bound_ratio > 0.0 && s->total.bound_ratio <= 1.0);
@@ -154,21 +154,22 @@ static void delay_counts_its_input(void **state)
     assert_int_equal(replay_run(s, "identity:memory=delay,delay=4"), 0);
     assert_int_equal(s->total.silent_steps, 5);
     assert_int_equal(s->total.unsent_steps, 2);
-    assert_int_equal(s->total.input_bytes, STEPS * step_bytes);
-    assert_int_equal(s->total.tally.input_bytes, 4 * step_bytes);
-    replay_expect(s->total.ratio, 4.0 * (double)step_bytes / (double)s->total.tally.wire_bytes,
-                  1e-12);
-    assert_true(isnan(s->seen.step[0].alpha) && isnan(s->seen.step[0].ratio));
-    assert_int_equal(s->seen.step[0].tally.wire_bytes, 0);
-    assert_true(s->seen.step[0].cumulative_error == 1.0);
-    replay_expect(s->seen.step[3].ratio, s->total.ratio, 1e-12);
-    assert_true(s->seen.step[3].alpha < 1e-6 && s->seen.step[3].cumulative_error < 1e-6);
-    assert_int_equal(s->seen.step[2].staleness_median, 3);
-    assert_int_equal(s->seen.step[3].staleness_max, 0);
-    assert_int_equal(s->total.staleness_median, 2);
+    assert_int_equal(s->total.figures.input_bytes, STEPS * step_bytes);
+    assert_int_equal(s->total.figures.tally.input_bytes, 4 * step_bytes);
+    replay_expect(s->total.figures.ratio,
+                  4.0 * (double)step_bytes / (double)s->total.figures.tally.wire_bytes, 1e-12);
+    assert_true(isnan(s->seen.step[0].figures.alpha) && isnan(s->seen.step[0].figures.ratio));
+    assert_int_equal(s->seen.step[0].figures.tally.wire_bytes, 0);
+    assert_true(s->seen.step[0].figures.cumulative_error == 1.0);
+    replay_expect(s->seen.step[3].figures.ratio, s->total.figures.ratio, 1e-12);
+    assert_true(s->seen.step[3].figures.alpha < 1e-6 &&
+                s->seen.step[3].figures.cumulative_error < 1e-6);
+    assert_int_equal(s->seen.step[2].figures.staleness_median, 3);
+    assert_int_equal(s->seen.step[3].figures.staleness_max, 0);
+    assert_int_equal(s->total.figures.staleness_median, 2);
     assert_int_equal(replay_run(s, "identity:memory=delay,delay=2"), 0);
-    assert_int_equal(s->total.tally.input_bytes, STEPS * step_bytes);
-    assert_true(s->total.alpha < 1e-6 && s->total.cumulative_error < 1e-6);
+    assert_int_equal(s->total.figures.tally.input_bytes, STEPS * step_bytes);
+    assert_true(s->total.figures.alpha < 1e-6 && s->total.figures.cumulative_error < 1e-6);
 }
 
 /* Workers that are alike have the norms that rows show; with a delay g is as large as its parts together. */
@@ -188,12 +189,12 @@ static void bound_is_of_these_figures(void **state)
     assert_int_equal(replay_run(s, "topk:density=0.2,memory=delay,delay=3"), 0);
     d = s->total.contraction_min;
     for (size_t t = 0; t < s->seen.steps; t++) {
-        gradient += s->seen.step[t].gradient_norm;
+        gradient += s->seen.step[t].figures.gradient_norm;
         window = fmax(window, gradient);
         if (t % 3 != 2)
             continue;
         gradient = 0.0;
-        residual = fmax(residual, s->seen.step[t].residual_norm);
+        residual = fmax(residual, s->seen.step[t].figures.residual_norm);
     }
     replay_expect(s->total.bound_ratio,
                   residual * residual / (4.0 * (1.0 - d) / (d * d) * window * window), 1e-9);
@@ -205,16 +206,16 @@ static void momentum_owes_what_it_added(void **state)
     struct replay_setup *s = *state;
 
     assert_int_equal(replay_run(s, "identity:memory=dgc,momentum=0.5,masking=no"), 0);
-    assert_true(s->total.alpha < 1e-6 && s->total.cumulative_error < 1e-6);
+    assert_true(s->total.figures.alpha < 1e-6 && s->total.figures.cumulative_error < 1e-6);
     assert_int_equal(replay_run(s, "identity:memory=dgc,momentum=0.5,nesterov=yes,masking=no"), 0);
-    assert_true(s->total.alpha < 1e-6 && s->total.cumulative_error < 1e-6);
+    assert_true(s->total.figures.alpha < 1e-6 && s->total.figures.cumulative_error < 1e-6);
     assert_int_equal(replay_run(s, "identity:memory=dgc,momentum=0.5,clip-norm=0.001"), 0);
-    assert_true(s->total.alpha < 1e-6 && s->total.cumulative_error < 1e-6);
+    assert_true(s->total.figures.alpha < 1e-6 && s->total.figures.cumulative_error < 1e-6);
     assert_int_equal(replay_run(s, "identity:memory=dgc,momentum=0.5,nesterov=yes,clip-norm=0.001"),
                      0);
-    assert_true(s->total.alpha < 1e-6 && s->total.cumulative_error < 1e-6);
+    assert_true(s->total.figures.alpha < 1e-6 && s->total.figures.cumulative_error < 1e-6);
     assert_int_equal(replay_run(s, "topk:density=0.1,memory=dgc,momentum=0.5"), 0);
-    assert_true(s->total.alpha > 0.1 && s->total.cumulative_error > 0.1);
+    assert_true(s->total.figures.alpha > 0.1 && s->total.figures.cumulative_error > 0.1);
 }
 
 int main(void)

@@ -9,14 +9,14 @@ static void schedules(void **state)
 
     assert_int_equal(gcb_schedule_parse(&s->config.schedule, "0.9@1,0.7@2,0@4", &s->diag), 0);
     assert_int_equal(replay_run(s, "topk:theta=0.8,memory=ef"), 0);
-    replay_expect(s->seen.step[0].density, 0.2, 1e-9);
-    replay_expect(s->seen.step[1].density, 0.1, 1e-9);
-    replay_expect(s->seen.step[2].density, 0.3, 1e-9);
+    replay_expect(s->seen.step[0].figures.density, 0.2, 1e-9);
+    replay_expect(s->seen.step[1].figures.density, 0.1, 1e-9);
+    replay_expect(s->seen.step[2].figures.density, 0.3, 1e-9);
     replay_expect(s->seen.step[3].theta, 0.7, 0.0);
-    replay_expect(s->seen.step[4].density, 1.0, 0.0);
-    assert_true(s->seen.step[3].residual_norm > 0.0);
-    assert_true(s->seen.step[4].residual_norm == 0.0); /* memory outlives the encoders */
-    assert_true(s->seen.step[4].cumulative_error < 1e-6);
+    replay_expect(s->seen.step[4].figures.density, 1.0, 0.0);
+    assert_true(s->seen.step[3].figures.residual_norm > 0.0);
+    assert_true(s->seen.step[4].figures.residual_norm == 0.0); /* memory outlives the encoders */
+    assert_true(s->seen.step[4].figures.cumulative_error < 1e-6);
     assert_int_equal(replay_run(s, "qsgd"), 0);
     assert_true(isnan(s->seen.step[1].theta));
 }
@@ -96,15 +96,16 @@ static void tuning(void **state)
             1.0f; /* the others stay below 0.005 */
     s->config.tune_steps = 2;
     assert_int_equal(replay_run(s, "range:bits=8"), 0);
-    assert_true(isnan(s->seen.step[1].clamped_share));
-    replay_expect(s->seen.step[4].clamped_share, 30.0 / (WORKERS * (LARGEST + 70)), 1e-12);
-    assert_true(s->seen.step[4].alpha > 0.9);
+    assert_true(isnan(s->seen.step[1].figures.clamped_share));
+    replay_expect(s->seen.step[4].figures.clamped_share, 30.0 / (WORKERS * (LARGEST + 70)), 1e-12);
+    assert_true(s->seen.step[4].figures.alpha > 0.9);
     s->config.tune_steps = 5; /* sees it */
     assert_int_equal(replay_run(s, "range:bits=8"), 0);
-    assert_true(s->seen.step[5].clamped_share == 0.0);
+    assert_true(s->seen.step[5].figures.clamped_share == 0.0);
     s->config.tune_steps = 2;
     assert_int_equal(replay_run(s, "fft:theta=0.5,memory=ef"), 0);
-    assert_true(s->seen.step[4].clamped_share > 0.0 && s->seen.step[4].clamped_share < 1.0);
+    assert_true(s->seen.step[4].figures.clamped_share > 0.0 &&
+                s->seen.step[4].figures.clamped_share < 1.0);
 }
 
 int main(void)

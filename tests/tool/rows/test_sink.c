@@ -240,7 +240,8 @@ static void test_result_columns(void **state)
 
 static char *drawn(unsigned width, bool color)
 {
-    static const struct gcb_table_column cols[] = {{"name", false, true}, {"n", true, false}};
+    static const struct gcb_table_column cols[] = {{.title = "name", .elastic = true},
+                                                   {.title = "n"}};
     struct gcb_table *t = gcb_table_create(cols, 2);
     char *data = NULL;
     size_t size;
