@@ -192,14 +192,13 @@ static void show_compress(void)
     static const enum gcb_per pers[] = {GCB_PER_MESSAGE, GCB_PER_TENSOR, GCB_PER_STEP,
                                         GCB_PER_WORKER};
     struct gcb_tally tallies[4];
+    char name[] = "layers.8.conv2.weight";
 
     for (size_t i = 0; i < 4; i++)
         tallies[i] = totals[i].tally;
     for (size_t i = 0; i < 4; i++) {
-        struct gcb_group group = {.name = "layers.8.conv2.weight",
-                                  .step = UINT64_MAX,
-                                  .worker = UINT32_MAX,
-                                  .tallies = tallies};
+        struct gcb_group group = {
+            .name = name, .step = UINT64_MAX, .worker = UINT32_MAX, .tallies = tallies};
         const struct gcb_groups groups = {pers[i], 4, &group, 1, 1, 0};
         const struct compress_view view = {.files = &files,
                                            .extent = &extent,

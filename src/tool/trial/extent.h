@@ -3,10 +3,10 @@
 
 #include "src/tool/dump/source.h"
 
-/* How much there is in a dump, for the line above a table. */
+/* The size of a dump, for the line above a table. */
 struct gcb_extent {
-    uint64_t steps, workers, tensors; /* different ones */
-    bool full;                        /* every step has every worker and tensor */
+    uint64_t steps, workers, tensors; /* number of different ones */
+    bool full;                        /* each step has all workers, and each worker all tensors */
     uint64_t elements, bytes;         /* in the source's types */
     enum gcb_dtype dtype;
     bool mixed_dtypes;

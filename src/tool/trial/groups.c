@@ -13,12 +13,7 @@ void gcb_groups_init(struct gcb_groups *g, enum gcb_per per, size_t methods)
 
 static void release(struct gcb_group *group)
 {
-    union {
-        const char *in;
-        char *out;
-    } name = {group->name};
-
-    gcb_free(name.out);
+    gcb_free(group->name);
     gcb_free(group->tallies);
 }
 
@@ -46,8 +41,8 @@ static bool belongs(const struct gcb_groups *g, const struct gcb_group *group,
     }
 }
 
-/* Messages of all methods follow each other, and tensors come in the same order at every step: the
- * last group or the one behind it is the likely one. */
+/* The index of the trial's group, or count. All methods run on a message in turn, and tensors come in the same order at
+ * each step, so the search begins at the last group. */
 static size_t find(const struct gcb_groups *g, const struct gcb_run_trial *t)
 {
     for (size_t i = 0; i < g->count; i++) {
@@ -88,7 +83,7 @@ int gcb_groups_add(struct gcb_groups *g, const struct gcb_run_trial *trial, stru
     return 0;
 }
 
-/* Does a come before b? What is not a number comes last. */
+/* Is a before b? Larger figures come first, NaNs last. */
 static bool before(double a, double b)
 {
     return a > b || (isnan(b) && !isnan(a));

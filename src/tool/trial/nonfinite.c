@@ -28,7 +28,7 @@ void gcb_nonfinite_zero(float *x, uint64_t n)
             x[i] = 0.0f;
 }
 
-/* The source lists tensors by step, so a step that is new is larger than those before. */
+/* The source lists tensors by step, so a new step is larger than the last. */
 static int add_step(struct gcb_nonfinite_scan *scan, uint64_t step, struct gcb_diag *diag)
 {
     if (scan->step_count && scan->steps[scan->step_count - 1] == step)

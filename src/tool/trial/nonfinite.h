@@ -6,31 +6,31 @@
 #include "kernels/kernels.h"
 #include "src/tool/dump/source.h"
 
-/* What happens to a tensor that holds an infinity or a NaN. */
+/* What to do with a tensor that has an infinity or a NaN. */
 enum gcb_nonfinite_policy {
-    GCB_POLICY_ERROR, /* all such tensors are found before work starts, and it does not start */
-    GCB_POLICY_SKIP,  /* the step is left out for all workers, as a loss scaler does */
-    GCB_POLICY_ZERO,  /* such elements become 0 */
-    GCB_POLICY_RAW,   /* a message with such a tensor goes raw, every bit kept */
+    GCB_POLICY_ERROR, /* fail before any trial */
+    GCB_POLICY_SKIP,  /* skip the step for all workers, as a loss scaler does */
+    GCB_POLICY_ZERO,  /* set these elements to 0 */
+    GCB_POLICY_RAW,   /* send the message raw, without any change */
 };
 
-/* Infinities and NaNs in x[0..n); one read when there are none. */
+/* Counts infinities and NaNs in x[0..n). */
 uint64_t gcb_nonfinite_count(const float *x, uint64_t n, const struct gcb_kernels *kernels);
 
-/* Makes them 0. */
+/* Sets them to 0. */
 void gcb_nonfinite_zero(float *x, uint64_t n);
 
-/* What a pass over a whole dump found. Starts zeroed. */
+/* The infinities and NaNs of a whole dump. Starts zeroed. */
 struct gcb_nonfinite_scan {
-    uint64_t tensors; /* with infinities or NaNs */
-    uint64_t *steps;  /* of these tensors, ascending, each once; step_count of them */
+    uint64_t tensors; /* number of tensors that have any */
+    uint64_t *steps;  /* their steps, ascending, each once; step_count */
     size_t step_count, step_cap;
-    char text[360]; /* the first few: "step 0 worker 1 fc.weight (3 of 100), ..." */
+    char text[360]; /* the first few tensors: "step 0 worker 1 fc.weight (3 of 100), ..." */
 };
 
 /*
- * Reads every tensor of the source. `buffer` holds the largest. `progress` may be NULL; it is told the
- * elements of each tensor, and a false from it ends the scan (which then counts as complete).
+ * Reads all tensors of the source. `buffer` has room for the largest. `watch` and its function may be NULL: progress() gets
+ * the number of elements of each tensor, and returns false to end the scan early, without an error.
  */
 struct gcb_nonfinite_watch {
     bool (*progress)(void *ctx, uint64_t elements);

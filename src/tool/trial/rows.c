@@ -5,10 +5,10 @@
 #include "src/tool/rows/results.h"
 #include "src/tool/rows/sink.h"
 
-/* What a row says of one direction's samples. */
+/* The samples of encoding or decoding in a row. */
 struct samples {
     double mad;
-    const double *seconds; /* NULL: they are not shown */
+    const double *seconds; /* NULL: left out */
     size_t count;
 };
 
@@ -62,21 +62,14 @@ static void put_rates(struct gcb_row *row, const struct gcb_method *method,
     gcb_row_real(row, GCB_FIELD_ENTROPY0_BITS_PER_ELEMENT, per_element(t->entropy0_bits, t));
     gcb_row_real(row, GCB_FIELD_DENSITY_ASKED, gcb_tally_density_asked(t));
     gcb_row_real(row, GCB_FIELD_DENSITY, gcb_tally_density(t));
-    if (t->asked_of)
-        gcb_row_u64(row, GCB_FIELD_KEPT, t->kept);
-    else
-        gcb_row_null(row, GCB_FIELD_KEPT);
-    if (method->codec->ops->clamped)
-        gcb_row_u64(row, GCB_FIELD_CLAMPED, t->clamped);
-    else
-        gcb_row_null(row, GCB_FIELD_CLAMPED);
+    gcb_row_known_u64(row, GCB_FIELD_KEPT, t->asked_of, t->kept);
+    gcb_row_known_u64(row, GCB_FIELD_CLAMPED, method->codec->ops->clamped, t->clamped);
 }
 
 static void put_fidelity(struct gcb_row *row, const struct gcb_tally *t)
 {
-    struct gcb_fidelity_figures f;
+    const struct gcb_fidelity_figures f = gcb_tally_figures(t);
 
-    gcb_tally_figures(&f, t);
     gcb_row_real(row, GCB_FIELD_REL_L2, f.rel_l2);
     gcb_row_real(row, GCB_FIELD_COSINE, f.cosine);
     gcb_row_real(row, GCB_FIELD_MAX_ABS_ERROR, f.max_abs_error);
@@ -111,15 +104,7 @@ static void put_stages(struct gcb_row *row, const struct gcb_tally *t)
         gcb_row_real(row, fields[i], t->staged ? t->stage_seconds[i] : NAN);
 }
 
-static void put_count(struct gcb_row *row, enum gcb_field field, bool known, uint64_t value)
-{
-    if (known)
-        gcb_row_u64(row, field, value);
-    else
-        gcb_row_null(row, field);
-}
-
-/* Each element once, and the message once: the least that moves. */
+/* The least that encoding or decoding moves in memory: each element once, and the message once. */
 static uint64_t device_bytes(const struct gcb_tally *t)
 {
     return sizeof(float) * t->elements + t->wire_bytes;
@@ -134,7 +119,7 @@ static void put_device(struct gcb_row *row, const struct gcb_times_fields *field
     gcb_row_real(row, fields->transfer, on_device ? t->transfer : NAN);
 }
 
-/* The share of a bandwidth of the CPU, `gbps`, or on a device of its copy bandwidth. */
+/* Throughput as a share of the CPU's bandwidth `gbps`, or of the device's copy bandwidth. */
 static double bandwidth_share(const struct gcb_rows_setting *s, const struct gcb_tally *t,
                               const struct gcb_times *times, double gbps)
 {
@@ -157,11 +142,11 @@ static void put_times(struct gcb_row *row, const struct gcb_rows_setting *s,
     put_stages(row, t);
     put_device(row, e, &t->encode, on_device);
     put_device(row, d, &t->decode, on_device);
-    put_count(row, e->launches, on_device, t->encode.launches);
-    put_count(row, d->launches, on_device, t->decode.launches);
-    put_count(row, GCB_FIELD_GROUP_MESSAGES, on_device, t->group);
-    put_count(row, GCB_FIELD_DEVICE_BYTES, on_device, device_bytes(t));
-    put_count(row, GCB_FIELD_GPU_CLOCK_MHZ, t->clock_mhz > 0, t->clock_mhz);
+    gcb_row_known_u64(row, e->launches, on_device, t->encode.launches);
+    gcb_row_known_u64(row, d->launches, on_device, t->decode.launches);
+    gcb_row_known_u64(row, GCB_FIELD_GROUP_MESSAGES, on_device, t->group);
+    gcb_row_known_u64(row, GCB_FIELD_DEVICE_BYTES, on_device, device_bytes(t));
+    gcb_row_known_u64(row, GCB_FIELD_GPU_CLOCK_MHZ, t->clock_mhz > 0, t->clock_mhz);
     gcb_row_real(row, e->gbps, gcb_tally_gbps(t, &t->encode));
     gcb_row_real(row, d->gbps, gcb_tally_gbps(t, &t->decode));
     gcb_row_real(row, e->bandwidth_share, bandwidth_share(s, t, &t->encode, s->read_gbps));
@@ -215,6 +200,7 @@ void gcb_rows_result(struct gcb_row *row, const struct gcb_rows_setting *setting
     put_times(row, setting, &trial->tally, &encode, &decode);
 }
 
+/* Starts a row for messages of several steps and workers. */
 static void begin_summary(struct gcb_row *row, const char *file)
 {
     gcb_row_init(row, GCB_RECORD_SUMMARY);
@@ -223,7 +209,7 @@ static void begin_summary(struct gcb_row *row, const char *file)
     gcb_row_null(row, GCB_FIELD_WORKER);
 }
 
-/* Figures of nothing would be zeros that nobody measured. */
+/* Sets all fields of a result that the row does not have yet to null: without messages there are no figures. */
 static void put_nothing(struct gcb_row *row, const struct gcb_rows_setting *setting)
 {
     enum gcb_field columns[GCB_FIELDS];

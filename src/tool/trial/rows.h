@@ -4,22 +4,19 @@
 #include "src/tool/rows/row.h"
 #include "src/tool/trial/run.h"
 
-/*
- * Rows of results (docs/rows.md) from tallies. Every field of a result is there, null where it has no
- * meaning or was not measured. Beyond the contract's: `messages`, `dense` (messages sent as fp32 instead)
- * and `nonfinite` (infinities and NaNs in the input).
- */
-struct gcb_rows_setting { /* what all rows of a run share */
+/* Makes rows of results (docs/rows.md) from tallies. A row has all fields of its record; those that do not apply or were
+ * not measured are null. */
+struct gcb_rows_setting { /* common to all rows of a run */
     const char *scope, *order, *device, *isa;
     int threads;
-    double read_gbps, fill_gbps; /* of this device and thread count; NAN: unknown */
-    double device_copy_gbps;     /* of the device that rows are of; unused otherwise */
+    double read_gbps, fill_gbps; /* bandwidth of the CPU with `threads`; NAN: unknown */
+    double device_copy_gbps;     /* copy bandwidth of `device`, if it is not the CPU */
     const char *suite;           /* NULL: none */
-    const char *cache;           /* "warm", "cold"; NULL: not looked after */
-    bool without_samples;        /* leave the raw timings away */
+    const char *cache;           /* "warm" or "cold"; NULL: not controlled */
+    bool without_samples;        /* leave out the samples */
 };
 
-/* Fields that rows of other records share: scope to isa, and wire_bytes to dense. */
+/* Fields that other records have too: scope to isa, and wire_bytes to dense. */
 void gcb_rows_put_setting(struct gcb_row *row, const struct gcb_rows_setting *setting,
                           const struct gcb_method *method);
 void gcb_rows_put_bytes(struct gcb_row *row, const struct gcb_tally *tally);
@@ -28,12 +25,12 @@ void gcb_rows_put_bytes(struct gcb_row *row, const struct gcb_tally *tally);
 void gcb_rows_result(struct gcb_row *row, const struct gcb_rows_setting *setting,
                      const struct gcb_method *method, const struct gcb_run_trial *trial);
 
-/* `file` names what was read; a method that failed says so itself. */
+/* `file` is the name of the input. The status of a method that failed comes from `total`. */
 void gcb_rows_summary(struct gcb_row *row, const struct gcb_rows_setting *setting,
                       const struct gcb_method *method, const struct gcb_run_total *total,
                       const char *file, bool interrupted);
 
-/* A summary of nothing: the method does not run on this device, for this reason. */
+/* A summary without figures: the method does not run on this device, for the given reason. */
 void gcb_rows_unsupported(struct gcb_row *row, const struct gcb_rows_setting *setting,
                           const struct gcb_method *method, const char *file, const char *reason);
 

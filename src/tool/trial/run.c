@@ -7,13 +7,13 @@
 #include "src/tool/base/host.h"
 #include "src/tool/timing/bandwidth.h"
 
-/* Elements that any message costs as much as: a few tensors of a network are large, most are small. */
+/* The overhead of a message, in elements. Most tensors of a network are small, so it matters. */
 #define SMALL_WORK 32768.0
 
 /* Elements, rounded up so that the next message begins on a cache line. */
 #define ALIGNED(elements) (((elements) + 15) / 16 * 16)
 
-/* Messages that are in memory together: of one step and worker, and small unless it is only one. */
+/* Messages that are in memory together: small ones of one step and worker, or a single one of any size. */
 struct span {
     size_t count;
     struct gcb_trial_input in[GCB_TRIAL_GROUP];
@@ -26,11 +26,11 @@ struct run {
     struct gcb_run_result *result;
     struct gcb_trial_bench bench;
     struct gcb_nonfinite_scan scan;
-    float *input;      /* of the messages at hand */
-    double work, done; /* elements read or tried: what the bar shows */
+    float *input;      /* elements of the current messages */
+    double work, done; /* elements to scan and to try, for the progress bar */
     struct span *span;
-    size_t method, from; /* at hand: the method, and the first message of its group in the span */
-    int observed;        /* the error of handing a trial on, which is not the method's */
+    size_t method, from; /* the current method, and the first message of its group in the span */
+    int observed;        /* an error of the observer, which is not the method's */
 };
 
 static bool stopped(const struct run *r)
@@ -64,7 +64,7 @@ double gcb_run_weight(const struct gcb_message_plan *plan)
     return (double)plan->count + SMALL_WORK;
 }
 
-/* Reading counts by elements alone. */
+/* Sums the work of all trials and of the scan, which counts only elements. */
 static void plan_work(struct run *r)
 {
     const struct gcb_layout *layout = r->config->layout;
@@ -115,7 +115,7 @@ bool gcb_run_in_cache(const struct gcb_layout *layout, uint64_t bandwidth_bytes)
     return layout->largest <= cache / 12 && layout->largest <= bandwidth_bytes / 24;
 }
 
-/* Reads a message to in->data and sees to its infinities and NaNs. */
+/* Reads a message to in->data and applies the policy for infinities and NaNs. */
 static int take_input(struct run *r, float *data, struct gcb_trial_input *in, struct gcb_diag *diag)
 {
     const struct gcb_run_config *c = r->config;
@@ -147,7 +147,7 @@ static int add_total(struct run *r, const struct gcb_run_trial *t, struct gcb_di
     return 0;
 }
 
-/* A failure with its method and message: the run's end, or the method's alone. */
+/* Names method and message in an error. It ends the run, or with carry_on only the method. */
 static int fail(struct run *r, int err, struct gcb_diag *diag)
 {
     const struct gcb_run_config *c = r->config;
@@ -162,7 +162,7 @@ static int fail(struct run *r, int err, struct gcb_diag *diag)
     return 0;
 }
 
-/* Hands a trial on, as the bench has it. */
+/* Adds a trial to the totals and passes it to the observer. */
 static int on_trial(void *ctx, size_t i, const struct gcb_tally *tally, struct gcb_diag *diag)
 {
     struct run *r = ctx;
@@ -191,7 +191,7 @@ static int on_trial(void *ctx, size_t i, const struct gcb_tally *tally, struct g
     return err;
 }
 
-/* One group of the span, from message r->from on; *count is how many messages it has. */
+/* Runs the current method on the group that begins at message r->from; *count is its number of messages. */
 static int run_group(struct run *r, size_t *count, struct gcb_diag *diag)
 {
     const struct gcb_run_config *c = r->config;
@@ -214,7 +214,7 @@ static int run_group(struct run *r, size_t *count, struct gcb_diag *diag)
     return err && !r->observed ? fail(r, err, diag) : err;
 }
 
-/* Reads the messages of the span, which begins at message `first`, and tries all methods on them. */
+/* Reads the messages of the span, which begins at message `first`, and runs all methods on them. */
 static int run_span(struct run *r, size_t first, struct gcb_diag *diag)
 {
     const struct gcb_run_config *c = r->config;
@@ -236,7 +236,7 @@ static int run_span(struct run *r, size_t first, struct gcb_diag *diag)
     return err;
 }
 
-/* How many messages from `first` on are in memory together. */
+/* How many messages, from `first` on, make a span. */
 static size_t span_length(const struct run *r, size_t first)
 {
     const struct gcb_run_config *c = r->config;
@@ -273,7 +273,7 @@ static int run_messages(struct run *r, struct gcb_diag *diag)
     return err;
 }
 
-/* Methods whose parameters do not go together fail before anything is read. */
+/* With carry_on, methods whose parameters contradict each other fail before anything is read. */
 static void check_methods(struct run *r)
 {
     const struct gcb_run_config *c = r->config;

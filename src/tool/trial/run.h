@@ -8,37 +8,37 @@
 #include "src/tool/trial/trial.h"
 
 /*
- * Every message of a layout under every method. A message is read once and all methods run on it. One message is in
- * memory at a time, or with `groups` small messages of GCB_RUN_GROUP_ELEMENTS together.
+ * Runs all methods on all messages of a layout. A message is read once, and then all methods run on it. One message is in
+ * memory at a time, or with `groups` several small ones of at most GCB_RUN_GROUP_ELEMENTS together.
  */
 struct gcb_run_config {
     struct gcb_source *source;
     const struct gcb_layout *layout;
-    const struct gcb_method *methods; /* method_count of them */
+    const struct gcb_method *methods; /* method_count */
     size_t method_count;
-    struct gcb_trial_config trial; /* timing.stop is set from the observer */
+    struct gcb_trial_config trial; /* timing.stop is taken from the observer */
     enum gcb_nonfinite_policy nonfinite;
     struct gcb_output_layers output_layers;
-    struct gcb_container_writer *keep; /* NULL, or takes the messages of methods[0] */
+    struct gcb_container_writer *keep; /* receives the messages of methods[0]; NULL: none */
     struct gcb_budget
-        *budget; /* NULL, or sets timing.max_time of each trial; gcb_run_weight is each one's */
-    /* A method that fails ends alone, and its total says why: GCB_E_UNSUPPORTED where its parameters do not go
-     * together or it does not take the message, GCB_E_BACKEND where a library that it needs is not there,
-     * GCB_E_UNVERIFIED where a device's message or values are not the CPU's. */
+        *budget; /* sets timing.max_time of each trial, by gcb_run_weight; NULL: none */
+    /* If a method fails, go on with the others; its total has the error. GCB_E_UNSUPPORTED: its parameters contradict each
+     * other, or it cannot encode the message; GCB_E_BACKEND: a library that it needs is missing; GCB_E_UNVERIFIED: a
+     * device's message or values differ from the CPU's. */
     bool carry_on;
     bool groups; /* on a device: encode neighbours of at most GCB_RUN_SMALL elements in groups */
 };
 
-/* In elements. Smaller messages take a GPU less time than their launches. */
+/* In elements. For smaller messages a GPU's launches take longer than its work. */
 #define GCB_RUN_SMALL (UINT64_C(1) << 16)
 #define GCB_RUN_GROUP_ELEMENTS (UINT64_C(1) << 22)
 
-/* One message under one method, as soon as it is known. Everything is borrowed for the call. */
+/* The result of one message with one method. Pointers are valid only during the call. */
 struct gcb_run_trial {
     const struct gcb_message_plan *plan;
-    const struct gcb_tensor *first; /* of the message's tensors */
+    const struct gcb_tensor *first; /* the message's first tensor */
     const char *name;               /* gcb_plan_name */
-    size_t method;                  /* index */
+    size_t method;                  /* index of the method */
     struct gcb_tally tally;
     const struct gcb_samples *encode, *decode;
     const float *input, *decoded; /* plan->count of each */
@@ -46,58 +46,55 @@ struct gcb_run_trial {
 
 struct gcb_run_observer {
     int (*trial)(void *ctx, const struct gcb_run_trial *trial, struct gcb_diag *diag);
-    void (*progress)(void *ctx, double done); /* share of the work; may be NULL */
-    bool (*stop)(void *ctx);                  /* asked often; may be NULL */
+    void (*progress)(void *ctx, double done); /* share of the work, 0 to 1; may be NULL */
+    bool (*stop)(void *ctx);                  /* called often; true ends the run; may be NULL */
     void *ctx;
 };
 
-/* Of a method over all messages. */
+/* The result of a method over all messages. */
 struct gcb_run_total {
     struct gcb_tally tally;
     struct gcb_sample_sums encode, decode;
     struct gcb_diag
-        failure; /* status 0: none. Under carry_on; the total is of what was done before */
+        failure; /* with carry_on: the error that ended the method early; status 0: none */
 };
 
-/* Did it end because the method does not run here: its parameters, the message, the device, or a library of that
- * which is not there? */
+/* Did the method end because it does not run here: because of its parameters, the message, the device or a missing
+ * library? */
 bool gcb_run_unsupported(const struct gcb_run_total *total);
 
 struct gcb_run_result {
-    struct gcb_run_total *totals; /* method_count of them */
+    struct gcb_run_total *totals; /* method_count */
     size_t method_count;
-    uint64_t skipped_messages, skipped_steps; /* under GCB_POLICY_SKIP */
-    uint64_t zeroed;                          /* elements, under GCB_POLICY_ZERO */
-    bool interrupted; /* the observer stopped it: totals are of what was done */
+    uint64_t skipped_messages, skipped_steps; /* with GCB_POLICY_SKIP */
+    uint64_t zeroed;                          /* elements set to 0 with GCB_POLICY_ZERO */
+    bool interrupted; /* the observer stopped the run: totals cover the trials until then */
 };
 
 /*
- * GCB_E_NONFINITE: under GCB_POLICY_ERROR, before any work, with words that name the first few tensors;
- * under GCB_POLICY_SKIP if no step is left. `out` must be released with gcb_run_result_fini on success
- * and on failure.
+ * GCB_E_NONFINITE: with GCB_POLICY_ERROR a tensor has infinities or NaNs (found before any trial; the message names the
+ * first few); with GCB_POLICY_SKIP no step is left. `out` must be released with gcb_run_result_fini on success and on
+ * failure.
  */
 int gcb_run(struct gcb_run_result *out, const struct gcb_run_config *config,
             const struct gcb_run_observer *observer, struct gcb_diag *diag);
 void gcb_run_result_fini(struct gcb_run_result *r); /* zeroed is fine */
 
-/* A run that comes to nothing: every method, but a copy where none is asked for, has failed with `why`. To be released as above. */
+/* The result of a run that cannot start: all methods have failed with `why`, except memcpy without config->trial.copy.
+ * Released in the same way. */
 int gcb_run_none(struct gcb_run_result *out, const struct gcb_run_config *config,
                  const struct gcb_diag *why, struct gcb_diag *diag);
 
-/* What a message weighs, for progress and budgets: its elements and what small ones cost as well. */
+/* The work of a message, for progress and budgets: its elements, and a constant for the overhead of a small message. */
 double gcb_run_weight(const struct gcb_message_plan *plan);
 
-/*
- * How much memory a measurement of bandwidth may go over beside a run: at least 32 MiB, and otherwise
- * no more than the run itself takes.
- */
+/* Size of the buffer for measuring memory bandwidth: at least 32 MiB, and otherwise about as much as the run needs. */
 uint64_t gcb_run_bandwidth_bytes(const struct gcb_layout *layout);
 
 /*
- * Do the caches hold the largest message with what becomes of it (12 bytes an element: it, the message, and what was
- * decoded), so that timing it again and again asks nothing of memory? A share of a bandwidth that was measured over
- * `bandwidth_bytes` means nothing then. It does where that buffer is less than twice as large, for then both are in the
- * same place.
+ * Does the largest trial fit in the caches? It takes 12 bytes an element: the tensor, the message and the decoded tensor.
+ * If so, repeated timing does not use memory, and a share of the bandwidth measured over `bandwidth_bytes` means nothing;
+ * unless that buffer is less than twice as large, because then it is in the caches too.
  */
 bool gcb_run_in_cache(const struct gcb_layout *layout, uint64_t bandwidth_bytes);
 

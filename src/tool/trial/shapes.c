@@ -5,23 +5,23 @@
 #include "src/lib/base/alloc.h"
 #include "src/tool/metric/shape_rows.h"
 
-/* Of one tensor's input, or of what one method made of it. */
+/* The shape of a tensor's inputs, or of the tensors that a method decoded. */
 struct shape {
     struct gcb_histogram *histogram; /* NULL: not wanted */
-    struct gcb_histogram *errors;    /* of input minus decoded; NULL: not wanted, or the input's */
-    struct gcb_spectrum *spectrum;   /* NULL: not wanted, or nothing came yet */
+    struct gcb_histogram *errors;    /* of input minus decoded; NULL: not wanted, or an input */
+    struct gcb_spectrum *spectrum;   /* NULL: not wanted, or nothing was added yet */
 };
 
 struct entry {
     char *name;
-    struct shape *shapes; /* the input's, then one by method */
+    struct shape *shapes; /* of the input, then of each method */
 };
 
 struct gcb_shapes {
     struct gcb_shapes_config config;
     struct entry *entries;
-    size_t count, cap, next;
-    struct gcb_spectrum_plan plan; /* of the size that came last */
+    size_t count, cap, next;       /* next: where the next search begins */
+    struct gcb_spectrum_plan plan; /* for the last size */
     float *difference;             /* input minus decoded */
     uint64_t difference_cap;
 };
@@ -74,7 +74,7 @@ static int append(struct gcb_shapes *s, const char *name)
     return 0;
 }
 
-/* Names come in the same order at every step, so the search mostly ends at once. */
+/* The index of a name's entry, or count. Names come in the same order at each step, so the search begins at the last. */
 static size_t find(const struct gcb_shapes *s, const char *name)
 {
     for (size_t i = 0; i < s->count; i++) {
@@ -134,6 +134,7 @@ static int add_errors(struct gcb_shapes *s, struct shape *shape, const struct gc
     return 0;
 }
 
+/* Makes room for `count` differences. */
 static int reserve(struct gcb_shapes *s, uint64_t count, struct gcb_diag *diag)
 {
     if (!s->config.histogram || (s->difference && count <= s->difference_cap))

@@ -5,15 +5,15 @@
 #include "src/tool/trial/run.h"
 
 /*
- * Histograms and spectra of what went in and of what each method made of it, by tensor (or bucket),
- * added up over steps and workers. Rows are those of `inspect` with more fields: `of`, "input", "decoded"
- * or "error" (input minus decoded; histograms alone), and of the latter two `method` and `spec`. A message with infinities or NaNs, or of another
- * size than the first of its name, has no part in the spectrum.
+ * Histograms and spectra of inputs and decoded tensors, for each tensor (or bucket), summed over steps and workers. The rows
+ * are those of `inspect` with a field `of`: "input", "decoded" or "error" (input minus decoded, only in histograms). The
+ * last two have `method` and `spec` too. A spectrum leaves out messages with infinities or NaNs, and messages whose size
+ * differs from the first of the same name.
  */
 struct gcb_shapes_config {
     bool histogram, spectrum;
     size_t methods;
-    const struct gcb_queue *queue; /* borrowed as long as the shapes */
+    const struct gcb_queue *queue; /* borrowed until the shapes are destroyed */
 };
 
 struct gcb_shapes;
@@ -22,10 +22,10 @@ int gcb_shapes_create(struct gcb_shapes **out, const struct gcb_shapes_config *c
                       struct gcb_diag *diag);
 void gcb_shapes_destroy(struct gcb_shapes *s); /* NULL is fine */
 
-/* Trials come by message, each message's first method first. */
+/* Adds the input and the decoded tensor of a trial. For each message the trial of method 0 must come first. */
 int gcb_shapes_add(struct gcb_shapes *s, const struct gcb_run_trial *trial, struct gcb_diag *diag);
 
-/* Hands every row to `put`, which releases it. */
+/* `put` receives each row and releases it. */
 struct gcb_shapes_sink {
     int (*put)(void *ctx, struct gcb_row *row, struct gcb_diag *diag);
     void *ctx;

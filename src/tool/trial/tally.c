@@ -106,12 +106,13 @@ int gcb_tally_parts(struct gcb_tally *t, const struct gcb_message_parts *parts,
     t->positions = t->dense ? 0 : p->positions;
     t->entropy0_bits = p->entropy0_bits;
     if (p->scale_bytes + p->value_bytes + p->index_bytes + parts->header_bytes != parts->wire_bytes)
-        return gcb_diag_set(diag, GCB_E_INTERNAL, "the parts of a message do not add up to it");
+        return gcb_diag_set(diag, GCB_E_INTERNAL,
+                            "the parts of a message do not add up to its size");
     return 0;
 }
 
-/* Bits of all elements: nothing at all for a tensor without any, where a rate has no meaning. */
-static double total_bits(double per_element, uint64_t count)
+/* A rate times the elements; 0 for an empty tensor, whose rate is not a number. */
+static double total(double per_element, uint64_t count)
 {
     return count ? per_element * (double)count : 0.0;
 }
@@ -119,11 +120,11 @@ static double total_bits(double per_element, uint64_t count)
 void gcb_tally_asked(struct gcb_tally *t, const struct gcb_coder *coder,
                      const struct gcb_codec *codec)
 {
-    t->nominal_bits = total_bits(gcb_coder_nominal_bits(coder), t->elements);
+    t->nominal_bits = total(gcb_coder_nominal_bits(coder), t->elements);
     if (!codec->ops->density)
         return;
     t->asked_of = t->elements;
-    t->asked = total_bits(gcb_coder_density(coder), t->elements);
+    t->asked = total(gcb_coder_density(coder), t->elements);
 }
 
 static double over(double part, double whole)
@@ -155,7 +156,7 @@ double gcb_tally_density_asked(const struct gcb_tally *t)
 {
     char text[32];
 
-    /* the sum over elements carries rounding that nobody asked for */
+    /* 12 digits: the sum over elements has rounding errors */
     snprintf(text, sizeof(text), "%.12g", over(t->asked, (double)t->asked_of));
     return strtod(text, NULL);
 }
@@ -165,115 +166,61 @@ double gcb_tally_gbps(const struct gcb_tally *t, const struct gcb_times *times)
     return over((double)t->input_bytes / 1e9, times->seconds);
 }
 
-void gcb_tally_figures(struct gcb_fidelity_figures *out, const struct gcb_tally *t)
+struct gcb_fidelity_figures gcb_tally_figures(const struct gcb_tally *t)
 {
-    gcb_fidelity_figures(out, &t->fidelity, gcb_tally_bits(t));
+    struct gcb_fidelity_figures figures;
+
+    gcb_fidelity_figures(&figures, &t->fidelity, gcb_tally_bits(t));
+    return figures;
 }
 
-static struct gcb_fidelity_figures errors(const struct gcb_tally *t)
+/* Sets *out to a figure; false if tallies do not have it. */
+static bool find_figure(double *out, const struct gcb_tally *t, enum gcb_field field)
 {
-    struct gcb_fidelity_figures f;
+    const struct gcb_fidelity_figures f = gcb_tally_figures(t);
+    const struct {
+        enum gcb_field field;
+        double value;
+    } figures[] = {
+        {GCB_FIELD_ELEMENTS, (double)t->elements},
+        {GCB_FIELD_INPUT_BYTES, (double)t->input_bytes},
+        {GCB_FIELD_WIRE_BYTES, (double)t->wire_bytes},
+        {GCB_FIELD_RATIO, gcb_tally_ratio(t)},
+        {GCB_FIELD_BITS_PER_ELEMENT, gcb_tally_bits(t)},
+        {GCB_FIELD_DENSITY, gcb_tally_density(t)},
+        {GCB_FIELD_REL_L2, f.rel_l2},
+        {GCB_FIELD_COSINE, f.cosine},
+        {GCB_FIELD_MAX_ABS_ERROR, f.max_abs_error},
+        {GCB_FIELD_SNR_DB, f.snr_db},
+        {GCB_FIELD_ACCURACY_GAIN_BITS, f.accuracy_gain_bits},
+        {GCB_FIELD_ENCODE_SECONDS, t->encode.seconds},
+        {GCB_FIELD_DECODE_SECONDS, t->decode.seconds},
+        {GCB_FIELD_ENCODE_GBPS, gcb_tally_gbps(t, &t->encode)},
+        {GCB_FIELD_DECODE_GBPS, gcb_tally_gbps(t, &t->decode)},
+    };
 
-    gcb_tally_figures(&f, t);
-    return f;
+    for (size_t i = 0; i < sizeof(figures) / sizeof(figures[0]); i++)
+        if (figures[i].field == field) {
+            *out = figures[i].value;
+            return true;
+        }
+    return false;
 }
-
-static double elements(const struct gcb_tally *t)
-{
-    return (double)t->elements;
-}
-
-static double input_bytes(const struct gcb_tally *t)
-{
-    return (double)t->input_bytes;
-}
-
-static double wire_bytes(const struct gcb_tally *t)
-{
-    return (double)t->wire_bytes;
-}
-
-static double rel_l2(const struct gcb_tally *t)
-{
-    return errors(t).rel_l2;
-}
-
-static double cosine(const struct gcb_tally *t)
-{
-    return errors(t).cosine;
-}
-
-static double max_abs_error(const struct gcb_tally *t)
-{
-    return errors(t).max_abs_error;
-}
-
-static double snr_db(const struct gcb_tally *t)
-{
-    return errors(t).snr_db;
-}
-
-static double accuracy_gain_bits(const struct gcb_tally *t)
-{
-    return errors(t).accuracy_gain_bits;
-}
-
-static double encode_seconds(const struct gcb_tally *t)
-{
-    return t->encode.seconds;
-}
-
-static double decode_seconds(const struct gcb_tally *t)
-{
-    return t->decode.seconds;
-}
-
-static double encode_gbps(const struct gcb_tally *t)
-{
-    return gcb_tally_gbps(t, &t->encode);
-}
-
-static double decode_gbps(const struct gcb_tally *t)
-{
-    return gcb_tally_gbps(t, &t->decode);
-}
-
-static const struct {
-    enum gcb_field field;
-    double (*value)(const struct gcb_tally *t);
-} figures[] = {
-    {GCB_FIELD_ELEMENTS, elements},
-    {GCB_FIELD_INPUT_BYTES, input_bytes},
-    {GCB_FIELD_WIRE_BYTES, wire_bytes},
-    {GCB_FIELD_RATIO, gcb_tally_ratio},
-    {GCB_FIELD_BITS_PER_ELEMENT, gcb_tally_bits},
-    {GCB_FIELD_DENSITY, gcb_tally_density},
-    {GCB_FIELD_REL_L2, rel_l2},
-    {GCB_FIELD_COSINE, cosine},
-    {GCB_FIELD_MAX_ABS_ERROR, max_abs_error},
-    {GCB_FIELD_SNR_DB, snr_db},
-    {GCB_FIELD_ACCURACY_GAIN_BITS, accuracy_gain_bits},
-    {GCB_FIELD_ENCODE_SECONDS, encode_seconds},
-    {GCB_FIELD_DECODE_SECONDS, decode_seconds},
-    {GCB_FIELD_ENCODE_GBPS, encode_gbps},
-    {GCB_FIELD_DECODE_GBPS, decode_gbps},
-};
-#define FIGURES (sizeof(figures) / sizeof(figures[0]))
 
 bool gcb_tally_has_figure(enum gcb_field field)
 {
-    for (size_t i = 0; i < FIGURES; i++)
-        if (figures[i].field == field)
-            return true;
-    return false;
+    const struct gcb_tally none = {0};
+    double value;
+
+    return find_figure(&value, &none, field);
 }
 
 double gcb_tally_figure(const struct gcb_tally *t, enum gcb_field field)
 {
-    for (size_t i = 0; i < FIGURES; i++)
-        if (figures[i].field == field)
-            return figures[i].value(t);
-    return NAN;
+    double value = NAN;
+
+    find_figure(&value, t, field);
+    return value;
 }
 
 int gcb_sample_sums_add(struct gcb_sample_sums *sums, const struct gcb_samples *samples)

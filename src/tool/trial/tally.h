@@ -6,40 +6,38 @@
 #include "src/tool/rows/fields.h"
 #include "src/tool/timing/measure.h"
 
-/* Times of one direction, encode or decode: sums over messages. */
+/* Times of encoding, or of decoding, summed over messages. */
 struct gcb_times {
     double seconds; /* medians */
     double min;     /* shortest times */
-    /* Ends of the medians' 95 % intervals; the sum of the medians lies between their sums at least as surely. NAN as
-     * soon as one message has no interval. */
+    /* The ends of the medians' 95 % intervals. Their sums contain the sum of the medians with at least the same confidence.
+     * NAN if a message has no interval. */
     double low, high;
-    /* On a device: medians by its events, the ends of their intervals, and the seconds of copying between host and device. */
+    /* On a device: medians by its events, the ends of their intervals, and the time of copies between host and device. */
     double kernel, kernel_low, kernel_high, transfer;
     uint64_t launches; /* kernels started on the device */
 };
 
-/*
- * What messages of one method came to: sums only, so that one message, a group of them and all of
- * them are described by the same struct and figures are formed once, at the end. Starts zeroed.
- */
+/* Results of one message or of many messages of a method: sums, from which the figures are computed at the end. Starts
+ * zeroed. */
 struct gcb_tally {
     uint64_t messages, elements;
     uint64_t input_bytes; /* in the source's types */
     uint64_t wire_bytes, header_bytes, scale_bytes, value_bytes, index_bytes;
-    uint64_t stored;    /* messages that went raw */
-    uint64_t dense;     /* messages kept from the method: sent as fp32 */
-    uint64_t nonfinite; /* infinities and NaNs in the input, before any policy */
+    uint64_t stored;    /* messages that were sent raw */
+    uint64_t dense;     /* messages sent as fp32 instead of by the method */
+    uint64_t nonfinite; /* infinities and NaNs in the input, before --nonfinite changes them */
     uint64_t kept, positions, clamped;
     double nominal_bits, entropy0_bits; /* of all elements together */
-    double asked;      /* density asked for, times the elements it was asked for: */
-    uint64_t asked_of; /* 0 where nothing is dropped */
+    double asked;                       /* sum over elements of the density asked for */
+    uint64_t asked_of; /* the number of those elements; 0 if the method is not a sparsifier */
     struct gcb_times encode, decode;
-    enum gcb_stop stop;               /* the worst reason why measuring ended */
+    enum gcb_stop stop;               /* the worst reason why measuring stopped */
     uint64_t staged;                  /* messages whose stages were timed */
-    double stage_seconds[GCB_STAGES]; /* of these; sums of medians */
+    double stage_seconds[GCB_STAGES]; /* their sums of medians */
     uint64_t on_device;               /* messages that a device encoded and decoded */
-    uint64_t group;     /* messages that the same launches encoded; merged: the most */
-    bool follows;       /* the launches are counted with an earlier message of the group */
+    uint64_t group;     /* messages that the same launches encoded; the most if merged */
+    bool follows;       /* an earlier message of the group counts the launches */
     uint64_t clock_mhz; /* of the device, the lowest that was read; 0: not known */
     enum gcb_dtype dtype;
     bool mixed_dtypes;
@@ -48,40 +46,40 @@ struct gcb_tally {
 
 void gcb_tally_merge(struct gcb_tally *t, const struct gcb_tally *other);
 
-/* Sets the fields that the device's events measured, to a share of `kernel`, the times of a group of messages. */
+/* Sets the times by the device's events: `share` times those of a group of messages. */
 void gcb_times_set_kernel(struct gcb_times *t, const struct gcb_stats *kernel, double share,
                           uint64_t launches);
 
-/* Takes the times of a single message. */
+/* Sets the times of a message. */
 void gcb_tally_times(struct gcb_tally *t, const struct gcb_samples *encode,
                      const struct gcb_samples *decode);
 
-/* Takes what the encoder of a single message knows: bits as the paper counts, and the density asked for. */
+/* Sets what a message's encoder knows: bits as the paper counts them, and the density asked for. */
 void gcb_tally_asked(struct gcb_tally *t, const struct gcb_coder *coder,
                      const struct gcb_codec *codec);
 
-/* Takes bytes, positions and entropy of a single message; of a dense one no positions, for the method had no
- * part in it. GCB_E_INTERNAL: its parts do not add up. */
+/* Sets bytes, positions and entropy of a message; no positions if it is dense. GCB_E_INTERNAL: its parts do not add up to
+ * its size. */
 int gcb_tally_parts(struct gcb_tally *t, const struct gcb_message_parts *parts,
                     struct gcb_diag *diag);
 
-/* The figures of a tally; NAN where there is none. */
+/* The figures of a tally; NAN if it has none. */
 double gcb_tally_ratio(const struct gcb_tally *t);
-double gcb_tally_bits(const struct gcb_tally *t);         /* per element, of the wire */
+double gcb_tally_bits(const struct gcb_tally *t);         /* sent, per element */
 double gcb_tally_header_share(const struct gcb_tally *t); /* of the wire bytes */
 double gcb_tally_density(const struct gcb_tally *t);
 double gcb_tally_density_asked(const struct gcb_tally *t);
 double gcb_tally_gbps(const struct gcb_tally *t,
                       const struct gcb_times *times); /* of t->encode or t->decode */
-void gcb_tally_figures(struct gcb_fidelity_figures *out, const struct gcb_tally *t);
+struct gcb_fidelity_figures gcb_tally_figures(const struct gcb_tally *t);
 
-/* One number by its field, for sorting and searching; only for fields that have one. */
+/* A figure by its field, for sorting and searching; NAN for a field without one. */
 double gcb_tally_figure(const struct gcb_tally *t, enum gcb_field field);
 bool gcb_tally_has_figure(enum gcb_field field);
 
 /*
- * Timings of a sequence of messages as if the whole sequence had been run again and again: sample r
- * is the sum of every message's sample r, for as many r as every message has. Starts zeroed.
+ * Samples of the time of a whole sequence of messages: sample r is the sum over messages of their sample r. There are as
+ * many as the message with the fewest samples has. Starts zeroed.
  */
 struct gcb_sample_sums {
     double *seconds; /* count of them */
@@ -89,7 +87,7 @@ struct gcb_sample_sums {
     bool started;
 };
 int gcb_sample_sums_add(struct gcb_sample_sums *sums, const struct gcb_samples *samples);
-/* Median absolute deviation of the sums; NAN for fewer than two, or without memory. */
+/* Median absolute deviation of the sums; NAN for fewer than two, or if memory runs out. */
 double gcb_sample_sums_mad(const struct gcb_sample_sums *sums);
 void gcb_sample_sums_fini(struct gcb_sample_sums *sums); /* zeroed is fine */
 

@@ -7,7 +7,7 @@
 #include "src/lib/codec/codecs.h"
 #include "src/tool/trial/device_trial.h"
 
-/* Coders for so many elements together are kept at least: about 32 MiB at the costliest method. */
+/* The cache of coders has room for at least so many elements: about 32 MiB for the method with the largest state. */
 #define KEEP_ELEMENTS (UINT64_C(1) << 21)
 
 static const struct gcb_method dense_method = {.name = "identity", .codec = &gcb_codec_identity};
@@ -85,7 +85,7 @@ struct gcb_coder_config gcb_trial_coder_config(const struct gcb_trial_bench *b,
                 .kernels = b->config.kernels,
                 .queue = b->config.queue,
                 .probe = &b->stages.probe},
-        .nonfinite = GCB_NONFINITE_TRUSTED, /* the reader has looked */
+        .nonfinite = GCB_NONFINITE_TRUSTED, /* the run has dealt with them */
         .source = in->plan->dtype,
         .checksum = true,
         .max_elements = in->plan->count,
@@ -108,13 +108,13 @@ static int time_stages(struct gcb_trial_bench *b, struct gcb_tally *out,
     return 0;
 }
 
-/* Is memcpy to be timed along with this trial? */
+/* Is memcpy timed together with this trial? */
 static bool copies(const struct gcb_trial_bench *b, const struct gcb_method *method)
 {
     return b->config.copy && method->codec == &gcb_codec_identity;
 }
 
-/* Times encoding; of identity, in turn with memcpy. */
+/* Times encoding; if the method is identity, in turn with memcpy. */
 static int time_encode(struct gcb_trial_bench *b, const struct gcb_method *method,
                        const struct gcb_encode_job *job, struct gcb_diag *diag)
 {
@@ -191,7 +191,7 @@ static int decode(struct gcb_trial_bench *b, struct gcb_tally *out, const struct
     return gcb_tally_parts(out, &parts, diag);
 }
 
-/* The trial of memcpy: what was timed along with identity, or timed now. */
+/* The trial of memcpy. Its times were measured with those of identity, or are measured now. */
 static int run_copy(struct gcb_trial_bench *b, struct gcb_tally *out,
                     const struct gcb_trial_input *in, struct gcb_diag *diag)
 {
@@ -217,10 +217,9 @@ static int run_copy(struct gcb_trial_bench *b, struct gcb_tally *out,
     return 0;
 }
 
-/* On the CPU. */
-static int run_here(struct gcb_trial_bench *b, struct gcb_tally *out,
-                    const struct gcb_method *method, const struct gcb_trial_input *in,
-                    struct gcb_diag *diag)
+static int run_on_cpu(struct gcb_trial_bench *b, struct gcb_tally *out,
+                      const struct gcb_method *method, const struct gcb_trial_input *in,
+                      struct gcb_diag *diag)
 {
     const struct gcb_coder_config config = gcb_trial_coder_config(b, in);
     const struct gcb_coder_config decoder = {
@@ -256,12 +255,13 @@ int gcb_trial_run_group(struct gcb_trial_bench *b, const struct gcb_method *meth
 
     b->at = 0;
     if (b->config.device && method->codec == gcb_copy_method.codec)
-        return gcb_diag_set(diag, GCB_E_UNSUPPORTED,
-                            "memcpy runs on the CPU; a device's copy is in the environment: "
-                            "gpu_copy_gbps");
+        return gcb_diag_set(
+            diag, GCB_E_UNSUPPORTED,
+            "memcpy runs only on the CPU; the device's copy bandwidth is gpu_copy_gbps "
+            "of the environment");
     if (b->config.device)
         return gcb_device_trial(b, method, in, count, taker, diag);
-    err = run_here(b, &tally, method, in, diag);
+    err = run_on_cpu(b, &tally, method, in, diag);
     return err ? err : taker->take(taker->ctx, 0, &tally, diag);
 }
 

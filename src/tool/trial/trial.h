@@ -8,10 +8,7 @@
 #include "src/tool/trial/stages.h"
 #include "src/tool/trial/tally.h"
 
-/*
- * One message under one method: encode, decode the bytes, compare with the input. Sizes are of the decoded bytes, and
- * errors of what was decoded.
- */
+/* A trial of one message with one method: encode, decode the message, and compare with the input. */
 struct gcb_trial_config {
     const struct gcb_kernels *kernels;
     const struct gcb_queue *queue;
@@ -19,22 +16,23 @@ struct gcb_trial_config {
     enum gcb_fft_rigor fft_rigor;
     struct gcb_timing timing;
     const struct gcb_device *device; /* where messages are coded; NULL: the CPU */
-    bool stages;                     /* time the stages of encode too, after it was timed */
-    bool copy; /* time memcpy in turn with `identity`; its own trial (gcb_copy_method) comes next */
+    bool stages;                     /* also time the stages of encoding, in separate runs */
+    bool
+        copy; /* time memcpy in turn with `identity`; the trial of gcb_copy_method must come next */
 };
 
-/* What is kept between trials: coders and buffers. Starts zeroed, then init; is not moved after. */
+/* Coders and buffers, kept between trials. Zero it before gcb_trial_bench_init, and do not move it after. */
 struct gcb_trial_bench {
     struct gcb_trial_config config;
     struct gcb_coders *coders;
     struct gcb_room room;
-    struct gcb_wbuf message;    /* the last trial's message, in the room */
-    float *decoded;             /* what it was decoded to */
-    struct gcb_room check_room; /* with a device: what the CPU makes of the same */
+    struct gcb_wbuf message;    /* the last trial's message, in `room` */
+    float *decoded;             /* the tensor decoded from it */
+    struct gcb_room check_room; /* with a device: the same three from the CPU, for comparison */
     struct gcb_wbuf check;
     float *check_decoded;
-    struct gcb_device_bench *on_device; /* what trials on a device keep there; NULL: nothing yet */
-    size_t at;                          /* of a group: index of the message at hand */
+    struct gcb_device_bench *on_device; /* kept between trials on a device; NULL before the first */
+    size_t at;                          /* index of the current message in its group */
     struct gcb_samples encode, decode;
     struct gcb_stages stages;
     struct gcb_copy copy; /* zeroed unless config.copy */
@@ -47,44 +45,43 @@ void gcb_trial_bench_fini(struct gcb_trial_bench *b); /* zeroed is fine */
 
 struct gcb_trial_input {
     const struct gcb_message_plan *plan;
-    const float *data;        /* plan->count of them */
-    struct gcb_codec_env env; /* gcb_plan_env's part; a shape must stay valid as long as `b` */
-    uint64_t nonfinite;       /* infinities and NaNs that were found in it */
-    bool raw;                 /* some are still there */
+    const float *data; /* plan->count elements */
+    struct gcb_codec_env
+        env; /* as gcb_plan_env sets it; its shape must stay valid as long as the bench */
+    uint64_t nonfinite; /* infinities and NaNs that were found in the message */
+    bool raw;           /* data still has them: the message is sent raw */
 };
 
 /*
- * Fills *out, and message, decoded and samples of `b`, which hold until the next trial. The method's
- * address is its identity: kept coders belong to it. A dense message goes by `identity` instead.
- * gcb_copy_method is for a bench with config.copy alone.
+ * Runs one trial. Fills *out, and message, decoded and samples of `b`, which stay valid until the next trial. Coders are
+ * kept for the method's address. A dense message is encoded by `identity` instead. gcb_copy_method needs config.copy.
  */
 int gcb_trial_run(struct gcb_trial_bench *b, struct gcb_tally *out, const struct gcb_method *method,
                   const struct gcb_trial_input *in, struct gcb_diag *diag);
 
-/* Most messages of a group. */
+/* The largest number of messages in a group. */
 #define GCB_TRIAL_GROUP 256
 
-/* How many of the first messages, all of one step and worker, a device encodes by one set of launches (docs/method.md,
- * "Groups"); 1 on the CPU. */
+/* How many of these messages, from the first on, a device encodes in one set of launches (docs/method.md, "Groups"). All
+ * must be of one step and worker. 1 on the CPU. */
 size_t gcb_trial_group(const struct gcb_trial_bench *b, const struct gcb_method *method,
                        const struct gcb_trial_input in[], size_t count);
 
-/* Takes the tally of message i. What gcb_trial_run leaves in the bench holds until it returns. */
+/* Receives the tally of message i. During the call the bench has the results of that trial. */
 struct gcb_trial_taker {
     int (*take)(void *ctx, size_t i, const struct gcb_tally *tally, struct gcb_diag *diag);
     void *ctx;
 };
 
 /*
- * gcb_trial_run for a group of `count` messages, as many as gcb_trial_group found. They are timed together; each message
- * has a share of every time, by its input bytes. Otherwise each is treated as by itself. b->at says which message failed.
+ * gcb_trial_run for a group of `count` messages, a number that gcb_trial_group returned. They are timed together, and each
+ * message gets a share of the times by its input bytes. On failure b->at is the index of the message.
  */
 int gcb_trial_run_group(struct gcb_trial_bench *b, const struct gcb_method *method,
                         const struct gcb_trial_input in[], size_t count,
                         const struct gcb_trial_taker *taker, struct gcb_diag *diag);
 
-/* Parts of a trial: the method of a message (identity for a dense one), its coder's configuration, and its tally at the
- * beginning. */
+/* Parts of a trial: the method for a message (identity if it is dense), its coder's configuration, and its first tally. */
 const struct gcb_method *gcb_trial_method(const struct gcb_method *method,
                                           const struct gcb_message_plan *plan);
 struct gcb_coder_config gcb_trial_coder_config(const struct gcb_trial_bench *b,
