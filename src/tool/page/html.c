@@ -58,6 +58,19 @@ void gcb_html_element(FILE *out, const char *name, const char *attributes, const
     fprintf(out, "</%s>\n", name);
 }
 
+void gcb_html_begin_table(FILE *out, const char *label, const char *attributes)
+{
+    fprintf(out,
+            "<div class=\"wide\" tabindex=\"0\" role=\"region\" "
+            "aria-label=\"%s\"><table%s>\n<thead><tr>",
+            label, attributes);
+}
+
+void gcb_html_end_table(FILE *out)
+{
+    fputs("</tbody></table></div>\n", out);
+}
+
 static void print_base64(FILE *out, const unsigned char *bytes, size_t size)
 {
     static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";

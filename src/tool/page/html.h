@@ -18,6 +18,10 @@ void gcb_html_name(FILE *out, const char *text);
 /* <name>text</name>, with `attributes` (markup, or NULL), and a newline. */
 void gcb_html_element(FILE *out, const char *name, const char *attributes, const char *text);
 
+/* A table that scrolls sideways on a narrow screen; `attributes`: markup of <table>, with a blank in front, or "". */
+void gcb_html_begin_table(FILE *out, const char *label, const char *attributes);
+void gcb_html_end_table(FILE *out);
+
 /*
  * <img>, with the image inside of the page: `size` bytes of the media type `type`, in base64. A browser runs no script
  * of an <img> and loads nothing for it, even if the image asks for it.

@@ -26,17 +26,17 @@ static void print_contents(FILE *out, const struct page *page, bool plots)
     fputs("</ul></nav>\n", out);
 }
 
-static void print_page(FILE *out, const struct page *page, const struct gcb_page_config *config,
-                       const char *plots)
+static void print_page(FILE *out, const struct page *page, const char *title,
+                       const struct gcb_page_outcome *outcome, const char *figures)
 {
-    page_head(out, page, config->title);
-    print_contents(out, page, *plots);
+    page_head(out, page, title);
+    print_contents(out, page, page_has_plots(outcome));
     fputs("<main>\n", out);
     page_cards(out, page);
     for (const struct page_table *t = page_tables; t->title; t++) {
         page_table(out, t, page);
         if (t->plots_follow) {
-            fputs(plots, out);
+            page_plots(out, outcome, figures);
             page_tensors_table(out, &page->tensors);
         }
     }
@@ -48,35 +48,31 @@ static void print_page(FILE *out, const struct page *page, const struct gcb_page
 int gcb_page_write(FILE *out, struct gcb_page_outcome *outcome,
                    const struct gcb_page_config *config, struct gcb_diag *diag)
 {
-    struct page page = {.seen = 0};
-    char *plots = NULL;
+    struct page page;
+    char *figures = NULL;
     size_t size = 0;
     FILE *drawn = NULL;
     int err = 0;
 
     memset(outcome, 0, sizeof(*outcome));
+    page_init(&page);
     if (config->plot_folder)
         err = gcb_plot_data_create(&page.plots, diag);
     for (size_t i = 0; !err && i < config->file_count; i++)
         err = page_read(&page, config->files[i], diag);
     if (!err && !page.seen)
         err = gcb_diag_set(diag, GCB_E_INVALID, "these files have no rows that a report shows");
-    if (err)
-        goto out;
-    drawn = open_memstream(&plots, &size);
-    if (!drawn) {
+    if (!err && !(drawn = open_memstream(&figures, &size)))
         err = gcb_diag_nomem(diag, 0, "plots");
-        goto out;
-    }
-    err = page_plots(drawn, outcome, &page, config, diag);
-    if (fclose(drawn) && !err)
+    if (!err)
+        err = page_draw_figures(drawn, outcome, &page, config, diag);
+    if (drawn && fclose(drawn) && !err)
         err = gcb_diag_nomem(diag, size, "plots");
     if (!err) {
         page_sort(&page);
-        print_page(out, &page, config, plots);
+        print_page(out, &page, config->title, outcome, figures);
     }
-out:
-    free(plots);
+    free(figures); /* open_memstream allocates with malloc */
     page_fini(&page);
     return err;
 }

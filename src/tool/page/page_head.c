@@ -60,21 +60,14 @@ static void print_machine(FILE *out, const json_t *env)
     fputs("</p>\n", out);
 }
 
-static size_t count_true(const struct page_rows *rows, enum gcb_field field)
+/* How many rows have this word in the field; `word` NULL: in how many is it true? */
+static size_t count_rows(const struct page_rows *rows, enum gcb_field field, const char *word)
 {
     size_t n = 0;
 
     for (size_t i = 0; i < rows->count; i++)
-        n += gcb_results_bool(rows->items[i], field);
-    return n;
-}
-
-static size_t count_status(const struct page_rows *rows, const char *status)
-{
-    size_t n = 0;
-
-    for (size_t i = 0; i < rows->count; i++)
-        n += page_says(rows->items[i], GCB_FIELD_STATUS, status);
+        n +=
+            word ? page_says(rows->items[i], field, word) : gcb_results_bool(rows->items[i], field);
     return n;
 }
 
@@ -121,7 +114,8 @@ static void print_remark(FILE *out, size_t count, size_t runs, const char *words
 static void print_remarks(FILE *out, const struct page *page)
 {
     const struct page_rows *runs = &page->rows[PAGE_ENVIRONMENT];
-    const size_t interrupted = count_status(&page->rows[PAGE_SUMMARY], "interrupted");
+    const size_t interrupted =
+        count_rows(&page->rows[PAGE_SUMMARY], GCB_FIELD_STATUS, "interrupted");
     const bool several = page_differs(&page->rows[PAGE_SUMMARY], GCB_FIELD_PAGE_RUN);
     struct doubts d = {.runs = 0};
 
@@ -171,28 +165,6 @@ void page_head(FILE *out, const struct page *page, const char *title)
     fputs("</header>\n", out);
 }
 
-/* A figure, its meaning, and its method. `method` NULL: the figure belongs to no method. */
-static void print_card(FILE *out, const char *figure, const char *words, const json_t *method)
-{
-    char ratio[32], error[32], text[96];
-
-    fputs("<li>", out);
-    gcb_html_element(out, "b", NULL, figure);
-    gcb_html_element(out, "span", NULL, words);
-    if (method) {
-        snprintf(
-            text, sizeof(text), "ratio %s, relative L2 error %s",
-            gcb_field_number(ratio, GCB_FIELD_RATIO, gcb_results_real(method, GCB_FIELD_RATIO), 0),
-            gcb_field_number(error, GCB_FIELD_REL_L2, gcb_results_real(method, GCB_FIELD_REL_L2),
-                             0));
-        fputs("<code>", out);
-        gcb_html_name(out, gcb_results_text(method, GCB_FIELD_PAGE_LABEL));
-        fputs("</code>\n", out);
-        gcb_html_element(out, "span", NULL, text);
-    }
-    fputs("</li>\n", out);
-}
-
 /* The row with the largest `field` (times `sign`) among methods that are not baselines and do send less; NULL: there
  * is none. */
 static const json_t *find_best(const struct page_rows *rows, enum gcb_field field, double sign)
@@ -211,45 +183,56 @@ static const json_t *find_best(const struct page_rows *rows, enum gcb_field fiel
     return found;
 }
 
+/* The best value of a field, its meaning, and its method. */
 static void print_best(FILE *out, const struct page_rows *rows, enum gcb_field field, double sign,
                        const char *words)
 {
     const json_t *row = find_best(rows, field, sign);
-    char number[32];
+    char number[32], ratio[32], error[32], text[96];
 
-    if (row)
-        print_card(out, gcb_field_number(number, field, gcb_results_real(row, field), 0), words,
-                   row);
+    if (!row)
+        return;
+    fputs("<li>", out);
+    gcb_html_element(out, "b", NULL, page_number(number, row, field));
+    gcb_html_element(out, "span", NULL, words);
+    fputs("<code>", out);
+    gcb_html_name(out, gcb_results_text(row, GCB_FIELD_PAGE_LABEL));
+    fputs("</code>\n", out);
+    snprintf(text, sizeof(text), "ratio %s, relative L2 error %s",
+             page_number(ratio, row, GCB_FIELD_RATIO), page_number(error, row, GCB_FIELD_REL_L2));
+    gcb_html_element(out, "span", NULL, text);
+    fputs("</li>\n", out);
 }
 
-/* "0 of 18 WORDS": red unless it is 0. */
-static void print_failures(FILE *out, size_t fails, size_t count, const char *words)
+/* "2 of 18 WORDS", unless there are none. `attributes` as markup. */
+static void print_share(FILE *out, const char *attributes, size_t part, size_t count,
+                        const char *words)
 {
     char text[96];
 
     if (!count)
         return;
-    fprintf(out, "<li class=\"%s\"><b>%zu</b>\n", fails ? "bad" : "good", fails);
+    fprintf(out, "<li%s><b>%zu</b>\n", attributes, part);
     snprintf(text, sizeof(text), "of %zu %s", count, words);
     gcb_html_element(out, "span", NULL, text);
     fputs("</li>\n", out);
 }
 
+static const char *colour_of(size_t failures)
+{
+    return failures ? " class=\"bad\"" : " class=\"good\"";
+}
+
 static void print_payoffs(FILE *out, const struct page_rows *rows)
 {
     size_t pays = 0, count = 0;
-    char number[32], text[64];
 
     for (size_t i = 0; i < rows->count; i++)
         if (!gcb_results_bool(rows->items[i], GCB_FIELD_BASELINE)) {
             count++;
             pays += gcb_results_bool(rows->items[i], GCB_FIELD_PAYS);
         }
-    if (!count)
-        return;
-    snprintf(number, sizeof(number), "%zu", pays);
-    snprintf(text, sizeof(text), "of %zu cases are faster than float32", count);
-    print_card(out, number, text, NULL);
+    print_share(out, "", pays, count, "cases are faster than float32");
 }
 
 void page_cards(FILE *out, const struct page *page)
@@ -257,12 +240,12 @@ void page_cards(FILE *out, const struct page *page)
     const struct page_rows *summaries = &page->rows[PAGE_SUMMARY],
                            *verdicts = &page->rows[PAGE_VERDICT],
                            *promises = &page->rows[PAGE_PROMISE];
+    const size_t fails = count_rows(verdicts, GCB_FIELD_FAILS, NULL),
+                 broken = count_rows(promises, GCB_FIELD_STATUS, "broken");
 
     fputs("<ul class=\"cards\">\n", out);
-    print_failures(out, count_true(verdicts, GCB_FIELD_FAILS), verdicts->count,
-                   "comparisons with the base fail");
-    print_failures(out, count_status(promises, "broken"), promises->count,
-                   "promises checked are broken");
+    print_share(out, colour_of(fails), fails, verdicts->count, "comparisons with the base fail");
+    print_share(out, colour_of(broken), broken, promises->count, "promises checked are broken");
     print_payoffs(out, &page->rows[PAGE_PAYOFF]);
     print_best(out, summaries, GCB_FIELD_RATIO, 1.0, "times smaller: the shortest messages");
     print_best(out, summaries, GCB_FIELD_REL_L2, -1.0, "relative error: the smallest");

@@ -14,13 +14,6 @@ struct drawing {
     size_t total, done; /* pages of all plots */
 };
 
-/* Notes why a plot is missing; the first reason is the one that is told. */
-static void note_missing(struct gcb_page_outcome *outcome, const char *why)
-{
-    if (!outcome->without[0])
-        snprintf(outcome->without, sizeof(outcome->without), "%s", why);
-}
-
 static int draw_page(struct drawing *d, const struct gcb_plot *plot, size_t page,
                      struct gcb_diag *diag)
 {
@@ -30,14 +23,11 @@ static int draw_page(struct drawing *d, const struct gcb_plot *plot, size_t page
     const int err = gcb_plot_draw(&svg, &job, diag);
 
     if (!err) {
-        fputs(d->outcome->plots++
-                  ? ""
-                  : "<section id=\"plots\">\n<h2>Plots</h2>\n<div class=\"plots\">\n",
-              d->out);
         fputs("<figure>", d->out);
         gcb_html_image(d->out, "image/svg+xml", svg, strlen(svg), plot->title);
         gcb_html_element(d->out, "figcaption", NULL, plot->title);
         fputs("</figure>\n", d->out);
+        d->outcome->plots++;
     }
     gcb_free(svg);
     d->done++;
@@ -53,24 +43,27 @@ static bool is_stopped(struct drawing *d)
 }
 
 /* A plot that fails is missing; without gnuplot all are. */
-static int draw_all(struct drawing *d, struct gcb_diag *diag)
+int page_draw_figures(FILE *out, struct gcb_page_outcome *outcome, const struct page *page,
+                      const struct gcb_page_config *config, struct gcb_diag *diag)
 {
+    struct drawing d = {.out = out, .outcome = outcome, .config = config, .data = page->plots};
     const struct gcb_plot *plot;
-    int err = 0;
 
+    if (!page->plots)
+        return 0;
     for (size_t i = 0; (plot = gcb_plot_at(i)); i++)
-        d->total += gcb_plot_pages(plot, d->data);
+        d.total += gcb_plot_pages(plot, d.data);
     for (size_t i = 0; (plot = gcb_plot_at(i)); i++) {
-        const size_t pages = gcb_plot_pages(plot, d->data);
+        const size_t pages = gcb_plot_pages(plot, d.data);
 
-        for (size_t page = 0; page < pages && !is_stopped(d); page++) {
+        for (size_t k = 0; k < pages && !is_stopped(&d); k++) {
             struct gcb_diag why = {.status = 0};
+            const int err = draw_page(&d, plot, k, &why);
 
-            err = draw_page(d, plot, page, &why);
             if (err == GCB_E_NOMEM)
                 return gcb_diag_set(diag, err, "%s", why.text);
-            if (err)
-                note_missing(d->outcome, why.text);
+            if (err && !outcome->without[0]) /* the first reason is the one that is told */
+                snprintf(outcome->without, sizeof(outcome->without), "%s", why.text);
             if (err == GCB_E_UNSUPPORTED)
                 return 0;
         }
@@ -78,26 +71,23 @@ static int draw_all(struct drawing *d, struct gcb_diag *diag)
     return 0;
 }
 
-int page_plots(FILE *out, struct gcb_page_outcome *outcome, const struct page *page,
-               const struct gcb_page_config *config, struct gcb_diag *diag)
+bool page_has_plots(const struct gcb_page_outcome *outcome)
 {
-    struct drawing d = {.out = out, .outcome = outcome, .config = config, .data = page->plots};
-    int err;
+    return outcome->plots || outcome->without[0];
+}
 
-    if (!page->plots)
-        return 0;
-    err = draw_all(&d, diag);
-    if (!err && outcome->plots)
-        fputs("</div>\n", out);
-    if (!err && outcome->without[0]) {
-        if (!outcome->plots)
-            fputs("<section id=\"plots\">\n<h2>Plots</h2>\n", out);
+void page_plots(FILE *out, const struct gcb_page_outcome *outcome, const char *figures)
+{
+    if (!page_has_plots(outcome))
+        return;
+    fputs("<section id=\"plots\">\n<h2>Plots</h2>\n", out);
+    if (outcome->plots)
+        fprintf(out, "<div class=\"plots\">\n%s</div>\n", figures);
+    if (outcome->without[0]) {
         fputs("<p class=\"note\">", out);
         gcb_html_text(out, outcome->plots ? "Some plots are missing: " : "There are no plots: ");
         gcb_html_text(out, outcome->without);
         fputs(".</p>\n", out);
     }
-    if (!err && (outcome->plots || outcome->without[0]))
-        fputs("</section>\n", out);
-    return err;
+    fputs("</section>\n", out);
 }

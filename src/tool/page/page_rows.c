@@ -20,10 +20,15 @@ const enum gcb_record page_record_kinds[PAGE_RECORDS] = {
     [PAGE_REPLAY] = GCB_RECORD_REPLAY,
 };
 
-struct reader {
-    struct page *page;
-    size_t run; /* the number of the file's last environment row; 0: none yet */
-};
+/* An object for which there is no memory is NULL, and adding to it fails. */
+void page_init(struct page *page)
+{
+    *page = (struct page){
+        .tensors = {.names = json_object(), .specs = json_object(), .methods = json_object()},
+        .inputs = json_object(),
+        .links = json_object(),
+    };
+}
 
 bool page_says(const json_t *row, enum gcb_field field, const char *word)
 {
@@ -57,9 +62,10 @@ static int set(json_t *row, enum gcb_field field, json_t *value)
 }
 
 /* Keeps a copy of the row, with the three fields of page_rows.h. Counts it if there are too many. */
-static int keep_row(struct page_rows *rows, const struct gcb_results_row *row, size_t run,
+static int keep_row(struct page *page, enum page_record record, const struct gcb_results_row *row,
                     struct gcb_diag *diag)
 {
+    struct page_rows *rows = &page->rows[record];
     char label[512];
     json_t *copy;
     int bad;
@@ -72,7 +78,7 @@ static int keep_row(struct page_rows *rows, const struct gcb_results_row *row, s
         return gcb_diag_nomem(diag, 0, "rows");
     copy = json_deep_copy(row->json);
     make_label(label, sizeof(label), row->json);
-    bad = set(copy, GCB_FIELD_PAGE_RUN, json_integer((json_int_t)run));
+    bad = set(copy, GCB_FIELD_PAGE_RUN, json_integer((json_int_t)page->run));
     bad |= set(copy, GCB_FIELD_PAGE_RESULTS, gcb_row_make_text(row->path));
     if (*label)
         bad |= set(copy, GCB_FIELD_PAGE_LABEL, json_string_nocheck(label));
@@ -108,23 +114,21 @@ static char *make_key(const json_t *row, size_t run)
 }
 
 /* Finds the line that a row belongs to, or makes it of the first row. *out NULL: there are too many lines. */
-static int find_line(json_t **out, struct page *page, const struct gcb_results_row *row, size_t run,
+static int find_line(json_t **out, struct page *page, const struct gcb_results_row *row,
                      struct gcb_diag *diag)
 {
-    struct page_rows *lines = &page->rows[PAGE_LINKS];
+    const struct page_rows *lines = &page->rows[PAGE_LINKS];
     const size_t count = lines->count;
-    char *key = make_key(row->json, run);
+    char *key = make_key(row->json, page->run);
     const json_t *at;
     int err = 0;
 
-    if (!page->links)
-        page->links = json_object();
     at = key ? json_object_get(page->links, key) : NULL;
     *out = at ? lines->items[json_integer_value(at)] : NULL;
-    if (!key || !page->links)
+    if (!key)
         err = gcb_diag_nomem(diag, 0, "lines");
     else if (!at)
-        err = keep_row(lines, row, run, diag);
+        err = keep_row(page, PAGE_LINKS, row, diag);
     if (!err && lines->count > count) {
         *out = lines->items[count];
         if (json_object_set_new(page->links, key, json_integer((json_int_t)count)))
@@ -135,8 +139,7 @@ static int find_line(json_t **out, struct page *page, const struct gcb_results_r
 }
 
 /* Adds a row of PAGE_PAYOFF to its line. */
-static int add_link(struct page *page, const struct gcb_results_row *row, size_t run,
-                    struct gcb_diag *diag)
+static int add_link(struct page *page, const struct gcb_results_row *row, struct gcb_diag *diag)
 {
     const double speedup = gcb_results_real(row->json, GCB_FIELD_SPEEDUP_FP32);
     json_t *line = NULL;
@@ -145,7 +148,7 @@ static int add_link(struct page *page, const struct gcb_results_row *row, size_t
 
     if (page_is_baseline(row->json) || gcb_results_text(row->json, GCB_FIELD_DOUBTFUL))
         return 0;
-    err = find_line(&line, page, row, run, diag);
+    err = find_line(&line, page, row, diag);
     if (err || !line)
         return err;
     links = gcb_results_u64(line, GCB_FIELD_PAGE_LINKS) + 1;
@@ -161,20 +164,16 @@ static int add_link(struct page *page, const struct gcb_results_row *row, size_t
 }
 
 /* The number of `key`, which is added if there are fewer than `most`. -1: there are too many; -2: no memory. */
-static json_int_t find_number(json_t **names, const char *key, size_t most)
+static json_int_t find_number(json_t *names, const char *key, size_t most)
 {
-    const json_t *known;
-    size_t next;
+    const json_t *known = json_object_get(names, key);
+    const size_t next = json_object_size(names);
 
-    if (!*names)
-        *names = json_object();
-    known = json_object_get(*names, key);
-    next = json_object_size(*names);
     if (known)
         return json_integer_value(known);
     if (next >= most)
         return -1;
-    return json_object_set_new(*names, key, json_integer((json_int_t)next)) ? -2 : (json_int_t)next;
+    return json_object_set_new(names, key, json_integer((json_int_t)next)) ? -2 : (json_int_t)next;
 }
 
 /* The number of a row's method, by its label. */
@@ -187,9 +186,7 @@ static json_int_t find_method(struct page_tensors *t, const json_t *row)
 
     if (known)
         return json_integer_value(known);
-    number = find_number(&t->methods, make_label(label, sizeof(label), row), PAGE_MAX_METHODS);
-    if (!t->specs)
-        t->specs = json_object();
+    number = find_number(t->methods, make_label(label, sizeof(label), row), PAGE_MAX_METHODS);
     if (number != -2 && spec && json_object_size(t->specs) < PAGE_MAX_TENSORS &&
         json_object_set_new(t->specs, spec, json_integer(number)))
         return -2;
@@ -217,7 +214,7 @@ static int add_error(struct page_tensors *t, const json_t *row, struct gcb_diag 
     if (!tensor || !isfinite(error) || error < 0.0 || page_is_baseline(row))
         return 0;
     method = find_method(t, row);
-    name = method < 0 ? method : find_number(&t->names, tensor, PAGE_MAX_TENSORS);
+    name = method < 0 ? method : find_number(t->names, tensor, PAGE_MAX_TENSORS);
     if (name == -2 || (name >= 0 && (size_t)name == t->count && add_tensor(t)))
         return gcb_diag_nomem(diag, 0, "tensors");
     if (name < 0) {
@@ -231,19 +228,9 @@ static int add_error(struct page_tensors *t, const json_t *row, struct gcb_diag 
     return 0;
 }
 
-static void tensors_fini(struct page_tensors *t)
-{
-    json_decref(t->names);
-    json_decref(t->specs);
-    json_decref(t->methods);
-    gcb_free(t->cells);
-    memset(t, 0, sizeof(*t));
-}
-
 static int visit(void *ctx, const struct gcb_results_row *row, struct gcb_diag *diag)
 {
-    struct reader *r = ctx;
-    struct page *page = r->page;
+    struct page *page = ctx;
     const char *input = gcb_results_text(row->json, GCB_FIELD_FILE);
     int err = page->plots ? gcb_plot_data_row(page->plots, row, diag) : 0;
     size_t i = 0;
@@ -253,7 +240,7 @@ static int visit(void *ctx, const struct gcb_results_row *row, struct gcb_diag *
     if (input && json_object_size(page->inputs) < PAGE_MAX_ROWS &&
         json_object_set_new(page->inputs, input, json_true()))
         return gcb_diag_nomem(diag, 0, "names");
-    if (strcmp(row->record, gcb_record_name(GCB_RECORD_RESULT)) == 0) {
+    if (row->kind == GCB_RECORD_RESULT) {
         page->seen++;
         return add_error(&page->tensors, row->json, diag);
     }
@@ -264,26 +251,22 @@ static int visit(void *ctx, const struct gcb_results_row *row, struct gcb_diag *
     if (i == PAGE_PAYOFF && !page_says(row->json, GCB_FIELD_MODEL, "exchange"))
         i = PAGE_PAPER;
     if (i == PAGE_PAYOFF)
-        err = add_link(page, row, r->run, diag);
+        err = add_link(page, row, diag);
     if (err)
         return err;
     if (i == PAGE_ENVIRONMENT)
-        r->run = page->rows[i].count + 1 + (size_t)page->rows[i].left_out;
+        page->run = page->rows[i].count + 1 + (size_t)page->rows[i].left_out;
     else
         page->seen++;
-    return keep_row(&page->rows[i], row, r->run, diag);
+    return keep_row(page, (enum page_record)i, row, diag);
 }
 
 int page_read(struct page *page, const char *path, struct gcb_diag *diag)
 {
-    struct reader r = {.page = page};
-
-    if (!page->inputs)
-        page->inputs = json_object();
+    page->run = 0;
     if (page->plots)
         gcb_plot_data_begin(page->plots);
-    return page->inputs ? gcb_results_read(path, visit, &r, diag)
-                        : gcb_diag_nomem(diag, 0, "names");
+    return gcb_results_read(path, visit, page, diag);
 }
 
 const json_t *page_value(const json_t *row, enum gcb_field field)
@@ -291,6 +274,11 @@ const json_t *page_value(const json_t *row, enum gcb_field field)
     const json_t *value = gcb_results_json(row, field);
 
     return json_is_null(value) ? NULL : value;
+}
+
+char *page_number(char *out, const json_t *row, enum gcb_field field)
+{
+    return gcb_field_number(out, field, gcb_results_real(row, field), 0);
 }
 
 bool page_has(const struct page_rows *rows, enum gcb_field field)
@@ -352,9 +340,11 @@ void page_fini(struct page *page)
             json_decref(page->rows[r].items[i]);
         gcb_free(page->rows[r].items);
     }
-    tensors_fini(&page->tensors);
+    json_decref(page->tensors.names);
+    json_decref(page->tensors.specs);
+    json_decref(page->tensors.methods);
+    gcb_free(page->tensors.cells);
     gcb_plot_data_destroy(page->plots);
     json_decref(page->inputs);
     json_decref(page->links);
-    memset(page, 0, sizeof(*page));
 }

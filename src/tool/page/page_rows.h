@@ -52,13 +52,15 @@ struct page {
     struct page_tensors tensors;
     json_t *inputs;              /* names of input files as keys */
     json_t *links;               /* what distinguishes a line of PAGE_LINKS -> its number */
+    size_t run;                  /* the number of the file's last environment row; 0: none yet */
     uint64_t seen;               /* how many rows have a place on the page */
     struct gcb_plot_data *plots; /* the same rows for plots, owned; NULL: no plots */
 };
 
+void page_init(struct page *page);
 /* Reads a file. Fails as gcb_results_read does. */
 int page_read(struct page *page, const char *path, struct gcb_diag *diag);
-void page_fini(struct page *page); /* zeroed is fine */
+void page_fini(struct page *page);
 /* Orders verdicts and promises: first what fails, then what changed or is unclear. */
 void page_sort(struct page *page);
 
@@ -67,6 +69,8 @@ bool page_is_baseline(const json_t *row); /* identity, fp16, bf16, memcpy */
 bool page_says(const json_t *row, enum gcb_field field, const char *word);
 /* The value of a field; NULL if it is absent or null. */
 const json_t *page_value(const json_t *row, enum gcb_field field);
+/* A number of the row as tables show it, into 32 bytes. */
+char *page_number(char *out, const json_t *row, enum gcb_field field);
 /* Does some row have a value in the field? */
 bool page_has(const struct page_rows *rows, enum gcb_field field);
 /* Do two rows have different values in the field? */

@@ -49,13 +49,10 @@ static void print_bandwidth(FILE *out, const json_t *item)
     const double threads = gcb_results_real(item, GCB_FIELD_THREADS);
     char read[32], fill[32], copy[32];
 
-    fprintf(
-        out, "%.0f thread%s: reads %s, fills %s, copies %s GB/s<br>", fmin(threads, 1e6),
-        threads > 1.0 ? "s" : "",
-        gcb_field_number(read, GCB_FIELD_READ_GBPS, gcb_results_real(item, GCB_FIELD_READ_GBPS), 0),
-        gcb_field_number(fill, GCB_FIELD_FILL_GBPS, gcb_results_real(item, GCB_FIELD_FILL_GBPS), 0),
-        gcb_field_number(copy, GCB_FIELD_COPY_GBPS, gcb_results_real(item, GCB_FIELD_COPY_GBPS),
-                         0));
+    fprintf(out, "%.0f thread%s: reads %s, fills %s, copies %s GB/s<br>", fmin(threads, 1e6),
+            threads > 1.0 ? "s" : "", page_number(read, item, GCB_FIELD_READ_GBPS),
+            page_number(fill, item, GCB_FIELD_FILL_GBPS),
+            page_number(copy, item, GCB_FIELD_COPY_GBPS));
 }
 
 /* The words of a command, files with their hashes, or bandwidths. */
@@ -117,10 +114,8 @@ static void print_runs(FILE *out, const struct page_rows *runs)
 {
     const size_t count = runs->count < MAX_RUNS ? runs->count : MAX_RUNS;
 
-    fputs("<div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"Runs\"><table "
-          "class=\"facts\">\n"
-          "<thead><tr><td></td>",
-          out);
+    gcb_html_begin_table(out, "Runs", " class=\"facts\"");
+    fputs("<td></td>", out);
     for (size_t i = 0; i < count; i++)
         fprintf(out, "<th scope=\"col\">run %zu</th>", i + 1);
     fputs("</tr></thead>\n<tbody>\n", out);
@@ -132,7 +127,7 @@ static void print_runs(FILE *out, const struct page_rows *runs)
             print_fact(out, facts[f].field, gcb_results_json(runs->items[i], facts[f].field));
         fputs("</tr>\n", out);
     }
-    fputs("</tbody></table></div>\n", out);
+    gcb_html_end_table(out);
     if (runs->count > count)
         fprintf(out, "<p class=\"note\">%zu more runs are in the files.</p>\n",
                 runs->count - count);

@@ -1,14 +1,12 @@
-#include "src/tool/page/page_table.h"
-
 #include <ctype.h>
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
 #include "src/tool/page/html.h"
+#include "src/tool/page/page_parts.h"
 #include "src/tool/print/number.h"
 
-#define MAX_COLUMNS 32
 #define MANY_ROWS 40 /* more are folded if the table says so */
 
 /* Where a case ran. */
@@ -214,7 +212,6 @@ bool page_table_shows(const struct page_table *table, const struct page *page)
 
 static void print_columns(FILE *out, const struct page_column *const *columns)
 {
-    fputs("<thead><tr>", out);
     for (size_t c = 0; columns[c]; c++) {
         fprintf(out, "<th scope=\"col\"%s>", is_number(columns[c]) ? " class=\"n\"" : "");
         gcb_html_text(out, columns[c]->title);
@@ -223,9 +220,11 @@ static void print_columns(FILE *out, const struct page_column *const *columns)
     fputs("</tr></thead>\n<tbody>\n", out);
 }
 
-/* Chooses the columns that some row has a value for; `out` has room for MAX_COLUMNS and ends with NULL. */
-static void choose_columns(const struct page_column **out, const struct page_table *table,
-                           const struct page_rows *rows)
+#define PLACES (sizeof(places) / sizeof(places[0]))
+
+/* Chooses the columns that some row has a value for. `out` ends with NULL. */
+static void choose_columns(const struct page_column *out[PLACES + PAGE_COLUMNS],
+                           const struct page_table *table, const struct page_rows *rows)
 {
     size_t n = 0;
 
@@ -233,7 +232,7 @@ static void choose_columns(const struct page_column **out, const struct page_tab
     for (const struct page_column *c = places; table->where && c->title; c++)
         if (page_differs(rows, c->field))
             out[n++] = c;
-    for (const struct page_column *c = table->columns + 1; c->title && n < MAX_COLUMNS; c++)
+    for (const struct page_column *c = table->columns + 1; c->title; c++)
         if (page_has(rows, c->field))
             out[n++] = c;
     out[n] = NULL;
@@ -242,7 +241,7 @@ static void choose_columns(const struct page_column **out, const struct page_tab
 void page_table(FILE *out, const struct page_table *table, const struct page *page)
 {
     const struct page_rows *rows = &page->rows[table->record];
-    const struct page_column *columns[MAX_COLUMNS + 1];
+    const struct page_column *columns[PLACES + PAGE_COLUMNS];
     const bool folded = table->folds && rows->count > MANY_ROWS;
 
     if (!page_table_shows(table, page))
@@ -255,12 +254,11 @@ void page_table(FILE *out, const struct page_table *table, const struct page *pa
         print_common(out, rows);
     if (folded)
         fprintf(out, "<details>\n<summary>%zu rows: %s</summary>\n", rows->count, table->folds);
-    fprintf(out, "<div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"%s\"><table>\n",
-            table->title);
+    gcb_html_begin_table(out, table->title, "");
     print_columns(out, columns);
     for (size_t i = 0; i < rows->count; i++)
         print_row(out, columns, rows->items[i]);
-    fputs("</tbody></table></div>\n", out);
+    gcb_html_end_table(out);
     print_meanings(out, columns, table->record);
     if (folded)
         fputs("</details>\n", out);

@@ -87,10 +87,8 @@ void page_tensors_table(FILE *out, const struct page_tensors *t)
         return;
     fputs("<section id=\"tensors\">\n<h2>Error by tensor</h2>\n", out);
     print_notes(out, t);
-    fputs("<div class=\"wide\" tabindex=\"0\" role=\"region\" aria-label=\"Error by "
-          "tensor\"><table>\n"
-          "<thead><tr><th scope=\"col\">tensor</th>",
-          out);
+    gcb_html_begin_table(out, "Error by tensor", "");
+    fputs("<th scope=\"col\">tensor</th>", out);
     json_object_foreach(t->methods, label, number)
     {
         fputs("<th scope=\"col\" class=\"n\"><code>", out);
@@ -106,6 +104,7 @@ void page_tensors_table(FILE *out, const struct page_tensors *t)
             print_cell(out, &tensors[i].cells[m]);
         fputs("</tr>\n", out);
     }
-    fputs("</tbody></table></div>\n</section>\n", out);
+    gcb_html_end_table(out);
+    fputs("</section>\n", out);
     gcb_free(tensors);
 }
