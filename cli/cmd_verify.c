@@ -52,7 +52,7 @@ static const struct opt_row own_rows[] = {
 #define NAMES 4 /* a note names at most so many messages */
 
 struct tally { /* of a method */
-    uint64_t kept, broken, idle;
+    uint64_t checks[GCB_PROMISE_STATUSES];
 };
 
 /* Messages that were not checked; the first few by name. Starts zeroed. */
@@ -68,20 +68,19 @@ struct verify {
     size_t count;
     struct gcb_verify_result result;
     struct tally *tallies; /* one for each method */
-    struct names left_out, not_there, unreached;
+    struct names names[GCB_VERIFY_EVENTS];
 };
 
 /* "fft on step 100 worker 0 layers.0.bias"; `method` NULL: only the message. */
 static void add_name(struct names *names, const struct gcb_verify_note *note, const char *method)
 {
-    const size_t used = strlen(names->text), room = sizeof(names->text) - used;
     char shown[48];
 
-    if (names->shown++ >= NAMES)
-        return;
-    snprintf(names->text + used, room, "%s%s%sstep %" PRIu64 " worker %" PRIu32 " %s",
-             used ? ", " : "", method ? method : "", method ? " on " : "", note->plan->step,
-             note->plan->worker, gcb_escape(shown, sizeof(shown), note->name));
+    if (names->shown++ < NAMES)
+        gcb_append(names->text, sizeof(names->text), "%s%s%sstep %" PRIu64 " worker %" PRIu32 " %s",
+                   names->text[0] ? ", " : "", method ? method : "", method ? " on " : "",
+                   note->plan->step, note->plan->worker,
+                   gcb_escape(shown, sizeof(shown), note->name));
 }
 
 static void show_message(FILE *out, const struct gcb_verify_note *note)
@@ -145,9 +144,8 @@ static int show_table(const struct out_report *report, const struct gcb_method *
         char label[256], text[32];
 
         gcb_table_cell(table, gcb_method_spec(label, sizeof(label), &methods[i], GCB_SPEC_LABEL));
-        gcb_table_cell(table, gcb_count(text, tallies[i].kept));
-        gcb_table_cell(table, gcb_count(text, tallies[i].broken));
-        gcb_table_cell(table, gcb_count(text, tallies[i].idle));
+        for (size_t k = 0; k < GCB_PROMISE_STATUSES; k++)
+            gcb_table_cell(table, gcb_count(text, tallies[i].checks[k]));
     }
     return out_table(report, table, diag);
 }
@@ -155,52 +153,40 @@ static int show_table(const struct out_report *report, const struct gcb_method *
 static void show_sum(FILE *out, const struct gcb_verify_result *r)
 {
     fprintf(out, "%" PRIu64 " promises kept, %" PRIu64 " broken, on %" PRIu64 " message%s\n",
-            r->kept, r->broken, r->messages, r->messages == 1 ? "" : "s");
+            r->checks[GCB_PROMISE_KEPT], r->checks[GCB_PROMISE_BROKEN], r->messages,
+            r->messages == 1 ? "" : "s");
 }
 
-static void show_names(FILE *out, bool apart, const char *words, const struct names *names)
+/* What was not checked. If rows are printed instead of a table, each note is one line on stderr, like an error. */
+static void show_notes(FILE *out, const struct verify *v)
 {
+    const struct gcb_verify_result *r = &v->result;
+    const char *const words[GCB_VERIFY_EVENTS][2] = {
+        [GCB_VERIFY_LEFT_OUT] = {"message", "with infinities or NaNs left out"},
+        [GCB_VERIFY_NOT_THERE] = {"pair", "of method and message that do not run on the device"},
+        [GCB_VERIFY_UNREACHED] = {"pair",
+                                  r->interrupted
+                                      ? "of method and message not checked before the interruption"
+                                      : "of method and message not checked before --budget ended"},
+    };
+    const bool table = v->s.report.table;
     char line[640];
 
-    snprintf(line, sizeof(line), "%s: %s%s", words, names->text,
-             names->shown > NAMES ? ", ..." : "");
-    if (apart)
-        fprintf(out, "%s\n", line);
-    else
-        opt_wrap(out, line, 0, 0);
-}
-
-/* What was not checked. `apart` from the table, each note is one line, like an error. */
-static void show_notes(FILE *out, bool apart, const struct gcb_verify_result *r,
-                       const struct names *left_out, const struct names *not_there,
-                       const struct names *unreached)
-{
-    const char *prefix = apart ? "gcbench" : "note";
-    char words[160];
-
-    if (r->left_out) {
-        snprintf(words, sizeof(words), "%s: %" PRIu64 " message%s with infinities or NaNs left out",
-                 prefix, r->left_out, r->left_out == 1 ? "" : "s");
-        show_names(out, apart, words, left_out);
+    for (size_t i = GCB_VERIFY_LEFT_OUT; i < GCB_VERIFY_EVENTS; i++) {
+        if (!r->notes[i])
+            continue;
+        snprintf(line, sizeof(line), "%s: %" PRIu64 " %s%s %s: %s%s", table ? "note" : "gcbench",
+                 r->notes[i], words[i][0], r->notes[i] == 1 ? "" : "s", words[i][1],
+                 v->names[i].text, v->names[i].shown > NAMES ? ", ..." : "");
+        if (table)
+            opt_wrap(out, line, 0, 0);
+        else
+            fprintf(out, "%s\n", line);
     }
-    if (r->not_there) {
-        snprintf(words, sizeof(words),
-                 "%s: %" PRIu64 " pair%s of method and message that do not run on the device",
-                 prefix, r->not_there, r->not_there == 1 ? "" : "s");
-        show_names(out, apart, words, not_there);
-    }
-    if (r->unreached) {
-        snprintf(words, sizeof(words),
-                 "%s: %s before %" PRIu64 " pair%s of method and message %s done", prefix,
-                 r->interrupted ? "interrupted" : "the time of --budget ended", r->unreached,
-                 r->unreached == 1 ? "" : "s", r->unreached == 1 ? "was" : "were");
-        show_names(out, apart, words, unreached);
-    }
-    if (r->idle && !apart)
+    if (r->checks[GCB_PROMISE_IDLE] && table)
         opt_wrap(out,
                  "note: nothing to say: the tensor is too small or too simple for the check, or "
-                 "was sent "
-                 "raw; -v shows each check",
+                 "was sent raw; -v shows each check",
                  0, 0);
 }
 
@@ -239,24 +225,17 @@ static void on_note(void *ctx, const struct gcb_verify_note *note)
 
     if (note->event == GCB_VERIFY_CHOSEN && v->s.report.table && !v->o->own.all)
         show_message(v->s.report.out, note);
-    if (note->event == GCB_VERIFY_LEFT_OUT)
-        add_name(&v->left_out, note, NULL);
-    if (note->event == GCB_VERIFY_NOT_THERE)
-        add_name(&v->not_there, note, v->methods[note->method].name);
-    if (note->event == GCB_VERIFY_UNREACHED)
-        add_name(&v->unreached, note, v->methods[note->method].name);
+    add_name(&v->names[note->event], note,
+             note->event < GCB_VERIFY_NOT_THERE ? NULL : v->methods[note->method].name);
 }
 
 static int on_check(void *ctx, const struct gcb_verify_check *check, struct gcb_diag *diag)
 {
     struct verify *v = ctx;
-    struct tally *t = &v->tallies[check->method];
     struct gcb_row row;
 
     (void)diag; /* the context's */
-    t->kept += check->outcome.status == GCB_PROMISE_KEPT;
-    t->broken += check->outcome.status == GCB_PROMISE_BROKEN;
-    t->idle += check->outcome.status == GCB_PROMISE_IDLE;
+    v->tallies[check->method].checks[check->outcome.status]++;
     if (v->s.report.table && (check->outcome.status == GCB_PROMISE_BROKEN || v->s.report.verbose))
         show_check(v->s.report.out, &v->methods[check->method], check);
     if (!out_wants_rows(&v->s.report))
@@ -326,8 +305,7 @@ static int show_results(const struct verify *v, struct gcb_diag *diag)
     if (!err && report->table)
         show_sum(report->out, &v->result);
     if (!err && !report->quiet)
-        show_notes(report->table ? report->out : v->s.ctx->err, !report->table, &v->result,
-                   &v->left_out, &v->not_there, &v->unreached);
+        show_notes(report->table ? report->out : v->s.ctx->err, v);
     return err;
 }
 
@@ -342,14 +320,18 @@ static int judge_result(struct verify *v, struct gcb_diag *diag)
         return err;
     if (r->interrupted)
         return session_interrupted(&v->s, "the checks done so far are above");
-    if (r->kept + r->broken + r->idle + r->not_there == 0)
-        return gcb_diag_set(diag, r->left_out ? GCB_E_NONFINITE : GCB_E_IO,
+    if (r->checks[GCB_PROMISE_KEPT] + r->checks[GCB_PROMISE_BROKEN] + r->checks[GCB_PROMISE_IDLE] +
+            r->notes[GCB_VERIFY_NOT_THERE] ==
+        0)
+        return gcb_diag_set(diag, r->notes[GCB_VERIFY_LEFT_OUT] ? GCB_E_NONFINITE : GCB_E_IO,
                             "nothing was verified: %s",
-                            r->unreached ? "the time ended before the first check; raise --budget"
-                                         : "every message holds infinities or NaNs");
-    if (r->broken)
+                            r->notes[GCB_VERIFY_UNREACHED]
+                                ? "the time ended before the first check; raise --budget"
+                                : "every message holds infinities or NaNs");
+    if (r->checks[GCB_PROMISE_BROKEN])
         return CMD_NOT_VERIFIED;
-    return r->not_there ? gcb_diag_set(diag, GCB_E_BACKEND, "%s", r->missing.text) : 0;
+    return r->notes[GCB_VERIFY_NOT_THERE] ? gcb_diag_set(diag, GCB_E_BACKEND, "%s", r->missing.text)
+                                          : 0;
 }
 
 static int verify_run(const void *options, const struct opt_list *operands, struct cmd_context *ctx)

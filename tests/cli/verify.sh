@@ -81,7 +81,7 @@ prints "on 232 messages"
 run verify --budget 1ns "$sample"
 exits 1
 says "nothing was verified: the time ended"
-prints "ended before $pairs pairs"
+prints "$pairs pairs of method and message not"
 prints "identity on step 100 worker 0 fc.bias"
 prints "0 promises kept"
 run verify --budget 0.000001ms "$sample"
@@ -92,7 +92,7 @@ exits 1
 says "nothing was verified: the time ended"
 run verify --budget 1ns --format json "$sample"
 exits 1
-check "what was not looked at is named beside rows" grep -q "$pairs pairs.*done: identity on step 100 worker 0 fc.bias" "$err"
+check "what was not looked at is named beside rows" grep -q "$pairs pairs.*ended: identity on step 100 worker 0 fc.bias" "$err"
 
 # ---- infinities ----
 python3 -c 'import h5py, numpy' 2>/dev/null && {

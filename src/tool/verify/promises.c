@@ -111,17 +111,17 @@ static bool is_unwritten(const float *p)
     return bits == UNWRITTEN;
 }
 
-static bool check_written(const float *y, uint64_t n, struct gcb_promise_outcome *out)
+static bool check_written(struct gcb_promise_case *c, const float *y, uint64_t n)
 {
     for (unsigned i = 1; i <= GCB_PROMISE_GUARD; i++) {
         if (!is_unwritten(y - i) || !is_unwritten(y + n + i - 1)) {
-            gcb_promise_broken(out, NAN, NAN, "decoding wrote outside the tensor");
+            gcb_promise_broken(c, NAN, NAN, "decoding wrote outside the tensor");
             return false;
         }
     }
     for (uint64_t i = 0; i < n; i++) {
         if (!isfinite(y[i])) {
-            gcb_promise_broken(out, (double)i, NAN, "element %llu %s", (unsigned long long)i,
+            gcb_promise_broken(c, (double)i, NAN, "element %llu %s", (unsigned long long)i,
                                is_unwritten(&y[i]) ? "was not written by decoding"
                                                    : "came back as an infinity or NaN");
             return false;
@@ -139,17 +139,17 @@ void gcb_promise_note_failure(struct gcb_promise_case *c, int err, const struct 
     c->failure.status = err;
 }
 
-/* Encoding or decoding failed: says so in `out` and returns false. */
+/* Encoding or decoding failed: the outcome says so. Returns false. */
 static bool report_failure(struct gcb_promise_case *c, int err, const char *words,
-                           const struct gcb_diag *why, struct gcb_promise_outcome *out)
+                           const struct gcb_diag *why)
 {
-    gcb_promise_broken(out, NAN, NAN, "%s: %.150s", words, why->text);
+    gcb_promise_broken(c, NAN, NAN, "%s: %.150s", words, why->text);
     gcb_promise_note_failure(c, err, why);
     return false;
 }
 
 static bool send_to(struct gcb_promise_case *c, const struct gcb_promise_job *job,
-                    struct gcb_wbuf *message, float *y, struct gcb_promise_outcome *out)
+                    struct gcb_wbuf *message, float *y)
 {
     const struct gcb_mview view = {y, job->config.env.count};
     struct gcb_diag diag = {.status = 0};
@@ -161,73 +161,71 @@ static bool send_to(struct gcb_promise_case *c, const struct gcb_promise_job *jo
     message->failed = false;
     err = c->backend->encode(c->backend->ctx, job, message, &diag);
     if (err)
-        return report_failure(c, err, "does not encode", &diag, out);
+        return report_failure(c, err, "does not encode", &diag);
     fill_unwritten(y, job->config.env.count);
     err = c->backend->decode(c->backend->ctx, job, message->data, message->len, &view, &c->parts,
                              &diag);
     if (err)
-        return report_failure(c, err, "does not decode", &diag, out);
+        return report_failure(c, err, "does not decode", &diag);
     c->stored = !gcb_frame_parse(&frame, &payload, message->data, message->len, NULL) &&
                 frame.flags & GCB_WIRE_STORED;
-    return check_written(y, job->config.env.count, out);
+    return check_written(c, y, job->config.env.count);
 }
 
-bool gcb_promise_send(struct gcb_promise_case *c, struct gcb_promise_outcome *out)
+bool gcb_promise_send(struct gcb_promise_case *c)
 {
-    return send_to(c, &c->job, &c->message, c->y, out);
+    return send_to(c, &c->job, &c->message, c->y);
 }
 
-bool gcb_promise_send_other(struct gcb_promise_case *c, const struct gcb_promise_job *job,
-                            struct gcb_promise_outcome *out)
+bool gcb_promise_send_other(struct gcb_promise_case *c, const struct gcb_promise_job *job)
 {
-    return send_to(c, job, &c->other, c->z, out);
+    return send_to(c, job, &c->other, c->z);
 }
 
-bool gcb_promise_send_by(struct gcb_promise_case *c, const struct gcb_promise_backend *backend,
-                         struct gcb_promise_outcome *out)
+bool gcb_promise_send_by(struct gcb_promise_case *c, const struct gcb_promise_backend *backend)
 {
     const struct gcb_promise_backend *own = c->backend;
     bool sent;
 
     c->backend = backend;
-    sent = send_to(c, &c->job, &c->other, c->z, out);
+    sent = send_to(c, &c->job, &c->other, c->z);
     c->backend = own;
     return sent;
 }
 
 /* ---- outcomes ---- */
 
-int gcb_promise_kept(struct gcb_promise_outcome *out, double value, double limit)
+enum gcb_promise_status gcb_promise_kept(struct gcb_promise_case *c, double value, double limit)
 {
-    *out = (struct gcb_promise_outcome){GCB_PROMISE_KEPT, value, limit, ""};
-    return 0;
+    c->outcome = (struct gcb_promise_outcome){GCB_PROMISE_KEPT, value, limit, ""};
+    return GCB_PROMISE_KEPT;
 }
 
-int gcb_promise_broken(struct gcb_promise_outcome *out, double value, double limit,
-                       const char *format, ...)
+enum gcb_promise_status gcb_promise_broken(struct gcb_promise_case *c, double value, double limit,
+                                           const char *format, ...)
 {
     va_list args;
 
-    *out = (struct gcb_promise_outcome){GCB_PROMISE_BROKEN, value, limit, ""};
+    c->outcome = (struct gcb_promise_outcome){GCB_PROMISE_BROKEN, value, limit, ""};
     va_start(args, format);
-    vsnprintf(out->words, sizeof(out->words), format, args);
+    vsnprintf(c->outcome.words, sizeof(c->outcome.words), format, args);
     va_end(args);
-    return 0;
+    return GCB_PROMISE_BROKEN;
 }
 
-int gcb_promise_idle(struct gcb_promise_outcome *out, const char *why)
+enum gcb_promise_status gcb_promise_idle(struct gcb_promise_case *c, const char *why)
 {
-    *out = (struct gcb_promise_outcome){GCB_PROMISE_IDLE, NAN, NAN, ""};
-    snprintf(out->words, sizeof(out->words), "%s", why);
-    return 0;
+    c->outcome = (struct gcb_promise_outcome){GCB_PROMISE_IDLE, NAN, NAN, ""};
+    snprintf(c->outcome.words, sizeof(c->outcome.words), "%s", why);
+    return GCB_PROMISE_IDLE;
 }
 
-int gcb_promise_at_most(struct gcb_promise_outcome *out, double value, double limit,
-                        const char *words)
+enum gcb_promise_status gcb_promise_at_most(struct gcb_promise_case *c, double value, double limit,
+                                            const char *words)
 {
     if (value <= limit)
-        return gcb_promise_kept(out, value, limit);
-    return gcb_promise_broken(out, value, limit, "%s: %.6g, at most %.6g", words, value, limit);
+        return gcb_promise_kept(c, value, limit);
+    return gcb_promise_broken(c, value, limit, "%s: %.6g, at most %.6g", words, value, limit);
 }
 
 /* ---- figures ---- */

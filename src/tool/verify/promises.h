@@ -35,6 +35,18 @@ struct gcb_promise_backend {
 };
 extern const struct gcb_promise_backend gcb_promise_cpu; /* fresh coders for each message */
 
+enum gcb_promise_status {
+    GCB_PROMISE_KEPT,
+    GCB_PROMISE_BROKEN,
+    GCB_PROMISE_IDLE, /* this tensor cannot show whether the promise is kept */
+    GCB_PROMISE_STATUSES
+};
+struct gcb_promise_outcome {
+    enum gcb_promise_status status;
+    double value, limit; /* what was measured, and the most it may be; NAN if it is no number */
+    char words[200];     /* what is wrong, or why the check says nothing; escaped */
+};
+
 /* A tensor and a method, with the buffers that the checks need. */
 struct gcb_promise_case {
     struct gcb_promise_job job;
@@ -48,8 +60,9 @@ struct gcb_promise_case {
     /* of the last message sent */
     struct gcb_message_parts parts;
     bool stored;
-    struct gcb_diag
-        failure; /* status not 0: memory or the device failed, so the check says nothing */
+    struct gcb_promise_outcome outcome; /* of the last check */
+    /* status not 0: memory or the device failed, so the check says nothing */
+    struct gcb_diag failure;
 };
 #define GCB_PROMISE_GUARD 16
 #define GCB_PROMISE_RUNS 32                    /* seeds of a statistical check */
@@ -65,23 +78,11 @@ int gcb_promise_case_init(struct gcb_promise_case *c, const struct gcb_method *m
                           struct gcb_diag *diag);
 void gcb_promise_case_fini(struct gcb_promise_case *c); /* accepts a zeroed one */
 
-enum gcb_promise_status {
-    GCB_PROMISE_KEPT,
-    GCB_PROMISE_BROKEN,
-    GCB_PROMISE_IDLE, /* this tensor cannot show whether the promise is kept */
-};
-struct gcb_promise_outcome {
-    enum gcb_promise_status status;
-    double value, limit; /* what was measured, and the most it may be; NAN if it is no number */
-    char words[200];     /* what is wrong, or why the check says nothing; escaped */
-};
-
 struct gcb_promise {
     const char *name, *claim, *source;
     bool (*binds)(const struct gcb_method *m); /* NULL: a rule's (error_rules.h) */
-    /* 0 and *out is filled, or a negative status: the check could not be made. */
-    int (*check)(struct gcb_promise_case *c, struct gcb_promise_outcome *out,
-                 struct gcb_diag *diag);
+    /* Fills c->outcome and returns its status. If c->failure.status is not 0, neither means anything. */
+    enum gcb_promise_status (*check)(struct gcb_promise_case *c);
 };
 /* The promises that can be checked with `backend` (NULL: the CPU's coders); NULL past the end. */
 const struct gcb_promise *gcb_promise_at(size_t i, const struct gcb_promise_backend *backend);
@@ -94,31 +95,28 @@ extern const struct gcb_promise gcb_promises_message[], gcb_promises_cpu[], gcb_
     gcb_promises_error[], gcb_promises_sparse[], gcb_promises_random[];
 
 /* The checks of error rules: each element's error, and the mean of the squared error over seeds. */
-int gcb_promise_check_elements(struct gcb_promise_case *c, struct gcb_promise_outcome *out,
-                               struct gcb_diag *diag);
-int gcb_promise_check_mean(struct gcb_promise_case *c, struct gcb_promise_outcome *out,
-                           struct gcb_diag *diag);
+enum gcb_promise_status gcb_promise_check_elements(struct gcb_promise_case *c);
+enum gcb_promise_status gcb_promise_check_mean(struct gcb_promise_case *c);
 
 /*
- * Encodes c->job into c->message and decodes that into c->y. False: nothing came back, and `out` says that a promise
- * is broken. If memory or a device failed, c->failure is set instead and `out` means nothing.
+ * Encodes c->job into c->message and decodes that into c->y. False: nothing came back, and the outcome is that a promise
+ * is broken; or memory or a device failed, and c->failure is set.
  */
-bool gcb_promise_send(struct gcb_promise_case *c, struct gcb_promise_outcome *out);
+bool gcb_promise_send(struct gcb_promise_case *c);
 /* The same with another job, which is no larger, into c->other and c->z. */
-bool gcb_promise_send_other(struct gcb_promise_case *c, const struct gcb_promise_job *job,
-                            struct gcb_promise_outcome *out);
+bool gcb_promise_send_other(struct gcb_promise_case *c, const struct gcb_promise_job *job);
 /* c->job by another backend, into c->other and c->z. */
-bool gcb_promise_send_by(struct gcb_promise_case *c, const struct gcb_promise_backend *backend,
-                         struct gcb_promise_outcome *out);
+bool gcb_promise_send_by(struct gcb_promise_case *c, const struct gcb_promise_backend *backend);
 
-/* Fill `out` and return 0. */
-int gcb_promise_kept(struct gcb_promise_outcome *out, double value, double limit);
-int gcb_promise_broken(struct gcb_promise_outcome *out, double value, double limit,
-                       const char *format, ...) __attribute__((format(printf, 4, 5)));
-int gcb_promise_idle(struct gcb_promise_outcome *out, const char *why);
+/* Fill c->outcome and return its status. */
+enum gcb_promise_status gcb_promise_kept(struct gcb_promise_case *c, double value, double limit);
+enum gcb_promise_status gcb_promise_broken(struct gcb_promise_case *c, double value, double limit,
+                                           const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+enum gcb_promise_status gcb_promise_idle(struct gcb_promise_case *c, const char *why);
 /* Kept if value <= limit, else broken with these words. */
-int gcb_promise_at_most(struct gcb_promise_outcome *out, double value, double limit,
-                        const char *words);
+enum gcb_promise_status gcb_promise_at_most(struct gcb_promise_case *c, double value, double limit,
+                                            const char *words);
 
 /*
  * Float32's least step is u = 2^-149. Rounding to multiples of u may move a decoded tensor by 2u sqrt(n L) / ||x|| of

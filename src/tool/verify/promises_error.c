@@ -10,19 +10,17 @@ static bool is_lossless(const struct gcb_method *m)
     return gcb_method_caps(m) & GCB_CAP_LOSSLESS;
 }
 
-static int check_lossless(struct gcb_promise_case *c, struct gcb_promise_outcome *out,
-                          struct gcb_diag *diag)
+static enum gcb_promise_status check_lossless(struct gcb_promise_case *c)
 {
     const uint64_t n = c->job.config.env.count;
 
-    (void)diag;
-    if (!gcb_promise_send(c, out))
-        return 0;
+    if (!gcb_promise_send(c))
+        return GCB_PROMISE_BROKEN;
     for (uint64_t i = 0; i < n; i++)
         if (memcmp(&c->job.x[i], &c->y[i], sizeof(float)) != 0)
-            return gcb_promise_broken(out, (double)i, NAN, "element %llu comes back as %g, not %g",
+            return gcb_promise_broken(c, (double)i, NAN, "element %llu comes back as %g, not %g",
                                       (unsigned long long)i, (double)c->y[i], (double)c->job.x[i]);
-    return gcb_promise_kept(out, NAN, NAN);
+    return gcb_promise_kept(c, NAN, NAN);
 }
 
 /* ---- each element's error ---- */
@@ -45,27 +43,24 @@ static void compare_error(void *ctx, uint64_t i, const struct gcb_element_error 
     w->at = i;
 }
 
-int gcb_promise_check_elements(struct gcb_promise_case *c, struct gcb_promise_outcome *out,
-                               struct gcb_diag *diag)
+enum gcb_promise_status gcb_promise_check_elements(struct gcb_promise_case *c)
 {
     const struct gcb_error_rule *rule = gcb_error_rule_of(c->job.method->codec);
     struct gcb_rule_input in = {c->job.method, c->job.x, c->job.config.env.count, NULL, 0};
     struct worst worst = {c->job.x, c->y, 0.0, 0};
 
-    (void)diag;
-    if (!gcb_promise_send(c, out))
-        return 0;
+    if (!gcb_promise_send(c))
+        return GCB_PROMISE_BROKEN;
     if (c->stored || c->energy == 0.0)
-        return gcb_promise_idle(out, c->stored ? "sent raw" : "all zero");
+        return gcb_promise_idle(c, c->stored ? "sent raw" : "all zero");
     in.message = c->message.data;
     in.length = c->message.len;
     if (!rule->visit(&in, compare_error, &worst))
-        return gcb_promise_broken(out, NAN, NAN, "has no scale");
+        return gcb_promise_broken(c, NAN, NAN, "has no scale");
     if (worst.share <= 1.0)
-        return gcb_promise_kept(out, worst.share, 1.0);
+        return gcb_promise_kept(c, worst.share, 1.0);
     return gcb_promise_broken(
-        out, worst.share, 1.0,
-        "element %llu, %g, comes back as %g: %.3g times the error it may have",
+        c, worst.share, 1.0, "element %llu, %g, comes back as %g: %.3g times the error it may have",
         (unsigned long long)worst.at, (double)c->job.x[worst.at], (double)c->y[worst.at],
         worst.share);
 }
@@ -78,21 +73,19 @@ static bool contracts(const struct gcb_method *m)
     return !(gcb_method_caps(m) & GCB_CAP_RANDOMISED);
 }
 
-static int check_contraction(struct gcb_promise_case *c, struct gcb_promise_outcome *out,
-                             struct gcb_diag *diag)
+static enum gcb_promise_status check_contraction(struct gcb_promise_case *c)
 {
     double rounding;
 
-    (void)diag;
-    if (!gcb_promise_send(c, out))
-        return 0;
+    if (!gcb_promise_send(c))
+        return GCB_PROMISE_BROKEN;
     if (c->energy == 0.0)
-        return gcb_promise_idle(out, "all zero");
+        return gcb_promise_idle(c, "all zero");
     rounding = gcb_promise_rounding(c, c->job.method);
     if (rounding >= 1.0)
-        return gcb_promise_idle(out, GCB_PROMISE_TINY);
+        return gcb_promise_idle(c, GCB_PROMISE_TINY);
     return gcb_promise_at_most(
-        out, gcb_promise_distance(c->job.x, c->y, c->job.config.env.count) / c->energy,
+        c, gcb_promise_distance(c->job.x, c->y, c->job.config.env.count) / c->energy,
         (1.0 + rounding) * (1.0 + rounding) + 1e-6, "squared error over squared norm");
 }
 

@@ -13,22 +13,20 @@ static bool binds_all(const struct gcb_method *m)
     return true;
 }
 
-static int check_round_trip(struct gcb_promise_case *c, struct gcb_promise_outcome *out,
-                            struct gcb_diag *diag)
+static enum gcb_promise_status check_round_trip(struct gcb_promise_case *c)
 {
     const struct gcb_mview again = {c->z, c->job.config.env.count};
     struct gcb_diag why = {.status = 0};
     int err;
 
-    (void)diag;
-    if (!gcb_promise_send(c, out))
-        return 0;
+    if (!gcb_promise_send(c))
+        return GCB_PROMISE_BROKEN;
     err = c->backend->decode(c->backend->ctx, &c->job, c->message.data, c->message.len, &again,
                              NULL, &why);
     gcb_promise_note_failure(c, err, &why);
     if (err || memcmp(c->y, c->z, again.count * sizeof(float)) != 0)
-        return gcb_promise_broken(out, NAN, NAN, "decoding twice gives two tensors");
-    return gcb_promise_kept(out, NAN, NAN);
+        return gcb_promise_broken(c, NAN, NAN, "decoding twice gives two tensors");
+    return gcb_promise_kept(c, NAN, NAN);
 }
 
 /* ---- the same bytes ---- */
@@ -54,73 +52,68 @@ static double share_of_norm(double distance, double norm, uint64_t n)
 }
 
 /* Compares the two messages that were sent, and what they decode to. */
-static int compare_sent(struct gcb_promise_case *c, bool tolerant, const char *words,
-                        struct gcb_promise_outcome *out)
+static enum gcb_promise_status compare_sent(struct gcb_promise_case *c, bool tolerant,
+                                            const char *words)
 {
     const uint64_t n = c->job.config.env.count;
     double bytes, apart;
 
     bytes = count_differing(&c->message, &c->other);
     if (bytes == 0.0 && memcmp(c->y, c->z, n * sizeof(float)) == 0)
-        return gcb_promise_kept(out, 0.0, 0.0);
+        return gcb_promise_kept(c, 0.0, 0.0);
     if (!tolerant || !(gcb_method_caps(c->job.method) & GCB_CAP_LIBRARY_MATH))
-        return gcb_promise_broken(out, bytes, 0.0, "%s: %.0f bytes of the message differ", words,
+        return gcb_promise_broken(c, bytes, 0.0, "%s: %.0f bytes of the message differ", words,
                                   bytes);
     apart = share_of_norm(fabs(sqrt(gcb_promise_distance(c->job.x, c->y, n)) -
                                sqrt(gcb_promise_distance(c->job.x, c->z, n))),
                           sqrt(c->energy), n);
-    return gcb_promise_at_most(out, apart, GCB_MESSAGES_APART, words);
+    return gcb_promise_at_most(c, apart, GCB_MESSAGES_APART, words);
 }
 
-static int send_and_compare(struct gcb_promise_case *c, const struct gcb_promise_job *job,
-                            bool tolerant, const char *words, struct gcb_promise_outcome *out)
+static enum gcb_promise_status send_and_compare(struct gcb_promise_case *c,
+                                                const struct gcb_promise_job *job, bool tolerant,
+                                                const char *words)
 {
-    if (!gcb_promise_send(c, out) || !gcb_promise_send_other(c, job, out))
-        return 0;
-    return compare_sent(c, tolerant, words, out);
+    if (!gcb_promise_send(c) || !gcb_promise_send_other(c, job))
+        return GCB_PROMISE_BROKEN;
+    return compare_sent(c, tolerant, words);
 }
 
-static int check_same_bytes(struct gcb_promise_case *c, struct gcb_promise_outcome *out,
-                            struct gcb_diag *diag)
+static enum gcb_promise_status check_same_bytes(struct gcb_promise_case *c)
 {
     struct gcb_promise_job again = c->job;
-    const int err = send_and_compare(c, &again, false, "encoding twice", out);
+    const enum gcb_promise_status status = send_and_compare(c, &again, false, "encoding twice");
 
-    (void)diag;
-    if (err || out->status != GCB_PROMISE_KEPT || gcb_method_caps(c->job.method) & GCB_CAP_STATEFUL)
-        return err;
+    if (status != GCB_PROMISE_KEPT || gcb_method_caps(c->job.method) & GCB_CAP_STATEFUL)
+        return status;
     again.repeats = 2; /* by one coder */
-    return send_and_compare(c, &again, false, "encoding twice by one coder", out);
+    return send_and_compare(c, &again, false, "encoding twice by one coder");
 }
 
-static int check_same_threads(struct gcb_promise_case *c, struct gcb_promise_outcome *out,
-                              struct gcb_diag *diag)
+static enum gcb_promise_status check_same_threads(struct gcb_promise_case *c)
 {
     const struct gcb_queue two = {.threads = 2};
     struct gcb_promise_job other = c->job;
 
-    (void)diag;
     other.config.env.queue = &two;
-    return send_and_compare(c, &other, true, "one thread and two", out);
+    return send_and_compare(c, &other, true, "one thread and two");
 }
 
-static int check_same_isa(struct gcb_promise_case *c, struct gcb_promise_outcome *out,
-                          struct gcb_diag *diag)
+static enum gcb_promise_status check_same_isa(struct gcb_promise_case *c)
 {
     struct gcb_promise_job other = c->job;
     struct gcb_kernels plain;
 
-    (void)diag;
     gcb_kernels_init(&plain, 0);
     other.config.env.kernels = &plain;
-    return send_and_compare(c, &other, true, "plain C and this machine's kernels", out);
+    return send_and_compare(c, &other, true, "plain C and this machine's kernels");
 }
 
 /* ---- a device and the CPU ---- */
 
 /* Does the device decode the message to the same tensor as the CPU? The tensors are in c->y and c->z. */
 static bool read_alike(struct gcb_promise_case *c, const struct gcb_wbuf *message,
-                       const char *words, struct gcb_promise_outcome *out)
+                       const char *words)
 {
     const uint64_t n = c->job.config.env.count;
     const struct gcb_mview there = {c->y, n}, here = {c->z, n};
@@ -131,7 +124,7 @@ static bool read_alike(struct gcb_promise_case *c, const struct gcb_wbuf *messag
     if (c->backend->decode(c->backend->ctx, &c->job, message->data, message->len, &there, NULL,
                            &why) ||
         gcb_promise_cpu.decode(NULL, &c->job, message->data, message->len, &here, NULL, &why)) {
-        gcb_promise_broken(out, NAN, NAN, "%s does not decode: %.100s", words, why.text);
+        gcb_promise_broken(c, NAN, NAN, "%s does not decode: %.100s", words, why.text);
         return false;
     }
     if (memcmp(c->y, c->z, n * sizeof(float)) == 0)
@@ -140,58 +133,49 @@ static bool read_alike(struct gcb_promise_case *c, const struct gcb_wbuf *messag
                           sqrt(gcb_promise_energy(c->z, n)), n);
     if (!exact && apart <= GCB_DECODERS_APART)
         return true;
-    gcb_promise_broken(out, apart, exact ? 0.0 : GCB_DECODERS_APART,
+    gcb_promise_broken(c, apart, exact ? 0.0 : GCB_DECODERS_APART,
                        "%s decodes to tensors that are %.3g of the norm apart", words, apart);
     return false;
 }
 
-static int check_same_device(struct gcb_promise_case *c, struct gcb_promise_outcome *out,
-                             struct gcb_diag *diag)
+static enum gcb_promise_status check_same_device(struct gcb_promise_case *c)
 {
-    struct gcb_promise_outcome made;
-    int err;
-
-    (void)diag;
-    if (!gcb_promise_send(c, out) || !gcb_promise_send_by(c, &gcb_promise_cpu, out))
-        return 0;
-    err = compare_sent(c, true, "the device and the CPU", &made);
-    *out = made;
-    if (err || made.status != GCB_PROMISE_KEPT ||
-        !read_alike(c, &c->message, "the device's message", out) ||
-        !read_alike(c, &c->other, "the CPU's message", out))
-        return err;
-    *out = made;
-    return 0;
+    if (!gcb_promise_send(c) || !gcb_promise_send_by(c, &gcb_promise_cpu))
+        return GCB_PROMISE_BROKEN;
+    if (compare_sent(c, true, "the device and the CPU") != GCB_PROMISE_KEPT ||
+        !read_alike(c, &c->message, "the device's message") ||
+        !read_alike(c, &c->other, "the CPU's message"))
+        return GCB_PROMISE_BROKEN;
+    return GCB_PROMISE_KEPT;
 }
 
 /* ---- size ---- */
 
-static int check_size(struct gcb_promise_case *c, struct gcb_promise_outcome *out,
-                      struct gcb_diag *diag)
+static enum gcb_promise_status check_size(struct gcb_promise_case *c)
 {
     const struct gcb_parts *p = &c->parts.payload;
     struct gcb_frame frame;
     struct gcb_rbuf payload;
     uint64_t raw;
 
-    if (!gcb_promise_send(c, out))
-        return 0;
-    if (gcb_frame_parse(&frame, &payload, c->message.data, c->message.len, diag))
-        return gcb_promise_broken(out, NAN, NAN, "not a message");
+    if (!gcb_promise_send(c))
+        return GCB_PROMISE_BROKEN;
+    if (gcb_frame_parse(&frame, &payload, c->message.data, c->message.len, NULL))
+        return gcb_promise_broken(c, NAN, NAN, "not a message");
     if (c->message.len > c->max_message)
-        return gcb_promise_broken(out, (double)c->message.len, (double)c->max_message,
+        return gcb_promise_broken(c, (double)c->message.len, (double)c->max_message,
                                   "longer than its coder promises: %zu bytes, at most %llu",
                                   c->message.len, (unsigned long long)c->max_message);
     raw = frame.count * gcb_framing_raw_size(frame.source);
     if (frame.payload_bytes > raw)
-        return gcb_promise_broken(out, (double)frame.payload_bytes, (double)raw,
+        return gcb_promise_broken(c, (double)frame.payload_bytes, (double)raw,
                                   "longer than the tensor: %llu bytes for %llu",
                                   (unsigned long long)frame.payload_bytes, (unsigned long long)raw);
     if (c->parts.wire_bytes != c->message.len ||
         c->parts.header_bytes + p->scale_bytes + p->value_bytes + p->index_bytes != c->message.len)
-        return gcb_promise_broken(out, NAN, NAN, "its parts do not add up to its %zu bytes",
+        return gcb_promise_broken(c, NAN, NAN, "its parts do not add up to its %zu bytes",
                                   c->message.len);
-    return gcb_promise_kept(out, (double)c->message.len, (double)c->max_message);
+    return gcb_promise_kept(c, (double)c->message.len, (double)c->max_message);
 }
 
 /* ---- damage ---- */
@@ -207,21 +191,19 @@ static bool refuses(struct gcb_promise_case *c, size_t length)
     return err != 0;
 }
 
-static int check_refuses_cut(struct gcb_promise_case *c, struct gcb_promise_outcome *out,
-                             struct gcb_diag *diag)
+static enum gcb_promise_status check_refuses_cut(struct gcb_promise_case *c)
 {
-    (void)diag;
-    if (!gcb_promise_send(c, out))
-        return 0;
+    if (!gcb_promise_send(c))
+        return GCB_PROMISE_BROKEN;
     for (size_t length = c->message.len; length-- > 0; length = length > 64 ? length / 2 : length)
         if (!refuses(c, length))
-            return gcb_promise_broken(out, (double)length, NAN,
+            return gcb_promise_broken(c, (double)length, NAN,
                                       "accepts the first %zu of %zu bytes as a message", length,
                                       c->message.len);
     c->message.data[c->message.len] = 0; /* there is room */
     if (!refuses(c, c->message.len + 1))
-        return gcb_promise_broken(out, NAN, NAN, "accepts a message with a byte after its end");
-    return gcb_promise_kept(out, NAN, NAN);
+        return gcb_promise_broken(c, NAN, NAN, "accepts a message with a byte after its end");
+    return gcb_promise_kept(c, NAN, NAN);
 }
 
 const struct gcb_promise gcb_promises_message[] = {

@@ -72,8 +72,7 @@ static double count_differing(const float *x, const float *y, uint64_t n)
     return count;
 }
 
-static int check_draws_apart(struct gcb_promise_case *c, struct gcb_promise_outcome *out,
-                             struct gcb_diag *diag)
+static enum gcb_promise_status check_draws_apart(struct gcb_promise_case *c)
 {
     const struct gcb_rule_input in = input_of(&c->job);
     struct gcb_promise_job seed = c->job, worker = c->job, step = c->job;
@@ -81,31 +80,30 @@ static int check_draws_apart(struct gcb_promise_case *c, struct gcb_promise_outc
     static const char *const words[] = {"seeds", "workers", "steps"};
     double expected = 0.0, least;
 
-    (void)diag;
     seed.config.env.seed++;
     worker.at.worker++;
     step.at.step++;
     gcb_error_rule_of(in.method->codec)->visit(&in, count_difference, &expected);
     if (expected < ENOUGH_DIFFERENCES)
-        return gcb_promise_idle(out, "too little to draw for");
-    if (!gcb_promise_send(c, out))
-        return 0;
+        return gcb_promise_idle(c, "too little to draw for");
+    if (!gcb_promise_send(c))
+        return GCB_PROMISE_BROKEN;
     if (c->stored)
-        return gcb_promise_idle(out, "sent raw");
+        return gcb_promise_idle(c, "sent raw");
     least = fmax(expected - largest_deviation(expected, 1.0), 1.0);
     for (size_t i = 0; i < 3; i++) {
         double differing;
 
-        if (!gcb_promise_send_other(c, others[i], out))
-            return 0;
+        if (!gcb_promise_send_other(c, others[i]))
+            return GCB_PROMISE_BROKEN;
         differing = count_differing(c->y, c->z, in.count);
         if (differing < least)
             return gcb_promise_broken(
-                out, differing, least,
+                c, differing, least,
                 "two %s draw alike: %.0f elements differ, at least %.0f should", words[i],
                 differing, least);
     }
-    return gcb_promise_kept(out, NAN, NAN);
+    return gcb_promise_kept(c, NAN, NAN);
 }
 
 /* ---- unbiased ---- */
@@ -156,21 +154,19 @@ static bool is_unbiased(const struct gcb_method *m)
     return gcb_method_caps(m) & GCB_CAP_UNBIASED && draws(m);
 }
 
-static int check_unbiased(struct gcb_promise_case *c, struct gcb_promise_outcome *out,
-                          struct gcb_diag *diag)
+static enum gcb_promise_status check_unbiased(struct gcb_promise_case *c)
 {
     const struct gcb_promise_job first = sample_of(c, 0);
     const struct gcb_rule_input in = input_of(&first);
     struct directions s = {.x = first.x};
     double worst = 0.0;
 
-    (void)diag;
     gcb_error_rule_of(in.method->codec)->visit(&in, add_direction, &s);
     for (unsigned run = 0; run < GCB_PROMISE_RUNS; run++) {
         const struct gcb_promise_job job = sample_of(c, run);
 
-        if (!gcb_promise_send_other(c, &job, out))
-            return 0;
+        if (!gcb_promise_send_other(c, &job))
+            return GCB_PROMISE_BROKEN;
         add_errors(&s, c->z, job.config.env.count);
     }
     for (size_t k = 0; k < DIRECTIONS; k++) {
@@ -180,7 +176,7 @@ static int check_unbiased(struct gcb_promise_case *c, struct gcb_promise_outcome
         if (limit > 0.0)
             worst = fmax(worst, fabs(s.sum[k]) / limit);
     }
-    return gcb_promise_at_most(out, worst, 1.0, "mean error over what chance allows");
+    return gcb_promise_at_most(c, worst, 1.0, "mean error over what chance allows");
 }
 
 /* ---- the mean of the squared error ---- */
@@ -206,8 +202,7 @@ static void add_squared(void *ctx, uint64_t i, const struct gcb_element_error *e
 
 #define CODING 1e-5 /* what float32 norms and levels may add, as a share of the mean */
 
-int gcb_promise_check_mean(struct gcb_promise_case *c, struct gcb_promise_outcome *out,
-                           struct gcb_diag *diag)
+enum gcb_promise_status gcb_promise_check_mean(struct gcb_promise_case *c)
 {
     const struct gcb_promise_job first = sample_of(c, 0);
     const struct gcb_rule_input in = input_of(&first);
@@ -215,27 +210,26 @@ int gcb_promise_check_mean(struct gcb_promise_case *c, struct gcb_promise_outcom
     struct squared s = {0.0, 0.0, 0.0, 0.0};
     double sum = 0.0, limit;
 
-    (void)diag;
     rule->visit(&in, add_squared, &s);
     if (s.mean == 0.0)
-        return gcb_promise_idle(out, "every element stands on a level");
+        return gcb_promise_idle(c, "every element stands on a level");
     for (unsigned run = 0; run < GCB_PROMISE_RUNS; run++) {
         const struct gcb_promise_job job = sample_of(c, run);
 
-        if (!gcb_promise_send_other(c, &job, out))
-            return 0;
+        if (!gcb_promise_send_other(c, &job))
+            return GCB_PROMISE_BROKEN;
         if (c->stored)
-            return gcb_promise_idle(out, "sent raw");
+            return gcb_promise_idle(c, "sent raw");
         sum += gcb_promise_distance(job.x, c->z, job.config.env.count);
     }
     limit = rule->largest_mean ? rule->largest_mean(&in) : INFINITY;
     if (s.mean > limit * (1.0 + 1e-9))
-        return gcb_promise_broken(out, s.mean, limit, "expects %g, above the paper's %g", s.mean,
+        return gcb_promise_broken(c, s.mean, limit, "expects %g, above the paper's %g", s.mean,
                                   limit);
     limit = largest_deviation(GCB_PROMISE_RUNS * s.variance, s.most) +
             GCB_PROMISE_RUNS * (CODING * s.mean + 0x1p-32 * s.most + s.slack);
     return gcb_promise_at_most(
-        out, fabs(sum - GCB_PROMISE_RUNS * s.mean) / limit, 1.0,
+        c, fabs(sum - GCB_PROMISE_RUNS * s.mean) / limit, 1.0,
         "distance of the squared error from its mean over what chance allows");
 }
 

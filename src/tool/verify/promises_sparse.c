@@ -24,19 +24,19 @@ static bool is_sparse(const struct gcb_method *m)
     return gcb_promise_choice(m, "select")[0] && gcb_promise_choice(m, "values")[0];
 }
 
-/* The same method with kept values as fp32, so that only the transform and the selection change the tensor. */
-static int verbatim_job(struct gcb_promise_job *job, struct gcb_method *m,
-                        const struct gcb_promise_case *c, struct gcb_diag *diag)
+/* Sends the tensor by the same method with kept values as fp32, so that only the transform and the selection change the
+ * tensor: into c->other and c->z. *m becomes that method. */
+static bool send_verbatim(struct gcb_promise_case *c, struct gcb_method *m)
 {
+    struct gcb_promise_job job = c->job;
     const struct gcb_param *p;
 
-    *job = c->job;
     *m = *c->job.method;
-    job->method = m;
+    job.method = m;
     for (size_t row = 0; (p = gcb_method_param(m, row)); row++)
         if (strcmp(p->name, "values") == 0)
             m->given[row] = false; /* or setting it again is refused */
-    return gcb_method_set(m, "values", "fp32", diag);
+    return !gcb_method_set(m, "values", "fp32", &c->failure) && gcb_promise_send_other(c, &job);
 }
 
 /* ---- verbatim: an element is dropped or comes back as it was ---- */
@@ -46,20 +46,18 @@ static bool keeps_verbatim(const struct gcb_method *m)
     return is_sparse(m) && sends(m, "fp32") && has_choice(m, "transform", "none");
 }
 
-static int check_verbatim(struct gcb_promise_case *c, struct gcb_promise_outcome *out,
-                          struct gcb_diag *diag)
+static enum gcb_promise_status check_verbatim(struct gcb_promise_case *c)
 {
     const uint64_t n = c->job.config.env.count;
 
-    (void)diag;
-    if (!gcb_promise_send(c, out))
-        return 0;
+    if (!gcb_promise_send(c))
+        return GCB_PROMISE_BROKEN;
     for (uint64_t i = 0; i < n; i++)
         if (c->y[i] != 0.0f && memcmp(&c->job.x[i], &c->y[i], sizeof(float)) != 0)
             return gcb_promise_broken(
-                out, (double)i, NAN, "element %llu, %g, comes back as %g: neither dropped nor kept",
+                c, (double)i, NAN, "element %llu, %g, comes back as %g: neither dropped nor kept",
                 (unsigned long long)i, (double)c->job.x[i], (double)c->y[i]);
-    return gcb_promise_kept(out, NAN, NAN);
+    return gcb_promise_kept(c, NAN, NAN);
 }
 
 /* ---- projection, kept-energy: identities of energies ---- */
@@ -68,8 +66,7 @@ static int check_verbatim(struct gcb_promise_case *c, struct gcb_promise_outcome
 
 /* ||x - x'||^2 = ||x||^2 - ||x'||^2 holds for every projection: kept values as they are, or replaced by their mean. If
  * rounding moves x' by r of the norm, the two sides differ by at most 2 r sqrt(2) + 2 r^2 of the energy. */
-static int check_pythagoras(const struct gcb_promise_case *c, const float *y,
-                            struct gcb_promise_outcome *out)
+static enum gcb_promise_status check_pythagoras(struct gcb_promise_case *c, const float *y)
 {
     const uint64_t n = c->job.config.env.count;
     const double lost = gcb_promise_distance(c->job.x, y, n);
@@ -77,11 +74,11 @@ static int check_pythagoras(const struct gcb_promise_case *c, const float *y,
     double r;
 
     if (c->energy == 0.0)
-        return gcb_promise_idle(out, "all zero");
+        return gcb_promise_idle(c, "all zero");
     r = gcb_promise_rounding(c, c->job.method);
     if (r >= 1.0)
-        return gcb_promise_idle(out, GCB_PROMISE_TINY);
-    return gcb_promise_at_most(out, fabs(lost - (c->energy - kept)) / c->energy,
+        return gcb_promise_idle(c, GCB_PROMISE_TINY);
+    return gcb_promise_at_most(c, fabs(lost - (c->energy - kept)) / c->energy,
                                ROUNDING + 2.0 * r * (sqrt(2.0) + r),
                                "error and lost energy differ by this share of the energy");
 }
@@ -92,11 +89,9 @@ static bool projects(const struct gcb_method *m)
            (sends(m, "fp32") || sends(m, "mean") || sends(m, "sign-mean") || sends(m, "means"));
 }
 
-static int check_projection(struct gcb_promise_case *c, struct gcb_promise_outcome *out,
-                            struct gcb_diag *diag)
+static enum gcb_promise_status check_projection(struct gcb_promise_case *c)
 {
-    (void)diag;
-    return gcb_promise_send(c, out) ? check_pythagoras(c, c->y, out) : 0;
+    return gcb_promise_send(c) ? check_pythagoras(c, c->y) : GCB_PROMISE_BROKEN;
 }
 
 static bool quantises_coefficients(const struct gcb_method *m)
@@ -104,16 +99,11 @@ static bool quantises_coefficients(const struct gcb_method *m)
     return is_sparse(m) && !has_choice(m, "transform", "none") && !projects(m);
 }
 
-static int check_kept_energy(struct gcb_promise_case *c, struct gcb_promise_outcome *out,
-                             struct gcb_diag *diag)
+static enum gcb_promise_status check_kept_energy(struct gcb_promise_case *c)
 {
-    struct gcb_promise_job job;
     struct gcb_method m;
-    const int err = verbatim_job(&job, &m, c, diag);
 
-    if (err)
-        return err;
-    return gcb_promise_send_other(c, &job, out) ? check_pythagoras(c, c->z, out) : 0;
+    return send_verbatim(c, &m) ? check_pythagoras(c, c->z) : GCB_PROMISE_BROKEN;
 }
 
 /* ---- largest: the k largest elements are kept ---- */
@@ -126,24 +116,21 @@ static bool takes_largest(const struct gcb_method *m)
 
 /* k elements are kept, and no dropped one is larger than a kept one. Then the error is at most (1 - k/n) ||x||^2, which is
  * checked too. */
-static int check_largest(struct gcb_promise_case *c, struct gcb_promise_outcome *out,
-                         struct gcb_diag *diag)
+static enum gcb_promise_status check_largest(struct gcb_promise_case *c)
 {
     const uint64_t n = c->job.config.env.count;
     double theta = 0.0, least = INFINITY, most = 0.0, lost;
-    struct gcb_promise_job job;
     struct gcb_method m;
     uint64_t k;
-    const int err = verbatim_job(&job, &m, c, diag);
 
-    if (err || !gcb_promise_send_other(c, &job, out))
-        return err;
+    if (!send_verbatim(c, &m))
+        return GCB_PROMISE_BROKEN;
     if (c->stored || c->energy == 0.0)
-        return gcb_promise_idle(out, c->stored ? "sent raw" : "all zero");
+        return gcb_promise_idle(c, c->stored ? "sent raw" : "all zero");
     gcb_method_value(&m, "theta", &theta);
     k = gcb_kept_of(1.0 - theta, n);
     if (c->parts.payload.kept != k)
-        return gcb_promise_broken(out, (double)c->parts.payload.kept, (double)k,
+        return gcb_promise_broken(c, (double)c->parts.payload.kept, (double)k,
                                   "keeps %llu elements, not %llu",
                                   (unsigned long long)c->parts.payload.kept, (unsigned long long)k);
     for (uint64_t i = 0; i < n; i++) {
@@ -155,9 +142,9 @@ static int check_largest(struct gcb_promise_case *c, struct gcb_promise_outcome 
             most = fmax(most, x);
     }
     if (most > least)
-        return gcb_promise_broken(out, most, least, "drops %g and keeps %g", most, least);
+        return gcb_promise_broken(c, most, least, "drops %g and keeps %g", most, least);
     lost = gcb_promise_distance(c->job.x, c->z, n) / c->energy;
-    return gcb_promise_at_most(out, lost, 1.0 - (double)k / (double)n + 1e-12,
+    return gcb_promise_at_most(c, lost, 1.0 - (double)k / (double)n + 1e-12,
                                "squared error over squared norm");
 }
 
@@ -170,27 +157,24 @@ static bool takes_largest_bins(const struct gcb_method *m)
 
 /* The k largest of P coefficients hold at least k/P of the energy. Some complex bins stand for two and count twice, so
  * only half of that share is certain for them. */
-static int check_largest_bins(struct gcb_promise_case *c, struct gcb_promise_outcome *out,
-                              struct gcb_diag *diag)
+static enum gcb_promise_status check_largest_bins(struct gcb_promise_case *c)
 {
     const uint64_t n = c->job.config.env.count;
-    struct gcb_promise_job job;
     struct gcb_method m;
     double share, factor, r, lost;
-    const int err = verbatim_job(&job, &m, c, diag);
 
-    if (err || !gcb_promise_send_other(c, &job, out))
-        return err;
+    if (!send_verbatim(c, &m))
+        return GCB_PROMISE_BROKEN;
     if (c->stored || c->energy == 0.0)
-        return gcb_promise_idle(out, c->stored ? "sent raw" : "all zero");
+        return gcb_promise_idle(c, c->stored ? "sent raw" : "all zero");
     factor = has_choice(&m, "transform", "fft") ? 0.5 : 1.0;
     share = factor * (double)c->parts.payload.kept / (double)c->parts.payload.positions;
     r = gcb_promise_rounding(c, &m);
     if (r >= 1.0 - sqrt(1.0 - share))
-        return gcb_promise_idle(out, GCB_PROMISE_TINY);
+        return gcb_promise_idle(c, GCB_PROMISE_TINY);
     lost = sqrt(1.0 - share + ROUNDING) + r;
-    return gcb_promise_at_most(out, gcb_promise_distance(c->job.x, c->z, n) / c->energy,
-                               lost * lost, "squared error over squared norm");
+    return gcb_promise_at_most(c, gcb_promise_distance(c->job.x, c->z, n) / c->energy, lost * lost,
+                               "squared error over squared norm");
 }
 
 const struct gcb_promise gcb_promises_sparse[] = {

@@ -65,7 +65,7 @@ static int choose_messages(struct verify *v, struct gcb_diag *diag)
     return 0;
 }
 
-static void send_note(const struct verify *v, enum gcb_verify_event event,
+static void send_note(struct verify *v, enum gcb_verify_event event,
                       const struct gcb_message_plan *plan, size_t method)
 {
     char name[40];
@@ -76,6 +76,7 @@ static void send_note(const struct verify *v, enum gcb_verify_event event,
         .method = method,
     };
 
+    v->result->notes[event]++;
     if (v->observer->note)
         v->observer->note(v->observer->ctx, &n);
 }
@@ -110,16 +111,8 @@ static int read_message(struct verify *v, const struct gcb_message_plan *plan, b
         return 0;
     }
     *take = false;
-    v->result->left_out++;
     send_note(v, GCB_VERIFY_LEFT_OUT, plan, 0);
     return 0;
-}
-
-static void count_outcome(struct gcb_verify_result *r, enum gcb_promise_status status)
-{
-    r->kept += status == GCB_PROMISE_KEPT;
-    r->broken += status == GCB_PROMISE_BROKEN;
-    r->idle += status == GCB_PROMISE_IDLE;
 }
 
 static double weight_of(const struct gcb_message_plan *plan)
@@ -145,12 +138,6 @@ static void show_progress(const struct verify *v, double more)
         o->progress(o->ctx, (v->done + more) / v->work);
 }
 
-static void note_unreached(struct verify *v, const struct gcb_message_plan *plan, size_t method)
-{
-    v->result->unreached++;
-    send_note(v, GCB_VERIFY_UNREACHED, plan, method);
-}
-
 static int check_promises(struct verify *v, struct gcb_promise_case *c,
                           struct gcb_verify_check *check, struct gcb_diag *diag)
 {
@@ -165,16 +152,17 @@ static int check_promises(struct verify *v, struct gcb_promise_case *c,
         if (!gcb_promise_binds(check->promise, c->job.method))
             continue;
         if (must_stop(v)) {
-            note_unreached(v, check->plan, check->method);
+            send_note(v, GCB_VERIFY_UNREACHED, check->plan, check->method);
             return 0;
         }
         start = gcb_clock();
-        err = check->promise->check(c, &check->outcome, diag);
+        check->promise->check(c);
         check->seconds = gcb_clock() - start;
-        if (!err && c->failure.status)
+        check->outcome = c->outcome;
+        if (c->failure.status) {
             err = gcb_diag_set(diag, c->failure.status, "%s", c->failure.text);
-        if (!err) {
-            count_outcome(v->result, check->outcome.status);
+        } else {
+            v->result->checks[check->outcome.status]++;
             err = v->observer->check(v->observer->ctx, check, diag);
             v->undelivered = err != 0;
         }
@@ -222,7 +210,7 @@ static int note_missing(struct verify *v, const struct gcb_message_plan *plan, s
 
     if (!device || (err != GCB_E_BACKEND && err != GCB_E_UNSUPPORTED))
         return err;
-    if (!v->result->not_there++ && diag)
+    if (!v->result->notes[GCB_VERIFY_NOT_THERE] && diag)
         v->result->missing = *diag;
     send_note(v, GCB_VERIFY_NOT_THERE, plan, method);
     return 0;
@@ -239,7 +227,7 @@ static int check_message(struct verify *v, const struct gcb_message_plan *plan,
     v->result->messages++;
     for (size_t i = 0; !err && i < v->config->method_count; i++) {
         if (must_stop(v))
-            note_unreached(v, plan, i);
+            send_note(v, GCB_VERIFY_UNREACHED, plan, i);
         else
             err = note_missing(v, plan, i, check_method(v, plan, i, diag), diag);
         v->done += weight_of(plan);

@@ -41,6 +41,7 @@ enum gcb_verify_event {
     GCB_VERIFY_LEFT_OUT,  /* it holds infinities or NaNs */
     GCB_VERIFY_NOT_THERE, /* the device does not have the method, or lacks a library for it */
     GCB_VERIFY_UNREACHED, /* the budget ended, or the user interrupted, before the method's last check */
+    GCB_VERIFY_EVENTS
 };
 struct gcb_verify_note {
     enum gcb_verify_event event;
@@ -58,11 +59,10 @@ struct gcb_verify_observer {
 };
 
 struct gcb_verify_result {
-    uint64_t messages, kept, broken, idle;
-    uint64_t left_out;       /* messages with infinities or NaNs */
-    uint64_t unreached;      /* pairs of message and method that were not checked to the end */
-    uint64_t not_there;      /* pairs of message and method that the device does not have */
-    struct gcb_diag missing; /* why, for the first of these */
+    uint64_t messages;
+    uint64_t checks[GCB_PROMISE_STATUSES]; /* by outcome */
+    uint64_t notes[GCB_VERIFY_EVENTS];     /* messages; NOT_THERE and UNREACHED: with a method */
+    struct gcb_diag missing;               /* why the first NOT_THERE is not there */
     bool interrupted;
 };
 
