@@ -253,7 +253,7 @@ static void on_progress(void *ctx, double done)
 
 static int run_checks(struct verify *v, struct gcb_diag *diag)
 {
-    const struct gcb_verify_observer observer = {on_check, on_note, on_progress, session_stop, v};
+    const struct gcb_verify_observer observer = {on_check, on_note, on_progress, interrupt_stop, v};
     const struct opt_message *m = &v->o->message;
     const struct gcb_promise_backend device = gcb_promise_device_backend(&v->s.backend.gpu);
     const struct gcb_verify_config config = {

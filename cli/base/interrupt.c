@@ -56,3 +56,9 @@ bool interrupt_seen(void)
 {
     return seen;
 }
+
+bool interrupt_stop(void *ctx)
+{
+    (void)ctx;
+    return seen;
+}

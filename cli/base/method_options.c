@@ -133,6 +133,16 @@ int opt_methods_or_all(struct gcb_method **out, size_t *count, const struct opt_
     return err;
 }
 
+int opt_methods_append(struct gcb_method **methods, size_t *count, const char *spec,
+                       struct gcb_diag *diag)
+{
+    size_t cap = *count;
+
+    if (gcb_grow(methods, &cap, *count, sizeof(**methods)))
+        return gcb_diag_nomem(diag, 0, "the methods");
+    return gcb_method_parse(&(*methods)[(*count)++], spec, diag);
+}
+
 char *param_range(char *out, size_t size, const struct gcb_param *p)
 {
     char low[32], high[32];
@@ -147,7 +157,7 @@ char *param_range(char *out, size_t size, const struct gcb_param *p)
     }
     snprintf(out, size, "one of");
     for (size_t i = 0; p->choices[i]; i++)
-        snprintf(out + strlen(out), size - strlen(out), "%s %s", i ? "," : "", p->choices[i]);
+        gcb_append(out, size, "%s %s", i ? "," : "", p->choices[i]);
     return out;
 }
 
@@ -155,11 +165,10 @@ char *param_help(char *out, size_t size, const struct gcb_param *p, bool conditi
 {
     snprintf(out, size, "%s", p->help);
     for (size_t c = 0; p->complement[c]; c++)
-        snprintf(out + strlen(out), size - strlen(out), "%s%s%s", c ? " or " : "; or give --",
-                 c ? "--" : "", p->complement[c]);
+        gcb_append(out, size, "%s--%s", c ? " or " : "; or give ", p->complement[c]);
     if (p->complement[0])
-        snprintf(out + strlen(out), size - strlen(out), ", 1 - %s", p->name);
+        gcb_append(out, size, ", 1 - %s", p->name);
     if (condition && p->needs)
-        snprintf(out + strlen(out), size - strlen(out), " (with %s)", p->needs);
+        gcb_append(out, size, " (with %s)", p->needs);
     return out;
 }

@@ -23,6 +23,10 @@ int opt_methods_resolve(struct gcb_method **out, size_t *count, const struct opt
 int opt_methods_or_all(struct gcb_method **out, size_t *count, const struct opt_methods *in,
                        struct gcb_diag *diag);
 
+/* Appends a method to an array that one of these functions made. */
+int opt_methods_append(struct gcb_method **methods, size_t *count, const char *spec,
+                       struct gcb_diag *diag);
+
 /* A parameter of a method in words, for `gcbench methods` and the manual. Each function returns out. */
 
 /* "in [0, 1)" or "one of a, b, c". */

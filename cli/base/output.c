@@ -15,22 +15,39 @@ static bool wants_color(const struct opt_show *show, const struct cmd_context *c
     return show->color == OPT_COLOR_ALWAYS;
 }
 
+static int cannot_write(const struct gcb_outfile *file, struct gcb_diag *diag)
+{
+    char shown[256];
+
+    return gcb_diag_set(diag, GCB_E_IO, "%s: cannot write: %s",
+                        gcb_escape(shown, sizeof(shown), file->final_path), strerror(errno));
+}
+
+int out_open_file(FILE **out, const struct gcb_outfile *file, struct gcb_diag *diag)
+{
+    *out = fopen(file->temp_path, "we");
+    return *out ? 0 : cannot_write(file, diag);
+}
+
+int out_commit_file(FILE *stream, struct gcb_outfile *file, struct gcb_diag *diag)
+{
+    const bool failed = ferror(stream);
+
+    return fclose(stream) || failed ? cannot_write(file, diag) : gcb_outfile_commit(file, diag);
+}
+
 static int open_saved(struct out_report *r, const char *path, const struct out_guard *guard,
                       unsigned records, struct gcb_diag *diag)
 {
     const struct opt_list *inputs = guard ? guard->inputs : NULL;
-    char shown[256];
     int err = gcb_outfile_init(&r->file, path, guard && guard->force, inputs ? inputs->items : NULL,
                                inputs ? inputs->count : 0, diag);
 
-    if (err)
-        return err;
-    r->saved_stream = fopen(r->file.temp_path, "we");
-    if (!r->saved_stream)
-        return gcb_diag_set(diag, GCB_E_IO, "%s: cannot write: %s",
-                            gcb_escape(shown, sizeof(shown), path), strerror(errno));
-    return gcb_sink_create(&r->saved, GCB_FORMAT_JSON, r->saved_stream, r->file.final_path, records,
-                           diag);
+    if (!err)
+        err = out_open_file(&r->saved_stream, &r->file, diag);
+    return err ? err
+               : gcb_sink_create(&r->saved, GCB_FORMAT_JSON, r->saved_stream, r->file.final_path,
+                                 records, diag);
 }
 
 int out_open(struct out_report *r, const struct opt_show *show, const struct opt_save *save,
@@ -100,17 +117,10 @@ int out_environment(struct out_report *r, const struct opt_backend *backend,
 
 int out_commit(struct out_report *r, struct gcb_diag *diag)
 {
-    char shown[256];
-    int failed;
+    FILE *stream = r->saved_stream;
 
-    if (!r->saved_stream)
-        return 0;
-    failed = fclose(r->saved_stream);
     r->saved_stream = NULL;
-    if (failed)
-        return gcb_diag_set(diag, GCB_E_IO, "%s: cannot write: %s",
-                            gcb_escape(shown, sizeof(shown), r->file.final_path), strerror(errno));
-    return gcb_outfile_commit(&r->file, diag);
+    return stream ? out_commit_file(stream, &r->file, diag) : 0;
 }
 
 void out_close(struct out_report *r)

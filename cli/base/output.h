@@ -48,6 +48,11 @@ bool out_wants_rows(const struct out_report *r);
 int out_commit(struct out_report *r, struct gcb_diag *diag);
 void out_close(struct out_report *r); /* zeroed is fine */
 
+/* Opens the temporary file of an output. */
+int out_open_file(FILE **out, const struct gcb_outfile *file, struct gcb_diag *diag);
+/* Closes it and renames it to its final name, unless something could not be written. */
+int out_commit_file(FILE *stream, struct gcb_outfile *file, struct gcb_diag *diag);
+
 /* Prints a table on `out`, 80 columns wide, and releases it. GCB_E_NOMEM if there was no memory for the table. */
 int out_table(const struct out_report *r, struct gcb_table *table, struct gcb_diag *diag);
 /* Adds a cell with a number as tables show this field, in at most `width` columns; 0: any width. */

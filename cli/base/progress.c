@@ -35,8 +35,9 @@ static void print_left(FILE *file, double seconds)
     fprintf(file, " %2d:%02d left", whole / 60, whole % 60);
 }
 
-void progress_update(struct progress *p, double share)
+void progress_update(void *progress, double share)
 {
+    struct progress *p = progress;
     static const char full[] = "########################################";
     const double now = p->file ? gcb_clock() : 0.0;
     const int filled = (int)(share * WIDTH);

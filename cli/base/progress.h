@@ -17,7 +17,8 @@ struct progress {
 
 /* `wanted`: false under --quiet. */
 void progress_start(struct progress *p, FILE *file, bool wanted);
-void progress_update(struct progress *p, double share); /* 0 to 1 */
-void progress_end(struct progress *p);                  /* zeroed is fine */
+/* `share`: 0 to 1. For observers: their context is the struct progress. */
+void progress_update(void *progress, double share);
+void progress_end(struct progress *p); /* zeroed is fine */
 
 #endif

@@ -2,10 +2,9 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <string.h>
 
 #include "cli/base/heading.h"
-#include "cli/base/interrupt.h"
+#include "src/lib/base/text.h"
 #include "src/tool/timing/device_copy.h"
 
 int session_resolve(struct session *s)
@@ -136,12 +135,6 @@ void session_start_progress(struct session *s)
     progress_start(&s->progress, s->ctx->err, !s->o.show->quiet);
 }
 
-bool session_stop(void *ctx)
-{
-    (void)ctx;
-    return interrupt_seen();
-}
-
 int session_interrupted(const struct session *s, const char *consequence)
 {
     fprintf(s->ctx->err, "gcbench: interrupted%s%s\n", consequence[0] ? "; " : "", consequence);
@@ -152,29 +145,24 @@ void session_describe(char *out, size_t size, const struct session *s, const cha
 {
     const int threads = s->backend.queue.threads;
     const struct opt_message *m = s->o.message;
-    int used = snprintf(out, size, "scope %s, %d thread%s%s", opt_scopes[m->scope], threads,
-                        threads == 1 ? "" : "s", more);
 
+    snprintf(out, size, "scope %s, %d thread%s%s", opt_scopes[m->scope], threads,
+             threads == 1 ? "" : "s", more);
     if (s->o.input->order)
-        used +=
-            snprintf(out + used, size - (size_t)used, ", order %s", opt_orders[s->o.input->order]);
+        gcb_append(out, size, ", order %s", opt_orders[s->o.input->order]);
     if (s->o.exec->isa)
-        used += snprintf(out + used, size - (size_t)used, ", isa %s", s->backend.isa);
+        gcb_append(out, size, ", isa %s", s->backend.isa);
     if (m->nonfinite)
-        used += snprintf(out + used, size - (size_t)used, ", nonfinite %s",
-                         opt_nonfinites[m->nonfinite]);
+        gcb_append(out, size, ", nonfinite %s", opt_nonfinites[m->nonfinite]);
     if (s->backend.seed != 1)
-        snprintf(out + used, size - (size_t)used, ", seed %" PRIu64, s->backend.seed);
+        gcb_append(out, size, ", seed %" PRIu64, s->backend.seed);
 }
 
 const char *session_name_files(char *files, const struct session *s)
 {
-    size_t used = 0;
-
     files[0] = '\0';
-    for (size_t i = 0; i < s->files->count && used < SESSION_FILES; i++)
-        used += (size_t)snprintf(files + used, SESSION_FILES - used, "%s%s", i ? ", " : "",
-                                 s->files->items[i]);
+    for (size_t i = 0; i < s->files->count; i++)
+        gcb_append(files, SESSION_FILES, "%s%s", i ? ", " : "", s->files->items[i]);
     return files;
 }
 

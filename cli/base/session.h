@@ -69,8 +69,6 @@ struct gcb_run_config session_run_config(const struct session *s, const struct o
 
 /* Starts `progress`; --quiet hides it. */
 void session_start_progress(struct session *s);
-/* Was the command interrupted? For observers; takes any context. */
-bool session_stop(void *ctx);
 /* Prints on stderr that the run was interrupted, and the consequence unless it is "". Returns CMD_FAILED. */
 int session_interrupted(const struct session *s, const char *consequence);
 

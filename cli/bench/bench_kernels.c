@@ -19,7 +19,7 @@
 #define DEFAULT_PRECISION 0.02
 
 struct kernels_run {
-    const struct bench_kernels_request *request;
+    const struct bench_options *o;
     struct cmd_context *ctx;
     struct opt_backend backend;
     struct gcb_bandwidth bandwidth;
@@ -33,35 +33,25 @@ struct kernels_run {
 
 /* ---- what to do ---- */
 
-static int size_of(unsigned *sizes, const char *name, struct gcb_diag *diag)
-{
-    for (unsigned i = 0; i < GCB_KERNEL_SIZES; i++)
-        if (strcmp(name, gcb_kernel_size_names[i]) == 0) {
-            *sizes |= 1u << i;
-            return 0;
-        }
-    return gcb_diag_set(diag, GCB_E_INVALID, "--size takes l1, l2 or memory");
-}
-
 /* --repeat alone is fixed work: no count depends on the clock, so that instructions can be counted. */
-static bool fixed_work(const struct bench_kernels_request *q)
+static bool fixed_work(const struct bench_options *o)
 {
-    return q->timing->repeat && q->timing->min_time == 0.0 && q->precision == 0.0;
+    return o->timing.repeat && o->timing.min_time == 0.0 && o->own.precision == 0.0;
 }
 
-static struct gcb_timing timing_of(const struct bench_kernels_request *q)
+static struct gcb_timing timing_of(const struct bench_options *o)
 {
-    const struct opt_timing *t = q->timing;
+    const struct opt_timing *t = &o->timing;
     struct gcb_timing timing = {
         .warmup = t->warmup < 0 ? 1 : (unsigned)t->warmup,
         .repeat = t->repeat ? (unsigned)t->repeat : DEFAULT_REPEAT,
         .min_time = t->min_time,
-        .max_time = q->max_time,
-        .precision = q->precision,
-        .max_samples = (size_t)q->max_samples,
+        .max_time = o->own.max_time,
+        .precision = o->own.precision,
+        .max_samples = (size_t)o->own.max_samples,
     };
 
-    if (fixed_work(q))
+    if (fixed_work(o))
         return timing;
     if (timing.min_time == 0.0)
         timing.min_time = DEFAULT_MIN_TIME;
@@ -72,25 +62,21 @@ static struct gcb_timing timing_of(const struct bench_kernels_request *q)
     return timing;
 }
 
-static bool stop(void *ctx)
-{
-    (void)ctx;
-    return interrupt_seen();
-}
-
 static int resolve(struct kernels_run *r, const struct opt_list *globs)
 {
-    const struct bench_kernels_request *q = r->request;
+    const struct opt_list *sizes = &r->o->kernels.sizes;
     struct gcb_diag *diag = r->ctx->diag;
     size_t count;
-    int err = opt_exec_resolve(&r->backend, q->exec, diag);
+    int err = opt_exec_resolve(&r->backend, &r->o->exec, diag), size = 0;
 
     if (!err && strcmp(r->backend.device, "cpu") != 0)
         err = gcb_diag_set(diag, GCB_E_BACKEND, "bench --kernels runs on the cpu only");
     if (!err && r->backend.queue.threads != 1)
         err = gcb_diag_set(diag, GCB_E_INVALID, "--kernels: each kernel runs on one thread");
-    for (size_t i = 0; !err && i < q->own->sizes.count; i++)
-        err = size_of(&r->config.sizes, q->own->sizes.items[i], diag);
+    for (size_t i = 0; !err && i < sizes->count; i++) {
+        err = opt_choose(&size, "size", gcb_kernel_size_names, sizes->items[i], diag);
+        r->config.sizes |= 1u << size;
+    }
     if (err)
         return err;
     if (!r->config.sizes)
@@ -98,8 +84,8 @@ static int resolve(struct kernels_run *r, const struct opt_list *globs)
     r->config.globs = globs->items;
     r->config.glob_count = globs->count;
     r->config.flags = r->backend.cpu_flags;
-    r->config.timing = timing_of(q);
-    r->config.timing.stop = stop;
+    r->config.timing = timing_of(r->o);
+    r->config.timing.stop = interrupt_stop;
     return gcb_kernels_match(&count, &r->config, diag);
 }
 
@@ -108,7 +94,7 @@ static int measure_bandwidth(struct kernels_run *r)
 {
     int err;
 
-    if (fixed_work(r->request) || !(r->config.sizes >> GCB_KERNEL_MEMORY & 1))
+    if (fixed_work(r->o) || !(r->config.sizes >> GCB_KERNEL_MEMORY & 1))
         return 0;
     err = gcb_bandwidth_measure(&r->bandwidth, &r->backend.queue, gcb_kernels_bandwidth_bytes(),
                                 r->ctx->diag);
@@ -162,7 +148,7 @@ static int on_result(void *ctx, const struct gcb_kernel_result *result, struct g
         bench_kernels_add(r->table, result);
     if (!out_wants_rows(&r->report))
         return 0;
-    gcb_kernels_row(&row, result, r->request->samples);
+    gcb_kernels_row(&row, result, r->o->own.samples);
     return out_put(&r->report, &row, diag);
 }
 
@@ -209,17 +195,16 @@ static int print_table(struct kernels_run *r)
 
 static int open_output(struct kernels_run *r)
 {
-    const struct bench_kernels_request *q = r->request;
-    const struct out_guard guard = {.force = q->save->force};
+    const struct out_guard guard = {.force = r->o->save.force};
 
     r->table = bench_kernels_table();
-    return out_open(&r->report, q->show, q->save, &guard, GCB_RECORD_BIT(GCB_RECORD_KERNEL),
+    return out_open(&r->report, &r->o->show, &r->o->save, &guard, GCB_RECORD_BIT(GCB_RECORD_KERNEL),
                     r->ctx);
 }
 
 static int measure(struct kernels_run *r, bool *interrupted)
 {
-    const struct gcb_kernels_observer observer = {on_result, on_progress, stop, r};
+    const struct gcb_kernels_observer observer = {on_result, on_progress, interrupt_stop, r};
     const struct opt_list none = {.count = 0};
     struct out_bandwidths one = {&r->bandwidth, 0};
     int err = measure_bandwidth(r);
@@ -229,16 +214,16 @@ static int measure(struct kernels_run *r, bool *interrupted)
         err = out_environment(&r->report, &r->backend, &none, &one, false, r->ctx);
     if (err)
         return err;
-    progress_start(&r->progress, r->ctx->err, !r->request->show->quiet);
+    progress_start(&r->progress, r->ctx->err, !r->o->show.quiet);
     err = gcb_kernels_run(interrupted, &r->config, &observer, r->ctx->diag);
     progress_end(&r->progress);
     return err;
 }
 
-int bench_kernels(const struct bench_kernels_request *request, const struct opt_list *globs,
+int bench_kernels(const struct bench_options *o, const struct opt_list *globs,
                   struct cmd_context *ctx)
 {
-    struct kernels_run r = {.request = request, .ctx = ctx};
+    struct kernels_run r = {.o = o, .ctx = ctx};
     bool interrupted = false;
     int err = resolve(&r, globs);
 

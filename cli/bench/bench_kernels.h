@@ -5,20 +5,8 @@
 #include "cli/base/output.h"
 #include "src/tool/kernel_bench/kernels.h"
 
-/* What else of bench's options has a meaning for it. All borrowed; `save` and `timing` as they were given. */
-struct bench_kernels_request {
-    const struct bench_kernels_options *own;
-    const struct opt_exec *exec;
-    const struct opt_timing *timing;
-    double precision, max_time; /* 0: the defaults */
-    int max_samples;            /* 0: the default */
-    const struct opt_save *save;
-    const struct opt_show *show;
-    bool samples;
-};
-
-/* `globs`: which kernels; none: all. What a command's run returns. */
-int bench_kernels(const struct bench_kernels_request *request, const struct opt_list *globs,
+/* `globs`: which kernels; none: all. Returns what a command's `run` returns. */
+int bench_kernels(const struct bench_options *o, const struct opt_list *globs,
                   struct cmd_context *ctx);
 
 /* Its table, and a line in the table. */

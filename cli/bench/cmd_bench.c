@@ -9,6 +9,7 @@
 #include "cli/bench/bench_kernels.h"
 #include "cli/bench/bench_table.h"
 #include "src/lib/base/alloc.h"
+#include "src/lib/base/text.h"
 #include "src/tool/suite/suite_run.h"
 #include "src/tool/trial/extent.h"
 
@@ -241,8 +242,8 @@ static void describe_case(char *out, size_t size, const struct bench *c)
 
     snprintf(more, sizeof(more), ", %s cache, %s", c->s.setting.cache, c->s.setting.device);
     if (c->suite.repeat)
-        snprintf(more + strlen(more), sizeof(more) - strlen(more), ", %u run%s each",
-                 c->suite.repeat, c->suite.repeat == 1 ? "" : "s");
+        gcb_append(more, sizeof(more), ", %u run%s each", c->suite.repeat,
+                   c->suite.repeat == 1 ? "" : "s");
     session_describe(out, size, &c->s, more);
 }
 
@@ -323,7 +324,7 @@ static int run_cases(struct bench *c, struct gcb_diag *diag)
         .trial = on_trial,
         .shape = on_shape,
         .progress = on_progress,
-        .stop = session_stop,
+        .stop = interrupt_stop,
         .ctx = c,
     };
     int err = print_head(c, diag);
@@ -387,22 +388,11 @@ out:
 static int bench_run(const void *options, const struct opt_list *operands, struct cmd_context *ctx)
 {
     const struct bench_options *o = options;
-    const struct bench_kernels_request request = {
-        .own = &o->kernels,
-        .exec = &o->exec,
-        .timing = &o->timing,
-        .precision = o->own.precision,
-        .max_time = o->own.max_time,
-        .max_samples = o->own.max_samples,
-        .save = &o->save,
-        .show = &o->show,
-        .samples = o->own.samples,
-    };
 
     if (o->kernels.kernels) {
         const int err = bench_check_kernels(o, ctx->diag);
 
-        return err ? err : bench_kernels(&request, operands, ctx);
+        return err ? err : bench_kernels(o, operands, ctx);
     }
     return run_suite(o, operands, ctx);
 }

@@ -89,24 +89,13 @@ static int check_options(enum gcb_field *sort, const struct compress_options *o,
 static int find_methods(struct gcb_method **out, size_t *given, size_t *count,
                         const struct compress_options *o, struct gcb_diag *diag)
 {
-    struct gcb_method *with;
-    int err = opt_methods_resolve(out, given, &o->methods, diag);
+    const int err = opt_methods_resolve(out, given, &o->methods, diag);
 
-    if (err)
-        return err;
     *count = *given;
-    for (size_t i = 0; i < *given; i++)
+    for (size_t i = 0; !err && i < *given; i++)
         if (strcmp((*out)[i].name, "fp16") == 0)
             return 0;
-    if (o->lines.no_baselines)
-        return 0;
-    with = gcb_alloc_array(*given + 1, sizeof(*with));
-    if (!with)
-        return gcb_diag_nomem(diag, 0, "the methods");
-    memcpy(with, *out, *given * sizeof(*with));
-    gcb_free(*out);
-    *out = with;
-    return gcb_method_parse(&with[(*count)++], "fp16", diag);
+    return err || o->lines.no_baselines ? err : opt_methods_append(out, count, "fp16", diag);
 }
 
 static int resolve_options(struct compress *c, struct gcb_diag *diag)
@@ -205,7 +194,7 @@ static int create_results(struct compress *c, struct gcb_diag *diag)
 static int run_methods(struct compress *c, struct gcb_diag *diag)
 {
     const struct gcb_run_observer observer = {
-        .trial = on_trial, .progress = on_progress, .stop = session_stop, .ctx = c};
+        .trial = on_trial, .progress = on_progress, .stop = interrupt_stop, .ctx = c};
     struct gcb_run_config config = session_run_config(&c->s, &c->o->timing, c->methods, c->count);
     int err = create_results(c, diag);
 

@@ -25,34 +25,16 @@ struct payoff {
 
 /* ---- times: measured now, or read ---- */
 
-static bool on_stop(void *ctx)
-{
-    (void)ctx;
-    return interrupt_seen();
-}
-
-static void on_progress(void *ctx, double done)
-{
-    progress_update(ctx, done);
-}
-
 /* The methods given, and fp16 to compare them with; or all. */
 static int find_methods(const struct payoff *c, struct gcb_method **methods, size_t *count,
                         struct gcb_diag *diag)
 {
-    const struct opt_list *given = &c->o->methods.specs;
-    struct opt_methods wanted = {.specs = {.items = NULL}};
-    int err = 0;
+    int err = opt_methods_or_all(methods, count, &c->o->methods, diag);
 
-    for (size_t i = 0; !err && i < given->count; i++)
-        err = opt_list_add(&wanted.specs, given->items[i]);
-    if (!err && given->count)
-        err = opt_list_add(&wanted.specs, "fp16");
-    err = err ? gcb_diag_nomem(diag, 0, "the methods")
-              : opt_methods_or_all(methods, count, &wanted, diag);
+    if (!err && c->o->methods.specs.count)
+        err = opt_methods_append(methods, count, "fp16", diag);
     for (size_t i = 0; !err && i < *count; i++)
         gcb_method_forget(&(*methods)[i]);
-    opt_list_fini(&wanted.specs);
     return err;
 }
 
@@ -93,9 +75,9 @@ static int measure_times(struct payoff *c, struct gcb_payoff_reader *reader, str
                   .seed = c->backend.seed,
                   .fft_rigor = (enum gcb_fft_rigor)c->o->exec.fft_plan,
                   .stages = true,
-                  .timing = {.warmup = 1, .repeat = 5, .min_time = 0.01, .stop = on_stop}},
+                  .timing = {.warmup = 1, .repeat = 5, .min_time = 0.01, .stop = interrupt_stop}},
         .setting = &setting,
-        .progress = on_progress,
+        .progress = progress_update,
         .ctx = &c->progress,
     };
     struct gcb_payoff_model *model = &c->plan.model;

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "src/lib/base/text.h"
-#include "src/tool/base/units.h"
 
 /* clang-format off */
 const struct opt_row payoff_own_rows[] = {
@@ -12,8 +11,8 @@ const struct opt_row payoff_own_rows[] = {
      .offset = offsetof(struct payoff_own, bandwidth),
      .help = "bandwidth of each node's link: 10Gb (bits), 1.25GB (bytes), a list 1Gb,10Gb or a range "
              "1Gb..100Gb/20; repeatable (default 1Gb,10Gb,25Gb,100Gb)"},
-    {.name = "latency", .metavar = "TIME", .type = OPT_TEXT,
-     .offset = offsetof(struct payoff_own, latency),
+    {.name = "latency", .type = OPT_DURATION, .offset = offsetof(struct payoff_own, latency),
+     .initial = NAN,
      .help = "latency of one step of an exchange (default 20us)"},
     {.name = "workers", .metavar = "N", .type = OPT_LIST,
      .offset = offsetof(struct payoff_own, workers),
@@ -25,8 +24,8 @@ const struct opt_row payoff_own_rows[] = {
     {.name = "servers", .type = OPT_INT, .offset = offsetof(struct payoff_own, servers), .min = 1,
      .max = 65536,
      .help = "with --collective ps: number of servers that share the gradient (default 1)"},
-    {.name = "compute", .metavar = "TIME", .type = OPT_TEXT,
-     .offset = offsetof(struct payoff_own, compute),
+    {.name = "compute", .type = OPT_DURATION, .offset = offsetof(struct payoff_own, compute),
+     .initial = NAN,
      .help = "time of a step's computation, which the exchange may overlap"},
     {.name = "model-bytes", .type = OPT_SIZE, .offset = offsetof(struct payoff_own, model_bytes),
      .min = 4, .max = 0x1p60,
@@ -53,13 +52,13 @@ const struct opt_row payoff_papers_rows[] = {
     {.name = "words", .type = OPT_INT, .offset = offsetof(struct payoff_papers, words), .min = 1,
      .max = 2,
      .help = "with --density: words of 4 bytes for each kept element, 2 (default) or 1"},
-    {.name = "select-time", .metavar = "TIME", .type = OPT_TEXT,
+    {.name = "select-time", .type = OPT_DURATION,
      .offset = offsetof(struct payoff_papers, select_time),
      .help = "with --density: T_select, the time to select from the whole gradient"},
-    {.name = "unpack-time", .metavar = "TIME", .type = OPT_TEXT,
+    {.name = "unpack-time", .type = OPT_DURATION,
      .offset = offsetof(struct payoff_papers, unpack_time),
      .help = "with --density: gamma1, the time to unpack one worker's message"},
-    {.name = "reduce-time", .metavar = "TIME", .type = OPT_TEXT,
+    {.name = "reduce-time", .type = OPT_DURATION,
      .offset = offsetof(struct payoff_papers, reduce_time),
      .help = "with --density: gamma2, the time to add up the whole gradient"},
     {.name = NULL},
@@ -73,17 +72,6 @@ const struct opt_row payoff_methods_rows[] = {
     {.name = NULL},
 };
 /* clang-format on */
-
-static int read_duration(double *out, const char *text, const char *option, struct gcb_diag *diag)
-{
-    char shown[64];
-
-    if (!text || gcb_parse_duration(text, out))
-        return 0;
-    return gcb_diag_set(diag, GCB_E_INVALID,
-                        "--%s takes a time such as 20us, 80ms or 1.5s, not '%s'", option,
-                        gcb_escape(shown, sizeof(shown), text));
-}
 
 static int read_grids(struct payoff_plan *p, const struct payoff_own *own, struct gcb_diag *diag)
 {
@@ -145,23 +133,6 @@ static int read_stages(struct gcb_fft_stages *out, const char *text, struct gcb_
     return err;
 }
 
-static int read_redsync(struct payoff_plan *p, const struct payoff_papers *papers,
-                        struct gcb_diag *diag)
-{
-    struct gcb_redsync *r = &p->redsync;
-    int err = read_duration(&r->select, papers->select_time, "select-time", diag);
-
-    if (!err)
-        err = read_duration(&r->unpack, papers->unpack_time, "unpack-time", diag);
-    if (!err)
-        err = read_duration(&r->reduce, papers->reduce_time, "reduce-time", diag);
-    r->density = papers->density;
-    r->words = papers->words ? papers->words : 2.0;
-    r->bytes = p->model.bytes > 0.0 ? p->model.bytes : NAN;
-    r->latency = p->link.latency;
-    return err;
-}
-
 /* Refuses options that do not go together. */
 static int check(const struct payoff_plan *p, const struct payoff_options *o,
                  const struct opt_list *operands, struct gcb_diag *diag)
@@ -177,15 +148,15 @@ static int check(const struct payoff_plan *p, const struct payoff_options *o,
     } rules[] = {
         {fft && papers->density > 0.0,
          "--stage-gbps and --density are the models of two papers: give one"},
-        {p->mode != PAYOFF_REDSYNC &&
-             (papers->words || papers->select_time || papers->unpack_time || papers->reduce_time),
+        {p->mode != PAYOFF_REDSYNC && (papers->words || papers->select_time > 0.0 ||
+                                       papers->unpack_time > 0.0 || papers->reduce_time > 0.0),
          "--words, --select-time, --unpack-time and --reduce-time have a meaning only with "
          "--density"},
         {!exchange && operands->count > 0,
          "--stage-gbps and --density use only the numbers given: leave out the result files"},
-        {!exchange && (own->compute || own->messages || own->bucket_bytes),
+        {!exchange && (!isnan(own->compute) || own->messages || own->bucket_bytes),
          "--compute, --messages and --bucket-bytes have no meaning with --stage-gbps or --density"},
-        {fft && (own->workers.count || own->latency || own->model_bytes),
+        {fft && (own->workers.count || !isnan(own->latency) || own->model_bytes),
          "--stage-gbps: the paper's condition uses only --bandwidth"},
         {p->mode == PAYOFF_REDSYNC && own->collective == GCB_COLLECTIVE_PS,
          "--density: RedSync's model has no parameter server"},
@@ -217,22 +188,25 @@ int payoff_plan(struct payoff_plan *out, const struct payoff_options *o,
                 : o->papers.density > 0.0 ? PAYOFF_REDSYNC
                                           : PAYOFF_EXCHANGE;
     out->link.collective = (enum gcb_collective)o->own.collective;
-    out->link.latency = 20e-6;
+    out->link.latency = isnan(o->own.latency) ? 20e-6 : o->own.latency;
     out->link.servers = o->own.servers ? (unsigned)o->own.servers : 1;
     out->model.bytes = (double)o->own.model_bytes;
     out->model.messages = (double)o->own.messages;
     out->model.bucket = o->own.bucket_bytes ? (double)o->own.bucket_bytes : 25.0 * 0x1p20;
-    out->model.compute = NAN;
+    out->model.compute = o->own.compute;
+    out->redsync = (struct gcb_redsync){
+        .bytes = out->model.bytes > 0.0 ? out->model.bytes : NAN,
+        .density = o->papers.density,
+        .words = o->papers.words ? o->papers.words : 2.0,
+        .latency = out->link.latency,
+        .select = o->papers.select_time,
+        .unpack = o->papers.unpack_time,
+        .reduce = o->papers.reduce_time,
+    };
     err = check(out, o, operands, diag);
-    if (!err)
-        err = read_duration(&out->link.latency, o->own.latency, "latency", diag);
-    if (!err)
-        err = read_duration(&out->model.compute, o->own.compute, "compute", diag);
     if (!err)
         err = read_grids(out, &o->own, diag);
     if (!err && out->mode == PAYOFF_FFT)
         err = read_stages(&out->stages, o->papers.stage_gbps, diag);
-    if (!err && out->mode == PAYOFF_REDSYNC)
-        err = read_redsync(out, &o->papers, diag);
     return err;
 }

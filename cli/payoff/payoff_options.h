@@ -8,16 +8,16 @@
 /* The options of `payoff`, and the plan that follows from them. */
 struct payoff_own {
     struct opt_list bandwidth, workers;
-    const char *latency, *compute;
-    int collective; /* enum gcb_collective */
-    int servers;    /* 0: 1 */
+    double latency, compute; /* seconds; NAN: not given */
+    int collective;          /* enum gcb_collective */
+    int servers;             /* 0: 1 */
     uint64_t model_bytes, messages, bucket_bytes;
 };
 struct payoff_papers {
     const char *stage_gbps;
     double density;
-    int words; /* 0: 2 */
-    const char *select_time, *unpack_time, *reduce_time;
+    int words;                                    /* 0: 2 */
+    double select_time, unpack_time, reduce_time; /* seconds */
 };
 struct payoff_options {
     struct opt_methods methods;

@@ -150,20 +150,18 @@ static void show_head(FILE *out, const struct payoff_view *v)
     const struct gcb_payoff_point *p = v->points;
     const struct gcb_payoff_case *c = p->group;
     char bytes[64], latency[32], rate[32], name[48], text[400];
-    int n;
 
-    n = snprintf(text, sizeof(text),
-                 "gradient of %s, %.6g message%s in %.6g transfer%s, %u workers, %s, %s latency",
-                 size_text(bytes, p->scale.bytes), p->scale.messages,
-                 p->scale.messages == 1.0 ? "" : "s", p->scale.transfers,
-                 p->scale.transfers == 1.0 ? "" : "s", p->link.workers,
-                 gcb_collective_names[p->link.collective], gcb_seconds(latency, p->link.latency));
+    snprintf(text, sizeof(text),
+             "gradient of %s, %.6g message%s in %.6g transfer%s, %u workers, %s, %s latency",
+             size_text(bytes, p->scale.bytes), p->scale.messages,
+             p->scale.messages == 1.0 ? "" : "s", p->scale.transfers,
+             p->scale.transfers == 1.0 ? "" : "s", p->link.workers,
+             gcb_collective_names[p->link.collective], gcb_seconds(latency, p->link.latency));
     if (v->bandwidths == 1)
-        n += snprintf(text + n, sizeof(text) - (size_t)n, ", %s",
-                      gcb_payoff_bandwidth_text(rate, p->link.bandwidth));
+        gcb_append(text, sizeof(text), ", %s", gcb_payoff_bandwidth_text(rate, p->link.bandwidth));
     if (!isnan(p->loads.method.compute))
-        snprintf(text + n, sizeof(text) - (size_t)n, ", overlapping %s of computation",
-                 gcb_seconds(latency, p->loads.method.compute));
+        gcb_append(text, sizeof(text), ", overlapping %s of computation",
+                   gcb_seconds(latency, p->loads.method.compute));
     opt_wrap(out, text, 0, 0);
     snprintf(text, sizeof(text), "times of %s: scope %s, %s, %" PRIu64 " thread%s, %s%s%s",
              gcb_escape(name, sizeof(name), strcmp(c->path, "-") == 0 ? "standard input" : c->path),
@@ -387,27 +385,25 @@ void payoff_show_stages(const struct out_report *report, const struct gcb_payoff
 {
     const double gbps[] = {s->transform, s->select, s->quantise, s->index};
     char text[4][32], even[32], ratio[32], line[600];
-    int n;
 
     for (size_t i = 0; i < 4; i++)
         if (isinf(gbps[i]))
             snprintf(text[i], sizeof(text[i]), "free");
         else
             gcb_number(text[i], 1e-9 * gbps[i], 3);
-    n = snprintf(line, sizeof(line),
-                 "the FFT paper's condition: Tf %s, Ts %s, Tm %s, Tp %s GB/s; ratio %s;", text[0],
-                 text[1], text[2], text[3],
-                 gcb_number(ratio, 4.0 * c->total.elements / c->total.value[GCB_PAYOFF_BYTES], 3));
+    snprintf(line, sizeof(line),
+             "the FFT paper's condition: Tf %s, Ts %s, Tm %s, Tp %s GB/s; ratio %s;", text[0],
+             text[1], text[2], text[3],
+             gcb_number(ratio, 4.0 * c->total.elements / c->total.value[GCB_PAYOFF_BYTES], 3));
     for (size_t i = 0; i < bandwidths->count && i < PAYOFF_SHOWN; i++) {
         const double least = gcb_fft_stages_least_ratio(s, bandwidths->values[i]);
 
         if (isfinite(least))
-            n += snprintf(line + n, sizeof(line) - (size_t)n, " k_min %s at %s,",
-                          gcb_number(ratio, least, 3),
-                          gcb_payoff_bandwidth_text(even, bandwidths->values[i]));
+            gcb_append(line, sizeof(line), " k_min %s at %s,", gcb_number(ratio, least, 3),
+                       gcb_payoff_bandwidth_text(even, bandwidths->values[i]));
     }
-    snprintf(line + n, sizeof(line) - (size_t)n, " no ratio pays from %s on",
-             gcb_payoff_bandwidth_text(even, gcb_fft_stages_break_even(s)));
+    gcb_append(line, sizeof(line), " no ratio pays from %s on",
+               gcb_payoff_bandwidth_text(even, gcb_fft_stages_break_even(s)));
     opt_wrap(report->out, line, fprintf(report->out, "  %s,", c->label), 4);
 }
 

@@ -217,8 +217,6 @@ static int put_total(struct regress *r, struct gcb_diag *diag)
 
 static int show(struct regress *r, struct gcb_diag *diag)
 {
-    const struct regress_markdown markdown = {
-        .title = r->title, .verdicts = &r->verdicts, .strict = r->o->own.strict};
     int err = 0;
 
     make_title(r);
@@ -232,7 +230,7 @@ static int show(struct regress *r, struct gcb_diag *diag)
     if (!err && out_wants_rows(&r->report))
         err = put_total(r, diag);
     if (!err && r->o->own.markdown)
-        err = regress_markdown_write(&markdown, &r->markdown, diag);
+        err = regress_markdown_write(r->title, &r->verdicts, r->o->own.strict, &r->markdown, diag);
     return err ? err : out_commit(&r->report, diag);
 }
 

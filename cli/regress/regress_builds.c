@@ -13,17 +13,6 @@
 #define DEFAULT_BUDGET 300.0
 #define CALIBRATION_SHARE (1.0 / 3.0) /* of the budget: the comparison itself needs more pairs */
 
-static bool on_stop(void *ctx)
-{
-    (void)ctx;
-    return interrupt_seen();
-}
-
-static void on_progress(void *ctx, double share)
-{
-    progress_update(ctx, share);
-}
-
 /* ---- the command line of both builds ---- */
 
 /* Makes b->argv of these words, the options that are passed on, and the files; NULL at the end. */
@@ -87,8 +76,8 @@ static int configure_ab(struct regress_builds *b, struct gcb_diag *diag)
         .timeout = own->timeout,
         .delta = own->delta / 100.0,
         .floor = own->floor / 1e6,
-        .stop = on_stop,
-        .progress = on_progress,
+        .stop = interrupt_stop,
+        .progress = progress_update,
     };
     return err;
 }
@@ -180,8 +169,8 @@ static int compare_counts(struct regress_builds *b, struct gcb_verdicts *out, st
         .folder = b->folder,
         .delta = b->o->own.delta / 100.0,
         .timeout = b->o->own.timeout,
-        .stop = on_stop,
-        .progress = on_progress,
+        .stop = interrupt_stop,
+        .progress = progress_update,
     };
     struct progress bar;
     int err = check_counts(b, &config.isa, diag);

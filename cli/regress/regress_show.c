@@ -1,6 +1,5 @@
 #include "cli/regress/regress_show.h"
 
-#include <errno.h>
 #include <math.h>
 #include <string.h>
 
@@ -120,21 +119,18 @@ static char *cause_text(char out[CAUSE_TEXT], const struct cause *c, size_t widt
 static char *total_text(char *out, size_t size, const struct gcb_verdicts *verdicts, bool strict)
 {
     struct gcb_verdict_counts n;
-    size_t used, listed = 0;
+    size_t listed = 0;
 
     gcb_verdicts_count(&n, verdicts);
-    used = (size_t)snprintf(out, size, "%zu comparison%s:", verdicts->count,
-                            verdicts->count == 1 ? "" : "s");
-    for (size_t k = 0; k < GCB_VERDICT_KINDS && used < size; k++)
+    snprintf(out, size, "%zu comparison%s:", verdicts->count, verdicts->count == 1 ? "" : "s");
+    for (size_t k = 0; k < GCB_VERDICT_KINDS; k++)
         if (n.kinds[k])
-            used += (size_t)snprintf(out + used, size - used, "%s %zu %s", listed++ ? "," : "",
-                                     n.kinds[k], gcb_verdict_name((enum gcb_verdict_kind)k));
-    if (n.accepted && used < size)
-        used += (size_t)snprintf(out + used, size - used, " (%zu accepted)", n.accepted);
-    if (used < size)
-        snprintf(out + used, size - used, "; %zu regression%s%s", n.fails, n.fails == 1 ? "" : "s",
-                 strict && n.unsure ? "; uncertain verdicts fail because of --strict" : "");
-    return out;
+            gcb_append(out, size, "%s %zu %s", listed++ ? "," : "", n.kinds[k],
+                       gcb_verdict_name((enum gcb_verdict_kind)k));
+    if (n.accepted)
+        gcb_append(out, size, " (%zu accepted)", n.accepted);
+    return gcb_append(out, size, "; %zu regression%s%s", n.fails, n.fails == 1 ? "" : "s",
+                      strict && n.unsure ? "; uncertain verdicts fail because of --strict" : "");
 }
 
 /* ---- the table ---- */
@@ -281,36 +277,32 @@ static void put_causes(FILE *f, const struct gcb_verdicts *verdicts)
     gcb_free(causes);
 }
 
-static void put_markdown(FILE *f, const struct regress_markdown *m)
+static void put_markdown(FILE *f, const char *title, const struct gcb_verdicts *verdicts,
+                         bool strict)
 {
     char total[400];
 
     fputs("### ", f);
-    put_text(f, m->title);
-    fprintf(f, "\n\n%s\n", total_text(total, sizeof(total), m->verdicts, m->strict));
-    if (count_lines(m->verdicts, false))
-        put_markdown_table(f, m->verdicts, false);
-    put_causes(f, m->verdicts);
-    if (!count_lines(m->verdicts, true))
+    put_text(f, title);
+    fprintf(f, "\n\n%s\n", total_text(total, sizeof(total), verdicts, strict));
+    if (count_lines(verdicts, false))
+        put_markdown_table(f, verdicts, false);
+    put_causes(f, verdicts);
+    if (!count_lines(verdicts, true))
         return;
-    fprintf(f, "\n<details><summary>%zu the same</summary>\n", count_lines(m->verdicts, true));
-    put_markdown_table(f, m->verdicts, true);
+    fprintf(f, "\n<details><summary>%zu the same</summary>\n", count_lines(verdicts, true));
+    put_markdown_table(f, verdicts, true);
     fputs("\n</details>\n", f);
 }
 
-int regress_markdown_write(const struct regress_markdown *m, struct gcb_outfile *file,
-                           struct gcb_diag *diag)
+int regress_markdown_write(const char *title, const struct gcb_verdicts *verdicts, bool strict,
+                           struct gcb_outfile *file, struct gcb_diag *diag)
 {
-    FILE *f = fopen(file->temp_path, "we");
-    char shown[256];
-    int err = 0;
+    FILE *f;
+    const int err = out_open_file(&f, file, diag);
 
-    gcb_escape(shown, sizeof(shown), file->final_path);
-    if (f)
-        put_markdown(f, m);
-    if (!f || ferror(f))
-        err = gcb_diag_set(diag, GCB_E_IO, "%s: cannot write: %s", shown, strerror(errno));
-    if (f && fclose(f) && !err)
-        err = gcb_diag_set(diag, GCB_E_IO, "%s: cannot write: %s", shown, strerror(errno));
-    return err ? err : gcb_outfile_commit(file, diag);
+    if (err)
+        return err;
+    put_markdown(f, title, verdicts, strict);
+    return out_commit_file(f, file, diag);
 }

@@ -8,14 +8,9 @@
 int regress_show(struct out_report *report, const struct gcb_verdicts *verdicts, bool strict,
                  struct gcb_diag *diag);
 
-/* The same as Markdown, for a comment on a change. Names appear as plain text, whatever characters they have. */
-struct regress_markdown {
-    const char *title; /* "gcbench regress: 0123abc against 4567def" */
-    const struct gcb_verdicts *verdicts;
-    bool strict;
-};
-/* Writes it to `file`, which was opened before any work, and renames the file. */
-int regress_markdown_write(const struct regress_markdown *m, struct gcb_outfile *file,
-                           struct gcb_diag *diag);
+/* Writes the same as Markdown to `file` and renames the file. Names appear as plain text, whatever characters they have.
+ * `title`: "gcbench regress: 0123abc against 4567def". */
+int regress_markdown_write(const char *title, const struct gcb_verdicts *verdicts, bool strict,
+                           struct gcb_outfile *file, struct gcb_diag *diag);
 
 #endif

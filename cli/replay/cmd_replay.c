@@ -137,7 +137,7 @@ static int put_total(struct replay *c)
 static int run_method(struct replay *c, struct gcb_diag *diag)
 {
     const struct gcb_replay_observer observer = {
-        .step = on_step, .progress = on_progress, .stop = session_stop, .ctx = c};
+        .step = on_step, .progress = on_progress, .stop = interrupt_stop, .ctx = c};
     const struct gcb_method *method = &c->methods[c->done];
     char spec[256];
     const bool shown = wants_steps(c);

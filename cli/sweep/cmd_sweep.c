@@ -70,7 +70,7 @@ static int search(struct sweep *c, const struct gcb_run_observer *observer, stru
 static int run_settings(struct sweep *c, struct gcb_diag *diag)
 {
     const struct gcb_run_observer observer = {
-        .trial = on_trial, .progress = on_progress, .stop = session_stop, .ctx = c};
+        .trial = on_trial, .progress = on_progress, .stop = interrupt_stop, .ctx = c};
     struct gcb_run_config config =
         session_run_config(&c->s, &c->o->timing, c->plan.methods, c->plan.count);
     int err = 0;

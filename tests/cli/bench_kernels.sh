@@ -61,7 +61,7 @@ exits 2
 says "no kernel is called 'max_bist'; did you mean 'max_bits'?"
 run bench --kernels --size l3
 exits 2
-says "--size takes l1, l2 or memory"
+says "--size is one of l1, l2, memory"
 for given in "--threads 2" "--method fft" "--scope model" "--cache cold" "--suite quick" "--step 1" \
     "--exclude x" "--dense x" "--min-elements 9" "--nonfinite zero" "--order recorded"; do
     # shellcheck disable=SC2086 # an option and its value

@@ -102,11 +102,10 @@ void gcb_payoff_cases_fini(struct gcb_payoff_cases *c)
 #define KEY_TEXT 8192
 static void make_key(char out[KEY_TEXT], struct gcb_payoff_case *c, size_t first)
 {
-    int n = 0;
-
+    out[0] = '\0';
     for (size_t i = first; texts[i].field != GCB_FIELD_METHOD; i++) /* the spec has the method */
-        n += snprintf(out + n, KEY_TEXT - (size_t)n, "%s\x1f", *text_at(c, i));
-    snprintf(out + n, KEY_TEXT - (size_t)n, "%llu\x1f%s", (unsigned long long)c->threads, c->path);
+        gcb_append(out, KEY_TEXT, "%s\x1f", *text_at(c, i));
+    gcb_append(out, KEY_TEXT, "%llu\x1f%s", (unsigned long long)c->threads, c->path);
 }
 
 /* Looks a name up; a new name gets the number `fresh`. SIZE_MAX: no memory. */
@@ -393,14 +392,21 @@ static bool has_parameter(const char *spec, const char *piece, size_t length)
     return false;
 }
 
+/* Does the spec name the method of the case? */
+static bool has_method(const struct gcb_payoff_case *c, const char *spec)
+{
+    const size_t name = strcspn(spec, ":");
+
+    return strlen(c->method) == name && strncmp(c->method, spec, name) == 0;
+}
+
 static bool is_named(const char *wanted, const struct gcb_payoff_case *c)
 {
-    const size_t name = strcspn(wanted, ":");
-    const char *at = wanted + name;
+    const char *at = wanted + strcspn(wanted, ":");
 
     if (strcmp(wanted, c->label) == 0 || strcmp(wanted, c->spec) == 0)
         return true;
-    if (strlen(c->method) != name || strncmp(c->method, wanted, name) != 0)
+    if (!has_method(c, wanted))
         return false;
     while (*at) {
         const size_t length = strcspn(++at, ",");
@@ -417,27 +423,24 @@ static bool is_named(const char *wanted, const struct gcb_payoff_case *c)
 static bool list_settings(char *out, size_t size, const struct gcb_payoff_cases *c,
                           const char *wanted)
 {
-    const size_t name = strcspn(wanted, ":");
-    size_t used = 0;
     bool known = false;
 
     for (size_t i = 0; i < c->count; i++)
-        known |=
-            strlen(c->items[i].method) == name && strncmp(c->items[i].method, wanted, name) == 0;
+        known |= has_method(&c->items[i], wanted);
     out[0] = '\0';
     for (size_t i = 0; i < c->count; i++) {
         const struct gcb_payoff_case *at = &c->items[i];
         const char *text = known ? at->label : at->method;
 
-        if (known && (strlen(at->method) != name || strncmp(at->method, wanted, name) != 0))
+        if (known && !has_method(at, wanted))
             continue;
         if (i > 0 && strcmp(text, known ? at[-1].label : at[-1].method) == 0)
             continue;
-        if (used + strlen(text) + sizeof(", ...") >= size) {
-            strcpy(out + used, used ? ", ..." : "...");
+        if (strlen(out) + strlen(text) + sizeof(", , ...") > size) {
+            gcb_append(out, size, out[0] ? ", ..." : "...");
             break;
         }
-        used += (size_t)snprintf(out + used, size - used, "%s%s", used ? ", " : "", text);
+        gcb_append(out, size, "%s%s", out[0] ? ", " : "", text);
     }
     return known;
 }

@@ -1,9 +1,10 @@
 #include "src/tool/payoff/payoff_verdict.h"
 
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+
+#include "src/lib/base/text.h"
 
 /* ---- loads ---- */
 
@@ -199,153 +200,135 @@ char *gcb_payoff_bandwidth_text(char *out, double bandwidth)
 
 /* ---- words ---- */
 
-/* A text that grows in a buffer, cut at its end. */
-struct words {
-    char *out;
-    size_t size, used;
-};
-
-static void say(struct words *w, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static void say(struct words *w, const char *format, ...)
-{
-    va_list args;
-    int n;
-
-    va_start(args, format);
-    n = vsnprintf(w->out + w->used, w->size - w->used, format, args);
-    va_end(args);
-    if (n > 0)
-        w->used += (size_t)n;
-    if (w->used >= w->size)
-        w->used = w->size - 1;
-}
-
-static void say_ranges(struct words *w, const struct gcb_payoff_range *r, size_t count)
+static void say_ranges(char *out, size_t size, const struct gcb_payoff_range *r, size_t count)
 {
     char from[32], to[32];
 
     for (size_t i = 0; i < count; i++) {
         if (i > 0)
-            say(w, " and ");
+            gcb_append(out, size, " and ");
         gcb_payoff_bandwidth_text(from, r[i].from);
         gcb_payoff_bandwidth_text(to, r[i].to);
         if (isinf(r[i].to) && r[i].from > 0.0)
-            say(w, "above %s", from);
+            gcb_append(out, size, "above %s", from);
         else if (isinf(r[i].to))
-            say(w, "at any bandwidth");
+            gcb_append(out, size, "at any bandwidth");
         else if (r[i].from > 0.0)
-            say(w, "between %s and %s", from, to);
+            gcb_append(out, size, "between %s and %s", from, to);
         else
-            say(w, "below %s", to);
+            gcb_append(out, size, "below %s", to);
     }
 }
 
 /* Why it does not pay. */
-static void say_why(struct words *w, const struct gcb_payoff_verdict *v)
+static void say_why(char *out, size_t size, const struct gcb_payoff_verdict *v)
 {
     const struct gcb_exchange *m = &v->method;
 
     if (m->link_bytes >= 1.005 * v->fp32.link_bytes)
-        say(w, "sends %.3g times the bytes of fp32", m->link_bytes / v->fp32.link_bytes);
+        gcb_append(out, size, "sends %.3g times the bytes of fp32",
+                   m->link_bytes / v->fp32.link_bytes);
     else if (m->link_bytes >= v->fp32.link_bytes)
-        say(w, "sends as many bytes as fp32");
+        gcb_append(out, size, "sends as many bytes as fp32");
     else if (m->encode > v->fp32.seconds)
-        say(w, "encoding takes longer than sending fp32");
+        gcb_append(out, size, "encoding takes longer than sending fp32");
     else if (m->decode > v->fp32.seconds)
-        say(w, "decoding %.6g messages takes longer than sending fp32", m->decodes);
+        gcb_append(out, size, "decoding %.6g messages takes longer than sending fp32", m->decodes);
     else
-        say(w, "coding takes longer than it saves");
+        gcb_append(out, size, "coding takes longer than it saves");
 }
 
-static void say_workers(struct words *w, const struct gcb_payoff_verdict *v)
+static void say_workers(char *out, size_t size, const struct gcb_payoff_verdict *v)
 {
     const bool ends = v->most_workers<GCB_PAYOFF_WORKERS, begins = v->least_workers> 2;
 
     if (begins && ends)
-        say(w, "%u to %u workers", v->least_workers, v->most_workers);
+        gcb_append(out, size, "%u to %u workers", v->least_workers, v->most_workers);
     else if (begins)
-        say(w, "%u workers or more", v->least_workers);
+        gcb_append(out, size, "%u workers or more", v->least_workers);
     else if (ends)
-        say(w, "up to %u workers", v->most_workers);
+        gcb_append(out, size, "up to %u workers", v->most_workers);
     else
-        say(w, "any number of workers");
+        gcb_append(out, size, "any number of workers");
 }
 
-static void say_doubt(struct words *w, const struct gcb_payoff_verdict *v)
+static void say_doubt(char *out, size_t size, const struct gcb_payoff_verdict *v)
 {
-    say(w, "doubtful: the fitted %s are off by %.0f %%", v->doubt, 100.0 * fmin(v->miss, 9.99));
+    gcb_append(out, size, "doubtful: the fitted %s are off by %.0f %%", v->doubt,
+               100.0 * fmin(v->miss, 9.99));
 }
 
 char *gcb_payoff_words(char *out, size_t size, const struct gcb_payoff_verdict *v,
                        const struct gcb_link *link, bool here)
 {
-    struct words w = {out, size, 0};
     char at[32];
 
+    out[0] = '\0';
     if (v->doubt) {
-        say_doubt(&w, v);
+        say_doubt(out, size, v);
         return out;
     }
     if (v->count_fp32 == 0) {
-        say(&w, "does not pay at any bandwidth with %u workers: ", link->workers);
-        say_why(&w, v);
+        gcb_append(out, size, "does not pay at any bandwidth with %u workers: ", link->workers);
+        say_why(out, size, v);
     } else {
-        say(&w, "pays ");
-        say_ranges(&w, v->against_fp32, v->count_fp32);
-        say(&w, "%s", v->count_fp16 ? ", against fp16 " : ", never against fp16");
-        say_ranges(&w, v->against_fp16, v->count_fp16);
+        gcb_append(out, size, "pays ");
+        say_ranges(out, size, v->against_fp32, v->count_fp32);
+        gcb_append(out, size, "%s", v->count_fp16 ? ", against fp16 " : ", never against fp16");
+        say_ranges(out, size, v->against_fp16, v->count_fp16);
     }
     if (!here || (!v->count_fp32 && !v->some_workers))
         return out;
-    say(&w, "; at %s with ", gcb_payoff_bandwidth_text(at, link->bandwidth));
+    gcb_append(out, size, "; at %s with ", gcb_payoff_bandwidth_text(at, link->bandwidth));
     if (v->some_workers) {
-        say_workers(&w, v);
+        say_workers(out, size, v);
     } else {
-        say(&w, "no number of workers: ");
-        say_why(&w, v);
+        gcb_append(out, size, "no number of workers: ");
+        say_why(out, size, v);
     }
     return out;
 }
 
 /* For one link: whether it pays, with how many workers, or why not. */
-static void say_brief_here(struct words *w, const struct gcb_payoff_verdict *v,
+static void say_brief_here(char *out, size_t size, const struct gcb_payoff_verdict *v,
                            const struct gcb_link *link)
 {
     const bool among =
         v->some_workers && link->workers >= v->least_workers && link->workers <= v->most_workers;
 
     if (v->speedup_fp32 > 1.0 && !among) {
-        say(w, "pays with %u workers", link->workers);
+        gcb_append(out, size, "pays with %u workers", link->workers);
     } else if (v->speedup_fp32 > 1.0 || (v->some_workers && !among)) {
-        say(w, among ? "pays with " : "no, only with ");
-        say_workers(w, v);
+        gcb_append(out, size, among ? "pays with " : "no, only with ");
+        say_workers(out, size, v);
     } else {
-        say(w, "no: ");
-        say_why(w, v);
+        gcb_append(out, size, "no: ");
+        say_why(out, size, v);
     }
 }
 
 char *gcb_payoff_brief(char *out, size_t size, const struct gcb_payoff_verdict *v,
                        const struct gcb_link *link, bool here)
 {
-    struct words w = {out, size < GCB_PAYOFF_BRIEF + 1 ? size : GCB_PAYOFF_BRIEF + 1, 0};
-    struct words more;
+    size_t used;
 
+    size = size < GCB_PAYOFF_BRIEF + 1 ? size : GCB_PAYOFF_BRIEF + 1;
+    out[0] = '\0';
     if (v->doubt) {
-        say_doubt(&w, v);
+        say_doubt(out, size, v);
     } else if (here) {
-        say_brief_here(&w, v, link);
+        say_brief_here(out, size, v, link);
     } else if (v->count_fp32 == 0) {
-        say(&w, "never: ");
-        say_why(&w, v);
+        gcb_append(out, size, "never: ");
+        say_why(out, size, v);
     } else {
-        say(&w, "pays ");
-        say_ranges(&w, v->against_fp32, v->count_fp32);
-        more = w;
-        say(&more, v->count_fp16 ? ", beats fp16 " : ", never beats fp16");
-        say_ranges(&more, v->against_fp16, v->count_fp16);
-        if (more.used + 1 >= more.size) /* no room: leave the whole part out */
-            out[w.used] = '\0';
+        gcb_append(out, size, "pays ");
+        say_ranges(out, size, v->against_fp32, v->count_fp32);
+        used = strlen(out);
+        gcb_append(out, size, v->count_fp16 ? ", beats fp16 " : ", never beats fp16");
+        say_ranges(out, size, v->against_fp16, v->count_fp16);
+        if (strlen(out) + 1 >= size) /* no room: leave the whole part out */
+            out[used] = '\0';
     }
     return out;
 }
