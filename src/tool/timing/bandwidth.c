@@ -7,18 +7,17 @@
 #include "src/tool/base/clock.h"
 #include "src/tool/base/host.h"
 
-#define PIECE (UINT64_C(1) << 20) /* bytes a task goes over */
+#define PIECE (UINT64_C(1) << 20) /* bytes of a task */
 #define LANES 8                   /* accumulators: enough to hide the latency of an addition */
 #define MIN_PASSES 5
 #define MAX_PASSES 31
-#define BUDGET 0.1 /* seconds for each of the three */
+#define BUDGET 0.1 /* seconds for reading, for filling and for copying */
 
-/* Memory under test. `sums` keeps the compiler from dropping the reads. */
 struct area {
     uint64_t *data;
-    uint64_t *sums; /* one per piece */
-    uint64_t half;  /* bytes */
-    int value;
+    uint64_t *sums; /* one for each piece, so that the compiler cannot drop the reads */
+    uint64_t half;  /* bytes: copies go from the first half to the second */
+    int value;      /* to fill with; changes with each pass */
 };
 
 static void read_piece(void *ctx, uint64_t piece)
@@ -50,14 +49,14 @@ static void copy_piece(void *ctx, uint64_t piece)
     memcpy(from + a->half / sizeof(*from), from, PIECE);
 }
 
-/* GB/s of the best of several passes over `pieces` pieces, within the budget of time: what the memory gives when nothing
- * else asks for it is the limit, and a busy machine only ever takes from that. */
+/* GB/s of the fastest of several passes over `pieces` pieces. The fastest, because other processes can only reduce the
+ * bandwidth of memory. */
 static double measure(struct area *a, const struct gcb_queue *queue, uint64_t pieces,
                       void (*task)(void *ctx, uint64_t i))
 {
     double best = INFINITY, spent = 0.0;
 
-    gcb_parallel(queue, pieces, task, a); /* threads start, pages appear */
+    gcb_parallel(queue, pieces, task, a); /* starts the threads and maps the pages */
     for (size_t n = 0; n < MIN_PASSES || (n < MAX_PASSES && spent < BUDGET); n++) {
         const double start = gcb_clock();
         double seconds;

@@ -4,9 +4,9 @@
 
 #include "src/tool/base/clock.h"
 
-#define LEAST 1e-9   /* seconds: over after the first sample */
-#define GENEROUS 3.0 /* times a fair share */
-#define KEPT 0.5     /* of the first fair share, for each that follows */
+#define LEAST 1e-9   /* seconds: the measurement ends after the first sample */
+#define GENEROUS 3.0 /* most that a piece may take, in shares */
+#define KEPT 0.5     /* part of the initial share that later pieces keep */
 
 void gcb_budget_start(struct gcb_budget *b, double seconds, double weight)
 {

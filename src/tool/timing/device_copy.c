@@ -47,7 +47,7 @@ static int time_one(double *seconds, struct copying *c, struct gcb_diag *diag)
 {
     int err;
 
-    c->module->event_record(c->from, c->stream); /* failures of queueing come with the wait */
+    c->module->event_record(c->from, c->stream); /* the wait reports errors of queueing */
     c->module->copy(c->stream, c->target, c->source, c->bytes, GCB_COPY_DEVICE);
     c->module->event_record(c->to, c->stream);
     err = c->module->wait(c->stream, diag);
@@ -66,7 +66,7 @@ int gcb_device_copy_measure(struct gcb_device_copying *out, const struct gcb_dev
     memset(out, 0, sizeof(*out));
     if (!err)
         err = c.module->zero(c.stream, c.source, c.bytes);
-    for (int i = -1; !err && i < COPIES; i++) /* the first to warm up */
+    for (int i = -1; !err && i < COPIES; i++) /* -1: warm-up */
         err = time_one(&samples[i < 0 ? 0 : i], &c, diag);
     if (!err) {
         out->clock_mhz = c.module->clock_mhz(c.clock);

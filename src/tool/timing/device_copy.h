@@ -3,14 +3,14 @@
 
 #include "src/lib/device/load.h"
 
-/* How fast a device copies within itself. */
+/* The bandwidth of copies within a device. */
 struct gcb_device_copying {
-    double gbps;        /* bytes read and bytes written, a second, in GB/s: the median of ten */
-    uint64_t bytes;     /* of one copy: eight times the L2 cache, or 16 MiB if that is more */
-    unsigned clock_mhz; /* of its multiprocessors as the last copy ended; 0: not known */
+    double gbps;        /* bytes read plus bytes written, in GB/s: the median of ten copies */
+    uint64_t bytes;     /* size of a copy: eight times the L2 cache, or 16 MiB if that is more */
+    unsigned clock_mhz; /* clock of its multiprocessors after the last copy; 0: not known */
 };
 
-/* Between two buffers that its caches do not hold, by its own events. GCB_E_NOMEM, GCB_E_DEVICE. */
+/* Copies between two buffers larger than the device's caches, timed by its events. GCB_E_NOMEM, GCB_E_DEVICE. */
 int gcb_device_copy_measure(struct gcb_device_copying *out, const struct gcb_device *device,
                             struct gcb_diag *diag);
 

@@ -10,13 +10,12 @@
 #include "src/lib/base/alloc.h"
 #include "src/tool/base/host.h"
 
-#define PIECE (UINT64_C(1) << 20)    /* bytes a task goes over */
-#define LINE 64                      /* bytes of a cache line, or half of one: never more */
-#define MAPS_BYTES ((size_t)1 << 18) /* of /proc/self/maps */
-#define MOST_FLUSHED 4               /* times what the walk goes over: that is quicker then */
+#define PIECE (UINT64_C(1) << 20)    /* bytes of a task */
+#define LINE 64                      /* at most the bytes of a cache line */
+#define MAPS_BYTES ((size_t)1 << 18) /* most bytes of /proc/self/maps */
+#define MOST_FLUSHED 4               /* above so many times walk_bytes() the walk is faster */
 
-/* What the walk goes over: the last-level cache and a quarter, 64 MiB at least, and never more than a quarter of
- * memory. */
+/* Size of the walk's buffer: 1.25 times the last-level cache, at least 64 MiB, at most a quarter of memory. */
 static uint64_t walk_bytes(void)
 {
     const uint64_t cache = gcb_host_cache(), memory = gcb_host_memory();
@@ -28,7 +27,7 @@ static uint64_t walk_bytes(void)
 
 /* ---- the process's own memory ---- */
 
-/* Reads the list anew; "" where there is none, or more than there is room for. */
+/* Reads /proc/self/maps; "" if that fails or it is too long. */
 static void read_maps(struct gcb_evict *e)
 {
     const int file = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
@@ -44,7 +43,7 @@ static void read_maps(struct gcb_evict *e)
     e->maps[file < 0 || got < 0 || used == MAPS_BYTES ? 0 : used] = '\0';
 }
 
-/* The next private, writable area; false behind the last. "from-to rw-p ..." */
+/* Finds the next private, writable area, a line "from-to rw-p ..."; false after the last. */
 static bool next_area(const char **text, uintptr_t *from, uintptr_t *to)
 {
     while (**text) {
@@ -63,7 +62,7 @@ static bool next_area(const char **text, uintptr_t *from, uintptr_t *to)
     return false;
 }
 
-/* Bytes of all areas together. */
+/* Total bytes of these areas. */
 static uint64_t measure(const struct gcb_evict *e)
 {
     const char *text = e->maps;
@@ -75,7 +74,7 @@ static uint64_t measure(const struct gcb_evict *e)
     return bytes;
 }
 
-/* False where the walk has to do it. */
+/* Flushes the process's memory; false if the walk must do it. */
 static bool flush_own(struct gcb_evict *e)
 {
     const char *text = e->maps;

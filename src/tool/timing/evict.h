@@ -8,27 +8,27 @@
 #include "src/lib/base/queue.h"
 
 /*
- * Cold caches. Where the processor can take single lines out of its caches (kernels/base/flush.h), that is done with
- * everything this process has written or may write: its private, writable memory, as /proc/self/maps lists it, in which all
- * tensors, messages, scratch and plans lie. Code and constants stay. It takes time in proportion to that memory, and is sure
- * whatever the caches.
+ * Empties the processor's caches, in one of two ways.
  *
- * Elsewhere, and where that memory is more than four times what the walk goes over: the walk. Going over memory that is
- * larger than the last-level cache leaves nothing else in it. Every cache line is read and written, by all threads of the
- * queue, each its share.
+ * If the processor can flush single cache lines (kernels/base/flush.h), flushes the private, writable memory of this
+ * process, as /proc/self/maps lists it: all tensors, messages, scratch and plans are in it. Code and constants stay in the
+ * caches. This works with any cache, and its time depends on the size of that memory.
+ *
+ * Otherwise, or if that memory is more than four times the size of the walk: a walk over a buffer larger than the last-level
+ * cache, which replaces everything in it. The queue's threads read and write each cache line of the buffer.
  */
 struct gcb_evict {
-    struct gcb_flush_fns flush;    /* no lines: walks */
-    uint64_t *data;                /* what is walked over; NULL until it is needed */
-    uint64_t bytes;                /* that were flushed last, or are walked over */
+    struct gcb_flush_fns flush;    /* flush.lines is NULL: walk */
+    uint64_t *data;                /* buffer of the walk; NULL until it is needed */
+    uint64_t bytes;                /* size of the last flush, or of the walk's buffer */
     const struct gcb_queue *queue; /* borrowed */
-    char *maps;                    /* the text of the list */
+    char *maps;                    /* text of /proc/self/maps */
 };
 
-/* Without GCB_CPU_FLUSH among the flags it walks. Takes and touches the memory for that. GCB_E_NOMEM. */
+/* Prepares for flushing if cpu_flags has GCB_CPU_FLUSH, otherwise allocates the buffer of the walk. GCB_E_NOMEM. */
 int gcb_evict_init(struct gcb_evict *e, const struct gcb_queue *queue, unsigned cpu_flags,
                    struct gcb_diag *diag);
-/* GCB_E_NOMEM: only where the process's memory has grown so much that it has to walk. */
+/* Empties the caches. GCB_E_NOMEM: the process has grown so large that it must walk, and there is no memory for that. */
 int gcb_evict_run(struct gcb_evict *e, struct gcb_diag *diag);
 void gcb_evict_fini(struct gcb_evict *e); /* zeroed is fine */
 

@@ -24,6 +24,7 @@ void gcb_fit_add(struct gcb_fit_sums *s, double x, double y)
     s->wyy += w * y * y;
 }
 
+/* The sum of squared relative errors of the line a + b x. */
 static double squares(const struct gcb_fit_sums *s, double a, double b)
 {
     const double sum =
@@ -32,8 +33,8 @@ static double squares(const struct gcb_fit_sums *s, double a, double b)
     return fmax(sum, 0.0);
 }
 
-/* The least squares with both at least 0: those without the constraint if they keep to it, else, the sum being convex,
- * the better of the two edges. */
+/* The least squares with a >= 0 and b >= 0: the unconstrained solution if it satisfies that. Otherwise the sum, which is
+ * convex, is least on one of the two edges. */
 static void solve(const struct gcb_fit_sums *s, double *a, double *b)
 {
     const double det = s->w * s->wxx - s->wx * s->wx;

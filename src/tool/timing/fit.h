@@ -5,38 +5,34 @@
 #include <stddef.h>
 
 /*
- * A straight line y = fixed + slope x through measurements over sizes: what a call costs whatever its size, and
- * what each further byte costs. Both are at least 0, for neither a call nor a byte gives time back.
+ * A straight line y = fixed + slope x through measurements of different sizes: the time (or bytes) of a call of any size,
+ * and of each byte. Both are at least 0, because a negative cost makes no sense.
  *
- * The sum of squared *relative* errors, ((fixed + slope x - y) / y)^2, is least. So a message of a kilobyte counts
- * as much as one of a hundred megabytes, and a sample that some other process made ten times too long counts
- * little.
+ * It minimises the sum of squared *relative* errors, ((fixed + slope x - y) / y)^2. So a message of a kilobyte counts as
+ * much as one of a hundred megabytes, and a sample that was disturbed and took ten times too long counts little.
  */
 struct gcb_fit {
     double fixed, slope;
     double error;       /* root of the mean squared relative error */
-    double least, most; /* of x: between them the line was measured */
-    size_t points;      /* taken into account */
+    double least, most; /* range of x that was measured */
+    size_t points;
     bool
-        good; /* the sizes tell fixed from slope: two or more, the largest twice the smallest at least */
+        good; /* sizes differ enough to separate fixed from slope: the largest is twice the smallest */
 };
 
-/* Points are taken one by one and not kept. Starts zeroed. */
+/* The sums over points from which a line is computed. Starts zeroed. */
 struct gcb_fit_sums {
-    double w, wx, wy, wxx, wxy, wyy; /* weights are 1 / y^2, x in units of the first x */
+    double w, wx, wy, wxx, wxy, wyy; /* w = 1 / y^2; x in units of the first x */
     double unit, least, most;
     size_t points;
 };
-/* A point with an x or y that is not positive and finite is passed over. */
+/* Adds a point. Ignores it unless x and y are positive and finite. */
 void gcb_fit_add(struct gcb_fit_sums *s, double x, double y);
 
-/*
- * Where the sizes do not tell (`good` false) the line is y = slope x through the origin, which fits them best. No points:
- * all NAN.
- */
+/* If the sizes do not differ enough (`good` is false), the line goes through the origin. Without points all is NAN. */
 void gcb_fit_line(struct gcb_fit *out, const struct gcb_fit_sums *s);
 
-/* fixed x count + slope x total: of `count` calls over `total` bytes together. */
+/* fixed * count + slope * total: the time of `count` calls over `total` bytes together. */
 double gcb_fit_at(const struct gcb_fit *fit, double count, double total);
 
 #endif

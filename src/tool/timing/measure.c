@@ -5,7 +5,7 @@
 #include "src/lib/base/alloc.h"
 #include "src/tool/base/clock.h"
 
-/* Seconds that a measurement may always take for as many samples as an interval needs. */
+/* Seconds that a measurement may take for the samples that an interval needs, whatever max_time is. */
 #define GRACE 0.01
 
 static size_t at_least(const struct gcb_timing *timing)
@@ -13,7 +13,7 @@ static size_t at_least(const struct gcb_timing *timing)
     return timing->repeat ? timing->repeat : 1;
 }
 
-/* Do the timings themselves say when there are enough? */
+/* Does the number of samples depend on the measured times? */
 static bool is_open(const struct gcb_timing *timing)
 {
     return timing->precision > 0.0 || timing->min_time > 0.0;
@@ -63,7 +63,8 @@ struct round {
     const struct gcb_operation *ops;
     size_t count;
     const struct gcb_timing *timing;
-    double started, total; /* when; seconds timed of the first operation */
+    double started; /* by gcb_clock, if there is a max_time */
+    double total;   /* seconds of all timed calls of the first operation */
     struct gcb_steady steady;
 };
 
@@ -96,7 +97,7 @@ static int time_one(struct round *r, size_t k, struct gcb_diag *diag)
     return err;
 }
 
-/* One sample of each; who comes first changes, for the first may leave warm caches to the second. */
+/* Times each operation once. The first one changes, because it may leave warm caches to the next. */
 static int time_all(struct round *r, struct gcb_diag *diag)
 {
     const size_t first = r->samples[0]->count % r->count;
@@ -136,7 +137,7 @@ static bool out_of_time(const struct round *r)
     return gcb_clock() - r->started >= (few && most < GRACE ? GRACE : most);
 }
 
-/* No room for more samples, which may well be enough of them. */
+/* Why a measurement without room for more samples stops: they may be enough for the precision. */
 static enum gcb_stop when_full(const struct round *r)
 {
     const bool enough = r->samples[0]->count >= GCB_STEADY_LEAST && r->timing->precision > 0.0;
@@ -161,27 +162,25 @@ static enum gcb_stop why_stop(struct round *r)
     return out_of_time(r) ? GCB_STOP_TIME : GCB_STOP_NONE;
 }
 
-static int measure(struct round *r, struct gcb_diag *diag)
+int gcb_measure_in_turn(struct gcb_samples *const s[], const struct gcb_timing *timing,
+                        const struct gcb_operation ops[], size_t count, struct gcb_diag *diag)
 {
+    struct round r = {.samples = s, .ops = ops, .count = count, .timing = timing};
     enum gcb_stop stop = GCB_STOP_NONE;
     int err;
 
-    for (size_t k = 0; k < r->count; k++) {
-        r->samples[k]->count = 0;
-        r->samples[k]->stop = GCB_STOP_NONE;
-    }
-    gcb_steady_init(&r->steady);
-    r->started = r->timing->max_time > 0.0 ? gcb_clock() : 0.0;
-    err = warm_up(r, diag);
+    for (size_t k = 0; k < count; k++)
+        s[k]->count = 0;
+    gcb_steady_init(&r.steady);
+    r.started = timing->max_time > 0.0 ? gcb_clock() : 0.0;
+    err = warm_up(&r, diag);
     while (!err && stop == GCB_STOP_NONE) {
-        err = time_all(r, diag);
-        stop = why_stop(r);
+        err = time_all(&r, diag);
+        stop = why_stop(&r);
     }
-    for (size_t k = 0; k < r->count; k++) {
-        struct gcb_samples *s = r->samples[k];
-
-        s->stop = stop;
-        gcb_stats_of(&s->stats, s->seconds, s->count, s->scratch);
+    for (size_t k = 0; k < count; k++) {
+        s[k]->stop = stop;
+        gcb_stats_of(&s[k]->stats, s[k]->seconds, s[k]->count, s[k]->scratch);
     }
     return err;
 }
@@ -189,17 +188,7 @@ static int measure(struct round *r, struct gcb_diag *diag)
 int gcb_measure(struct gcb_samples *s, const struct gcb_timing *timing,
                 const struct gcb_operation *op, struct gcb_diag *diag)
 {
-    struct round r = {.samples = &s, .ops = op, .count = 1, .timing = timing};
-
-    return measure(&r, diag);
-}
-
-int gcb_measure_pair(struct gcb_samples *const s[2], const struct gcb_timing *timing,
-                     const struct gcb_operation op[2], struct gcb_diag *diag)
-{
-    struct round r = {.samples = s, .ops = op, .count = 2, .timing = timing};
-
-    return measure(&r, diag);
+    return gcb_measure_in_turn(&s, timing, op, 1, diag);
 }
 
 static int encode_once(void *call, struct gcb_diag *diag)
@@ -219,16 +208,6 @@ struct gcb_operation gcb_encode_operation(struct gcb_encode_call *call)
     return (struct gcb_operation){.run = encode_once, .job = call};
 }
 
-int gcb_measure_encode(struct gcb_samples *s, const struct gcb_timing *timing,
-                       const struct gcb_encode_job *job, struct gcb_wbuf *message,
-                       struct gcb_diag *diag)
-{
-    struct gcb_encode_call call = {.job = job, .message = message};
-    const struct gcb_operation op = gcb_encode_operation(&call);
-
-    return gcb_measure(s, timing, &op, diag);
-}
-
 static int decode_once(void *call, struct gcb_diag *diag)
 {
     const struct gcb_decode_call *c = call;
@@ -238,19 +217,9 @@ static int decode_once(void *call, struct gcb_diag *diag)
 
 struct gcb_operation gcb_decode_operation(struct gcb_decode_call *call)
 {
-    if (call->out->count) /* every element a NaN */
+    if (call->out->count) /* NaNs */
         memset(call->out->data, 0xff, call->out->count * sizeof(*call->out->data));
     return (struct gcb_operation){.run = decode_once, .job = call};
-}
-
-int gcb_measure_decode(struct gcb_samples *s, const struct gcb_timing *timing,
-                       struct gcb_coder *decoder, const struct gcb_wbuf *message,
-                       const struct gcb_mview *out, struct gcb_diag *diag)
-{
-    struct gcb_decode_call call = {.coder = decoder, .message = message, .out = out};
-    const struct gcb_operation op = gcb_decode_operation(&call);
-
-    return gcb_measure(s, timing, &op, diag);
 }
 
 void gcb_samples_scale(struct gcb_samples *out, const struct gcb_samples *in, double factor)

@@ -23,7 +23,7 @@ double gcb_quantile(const double *sorted, size_t count, double q)
     return sorted[i] + (place - below) * (sorted[i + 1] - sorted[i]);
 }
 
-/* How often each of the sorted values is drawn in one sample. */
+/* Draws a sample: times[i] is how often the i-th sorted value is drawn. */
 static void draw(uint32_t *times, size_t count, uint64_t first, uint64_t seed)
 {
     struct gcb_philox_block block = {{0}};
@@ -88,7 +88,7 @@ double gcb_sign_test(size_t above, size_t count)
 
     if (above == 0)
         return 1.0;
-    /* from the smallest term on; each is the binomial coefficient over 2^n */
+    /* from the smallest term on: each is a binomial coefficient / 2^n */
     for (size_t k = count; k >= above; k--)
         sum += exp(lgamma(n + 1.0) - lgamma((double)k + 1.0) - lgamma(n - (double)k + 1.0) -
                    n * M_LN2);

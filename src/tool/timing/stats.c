@@ -3,8 +3,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define TAIL 0.025      /* on either side of a 95 % interval */
-#define MOST_ALIKE 0.95 /* correlation of neighbours that is believed */
+#define TAIL 0.025      /* probability on each side of a 95 % interval */
+#define MOST_ALIKE 0.95 /* limit of the correlation of neighbours */
 
 static int ascending(const void *a, const void *b)
 {
@@ -29,7 +29,7 @@ static double median_of(double *values, size_t count)
 size_t gcb_stats_rank(size_t count)
 {
     const double n = (double)count, spread = sqrt(n) / 2.0;
-    /* what lies ten deviations below the middle weighs nothing */
+    /* the sum begins ten deviations below the middle: terms before that are negligible */
     const double first = floor(n / 2.0 - 10.0 * spread - 1.0);
     size_t k = first > 0.0 ? (size_t)first : 0;
     double term, below = 0.0;
@@ -39,12 +39,13 @@ size_t gcb_stats_rank(size_t count)
     term = exp(lgamma(n + 1.0) - lgamma((double)k + 1.0) - lgamma(n - (double)k + 1.0) -
                n * log(2.0)); /* P(Bin(n, 1/2) = k) */
     for (; below + term <= TAIL; k++) {
-        below += term; /* P(Bin < k + 1): rank k + 1 is good */
+        below += term; /* P(Bin < k + 1) <= TAIL, so rank k + 1 is possible */
         term *= (n - (double)k) / ((double)k + 1.0);
     }
     return k;
 }
 
+/* -1, 0 or 1: below the median, equal, above. */
 static int side(double value, double median)
 {
     return (value > median) - (value < median);
@@ -66,7 +67,7 @@ double gcb_stats_likeness(const double *samples, size_t count, double median)
     return factor;
 }
 
-/* The rank of the interval's ends, moved outwards by what likeness takes from the samples. */
+/* The rank of the interval's ends: that of independent samples, moved outwards for correlated ones. */
 static size_t rank_of(const double *samples, size_t count, double median)
 {
     const size_t rank = gcb_stats_rank(count);

@@ -3,43 +3,43 @@
 
 #include <stddef.h>
 
-/* What a handful of timings comes to. All NAN when there are none. */
+/* Statistics of samples; all NAN if there are none. */
 struct gcb_stats {
     double median, min, max;
     double mad; /* median absolute deviation from the median; NAN for fewer than two samples */
-    /* an interval that holds the true median with at least 95 %, whatever the distribution of a fixed number of
-     * independent samples; wider where neighbours in time are alike, for then they tell less than their number
-     * (docs/method.md says what that is worth). Two of the samples themselves; NAN for fewer than
-     * GCB_STATS_LEAST */
+    /* A 95 % confidence interval of the median: for a fixed number of independent samples of any distribution it contains
+     * the true median with at least that probability. It is wider if consecutive samples are correlated (docs/method.md).
+     * Both ends are samples; NAN for fewer than GCB_STATS_LEAST samples. */
     double low, high;
 };
 
-/* Samples that a 95 % interval of the median takes at least: 2 (1/2)^5 is still more than 5 %. */
+/* The fewest samples for a 95 % interval of the median: with 5, both ends together miss it with probability
+ * 2 (1/2)^5 > 5 %. */
 #define GCB_STATS_LEAST 6
 
-/* Sorts ascending, in place. NANs are the caller's to keep out. */
+/* Sorts ascending, in place. `values` must not contain NANs. */
 void gcb_sort_reals(double *values, size_t count);
 
 /*
- * How many samples, in the order they were taken, tell as much of the median as one independent one: the factor by
- * which the variance of the number below the median grows if each value depends on the one before alone, so much as the
- * sides of the median on which neighbours lie agree. For a normal process with correlation rho from one value to the
- * next, two values at distance k agree with correlation 2/pi asin(rho^k) (Sheppard: "On the application of the theory
- * of error to cases of normal distribution and normal correlation", 1899), and the factor is 1 plus twice their sum. 1
- * where neighbours do not agree more often than not; rho is 0.95 at most. What lasts longer than that is not seen.
+ * How many samples, in the order of measuring, say as much about the median as one independent sample. It is the factor by
+ * which correlation increases the variance of the number of samples below the median.
+ *
+ * Each value is assumed to depend only on the one before. The correlation rho of neighbours comes from how often they lie
+ * on the same side of the median. For a normal process the sides of two values at distance k have correlation
+ * 2/pi asin(rho^k) (Sheppard: "On the application of the theory of error to cases of normal distribution and normal
+ * correlation", 1899), and the factor is 1 plus twice the sum of these. It is 1 if rho <= 0. rho is limited to 0.95, so
+ * slower changes are underestimated.
  */
 double gcb_stats_likeness(const double *samples, size_t count, double median);
 
-/*
- * `scratch` has room for `count` values and is overwritten; it may not be `samples`, which is left as
- * it is, in the order of measuring. Allocates nothing.
- */
+/* Computes all statistics of `samples`, which are in the order of measuring and are not changed. `scratch` is another
+ * array with room for `count` values. Allocates nothing. */
 void gcb_stats_of(struct gcb_stats *out, const double *samples, size_t count, double *scratch);
 
 /*
- * Which order statistics hold the median with at least 95 %: the r-th smallest and the r-th largest, r from
- * 1, the narrowest such pair. 0 for fewer than GCB_STATS_LEAST samples. The number of samples below the true
- * median is binomial with p = 1/2, so r is the largest for which P(Bin(count, 1/2) < r) <= 2.5 %.
+ * The rank r, from 1, of the 95 % interval: from the r-th smallest to the r-th largest of `count` independent samples. The
+ * number of samples below the true median is binomial with p = 1/2, so r is the largest for which
+ * P(Bin(count, 1/2) < r) <= 2.5 %. 0 for fewer than GCB_STATS_LEAST samples.
  */
 size_t gcb_stats_rank(size_t count);
 

@@ -6,25 +6,26 @@
 #include "src/tool/timing/stats.h"
 
 /*
- * When is a median known well enough? Once the intervals of all operations measured together are narrow, twice in a row,
- * and not before GCB_STEADY_LEAST samples: an interval that is narrow once may be so by chance, and a rule that stops at
- * the first of them picks the wrong ones.
+ * The rule for when a median is precise enough: the intervals of all operations measured in turn are narrow at two
+ * consecutive checks, with at least GCB_STEADY_LEAST samples. An interval may be narrow once by chance; a rule that stops
+ * at the first narrow interval stops too often with one that misses the median.
  */
 #define GCB_STEADY_LEAST 20
 
-/* Where a measurement stands; gcb_steady_init before the first sample. */
+/* The state of a measurement; gcb_steady_init before the first sample. */
 struct gcb_steady {
-    size_t look_at; /* samples at which to look again: sorting takes longer the more there are */
-    bool narrow;    /* as the last look found it */
+    size_t
+        look_at; /* number of samples for the next check; the gaps grow, because sorting takes time */
+    bool narrow; /* at the last check all intervals were narrow */
 };
 void gcb_steady_init(struct gcb_steady *s);
 
-/* Is this the time to look, with so many samples? */
+/* Is a check due with `count` samples? */
 bool gcb_steady_due(const struct gcb_steady *s, size_t count);
-/* What such a look found: are all intervals narrow? True where they were so at the last look too. */
+/* Takes the result of a check, whether all intervals are narrow. True if they were narrow at the last check too. */
 bool gcb_steady_look(struct gcb_steady *s, size_t count, bool narrow);
 
-/* Is the interval of the statistics as narrow as that? False where there is none. */
+/* Is the interval narrow enough for `precision`? False if there is no interval. */
 bool gcb_steady_narrow(const struct gcb_stats *stats, double precision);
 
 #endif

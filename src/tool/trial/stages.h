@@ -24,8 +24,8 @@ void gcb_stages_init(struct gcb_stages *s);
 
 /*
  * Encodes the job `runs` times (at most GCB_STAGE_RUNS), fewer if timing->stop says so, from cold caches with
- * timing->evict, and sets seconds and staged. job->coder was created with the probe. `message` ends with the same bytes as
- * after gcb_measure_encode. Nothing is allocated.
+ * timing->evict, and sets seconds and staged. job->coder was created with the probe. `message` ends with the
+ * bytes that any encoding of the job writes. Nothing is allocated.
  */
 int gcb_stages_measure(struct gcb_stages *s, const struct gcb_timing *timing, size_t runs,
                        const struct gcb_encode_job *job, struct gcb_wbuf *message,

@@ -120,14 +120,14 @@ static int time_encode(struct gcb_trial_bench *b, const struct gcb_method *metho
 {
     struct gcb_encode_call call = {.job = job, .message = &b->message};
     struct gcb_samples *const samples[2] = {&b->encode, &b->copy.encode};
-    struct gcb_operation ops[2];
+    struct gcb_operation ops[2] = {gcb_encode_operation(&call)};
+    const bool copy = copies(b, method);
 
-    if (!copies(b, method))
-        return gcb_measure_encode(&b->encode, &b->config.timing, job, &b->message, diag);
-    gcb_copy_begin(&b->copy, job->in.data, job->in.count);
-    ops[0] = gcb_encode_operation(&call);
-    ops[1] = gcb_copy_there(&b->copy);
-    return gcb_measure_pair(samples, &b->config.timing, ops, diag);
+    if (copy) {
+        gcb_copy_begin(&b->copy, job->in.data, job->in.count);
+        ops[1] = gcb_copy_there(&b->copy);
+    }
+    return gcb_measure_in_turn(samples, &b->config.timing, ops, copy ? 2 : 1, diag);
 }
 
 static int time_decode(struct gcb_trial_bench *b, const struct gcb_method *method,
@@ -135,14 +135,14 @@ static int time_decode(struct gcb_trial_bench *b, const struct gcb_method *metho
 {
     struct gcb_decode_call call = {.coder = decoder, .message = &b->message, .out = y};
     struct gcb_samples *const samples[2] = {&b->decode, &b->copy.decode};
-    struct gcb_operation ops[2];
+    struct gcb_operation ops[2] = {gcb_decode_operation(&call)};
+    const bool copy = copies(b, method);
 
-    if (!copies(b, method))
-        return gcb_measure_decode(&b->decode, &b->config.timing, decoder, &b->message, y, diag);
-    ops[0] = gcb_decode_operation(&call);
-    ops[1] = gcb_copy_back(&b->copy);
-    b->copy.measured = true;
-    return gcb_measure_pair(samples, &b->config.timing, ops, diag);
+    if (copy) {
+        ops[1] = gcb_copy_back(&b->copy);
+        b->copy.measured = true;
+    }
+    return gcb_measure_in_turn(samples, &b->config.timing, ops, copy ? 2 : 1, diag);
 }
 
 static int encode(struct gcb_trial_bench *b, struct gcb_tally *out, const struct gcb_method *method,

@@ -1,4 +1,4 @@
-/* Time shared out: nobody starves, what is left over is used, and the whole is kept to. */
+/* Dividing a time limit: each piece gets a part, time left over is used, and the limit is kept. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,7 +10,7 @@
 #include "src/tool/base/clock.h"
 #include "src/tool/timing/budget.h"
 
-/* A piece that takes `seconds`: the deadline comes nearer by so much, and no test waits. */
+/* Simulates a piece that takes `seconds`, by moving the deadline instead of waiting. */
 static void spend(struct gcb_budget *b, double seconds)
 {
     b->deadline -= seconds;
@@ -46,7 +46,7 @@ static void test_modest(void **state)
         assert_true(gcb_budget_take(&b, 1.0) > 29.0);
         spend(&b, 1.0);
     }
-    assert_true(gcb_budget_take(&b, 1.0) > 890.0); /* all that the others left */
+    assert_true(gcb_budget_take(&b, 1.0) > 890.0); /* all time left over */
 }
 
 static void test_over(void **state)
@@ -62,7 +62,7 @@ static void test_over(void **state)
     assert_true(gcb_budget_take(&b, 1.0) > 0.0);
 }
 
-/* A heavier piece is offered more. */
+/* A piece of more weight gets more time. */
 static void test_weight(void **state)
 {
     struct gcb_budget b;

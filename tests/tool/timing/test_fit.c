@@ -1,4 +1,4 @@
-/* Lines through timings: what NumPy finds, edges at zero, and sizes that do not tell. */
+/* Lines through measurements: compared with NumPy, at the limits of 0, and with sizes that do not differ enough. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -28,7 +28,7 @@ static bool near(double a, double b, double tolerance)
     return fabs(a - b) <= tolerance * fabs(b);
 }
 
-/* numpy.linalg.lstsq of the rows [1/y, x/y] against ones. */
+/* Expected: numpy.linalg.lstsq of the rows [1/y, x/y] and a right side of ones. */
 static void test_numpy(void **state)
 {
     static const double y[N] = {2.1e-6, 2.4e-6, 3.9e-6, 9.6e-6, 3.3e-5, 5.3e-4, 1.9e-3, 0.0125};
@@ -42,7 +42,7 @@ static void test_numpy(void **state)
     assert_true(f.least == 256.0 && f.most == 26214400.0);
 }
 
-/* NumPy's intercept would be -1.5e-7; the best with none below 0 goes through the origin. */
+/* NumPy's intercept would be -1.5e-7; the best line without a negative one goes through the origin. */
 static void test_no_time_back(void **state)
 {
     static const double y[N] = {1e-7, 5e-7, 4e-6, 1.9e-5, 7e-5, 1.2e-3, 4.5e-3, 0.03};
@@ -54,7 +54,7 @@ static void test_no_time_back(void **state)
     assert_true(near(f.error, 0.43813023511567123, 1e-9));
 }
 
-/* Larger messages that are faster: no slope below 0 either. */
+/* Larger messages are faster here: the slope is 0, not negative. */
 static void test_no_bytes_back(void **state)
 {
     static const double x[] = {1e3, 1e4, 1e5}, y[] = {3e-3, 2e-3, 1e-3};
@@ -79,7 +79,7 @@ static void test_exact(void **state)
     assert_true(near(gcb_fit_at(&f, 61.0, 1e8), 61 * 7e-6 + 0.03, 1e-9));
 }
 
-/* A sample that is far too long hardly moves the line: its weight falls with its square. */
+/* A sample that is far too long hardly changes the line: its weight is 1 / y^2. */
 static void test_outlier(void **state)
 {
     double y[N];

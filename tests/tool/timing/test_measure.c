@@ -1,4 +1,4 @@
-/* How often a thing is timed, and that timing hides nothing. */
+/* Measuring: how many samples are taken, why it stops, and that errors are returned. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -46,16 +46,35 @@ static bool count_down(void *ctx)
     return --*(int *)ctx < 0;
 }
 
-/* Samples that encoding under `timing` gives. */
-static size_t samples(const struct gcb_timing *timing)
+static int measure_encode(struct gcb_samples *s, const struct gcb_timing *timing,
+                          struct gcb_wbuf *message)
 {
     const struct gcb_encode_job job = {.coder = encoder, .in = {x, N}};
+    struct gcb_encode_call call = {.job = &job, .message = message};
+    const struct gcb_operation op = gcb_encode_operation(&call);
+
+    return gcb_measure(s, timing, &op, NULL);
+}
+
+static int measure_decode(struct gcb_samples *s, const struct gcb_timing *timing,
+                          const struct gcb_wbuf *message)
+{
+    const struct gcb_mview out = {y, N};
+    struct gcb_decode_call call = {.coder = decoder, .message = message, .out = &out};
+    const struct gcb_operation op = gcb_decode_operation(&call);
+
+    return gcb_measure(s, timing, &op, NULL);
+}
+
+/* The number of samples of encoding under `timing`. */
+static size_t samples(const struct gcb_timing *timing)
+{
     struct gcb_wbuf message = {.data = bytes, .cap = sizeof(bytes)};
     struct gcb_samples s;
     size_t count;
 
     assert_int_equal(gcb_samples_init(&s, timing, NULL), 0);
-    assert_int_equal(gcb_measure_encode(&s, timing, &job, &message, NULL), 0);
+    assert_int_equal(measure_encode(&s, timing, &message), 0);
     assert_true(s.stats.min > 0.0 && s.stats.min <= s.stats.median);
     assert_true(message.len > 4 * N);
     count = s.count;
@@ -76,7 +95,7 @@ static void test_counts(void **state)
         samples(&(struct gcb_timing){.repeat = 50, .stop = count_down, .stop_ctx = &left}), 5);
 }
 
-/* An operation whose time is decided by the test: busy for the next of a list of microseconds. */
+/* An operation whose time the test chooses: it is busy for the next number of microseconds in a list. */
 struct busy {
     const double *micros;
     size_t count, calls;
@@ -103,7 +122,7 @@ static struct gcb_samples measured(const struct gcb_timing *timing, struct busy 
     return s;
 }
 
-/* Every way to end, and that the samples bear it out. */
+/* All reasons to stop, and that the samples agree with them. */
 static void test_stops(void **state)
 {
     static const double steady[] = {50.0}, wild[] = {20.0, 400.0};
@@ -119,7 +138,7 @@ static void test_stops(void **state)
     assert_int_equal(busy.calls, s.count + 1); /* the warm-up was called, not counted */
     gcb_samples_fini(&s);
 
-    busy = (struct busy){wild, 2, 0}; /* half short, half long: the median is never known */
+    busy = (struct busy){wild, 2, 0}; /* half short, half long: the interval never becomes narrow */
     timing = (struct gcb_timing){.precision = 1e-6, .max_time = 0.05};
     s = measured(&timing, &busy);
     assert_int_equal(s.stop, GCB_STOP_TIME);
@@ -145,7 +164,7 @@ static void test_stops(void **state)
     gcb_samples_fini(&s);
 }
 
-/* A measurement without time still takes what an interval needs, if that is quick; a slow one does not. */
+/* A measurement with almost no time still takes the samples that an interval needs, if they are quick. */
 static void test_grace(void **state)
 {
     static const double quick[] = {1.0}, slow[] = {12000.0};
@@ -163,7 +182,7 @@ static void test_grace(void **state)
     gcb_samples_fini(&s);
 }
 
-/* Two operations have as many samples, each its own; who is first changes with every round. */
+/* Two operations in turn get the same number of samples; the first one changes from round to round. */
 static void test_pair(void **state)
 {
     static const double a[] = {20.0}, b[] = {200.0};
@@ -177,7 +196,7 @@ static void test_pair(void **state)
     (void)state;
     assert_int_equal(gcb_samples_init(&s[0], &timing, NULL), 0);
     assert_int_equal(gcb_samples_init(&s[1], &timing, NULL), 0);
-    assert_int_equal(gcb_measure_pair(both, &timing, ops, NULL), 0);
+    assert_int_equal(gcb_measure_in_turn(both, &timing, ops, 2, NULL), 0);
     assert_true(s[0].count == 21 && s[1].count == 21);
     assert_true(first.calls == 23 && second.calls == 23);
     assert_true(s[0].stats.min >= 20e-6 && s[1].stats.min >= 200e-6);
@@ -198,8 +217,7 @@ static int touch(void *job, struct gcb_diag *diag)
     return 0;
 }
 
-/* Copying what fits the second-level cache takes longer from memory: emptying the caches does something, by lines as
- * well as by the walk. */
+/* A copy that fits in the second-level cache takes longer after the caches were emptied, by flushing lines and by walking. */
 static void cold(bool walk)
 {
     const struct gcb_queue queue = {.threads = 1};
@@ -236,21 +254,18 @@ static void test_cold(void **state)
 
 static void test_decode(void **state)
 {
-    const struct gcb_encode_job job = {.coder = encoder, .in = {x, N}};
     const struct gcb_timing timing = {.repeat = 3};
     struct gcb_wbuf message = {.data = bytes, .cap = sizeof(bytes)};
     struct gcb_samples s;
 
     (void)state;
     assert_int_equal(gcb_samples_init(&s, &timing, NULL), 0);
-    assert_int_equal(gcb_measure_encode(&s, &timing, &job, &message, NULL), 0);
-    assert_int_equal(
-        gcb_measure_decode(&s, &timing, decoder, &message, &(struct gcb_mview){y, N}, NULL), 0);
+    assert_int_equal(measure_encode(&s, &timing, &message), 0);
+    assert_int_equal(measure_decode(&s, &timing, &message), 0);
     assert_int_equal(s.count, 3);
     assert_memory_equal(x, y, sizeof(x));
-    message.len--; /* a failure comes through, and what is left is no result */
-    assert_int_not_equal(
-        gcb_measure_decode(&s, &timing, decoder, &message, &(struct gcb_mview){y, N}, NULL), 0);
+    message.len--; /* an error is returned, and the output is no result */
+    assert_int_not_equal(measure_decode(&s, &timing, &message), 0);
     for (size_t i = 0; i < N; i++)
         assert_true(isnan(y[i]));
     gcb_samples_fini(&s);
@@ -258,18 +273,17 @@ static void test_decode(void **state)
 
 static void test_no_room(void **state)
 {
-    const struct gcb_encode_job job = {.coder = encoder, .in = {x, N}};
     const struct gcb_timing timing = {.repeat = 3};
     struct gcb_wbuf message = {.data = bytes, .cap = 100};
     struct gcb_samples s;
 
     (void)state;
     assert_int_equal(gcb_samples_init(&s, &timing, NULL), 0);
-    assert_int_equal(gcb_measure_encode(&s, &timing, &job, &message, NULL), GCB_E_NOSPACE);
+    assert_int_equal(measure_encode(&s, &timing, &message), GCB_E_NOSPACE);
     gcb_samples_fini(&s);
 }
 
-/* Sample r of a total is the sum of every message's sample r, while all have one. */
+/* Sample r of a total is the sum of the messages' samples r, as long as all messages have one. */
 static void test_sums_of_samples(void **state)
 {
     double a[] = {1.0, 2.0, 3.0}, b[] = {10.0, 20.0}, c[] = {100.0, 200.0, 300.0};

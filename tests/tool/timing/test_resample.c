@@ -1,4 +1,4 @@
-/* Quantiles, the bootstrap of a median, Holm's correction: known answers, and what must hold for any input. */
+/* Quantiles, the bootstrap of a median, Holm's correction: known results, and properties for any input. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,4 +1,4 @@
-/* Medians and deviations of timings. */
+/* Medians, deviations and intervals of samples. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -40,7 +40,7 @@ static void test_even(void **state)
     assert_true(s.mad == 1.0); /* of 0.5 0.5 1.5 5.5 */
 }
 
-/* An outlier moves neither figure: that is what they are for. */
+/* An outlier changes neither the median nor the deviation. */
 static void test_outlier(void **state)
 {
     const double v[] = {1.0, 1.1, 0.9, 1000.0, 1.0};
@@ -57,14 +57,14 @@ static void test_few(void **state)
 
     (void)state;
     assert_true(s.median == 3.0 && s.min == 3.0 && s.max == 3.0);
-    assert_true(isnan(s.mad)); /* one sample says nothing of spread */
+    assert_true(isnan(s.mad)); /* one sample has no spread */
     s = stats(v, 2);
     assert_true(s.median == 5.0 && s.mad == 2.0);
     s = stats(NULL, 0);
     assert_true(isnan(s.median) && isnan(s.min) && isnan(s.max) && isnan(s.mad));
 }
 
-/* The rank by exact integers: the largest r with 2 (C(n,0) + ... + C(n,r-1)) / 2^n <= 1/20. */
+/* The rank computed with exact integers: the largest r with 2 (C(n,0) + ... + C(n,r-1)) / 2^n <= 1/20. */
 static size_t exact_rank(unsigned n)
 {
     uint64_t choose = 1, below = 0;
@@ -78,7 +78,7 @@ static size_t exact_rank(unsigned n)
     return n < GCB_STATS_LEAST ? 0 : r;
 }
 
-/* Ranks of more samples, from Python's integers and fractions. */
+/* Ranks for more samples, computed in Python with exact fractions. */
 static void test_ranks(void **state)
 {
     static const size_t known[][2] = {{99, 40},     {100, 40},    {101, 41},   {500, 228},
@@ -110,7 +110,7 @@ static void test_interval(void **state)
     assert_true(s.low == 1.0 && s.high == 8.0 && s.median == 4.5);
 }
 
-/* Of 2000 sets of 15 skewed values, 95 % or more have the true median in their interval. */
+/* For at least 95 % of 2000 sets of 15 skewed values the interval contains the true median. */
 static void test_coverage(void **state)
 {
     uint64_t x = 88172645463325252u;

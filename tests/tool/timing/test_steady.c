@@ -1,4 +1,4 @@
-/* When measuring stops, and how often the interval then holds the median: noise that is drawn, not measured. */
+/* When measuring stops, and how often the interval then contains the median. The samples are drawn at random. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -28,7 +28,7 @@ static double normal(void)
     return sqrt(-2.0 * log(uniform())) * cos(6.283185307179586 * uniform());
 }
 
-/* Samples until the rule stops; does the interval hold 1, which is the true median? */
+/* Draws samples until the rule stops, and tells whether the interval contains 1, the true median. */
 static bool one_run(double deviation, double likeness, size_t *taken)
 {
     double samples[MOST], scratch[MOST], value = normal();
@@ -49,7 +49,7 @@ static bool one_run(double deviation, double likeness, size_t *taken)
     }
 }
 
-/* Of runs of noise that is alike from sample to sample, 100 times the share whose interval was right. */
+/* Runs with correlated noise: the percentage of runs whose interval contains the median. */
 static double coverage(double deviation, double likeness)
 {
     size_t taken = 0, held = 0;
@@ -62,7 +62,7 @@ static double coverage(double deviation, double likeness)
     return 100.0 * (double)held / RUNS;
 }
 
-/* Where a rule that stops at the first narrow interval, from 6 samples on, has 92, 75 and 59 % (docs/method.md). */
+/* For comparison: stopping at the first narrow interval, from 6 samples on, gives 92, 75 and 59 % (docs/method.md). */
 static void test_coverage(void **state)
 {
     (void)state;
@@ -73,7 +73,7 @@ static void test_coverage(void **state)
     assert_true(coverage(0.15, 0.7) >= 85.0);
 }
 
-/* Independent neighbours count in full; in pairs, half; a drift counts for next to nothing. */
+/* The factor is about 1 for independent samples, larger for pairs of equal samples, and very large for a drift. */
 static void test_likeness(void **state)
 {
     double v[MOST], pairs[MOST], drift[MOST];
@@ -100,7 +100,7 @@ static void test_likeness(void **state)
     assert_true(gcb_stats_likeness(v, 0, 0.0) == 1.0);
 }
 
-/* The interval of the same values is wider where they come in order; of few it is all of them. */
+/* The interval of sorted samples is wider than that of the same samples in random order; few samples give all of them. */
 static void test_wider(void **state)
 {
     double mixed[100], sorted[100], scratch[100];
@@ -118,7 +118,7 @@ static void test_wider(void **state)
     assert_true(s.low == 0.0 && s.high == 99.0);
 }
 
-/* Two narrow looks in a row, and none before the least number. */
+/* The rule needs two narrow checks in a row, and the least number of samples. */
 static void test_looks(void **state)
 {
     struct gcb_steady s;

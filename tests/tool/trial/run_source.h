@@ -29,21 +29,21 @@ struct gcb_source {
 };
 
 extern struct gcb_source run_source;
-void run_fill(void); /* as it is at first */
+void run_fill(void); /* sets the initial values */
 
 struct run_seen {
     size_t trials;
     size_t stop_after; /* trials; 0: never */
     struct gcb_tally sum[4];
     uint64_t elements[4];
-    double lost[4]; /* squared error, summed plainly */
-    double shown;   /* last progress */
+    double lost[4]; /* squared error of each method */
+    double shown;   /* the last progress */
     struct gcb_groups *groups;
     struct gcb_losses *losses;
     const struct gcb_trial_config *trial;
 };
 
-/* One run with everything it needs. */
+/* A run with everything that it needs. */
 struct run_setup {
     struct gcb_kernels kernels;
     struct gcb_queue queue;
@@ -60,7 +60,7 @@ int run_set_up(void **state);
 int run_tear_down(void **state);
 #define RUN_CASE(f) cmocka_unit_test_setup_teardown(f, run_set_up, run_tear_down)
 
-void run_use(struct run_setup *s, const char *spec); /* one method more */
+void run_use(struct run_setup *s, const char *spec); /* adds a method */
 int run_all(struct run_setup *s);
 
 #endif

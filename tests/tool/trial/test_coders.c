@@ -1,4 +1,4 @@
-/* Coders are kept while they may be needed again, and no more of them than was allowed. */
+/* The cache of coders: which are reused, and its limit. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -44,8 +44,7 @@ static void test_reuse(void **state)
     gcb_coders_destroy(NULL);
 }
 
-/* One that remembers begins afresh with each message, whatever was kept: a threshold found for one tensor is not
- * used for the next. */
+/* A method with state gets a new coder for each message: a threshold found for one tensor is not used for the next. */
 static void test_what_remembers_begins_afresh(void **state)
 {
     static float x[2][4096];
@@ -78,7 +77,7 @@ static void test_what_remembers_begins_afresh(void **state)
     gcb_coders_destroy(other);
 }
 
-/* The largest one gives way; one above the budget is served nevertheless. */
+/* The largest coder is dropped first; a coder larger than the budget is created nevertheless. */
 static void test_budget(void **state)
 {
     struct gcb_coders *c = NULL;

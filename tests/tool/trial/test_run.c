@@ -1,4 +1,4 @@
-/* Runs: scopes, repetitions, what is not finite, dense tensors, interruptions, methods that fail. */
+/* Runs: scopes, repetitions, infinities and NaNs, dense tensors, interruptions, methods that fail. */
 #include <math.h>
 
 #include "src/tool/base/host.h"
@@ -49,7 +49,7 @@ static void test_scope_model(void **state)
     assert_totals(s);
 }
 
-/* A message has the same bytes whatever runs beside it and however often. */
+/* A message has the same bytes, whatever other methods run and how often it is measured. */
 static void test_repeats_change_nothing(void **state)
 {
     struct run_setup *s = *state;
@@ -178,7 +178,7 @@ static void test_interruption(void **state)
     assert_totals(s);
 }
 
-/* A codec that cannot take the tensors: without carry_on the run's end, with it the method's alone. */
+/* A codec that cannot encode the tensors ends the run, or with carry_on only its method. */
 static int refuse(void *state, const struct gcb_codec_env *env, struct gcb_diag *diag)
 {
     (void)state;
@@ -203,7 +203,7 @@ static void test_carry_on(void **state)
     s->seen = (struct run_seen){.trial = &s->config.trial};
     s->config.carry_on = true;
     assert_int_equal(run_all(s), 0);
-    assert_int_equal(s->seen.trials, gcb_source_count(&run_source)); /* of topk alone */
+    assert_int_equal(s->seen.trials, gcb_source_count(&run_source)); /* only those of topk */
     assert_int_equal(s->result.totals[0].failure.status, 0);
     assert_int_equal(s->result.totals[0].tally.messages, gcb_source_count(&run_source));
     assert_int_equal(s->result.totals[1].failure.status, GCB_E_UNSUPPORTED);
@@ -217,21 +217,21 @@ static void test_carry_on(void **state)
     assert_int_equal(gcb_method_parse(&s->methods[1], "range:bits=8", NULL), 0);
     assert_int_equal(gcb_method_set(&s->methods[1], "mantissa", "8", NULL), 0);
     s->seen = (struct run_seen){.trial = &s->config.trial};
-    assert_int_equal(run_all(s), 0); /* parameters that do not go together */
+    assert_int_equal(run_all(s), 0); /* contradicting parameters */
     assert_int_equal(s->result.totals[1].failure.status, GCB_E_UNSUPPORTED);
     assert_non_null(strstr(s->result.totals[1].failure.text, "does not fit 8 bits"));
     assert_int_equal(s->result.totals[0].tally.messages, gcb_source_count(&run_source));
-    s->result.totals[1].failure.status = GCB_E_BACKEND; /* a library is not there */
+    s->result.totals[1].failure.status = GCB_E_BACKEND; /* a library is missing */
     gcb_rows_summary(&row, &setting, &s->methods[1], &s->result.totals[1], "memory", false);
     assert_string_equal(json_string_value(json_object_get(row.json, "status")), "unsupported");
     gcb_row_fini(&row);
-    s->result.totals[1].failure.status = GCB_E_INTERNAL; /* whatever else went wrong */
+    s->result.totals[1].failure.status = GCB_E_INTERNAL; /* any other error */
     gcb_rows_summary(&row, &setting, &s->methods[1], &s->result.totals[1], "memory", false);
     assert_string_equal(json_string_value(json_object_get(row.json, "status")), "failed");
     gcb_row_fini(&row);
 }
 
-/* In a cache: what it has room for three times over, unless the bandwidth was measured on as little. */
+/* A message is in the cache if three times its size fits, unless the bandwidth was measured with as little. */
 static void test_in_cache(void **state)
 {
     const uint64_t room = gcb_host_cache() / 12;

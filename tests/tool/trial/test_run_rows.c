@@ -1,4 +1,4 @@
-/* What is made of a run: losses, groups, rows. */
+/* Losses, groups and rows of a run. */
 #include <math.h>
 
 #include "src/tool/rows/sink.h"
@@ -14,12 +14,12 @@ static void test_losses(void **state)
         struct gcb_loss top[5];
 
         run_fill();
-        memset(run_source.data[2], 0, sizeof(run_source.data[2])); /* one of the small ones */
+        memset(run_source.data[2], 0, sizeof(run_source.data[2])); /* one of the small tensors */
         s->layout.scope = (enum gcb_scope)scope;
         assert_int_equal(gcb_losses_create(&s->seen.losses, 1, NULL), 0);
         s->config.method_count = 0;
         s->seen.shown = 0.0;
-        run_use(s, "fp16"); /* loses the same whatever the scope */
+        run_use(s, "fp16"); /* has the same error in every scope */
         assert_int_equal(run_all(s), 0);
         assert_int_equal(gcb_losses_top(s->seen.losses, 0, top, 5), 2);
         assert_string_equal(top[0].path, "large");

@@ -1,4 +1,4 @@
-/* The stages of an encode: told in order, timed apart, and without a trace in the bytes. */
+/* The stages of encoding: reported in order, timed separately, without any effect on the message. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -47,7 +47,7 @@ static void hear(void *ctx, enum gcb_stage stage)
     h->stage[h->count++] = stage;
 }
 
-/* The message of x[0..n) by a coder with this probe; returns its length. */
+/* Encodes x[0..n) with this probe; returns the length of the message. */
 static size_t encode(uint8_t **out, const char *spec, size_t n, const struct gcb_probe *probe)
 {
     const struct gcb_coder_config config = {.env = {.count = n, .seed = 1, .probe = probe}};
@@ -107,7 +107,7 @@ static void test_probe(void **state)
         check_method(plain[i], 10000, 0);
 }
 
-/* One trial of a method with its row. The row is the caller's. */
+/* Runs a trial of a method and makes its row, which the caller releases. */
 static void try_method(struct gcb_tally *tally, struct gcb_row *row, const char *spec, bool stages)
 {
     static const struct gcb_rows_setting setting = {.scope = "tensor",
@@ -180,7 +180,7 @@ static void test_sum(void **state)
     assert_true(close);
 }
 
-/* Null where nobody asked and where a method has no stages; a sum over messages otherwise. */
+/* Null unless asked for, and for a method without stages; otherwise a sum over messages. */
 static void test_rows(void **state)
 {
     struct gcb_tally tally, all = {0};
@@ -210,7 +210,7 @@ static bool at_once(void *ctx)
     return true;
 }
 
-/* Stopped after one encode; a tensor that goes raw has no stages. */
+/* Stopped after one encoding; a tensor that is sent raw has no stages. */
 static void test_measure(void **state)
 {
     struct gcb_stages stages;
