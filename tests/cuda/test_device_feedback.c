@@ -172,7 +172,7 @@ static void not_every_codec_needs_it(void **state)
     module.codecs = rows;
     assert_int_equal(gcb_device_coder_create(&c, &other, &method, &config, &diag),
                      GCB_E_UNSUPPORTED);
-    assert_string_equal(diag.text, "device cuda: method 'fp16' has no error feedback there");
+    assert_string_equal(diag.text, "device cuda: method 'fp16' has no error feedback on a device");
     assert_null(c);
 }
 

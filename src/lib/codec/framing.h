@@ -1,33 +1,50 @@
 #ifndef SRC_LIB_CODEC_FRAMING_H
 #define SRC_LIB_CODEC_FRAMING_H
 
-#include "src/lib/codec/method.h"
-#include "src/lib/wire/message.h"
+#include "src/lib/codec/coder.h"
 
-/* Between a method and the heads of its messages: what coders on the CPU and on a device share. */
+/* What coders on the CPU and on a device share: a method, the tensor that it is bound to, and the frame of its messages. */
 
-/* More elements than any machine holds; below it, sizes in bits and bytes cannot overflow. */
+/* More elements than any machine holds. Below it, sizes in bits and bytes cannot overflow. */
 #define GCB_MAX_ELEMENTS (UINT64_C(1) << 56)
 
-/* Bytes of an element in a stored message: no wider than the float32 that codecs see. */
+/* Starts zeroed. */
+struct gcb_framing {
+    struct gcb_method method; /* codec NULL: the decoder of a stored message */
+    struct gcb_codec_env env; /* kernels and queue are the caller's */
+    enum gcb_nonfinite nonfinite;
+    struct gcb_frame frame; /* of the messages, except the payload's length and the stored flag */
+    char *path;             /* owned; env.path */
+    void *state;            /* of the codec; NULL in the decoder of a stored message */
+};
+
+/* Binds an encoder to a tensor of config->env.count elements. GCB_E_NOMEM: there is no memory, or too many elements. */
+int gcb_framing_encoder(struct gcb_framing *f, const struct gcb_method *method,
+                        const struct gcb_coder_config *config, struct gcb_diag *diag);
+/* Binds a decoder to messages like this one. GCB_E_NOMEM, GCB_E_UNSUPPORTED, GCB_E_CORRUPT. */
+int gcb_framing_decoder(struct gcb_framing *f, const void *message, size_t length,
+                        const struct gcb_coder_config *config, struct gcb_diag *diag);
+
+/* Makes the codec's state: `size` zeroed bytes, the parameters, then init (may be NULL). In a decoder the parameters came
+ * from a message, so GCB_E_INVALID from init becomes GCB_E_CORRUPT, in `diag` too. */
+int gcb_framing_start(struct gcb_framing *f, size_t size,
+                      int (*init)(void *state, const struct gcb_codec_env *env,
+                                  struct gcb_diag *diag),
+                      struct gcb_diag *diag);
+
+/* Completes an encoder's frame, after start. `max_payload`: bytes of the longest payload. 0 or GCB_E_INTERNAL. */
+int gcb_framing_prepare(struct gcb_framing *f, uint64_t max_payload, struct gcb_diag *diag);
+
+/* Frees all; `fini` is the codec's (may be NULL). */
+void gcb_framing_fini(struct gcb_framing *f, void (*fini)(void *state));
+
+/* Has the message the same codec, count and parameters? A stored message needs only the count. */
+bool gcb_framing_accepts(const struct gcb_framing *f, const struct gcb_frame *frame);
+
+/* Bytes of an element in a stored message: at most the 4 of the float32 that codecs see. */
 size_t gcb_framing_raw_size(enum gcb_dtype source);
 
-/* The longest payload: the codec's own max_payload, or the raw tensor if that is longer. */
-uint64_t gcb_framing_max_payload(uint64_t count, enum gcb_dtype source, uint64_t own);
-
-/*
- * The head of a coder's messages; everything in it but the payload's length and the stored flag is known before
- * encoding. source, count and the checksum flag are the caller's; `state` holds the parameters (gcb_param_store)
- * and `max_payload` is its longest payload in bytes. 0 or GCB_E_INTERNAL.
- */
-int gcb_framing_prepare(struct gcb_frame *f, const struct gcb_codec *codec, const void *state,
-                        uint64_t max_payload, struct gcb_diag *diag);
-
-/* The method a frame names, at the frame's parameters. GCB_E_UNSUPPORTED, GCB_E_CORRUPT. */
-int gcb_framing_method(struct gcb_method *m, const struct gcb_frame *f, struct gcb_diag *diag);
-
-/* Of a decoder's creation: parameters that make no sense are ones no encoder would have written, so
- * GCB_E_INVALID becomes GCB_E_CORRUPT, in `diag` too. Other codes are returned as they are. */
-int gcb_framing_verdict(int err, struct gcb_diag *diag);
+/* Bytes of the longest payload: the codec's own longest, or the raw tensor if that is longer. */
+uint64_t gcb_framing_max_payload(const struct gcb_framing *f, uint64_t own);
 
 #endif

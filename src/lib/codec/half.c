@@ -2,44 +2,31 @@
 #include "src/lib/codec/packed.h"
 
 /*
- * The 16-bit baselines: what mixed-precision training sends anyway, so the bar every method must beat.
- * Round to nearest, ties to even; values too large become the largest finite one and count as clamped.
+ * The 16-bit baselines. Mixed-precision training sends these formats anyway, so each method has to be better. Values are
+ * rounded to the nearest, ties to even. Values that are too large become the largest finite value and count as clamped.
  */
 struct half {
-    uint64_t count;
+    struct gcb_codec_env env;
     uint64_t clamped;
     gcb_convert_narrow_fn *narrow;
     gcb_convert_widen_fn *widen;
-    const struct gcb_kernels *kernels;
-    const struct gcb_queue *queue;
 };
-
-static void bind(struct half *s, const struct gcb_codec_env *env)
-{
-    s->count = env->count;
-    s->kernels = env->kernels;
-    s->queue = env->queue;
-}
 
 static int fp16_init(void *state, const struct gcb_codec_env *env, struct gcb_diag *diag)
 {
-    struct half *s = state;
+    const struct gcb_convert_fns *f = &env->kernels->convert;
 
     (void)diag;
-    bind(s, env);
-    s->narrow = env->kernels->convert.to_fp16;
-    s->widen = env->kernels->convert.from_fp16;
+    *(struct half *)state = (struct half){*env, 0, f->to_fp16, f->from_fp16};
     return 0;
 }
 
 static int bf16_init(void *state, const struct gcb_codec_env *env, struct gcb_diag *diag)
 {
-    struct half *s = state;
+    const struct gcb_convert_fns *f = &env->kernels->convert;
 
     (void)diag;
-    bind(s, env);
-    s->narrow = env->kernels->convert.to_bf16;
-    s->widen = env->kernels->convert.from_bf16;
+    *(struct half *)state = (struct half){*env, 0, f->to_bf16, f->from_bf16};
     return 0;
 }
 
@@ -47,7 +34,7 @@ static uint64_t half_max_payload(const void *state)
 {
     const struct half *s = state;
 
-    return s->count * 2;
+    return s->env.count * 2;
 }
 
 struct half_job {
@@ -62,7 +49,7 @@ static void encode_span(void *ctx, uint64_t i)
 {
     const struct half_job *job = ctx;
     const size_t clamped = job->s->narrow(job->out + i * GCB_SPAN * 2, job->from + i * GCB_SPAN,
-                                          gcb_span_length(job->s->count, i));
+                                          gcb_span_length(job->s->env.count, i));
 
     if (clamped)
         __atomic_fetch_add(&job->s->clamped, clamped, __ATOMIC_RELAXED);
@@ -73,44 +60,39 @@ static void decode_span(void *ctx, uint64_t i)
     const struct half_job *job = ctx;
 
     job->s->widen(job->to + i * GCB_SPAN, job->in + i * GCB_SPAN * 2,
-                  gcb_span_length(job->s->count, i));
+                  gcb_span_length(job->s->env.count, i));
 }
 
 static int half_encode(void *state, const struct gcb_step *at, const struct gcb_view *in,
                        struct gcb_wbuf *out)
 {
     struct half *s = state;
-    struct half_job job = {.s = s, .from = in->data, .out = gcb_wbuf_take(out, s->count * 2)};
+    struct half_job job = {.s = s, .from = in->data, .out = gcb_wbuf_take(out, s->env.count * 2)};
 
     (void)at;
     if (!job.out)
         return GCB_E_NOSPACE;
     s->clamped = 0;
-    gcb_parallel(s->queue, gcb_span_count(s->count), encode_span, &job);
+    gcb_parallel(s->env.queue, gcb_span_count(s->env.count), encode_span, &job);
     return 0;
 }
 
 static int half_decode(void *state, struct gcb_rbuf *in, const struct gcb_mview *out)
 {
     struct half *s = state;
-    struct half_job job = {.s = s, .to = out->data, .in = gcb_rbuf_take(in, s->count * 2)};
+    struct half_job job = {.s = s, .to = out->data, .in = gcb_rbuf_take(in, s->env.count * 2)};
 
     if (!job.in)
         return GCB_E_CORRUPT;
-    gcb_parallel(s->queue, gcb_span_count(s->count), decode_span, &job);
+    gcb_parallel(s->env.queue, gcb_span_count(s->env.count), decode_span, &job);
     return 0;
 }
 
 static int half_describe(void *state, struct gcb_rbuf *in, struct gcb_parts *parts)
 {
     const struct half *s = state;
-    const uint8_t *p = gcb_rbuf_take(in, s->count * 2);
 
-    if (!p)
-        return GCB_E_CORRUPT;
-    parts->value_bytes = s->count * 2;
-    parts->kept = parts->positions = s->count;
-    return gcb_packed_entropy(&parts->entropy0_bits, p, s->count, 16, s->kernels);
+    return gcb_packed_describe(parts, in, 0, 16, &s->env);
 }
 
 static uint64_t half_clamped(const void *state)

@@ -5,6 +5,64 @@
 
 #include "src/lib/base/text.h"
 
+static const char *const kind_names[] = {"none", "ef", "dgc", "delay", "demo", NULL};
+static const char *const no_yes[] = {"no", "yes", NULL};
+
+const struct gcb_param gcb_memory_table[] = {
+    {.name = "memory",
+     .help = "what a worker keeps of what it did not send",
+     .type = GCB_PARAM_CHOICE,
+     .offset = offsetof(struct gcb_memory_params, kind),
+     .choices = kind_names},
+    {.name = "decay",
+     .help = "share of the residual carried on",
+     .type = GCB_PARAM_REAL,
+     .offset = offsetof(struct gcb_memory_params, decay),
+     .def = 1,
+     .min = 0,
+     .max = 1,
+     .needs = "memory=ef"},
+    {.name = "momentum",
+     .help = "momentum inside the memory (dgc, delay, demo)",
+     .type = GCB_PARAM_REAL,
+     .offset = offsetof(struct gcb_memory_params, momentum),
+     .def = 0,
+     .min = 0,
+     .max = 1,
+     .flags = GCB_PARAM_OPEN_MAX,
+     .needs = "memory=dgc|delay|demo"},
+    {.name = "nesterov",
+     .help = "Nesterov's form of momentum",
+     .type = GCB_PARAM_CHOICE,
+     .offset = offsetof(struct gcb_memory_params, nesterov),
+     .choices = no_yes,
+     .needs = "memory=dgc"},
+    {.name = "masking",
+     .help = "forget momentum where something was sent",
+     .type = GCB_PARAM_CHOICE,
+     .offset = offsetof(struct gcb_memory_params, masking),
+     .def = 1,
+     .choices = no_yes,
+     .needs = "memory=dgc|delay"},
+    {.name = "clip-norm",
+     .help = "clip gradients to this norm over the square root of the workers; 0: not",
+     .type = GCB_PARAM_REAL,
+     .offset = offsetof(struct gcb_memory_params, clip),
+     .def = 0,
+     .min = 0,
+     .max = 1e30,
+     .needs = "memory=dgc"},
+    {.name = "delay",
+     .help = "steps summed before one message",
+     .type = GCB_PARAM_INT,
+     .offset = offsetof(struct gcb_memory_params, delay),
+     .def = 1,
+     .min = 1,
+     .max = 100000,
+     .needs = "memory=delay"},
+    {.name = NULL},
+};
+
 static bool method_of(struct gcb_method *out, const struct gcb_codec *codec,
                       const struct gcb_preset *preset);
 
@@ -17,7 +75,7 @@ const struct gcb_param *gcb_method_param(const struct gcb_method *m, size_t row)
     return row - own < gcb_param_count(gcb_memory_table) ? &gcb_memory_table[row - own] : NULL;
 }
 
-/* The row named `key` or that has it as a complement, or NULL. */
+/* The parameter with this name or complement, or NULL. */
 static const struct gcb_param *find_row(const struct gcb_method *m, const char *key, size_t *row,
                                         bool *complement)
 {
@@ -47,7 +105,7 @@ bool gcb_method_at(struct gcb_method *out, size_t i)
     return false;
 }
 
-/* Sets key=value pairs separated by commas. Only presets' and users' texts come here, both short. */
+/* Sets key=value pairs separated by commas. `given`: by the user. A pair of 128 bytes or more is refused. */
 static int set_pairs(struct gcb_method *m, const char *pairs, bool given, struct gcb_diag *diag)
 {
     char pair[128], shown[128];

@@ -2,14 +2,34 @@
 #define SRC_LIB_CODEC_METHOD_H
 
 #include "src/lib/codec/codec.h"
-#include "src/lib/codec/memory_params.h"
+
+/* The kinds of memory that a worker may have between steps (src/lib/memory/memory.h). */
+enum gcb_memory_kind {
+    GCB_MEMORY_NONE,
+    GCB_MEMORY_EF,
+    GCB_MEMORY_DGC,
+    GCB_MEMORY_DELAY,
+    GCB_MEMORY_DEMO,
+};
+
+struct gcb_memory_params {
+    int kind;        /* enum gcb_memory_kind */
+    double decay;    /* ef: share of the residual that is kept */
+    double momentum; /* dgc, delay, demo */
+    int nesterov;    /* dgc */
+    int masking;     /* dgc, delay: momentum becomes zero where something was sent */
+    double clip;     /* dgc: gradients are clipped to the norm clip / sqrt(workers); 0: never */
+    uint64_t delay;  /* delay: steps that one message sums up */
+};
+
+/* The parameters of the memory, in struct gcb_memory_params. Every method has them besides its codec's own. */
+extern const struct gcb_param gcb_memory_table[];
 
 /*
- * A method as a user names it: a codec, or a preset over one, with parameter values, and the memory that
- * stands around its coders where messages follow each other (src/lib/memory/memory.h). Plain data, no
- * ownership: names point into static tables.
+ * A method as a user names it: a codec, or a preset of a codec, with values of its parameters and of the parameters of
+ * the memory. Plain data that owns nothing: names point into static tables.
  *
- * Rows count through the codec's table and on through gcb_memory_table.
+ * A row is the number of a parameter: first come those of the codec's table, then those of gcb_memory_table.
  */
 #define GCB_MAX_METHOD_PARAMS (GCB_MAX_PARAMS + 8)
 
@@ -21,65 +41,65 @@ struct gcb_method {
     bool given[GCB_MAX_METHOD_PARAMS];   /* set by the user, not a default */
 };
 
-/* A row, or NULL past the last. */
+/* The parameter of a row, or NULL after the last. */
 const struct gcb_param *gcb_method_param(const struct gcb_method *m, size_t row);
 
-/* The i-th method in listing order (codecs, each followed by its presets) at its defaults; false past the
- * end. */
+/* The i-th method with its default values: the codecs, each followed by its presets. Returns false after the last. */
 bool gcb_method_at(struct gcb_method *out, size_t i);
 
 /*
- * Parses "name" or "name:key=value,key=value". GCB_E_INVALID with words: unknown method or key (with a
- * suggestion), a value out of range, a key given twice, a key that has no meaning with the others.
+ * Parses "name" or "name:key=value,key=value". GCB_E_INVALID: unknown method or key (the message suggests a similar
+ * name), a value out of range, a key given twice, or a key that has no meaning with the other values.
  */
 int gcb_method_parse(struct gcb_method *out, const char *spec, struct gcb_diag *diag);
-/* The same without the last kind of error, for a caller that sets more and then calls gcb_method_check. */
+/* The same without the last check, for a caller that sets more parameters and then calls gcb_method_check. */
 int gcb_method_read(struct gcb_method *out, const char *spec, struct gcb_diag *diag);
-/* Takes back a parameter, to what it was before, if it has no meaning with the others; returns whether it
- * had none. */
+/* If a parameter has no meaning with the other values, sets it back to its value in `before` and returns true. */
 bool gcb_method_withdraw(struct gcb_method *m, const struct gcb_method *before, const char *key);
 
-/* Has the method a parameter of this name (or complement)? */
+/* Does the method have a parameter with this name or complement? */
 bool gcb_method_has(const struct gcb_method *m, const char *key);
 
-/* Sets one parameter as parse does. Call gcb_method_check after the last one. */
+/* Sets one parameter, as gcb_method_parse does. Call gcb_method_check after the last one. */
 int gcb_method_set(struct gcb_method *m, const char *key, const char *value, struct gcb_diag *diag);
 int gcb_method_check(const struct gcb_method *m, struct gcb_diag *diag);
 
-/* Sets one parameter to a number, whether it was given before or not; `key` is a row's own name. GCB_E_INVALID: no
- * such row, or out of its range. */
+/* Sets one parameter to a number, even if it was set before. `key` is a name, not a complement. GCB_E_INVALID: there is no
+ * such parameter, or the value is out of its range. */
 int gcb_method_assign(struct gcb_method *m, const char *key, double value, struct gcb_diag *diag);
 
-/* Has it a row of this name that has a meaning with the other values? *value (may be NULL) is the row's. */
+/* Returns true if the method has a parameter with this name that has a meaning with the other values. *value (may be NULL)
+ * becomes its value. */
 bool gcb_method_value(const struct gcb_method *m, const char *key, double *value);
 
-/* Does parameter row i have a meaning with the other values? */
+/* Does the parameter of this row have a meaning with the other values? */
 bool gcb_method_applies(const struct gcb_method *m, size_t row);
-/* Is it part of what describes the method: does it apply, and is there a memory to speak of? */
+/* Is the parameter shown in a full spec? That needs a meaning; memory=none is shown only if the user set it. */
 bool gcb_method_shows(const struct gcb_method *m, size_t row);
 
-/* The memory's parameters. */
+/* Copies the parameters of the memory. */
 void gcb_method_memory(struct gcb_memory_params *out, const struct gcb_method *m);
-/* Where every message stands alone: takes the memory away. Returns whether the user had asked for one. */
+/* Removes the memory, for callers whose messages do not follow each other. Returns true if the user had set a parameter of
+ * it. */
 bool gcb_method_forget(struct gcb_method *m);
 
-/* enum gcb_caps of the method with these values. */
+/* The capabilities (enum gcb_caps) of the method with these values. */
 unsigned gcb_method_caps(const struct gcb_method *m);
 
 enum gcb_spec_style {
-    GCB_SPEC_LABEL, /* name, the main parameters and what the user gave: "fft:theta=0.8,bits=10" */
-    GCB_SPEC_GIVEN, /* name and what the user gave */
-    GCB_SPEC_FULL,  /* every parameter that has a meaning */
+    GCB_SPEC_LABEL, /* the main parameters and those that the user set: "fft:theta=0.8,bits=10" */
+    GCB_SPEC_GIVEN, /* only the parameters that the user set */
+    GCB_SPEC_FULL,  /* all parameters that have a meaning */
 };
-/* Writes the spec as gcb_method_parse reads it; cut to size. Returns out. */
+/* Writes a spec that gcb_method_parse reads, cut to `size` bytes. Returns out. */
 char *gcb_method_spec(char *out, size_t size, const struct gcb_method *m,
                       enum gcb_spec_style style);
 
-/* The short label of a spec, a full one for instance: the main parameters and what differs from the method's
- * defaults. A spec that this build does not know is its own label. Returns out. */
+/* Writes the short label of a spec: the main parameters, and those that differ from the method's defaults. A spec that
+ * gcb_method_parse refuses is copied. Returns out. */
 char *gcb_method_label(char *out, size_t size, const char *spec);
 
-/* Source, guarantee and summary: the preset's own or the codec's. */
+/* Of the preset, or of the codec if there is no preset. */
 const char *gcb_method_source(const struct gcb_method *m);
 const char *gcb_method_guarantee(const struct gcb_method *m);
 const char *gcb_method_summary(const struct gcb_method *m);

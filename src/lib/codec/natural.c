@@ -127,13 +127,8 @@ static int natural_decode(void *state, struct gcb_rbuf *in, const struct gcb_mvi
 static int natural_describe(void *state, struct gcb_rbuf *in, struct gcb_parts *parts)
 {
     const struct natural *s = state;
-    const uint8_t *codes = gcb_rbuf_take(in, natural_max_payload(s));
 
-    if (!codes)
-        return GCB_E_CORRUPT;
-    parts->value_bytes = natural_max_payload(s);
-    parts->kept = parts->positions = s->env.count;
-    return gcb_packed_entropy(&parts->entropy0_bits, codes, s->env.count, WIDTH, s->env.kernels);
+    return gcb_packed_describe(parts, in, 0, WIDTH, &s->env);
 }
 
 static double natural_nominal_bits(const void *state)

@@ -22,6 +22,21 @@ int gcb_packed_entropy(double *bits, const uint8_t *packed, uint64_t count, unsi
     return 0;
 }
 
+int gcb_packed_describe(struct gcb_parts *parts, struct gcb_rbuf *in, uint64_t scale_bytes,
+                        unsigned width, const struct gcb_codec_env *env)
+{
+    const uint8_t *codes;
+
+    gcb_rbuf_take(in, scale_bytes);
+    codes = gcb_rbuf_take(in, gcb_packed_bytes(env->count, width));
+    if (!codes)
+        return GCB_E_CORRUPT;
+    parts->scale_bytes = scale_bytes;
+    parts->value_bytes = gcb_packed_bytes(env->count, width);
+    parts->kept = parts->positions = env->count;
+    return gcb_packed_entropy(&parts->entropy0_bits, codes, env->count, width, env->kernels);
+}
+
 uint64_t gcb_span_count(uint64_t count)
 {
     return (count + GCB_SPAN - 1) / GCB_SPAN;

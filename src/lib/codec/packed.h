@@ -11,13 +11,17 @@ static inline uint64_t gcb_packed_bytes(uint64_t count, unsigned width)
     return (count * width + 7) / 8;
 }
 
-/* Order-0 entropy of the codes, over all of them. 0 or GCB_E_NOMEM. */
+/* Order-0 entropy of `count` codes, in bits over all codes. 0 or GCB_E_NOMEM. */
 int gcb_packed_entropy(double *bits, const uint8_t *packed, uint64_t count, unsigned width,
                        const struct gcb_kernels *kernels);
 
+/* Describes a payload of `scale_bytes` and then a code for each element. 0, GCB_E_CORRUPT or GCB_E_NOMEM. */
+int gcb_packed_describe(struct gcb_parts *parts, struct gcb_rbuf *in, uint64_t scale_bytes,
+                        unsigned width, const struct gcb_codec_env *env);
+
 /*
- * Dense codecs hand their work to threads in spans: long enough to hide a thread's start, a multiple of
- * GCB_TILE and of 8, so that every span begins at a whole byte and at a whole sum block.
+ * Dense codecs give threads spans of elements to work on. A span is long, so that starting a thread does not matter, and a
+ * multiple of GCB_TILE, so that it begins at a whole byte and at a whole sum block.
  */
 #define GCB_SPAN ((uint64_t)1 << 18)
 uint64_t gcb_span_count(uint64_t count);

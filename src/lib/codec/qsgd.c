@@ -371,19 +371,15 @@ static int qsgd_decode(void *state, struct gcb_rbuf *in, const struct gcb_mview 
 static int qsgd_describe(void *state, struct gcb_rbuf *in, struct gcb_parts *parts)
 {
     const struct qsgd *s = state;
-    const uint8_t *codes;
+    const uint64_t norms = s->l.buckets * sizeof(float);
 
-    parts->scale_bytes = s->l.buckets * sizeof(float);
-    gcb_rbuf_take(in, parts->scale_bytes);
+    if (s->p.coding == GCB_QSGD_FIXED)
+        return gcb_packed_describe(parts, in, norms, s->l.width, &s->env);
+    gcb_rbuf_take(in, norms);
+    parts->scale_bytes = norms;
     parts->value_bytes = gcb_rbuf_left(in);
     parts->kept = parts->positions = s->env.count;
-    if (s->p.coding != GCB_QSGD_FIXED)
-        return elias_entropy(s, in, &parts->entropy0_bits);
-    codes = gcb_rbuf_take(in, gcb_packed_bytes(s->env.count, s->l.width));
-    if (!codes)
-        return GCB_E_CORRUPT;
-    return gcb_packed_entropy(&parts->entropy0_bits, codes, s->env.count, s->l.width,
-                              s->env.kernels);
+    return elias_entropy(s, in, &parts->entropy0_bits);
 }
 
 /* As the paper's experiments send: a code of fixed width and a norm for each bucket. Elias codes have no fixed length. */

@@ -1,21 +1,124 @@
+#include "src/lib/codec/range.h"
+
 #include <math.h>
 #include <string.h>
 
 #include "src/lib/codec/codecs.h"
-#include "src/lib/codec/range_codes.h"
+
+const char *const gcb_range_rounding_names[] = {"nearest", "truncate", NULL};
+
+int gcb_range_check(unsigned bits, unsigned mantissa, struct gcb_diag *diag)
+{
+    if (mantissa == 0 || gcb_range_valid(bits, mantissa))
+        return 0;
+    if (mantissa >= bits)
+        return gcb_diag_set(diag, GCB_E_INVALID, "mantissa=%u does not fit %u bits; at most %u do",
+                            mantissa, bits, bits - 1);
+    return gcb_diag_set(diag, GCB_E_INVALID,
+                        "mantissa=%u is too small for %u bits: the codes would cover more octaves "
+                        "than float32 has below 1",
+                        mantissa, bits);
+}
+
+void gcb_range_measure(struct gcb_range_stats *stats, const struct gcb_range_params *p,
+                       const struct gcb_kernels *kernels, const float *x, uint64_t n)
+{
+    uint32_t count[256] = {0};
+    uint32_t top = 0;
+
+    if (p->mantissa == 0)
+        top = kernels->reduce.exponents(count, x, n);
+    else if (p->max == 0.0)
+        top = kernels->reduce.max_bits(x, n);
+    stats->max_bits = top > stats->max_bits ? top : stats->max_bits;
+    if (p->mantissa == 0)
+        for (size_t i = 0; i < 256; i++)
+            stats->exponents[i] += count[i];
+}
+
+void gcb_range_join(struct gcb_range_stats *stats, const struct gcb_range_stats *from)
+{
+    uint32_t seen = __atomic_load_n(&stats->max_bits, __ATOMIC_RELAXED);
+
+    while (seen < from->max_bits &&
+           !__atomic_compare_exchange_n(&stats->max_bits, &seen, from->max_bits, false,
+                                        __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+        continue;
+    for (size_t i = 0; i < 256; i++)
+        if (from->exponents[i])
+            __atomic_fetch_add(&stats->exponents[i], from->exponents[i], __ATOMIC_RELAXED);
+}
+
+void gcb_range_choose(struct gcb_range_format *format, const struct gcb_range_params *p,
+                      const struct gcb_range_stats *stats)
+{
+    const float max = p->max != 0.0 ? (float)p->max : gcb_float_of(stats->max_bits);
+    const unsigned mantissa =
+        p->mantissa ? (unsigned)p->mantissa
+                    : gcb_range_best_mantissa(stats->exponents, max, (unsigned)p->bits,
+                                              (enum gcb_range_rounding)p->rounding);
+
+    gcb_range_format(format, (unsigned)p->bits, mantissa, max,
+                     (enum gcb_range_rounding)p->rounding);
+}
+
+void gcb_range_put_scale(struct gcb_wbuf *out, const struct gcb_range_format *format)
+{
+    gcb_put_f32(out, gcb_range_decode(format->top, format));
+    gcb_put_u8(out, (uint8_t)format->mantissa);
+}
+
+int gcb_range_get_scale(struct gcb_range_format *format, const struct gcb_range_params *p,
+                        struct gcb_rbuf *in)
+{
+    const float max = gcb_get_f32(in);
+    const unsigned mantissa = gcb_get_u8(in);
+
+    if (in->failed || gcb_bits_of(max) >= GCB_INF_BITS ||
+        !gcb_range_valid((unsigned)p->bits, mantissa))
+        return GCB_E_CORRUPT;
+    gcb_range_format(format, (unsigned)p->bits, mantissa, max, GCB_ROUND_TRUNCATE);
+    return 0;
+}
+
+uint64_t gcb_range_put(uint8_t *out, const float *x, uint64_t n,
+                       const struct gcb_range_format *format, const struct gcb_kernels *kernels)
+{
+    uint16_t code[GCB_TILE];
+    uint64_t clamped = 0;
+
+    for (uint64_t i = 0; i < n; i += GCB_TILE) {
+        const size_t m = n - i < GCB_TILE ? n - i : GCB_TILE;
+
+        clamped += kernels->range.encode(code, x + i, m, format);
+        kernels->bitpack.pack(out + i / 8 * format->bits, code, m, format->bits);
+    }
+    return clamped;
+}
+
+void gcb_range_get(float *x, const uint8_t *in, uint64_t n, const struct gcb_range_format *format,
+                   const struct gcb_kernels *kernels)
+{
+    uint16_t code[GCB_TILE];
+
+    for (uint64_t i = 0; i < n; i += GCB_TILE) {
+        const size_t m = n - i < GCB_TILE ? n - i : GCB_TILE;
+
+        kernels->bitpack.unpack(code, in + i / 8 * format->bits, m, format->bits);
+        kernels->range.decode(x + i, code, m, format);
+    }
+}
 
 /*
- * The range float of SuperNeurons (HPDC'20, section 3.3) on the dense tensor.
+ * The codec: range floats of all elements (SuperNeurons, HPDC'20, section 3.3).
  *
- * Payload: max (float32), mantissa (1 byte), then the codes, `bits` each.
+ * Payload: the scale (src/lib/codec/range.h), then the codes, `bits` each.
  */
 struct range {
     struct gcb_range_params p;
-    uint64_t count;
+    struct gcb_codec_env env;
     uint64_t clamped;
-    uint32_t max_bits; /* of the last tensor encoded, if it had to be looked for */
-    const struct gcb_kernels *kernels;
-    const struct gcb_queue *queue;
+    uint32_t max_bits; /* largest magnitude of the last tensor, if the encoder needed it */
 };
 
 static int range_init(void *state, const struct gcb_codec_env *env, struct gcb_diag *diag)
@@ -23,9 +126,7 @@ static int range_init(void *state, const struct gcb_codec_env *env, struct gcb_d
     struct range *s = state;
 
     (void)diag;
-    s->count = env->count;
-    s->kernels = env->kernels;
-    s->queue = env->queue;
+    s->env = *env;
     return 0;
 }
 
@@ -33,10 +134,10 @@ static uint64_t range_max_payload(const void *state)
 {
     const struct range *s = state;
 
-    return GCB_RANGE_SCALE_BYTES + gcb_packed_bytes(s->count, (unsigned)s->p.bits);
+    return GCB_RANGE_SCALE_BYTES + gcb_packed_bytes(s->env.count, (unsigned)s->p.bits);
 }
 
-/* Exponent counts of the tensor, joined over threads: integers, so their order is nothing. */
+/* Threads add their counts to `stats` in any order: the counts are integers, so the sums are the same. */
 struct count_job {
     const struct range *s;
     const struct gcb_view *in;
@@ -49,7 +150,7 @@ static void count_span(void *ctx, uint64_t i)
     struct gcb_range_stats mine;
 
     memset(&mine, 0, sizeof(mine));
-    gcb_range_measure(&mine, &job->s->p, job->s->kernels, job->in->data + i * GCB_SPAN,
+    gcb_range_measure(&mine, &job->s->p, job->s->env.kernels, job->in->data + i * GCB_SPAN,
                       gcb_span_length(job->in->count, i));
     gcb_range_join(job->stats, &mine);
 }
@@ -72,8 +173,9 @@ static void encode_span(void *ctx, uint64_t i)
 {
     const struct code_job *job = ctx;
     const struct range *s = job->s;
-    const uint64_t clamped = gcb_range_put(job->out + span_offset(s, i), job->from + i * GCB_SPAN,
-                                           gcb_span_length(s->count, i), job->format, s->kernels);
+    const uint64_t clamped =
+        gcb_range_put(job->out + span_offset(s, i), job->from + i * GCB_SPAN,
+                      gcb_span_length(s->env.count, i), job->format, s->env.kernels);
 
     if (clamped)
         __atomic_fetch_add(&job->s->clamped, clamped, __ATOMIC_RELAXED);
@@ -84,15 +186,15 @@ static void decode_span(void *ctx, uint64_t i)
     const struct code_job *job = ctx;
     const struct range *s = job->s;
 
-    gcb_range_get(job->to + i * GCB_SPAN, job->in + span_offset(s, i), gcb_span_length(s->count, i),
-                  job->format, s->kernels);
+    gcb_range_get(job->to + i * GCB_SPAN, job->in + span_offset(s, i),
+                  gcb_span_length(s->env.count, i), job->format, s->env.kernels);
 }
 
 static int range_encode(void *state, const struct gcb_step *at, const struct gcb_view *in,
                         struct gcb_wbuf *out)
 {
     struct range *s = state;
-    const uint64_t spans = gcb_span_count(s->count);
+    const uint64_t spans = gcb_span_count(s->env.count);
     struct gcb_range_stats stats;
     struct gcb_range_format format;
     struct count_job count = {.s = s, .in = in, .stats = &stats};
@@ -100,15 +202,15 @@ static int range_encode(void *state, const struct gcb_step *at, const struct gcb
 
     (void)at;
     memset(&stats, 0, sizeof(stats));
-    gcb_parallel(s->queue, spans, count_span, &count);
+    gcb_parallel(s->env.queue, spans, count_span, &count);
     s->max_bits = stats.max_bits;
     gcb_range_choose(&format, &s->p, &stats);
     gcb_range_put_scale(out, &format);
-    code.out = gcb_wbuf_take(out, gcb_packed_bytes(s->count, (unsigned)s->p.bits));
+    code.out = gcb_wbuf_take(out, gcb_packed_bytes(s->env.count, (unsigned)s->p.bits));
     if (!code.out)
         return GCB_E_NOSPACE;
     s->clamped = 0;
-    gcb_parallel(s->queue, spans, encode_span, &code);
+    gcb_parallel(s->env.queue, spans, encode_span, &code);
     return 0;
 }
 
@@ -119,27 +221,18 @@ static int range_decode(void *state, struct gcb_rbuf *in, const struct gcb_mview
     struct code_job code = {.s = s, .format = &format, .to = out->data};
     const int err = gcb_range_get_scale(&format, &s->p, in);
 
-    code.in = gcb_rbuf_take(in, gcb_packed_bytes(s->count, (unsigned)s->p.bits));
+    code.in = gcb_rbuf_take(in, gcb_packed_bytes(s->env.count, (unsigned)s->p.bits));
     if (err || !code.in)
         return GCB_E_CORRUPT;
-    gcb_parallel(s->queue, gcb_span_count(s->count), decode_span, &code);
+    gcb_parallel(s->env.queue, gcb_span_count(s->env.count), decode_span, &code);
     return 0;
 }
 
 static int range_describe(void *state, struct gcb_rbuf *in, struct gcb_parts *parts)
 {
     const struct range *s = state;
-    const uint8_t *codes;
 
-    parts->scale_bytes = GCB_RANGE_SCALE_BYTES;
-    gcb_rbuf_take(in, GCB_RANGE_SCALE_BYTES);
-    parts->value_bytes = gcb_rbuf_left(in);
-    parts->kept = parts->positions = s->count;
-    codes = gcb_rbuf_take(in, gcb_packed_bytes(s->count, (unsigned)s->p.bits));
-    if (!codes)
-        return GCB_E_CORRUPT;
-    return gcb_packed_entropy(&parts->entropy0_bits, codes, s->count, (unsigned)s->p.bits,
-                              s->kernels);
+    return gcb_packed_describe(parts, in, GCB_RANGE_SCALE_BYTES, (unsigned)s->p.bits, &s->env);
 }
 
 static uint64_t range_clamped(const void *state)

@@ -1,6 +1,5 @@
 #include "src/lib/device/device_coder.h"
 
-#include <inttypes.h>
 #include <string.h>
 
 #include "kernels/base/hd.h"
@@ -9,14 +8,9 @@
 #include "src/lib/codec/framing.h"
 
 struct gcb_device_coder {
+    struct gcb_framing base;
     const struct gcb_device_module *module;
-    const struct gcb_device_ops *ops;
-    struct gcb_method method;
-    struct gcb_codec_env env;
-    enum gcb_nonfinite nonfinite;
-    struct gcb_frame frame; /* of its messages, except lengths and the stored flag */
-    char *path;
-    void *state; /* NULL: the decoder of a stored message */
+    const struct gcb_device_ops *ops; /* NULL: the decoder of a stored message */
     uint64_t clamped;
 };
 
@@ -24,32 +18,8 @@ void gcb_device_coder_destroy(struct gcb_device_coder *c)
 {
     if (!c)
         return;
-    if (c->state && c->ops->fini)
-        c->ops->fini(c->state);
-    gcb_free(c->state);
-    gcb_free(c->path);
+    gcb_framing_fini(&c->base, c->ops ? c->ops->fini : NULL);
     gcb_free(c);
-}
-
-static int allocate_coder(struct gcb_device_coder **out, const struct gcb_device *device,
-                          const struct gcb_coder_config *config, struct gcb_diag *diag)
-{
-    struct gcb_device_coder *c = gcb_alloc_zero(1, sizeof(*c));
-    const char *path = config->env.path ? config->env.path : "";
-
-    if (!c)
-        return gcb_diag_nomem(diag, sizeof(*c), "a coder");
-    c->module = device->module;
-    c->env = config->env;
-    c->env.kernels = NULL;
-    c->env.queue = NULL;
-    if (!c->env.segment)
-        c->env.segment = UINT64_C(1) << 31;
-    c->nonfinite = config->nonfinite;
-    c->path = gcb_strdup(path);
-    c->env.path = c->path;
-    *out = c;
-    return c->path ? 0 : gcb_diag_nomem(diag, strlen(path) + 1, "a path");
 }
 
 static const struct gcb_device_ops *find_ops(const struct gcb_device_module *module,
@@ -61,55 +31,42 @@ static const struct gcb_device_ops *find_ops(const struct gcb_device_module *mod
     return NULL;
 }
 
-static int start_codec(struct gcb_device_coder *c, struct gcb_diag *diag)
+static int start(struct gcb_device_coder *c, const struct gcb_device *device, struct gcb_diag *diag)
 {
-    const struct gcb_codec *codec = c->method.codec;
+    const struct gcb_method *method = &c->base.method;
 
-    c->ops = find_ops(c->module, codec->wire_id);
+    c->module = device->module;
+    if (!method->codec)
+        return 0;
+    c->ops = find_ops(c->module, method->codec->wire_id);
     if (!c->ops)
         return gcb_diag_set(diag, GCB_E_UNSUPPORTED,
                             "device cuda: method '%s' runs on the CPU only; use --device cpu",
-                            c->method.name);
-    c->state = gcb_alloc_zero(1, c->ops->state_size ? c->ops->state_size : 1);
-    if (!c->state)
-        return gcb_diag_nomem(diag, c->ops->state_size, "a codec's state");
-    gcb_param_store(codec->params, c->method.value, c->state);
-    return c->ops->init ? c->ops->init(c->state, &c->env, diag) : 0;
+                            method->name);
+    return gcb_framing_start(&c->base, c->ops->state_size, c->ops->init, diag);
 }
 
 int gcb_device_coder_create(struct gcb_device_coder **out, const struct gcb_device *device,
                             const struct gcb_method *method, const struct gcb_coder_config *config,
                             struct gcb_diag *diag)
 {
-    struct gcb_device_coder *c = NULL;
-    int err = allocate_coder(&c, device, config, diag);
+    struct gcb_device_coder *c = gcb_alloc_zero(1, sizeof(*c));
+    int err = c ? gcb_framing_encoder(&c->base, method, config, diag)
+                : gcb_diag_nomem(diag, sizeof(*c), "a coder");
 
     *out = NULL;
-    if (err)
-        goto out;
-    if (c->env.count > GCB_MAX_ELEMENTS) {
-        err = gcb_diag_set(diag, GCB_E_NOMEM, "%" PRIu64 " elements are too many", c->env.count);
-        goto out;
-    }
-    c->method = *method;
-    c->env.decoding = false;
-    err = start_codec(c, diag);
-    if (!err && c->env.feedback && !c->ops->feedback)
+    if (!err)
+        err = start(c, device, diag);
+    if (!err && config->env.feedback && !c->ops->feedback)
         err = gcb_diag_set(diag, GCB_E_UNSUPPORTED,
-                           "device cuda: method '%s' has no error feedback there", method->name);
+                           "device cuda: method '%s' has no error feedback on a device",
+                           method->name);
+    if (!err)
+        err = gcb_framing_prepare(&c->base, gcb_device_coder_max_payload(c), diag);
     if (err)
-        goto out;
-    c->frame.source = config->source;
-    c->frame.count = c->env.count;
-    c->frame.flags = config->checksum ? GCB_WIRE_CHECKSUM : 0;
-    err = gcb_framing_prepare(&c->frame, method->codec, c->state, gcb_device_coder_max_payload(c),
-                              diag);
-    if (err)
-        goto out;
-    *out = c;
-    c = NULL;
-out:
-    gcb_device_coder_destroy(c);
+        gcb_device_coder_destroy(c);
+    else
+        *out = c;
     return err;
 }
 
@@ -117,58 +74,43 @@ int gcb_device_coder_create_decoder(struct gcb_device_coder **out, const struct 
                                     const void *message, size_t length,
                                     const struct gcb_coder_config *config, struct gcb_diag *diag)
 {
-    const uint64_t limit = config->max_elements ? config->max_elements : GCB_MAX_ELEMENTS;
-    struct gcb_device_coder *c = NULL;
-    struct gcb_rbuf payload;
-    int err = allocate_coder(&c, device, config, diag);
+    struct gcb_device_coder *c = gcb_alloc_zero(1, sizeof(*c));
+    int err = c ? gcb_framing_decoder(&c->base, message, length, config, diag)
+                : gcb_diag_nomem(diag, sizeof(*c), "a coder");
 
     *out = NULL;
+    if (!err)
+        err = start(c, device, diag);
     if (err)
-        goto out;
-    err = gcb_frame_parse(&c->frame, &payload, message, length, diag);
-    if (err)
-        goto out;
-    c->env.count = c->frame.count;
-    c->env.decoding = true;
-    if (c->frame.count > limit)
-        err = gcb_diag_set(diag, GCB_E_CORRUPT,
-                           "message promises %" PRIu64 " elements, at most %" PRIu64 " are allowed",
-                           c->frame.count, limit);
-    else if (!(c->frame.flags & GCB_WIRE_STORED))
-        err = gcb_framing_method(&c->method, &c->frame, diag);
-    if (!err && c->method.codec)
-        err = start_codec(c, diag);
-    err = gcb_framing_verdict(err, diag);
-    if (err)
-        goto out;
-    *out = c;
-    c = NULL;
-out:
-    gcb_device_coder_destroy(c);
+        gcb_device_coder_destroy(c);
+    else
+        *out = c;
     return err;
 }
 
 uint64_t gcb_device_coder_scratch(const struct gcb_device_coder *c)
 {
-    return c->state ? c->ops->scratch(c->state) : 0;
+    return c->base.state ? c->ops->scratch(c->base.state) : 0;
 }
 
 uint64_t gcb_device_coder_max_payload(const struct gcb_device_coder *c)
 {
-    return gcb_framing_max_payload(c->env.count, c->frame.source,
-                                   c->state ? c->ops->max_payload(c->state) : 0);
+    return gcb_framing_max_payload(&c->base,
+                                   c->base.state ? c->ops->max_payload(c->base.state) : 0);
 }
 
 uint64_t gcb_device_coder_bound(const struct gcb_device_coder *c)
 {
-    return gcb_frame_head(&c->frame) + gcb_device_coder_max_payload(c) + gcb_frame_tail(&c->frame);
+    return gcb_frame_head(&c->base.frame) + gcb_device_coder_max_payload(c) +
+           gcb_frame_tail(&c->base.frame);
 }
 
 /* Puts a failure of queueing into words. The stream knows the cause, and tells it when it is waited for. */
 static int explain_queueing(const struct gcb_device_coder *c, int err, struct gcb_diag *diag)
 {
     return err ? gcb_diag_set(diag, err, "device cuda: method '%s': %s",
-                              c->method.name ? c->method.name : "raw", gcb_status_text(err))
+                              c->base.method.name ? c->base.method.name : "raw",
+                              gcb_status_text(err))
                : 0;
 }
 
@@ -178,7 +120,7 @@ static struct gcb_device_input make_input(const struct gcb_device_coder *c,
 {
     return (struct gcb_device_input){
         .x = m->in_dev,
-        .n = c->env.count,
+        .n = c->base.env.count,
         .residual = m->residual_dev,
         .carry = m->carry,
         .compensated = compensated,
@@ -189,9 +131,9 @@ static struct gcb_device_input make_input(const struct gcb_device_coder *c,
 static int check_encoder(const struct gcb_device_coder *c, const struct gcb_device_message *m,
                          struct gcb_diag *diag)
 {
-    if (c->env.decoding)
+    if (c->base.env.decoding)
         return gcb_diag_set(diag, GCB_E_MISMATCH, "a decoder cannot encode");
-    if (m->residual_dev && !c->env.feedback)
+    if (m->residual_dev && !c->base.env.feedback)
         return gcb_diag_set(diag, GCB_E_MISMATCH,
                             "the message has a residual, but the coder was made without feedback");
     return 0;
@@ -209,10 +151,10 @@ int gcb_device_coder_encode_async(struct gcb_device_coder *c, const struct gcb_s
     if (err)
         return err;
     call.at = *at;
-    err = c->ops->encode_async(c->state, &in, m->payload_dev, &call);
+    err = c->ops->encode_async(c->base.state, &in, m->payload_dev, &call);
     /* after encoding, which adds the residual: the sum has to be finite */
-    if (!err && c->nonfinite != GCB_NONFINITE_TRUSTED)
-        err = c->module->max_bits(call.stream, m->in_dev, c->env.count, call.result_dev);
+    if (!err && c->base.nonfinite != GCB_NONFINITE_TRUSTED)
+        err = c->module->max_bits(call.stream, m->in_dev, c->base.env.count, call.result_dev);
     return explain_queueing(c, err, diag);
 }
 
@@ -220,17 +162,17 @@ int gcb_device_coder_encode_finish(struct gcb_device_coder *c, const struct gcb_
                                    struct gcb_frame *frame, struct gcb_diag *diag)
 {
     const struct gcb_device_result *r = gcb_device_batch_result(m->batch, m->i);
-    const uint64_t raw = c->env.count * gcb_framing_raw_size(c->frame.source);
+    const uint64_t raw = c->base.env.count * gcb_framing_raw_size(c->base.frame.source);
     const struct gcb_device_input in = make_input(c, m, 1);
-    const bool bad = c->nonfinite != GCB_NONFINITE_TRUSTED && r->max_bits >= GCB_INF_BITS;
+    const bool bad = c->base.nonfinite != GCB_NONFINITE_TRUSTED && r->max_bits >= GCB_INF_BITS;
 
-    *frame = c->frame;
+    *frame = c->base.frame;
     frame->payload_bytes = r->length;
     c->clamped = bad || r->status ? 0 : r->clamped; /* a raw tensor has no clamped elements */
-    if (bad && c->nonfinite != GCB_NONFINITE_RAW)
-        return gcb_diag_set(diag, GCB_E_NONFINITE, "the tensor holds an infinity or NaN");
+    if (bad && c->base.nonfinite != GCB_NONFINITE_RAW)
+        return gcb_diag_set(diag, GCB_E_NONFINITE, "the tensor contains an infinity or NaN");
     if (r->status && r->status != GCB_E_SEND_RAW)
-        return gcb_diag_set(diag, r->status, "method '%s': %s", c->method.name,
+        return gcb_diag_set(diag, r->status, "method '%s': %s", c->base.method.name,
                             gcb_status_text(r->status));
     if (!r->status && r->length <= raw && !bad)
         return 0;
@@ -262,15 +204,9 @@ int gcb_device_coder_fetch(struct gcb_device_coder *c, const struct gcb_device_m
     return gcb_device_batch_download(m->batch, payload, m->payload_dev, frame->payload_bytes, diag);
 }
 
-bool gcb_device_coder_accepts(const struct gcb_device_coder *c, const struct gcb_frame *f)
+bool gcb_device_coder_accepts(const struct gcb_device_coder *c, const struct gcb_frame *frame)
 {
-    if (!c->env.decoding || f->count != c->env.count)
-        return false;
-    if (f->flags & GCB_WIRE_STORED)
-        return true;
-    return c->state && f->codec == c->method.codec->wire_id &&
-           f->param_bytes == c->frame.param_bytes &&
-           memcmp(f->params, c->frame.params, f->param_bytes) == 0;
+    return c->base.env.decoding && gcb_framing_accepts(&c->base, frame);
 }
 
 int gcb_device_coder_decode_async(struct gcb_device_coder *c, const struct gcb_frame *frame,
@@ -283,9 +219,12 @@ int gcb_device_coder_decode_async(struct gcb_device_coder *c, const struct gcb_f
     if (err)
         return err;
     if (!gcb_device_coder_accepts(c, frame))
-        return gcb_diag_set(diag, GCB_E_MISMATCH, "the message is not of the decoder's kind");
+        return gcb_diag_set(
+            diag, GCB_E_MISMATCH,
+            "the message has another codec, other parameters or another size than the decoder");
     if (!(frame->flags & GCB_WIRE_STORED))
-        err = c->ops->decode_async(c->state, payload_dev, frame->payload_bytes, out_dev, &call);
+        err =
+            c->ops->decode_async(c->base.state, payload_dev, frame->payload_bytes, out_dev, &call);
     else if (frame->payload_bytes != frame->count * gcb_framing_raw_size(frame->source))
         err = GCB_E_CORRUPT;
     else
@@ -313,7 +252,7 @@ uint64_t gcb_device_coder_clamped(const struct gcb_device_coder *c)
 
 static const struct gcb_device_group_ops *group_ops(const struct gcb_device_coder *c)
 {
-    return c->state ? c->ops->group : NULL;
+    return c->base.state ? c->ops->group : NULL;
 }
 
 bool gcb_device_group_takes(const struct gcb_device_coder *a, const struct gcb_device_coder *b)
@@ -321,9 +260,10 @@ bool gcb_device_group_takes(const struct gcb_device_coder *a, const struct gcb_d
     const struct gcb_device_group_ops *ops = group_ops(a);
 
     return ops && group_ops(b) == ops && a->module == b->module &&
-           a->env.decoding == b->env.decoding &&
-           (a->nonfinite == GCB_NONFINITE_TRUSTED) == (b->nonfinite == GCB_NONFINITE_TRUSTED) &&
-           (!ops->alike || ops->alike(a->state, b->state));
+           a->base.env.decoding == b->base.env.decoding &&
+           (a->base.nonfinite == GCB_NONFINITE_TRUSTED) ==
+               (b->base.nonfinite == GCB_NONFINITE_TRUSTED) &&
+           (!ops->alike || ops->alike(a->base.state, b->base.state));
 }
 
 /* Scratch of one message in a group, rounded up to where the next message's begins. */
@@ -348,8 +288,9 @@ uint64_t gcb_device_group_scratch(struct gcb_device_coder *const coders[], size_
 /* Can a group decode this message? If not, a single call decodes it or finds what is wrong. */
 static bool can_decode(const struct gcb_device_coder *c, const struct gcb_frame *frame)
 {
-    return c->state && gcb_device_coder_accepts(c, frame) && !(frame->flags & GCB_WIRE_STORED) &&
-           frame->payload_bytes == c->ops->max_payload(c->state);
+    return c->base.state && gcb_device_coder_accepts(c, frame) &&
+           !(frame->flags & GCB_WIRE_STORED) &&
+           frame->payload_bytes == c->ops->max_payload(c->base.state);
 }
 
 /*
@@ -362,14 +303,14 @@ static size_t next_group(struct gcb_device_coder *const coders[],
 {
     const uint64_t room = gcb_device_batch_scratch(messages[0].batch);
     const uint64_t tables = gcb_device_batch_tables(messages[0].batch);
-    uint64_t scratch = own_scratch(coders[0]), elements = coders[0]->env.count;
+    uint64_t scratch = own_scratch(coders[0]), elements = coders[0]->base.env.count;
     size_t n = 1;
 
     if (received && !can_decode(coders[0], received[0].frame))
         return 1;
     for (; n < count && n < tables; n++) {
         scratch += own_scratch(coders[n]);
-        elements += coders[n]->env.count;
+        elements += coders[n]->base.env.count;
         if (!gcb_device_group_takes(coders[0], coders[n]) ||
             messages[n].batch != messages[0].batch || scratch > room ||
             elements > GCB_DEVICE_GROUP_ELEMENTS ||
@@ -416,11 +357,11 @@ static int encode_group(const struct gcb_device_group *g, struct gcb_device_code
         g->items[i].in = make_input(coders[i], &messages[i], 0);
         g->items[i].payload = messages[i].payload_dev;
         if (ops->fill)
-            ops->fill(coders[i]->state, at, &g->items[i]);
+            ops->fill(coders[i]->base.state, at, &g->items[i]);
     }
-    err = ops->encode_async(coders[0]->state, g, s);
+    err = ops->encode_async(coders[0]->base.state, g, s);
     /* after encoding, which adds the residual: the sum has to be finite */
-    if (!err && coders[0]->nonfinite != GCB_NONFINITE_TRUSTED)
+    if (!err && coders[0]->base.nonfinite != GCB_NONFINITE_TRUSTED)
         err = coders[0]->module->max_bits_group(s, g);
     return explain_queueing(coders[0], err, diag);
 }
@@ -433,7 +374,8 @@ int gcb_device_group_encode_async(struct gcb_device_coder *const coders[],
     int err = 0;
 
     for (size_t i = 0, n; i < count && !err; i += n) {
-        n = coders[i]->env.decoding ? 1 : next_group(coders + i, NULL, messages + i, count - i);
+        n = coders[i]->base.env.decoding ? 1
+                                         : next_group(coders + i, NULL, messages + i, count - i);
         if (n > 1) {
             const struct gcb_device_group g =
                 gcb_device_batch_group(messages[i].batch, (unsigned)n);
@@ -456,12 +398,12 @@ static int decode_group(const struct gcb_device_group *g, struct gcb_device_code
     if (err)
         return err;
     for (unsigned i = 0; i < g->count; i++) {
-        g->items[i].in = gcb_device_plain(received[i].out_dev, coders[i]->env.count);
+        g->items[i].in = gcb_device_plain(received[i].out_dev, coders[i]->base.env.count);
         g->items[i].payload = (uint8_t *)(uintptr_t)received[i].payload_dev;
         if (ops->fill)
-            ops->fill(coders[i]->state, NULL, &g->items[i]);
+            ops->fill(coders[i]->base.state, NULL, &g->items[i]);
     }
-    err = ops->decode_async(coders[0]->state, g, gcb_device_batch_stream(messages[0].batch));
+    err = ops->decode_async(coders[0]->base.state, g, gcb_device_batch_stream(messages[0].batch));
     return explain_queueing(coders[0], err, diag);
 }
 

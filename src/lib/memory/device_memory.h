@@ -1,7 +1,7 @@
 #ifndef SRC_LIB_MEMORY_DEVICE_MEMORY_H
 #define SRC_LIB_MEMORY_DEVICE_MEMORY_H
 
-#include "src/lib/codec/memory_params.h"
+#include "src/lib/codec/method.h"
 #include "src/lib/device/batch.h"
 
 /*

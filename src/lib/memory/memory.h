@@ -5,7 +5,7 @@
 
 #include "src/lib/base/diag.h"
 #include "src/lib/base/queue.h"
-#include "src/lib/codec/memory_params.h"
+#include "src/lib/codec/method.h"
 
 /*
  * What a worker remembers between steps, wrapped around a coder and never known to a codec: each step,

@@ -4,7 +4,7 @@
 #include <math.h>
 
 #include "src/lib/codec/codec.h"
-#include "src/lib/codec/range_codes.h"
+#include "src/lib/codec/range.h"
 
 /*
  * The sparse codec is a composition of four stages: transform -> select -> values + index. Each stage has a table of

@@ -1,7 +1,7 @@
 #ifndef SRC_TOOL_REPLAY_REPLAY_DEVICE_H
 #define SRC_TOOL_REPLAY_REPLAY_DEVICE_H
 
-#include "src/lib/codec/memory_params.h"
+#include "src/lib/codec/method.h"
 #include "src/lib/device/load.h"
 #include "src/tool/trial/device_check.h"
 

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "src/lib/codec/range_codes.h"
+#include "src/lib/codec/range.h"
 
 static double number(const struct gcb_rule_input *in, const char *key)
 {

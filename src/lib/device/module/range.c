@@ -1,5 +1,5 @@
+#include "src/lib/codec/range.h"
 #include "kernels/range/range_cuda.h"
-#include "src/lib/codec/range_codes.h"
 #include "src/lib/device/module/codecs.h"
 
 /* Begins as the CPU's state does (src/lib/codec/range.c). */

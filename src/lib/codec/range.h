@@ -1,12 +1,12 @@
-#ifndef SRC_LIB_CODEC_RANGE_CODES_H
-#define SRC_LIB_CODEC_RANGE_CODES_H
+#ifndef SRC_LIB_CODEC_RANGE_H
+#define SRC_LIB_CODEC_RANGE_H
 
 #include "src/lib/codec/packed.h"
 
 /*
- * Range floats in a payload, for the `range` codec and for the sparse codec's values: what is measured,
- * chosen and written. The scale is the value of the topmost code (float32) and the mantissa width
- * (1 byte); with `bits` from the header they fix the format, whatever rounding the encoder used.
+ * Range floats in a payload, for the codec `range` and for the values of the sparse codec. The scale of a payload is the
+ * value of the largest code (float32) and the mantissa width (1 byte). Together with `bits`, which the message's header
+ * has, it determines the format. The decoder need not know how the encoder rounded.
  */
 #define GCB_RANGE_SCALE_BYTES 5
 
@@ -20,28 +20,30 @@ struct gcb_range_params {
 /* Names of enum gcb_range_rounding, for parameter tables. */
 extern const char *const gcb_range_rounding_names[];
 
-/* For a parameter table's check: GCB_E_INVALID if bits and mantissa (0: any) do not go together. */
+/* GCB_E_INVALID if there is no format with these bits and this mantissa width. Mantissa 0 (from the data) is valid. */
 int gcb_range_check(unsigned bits, unsigned mantissa, struct gcb_diag *diag);
 
-/* What the choice needs of the data: nothing, the maximum, or counts of exponents too. Starts zeroed. */
+/* What gcb_range_choose needs to know about the values. Starts zeroed. */
 struct gcb_range_stats {
-    uint64_t exponents[256];
-    uint32_t max_bits;
+    uint64_t exponents[256]; /* how many values have the exponent; only if the mantissa is chosen */
+    uint32_t max_bits;       /* largest magnitude; only if it or the mantissa is chosen */
 };
-/* Adds n values; reads them at most once, and not at all if the parameters leave nothing open. */
+/* Adds n values. It reads them once, or not at all if the parameters fix the format. */
 void gcb_range_measure(struct gcb_range_stats *stats, const struct gcb_range_params *p,
                        const struct gcb_kernels *kernels, const float *x, uint64_t n);
-/* Adds `from`; threads may join into the same stats at once. */
+/* Adds `from` to `stats`. Several threads may do so at the same time. */
 void gcb_range_join(struct gcb_range_stats *stats, const struct gcb_range_stats *from);
 
+/* Chooses the format from the parameters and, for those that are 0, from the data. */
 void gcb_range_choose(struct gcb_range_format *format, const struct gcb_range_params *p,
                       const struct gcb_range_stats *stats);
 
+/* Write and read the scale, GCB_RANGE_SCALE_BYTES. Reading returns 0 or GCB_E_CORRUPT. */
 void gcb_range_put_scale(struct gcb_wbuf *out, const struct gcb_range_format *format);
 int gcb_range_get_scale(struct gcb_range_format *format, const struct gcb_range_params *p,
-                        struct gcb_rbuf *in); /* 0 or GCB_E_CORRUPT */
+                        struct gcb_rbuf *in);
 
-/* n values to gcb_packed_bytes(n, bits) bytes and back; put returns how many were clamped. */
+/* Convert n values to gcb_packed_bytes(n, bits) bytes and back. gcb_range_put returns the number of clamped values. */
 uint64_t gcb_range_put(uint8_t *out, const float *x, uint64_t n,
                        const struct gcb_range_format *format, const struct gcb_kernels *kernels);
 void gcb_range_get(float *x, const uint8_t *in, uint64_t n, const struct gcb_range_format *format,
