@@ -181,11 +181,10 @@ static int draw_in_terminal(struct plotter *p, const struct gcb_plot *plot, size
     char *text;
     const int err = gcb_plot_draw(&text, &job, p->ctx->diag);
 
-    if (err)
-        return err;
-    fputs(text, p->ctx->out);
-    gcb_free(text);
-    return 0;
+    if (!err)
+        fputs(text, p->ctx->out);
+    free(text);
+    return err;
 }
 
 static int draw_pages(struct plotter *p, const struct gcb_plot *plot)
@@ -233,15 +232,14 @@ static void note_missing(const struct plotter *p)
 {
     char text[512] = "more plots need rows of ";
     const char *from, *comma = "";
-    size_t used = strlen(text);
 
-    for (size_t i = 0; i < p->count && used < sizeof(text); i++)
+    for (size_t i = 0; i < p->count; i++)
         if ((from = missing_command(p, i)) != NULL) {
-            used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s", comma, from);
+            gcb_append(text, sizeof(text), "%s%s", comma, from);
             comma = ", ";
         }
-    if (*comma && used < sizeof(text)) {
-        snprintf(text + used, sizeof(text) - used, " (see --list)");
+    if (*comma) {
+        gcb_append(text, sizeof(text), " (see --list)");
         opt_wrap(p->ctx->err, text, fprintf(p->ctx->err, "note:"), 2);
     }
 }

@@ -7,6 +7,7 @@
 #include "cli/replay/replay_options.h"
 #include "cli/replay/replay_table.h"
 #include "src/lib/base/alloc.h"
+#include "src/lib/base/text.h"
 #include "src/tool/replay/replay.h"
 
 #define MAX_STEPS_SHOWN 40 /* unless --per step */
@@ -171,7 +172,7 @@ static int print_head(struct replay *c, struct gcb_diag *diag)
         return err;
     if (c->o->own.loops > 1)
         snprintf(times, sizeof(times), ", %" PRIu64 " times over", c->o->own.loops);
-    snprintf(times + strlen(times), sizeof(times) - strlen(times), "%s", c->s.place);
+    gcb_append(times, sizeof(times), "%s", c->s.place);
     session_describe(settings, sizeof(settings), &c->s, times);
     heading_print(c->s.report.out, c->s.files, &extent, settings);
     return 0;

@@ -76,7 +76,7 @@ static void add_line(struct gcb_table *table, const struct sweep_view *v, size_t
 
     gcb_method_spec(name, sizeof(name), &v->plan->methods[i], GCB_SPEC_LABEL);
     if (i >= v->plan->given)
-        snprintf(name + strlen(name), sizeof(name) - strlen(name), " (baseline)");
+        gcb_append(name, sizeof(name), " (baseline)");
     gcb_table_cell(table, name);
     for (size_t k = 0; k < sizeof(fields) / sizeof(fields[0]); k++)
         out_cell(table, fields[k], gcb_tally_figure(t, fields[k]), 0);

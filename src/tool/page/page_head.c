@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "src/lib/base/text.h"
 #include "src/tool/page/html.h"
 #include "src/tool/page/page_parts.h"
 #include "src/tool/print/number.h"
@@ -27,8 +28,7 @@ static void make_title(char *out, size_t size, const struct page *page, const ch
     snprintf(out, size, "Gradient compression");
     json_object_foreach(page->inputs, name, value)
     {
-        snprintf(out + strlen(out), size - strlen(out), "%s%s", n ? ", " : ": ",
-                 n == 3 ? "..." : base_name(name));
+        gcb_append(out, size, "%s%s", n ? ", " : ": ", n == 3 ? "..." : base_name(name));
         if (n++ == 3)
             break;
     }

@@ -29,7 +29,7 @@ static int draw_page(struct drawing *d, const struct gcb_plot *plot, size_t page
         fputs("</figure>\n", d->out);
         d->outcome->plots++;
     }
-    gcb_free(svg);
+    free(svg);
     d->done++;
     if (d->config->progress)
         d->config->progress(d->config->ctx, (double)d->done / (double)d->total);

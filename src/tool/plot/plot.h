@@ -81,7 +81,7 @@ void gcb_plot_paths_fini(struct gcb_plot_paths *paths); /* zeroed is fine */
 /*
  * Draws a page and returns the image in *out, ended by a NUL: for GCB_PLOT_SVG a whole document, for GCB_PLOT_TEXT
  * letters for a terminal, 79 columns wide. The job's folder is an existing one for temporary files, which are gone when
- * this returns; `force` has no meaning. Release *out with gcb_free. Fails as gcb_plot_make does; *out is NULL then.
+ * this returns; `force` has no meaning. Release *out with free. Fails as gcb_plot_make does.
  */
 int gcb_plot_draw(char **out, const struct gcb_plot_job *job, struct gcb_diag *diag);
 

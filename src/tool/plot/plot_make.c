@@ -109,35 +109,29 @@ static int work_init(struct work *w, const char *folder, const char *type, struc
     return 0;
 }
 
-static int write_data(const struct work *w, const struct gcb_plot_page *page, struct gcb_diag *diag)
+/* Writes the data or the script. */
+static int write_file(const struct work *w, int which, const struct gcb_plot_job *job,
+                      const struct gcb_plot_page *page, struct gcb_diag *diag)
 {
-    FILE *f = fopen(w->paths[DATA], "wxe");
-    bool complete;
+    FILE *f = fopen(w->paths[which], "wxe");
+    bool failed;
+    int err = 0;
 
     if (!f)
-        return fail_page(diag, w, DATA);
-    complete = fwrite(page->data_text, 1, page->data_size, f) == page->data_size;
-    return fclose(f) == 0 && complete ? 0 : fail_page(diag, w, DATA);
-}
-
-static int write_script(const struct work *w, const char *plot, const char *type,
-                        const struct gcb_plot_page *page, struct gcb_diag *diag)
-{
-    FILE *f = fopen(w->paths[SCRIPT], "wxe");
-    int err;
-
-    if (!f)
-        return fail_page(diag, w, SCRIPT);
-    err = gcb_gnuplot_write(f, plot, w->stem, type, page, diag);
-    if (fclose(f) != 0 && !err)
-        err = fail_page(diag, w, SCRIPT);
-    return err;
+        return fail_page(diag, w, which);
+    if (which == DATA)
+        fwrite(page->data_text, 1, page->data_size, f);
+    else
+        err = gcb_gnuplot_write(f, job->plot->name, w->stem, gcb_plot_type_names[job->type], page,
+                                diag);
+    failed = ferror(f) != 0;
+    failed |= fclose(f) != 0;
+    return failed && !err ? fail_page(diag, w, which) : err;
 }
 
 /* Fills the page and writes script and data. */
 static int prepare(struct work *w, const struct gcb_plot_job *job, struct gcb_diag *diag)
 {
-    const char *type = gcb_plot_type_names[job->type];
     const struct gcb_plot_record *first =
         gcb_plot_split_first(job->plot->split, job->data, job->page, diag);
     struct gcb_plot_page page;
@@ -152,11 +146,11 @@ static int prepare(struct work *w, const struct gcb_plot_job *job, struct gcb_di
     if (!err)
         err = gcb_plot_page_close(&page, diag);
     if (!err)
-        err = work_init(w, job->folder, type, diag);
+        err = work_init(w, job->folder, gcb_plot_type_names[job->type], diag);
     if (!err)
-        err = write_data(w, &page, diag);
+        err = write_file(w, DATA, job, &page, diag);
     if (!err)
-        err = write_script(w, job->plot->name, type, &page, diag);
+        err = write_file(w, SCRIPT, job, &page, diag);
     gcb_plot_page_fini(&page);
     return err;
 }
@@ -235,24 +229,18 @@ void gcb_plot_paths_fini(struct gcb_plot_paths *paths)
     *paths = (struct gcb_plot_paths){.image = NULL};
 }
 
+/* Reads a text without NULs, which is not empty. */
 static int read_whole(char **out, const char *path, struct gcb_diag *diag)
 {
     FILE *f = fopen(path, "re");
-    struct stat s;
-    size_t n;
+    size_t size = 0;
+    ssize_t length;
 
-    if (!f || fstat(fileno(f), &s) != 0) {
-        if (f)
-            fclose(f);
+    if (!f)
         return fail(diag, path);
-    }
-    *out = gcb_alloc((size_t)s.st_size + 1);
-    n = *out ? fread(*out, 1, (size_t)s.st_size, f) : 0;
+    length = getdelim(out, &size, '\0', f);
     fclose(f);
-    if (!*out)
-        return gcb_diag_nomem(diag, (uint64_t)s.st_size, "a picture");
-    (*out)[n] = '\0';
-    return 0;
+    return length > 0 ? 0 : gcb_diag_nomem(diag, 0, "a picture");
 }
 
 /* Removes the leading form feed, empty lines around the picture, and blanks at the ends of lines. */

@@ -227,10 +227,8 @@ static void collect_keys(struct keys *keys, const struct gcb_plot_cases *cases, 
 static void append(char *label, const char *before, struct piece a, const char *between,
                    struct piece b)
 {
-    const size_t n = strlen(label);
-
-    snprintf(label + n, GCB_PLOT_LABEL - n, "%s%.*s%s%.*s", before, (int)a.length, a.at, between,
-             (int)b.length, b.at);
+    gcb_append(label, GCB_PLOT_LABEL, "%s%.*s%s%.*s", before, (int)a.length, a.at, between,
+               (int)b.length, b.at);
 }
 
 /* The method, and the keys that differ between its cases, except the one that runs along the curve. */

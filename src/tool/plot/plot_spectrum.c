@@ -72,11 +72,18 @@ struct page {
     double datasets;
 };
 
-/* Is this a row of the page, and of this spec? gcb_plot_no_text: of the input. */
-static bool is_row(const struct page *p, const struct gcb_plot_record *b, const char *spec)
+/* The row after `at` (NULL: the first) of the page and of this spec (gcb_plot_no_text: of the input), by frequency or of
+ * the curve of energy. NULL after the last row. */
+static const struct gcb_plot_record *next_row(const struct page *p, const char *spec,
+                                              bool frequency, const struct gcb_plot_record *at)
 {
-    return b->env == p->env && b->tensor == p->tensor && b->spec == spec &&
-           (*spec || is_of_input(b));
+    const struct gcb_plot_records *rows = &p->data->kinds[GCB_RECORD_SPECTRUM];
+
+    for (at = at ? at + 1 : rows->items; at < rows->items + rows->count; at++)
+        if (at->env == p->env && at->tensor == p->tensor && at->spec == spec &&
+            (*spec || is_of_input(at)) && by_frequency(at) == frequency)
+            return at;
+    return NULL;
 }
 
 static void put_bands(struct gcb_plot_page *out, const struct page *p, const char *spec,
@@ -84,17 +91,14 @@ static void put_bands(struct gcb_plot_page *out, const struct page *p, const cha
 {
     const char *const columns[] = {"frequency", "rms", "largest", GCB_PLOT_FIELD(ENERGY_SHARE),
                                    NULL};
-    const struct gcb_plot_record *items = p->data->kinds[GCB_RECORD_SPECTRUM].items;
+    const struct gcb_plot_record *b = NULL;
 
     gcb_plot_block(out, columns);
-    for (size_t i = 0; i < p->data->kinds[GCB_RECORD_SPECTRUM].count; i++) {
-        const struct gcb_plot_record *b = &items[i];
+    while ((b = next_row(p, spec, true, b)) != NULL) {
         /* the energy has each bin and its mirror image */
         const double rms = sqrt(b->energy / (2.0 * b->bins * p->datasets)),
                      cells[] = {(b->low + b->high) / 2.0, rms, b->max_magnitude, b->energy_share};
 
-        if (!is_row(p, b, spec) || !by_frequency(b))
-            continue;
         gcb_plot_range_add_positive(range, *spec ? NAN : rms);
         gcb_plot_range_add_positive(range, *spec ? NAN : b->max_magnitude);
         gcb_plot_row(out, cells, 4, NULL);
@@ -123,38 +127,32 @@ static double density_of(const struct page *p, const char *spec)
 /* The share of energy in this share of bins, the largest first, and the magnitude of the smallest among them. */
 static void read_curve(double *energy, double *threshold, const struct page *p, double density)
 {
-    const struct gcb_plot_record *items = p->data->kinds[GCB_RECORD_SPECTRUM].items;
+    const struct gcb_plot_record *b = NULL;
     double d = 0.0, e = 0.0;
 
     *energy = *threshold = NAN;
-    for (size_t i = 0; i < p->data->kinds[GCB_RECORD_SPECTRUM].count; i++) {
-        const struct gcb_plot_record *b = &items[i];
-
-        if (!is_row(p, b, gcb_plot_no_text) || by_frequency(b))
-            continue;
-        if (b->density >= density) {
-            *energy = b->density > d ? e + (b->energy_share - e) * (density - d) / (b->density - d)
-                                     : b->energy_share;
-            *threshold = b->threshold;
-            return;
-        }
+    while ((b = next_row(p, gcb_plot_no_text, false, b)) != NULL && !(b->density >= density)) {
         d = b->density;
         e = b->energy_share;
     }
+    if (!b)
+        return;
+    *energy = b->density > d ? e + (b->energy_share - e) * (density - d) / (b->density - d)
+                             : b->energy_share;
+    *threshold = b->threshold;
 }
 
 static void put_curve(struct gcb_plot_page *out, const struct page *p)
 {
     const char *const columns[] = {GCB_PLOT_FIELD(DENSITY), GCB_PLOT_FIELD(ENERGY_SHARE),
                                    GCB_PLOT_FIELD(THRESHOLD), NULL};
-    const struct gcb_plot_record *items = p->data->kinds[GCB_RECORD_SPECTRUM].items;
+    const struct gcb_plot_record *b = NULL;
 
     gcb_plot_block(out, columns);
-    for (size_t i = 0; i < p->data->kinds[GCB_RECORD_SPECTRUM].count; i++) {
-        const double cells[] = {items[i].density, items[i].energy_share, items[i].threshold};
+    while ((b = next_row(p, gcb_plot_no_text, false, b)) != NULL) {
+        const double cells[] = {b->density, b->energy_share, b->threshold};
 
-        if (is_row(p, &items[i], gcb_plot_no_text) && !by_frequency(&items[i]))
-            gcb_plot_row(out, cells, 3, NULL);
+        gcb_plot_row(out, cells, 3, NULL);
     }
 }
 

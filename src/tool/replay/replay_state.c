@@ -397,14 +397,9 @@ static int run_worker(struct sending *a, struct gcb_replay_norms *norms, struct 
 
 /* ---- one message of all workers ---- */
 
-struct settling {
-    struct gcb_replay_state *s;
-    struct gcb_replay_message *message;
-};
-
 static void settle_span(void *ctx, uint64_t i)
 {
-    const struct settling *a = ctx;
+    const struct sending *a = ctx;
     struct gcb_replay_message *m = a->message;
     const uint64_t from = i * GCB_SPAN, to = from + gcb_span_length(m->count, i);
     const float *update = a->s->update, *owed = a->s->owed;
@@ -423,20 +418,21 @@ static void settle_span(void *ctx, uint64_t i)
 }
 
 /* After the last worker. Spans are added in order, so the number of threads changes nothing. */
-static void settle(struct gcb_replay_state *s, struct gcb_replay_message *m, bool sent,
-                   struct gcb_replay_step_sums *step)
+static void settle(struct sending *a)
 {
+    struct gcb_replay_state *s = a->s;
+    struct gcb_replay_message *m = a->message;
+    struct gcb_replay_step_sums *step = a->step;
     const uint64_t spans = gcb_span_count(m->count);
     const float *due = m->window ? m->window : s->owed;
-    struct settling job = {.s = s, .message = m};
 
-    gcb_parallel(s->config->queue, spans, settle_span, &job);
+    gcb_parallel(s->config->queue, spans, settle_span, a);
     for (uint64_t i = 0; i < spans; i++) {
         step->drift += s->spans[i].drift;
         step->owed += s->spans[i].owed;
         step->touched += s->spans[i].touched;
     }
-    if (!sent)
+    if (!a->encoded)
         return;
     gcb_fidelity_add(&step->traffic.updates, due, s->update, m->count, s->config->kernels,
                      s->config->queue);
@@ -462,6 +458,6 @@ int gcb_replay_send(struct gcb_replay_state *s, size_t j, size_t first,
         err = run_worker(&a, &step->workers[w], diag);
     }
     if (!err)
-        settle(s, a.message, a.encoded != NULL, step);
+        settle(&a);
     return err;
 }

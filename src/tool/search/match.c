@@ -106,14 +106,6 @@ static void tell_all(struct rounds *r, const struct gcb_run_result *result)
     keep_best(r, result);
 }
 
-static int on_trial(void *ctx, const struct gcb_run_trial *trial, struct gcb_diag *diag)
-{
-    (void)ctx;
-    (void)trial;
-    (void)diag;
-    return 0;
-}
-
 static void on_progress(void *ctx, double done)
 {
     const struct rounds *r = ctx;
@@ -147,7 +139,7 @@ static int check_device(const struct gcb_run_result *result, struct gcb_diag *di
 static int run_round(struct rounds *r, const struct gcb_run_config *config, bool *interrupted,
                      struct gcb_diag *diag)
 {
-    const struct gcb_run_observer observer = {on_trial, on_progress, on_stop, r};
+    const struct gcb_run_observer observer = {.progress = on_progress, .stop = on_stop, .ctx = r};
     struct gcb_run_config own = *config;
     struct gcb_run_result result;
     int err;

@@ -61,17 +61,16 @@ static bool is_valid(const struct gcb_method *m, size_t row, uint64_t value)
     return gcb_method_check(&at, NULL) == 0;
 }
 
-static int init_whole(struct gcb_rate_axis *axis, const struct gcb_method *m, size_t row,
-                      struct gcb_diag *diag)
+static int init_whole(struct gcb_rate_axis *axis, const struct gcb_method *m, struct gcb_diag *diag)
 {
     const struct gcb_param *p = axis->param;
     uint64_t low = p->min < 1.0 ? 1 : (uint64_t)p->min, high = (uint64_t)p->max;
 
-    while (low < high && !is_valid(m, row, low))
+    while (low < high && !is_valid(m, axis->row, low))
         low++;
-    while (high > low && !is_valid(m, row, high))
+    while (high > low && !is_valid(m, axis->row, high))
         high--;
-    if (!is_valid(m, row, low))
+    if (!is_valid(m, axis->row, low))
         return gcb_diag_set(diag, GCB_E_INVALID,
                             "method '%s': no value of '%s' is valid with its other parameters",
                             m->name, p->name);
@@ -92,22 +91,20 @@ static void init_real(struct gcb_rate_axis *axis)
 int gcb_rate_axis_init(struct gcb_rate_axis *axis, const struct gcb_method *m, const char *key,
                        struct gcb_diag *diag)
 {
-    size_t row;
-
-    *axis = (struct gcb_rate_axis){.param = find_param(m, key, &row), .count = 1};
+    *axis = (struct gcb_rate_axis){.count = 1};
+    axis->param = find_param(m, key, &axis->row);
     if (!axis->param)
         return key ? gcb_diag_set(diag, GCB_E_INVALID,
                                   "method '%s' has no parameter '%s' that changes the size",
                                   m->name, key)
                    : 0;
-    if (m->given[row])
+    if (m->given[axis->row])
         return gcb_diag_set(diag, GCB_E_INVALID,
                             "method '%s': the search is for '%s', which is given; leave it out",
                             m->name, axis->param->name);
-    if (axis->param->type == GCB_PARAM_REAL)
-        init_real(axis);
-    else
-        return init_whole(axis, m, row, diag);
+    if (axis->param->type != GCB_PARAM_REAL)
+        return init_whole(axis, m, diag);
+    init_real(axis);
     return 0;
 }
 
@@ -132,8 +129,6 @@ int gcb_rate_axis_set(struct gcb_method *m, const struct gcb_rate_axis *axis, ui
     if (!axis->param)
         return 0;
     position_text(text, axis, falls ? axis->count - 1 - position : position);
-    for (size_t row = 0; gcb_method_param(m, row); row++)
-        if (gcb_method_param(m, row) == axis->param)
-            m->given[row] = false;
+    m->given[axis->row] = false;
     return gcb_method_set(m, axis->param->name, text, diag);
 }

@@ -11,6 +11,7 @@
  */
 struct gcb_rate_axis {
     const struct gcb_param *param; /* NULL: the method has none, and the line has one position */
+    size_t row;                    /* of the parameter (gcb_method_param) */
     uint64_t count;                /* positions, at least 1 */
     uint64_t low;                  /* whole numbers: the least value */
     int exponent;                  /* real numbers: exponent of the least value */

@@ -183,7 +183,7 @@ static int on_trial(void *ctx, size_t i, const struct gcb_tally *tally, struct g
     int err = add_total(r, &t, diag);
 
     if (!err)
-        err = r->observer->trial(r->observer->ctx, &t, diag);
+        err = r->observer->trial ? r->observer->trial(r->observer->ctx, &t, diag) : 0;
     if (!err && c->keep && t.method == 0)
         err = gcb_container_put(c->keep, c->source, t.plan, r->bench.message.data,
                                 r->bench.message.len, diag);

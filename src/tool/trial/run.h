@@ -45,6 +45,7 @@ struct gcb_run_trial {
 };
 
 struct gcb_run_observer {
+    /* after each trial; may be NULL */
     int (*trial)(void *ctx, const struct gcb_run_trial *trial, struct gcb_diag *diag);
     void (*progress)(void *ctx, double done); /* share of the work, 0 to 1; may be NULL */
     bool (*stop)(void *ctx);                  /* called often; true ends the run; may be NULL */
