@@ -1,5 +1,5 @@
-# What all plots share. Before it stand the variables of the page: plot_type, plot_output, plot_data, plot_title,
-# plot_file, plot_machine, and the plot's own.
+# Shared by all plots. The variables of the picture are set before this script: plot_type, plot_output, plot_data,
+# plot_title, plot_file, plot_machine, and the plot's own.
 set encoding utf8
 if (!exists('plot_width')) plot_width = 900
 if (!exists('plot_height')) plot_height = 560
@@ -9,7 +9,7 @@ if (plot_type eq 'svg') set terminal svg noenhanced size plot_width,plot_height 
 if (plot_type eq 'pdf') set terminal pdfcairo noenhanced size plot_width/130.0,plot_height/130.0 font 'sans,8' linewidth 1.2 pointscale 0.6 background rgb 'white'
 if (is_text) set terminal dumb noenhanced size 79,plot_height/20 mono
 set output plot_output
-# Sizes of letters and points. Those of SVG are pixels, and its points are larger.
+# Sizes of letters and points. SVG measures letters in pixels, and draws points larger.
 is_svg = plot_type eq 'svg'
 large = is_svg ? ',16' : ',13'
 small = is_svg ? ',11' : ',9'
@@ -40,13 +40,14 @@ singles = ''
 if (exists('members')) do for [i = 1:series] {
     if (members[i] > 1) { curves = curves.sprintf(' %d', i) } else { singles = singles.sprintf(' %d', i) }
 }
-# A number from these lists. A loop over an empty list still looks at its expressions once.
+# A word of these lists as a number; 1 for an empty word, because gnuplot evaluates a loop's expressions once even if its
+# list is empty.
 at(k) = k eq '' ? 1 : int(k)
-# Is this cell of the data a number? column() of another cell would drop the whole row.
+# True if this cell of the data is a number. column() of another cell would drop the whole row.
 has(name) = strcol(name) ne 'NaN'
 or_else(name, x) = has(name) ? column(name) : x
 
-# Marks of a logarithmic axis of errors that spans less than two and a half decades; fewer than that have them all.
+# Tics of a logarithmic axis of errors that spans less than two and a half decades. A very short axis has more of them.
 steps_of_error = '0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5'
 if (exists('error_high') && error_high < 8 * error_low) steps_of_error = '0.001, 0.002, 0.003, 0.005, 0.007, 0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1, 1.5, 2, 3, 5'
 # The ends of an axis with room around the data: logarithmic, and linear.
@@ -77,7 +78,7 @@ cell(p) = sprintf('set lmargin at screen %f; set rmargin at screen %f; set tmarg
     .(column_of(p) == 1 ? "set format y '%g'; set ylabel 'share of values' font small; " : "set format y ''; unset ylabel; ") \
     ."set label 1 (methods > 0 ? short(label[p]) : 'gradient') at graph 0, graph 1.07 left front font small; " \
     ."set label 2 share_text(methods > 0 ? zeros[p] : input_zeros) at graph 0.99, graph 0.94 right front font tiny textcolor rgb '#404040'"
-# Three lines above the picture: the title, the input, the machine. A terminal has room for one.
+# Three lines above the picture: the title, the input, the machine. A terminal has room for one line.
 if (is_text) {
     title_line = plot_title.': '.plot_file
     set label 1001 title_line[1:77] at character 1, screen 1 left front offset 0, -1

@@ -1,5 +1,5 @@
 #!/bin/sh
-# The command beside CUDA modules of all kinds: none, damaged ones, one of another make, and the stand-in.
+# The command with different CUDA modules: none, damaged ones, one of another version, and the stand-in.
 #   device.sh GCBENCH STANDIN
 . "$(dirname "$0")/../cli/lib.sh"
 . "$(dirname "$0")/lib.sh"
@@ -7,7 +7,7 @@ few="--dataset stem.weight"
 
 run compress -q --method topk $few -o "$tmp/messages.h5" "$sample"
 
-refuses() { # WORDS: so do info, which goes on, and the commands that are asked for a device
+refuses() { # WORDS: info prints them and continues; commands with --device print them and fail
     run compress --device cuda --method topk $few -o "$tmp/made/x.h5" --results "$tmp/made/x.json" "$sample"
     exits 3
     says "$1"
@@ -25,7 +25,7 @@ refuses() { # WORDS: so do info, which goes on, and the commands that are asked 
     exits 0
     quiet
     prints "gpu         none"
-    tr -s ' \n' '  ' <"$out" >"$tmp/words" # they are wrapped
+    tr -s ' \n' '  ' <"$out" >"$tmp/words" # the message is wrapped
     check "info has the words" grep -qF -- "$1" "$tmp/words"
     check "info fits a terminal" sh -c "! grep '^ .\{80\}' '$out'"
     run methods topk
@@ -43,7 +43,7 @@ says_nothing_of_absence() { ! grep -q "was not found" "$out"; }
 run info
 check "it is there, so it is not said to be absent" says_nothing_of_absence
 
-# One that is there and does not load: the loader's words, not that there is none.
+# A module that exists but does not load: the loader's message is shown.
 echo 'extern int nowhere(void); int gcb_device_module(void) { return nowhere(); }' >"$tmp/unresolved.c"
 if cc -shared -fPIC -o "$module" "$tmp/unresolved.c" 2>/dev/null; then
     refuses "undefined symbol: nowhere"
@@ -71,14 +71,14 @@ run compress --device cuda:1 --method topk "$sample"
 exits 3
 says "device cuda:1: this machine has 1, from cuda:0 on"
 
-# What has no device says that it is this command, whether there is one or not.
+# Commands without --device say so, with or without a module.
 for device in cuda cuda:7; do
     run payoff --device $device --model-bytes 1M --method topk --results "$tmp/made/x.json"
     exits 3
     says "payoff itself measures only on the cpu"
 done
 
-# Nor have these options a meaning there.
+# Options that have no effect on a device are refused.
 run compress --device cuda --method fft --fft-plan measure -o "$tmp/made/x.h5" "$sample"
 exits 2
 says "device cuda:0: --fft-plan measure is for FFTW, which runs on the cpu only"

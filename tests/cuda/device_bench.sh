@@ -4,7 +4,7 @@
 . "$(dirname "$0")/../cli/lib.sh"
 . "$(dirname "$0")/lib.sh"
 
-# Without a module: the whole command is refused, or the device's rows are.
+# Without a module, the command is refused, or only the device's rows are.
 run bench --device cuda --method qsgd --repeat 1 "$sample"
 exits 3
 says "no CUDA module"
@@ -45,12 +45,12 @@ for k, r in cuda.items():
         assert r["reason"]
         continue
     assert r["status"] == "ok"
-    # bytes, errors, densities: all the CPU's, but for the last bits of nothing
+    # bytes, errors and densities are exactly the CPU's
     assert plain(r) == plain(cpu[k]), (plain(r), plain(cpu[k]))
     for name in device:
         assert r[name] is not None and r[name] >= 0, name
         assert cpu[k][name] is None, name
-    for name in intervals: # of three samples there is none
+    for name in intervals: # three samples have no interval
         assert r[name] is None and cpu[k][name] is None
     assert r["device_bytes"] == 4 * r["elements"] + r["wire_bytes"] and r["gpu_clock_mhz"] == 1500
     assert r["encode_launches"] >= 1 and r["decode_launches"] >= 1
@@ -67,7 +67,7 @@ assert any(r["spec"] == "memcpy" and r["status"] == "unsupported" for r in cuda.
 PY
 check "the device's rows are the CPU's, but for times" python3 "$tmp/look.py" "$tmp/r.json"
 
-# Small neighbours of a method that knows groups are encoded by one set of launches. Bytes and errors are the CPU's.
+# Consecutive small messages share a set of launches, if the method encodes groups. Bytes and errors are the CPU's.
 run bench --device cpu,cuda --method fp16 --method qsgd --method qsgd:coding=elias --method topk --repeat 6 \
     --samples --step all --dataset 'layers.[36].b*' --dataset 'fc.*' --results "$tmp/groups.json" "$sample"
 exits 0
@@ -98,7 +98,7 @@ for r in result:
 launches = defaultdict(int)
 for (spec, step, worker), members in groups.items():
     grouped = "topk" not in spec and "elias" not in spec
-    # neighbours in the file: a large tensor ends a group
+    # in the order of the file, a large tensor ends a group
     at = 0
     while at < len(members):
         n = members[at]["group_messages"]
@@ -108,7 +108,7 @@ for (spec, step, worker), members in groups.items():
         following = members[at + n] if at + n < len(members) else None
         if grouped and group[0]["elements"] <= 65536 and following:
             assert following["elements"] > 65536, (spec, at, n)
-        # every time of a group is shared out by input bytes, and launches are those of the group
+        # each time of a group is shared out by input bytes; launches are those of the group
         bytes = sum(r["input_bytes"] for r in group)
         for name in ("encode_seconds", "encode_seconds_low", "decode_seconds_min", "encode_kernel_seconds",
                      "decode_kernel_seconds_high"):
@@ -135,7 +135,7 @@ PY
 check "small messages go in groups" python3 "$tmp/groups.py" "$tmp/groups.json" "{10: [10]}"
 check "large messages go by themselves" python3 "$tmp/groups.py" "$tmp/large.json" "{8: [1, 2, 3]}"
 
-# Kernel times have intervals of their own; a clock that falls is seen, the lowest of each message and of all.
+# Kernel times have their own intervals. A falling clock is reported: the lowest rate for each message, and of all.
 GCB_HOST_CLOCK=falling
 export GCB_HOST_CLOCK
 run bench --device cuda --method fp16 --dataset fc.weight --step all --repeat 9 --cache cold \
@@ -165,7 +165,7 @@ prints '"gpu_clock_mhz": null, "gpu_clock_max_mhz": 1980, '
 check "no result has a clock" sh -c "! grep -E '\"gpu_clock_mhz\": [0-9]' '$out'"
 unset GCB_HOST_CLOCK
 
-# cuFFT is another library: within its tolerance, beyond it, and where it is not there.
+# The stand-in for cuFFT within its tolerance, outside it, and missing.
 transforms() { # MODE
     GCB_HOST_FFT=$1
     export GCB_HOST_FFT
@@ -179,15 +179,15 @@ quiet
 check "all three run" sh -c "! grep -E '\"(fft|demo|sparse)\".*\"(failed|unsupported)\"' '$out'"
 transforms far
 exits 5
-says "1 of 5 methods failed: fft, step 400 worker 0 stem.weight: the device decodes its message to other values"
+says "1 of 5 methods failed: fft, step 400 worker 0 stem.weight: the device and the CPU decode the message to different values"
 prints '"failed", "reason": "fft, step 400 worker 0 stem.weight: the device and the CPU decode the message to different values'
-# 5 comes before 3
+# exit status 5 takes precedence over 3
 GCB_HOST_COPY=damaged
 export GCB_HOST_COPY
 transforms missing
 unset GCB_HOST_COPY
 exits 5
-says "3 of 5 methods failed; the first: demo, step 400 worker 0 stem.weight: the device decodes its message to other"
+says "3 of 5 methods failed; the first: demo, step 400 worker 0 stem.weight: the device and the CPU decode the message"
 prints '"failed", "reason": "identity, step 400 worker 0 stem.weight: the device'"'s message differs from the CPU's ("
 prints '"unsupported", "reason": "fft'
 transforms fails
@@ -206,7 +206,7 @@ last="info"
 GCB_HOST_FFT=missing "$GCBENCH" info >"$out" 2>"$err"
 prints "no cuFFT"
 
-# A device that breaks in the middle: what was measured is kept, and all that comes there says that it failed.
+# A device that fails in the middle: earlier rows are kept, and all later rows of the device are failed.
 GCB_HOST_BREAK=60
 export GCB_HOST_BREAK
 run bench --device cuda,cpu --method qsgd --method fp16 --dataset stem.weight --repeat 3 --cache both \
@@ -226,7 +226,7 @@ for method in "qsgd", "fp16", "identity":
 assert all(r["status"] == "ok" for (device, _, _), r in by.items() if device == "cpu")
 PY
 
-for n in 3 7 21 42; do # kernels of an encode, of a decode
+for n in 3 7 21 42; do # the failing kernel: of an encode or of a decode
     GCB_HOST_BREAK=$n
     export GCB_HOST_BREAK
     run compress --device cuda --method topk --method qsgd --dataset stem.weight "$sample"

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Files of messages from a device and back, with the stand-in as the module: compress, decompress and sweep give what the
-# CPU gives. Their times mean nothing.
+# compress, decompress and sweep with the stand-in as the module give the CPU's files and rows. Their times mean
+# nothing.
 #   device_files.sh GCBENCH STANDIN
 . "$(dirname "$0")/../cli/lib.sh"
 . "$(dirname "$0")/lib.sh"
@@ -9,7 +9,7 @@ cd "$tmp" || exit 99
 
 few="--dataset stem.weight --dataset layers.6.sc.weight --dataset layers.0.b1.* --step last --worker 0"
 
-pair() { # ARGS...: the same messages are written and read, whoever does it
+pair() { # ARGS...: device and CPU write the same messages and restore the same tensors
     rm -f cpu.h5 cuda.h5 by-cpu.h5 by-cuda.h5
     run compress -q --no-baselines "$@" -o cpu.h5
     exits 0
@@ -24,14 +24,14 @@ pair() { # ARGS...: the same messages are written and read, whoever does it
     check "restored on the device is restored on the CPU" cmp by-cpu.h5 by-cuda.h5
 }
 
-# Every method whose messages are the same everywhere; new ones come by themselves.
+# Every method whose messages are the same on all devices. New methods are included automatically.
 exact=$(device_methods library-math)
 check "methods are listed" test -n "$exact"
 for method in $exact qsgd:coding=elias sparse:transform=hadamard,select=chunk,values=range sbc:index=adaptive; do
     pair --method "$method" $few "$sample"
 done
 
-# Messages over several tensors, another type of element, nothing to encode, and what is sent raw.
+# Messages over several tensors, another element type, empty tensors, and raw messages.
 pair --method topk:values=range --scope model $few "$sample"
 pair --method qsgd:bits=4 --scope bucket --bucket-bytes 8K $few "$sample"
 run generate -o half.h5 --elements 5000 --dtype fp16 --steps 2 --dist sparse:zeros=0.5
@@ -51,7 +51,7 @@ check "a file of odd tensors" python3 make.py
 pair --method redsync --nonfinite raw --dense dense odd.h5
 pair --method terngrad --nonfinite zero odd.h5
 
-# A transform's library is another one: bytes may differ, and what is decoded by little.
+# With another transform library, bytes may differ, and decoded tensors slightly.
 cat >near.py <<'PY'
 import h5py, numpy, sys
 a, b = (h5py.File(name) for name in sys.argv[1:3])
@@ -66,7 +66,7 @@ a.visititems(look)
 assert seen >= 3, seen
 PY
 for method in demo sparse:transform=dct fft; do
-    for mode in exact near; do # the stand-in's spectra: the CPU's, and some rounding errors away
+    for mode in exact near; do # the stand-in's spectra: the CPU's, or with some rounding errors
         GCB_HOST_FFT=$mode
         export GCB_HOST_FFT
         rm -f cuda.h5 by-cpu.h5 by-cuda.h5
@@ -81,7 +81,7 @@ for method in demo sparse:transform=dct fft; do
     done
 done
 
-# What cannot be done there leaves nothing behind.
+# A failed command leaves no file.
 GCB_HOST_FFT=missing
 export GCB_HOST_FFT
 run compress -q --method fft $few --device cuda -o made/x.h5 --results made/x.json "$sample"
@@ -94,14 +94,14 @@ GCB_HOST_FFT=no-plan
 run compress -q --method fft $few --device cuda -o made/x.h5 "$sample"
 exits 3
 says "cuFFT has no plan"
-GCB_HOST_FFT=far # the device is wrong: that is found before a file of it is kept
+GCB_HOST_FFT=far # the device is wrong; no file of it is kept
 run compress -q --method fft $few --device cuda -o made/x.h5 "$sample"
 exits 5
 says "the device and the CPU decode the message to different values"
 unset GCB_HOST_FFT
 check "no output is made" made_nothing
 
-# A changed byte is found, wherever it is, before and by the device alike.
+# A changed byte anywhere is found, by the host or by the device.
 rm -f cpu.h5
 run compress -q --no-baselines --method topk --dataset stem.weight --step last --worker 0 -o cpu.h5 "$sample"
 exits 0
@@ -129,7 +129,7 @@ run decompress --device cuda "$sample" -o made/x.h5
 exits 2
 check "no output is made" made_nothing
 
-# Rows: bytes and errors are the CPU's; where it ran, the times and the launches are the device's.
+# Rows have the CPU's bytes and errors, and the device's name, times and launches.
 cat >rows.py <<'PY'
 import json, sys
 times = ("seconds", "_gbps", "_share", "_launches", "stop_reason", "device_bytes", "group_messages", "gpu_clock", "kernel_seconds")
@@ -145,7 +145,7 @@ assert env["device"] == "cuda:0", env["device"]
 assert len(cpu) == len(cuda) >= int(sys.argv[1]), (len(cpu), len(cuda))
 timed = 0
 for a, b in zip(cpu, cuda):
-    # of results the sums are the same; merged over messages too
+    # the sums over result rows are the same, also when merged over messages
     assert plain(a) == plain(b), (plain(a), plain(b))
     if "device" not in b or "wire_bytes" not in b:
         continue
@@ -161,7 +161,7 @@ for a, b in zip(cpu, cuda):
         assert b[name] is None, name
 assert timed > 0
 PY
-both() { # ROWS ARGS...: of that many rows at least
+both() { # ROWS ARGS...: device and CPU give the same rows, at least that many
     rows=$1
     shift
     rm -f cpu.json cuda.json

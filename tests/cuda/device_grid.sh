@@ -1,5 +1,6 @@
 #!/bin/bash
-# Every launch whose blocks go on from piece to piece does so under test_device_grid: those that it met against the source.
+# In test_device_grid, blocks of every launch with gcb::grid_over take more than one piece: compares its output with
+# the source.
 #   device_grid.sh TEST_DEVICE_GRID
 set -uo pipefail
 root=$(dirname "$(readlink -f "$0")")/../..

@@ -1,5 +1,5 @@
 #!/bin/sh
-# replay on a device, with the stand-in as the module: the rows of the CPU, and what happens when the device is wrong.
+# replay with the stand-in as the module gives the rows of the CPU; and what happens if the device is wrong.
 #   device_replay.sh GCBENCH STANDIN
 . "$(dirname "$0")/../cli/lib.sh"
 . "$(dirname "$0")/lib.sh"
@@ -31,7 +31,7 @@ for a, b in zip(cpu, cuda):
         elif not near or "bytes" not in key:
             assert a[key] == b[key], (key, a[key], b[key])
 PY
-pair() { # ARGS...: the same rows, wherever it runs
+pair() { # ARGS...: device and CPU give the same rows
     run replay -q "$@" --force --results cpu.json
     exits 0
     run replay -q "$@" --force --results cuda.json --device cuda
@@ -40,14 +40,16 @@ pair() { # ARGS...: the same rows, wherever it runs
     check "the device's rows are the CPU's" python3 same.py cpu.json cuda.json
 }
 
-# Every method whose messages are the same everywhere, with its own memory and with feedback; new ones come by themselves.
+# Every method whose messages are the same on all devices, with its own memory and with feedback. New methods are
+# included
+# automatically.
 exact=$(device_methods library-math)
 check "methods are listed" test -n "$exact"
 for method in $exact; do
     pair --method "$method" $few "$sample"
     pair --method "$method:memory=ef,decay=0.75" $few --loop 2 "$sample"
 done
-# Every kind of memory and what it may be told, over more steps than a message covers.
+# Every kind of memory with its parameters, over more steps than a message covers.
 for method in sparse:transform=hadamard,memory=demo,momentum=0.9 dgc:masking=no dgc:nesterov=yes dgc:clip-norm=0.01 \
     qsgd:memory=dgc,momentum=0.5 sbc:delay=3,momentum=0.5 sbc:delay=100; do
     pair --method "$method" $few --loop 3 "$sample"
@@ -65,7 +67,7 @@ quiet
 prints ", cuda:0"
 prints "of its bound"
 
-# A transform's library is another one: within its tolerance, beyond it, failing, and not there.
+# The stand-in for cuFFT within its tolerance, outside it, failing, and missing.
 with() { # MODE ARGS...
     GCB_HOST_FFT=$1
     export GCB_HOST_FFT
@@ -93,7 +95,7 @@ exits 3
 says "needs cuFFT"
 check "no file is left" made_nothing
 
-# A device that is wrong, or breaks.
+# A device that is wrong or fails.
 GCB_HOST_COPY=damaged
 export GCB_HOST_COPY
 run replay --device cuda --method topk:memory=ef $few "$sample"
@@ -108,7 +110,7 @@ exits 1
 says "launch failure"
 check "no file is left" made_nothing
 
-# What has no meaning there.
+# Options that have no effect on a device.
 run replay --device cuda --method fft --fft-plan measure $few "$sample"
 exits 2
 says "--fft-plan"

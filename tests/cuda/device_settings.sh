@@ -1,13 +1,13 @@
 #!/bin/sh
-# sweep and verify on a device, with the stand-in as the module: what is wrong, fails or is missing there, and how the
-# command ends.
+# sweep and verify with the stand-in as the module: results that are wrong, failures, missing libraries, and exit
+# statuses.
 #   device_settings.sh GCBENCH STANDIN
 . "$(dirname "$0")/../cli/lib.sh"
 . "$(dirname "$0")/lib.sh"
 cp "$standin" "$module" || exit 99
 few="--dataset fc.* --step last --worker 0"
 
-with() { # MODE ARGS...: cuFFT's stand-in does this (tests/support/cuda_host/host.h)
+with() { # MODE ARGS...: runs it with the stand-in for cuFFT in this mode (tests/support/cuda_host/host.h)
     GCB_HOST_FFT=$1
     export GCB_HOST_FFT
     shift
@@ -15,8 +15,8 @@ with() { # MODE ARGS...: cuFFT's stand-in does this (tests/support/cuda_host/hos
     unset GCB_HOST_FFT
 }
 
-# ---- verify: every method that a device has, and one promise of a device's ----
-for method in $(device_methods); do # one each: sanitizers are slow
+# ---- verify: every method of the device, and the promise that is checked on devices only ----
+for method in $(device_methods); do # one by one, because sanitizers are slow
     with near verify --method "$method"
     exits 0
     quiet
@@ -35,9 +35,9 @@ names = {r['promise'] for r in rows}
 assert 'same-device' in names and 'round-trip' in names and 'unbiased' in names, names
 assert not names & {'same-threads', 'same-isa'}, names
 assert all(r['status'] == 'kept' for r in rows if r['promise'] == 'same-device'), rows"
-# A tensor of zeros comes back as zeros, whatever their signs.
+# A tensor of zeros of both signs comes back as zeros.
 run generate --dist sparse:zeros=1 --elements 10000 -o "$tmp/zeros.h5"
-# Without --method the methods that have no device version are left out, in words.
+# Without --method, methods without a device version are left out, with a message.
 run verify --device cuda --budget 2s --dataset stem.weight "$sample"
 exits 0
 if "$GCBENCH" methods --format json | grep -q '"cpu_only": *true'; then
@@ -45,7 +45,7 @@ if "$GCBENCH" methods --format json | grep -q '"cpu_only": *true'; then
 fi
 run verify --device cuda --method demo --method sparse:transform=dct,chunk=4096 --method fft "$tmp/zeros.h5"
 exits 0
-# Nor is rounding near the smallest float a fault.
+# Rounding near the smallest float is not a broken promise.
 if python3 -c 'import h5py, numpy' 2>/dev/null; then
     python3 - "$tmp/tiny.h5" <<'END'
 import h5py, numpy, sys
@@ -93,7 +93,7 @@ for mode in "far 5" "fails 1" "missing 3"; do
     with "${mode% *}" sweep --method fft --method topk --match rel_l2=0.5
     exits "${mode#* }"
 done
-prints "unsupported: fft" # where cuFFT is missing, the others go on
+prints "unsupported: fft" # cuFFT is missing; the other methods run
 with no-plan sweep --method fft --method topk --vary theta=0.9,0.95
 exits 0
 prints "unsupported: fft:theta=0.9"

@@ -1,7 +1,7 @@
 #ifndef TESTS_CUDA_DEVICE_TEST_H
 #define TESTS_CUDA_DEVICE_TEST_H
 
-/* What tests of devices begin with: the stand-in that they are linked with, as a device. */
+/* Shared by tests of devices: they are linked with the stand-in and use it as the device. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,14 +14,14 @@
 #include "tests/support/cuda_host/host.h"
 #include "tests/support/device_trip.h"
 
-#define END (~UINT64_C(0)) /* of a list of sizes */
+#define END (~UINT64_C(0)) /* ends a list of sizes */
 #define COUNT(list) (sizeof(list) / sizeof(*(list)))
 
 extern struct gcb_device device;
 
-int open_device(void **state); /* a group's setup */
+int open_device(void **state); /* setup function of a cmocka group */
 
-/* device_same_all for each of the methods. */
+/* Calls device_same_all for each of the methods. */
 void same_all(const char *const *specs, size_t count, const uint64_t *sizes);
 
 #endif

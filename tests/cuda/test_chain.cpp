@@ -1,4 +1,5 @@
-/* gcb::chain_sums adds in order, whatever the order of threads: sums whose every rounding another order changes. */
+/* gcb::chain_sums adds in order, whatever the order of threads. The test uses sums in which another order changes every
+ * rounding. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -20,7 +21,7 @@ namespace
 
 constexpr uint64_t kMost = 5000;
 
-/* out[0]: the first parts' sum; out[1], out[2]: both sums at once, on top of 1 and of 2. */
+/* out[0]: sum of the first parts. out[1], out[2]: both sums at once, starting from 1 and from 2. */
 __global__ void add(double *out, const double *first, const double *second, uint64_t count)
 {
     const double *const both[] = {first, second};
@@ -41,7 +42,7 @@ double in_order(double total, const double *part, uint64_t count)
     return total;
 }
 
-/* Of both signs, over many binades, and -0. */
+/* Values of both signs, over many binades, and -0. */
 void fill(std::vector<double> &part, uint64_t seed)
 {
     for (double &v : part) {
@@ -54,7 +55,7 @@ void fill(std::vector<double> &part, uint64_t seed)
 
 struct device {
     gcb_device_stream stream;
-    double *dev, *host; /* three sums, then the parts */
+    double *dev, *host; /* each holds three sums, then the parts */
 };
 
 void check(device &d, unsigned threads, uint64_t count, uint64_t seed)

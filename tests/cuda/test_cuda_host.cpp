@@ -1,6 +1,6 @@
 /*
- * The stand-in for a device (tests/support/cuda_host) finds what it is there to find: each mistake is made here
- * once, in a kernel of its own, beside the same kernel without it.
+ * Tests that the stand-in for a device (tests/support/cuda_host) finds mistakes. Each mistake is made once, in a small
+ * kernel; the same kernel without the mistake must pass.
  */
 #include <setjmp.h>
 #include <signal.h>
@@ -29,7 +29,7 @@ struct neighbours {
     uint32_t value[kThreads];
 };
 
-/* Each thread hands its number to the one before it. */
+/* Each thread passes its number to the previous thread. */
 __global__ void hand_over(uint32_t *out, bool with_barrier)
 {
     neighbours &s = gcb::shared<neighbours>();
@@ -41,7 +41,7 @@ __global__ void hand_over(uint32_t *out, bool with_barrier)
     out[blockIdx.x * blockDim.x + t] = s.value[(t + 1) % blockDim.x];
 }
 
-/* Blocks hand over through the device's memory, which they must not do within a launch. */
+/* Blocks pass numbers through device memory, which is wrong within a launch. */
 __global__ void between_blocks(uint32_t *out)
 {
     if (threadIdx.x == 0)
@@ -135,7 +135,7 @@ void close_bench(bench *b)
     gcb_host_schedule(GCB_HOST_FORWARD, 1);
 }
 
-/* Waits for the kernels and fetches n words. */
+/* Waits for the kernels and copies n words to the host. */
 const uint32_t *fetch(bench *b, size_t n)
 {
     cudaMemcpyAsync(b->host, b->dev, n * sizeof(uint32_t), cudaMemcpyDeviceToHost,
@@ -144,7 +144,7 @@ const uint32_t *fetch(bench *b, size_t n)
     return b->host;
 }
 
-/* In how many of eight orders does hand_over give what it should? */
+/* Number of orders, of eight, in which hand_over gives the right result. */
 int right_orders(bool with_barrier)
 {
     int right = 0;
@@ -193,7 +193,7 @@ void the_order_of_blocks_is_open(void **)
     close_bench(&b);
 }
 
-/* Runs a kernel that must fail, and looks for a word in what is said of it. */
+/* Runs a kernel that must fail, and looks for a word in the message. */
 void expect_fault(void (*kernel)(uint32_t *), const char *word)
 {
     for (int i = 0; i < 3; i++) {
@@ -259,7 +259,7 @@ void atomics_add_up(void **)
     close_bench(&b);
 }
 
-/* What became of `run` in a process of its own: true if it died or reported a fault. */
+/* Runs `run` in a child process. True if it crashed or reported a fault. */
 bool is_found(void (*run)(bench *b))
 {
     int status = 0;
@@ -268,7 +268,7 @@ bool is_found(void (*run)(bench *b))
     if (child == 0) {
         bench b;
 
-        signal(SIGSEGV, SIG_DFL); /* cmocka would catch it and go on */
+        signal(SIGSEGV, SIG_DFL); /* otherwise cmocka would catch the signal and continue */
         signal(SIGBUS, SIG_DFL);
         if (!freopen("/dev/null", "w", stderr))
             _exit(0);
@@ -291,7 +291,7 @@ void accesses_outside_are_found(void **)
     assert_true(
         is_found([](bench *b) { gcb::launch(store_at, 1, 32, 0, &b->stream, b->dev, kEnd); }));
     assert_true(is_found([](bench *b) {
-        gcb::launch(store_at, 1, 32, 0, &b->stream, b->dev, ~UINT64_C(0)); /* one before */
+        gcb::launch(store_at, 1, 32, 0, &b->stream, b->dev, ~UINT64_C(0)); /* index -1 */
     }));
     assert_true(is_found(
         [](bench *b) { gcb::launch(store_at, 1, 32, 0, &b->stream, b->dev, kEnd + 5000); }));
@@ -363,7 +363,7 @@ void streams_wait_for_events_alone(void **)
     cudaEventCreateWithFlags(&event, 0);
     memset(b.host, 0, 4);
     gcb::launch(hand_over, 1, kThreads, sizeof(neighbours), &b.stream, b.dev, true);
-    /* nothing says that the copy comes after the kernel: it sees fresh memory */
+    /* the copy is not ordered after the kernel, so it sees memory as it was allocated */
     cudaMemcpyAsync(b.host, b.dev, 4, cudaMemcpyDeviceToHost, other);
     cudaStreamSynchronize(other);
     assert_int_equal(b.host[0], 0xcbcbcbcb);

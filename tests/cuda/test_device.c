@@ -1,4 +1,4 @@
-/* Methods on the device, by the module's own sources on the CPU: the same messages, byte for byte. */
+/* Methods on the stand-in give the CPU's messages, byte for byte. */
 #include <math.h>
 
 #include "src/tool/metric/device_fidelity.h"
@@ -24,7 +24,7 @@ static void ranges(void **state)
         "range:bits=16,mantissa=11",
         "range:bits=12,max=1.5",
         "range:bits=7,max=0.25,mantissa=3",
-        "range:max=1e-60", /* no float but 0 */
+        "range:max=1e-60", /* rounds to 0 in float32 */
         "range:bits=9,max=1e30,mantissa=5,rounding=truncate",
     };
 
@@ -43,13 +43,13 @@ static void quantisers(void **state)
         "qsgd:bits=7,bucket=64",
         "qsgd:bits=5,bucket=2048",
         "qsgd:bits=16,bucket=4096,norm=l2",
-        "qsgd:levels=1,bucket=100", /* tiles do not hold whole buckets */
+        "qsgd:levels=1,bucket=100", /* buckets cross tiles */
         "qsgd:levels=5,bucket=100,norm=l2",
         "qsgd:bits=3,bucket=5000",
         "qsgd:levels=32767,bucket=9000,norm=l2",
         "qsgd:bucket=1000000,norm=l2",
         "qsgd:bucket=1000000",
-        "qsgd:levels=255,bucket=8,norm=l2", /* some lanes sum a bucket; the last that decodes by a table */
+        "qsgd:levels=255,bucket=8,norm=l2", /* some lanes of a warp sum a bucket; the most levels that are decoded by a table */
         "qsgd:levels=256,bucket=7,norm=l2",
         "terngrad",
         "terngrad:clip=0",
@@ -67,7 +67,7 @@ static void elias_codes(void **state)
     static const uint64_t few[] = {0, 1, 33, END};
     static const char *const specs[] = {
         "qsgd:coding=elias",
-        "qsgd:coding=elias,levels=32767,bucket=9000", /* two windows a block */
+        "qsgd:coding=elias,levels=32767,bucket=9000", /* a block is written in two windows */
         "qsgd:coding=elias-sparse,levels=1,norm=l2",
         "qsgd:coding=elias-sparse,bits=8,bucket=100",
     };
@@ -84,27 +84,28 @@ static void elias_codes(void **state)
         device_same(&device, specs[i], x, 4200, NULL);
         device_same_damage(&device, specs[i], x, 600, 4, i);
     }
-    memset(x + 10, 0, 4080 * sizeof(float)); /* one long gap, and blocks that end in zeros */
+    memset(x + 10, 0, 4080 * sizeof(float)); /* a long gap, and blocks that end with zeros */
     memset(x + 4097, 0, 100 * sizeof(float));
     device_same(&device, specs[2], x, 4150, NULL);
     device_same(&device, specs[3], x, 4197, NULL);
 }
 
-/* Once at a size of many blocks, where the order of blocks matters too. */
+/* One size with many blocks, so that their order is tested too. */
 static void large_tensors(void **state)
 {
-    static const char *const specs[] = {"identity",
-                                        "fp16",
-                                        "bf16",
-                                        "range",
-                                        "range:bits=11,mantissa=4,max=2",
-                                        "qsgd",
-                                        "qsgd:bucket=30000,norm=l2",
-                                        "qsgd:bucket=139000,norm=l2", /* a block to each norm */
-                                        "qsgd:bucket=777", /* warps of one bucket, and of two */
-                                        "qsgd:bucket=30000",
-                                        "terngrad",
-                                        "terngrad:packing=base3"};
+    static const char *const specs[] = {
+        "identity",
+        "fp16",
+        "bf16",
+        "range",
+        "range:bits=11,mantissa=4,max=2",
+        "qsgd",
+        "qsgd:bucket=30000,norm=l2",
+        "qsgd:bucket=139000,norm=l2", /* each norm has a block */
+        "qsgd:bucket=777",            /* some warps have elements of two buckets */
+        "qsgd:bucket=30000",
+        "terngrad",
+        "terngrad:packing=base3"};
     enum { N = 150001 };
     float *x = malloc(N * sizeof(float));
 
@@ -117,7 +118,7 @@ static void large_tensors(void **state)
     free(x);
 }
 
-/* Steps with error feedback, fused on the device and around the coder on the CPU: same messages and residuals. */
+/* Error feedback is fused on the device and around the coder on the CPU: messages and residuals are the same. */
 static void error_feedback_is_fused(void **state)
 {
     static const char *const specs[] = {
@@ -134,7 +135,7 @@ static void error_feedback_is_fused(void **state)
         "qsgd:coding=elias",
         "terngrad",
         "terngrad:clip=0,packing=base3",
-        "range:bits=16", /* goes raw where the source has 16 bits */
+        "range:bits=16", /* sent raw if the source has 16 bits */
     };
     static const uint64_t counts[] = {1, 33, 4097, END};
 
@@ -149,7 +150,7 @@ static void error_feedback_is_fused(void **state)
     gcb_host_schedule(GCB_HOST_FORWARD, 1);
 }
 
-/* The error of what comes back, by the same sums: compared bit for bit. */
+/* The error of the decoded tensor is summed in the same order on both sides, so it is the same, bit for bit. */
 static void fidelity_is_the_cpus(void **state)
 {
     enum { N = 3 * 4096 * 8 + 77 };
@@ -181,7 +182,7 @@ static void fidelity_is_the_cpus(void **state)
             memset(&got, 0, sizeof(got));
             gcb_fidelity_add(&want, x, y, counts[k], &kernels, &queue);
             assert_int_equal(gcb_device_fidelity_add(&got, b, xd, yd, counts[k], NULL), 0);
-            /* which NaN a sum comes to is not promised */
+            /* the bits of a NaN are not promised */
             if (isnan(want.dd))
                 want.dd = want.d = want.yy = want.xy = got.dd = got.d = got.yy = got.xy = 0;
             assert_memory_equal(&want, &got, sizeof(want));
@@ -195,7 +196,7 @@ static void fidelity_is_the_cpus(void **state)
     free(y);
 }
 
-/* A state on the device begins as the CPU's: parameters are stored through one table for both. */
+/* The device's state begins like the CPU's: one parameter table stores into both. */
 static void parameters_fit_the_states(void **state)
 {
     (void)state;
@@ -246,7 +247,7 @@ static void other_modules_are_refused(void **state)
     assert_string_equal(diag.text, "device cuda:1: this machine has 1, from cuda:0 on");
 }
 
-/* A copy that is refused is its stream's fault, and not that of the next launch on another one. */
+/* A refused copy is a fault of its stream, not of the next launch on another stream. */
 static void a_copy_that_fails(void **state)
 {
     struct gcb_device_stream *s = NULL;
@@ -260,7 +261,7 @@ static void a_copy_that_fails(void **state)
     device.module->stream_destroy(s);
 }
 
-/* Every allocation of a batch fails once: an error in words, and nothing is left behind. */
+/* Each allocation of a batch fails once: an error with a message, and no leak. */
 static void memory_that_does_not_suffice(void **state)
 {
     const struct gcb_device_batch_config config = {.scratch = 100000};
@@ -280,10 +281,10 @@ static void memory_that_does_not_suffice(void **state)
     gcb_host_count(&after);
     assert_int_equal(before.bytes, after.bytes);
     assert_null(b);
-    device_same(&device, "fp16", x, COUNT(x), NULL); /* and it was no fault of what comes next */
+    device_same(&device, "fp16", x, COUNT(x), NULL); /* later work is not affected */
 }
 
-/* A step of several messages: no wait and no allocation until all are queued, then one wait. */
+/* A step with several messages: no wait and no allocation until all are queued, then one wait. */
 static void one_wait_for_many_messages(void **state)
 {
     enum { MESSAGES = 5, N = 1000 };
@@ -309,7 +310,7 @@ static void one_wait_for_many_messages(void **state)
         assert_int_equal(device.module->alloc(&out, gcb_device_coder_max_payload(c), NULL), 0);
         m[i] = (struct gcb_device_message){.batch = b, .i = i, .in_dev = in, .payload_dev = out};
         check_fill(x, N, FILL_NOISE, i);
-        x[0] = (float)i * 1e6f; /* all but the first message clamp */
+        x[0] = (float)i * 1e6f; /* all messages except the first clamp values */
         assert_int_equal(gcb_device_batch_upload(b, in, x, sizeof(x), NULL), 0);
     }
     gcb_host_count(&before);
@@ -328,7 +329,7 @@ static void one_wait_for_many_messages(void **state)
     gcb_host_count(&after);
     assert_int_equal(after.waits, before.waits + 1);
     assert_int_equal(after.allocations, before.allocations);
-    /* one more than fits is refused */
+    /* a message more than the batch has room for is refused */
     m[0].i = MESSAGES;
     assert_int_equal(gcb_device_coder_encode_async(c, &at, &m[0], NULL), GCB_E_INTERNAL);
     for (unsigned i = 0; i < MESSAGES; i++) {
@@ -384,7 +385,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(events_measure_and_order),
     };
 
-    if (argc > 1) /* only the tests of this name, with * and ? */
+    if (argc > 1) /* runs only the tests that match this name, with * and ? */
         cmocka_set_test_filter(argv[1]);
     return cmocka_run_group_tests(tests, open_device, NULL);
 }

@@ -1,4 +1,4 @@
-/* Messages of all kinds, one after the other, through one decoder on the device: what the CPU makes of each. */
+/* One decoder on the device decodes messages of all kinds, one after the other, to the CPU's tensors. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -23,7 +23,7 @@ static int open_device(void **state)
     return 0;
 }
 
-/* Decodes t's message as it now is: the status. `out` is n floats. */
+/* Decodes t's message, which may have been changed, to n floats. Returns the status. */
 static int run(struct gcb_device_decoder *d, const struct trip *t, float *out, uint64_t n)
 {
     const struct gcb_mview view = {out, n};
@@ -44,7 +44,7 @@ static int run_cpu(const struct trip *t, float *out)
     return err;
 }
 
-/* Larger and smaller ones, other methods, the same method again, tensors sent raw, and ones without an element. */
+/* Larger and smaller messages, other methods, the same method again, raw messages and empty tensors. */
 static void any_order(void **state)
 {
     static const struct {
@@ -74,7 +74,7 @@ static void any_order(void **state)
     free(y);
 }
 
-/* A decoder that has refused a message takes the next one. */
+/* A decoder that refused a message decodes the next one. */
 static void damaged(void **state)
 {
     static const char *const specs[] = {"topk", "qsgd:coding=elias", "sbc", "range"};
@@ -116,7 +116,7 @@ static void damaged(void **state)
     free(want);
 }
 
-/* The caller's tensor has another size. */
+/* The caller's tensor has another size than the message. */
 static void other_size(void **state)
 {
     float *x = trip_tensor(100, TRIP_GAUSS, 7), y[101] = {0};

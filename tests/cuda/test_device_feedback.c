@@ -1,5 +1,4 @@
-/* Error feedback fused into encoders with a transform, and what the memory around a coder does on the device: by the
- * module's own sources on the CPU. */
+/* Error feedback fused into encoders with a transform gives what a memory around a coder gives, on the stand-in. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -23,7 +22,7 @@ static int open_device(void **state)
     return 0;
 }
 
-/* Plain steps and wild ones, sources in turn, against both unfused paths or the device's own. */
+/* Plain and hostile steps, with source types in turn, compared with both unfused paths or only the device's. */
 static void same_steps(const char *spec, uint64_t n, unsigned turn, bool cpu)
 {
     for (unsigned way = cpu ? 0 : 2; way < 4; way++) {
@@ -41,7 +40,7 @@ static void same_steps(const char *spec, uint64_t n, unsigned turn, bool cpu)
     gcb_host_schedule(GCB_HOST_FORWARD, 1);
 }
 
-/* Every kind of value: what is taken from the tensor is what the decoder reads. */
+/* For each value coder, the residual is the tensor minus what the decoder reads. */
 static void hadamard(void **state)
 {
     static const struct {
@@ -61,7 +60,7 @@ static void hadamard(void **state)
         {"sparse:transform=hadamard,chunk=64,select=chunk,density=0.1,values=fp16", 333},
         {"sparse:transform=hadamard,select=sampled,density=0.05", 5000},
         {"sparse:transform=hadamard,select=redsync,density=0.05", 5000},
-        {"sparse:transform=hadamard,theta=0.1", 100},          /* goes raw */
+        {"sparse:transform=hadamard,theta=0.1", 100},          /* sent raw */
         {"sparse:transform=hadamard,density=0.01", 16384 + 5}, /* two passes */
     };
 
@@ -77,12 +76,12 @@ static void dct(void **state)
         uint64_t n;
     } cases[] = {
         {"demo:density=0.02", 0},
-        {"demo:density=0.02", 8192}, /* chosen while in shared memory */
-        {"demo:density=0.02", 4500}, /* and a shorter chunk behind */
+        {"demo:density=0.02", 8192}, /* selected while in shared memory */
+        {"demo:density=0.02", 4500}, /* with a shorter last chunk */
         {"sparse:transform=dct,chunk=64,density=0.2,values=range,bits=6", 1000},
         {"sparse:transform=dct,chunk=4096,density=0.05", 8192},
         {"sparse:transform=dct,chunk=48,select=chunk,density=0.1", 300}, /* by sums */
-        {"sparse:transform=dct,chunk=5,density=0.3", 59}, /* and a last chunk at 220 bytes */
+        {"sparse:transform=dct,chunk=5,density=0.3", 59}, /* the last chunk starts at byte 220 */
         {"sparse:transform=dct,density=0.2,values=fp16", 60},
         {"sparse:transform=dct,chunk=100,density=0.1,values=sign-mean", 950}, /* by cuFFT */
         {"sparse:transform=dct,density=0.1,values=means", 4099},
@@ -98,7 +97,7 @@ static void fft(void **state)
     static const struct {
         const char *spec;
         uint64_t n;
-        bool other; /* not by cuFFT: its spectra are not the CPU's */
+        bool other; /* not by cuFFT, so its spectra are not the CPU's */
     } cases[] = {
         {"fft", 0, false},
         {"fft", 1, false},
@@ -125,7 +124,7 @@ static void fft(void **state)
     }
 }
 
-/* A coder that was not made for it has no plans back, and says so. */
+/* A coder that was made without feedback has no plans of the inverse, and refuses a residual. */
 static void residuals_have_to_be_announced(void **state)
 {
     const struct gcb_coder_config config = {.env = {.count = 100}};
@@ -149,7 +148,7 @@ static void residuals_have_to_be_announced(void **state)
     gcb_device_coder_destroy(c);
 }
 
-/* A codec that has none on the device: the coder says so when it is made. */
+/* If a codec has no fused feedback, making a coder with feedback fails. */
 static void not_every_codec_needs_it(void **state)
 {
     const struct gcb_coder_config config = {.env = {.count = 100, .feedback = true}};
@@ -176,7 +175,7 @@ static void not_every_codec_needs_it(void **state)
     assert_null(c);
 }
 
-/* The last one: every coder gave back what it took. */
+/* Runs last: every coder freed what it allocated. */
 static void nothing_is_left(void **state)
 {
     struct gcb_host_counts counts;
@@ -197,7 +196,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(nothing_is_left),
     };
 
-    if (argc > 1) /* only the tests of this name, with * and ? */
+    if (argc > 1) /* runs only the tests that match this name, with * and ? */
         cmocka_set_test_filter(argv[1]);
     return cmocka_run_group_tests(tests, open_device, NULL);
 }

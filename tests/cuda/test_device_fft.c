@@ -1,4 +1,4 @@
-/* Real FFTs of chunks in shared memory, and the choice from them, by the module's own sources on the CPU. */
+/* Real FFTs of chunks in shared memory, and the selection from them, on the stand-in. */
 #include <math.h>
 #include <stdio.h>
 
@@ -33,7 +33,7 @@ static void *to_device(const void *from, uint64_t bytes)
     return dev;
 }
 
-/* Frees the device's. */
+/* Frees device memory. */
 static void from_device(void *to, void *dev, uint64_t bytes)
 {
     void *pinned = NULL;
@@ -46,11 +46,11 @@ static void from_device(void *to, void *dev, uint64_t bytes)
     device.module->free(dev);
 }
 
-/* ---- the device's spectrum, and the CPU's stages behind it ---- */
+/* ---- the device's spectrum, and the CPU's stages after it ---- */
 
-static float *spectrum; /* of the call under way */
+static float *spectrum; /* of the current call */
 
-/* Whole chunks as the device transforms them; a shorter one as its cuFFT does, which stands in with the CPU's. */
+/* Whole chunks have the device's spectrum; a shorter one has that of the stand-in for cuFFT, which is the CPU's. */
 static void transform(float *bins, const float *x, uint64_t n, uint64_t chunk)
 {
     const uint64_t rest = n % chunk, whole = 2 * gcb_fft_bins(n - rest, chunk);
@@ -149,7 +149,7 @@ static int device_payload(struct gcb_wbuf *out, const struct gcb_method *m,
     return result.status;
 }
 
-/* Fed the same spectrum, both write the same payload. */
+/* From the same spectrum, both sides write the same payload. */
 static void same_behind_the_transform(const char *spec, const float *x, uint64_t n)
 {
     const struct gcb_queue queue = {.threads = 1};
@@ -201,8 +201,8 @@ static void same_message_of_the_same_spectrum(void **state)
     free(x);
 }
 
-/* A chunk so much smaller than another that its squares underflow at that one's scale: it is chosen from again. The last
- * chunk, which is shorter, may be the large one. */
+/* If a chunk is so much smaller than another that its squares underflow at that chunk's scale, its positions are
+ * selected a second time. The shorter last chunk may be the large one. */
 static void chunks_of_other_scales(void **state)
 {
     static const int down[] = {1, 20, 30, 36, 38, 45, 52, 54, 57, 60, 63, 65, 75, 100, 120, 140};
@@ -224,7 +224,7 @@ static void chunks_of_other_scales(void **state)
     free(x);
 }
 
-/* Every length that is transformed in shared memory, and some that are not. */
+/* Every length that is transformed in shared memory, and some others. */
 static void all_lengths(void **state)
 {
     enum { N = 9000 };
@@ -250,7 +250,7 @@ static void all_lengths(void **state)
     free(x);
 }
 
-/* Whole chunks need no cuFFT, and single elements have no plan to ask it for. */
+/* Whole chunks need no cuFFT, and neither do single elements. */
 static void without_cufft(void **state)
 {
     float x[8193];
@@ -266,7 +266,7 @@ static void without_cufft(void **state)
     device_same(&device, "fft:chunk=3", x, 100, NULL);
 }
 
-/* The last one: every coder gave back what it took. */
+/* Runs last: every coder freed what it allocated. */
 static void nothing_is_left(void **state)
 {
     struct gcb_host_counts counts;
@@ -286,7 +286,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(nothing_is_left),
     };
 
-    if (argc > 1) /* only the tests of this name, with * and ? */
+    if (argc > 1) /* runs only the tests that match this name, with * and ? */
         cmocka_set_test_filter(argv[1]);
     return cmocka_run_group_tests(tests, open_all, NULL);
 }

@@ -1,6 +1,6 @@
 /*
- * Launches whose blocks go on from piece to piece (gcb::grid_over), with two blocks: what check_device asks a GPU for at
- * sizes where they do, at sizes that the stand-in has time for. Writes which of them had more pieces than blocks.
+ * Runs the wide cases of check_device on the stand-in, with grids of two blocks and smaller tensors, so that blocks
+ * take several pieces of work here too (gcb::grid_over). Prints the launches that had more pieces than blocks.
  */
 #include "tests/cuda/device_test.h"
 #include "tests/gpu/check_cases.h"
@@ -13,7 +13,7 @@ static void schedule(size_t i)
     gcb_host_schedule((enum gcb_host_order)(i % 3), i);
 }
 
-/* About as many pieces for a block as at the case's own size, of which 1056 blocks make the most. */
+/* Elements for which two blocks get about as many pieces each as 1056 blocks get at the case's size. */
 static uint64_t scaled(uint64_t wide)
 {
     return wide / 528 < 70001 ? 70001 : wide / 528;
@@ -49,7 +49,7 @@ int main(int argc, char **argv)
     };
     int failed;
 
-    if (argc > 2) /* only the tests of this name, with * and ? */
+    if (argc > 2) /* runs only the tests that match this name, with * and ? */
         cmocka_set_test_filter(argv[2]);
     failed = cmocka_run_group_tests(tests, two_blocks, NULL);
     free(cases);

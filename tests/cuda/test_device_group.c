@@ -1,8 +1,8 @@
-/* Messages that are encoded and decoded by one set of launches: those of single calls, byte for byte. */
+/* Messages of a group, which share a set of launches, are those of single calls, byte for byte. */
 #include "tests/cuda/device_test.h"
 #include "tests/support/device_sets.h"
 
-/* 0 and 1 element, the sizes of normalisations, tiles and their neighbours, and more messages than a warp has lanes. */
+/* 0 and 1 element, the sizes of normalisation layers, sizes around a tile, and more messages than a warp has lanes. */
 static const uint64_t sizes[] = {
     64, 0,  1,  1000, 4096, 4097, 33, 12289, 64, 64, 100, 512, 4080, 4081, 40000, 64, 65, 66,
     67, 68, 69, 70,   71,   72,   73, 74,    75, 76, 77,  78,  8192, 2048, 3,     0,  5,  37000};
@@ -21,13 +21,13 @@ static void quantisers_as_alone(void **state)
                                              .feedback = round == 1};
 
             gcb_host_schedule((enum gcb_host_order)((i + (size_t)round) % 3), i);
-            /* and the look for infinities */
+            /* and the check for infinities */
             assert_int_equal(device_set_as_alone(&plan), device_quantisers[i].launches + 1);
         }
     gcb_host_schedule(GCB_HOST_FORWARD, 1);
 }
 
-/* Neighbours of one method go together; others, and those that know no groups, by themselves. */
+/* Consecutive messages of a method form a group; messages of methods without groups are encoded alone. */
 static void methods_in_turn(void **state)
 {
     static const char *const specs[] = {"fp16",
@@ -47,11 +47,11 @@ static void methods_in_turn(void **state)
                                      .nonfinite = GCB_NONFINITE_RAW};
 
     (void)state;
-    /* fp16 in pairs, qsgd with either bucket, then one by one; each with a look for infinities */
+    /* fp16 in pairs, qsgd with both buckets, then one by one; each with a check for infinities */
     assert_int_equal(device_set_as_alone(&plan), 2 + 2 + 2 + 13 + 5 + 5);
 }
 
-/* Where scratch or tables do not suffice there are more groups, and the same messages. */
+/* With too little scratch or too few tables there are more groups, and the same messages. */
 static void little_room(void **state)
 {
     static const char *const specs[] = {"terngrad"};
@@ -64,7 +64,7 @@ static void little_room(void **state)
     struct device_set s;
 
     (void)state;
-    plan.scratch = 2048; /* that of the largest, and some */
+    plan.scratch = 2048; /* slightly more than the largest message needs */
     assert_in_range(device_set_as_alone(&plan), 8, 4 * COUNT(sizes) / 2);
     plan.scratch = 0;
     device_set_open(&s, &plan);
@@ -72,14 +72,14 @@ static void little_room(void **state)
     gcb_host_idle(true);
     assert_int_equal(device_set_queue(&s, &plan), 4);
     assert_int_equal(device_set_queue(&s, &plan),
-                     4 * COUNT(sizes)); /* no finish between: tables are full */
+                     4 * COUNT(sizes)); /* without a finish in between: tables are full */
     assert_int_equal(gcb_device_batch_finish(s.batch, NULL), 0);
     assert_int_equal(device_set_queue(&s, &plan), 4);
     gcb_host_idle(false);
     device_set_close(&s);
 }
 
-/* What is refused one by one is refused in a group. */
+/* A group refuses what single calls refuse. */
 static void refusals(void **state)
 {
     static const char *const specs[] = {"fp16", "topk:values=fp16"};
@@ -94,7 +94,7 @@ static void refusals(void **state)
     assert_int_equal(gcb_device_group_encode_async(s.coder, &device_set_step, s.m, s.count, NULL),
                      GCB_E_INTERNAL);
     s.m[1].i = 1;
-    s.m[1].residual_dev = s.m[1].in_dev; /* never looked at: its coder was not made for one */
+    s.m[1].residual_dev = s.m[1].in_dev; /* not used, because the coder was made without feedback */
     assert_int_equal(gcb_device_group_encode_async(s.coder, &device_set_step, s.m, s.count, NULL),
                      GCB_E_MISMATCH);
     s.m[1].residual_dev = NULL;
@@ -103,11 +103,11 @@ static void refusals(void **state)
     plan.scratch = 1;
     device_set_open(&s, &plan);
     assert_int_equal(gcb_device_group_encode_async(s.coder, &device_set_step, s.m, s.count, NULL),
-                     GCB_E_INTERNAL); /* scratch for less than the least */
+                     GCB_E_INTERNAL); /* scratch for less than the smallest message */
     device_set_close(&s);
 }
 
-/* Encodes hostile tensors, damages the front of payload `damaged`, if there is one, and decodes both ways. */
+/* Encodes hostile tensors, damages the start of payload `damaged` if there is one, and decodes as a group and alone. */
 static unsigned decoded_as_alone(const struct device_plan *plan, size_t damaged)
 {
     int status[2][DEVICE_SET_MOST];
@@ -147,7 +147,7 @@ static void decoded_together(void **state)
 
     (void)state;
     for (size_t i = 0; device_quantisers[i].spec; i++) {
-        const bool scaled = i >= 3; /* damage to a float as it is goes unseen */
+        const bool scaled = i >= 3; /* only these have a scale; a changed fp32 value is valid */
         struct device_plan plan = {.device = &device,
                                    .specs = &device_quantisers[i].spec,
                                    .spec_count = 1,
@@ -157,7 +157,8 @@ static void decoded_together(void **state)
 
         gcb_host_schedule((enum gcb_host_order)(i % 3), i);
         decoded_as_alone(
-            &plan, DEVICE_SET_MOST); /* some are stored: those that are not finite, and tiny ones */
+            &plan,
+            DEVICE_SET_MOST); /* some are stored: those that are not finite, and very small tensors */
         plan.sizes = coded;
         plan.count = COUNT(coded); /* the fifth kind of tensor is not finite */
         assert_int_equal(decoded_as_alone(&plan, scaled ? 1 : DEVICE_SET_MOST), 1);
@@ -165,7 +166,7 @@ static void decoded_together(void **state)
     gcb_host_schedule(GCB_HOST_FORWARD, 1);
 }
 
-/* All of ResNet-50's 161 tensors, each a message of its own: one set of launches for each quantiser. */
+/* ResNet-50's 161 tensors, each a message: one set of launches for each quantiser. */
 static void a_network_takes_one_set(void **state)
 {
     uint64_t n[DEVICE_SET_MOST];

@@ -1,14 +1,14 @@
-/* Groups of many messages: how often a coder is looked at does not grow with the messages behind it. */
+/* In groups of many messages, a coder is not asked more often if more messages follow it. */
 #include "src/lib/device/device_coder.h"
 #include "tests/cuda/device_test.h"
 
 #define MANY 5000
 #define ELEMENTS 64
 
-/* The device, with a count of how often fp16 is asked for what a message of its takes. */
+/* The device, with a counter of calls that ask fp16 what a message needs. */
 static struct gcb_device counting;
 static const struct gcb_device_ops *fp16;
-static uint64_t looks, scratch; /* what it says that it needs */
+static uint64_t looks, scratch; /* what fp16 says that it needs */
 
 static uint64_t counted_max_payload(const void *state)
 {
@@ -51,7 +51,7 @@ static int open_counting(void **state)
     return 0;
 }
 
-/* Two methods, whose coders serve all messages, and memory in which those stand one on the other: nothing is run. */
+/* Two coders of different methods for all messages, which share their memory. Nothing is run. */
 struct many {
     struct gcb_device_coder *one[2], *coder[MANY];
     struct gcb_device_batch *batch;
@@ -73,7 +73,7 @@ static void open_coder(struct many *all, size_t i, const char *spec)
     assert_int_equal(gcb_device_coder_create(&all->one[i], &counting, &method, &config, NULL), 0);
 }
 
-/* Takes `specs` in turn. */
+/* Uses `specs` in turn. */
 static void open_many(struct many *all, const char *const specs[2])
 {
     const struct gcb_device_batch_config config = {.messages = MANY, .scratch = 4 * scratch};
@@ -93,7 +93,7 @@ static void open_many(struct many *all, const char *const specs[2])
     }
 }
 
-/* Decoders in the place of the coders. */
+/* Replaces the coders by decoders. */
 static void turn_round(struct many *all)
 {
     const struct gcb_coder_config config = {.max_elements = ELEMENTS};
@@ -131,7 +131,7 @@ static void close_many(struct many *all)
     gcb_host_idle(false);
 }
 
-/* No two neighbours are of one method. */
+/* No two consecutive messages have the same method. */
 static void decoding_alone(void **state)
 {
     static struct many all;
@@ -148,7 +148,7 @@ static void decoding_alone(void **state)
     close_many(&all);
 }
 
-/* All would go together, but scratch is for four of them. */
+/* All could form a group, but there is scratch for four only. */
 static void scratch_for_few(void **state)
 {
     static struct many all;
@@ -172,7 +172,7 @@ static void scratch_for_few(void **state)
     scratch = 0;
 }
 
-/* All would go together, but tables are full. */
+/* All could form a group, but tables are full. */
 static void without_tables(void **state)
 {
     static struct many all;
@@ -190,7 +190,7 @@ static void without_tables(void **state)
     looks = 0;
     assert_int_equal(gcb_device_group_encode_async(all.coder, &at, all.m, MANY, NULL), 0);
     assert_in_range(looks, MANY, 4 * MANY);
-    /* what tables are left for go together still: at least the hundred that had not come yet */
+    /* the remaining tables still make a group: at least of the hundred messages that had not been queued */
     assert_in_range(device.module->launches(stream) - launched, 1, 1 + MANY - 100);
     assert_int_equal(gcb_device_batch_finish(all.batch, NULL), 0);
     close_many(&all);

@@ -1,4 +1,4 @@
-/* Index coders of the sparse codec on the device, by the module's own sources on the CPU. */
+/* Index coders of the sparse codec, on the stand-in. */
 #include <stdio.h>
 
 #include "src/lib/codec/coder.h"
@@ -9,7 +9,7 @@ static void hostile_tensors(void **state)
     static const uint64_t sizes[] = {1, 4097, END};
     static const char *const specs[] = {
         "sparse:index=golomb,theta=0.5,values=sign-mean",
-        "sparse:index=golomb,select=threshold,threshold=1e-60", /* all but zeros */
+        "sparse:index=golomb,select=threshold,threshold=1e-60", /* keeps all except zeros */
         "sparse:index=adaptive,theta=0.5,values=sign-mean",
         "sparse:index=elias-fano,theta=0.5,values=sign-mean",
         "sparse:index=varint,theta=0.5,values=sign-mean",
@@ -20,7 +20,7 @@ static void hostile_tensors(void **state)
     same_all(specs, COUNT(specs), sizes);
 }
 
-/* Bytes of the CPU's message. */
+/* Length of the CPU's message in bytes. */
 static size_t length_of(const char *spec, const float *x, uint64_t n)
 {
     const struct gcb_coder_config config = {.env = {.count = n}};
@@ -40,7 +40,7 @@ static size_t length_of(const char *spec, const float *x, uint64_t n)
     return w.len;
 }
 
-/* Large elements in clusters, as in real gradients, in several blocks of the stream: adaptive uses codes of its own. */
+/* Large elements in clusters, as in real gradients, over several blocks of the stream: adaptive makes its own codes. */
 static void clusters(void **state)
 {
     static const char *const specs[] = {
@@ -69,7 +69,7 @@ static void clusters(void **state)
     free(x);
 }
 
-/* A gap that takes more bits than a block writes at a time, and that many threads read a part of. */
+/* A gap of more bits than a block writes at a time; many threads read a part of it. */
 static void one_long_gap(void **state)
 {
     static const char *const specs[] = {
@@ -88,7 +88,7 @@ static void one_long_gap(void **state)
     free(x);
 }
 
-/* Gaps of one kind, which take no bits; few positions far apart; none at all. */
+/* Equal gaps, which take no bits; few positions far apart; no positions. */
 static void extremes(void **state)
 {
     static const char *const coders[] = {"golomb", "adaptive", "elias-fano", "varint", "block"};
@@ -116,7 +116,7 @@ static void extremes(void **state)
     free(x);
 }
 
-/* Every byte of small streams, and of a directory's entry, as no encoder writes it. */
+/* Changes every byte of small streams and of a directory entry to what no encoder writes. */
 static void every_byte(void **state)
 {
     static const char *const coders[] = {"golomb", "adaptive", "elias-fano", "varint", "block"};

@@ -1,5 +1,5 @@
-/* Launches of a method on the device, counted over the stand-in: what docs/cuda.md says, and what is promised of small
- * tensors. */
+/* Counts the launches of methods on the stand-in, and compares with the tables of docs/cuda.md and the promises for
+ * small tensors. */
 #include <stdio.h>
 
 #include "src/tool/dump/layout.h"
@@ -8,12 +8,12 @@
 
 static const char *page;
 
-/* Kernels of one message. */
+/* Number of kernels for one message. */
 struct counted {
     unsigned encode, decode;
 };
 
-/* A coder, and device memory for a tensor of n elements and its payload. */
+/* A coder, and device memory for a tensor and its payload. */
 struct bench {
     struct gcb_device_coder *coder;
     struct gcb_device_batch *batch;
@@ -42,7 +42,7 @@ static void give(struct bench *b)
     gcb_device_coder_destroy(b->coder);
 }
 
-/* Launches of the batch's stream, which is new, when all has been queued. */
+/* Launches on the batch's new stream after all work has been queued. */
 static unsigned launched(const struct bench *b)
 {
     return (unsigned)device.module->launches(gcb_device_batch_stream(b->batch));
@@ -63,7 +63,8 @@ static unsigned count_encode(struct bench *b, const float *x, uint64_t n, struct
     if (gcb_device_batch_finish(b->batch, &diag))
         fail_msg("%s", diag.text);
     assert_int_equal(gcb_device_coder_encode_finish(b->coder, &b->m, &frame, NULL), 0);
-    assert_int_equal(frame.flags & GCB_WIRE_STORED, 0); /* or another codec would be counted */
+    assert_int_equal(frame.flags & GCB_WIRE_STORED,
+                     0); /* otherwise another codec would be counted */
     message->cap = gcb_device_coder_bound(b->coder);
     message->data = malloc(message->cap);
     assert_int_equal(gcb_device_coder_fetch(b->coder, &b->m, &frame, message, NULL), 0);
@@ -91,7 +92,7 @@ static unsigned count_decode(struct bench *b, uint64_t n, const struct gcb_wbuf 
     return launches;
 }
 
-/* Of a tensor that is known to be finite: nothing looks for infinities. */
+/* For a tensor that is known to be finite, so that there is no check for infinities. */
 static struct counted launches_of(const char *spec, uint64_t n)
 {
     const struct gcb_coder_config config = {.env = {.count = n, .path = "w"},
@@ -118,10 +119,10 @@ static struct counted launches_of(const char *spec, uint64_t n)
     return counted;
 }
 
-/* ---- what the page says ---- */
+/* ---- the tables of docs/cuda.md ---- */
 
-/* The number that stands `which`th in column `column` of the page's row, as the launches of `spec` (less those of
- * `base`, where the row says how many more) of a tensor of n elements. */
+/* The `which`-th number in column `column` of a row of the page is the number of launches of `spec` for a tensor of n
+ * elements, minus those of `base` if the row counts launches added to it. */
 struct promise {
     const char *row;
     unsigned column, which;
@@ -134,7 +135,7 @@ enum {
     SMALL = 1000,
     SAMPLED = 70000,
     WHOLE = 1 << 16
-}; /* some selectors take a sample from 2^16 positions on */
+}; /* some selectors sample only from 2^16 positions on */
 
 #define FFT_CHOSEN "sparse: transform=fft, chunks of 4096, select=chunk"
 #define FFT_SHORT "sparse: transform=fft, chunks of 8 to 4096, a power of two"
@@ -246,7 +247,7 @@ static const struct promise values[] = {
     {"range, uniform", TO_DECODE, 0, "topk:values=uniform", "topk", SMALL},
 };
 
-/* The page's row of table `table`; its cells begin behind the bars. */
+/* A row of table `table` of the page; cells start after the bars. */
 static bool find_row(char *line, size_t size, const char *row)
 {
     const size_t length = strlen(row);
@@ -310,7 +311,7 @@ static void values_as_the_page_says(void **state)
 static const char *const indices[] = {"u32",    "bitmap", "block",   "elias-fano",
                                       "golomb", "varint", "adaptive"};
 
-/* What an index coder takes is seen beside another: u32's. */
+/* The launches of an index coder are the difference from those of u32. */
 static void indices_as_the_page_says(void **state)
 {
     const struct counted u32 = launches_of("topk:index=u32", SMALL);
@@ -346,7 +347,7 @@ static bool is_counted(const char *row, size_t length)
     return found;
 }
 
-/* Each row of the page's tables of launches is counted above. */
+/* Each row of the page's tables of launches is compared above. */
 static void no_row_is_left_out(void **state)
 {
     unsigned tables = 0, rows = 0;
@@ -376,7 +377,7 @@ static void no_row_is_left_out(void **state)
     assert_true(rows > 20);
 }
 
-/* ---- what is promised of small tensors ---- */
+/* ---- promises for small tensors ---- */
 
 static const char *const quantisers[] = {
     "identity",
@@ -413,7 +414,7 @@ static void quantisers_take_three_at_most(void **state)
         }
 }
 
-/* Launches that encoding one message of n elements queues; they are not run. */
+/* Launches that are queued to encode one message of n elements; they are not run. */
 static unsigned queued_of(const char *spec, uint64_t n)
 {
     const struct gcb_coder_config config = {.env = {.count = n, .path = "w"},
@@ -436,7 +437,7 @@ static unsigned queued_of(const char *spec, uint64_t n)
     return launches;
 }
 
-/* The buckets of ResNet-50's 161 tensors, as --scope bucket cuts them: each takes what a tensor of its own does. */
+/* Each bucket of ResNet-50's 161 tensors, as --scope bucket makes them, takes as many launches as one tensor. */
 static void a_bucket_takes_one_set(void **state)
 {
     static const struct gcb_source_synthetic network = {.name = "normal", .layout = "resnet50"};

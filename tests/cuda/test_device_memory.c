@@ -1,5 +1,5 @@
-/* Whole steps of workers whose tensors stay on the device, by the module's own sources on the CPU: what every kind of memory
- * makes of them is the CPU's, bit for bit. */
+/* Steps of workers whose tensors stay on the stand-in: every kind of memory gives what it gives on the CPU, bit for
+ * bit. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -33,11 +33,11 @@ static void every_kind(void **state)
             device_same_memory(&device, device_memories[i], counts[k]);
         }
     device_same_memory(&device, "dgc:theta=0.99,clip-norm=1",
-                       3 * 4096 * 8 + 5); /* sums of several blocks */
+                       3 * 4096 * 8 + 5); /* sums over several blocks */
     gcb_host_schedule(GCB_HOST_FORWARD, 1);
 }
 
-/* Every allocation fails once: an error, and nothing is left behind. */
+/* Each allocation fails once: an error, and no leak. */
 static void memory_that_does_not_suffice(void **state)
 {
     const struct gcb_memory_params params = {.kind = GCB_MEMORY_DGC, .clip = 1.0};
@@ -62,7 +62,7 @@ static void memory_that_does_not_suffice(void **state)
     gcb_device_batch_destroy(b);
 }
 
-/* The last one. */
+/* Runs last. */
 static void nothing_is_left(void **state)
 {
     struct gcb_host_counts counts;
@@ -80,7 +80,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(nothing_is_left),
     };
 
-    if (argc > 1) /* only the tests of this name, with * and ? */
+    if (argc > 1) /* runs only the tests that match this name, with * and ? */
         cmocka_set_test_filter(argv[1]);
     return cmocka_run_group_tests(tests, open_device, NULL);
 }

@@ -1,4 +1,4 @@
-/* The sparse codec on the device, by the module's own sources on the CPU: the same messages, byte for byte. */
+/* The sparse codec on the stand-in gives the CPU's messages, byte for byte. */
 #include "kernels/base/hd.h"
 #include "tests/cuda/device_test.h"
 
@@ -20,7 +20,7 @@ static void all_above_a_threshold(void **state)
 {
     static const char *const specs[] = {
         "sparse:select=threshold", "sparse:select=threshold,threshold=0.5,index=bitmap,values=fp16",
-        "sparse:select=threshold,threshold=1e-60", /* all but zeros */
+        "sparse:select=threshold,threshold=1e-60", /* keeps all except zeros */
     };
 
     (void)state;
@@ -42,7 +42,7 @@ static void every_kind_of_value(void **state)
     same_all(specs, COUNT(specs), sizes);
 }
 
-/* Where a sample of the tensor is taken, and where it misleads. */
+/* Sizes at which the tensor is sampled, and tensors whose sample misleads. */
 static void large_tensors(void **state)
 {
     static const char *const specs[] = {
@@ -62,7 +62,7 @@ static void large_tensors(void **state)
         check_fill(x, N, FILL_NOISE, 6);
         device_same(&device, specs[i], x, N, NULL);
         for (size_t j = 0; j < N;
-             j += N / 6250) /* where the sample looks: all large; elsewhere zeros and ties */
+             j += N / 6250) /* sampled positions are all large; the others are zeros and ties */
             x[j] = 1e9f;
         for (size_t j = 0; j < N; j++)
             x[j] = x[j] == 1e9f ? x[j] : (float)(j % 3);
@@ -72,7 +72,7 @@ static void large_tensors(void **state)
     free(x);
 }
 
-/* Every kind of position that no encoder writes. */
+/* Each kind of position that no encoder writes. */
 static void damage(void **state)
 {
     static const char *const specs[] = {
@@ -91,10 +91,10 @@ static void damage(void **state)
     }
 }
 
-/* select=sampled looks at one in 97 of N elements here, from the third on. */
+/* select=sampled takes every 97th of N elements here, from the third on. */
 enum { SAMPLED_N = 100003, SAMPLED_STRIDE = 97, SAMPLED_OFFSET = 3 };
 
-/* What the sample shows, times what there is. */
+/* Fills x with noise, and multiplies the sampled elements by `times`. */
 static void mislead(float *x, float times, uint64_t seed)
 {
     check_fill(x, SAMPLED_N, FILL_NOISE, seed);
@@ -109,7 +109,7 @@ static void thresholds_from_a_sample(void **state)
         "sparse:select=sampled,theta=0.7,sample=1,index=bitmap,values=means",
         "sparse:select=trimmed,theta=0.9,values=fp16",
     };
-    /* right; some tries lower; none is low enough; too many pass; all do */
+    /* the sampled threshold is right; lowered a few times; never low enough; too many pass; all pass */
     static const float times[] = {1.0f, 1.5f, 3.0f, 1e9f, 0.5f, 0.0f};
     float *x = malloc(SAMPLED_N * sizeof(float));
 
@@ -125,7 +125,7 @@ static void thresholds_from_a_sample(void **state)
     free(x);
 }
 
-/* Of one sign: positives scaled, so that the sum decides each way, and tensors that lack one. */
+/* Selection of one sign: positives are scaled so that either sign wins, and some tensors lack a sign. */
 static void one_sign(void **state)
 {
     static const char *const specs[] = {
@@ -165,7 +165,7 @@ static void feedback_is_fused(void **state)
         "sparse:values=range,bits=7,theta=0.5",
         "sparse:values=means,theta=0.5,index=bitmap",
         "sparse:select=chunk,chunk=100,theta=0.9,values=fp16",
-        "topk:theta=0.1", /* goes raw */
+        "topk:theta=0.1", /* sent raw */
     };
     static const uint64_t counts[] = {1, 4097, END};
 
@@ -180,7 +180,7 @@ static void feedback_is_fused(void **state)
     gcb_host_schedule(GCB_HOST_FORWARD, 1);
 }
 
-/* Thresholds between mean and largest; that of one step serves later ones: device_same_feedback keeps its coder. */
+/* Thresholds between mean and maximum. Later steps reuse a threshold, because device_same_feedback keeps its coder. */
 static void searched_thresholds(void **state)
 {
     static const char *const specs[] = {
@@ -196,7 +196,7 @@ static void searched_thresholds(void **state)
     gcb_host_schedule(GCB_HOST_SHUFFLED, 3);
     for (size_t i = 0; i < COUNT(times); i++) {
         check_fill(x, SAMPLED_N, FILL_NOISE, i);
-        for (size_t j = 0; j < SAMPLED_N; j += SAMPLED_N / 6250) /* where the sample looks */
+        for (size_t j = 0; j < SAMPLED_N; j += SAMPLED_N / 6250) /* sampled positions */
             x[j] *= times[i];
         device_same(&device, "sparse:select=search,theta=0.99", x, SAMPLED_N, NULL);
     }
@@ -254,7 +254,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(segments_are_left_to_the_cpu),
     };
 
-    if (argc > 1) /* only the tests of this name, with * and ? */
+    if (argc > 1) /* runs only the tests that match this name, with * and ? */
         cmocka_set_test_filter(argv[1]);
     return cmocka_run_group_tests(tests, open_device, NULL);
 }

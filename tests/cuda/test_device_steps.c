@@ -1,4 +1,4 @@
-/* One coder for many steps, on the device and on the CPU: what it keeps from one to the next is kept alike. */
+/* A coder keeps the same state from step to step on the stand-in and on the CPU. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -19,7 +19,7 @@ enum { N = 5000 };
 
 static struct gcb_device device;
 
-/* A coder of each kind, and room for what they make. */
+/* A coder on the CPU, one on the device, and memory for their messages. */
 struct both {
     struct gcb_coder *cpu;
     struct gcb_device_coder *dev;
@@ -85,7 +85,7 @@ static int encode_on_device(struct both *b, const struct gcb_step *at, const flo
     return err ? err : gcb_device_coder_fetch(b->dev, &b->m, &frame, w, NULL);
 }
 
-/* Returns how long the message is; 0: none, on both sides. */
+/* Returns the length of the message; 0: both sides refuse the tensor. */
 static size_t step_both(struct both *b, const struct gcb_step *at, const float *x)
 {
     const struct gcb_view in = {.data = x, .count = N};
@@ -99,7 +99,7 @@ static size_t step_both(struct both *b, const struct gcb_step *at, const float *
     return cpu ? 0 : want.len;
 }
 
-/* A step: which, whose, how much larger than noise, and whether something in it is not finite. */
+/* A step: its number, its worker, the factor on the noise, and whether a value is not finite. */
 struct scene {
     uint64_t step;
     uint32_t worker;
@@ -130,7 +130,7 @@ static void play(const char *spec, enum gcb_nonfinite nonfinite, const struct sc
     free(x);
 }
 
-/* A threshold serves three steps; what is not finite neither changes nor leaves one. */
+/* A threshold is used in three steps. A tensor that is not finite neither changes nor leaves one. */
 static void thresholds_outlive_what_is_not_finite(void **state)
 {
     static const char *const specs[] = {
@@ -138,17 +138,17 @@ static void thresholds_outlive_what_is_not_finite(void **state)
         "redsync:density=0.05,dense-below=0,trimmed-below=0,interval=3,quant=asq",
     };
     static const struct scene scene[] = {
-        {0, 0, 1.0f, true},  /* leaves nothing */
+        {0, 0, 1.0f, true},  /* leaves no threshold */
         {1, 0, 1.0f, false}, /* searches */
-        {2, 0, 4.0f, false}, /* more of it reach that threshold */
-        {3, 0, 4.0f, true},  /* while it serves */
-        {3, 0, 4.0f, false}, /* it still does */
-        {4, 0, 4.0f, true},  /* where it serves no longer */
+        {2, 0, 4.0f, false}, /* more values reach that threshold */
+        {3, 0, 4.0f, true},  /* while the threshold is valid */
+        {3, 0, 4.0f, false}, /* it is still valid */
+        {4, 0, 4.0f, true},  /* it is no longer valid */
         {4, 0, 4.0f, false}, /* searches */
-        {5, 0, 1.0f, false}, /* fewer reach that */
+        {5, 0, 1.0f, false}, /* fewer values reach the threshold */
         {5, 1, 1.0f, false}, /* another worker searches */
-        {6, 0, 1.0f, false}, /* and the first again */
-        {2, 0, 1.0f, false}, /* and back in time, too */
+        {6, 0, 1.0f, false}, /* the first worker searches again */
+        {2, 0, 1.0f, false}, /* an earlier step searches, too */
         {3, 0, 4.0f, false}, {1000000000000, 0, 1.0f, false},
     };
 
@@ -160,7 +160,7 @@ static void thresholds_outlive_what_is_not_finite(void **state)
         assert_int_equal(length[0], 0);
         assert_int_equal(length[3], 0);
         if (i == 0) {
-            assert_true(length[2] > 2 * length[1]); /* reused indeed */
+            assert_true(length[2] > 2 * length[1]); /* the threshold was reused */
             assert_true(length[4] > 2 * length[1]);
             assert_true(length[6] < length[4]);
             assert_true(length[7] < length[6]);
@@ -170,7 +170,7 @@ static void thresholds_outlive_what_is_not_finite(void **state)
     }
 }
 
-/* Presets as their papers have them, in steps that turn sides and draw anew. */
+/* Presets at their papers' settings, in steps with alternating signs and new draws. */
 static void presets_step_by_step(void **state)
 {
     static const struct scene scene[] = {
@@ -197,7 +197,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(presets_step_by_step),
     };
 
-    if (argc > 1) /* only the tests of this name, with * and ? */
+    if (argc > 1) /* runs only the tests that match this name, with * and ? */
         cmocka_set_test_filter(argv[1]);
     return cmocka_run_group_tests(tests, open_device, NULL);
 }

@@ -1,4 +1,4 @@
-/* Transforms and chunk-local selection of the sparse codec on the device, by the module's own sources on the CPU. */
+/* Transforms and chunk-local selection of the sparse codec, on the stand-in. */
 #include <stdio.h>
 
 #include "tests/cuda/device_test.h"
@@ -19,7 +19,8 @@ static void largest_of_each_chunk(void **state)
     device_same_all(&device, "sparse:select=chunk,chunk=1,density=0.5", few);
 }
 
-/* What the largest of each thread say little of: 192 threads of 256 hold all that is large, and some of that is equal. */
+/* A tensor for which the threads' maxima are a poor bound: 192 of 256 threads hold all large values, some of them
+ * equal. */
 static void clusters_within_chunks(void **state)
 {
     enum { N = 3 * 4096 + 100 };
@@ -42,7 +43,7 @@ static void clusters_within_chunks(void **state)
     free(x);
 }
 
-/* Chunks that registers do not hold. */
+/* Chunks that do not fit into registers. */
 static void largest_of_long_chunks(void **state)
 {
     enum { N = 50000 };
@@ -75,7 +76,7 @@ static void hadamard(void **state)
     same_all(specs, COUNT(specs), sizes);
 }
 
-/* One, two and three passes behind the tiles', the last with all of its stages and with some. */
+/* One, two and three passes after that over tiles; the last pass has all of its stages or only some. */
 static void long_hadamard(void **state)
 {
     static const struct {
@@ -99,7 +100,7 @@ static void long_hadamard(void **state)
     free(x);
 }
 
-/* Spectra are the CPU's own here, so messages are too: the order of bins, their scale, pairs of floats. */
+/* Spectra are the CPU's here, so messages must be too: order of bins, their scale, pairs of floats. */
 static void fft_of_the_cpus_spectra(void **state)
 {
     static const struct {
@@ -129,7 +130,8 @@ static void fft_of_the_cpus_spectra(void **state)
     free(x);
 }
 
-/* Spectra that miss the CPU's as those of another library do: errors and decoded floats stay within what is promised. */
+/* Spectra differ from the CPU's as those of another library do: errors and decoded floats stay within their
+ * tolerances. */
 static void fft_of_other_spectra(void **state)
 {
     static const char *const specs[] = {
@@ -147,8 +149,8 @@ static void fft_of_other_spectra(void **state)
 static void dct(void **state)
 {
     static const char *const specs[] = {
-        "demo:density=0.02",                         /* chosen while in shared memory */
-        "sparse:transform=dct,chunk=64,density=0.2", /* several chunks a block */
+        "demo:density=0.02",                         /* selected while in shared memory */
+        "sparse:transform=dct,chunk=64,density=0.2", /* several chunks per block */
         "sparse:transform=dct,chunk=48,select=chunk,density=0.1",  /* by sums */
         "sparse:transform=dct,chunk=100,density=0.1,values=range", /* by cuFFT */
     };
@@ -158,7 +160,7 @@ static void dct(void **state)
     same_all(specs, COUNT(specs), sizes);
 }
 
-/* Every length that is transformed in shared memory, and odd ones by cuFFT, whole. */
+/* Every length that is transformed in shared memory, and odd lengths as one chunk by cuFFT. */
 static void dct_of_all_lengths(void **state)
 {
     enum { N = 9000 };
@@ -186,7 +188,7 @@ static void dct_of_all_lengths(void **state)
     free(x);
 }
 
-/* A coder that cannot be made says why, and leaves nothing behind. */
+/* A coder that cannot be made says why, and leaks nothing. */
 static void refuses(const char *spec, enum gcb_host_fft how, int status, const char *words)
 {
     const struct gcb_coder_config config = {.env = {.count = 300}};
@@ -222,7 +224,7 @@ static void without_cufft(void **state)
     gcb_host_limit(1);
     refuses("demo", GCB_HOST_FFT_EXACT, GCB_E_NOMEM, "bytes of a method's tables");
     gcb_host_limit(0);
-    /* and what does not need it runs */
+    /* methods without it still run */
     gcb_host_fft(GCB_HOST_FFT_MISSING);
     check_fill(x, COUNT(x), FILL_NOISE, 1);
     device_same(&device, "demo", x, COUNT(x), NULL);
@@ -230,7 +232,7 @@ static void without_cufft(void **state)
     gcb_host_fft(GCB_HOST_FFT_EXACT);
 }
 
-/* What fails when it is queued is said when it is waited for. */
+/* A failure of queued work is reported by the wait. */
 static void cufft_fails(void **state)
 {
     const struct gcb_coder_config config = {.env = {.count = 100}};
@@ -265,7 +267,7 @@ static void cufft_fails(void **state)
     gcb_device_coder_destroy(c);
 }
 
-/* The last one: every coder gave back what it took. */
+/* Runs last: every coder freed what it allocated. */
 static void nothing_is_left(void **state)
 {
     struct gcb_host_counts counts;
@@ -292,7 +294,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(nothing_is_left),
     };
 
-    if (argc > 1) /* only the tests of this name, with * and ? */
+    if (argc > 1) /* runs only the tests that match this name, with * and ? */
         cmocka_set_test_filter(argv[1]);
     return cmocka_run_group_tests(tests, open_device, NULL);
 }

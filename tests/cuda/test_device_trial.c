@@ -1,4 +1,4 @@
-/* Trials on the device, one after the other: what they take there serves the next ones. */
+/* Trials on the device, one after the other, reuse the device memory of earlier ones. */
 #include "src/tool/trial/trial.h"
 #include "tests/cuda/device_test.h"
 
@@ -51,7 +51,7 @@ static int run(struct gcb_trial_bench *b, const struct gcb_method *method, uint6
 
 #define METHODS 8
 
-static struct gcb_method methods[METHODS]; /* their addresses are what they are known by */
+static struct gcb_method methods[METHODS]; /* trials identify methods by address */
 
 static void parse_methods(void)
 {
@@ -63,7 +63,7 @@ static void parse_methods(void)
         assert_int_equal(gcb_method_parse(&methods[i], specs[i], NULL), 0);
 }
 
-/* Allocations that trials of all methods take, each of tensors of several sizes and types. */
+/* Number of allocations in trials of all methods, each on tensors of several sizes and types. */
 static uint64_t allocations(struct gcb_trial_bench *b)
 {
     static const uint64_t sizes[] = {MOST, 100, 4097, 0, 1, MOST};
@@ -78,7 +78,7 @@ static uint64_t allocations(struct gcb_trial_bench *b)
     return after.allocations - before.allocations;
 }
 
-/* Once there was the largest of each, nothing is taken. */
+/* After the largest tensor of each method, nothing is allocated. */
 static void memory_is_kept(void **state)
 {
     struct gcb_trial_bench b;
@@ -93,7 +93,7 @@ static void memory_is_kept(void **state)
     gcb_trial_bench_fini(&b);
 }
 
-/* What one trial failed of is no other's fault, and what is kept leaves room for what needs it. */
+/* A failed trial does not affect others, and kept memory is freed if another trial needs it. */
 static void failures_pass(void **state)
 {
     static struct gcb_method fft;
@@ -107,7 +107,7 @@ static void failures_pass(void **state)
     gcb_host_fft(GCB_HOST_FFT_FAILS);
     assert_int_equal(run(&b, &fft, MOST, GCB_F32), GCB_E_DEVICE);
     gcb_host_fft(GCB_HOST_FFT_EXACT);
-    assert_int_equal(run(&b, &fft, MOST, GCB_F32), 0); /* much scratch */
+    assert_int_equal(run(&b, &fft, MOST, GCB_F32), 0); /* needs much scratch */
     gcb_host_count(&counts);
     gcb_host_limit(counts.bytes + 100);
     assert_int_equal(run(&b, &methods[2], MOST, GCB_F32), 0); /* a longer payload */
@@ -118,7 +118,7 @@ static void failures_pass(void **state)
     gcb_trial_bench_fini(&b);
 }
 
-/* Messages of a group as their taker saw them; it fails at one of them. */
+/* The messages of a group that the callback got; it fails at one of them. */
 struct taken {
     size_t count, fail_at;
     struct gcb_tally total;
@@ -139,11 +139,13 @@ static int take(void *ctx, size_t i, const struct gcb_tally *tally, struct gcb_d
     return 0;
 }
 
-/* Neighbours of one method and step are one group; times are shared by bytes, launches counted once. */
+/* Consecutive messages of a method and step form a group. Its times are shared out by bytes; its launches count once.
+ * */
 static void groups(void **state)
 {
     static const uint64_t sizes[] = {100, 0, 4097, 1, MOST};
-    static const size_t want[METHODS] = {5, 1, 1, 5, 1, 5, 1, 5}; /* as parse_methods has them */
+    static const size_t want[METHODS] = {5, 1, 1, 5,
+                                         1, 5, 1, 5}; /* in the order of parse_methods */
     struct gcb_message_plan plan[COUNT(sizes)];
     struct gcb_trial_input in[COUNT(sizes)];
     struct gcb_trial_bench b;
@@ -170,7 +172,7 @@ static void groups(void **state)
             assert_float_equal(t.seconds[k] / t.total.encode.seconds,
                                (double)plan[k].input_bytes / t.bytes, 1e-9);
     }
-    plan[2].dense = true; /* goes as identity, and so in no group of another method */
+    plan[2].dense = true; /* sent as identity, so not in a group of another method */
     assert_int_equal(gcb_trial_group(&b, &methods[5], in, COUNT(sizes)), 2);
     assert_int_equal(gcb_trial_group(&b, &methods[0], in, COUNT(sizes)), 5);
     for (size_t at = 0; at < 3; at++) {

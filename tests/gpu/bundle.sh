@@ -1,18 +1,20 @@
 #!/bin/bash
-# Makes a folder that needs nothing but glibc and, for its purpose, an NVIDIA driver.
+# Makes a folder with everything that the GPU tests need, except glibc and an NVIDIA driver.
 #
 #   bundle.sh DIR GCBENCH MODULE CHECK_DEVICE TIME_DEVICE GPU_REPORT [LIBRARY...]
 #
-# MODULE is the CUDA module; the last ones are what it opens at run time. Everything they load goes along, but the C library (a program and its
-# loader must match: the target needs glibc as new as this machine's) and the driver.
+# MODULE is the CUDA module, and each LIBRARY is one that it opens at run time. All libraries that these files load are
+# copied too, except the driver and the C library: a program and its loader must match, so the target needs a glibc as
+# new
+# as this machine's.
 set -euo pipefail
 
 here=$(cd -- "$(dirname -- "$(readlink -f -- "${BASH_SOURCE[0]}")")" && pwd)
 root=$here/../..
-(($# >= 6)) || { echo "bundle.sh: six words, see its head" >&2; exit 2; }
+(($# >= 6)) || { echo "bundle.sh: needs at least six arguments; the head of this script lists them" >&2; exit 2; }
 dir=$1 gcbench=$2 module=$3 check=$4 time=$5 report=$6
 for file in "${@:2}"; do
-    [[ -f $file ]] || { echo "bundle: $file is not there" >&2; exit 1; }
+    [[ -f $file ]] || { echo "bundle: $file does not exist" >&2; exit 1; }
 done
 [[ ! -e $dir ]] || { echo "bundle: $dir exists already" >&2; exit 1; }
 
@@ -32,7 +34,7 @@ cp "$here/run.sh" "$new/run"
 cp "$here/compare_torch.py" "$new/"
 chmod +x "$new/run"
 
-# What all of them load, once each.
+# The libraries that all of them load.
 LD_LIBRARY_PATH=$new/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} ldd "$new"/programs/* "$new"/lib/lib* |
     sed -n 's/^[[:space:]]*\([^ ]*\) => \(\/[^ ]*\) (.*/\1 \2/p' | sort -u | while read -r name path; do
     case $name in
@@ -42,7 +44,7 @@ LD_LIBRARY_PATH=$new/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} ldd "$new"/program
     cp -Ln "$path" "$new/lib/$name"
 done
 
-# The loader looks beside the programs only when it is told to.
+# The loader looks in lib/ only if LD_LIBRARY_PATH says so.
 for program in gcbench check_device time_device gpu_report; do
     printf '%s\n' '#!/bin/sh' "here=\$(dirname -- \"\$(readlink -f -- \"\$0\")\")" \
         "LD_LIBRARY_PATH=\$here/lib\${LD_LIBRARY_PATH:+:\$LD_LIBRARY_PATH}" 'export LD_LIBRARY_PATH' \
@@ -51,4 +53,4 @@ for program in gcbench check_device time_device gpu_report; do
 done
 mv -T -- "$new" "$dir"
 trap - EXIT
-echo "made $dir; there, ./run does the rest" >&2
+echo "made $dir; run $dir/run on the machine with the GPU" >&2

@@ -27,7 +27,7 @@ static void run(const struct checking *what, struct outcome *o, size_t at)
     what->run(what->ctx, o, at);
 }
 
-/* Checks from `at` on until one fails; each outcome goes to the parent. */
+/* The child: runs checks from number `at` on until one fails, and sends each outcome to the parent. */
 static int be_child(const struct checking *what, size_t at, int to)
 {
     struct outcome o = {.at = at};
@@ -36,14 +36,16 @@ static int be_child(const struct checking *what, size_t at, int to)
         return NO_DEVICE;
     for (; at < what->count && !check_failed(&o); at++) {
         run(what, &o, at);
-        if (write(to, &o, sizeof(o)) != (ssize_t)sizeof(o)) /* less than PIPE_BUF: whole */
+        if (write(to, &o, sizeof(o)) !=
+            (ssize_t)sizeof(o)) /* shorter than PIPE_BUF, so written at once */
             return 1;
     }
     fflush(NULL);
     return 0;
 }
 
-/* Takes what a child sends, *at behind the last. False: it has said nothing for too long. */
+/* Stores the outcomes that a child sends; *at is the number after the last one. False: the child sent nothing for
+ * `patience` seconds. */
 static bool hear(const struct checking *what, int from, struct outcome *out, size_t *at)
 {
     struct pollfd fd = {.fd = from, .events = POLLIN};
@@ -63,8 +65,9 @@ static bool hear(const struct checking *what, int from, struct outcome *out, siz
     }
 }
 
-/* How the child ended at a check that it said nothing of. */
-static void lament(struct outcome *o, size_t at, bool heard, int status, unsigned patience)
+/* Sets the outcome of the check during which the child ended without sending one. */
+static void set_silent_failure(struct outcome *o, size_t at, bool heard, int status,
+                               unsigned patience)
 {
     char words[64];
 
@@ -77,7 +80,7 @@ static void lament(struct outcome *o, size_t at, bool heard, int status, unsigne
     fail(o, at, words);
 }
 
-/* One child, from *at on, to behind the last check that it came to. */
+/* Runs one child from check *at on. *at becomes the number after the last check that it started. */
 static int run_child(const struct checking *what, struct outcome *out, size_t *at)
 {
     size_t next = *at;
@@ -85,7 +88,7 @@ static int run_child(const struct checking *what, struct outcome *out, size_t *a
     bool heard;
     pid_t child;
 
-    fflush(NULL); /* or the child would write it again */
+    fflush(NULL); /* otherwise the child would write the buffered output a second time */
     if (pipe(fds))
         return 1;
     child = fork();
@@ -104,7 +107,7 @@ static int run_child(const struct checking *what, struct outcome *out, size_t *a
     if (WIFEXITED(status) && WEXITSTATUS(status) == NO_DEVICE)
         return NO_DEVICE;
     if (next < what->count && (next == *at || !check_failed(&out[next - 1]))) {
-        lament(&out[next], next, heard, status, what->patience);
+        set_silent_failure(&out[next], next, heard, status, what->patience);
         next++;
     }
     *at = next;

@@ -2,37 +2,37 @@
 #define TESTS_GPU_CHECK_APART_H
 
 /*
- * Checks, one after the other, in processes of their own: a device that failed once answers nothing more in the process
- * that has it, and a kernel may never end. One child goes on until a check fails; behind that, a new one does.
+ * Runs checks in child processes, because a device that failed once does not work any more in the same process, and a
+ * kernel may never end. A child runs checks until one fails; a new child continues with the next check.
  */
 #include <stdbool.h>
 #include <stddef.h>
 
 #include "src/lib/base/diag.h"
 
-/* How a check ended; a child sends these to its parent. */
+/* Outcome of a check; a child sends it to its parent. */
 struct outcome {
-    size_t at;       /* its number */
+    size_t at;       /* number of the check */
     char status[16]; /* "ok", "unsupported" or "failed" */
-    bool fed;        /* with error feedback, too */
+    bool fed;        /* also tested with error feedback */
     char reason[GCB_DIAG_TEXT];
     double seconds;
 };
 
 struct checking {
     size_t count;
-    unsigned patience;      /* seconds that one of them may take */
-    void *ctx;              /* of both */
-    int (*open)(void *ctx); /* in each process, once; not 0: no device */
-    void (*run)(void *ctx, struct outcome *o, size_t at); /* *o says "failed" before */
+    unsigned patience;      /* most seconds for a check */
+    void *ctx;              /* argument of open and run */
+    int (*open)(void *ctx); /* called once in each process; not 0: no device */
+    void (*run)(void *ctx, struct outcome *o, size_t at); /* *o is "failed" when run is called */
 };
 
 bool check_failed(const struct outcome *o);
 
-/* out[0..count) of all of them. 0, 1 (no child could be made), or 3: no device. */
+/* Runs all checks; out has `count` outcomes. Returns 0; 1: no child could be made; 3: no device. */
 int check_apart(const struct checking *what, struct outcome *out);
 
-/* The same in this process, and no further than to the first that fails: the others fail too, unasked. */
+/* The same in this process. Stops at the first failure; the checks after it fail as "not asked". */
 int check_alone(const struct checking *what, struct outcome *out);
 
 #endif

@@ -11,7 +11,7 @@
 
 #define COUNT(list) (sizeof(list) / sizeof(*(list)))
 
-/* What no table can tell: branches of launchers, lengths of chunks, densities. */
+/* Cases that do not follow from the parameter tables: branches of launchers, lengths of chunks, densities. */
 static const char *const more[] = {
     "range:bits=5,mantissa=2",
     "range:bits=16,mantissa=11",
@@ -55,12 +55,12 @@ static const char *const more[] = {
     "sparse:transform=fft,chunk=63,values=sign-mean,index=bitmap",
 };
 
-/* More than 1056 tiles of 4096 of what is kept, when that is four of five; or 8 times as many, for kernels whose warps
- * take a tile each. */
+/* Elements for which the kept positions, four of five, fill more than 1056 tiles of 4096. WIDER: 8 times as many tiles,
+ * for kernels in which each warp takes a tile. */
 #define WIDE UINT64_C(5500001)
 #define WIDER UINT64_C(71000003)
 
-/* What loops only where the defaults do not lead, or only at still greater sizes. */
+/* Launches whose blocks take a second piece only with other settings than the defaults, or only at larger sizes. */
 static const struct check_case wide[] = {
     {"range:mantissa=4", CHECK_WIDE, WIDE},
     {"qsgd:bucket=100,norm=l2", CHECK_WIDE, WIDE},
@@ -80,18 +80,18 @@ static const struct check_case wide[] = {
     {"sparse:theta=0.01,select=sampled,values=fp16,index=bitmap", CHECK_WIDE, WIDER},
     {"sparse:theta=0.5,select=search,index=bitmap", CHECK_WIDE, WIDER},
     {"redsync:dense-below=0,trimmed-below=0,density=0.1,index=bitmap", CHECK_WIDE, WIDER},
-    {"dgc", CHECK_WIDE, WIDER}, /* the sample does not suffice, or it does: by step */
+    {"dgc", CHECK_WIDE, WIDER}, /* the sample is too small in some steps */
     {"dgc:density=0.002", CHECK_WIDE, WIDER},
     {"dgc:density=0.003", CHECK_WIDE, WIDER},
     {"sparse:theta=0.01,select=one-sided,index=bitmap", CHECK_WIDE,
-     2 * WIDER}, /* of one sign: half */
+     2 * WIDER}, /* one sign has half of the elements */
     {"sparse:transform=dct,chunk=1000", CHECK_STEPS, WIDE},
     {"sparse:transform=fft,chunk=63", CHECK_STEPS, WIDE},
     {"topk:theta=0.9,memory=ef,decay=0.75", CHECK_MEMORY, WIDE},
     {"dgc:theta=0.9,clip-norm=2", CHECK_MEMORY, WIDE},
 };
 
-/* How many choices are not their codec's default; a number that is not makes it many. */
+/* Number of choices that are not the codec's default. A number that is not the default counts as 100. */
 static size_t choices_made(const struct gcb_method *m)
 {
     const struct gcb_param *p;
@@ -131,7 +131,8 @@ static bool belongs(const struct contract_case *c, bool brief, size_t i, size_t 
     return brief ? !whole && i % stride == 0 : whole;
 }
 
-/* Keeps four of five, in a message that is shorter than the tensor, or it would go raw: with a bitmap, or of signs. */
+/* Keeps four of five positions in a message that is shorter than the tensor (with a bitmap, or of signs only), because
+ * a longer one would be sent raw. */
 static void keep_most(struct gcb_method *m)
 {
     double index;
@@ -197,10 +198,10 @@ struct check_case *check_cases(size_t *count, size_t stride, bool with_wide)
         for (size_t i = 0; i < contract_count; i++) {
             struct gcb_method m = contract_cases[i].method;
 
-            gcb_method_forget(&m); /* memories stand around coders */
+            gcb_method_forget(&m); /* the case tests the coder without its memory */
             if (belongs(&contract_cases[i], brief, i, stride))
                 add(list, count, &m, brief ? CHECK_BRIEF : CHECK_WHOLE);
-            if (!contract_cases[i].brief && !brief) /* as a user names it */
+            if (!contract_cases[i].brief && !brief) /* by the name that users type */
                 snprintf(list[*count - 1].spec, sizeof(list->spec), "%s", m.name);
         }
         for (size_t i = 0; i < COUNT(more) && !brief; i++)

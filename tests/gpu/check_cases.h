@@ -7,30 +7,32 @@
 
 enum check_kind {
     CHECK_WHOLE,
-    CHECK_BRIEF,  /* one of very many combinations: few sizes are enough */
-    CHECK_WIDE,   /* at one size, where blocks that go on from piece to piece do */
-    CHECK_STEPS,  /* the same with error feedback */
-    CHECK_GROUP,  /* ResNet-50's tensors by one set of launches */
-    CHECK_MEMORY, /* steps of a worker whose memory is on the device; with a count, of that size */
+    CHECK_BRIEF,  /* one of very many combinations, at few sizes */
+    CHECK_WIDE,   /* at one size, at which blocks take more than one piece of work */
+    CHECK_STEPS,  /* as CHECK_WIDE, with error feedback */
+    CHECK_GROUP,  /* ResNet-50's tensors as a group */
+    CHECK_MEMORY, /* steps of a worker whose memory is on the device; `count` may give the size */
 };
 
-/* What a device is asked for. */
+/* A case to test on a device. */
 struct check_case {
     char spec[256];
     enum check_kind kind;
-    uint64_t count; /* of elements; 0: the usual sizes */
+    uint64_t count; /* elements; 0: the usual sizes */
 };
 
 /*
- * From the registries and the parameter tables: every method as it is, every choice of every codec by itself, and in
- * brief every combination of choices and every number away from its default, of those one in `stride`; and by hand
- * what reaches the branches of launchers. Then groups and memories. At last, if asked for, the wide ones: every method as
- * it is, and every choice with four of five positions kept. *count of them; freed by the caller, NULL where there is no
- * memory.
+ * Lists the cases, in this order:
+ *   from the registries and the parameter tables: every method at its defaults, and every choice of every codec; with
+ *   few sizes, every `stride`-th of all combinations of choices and of numbers that are not the default;
+ *   the hand-written cases that reach branches of launchers;
+ *   groups and memories;
+ *   if asked for, the wide cases: every method at its defaults, and every choice with four of five positions kept.
+ * *count is their number. The caller frees the list. NULL: no memory.
  */
 struct check_case *check_cases(size_t *count, size_t stride, bool wide);
 
-/* What a case is called: its spec, and what is done with it where that is not the usual. Returns out. */
+/* Writes the name of a case: its spec, and its kind if that is not the usual one. Returns out. */
 char *check_case_name(char *out, size_t size, const struct check_case *c);
 
 #endif

@@ -1,18 +1,18 @@
 /*
- * Every method on a real GPU: the same messages as the CPU's, byte for byte, decoded alike on both sides, damaged
- * ones refused alike, error feedback fused as the CPU has it around its coders; methods that transform by a library,
- * within what is promised of them. The body is tests/support/device_trip.c, as it is under the stand-in; here the module
- * is opened as the command opens it.
+ * Tests every method on a real GPU. Its messages must be the CPU's, byte for byte; both sides must decode them alike
+ * and refuse the same damaged ones; fused error feedback must give what the CPU's memory around a coder gives. Methods
+ * with a transform library have tolerances. The tests are in tests/support/device_trip.c, which the stand-in uses too;
+ * here the module is opened as the command opens it.
  *
  *   check_device [--small | --quick] [--alone] [--device N] [--results FILE] [--patience SECONDS]
- *   check_device --probe [--device N]     only: can the device be used?
- *   check_device --list                   only: what it would be asked for
+ *   check_device --probe [--device N]     only checks that the device can be used
+ *   check_device --list                   only lists the cases
  *
- * A device that failed once answers nothing more in the process that has it, and a kernel may never end. So cases run in a
- * child, and behind one that fails, dies or takes longer than SECONDS (600) a new child goes on; --alone: all in this
- * process, until the first failure, as compute-sanitizer wants it.
+ * Cases run in a child process, because a device that failed once does not work any more in the same process, and a
+ * kernel may never end. After a case that fails, crashes or takes longer than SECONDS (600), a new child continues.
+ * --alone: all cases run in this process until the first failure, as compute-sanitizer needs.
  *
- * Exit status 0: all is the same; 1: something differs; 3: no device.
+ * Exit status 0: nothing differs from the CPU; 1: something differs; 3: no device.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -37,20 +37,20 @@ static struct check_case *cases;
 static size_t case_count;
 static unsigned device_index;
 
-/* device_trip.c asks the stand-in for orders of threads; a device has its own. */
+/* device_trip.c sets the order of threads on the stand-in; a device has its own. */
 void gcb_host_schedule(enum gcb_host_order order, uint64_t seed)
 {
     (void)order;
     (void)seed;
 }
 
-/* Nor does it count waits and allocations. */
+/* Waits and allocations are not counted here. */
 void gcb_host_count(struct gcb_host_counts *out)
 {
     *out = (struct gcb_host_counts){0};
 }
 
-/* What device_here of device_trip.c would adopt. */
+/* The module that device_here of device_trip.c would use. */
 const struct gcb_device_module *gcb_device_module(const struct gcb_device_core *core);
 const struct gcb_device_module *gcb_device_module(const struct gcb_device_core *core)
 {
@@ -65,7 +65,7 @@ static void check(void **state)
     check_one(&device, depth, &cases[o->at], o);
 }
 
-/* Of check_apart.h. */
+/* Callback of check_apart.h. */
 static void run_case(void *ctx, struct outcome *o, size_t at)
 {
     const double start = gcb_clock();
@@ -120,7 +120,7 @@ static int write_rows(const char *path, const struct outcome *out)
     return bad;
 }
 
-/* 0, 1 or 3. */
+/* The exit status: 0, 1 or 3. */
 static int run_all(bool alone, unsigned patience, const char *results)
 {
     const struct checking what = {

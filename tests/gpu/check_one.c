@@ -46,7 +46,7 @@ const struct check_depth *check_find_depth(const char *name)
     return NULL;
 }
 
-/* Does the method run there? Otherwise the case ends with the reason. */
+/* Checks that the method runs on the device; if not, ends the case with the reason. */
 static bool supported(const struct gcb_device *device, struct outcome *o, const char *spec)
 {
     struct gcb_device_coder *coder = NULL;
@@ -64,11 +64,11 @@ static bool supported(const struct gcb_device *device, struct outcome *o, const 
     snprintf(o->reason, sizeof(o->reason), "%s", diag.text);
     if (err != GCB_E_UNSUPPORTED && (err != GCB_E_BACKEND || device->facts.fft[0]))
         fail_msg("%s: %s", spec, diag.text);
-    snprintf(o->status, sizeof(o->status), "unsupported"); /* there, or without cuFFT */
+    snprintf(o->status, sizeof(o->status), "unsupported"); /* on this device, or without cuFFT */
     return false;
 }
 
-/* Content changes from size to size and from case to case. */
+/* Each size and each case has another content. */
 static void check_few(const struct gcb_device *device, const struct check_depth *depth,
                       const char *spec, size_t at)
 {
@@ -86,7 +86,7 @@ static void check_few(const struct gcb_device *device, const struct check_depth 
     }
 }
 
-/* Has the device error feedback for it, fused into the encoder? */
+/* True if the device's encoder has fused error feedback for this spec. */
 static bool feeds_back(const struct gcb_device *device, const char *spec)
 {
     const struct gcb_coder_config config = {.env = {.count = 1, .path = "a/b", .feedback = true}};
@@ -110,8 +110,8 @@ static void check_fed(const struct gcb_device *device, const char *spec, const u
         const struct device_steps how = {
             .source = (enum gcb_dtype)(i % GCB_DTYPE_COUNT),
             .carry = i % 2 ? 0.7 : 1.0,
-            .itself =
-                gcb_method_caps(&m) & GCB_CAP_LIBRARY_MATH, /* its spectra are not the CPU's */
+            .itself = gcb_method_caps(&m) &
+                      GCB_CAP_LIBRARY_MATH, /* the device's spectra are not those of the CPU */
         };
 
         device_same_steps(device, spec, sizes[i], &how);

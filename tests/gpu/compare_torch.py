@@ -16,7 +16,7 @@ def row(name, **fields):
 
 
 def timed(torch, work):
-    """Median seconds of one call; 256 MiB are written before each, so that caches are cold."""
+    """Median seconds of one call; 256 MiB are written before each call, so that caches are cold."""
     flush = torch.empty(64 << 20, dtype=torch.float32, device="cuda")
     seconds = []
     work()
@@ -32,7 +32,7 @@ def timed(torch, work):
 
 
 def qsgd(torch, x):
-    """7 levels, buckets of 512: what a user writes in a few lines, without packing."""
+    """QSGD as a user would write it in a few lines: 7 levels, buckets of 512, codes not packed."""
     buckets = x.view(-1, 512)
     norms = buckets.abs().amax(dim=1, keepdim=True)
     t = buckets.abs() / norms * 7
@@ -46,7 +46,7 @@ def main():
     except ImportError:
         row("PyTorch", status="skipped", reason="not installed")
         return
-    except Exception as error:  # installed, and some library of its own is not
+    except Exception as error:  # PyTorch is installed, but a library that it needs is not
         row("PyTorch", status="skipped", reason="it does not load: %s" % (str(error).splitlines() or ["?"])[0])
         return
     if not torch.cuda.is_available():

@@ -1,11 +1,13 @@
 #!/bin/bash
-# The folder of `./dev gpu --bundle`, with the stand-in as the module; its run script; the report; the word without a GPU.
+# `./dev gpu --bundle` with the stand-in as its module: the folder, its run script and its report; and `./dev gpu`
+# without a
+# GPU.
 #   gpu.sh GCBENCH STANDIN CHECK_DEVICE TIME_DEVICE GPU_REPORT
 here=$(dirname "$(readlink -f "$0")")
 . "$here/../cli/lib.sh"
 standin=$2 checker=$3 timer=$4 reporter=$5
 
-# The report, from rows that are known.
+# The report, from known rows.
 last="gpu_report"
 "$reporter" "$here/canned.jsonl" >"$out" 2>"$err"
 rc=$?
@@ -13,18 +15,18 @@ exits 0
 quiet
 prints '| GPU | a\|b |'
 prints '| copy bandwidth, bytes read and written | 1000 GB/s |'
-prints '2 specs asked for, 1 the same as on the CPU, 0 of them with error feedback too.'
-prints 'not one of many combinations: `qsgd`'
+prints '2 specs tested, 1 the same as on the CPU, 0 of them also with error feedback.'
+prints 'without combinations of several choices: `qsgd`'
 prints '| `topk` | unsupported | on the CPU only |'
 prints '| `memcheck` | skipped | compute-sanitizer was not found |'
-# 4 + 2 bytes of a million elements at 1000 GB/s: 6 us of 10
+# 4 + 2 bytes for each of a million elements at 1000 GB/s take 6 us; the kernel took 10.
 prints '| fp16 | 1 | 0.010 ms | 0.006 ms | 0.80 | 0.60, less than wanted |'
 prints '| topk, exact | 5 | 0.010 ms | 0.008 ms | 0.60 | 0.80 |'
 prints '| fp16 | 0.005 ms | 0.006 ms | 0.70 | 1.20 |'
-# a maximum that was not given is another thing
+# A row of range without a maximum does not count for the rows with one.
 prints '| range, maximum and mantissa given |  | | | 0.80 | not measured |'
 prints '| range, maximum given |  | | | 0.80 | not measured |'
-# (4 + 1) bytes an element of a million, at 1000 GB/s: 5 us of 8; its decoder is bench's
+# 4 + 1 bytes for each of a million elements at 1000 GB/s take 5 us; the kernel took 8.
 prints '| redsync, threshold reused | 9 | 0.008 ms | 0.005 ms | 0.65 | 0.63, less than wanted |'
 prints '| fft, whole | 0.010 ms | 0.014 ms | 1.5 times at most | 1.40 |'
 prints '| `qsgd` | 1000 | 3 at most | 1 |'
@@ -62,15 +64,15 @@ says "exists already"
 mv "$tmp/made" "$tmp/elsewhere"
 bundle=$tmp/elsewhere
 
-not_in() { # FILE PATTERN BUT: no line of it but those
+not_in() { # FILE PATTERN EXCEPT: no line matches PATTERN, except lines that match EXCEPT
     ! grep -vE "$3" "$1" | grep -qE "$2"
 }
-bare() { # COMMAND...: with nothing of this environment
+bare() { # COMMAND...: runs it with an empty environment
     last="$1"
     timeout 250 env -i PATH=/usr/bin:/bin "$@" >"$out" 2>"$err" </dev/null
     rc=$?
 }
-libraries_are_its_own() { # all but the C library, as the loader finds them
+libraries_are_its_own() { # the loader finds all except the C library in the folder
     env -i PATH=/usr/bin:/bin LD_LIBRARY_PATH="$bundle/lib" ldd "$bundle"/programs/* "$bundle"/lib/libgcbench* |
         grep -E '=> ' | grep -vE '/(libc|libm|libdl|librt|libpthread|libresolv)\.so|ld-linux' |
         grep -v "=> $bundle/lib/" && return 1
@@ -86,12 +88,12 @@ prints "a stand-in on the CPU, for tests"
 bare "$bundle/gcbench" compress --method qsgd "$bundle/data/sample.h5"
 exits 0
 
-# All of it. Its times mean nothing here.
+# The whole run. Its times mean nothing here.
 bare "$bundle/run" --small --elements 4096 --out "$tmp/out"
 exits 0
 [ "$rc" = 0 ] || grep -h '"failed"' "$tmp/out/"*.jsonl | head -n 5 >&2
 check "a report" test -s "$tmp/out/report.md"
-check "no method differs from the CPU" grep -qE '^([0-9]+) specs asked for, \1 the same' "$tmp/out/report.md"
+check "no method differs from the CPU" grep -qE '^([0-9]+) specs tested, \1 the same' "$tmp/out/report.md"
 check "the device was timed" grep -qE '^\| fp16 \| 1 \| [0-9.]+ ms' "$tmp/out/report.md"
 check "redsync was timed with its threshold" grep -qE '^\| redsync, threshold reused \| [0-9]+ \| [0-9.]+ ms' "$tmp/out/report.md"
 check "whole transforms were compared" grep -qE '^\| fft, whole \| [0-9.]+ ms \| [0-9.]+ ms' "$tmp/out/report.md"
@@ -105,13 +107,13 @@ bare "$bundle/run" --help
 exits 0
 prints "./run [--elements N] [--small] [--out DIR]"
 
-# Without a module, and so without a device.
+# Without a module there is no device.
 rm "$bundle/lib/libgcbench-cuda.so"
 bare "$bundle/run"
 exits 3
 says "no CUDA module"
 
-# The word of ./dev where there is no GPU.
+# ./dev gpu without a GPU.
 if [ ! -e /dev/nvidiactl ] && [ ! -e /dev/dxg ]; then
     last="./dev gpu"
     "$here/../../dev" gpu >"$out" 2>"$err"

@@ -1,8 +1,8 @@
 /*
- * The report of `./dev gpu`: rows of check_device, of the sanitizer, of `gcbench bench` and of the comparison with
- * PyTorch become one page of Markdown. Only what a row says is told; what no row says stands as "not measured".
+ * The report of `./dev gpu`, a page of Markdown, from the rows of check_device, of the sanitizer, of `gcbench bench`
+ * and of the comparison with PyTorch. A figure without a row is shown as "not measured".
  *
- *   gpu_report FILE...     exit status 1: something is broken, or a file cannot be read
+ *   gpu_report FILE...     exit status 1: something failed, or a file cannot be read
  */
 #include <math.h>
 #include <stdio.h>
@@ -10,17 +10,17 @@
 
 #include "tests/gpu/gpu_report.h"
 
-/* A share of the time that these bytes need at the measured copy bandwidth. */
+/* A wanted share of the copy bandwidth: the time that these bytes need at it, divided by the kernel time. */
 struct wanted {
     const char *label;
-    const char *method, *key; /* of rows: the method, and what its spec has in it */
-    const char *not_key;      /* and has not; NULL: anything */
-    double reads;             /* of the tensor, 4 bytes an element each */
-    bool message;             /* the message is written, or read, too */
+    const char *method, *key; /* of the row: its method, and text that its spec contains */
+    const char *not_key;      /* text that its spec must not contain; NULL: none */
+    double reads;             /* reads of the tensor, each of 4 bytes per element */
+    bool message;             /* the message counts too */
     double share;
 };
 
-/* What encoding is to reach. */
+/* Wanted shares of encoding. */
 static const struct wanted encode_wanted[] = {
     {"fp16", "fp16", "", NULL, 1, true, 0.80},
     {"range, maximum and mantissa given", "range", "mantissa=4", NULL, 1, true, 0.80},
@@ -56,7 +56,7 @@ static void print_head(const struct report *r)
         printf("| copy bandwidth | not measured |\n");
 }
 
-/* Very many: what is the same is a number and a line of names, what is not a table. */
+/* There are very many checks: a number and a line of names for those that passed, a table of the others. */
 static void print_checks(const struct report *r)
 {
     size_t ok = 0, fed = 0;
@@ -70,15 +70,14 @@ static void print_checks(const struct report *r)
         ok += strcmp(r->checks[i].status, "ok") == 0;
         fed += r->checks[i].fed;
     }
-    printf(
-        "%zu specs asked for, %zu the same as on the CPU, %zu of them with error feedback too.\n",
-        r->check_count, ok, fed);
+    printf("%zu specs tested, %zu the same as on the CPU, %zu of them also with error feedback.\n",
+           r->check_count, ok, fed);
     printf("\n| not the same | result | |\n|---|---|---|\n");
     for (size_t i = 0; i < r->check_count; i++)
         if (strcmp(r->checks[i].status, "ok") != 0)
             printf("| `%s` | %s | %s |\n", r->checks[i].name, r->checks[i].status,
                    r->checks[i].reason);
-    printf("\nThe same, and not one of many combinations:");
+    printf("\nThe same as on the CPU, without combinations of several choices:");
     for (size_t i = 0; i < r->check_count; i++)
         if (strcmp(r->checks[i].status, "ok") == 0 && !r->checks[i].brief)
             printf(" `%s`", r->checks[i].name);
@@ -112,7 +111,7 @@ static const struct plain *row_of(const struct plain *list, size_t count, const 
     return NULL;
 }
 
-/* What bench has no row for; false if that is not `label`, or nobody measured it. */
+/* Fills *out from time_device's row for `label`. False: there is none, because bench times it or it was not timed. */
 static bool find_timing(const struct report *r, const char *label, struct measured *out)
 {
     const struct plain *t = row_of(r->timings, r->timing_count, label);
@@ -150,8 +149,8 @@ static void print_speed(const struct report *r)
     static const struct measured none = {.encode = NAN, .decode = NAN};
 
     printf(
-        "\n## Speed\n\nKernel time, and the share of it that the bytes of the physical limit need "
-        "at the copy bandwidth.\n\n"
+        "\n## Speed\n\nThe limit is the time that the bytes which must be moved need at the copy "
+        "bandwidth. Reached is limit / kernel time.\n\n"
         "| encode | launches | kernel time | limit | wanted | reached "
         "|\n|---|---|---|---|---|---|\n");
     for (size_t i = 0; i < ENCODE_ROWS; i++) {
@@ -235,7 +234,7 @@ static void print_launches(const struct report *r)
     }
 }
 
-/* Group and single messages of the same quantiser: rows that differ in what stands in front. */
+/* The row called `prefix` + `spec`. The rows of groups and of single messages differ in the prefix. */
 static const struct plain *timing_of(const struct report *r, const char *prefix, const char *spec)
 {
     char name[TEXT];
@@ -264,7 +263,7 @@ static void print_group(const struct report *r)
 
     printf(
         "\n## A network's tensors, each a message\n\nResNet-50's 161, in a group and one by one. "
-        "Wanted: the launches of one message.\n\n| quantiser | elements | launches | wanted "
+        "Wanted are the launches of one message.\n\n| quantiser | elements | launches | wanted "
         "| one by one | kernel time | one by one | times as fast |\n"
         "|---|---|---|---|---|---|---|---|\n");
     for (size_t i = 0; i < r->timing_count; i++)
@@ -275,9 +274,8 @@ static void print_group(const struct report *r)
 static void print_torch(const struct report *r)
 {
 
-    printf("\n## Against PyTorch\n\nThe same number of elements. The last column is PyTorch's time "
-           "over "
-           "ours.\n\n| PyTorch | ours | its time | ours | wanted | reached "
+    printf("\n## Against PyTorch\n\nThe same number of elements. Reached is PyTorch's time / our "
+           "time.\n\n| PyTorch | ours | its time | ours | wanted | reached "
            "|\n|---|---|---|---|---|---|\n");
     print_against(r, "torch.topk", wanted_of("topk"), "5 at least");
     print_against(r, "torch.fft.rfft", &whole_fft, "");

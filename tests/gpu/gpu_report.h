@@ -1,7 +1,7 @@
 #ifndef TESTS_GPU_GPU_REPORT_H
 #define TESTS_GPU_GPU_REPORT_H
 
-/* What gpu_report keeps of the rows that it reads. */
+/* The rows that gpu_report reads, as far as it needs them. */
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -10,16 +10,16 @@
 #define MAX_ROWS 4096
 #define TEXT 256
 
-/* What is kept of a row of `bench`. */
+/* A row of `bench`. */
 struct measured {
     char method[64], spec[TEXT], status[24], reason[TEXT];
     double elements, wire_bytes, encode, encode_transfer, decode, launches;
 };
 
-struct plain { /* of the other rows */
+struct plain { /* any other row */
     char name[TEXT], status[24], reason[TEXT];
     double seconds, elements, wire_bytes, launches;
-    bool fed, brief; /* checks */
+    bool fed, brief; /* of checks only */
 };
 
 struct report {

@@ -10,7 +10,7 @@ static void take_text(char *out, size_t size, const json_t *row, const char *key
 
     if (!text)
         return;
-    for (; *text && n + 2 < size; text++) { /* a table's cell ends at a bar */
+    for (; *text && n + 2 < size; text++) { /* a bar would end the table's cell */
         if (*text == '|')
             out[n++] = '\\';
         out[n++] = *text;

@@ -1,5 +1,5 @@
 #!/bin/sh
-# The module on this machine's GPU, small sizes (`./dev gpu` asks for all of them); skipped where there is none, and why.
+# Tests the module on this machine's GPU at small sizes (`./dev gpu` tests all). Skipped without a GPU.
 #
 #   on_gpu.sh CHECK_DEVICE
 check=$1

@@ -1,10 +1,11 @@
 #!/bin/bash
-# Checks and measures a GPU in one go, in a folder that bundle.sh made: nothing is built, installed or fetched.
+# Tests and times a GPU, in a folder that bundle.sh made. Nothing is built, installed or downloaded.
 #
 #   ./run [--elements N] [--small] [--out DIR]
 #
-# The report is DIR/report.md (DIR: report/ beside this script unless told), with the rows it is made from and what every step
-# said. Exit status 0: all is well; 1: something failed, the report says what; 3: no GPU.
+# Writes the report DIR/report.md, the rows from which it is made, and the output of every step. DIR is report/ next to
+# this
+# script, unless --out is given. Exit status 0: all is well; 1: something failed, and the report says what; 3: no GPU.
 set -uo pipefail
 
 here=$(cd -- "$(dirname -- "$(readlink -f -- "${BASH_SOURCE[0]}")")" && pwd)
@@ -27,7 +28,7 @@ done
 case $? in
 0) ;;
 3) exit 3 ;;
-*) echo "run: the programs of this folder do not start here; they want a C library as new as where it was made" >&2; exit 1 ;;
+*) echo "run: the programs of this folder do not start; they need a C library as new as on the machine where they were built" >&2; exit 1 ;;
 esac
 mkdir -p "$out" || exit 1
 rm -f "$out"/*.jsonl "$out/report.md"
@@ -38,7 +39,7 @@ row() { # RECORD SPEC STATUS REASON
     printf '{"record":"%s","schema":1,"spec":"%s","status":"%s","reason":"%s"}\n' "$1" "$2" "$3" "$(plain "$4")"
 }
 
-say "every method against the CPU"
+say "comparing every method with the CPU"
 "$here/check_device" "${depth[@]}" --results "$out/check.jsonl" >"$out/check.log" 2>&1 ||
     row check check_device failed "see check.log" >>"$out/check.jsonl"
 
@@ -53,12 +54,12 @@ for tool in memcheck racecheck; do
         >"$out/$tool.log" 2>&1
     case $? in
     0) row sanitizer "$tool" ok "" ;;
-    124) row sanitizer "$tool" failed "no end in an hour; see $tool.log" ;;
+    124) row sanitizer "$tool" failed "stopped after an hour; see $tool.log" ;;
     *) row sanitizer "$tool" failed "see $tool.log" ;;
     esac
 done >"$out/sanitizer.jsonl"
 
-say "speed, $elements elements"
+say "timing $elements elements"
 sed "s/\"256M\"/$elements/" "$here/data/suite.json" >"$out/suite.json"
 "$here/gcbench" bench --suite "$out/suite.json" "${budget[@]}" --quiet --results "$out/bench.jsonl" >"$out/bench.log" 2>&1
 case $? in
@@ -73,9 +74,9 @@ esac
 if python=$(command -v python3); then
     say "PyTorch"
     "$python" "$here/compare_torch.py" "$elements" >"$out/torch.jsonl" 2>"$out/torch.log" ||
-        row torch PyTorch skipped "it ended badly: $(tail -n 1 "$out/torch.log")" >>"$out/torch.jsonl"
+        row torch PyTorch skipped "it failed: $(tail -n 1 "$out/torch.log")" >>"$out/torch.jsonl"
 else
-    row torch PyTorch skipped "there is no python3" >"$out/torch.jsonl"
+    row torch PyTorch skipped "python3 was not found" >"$out/torch.jsonl"
 fi
 
 files=()
@@ -84,5 +85,5 @@ for file in check sanitizer bench timing torch; do
 done
 "$here/gpu_report" "${files[@]}" >"$out/report.md"
 ended=$?
-say "the report: $out/report.md"
+say "wrote $out/report.md"
 exit "$ended"

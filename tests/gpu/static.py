@@ -1,18 +1,18 @@
-"""What the compiler made of the kernels: nothing here was run on a GPU, let alone timed.
+"""Lists registers, stack and instructions of the compiled kernels. Nothing is run on a GPU.
 
     python3 static.py MODULE [--arch 90] [--check] [--loops] [KERNEL...]
 
-A KERNEL is a name with or without its template's arguments, or a source such as range_cuda.cu; without any, all are listed.
+A KERNEL is a name with or without template arguments, or a source such as range_cuda.cu. Without one, all are listed.
 
-Registers and stack frames are read from the module itself. Where nvdisasm is (NVIDIA's toolkit has it; a package of
-that name has it alone), instructions are counted too, along the path that a thread with a full tile takes: the shortest one
-from the kernel's beginning over its widest loads, and over the most conversions to an integer, to its end. Loops on it count
-once, and steps that may be left out are, so it is a lower bound; --loops lists the loops. Elements are the floats that the
-path reads or writes, whichever are more.
+Registers and stack frames are read from the module. If nvdisasm is installed (NVIDIA's toolkit has it, and a package
+of that name), instructions are counted too, along the path of a thread with a full tile: the shortest path from the
+kernel's start over its widest loads, and over the most conversions to an integer, to its end. Loops on the path count
+once, and steps that a thread may skip are left out, so the count is a lower bound; --loops lists the loops. Elements
+are the floats that the path reads or writes, whichever are more.
 
---check: exit status 1 if a kernel keeps anything in local memory (a spill, or an array on the stack) that is not known
-to, or holds so many registers that fewer than 24 warps fit a multiprocessor, or not the threads that its launch bounds
-name. 77 if there is no module.
+--check: exit status 1 if a kernel has more local memory (spills, or arrays on the stack) than is listed here, or so
+many registers that fewer than 24 warps fit on a multiprocessor or a block cannot have the threads of its launch
+bounds. 77 if there is no module.
 """
 import argparse
 import difflib
@@ -24,19 +24,19 @@ import subprocess
 import sys
 import tempfile
 
-# What kernels keep in local memory, at most these bytes. 80: a thread's 16 gaps or codes, in loops that are too
-# long to be unrolled.
+# Most bytes of local memory of kernels that use it. 80: a thread's 16 gaps or codes, in loops that are too long to be
+# unrolled.
 ON_STACK = {
-    "make_adaptive_codes": 1216,  # adaptive's code lengths: one block, once a message
+    "make_adaptive_codes": 1216,  # adaptive's code lengths: one block per message
     "measure_blocks": 80,
     "put_blocks": 80,
     "put_gaps": 80,
 }
 MOST_REGISTERS = 80  # 65536 / (24 warps of 32), rounded down to eights
-# Those that have more: one block, or rare, or with room to gain.
+# Kernels with more registers: they run rarely, in one block only, or could be improved.
 MANY_REGISTERS = {
     "strided_pass": 96,  # hadamard of long messages
-    "read_tables": 144,  # one block, once a message
+    "read_tables": 144,  # one block per message
     "tile_pass": 96,  # hadamard
 }
 
@@ -53,7 +53,7 @@ def sections(elf):
 
 
 def cubin_at(data, at):
-    """The ELF file that begins there; its last bytes are section or program headers, or sections."""
+    """The ELF file at `at`. Its last bytes are section headers, program headers or a section."""
     head = struct.unpack_from("<QQIHHHHHH", data, at + 32)
     end = max(head[1] + head[6] * head[7], head[0] + head[4] * head[5])
     elf = data[at:]
@@ -76,7 +76,7 @@ def cubins(path, arch):
 
 
 def attributes(info):
-    """(attribute, payload) of .nv.info."""
+    """(attribute, payload) for each entry of a .nv.info section."""
     at = 0
     while at + 4 <= len(info):
         form, what, size = struct.unpack_from("<BBH", info, at)
@@ -87,7 +87,7 @@ def attributes(info):
 
 
 def kernels(elf):
-    """name -> {registers, stack, threads: the most of a block, where it has launch bounds}"""
+    """name -> {registers, stack, threads}; threads are the most of a block, if the kernel has launch bounds"""
     found = {}
     rows = list(sections(elf))
     table = {name: row for name, row in rows}
@@ -113,13 +113,13 @@ def kernels(elf):
 
 
 def most_registers(family, fact):
-    """Of a thread, so that a block of as many as its bounds allow has them all."""
+    """Most registers per thread with which a block can have this number of threads."""
     most = MANY_REGISTERS.get(family, MOST_REGISTERS)
     return min(most, 65536 // fact["threads"] // 8 * 8) if fact["threads"] else most
 
 
 def without_arguments(name):
-    """encode<single, 2>(...) without what stands in the parentheses."""
+    """encode<single, 2>(...) without the arguments in parentheses."""
     depth = 0
     for at, letter in enumerate(name):
         depth += (letter == "<") - (letter == ">")
@@ -129,7 +129,7 @@ def without_arguments(name):
 
 
 def plain(names):
-    """As written: without the namespaces that nobody named, types of constants, and arguments."""
+    """The name as in the source: without unnamed namespaces, types of constants, and arguments."""
     tool = shutil.which("c++filt") or shutil.which("cu++filt")
     text = subprocess.run([tool], input="\n".join(names), capture_output=True, text=True).stdout if tool else "\n".join(names)
     out = {}
@@ -140,7 +140,7 @@ def plain(names):
 
 
 def source_of(raw):
-    """The file whose unnamed namespace the kernel is in; empty where it is in none."""
+    """The file in whose unnamed namespace the kernel is; empty if it is in none."""
     m = re.search(r"_GLOBAL__N__[0-9a-f]+_\d+_(\w+?)_cu_[0-9a-f]{8}", raw)
     return m.group(1) + ".cu" if m else ""
 
@@ -171,7 +171,7 @@ def disassemble(elf):
 
 
 def blocks_of(code):
-    """Basic blocks, and for each where it goes: [(instructions, [next])]"""
+    """The basic blocks with the numbers of their successors: [(instructions, [next])]"""
     labels, starts = {}, {0}
     flat = []
     for at, predicate, op, rest in code:
@@ -189,7 +189,7 @@ def blocks_of(code):
         end = order[i + 1] if i + 1 < len(order) else len(flat)
         predicate, op, rest = flat[end - 1]
         go = []
-        if op.split(".")[0] in ("BRA", "BRX"):  # BRX has a table, which nvdisasm lists
+        if op.split(".")[0] in ("BRA", "BRX"):  # nvdisasm lists the targets of BRX
             go += sorted({number[labels[t]] for t in re.findall(r"\.L_x_\d+", rest) if labels[t] < len(flat)})
         ends = op.split(".")[0] in ("BRA", "BRX", "EXIT") and not predicate and "P" not in rest.split("`")[0].split(",")[0]
         if not ends and i + 1 < len(order):
@@ -208,21 +208,21 @@ def moved(part, kind):
 
 
 def far(blocks, kind):
-    """The block that moves most by its widest accesses of a kind: the first such, or None."""
+    """The first block whose accesses of this kind move most, with wide accesses counting more; None if there are none."""
     best = max(((sum(width(op) ** 2 for _, op, _ in part if op.startswith(kind)), -i) for i, (part, _) in enumerate(blocks)))
     return -best[1] if best[0] else None
 
 
 def conversions(blocks):
-    """For each block how many to an integer it has: of codes or, where there are none, in divisions of integers (F2I.FTZ)."""
+    """Conversions to an integer in each block: those of codes, or if there are none, those of integer divisions (F2I.FTZ)."""
     ops = [[op for _, op, _ in part if op.startswith("F2I")] for part, _ in blocks]
     codes = [sum(".FTZ" not in op for op in some) for some in ops]
     return codes if any(codes) else [len(some) for some in ops]
 
 
 def best(blocks, makes, start, goal):
-    """From behind `start` up to `goal` (a number, or None: an end), forward only: the most conversions, and of such ways the
-    fewest instructions."""
+    """The path after block `start` to block `goal` (None: to an end), forward only, with the most conversions; of several
+    such paths, the one with the fewest instructions."""
     cost = {start: (0, 0, None)}
     for i in range(start, len(blocks)):
         if i not in cost:
@@ -245,8 +245,8 @@ def best(blocks, makes, start, goal):
 
 
 def hot_path(blocks):
-    """Over the widest loads and the conversions to an integer (where codes are made) to the end; over the widest stores
-    too where the way has none."""
+    """The instructions of the path over the widest loads and the conversions to an integer (where codes are made) to the
+    end. If that path has no stores, it also goes over the widest stores."""
     makes = conversions(blocks)
     stores = any(op.startswith("STG") for part, _ in blocks for _, op, _ in part)
     for kinds in (("LDG",), ("LDG", "STG"), ("STG",)):
@@ -260,7 +260,7 @@ def hot_path(blocks):
 
 
 def elements(path):
-    """Floats in the accesses of the width that moves most."""
+    """Floats that the path reads or writes by its widest accesses."""
     most = 0
     for kind in ("LDG", "STG"):
         for w in (16, 8, 4):
@@ -271,7 +271,7 @@ def elements(path):
 
 
 def share(ops):
-    """Instructions by the unit that takes fewer of them in a clock."""
+    """Number of instructions for each unit that takes fewer of them per clock than the main pipeline."""
     count = {"f64": 0, "wide": 0, "sfu": 0, "shared": 0, "local": 0}
     for _, op, _ in ops:
         base = op.split(".")[0]
@@ -291,10 +291,11 @@ def loops_of(blocks):
 
 
 HEADING = """%s, sm_%d: as compiled, nothing was run
-source: "-" where the name does not say; regs, stack: registers of a thread, and bytes that it keeps in local memory"""
-COUNTED = """instr, elem: instructions along the path of a thread with a full tile, floats that it reads or writes; each: their
-quotient, and of that wide multiplications, on doubles, of the special unit, on shared memory; local: on local memory;
-loads, stores: bytes of each. Loops count once, steps that may be left out are: a lower bound (docs/gpu.md)"""
+source: "-" if the name does not tell it; regs, stack: registers, and bytes of local memory, per thread"""
+COUNTED = """instr, elem: instructions on the path of a thread with a full tile, and floats that it reads or writes; each: instr / elem,
+and the parts of it that are wide multiplications, on doubles, by the special unit, on shared memory; local: accesses
+to local memory; loads, stores: bytes per access. Loops count once, and optional steps not at all: a lower bound
+(docs/gpu.md)"""
 COLUMNS = "%-*s %-22s %4s %5s"
 COUNTS = "  %5s %4s %6s %5s %5s %5s %6s %5s  %s"
 
@@ -318,7 +319,7 @@ def names_of(row):
 
 
 def wanted(rows, kernels):
-    """The rows of these names, all without any; ends where there are none of a name."""
+    """The rows with these names, or all rows without names. An unknown name ends the program."""
     known = set().union(*map(names_of, rows)) - {""}
     for kernel in kernels:
         if kernel not in known:
@@ -355,7 +356,7 @@ def show(rows, given):
 
 
 def check(rows, arch):
-    """The exit status; says what is too much."""
+    """Prints what is too much; returns the exit status."""
     bad = []
     for name, _, fact, _ in rows:
         family = re.sub("<.*", "", name)
@@ -378,7 +379,7 @@ def main():
         facts, code = kernels(elf), {} if given.check else disassemble(elf)
         names = plain(list(facts))
         for raw, fact in facts.items():
-            if not raw.startswith("$"):  # a part of another, with its caller's frame
+            if not raw.startswith("$"):  # a part of another function, with the frame of its caller
                 rows.append((names[raw], source_of(raw), fact, blocks_of(code[raw]) if raw in code else None))
     if not rows:
         sys.exit("static.py: %s has no kernel for sm_%d" % (given.module, given.arch))

@@ -1,4 +1,4 @@
-/* Checks in processes of their own: one that fails, dies or never ends takes no other along. */
+/* A check that fails, crashes or never ends does not stop the others. */
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -17,7 +17,7 @@ enum { GOOD, FAILS, DIES, HANGS, LEAVES, UNSUPPORTED };
 
 struct plan {
     const int *what;
-    bool broken; /* by a check that failed: nothing works in that process any more */
+    bool broken; /* a check failed in this process, so later ones fail too */
 };
 
 static int open_device(void *ctx)

@@ -1,12 +1,13 @@
 /*
- * Times on a GPU that `gcbench bench` has no row for: redsync in steps that reuse a threshold, cuFFT's own transform
- * that the method fft is compared with, how many kernels a small tensor costs, and a network's tensors as messages of a group
- * and one by one. Kernel times by the device's events, the
- * median of several calls, its L2 cache written over before each, as bench takes them.
+ * Times on a GPU what `gcbench bench` has no row for: redsync in steps that reuse a threshold, cuFFT's own transform
+ * (to compare with the method fft), the launches of a small tensor, and a network's tensors as a group and one by one.
+ * As in bench, a kernel time is by the device's events, the median of several calls, and the L2 cache is overwritten
+ * before each.
  *
  *   time_device [--elements N] [--device N]     rows, JSON Lines, on standard output
  *
- * Exit status 0: all was asked for, and a row says of each what came of it; 1: a row could not be written; 3: no device.
+ * Exit status 0: each measurement has a row, with the time or the reason why there is none; 1: a row could not be
+ * written; 3: no device.
  */
 #include <stdbool.h>
 #include <stdio.h>
@@ -20,7 +21,7 @@ enum { SMALL = 10000 };
 
 static struct gcb_device device;
 
-/* Every call is of the next step, so that a threshold found in the first one serves. */
+/* Each call is for the next step, so that the threshold found in the first one is reused. */
 static int encode_each(struct work *w, struct gcb_diag *diag)
 {
     const struct gcb_step at = {.step = w->step++};
@@ -74,7 +75,7 @@ static int time_transform(const float *x, uint64_t n)
     return work_measure(&w, "cuFFT's own r2c", err, transform, &diag);
 }
 
-/* ResNet-50's tensors, cut to less where all of them would be more than n elements. */
+/* The sizes of ResNet-50's tensors, made smaller if they have more than n elements together. */
 static void size_tensors(struct work *w, uint64_t n)
 {
     struct gcb_shape_row rows[GCB_LAYOUT_ROWS];
@@ -91,7 +92,7 @@ static void size_tensors(struct work *w, uint64_t n)
     }
 }
 
-/* Those tensors, each a message of its own. */
+/* Times these tensors, each as a message. */
 static int time_network(const char *how, const char *spec, bool group, const float *x, uint64_t n)
 {
     struct work w = {.device = &device};

@@ -11,7 +11,7 @@ static void release(struct work *w)
 {
     const struct gcb_device_module *module = w->device->module;
 
-    gcb_device_batch_destroy(w->batch); /* waits, also where a call failed half way */
+    gcb_device_batch_destroy(w->batch); /* waits, also if a call failed half way */
     for (size_t i = 0; i < w->count; i++)
         gcb_device_coder_destroy(w->coder[i]);
     module->fft_destroy(w->fft);
@@ -44,7 +44,7 @@ static uint64_t padded(uint64_t bytes)
     return (bytes + 255) / 256 * 256;
 }
 
-/* Tensors and payloads one behind the other. */
+/* Tensors and payloads follow each other in one allocation each. */
 static void place_messages(struct work *w)
 {
     uint8_t *in = w->tensor, *out = w->payload;
@@ -114,7 +114,7 @@ static int finish_messages(struct work *w, struct gcb_diag *diag)
     return err;
 }
 
-/* One call, between two events. */
+/* Times one call by two events. */
 static int sample(struct work *w, int (*run)(struct work *, struct gcb_diag *), double *seconds,
                   struct gcb_diag *diag)
 {
@@ -124,13 +124,13 @@ static int sample(struct work *w, int (*run)(struct work *, struct gcb_diag *), 
     int err;
 
     module->zero(s, w->flush, w->flush_bytes);
-    module->wait(s, NULL); /* a failure stays in the stream */
+    module->wait(s, NULL); /* the stream keeps a failure */
     gcb_device_batch_begin(w->batch);
     module->event_record(w->from, s);
     err = run(w, diag);
     module->event_record(w->to, s);
     w->launches = module->launches(s) - launched;
-    if (!err || err == GCB_E_DEVICE) { /* the stream knows more, and says it */
+    if (!err || err == GCB_E_DEVICE) { /* the stream's message says more */
         const int waited = gcb_device_batch_finish(w->batch, diag);
 
         err = waited ? waited : err;
@@ -140,7 +140,7 @@ static int sample(struct work *w, int (*run)(struct work *, struct gcb_diag *), 
     return err ? err : module->event_seconds(seconds, w->from, w->to, diag);
 }
 
-/* What is not there is not a failure: a library, a method, memory. */
+/* A missing library or method, and too little memory, are not failures. */
 static const char *status_of(int err)
 {
     if (!err)

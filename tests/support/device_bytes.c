@@ -7,7 +7,7 @@
 
 #include "tests/support/device_made.h"
 
-/* The CPU's message of x, without a checksum, so that what is done to it is looked into. */
+/* The CPU's message of x, without a checksum, so that the decoder reads changed bytes. */
 static struct made take(struct gcb_frame *frame, struct gcb_rbuf *payload, const char *spec,
                         const float *x, uint64_t n)
 {

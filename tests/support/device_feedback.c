@@ -1,4 +1,4 @@
-/* Steps with error feedback, fused into encoders on a device and not. */
+/* Compares steps with error feedback that is fused into a device's encoder with steps in which it is not. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,7 +14,7 @@
 
 #define COUNT(list) (sizeof(list) / sizeof(*(list)))
 
-/* A coder on the device with what a message of it needs, and its residual, where it has one. */
+/* A coder on the device, memory for its messages, and its residual, if it has one. */
 struct fused {
     struct gcb_device_coder *c;
     struct place p;
@@ -47,7 +47,7 @@ static void close_fused(struct fused *f)
     gcb_device_coder_destroy(f->c);
 }
 
-/* The message of g; queueing it neither waits nor allocates. */
+/* Encodes g; checks that queueing neither waits nor allocates. */
 static struct made step_device(struct fused *f, const struct gcb_step *at, const float *g,
                                uint64_t n)
 {
@@ -72,7 +72,7 @@ static struct made step_device(struct fused *f, const struct gcb_step *at, const
     return made;
 }
 
-/* The unfused path: a memory around a coder, the device's where there is one, else the CPU's. */
+/* The unfused path: a memory around the device's coder if there is one, otherwise around the CPU's. */
 struct unfused {
     struct gcb_memory *memory;
     struct gcb_coder *cpu;
@@ -114,10 +114,10 @@ static void close_unfused(struct unfused *u)
     free(u->back);
 }
 
-/* Tensors of one step after the other. */
+/* Kinds of tensors, step by step. */
 enum step_fill {
-    STEP_DENORMAL = FILL_COUNT, /* noise, and no float of it is normal */
-    STEP_UNEVEN,                /* noise, every other 4096 of it smaller by far */
+    STEP_DENORMAL = FILL_COUNT, /* noise of subnormal floats */
+    STEP_UNEVEN,                /* noise; every other 4096 elements are much smaller */
 };
 
 static void fill_step(float *g, uint64_t n, int fill, uint64_t seed)

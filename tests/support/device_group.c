@@ -42,7 +42,7 @@ void device_set_resnet50(uint64_t *n, uint64_t most)
     }
 }
 
-/* The CPU's message of tensor i. */
+/* Encodes tensor i on the CPU. */
 static struct made made_on_cpu(const struct device_set *s, const struct device_plan *plan, size_t i)
 {
     const struct gcb_coder_config config = device_set_config(s, plan, i);

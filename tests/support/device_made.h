@@ -1,16 +1,16 @@
 #ifndef TESTS_SUPPORT_DEVICE_MADE_H
 #define TESTS_SUPPORT_DEVICE_MADE_H
 
-/* What device_trip.c, device_bytes.c and device_feedback.c share. */
+/* Shared by device_trip.c, device_bytes.c and device_feedback.c. */
 #include "tests/support/device_trip.h"
 
-/* A message, or why there is none. */
+/* A message, or the status that says why there is none. */
 struct made {
     uint8_t *bytes;
     size_t length;
     int err;
     uint64_t clamped;
-    uint64_t behind; /* bytes that stand on the device behind a payload that was cut */
+    uint64_t behind; /* bytes that stay on the device after the end of a shortened payload */
 };
 
 void device_configure(struct gcb_coder_config *config, const struct device_setting *s, uint64_t n);
@@ -18,19 +18,19 @@ void device_configure(struct gcb_coder_config *config, const struct device_setti
 struct made device_encode_cpu(const struct gcb_method *m, const struct gcb_coder_config *config,
                               const struct gcb_step *at, const float *x);
 
-/* `damaged`: the message may now say that it is of a kind that runs on the CPU only. */
+/* damaged: the changed header may name parameters that only the CPU supports. */
 void device_same_decoded(const struct gcb_device *device, const char *spec, const struct made *made,
                          uint64_t n, bool damaged);
 
 struct made device_encode_with(struct gcb_coder *c, const struct gcb_step *at, const float *x,
                                uint64_t n);
 
-/* Both decoders return the status of what failed first, creation included. */
+/* Both decoders return the status of the first failure, which may be that of creating the decoder. */
 int device_decode_cpu(const struct made *made, float *out, uint64_t n);
 int device_decode_device(const struct gcb_device *device, const struct made *made, float *out,
                          uint64_t n);
 
-/* Device memory for a tensor and a payload, and a batch of one message. */
+/* Allocates device memory for a tensor and a payload, and a batch of one message. */
 struct place {
     const struct gcb_device *device;
     struct gcb_device_batch *batch;
@@ -41,13 +41,14 @@ void device_open_place(struct place *p, const struct gcb_device *device, uint64_
                        uint64_t payload, uint64_t scratch);
 void device_close_place(struct place *p);
 
-/* Does the method of a spec use a library's transform? */
+/* True if the method of this spec uses a library's transform. */
 bool device_tolerant(const char *spec);
 
-/* The number of the first element that is not the same; n if all are. Which NaN a sum comes to is not promised. */
+/* Number of the first element that differs, or n. NaNs are equal to each other, because the bits of a NaN are not
+ * promised. */
 uint64_t device_first_unequal(const char *spec, const float *a, const float *b, uint64_t n);
 
-/* ||a - b|| over ||a||; 0 where that is 0, or anything is not finite. */
+/* ||a - b|| / ||a||; 0 if ||a|| is 0 or a value is not finite. */
 double device_distance(const float *a, const float *b, uint64_t n);
 
 #endif

@@ -30,7 +30,7 @@ const char *const device_memories[] = {
     NULL,
 };
 
-/* A worker on each side. */
+/* A worker on the CPU and the same worker on the device. */
 struct pair {
     const struct gcb_device *device;
     const char *spec;
@@ -40,7 +40,7 @@ struct pair {
     struct gcb_device_coder *dev;
     struct place p;
     float *gradient_dev, *sent_dev;
-    float *back; /* on the host */
+    float *back; /* host copy of what the device holds */
     uint64_t n;
 };
 
@@ -80,7 +80,7 @@ static void close_pair(struct pair *w)
     free(w->back);
 }
 
-/* Decodes the message where it stands, into sent_dev. */
+/* Decodes the message in device memory into sent_dev. */
 static void decode_there(struct pair *w, const struct made *made, const struct gcb_frame *frame)
 {
     const struct gcb_coder_config config = {.max_elements = w->n};
@@ -100,7 +100,7 @@ static void decode_there(struct pair *w, const struct made *made, const struct g
     gcb_device_coder_destroy(c);
 }
 
-/* This step's message from the device, which is the CPU's, and what comes of it there. */
+/* Does a step on the device; the message must be the CPU's. */
 static void send(struct pair *w, const struct gcb_step *at, const struct made *want, bool finite)
 {
     struct gcb_wbuf out = {.cap = gcb_device_coder_bound(w->dev)};
@@ -114,7 +114,7 @@ static void send(struct pair *w, const struct gcb_step *at, const struct made *w
     assert_int_equal(gcb_device_coder_fetch(w->dev, &w->p.m, &frame, &out, NULL), 0);
     made.length = out.len;
     gcb_message_seal(made.bytes, made.length, 0);
-    /* of raw messages with NaNs, what is left says whether they are the same but for which NaN it is */
+    /* raw messages may have NaNs with other bits; then what is left in the memory is compared */
     if (want->length != made.length ||
         (finite && memcmp(want->bytes, made.bytes, want->length) != 0))
         fail_msg("%s, n=%llu, step %d: messages differ", w->spec, (unsigned long long)w->n,

@@ -44,7 +44,9 @@ static void open_batch(struct device_set *s, const struct device_plan *plan)
     assert_int_equal(gcb_device_batch_create(&s->batch, s->device, &config, NULL), 0);
     for (size_t i = 0; i < s->count; i++) {
         s->m[i].batch = s->batch;
-        s->m[i].i = (unsigned)(s->count - 1 - i); /* which result is whose must not be guessed */
+        s->m[i].i =
+            (unsigned)(s->count - 1 -
+                       i); /* results are not in the order of tensors, so that a wrong index is found */
     }
 }
 
@@ -108,7 +110,7 @@ void device_set_tensor(float *x, uint64_t n, size_t i)
     check_fill(x, n, (enum check_fill)(i % FILL_COUNT), i);
 }
 
-/* Hostile tensors of each kind in turn, or what is left of earlier steps; the same for sets of the same sizes. */
+/* Fills in hostile tensors of each kind in turn, and residuals; sets of the same sizes get the same. */
 static void fill(struct device_set *s, float *to_dev, bool hostile)
 {
     float *x = calloc(s->all + 1, sizeof(float));
@@ -180,7 +182,7 @@ void device_set_same_bytes(struct device_set *a, struct device_set *b, const voi
     free(other);
 }
 
-/* Frames, payloads, tensors and residuals of both sets are the same. */
+/* Checks that both sets have the same frames, payloads, tensors and residuals. */
 static void check_sets(struct device_set *a, struct device_set *b)
 {
     for (size_t i = 0; i < a->count; i++) {

@@ -72,7 +72,7 @@ struct made device_encode_cpu(const struct gcb_method *m, const struct gcb_coder
 void device_open_place(struct place *p, const struct gcb_device *device, uint64_t n,
                        uint64_t payload, uint64_t scratch)
 {
-    /* little staging, so that it is used more than once */
+    /* a small staging buffer, so that it is used more than once */
     const struct gcb_device_batch_config config = {.scratch = scratch, .staging = 10000};
 
     memset(p, 0, sizeof(*p));
@@ -126,7 +126,7 @@ static struct made encode_device(const struct gcb_device *device, const struct g
     return made;
 }
 
-/* Of a message that may be damaged. */
+/* The limit for decoding a message that may be damaged. */
 static uint64_t most_elements(uint64_t n)
 {
     return n > 1 << 24 ? n : 1 << 24;
@@ -246,7 +246,7 @@ static void check_decoded(const char *spec, const float *want, const float *got,
                  (unsigned long long)n, device_distance(want, got, n));
 }
 
-/* `damaged`: the message may now say that it is of a kind that runs on the CPU only. */
+/* damaged: the changed header may name parameters that only the CPU supports. */
 void device_same_decoded(const struct gcb_device *device, const char *spec, const struct made *made,
                          uint64_t n, bool damaged)
 {
@@ -287,7 +287,7 @@ static double error_of(const struct made *made, const float *x, uint64_t n)
     return error;
 }
 
-/* A spectrum that overflows on one side only makes that side's message a raw one. */
+/* If a spectrum overflows on one side only, only that side's message is raw. */
 static void check_errors(const char *spec, const struct made *want, const struct made *got,
                          const float *x, uint64_t n)
 {
@@ -357,7 +357,8 @@ void device_near_spectrum(const struct gcb_device *device, const char *spec, con
     dev = encode_device(device, &m, &config, &at, x);
     assert_int_equal(device_decode_cpu(&cpu, want, n), 0);
     assert_int_equal(device_decode_cpu(&dev, got, n), 0);
-    assert_true(device_distance(want, x, n) > 0.0); /* a raw message would prove nothing */
+    assert_true(device_distance(want, x, n) >
+                0.0); /* not a raw message, which would prove nothing */
     if (device_distance(want, got, n) > 1e-6 * log2((double)n + 1.0))
         fail_msg("%s, n=%llu: spectra differ by %g of their norm", spec, (unsigned long long)n,
                  device_distance(want, got, n));
@@ -382,13 +383,13 @@ void device_same_damage(const struct gcb_device *device, const char *spec, const
     assert_int_equal(made.err, 0);
     for (unsigned i = 0; i < rounds; i++) {
         struct made bad = made;
-        /* more often near the front, where scales and directories stand */
+        /* more often near the start, where scales and directories are */
         const uint64_t r = check_random(&seed), reach = i % 2 ? made.length : 64;
         const uint64_t where = 12 + r % (reach < made.length - 12 ? reach : made.length - 12);
 
         bad.bytes = malloc(made.length);
         memcpy(bad.bytes, made.bytes, made.length);
-        bad.bytes[where] = i % 3 ? (uint8_t)(r >> 32) : 0xff; /* 0xff: scales that are no numbers */
+        bad.bytes[where] = i % 3 ? (uint8_t)(r >> 32) : 0xff; /* 0xff makes scales that are NaNs */
         device_same_decoded(device, spec, &bad, n, true);
         free(bad.bytes);
     }
@@ -401,7 +402,7 @@ void device_same_all(const struct gcb_device *device, const char *spec, const ui
         float *x = malloc((sizes[i] + 1) * sizeof(float));
 
         for (int fill = 0; fill < FILL_COUNT; fill++) {
-            /* each kind of tensor in another order of threads */
+            /* each kind of tensor runs in another order of threads */
             const struct device_setting setting = {
                 .nonfinite =
                     fill == FILL_NONFINITE && i % 2 ? GCB_NONFINITE_RAW : GCB_NONFINITE_ERROR,

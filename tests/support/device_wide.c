@@ -9,8 +9,8 @@
 #include "tests/kernels/check.h"
 #include "tests/support/device_trip.h"
 
-/* Nearly all of its weight stands in its last eighth, where positive elements come first and negative ones weigh more: what
- * forgets the last pieces chooses otherwise. */
+/* Fills a tensor whose last eighth has nearly all of its energy; there, positive elements come first and negative ones
+ * are larger. A kernel that forgets the last pieces selects other positions. */
 static void fill_late(float *x, uint64_t n, uint64_t seed)
 {
     check_fill(x, n, FILL_NOISE, seed);
@@ -34,7 +34,7 @@ void device_same_wide(const struct gcb_device *device, const char *spec, uint64_
     fill_late(x, n, seed);
     device_same(device, spec, x, n, &setting);
     setting.coded = false;
-    x[n - 1] = INFINITY; /* both refuse it */
+    x[n - 1] = INFINITY; /* both sides refuse it */
     device_same(device, spec, x, n, &setting);
     free(x);
 }
