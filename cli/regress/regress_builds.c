@@ -53,6 +53,21 @@ static int find_self(char *out, size_t size, struct gcb_diag *diag)
     return 0;
 }
 
+static int make_folder(struct regress_builds *b, struct gcb_diag *diag)
+{
+    const char *parent = getenv("TMPDIR");
+    char shown[64];
+
+    if (!parent || !*parent || strlen(parent) > 40)
+        parent = "/tmp";
+    snprintf(b->folder, sizeof(b->folder), "%s/gcbench-XXXXXX", parent);
+    if (mkdtemp(b->folder))
+        return 0;
+    b->folder[0] = '\0';
+    return gcb_diag_set(diag, GCB_E_IO, "%s: cannot make a temporary folder: %s",
+                        gcb_escape(shown, sizeof(shown), parent), strerror(errno));
+}
+
 /* ---- times ---- */
 
 static int configure_ab(struct regress_builds *b, struct gcb_diag *diag)
@@ -96,15 +111,43 @@ static int run_ab(struct regress_builds *b, struct gcb_ab_result *out, struct gc
     return err;
 }
 
+/* Makes the layout of both builds vary, or of neither: then b->layout_kept says why. GCB_E_NOMEM. */
+static int open_layouts(struct regress_builds *b, struct gcb_diag *diag)
+{
+    const char *const names[] = {"base", "new"};
+    struct gcb_diag why = {.status = 0};
+    char path[96];
+    int err = 0;
+
+    for (int build = 0; !err && build < 2; build++) {
+        snprintf(path, sizeof(path), "%s/%s", b->folder, names[build]);
+        err = gcb_layout_open(&b->config.layouts[build], b->config.exe[build], path, &why);
+    }
+    if (err == GCB_E_NOMEM)
+        return gcb_diag_nomem(diag, 0, "a link command");
+    if (err)
+        snprintf(b->layout_kept, sizeof(b->layout_kept), "%.190s", why.text);
+    for (int build = 0; err && build < 2; build++) {
+        gcb_layout_close(b->config.layouts[build]);
+        b->config.layouts[build] = NULL;
+    }
+    return 0;
+}
+
 static int compare_times(struct regress_builds *b, struct gcb_verdicts *out, struct gcb_diag *diag)
 {
     struct gcb_ab_config calibration;
     int err = configure_ab(b, diag);
 
+    if (!err)
+        err = make_folder(b, diag);
+    if (!err)
+        err = open_layouts(b, diag);
     if (!err && b->o->own.calibrate) {
         calibration = b->config;
         calibration.budget *= CALIBRATION_SHARE;
         calibration.exe[0] = b->self;
+        calibration.layouts[0] = calibration.layouts[1];
         b->config.budget -= calibration.budget;
         b->config.calibration = &b->aa;
         err = run_ab(b, &b->aa, calibration, diag);
@@ -143,21 +186,6 @@ static int check_counts(const struct regress_builds *b, const char **isa, struct
     if (b->files->count == 0)
         return gcb_diag_set(diag, GCB_E_INVALID, "no input file given");
     return 0;
-}
-
-static int make_folder(struct regress_builds *b, struct gcb_diag *diag)
-{
-    const char *parent = getenv("TMPDIR");
-    char shown[64];
-
-    if (!parent || !*parent || strlen(parent) > 40)
-        parent = "/tmp";
-    snprintf(b->folder, sizeof(b->folder), "%s/gcbench-XXXXXX", parent);
-    if (mkdtemp(b->folder))
-        return 0;
-    b->folder[0] = '\0';
-    return gcb_diag_set(diag, GCB_E_IO, "%s: cannot make a temporary folder: %s",
-                        gcb_escape(shown, sizeof(shown), parent), strerror(errno));
 }
 
 static int compare_counts(struct regress_builds *b, struct gcb_verdicts *out, struct gcb_diag *diag)
@@ -236,6 +264,11 @@ static void print_ab_runs(const struct regress_builds *b, FILE *out)
                      : "; if that is not intended, check LD_LIBRARY_PATH and that both were built");
         opt_wrap(out, line, 0, 0);
     }
+    snprintf(line, sizeof(line), "code layout: %s%s",
+             b->layout_kept[0] ? "the same in all processes, so it may explain a SLOW or FAST; "
+                               : "every process ran a new link of its build, in a random order",
+             b->layout_kept);
+    opt_wrap(out, line, 0, 0);
     if (b->ab.short_of_time && !b->ab.interrupted)
         opt_wrap(out,
                  "the machine was too slow for 20 pairs in three times the budget, so times are "
@@ -265,6 +298,8 @@ bool regress_builds_interrupted(const struct regress_builds *b)
 
 void regress_builds_close(struct regress_builds *b)
 {
+    for (int build = 0; build < 2; build++)
+        gcb_layout_close(b->config.layouts[build]);
     gcb_ab_result_fini(&b->ab);
     gcb_ab_result_fini(&b->aa);
     gcb_counts_fini(&b->counts);

@@ -22,6 +22,7 @@ struct regress_builds {
     struct gcb_method *methods;
     size_t method_count;
     char folder[64];
+    char layout_kept[200]; /* why the layout of the code did not vary; empty: it did */
 };
 
 /* Runs all processes and adds the verdicts. The caller sets the first four fields; the rest is zeroed. Always close it. */

@@ -24,6 +24,8 @@ struct runner {
     double slowdown; /* seconds over processor seconds, at least 1: more if other programs run */
     double since;    /* when `repeat` was last chosen */
     unsigned paced;  /* pairs measured by then */
+    uint64_t links;  /* programs linked so far: the seed of the next layout */
+    double linking;  /* seconds of the last link */
 };
 
 /* ---- one process ---- */
@@ -64,6 +66,21 @@ static int finish_process(const struct runner *t, struct gcb_child *child,
     return err ? copy_failure(t, status, &own, diag) : 0;
 }
 
+/* Links the build in a new layout, if its layouts vary. */
+static int choose_program(struct runner *t, int build, struct gcb_diag *diag)
+{
+    struct gcb_layout *layout = t->config->layouts[build];
+    const double began = gcb_clock();
+    int err = 0;
+
+    if (layout)
+        err = gcb_layout_link(layout, ++t->links, diag);
+    t->linking = gcb_clock() - began;
+    t->config->command.argv[0] =
+        (char *)(uintptr_t)(layout ? gcb_layout_path(layout) : t->config->exe[build]);
+    return err;
+}
+
 /* Runs one process and reads its cases. */
 static int run_process(struct runner *t, struct gcb_cases *cases, int build, struct gcb_diag *diag)
 {
@@ -75,7 +92,6 @@ static int run_process(struct runner *t, struct gcb_cases *cases, int build, str
     struct gcb_child child;
     int err;
 
-    command->argv[0] = (char *)(uintptr_t)config->exe[build];
     if (command->repeat)
         snprintf(command->repeat, GCB_AB_REPEAT, "%u", t->repeat);
     err = gcb_child_start(&child, command->argv, &limits, diag);
@@ -108,18 +124,23 @@ static int run_first(struct gcb_ab_result *out, struct runner *t, struct gcb_dia
 {
     const struct gcb_ab_config *c = t->config;
     struct gcb_cases *const cases[] = {&out->runs.base, &out->runs.next};
-    double least = INFINITY, slowdown = 1.0;
+    double least = INFINITY, slowdown = 1.0, linking = 0.0;
     int err = 0;
 
     t->repeat = c->command.repeat ? 1 : 0;
     t->limit = c->timeout > 0.0 ? c->timeout : fmax(FIRST_SECONDS, c->budget);
     for (int build = 0; !err && build < 2; build++) {
-        err = run_process(t, cases[build], build, diag);
+        err = choose_program(t, build, diag); /* for its time */
+        t->pair += t->linking;
+        linking += t->linking / 2.0;
+        t->config->command.argv[0] = (char *)(uintptr_t)c->exe[build];
+        if (!err)
+            err = run_process(t, cases[build], build, diag);
         slowdown = t->took < least ? t->slowdown : slowdown;
         least = fmin(least, t->took);
         t->pair += t->took;
     }
-    t->took = least;
+    t->took = least + linking;
     t->slowdown = slowdown;
     return err ? err : gcb_cases_label(&out->runs.base, &out->runs.next, diag);
 }
@@ -268,7 +289,9 @@ static int run_pair(struct gcb_ab_result *out, struct runner *t, struct gcb_diag
         const int build = (half + (int)(out->pairs % 2)) % 2;
         struct gcb_cases now = {.items = NULL};
 
-        err = run_process(t, &now, build, diag);
+        err = choose_program(t, build, diag);
+        if (!err)
+            err = run_process(t, &now, build, diag);
         if (!err)
             err = store_process(out, first[build], &now, build, diag);
         gcb_cases_fini(&now);

@@ -3,11 +3,14 @@
 
 #include "src/tool/regress/child.h"
 #include "src/tool/regress/compare.h"
+#include "src/tool/regress/layout.h"
 
 /*
  * An A/B run: two builds alternate. A pair is one process of each build, and the order changes from pair to pair: base new,
  * new base, base new, ... Every process runs `bench` over all cases. Both processes of a pair see the machine in the same
- * state, so the ratio of their times compares the builds. docs/method.md (Regressions) has the rules.
+ * state, so the ratio of their times compares the builds. Every process runs a new link of its build, with the functions at
+ * other addresses, so that the spread over the pairs contains what the layout of the code does. docs/method.md (Regressions)
+ * has the rules.
  */
 
 #define GCB_AB_DELTA 0.05  /* the smallest change that counts */
@@ -30,6 +33,7 @@ struct gcb_ab_command {
 
 struct gcb_ab_config {
     const char *exe[2];            /* base, new: paths */
+    struct gcb_layout *layouts[2]; /* of the two programs; NULL: every process runs the program as it is */
     struct gcb_ab_command command; /* prints rows of `bench` */
     double budget;                 /* seconds, for all processes */
     unsigned pairs;                /* at most; 0: GCB_AB_MOST */

@@ -1,0 +1,286 @@
+#include "src/tool/regress/layout.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <wordexp.h>
+
+#include "kernels/philox/philox_elem.h"
+#include "src/lib/base/alloc.h"
+#include "src/lib/base/text.h"
+#include "src/tool/base/tidy.h"
+#include "src/tool/regress/child.h"
+
+#define STREAM UINT64_C(0x6c61796f) /* of the random draws */
+#define PADS 8                      /* sizes 16, 32, ..., 16 << 7 bytes */
+#define LINK_SECONDS 120.0
+
+struct words {
+    char **items;
+    size_t count, cap;
+};
+
+struct gcb_layout {
+    char build[PATH_MAX];  /* folder of build.ninja; the link command runs there */
+    char target[PATH_MAX]; /* the program, relative to `build` */
+    struct words command;  /* the link command without its object files and output; the compiler first */
+    struct words objects;
+    char program[PATH_MAX];   /* what gcb_layout_link writes */
+    char pads[PADS][PATH_MAX + 16]; /* object files that hold only padding */
+    int tidy[1 + PADS];       /* places of `program` and `pads` */
+};
+
+/* ---- lists of words ---- */
+
+static int add_word(struct words *w, const char *text)
+{
+    if (gcb_grow(&w->items, &w->cap, w->count, sizeof(*w->items)))
+        return GCB_E_NOMEM;
+    w->items[w->count] = gcb_strdup(text);
+    return w->items[w->count++] ? 0 : GCB_E_NOMEM;
+}
+
+static void free_words(struct words *w)
+{
+    for (size_t i = 0; i < w->count; i++)
+        gcb_free(w->items[i]);
+    gcb_free(w->items);
+}
+
+/* ---- processes ---- */
+
+/* Runs a program and hands each line of its output to `take`, which may be NULL. */
+static int run_lines(const char *const *argv, int (*take)(struct gcb_layout *, const char *line),
+                     struct gcb_layout *l, struct gcb_diag *diag)
+{
+    const struct gcb_child_limits limits = {.seconds = LINK_SECONDS, .search = true};
+    struct gcb_child child;
+    char *line = NULL;
+    size_t cap = 0;
+    int err = gcb_child_start(&child, (char *const *)(uintptr_t)argv, &limits, diag), status;
+
+    if (err)
+        return gcb_diag_set(diag, GCB_E_UNSUPPORTED, "%s cannot be run", argv[0]);
+    while (!err && getline(&line, &cap, child.out) > 0) {
+        line[strcspn(line, "\n")] = '\0';
+        err = take ? take(l, line) : 0;
+    }
+    free(line);
+    if (gcb_child_finish(&child, &status, diag) && !err)
+        return diag ? diag->status = GCB_E_UNSUPPORTED : GCB_E_UNSUPPORTED;
+    return err;
+}
+
+/* ---- the link command ---- */
+
+/* Splits the path of the program into its build folder and its target there. */
+static int find_build(struct gcb_layout *l, const char *exe, struct gcb_diag *diag)
+{
+    char path[PATH_MAX], ninja[PATH_MAX + 16], shown[160];
+    char *slash = realpath(exe, path) ? strrchr(path, '/') : NULL;
+
+    for (; slash && slash > path; slash = strrchr(path, '/')) {
+        *slash = '\0';
+        snprintf(ninja, sizeof(ninja), "%s/build.ninja", path);
+        if (access(ninja, R_OK) == 0 && realpath(exe, l->target)) {
+            memmove(l->target, l->target + strlen(path) + 1, strlen(l->target + strlen(path)));
+            memcpy(l->build, path, sizeof(path));
+            return 0;
+        }
+    }
+    return gcb_diag_set(diag, GCB_E_UNSUPPORTED, "%s: no folder above it has a build.ninja",
+                        gcb_escape(shown, sizeof(shown), exe));
+}
+
+static bool has_ending(const char *word, const char *ending)
+{
+    const size_t n = strlen(word), e = strlen(ending);
+
+    return n > e && strcmp(word + n - e, ending) == 0;
+}
+
+/* Takes a member of an archive, if the archive only refers to object files that exist. */
+static int take_member(struct gcb_layout *l, const char *line)
+{
+    char path[2 * PATH_MAX];
+
+    snprintf(path, sizeof(path), "%s/%s", l->build, line);
+    return has_ending(line, ".o") && access(path, R_OK) == 0 ? add_word(&l->objects, line) : 0;
+}
+
+static int list_archive(struct gcb_layout *l, const char *archive, struct gcb_diag *diag)
+{
+    const char *const argv[] = {"sh", "-c", "cd -- \"$0\" && exec ar t \"$1\"", l->build, archive,
+                                NULL};
+
+    return run_lines(argv, take_member, l, diag);
+}
+
+/* Adds a word of the command. The new program lies elsewhere, so $ORIGIN becomes the old program's folder. */
+static int add_to_command(struct gcb_layout *l, const char *word)
+{
+    const char *origin = strstr(word, "$ORIGIN");
+    char text[3 * PATH_MAX];
+    const char *slash = strrchr(l->target, '/');
+
+    if (!origin)
+        return add_word(&l->command, word);
+    snprintf(text, sizeof(text), "%.*s%s/%.*s%s", (int)(origin - word), word, l->build,
+             slash ? (int)(slash - l->target) : 0, l->target, origin + strlen("$ORIGIN"));
+    return add_word(&l->command, text);
+}
+
+/* Sorts the words of one link command into `command` and `objects`. */
+static int take_words(struct gcb_layout *l, char *const *words, size_t count, struct gcb_diag *diag)
+{
+    bool output = false;
+    int err = 0;
+
+    for (size_t i = 0; !err && i < count; i++) {
+        if (i + 1 < count && strcmp(words[i], "-o") == 0) {
+            output = strcmp(words[++i], l->target) == 0;
+            continue;
+        }
+        if (has_ending(words[i], ".a") && words[i][0] != '/' && words[i][0] != '-')
+            err = list_archive(l, words[i], diag);
+        if (err)
+            return err;
+        err = has_ending(words[i], ".o") ? add_word(&l->objects, words[i])
+                                         : add_to_command(l, words[i]);
+    }
+    if (err)
+        return gcb_diag_nomem(diag, 0, "a link command");
+    if (output && l->objects.count > 1)
+        return 0;
+    return gcb_diag_set(diag, GCB_E_UNSUPPORTED, "its link command names no object files");
+}
+
+/* Keeps the last line that ninja prints, which is the link command. */
+static int take_command(struct gcb_layout *l, const char *line)
+{
+    free_words(&l->command);
+    l->command = (struct words){.items = NULL};
+    return add_word(&l->command, line);
+}
+
+static int read_command(struct gcb_layout *l, struct gcb_diag *diag)
+{
+    const char *const argv[] = {"ninja", "-C",      l->build, "-t", "commands",
+                                "-s",    l->target, NULL};
+    struct words line;
+    wordexp_t split;
+    int err = run_lines(argv, take_command, l, diag);
+
+    if (err)
+        return err == GCB_E_NOMEM ? gcb_diag_nomem(diag, 0, "a link command") : err;
+    line = l->command;
+    l->command = (struct words){.items = NULL};
+    if (!line.count || wordexp(line.items[0], &split, WRDE_NOCMD))
+        err = gcb_diag_set(diag, GCB_E_UNSUPPORTED, "its link command cannot be read");
+    free_words(&line);
+    if (err)
+        return err;
+    err = take_words(l, split.we_wordv, split.we_wordc, diag);
+    wordfree(&split);
+    return err;
+}
+
+/* ---- padding and linking ---- */
+
+/* Makes the object files that hold only padding: with the compiler of the link command, 16, 32, ... bytes. */
+static int make_pads(struct gcb_layout *l, struct gcb_diag *diag)
+{
+    char script[256];
+    int err = 0;
+
+    for (int i = 0; !err && i < PADS; i++) {
+        const char *const argv[] = {"sh",        "-c", script, l->command.items[0],
+                                    l->pads[i], NULL};
+
+        snprintf(l->pads[i], sizeof(l->pads[i]), "%s.pad%d.o", l->program, i);
+        l->tidy[1 + i] = gcb_tidy_enter(l->pads[i]);
+        snprintf(script, sizeof(script),
+                 "printf '.text\\n.p2align 4\\n.skip %d\\n.section .note.GNU-stack\\n' | "
+                 "exec \"$0\" -x assembler -c - -o \"$1\"",
+                 16 << i);
+        err = run_lines(argv, NULL, NULL, diag);
+    }
+    return err;
+}
+
+int gcb_layout_link(struct gcb_layout *l, uint64_t seed, struct gcb_diag *diag)
+{
+    static const char *const shell[] = {"sh", "-c", "cd -- \"$0\" && exec \"$@\""};
+    const size_t files = l->objects.count + PADS, head = 4;
+    const char **argv = gcb_alloc_array(head + 3 + files + l->command.count + 1, sizeof(*argv));
+    size_t n = head + 3;
+    int err;
+
+    if (!argv)
+        return gcb_diag_nomem(diag, 0, "a link command");
+    memcpy(argv, shell, sizeof(shell));
+    argv[3] = l->build;
+    argv[4] = l->command.items[0];
+    argv[5] = "-o";
+    argv[6] = l->program;
+    for (size_t i = 0; i < files; i++) /* Fisher-Yates, from the inside out */
+    {
+        const size_t other = gcb_philox(seed, i, STREAM).word[0] % (i + 1);
+
+        argv[n + i] = argv[n + other];
+        argv[n + other] = i < PADS ? l->pads[i] : l->objects.items[i - PADS];
+    }
+    n += files;
+    for (size_t i = 1; i < l->command.count; i++)
+        argv[n++] = l->command.items[i];
+    argv[n] = NULL;
+    err = run_lines(argv, NULL, NULL, diag);
+    gcb_free(argv);
+    return err;
+}
+
+int gcb_layout_open(struct gcb_layout **out, const char *exe, const char *program,
+                    struct gcb_diag *diag)
+{
+    struct gcb_layout *l = *out = gcb_alloc_zero(1, sizeof(*l));
+    int err;
+
+    if (!l)
+        return gcb_diag_nomem(diag, sizeof(*l), "a link command");
+    for (int i = 0; i <= PADS; i++)
+        l->tidy[i] = -1;
+    snprintf(l->program, sizeof(l->program), "%s", program);
+    l->tidy[0] = gcb_tidy_enter(l->program);
+    err = find_build(l, exe, diag);
+    if (!err)
+        err = read_command(l, diag);
+    if (!err)
+        err = make_pads(l, diag);
+    if (!err)
+        err = gcb_layout_link(l, 0, diag);
+    if (!err && access(l->program, X_OK))
+        err = gcb_diag_set(diag, GCB_E_UNSUPPORTED, "programs in the temporary folder cannot be run");
+    return err;
+}
+
+const char *gcb_layout_path(const struct gcb_layout *l)
+{
+    return l->program;
+}
+
+void gcb_layout_close(struct gcb_layout *l)
+{
+    if (!l)
+        return;
+    unlink(l->program);
+    for (int i = 0; i < PADS; i++)
+        if (l->pads[i][0])
+            unlink(l->pads[i]);
+    for (int i = 0; i <= PADS; i++)
+        gcb_tidy_leave(l->tidy[i]);
+    free_words(&l->command);
+    free_words(&l->objects);
+    gcb_free(l);
+}
