@@ -25,7 +25,7 @@ static const struct opt_row rows[] = {
     {.name = "spectrum", .type = OPT_FLAG, .offset = offsetof(struct inspect_options, spectrum),
      .help = "energy of the Fourier transform by frequency and by magnitude"},
     {.name = "threads", .type = OPT_INT,
-     .offset = offsetof(struct inspect_options, exec.threads), .min = 1, .max = 4096,
+     .offset = offsetof(struct inspect_options, exec.threads), .min = 1, .max = GCB_THREADS_MOST,
      .help = "threads that compute the transforms (default 1)"},
     {.name = NULL},
 };

@@ -1,8 +1,10 @@
 #include <errno.h>
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "cli/base/cmd.h"
@@ -195,6 +197,45 @@ static int finish_output(FILE *out, int exit_code)
     return exit_code == CMD_DONE ? CMD_FAILED : exit_code;
 }
 
+/* ---- a stack that is large enough ---- */
+
+#define STACK_LEAST (1 << 20)
+
+struct call {
+    struct cmd_context *ctx;
+    int status;
+};
+
+static void *run_call(void *arg)
+{
+    struct call *call = arg;
+
+    call->status = dispatch(call->ctx, call->ctx->argc, call->ctx->argv);
+    return NULL;
+}
+
+/* Runs the command in a thread with a stack of its own if the limit of the process (`ulimit -s`) is too low. */
+static int dispatch_with_stack(struct cmd_context *ctx)
+{
+    struct call call = {.ctx = ctx};
+    struct rlimit limit;
+    pthread_attr_t how;
+    pthread_t thread;
+    bool own = getrlimit(RLIMIT_STACK, &limit) == 0 && limit.rlim_cur < STACK_LEAST &&
+               pthread_attr_init(&how) == 0;
+
+    if (own) {
+        pthread_attr_setstacksize(&how, STACK_LEAST);
+        own = pthread_create(&thread, &how, run_call, &call) == 0;
+        pthread_attr_destroy(&how);
+    }
+    if (own)
+        pthread_join(thread, NULL);
+    else
+        run_call(&call);
+    return call.status;
+}
+
 int main(int argc, char **argv)
 {
     const char *term = getenv("TERM"), *no_color = getenv("NO_COLOR");
@@ -211,5 +252,5 @@ int main(int argc, char **argv)
     /* a closed pipe becomes an error like any other, so that the command can remove half-written files */
     signal(SIGPIPE, SIG_IGN);
     interrupt_tidy();
-    return finish_output(stdout, report_status(&diag, dispatch(&ctx, argc, argv)));
+    return finish_output(stdout, report_status(&diag, dispatch_with_stack(&ctx)));
 }

@@ -19,7 +19,8 @@
  *     exception is an FFT over a whole message.
  *   - No function prints, exits or reads the environment.
  *
- * Threads may use different coders at the same time. Only one thread at a time may use a coder.
+ * Threads may use different coders at the same time. Only one thread at a time may use a coder. A call needs up to 256 KiB of
+ * the calling thread's stack.
  */
 #include <stddef.h>
 #include <stdint.h>
@@ -72,8 +73,8 @@ enum gcb_nonfinite {
 
 /* Options of a coder. Zero-initialise; a zero field means its default. */
 struct gcb_options {
-    uint64_t seed;                /* of random methods; 0: 1 */
-    int threads;                  /* 0: 1 */
+    uint64_t seed; /* of random methods; 0: 1 */
+    int threads; /* that work on one tensor; 0: 1, at most 256. If the system starts fewer, fewer work */
     enum gcb_nonfinite nonfinite; /* default: GCB_NONFINITE_ERROR */
     enum gcb_dtype source;        /* the tensor's type before it became float32 */
     const char *path; /* the tensor's name, part of the key of random draws; copied. NULL: "" */

@@ -145,9 +145,9 @@ static int take_threads(struct gcb_suite *s, const struct opt_list *list, struct
     uint64_t n;
 
     for (size_t i = 0; !err && i < words.count; i++) {
-        if (!gcb_parse_u64(words.text[i], &n) || n < 1 || n > 4096)
-            return gcb_diag_set(diag, GCB_E_INVALID, "--threads: %s is not between 1 and 4096",
-                                gcb_escape(shown, sizeof(shown), words.text[i]));
+        if (!gcb_parse_u64(words.text[i], &n) || n < 1 || n > GCB_THREADS_MOST)
+            return gcb_diag_set(diag, GCB_E_INVALID, "--threads: %s is not between 1 and %d",
+                                gcb_escape(shown, sizeof(shown), words.text[i]), GCB_THREADS_MOST);
         s->threads[i] = (int)n;
     }
     if (!err && words.count)

@@ -94,7 +94,7 @@ const struct opt_row opt_device_rows[] = {
 
 const struct opt_row opt_threads_rows[] = {
     {.name = "threads", .type = OPT_INT, .offset = offsetof(struct opt_exec, threads), .min = 1,
-     .max = 4096,
+     .max = GCB_THREADS_MOST,
      .help = "threads that work on one message, on the cpu (default 1)"},
     {.name = NULL},
 };

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "src/lib/base/alloc.h"
+#include "src/lib/base/queue.h"
 #include "src/lib/base/status.h"
 
 /* Shorter transforms are slower on several FFTW threads than on one. */
@@ -174,35 +175,66 @@ static uint64_t room_while_executing(uint64_t length)
                                                                         : most_floats_taken(length);
 }
 
-/* Allocates in all threads that will execute, at the same time: each has its own stack, and an
- * allocator may give each thread a separate arena. */
+static void parallel(const struct gcb_fft *fft, void (*task)(void *ctx, uint64_t worker), void *ctx)
+{
+    gcb_parallel(&(struct gcb_queue){.threads = fft->workers}, (uint64_t)fft->workers, task, ctx);
+}
+
+/* Memory that the workers may take, all of it at once. */
+struct room {
+    const struct gcb_fft *fft;
+    struct share {
+        void *little, *large;
+    } shares[GCB_THREADS_MOST];
+};
+
+static void take_share(void *ctx, uint64_t worker)
+{
+    struct room *room = ctx;
+    struct share *share = &room->shares[worker];
+
+    share->little = gcb_alloc_array(LEAST_PRIME, sizeof(float));
+    share->large = gcb_alloc_array(room->fft->room / (uint64_t)room->fft->workers, sizeof(float));
+}
+
+/* Allocates in the threads that will execute: an allocator may give each thread a separate arena. */
 bool gcb_fft_has_room(const struct gcb_fft *fft)
 {
-    int lacking = 0;
+    struct room room = {.fft = fft};
+    bool enough = true;
 
     if (fft->room == 0)
         return true;
-#pragma omp parallel num_threads(fft->workers) reduction(+ : lacking)
-    {
-        void *little = gcb_alloc_array(LEAST_PRIME, sizeof(float));
-        void *share = gcb_alloc_array(fft->room / (uint64_t)fft->workers, sizeof(float));
-
-#pragma omp barrier
-        lacking += !little || !share;
-        gcb_free(share);
-        gcb_free(little);
+    parallel(fft, take_share, &room);
+    for (int w = 0; w < fft->workers; w++) {
+        enough &= room.shares[w].little && room.shares[w].large;
+        gcb_free(room.shares[w].little);
+        gcb_free(room.shares[w].large);
     }
-    return lacking == 0;
+    return enough;
+}
+
+struct fftw_jobs {
+    void *(*work)(char *);
+    char *first;
+    size_t size;
+};
+
+static void run_job(void *ctx, uint64_t i)
+{
+    const struct fftw_jobs *jobs = ctx;
+
+    jobs->work(jobs->first + jobs->size * i);
 }
 
 /* Runs FFTW's parallel jobs on the threads that all kernels share. FFTW's own pool waits forever
  * for a thread that could not be created. */
-static void run_jobs(void *(*work)(char *), char *jobs, size_t size, int count, void *unused)
+static void run_jobs(void *(*work)(char *), char *first, size_t size, int count, void *unused)
 {
+    struct fftw_jobs jobs = {.work = work, .first = first, .size = size};
+
     (void)unused;
-#pragma omp parallel for num_threads(count) schedule(static, 1)
-    for (int i = 0; i < count; i++)
-        work(jobs + size * (size_t)i);
+    gcb_parallel(&(struct gcb_queue){.threads = count}, (uint64_t)count, run_job, &jobs);
 }
 
 /* Floats that must be free before FFTW makes its tables, because it ends the process if it gets no
@@ -239,12 +271,14 @@ static fftwf_plan make_plan(float *buffer, uint64_t length, int threads,
 }
 
 /* FFTW may use threads only for a message without chunks, because its threaded results are not
- * byte-stable. */
+ * byte-stable. Each of its threads allocates buffers. */
 static int threads_within(const struct gcb_fft_config *config)
 {
+    const uint64_t shares = config->n / LEAST_SHARE;
+
     if (config->chunk != 0 || config->n < LEAST_THREADED || config->threads < 1)
         return 1;
-    return config->threads;
+    return shares < (uint64_t)config->threads ? (int)shares : config->threads;
 }
 
 static int make_plans(struct gcb_fft *fft, float *buffer, const struct gcb_fft_config *config)
@@ -420,8 +454,37 @@ static uint64_t first_chunk(const struct gcb_fft *fft, int worker)
     return fft->chunks / workers * w + (w < extra ? w : extra);
 }
 
+/* The arrays of a call of gcb_fft_forward or gcb_fft_inverse. */
+struct call {
+    const struct gcb_fft *fft;
+    const float *x;
+    float *bins, *out;
+};
+
+static void forward_share(void *ctx, uint64_t worker)
+{
+    const struct call *call = ctx;
+    const struct gcb_fft *fft = call->fft;
+    const int w = (int)worker;
+
+    for (uint64_t c = first_chunk(fft, w); c < first_chunk(fft, w + 1); c++)
+        forward_chunk(fft, c, fft->scratch + fft->stride * worker, call->x, call->bins);
+}
+
+static void inverse_share(void *ctx, uint64_t worker)
+{
+    const struct call *call = ctx;
+    const struct gcb_fft *fft = call->fft;
+    const int w = (int)worker;
+
+    for (uint64_t c = first_chunk(fft, w); c < first_chunk(fft, w + 1); c++)
+        inverse_chunk(fft, c, fft->scratch + fft->stride * worker, call->bins, call->out);
+}
+
 void gcb_fft_forward(const struct gcb_fft *fft, const float *x, float *bins)
 {
+    struct call call = {.fft = fft, .x = x, .bins = bins};
+
     if (fft->n == 0)
         return;
     if (!fft->scratch) {
@@ -429,14 +492,13 @@ void gcb_fft_forward(const struct gcb_fft *fft, const float *x, float *bins)
         to_bins(fft->plan, bins);
         return;
     }
-#pragma omp parallel for num_threads(fft->workers) schedule(static)
-    for (int w = 0; w < fft->workers; w++)
-        for (uint64_t c = first_chunk(fft, w); c < first_chunk(fft, w + 1); c++)
-            forward_chunk(fft, c, fft->scratch + fft->stride * (size_t)w, x, bins);
+    parallel(fft, forward_share, &call);
 }
 
 void gcb_fft_inverse(const struct gcb_fft *fft, float *bins, float *x)
 {
+    struct call call = {.fft = fft, .bins = bins, .out = x};
+
     if (fft->n == 0)
         return;
     if (!fft->scratch) {
@@ -444,10 +506,7 @@ void gcb_fft_inverse(const struct gcb_fft *fft, float *bins, float *x)
         memcpy(x, bins, (size_t)fft->n * sizeof(*x));
         return;
     }
-#pragma omp parallel for num_threads(fft->workers) schedule(static)
-    for (int w = 0; w < fft->workers; w++)
-        for (uint64_t c = first_chunk(fft, w); c < first_chunk(fft, w + 1); c++)
-            inverse_chunk(fft, c, fft->scratch + fft->stride * (size_t)w, bins, x);
+    parallel(fft, inverse_share, &call);
 }
 
 const char *gcb_fft_version(void)

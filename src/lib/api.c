@@ -10,13 +10,19 @@ const char *gcb_version(void)
     return GCB_VERSION_TEXT;
 }
 
-static void configure(struct gcb_coder_config *config, struct gcb_queue *queue,
-                      const struct gcb_options *options)
+/* Fills defaults. GCB_E_INVALID: an option is out of range. */
+static int configure(struct gcb_coder_config *config, struct gcb_queue *queue,
+                     const struct gcb_options *options, struct gcb_diag *diag)
 {
     static const struct gcb_options defaults;
     const struct gcb_options *o = options ? options : &defaults;
 
-    queue->threads = o->threads > 0 ? o->threads : 1;
+    if ((unsigned)o->source >= GCB_DTYPE_COUNT)
+        return gcb_diag_set(diag, GCB_E_INVALID, "unknown source type %d", (int)o->source);
+    if (o->threads < 0 || o->threads > GCB_THREADS_MOST)
+        return gcb_diag_set(diag, GCB_E_INVALID, "%d threads: give 0 to %d", o->threads,
+                            GCB_THREADS_MOST);
+    queue->threads = o->threads ? o->threads : 1;
     *config = (struct gcb_coder_config){
         .env = {.seed = o->seed ? o->seed : 1, .path = o->path, .queue = queue},
         .nonfinite = o->nonfinite,
@@ -24,6 +30,7 @@ static void configure(struct gcb_coder_config *config, struct gcb_queue *queue,
         .checksum = o->checksum != 0,
         .max_elements = o->max_elements ? o->max_elements : UINT64_C(1) << 34,
     };
+    return 0;
 }
 
 int gcb_encoder_open(struct gcb_coder **out, const char *spec, uint64_t n,
@@ -32,14 +39,12 @@ int gcb_encoder_open(struct gcb_coder **out, const char *spec, uint64_t n,
     struct gcb_coder_config config;
     struct gcb_queue queue;
     struct gcb_method method;
-    int err;
+    int err = configure(&config, &queue, options, diag);
 
-    if (options && (unsigned)options->source >= GCB_DTYPE_COUNT)
-        return gcb_diag_set(diag, GCB_E_INVALID, "unknown source type %d", (int)options->source);
-    err = gcb_method_parse(&method, spec, diag);
+    if (!err)
+        err = gcb_method_parse(&method, spec, diag);
     if (err)
         return err;
-    configure(&config, &queue, options);
     config.env.count = n;
     return gcb_coder_create(out, &method, &config, diag);
 }
@@ -50,8 +55,9 @@ int gcb_decoder_open(struct gcb_coder **out, const void *message, size_t length,
     struct gcb_coder_config config;
     struct gcb_queue queue;
 
-    configure(&config, &queue, options);
-    return gcb_coder_create_decoder(out, message, length, &config, diag);
+    const int err = configure(&config, &queue, options, diag);
+
+    return err ? err : gcb_coder_create_decoder(out, message, length, &config, diag);
 }
 
 void gcb_coder_close(struct gcb_coder *coder)

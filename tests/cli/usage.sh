@@ -31,7 +31,7 @@ wrong "--step is given twice" inspect --step 1 --step 2 x.h5
 wrong "--order is given twice" inspect --order=name --order=name x.h5
 wrong "--format is one of table, json, csv, tsv, not 'jsno'; did you mean 'json'?" inspect --format jsno x.h5
 wrong "--allow-external takes no value" inspect --allow-external=yes x.h5
-wrong "--threads takes a whole number in [1, 4096], not '0'" inspect --threads 0 x.h5
+wrong "--threads takes a whole number in [1, 256], not '0'" inspect --threads 0 x.h5
 wrong "not '1.5'" inspect --threads 1.5 x.h5
 wrong "not '-1'" inspect --threads -1 x.h5
 wrong "not ''" inspect --threads= x.h5

@@ -1,14 +1,229 @@
 #include "src/lib/base/queue.h"
 
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include "src/lib/base/alloc.h"
+
+#define STACK_BYTES (1 << 20) /* of a thread; FFTW puts up to 64 KiB at a time on it */
+#define ROOM_LEFT (16 << 20)  /* bytes that must still be free after a thread was started */
+#define SPINS 2000            /* looks at a counter before a thread sleeps: some 20 microseconds */
+
+/* One call of gcb_parallel. It lives on the caller's stack. */
+struct job {
+    void (*task)(void *ctx, uint64_t i);
+    void *ctx;
+    uint64_t tasks;
+    _Atomic uint64_t next;   /* the first task that no thread has taken */
+    _Atomic unsigned inside; /* threads at work here, without the caller */
+    unsigned wanted;         /* threads that may still join */
+    struct job *later;       /* the next job in the pool's list */
+};
+
+/* The process's threads. `lock` guards everything except `offers`, which is only read without it. */
+static struct {
+    pthread_mutex_t lock;
+    pthread_cond_t work, done;
+    struct job *first;       /* jobs that want threads */
+    _Atomic unsigned offers; /* sum of their `wanted` */
+    unsigned busy, count;    /* threads inside a job; all threads */
+    bool stop;
+    pthread_t threads[GCB_THREADS_MOST];
+} pool = {
+    .lock = PTHREAD_MUTEX_INITIALIZER,
+    .work = PTHREAD_COND_INITIALIZER,
+    .done = PTHREAD_COND_INITIALIZER,
+};
+
+static void relax(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#endif
+}
+
+static void run_tasks(struct job *job)
+{
+    uint64_t i;
+
+    while ((i = atomic_fetch_add_explicit(&job->next, 1, memory_order_relaxed)) < job->tasks)
+        job->task(job->ctx, i);
+}
+
+/* Takes the job out of the list, if it is still there. The caller holds the lock. */
+static void withdraw(struct job *job)
+{
+    struct job **at = &pool.first;
+
+    while (*at && *at != job)
+        at = &(*at)->later;
+    if (!*at)
+        return;
+    *at = job->later;
+    pool.offers -= job->wanted;
+    job->wanted = 0;
+}
+
+/* Waits for a job and joins it; NULL: the process ends. The caller holds the lock. */
+static struct job *join_job(void)
+{
+    struct job *job;
+
+    while (!pool.first && !pool.stop) {
+        pthread_mutex_unlock(&pool.lock);
+        for (int i = 0; i < SPINS && !atomic_load_explicit(&pool.offers, memory_order_relaxed); i++)
+            relax();
+        pthread_mutex_lock(&pool.lock);
+        if (!pool.first && !pool.stop)
+            pthread_cond_wait(&pool.work, &pool.lock);
+    }
+    job = pool.stop ? NULL : pool.first;
+    if (!job)
+        return NULL;
+    pool.busy++;
+    job->inside++;
+    pool.offers--;
+    if (--job->wanted == 0)
+        pool.first = job->later;
+    return job;
+}
+
+static void *serve(void *unused)
+{
+    struct job *job;
+
+    (void)unused;
+    pthread_mutex_lock(&pool.lock);
+    while ((job = join_job())) {
+        pthread_mutex_unlock(&pool.lock);
+        run_tasks(job);
+        pthread_mutex_lock(&pool.lock);
+        pool.busy--;
+        if (--job->inside == 0)
+            pthread_cond_broadcast(&pool.done);
+    }
+    pthread_mutex_unlock(&pool.lock);
+    return NULL;
+}
+
+/* ---- threads over fork and at the end ---- */
+
+static void before_fork(void)
+{
+    pthread_mutex_lock(&pool.lock);
+}
+
+static void after_fork_in_parent(void)
+{
+    pthread_mutex_unlock(&pool.lock);
+}
+
+/* The child has none of the threads. Only the thread that called fork goes on, and it runs no job. */
+static void after_fork_in_child(void)
+{
+    pthread_mutex_init(&pool.lock, NULL);
+    pthread_cond_init(&pool.work, NULL);
+    pthread_cond_init(&pool.done, NULL);
+    pool.first = NULL;
+    pool.offers = 0;
+    pool.busy = pool.count = 0;
+}
+
+__attribute__((constructor)) static void watch_fork(void)
+{
+    pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
+}
+
+/* Also when the library is unloaded: no thread may run its code after that. */
+__attribute__((destructor)) static void end_threads(void)
+{
+    unsigned count;
+
+    pthread_mutex_lock(&pool.lock);
+    pool.stop = true;
+    count = pool.count;
+    pool.count = pool.busy = GCB_THREADS_MOST; /* no more are started */
+    pthread_cond_broadcast(&pool.work);
+    pthread_mutex_unlock(&pool.lock);
+    for (unsigned i = 0; i < count; i++)
+        pthread_join(pool.threads[i], NULL);
+}
+
+/* ---- a call ---- */
+
+/* Would memory remain after another thread was started? If threads took all of a limited address space, the work itself
+ * would fail. */
+static bool has_room(void)
+{
+    void *probe = gcb_alloc_array(1, STACK_BYTES + ROOM_LEFT);
+
+    gcb_free(probe);
+    return probe;
+}
+
+/* Starts threads until every offer has one, as far as the system allows. The caller holds the lock. */
+static void start_threads(void)
+{
+    sigset_t all, before;
+    pthread_attr_t how;
+
+    if (pool.count - pool.busy >= pool.offers || pool.count >= GCB_THREADS_MOST ||
+        pthread_attr_init(&how))
+        return;
+    pthread_attr_setstacksize(&how, STACK_BYTES);
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    while (pool.count - pool.busy < pool.offers && pool.count < GCB_THREADS_MOST && has_room() &&
+           !pthread_create(&pool.threads[pool.count], &how, serve, NULL))
+        pool.count++;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    pthread_attr_destroy(&how);
+}
+
+static void offer(struct job *job)
+{
+    struct job **end = &pool.first;
+
+    pthread_mutex_lock(&pool.lock);
+    while (*end)
+        end = &(*end)->later;
+    *end = job;
+    pool.offers += job->wanted;
+    start_threads();
+    if (job->wanted == 1)
+        pthread_cond_signal(&pool.work);
+    else
+        pthread_cond_broadcast(&pool.work);
+    pthread_mutex_unlock(&pool.lock);
+}
+
+static void wait_until_done(struct job *job)
+{
+    pthread_mutex_lock(&pool.lock);
+    withdraw(job);
+    pthread_mutex_unlock(&pool.lock);
+    for (int i = 0; i < SPINS && atomic_load_explicit(&job->inside, memory_order_acquire); i++)
+        relax();
+    pthread_mutex_lock(&pool.lock);
+    while (job->inside)
+        pthread_cond_wait(&pool.done, &pool.lock);
+    pthread_mutex_unlock(&pool.lock);
+}
+
 void gcb_parallel(const struct gcb_queue *queue, uint64_t tasks,
                   void (*task)(void *ctx, uint64_t i), void *ctx)
 {
+    const uint64_t threads = tasks < (uint64_t)queue->threads ? tasks : (uint64_t)queue->threads;
+    struct job job = {.task = task, .ctx = ctx, .tasks = tasks, .wanted = (unsigned)threads - 1};
+
     if (queue->threads <= 1 || tasks <= 1) {
         for (uint64_t i = 0; i < tasks; i++)
             task(ctx, i);
         return;
     }
-#pragma omp parallel for num_threads(queue->threads) schedule(dynamic)
-    for (uint64_t i = 0; i < tasks; i++)
-        task(ctx, i);
+    offer(&job);
+    run_tasks(&job);
+    wait_until_done(&job);
 }

@@ -4,17 +4,25 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* More threads than this are refused. */
+#define GCB_THREADS_MOST 256
+
 /*
- * How many threads a coder uses on the CPU. Threads exist only inside gcb_parallel. On a GPU a stream takes the place of
- * the queue (src/lib/codec/device.h).
+ * How many threads a coder uses on the CPU. On a GPU a stream takes the place of the queue
+ * (src/lib/codec/device.h).
  */
 struct gcb_queue {
-    int threads; /* at least 1 */
+    int threads; /* 1 to GCB_THREADS_MOST */
 };
 
 /*
  * Calls task(ctx, i) once for each i in [0, tasks), on up to queue->threads threads, and returns when all calls have
- * returned. No task may read or write what another task writes; then the result is the same for any number of threads.
+ * returned. No task may read or write what another task writes; then the result is the same for any number of threads. A
+ * task may call gcb_parallel itself.
+ *
+ * The calling thread works too. The other threads are started when they are first needed, are shared by all callers in
+ * the process, and wait for the next call. If a thread cannot be started, the others do its work: nothing fails. The
+ * threads block all signals.
  */
 void gcb_parallel(const struct gcb_queue *queue, uint64_t tasks,
                   void (*task)(void *ctx, uint64_t i), void *ctx);

@@ -32,8 +32,9 @@ struct gcb_ab_command {
 };
 
 struct gcb_ab_config {
-    const char *exe[2];            /* base, new: paths */
-    struct gcb_layout *layouts[2]; /* of the two programs; NULL: every process runs the program as it is */
+    const char *exe[2]; /* base, new: paths */
+    struct gcb_layout
+        *layouts[2]; /* of the two programs; NULL: every process runs the program as it is */
     struct gcb_ab_command command; /* prints rows of `bench` */
     double budget;                 /* seconds, for all processes */
     unsigned pairs;                /* at most; 0: GCB_AB_MOST */

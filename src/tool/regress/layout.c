@@ -25,11 +25,12 @@ struct words {
 struct gcb_layout {
     char build[PATH_MAX];  /* folder of build.ninja; the link command runs there */
     char target[PATH_MAX]; /* the program, relative to `build` */
-    struct words command;  /* the link command without its object files and output; the compiler first */
+    struct words
+        command; /* the link command without its object files and output; the compiler first */
     struct words objects;
-    char program[PATH_MAX];   /* what gcb_layout_link writes */
+    char program[PATH_MAX];         /* what gcb_layout_link writes */
     char pads[PADS][PATH_MAX + 16]; /* object files that hold only padding */
-    int tidy[1 + PADS];       /* places of `program` and `pads` */
+    int tidy[1 + PADS];             /* places of `program` and `pads` */
 };
 
 /* ---- lists of words ---- */
@@ -112,8 +113,8 @@ static int take_member(struct gcb_layout *l, const char *line)
 
 static int list_archive(struct gcb_layout *l, const char *archive, struct gcb_diag *diag)
 {
-    const char *const argv[] = {"sh", "-c", "cd -- \"$0\" && exec ar t \"$1\"", l->build, archive,
-                                NULL};
+    const char *const argv[] = {"sh",     "-c",    "cd -- \"$0\" && exec ar t \"$1\"",
+                                l->build, archive, NULL};
 
     return run_lines(argv, take_member, l, diag);
 }
@@ -167,8 +168,7 @@ static int take_command(struct gcb_layout *l, const char *line)
 
 static int read_command(struct gcb_layout *l, struct gcb_diag *diag)
 {
-    const char *const argv[] = {"ninja", "-C",      l->build, "-t", "commands",
-                                "-s",    l->target, NULL};
+    const char *const argv[] = {"ninja", "-C", l->build, "-t", "commands", "-s", l->target, NULL};
     struct words line;
     wordexp_t split;
     int err = run_lines(argv, take_command, l, diag);
@@ -196,8 +196,7 @@ static int make_pads(struct gcb_layout *l, struct gcb_diag *diag)
     int err = 0;
 
     for (int i = 0; !err && i < PADS; i++) {
-        const char *const argv[] = {"sh",        "-c", script, l->command.items[0],
-                                    l->pads[i], NULL};
+        const char *const argv[] = {"sh", "-c", script, l->command.items[0], l->pads[i], NULL};
 
         snprintf(l->pads[i], sizeof(l->pads[i]), "%s.pad%d.o", l->program, i);
         l->tidy[1 + i] = gcb_tidy_enter(l->pads[i]);
@@ -261,7 +260,8 @@ int gcb_layout_open(struct gcb_layout **out, const char *exe, const char *progra
     if (!err)
         err = gcb_layout_link(l, 0, diag);
     if (!err && access(l->program, X_OK))
-        err = gcb_diag_set(diag, GCB_E_UNSUPPORTED, "programs in the temporary folder cannot be run");
+        err =
+            gcb_diag_set(diag, GCB_E_UNSUPPORTED, "programs in the temporary folder cannot be run");
     return err;
 }
 

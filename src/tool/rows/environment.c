@@ -41,7 +41,7 @@ out:
 
 bool gcb_environment_library(const char **name, char version[32], size_t i)
 {
-    static const char *const names[] = {"fftw", "hdf5", "jansson", "openmp", "xxhash"};
+    static const char *const names[] = {"fftw", "hdf5", "jansson", "xxhash"};
     const unsigned xxh = XXH_versionNumber();
     const char *fftw = gcb_fft_version() + strcspn(gcb_fft_version(), "0123456789");
 
@@ -52,10 +52,10 @@ bool gcb_environment_library(const char **name, char version[32], size_t i)
         snprintf(version, 32, "%.*s", (int)strcspn(fftw, " "), fftw);
     else if (i == 2)
         snprintf(version, 32, "%s", jansson_version_str());
-    else if (i == 4)
+    else if (i == 3)
         snprintf(version, 32, "%u.%u.%u", xxh / 10000, xxh / 100 % 100, xxh % 100);
     else
-        snprintf(version, 32, "%s", i == 1 ? GCB_BUILD_HDF5 : GCB_BUILD_OPENMP);
+        snprintf(version, 32, "%s", GCB_BUILD_HDF5);
     return true;
 }
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "src/lib/base/alloc.h"
+#include "src/lib/base/queue.h"
 #include "src/lib/base/text.h"
 
 const char *const gcb_cache_names[] = {"warm", "cold", NULL};
@@ -184,7 +185,7 @@ static int take_threads(const struct field *f, size_t i, const json_t *item)
     const json_int_t threads = json_integer_value(item);
 
     f->s->threads[i] = (int)threads;
-    return threads >= 1 && threads <= 4096 ? 0 : bad(f, f->what);
+    return threads >= 1 && threads <= GCB_THREADS_MOST ? 0 : bad(f, f->what);
 }
 
 static int add_input(const struct field *f, const struct gcb_source_synthetic *input)
@@ -257,7 +258,7 @@ static int take_field(struct gcb_suite *s, const char *file, const char *key, co
     static const char names[] = "must be a list of different names",
                       methods[] = "must be \"all\" or a list of methods",
                       devices[] = "must be a list of devices",
-                      threads[] = "must be a list of numbers from 1 to 4096",
+                      threads[] = "must be a list of numbers from 1 to 256",
                       inputs[] = "must be a list of objects";
     const struct field fields[] = {
         {.name = "schema", .take = take_schema},
