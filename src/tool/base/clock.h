@@ -1,7 +1,7 @@
 #ifndef SRC_TOOL_BASE_CLOCK_H
 #define SRC_TOOL_BASE_CLOCK_H
 
-/* Seconds of a clock that never goes back, from an arbitrary start. */
+/* Seconds since an arbitrary start, by a clock that never goes back. */
 double gcb_clock(void);
 
 #endif

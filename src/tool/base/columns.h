@@ -3,18 +3,18 @@
 
 #include <stddef.h>
 
-/* Columns that a UTF-8 text takes on a terminal. A stray byte takes one. */
+/* The number of columns that a UTF-8 text takes on a terminal. An invalid byte takes one. */
 size_t gcb_text_columns(const char *text);
 
 /*
- * Cuts a text of more than `keep` columns in its middle: the first part, of at most `front` columns, ends at
- * *head; the last, with what is left of `keep`, begins at *tail. No character is cut in two.
+ * Cuts a text of more than `keep` columns in its middle. The first part, of at most `front` columns, ends at *head; the last
+ * part begins at *tail, and both together take at most `keep` columns. Characters are not split.
  */
 void gcb_text_cut(const char *text, size_t keep, size_t front, const char **head,
                   const char **tail);
 
-/* A copy in out (size bytes, always terminated). A text that is longer than `width` columns, or than out, loses its
- * middle: "laye..weight"; the end of a path tells more than its beginning, so more of it is kept. Returns out. */
+/* Copies a text to `out` (size bytes, always terminated). If it is longer than `width` columns, or than `out`, its middle is
+ * replaced: "laye..weight". More is kept of the end, which says more in a path. Returns out. */
 char *gcb_text_shorten(char *out, size_t size, const char *text, size_t width);
 
 #endif

@@ -7,7 +7,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-/* First line of a small file of /proc or /sys; "" if there is none. */
+/* Reads the first line of a file of /proc or /sys; "" if that fails. */
 static void read_line(char *out, size_t size, const char *path)
 {
     FILE *f = fopen(path, "re");
@@ -44,7 +44,7 @@ uint64_t gcb_host_memory(void)
     return pages > 0 && size > 0 ? (uint64_t)pages * (uint64_t)size : 0;
 }
 
-/* sysconf may count a whole package of several. */
+/* Not from sysconf, which may add up the caches of a whole package. */
 uint64_t gcb_host_cache(void)
 {
     uint64_t largest = 0;

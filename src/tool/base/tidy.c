@@ -8,10 +8,10 @@
 
 #define PLACES 32
 
-/* A signal handler can reach nothing else. */
+/* Atomic and static, because a signal handler uses them. */
 static _Atomic(const char *) paths[PLACES];
 static _Atomic(pid_t) children[PLACES];
-static atomic_int sent; /* the last signal to them: for one that was started at that moment */
+static atomic_int sent; /* the last signal that was sent, for children that are entered later */
 
 int gcb_tidy_enter(const char *path)
 {

@@ -5,32 +5,33 @@
 #include <sys/types.h>
 
 /*
- * What a process that is ended by a signal must not leave behind: temporary files and folders, and processes that it
- * started. Each is entered once it exists and left before it is gone; beyond 32 of a kind, one is merely not tidied.
+ * A list of the temporary files, folders and child processes that must not be left behind if a signal ends this process.
+ * Enter each one as soon as it exists, and leave it before it is removed. The list has room for 32 paths and 32 children;
+ * more are not tidied.
  */
 
-/* `path` stays the caller's and must live until it is left. Returns its place, -1 if none was free. */
+/* Enters a path, which must stay valid until it is left. Returns its place, or -1 if the list is full. */
 int gcb_tidy_enter(const char *path);
 
-/* place may be -1. */
+/* `place` may be -1. */
 void gcb_tidy_leave(int place);
 
 /*
- * Between the start of a process and its entry no signal may end this one, or nobody would end that one: hold the
- * signals before, with their mask kept in *before, and let go of them behind. They stay held in the process that is
- * started, unless it is given another mask.
+ * If a signal ended this process after the start of a child and before its entry, the child would go on running. So block
+ * all signals before starting a child, and restore the mask, which is kept in *before, after its entry. The child inherits
+ * the blocked signals, unless it gets another mask.
  */
 void gcb_tidy_hold(sigset_t *before);
 void gcb_tidy_let_go(const sigset_t *before);
 
-/* A process, or as -id a whole process group. To be left as soon as it has been waited for. */
+/* Enters a process, or a process group as -id. Leave it as soon as it has been waited for. */
 int gcb_tidy_enter_child(pid_t child);
 void gcb_tidy_leave_child(int place);
 
-/* Sends a signal to every child that is entered, now or later. Async-signal-safe. */
+/* Sends a signal to all children in the list, and to those that are entered later. Async-signal-safe. */
 void gcb_tidy_signal(int number);
 
-/* Kills children, removes files, then folders, which have to be empty by then. Async-signal-safe. */
+/* Kills the children, and removes the files, then the folders, which must be empty by then. Async-signal-safe. */
 void gcb_tidy_all(void);
 
 #endif

@@ -15,16 +15,13 @@ static const struct unit bandwidths[] = {
     {"kB", 1e3},      {"KB", 1e3},     {.name = NULL},
 };
 
-static const struct unit durations[] = {
-    {"ns", 1e-9}, {"us", 1e-6}, {"ms", 1e-3}, {"s", 1.0}, {.name = NULL},
+/* The first three are only for gcb_parse_seconds. */
+static const struct unit times[] = {
+    {"", 1.0},    {"m", 60.0},  {"h", 3600.0}, {"ns", 1e-9},
+    {"us", 1e-6}, {"ms", 1e-3}, {"s", 1.0},    {.name = NULL},
 };
 
-static const struct unit waits[] = {
-    {"ns", 1e-9}, {"us", 1e-6}, {"ms", 1e-3},  {"s", 1.0},
-    {"", 1.0},    {"m", 60.0},  {"h", 3600.0}, {.name = NULL},
-};
-
-/* The number in front of a unit of the table, times the unit. */
+/* Parses a number followed by a unit of the table. */
 static bool parse(const char *s, const struct unit *units, double *out)
 {
     const size_t n = strspn(s, "0123456789.");
@@ -71,10 +68,10 @@ bool gcb_parse_duration(const char *s, double *seconds)
         *seconds = 0.0;
         return true;
     }
-    return parse(s, durations, seconds);
+    return parse(s, times + 3, seconds);
 }
 
 bool gcb_parse_seconds(const char *s, double *seconds)
 {
-    return parse(s, waits, seconds);
+    return parse(s, times, seconds);
 }

@@ -18,8 +18,7 @@ static void run_block(struct gcb_kernel_job *job)
 
 /* clang-format off */
 const struct gcb_kernel_case gcb_kernel_compare[] = {
-    {.name = "block", .offset = offsetof(struct gcb_kernels, compare.block),
-     .prepare = prepare, .run = run_block},
+    {"block", offsetof(struct gcb_kernels, compare.block), 0, prepare, run_block},
     {.name = NULL},
 };
 /* clang-format on */

@@ -57,11 +57,10 @@ enum function {
 
 /* clang-format off */
 const struct gcb_kernel_case gcb_kernel_convert[] = {
-    {.name = "to_fp16", .offset = TO_FP16, .prepare = prepare_narrow, .run = run_to_fp16},
-    {.name = "to_bf16", .offset = TO_BF16, .prepare = prepare_narrow, .run = run_to_bf16},
-    {.name = "from_fp16", .offset = FROM_FP16, .prepare = prepare_widen, .run = run_from_fp16},
-    {.name = "from_bf16", .offset = FROM_BF16, .param = 1,
-     .prepare = prepare_widen, .run = run_from_bf16},
+    {"to_fp16", TO_FP16, 0, prepare_narrow, run_to_fp16},
+    {"to_bf16", TO_BF16, 0, prepare_narrow, run_to_bf16},
+    {"from_fp16", FROM_FP16, 0, prepare_widen, run_from_fp16},
+    {"from_bf16", FROM_BF16, 1, prepare_widen, run_from_bf16},
     {.name = NULL},
 };
 /* clang-format on */

@@ -65,16 +65,12 @@ enum function {
 
 /* clang-format off */
 const struct gcb_kernel_case gcb_kernel_dither[] = {
-    {.name = "signed_levels", .offset = SIGNED_LEVELS, .param = 7,
-     .prepare = prepare_encode, .run = run_signed_levels},
-    {.name = "trits", .offset = TRITS, .prepare = prepare_encode, .run = run_trits},
-    {.name = "from_levels:2", .offset = FROM_LEVELS, .param = 2,
-     .prepare = prepare_decode, .run = run_from_levels},
-    {.name = "from_levels:4", .offset = FROM_LEVELS, .param = 4,
-     .prepare = prepare_decode, .run = run_from_levels},
-    {.name = "from_levels:7", .offset = FROM_LEVELS, .param = 7,
-     .prepare = prepare_decode, .run = run_from_levels},
-    {.name = "from_trits", .offset = FROM_TRITS, .prepare = prepare_decode, .run = run_from_trits},
+    {"signed_levels", SIGNED_LEVELS, 7, prepare_encode, run_signed_levels},
+    {"trits", TRITS, 0, prepare_encode, run_trits},
+    {"from_levels:2", FROM_LEVELS, 2, prepare_decode, run_from_levels},
+    {"from_levels:4", FROM_LEVELS, 4, prepare_decode, run_from_levels},
+    {"from_levels:7", FROM_LEVELS, 7, prepare_decode, run_from_levels},
+    {"from_trits", FROM_TRITS, 0, prepare_decode, run_from_trits},
     {.name = NULL},
 };
 /* clang-format on */

@@ -50,22 +50,14 @@ static void run_inverse(struct gcb_kernel_job *job)
 
 /* clang-format off */
 const struct gcb_kernel_case gcb_kernel_fft[] = {
-    {.name = "forward:4096", .offset = GCB_KERNEL_LIBRARY, .param = 4096,
-     .prepare = prepare_forward, .run = run_forward},
-    {.name = "inverse:4096", .offset = GCB_KERNEL_LIBRARY, .param = 4096,
-     .prepare = prepare_inverse, .run = run_inverse},
-    {.name = "forward", .offset = GCB_KERNEL_LIBRARY,
-     .prepare = prepare_forward, .run = run_forward},
-    {.name = "inverse", .offset = GCB_KERNEL_LIBRARY,
-     .prepare = prepare_inverse, .run = run_inverse},
-    {.name = "dct:64", .offset = GCB_KERNEL_LIBRARY, .param = 64,
-     .prepare = prepare_dct, .run = run_forward},
-    {.name = "idct:64", .offset = GCB_KERNEL_LIBRARY, .param = 64,
-     .prepare = prepare_idct, .run = run_inverse},
-    {.name = "dct:4096", .offset = GCB_KERNEL_LIBRARY, .param = 4096,
-     .prepare = prepare_dct, .run = run_forward},
-    {.name = "idct:4096", .offset = GCB_KERNEL_LIBRARY, .param = 4096,
-     .prepare = prepare_idct, .run = run_inverse},
+    {"forward:4096", GCB_KERNEL_LIBRARY, 4096, prepare_forward, run_forward},
+    {"inverse:4096", GCB_KERNEL_LIBRARY, 4096, prepare_inverse, run_inverse},
+    {"forward", GCB_KERNEL_LIBRARY, 0, prepare_forward, run_forward},
+    {"inverse", GCB_KERNEL_LIBRARY, 0, prepare_inverse, run_inverse},
+    {"dct:64", GCB_KERNEL_LIBRARY, 64, prepare_dct, run_forward},
+    {"idct:64", GCB_KERNEL_LIBRARY, 64, prepare_idct, run_inverse},
+    {"dct:4096", GCB_KERNEL_LIBRARY, 4096, prepare_dct, run_forward},
+    {"idct:4096", GCB_KERNEL_LIBRARY, 4096, prepare_idct, run_inverse},
     {.name = NULL},
 };
 /* clang-format on */

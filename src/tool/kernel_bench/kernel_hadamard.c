@@ -37,10 +37,9 @@ enum function {
 
 /* clang-format off */
 const struct gcb_kernel_case gcb_kernel_hadamard[] = {
-    {.name = "transform:4096", .offset = TRANSFORM, .param = 4096,
-     .prepare = prepare_transform, .run = run_transform},
-    {.name = "transform", .offset = TRANSFORM, .prepare = prepare_transform, .run = run_transform},
-    {.name = "flip", .offset = FLIP, .prepare = prepare_flip, .run = run_flip},
+    {"transform:4096", TRANSFORM, 4096, prepare_transform, run_transform},
+    {"transform", TRANSFORM, 0, prepare_transform, run_transform},
+    {"flip", FLIP, 0, prepare_flip, run_flip},
     {.name = NULL},
 };
 /* clang-format on */

@@ -14,8 +14,7 @@ static void run_bytes(struct gcb_kernel_job *job)
 
 /* clang-format off */
 const struct gcb_kernel_case gcb_kernel_philox[] = {
-    {.name = "bytes", .offset = offsetof(struct gcb_kernels, philox.bytes),
-     .prepare = prepare, .run = run_bytes},
+    {"bytes", offsetof(struct gcb_kernels, philox.bytes), 0, prepare, run_bytes},
     {.name = NULL},
 };
 /* clang-format on */

@@ -40,10 +40,8 @@ static void run_decode(struct gcb_kernel_job *job)
 
 /* clang-format off */
 const struct gcb_kernel_case gcb_kernel_range[] = {
-    {.name = "encode", .offset = offsetof(struct gcb_kernels, range.encode),
-     .prepare = prepare_encode, .run = run_encode},
-    {.name = "decode", .offset = offsetof(struct gcb_kernels, range.decode),
-     .prepare = prepare_decode, .run = run_decode},
+    {"encode", offsetof(struct gcb_kernels, range.encode), 0, prepare_encode, run_encode},
+    {"decode", offsetof(struct gcb_kernels, range.decode), 0, prepare_decode, run_decode},
     {.name = NULL},
 };
 /* clang-format on */

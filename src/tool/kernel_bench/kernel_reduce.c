@@ -59,11 +59,11 @@ enum function {
 
 /* clang-format off */
 const struct gcb_kernel_case gcb_kernel_reduce[] = {
-    {.name = "max_bits", .offset = MAX_BITS, .prepare = prepare, .run = run_max_bits},
-    {.name = "sum", .offset = SUM, .prepare = prepare, .run = run_sum},
-    {.name = "sum_abs", .offset = SUM_ABS, .prepare = prepare, .run = run_sum_abs},
-    {.name = "sum_sq", .offset = SUM_SQ, .prepare = prepare, .run = run_sum_sq},
-    {.name = "exponents", .offset = EXPONENTS, .prepare = prepare_exponents, .run = run_exponents},
+    {"max_bits", MAX_BITS, 0, prepare, run_max_bits},
+    {"sum", SUM, 0, prepare, run_sum},
+    {"sum_abs", SUM_ABS, 0, prepare, run_sum_abs},
+    {"sum_sq", SUM_SQ, 0, prepare, run_sum_sq},
+    {"exponents", EXPONENTS, 0, prepare_exponents, run_exponents},
     {.name = NULL},
 };
 /* clang-format on */

@@ -84,12 +84,11 @@ enum function {
 
 /* clang-format off */
 const struct gcb_kernel_case gcb_kernel_select[] = {
-    {.name = "collect", .offset = COLLECT, .prepare = prepare_collect, .run = run_collect},
-    {.name = "count", .offset = COUNT, .prepare = prepare, .run = run_count},
-    {.name = "gather", .offset = GATHER, .param = 1, .prepare = prepare_gather, .run = run_gather},
-    {.name = "gather2", .offset = GATHER2, .param = 2,
-     .prepare = prepare_gather, .run = run_gather2},
-    {.name = "power", .offset = POWER, .prepare = prepare_power, .run = run_power},
+    {"collect", COLLECT, 0, prepare_collect, run_collect},
+    {"count", COUNT, 0, prepare, run_count},
+    {"gather", GATHER, 1, prepare_gather, run_gather},
+    {"gather2", GATHER2, 2, prepare_gather, run_gather2},
+    {"power", POWER, 0, prepare_power, run_power},
     {.name = NULL},
 };
 /* clang-format on */

@@ -4,12 +4,12 @@
 #include "src/lib/device/batch.h"
 #include "src/tool/metric/fidelity.h"
 
-/* Scratch that the batch must have for tensors of n elements. */
+/* Bytes of scratch that the batch needs for tensors of n elements. */
 uint64_t gcb_device_fidelity_scratch(const struct gcb_device *device, uint64_t n);
 
 /*
- * gcb_fidelity_add for two tensors on the device: the same sums, bit for bit, as a tensor of its own, which are then
- * merged into `f` (so over several tensors the last bits of a total may differ from the CPU's running sum). Waits.
+ * gcb_fidelity_add for two tensors on the device. The sums of one tensor have the same bits as the CPU's; they are then
+ * merged into `f`, so a total over several tensors may differ from the CPU's in the last bits. Waits for the device.
  * GCB_E_INTERNAL: the batch has too little scratch.
  */
 int gcb_device_fidelity_add(struct gcb_fidelity *f, struct gcb_device_batch *b, const float *x_dev,

@@ -5,7 +5,7 @@
 
 #include "kernels/base/hd.h"
 
-/* A task is long enough to be worth handing to a thread; a round's results fit on the stack. */
+/* A task is large enough to pay for a thread; the results of a round fit on the stack. */
 #define TASK_BLOCKS 16
 #define ROUND_TASKS 16
 #define ROUND_BLOCKS (TASK_BLOCKS * ROUND_TASKS)
@@ -22,10 +22,8 @@ struct round {
     struct block block[ROUND_BLOCKS];
 };
 
-/*
- * Elements that x cannot be compared at become a pair of zeros, which every sum ignores; the counts,
- * which do not, are put right afterwards.
- */
+/* Compares a block with infinities or NaNs in x. These elements become pairs of zeros, which do not change the sums; the
+ * counts are corrected afterwards. */
 static void compare_masked(struct block *out, const float *x, const float *y, size_t n,
                            const struct gcb_kernels *kernels)
 {
@@ -133,10 +131,10 @@ static double cosine_of(const struct gcb_fidelity *f)
 
     if (f->xx == 0.0 || f->yy == 0.0)
         return f->xx == f->yy ? 1.0 : 0.0;
-    if (f->dd == 0.0) /* the same values: rounding of the roots may not say otherwise */
+    if (f->dd == 0.0) /* equal values: exactly 1, without rounding errors */
         return 1.0;
     c = f->xy / (sqrt(f->xx) * sqrt(f->yy));
-    return c > 1.0 ? 1.0 : c < -1.0 ? -1.0 : c; /* rounding may step over */
+    return c > 1.0 ? 1.0 : c < -1.0 ? -1.0 : c; /* rounding errors */
 }
 
 void gcb_fidelity_figures(struct gcb_fidelity_figures *out, const struct gcb_fidelity *f,

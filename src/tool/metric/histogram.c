@@ -1,16 +1,15 @@
 #include "src/tool/metric/histogram.h"
 
 #include <math.h>
-#include <string.h>
+
+#include "kernels/base/hd.h"
 
 void gcb_histogram_add(struct gcb_histogram *h, const struct gcb_view *x)
 {
     h->count += x->count;
     for (uint64_t i = 0; i < x->count; i++) {
-        uint32_t bits, magnitude;
+        const uint32_t bits = gcb_bits_of(x->data[i]), magnitude = bits & 0x7fffffffu;
 
-        memcpy(&bits, &x->data[i], sizeof(bits));
-        magnitude = bits & 0x7fffffffu;
         if (magnitude == 0)
             h->zeros++;
         else if (magnitude >> GCB_HISTOGRAM_SHIFT >= GCB_HISTOGRAM_BINS)
@@ -44,16 +43,12 @@ uint64_t gcb_histogram_octave(const struct gcb_histogram *h, int e)
     return count;
 }
 
-/* The smallest magnitude of a bin. That of the bin past the last is the first power of two beyond floats. */
+/* The smallest magnitude of a bin. For the bin past the last it is 2^128, the end of floats. */
 static double edge(size_t bin)
 {
-    const uint32_t bits = (uint32_t)bin << GCB_HISTOGRAM_SHIFT;
-    float value;
-
     if (bin == GCB_HISTOGRAM_BINS)
         return 0x1p128;
-    memcpy(&value, &bits, sizeof(value));
-    return (double)value;
+    return (double)gcb_float_of((uint32_t)bin << GCB_HISTOGRAM_SHIFT);
 }
 
 double gcb_histogram_share(const struct gcb_histogram *h, uint64_t count)

@@ -2,7 +2,9 @@
 
 #include <math.h>
 
-/* The finite elements of a block, packed. Returns their number. */
+#include "kernels/base/hd.h"
+
+/* Copies the finite elements of a block to `out`. Returns their number. */
 static size_t pack_finite(float *out, const float *x, size_t n)
 {
     size_t kept = 0;
@@ -23,7 +25,7 @@ static uint64_t count_zeros(const float *x, size_t n)
     return zeros;
 }
 
-/* Sums of powers of the distance from the mean: a few accumulators each, joined in a fixed order. */
+/* Sums of powers of the distance from the mean, each in several accumulators, which are joined in a fixed order. */
 static void central_sums(struct gcb_moments *m, const float *x, size_t n)
 {
     enum { LANES = 8 };
@@ -49,20 +51,17 @@ static void add_block(struct gcb_moments *m, const struct gcb_kernels *kernels, 
 {
     float finite[GCB_SUM_BLOCK];
     struct gcb_moments block = {.count = n, .zeros = count_zeros(x, n)};
-    union {
-        uint32_t bits;
-        float value;
-    } max = {.bits = kernels->reduce.max_bits(x, n)};
+    uint32_t max_bits = kernels->reduce.max_bits(x, n);
 
-    if (max.bits >= GCB_INF_BITS) {
+    if (max_bits >= GCB_INF_BITS) {
         const size_t kept = pack_finite(finite, x, n);
 
         block.nonfinite = n - kept;
         x = finite;
         n = kept;
-        max.bits = kernels->reduce.max_bits(x, n);
+        max_bits = kernels->reduce.max_bits(x, n);
     }
-    block.max_abs = (double)max.value;
+    block.max_abs = (double)gcb_float_of(max_bits);
     if (n) {
         block.mean = kernels->reduce.sum(x, n) / (double)n;
         central_sums(&block, x, n);
@@ -80,7 +79,7 @@ void gcb_moments_add(struct gcb_moments *m, const struct gcb_kernels *kernels,
     }
 }
 
-/* Central sums of two sets about their common mean, by the distance of their means. */
+/* Joins the central sums of two sets of a and b elements, about their common mean. */
 static void join_sums(struct gcb_moments *m, const struct gcb_moments *o, double a, double b)
 {
     const double n = a + b, d = o->mean - m->mean, f = d / n;
@@ -133,7 +132,7 @@ double gcb_moments_kurtosis(const struct gcb_moments *m)
 {
     const double n = finite_count(m);
 
-    /* the square of a tiny sum underflows: divide twice instead */
+    /* two divisions, because the square of a tiny sum underflows */
     return n > 0.0 && m->m2 > 0.0 ? m->m4 / m->m2 * (n / m->m2) : NAN;
 }
 

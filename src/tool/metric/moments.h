@@ -5,9 +5,9 @@
 #include "src/lib/tensor/tensor.h"
 
 /*
- * What values look like, gathered over any number of tensors. Infinities and NaNs are counted and enter
- * nothing else. Central moments are formed about each block's own mean and joined pairwise, in double, so
- * nothing cancels; the order of blocks is the order of calls, and threads have no part in it.
+ * Statistics of values, over any number of tensors. Infinities and NaNs are only counted. Central moments are computed
+ * about each block's own mean and joined in double, which avoids cancellation. Blocks are joined in the order of calls, by
+ * one thread, so results are reproducible.
  */
 struct gcb_moments {
     uint64_t count;     /* all elements */
@@ -21,17 +21,17 @@ struct gcb_moments {
 /* Starts zeroed. */
 void gcb_moments_add(struct gcb_moments *m, const struct gcb_kernels *kernels,
                      const struct gcb_view *x);
-/* Takes all that `other` has gathered into m. */
+/* Adds the statistics of `other` to m. */
 void gcb_moments_join(struct gcb_moments *m, const struct gcb_moments *other);
 
-/* Of the finite elements; NAN where there are none. */
+/* Figures of the finite elements; NAN if there are none. */
 double gcb_moments_mean(const struct gcb_moments *m);
 double gcb_moments_max_abs(const struct gcb_moments *m);
-/* Of the population (divided by the count); NAN where there are no elements or, for the kurtosis, no
- * spread. A normal distribution has kurtosis 3. */
+/* Of the population, that is, divided by the count. The kurtosis is NAN if all elements are equal, and 3 for a normal
+ * distribution. */
 double gcb_moments_deviation(const struct gcb_moments *m);
 double gcb_moments_kurtosis(const struct gcb_moments *m);
-/* Share of zeros among all elements. */
+/* Share of zeros among all elements; NAN without elements. */
 double gcb_moments_zeros(const struct gcb_moments *m);
 double gcb_moments_l2(const struct gcb_moments *m);
 

@@ -1,6 +1,6 @@
 #include "src/tool/metric/shape_rows.h"
 
-/* "64x3x3x3"; "scalar"; NULL where datasets differ. */
+/* "64x3x3x3", or "scalar"; NULL if datasets differ. */
 static const char *shape_of(char out[GCB_SHAPE_TEXT], const struct gcb_survey_item *item)
 {
     if (!item->uniform)

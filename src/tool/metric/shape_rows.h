@@ -4,22 +4,20 @@
 #include "src/tool/metric/survey.h"
 #include "src/tool/rows/row.h"
 
-/* The row `tensor` (docs/rows.md) of what a survey found. Release it with gcb_row_fini. */
+/* Makes a `tensor` row (docs/rows.md) from an item of a survey. Release it with gcb_row_fini. */
 void gcb_shape_rows_tensor(struct gcb_row *row, const struct gcb_survey_item *item);
 
-/* Where rows of one tensor go, and what they say of themselves. */
+/* The fields that all rows of a tensor share, and the receiver of the rows. */
 struct gcb_shape_rows {
     const char *tensor;
-    const char *of; /* "input", "decoded" or "error"; NULL: rows have no such field */
-    const struct gcb_method *method; /* of what was decoded; NULL: rows name none */
+    const char *of; /* "input", "decoded" or "error"; NULL: rows do not have the field */
+    const struct gcb_method *method; /* the method that decoded the tensor; NULL: none */
     int (*put)(void *ctx, struct gcb_row *row, struct gcb_diag *diag); /* releases the row */
     void *ctx;
 };
 
-/*
- * Hands on the rows `histogram` and `spectrum` (docs/rows.md); either of the two may be NULL. Ends at the
- * first failure of put, and returns it.
- */
+/* Makes the rows `histogram` and `spectrum` (docs/rows.md); each of the two may be NULL. Returns the first error of
+ * put(). */
 int gcb_shape_rows_put(const struct gcb_shape_rows *to, const struct gcb_histogram *histogram,
                        const struct gcb_spectrum *spectrum, struct gcb_diag *diag);
 

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "kernels/base/hd.h"
 #include "src/lib/base/alloc.h"
 #include "src/lib/base/diag.h"
 
@@ -47,10 +48,8 @@ void gcb_spectrum_plan_fini(struct gcb_spectrum_plan *plan)
 static size_t level_of(double magnitude)
 {
     const float value = magnitude < (double)0x1.fffffep127f ? (float)magnitude : 0x1.fffffep127f;
-    uint32_t bits;
 
-    memcpy(&bits, &value, sizeof(bits));
-    return bits >> LEVEL_SHIFT;
+    return gcb_bits_of(value) >> LEVEL_SHIFT;
 }
 
 static size_t bands(const struct gcb_spectrum *s)
@@ -58,7 +57,7 @@ static size_t bands(const struct gcb_spectrum *s)
     return s->bins < GCB_SPECTRUM_BANDS ? (size_t)s->bins : GCB_SPECTRUM_BANDS;
 }
 
-/* First bin of band i; of the band past the last, the number of bins. */
+/* First bin of band i; the number of bins for the band past the last. */
 static uint64_t band_start(const struct gcb_spectrum *s, size_t i)
 {
     const uint64_t n = bands(s), each = s->bins / n, rest = s->bins % n;
@@ -66,7 +65,7 @@ static uint64_t band_start(const struct gcb_spectrum *s, size_t i)
     return i * each + (i < rest ? i : rest);
 }
 
-/* The first bin has no mirror image, nor has the last one of an even length. */
+/* 1 for a bin without a mirror image: the first, and the last of an even length. */
 static double weight(const struct gcb_spectrum *s, uint64_t bin)
 {
     return bin == 0 || (s->count % 2 == 0 && bin == s->bins - 1) ? 1.0 : 2.0;
@@ -116,15 +115,6 @@ bool gcb_spectrum_band(struct gcb_spectrum_band *out, const struct gcb_spectrum 
     return true;
 }
 
-static double level_edge(size_t level)
-{
-    const uint32_t bits = (uint32_t)level << LEVEL_SHIFT;
-    float value;
-
-    memcpy(&value, &bits, sizeof(value));
-    return (double)value;
-}
-
 size_t gcb_spectrum_curve(struct gcb_spectrum_point *out, size_t cap, const struct gcb_spectrum *s)
 {
     const double all = (double)s->bins * (double)s->tensors;
@@ -141,7 +131,7 @@ size_t gcb_spectrum_curve(struct gcb_spectrum_point *out, size_t cap, const stru
             out[n] = (struct gcb_spectrum_point){
                 .density = (double)kept / all,
                 .energy_share = s->total > 0.0 ? energy / s->total : NAN,
-                .threshold = level_edge(level),
+                .threshold = (double)gcb_float_of((uint32_t)level << LEVEL_SHIFT),
             };
         n++;
     }

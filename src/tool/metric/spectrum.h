@@ -8,10 +8,10 @@
 #include "src/lib/tensor/tensor.h"
 
 /*
- * The energy of a tensor's Fourier transform, by frequency and by magnitude, added up over several tensors
- * of one size (the same tensor at other steps and workers). The transform is the real one of the whole
- * flattened tensor, unitary: energies of all bins add up to the tensor's own sum of squares. A bin between
- * the first and the last stands for itself and its mirror image, so its energy counts twice.
+ * The energy of a tensor's Fourier transform, by frequency and by magnitude, summed over tensors of one size (one tensor at
+ * several steps and workers). It is the unitary real transform of the whole flattened tensor: the energies of all bins sum
+ * to the tensor's sum of squares. A bin between the first and the last counts twice, because it stands for its mirror image
+ * too.
  */
 #define GCB_SPECTRUM_BANDS 128
 #define GCB_SPECTRUM_LEVELS 1024
@@ -21,17 +21,17 @@ struct gcb_spectrum {
     uint64_t bins;  /* count / 2 + 1; 0 for an empty tensor */
     uint64_t tensors;
     double energy[GCB_SPECTRUM_BANDS];  /* by frequency */
-    double largest[GCB_SPECTRUM_BANDS]; /* magnitude */
-    /* energy, by magnitude: a level is a pattern's first bits */
+    double largest[GCB_SPECTRUM_BANDS]; /* largest magnitude, by frequency */
+    /* energy by magnitude: the level is the magnitude's bit pattern without the last 21 bits */
     double by_level[GCB_SPECTRUM_LEVELS];
     uint64_t bins_by_level[GCB_SPECTRUM_LEVELS];
     double total; /* energy */
 };
 
-/* Sums of nothing, for tensors of `count` elements. Plain data. */
+/* Starts empty sums for tensors of `count` elements. Nothing to release. */
 void gcb_spectrum_init(struct gcb_spectrum *s, uint64_t count);
 
-/* The transform of one size, for any number of sums of that size. */
+/* The transform of one size, for any number of sums. */
 struct gcb_spectrum_plan {
     uint64_t count;
     struct gcb_fft *fft; /* NULL for an empty tensor */
@@ -39,42 +39,41 @@ struct gcb_spectrum_plan {
 };
 
 /*
- * Makes *plan one for tensors of `count` elements if it is not one already, and looks whether there is memory to use it.
- * Starts zeroed. Takes 4 * (count + 2) bytes and what the FFT needs. GCB_E_NOMEM, and *plan is zeroed then.
+ * Makes *plan a plan for tensors of `count` elements, unless it already is, and checks that there is memory to run it.
+ * *plan starts zeroed. It takes 4 * (count + 2) bytes and the memory of the FFT. GCB_E_NOMEM: *plan is zeroed.
  */
 int gcb_spectrum_plan_for(struct gcb_spectrum_plan *plan, uint64_t count,
                           const struct gcb_queue *queue, struct gcb_diag *diag);
 void gcb_spectrum_plan_fini(struct gcb_spectrum_plan *plan); /* zeroed is fine */
 
-/* Adds a tensor, all finite; its count is that of the sums and of the plan. */
+/* Adds a tensor without infinities and NaNs, of the size of the sums and of the plan. */
 void gcb_spectrum_add(struct gcb_spectrum *s, const struct gcb_spectrum_plan *plan,
                       const struct gcb_view *x);
 
-/* Band i of the bands that hold bins: bins [first, last) in cycles per element [low, high). False past the
- * end. */
+/* Band i of those that have bins: frequencies [low, high) in cycles per element. False past the end. */
 struct gcb_spectrum_band {
     uint64_t bins;
     double low, high;
     double energy, largest;
-    double share; /* of all energy; NAN of none */
+    double share; /* of all energy; NAN if there is none */
 };
 bool gcb_spectrum_band(struct gcb_spectrum_band *out, const struct gcb_spectrum *s, size_t i);
 
 /*
- * What keeping the largest bins keeps: their share of all bins, and the share of energy they hold, with the
- * magnitude at which the line is drawn. One point per level that has bins; levels are a quarter of a
- * power of two wide, and thresholds are their lower edges, so each point is exact.
+ * A point of the curve "energy in the largest bins": the bins of at least `threshold`, as a share of all bins, and their
+ * share of the energy. There is a point for each level that has bins. Levels are a quarter of a power of two wide, and
+ * thresholds are their lower ends, so the points are exact.
  */
 struct gcb_spectrum_point {
     double density;
     double energy_share;
     double threshold;
 };
-/* Fills at most `cap` points, the highest magnitudes first; returns how many there are. */
+/* Writes at most `cap` points, largest threshold first; returns the number of all points. */
 size_t gcb_spectrum_curve(struct gcb_spectrum_point *out, size_t cap, const struct gcb_spectrum *s);
 
-/* The share of energy in the largest bins that make up this share of all bins, between two points of the
- * curve on the straight line. NAN where there is no energy. */
+/* The share of energy in the largest bins, for a given share of all bins: the curve with linear interpolation. NAN if there
+ * is no energy. */
 double gcb_spectrum_kept(const struct gcb_spectrum *s, double density);
 
 #endif

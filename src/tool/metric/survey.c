@@ -5,15 +5,16 @@
 
 #include "src/lib/base/alloc.h"
 
-/* A dataset of the source, by its path. */
+/* A dataset of the source. */
 struct entry {
     const char *path;
-    size_t tensor;
+    size_t tensor; /* index in the source */
 };
 
-/* A run of entries of one path. */
+/* The entries of one path, which follow each other. */
 struct run {
-    size_t first, count; /* in entries */
+    size_t tensor;       /* the first in the source */
+    size_t first, count; /* of the entries */
 };
 
 struct gcb_survey {
@@ -25,7 +26,7 @@ struct gcb_survey {
     float *values; /* of the largest dataset */
     struct gcb_histogram histogram;
     struct gcb_spectrum spectrum;
-    struct gcb_spectrum_plan plan; /* of the size that came last */
+    struct gcb_spectrum_plan plan; /* for the last size */
 };
 
 static int by_path(const void *a, const void *b)
@@ -36,56 +37,36 @@ static int by_path(const void *a, const void *b)
     return order ? order : (x->tensor > y->tensor) - (x->tensor < y->tensor);
 }
 
-static struct run *make_runs(const struct entry *entries, size_t n, size_t *count)
-{
-    struct run *runs = gcb_alloc_array(n, sizeof(*runs));
-
-    *count = 0;
-    for (size_t i = 0; runs && i < n; i++) {
-        if (i && strcmp(entries[i].path, entries[i - 1].path) == 0)
-            runs[*count - 1].count++;
-        else
-            runs[(*count)++] = (struct run){i, 1};
-    }
-    return runs;
-}
-
-/* Entries back in the order of the source's list, paths by their first dataset. */
-struct ranked {
-    size_t tensor;
-    struct run run;
-};
-
 static int by_tensor(const void *a, const void *b)
 {
-    const struct ranked *x = a, *y = b;
+    const struct run *x = a, *y = b;
 
     return (x->tensor > y->tensor) - (x->tensor < y->tensor);
 }
 
-static int order_runs(struct gcb_survey *s)
+/* Sets s->runs: one for each path, in the order of the source. `n` entries are sorted by path. */
+static void make_runs(struct gcb_survey *s, size_t n)
 {
-    struct ranked *ranked = gcb_alloc_array(s->run_count, sizeof(*ranked));
+    const struct entry *e = s->entries;
 
-    if (!ranked)
-        return GCB_E_NOMEM;
-    for (size_t i = 0; i < s->run_count; i++)
-        ranked[i] = (struct ranked){s->entries[s->runs[i].first].tensor, s->runs[i]};
-    qsort(ranked, s->run_count, sizeof(*ranked), by_tensor);
-    for (size_t i = 0; i < s->run_count; i++)
-        s->runs[i] = ranked[i].run;
-    gcb_free(ranked);
-    return 0;
+    for (size_t i = 0; i < n; i++) {
+        if (i && strcmp(e[i].path, e[i - 1].path) == 0)
+            s->runs[s->run_count - 1].count++;
+        else
+            s->runs[s->run_count++] = (struct run){e[i].tensor, i, 1};
+    }
+    qsort(s->runs, s->run_count, sizeof(*s->runs), by_tensor);
 }
 
-/* Lists the datasets by path and finds the largest. */
+/* Lists the datasets by path, and allocates memory for the largest. */
 static int plan(struct gcb_survey *s)
 {
     const size_t n = gcb_source_count(s->source);
     uint64_t most = 0;
 
     s->entries = gcb_alloc_array(n, sizeof(*s->entries));
-    if (!s->entries)
+    s->runs = gcb_alloc_array(n, sizeof(*s->runs));
+    if (!s->entries || !s->runs)
         return GCB_E_NOMEM;
     for (size_t i = 0; i < n; i++) {
         const struct gcb_tensor *t = gcb_source_tensor(s->source, i);
@@ -94,9 +75,9 @@ static int plan(struct gcb_survey *s)
         most = t->count > most ? t->count : most;
     }
     qsort(s->entries, n, sizeof(*s->entries), by_path);
-    s->runs = make_runs(s->entries, n, &s->run_count);
+    make_runs(s, n);
     s->values = gcb_alloc_array(most, sizeof(*s->values));
-    return s->runs && s->values ? order_runs(s) : GCB_E_NOMEM;
+    return s->values ? 0 : GCB_E_NOMEM;
 }
 
 int gcb_survey_create(struct gcb_survey **out, struct gcb_source *source,
@@ -138,7 +119,7 @@ static bool same_kind(const struct gcb_tensor *a, const struct gcb_tensor *b)
            memcmp(a->dims, b->dims, a->rank * sizeof(a->dims[0])) == 0;
 }
 
-/* Is the spectrum of this run's datasets one thing? They need one size, and some of it. */
+/* Do all datasets of the run have the same size, above 0? Only then they have a common spectrum. */
 static bool one_size(const struct gcb_survey *s, const struct run *run)
 {
     const struct entry *e = s->entries + run->first;
@@ -150,7 +131,7 @@ static bool one_size(const struct gcb_survey *s, const struct run *run)
     return count > 0;
 }
 
-/* Reads one dataset and adds it to what is gathered. */
+/* Reads a dataset and adds it to the statistics. */
 static int add_dataset(struct gcb_survey *s, const struct entry *e, struct gcb_survey_item *out,
                        struct gcb_diag *diag)
 {

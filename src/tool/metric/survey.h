@@ -7,37 +7,35 @@
 #include "src/tool/metric/moments.h"
 #include "src/tool/metric/spectrum.h"
 
-/*
- * What is in a dump: its tensors by path, each over all steps and workers that have it. One path is read
- * at a time, one dataset at a time.
- */
+/* Statistics of the tensors of a dump: for each path, over all steps and workers that have the tensor. One dataset is in
+ * memory at a time. */
 struct gcb_survey;
 
 struct gcb_survey_config {
     bool histogram, spectrum;
-    const struct gcb_kernels *kernels; /* borrowed, as is the queue */
-    const struct gcb_queue *queue;
+    const struct gcb_kernels *kernels; /* borrowed */
+    const struct gcb_queue *queue;     /* borrowed */
 };
 
-/* `source` is borrowed as long as the survey. */
+/* `source` is borrowed until the survey is destroyed. */
 int gcb_survey_create(struct gcb_survey **out, struct gcb_source *source,
                       const struct gcb_survey_config *config, struct gcb_diag *diag);
 void gcb_survey_destroy(struct gcb_survey *s); /* NULL is fine */
 
-/* How many paths there are; they come in the order of their first dataset. */
+/* The number of paths. They are in the order of their first dataset. */
 size_t gcb_survey_count(const struct gcb_survey *s);
 
 struct gcb_survey_item {
-    const struct gcb_tensor *first; /* of the datasets */
-    uint64_t datasets;
-    bool uniform; /* all have the first's shape and type */
+    const struct gcb_tensor *first; /* the first dataset */
+    uint64_t datasets;              /* how many have this path */
+    bool uniform;                   /* all have the same shape and type */
     struct gcb_moments moments;
     const struct gcb_histogram *histogram; /* NULL unless asked for */
-    /* NULL unless asked for, and where datasets differ in size; those that are not finite are left out */
+    /* NULL unless asked for, and if datasets differ in size. Datasets with infinities or NaNs are left out */
     const struct gcb_spectrum *spectrum;
 };
 
-/* Reads path i. What the item points to is valid until the next call. */
+/* Reads the datasets of path i. The item's pointers are valid until the next call. */
 int gcb_survey_read(struct gcb_survey *s, size_t i, struct gcb_survey_item *out,
                     struct gcb_diag *diag);
 

@@ -1,4 +1,4 @@
-/* How wide texts are on a terminal, and how they are cut. */
+/* The width of texts on a terminal, and shortening them. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,7 +11,7 @@
 
 #define AE "\xc3\xa4"           /* one column */
 #define KANJI "\xe6\xbc\xa2"    /* two */
-#define ACCENT "\xcc\x81"       /* none: it joins the letter before */
+#define ACCENT "\xcc\x81"       /* none: it combines with the letter before */
 #define FACE "\xf0\x9f\x98\x80" /* two */
 
 static void test_columns(void **state)
@@ -22,7 +22,7 @@ static void test_columns(void **state)
     assert_int_equal(gcb_text_columns(AE "e" ACCENT), 2);
     assert_int_equal(gcb_text_columns(KANJI FACE "x"), 5);
     assert_int_equal(gcb_text_columns("\x80\xff" AE "\xc3"),
-                     4); /* stray bytes, and half a character */
+                     4); /* invalid bytes, and half a character */
 }
 
 static void check_shorten(const char *text, size_t width, const char *want)
@@ -45,14 +45,15 @@ static void test_shorten(void **state)
     check_shorten(KANJI KANJI KANJI KANJI, 6, ".." KANJI KANJI);
 }
 
-/* Whatever room there is: a terminated text that fits, of whole characters. */
+/* For every size of the buffer: a terminated text that fits, of whole characters. */
 static void test_little_room(void **state)
 {
     static const char text[] = AE AE AE AE AE AE AE AE;
 
     (void)state;
     for (size_t size = 1; size < 24; size++) {
-        char *out = malloc(size); /* exact, so that a sanitizer sees a stray store */
+        char *out =
+            malloc(size); /* the exact size, so that a sanitizer finds a write past the end */
         size_t letters;
 
         gcb_text_shorten(out, size, text, 6);

@@ -95,7 +95,7 @@ static void test_refused(void **state)
         g.count = 0;
         assert_int_equal(gcb_payoff_grid_workers(&g, workers[i], &diag), GCB_E_INVALID);
     }
-    memset(many, '1', sizeof(many) - 1); /* one piece, longer than any */
+    memset(many, '1', sizeof(many) - 1); /* a single number that is too long */
     many[sizeof(many) - 1] = '\0';
     g.count = 0;
     assert_int_equal(gcb_payoff_grid_bandwidths(&g, many, &diag), GCB_E_INVALID);

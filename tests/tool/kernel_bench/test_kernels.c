@@ -178,7 +178,7 @@ static void test_fixed_work(void **state)
 
     (void)state;
     assert_int_equal(seen.results, 1);
-    assert_int_equal(seen.last.samples->count, 0); /* released by now */
+    assert_int_equal(seen.last.samples->count, 0); /* the samples have been released */
     assert_int_equal(seen.last.calls, 64);
     assert_int_equal(seen.last.elements, 4096);
     assert_int_equal(seen.last.bytes, 16384);

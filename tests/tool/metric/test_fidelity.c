@@ -1,4 +1,4 @@
-/* Fidelity against the same figures worked out plainly in long double. */
+/* Fidelity, compared with the same figures computed by simple loops in long double. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -24,7 +24,7 @@ static uint32_t next(uint32_t *s)
     return *s;
 }
 
-/* Values of mixed size and sign, a tenth of them zero; y is x with some error and some zeros. */
+/* x: values of different sizes and signs, a tenth of them zero; y: x with some errors and some zeros. */
 static void fill(float *x, float *y, size_t n, uint32_t seed)
 {
     uint32_t s = seed * 2654435761u + 1;
@@ -120,7 +120,7 @@ static void test_against_plain_formulas(void **state)
     }
 }
 
-/* More than one round of blocks; every sum must be the same to the last bit. */
+/* More than one round of blocks: the number of threads must not change a bit of any sum. */
 static void test_threads_change_nothing(void **state)
 {
     const size_t n = 3 * 1048576 + 777;
@@ -142,7 +142,7 @@ static void test_threads_change_nothing(void **state)
     test_free(y);
 }
 
-/* The project's rule for sums, to the last bit. */
+/* A sum has exactly the bits that the project's rule for sums gives. */
 static void test_blocks_in_index_order(void **state)
 {
     static float x[N], y[N];
@@ -217,7 +217,7 @@ static void test_zeros_and_nothing(void **state)
     assert_true(isnan(g.mean_error) && isnan(g.sign_agreement) && isnan(g.zeros_preserved));
 }
 
-/* Equal values have a cosine of 1 exactly, although the product of the roots of a sum is often not the sum. */
+/* Equal values have a cosine of exactly 1, although sqrt(s) * sqrt(s) is often not s. */
 static void test_equal(void **state)
 {
     (void)state;
@@ -231,7 +231,7 @@ static void test_equal(void **state)
     }
 }
 
-/* Squares of the smallest and largest floats neither vanish nor overflow. */
+/* Squares of the smallest and largest floats do not underflow or overflow. */
 static void test_extremes(void **state)
 {
     const float scale[] = {0x1p-149f, 0x1p-126f, 0x1p127f};
@@ -249,7 +249,7 @@ static void test_extremes(void **state)
     }
 }
 
-/* Infinities and NaNs in x take no part, but whether their bits arrived is counted. */
+/* Infinities and NaNs in x are left out of the sums; those with the same bits in y are counted. */
 static void test_nonfinite_input(void **state)
 {
     static float x[N], y[N];
@@ -269,7 +269,7 @@ static void test_nonfinite_input(void **state)
     assert_agrees(&f, x, y, N, 2.0);
 }
 
-/* A decoder that makes up an infinity must not look good. */
+/* A decoder that invents an infinity must not get a good figure. */
 static void test_broken_decoder_shows(void **state)
 {
     static float x[N], y[N];

@@ -1,4 +1,4 @@
-/* Moments, histogram and spectrum: against sums done plainly, over joins, and on values at the edges. */
+/* Moments, histogram and spectrum: compared with simple loops, after joins, and for values at the ends of bins. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -87,7 +87,7 @@ static void test_join_is_add(void **state)
     gcb_moments_add(&whole, &kernels, &(struct gcb_view){x, N});
     gcb_moments_add(&left, &kernels, &(struct gcb_view){x, 77});
     gcb_moments_add(&right, &kernels, &(struct gcb_view){x + 77, N - 77});
-    gcb_moments_join(&empty, &left); /* into nothing, and nothing into it */
+    gcb_moments_join(&empty, &left); /* joining with empty statistics, in both directions */
     gcb_moments_join(&left, &(struct gcb_moments){.count = 0});
     assert_true(left.m4 == empty.m4 && left.mean == empty.mean);
     gcb_moments_join(&left, &right);
@@ -168,7 +168,7 @@ static void test_histogram_holds_everything(void **state)
     assert_int_equal(sum.count, 20);
 }
 
-/* A cosine of frequency 5/64: all energy in one bin, which one band and one level hold. */
+/* A cosine of frequency 5/64: all energy is in one bin, and so in one band and one level. */
 static void test_spectrum_of_a_cosine(void **state)
 {
     const struct gcb_queue queue = {.threads = 1};
