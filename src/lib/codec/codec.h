@@ -13,84 +13,85 @@
 #include "src/lib/wire/buf.h"
 
 /*
- * What a compressor is. One const descriptor per codec, at the bottom of its file, and one row in
- * src/lib/codec/registry.c. docs/adding-a-codec.md walks through one.
+ * What a codec is. Each codec has one const descriptor, at the end of its file, and one row in src/lib/codec/registry.c.
+ * docs/adding-a-codec.md shows how to write one.
  */
 
 enum gcb_caps {
-    GCB_CAP_LOSSLESS = 1u << 0,     /* decode(encode(x)) == x */
-    GCB_CAP_UNBIASED = 1u << 1,     /* the mean over seeds is x */
-    GCB_CAP_LINEAR = 1u << 2,       /* messages of several workers could be summed undecoded */
-    GCB_CAP_STATEFUL = 1u << 3,     /* encode depends on earlier calls */
-    GCB_CAP_RANDOMISED = 1u << 4,   /* draws by the seed, apart for every worker */
-    GCB_CAP_LIBRARY_MATH = 1u << 5, /* bytes may differ between FFT libraries, plans, devices */
+    GCB_CAP_LOSSLESS = 1u << 0,   /* decode(encode(x)) == x */
+    GCB_CAP_UNBIASED = 1u << 1,   /* the mean over seeds is x */
+    GCB_CAP_LINEAR = 1u << 2,     /* messages of several workers could be added without decoding */
+    GCB_CAP_STATEFUL = 1u << 3,   /* encode depends on earlier calls */
+    GCB_CAP_RANDOMISED = 1u << 4, /* the seed and the worker determine random draws */
+    GCB_CAP_LIBRARY_MATH = 1u << 5, /* bytes may differ between FFT libraries, plans and devices */
 };
 
 enum gcb_role { GCB_ROLE_HIDDEN, GCB_ROLE_OUTPUT };
 
-/* What a coder is bound to. Borrowed pointers stay valid as long as the coder. */
+/* What a coder is bound to. Pointers are borrowed and stay valid as long as the coder. */
 struct gcb_codec_env {
+    uint8_t wire_id;       /* of the codec; the coder sets it */
     uint64_t count;        /* elements */
-    const uint64_t *shape; /* rank of them; a matrix method needs it. NULL when flattened */
+    const uint64_t *shape; /* `rank` dimensions; NULL if several tensors are flattened into one */
     unsigned rank;
     enum gcb_role role;
     uint64_t seed;
-    const char *path; /* of the tensor; part of the key of random draws */
-    bool decoding;    /* take the scratch of decode, not that of encode */
-    bool feedback; /* an encoder on a device: it may be given residuals (src/lib/codec/device.h) */
-    uint64_t segment; /* positions a segment holds: 2^31; tests make it small */
+    const char *path; /* the tensor's name; part of the key of random draws */
+    bool decoding;    /* the state is for decode, not for encode */
+    bool feedback;    /* an encoder on a device will get residuals (src/lib/codec/device.h) */
+    uint64_t segment; /* positions in a segment of the sparse codec: 2^31, or less in tests */
     enum gcb_fft_rigor fft_rigor;
     const struct gcb_kernels *kernels;
     const struct gcb_queue *queue;
-    const struct gcb_probe *probe; /* told of the stages of encode; may be NULL */
+    const struct gcb_probe *probe; /* called after each stage of encode; may be NULL */
 };
 
-/* When and where a tensor came from: part of the key of random draws. */
+/* The training step and the worker that a tensor comes from: part of the key of random draws. */
 struct gcb_step {
     uint64_t step;
     uint32_t worker;
 };
 
-/* What a message is made of, from its payload; bytes are of the payload alone. */
+/* What a payload consists of. */
 struct gcb_parts {
-    uint64_t scale_bytes, value_bytes, index_bytes; /* add up to the payload */
-    uint64_t kept;        /* sparsifiers: positions (bins) sent; else all elements */
-    uint64_t positions;   /* of how many: elements, or bins of a transform */
-    double entropy0_bits; /* order-0 entropy of the symbols sent, over the whole message */
+    uint64_t scale_bytes, value_bytes, index_bytes; /* their sum is the payload */
+    uint64_t kept;        /* positions that were sent; a dense codec sends all */
+    uint64_t positions;   /* all positions: elements, or bins of a transform */
+    double entropy0_bits; /* order-0 entropy of the symbols that were sent, in bits over all */
 };
 
 struct gcb_codec_ops {
-    size_t state_size; /* zeroed, then parameters stored, then init */
+    size_t state_size; /* bytes; zeroed, then the parameters are stored, then init is called */
     int (*init)(void *state, const struct gcb_codec_env *env, struct gcb_diag *diag);
     void (*fini)(void *state);                  /* accepts an all-zero state; NULL: nothing to do */
     uint64_t (*max_payload)(const void *state); /* bytes, for the element count of env */
-    /* in->count == env->count, all finite. Never allocates. GCB_E_SEND_RAW: the method cannot represent this
-     * tensor, so the coder sends it raw; what was written to `out` is dropped. */
+    /* in->count == env->count, and all elements are finite. Never allocates. GCB_E_SEND_RAW: the method cannot represent
+     * this tensor; the coder drops what was written and sends the tensor raw. */
     int (*encode)(void *state, const struct gcb_step *at, const struct gcb_view *in,
                   struct gcb_wbuf *out);
-    /* `in` is the payload, all of which must be consumed; survives any bytes: GCB_E_CORRUPT. */
+    /* `in` is the payload, and all of it must be read. Any bytes are safe: GCB_E_CORRUPT. */
     int (*decode)(void *state, struct gcb_rbuf *in, const struct gcb_mview *out);
-    /* untimed; on a decoding state; the payload has been decoded before without error */
+    /* Not timed. The state is a decoder's, which has decoded this payload without error. */
     int (*describe)(void *state, struct gcb_rbuf *in, struct gcb_parts *parts);
-    /* elements the last encode clamped; NULL: none ever are */
+    /* number of elements that the last encode clamped; NULL if this codec never clamps */
     uint64_t (*clamped)(const void *state);
-    /* largest magnitude the last encode coded; NAN: it had no need to look. NULL: never does */
+    /* largest magnitude of the last tensor, NAN if the encoder did not need it; NULL: this codec never needs it */
     double (*largest)(const void *state);
     /* bits per element as the paper counts them, for this state's parameters and count; NAN: unknown */
     double (*nominal_bits)(const void *state);
-    /* density asked for, in (0, 1], or NAN if none was; NULL where nothing is dropped */
+    /* requested density, in (0, 1]; NAN if the parameters do not set one. NULL: this codec drops nothing */
     double (*density)(const void *state);
 };
 
-/* A published method that is a codec with certain parameters. */
+/* A published method: a codec with certain parameters. */
 struct gcb_preset {
     const char *name;
     const char *summary;
     const char *source;    /* paper and section */
-    const char *defaults;  /* "key=value,..." over the codec's own */
-    const char *memory;    /* the same of gcb_memory_table; NULL: none */
+    const char *defaults;  /* "key=value,...": they replace the codec's defaults */
+    const char *memory;    /* the same for gcb_memory_table; NULL: no memory */
     const char *guarantee; /* what the method promises, in words */
-    /* where its paper counts otherwise; NULL: as the codec */
+    /* if its paper counts differently; NULL: as the codec */
     double (*nominal_bits)(const void *state);
 };
 
@@ -101,41 +102,41 @@ struct gcb_codec {
     const char *guarantee; /* what the method promises, in words */
     uint8_t wire_id;       /* never reused */
     bool cpu_only;         /* no device module has this codec, and device tests leave it out */
-    unsigned caps;         /* of enum gcb_caps */
-    /* Instead of caps, if they depend on parameters (values by row); NULL: they do not. */
+    unsigned caps;         /* enum gcb_caps */
+    /* Used instead of caps if they depend on parameters (`value` is by row); NULL: they do not. */
     unsigned (*caps_of)(const double *value);
     /* The row of src/tool/verify/error_rules.c that says how far each decoded element may be from the original; NULL:
      * elements are not rounded one by one. */
     const char *error_rule;
     const struct gcb_param *params; /* NULL: none */
-    /* combinations of values (by row) that make no sense, before any tensor is seen; may be NULL */
+    /* refuses combinations of values (by row) that make no sense for any tensor; may be NULL */
     int (*check)(const double *value, struct gcb_diag *diag);
     const struct gcb_codec_ops *ops;
-    const struct gcb_preset *presets; /* ends with a row without a name; NULL: none */
+    const struct gcb_preset *presets; /* a row without a name ends them; NULL: none */
 };
 
-/* src/lib/codec/registry.c: the codecs in the order they are listed; NULL past the end. */
+/* src/lib/codec/registry.c: the codecs in the order of listings; NULL after the last. */
 const struct gcb_codec *gcb_codec_at(size_t i);
 const struct gcb_codec *gcb_codec_by_wire_id(uint8_t wire_id);
 
 /*
- * The Philox stream of a draw: XXH3-64 of (path, step, worker, purpose). Workers draw apart; a purpose
- * names each use within a codec.
+ * The Philox stream of a random draw: XXH3-64 of (path, step, worker, purpose). So workers draw different numbers.
+ * `purpose` distinguishes the draws of one codec.
  */
 uint64_t gcb_draw_stream(const struct gcb_codec_env *env, const struct gcb_step *at,
                          uint32_t purpose);
 
-/* The streams of a stochastic rounding (kernels/dither): of bytes, purpose 1, and of the 24 bits more where a byte does
- * not decide, purpose 2. */
+/* The streams of a stochastic rounding (kernels/dither). `coarse` (purpose 1) gives a byte for each element; `fine`
+ * (purpose 2) gives 24 more bits if the byte does not decide. */
 struct gcb_rounding_draw {
     uint64_t coarse, fine;
 };
 struct gcb_rounding_draw gcb_rounding_draw(const struct gcb_codec_env *env,
                                            const struct gcb_step *at);
 
-#define GCB_TILE 4096 /* elements codecs work on at a time: fits the first-level cache */
+#define GCB_TILE 4096 /* elements that codecs work on at a time; they fit the first-level cache */
 
-/* Order-0 entropy, in bits over all symbols, of `count` symbol counts. */
+/* Order-0 entropy in bits over all symbols; histogram[i] symbols have the value i < count. */
 double gcb_entropy0(const uint64_t *histogram, size_t count);
 
 #endif

@@ -3,7 +3,7 @@
 
 #include "src/lib/codec/codec.h"
 
-/* One line a codec; each stands at the bottom of the file of its name. */
+/* The descriptors of the codecs. */
 extern const struct gcb_codec gcb_codec_identity; /* src/lib/codec/identity.c */
 extern const struct gcb_codec gcb_codec_fp16;     /* src/lib/codec/half.c */
 extern const struct gcb_codec gcb_codec_bf16;     /* src/lib/codec/half.c */

@@ -23,6 +23,7 @@ static int bind(struct gcb_framing *f, const struct gcb_coder_config *config, st
 
     f->env = config->env;
     f->env.count = f->frame.count;
+    f->env.wire_id = f->frame.codec;
     f->env.decoding = false;
     if (!f->env.segment)
         f->env.segment = UINT64_C(1) << 31;

@@ -12,21 +12,16 @@ struct half {
     gcb_convert_widen_fn *widen;
 };
 
-static int fp16_init(void *state, const struct gcb_codec_env *env, struct gcb_diag *diag)
+static int half_init(void *state, const struct gcb_codec_env *env, struct gcb_diag *diag)
 {
     const struct gcb_convert_fns *f = &env->kernels->convert;
+    const bool bf16 = env->wire_id == gcb_codec_bf16.wire_id;
+    struct half *s = state;
 
     (void)diag;
-    *(struct half *)state = (struct half){*env, 0, f->to_fp16, f->from_fp16};
-    return 0;
-}
-
-static int bf16_init(void *state, const struct gcb_codec_env *env, struct gcb_diag *diag)
-{
-    const struct gcb_convert_fns *f = &env->kernels->convert;
-
-    (void)diag;
-    *(struct half *)state = (struct half){*env, 0, f->to_bf16, f->from_bf16};
+    s->env = *env;
+    s->narrow = bf16 ? f->to_bf16 : f->to_fp16;
+    s->widen = bf16 ? f->from_bf16 : f->from_fp16;
     return 0;
 }
 
@@ -108,20 +103,9 @@ static double half_nominal_bits(const void *state)
     return 16.0;
 }
 
-static const struct gcb_codec_ops fp16_ops = {
+static const struct gcb_codec_ops half_ops = {
     .state_size = sizeof(struct half),
-    .init = fp16_init,
-    .max_payload = half_max_payload,
-    .encode = half_encode,
-    .decode = half_decode,
-    .describe = half_describe,
-    .clamped = half_clamped,
-    .nominal_bits = half_nominal_bits,
-};
-
-static const struct gcb_codec_ops bf16_ops = {
-    .state_size = sizeof(struct half),
-    .init = bf16_init,
+    .init = half_init,
     .max_payload = half_max_payload,
     .encode = half_encode,
     .decode = half_decode,
@@ -139,7 +123,7 @@ const struct gcb_codec gcb_codec_fp16 = {
     .error_rule = "fp16",
     .wire_id = 2,
     .caps = GCB_CAP_LINEAR,
-    .ops = &fp16_ops,
+    .ops = &half_ops,
 };
 
 const struct gcb_codec gcb_codec_bf16 = {
@@ -150,5 +134,5 @@ const struct gcb_codec gcb_codec_bf16 = {
     .error_rule = "bf16",
     .wire_id = 3,
     .caps = GCB_CAP_LINEAR,
-    .ops = &bf16_ops,
+    .ops = &half_ops,
 };

@@ -3,8 +3,7 @@
 #include "src/lib/codec/codecs.h"
 
 /*
- * The tensor as it is, in float32: the baseline that measures the harness, and the template for a new
- * codec.
+ * The tensor as it is, in float32: the baseline that shows what a coder itself costs, and the template for a new codec.
  */
 struct identity {
     uint64_t count;

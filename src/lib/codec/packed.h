@@ -19,6 +19,16 @@ int gcb_packed_entropy(double *bits, const uint8_t *packed, uint64_t count, unsi
 int gcb_packed_describe(struct gcb_parts *parts, struct gcb_rbuf *in, uint64_t scale_bytes,
                         unsigned width, const struct gcb_codec_env *env);
 
+/* *max = the larger of *max and `bits`, for several threads at the same time. */
+static inline void gcb_raise_max(uint32_t *max, uint32_t bits)
+{
+    uint32_t seen = __atomic_load_n(max, __ATOMIC_RELAXED);
+
+    while (seen < bits && !__atomic_compare_exchange_n(max, &seen, bits, false, __ATOMIC_RELAXED,
+                                                       __ATOMIC_RELAXED))
+        continue;
+}
+
 /*
  * Dense codecs give threads spans of elements to work on. A span is long, so that starting a thread does not matter, and a
  * multiple of GCB_TILE, so that it begins at a whole byte and at a whole sum block.

@@ -8,63 +8,63 @@
 #include "src/lib/wire/buf.h"
 
 /*
- * The one table behind a codec's tunables: parsing, range checks, help, report labels, what the header
- * of a message carries and the docs all come from it. A table ends with a row without a name.
+ * The table of a codec's parameters. Parsing, range checks, help texts, labels in reports, the parameters in a message's
+ * header and the documentation come from it. A row without a name ends a table.
  */
 enum gcb_param_type {
     GCB_PARAM_REAL,   /* stored as double */
     GCB_PARAM_INT,    /* stored as uint64_t */
-    GCB_PARAM_SIZE,   /* as INT, takes K, M, G */
+    GCB_PARAM_SIZE,   /* as INT; its text may have a unit K, M, G or T */
     GCB_PARAM_CHOICE, /* stored as int, an index into choices */
 };
 
 enum gcb_param_flags {
-    GCB_PARAM_WIRE = 1,     /* the decoder needs it: part of the message header */
+    GCB_PARAM_WIRE = 1,     /* the decoder needs it, so it is in the message's header */
     GCB_PARAM_LABEL = 2,    /* always shown in a short label */
     GCB_PARAM_OPEN_MAX = 4, /* max itself is not allowed */
 };
 
-/* What more of a parameter does to a message: nothing that can be told, a longer and better one, or a shorter
- * and worse one. The first row that has a rate and a meaning is what a method is tuned by. */
+/* What a larger value does to a message: unknown; a longer and more accurate message; a shorter and less accurate one. A
+ * method is tuned by its first parameter that has a rate and a meaning. */
 enum gcb_rate { GCB_RATE_NONE, GCB_RATE_UP, GCB_RATE_DOWN };
 
 struct gcb_param {
     const char *name;
     const char *help;
     enum gcb_param_type type;
-    size_t offset; /* in the codec's state */
+    size_t offset; /* of the field in the codec's state */
     double def, min, max;
     unsigned flags;
-    const char *const *choices; /* CHOICE: ends with NULL */
-    const char *complement[3];  /* REAL: other names, which set this to 1 - value; ends with NULL */
-    /* "values=range|uniform": has a meaning only with these; several conditions are separated by ';', any
-     * will do; NULL: always */
+    const char *const *choices; /* CHOICE: the names; NULL ends them */
+    const char *complement[3];  /* REAL: other names that set this to 1 - value; NULL ends them */
+    /* "values=range|uniform": the parameter has a meaning only with these values. ';' separates conditions, one of which
+     * must hold. NULL: always */
     const char *needs;
     enum gcb_rate rate;
 };
 
 #define GCB_MAX_PARAMS 24
 
-/* Row named `name` or that has it as a complement (*complement set), or NULL. */
+/* The row with this name, or with this complement (then *complement is true), or NULL. */
 const struct gcb_param *gcb_param_find(const struct gcb_param *table, const char *name,
                                        bool *complement);
 size_t gcb_param_count(const struct gcb_param *table);
 
-/* Parses and range-checks one value; the words name the range or the choices. `name` is as the user wrote
- * it. */
+/* Parses a value and checks its range. GCB_E_INVALID: the message names the range or the choices. `name` is what the user
+ * wrote: the row's name or a complement. */
 int gcb_param_parse(double *out, const struct gcb_param *p, const char *name, const char *text,
                     struct gcb_diag *diag);
 
-/* Text of a value as gcb_param_parse reads it; out has at least 40 bytes. Returns out. */
+/* Writes a value as gcb_param_parse reads it. `out` has at least 40 bytes. Returns out. */
 char *gcb_param_text(char *out, const struct gcb_param *p, double value);
 
-/* Stores value[] (by row) into a state. */
+/* Stores value[], which is by row, into a state. */
 void gcb_param_store(const struct gcb_param *table, const double *value, void *state);
 
 /*
- * The WIRE rows in table order: REAL as 8 bytes (double), CHOICE as 1, INT and SIZE as 1, 2, 4 or 8, the
- * least that holds the row's max. Reading range-checks: GCB_E_CORRUPT. Rows that are not on the wire get
- * their defaults.
+ * Write and read the rows with GCB_PARAM_WIRE, in the order of the table. REAL takes 8 bytes (double), CHOICE 1, INT and
+ * SIZE 1, 2, 4 or 8: the least that holds the row's max. Reading sets the other rows to their defaults. GCB_E_CORRUPT: a
+ * value is out of its range.
  */
 void gcb_param_write(const struct gcb_param *table, const void *state, struct gcb_wbuf *out);
 int gcb_param_read(const struct gcb_param *table, double *value, struct gcb_rbuf *in,

@@ -2,23 +2,23 @@
 #define SRC_LIB_CODEC_PROBE_H
 
 /*
- * Where a codec says how far an encode has come, so that its caller can time the parts: codecs read no
- * clock. Parts as the FFT paper counts them: Tf, Ts, Tm, Tp.
+ * Calls its owner after each stage of an encode, so that the owner can time the stages. Codecs do not read a clock. The
+ * stages are those of the FFT paper: Tf, Ts, Tm, Tp.
  */
 enum gcb_stage {
     GCB_STAGE_TRANSFORM,
-    GCB_STAGE_SELECT,   /* with the magnitudes it orders by */
-    GCB_STAGE_QUANTISE, /* kept values gathered and written */
-    GCB_STAGE_INDEX,    /* positions written */
+    GCB_STAGE_SELECT,   /* and the magnitudes that it compares */
+    GCB_STAGE_QUANTISE, /* kept values are gathered and written */
+    GCB_STAGE_INDEX,    /* positions are written */
     GCB_STAGES
 };
 
 struct gcb_probe {
-    void (*mark)(void *ctx, enum gcb_stage stage); /* called as a stage ends; NULL: not now */
+    void (*mark)(void *ctx, enum gcb_stage stage); /* called when a stage ends; NULL: off */
     void *ctx;
 };
 
-/* What a codec calls; NULL where nobody listens. It writes the same bytes either way. */
+/* Codecs call this. `probe` may be NULL. A probe does not change the message. */
 static inline void gcb_probe_mark(const struct gcb_probe *probe, enum gcb_stage stage)
 {
     if (probe && probe->mark)

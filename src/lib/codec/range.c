@@ -38,12 +38,7 @@ void gcb_range_measure(struct gcb_range_stats *stats, const struct gcb_range_par
 
 void gcb_range_join(struct gcb_range_stats *stats, const struct gcb_range_stats *from)
 {
-    uint32_t seen = __atomic_load_n(&stats->max_bits, __ATOMIC_RELAXED);
-
-    while (seen < from->max_bits &&
-           !__atomic_compare_exchange_n(&stats->max_bits, &seen, from->max_bits, false,
-                                        __ATOMIC_RELAXED, __ATOMIC_RELAXED))
-        continue;
+    gcb_raise_max(&stats->max_bits, from->max_bits);
     for (size_t i = 0; i < 256; i++)
         if (from->exponents[i])
             __atomic_fetch_add(&stats->exponents[i], from->exponents[i], __ATOMIC_RELAXED);

@@ -8,10 +8,10 @@
 #include "src/lib/codec/terngrad.h"
 
 /*
- * TernGrad (Wen et al., NIPS 2017): -s, 0 or +s per element, kept with probability |x| / s, where s is
- * the largest magnitude after clipping to `clip` standard deviations.
+ * TernGrad (Wen et al., NIPS 2017): each element becomes -s, 0 or +s. s is the largest magnitude, after clipping to `clip`
+ * standard deviations. An element x keeps its sign with probability |x| / s, and becomes 0 otherwise.
  *
- * Payload: s (float32), then codes 0, 1, 2 for -s, 0, +s: two bits each, or five to a byte in base 3.
+ * Payload: s (float32), then the codes 0, 1, 2 for -s, 0, +s: two bits each, or five in a byte (base 3).
  */
 #define TILE GCB_TERNGRAD_TILE
 #define SPAN ((uint64_t)64 * TILE)
@@ -19,7 +19,7 @@
 struct terngrad {
     struct gcb_terngrad_params p;
     struct gcb_codec_env env;
-    double *block_sum, *block_sum_sq; /* one per sum block, so that they add up in order */
+    double *block_sum, *block_sum_sq; /* of each sum block, to be added in order */
     uint64_t clamped;
 };
 
@@ -75,7 +75,7 @@ static void measure_span(void *ctx, uint64_t i)
     struct terngrad *s = job->s;
     const float *x = job->from + i * GCB_SPAN;
     const uint64_t n = gcb_span_length(s->env.count, i);
-    uint32_t top = 0, seen = __atomic_load_n(&job->max_bits, __ATOMIC_RELAXED);
+    uint32_t top = 0;
 
     for (uint64_t k = 0; k < n; k += GCB_SUM_BLOCK) {
         const size_t m = n - k < GCB_SUM_BLOCK ? n - k : GCB_SUM_BLOCK;
@@ -89,12 +89,10 @@ static void measure_span(void *ctx, uint64_t i)
         s->block_sum_sq[i * (GCB_SPAN / GCB_SUM_BLOCK) + k / GCB_SUM_BLOCK] =
             s->env.kernels->reduce.sum_sq(x + k, m);
     }
-    while (seen < top && !__atomic_compare_exchange_n(&job->max_bits, &seen, top, false,
-                                                      __ATOMIC_RELAXED, __ATOMIC_RELAXED))
-        continue;
+    gcb_raise_max(&job->max_bits, top);
 }
 
-static double clip_at(const struct terngrad *s)
+static double clip_threshold(const struct terngrad *s)
 {
     const uint64_t blocks = (s->env.count + GCB_SUM_BLOCK - 1) / GCB_SUM_BLOCK;
     double sum = 0.0, sum_sq = 0.0;
@@ -106,24 +104,32 @@ static double clip_at(const struct terngrad *s)
     return gcb_clip_of_sums(s->p.clip, sum, sum_sq, (double)s->env.count);
 }
 
-/* The scaler: max|x|, or the clip if that is lower. A constant tensor has no deviation: not clipped. */
+/* s: max|x|, or the clipping threshold if that is lower. A tensor of equal values has no deviation and is not clipped. */
 static float scale_of(const struct terngrad *s, uint32_t max_bits)
 {
-    return gcb_clipped_max(s->p.clip != 0.0 && s->env.count ? clip_at(s) : 0.0, max_bits);
+    return gcb_clipped_max(s->p.clip != 0.0 && s->env.count ? clip_threshold(s) : 0.0, max_bits);
 }
 
-static uint64_t tile_count(const struct terngrad *s, uint64_t span)
+static uint64_t span_length(const struct terngrad *s, uint64_t span)
 {
     const uint64_t left = s->env.count - span * SPAN;
 
     return left < SPAN ? left : SPAN;
 }
 
+static void unpack(const struct terngrad *s, uint16_t *code, const uint8_t *in, size_t n)
+{
+    if (s->p.packing == GCB_TERNGRAD_BASE3)
+        s->env.kernels->bitpack.untrits(code, in, n);
+    else
+        s->env.kernels->bitpack.unpack(code, in, n, 2);
+}
+
 static void encode_span(void *ctx, uint64_t i)
 {
     const struct job *job = ctx;
     const struct gcb_kernels *k = job->s->env.kernels;
-    const uint64_t n = tile_count(job->s, i);
+    const uint64_t n = span_length(job->s, i);
     uint64_t clamped = 0;
     uint16_t code[TILE];
     uint8_t byte[TILE];
@@ -175,19 +181,14 @@ static int terngrad_encode(void *state, const struct gcb_step *at, const struct 
 static void decode_span(void *ctx, uint64_t i)
 {
     const struct job *job = ctx;
-    const struct gcb_kernels *k = job->s->env.kernels;
-    const uint64_t n = tile_count(job->s, i);
+    const uint64_t n = span_length(job->s, i);
     uint16_t code[TILE];
 
     for (uint64_t at = 0; at < n; at += TILE) {
         const size_t m = n - at < TILE ? n - at : TILE;
-        const uint8_t *in = job->in + code_bytes(job->s, i * SPAN + at);
 
-        if (job->s->p.packing == GCB_TERNGRAD_BASE3)
-            k->bitpack.untrits(code, in, m);
-        else
-            k->bitpack.unpack(code, in, m, 2);
-        k->dither.from_trits(job->to + i * SPAN + at, code, m, job->scale);
+        unpack(job->s, code, job->in + code_bytes(job->s, i * SPAN + at), m);
+        job->s->env.kernels->dither.from_trits(job->to + i * SPAN + at, code, m, job->scale);
     }
 }
 
@@ -206,7 +207,6 @@ static int terngrad_decode(void *state, struct gcb_rbuf *in, const struct gcb_mv
 static int terngrad_describe(void *state, struct gcb_rbuf *in, struct gcb_parts *parts)
 {
     const struct terngrad *s = state;
-    const struct gcb_kernels *k = s->env.kernels;
     uint64_t histogram[4] = {0};
     uint16_t code[TILE];
 
@@ -220,10 +220,7 @@ static int terngrad_describe(void *state, struct gcb_rbuf *in, struct gcb_parts 
 
         if (!p)
             return GCB_E_CORRUPT;
-        if (s->p.packing == GCB_TERNGRAD_BASE3)
-            k->bitpack.untrits(code, p, m);
-        else
-            k->bitpack.unpack(code, p, m, 2);
+        unpack(s, code, p, m);
         for (size_t j = 0; j < m; j++)
             histogram[code[j]]++;
         left -= m;
@@ -246,7 +243,7 @@ static double terngrad_nominal_bits(const void *state)
     return s->p.packing == GCB_TERNGRAD_BASE3 ? log2(3.0) : 2.0;
 }
 
-/* Clipping is a bias. */
+/* Clipping makes the result biased. */
 static unsigned terngrad_caps(const double *value)
 {
     return GCB_CAP_RANDOMISED | (value[0] == 0.0 ? GCB_CAP_UNBIASED : 0);

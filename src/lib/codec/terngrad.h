@@ -3,19 +3,20 @@
 
 #include <stdint.h>
 
-/* What the CPU and a device share of TernGrad (src/lib/codec/terngrad.c). */
+/* What TernGrad on the CPU (src/lib/codec/terngrad.c) and on a device share. */
 
 enum gcb_terngrad_packing { GCB_TERNGRAD_2BIT, GCB_TERNGRAD_BASE3 };
 
-/* As the parameter table stores them: a state begins with them, on a device too. */
+/* As the parameter table stores them. The state begins with them, on a device too. */
 struct gcb_terngrad_params {
     double clip;
     int packing;
 };
 
-/* Elements that are coded together: a multiple of 5 (base 3), of 4 (two bits) and of 16 (draws). */
+/* Elements that are coded together: a multiple of 5 (base 3), of 4 (two bits) and of 16 (random draws). */
 #define GCB_TERNGRAD_TILE 4080
 
+/* Bytes of n codes. */
 static inline uint64_t gcb_terngrad_code_bytes(const struct gcb_terngrad_params *p, uint64_t n)
 {
     return p->packing == GCB_TERNGRAD_BASE3 ? (n + 4) / 5 : (n + 3) / 4;

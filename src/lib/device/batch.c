@@ -13,10 +13,11 @@ struct gcb_device_batch {
     unsigned messages;
     uint64_t scratch_bytes, staging_bytes;
     void *scratch_dev;
-    struct gcb_device_result *results_dev, *results; /* on the device; pinned */
-    uint8_t *staging;                                /* pinned */
-    uint8_t *tables_dev, *tables;                    /* of groups: on the device; pinned */
-    uint64_t tables_used;                            /* bytes, since the last wait */
+    void *results_dev,
+        *results;              /* struct gcb_device_result of each message; the second is pinned */
+    void *tables_dev, *tables; /* of groups; the second is pinned */
+    uint64_t tables_used;      /* bytes, since the last wait */
+    void *staging;             /* pinned */
 };
 
 /* Tables for all messages of the batch, in groups of two or more. */
@@ -39,27 +40,22 @@ void gcb_device_batch_destroy(struct gcb_device_batch *b)
     gcb_free(b);
 }
 
+/* A pointer whose allocation failed is NULL. */
 static int take_memory(struct gcb_device_batch *b, struct gcb_diag *diag)
 {
-    const uint64_t results = b->messages * sizeof(*b->results);
-    void *p = NULL;
+    const uint64_t results = b->messages * sizeof(struct gcb_device_result);
     int err = b->module->alloc(&b->scratch_dev, b->scratch_bytes, diag);
 
     if (!err)
-        err = b->module->alloc(&p, results, diag);
-    b->results_dev = err ? NULL : p;
+        err = b->module->alloc(&b->results_dev, results, diag);
     if (!err)
-        err = b->module->alloc_pinned(&p, results, diag);
-    b->results = err ? NULL : p;
+        err = b->module->alloc_pinned(&b->results, results, diag);
     if (!err)
-        err = b->module->alloc_pinned(&p, b->staging_bytes, diag);
-    b->staging = err ? NULL : p;
+        err = b->module->alloc_pinned(&b->staging, b->staging_bytes, diag);
     if (!err)
-        err = b->module->alloc(&p, tables_bytes(b), diag);
-    b->tables_dev = err ? NULL : p;
+        err = b->module->alloc(&b->tables_dev, tables_bytes(b), diag);
     if (!err)
-        err = b->module->alloc_pinned(&p, tables_bytes(b), diag);
-    b->tables = err ? NULL : p;
+        err = b->module->alloc_pinned(&b->tables, tables_bytes(b), diag);
     return err;
 }
 
@@ -82,7 +78,7 @@ int gcb_device_batch_create(struct gcb_device_batch **out, const struct gcb_devi
     err = take_memory(b, diag);
     if (err)
         goto out;
-    memset(b->results, 0, b->messages * sizeof(*b->results));
+    memset(b->results, 0, b->messages * sizeof(struct gcb_device_result));
     *out = b;
     b = NULL;
 out:
@@ -102,14 +98,15 @@ struct gcb_device_stream *gcb_device_batch_stream(struct gcb_device_batch *b)
 
 int gcb_device_batch_begin(struct gcb_device_batch *b)
 {
-    return b->module->zero(b->stream, b->results_dev, b->messages * sizeof(*b->results));
+    return b->module->zero(b->stream, b->results_dev,
+                           b->messages * sizeof(struct gcb_device_result));
 }
 
 int gcb_device_batch_finish(struct gcb_device_batch *b, struct gcb_diag *diag)
 {
     /* if queueing fails, the wait reports it */
-    b->module->copy(b->stream, b->results, b->results_dev, b->messages * sizeof(*b->results),
-                    GCB_COPY_OUT);
+    b->module->copy(b->stream, b->results, b->results_dev,
+                    b->messages * sizeof(struct gcb_device_result), GCB_COPY_OUT);
     b->tables_used = 0;
     return b->module->wait(b->stream, diag);
 }
@@ -145,7 +142,7 @@ struct gcb_device_group gcb_device_batch_group(struct gcb_device_batch *b, unsig
     const uint64_t from = b->tables_used;
 
     b->tables_used += gcb_cuda_align16(gcb_device_group_bytes(count));
-    return gcb_device_group_at(b->tables + from, b->tables_dev + from, count);
+    return gcb_device_group_at((uint8_t *)b->tables + from, (uint8_t *)b->tables_dev + from, count);
 }
 
 int gcb_device_batch_call(struct gcb_device_call *out, struct gcb_device_batch *b, unsigned i,
@@ -157,7 +154,7 @@ int gcb_device_batch_call(struct gcb_device_call *out, struct gcb_device_batch *
     *out = (struct gcb_device_call){
         .stream = b->stream,
         .scratch_dev = b->scratch_dev,
-        .result_dev = b->results_dev + i,
+        .result_dev = (struct gcb_device_result *)b->results_dev + i,
     };
     return 0;
 }
@@ -165,7 +162,7 @@ int gcb_device_batch_call(struct gcb_device_call *out, struct gcb_device_batch *
 const struct gcb_device_result *gcb_device_batch_result(const struct gcb_device_batch *b,
                                                         unsigned i)
 {
-    return &b->results[i];
+    return (const struct gcb_device_result *)b->results + i;
 }
 
 int gcb_device_batch_upload(struct gcb_device_batch *b, void *to_dev, const void *from,

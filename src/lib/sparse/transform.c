@@ -1,5 +1,9 @@
 #include "src/lib/sparse/transform.h"
 
+#include <inttypes.h>
+
+#include "src/lib/base/alloc.h"
+
 const struct gcb_transform gcb_transform_none = {
     .name = "none",
     .width = 1,
@@ -8,6 +12,34 @@ const struct gcb_transform gcb_transform_none = {
 uint64_t gcb_transform_chunk(const struct gcb_transform_state *t)
 {
     return t->chunk == 0 || t->chunk > t->count ? t->count : t->chunk;
+}
+
+void gcb_transform_fini(struct gcb_transform_state *t)
+{
+    gcb_fft_destroy(t->fft);
+    gcb_free(t->coef);
+    gcb_free(t->magnitude);
+}
+
+int gcb_transform_plan(struct gcb_transform_state *t, enum gcb_fft_kind kind, struct gcb_diag *diag)
+{
+    const unsigned width = kind == GCB_FFT_DCT ? 1 : 2;
+    const struct gcb_fft_config config = {
+        .kind = kind,
+        .n = t->count,
+        .chunk = t->chunk,
+        .threads = t->queue->threads,
+        .rigor = t->env.fft_rigor,
+        .inverse = t->env.decoding,
+    };
+
+    t->coef = gcb_alloc_array(t->positions, width * sizeof(float));
+    if (!t->coef)
+        return gcb_diag_nomem(diag, t->positions * width * sizeof(float), "a spectrum");
+    if (gcb_fft_create(&t->fft, &config))
+        return gcb_diag_set(diag, GCB_E_NOMEM,
+                            "out of memory (for a transform of %" PRIu64 " elements)", t->count);
+    return 0;
 }
 
 bool gcb_transform_has_room(const struct gcb_transform_state *t)

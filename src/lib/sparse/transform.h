@@ -8,7 +8,13 @@
 /* Elements of a whole chunk. */
 uint64_t gcb_transform_chunk(const struct gcb_transform_state *t);
 
-/* `has_room` of the transforms that use FFTW. */
+/* Frees what any transform has. */
+void gcb_transform_fini(struct gcb_transform_state *t);
+
+/* For the transforms that use FFTW, with at least one element: memory for the coefficients, and a plan. GCB_E_NOMEM. */
+int gcb_transform_plan(struct gcb_transform_state *t, enum gcb_fft_kind kind,
+                       struct gcb_diag *diag);
+/* `has_room` of these transforms. */
 bool gcb_transform_has_room(const struct gcb_transform_state *t);
 
 /* `order` and `canvas` of the transforms whose coefficients are as many real numbers as the elements. */

@@ -1,7 +1,5 @@
-#include <inttypes.h>
 #include <math.h>
 
-#include "src/lib/base/alloc.h"
 #include "src/lib/sparse/transform.h"
 
 /*
@@ -13,30 +11,7 @@
 static int dct_init(struct gcb_transform_state *t, const struct gcb_codec_env *env,
                     struct gcb_diag *diag)
 {
-    const struct gcb_fft_config config = {
-        .kind = GCB_FFT_DCT,
-        .n = t->count,
-        .chunk = t->chunk,
-        .threads = env->queue->threads,
-        .rigor = env->fft_rigor,
-        .inverse = env->decoding,
-    };
-
-    if (t->count == 0)
-        return 0;
-    t->coef = gcb_alloc_array(t->count, sizeof(float));
-    if (!t->coef)
-        return gcb_diag_nomem(diag, t->count * sizeof(float), "a spectrum");
-    if (gcb_fft_create(&t->fft, &config))
-        return gcb_diag_set(diag, GCB_E_NOMEM, "out of memory (for a DCT of %" PRIu64 " elements)",
-                            t->count);
-    return 0;
-}
-
-static void dct_fini(struct gcb_transform_state *t)
-{
-    gcb_fft_destroy(t->fft);
-    gcb_free(t->coef);
+    return env->count ? gcb_transform_plan(t, GCB_FFT_DCT, diag) : 0;
 }
 
 /* Multiplies the first coefficient of each chunk by `first`, and a shorter last chunk by its scale. */
@@ -88,7 +63,7 @@ const struct gcb_transform gcb_transform_dct = {
     .name = "dct",
     .width = 1,
     .init = dct_init,
-    .fini = dct_fini,
+    .fini = gcb_transform_fini,
     .has_room = gcb_transform_has_room,
     .forward = dct_forward,
     .order = gcb_transform_order,

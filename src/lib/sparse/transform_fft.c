@@ -1,4 +1,3 @@
-#include <inttypes.h>
 #include <math.h>
 
 #include "kernels/select/select_elem.h"
@@ -8,32 +7,14 @@
 static int fft_init(struct gcb_transform_state *t, const struct gcb_codec_env *env,
                     struct gcb_diag *diag)
 {
-    const struct gcb_fft_config config = {
-        .n = t->count,
-        .chunk = t->chunk,
-        .threads = env->queue->threads,
-        .rigor = env->fft_rigor,
-        .inverse = env->decoding,
-    };
-
-    if (t->count == 0)
+    if (env->count == 0)
         return 0;
-    t->coef = gcb_alloc_array(t->positions, 2 * sizeof(float));
-    if (!env->decoding)
+    if (!env->decoding) {
         t->magnitude = gcb_alloc_array(t->positions, sizeof(float));
-    if (!t->coef || (!env->decoding && !t->magnitude))
-        return gcb_diag_nomem(diag, t->positions * 3 * sizeof(float), "a spectrum");
-    if (gcb_fft_create(&t->fft, &config))
-        return gcb_diag_set(diag, GCB_E_NOMEM, "out of memory (for an FFT of %" PRIu64 " elements)",
-                            t->count);
-    return 0;
-}
-
-static void fft_fini(struct gcb_transform_state *t)
-{
-    gcb_fft_destroy(t->fft);
-    gcb_free(t->coef);
-    gcb_free(t->magnitude);
+        if (!t->magnitude)
+            return gcb_diag_nomem(diag, t->positions * sizeof(float), "a spectrum");
+    }
+    return gcb_transform_plan(t, GCB_FFT_REAL, diag);
 }
 
 static const float *fft_forward(struct gcb_transform_state *t, const struct gcb_step *at,
@@ -121,7 +102,7 @@ const struct gcb_transform gcb_transform_fft = {
     .width = 2,
     .positions = gcb_fft_bins,
     .init = fft_init,
-    .fini = fft_fini,
+    .fini = gcb_transform_fini,
     .has_room = gcb_transform_has_room,
     .forward = fft_forward,
     .order = fft_order,

@@ -30,11 +30,6 @@ static int hadamard_init(struct gcb_transform_state *t, const struct gcb_codec_e
     return t->coef ? 0 : gcb_diag_nomem(diag, t->count * sizeof(float), "a spectrum");
 }
 
-static void hadamard_fini(struct gcb_transform_state *t)
-{
-    gcb_free(t->coef);
-}
-
 static void hadamard_put_side(const struct gcb_transform_state *t, struct gcb_wbuf *out)
 {
     gcb_put_u64(out, t->key);
@@ -153,7 +148,7 @@ const struct gcb_transform gcb_transform_hadamard = {
     .name = "hadamard",
     .width = 1,
     .init = hadamard_init,
-    .fini = hadamard_fini,
+    .fini = gcb_transform_fini,
     .side_bytes = sizeof(uint64_t),
     .put_side = hadamard_put_side,
     .get_side = hadamard_get_side,

@@ -3,16 +3,13 @@
 
 #include "src/lib/codec/device.h"
 
-/* One line a codec; each stands at the bottom of its file in this folder. */
-extern const struct gcb_device_ops gcb_device_identity; /* convert.c */
-extern const struct gcb_device_ops gcb_device_fp16;     /* convert.c */
-extern const struct gcb_device_ops gcb_device_bf16;     /* convert.c */
-extern const struct gcb_device_ops gcb_device_range;    /* range.c */
-extern const struct gcb_device_ops gcb_device_qsgd;     /* qsgd.c */
-extern const struct gcb_device_ops gcb_device_terngrad; /* terngrad.c */
-extern const struct gcb_device_ops gcb_device_sparse;   /* sparse.c */
+extern const struct gcb_device_ops gcb_device_convert; /* convert.c: identity, fp16, bf16 */
+extern const struct gcb_device_ops gcb_device_range;
+extern const struct gcb_device_ops gcb_device_qsgd;
+extern const struct gcb_device_ops gcb_device_terngrad;
+extern const struct gcb_device_ops gcb_device_sparse;
 
-/* The table of all of them (registry.c), ended by a row without ops. */
+/* The codecs that the module has; a row without ops ends the table. */
 extern const struct gcb_device_codec gcb_device_codecs[];
 
 #endif

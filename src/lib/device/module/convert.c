@@ -1,7 +1,7 @@
 #include "kernels/convert/convert_cuda.h"
 #include "src/lib/device/module/codecs.h"
 
-/* identity, fp16 and bf16: one read, one write, by the launchers of one type. */
+/* The codecs identity, fp16 and bf16: each element is read once and written once, by the launchers of the type. */
 struct launchers {
     uint64_t bytes; /* of an element */
     int (*put)(struct gcb_device_stream *s, uint8_t *out, const struct gcb_device_input *in,
@@ -11,42 +11,27 @@ struct launchers {
     int (*get_group)(struct gcb_device_stream *s, const struct gcb_device_group *g);
 };
 
+static const struct launchers fp32 = {4, gcb_cuda_put_fp32, gcb_cuda_get_fp32,
+                                      gcb_cuda_put_fp32_group, gcb_cuda_get_fp32_group};
+static const struct launchers fp16 = {2, gcb_cuda_put_fp16, gcb_cuda_get_fp16,
+                                      gcb_cuda_put_fp16_group, gcb_cuda_get_fp16_group};
+static const struct launchers bf16 = {2, gcb_cuda_put_bf16, gcb_cuda_get_bf16,
+                                      gcb_cuda_put_bf16_group, gcb_cuda_get_bf16_group};
+
 struct convert {
     uint64_t count;
     const struct launchers *by;
 };
 
-static int open_with(struct convert *s, const struct gcb_codec_env *env, const struct launchers *by)
+/* Wire ids: src/lib/codec/identity.c and half.c. */
+static int convert_init(void *state, const struct gcb_codec_env *env, struct gcb_diag *diag)
 {
-    *s = (struct convert){env->count, by};
+    struct convert *s = state;
+
+    (void)diag;
+    s->count = env->count;
+    s->by = env->wire_id == 1 ? &fp32 : env->wire_id == 2 ? &fp16 : &bf16;
     return 0;
-}
-
-static int identity_init(void *state, const struct gcb_codec_env *env, struct gcb_diag *diag)
-{
-    static const struct launchers by = {4, gcb_cuda_put_fp32, gcb_cuda_get_fp32,
-                                        gcb_cuda_put_fp32_group, gcb_cuda_get_fp32_group};
-
-    (void)diag;
-    return open_with(state, env, &by);
-}
-
-static int fp16_init(void *state, const struct gcb_codec_env *env, struct gcb_diag *diag)
-{
-    static const struct launchers by = {2, gcb_cuda_put_fp16, gcb_cuda_get_fp16,
-                                        gcb_cuda_put_fp16_group, gcb_cuda_get_fp16_group};
-
-    (void)diag;
-    return open_with(state, env, &by);
-}
-
-static int bf16_init(void *state, const struct gcb_codec_env *env, struct gcb_diag *diag)
-{
-    static const struct launchers by = {2, gcb_cuda_put_bf16, gcb_cuda_get_bf16,
-                                        gcb_cuda_put_bf16_group, gcb_cuda_get_bf16_group};
-
-    (void)diag;
-    return open_with(state, env, &by);
 }
 
 static uint64_t convert_max_payload(const void *state)
@@ -109,31 +94,9 @@ static const struct gcb_device_group_ops convert_group = {
     .decode_async = convert_decode_group,
 };
 
-const struct gcb_device_ops gcb_device_identity = {
+const struct gcb_device_ops gcb_device_convert = {
     .state_size = sizeof(struct convert),
-    .init = identity_init,
-    .max_payload = convert_max_payload,
-    .scratch = convert_scratch,
-    .feedback = true,
-    .encode_async = convert_encode,
-    .decode_async = convert_decode,
-    .group = &convert_group,
-};
-
-const struct gcb_device_ops gcb_device_fp16 = {
-    .state_size = sizeof(struct convert),
-    .init = fp16_init,
-    .max_payload = convert_max_payload,
-    .scratch = convert_scratch,
-    .feedback = true,
-    .encode_async = convert_encode,
-    .decode_async = convert_decode,
-    .group = &convert_group,
-};
-
-const struct gcb_device_ops gcb_device_bf16 = {
-    .state_size = sizeof(struct convert),
-    .init = bf16_init,
+    .init = convert_init,
     .max_payload = convert_max_payload,
     .scratch = convert_scratch,
     .feedback = true,

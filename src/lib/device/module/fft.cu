@@ -25,16 +25,18 @@ struct fft_functions {
     decltype(&cufftExecC2R) inverse;
 };
 
-/* Transforms of one length, one way; of single elements there is no plan to be had. */
+/* Transforms of one length in one direction. cuFFT has no plan for a length of 1. */
 struct fft_plan {
     cufftHandle handle;
     bool made;
 };
 
-/* Those of one length, both ways. */
+enum way { FORWARD, INVERSE };
+
+/* Transforms of one length; count 0: there are none. */
 struct fft_plans {
-    fft_plan forward, inverse;
-    uint64_t length, count; /* count 0: none of this length */
+    uint64_t length, count;
+    fft_plan of[2]; /* by way */
 };
 
 } /* namespace gcb */
@@ -42,29 +44,31 @@ struct fft_plans {
 struct gcb_cuda_fft {
     void *library;
     gcb::fft_functions f;
-    gcb::fft_plans all, last; /* chunks, and the shorter one behind them */
-    size_t own;               /* bytes that the plan that needs most works in */
+    gcb::fft_plans all, last; /* whole chunks, and the shorter one after them */
+    size_t own;               /* bytes that cuFFT works in, the most of all plans */
 };
 
 namespace
 {
 
-using plan = gcb::fft_plan;
 using plans = gcb::fft_plans;
+using gcb::FORWARD;
+using gcb::INVERSE;
+using gcb::way;
 
 bool find_functions(gcb::fft_functions *f, void *library)
 {
-    return gcb_cuda_fft_symbol(&f->create, library, "cufftCreate") &&
-           gcb_cuda_fft_symbol(&f->destroy, library, "cufftDestroy") &&
-           gcb_cuda_fft_symbol(&f->set_auto_allocation, library, "cufftSetAutoAllocation") &&
-           gcb_cuda_fft_symbol(&f->make_plan, library, "cufftMakePlanMany64") &&
-           gcb_cuda_fft_symbol(&f->set_stream, library, "cufftSetStream") &&
-           gcb_cuda_fft_symbol(&f->set_work_area, library, "cufftSetWorkArea") &&
-           gcb_cuda_fft_symbol(&f->forward, library, "cufftExecR2C") &&
-           gcb_cuda_fft_symbol(&f->inverse, library, "cufftExecC2R");
+    return gcb_module_symbol(&f->create, library, "cufftCreate") &&
+           gcb_module_symbol(&f->destroy, library, "cufftDestroy") &&
+           gcb_module_symbol(&f->set_auto_allocation, library, "cufftSetAutoAllocation") &&
+           gcb_module_symbol(&f->make_plan, library, "cufftMakePlanMany64") &&
+           gcb_module_symbol(&f->set_stream, library, "cufftSetStream") &&
+           gcb_module_symbol(&f->set_work_area, library, "cufftSetWorkArea") &&
+           gcb_module_symbol(&f->forward, library, "cufftExecR2C") &&
+           gcb_module_symbol(&f->inverse, library, "cufftExecC2R");
 }
 
-/* What a failure comes to. */
+/* The status for a failure of cuFFT. */
 int status_of(cufftResult result)
 {
     if (result == CUFFT_ALLOC_FAILED)
@@ -92,19 +96,21 @@ const char *words_of(cufftResult result)
     }
 }
 
-int make_plan(gcb_cuda_fft *fft, const plans &of, plan *p, bool inverse, struct gcb_diag *diag)
+int make_plan(gcb_cuda_fft *fft, plans *p, way way, struct gcb_diag *diag)
 {
-    long long n = static_cast<long long>(of.length), bins = n / 2 + 1;
+    const bool inverse = way == INVERSE;
+    long long n = static_cast<long long>(p->length), bins = n / 2 + 1;
+    gcb::fft_plan *plan = &p->of[way];
     size_t work = 0;
-    cufftResult result = fft->f.create(&p->handle);
+    cufftResult result = fft->f.create(&plan->handle);
 
-    p->made = result == CUFFT_SUCCESS;
+    plan->made = result == CUFFT_SUCCESS;
     if (result == CUFFT_SUCCESS)
-        result = fft->f.set_auto_allocation(p->handle, 0);
+        result = fft->f.set_auto_allocation(plan->handle, 0);
     if (result == CUFFT_SUCCESS)
-        result = fft->f.make_plan(p->handle, 1, &n, inverse ? &bins : &n, 1, inverse ? bins : n,
+        result = fft->f.make_plan(plan->handle, 1, &n, inverse ? &bins : &n, 1, inverse ? bins : n,
                                   inverse ? &n : &bins, 1, inverse ? n : bins,
-                                  inverse ? CUFFT_C2R : CUFFT_R2C, static_cast<long long>(of.count),
+                                  inverse ? CUFFT_C2R : CUFFT_R2C, static_cast<long long>(p->count),
                                   &work);
     fft->own = work > fft->own ? work : fft->own;
     if (result == CUFFT_SUCCESS)
@@ -112,28 +118,29 @@ int make_plan(gcb_cuda_fft *fft, const plans &of, plan *p, bool inverse, struct 
     return gcb_diag_set(
         diag, status_of(result),
         "device cuda: cuFFT has no plan for %llu transforms of %llu floats: %s (%d)",
-        static_cast<unsigned long long>(of.count), static_cast<unsigned long long>(of.length),
+        static_cast<unsigned long long>(p->count), static_cast<unsigned long long>(p->length),
         words_of(result), static_cast<int>(result));
 }
 
 int make_plans(gcb_cuda_fft *fft, plans *p, unsigned ways, struct gcb_diag *diag)
 {
-    const bool some = p->count && p->length > 1;
     int err = 0;
 
-    if (some && ways & GCB_CUDA_FFT_FORWARD)
-        err = make_plan(fft, *p, &p->forward, false, diag);
-    if (!err && some && ways & GCB_CUDA_FFT_INVERSE)
-        err = make_plan(fft, *p, &p->inverse, true, diag);
+    if (p->count == 0 || p->length <= 1)
+        return 0;
+    if (ways & GCB_CUDA_FFT_FORWARD)
+        err = make_plan(fft, p, FORWARD, diag);
+    if (!err && ways & GCB_CUDA_FFT_INVERSE)
+        err = make_plan(fft, p, INVERSE, diag);
     return err;
 }
 
+/* A failure is ignored, as in gcb::released. */
 void destroy_plans(gcb_cuda_fft *fft, const plans &p)
 {
-    if (p.forward.made)
-        fft->f.destroy(p.forward.handle);
-    if (p.inverse.made)
-        fft->f.destroy(p.inverse.handle);
+    for (const gcb::fft_plan &plan : p.of)
+        if (plan.made)
+            fft->f.destroy(plan.handle);
 }
 
 int open_library(gcb_cuda_fft *fft, const char *transform, struct gcb_diag *diag)
@@ -146,18 +153,11 @@ int open_library(gcb_cuda_fft *fft, const char *transform, struct gcb_diag *diag
                             transform);
     if (!find_functions(&fft->f, fft->library))
         return gcb_diag_set(diag, GCB_E_BACKEND,
-                            "device cuda: the cuFFT that was found lacks functions");
+                            "device cuda: the installed cuFFT lacks functions that gcbench needs");
     return 0;
 }
 
-/* Where a shorter chunk stands for cuFFT, which wants real numbers aligned to complex ones: behind its own memory. */
-float *last_place(const gcb_cuda_fft *fft, void *work)
-{
-    return reinterpret_cast<float *>(static_cast<unsigned char *>(work) +
-                                     gcb_cuda_align256(fft->own));
-}
-
-/* What a call of cuFFT came to, kept where those of CUDA's own calls are. */
+/* Puts a failure of cuFFT where the stream keeps failures of CUDA. */
 int check(struct gcb_device_stream *s, cufftResult result, const char *call, int line)
 {
     if (result == CUFFT_SUCCESS)
@@ -165,40 +165,47 @@ int check(struct gcb_device_stream *s, cufftResult result, const char *call, int
     return gcb::checked(&s->fault, cudaErrorUnknown, call, __FILE__, line);
 }
 
-int prepare(struct gcb_device_stream *s, const gcb_cuda_fft *fft, const plan &p, void *work)
+int run(struct gcb_device_stream *s, const gcb_cuda_fft *fft, const plans &p, way way, float *bins,
+        float *x, void *work)
 {
-    const int err = check(s, fft->f.set_stream(p.handle, s->handle), "cufftSetStream", __LINE__);
-
-    return err ? err : check(s, fft->f.set_work_area(p.handle, work), "cufftSetWorkArea", __LINE__);
-}
-
-int run_forward(struct gcb_device_stream *s, const gcb_cuda_fft *fft, const plans &p, float *bins,
-                const float *x, void *work)
-{
+    const cufftHandle plan = p.of[way].handle;
+    cufftComplex *complex = reinterpret_cast<cufftComplex *>(bins);
     int err;
 
     if (p.length == 1)
-        return gcb_cuda_spectrum_from_elements(s, bins, x, p.count);
-    err = prepare(s, fft, p.forward, work);
-    return err ? err
-               : check(s,
-                       fft->f.forward(p.forward.handle, const_cast<float *>(x),
-                                      reinterpret_cast<cufftComplex *>(bins)),
-                       "cufftExecR2C", __LINE__);
+        return way == FORWARD ? gcb_cuda_spectrum_from_elements(s, bins, x, p.count)
+                              : gcb_cuda_spectrum_to_elements(s, x, bins, p.count);
+    err = check(s, fft->f.set_stream(plan, s->handle), "cufftSetStream", __LINE__);
+    if (!err)
+        err = check(s, fft->f.set_work_area(plan, work), "cufftSetWorkArea", __LINE__);
+    if (err)
+        return err;
+    return way == FORWARD ? check(s, fft->f.forward(plan, x, complex), "cufftExecR2C", __LINE__)
+                          : check(s, fft->f.inverse(plan, complex, x), "cufftExecC2R", __LINE__);
 }
 
-int run_inverse(struct gcb_device_stream *s, const gcb_cuda_fft *fft, const plans &p, float *x,
-                float *bins, void *work)
+/* cuFFT wants real numbers aligned to complex ones, so a shorter last chunk is copied to the memory after its own. */
+int run_all(struct gcb_device_stream *s, const gcb_cuda_fft *fft, way way, float *bins, float *x,
+            void *work)
 {
-    int err;
+    const uint64_t whole = fft->all.length * fft->all.count;
+    const uint64_t bytes = fft->last.length * sizeof(float);
+    float *last_bins = bins + 2 * (fft->all.count * (fft->all.length / 2 + 1));
+    float *last =
+        reinterpret_cast<float *>(static_cast<unsigned char *>(work) + gcb_cuda_align256(fft->own));
+    int err = run(s, fft, fft->all, way, bins, x, work);
 
-    if (p.length == 1)
-        return gcb_cuda_spectrum_to_elements(s, x, bins, p.count);
-    err = prepare(s, fft, p.inverse, work);
-    return err ? err
-               : check(s,
-                       fft->f.inverse(p.inverse.handle, reinterpret_cast<cufftComplex *>(bins), x),
-                       "cufftExecC2R", __LINE__);
+    if (err || fft->last.count == 0)
+        return err;
+    if (way == FORWARD)
+        err = GCB_CUDA(&s->fault, cudaMemcpyAsync(last, x + whole, bytes, cudaMemcpyDeviceToDevice,
+                                                  s->handle));
+    if (!err)
+        err = run(s, fft, fft->last, way, last_bins, last, work);
+    if (!err && way == INVERSE)
+        err = GCB_CUDA(&s->fault, cudaMemcpyAsync(x + whole, last, bytes, cudaMemcpyDeviceToDevice,
+                                                  s->handle));
+    return err;
 }
 
 } /* namespace */
@@ -234,7 +241,7 @@ void gcb_cuda_fft_destroy(struct gcb_cuda_fft *fft)
 {
     if (!fft)
         return;
-    destroy_plans(fft, fft->all); /* what that comes to is as little use as with CUDA's own */
+    destroy_plans(fft, fft->all);
     destroy_plans(fft, fft->last);
     gcb_cuda_fft_close(fft->library);
     delete fft;
@@ -248,31 +255,11 @@ uint64_t gcb_cuda_fft_work(const struct gcb_cuda_fft *fft)
 int gcb_cuda_fft_forward(struct gcb_device_stream *s, const struct gcb_cuda_fft *fft, float *bins,
                          const float *x, void *work)
 {
-    const uint64_t whole = fft->all.length * fft->all.count;
-    const uint64_t before = fft->all.count * (fft->all.length / 2 + 1);
-    int err = run_forward(s, fft, fft->all, bins, x, work);
-
-    if (err || fft->last.count == 0)
-        return err;
-    err = GCB_CUDA(&s->fault, cudaMemcpyAsync(last_place(fft, work), x + whole,
-                                              fft->last.length * sizeof(float),
-                                              cudaMemcpyDeviceToDevice, s->handle));
-    return err ? err
-               : run_forward(s, fft, fft->last, bins + 2 * before, last_place(fft, work), work);
+    return run_all(s, fft, FORWARD, bins, const_cast<float *>(x), work);
 }
 
 int gcb_cuda_fft_inverse(struct gcb_device_stream *s, const struct gcb_cuda_fft *fft, float *x,
                          float *bins, void *work)
 {
-    const uint64_t whole = fft->all.length * fft->all.count;
-    const uint64_t before = fft->all.count * (fft->all.length / 2 + 1);
-    int err = run_inverse(s, fft, fft->all, x, bins, work);
-
-    if (err || fft->last.count == 0)
-        return err;
-    err = run_inverse(s, fft, fft->last, last_place(fft, work), bins + 2 * before, work);
-    return err ? err
-               : GCB_CUDA(&s->fault, cudaMemcpyAsync(x + whole, last_place(fft, work),
-                                                     fft->last.length * sizeof(float),
-                                                     cudaMemcpyDeviceToDevice, s->handle));
+    return run_all(s, fft, INVERSE, bins, x, work);
 }

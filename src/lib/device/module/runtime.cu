@@ -9,7 +9,6 @@ extern "C" {
 #include "kernels/convert/convert_cuda.h"
 #include "kernels/reduce/reduce_cuda.h"
 #include "src/lib/device/module.h"
-#include "src/lib/device/module/clock.h"
 #include "src/lib/device/module/codecs.h"
 #include "src/lib/device/module/core.h"
 #include "src/lib/device/module/fft.h"

@@ -144,7 +144,7 @@ static int sparse_encode(void *state, const struct gcb_device_input *in, uint8_t
                                 .out = out_dev,
                                 .scratch = scratch + transform_scratch_at(s),
                                 .call = call};
-    struct gcb_cuda_chosen chosen = {0};
+    struct gcb_cuda_chosen chosen = {.n = s->p.t.positions, .most = s->p.max_kept};
     int err = choose(s, in, &chosen, &w);
 
     if (!err)

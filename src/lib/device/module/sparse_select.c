@@ -1,23 +1,15 @@
 #include "src/lib/device/module/sparse.h"
 #include "src/lib/sparse/select.h"
 
-/* What most selectors need: room for what is collected and for what is chosen. */
+/* What most selectors need: memory for the collected positions and for the chosen positions. */
 static uint64_t select_scratch(const struct gcb_sparse *p)
 {
     return gcb_cuda_select_scratch(p->t.positions, p->max_kept);
 }
 
-static void open_chosen(struct gcb_cuda_chosen *chosen, const struct gcb_device_sparse *s,
-                        const struct gcb_device_input *in)
-{
-    chosen->n = in->n;
-    chosen->most = s->p.max_kept;
-}
-
 static int select_topk(const struct gcb_device_sparse *s, const struct gcb_device_input *in,
                        struct gcb_cuda_chosen *chosen, const struct gcb_device_call *call)
 {
-    open_chosen(chosen, s, in);
     return gcb_cuda_select_largest(call->stream, chosen, in, s->p.k, call->scratch_dev);
 }
 
@@ -26,7 +18,6 @@ static int select_threshold(const struct gcb_device_sparse *s, const struct gcb_
 {
     const uint32_t bits = gcb_bits_of((float)s->p.selection.p.threshold);
 
-    open_chosen(chosen, s, in);
     return gcb_cuda_select_above(call->stream, chosen, in, bits ? bits : 1, call->scratch_dev);
 }
 
@@ -37,7 +28,6 @@ static int select_sampled(const struct gcb_device_sparse *s, const struct gcb_de
         gcb_sample_plan(in->n, s->p.selection.p.sample, s->p.k, call->at.step);
     const struct gcb_cuda_sample how = {plan.m, plan.stride, plan.offset, plan.rank, s->p.k};
 
-    open_chosen(chosen, s, in);
     return gcb_cuda_select_sampled(call->stream, chosen, in, &how, call->scratch_dev);
 }
 
@@ -66,7 +56,7 @@ static uint64_t chunk_scratch(const struct gcb_sparse *p)
     return gcb_cuda_chosen_lay_out(&chosen, p->t.positions, p->max_kept, NULL);
 }
 
-/* One chunk is a message: there topk does it. */
+/* If one chunk is the whole message, this is topk. */
 static int select_chunk(const struct gcb_device_sparse *s, const struct gcb_device_input *in,
                         struct gcb_cuda_chosen *chosen, const struct gcb_device_call *call)
 {
@@ -79,7 +69,7 @@ static int select_chunk(const struct gcb_device_sparse *s, const struct gcb_devi
     return gcb_cuda_select_chunks(call->stream, chosen, in, &cut);
 }
 
-/* ---- of one sign ---- */
+/* ---- one sign ---- */
 
 static uint64_t one_sided_scratch(const struct gcb_sparse *p)
 {
@@ -89,19 +79,17 @@ static uint64_t one_sided_scratch(const struct gcb_sparse *p)
 static int select_one_sided(const struct gcb_device_sparse *s, const struct gcb_device_input *in,
                             struct gcb_cuda_chosen *chosen, const struct gcb_device_call *call)
 {
-    open_chosen(chosen, s, in);
     return gcb_cuda_select_one_sided(call->stream, chosen, in, s->p.k, call->scratch_dev);
 }
 
 static int select_alternate(const struct gcb_device_sparse *s, const struct gcb_device_input *in,
                             struct gcb_cuda_chosen *chosen, const struct gcb_device_call *call)
 {
-    open_chosen(chosen, s, in);
     return gcb_cuda_select_side(call->stream, chosen, in, s->p.k, call->at.step % 2,
                                 call->scratch_dev);
 }
 
-/* ---- of RedSync ---- */
+/* ---- RedSync ---- */
 
 static int search(const struct gcb_device_sparse *s, void *found, const struct gcb_device_input *in,
                   struct gcb_cuda_chosen *chosen, const struct gcb_device_call *call)
@@ -114,7 +102,6 @@ static int search(const struct gcb_device_sparse *s, void *found, const struct g
         .worker = call->at.worker,
     };
 
-    open_chosen(chosen, s, in);
     return gcb_cuda_select_search(call->stream, chosen, in, &how, call->scratch_dev);
 }
 
@@ -131,7 +118,6 @@ static int select_redsync(const struct gcb_device_sparse *s, const struct gcb_de
 
     if (path == GCB_REDSYNC_SEARCH)
         return search(s, s->found, in, chosen, call);
-    open_chosen(chosen, s, in);
     return gcb_cuda_select_largest(call->stream, chosen, in,
                                    path == GCB_REDSYNC_ALL ? in->n : s->p.k, call->scratch_dev);
 }
