@@ -20,13 +20,13 @@ refuses() { # WORDS: info prints them and continues; commands with --device prin
     run verify --device cuda --method topk --results "$tmp/made/x.json" "$sample"
     exits 3
     says "$1"
-    check "no output is made" made_nothing
+    check "no output is written" made_nothing
     run info
     exits 0
     quiet
     prints "gpu         none"
     tr -s ' \n' '  ' <"$out" >"$tmp/words" # the message is wrapped
-    check "info has the words" grep -qF -- "$1" "$tmp/words"
+    check "info prints the message" grep -qF -- "$1" "$tmp/words"
     check "info fits a terminal" sh -c "! grep '^ .\{80\}' '$out'"
     run methods topk
     exits 0
@@ -41,7 +41,7 @@ echo "not a library" >"$module"
 refuses "libgcbench-cuda.so"
 says_nothing_of_absence() { ! grep -q "was not found" "$out"; }
 run info
-check "it is there, so it is not said to be absent" says_nothing_of_absence
+check "a module that does not load is not called missing" says_nothing_of_absence
 
 # A module that exists but does not load: the loader's message is shown.
 echo 'extern int nowhere(void); int gcb_device_module(void) { return nowhere(); }' >"$tmp/unresolved.c"
@@ -88,6 +88,6 @@ says "device cuda:0: --threads has a meaning on the cpu only"
 run decompress --device cuda --isa c -o "$tmp/made/x.h5" "$tmp/messages.h5"
 exits 2
 says "device cuda:0: --isa has a meaning on the cpu only"
-check "no output is made" made_nothing
+check "no output is written" made_nothing
 
 finish

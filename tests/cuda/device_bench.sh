@@ -65,7 +65,7 @@ tensors = len({r["tensor"] for r in rows if r["record"] == "result"})
 assert seen == 4 * tensors * 2, (seen, tensors)
 assert any(r["spec"] == "memcpy" and r["status"] == "unsupported" for r in cuda.values())
 PY
-check "the device's rows are the CPU's, but for times" python3 "$tmp/look.py" "$tmp/r.json"
+check "the device's rows are the CPU's, except for times" python3 "$tmp/look.py" "$tmp/r.json"
 
 # Consecutive small messages share a set of launches, if the method encodes groups. Bytes and errors are the CPU's.
 run bench --device cpu,cuda --method fp16 --method qsgd --method qsgd:coding=elias --method topk --repeat 6 \
@@ -132,8 +132,8 @@ found = {len(members): sorted({r["group_messages"] for r in members}) for (spec,
          if spec == "fp16"}
 assert found == eval(sys.argv[2]), found
 PY
-check "small messages go in groups" python3 "$tmp/groups.py" "$tmp/groups.json" "{10: [10]}"
-check "large messages go by themselves" python3 "$tmp/groups.py" "$tmp/large.json" "{8: [1, 2, 3]}"
+check "small messages are encoded in groups" python3 "$tmp/groups.py" "$tmp/groups.json" "{10: [10]}"
+check "large messages are encoded alone" python3 "$tmp/groups.py" "$tmp/large.json" "{8: [1, 2, 3]}"
 
 # Kernel times have their own intervals. A falling clock is reported: the lowest rate for each message, and of all.
 GCB_HOST_CLOCK=falling
@@ -141,7 +141,7 @@ export GCB_HOST_CLOCK
 run bench --device cuda --method fp16 --dataset fc.weight --step all --repeat 9 --cache cold \
     --results "$tmp/clock.json" "$sample"
 exits 0
-check "the clock falls, and kernel times have intervals" python3 - "$tmp/clock.json" <<'PY'
+check "a falling clock is reported, and kernel times have intervals" python3 - "$tmp/clock.json" <<'PY'
 import json, sys
 rows = [json.loads(line) for line in open(sys.argv[1])]
 assert rows[0]["gpu_clock_mhz"] < 1500
@@ -215,7 +215,7 @@ unset GCB_HOST_BREAK
 exits 1
 says "methods failed; the first: "
 says ", step 400 worker 0 stem.weight: device cuda: unspecified launch failure"
-check "rows from before are kept, and those behind have failed" python3 - "$tmp/broken.json" <<'PY'
+check "rows before the failure are kept, and later rows are failed" python3 - "$tmp/broken.json" <<'PY'
 import json, sys
 rows = [json.loads(line) for line in open(sys.argv[1])]
 by = {(r["device"], r["cache"], r["method"]): r for r in rows if r["record"] == "summary"}

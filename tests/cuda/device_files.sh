@@ -21,7 +21,7 @@ pair() { # ARGS...: device and CPU write the same messages and restore the same 
     exits 0
     run decompress --device cuda:0 cpu.h5 -o by-cuda.h5
     exits 0
-    check "restored on the device is restored on the CPU" cmp by-cpu.h5 by-cuda.h5
+    check "device and CPU restore the same file" cmp by-cpu.h5 by-cuda.h5
 }
 
 # Every method whose messages are the same on all devices. New methods are included automatically.
@@ -47,7 +47,7 @@ with h5py.File("odd.h5", "w") as f:
     f["wild"] = x
     f["dense"] = x[8:90]
 PY
-check "a file of odd tensors" python3 make.py
+check "a file of unusual tensors is made" python3 make.py
 pair --method redsync --nonfinite raw --dense dense odd.h5
 pair --method terngrad --nonfinite zero odd.h5
 
@@ -76,7 +76,7 @@ for method in demo sparse:transform=dct fft; do
         exits 0
         run decompress --device cuda cuda.h5 -o by-cuda.h5
         exits 0
-        check "decoded by two libraries" python3 near.py by-cpu.h5 by-cuda.h5
+        check "two transform libraries decode to nearly the same tensors" python3 near.py by-cpu.h5 by-cuda.h5
         unset GCB_HOST_FFT
     done
 done
@@ -99,7 +99,7 @@ run compress -q --method fft $few --device cuda -o made/x.h5 "$sample"
 exits 5
 says "the device and the CPU decode the message to different values"
 unset GCB_HOST_FFT
-check "no output is made" made_nothing
+check "no output is written" made_nothing
 
 # A changed byte anywhere is found, by the host or by the device.
 rm -f cpu.h5
@@ -122,12 +122,12 @@ for at in 0 0.02 0.1 0.5 0.9 1; do
     cp "$err" cpu.err
     run decompress --device cuda bad.h5 -o made/x.h5
     exits 1
-    check "the device's words are the CPU's" cmp "$err" cpu.err
-    check "no output is made" made_nothing
+    check "device and CPU print the same message" cmp "$err" cpu.err
+    check "no output is written" made_nothing
 done
 run decompress --device cuda "$sample" -o made/x.h5
 exits 2
-check "no output is made" made_nothing
+check "no output is written" made_nothing
 
 # Rows have the CPU's bytes and errors, and the device's name, times and launches.
 cat >rows.py <<'PY'
@@ -170,7 +170,7 @@ both() { # ROWS ARGS...: device and CPU give the same rows, at least that many
     run "$@" --device cuda:0 --results cuda.json "$sample"
     exits 0
     prints ", cuda:0"
-    check "the device's rows are the CPU's, but for times" python3 rows.py "$rows"
+    check "the device's rows are the CPU's, except for times" python3 rows.py "$rows"
 }
 both 12 compress $few --method qsgd --method topk --repeat 2 --histogram --per message
 both 5 sweep $few --method topk --method qsgd --vary theta=0.9,0.99 --vary bits=2,4

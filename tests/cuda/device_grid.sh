@@ -11,6 +11,6 @@ trap 'rm -f "$sites"' EXIT
 cd "$root" || exit 99
 asked=$(grep -rno 'grid_over(' kernels --include='*.cu' --include='*.cuh' | grep -v '^kernels/cuda/launch.cuh:' | cut -d: -f1,2 | sort)
 turned=$(sed -n 's/ turned$//p' "$sites" | sort)
-[ -n "$asked" ] || { echo "no launch asks for such blocks" >&2; exit 1; }
+[ -n "$asked" ] || { echo "no kernel source calls gcb::grid_over" >&2; exit 1; }
 never=$(comm -23 <(printf '%s\n' "$asked") <(printf '%s\n' "$turned"))
-[ -z "$never" ] || { printf 'blocks that never went on, or a line that was not seen:\n%s\n' "$never" >&2; exit 1; }
+[ -z "$never" ] || { printf 'these launches never had more pieces than blocks, or were never run:\n%s\n' "$never" >&2; exit 1; }

@@ -73,7 +73,7 @@ exits 3
 says "fft, step"
 prints "note: 2 pairs of method and message that do not run on the device: fft on step"
 prints " 0 broken, on 2 messages"
-check "the others' promises are there" python3 -c "
+check "promises of the other methods are checked" python3 -c "
 import json
 rows = [json.loads(line) for line in open('$tmp/others.json')][1:]
 assert {r['method'] for r in rows} >= {'topk', 'demo'}, {r['method'] for r in rows}

@@ -368,7 +368,7 @@ static void no_row_is_left_out(void **state)
         } else if (inside && line[1] == ' ') {
             rows++;
             if (!is_counted(line + 2, (size_t)(end - line) - 2))
-                fail_msg("nobody counts the launches of row '%.*s'", (int)(end - line) - 2,
+                fail_msg("no test counts the launches of row '%.*s'", (int)(end - line) - 2,
                          line + 2);
         }
     }

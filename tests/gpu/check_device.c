@@ -116,7 +116,7 @@ static int write_rows(const char *path, const struct outcome *out)
     if (f && fclose(f))
         bad = true;
     if (bad)
-        fprintf(stderr, "check_device: %s could not be written\n", path);
+        fprintf(stderr, "check_device: cannot write %s\n", path);
     return bad;
 }
 
@@ -190,7 +190,7 @@ int main(int argc, char **argv)
         else if (strcmp(argv[i], "--patience") == 0 && i + 1 < argc)
             patience = (unsigned)strtoul(argv[++i], NULL, 10);
         else {
-            fprintf(stderr, "check_device: '%s' is no option\n", argv[i]);
+            fprintf(stderr, "check_device: unknown option '%s'\n", argv[i]);
             return 2;
         }
     }

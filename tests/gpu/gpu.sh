@@ -78,7 +78,7 @@ libraries_are_its_own() { # the loader finds all except the C library in the fol
         grep -v "=> $bundle/lib/" && return 1
     return 0
 }
-check "every library is the folder's" libraries_are_its_own
+check "every library is in the folder" libraries_are_its_own
 bare "$bundle/gcbench" info
 exits 0
 prints "a stand-in on the CPU, for tests"
@@ -92,15 +92,15 @@ exits 0
 bare "$bundle/run" --small --elements 4096 --out "$tmp/out"
 exits 0
 [ "$rc" = 0 ] || grep -h '"failed"' "$tmp/out/"*.jsonl | head -n 5 >&2
-check "a report" test -s "$tmp/out/report.md"
+check "a report is written" test -s "$tmp/out/report.md"
 check "no method differs from the CPU" grep -qE '^([0-9]+) specs tested, \1 the same' "$tmp/out/report.md"
 check "the device was timed" grep -qE '^\| fp16 \| 1 \| [0-9.]+ ms' "$tmp/out/report.md"
-check "redsync was timed with its threshold" grep -qE '^\| redsync, threshold reused \| [0-9]+ \| [0-9.]+ ms' "$tmp/out/report.md"
+check "redsync was timed with a reused threshold" grep -qE '^\| redsync, threshold reused \| [0-9]+ \| [0-9.]+ ms' "$tmp/out/report.md"
 check "whole transforms were compared" grep -qE '^\| fft, whole \| [0-9.]+ ms \| [0-9.]+ ms' "$tmp/out/report.md"
-check "a quantiser's launches" grep -qE '^\| `qsgd` \| 4096 \| 3 at most \| 1 \|' "$tmp/out/report.md"
-check "a network's tensors took the launches of one" grep -qE '^\| `range` \| [0-9]+ \| 3 \| 3 \| [0-9]+ \| [0-9.]+ ms' "$tmp/out/report.md"
-check "no cell is empty for want of a row" not_in "$tmp/out/report.md" 'not measured \|$' 'torch'
-check "it ends well" grep -qF 'Nothing failed.' "$tmp/out/report.md"
+check "a quantiser's launches are counted" grep -qE '^\| `qsgd` \| 4096 \| 3 at most \| 1 \|' "$tmp/out/report.md"
+check "a network's tensors take the launches of one message" grep -qE '^\| `range` \| [0-9]+ \| 3 \| 3 \| [0-9]+ \| [0-9.]+ ms' "$tmp/out/report.md"
+check "every missing time has a reason" not_in "$tmp/out/report.md" 'not measured \|$' 'torch'
+check "the report says that nothing failed" grep -qF 'Nothing failed.' "$tmp/out/report.md"
 
 
 bare "$bundle/run" --help

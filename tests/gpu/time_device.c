@@ -148,7 +148,7 @@ int main(int argc, char **argv)
             n = 0;
     }
     if (n == 0) {
-        fprintf(stderr, "time_device: [--elements N] [--device N]\n");
+        fprintf(stderr, "usage: time_device [--elements N] [--device N]\n");
         return 2;
     }
     if (gcb_device_open(&device, index, &diag)) {
