@@ -155,15 +155,17 @@ static int draw_file(struct plotter *p, const struct gcb_plot *plot, size_t page
         return err;
     p->folder_made = true;
     err = gcb_plot_make(&paths, &job, p->ctx->diag);
-    if (err && paths.script) {
+    if (err && paths.path[GCB_PLOT_SCRIPT]) {
         /* go on: the other plots are still useful */
         if (p->failed++ == 0)
             p->why = *p->ctx->diag;
         err = 0;
     }
     if (!err)
-        fprintf(p->ctx->out, "%s\n",
-                gcb_escape(shown, sizeof(shown), paths.image ? paths.image : paths.script));
+        fprintf(
+            p->ctx->out, "%s\n",
+            gcb_escape(shown, sizeof(shown),
+                       paths.path[paths.path[GCB_PLOT_IMAGE] ? GCB_PLOT_IMAGE : GCB_PLOT_SCRIPT]));
     gcb_plot_paths_fini(&paths);
     return err;
 }

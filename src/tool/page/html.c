@@ -1,25 +1,17 @@
 #include "src/tool/page/html.h"
 
+#include <string.h>
+
 #include "src/lib/base/text.h"
 
+/* The markup for a character, or NULL. A backslash is harmless, so that an escape \xNN of a result stays readable. */
 static const char *entity(char c)
 {
-    switch (c) {
-    case '&':
-        return "&amp;";
-    case '<':
-        return "&lt;";
-    case '>':
-        return "&gt;";
-    case '"':
-        return "&quot;";
-    case '\'':
-        return "&#39;";
-    case '\\': /* harmless here; an escape \xNN of a result stays readable */
-        return "\\";
-    default:
-        return NULL;
-    }
+    static const char characters[] = "&<>\"'\\";
+    static const char *const entities[] = {"&amp;", "&lt;", "&gt;", "&quot;", "&#39;", "\\"};
+    const char *at = strchr(characters, c);
+
+    return at && *at ? entities[at - characters] : NULL;
 }
 
 /* Writes the character at *text and moves past it. */

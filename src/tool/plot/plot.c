@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "src/lib/base/text.h"
-#include "src/tool/plot/plot_rows.h"
 #include "src/tool/plot/plots.h"
 
 static const struct gcb_plot *const plots[] = {
@@ -42,9 +41,4 @@ const struct gcb_plot *gcb_plot_find(const char *name, size_t length, struct gcb
         gcb_diag_set(diag, GCB_E_INVALID, "unknown plot '%s'; `gcbench plot --list` lists them",
                      shown);
     return NULL;
-}
-
-size_t gcb_plot_pages(const struct gcb_plot *plot, const struct gcb_plot_data *data)
-{
-    return gcb_plot_split_pages(plot->split, data);
 }

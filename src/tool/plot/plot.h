@@ -33,6 +33,9 @@ struct gcb_plot_page;   /* src/tool/plot/plot_page.h: what a plot fills */
 struct gcb_plot_split;  /* src/tool/plot/plot_rows.h: how rows become pages */
 struct gcb_plot_record; /* src/tool/plot/plot_rows.h: what plots need of a row */
 
+/* How the rows of a page become series (src/tool/plot/plot_series.h): not at all, as curves, or each spec apart. */
+enum gcb_plot_series_kind { GCB_PLOT_NO_SERIES, GCB_PLOT_CURVES, GCB_PLOT_APART };
+
 struct gcb_plot {
     const char *name;                   /* for --only, of the files and of its script in plots/ */
     const char *title;                  /* what it shows, for lists */
@@ -40,6 +43,7 @@ struct gcb_plot {
     const char *from;                   /* that command in a word or two, for notes */
     const char *heading;                /* above the picture; NULL: `fill` chooses it */
     const struct gcb_plot_split *split; /* which rows it needs, and their pages */
+    enum gcb_plot_series_kind series;   /* what `fill` finds in out->set */
     /* Fills the page whose first row this is. */
     int (*fill)(const struct gcb_plot_data *data, const struct gcb_plot_record *first,
                 struct gcb_plot_page *out, struct gcb_diag *diag);
@@ -71,8 +75,9 @@ struct gcb_plot_job {
     enum gcb_plot_type type;
     bool force;
 };
+enum gcb_plot_file { GCB_PLOT_IMAGE, GCB_PLOT_SCRIPT, GCB_PLOT_DATA, GCB_PLOT_FILES };
 struct gcb_plot_paths {
-    char *image, *script, *data; /* owned: release with gcb_plot_paths_fini; NULL: not made */
+    char *path[GCB_PLOT_FILES]; /* owned: release with gcb_plot_paths_fini; NULL: not made */
 };
 int gcb_plot_make(struct gcb_plot_paths *out, const struct gcb_plot_job *job,
                   struct gcb_diag *diag);

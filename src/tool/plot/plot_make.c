@@ -16,8 +16,6 @@
 
 #define STEM 64
 
-enum { IMAGE, SCRIPT, DATA, FILES };
-
 /*
  * A page is drawn in a temporary folder inside the folder that it is for, so that gnuplot runs the very script that the
  * user keeps, with the final names of image and data in it.
@@ -25,8 +23,8 @@ enum { IMAGE, SCRIPT, DATA, FILES };
 struct work {
     char stem[STEM];
     char *folder;
-    char *paths[FILES];    /* in the folder */
-    int places[FILES + 1]; /* of gcb_tidy_enter: the paths, the folder */
+    char *paths[GCB_PLOT_FILES];    /* in the folder */
+    int places[GCB_PLOT_FILES + 1]; /* of gcb_tidy_enter: the paths, the folder */
 };
 
 static char *join_path(const char *folder, const char *name, const char *end)
@@ -61,7 +59,7 @@ static int fail_page(struct gcb_diag *diag, const struct work *w, int which)
 
 static void work_fini(struct work *w)
 {
-    for (int i = 0; i < FILES; i++) {
+    for (int i = 0; i < GCB_PLOT_FILES; i++) {
         if (w->paths[i]) {
             unlink(w->paths[i]);
             gcb_tidy_leave(w->places[i]);
@@ -70,7 +68,7 @@ static void work_fini(struct work *w)
     }
     if (w->folder) {
         rmdir(w->folder);
-        gcb_tidy_leave(w->places[FILES]);
+        gcb_tidy_leave(w->places[GCB_PLOT_FILES]);
     }
     gcb_free(w->folder);
 }
@@ -97,11 +95,11 @@ static int work_init(struct work *w, const char *folder, const char *type, struc
         return GCB_E_IO;
     }
     w->folder = made;
-    w->places[FILES] = gcb_tidy_enter(made);
-    w->paths[IMAGE] = join_path(made, w->stem, type);
-    w->paths[SCRIPT] = join_path(made, w->stem, "gp");
-    w->paths[DATA] = join_path(made, w->stem, "dat");
-    for (int i = 0; i < FILES; i++) {
+    w->places[GCB_PLOT_FILES] = gcb_tidy_enter(made);
+    w->paths[GCB_PLOT_IMAGE] = join_path(made, w->stem, type);
+    w->paths[GCB_PLOT_SCRIPT] = join_path(made, w->stem, "gp");
+    w->paths[GCB_PLOT_DATA] = join_path(made, w->stem, "dat");
+    for (int i = 0; i < GCB_PLOT_FILES; i++) {
         if (!w->paths[i])
             return gcb_diag_nomem(diag, 0, "a file name");
         w->places[i] = gcb_tidy_enter(w->paths[i]);
@@ -119,7 +117,7 @@ static int write_file(const struct work *w, int which, const struct gcb_plot_job
 
     if (!f)
         return fail_page(diag, w, which);
-    if (which == DATA)
+    if (which == GCB_PLOT_DATA)
         fwrite(page->data_text, 1, page->data_size, f);
     else
         err = gcb_gnuplot_write(f, job->plot->name, w->stem, gcb_plot_type_names[job->type], page,
@@ -141,6 +139,9 @@ static int prepare(struct work *w, const struct gcb_plot_job *job, struct gcb_di
         return GCB_E_INVALID;
     err = gcb_plot_page_open(&page, diag);
     page.heading = job->plot->heading;
+    if (!err && job->plot->series)
+        err = gcb_plot_set_collect(&page.set, job->data, job->plot->split, first,
+                                   job->plot->series == GCB_PLOT_APART, diag);
     if (!err)
         err = job->plot->fill(job->data, first, &page, diag);
     if (!err)
@@ -148,22 +149,22 @@ static int prepare(struct work *w, const struct gcb_plot_job *job, struct gcb_di
     if (!err)
         err = work_init(w, job->folder, gcb_plot_type_names[job->type], diag);
     if (!err)
-        err = write_file(w, DATA, job, &page, diag);
+        err = write_file(w, GCB_PLOT_DATA, job, &page, diag);
     if (!err)
-        err = write_file(w, SCRIPT, job, &page, diag);
+        err = write_file(w, GCB_PLOT_SCRIPT, job, &page, diag);
     gcb_plot_page_fini(&page);
     return err;
 }
 
 static int draw(const struct work *w, struct gcb_diag *diag)
 {
-    const char *slash = strrchr(w->paths[SCRIPT], '/');
+    const char *slash = strrchr(w->paths[GCB_PLOT_SCRIPT], '/');
     struct stat s;
     const int err = gcb_gnuplot_run(w->folder, slash + 1, diag);
 
     if (err)
         return err;
-    if (stat(w->paths[IMAGE], &s) != 0 || s.st_size == 0)
+    if (stat(w->paths[GCB_PLOT_IMAGE], &s) != 0 || s.st_size == 0)
         return gcb_diag_set(diag, GCB_E_IO, "gnuplot drew nothing");
     return 0;
 }
@@ -178,13 +179,13 @@ static int deliver(char **out, struct gcb_outfile *file, const struct work *w, i
     return *out ? gcb_outfile_commit(file, diag) : gcb_diag_nomem(diag, 0, "a file name");
 }
 
-static int reserve(struct gcb_outfile files[FILES], const struct gcb_plot_job *job,
+static int reserve(struct gcb_outfile files[GCB_PLOT_FILES], const struct gcb_plot_job *job,
                    const char *stem, struct gcb_diag *diag)
 {
-    const char *const ends[FILES] = {gcb_plot_type_names[job->type], "gp", "dat"};
+    const char *const ends[GCB_PLOT_FILES] = {gcb_plot_type_names[job->type], "gp", "dat"};
     int err = 0;
 
-    for (int i = 0; !err && i < FILES; i++) {
+    for (int i = 0; !err && i < GCB_PLOT_FILES; i++) {
         char *path = join_path(job->folder, stem, ends[i]);
 
         err = path ? gcb_outfile_init(&files[i], path, job->force, NULL, 0, diag)
@@ -196,11 +197,11 @@ static int reserve(struct gcb_outfile files[FILES], const struct gcb_plot_job *j
 
 int gcb_plot_make(struct gcb_plot_paths *out, const struct gcb_plot_job *job, struct gcb_diag *diag)
 {
-    struct gcb_outfile files[FILES] = {{.temp_path = NULL}};
+    struct gcb_outfile files[GCB_PLOT_FILES] = {{.temp_path = NULL}};
     struct work w = {.folder = NULL};
     int err, drawn;
 
-    *out = (struct gcb_plot_paths){.image = NULL};
+    *out = (struct gcb_plot_paths){.path = {NULL}};
     name_page(w.stem, job->plot, job->data, job->page);
     err = reserve(files, job, w.stem, diag);
     if (!err)
@@ -208,14 +209,11 @@ int gcb_plot_make(struct gcb_plot_paths *out, const struct gcb_plot_job *job, st
     if (err)
         goto out;
     drawn = draw(&w, diag);
-    err = deliver(&out->data, &files[DATA], &w, DATA, job->folder, diag);
-    if (!err)
-        err = deliver(&out->script, &files[SCRIPT], &w, SCRIPT, job->folder, diag);
-    if (!err && !drawn)
-        err = deliver(&out->image, &files[IMAGE], &w, IMAGE, job->folder, diag);
+    for (int i = GCB_PLOT_FILES; !err && i-- > (drawn ? GCB_PLOT_SCRIPT : GCB_PLOT_IMAGE);)
+        err = deliver(&out->path[i], &files[i], &w, i, job->folder, diag);
     err = err ? err : drawn;
 out:
-    for (int i = 0; i < FILES; i++)
+    for (int i = 0; i < GCB_PLOT_FILES; i++)
         gcb_outfile_fini(&files[i]);
     work_fini(&w);
     return err;
@@ -223,10 +221,8 @@ out:
 
 void gcb_plot_paths_fini(struct gcb_plot_paths *paths)
 {
-    gcb_free(paths->image);
-    gcb_free(paths->script);
-    gcb_free(paths->data);
-    *paths = (struct gcb_plot_paths){.image = NULL};
+    for (int i = 0; i < GCB_PLOT_FILES; i++)
+        gcb_free(paths->path[i]);
 }
 
 /* Reads a text without NULs, which is not empty. */
@@ -282,7 +278,7 @@ int gcb_plot_draw(char **out, const struct gcb_plot_job *job, struct gcb_diag *d
     if (!err)
         err = draw(&w, diag);
     if (!err)
-        err = read_whole(out, w.paths[IMAGE], diag);
+        err = read_whole(out, w.paths[GCB_PLOT_IMAGE], diag);
     if (!err && job->type == GCB_PLOT_TEXT)
         trim(*out);
     work_fini(&w);

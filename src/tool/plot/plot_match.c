@@ -72,27 +72,22 @@ static void put_bars(struct gcb_plot_page *out, const struct gcb_plot_bar *bars,
 static int fill(const struct gcb_plot_data *data, const struct gcb_plot_record *first,
                 struct gcb_plot_page *out, struct gcb_diag *diag)
 {
-    struct gcb_plot_set set = {.items = NULL};
-    struct gcb_plot_bar *bars = NULL;
+    struct gcb_plot_bar *bars;
     size_t shown;
     char title[96];
-    int err = gcb_plot_set_collect(&set, data, &split, first, true, diag);
+    int err;
 
-    if (err)
-        goto out;
     snprintf(title, sizeof(title), "Cost at %.40s %g", first->match_field, first->match_target);
     gcb_plot_heading(out, title, data, first, GCB_PLOT_BY_ERROR);
     gcb_plot_var_text(out, "field", first->match_field);
     gcb_plot_var_real(out, "of_error", limits_error(first));
-    err = gcb_plot_bars(&bars, &shown, out, &set, cheaper, diag);
+    err = gcb_plot_bars(&bars, &shown, out, cheaper, diag);
     if (err)
-        goto out;
+        return err;
     gcb_plot_var_real(out, "plot_height", 190.0 + 27.0 * (double)shown);
     put_bars(out, bars, shown);
-out:
     gcb_free(bars);
-    gcb_plot_set_fini(&set);
-    return err;
+    return 0;
 }
 
 const struct gcb_plot gcb_plot_match = {
@@ -101,5 +96,6 @@ const struct gcb_plot gcb_plot_match = {
     .needs = "summary rows of a search: `sweep --match FIELD=TARGET --results FILE`",
     .from = "sweep --match",
     .split = &split,
+    .series = GCB_PLOT_APART,
     .fill = fill,
 };

@@ -32,6 +32,7 @@ void gcb_plot_page_fini(struct gcb_plot_page *page)
         fclose(page->vars);
     if (page->data)
         fclose(page->data);
+    gcb_plot_set_fini(&page->set);
     free(page->vars_text); /* open_memstream allocates with malloc */
     free(page->data_text);
     *page = (struct gcb_plot_page){.vars = NULL};
@@ -258,9 +259,9 @@ void gcb_plot_two_panels(struct gcb_plot_page *page, double legend)
 #define MAX_BARS 60
 
 int gcb_plot_bars(struct gcb_plot_bar **out, size_t *shown, struct gcb_plot_page *page,
-                  const struct gcb_plot_set *set, int (*compare)(const void *a, const void *b),
-                  struct gcb_diag *diag)
+                  int (*compare)(const void *a, const void *b), struct gcb_diag *diag)
 {
+    const struct gcb_plot_set *set = &page->set;
     struct gcb_plot_bar *bars = gcb_alloc_array(set->count, sizeof(*bars));
 
     *out = bars;

@@ -18,7 +18,8 @@
  * whether all of it was kept.
  */
 struct gcb_plot_page {
-    const char *heading; /* of struct gcb_plot */
+    const char *heading;     /* of struct gcb_plot */
+    struct gcb_plot_set set; /* the series of the page's rows, if the plot asks for them */
     FILE *vars, *data;
     char *vars_text, *data_text; /* complete once closed */
     size_t vars_size, data_size;
@@ -76,12 +77,11 @@ struct gcb_plot_bar {
     const char *label;
 };
 /*
- * Makes bars of a set that was divided apart, in the order of `compare` (of two bars), and sets `rows` and
+ * Makes bars of the page's cases, whose series are apart, in the order of `compare` (of two bars), and sets `rows` and
  * `rows_left_out`: a chart shows the first *shown bars. Release *out with gcb_free. GCB_E_NOMEM.
  */
 int gcb_plot_bars(struct gcb_plot_bar **out, size_t *shown, struct gcb_plot_page *page,
-                  const struct gcb_plot_set *set, int (*compare)(const void *a, const void *b),
-                  struct gcb_diag *diag);
+                  int (*compare)(const void *a, const void *b), struct gcb_diag *diag);
 /* Sets the array label. */
 void gcb_plot_bar_labels(struct gcb_plot_page *page, const struct gcb_plot_bar *bars, size_t count);
 

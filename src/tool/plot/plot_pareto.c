@@ -145,20 +145,15 @@ static void put_points(struct gcb_plot_page *out, const struct scatter *p)
 static int fill(const struct gcb_plot_data *data, const struct gcb_plot_record *first,
                 struct gcb_plot_page *out, struct gcb_diag *diag)
 {
-    struct gcb_plot_set set = {.items = NULL};
-    struct scatter p = {.set = &set};
-    int err = gcb_plot_set_collect(&set, data, &gcb_plot_cases_by_both, first, false, diag);
+    const struct gcb_plot_set *set = &out->set;
+    struct scatter p = {.set = set};
     double legend;
 
-    if (err)
-        goto out;
+    p.spots = gcb_alloc_zero(set->cases.count, sizeof(*p.spots));
+    if (!p.spots)
+        return gcb_diag_nomem(diag, 0, "a plot");
     gcb_plot_heading(out, "Ratio, speed and error", data, first, GCB_PLOT_BY_TIME);
-    legend = gcb_plot_legend(out, &set);
-    p.spots = gcb_alloc_zero(set.cases.count, sizeof(*p.spots));
-    if (!p.spots) {
-        err = gcb_diag_nomem(diag, 0, "a plot");
-        goto out;
-    }
+    legend = gcb_plot_legend(out, set);
     find_axes(out, &p);
     place_numbers(&p);
     put_points(out, &p);
@@ -166,11 +161,9 @@ static int fill(const struct gcb_plot_data *data, const struct gcb_plot_record *
     gcb_plot_var_real(out, "picture_height", PICTURE_HEIGHT);
     gcb_plot_var_real(out, "plot_width", 80.0 + PICTURE_WIDTH + 30.0 + fmax(legend, 200.0));
     gcb_plot_var_real(out, "plot_height",
-                      fmax(88.0 + PICTURE_HEIGHT + 150.0, 120.0 + 21.0 * (double)(set.count + 1)));
-out:
+                      fmax(88.0 + PICTURE_HEIGHT + 150.0, 120.0 + 21.0 * (double)(set->count + 1)));
     gcb_free(p.spots);
-    gcb_plot_set_fini(&set);
-    return err;
+    return 0;
 }
 
 const struct gcb_plot gcb_plot_pareto = {
@@ -179,5 +172,6 @@ const struct gcb_plot gcb_plot_pareto = {
     .needs = GCB_PLOT_NEEDS_SUMMARY,
     .from = "bench",
     .split = &gcb_plot_cases_by_both,
+    .series = GCB_PLOT_CURVES,
     .fill = fill,
 };

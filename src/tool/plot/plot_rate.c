@@ -58,20 +58,14 @@ static void name_baselines(struct gcb_plot_set *set)
 static int fill(const struct gcb_plot_data *data, const struct gcb_plot_record *first,
                 struct gcb_plot_page *out, struct gcb_diag *diag)
 {
-    struct gcb_plot_set set = {.items = NULL};
-    const int err = gcb_plot_set_collect(&set, data, &gcb_plot_cases_by_error, first, false, diag);
-
-    if (err)
-        goto out;
+    (void)diag;
     gcb_plot_heading(out, out->heading, data, first, GCB_PLOT_BY_ERROR);
-    name_baselines(&set);
-    gcb_plot_one_panel(out, gcb_plot_legend(out, &set));
-    put_ranges(out, &set.cases);
-    for (size_t s = 0; s < set.count; s++)
-        put_series(out, &set.items[s], &set.cases);
-out:
-    gcb_plot_set_fini(&set);
-    return err;
+    name_baselines(&out->set);
+    gcb_plot_one_panel(out, gcb_plot_legend(out, &out->set));
+    put_ranges(out, &out->set.cases);
+    for (size_t s = 0; s < out->set.count; s++)
+        put_series(out, &out->set.items[s], &out->set.cases);
+    return 0;
 }
 
 const struct gcb_plot gcb_plot_rate_distortion = {
@@ -81,6 +75,7 @@ const struct gcb_plot gcb_plot_rate_distortion = {
     .from = "bench",
     .heading = "Rate-distortion",
     .split = &gcb_plot_cases_by_error,
+    .series = GCB_PLOT_CURVES,
     .fill = fill,
 };
 
@@ -91,6 +86,7 @@ const struct gcb_plot gcb_plot_rate_cosine = {
     .from = "bench",
     .heading = "Cosine against rate",
     .split = &gcb_plot_cases_by_error,
+    .series = GCB_PLOT_CURVES,
     .fill = fill,
 };
 
@@ -101,5 +97,6 @@ const struct gcb_plot gcb_plot_ratio_error = {
     .from = "bench",
     .heading = "Compression ratio against error",
     .split = &gcb_plot_cases_by_error,
+    .series = GCB_PLOT_CURVES,
     .fill = fill,
 };

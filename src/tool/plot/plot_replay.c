@@ -76,19 +76,15 @@ static int fill(const struct gcb_plot_data *data, const struct gcb_plot_record *
                 struct gcb_plot_page *out, struct gcb_diag *diag)
 {
     const struct gcb_plot_record *env = gcb_plot_env_of(data, first->env);
-    struct gcb_plot_set set = {.items = NULL};
-    const int err = gcb_plot_set_collect(&set, data, &split, first, true, diag);
+    struct gcb_plot_set *set = &out->set;
 
-    if (err)
-        goto out;
+    (void)diag;
     gcb_plot_heading_of(out, out->heading, env->file, first->scope, env);
-    for (size_t i = 0; i < set.count; i++)
-        set.items[i].count = put_series(out, data, first, set.cases.items[i]->spec);
-    gcb_plot_two_panels(out, gcb_plot_legend(out, &set));
+    for (size_t i = 0; i < set->count; i++)
+        set->items[i].count = put_series(out, data, first, set->cases.items[i]->spec);
+    gcb_plot_two_panels(out, gcb_plot_legend(out, set));
     put_ranges(out, data, first);
-out:
-    gcb_plot_set_fini(&set);
-    return err;
+    return 0;
 }
 
 #define NEEDS "replay_step rows: `replay --results FILE` without --per none"
@@ -100,6 +96,7 @@ const struct gcb_plot gcb_plot_alpha = {
     .from = "replay",
     .heading = "Error of the update, step by step",
     .split = &split,
+    .series = GCB_PLOT_APART,
     .fill = fill,
 };
 
@@ -110,5 +107,6 @@ const struct gcb_plot gcb_plot_staleness = {
     .from = "replay",
     .heading = "Staleness, step by step",
     .split = &split,
+    .series = GCB_PLOT_APART,
     .fill = fill,
 };

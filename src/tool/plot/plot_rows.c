@@ -179,11 +179,11 @@ static size_t find_pages(const struct gcb_plot_record *out[GCB_PLOT_PAGES],
     return n;
 }
 
-size_t gcb_plot_split_pages(const struct gcb_plot_split *split, const struct gcb_plot_data *data)
+size_t gcb_plot_pages(const struct gcb_plot *plot, const struct gcb_plot_data *data)
 {
     const struct gcb_plot_record *first[GCB_PLOT_PAGES];
 
-    return find_pages(first, split, data);
+    return find_pages(first, plot->split, data);
 }
 
 const struct gcb_plot_record *gcb_plot_split_first(const struct gcb_plot_split *split,

@@ -58,8 +58,6 @@ struct gcb_plot_split {
 /* A `same_page`: a page for each result file. */
 bool gcb_plot_same_env(const struct gcb_plot_record *a, const struct gcb_plot_record *b);
 
-/* How many pages there are, at most GCB_PLOT_PAGES. */
-size_t gcb_plot_split_pages(const struct gcb_plot_split *split, const struct gcb_plot_data *data);
 /* The first row of a page, which identifies the page. NULL with GCB_E_INVALID in diag: there is no such page. */
 const struct gcb_plot_record *gcb_plot_split_first(const struct gcb_plot_split *split,
                                                    const struct gcb_plot_data *data, size_t page,

@@ -74,27 +74,22 @@ static int fill(const struct gcb_plot_data *data, const struct gcb_plot_record *
                 struct gcb_plot_page *out, struct gcb_diag *diag)
 {
     const struct gcb_plot_record *env = gcb_plot_env_of(data, first->env);
-    struct gcb_plot_set set = {.items = NULL};
-    struct gcb_plot_bar *bars = NULL;
+    struct gcb_plot_bar *bars;
     size_t shown;
-    int err = gcb_plot_set_collect(&set, data, &gcb_plot_cases_by_time, first, true, diag);
+    int err;
 
-    if (err)
-        goto out;
     gcb_plot_heading(out, "Throughput", data, first, GCB_PLOT_BY_TIME);
-    err = gcb_plot_bars(&bars, &shown, out, &set, faster, diag);
+    err = gcb_plot_bars(&bars, &shown, out, faster, diag);
     if (err)
-        goto out;
+        return err;
     gcb_plot_var_real(out, GCB_PLOT_FIELD(READ_GBPS), env->read_gbps);
     gcb_plot_var_real(out, GCB_PLOT_FIELD(FILL_GBPS), env->fill_gbps);
-    gcb_plot_var_real(out, "memcpy_gbps", set.memcpy_gbps);
+    gcb_plot_var_real(out, "memcpy_gbps", out->set.memcpy_gbps);
     gcb_plot_var_real(out, "plot_height", 216.0 + 38.0 * (double)shown);
     put_runs(out, bars, shown);
     put_bars(out, bars, shown);
-out:
     gcb_free(bars);
-    gcb_plot_set_fini(&set);
-    return err;
+    return 0;
 }
 
 const struct gcb_plot gcb_plot_throughput = {
@@ -103,5 +98,6 @@ const struct gcb_plot gcb_plot_throughput = {
     .needs = GCB_PLOT_NEEDS_SUMMARY,
     .from = "bench",
     .split = &gcb_plot_cases_by_time,
+    .series = GCB_PLOT_APART,
     .fill = fill,
 };

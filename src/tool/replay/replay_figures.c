@@ -5,11 +5,6 @@
 
 /* ---- staleness ---- */
 
-void gcb_staleness_clear(struct gcb_staleness *s)
-{
-    memset(s, 0, sizeof(*s));
-}
-
 void gcb_staleness_add(struct gcb_staleness *s, const uint16_t *age, uint64_t n)
 {
     for (uint64_t i = 0; i < n; i++)
@@ -41,7 +36,7 @@ uint64_t gcb_staleness_max(const struct gcb_staleness *s)
 
 static void count_ages(struct gcb_staleness *out, const struct gcb_replay_state *s)
 {
-    gcb_staleness_clear(out);
+    memset(out, 0, sizeof(*out));
     for (size_t j = 0; j < s->count; j++)
         for (uint32_t w = 0; w < s->workers; w++)
             gcb_staleness_add(out, s->messages[j].workers[w].age, s->messages[j].count);

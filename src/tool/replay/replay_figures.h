@@ -12,7 +12,6 @@ struct gcb_staleness {
     uint64_t total;
 };
 
-void gcb_staleness_clear(struct gcb_staleness *s);
 void gcb_staleness_add(struct gcb_staleness *s, const uint16_t *age, uint64_t n);
 /* The least age that at least `share` (above 0) of all counters do not exceed; 0 without counters. */
 uint64_t gcb_staleness_at(const struct gcb_staleness *s, double share);

@@ -15,6 +15,7 @@
 #include "src/tool/plot/plot_page.h"
 #include "src/tool/plot/plot_rows.h"
 #include "src/tool/plot/plot_series.h"
+#include "src/tool/plot/plots.h"
 
 static struct gcb_plot_data *read_rows(const char *text)
 {
@@ -54,8 +55,8 @@ static void test_rows(void **state)
     assert_string_equal(c[0].device, "");
     assert_string_equal(gcb_plot_env_of(data, c[0].env)->file, "in.h5");
     assert_string_equal(gcb_plot_env_of(data, 0)->cpu_model, "");
-    assert_int_equal(gcb_plot_split_pages(&gcb_plot_cases_by_error, data), 1);
-    assert_int_equal(gcb_plot_split_pages(&gcb_plot_cases_by_time, data), 0);
+    assert_int_equal(gcb_plot_pages(&gcb_plot_rate_distortion, data), 1);
+    assert_int_equal(gcb_plot_pages(&gcb_plot_throughput, data), 0);
     gcb_plot_data_destroy(data);
 }
 
@@ -175,8 +176,8 @@ static void test_histograms(void **state)
     struct gcb_plot_histograms h;
 
     (void)state;
-    assert_int_equal(gcb_plot_split_pages(&gcb_plot_bins_of_inputs, data), 1);
-    assert_int_equal(gcb_plot_split_pages(&gcb_plot_bins_of_errors, data), 0);
+    assert_int_equal(gcb_plot_pages(&gcb_plot_histogram, data), 1);
+    assert_int_equal(gcb_plot_pages(&gcb_plot_error_cdf, data), 0);
     assert_int_equal(gcb_plot_histograms_of(&h, data, 0, "decoded", NULL), 0);
     assert_int_equal(h.input.count, 3); /* tensors are joined */
     assert_true(h.input.total == 10.0 && h.input.zeros == 2.0);
