@@ -104,8 +104,7 @@ static void print_libraries(FILE *out)
     const char *name;
 
     for (size_t i = 0; gcb_environment_library(&name, version, i); i++)
-        snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s %s %s", i ? "," : "", name,
-                 version);
+        gcb_append(text, sizeof(text), "%s %s %s", i ? "," : "", name, version);
     opt_wrap(out, text, fprintf(out, "libraries  "), 12);
 }
 

@@ -118,20 +118,11 @@ static int inspect_tensor(struct inspector *p, size_t i)
 static int print_heading(struct inspector *p, const struct opt_list *files)
 {
     struct gcb_extent e;
-    char name[64], bytes[32], more[32] = "";
     const int err = gcb_extent_of(&e, p->source, p->diag);
 
     if (err)
         return err;
-    if (files->count > 1)
-        snprintf(more, sizeof(more), " and %zu more", files->count - 1);
-    fprintf(p->report.out,
-            "%s%s: %" PRIu64 " step%s x %" PRIu64 " worker%s x %" PRIu64 " tensor%s%s, %s, %s\n",
-            gcb_escape(name, sizeof(name), files->items[0]), more, e.steps, e.steps == 1 ? "" : "s",
-            e.workers, e.workers == 1 ? "" : "s", e.tensors, e.tensors == 1 ? "" : "s",
-            e.full ? "" : " (some are missing in some steps or workers)",
-            e.mixed_dtypes ? "mixed types" : gcb_dtype_name(e.dtype),
-            gcb_bytes(bytes, (double)e.bytes));
+    heading_print(p->report.out, files, &e, "");
     if (gcb_source_skipped(p->source))
         fprintf(p->report.out, "%zu datasets are not floats and were skipped\n",
                 gcb_source_skipped(p->source));

@@ -152,43 +152,24 @@ static void print_param(const struct out_report *r, const struct gcb_method *m, 
     opt_wrap(r->out, param_help(text, sizeof(text), p, condition), fprintf(r->out, "     "), 6);
 }
 
-/* For a preset, the parameters that have an effect; for a codec, all. */
-static void print_params(const struct out_report *r, const struct gcb_method *m)
+/* Prints the parameters from..to: with `all` every one, else those that have an effect. `others` and `after` stand around the
+ * names of the rest. */
+static void print_params(const struct out_report *r, const struct gcb_method *m, size_t from,
+                         size_t to, bool all, const char *others, const char *after)
 {
-    const size_t rows = gcb_param_count(m->codec->params);
-    char others[512] = "";
-    size_t n = 0;
+    char names[512] = "";
+    int at;
 
-    fprintf(r->out, "\nparameters and their defaults\n");
-    for (size_t i = 0; i < rows; i++) {
-        if (!m->preset || gcb_method_applies(m, i))
-            print_param(r, m, i, !m->preset);
+    for (size_t i = from; i < to; i++)
+        if (all || gcb_method_applies(m, i))
+            print_param(r, m, i, all);
         else
-            n += (size_t)snprintf(others + n, sizeof(others) - n, "%s %s", n ? "," : "",
-                                  m->codec->params[i].name);
-    }
-    if (!n)
+            gcb_append(names, sizeof(names), "%s %s", names[0] ? "," : "",
+                       gcb_method_param(m, i)->name);
+    if (!names[0])
         return;
-    snprintf(others + n, sizeof(others) - n, ": see `gcbench methods %s`", m->codec->name);
-    fprintf(r->out, "\n");
-    opt_wrap(r->out, others, fprintf(r->out, "with other stages also"), 2);
-}
-
-/* Parameters of the memory; those that the memory in force does not use are only named. */
-static void print_memory(const struct out_report *r, const struct gcb_method *m)
-{
-    const struct gcb_param *p;
-    char others[256] = "";
-    size_t n = 0;
-
-    fprintf(r->out, "\nmemory from step to step (gcbench replay)\n");
-    for (size_t i = gcb_param_count(m->codec->params); (p = gcb_method_param(m, i)); i++) {
-        if (gcb_method_applies(m, i))
-            print_param(r, m, i, false);
-        else
-            n += (size_t)snprintf(others + n, sizeof(others) - n, "%s %s", n ? "," : "", p->name);
-    }
-    opt_wrap(r->out, others, fprintf(r->out, "with other memories also"), 2);
+    at = fprintf(r->out, "%s", others) - (others[0] == '\n');
+    opt_wrap(r->out, gcb_append(names, sizeof(names), "%s", after), at, 2);
 }
 
 static void print_preset(const struct out_report *r, const struct gcb_method *m)
@@ -231,14 +212,18 @@ static void print_head(const struct out_report *r, const struct gcb_method *m)
 
 static int explain_method(struct out_report *r, const struct gcb_method *m, struct gcb_diag *diag)
 {
+    const size_t own = gcb_param_count(m->codec->params);
+    char after[80];
+
     if (!r->table)
         return put_method(r, m, diag);
     print_head(r, m);
-    if (gcb_param_count(m->codec->params) == 0)
-        fprintf(r->out, "\nIt has no parameters.\n");
-    else
-        print_params(r, m);
-    print_memory(r, m);
+    fprintf(r->out, own ? "\nparameters and their defaults\n" : "\nIt has no parameters.\n");
+    snprintf(after, sizeof(after), ": see `gcbench methods %s`", m->codec->name);
+    print_params(r, m, 0, own, !m->preset, "\nwith other stages also", after);
+    fprintf(r->out, "\nmemory from step to step (gcbench replay)\n");
+    print_params(r, m, own, own + gcb_param_count(gcb_memory_table), false,
+                 "with other memories also", "");
     return 0;
 }
 

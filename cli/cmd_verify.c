@@ -26,18 +26,6 @@ struct verify_options {
 };
 
 /* clang-format off */
-static const struct opt_row input_rows[] = {
-    {.name = "step", .metavar = "STEPS", .type = OPT_TEXT,
-     .offset = offsetof(struct opt_input, step), .choices = opt_steps,
-     .help = "steps to choose from: N, A-B, A-B/STRIDE, A,B, last or all (default); without "
-             "--all the first is checked"},
-    {.name = "worker", .metavar = "WORKERS", .type = OPT_TEXT,
-     .offset = offsetof(struct opt_input, worker), .choices = opt_workers,
-     .help = "workers to choose from: N, A-B, A,B or all (default); without --all the first is "
-             "checked"},
-    {.name = NULL},
-};
-
 static const struct opt_row own_rows[] = {
     {.name = "all", .type = OPT_FLAG, .offset = offsetof(struct verify_own, all),
      .help = "check every message (default: the smallest, a middle and the largest of the first "
@@ -131,8 +119,7 @@ static void show_check(FILE *out, const struct gcb_method *method, const struct 
     opt_wrap(out, line, 0, 2);
 }
 
-static int show_table(const struct out_report *report, const struct gcb_method *methods,
-                      const struct tally *tallies, size_t count, struct gcb_diag *diag)
+static int show_table(const struct verify *v, struct gcb_diag *diag)
 {
     static const struct gcb_table_column columns[] = {{.title = "method", .elastic = true},
                                                       {.title = "kept"},
@@ -140,14 +127,15 @@ static int show_table(const struct out_report *report, const struct gcb_method *
                                                       {.title = "nothing to say"}};
     struct gcb_table *table = gcb_table_create(columns, 4);
 
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < v->count; i++) {
         char label[256], text[32];
 
-        gcb_table_cell(table, gcb_method_spec(label, sizeof(label), &methods[i], GCB_SPEC_LABEL));
+        gcb_table_cell(table,
+                       gcb_method_spec(label, sizeof(label), &v->methods[i], GCB_SPEC_LABEL));
         for (size_t k = 0; k < GCB_PROMISE_STATUSES; k++)
-            gcb_table_cell(table, gcb_count(text, tallies[i].checks[k]));
+            gcb_table_cell(table, gcb_count(text, v->tallies[i].checks[k]));
     }
-    return out_table(report, table, diag);
+    return out_table(&v->s.report, table, diag);
 }
 
 static void show_sum(FILE *out, const struct gcb_verify_result *r)
@@ -301,7 +289,7 @@ static int show_results(const struct verify *v, struct gcb_diag *diag)
     int err = 0;
 
     if (report->table)
-        err = show_table(report, v->methods, v->tallies, v->count, diag);
+        err = show_table(v, diag);
     if (!err && report->table)
         show_sum(report->out, &v->result);
     if (!err && !report->quiet)
@@ -367,7 +355,7 @@ static int verify_run(const void *options, const struct opt_list *operands, stru
 static const struct opt_group groups[] = {
     OPT_GROUP("Methods", opt_methods_rows, struct verify_options, methods),
     OPT_GROUP("Verification", own_rows, struct verify_options, own),
-    OPT_GROUP("Input", input_rows, struct verify_options, input),
+    OPT_GROUP("Input", opt_part_rows, struct verify_options, input),
     OPT_GROUP("Input", opt_input_rows, struct verify_options, input),
     OPT_GROUP("Messages", opt_scope_rows, struct verify_options, message),
     OPT_GROUP("Messages", opt_message_rows, struct verify_options, message),

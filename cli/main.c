@@ -16,13 +16,10 @@
 /* "Exit status: 0 done, 1 failed, ..." */
 static void print_exits(FILE *out)
 {
-    char line[512];
-    size_t n = 0;
+    char line[512] = "";
 
-    for (const struct cmd_meaning *m = cmd_meanings; m->words && n + 1 < sizeof(line); m++)
-        n += (size_t)snprintf(line + n, sizeof(line) - n, "%s%d %s", n ? ", " : "", (int)m->code,
-                              m->words);
-    snprintf(line + n, sizeof(line) - n, ".");
+    for (const struct cmd_meaning *m = cmd_meanings; m->words; m++)
+        gcb_append(line, sizeof(line), "%d %s%s", (int)m->code, m->words, m[1].words ? ", " : ".");
     opt_wrap(out, line, fprintf(out, "Exit status:"), 0);
 }
 
@@ -124,12 +121,8 @@ static int run_command(const struct cmd *cmd, struct cmd_context *ctx, int argc,
     if (!options)
         return gcb_diag_nomem(ctx->diag, cmd->size, "options");
     err = opt_parse(&parsed, &cmd->spec, options, argc, argv, ctx->diag);
-    if (err == GCB_E_INVALID) {
-        const size_t n = strlen(ctx->diag->text);
-
-        snprintf(ctx->diag->text + n, sizeof(ctx->diag->text) - n, " (see `gcbench help %s`)",
-                 cmd->name);
-    }
+    if (err == GCB_E_INVALID)
+        gcb_append(ctx->diag->text, sizeof(ctx->diag->text), " (see `gcbench help %s`)", cmd->name);
     if (!err && parsed.help)
         print_help(ctx->out, cmd);
     else if (!err)

@@ -53,7 +53,10 @@ void heading_print(FILE *out, const struct opt_list *files, const struct gcb_ext
     name_text(name, used + 12 < WIDTH ? WIDTH - used + 1 : 12, files);
     used = gcb_text_columns(name) + 2 + strlen(extent);
     fprintf(out, "%s: %s", name, extent);
-    fprintf(out, "%s%s\n", used + 3 + strlen(settings) <= WIDTH ? "   " : "\n", settings);
+    if (!settings[0])
+        fputc('\n', out);
+    else
+        fprintf(out, "%s%s\n", used + 3 + strlen(settings) <= WIDTH ? "   " : "\n", settings);
 }
 
 void heading_note_load(FILE *out, unsigned repeat)

@@ -34,6 +34,15 @@ int opt_list_add(struct opt_list *list, const char *item)
     return err;
 }
 
+int opt_list_add_all(struct opt_list *list, const char *const *items, size_t count)
+{
+    int err = 0;
+
+    for (size_t i = 0; !err && i < count; i++)
+        err = opt_list_add(list, items[i]);
+    return err;
+}
+
 void opt_list_fini(struct opt_list *list)
 {
     gcb_free(list->items);
@@ -45,22 +54,24 @@ bool opt_takes_value(const struct opt_row *row)
     return row->type != OPT_FLAG && row->type != OPT_COUNT;
 }
 
+/* How each type of number is written. */
+static const struct {
+    const char *metavar, *words;
+} types[] = {
+    [OPT_INT] = {"N", "a whole number"},
+    [OPT_U64] = {"N", "a whole number"},
+    [OPT_SIZE] = {"SIZE", "a size such as 64K or 25M"},
+    [OPT_REAL] = {"VALUE", "a number"},
+    [OPT_TIME] = {"TIME", "a time such as 90s or 5m (without a unit: seconds)"},
+    [OPT_DURATION] = {"TIME", "a time such as 20us, 80ms or 1.5s"},
+    [OPT_CHOICE] = {"VALUE", ""},
+};
+
 const char *opt_metavar(const struct opt_row *row)
 {
     if (row->metavar)
         return row->metavar;
-    switch (row->type) {
-    case OPT_INT:
-    case OPT_U64:
-        return "N";
-    case OPT_SIZE:
-        return "SIZE";
-    case OPT_TIME:
-    case OPT_DURATION:
-        return "TIME";
-    default:
-        return "VALUE";
-    }
+    return types[row->type].metavar ? types[row->type].metavar : "VALUE";
 }
 
 /* Finds the row called name[0..n), or, if name is NULL, the row with that letter. */
@@ -145,12 +156,7 @@ int opt_choose(int *out, const char *option, const char *const *choices, const c
 
 static int bad_number(const struct opt_row *row, const char *text, struct gcb_diag *diag)
 {
-    const char *what = row->type == OPT_REAL ? "a number"
-                       : row->type == OPT_TIME
-                           ? "a time such as 90s or 5m (without a unit: seconds)"
-                       : row->type == OPT_DURATION ? "a time such as 20us, 80ms or 1.5s"
-                       : row->type == OPT_SIZE     ? "a size such as 64K or 25M"
-                                                   : "a whole number";
+    const char *what = types[row->type].words;
     char shown[64], low[32], high[32];
     const bool open =
         row->max >= (row->type == OPT_SIZE ? 0x1p60 : 0x1p63); /* no end to speak of */
@@ -170,6 +176,16 @@ static bool is_fraction(const struct opt_row *row)
     return row->type == OPT_REAL || row->type == OPT_TIME || row->type == OPT_DURATION;
 }
 
+static void store_number(void *field, const struct opt_row *row, double real, uint64_t whole)
+{
+    if (is_fraction(row))
+        *(double *)field = real;
+    else if (row->type == OPT_INT || row->type == OPT_CHOICE)
+        *(int *)field = (int)real;
+    else
+        *(uint64_t *)field = whole;
+}
+
 static int set_number(const struct opt_row *row, void *field, const char *text,
                       struct gcb_diag *diag)
 {
@@ -187,23 +203,8 @@ static int set_number(const struct opt_row *row, void *field, const char *text,
     if (!good || (bounded && !(real >= row->min && real <= row->max)) ||
         (row->type == OPT_INT && whole > INT32_MAX))
         return bad_number(row, text, diag);
-    if (is_fraction(row))
-        *(double *)field = real;
-    else if (row->type == OPT_INT)
-        *(int *)field = (int)whole;
-    else
-        *(uint64_t *)field = whole;
+    store_number(field, row, real, whole);
     return 0;
-}
-
-static void set_initial(void *field, const struct opt_row *row)
-{
-    if (is_fraction(row))
-        *(double *)field = row->initial;
-    else if (row->type == OPT_INT || row->type == OPT_CHOICE)
-        *(int *)field = (int)row->initial;
-    else
-        *(uint64_t *)field = (uint64_t)row->initial;
 }
 
 static int set_value(const struct opt_row *row, void *field, const char *text,
@@ -333,7 +334,8 @@ int opt_parse(struct opt_result *out, const struct opt_spec *spec, void *target,
     for (const struct opt_group *g = spec->groups; g->rows; g++)
         for (const struct opt_row *row = g->rows; row->name; row++)
             if (row->initial != 0.0)
-                set_initial(p.target + g->offset + row->offset, row);
+                store_number(p.target + g->offset + row->offset, row, row->initial,
+                             row->initial > 0.0 ? (uint64_t)row->initial : 0);
     while (!err && p.next < argc) {
         const char *arg = argv[p.next++];
 

@@ -37,6 +37,7 @@ struct opt_list {
     size_t count, cap;
 };
 int opt_list_add(struct opt_list *list, const char *item); /* 0 or GCB_E_NOMEM */
+int opt_list_add_all(struct opt_list *list, const char *const *items, size_t count);
 void opt_list_fini(struct opt_list *list);
 
 struct opt_row {

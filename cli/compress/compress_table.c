@@ -26,9 +26,7 @@ static const char *method_label(char *out, size_t size, const struct compress_vi
                                 size_t method)
 {
     gcb_method_spec(out, size, &v->methods[method], GCB_SPEC_LABEL);
-    if (method >= v->given)
-        snprintf(out + strlen(out), size - strlen(out), " (baseline)");
-    return out;
+    return gcb_append(out, size, method >= v->given ? " (baseline)" : "");
 }
 
 /* Only the name, if no other method shown has it. */

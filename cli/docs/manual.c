@@ -20,6 +20,22 @@ static void print_title(FILE *out, const char *name)
     fprintf(out, "\" 1 \"\" \"gcbench %s\" \"User Commands\"\n", gcb_version());
 }
 
+/* In another font: "B" or "I". */
+static void print_font(FILE *out, const char *font, const char *text)
+{
+    fprintf(out, "\\f%s", font);
+    roff_inline(out, text);
+    fputs("\\fP", out);
+}
+
+/* A word with a hanging paragraph after it. */
+static void print_tag(FILE *out, const char *font, const char *name)
+{
+    fprintf(out, ".TP\n.%s ", font);
+    roff_inline(out, name);
+    fputc('\n', out);
+}
+
 static void print_name(FILE *out, const char *name, const char *summary)
 {
     print_title(out, name);
@@ -47,8 +63,7 @@ static void add_choices(char *out, size_t size, const struct opt_row *row)
     for (size_t i = 0; row->choices[i]; i++)
         named = named && strstr(row->help, row->choices[i]);
     for (size_t i = 0; !named && row->choices[i]; i++)
-        snprintf(out + strlen(out), size - strlen(out), "%s %s", i ? "," : "; one of",
-                 row->choices[i]);
+        gcb_append(out, size, "%s %s", i ? "," : "; one of", row->choices[i]);
 }
 
 /* Adds what an option takes to its help: choices, a range, whether it repeats. */
@@ -61,15 +76,14 @@ static void add_limits(char *out, size_t size, const struct opt_row *row)
     if (row->type == OPT_CHOICE)
         add_choices(out, size, row);
     if (row->type == OPT_LIST && !strstr(row->help, "repeatable"))
-        snprintf(out + strlen(out), size - strlen(out), "; repeatable");
+        gcb_append(out, size, "; repeatable");
     if (!number || (row->min == 0.0 && row->max == 0.0))
         return;
     if (row->max >= 1e300 || (row->type != OPT_REAL && row->max >= 0x1p63))
-        snprintf(out + strlen(out), size - strlen(out), "; at least %s",
-                 gcb_real_text(low, row->min));
+        gcb_append(out, size, "; at least %s", gcb_real_text(low, row->min));
     else
-        snprintf(out + strlen(out), size - strlen(out), "; from %s to %s",
-                 gcb_real_text(low, row->min), gcb_real_text(high, row->max));
+        gcb_append(out, size, "; from %s to %s", gcb_real_text(low, row->min),
+                   gcb_real_text(high, row->max));
 }
 
 static void print_row(FILE *out, const struct opt_row *row)
@@ -83,9 +97,8 @@ static void print_row(FILE *out, const struct opt_row *row)
     roff_inline(out, row->name);
     fputs("\\fP", out);
     if (opt_takes_value(row)) {
-        fputs(" \\fI", out);
-        roff_inline(out, opt_metavar(row));
-        fputs("\\fP", out);
+        fputc(' ', out);
+        print_font(out, "I", opt_metavar(row));
     }
     fputc('\n', out);
     snprintf(help, sizeof(help), "%s", row->help);
@@ -140,20 +153,13 @@ static void print_options(FILE *out, const struct opt_spec *spec)
     print_row(out, &help);
 }
 
-static void print_tag(FILE *out, const char *name)
-{
-    fputs(".TP\n.B ", out);
-    roff_inline(out, name);
-    fputc('\n', out);
-}
-
 static void print_method_names(FILE *out)
 {
     struct gcb_method m;
 
     fputs(".SH METHODS\n", out);
     for (size_t i = 0; gcb_method_at(&m, i); i++) {
-        print_tag(out, m.name);
+        print_tag(out, "B", m.name);
         roff_text(out, gcb_method_summary(&m));
     }
     fputs(".PP\ngcbench\\-methods(1) lists their papers, promises and parameters.\n", out);
@@ -163,9 +169,9 @@ static void print_param(FILE *out, const struct gcb_param *p, double value, bool
 {
     char text[512], shown[40];
 
-    fputs(".TP\n\\fB", out);
-    roff_inline(out, p->name);
-    fputs("\\fP=", out);
+    fputs(".TP\n", out);
+    print_font(out, "B", p->name);
+    fputc('=', out);
     roff_inline(out, gcb_param_text(shown, p, value));
     fputc('\n', out);
     roff_text(out, param_range(text, sizeof(text), p));
@@ -225,46 +231,38 @@ static void print_exits(FILE *out, const struct cmd *cmd)
     }
 }
 
-static void print_file(FILE *out, const char *name, const char *words)
-{
-    fputs(".TP\n.I ", out);
-    roff_inline(out, name);
-    fputc('\n', out);
-    roff_text(out, words);
-}
-
+/* The files of a command, by its options. */
 static void print_files(FILE *out, const struct cmd *cmd)
 {
-    const bool input = has_option(cmd, "dataset"), output = has_option(cmd, "output");
-    const bool results = has_option(cmd, "results");
+    static const struct {
+        const char *option, *name, *words;
+    } files[] = {
+        {"dataset", "FILE.h5",
+         "HDF5 with gradients. Each dataset of 16, 32 or 64-bit floats is a tensor; groups called "
+         "`step...` and `worker...` give step and worker. Several files form one dump. The file is "
+         "not trusted: no filter plug-in is loaded, and nothing outside the file is read without "
+         "`--allow-external`."},
+        {"output", "output",
+         "The file of `-o` is written under another name and renamed when it is complete. An "
+         "existing file is replaced only with `--force`."},
+        {"results", "results",
+         "JSON Lines: one object per line, with `record` and `\"schema\":1`. docs/rows.md in the "
+         "source tree describes every field. Infinities and NaNs are null."},
+        {"suite", "share/gcbench/suites/NAME.json",
+         "The suites that `--suite` knows by name; copy one to write your own."},
+        {"terminal", "share/gcbench/plots/NAME.gp",
+         "The gnuplot scripts. A copy is written beside each image, with its data."},
+    };
+    const char *title = ".SH FILES\n";
 
-    const bool suite = has_option(cmd, "suite"), plots = strcmp(cmd->name, "plot") == 0;
-
-    if (!input && !output && !results && !suite && !plots)
-        return;
-    fputs(".SH FILES\n", out);
-    if (input)
-        print_file(
-            out, "FILE.h5",
-            "HDF5 with gradients. Each dataset of 16, 32 or 64-bit floats is a tensor; groups "
-            "called `step...` and `worker...` give step and worker. Several files form one "
-            "dump. The file is not trusted: no filter plug-in is loaded, and nothing outside the "
-            "file is read without `--allow-external`.");
-    if (output)
-        print_file(out, "output",
-                   "The file of `-o` is written under another name and renamed when it is "
-                   "complete. An existing file is replaced only with `--force`.");
-    if (results)
-        print_file(
-            out, "results",
-            "JSON Lines: one object per line, with `record` and `\"schema\":1`. docs/rows.md in "
-            "the source tree describes every field. Infinities and NaNs are null.");
-    if (suite)
-        print_file(out, "share/gcbench/suites/NAME.json",
-                   "The suites that `--suite` knows by name; copy one to write your own.");
-    if (plots)
-        print_file(out, "share/gcbench/plots/NAME.gp",
-                   "The gnuplot scripts. A copy is written beside each image, with its data.");
+    for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+        if (!has_option(cmd, files[i].option))
+            continue;
+        fputs(title, out);
+        title = "";
+        print_tag(out, "I", files[i].name);
+        roff_text(out, files[i].words);
+    }
 }
 
 static void print_see_also(FILE *out, const struct cmd *but)

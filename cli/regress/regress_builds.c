@@ -19,19 +19,13 @@
 static int make_argv(struct regress_builds *b, const char *const *words, size_t count,
                      struct gcb_diag *diag)
 {
-    int err = 0;
-
-    for (size_t i = 0; !err && i < count; i++)
-        err = opt_list_add(&b->argv, words[i]);
-    for (size_t i = 0; !err && i < b->bench->count; i++)
-        err = opt_list_add(&b->argv, b->bench->items[i]);
-    if (!err && b->files->count)
-        err = opt_list_add(&b->argv, "--");
-    for (size_t i = 0; !err && i < b->files->count; i++)
-        err = opt_list_add(&b->argv, b->files->items[i]);
-    if (!err)
-        err = opt_list_add(&b->argv, NULL);
-    return err ? gcb_diag_nomem(diag, 0, "a command line") : 0;
+    if (opt_list_add_all(&b->argv, words, count) ||
+        opt_list_add_all(&b->argv, b->bench->items, b->bench->count) ||
+        (b->files->count && opt_list_add(&b->argv, "--")) ||
+        opt_list_add_all(&b->argv, b->files->items, b->files->count) ||
+        opt_list_add(&b->argv, NULL))
+        return gcb_diag_nomem(diag, 0, "a command line");
+    return 0;
 }
 
 /* What an exit status of `bench` means for regress too. */
@@ -161,38 +155,42 @@ static int compare_times(struct regress_builds *b, struct gcb_verdicts *out, str
 
 /* ---- instructions ---- */
 
-static int check_counts(const struct regress_builds *b, const char **isa, struct gcb_diag *diag)
+static int check_counts(const struct regress_builds *b, const char *isa, struct gcb_diag *diag)
 {
     const struct regress_options *o = b->o;
     const struct bench_own *bench = &o->bench.own;
-    unsigned flags;
+    const struct {
+        bool wrong;
+        const char *words;
+    } rules[] = {
+        {bench->threads.count || o->bench.timing.repeat > 0 || o->bench.timing.warmup >= 0,
+         "--counts counts one call by one thread: leave out --threads, --repeat and --warmup"},
+        {strcmp(isa, "c") != 0 && strcmp(isa, "avx2") != 0,
+         "--counts: valgrind supports only --isa c and --isa avx2"},
+        {o->own.calibrate || o->own.budget > 0.0 || o->own.pairs || o->own.floor >= 0.0,
+         "--counts needs no statistics: leave out --budget, --pairs, --floor and --calibrate"},
+        {bench->suite || bench->caches.count || bench->devices.count || o->bench.kernels.kernels,
+         "--counts runs methods on files, on the cpu: leave out --suite, --cache, --device and "
+         "--kernels"},
+        {b->files->count == 0, "no input file given"},
+    };
 
-    *isa = o->bench.exec.isa ? o->bench.exec.isa : gcb_cpu_isa(&flags, "avx2") ? "c" : "avx2";
-    if (bench->threads.count || o->bench.timing.repeat > 0 || o->bench.timing.warmup >= 0)
-        return gcb_diag_set(diag, GCB_E_INVALID,
-                            "--counts counts one call by one thread: leave out --threads, --repeat "
-                            "and --warmup");
-    if (strcmp(*isa, "c") != 0 && strcmp(*isa, "avx2") != 0)
-        return gcb_diag_set(diag, GCB_E_INVALID,
-                            "--counts: valgrind supports only --isa c and --isa avx2");
-    if (o->own.calibrate || o->own.budget > 0.0 || o->own.pairs || o->own.floor >= 0.0)
-        return gcb_diag_set(diag, GCB_E_INVALID,
-                            "--counts needs no statistics: leave out --budget, --pairs, --floor "
-                            "and --calibrate");
-    if (bench->suite || bench->caches.count || bench->devices.count || o->bench.kernels.kernels)
-        return gcb_diag_set(diag, GCB_E_INVALID,
-                            "--counts runs methods on files, on the cpu: leave out --suite, "
-                            "--cache, --device and --kernels");
-    if (b->files->count == 0)
-        return gcb_diag_set(diag, GCB_E_INVALID, "no input file given");
+    for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++)
+        if (rules[i].wrong)
+            return gcb_diag_set(diag, GCB_E_INVALID, "%s", rules[i].words);
     return 0;
 }
 
 static int compare_counts(struct regress_builds *b, struct gcb_verdicts *out, struct gcb_diag *diag)
 {
+    const char *asked = b->o->bench.exec.isa;
+    unsigned flags;
     struct gcb_counts_config config = {
         .exe = {b->o->own.against, b->self},
         .spec = b->spec,
+        .isa = asked                         ? asked
+               : gcb_cpu_isa(&flags, "avx2") ? "c"
+                                             : "avx2",
         .scope = b->o->bench.own.scopes.count ? b->o->bench.own.scopes.items[0] : "tensor",
         .folder = b->folder,
         .delta = b->o->own.delta / 100.0,
@@ -200,11 +198,11 @@ static int compare_counts(struct regress_builds *b, struct gcb_verdicts *out, st
         .stop = interrupt_stop,
         .progress = progress_update,
     };
-    struct progress bar;
-    int err = check_counts(b, &config.isa, diag);
     const char *const words[] = {"compress",  "-q",    "--no-baselines", "--per",    "none",
                                  "--threads", "1",     "--warmup",       "0",        "--repeat",
                                  "1",         "--isa", config.isa,       "--method", b->spec};
+    struct progress bar;
+    int err = check_counts(b, config.isa, diag);
 
     if (!err)
         err = opt_methods_or_all(&b->methods, &b->method_count, &b->o->bench.methods, diag);

@@ -125,8 +125,8 @@ int regress_forward(struct opt_list *out, const struct opt_spec *spec, bool coun
         row = opt_find(&group, &words, spec, argv[i]); /* NULL: a parameter of methods */
         if (row ? !group->passed_on || (counts && is_set_by_counts(row->name)) : counts)
             continue;
-        for (int w = 0; !err && w < words && i + w < argc; w++)
-            err = opt_list_add(out, argv[i + w]);
+        err = opt_list_add_all(out, (const char *const *)&argv[i],
+                               (size_t)(i + words <= argc ? words : argc - i));
     }
     return err;
 }

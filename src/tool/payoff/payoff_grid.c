@@ -1,6 +1,7 @@
 #include "src/tool/payoff/payoff_grid.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "src/lib/base/text.h"
@@ -17,43 +18,35 @@ static int add_value(struct gcb_payoff_grid *g, const char *option, double value
     return 0;
 }
 
-static int bad_bandwidth(const char *text, struct gcb_diag *diag)
+/* Reads "LO..HI/COUNT"; false: it is something else. */
+static bool read_range(double *low, double *high, uint64_t *steps, const char *text)
 {
-    char shown[64];
+    const char *dots = strstr(text, ".."), *slash = strrchr(text, '/');
+    char ends[2][64];
 
-    return gcb_diag_set(
-        diag, GCB_E_INVALID,
-        "--bandwidth: '%s' is not a bandwidth such as 10Gb, 400Mb (bits), 1.25GB, 90MB "
-        "(bytes) or 1Gb..100Gb/20",
-        gcb_escape(shown, sizeof(shown), text));
-}
-
-/* Splits "LO..HI/COUNT" in place; false if it is something else. */
-static bool split_range(char *text, const char **high, uint64_t *steps)
-{
-    char *dots = strstr(text, ".."), *slash = strrchr(text, '/');
-
-    if (!dots || !slash || slash < dots || !gcb_parse_u64(slash + 1, steps))
+    if (!dots || !slash || slash < dots)
         return false;
-    *dots = '\0';
-    *slash = '\0';
-    *high = dots + 2;
-    return *steps >= 2;
+    snprintf(ends[0], sizeof(ends[0]), "%.*s", (int)(dots - text), text);
+    snprintf(ends[1], sizeof(ends[1]), "%.*s", (int)(slash - dots) - 2, dots + 2);
+    return gcb_parse_bandwidth(ends[0], low) && gcb_parse_bandwidth(ends[1], high) &&
+           *low < *high && gcb_parse_u64(slash + 1, steps) && *steps >= 2;
 }
 
-static int add_bandwidth(struct gcb_payoff_grid *g, char *text, const char *shown,
-                         struct gcb_diag *diag)
+static int add_bandwidth(struct gcb_payoff_grid *g, const char *text, struct gcb_diag *diag)
 {
-    const char *high_text = NULL;
     uint64_t steps = 0;
     double low, high;
+    char shown[64];
     int err = 0;
 
     if (gcb_parse_bandwidth(text, &low))
         return add_value(g, "--bandwidth", low, diag);
-    if (!split_range(text, &high_text, &steps) || !gcb_parse_bandwidth(text, &low) ||
-        !gcb_parse_bandwidth(high_text, &high) || !(low < high))
-        return bad_bandwidth(shown, diag);
+    if (!read_range(&low, &high, &steps, text))
+        return gcb_diag_set(
+            diag, GCB_E_INVALID,
+            "--bandwidth: '%s' is not a bandwidth such as 10Gb, 400Mb (bits), 1.25GB, 90MB "
+            "(bytes) or 1Gb..100Gb/20",
+            gcb_escape(shown, sizeof(shown), text));
     for (uint64_t i = 0; !err && i < steps; i++)
         err = add_value(
             g, "--bandwidth",
@@ -61,37 +54,32 @@ static int add_bandwidth(struct gcb_payoff_grid *g, char *text, const char *show
     return err;
 }
 
-static int add_workers(struct gcb_payoff_grid *g, char *text, const char *shown,
-                       struct gcb_diag *diag)
+static int add_workers(struct gcb_payoff_grid *g, const char *text, struct gcb_diag *diag)
 {
-    char quoted[64];
+    char shown[64];
     uint64_t n;
 
     if (!gcb_parse_u64(text, &n) || n < 2 || n > GCB_PAYOFF_WORKERS)
         return gcb_diag_set(diag, GCB_E_INVALID,
                             "--workers takes whole numbers from 2 to %d, not '%s'",
-                            GCB_PAYOFF_WORKERS, gcb_escape(quoted, sizeof(quoted), shown));
+                            GCB_PAYOFF_WORKERS, gcb_escape(shown, sizeof(shown), text));
     return add_value(g, "--workers", (double)n, diag);
 }
 
-typedef int add_fn(struct gcb_payoff_grid *g, char *text, const char *shown, struct gcb_diag *diag);
-
 /* Adds each piece between commas. */
-static int add_pieces(struct gcb_payoff_grid *g, const char *text, add_fn *one,
+static int add_pieces(struct gcb_payoff_grid *g, const char *text,
+                      int (*add)(struct gcb_payoff_grid *, const char *, struct gcb_diag *),
                       struct gcb_diag *diag)
 {
-    char piece[96], shown[96];
+    char piece[96];
     int err;
 
     do {
         const size_t n = strcspn(text, ",");
 
-        if (n >= sizeof(piece))
-            return one(g, strcpy(piece, ""), text, diag);
-        memcpy(piece, text, n);
-        piece[n] = '\0';
-        memcpy(shown, piece, n + 1);
-        err = one(g, piece, shown, diag);
+        /* a longer piece is no value; its beginning must not count as one */
+        snprintf(piece, sizeof(piece), "%.*s%s", (int)(n < 90 ? n : 90), text, n < 90 ? "" : "...");
+        err = add(g, piece, diag);
         text += n;
     } while (!err && *text++ == ',');
     return err;

@@ -202,9 +202,8 @@ int gcb_ab_judge(struct gcb_verdicts *out, const struct gcb_ab_result *r,
     for (size_t i = 0; !err && i < r->count; i++) {
         const struct gcb_ab_case *c = &r->cases[i];
         const size_t from = out->count;
-        bool timed = false;
+        const bool timed = gcb_compare_rows(out, &r->runs, &c->pair);
 
-        gcb_compare_rows(out, &r->runs, &c->pair, &timed);
         judge_failures(out, c, r->pairs);
         if (c->unsteady)
             judge_unsteady(out, from);

@@ -189,25 +189,21 @@ static int make_cases(struct gcb_ab_result *out, double delta, struct gcb_diag *
     if (err)
         return err;
     out->cases = gcb_alloc_zero(out->count, sizeof(*out->cases));
-    for (size_t i = 0; out->cases && !err && i < out->count; i++) {
+    out->times = gcb_alloc_array(6 * (uint64_t)out->most * out->count, sizeof(*out->times));
+    for (size_t i = 0; out->cases && out->times && i < out->count; i++) {
         struct gcb_ab_case *c = &out->cases[i];
 
         c->pair = pairs[i];
         c->timed = c->pair.base && c->pair.next && !c->pair.base->status && !c->pair.next->status;
-        for (int op = 0; c->timed && !err && op < 2; op++) {
-            double *room = gcb_alloc_array(3 * (uint64_t)out->most, sizeof(double));
+        for (int op = 0; op < 2; op++) {
+            double *room = out->times + 3 * out->most * (2 * i + (size_t)op);
 
-            c->time[op] = (struct gcb_ab_times){.seconds = {room}, .delta = delta};
-            if (!room) {
-                err = GCB_E_NOMEM;
-                break;
-            }
-            c->time[op].seconds[1] = room + out->most;
-            c->time[op].logs = room + 2 * out->most;
+            c->time[op] = (struct gcb_ab_times){
+                .seconds = {room, room + out->most}, .logs = room + 2 * out->most, .delta = delta};
         }
     }
     gcb_free(pairs);
-    return err || !out->cases ? gcb_diag_nomem(diag, 0, "times") : 0;
+    return out->cases && out->times ? 0 : gcb_diag_nomem(diag, 0, "times");
 }
 
 /* ---- the pairs ---- */
@@ -388,12 +384,10 @@ int gcb_ab_run(struct gcb_ab_result *out, const struct gcb_ab_config *config, st
 
 void gcb_ab_result_fini(struct gcb_ab_result *r)
 {
-    for (size_t i = 0; r->cases && i < r->count; i++) {
+    for (size_t i = 0; r->cases && i < r->count; i++)
         gcb_free(r->cases[i].why);
-        for (int op = 0; op < 2; op++)
-            gcb_free(r->cases[i].time[op].seconds[0]);
-    }
     gcb_free(r->cases);
+    gcb_free(r->times);
     gcb_cases_fini(&r->runs.base);
     gcb_cases_fini(&r->runs.next);
     memset(r, 0, sizeof(*r));

@@ -49,7 +49,7 @@ struct gcb_ab_config {
 
 /* Times of one operation of one case: a value for each pair. */
 struct gcb_ab_times {
-    double *seconds[2]; /* base, new; the three arrays are one allocation */
+    double *seconds[2]; /* base, new */
     double *logs;       /* log(new / base) */
     size_t count;
     double delta;
@@ -69,6 +69,7 @@ struct gcb_ab_result {
     struct gcb_runs runs; /* the first process of each build: cases, sizes, errors, environment */
     struct gcb_ab_case *cases;
     size_t count;
+    double *times; /* the arrays of all cases' times */
     unsigned pairs, most;
     unsigned repeat; /* calls of each case in a process, as chosen last; 0: the command line says */
     double seconds;  /* that the run took */

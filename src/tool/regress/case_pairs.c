@@ -1,6 +1,5 @@
 #include "src/tool/regress/case_pairs.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -36,26 +35,18 @@ static const struct gcb_case *case_at(const struct pairing *p, size_t index)
 
 static char *make_key(const struct gcb_case *c, enum identity identity)
 {
-    const char *file = c->text[GCB_CASE_FILE];
-    size_t size = 64, used;
+    size_t size = 1;
     char *key;
 
     for (size_t i = 0; i < GCB_CASE_TEXTS; i++)
         size += strlen(c->text[i]) + 1;
-    key = gcb_alloc(size);
+    key = gcb_alloc_zero(size, 1);
     if (!key)
         return NULL;
-    if (identity == ALL)
-        strcpy(key, file);
-    else
-        gcb_case_basename(key, file);
-    used = strlen(key);
-    for (size_t i = GCB_CASE_SCOPE; i < GCB_CASE_TEXTS; i++)
+    gcb_append(key, size, "%s", c->text[identity == ALL ? GCB_CASE_FILE : GCB_CASE_FILES]);
+    for (size_t i = GCB_CASE_SCOPE; i < GCB_CASE_FILES; i++)
         if (identity != WITHOUT_ISA || i != GCB_CASE_ISA)
-            used += (size_t)snprintf(key + used, size - used, "\t%s", c->text[i]);
-    /* the size identifies only kernels */
-    snprintf(key + used, size - used, "\t%" PRIu64 "\t%" PRIu64, c->threads,
-             c->kernel ? c->elements : 0);
+            gcb_append(key, size, "\t%s", c->text[i]);
     return key;
 }
 
@@ -138,25 +129,21 @@ int gcb_pair_cases(struct gcb_case_pair **out, size_t *count, const struct gcb_c
 /* What may differ between two files. Settings of different methods are not compared. */
 enum property { KIND, FILES, METHOD, SETTING, SCOPE, DEVICE, CACHE, THREADS, PROPERTIES };
 
-/* A case's value of the property; the caller frees it. NULL: no memory. */
-static char *make_value(const struct gcb_case *c, enum property property)
+/* A case's value of the property. */
+static const char *find_value(const struct gcb_case *c, enum property property)
 {
     const char *const texts[PROPERTIES] = {
         [KIND] = c->kernel ? "kernels" : "methods",
-        [FILES] = c->text[GCB_CASE_FILE],
+        [FILES] = c->text[GCB_CASE_FILES],
         [METHOD] = c->method[0] ? c->method : c->text[GCB_CASE_SPEC],
         [SETTING] = c->text[GCB_CASE_SPEC],
         [SCOPE] = c->text[GCB_CASE_SCOPE],
         [DEVICE] = c->text[GCB_CASE_DEVICE],
         [CACHE] = c->text[GCB_CASE_CACHE],
+        [THREADS] = c->text[GCB_CASE_THREADS] + 1, /* "4" of "t4" */
     };
-    char number[32], *out;
 
-    snprintf(number, sizeof(number), "%" PRIu64, c->threads);
-    out = gcb_strdup(texts[property] ? texts[property] : number);
-    if (out && property == FILES)
-        gcb_case_basename(out, texts[property]);
-    return out;
+    return texts[property];
 }
 
 /* Does any value of the property appear in both files? GCB_E_NOMEM. */
@@ -166,41 +153,30 @@ static int share_value(bool *out, const struct gcb_cases *base, const struct gcb
     json_t *values = json_object(); /* the keys are base's values */
     int err = values ? 0 : GCB_E_NOMEM;
 
-    *out = false;
-    for (size_t i = 0; !err && !*out && i < base->count + next->count; i++) {
-        const bool of_base = i < base->count;
-        char *value =
-            make_value(of_base ? &base->items[i] : &next->items[i - base->count], property);
-
-        if (!value || (of_base && json_object_set_new_nocheck(values, value, json_true())))
+    for (size_t i = 0; !err && i < base->count; i++)
+        if (json_object_set_new_nocheck(values, find_value(&base->items[i], property), json_true()))
             err = GCB_E_NOMEM;
-        *out = !err && !of_base && json_object_get(values, value);
-        gcb_free(value);
-    }
+    *out = false;
+    for (size_t i = 0; !err && i < next->count; i++)
+        *out |= json_object_get(values, find_value(&next->items[i], property)) != NULL;
     json_decref(values);
     return err;
 }
 
-/* Appends "different files (b.h5, was a.h5)", from the first case of each file. GCB_E_NOMEM. */
-static int append_difference(char *out, size_t size, const struct gcb_cases *base,
-                             const struct gcb_cases *next, enum property property)
+/* Appends "different files (b.h5, was a.h5)", from the first case of each file. */
+static void append_difference(char *out, size_t size, const struct gcb_cases *base,
+                              const struct gcb_cases *next, enum property property)
 {
     static const char *const names[PROPERTIES] = {
         [KIND] = "kinds of cases", [FILES] = "files",
         [METHOD] = "methods",      [SETTING] = "settings",
         [SCOPE] = "scopes",        [DEVICE] = "devices",
         [CACHE] = "caches",        [THREADS] = "numbers of threads"};
-    char *was = make_value(base->items, property), *is = make_value(next->items, property);
-    const size_t used = strlen(out);
-    char cut[2][80];
+    char is[80], was[80];
 
-    if (was && is)
-        snprintf(out + used, size - used, "%sdifferent %s (%s, was %s)", used ? ", " : "",
-                 names[property], gcb_text_shorten(cut[0], sizeof(cut[0]), is, 36),
-                 gcb_text_shorten(cut[1], sizeof(cut[1]), was, 36));
-    gcb_free(was);
-    gcb_free(is);
-    return was && is ? 0 : GCB_E_NOMEM;
+    gcb_append(out, size, "%sdifferent %s (%s, was %s)", out[0] ? ", " : "", names[property],
+               gcb_text_shorten(is, sizeof(is), find_value(next->items, property), 36),
+               gcb_text_shorten(was, sizeof(was), find_value(base->items, property), 36));
 }
 
 /* Names every property whose values the two files do not share. GCB_E_NOMEM. */
@@ -214,7 +190,7 @@ static int describe_differences(char *out, size_t size, const struct gcb_cases *
     for (enum property i = 0; !err && i < PROPERTIES; i++) {
         err = share_value(&shared[i], base, next, i);
         if (!err && !shared[i] && (i != SETTING || shared[METHOD]))
-            err = append_difference(out, size, base, next, i);
+            append_difference(out, size, base, next, i);
         if (i == KIND && !shared[i])
             break;
     }

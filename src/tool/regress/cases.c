@@ -42,9 +42,9 @@ int gcb_case_set(char **field, const char *text)
     return 0;
 }
 
-char *gcb_case_basename(char *out, const char *files)
+void gcb_case_remove_folders(char *files)
 {
-    char *begin = out, *to = out;
+    char *begin = files, *to = files;
 
     for (const char *from = files; *from; from++) {
         *to++ = *from;
@@ -54,27 +54,36 @@ char *gcb_case_basename(char *out, const char *files)
             begin = to + 1;
     }
     *to = '\0';
-    return out;
+}
+
+static void append_word(char *out, size_t size, const char *text)
+{
+    if (text[0])
+        gcb_append(out, size, "%s%s", out[0] ? " " : "", text);
 }
 
 int gcb_case_make_name(struct gcb_case *c)
 {
-    size_t size = 80, used = 0;
+    char count[40] = "", threads[40];
+    size_t size = 80;
 
+    if (c->kernel)
+        snprintf(count, sizeof(count), "n=%" PRIu64, c->elements);
+    snprintf(threads, sizeof(threads), "t%" PRIu64, c->threads);
+    if (gcb_case_set(&c->text[GCB_CASE_SIZE], count) ||
+        gcb_case_set(&c->text[GCB_CASE_THREADS], threads) ||
+        gcb_case_set(&c->text[GCB_CASE_FILES], c->text[GCB_CASE_FILE]))
+        return GCB_E_NOMEM;
+    gcb_case_remove_folders(c->text[GCB_CASE_FILES]);
     for (size_t i = 0; i < GCB_CASE_TEXTS; i++)
         size += strlen(c->text[i]) + 1;
     gcb_free(c->name);
     c->name = gcb_alloc_zero(size, 1);
     if (!c->name)
         return GCB_E_NOMEM;
-    used = strlen(gcb_case_basename(c->name, c->text[GCB_CASE_FILE]));
-    for (size_t i = GCB_CASE_SCOPE; i < GCB_CASE_TEXTS; i++)
-        if (c->text[i][0])
-            used +=
-                (size_t)snprintf(c->name + used, size - used, "%s%s", used ? " " : "", c->text[i]);
-    if (c->kernel)
-        used += (size_t)snprintf(c->name + used, size - used, " n=%" PRIu64, c->elements);
-    snprintf(c->name + used, size - used, " t%" PRIu64, c->threads);
+    append_word(c->name, size, c->text[GCB_CASE_FILES]);
+    for (size_t i = GCB_CASE_SCOPE; i < GCB_CASE_FILES; i++)
+        append_word(c->name, size, c->text[i]);
     return 0;
 }
 
@@ -119,18 +128,19 @@ static struct gcb_case_time read_time(const json_t *row, const struct gcb_times_
                                   positive(row, fields->low), positive(row, fields->high)};
 }
 
+const enum gcb_field gcb_case_fields[GCB_CASE_SIZE] = {GCB_FIELD_FILE, GCB_FIELD_SCOPE,
+                                                       GCB_FIELD_SPEC, GCB_FIELD_DEVICE,
+                                                       GCB_FIELD_ISA,  GCB_FIELD_CACHE};
+
 static int read_texts(struct gcb_case *c, const json_t *row)
 {
-    static const enum gcb_field fields[GCB_CASE_TEXTS] = {GCB_FIELD_FILE, GCB_FIELD_SCOPE,
-                                                          GCB_FIELD_SPEC, GCB_FIELD_DEVICE,
-                                                          GCB_FIELD_ISA,  GCB_FIELD_CACHE};
     const char *family = gcb_results_text(row, GCB_FIELD_FAMILY),
                *kernel = gcb_results_text(row, GCB_FIELD_KERNEL);
     char spec[256];
     int err = 0;
 
-    for (size_t i = 0; !err && i < GCB_CASE_TEXTS; i++)
-        err = gcb_case_set(&c->text[i], gcb_results_text(row, fields[i]));
+    for (size_t i = 0; !err && i < GCB_CASE_SIZE; i++)
+        err = gcb_case_set(&c->text[i], gcb_results_text(row, gcb_case_fields[i]));
     if (!err && c->kernel) {
         snprintf(spec, sizeof(spec), "%s/%s", family ? family : "", kernel ? kernel : "");
         err = gcb_case_set(&c->text[GCB_CASE_SPEC], spec);
@@ -258,19 +268,11 @@ void gcb_cases_fini(struct gcb_cases *cases)
     memset(cases, 0, sizeof(*cases));
 }
 
-/* What differs between cases, and so belongs into their labels. */
+/* Which texts differ between cases, and so belong into their labels. */
 struct label_parts {
     const struct gcb_case *first;
     bool text[GCB_CASE_TEXTS];
-    bool threads;
 };
-
-static bool same_file(const char *a, const char *b)
-{
-    const char *x = strrchr(a, '/'), *y = strrchr(b, '/');
-
-    return strcmp(x ? x + 1 : a, y ? y + 1 : b) == 0;
-}
 
 static void find_differences(struct label_parts *v, const struct gcb_cases *cases)
 {
@@ -278,43 +280,25 @@ static void find_differences(struct label_parts *v, const struct gcb_cases *case
         const struct gcb_case *c = &cases->items[i];
 
         v->first = v->first ? v->first : c;
-        v->threads |= c->threads != v->first->threads;
-        v->text[GCB_CASE_FILE] |= !same_file(c->text[GCB_CASE_FILE], v->first->text[GCB_CASE_FILE]);
-        for (size_t t = GCB_CASE_SCOPE; t < GCB_CASE_TEXTS; t++)
+        for (size_t t = 0; t < GCB_CASE_TEXTS; t++)
             v->text[t] |= strcmp(c->text[t], v->first->text[t]) != 0;
     }
 }
 
-static void append_word(char *out, size_t size, const char *text)
-{
-    const size_t used = strlen(out);
-
-    if (text[0])
-        snprintf(out + used, size - used, "%s%s", used ? " " : "", text);
-}
-
 static int make_label(struct gcb_case *c, const struct label_parts *v)
 {
-    char out[1024], number[40], *file = gcb_strdup(c->text[GCB_CASE_FILE]);
+    static const enum gcb_case_text order[] = {GCB_CASE_FILES, GCB_CASE_SCOPE, GCB_CASE_DEVICE,
+                                               GCB_CASE_ISA,   GCB_CASE_CACHE, GCB_CASE_THREADS};
+    char out[1024];
 
-    if (!file)
-        return GCB_E_NOMEM;
-    if (!c->kernel) {
-        gcb_method_label(out, sizeof(out), c->text[GCB_CASE_SPEC]);
-    } else {
+    if (c->kernel)
         snprintf(out, sizeof(out), "%s", c->text[GCB_CASE_SPEC]);
-        snprintf(number, sizeof(number), "n=%" PRIu64, c->elements);
-        append_word(out, sizeof(out), number);
-    }
-    if (v->text[GCB_CASE_FILE])
-        append_word(out, sizeof(out), gcb_case_basename(file, c->text[GCB_CASE_FILE]));
-    gcb_free(file);
-    for (size_t t = GCB_CASE_SCOPE; t < GCB_CASE_TEXTS; t++)
-        if (t != GCB_CASE_SPEC && v->text[t])
-            append_word(out, sizeof(out), c->text[t]);
-    snprintf(number, sizeof(number), "t%" PRIu64, c->threads);
-    if (v->threads)
-        append_word(out, sizeof(out), number);
+    else
+        gcb_method_label(out, sizeof(out), c->text[GCB_CASE_SPEC]);
+    append_word(out, sizeof(out), c->text[GCB_CASE_SIZE]);
+    for (size_t i = 0; i < sizeof(order) / sizeof(order[0]); i++)
+        if (v->text[order[i]])
+            append_word(out, sizeof(out), c->text[order[i]]);
     return gcb_case_set(&c->label, out);
 }
 

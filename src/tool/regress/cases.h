@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "src/lib/base/diag.h"
+#include "src/tool/rows/fields.h"
 
 /*
  * The cases of a result file of `bench`: one for each summary row (a method on an input) and one for each kernel row. A
@@ -21,8 +22,13 @@ enum gcb_case_text {
     GCB_CASE_DEVICE,
     GCB_CASE_ISA,
     GCB_CASE_CACHE,
+    GCB_CASE_SIZE,    /* "n=4096" for a kernel, else "" */
+    GCB_CASE_THREADS, /* "t4" */
+    GCB_CASE_FILES,   /* the files without their folders */
     GCB_CASE_TEXTS
 };
+/* The fields of the texts in rows; the last three are made by gcb_case_make_name. */
+extern const enum gcb_field gcb_case_fields[GCB_CASE_SIZE];
 
 enum gcb_case_status {
     GCB_CASE_OK,
@@ -81,10 +87,9 @@ int gcb_cases_label(struct gcb_cases *base, struct gcb_cases *next, struct gcb_d
 struct gcb_case *gcb_cases_add(struct gcb_cases *cases);
 /* Stores an escaped copy of the text. GCB_E_NOMEM. */
 int gcb_case_set(char **field, const char *text);
-/* Builds the name from the texts. GCB_E_NOMEM. */
+/* Makes the last three texts, and the name from the texts. GCB_E_NOMEM. */
 int gcb_case_make_name(struct gcb_case *c);
-
-/* Removes the folders from each file of a list "a/b.h5, c.h5"; `out` has as much room as `files`. Returns out. */
-char *gcb_case_basename(char *out, const char *files);
+/* Removes the folders from each file of a list "a/b.h5, c.h5", in place. */
+void gcb_case_remove_folders(char *files);
 
 #endif

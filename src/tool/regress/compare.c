@@ -143,23 +143,19 @@ static const char *find_hash(const json_t *row, const char *name)
     return NULL;
 }
 
-/* Do both environment rows have a hash of one of these files ("a/b.h5, c.h5"), and the hashes differ? */
-static bool contents_differ(const json_t *base, const json_t *next, const char *files)
+/* Do both environment rows have a hash of one of these files ("b.h5, c.h5"), and the hashes differ? */
+static bool contents_differ(const json_t *base, const json_t *next, const char *names)
 {
     const json_t *list = gcb_results_json(base, GCB_FIELD_INPUT_XXH3), *item;
-    char *names = gcb_alloc(strlen(files) + 1);
     bool differ = false;
 
-    if (names)
-        gcb_case_basename(names, files);
-    for (size_t i = 0; names && (item = json_array_get(list, i)); i++) {
+    for (size_t i = 0; (item = json_array_get(list, i)); i++) {
         const char *file = gcb_results_text(item, GCB_FIELD_FILE),
                    *a = gcb_results_text(item, GCB_FIELD_XXH3);
         const char *b = file && a ? find_hash(next, file_name(file)) : NULL;
 
         differ |= b && strcmp(a, b) != 0 && is_listed(names, file_name(file));
     }
-    gcb_free(names);
     return differ;
 }
 
@@ -173,7 +169,7 @@ static bool check_inputs(struct gcb_verdicts *out, const struct gcb_runs *runs,
     struct gcb_verdict *v;
 
     if (same_size &&
-        !contents_differ(runs->base.environment, runs->next.environment, a->text[GCB_CASE_FILE]))
+        !contents_differ(runs->base.environment, runs->next.environment, a->text[GCB_CASE_FILES]))
         return true;
     v = gcb_verdicts_add(out, pair, GCB_QUANTITY_CASE, GCB_NOT_COMPARED);
     if (same_size)
@@ -186,8 +182,8 @@ static bool check_inputs(struct gcb_verdicts *out, const struct gcb_runs *runs,
     return false;
 }
 
-void gcb_compare_rows(struct gcb_verdicts *out, const struct gcb_runs *runs,
-                      const struct gcb_case_pair *pair, bool *timed)
+bool gcb_compare_rows(struct gcb_verdicts *out, const struct gcb_runs *runs,
+                      const struct gcb_case_pair *pair)
 {
     const struct gcb_case *a = pair->base, *b = pair->next;
     bool same = false;
@@ -200,8 +196,7 @@ void gcb_compare_rows(struct gcb_verdicts *out, const struct gcb_runs *runs,
         compare_size(out, pair);
         compare_error(out, pair);
     }
-    if (timed)
-        *timed = same;
+    return same;
 }
 
 /* ---- environments ---- */
@@ -348,12 +343,10 @@ static void describe_environments(char *out, size_t size, const struct gcb_runs 
     struct gcb_environment_difference fields[24];
     const size_t count =
         gcb_environment_differences(fields, 24, runs->base.environment, runs->next.environment);
-    size_t used = 0;
 
     out[0] = '\0';
-    for (size_t i = 0; i < count && i < 24 && used < size; i++)
-        used += (size_t)snprintf(out + used, size - used, "%s%s",
-                                 i ? ", " : "environments differ: ", fields[i].field);
+    for (size_t i = 0; i < count && i < 24; i++)
+        gcb_append(out, size, "%s%s", i ? ", " : "environments differ: ", fields[i].field);
 }
 
 int gcb_compare_runs(struct gcb_verdicts *out, const struct gcb_runs *runs, double delta,
@@ -365,13 +358,9 @@ int gcb_compare_runs(struct gcb_verdicts *out, const struct gcb_runs *runs, doub
     int err = gcb_pair_cases(&pairs, &count, &runs->base, &runs->next, diag);
 
     describe_environments(environments, sizeof(environments), runs);
-    for (size_t i = 0; i < count; i++) {
-        bool timed;
-
-        gcb_compare_rows(out, runs, &pairs[i], &timed);
-        if (timed)
+    for (size_t i = 0; i < count; i++)
+        if (gcb_compare_rows(out, runs, &pairs[i]))
             compare_times(out, &pairs[i], delta, environments);
-    }
     gcb_free(pairs);
     return err ? err : gcb_verdicts_check(out, diag);
 }

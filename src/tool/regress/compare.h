@@ -22,11 +22,11 @@ struct gcb_runs {
 };
 
 /*
- * Adds the verdicts NEW, GONE, size and error of one pair. *timed (may be NULL) says whether times may be compared: both
- * sides ran, on the same input. If not, a verdict says why. Check the verdicts for lack of memory.
+ * Adds the verdicts NEW, GONE, size and error of one pair. Returns whether times may be compared: both sides ran, on the
+ * same input. If not, a verdict says why. Check the verdicts for lack of memory.
  */
-void gcb_compare_rows(struct gcb_verdicts *out, const struct gcb_runs *runs,
-                      const struct gcb_case_pair *pair, bool *timed);
+bool gcb_compare_rows(struct gcb_verdicts *out, const struct gcb_runs *runs,
+                      const struct gcb_case_pair *pair);
 
 /*
  * Compares all cases of two result files. Times are compared if the environments are the same and the rows have intervals:

@@ -188,15 +188,12 @@ void gcb_verdicts_count(struct gcb_verdict_counts *out, const struct gcb_verdict
 
 static void put_case(struct gcb_row *row, const struct gcb_case *c)
 {
-    static const enum gcb_field fields[GCB_CASE_TEXTS] = {GCB_FIELD_FILE, GCB_FIELD_SCOPE,
-                                                          GCB_FIELD_SPEC, GCB_FIELD_DEVICE,
-                                                          GCB_FIELD_ISA,  GCB_FIELD_CACHE};
-
     /* the texts are escaped already: gcb_row_text would double their backslashes */
     gcb_row_json(row, GCB_FIELD_CASE, json_string(c->name));
     gcb_row_json(row, GCB_FIELD_LABEL, c->label ? json_string(c->label) : json_null());
-    for (size_t i = 0; i < GCB_CASE_TEXTS; i++)
-        gcb_row_json(row, fields[i], c->text[i][0] ? json_string(c->text[i]) : json_null());
+    for (size_t i = 0; i < GCB_CASE_SIZE; i++)
+        gcb_row_json(row, gcb_case_fields[i],
+                     c->text[i][0] ? json_string(c->text[i]) : json_null());
     gcb_row_json(row, GCB_FIELD_METHOD, c->method[0] ? json_string(c->method) : json_null());
     gcb_row_u64(row, GCB_FIELD_THREADS, c->threads);
     gcb_row_u64(row, GCB_FIELD_ELEMENTS, c->elements);

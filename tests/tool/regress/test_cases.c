@@ -44,8 +44,11 @@ static void test_basename(void **state)
     char out[64];
 
     (void)state;
-    for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++)
-        assert_string_equal(gcb_case_basename(out, pairs[i][0]), pairs[i][1]);
+    for (size_t i = 0; i < sizeof(pairs) / sizeof(pairs[0]); i++) {
+        strcpy(out, pairs[i][0]);
+        gcb_case_remove_folders(out);
+        assert_string_equal(out, pairs[i][1]);
+    }
 }
 
 /* First by everything, then without folders, then without the instruction set; an ambiguous case stays unpaired. */
