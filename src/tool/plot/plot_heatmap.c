@@ -22,15 +22,9 @@ static bool same_page(const struct gcb_plot_record *a, const struct gcb_plot_rec
 
 static const struct gcb_plot_split split = {GCB_RECORD_RESULT, is_wanted, same_page};
 
-/* A tensor (or bucket): a row of the picture. */
-struct row {
-    const char *tensor;
-    double elements;
-    size_t place; /* in the order of the file */
-};
-
+/* The rows of the picture: a record of each tensor (or bucket). */
 struct rows {
-    struct row *items;
+    const struct gcb_plot_record **items;
     size_t count, cap;
     size_t last; /* the row that was found last: tensors come in order */
 };
@@ -40,32 +34,35 @@ static int add_row(struct rows *rows, const struct gcb_plot_record *c, struct gc
     for (size_t i = 0; i < rows->count; i++) {
         const size_t at = (rows->last + i) % rows->count;
 
-        if (rows->items[at].tensor == c->tensor) {
+        if (rows->items[at]->tensor == c->tensor) {
             rows->last = at;
             return 0;
         }
     }
     if (gcb_grow(&rows->items, &rows->cap, rows->count, sizeof(*rows->items)))
         return gcb_diag_nomem(diag, 0, "a plot");
-    rows->items[rows->count] = (struct row){c->tensor, c->elements, rows->count};
+    rows->items[rows->count] = c;
     rows->last = rows->count++;
     return 0;
 }
 
+/* Records of one kind lie in the order of the files. */
+static int earlier(const void *a, const void *b)
+{
+    const struct gcb_plot_record *x = *(const struct gcb_plot_record *const *)a,
+                                 *y = *(const struct gcb_plot_record *const *)b;
+
+    return (x > y) - (x < y);
+}
+
 static int larger(const void *a, const void *b)
 {
-    const struct row *x = a, *y = b;
+    const struct gcb_plot_record *x = *(const struct gcb_plot_record *const *)a,
+                                 *y = *(const struct gcb_plot_record *const *)b;
 
     if (x->elements != y->elements)
         return (x->elements < y->elements) - (x->elements > y->elements);
-    return (x->place > y->place) - (x->place < y->place);
-}
-
-static int earlier(const void *a, const void *b)
-{
-    const struct row *x = a, *y = b;
-
-    return (x->place > y->place) - (x->place < y->place);
+    return earlier(a, b);
 }
 
 /* Keeps the largest tensors, in the order of the file. Returns how many are left out. */
@@ -96,7 +93,7 @@ static struct mean *collect_means(const struct rows *rows, const struct gcb_plot
     while (means && (c = gcb_plot_split_next(&split, data, first, c)) != NULL) {
         size_t row = 0, column = 0;
 
-        while (row < rows->count && rows->items[row].tensor != c->tensor)
+        while (row < rows->count && rows->items[row]->tensor != c->tensor)
             row++;
         while (column < cases->count && cases->items[column]->spec != c->spec)
             column++;
@@ -116,14 +113,14 @@ static void put_means(struct gcb_plot_page *out, const struct rows *rows, const 
 
     gcb_plot_array_begin(out, "tensor", rows->count);
     for (size_t r = 0; r < rows->count; r++)
-        gcb_plot_array_text(out, rows->items[r].tensor, 36);
+        gcb_plot_array_text(out, rows->items[r]->tensor, 36);
     gcb_plot_block(out, names);
     for (size_t r = 0; r < rows->count; r++)
         for (size_t c = 0; c < columns; c++) {
             const struct mean *m = &means[r * columns + c];
             const double cells[] = {(double)c + 1, (double)r + 1, m->sum / m->count};
 
-            gcb_plot_row(out, cells, 3, rows->items[r].tensor);
+            gcb_plot_row(out, cells, 3, rows->items[r]->tensor);
         }
 }
 
