@@ -84,18 +84,6 @@ bool gcb_kernel_at(struct gcb_kernel_entry *out, size_t i)
     return false;
 }
 
-bool gcb_kernels_case(size_t i, const char **family, const char **kernel, size_t *offset)
-{
-    struct gcb_kernel_entry e;
-
-    if (!gcb_kernel_at(&e, i))
-        return false;
-    *family = e.family;
-    *kernel = e.c->name;
-    *offset = e.c->offset;
-    return true;
-}
-
 static bool matches(const char *glob, const struct gcb_kernel_entry *e)
 {
     char name[64];

@@ -42,6 +42,9 @@ struct gcb_kernel_job {
     void *array[GCB_KERNEL_ARRAYS]; /* owned */
 };
 
+/* The offset of a case that a library runs, so that it has no variants. */
+#define GCB_KERNEL_LIBRARY ((size_t)-1)
+
 struct gcb_kernel_case {
     const char *name; /* NULL ends a table */
     size_t offset;    /* of its function in struct gcb_kernels, or GCB_KERNEL_LIBRARY */

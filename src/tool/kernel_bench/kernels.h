@@ -70,10 +70,4 @@ uint64_t gcb_kernels_bandwidth_bytes(void);
 /* Starts a `kernel` row (docs/rows.md); release it with gcb_row_fini. */
 void gcb_kernels_row(struct gcb_row *row, const struct gcb_kernel_result *result, bool samples);
 
-/* Names of case i, and the offset of its function in struct gcb_kernels; false past the end. */
-bool gcb_kernels_case(size_t i, const char **family, const char **kernel, size_t *offset);
-
-/* The offset of a case that a library runs, so that it has no variants. */
-#define GCB_KERNEL_LIBRARY ((size_t)-1)
-
 #endif

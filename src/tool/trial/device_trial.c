@@ -36,6 +36,7 @@ struct gcb_device_bench {
 
     /* the current group */
     struct gcb_trial_bench *b;
+    const struct gcb_trial_taker *taker;
     struct gcb_step at;
     size_t count;
     struct item items[GCB_TRIAL_GROUP];
@@ -228,6 +229,20 @@ static int take_wires(struct gcb_device_bench *d, struct gcb_diag *diag)
     return 0;
 }
 
+/* Calls `step` for each message, and keeps its index in b->at. */
+static int for_each(struct gcb_device_bench *d,
+                    int (*step)(struct gcb_device_bench *d, size_t i, struct gcb_diag *diag),
+                    struct gcb_diag *diag)
+{
+    int err = 0;
+
+    for (size_t i = 0; !err && i < d->count; i++) {
+        d->b->at = i;
+        err = step(d, i, diag);
+    }
+    return err;
+}
+
 /* ---- timing ---- */
 
 /* Takes the time of the last call by the device's events; its work has ended. */
@@ -282,6 +297,16 @@ static int end_call(struct gcb_device_bench *d, int err, struct gcb_diag *diag)
     return ended ? ended : err;
 }
 
+static int finish_encode(struct gcb_device_bench *d, size_t i, struct gcb_diag *diag)
+{
+    return gcb_device_coder_encode_finish(d->coders[i], &d->messages[i], &d->items[i].frame, diag);
+}
+
+static int finish_decode(struct gcb_device_bench *d, size_t i, struct gcb_diag *diag)
+{
+    return gcb_device_coder_decode_finish(d->coders[i], &d->messages[i], diag);
+}
+
 static int encode_once(void *job, struct gcb_diag *diag)
 {
     struct gcb_device_bench *d = job;
@@ -291,12 +316,10 @@ static int encode_once(void *job, struct gcb_diag *diag)
     begin_call(d);
     err = gcb_device_group_encode_async(d->coders, &d->at, d->messages, d->count, diag);
     err = end_call(d, err, diag);
-    for (size_t i = 0; !err && i < d->count; i++) {
-        d->b->at = i;
-        err =
-            gcb_device_coder_encode_finish(d->coders[i], &d->messages[i], &d->items[i].frame, diag);
+    if (!err)
+        err = for_each(d, finish_encode, diag);
+    for (size_t i = 0; !err && i < d->count; i++)
         stored |= d->items[i].frame.flags & GCB_WIRE_STORED;
-    }
     if (err || !stored)
         return err;
     mark_end(d); /* encode_finish has queued the raw tensors */
@@ -311,11 +334,7 @@ static int decode_once(void *job, struct gcb_diag *diag)
     begin_call(d);
     err = gcb_device_group_decode_async(d->coders, d->received, d->messages, d->count, diag);
     err = end_call(d, err, diag);
-    for (size_t i = 0; !err && i < d->count; i++) {
-        d->b->at = i;
-        err = gcb_device_coder_decode_finish(d->coders[i], &d->messages[i], diag);
-    }
-    return err;
+    return err ? err : for_each(d, finish_decode, diag);
 }
 
 static int measure(struct gcb_device_bench *d, struct gcb_samples *samples,
@@ -340,32 +359,28 @@ static int measure(struct gcb_device_bench *d, struct gcb_samples *samples,
 
 /* ---- encode and decode ---- */
 
-static int encode(struct gcb_device_bench *d, struct gcb_diag *diag)
+static int upload_tensor(struct gcb_device_bench *d, size_t i, struct gcb_diag *diag)
 {
-    int err = 0;
+    struct item *item = &d->items[i];
+    const double start = gcb_clock();
+    const int err = gcb_device_batch_upload(d->space.batch, d->messages[i].in_dev, item->in->data,
+                                            item->in->plan->count * sizeof(float), diag);
 
-    for (size_t i = 0; !err && i < d->count; i++) {
-        struct item *item = &d->items[i];
-        const double start = gcb_clock();
+    item->tally.encode.transfer = gcb_clock() - start;
+    return err;
+}
 
-        err = gcb_device_batch_upload(d->space.batch, d->messages[i].in_dev, item->in->data,
-                                      item->in->plan->count * sizeof(float), diag);
-        item->tally.encode.transfer = gcb_clock() - start;
-    }
+static int fetch_message(struct gcb_device_bench *d, size_t i, struct gcb_diag *diag)
+{
+    struct item *item = &d->items[i];
+    const double start = gcb_clock();
+    const int err =
+        gcb_device_coder_fetch(d->coders[i], &d->messages[i], &item->frame, &item->wire, diag);
+
+    item->tally.encode.transfer += gcb_clock() - start;
+    item->tally.clamped = item->in->raw ? 0 : gcb_device_coder_clamped(d->coders[i]);
     if (!err)
-        err = measure(d, &d->encode, &d->encode_kernel, encode_once, diag);
-    d->encode_launches = d->launches;
-    for (size_t i = 0; !err && i < d->count; i++) {
-        struct item *item = &d->items[i];
-        const double start = gcb_clock();
-
-        item->tally.clamped = item->in->raw ? 0 : gcb_device_coder_clamped(d->coders[i]);
-        err =
-            gcb_device_coder_fetch(d->coders[i], &d->messages[i], &item->frame, &item->wire, diag);
-        item->tally.encode.transfer += gcb_clock() - start;
-        if (!err)
-            gcb_message_seal(item->wire.data, item->wire.len, 0);
-    }
+        gcb_message_seal(item->wire.data, item->wire.len, 0);
     return err;
 }
 
@@ -387,9 +402,10 @@ static struct gcb_device_check check_of(const struct gcb_device_bench *d, const 
 }
 
 /* Encodes on the CPU, into b->check, and compares the messages. Some figures of the tally only the CPU's encoder knows. */
-static int check_message(struct gcb_device_bench *d, struct item *item, struct gcb_diag *diag)
+static int check_message(struct gcb_device_bench *d, size_t i, struct gcb_diag *diag)
 {
     struct gcb_trial_bench *b = d->b;
+    struct item *item = &d->items[i];
     const struct gcb_device_check check = check_of(d, item);
     struct gcb_encode_job job = {.at = d->at, .in = check.in, .raw = item->in->raw};
     struct gcb_encode_call call = {.job = &job, .message = &b->check};
@@ -441,18 +457,14 @@ static int upload_message(struct gcb_device_bench *d, size_t i, struct gcb_diag 
     return err;
 }
 
-static int decode(struct gcb_device_bench *d, struct gcb_diag *diag)
+static int decode_group(struct gcb_device_bench *d, struct gcb_diag *diag)
 {
-    int err = 0;
+    int err = for_each(d, make_decoder, diag);
 
-    for (size_t i = 0; !err && i < d->count; i++) {
-        d->b->at = i;
-        err = make_decoder(d, i, diag);
-    }
     if (!err)
         err = take_space(d, diag);
-    for (size_t i = 0; !err && i < d->count; i++)
-        err = upload_message(d, i, diag);
+    if (!err)
+        err = for_each(d, upload_message, diag);
     if (!err)
         err = measure(d, &d->decode, &d->decode_kernel, decode_once, diag);
     d->decode_launches = d->launches;
@@ -531,46 +543,41 @@ static void begin_group(struct gcb_device_bench *d, struct gcb_trial_bench *b,
         };
 }
 
-static int encode_group(struct gcb_device_bench *d, const struct gcb_method *method,
-                        struct gcb_diag *diag)
+static int create_encoder(struct gcb_device_bench *d, size_t i, struct gcb_diag *diag)
 {
-    int err = 0;
+    return make_encoder(&d->coders[i], d->b, d->items[i].method, d->items[i].in, diag);
+}
 
-    for (size_t i = 0; !err && i < d->count; i++) {
-        d->b->at = i;
-        err = make_encoder(&d->coders[i], d->b, method, d->items[i].in, diag);
-    }
+static int encode_group(struct gcb_device_bench *d, struct gcb_diag *diag)
+{
+    int err = for_each(d, create_encoder, diag);
+
     if (!err)
         err = take_wires(d, diag);
     if (!err)
         err = take_space(d, diag);
     if (!err)
-        err = encode(d, diag);
-    for (size_t i = 0; !err && i < d->count; i++) {
-        d->b->at = i;
-        err = check_message(d, &d->items[i], diag);
-    }
-    return err;
+        err = for_each(d, upload_tensor, diag);
+    if (!err)
+        err = measure(d, &d->encode, &d->encode_kernel, encode_once, diag);
+    d->encode_launches = d->launches;
+    if (!err)
+        err = for_each(d, fetch_message, diag);
+    return err ? err : for_each(d, check_message, diag);
 }
 
-/* Passes each message to the taker as soon as it is checked. */
-static int finish_group(struct gcb_device_bench *d, const struct gcb_trial_taker *taker,
-                        struct gcb_diag *diag)
+/* Checks a message and passes it to the taker. */
+static int finish_message(struct gcb_device_bench *d, size_t i, struct gcb_diag *diag)
 {
-    int err = 0;
+    int err = compare(d, i, diag);
 
-    for (size_t i = 0; !err && i < d->count; i++) {
-        d->b->at = i;
-        err = compare(d, i, diag);
-        if (!err)
-            err = check_values(d, &d->items[i], diag);
-        if (err)
-            break;
-        tally_times(d, i);
-        d->b->message = d->items[i].wire;
-        err = taker->take(taker->ctx, i, &d->items[i].tally, diag);
-    }
-    return err;
+    if (!err)
+        err = check_values(d, &d->items[i], diag);
+    if (err)
+        return err;
+    tally_times(d, i);
+    d->b->message = d->items[i].wire;
+    return d->taker->take(d->taker->ctx, i, &d->items[i].tally, diag);
 }
 
 int gcb_device_trial(struct gcb_trial_bench *b, const struct gcb_method *method,
@@ -585,11 +592,12 @@ int gcb_device_trial(struct gcb_trial_bench *b, const struct gcb_method *method,
     if (err)
         return err;
     begin_group(b->on_device, b, method, in, count);
-    err = encode_group(b->on_device, method, diag);
+    b->on_device->taker = taker;
+    err = encode_group(b->on_device, diag);
     if (!err)
-        err = decode(b->on_device, diag);
+        err = decode_group(b->on_device, diag);
     if (!err)
-        err = finish_group(b->on_device, taker, diag);
+        err = for_each(b->on_device, finish_message, diag);
     if (!err) {
         release_coders(b->on_device);
         return 0;

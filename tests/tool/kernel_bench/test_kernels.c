@@ -10,7 +10,7 @@
 
 #include "kernels/kernels.h"
 #include "src/tool/base/host.h"
-#include "src/tool/kernel_bench/kernels.h"
+#include "src/tool/kernel_bench/kernel_case.h"
 
 /* A stand-in for range.encode: on request every variant except C writes one wrong code, or leaves it out. */
 static enum { RIGHT, WRONG, LAZY } behaviour;
@@ -97,24 +97,24 @@ static struct seen run(const struct gcb_kernels_config *config, size_t stop_afte
 /* Every function of struct gcb_kernels has a case, and so does the fft family, which is not in it. */
 static void test_all_covered(void **state)
 {
-    const char *family, *kernel;
     bool covered[sizeof(struct gcb_kernels) / sizeof(void *)] = {false};
-    size_t offset, fft = 0, count;
+    size_t fft = 0, count;
     const struct gcb_kernels_config all = {.glob_count = 0};
+    struct gcb_kernel_entry e;
 
     (void)state;
-    for (size_t i = 0; gcb_kernels_case(i, &family, &kernel, &offset); i++) {
-        if (offset == GCB_KERNEL_LIBRARY)
-            fft += strcmp(family, "fft") == 0;
+    for (size_t i = 0; gcb_kernel_at(&e, i); i++) {
+        if (e.c->offset == GCB_KERNEL_LIBRARY)
+            fft += strcmp(e.family, "fft") == 0;
         else
-            covered[offset / sizeof(void *)] = true;
+            covered[e.c->offset / sizeof(void *)] = true;
     }
     for (size_t i = 0; i < sizeof(covered) / sizeof(covered[0]); i++)
         assert_true(covered[i]);
     assert_true(fft >= 2);
     assert_int_equal(gcb_kernels_match(&count, &all, NULL), 0);
-    assert_false(gcb_kernels_case(count, &family, &kernel, &offset));
-    assert_true(gcb_kernels_case(count - 1, &family, &kernel, &offset));
+    assert_false(gcb_kernel_at(&e, count));
+    assert_true(gcb_kernel_at(&e, count - 1));
 }
 
 static void test_variants_agree(void **state)
