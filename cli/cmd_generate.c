@@ -91,25 +91,19 @@ static int generate_run(const void *options, const struct opt_list *operands,
     if (err)
         return err;
     err = gcb_dump_create(&dump, o->make.output, o->make.force, NULL, 0, ctx->diag);
-    if (err)
-        goto out;
-    err = gcb_generate_write(dump, &config, ctx->diag);
-    if (err)
-        goto out;
-    err = gcb_dump_note(dump, "/", "dataset", "synthetic", ctx->diag);
-    if (err)
-        goto out;
-    err = gcb_dump_note(dump, "/", "distribution", o->dist ? o->dist : "normal", ctx->diag);
-    if (err)
-        goto out;
-    err = gcb_dump_value(dump, "/", "seed", (double)o->seed, ctx->diag);
-    if (err)
-        goto out;
-    err = gcb_dump_commit(dump, ctx->diag);
+    if (!err)
+        err = gcb_generate_write(dump, &config, ctx->diag);
+    if (!err)
+        err = gcb_dump_note(dump, "/", "dataset", "synthetic", ctx->diag);
+    if (!err)
+        err = gcb_dump_note(dump, "/", "distribution", o->dist ? o->dist : "normal", ctx->diag);
+    if (!err)
+        err = gcb_dump_value(dump, "/", "seed", (double)o->seed, ctx->diag);
+    if (!err)
+        err = gcb_dump_commit(dump, ctx->diag);
     if (!err && o->show.verbose && !o->show.quiet)
         fprintf(ctx->err, "wrote %" PRIu64 " step%s of %" PRIu64 " worker%s each\n", config.steps,
                 config.steps == 1 ? "" : "s", config.workers, config.workers == 1 ? "" : "s");
-out:
     gcb_dump_destroy(dump);
     return err;
 }

@@ -129,8 +129,10 @@ static int info_run(const void *options, const struct opt_list *operands, struct
 
     if (!err)
         err = out_open(&r, &o->show, NULL, NULL, GCB_RECORD_BIT(GCB_RECORD_ENVIRONMENT), ctx);
-    if (err)
-        goto out;
+    if (err) {
+        out_close(&r);
+        return err;
+    }
     if (r.table) {
         print_build(r.out, &f.build);
         print_host(r.out, &f);
@@ -145,7 +147,6 @@ static int info_run(const void *options, const struct opt_list *operands, struct
                                                         .bandwidth = &f.bandwidth,
                                                         .bandwidth_count = 1});
     err = out_put(&r, &row, ctx->diag);
-out:
     out_close(&r);
     return err;
 }

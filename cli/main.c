@@ -40,26 +40,18 @@ static void print_overview(FILE *out)
     print_exits(out);
 }
 
-/* Prints the line at `text`, wrapped; returns what follows it. */
-static const char *print_paragraph(FILE *out, const char *text)
-{
-    const size_t n = strcspn(text, "\n");
-    char line[1024];
-
-    snprintf(line, sizeof(line), "%.*s", (int)(n < sizeof(line) ? n : sizeof(line) - 1), text);
-    opt_wrap(out, line, 0, 0);
-    return text + n + (text[n] == '\n');
-}
-
 static void print_help(FILE *out, const struct cmd *cmd)
 {
+    const char *details = cmd->details;
+    char line[1024];
+
     fprintf(out, "gcbench %s: %s\n\nExamples:\n%s\nUsage: gcbench %s\n", cmd->name, cmd->summary,
             cmd->examples, cmd->usage);
     opt_print(out, &cmd->spec);
     if (cmd->details)
         fputc('\n', out);
-    for (const char *p = cmd->details; p && *p;)
-        p = print_paragraph(out, p);
+    while (opt_next_line(line, sizeof(line), &details))
+        opt_wrap(out, line, 0, 0);
 }
 
 static const struct cmd *find_command(const char *name, struct gcb_diag *diag)

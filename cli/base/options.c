@@ -309,19 +309,16 @@ int opt_exec_resolve(struct opt_backend *out, const struct opt_exec *in, struct 
 int opt_make_check(const struct opt_make *in, struct gcb_diag *diag)
 {
     static const char *const others[] = {".json", ".csv", ".tsv"};
-    const size_t n = in->output ? strlen(in->output) : 0;
+    const char *suffix = in->output ? strrchr(in->output, '.') : NULL;
     char shown[256];
 
-    if (n == 0)
+    if (!in->output || !in->output[0])
         return gcb_diag_set(diag, GCB_E_INVALID, "-o FILE is needed: the HDF5 file to write");
-    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
-        const size_t m = strlen(others[i]);
-
-        if (n >= m && strcasecmp(in->output + n - m, others[i]) == 0)
+    for (size_t i = 0; suffix && i < sizeof(others) / sizeof(others[0]); i++)
+        if (strcasecmp(suffix, others[i]) == 0)
             return gcb_diag_set(diag, GCB_E_INVALID,
                                 "-o %s: -o writes HDF5; for results use --results or --format",
                                 gcb_escape(shown, sizeof(shown), in->output));
-    }
     return 0;
 }
 

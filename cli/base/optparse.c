@@ -366,6 +366,17 @@ void opt_fini(struct opt_result *result, const struct opt_spec *spec, void *targ
         opt_list_fini((struct opt_list *)(void *)(base + spec->extra.offset));
 }
 
+bool opt_next_line(char *line, size_t size, const char **text)
+{
+    const size_t n = *text ? strcspn(*text, "\n") : 0;
+
+    if (!*text || !**text)
+        return false;
+    snprintf(line, size, "%.*s", (int)n, *text);
+    *text += n + ((*text)[n] == '\n');
+    return true;
+}
+
 void opt_wrap(FILE *out, const char *text, int at, int indent)
 {
     while (*text) {

@@ -109,6 +109,9 @@ void opt_fini(struct opt_result *result, const struct opt_spec *spec, void *targ
 /* Prints `text` in columns [indent, 80), starting at column `at`. Ends the line. */
 void opt_wrap(FILE *out, const char *text, int at, int indent);
 
+/* Copies the first line of *text into `line` and moves *text after it; false: *text is NULL or at its end. */
+bool opt_next_line(char *line, size_t size, const char **text);
+
 /* Prints the options of a command, one section per title, at most 80 columns wide. */
 void opt_print(FILE *out, const struct opt_spec *spec);
 

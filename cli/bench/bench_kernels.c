@@ -229,13 +229,11 @@ int bench_kernels(const struct bench_options *o, const struct opt_list *globs,
 
     if (!err)
         err = open_output(&r);
-    if (err)
-        goto out;
     interrupt_catch();
-    err = measure(&r, &interrupted);
-    if (err)
-        goto out;
-    err = print_table(&r);
+    if (!err)
+        err = measure(&r, &interrupted);
+    if (!err)
+        err = print_table(&r);
     if (!err)
         err = out_commit(&r.report, ctx->diag);
     if (!err && r.wrong)
@@ -245,7 +243,6 @@ int bench_kernels(const struct bench_options *o, const struct opt_list *globs,
         fprintf(ctx->err, "gcbench: interrupted; the kernels above were measured\n");
         err = CMD_FAILED;
     }
-out:
     gcb_table_destroy(r.table);
     out_close(&r.report);
     return err;

@@ -367,20 +367,17 @@ static int run_suite(const struct bench_options *o, const struct opt_list *opera
     c.s = (struct session){
         .o = {&c.input, &c.message, &c.exec, &o->save, &o->show}, .files = operands, .ctx = ctx};
     err = resolve(&c, ctx->diag);
-    if (err)
-        goto out;
-    err = open_input(&c, ctx->diag);
-    if (err)
-        goto out;
+    if (!err)
+        err = open_input(&c, ctx->diag);
     interrupt_catch();
-    err = open_run(&c, ctx->diag);
+    if (!err)
+        err = open_run(&c, ctx->diag);
     if (!err)
         err = open_report(&c, ctx->diag);
     if (!err)
         err = run_cases(&c, ctx->diag);
     if (!err)
         err = finish(&c, ctx->diag);
-out:
     release(&c);
     return err;
 }

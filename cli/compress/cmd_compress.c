@@ -310,22 +310,17 @@ static int compress_run(const void *options, const struct opt_list *operands,
     };
     int err = resolve_options(&c, ctx->diag);
 
-    if (err)
-        goto out;
-    err = session_open_input(&c.s);
-    if (err)
-        goto out;
+    if (!err)
+        err = session_open_input(&c.s);
     interrupt_catch();
-    err = open_output(&c, ctx->diag);
-    if (err)
-        goto out;
-    err = open_report(&c);
-    if (err)
-        goto out;
-    err = run_methods(&c, ctx->diag);
+    if (!err)
+        err = open_output(&c, ctx->diag);
+    if (!err)
+        err = open_report(&c);
+    if (!err)
+        err = run_methods(&c, ctx->diag);
     if (!err)
         err = put_results(&c, ctx->diag);
-out:
     release_all(&c);
     return err;
 }

@@ -291,13 +291,9 @@ static void print_paragraphs(FILE *out, const char *text)
 {
     char line[2048];
 
-    while (text && *text) {
-        const size_t n = strcspn(text, "\n");
-
-        snprintf(line, sizeof(line), "%.*s", (int)(n < sizeof(line) ? n : sizeof(line) - 1), text);
+    while (opt_next_line(line, sizeof(line), &text)) {
         fputs(".PP\n", out);
         roff_text(out, line);
-        text += n + (text[n] == '\n');
     }
 }
 

@@ -111,10 +111,6 @@ static int compare(struct regress *r, struct gcb_diag *diag)
     r->runs = times ? &r->builds.ab.runs : &r->files; /* --counts leaves the latter empty */
     if (!r->o->own.against)
         return compare_files(r, diag);
-    r->builds.o = r->o;
-    r->builds.bench = &r->bench;
-    r->builds.files = r->operands;
-    r->builds.ctx = r->ctx;
     err = regress_check_program(r->o->own.against, diag);
     return err ? err : regress_builds_run(&r->builds, &r->verdicts, diag);
 }
@@ -277,7 +273,12 @@ static int forward_options(struct regress *r)
 static int regress_run(const void *options, const struct opt_list *operands,
                        struct cmd_context *ctx)
 {
-    struct regress r = {.o = options, .operands = operands, .ctx = ctx};
+    struct regress r = {
+        .o = options,
+        .operands = operands,
+        .ctx = ctx,
+        .builds = {.o = options, .bench = &r.bench, .files = operands, .ctx = ctx},
+    };
     int err = forward_options(&r);
 
     if (!err)

@@ -1,6 +1,5 @@
 #include "src/tool/regress/case_pairs.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "src/lib/base/alloc.h"
@@ -19,10 +18,6 @@ struct pairing {
     const struct gcb_cases *base, *next;
     size_t count;    /* of both files */
     size_t *partner; /* index of the case that each is paired with, or UNPAIRED */
-    struct keyed {
-        char *key;
-        size_t index;
-    } * keyed; /* unpaired cases under their keys */
 };
 
 static const struct gcb_case *case_at(const struct pairing *p, size_t index)
@@ -50,47 +45,47 @@ static char *make_key(const struct gcb_case *c, enum identity identity)
     return key;
 }
 
-static int compare_keys(const void *a, const void *b)
+/* Finds the unpaired cases from..to of one file by their keys; -1: several cases have the key. GCB_E_NOMEM. */
+static int index_cases(json_t *out, const struct pairing *p, size_t from, size_t to,
+                       enum identity identity)
 {
-    const struct keyed *x = a, *y = b;
-    const int keys = strcmp(x->key, y->key);
+    int err = out ? 0 : GCB_E_NOMEM;
 
-    return keys ? keys : (x->index > y->index) - (x->index < y->index);
-}
+    for (size_t i = from; !err && i < to; i++) {
+        char *key;
 
-/* Pairs two cases if nobody else has their key, and one is of base and the other is not. `k`: sorted. */
-static void pair_equal_keys(struct pairing *p, size_t count)
-{
-    const struct keyed *k = p->keyed;
-    size_t end;
-
-    for (size_t i = 0; i < count; i = end) {
-        for (end = i + 1; end < count && strcmp(k[i].key, k[end].key) == 0;)
-            end++;
-        if (end - i == 2 && k[i].index < p->base->count && k[i + 1].index >= p->base->count) {
-            p->partner[k[i].index] = k[i + 1].index;
-            p->partner[k[i + 1].index] = k[i].index;
-        }
-    }
-}
-
-static int pair_by(struct pairing *p, enum identity identity)
-{
-    size_t count = 0;
-    int err = 0;
-
-    for (size_t i = 0; !err && i < p->count; i++) {
         if (p->partner[i] != UNPAIRED)
             continue;
-        p->keyed[count] = (struct keyed){make_key(case_at(p, i), identity), i};
-        err = p->keyed[count++].key ? 0 : GCB_E_NOMEM;
+        key = make_key(case_at(p, i), identity);
+        if (!key || json_object_set_new_nocheck(
+                        out, key, json_integer(json_object_get(out, key) ? -1 : (json_int_t)i)))
+            err = GCB_E_NOMEM;
+        gcb_free(key);
     }
-    if (!err && count) {
-        qsort(p->keyed, count, sizeof(*p->keyed), compare_keys);
-        pair_equal_keys(p, count);
+    return err;
+}
+
+/* Pairs the cases that are the only ones of their file with their key. GCB_E_NOMEM. */
+static int pair_by(struct pairing *p, enum identity identity)
+{
+    json_t *base = json_object(), *next = json_object(), *at;
+    const char *key;
+    int err = index_cases(base, p, 0, p->base->count, identity);
+
+    if (!err)
+        err = index_cases(next, p, p->base->count, p->count, identity);
+    json_object_foreach(base, key, at)
+    {
+        const json_t *other = json_object_get(next, key);
+        const json_int_t i = json_integer_value(at), k = other ? json_integer_value(other) : -1;
+
+        if (err || i < 0 || k < 0)
+            continue;
+        p->partner[i] = (size_t)k;
+        p->partner[k] = (size_t)i;
     }
-    for (size_t i = 0; i < count; i++)
-        gcb_free(p->keyed[i].key);
+    json_decref(base);
+    json_decref(next);
     return err;
 }
 
@@ -98,14 +93,12 @@ int gcb_pair_cases(struct gcb_case_pair **out, size_t *count, const struct gcb_c
                    const struct gcb_cases *next, struct gcb_diag *diag)
 {
     struct pairing p = {.base = base, .next = next, .count = base->count + next->count};
-    int err = 0;
+    int err;
 
     *count = 0;
     *out = gcb_alloc_array(p.count, sizeof(**out));
     p.partner = gcb_alloc_array(p.count, sizeof(*p.partner));
-    p.keyed = gcb_alloc_array(p.count, sizeof(*p.keyed));
-    if (!*out || !p.partner || !p.keyed)
-        err = GCB_E_NOMEM;
+    err = *out && p.partner ? 0 : GCB_E_NOMEM;
     for (size_t i = 0; !err && i < p.count; i++)
         p.partner[i] = UNPAIRED;
     for (int i = ALL; !err && i < IDENTITIES; i++)
@@ -116,12 +109,11 @@ int gcb_pair_cases(struct gcb_case_pair **out, size_t *count, const struct gcb_c
         else if (p.partner[i] == UNPAIRED)
             (*out)[(*count)++] = (struct gcb_case_pair){.next = case_at(&p, i)};
     gcb_free(p.partner);
-    gcb_free(p.keyed);
     if (!err)
         return 0;
     gcb_free(*out);
     *out = NULL;
-    return gcb_diag_nomem(diag, p.count * sizeof(*p.keyed), "pairing cases");
+    return gcb_diag_nomem(diag, p.count * sizeof(*p.partner), "pairing cases");
 }
 
 /* ---- files without a common case ---- */

@@ -2,7 +2,6 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "src/lib/base/alloc.h"
@@ -201,37 +200,41 @@ static int read_row(void *ctx, const struct gcb_results_row *row, struct gcb_dia
     return read_case(cases, row, kernel) ? gcb_diag_nomem(diag, 0, "a case") : 0;
 }
 
-static int compare_identity(const void *a, const void *b)
+/* "FILE NAME", which identifies a case in its file; the caller frees it. NULL: no memory. */
+static char *make_full_name(const struct gcb_case *c)
 {
-    const struct gcb_case *x = *(const struct gcb_case *const *)a,
-                          *y = *(const struct gcb_case *const *)b;
-    const int by_file = strcmp(x->text[GCB_CASE_FILE], y->text[GCB_CASE_FILE]);
-    const int by_name = by_file ? by_file : strcmp(x->name, y->name);
+    const size_t size = strlen(c->text[GCB_CASE_FILE]) + strlen(c->name) + 2;
+    char *name = gcb_alloc(size);
 
-    return by_name ? by_name : (x->line > y->line) - (x->line < y->line);
+    if (name)
+        snprintf(name, size, "%s %s", c->text[GCB_CASE_FILE], c->name);
+    return name;
 }
 
 /* A case that appears twice cannot be paired. */
 static int check_duplicates(const struct gcb_cases *cases, const char *path, struct gcb_diag *diag)
 {
-    const struct gcb_case **order = gcb_alloc_array(cases->count, sizeof(*order));
+    json_t *lines = json_object(); /* of the names seen so far */
     char shown[200], name[200];
-    int err = 0;
+    int err = lines ? 0 : GCB_E_NOMEM;
 
-    if (!order)
-        return gcb_diag_nomem(diag, cases->count * sizeof(*order), "cases");
-    for (size_t i = 0; i < cases->count; i++)
-        order[i] = &cases->items[i];
-    qsort(order, cases->count, sizeof(const struct gcb_case *), compare_identity);
-    for (size_t i = 1; !err && i < cases->count; i++)
-        if (strcmp(order[i - 1]->text[GCB_CASE_FILE], order[i]->text[GCB_CASE_FILE]) == 0 &&
-            strcmp(order[i - 1]->name, order[i]->name) == 0)
+    for (size_t i = 0; !err && i < cases->count; i++) {
+        const struct gcb_case *c = &cases->items[i];
+        char *key = make_full_name(c);
+        const json_t *line = key ? json_object_get(lines, key) : NULL;
+
+        if (line)
             err = gcb_diag_set(diag, GCB_E_CORRUPT,
-                               "%s: lines %" PRIu64 " and %" PRIu64 " are the same case, %.150s",
-                               gcb_escape(shown, sizeof(shown), path), order[i - 1]->line,
-                               order[i]->line, gcb_escape(name, sizeof(name), order[i]->name));
-    gcb_free(order);
-    return err;
+                               "%s: lines %" JSON_INTEGER_FORMAT " and %" PRIu64
+                               " are the same case, %.150s",
+                               gcb_escape(shown, sizeof(shown), path), json_integer_value(line),
+                               c->line, gcb_escape(name, sizeof(name), c->name));
+        else if (!key || json_object_set_new_nocheck(lines, key, json_integer((json_int_t)c->line)))
+            err = GCB_E_NOMEM;
+        gcb_free(key);
+    }
+    json_decref(lines);
+    return err == GCB_E_NOMEM ? gcb_diag_nomem(diag, 0, "cases") : err;
 }
 
 int gcb_cases_read(struct gcb_cases *out, const char *path, FILE *file, struct gcb_diag *diag)
@@ -302,44 +305,29 @@ static int make_label(struct gcb_case *c, const struct label_parts *v)
     return gcb_case_set(&c->label, out);
 }
 
-static int compare_labels(const void *a, const void *b)
-{
-    return strcmp((*(struct gcb_case *const *)a)->label, (*(struct gcb_case *const *)b)->label);
-}
-
-static int use_full_name(struct gcb_case *c)
-{
-    const size_t size = strlen(c->text[GCB_CASE_FILE]) + strlen(c->name) + 2;
-    char *name = gcb_alloc(size);
-
-    if (!name)
-        return GCB_E_NOMEM;
-    snprintf(name, size, "%s %s", c->text[GCB_CASE_FILE], c->name);
-    gcb_free(c->label);
-    c->label = name;
-    return 0;
-}
-
 /* Cases of one run whose labels are equal get their full names. */
 static int resolve_equal_labels(struct gcb_cases *cases)
 {
-    struct gcb_case **order = gcb_alloc_array(cases->count, sizeof(*order));
-    size_t end;
-    int err = 0;
+    json_t *counts = json_object(); /* how many cases have each label */
+    int err = counts ? 0 : GCB_E_NOMEM;
 
-    if (!order)
-        return GCB_E_NOMEM;
-    for (size_t i = 0; i < cases->count; i++)
-        order[i] = &cases->items[i];
-    if (cases->count)
-        qsort(order, cases->count, sizeof(struct gcb_case *), compare_labels);
-    for (size_t i = 0; !err && i < cases->count; i = end) {
-        for (end = i + 1; end < cases->count && compare_labels(&order[i], &order[end]) == 0;)
-            end++;
-        for (size_t j = i; !err && end - i > 1 && j < end; j++)
-            err = use_full_name(order[j]);
+    for (size_t i = 0; !err && i < cases->count; i++) {
+        const char *label = cases->items[i].label;
+        const json_int_t count = json_integer_value(json_object_get(counts, label));
+
+        if (json_object_set_new_nocheck(counts, label, json_integer(count + 1)))
+            err = GCB_E_NOMEM;
     }
-    gcb_free(order);
+    for (size_t i = 0; !err && i < cases->count; i++) {
+        struct gcb_case *c = &cases->items[i];
+
+        if (json_integer_value(json_object_get(counts, c->label)) < 2)
+            continue;
+        gcb_free(c->label);
+        c->label = make_full_name(c);
+        err = c->label ? 0 : GCB_E_NOMEM;
+    }
+    json_decref(counts);
     return err;
 }
 
