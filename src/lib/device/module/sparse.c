@@ -13,11 +13,14 @@ static int find_stages(struct gcb_device_sparse *s, bool decoding, struct gcb_di
     s->selector = &gcb_device_selectors[p->select];
     s->values = gcb_device_values(p);
     s->index = &gcb_device_indices[p->index];
-    if (s->transform && s->index->put && (decoding || s->selector->select))
+    if (s->transform && p->values <= GCB_CUDA_MEANS && s->index->put &&
+        (decoding || s->selector->select))
         return 0;
     return gcb_diag_set(diag, GCB_E_UNSUPPORTED,
-                        "device cuda: transform=%s, select=%s or index=%s runs on the CPU only",
-                        p->transform_ops->name, p->selector_ops->name, p->index_ops->name);
+                        "device cuda: transform=%s, select=%s, values=%s or index=%s runs on the CPU "
+                        "only",
+                        p->transform_ops->name, p->selector_ops->name, p->values_ops->name,
+                        p->index_ops->name);
 }
 
 static int sparse_init(void *state, const struct gcb_codec_env *env, struct gcb_diag *diag)
