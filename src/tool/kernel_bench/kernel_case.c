@@ -100,7 +100,7 @@ bool gcb_kernel_chosen(const struct gcb_kernels_config *config, const struct gcb
     return config->glob_count == 0;
 }
 
-/* A glob that matches nothing is a mistake. */
+/* Checks that the glob matches a case. */
 static int check_glob(const char *glob, struct gcb_diag *diag)
 {
     struct gcb_kernel_entry e;

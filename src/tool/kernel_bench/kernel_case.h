@@ -13,11 +13,11 @@
 
 #define GCB_KERNEL_ARRAYS 4
 
-/* A case at one size, with its arrays. What `prepare` does not set is 0. */
+/* A case at one size, with its arrays. Members that `prepare` does not set are 0. */
 struct gcb_kernel_job {
     struct gcb_kernels kernels; /* the timed variant; the fastest one while `prepare` runs */
     size_t n;                   /* floats of a call: a power of two, at least 4096 */
-    unsigned param;             /* the case's */
+    unsigned param;             /* param of the case */
 
     uint64_t elements;      /* floats that the throughput counts; n unless `prepare` changes it */
     uint64_t read, written; /* bytes of a call */
@@ -53,7 +53,7 @@ struct gcb_kernel_case {
     void (*run)(struct gcb_kernel_job *job);    /* one call over all n */
 };
 
-/* Takes zeroed memory whose pages have been written; the job owns it. NULL: there is none. */
+/* Takes zeroed memory whose pages have been written; the job owns it. NULL: no memory. */
 void *gcb_kernel_take(struct gcb_kernel_job *job, size_t bytes);
 /* The same, filled with floats between -1 and 1 whose density peaks at 0, as that of gradients does. Arrays of one job have
  * different seeds. */
@@ -72,7 +72,7 @@ struct gcb_kernel_entry {
 };
 /* Case i of all families; false past the end. */
 bool gcb_kernel_at(struct gcb_kernel_entry *out, size_t i);
-/* Does a glob match it? */
+/* Does one of the globs match the case? */
 bool gcb_kernel_chosen(const struct gcb_kernels_config *config, const struct gcb_kernel_entry *e);
 
 extern const struct gcb_kernel_case gcb_kernel_bitpack[], gcb_kernel_compare[],

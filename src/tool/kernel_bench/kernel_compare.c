@@ -5,7 +5,7 @@ static int prepare(struct gcb_kernel_job *job)
     job->x = gcb_kernel_floats(job, job->n, 1);
     job->y = gcb_kernel_floats(job, job->n, 2);
     job->read = 2 * job->n * sizeof(float);
-    job->out = &job->compare; /* of the last block */
+    job->out = &job->compare; /* the result of the last block */
     job->out_bytes = sizeof(job->compare);
     return job->x && job->y ? 0 : GCB_E_NOMEM;
 }

@@ -1,6 +1,6 @@
 #include "src/tool/kernel_bench/kernel_case.h"
 
-/* Floats, and room for 16-bit words. */
+/* Takes floats, and room for 16-bit words. */
 static int prepare(struct gcb_kernel_job *job)
 {
     job->x = gcb_kernel_floats(job, job->n, 1);

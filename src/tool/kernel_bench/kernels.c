@@ -10,7 +10,7 @@
 
 const char *const gcb_kernel_size_names[] = {"l1", "l2", "memory", NULL};
 
-/* The floats of an array that the last-level cache does not hold, and of which a job may take four. */
+/* The floats of an array that is larger than the last-level cache, if a job can take four of them. */
 static size_t memory_floats(void)
 {
     const uint64_t cache = gcb_host_cache(), most = gcb_host_memory() / 16;
@@ -30,7 +30,7 @@ uint64_t gcb_kernels_floats(enum gcb_kernel_size size)
  * that a busy system rarely interrupts it, and the same in every run. */
 #define SAMPLE_FLOATS ((size_t)1 << 18)
 
-/* The widest is last. */
+/* From the narrowest to the widest. */
 static const struct {
     const char *name;
     unsigned flags;

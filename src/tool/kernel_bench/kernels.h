@@ -48,7 +48,7 @@ struct gcb_kernel_result {
 struct gcb_kernels_observer {
     int (*result)(void *ctx, const struct gcb_kernel_result *result, struct gcb_diag *diag);
     void (*progress)(void *ctx, double done); /* share of the work; may be NULL */
-    bool (*stop)(void *ctx);                  /* asked often; may be NULL */
+    bool (*stop)(void *ctx);                  /* called often; may be NULL */
     void *ctx;
 };
 

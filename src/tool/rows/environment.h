@@ -13,7 +13,7 @@ struct gcb_bandwidth {
     int threads;
 };
 
-/* What the `environment` row, the first of every stream of results, says besides facts about build and machine. */
+/* The content of the `environment` row, the first row of a stream of results; facts about build and machine are added. */
 struct gcb_environment {
     int argc; /* the command line; argv may be NULL */
     char *const *argv;

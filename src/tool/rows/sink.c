@@ -136,7 +136,7 @@ static void write_cells(const struct gcb_sink *s, const json_t *row)
     fputc('\n', s->file);
 }
 
-/* ---- both ---- */
+/* ---- sinks ---- */
 
 static int flush(const struct gcb_sink *s, struct gcb_diag *diag)
 {

@@ -28,7 +28,7 @@ struct gcb_device_bench {
     struct gcb_device_event *from, *to;
     struct gcb_device_buffer flush;    /* larger than the device's caches; empty: they stay warm */
     struct gcb_samples encode, decode; /* of the group, by the clock */
-    struct gcb_samples kernel;         /* of the last of the two, by the device's events */
+    struct gcb_samples kernel;         /* of the last measurement, by the device's events */
     struct gcb_stats encode_kernel, decode_kernel; /* by the device's events */
     struct gcb_device_clock *clock;                /* NULL: it cannot be read */
     uint8_t *wires;                                /* all messages of a group, in host memory */
