@@ -1,35 +1,10 @@
-#include "tests/fuzz/fuzz_decode.h"
+/* Messages, for everything that reads one. */
+#include "tests/fuzz/fuzz.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "src/gcbench.h"
-
-/* Unlike assert, this also works in builds with NDEBUG. */
-static void require(int holds, const char *what, int status, const struct gcb_diag *diag)
-{
-    if (holds)
-        return;
-    fprintf(stderr, "broken promise: %s (status %d, \"%.*s\")\n", what, status, GCB_DIAG_TEXT,
-            diag->text);
-    abort();
-}
-
-/* The status must be one of those allowed, and a failure must have a message of one line. */
-static void require_status(int status, const struct gcb_diag *diag, const int *allowed)
-{
-    int known = status == 0;
-
-    for (; *allowed; allowed++)
-        known |= status == *allowed;
-    require(known, "only the documented statuses", status, diag);
-    if (!status)
-        return;
-    require(diag->status == status, "diag has the status", status, diag);
-    require(memchr(diag->text, 0, sizeof(diag->text)) != NULL, "words end", status, diag);
-    require(diag->text[0] && !strchr(diag->text, '\n'), "words are one line", status, diag);
-}
 
 /* Decodes into a block of exactly the needed size, so that a write past its end is seen. */
 static void decode_twice(struct gcb_coder *coder, const uint8_t *data, size_t size)
@@ -47,13 +22,11 @@ static void decode_twice(struct gcb_coder *coder, const uint8_t *data, size_t si
             abort();
         memset(x[i], i ? 0xA5 : 0, bytes);
         status[i] = gcb_decode(coder, data, size, x[i], &diag);
-        require_status(status[i], &diag, allowed);
+        fuzz_require_status(status[i], &diag, allowed);
     }
-    require(status[0] == status[1], "decoding twice ends the same", status[1],
-            &(struct gcb_diag){0});
+    fuzz_require(status[0] == status[1], "decoding twice ends the same", NULL);
     if (!status[0]) /* each element was written, and depends only on the message */
-        require(memcmp(x[0], x[1], bytes) == 0, "decoding twice gives the same", 0,
-                &(struct gcb_diag){0});
+        fuzz_require(memcmp(x[0], x[1], bytes) == 0, "decoding twice gives the same", NULL);
     free(x[0]);
     free(x[1]);
 }
@@ -69,18 +42,18 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const int known = gcb_message_info(&info, data, size, &diag);
     int opened;
 
-    require_status(known, &diag, info_allowed);
+    fuzz_require_status(known, &diag, info_allowed);
     diag = (struct gcb_diag){0};
     opened = gcb_decoder_open(&coder, data, size, &options, &diag);
-    require_status(opened, &diag, open_allowed);
+    fuzz_require_status(opened, &diag, open_allowed);
     if (opened)
         return 0;
 
-    require(known == 0, "a message that opens has info", known, &diag);
-    require(info.header_bytes + info.payload_bytes == size, "header and payload are the message", 0,
-            &diag);
-    require(info.elements == gcb_coder_elements(coder), "info and coder agree", 0, &diag);
-    require(info.elements <= FUZZ_MAX_ELEMENTS, "the limit on elements holds", 0, &diag);
+    fuzz_require(known == 0, "a message that opens has info", &diag);
+    fuzz_require(info.header_bytes + info.payload_bytes == size,
+                 "header and payload are the message", &diag);
+    fuzz_require(info.elements == gcb_coder_elements(coder), "info and coder agree", &diag);
+    fuzz_require(info.elements <= FUZZ_MAX_ELEMENTS, "the limit on elements holds", &diag);
     decode_twice(coder, data, size);
     gcb_coder_close(coder);
     return 0;

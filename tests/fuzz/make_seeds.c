@@ -1,20 +1,24 @@
 /*
- * make_seeds DIR: writes the seeds of the fuzzer, a small message for each method, each value of its parameters and each
- * length. The methods come from the registry, so a new method gets seeds at once.
+ * make_seeds TARGET DIR: writes the seeds of a fuzz target. `decode`: a small message for each method, each value of its
+ * parameters and each length; `encode`: the specs and tensors of these messages; `options`: each option of each command;
+ * `suite`: the shipped suites. All come from the tables of the program, so a new method or option gets seeds at once.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/base/cmd.h"
+#include "cli/base/optparse.h"
 #include "src/gcbench.h"
 #include "src/lib/codec/method.h"
+#include "src/tool/suite/suite.h"
 
 #define SPEC 256
 
 static const uint64_t lengths[] = {0, 1, 7, 300, 5000}; /* the last has two blocks of symbols */
 #define LENGTHS (sizeof(lengths) / sizeof(lengths[0]))
 
-static const char *folder;
+static const char *folder, *target;
 static unsigned written;
 static unsigned refused;
 
@@ -63,6 +67,22 @@ static void check_seed(const char *spec, const void *message, size_t length, flo
     gcb_coder_close(decoder);
 }
 
+/* An input of fuzz_encode.c: options, the spec, the tensor. */
+static void write_tensor(const char *name, const char *spec, uint64_t n, int checksum,
+                         const float *x)
+{
+    const size_t head = strlen(spec) + 2, size = head + (size_t)n * sizeof(*x);
+    unsigned char *input = malloc(size);
+
+    if (!input)
+        fail(spec, "no memory");
+    input[0] = (unsigned char)(checksum << 3);
+    memcpy(input + 1, spec, head - 1);
+    memcpy(input + head, x, (size_t)n * sizeof(*x));
+    write_file(name, n, checksum, input, size);
+    free(input);
+}
+
 static void write_seed(const char *name, const char *spec, uint64_t n, int checksum)
 {
     const struct gcb_options options = {.checksum = checksum};
@@ -75,6 +95,11 @@ static void write_seed(const char *name, const char *spec, uint64_t n, int check
     if (!x)
         fail(spec, "no memory");
     fill(x, n);
+    if (strcmp(target, "encode") == 0) {
+        write_tensor(name, spec, n, checksum, x);
+        free(x);
+        return;
+    }
     if (gcb_encoder_open(&encoder, spec, n, &options, &diag))
         fail(spec, diag.text);
     message = malloc(gcb_coder_bound(encoder));
@@ -126,17 +151,58 @@ static void write_method(const struct gcb_method *m)
     }
 }
 
-int main(int argc, char **argv)
+static void write_methods(void)
 {
     struct gcb_method method;
 
-    if (argc != 2) {
-        fprintf(stderr, "usage: make_seeds DIR\n");
-        return 2;
-    }
-    folder = argv[1];
     for (size_t i = 0; gcb_method_at(&method, i); i++)
         write_method(&method);
-    printf("%u seeds in %s; %u combinations make no sense\n", written, folder, refused);
-    return 0;
+}
+
+/* Each option of each command, with a value that its type allows. */
+static void write_options(void)
+{
+    char line[256];
+    const struct cmd *cmd;
+
+    for (size_t i = 0; (cmd = cmd_at(i)); i++)
+        for (const struct opt_group *g = cmd->spec.groups; g && g->rows; g++)
+            for (const struct opt_row *row = g->rows; row->name; row++) {
+                const char *value = !opt_takes_value(row) ? ""
+                                    : row->choices        ? row->choices[0]
+                                    : row->type == OPT_TIME || row->type == OPT_DURATION ? "1.5s"
+                                                                                         : "30";
+
+                snprintf(line, sizeof(line), "%s\n--%s%s%s\nx.h5", cmd->name, row->name,
+                         value[0] ? "\n" : "", value);
+                write_file(row->name, i, 0, line, strlen(line));
+            }
+}
+
+static void write_suites(void)
+{
+    for (const struct gcb_suite_text *suite = gcb_suite_texts; suite->name; suite++)
+        write_file(suite->name, 0, 0, suite->text, strlen(suite->text));
+}
+
+int main(int argc, char **argv)
+{
+    static const struct {
+        const char *target;
+        void (*write)(void);
+    } rows[] = {{"decode", write_methods},
+                {"encode", write_methods},
+                {"options", write_options},
+                {"suite", write_suites}};
+
+    for (size_t i = 0; argc == 3 && i < sizeof(rows) / sizeof(rows[0]); i++)
+        if (strcmp(argv[1], rows[i].target) == 0) {
+            target = argv[1];
+            folder = argv[2];
+            rows[i].write();
+            printf("%u seeds in %s; %u combinations make no sense\n", written, folder, refused);
+            return 0;
+        }
+    fprintf(stderr, "usage: make_seeds decode|encode|options|suite DIR\n");
+    return 2;
 }

@@ -1,25 +1,27 @@
 #!/bin/bash
-# Decodes stored inputs and a new seed of each method, with each cut and with many changed bytes.
-#   test_replay.sh MAKE_SEEDS REPLAY CORPUS_DIR
+# Runs a fuzz target on its stored inputs, on new seeds, and on changes of both.
+#   test_replay.sh TARGET MAKE_SEEDS REPLAY GCBENCH CORPUS_DIR --mutate
+#   test_replay.sh TARGET MAKE_SEEDS REPLAY GCBENCH CORPUS_DIR --seconds N
 set -euo pipefail
 
-make_seeds=$1 replay=$2 corpus=$3
+target=$1 make_seeds=$(realpath "$2") replay=$(realpath "$3") gcbench=$(realpath "$4") corpus=$(realpath "$5")
+shift 5
 work=$(mktemp -d)
-trap 'rm -rf "$work" "$work.out"' EXIT
+trap 'rm -rf "$work"' EXIT
+mkdir "$work/seeds"
 
-"$make_seeds" "$work"
-: >"$work/000-empty"
-passed=0 failed=0
-for input in "$work"/* "$corpus"/*; do
-    [[ $input != */README.md ]] || continue
-    if { "$replay" --mutate "$input"; } >"$work.out" 2>&1; then
-        passed=$((passed + 1))
-    else
-        failed=$((failed + 1))
-        printf 'not ok: %s\n' "${input##*/}"
-        head -n 40 "$work.out"
-        [[ -z ${GCBENCH_KEEP:-} ]] || cp "$input" "$GCBENCH_KEEP"
-    fi
-done
-printf 'replay: %d passed, %d failed\n' "$passed" "$failed"
-exit $((failed != 0))
+"$(dirname "$0")"/seeds.sh "$target" "$make_seeds" "$gcbench" "$work/seeds"
+: >"$work/seeds/000-empty"
+find "$work/seeds" "$corpus" -type f ! -name README.md | sort >"$work/inputs"
+
+cd "$work"
+if xargs -a inputs "$replay" "$@" >out 2>&1; then
+    printf '%s: %s\n' "$target" "$(tail -n 1 out)"
+    exit 0
+fi
+head -n 40 out
+if [[ -f crash ]]; then
+    echo 'the input in base64; decode it into tests/fuzz/corpus once it is mended:'
+    base64 crash | head -n 40
+fi
+exit 1
