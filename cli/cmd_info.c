@@ -59,7 +59,7 @@ static void print_build(FILE *out, const struct gcb_build *b)
     fprintf(out, "build id    %s\n", b->id[0] ? b->id : "none");
 }
 
-/* The device, or why there is none; then the libraries it needs, if the module is there to tell. */
+/* Prints the device or why there is none, then the CUDA libraries if the module was found. */
 static void print_gpu(FILE *out, const struct facts *f)
 {
     const struct gcb_device_facts *d = &f->device.facts;

@@ -355,17 +355,8 @@ static int verify_run(const void *options, const struct opt_list *operands, stru
 static const struct opt_group groups[] = {
     OPT_GROUP("Methods", opt_methods_rows, struct verify_options, methods),
     OPT_GROUP("Verification", own_rows, struct verify_options, own),
-    OPT_GROUP("Input", opt_part_rows, struct verify_options, input),
-    OPT_GROUP("Input", opt_input_rows, struct verify_options, input),
-    OPT_GROUP("Messages", opt_scope_rows, struct verify_options, message),
-    OPT_GROUP("Messages", opt_message_rows, struct verify_options, message),
-    OPT_GROUP("Running", opt_device_rows, struct verify_options, exec),
-    OPT_GROUP("Running", opt_threads_rows, struct verify_options, exec),
-    OPT_GROUP("Running", opt_exec_rows, struct verify_options, exec),
-    OPT_GROUP("Output", opt_force_rows, struct verify_options, save),
-    OPT_GROUP("Output", opt_save_rows, struct verify_options, save),
-    OPT_GROUP("Output", opt_hash_rows, struct verify_options, save),
-    OPT_GROUP("Output", opt_show_rows, struct verify_options, show),
+    SESSION_GROUPS(struct verify_options),
+    SESSION_OUTPUT_GROUPS(struct verify_options),
     {.rows = NULL},
 };
 
@@ -382,9 +373,8 @@ const struct cmd cmd_verify = {
         "set makes the same bytes, that no message is too large, and the bounds and identities of "
         "each method's paper. Its capabilities and stages say which checks apply. A broken promise "
         "exits with status 5. -v shows every check; docs/verify.md lists them.\n"
-        "With --device cuda a GPU encodes and decodes; its messages have to equal the CPU's, and "
-        "it "
-        "has to decode those.\n",
+        "With --device cuda a GPU encodes and decodes. Its messages must equal the CPU's, and it "
+        "must decode the CPU's messages.\n",
     .spec = {.groups = groups,
              .extra = {opt_methods_key_at, offsetof(struct verify_options, methods.overrides)}},
     .size = sizeof(struct verify_options),

@@ -23,7 +23,7 @@ static void note_signal(int number)
     signal(number, end_process);
 }
 
-/* Leaves a signal alone that is ignored from the start: under nohup, or in the background of a script. */
+/* Sets a handler, unless the signal was ignored from the start: under nohup, or in the background of a script. */
 static void set_handler(int number, void (*handler)(int))
 {
     struct sigaction action, before;

@@ -4,8 +4,8 @@
 #include <stdbool.h>
 
 /*
- * From here on, no half-written file and no child process is left when the process ends, be it by a signal or by a
- * library that exits (libgomp without threads, FFTW without memory). A write beyond the limit on file sizes becomes
+ * From here on, no half-written file and no child process is left when the process ends, whether a signal ends it or a
+ * library exits (libgomp without threads, FFTW without memory). A write beyond the limit on file sizes becomes
  * an error, as on a full disk.
  */
 void interrupt_tidy(void);

@@ -5,8 +5,8 @@
 #include <stdio.h>
 
 /*
- * A progress bar with the time left, on a terminal only. It appears after a second, is drawn a few times a second, and
- * is wiped at the end, so that what is printed next stands on a clean line.
+ * A progress bar with the time left, shown only on a terminal. It appears after a second, is drawn a few times a second,
+ * and is erased at the end, so that later output starts on a clean line.
  */
 struct progress {
     FILE *file; /* NULL: never shown */

@@ -37,8 +37,8 @@ void session_drop_memory(const struct session *s, const char *command, struct gc
         asked |= gcb_method_forget(&methods[i]);
     if (asked && !s->o.show->quiet)
         fprintf(s->ctx->err,
-                "gcbench: note: a memory works from step to step, which only `gcbench replay` "
-                "runs: %s ignores it\n",
+                "gcbench: note: a memory works from step to step, so only `gcbench replay` uses "
+                "it; %s ignores it\n",
                 command);
 }
 

@@ -20,6 +20,22 @@ struct session_options { /* borrowed, not NULL */
     const struct opt_show *show;
 };
 
+/* The groups of options that such a command has: of the members `input`, `message` and `exec` of its struct... */
+#define SESSION_GROUPS(type) \
+    OPT_GROUP("Input", opt_part_rows, type, input), \
+        OPT_GROUP("Input", opt_input_rows, type, input), \
+        OPT_GROUP("Messages", opt_scope_rows, type, message), \
+        OPT_GROUP("Messages", opt_message_rows, type, message), \
+        OPT_GROUP("Running", opt_device_rows, type, exec), \
+        OPT_GROUP("Running", opt_threads_rows, type, exec), \
+        OPT_GROUP("Running", opt_exec_rows, type, exec)
+/* ... and, if it writes no other file, of `save` and `show`. */
+#define SESSION_OUTPUT_GROUPS(type) \
+    OPT_GROUP("Output", opt_force_rows, type, save), \
+        OPT_GROUP("Output", opt_save_rows, type, save), \
+        OPT_GROUP("Output", opt_hash_rows, type, save), \
+        OPT_GROUP("Output", opt_show_rows, type, show)
+
 struct session {
     struct session_options o;
     const struct opt_list *files;
@@ -34,9 +50,9 @@ struct session {
     struct gcb_rows_setting setting;
 };
 
-/* Checks the options against each other and finds kernels, threads and device. With a device, methods
- * run there; kernels and threads then belong to the CPU, whose messages theirs are compared with. GCB_E_BACKEND: the
- * device is missing. GCB_E_INVALID: an option has no meaning on it. */
+/* Checks the options against each other and finds kernels, threads and device. With a device, methods run there; kernels
+ * and threads are those of the CPU, which makes the messages for comparison. GCB_E_BACKEND: the device is missing.
+ * GCB_E_INVALID: an option has no meaning on a device. */
 int session_resolve(struct session *s);
 /* The status of a finished run: GCB_E_BACKEND if a method does not run on the device asked for. */
 int session_judge(const struct session *s, int err);

@@ -12,7 +12,7 @@
 /* Unless the options say otherwise: enough samples for an interval, then until it is narrow. */
 #define DEFAULT_REPEAT 6
 
-/* A spread from which on the median might as well be another. */
+/* From this half-width of the interval on, as a share of the median, the median says nothing. */
 #define TELLS_NOTHING 0.9995
 #define DEFAULT_MIN_TIME 0.02
 #define DEFAULT_MAX_TIME 1.0
@@ -89,7 +89,7 @@ static int resolve(struct kernels_run *r, const struct opt_list *globs)
     return gcb_kernels_match(&count, &r->config, diag);
 }
 
-/* Bandwidth only where a share of it will be shown, and never as a part of fixed work. */
+/* Measures bandwidth only if a share of it will be shown, and never for fixed work, which must not depend on the clock. */
 static int measure_bandwidth(struct kernels_run *r)
 {
     int err;
@@ -159,7 +159,7 @@ static void on_progress(void *ctx, double done)
     progress_update(&r->progress, done);
 }
 
-/* What memory gives, and that the arrays are larger than what stands in front of it: or not. */
+/* Prints the bandwidth of memory, and the sizes of the arrays and of the caches. */
 static void print_memory(const struct gcb_bandwidth *w, FILE *out)
 {
     const uint64_t bytes = 4 * gcb_kernels_floats(GCB_KERNEL_MEMORY), cache = gcb_host_cache();

@@ -29,8 +29,8 @@ static void add_label(struct gcb_table *table, const struct gcb_method *m)
     gcb_table_cell(table, gcb_append(text, sizeof(text), baseline ? " *" : ""));
 }
 
-/* "1.23 ±2%": the half of the median's 95 % interval, of its size; nothing where there is none, "±?" where the
- * median might as well be another. At most 11 columns. */
+/* Adds "1.23 ±2%": half of the 95 % interval of the median, as a share of the median. Without an interval only the number;
+ * "±?" if the interval is wider than the median. At most 11 columns. */
 static void add_speed(struct gcb_table *table, struct bench_marks *marks, double gbps,
                       const struct gcb_times *times)
 {
@@ -46,7 +46,7 @@ static void add_speed(struct gcb_table *table, struct bench_marks *marks, double
     marks->unknown |= half > 99.0;
 }
 
-/* In percent; "?" where it takes more than three digits. */
+/* A share in percent; "?" if it has more than three digits. */
 static const char *percent(char out[32], double share)
 {
     if (isfinite(share) && share < 9.995)

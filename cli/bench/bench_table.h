@@ -4,10 +4,10 @@
 #include "cli/base/output.h"
 #include "src/tool/trial/run.h"
 
-/* What the notes under the tables have to explain, because it occurred. Starts zeroed. */
+/* What occurred in the tables, so that notes under them explain it. Starts zeroed. */
 struct bench_marks {
-    bool unknown; /* "±?": half of an interval is more than the median itself */
-    bool cached;  /* "cache" instead of a share of memory's bandwidth */
+    bool unknown; /* "±?": the interval is wider than the median */
+    bool cached;  /* "cache" instead of a share of memory bandwidth */
     bool grouped; /* a device encoded messages in groups */
 };
 
@@ -17,9 +17,9 @@ struct bench_view {
     const struct gcb_run_result *result;
     const char *settings;                  /* "scope tensor, 1 thread, warm caches" */
     const struct gcb_bandwidth *bandwidth; /* with these threads */
-    bool in_cache;                         /* memory has no part in the times: no share of it */
-    double precision;                      /* asked for; 0: as many runs as were */
-    struct bench_marks *marks;             /* set where something occurs */
+    bool in_cache;    /* all messages fit in the cache: show no share of memory bandwidth */
+    double precision; /* asked for; 0: the number of runs was fixed */
+    struct bench_marks *marks; /* bench_show sets what occurs */
 };
 int bench_show(const struct bench_view *view, const struct out_report *report,
                struct gcb_diag *diag);
@@ -27,7 +27,7 @@ int bench_show(const struct bench_view *view, const struct out_report *report,
 /* Instead of a table: the device cannot be used. */
 void bench_show_unsupported(const char *settings, const char *reason, FILE *out);
 
-/* What the columns mean and what the machine had to do beside. */
+/* Prints what the columns mean, and whether the machine was busy with other work. */
 void bench_show_notes(const struct out_report *report, const struct bench_marks *marks);
 
 #endif

@@ -406,10 +406,7 @@ static const struct opt_group groups[] = {
     OPT_GROUP("Kernels", bench_kernels_rows, struct bench_options, kernels),
     OPT_GROUP("Output", bench_show_rows, struct bench_options, own),
     OPT_GROUP("Output", opt_shapes_rows, struct bench_options, shapes),
-    OPT_GROUP("Output", opt_force_rows, struct bench_options, save),
-    OPT_GROUP("Output", opt_save_rows, struct bench_options, save),
-    OPT_GROUP("Output", opt_hash_rows, struct bench_options, save),
-    OPT_GROUP("Output", opt_show_rows, struct bench_options, show),
+    SESSION_OUTPUT_GROUPS(struct bench_options),
     {.rows = NULL},
 };
 
@@ -424,24 +421,22 @@ const struct cmd cmd_bench = {
                 "  gcbench bench --repeat 20 --samples --format json gradients.h5\n"
                 "  gcbench bench --kernels 'reduce/*' --size l1\n",
     .details =
-        "Without --method and --suite, every method at its defaults; without FILE, synthetic "
-        "tensors of 4 K to 16 M elements. Of a file, the last step and its first worker.\n"
+        "Without --method and --suite, every method runs with its defaults. Without FILE, the "
+        "methods run on synthetic tensors of 4 K to 16 M elements. From a file, the first worker "
+        "of the last step is read.\n"
         "Each message is encoded and decoded until the median time is known to --precision or its "
-        "share of --time-budget is over, for 5 ms of timed calls at least (--min-time); --repeat N "
-        "times it N times instead. The identity codec "
-        "and memcpy, timed in turn, are always there: what lies between them is the harness.\n"
-        "--kernels times what methods are built from instead, each variant of the instruction set "
-        "against C; with --repeat alone the work is the same in every run, so that instructions "
-        "can be counted.\n"
-        "Exit status: 5 where a device gave other bytes or values than the CPU, whatever else; 1 "
-        "where a "
-        "method failed, or after Ctrl-C; 3 where no device that was asked for is there, or a "
-        "library "
-        "that a method needs on one. Methods that do not run there are unsupported, and no "
-        "failure.\n"
+        "share of --time-budget is used up, and for at least 5 ms of timed calls (--min-time). "
+        "--repeat N times it N times instead. The identity codec and memcpy are always timed too, "
+        "in turn; the difference between them is the overhead of the measurement.\n"
+        "--kernels times the functions that methods are built from: each variant for an "
+        "instruction set, compared with C. With only --repeat, every run does the same work, so "
+        "that instructions can be counted.\n"
+        "Exit status: 5 if a device gave other bytes or values than the CPU, whatever else "
+        "happened; 1 if a method failed, or after Ctrl-C; 3 if no device asked for was found, or a "
+        "library is missing that a method needs on a device. A method that does not run on a "
+        "device is unsupported, which is not a failure.\n"
         "A file of results has a row for every message and a summary for every method: "
-        "docs/rows.md, "
-        "docs/method.md, docs/suites.md.\n",
+        "docs/rows.md, docs/method.md, docs/suites.md.\n",
     .spec = {.groups = groups,
              .extra = {opt_methods_key_at, offsetof(struct bench_options, methods.overrides)}},
     .size = sizeof(struct bench_options),

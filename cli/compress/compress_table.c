@@ -196,7 +196,7 @@ static void note_exceptions(const struct compress_view *v, size_t method, FILE *
     const struct gcb_tally *t = &v->result->totals[method].tally;
 
     if (t->stored > 0 && gcb_method_caps(&v->methods[method]) & GCB_CAP_LOSSLESS)
-        return; /* such a method sends raw tensors anyway */
+        return; /* a lossless method sends raw tensors anyway */
     if (t->stored > t->dense)
         fprintf(out,
                 "note: %s: %" PRIu64 " of %" PRIu64

@@ -85,7 +85,7 @@ static int measure_times(struct payoff *c, struct gcb_payoff_reader *reader, str
     int err = find_methods(c, &methods, &m.method_count, diag);
 
     m.methods = methods;
-    /* unless told otherwise, the fewest messages that are no larger than those measured */
+    /* without --messages: the fewest messages that are no larger than those measured */
     if (model->messages == 0.0)
         model->messages =
             ceil(model->bytes / ldexp(4.0 * GCB_PAYOFF_SMALLEST, 2 * (GCB_PAYOFF_SIZES - 1)));

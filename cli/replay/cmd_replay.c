@@ -251,18 +251,9 @@ out:
 static const struct opt_group groups[] = {
     OPT_GROUP("Methods", opt_methods_rows, struct replay_options, methods),
     OPT_GROUP("Replay", replay_own_rows, struct replay_options, own),
-    OPT_GROUP("Input", opt_part_rows, struct replay_options, input),
-    OPT_GROUP("Input", opt_input_rows, struct replay_options, input),
-    OPT_GROUP("Messages", opt_scope_rows, struct replay_options, message),
-    OPT_GROUP("Messages", opt_message_rows, struct replay_options, message),
-    OPT_GROUP("Running", opt_device_rows, struct replay_options, exec),
-    OPT_GROUP("Running", opt_threads_rows, struct replay_options, exec),
-    OPT_GROUP("Running", opt_exec_rows, struct replay_options, exec),
+    SESSION_GROUPS(struct replay_options),
     OPT_GROUP("Output", replay_show_rows, struct replay_options, own),
-    OPT_GROUP("Output", opt_force_rows, struct replay_options, save),
-    OPT_GROUP("Output", opt_save_rows, struct replay_options, save),
-    OPT_GROUP("Output", opt_hash_rows, struct replay_options, save),
-    OPT_GROUP("Output", opt_show_rows, struct replay_options, show),
+    SESSION_OUTPUT_GROUPS(struct replay_options),
     {.rows = NULL},
 };
 

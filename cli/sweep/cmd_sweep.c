@@ -205,20 +205,11 @@ out:
 static const struct opt_group groups[] = {
     OPT_GROUP("Methods", opt_methods_rows, struct sweep_options, methods),
     OPT_GROUP("Settings", sweep_own_rows, struct sweep_options, own),
-    OPT_GROUP("Input", opt_part_rows, struct sweep_options, input),
-    OPT_GROUP("Input", opt_input_rows, struct sweep_options, input),
-    OPT_GROUP("Messages", opt_scope_rows, struct sweep_options, message),
-    OPT_GROUP("Messages", opt_message_rows, struct sweep_options, message),
-    OPT_GROUP("Running", opt_device_rows, struct sweep_options, exec),
-    OPT_GROUP("Running", opt_threads_rows, struct sweep_options, exec),
-    OPT_GROUP("Running", opt_exec_rows, struct sweep_options, exec),
+    SESSION_GROUPS(struct sweep_options),
     OPT_GROUP("Running", opt_timing_rows, struct sweep_options, timing),
     OPT_GROUP("Output", sweep_show_rows, struct sweep_options, own),
     OPT_GROUP("Output", opt_lines_rows, struct sweep_options, lines),
-    OPT_GROUP("Output", opt_force_rows, struct sweep_options, save),
-    OPT_GROUP("Output", opt_save_rows, struct sweep_options, save),
-    OPT_GROUP("Output", opt_hash_rows, struct sweep_options, save),
-    OPT_GROUP("Output", opt_show_rows, struct sweep_options, show),
+    SESSION_OUTPUT_GROUPS(struct sweep_options),
     {.rows = NULL},
 };
 

@@ -29,7 +29,7 @@ struct gcb_link {
 /* One worker's part of an exchange with one method. Times are 0 for work that the method does not have. */
 struct gcb_load {
     bool sums;        /* can be summed undecoded (GCB_CAP_LINEAR), by an allreduce */
-    double transfers; /* that the messages travel in; each carries a bucket of them */
+    double transfers; /* number of transfers; each carries a bucket of messages */
     double bytes;     /* of one worker's messages */
     double encode;    /* seconds, of all of one worker's messages */
     double decode;    /* the same */

@@ -9,8 +9,8 @@
 /* The gradient that is exchanged. */
 struct gcb_payoff_model {
     double bytes;    /* of the gradient as fp32; 0: as in the results */
-    double messages; /* that it is coded in; 0: as in the results */
-    double bucket;   /* bytes of it that travel together, above 0 */
+    double messages; /* number of messages the gradient is split into; 0: as in the results */
+    double bucket;   /* bytes of the gradient in one transfer, above 0 */
     double compute;  /* seconds; NAN: no overlap */
 };
 

@@ -11,7 +11,7 @@
  * A rule follows from the tensor and from the method's parameters. Only `range` reads its format from the message.
  */
 
-/* What may become of one element. */
+/* The error that one element may have. */
 struct gcb_element_error {
     double most; /* |error| is at most this, whatever is drawn */
     /* Drawn: the element is rounded up by step (1 - up) with probability `up`, else down by step * up. If step is 0,

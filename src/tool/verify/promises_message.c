@@ -5,7 +5,7 @@
 #include "src/tool/trial/device_check.h"
 #include "src/tool/verify/promises.h"
 
-/* Promises about every message: it comes back, everybody makes the same one, and it is no longer than promised. */
+/* Promises about every message: it decodes, every run and machine makes the same bytes, and it is no longer than promised. */
 
 static bool binds_all(const struct gcb_method *m)
 {
@@ -31,7 +31,7 @@ static enum gcb_promise_status check_round_trip(struct gcb_promise_case *c)
 
 /* ---- the same bytes ---- */
 
-/* How many bytes of the two messages differ; what one has more counts too. */
+/* Counts the bytes in which two messages differ. The extra bytes of the longer message count too. */
 static double count_differing(const struct gcb_wbuf *a, const struct gcb_wbuf *b)
 {
     const size_t n = a->len < b->len ? a->len : b->len;
@@ -42,8 +42,8 @@ static double count_differing(const struct gcb_wbuf *a, const struct gcb_wbuf *b
     return (double)count;
 }
 
-/* A distance of n elements as a share of their norm. What rounding near the smallest float can do is taken off first, so
- * that two tensors of zeros do not differ. */
+/* A distance of n elements as a share of their norm. First the distance is reduced by what rounding near the smallest float
+ * can cause, so that two tensors of zeros do not differ. */
 static double share_of_norm(double distance, double norm, uint64_t n)
 {
     const double beyond = distance - gcb_device_rounding(n);

@@ -60,7 +60,7 @@ static void count_difference(void *ctx, uint64_t i, const struct gcb_element_err
     *(double *)ctx += e->step >= LEVELS_APART ? 2.0 * e->up * (1.0 - e->up) : 0.0;
 }
 
-/* Tensors in which two draws should differ in fewer elements say nothing. */
+/* If two draws are expected to differ in fewer elements, the tensor cannot show whether they do. */
 #define ENOUGH_DIFFERENCES 50.0
 
 static double count_differing(const float *x, const float *y, uint64_t n)
