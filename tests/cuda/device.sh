@@ -69,7 +69,7 @@ for m in map(json.loads, open('$out')):
                                    'descriptor of its codec')"
 run compress --device cuda:1 --method topk "$sample"
 exits 3
-says "device cuda:1: this machine has 1, from cuda:0 on"
+says "device cuda:1: this machine has 1, numbered from cuda:0"
 
 # Commands without --device say so, with or without a module.
 for device in cuda cuda:7; do

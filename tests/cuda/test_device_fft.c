@@ -4,7 +4,7 @@
 
 #include "kernels/fft/fft.h"
 #include "kernels/fft/fft_cuda.h"
-#include "src/lib/codec/codecs.h"
+#include "src/lib/codec/codec.h"
 #include "src/lib/sparse/sparse.h"
 #include "tests/cuda/device_test.h"
 

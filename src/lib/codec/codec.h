@@ -115,6 +115,16 @@ struct gcb_codec {
     const struct gcb_preset *presets; /* a row without a name ends them; NULL: none */
 };
 
+/* The descriptors of the codecs. */
+extern const struct gcb_codec gcb_codec_identity; /* src/lib/codec/identity.c */
+extern const struct gcb_codec gcb_codec_fp16;     /* src/lib/codec/half.c */
+extern const struct gcb_codec gcb_codec_bf16;     /* src/lib/codec/half.c */
+extern const struct gcb_codec gcb_codec_range;    /* src/lib/codec/range.c */
+extern const struct gcb_codec gcb_codec_qsgd;     /* src/lib/codec/qsgd.c */
+extern const struct gcb_codec gcb_codec_terngrad; /* src/lib/codec/terngrad.c */
+extern const struct gcb_codec gcb_codec_natural;  /* src/lib/codec/natural.c */
+extern const struct gcb_codec gcb_codec_sparse;   /* src/lib/sparse/sparse.c */
+
 /* src/lib/codec/registry.c: the codecs in the order of listings; NULL after the last. */
 const struct gcb_codec *gcb_codec_at(size_t i);
 const struct gcb_codec *gcb_codec_by_wire_id(uint8_t wire_id);

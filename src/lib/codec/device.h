@@ -5,29 +5,30 @@
 #include "src/lib/codec/codec.h"
 
 /*
- * The interface a device module fills (libgcbench-cuda.so, opened at run time; src/lib/device/load.h): a second
- * table of ops per codec, over the same descriptors, parameter tables, frames and presets. What makes it
- * cheap is decided here and holds for the CPU already:
+ * The interface that a device module implements (libgcbench-cuda.so, opened at run time; src/lib/device/load.h): a second
+ * table of functions for a codec. Descriptors, parameter tables, frames and presets are the CPU's. A device can make the
+ * same messages because of these rules, which hold on the CPU too:
  *
- *  - Everything the decoder needs is in the frame's parameters (known before encoding) or in the
- *    payload; the payload's length is a field that is written last. So a device writes the payload and its
- *    length, and the host adds a head of known size afterwards.
- *  - Variable-length streams stand in blocks of GCB_TILE symbols with a directory in front, so blocks
- *    are independent both ways (lengths, scan, write).
- *  - Sums follow a fixed tree over 32 lanes, a warp's width (kernels/reduce/reduce.h); draws are by
- *    counter, and their streams (gcb_draw_stream) are worked out on the host, a few bytes a call;
- *    per-element arithmetic stands in <family>_elem.h, compiled by both compilers.
+ *  - Everything that the decoder needs is in the frame's parameters, which are known before encoding, or in the payload.
+ *    The payload's length is a field that is written last. So the device writes the payload and its length, and the host
+ *    adds a head of known size afterwards.
+ *  - Streams of variable length consist of blocks of GCB_TILE symbols with a directory in front. So blocks can be encoded
+ *    (lengths, prefix sum, write) and decoded independently.
+ *  - Sums follow a fixed tree over 32 lanes, the width of a warp (kernels/reduce/reduce.h). Random draws are by counter;
+ *    the host computes their streams (gcb_draw_stream). Arithmetic per element is in <family>_elem.h, which both compilers
+ *    compile.
  *
- * A state lives on the host and holds the parameters (gcb_param_store, as on the CPU), sizes and plans, and
- * the device memory of what a stateful codec keeps between calls, taken in init. What else a call needs on
- * the device is in its scratch, which is asked for first and passed in second: no call allocates, and none
- * but init waits for the device. All pointers named *_dev are device memory, aligned to 256 bytes (results: 8);
- * the payload stands apart from its head, so that no head's length shifts it.
+ * A state is in host memory. It has the parameters (gcb_param_store, as on the CPU), sizes and plans, and pointers to the
+ * device memory that a stateful codec keeps between calls. init allocates all of this. Other device memory that a call
+ * needs is its scratch: the caller asks for its size and passes it in. No call allocates, and only init waits for the
+ * device. Pointers named *_dev are device memory, aligned to 256 bytes (results: 8). The payload is apart from its head,
+ * so the head's length does not shift it.
  *
- * A call's own return is what the host knows at once (GCB_E_DEVICE: a launch failed; GCB_E_CORRUPT: a payload's
- * length is not one that its frame allows). What the data decide comes later, through the result.
+ * A call returns what the host knows at once. GCB_E_DEVICE: a launch failed. GCB_E_CORRUPT: the frame does not allow this
+ * length of payload. What depends on the data is in the result, later.
  */
-/* Where a call runs and what it may use until it has ended. The result is all zero when the call's work begins. */
+
+/* Where a call runs, and what it may use until it ends. The result is all zero when the call's work begins. */
 struct gcb_device_call {
     struct gcb_step at; /* encoding: of the message */
     struct gcb_device_stream *stream;
@@ -36,16 +37,16 @@ struct gcb_device_call {
 };
 
 /*
- * Several messages of a codec by one set of launches, whose results are those of single calls, byte for byte. Their
- * payloads are of one length for a tensor, max_payload; residuals are as in encode_async of one.
+ * Several messages of a codec in one set of launches. The results are those of single calls, byte for byte. All payloads
+ * of a tensor have the length max_payload. Residuals are as in encode_async.
  */
 struct gcb_device_group_ops {
-    /* May messages of these states go together? Sizes and streams of draws may differ. NULL: any may. */
+    /* May messages of these two states be in one group? Sizes and streams of draws may differ. NULL: always. */
     bool (*alike)(const void *state, const void *other);
-    /* Sets what a message has for itself, but for its input, payload, result and scratch, which are there; `at` is NULL
-     * to decode. NULL: nothing. */
+    /* Sets what is particular to a message, except input, payload, result and scratch, which the caller sets. `at` is NULL
+     * to decode. NULL: there is nothing to set. */
     void (*fill)(const void *state, const struct gcb_step *at, struct gcb_device_item *item);
-    /* Queue the copy of the group's table, filled but for its grids, and the work; the state is one of them. */
+    /* Queue the copy of the group's table, whose grids are still to be filled, and the work. `state` is that of any message. */
     int (*encode_async)(const void *state, const struct gcb_device_group *group,
                         struct gcb_device_stream *stream);
     int (*decode_async)(const void *state, const struct gcb_device_group *group,
@@ -53,30 +54,29 @@ struct gcb_device_group_ops {
 };
 
 struct gcb_device_ops {
-    size_t
-        state_size; /* zeroed, then parameters stored, then init; so it begins as the CPU's state does */
-    /* Plans and sizes. env->kernels and env->queue are the host's and not used. GCB_E_UNSUPPORTED, with words:
-     * these parameters run on the CPU only. */
+    /* bytes; zeroed, then the parameters are stored, then init is called: so it begins like the CPU's state */
+    size_t state_size;
+    /* Makes plans. env->kernels and env->queue are not used. GCB_E_UNSUPPORTED: these parameters run on the CPU only. */
     int (*init)(void *state, const struct gcb_codec_env *env, struct gcb_diag *diag);
     void (*fini)(void *state);                  /* accepts an all-zero state; NULL: nothing to do */
     uint64_t (*max_payload)(const void *state); /* bytes; the same as on the CPU */
-    uint64_t (*scratch)(const void *state);     /* bytes that a call needs on the device */
+    uint64_t (*scratch)(const void *state);     /* bytes of device memory that a call needs */
 
-    bool feedback; /* may `in` have a residual, where init saw env->feedback? */
+    bool feedback; /* may `in` have a residual, if env->feedback was set in init? */
     /*
-     * Queues the encoding of in->n = env->count floats, all finite. The payload, byte for byte the CPU's, goes to
-     * out_dev (at least max_payload bytes). A result with GCB_E_SEND_RAW, or longer than the raw tensor, makes
-     * the host send the tensor raw: that is the module's business, not the codec's.
+     * Queues the encoding of in->n = env->count floats, all finite. The payload goes to out_dev (at least max_payload
+     * bytes) and is the CPU's, byte for byte. If the result is GCB_E_SEND_RAW or longer than the raw tensor, the coder
+     * sends the tensor raw.
      *
-     * With a residual, error feedback is fused: in->x becomes carry * residual + x, which is what is encoded, and what
-     * the decoder will not get of it becomes the residual; bit for bit what the unfused path gives. (A tensor that
-     * then goes raw has its residual put right by the coder.) in->compensated is 0.
+     * With a residual, error feedback is fused: in->x becomes carry * residual + x, that sum is encoded, and the residual
+     * becomes the sum minus what the decoder will rebuild, bit for bit as without fusing. (If the tensor is sent raw, the
+     * coder corrects the residual.) in->compensated is 0.
      */
     int (*encode_async)(void *state, const struct gcb_device_input *in, uint8_t *out_dev,
                         const struct gcb_device_call *call);
     /*
-     * Queues the decoding of a payload of `length` bytes, known from its frame, which the host has parsed.
-     * Any bytes are survived: nothing outside out_dev, scratch and result is written.
+     * Queues the decoding of a payload of `length` bytes, which the host knows from the frame. Any bytes are safe: only
+     * out_dev, scratch and result are written.
      */
     int (*decode_async)(void *state, const uint8_t *payload_dev, uint64_t length, float *out_dev,
                         const struct gcb_device_call *call);
@@ -84,8 +84,8 @@ struct gcb_device_ops {
     const struct gcb_device_group_ops *group; /* NULL: one message at a time */
 };
 
-/* What the module exports: a row for each codec it has, ended by one without ops. A message is described, and
- * its figures formed, by the CPU's decoder: that is never timed. */
+/* A codec of the module. A row without ops ends the table. Only the CPU's decoder describes messages, because that is
+ * never timed. */
 struct gcb_device_codec {
     uint8_t wire_id;
     const struct gcb_device_ops *ops;

@@ -1,4 +1,3 @@
-#include "src/lib/codec/codecs.h"
 #include "src/lib/codec/packed.h"
 
 /*

@@ -1,6 +1,6 @@
 #include <string.h>
 
-#include "src/lib/codec/codecs.h"
+#include "src/lib/codec/codec.h"
 
 /*
  * The tensor as it is, in float32: the baseline that shows what a coder itself costs, and the template for a new codec.

@@ -162,7 +162,7 @@ static int unknown_method(const char *name, struct gcb_diag *diag)
     gcb_escape(shown, sizeof(shown), name);
     if (strchr(name, ','))
         return gcb_diag_set(diag, GCB_E_INVALID,
-                            "unknown method '%s'; for several, --method is repeated", shown);
+                            "unknown method '%s'; repeat --method for each method", shown);
     near = gcb_suggest(name, names, n);
     if (near)
         return gcb_diag_set(diag, GCB_E_INVALID, "unknown method '%s'; did you mean '%s'?", shown,
@@ -203,7 +203,8 @@ int gcb_method_read(struct gcb_method *out, const char *spec, struct gcb_diag *d
     if (!found)
         return unknown_method(name, diag);
     if (spec[n] == ':' && spec[n + 1] == '\0')
-        return gcb_diag_set(diag, GCB_E_INVALID, "'%s:' lacks its key=value", out->name);
+        return gcb_diag_set(diag, GCB_E_INVALID, "'%s:' has no key=value after the colon",
+                            out->name);
     return spec[n] ? set_pairs(out, spec + n + 1, true, diag) : 0;
 }
 

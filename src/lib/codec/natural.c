@@ -1,5 +1,4 @@
 #include "kernels/philox/philox_elem.h"
-#include "src/lib/codec/codecs.h"
 #include "src/lib/codec/packed.h"
 
 /*

@@ -3,7 +3,6 @@
 
 #include "kernels/reduce/norm_elem.h"
 #include "src/lib/base/alloc.h"
-#include "src/lib/codec/codecs.h"
 #include "src/lib/codec/elias.h"
 #include "src/lib/codec/packed.h"
 #include "src/lib/codec/qsgd.h"

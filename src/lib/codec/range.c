@@ -3,8 +3,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "src/lib/codec/codecs.h"
-
 const char *const gcb_range_rounding_names[] = {"nearest", "truncate", NULL};
 
 int gcb_range_check(unsigned bits, unsigned mantissa, struct gcb_diag *diag)
@@ -12,8 +10,9 @@ int gcb_range_check(unsigned bits, unsigned mantissa, struct gcb_diag *diag)
     if (mantissa == 0 || gcb_range_valid(bits, mantissa))
         return 0;
     if (mantissa >= bits)
-        return gcb_diag_set(diag, GCB_E_INVALID, "mantissa=%u does not fit %u bits; at most %u do",
-                            mantissa, bits, bits - 1);
+        return gcb_diag_set(diag, GCB_E_INVALID,
+                            "mantissa=%u does not fit %u bits; use at most %u", mantissa, bits,
+                            bits - 1);
     return gcb_diag_set(diag, GCB_E_INVALID,
                         "mantissa=%u is too small for %u bits: the codes would cover more octaves "
                         "than float32 has below 1",

@@ -1,4 +1,4 @@
-#include "src/lib/codec/codecs.h"
+#include "src/lib/codec/codec.h"
 
 static const struct gcb_codec *const codecs[] = {
     &gcb_codec_identity, &gcb_codec_fp16,     &gcb_codec_bf16,    &gcb_codec_range,

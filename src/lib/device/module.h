@@ -6,36 +6,33 @@
 #include "src/lib/codec/device.h"
 
 /*
- * What libgcbench-cuda.so exports: one function, gcb_device_module, which takes the table of the core's functions
- * (src/lib/device/core.h) and returns this table, or NULL if the core's table is of another version. Plain C, versioned:
- * the core checks the first field before it uses anything else, and refuses a module of another version.
+ * libgcbench-cuda.so exports one function, gcb_device_module. It takes the table of the core's functions
+ * (src/lib/device/core.h) and returns this table, or NULL if the core's table has another version. The core checks the
+ * first field of this table before it uses any other, and refuses a module of another version.
  *
- * Every function that can fail returns 0 or a negative gcb_status; where it takes a diag, that has one line of
- * words. GCB_E_BACKEND says that something is not there; GCB_E_DEVICE, that what is there failed. Functions that take a
- * stream only queue work on it, and say nothing of how that ends: `wait` does.
- * Device memory is aligned to 256 bytes and cannot be read by the host; copies between it and the host go through
- * pinned memory. One host thread at a time for a stream.
+ * A function that can fail returns 0 or a negative gcb_status, and writes one line of text if it has a diag.
+ * GCB_E_BACKEND: something is not there. GCB_E_DEVICE: something is there, but failed. A function with a stream only queues
+ * work on it and does not know how the work ends; `wait` tells that.
+ * Device memory is aligned to 256 bytes, and the host cannot read it. Copies between the two go through pinned memory. A
+ * stream is for one host thread at a time.
  */
 #define GCB_DEVICE_MODULE_VERSION 5
 #define GCB_DEVICE_MODULE_SYMBOL "gcb_device_module"
 
-/* Of a device, and of the libraries it needs; as far as they could be found out. */
+/* A device and the libraries that it needs, as far as they are known. */
 struct gcb_device_facts {
-    char name[128];        /* of the device; "" where there is none */
+    char name[128];        /* of the device; "" if there is none */
     char runtime[32];      /* "13.0" */
-    char driver[32];       /* the newest runtime it serves; "" without a driver */
-    char fft[64];          /* "cuFFT 12.0.0"; "" where it was not found */
+    char driver[32];       /* the newest runtime that it supports; "" without a driver */
+    char fft[64];          /* "cuFFT 12.0.0"; "" if it was not found */
     uint64_t memory_bytes; /* of the device */
     uint64_t l2_bytes;
     unsigned major, minor, multiprocessors;
-    unsigned clock_mhz; /* of its multiprocessors at most; 0: not known */
+    unsigned clock_mhz; /* highest clock of the multiprocessors; 0: unknown */
 };
 
-enum gcb_device_copy {
-    GCB_COPY_IN,
-    GCB_COPY_OUT,
-    GCB_COPY_DEVICE
-}; /* host to device, back, within */
+/* From host to device, from device to host, within the device. */
+enum gcb_device_copy { GCB_COPY_IN, GCB_COPY_OUT, GCB_COPY_DEVICE };
 
 struct gcb_cuda_fft;     /* opaque: plans */
 struct gcb_device_event; /* opaque: a point in a stream's work */
@@ -44,25 +41,25 @@ struct gcb_device_clock; /* opaque */
 struct gcb_device_module {
     uint32_t version;                      /* GCB_DEVICE_MODULE_VERSION */
     uint32_t size;                         /* of this struct */
-    const struct gcb_device_codec *codecs; /* by wire id; ended by one without ops */
+    const struct gcb_device_codec *codecs; /* a row without ops ends them */
 
-    /* Fills what can be found out; 0, or GCB_E_BACKEND with what is missing: no driver, no such device. */
+    /* Fills what is known, also on failure. GCB_E_BACKEND: there is no driver or no such device. */
     int (*probe)(struct gcb_device_facts *facts, unsigned index, struct gcb_diag *diag);
-    /* Makes device `index` this host thread's. GCB_E_DEVICE. */
+    /* Selects device `index` for this host thread. GCB_E_DEVICE. */
     int (*use)(unsigned index, struct gcb_diag *diag);
 
-    /* 0 bytes give memory too. GCB_E_NOMEM; its words say how much is free. */
+    /* 0 bytes give memory too. GCB_E_NOMEM: the message says how much is free. On failure the pointer becomes NULL. */
     int (*alloc)(void **out_dev, uint64_t bytes, struct gcb_diag *diag);
     void (*free)(void *dev); /* NULL is fine, here and below; waits for the device */
     int (*alloc_pinned)(void **out, uint64_t bytes, struct gcb_diag *diag);
     void (*free_pinned)(void *p);
 
     int (*stream_create)(struct gcb_device_stream **out, struct gcb_diag *diag);
-    void (*stream_destroy)(struct gcb_device_stream *s); /* waits for what was queued */
-    /* Waits for all that was queued. GCB_E_DEVICE, with words, if any of it, or the queueing, failed. */
+    void (*stream_destroy)(struct gcb_device_stream *s); /* waits for queued work */
+    /* Waits for queued work. GCB_E_DEVICE: the work or its queueing failed. */
     int (*wait)(struct gcb_device_stream *s, struct gcb_diag *diag);
-    uint64_t (*launches)(const struct gcb_device_stream
-                             *s); /* kernels, and fills that codecs queue, since it was made */
+    /* number of kernels, and of fills by codecs, that were queued since the stream was made */
+    uint64_t (*launches)(const struct gcb_device_stream *s);
     int (*copy)(struct gcb_device_stream *s, void *to, const void *from, uint64_t bytes,
                 enum gcb_device_copy how);
     int (*zero)(struct gcb_device_stream *s, void *dev, uint64_t bytes);
@@ -70,30 +67,30 @@ struct gcb_device_module {
     int (*event_create)(struct gcb_device_event **out, struct gcb_diag *diag);
     void (*event_destroy)(struct gcb_device_event *e);
     int (*event_record)(struct gcb_device_event *e, struct gcb_device_stream *s);
-    /* Later work of `s` begins only when the event was reached. */
+    /* Later work of `s` begins only after the event. */
     int (*event_follow)(struct gcb_device_event *e, struct gcb_device_stream *s);
-    /* Waits for both; seconds of the device's clock between them. */
+    /* Waits for both events. *out: seconds between them, by the device's clock. */
     int (*event_seconds)(double *out, struct gcb_device_event *from, struct gcb_device_event *to,
                          struct gcb_diag *diag);
 
     /* result->max_bits = max(result->max_bits, largest sign-cleared pattern of x[0..n)). */
     int (*max_bits)(struct gcb_device_stream *s, const float *x_dev, uint64_t n,
                     struct gcb_device_result *result_dev);
-    /* The same of each message of a group that was queued before. */
+    /* The same for each message of a group that was queued before. */
     int (*max_bits_group)(struct gcb_device_stream *s, const struct gcb_device_group *group);
-    /* A tensor raw, as a stored message holds it in `source`'s type, and back. With a residual, that becomes what
-     * the source's type cannot hold (in->compensated is 1). */
+    /* Convert a tensor to the raw payload of a stored message, in the type `source`, and back. A residual becomes what that
+     * type cannot represent (in->compensated is 1). */
     int (*put_raw)(struct gcb_device_stream *s, enum gcb_dtype source, uint8_t *out_dev,
                    const struct gcb_device_input *in);
     int (*get_raw)(struct gcb_device_stream *s, enum gcb_dtype source, float *out_dev,
                    const uint8_t *in_dev, uint64_t n);
 
-    /* How close y is to x: kernels/compare/compare_cuda.h. */
+    /* Compares y with x: kernels/compare/compare_cuda.h. */
     uint64_t (*compare_scratch)(uint64_t n);
     int (*compare)(struct gcb_device_stream *s, struct gcb_cuda_comparison *out_dev,
                    const float *x_dev, const float *y_dev, uint64_t n, void *scratch_dev);
 
-    /* cuFFT's own transform, as the method fft has it called, for who compares times: src/lib/device/module/fft.h. */
+    /* cuFFT's transform as the method fft calls it, for comparing times: src/lib/device/module/fft.h. */
     int (*fft_create)(struct gcb_cuda_fft **out, uint64_t n, uint64_t chunk, unsigned ways,
                       const char *transform, struct gcb_diag *diag);
     void (*fft_destroy)(struct gcb_cuda_fft *fft);
@@ -101,7 +98,7 @@ struct gcb_device_module {
     int (*fft_forward)(struct gcb_device_stream *s, const struct gcb_cuda_fft *fft, float *bins,
                        const float *x, void *work);
 
-    /* What a worker remembers between steps: kernels/memory/memory_cuda.h. */
+    /* The memory of a worker between steps: kernels/memory/memory_cuda.h. */
     int (*memory_add)(struct gcb_device_stream *s, const struct gcb_cuda_memory *m,
                       const float *gradient_dev);
     int (*memory_sent)(struct gcb_device_stream *s, const struct gcb_cuda_memory *m,
@@ -110,9 +107,10 @@ struct gcb_device_module {
     int (*memory_clip)(struct gcb_device_stream *s, float *scale_dev, const float *gradient_dev,
                        uint64_t n, double limit, void *scratch_dev);
 
-    /* The multiprocessors' clock as it is, by the driver: NULL where it cannot be told; MHz, 0 if not known. */
+    /* The present clock of the multiprocessors (src/lib/device/module/libraries.h). NULL: it cannot be read. */
     struct gcb_device_clock *(*clock_open)(unsigned index);
-    unsigned (*clock_mhz)(const struct gcb_device_clock *c); /* NULL is fine, here and below */
+    unsigned (*clock_mhz)(
+        const struct gcb_device_clock *c); /* 0: unknown. NULL is fine, here and below */
     void (*clock_close)(struct gcb_device_clock *c);
 };
 

@@ -9,9 +9,9 @@ struct gcb_device_memory {
     struct gcb_device_stream *stream;
     struct gcb_memory_params p;
     struct gcb_cuda_memory on; /* its arrays are owned */
-    float *scale;              /* dgc, where gradients are clipped: one float, and scratch for it */
+    float *scale;              /* dgc with clipping: one float, and scratch to compute it */
     void *scratch;
-    double limit;    /* of a gradient's norm */
+    double limit;    /* the norm that gradients are clipped to */
     uint64_t summed; /* delay: steps since the last message */
 };
 
@@ -79,7 +79,7 @@ void gcb_device_memory_destroy(struct gcb_device_memory *m)
 {
     if (!m)
         return;
-    m->module->wait(m->stream, NULL); /* arrays may still be written, if only with zeros */
+    m->module->wait(m->stream, NULL); /* queued work may still write to the arrays */
     m->module->free(m->on.left);
     m->module->free(m->on.momentum);
     m->module->free(m->scale);

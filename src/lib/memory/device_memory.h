@@ -5,9 +5,9 @@
 #include "src/lib/device/batch.h"
 
 /*
- * What src/lib/memory/memory.h is on the CPU, for a worker whose tensors stay on a device: every kind, bit for bit. Momentum,
- * accumulation and masking are passes of their own there; where the kind is ef or demo, a coder that is given the
- * residual (src/lib/device/device_coder.h) has fewer.
+ * The memory of src/lib/memory/memory.h for a worker whose tensors stay on a device: all kinds, with the same bits.
+ * Momentum, accumulation and masking are separate passes over memory. For ef and demo a coder that is given the residual
+ * (src/lib/device/device_coder.h) needs fewer passes.
  */
 struct gcb_device_memory;
 
@@ -18,17 +18,17 @@ struct gcb_device_memory;
 int gcb_device_memory_create(struct gcb_device_memory **out, struct gcb_device_batch *b,
                              const struct gcb_memory_params *params, uint64_t count,
                              unsigned workers, struct gcb_diag *diag);
-void gcb_device_memory_destroy(
-    struct gcb_device_memory *m); /* NULL is fine; waits for the stream */
+/* Waits for the stream. NULL is fine. */
+void gcb_device_memory_destroy(struct gcb_device_memory *m);
 
 /*
- * As gcb_memory_compensate and gcb_memory_update, of arrays on the device: both only queue. If that fails, the wait for the
- * stream says so with words. What compensate returns is only to be read.
+ * As gcb_memory_compensate and gcb_memory_update, for arrays on the device. Both only queue work; waiting for the stream
+ * reports a failure. The caller must not write to what compensate returns.
  */
 float *gcb_device_memory_compensate(struct gcb_device_memory *m, float *g_dev);
 void gcb_device_memory_update(struct gcb_device_memory *m, const float *sent_dev);
 
-/* What has not been sent yet (count floats on the device), or NULL where nothing is kept. */
+/* What has not been sent yet (count floats on the device), or NULL if nothing is kept. */
 const float *gcb_device_memory_residual(const struct gcb_device_memory *m);
 
 #endif

@@ -8,11 +8,10 @@
 #include "src/lib/codec/method.h"
 
 /*
- * What a worker remembers between steps, wrapped around a coder and never known to a codec: each step,
- * compensate turns the gradient into what is to be encoded, and update learns what the receiver
- * rebuilt. One memory per tensor and worker; a kind is a row in memory.c.
+ * What a worker keeps between steps. Codecs do not know about it. In each step compensate turns the gradient into what is
+ * encoded, and update learns what the receiver decoded. Each tensor of each worker has its own memory.
  *
- * With g_t the gradients, s_t what was sent (the decoded message, zero where none was), all in float32:
+ * g is the gradient, s what was sent (the decoded message; zero if nothing was sent), p what is encoded, all in float32:
  *
  *   none    p = g
  *   ef      p = decay e + g; e = p - s                sum s + e = sum g - (1 - decay) sum e_carried
@@ -21,7 +20,7 @@
  *   delay   a = a + (m u + g) for `delay` steps, then p = e + a; e = p - s; u = 0 where s != 0
  *                                                               sum s + e = sum of what was added
  *   demo    u = m u + g; p = u; u = p - s              sum s + u = sum g - (1 - m) sum u_carried
- *           (the momentum that was sent leaves: the recurrence of ef, under DeMo's name for its factor)
+ *           (what was sent leaves the momentum: the same recurrence as ef; DeMo calls its factor momentum)
  */
 struct gcb_memory;
 
@@ -37,16 +36,16 @@ void gcb_memory_destroy(struct gcb_memory *m); /* NULL is fine */
  */
 const float *gcb_memory_compensate(struct gcb_memory *m, const float *g);
 
-/* After a step that sent something: `sent` is the decoded message. Never called for one that did not. */
+/* Call it after each step that sent something; `sent` is the decoded message. */
 void gcb_memory_update(struct gcb_memory *m, const float *sent);
 
 /*
- * After compensate(m, g): adds to sum[] what this step's gradient put into the memory, and so what the
- * receiver is owed for it: g itself, or the momentum (dgc, delay) after clipping.
+ * After compensate(m, g): adds to sum[] what this step added to the memory: g, or the momentum after clipping (dgc, delay).
+ * The receiver should get this in the end.
  */
 void gcb_memory_add_input(const struct gcb_memory *m, const float *g, float *sum);
 
-/* What has not been sent yet (count floats), or NULL where nothing is kept. */
+/* What has not been sent yet (count floats), or NULL if nothing is kept. */
 const float *gcb_memory_residual(const struct gcb_memory *m);
 
 #endif

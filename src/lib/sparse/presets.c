@@ -33,7 +33,7 @@ static double redsync_nominal(const void *state)
 {
     const struct gcb_sparse *s = state;
 
-    if (gcb_redsync_path(&s->selection.p, s->count) == GCB_REDSYNC_ALL)
+    if (gcb_redsync_path(&s->selection.p, s->t.env.count) == GCB_REDSYNC_ALL)
         return value_bits(s);
     return (1.0 - s->theta) * (32.0 + value_bits(s));
 }
@@ -50,7 +50,7 @@ static double dgc_nominal(const void *state)
 static double demo_nominal(const void *state)
 {
     const struct gcb_sparse *s = state;
-    const uint64_t chunk = s->chunk && s->chunk < s->count ? s->chunk : s->count;
+    const uint64_t chunk = s->chunk && s->chunk < s->t.env.count ? s->chunk : s->t.env.count;
 
     return (1.0 - s->theta) * (ceil(log2((double)(chunk ? chunk : 1))) + value_bits(s));
 }

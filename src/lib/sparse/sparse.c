@@ -4,15 +4,14 @@
 #include <string.h>
 
 #include "kernels/base/hd.h"
-#include "src/lib/codec/codecs.h"
 #include "src/lib/sparse/select.h"
 
 /* Number of positions in segment g. */
 static uint64_t segment_length(const struct gcb_sparse *s, uint64_t g)
 {
-    const uint64_t left = s->t.positions - g * s->segment;
+    const uint64_t left = s->t.positions - g * s->t.env.segment;
 
-    return left < s->segment ? left : s->segment;
+    return left < s->t.env.segment ? left : s->t.env.segment;
 }
 
 /* ---- state ---- */
@@ -38,14 +37,10 @@ void gcb_sparse_bind(struct gcb_sparse *s, const struct gcb_codec_env *env)
     s->selector_ops = gcb_selectors[s->select];
     s->values_ops = gcb_value_coders[s->values];
     s->index_ops = gcb_indices[s->index];
-    s->count = env->count;
-    s->segment = env->segment;
-    s->t.count = env->count;
     s->t.chunk = s->chunk;
     s->t.positions = s->transform_ops->positions ? s->transform_ops->positions(env->count, s->chunk)
                                                  : env->count;
-    s->t.kernels = s->v.kernels = env->kernels;
-    s->t.queue = env->queue;
+    s->v.kernels = env->kernels;
     s->t.env = *env;
     bind_selection(s);
     s->segments = (s->t.positions + env->segment - 1) / env->segment;
@@ -96,7 +91,7 @@ typedef void tile_fn(struct gcb_sparse *s, const float *x, size_t n, uint64_t at
 static void gather_tile(const struct gcb_sparse *s, float *tile, const float *coef,
                         const uint32_t *pos, size_t n, uint64_t base)
 {
-    const struct gcb_select_fns *f = &s->t.kernels->select;
+    const struct gcb_select_fns *f = &s->t.env.kernels->select;
 
     (s->transform_ops->width == 2 ? f->gather2
                                   : f->gather)(tile, coef + base * s->transform_ops->width, pos, n);
@@ -298,7 +293,7 @@ static int decode_segment(struct gcb_sparse *s, const struct payload *p, struct 
             return GCB_E_CORRUPT;
         get_values(s, p, x, (before + done) * width, n * width);
         if (s->transform_ops->scale)
-            s->transform_ops->scale(&s->t, x, pos, n, g * s->segment);
+            s->transform_ops->scale(&s->t, x, pos, n, g * s->t.env.segment);
         scatter_tile(s, canvas, x, pos, n, from);
         from = (uint64_t)pos[n - 1] + 1;
         done += n;
@@ -318,7 +313,7 @@ static int sparse_decode(void *state, struct gcb_rbuf *in, const struct gcb_mvie
     if (open_payload(s, in, &p))
         return GCB_E_CORRUPT;
     for (uint64_t g = 0; g < s->segments; g++) {
-        if (decode_segment(s, &p, in, g, before, canvas + g * s->segment * transform->width))
+        if (decode_segment(s, &p, in, g, before, canvas + g * s->t.env.segment * transform->width))
             return GCB_E_CORRUPT;
         before += gcb_load_u32(p.kept + g * sizeof(uint32_t));
     }

@@ -23,7 +23,7 @@ struct gcb_sparse {
     const struct gcb_selector *selector_ops;
     const struct gcb_value_coder *values_ops;
     const struct gcb_index *index_ops;
-    uint64_t count, segment, segments;
+    uint64_t segments;
     uint64_t k;        /* positions asked for */
     uint64_t max_kept; /* positions that the selector may keep */
 };

@@ -26,14 +26,12 @@ enum gcb_transform_id {
 };
 
 struct gcb_transform_state {
-    uint64_t count, chunk, positions;
-    const struct gcb_kernels *kernels;
-    const struct gcb_queue *queue;
+    struct gcb_codec_env env;
+    uint64_t chunk, positions;
     struct gcb_fft *fft;
     float *coef;      /* width * positions floats; NULL for none */
     float *magnitude; /* positions floats; NULL if the coefficients themselves give the order */
-    struct gcb_codec_env env;
-    uint64_t key; /* of random signs; travels in the payload */
+    uint64_t key;     /* of random signs; travels in the payload */
 };
 
 /* A function that is NULL does nothing, unless said otherwise. */

@@ -11,7 +11,7 @@ const struct gcb_transform gcb_transform_none = {
 
 uint64_t gcb_transform_chunk(const struct gcb_transform_state *t)
 {
-    return t->chunk == 0 || t->chunk > t->count ? t->count : t->chunk;
+    return t->chunk == 0 || t->chunk > t->env.count ? t->env.count : t->chunk;
 }
 
 void gcb_transform_fini(struct gcb_transform_state *t)
@@ -26,9 +26,9 @@ int gcb_transform_plan(struct gcb_transform_state *t, enum gcb_fft_kind kind, st
     const unsigned width = kind == GCB_FFT_DCT ? 1 : 2;
     const struct gcb_fft_config config = {
         .kind = kind,
-        .n = t->count,
+        .n = t->env.count,
         .chunk = t->chunk,
-        .threads = t->queue->threads,
+        .threads = t->env.queue->threads,
         .rigor = t->env.fft_rigor,
         .inverse = t->env.decoding,
     };
@@ -38,21 +38,22 @@ int gcb_transform_plan(struct gcb_transform_state *t, enum gcb_fft_kind kind, st
         return gcb_diag_nomem(diag, t->positions * width * sizeof(float), "a spectrum");
     if (gcb_fft_create(&t->fft, &config))
         return gcb_diag_set(diag, GCB_E_NOMEM,
-                            "out of memory (for a transform of %" PRIu64 " elements)", t->count);
+                            "out of memory (for a transform of %" PRIu64 " elements)",
+                            t->env.count);
     return 0;
 }
 
 bool gcb_transform_has_room(const struct gcb_transform_state *t)
 {
-    return t->count == 0 || gcb_fft_has_room(t->fft);
+    return t->env.count == 0 || gcb_fft_has_room(t->fft);
 }
 
 const float *gcb_transform_order(struct gcb_transform_state *t, const float *coef)
 {
-    return t->kernels->reduce.max_bits(coef, t->count) < GCB_INF_BITS ? coef : NULL;
+    return t->env.kernels->reduce.max_bits(coef, t->env.count) < GCB_INF_BITS ? coef : NULL;
 }
 
 float *gcb_transform_canvas(struct gcb_transform_state *t, float *out)
 {
-    return t->count ? t->coef : out;
+    return t->env.count ? t->coef : out;
 }

@@ -17,14 +17,14 @@ static int dct_init(struct gcb_transform_state *t, const struct gcb_codec_env *e
 /* Multiplies the first coefficient of each chunk by `first`, and a shorter last chunk by its scale. */
 static void correct_scale(struct gcb_transform_state *t, float first)
 {
-    const uint64_t length = gcb_transform_chunk(t), rest = t->count % length;
+    const uint64_t length = gcb_transform_chunk(t), rest = t->env.count % length;
 
-    for (uint64_t c = 0; c < t->count; c += length)
+    for (uint64_t c = 0; c < t->env.count; c += length)
         t->coef[c] *= first;
     if (rest) {
         const float scale = (float)sqrt((double)length / (double)rest);
 
-        for (uint64_t i = t->count - rest; i < t->count; i++)
+        for (uint64_t i = t->env.count - rest; i < t->env.count; i++)
             t->coef[i] *= scale;
     }
 }
@@ -33,7 +33,7 @@ static const float *dct_forward(struct gcb_transform_state *t, const struct gcb_
                                 const float *x)
 {
     (void)at;
-    if (t->count == 0)
+    if (t->env.count == 0)
         return x;
     gcb_fft_forward(t->fft, x, t->coef);
     correct_scale(t, (float)sqrt(0.5));
@@ -53,7 +53,7 @@ static void dct_scale(const struct gcb_transform_state *t, float *values, const 
 
 static void dct_inverse(struct gcb_transform_state *t, float *out)
 {
-    if (t->count == 0)
+    if (t->env.count == 0)
         return;
     correct_scale(t, (float)sqrt(2.0));
     gcb_fft_inverse(t->fft, t->coef, out);

@@ -21,7 +21,7 @@ static const float *fft_forward(struct gcb_transform_state *t, const struct gcb_
                                 const float *x)
 {
     (void)at;
-    if (t->count)
+    if (t->env.count)
         gcb_fft_forward(t->fft, x, t->coef);
     return t->coef;
 }
@@ -29,9 +29,9 @@ static const float *fft_forward(struct gcb_transform_state *t, const struct gcb_
 /* First bin of a shorter last chunk, or the number of bins if all chunks have the same length. */
 static uint64_t tail_bin(const struct gcb_transform_state *t)
 {
-    if (t->chunk == 0 || t->chunk >= t->count || t->count % t->chunk == 0)
+    if (t->chunk == 0 || t->chunk >= t->env.count || t->env.count % t->chunk == 0)
         return t->positions;
-    return t->count / t->chunk * (t->chunk / 2 + 1);
+    return t->env.count / t->chunk * (t->chunk / 2 + 1);
 }
 
 struct power_job {
@@ -48,10 +48,10 @@ static void power_span(void *ctx, uint64_t i)
     const uint64_t first = i * GCB_SPAN, end = first + gcb_span_length(t->positions, i);
     const uint64_t split = job->tail < first ? first : job->tail < end ? job->tail : end;
 
-    t->kernels->select.power(t->magnitude + first, t->coef + 2 * first, split - first, job->scale,
-                             1.0f);
-    t->kernels->select.power(t->magnitude + split, t->coef + 2 * split, end - split, job->scale,
-                             job->weight);
+    t->env.kernels->select.power(t->magnitude + first, t->coef + 2 * first, split - first,
+                                 job->scale, 1.0f);
+    t->env.kernels->select.power(t->magnitude + split, t->coef + 2 * split, end - split, job->scale,
+                                 job->weight);
 }
 
 /* Squared magnitudes. The bins are first scaled by a power of two near the largest part, or squares would underflow. */
@@ -62,13 +62,13 @@ static const float *fft_order(struct gcb_transform_state *t, const float *coef)
 
     if (t->positions == 0)
         return coef;
-    top = t->kernels->reduce.max_bits(coef, 2 * t->positions);
+    top = t->env.kernels->reduce.max_bits(coef, 2 * t->positions);
     if (top >= GCB_INF_BITS)
         return NULL;
     job.scale = gcb_select_power_scale(top);
     if (job.tail < t->positions)
-        job.weight = (float)t->chunk / (float)(t->count % t->chunk);
-    gcb_parallel(t->queue, gcb_span_count(t->positions), power_span, &job);
+        job.weight = (float)t->chunk / (float)(t->env.count % t->chunk);
+    gcb_parallel(t->env.queue, gcb_span_count(t->positions), power_span, &job);
     return t->magnitude;
 }
 
@@ -84,7 +84,7 @@ static void fft_scale(const struct gcb_transform_state *t, float *values, const 
     for (size_t j = 0; j < 2 * split; j++)
         values[j] *= whole;
     if (split < n) {
-        const float last = (float)(1.0 / sqrt((double)(t->count % t->chunk)));
+        const float last = (float)(1.0 / sqrt((double)(t->env.count % t->chunk)));
 
         for (size_t j = 2 * split; j < 2 * n; j++)
             values[j] *= last;
@@ -93,7 +93,7 @@ static void fft_scale(const struct gcb_transform_state *t, float *values, const 
 
 static void fft_inverse(struct gcb_transform_state *t, float *out)
 {
-    if (t->count)
+    if (t->env.count)
         gcb_fft_inverse(t->fft, t->coef, out);
 }
 

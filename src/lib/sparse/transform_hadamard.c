@@ -16,7 +16,7 @@
 
 static uint64_t chunk_length(const struct gcb_transform_state *t)
 {
-    return gcb_hadamard_length(t->count, t->chunk);
+    return gcb_hadamard_length(t->env.count, t->chunk);
 }
 
 static int hadamard_init(struct gcb_transform_state *t, const struct gcb_codec_env *env,
@@ -26,8 +26,8 @@ static int hadamard_init(struct gcb_transform_state *t, const struct gcb_codec_e
     if (t->chunk & (t->chunk - 1))
         return gcb_diag_set(diag, GCB_E_INVALID,
                             "transform=hadamard needs a chunk that is a power of two, or 0");
-    t->coef = gcb_alloc_array(t->count, sizeof(float));
-    return t->coef ? 0 : gcb_diag_nomem(diag, t->count * sizeof(float), "a spectrum");
+    t->coef = gcb_alloc_array(t->env.count, sizeof(float));
+    return t->coef ? 0 : gcb_diag_nomem(diag, t->env.count * sizeof(float), "a spectrum");
 }
 
 static void hadamard_put_side(const struct gcb_transform_state *t, struct gcb_wbuf *out)
@@ -49,10 +49,10 @@ static void flip_signs(const struct gcb_transform_state *t, float *to, const flo
     for (uint64_t i = 0; i < count; i += GCB_TILE) {
         const size_t n = count - i < GCB_TILE ? count - i : GCB_TILE;
 
-        t->kernels->philox.bytes(sign, (n + 7) / 8, t->key, (first + i) / 8, 0);
+        t->env.kernels->philox.bytes(sign, (n + 7) / 8, t->key, (first + i) / 8, 0);
         if (to != from)
             memcpy(to + i, from + i, n * sizeof(*to));
-        t->kernels->hadamard.flip(to + i, sign, n);
+        t->env.kernels->hadamard.flip(to + i, sign, n);
     }
 }
 
@@ -62,8 +62,8 @@ static void transform_pieces(const struct gcb_transform_state *t, uint64_t from,
     const uint64_t length = chunk_length(t);
 
     for (uint64_t n; from < end; from += n) {
-        n = gcb_hadamard_piece(t->count, length, from);
-        t->kernels->hadamard.transform(t->coef + from, n);
+        n = gcb_hadamard_piece(t->env.count, length, from);
+        t->env.kernels->hadamard.transform(t->coef + from, n);
         if (n < length) {
             const float scale = (float)sqrt((double)length / (double)n);
 
@@ -88,7 +88,7 @@ static void forward_span(void *ctx, uint64_t i)
 {
     const struct span_job *job = ctx;
     struct gcb_transform_state *t = job->t;
-    const uint64_t first = i * job->span, left = t->count - first;
+    const uint64_t first = i * job->span, left = t->env.count - first;
     const uint64_t n = left < job->span ? left : job->span;
 
     flip_signs(t, t->coef + first, job->x + first, first, n);
@@ -99,7 +99,7 @@ static void inverse_span(void *ctx, uint64_t i)
 {
     const struct span_job *job = ctx;
     struct gcb_transform_state *t = job->t;
-    const uint64_t first = i * job->span, left = t->count - first;
+    const uint64_t first = i * job->span, left = t->env.count - first;
     const uint64_t n = left < job->span ? left : job->span;
 
     transform_pieces(t, first, first + n);
@@ -112,14 +112,14 @@ static void for_each_span(struct gcb_transform_state *t, const float *x, float *
     struct span_job job = {
         .t = t, .x = x, .out = out, .span = length > GCB_TILE ? length : GCB_TILE};
 
-    gcb_parallel(t->queue, (t->count + job.span - 1) / job.span, x ? forward_span : inverse_span,
-                 &job);
+    gcb_parallel(t->env.queue, (t->env.count + job.span - 1) / job.span,
+                 x ? forward_span : inverse_span, &job);
 }
 
 static const float *hadamard_forward(struct gcb_transform_state *t, const struct gcb_step *at,
                                      const float *x)
 {
-    if (t->count == 0)
+    if (t->env.count == 0)
         return x;
     t->key = gcb_hadamard_key(&t->env, at->step);
     for_each_span(t, x, NULL);
@@ -139,7 +139,7 @@ static void hadamard_scale(const struct gcb_transform_state *t, float *values, c
 
 static void hadamard_inverse(struct gcb_transform_state *t, float *out)
 {
-    if (t->count == 0)
+    if (t->env.count == 0)
         return;
     for_each_span(t, NULL, out);
 }

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "src/lib/base/alloc.h"
-#include "src/lib/codec/codecs.h"
+#include "src/lib/codec/codec.h"
 #include "src/lib/codec/packed.h"
 #include "src/tool/replay/replay_figures.h"
 #include "src/tool/trial/run.h"

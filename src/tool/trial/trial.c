@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "src/lib/base/alloc.h"
-#include "src/lib/codec/codecs.h"
+#include "src/lib/codec/codec.h"
 #include "src/tool/trial/device_trial.h"
 
 /* The cache of coders has room for at least so many elements: about 32 MiB for the method with the largest state. */

@@ -72,7 +72,7 @@ static void explains_errors(void **state)
     (void)state;
     expect_error("tokp", "unknown method 'tokp'; did you mean 'topk'?");
     expect_error("", "unknown method ''");
-    expect_error("topk:", "lacks its key=value");
+    expect_error("topk:", "has no key=value after the colon");
     expect_error("topk:theta=0.8,", "'' is not key=value");
     expect_error("topk:,theta=0.8", "'' is not key=value");
     expect_error("topk:theta", "'theta' is not key=value");

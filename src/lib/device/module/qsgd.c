@@ -3,7 +3,7 @@
 #include "kernels/dither/dither_cuda.h"
 #include "src/lib/device/module/codecs.h"
 
-/* Begins as the CPU's state does (src/lib/codec/qsgd.h). */
+/* Begins like the CPU's state (src/lib/codec/qsgd.c). */
 struct qsgd {
     struct gcb_qsgd_params p;
     struct gcb_codec_env env;
@@ -75,7 +75,7 @@ static int qsgd_decode(void *state, const uint8_t *payload_dev, uint64_t length,
                                 call->result_dev);
 }
 
-/* Buckets are cut to each tensor, so they may differ. */
+/* Buckets may differ, because they are cut to each tensor. */
 static bool qsgd_alike(const void *state, const void *other)
 {
     const struct qsgd *a = state, *b = other;

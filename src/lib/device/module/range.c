@@ -2,7 +2,7 @@
 #include "kernels/range/range_cuda.h"
 #include "src/lib/device/module/codecs.h"
 
-/* Begins as the CPU's state does (src/lib/codec/range.c). */
+/* Begins like the CPU's state (src/lib/codec/range.c). */
 struct range {
     struct gcb_range_params p;
     uint64_t count;

@@ -7,8 +7,8 @@ namespace gcb
 {
 
 /*
- * A call that gives something back. Nothing can be done here if it fails: a broken device says so in the next wait. CUDA
- * keeps the error until it is asked for it, as the next launch would, whose fault it is not.
+ * Ignores the failure of a call that frees something: the next wait reports a broken device. CUDA keeps the error until
+ * somebody reads it, so it is read here; otherwise the next launch would seem to have failed.
  */
 inline void released(cudaError_t error)
 {

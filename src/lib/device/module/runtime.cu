@@ -22,7 +22,7 @@ struct gcb_device_event {
 namespace
 {
 
-/* Words for a call that failed. */
+/* Describes a call that failed. */
 int explain(const gcb::fault &f, struct gcb_diag *diag)
 {
     const int status = f.error == cudaErrorMemoryAllocation ? GCB_E_NOMEM : GCB_E_DEVICE;
@@ -58,7 +58,8 @@ int no_device(cudaError_t error, const struct gcb_device_facts *facts, struct gc
                             "device cuda: no CUDA driver (libcuda.so.1 was not found)");
     if (error == cudaErrorInsufficientDriver)
         return gcb_diag_set(diag, GCB_E_BACKEND,
-                            "device cuda: the driver serves CUDA %s, this module needs %s",
+                            "device cuda: the driver supports CUDA %s, but this module needs CUDA "
+                            "%s; update the driver",
                             facts->driver, facts->runtime);
     return gcb_diag_set(diag, GCB_E_BACKEND, "device cuda: %s", cudaGetErrorString(error));
 }
@@ -80,7 +81,8 @@ int probe(struct gcb_device_facts *facts, unsigned index, struct gcb_diag *diag)
         return no_device(f.error, facts, diag);
     if (index >= static_cast<unsigned>(count))
         return gcb_diag_set(diag, GCB_E_BACKEND,
-                            "device cuda:%u: this machine has %d, from cuda:0 on", index, count);
+                            "device cuda:%u: this machine has %d, numbered from cuda:0", index,
+                            count);
     if (GCB_CUDA(&f, cudaGetDeviceProperties(&prop, static_cast<int>(index))))
         return no_device(f.error, facts, diag);
     snprintf(facts->name, sizeof(facts->name), "%.127s", prop.name);
@@ -146,7 +148,8 @@ void free_pinned(void *p)
 
 /* ---- streams ---- */
 
-/* What is queued may still use memory that is given back next, and of pinned memory nothing says that this waits. */
+/* Waits, because queued work may use memory that the caller frees next. CUDA does not promise that freeing pinned memory
+ * waits. */
 void stream_destroy(struct gcb_device_stream *s)
 {
     if (s && s->handle) {

@@ -13,14 +13,13 @@ static int find_stages(struct gcb_device_sparse *s, bool decoding, struct gcb_di
     s->selector = &gcb_device_selectors[p->select];
     s->values = gcb_device_values(p);
     s->index = &gcb_device_indices[p->index];
-    if (s->transform && p->values <= GCB_CUDA_MEANS && s->index->put &&
-        (decoding || s->selector->select))
+    if (s->transform && (decoding || s->selector->select) && p->values <= GCB_CUDA_MEANS &&
+        s->index->put)
         return 0;
-    return gcb_diag_set(diag, GCB_E_UNSUPPORTED,
-                        "device cuda: transform=%s, select=%s, values=%s or index=%s runs on the CPU "
-                        "only",
-                        p->transform_ops->name, p->selector_ops->name, p->values_ops->name,
-                        p->index_ops->name);
+    return gcb_diag_set(
+        diag, GCB_E_UNSUPPORTED,
+        "device cuda: transform=%s, select=%s, values=%s or index=%s runs on the CPU only",
+        p->transform_ops->name, p->selector_ops->name, p->values_ops->name, p->index_ops->name);
 }
 
 static int sparse_init(void *state, const struct gcb_codec_env *env, struct gcb_diag *diag)
@@ -49,7 +48,7 @@ static void sparse_fini(void *state)
         s->transform->fini(s);
 }
 
-/* ---- scratch: of the choice, of the values, of the positions, and of the transform ---- */
+/* ---- scratch: for the selection, the values, the positions, and the transform ---- */
 
 static uint64_t values_scratch_at(const struct gcb_device_sparse *s)
 {
@@ -84,7 +83,7 @@ static uint64_t sparse_scratch(const void *state)
 
 /* ---- encoding and decoding ---- */
 
-/* Transform and choice; what is chosen is at unitary scale. */
+/* Transforms and selects. The chosen coefficients are at unitary scale. */
 static int choose(const struct gcb_device_sparse *s, const struct gcb_device_input *x,
                   struct gcb_cuda_chosen *chosen, const struct gcb_device_work *w)
 {
@@ -106,7 +105,7 @@ static int choose(const struct gcb_device_sparse *s, const struct gcb_device_inp
     return err || !t->gather ? err : t->gather(s, chosen, w);
 }
 
-/* From what is kept to elements. */
+/* From kept coefficients to elements. */
 static int rebuild(const struct gcb_device_sparse *s, float *out, struct gcb_device_work *w,
                    const struct gcb_cuda_entries *kept)
 {
@@ -122,8 +121,8 @@ static int rebuild(const struct gcb_device_sparse *s, float *out, struct gcb_dev
 }
 
 /*
- * Where feedback goes through a transform: what the decoder will make of the message, by its own kernels, is taken from
- * the tensor and leaves the residual. Without a transform that was put right on the way.
+ * Feedback through a transform: decodes the message with the decoder's kernels, and the tensor minus the decoded message is
+ * the residual. Without a transform the selection has already updated the residual.
  */
 static int take_decoded(const struct gcb_device_sparse *s, const struct gcb_device_input *in,
                         const struct gcb_cuda_chosen *chosen, struct gcb_device_work *w)

@@ -7,16 +7,16 @@
 #include "src/lib/device/module/sparse.h"
 #include "src/lib/device/module/table.h"
 
-/* Scratch: coefficients (which stand where the folded elements do), of the tiles that need them; where cuFFT works, bins,
- * and its own. */
+/* Scratch: coefficients of the tiles that need them, in the same place as the folded elements; if cuFFT is used, its bins
+ * and its own memory. */
 struct layout {
     float *coef, *bins;
     void *work;
     uint64_t bytes;
 };
 
-/* Are whole chunks transformed in shared memory? Then they need no coefficients in memory on the way back, and where a
- * block's work is a chunk both ways none at all. */
+/* Are whole chunks transformed in shared memory? Then the inverse needs none of their coefficients in memory. If a block of
+ * threads also does one chunk in both directions, the forward transform needs none either. */
 static bool is_short(const struct gcb_device_sparse *s)
 {
     return s->dct_way == GCB_DCT_SHORT && s->dct.count != 0;
@@ -28,7 +28,7 @@ static bool dct_fuses(const struct gcb_device_sparse *s)
            gcb_device_chunks(&s->p).length == s->dct.length;
 }
 
-/* The first tile of positions that has some of the shorter last chunk's. */
+/* The first tile of positions that contains some of the shorter last chunk. */
 static uint64_t rest_tile(const struct gcb_device_sparse *s)
 {
     return is_short(s) ? s->dct.count / GCB_TILE : 0;
@@ -37,14 +37,14 @@ static uint64_t rest_tile(const struct gcb_device_sparse *s)
 static struct layout lay_out(const struct gcb_device_sparse *s, uint8_t *scratch)
 {
     const bool all = !(s->p.t.env.decoding ? is_short(s) : dct_fuses(s));
-    const uint64_t coefficients = s->p.count - (all ? 0 : rest_tile(s) * GCB_TILE);
+    const uint64_t coefficients = s->p.t.env.count - (all ? 0 : rest_tile(s) * GCB_TILE);
     struct layout l = {.bytes = 0};
 
     l.coef = gcb_device_take(scratch, &l.bytes, coefficients * sizeof(float));
     if (!s->fft)
         return l;
     l.bins = gcb_device_take(scratch, &l.bytes,
-                             2 * gcb_fft_bins(s->p.count, s->p.chunk) * sizeof(float));
+                             2 * gcb_fft_bins(s->p.t.env.count, s->p.chunk) * sizeof(float));
     l.work = gcb_device_take(scratch, &l.bytes, gcb_cuda_fft_work(s->fft));
     return l;
 }
@@ -62,7 +62,7 @@ static const struct table tables[] = {
     [GCB_DCT_LONG] = {gcb_cuda_dct_from_fft_bytes, gcb_cuda_dct_from_fft_table},
 };
 
-/* Chunks whose cosine sums are no more work than they are worth. */
+/* Up to this length, direct cosine sums are fast enough. */
 #define FEW_ELEMENTS 64
 
 static enum gcb_device_dct_way way_of(uint64_t count, uint64_t length)
@@ -74,7 +74,7 @@ static enum gcb_device_dct_way way_of(uint64_t count, uint64_t length)
     return length <= FEW_ELEMENTS || count < 2 * length ? GCB_DCT_DIRECT : GCB_DCT_LONG;
 }
 
-/* The shorter last chunk's; there is a plan for it where there is one for the others. */
+/* The way of the shorter last chunk. It has a plan if the whole chunks have one. */
 static enum gcb_device_dct_way rest_way(const struct gcb_device_sparse *s)
 {
     return s->dct_way == GCB_DCT_LONG ? GCB_DCT_LONG : GCB_DCT_DIRECT;
@@ -161,7 +161,7 @@ static int long_forward(const struct gcb_device_sparse *s, const struct layout *
     return err;
 }
 
-/* Where a run's part of an array that there may be begins. */
+/* array + first, or NULL if there is no array. */
 static const float *part_of(const float *array, uint64_t first)
 {
     return array ? array + first : NULL;
@@ -188,7 +188,7 @@ static int long_inverse(const struct gcb_device_sparse *s, const struct layout *
 
 /* ---- the stage ---- */
 
-/* Elements of one of the runs of chunks. */
+/* The part of the input that begins at element `from`. */
 static struct gcb_device_input run_of(const struct gcb_device_input *in, uint64_t from,
                                       uint64_t count)
 {
@@ -201,7 +201,7 @@ static struct gcb_device_input run_of(const struct gcb_device_input *in, uint64_
     return part;
 }
 
-/* By sums: each element is read many times, so feedback is put in before. */
+/* By direct sums. They read each element many times, so feedback is added before. */
 static int direct_forward(const struct gcb_cuda_dct *d, float *coef,
                           const struct gcb_device_input *in, const struct gcb_device_call *call)
 {
@@ -222,7 +222,7 @@ static int dct_forward(const struct gcb_device_sparse *s, const struct gcb_devic
     *order = l.coef;
     if (s->fft)
         return long_forward(s, &l, in, w->call);
-    if (!is_short(s)) { /* both at once: the rest may begin between boundaries of 16 bytes */
+    if (!is_short(s)) { /* all at once, because the rest may not be aligned to 16 bytes */
         err = gcb_cuda_memory_compensate(w->call->stream, in);
         first.compensated = rest.compensated = 1;
     }
@@ -261,7 +261,7 @@ static int dct_choose(const struct gcb_device_sparse *s, const struct gcb_device
     return err ? err : gcb_cuda_scale_chosen(stream, chosen, cut.first * cut.k, s->dct.unitary);
 }
 
-/* The shorter last chunk, which is filled in here where whole ones are not. */
+/* The shorter last chunk. Its coefficients are filled in here if whole chunks are transformed in shared memory. */
 static int rest_inverse(const struct gcb_device_sparse *s, const struct layout *l, float *out,
                         const struct gcb_device_work *w)
 {

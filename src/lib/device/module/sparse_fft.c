@@ -8,9 +8,9 @@
 #include "src/lib/device/module/table.h"
 
 /*
- * Scratch: bins (to decode, that is all but cuFFT's own); then, to encode, a magnitude for each, the chosen bins, and room
- * for the largest part. Where whole chunks are chosen from at once only those of a shorter last one are there (all of them
- * for the way back, where there is feedback), and what each whole chunk says of its choice.
+ * Scratch: bins; to encode also a magnitude for each bin, the chosen bins, and the largest part; and cuFFT's own memory. If
+ * whole chunks are transformed and selected from in one kernel, only the bins of a shorter last chunk are in memory (with
+ * feedback, all that the inverse needs), and `reach` has a word for each whole chunk.
  */
 struct layout {
     float *bins, *power, *chosen;
@@ -25,7 +25,7 @@ static uint64_t whole_chunks(const struct gcb_device_sparse *s)
     return s->fft_short.count ? s->fft_short.count / s->fft_short.length : 0;
 }
 
-/* The first tile of positions, on the way back, that has some of cuFFT's. */
+/* Inverse: the first tile of positions that contains some of cuFFT's. */
 static uint64_t rest_tile(const struct gcb_device_sparse *s)
 {
     return s->fft_short.count ? s->spectrum.tail / GCB_TILE : 0;
@@ -34,7 +34,8 @@ static uint64_t rest_tile(const struct gcb_device_sparse *s)
 static struct layout lay_out(const struct gcb_device_sparse *s, uint8_t *scratch)
 {
     const uint64_t bins = s->spectrum.bins - s->spectrum.first;
-    const uint64_t back = s->spectrum.bins - rest_tile(s) * GCB_TILE; /* whole chunks need none */
+    const uint64_t back =
+        s->spectrum.bins - rest_tile(s) * GCB_TILE; /* whole chunks need no bins */
     const bool forward = !s->p.t.env.decoding;
     struct layout l = {.bytes = 0};
 
@@ -53,7 +54,7 @@ static struct layout lay_out(const struct gcb_device_sparse *s, uint8_t *scratch
 
 /* ---- plans and tables ---- */
 
-/* Where a block's work is a chunk both ways; behind that, only the shorter last chunk has a spectrum in memory. */
+/* Are whole chunks transformed and selected from in one kernel? Then only the shorter last chunk has a spectrum in memory. */
 static bool is_fused(const struct gcb_device_sparse *s)
 {
     return !s->p.t.env.decoding && s->fft_short.count &&
@@ -121,7 +122,7 @@ static uint64_t fft_scratch(const struct gcb_device_sparse *s)
 
 /* ---- forward ---- */
 
-/* Elements of whole chunks in shared memory; the transform there puts feedback in. */
+/* The elements of whole chunks, which are transformed in shared memory. That transform adds feedback itself. */
 static struct gcb_device_input short_part(const struct gcb_device_sparse *s,
                                           const struct gcb_device_input *in)
 {
@@ -131,13 +132,13 @@ static struct gcb_device_input short_part(const struct gcb_device_sparse *s,
     return part;
 }
 
-/* What cuFFT does, which knows no feedback: bins from `from` on, and the largest part of them. */
+/* The part that cuFFT transforms: bins from `from` on, and their largest part. Feedback is added before. */
 static int rest_forward(const struct gcb_device_sparse *s, const struct layout *l,
                         const struct gcb_device_input *in, struct gcb_device_stream *stream)
 {
     const uint64_t from = s->fft_short.count ? s->spectrum.tail - s->spectrum.first : 0;
     const uint64_t bins = s->spectrum.bins - s->spectrum.first;
-    const uint64_t seen = from / 2 * 2; /* at a boundary of 16 bytes */
+    const uint64_t seen = from / 2 * 2; /* aligned to 16 bytes */
     struct gcb_device_input rest = *in;
     int err;
 
@@ -183,14 +184,14 @@ static int fft_gather(const struct gcb_device_sparse *s, struct gcb_cuda_chosen 
     return gcb_cuda_spectrum_gather(w->call->stream, l.chosen, l.bins, chosen, &s->spectrum, 0);
 }
 
-/* ---- with the choice of the largest of each chunk ---- */
+/* ---- forward, and the selection of the largest of each chunk ---- */
 
 static bool fft_fuses(const struct gcb_device_sparse *s)
 {
     return s->spectrum.first != 0;
 }
 
-/* From the shorter last chunk, whose powers stand in the list until its bins are fetched. */
+/* Selects from the shorter last chunk. The list has powers until the bins are gathered. */
 static int choose_rest(const struct gcb_device_sparse *s, const struct layout *l,
                        const struct gcb_device_input *in,
                        const struct gcb_cuda_fft_selection *whole, const struct gcb_device_work *w)
@@ -233,19 +234,19 @@ static int fft_choose(const struct gcb_device_sparse *s, const struct gcb_device
     if (!err && s->spectrum.rest)
         err = choose_rest(s, &l, in, &how, w);
     chosen->value = l.chosen;
-    first.compensated = 1; /* by now */
+    first.compensated = 1; /* fft_select has added feedback */
     return err ? err
                : gcb_cuda_fft_reselect(stream, &how, &first, &s->fft_short, w->call->result_dev);
 }
 
-/* ---- back ---- */
+/* ---- inverse ---- */
 
 static bool fft_lists(const struct gcb_device_sparse *s)
 {
     return s->fft_short.count != 0;
 }
 
-/* What cuFFT does, which takes its elements from nothing; behind whole chunks the bins are filled in here. */
+/* The part that cuFFT transforms. If there are chunks in shared memory, its bins are filled in here. */
 static int rest_inverse(const struct gcb_device_sparse *s, const struct layout *l, float *out,
                         const struct gcb_device_work *w)
 {
@@ -264,7 +265,8 @@ static int rest_inverse(const struct gcb_device_sparse *s, const struct layout *
     if (!err)
         err = gcb_cuda_fft_inverse(stream, s->fft, out + first, bins, l->work);
     if (!err && w->from)
-        err = gcb_cuda_memory_residual(stream, out + first, w->from + first, s->p.count - first);
+        err = gcb_cuda_memory_residual(stream, out + first, w->from + first,
+                                       s->p.t.env.count - first);
     return err;
 }
 

@@ -114,7 +114,7 @@ static int select_search(const struct gcb_device_sparse *s, const struct gcb_dev
 static int select_redsync(const struct gcb_device_sparse *s, const struct gcb_device_input *in,
                           struct gcb_cuda_chosen *chosen, const struct gcb_device_call *call)
 {
-    const enum gcb_redsync_path path = gcb_redsync_path(&s->p.selection.p, s->p.count);
+    const enum gcb_redsync_path path = gcb_redsync_path(&s->p.selection.p, s->p.t.env.count);
 
     if (path == GCB_REDSYNC_SEARCH)
         return search(s, s->found, in, chosen, call);

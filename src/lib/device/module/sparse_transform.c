@@ -19,11 +19,11 @@ unsigned gcb_device_fft_ways(const struct gcb_codec_env *env)
            (env->decoding || env->feedback ? GCB_CUDA_FFT_INVERSE : 0);
 }
 
-/* ---- hadamard: its coefficients begin the scratch both ways ---- */
+/* ---- hadamard: its coefficients begin the scratch in both directions ---- */
 
 static uint64_t hadamard_length(const struct gcb_device_sparse *s)
 {
-    return gcb_hadamard_length(s->p.count, s->p.chunk);
+    return gcb_hadamard_length(s->p.t.env.count, s->p.chunk);
 }
 
 static float hadamard_unitary(const struct gcb_device_sparse *s)
@@ -37,26 +37,26 @@ static int hadamard_init(struct gcb_device_sparse *s, const struct gcb_codec_env
     (void)env;
     if (s->p.chunk & (s->p.chunk - 1))
         return gcb_diag_set(diag, GCB_E_INVALID,
-                            "transform=hadamard needs a chunk that is a power of two");
+                            "transform=hadamard needs a chunk that is a power of two, or 0");
     return 0;
 }
 
 static uint64_t hadamard_scratch(const struct gcb_device_sparse *s)
 {
-    return s->p.count * sizeof(float);
+    return s->p.t.env.count * sizeof(float);
 }
 
-/* Behind the count of what is kept. */
+/* Offset of the side bytes in the payload: after the count of kept positions. */
 static uint64_t side_at(const struct gcb_device_sparse *s)
 {
-    return s->p.count ? GCB_CUDA_KEPT_BYTES : 0;
+    return s->p.t.env.count ? GCB_CUDA_KEPT_BYTES : 0;
 }
 
 static int hadamard_forward(const struct gcb_device_sparse *s, const struct gcb_device_input *in,
                             const float **order, const struct gcb_device_work *w)
 {
     float *coef = (float *)(void *)w->scratch;
-    const uint64_t key = s->p.count ? gcb_hadamard_key(&s->p.t.env, w->call->at.step) : 0;
+    const uint64_t key = s->p.t.env.count ? gcb_hadamard_key(&s->p.t.env, w->call->at.step) : 0;
 
     *order = coef;
     return gcb_cuda_hadamard_forward(w->call->stream, coef, in, hadamard_length(s), key,
@@ -75,8 +75,8 @@ static int hadamard_inverse(const struct gcb_device_sparse *s, float *out,
     const struct gcb_cuda_hadamard_inversion how = {hadamard_length(s), hadamard_unitary(s),
                                                     w->payload + side_at(s), w->from};
 
-    return gcb_cuda_hadamard_inverse(w->call->stream, out, (float *)(void *)w->scratch, s->p.count,
-                                     &how);
+    return gcb_cuda_hadamard_inverse(w->call->stream, out, (float *)(void *)w->scratch,
+                                     s->p.t.env.count, &how);
 }
 
 static const struct gcb_device_transform none = {.init = NULL};

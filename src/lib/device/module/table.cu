@@ -9,7 +9,7 @@ extern "C" {
 namespace
 {
 
-/* From pinned memory to the device; what fails is kept in *f. */
+/* Copies from pinned memory to the device. *f keeps a failure. */
 int upload(void *to, const void *from, uint64_t bytes, gcb::fault *f)
 {
     cudaStream_t stream = nullptr;

@@ -3,11 +3,11 @@
 #include "kernels/dither/dither_cuda.h"
 #include "src/lib/device/module/codecs.h"
 
-/* Begins as the CPU's state does (src/lib/codec/terngrad.c). */
+/* Begins like the CPU's state (src/lib/codec/terngrad.c). */
 struct terngrad {
     struct gcb_terngrad_params p;
     struct gcb_codec_env env;
-    struct gcb_cuda_terngrad how; /* but for the streams of its draws */
+    struct gcb_cuda_terngrad how; /* except the streams of the draws */
 };
 
 static int terngrad_init(void *state, const struct gcb_codec_env *env, struct gcb_diag *diag)
