@@ -22,14 +22,14 @@ static const char *const types[] = {"png", "svg", "pdf", NULL};
 static const struct opt_row rows[] = {
     {.name = "only", .metavar = "NAME,...", .type = OPT_TEXT,
      .offset = offsetof(struct plot_options, only),
-     .help = "only these plots (default: all that the rows allow)"},
+     .help = "draw only these plots (default: all plots whose rows are in RESULTS)"},
     {.name = "list", .type = OPT_FLAG, .offset = offsetof(struct plot_options, list),
      .help = "list the plots and the rows that each needs"},
     {.name = "terminal", .type = OPT_FLAG, .offset = offsetof(struct plot_options, terminal),
-     .help = "draw in the terminal, 79 columns wide"},
+     .help = "draw as text in the terminal, 79 columns wide"},
     {.name = "output", .letter = 'o', .metavar = "DIR", .type = OPT_TEXT,
      .offset = offsetof(struct plot_options, output),
-     .help = "folder for images, scripts and data; made if it does not exist"},
+     .help = "folder for images, scripts and data; created if it does not exist"},
     {.name = "type", .metavar = "TYPE", .type = OPT_CHOICE,
      .offset = offsetof(struct plot_options, type), .choices = types,
      .help = "type of the images: png, svg or pdf (default png)"},
@@ -37,7 +37,7 @@ static const struct opt_row rows[] = {
      .help = "replace existing files"},
     {.name = "quiet", .letter = 'q', .type = OPT_FLAG,
      .offset = offsetof(struct plot_options, quiet),
-     .help = "do not note which plots lack their rows"},
+     .help = "do not print which plots lack rows"},
     {.name = NULL},
 };
 /* clang-format on */
@@ -50,7 +50,7 @@ struct plotter {
     const struct gcb_plot **chosen;
     size_t count, cap, drawn;
     bool folder_made;
-    const char *cut;     /* a plot with GCB_PLOT_PAGES pages, which may lack some */
+    const char *cut;     /* a plot with GCB_PLOT_PAGES pages, which may have lost further pages */
     size_t failed;       /* pages whose script and data were written, but no image */
     struct gcb_diag why; /* why the first of them failed */
 };
@@ -104,9 +104,10 @@ static int check_options(const struct plot_options *o, const struct opt_list *fi
     char shown[256];
 
     if (files->count == 0)
-        return gcb_diag_set(diag, GCB_E_INVALID,
-                            "no results given; --results of other commands writes them. Example: "
-                            "gcbench plot results.json -o pictures");
+        return gcb_diag_set(
+            diag, GCB_E_INVALID,
+            "no results given; other commands write them with --results FILE. Example: "
+            "gcbench plot results.json -o pictures");
     if (!o->output && !o->terminal)
         return gcb_diag_set(
             diag, GCB_E_INVALID,
@@ -216,7 +217,7 @@ static int check_data(const struct plotter *p, struct gcb_diag *diag)
     return 0;
 }
 
-/* The command whose rows the plot lacks; NULL if it lacks none, or a plot before it lacks the same. */
+/* The command that writes the rows a plot lacks. NULL: the plot has its rows, or an earlier plot lacks the same ones. */
 static const char *missing_command(const struct plotter *p, size_t at)
 {
     const char *from = p->chosen[at]->from;
@@ -229,7 +230,7 @@ static const char *missing_command(const struct plotter *p, size_t at)
     return from;
 }
 
-/* Names the commands whose rows would make more plots. */
+/* Names the commands that write rows for more plots. */
 static void note_missing(const struct plotter *p)
 {
     char text[512] = "more plots need rows of ";
@@ -261,7 +262,7 @@ static int finish(struct plotter *p)
     }
     if (p->drawn == 0)
         return gcb_diag_set(p->ctx->diag, GCB_E_CORRUPT,
-                            "nothing to plot: no plot finds the rows that it needs "
+                            "nothing to plot: the results lack the rows that plots need "
                             "(`gcbench plot --list` names them)");
     if (p->failed)
         return gcb_diag_set(p->ctx->diag, p->why.status,
@@ -312,8 +313,10 @@ const struct cmd cmd_plot = {
                 "  gcbench plot --only rate-distortion --terminal results.json\n"
                 "  gcbench plot --list\n",
     .details =
-        "RESULTS are files that --results wrote (`-` is standard input). Each image comes with its "
-        "data and the script that drew it: change the script and run `gnuplot NAME.gp`.\n"
+        "RESULTS are files that were written with --results (`-` is standard input). Each image "
+        "comes "
+        "with its data and the script that drew it. To change a plot, edit its script and run "
+        "`gnuplot NAME.gp`.\n"
         "docs/plots.md explains the plots.\n",
     .spec = {.groups = groups},
     .size = sizeof(struct plot_options),

@@ -23,14 +23,14 @@ struct report_options {
 static const struct opt_row rows[] = {
     {.name = "output", .letter = 'o', .metavar = "FILE", .type = OPT_TEXT,
      .offset = offsetof(struct report_options, output),
-     .help = "the page to write"},
+     .help = "the HTML file to write"},
     {.name = "force", .type = OPT_FLAG, .offset = offsetof(struct report_options, force),
      .help = "replace an existing file"},
     {.name = "title", .metavar = "TEXT", .type = OPT_TEXT,
      .offset = offsetof(struct report_options, title),
      .help = "title of the page (default: the names of the inputs)"},
     {.name = "no-plots", .type = OPT_FLAG, .offset = offsetof(struct report_options, no_plots),
-     .help = "only tables"},
+     .help = "write only tables"},
     {.name = NULL},
 };
 /* clang-format on */
@@ -55,9 +55,10 @@ static int check_options(const struct report_options *o, const struct opt_list *
     struct stat s;
 
     if (files->count == 0)
-        return gcb_diag_set(diag, GCB_E_INVALID,
-                            "no results given; --results of other commands writes them. Example: "
-                            "gcbench report results.json -o report.html");
+        return gcb_diag_set(
+            diag, GCB_E_INVALID,
+            "no results given; other commands write them with --results FILE. Example: "
+            "gcbench report results.json -o report.html");
     if (n == 0)
         return gcb_diag_set(diag, GCB_E_INVALID,
                             "no output given: -o FILE names the page to write");
@@ -68,7 +69,7 @@ static int check_options(const struct report_options *o, const struct opt_list *
     if (in_source(o->output))
         return gcb_diag_set(
             diag, GCB_E_INVALID,
-            "-o %s: its folder has the scripts that plots are drawn with; name another "
+            "-o %s: the folder of this file has the scripts that gcbench draws with; name another "
             "folder",
             shown);
     for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
@@ -165,14 +166,16 @@ static const struct opt_group groups[] = {
 
 const struct cmd cmd_report = {
     .name = "report",
-    .summary = "results as one page of HTML: tables and plots, readable offline",
+    .summary = "write results as one HTML page with tables and plots",
     .usage = "report [options] RESULTS... -o FILE.html",
     .examples = "  gcbench compress --method fft --method topk gradients.h5 --results r.json\n"
                 "  gcbench report r.json -o report.html\n"
                 "  gcbench report --title \"Week 12\" bench.json replay.json -o report.html\n",
-    .details = "RESULTS are files that --results wrote (`-` is standard input). The page has a "
-               "table for each kind of record in them. It loads nothing and runs nothing. Its "
-               "plots need gnuplot; without it the page has only tables, and says so.\n",
+    .details =
+        "RESULTS are files that were written with --results (`-` is standard input). The page "
+        "has a table for each kind of record in them. It is one file that loads nothing "
+        "and runs no script. Plots need gnuplot; if it is not installed, the page has only "
+        "tables and says so.\n",
     .spec = {.groups = groups},
     .size = sizeof(struct report_options),
     .run = report_run,

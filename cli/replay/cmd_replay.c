@@ -23,8 +23,8 @@ struct replay {
     struct gcb_replay_total *totals;
     size_t done; /* methods replayed */
     struct gcb_nonfinite_watch watch;
-    uint64_t elements, scanned; /* of the dump; looked at for infinities and NaNs */
-    /* of the method at hand */
+    uint64_t elements, scanned; /* elements of the dump; those scanned for infinities and NaNs */
+    /* of the method that runs now */
     struct gcb_table *steps; /* NULL: no lines for steps */
     bool scheduled;
 };
@@ -112,7 +112,7 @@ static void on_progress(void *ctx, double done)
     progress_update(&c->s.progress, ((double)c->done + done) / (double)c->count);
 }
 
-/* Lines for steps: as asked, else for a single method with not too many. */
+/* Are steps shown? As --per says; by default, if there is one method and not too many steps. */
 static bool wants_steps(const struct replay *c)
 {
     const uint64_t loops = c->o->own.loops ? c->o->own.loops : 1;
@@ -259,7 +259,7 @@ static const struct opt_group groups[] = {
 
 const struct cmd cmd_replay = {
     .name = "replay",
-    .summary = "send a dump's steps in order, with feedback, momentum, schedules",
+    .summary = "replay the steps of a dump, with error feedback and schedules",
     .usage = "replay [options] --method NAME[:key=value,...] FILE...",
     .examples = "  gcbench replay --method topk:theta=0.99,memory=ef gradients.h5\n"
                 "  gcbench replay --method sbc:p=0.01,delay=4 gradients.h5\n"
@@ -268,18 +268,16 @@ const struct cmd cmd_replay = {
                 "  gcbench replay --method fft --tune-steps 3 --allow-gaps gradients.h5\n"
                 "  gcbench replay --device cuda --method topk:memory=ef gradients.h5\n",
     .details =
-        "Each worker keeps its own memory: none, ef, dgc, delay or demo (`--method "
+        "Each worker keeps its own memory between steps: none, ef, dgc, delay or demo (`--method "
         "qsgd:memory=ef`; `gcbench methods NAME` shows the default of each method).\n"
-        "Columns. wire: bytes of all workers. ratio: input over wire; the input includes steps "
-        "that "
-        "were added up before a message. alpha: error of the averaged update, relative to what was "
-        "owed. cum err: the same for all updates so far. resid: norm of what is not sent yet. kept "
-        "%: share of positions sent. any %: share of elements that some worker sent. stale: steps "
-        "since an element was sent, median and 99th percentile. docs/replay.md has the "
-        "definitions.\n"
-        "With --device cuda the memories, encoders and decoders are on the device, and each step "
-        "is "
-        "compared with the CPU. Exit status 5: the device gave something else; 3: the device or a "
+        "Columns. wire: bytes sent by all workers. ratio: input bytes over wire bytes; the input "
+        "includes the steps that were added up before a message. alpha: error of the averaged "
+        "update, relative to what was owed since the update before. cum err: the same for the sum "
+        "of all updates so far. resid: norm of what is not sent yet. kept %: share of positions "
+        "sent. any %: share of elements that at least one worker sent. stale: steps since an "
+        "element was last sent, median and 99th percentile. docs/replay.md defines them.\n"
+        "With --device cuda, memories, encoders and decoders are on the device, and each step is "
+        "compared with the CPU. Exit status 5: the device gave other values; 3: the device or a "
         "library is missing, or the method does not run there.\n",
     .spec = {.groups = groups,
              .extra = {opt_methods_key_at, offsetof(struct replay_options, methods.overrides)}},

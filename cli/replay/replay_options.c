@@ -10,27 +10,27 @@ const struct opt_row replay_own_rows[] = {
      .max = 1e9,
      .help = "replay the recorded steps N times over (default 1)"},
     {.name = "allow-gaps", .type = OPT_FLAG, .offset = offsetof(struct replay_own, allow_gaps),
-     .help = "replay what is there although steps are missing in between"},
+     .help = "replay even if steps are missing between the recorded ones"},
     {.name = "theta-schedule", .metavar = "SCHEDULE", .type = OPT_TEXT,
      .offset = offsetof(struct replay_own, schedule),
-     .help = "0.9@0,0.5@8 (from these steps on, counted from 0), sqrt-lr (theta^2 = L lr) or "
-             "dgc-warmup[:STEPS_PER_EPOCH]"},
+     .help = "theta by step: 0.9@0,0.5@8 (0.9 from step 0 on, 0.5 from step 8 on), sqrt-lr "
+             "(theta^2 = L lr) or dgc-warmup[:STEPS_PER_EPOCH]"},
     {.name = "lr", .metavar = "RATE", .type = OPT_TEXT, .offset = offsetof(struct replay_own, lr),
-     .help = "learning rate of sqrt-lr, V or V@STEP,... (default: the dump's lr)"},
+     .help = "learning rate for sqrt-lr: V or V@STEP,... (default: the dump's lr)"},
     {.name = "lipschitz", .metavar = "L", .type = OPT_REAL,
      .offset = offsetof(struct replay_own, lipschitz), .min = 1e-300, .max = 1e300,
-     .help = "of sqrt-lr: the gradient's Lipschitz constant"},
+     .help = "for sqrt-lr: L, the Lipschitz constant of the gradient"},
     {.name = "tune-steps", .type = OPT_U64, .offset = offsetof(struct replay_own, tune_steps),
      .min = 1, .max = 1e9,
-     .help = "fix each range float's max at the largest value of the first N steps"},
+     .help = "after N steps, fix the max of each range float at the largest value so far"},
     {.name = NULL},
 };
 
 const struct opt_row replay_show_rows[] = {
     {.name = "per", .metavar = "WHAT", .type = OPT_CHOICE,
      .offset = offsetof(struct replay_own, per), .choices = pers, .initial = REPLAY_PER_DEFAULT,
-     .help = "step: a line for each step of each method; none: totals alone, in every format "
-             "(default: steps of a single method, up to 40)"},
+     .help = "step: a line for each step of each method; none: only totals, in every format "
+             "(default: steps if there are at most 40, of one method)"},
     {.name = NULL},
 };
 /* clang-format on */

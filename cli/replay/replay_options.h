@@ -4,7 +4,7 @@
 #include "cli/base/options.h"
 #include "src/tool/replay/replay.h"
 
-/* What `replay` is told, and what follows from it before any file is touched. */
+/* The options of `replay`, and what is checked before a file is opened. */
 enum replay_per { REPLAY_PER_DEFAULT = -1, REPLAY_PER_STEP, REPLAY_PER_NONE };
 
 struct replay_own {
@@ -31,7 +31,7 @@ extern const struct opt_row replay_show_rows[];
 /* The schedule that the options describe. GCB_E_INVALID: they do not go together. */
 int replay_schedule(struct gcb_schedule *out, const struct replay_own *own, struct gcb_diag *diag);
 
-/* Does some method take what schedule and tuning change? */
+/* GCB_E_INVALID: a schedule or tuning is asked for, and no method has a theta or an open range. */
 int replay_check(const struct gcb_replay_config *config, const struct gcb_method *methods,
                  size_t count, struct gcb_diag *diag);
 

@@ -19,7 +19,7 @@ static const struct gcb_table_column scheduled_columns[1 + FIGURES] = {
     {.title = "stale"},   {.title = "theta"},
 };
 
-/* Without densities, which stand below: specs are long. */
+/* Specs are long, so densities stand below the table. */
 #define TOTALS 8
 static const struct gcb_table_column total_columns[TOTALS] = {
     {.title = "method", .elastic = true},
@@ -84,7 +84,7 @@ int replay_show_totals(const struct out_report *report, const struct gcb_method 
     return out_table(report, table, diag);
 }
 
-/* "residual: at most 3.2 % of what feedback allows at contraction 0.12 (mean 0.2)" */
+/* "contraction 0.401 at least, 0.485 on average", "residual^2 at 12.7 % of its bound" */
 static void show_bound(FILE *out, const struct gcb_replay_total *t, int at)
 {
     char least[32], mean[32], share[32], line[200];
@@ -123,7 +123,7 @@ static void show_sent(FILE *out, const struct gcb_method *method, const struct g
                 t->unsent_steps == 1 ? " was" : "s were");
 }
 
-/* Rows of dashes, and what to do about them. */
+/* Explains a row of dashes, and says what to do. */
 static void show_nothing_sent(FILE *out, const struct gcb_method *method,
                               const struct gcb_replay_total *t)
 {

@@ -215,7 +215,7 @@ static const struct opt_group groups[] = {
 
 const struct cmd cmd_sweep = {
     .name = "sweep",
-    .summary = "methods at many settings, or at equal error or bytes",
+    .summary = "compare methods at many settings, or at equal error or size",
     .usage = "sweep [options] --vary KEY=VALUES | --match FIELD=TARGET FILE...",
     .examples =
         "  gcbench sweep --match rel_l2=0.4 gradients.h5\n"
@@ -223,15 +223,16 @@ const struct cmd cmd_sweep = {
         "  gcbench sweep --vary theta=0.5..0.999/12log --vary bits=4,6,8 gradients.h5\n"
         "  gcbench sweep --method fft --vary index=u32,golomb --match bits=2 gradients.h5\n",
     .details =
-        "Without --method, every sparsifier and quantiser is run. A key applies to the methods "
-        "that have it.\n"
-        "--match searches along the parameter that trades a method's bytes for its error (theta, "
-        "bits). It reports the smallest setting within a limit on the error, or the most accurate "
-        "within a limit on bytes; if none is within the limit, the nearest. Only that setting is "
-        "timed.\n"
+        "Without --method, all sparsifiers and quantisers are run. A KEY of --vary applies to the "
+        "methods that have this parameter.\n"
+        "--match searches along the parameter that trades a method's bytes for its error, such as "
+        "theta or bits. For a limit on the error it reports the setting with the smallest "
+        "messages, for a limit on the size the most accurate setting. If no setting is within the "
+        "limit, it reports the nearest one. Only the reported setting is timed.\n"
         "--device cuda runs every setting on a GPU and compares its messages with the CPU's; the "
-        "exit status is that of bench.\n"
-        "Pareto *: no other row is at least as good in rel_l2 and bits/el and better in one.\n",
+        "exit status is as for `gcbench bench`.\n"
+        "Pareto *: no other row is at least as good in both rel_l2 and bits/el, and better in one "
+        "of them.\n",
     .spec = {.groups = groups,
              .extra = {opt_methods_key_at, offsetof(struct sweep_options, methods.overrides)}},
     .size = sizeof(struct sweep_options),

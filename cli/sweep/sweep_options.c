@@ -21,7 +21,8 @@ const struct opt_row sweep_own_rows[] = {
              "ratio=20, bits=2 or wire_bytes=1M; repeatable"},
     {.name = "over", .metavar = "KEY", .type = OPT_TEXT,
      .offset = offsetof(struct sweep_own, over),
-     .help = "with --match: search along this parameter if a method has it: levels, bits, ..."},
+     .help = "with --match: search along this parameter (levels, bits, ...); a method that lacks it "
+             "is searched along its own"},
     {.name = NULL},
 };
 
@@ -32,7 +33,7 @@ const struct opt_row sweep_show_rows[] = {
              "rel_l2,bits_per_element)"},
     {.name = "per", .metavar = "WHAT", .type = OPT_CHOICE,
      .offset = offsetof(struct sweep_own, per), .choices = pers,
-     .help = "message: also write a result row for each message; none (default)"},
+     .help = "message: also write a result row for each message (default: none)"},
     {.name = NULL},
 };
 /* clang-format on */

@@ -183,7 +183,7 @@ says "a report is HTML"
 only
 run report --force "$tmp/r.json" -o "$here/../../plots/r.html"
 exits 2
-says "its folder has the scripts that plots are drawn with"
+says "the folder of this file has the scripts that gcbench draws with"
 cp "$tmp/r.json" "$tmp/same.html"
 run report "$tmp/same.html" --force -o "$tmp/same.html"
 exits 2

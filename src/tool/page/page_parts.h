@@ -20,8 +20,8 @@ struct page_table {
     enum page_record record; /* its rows */
     const char *intro;       /* sentences under the title, or NULL */
     enum gcb_field needs;    /* shown only if some row has this field; NONE: if there are rows */
-    const char *folds; /* many rows are folded, and this line opens them; NULL: never folded */
-    bool where; /* has columns for where a case ran, or a line above if all ran in one place */
+    const char *folds;       /* many rows are folded under this line; NULL: never */
+    bool where; /* says where cases ran: in columns, or in a line above if all ran in one place */
     bool plots_follow; /* the plots and the table of tensors stand after it */
     struct page_column
         columns[PAGE_COLUMNS + 1]; /* end before one without a title; the first is the row's name */

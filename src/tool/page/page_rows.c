@@ -47,7 +47,7 @@ bool page_is_baseline(const json_t *row)
     return gcb_results_bool(row, GCB_FIELD_BASELINE);
 }
 
-/* "fft:theta=0.85,bits=10": what a label always shows, and what differs from the defaults. */
+/* "fft:theta=0.85,bits=10": the main parameters, and those that differ from their defaults. */
 static char *make_label(char *out, size_t size, const json_t *row)
 {
     const char *spec = gcb_results_text(row, GCB_FIELD_SPEC),
@@ -61,7 +61,7 @@ static int set(json_t *row, enum gcb_field field, json_t *value)
     return json_object_set_new(row, gcb_field_name(field), value);
 }
 
-/* Keeps a copy of the row, with the three fields of page_rows.h. Counts it if there are too many. */
+/* Keeps a copy of the row and adds the page's own fields to it. Beyond PAGE_MAX_ROWS, rows are only counted. */
 static int keep_row(struct page *page, enum page_record record, const struct gcb_results_row *row,
                     struct gcb_diag *diag)
 {
@@ -90,7 +90,7 @@ static int keep_row(struct page *page, enum page_record record, const struct gcb
     return 0;
 }
 
-/* What distinguishes lines of PAGE_LINKS: everything except the bandwidth and what depends on it. NULL: no memory. */
+/* The key of a row of PAGE_LINKS: all fields except the bandwidth and those that depend on it. NULL: no memory. */
 static char *make_key(const json_t *row, size_t run)
 {
     static const enum gcb_field fields[] = {
@@ -113,7 +113,7 @@ static char *make_key(const json_t *row, size_t run)
     return key;
 }
 
-/* Finds the line that a row belongs to, or makes it of the first row. *out NULL: there are too many lines. */
+/* Finds the row of PAGE_LINKS with this row's key, or adds one. *out NULL: there are too many. */
 static int find_line(json_t **out, struct page *page, const struct gcb_results_row *row,
                      struct gcb_diag *diag)
 {
@@ -138,7 +138,7 @@ static int find_line(json_t **out, struct page *page, const struct gcb_results_r
     return err;
 }
 
-/* Adds a row of PAGE_PAYOFF to its line. */
+/* Counts a row of PAGE_PAYOFF in its row of PAGE_LINKS. */
 static int add_link(struct page *page, const struct gcb_results_row *row, struct gcb_diag *diag)
 {
     const double speedup = gcb_results_real(row->json, GCB_FIELD_SPEEDUP_FP32);

@@ -5,15 +5,15 @@
 #include "src/tool/rows/results.h"
 
 /*
- * What the page keeps of the files: whole rows of records that are few, and of `result` rows what the table of errors
- * by tensor needs.
+ * What the page keeps of the files: whole rows of most records. Of `result` rows, which are many, it keeps only the
+ * sums that the table of errors by tensor shows.
  */
 enum page_record {
     PAGE_ENVIRONMENT,
     PAGE_VERDICT,
     PAGE_PROMISE,
     PAGE_PAYOFF, /* payoff by the exchange model */
-    PAGE_LINKS,  /* a line for each method of these, over all bandwidths */
+    PAGE_LINKS,  /* the same, one row for each method over all bandwidths */
     PAGE_PAPER,  /* payoff by a paper's own model */
     PAGE_SUMMARY,
     PAGE_KERNEL,
@@ -23,7 +23,7 @@ enum page_record {
 extern const enum gcb_record page_record_kinds[PAGE_RECORDS];
 #define PAGE_MAX_ROWS 2000 /* of a record; further rows are counted */
 
-/* Copies of rows, with the page's own fields, which stand at the end of src/tool/rows/fields.def. */
+/* Copies of rows, to which the page adds its own fields (GCB_RECORD_PAGE in src/tool/rows/fields.def). */
 struct page_rows {
     json_t **items; /* owned */
     size_t count, cap;
@@ -51,7 +51,7 @@ struct page {
     struct page_rows rows[PAGE_RECORDS];
     struct page_tensors tensors;
     json_t *inputs;              /* names of input files as keys */
-    json_t *links;               /* what distinguishes a line of PAGE_LINKS -> its number */
+    json_t *links;               /* key of a row of PAGE_LINKS -> its index */
     size_t run;                  /* the number of the file's last environment row; 0: none yet */
     uint64_t seen;               /* how many rows have a place on the page */
     struct gcb_plot_data *plots; /* the same rows for plots, owned; NULL: no plots */
@@ -65,7 +65,7 @@ void page_fini(struct page *page);
 void page_sort(struct page *page);
 
 bool page_is_baseline(const json_t *row); /* identity, fp16, bf16, memcpy */
-/* Is the field this word? */
+/* Does the field have this text? */
 bool page_says(const json_t *row, enum gcb_field field, const char *word);
 /* The value of a field; NULL if it is absent or null. */
 const json_t *page_value(const json_t *row, enum gcb_field field);

@@ -7,7 +7,7 @@
 #include "src/lib/base/diag.h"
 
 /*
- * Plots of result files (docs/plots.md). gnuplot draws them; it is looked for when it is needed.
+ * Plots of result files (docs/plots.md). gnuplot draws them; it is started only when a plot is drawn.
  *
  * Rows are collected once into a gcb_plot_data. A plot then has one page for each combination of what cannot stand in
  * one picture, such as file and scope; it has none if its rows are missing. A page is an image NAME.png with its
@@ -17,14 +17,14 @@
 struct gcb_plot_data;
 struct gcb_results_row; /* src/tool/rows/results.h */
 
-/* Is this the folder of the scripts that plots are drawn with, by any name? Nothing may be written there. */
+/* Is this the folder of gcbench's own plot scripts? Nothing may be written there. */
 bool gcb_plot_is_source(const char *folder);
 
 int gcb_plot_data_create(struct gcb_plot_data **out, struct gcb_diag *diag);
 void gcb_plot_data_destroy(struct gcb_plot_data *data); /* NULL is fine */
 /* Adds the rows of a result file, "-" for standard input. Fails as gcb_results_read does. */
 int gcb_plot_data_read(struct gcb_plot_data *data, const char *path, struct gcb_diag *diag);
-/* The same for callers that read the file themselves: begins a file, then takes each of its rows. GCB_E_NOMEM. */
+/* The same for a caller that reads the file itself: call begin, then pass each row. GCB_E_NOMEM. */
 void gcb_plot_data_begin(struct gcb_plot_data *data);
 int gcb_plot_data_row(struct gcb_plot_data *data, const struct gcb_results_row *row,
                       struct gcb_diag *diag);
@@ -40,11 +40,11 @@ struct gcb_plot {
     const char *name;                   /* for --only, of the files and of its script in plots/ */
     const char *title;                  /* what it shows, for lists */
     const char *needs;                  /* which rows it needs, and the command that makes them */
-    const char *from;                   /* that command in a word or two, for notes */
+    const char *from;                   /* that command, short, for notes */
     const char *heading;                /* above the picture; NULL: `fill` chooses it */
     const struct gcb_plot_split *split; /* which rows it needs, and their pages */
     enum gcb_plot_series_kind series;   /* what `fill` finds in out->set */
-    /* Fills the page whose first row this is. */
+    /* Fills the page that begins with the row `first`. */
     int (*fill)(const struct gcb_plot_data *data, const struct gcb_plot_record *first,
                 struct gcb_plot_page *out, struct gcb_diag *diag);
 };

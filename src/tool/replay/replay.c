@@ -27,7 +27,7 @@ static size_t step_end(const struct gcb_layout *layout, size_t from)
     return to;
 }
 
-/* Counts the workers and messages of the first step, which all others must have too. */
+/* Counts the workers and messages of the first step; all other steps must have as many. */
 static void measure_first(struct planner *p)
 {
     const struct gcb_message_plan *m = p->layout->messages;
@@ -127,12 +127,6 @@ static int init_plan(struct gcb_replay_plan *out, const struct gcb_source *sourc
     return err;
 }
 
-static void fini_plan(struct gcb_replay_plan *plan)
-{
-    gcb_free(plan->steps);
-    memset(plan, 0, sizeof(*plan));
-}
-
 /* ---- opening ---- */
 
 struct gcb_replay {
@@ -205,7 +199,7 @@ void gcb_replay_close(struct gcb_replay *r)
 {
     if (!r)
         return;
-    fini_plan(&r->plan);
+    gcb_free(r->plan.steps);
     gcb_nonfinite_scan_fini(&r->scan);
     gcb_free(r);
 }
@@ -285,11 +279,6 @@ static int prepare_step(struct run *run, struct gcb_replay_step *step, struct gc
 
 /* ---- steps ---- */
 
-static bool stopped(const struct run *run)
-{
-    return run->observer->stop && run->observer->stop(run->observer->ctx);
-}
-
 static void clear_step(struct run *run, const struct gcb_replay_step *step)
 {
     struct gcb_replay_norms *workers = run->step.workers;
@@ -320,7 +309,7 @@ static int run_step(struct run *run, struct gcb_replay_step *step, size_t first,
 
     clear_step(run, step);
     for (size_t j = 0; !err && j < run->state.count; j++) {
-        if (stopped(run)) {
+        if (run->observer->stop && run->observer->stop(run->observer->ctx)) {
             run->total->interrupted = true;
             return 0;
         }

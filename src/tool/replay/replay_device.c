@@ -115,7 +115,7 @@ int gcb_replay_device_encoder(struct gcb_replay_device *d, struct gcb_replay_dev
     return err ? err : grow_wire(d, gcb_device_coder_bound(w->encoder), diag);
 }
 
-/* A NaN equals any NaN: which one a sum gives is the processor's own business. */
+/* Any two NaNs are equal, because processors differ in which NaN a sum gives. */
 static bool same_floats(const float *a, const float *b, uint64_t n)
 {
     uint64_t i = 0;
@@ -167,7 +167,7 @@ int gcb_replay_device_encode(struct gcb_replay_device *d, struct gcb_replay_devi
 
     gcb_device_batch_begin(d->batch); /* the wait reports failures of queueing */
     err = gcb_device_coder_encode_async(w->encoder, at, &m, diag);
-    if (!err || err == GCB_E_DEVICE) { /* the stream has better words for it */
+    if (!err || err == GCB_E_DEVICE) { /* the stream's error says more */
         const int ended = gcb_device_batch_finish(d->batch, diag);
 
         err = ended ? ended : err;
@@ -192,7 +192,7 @@ int gcb_replay_device_decode(struct gcb_replay_device *d, const struct gcb_devic
     const int err =
         gcb_device_decoder_run(d->decoder, check->message->data, check->message->len, &y, diag);
 
-    if (err == GCB_E_CORRUPT) /* nobody has touched the message */
+    if (err == GCB_E_CORRUPT) /* the message was not changed in between */
         return gcb_diag_set(diag, GCB_E_UNVERIFIED,
                             "the device refuses a message that it wrote itself");
     return err;

@@ -243,7 +243,7 @@ static int decode(const struct sending *a, struct gcb_tally *t, struct gcb_diag 
     return gcb_tally_parts(t, &parts, diag);
 }
 
-/* The same on the device, whose message counts. s->wire is what the CPU encoded. */
+/* Encodes and decodes on the device; the tally counts the device's message. s->wire is what the CPU encoded. */
 static int pass_device(const struct sending *a, struct gcb_tally *t, struct gcb_diag *diag)
 {
     struct gcb_replay_state *s = a->s;
@@ -298,7 +298,7 @@ static int send_message(const struct sending *a, struct gcb_replay_norms *norms,
     return 0;
 }
 
-/* What the receiver adds, and the age of each element. An element with nothing to send counts as sent. */
+/* Adds what arrived to the update, and counts the age of each element. An element whose value is 0 counts as sent. */
 static void receive_span(void *ctx, uint64_t i)
 {
     const struct sending *a = ctx;
@@ -365,7 +365,7 @@ static int update(const struct sending *a, struct gcb_diag *diag)
                                     a->plan->count, diag);
 }
 
-/* Puts method and message in front of a failure's words. */
+/* Puts the names of method and message before the words of a failure. */
 static int explain(const struct sending *a, int err, struct gcb_diag *diag)
 {
     return gcb_plan_explain(err, a->message->method.name, a->plan, a->s->config->source, diag);

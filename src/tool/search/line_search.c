@@ -23,9 +23,9 @@ static const struct kind {
 /* clang-format on */
 #define KINDS (sizeof(kinds) / sizeof(kinds[0]))
 
-/* a minimum this near to an end, as 1 / END_SHARE of the line, is not looked for */
+/* no minimum is looked for within 1 / END_SHARE of the line from an end */
 #define END_SHARE 64
-/* gaps of so few positions are searched even if the values at both ends are equal */
+/* a gap of at most this many positions is searched even if the values at both ends are equal */
 #define SHORT_GAP 16
 
 static const struct kind *find_kind(const char *name)
@@ -159,7 +159,8 @@ static size_t ask_between(const struct gcb_line_search *s, size_t met, uint64_t 
     return 1;
 }
 
-/* Bisects between two neighbours, of which the nearest is one; not if the other is far away and as near (`other`). */
+/* Bisects between point `low` and the next one; the nearest point is one of them. Asks nothing if the gap is long and the
+ * value of the other point, `other`, is as near to the target. */
 static size_t ask_beside(const struct gcb_line_search *s, size_t low, double other, uint64_t *out)
 {
     const struct gcb_line_point *p = &s->seen[low];
