@@ -46,16 +46,10 @@ struct inspector {
 static const double densities[] = {0.01, 0.05, 0.1, 0.15, 0.2, 0.5};
 #define DENSITIES (sizeof(densities) / sizeof(densities[0]))
 
-static int put_row(void *ctx, struct gcb_row *row, struct gcb_diag *diag)
-{
-    struct inspector *p = ctx;
-
-    return out_put(&p->report, row, diag);
-}
-
 static int put_rows(struct inspector *p, const struct gcb_survey_item *item)
 {
-    const struct gcb_shape_rows to = {.tensor = item->first->path, .put = put_row, .ctx = p};
+    const struct gcb_shape_rows to = {
+        .tensor = item->first->path, .put = out_put_row, .ctx = &p->report};
     struct gcb_row row;
     int err;
 

@@ -85,6 +85,11 @@ int out_put(struct out_report *r, struct gcb_row *row, struct gcb_diag *diag)
     return err;
 }
 
+int out_put_row(void *report, struct gcb_row *row, struct gcb_diag *diag)
+{
+    return out_put(report, row, diag);
+}
+
 int out_environment(struct out_report *r, const struct opt_backend *backend,
                     const struct opt_list *files, const struct out_bandwidths *bandwidths,
                     bool hash, const struct cmd_context *ctx)

@@ -34,6 +34,8 @@ int out_open(struct out_report *r, const struct opt_show *show, const struct opt
              const struct out_guard *guard, unsigned records, const struct cmd_context *ctx);
 /* Sends a row to the stream and the file, and releases it, also on failure. */
 int out_put(struct out_report *r, struct gcb_row *row, struct gcb_diag *diag);
+/* The same as a callback: the context is the report. */
+int out_put_row(void *report, struct gcb_row *row, struct gcb_diag *diag);
 struct out_bandwidths { /* as measured; the first with the backend's threads. count 0: none */
     const struct gcb_bandwidth *items;
     size_t count;

@@ -254,17 +254,9 @@ static int show_table(struct compress *c, struct gcb_diag *diag)
     return compress_show(&view, &c->s.report, diag);
 }
 
-static int put_row(void *ctx, struct gcb_row *row, struct gcb_diag *diag)
-{
-    struct compress *c = ctx;
-
-    (void)diag; /* session_put uses the context's */
-    return session_put(&c->s, row);
-}
-
 static int put_shapes(struct compress *c, struct gcb_diag *diag)
 {
-    const struct gcb_shapes_sink sink = {put_row, c};
+    const struct gcb_shapes_sink sink = {out_put_row, &c->s.report};
 
     return c->shapes ? gcb_shapes_rows(c->shapes, c->methods, &sink, diag) : 0;
 }

@@ -119,14 +119,13 @@ static int find_cases(struct payoff *c, struct gcb_diag *diag)
 
 /* ---- rows and tables ---- */
 
-static int open_report(struct payoff *c, struct gcb_diag *diag)
+static int open_report(struct payoff *c)
 {
     const struct out_guard guard = {.inputs = c->files, .force = c->o->save.force};
     const struct out_bandwidths bandwidths = {&c->bandwidth, c->bandwidth.bytes > 0};
     const int err = out_open(&c->report, &c->o->show, &c->o->save, &guard,
                              GCB_RECORD_BIT(GCB_RECORD_PAYOFF), c->ctx);
 
-    (void)diag; /* the context's */
     return err ? err
                : out_environment(&c->report, &c->backend, c->files, &bandwidths, false, c->ctx);
 }
@@ -254,27 +253,23 @@ static int run_fft(struct payoff *c, struct gcb_diag *diag)
     return err;
 }
 
-static int put_redsync(struct payoff *c, double workers, double bandwidth, struct gcb_diag *diag)
-{
-    struct gcb_redsync in = c->plan.redsync;
-    struct gcb_redsync_times times;
-    struct gcb_row row;
-
-    in.workers = workers;
-    in.bandwidth = bandwidth;
-    gcb_redsync_times(&times, &in);
-    gcb_payoff_redsync_row(&row, &in, &times);
-    return out_put(&c->report, &row, diag);
-}
-
 static int run_redsync(struct payoff *c, struct gcb_diag *diag)
 {
     const struct gcb_payoff_grid *workers = &c->plan.workers, *bandwidths = &c->plan.bandwidths;
+    struct gcb_redsync in = c->plan.redsync;
+    struct gcb_redsync_times times;
+    struct gcb_row row;
     int err = c->report.table ? payoff_show_redsync(&c->report, &c->plan, diag) : 0;
 
-    for (size_t w = 0; !err && w < workers->count && out_wants_rows(&c->report); w++)
-        for (size_t b = 0; !err && b < bandwidths->count; b++)
-            err = put_redsync(c, workers->values[w], bandwidths->values[b], diag);
+    for (size_t w = 0; !err && w < workers->count && out_wants_rows(&c->report); w++) {
+        for (size_t b = 0; !err && b < bandwidths->count; b++) {
+            in.workers = workers->values[w];
+            in.bandwidth = bandwidths->values[b];
+            gcb_redsync_times(&times, &in);
+            gcb_payoff_redsync_row(&row, &in, &times);
+            err = out_put(&c->report, &row, diag);
+        }
+    }
     return err;
 }
 
@@ -308,7 +303,7 @@ static int payoff_run(const void *options, const struct opt_list *operands, stru
         err = interrupted(ctx); /* too little was measured */
     interrupt_catch();
     if (!err)
-        err = open_report(&c, ctx->diag);
+        err = open_report(&c);
     if (!err)
         err = modes[c.plan.mode](&c, ctx->diag);
     if (!err)

@@ -78,17 +78,28 @@ const struct gcb_case *gcb_verdict_case(const struct gcb_verdict *v)
     return v->pair.base ? v->pair.base : v->pair.next;
 }
 
+static const struct {
+    const char *name, *unit;
+    bool is_time;
+} quantities[GCB_QUANTITIES] = {
+    [GCB_QUANTITY_CASE] = {"case", NULL, false},
+    [GCB_QUANTITY_SIZE] = {"size", "bytes", false},
+    [GCB_QUANTITY_ERROR] = {"error", NULL, false},
+    [GCB_QUANTITY_ENCODE] = {"encode", "seconds", true},
+    [GCB_QUANTITY_DECODE] = {"decode", "seconds", true},
+    [GCB_QUANTITY_KERNEL] = {"kernel", "seconds", true},
+    [GCB_QUANTITY_ENCODE_COUNT] = {"encode count", "instructions", false},
+    [GCB_QUANTITY_DECODE_COUNT] = {"decode count", "instructions", false},
+};
+
 bool gcb_quantity_is_time(enum gcb_quantity q)
 {
-    return q == GCB_QUANTITY_ENCODE || q == GCB_QUANTITY_DECODE || q == GCB_QUANTITY_KERNEL;
+    return quantities[q].is_time;
 }
 
 const char *gcb_quantity_name(enum gcb_quantity q)
 {
-    static const char *const names[GCB_QUANTITIES] = {
-        "case", "size", "error", "encode", "decode", "kernel", "encode count", "decode count"};
-
-    return names[q];
+    return quantities[q].name;
 }
 
 const char *gcb_verdict_name(enum gcb_verdict_kind k)
@@ -199,14 +210,6 @@ static void put_case(struct gcb_row *row, const struct gcb_case *c)
     gcb_row_u64(row, GCB_FIELD_ELEMENTS, c->elements);
 }
 
-static const char *unit_of(enum gcb_quantity q)
-{
-    static const char *const units[GCB_QUANTITIES] = {
-        NULL, "bytes", NULL, "seconds", "seconds", "seconds", "instructions", "instructions"};
-
-    return units[q];
-}
-
 void gcb_verdict_row(struct gcb_row *row, const struct gcb_verdict *v)
 {
     const char *advice = gcb_verdict_advice(v);
@@ -214,7 +217,7 @@ void gcb_verdict_row(struct gcb_row *row, const struct gcb_verdict *v)
     gcb_row_init(row, GCB_RECORD_VERDICT);
     put_case(row, gcb_verdict_case(v));
     gcb_row_text(row, GCB_FIELD_QUANTITY, gcb_quantity_name(v->quantity));
-    gcb_row_text(row, GCB_FIELD_UNIT, unit_of(v->quantity));
+    gcb_row_text(row, GCB_FIELD_UNIT, quantities[v->quantity].unit);
     gcb_row_real(row, GCB_FIELD_BASE, v->base);
     gcb_row_real(row, GCB_FIELD_NEW, v->next);
     gcb_row_real(row, GCB_FIELD_RATIO, v->ratio);
