@@ -5,7 +5,6 @@
 
 #include "cli/base/interrupt.h"
 #include "cli/base/output.h"
-#include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"
 #include "src/tool/plot/plot.h"
 
@@ -47,8 +46,8 @@ struct plotter {
     const struct plot_options *o;
     struct cmd_context *ctx;
     struct gcb_plot_data *data;
-    const struct gcb_plot **chosen;
-    size_t count, cap, drawn;
+    const struct gcb_plot *chosen[GCB_PLOT_MAX];
+    size_t count, drawn;
     bool folder_made;
     const char *cut;     /* a plot with GCB_PLOT_PAGES pages, which may have lost further pages */
     size_t failed;       /* pages whose script and data were written, but no image */
@@ -68,34 +67,31 @@ static int print_list(FILE *out)
     return 0;
 }
 
-static int add_plot(struct plotter *p, const struct gcb_plot *plot, struct gcb_diag *diag)
+static void add_plot(struct plotter *p, const struct gcb_plot *plot)
 {
     for (size_t i = 0; i < p->count; i++)
         if (p->chosen[i] == plot)
-            return 0;
-    if (gcb_grow(&p->chosen, &p->cap, p->count, sizeof(const struct gcb_plot *)))
-        return gcb_diag_nomem(diag, 0, "plots");
+            return;
     p->chosen[p->count++] = plot;
-    return 0;
 }
 
 /* Chooses the plots of --only, or all. */
 static int choose_plots(struct plotter *p, struct gcb_diag *diag)
 {
     const struct gcb_plot *plot;
-    int err = 0;
 
-    if (!p->o->only)
-        for (size_t i = 0; !err && (plot = gcb_plot_at(i)) != NULL; i++)
-            err = add_plot(p, plot, diag);
-    for (const char *at = p->o->only; !err && at;) {
+    for (size_t i = 0; !p->o->only && (plot = gcb_plot_at(i)) != NULL; i++)
+        add_plot(p, plot);
+    for (const char *at = p->o->only; at;) {
         const size_t n = strcspn(at, ",");
 
         plot = gcb_plot_find(at, n, diag);
-        err = plot ? add_plot(p, plot, diag) : GCB_E_INVALID;
+        if (!plot)
+            return GCB_E_INVALID;
+        add_plot(p, plot);
         at = at[n] ? at + n + 1 : NULL;
     }
-    return err;
+    return 0;
 }
 
 static int check_options(const struct plot_options *o, const struct opt_list *files,
@@ -295,7 +291,6 @@ static int plot_run(const void *options, const struct opt_list *operands, struct
     if (!err || (err == GCB_E_IO && interrupt_seen())) /* the interrupt ends gnuplot too */
         err = finish(&p);
     gcb_plot_data_destroy(p.data);
-    gcb_free(p.chosen);
     return err;
 }
 

@@ -1,5 +1,4 @@
 #include <inttypes.h>
-#include <string.h>
 
 #include "cli/base/heading.h"
 #include "cli/base/interrupt.h"

@@ -1,11 +1,9 @@
 #include "cli/sweep/sweep_table.h"
 
-#include <string.h>
 
 #include "cli/base/heading.h"
 #include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"
-#include "src/tool/print/number.h"
 
 static const struct gcb_table_column columns[] = {
     {.title = "setting", .elastic = true},

@@ -1,11 +1,9 @@
-#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
 #include "src/lib/base/text.h"
 #include "src/tool/page/html.h"
 #include "src/tool/page/page_parts.h"
-#include "src/tool/print/number.h"
 
 static const char *base_name(const char *path)
 {

@@ -1,7 +1,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "src/lib/base/alloc.h"
 #include "src/tool/page/html.h"
 #include "src/tool/page/page_parts.h"
 #include "src/tool/plot/plot.h"

@@ -1,10 +1,7 @@
-#include <inttypes.h>
 #include <math.h>
-#include <string.h>
 
 #include "src/tool/page/html.h"
 #include "src/tool/page/page_parts.h"
-#include "src/tool/print/number.h"
 
 /* The end of the page: the machine, the build and the command of each run. */
 

@@ -5,7 +5,6 @@
 
 #include "src/tool/page/html.h"
 #include "src/tool/page/page_parts.h"
-#include "src/tool/print/number.h"
 
 #define MANY_ROWS 40 /* more are folded if the table says so */
 

@@ -6,7 +6,6 @@
 #include "src/lib/base/alloc.h"
 #include "src/tool/page/html.h"
 #include "src/tool/page/page_parts.h"
-#include "src/tool/print/number.h"
 
 #define SHOWN 20
 

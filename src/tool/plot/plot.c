@@ -14,6 +14,7 @@ static const struct gcb_plot *const plots[] = {
     &gcb_plot_forest,
 };
 #define PLOTS (sizeof(plots) / sizeof(plots[0]))
+_Static_assert(PLOTS <= GCB_PLOT_MAX, "raise GCB_PLOT_MAX");
 
 const char *const gcb_plot_type_names[] = {"png", "svg", "pdf", "txt", NULL};
 

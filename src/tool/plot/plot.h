@@ -51,6 +51,7 @@ struct gcb_plot {
 
 /* The plots, in the order of lists; NULL past the end. */
 const struct gcb_plot *gcb_plot_at(size_t i);
+#define GCB_PLOT_MAX 32 /* there are at most this many plots */
 /* NULL with GCB_E_INVALID and a suggestion in diag if no plot has this name, which need not end with NUL. */
 const struct gcb_plot *gcb_plot_find(const char *name, size_t length, struct gcb_diag *diag);
 /* How many pages these rows make, at most GCB_PLOT_PAGES; 0: rows that the plot needs are missing. */

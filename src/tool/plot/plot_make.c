@@ -1,7 +1,6 @@
 #include "src/tool/plot/plot.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>

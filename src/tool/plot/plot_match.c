@@ -1,6 +1,5 @@
 /* What methods cost if all of them meet the same target: rows of `sweep --match`. */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "src/lib/base/alloc.h"

@@ -1,6 +1,5 @@
 /* How fast methods encode and decode. */
 #include <math.h>
-#include <stdlib.h>
 
 #include "src/lib/base/alloc.h"
 #include "src/tool/plot/plots.h"
