@@ -1,7 +1,6 @@
 #include "src/lib/codec/range.h"
 
 #include <math.h>
-#include <string.h>
 
 const char *const gcb_range_rounding_names[] = {"nearest", "truncate", NULL};
 
@@ -10,9 +9,8 @@ int gcb_range_check(unsigned bits, unsigned mantissa, struct gcb_diag *diag)
     if (mantissa == 0 || gcb_range_valid(bits, mantissa))
         return 0;
     if (mantissa >= bits)
-        return gcb_diag_set(diag, GCB_E_INVALID,
-                            "mantissa=%u does not fit %u bits; use at most %u", mantissa, bits,
-                            bits - 1);
+        return gcb_diag_set(diag, GCB_E_INVALID, "mantissa=%u does not fit %u bits; use at most %u",
+                            mantissa, bits, bits - 1);
     return gcb_diag_set(diag, GCB_E_INVALID,
                         "mantissa=%u is too small for %u bits: the codes would cover more octaves "
                         "than float32 has below 1",
@@ -131,32 +129,26 @@ static uint64_t range_max_payload(const void *state)
     return GCB_RANGE_SCALE_BYTES + gcb_packed_bytes(s->env.count, (unsigned)s->p.bits);
 }
 
-/* Threads add their counts to `stats` in any order: the counts are integers, so the sums are the same. */
-struct count_job {
-    const struct range *s;
-    const struct gcb_view *in;
-    struct gcb_range_stats *stats;
-};
-
-static void count_span(void *ctx, uint64_t i)
-{
-    const struct count_job *job = ctx;
-    struct gcb_range_stats mine;
-
-    memset(&mine, 0, sizeof(mine));
-    gcb_range_measure(&mine, &job->s->p, job->s->env.kernels, job->in->data + i * GCB_SPAN,
-                      gcb_span_length(job->in->count, i));
-    gcb_range_join(job->stats, &mine);
-}
-
-struct code_job {
+struct job {
     struct range *s;
-    const struct gcb_range_format *format;
+    struct gcb_range_stats *stats;
+    struct gcb_range_format format;
     const float *from;
     float *to;
     uint8_t *out;
     const uint8_t *in;
 };
+
+/* Threads join their counts in any order: they are integers, so the sums are the same. */
+static void measure_span(void *ctx, uint64_t i)
+{
+    struct job *job = ctx;
+    struct gcb_range_stats mine = {.max_bits = 0};
+
+    gcb_range_measure(&mine, &job->s->p, job->s->env.kernels, job->from + i * GCB_SPAN,
+                      gcb_span_length(job->s->env.count, i));
+    gcb_range_join(job->stats, &mine);
+}
 
 static uint64_t span_offset(const struct range *s, uint64_t i)
 {
@@ -165,11 +157,11 @@ static uint64_t span_offset(const struct range *s, uint64_t i)
 
 static void encode_span(void *ctx, uint64_t i)
 {
-    const struct code_job *job = ctx;
+    const struct job *job = ctx;
     const struct range *s = job->s;
     const uint64_t clamped =
         gcb_range_put(job->out + span_offset(s, i), job->from + i * GCB_SPAN,
-                      gcb_span_length(s->env.count, i), job->format, s->env.kernels);
+                      gcb_span_length(s->env.count, i), &job->format, s->env.kernels);
 
     if (clamped)
         __atomic_fetch_add(&job->s->clamped, clamped, __ATOMIC_RELAXED);
@@ -177,11 +169,11 @@ static void encode_span(void *ctx, uint64_t i)
 
 static void decode_span(void *ctx, uint64_t i)
 {
-    const struct code_job *job = ctx;
+    const struct job *job = ctx;
     const struct range *s = job->s;
 
     gcb_range_get(job->to + i * GCB_SPAN, job->in + span_offset(s, i),
-                  gcb_span_length(s->env.count, i), job->format, s->env.kernels);
+                  gcb_span_length(s->env.count, i), &job->format, s->env.kernels);
 }
 
 static int range_encode(void *state, const struct gcb_step *at, const struct gcb_view *in,
@@ -189,36 +181,32 @@ static int range_encode(void *state, const struct gcb_step *at, const struct gcb
 {
     struct range *s = state;
     const uint64_t spans = gcb_span_count(s->env.count);
-    struct gcb_range_stats stats;
-    struct gcb_range_format format;
-    struct count_job count = {.s = s, .in = in, .stats = &stats};
-    struct code_job code = {.s = s, .format = &format, .from = in->data};
+    struct gcb_range_stats stats = {.max_bits = 0};
+    struct job job = {.s = s, .stats = &stats, .from = in->data};
 
     (void)at;
-    memset(&stats, 0, sizeof(stats));
-    gcb_parallel(s->env.queue, spans, count_span, &count);
+    gcb_parallel(s->env.queue, spans, measure_span, &job);
     s->max_bits = stats.max_bits;
-    gcb_range_choose(&format, &s->p, &stats);
-    gcb_range_put_scale(out, &format);
-    code.out = gcb_wbuf_take(out, gcb_packed_bytes(s->env.count, (unsigned)s->p.bits));
-    if (!code.out)
+    gcb_range_choose(&job.format, &s->p, &stats);
+    gcb_range_put_scale(out, &job.format);
+    job.out = gcb_wbuf_take(out, gcb_packed_bytes(s->env.count, (unsigned)s->p.bits));
+    if (!job.out)
         return GCB_E_NOSPACE;
     s->clamped = 0;
-    gcb_parallel(s->env.queue, spans, encode_span, &code);
+    gcb_parallel(s->env.queue, spans, encode_span, &job);
     return 0;
 }
 
 static int range_decode(void *state, struct gcb_rbuf *in, const struct gcb_mview *out)
 {
     struct range *s = state;
-    struct gcb_range_format format;
-    struct code_job code = {.s = s, .format = &format, .to = out->data};
-    const int err = gcb_range_get_scale(&format, &s->p, in);
+    struct job job = {.s = s, .to = out->data};
+    const int err = gcb_range_get_scale(&job.format, &s->p, in);
 
-    code.in = gcb_rbuf_take(in, gcb_packed_bytes(s->env.count, (unsigned)s->p.bits));
-    if (err || !code.in)
+    job.in = gcb_rbuf_take(in, gcb_packed_bytes(s->env.count, (unsigned)s->p.bits));
+    if (err || !job.in)
         return GCB_E_CORRUPT;
-    gcb_parallel(s->env.queue, gcb_span_count(s->env.count), decode_span, &code);
+    gcb_parallel(s->env.queue, gcb_span_count(s->env.count), decode_span, &job);
     return 0;
 }
 

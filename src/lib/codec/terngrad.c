@@ -73,7 +73,8 @@ static void measure_span(void *ctx, uint64_t i)
     struct job *job = ctx;
     struct terngrad *s = job->s;
     const float *x = job->from + i * GCB_SPAN;
-    const uint64_t n = gcb_span_length(s->env.count, i);
+    const uint64_t n = gcb_span_length(s->env.count, i),
+                   first_block = i * (GCB_SPAN / GCB_SUM_BLOCK);
     uint32_t top = 0;
 
     for (uint64_t k = 0; k < n; k += GCB_SUM_BLOCK) {
@@ -83,10 +84,8 @@ static void measure_span(void *ctx, uint64_t i)
         top = bits > top ? bits : top;
         if (s->p.clip == 0.0)
             continue;
-        s->block_sum[i * (GCB_SPAN / GCB_SUM_BLOCK) + k / GCB_SUM_BLOCK] =
-            s->env.kernels->reduce.sum(x + k, m);
-        s->block_sum_sq[i * (GCB_SPAN / GCB_SUM_BLOCK) + k / GCB_SUM_BLOCK] =
-            s->env.kernels->reduce.sum_sq(x + k, m);
+        s->block_sum[first_block + k / GCB_SUM_BLOCK] = s->env.kernels->reduce.sum(x + k, m);
+        s->block_sum_sq[first_block + k / GCB_SUM_BLOCK] = s->env.kernels->reduce.sum_sq(x + k, m);
     }
     gcb_raise_max(&job->max_bits, top);
 }
@@ -116,7 +115,7 @@ static uint64_t span_length(const struct terngrad *s, uint64_t span)
     return left < SPAN ? left : SPAN;
 }
 
-static void unpack(const struct terngrad *s, uint16_t *code, const uint8_t *in, size_t n)
+static inline void unpack(const struct terngrad *s, uint16_t *code, const uint8_t *in, size_t n)
 {
     if (s->p.packing == GCB_TERNGRAD_BASE3)
         s->env.kernels->bitpack.untrits(code, in, n);
