@@ -60,16 +60,6 @@ static uint64_t flush_bytes(const struct gcb_device *device)
     return twice > least ? twice : least;
 }
 
-static int take_samples(struct gcb_device_bench *d, const struct gcb_timing *timing,
-                        struct gcb_diag *diag)
-{
-    int err = gcb_samples_init(&d->encode, timing, diag);
-
-    if (!err)
-        err = gcb_samples_init(&d->decode, timing, diag);
-    return err ? err : gcb_samples_init(&d->kernel, timing, diag);
-}
-
 static int create_bench(struct gcb_device_bench **out, const struct gcb_device *device,
                         const struct gcb_timing *timing, struct gcb_diag *diag)
 {
@@ -89,7 +79,11 @@ static int create_bench(struct gcb_device_bench **out, const struct gcb_device *
         err = device->module->alloc(&d->flush.dev, d->flush.bytes, diag);
     }
     if (!err)
-        err = take_samples(d, timing, diag);
+        err = gcb_samples_init(&d->encode, timing, diag);
+    if (!err)
+        err = gcb_samples_init(&d->decode, timing, diag);
+    if (!err)
+        err = gcb_samples_init(&d->kernel, timing, diag);
     if (err)
         gcb_device_bench_destroy(d);
     else
@@ -491,17 +485,6 @@ static int compare(struct gcb_device_bench *d, size_t i, struct gcb_diag *diag)
                : gcb_device_fidelity_add(&item->tally.fidelity, d->space.batch, x, y, n, diag);
 }
 
-static int check_values(struct gcb_device_bench *d, struct item *item, struct gcb_diag *diag)
-{
-    const struct gcb_device_check check = check_of(d, item);
-    struct gcb_message_parts parts;
-    int err = gcb_device_check_values(&check, &item->tally.fidelity, &parts, diag);
-
-    if (!err)
-        err = gcb_device_check_fidelity(&check, &item->tally.fidelity, diag);
-    return err ? err : gcb_tally_parts(&item->tally, &parts, diag);
-}
-
 /* Sets the times of message i: its share of the group's. */
 static void tally_times(struct gcb_device_bench *d, size_t i)
 {
@@ -569,15 +552,22 @@ static int encode_group(struct gcb_device_bench *d, struct gcb_diag *diag)
 /* Checks a message and passes it to the taker. */
 static int finish_message(struct gcb_device_bench *d, size_t i, struct gcb_diag *diag)
 {
+    struct gcb_tally *tally = &d->items[i].tally;
+    const struct gcb_device_check check = check_of(d, &d->items[i]);
+    struct gcb_message_parts parts;
     int err = compare(d, i, diag);
 
     if (!err)
-        err = check_values(d, &d->items[i], diag);
+        err = gcb_device_check_values(&check, &tally->fidelity, &parts, diag);
+    if (!err)
+        err = gcb_device_check_fidelity(&check, &tally->fidelity, diag);
+    if (!err)
+        err = gcb_tally_parts(tally, &parts, diag);
     if (err)
         return err;
     tally_times(d, i);
     d->b->message = d->items[i].wire;
-    return d->taker->take(d->taker->ctx, i, &d->items[i].tally, diag);
+    return d->taker->take(d->taker->ctx, i, tally, diag);
 }
 
 int gcb_device_trial(struct gcb_trial_bench *b, const struct gcb_method *method,
