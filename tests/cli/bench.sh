@@ -228,7 +228,7 @@ exits 2
 says "--scope is one of tensor, bucket, model"
 run bench --threads 0 "$sample"
 exits 2
-says "between 1 and 4096"
+says "between 1 and 256"
 run bench --method topk --levels 3 "$sample"
 exits 2
 run bench --method topk "$tmp/absent.h5"

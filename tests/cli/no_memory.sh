@@ -29,7 +29,7 @@ scan() { # FILE ARGS...: runs with rising limits, from too little to load the pr
         [ $rc -eq 127 ] || check "done, or in words: $rc" sh -c \
             "[ $rc -eq 0 ] || { [ $rc -eq 1 ] && grep -qE 'out of memory|Thread creation failed' '$err'; }"
         [ $rc -ne 0 ] || enough=$((enough + 1))
-        ! grep -q 'out of memory (for a[n]* [FD]' "$err" || refused=$((refused + 1))
+        ! grep -q 'out of memory (for a transform' "$err" || refused=$((refused + 1))
         mb=$((mb + step))
     done
     check "some had enough" test $enough -gt 0
