@@ -48,7 +48,7 @@ void page_tensors_table(FILE *out, const struct page_tensors *t);
 int page_draw_figures(FILE *out, struct gcb_page_outcome *outcome, const struct page *page,
                       const struct gcb_page_config *config, struct gcb_diag *diag);
 void page_plots(FILE *out, const struct gcb_page_outcome *outcome, const char *figures);
-bool page_has_plots(const struct gcb_page_outcome *outcome); /* is there such a section? */
+bool page_has_plots(const struct gcb_page_outcome *outcome); /* does the section of plots exist? */
 
 extern const char page_style[]; /* page_style.c */
 

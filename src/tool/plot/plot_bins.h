@@ -3,7 +3,7 @@
 
 #include "src/tool/plot/plot_series.h"
 
-/* Pages of histograms are result files: those with histograms of the input, and those with histograms of errors. */
+/* Each result file with histograms of the input, or of errors, is a page. */
 extern const struct gcb_plot_split gcb_plot_bins_of_inputs, gcb_plot_bins_of_errors;
 
 /*

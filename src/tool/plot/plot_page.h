@@ -65,7 +65,7 @@ void gcb_plot_heading(struct gcb_plot_page *page, const char *title,
 void gcb_plot_heading_of(struct gcb_plot_page *page, const char *title, const char *file,
                          const char *scope, const struct gcb_plot_record *env);
 /* Sets `series`, the number of series, and the arrays label, style and members (how many points a series has).
- * Returns about how many pixels wide a legend of these labels is. */
+ * Returns the approximate width in pixels of a legend with these labels. */
 double gcb_plot_legend(struct gcb_plot_page *page, const struct gcb_plot_set *set);
 /* Set plot_width for a legend this many pixels wide beside one picture, or two (`panel` in plots/style.gp). */
 void gcb_plot_one_panel(struct gcb_plot_page *page, double legend);
@@ -93,7 +93,7 @@ struct gcb_plot_spot {
     double text_x, text_y; /* found: the centre of the text */
 };
 /*
- * Finds a place for each text beside its point, in this order. Of two rings of places around the point it takes the
+ * Finds a place for each text beside its point, in this order. It tries two rings of places around the point and takes the
  * place that covers least of other points and of texts placed before, and that does not leave the picture of
  * `width` x `height`; the upper right if all are equal. Deterministic.
  */

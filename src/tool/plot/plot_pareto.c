@@ -78,7 +78,7 @@ static void find_axes(struct gcb_plot_page *out, struct scatter *p)
     gcb_plot_var_range(out, "error", &error);
 }
 
-/* Places the number of its series beside each point. Of very many points only the first of each series has one. */
+/* Places the number of the series beside each point; if there are very many points, only beside the first of a series. */
 static void place_numbers(struct scatter *p)
 {
     const struct gcb_plot_cases *cases = &p->set->cases;

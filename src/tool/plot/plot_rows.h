@@ -38,7 +38,7 @@ const char *gcb_plot_intern(struct gcb_plot_data *data, const char *text);
 /* The empty text. Texts are compared by address, so another "" would differ from it. */
 extern const char gcb_plot_no_text[];
 
-/* Are these numbers of two rows equal? NAN equals NAN. */
+/* Are these numbers equal? NAN equals NAN. */
 bool gcb_plot_equal(double a, double b);
 
 /* The environment of a row, whose `file` is the first input; all unknown if there was none. */

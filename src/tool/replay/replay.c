@@ -60,7 +60,7 @@ static int differs(const struct planner *p, const struct gcb_message_plan *m, st
         m->step, m->worker, gcb_escape(shown, sizeof(shown), gcb_plan_name(name, m, p->source)));
 }
 
-/* Every worker of a step must have what the first worker of the first step has. */
+/* Every worker of every step must have the messages of the first worker of the first step. */
 static int check_step(const struct planner *p, size_t first, size_t end, struct gcb_diag *diag)
 {
     const struct gcb_message_plan *m = p->layout->messages;

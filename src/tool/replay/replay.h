@@ -36,7 +36,7 @@ struct gcb_replay_config {
 };
 
 /* Figures of a step, or of all steps together. NAN: the figure has no meaning, as most figures of a step without a
- * message. Those marked "last" are, of all steps, what they are at the end. */
+ * message. In the figures of all steps, members marked "last" are those of the last step. */
 struct gcb_replay_figures {
     struct gcb_tally tally; /* of the messages; its fidelity compares with what was encoded */
     uint64_t

@@ -7,8 +7,8 @@
 
 /*
  * The device's part of a replay. Workers' memories and encoders are on the device, and so is the receiver's decoder. The
- * replay does the same on the CPU, and every step compares: what the memory gives, the message, what it is decoded to,
- * and what the memory keeps. GCB_E_UNVERIFIED, with words: the device made something else.
+ * replay does the same on the CPU. Every step compares the memory's output, the message, the decoded tensor and the
+ * residual. GCB_E_UNVERIFIED, with words: they differ.
  */
 struct gcb_replay_device;
 
@@ -22,7 +22,7 @@ void gcb_replay_device_destroy(struct gcb_replay_device *d);
 struct gcb_replay_device_worker {
     struct gcb_device_memory *memory;
     struct gcb_device_coder *encoder; /* NULL until gcb_replay_device_encoder */
-    float *encoded_dev;               /* what the memory gave for this step */
+    float *encoded_dev;               /* the memory's output in this step; NULL: nothing is sent */
 };
 
 int gcb_replay_device_start(struct gcb_replay_device *d, struct gcb_replay_device_worker *w,
@@ -36,12 +36,12 @@ int gcb_replay_device_encoder(struct gcb_replay_device *d, struct gcb_replay_dev
 void gcb_replay_device_forget(struct gcb_replay_device_worker *w);
 void gcb_replay_device_end(struct gcb_replay_device_worker *w);
 
-/* A step: adds `gradient` to the memory. `expected` is what the CPU's memory gave; NULL: nothing is sent. */
+/* Begins a step: adds `gradient` to the memory. `expected` is the output of the CPU's memory; NULL: nothing is sent. */
 int gcb_replay_device_compensate(struct gcb_replay_device *d, struct gcb_replay_device_worker *w,
                                  const struct gcb_view *gradient, const float *expected,
                                  struct gcb_diag *diag);
 /*
- * Encodes what the memory gave; then, in another call, decodes the message into `decoded`. check->message points to the
+ * Encode the memory's output; then decode the message into `decoded`. check->message points to the
  * message until the next call of either; check->expected is the CPU's.
  */
 int gcb_replay_device_encode(struct gcb_replay_device *d, struct gcb_replay_device_worker *w,
@@ -53,7 +53,7 @@ int gcb_replay_device_decode(struct gcb_replay_device *d, const struct gcb_devic
 int gcb_replay_device_update(struct gcb_replay_device *d, struct gcb_replay_device_worker *w,
                              const float *expected, uint64_t count, struct gcb_diag *diag);
 
-/* `count` floats for whoever compares. */
+/* Space for a message of the largest size, free between the calls above. */
 float *gcb_replay_device_scratch(struct gcb_replay_device *d);
 
 #endif

@@ -90,7 +90,7 @@ static void fill_figures(struct gcb_replay_figures *out, const struct gcb_replay
     out->clamped_share = share(traffic->tuned_clamped, traffic->tuned_values);
 }
 
-/* The norms of this step, and what the bound of the residual needs. */
+/* Adds the norms of this step, and the sums for the bound of the residual. */
 static void add_workers(struct gcb_replay_sums *sums, const struct gcb_replay_step_sums *added,
                         struct gcb_replay_step *step, bool sent)
 {

@@ -41,7 +41,7 @@ struct gcb_replay_state {
     uint8_t *touched;     /* 1: some worker sent this element */
     struct gcb_replay_span *spans;
     struct gcb_room room;
-    struct gcb_wbuf wire; /* the message at hand, in `room` */
+    struct gcb_wbuf wire; /* the current message, in `room` */
     struct gcb_coders *decoders;
     struct gcb_replay_device *device; /* NULL: all is done on the CPU */
 };

@@ -93,7 +93,7 @@ static void keep_best(struct rounds *r, const struct gcb_run_result *result)
     }
 }
 
-/* An interrupted round covers only some messages: only a search that has nothing else takes it. */
+/* An interrupted round covers only some messages, so it counts only for a search that has measured nothing else. */
 static void tell_all(struct rounds *r, const struct gcb_run_result *result)
 {
     for (size_t i = 0; i < r->asked; i++) {

@@ -32,15 +32,15 @@ int gcb_match_search_init(struct gcb_match_search *s, const struct gcb_method *m
  * GCB_E_UNVERIFIED).
  *
  * *interrupted: the run was stopped before all searches had ended. Each search is then at the best setting measured over all
- * messages by then. A search without such a setting has what was measured over some messages (tally.messages; 0: nothing).
+ * messages so far. If there is none, the search has a tally over some messages (tally.messages; 0: nothing was measured).
  */
 int gcb_match_run(struct gcb_match_search *searches, size_t count,
                   const struct gcb_run_config *config, const struct gcb_run_observer *observer,
                   bool *interrupted, struct gcb_diag *diag);
 
 /*
- * Fills the totals of an interrupted run with what the searches measured, if that is more. `out` may be empty; afterwards it
- * has method_count totals, and the first `count` belong to the searches. 0 or GCB_E_NOMEM.
+ * Copies into the totals of an interrupted run the tallies of the searches, where they cover more messages. `out` may be
+ * empty; afterwards it has method_count totals, and the first `count` belong to the searches. 0 or GCB_E_NOMEM.
  */
 int gcb_match_fill_totals(struct gcb_run_result *out, size_t method_count,
                           const struct gcb_match_search *searches, size_t count,

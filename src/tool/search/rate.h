@@ -7,7 +7,7 @@
  * The parameter that trades the bytes of a method for its error, as a finite line of settings. Position 0 has the smallest
  * messages, the last position the largest. Whole numbers are positions as they are, except 0, which means "off" or
  * "automatic". Real numbers have five significant digits, so that people can type the setting that was found: the complement
- * from 1e-7 to 1 if the parameter has one (theta, whose complement is the density), else the parameter from 1e-12 to 1e6.
+ * from 1e-7 to 1 if the parameter has a complement (that of theta is the density); otherwise the parameter from 1e-12 to 1e6.
  */
 struct gcb_rate_axis {
     const struct gcb_param *param; /* NULL: the method has none, and the line has one position */
