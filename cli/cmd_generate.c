@@ -10,10 +10,9 @@ struct generate_options {
     struct opt_make make;
     struct opt_show show;
     const char *dist;
-    uint64_t elements; /* 0: not given */
-    uint64_t steps, workers, seed;
-    double correlation;
     int layout, dtype;
+    struct gcb_generate
+        config; /* elements 0: not given; dist, layout and dtype are set from the above */
 };
 
 static const char *const dtypes[] = {"fp32", "fp16", "bf16", "fp64",
@@ -32,21 +31,21 @@ static const struct opt_row rows[] = {
      .offset = offsetof(struct generate_options, layout), .choices = layouts,
      .help = "tensors to write: flat (one tensor, default), or those of resnet50 or gpt2"},
     {.name = "elements", .metavar = "N", .type = OPT_SIZE,
-     .offset = offsetof(struct generate_options, elements), .min = 1, .max = 0x1p50,
+     .offset = offsetof(struct generate_options, config.elements), .min = 1, .max = 0x1p50,
      .help = "elements of the flat layout's tensor (default 1M)"},
-    {.name = "steps", .type = OPT_U64, .offset = offsetof(struct generate_options, steps),
+    {.name = "steps", .type = OPT_U64, .offset = offsetof(struct generate_options, config.steps),
      .min = 1, .max = 1e6, .initial = 1,
      .help = "training steps to write (default 1)"},
-    {.name = "workers", .type = OPT_U64, .offset = offsetof(struct generate_options, workers),
+    {.name = "workers", .type = OPT_U64, .offset = offsetof(struct generate_options, config.workers),
      .min = 1, .max = 1e6, .initial = 1,
      .help = "workers in each step (default 1)"},
     {.name = "worker-correlation", .metavar = "RHO", .type = OPT_REAL,
-     .offset = offsetof(struct generate_options, correlation), .max = 1,
+     .offset = offsetof(struct generate_options, config.correlation), .max = 1,
      .help = "correlation of two workers' gradients in the same step, in [0, 1] (default 0)"},
     {.name = "dtype", .metavar = "TYPE", .type = OPT_CHOICE,
      .offset = offsetof(struct generate_options, dtype), .choices = dtypes,
      .help = "element type: fp32 (default), fp16, bf16 or fp64"},
-    {.name = "seed", .type = OPT_U64, .offset = offsetof(struct generate_options, seed), .min = 1,
+    {.name = "seed", .type = OPT_U64, .offset = offsetof(struct generate_options, config.seed), .min = 1,
      .max = 0x1p64, .initial = 1,
      .help = "seed of the values (default 1)"},
     {.name = NULL},
@@ -64,19 +63,15 @@ static int read_options(struct gcb_generate *out, const struct generate_options 
                             "generate reads no file: '%s'; for the file to write use -o",
                             gcb_escape(shown, sizeof(shown), operands->items[0]));
     err = opt_make_check(&o->make, diag);
-    if (!err && o->layout && o->elements)
+    if (!err && o->layout && out->elements)
         err = gcb_diag_set(diag, GCB_E_INVALID,
                            "--elements is for --layout flat; %s has its own shapes: leave one out",
                            layouts[o->layout]);
     if (!err)
         err = gcb_synthetic_parse(&out->dist, o->dist ? o->dist : "normal", diag);
     out->layout = layouts[o->layout];
-    out->elements = o->elements ? o->elements : UINT64_C(1) << 20;
-    out->steps = o->steps;
-    out->workers = o->workers;
-    out->correlation = o->correlation;
+    out->elements = out->elements ? out->elements : UINT64_C(1) << 20;
     out->dtype = (enum gcb_dtype)o->dtype;
-    out->seed = o->seed;
     return err;
 }
 
@@ -84,7 +79,7 @@ static int generate_run(const void *options, const struct opt_list *operands,
                         struct cmd_context *ctx)
 {
     const struct generate_options *o = options;
-    struct gcb_generate config = {.seed = 0};
+    struct gcb_generate config = o->config;
     struct gcb_dump *dump = NULL;
     int err = read_options(&config, o, operands, ctx->diag);
 
@@ -98,7 +93,7 @@ static int generate_run(const void *options, const struct opt_list *operands,
     if (!err)
         err = gcb_dump_note(dump, "/", "distribution", o->dist ? o->dist : "normal", ctx->diag);
     if (!err)
-        err = gcb_dump_value(dump, "/", "seed", (double)o->seed, ctx->diag);
+        err = gcb_dump_value(dump, "/", "seed", (double)config.seed, ctx->diag);
     if (!err)
         err = gcb_dump_commit(dump, ctx->diag);
     if (!err && o->show.verbose && !o->show.quiet)

@@ -66,9 +66,8 @@ static const struct cmd *find_command(const char *name, struct gcb_diag *diag)
         return cmd;
     gcb_escape(shown, sizeof(shown), name);
     if (name[0] == '-') {
-        gcb_diag_set(diag, GCB_E_INVALID,
-                     "'%s' stands before the command, which comes first: gcbench COMMAND %s", shown,
-                     shown);
+        gcb_diag_set(diag, GCB_E_INVALID, "'%s' comes before the command: write gcbench COMMAND %s",
+                     shown, shown);
         return NULL;
     }
     if (gcb_method_read(&method, name, NULL) == 0) {

@@ -130,7 +130,8 @@ static int take_scopes(struct gcb_suite *s, const struct opt_list *list, struct 
 
     for (size_t i = 0; !err && i < words.count; i++) {
         err = opt_choose(&at, "scope", opt_scopes, words.text[i], diag);
-        s->scopes[i] = (enum gcb_scope)at;
+        if (!err)
+            s->scopes[i] = (enum gcb_scope)at;
     }
     if (!err && words.count)
         s->scope_count = words.count;

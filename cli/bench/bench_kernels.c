@@ -238,7 +238,7 @@ int bench_kernels(const struct bench_options *o, const struct opt_list *globs,
         err = out_commit(&r.report, ctx->diag);
     if (!err && r.wrong)
         err = gcb_diag_set(ctx->diag, GCB_E_UNVERIFIED,
-                           "%zu kernel variants give other bytes than C", r.wrong);
+                           "%zu variants of kernels give other bytes than the C version", r.wrong);
     if (!err && interrupted) {
         fprintf(ctx->err, "gcbench: interrupted; the kernels above were measured\n");
         err = CMD_FAILED;

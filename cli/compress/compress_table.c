@@ -200,7 +200,8 @@ static void note_exceptions(const struct compress_view *v, size_t method, FILE *
     if (t->stored > t->dense)
         fprintf(out,
                 "note: %s: %" PRIu64 " of %" PRIu64
-                " messages were sent raw: larger when coded, or not finite\n",
+                " messages were sent raw, because coding made them larger or they hold\n"
+                "infinities or NaNs\n",
                 v->methods[method].name, t->stored, t->messages);
 }
 

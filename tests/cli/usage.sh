@@ -15,8 +15,8 @@ wrong "no command given"
 wrong "unknown command 'inpsect'; did you mean 'inspect'?" inpsect
 wrong "unknown command 'xyzzy'" xyzzy
 wrong "unknown command '\\x1b[31m'" "$(printf '\033[31m')"
-wrong "'--formt' stands before the command, which comes first: gcbench COMMAND --formt" --formt
-wrong "the command, which comes first" --method topk compress x.h5
+wrong "'--formt' comes before the command: write gcbench COMMAND --formt" --formt
+wrong "comes before the command" --method topk compress x.h5
 wrong "topk is a method: gcbench compress --method topk" topk x.h5
 wrong "topk is a method: gcbench compress --method topk:theta=0.9" topk:theta=0.9 x.h5
 
