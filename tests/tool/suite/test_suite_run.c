@@ -31,7 +31,7 @@ struct seen {
     struct gcb_suite_run *run;
     char text[1000];
     double done;
-    size_t trials, stop_after; /* 0: never */
+    size_t trials, stop_after; /* number of trials; 0: never stop */
     int end_error;
 };
 

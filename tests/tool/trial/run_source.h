@@ -13,10 +13,8 @@
 #include "src/tool/trial/losses.h"
 #include "src/tool/trial/run.h"
 
-/*
- * Runs over a source that lives in memory: run_source.c stands in for src/tool/dump/source.c, so that every policy
- * can be shown what it is for.
- */
+/* Runs on a source in memory: run_source.c replaces src/tool/dump/source.c, so that a test can put any value into a
+ * tensor. */
 #define STEPS 2
 #define WORKERS 2
 #define NAMES 3
@@ -33,7 +31,7 @@ void run_fill(void); /* sets the initial values */
 
 struct run_seen {
     size_t trials;
-    size_t stop_after; /* trials; 0: never */
+    size_t stop_after; /* number of trials; 0: never stop */
     struct gcb_tally sum[4];
     uint64_t elements[4];
     double lost[4]; /* squared error of each method */
