@@ -9,7 +9,7 @@
  */
 #define WIDTH 9
 #define NO_EXPONENT 0xffu            /* the exponent field of infinities and NaNs */
-#define LARGEST UINT32_C(0x7f000000) /* 2^127: the power above a larger element is no float32 */
+#define LARGEST UINT32_C(0x7f000000) /* 2^127: the next power of two is too large for float32 */
 
 struct natural {
     struct gcb_codec_env env;

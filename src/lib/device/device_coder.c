@@ -36,6 +36,8 @@ static int start(struct gcb_device_coder *c, const struct gcb_device *device, st
     const struct gcb_method *method = &c->base.method;
 
     c->module = device->module;
+    c->base.env.kernels = NULL;
+    c->base.env.queue = NULL;
     if (!method->codec)
         return 0;
     c->ops = find_ops(c->module, method->codec->wire_id);
@@ -105,7 +107,7 @@ uint64_t gcb_device_coder_bound(const struct gcb_device_coder *c)
            gcb_frame_tail(&c->base.frame);
 }
 
-/* Puts a failure of queueing into words. The stream knows the cause, and tells it when it is waited for. */
+/* Describes a failure of queueing. The stream keeps the cause, and the next wait reports it. */
 static int explain_queueing(const struct gcb_device_coder *c, int err, struct gcb_diag *diag)
 {
     return err ? gcb_diag_set(diag, err, "device cuda: method '%s': %s",

@@ -44,7 +44,7 @@ static bool find_beside(char *path, size_t size)
     return snprintf(slash + 1, left, "%s", MODULE) < (int)left && access(path, F_OK) == 0;
 }
 
-/* NULL, with words, if the module is not found or cannot be opened. */
+/* Returns NULL and sets diag if the module is not found or cannot be opened. */
 static void *open_module(struct gcb_diag *diag)
 {
     char path[4096], shown[240];
@@ -64,7 +64,7 @@ static void *open_module(struct gcb_diag *diag)
     return NULL;
 }
 
-/* NULL, with words, if the table has another version. */
+/* Returns NULL and sets diag if the table has another version. */
 static const struct gcb_device_module *check_version(const struct gcb_device_module *module,
                                                      struct gcb_diag *diag)
 {
@@ -106,7 +106,7 @@ int gcb_device_adopt(struct gcb_device *out, const struct gcb_device_module *mod
         return GCB_E_BACKEND;
     err = module->probe(&out->facts, index, diag);
     if (!err && module->use(index, diag))
-        err = GCB_E_BACKEND; /* this is its first use, so it counts as not there */
+        err = GCB_E_BACKEND; /* the first use of the device failed, so it counts as missing */
     if (err)
         return err;
     out->module = module;

@@ -3,7 +3,7 @@
 
 #include "src/lib/sparse/select.h"
 
-/* Exact top-k, and its parts, of which the other selectors are made. */
+/* Exact top-k, and its parts, which the other selectors use too. */
 
 const struct gcb_side gcb_side_any = {0, 0};
 const struct gcb_side gcb_side_positive = {0x80000000u, 0};

@@ -13,7 +13,7 @@ extern "C" {
 namespace gcb
 {
 
-/* cuFFT's functions, found at run time; the types are its header's. */
+/* cuFFT's functions, found at run time, with the types of its header. */
 struct fft_functions {
     decltype(&cufftCreate) create;
     decltype(&cufftDestroy) destroy;
@@ -45,7 +45,7 @@ struct gcb_cuda_fft {
     void *library;
     gcb::fft_functions f;
     gcb::fft_plans all, last; /* whole chunks, and the shorter one after them */
-    size_t own;               /* bytes that cuFFT works in, the most of all plans */
+    size_t own; /* bytes of memory that cuFFT works in: the largest need of all plans */
 };
 
 namespace
