@@ -39,10 +39,6 @@ static const struct opt_row own_rows[] = {
 
 #define NAMES 4 /* a note names at most so many messages */
 
-struct tally { /* of a method */
-    uint64_t checks[GCB_PROMISE_STATUSES];
-};
-
 /* Messages that were not checked; the first few by name. Starts zeroed. */
 struct names {
     char text[360];
@@ -55,7 +51,7 @@ struct verify {
     struct gcb_method *methods;
     size_t count;
     struct gcb_verify_result result;
-    struct tally *tallies; /* one for each method */
+    uint64_t (*checks)[GCB_PROMISE_STATUSES]; /* of each method, by outcome */
     struct names names[GCB_VERIFY_EVENTS];
 };
 
@@ -133,7 +129,7 @@ static int show_table(const struct verify *v, struct gcb_diag *diag)
         gcb_table_cell(table,
                        gcb_method_spec(label, sizeof(label), &v->methods[i], GCB_SPEC_LABEL));
         for (size_t k = 0; k < GCB_PROMISE_STATUSES; k++)
-            gcb_table_cell(table, gcb_count(text, v->tallies[i].checks[k]));
+            gcb_table_cell(table, gcb_count(text, v->checks[i][k]));
     }
     return out_table(&v->s.report, table, diag);
 }
@@ -203,8 +199,8 @@ static int resolve_options(struct verify *v, struct gcb_diag *diag)
         leave_out_cpu_only(v);
     for (size_t i = 0; i < v->count; i++)
         gcb_method_forget(&v->methods[i]);
-    v->tallies = gcb_alloc_zero(v->count, sizeof(*v->tallies));
-    return v->tallies ? session_resolve(&v->s) : gcb_diag_nomem(diag, 0, "methods");
+    v->checks = gcb_alloc_zero(v->count, sizeof(*v->checks));
+    return v->checks ? session_resolve(&v->s) : gcb_diag_nomem(diag, 0, "methods");
 }
 
 static void on_note(void *ctx, const struct gcb_verify_note *note)
@@ -223,7 +219,7 @@ static int on_check(void *ctx, const struct gcb_verify_check *check, struct gcb_
     struct gcb_row row;
 
     (void)diag; /* the context's */
-    v->tallies[check->method].checks[check->outcome.status]++;
+    v->checks[check->method][check->outcome.status]++;
     if (v->s.report.table && (check->outcome.status == GCB_PROMISE_BROKEN || v->s.report.verbose))
         show_check(v->s.report.out, &v->methods[check->method], check);
     if (!out_wants_rows(&v->s.report))
@@ -348,7 +344,7 @@ static int verify_run(const void *options, const struct opt_list *operands, stru
         err = judge_result(&v, ctx->diag);
     session_close(&v.s);
     gcb_free(v.methods);
-    gcb_free(v.tallies);
+    gcb_free(v.checks);
     return err;
 }
 

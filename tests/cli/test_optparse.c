@@ -239,7 +239,7 @@ static void test_wrong_overrides(void **state)
         {{"--method", "topk", "--theta", "1"}, "[0, 1)"},
         {{"--method", "tokp"}, "did you mean 'topk'?"},
         {{"--method", "topk", "--mantissa", "3"}, "values=range"},
-        {{"--method", "topk:"}, "lacks"},
+        {{"--method", "topk:"}, "has no key=value"},
     };
 
     (void)state;
