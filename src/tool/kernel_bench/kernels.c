@@ -1,12 +1,14 @@
 #include "src/tool/kernel_bench/kernels.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <xxhash.h>
 
+#include "src/lib/base/text.h"
 #include "src/tool/base/host.h"
-#include "src/tool/kernel_bench/kernel_case.h"
+#include "src/tool/kernel_bench/kernel_cases.h"
 
 const char *const gcb_kernel_size_names[] = {"l1", "l2", "memory", NULL};
 
@@ -41,6 +43,56 @@ static const struct {
     {"avx512", GCB_CPU_AVX2 | GCB_CPU_AVX512},
 };
 #define ISAS (sizeof(isas) / sizeof(isas[0]))
+
+static bool matches(const char *glob, const struct gcb_kernel_case *c)
+{
+    char name[64];
+
+    snprintf(name, sizeof(name), "%s/%s", c->family, c->name);
+    return gcb_glob(glob, name) || gcb_glob(glob, c->family) || gcb_glob(glob, c->name);
+}
+
+/* Does one of the globs match the case? */
+static bool is_chosen(const struct gcb_kernels_config *config, const struct gcb_kernel_case *c)
+{
+    for (size_t i = 0; i < config->glob_count; i++)
+        if (matches(config->globs[i], c))
+            return true;
+    return config->glob_count == 0;
+}
+
+/* Checks that the glob matches a case. */
+static int check_glob(const char *glob, struct gcb_diag *diag)
+{
+    const char *names[160], *near;
+    char text[64];
+    size_t count = 0;
+
+    for (const struct gcb_kernel_case *c = gcb_kernel_cases; c->name; c++) {
+        if (matches(glob, c))
+            return 0;
+        if (count + 2 <= sizeof(names) / sizeof(names[0])) {
+            names[count++] = c->family;
+            names[count++] = c->name;
+        }
+    }
+    near = gcb_suggest(glob, names, count);
+    return gcb_diag_set(diag, GCB_E_INVALID, "no kernel is called '%s'%s%s%s",
+                        gcb_escape(text, sizeof(text), glob), near ? "; did you mean '" : "",
+                        near ? near : "", near ? "'?" : "");
+}
+
+int gcb_kernels_match(size_t *count, const struct gcb_kernels_config *config, struct gcb_diag *diag)
+{
+    int err = 0;
+
+    *count = 0;
+    for (size_t i = 0; !err && i < config->glob_count; i++)
+        err = check_glob(config->globs[i], diag);
+    for (const struct gcb_kernel_case *c = gcb_kernel_cases; !err && c->name; c++)
+        *count += is_chosen(config, c);
+    return err;
+}
 
 struct bench {
     const struct gcb_kernels_config *config;
@@ -184,22 +236,22 @@ static int run_variants(struct bench *b, struct gcb_kernel_result *r, struct gcb
     return err;
 }
 
-static int run_case(struct bench *b, const struct gcb_kernel_entry *e, enum gcb_kernel_size size,
+static int run_case(struct bench *b, const struct gcb_kernel_case *c, enum gcb_kernel_size size,
                     struct gcb_diag *diag)
 {
-    const struct gcb_kernel_case *c = e->c;
     const size_t n = gcb_kernels_floats(size);
     struct gcb_kernel_job job = {.kernels = b->best, .n = n, .param = c->param, .elements = n};
-    struct gcb_kernel_result r = {.family = e->family,
+    struct gcb_kernel_result r = {.family = c->family,
                                   .kernel = c->name,
                                   .size = size,
                                   .calls = n < SAMPLE_FLOATS ? SAMPLE_FLOATS / n : 1,
                                   .samples = &b->samples,
                                   .speedup = NAN};
-    int err = c->prepare(&job);
+    int err;
 
-    if (err) {
-        gcb_diag_set(diag, err, "no memory for kernel %s/%s", e->family, c->name);
+    c->prepare(&job);
+    if (job.failed) {
+        err = gcb_diag_set(diag, GCB_E_NOMEM, "no memory for kernel %s/%s", c->family, c->name);
     } else {
         r.elements = job.elements;
         r.bytes = job.read + job.written;
@@ -214,14 +266,12 @@ static int run_case(struct bench *b, const struct gcb_kernel_entry *e, enum gcb_
 
 static int run_all(struct bench *b, struct gcb_diag *diag)
 {
-    struct gcb_kernel_entry e;
     int err = 0;
 
-    for (size_t i = 0; !err && gcb_kernel_at(&e, i); i++)
-        for (int size = 0; !err && gcb_kernel_chosen(b->config, &e) && size < GCB_KERNEL_SIZES;
-             size++)
+    for (const struct gcb_kernel_case *c = gcb_kernel_cases; !err && c->name; c++)
+        for (int size = 0; !err && is_chosen(b->config, c) && size < GCB_KERNEL_SIZES; size++)
             if (b->config->sizes >> size & 1 && !stop_now(b))
-                err = run_case(b, &e, (enum gcb_kernel_size)size, diag);
+                err = run_case(b, c, (enum gcb_kernel_size)size, diag);
     return err;
 }
 

@@ -1,0 +1,61 @@
+#ifndef SRC_TOOL_KERNEL_BENCH_KERNEL_CASES_H
+#define SRC_TOOL_KERNEL_BENCH_KERNEL_CASES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "kernels/fft/fft.h"
+#include "kernels/kernels.h"
+#include "src/tool/kernel_bench/kernels.h"
+
+/* The cases that kernels.c times. */
+
+#define GCB_KERNEL_ARRAYS 4 /* that a case may take */
+
+/* A case at one size, with its arrays. Members that `prepare` does not set are 0. */
+struct gcb_kernel_job {
+    struct gcb_kernels kernels; /* the timed variant; the fastest one while `prepare` runs */
+    size_t n;                   /* floats of a call: a power of two, at least 4096 */
+    unsigned param;             /* param of the case */
+
+    uint64_t elements;      /* floats that the throughput counts; n unless `prepare` changes it */
+    uint64_t read, written; /* bytes of a call */
+    void *out; /* the output, by which variants are compared; NULL: the kernel works in place */
+    size_t out_bytes;
+
+    const float *x; /* input */
+    float *y;       /* output, or the array that is changed in place */
+    uint16_t *code;
+    uint32_t *pos;
+    uint8_t *bytes;
+    const uint8_t *random;
+    struct gcb_fft *fft;
+    struct gcb_dither dither;
+    struct gcb_range_format format;
+    struct gcb_compare compare;
+    uint32_t count[256];
+    float step[128];
+    uint64_t number; /* the bits of the result, if it is a number */
+    size_t kept;
+
+    void *array[GCB_KERNEL_ARRAYS]; /* owned */
+    bool failed;                    /* there is no memory for the arrays */
+};
+
+/* The offset of a case that a library runs, so that it has no variants. */
+#define GCB_KERNEL_LIBRARY ((size_t)-1)
+
+struct gcb_kernel_case {
+    const char *family, *name;
+    size_t offset; /* of its function in struct gcb_kernels, or GCB_KERNEL_LIBRARY */
+    unsigned param;
+    void (*prepare)(struct gcb_kernel_job *job); /* takes the arrays */
+    void (*run)(struct gcb_kernel_job *job);     /* one call over all n */
+};
+
+extern const struct gcb_kernel_case gcb_kernel_cases[]; /* ends with a name of NULL */
+
+void gcb_kernel_release(struct gcb_kernel_job *job); /* zeroed is fine */
+
+#endif
