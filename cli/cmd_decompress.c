@@ -1,6 +1,7 @@
 #include <inttypes.h>
 
 #include "cli/base/cmd.h"
+#include "cli/base/output.h"
 #include "cli/base/options.h"
 #include "src/tool/trial/restore.h"
 
@@ -60,6 +61,8 @@ static int decompress_run(const void *options, const struct opt_list *operands,
     if (err)
         return err;
     r.device = backend.gpu.module ? &backend.gpu : NULL;
+    if (o->make.force)
+        out_note_links(o->make.output, o->show.quiet, ctx->err);
     err = gcb_dump_create(&dump, o->make.output, o->make.force, operands->items, operands->count,
                           ctx->diag);
     r.dump = dump;

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "cli/base/cmd.h"
+#include "cli/base/output.h"
 #include "cli/base/options.h"
 #include "src/lib/base/text.h"
 #include "src/tool/dump/generate.h"
@@ -85,6 +86,8 @@ static int generate_run(const void *options, const struct opt_list *operands,
 
     if (err)
         return err;
+    if (o->make.force)
+        out_note_links(o->make.output, o->show.quiet, ctx->err);
     err = gcb_dump_create(&dump, o->make.output, o->make.force, NULL, 0, ctx->diag);
     if (!err)
         err = gcb_generate_write(dump, &config, ctx->diag);

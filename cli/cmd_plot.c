@@ -6,6 +6,7 @@
 #include "cli/base/interrupt.h"
 #include "cli/base/output.h"
 #include "src/lib/base/text.h"
+#include "src/tool/base/temp.h"
 #include "src/tool/plot/plot.h"
 
 struct plot_options {
@@ -169,12 +170,11 @@ static int draw_file(struct plotter *p, const struct gcb_plot *plot, size_t page
 
 static int draw_in_terminal(struct plotter *p, const struct gcb_plot *plot, size_t page)
 {
-    const char *folder = getenv("TMPDIR");
     const struct gcb_plot_job job = {
         .plot = plot,
         .data = p->data,
         .page = page,
-        .folder = folder && *folder ? folder : "/tmp",
+        .folder = gcb_temp_folder(),
         .type = GCB_PLOT_TEXT,
     };
     char *text;

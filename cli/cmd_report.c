@@ -5,10 +5,12 @@
 #include <sys/stat.h>
 
 #include "cli/base/cmd.h"
+#include "cli/base/output.h"
 #include "cli/base/interrupt.h"
 #include "cli/base/options.h"
 #include "cli/base/progress.h"
 #include "src/lib/base/text.h"
+#include "src/tool/base/temp.h"
 #include "src/tool/hdf5/outfile.h"
 #include "src/tool/page/page.h"
 #include "src/tool/plot/plot.h"
@@ -100,15 +102,12 @@ static int write_page(struct gcb_page_outcome *outcome, const char *path,
                       const struct report_options *o, const struct opt_list *files,
                       struct cmd_context *ctx)
 {
-    const char *folder = getenv("TMPDIR");
     struct progress progress = {.visible = false};
     const struct gcb_page_config config = {
         .title = o->title,
         .files = files->items,
         .file_count = files->count,
-        .plot_folder = o->no_plots         ? NULL
-                       : folder && *folder ? folder
-                                           : "/tmp",
+        .plot_folder = o->no_plots ? NULL : gcb_temp_folder(),
         .progress = on_progress,
         .stop = on_stop,
         .ctx = &progress,
@@ -139,6 +138,8 @@ static int report_run(const void *options, const struct opt_list *operands, stru
 
     if (err)
         return err;
+    if (o->force)
+        out_note_links(o->output, o->show.quiet, ctx->err);
     err = gcb_outfile_init(&file, o->output, o->force, operands->items, operands->count, ctx->diag);
     if (!err)
         err = write_page(&outcome, file.temp_path, o, operands, ctx);

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "src/lib/base/text.h"
@@ -36,6 +37,17 @@ int out_commit_file(FILE *stream, struct gcb_outfile *file, struct gcb_diag *dia
     return fclose(stream) || failed ? cannot_write(file, diag) : gcb_outfile_commit(file, diag);
 }
 
+void out_note_links(const char *path, bool quiet, FILE *err)
+{
+    char shown[256];
+    struct stat s;
+
+    if (!quiet && path && stat(path, &s) == 0 && S_ISREG(s.st_mode) && s.st_nlink > 1)
+        fprintf(err, "note: %s has %lu more hard link%s, which will keep the old contents\n",
+                gcb_escape(shown, sizeof(shown), path), (unsigned long)s.st_nlink - 1,
+                s.st_nlink == 2 ? "" : "s");
+}
+
 static int open_saved(struct out_report *r, const char *path, const struct out_guard *guard,
                       unsigned records, struct gcb_diag *diag)
 {
@@ -62,6 +74,8 @@ int out_open(struct out_report *r, const struct opt_show *show, const struct opt
     r->verbose = show->verbose;
     r->out = ctx->out;
     if (save && save->results) {
+        if (guard && guard->force)
+            out_note_links(save->results, r->quiet, ctx->err);
         err = open_saved(r, save->results, guard, records, ctx->diag);
         if (err)
             return err;

@@ -50,6 +50,8 @@ bool out_wants_rows(const struct out_report *r);
 int out_commit(struct out_report *r, struct gcb_diag *diag);
 void out_close(struct out_report *r); /* zeroed is fine */
 
+/* Prints a note if the file at `path` (may be NULL) has other hard links, which keep the old contents when it is replaced. */
+void out_note_links(const char *path, bool quiet, FILE *err);
 /* Opens the temporary file of an output. */
 int out_open_file(FILE **out, const struct gcb_outfile *file, struct gcb_diag *diag);
 /* Closes it and renames it to its final name, unless something could not be written. */

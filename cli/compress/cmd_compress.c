@@ -118,6 +118,8 @@ static int open_output(struct compress *c, struct gcb_diag *diag)
 
     if (!make->output)
         return 0;
+    if (make->force)
+        out_note_links(make->output, c->o->show.quiet, c->s.ctx->err);
     err = gcb_container_create(&c->keep, make->output, make->force, c->s.files->items,
                                c->s.files->count, diag);
     if (!err)

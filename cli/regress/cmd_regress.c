@@ -239,6 +239,8 @@ static int open_markdown(struct regress *r, struct gcb_diag *diag)
         return 0;
     if (results && gcb_outfile_same(path, results))
         return gcb_diag_set(diag, GCB_E_INVALID, "--markdown and --results name the same file");
+    if (r->o->own.force)
+        out_note_links(path, r->o->bench.show.quiet, r->ctx->err);
     return gcb_outfile_init(&r->markdown, path, r->o->own.force, r->operands->items,
                             r->operands->count, diag);
 }

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <libgen.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +11,7 @@
 
 #include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"
+#include "src/tool/base/temp.h"
 #include "src/tool/base/tidy.h"
 
 /* Takes the temporary file off the list of files to remove at exit. Call it before temp_path is freed. */
@@ -55,13 +57,17 @@ static bool is_input(const struct stat *s, const char *const *inputs, size_t cou
     return false;
 }
 
-/* Decides whether the name may be written. Sets *exists if it is taken already. */
-static int check_existing(bool *exists, const char *path, bool force, const char *const *inputs,
+/* Decides whether the name may be written. Sets *exists if it is taken already, and *old to the file. */
+static int check_existing(bool *exists, struct stat *old, const char *path, bool force, const char *const *inputs,
                           size_t input_count, struct gcb_diag *diag)
 {
     struct stat s;
 
     *exists = false;
+    if (strcmp(path, "-") == 0)
+        return fail(diag, GCB_E_INVALID, path,
+                    "this output needs a file and does not go to standard output (a file of this name: "
+                    "./-)");
     if (*path == '\0')
         return gcb_diag_set(diag, GCB_E_INVALID, "the name of the file to write is empty");
     if (path[strlen(path) - 1] == '/')
@@ -78,24 +84,42 @@ static int check_existing(bool *exists, const char *path, bool force, const char
         return fail(diag, GCB_E_INVALID, path, "is an input as well; give another name");
     if (!force)
         return fail(diag, GCB_E_INVALID, path, "exists; --force replaces it");
+    *old = s;
     return 0;
 }
 
-/* Makes "DIR/.gcbench-PID-N" in the folder of final_path. The name is short, so final_path may be long. */
-static int create_temp(char *temp, const char *final_path, struct gcb_diag *diag)
+/* Gives the new file the owner, group and mode of the file that it replaces, as far as the system permits. Without the owner
+ * it does not keep the set-user-ID and set-group-ID bits either. */
+static void keep_access(int fd, const struct stat *old)
+{
+    const bool owned = fchown(fd, old->st_uid, old->st_gid) == 0;
+    const bool grouped = owned || fchown(fd, (uid_t)-1, old->st_gid) == 0;
+    const mode_t mode = old->st_mode & (owned ? 07777 : 0777);
+
+    fchmod(fd, grouped ? mode : mode & ~(mode_t)070);
+}
+
+/* Makes ".gcbench-HOST-PID-N" in the folder of final_path. The name is short, so final_path may be long. `old`: the file
+ * that it replaces, or NULL. */
+static int create_temp(char *temp, const char *final_path, const struct stat *old,
+                       struct gcb_diag *diag)
 {
     const char *slash = strrchr(final_path, '/');
     const size_t dir = slash ? (size_t)(slash - final_path) + 1 : 0;
+    char prefix[GCB_TEMP_PREFIX];
 
+    memcpy(temp, final_path, dir);
+    temp[dir] = '\0';
+    gcb_temp_sweep(temp);
+    gcb_temp_prefix(prefix);
     for (unsigned n = 0; n < 10000; n++) {
-        char name[64];
         int fd;
 
-        snprintf(name, sizeof(name), ".gcbench-%ld-%u", (long)getpid(), n);
-        memcpy(temp, final_path, dir);
-        memcpy(temp + dir, name, strlen(name) + 1);
-        fd = open(temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        sprintf(temp + dir, "%s%u", prefix, n);
+        fd = open(temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, old ? 0600 : 0666);
         if (fd >= 0) {
+            if (old)
+                keep_access(fd, old);
             close(fd);
             return 0;
         }
@@ -111,8 +135,9 @@ int gcb_outfile_init(struct gcb_outfile *out, const char *path, bool force,
 {
     struct gcb_outfile o = {.replace = force};
     const size_t size = strlen(path) + 64;
+    struct stat old;
     bool exists;
-    int err = check_existing(&exists, path, force, inputs, input_count, diag);
+    int err = check_existing(&exists, &old, path, force, inputs, input_count, diag);
 
     *out = (struct gcb_outfile){0};
     if (err)
@@ -126,7 +151,7 @@ int gcb_outfile_init(struct gcb_outfile *out, const char *path, bool force,
     if (err)
         goto out;
     o.temp_path = gcb_alloc(strlen(o.final_path) + size);
-    err = o.temp_path ? create_temp(o.temp_path, o.final_path, diag)
+    err = o.temp_path ? create_temp(o.temp_path, o.final_path, exists ? &old : NULL, diag)
                       : gcb_diag_nomem(diag, size, "a file name");
     if (err)
         goto out;
@@ -139,9 +164,10 @@ out:
     return err;
 }
 
-static int sync_file(const char *path)
+/* `how`: O_WRONLY for a file, O_RDONLY for a folder. Returns 0 or errno. */
+static int sync_path(const char *path, int how)
 {
-    const int fd = open(path, O_WRONLY | O_CLOEXEC);
+    const int fd = open(path, how | O_CLOEXEC);
     int err;
 
     if (fd < 0)
@@ -168,9 +194,20 @@ static int rename_file(const struct gcb_outfile *out)
     return rename(out->temp_path, out->final_path) == 0 ? 0 : errno;
 }
 
+/* Makes the new name last through a power failure. Some file systems cannot sync a folder; then nothing is lost that was not
+ * before. */
+static void sync_folder(const char *path)
+{
+    char *folder = gcb_strdup(path);
+
+    if (folder)
+        sync_path(dirname(folder), O_RDONLY | O_DIRECTORY);
+    gcb_free(folder);
+}
+
 int gcb_outfile_commit(struct gcb_outfile *out, struct gcb_diag *diag)
 {
-    int err = sync_file(out->temp_path);
+    int err = sync_path(out->temp_path, O_WRONLY);
 
     if (!err)
         err = rename_file(out);
@@ -179,6 +216,7 @@ int gcb_outfile_commit(struct gcb_outfile *out, struct gcb_diag *diag)
                     "appeared while gcbench ran; --force replaces it");
     if (err)
         return fail(diag, GCB_E_IO, out->final_path, strerror(err));
+    sync_folder(out->final_path);
     leave_tidy(out);
     gcb_free(out->temp_path);
     out->temp_path = NULL;

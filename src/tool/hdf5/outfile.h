@@ -17,8 +17,11 @@ struct gcb_outfile {
 };
 
 /*
- * Checks the final name before any work starts, and makes the temporary file, empty, with mode 0666 & ~umask.
- * GCB_E_IO: the folder is absent or not writable. GCB_E_INVALID: the name exists and
+ * Checks the final name before any work starts, and makes the temporary file, empty, with mode 0666 & ~umask; or with the
+ * mode, owner and group of the file that it replaces, as far as the system permits. First removes temporary files in this
+ * folder of processes that have ended.
+ * GCB_E_IO: the folder is absent or not writable. GCB_E_INVALID: the name is "-" or
+ * empty, or it exists and
  *   - is not a regular file or a link to one;
  *   - is one of `inputs` (same device and inode), whether or not `force` is set;
  *   - or `force` is not set.
@@ -27,7 +30,7 @@ int gcb_outfile_init(struct gcb_outfile *out, const char *path, bool force,
                      const char *const *inputs, size_t input_count, struct gcb_diag *diag);
 
 /*
- * Syncs the temporary file and renames it to the final name; a link to a regular file is followed. GCB_E_IO: also if
+ * Syncs the temporary file, renames it to the final name and syncs the folder; a link to a regular file is followed. GCB_E_IO: also if
  * the name has appeared since init and `force` was not set. After a failure the old file is unchanged.
  */
 int gcb_outfile_commit(struct gcb_outfile *out, struct gcb_diag *diag);

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "src/lib/base/text.h"
+#include "src/tool/base/temp.h"
 #include "src/tool/base/tidy.h"
 #include "src/tool/gcb_build.h"
 #include "src/tool/plot/plot.h"
@@ -98,14 +99,13 @@ static int wait_for(pid_t child, int place, FILE *complaints, struct gcb_diag *d
 
 int gcb_gnuplot_run(const char *folder, const char *script, struct gcb_diag *diag)
 {
-    FILE *complaints = tmpfile();
+    FILE *complaints = gcb_temp_file();
     sigset_t before;
     pid_t child;
     int err, place = -1;
 
     if (!complaints)
         return gcb_diag_set(diag, GCB_E_IO, "cannot make a temporary file: %s", strerror(errno));
-    fcntl(fileno(complaints), F_SETFD, FD_CLOEXEC);
     gcb_tidy_hold(&before);
     err = spawn(&child, folder, script, fileno(complaints), &before);
     if (!err)

@@ -8,6 +8,7 @@
 
 #include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"
+#include "src/tool/base/temp.h"
 #include "src/tool/base/tidy.h"
 #include "src/tool/hdf5/outfile.h"
 #include "src/tool/plot/gnuplot.h"
@@ -84,7 +85,8 @@ static void name_page(char stem[STEM], const struct gcb_plot *plot,
 
 static int work_init(struct work *w, const char *folder, const char *type, struct gcb_diag *diag)
 {
-    char *made = join_path(folder, ".gcbench-plot-XXXXXX", "");
+    char name[GCB_TEMP_PREFIX + 8];
+    char *made = join_path(folder, strcat(gcb_temp_prefix(name), "XXXXXX"), "");
 
     if (!made)
         return gcb_diag_nomem(diag, 0, "a file name");

@@ -13,6 +13,7 @@
 
 #include "src/lib/base/text.h"
 #include "src/tool/base/clock.h"
+#include "src/tool/base/temp.h"
 #include "src/tool/base/tidy.h"
 
 #define POLL_MS 50      /* how often `stop` is asked */
@@ -98,8 +99,8 @@ int gcb_child_start(struct gcb_child *c, char *const *argv, const struct gcb_chi
     gcb_escape(c->name, sizeof(c->name), argv[0]);
     c->limits = *limits;
     c->deadline = limits->seconds > 0.0 ? gcb_clock() + limits->seconds : 0.0;
-    c->errs = tmpfile();
-    if (!c->errs || pipe2(ends, O_CLOEXEC) || fcntl(fileno(c->errs), F_SETFD, FD_CLOEXEC))
+    c->errs = gcb_temp_file();
+    if (!c->errs || pipe2(ends, O_CLOEXEC))
         err = errno;
     c->fd = ends[0];
     if (!err)

@@ -8,10 +8,12 @@
 
 #include <dirent.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
+#include "src/tool/base/temp.h"
 #include "src/tool/base/tidy.h"
 #include "src/tool/hdf5/outfile.h"
 
@@ -327,12 +329,71 @@ static void test_many(void **state)
     gcb_outfile_fini(&out[0]);
 }
 
+/* A file that is replaced keeps its mode, and as root its owner. */
+static void keeps_mode_and_owner(void **state)
+{
+    struct gcb_outfile o;
+    struct stat before, after;
+
+    (void)state;
+    write_text(path, "old");
+    assert_int_equal(chmod(path, 0604), 0);
+    if (geteuid() == 0)
+        assert_int_equal(chown(path, 1234, 4321), 0);
+    assert_int_equal(stat(path, &before), 0);
+    assert_int_equal(gcb_outfile_init(&o, path, true, NULL, 0, NULL), 0);
+    write_text(o.temp_path, "new");
+    assert_int_equal(gcb_outfile_commit(&o, NULL), 0);
+    gcb_outfile_fini(&o);
+    assert_int_equal(stat(path, &after), 0);
+    assert_true(before.st_ino != after.st_ino);
+    assert_int_equal(after.st_mode, before.st_mode);
+    assert_int_equal(after.st_uid, before.st_uid);
+    assert_int_equal(after.st_gid, before.st_gid);
+}
+
+/* Makes a file that a process with this number could have left, and says whether the next output removes it. */
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+static bool is_swept(const char *shape, long pid)
+{
+    char prefix[GCB_TEMP_PREFIX], host[32], left[160];
+    struct gcb_outfile o;
+    bool gone;
+
+    gcb_temp_prefix(prefix);
+    snprintf(host, sizeof(host), "%.17s", prefix); /* ".gcbench-" and eight digits */
+    snprintf(left, sizeof(left), shape, folder, host, pid);
+    write_text(left, "left behind");
+    assert_int_equal(gcb_outfile_init(&o, path, true, NULL, 0, NULL), 0);
+    gcb_outfile_fini(&o);
+    gone = access(left, F_OK) != 0;
+    unlink(left);
+    return gone;
+}
+
+static void removes_what_dead_processes_left(void **state)
+{
+    const pid_t dead = fork();
+
+    (void)state;
+    if (dead == 0)
+        _exit(0);
+    assert_int_equal(waitpid(dead, NULL, 0), dead);
+    assert_true(is_swept("%s/%s-%ld-0", dead));
+    assert_false(is_swept("%s/%s-%ld-0", (long)getppid()));    /* alive */
+    assert_false(is_swept("%s/%s-%ldx", dead));                /* another name */
+    assert_false(is_swept("%s/x%s-%ld-0", dead));              /* another host, or no file of ours */
+    assert_false(is_swept("%s/%.12s-%ld-0", dead));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_new_file, setup, teardown),
         cmocka_unit_test_setup_teardown(test_given_up, setup, teardown),
         cmocka_unit_test_setup_teardown(test_replace, setup, teardown),
+        cmocka_unit_test_setup_teardown(keeps_mode_and_owner, setup, teardown),
+        cmocka_unit_test_setup_teardown(removes_what_dead_processes_left, setup, teardown),
         cmocka_unit_test_setup_teardown(test_race, setup, teardown),
         cmocka_unit_test_setup_teardown(test_not_regular, setup, teardown),
         cmocka_unit_test_setup_teardown(test_links, setup, teardown),

@@ -1,0 +1,105 @@
+#include "src/tool/base/temp.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+
+/* FNV-1a over the host's name and the number of the process's pid namespace. */
+static uint32_t hash_host(void)
+{
+    char words[128] = "";
+    struct stat space = {.st_ino = 0};
+    uint32_t hash = 2166136261u;
+
+    gethostname(words, 64);
+    words[63] = '\0';
+    stat("/proc/self/ns/pid", &space);
+    snprintf(words + strlen(words), 32, "/%llu", (unsigned long long)space.st_ino);
+    for (const char *p = words; *p; p++)
+        hash = (hash ^ (unsigned char)*p) * 16777619u;
+    return hash;
+}
+
+char *gcb_temp_prefix(char out[GCB_TEMP_PREFIX])
+{
+    snprintf(out, GCB_TEMP_PREFIX, ".gcbench-%08x-%ld-", hash_host(), (long)getpid());
+    return out;
+}
+
+/* Does the name belong to a process of this host that has ended? */
+static bool is_left_behind(const char *name, uint32_t host)
+{
+    char start[24], *end;
+    long pid;
+
+    snprintf(start, sizeof(start), ".gcbench-%08x-", host);
+    if (strncmp(name, start, strlen(start)) != 0)
+        return false;
+    pid = strtol(name + strlen(start), &end, 10);
+    return pid > 0 && pid != getpid() && *end == '-' && kill((pid_t)pid, 0) != 0 && errno == ESRCH;
+}
+
+/* Removes the files in the folder `name` of `at`. */
+static void empty_folder(int at, const char *name)
+{
+    const int fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+    const struct dirent *entry;
+
+    if (fd >= 0 && !dir)
+        close(fd);
+    while (dir && (entry = readdir(dir)))
+        unlinkat(fd, entry->d_name, 0); /* "." and ".." are folders and stay */
+    if (dir)
+        closedir(dir);
+}
+
+void gcb_temp_sweep(const char *folder)
+{
+    const uint32_t host = hash_host();
+    DIR *dir = opendir(*folder ? folder : ".");
+    const struct dirent *entry;
+    struct stat s;
+
+    while (dir && (entry = readdir(dir))) {
+        if (!is_left_behind(entry->d_name, host) ||
+            fstatat(dirfd(dir), entry->d_name, &s, AT_SYMLINK_NOFOLLOW) || s.st_uid != geteuid())
+            continue;
+        if (S_ISDIR(s.st_mode))
+            empty_folder(dirfd(dir), entry->d_name);
+        unlinkat(dirfd(dir), entry->d_name, S_ISDIR(s.st_mode) ? AT_REMOVEDIR : 0);
+    }
+    if (dir)
+        closedir(dir);
+}
+
+const char *gcb_temp_folder(void)
+{
+    const char *const folders[] = {getenv("TMPDIR"), "/tmp", "/dev/shm"};
+    struct stat s;
+
+    for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++)
+        if (folders[i] && stat(folders[i], &s) == 0 && S_ISDIR(s.st_mode) &&
+            access(folders[i], W_OK | X_OK) == 0)
+            return folders[i];
+    return ".";
+}
+
+FILE *gcb_temp_file(void)
+{
+    const int fd = memfd_create("gcbench", MFD_CLOEXEC);
+    FILE *file = fd < 0 ? NULL : fdopen(fd, "w+");
+
+    if (fd >= 0 && !file)
+        close(fd);
+    return file;
+}
