@@ -1,8 +1,8 @@
 #include <inttypes.h>
 
 #include "cli/base/cmd.h"
-#include "cli/base/output.h"
 #include "cli/base/options.h"
+#include "cli/base/output.h"
 #include "src/tool/trial/restore.h"
 
 struct decompress_options {

@@ -5,9 +5,9 @@
 #include <sys/stat.h>
 
 #include "cli/base/cmd.h"
-#include "cli/base/output.h"
 #include "cli/base/interrupt.h"
 #include "cli/base/options.h"
+#include "cli/base/output.h"
 #include "cli/base/progress.h"
 #include "src/lib/base/text.h"
 #include "src/tool/base/temp.h"
@@ -134,6 +134,7 @@ static int report_run(const void *options, const struct opt_list *operands, stru
     const struct report_options *o = options;
     struct gcb_outfile file = {.temp_path = NULL};
     struct gcb_page_outcome outcome;
+    char shown[160];
     int err = check_options(o, operands, ctx->diag);
 
     if (err)
@@ -149,10 +150,12 @@ static int report_run(const void *options, const struct opt_list *operands, stru
     }
     if (!err)
         err = gcb_outfile_commit(&file, ctx->diag);
-    if (!err && outcome.without[0] && !o->show.quiet)
-        fprintf(ctx->err, "note: %s: %s\n",
-                outcome.plots ? "some plots are missing" : "the page has no plots",
-                outcome.without);
+    if (!err && outcome.without[0]) {
+        fprintf(ctx->err, "gcbench: %s is written, but %s: %s; --no-plots leaves plots out\n",
+                gcb_escape(shown, sizeof(shown), o->output),
+                outcome.plots ? "some plots are missing" : "it has no plots", outcome.without);
+        err = CMD_FAILED;
+    }
     if (!err && o->show.verbose && !o->show.quiet)
         fprintf(ctx->err, "a page with %zu plots written\n", outcome.plots);
     gcb_outfile_fini(&file);
@@ -175,8 +178,8 @@ const struct cmd cmd_report = {
     .details =
         "RESULTS are files that were written with --results (`-` is standard input). The page "
         "has a table for each kind of record in them. It is one file that loads nothing "
-        "and runs no script. Plots need gnuplot; if it is not installed, the page has only "
-        "tables and says so.\n",
+        "and runs no script. Plots need gnuplot. If a plot cannot be drawn, the page is "
+        "written without it, and the exit status is 1.\n",
     .spec = {.groups = groups},
     .size = sizeof(struct report_options),
     .run = report_run,

@@ -112,8 +112,8 @@ size_t gcb_coder_bound(const struct gcb_coder *coder);
 /*
  * Encodes x (n floats) into `out`, which has room for `cap` bytes, and sets *length to the message's bytes. The same x,
  * step, worker, path and seed give the same bytes. (redsync also depends on the steps before: it uses thresholds again.)
- * Reads no clock, and only the FFT library may allocate. GCB_E_NOSPACE: cap is below gcb_coder_bound and the message does
- * not fit. GCB_E_NONFINITE: see enum gcb_nonfinite. GCB_E_NOMEM: the FFT library got no memory. GCB_E_MISMATCH: the coder
+ * Reads no clock, and only the FFT library may allocate. GCB_E_NOSPACE: cap is below gcb_coder_bound, and the encoder ran
+ * out of room. GCB_E_NONFINITE: see enum gcb_nonfinite. GCB_E_NOMEM: the FFT library got no memory. GCB_E_MISMATCH: the coder
  * is a decoder.
  */
 int gcb_encode(struct gcb_coder *coder, uint64_t step, uint32_t worker, const float *x, void *out,

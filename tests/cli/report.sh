@@ -114,10 +114,12 @@ fi
 PATH=/nonexistent "$GCBENCH" report "$tmp/r.json" --force -o "$tmp/dir/r.html" 2>"$err" >"$out"
 rc=$?
 last="report without gnuplot"
-exits 0
-says "gnuplot"
+exits 1
+says "is written, but it has no plots: gnuplot"
 page "There are no plots: "
-PATH=/nonexistent "$GCBENCH" report -q "$tmp/r.json" --force -o "$tmp/dir/r.html" 2>"$err" >"$out"
+PATH=/nonexistent "$GCBENCH" report --no-plots "$tmp/r.json" --force -o "$tmp/dir/r.html" 2>"$err" >"$out"
+rc=$?
+exits 0
 quiet
 only r.html
 

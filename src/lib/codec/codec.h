@@ -65,6 +65,7 @@ struct gcb_codec_ops {
     int (*init)(void *state, const struct gcb_codec_env *env, struct gcb_diag *diag);
     void (*fini)(void *state);                  /* accepts an all-zero state; NULL: nothing to do */
     uint64_t (*max_payload)(const void *state); /* bytes, for the element count of env */
+    bool (*may_send_raw)(const void *state);    /* may encode return GCB_E_SEND_RAW? NULL: never */
     /* in->count == env->count, and all elements are finite. Never allocates. GCB_E_SEND_RAW: the method cannot represent
      * this tensor; the coder drops what was written and sends the tensor raw. */
     int (*encode)(void *state, const struct gcb_step *at, const struct gcb_view *in,

@@ -32,9 +32,9 @@ static int start(struct gcb_coder *c, const struct gcb_coder_config *config, str
                : 0;
 }
 
-static uint64_t max_payload(const struct gcb_coder *c)
+static uint64_t own_payload(const struct gcb_coder *c)
 {
-    return gcb_framing_max_payload(&c->base, ops_of(c)->max_payload(c->base.state));
+    return ops_of(c)->max_payload(c->base.state);
 }
 
 int gcb_coder_create(struct gcb_coder **out, const struct gcb_method *method,
@@ -47,7 +47,7 @@ int gcb_coder_create(struct gcb_coder **out, const struct gcb_method *method,
     if (!err)
         err = start(c, config, diag);
     if (!err)
-        err = gcb_framing_prepare(&c->base, max_payload(c), diag);
+        err = gcb_framing_prepare(&c->base, own_payload(c), diag);
     if (err)
         gcb_coder_destroy(c);
     else
@@ -86,9 +86,19 @@ uint64_t gcb_coder_elements(const struct gcb_coder *c)
 
 size_t gcb_coder_bound(const struct gcb_coder *c)
 {
+    bool raw;
+
     if (!c->base.state || c->base.env.decoding)
         return 0;
-    return gcb_frame_head(&c->base.frame) + max_payload(c) + gcb_frame_tail(&c->base.frame);
+    raw = ops_of(c)->may_send_raw && ops_of(c)->may_send_raw(c->base.state);
+    return gcb_frame_head(&c->base.frame) + gcb_framing_max_payload(&c->base, own_payload(c), raw) +
+           gcb_frame_tail(&c->base.frame);
+}
+
+size_t gcb_coder_raw_bytes(const struct gcb_coder *c)
+{
+    return gcb_frame_head(&c->base.frame) + gcb_framing_raw_bytes(&c->base) +
+           gcb_frame_tail(&c->base.frame);
 }
 
 size_t gcb_coder_head(const struct gcb_coder *c)

@@ -36,7 +36,8 @@ int gcb_coder_encode(struct gcb_coder *c, const struct gcb_step *at, const struc
                      struct gcb_wbuf *out, struct gcb_diag *diag);
 /* Bytes of an encoder's messages before the payload. */
 size_t gcb_coder_head(const struct gcb_coder *c);
-/* Appends a message with the raw tensor. */
+/* Appends a message with the raw tensor, which has at most gcb_coder_raw_bytes bytes: gcb_coder_bound may be less. */
+size_t gcb_coder_raw_bytes(const struct gcb_coder *c);
 int gcb_coder_encode_raw(struct gcb_coder *c, const struct gcb_view *in, struct gcb_wbuf *out,
                          struct gcb_diag *diag);
 

@@ -10,11 +10,16 @@ size_t gcb_framing_raw_size(enum gcb_dtype source)
     return source == GCB_F64 ? 4 : gcb_dtype_size(source);
 }
 
-uint64_t gcb_framing_max_payload(const struct gcb_framing *f, uint64_t own)
+uint64_t gcb_framing_raw_bytes(const struct gcb_framing *f)
 {
-    const uint64_t raw = f->env.count * gcb_framing_raw_size(f->frame.source);
+    return f->env.count * gcb_framing_raw_size(f->frame.source);
+}
 
-    return own > raw ? own : raw;
+uint64_t gcb_framing_max_payload(const struct gcb_framing *f, uint64_t own, bool may_send_raw)
+{
+    const uint64_t raw = gcb_framing_raw_bytes(f);
+
+    return own < raw && (may_send_raw || f->nonfinite == GCB_NONFINITE_RAW) ? raw : own;
 }
 
 static int bind(struct gcb_framing *f, const struct gcb_coder_config *config, struct gcb_diag *diag)
@@ -102,11 +107,11 @@ int gcb_framing_start(struct gcb_framing *f, size_t size,
     return GCB_E_CORRUPT;
 }
 
-int gcb_framing_prepare(struct gcb_framing *f, uint64_t max_payload, struct gcb_diag *diag)
+int gcb_framing_prepare(struct gcb_framing *f, uint64_t own, struct gcb_diag *diag)
 {
     struct gcb_wbuf params = {.data = f->frame.params, .cap = sizeof(f->frame.params)};
 
-    if (f->frame.count > UINT32_MAX || max_payload > UINT32_MAX)
+    if (f->frame.count > UINT32_MAX || own > UINT32_MAX || gcb_framing_raw_bytes(f) > UINT32_MAX)
         f->frame.flags |= GCB_WIRE_WIDE;
     gcb_param_write(f->method.codec->params, f->state, &params);
     f->frame.param_bytes = (uint8_t)params.len;

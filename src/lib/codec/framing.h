@@ -32,8 +32,8 @@ int gcb_framing_start(struct gcb_framing *f, size_t size,
                                   struct gcb_diag *diag),
                       struct gcb_diag *diag);
 
-/* Completes an encoder's frame, after start. `max_payload`: bytes of the longest payload. 0 or GCB_E_INTERNAL. */
-int gcb_framing_prepare(struct gcb_framing *f, uint64_t max_payload, struct gcb_diag *diag);
+/* Completes an encoder's frame, after start. `own`: bytes of the codec's longest payload. 0 or GCB_E_INTERNAL. */
+int gcb_framing_prepare(struct gcb_framing *f, uint64_t own, struct gcb_diag *diag);
 
 /* Frees all; `fini` is the codec's (may be NULL). */
 void gcb_framing_fini(struct gcb_framing *f, void (*fini)(void *state));
@@ -44,7 +44,12 @@ bool gcb_framing_accepts(const struct gcb_framing *f, const struct gcb_frame *fr
 /* Bytes of an element in a stored message: at most the 4 of the float32 that codecs see. */
 size_t gcb_framing_raw_size(enum gcb_dtype source);
 
-/* Bytes of the longest payload: the codec's own longest, or the raw tensor if that is longer. */
-uint64_t gcb_framing_max_payload(const struct gcb_framing *f, uint64_t own);
+/* Bytes of the raw tensor, as the payload of a stored message. */
+uint64_t gcb_framing_raw_bytes(const struct gcb_framing *f);
+
+/* Bytes of the longest payload, if `own` are those of the codec's longest: more if the raw tensor is longer and may be sent,
+ * because the codec says so (`may_send_raw`) or the tensor may have an infinity or NaN. A codec whose payloads are never
+ * longer than the raw tensor needs no room for it. */
+uint64_t gcb_framing_max_payload(const struct gcb_framing *f, uint64_t own, bool may_send_raw);
 
 #endif

@@ -130,6 +130,12 @@ static int natural_describe(void *state, struct gcb_rbuf *in, struct gcb_parts *
     return gcb_packed_describe(parts, in, 0, WIDTH, &s->env);
 }
 
+static bool natural_may_send_raw(const void *state)
+{
+    (void)state;
+    return true;
+}
+
 static double natural_nominal_bits(const void *state)
 {
     (void)state;
@@ -140,6 +146,7 @@ static const struct gcb_codec_ops natural_ops = {
     .state_size = sizeof(struct natural),
     .init = natural_init,
     .max_payload = natural_max_payload,
+    .may_send_raw = natural_may_send_raw,
     .encode = natural_encode,
     .decode = natural_decode,
     .describe = natural_describe,

@@ -97,8 +97,8 @@ uint64_t gcb_device_coder_scratch(const struct gcb_device_coder *c)
 
 uint64_t gcb_device_coder_max_payload(const struct gcb_device_coder *c)
 {
-    return gcb_framing_max_payload(&c->base,
-                                   c->base.state ? c->ops->max_payload(c->base.state) : 0);
+    return gcb_framing_max_payload(&c->base, c->base.state ? c->ops->max_payload(c->base.state) : 0,
+                                   true);
 }
 
 uint64_t gcb_device_coder_bound(const struct gcb_device_coder *c)

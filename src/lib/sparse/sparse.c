@@ -397,11 +397,20 @@ static double sparse_nominal_bits(const void *state)
     return sparse_density(state) * gcb_values_bits(s->values_ops, &s->v);
 }
 
+/* A transform may overflow. */
+static bool sparse_may_send_raw(const void *state)
+{
+    const struct gcb_sparse *s = state;
+
+    return s->transform_ops->order;
+}
+
 static const struct gcb_codec_ops sparse_ops = {
     .state_size = sizeof(struct gcb_sparse),
     .init = sparse_init,
     .fini = sparse_fini,
     .max_payload = gcb_sparse_max_payload,
+    .may_send_raw = sparse_may_send_raw,
     .encode = sparse_encode,
     .decode = sparse_decode,
     .describe = sparse_describe,

@@ -12,7 +12,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-
 /* FNV-1a over the host's name and the number of the process's pid namespace. */
 static uint32_t hash_host(void)
 {

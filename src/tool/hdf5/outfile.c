@@ -58,16 +58,17 @@ static bool is_input(const struct stat *s, const char *const *inputs, size_t cou
 }
 
 /* Decides whether the name may be written. Sets *exists if it is taken already, and *old to the file. */
-static int check_existing(bool *exists, struct stat *old, const char *path, bool force, const char *const *inputs,
-                          size_t input_count, struct gcb_diag *diag)
+static int check_existing(bool *exists, struct stat *old, const char *path, bool force,
+                          const char *const *inputs, size_t input_count, struct gcb_diag *diag)
 {
     struct stat s;
 
     *exists = false;
     if (strcmp(path, "-") == 0)
-        return fail(diag, GCB_E_INVALID, path,
-                    "this output needs a file and does not go to standard output (a file of this name: "
-                    "./-)");
+        return fail(
+            diag, GCB_E_INVALID, path,
+            "this output needs a file and does not go to standard output (a file of this name: "
+            "./-)");
     if (*path == '\0')
         return gcb_diag_set(diag, GCB_E_INVALID, "the name of the file to write is empty");
     if (path[strlen(path) - 1] == '/')

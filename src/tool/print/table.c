@@ -1,6 +1,5 @@
 #include "src/tool/print/table.h"
 
-
 #include "src/lib/base/alloc.h"
 #include "src/tool/base/columns.h"
 

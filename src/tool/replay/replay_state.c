@@ -192,7 +192,7 @@ static int encode(const struct sending *a, struct gcb_tally *t, struct gcb_diag 
     struct gcb_coder *encoder = a->worker->encoder;
     struct gcb_wbuf *wire = &a->s->wire;
     double density, largest;
-    int err = gcb_coders_room(&a->s->room, wire, encoder, diag);
+    int err = gcb_coders_room(&a->s->room, wire, encoder, false, diag);
 
     if (!err)
         err = gcb_coder_encode(encoder, &a->step->at, &in, wire, diag);

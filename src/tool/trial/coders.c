@@ -154,9 +154,10 @@ void gcb_room_fini(struct gcb_room *room)
 }
 
 int gcb_coders_room(struct gcb_room *room, struct gcb_wbuf *message, const struct gcb_coder *coder,
-                    struct gcb_diag *diag)
+                    bool raw, struct gcb_diag *diag)
 {
-    const size_t bytes = gcb_coder_bound(coder);
+    const size_t bound = gcb_coder_bound(coder), least = raw ? gcb_coder_raw_bytes(coder) : 0;
+    const size_t bytes = bound > least ? bound : least;
     const size_t shift = (GCB_ALIGN - gcb_coder_head(coder) % GCB_ALIGN) % GCB_ALIGN;
 
     if (room->size < bytes + shift) {

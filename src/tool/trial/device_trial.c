@@ -406,7 +406,7 @@ static int check_message(struct gcb_device_bench *d, size_t i, struct gcb_diag *
     int err = gcb_coders_encoder(b->coders, &job.coder, item->method, &item->config, diag);
 
     if (!err)
-        err = gcb_coders_room(&b->check_room, &b->check, job.coder, diag);
+        err = gcb_coders_room(&b->check_room, &b->check, job.coder, job.raw, diag);
     if (!err)
         err = gcb_encode_operation(&call).run(&call, diag);
     if (err)

@@ -157,7 +157,7 @@ static int encode(struct gcb_trial_bench *b, struct gcb_tally *out, const struct
     int err = gcb_coders_encoder(b->coders, &job.coder, method, config, diag);
 
     if (!err)
-        err = gcb_coders_room(&b->room, &b->message, job.coder, diag);
+        err = gcb_coders_room(&b->room, &b->message, job.coder, in->raw, diag);
     if (!err)
         err = time_encode(b, method, &job, diag);
     if (!err)

@@ -146,6 +146,12 @@ static uint64_t unable_max_payload(const void *state)
     return 4;
 }
 
+static bool unable_may_send_raw(const void *state)
+{
+    (void)state;
+    return true;
+}
+
 static int unable_encode(void *state, const struct gcb_step *at, const struct gcb_view *in,
                          struct gcb_wbuf *out)
 {
@@ -158,6 +164,7 @@ static int unable_encode(void *state, const struct gcb_step *at, const struct gc
 static void encoder_asks_for_raw(void **state)
 {
     static const struct gcb_codec_ops ops = {.max_payload = unable_max_payload,
+                                             .may_send_raw = unable_may_send_raw,
                                              .encode = unable_encode};
     static const struct gcb_codec codec = {.name = "unable", .wire_id = 200, .ops = &ops};
     const struct gcb_method m = {.name = "unable", .codec = &codec};
@@ -173,6 +180,7 @@ static void encoder_asks_for_raw(void **state)
         config.nonfinite = (enum gcb_nonfinite)policy;
         assert_int_equal(gcb_coder_create(&t.encoder, &m, &config, NULL), 0);
         w.len = 0;
+        assert_int_equal(gcb_coder_bound(t.encoder), gcb_coder_raw_bytes(t.encoder));
         assert_int_equal(gcb_coder_encode(t.encoder, &at, &(struct gcb_view){x, 3}, &w, NULL), 0);
         gcb_coder_destroy(t.encoder);
     }
@@ -204,20 +212,35 @@ static void nonfinite_halves_stay_what_they_are(void **state)
 
 static void wide_frames(void **state)
 {
-    static const char *const specs[] = {"identity", "fp16", "range", "qsgd", "terngrad:clip=0"};
+    static const struct {
+        const char *spec;
+        double bytes; /* of an element, with its share of the scales */
+    } rows[] = {{"identity", 4.0},
+                {"fp16", 2.0},
+                {"range", 1.0},
+                {"qsgd", 0.5 + 4.0 / 512},
+                {"terngrad:clip=0", 0.25}};
     static const uint64_t counts[] = {UINT64_C(1) << 30, (UINT64_C(1) << 30) - 1,
                                       (UINT64_C(1) << 32) - 1, UINT64_C(1) << 32,
                                       (UINT64_C(1) << 40) + 3};
 
     (void)state;
-    for (size_t i = 0; i < sizeof(specs) / sizeof(*specs); i++) {
+    for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
         for (size_t k = 0; k < sizeof(counts) / sizeof(*counts); k++) {
-            struct gcb_coder *c = encoder_of(specs[i], counts[k], &(struct trip_options){0});
-            const uint64_t raw = 4 * counts[k], bound = gcb_coder_bound(c);
+            const struct trip_options any = {.nonfinite = GCB_NONFINITE_RAW};
+            struct gcb_coder *c = encoder_of(rows[i].spec, counts[k], &any);
+            const uint64_t raw = 4 * counts[k];
+            double own;
 
             /* room for the raw tensor; 8 bytes more of head once a length passes 32 bits */
-            assert_true(bound >= raw + (raw > UINT32_MAX ? 24 : 16));
-            assert_true(bound <= raw + 24 + 64);
+            assert_true(gcb_coder_bound(c) >= raw + (raw > UINT32_MAX ? 24 : 16));
+            assert_true(gcb_coder_bound(c) <= raw + 24 + 64);
+            gcb_coder_destroy(c);
+            /* only the method's own bytes, if all values are finite */
+            c = encoder_of(rows[i].spec, counts[k], &(struct trip_options){0});
+            own = rows[i].bytes * (double)counts[k];
+            assert_true((double)gcb_coder_bound(c) >= own + (raw > UINT32_MAX ? 24 : 16));
+            assert_true((double)gcb_coder_bound(c) <= own + 24 + 64);
             gcb_coder_destroy(c);
         }
     }

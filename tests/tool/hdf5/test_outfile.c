@@ -380,9 +380,9 @@ static void removes_what_dead_processes_left(void **state)
         _exit(0);
     assert_int_equal(waitpid(dead, NULL, 0), dead);
     assert_true(is_swept("%s/%s-%ld-0", dead));
-    assert_false(is_swept("%s/%s-%ld-0", (long)getppid()));    /* alive */
-    assert_false(is_swept("%s/%s-%ldx", dead));                /* another name */
-    assert_false(is_swept("%s/x%s-%ld-0", dead));              /* another host, or no file of ours */
+    assert_false(is_swept("%s/%s-%ld-0", (long)getppid())); /* alive */
+    assert_false(is_swept("%s/%s-%ldx", dead));             /* another name */
+    assert_false(is_swept("%s/x%s-%ld-0", dead));           /* another host, or no file of ours */
     assert_false(is_swept("%s/%.12s-%ld-0", dead));
 }
 
