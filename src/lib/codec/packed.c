@@ -1,13 +1,41 @@
 #include "src/lib/codec/packed.h"
 
+#include <stdlib.h>
+
 #include "src/lib/base/alloc.h"
+
+static int compare_codes(const void *a, const void *b)
+{
+    return (int)*(const uint16_t *)a - (int)*(const uint16_t *)b;
+}
+
+/* Of at most GCB_TILE codes: a table of all possible codes would take longer. Sorts them. */
+static double entropy_of_few(uint16_t *code, size_t n)
+{
+    uint64_t histogram[GCB_TILE];
+    size_t runs = 0;
+
+    qsort(code, n, sizeof(*code), compare_codes);
+    for (size_t i = 0; i < n; i++) {
+        if (i == 0 || code[i] != code[i - 1])
+            histogram[runs++] = 0;
+        histogram[runs - 1]++;
+    }
+    return gcb_entropy0(histogram, runs);
+}
 
 int gcb_packed_entropy(double *bits, const uint8_t *packed, uint64_t count, unsigned width,
                        const struct gcb_kernels *kernels)
 {
-    uint64_t *histogram = gcb_alloc_zero(UINT64_C(1) << width, sizeof(*histogram));
+    uint64_t *histogram;
     uint16_t code[GCB_TILE];
 
+    if (count <= GCB_TILE) {
+        kernels->bitpack.unpack(code, packed, (size_t)count, width);
+        *bits = entropy_of_few(code, (size_t)count);
+        return 0;
+    }
+    histogram = gcb_alloc_zero(UINT64_C(1) << width, sizeof(*histogram));
     if (!histogram)
         return GCB_E_NOMEM;
     for (uint64_t i = 0; i < count; i += GCB_TILE) {
