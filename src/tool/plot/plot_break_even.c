@@ -62,19 +62,16 @@ static int collect(struct gcb_plot_cases *curves, struct gcb_plot_cases *doubtfu
 static size_t put_curve(struct gcb_plot_page *out, const struct gcb_plot_data *data,
                         const struct gcb_plot_record *of)
 {
-    const char *const columns[] = {
-        "bandwidth", GCB_PLOT_FIELD(SECONDS), "encode", "wire", "decode", "speedup", NULL};
     const struct gcb_plot_record *x = NULL;
     size_t count = 0;
 
-    gcb_plot_block(out, columns);
+    GCB_PLOT_BLOCK(out, "bandwidth", GCB_PLOT_FIELD(SECONDS), "encode", "wire", "decode",
+                   "speedup");
     while ((x = gcb_plot_split_next(&split, data, of, x)) != NULL) {
-        const double cells[] = {x->bandwidth,    x->seconds,        x->encode_seconds,
-                                x->wire_seconds, x->decode_seconds, x->speedup};
-
         if (!same_curve(x, of))
             continue;
-        gcb_plot_row(out, cells, 6, NULL);
+        GCB_PLOT_ROW(out, NULL, x->bandwidth, x->seconds, x->encode_seconds, x->wire_seconds,
+                     x->decode_seconds, x->speedup);
         count++;
     }
     return count;
@@ -83,14 +80,11 @@ static size_t put_curve(struct gcb_plot_page *out, const struct gcb_plot_data *d
 /* Where each curve crosses that of fp32. */
 static void put_breaks(struct gcb_plot_page *out, const struct gcb_plot_cases *c)
 {
-    const char *const columns[] = {"bandwidth", "series", NULL};
-
-    gcb_plot_block(out, columns);
+    GCB_PLOT_BLOCK(out, "bandwidth", "series");
     for (size_t i = 0; i < c->count; i++) {
-        const double below = c->items[i]->pays_below,
-                     cells[] = {below > 0.0 ? below : NAN, (double)i + 1};
+        const double below = c->items[i]->pays_below;
 
-        gcb_plot_row(out, cells, 2, NULL);
+        GCB_PLOT_ROW(out, NULL, below > 0.0 ? below : NAN, (double)i + 1);
     }
 }
 
@@ -149,11 +143,11 @@ static int fill(const struct gcb_plot_data *data, const struct gcb_plot_record *
                 struct gcb_plot_page *out, struct gcb_diag *diag)
 {
     struct gcb_plot_cases curves = {.items = NULL}, doubtful = curves;
-    struct gcb_plot_set set = {.items = NULL};
+    struct gcb_plot_set *set = &out->set;
     int err = collect(&curves, &doubtful, data, first);
 
     if (!err)
-        err = name_curves(&set, &curves);
+        err = name_curves(set, &curves);
     if (err) {
         gcb_diag_nomem(diag, 0, "a plot");
         goto out;
@@ -161,12 +155,11 @@ static int fill(const struct gcb_plot_data *data, const struct gcb_plot_record *
     put_heading(out, data, first);
     gcb_plot_var_real(out, "left_out", (double)doubtful.count);
     for (size_t i = 0; i < curves.count; i++)
-        set.items[i].count = put_curve(out, data, curves.items[i]);
+        set->items[i].count = put_curve(out, data, curves.items[i]);
     put_breaks(out, &curves);
     put_ranges(out, data, first);
-    gcb_plot_two_panels(out, gcb_plot_legend(out, &set));
+    gcb_plot_two_panels(out, gcb_plot_legend(out, set));
 out:
-    gcb_plot_set_fini(&set);
     gcb_free(curves.items);
     gcb_free(doubtful.items);
     return err;

@@ -89,10 +89,6 @@ static void put_row(struct gcb_plot_page *out, const struct gcb_plot_record *v, 
 static int fill(const struct gcb_plot_data *data, const struct gcb_plot_record *first,
                 struct gcb_plot_page *out, struct gcb_diag *diag)
 {
-    const char *const columns[] = {
-        GCB_PLOT_FIELD(VERDICT), "row",       GCB_PLOT_FIELD(RATIO), GCB_PLOT_FIELD(LOW),
-        GCB_PLOT_FIELD(HIGH),    "delta_low", "delta_high",          "kind",
-        GCB_PLOT_FIELD(LABEL),   NULL};
     struct gcb_plot_range range = {1.0, 1.0};
     struct chart chart = {.count = 0};
 
@@ -101,7 +97,8 @@ static int fill(const struct gcb_plot_data *data, const struct gcb_plot_record *
     gcb_plot_heading_of(out, "New build compared with the old one", first->file, first->scope,
                         gcb_plot_env_of(data, first->env));
     put_labels(out, &chart);
-    gcb_plot_block(out, columns);
+    GCB_PLOT_BLOCK(out, GCB_PLOT_FIELD(VERDICT), "row", GCB_PLOT_FIELD(RATIO), GCB_PLOT_FIELD(LOW),
+                   GCB_PLOT_FIELD(HIGH), "delta_low", "delta_high", "kind", GCB_PLOT_FIELD(LABEL));
     for (size_t i = 0; i < chart.count; i++)
         put_row(out, chart.rows[i], i + 1, &range);
     gcb_plot_var_real(out, "rows", (double)chart.count);

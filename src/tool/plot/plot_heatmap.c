@@ -108,19 +108,16 @@ static struct mean *collect_means(const struct rows *rows, const struct gcb_plot
 static void put_means(struct gcb_plot_page *out, const struct rows *rows, const struct mean *means,
                       size_t columns)
 {
-    const char *const names[] = {"column", "row", GCB_PLOT_FIELD(REL_L2), GCB_PLOT_FIELD(TENSOR),
-                                 NULL};
-
     gcb_plot_array_begin(out, "tensor", rows->count);
     for (size_t r = 0; r < rows->count; r++)
         gcb_plot_array_text(out, rows->items[r]->tensor, 36);
-    gcb_plot_block(out, names);
+    GCB_PLOT_BLOCK(out, "column", "row", GCB_PLOT_FIELD(REL_L2), GCB_PLOT_FIELD(TENSOR));
     for (size_t r = 0; r < rows->count; r++)
         for (size_t c = 0; c < columns; c++) {
             const struct mean *m = &means[r * columns + c];
-            const double cells[] = {(double)c + 1, (double)r + 1, m->sum / m->count};
 
-            gcb_plot_row(out, cells, 3, rows->items[r]->tensor);
+            GCB_PLOT_ROW(out, rows->items[r]->tensor, (double)c + 1, (double)r + 1,
+                         m->sum / m->count);
         }
 }
 
@@ -146,35 +143,34 @@ static int collect(struct gcb_plot_set *set, struct rows *rows, const struct gcb
 static int fill(const struct gcb_plot_data *data, const struct gcb_plot_record *first,
                 struct gcb_plot_page *out, struct gcb_diag *diag)
 {
-    struct gcb_plot_set set = {.items = NULL};
+    struct gcb_plot_set *set = &out->set;
     struct rows rows = {.items = NULL};
     struct mean *means = NULL;
     size_t left_out;
     bool more = false;
-    int err = collect(&set, &rows, data, first, &more, diag);
+    int err = collect(set, &rows, data, first, &more, diag);
 
     if (!err)
-        err = gcb_plot_set_divide(&set, true, diag);
+        err = gcb_plot_set_divide(set, true, diag);
     if (err)
         goto out;
     left_out = keep_largest(&rows);
-    means = collect_means(&rows, &set.cases, data, first);
+    means = collect_means(&rows, &set->cases, data, first);
     if (!means) {
         err = gcb_diag_nomem(diag, 0, "a plot");
         goto out;
     }
     gcb_plot_heading(out, "Relative L2 error by tensor and method", data, first, GCB_PLOT_BY_ERROR);
-    gcb_plot_legend(out, &set);
+    gcb_plot_legend(out, set);
     gcb_plot_var_real(out, "rows", (double)rows.count);
     gcb_plot_var_real(out, "rows_left_out", (double)left_out);
     gcb_plot_var_real(out, "columns_left_out", more);
     gcb_plot_var_real(out, "plot_height", 320.0 + 17.0 * (double)rows.count);
-    gcb_plot_var_real(out, "plot_width", fmax(700.0, 460.0 + 40.0 * (double)set.count));
-    put_means(out, &rows, means, set.count);
+    gcb_plot_var_real(out, "plot_width", fmax(700.0, 460.0 + 40.0 * (double)set->count));
+    put_means(out, &rows, means, set->count);
 out:
     gcb_free(means);
     gcb_free(rows.items);
-    gcb_plot_set_fini(&set);
     return err;
 }
 

@@ -40,17 +40,16 @@ static void put_panels(struct gcb_plot_page *out, const struct gcb_plot_histogra
 static double put_linear(struct gcb_plot_page *out, const struct gcb_plot_histogram *h,
                          double limit)
 {
-    const char *const columns[] = {"value", GCB_PLOT_FIELD(SHARE), NULL};
     const double width = 2.0 * limit / BINS;
     double most = 0.0;
 
-    gcb_plot_block(out, columns);
+    GCB_PLOT_BLOCK(out, "value", GCB_PLOT_FIELD(SHARE));
     for (int i = 0; i < BINS; i++) {
         const double low = -limit + i * width,
-                     cells[] = {low + width / 2.0, gcb_plot_histogram_share(h, low, low + width)};
+                     share = gcb_plot_histogram_share(h, low, low + width);
 
-        gcb_plot_row(out, cells, 2, NULL);
-        most = fmax(most, cells[1]);
+        GCB_PLOT_ROW(out, NULL, low + width / 2.0, share);
+        most = fmax(most, share);
     }
     return most;
 }
@@ -88,22 +87,18 @@ static void put_side(struct gcb_plot_page *out, const struct gcb_plot_histogram 
                      far = pow(10.0, floor + (k + 1.0) / DECADE);
         const double share = sign < 0.0 ? gcb_plot_histogram_share(h, -far, -near)
                                         : gcb_plot_histogram_share(h, near, far);
-        const double cells[] = {sign * (0.5 + (k + 0.5) / DECADE), fmax(share, NOTHING), NAN,
-                                sign * far};
 
-        gcb_plot_row(out, cells, 4, NULL);
+        GCB_PLOT_ROW(out, NULL, sign * (0.5 + (k + 0.5) / DECADE), fmax(share, NOTHING), NAN,
+                     sign * far);
     }
 }
 
 static void put_logarithmic(struct gcb_plot_page *out, const struct gcb_plot_histogram *h,
                             double floor, int columns)
 {
-    const char *const names[] = {"position", GCB_PLOT_FIELD(SHARE), "zeros", "to", NULL};
-    const double center[] = {0.0, NOTHING, h->zeros / h->total, 0.0};
-
-    gcb_plot_block(out, names);
+    GCB_PLOT_BLOCK(out, "position", GCB_PLOT_FIELD(SHARE), "zeros", "to");
     put_side(out, h, floor, columns, -1.0);
-    gcb_plot_row(out, center, 4, NULL);
+    GCB_PLOT_ROW(out, NULL, 0.0, NOTHING, h->zeros / h->total, 0.0);
     put_side(out, h, floor, columns, 1.0);
 }
 
@@ -133,29 +128,21 @@ out:
     return err;
 }
 
-static void put_point(struct gcb_plot_page *out, double magnitude, double share)
-{
-    const double cells[] = {magnitude, share};
-
-    gcb_plot_row(out, cells, 2, NULL);
-}
-
 /* From the smallest magnitude to the largest: the share of values up to it. False: no memory. */
 static bool put_cumulative(struct gcb_plot_page *out, const struct gcb_plot_histogram *h)
 {
-    const char *const columns[] = {"magnitude", GCB_PLOT_FIELD(SHARE), NULL};
     size_t count;
     struct gcb_plot_magnitude *m = gcb_plot_histogram_magnitudes(&count, h);
     double sum = h->zeros;
 
-    gcb_plot_block(out, columns);
+    GCB_PLOT_BLOCK(out, "magnitude", GCB_PLOT_FIELD(SHARE));
     if (h->total > 0.0) { /* a level line from far left; if all errors are 0, nothing follows */
-        put_point(out, NOTHING, sum / h->total);
-        put_point(out, m && count ? m[0].at / 1.25 : 1.0 / NOTHING, sum / h->total);
+        GCB_PLOT_ROW(out, NULL, NOTHING, sum / h->total);
+        GCB_PLOT_ROW(out, NULL, m && count ? m[0].at / 1.25 : 1.0 / NOTHING, sum / h->total);
     }
     for (size_t i = 0; i < count; i++) {
         sum += m[i].count;
-        put_point(out, m[i].at, sum / h->total);
+        GCB_PLOT_ROW(out, NULL, m[i].at, sum / h->total);
     }
     gcb_free(m);
     return m != NULL;

@@ -68,35 +68,23 @@ static void put_labels(struct gcb_plot_page *out, const struct chart *c)
 static int fill(const struct gcb_plot_data *data, const struct gcb_plot_record *first,
                 struct gcb_plot_page *out, struct gcb_diag *diag)
 {
-    const char *const columns[] = {"row",
-                                   GCB_PLOT_FIELD(ISA),
-                                   GCB_PLOT_FIELD(GBPS),
-                                   "low",
-                                   "high",
-                                   "share",
-                                   GCB_PLOT_FIELD(KERNEL),
-                                   NULL};
     const struct gcb_plot_record *k = NULL;
     struct chart chart = {.count = 0};
     struct gcb_plot_range range = GCB_PLOT_RANGE_EMPTY;
     char text[96];
 
     (void)diag;
-    gcb_plot_block(out, columns);
+    GCB_PLOT_BLOCK(out, "row", GCB_PLOT_FIELD(ISA), GCB_PLOT_FIELD(GBPS), "low", "high", "share",
+                   GCB_PLOT_FIELD(KERNEL));
     while ((k = gcb_plot_split_next(&split, data, first, k)) != NULL) {
         const size_t row = find_row(&chart, k), isa = find_isa(&chart, k->isa);
         const double gigabytes = 4.0 * k->elements / 1e9;
-        const double cells[] = {(double)row + 1,
-                                (double)isa + 1,
-                                k->gbps,
-                                gigabytes / k->seconds_high,
-                                gigabytes / k->seconds_low,
-                                k->bandwidth_share};
 
         if (row == MAX_ROWS || isa == MAX_ISAS)
             continue;
         gcb_plot_range_add_positive(&range, k->gbps);
-        gcb_plot_row(out, cells, 6, k->kernel);
+        GCB_PLOT_ROW(out, k->kernel, (double)row + 1, (double)isa + 1, k->gbps,
+                     gigabytes / k->seconds_high, gigabytes / k->seconds_low, k->bandwidth_share);
     }
     snprintf(text, sizeof(text), "Kernels, arrays in %.40s", first->cache);
     gcb_plot_heading_of(out, text, "generated data", "", gcb_plot_env_of(data, first->env));

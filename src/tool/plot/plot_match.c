@@ -45,25 +45,17 @@ static int cheaper(const void *a, const void *b)
 
 static void put_bars(struct gcb_plot_page *out, const struct gcb_plot_bar *bars, size_t count)
 {
-    const char *const columns[] = {"row",
-                                   "cost",
-                                   "reached",
-                                   GCB_PLOT_FIELD(REL_L2),
-                                   GCB_PLOT_FIELD(COSINE),
-                                   GCB_PLOT_FIELD(RATIO),
-                                   GCB_PLOT_FIELD(SPEC),
-                                   NULL};
     struct gcb_plot_range range = GCB_PLOT_RANGE_EMPTY;
 
     gcb_plot_bar_labels(out, bars, count);
-    gcb_plot_block(out, columns);
+    GCB_PLOT_BLOCK(out, "row", "cost", "reached", GCB_PLOT_FIELD(REL_L2), GCB_PLOT_FIELD(COSINE),
+                   GCB_PLOT_FIELD(RATIO), GCB_PLOT_FIELD(SPEC));
     for (size_t i = 0; i < count; i++) {
         const struct gcb_plot_record *c = bars[i].item;
-        const double cells[] = {(double)i + 1, cost_of(c), c->match_reached > 0.0,
-                                c->rel_l2,     c->cosine,  c->ratio};
 
         gcb_plot_range_add_positive(&range, cost_of(c));
-        gcb_plot_row(out, cells, 6, c->spec);
+        GCB_PLOT_ROW(out, c->spec, (double)i + 1, cost_of(c), c->match_reached > 0.0, c->rel_l2,
+                     c->cosine, c->ratio);
     }
     gcb_plot_var_range(out, "cost", &range);
 }

@@ -52,8 +52,12 @@ void gcb_plot_array_real(struct gcb_plot_page *page, double value);
 /* Starts a block. `columns` are their names, ending with NULL; a column that is a field of the rows has its name. */
 #define GCB_PLOT_FIELD(id) gcb_field_name(GCB_FIELD_##id)
 void gcb_plot_block(struct gcb_plot_page *page, const char *const *columns);
+#define GCB_PLOT_BLOCK(page, ...) gcb_plot_block(page, (const char *const[]){__VA_ARGS__, NULL})
 /* Ends a row with numbers and, unless it is NULL, a text. Further texts of the row stand before them. */
 void gcb_plot_row(struct gcb_plot_page *page, const double *values, size_t count, const char *text);
+#define GCB_PLOT_ROW(page, text, ...) \
+    gcb_plot_row(page, (const double[]){__VA_ARGS__}, \
+                 sizeof((const double[]){__VA_ARGS__}) / sizeof(double), text)
 void gcb_plot_cell_text(struct gcb_plot_page *page, const char *text);
 
 enum gcb_plot_by { GCB_PLOT_BY_ERROR, GCB_PLOT_BY_TIME };

@@ -107,37 +107,21 @@ static void place_numbers(struct scatter *p)
 
 static void put_points(struct gcb_plot_page *out, const struct scatter *p)
 {
-    const char *const columns[] = {GCB_PLOT_FIELD(RATIO),
-                                   "encode",
-                                   "decode",
-                                   GCB_PLOT_FIELD(REL_L2),
-                                   "front",
-                                   "series",
-                                   "label_ratio",
-                                   "label_encode",
-                                   GCB_PLOT_FIELD(SPEC),
-                                   NULL};
     const struct gcb_plot_cases *cases = &p->set->cases;
 
     for (size_t s = 0; s < p->set->count; s++) {
         const size_t first = p->set->items[s].first, end = first + p->set->items[s].count;
 
-        gcb_plot_block(out, columns);
+        GCB_PLOT_BLOCK(out, GCB_PLOT_FIELD(RATIO), "encode", "decode", GCB_PLOT_FIELD(REL_L2),
+                       "front", "series", "label_ratio", "label_encode", GCB_PLOT_FIELD(SPEC));
         for (size_t i = first; i < end; i++) {
             const struct gcb_plot_record *c = cases->items[i];
             const struct gcb_plot_spot *spot = &p->spots[i];
-            const double cells[] = {
-                c->ratio,
-                c->encode_gbps,
-                c->decode_gbps,
-                c->rel_l2,
-                is_unbeaten(cases, c),
-                (double)s + 1,
-                spot->width > 0.0 ? value_of(&p->ratio, spot->text_x) : NAN,
-                spot->width > 0.0 ? value_of(&p->speed, spot->text_y) : NAN,
-            };
 
-            gcb_plot_row(out, cells, 8, c->spec);
+            GCB_PLOT_ROW(out, c->spec, c->ratio, c->encode_gbps, c->decode_gbps, c->rel_l2,
+                         is_unbeaten(cases, c), (double)s + 1,
+                         spot->width > 0.0 ? value_of(&p->ratio, spot->text_x) : NAN,
+                         spot->width > 0.0 ? value_of(&p->speed, spot->text_y) : NAN);
         }
     }
 }

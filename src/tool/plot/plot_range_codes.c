@@ -74,7 +74,6 @@ static void collect(struct formats *out, const struct gcb_plot_data *data,
 static void put_codes(struct gcb_plot_page *out, const struct format *f,
                       struct gcb_plot_range *range)
 {
-    const char *const columns[] = {"value", "codes", "share", NULL};
     double codes[OCTAVES + 1] = {0.0};
     struct gcb_range_format format;
 
@@ -86,30 +85,27 @@ static void put_codes(struct gcb_plot_page *out, const struct format *f,
         if (octave <= OCTAVES)
             codes[octave < 0 ? 0 : octave] += 1.0;
     }
-    gcb_plot_block(out, columns);
+    GCB_PLOT_BLOCK(out, "value", "codes", "share");
     for (int i = OCTAVES; i >= 0; i--) {
-        const double cells[] = {-(i + 0.5), codes[i], codes[i] / format.top};
-
         if (codes[i] == 0.0)
             continue;
         gcb_plot_range_add(range, codes[i]);
-        gcb_plot_row(out, cells, 3, NULL);
+        GCB_PLOT_ROW(out, NULL, -(i + 0.5), codes[i], codes[i] / format.top);
     }
 }
 
 /* The share of values in each octave below the largest value. */
 static void put_values(struct gcb_plot_page *out, const struct gcb_plot_histogram *h)
 {
-    const char *const columns[] = {"value", "share", NULL};
     const double most = gcb_plot_histogram_quantile(h, 1.0);
 
-    gcb_plot_block(out, columns);
+    GCB_PLOT_BLOCK(out, "value", "share");
     for (int i = OCTAVES; i >= 0 && most > 0.0; i--) {
         const double high = ldexp(most, -i), low = ldexp(most, -i - 1);
-        const double cells[] = {-(i + 0.5), gcb_plot_histogram_share(h, low, high) +
-                                                gcb_plot_histogram_share(h, -high, -low)};
 
-        gcb_plot_row(out, cells, 2, NULL);
+        GCB_PLOT_ROW(out, NULL, -(i + 0.5),
+                     gcb_plot_histogram_share(h, low, high) +
+                         gcb_plot_histogram_share(h, -high, -low));
     }
 }
 

@@ -5,20 +5,12 @@
 static void put_series(struct gcb_plot_page *out, const struct gcb_plot_series *s,
                        const struct gcb_plot_cases *cases)
 {
-    const char *const columns[] = {"bits",
-                                   GCB_PLOT_FIELD(RATIO),
-                                   GCB_PLOT_FIELD(REL_L2),
-                                   GCB_PLOT_FIELD(COSINE),
-                                   GCB_PLOT_FIELD(WIRE_BYTES),
-                                   GCB_PLOT_FIELD(SPEC),
-                                   NULL};
-
-    gcb_plot_block(out, columns);
+    GCB_PLOT_BLOCK(out, "bits", GCB_PLOT_FIELD(RATIO), GCB_PLOT_FIELD(REL_L2),
+                   GCB_PLOT_FIELD(COSINE), GCB_PLOT_FIELD(WIRE_BYTES), GCB_PLOT_FIELD(SPEC));
     for (size_t i = 0; i < s->count; i++) {
         const struct gcb_plot_record *c = cases->items[s->first + i];
-        const double cells[] = {c->bits, c->ratio, c->rel_l2, c->cosine, c->wire_bytes};
 
-        gcb_plot_row(out, cells, 5, c->spec);
+        GCB_PLOT_ROW(out, c->spec, c->bits, c->ratio, c->rel_l2, c->cosine, c->wire_bytes);
     }
 }
 

@@ -26,27 +26,17 @@ static double residual_of(const struct gcb_plot_record *s)
 static size_t put_series(struct gcb_plot_page *out, const struct gcb_plot_data *data,
                          const struct gcb_plot_record *first, const char *spec)
 {
-    const char *const columns[] = {GCB_PLOT_FIELD(INDEX),
-                                   GCB_PLOT_FIELD(STEP),
-                                   GCB_PLOT_FIELD(ALPHA),
-                                   GCB_PLOT_FIELD(COSINE),
-                                   "residual",
-                                   GCB_PLOT_FIELD(STALENESS_P50),
-                                   GCB_PLOT_FIELD(STALENESS_P99),
-                                   GCB_PLOT_FIELD(STALENESS_MAX),
-                                   NULL};
     const struct gcb_plot_record *s = NULL;
     size_t count = 0;
 
-    gcb_plot_block(out, columns);
+    GCB_PLOT_BLOCK(out, GCB_PLOT_FIELD(INDEX), GCB_PLOT_FIELD(STEP), GCB_PLOT_FIELD(ALPHA),
+                   GCB_PLOT_FIELD(COSINE), "residual", GCB_PLOT_FIELD(STALENESS_P50),
+                   GCB_PLOT_FIELD(STALENESS_P99), GCB_PLOT_FIELD(STALENESS_MAX));
     while ((s = gcb_plot_split_next(&split, data, first, s)) != NULL) {
-        const double cells[] = {s->index,         s->step,         s->alpha,
-                                s->cosine,        residual_of(s),  s->staleness_p50,
-                                s->staleness_p99, s->staleness_max};
-
         if (s->spec != spec)
             continue;
-        gcb_plot_row(out, cells, 8, NULL);
+        GCB_PLOT_ROW(out, NULL, s->index, s->step, s->alpha, s->cosine, residual_of(s),
+                     s->staleness_p50, s->staleness_p99, s->staleness_max);
         count++;
     }
     return count;

@@ -89,19 +89,16 @@ static const struct gcb_plot_record *next_row(const struct page *p, const char *
 static void put_bands(struct gcb_plot_page *out, const struct page *p, const char *spec,
                       struct gcb_plot_range *range)
 {
-    const char *const columns[] = {"frequency", "rms", "largest", GCB_PLOT_FIELD(ENERGY_SHARE),
-                                   NULL};
     const struct gcb_plot_record *b = NULL;
 
-    gcb_plot_block(out, columns);
+    GCB_PLOT_BLOCK(out, "frequency", "rms", "largest", GCB_PLOT_FIELD(ENERGY_SHARE));
     while ((b = next_row(p, spec, true, b)) != NULL) {
         /* the energy has each bin and its mirror image */
-        const double rms = sqrt(b->energy / (2.0 * b->bins * p->datasets)),
-                     cells[] = {(b->low + b->high) / 2.0, rms, b->max_magnitude, b->energy_share};
+        const double rms = sqrt(b->energy / (2.0 * b->bins * p->datasets));
 
         gcb_plot_range_add_positive(range, *spec ? NAN : rms);
         gcb_plot_range_add_positive(range, *spec ? NAN : b->max_magnitude);
-        gcb_plot_row(out, cells, 4, NULL);
+        GCB_PLOT_ROW(out, NULL, (b->low + b->high) / 2.0, rms, b->max_magnitude, b->energy_share);
     }
 }
 
@@ -144,16 +141,12 @@ static void read_curve(double *energy, double *threshold, const struct page *p, 
 
 static void put_curve(struct gcb_plot_page *out, const struct page *p)
 {
-    const char *const columns[] = {GCB_PLOT_FIELD(DENSITY), GCB_PLOT_FIELD(ENERGY_SHARE),
-                                   GCB_PLOT_FIELD(THRESHOLD), NULL};
     const struct gcb_plot_record *b = NULL;
 
-    gcb_plot_block(out, columns);
-    while ((b = next_row(p, gcb_plot_no_text, false, b)) != NULL) {
-        const double cells[] = {b->density, b->energy_share, b->threshold};
-
-        gcb_plot_row(out, cells, 3, NULL);
-    }
+    GCB_PLOT_BLOCK(out, GCB_PLOT_FIELD(DENSITY), GCB_PLOT_FIELD(ENERGY_SHARE),
+                   GCB_PLOT_FIELD(THRESHOLD));
+    while ((b = next_row(p, gcb_plot_no_text, false, b)) != NULL)
+        GCB_PLOT_ROW(out, NULL, b->density, b->energy_share, b->threshold);
 }
 
 /* Where a method cuts the spectrum, and the share of energy above. */
@@ -242,7 +235,7 @@ static int fill(const struct gcb_plot_data *data, const struct gcb_plot_record *
                 struct gcb_plot_page *out, struct gcb_diag *diag)
 {
     struct gcb_plot_range range = GCB_PLOT_RANGE_EMPTY;
-    struct gcb_plot_set set = {.items = NULL};
+    struct gcb_plot_set *set = &out->set;
     struct page p = {.data = data};
     char title[160], cut[96];
     const struct gcb_plot_record *env;
@@ -252,28 +245,26 @@ static int fill(const struct gcb_plot_data *data, const struct gcb_plot_record *
     p.env = first->env;
     p.tensor = largest_tensor(data, first);
     p.datasets = datasets_of(data, p.env, p.tensor);
-    err = collect(&set, &p, diag);
+    err = collect(set, &p, diag);
     if (!err)
-        err = gcb_plot_set_divide(&set, true, diag);
+        err = gcb_plot_set_divide(set, true, diag);
     if (err)
-        goto out;
+        return err;
     env = gcb_plot_env_of(data, p.env);
     snprintf(title, sizeof(title), "Spectrum of %s",
              gcb_text_shorten(cut, sizeof(cut), p.tensor, 60));
     gcb_plot_heading_of(out, title, env->file, "", env);
-    legend = gcb_plot_legend(out, &set);
-    put_shown(out, &set.cases);
+    legend = gcb_plot_legend(out, set);
+    put_shown(out, &set->cases);
     put_bands(out, &p, gcb_plot_no_text, &range);
-    for (size_t i = 0; i < set.count; i++)
-        put_bands(out, &p, set.cases.items[i]->spec, &range);
+    for (size_t i = 0; i < set->count; i++)
+        put_bands(out, &p, set->cases.items[i]->spec, &range);
     put_curve(out, &p);
-    put_cuts(out, &p, &set.cases);
+    put_cuts(out, &p, &set->cases);
     gcb_plot_var_range(out, "magnitude", &range);
     gcb_plot_var_real(out, "has_rms", isfinite(p.datasets));
     gcb_plot_two_panels(out, legend + 60.0); /* "after LABEL", "LABEL, kept" */
-out:
-    gcb_plot_set_fini(&set);
-    return err;
+    return 0;
 }
 
 const struct gcb_plot gcb_plot_spectrum = {

@@ -20,13 +20,11 @@ static int faster(const void *a, const void *b)
 
 static void put_bars(struct gcb_plot_page *out, const struct gcb_plot_bar *bars, size_t count)
 {
-    const char *const columns[] = {"row",    "encode",     "encode_low",  "encode_high",
-                                   "decode", "decode_low", "decode_high", GCB_PLOT_FIELD(SPEC),
-                                   NULL};
     struct gcb_plot_range range = GCB_PLOT_RANGE_EMPTY;
 
     gcb_plot_bar_labels(out, bars, count);
-    gcb_plot_block(out, columns);
+    GCB_PLOT_BLOCK(out, "row", "encode", "encode_low", "encode_high", "decode", "decode_low",
+                   "decode_high", GCB_PLOT_FIELD(SPEC));
     for (size_t i = 0; i < count; i++) {
         const struct gcb_plot_record *c = bars[i].item;
         const double cells[] = {(double)i + 1,
