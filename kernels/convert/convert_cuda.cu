@@ -160,14 +160,23 @@ uint64_t blocks_of(uint64_t n)
     return n ? (n + kBlockElements - 1) / kBlockElements : 1;
 }
 
-int launch_kernel(void (*kernel)(gcb::single), struct gcb_device_stream *s,
-                  const gcb::single &message)
+template <void (*kernel)(gcb::single)>
+int put(struct gcb_device_stream *s, uint8_t *out, const struct gcb_device_input *in,
+        struct gcb_device_result *result)
 {
-    return gcb::launch(kernel, blocks_of(message.item.in.n), tuning::threads, 0, s, message);
+    return gcb::launch(kernel, blocks_of(in->n), tuning::threads, 0, s,
+                       gcb::single_encode(out, in, nullptr, result));
 }
 
-int launch_kernel(void (*kernel)(gcb::message_group), struct gcb_device_stream *s,
-                  const struct gcb_device_group *g)
+template <void (*kernel)(gcb::single)>
+int get(struct gcb_device_stream *s, float *out, const uint8_t *in, uint64_t n)
+{
+    return gcb::launch(kernel, blocks_of(n), tuning::threads, 0, s,
+                       gcb::single_decode(out, in, n, nullptr));
+}
+
+template <void (*kernel)(gcb::message_group)>
+int convert_group(struct gcb_device_stream *s, const struct gcb_device_group *g)
 {
     const uint64_t grid = gcb::cut_grid(
         g, 1, [](const struct gcb_device_item &item) { return blocks_of(item.in.n); });
@@ -178,69 +187,23 @@ int launch_kernel(void (*kernel)(gcb::message_group), struct gcb_device_stream *
     return err ? err : gcb::launch(kernel, grid, tuning::threads, 0, s, gcb::grid_of(g, 1));
 }
 
+template <class Half>
+constexpr struct gcb_cuda_convert half_launchers = {
+    2,
+    put<put_half<Half, gcb::single>>,
+    get<get_half<Half, gcb::single>>,
+    convert_group<put_half<Half, gcb::message_group>>,
+    convert_group<get_half<Half, gcb::message_group>>,
+};
+
 } /* namespace */
 
-int gcb_cuda_put_fp32(struct gcb_device_stream *s, uint8_t *out, const struct gcb_device_input *in,
-                      struct gcb_device_result *result)
-{
-    return launch_kernel(put_floats<gcb::single>, s, gcb::single_encode(out, in, nullptr, result));
-}
-
-int gcb_cuda_put_fp16(struct gcb_device_stream *s, uint8_t *out, const struct gcb_device_input *in,
-                      struct gcb_device_result *result)
-{
-    return launch_kernel(put_half<fp16, gcb::single>, s,
-                         gcb::single_encode(out, in, nullptr, result));
-}
-
-int gcb_cuda_put_bf16(struct gcb_device_stream *s, uint8_t *out, const struct gcb_device_input *in,
-                      struct gcb_device_result *result)
-{
-    return launch_kernel(put_half<bf16, gcb::single>, s,
-                         gcb::single_encode(out, in, nullptr, result));
-}
-
-int gcb_cuda_get_fp32(struct gcb_device_stream *s, float *out, const uint8_t *in, uint64_t n)
-{
-    return launch_kernel(get_floats<gcb::single>, s, gcb::single_decode(out, in, n, nullptr));
-}
-
-int gcb_cuda_get_fp16(struct gcb_device_stream *s, float *out, const uint8_t *in, uint64_t n)
-{
-    return launch_kernel(get_half<fp16, gcb::single>, s, gcb::single_decode(out, in, n, nullptr));
-}
-
-int gcb_cuda_get_bf16(struct gcb_device_stream *s, float *out, const uint8_t *in, uint64_t n)
-{
-    return launch_kernel(get_half<bf16, gcb::single>, s, gcb::single_decode(out, in, n, nullptr));
-}
-
-int gcb_cuda_put_fp32_group(struct gcb_device_stream *s, const struct gcb_device_group *g)
-{
-    return launch_kernel(put_floats<gcb::message_group>, s, g);
-}
-
-int gcb_cuda_put_fp16_group(struct gcb_device_stream *s, const struct gcb_device_group *g)
-{
-    return launch_kernel(put_half<fp16, gcb::message_group>, s, g);
-}
-
-int gcb_cuda_put_bf16_group(struct gcb_device_stream *s, const struct gcb_device_group *g)
-{
-    return launch_kernel(put_half<bf16, gcb::message_group>, s, g);
-}
-
-int gcb_cuda_get_fp32_group(struct gcb_device_stream *s, const struct gcb_device_group *g)
-{
-    return launch_kernel(get_floats<gcb::message_group>, s, g);
-}
-
-int gcb_cuda_get_fp16_group(struct gcb_device_stream *s, const struct gcb_device_group *g)
-{
-    return launch_kernel(get_half<fp16, gcb::message_group>, s, g);
-}
-
-int gcb_cuda_get_bf16_group(struct gcb_device_stream *s, const struct gcb_device_group *g)
-{
-    return launch_kernel(get_half<bf16, gcb::message_group>, s, g);
-}
+const struct gcb_cuda_convert gcb_cuda_fp32 = {
+    4,
+    put<put_floats<gcb::single>>,
+    get<get_floats<gcb::single>>,
+    convert_group<put_floats<gcb::message_group>>,
+    convert_group<get_floats<gcb::message_group>>,
+};
+const struct gcb_cuda_convert gcb_cuda_fp16 = half_launchers<fp16>;
+const struct gcb_cuda_convert gcb_cuda_bf16 = half_launchers<bf16>;

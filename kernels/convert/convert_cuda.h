@@ -11,28 +11,22 @@
  * put: writes the values as fp32, fp16 or bf16 bytes; sets result->length to the bytes and adds the number
  *      of saturated values to result->clamped. result may be NULL.
  * get: the inverse.
+ * put_group, get_group: the same for a group of messages: one copy of the group's table, then one launch.
  */
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-int gcb_cuda_put_fp32(struct gcb_device_stream *s, uint8_t *out, const struct gcb_device_input *in,
-                      struct gcb_device_result *result);
-int gcb_cuda_put_fp16(struct gcb_device_stream *s, uint8_t *out, const struct gcb_device_input *in,
-                      struct gcb_device_result *result);
-int gcb_cuda_put_bf16(struct gcb_device_stream *s, uint8_t *out, const struct gcb_device_input *in,
-                      struct gcb_device_result *result);
-int gcb_cuda_get_fp32(struct gcb_device_stream *s, float *out, const uint8_t *in, uint64_t n);
-int gcb_cuda_get_fp16(struct gcb_device_stream *s, float *out, const uint8_t *in, uint64_t n);
-int gcb_cuda_get_bf16(struct gcb_device_stream *s, float *out, const uint8_t *in, uint64_t n);
+struct gcb_cuda_convert {
+    uint64_t bytes; /* of an element of the message */
+    int (*put)(struct gcb_device_stream *s, uint8_t *out, const struct gcb_device_input *in,
+               struct gcb_device_result *result);
+    int (*get)(struct gcb_device_stream *s, float *out, const uint8_t *in, uint64_t n);
+    int (*put_group)(struct gcb_device_stream *s, const struct gcb_device_group *g);
+    int (*get_group)(struct gcb_device_stream *s, const struct gcb_device_group *g);
+};
 
-/* The same for a group of messages: one copy of the group's table, then one launch. */
-int gcb_cuda_put_fp32_group(struct gcb_device_stream *s, const struct gcb_device_group *g);
-int gcb_cuda_put_fp16_group(struct gcb_device_stream *s, const struct gcb_device_group *g);
-int gcb_cuda_put_bf16_group(struct gcb_device_stream *s, const struct gcb_device_group *g);
-int gcb_cuda_get_fp32_group(struct gcb_device_stream *s, const struct gcb_device_group *g);
-int gcb_cuda_get_fp16_group(struct gcb_device_stream *s, const struct gcb_device_group *g);
-int gcb_cuda_get_bf16_group(struct gcb_device_stream *s, const struct gcb_device_group *g);
+extern const struct gcb_cuda_convert gcb_cuda_fp32, gcb_cuda_fp16, gcb_cuda_bf16;
 
 #ifdef __cplusplus
 }

@@ -2,25 +2,9 @@
 #include "src/lib/device/module/codecs.h"
 
 /* The codecs identity, fp16 and bf16: each element is read once and written once, by the launchers of the type. */
-struct launchers {
-    uint64_t bytes; /* of an element */
-    int (*put)(struct gcb_device_stream *s, uint8_t *out, const struct gcb_device_input *in,
-               struct gcb_device_result *result);
-    int (*get)(struct gcb_device_stream *s, float *out, const uint8_t *in, uint64_t n);
-    int (*put_group)(struct gcb_device_stream *s, const struct gcb_device_group *g);
-    int (*get_group)(struct gcb_device_stream *s, const struct gcb_device_group *g);
-};
-
-static const struct launchers fp32 = {4, gcb_cuda_put_fp32, gcb_cuda_get_fp32,
-                                      gcb_cuda_put_fp32_group, gcb_cuda_get_fp32_group};
-static const struct launchers fp16 = {2, gcb_cuda_put_fp16, gcb_cuda_get_fp16,
-                                      gcb_cuda_put_fp16_group, gcb_cuda_get_fp16_group};
-static const struct launchers bf16 = {2, gcb_cuda_put_bf16, gcb_cuda_get_bf16,
-                                      gcb_cuda_put_bf16_group, gcb_cuda_get_bf16_group};
-
 struct convert {
     uint64_t count;
-    const struct launchers *by;
+    const struct gcb_cuda_convert *by;
 };
 
 /* Wire ids: src/lib/codec/identity.c and half.c. */
@@ -30,7 +14,9 @@ static int convert_init(void *state, const struct gcb_codec_env *env, struct gcb
 
     (void)diag;
     s->count = env->count;
-    s->by = env->wire_id == 1 ? &fp32 : env->wire_id == 2 ? &fp16 : &bf16;
+    s->by = env->wire_id == 1   ? &gcb_cuda_fp32
+            : env->wire_id == 2 ? &gcb_cuda_fp16
+                                : &gcb_cuda_bf16;
     return 0;
 }
 

@@ -259,19 +259,19 @@ int put_raw(struct gcb_device_stream *s, enum gcb_dtype source, uint8_t *out,
             const struct gcb_device_input *in)
 {
     if (source == GCB_F16)
-        return gcb_cuda_put_fp16(s, out, in, nullptr);
+        return gcb_cuda_fp16.put(s, out, in, nullptr);
     if (source == GCB_BF16)
-        return gcb_cuda_put_bf16(s, out, in, nullptr);
-    return gcb_cuda_put_fp32(s, out, in, nullptr);
+        return gcb_cuda_bf16.put(s, out, in, nullptr);
+    return gcb_cuda_fp32.put(s, out, in, nullptr);
 }
 
 int get_raw(struct gcb_device_stream *s, enum gcb_dtype source, float *out, const uint8_t *in,
             uint64_t n)
 {
     if (source == GCB_F16)
-        return gcb_cuda_get_fp16(s, out, in, n);
+        return gcb_cuda_fp16.get(s, out, in, n);
     if (source == GCB_BF16)
-        return gcb_cuda_get_bf16(s, out, in, n);
+        return gcb_cuda_bf16.get(s, out, in, n);
     return copy(s, out, in, n * sizeof(float), GCB_COPY_DEVICE);
 }
 
