@@ -118,19 +118,6 @@ double gcb_reduce_sum_sq_avx2(const float *x, size_t n)
     return block_sum(x, n, square4, gcb_reduce_square);
 }
 
-static uint32_t exponents_few(uint32_t count[256], const float *x, size_t n)
-{
-    uint32_t max = 0;
-
-    for (size_t i = 0; i < n; i++) {
-        const uint32_t m = gcb_magnitude(x[i]);
-
-        count[m >> 23]++;
-        max = m > max ? m : max;
-    }
-    return max;
-}
-
 /* Turns 32 magnitudes into 32 exponent bytes. Their order does not matter for a histogram. */
 static inline __m256i exponent_bytes(__m256i a, __m256i b, __m256i c, __m256i d)
 {
@@ -178,7 +165,7 @@ uint32_t gcb_reduce_exponents_avx2(uint32_t count[256], const float *x, size_t n
     size_t i = 0;
 
     if (n < FEW_EXPONENTS)
-        return exponents_few(count, x, n);
+        return gcb_reduce_exponents(count, x, n);
     memset(table, 0, sizeof(table));
     for (; i + 32 <= n; i += 32) {
         const __m256i a = magnitudes(x + i), b = magnitudes(x + i + 8);
@@ -189,6 +176,6 @@ uint32_t gcb_reduce_exponents_avx2(uint32_t count[256], const float *x, size_t n
         count_vector(table, exponent_bytes(a, b, c, d));
     }
     join_tables(count, table);
-    tail = exponents_few(count, x + i, n - i);
+    tail = gcb_reduce_exponents(count, x + i, n - i);
     return tail > max_lane(max) ? tail : max_lane(max);
 }

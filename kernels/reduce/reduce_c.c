@@ -43,19 +43,6 @@ static double sum_sq_c(const float *x, size_t n)
     return block_sum(x, n, gcb_reduce_square);
 }
 
-static uint32_t exponents_c(uint32_t count[256], const float *x, size_t n)
-{
-    uint32_t max = 0;
-
-    for (size_t i = 0; i < n; i++) {
-        const uint32_t m = gcb_magnitude(x[i]);
-
-        count[m >> 23]++;
-        max = m > max ? m : max;
-    }
-    return max;
-}
-
 double gcb_reduce_blocks(gcb_reduce_sum_fn *block, const float *x, size_t n)
 {
     double total = 0.0;
@@ -71,7 +58,7 @@ void gcb_reduce_init(struct gcb_reduce_fns *fns, unsigned cpu_flags)
     fns->sum = sum_c;
     fns->sum_abs = sum_abs_c;
     fns->sum_sq = sum_sq_c;
-    fns->exponents = exponents_c;
+    fns->exponents = gcb_reduce_exponents;
 #if defined(__x86_64__)
     if (cpu_flags & GCB_CPU_AVX2) {
         fns->max_bits = gcb_reduce_max_bits_avx2;

@@ -45,4 +45,18 @@ GCB_HD void gcb_reduce_tail(double acc[GCB_SUM_LANES], const float *x, size_t n,
         acc[j] += term(x[j]);
 }
 
+/* Counts each exponent. Returns the largest magnitude. */
+GCB_HD uint32_t gcb_reduce_exponents(uint32_t count[256], const float *x, size_t n)
+{
+    uint32_t max = 0;
+
+    for (size_t i = 0; i < n; i++) {
+        const uint32_t m = gcb_magnitude(x[i]);
+
+        count[m >> 23]++;
+        max = m > max ? m : max;
+    }
+    return max;
+}
+
 #endif
