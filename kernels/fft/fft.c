@@ -454,37 +454,27 @@ static uint64_t first_chunk(const struct gcb_fft *fft, int worker)
     return fft->chunks / workers * w + (w < extra ? w : extra);
 }
 
-/* The arrays of a call of gcb_fft_forward or gcb_fft_inverse. */
+/* A call of gcb_fft_forward or gcb_fft_inverse. */
 struct call {
     const struct gcb_fft *fft;
-    const float *x;
-    float *bins, *out;
+    void (*chunk)(const struct gcb_fft *fft, uint64_t c, float *scratch, const float *in,
+                  float *out);
+    const float *in;
+    float *out;
 };
 
-static void forward_share(void *ctx, uint64_t worker)
+static void transform_share(void *ctx, uint64_t worker)
 {
     const struct call *call = ctx;
     const struct gcb_fft *fft = call->fft;
     const int w = (int)worker;
 
     for (uint64_t c = first_chunk(fft, w); c < first_chunk(fft, w + 1); c++)
-        forward_chunk(fft, c, fft->scratch + fft->stride * worker, call->x, call->bins);
-}
-
-static void inverse_share(void *ctx, uint64_t worker)
-{
-    const struct call *call = ctx;
-    const struct gcb_fft *fft = call->fft;
-    const int w = (int)worker;
-
-    for (uint64_t c = first_chunk(fft, w); c < first_chunk(fft, w + 1); c++)
-        inverse_chunk(fft, c, fft->scratch + fft->stride * worker, call->bins, call->out);
+        call->chunk(fft, c, fft->scratch + fft->stride * worker, call->in, call->out);
 }
 
 void gcb_fft_forward(const struct gcb_fft *fft, const float *x, float *bins)
 {
-    struct call call = {.fft = fft, .x = x, .bins = bins};
-
     if (fft->n == 0)
         return;
     if (!fft->scratch) {
@@ -492,13 +482,11 @@ void gcb_fft_forward(const struct gcb_fft *fft, const float *x, float *bins)
         to_bins(fft->plan, bins);
         return;
     }
-    parallel(fft, forward_share, &call);
+    parallel(fft, transform_share, &(struct call){fft, forward_chunk, x, bins});
 }
 
 void gcb_fft_inverse(const struct gcb_fft *fft, float *bins, float *x)
 {
-    struct call call = {.fft = fft, .bins = bins, .out = x};
-
     if (fft->n == 0)
         return;
     if (!fft->scratch) {
@@ -506,7 +494,7 @@ void gcb_fft_inverse(const struct gcb_fft *fft, float *bins, float *x)
         memcpy(x, bins, (size_t)fft->n * sizeof(*x));
         return;
     }
-    parallel(fft, inverse_share, &call);
+    parallel(fft, transform_share, &(struct call){fft, inverse_chunk, bins, x});
 }
 
 const char *gcb_fft_version(void)
