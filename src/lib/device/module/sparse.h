@@ -78,6 +78,10 @@ struct gcb_device_transform {
  * compute sizes. */
 void *gcb_device_take(uint8_t *scratch, uint64_t *end, uint64_t bytes);
 
+/* The `count` elements of the input that begin at element `from`. */
+struct gcb_device_input gcb_device_part(const struct gcb_device_input *in, uint64_t from,
+                                        uint64_t count);
+
 /* The directions that this coder transforms in: enum gcb_cuda_fft_way. */
 unsigned gcb_device_fft_ways(const struct gcb_codec_env *env);
 

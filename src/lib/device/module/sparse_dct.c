@@ -188,19 +188,6 @@ static int long_inverse(const struct gcb_device_sparse *s, const struct layout *
 
 /* ---- the stage ---- */
 
-/* The part of the input that begins at element `from`. */
-static struct gcb_device_input run_of(const struct gcb_device_input *in, uint64_t from,
-                                      uint64_t count)
-{
-    struct gcb_device_input part = *in;
-
-    part.x += from;
-    part.n = count;
-    if (in->residual)
-        part.residual += from;
-    return part;
-}
-
 /* By direct sums. They read each element many times, so feedback is added before. */
 static int direct_forward(const struct gcb_cuda_dct *d, float *coef,
                           const struct gcb_device_input *in, const struct gcb_device_call *call)
@@ -215,8 +202,8 @@ static int dct_forward(const struct gcb_device_sparse *s, const struct gcb_devic
 {
     const struct layout l = lay_out(s, w->scratch);
     const uint64_t whole = s->dct.count;
-    struct gcb_device_input first = run_of(in, 0, whole);
-    struct gcb_device_input rest = run_of(in, whole, s->dct_rest.count);
+    struct gcb_device_input first = gcb_device_part(in, 0, whole);
+    struct gcb_device_input rest = gcb_device_part(in, whole, s->dct_rest.count);
     int err = 0;
 
     *order = l.coef;
@@ -247,8 +234,8 @@ static int dct_choose(const struct gcb_device_sparse *s, const struct gcb_device
     struct gcb_device_stream *stream = w->call->stream;
     struct gcb_cuda_chunks cut = gcb_device_chunks(&s->p);
     const struct layout l = lay_out(s, w->scratch);
-    const struct gcb_device_input first = run_of(in, 0, s->dct.count);
-    const struct gcb_device_input rest = run_of(in, s->dct.count, s->dct_rest.count);
+    const struct gcb_device_input first = gcb_device_part(in, 0, s->dct.count);
+    const struct gcb_device_input rest = gcb_device_part(in, s->dct.count, s->dct_rest.count);
     const struct gcb_device_input coef = gcb_device_plain(l.coef, rest.n);
     int err = gcb_cuda_dct_select(stream, chosen, &first, &s->dct, &cut, w->call->result_dev);
 

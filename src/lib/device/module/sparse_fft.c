@@ -122,16 +122,6 @@ static uint64_t fft_scratch(const struct gcb_device_sparse *s)
 
 /* ---- forward ---- */
 
-/* The elements of whole chunks, which are transformed in shared memory. That transform adds feedback itself. */
-static struct gcb_device_input short_part(const struct gcb_device_sparse *s,
-                                          const struct gcb_device_input *in)
-{
-    struct gcb_device_input part = *in;
-
-    part.n = s->fft_short.count;
-    return part;
-}
-
 /* The part that cuFFT transforms: bins from `from` on, and their largest part. Feedback is added before. */
 static int rest_forward(const struct gcb_device_sparse *s, const struct layout *l,
                         const struct gcb_device_input *in, struct gcb_device_stream *stream)
@@ -139,15 +129,12 @@ static int rest_forward(const struct gcb_device_sparse *s, const struct layout *
     const uint64_t from = s->fft_short.count ? s->spectrum.tail - s->spectrum.first : 0;
     const uint64_t bins = s->spectrum.bins - s->spectrum.first;
     const uint64_t seen = from / 2 * 2; /* aligned to 16 bytes */
-    struct gcb_device_input rest = *in;
+    const struct gcb_device_input rest =
+        gcb_device_part(in, s->fft_short.count, in->n - s->fft_short.count);
     int err;
 
     if (!s->fft)
         return 0;
-    rest.x += s->fft_short.count;
-    rest.n -= s->fft_short.count;
-    if (rest.residual)
-        rest.residual += s->fft_short.count;
     err = gcb_cuda_memory_compensate(stream, &rest);
     if (!err)
         err = gcb_cuda_fft_forward(stream, s->fft, l->bins + 2 * from, rest.x, l->work);
@@ -158,7 +145,7 @@ static int fft_forward(const struct gcb_device_sparse *s, const struct gcb_devic
                        const float **order, const struct gcb_device_work *w)
 {
     const struct layout l = lay_out(s, w->scratch);
-    const struct gcb_device_input first = short_part(s, in);
+    const struct gcb_device_input first = gcb_device_part(in, 0, s->fft_short.count);
     struct gcb_device_stream *stream = w->call->stream;
     int err;
 
@@ -226,7 +213,7 @@ static int fft_choose(const struct gcb_device_sparse *s, const struct gcb_device
         .reach = l.reach,
         .most = l.most,
     };
-    struct gcb_device_input first = short_part(s, in);
+    struct gcb_device_input first = gcb_device_part(in, 0, s->fft_short.count);
     int err = gcb_cuda_spectrum_reset(stream, l.most);
 
     if (!err)

@@ -13,6 +13,18 @@ void *gcb_device_take(uint8_t *scratch, uint64_t *end, uint64_t bytes)
     return scratch ? scratch + from : NULL;
 }
 
+struct gcb_device_input gcb_device_part(const struct gcb_device_input *in, uint64_t from,
+                                        uint64_t count)
+{
+    struct gcb_device_input part = *in;
+
+    part.x += from;
+    part.n = count;
+    if (in->residual)
+        part.residual += from;
+    return part;
+}
+
 unsigned gcb_device_fft_ways(const struct gcb_codec_env *env)
 {
     return (env->decoding ? 0 : GCB_CUDA_FFT_FORWARD) |
