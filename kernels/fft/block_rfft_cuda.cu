@@ -1,4 +1,3 @@
-#include "kernels/base/hd.h"
 #include "kernels/cuda/launch.cuh"
 #include "kernels/fft/block_rfft.cuh"
 #include "kernels/memory/feedback.cuh"

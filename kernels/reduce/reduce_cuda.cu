@@ -1,6 +1,5 @@
 #include "kernels/reduce/reduce_cuda.h"
 
-#include "kernels/base/hd.h"
 #include "kernels/cuda/group.cuh"
 #include "kernels/cuda/launch.cuh"
 #include "kernels/cuda/vector.cuh"

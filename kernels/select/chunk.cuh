@@ -14,7 +14,6 @@
  * If k is more than a small part of the number of threads, or ties or a cluster make the list long,
  * the whole block bisects the range of magnitudes by counting in registers, and lists again.
  */
-#include "kernels/base/hd.h"
 #include "kernels/cuda/scan.cuh"
 #include "kernels/cuda/tile.cuh"
 #include "kernels/reduce/sum.cuh"

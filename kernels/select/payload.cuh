@@ -2,7 +2,6 @@
 #define KERNELS_SELECT_PAYLOAD_CUH
 
 /* Offsets of the parts of a payload, and unaligned numbers. */
-#include "kernels/base/hd.h"
 #include "kernels/cuda/warp.cuh"
 #include "kernels/select/values_cuda.h"
 #include "src/lib/base/status.h"
