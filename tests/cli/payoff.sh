@@ -195,7 +195,7 @@ prints "only a summary"
 # ---- what result files may hold ----
 printf '{"record":"plot","schema":1}\n' >"$tmp/bad.json"
 run payoff "$tmp/bad.json"
-exits 2
+exits 1
 says "the results have no method with times"
 printf '{"record":"result","schema":1,"status":"ok"}\n' >"$tmp/bad.json"
 run payoff "$tmp/bad.json"

@@ -168,7 +168,7 @@ for wrong in "$tmp/none.json" "$tmp/cut.json"; do
 done
 printf '{"record": "environment", "schema": 1}\n' >"$tmp/empty.json"
 run report "$tmp/empty.json" -o "$tmp/dir/r.html"
-exits 2
+exits 1
 says "these files have no rows that a report shows"
 run report "$tmp/r.json"
 exits 2

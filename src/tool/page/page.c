@@ -61,7 +61,7 @@ int gcb_page_write(FILE *out, struct gcb_page_outcome *outcome,
     for (size_t i = 0; !err && i < config->file_count; i++)
         err = page_read(&page, config->files[i], diag);
     if (!err && !page.seen)
-        err = gcb_diag_set(diag, GCB_E_INVALID, "these files have no rows that a report shows");
+        err = gcb_diag_set(diag, GCB_E_CORRUPT, "these files have no rows that a report shows");
     if (!err && !(drawn = open_memstream(&figures, &size)))
         err = gcb_diag_nomem(diag, 0, "plots");
     if (!err)

@@ -28,7 +28,7 @@ struct gcb_page_outcome {
 };
 
 /*
- * Reads the files, each as gcb_results_read does, and writes the page. GCB_E_INVALID: no row of the files has a place
+ * Reads the files, each as gcb_results_read does, and writes the page. GCB_E_CORRUPT: no row of the files has a place
  * on the page. Plots that cannot be drawn are not a failure: the page says why they are missing.
  */
 int gcb_page_write(FILE *out, struct gcb_page_outcome *outcome,

@@ -363,7 +363,7 @@ int gcb_payoff_reader_finish(struct gcb_payoff_reader *r, struct gcb_payoff_case
 {
     memset(out, 0, sizeof(*out));
     if (r->count == 0)
-        return gcb_diag_set(diag, GCB_E_INVALID,
+        return gcb_diag_set(diag, GCB_E_CORRUPT,
                             "the results have no method with times; `bench --results` and "
                             "`compress --results` write them");
     out->items = gcb_alloc_zero(r->count, sizeof(*out->items));

@@ -67,7 +67,7 @@ int gcb_payoff_reader_file(struct gcb_payoff_reader *r, const char *path, struct
 /* Reads one row of any record, as if it were in a file of this name. */
 int gcb_payoff_reader_row(struct gcb_payoff_reader *r, const char *path, const json_t *row,
                           struct gcb_diag *diag);
-/* Hands over what was read; then the reader can only be destroyed. GCB_E_INVALID: no method with times. Release with fini. */
+/* Hands over what was read; then the reader can only be destroyed. GCB_E_CORRUPT: no method with times. Release with fini. */
 int gcb_payoff_reader_finish(struct gcb_payoff_reader *r, struct gcb_payoff_cases *out,
                              struct gcb_diag *diag);
 void gcb_payoff_reader_destroy(struct gcb_payoff_reader *r); /* NULL is fine */
