@@ -31,6 +31,7 @@ struct gcb_transform_state {
     struct gcb_fft *fft;
     float *coef;      /* width * positions floats; NULL for none */
     float *magnitude; /* positions floats; NULL if the coefficients themselves give the order */
+    float unitary;    /* dct, hadamard: makes the coefficients of any chunk unitary */
     uint64_t key;     /* of random signs; travels in the payload */
 };
 

@@ -53,6 +53,17 @@ const float *gcb_transform_order(struct gcb_transform_state *t, const float *coe
     return t->env.kernels->reduce.max_bits(coef, t->env.count) < GCB_INF_BITS ? coef : NULL;
 }
 
+void gcb_transform_scale(const struct gcb_transform_state *t, float *values, const uint32_t *pos,
+                         size_t n, uint64_t base)
+{
+    const float unitary = t->unitary;
+
+    (void)pos;
+    (void)base;
+    for (size_t j = 0; j < n; j++)
+        values[j] *= unitary;
+}
+
 float *gcb_transform_canvas(struct gcb_transform_state *t, float *out)
 {
     return t->env.count ? t->coef : out;

@@ -17,8 +17,10 @@ int gcb_transform_plan(struct gcb_transform_state *t, enum gcb_fft_kind kind,
 /* `has_room` of these transforms. */
 bool gcb_transform_has_room(const struct gcb_transform_state *t);
 
-/* `order` and `canvas` of the transforms whose coefficients are as many real numbers as the elements. */
+/* `order`, `scale` and `canvas` of the transforms whose coefficients are as many real numbers as the elements. */
 const float *gcb_transform_order(struct gcb_transform_state *t, const float *coef);
+void gcb_transform_scale(const struct gcb_transform_state *t, float *values, const uint32_t *pos,
+                         size_t n, uint64_t base);
 float *gcb_transform_canvas(struct gcb_transform_state *t, float *out);
 
 /* ---- hadamard, here and on a device ---- */

@@ -11,7 +11,10 @@
 static int dct_init(struct gcb_transform_state *t, const struct gcb_codec_env *env,
                     struct gcb_diag *diag)
 {
-    return env->count ? gcb_transform_plan(t, GCB_FFT_DCT, diag) : 0;
+    if (env->count == 0)
+        return 0;
+    t->unitary = (float)(1.0 / sqrt(2.0 * (double)gcb_transform_chunk(t)));
+    return gcb_transform_plan(t, GCB_FFT_DCT, diag);
 }
 
 /* Multiplies the first coefficient of each chunk by `first`, and a shorter last chunk by its scale. */
@@ -40,17 +43,6 @@ static const float *dct_forward(struct gcb_transform_state *t, const struct gcb_
     return t->coef;
 }
 
-static void dct_scale(const struct gcb_transform_state *t, float *values, const uint32_t *pos,
-                      size_t n, uint64_t base)
-{
-    const float unitary = (float)(1.0 / sqrt(2.0 * (double)gcb_transform_chunk(t)));
-
-    (void)pos;
-    (void)base;
-    for (size_t j = 0; j < n; j++)
-        values[j] *= unitary;
-}
-
 static void dct_inverse(struct gcb_transform_state *t, float *out)
 {
     if (t->env.count == 0)
@@ -67,7 +59,7 @@ const struct gcb_transform gcb_transform_dct = {
     .has_room = gcb_transform_has_room,
     .forward = dct_forward,
     .order = gcb_transform_order,
-    .scale = dct_scale,
+    .scale = gcb_transform_scale,
     .canvas = gcb_transform_canvas,
     .inverse = dct_inverse,
 };

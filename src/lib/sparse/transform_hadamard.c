@@ -26,6 +26,7 @@ static int hadamard_init(struct gcb_transform_state *t, const struct gcb_codec_e
     if (t->chunk & (t->chunk - 1))
         return gcb_diag_set(diag, GCB_E_INVALID,
                             "transform=hadamard needs a chunk that is a power of two, or 0");
+    t->unitary = (float)(1.0 / sqrt((double)chunk_length(t)));
     t->coef = gcb_alloc_array(t->env.count, sizeof(float));
     return t->coef ? 0 : gcb_diag_nomem(diag, t->env.count * sizeof(float), "a spectrum");
 }
@@ -79,31 +80,23 @@ static void transform_pieces(const struct gcb_transform_state *t, uint64_t from,
  */
 struct span_job {
     struct gcb_transform_state *t;
-    const float *x; /* forward: input */
-    float *out;     /* inverse: output */
+    const float *x; /* forward: input; else NULL */
+    float *out;     /* inverse: output; else NULL */
     uint64_t span;
 };
 
-static void forward_span(void *ctx, uint64_t i)
+static void transform_span(void *ctx, uint64_t i)
 {
     const struct span_job *job = ctx;
     struct gcb_transform_state *t = job->t;
     const uint64_t first = i * job->span, left = t->env.count - first;
     const uint64_t n = left < job->span ? left : job->span;
 
-    flip_signs(t, t->coef + first, job->x + first, first, n);
+    if (job->x)
+        flip_signs(t, t->coef + first, job->x + first, first, n);
     transform_pieces(t, first, first + n);
-}
-
-static void inverse_span(void *ctx, uint64_t i)
-{
-    const struct span_job *job = ctx;
-    struct gcb_transform_state *t = job->t;
-    const uint64_t first = i * job->span, left = t->env.count - first;
-    const uint64_t n = left < job->span ? left : job->span;
-
-    transform_pieces(t, first, first + n);
-    flip_signs(t, job->out + first, t->coef + first, first, n);
+    if (job->out)
+        flip_signs(t, job->out + first, t->coef + first, first, n);
 }
 
 static void for_each_span(struct gcb_transform_state *t, const float *x, float *out)
@@ -112,8 +105,7 @@ static void for_each_span(struct gcb_transform_state *t, const float *x, float *
     struct span_job job = {
         .t = t, .x = x, .out = out, .span = length > GCB_TILE ? length : GCB_TILE};
 
-    gcb_parallel(t->env.queue, (t->env.count + job.span - 1) / job.span,
-                 x ? forward_span : inverse_span, &job);
+    gcb_parallel(t->env.queue, (t->env.count + job.span - 1) / job.span, transform_span, &job);
 }
 
 static const float *hadamard_forward(struct gcb_transform_state *t, const struct gcb_step *at,
@@ -126,22 +118,10 @@ static const float *hadamard_forward(struct gcb_transform_state *t, const struct
     return t->coef;
 }
 
-static void hadamard_scale(const struct gcb_transform_state *t, float *values, const uint32_t *pos,
-                           size_t n, uint64_t base)
-{
-    const float unitary = (float)(1.0 / sqrt((double)chunk_length(t)));
-
-    (void)pos;
-    (void)base;
-    for (size_t j = 0; j < n; j++)
-        values[j] *= unitary;
-}
-
 static void hadamard_inverse(struct gcb_transform_state *t, float *out)
 {
-    if (t->env.count == 0)
-        return;
-    for_each_span(t, NULL, out);
+    if (t->env.count)
+        for_each_span(t, NULL, out);
 }
 
 const struct gcb_transform gcb_transform_hadamard = {
@@ -154,7 +134,7 @@ const struct gcb_transform gcb_transform_hadamard = {
     .get_side = hadamard_get_side,
     .forward = hadamard_forward,
     .order = gcb_transform_order,
-    .scale = hadamard_scale,
+    .scale = gcb_transform_scale,
     .canvas = gcb_transform_canvas,
     .inverse = hadamard_inverse,
 };
