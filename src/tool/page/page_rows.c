@@ -266,7 +266,7 @@ int page_read(struct page *page, const char *path, struct gcb_diag *diag)
     page->run = 0;
     if (page->plots)
         gcb_plot_data_begin(page->plots);
-    return gcb_results_read(path, visit, page, diag);
+    return gcb_results_read(path, GCB_RESULTS_ALL, visit, page, diag);
 }
 
 const json_t *page_value(const json_t *row, enum gcb_field field)

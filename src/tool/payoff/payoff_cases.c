@@ -309,7 +309,7 @@ static int read_row(void *ctx, const struct gcb_results_row *row, struct gcb_dia
 int gcb_payoff_reader_file(struct gcb_payoff_reader *r, const char *path, struct gcb_diag *diag)
 {
     keep_environment(r, NULL);
-    return gcb_results_read(path, read_row, r, diag);
+    return gcb_results_read(path, GCB_RESULTS_ALL, read_row, r, diag);
 }
 
 int gcb_payoff_reader_row(struct gcb_payoff_reader *r, const char *path, const json_t *row,

@@ -151,7 +151,7 @@ static int visit(void *ctx, const struct gcb_results_row *row, struct gcb_diag *
 int gcb_plot_data_read(struct gcb_plot_data *data, const char *path, struct gcb_diag *diag)
 {
     gcb_plot_data_begin(data);
-    return gcb_results_read(path, visit, data, diag);
+    return gcb_results_read(path, KEPT, visit, data, diag);
 }
 
 bool gcb_plot_same_env(const struct gcb_plot_record *a, const struct gcb_plot_record *b)

@@ -177,6 +177,10 @@ static int read_case(struct gcb_cases *cases, const struct gcb_results_row *row,
     return read_texts(c, row->json) || gcb_case_make_name(c) ? GCB_E_NOMEM : 0;
 }
 
+#define RECORDS \
+    (GCB_RECORD_BIT(GCB_RECORD_ENVIRONMENT) | GCB_RECORD_BIT(GCB_RECORD_SUMMARY) | \
+     GCB_RECORD_BIT(GCB_RECORD_KERNEL))
+
 static int read_row(void *ctx, const struct gcb_results_row *row, struct gcb_diag *diag)
 {
     struct gcb_cases *cases = ctx;
@@ -243,8 +247,8 @@ int gcb_cases_read(struct gcb_cases *out, const char *path, FILE *file, struct g
     int err;
 
     memset(out, 0, sizeof(*out));
-    err = file ? gcb_results_read_stream(file, path, read_row, out, diag)
-               : gcb_results_read(path, read_row, out, diag);
+    err = file ? gcb_results_read_stream(file, path, RECORDS, read_row, out, diag)
+               : gcb_results_read(path, RECORDS, read_row, out, diag);
     if (!err && out->count == 0)
         err =
             gcb_diag_set(diag, GCB_E_CORRUPT,

@@ -31,16 +31,20 @@ struct gcb_results_row {
 typedef int gcb_results_visit_fn(void *ctx, const struct gcb_results_row *row,
                                  struct gcb_diag *diag);
 
+/* `records` of the functions below: every row. */
+#define GCB_RESULTS_ALL (~0u)
+
 /*
- * Calls `visit` for each row of a file, in order; "-" is standard input. Returns the error of `visit`; GCB_E_IO: the file
+ * Calls `visit` for each row of a file, in order, except rows of records that are not in `records` (GCB_RECORD_BIT), most of
+ * which are not even parsed; "-" is standard input. Returns the error of `visit`; GCB_E_IO: the file
  * cannot be read; GCB_E_CORRUPT, with file and line: not JSON Lines, an incomplete last line, an unknown schema, or no
  * row at all.
  */
-int gcb_results_read(const char *path, gcb_results_visit_fn *visit, void *ctx,
+int gcb_results_read(const char *path, unsigned records, gcb_results_visit_fn *visit, void *ctx,
                      struct gcb_diag *diag);
 /* The same for an open stream, which stays open; `path` is its name in messages and rows. */
-int gcb_results_read_stream(FILE *file, const char *path, gcb_results_visit_fn *visit, void *ctx,
-                            struct gcb_diag *diag);
+int gcb_results_read_stream(FILE *file, const char *path, unsigned records,
+                            gcb_results_visit_fn *visit, void *ctx, struct gcb_diag *diag);
 
 /* Fields of a row. A field that is absent, null or of another type gives NULL, NAN, 0 or false. Texts are borrowed from
  * the row, which holds them escaped (gcb_escape). */

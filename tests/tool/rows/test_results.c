@@ -33,7 +33,8 @@ static int visit(void *ctx, const struct gcb_results_row *row, struct gcb_diag *
     return 0;
 }
 
-static int read_text(struct seen *s, const char *text, size_t length, struct gcb_diag *diag)
+static int read_records(struct seen *s, const char *text, size_t length, unsigned records,
+                        struct gcb_diag *diag)
 {
     char path[] = "/tmp/gcbench-results-XXXXXX";
     const int fd = mkstemp(path);
@@ -43,9 +44,36 @@ static int read_text(struct seen *s, const char *text, size_t length, struct gcb
     assert_int_equal(write(fd, text, length), (ssize_t)length);
     close(fd);
     memset(diag, 0, sizeof(*diag));
-    err = gcb_results_read(path, visit, s, diag);
+    err = gcb_results_read(path, records, visit, s, diag);
     unlink(path);
     return err;
+}
+
+static int read_text(struct seen *s, const char *text, size_t length, struct gcb_diag *diag)
+{
+    return read_records(s, text, length, GCB_RESULTS_ALL, diag);
+}
+
+/* Rows of other records are left out, however they are written. Rows of unknown records are not. */
+static void test_unwanted(void **state)
+{
+    static const char text[] =
+        "{\"record\": \"result\", \"schema\": 1, \"low\": }\n" /* not parsed */
+        "{\"record\":\"result\",\"schema\":1,\"low\":2}\n"
+        "{\"schema\": 1, \"record\": \"result\"}\n"
+        "{\"record\": \"summary\", \"schema\": 1, \"low\": 8}\n"
+        "{\"record\": \"unheard\", \"schema\": 1}\n";
+    static const char cut[] = "{\"record\": \"result\", \"schema\": 1, \"low\"\n";
+    struct seen s = {.rows = 0};
+    struct gcb_diag diag;
+
+    (void)state;
+    assert_int_equal(
+        read_records(&s, text, strlen(text), GCB_RECORD_BIT(GCB_RECORD_SUMMARY), &diag), 0);
+    assert_string_equal(s.records, "su");
+    assert_true(s.sum == 8.0);
+    assert_int_equal(read_records(&s, cut, strlen(cut), GCB_RECORD_BIT(GCB_RECORD_SUMMARY), &diag),
+                     GCB_E_CORRUPT);
 }
 
 static void test_rows(void **state)
@@ -115,9 +143,10 @@ static void test_missing(void **state)
     struct gcb_diag diag = {0};
 
     (void)state;
-    assert_int_equal(gcb_results_read("/nonexistent\n/r.json", visit, &s, &diag), GCB_E_IO);
+    assert_int_equal(gcb_results_read("/nonexistent\n/r.json", GCB_RESULTS_ALL, visit, &s, &diag),
+                     GCB_E_IO);
     assert_non_null(strstr(diag.text, "\\x0a"));
-    assert_int_equal(gcb_results_read("/tmp", visit, &s, &diag), GCB_E_IO);
+    assert_int_equal(gcb_results_read("/tmp", GCB_RESULTS_ALL, visit, &s, &diag), GCB_E_IO);
 }
 
 static void test_visitor_stops(void **state)
@@ -155,9 +184,10 @@ static void test_fields(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_rows),          cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_binary),        cmocka_unit_test(test_missing),
-        cmocka_unit_test(test_visitor_stops), cmocka_unit_test(test_fields),
+        cmocka_unit_test(test_rows),    cmocka_unit_test(test_unwanted),
+        cmocka_unit_test(test_refused), cmocka_unit_test(test_binary),
+        cmocka_unit_test(test_missing), cmocka_unit_test(test_visitor_stops),
+        cmocka_unit_test(test_fields),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
