@@ -16,11 +16,12 @@
 /* ---- the command line of both builds ---- */
 
 /* Makes b->argv of these words, the options that are passed on, and the files; NULL at the end. */
-static int make_argv(struct regress_builds *b, const char *const *words, size_t count,
-                     struct gcb_diag *diag)
+static int make_argv(struct regress_builds *b, const struct opt_list *options,
+                     const char *const *words, size_t count, struct gcb_diag *diag)
 {
+    opt_list_fini(&b->argv);
     if (opt_list_add_all(&b->argv, words, count) ||
-        opt_list_add_all(&b->argv, b->bench->items, b->bench->count) ||
+        opt_list_add_all(&b->argv, options->items, options->count) ||
         (b->files->count && opt_list_add(&b->argv, "--")) ||
         opt_list_add_all(&b->argv, b->files->items, b->files->count) ||
         opt_list_add(&b->argv, NULL))
@@ -73,7 +74,7 @@ static int configure_ab(struct regress_builds *b, struct gcb_diag *diag)
                               bench->own.max_samples > 0;
     const char *const words[] = {"",         "bench",  "--format", "json", "--no-bandwidth",
                                  "--repeat", b->repeat};
-    const int err = make_argv(b, words, repeat_given ? 5 : 7, diag);
+    const int err = make_argv(b, b->bench, words, repeat_given ? 5 : 7, diag);
 
     b->config = (struct gcb_ab_config){
         .exe = {own->against, b->self},
@@ -181,19 +182,27 @@ static int check_counts(const struct regress_builds *b, const char *isa, struct 
     return 0;
 }
 
-static int compare_counts(struct regress_builds *b, struct gcb_verdicts *out, struct gcb_diag *diag)
+/* valgrind runs no AVX-512. */
+static const char *counted_isa(const struct regress_builds *b)
 {
-    const char *asked = b->o->bench.exec.isa;
     unsigned flags;
+
+    return b->o->bench.exec.isa ? b->o->bench.exec.isa : gcb_cpu_isa(&flags, "avx2") ? "c" : "avx2";
+}
+
+/* Counts the instructions of b->methods in both builds. `options` are passed on to `compress`. */
+static int run_counts(struct regress_builds *b, const struct opt_list *options,
+                      struct gcb_verdicts *out, struct gcb_diag *diag)
+{
     struct gcb_counts_config config = {
         .exe = {b->o->own.against, b->self},
         .spec = b->spec,
-        .isa = asked                         ? asked
-               : gcb_cpu_isa(&flags, "avx2") ? "c"
-                                             : "avx2",
+        .isa = counted_isa(b),
         .scope = b->o->bench.own.scopes.count ? b->o->bench.own.scopes.items[0] : "tensor",
+        .file = b->files->items[0],
+        .methods = b->methods,
+        .method_count = b->method_count,
         .folder = b->folder,
-        .delta = b->o->own.delta / 100.0,
         .timeout = b->o->own.timeout,
         .stop = interrupt_stop,
         .progress = progress_update,
@@ -202,20 +211,12 @@ static int compare_counts(struct regress_builds *b, struct gcb_verdicts *out, st
                                  "--threads", "1",     "--warmup",       "0",        "--repeat",
                                  "1",         "--isa", config.isa,       "--method", b->spec};
     struct progress bar;
-    int err = check_counts(b, config.isa, diag);
+    int err = make_argv(b, options, words, sizeof(words) / sizeof(words[0]), diag);
 
-    if (!err)
-        err = opt_methods_or_all(&b->methods, &b->method_count, &b->o->bench.methods, diag);
-    if (!err)
-        err = make_folder(b, diag);
-    if (!err)
-        err = make_argv(b, words, sizeof(words) / sizeof(words[0]), diag);
     if (err)
         return err;
     config.argv = (char *const *)(uintptr_t)b->argv.items;
-    config.file = b->files->items[0];
-    config.methods = b->methods;
-    config.method_count = b->method_count;
+    config.delta = b->o->own.counts ? b->o->own.delta / 100.0 : 0.0;
     config.ctx = &bar;
     progress_start(&bar, b->ctx->err, !b->o->bench.show.quiet);
     err = gcb_counts_run(&b->counts, out, &config, diag);
@@ -223,16 +224,78 @@ static int compare_counts(struct regress_builds *b, struct gcb_verdicts *out, st
     return err;
 }
 
+static int compare_counts(struct regress_builds *b, struct gcb_verdicts *out, struct gcb_diag *diag)
+{
+    int err = check_counts(b, counted_isa(b), diag);
+
+    if (!err)
+        err = opt_methods_or_all(&b->methods, &b->method_count, &b->o->bench.methods, diag);
+    if (!err)
+        err = make_folder(b, diag);
+    return err ? err : run_counts(b, b->bench, out, diag);
+}
+
+/* ---- times that the layout of the code may explain ---- */
+
+/* Keeps the methods that have a time which instructions may settle. */
+static void choose_methods(struct regress_builds *b, const struct gcb_verdicts *times)
+{
+    char spec[GCB_COUNTS_SPEC];
+    size_t kept = 0;
+
+    for (size_t m = 0; m < b->method_count; m++) {
+        bool wanted = false;
+
+        gcb_method_spec(spec, sizeof(spec), &b->methods[m], GCB_SPEC_FULL);
+        for (size_t i = 0; i < times->count; i++)
+            wanted |= gcb_counts_may_settle(&times->items[i], counted_isa(b)) &&
+                      strcmp(gcb_verdict_case(&times->items[i])->text[GCB_CASE_SPEC], spec) == 0;
+        if (wanted)
+            b->methods[kept++] = b->methods[m];
+    }
+    b->method_count = kept;
+}
+
+/* If the layout of the code did not vary, a SLOW or FAST time is checked against the instructions. What cannot be counted
+ * stays as it is. */
+static int check_changed_times(struct regress_builds *b, struct gcb_verdicts *times,
+                               struct gcb_diag *diag)
+{
+    const struct bench_options *bench = &b->o->bench;
+    struct gcb_verdicts counts = {.items = NULL};
+    struct opt_list options = {.items = NULL};
+    int err;
+
+    if (!b->layout_kept[0] || !b->folder[0] || b->files->count == 0 || bench->own.suite ||
+        bench->own.caches.count || bench->own.devices.count || bench->kernels.kernels)
+        return 0;
+    err = opt_methods_or_all(&b->methods, &b->method_count, &bench->methods, diag);
+    if (err)
+        return err;
+    choose_methods(b, times);
+    if (b->method_count)
+        err =
+            regress_forward(&options, &cmd_regress.spec, true, b->ctx->argc - 2, b->ctx->argv + 2);
+    if (!err && b->method_count && !run_counts(b, &options, &counts, NULL))
+        gcb_counts_settle(times, &counts, counted_isa(b));
+    gcb_verdicts_fini(&counts);
+    opt_list_fini(&options);
+    return err ? gcb_diag_nomem(diag, 0, "a command line") : 0;
+}
+
 /* ---- both ---- */
 
 int regress_builds_run(struct regress_builds *b, struct gcb_verdicts *out, struct gcb_diag *diag)
 {
-    const int err = find_self(b->self, sizeof(b->self), diag);
+    int err = find_self(b->self, sizeof(b->self), diag);
 
     if (err)
         return err;
     interrupt_catch();
-    return b->o->own.counts ? compare_counts(b, out, diag) : compare_times(b, out, diag);
+    if (b->o->own.counts)
+        return compare_counts(b, out, diag);
+    err = compare_times(b, out, diag);
+    return err ? err : check_changed_times(b, out, diag);
 }
 
 static void print_run(FILE *out, const char *what, const struct gcb_ab_result *r)

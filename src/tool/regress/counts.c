@@ -235,6 +235,38 @@ int gcb_counts_run(struct gcb_counts *counts, struct gcb_verdicts *out,
     return compared ? 0 : gcb_diag_set(diag, GCB_E_IO, "%s", failure.text);
 }
 
+bool gcb_counts_may_settle(const struct gcb_verdict *time, const char *isa)
+{
+    const struct gcb_case *c = gcb_verdict_case(time);
+
+    return (time->kind == GCB_SLOW || time->kind == GCB_FAST) &&
+           (time->quantity == GCB_QUANTITY_ENCODE || time->quantity == GCB_QUANTITY_DECODE) &&
+           strcmp(c->text[GCB_CASE_ISA], isa) == 0 && strcmp(c->text[GCB_CASE_DEVICE], "cpu") == 0;
+}
+
+void gcb_counts_settle(struct gcb_verdicts *times, const struct gcb_verdicts *counts,
+                       const char *isa)
+{
+    for (size_t i = 0; i < times->count; i++) {
+        struct gcb_verdict *v = &times->items[i];
+        const int op = (int)v->quantity - GCB_QUANTITY_ENCODE;
+
+        for (size_t k = 0; k < counts->count && gcb_counts_may_settle(v, isa); k++) {
+            const struct gcb_verdict *c = &counts->items[k];
+
+            if ((int)c->quantity != GCB_QUANTITY_ENCODE_COUNT + op || c->kind != GCB_SAME ||
+                strcmp(gcb_verdict_case(c)->text[GCB_CASE_SPEC],
+                       gcb_verdict_case(v)->text[GCB_CASE_SPEC]) != 0)
+                continue;
+            gcb_verdict_explain(times, v,
+                                "%+.1f %%, but it runs as many instructions as before, and the "
+                                "layout of the code was the same in all processes",
+                                100.0 * (v->ratio - 1.0));
+            v->kind = GCB_AMBIGUOUS;
+        }
+    }
+}
+
 void gcb_counts_fini(struct gcb_counts *counts)
 {
     gcb_cases_fini(&counts->cases);

@@ -45,6 +45,15 @@ struct gcb_counts {
  */
 int gcb_counts_run(struct gcb_counts *counts, struct gcb_verdicts *out,
                    const struct gcb_counts_config *config, struct gcb_diag *diag);
+/*
+ * For comparisons in which the layout of the code did not vary: makes SLOW and FAST times AMBIGUOUS if `counts` has the same
+ * method with the same operation as SAME. `isa`: that of the counts; times of another instruction set stay as they are.
+ */
+void gcb_counts_settle(struct gcb_verdicts *times, const struct gcb_verdicts *counts,
+                       const char *isa);
+/* Is it a SLOW or FAST time that counts for this instruction set may settle? */
+bool gcb_counts_may_settle(const struct gcb_verdict *time, const char *isa);
+
 void gcb_counts_fini(struct gcb_counts *counts); /* zeroed is fine */
 
 #endif

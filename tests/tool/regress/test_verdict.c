@@ -5,10 +5,12 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <cmocka.h>
 
 #include "src/tool/regress/compare.h"
+#include "src/tool/regress/counts.h"
 
 static void test_rule(void **state)
 {
@@ -89,12 +91,66 @@ static void test_files(void **state)
     }
 }
 
+/* A case with this spec and instruction set, on the cpu. */
+static const struct gcb_case *add_case(struct gcb_cases *cases, const char *spec, const char *isa)
+{
+    struct gcb_case *c = gcb_cases_add(cases);
+
+    assert_non_null(c);
+    assert_int_equal(gcb_case_set(&c->text[GCB_CASE_SPEC], spec), 0);
+    assert_int_equal(gcb_case_set(&c->text[GCB_CASE_ISA], isa), 0);
+    assert_int_equal(gcb_case_set(&c->text[GCB_CASE_DEVICE], "cpu"), 0);
+    return c;
+}
+
+/* A change of time is doubted only if the same method with the same operation and instruction set counts the same. */
+static void test_settled_by_counts(void **state)
+{
+    static const struct {
+        const char *spec, *isa;
+        enum gcb_quantity quantity;
+        enum gcb_verdict_kind before, after;
+    } rows[] = {
+        {"topk", "avx2", GCB_QUANTITY_ENCODE, GCB_SLOW, GCB_AMBIGUOUS},
+        {"topk", "avx2", GCB_QUANTITY_DECODE, GCB_SLOW, GCB_SLOW}, /* more instructions */
+        {"topk", "avx512", GCB_QUANTITY_ENCODE, GCB_SLOW, GCB_SLOW},
+        {"qsgd", "avx2", GCB_QUANTITY_ENCODE, GCB_SLOW, GCB_SLOW}, /* not counted */
+        {"topk", "avx2", GCB_QUANTITY_ENCODE, GCB_FAST, GCB_AMBIGUOUS},
+        {"topk", "avx2", GCB_QUANTITY_ENCODE, GCB_SAME, GCB_SAME},
+        {"topk", "avx2", GCB_QUANTITY_SIZE, GCB_SLOW, GCB_SLOW},
+    };
+    struct gcb_verdicts times = {.items = NULL}, counts = {.items = NULL};
+    struct gcb_cases cases = {.items = NULL};
+    struct gcb_case_pair pair;
+
+    (void)state;
+    /* verdicts borrow cases, which move while they are added */
+    add_case(&cases, "topk", "avx2");
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+        add_case(&cases, rows[i].spec, rows[i].isa);
+    pair = (struct gcb_case_pair){.base = &cases.items[0], .next = &cases.items[0]};
+    gcb_verdicts_add(&counts, &pair, GCB_QUANTITY_ENCODE_COUNT, GCB_SAME);
+    gcb_verdicts_add(&counts, &pair, GCB_QUANTITY_DECODE_COUNT, GCB_SLOW);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        pair.base = pair.next = &cases.items[1 + i];
+        gcb_verdicts_add(&times, &pair, rows[i].quantity, rows[i].before);
+    }
+    gcb_counts_settle(&times, &counts, "avx2");
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+        assert_int_equal(times.items[i].kind, rows[i].after);
+    assert_non_null(strstr(times.items[0].reason, "layout"));
+    gcb_verdicts_fini(&times);
+    gcb_verdicts_fini(&counts);
+    gcb_cases_fini(&cases);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_rule),
         cmocka_unit_test(test_swapped),
         cmocka_unit_test(test_files),
+        cmocka_unit_test(test_settled_by_counts),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
