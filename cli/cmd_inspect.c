@@ -204,11 +204,10 @@ static int open_report(struct inspector *p, const struct opt_list *files, struct
         {.title = "20 %"},
         {.title = "50 %"},
     };
-    const struct out_guard guard = {files, p->options->save.force};
 
     p->table = gcb_table_create(columns, sizeof(columns) / sizeof(columns[0]));
     p->spectra = gcb_table_create(spectrum_columns, DENSITIES + 1);
-    return out_open(&p->report, &p->options->show, &p->options->save, &guard,
+    return out_open(&p->report, &p->options->show, &p->options->save, files,
                     GCB_RECORD_BIT(GCB_RECORD_TENSOR) | GCB_RECORD_BIT(GCB_RECORD_HISTOGRAM) |
                         GCB_RECORD_BIT(GCB_RECORD_SPECTRUM),
                     ctx);

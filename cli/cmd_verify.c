@@ -1,7 +1,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "cli/base/heading.h"
 #include "cli/base/interrupt.h"
 #include "cli/base/session.h"
 #include "src/lib/base/alloc.h"
@@ -17,12 +16,8 @@ struct verify_own {
 };
 struct verify_options {
     struct opt_methods methods;
-    struct opt_input input;
-    struct opt_message message;
+    struct session_options common;
     struct verify_own own;
-    struct opt_exec exec;
-    struct opt_save save;
-    struct opt_show show;
 };
 
 /* clang-format off */
@@ -190,7 +185,7 @@ static void leave_out_cpu_only(struct verify *v)
 
 static int resolve_options(struct verify *v, struct gcb_diag *diag)
 {
-    const char *device = v->o->exec.device;
+    const char *device = v->o->common.exec.device;
     int err = opt_methods_or_all(&v->methods, &v->count, &v->o->methods, diag);
 
     if (err)
@@ -238,7 +233,7 @@ static void on_progress(void *ctx, double done)
 static int run_checks(struct verify *v, struct gcb_diag *diag)
 {
     const struct gcb_verify_observer observer = {on_check, on_note, on_progress, interrupt_stop, v};
-    const struct opt_message *m = &v->o->message;
+    const struct opt_message *m = &v->o->common.message;
     const struct gcb_promise_backend device = gcb_promise_device_backend(&v->s.backend.gpu);
     const struct gcb_verify_config config = {
         .source = v->s.source,
@@ -247,7 +242,7 @@ static int run_checks(struct verify *v, struct gcb_diag *diag)
         .method_count = v->count,
         .kernels = &v->s.backend.kernels,
         .seed = v->s.backend.seed,
-        .fft_rigor = (enum gcb_fft_rigor)v->o->exec.fft_plan,
+        .fft_rigor = (enum gcb_fft_rigor)v->o->common.exec.fft_plan,
         .nonfinite = (enum gcb_nonfinite_policy)m->nonfinite,
         .output_layers = {m->output_layer.items, m->output_layer.count},
         .all = v->o->own.all,
@@ -262,20 +257,14 @@ static int run_checks(struct verify *v, struct gcb_diag *diag)
     return session_judge(&v->s, err);
 }
 
-static int print_head(struct verify *v, struct gcb_diag *diag)
+static int print_head(struct verify *v)
 {
-    struct gcb_extent extent;
-    char words[160];
-    const int err = v->s.report.table ? gcb_extent_of(&extent, v->s.source, diag) : 0;
+    const int err = session_print_heading(&v->s, "");
 
-    if (err || !v->s.report.table)
-        return err;
-    session_describe(words, sizeof(words), &v->s, v->s.place);
-    heading_print(v->s.report.out, v->s.files, &extent, words);
-    if (!v->o->own.all)
+    if (!err && v->s.report.table && !v->o->own.all)
         fprintf(v->s.report.out, "checked of %zu message%s (--all checks every message):\n",
                 v->s.layout.count, v->s.layout.count == 1 ? "" : "s");
-    return 0;
+    return err;
 }
 
 /* Notes on what was not checked go to stderr if rows are printed, which do not mention it. */
@@ -323,9 +312,7 @@ static int verify_run(const void *options, const struct opt_list *operands, stru
     const struct verify_options *o = options;
     struct verify v = {
         .o = o,
-        .s = {.o = {&o->input, &o->message, &o->exec, &o->save, &o->show},
-              .files = operands,
-              .ctx = ctx},
+        .s = {.o = o->common, .files = operands, .ctx = ctx},
     };
     int err = resolve_options(&v, ctx->diag);
 
@@ -333,11 +320,9 @@ static int verify_run(const void *options, const struct opt_list *operands, stru
         err = session_open_input(&v.s);
     interrupt_catch();
     if (!err)
-        err = session_open_report(&v.s, GCB_RECORD_BIT(GCB_RECORD_PROMISE), o->save.force);
+        err = session_start_report(&v.s, GCB_RECORD_BIT(GCB_RECORD_PROMISE));
     if (!err)
-        err = session_put_environment(&v.s);
-    if (!err)
-        err = print_head(&v, ctx->diag);
+        err = print_head(&v);
     if (!err)
         err = run_checks(&v, ctx->diag);
     if (!err)

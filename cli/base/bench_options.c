@@ -254,7 +254,7 @@ int bench_plan(struct gcb_suite *out, struct bench_words *devices, const struct 
         err = take_timing(out, o, diag);
     if (err || files)
         return err;
-    return check_no_files(out, &o->input, diag);
+    return check_no_files(out, &o->common.input, diag);
 }
 
 /* Adds identity, unless it is one of them, and memcpy after it. */
@@ -308,18 +308,18 @@ int bench_check_kernels(const struct bench_options *o, struct gcb_diag *diag)
         {"threads", o->own.threads.count},
         {"cache", o->own.caches.count},
         {"time-budget", o->own.time_budget},
-        {"step", o->input.step},
-        {"worker", o->input.worker},
-        {"dataset", o->input.dataset.count},
+        {"step", o->common.input.step},
+        {"worker", o->common.input.worker},
+        {"dataset", o->common.input.dataset.count},
         {"histogram", o->shapes.histogram},
         {"spectrum", o->shapes.spectrum},
-        {"exclude", o->input.exclude.count},
-        {"order", o->input.order},
-        {"dense", o->message.dense.count},
-        {"output-layer", o->message.output_layer.count},
-        {"min-elements", o->message.min_elements},
-        {"bucket-bytes", o->message.bucket_bytes},
-        {"nonfinite", o->message.nonfinite},
+        {"exclude", o->common.input.exclude.count},
+        {"order", o->common.input.order},
+        {"dense", o->common.message.dense.count},
+        {"output-layer", o->common.message.output_layer.count},
+        {"min-elements", o->common.message.min_elements},
+        {"bucket-bytes", o->common.message.bucket_bytes},
+        {"nonfinite", o->common.message.nonfinite},
     };
 
     for (size_t i = 0; i < sizeof(unused) / sizeof(unused[0]); i++)

@@ -1,7 +1,7 @@
 #ifndef CLI_BASE_BENCH_OPTIONS_H
 #define CLI_BASE_BENCH_OPTIONS_H
 
-#include "cli/base/options.h"
+#include "cli/base/session.h"
 #include "src/tool/suite/suite.h"
 
 /* The options of `bench`, and the plan that follows from them before any file is read. */
@@ -21,15 +21,11 @@ struct bench_kernels_options {
 
 struct bench_options {
     struct opt_methods methods;
-    struct opt_input input;
-    struct opt_message message;
-    struct opt_exec exec;
+    struct session_options common;
     struct opt_timing timing;
     struct bench_own own;
     struct opt_shapes shapes;
     struct bench_kernels_options kernels;
-    struct opt_save save;
-    struct opt_show show;
 };
 
 extern const struct opt_row bench_input_rows[];   /* over struct opt_input: --step and --worker */

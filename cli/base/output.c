@@ -48,11 +48,10 @@ void out_note_links(const char *path, bool quiet, FILE *err)
                 s.st_nlink == 2 ? "" : "s");
 }
 
-static int open_saved(struct out_report *r, const char *path, const struct out_guard *guard,
-                      unsigned records, struct gcb_diag *diag)
+static int open_saved(struct out_report *r, const struct opt_save *save,
+                      const struct opt_list *inputs, unsigned records, struct gcb_diag *diag)
 {
-    const struct opt_list *inputs = guard ? guard->inputs : NULL;
-    int err = gcb_outfile_init(&r->file, path, guard && guard->force, inputs ? inputs->items : NULL,
+    int err = gcb_outfile_init(&r->file, save->results, save->force, inputs ? inputs->items : NULL,
                                inputs ? inputs->count : 0, diag);
 
     if (!err)
@@ -63,7 +62,7 @@ static int open_saved(struct out_report *r, const char *path, const struct out_g
 }
 
 int out_open(struct out_report *r, const struct opt_show *show, const struct opt_save *save,
-             const struct out_guard *guard, unsigned records, const struct cmd_context *ctx)
+             const struct opt_list *inputs, unsigned records, const struct cmd_context *ctx)
 {
     int err;
 
@@ -74,9 +73,9 @@ int out_open(struct out_report *r, const struct opt_show *show, const struct opt
     r->verbose = show->verbose;
     r->out = ctx->out;
     if (save && save->results) {
-        if (guard && guard->force)
+        if (save->force)
             out_note_links(save->results, r->quiet, ctx->err);
-        err = open_saved(r, save->results, guard, records, ctx->diag);
+        err = open_saved(r, save, inputs, records, ctx->diag);
         if (err)
             return err;
     }

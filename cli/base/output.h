@@ -23,15 +23,10 @@ struct out_report {
     FILE *out;
 };
 
-/* What --results must not overwrite: the inputs, and without `force` an existing file. */
-struct out_guard {
-    const struct opt_list *inputs; /* may be NULL */
-    bool force;
-};
-
-/* `save` and `guard` may be NULL. 0 or a negative status with words in ctx->diag. Call out_close in both cases. */
+/* --results must not overwrite one of the `inputs`. `save` and `inputs` may be NULL. 0 or a negative status with words
+ * in ctx->diag. Call out_close in both cases. */
 int out_open(struct out_report *r, const struct opt_show *show, const struct opt_save *save,
-             const struct out_guard *guard, unsigned records, const struct cmd_context *ctx);
+             const struct opt_list *inputs, unsigned records, const struct cmd_context *ctx);
 /* Sends a row to the stream and the file, and releases it, also on failure. */
 int out_put(struct out_report *r, struct gcb_row *row, struct gcb_diag *diag);
 /* The same as a callback: the context is the report. */

@@ -9,17 +9,15 @@
 
 int session_resolve(struct session *s)
 {
-    int err = opt_message_check(s->o.message, s->ctx->diag);
+    int err = opt_message_check(&s->o.message, s->ctx->diag);
 
     if (!err)
-        err = opt_exec_resolve(&s->backend, s->o.exec, s->ctx->diag);
-    if (!err && s->backend.gpu.module && s->o.exec->fft_plan)
+        err = opt_exec_resolve(&s->backend, &s->o.exec, s->ctx->diag);
+    if (!err && s->backend.gpu.module && s->o.exec.fft_plan)
         err = gcb_diag_set(s->ctx->diag, GCB_E_INVALID,
                            "device %s: --fft-plan measure is for FFTW, which runs on the cpu only: "
                            "leave it out",
                            s->backend.device);
-    if (!err && s->backend.gpu.module)
-        snprintf(s->place, sizeof(s->place), ", %s", s->backend.device);
     return err;
 }
 
@@ -35,7 +33,7 @@ void session_drop_memory(const struct session *s, const char *command, struct gc
 
     for (size_t i = 0; i < count; i++)
         asked |= gcb_method_forget(&methods[i]);
-    if (asked && !s->o.show->quiet)
+    if (asked && !s->o.show.quiet)
         fprintf(s->ctx->err,
                 "gcbench: note: a memory works from step to step, so only `gcbench replay` uses "
                 "it; %s ignores it\n",
@@ -44,16 +42,16 @@ void session_drop_memory(const struct session *s, const char *command, struct gc
 
 int session_open_input(struct session *s)
 {
-    const int err = opt_input_open(&s->source, s->o.input, s->files, s->ctx->diag);
+    const int err = opt_input_open(&s->source, &s->o.input, s->files, s->ctx->diag);
 
-    if (!err && !s->o.show->quiet)
-        heading_note_globs(s->ctx->err, s->source, s->o.input, s->o.message);
+    if (!err && !s->o.show.quiet)
+        heading_note_globs(s->ctx->err, s->source, &s->o.input, &s->o.message);
     return err ? err : session_plan(s);
 }
 
 int session_plan(struct session *s)
 {
-    const struct gcb_layout_config config = opt_message_layout(s->o.message);
+    const struct gcb_layout_config config = opt_message_layout(&s->o.message);
 
     gcb_layout_fini(&s->layout);
     return gcb_layout_init(&s->layout, s->source, &config, s->ctx->diag);
@@ -64,8 +62,8 @@ void session_fill_setting(struct session *s)
     const bool measured = s->bandwidth.bytes > 0;
 
     s->setting = (struct gcb_rows_setting){
-        .scope = opt_scopes[s->o.message->scope],
-        .order = opt_orders[s->o.input->order],
+        .scope = opt_scopes[s->o.message.scope],
+        .order = opt_orders[s->o.input.order],
         .device = s->backend.device,
         .isa = s->backend.isa,
         .threads = s->backend.queue.threads,
@@ -75,31 +73,38 @@ void session_fill_setting(struct session *s)
     };
 }
 
-int session_open_report(struct session *s, unsigned records, bool force)
+int session_open_report(struct session *s, unsigned records)
 {
-    const struct out_guard guard = {.inputs = s->files, .force = force};
-
     session_fill_setting(s);
-    return out_open(&s->report, s->o.show, s->o.save, &guard, records, s->ctx);
+    return out_open(&s->report, &s->o.show, &s->o.save, s->files, records, s->ctx);
 }
 
-int session_measure_bandwidth(struct session *s)
-{
-    int err = gcb_bandwidth_measure(&s->bandwidth, &s->backend.queue,
-                                    gcb_run_bandwidth_bytes(&s->layout), s->ctx->diag);
-
-    if (!err && s->backend.gpu.module)
-        err = gcb_device_copy_measure(&s->backend.gpu_copying, &s->backend.gpu, s->ctx->diag);
-    if (!err)
-        session_fill_setting(s);
-    return err;
-}
-
-int session_put_environment(struct session *s)
+static int put_environment(struct session *s)
 {
     const struct out_bandwidths one = {&s->bandwidth, s->bandwidth.bytes ? 1 : 0};
 
-    return out_environment(&s->report, &s->backend, s->files, &one, s->o.save->hash, s->ctx);
+    return out_environment(&s->report, &s->backend, s->files, &one, s->o.save.hash, s->ctx);
+}
+
+int session_start_report(struct session *s, unsigned records)
+{
+    const int err = session_open_report(s, records);
+
+    return err ? err : put_environment(s);
+}
+
+int session_start_measured_report(struct session *s, unsigned records)
+{
+    int err = session_open_report(s, records);
+
+    if (err || !out_wants_rows(&s->report))
+        return err;
+    err = gcb_bandwidth_measure(&s->bandwidth, &s->backend.queue,
+                                gcb_run_bandwidth_bytes(&s->layout), s->ctx->diag);
+    if (!err && s->backend.gpu.module)
+        err = gcb_device_copy_measure(&s->backend.gpu_copying, &s->backend.gpu, s->ctx->diag);
+    session_fill_setting(s);
+    return err ? err : put_environment(s);
 }
 
 int session_put(struct session *s, struct gcb_row *row)
@@ -110,7 +115,7 @@ int session_put(struct session *s, struct gcb_row *row)
 struct gcb_run_config session_run_config(const struct session *s, const struct opt_timing *timing,
                                          const struct gcb_method *methods, size_t count)
 {
-    const struct opt_message *m = s->o.message;
+    const struct opt_message *m = &s->o.message;
 
     return (struct gcb_run_config){
         .source = s->source,
@@ -120,7 +125,7 @@ struct gcb_run_config session_run_config(const struct session *s, const struct o
         .trial = {.kernels = &s->backend.kernels,
                   .queue = &s->backend.queue,
                   .seed = s->backend.seed,
-                  .fft_rigor = (enum gcb_fft_rigor)s->o.exec->fft_plan,
+                  .fft_rigor = (enum gcb_fft_rigor)s->o.exec.fft_plan,
                   .device = s->backend.gpu.module ? &s->backend.gpu : NULL,
                   .timing = {.warmup = timing->warmup < 0 ? 1 : (unsigned)timing->warmup,
                              .repeat = opt_timing_repeat(timing),
@@ -132,7 +137,7 @@ struct gcb_run_config session_run_config(const struct session *s, const struct o
 
 void session_start_progress(struct session *s)
 {
-    progress_start(&s->progress, s->ctx->err, !s->o.show->quiet);
+    progress_start(&s->progress, s->ctx->err, !s->o.show.quiet);
 }
 
 int session_interrupted(const struct session *s, const char *consequence)
@@ -144,18 +149,33 @@ int session_interrupted(const struct session *s, const char *consequence)
 void session_describe(char *out, size_t size, const struct session *s, const char *more)
 {
     const int threads = s->backend.queue.threads;
-    const struct opt_message *m = s->o.message;
+    const struct opt_message *m = &s->o.message;
 
     snprintf(out, size, "scope %s, %d thread%s%s", opt_scopes[m->scope], threads,
              threads == 1 ? "" : "s", more);
-    if (s->o.input->order)
-        gcb_append(out, size, ", order %s", opt_orders[s->o.input->order]);
-    if (s->o.exec->isa)
+    if (s->o.input.order)
+        gcb_append(out, size, ", order %s", opt_orders[s->o.input.order]);
+    if (s->o.exec.isa)
         gcb_append(out, size, ", isa %s", s->backend.isa);
     if (m->nonfinite)
         gcb_append(out, size, ", nonfinite %s", opt_nonfinites[m->nonfinite]);
     if (s->backend.seed != 1)
         gcb_append(out, size, ", seed %" PRIu64, s->backend.seed);
+}
+
+int session_print_heading(const struct session *s, const char *more)
+{
+    const bool gpu = s->backend.gpu.module;
+    struct gcb_extent extent;
+    char settings[160], place[120];
+    const int err = s->report.table ? gcb_extent_of(&extent, s->source, s->ctx->diag) : 0;
+
+    if (err || !s->report.table)
+        return err;
+    snprintf(place, sizeof(place), "%s%s%s", more, gpu ? ", " : "", gpu ? s->backend.device : "");
+    session_describe(settings, sizeof(settings), s, place);
+    heading_print(s->report.out, s->files, &extent, settings);
+    return 0;
 }
 
 const char *session_name_files(char *files, const struct session *s)

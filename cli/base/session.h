@@ -12,36 +12,35 @@
  *
  * Functions return 0 or a negative gcb_status with words in the context's diag.
  */
-struct session_options { /* borrowed, not NULL */
-    const struct opt_input *input;
-    const struct opt_message *message;
-    const struct opt_exec *exec;
-    const struct opt_save *save;
-    const struct opt_show *show;
+struct session_options {
+    struct opt_input input;
+    struct opt_message message;
+    struct opt_exec exec;
+    struct opt_save save;
+    struct opt_show show;
 };
 
-/* The groups of options that such a command has: of the members `input`, `message` and `exec` of its struct... */
+/* The groups of options of a command whose struct has a session_options named `common`... */
 #define SESSION_GROUPS(type) \
-    OPT_GROUP("Input", opt_part_rows, type, input), \
-        OPT_GROUP("Input", opt_input_rows, type, input), \
-        OPT_GROUP("Messages", opt_scope_rows, type, message), \
-        OPT_GROUP("Messages", opt_message_rows, type, message), \
-        OPT_GROUP("Running", opt_device_rows, type, exec), \
-        OPT_GROUP("Running", opt_threads_rows, type, exec), \
-        OPT_GROUP("Running", opt_exec_rows, type, exec)
-/* ... and, if it writes no other file, of `save` and `show`. */
+    OPT_GROUP("Input", opt_part_rows, type, common.input), \
+        OPT_GROUP("Input", opt_input_rows, type, common.input), \
+        OPT_GROUP("Messages", opt_scope_rows, type, common.message), \
+        OPT_GROUP("Messages", opt_message_rows, type, common.message), \
+        OPT_GROUP("Running", opt_device_rows, type, common.exec), \
+        OPT_GROUP("Running", opt_threads_rows, type, common.exec), \
+        OPT_GROUP("Running", opt_exec_rows, type, common.exec)
+/* ... and, if it writes no other file, those of its output. */
 #define SESSION_OUTPUT_GROUPS(type) \
-    OPT_GROUP("Output", opt_force_rows, type, save), \
-        OPT_GROUP("Output", opt_save_rows, type, save), \
-        OPT_GROUP("Output", opt_hash_rows, type, save), \
-        OPT_GROUP("Output", opt_show_rows, type, show)
+    OPT_GROUP("Output", opt_force_rows, type, common.save), \
+        OPT_GROUP("Output", opt_save_rows, type, common.save), \
+        OPT_GROUP("Output", opt_hash_rows, type, common.save), \
+        OPT_GROUP("Output", opt_show_rows, type, common.show)
 
 struct session {
     struct session_options o;
     const struct opt_list *files;
     struct cmd_context *ctx;
     struct opt_backend backend;
-    char place[24];                 /* for session_describe: ", cuda:0"; "" for the CPU */
     struct gcb_bandwidth bandwidth; /* zeroed until measured */
     struct gcb_source *source;      /* owned */
     struct gcb_layout layout;
@@ -69,13 +68,13 @@ int session_plan(struct session *s);
 
 /* Fills `setting` from the options, the backend and the bandwidth as measured so far. */
 void session_fill_setting(struct session *s);
-/* Opens the stream and the results file (`force` replaces an existing one), and fills `setting`. */
-int session_open_report(struct session *s, unsigned records, bool force);
-/* Measures the bandwidth of memory, with the backend's threads and over as many bytes as the messages need, and that
- * of the device; fills `setting`. */
-int session_measure_bandwidth(struct session *s);
-/* Sends the `environment` row, if rows are wanted. */
-int session_put_environment(struct session *s);
+/* Opens the stream and the results file, and fills `setting`. */
+int session_open_report(struct session *s, unsigned records);
+/* The same, and sends the `environment` row, if rows are wanted. */
+int session_start_report(struct session *s, unsigned records);
+/* The same, and measures before that the bandwidth of memory, with the backend's threads and over as many bytes as the
+ * messages need, and that of the device. Only rows hold them, and it takes a moment, so it is not done for a table. */
+int session_start_measured_report(struct session *s, unsigned records);
 int session_put(struct session *s, struct gcb_row *row);
 
 /* How the options run methods over the messages: each message once after one warm-up, unless `timing` asks for more.
@@ -90,6 +89,8 @@ int session_interrupted(const struct session *s, const char *consequence);
 
 /* The settings of a whole table, for its heading: "scope tensor, 1 thread"; then `more`, which may be "". */
 void session_describe(char *out, size_t size, const struct session *s, const char *more);
+/* Prints the heading of a table: the dump, these settings, and the device. Does nothing if rows are printed. */
+int session_print_heading(const struct session *s, const char *more);
 /* The names of the files for rows; `files` has SESSION_FILES bytes. Returns files. */
 #define SESSION_FILES 4096
 const char *session_name_files(char *files, const struct session *s);

@@ -67,7 +67,7 @@ static int resolve(struct kernels_run *r, const struct opt_list *globs)
     const struct opt_list *sizes = &r->o->kernels.sizes;
     struct gcb_diag *diag = r->ctx->diag;
     size_t count;
-    int err = opt_exec_resolve(&r->backend, &r->o->exec, diag), size = 0;
+    int err = opt_exec_resolve(&r->backend, &r->o->common.exec, diag), size = 0;
 
     if (!err && strcmp(r->backend.device, "cpu") != 0)
         err = gcb_diag_set(diag, GCB_E_BACKEND, "bench --kernels runs on the cpu only");
@@ -195,11 +195,9 @@ static int print_table(struct kernels_run *r)
 
 static int open_output(struct kernels_run *r)
 {
-    const struct out_guard guard = {.force = r->o->save.force};
-
     r->table = bench_kernels_table();
-    return out_open(&r->report, &r->o->show, &r->o->save, &guard, GCB_RECORD_BIT(GCB_RECORD_KERNEL),
-                    r->ctx);
+    return out_open(&r->report, &r->o->common.show, &r->o->common.save, NULL,
+                    GCB_RECORD_BIT(GCB_RECORD_KERNEL), r->ctx);
 }
 
 static int measure(struct kernels_run *r, bool *interrupted)
@@ -214,7 +212,7 @@ static int measure(struct kernels_run *r, bool *interrupted)
         err = out_environment(&r->report, &r->backend, &none, &one, false, r->ctx);
     if (err)
         return err;
-    progress_start(&r->progress, r->ctx->err, !r->o->show.quiet);
+    progress_start(&r->progress, r->ctx->err, !r->o->common.show.quiet);
     err = gcb_kernels_run(interrupted, &r->config, &observer, r->ctx->diag);
     progress_end(&r->progress);
     return err;

@@ -16,11 +16,9 @@
 /* Everything that lives as long as the command. Starts zeroed. */
 struct bench {
     const struct bench_options *o;
-    struct opt_input input;     /* with the one step and worker */
-    struct opt_message message; /* with the scope of the case */
-    struct opt_exec exec;       /* with the device that is resolved */
+    struct session
+        s; /* options with the one step and worker, and the scope and device of the case */
     char worker[16];
-    struct session s;
     struct bench_words words;
     struct gcb_suite suite;
     struct gcb_method *methods;
@@ -43,8 +41,8 @@ static int resolve_devices(struct bench *c, struct gcb_diag *diag)
         struct gcb_suite_device *d = &c->devices[i];
         int err;
 
-        c->exec.device = c->suite.devices[i];
-        err = opt_exec_resolve(&c->s.backend, &c->exec, &d->why);
+        c->s.o.exec.device = c->suite.devices[i];
+        err = opt_exec_resolve(&c->s.backend, &c->s.o.exec, &d->why);
         d->gpu = c->s.backend.gpu;
         snprintf(d->name, sizeof(d->name), "%s", c->s.backend.device);
         if (err && err != GCB_E_BACKEND)
@@ -60,7 +58,7 @@ static int resolve_devices(struct bench *c, struct gcb_diag *diag)
 /* Suite, methods and devices. */
 static int resolve(struct bench *c, struct gcb_diag *diag)
 {
-    int err = opt_shapes_check(&c->o->shapes, &c->o->show, &c->o->save, diag);
+    int err = opt_shapes_check(&c->o->shapes, &c->o->common.show, &c->o->common.save, diag);
 
     if (!err)
         err = bench_plan(&c->suite, &c->words, c->o, c->s.files->count > 0, diag);
@@ -71,24 +69,24 @@ static int resolve(struct bench *c, struct gcb_diag *diag)
     if (err)
         return err;
     session_drop_memory(&c->s, "bench", c->methods, c->count);
-    c->message.scope = (int)c->suite.scopes[0];
+    c->s.o.message.scope = (int)c->suite.scopes[0];
     for (size_t i = 1; i < c->suite.scope_count; i++) /* for --bucket-bytes */
         if (c->suite.scopes[i] == GCB_SCOPE_BUCKET)
-            c->message.scope = GCB_SCOPE_BUCKET;
-    return opt_message_check(&c->message, diag);
+            c->s.o.message.scope = GCB_SCOPE_BUCKET;
+    return opt_message_check(&c->s.o.message, diag);
 }
 
 /* Unless the options say otherwise: the last step and its first worker. */
 static int open_files(struct bench *c, struct gcb_diag *diag)
 {
-    const bool any_step = !c->input.step, any_worker = !c->input.worker;
+    const bool any_step = !c->s.o.input.step, any_worker = !c->s.o.input.worker;
     size_t count;
     uint32_t first;
     int err;
 
     if (any_step)
-        c->input.step = "last";
-    err = opt_input_open(&c->s.source, &c->input, c->s.files, diag);
+        c->s.o.input.step = "last";
+    err = opt_input_open(&c->s.source, &c->s.o.input, c->s.files, diag);
     if (err || !any_worker)
         return err;
     count = gcb_source_count(c->s.source);
@@ -99,8 +97,8 @@ static int open_files(struct bench *c, struct gcb_diag *diag)
             continue;
         gcb_source_close(c->s.source);
         c->s.source = NULL;
-        c->input.worker = c->worker;
-        return opt_input_open(&c->s.source, &c->input, c->s.files, diag);
+        c->s.o.input.worker = c->worker;
+        return opt_input_open(&c->s.source, &c->s.o.input, c->s.files, diag);
     }
     return 0;
 }
@@ -114,9 +112,9 @@ static int open_input(struct bench *c, struct gcb_diag *diag)
         err = open_files(c, diag);
     else
         err = gcb_source_open_synthetic(&c->s.source, c->suite.inputs, c->suite.input_count,
-                                        c->o->exec.seed ? c->o->exec.seed : 1, diag);
-    if (!err && !c->s.o.show->quiet)
-        heading_note_globs(c->s.ctx->err, c->s.source, &c->input, &c->message);
+                                        c->o->common.exec.seed ? c->o->common.exec.seed : 1, diag);
+    if (!err && !c->s.o.show.quiet)
+        heading_note_globs(c->s.ctx->err, c->s.source, &c->s.o.input, &c->s.o.message);
     return err;
 }
 
@@ -124,7 +122,7 @@ static int open_run(struct bench *c, struct gcb_diag *diag)
 {
     struct gcb_suite_config config = {
         .suite = &c->suite,
-        .layout = opt_message_layout(&c->message),
+        .layout = opt_message_layout(&c->s.o.message),
         .run = session_run_config(&c->s, &c->o->timing, c->methods, c->count),
         .devices = c->devices,
         .histogram = c->o->shapes.histogram,
@@ -142,7 +140,7 @@ static int open_report(struct bench *c, struct gcb_diag *diag)
 {
     struct out_bandwidths all = {.count = c->o->own.no_bandwidth ? 0 : c->suite.thread_count};
     struct opt_backend *backend = &c->s.backend;
-    int err = session_open_report(&c->s, GCB_RESULT_RECORDS, c->o->save.force);
+    int err = session_open_report(&c->s, GCB_RESULT_RECORDS);
 
     if (!err)
         err = gcb_suite_run_measure(c->run, &all.items, diag);
@@ -155,7 +153,8 @@ static int open_report(struct bench *c, struct gcb_diag *diag)
             backend->gpu_copying = c->devices[i].copying;
         }
     backend->queue.threads = c->suite.threads[0];
-    return out_environment(&c->s.report, backend, c->s.files, &all, c->o->save.hash, c->s.ctx);
+    return out_environment(&c->s.report, backend, c->s.files, &all, c->o->common.save.hash,
+                           c->s.ctx);
 }
 
 /* ---- a case ---- */
@@ -166,7 +165,7 @@ static int on_begin(void *ctx, const struct gcb_suite_case *at, struct gcb_diag 
     struct bench *c = ctx;
 
     (void)diag;
-    c->message.scope = (int)at->scope;
+    c->s.o.message.scope = (int)at->scope;
     c->s.bandwidth = *at->bandwidth;
     c->s.backend.queue.threads = at->threads;
     session_fill_setting(&c->s);
@@ -296,8 +295,9 @@ static const char *describe_input(char *out, size_t size, const struct bench *c)
     if (c->suite.name)
         snprintf(out, size, "suite %s", c->suite.name);
     else
-        snprintf(out, size, "step %s%" PRIu64 ", worker %s%u", c->o->input.step ? "from " : "",
-                 first->step, c->o->input.worker ? "from " : "", (unsigned)first->worker);
+        snprintf(out, size, "step %s%" PRIu64 ", worker %s%u",
+                 c->o->common.input.step ? "from " : "", first->step,
+                 c->o->common.input.worker ? "from " : "", (unsigned)first->worker);
     return out;
 }
 
@@ -361,12 +361,9 @@ static void release(struct bench *c)
 static int run_suite(const struct bench_options *o, const struct opt_list *operands,
                      struct cmd_context *ctx)
 {
-    struct bench c = {.o = o, .input = o->input, .message = o->message, .exec = o->exec};
-    int err;
+    struct bench c = {.o = o, .s = {.o = o->common, .files = operands, .ctx = ctx}};
+    int err = resolve(&c, ctx->diag);
 
-    c.s = (struct session){
-        .o = {&c.input, &c.message, &c.exec, &o->save, &o->show}, .files = operands, .ctx = ctx};
-    err = resolve(&c, ctx->diag);
     if (!err)
         err = open_input(&c, ctx->diag);
     interrupt_catch();
@@ -397,10 +394,10 @@ static int bench_run(const void *options, const struct opt_list *operands, struc
 static const struct opt_group groups[] = {
     OPT_GROUP("Methods", opt_methods_rows, struct bench_options, methods),
     OPT_GROUP("Cases", bench_case_rows, struct bench_options, own),
-    OPT_GROUP("Input", bench_input_rows, struct bench_options, input),
-    OPT_GROUP("Input", opt_input_rows, struct bench_options, input),
-    OPT_GROUP("Messages", opt_message_rows, struct bench_options, message),
-    OPT_GROUP("Running", opt_exec_rows, struct bench_options, exec),
+    OPT_GROUP("Input", bench_input_rows, struct bench_options, common.input),
+    OPT_GROUP("Input", opt_input_rows, struct bench_options, common.input),
+    OPT_GROUP("Messages", opt_message_rows, struct bench_options, common.message),
+    OPT_GROUP("Running", opt_exec_rows, struct bench_options, common.exec),
     OPT_GROUP("Timing", bench_repeat_rows, struct bench_options, timing),
     OPT_GROUP("Timing", bench_timing_rows, struct bench_options, own),
     OPT_GROUP("Kernels", bench_kernels_rows, struct bench_options, kernels),

@@ -16,16 +16,12 @@ struct compress_own {
 
 struct compress_options {
     struct opt_methods methods;
-    struct opt_input input;
-    struct opt_message message;
-    struct opt_exec exec;
+    struct session_options common;
     struct opt_timing timing;
     struct opt_make make;
     struct compress_own own;
     struct opt_lines lines;
     struct opt_shapes shapes;
-    struct opt_save save;
-    struct opt_show show;
 };
 
 static const char *const pers[] = {"message", "tensor", "step", "worker", "none", NULL};
@@ -74,9 +70,10 @@ static int check_options(enum gcb_field *sort, const struct compress_options *o,
         return gcb_diag_set(diag, GCB_E_INVALID,
                             "-o keeps the messages of one method, and %zu are given: name one",
                             o->methods.specs.count);
-    if (o->make.output && o->save.results && gcb_outfile_same(o->make.output, o->save.results))
+    if (o->make.output && o->common.save.results &&
+        gcb_outfile_same(o->make.output, o->common.save.results))
         return gcb_diag_set(diag, GCB_E_INVALID, "-o and --results name the same file: change one");
-    err = opt_shapes_check(&o->shapes, &o->show, &o->save, diag);
+    err = opt_shapes_check(&o->shapes, &o->common.show, &o->common.save, diag);
     if (!err)
         err = opt_lines_sort(sort, &o->lines, diag);
     return err || !o->make.output ? err : opt_make_check(&o->make, diag);
@@ -119,7 +116,7 @@ static int open_output(struct compress *c, struct gcb_diag *diag)
     if (!make->output)
         return 0;
     if (make->force)
-        out_note_links(make->output, c->o->show.quiet, c->s.ctx->err);
+        out_note_links(make->output, c->o->common.show.quiet, c->s.ctx->err);
     err = gcb_container_create(&c->keep, make->output, make->force, c->s.files->items,
                                c->s.files->count, diag);
     if (!err)
@@ -129,17 +126,6 @@ static int open_output(struct compress *c, struct gcb_diag *diag)
                                  gcb_method_spec(spec, sizeof(spec), &c->methods[0], GCB_SPEC_FULL),
                                  diag);
     return err;
-}
-
-/* Rows hold the machine's bandwidth. Measuring it takes a moment, so it is not done for a table. */
-static int open_report(struct compress *c)
-{
-    int err = session_open_report(&c->s, GCB_RESULT_RECORDS, c->o->make.force);
-
-    if (err || !out_wants_rows(&c->s.report))
-        return err;
-    err = session_measure_bandwidth(&c->s);
-    return err ? err : session_put_environment(&c->s);
 }
 
 static bool wants_groups(const struct compress *c)
@@ -230,11 +216,7 @@ static int put_summaries(struct compress *c)
 
 static int show_table(struct compress *c, struct gcb_diag *diag)
 {
-    struct gcb_extent extent;
-    char settings[160];
     const struct compress_view view = {
-        .files = c->s.files,
-        .extent = &extent,
         .methods = c->methods,
         .given = c->given,
         .result = &c->result,
@@ -242,17 +224,15 @@ static int show_table(struct compress *c, struct gcb_diag *diag)
         .losses = wants_losses(c) ? c->losses : NULL,
         .sort = c->sort,
         .top = (size_t)c->o->own.top,
-        .settings = settings,
         .repeat = opt_timing_repeat(&c->o->timing),
-        .whole_model = c->o->message.scope == GCB_SCOPE_MODEL,
+        .whole_model = c->o->common.message.scope == GCB_SCOPE_MODEL,
     };
-    const int err = c->s.report.table ? gcb_extent_of(&extent, c->s.source, diag) : 0;
+    const int err = session_print_heading(&c->s, "");
 
     if (err || !c->s.report.table)
         return err;
     if (c->sort && view.groups)
         gcb_groups_sort(&c->groups, c->sort);
-    session_describe(settings, sizeof(settings), &c->s, c->s.place);
     return compress_show(&view, &c->s.report, diag);
 }
 
@@ -298,11 +278,11 @@ static int compress_run(const void *options, const struct opt_list *operands,
     const struct compress_options *o = options;
     struct compress c = {
         .o = o,
-        .s = {.o = {&o->input, &o->message, &o->exec, &o->save, &o->show},
-              .files = operands,
-              .ctx = ctx},
+        .s = {.o = o->common, .files = operands, .ctx = ctx},
     };
     int err = resolve_options(&c, ctx->diag);
+
+    c.s.o.save.force = o->make.force; /* --force is for both files */
 
     if (!err)
         err = session_open_input(&c.s);
@@ -310,7 +290,7 @@ static int compress_run(const void *options, const struct opt_list *operands,
     if (!err)
         err = open_output(&c, ctx->diag);
     if (!err)
-        err = open_report(&c);
+        err = session_start_measured_report(&c.s, GCB_RESULT_RECORDS);
     if (!err)
         err = run_methods(&c, ctx->diag);
     if (!err)
@@ -327,9 +307,9 @@ static const struct opt_group groups[] = {
     OPT_GROUP("Output", own_rows, struct compress_options, own),
     OPT_GROUP("Output", opt_lines_rows, struct compress_options, lines),
     OPT_GROUP("Output", opt_shapes_rows, struct compress_options, shapes),
-    OPT_GROUP("Output", opt_save_rows, struct compress_options, save),
-    OPT_GROUP("Output", opt_hash_rows, struct compress_options, save),
-    OPT_GROUP("Output", opt_show_rows, struct compress_options, show),
+    OPT_GROUP("Output", opt_save_rows, struct compress_options, common.save),
+    OPT_GROUP("Output", opt_hash_rows, struct compress_options, common.save),
+    OPT_GROUP("Output", opt_show_rows, struct compress_options, common.show),
     {.rows = NULL},
 };
 

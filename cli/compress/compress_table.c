@@ -237,7 +237,6 @@ int compress_show(const struct compress_view *v, const struct out_report *report
 {
     int err = 0;
 
-    heading_print(report->out, v->files, v->extent, v->settings);
     if (v->groups)
         err = show_groups(v, report, diag);
     if (!err)

@@ -2,14 +2,11 @@
 #define CLI_COMPRESS_COMPRESS_TABLE_H
 
 #include "cli/base/output.h"
-#include "src/tool/trial/extent.h"
 #include "src/tool/trial/groups.h"
 #include "src/tool/trial/losses.h"
 
-/* What `compress` prints for people: the results of a run. */
+/* What `compress` prints for people under the heading: the results of a run. */
 struct compress_view {
-    const struct opt_list *files;
-    const struct gcb_extent *extent;
     const struct gcb_method *methods; /* as in `result` */
     size_t given;                     /* methods the user named; the others are baselines */
     const struct gcb_run_result *result;
@@ -17,7 +14,6 @@ struct compress_view {
     const struct gcb_losses *losses; /* NULL: not shown */
     enum gcb_field sort;             /* GCB_FIELD_NONE: in the order given */
     size_t top;                      /* groups or tensors shown; 0: all groups, five tensors */
-    const char *settings;            /* "scope tensor, 1 thread" */
     unsigned repeat;                 /* timed runs of each message */
     bool whole_model;                /* there is no larger scope */
 };

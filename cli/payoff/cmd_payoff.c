@@ -121,9 +121,8 @@ static int find_cases(struct payoff *c, struct gcb_diag *diag)
 
 static int open_report(struct payoff *c)
 {
-    const struct out_guard guard = {.inputs = c->files, .force = c->o->save.force};
     const struct out_bandwidths bandwidths = {&c->bandwidth, c->bandwidth.bytes > 0};
-    const int err = out_open(&c->report, &c->o->show, &c->o->save, &guard,
+    const int err = out_open(&c->report, &c->o->show, &c->o->save, c->files,
                              GCB_RECORD_BIT(GCB_RECORD_PAYOFF), c->ctx);
 
     return err ? err

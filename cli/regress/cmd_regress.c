@@ -148,7 +148,8 @@ static void apply_options(struct regress *r)
     for (size_t i = 0; own->advisory_times && i < r->verdicts.count; i++)
         r->verdicts.items[i].advisory = gcb_quantity_is_time(r->verdicts.items[i].quantity);
     for (size_t i = 0; i < own->accept.count; i++)
-        if (!gcb_verdicts_accept(&r->verdicts, own->accept.items[i]) && !r->o->bench.show.quiet)
+        if (!gcb_verdicts_accept(&r->verdicts, own->accept.items[i]) &&
+            !r->o->bench.common.show.quiet)
             fprintf(r->ctx->err, "gcbench: note: --accept %s: there is no such case\n",
                     gcb_escape(shown, sizeof(shown), own->accept.items[i]));
 }
@@ -233,25 +234,26 @@ static int show(struct regress *r, struct gcb_diag *diag)
 /* Checks the file before minutes of work. */
 static int open_markdown(struct regress *r, struct gcb_diag *diag)
 {
-    const char *path = r->o->own.markdown, *results = r->o->bench.save.results;
+    const struct opt_save *save = &r->o->bench.common.save;
+    const char *path = r->o->own.markdown;
 
     if (!path)
         return 0;
-    if (results && gcb_outfile_same(path, results))
+    if (save->results && gcb_outfile_same(path, save->results))
         return gcb_diag_set(diag, GCB_E_INVALID, "--markdown and --results name the same file");
-    if (r->o->own.force)
-        out_note_links(path, r->o->bench.show.quiet, r->ctx->err);
-    return gcb_outfile_init(&r->markdown, path, r->o->own.force, r->operands->items,
-                            r->operands->count, diag);
+    if (save->force)
+        out_note_links(path, r->o->bench.common.show.quiet, r->ctx->err);
+    return gcb_outfile_init(&r->markdown, path, save->force, r->operands->items, r->operands->count,
+                            diag);
 }
 
 static int open_report(struct regress *r, struct gcb_diag *diag)
 {
-    const struct out_guard guard = {.inputs = r->operands, .force = r->o->own.force};
+    const struct session_options *o = &r->o->bench.common;
     int err = open_markdown(r, diag);
 
     if (!err)
-        err = out_open(&r->report, &r->o->bench.show, &r->o->bench.save, &guard,
+        err = out_open(&r->report, &o->show, &o->save, r->operands,
                        GCB_RECORD_BIT(GCB_RECORD_VERDICT), r->ctx);
     return err || !out_wants_rows(&r->report) ? err : put_environment(r, diag);
 }
@@ -314,16 +316,16 @@ static const struct opt_group groups[] = {
     OPT_GROUP("Two builds, alternating", regress_against_rows, struct regress_options, own),
     PASSED_ON(": methods", opt_methods_rows, methods),
     PASSED_ON(": cases", bench_case_rows, own),
-    PASSED_ON(": input", bench_input_rows, input),
-    PASSED_ON(": input", opt_input_rows, input),
-    PASSED_ON(": messages", opt_message_rows, message),
-    PASSED_ON(": running", opt_exec_rows, exec),
+    PASSED_ON(": input", bench_input_rows, common.input),
+    PASSED_ON(": input", opt_input_rows, common.input),
+    PASSED_ON(": messages", opt_message_rows, common.message),
+    PASSED_ON(": running", opt_exec_rows, common.exec),
     PASSED_ON(": timing", bench_repeat_rows, timing),
     PASSED_ON(": timing", bench_timing_rows, own),
     PASSED_ON(": kernels", bench_kernels_rows, kernels),
-    OPT_GROUP("Output", regress_show_rows, struct regress_options, own),
-    OPT_GROUP("Output", opt_save_rows, struct regress_options, bench.save),
-    OPT_GROUP("Output", opt_show_rows, struct regress_options, bench.show),
+    {.title = "Output", .rows = regress_show_rows},
+    OPT_GROUP("Output", opt_save_rows, struct regress_options, bench.common.save),
+    OPT_GROUP("Output", opt_show_rows, struct regress_options, bench.common.show),
     {.rows = NULL},
 };
 

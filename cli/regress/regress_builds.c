@@ -99,7 +99,7 @@ static int run_ab(struct regress_builds *b, struct gcb_ab_result *out, struct gc
     struct progress bar;
     int err;
 
-    progress_start(&bar, b->ctx->err, !b->o->bench.show.quiet);
+    progress_start(&bar, b->ctx->err, !b->o->bench.common.show.quiet);
     config.ctx = &bar;
     err = gcb_ab_run(out, &config, diag);
     progress_end(&bar);
@@ -187,7 +187,7 @@ static const char *counted_isa(const struct regress_builds *b)
 {
     unsigned flags;
 
-    return b->o->bench.exec.isa ? b->o->bench.exec.isa : gcb_cpu_isa(&flags, "avx2") ? "c" : "avx2";
+    return b->o->bench.common.exec.isa ? b->o->bench.common.exec.isa : gcb_cpu_isa(&flags, "avx2") ? "c" : "avx2";
 }
 
 /* Counts the instructions of b->methods in both builds. `options` are passed on to `compress`. */
@@ -218,7 +218,7 @@ static int run_counts(struct regress_builds *b, const struct opt_list *options,
     config.argv = (char *const *)(uintptr_t)b->argv.items;
     config.delta = b->o->own.counts ? b->o->own.delta / 100.0 : 0.0;
     config.ctx = &bar;
-    progress_start(&bar, b->ctx->err, !b->o->bench.show.quiet);
+    progress_start(&bar, b->ctx->err, !b->o->bench.common.show.quiet);
     err = gcb_counts_run(&b->counts, out, &config, diag);
     progress_end(&bar);
     return err;

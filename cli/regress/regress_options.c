@@ -49,9 +49,10 @@ const struct opt_row regress_against_rows[] = {
 
 const struct opt_row regress_show_rows[] = {
     {.name = "markdown", .metavar = "FILE", .type = OPT_TEXT,
-     .offset = offsetof(struct regress_own, markdown),
+     .offset = offsetof(struct regress_options, own.markdown),
      .help = "also write the comparison as Markdown, for a comment"},
-    {.name = "force", .type = OPT_FLAG, .offset = offsetof(struct regress_own, force),
+    {.name = "force", .type = OPT_FLAG,
+     .offset = offsetof(struct regress_options, bench.common.save.force),
      .help = "replace existing files"},
     {.name = NULL},
 };

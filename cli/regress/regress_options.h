@@ -12,16 +12,18 @@ struct regress_own {
     double delta;   /* percent; 0: the default */
     double floor;   /* microseconds: shorter times are not judged; -1: the default */
     double timeout; /* seconds of one process; 0: the default */
-    bool advisory_times, strict, force;
+    bool advisory_times, strict;
     struct opt_list accept;
     const char *markdown;
 };
-extern const struct opt_row regress_judge_rows[], regress_against_rows[], regress_show_rows[];
+extern const struct opt_row regress_judge_rows[], regress_against_rows[];
 
 struct regress_options {
     struct regress_own own;
-    struct bench_options bench; /* parsed to be checked; regress uses `save` and `show` itself */
+    struct bench_options
+        bench; /* parsed to be checked; regress uses the options of its output itself */
 };
+extern const struct opt_row regress_show_rows[]; /* over struct regress_options */
 
 /* GCB_E_INVALID if --against was given a folder instead of a program; the words name the program in it. */
 int regress_check_program(const char *path, struct gcb_diag *diag);

@@ -1,6 +1,5 @@
 #include <inttypes.h>
 
-#include "cli/base/heading.h"
 #include "cli/base/interrupt.h"
 #include "cli/base/session.h"
 #include "cli/replay/replay_options.h"
@@ -56,7 +55,7 @@ static bool on_scan(void *ctx, uint64_t elements)
 
 static int open_input(struct replay *c, struct gcb_diag *diag)
 {
-    const struct opt_message *m = &c->o->message;
+    const struct opt_message *m = &c->o->common.message;
     int err = session_open_input(&c->s);
 
     c->config.source = c->s.source;
@@ -65,7 +64,7 @@ static int open_input(struct replay *c, struct gcb_diag *diag)
     c->config.queue = &c->s.backend.queue;
     c->config.device = c->s.backend.gpu.module ? &c->s.backend.gpu : NULL;
     c->config.seed = c->s.backend.seed;
-    c->config.fft_rigor = (enum gcb_fft_rigor)c->o->exec.fft_plan;
+    c->config.fft_rigor = (enum gcb_fft_rigor)c->o->common.exec.fft_plan;
     c->config.nonfinite = (enum gcb_nonfinite_policy)m->nonfinite;
     c->config.output_layers =
         (struct gcb_output_layers){m->output_layer.items, m->output_layer.count};
@@ -81,13 +80,6 @@ static int open_input(struct replay *c, struct gcb_diag *diag)
     err = gcb_replay_open(&c->replay, &c->config, diag);
     progress_end(&c->s.progress);
     return err;
-}
-
-static int open_report(struct replay *c)
-{
-    const int err = session_open_report(&c->s, GCB_REPLAY_RECORDS, c->o->save.force);
-
-    return err ? err : session_put_environment(&c->s);
 }
 
 static int on_step(void *ctx, const struct gcb_replay_step *step, struct gcb_diag *diag)
@@ -161,26 +153,14 @@ static int run_method(struct replay *c, struct gcb_diag *diag)
     return err ? session_judge(&c->s, err) : put_total(c);
 }
 
-static int print_head(struct replay *c, struct gcb_diag *diag)
-{
-    struct gcb_extent extent;
-    char settings[160], times[80] = "";
-    const int err = c->s.report.table ? gcb_extent_of(&extent, c->s.source, diag) : 0;
-
-    if (err || !c->s.report.table)
-        return err;
-    if (c->o->own.loops > 1)
-        snprintf(times, sizeof(times), ", %" PRIu64 " times over", c->o->own.loops);
-    gcb_append(times, sizeof(times), "%s", c->s.place);
-    session_describe(settings, sizeof(settings), &c->s, times);
-    heading_print(c->s.report.out, c->s.files, &extent, settings);
-    return 0;
-}
-
 static int run(struct replay *c, struct gcb_diag *diag)
 {
-    int err = print_head(c, diag);
+    char times[80] = "";
+    int err;
 
+    if (c->o->own.loops > 1)
+        snprintf(times, sizeof(times), ", %" PRIu64 " times over", c->o->own.loops);
+    err = session_print_heading(&c->s, times);
     for (; !err && c->done < c->count; c->done++) {
         err = run_method(c, diag);
         if (!err && c->totals[c->done].interrupted) {
@@ -223,9 +203,7 @@ static int replay_run(const void *options, const struct opt_list *operands, stru
     const struct replay_options *o = options;
     struct replay c = {
         .o = o,
-        .s = {.o = {&o->input, &o->message, &o->exec, &o->save, &o->show},
-              .files = operands,
-              .ctx = ctx},
+        .s = {.o = o->common, .files = operands, .ctx = ctx},
     };
     int err = resolve(&c, ctx->diag);
 
@@ -236,7 +214,8 @@ static int replay_run(const void *options, const struct opt_list *operands, stru
     if (err)
         goto out;
     c.totals = gcb_alloc_zero(c.count, sizeof(*c.totals));
-    err = c.totals ? open_report(&c) : gcb_diag_nomem(ctx->diag, 0, "totals");
+    err = c.totals ? session_start_report(&c.s, GCB_REPLAY_RECORDS)
+                   : gcb_diag_nomem(ctx->diag, 0, "totals");
     if (err)
         goto out;
     err = run(&c, ctx->diag);

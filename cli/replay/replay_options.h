@@ -1,7 +1,7 @@
 #ifndef CLI_REPLAY_REPLAY_OPTIONS_H
 #define CLI_REPLAY_REPLAY_OPTIONS_H
 
-#include "cli/base/options.h"
+#include "cli/base/session.h"
 #include "src/tool/replay/replay.h"
 
 /* The options of `replay`, and what is checked before a file is opened. */
@@ -17,12 +17,8 @@ struct replay_own {
 
 struct replay_options {
     struct opt_methods methods;
-    struct opt_input input;
-    struct opt_message message;
+    struct session_options common;
     struct replay_own own;
-    struct opt_exec exec;
-    struct opt_save save;
-    struct opt_show show;
 };
 
 extern const struct opt_row replay_own_rows[];

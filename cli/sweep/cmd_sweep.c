@@ -25,17 +25,6 @@ static int resolve(struct sweep *c, struct gcb_diag *diag)
     return err ? err : session_resolve(&c->s);
 }
 
-/* Rows need the machine's bandwidth, which takes a moment to measure; the table does not. */
-static int open_report(struct sweep *c)
-{
-    int err = session_open_report(&c->s, GCB_SWEEP_RECORDS, c->o->save.force);
-
-    if (err || !out_wants_rows(&c->s.report))
-        return err;
-    err = session_measure_bandwidth(&c->s);
-    return err ? err : session_put_environment(&c->s);
-}
-
 static int on_trial(void *ctx, const struct gcb_run_trial *trial, struct gcb_diag *diag)
 {
     struct sweep *c = ctx;
@@ -118,23 +107,15 @@ static int put_summaries(struct sweep *c)
 
 static int show_table(struct sweep *c, struct gcb_diag *diag)
 {
-    struct gcb_extent extent;
-    char settings[160];
     const struct sweep_view view = {
-        .files = c->s.files,
-        .extent = &extent,
         .plan = &c->plan,
         .result = &c->result,
         .pareto = c->pareto,
-        .settings = settings,
         .repeat = opt_timing_repeat(&c->o->timing),
     };
-    const int err = c->s.report.table ? gcb_extent_of(&extent, c->s.source, diag) : 0;
+    const int err = session_print_heading(&c->s, "");
 
-    if (err || !c->s.report.table)
-        return err;
-    session_describe(settings, sizeof(settings), &c->s, c->s.place);
-    return sweep_show(&view, &c->s.report, diag);
+    return err || !c->s.report.table ? err : sweep_show(&view, &c->s.report, diag);
 }
 
 static int judge_outcome(const struct sweep *c, struct gcb_diag *diag)
@@ -179,9 +160,7 @@ static int sweep_run(const void *options, const struct opt_list *operands, struc
     const struct sweep_options *o = options;
     struct sweep c = {
         .o = o,
-        .s = {.o = {&o->input, &o->message, &o->exec, &o->save, &o->show},
-              .files = operands,
-              .ctx = ctx},
+        .s = {.o = o->common, .files = operands, .ctx = ctx},
     };
     int err = resolve(&c, ctx->diag);
 
@@ -191,7 +170,7 @@ static int sweep_run(const void *options, const struct opt_list *operands, struc
     if (err)
         goto out;
     interrupt_catch();
-    err = open_report(&c);
+    err = session_start_measured_report(&c.s, GCB_SWEEP_RECORDS);
     if (err)
         goto out;
     err = run_settings(&c, ctx->diag);

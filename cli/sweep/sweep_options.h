@@ -1,7 +1,7 @@
 #ifndef CLI_SWEEP_SWEEP_OPTIONS_H
 #define CLI_SWEEP_SWEEP_OPTIONS_H
 
-#include "cli/base/options.h"
+#include "cli/base/session.h"
 #include "src/tool/search/match.h"
 #include "src/tool/search/pareto.h"
 
@@ -19,12 +19,8 @@ struct sweep_options {
     struct opt_methods methods;
     struct sweep_own own;
     struct opt_lines lines;
-    struct opt_input input;
-    struct opt_message message;
-    struct opt_exec exec;
+    struct session_options common;
     struct opt_timing timing;
-    struct opt_save save;
-    struct opt_show show;
 };
 
 extern const struct opt_row sweep_own_rows[];

@@ -144,7 +144,6 @@ int sweep_show(const struct sweep_view *v, const struct out_report *report, stru
         if (tally_of(v, order[i])->messages && !v->result->totals[order[i]].failure.status)
             add_line(table, v, order[i]);
     gcb_free(order);
-    heading_print(report->out, v->files, v->extent, v->settings);
     err = out_table(report, table, diag);
     if (err)
         return err;

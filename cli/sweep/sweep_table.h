@@ -3,16 +3,12 @@
 
 #include "cli/base/output.h"
 #include "cli/sweep/sweep_options.h"
-#include "src/tool/trial/extent.h"
 
-/* What the table of `sweep` shows. */
+/* What the table of `sweep` shows, under its heading. */
 struct sweep_view {
-    const struct opt_list *files;
-    const struct gcb_extent *extent;
     const struct sweep_plan *plan;
     const struct gcb_run_result *result; /* of plan->methods */
     const bool *pareto;                  /* by method */
-    const char *settings;                /* "scope tensor, 1 thread" */
     unsigned repeat;                     /* timed runs of each message */
 };
 

@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "cli/base/heading.h"
 #include "cli/bench/bench_kernels.h"
 #include "cli/bench/bench_table.h"
 #include "cli/compress/compress_table.h"
@@ -200,16 +201,12 @@ static void show_compress(void)
         struct gcb_group group = {
             .name = name, .step = UINT64_MAX, .worker = UINT32_MAX, .tallies = tallies};
         const struct gcb_groups groups = {pers[i], 4, &group, 1, 1, 0};
-        const struct compress_view view = {.files = &files,
-                                           .extent = &extent,
-                                           .methods = methods,
-                                           .given = 3,
-                                           .result = &result,
-                                           .groups = &groups,
-                                           .settings = "scope tensor, 1 thread"};
+        const struct compress_view view = {
+            .methods = methods, .given = 3, .result = &result, .groups = &groups};
         struct printed p;
 
         begin(&p);
+        heading_print(p.report.out, &files, &extent, "scope tensor, 1 thread");
         assert_int_equal(compress_show(&view, &p.report, NULL), 0);
         end(&p);
     }
@@ -225,12 +222,7 @@ static void show_sweep(void)
 {
     static const bool pareto[4] = {true};
     const struct sweep_plan plan = {.methods = methods, .given = 3, .count = 4};
-    const struct sweep_view view = {.files = &files,
-                                    .extent = &extent,
-                                    .plan = &plan,
-                                    .result = &result,
-                                    .pareto = pareto,
-                                    .settings = "scope tensor, 1 thread"};
+    const struct sweep_view view = {.plan = &plan, .result = &result, .pareto = pareto};
     struct printed p;
 
     begin(&p);
