@@ -74,10 +74,9 @@ static void print_gpu(FILE *out, const struct facts *f)
         opt_wrap(out, f->gpu.text, 0, 12);
     }
     if (d->runtime[0]) {
-        snprintf(text, sizeof(text), " runtime %s, driver %s, %s", d->runtime,
-                 d->driver[0] ? d->driver : "none",
-                 d->fft[0] ? d->fft : "no cuFFT, which Fourier transforms of most lengths need");
-        opt_wrap(out, text, fprintf(out, "cuda       "), 12);
+        opt_wrapf(out, fprintf(out, "cuda       "), 12, " runtime %s, driver %s, %s", d->runtime,
+                  d->driver[0] ? d->driver : "none",
+                  d->fft[0] ? d->fft : "no cuFFT, which Fourier transforms of most lengths need");
     }
 }
 

@@ -64,12 +64,11 @@ static void add_name(struct names *names, const struct gcb_verify_note *note, co
 
 static void show_message(FILE *out, const struct gcb_verify_note *note)
 {
-    char shown[128], count[32], line[256];
+    char shown[128], count[32];
 
-    snprintf(line, sizeof(line), "step %" PRIu64 " worker %" PRIu32 " %s, %s element%s",
-             note->plan->step, note->plan->worker, gcb_escape(shown, sizeof(shown), note->name),
-             gcb_count(count, note->plan->count), note->plan->count == 1 ? "" : "s");
-    opt_wrap(out, line, 0, 2);
+    opt_wrapf(out, 0, 2, "step %" PRIu64 " worker %" PRIu32 " %s, %s element%s", note->plan->step,
+              note->plan->worker, gcb_escape(shown, sizeof(shown), note->name),
+              gcb_count(count, note->plan->count), note->plan->count == 1 ? "" : "s");
 }
 
 /* "topk:theta=0.85: contraction on step 100 worker 0 layers.0.bias" */
@@ -85,29 +84,23 @@ static void check_words(char out[480], const struct gcb_method *method,
 
 static void show_broken(FILE *out, const char *words, const struct gcb_verify_check *c)
 {
-    char line[800];
-
-    snprintf(line, sizeof(line), "BROKEN  %s: %s", words, c->outcome.words);
-    opt_wrap(out, line, 0, 0);
-    snprintf(line, sizeof(line), "promised: %s (%s)", c->promise->claim, c->promise->source);
-    opt_wrap(out, line, 0, 8);
+    opt_wrapf(out, 0, 0, "BROKEN  %s: %s", words, c->outcome.words);
+    opt_wrapf(out, 0, 8, "promised: %s (%s)", c->promise->claim, c->promise->source);
 }
 
 /* A check: in full if it is broken, else one line. */
 static void show_check(FILE *out, const struct gcb_method *method, const struct gcb_verify_check *c)
 {
-    char words[480], value[32], limit[32], line[800];
+    char words[480], value[32], limit[32];
 
     check_words(words, method, c);
     if (c->outcome.status == GCB_PROMISE_BROKEN) {
         show_broken(out, words, c);
         return;
     }
-    snprintf(line, sizeof(line), "%s  %s: %s, limit %s %s",
-             gcb_promise_status_names[c->outcome.status], words,
-             gcb_number(value, c->outcome.value, 3), gcb_number(limit, c->outcome.limit, 3),
-             c->outcome.words);
-    opt_wrap(out, line, 0, 2);
+    opt_wrapf(out, 0, 2, "%s  %s: %s, limit %s %s", gcb_promise_status_names[c->outcome.status],
+              words, gcb_number(value, c->outcome.value, 3), gcb_number(limit, c->outcome.limit, 3),
+              c->outcome.words);
 }
 
 static int show_table(const struct verify *v, struct gcb_diag *diag)

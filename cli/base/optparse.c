@@ -1,5 +1,6 @@
 #include "cli/base/optparse.h"
 
+#include <stdarg.h>
 #include <string.h>
 
 #include "src/lib/base/alloc.h"
@@ -394,6 +395,17 @@ void opt_wrap(FILE *out, const char *text, int at, int indent)
         text += n + (text[n] == ' ');
     }
     fputc('\n', out);
+}
+
+void opt_wrapf(FILE *out, int at, int indent, const char *format, ...)
+{
+    char text[1000];
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+    opt_wrap(out, text, at, indent);
 }
 
 static void print_row(FILE *out, const struct opt_row *row)

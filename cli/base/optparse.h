@@ -108,6 +108,9 @@ void opt_fini(struct opt_result *result, const struct opt_spec *spec, void *targ
 
 /* Prints `text` in columns [indent, 80), starting at column `at`. Ends the line. */
 void opt_wrap(FILE *out, const char *text, int at, int indent);
+/* The same for a text in printf style, cut at 1000 bytes. */
+void opt_wrapf(FILE *out, int at, int indent, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
 
 /* Copies the first line of *text into `line` and moves *text after it; false: *text is NULL or at its end. */
 bool opt_next_line(char *line, size_t size, const char **text);

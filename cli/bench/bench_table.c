@@ -109,31 +109,27 @@ static void add_line(struct gcb_table *table, const struct bench_view *v, size_t
 static void print_head(const struct bench_view *v, FILE *out)
 {
     const struct gcb_bandwidth *b = v->bandwidth;
-    char number[4][32], line[160];
+    char number[4][32];
 
     fprintf(out, "\n%s\n", v->settings);
     if (!b->bytes) /* not measured */
         return;
-    snprintf(line, sizeof(line), "memory: reads %s, fills %s, copies %s GB/s over %s MB%s",
-             gcb_number(number[0], b->read_gbps, 3), gcb_number(number[1], b->fill_gbps, 3),
-             gcb_number(number[2], b->copy_gbps, 3),
-             gcb_number(number[3], (double)b->bytes * 1e-6, 3),
-             b->bytes <= gcb_host_cache() ? ", in the caches" : "");
-    opt_wrap(out, line, 0, 0);
+    opt_wrapf(out, 0, 0, "memory: reads %s, fills %s, copies %s GB/s over %s MB%s",
+              gcb_number(number[0], b->read_gbps, 3), gcb_number(number[1], b->fill_gbps, 3),
+              gcb_number(number[2], b->copy_gbps, 3),
+              gcb_number(number[3], (double)b->bytes * 1e-6, 3),
+              b->bytes <= gcb_host_cache() ? ", in the caches" : "");
 }
 
 static void note_failures(const struct bench_view *v, FILE *out)
 {
-    char line[sizeof(v->result->totals->failure.text) + 16];
-
     for (size_t i = 0; i < v->result->method_count; i++) {
         const struct gcb_run_total *total = &v->result->totals[i];
 
         if (!total->failure.status)
             continue;
-        snprintf(line, sizeof(line), "%s: %s",
-                 gcb_run_unsupported(total) ? "unsupported" : "failed", total->failure.text);
-        opt_wrap(out, line, 0, 2);
+        opt_wrapf(out, 0, 2, "%s: %s", gcb_run_unsupported(total) ? "unsupported" : "failed",
+                  total->failure.text);
     }
 }
 

@@ -181,14 +181,12 @@ static void print_loss(const struct compress_view *v, size_t method, FILE *out)
 static void note_headers(const struct compress_view *v, size_t method, FILE *out)
 {
     const double share = gcb_tally_header_share(&v->result->totals[method].tally);
-    char line[160];
 
     if (!(share > 0.05))
         return;
-    snprintf(line, sizeof(line), "note: headers are %.0f %% of the bytes%s%s%s", 100.0 * share,
-             v->given > 1 ? " of " : "", v->given > 1 ? v->methods[method].name : "",
-             v->whole_model ? "" : "; --scope bucket sends fewer messages");
-    opt_wrap(out, line, 0, 2);
+    opt_wrapf(out, 0, 2, "note: headers are %.0f %% of the bytes%s%s%s", 100.0 * share,
+              v->given > 1 ? " of " : "", v->given > 1 ? v->methods[method].name : "",
+              v->whole_model ? "" : "; --scope bucket sends fewer messages");
 }
 
 static void note_exceptions(const struct compress_view *v, size_t method, FILE *out)

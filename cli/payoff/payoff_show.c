@@ -163,11 +163,11 @@ static void show_head(FILE *out, const struct payoff_view *v)
         gcb_append(text, sizeof(text), ", overlapping %s of computation",
                    gcb_seconds(latency, p->loads.method.compute));
     opt_wrap(out, text, 0, 0);
-    snprintf(text, sizeof(text), "times of %s: scope %s, %s, %" PRIu64 " thread%s, %s%s%s",
-             gcb_escape(name, sizeof(name), strcmp(c->path, "-") == 0 ? "standard input" : c->path),
-             c->scope, c->device, c->threads, c->threads == 1 ? "" : "s", c->isa,
-             c->cache[0] ? ", cache " : "", c->cache);
-    opt_wrap(out, text, 0, 0);
+    opt_wrapf(
+        out, 0, 0, "times of %s: scope %s, %s, %" PRIu64 " thread%s, %s%s%s",
+        gcb_escape(name, sizeof(name), strcmp(c->path, "-") == 0 ? "standard input" : c->path),
+        c->scope, c->device, c->threads, c->threads == 1 ? "" : "s", c->isa,
+        c->cache[0] ? ", cache " : "", c->cache);
 }
 
 /* The verdicts in full. */
@@ -412,7 +412,7 @@ int payoff_show_fft(const struct out_report *report, const struct gcb_fft_stages
 {
     static const struct gcb_table_column columns[] = {{.title = "network"}, {.title = "k_min"}};
     struct gcb_table *table = gcb_table_create(columns, 2);
-    char text[32], line[200];
+    char text[32];
     int err;
 
     for (size_t i = 0; i < bandwidths->count; i++) {
@@ -425,10 +425,9 @@ int payoff_show_fft(const struct out_report *report, const struct gcb_fft_stages
     err = out_table(report, table, diag);
     if (err)
         return err;
-    snprintf(line, sizeof(line),
-             "pays below %s with a compression ratio above k_min; from there on, no ratio pays",
-             gcb_payoff_bandwidth_text(text, gcb_fft_stages_break_even(stages)));
-    opt_wrap(report->out, line, 0, 0);
+    opt_wrapf(report->out, 0, 0,
+              "pays below %s with a compression ratio above k_min; from there on, no ratio pays",
+              gcb_payoff_bandwidth_text(text, gcb_fft_stages_break_even(stages)));
     payoff_show_symbols(report);
     return 0;
 }
@@ -457,7 +456,6 @@ int payoff_show_redsync(const struct out_report *report, const struct payoff_pla
     struct gcb_table *table = gcb_table_create(columns, sizeof(columns) / sizeof(columns[0]));
     struct gcb_redsync in = plan->redsync;
     struct gcb_redsync_times t;
-    char line[200];
     int err;
 
     for (size_t w = 0; w < plan->workers.count; w++) {
@@ -471,11 +469,10 @@ int payoff_show_redsync(const struct out_report *report, const struct payoff_pla
     err = out_table(report, table, diag);
     if (err)
         return err;
-    snprintf(line, sizeof(line),
-             "density %g, %g word%s for each kept element: from %.6g workers on it sends at least "
-             "as many bytes as dense",
-             in.density, in.words, in.words == 1.0 ? "" : "s", ceil(t.even_workers));
-    opt_wrap(report->out, line, 0, 0);
+    opt_wrapf(report->out, 0, 0,
+              "density %g, %g word%s for each kept element: from %.6g workers on it sends at least "
+              "as many bytes as dense",
+              in.density, in.words, in.words == 1.0 ? "" : "s", ceil(t.even_workers));
     if (isnan(in.bytes) && !report->quiet)
         fprintf(report->out, "note: give --model-bytes to see times too\n");
     return 0;

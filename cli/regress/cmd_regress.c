@@ -76,13 +76,10 @@ static void print_differences(const struct regress *r)
     struct gcb_environment_difference fields[24];
     const size_t count = gcb_environment_differences(fields, 24, r->runs->base.environment,
                                                      r->runs->next.environment);
-    char line[400];
 
-    for (size_t i = 0; i < count && i < 24; i++) {
-        snprintf(line, sizeof(line), "environments differ: %.39s: base %.95s, new %.95s",
-                 fields[i].field, fields[i].base, fields[i].next);
-        opt_wrap(r->report.out, line, 0, 2);
-    }
+    for (size_t i = 0; i < count && i < 24; i++)
+        opt_wrapf(r->report.out, 0, 2, "environments differ: %.39s: base %.95s, new %.95s",
+                  fields[i].field, fields[i].base, fields[i].next);
 }
 
 static int compare_files(struct regress *r, struct gcb_diag *diag)
@@ -146,7 +143,7 @@ static void apply_options(struct regress *r)
     char shown[160];
 
     for (size_t i = 0; own->advisory_times && i < r->verdicts.count; i++)
-        r->verdicts.items[i].advisory = gcb_quantity_is_time(r->verdicts.items[i].quantity);
+        r->verdicts.items[i].advisory = gcb_quantities[r->verdicts.items[i].quantity].is_time;
     for (size_t i = 0; i < own->accept.count; i++)
         if (!gcb_verdicts_accept(&r->verdicts, own->accept.items[i]) &&
             !r->o->bench.common.show.quiet)

@@ -187,7 +187,9 @@ static const char *counted_isa(const struct regress_builds *b)
 {
     unsigned flags;
 
-    return b->o->bench.common.exec.isa ? b->o->bench.common.exec.isa : gcb_cpu_isa(&flags, "avx2") ? "c" : "avx2";
+    return b->o->bench.common.exec.isa   ? b->o->bench.common.exec.isa
+           : gcb_cpu_isa(&flags, "avx2") ? "c"
+                                         : "avx2";
 }
 
 /* Counts the instructions of b->methods in both builds. `options` are passed on to `compress`. */
@@ -300,36 +302,33 @@ int regress_builds_run(struct regress_builds *b, struct gcb_verdicts *out, struc
 
 static void print_run(FILE *out, const char *what, const struct gcb_ab_result *r)
 {
-    char line[200], calls[48] = "";
+    char calls[48] = "";
 
     if (r->repeat)
         snprintf(calls, sizeof(calls), ", %u call%s of each case in a process", r->repeat,
                  r->repeat == 1 ? "" : "s");
-    snprintf(line, sizeof(line), "%s: %u pairs of processes%s, %.0f s%s", what, r->pairs, calls,
-             r->seconds, r->interrupted ? ", interrupted" : "");
-    opt_wrap(out, line, 0, 0);
+    opt_wrapf(out, 0, 0, "%s: %u pairs of processes%s, %.0f s%s", what, r->pairs, calls, r->seconds,
+              r->interrupted ? ", interrupted" : "");
 }
 
 static void print_ab_runs(const struct regress_builds *b, FILE *out)
 {
     const char *same = gcb_ab_same_build(&b->ab);
-    char line[300];
 
     if (b->o->own.calibrate)
         print_run(out, "calibration, this build against itself", &b->aa);
     print_run(out, "base against new", &b->ab);
     if (same) {
-        snprintf(line, sizeof(line), "A/A run: both are build %.12s%s", same,
-                 gcb_outfile_same(b->o->own.against, b->self)
-                     ? ""
-                     : "; if that is not intended, check LD_LIBRARY_PATH and that both were built");
-        opt_wrap(out, line, 0, 0);
+        opt_wrapf(
+            out, 0, 0, "A/A run: both are build %.12s%s", same,
+            gcb_outfile_same(b->o->own.against, b->self)
+                ? ""
+                : "; if that is not intended, check LD_LIBRARY_PATH and that both were built");
     }
-    snprintf(line, sizeof(line), "code layout: %s%s",
-             b->layout_kept[0] ? "the same in all processes, so it may explain a SLOW or FAST; "
-                               : "every process ran a new link of its build, in a random order",
-             b->layout_kept);
-    opt_wrap(out, line, 0, 0);
+    opt_wrapf(out, 0, 0, "code layout: %s%s",
+              b->layout_kept[0] ? "the same in all processes, so it may explain a SLOW or FAST; "
+                                : "every process ran a new link of its build, in a random order",
+              b->layout_kept);
     if (b->ab.short_of_time && !b->ab.interrupted)
         opt_wrap(out,
                  "the machine was too slow for 20 pairs in three times the budget, so times are "
@@ -339,17 +338,14 @@ static void print_ab_runs(const struct regress_builds *b, FILE *out)
 
 void regress_builds_heading(const struct regress_builds *b, const struct out_report *report)
 {
-    char line[200];
-
     if (!b->o->own.counts) {
         print_ab_runs(b, report->out);
         return;
     }
-    snprintf(line, sizeof(line),
-             "instructions of one encode and decode of each message, %zu method%s, %.0f s%s",
-             b->method_count, b->method_count == 1 ? "" : "s", b->counts.seconds,
-             b->counts.interrupted ? ", interrupted" : "");
-    opt_wrap(report->out, line, 0, 0);
+    opt_wrapf(report->out, 0, 0,
+              "instructions of one encode and decode of each message, %zu method%s, %.0f s%s",
+              b->method_count, b->method_count == 1 ? "" : "s", b->counts.seconds,
+              b->counts.interrupted ? ", interrupted" : "");
 }
 
 bool regress_builds_interrupted(const struct regress_builds *b)
@@ -363,7 +359,7 @@ void regress_builds_close(struct regress_builds *b)
         gcb_layout_close(b->config.layouts[build]);
     gcb_ab_result_fini(&b->ab);
     gcb_ab_result_fini(&b->aa);
-    gcb_counts_fini(&b->counts);
+    gcb_cases_fini(&b->counts.cases);
     gcb_free(b->methods);
     opt_list_fini(&b->argv);
     if (b->folder[0])

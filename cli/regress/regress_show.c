@@ -17,7 +17,7 @@ static char *value_text(char out[32], const struct gcb_verdict *v, double value)
         snprintf(out, 32, "-");
         return out;
     }
-    if (gcb_quantity_is_time(v->quantity))
+    if (gcb_quantities[v->quantity].is_time)
         return gcb_seconds(out, value);
     if (v->quantity == GCB_QUANTITY_ERROR || v->quantity == GCB_QUANTITY_CASE)
         return gcb_number(out, value, 4);
@@ -49,7 +49,7 @@ static char *kind_text(char out[48], const struct gcb_verdict *v, bool bold)
 {
     const char *stars = bold && gcb_verdict_fails(v) ? "**" : "";
 
-    snprintf(out, 48, "%s%s%s%s", stars, gcb_verdict_name(v->kind), stars,
+    snprintf(out, 48, "%s%s%s%s", stars, gcb_verdict_names[v->kind], stars,
              v->accepted ? " (accepted)" : "");
     return out;
 }
@@ -108,9 +108,9 @@ static char *cause_text(char out[CAUSE_TEXT], const struct cause *c, size_t widt
 
     if (c->count > 1)
         snprintf(more, sizeof(more), " and %zu more", c->count - 1);
-    snprintf(out, CAUSE_TEXT, "%s: %s %s%s: %s%s%s", gcb_verdict_name(v->kind),
+    snprintf(out, CAUSE_TEXT, "%s: %s %s%s: %s%s%s", gcb_verdict_names[v->kind],
              gcb_text_shorten(label, sizeof(label), gcb_verdict_case(v)->label, width),
-             gcb_quantity_name(v->quantity), more, v->reason, advice ? "; " : "",
+             gcb_quantities[v->quantity].name, more, v->reason, advice ? "; " : "",
              advice ? advice : "");
     return out;
 }
@@ -126,7 +126,7 @@ static char *total_text(char *out, size_t size, const struct gcb_verdicts *verdi
     for (size_t k = 0; k < GCB_VERDICT_KINDS; k++)
         if (n.kinds[k])
             gcb_append(out, size, "%s %zu %s", listed++ ? "," : "", n.kinds[k],
-                       gcb_verdict_name((enum gcb_verdict_kind)k));
+                       gcb_verdict_names[k]);
     if (n.accepted)
         gcb_append(out, size, " (%zu accepted)", n.accepted);
     return gcb_append(out, size, "; %zu regression%s%s", n.fails, n.fails == 1 ? "" : "s",
@@ -141,7 +141,7 @@ static void add_line(struct gcb_table *table, const struct gcb_verdict *v, bool 
 
     gcb_table_cell(
         table, named ? gcb_text_shorten(text, sizeof(text), gcb_verdict_case(v)->label, 79) : "");
-    gcb_table_cell(table, gcb_quantity_name(v->quantity));
+    gcb_table_cell(table, gcb_quantities[v->quantity].name);
     gcb_table_cell(table, value_text(text, v, v->base));
     gcb_table_cell(table, value_text(text, v, v->next));
     gcb_table_cell(table, ratio_text(text, v, "-"));
@@ -237,7 +237,7 @@ static void put_line(FILE *f, const struct gcb_verdict *v)
 
     fputs("| ", f);
     put_text(f, gcb_verdict_case(v)->label);
-    fprintf(f, " | %s | %s | %s | %s | %s | %s |\n", gcb_quantity_name(v->quantity),
+    fprintf(f, " | %s | %s | %s | %s | %s | %s |\n", gcb_quantities[v->quantity].name,
             value_text(base, v, v->base), value_text(next, v, v->next), ratio_text(ratio, v, ""),
             interval_text(interval, v), kind_text(kind, v, true));
 }

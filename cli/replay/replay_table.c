@@ -127,17 +127,16 @@ static void show_sent(FILE *out, const struct gcb_method *method, const struct g
 static void show_nothing_sent(FILE *out, const struct gcb_method *method,
                               const struct gcb_replay_total *t)
 {
-    char line[240];
     double delay;
 
     if (gcb_method_value(method, "delay", &delay) && delay > (double)t->steps)
-        snprintf(line, sizeof(line),
-                 "note: %s sent nothing: delay=%.0f is a message for every %.0f steps, and %" PRIu64
-                 " %s replayed; --loop N goes through them N times",
-                 method->name, delay, delay, t->steps, t->steps == 1 ? "was" : "were");
+        opt_wrapf(
+            out, 0, 0,
+            "note: %s sent nothing: delay=%.0f is a message for every %.0f steps, and %" PRIu64
+            " %s replayed; --loop N goes through them N times",
+            method->name, delay, delay, t->steps, t->steps == 1 ? "was" : "were");
     else
-        snprintf(line, sizeof(line), "note: %s sent nothing", method->name);
-    opt_wrap(out, line, 0, 0);
+        opt_wrapf(out, 0, 0, "note: %s sent nothing", method->name);
 }
 
 void replay_show_notes(FILE *out, const struct gcb_method *method, const struct gcb_replay_total *t,

@@ -84,7 +84,7 @@ static void add_line(struct gcb_table *table, const struct sweep_view *v, size_t
 static void print_failures(const struct sweep_view *v, FILE *out)
 {
     const struct gcb_run_result *r = v->result;
-    char name[256], line[800];
+    char name[256];
 
     for (size_t i = 0; i < r->method_count; i++) {
         const struct gcb_diag *failure = &r->totals[i].failure;
@@ -92,17 +92,16 @@ static void print_failures(const struct sweep_view *v, FILE *out)
         if (!failure->status)
             continue;
         gcb_method_spec(name, sizeof(name), &v->plan->methods[i], GCB_SPEC_LABEL);
-        snprintf(line, sizeof(line), "%s: %s: %s",
-                 gcb_run_unsupported(&r->totals[i]) ? "unsupported" : "failed", name,
-                 failure->text);
-        opt_wrap(out, line, 0, 0);
+        opt_wrapf(out, 0, 0, "%s: %s: %s",
+                  gcb_run_unsupported(&r->totals[i]) ? "unsupported" : "failed", name,
+                  failure->text);
     }
 }
 
 static void print_notes(const struct sweep_view *v, FILE *out)
 {
     const struct gcb_run_result *r = v->result;
-    char words[200], name[256], line[512];
+    char words[200], name[256];
 
     for (size_t i = 0; v->plan->searches && i < v->plan->given && !r->interrupted; i++) {
         const struct gcb_match_search *s = &v->plan->searches[i];
@@ -112,8 +111,7 @@ static void print_notes(const struct sweep_view *v, FILE *out)
         if (!gcb_match_note(words, s, tally_of(v, i)))
             continue;
         gcb_method_spec(name, sizeof(name), &v->plan->methods[i], GCB_SPEC_GIVEN);
-        snprintf(line, sizeof(line), "note: %s: %s", name, words);
-        opt_wrap(out, line, 0, 0);
+        opt_wrapf(out, 0, 0, "note: %s: %s", name, words);
     }
     if (r->skipped_steps)
         fprintf(out, "note: %llu step%s with infinities or NaNs left out\n",

@@ -63,16 +63,6 @@ static void put_exchange(struct gcb_row *row, const struct gcb_payoff_point *p)
     gcb_row_real(row, GCB_FIELD_STEP_SECONDS, e->step);
 }
 
-/* null if the figures are in doubt. */
-static void put_pays(struct gcb_row *row, enum gcb_field field, const struct gcb_payoff_verdict *v,
-                     double speedup)
-{
-    if (v->doubt)
-        gcb_row_null(row, field);
-    else
-        gcb_row_bool(row, field, speedup > 1.0);
-}
-
 static void put_verdict(struct gcb_row *row, const struct gcb_payoff_point *p)
 {
     const struct gcb_payoff_verdict *v = &p->verdict;
@@ -80,8 +70,8 @@ static void put_verdict(struct gcb_row *row, const struct gcb_payoff_point *p)
 
     gcb_row_real(row, GCB_FIELD_SPEEDUP_FP32, v->speedup_fp32);
     gcb_row_real(row, GCB_FIELD_SPEEDUP_FP16, v->speedup_fp16);
-    put_pays(row, GCB_FIELD_PAYS, v, v->speedup_fp32);
-    put_pays(row, GCB_FIELD_PAYS_FP16, v, v->speedup_fp16);
+    gcb_row_known_bool(row, GCB_FIELD_PAYS, !v->doubt, v->speedup_fp32 > 1.0);
+    gcb_row_known_bool(row, GCB_FIELD_PAYS_FP16, !v->doubt, v->speedup_fp16 > 1.0);
     gcb_row_real(row, GCB_FIELD_PAYS_BELOW_GBIT,
                  8e-9 * gcb_payoff_below(v->against_fp32, v->count_fp32));
     gcb_row_real(row, GCB_FIELD_PAYS_BELOW_FP16_GBIT,
@@ -89,11 +79,8 @@ static void put_verdict(struct gcb_row *row, const struct gcb_payoff_point *p)
     gcb_row_u64(row, GCB_FIELD_WORKERS_LEAST, v->some_workers ? v->least_workers : 0);
     gcb_row_u64(row, GCB_FIELD_WORKERS_MOST, v->some_workers ? v->most_workers : 0);
     gcb_row_real(row, GCB_FIELD_LEAST_RATIO, v->least_ratio);
-    if (p->c)
-        gcb_row_text(row, GCB_FIELD_VERDICT,
-                     gcb_payoff_words(words, sizeof(words), v, &p->link, true));
-    else
-        gcb_row_null(row, GCB_FIELD_VERDICT);
+    gcb_row_text(row, GCB_FIELD_VERDICT,
+                 p->c ? gcb_payoff_words(words, sizeof(words), v, &p->link, true) : NULL);
 }
 
 static void put_fits(struct gcb_row *row, const struct gcb_payoff_case *c)
@@ -151,10 +138,7 @@ void gcb_payoff_fft_row(struct gcb_row *row, const struct gcb_payoff_case *c,
     gcb_row_real(row, GCB_FIELD_LEAST_RATIO, least);
     gcb_row_real(row, GCB_FIELD_PAYS_BELOW_GBIT, 8e-9 * gcb_fft_stages_break_even(s));
     gcb_row_real(row, GCB_FIELD_RATIO_VS_FP32, ratio);
-    if (c)
-        gcb_row_bool(row, GCB_FIELD_PAYS, ratio > least);
-    else
-        gcb_row_null(row, GCB_FIELD_PAYS);
+    gcb_row_known_bool(row, GCB_FIELD_PAYS, c, ratio > least);
 }
 
 void gcb_payoff_redsync_row(struct gcb_row *row, const struct gcb_redsync *in,

@@ -307,7 +307,7 @@ static int check_settled(bool *out, const struct gcb_ab_result *r,
 
     *out = !err;
     for (size_t i = 0; i < verdicts.count; i++)
-        if (gcb_quantity_is_time(verdicts.items[i].quantity))
+        if (gcb_quantities[verdicts.items[i].quantity].is_time)
             *out &= verdicts.items[i].kind == GCB_SAME;
     gcb_verdicts_fini(&verdicts);
     return err;

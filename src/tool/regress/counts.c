@@ -266,8 +266,3 @@ void gcb_counts_settle(struct gcb_verdicts *times, const struct gcb_verdicts *co
         }
     }
 }
-
-void gcb_counts_fini(struct gcb_counts *counts)
-{
-    gcb_cases_fini(&counts->cases);
-}

@@ -40,8 +40,7 @@ struct gcb_counts {
 
 /*
  * Adds the verdicts on every method. A method that one build does not know, or with which it fails, is NEW or GONE; with both
- * builds, it is NOT-COMPARED. The verdicts borrow the cases of `counts`, which is released with gcb_counts_fini on success
- * and failure. GCB_E_BACKEND: no valgrind. GCB_E_IO: nothing could be counted.
+ * builds, it is NOT-COMPARED. The verdicts borrow the cases of `counts`, which the caller releases on success and failure. GCB_E_BACKEND: no valgrind. GCB_E_IO: nothing could be counted.
  */
 int gcb_counts_run(struct gcb_counts *counts, struct gcb_verdicts *out,
                    const struct gcb_counts_config *config, struct gcb_diag *diag);
@@ -53,7 +52,5 @@ void gcb_counts_settle(struct gcb_verdicts *times, const struct gcb_verdicts *co
                        const char *isa);
 /* Is it a SLOW or FAST time that counts for this instruction set may settle? */
 bool gcb_counts_may_settle(const struct gcb_verdict *time, const char *isa);
-
-void gcb_counts_fini(struct gcb_counts *counts); /* zeroed is fine */
 
 #endif

@@ -78,10 +78,7 @@ const struct gcb_case *gcb_verdict_case(const struct gcb_verdict *v)
     return v->pair.base ? v->pair.base : v->pair.next;
 }
 
-static const struct {
-    const char *name, *unit;
-    bool is_time;
-} quantities[GCB_QUANTITIES] = {
+const struct gcb_quantity_info gcb_quantities[GCB_QUANTITIES] = {
     [GCB_QUANTITY_CASE] = {"case", NULL, false},
     [GCB_QUANTITY_SIZE] = {"size", "bytes", false},
     [GCB_QUANTITY_ERROR] = {"error", NULL, false},
@@ -92,24 +89,9 @@ static const struct {
     [GCB_QUANTITY_DECODE_COUNT] = {"decode count", "instructions", false},
 };
 
-bool gcb_quantity_is_time(enum gcb_quantity q)
-{
-    return quantities[q].is_time;
-}
-
-const char *gcb_quantity_name(enum gcb_quantity q)
-{
-    return quantities[q].name;
-}
-
-const char *gcb_verdict_name(enum gcb_verdict_kind k)
-{
-    static const char *const names[GCB_VERDICT_KINDS] = {
-        "SAME",    "FAST",  "SLOW",   "AMBIGUOUS", "NOT-COMPARED", "LARGER",
-        "SMALLER", "WORSE", "BETTER", "NEW",       "GONE"};
-
-    return names[k];
-}
+const char *const gcb_verdict_names[GCB_VERDICT_KINDS] = {
+    "SAME",    "FAST",  "SLOW",   "AMBIGUOUS", "NOT-COMPARED", "LARGER",
+    "SMALLER", "WORSE", "BETTER", "NEW",       "GONE"};
 
 const char *gcb_verdict_advice(const struct gcb_verdict *v)
 {
@@ -155,7 +137,7 @@ static bool matches_name(const char *pattern, const char *name, enum gcb_quantit
     bool found = gcb_glob(pattern, name);
 
     if (both && !found) {
-        snprintf(both, size, "%s %s", name, gcb_quantity_name(quantity));
+        snprintf(both, size, "%s %s", name, gcb_quantities[quantity].name);
         found = gcb_glob(pattern, both);
     }
     gcb_free(both);
@@ -216,8 +198,8 @@ void gcb_verdict_row(struct gcb_row *row, const struct gcb_verdict *v)
 
     gcb_row_init(row, GCB_RECORD_VERDICT);
     put_case(row, gcb_verdict_case(v));
-    gcb_row_text(row, GCB_FIELD_QUANTITY, gcb_quantity_name(v->quantity));
-    gcb_row_text(row, GCB_FIELD_UNIT, quantities[v->quantity].unit);
+    gcb_row_text(row, GCB_FIELD_QUANTITY, gcb_quantities[v->quantity].name);
+    gcb_row_text(row, GCB_FIELD_UNIT, gcb_quantities[v->quantity].unit);
     gcb_row_real(row, GCB_FIELD_BASE, v->base);
     gcb_row_real(row, GCB_FIELD_NEW, v->next);
     gcb_row_real(row, GCB_FIELD_RATIO, v->ratio);
@@ -226,7 +208,7 @@ void gcb_verdict_row(struct gcb_row *row, const struct gcb_verdict *v)
     gcb_row_real(row, GCB_FIELD_DELTA, v->delta);
     gcb_row_real(row, GCB_FIELD_P, v->p);
     gcb_row_u64(row, GCB_FIELD_PAIRS, v->pairs);
-    gcb_row_text(row, GCB_FIELD_VERDICT, gcb_verdict_name(v->kind));
+    gcb_row_text(row, GCB_FIELD_VERDICT, gcb_verdict_names[v->kind]);
     gcb_row_bool(row, GCB_FIELD_ACCEPTED, v->accepted);
     gcb_row_bool(row, GCB_FIELD_ADVISORY, v->advisory);
     gcb_row_bool(row, GCB_FIELD_FAILS, gcb_verdict_fails(v));
@@ -263,8 +245,7 @@ void gcb_verdict_total_row(struct gcb_row *row, const struct gcb_verdict_total *
     gcb_row_bool(row, GCB_FIELD_INTERRUPTED, total->interrupted);
     gcb_row_u64(row, GCB_FIELD_COMPARISONS, all->count);
     for (size_t k = 0; kinds && k < GCB_VERDICT_KINDS; k++)
-        if (json_object_set_new(kinds, gcb_verdict_name((enum gcb_verdict_kind)k),
-                                json_integer((json_int_t)n.kinds[k])))
+        if (json_object_set_new(kinds, gcb_verdict_names[k], json_integer((json_int_t)n.kinds[k])))
             row->failed = true;
     gcb_row_json(row, GCB_FIELD_VERDICTS, kinds);
     gcb_row_u64(row, GCB_FIELD_ACCEPTED_COUNT, n.accepted);

@@ -17,6 +17,11 @@ enum gcb_quantity {
     GCB_QUANTITY_DECODE_COUNT,
     GCB_QUANTITIES
 };
+struct gcb_quantity_info {
+    const char *name, *unit; /* "encode", "seconds"; no unit: NULL */
+    bool is_time;
+};
+extern const struct gcb_quantity_info gcb_quantities[GCB_QUANTITIES];
 
 enum gcb_verdict_kind {
     GCB_SAME,
@@ -32,6 +37,7 @@ enum gcb_verdict_kind {
     GCB_GONE,
     GCB_VERDICT_KINDS
 };
+extern const char *const gcb_verdict_names[GCB_VERDICT_KINDS]; /* "NOT-COMPARED" */
 
 struct gcb_verdict {
     struct gcb_case_pair pair; /* borrows the cases */
@@ -73,9 +79,6 @@ int gcb_verdicts_check(const struct gcb_verdicts *all, struct gcb_diag *diag);
 void gcb_verdicts_fini(struct gcb_verdicts *all); /* zeroed is fine */
 
 const struct gcb_case *gcb_verdict_case(const struct gcb_verdict *v); /* base's, or the new one's */
-bool gcb_quantity_is_time(enum gcb_quantity q);
-const char *gcb_quantity_name(enum gcb_quantity q);          /* "encode" */
-const char *gcb_verdict_name(enum gcb_verdict_kind k);       /* "NOT-COMPARED" */
 const char *gcb_verdict_advice(const struct gcb_verdict *v); /* what to do next; may be NULL */
 
 /* Is it SLOW, LARGER, WORSE or GONE, and neither accepted nor advisory? */

@@ -194,7 +194,7 @@ int gcb_replay_device_decode(struct gcb_replay_device *d, const struct gcb_devic
 
     if (err == GCB_E_CORRUPT) /* the message was not changed in between */
         return gcb_diag_set(diag, GCB_E_UNVERIFIED,
-                            "the device refuses a message that it wrote itself");
+                            "the device cannot decode the message that it encoded");
     return err;
 }
 

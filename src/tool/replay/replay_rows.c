@@ -59,8 +59,6 @@ void gcb_rows_replay(struct gcb_row *row, const struct gcb_rows_setting *setting
     gcb_row_u64(row, GCB_FIELD_UNSENT_STEPS, total->unsent_steps);
     put_figures(row, &total->figures, NULL, total);
     gcb_row_real(row, GCB_FIELD_BOUND_RATIO, total->bound_ratio);
-    if (isnan(total->bound_ratio))
-        gcb_row_null(row, GCB_FIELD_BOUND_HOLDS);
-    else
-        gcb_row_bool(row, GCB_FIELD_BOUND_HOLDS, total->bound_ratio <= 1.0);
+    gcb_row_known_bool(row, GCB_FIELD_BOUND_HOLDS, !isnan(total->bound_ratio),
+                       total->bound_ratio <= 1.0);
 }

@@ -94,6 +94,11 @@ void gcb_row_known_u64(struct gcb_row *row, enum gcb_field field, bool known, ui
         gcb_row_null(row, field);
 }
 
+void gcb_row_known_bool(struct gcb_row *row, enum gcb_field field, bool known, bool value)
+{
+    gcb_row_json(row, field, known ? json_boolean(value) : json_null());
+}
+
 static json_t *param_value(const struct gcb_param *p, double value)
 {
     if (p->type == GCB_PARAM_CHOICE)

@@ -31,6 +31,7 @@ void gcb_row_bool(struct gcb_row *row, enum gcb_field field, bool value);
 void gcb_row_null(struct gcb_row *row, enum gcb_field field);
 /* The value, or null if it is not known. */
 void gcb_row_known_u64(struct gcb_row *row, enum gcb_field field, bool known, uint64_t value);
+void gcb_row_known_bool(struct gcb_row *row, enum gcb_field field, bool known, bool value);
 /* An array of reals; NULL: null. */
 void gcb_row_reals(struct gcb_row *row, enum gcb_field field, const double *values, size_t count);
 /* Any JSON value. Takes over its reference, even on failure. NULL marks the row as failed. */

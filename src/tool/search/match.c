@@ -298,10 +298,7 @@ static void put_match(struct gcb_row *row, const struct gcb_match_search *s,
 
 void gcb_sweep_put(struct gcb_row *row, const struct gcb_sweep_row *sweep)
 {
-    if (sweep->compared)
-        gcb_row_bool(row, GCB_FIELD_PARETO, sweep->pareto);
-    else
-        gcb_row_null(row, GCB_FIELD_PARETO);
+    gcb_row_known_bool(row, GCB_FIELD_PARETO, sweep->compared, sweep->pareto);
     if (sweep->match)
         put_match(row, sweep->match, sweep->total, sweep->compared);
     for (size_t i = 0; sweep->matching && !sweep->match && i < MATCH_FIELDS; i++)

@@ -90,15 +90,8 @@ static enum gcb_promise_status check_contraction(struct gcb_promise_case *c)
 }
 
 const struct gcb_promise gcb_promises_error[] = {
-    {.name = "lossless",
-     .claim = "every bit comes back",
-     .source = "its capability LOSSLESS",
-     .binds = is_lossless,
-     .check = check_lossless},
-    {.name = "contraction",
-     .claim = "||x - x'||^2 <= ||x||^2",
-     .source = "error feedback's condition",
-     .binds = contracts,
-     .check = check_contraction},
+    {"lossless", "every bit comes back", "its capability LOSSLESS", is_lossless, check_lossless},
+    {"contraction", "||x - x'||^2 <= ||x||^2", "error feedback's condition", contracts,
+     check_contraction},
     {.name = NULL},
 };

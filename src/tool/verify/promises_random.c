@@ -234,15 +234,9 @@ enum gcb_promise_status gcb_promise_check_mean(struct gcb_promise_case *c)
 }
 
 const struct gcb_promise gcb_promises_random[] = {
-    {.name = "draws-apart",
-     .claim = "two seeds, workers or steps draw apart",
-     .source = "docs/method.md",
-     .binds = draws,
-     .check = check_draws_apart},
-    {.name = "unbiased",
-     .claim = "the mean over seeds is x (false alarm below 4e-9)",
-     .source = "QSGD, lemma 3.1; TernGrad",
-     .binds = is_unbiased,
-     .check = check_unbiased},
+    {"draws-apart", "two seeds, workers or steps draw apart", "docs/method.md", draws,
+     check_draws_apart},
+    {"unbiased", "the mean over seeds is x (false alarm below 4e-9)", "QSGD, lemma 3.1; TernGrad",
+     is_unbiased, check_unbiased},
     {.name = NULL},
 };

@@ -83,7 +83,7 @@ static const struct gcb_verdict *find(const struct trial *t, const char *spec, e
         if (t->verdicts.items[i].quantity == of &&
             strcmp(gcb_verdict_case(&t->verdicts.items[i])->text[GCB_CASE_SPEC], spec) == 0)
             return &t->verdicts.items[i];
-    fail_msg("no verdict on %s of %s", gcb_quantity_name(of), spec);
+    fail_msg("no verdict on %s of %s", gcb_quantities[of].name, spec);
     return NULL;
 }
 
@@ -93,8 +93,8 @@ static void judged(const struct trial *t, const char *spec, enum gcb_quantity of
     const struct gcb_verdict *v = find(t, spec, of);
 
     if (v->kind != kind)
-        fail_msg("%s of %s is %s, not %s (ratio %g, %g to %g)", gcb_quantity_name(of), spec,
-                 gcb_verdict_name(v->kind), gcb_verdict_name(kind), v->ratio, v->low, v->high);
+        fail_msg("%s of %s is %s, not %s (ratio %g, %g to %g)", gcb_quantities[of].name, spec,
+                 gcb_verdict_names[v->kind], gcb_verdict_names[kind], v->ratio, v->low, v->high);
 }
 
 #define TOPK "{\"spec\": \"topk\"}"
