@@ -33,6 +33,15 @@ void gcb_html_text(FILE *out, const char *text)
         print_one(out, &text);
 }
 
+void gcb_html_between(FILE *out, const char *before, const char *text, const char *after)
+{
+    if (!text)
+        return;
+    fputs(before, out);
+    gcb_html_text(out, text);
+    fputs(after, out);
+}
+
 void gcb_html_name(FILE *out, const char *text)
 {
     while (text && *text) {
@@ -82,9 +91,8 @@ static void print_base64(FILE *out, const unsigned char *bytes, size_t size)
 
 void gcb_html_image(FILE *out, const char *type, const void *image, size_t size, const char *alt)
 {
-    fputs("<img alt=\"", out);
-    gcb_html_text(out, alt);
-    fprintf(out, "\" src=\"data:%s;base64,", type);
+    gcb_html_between(out, "<img alt=\"", alt, "\"");
+    fprintf(out, " src=\"data:%s;base64,", type);
     print_base64(out, image, size);
     fputs("\">", out);
 }

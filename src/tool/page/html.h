@@ -12,7 +12,10 @@
  */
 void gcb_html_text(FILE *out, const char *text);
 
-/* The same, and a line may end after ':' and ','. */
+/* The text between two pieces of markup; NULL: nothing, not even the markup. */
+void gcb_html_between(FILE *out, const char *before, const char *text, const char *after);
+
+/* The same as gcb_html_text, and a line may end after ':' and ','. */
 void gcb_html_name(FILE *out, const char *text);
 
 /* <name>text</name>, with `attributes` (markup, or NULL), and a newline. */

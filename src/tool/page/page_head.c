@@ -35,26 +35,18 @@ static void make_title(char *out, size_t size, const struct page *page, const ch
 /* "gcbench 0.1.0 (1a2b3c4), Xeon, 2026-11-22" of a run; what is not known is left out. */
 static void print_machine(FILE *out, const json_t *env)
 {
-    const char *cpu = gcb_results_text(env, GCB_FIELD_CPU_MODEL),
-               *gpu = gcb_results_text(env, GCB_FIELD_GPU);
-    const char *date = gcb_results_text(env, GCB_FIELD_DATE),
-               *revision = gcb_results_text(env, GCB_FIELD_GIT_REVISION);
+    const char *revision = gcb_results_text(env, GCB_FIELD_GIT_REVISION);
     char brief[8];
 
     fputs("<p class=\"lede\">gcbench ", out);
     gcb_html_text(out, gcb_results_text(env, GCB_FIELD_VERSION));
-    if (revision) {
+    if (revision)
         snprintf(brief, sizeof(brief), "%s", revision);
-        fputs(" (", out);
-        gcb_html_text(out, brief);
-        fputs(gcb_results_bool(env, GCB_FIELD_GIT_DIRTY) ? ", changed)" : ")", out);
-    }
-    fputs(cpu ? ", " : "", out);
-    gcb_html_text(out, cpu);
-    fputs(gpu ? ", " : "", out);
-    gcb_html_text(out, gpu);
-    fputs(date ? ", " : "", out);
-    gcb_html_text(out, date);
+    gcb_html_between(out, " (", revision ? brief : NULL,
+                     gcb_results_bool(env, GCB_FIELD_GIT_DIRTY) ? ", changed)" : ")");
+    gcb_html_between(out, ", ", gcb_results_text(env, GCB_FIELD_CPU_MODEL), "");
+    gcb_html_between(out, ", ", gcb_results_text(env, GCB_FIELD_GPU), "");
+    gcb_html_between(out, ", ", gcb_results_text(env, GCB_FIELD_DATE), "");
     fputs("</p>\n", out);
 }
 
@@ -105,8 +97,7 @@ static void print_remark(FILE *out, size_t count, size_t runs, const char *words
     fputs("<li>", out);
     if (count < runs)
         fprintf(out, "%zu of %zu runs: ", count, runs);
-    gcb_html_text(out, words);
-    fputs("</li>\n", out);
+    gcb_html_between(out, "", words, "</li>\n");
 }
 
 static void print_remarks(FILE *out, const struct page *page)

@@ -84,9 +84,8 @@ void page_plots(FILE *out, const struct gcb_page_outcome *outcome, const char *f
         fprintf(out, "<div class=\"plots\">\n%s</div>\n", figures);
     if (outcome->without[0]) {
         fputs("<p class=\"note\">", out);
-        gcb_html_text(out, outcome->plots ? "Some plots are missing: " : "There are no plots: ");
-        gcb_html_text(out, outcome->without);
-        fputs(".</p>\n", out);
+        gcb_html_between(out, outcome->plots ? "Some plots are missing: " : "There are no plots: ",
+                         outcome->without, ".</p>\n");
     }
     fputs("</section>\n", out);
 }

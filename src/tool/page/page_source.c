@@ -60,8 +60,7 @@ static void print_list(FILE *out, const json_t *list)
 
     json_array_foreach(list, i, item)
     {
-        const char *file = gcb_results_text(item, GCB_FIELD_FILE),
-                   *hash = gcb_results_text(item, GCB_FIELD_XXH3);
+        const char *file = gcb_results_text(item, GCB_FIELD_FILE);
 
         if (isfinite(gcb_results_real(item, GCB_FIELD_THREADS))) {
             print_bandwidth(out, item);
@@ -69,8 +68,7 @@ static void print_list(FILE *out, const json_t *list)
         }
         fputs(i ? file ? "<br>" : " " : "", out);
         gcb_html_text(out, file ? file : json_string_value(item));
-        fputs(hash ? " xxh3 " : "", out);
-        gcb_html_text(out, hash);
+        gcb_html_between(out, " xxh3 ", gcb_results_text(item, GCB_FIELD_XXH3), "");
     }
 }
 
@@ -81,9 +79,7 @@ static void print_names(FILE *out, json_t *object)
 
     json_object_foreach(object, name, value)
     {
-        fputs(comma, out);
-        gcb_html_text(out, name);
-        fputc(' ', out);
+        gcb_html_between(out, comma, name, " ");
         gcb_html_text(out, json_string_value(value));
         comma = ", ";
     }

@@ -81,9 +81,7 @@ static void print_word(FILE *out, const char *word)
     for (const char *p = word; *p; p++)
         if (isalpha((unsigned char)*p))
             fputc(tolower((unsigned char)*p), out);
-    fputs("\">", out);
-    gcb_html_text(out, word);
-    fputs("</span>", out);
+    gcb_html_between(out, "\">", word, "</span>");
 }
 
 static void print_value(FILE *out, const struct page_column *c, const json_t *row)
@@ -116,17 +114,9 @@ static void print_value(FILE *out, const struct page_column *c, const json_t *ro
 
 static void print_row(FILE *out, const struct page_column *const *columns, const json_t *row)
 {
-    const char *spec = gcb_results_text(row, GCB_FIELD_SPEC);
-
-    fputs("<tr", out);
-    if (page_is_baseline(row))
-        fputs(" class=\"baseline\"", out);
+    fputs(page_is_baseline(row) ? "<tr class=\"baseline\"" : "<tr", out);
     fputs("><th scope=\"row\"", out);
-    if (spec) {
-        fputs(" title=\"", out);
-        gcb_html_text(out, spec);
-        fputs("\"", out);
-    }
+    gcb_html_between(out, " title=\"", gcb_results_text(row, GCB_FIELD_SPEC), "\"");
     fputs(">", out);
     print_value(out, columns[0], row);
     fputs("</th>", out);
@@ -212,9 +202,10 @@ bool page_table_shows(const struct page_table *table, const struct page *page)
 static void print_columns(FILE *out, const struct page_column *const *columns)
 {
     for (size_t c = 0; columns[c]; c++) {
-        fprintf(out, "<th scope=\"col\"%s>", is_number(columns[c]) ? " class=\"n\"" : "");
-        gcb_html_text(out, columns[c]->title);
-        fputs("</th>", out);
+        const bool number = is_number(columns[c]);
+
+        gcb_html_between(out, number ? "<th scope=\"col\" class=\"n\">" : "<th scope=\"col\">",
+                         columns[c]->title, "</th>");
     }
     fputs("</tr></thead>\n<tbody>\n", out);
 }

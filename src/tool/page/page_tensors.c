@@ -96,9 +96,7 @@ void page_tensors_table(FILE *out, const struct page_tensors *t)
     }
     fputs("</tr></thead>\n<tbody>\n", out);
     for (size_t i = 0; i < t->count && i < SHOWN; i++) {
-        fputs("<tr><th scope=\"row\"><code>", out);
-        gcb_html_text(out, tensors[i].name);
-        fputs("</code></th>", out);
+        gcb_html_between(out, "<tr><th scope=\"row\"><code>", tensors[i].name, "</code></th>");
         for (size_t m = 0; m < json_object_size(t->methods); m++)
             print_cell(out, &tensors[i].cells[m]);
         fputs("</tr>\n", out);
