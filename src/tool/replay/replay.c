@@ -150,8 +150,6 @@ struct run {
 
 static int scan_dump(struct gcb_replay *r, struct gcb_diag *diag)
 {
-    static const struct gcb_nonfinite_watch nobody = {.progress = NULL};
-    const struct gcb_nonfinite_watch *watch = r->config.watch ? r->config.watch : &nobody;
     const uint64_t largest = r->config.layout->largest ? r->config.layout->largest : 1;
     float *buffer;
     int err;
@@ -161,13 +159,11 @@ static int scan_dump(struct gcb_replay *r, struct gcb_diag *diag)
     buffer = gcb_alloc_array(largest, sizeof(*buffer));
     if (!buffer)
         return gcb_diag_nomem(diag, largest * sizeof(*buffer), "the largest message");
-    err = gcb_nonfinite_scan(&r->scan, r->config.source, buffer, r->config.kernels, watch, diag);
+    err = gcb_nonfinite_scan(&r->scan, r->config.source, buffer, r->config.kernels, r->config.watch,
+                             diag);
     gcb_free(buffer);
-    if (err || r->config.nonfinite == GCB_POLICY_SKIP || r->scan.tensors == 0)
-        return err;
-    return gcb_diag_set(diag, GCB_E_NONFINITE,
-                        "%" PRIu64 " %s infinities or NaNs: %s; see --nonfinite", r->scan.tensors,
-                        r->scan.tensors == 1 ? "tensor holds" : "tensors hold", r->scan.text);
+    return err || r->config.nonfinite == GCB_POLICY_SKIP ? err
+                                                         : gcb_nonfinite_refuse(&r->scan, diag);
 }
 
 int gcb_replay_open(struct gcb_replay **out, const struct gcb_replay_config *config,

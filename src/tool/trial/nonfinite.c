@@ -79,6 +79,15 @@ int gcb_nonfinite_scan(struct gcb_nonfinite_scan *out, struct gcb_source *source
     return 0;
 }
 
+int gcb_nonfinite_refuse(const struct gcb_nonfinite_scan *scan, struct gcb_diag *diag)
+{
+    if (scan->tensors == 0)
+        return 0;
+    return gcb_diag_set(diag, GCB_E_NONFINITE,
+                        "%" PRIu64 " %s infinities or NaNs: %s; see --nonfinite", scan->tensors,
+                        scan->tensors == 1 ? "tensor holds" : "tensors hold", scan->text);
+}
+
 void gcb_nonfinite_scan_fini(struct gcb_nonfinite_scan *scan)
 {
     gcb_free(scan->steps);

@@ -39,6 +39,8 @@ struct gcb_nonfinite_watch {
 int gcb_nonfinite_scan(struct gcb_nonfinite_scan *out, struct gcb_source *source, float *buffer,
                        const struct gcb_kernels *kernels, const struct gcb_nonfinite_watch *watch,
                        struct gcb_diag *diag);
+/* GCB_E_NONFINITE with a message that names the first few tensors, or 0 if the scan found none. */
+int gcb_nonfinite_refuse(const struct gcb_nonfinite_scan *scan, struct gcb_diag *diag);
 void gcb_nonfinite_scan_fini(struct gcb_nonfinite_scan *scan); /* zeroed is fine */
 
 bool gcb_nonfinite_has_step(const struct gcb_nonfinite_scan *scan, uint64_t step);

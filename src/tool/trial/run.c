@@ -76,18 +76,6 @@ static void plan_work(struct run *r)
     }
 }
 
-static int judge_scan(struct run *r, struct gcb_diag *diag)
-{
-    const struct gcb_nonfinite_scan *s = &r->scan;
-
-    r->result->skipped_steps = s->step_count;
-    if (r->config->nonfinite == GCB_POLICY_SKIP || s->tensors == 0)
-        return 0;
-    return gcb_diag_set(diag, GCB_E_NONFINITE,
-                        "%" PRIu64 " %s infinities or NaNs: %s; see --nonfinite", s->tensors,
-                        s->tensors == 1 ? "tensor holds" : "tensors hold", s->text);
-}
-
 static int scan(struct run *r, struct gcb_diag *diag)
 {
     const struct gcb_nonfinite_watch watch = {.progress = scanned, .ctx = r};
@@ -97,7 +85,10 @@ static int scan(struct run *r, struct gcb_diag *diag)
         return 0;
     err = gcb_nonfinite_scan(&r->scan, r->config->source, r->input, r->config->trial.kernels,
                              &watch, diag);
-    return err || r->result->interrupted ? err : judge_scan(r, diag);
+    if (err || r->result->interrupted)
+        return err;
+    r->result->skipped_steps = r->scan.step_count;
+    return r->config->nonfinite == GCB_POLICY_SKIP ? 0 : gcb_nonfinite_refuse(&r->scan, diag);
 }
 
 uint64_t gcb_run_bandwidth_bytes(const struct gcb_layout *layout)

@@ -105,18 +105,26 @@ static int add_spectrum(struct gcb_shapes *s, struct gcb_spectrum **out, const s
     return err;
 }
 
+/* Adds to a histogram, which is made if it is new. */
+static int add_histogram(struct gcb_histogram **out, const struct gcb_view *x,
+                         struct gcb_diag *diag)
+{
+    if (!*out)
+        *out = gcb_alloc_zero(1, sizeof(**out));
+    if (!*out)
+        return gcb_diag_nomem(diag, sizeof(**out), "a histogram");
+    gcb_histogram_add(*out, x);
+    return 0;
+}
+
 static int add_shape(struct gcb_shapes *s, struct shape *shape, const struct gcb_view *x,
                      bool finite, struct gcb_diag *diag)
 {
-    if (s->config.histogram) {
-        if (!shape->histogram)
-            shape->histogram = gcb_alloc_zero(1, sizeof(*shape->histogram));
-        if (!shape->histogram)
-            return gcb_diag_nomem(diag, sizeof(*shape->histogram), "a histogram");
-        gcb_histogram_add(shape->histogram, x);
-    }
-    return s->config.spectrum && finite && x->count ? add_spectrum(s, &shape->spectrum, x, diag)
-                                                    : 0;
+    const int err = s->config.histogram ? add_histogram(&shape->histogram, x, diag) : 0;
+
+    if (err || !s->config.spectrum || !finite || !x->count)
+        return err;
+    return add_spectrum(s, &shape->spectrum, x, diag);
 }
 
 static int add_errors(struct gcb_shapes *s, struct shape *shape, const struct gcb_view *input,
@@ -124,14 +132,9 @@ static int add_errors(struct gcb_shapes *s, struct shape *shape, const struct gc
 {
     const struct gcb_view difference = {s->difference, input->count};
 
-    if (!shape->errors)
-        shape->errors = gcb_alloc_zero(1, sizeof(*shape->errors));
-    if (!shape->errors)
-        return gcb_diag_nomem(diag, sizeof(*shape->errors), "a histogram");
     for (uint64_t i = 0; i < input->count; i++)
         s->difference[i] = input->data[i] - decoded->data[i];
-    gcb_histogram_add(shape->errors, &difference);
-    return 0;
+    return add_histogram(&shape->errors, &difference, diag);
 }
 
 /* Makes room for `count` differences. */

@@ -24,13 +24,10 @@ int gcb_trial_bench_init(struct gcb_trial_bench *b, const struct gcb_trial_confi
     if (err)
         return err;
     b->decoded = gcb_alloc_array(largest ? largest : 1, sizeof(*b->decoded));
-    if (!b->decoded)
-        return gcb_diag_nomem(diag, largest * sizeof(*b->decoded), "decoded elements");
-    if (config->device) {
+    if (config->device)
         b->check_decoded = gcb_alloc_array(largest ? largest : 1, sizeof(*b->check_decoded));
-        if (!b->check_decoded)
-            return gcb_diag_nomem(diag, largest * sizeof(*b->decoded), "decoded elements");
-    }
+    if (!b->decoded || (config->device && !b->check_decoded))
+        return gcb_diag_nomem(diag, largest * sizeof(*b->decoded), "decoded elements");
     err = gcb_samples_init(&b->encode, &config->timing, diag);
     if (!err)
         err = gcb_samples_init(&b->decode, &config->timing, diag);
