@@ -7,9 +7,17 @@
 #include <stdint.h>
 
 /*
- * Reads attributes of an object in an untrusted file. Each function returns false and leaves its results unchanged
- * if the attribute is absent, damaged, of another type or too large.
+ * Reads attributes of an object in an untrusted file. Call gcb_h5attr_sound first (the walk, gcb_h5file_open and
+ * gcb_h5dataset_open do). The other functions return false and leave their results unchanged if the attribute is
+ * absent, damaged, of another type or too large.
  */
+
+/*
+ * Do all attributes of the object decode? To iterate over attributes HDF5 makes a table of them, and when one does not
+ * decode it frees the entries that it has not yet filled (1.10.8). A search for one name decodes them all and makes no
+ * table.
+ */
+bool gcb_h5attr_sound(hid_t object);
 
 /* One integer or float: a scalar, or an array with one element. */
 bool gcb_h5attr_number(hid_t object, const char *name, double *value);

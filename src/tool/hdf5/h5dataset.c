@@ -5,6 +5,7 @@
 #include <zlib.h>
 
 #include "src/lib/base/alloc.h"
+#include "src/tool/hdf5/h5attr.h"
 
 enum {
     MAX_CHUNK = 256 << 20, /* bytes: HDF5 unpacks a chunk in memory of its own */
@@ -28,7 +29,7 @@ int gcb_h5dataset_open(struct gcb_h5dataset *out, const struct gcb_h5file *file,
         out->kind = H5Tget_class(out->type);
         out->type_size = H5Tget_size(out->type);
     }
-    if (out->type_size > 0 && out->kind >= 0)
+    if (out->type_size > 0 && out->kind >= 0 && gcb_h5attr_sound(out->id))
         return 0;
     gcb_h5file_cause(cause, sizeof(cause));
     gcb_h5dataset_close(out);

@@ -8,6 +8,7 @@
 
 #include "src/lib/base/text.h"
 #include "src/tool/base/host.h"
+#include "src/tool/hdf5/h5attr.h"
 
 int gcb_h5file_fail(const struct gcb_h5file *file, const char *dataset, int status,
                     struct gcb_diag *diag, const char *format, ...)
@@ -139,6 +140,8 @@ static int open_file(struct gcb_h5file *f, const char *path, struct gcb_diag *di
     f->id = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
     if (f->id < 0)
         return explain_open(f, path, diag);
+    if (!gcb_h5attr_sound(f->id))
+        return gcb_h5file_fail(f, "/", GCB_E_CORRUPT, diag, "its attributes are damaged");
     return 0;
 }
 

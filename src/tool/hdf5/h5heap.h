@@ -1,0 +1,16 @@
+#ifndef SRC_TOOL_HDF5_H5HEAP_H
+#define SRC_TOOL_HDF5_H5HEAP_H
+
+#include <hdf5.h>
+#include <stdbool.h>
+
+/*
+ * Reads the text of an attribute with one string of variable length. The attribute only says where in the file the
+ * text is: in which collection of the "global heap", and at which index. HDF5 1.10.8 does not check that index, so the
+ * collection is read here. The file must have 8-byte addresses and sizes, as all writers choose.
+ *
+ * Returns false if the text is damaged or has `size` bytes or more. The copy is terminated.
+ */
+bool gcb_h5heap_text(hid_t attribute, char *out, size_t size);
+
+#endif
