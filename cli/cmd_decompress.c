@@ -10,6 +10,7 @@ struct decompress_options {
     struct opt_exec exec;
     struct opt_show show;
     uint64_t max_bytes;
+    bool in_process;
 };
 
 /* clang-format off */
@@ -20,6 +21,9 @@ static const struct opt_row rows[] = {
     {.name = "max-bytes", .type = OPT_SIZE,
      .offset = offsetof(struct decompress_options, max_bytes), .min = 1, .max = 0x1p63,
      .help = "refuse a message that decodes to more than this (default: half of memory)"},
+    {.name = "in-process", .type = OPT_FLAG,
+     .offset = offsetof(struct decompress_options, in_process),
+     .help = "read HDF5 in this process, not in a restricted child; for debugging"},
     {.name = NULL},
 };
 /* clang-format on */
@@ -52,7 +56,11 @@ static int decompress_run(const void *options, const struct opt_list *operands,
     const struct decompress_options *o = options;
     struct opt_backend backend;
     struct gcb_restore r = {
-        .kernels = &backend.kernels, .queue = &backend.queue, .max_bytes = o->max_bytes};
+        .kernels = &backend.kernels,
+        .queue = &backend.queue,
+        .max_bytes = o->max_bytes,
+        .in_process = o->in_process,
+    };
     struct gcb_dump *dump = NULL;
     int err = check_call(o, operands, ctx->diag);
 

@@ -238,7 +238,7 @@ static int inspect_run(const void *options, const struct opt_list *operands,
                                         &backend.queue};
     err = opt_input_open(&p.source, &p.options->input, operands, ctx->diag);
     if (!err && !p.options->show.quiet)
-        heading_note_globs(ctx->err, p.source, &p.options->input, NULL);
+        heading_note_input(ctx->err, p.source, &p.options->input, NULL);
     if (!err)
         err = open_report(&p, operands, ctx);
     if (!err)

@@ -88,9 +88,13 @@ static void note_layers(FILE *err, const char *option, const struct gcb_source *
             note_glob(err, option, globs->items[i]);
 }
 
-void heading_note_globs(FILE *err, const struct gcb_source *source, const struct opt_input *in,
+void heading_note_input(FILE *err, const struct gcb_source *source, const struct opt_input *in,
                         const struct opt_message *message)
 {
+    if (in->allow_external)
+        fprintf(err,
+                "gcbench: note: --allow-external: the process that reads the file may open any "
+                "other file that you may read\n");
     for (size_t i = 0; i < in->dataset.count; i++)
         if (!gcb_source_met(source, i))
             note_glob(err, "dataset", in->dataset.items[i]);

@@ -48,6 +48,8 @@ const struct opt_row opt_input_rows[] = {
     {.name = "allow-external", .type = OPT_FLAG,
      .offset = offsetof(struct opt_input, allow_external),
      .help = "follow external links, external storage and virtual datasets"},
+    {.name = "in-process", .type = OPT_FLAG, .offset = offsetof(struct opt_input, in_process),
+     .help = "read HDF5 in this process, not in a restricted child; for debugging"},
     {.name = NULL},
 };
 
@@ -215,6 +217,7 @@ int opt_input_open(struct gcb_source **out, const struct opt_input *in,
         .order = (enum gcb_order)in->order,
         .max_bytes = in->max_bytes,
         .allow_external = in->allow_external,
+        .in_process = in->in_process,
     };
 
     if (files->count == 0)

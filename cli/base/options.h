@@ -22,7 +22,7 @@ struct opt_input {
     const char *step, *worker; /* NULL: all */
     int order;                 /* enum gcb_order */
     uint64_t max_bytes;        /* 0: half of memory */
-    bool allow_external;
+    bool allow_external, in_process;
 };
 extern const struct opt_row opt_part_rows[]; /* --step and --worker */
 extern const struct opt_row opt_input_rows[];

@@ -45,7 +45,7 @@ int session_open_input(struct session *s)
     const int err = opt_input_open(&s->source, &s->o.input, s->files, s->ctx->diag);
 
     if (!err && !s->o.show.quiet)
-        heading_note_globs(s->ctx->err, s->source, &s->o.input, &s->o.message);
+        heading_note_input(s->ctx->err, s->source, &s->o.input, &s->o.message);
     return err ? err : session_plan(s);
 }
 

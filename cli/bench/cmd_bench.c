@@ -114,7 +114,7 @@ static int open_input(struct bench *c, struct gcb_diag *diag)
         err = gcb_source_open_synthetic(&c->s.source, c->suite.inputs, c->suite.input_count,
                                         c->o->common.exec.seed ? c->o->common.exec.seed : 1, diag);
     if (!err && !c->s.o.show.quiet)
-        heading_note_globs(c->s.ctx->err, c->s.source, &c->s.o.input, &c->s.o.message);
+        heading_note_input(c->s.ctx->err, c->s.source, &c->s.o.input, &c->s.o.message);
     return err;
 }
 

@@ -134,7 +134,7 @@ struct gcb_container *containers_open(void)
     struct gcb_container *c;
     struct gcb_diag diag = {0};
 
-    if (gcb_container_open(&c, containers.path, 0, &diag))
+    if (gcb_container_open(&c, containers.path, 0, false, &diag))
         fail_msg("%s", diag.text);
     return c;
 }

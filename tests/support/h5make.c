@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-enum { MAX_FILES = 32 };
+enum { MAX_FILES = 64 };
 
 static char folder[] = "h5make-XXXXXX";
 static char made[MAX_FILES][64];

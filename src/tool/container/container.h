@@ -68,10 +68,11 @@ struct gcb_container_message {
 
 /*
  * Opens a file and lists its messages. The caller owns *out. GCB_E_INVALID: not a file of messages. GCB_E_NOMEM: the
- * elements of a message take more than max_bytes as float32 (0: half of physical memory).
+ * elements of a message take more than max_bytes as float32 (0: half of physical memory). in_process: read in this
+ * process and not in a child (src/tool/hdf5/h5child.h).
  */
 int gcb_container_open(struct gcb_container **out, const char *path, uint64_t max_bytes,
-                       struct gcb_diag *diag);
+                       bool in_process, struct gcb_diag *diag);
 void gcb_container_close(struct gcb_container *c); /* NULL is fine */
 size_t gcb_container_count(const struct gcb_container *c);
 const struct gcb_container_message *gcb_container_message(const struct gcb_container *c, size_t i);

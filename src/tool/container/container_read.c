@@ -7,24 +7,39 @@
 #include "src/tool/container/container.h"
 #include "src/tool/container/container_format.h"
 #include "src/tool/hdf5/h5attr.h"
+#include "src/tool/hdf5/h5child.h"
 #include "src/tool/hdf5/h5out.h"
 #include "src/tool/hdf5/h5walk.h"
 
-/* Reading messages. Data of the file is used only after a checksum or the message itself has confirmed it. */
+/*
+ * Reading messages. A child lists the file (src/tool/hdf5/h5child.h): it puts a record for the root, one for each message
+ * and one for each row of a layout. Data of the file is used only after a checksum or the message itself has confirmed
+ * it.
+ */
 
 struct message {
     struct gcb_container_message seen;
+    uint64_t length; /* seen.length */
     uint64_t salt;
+    uint64_t rows;                    /* of its layout; 0: it has none */
+    char hash[GCB_CONTAINER_HEX + 1]; /* of the layout */
 };
 
 struct gcb_container {
-    struct gcb_h5file file;
+    struct gcb_h5file file; /* not open */
+    struct gcb_h5child *child;
     struct message *messages;
     size_t count, cap;
     uint64_t
-        rows_left; /* rows of layouts still allowed; a file with more uses the same bytes twice */
-    uint64_t sum;  /* of gcb_container_share over the messages */
+        rows_left;  /* rows of layouts still allowed; a file with more uses the same bytes twice */
+    uint64_t sum;   /* of gcb_container_share over the messages */
+    int64_t wanted; /* the root's number of messages, and hash over them */
+    char wanted_hash[GCB_CONTAINER_HEX + 1];
+    struct gcb_h5port *port; /* in the child */
 };
+
+/* The kinds of records. */
+enum { R_ROOT = 1, R_MESSAGE, R_ROW };
 
 static int fail_corrupt(const struct gcb_container *c, const char *dataset, struct gcb_diag *diag,
                         const char *why)
@@ -37,16 +52,12 @@ static int fail_nomem(const struct gcb_container *c, struct gcb_diag *diag)
     return gcb_h5file_fail(&c->file, NULL, GCB_E_NOMEM, diag, "out of memory");
 }
 
-static void free_message(struct message *m)
+static int fail_record(const struct gcb_container *c, struct gcb_diag *diag)
 {
-    for (size_t i = 0; i < m->seen.tensor_count; i++)
-        gcb_free(m->seen.tensors[i].dataset);
-    gcb_free(m->seen.tensors);
-    gcb_free(m->seen.dataset);
-    *m = (struct message){0};
+    return fail_corrupt(c, NULL, diag, "damaged: its list of messages contradicts itself");
 }
 
-/* ---- layouts: the tensors of a message that covers several ---- */
+/* ---- in the child: layouts, the tensors of a message that covers several ---- */
 
 /* A row has at least a byte for each of two texts, the type's name and two numbers. */
 #define MIN_ROW (1 + GCB_CONTAINER_DTYPE + 1 + 16)
@@ -92,12 +103,13 @@ static bool check_row_type(struct layout *l, const struct gcb_h5dataset *set)
 static int read_layout(struct layout *l, const struct gcb_container *c, const char *path,
                        struct gcb_diag *diag)
 {
+    const struct gcb_h5file *file = c->port->file;
     struct gcb_h5dataset set;
-    int err = gcb_h5dataset_open(&set, &c->file, c->file.id, path, path, diag);
+    int err = gcb_h5dataset_open(&set, file, file->id, path, path, diag);
 
     if (err)
         return err;
-    err = gcb_h5dataset_vet(&set, &c->file, path, diag);
+    err = gcb_h5dataset_vet(&set, file, path, diag);
     if (err)
         goto out;
     if (set.kind != H5T_COMPOUND || set.rank != 1 || set.chunk_rank || set.count == 0 ||
@@ -107,7 +119,7 @@ static int read_layout(struct layout *l, const struct gcb_container *c, const ch
     }
     l->rows = set.count;
     l->bytes = gcb_alloc_array(set.count, l->row_size);
-    err = l->bytes ? gcb_h5dataset_read(&set, &c->file, path, l->type, l->bytes, diag)
+    err = l->bytes ? gcb_h5dataset_read(&set, file, path, l->type, 0, l->rows, l->bytes, diag)
                    : gcb_diag_nomem(diag, set.count * l->row_size, "a layout");
 out:
     gcb_h5dataset_close(&set);
@@ -120,56 +132,54 @@ static const char *text_at(const uint8_t *p, size_t size)
     return memchr(p, '\0', size) ? (const char *)p : NULL;
 }
 
-/* Appends the tensor of row i. Its offset must be where the tensor before it ends. */
-static int add_tensor(struct message *m, const struct layout *l, uint64_t i)
+/* Puts a record for row i. */
+static int put_row(struct gcb_container *c, const struct layout *l, uint64_t i, const char *beside,
+                   struct gcb_diag *diag)
 {
-    struct gcb_container_tensor *t = &m->seen.tensors[i];
     const uint8_t *row = l->bytes + i * l->row_size, *tail = row + l->row_size - 16;
     const char *path = text_at(row, l->path_size);
     const char *dtype = text_at(row + l->path_size, GCB_CONTAINER_DTYPE);
     const char *shape = text_at(row + l->path_size + GCB_CONTAINER_DTYPE, l->shape_size);
+    struct gcb_wbuf *record = &c->port->record;
 
-    if (!path || !dtype || !shape || !gcb_h5path_plain(path) || gcb_dtype_parse(&t->dtype, dtype) ||
-        gcb_shape_parse(shape, &t->rank, t->dims, &t->count))
-        return GCB_E_CORRUPT;
-    t->offset = gcb_load_u64(tail);
-    t->index = (int64_t)gcb_load_u64(tail + 8);
-    if (t->offset != m->seen.count ||
-        __builtin_add_overflow(m->seen.count, t->count, &m->seen.count))
-        return GCB_E_CORRUPT;
-    m->salt = gcb_container_salt(m->salt, path, t->dtype, shape, t->index);
-    t->dataset = gcb_strdup(path);
-    return t->dataset ? 0 : GCB_E_NOMEM;
+    if (!path || !dtype || !shape)
+        return fail_corrupt(c, beside, diag, "the layout is damaged");
+    gcb_put_u8(record, R_ROW);
+    gcb_h5text_put(record, path);
+    gcb_h5text_put(record, dtype);
+    gcb_h5text_put(record, shape);
+    gcb_put_u64(record, gcb_load_u64(tail));
+    gcb_put_u64(record, gcb_load_u64(tail + 8));
+    return gcb_h5port_put(c->port, diag);
 }
 
-/* ---- messages ---- */
+/* ---- in the child: messages ---- */
+
+static void put_message(struct gcb_wbuf *record, const char *path, uint64_t length, uint64_t rows)
+{
+    gcb_put_u8(record, R_MESSAGE);
+    gcb_h5text_put(record, path);
+    gcb_put_u64(record, length);
+    gcb_put_u64(record, rows);
+}
 
 /* A message of several tensors: its layout is the dataset beside it, whose hash is an attribute of the message. */
-static int read_joint(struct gcb_container *c, struct message *m, const char *hash,
-                      struct gcb_diag *diag)
+static int put_joint(struct gcb_container *c, const char *path, uint64_t length, const char *hash,
+                     struct gcb_diag *diag)
 {
-    char beside[GCB_H5_PATH + 16], hex[GCB_CONTAINER_HEX];
+    char beside[GCB_H5_PATH + 16];
     struct layout l = {0};
     int err;
 
-    snprintf(beside, sizeof(beside), "%s_layout", m->seen.dataset);
+    snprintf(beside, sizeof(beside), "%s_layout", path);
     err = read_layout(&l, c, beside, diag);
     if (err)
         goto out;
-    m->seen.tensors = gcb_alloc_zero(l.rows, sizeof(*m->seen.tensors));
-    if (!m->seen.tensors) {
-        err = fail_nomem(c, diag);
-        goto out;
-    }
-    m->seen.tensor_count = l.rows;
-    c->rows_left -= l.rows;
+    put_message(&c->port->record, path, length, l.rows);
+    gcb_h5text_put(&c->port->record, hash);
+    err = gcb_h5port_put(c->port, diag);
     for (uint64_t i = 0; i < l.rows && !err; i++)
-        err = add_tensor(m, &l, i);
-    gcb_container_hex(hex, m->salt);
-    if (err == GCB_E_NOMEM)
-        fail_nomem(c, diag);
-    else if (err || strcmp(hex, hash) != 0)
-        err = fail_corrupt(c, beside, diag, "the layout is damaged");
+        err = put_row(c, &l, i, beside, diag);
 out:
     if (l.type > 0)
         H5Tclose(l.type);
@@ -178,129 +188,237 @@ out:
 }
 
 /* A message of one tensor, which the message's attributes describe. */
-static int read_single(struct gcb_container *c, struct message *m, hid_t id, struct gcb_diag *diag)
+static int put_single(struct gcb_container *c, const char *path, uint64_t length, hid_t id,
+                      struct gcb_diag *diag)
 {
     /* one byte more than the longest texts need, for the terminator */
     char shape[GCB_SHAPE_TEXT + 1], dtype[GCB_CONTAINER_DTYPE + 1];
-    struct gcb_container_tensor *t = gcb_alloc_zero(1, sizeof(*t));
+    struct gcb_wbuf *record = &c->port->record;
+    int64_t index = -1;
 
-    if (!t)
-        return fail_nomem(c, diag);
-    m->seen.tensors = t;
-    m->seen.tensor_count = 1;
-    t->dataset = gcb_strdup(m->seen.dataset);
-    if (!t->dataset)
-        return fail_nomem(c, diag);
-    t->index = -1;
-    gcb_h5attr_integer(id, "index", &t->index);
+    gcb_h5attr_integer(id, "index", &index);
     if (!gcb_h5attr_text(id, "shape", shape, sizeof(shape)) ||
-        !gcb_h5attr_text(id, "dtype", dtype, sizeof(dtype)) ||
-        gcb_shape_parse(shape, &t->rank, t->dims, &t->count) != 0 ||
-        gcb_dtype_parse(&t->dtype, dtype) != 0)
-        return fail_corrupt(c, m->seen.dataset, diag,
+        !gcb_h5attr_text(id, "dtype", dtype, sizeof(dtype)))
+        return fail_corrupt(c, path, diag,
                             "not a message: the attributes shape and dtype are absent or damaged");
-    m->seen.count = t->count;
-    m->salt = gcb_container_salt(0, t->dataset, t->dtype, shape, t->index);
-    return 0;
-}
-
-static int read_message(struct gcb_container *c, struct message *m, struct gcb_h5dataset *set,
-                        const char *path, struct gcb_diag *diag)
-{
-    char hash[GCB_CONTAINER_HEX + 1];
-    int err = gcb_h5dataset_vet(set, &c->file, path, diag);
-
-    if (err)
-        return err;
-    if (set->rank != 1 || set->chunk_rank)
-        return fail_corrupt(c, path, diag, "not a message: not one-dimensional, or chunked");
-    m->seen.dataset = gcb_strdup(path);
-    if (!m->seen.dataset)
-        return fail_nomem(c, diag);
-    m->seen.length = set->count;
-    if (gcb_h5attr_text(set->id, "layout_xxh3", hash, sizeof(hash)))
-        err = read_joint(c, m, hash, diag);
-    else
-        err = read_single(c, m, set->id, diag);
-    if (err)
-        return err;
-    if (m->seen.count > c->file.limits.max_bytes / sizeof(float))
-        return gcb_h5file_fail(&c->file, path, GCB_E_NOMEM, diag,
-                               "%" PRIu64 " elements take more than --max-bytes %" PRIu64,
-                               m->seen.count, c->file.limits.max_bytes);
-    c->sum += gcb_container_share(m->salt, path);
-    return 0;
+    put_message(record, path, length, 0);
+    gcb_h5text_put(record, shape);
+    gcb_h5text_put(record, dtype);
+    gcb_put_u64(record, (uint64_t)index);
+    return gcb_h5port_put(c->port, diag);
 }
 
 static int on_dataset(void *ctx, struct gcb_h5dataset *set, const char *path, struct gcb_diag *diag)
 {
     struct gcb_container *c = ctx;
-    struct message *m;
+    char hash[GCB_CONTAINER_HEX + 1];
     int err;
 
     if (set->kind != H5T_INTEGER || set->type_size != 1)
         return 0; /* a layout, or a dataset that compress did not write */
-    if (gcb_grow(&c->messages, &c->cap, c->count, sizeof(*c->messages)))
-        return fail_nomem(c, diag);
-    m = &c->messages[c->count];
-    *m = (struct message){0};
-    err = read_message(c, m, set, path, diag);
+    err = gcb_h5dataset_vet(set, c->port->file, path, diag);
     if (err)
-        free_message(m);
-    else
-        c->count++;
-    return err;
+        return err;
+    if (set->rank != 1 || set->chunk_rank)
+        return fail_corrupt(c, path, diag, "not a message: not one-dimensional, or chunked");
+    if (gcb_h5attr_text(set->id, "layout_xxh3", hash, sizeof(hash)))
+        return put_joint(c, path, set->count, hash, diag);
+    return put_single(c, path, set->count, set->id, diag);
 }
 
-static int read_root(struct gcb_container *c, int64_t *messages, char *hash, struct gcb_diag *diag)
+static int put_root(struct gcb_container *c, hid_t root, struct gcb_diag *diag)
 {
-    char version[32];
+    char version[32], hash[GCB_CONTAINER_HEX + 1];
+    int64_t messages;
 
-    if (!gcb_h5attr_text(c->file.id, "gcbench_container", version, sizeof(version)))
+    if (!gcb_h5attr_text(root, "gcbench_container", version, sizeof(version)))
         return gcb_h5file_fail(&c->file, NULL, GCB_E_INVALID, diag,
                                "not a file of messages; `gcbench compress -o` makes one");
     if (strcmp(version, GCB_CONTAINER_VERSION) != 0)
         return gcb_h5file_fail(
             &c->file, NULL, GCB_E_UNSUPPORTED, diag,
             "its messages have a version that this gcbench does not know; use a newer gcbench");
-    if (!gcb_h5attr_integer(c->file.id, "gcbench_messages", messages) ||
-        !gcb_h5attr_text(c->file.id, "gcbench_xxh3", hash, GCB_CONTAINER_HEX + 1))
+    if (!gcb_h5attr_integer(root, "gcbench_messages", &messages) ||
+        !gcb_h5attr_text(root, "gcbench_xxh3", hash, sizeof(hash)))
         return fail_corrupt(c, NULL, diag, "the list of messages is damaged");
+    gcb_put_u8(&c->port->record, R_ROOT);
+    gcb_put_u64(&c->port->record, (uint64_t)messages);
+    gcb_h5text_put(&c->port->record, hash);
+    return gcb_h5port_put(c->port, diag);
+}
+
+static int walk_file(void *ctx, struct gcb_h5port *port, struct gcb_diag *diag)
+{
+    const struct gcb_h5visitor visitor = {.ctx = ctx, .dataset = on_dataset};
+    struct gcb_container *c = ctx;
+    int err;
+
+    c->port = port;
+    err = put_root(c, port->file->id, diag);
+    return err ? err : gcb_h5walk(port->file, &visitor, diag);
+}
+
+/* ---- taking its records ---- */
+
+static void free_message(struct message *m)
+{
+    for (size_t i = 0; i < m->seen.tensor_count; i++)
+        gcb_free(m->seen.tensors[i].dataset);
+    gcb_free(m->seen.tensors);
+    gcb_free(m->seen.dataset);
+    *m = (struct message){0};
+}
+
+static int take_root(struct gcb_container *c, struct gcb_rbuf *record, struct gcb_diag *diag)
+{
+    const char *hash;
+
+    c->wanted = (int64_t)gcb_get_u64(record);
+    hash = gcb_h5text_take(record, sizeof(c->wanted_hash));
+    if (!hash)
+        return fail_record(c, diag);
+    strcpy(c->wanted_hash, hash);
     return 0;
 }
 
-static int read_list(struct gcb_container *c, struct gcb_diag *diag)
+/* Completes the last message: all its tensors are known. */
+static int finish_message(struct gcb_container *c, struct gcb_diag *diag)
 {
-    const struct gcb_h5visitor visitor = {.ctx = c, .dataset = on_dataset};
-    char want[GCB_CONTAINER_HEX + 1], got[GCB_CONTAINER_HEX];
-    int64_t messages;
-    int err = read_root(c, &messages, want, diag);
+    const struct message *m = &c->messages[c->count - 1];
+    char hex[GCB_CONTAINER_HEX];
 
-    if (!err)
-        err = gcb_h5walk(&c->file, &visitor, diag);
-    if (err)
-        return err;
+    gcb_container_hex(hex, m->salt);
+    if (m->rows && strcmp(hex, m->hash) != 0)
+        return fail_corrupt(c, m->seen.dataset, diag, "its layout is damaged");
+    if (m->seen.count > c->file.limits.max_bytes / sizeof(float))
+        return gcb_h5file_fail(&c->file, m->seen.dataset, GCB_E_NOMEM, diag,
+                               "%" PRIu64 " elements take more than --max-bytes %" PRIu64,
+                               m->seen.count, c->file.limits.max_bytes);
+    c->sum += gcb_container_share(m->salt, m->seen.dataset);
+    return 0;
+}
+
+/* The rest of the record of a message of one tensor. */
+static int take_single(struct gcb_container *c, struct message *m, struct gcb_rbuf *record,
+                       struct gcb_diag *diag)
+{
+    const char *shape = gcb_h5text_take(record, GCB_SHAPE_TEXT + 1);
+    const char *dtype = gcb_h5text_take(record, GCB_CONTAINER_DTYPE + 1);
+    struct gcb_container_tensor *t = m->seen.tensors;
+
+    t->index = (int64_t)gcb_get_u64(record);
+    m->seen.tensor_count = 1;
+    t->dataset = gcb_strdup(m->seen.dataset);
+    if (!t->dataset)
+        return fail_nomem(c, diag);
+    if (!shape || !dtype || gcb_shape_parse(shape, &t->rank, t->dims, &t->count) != 0 ||
+        gcb_dtype_parse(&t->dtype, dtype) != 0)
+        return fail_corrupt(c, m->seen.dataset, diag,
+                            "not a message: the attributes shape and dtype are absent or damaged");
+    m->seen.count = t->count;
+    m->salt = gcb_container_salt(0, t->dataset, t->dtype, shape, t->index);
+    return finish_message(c, diag);
+}
+
+static int take_message(struct gcb_container *c, struct gcb_rbuf *record, struct gcb_diag *diag)
+{
+    const char *path = gcb_h5text_take(record, GCB_H5_PATH + 1), *hash;
+    const uint64_t length = gcb_get_u64(record), rows = gcb_get_u64(record);
+    const struct message *last = c->count ? &c->messages[c->count - 1] : NULL;
+    struct message *m;
+
+    if (!path || path[0] != '/' || length > c->file.size || rows > c->rows_left ||
+        (last && last->seen.tensor_count < last->rows))
+        return fail_record(c, diag);
+    if (gcb_grow(&c->messages, &c->cap, c->count, sizeof(*c->messages)))
+        return fail_nomem(c, diag);
+    m = &c->messages[c->count++];
+    *m = (struct message){.seen.length = length, .length = length, .rows = rows};
+    m->seen.dataset = gcb_strdup(path);
+    m->seen.tensors = gcb_alloc_zero(rows ? rows : 1, sizeof(*m->seen.tensors));
+    if (!m->seen.dataset || !m->seen.tensors)
+        return fail_nomem(c, diag);
+    if (rows == 0)
+        return take_single(c, m, record, diag);
+    hash = gcb_h5text_take(record, sizeof(m->hash));
+    if (!hash)
+        return fail_record(c, diag);
+    strcpy(m->hash, hash);
+    c->rows_left -= rows;
+    return 0;
+}
+
+/* Appends a tensor to the last message. Its offset must be where the tensor before it ends. */
+static int take_row(struct gcb_container *c, struct gcb_rbuf *record, struct gcb_diag *diag)
+{
+    struct message *m = c->count ? &c->messages[c->count - 1] : NULL;
+    const char *path = gcb_h5text_take(record, GCB_H5_PATH + 1);
+    const char *dtype = gcb_h5text_take(record, GCB_CONTAINER_DTYPE);
+    const char *shape = gcb_h5text_take(record, GCB_SHAPE_TEXT);
+    struct gcb_container_tensor *t;
+
+    if (!m || m->seen.tensor_count >= m->rows)
+        return fail_record(c, diag);
+    t = &m->seen.tensors[m->seen.tensor_count];
+    t->offset = gcb_get_u64(record);
+    t->index = (int64_t)gcb_get_u64(record);
+    if (!path || !dtype || !shape || !gcb_h5path_plain(path) || gcb_dtype_parse(&t->dtype, dtype) ||
+        gcb_shape_parse(shape, &t->rank, t->dims, &t->count) || t->offset != m->seen.count ||
+        __builtin_add_overflow(m->seen.count, t->count, &m->seen.count))
+        return fail_corrupt(c, m->seen.dataset, diag, "its layout is damaged");
+    m->salt = gcb_container_salt(m->salt, path, t->dtype, shape, t->index);
+    t->dataset = gcb_strdup(path);
+    if (!t->dataset)
+        return fail_nomem(c, diag);
+    return ++m->seen.tensor_count == m->rows ? finish_message(c, diag) : 0;
+}
+
+static int take_record(void *ctx, struct gcb_rbuf *record, struct gcb_diag *diag)
+{
+    struct gcb_container *c = ctx;
+
+    switch (gcb_get_u8(record)) {
+    case R_ROOT:
+        return take_root(c, record, diag);
+    case R_MESSAGE:
+        return take_message(c, record, diag);
+    case R_ROW:
+        return take_row(c, record, diag);
+    default:
+        return fail_record(c, diag);
+    }
+}
+
+/* Are all messages there that the root has counted? */
+static int check_list(const struct gcb_container *c, struct gcb_diag *diag)
+{
+    const struct message *last = c->count ? &c->messages[c->count - 1] : NULL;
+    char got[GCB_CONTAINER_HEX];
+
     gcb_container_hex(got, c->sum);
-    if (messages < 0 || (uint64_t)messages != c->count || strcmp(got, want) != 0)
+    if (c->wanted < 0 || (uint64_t)c->wanted != c->count || strcmp(got, c->wanted_hash) != 0 ||
+        (last && last->seen.tensor_count < last->rows))
         return fail_corrupt(c, NULL, diag,
                             "messages are missing, or their names, shapes or types are damaged");
     return 0;
 }
 
 int gcb_container_open(struct gcb_container **out, const char *path, uint64_t max_bytes,
-                       struct gcb_diag *diag)
+                       bool in_process, struct gcb_diag *diag)
 {
-    const struct gcb_h5limits limits = {.max_bytes = max_bytes};
+    const struct gcb_h5limits limits = {.max_bytes = max_bytes, .in_process = in_process};
     struct gcb_container *c = gcb_alloc_zero(1, sizeof(*c));
+    const struct gcb_h5lister lister = {.ctx = c, .list = walk_file, .take = take_record};
     int err;
 
     if (!c)
         return gcb_diag_nomem(diag, sizeof(*c), "reading messages");
-    err = gcb_h5file_open(&c->file, path, &limits, diag);
-    if (err)
-        goto out;
+    err = gcb_h5file_find(&c->file, path, &limits, diag);
     c->rows_left = c->file.size / MIN_ROW;
-    err = read_list(c, diag);
+    if (!err)
+        err = gcb_h5child_open(&c->child, &c->file, path, &lister, diag);
+    if (!err)
+        err = check_list(c, diag);
     if (err)
         goto out;
     *out = c;
@@ -317,7 +435,7 @@ void gcb_container_close(struct gcb_container *c)
     for (size_t i = 0; i < c->count; i++)
         free_message(&c->messages[i]);
     gcb_free(c->messages);
-    gcb_h5file_close(&c->file);
+    gcb_h5child_close(c->child);
     gcb_free(c);
 }
 
@@ -331,34 +449,28 @@ const struct gcb_container_message *gcb_container_message(const struct gcb_conta
     return &c->messages[i].seen;
 }
 
-/* Reads the bytes of a message. The file may have changed since it was listed. */
-static int read_bytes(struct gcb_container *c, const struct message *m, uint8_t *out,
-                      struct gcb_diag *diag)
+static bool get_item(const void *ctx, size_t i, struct gcb_h5item *item)
 {
-    struct gcb_h5dataset set;
-    int err =
-        gcb_h5dataset_open(&set, &c->file, c->file.id, m->seen.dataset, m->seen.dataset, diag);
+    const struct gcb_container *c = ctx;
 
-    if (err)
-        return err;
-    err = gcb_h5dataset_vet(&set, &c->file, m->seen.dataset, diag);
-    if (!err && (set.kind != H5T_INTEGER || set.type_size != 1 || set.count != m->seen.length))
-        err = fail_corrupt(
-            c, m->seen.dataset, diag,
-            "changed since it was listed; do not write to the file while gcbench reads it");
-    if (!err)
-        err = gcb_h5dataset_read(&set, &c->file, m->seen.dataset, H5T_NATIVE_UINT8, out, diag);
-    gcb_h5dataset_close(&set);
-    return err;
+    if (i >= c->count)
+        return false;
+    *item = (struct gcb_h5item){.path = c->messages[i].seen.dataset,
+                                .bytes = true,
+                                .rank = 1,
+                                .dims = &c->messages[i].length,
+                                .count = c->messages[i].length};
+    return true;
 }
 
 int gcb_container_read(struct gcb_container *c, size_t i, uint8_t *out, struct gcb_diag *diag)
 {
     const struct message *m = &c->messages[i];
+    const struct gcb_h5items items = {c, get_item};
     struct gcb_frame frame;
     struct gcb_rbuf payload;
     struct gcb_diag cause;
-    int err = read_bytes(c, m, out, diag);
+    int err = gcb_h5child_read(c->child, &items, i, out, diag);
 
     if (err)
         return err;

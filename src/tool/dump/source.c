@@ -5,12 +5,8 @@
 #include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"
 #include "src/tool/dump/source_private.h"
-#include "src/tool/hdf5/h5type.h"
 
-enum {
-    STRING_BLOCK = 64 << 10,
-    BOUNCE = 4096, /* 2-byte floats widened at a time */
-};
+enum { STRING_BLOCK = 64 << 10 };
 
 const char *gcb_strings_add(struct gcb_strings *s, const char *text, size_t n)
 {
@@ -37,7 +33,8 @@ void gcb_source_close(struct gcb_source *source)
 {
     if (!source)
         return;
-    gcb_h5file_close(&source->file);
+    for (size_t i = 0; i < GCB_SOURCE_FILES; i++)
+        gcb_h5child_close(source->files[i].child);
     gcb_free(source->tensors);
     gcb_free(source->met);
     gcb_free(source->values);
@@ -98,104 +95,72 @@ const char *gcb_source_note(const struct gcb_source *source, const char *name)
 
 /* ---- reading ---- */
 
-int gcb_source_use(struct gcb_source *source, const char *name, struct gcb_diag *diag)
+static void close_file(struct gcb_source_file *f)
 {
+    gcb_h5child_close(f->child);
+    *f = (struct gcb_source_file){0};
+}
+
+int gcb_source_use(struct gcb_h5child **out, struct gcb_source *source, const char *name,
+                   const struct gcb_h5lister *lister, struct gcb_diag *diag)
+{
+    struct gcb_source_file *f = source->files;
+    struct gcb_h5file found;
     int err;
 
-    if (source->file_name == name)
+    for (size_t i = 0; i < GCB_SOURCE_FILES && f->name != name; i++)
+        if (source->files[i].name == name || source->files[i].used < f->used)
+            f = &source->files[i];
+    f->used = ++source->uses;
+    *out = f->child;
+    if (f->name == name)
         return 0;
-    gcb_h5file_close(&source->file);
-    source->file_name = NULL;
-    err = gcb_h5file_open(&source->file, name, &source->limits, diag);
+    close_file(f);
+    err = gcb_h5file_find(&found, name, &source->limits, diag);
     if (!err)
-        source->file_name = name;
-    return err;
+        err = gcb_h5child_open(&f->child, &found, name, lister, diag);
+    if (err)
+        return err;
+    f->name = name;
+    f->used = source->uses;
+    *out = f->child;
+    return 0;
 }
 
-/* Has the dataset still the type and shape that it was listed with? */
-static int check_same(const struct gcb_h5file *file, const struct gcb_tensor *t,
-                      const struct gcb_h5dataset *d, struct gcb_diag *diag)
+/* What a child needs to know to read tensor i, if it is in the file `name`. */
+struct in_file {
+    const struct gcb_source *source;
+    const char *name;
+};
+
+static bool get_item(const void *ctx, size_t i, struct gcb_h5item *item)
 {
-    enum gcb_dtype dtype;
+    const struct in_file *in = ctx;
+    const struct gcb_tensor *t = &in->source->tensors[i];
 
-    if (gcb_h5type_of(&dtype, d) && dtype == t->dtype && d->rank == t->rank &&
-        d->count == t->count && memcmp(d->dims, t->dims, sizeof(t->dims)) == 0)
-        return 0;
-    return gcb_h5file_fail(
-        file, t->dataset, GCB_E_CORRUPT, diag,
-        "changed since it was listed; do not write to the file while gcbench reads it");
-}
-
-/* The dataset's own type in little-endian order, so that HDF5 only swaps bytes. The caller closes the type. */
-static hid_t little_endian(const struct gcb_h5dataset *d)
-{
-    const hid_t type = H5Tcopy(d->type);
-
-    if (type > 0 && H5Tset_order(type, H5T_ORDER_LE) < 0) {
-        H5Tclose(type);
-        return H5I_INVALID_HID;
-    }
-    return type;
-}
-
-/*
- * Widens the n 2-byte floats in the second half of `out` to n floats that fill `out`. Each piece is copied away
- * before it is widened, so writing never overtakes reading.
- */
-static void widen_in_place(gcb_convert_widen_fn *widen, float *out, uint64_t n)
-{
-    const uint8_t *in = (const uint8_t *)out + 2 * n;
-    uint8_t bounce[2 * BOUNCE];
-
-    for (uint64_t i = 0; i < n; i += BOUNCE) {
-        const size_t m = n - i < BOUNCE ? (size_t)(n - i) : BOUNCE;
-
-        memcpy(bounce, in + 2 * i, 2 * m);
-        widen(out + i, bounce, m);
-    }
-}
-
-/* HDF5's own conversion of 2-byte floats is slow and takes memory, so they are widened here. */
-static int read_half(const struct gcb_source *s, const struct gcb_tensor *t,
-                     const struct gcb_h5dataset *d, float *out, struct gcb_diag *diag)
-{
-    const hid_t type = little_endian(d);
-    uint8_t *tail = (uint8_t *)out + 2 * t->count;
-    int err;
-
-    if (type < 0)
-        return gcb_h5file_fail(&s->file, t->dataset, GCB_E_NOMEM, diag,
-                               "HDF5 cannot make a float type");
-    err = gcb_h5dataset_read(d, &s->file, t->dataset, type, tail, diag);
-    H5Tclose(type);
-    if (!err)
-        widen_in_place(t->dtype == GCB_BF16 ? s->convert.from_bf16 : s->convert.from_fp16, out,
-                       t->count);
-    return err;
+    if (i >= in->source->count || t->file != in->name)
+        return false;
+    item->path = t->dataset;
+    item->bytes = false;
+    item->dtype = t->dtype;
+    item->rank = t->rank;
+    item->dims = t->dims;
+    item->count = t->count;
+    return true;
 }
 
 int gcb_source_read(struct gcb_source *source, size_t i, float *out, struct gcb_diag *diag)
 {
     const struct gcb_tensor *t = &source->tensors[i];
-    struct gcb_h5dataset d = {0};
+    const struct in_file in = {source, t->file};
+    const struct gcb_h5items items = {&in, get_item};
+    struct gcb_h5child *child;
     int err;
 
     if (source->synthetic) {
         gcb_synthetic_fill(&source->synthetic[i], out, t->count, source->seed, i);
         return 0;
     }
-    err = gcb_source_use(source, t->file, diag);
-    if (err)
-        return err;
-    err = gcb_h5dataset_open(&d, &source->file, source->file.id, t->dataset, t->dataset, diag);
-    if (!err)
-        err = gcb_h5dataset_vet(&d, &source->file, t->dataset, diag);
-    if (!err)
-        err = check_same(&source->file, t, &d, diag);
-    if (!err && d.type_size == 2)
-        err = read_half(source, t, &d, out, diag);
-    else if (!err)
-        err = gcb_h5dataset_read(&d, &source->file, t->dataset, H5T_NATIVE_FLOAT, out, diag);
-    gcb_h5dataset_close(&d);
-    return err;
+    err = gcb_source_use(&child, source, t->file, NULL, diag);
+    return err ? err : gcb_h5child_read(child, &items, i, out, diag);
 }

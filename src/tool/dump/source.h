@@ -45,6 +45,7 @@ struct gcb_source_config {
     /* of one tensor, both as stored and as float32; 0: half of physical memory */
     uint64_t max_bytes;
     bool allow_external;
+    bool in_process; /* read in this process and not in a child (src/tool/hdf5/h5child.h) */
 };
 
 struct gcb_tensor {

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "src/lib/base/alloc.h"
-#include "src/lib/base/cpu_flags.h"
 #include "src/lib/base/text.h"
 #include "src/tool/dump/selection.h"
 #include "src/tool/dump/source_private.h"
@@ -17,7 +16,11 @@ enum {
     NOTE_BYTES = 4096,
 };
 
-/* What is known while files are listed. */
+/*
+ * What is known while files are listed. A file is listed in a child (h5child.h), with a copy of this struct: it walks
+ * the file and puts a record for each float dataset and for each attribute of the root and of step groups. The caller
+ * takes the records, checks them and fills the source.
+ */
 struct listing {
     struct gcb_source *source;
     const struct gcb_tensor_selection *selection;
@@ -26,7 +29,13 @@ struct listing {
     uint64_t seen;      /* tensors so far, selected or not */
     const char *file;   /* name of the file that is being walked */
     uint32_t rank;      /* worker of the tensors in it that are in no worker group */
+    struct gcb_h5file found;
+    struct gcb_h5port *port; /* in the child */
+    uint64_t skipped;        /* in the child: datasets that are not floats */
 };
+
+/* The kinds of records. */
+enum { R_TENSOR = 1, R_NUMBER, R_TEXT, R_SKIPPED };
 
 /* ---- paths ---- */
 
@@ -106,8 +115,6 @@ static uint32_t rank_of_file(const char *path)
     return rank;
 }
 
-/* ---- walking a file ---- */
-
 /* With "last" among the steps, tensors of all steps are kept until the last step is known. */
 static bool is_selected(struct listing *l, const struct gcb_tensor *t)
 {
@@ -124,7 +131,7 @@ static int locate_tensor(struct gcb_tensor *t, const struct listing *l, const ch
     const struct place p = split_path(path, false);
 
     if (p.has_worker && p.worker > UINT32_MAX)
-        return gcb_h5file_fail(&l->source->file, path, GCB_E_INVALID, diag,
+        return gcb_h5file_fail(&l->found, path, GCB_E_INVALID, diag,
                                "the worker's number is above 4294967295");
     *t = (struct gcb_tensor){
         .path = p.below,
@@ -135,6 +142,129 @@ static int locate_tensor(struct gcb_tensor *t, const struct listing *l, const ch
         .index = -1,
     };
     return 0;
+}
+
+/* ---- walking a file, in the child ---- */
+
+/* Puts shape and index of a selected tensor. */
+static int put_description(struct gcb_wbuf *record, struct gcb_h5dataset *d,
+                           const struct gcb_h5file *file, const char *path, struct gcb_diag *diag)
+{
+    int64_t index = -1;
+    int err = gcb_h5dataset_vet(d, file, path, diag);
+
+    if (err)
+        return err;
+    if (!gcb_h5attr_integer(d->id, "index", &index) || index < 0)
+        index = -1;
+    gcb_put_u64(record, (uint64_t)index);
+    gcb_put_u64(record, d->count);
+    gcb_put_u32(record, d->rank);
+    for (unsigned i = 0; i < d->rank; i++)
+        gcb_put_u64(record, d->dims[i]);
+    return 0;
+}
+
+static int on_dataset(void *ctx, struct gcb_h5dataset *d, const char *path, struct gcb_diag *diag)
+{
+    struct listing *l = ctx;
+    struct gcb_wbuf *record = &l->port->record;
+    struct gcb_tensor t = {0};
+    enum gcb_dtype dtype;
+    int err;
+
+    if (!gcb_h5type_of(&dtype, d)) {
+        l->skipped++;
+        return 0;
+    }
+    err = locate_tensor(&t, l, path, diag);
+    if (err)
+        return err;
+    gcb_put_u8(record, R_TENSOR);
+    gcb_h5text_put(record, path);
+    gcb_put_u8(record, (uint8_t)dtype);
+    if (is_selected(l, &t))
+        err = put_description(record, d, l->port->file, path, diag);
+    return err ? err : gcb_h5port_put(l->port, diag);
+}
+
+/* The attributes of a group become records. */
+struct collector {
+    struct listing *listing;
+    const char *path; /* of the group */
+    bool texts;       /* numbers and texts; else only numbers */
+    struct gcb_diag *diag;
+    int err;
+};
+
+static void put_attribute(void *ctx, hid_t object, const char *name)
+{
+    struct collector *c = ctx;
+    struct gcb_h5port *port = c->listing->port;
+    char text[NOTE_BYTES];
+    double number;
+
+    if (c->err || strlen(name) > GCB_H5_NAME)
+        return;
+    if (gcb_h5attr_number(object, name, &number)) {
+        uint64_t bits;
+
+        memcpy(&bits, &number, sizeof(bits));
+        gcb_put_u8(&port->record, R_NUMBER);
+        gcb_put_u64(&port->record, bits);
+    } else if (c->texts && gcb_h5attr_text(object, name, text, sizeof(text))) {
+        gcb_put_u8(&port->record, R_TEXT);
+        gcb_h5text_put(&port->record, text);
+    } else {
+        return;
+    }
+    gcb_h5text_put(&port->record, c->path);
+    gcb_h5text_put(&port->record, name);
+    c->err = gcb_h5port_put(port, c->diag);
+}
+
+/* Is the path of a group that of a step? */
+static bool is_step(const char *path, uint64_t *step)
+{
+    const struct place p = split_path(path, true);
+    const char *name = strrchr(path, '/') + 1;
+
+    *step = p.step;
+    return p.has_step && *p.below == '\0' && parse_numbered(name, strlen(name), "step", step);
+}
+
+static int on_group(void *ctx, hid_t id, const char *path, struct gcb_diag *diag)
+{
+    struct collector c = {.listing = ctx, .path = path, .texts = path[1] == '\0', .diag = diag};
+    uint64_t step;
+
+    if (c.texts || is_step(path, &step))
+        gcb_h5attr_each(id, put_attribute, &c);
+    return c.err;
+}
+
+static int walk_file(void *ctx, struct gcb_h5port *port, struct gcb_diag *diag)
+{
+    const struct gcb_h5visitor visitor = {.ctx = ctx, .group = on_group, .dataset = on_dataset};
+    struct listing *l = ctx;
+    int err;
+
+    l->port = port;
+    l->skipped = 0;
+    err = gcb_h5walk(port->file, &visitor, diag);
+    if (err)
+        return err;
+    gcb_put_u8(&port->record, R_SKIPPED);
+    gcb_put_u64(&port->record, l->skipped);
+    return gcb_h5port_put(port, diag);
+}
+
+/* ---- taking its records ---- */
+
+static int fail_record(const struct listing *l, struct gcb_diag *diag)
+{
+    return gcb_h5file_fail(&l->found, NULL, GCB_E_CORRUPT, diag,
+                           "damaged: its list of tensors contradicts itself");
 }
 
 /* Tensors are held as float32, which can take more memory than the stored type. */
@@ -149,19 +279,24 @@ static int check_widened(const struct gcb_h5file *file, const struct gcb_tensor 
 }
 
 /* Fills shape and index of *t. */
-static int describe_tensor(struct gcb_tensor *t, struct gcb_h5dataset *d,
-                           const struct gcb_h5file *file, struct gcb_diag *diag)
+static int take_description(struct gcb_tensor *t, const struct listing *l, struct gcb_rbuf *record,
+                            struct gcb_diag *diag)
 {
-    int err = gcb_h5dataset_vet(d, file, t->dataset, diag);
+    uint64_t count = 1;
 
-    if (err)
-        return err;
-    t->rank = d->rank;
-    memcpy(t->dims, d->dims, sizeof(t->dims));
-    t->count = d->count;
-    if (gcb_h5attr_integer(d->id, "index", &t->index) && t->index < 0)
-        t->index = -1;
-    return check_widened(file, t, diag);
+    t->index = (int64_t)gcb_get_u64(record);
+    t->count = gcb_get_u64(record);
+    t->rank = gcb_get_u32(record);
+    if (record->failed || t->rank > GCB_MAX_RANK || t->index < -1)
+        return fail_record(l, diag);
+    for (unsigned i = 0; i < t->rank; i++)
+        t->dims[i] = gcb_get_u64(record);
+    for (unsigned i = 0; i < t->rank && t->count > 0; i++)
+        if (__builtin_mul_overflow(count, t->dims[i], &count))
+            return fail_record(l, diag);
+    if (t->count > 0 && t->count != count)
+        return fail_record(l, diag);
+    return check_widened(&l->found, t, diag);
 }
 
 /* Appends the tensor, with copies of its strings. */
@@ -177,18 +312,16 @@ static int add_tensor(struct gcb_source *s, struct gcb_tensor *t, struct gcb_dia
     return 0;
 }
 
-static int on_dataset(void *ctx, struct gcb_h5dataset *d, const char *path, struct gcb_diag *diag)
+static int take_tensor(struct listing *l, struct gcb_rbuf *record, struct gcb_diag *diag)
 {
-    struct listing *l = ctx;
     struct gcb_source *s = l->source;
-    struct gcb_tensor t;
-    enum gcb_dtype dtype;
+    const char *path = gcb_h5text_take(record, GCB_H5_PATH + 1);
+    const uint8_t dtype = gcb_get_u8(record);
+    struct gcb_tensor t = {0};
     int err;
 
-    if (!gcb_h5type_of(&dtype, d)) {
-        s->skipped++;
-        return 0;
-    }
+    if (!path || path[0] != '/' || dtype > GCB_F64)
+        return fail_record(l, diag);
     err = locate_tensor(&t, l, path, diag);
     if (err)
         return err;
@@ -198,84 +331,88 @@ static int on_dataset(void *ctx, struct gcb_h5dataset *d, const char *path, stru
     gcb_selection_meet(l->selection, t.path, s->met);
     if (!is_selected(l, &t))
         return 0;
-    t.dtype = dtype;
-    err = describe_tensor(&t, d, &s->file, diag);
+    t.dtype = (enum gcb_dtype)dtype;
+    err = take_description(&t, l, record, diag);
     return err ? err : add_tensor(s, &t, diag);
 }
 
-/* The attributes of a group are added to the source. */
-struct collector {
-    struct gcb_source *source;
-    uint64_t step;
-    bool failed; /* out of memory */
-};
-
-static void add_value(void *ctx, hid_t object, const char *name)
+static int add_value(struct gcb_source *s, uint64_t step, const char *name, double number)
 {
-    struct collector *c = ctx;
-    struct gcb_source *s = c->source;
-    struct gcb_step_value v = {.step = c->step};
+    const struct gcb_step_value v = {
+        .step = step, .name = gcb_strings_add(&s->strings, name, strlen(name)), .value = number};
 
-    if (!gcb_h5attr_number(object, name, &v.value))
-        return;
-    v.name = gcb_strings_add(&s->strings, name, strlen(name));
     if (!v.name || gcb_grow(&s->values, &s->value_cap, s->value_count, sizeof(v)) != 0)
-        c->failed = true;
-    else
-        s->values[s->value_count++] = v;
+        return GCB_E_NOMEM;
+    s->values[s->value_count++] = v;
+    return 0;
 }
 
 /* Numbers are kept as text, so that callers can ask for `momentum` as for `model`. */
-static void add_note(void *ctx, hid_t object, const char *name)
+static int add_note(struct gcb_source *s, const char *name, const char *text)
 {
-    struct collector *c = ctx;
-    struct gcb_source *s = c->source;
-    char text[NOTE_BYTES];
     struct gcb_note note;
-    double number;
 
     if (s->note_count >= MAX_NOTES || gcb_source_note(s, name))
-        return;
-    if (gcb_h5attr_number(object, name, &number))
-        gcb_real_text(text, number);
-    else if (!gcb_h5attr_text(object, name, text, sizeof(text)))
-        return;
+        return 0;
     note.name = gcb_strings_add(&s->strings, name, strlen(name));
     note.text = gcb_strings_add(&s->strings, text, strlen(text));
     if (!note.name || !note.text ||
         gcb_grow(&s->notes, &s->note_cap, s->note_count, sizeof(note)) != 0)
-        c->failed = true;
-    else
-        s->notes[s->note_count++] = note;
+        return GCB_E_NOMEM;
+    s->notes[s->note_count++] = note;
+    return 0;
 }
 
-static int on_group(void *ctx, hid_t id, const char *path, struct gcb_diag *diag)
+static int take_attribute(struct listing *l, bool is_text, struct gcb_rbuf *record,
+                          struct gcb_diag *diag)
 {
-    const struct listing *l = ctx;
-    const struct place p = split_path(path, true);
-    const char *name = strrchr(path, '/') + 1;
-    struct collector c = {.source = l->source, .step = p.step};
-    uint64_t n;
+    const uint64_t bits = is_text ? 0 : gcb_get_u64(record);
+    const char *text = is_text ? gcb_h5text_take(record, NOTE_BYTES) : NULL;
+    const char *path = gcb_h5text_take(record, GCB_H5_PATH + 1);
+    const char *name = gcb_h5text_take(record, GCB_H5_NAME + 1);
+    char decimal[32];
+    uint64_t step;
+    double number;
+    int err = 0;
 
-    if (*name == '\0')
-        gcb_h5attr_each(id, add_note, &c);
-    else if (p.has_step && *p.below == '\0' && parse_numbered(name, strlen(name), "step", &n))
-        gcb_h5attr_each(id, add_value, &c);
-    return c.failed ? gcb_diag_nomem(diag, NOTE_BYTES, "the attributes of a group") : 0;
+    if (!path || !name || (is_text && !text) || path[0] != '/')
+        return fail_record(l, diag);
+    memcpy(&number, &bits, sizeof(number));
+    if (path[1] == '\0')
+        err = add_note(l->source, name, text ? text : gcb_real_text(decimal, number));
+    else if (!is_text && is_step(path, &step))
+        err = add_value(l->source, step, name, number);
+    return err ? gcb_diag_nomem(diag, NOTE_BYTES, "the attributes of a group") : 0;
+}
+
+static int take_record(void *ctx, struct gcb_rbuf *record, struct gcb_diag *diag)
+{
+    struct listing *l = ctx;
+    const uint8_t kind = gcb_get_u8(record);
+
+    if (kind == R_TENSOR)
+        return take_tensor(l, record, diag);
+    if (kind == R_NUMBER || kind == R_TEXT)
+        return take_attribute(l, kind == R_TEXT, record, diag);
+    if (kind != R_SKIPPED)
+        return fail_record(l, diag);
+    l->source->skipped += gcb_get_u64(record);
+    return 0;
 }
 
 /* Appends the selected tensors of a file in the order of the walk, and its step values and notes. */
 static int list_file(struct listing *l, const char *path, struct gcb_diag *diag)
 {
-    const struct gcb_h5visitor visitor = {.ctx = l, .group = on_group, .dataset = on_dataset};
+    const struct gcb_h5lister lister = {.ctx = l, .list = walk_file, .take = take_record};
+    struct gcb_h5child *child;
     int err;
 
     l->file = gcb_strings_add(&l->source->strings, path, strlen(path));
     if (!l->file)
         return gcb_diag_nomem(diag, strlen(path), "a file's name");
     l->rank = rank_of_file(path);
-    err = gcb_source_use(l->source, l->file, diag);
-    return err ? err : gcb_h5walk(&l->source->file, &visitor, diag);
+    err = gcb_h5file_find(&l->found, l->file, &l->source->limits, diag);
+    return err ? err : gcb_source_use(&child, l->source, l->file, &lister, diag);
 }
 
 /* ---- the list of all files ---- */
@@ -429,8 +566,9 @@ int gcb_source_open(struct gcb_source **out, const struct gcb_source_config *con
         err = gcb_diag_nomem(diag, 0, "a selection");
         goto out;
     }
-    s->limits = (struct gcb_h5limits){config->max_bytes, config->allow_external};
-    gcb_convert_init(&s->convert, gcb_cpu_detect());
+    s->limits = (struct gcb_h5limits){.max_bytes = config->max_bytes,
+                                      .allow_external = config->allow_external,
+                                      .in_process = config->in_process};
     err = gcb_numbers_parse(&l.steps, selection->steps, "--step", true, diag);
     if (!err)
         err = gcb_numbers_parse(&l.workers, selection->workers, "--worker", false, diag);

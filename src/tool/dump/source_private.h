@@ -1,9 +1,8 @@
 #ifndef SRC_TOOL_DUMP_SOURCE_PRIVATE_H
 #define SRC_TOOL_DUMP_SOURCE_PRIVATE_H
 
-#include "kernels/convert/convert.h"
 #include "src/tool/dump/source.h"
-#include "src/tool/hdf5/h5file.h"
+#include "src/tool/hdf5/h5child.h"
 
 /*
  * The inside of a source. source_open.c and source_synthetic.c fill it; source.c reads it.
@@ -26,9 +25,11 @@ struct gcb_note {
     const char *name, *text;
 };
 
+/* Enough for a dump with a file for each of 16 workers, whose tensors are read in turn. */
+enum { GCB_SOURCE_FILES = 16 };
+
 struct gcb_source {
     struct gcb_h5limits limits;
-    struct gcb_convert_fns convert;
     struct gcb_strings strings;
 
     struct gcb_tensor *tensors;
@@ -45,15 +46,22 @@ struct gcb_source {
     struct gcb_synthetic *synthetic;
     uint64_t seed;
 
-    /* Only one file is open at a time: a dump can have thousands of files. */
-    struct gcb_h5file file;
-    const char *file_name; /* its name, the same pointer as in its tensors; NULL: no file is open */
+    /* The files that are open, each in a child. A dump can have thousands of files, so the one used longest ago gives
+     * its place to the next. */
+    struct gcb_source_file {
+        const char *name; /* the same pointer as in its tensors; NULL: free */
+        struct gcb_h5child *child;
+        uint64_t used; /* time of the last use */
+    } files[GCB_SOURCE_FILES];
+    uint64_t uses;
 };
 
 /* Copies n bytes and adds a terminator; `s` owns the copy. NULL: out of memory. */
 const char *gcb_strings_add(struct gcb_strings *s, const char *text, size_t n);
 
-/* Opens the file `name`, which the source owns, unless it is open; closes any other. */
-int gcb_source_use(struct gcb_source *source, const char *name, struct gcb_diag *diag);
+/* Gives the child that reads the file `name`, a string of the source. If it is not open, opens it and, unless `lister` is
+ * NULL, lists it. */
+int gcb_source_use(struct gcb_h5child **out, struct gcb_source *source, const char *name,
+                   const struct gcb_h5lister *lister, struct gcb_diag *diag);
 
 #endif

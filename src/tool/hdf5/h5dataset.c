@@ -22,6 +22,7 @@ int gcb_h5dataset_open(struct gcb_h5dataset *out, const struct gcb_h5file *file,
     char cause[160];
 
     *out = (struct gcb_h5dataset){0};
+    gcb_h5file_trace(file, shown);
     out->id = H5Dopen2(at, link, file->access);
     if (out->id > 0)
         out->type = H5Dget_type(out->id);
@@ -270,15 +271,17 @@ int gcb_h5dataset_vet(struct gcb_h5dataset *dataset, const struct gcb_h5file *fi
  */
 struct reader {
     const struct gcb_h5dataset *dataset;
+    const struct gcb_h5file *file;
     uint8_t *stored; /* one chunk as stored in the file; NULL without filters */
     uint64_t cap;    /* bytes of `stored`; a valid chunk is not longer */
     uint64_t bytes;  /* of an unpacked chunk */
     char cause[160]; /* why reading failed */
 };
 
-static int reader_init(struct reader *r, const struct gcb_h5dataset *dataset)
+static int reader_init(struct reader *r, const struct gcb_h5dataset *dataset,
+                       const struct gcb_h5file *file)
 {
-    *r = (struct reader){.dataset = dataset, .bytes = dataset->type_size};
+    *r = (struct reader){.dataset = dataset, .file = file, .bytes = dataset->type_size};
     for (unsigned i = 0; i < dataset->chunk_rank; i++)
         r->bytes *= dataset->chunk[i]; /* vetted: at most 256 MiB */
     if (dataset->filter_count == 0)
@@ -371,82 +374,155 @@ static bool check_chunks(struct reader *r, const hsize_t *start, const hsize_t *
     return ok;
 }
 
-/* A box of whole chunks that moves over the dataset, the last dimension fastest. */
+/* A part of the dataset that is one run of consecutive elements. */
+struct region {
+    hsize_t start[GCB_MAX_RANK];
+    hsize_t count[GCB_MAX_RANK];
+};
+
+/*
+ * Finds the region that starts at element `from` and has at most `room` elements, or one row of chunks. Returns its
+ * number of elements; 0 if no region starts there.
+ */
+static uint64_t find_region(const struct gcb_h5dataset *d, uint64_t from, uint64_t room,
+                            struct region *r)
+{
+    uint64_t below = d->count; /* elements of one index of the dimension */
+    unsigned i = 0;
+
+    for (;; i++) {
+        const uint64_t unit = d->chunk_rank ? d->chunk[i] : 1;
+        uint64_t rows, left;
+
+        below /= d->dims[i];
+        r->start[i] = from / below;
+        from %= below;
+        left = d->dims[i] - r->start[i];
+        rows = room / below;
+        if (rows < unit && unit == 1 && i + 1 < d->rank) { /* part of one row */
+            r->count[i] = 1;
+            continue;
+        }
+        if (rows < left)
+            rows = rows < unit ? unit : rows - rows % unit;
+        r->count[i] = rows < left ? rows : left;
+        if (from || r->start[i] % unit || r->start[0] >= d->dims[0])
+            return 0;
+        break;
+    }
+    for (unsigned k = i + 1; k < d->rank; k++) {
+        r->start[k] = 0;
+        r->count[k] = d->dims[k];
+    }
+    return r->count[i] * below;
+}
+
+/* A box of whole chunks that moves over a region, the last dimension fastest. */
 struct box {
     hsize_t start[GCB_MAX_RANK];
     hsize_t step[GCB_MAX_RANK]; /* elements, a multiple of the chunk's */
 };
 
 /* Takes whole rows of chunks, from the last dimension to the first, up to BOX_CHUNKS chunks. */
-static void box_init(struct box *b, const struct gcb_h5dataset *d)
+static void box_init(struct box *b, const struct gcb_h5dataset *d, const struct region *r)
 {
     uint64_t room = BOX_CHUNKS;
 
     for (unsigned i = d->rank; i-- > 0;) {
-        const uint64_t chunks = d->dims[i] / d->chunk[i] + (d->dims[i] % d->chunk[i] != 0);
+        const uint64_t chunks = r->count[i] / d->chunk[i] + (r->count[i] % d->chunk[i] != 0);
         const uint64_t take = chunks < room ? chunks : room;
 
-        b->start[i] = 0;
+        b->start[i] = r->start[i];
         b->step[i] = take * d->chunk[i];
         room = take < chunks ? 1 : room / take;
     }
 }
 
 /* Moves to the next box. Returns false after the last box. */
-static bool box_next(struct box *b, const struct gcb_h5dataset *d)
+static bool box_next(struct box *b, const struct gcb_h5dataset *d, const struct region *r)
 {
     for (unsigned i = d->rank; i-- > 0;) {
-        if (b->step[i] < d->dims[i] - b->start[i]) {
+        if (b->step[i] < r->start[i] + r->count[i] - b->start[i]) {
             b->start[i] += b->step[i];
             return true;
         }
-        b->start[i] = 0;
+        b->start[i] = r->start[i];
     }
     return false;
 }
 
-static bool read_box(struct reader *r, const struct box *b, hid_t space, hid_t mem_type, void *out)
+/* What a read moves where: a region of the file's dataset to memory of the region's shape. */
+struct transfer {
+    const struct region *region;
+    hid_t file, memory; /* spaces */
+    hid_t type;         /* of an element in memory */
+    void *out;
+};
+
+static bool read_part(struct reader *r, const struct transfer *t, const hsize_t *start,
+                      const hsize_t *count)
 {
-    const struct gcb_h5dataset *d = r->dataset;
-    hsize_t count[GCB_MAX_RANK];
+    hsize_t to[GCB_MAX_RANK];
 
-    for (unsigned i = 0; i < d->rank; i++) {
-        const hsize_t left = d->dims[i] - b->start[i];
-
-        count[i] = b->step[i] < left ? b->step[i] : left;
-    }
-    if (!check_chunks(r, b->start, count)) {
-        snprintf(r->cause, sizeof(r->cause), "a chunk does not unpack to its size");
-        return false;
-    }
-    /* `out` has the dataset's shape, so the same selection serves both sides */
-    if (H5Sselect_hyperslab(space, H5S_SELECT_SET, b->start, NULL, count, NULL) >= 0 &&
-        H5Dread(d->id, mem_type, space, space, H5P_DEFAULT, out) >= 0)
+    for (unsigned i = 0; i < r->dataset->rank; i++)
+        to[i] = start[i] - t->region->start[i];
+    if (H5Sselect_hyperslab(t->file, H5S_SELECT_SET, start, NULL, count, NULL) >= 0 &&
+        H5Sselect_hyperslab(t->memory, H5S_SELECT_SET, to, NULL, count, NULL) >= 0 &&
+        H5Dread(r->dataset->id, t->type, t->memory, t->file, H5P_DEFAULT, t->out) >= 0)
         return true;
     gcb_h5file_cause(r->cause, sizeof(r->cause));
     return false;
 }
 
-static bool read_boxes(struct reader *r, hid_t mem_type, void *out)
+static bool read_box(struct reader *r, const struct transfer *t, const struct box *b)
+{
+    const struct region *region = t->region;
+    hsize_t count[GCB_MAX_RANK];
+
+    gcb_h5file_trace(r->file, NULL);
+    for (unsigned i = 0; i < r->dataset->rank; i++) {
+        const hsize_t left = region->start[i] + region->count[i] - b->start[i];
+
+        count[i] = b->step[i] < left ? b->step[i] : left;
+    }
+    if (check_chunks(r, b->start, count))
+        return read_part(r, t, b->start, count);
+    snprintf(r->cause, sizeof(r->cause), "a chunk does not unpack to its size");
+    return false;
+}
+
+static bool read_region(struct reader *r, const struct transfer *t)
+{
+    struct box b;
+
+    if (!r->dataset->chunk_rank)
+        return read_part(r, t, t->region->start, t->region->count);
+    box_init(&b, r->dataset, t->region);
+    while (read_box(r, t, &b))
+        if (!box_next(&b, r->dataset, t->region))
+            return true;
+    return false;
+}
+
+static bool read_spaces(struct reader *r, const struct region *region, hid_t mem_type, void *out)
 {
     const struct gcb_h5dataset *d = r->dataset;
+    struct transfer t = {.region = region, .type = mem_type, .out = out};
     hsize_t dims[GCB_MAX_RANK];
-    struct box b;
-    hid_t space;
-    bool ok;
+    bool ok = false;
 
     for (unsigned i = 0; i < d->rank; i++)
         dims[i] = d->dims[i];
-    box_init(&b, d);
-    space = H5Screate_simple((int)d->rank, dims, NULL);
-    if (space < 0) {
+    t.file = H5Screate_simple((int)d->rank, dims, NULL);
+    t.memory = H5Screate_simple((int)d->rank, region->count, NULL);
+    if (t.file > 0 && t.memory > 0)
+        ok = read_region(r, &t);
+    else
         gcb_h5file_cause(r->cause, sizeof(r->cause));
-        return false;
-    }
-    do
-        ok = read_box(r, &b, space, mem_type, out);
-    while (ok && box_next(&b, d));
-    H5Sclose(space);
+    if (t.file > 0)
+        H5Sclose(t.file);
+    if (t.memory > 0)
+        H5Sclose(t.memory);
     return ok;
 }
 
@@ -458,19 +534,34 @@ static bool read_whole(struct reader *r, hid_t mem_type, void *out)
     return false;
 }
 
-int gcb_h5dataset_read(const struct gcb_h5dataset *dataset, const struct gcb_h5file *file,
-                       const char *shown, hid_t mem_type, void *out, struct gcb_diag *diag)
+uint64_t gcb_h5dataset_piece(const struct gcb_h5dataset *dataset, uint64_t from, uint64_t room)
 {
+    struct region region;
+
+    if (dataset->rank == 0 || dataset->count == 0)
+        return from ? 0 : dataset->count;
+    return find_region(dataset, from, room, &region);
+}
+
+int gcb_h5dataset_read(const struct gcb_h5dataset *dataset, const struct gcb_h5file *file,
+                       const char *shown, hid_t mem_type, uint64_t from, uint64_t count, void *out,
+                       struct gcb_diag *diag)
+{
+    struct region region;
     struct reader r;
     bool ok;
 
-    if (!dataset->vetted)
-        return gcb_h5file_fail(file, shown, GCB_E_INTERNAL, diag, "read before it was vetted");
-    if (dataset->count == 0)
+    if (!dataset->vetted ||
+        (dataset->rank && dataset->count && find_region(dataset, from, count, &region) != count))
+        return gcb_h5file_fail(file, shown, GCB_E_INTERNAL, diag, "a read that was not prepared");
+    if (count == 0)
         return 0;
-    if (reader_init(&r, dataset))
+    if (reader_init(&r, dataset, file))
         return gcb_h5file_fail(file, shown, GCB_E_NOMEM, diag, "out of memory for a chunk");
-    ok = dataset->chunk_rank ? read_boxes(&r, mem_type, out) : read_whole(&r, mem_type, out);
+    if (dataset->chunk_rank || count != dataset->count)
+        ok = read_spaces(&r, &region, mem_type, out);
+    else
+        ok = read_whole(&r, mem_type, out);
     gcb_free(r.stored);
     if (ok)
         return 0;

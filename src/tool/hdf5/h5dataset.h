@@ -45,12 +45,20 @@ int gcb_h5dataset_vet(struct gcb_h5dataset *dataset, const struct gcb_h5file *fi
                       const char *shown, struct gcb_diag *diag);
 
 /*
- * Reads all of a vetted dataset into out: count elements of mem_type, which must be of the same class. Chunked
+ * A vetted dataset is read in pieces: runs of consecutive elements. Returns how many elements the piece has that begins
+ * at element `from`: all that are left, or at most `room`, or the one row of chunks that a piece has at least. 0: no
+ * piece begins there.
+ */
+uint64_t gcb_h5dataset_piece(const struct gcb_h5dataset *dataset, uint64_t from, uint64_t room);
+
+/*
+ * Reads a piece into out, as `count` elements of mem_type, which must be of the same class as the dataset's. Chunked
  * data is read in boxes of whole chunks, so that HDF5 itself takes a few MiB and one chunk. On failure `out` is
  * unspecified.
  */
 int gcb_h5dataset_read(const struct gcb_h5dataset *dataset, const struct gcb_h5file *file,
-                       const char *shown, hid_t mem_type, void *out, struct gcb_diag *diag);
+                       const char *shown, hid_t mem_type, uint64_t from, uint64_t count, void *out,
+                       struct gcb_diag *diag);
 
 void gcb_h5dataset_close(struct gcb_h5dataset *dataset);
 

@@ -145,27 +145,31 @@ static int open_file(struct gcb_h5file *f, const char *path, struct gcb_diag *di
     return 0;
 }
 
-int gcb_h5file_open(struct gcb_h5file *out, const char *path, const struct gcb_h5limits *limits,
+int gcb_h5file_prepare(struct gcb_diag *diag)
+{
+    /* Both settings belong to the process. Set them each time: other users of HDF5 may have changed them. */
+    if (H5Eset_auto2(H5E_DEFAULT, NULL, NULL) < 0 || H5PLset_loading_state(0) < 0)
+        return gcb_diag_set(diag, GCB_E_INTERNAL, "HDF5 cannot be initialised");
+    return 0;
+}
+
+int gcb_h5file_find(struct gcb_h5file *out, const char *path, const struct gcb_h5limits *limits,
                     struct gcb_diag *diag)
 {
-    int err;
-
     *out = (struct gcb_h5file){.limits = *limits};
     if (out->limits.max_bytes == 0)
         out->limits.max_bytes = gcb_host_memory() / 2;
     if (out->limits.max_bytes == 0) /* the memory size is unknown */
         out->limits.max_bytes = UINT64_C(1) << 32;
     gcb_escape(out->shown, sizeof(out->shown), path);
-    /* Both settings belong to the process. Set them each time: other users of HDF5 may have changed them. */
-    if (H5Eset_auto2(H5E_DEFAULT, NULL, NULL) < 0 || H5PLset_loading_state(0) < 0)
-        err = gcb_h5file_fail(out, NULL, GCB_E_INTERNAL, diag, "HDF5 cannot be initialised");
-    else
-        err = check_regular(out, path, diag);
-    if (!err)
-        err = open_file(out, path, diag);
-    if (err)
-        gcb_h5file_close(out);
-    return err;
+    return check_regular(out, path, diag);
+}
+
+int gcb_h5file_open(struct gcb_h5file *file, const char *path, struct gcb_diag *diag)
+{
+    const int err = gcb_h5file_prepare(diag);
+
+    return err ? err : open_file(file, path, diag);
 }
 
 void gcb_h5file_close(struct gcb_h5file *file)
@@ -175,4 +179,15 @@ void gcb_h5file_close(struct gcb_h5file *file)
     if (file->id > 0)
         H5Fclose(file->id);
     *file = (struct gcb_h5file){0};
+}
+
+void gcb_h5file_trace(const struct gcb_h5file *file, const char *path)
+{
+    struct gcb_h5trace *t = file->trace;
+
+    if (!t)
+        return;
+    if (path)
+        snprintf(t->path, sizeof(t->path), "%s", path);
+    __atomic_add_fetch(&t->steps, 1, __ATOMIC_RELAXED);
 }

@@ -20,10 +20,25 @@
  * HDF5 is not thread-safe: only one thread may be in it, whichever file it works on. A zeroed struct is closed.
  */
 
+/* Limits far above any real dump. A file that passes one is GCB_E_CORRUPT. */
+enum {
+    GCB_H5_DEPTH = 64,        /* groups inside groups */
+    GCB_H5_NAME = 1024,       /* bytes of one link's name */
+    GCB_H5_PATH = 4096,       /* bytes of an absolute path */
+    GCB_H5_OBJECTS = 1 << 22, /* links in one file */
+};
+
 /* Zero-initialise; a zero field means its default. */
 struct gcb_h5limits {
     uint64_t max_bytes; /* of one dataset, in its own element type; 0: half of physical memory */
     bool allow_external;
+    bool in_process; /* read in this process and not in a child (h5child.h) */
+};
+
+/* Where HDF5 is in a file, for whoever watches the process from outside. */
+struct gcb_h5trace {
+    char path[GCB_H5_PATH + 1]; /* of the object that it works on */
+    uint64_t steps;             /* counts up */
 };
 
 #define GCB_H5_SHOWN 112
@@ -34,12 +49,22 @@ struct gcb_h5file {
     uint64_t size;              /* of the file in bytes */
     struct gcb_h5limits limits; /* defaults filled in */
     char shown[GCB_H5_SHOWN];   /* the file's name, escaped */
+    struct gcb_h5trace *trace;  /* kept up to date unless NULL */
 };
 
-/* Opens a regular file for reading. On failure *out is zeroed. */
-int gcb_h5file_open(struct gcb_h5file *out, const char *path, const struct gcb_h5limits *limits,
+/* Checks that `path` is a regular file and fills all but `id`, `access` and `trace`, without HDF5. */
+int gcb_h5file_find(struct gcb_h5file *out, const char *path, const struct gcb_h5limits *limits,
                     struct gcb_diag *diag);
+
+/* Opens a file that was found, for reading. */
+int gcb_h5file_open(struct gcb_h5file *file, const char *path, struct gcb_diag *diag);
 void gcb_h5file_close(struct gcb_h5file *file);
+
+/* Prepares HDF5 for hostile files. Done by gcb_h5file_open; a process that forks does it once, before. */
+int gcb_h5file_prepare(struct gcb_diag *diag);
+
+/* Notes that HDF5 now works on this object; NULL: still on the same one. */
+void gcb_h5file_trace(const struct gcb_h5file *file, const char *path);
 
 /*
  * Sets the text "FILE: DATASET: " followed by the formatted cause, and returns `status`. `dataset` is escaped

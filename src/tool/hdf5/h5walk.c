@@ -262,6 +262,7 @@ static int visit_member(struct walk *w, hid_t at, const struct link *link)
     w->path[w->length] = '/';
     strcpy(w->path + w->length + 1, link->name);
     w->length += 1 + strlen(link->name);
+    gcb_h5file_trace(w->file, w->path);
     err = visit_link(w, at, link->name, link->type);
     w->length = before;
     w->path[before] = '\0';

@@ -3,14 +3,6 @@
 
 #include "src/tool/hdf5/h5dataset.h"
 
-/* Limits far above any real dump. A file that passes one is GCB_E_CORRUPT. */
-enum {
-    GCB_H5_DEPTH = 64,        /* groups inside groups */
-    GCB_H5_NAME = 1024,       /* bytes of one link's name */
-    GCB_H5_PATH = 4096,       /* bytes of an absolute path */
-    GCB_H5_OBJECTS = 1 << 22, /* links in one file */
-};
-
 /*
  * Functions that the walk calls, depth-first in the bytewise order of link names. A result other than 0 ends the
  * walk with that result. `path` is absolute and valid only during the call.

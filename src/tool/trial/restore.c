@@ -101,7 +101,7 @@ static int restore_message(struct gcb_restore *r, struct gcb_container *c, size_
 int gcb_restore_file(struct gcb_restore *r, const char *file, struct gcb_diag *diag)
 {
     struct gcb_container *c = NULL;
-    int err = gcb_container_open(&c, file, r->max_bytes, diag);
+    int err = gcb_container_open(&c, file, r->max_bytes, r->in_process, diag);
 
     for (size_t i = 0; !err && i < gcb_container_count(c); i++)
         err = restore_message(r, c, i, file, diag);

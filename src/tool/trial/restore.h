@@ -11,9 +11,10 @@ struct gcb_restore {
     const struct gcb_kernels *kernels; /* borrowed */
     const struct gcb_queue *queue;     /* borrowed */
     const struct gcb_device *device;   /* borrowed: messages are decoded there; NULL: on the CPU */
-    uint64_t max_bytes;                /* for gcb_container_open */
-    uint64_t messages, tensors;        /* restored so far */
-    struct gcb_coder *decoder; /* owned: the last decoder, which the next message may use too */
+    uint64_t max_bytes;                /* for gcb_container_open, with in_process */
+    bool in_process;
+    uint64_t messages, tensors; /* restored so far */
+    struct gcb_coder *decoder;  /* owned: the last decoder, which the next message may use too */
     struct gcb_device_decoder *on_device; /* owned */
 };
 

@@ -113,6 +113,7 @@ static bool is_option(const char *name)
         "nonfinite",
         "max-bytes",
         "allow-external",
+        "in-process",
         "isa",
         "fft-plan",
         "warmup",

@@ -168,10 +168,10 @@ static void test_not_a_container(void **state)
 
     (void)state;
     containers_dump(containers.dump[0], 1);
-    assert_int_equal(gcb_container_open(&c, containers.dump[0], 0, &diag), GCB_E_INVALID);
+    assert_int_equal(gcb_container_open(&c, containers.dump[0], 0, false, &diag), GCB_E_INVALID);
     assert_non_null(strstr(diag.text, "not a file of messages"));
-    assert_true(gcb_container_open(&c, containers.folder, 0, &diag) < 0);
-    assert_true(gcb_container_open(&c, containers.path, 0, &diag) < 0);
+    assert_true(gcb_container_open(&c, containers.folder, 0, false, &diag) < 0);
+    assert_true(gcb_container_open(&c, containers.path, 0, false, &diag) < 0);
     assert_null(c);
 }
 
@@ -183,9 +183,9 @@ static void test_memory_limit(void **state)
 
     (void)state;
     containers_make(GCB_SCOPE_TENSOR);
-    assert_int_equal(gcb_container_open(&c, containers.path, 240, &diag), 0);
+    assert_int_equal(gcb_container_open(&c, containers.path, 240, false, &diag), 0);
     gcb_container_close(c);
-    assert_int_equal(gcb_container_open(&c, containers.path, 239, &diag), GCB_E_NOMEM);
+    assert_int_equal(gcb_container_open(&c, containers.path, 239, false, &diag), GCB_E_NOMEM);
     assert_non_null(strstr(diag.text, "--max-bytes"));
 }
 

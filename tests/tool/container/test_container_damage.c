@@ -50,7 +50,7 @@ static char *digest(void)
     struct gcb_diag diag = {0};
     char *text;
     size_t used = 0;
-    int err = gcb_container_open(&c, containers.path, 1 << 20, &diag);
+    int err = gcb_container_open(&c, containers.path, 1 << 20, true, &diag);
 
     if (err) {
         assert_int_equal(diag.status, err);
@@ -196,7 +196,7 @@ static void found(hid_t file, const char *words)
     struct gcb_diag diag = {0};
 
     assert_true(H5Fclose(file) >= 0);
-    assert_int_equal(gcb_container_open(&c, containers.path, 0, &diag), GCB_E_CORRUPT);
+    assert_int_equal(gcb_container_open(&c, containers.path, 0, false, &diag), GCB_E_CORRUPT);
     if (!strstr(diag.text, words))
         fail_msg("'%s' does not say '%s'", diag.text, words);
 }

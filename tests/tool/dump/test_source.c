@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -321,28 +322,53 @@ static void test_max_bytes(void **state)
     check_listing(&config, "0/0/f16be");
 }
 
-/* A file that changes between listing and reading must not write past the caller's memory. */
-static void test_changed(void **state)
+enum { MANY = 17 }; /* one file more than a source keeps open */
+
+/* Reads the only tensor of step i of a dump with a file for each step. */
+static int read_step(struct gcb_source *source, size_t i, float expected, struct gcb_diag *diag)
 {
-    const char *files[] = {NULL, rank0.path};
-    const struct gcb_source_config config = {.files = files, .file_count = 2};
+    float x[3] = {0};
+    const int err = gcb_source_read(source, i, x, diag);
+
+    if (!err)
+        assert_true(x[0] == expected && x[2] == expected + 2);
+    return err;
+}
+
+/*
+ * A dump with more files than are open at a time: a file is opened again when it is read. If it has changed since it was
+ * listed, nothing is written past the caller's memory.
+ */
+static void test_many_files(void **state)
+{
+    static char paths[MANY][64];
+    const char *files[MANY];
+    const struct gcb_source_config config = {.files = files, .file_count = MANY};
     struct gcb_source *source;
     struct gcb_diag diag = {0};
     struct h5make m;
-    float x[3];
+    char name[32];
 
     (void)state;
-    h5make_open(&m, "changing.h5");
-    h5make_put(&m, "/step_2/w", H5T_IEEE_F32LE, 3, 0, 0);
-    h5make_close(&m);
-    files[0] = m.path;
+    for (int i = 0; i < MANY; i++) {
+        snprintf(name, sizeof(name), "many_%02d.h5", i);
+        h5make_open(&m, name);
+        snprintf(name, sizeof(name), "/step_%d/w", i);
+        h5make_put(&m, name, H5T_IEEE_F32LE, 3, (float)i, 0);
+        h5make_close(&m);
+        memcpy(paths[i], m.path, sizeof(paths[i]));
+        files[i] = paths[i];
+    }
     source = open_ok(&config);
-    assert_int_equal(gcb_source_read(source, 0, x, NULL), 0); /* opens the other file */
-    h5make_open(&m, "changing.h5");
-    h5make_put(&m, "/step_2/w", H5T_IEEE_F32LE, 300, 0, 0);
+    for (size_t i = 0; i < 3 * MANY; i++)
+        assert_int_equal(read_step(source, i % MANY, (float)(i % MANY), NULL), 0);
+    assert_int_equal(unlink(paths[0]), 0);
+    h5make_open(&m, "many_00.h5");
+    h5make_put(&m, "/step_0/w", H5T_IEEE_F32LE, 300, 0, 0);
     h5make_close(&m);
-    assert_int_equal(gcb_source_read(source, 1, x, &diag), GCB_E_CORRUPT);
+    assert_int_equal(read_step(source, 0, 0, &diag), GCB_E_CORRUPT);
     assert_non_null(strstr(diag.text, "changed"));
+    assert_int_equal(read_step(source, 1, 1, &diag), 0);
     gcb_source_close(source);
     gcb_source_close(NULL);
 }
@@ -453,7 +479,7 @@ int main(void)
         cmocka_unit_test(test_order),         cmocka_unit_test(test_selection),
         cmocka_unit_test(test_idle_globs),    cmocka_unit_test(test_files),
         cmocka_unit_test(test_facts),         cmocka_unit_test(test_types),
-        cmocka_unit_test(test_max_bytes),     cmocka_unit_test(test_changed),
+        cmocka_unit_test(test_max_bytes),     cmocka_unit_test(test_many_files),
         cmocka_unit_test(test_special),       cmocka_unit_test(test_external),
         cmocka_unit_test(test_external_gone),
     };

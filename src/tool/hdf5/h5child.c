@@ -1,0 +1,524 @@
+#include "src/tool/hdf5/h5child.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "src/lib/base/alloc.h"
+#include "src/lib/base/text.h"
+#include "src/tool/base/tidy.h"
+#include "src/tool/hdf5/h5sandbox.h"
+
+enum {
+    BATCH = 4 << 20, /* bytes that are read ahead */
+    FIRST_BATCH = 256 << 10,
+    BATCH_ITEMS = 256,
+    STEP_SECONDS = 20, /* processor time for one step of HDF5 */
+};
+/* What is asked for at a time: either several whole items or a piece of one. */
+struct batch {
+    size_t first, count; /* numbers of the items */
+    uint64_t from;       /* first element of a piece */
+    uint64_t elements;   /* of a piece */
+    bool piece;
+    unsigned half;
+    uint32_t offset[BATCH_ITEMS]; /* of each item in the half */
+};
+
+struct gcb_h5child {
+    struct gcb_h5file file; /* open only in process */
+    pid_t pid;              /* 0: all is done in this process */
+    int socket, memory;
+    struct gcb_h5shared shared;
+    struct batch ready;  /* received; count 0: none */
+    struct batch asked;  /* asked for; count 0: none */
+    size_t expected;     /* number of the item that is read next if all are read in order */
+    size_t ahead;        /* bytes to read ahead */
+    struct timespec cpu; /* of the child, when it last made progress */
+    uint64_t steps;      /* of the trace, at that time */
+};
+
+/* ---- the parent: starting and ending the child ---- */
+
+static int fail_to_start(const struct gcb_h5child *c, struct gcb_diag *diag)
+{
+    return gcb_h5file_fail(&c->file, NULL, errno == ENOMEM ? GCB_E_NOMEM : GCB_E_IO, diag,
+                           "%s: cannot start a process that reads it; --in-process does without",
+                           errno == ENOMEM ? "out of memory" : strerror(errno));
+}
+
+static bool share_memory(struct gcb_h5child *c)
+{
+    const size_t size = gcb_h5shared_size(BATCH);
+
+    c->shared.half = BATCH;
+    c->memory = memfd_create("gcbench-hdf5", MFD_CLOEXEC);
+    if (c->memory < 0 || ftruncate(c->memory, (off_t)size) != 0)
+        return false;
+    c->shared.at = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, c->memory, 0);
+    if (c->shared.at != MAP_FAILED)
+        return true;
+    c->shared.at = NULL;
+    return false;
+}
+
+static int start_child(struct gcb_h5child *c, const char *path, const struct gcb_h5lister *lister,
+                       struct gcb_diag *diag)
+{
+    const struct timeval look = {.tv_sec = 1};
+    const pid_t parent = getpid();
+    int ends[2] = {-1, -1};
+    sigset_t before;
+
+    if (!share_memory(c) || socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
+        return fail_to_start(c, diag);
+    c->socket = ends[0];
+    setsockopt(c->socket, SOL_SOCKET, SO_RCVTIMEO, &look, sizeof(look));
+    gcb_tidy_hold(&before);
+    c->pid = fork();
+    if (c->pid == 0) {
+        const int socket = gcb_h5sandbox_enter(ends[1], parent);
+
+        gcb_h5serve(&c->file, path, lister, socket, c->shared);
+    }
+    gcb_tidy_let_go(&before);
+    close(ends[1]);
+    if (c->pid > 0)
+        return 0;
+    c->pid = 0;
+    return fail_to_start(c, diag);
+}
+
+/* Ends the child. Returns its status for waitpid, or -1. */
+static int end_child(struct gcb_h5child *c)
+{
+    int status = -1;
+
+    if (c->pid > 0) {
+        kill(c->pid, SIGKILL);
+        while (waitpid(c->pid, &status, 0) < 0 && errno == EINTR)
+            continue;
+    }
+    c->pid = -1;
+    c->ready.count = c->asked.count = 0;
+    return status;
+}
+
+/* Sets the message for a child that is not usable any more. */
+static int fail_damaged(struct gcb_h5child *c, struct gcb_diag *diag, const char *how)
+{
+    const struct gcb_h5trace *trace = gcb_h5shared_trace(&c->shared);
+    char path[GCB_H5_PATH + 1];
+
+    memcpy(path, trace->path, sizeof(path));
+    path[GCB_H5_PATH] = '\0';
+    return gcb_h5file_fail(&c->file, path[0] == '/' && path[1] ? path : NULL, GCB_E_CORRUPT, diag,
+                           "damaged: %s", how);
+}
+
+/* The child has closed its socket, so it ends; the status of an ending process does not change any more. */
+static int fail_crashed(struct gcb_h5child *c, struct gcb_diag *diag)
+{
+    char how[96];
+    const int status = end_child(c);
+    const int used = snprintf(how, sizeof(how), "the HDF5 library crashed while reading it");
+
+    if (status != -1 && WIFSIGNALED(status))
+        snprintf(how + used, sizeof(how) - (size_t)used, " (signal %d)", WTERMSIG(status));
+    return fail_damaged(c, diag, how);
+}
+
+/* ---- the parent: packets from the child ---- */
+
+/* The child's processor time in seconds since its last step. */
+static double stuck_for(struct gcb_h5child *c)
+{
+    const struct gcb_h5trace *trace = gcb_h5shared_trace(&c->shared);
+    const uint64_t steps = __atomic_load_n(&trace->steps, __ATOMIC_RELAXED);
+    struct timespec now = {0};
+    clockid_t clock;
+
+    if (clock_getcpuclockid(c->pid, &clock) != 0 || clock_gettime(clock, &now) != 0)
+        return 0.0;
+    if (steps != c->steps) {
+        c->steps = steps;
+        c->cpu = now;
+    }
+    return (double)(now.tv_sec - c->cpu.tv_sec) + 1e-9 * (double)(now.tv_nsec - c->cpu.tv_nsec);
+}
+
+/* Receives one packet of at most GCB_H5_PACKET bytes into `bytes`. */
+static int receive(struct gcb_h5child *c, uint8_t *bytes, struct gcb_rbuf *out,
+                   struct gcb_diag *diag)
+{
+    for (;;) {
+        const ssize_t n = recv(c->socket, bytes, GCB_H5_PACKET, 0);
+
+        if (n > 0) {
+            *out = (struct gcb_rbuf){.data = bytes, .len = (size_t)n};
+            return 0;
+        }
+        if (n == 0 || errno == ECONNRESET)
+            return fail_crashed(c, diag);
+        if (errno != EAGAIN && errno != EINTR) {
+            end_child(c);
+            return gcb_h5file_fail(&c->file, NULL, GCB_E_IO, diag, "%s", strerror(errno));
+        }
+        if (errno == EAGAIN && stuck_for(c) > STEP_SECONDS) {
+            end_child(c);
+            return fail_damaged(
+                c, diag, "the HDF5 library took more than 20 s of processor time to read it");
+        }
+    }
+}
+
+static int fail_protocol(struct gcb_h5child *c, struct gcb_diag *diag)
+{
+    end_child(c);
+    return fail_damaged(c, diag, "the process that reads it sent nonsense");
+}
+
+/* Replaces what a terminal should not get. The child has escaped names in the text, so backslashes are kept. */
+static void copy_text(char out[GCB_DIAG_TEXT], const char *text)
+{
+    size_t used = 0;
+
+    while (*text && used + 8 < GCB_DIAG_TEXT) {
+        const char *at = text;
+        char piece[8];
+        size_t n = gcb_escape_one(piece, &text);
+
+        if (*at == '\\') {
+            piece[0] = '\\';
+            n = 1;
+        }
+        memcpy(out + used, piece, n);
+        used += n;
+    }
+    out[used] = '\0';
+}
+
+/* The result of a request. */
+struct done {
+    int status;
+    uint32_t items;
+    uint64_t elements;
+    struct gcb_diag diag;
+};
+
+static int parse_done(struct gcb_h5child *c, struct gcb_rbuf *in, struct done *out,
+                      struct gcb_diag *diag)
+{
+    char text[GCB_DIAG_TEXT];
+    const char *sent;
+
+    out->status = (int)gcb_get_u32(in);
+    out->items = gcb_get_u32(in);
+    out->elements = gcb_get_u64(in);
+    sent = gcb_h5text_take(in, sizeof(text));
+    if (!sent || out->status > 0 || gcb_rbuf_left(in))
+        return fail_protocol(c, diag);
+    copy_text(text, sent);
+    if (out->status)
+        gcb_diag_set(&out->diag, out->status, "%s", text);
+    return 0;
+}
+
+static int take_records(struct gcb_h5child *c, const struct gcb_h5lister *lister,
+                        struct gcb_rbuf *in, uint64_t *left, struct gcb_diag *diag)
+{
+    int err = 0;
+
+    while (gcb_rbuf_left(in) && !err) {
+        const uint32_t n = gcb_get_u32(in);
+        struct gcb_rbuf record = {.data = gcb_rbuf_take(in, n), .len = n};
+
+        if (!record.data || !lister || (*left)-- == 0)
+            return fail_protocol(c, diag);
+        err = lister->take(lister->ctx, &record, diag);
+        if (!err && (record.failed || gcb_rbuf_left(&record)))
+            return fail_protocol(c, diag);
+    }
+    return err;
+}
+
+/* Waits until the child has opened and listed the file. */
+static int await_list(struct gcb_h5child *c, const struct gcb_h5lister *lister,
+                      struct gcb_diag *diag)
+{
+    uint64_t left = 2 * (uint64_t)GCB_H5_OBJECTS; /* records: of objects and of their attributes */
+    uint8_t bytes[GCB_H5_PACKET];
+    struct done done;
+
+    for (;;) {
+        struct gcb_rbuf in;
+        int err = receive(c, bytes, &in, diag);
+
+        if (err)
+            return err;
+        if (gcb_get_u8(&in) == GCB_H5_DONE) {
+            err = parse_done(c, &in, &done, diag);
+            if (!err && done.status)
+                err = gcb_diag_set(diag, done.status, "%s", done.diag.text);
+            return err;
+        }
+        err = take_records(c, lister, &in, &left, diag);
+        if (err)
+            return err;
+    }
+}
+
+/* Valgrind runs the child, too, and needs system calls of its own in it. */
+static bool under_valgrind(void)
+{
+    const char *preloaded = getenv("LD_PRELOAD");
+
+    return preloaded && strstr(preloaded, "/vgpreload_");
+}
+
+int gcb_h5child_open(struct gcb_h5child **out, const struct gcb_h5file *file, const char *path,
+                     const struct gcb_h5lister *lister, struct gcb_diag *diag)
+{
+    struct gcb_h5child *c = gcb_alloc_zero(1, sizeof(*c));
+    int err;
+
+    if (!c)
+        return gcb_diag_nomem(diag, sizeof(*c), "reading a file");
+    c->file = *file;
+    c->socket = c->memory = -1;
+    err = gcb_h5file_prepare(diag);
+    if (err)
+        goto out;
+    if (file->limits.in_process || under_valgrind()) {
+        err = gcb_h5file_open(&c->file, path, diag);
+        if (!err && lister)
+            err = gcb_h5list(&c->file, lister, -1, diag);
+    } else {
+        err = start_child(c, path, lister, diag);
+        if (!err)
+            err = await_list(c, lister, diag);
+    }
+    if (err)
+        goto out;
+    *out = c;
+    c = NULL;
+out:
+    gcb_h5child_close(c);
+    return err;
+}
+
+void gcb_h5child_close(struct gcb_h5child *child)
+{
+    if (!child)
+        return;
+    end_child(child);
+    if (child->socket >= 0)
+        close(child->socket);
+    if (child->memory >= 0)
+        close(child->memory);
+    if (child->shared.at)
+        munmap(child->shared.at, gcb_h5shared_size(child->shared.half));
+    gcb_h5file_close(&child->file);
+    gcb_free(child);
+}
+
+/* ---- the parent: reading items ---- */
+
+/* Widens both halves to at least `size` bytes. Nothing may be asked for. */
+static int widen(struct gcb_h5child *c, uint64_t size, struct gcb_diag *diag)
+{
+    const size_t half = (size + 4095) & ~UINT64_C(4095), more = 2 * (half - c->shared.half);
+    struct rlimit limit;
+
+    if (ftruncate(c->memory, (off_t)gcb_h5shared_size(half)) != 0 ||
+        !gcb_h5shared_widen(&c->shared, half))
+        return gcb_diag_nomem(diag, 2 * half, "a row of chunks");
+    c->ready.count = 0;
+    if (prlimit(c->pid, RLIMIT_AS, NULL, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) {
+        limit.rlim_cur += more;
+        if (limit.rlim_cur > limit.rlim_max)
+            limit.rlim_cur = limit.rlim_max;
+        prlimit(c->pid, RLIMIT_AS, &limit, NULL);
+    }
+    return 0;
+}
+
+static void put_request(struct gcb_wbuf *w, const struct gcb_h5child *c, const struct batch *b,
+                        const struct gcb_wbuf *list)
+{
+    gcb_put_u64(w, c->shared.half);
+    gcb_put_u32(w, b->half);
+    gcb_put_u64(w, b->from);
+    gcb_put_u32(w, (uint32_t)b->count);
+    memcpy(gcb_wbuf_take(w, list->len), list->data, list->len);
+}
+
+/* Asks for an item from element `from` on, and for the items after it if they are small. */
+static int ask(struct gcb_h5child *c, const struct gcb_h5items *items, size_t number, uint64_t from,
+               struct gcb_diag *diag)
+{
+    uint8_t bytes[GCB_H5_PACKET], listed[GCB_H5_PACKET / 2];
+    struct gcb_wbuf request = {.data = bytes, .cap = sizeof(bytes)};
+    struct gcb_wbuf list = {.data = listed, .cap = sizeof(listed)};
+    struct batch *b = &c->asked;
+    struct gcb_h5item item;
+    size_t used = 0;
+
+    b->first = number;
+    b->from = from;
+    b->half = !c->ready.half;
+    b->piece = false;
+    for (b->count = 0; b->count < BATCH_ITEMS && !b->piece; b->count++) {
+        const size_t before = list.len;
+        uint64_t size;
+
+        if (!items->get(items->ctx, number + b->count, &item))
+            break;
+        size = gcb_h5item_size(&item) * item.count;
+        b->piece = b->count == 0 && (from || size > BATCH);
+        if (b->count && (size > c->ahead || used + size > c->ahead))
+            break;
+        gcb_h5item_put(&list, &item);
+        if (list.failed) { /* a packet is full */
+            list.len = before;
+            break;
+        }
+        b->offset[b->count] = (uint32_t)used;
+        used += b->piece ? 0 : (size + 63) & ~UINT64_C(63);
+    }
+    put_request(&request, c, b, &list);
+    if (gcb_h5packet_send(c->socket, &request))
+        return 0;
+    b->count = 0;
+    return errno == EPIPE || errno == ECONNRESET
+               ? fail_crashed(c, diag)
+               : gcb_h5file_fail(&c->file, NULL, GCB_E_IO, diag, "%s", strerror(errno));
+}
+
+/* Waits for what was asked for, which then is ready. An item that failed is not; done->status says why. */
+static int await(struct gcb_h5child *c, struct done *done, struct gcb_diag *diag)
+{
+    uint8_t bytes[GCB_H5_PACKET];
+    struct gcb_rbuf in;
+    int err = receive(c, bytes, &in, diag);
+
+    if (!err && gcb_get_u8(&in) != GCB_H5_DONE)
+        err = fail_protocol(c, diag);
+    if (!err)
+        err = parse_done(c, &in, done, diag);
+    if (err)
+        return err;
+    if (done->items > c->asked.count ||
+        (done->items < c->asked.count && !done->status && !(c->asked.piece && done->items == 0)))
+        return fail_protocol(c, diag);
+    c->ready = c->asked;
+    c->asked.count = 0;
+    c->ready.count = done->items;
+    c->ready.elements = done->elements;
+    return 0;
+}
+
+static bool covers(const struct batch *b, size_t number, uint64_t from)
+{
+    return number >= b->first && number - b->first < b->count && (!b->piece || from == b->from);
+}
+
+/* Asks for what follows the batch that is ready, so that the child works on it meanwhile. */
+static int ask_ahead(struct gcb_h5child *c, const struct gcb_h5items *items,
+                     const struct gcb_h5item *item, struct gcb_diag *diag)
+{
+    const struct batch *b = &c->ready;
+    struct gcb_h5item next;
+
+    if (b->piece && b->from + b->elements < item->count)
+        return ask(c, items, b->first, b->from + b->elements, diag);
+    if (c->ahead && items->get(items->ctx, b->first + b->count, &next))
+        return ask(c, items, b->first + b->count, 0, diag);
+    return 0;
+}
+
+/* Makes the item, or its piece that begins at `from`, ready. */
+static int obtain(struct gcb_h5child *c, const struct gcb_h5items *items, size_t number,
+                  const struct gcb_h5item *item, uint64_t from, struct gcb_diag *diag)
+{
+    const size_t size = gcb_h5item_size(item);
+    struct done done;
+    int err = 0;
+
+    if (covers(&c->ready, number, from))
+        return 0;
+    if (c->asked.count && !(covers(&c->asked, number, from)))
+        err = await(c, &done, diag); /* the item was guessed wrongly */
+    if (!err && !c->asked.count)
+        err = ask(c, items, number, from, diag);
+    if (!err)
+        err = await(c, &done, diag);
+    if (err)
+        return err;
+    if (c->ready.count == 0 && done.status)
+        return gcb_diag_set(diag, done.status, "%s", done.diag.text);
+    if (c->ready.piece && (done.elements == 0 || done.elements > item->count - from))
+        return fail_protocol(c, diag);
+    if (c->ready.piece && c->ready.count == 0) {
+        if (done.elements <= c->shared.half / size)
+            return fail_protocol(c, diag);
+        err = widen(c, done.elements * size, diag);
+        return err ? err : obtain(c, items, number, item, from, diag);
+    }
+    if (c->ready.piece && done.elements > c->shared.half / size)
+        return fail_protocol(c, diag);
+    if (!covers(&c->ready, number, from)) /* one before it failed */
+        return obtain(c, items, number, item, from, diag);
+    return ask_ahead(c, items, item, diag);
+}
+
+static int read_here(struct gcb_h5child *c, const struct gcb_h5item *item, void *out,
+                     struct gcb_diag *diag)
+{
+    uint64_t count = item->count;
+
+    return gcb_h5item_read(&c->file, item, 0, &count, out, diag);
+}
+
+int gcb_h5child_read(struct gcb_h5child *child, const struct gcb_h5items *items, size_t number,
+                     void *out, struct gcb_diag *diag)
+{
+    struct gcb_h5item item;
+    uint8_t *to = out;
+    int err = 0;
+
+    if (!items->get(items->ctx, number, &item))
+        return gcb_h5file_fail(&child->file, NULL, GCB_E_INTERNAL, diag, "no such item");
+    if (child->pid == 0)
+        return read_here(child, &item, out, diag);
+    if (child->pid < 0)
+        return fail_damaged(child, diag, "the process that read it has ended");
+    if (number != child->expected)
+        child->ahead = 0;
+    else if (child->ahead < BATCH)
+        child->ahead = child->ahead ? child->ahead * 4 : FIRST_BATCH;
+    child->expected = number + 1;
+    for (uint64_t from = 0; from < item.count && !err;) {
+        const struct batch *b = &child->ready;
+        const size_t size = gcb_h5item_size(&item);
+        const uint8_t *data;
+        uint64_t count;
+
+        err = obtain(child, items, number, &item, from, diag);
+        if (err)
+            break;
+        data = gcb_h5shared_half(&child->shared, b->half) + b->offset[number - b->first];
+        count = b->piece ? b->elements : item.count;
+        memcpy(to, data, count * size);
+        to += count * size;
+        from += count;
+    }
+    return err;
+}

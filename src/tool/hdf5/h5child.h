@@ -1,0 +1,42 @@
+#ifndef SRC_TOOL_HDF5_H5CHILD_H
+#define SRC_TOOL_HDF5_H5CHILD_H
+
+#include "src/tool/hdf5/h5port.h"
+
+/*
+ * Reads an untrusted file in a child process, one for each open file, so that a crash of HDF5 ends the child only. The
+ * child has few rights (h5sandbox.h). It lists the file once and then reads items on request. What it sends is not
+ * trusted either: it arrives as bounded records (buf.h) and as data whose length is checked.
+ *
+ * A child that ends unasked is GCB_E_CORRUPT, "FILE: OBJECT: damaged: the HDF5 library crashed while reading it". So is
+ * one that needs 20 s of processor time for one step.
+ *
+ * With limits.in_process, and under valgrind, all of this happens in the calling process.
+ */
+struct gcb_h5child;
+
+/*
+ * Opens a file and lists it, unless `lister` is NULL. The caller owns *out. `file` was found by gcb_h5file_find; it is
+ * copied.
+ */
+int gcb_h5child_open(struct gcb_h5child **out, const struct gcb_h5file *file, const char *path,
+                     const struct gcb_h5lister *lister, struct gcb_diag *diag);
+void gcb_h5child_close(struct gcb_h5child *child); /* NULL is fine */
+
+/*
+ * The items of a file in the order in which they will most likely be read. `get` fills the item of this number; it
+ * returns false if the number is not in the file.
+ */
+struct gcb_h5items {
+    const void *ctx;
+    bool (*get)(const void *ctx, size_t number, struct gcb_h5item *item);
+};
+
+/*
+ * Reads a whole item into `out`. While the caller works on it the child reads the next ones, up to 4 MiB, if items were
+ * asked for in their order.
+ */
+int gcb_h5child_read(struct gcb_h5child *child, const struct gcb_h5items *items, size_t number,
+                     void *out, struct gcb_diag *diag);
+
+#endif

@@ -1,0 +1,29 @@
+#ifndef SRC_TOOL_HDF5_H5ITEM_H
+#define SRC_TOOL_HDF5_H5ITEM_H
+
+#include "src/lib/tensor/tensor.h"
+#include "src/tool/hdf5/h5file.h"
+
+/* A dataset as it was listed. It is read as floats, or as the bytes that it has. */
+struct gcb_h5item {
+    const char *path;     /* absolute */
+    bool bytes;           /* a 1-D dataset of uint8 */
+    enum gcb_dtype dtype; /* of floats */
+    unsigned rank;
+    const uint64_t *dims;
+    uint64_t count; /* product of dims */
+};
+
+/* Bytes of an element as it is read: 4 or 1. */
+size_t gcb_h5item_size(const struct gcb_h5item *item);
+
+/*
+ * Reads a piece of an item (gcb_h5dataset_piece): elements from `from` on, as float32 or bytes. *count: in, the elements
+ * that fit into `out`; out, those read, or, if even one row of chunks does not fit, the elements that it has, and
+ * `out` is unchanged. A float64 beyond the range of float32 becomes an infinity.
+ * GCB_E_CORRUPT: also if the dataset has not the type and shape of the item any more.
+ */
+int gcb_h5item_read(const struct gcb_h5file *file, const struct gcb_h5item *item, uint64_t from,
+                    uint64_t *count, void *out, struct gcb_diag *diag);
+
+#endif

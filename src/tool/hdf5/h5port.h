@@ -1,0 +1,82 @@
+#ifndef SRC_TOOL_HDF5_H5PORT_H
+#define SRC_TOOL_HDF5_H5PORT_H
+
+#include "src/lib/wire/buf.h"
+#include "src/tool/hdf5/h5item.h"
+
+/*
+ * What the child that reads a file (h5child.h) does, and the protocol between it and its parent. Each packet on the
+ * socket is one datagram of at most GCB_H5_PACKET bytes.
+ *
+ *   child to parent, a list:   u8 GCB_H5_RECORDS, then records: u32 length, bytes
+ *   child to parent, an end:   u8 GCB_H5_DONE, u32 status, u32 items that were read, u64 elements of the last item,
+ *                              text: the cause if the status is not 0
+ *   parent to child:           u64 bytes of a half, u32 which half, u64 first element, u32 number of items, items
+ *
+ * The child opens the file, lists it, and sends an end. Then it answers each request with an end, until the socket
+ * closes. A text is u32 length, with its terminator, and the bytes.
+ */
+enum {
+    GCB_H5_PACKET = 32 << 10,
+    GCB_H5_RECORD = 16 << 10, /* bytes of a record */
+    GCB_H5_RECORDS = 1,
+    GCB_H5_DONE = 2,
+};
+
+/* The side of the child that lists: it puts records. */
+struct gcb_h5port {
+    const struct gcb_h5file *file; /* open */
+    struct gcb_wbuf
+        record; /* write a record here, at most GCB_H5_RECORD bytes, then call gcb_h5port_put */
+    /* private: */
+    const struct gcb_h5lister *lister;
+    int socket;
+    struct gcb_wbuf packet;
+};
+
+/* Sends the record, and empties it. Returns 0, or what lister->take returned if all happens in one process. */
+int gcb_h5port_put(struct gcb_h5port *port, struct gcb_diag *diag);
+
+struct gcb_h5lister {
+    void *ctx; /* the child has a copy of what it points to, as of the time of gcb_h5child_open */
+    /* Lists the file; in the child. */
+    int (*list)(void *ctx, struct gcb_h5port *port, struct gcb_diag *diag);
+    /* Takes one record; in the caller. A result other than 0 ends the listing with that result. */
+    int (*take)(void *ctx, struct gcb_rbuf *record, struct gcb_diag *diag);
+};
+
+/* Writes and takes a text in a record. Taking returns NULL for a text that is damaged or has `most` bytes or more. */
+void gcb_h5text_put(struct gcb_wbuf *record, const char *text);
+const char *gcb_h5text_take(struct gcb_rbuf *record, size_t most);
+
+/* Writes an item of a request. */
+void gcb_h5item_put(struct gcb_wbuf *request, const struct gcb_h5item *item);
+
+/* Sends a packet. Returns false with errno. */
+bool gcb_h5packet_send(int socket, const struct gcb_wbuf *packet);
+
+/*
+ * Shared memory: a struct gcb_h5trace, then two halves for data. While the caller takes data from one half, the child may
+ * fill the other.
+ */
+struct gcb_h5shared {
+    uint8_t *at;
+    size_t half; /* bytes of a half */
+};
+enum { GCB_H5_TRACE_BYTES = 8192 }; /* for the trace; whole pages */
+size_t gcb_h5shared_size(size_t half);
+struct gcb_h5trace *gcb_h5shared_trace(const struct gcb_h5shared *shared);
+uint8_t *gcb_h5shared_half(const struct gcb_h5shared *shared, unsigned which);
+/* Maps halves of `half` bytes, which the file behind the memory must have. Returns false and changes nothing if it cannot. */
+bool gcb_h5shared_widen(struct gcb_h5shared *shared, size_t half);
+
+/* Lists an open file. `socket` is -1 if the records need no packets. */
+int gcb_h5list(const struct gcb_h5file *file, const struct gcb_h5lister *lister, int socket,
+               struct gcb_diag *diag);
+
+/* All that the child does, after it has given up its rights. Never returns. */
+_Noreturn void gcb_h5serve(const struct gcb_h5file *found, const char *path,
+                           const struct gcb_h5lister *lister, int socket,
+                           struct gcb_h5shared shared);
+
+#endif
