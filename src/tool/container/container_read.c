@@ -19,7 +19,8 @@
 
 struct message {
     struct gcb_container_message seen;
-    uint64_t length; /* seen.length */
+    struct gcb_h5item item; /* its bytes */
+    uint64_t length;        /* seen.length, the item's shape */
     uint64_t salt;
     uint64_t rows;                    /* of its layout; 0: it has none */
     char hash[GCB_CONTAINER_HEX + 1]; /* of the layout */
@@ -155,17 +156,23 @@ static int put_row(struct gcb_container *c, const struct layout *l, uint64_t i, 
 
 /* ---- in the child: messages ---- */
 
-static void put_message(struct gcb_wbuf *record, const char *path, uint64_t length, uint64_t rows)
+static void put_message(struct gcb_wbuf *record, const char *path, const struct gcb_h5dataset *set,
+                        uint64_t rows)
 {
+    struct gcb_h5item item = {.bytes = true};
+
+    gcb_h5item_locate(&item, set);
     gcb_put_u8(record, R_MESSAGE);
     gcb_h5text_put(record, path);
-    gcb_put_u64(record, length);
+    gcb_put_u64(record, set->count);
+    gcb_put_u32(record, item.stored);
+    gcb_put_u64(record, item.offset);
     gcb_put_u64(record, rows);
 }
 
 /* A message of several tensors: its layout is the dataset beside it, whose hash is an attribute of the message. */
-static int put_joint(struct gcb_container *c, const char *path, uint64_t length, const char *hash,
-                     struct gcb_diag *diag)
+static int put_joint(struct gcb_container *c, const char *path, const struct gcb_h5dataset *set,
+                     const char *hash, struct gcb_diag *diag)
 {
     char beside[GCB_H5_PATH + 16];
     struct layout l = {0};
@@ -175,7 +182,7 @@ static int put_joint(struct gcb_container *c, const char *path, uint64_t length,
     err = read_layout(&l, c, beside, diag);
     if (err)
         goto out;
-    put_message(&c->port->record, path, length, l.rows);
+    put_message(&c->port->record, path, set, l.rows);
     gcb_h5text_put(&c->port->record, hash);
     err = gcb_h5port_put(c->port, diag);
     for (uint64_t i = 0; i < l.rows && !err; i++)
@@ -188,7 +195,7 @@ out:
 }
 
 /* A message of one tensor, which the message's attributes describe. */
-static int put_single(struct gcb_container *c, const char *path, uint64_t length, hid_t id,
+static int put_single(struct gcb_container *c, const char *path, const struct gcb_h5dataset *set,
                       struct gcb_diag *diag)
 {
     /* one byte more than the longest texts need, for the terminator */
@@ -196,12 +203,12 @@ static int put_single(struct gcb_container *c, const char *path, uint64_t length
     struct gcb_wbuf *record = &c->port->record;
     int64_t index = -1;
 
-    gcb_h5attr_integer(id, "index", &index);
-    if (!gcb_h5attr_text(id, "shape", shape, sizeof(shape)) ||
-        !gcb_h5attr_text(id, "dtype", dtype, sizeof(dtype)))
+    gcb_h5attr_integer(set->id, "index", &index);
+    if (!gcb_h5attr_text(set->id, "shape", shape, sizeof(shape)) ||
+        !gcb_h5attr_text(set->id, "dtype", dtype, sizeof(dtype)))
         return fail_corrupt(c, path, diag,
                             "not a message: the attributes shape and dtype are absent or damaged");
-    put_message(record, path, length, 0);
+    put_message(record, path, set, 0);
     gcb_h5text_put(record, shape);
     gcb_h5text_put(record, dtype);
     gcb_put_u64(record, (uint64_t)index);
@@ -222,8 +229,8 @@ static int on_dataset(void *ctx, struct gcb_h5dataset *set, const char *path, st
     if (set->rank != 1 || set->chunk_rank)
         return fail_corrupt(c, path, diag, "not a message: not one-dimensional, or chunked");
     if (gcb_h5attr_text(set->id, "layout_xxh3", hash, sizeof(hash)))
-        return put_joint(c, path, set->count, hash, diag);
-    return put_single(c, path, set->count, set->id, diag);
+        return put_joint(c, path, set, hash, diag);
+    return put_single(c, path, set, diag);
 }
 
 static int put_root(struct gcb_container *c, hid_t root, struct gcb_diag *diag)
@@ -323,17 +330,22 @@ static int take_single(struct gcb_container *c, struct message *m, struct gcb_rb
 static int take_message(struct gcb_container *c, struct gcb_rbuf *record, struct gcb_diag *diag)
 {
     const char *path = gcb_h5text_take(record, GCB_H5_PATH + 1), *hash;
-    const uint64_t length = gcb_get_u64(record), rows = gcb_get_u64(record);
+    const uint64_t length = gcb_get_u64(record);
+    struct gcb_h5item item = {.bytes = true, .rank = 1, .count = length};
+    uint64_t rows;
     const struct message *last = c->count ? &c->messages[c->count - 1] : NULL;
     struct message *m;
 
+    item.stored = gcb_get_u32(record);
+    item.offset = gcb_get_u64(record);
+    rows = gcb_get_u64(record);
     if (!path || path[0] != '/' || length > c->file.size || rows > c->rows_left ||
-        (last && last->seen.tensor_count < last->rows))
+        !gcb_h5item_plausible(&item, &c->file) || (last && last->seen.tensor_count < last->rows))
         return fail_record(c, diag);
     if (gcb_grow(&c->messages, &c->cap, c->count, sizeof(*c->messages)))
         return fail_nomem(c, diag);
     m = &c->messages[c->count++];
-    *m = (struct message){.seen.length = length, .length = length, .rows = rows};
+    *m = (struct message){.seen.length = length, .item = item, .length = length, .rows = rows};
     m->seen.dataset = gcb_strdup(path);
     m->seen.tensors = gcb_alloc_zero(rows ? rows : 1, sizeof(*m->seen.tensors));
     if (!m->seen.dataset || !m->seen.tensors)
@@ -455,11 +467,9 @@ static bool get_item(const void *ctx, size_t i, struct gcb_h5item *item)
 
     if (i >= c->count)
         return false;
-    *item = (struct gcb_h5item){.path = c->messages[i].seen.dataset,
-                                .bytes = true,
-                                .rank = 1,
-                                .dims = &c->messages[i].length,
-                                .count = c->messages[i].length};
+    *item = c->messages[i].item;
+    item->path = c->messages[i].seen.dataset;
+    item->dims = &c->messages[i].length;
     return true;
 }
 

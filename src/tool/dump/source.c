@@ -33,8 +33,9 @@ void gcb_source_close(struct gcb_source *source)
 {
     if (!source)
         return;
-    for (size_t i = 0; i < GCB_SOURCE_FILES; i++)
+    for (size_t i = 0; i < source->file_count; i++)
         gcb_h5child_close(source->files[i].child);
+    gcb_free(source->files);
     gcb_free(source->tensors);
     gcb_free(source->met);
     gcb_free(source->values);
@@ -95,36 +96,56 @@ const char *gcb_source_note(const struct gcb_source *source, const char *name)
 
 /* ---- reading ---- */
 
-static void close_file(struct gcb_source_file *f)
+void gcb_source_item(struct gcb_h5item *out, const struct gcb_tensor *t)
 {
-    gcb_h5child_close(f->child);
-    *f = (struct gcb_source_file){0};
+    *out = (struct gcb_h5item){.path = t->dataset,
+                               .dtype = t->dtype,
+                               .rank = t->rank,
+                               .dims = t->dims,
+                               .count = t->count,
+                               .stored = t->stored,
+                               .offset = t->offset};
 }
 
-int gcb_source_use(struct gcb_h5child **out, struct gcb_source *source, const char *name,
+/* Closes the file that was used longest ago if as many are open as may be. */
+static void make_room(struct gcb_source *source)
+{
+    struct gcb_source_file *oldest = NULL;
+    int open = 0;
+
+    for (size_t i = 0; i < source->file_count; i++) {
+        struct gcb_source_file *f = &source->files[i];
+
+        if (!f->child)
+            continue;
+        open++;
+        if (!oldest || f->used < oldest->used)
+            oldest = f;
+    }
+    if (open < GCB_SOURCE_OPEN)
+        return;
+    gcb_h5child_close(oldest->child);
+    oldest->child = NULL;
+}
+
+int gcb_source_use(struct gcb_source *source, struct gcb_source_file *file,
                    const struct gcb_h5lister *lister, struct gcb_diag *diag)
 {
-    struct gcb_source_file *f = source->files;
-    struct gcb_h5file found;
-    int err;
-
-    for (size_t i = 0; i < GCB_SOURCE_FILES && f->name != name; i++)
-        if (source->files[i].name == name || source->files[i].used < f->used)
-            f = &source->files[i];
-    f->used = ++source->uses;
-    *out = f->child;
-    if (f->name == name)
+    file->used = ++source->uses;
+    if (file->child)
         return 0;
-    close_file(f);
-    err = gcb_h5file_find(&found, name, &source->limits, diag);
-    if (!err)
-        err = gcb_h5child_open(&f->child, &found, name, lister, diag);
-    if (err)
-        return err;
-    f->name = name;
-    f->used = source->uses;
-    *out = f->child;
-    return 0;
+    make_room(source);
+    return gcb_h5child_open(&file->child, &file->found, file->name, lister, diag);
+}
+
+static struct gcb_source_file *find_file(struct gcb_source *source, const char *name)
+{
+    size_t i = source->last_file;
+
+    while (source->files[i].name != name)
+        i = (i + 1) % source->file_count;
+    source->last_file = i;
+    return &source->files[i];
 }
 
 /* What a child needs to know to read tensor i, if it is in the file `name`. */
@@ -136,16 +157,10 @@ struct in_file {
 static bool get_item(const void *ctx, size_t i, struct gcb_h5item *item)
 {
     const struct in_file *in = ctx;
-    const struct gcb_tensor *t = &in->source->tensors[i];
 
-    if (i >= in->source->count || t->file != in->name)
+    if (i >= in->source->count || in->source->tensors[i].file != in->name)
         return false;
-    item->path = t->dataset;
-    item->bytes = false;
-    item->dtype = t->dtype;
-    item->rank = t->rank;
-    item->dims = t->dims;
-    item->count = t->count;
+    gcb_source_item(item, &in->source->tensors[i]);
     return true;
 }
 
@@ -154,13 +169,14 @@ int gcb_source_read(struct gcb_source *source, size_t i, float *out, struct gcb_
     const struct gcb_tensor *t = &source->tensors[i];
     const struct in_file in = {source, t->file};
     const struct gcb_h5items items = {&in, get_item};
-    struct gcb_h5child *child;
+    struct gcb_source_file *file;
     int err;
 
     if (source->synthetic) {
         gcb_synthetic_fill(&source->synthetic[i], out, t->count, source->seed, i);
         return 0;
     }
-    err = gcb_source_use(&child, source, t->file, NULL, diag);
-    return err ? err : gcb_h5child_read(child, &items, i, out, diag);
+    file = find_file(source, t->file);
+    err = gcb_source_use(source, file, NULL, diag);
+    return err ? err : gcb_h5child_read(file->child, &items, i, out, diag);
 }

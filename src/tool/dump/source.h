@@ -58,8 +58,10 @@ struct gcb_tensor {
     enum gcb_dtype dtype;
     unsigned rank;
     uint64_t dims[GCB_MAX_RANK];
-    uint64_t count; /* product of dims; 1 for a scalar, 0 for an empty one */
-    int64_t index;  /* attribute `index`, or -1 */
+    uint64_t count;  /* product of dims; 1 for a scalar, 0 for an empty one */
+    int64_t index;   /* attribute `index`, or -1 */
+    unsigned stored; /* for reading: see struct gcb_h5item */
+    uint64_t offset;
 };
 
 /*

@@ -146,10 +146,11 @@ static int locate_tensor(struct gcb_tensor *t, const struct listing *l, const ch
 
 /* ---- walking a file, in the child ---- */
 
-/* Puts shape and index of a selected tensor. */
+/* Puts shape, index and place of a selected tensor. */
 static int put_description(struct gcb_wbuf *record, struct gcb_h5dataset *d,
                            const struct gcb_h5file *file, const char *path, struct gcb_diag *diag)
 {
+    struct gcb_h5item item = {0};
     int64_t index = -1;
     int err = gcb_h5dataset_vet(d, file, path, diag);
 
@@ -162,6 +163,9 @@ static int put_description(struct gcb_wbuf *record, struct gcb_h5dataset *d,
     gcb_put_u32(record, d->rank);
     for (unsigned i = 0; i < d->rank; i++)
         gcb_put_u64(record, d->dims[i]);
+    gcb_h5item_locate(&item, d);
+    gcb_put_u32(record, item.stored);
+    gcb_put_u64(record, item.offset);
     return 0;
 }
 
@@ -278,10 +282,11 @@ static int check_widened(const struct gcb_h5file *file, const struct gcb_tensor 
                            t->count, file->limits.max_bytes);
 }
 
-/* Fills shape and index of *t. */
+/* Fills shape, index and place of *t. */
 static int take_description(struct gcb_tensor *t, const struct listing *l, struct gcb_rbuf *record,
                             struct gcb_diag *diag)
 {
+    struct gcb_h5item item;
     uint64_t count = 1;
 
     t->index = (int64_t)gcb_get_u64(record);
@@ -294,7 +299,10 @@ static int take_description(struct gcb_tensor *t, const struct listing *l, struc
     for (unsigned i = 0; i < t->rank && t->count > 0; i++)
         if (__builtin_mul_overflow(count, t->dims[i], &count))
             return fail_record(l, diag);
-    if (t->count > 0 && t->count != count)
+    t->stored = gcb_get_u32(record);
+    t->offset = gcb_get_u64(record);
+    gcb_source_item(&item, t);
+    if ((t->count > 0 && t->count != count) || !gcb_h5item_plausible(&item, &l->found))
         return fail_record(l, diag);
     return check_widened(&l->found, t, diag);
 }
@@ -404,15 +412,22 @@ static int take_record(void *ctx, struct gcb_rbuf *record, struct gcb_diag *diag
 static int list_file(struct listing *l, const char *path, struct gcb_diag *diag)
 {
     const struct gcb_h5lister lister = {.ctx = l, .list = walk_file, .take = take_record};
-    struct gcb_h5child *child;
+    struct gcb_source *s = l->source;
+    struct gcb_source_file *file;
     int err;
 
     l->file = gcb_strings_add(&l->source->strings, path, strlen(path));
     if (!l->file)
         return gcb_diag_nomem(diag, strlen(path), "a file's name");
     l->rank = rank_of_file(path);
-    err = gcb_h5file_find(&l->found, l->file, &l->source->limits, diag);
-    return err ? err : gcb_source_use(&child, l->source, l->file, &lister, diag);
+    if (gcb_grow(&s->files, &s->file_cap, s->file_count, sizeof(*s->files)) != 0)
+        return gcb_diag_nomem(diag, s->file_count * sizeof(*s->files), "the list of files");
+    err = gcb_h5file_find(&l->found, l->file, &s->limits, diag);
+    if (err)
+        return err;
+    file = &s->files[s->file_count++];
+    *file = (struct gcb_source_file){.name = l->file, .found = l->found};
+    return gcb_source_use(s, file, &lister, diag);
 }
 
 /* ---- the list of all files ---- */

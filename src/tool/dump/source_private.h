@@ -25,8 +25,8 @@ struct gcb_note {
     const char *name, *text;
 };
 
-/* Enough for a dump with a file for each of 16 workers, whose tensors are read in turn. */
-enum { GCB_SOURCE_FILES = 16 };
+/* So many files are open at a time, for dumps with a file for each worker, whose tensors are read in turn. */
+enum { GCB_SOURCE_OPEN = 16 };
 
 struct gcb_source {
     struct gcb_h5limits limits;
@@ -46,22 +46,26 @@ struct gcb_source {
     struct gcb_synthetic *synthetic;
     uint64_t seed;
 
-    /* The files that are open, each in a child. A dump can have thousands of files, so the one used longest ago gives
-     * its place to the next. */
+    /* The files. Those used last are open, each in a child: a dump can have thousands of files. */
     struct gcb_source_file {
-        const char *name; /* the same pointer as in its tensors; NULL: free */
-        struct gcb_h5child *child;
-        uint64_t used; /* time of the last use */
-    } files[GCB_SOURCE_FILES];
+        const char *name; /* the same pointer as in its tensors */
+        struct gcb_h5file found;
+        struct gcb_h5child *child; /* NULL: not open */
+        uint64_t used;             /* time of the last use */
+    } * files;
+    size_t file_count, file_cap;
+    size_t last_file; /* number of the file that was read last */
     uint64_t uses;
 };
 
 /* Copies n bytes and adds a terminator; `s` owns the copy. NULL: out of memory. */
 const char *gcb_strings_add(struct gcb_strings *s, const char *text, size_t n);
 
-/* Gives the child that reads the file `name`, a string of the source. If it is not open, opens it and, unless `lister` is
- * NULL, lists it. */
-int gcb_source_use(struct gcb_h5child **out, struct gcb_source *source, const char *name,
+/* Opens a file unless it is open, and lists it unless `lister` is NULL. */
+int gcb_source_use(struct gcb_source *source, struct gcb_source_file *file,
                    const struct gcb_h5lister *lister, struct gcb_diag *diag);
+
+/* What is needed to read a tensor. */
+void gcb_source_item(struct gcb_h5item *out, const struct gcb_tensor *t);
 
 #endif

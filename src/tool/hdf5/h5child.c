@@ -1,6 +1,7 @@
 #include "src/tool/hdf5/h5child.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,6 +37,7 @@ struct gcb_h5child {
     struct gcb_h5file file; /* open only in process */
     pid_t pid;              /* 0: all is done in this process */
     int socket, memory;
+    int descriptor; /* of the file; for items that need no HDF5 */
     struct gcb_h5shared shared;
     struct batch ready;  /* received; count 0: none */
     struct batch asked;  /* asked for; count 0: none */
@@ -293,7 +295,11 @@ int gcb_h5child_open(struct gcb_h5child **out, const struct gcb_h5file *file, co
         return gcb_diag_nomem(diag, sizeof(*c), "reading a file");
     c->file = *file;
     c->socket = c->memory = -1;
-    err = gcb_h5file_prepare(diag);
+    c->descriptor = open(path, O_RDONLY | O_CLOEXEC);
+    if (c->descriptor < 0)
+        err = gcb_h5file_fail(file, NULL, GCB_E_IO, diag, "%s", strerror(errno));
+    else
+        err = gcb_h5file_prepare(diag);
     if (err)
         goto out;
     if (file->limits.in_process || under_valgrind()) {
@@ -319,6 +325,8 @@ void gcb_h5child_close(struct gcb_h5child *child)
     if (!child)
         return;
     end_child(child);
+    if (child->descriptor >= 0)
+        close(child->descriptor);
     if (child->socket >= 0)
         close(child->socket);
     if (child->memory >= 0)
@@ -496,6 +504,8 @@ int gcb_h5child_read(struct gcb_h5child *child, const struct gcb_h5items *items,
 
     if (!items->get(items->ctx, number, &item))
         return gcb_h5file_fail(&child->file, NULL, GCB_E_INTERNAL, diag, "no such item");
+    if (item.stored)
+        return gcb_h5item_read_stored(&child->file, child->descriptor, &item, out, diag);
     if (child->pid == 0)
         return read_here(child, &item, out, diag);
     if (child->pid < 0)

@@ -33,7 +33,8 @@ struct gcb_h5items {
 };
 
 /*
- * Reads a whole item into `out`. While the caller works on it the child reads the next ones, up to 4 MiB, if items were
+ * Reads a whole item into `out`. If it is stored in one piece, as most are, the caller's process reads its bytes, and no
+ * HDF5 is needed. Else the child reads it, and while the caller works on it the child reads the next ones, up to 4 MiB, if items were
  * asked for in their order.
  */
 int gcb_h5child_read(struct gcb_h5child *child, const struct gcb_h5items *items, size_t number,

@@ -234,8 +234,13 @@ static struct finding vet_kind(struct gcb_h5dataset *d, const struct gcb_h5file 
     hid_t dcpl;
 
     /* Data with an address is contiguous in this file. Most data is, and getting the property list is slow. */
-    if (H5Dget_offset(d->id) != HADDR_UNDEF)
-        return vet_shape(d);
+    d->offset = H5Dget_offset(d->id);
+    if (d->offset != HADDR_UNDEF) {
+        found = vet_shape(d);
+        d->in_place = !file->limits.allow_external && d->count > 0 && d->offset <= file->size &&
+                      d->count <= (file->size - d->offset) / d->type_size;
+        return found;
+    }
     dcpl = H5Dget_create_plist(d->id);
     if (dcpl < 0)
         return damaged("its properties cannot be read");

@@ -19,6 +19,8 @@ struct gcb_h5dataset {
     unsigned rank;
     uint64_t dims[GCB_MAX_RANK];
     uint64_t count;      /* product of dims: 1 for a scalar, 0 for an empty or null dataset */
+    bool in_place;       /* the elements are one after the other in this file ... */
+    uint64_t offset;     /* ... from this byte on */
     unsigned chunk_rank; /* 0: not chunked */
     uint64_t chunk[GCB_MAX_RANK];
     unsigned filter_count;

@@ -4,7 +4,6 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "src/lib/base/text.h"
 #include "src/tool/base/host.h"
@@ -93,20 +92,20 @@ static hid_t access_list(bool allow_external)
 /* HDF5 seeks, so reading a pipe or device would hang or give wrong data. */
 static int check_regular(struct gcb_h5file *f, const char *path, struct gcb_diag *diag)
 {
-    struct stat st;
+    struct stat *st = &f->found;
 
     if (!*path)
         return gcb_diag_set(diag, GCB_E_IO, "the file name is empty");
-    if (stat(path, &st) != 0)
+    if (stat(path, st) != 0)
         return gcb_h5file_fail(f, NULL, GCB_E_IO, diag, "%s", strerror(errno));
-    if (S_ISDIR(st.st_mode))
+    if (S_ISDIR(st->st_mode))
         return gcb_h5file_fail(f, NULL, GCB_E_INVALID, diag,
                                "is a folder; give the files in it instead");
-    if (!S_ISREG(st.st_mode))
+    if (!S_ISREG(st->st_mode))
         return gcb_h5file_fail(f, NULL, GCB_E_INVALID, diag, "not a regular file");
-    if (st.st_size == 0)
+    if (st->st_size == 0)
         return gcb_h5file_fail(f, NULL, GCB_E_CORRUPT, diag, "the file is empty");
-    f->size = (uint64_t)st.st_size;
+    f->size = (uint64_t)st->st_size;
     return 0;
 }
 
@@ -134,12 +133,20 @@ static int explain_open(const struct gcb_h5file *f, const char *path, struct gcb
 
 static int open_file(struct gcb_h5file *f, const char *path, struct gcb_diag *diag)
 {
+    void *handle;
+    int err;
+
     f->access = access_list(f->limits.allow_external);
     if (f->access < 0)
         return gcb_h5file_fail(f, NULL, GCB_E_NOMEM, diag, "HDF5 cannot make a property list");
     f->id = H5Fopen(path, H5F_ACC_RDONLY, H5P_DEFAULT);
     if (f->id < 0)
         return explain_open(f, path, diag);
+    if (H5Fget_vfd_handle(f->id, H5P_DEFAULT, &handle) < 0)
+        return gcb_h5file_fail(f, NULL, GCB_E_INTERNAL, diag, "HDF5 gives no file descriptor");
+    err = gcb_h5file_check(f, *(const int *)handle, NULL, diag);
+    if (err)
+        return err;
     if (!gcb_h5attr_sound(f->id))
         return gcb_h5file_fail(f, "/", GCB_E_CORRUPT, diag, "its attributes are damaged");
     return 0;
@@ -163,6 +170,21 @@ int gcb_h5file_find(struct gcb_h5file *out, const char *path, const struct gcb_h
         out->limits.max_bytes = UINT64_C(1) << 32;
     gcb_escape(out->shown, sizeof(out->shown), path);
     return check_regular(out, path, diag);
+}
+
+int gcb_h5file_check(const struct gcb_h5file *file, int descriptor, const char *dataset,
+                     struct gcb_diag *diag)
+{
+    const struct stat *a = &file->found;
+    struct stat b;
+
+    if (fstat(descriptor, &b) == 0 && a->st_dev == b.st_dev && a->st_ino == b.st_ino &&
+        a->st_size == b.st_size && a->st_mtim.tv_sec == b.st_mtim.tv_sec &&
+        a->st_mtim.tv_nsec == b.st_mtim.tv_nsec)
+        return 0;
+    return gcb_h5file_fail(
+        file, dataset, GCB_E_CORRUPT, diag,
+        "changed since it was listed; do not write to the file while gcbench reads it");
 }
 
 int gcb_h5file_open(struct gcb_h5file *file, const char *path, struct gcb_diag *diag)

@@ -3,6 +3,7 @@
 
 #include <hdf5.h>
 #include <stdbool.h>
+#include <sys/stat.h>
 
 #include "src/lib/base/diag.h"
 
@@ -47,6 +48,7 @@ struct gcb_h5file {
     hid_t id;
     hid_t access;               /* property list for opening datasets and groups below */
     uint64_t size;              /* of the file in bytes */
+    struct stat found;          /* the file when it was found */
     struct gcb_h5limits limits; /* defaults filled in */
     char shown[GCB_H5_SHOWN];   /* the file's name, escaped */
     struct gcb_h5trace *trace;  /* kept up to date unless NULL */
@@ -55,6 +57,10 @@ struct gcb_h5file {
 /* Checks that `path` is a regular file and fills all but `id`, `access` and `trace`, without HDF5. */
 int gcb_h5file_find(struct gcb_h5file *out, const char *path, const struct gcb_h5limits *limits,
                     struct gcb_diag *diag);
+
+/* Is this still the file that was found, and has nobody written to it? Fails with GCB_E_CORRUPT. */
+int gcb_h5file_check(const struct gcb_h5file *file, int descriptor, const char *dataset,
+                     struct gcb_diag *diag);
 
 /* Opens a file that was found, for reading. */
 int gcb_h5file_open(struct gcb_h5file *file, const char *path, struct gcb_diag *diag);

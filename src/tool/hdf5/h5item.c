@@ -1,12 +1,14 @@
 #include "src/tool/hdf5/h5item.h"
 
+#include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "kernels/convert/convert.h"
 #include "src/lib/base/cpu_flags.h"
 #include "src/tool/hdf5/h5type.h"
 
-enum { BOUNCE = 4096 }; /* 2-byte floats widened at a time */
+enum { BOUNCE = 4096 }; /* elements converted at a time */
 
 size_t gcb_h5item_size(const struct gcb_h5item *item)
 {
@@ -58,13 +60,21 @@ static void widen_in_place(gcb_convert_widen_fn *widen, float *out, uint64_t n)
     }
 }
 
+/* Widens the n 2-byte floats in the second half of `out`. */
+static void widen_item(const struct gcb_h5item *item, float *out, uint64_t n)
+{
+    struct gcb_convert_fns convert;
+
+    gcb_convert_init(&convert, gcb_cpu_detect());
+    widen_in_place(item->dtype == GCB_BF16 ? convert.from_bf16 : convert.from_fp16, out, n);
+}
+
 /* HDF5's own conversion of 2-byte floats is slow and takes memory, so they are widened here. */
 static int read_half(const struct gcb_h5file *file, const struct gcb_h5item *item,
                      const struct gcb_h5dataset *d, uint64_t from, uint64_t count, float *out,
                      struct gcb_diag *diag)
 {
     const hid_t type = little_endian(d);
-    struct gcb_convert_fns convert;
     int err;
 
     if (type < 0)
@@ -73,9 +83,8 @@ static int read_half(const struct gcb_h5file *file, const struct gcb_h5item *ite
     err = gcb_h5dataset_read(d, file, item->path, type, from, count, (uint8_t *)out + 2 * count,
                              diag);
     H5Tclose(type);
-    gcb_convert_init(&convert, gcb_cpu_detect());
     if (!err)
-        widen_in_place(item->dtype == GCB_BF16 ? convert.from_bf16 : convert.from_fp16, out, count);
+        widen_item(item, out, count);
     return err;
 }
 
@@ -103,5 +112,82 @@ int gcb_h5item_read(const struct gcb_h5file *file, const struct gcb_h5item *item
                                  out, diag);
 out:
     gcb_h5dataset_close(&d);
+    return err;
+}
+
+/* ---- without HDF5 ---- */
+
+void gcb_h5item_locate(struct gcb_h5item *item, const struct gcb_h5dataset *dataset)
+{
+    const bool in_place =
+        dataset->in_place && (item->bytes || H5Tget_order(dataset->type) == H5T_ORDER_LE);
+
+    item->stored = in_place ? (unsigned)dataset->type_size : 0;
+    item->offset = in_place ? dataset->offset : 0;
+}
+
+bool gcb_h5item_plausible(const struct gcb_h5item *item, const struct gcb_h5file *file)
+{
+    const size_t size = item->bytes ? 1 : gcb_dtype_size(item->dtype);
+
+    if (item->stored == 0)
+        return true;
+    return (item->stored == size || (item->dtype == GCB_BF16 && item->stored == 4)) &&
+           !file->limits.allow_external && item->offset <= file->size &&
+           item->count <= (file->size - item->offset) / item->stored;
+}
+
+static int read_bytes(const struct gcb_h5file *file, int descriptor, const struct gcb_h5item *item,
+                      uint64_t from, void *out, uint64_t size, struct gcb_diag *diag)
+{
+    uint64_t done = 0;
+
+    while (done < size) {
+        const ssize_t n = pread(descriptor, (uint8_t *)out + done, size - done,
+                                (off_t)(item->offset + from + done));
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return gcb_h5file_fail(file, item->path, GCB_E_IO, diag, "%s", strerror(errno));
+        if (n == 0)
+            return gcb_h5file_fail(file, item->path, GCB_E_CORRUPT, diag, "the file was cut short");
+        done += (uint64_t)n;
+    }
+    return 0;
+}
+
+static int read_double(const struct gcb_h5file *file, int descriptor, const struct gcb_h5item *item,
+                       float *out, struct gcb_diag *diag)
+{
+    double bounce[BOUNCE];
+    int err = 0;
+
+    for (uint64_t i = 0; i < item->count && !err; i += BOUNCE) {
+        const size_t n = item->count - i < BOUNCE ? (size_t)(item->count - i) : BOUNCE;
+
+        err = read_bytes(file, descriptor, item, i * sizeof(double), bounce, n * sizeof(double),
+                         diag);
+        for (size_t k = 0; k < n && !err; k++)
+            out[i + k] = (float)bounce[k];
+    }
+    return err;
+}
+
+int gcb_h5item_read_stored(const struct gcb_h5file *file, int descriptor,
+                           const struct gcb_h5item *item, void *out, struct gcb_diag *diag)
+{
+    const uint64_t size = item->count * item->stored;
+    int err = gcb_h5file_check(file, descriptor, item->path, diag);
+
+    if (err)
+        return err;
+    if (item->stored == 8)
+        return read_double(file, descriptor, item, out, diag);
+    if (item->stored != 2)
+        return read_bytes(file, descriptor, item, 0, out, size, diag);
+    err = read_bytes(file, descriptor, item, 0, (uint8_t *)out + size, size, diag);
+    if (!err)
+        widen_item(item, out, item->count);
     return err;
 }

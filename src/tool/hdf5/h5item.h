@@ -2,7 +2,7 @@
 #define SRC_TOOL_HDF5_H5ITEM_H
 
 #include "src/lib/tensor/tensor.h"
-#include "src/tool/hdf5/h5file.h"
+#include "src/tool/hdf5/h5dataset.h"
 
 /* A dataset as it was listed. It is read as floats, or as the bytes that it has. */
 struct gcb_h5item {
@@ -12,7 +12,21 @@ struct gcb_h5item {
     unsigned rank;
     const uint64_t *dims;
     uint64_t count; /* product of dims */
+    /* If not 0: the elements have so many bytes in the file, are little-endian, and are one after the other, from
+     * `offset` on. Then nobody needs HDF5 to read them. */
+    unsigned stored;
+    uint64_t offset;
 };
+
+/* Sets `stored` and `offset` of a vetted dataset, whose type and count are set. */
+void gcb_h5item_locate(struct gcb_h5item *item, const struct gcb_h5dataset *dataset);
+
+/* Could these values of an item come from gcb_h5item_locate? */
+bool gcb_h5item_plausible(const struct gcb_h5item *item, const struct gcb_h5file *file);
+
+/* Reads all of an item with `stored` through a descriptor of its file, as gcb_h5item_read would. */
+int gcb_h5item_read_stored(const struct gcb_h5file *file, int descriptor,
+                           const struct gcb_h5item *item, void *out, struct gcb_diag *diag);
 
 /* Bytes of an element as it is read: 4 or 1. */
 size_t gcb_h5item_size(const struct gcb_h5item *item);
