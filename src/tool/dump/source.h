@@ -45,7 +45,8 @@ struct gcb_source_config {
     /* of one tensor, both as stored and as float32; 0: half of physical memory */
     uint64_t max_bytes;
     bool allow_external;
-    bool in_process; /* read in this process and not in a child (src/tool/hdf5/h5child.h) */
+    unsigned seconds; /* of processor time that HDF5 may take for one step in the child; 0: 20 */
+    bool in_process;  /* read in this process and not in a child (src/tool/hdf5/h5child.h) */
 };
 
 struct gcb_tensor {

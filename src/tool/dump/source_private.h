@@ -1,11 +1,12 @@
 #ifndef SRC_TOOL_DUMP_SOURCE_PRIVATE_H
 #define SRC_TOOL_DUMP_SOURCE_PRIVATE_H
 
+#include "src/tool/dump/selection.h"
 #include "src/tool/dump/source.h"
 #include "src/tool/hdf5/h5child.h"
 
 /*
- * The inside of a source. source_open.c and source_synthetic.c fill it; source.c reads it.
+ * The inside of a source. source_open.c, source_list.c and source_synthetic.c fill it; source.c reads it.
  */
 
 /* Strings that live as long as the source, packed into blocks. */
@@ -67,5 +68,26 @@ int gcb_source_use(struct gcb_source *source, struct gcb_source_file *file,
 
 /* What is needed to read a tensor. */
 void gcb_source_item(struct gcb_h5item *out, const struct gcb_tensor *t);
+
+/*
+ * What is known while files are listed. A file is listed in a child (h5child.h), with a copy of this struct: it walks
+ * the file and puts a record for each float dataset and for each attribute of the root and of step groups. The caller
+ * takes the records, checks them and fills the source.
+ */
+struct gcb_listing {
+    struct gcb_source *source;
+    const struct gcb_tensor_selection *selection;
+    struct gcb_numbers steps, workers;
+    uint64_t last_step; /* greatest so far, selected or not */
+    uint64_t seen;      /* tensors so far, selected or not */
+    const char *file;   /* name of the file that is being walked */
+    uint32_t rank;      /* worker of the tensors in it that are in no worker group */
+    struct gcb_h5file found;
+    struct gcb_h5port *port; /* in the child */
+    uint64_t skipped;        /* in the child: datasets that are not floats */
+};
+
+/* Lists a file: appends its selected tensors in the order of the walk, and its step values and notes. */
+int gcb_listing_add(struct gcb_listing *l, const char *path, struct gcb_diag *diag);
 
 #endif

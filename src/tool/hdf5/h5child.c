@@ -21,7 +21,6 @@ enum {
     BATCH = 4 << 20, /* bytes that are read ahead */
     FIRST_BATCH = 256 << 10,
     BATCH_ITEMS = 256,
-    STEP_SECONDS = 20, /* processor time for one step of HDF5 */
 };
 /* What is asked for at a time: either several whole items or a piece of one. */
 struct batch {
@@ -156,6 +155,16 @@ static double stuck_for(struct gcb_h5child *c)
     return (double)(now.tv_sec - c->cpu.tv_sec) + 1e-9 * (double)(now.tv_nsec - c->cpu.tv_nsec);
 }
 
+static int fail_stuck(struct gcb_h5child *c, struct gcb_diag *diag)
+{
+    char how[96];
+
+    end_child(c);
+    snprintf(how, sizeof(how), "the HDF5 library took more than %u s of processor time to read it",
+             c->file.limits.seconds);
+    return fail_damaged(c, diag, how);
+}
+
 /* Receives one packet of at most GCB_H5_PACKET bytes into `bytes`. */
 static int receive(struct gcb_h5child *c, uint8_t *bytes, struct gcb_rbuf *out,
                    struct gcb_diag *diag)
@@ -173,11 +182,8 @@ static int receive(struct gcb_h5child *c, uint8_t *bytes, struct gcb_rbuf *out,
             end_child(c);
             return gcb_h5file_fail(&c->file, NULL, GCB_E_IO, diag, "%s", strerror(errno));
         }
-        if (errno == EAGAIN && stuck_for(c) > STEP_SECONDS) {
-            end_child(c);
-            return fail_damaged(
-                c, diag, "the HDF5 library took more than 20 s of processor time to read it");
-        }
+        if (errno == EAGAIN && stuck_for(c) > c->file.limits.seconds)
+            return fail_stuck(c, diag);
     }
 }
 

@@ -168,6 +168,8 @@ int gcb_h5file_find(struct gcb_h5file *out, const char *path, const struct gcb_h
         out->limits.max_bytes = gcb_host_memory() / 2;
     if (out->limits.max_bytes == 0) /* the memory size is unknown */
         out->limits.max_bytes = UINT64_C(1) << 32;
+    if (out->limits.seconds == 0)
+        out->limits.seconds = 20;
     gcb_escape(out->shown, sizeof(out->shown), path);
     return check_regular(out, path, diag);
 }

@@ -33,7 +33,8 @@ enum {
 struct gcb_h5limits {
     uint64_t max_bytes; /* of one dataset, in its own element type; 0: half of physical memory */
     bool allow_external;
-    bool in_process; /* read in this process and not in a child (h5child.h) */
+    unsigned seconds; /* of processor time that a child may take for one step; 0: 20 */
+    bool in_process;  /* read in this process and not in a child (h5child.h) */
 };
 
 /* Where HDF5 is in a file, for whoever watches the process from outside. */

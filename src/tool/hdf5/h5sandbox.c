@@ -112,7 +112,7 @@ static bool add_filter(struct sock_filter *code, size_t count)
 {
     const struct sock_fprog program = {.len = (unsigned short)count, .filter = code};
 
-    return !SANITIZED && ARCHITECTURE != 0 && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+    return !SANITIZED && ARCHITECTURE != 0 &&
            prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0) == 0;
 }
 
@@ -157,7 +157,6 @@ static void limit_calls(void)
         ALLOW_EQUAL(tgkill, 0, (unsigned)getpid()),
         ALLOW(exit_group),
         /* a further filter can only forbid more */
-        ALLOW_EQUAL(prctl, 0, PR_SET_NO_NEW_PRIVS),
         ALLOW_EQUAL(prctl, 0, PR_SET_SECCOMP),
         REFUSE,
     };
@@ -191,6 +190,7 @@ int gcb_h5sandbox_enter(int keep, pid_t parent)
     lower_limit(RLIMIT_FSIZE, 0);
     if (!SANITIZED)
         limit_address_space();
+    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
     limit_calls();
     return keep;
 }

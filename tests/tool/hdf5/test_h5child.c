@@ -1,0 +1,250 @@
+/*
+ * The child that reads HDF5: what ends it becomes one line, and it may do little. Linked so that H5Dopen2 is replaced: the
+ * name of a dataset says what HDF5 does wrong when it opens the dataset.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "src/tool/dump/source_private.h"
+#include "src/tool/hdf5/h5sandbox.h"
+#include "tests/support/h5make.h"
+
+#if defined(__SANITIZE_ADDRESS__)
+#define SANITIZED true
+#else
+#define SANITIZED false
+#endif
+
+static pid_t test_process;
+
+/* Ends the process by a signal that only this function sends, so that the test sees that a call was possible. */
+static void report(bool possible)
+{
+    if (possible)
+        raise(SIGUSR1);
+}
+
+static void misbehave(const char *name)
+{
+    volatile int *nowhere = NULL;
+    char *kept;
+
+    if (getpid() == test_process)
+        return;
+    if (strstr(name, "crash"))
+        *nowhere = 1;
+    if (strstr(name, "abort"))
+        abort();
+    if (strstr(name, "exit"))
+        _exit(0);
+    if (strstr(name, "hang"))
+        for (;;)
+            *(volatile char *)&kept = 0;
+    if (strstr(name, "memory"))
+        report((kept = malloc((size_t)3 << 30)) != NULL);
+    if (strstr(name, "open"))
+        report(open("/etc/passwd", O_RDONLY) >= 0);
+    if (strstr(name, "write"))
+        report(open("written-by-the-child", O_WRONLY | O_CREAT, 0600) >= 0);
+    if (strstr(name, "fork"))
+        report(fork() >= 0);
+    if (strstr(name, "socket"))
+        report(socket(AF_INET, SOCK_STREAM, 0) >= 0);
+    if (strstr(name, "kill"))
+        report(kill(getppid(), 0) == 0);
+    if (strstr(name, "code"))
+        report(mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) !=
+               MAP_FAILED);
+}
+
+hid_t __real_H5Dopen2(hid_t at, const char *name, hid_t list);
+hid_t __wrap_H5Dopen2(hid_t at, const char *name, hid_t list);
+
+hid_t __wrap_H5Dopen2(hid_t at, const char *name, hid_t list)
+{
+    misbehave(name);
+    return __real_H5Dopen2(at, name, list);
+}
+
+/* Opens a file with a good dataset and one of this name, and reads both. */
+static int read_file(const char *name, const struct gcb_h5limits *limits, struct gcb_diag *diag)
+{
+    const char *files[1];
+    struct gcb_source_config config = {.files = files, .file_count = 1};
+    struct gcb_source *source = NULL;
+    struct h5make m;
+    char path[64];
+    float x[64];
+    int err;
+
+    h5make_open(&m, "child.h5");
+    h5make_put(&m, "/step_1/worker_0/a", H5T_IEEE_F32LE, 64, 0, 0);
+    snprintf(path, sizeof(path), "/step_1/worker_0/%s", name);
+    h5make_put(&m, path, H5T_IEEE_F32LE, 64, 0, 16);
+    h5make_close(&m);
+    files[0] = m.path;
+    config.allow_external = limits->allow_external;
+    config.in_process = limits->in_process;
+    config.seconds = limits->seconds;
+    err = gcb_source_open(&source, &config, diag);
+    for (size_t i = 0; !err && i < gcb_source_count(source); i++) {
+        err = gcb_source_read(source, i, x, diag);
+        if (!err)
+            assert_true(x[63] == 63.0f);
+    }
+    gcb_source_close(source);
+    assert_int_equal(waitpid(-1, NULL, WNOHANG), -1); /* no child is left */
+    return err;
+}
+
+static void check_ended(const char *name, const char *words)
+{
+    const struct gcb_h5limits limits = {.seconds = 1};
+    struct gcb_diag diag = {0};
+
+    assert_int_equal(read_file(name, &limits, &diag), GCB_E_CORRUPT);
+    assert_non_null(strstr(diag.text, "child.h5: /step_1/worker_0/"));
+    assert_non_null(strstr(diag.text, name));
+    if (!strstr(diag.text, words))
+        fail_msg("%s: %s", name, diag.text);
+    assert_null(strchr(diag.text, '\n'));
+}
+
+static void test_ended(void **state)
+{
+    (void)state;
+    check_ended("crash", "damaged: the HDF5 library crashed while reading it");
+    check_ended("abort", "damaged: the HDF5 library crashed while reading it (signal 6)");
+    check_ended("exit", "damaged: the HDF5 library crashed while reading it");
+    check_ended("hang", "damaged: the HDF5 library took more than 1 s of processor time");
+}
+
+/* What the child may not do fails, and reading goes on. */
+static void test_rights(void **state)
+{
+    static const char *const forbidden[] = {"open", "write", "fork", "socket", "kill", "code"};
+    const struct gcb_h5limits limits = {.seconds = 1}, external = {.allow_external = true};
+    struct gcb_diag diag = {0};
+
+    (void)state;
+    if (SANITIZED)
+        skip();
+    assert_int_equal(read_file("memory", &limits, &diag), 0);
+    if (!gcb_h5sandbox_filters())
+        skip();
+    for (size_t i = 0; i < sizeof(forbidden) / sizeof(forbidden[0]); i++)
+        if (read_file(forbidden[i], &limits, &diag) != 0)
+            fail_msg("%s: %s", forbidden[i], diag.text);
+    for (size_t i = 1; i < sizeof(forbidden) / sizeof(forbidden[0]); i++)
+        if (read_file(forbidden[i], &external, &diag) != 0)
+            fail_msg("--allow-external, %s: %s", forbidden[i], diag.text);
+    assert_int_equal(read_file("open", &external, &diag),
+                     GCB_E_CORRUPT); /* it could, and says so */
+    assert_non_null(strstr(diag.text, "(signal 10)"));
+}
+
+/* The child is the only thing that a file needs: with in_process there is none, and nothing is refused. */
+static void test_in_process(void **state)
+{
+    const struct gcb_h5limits limits = {.in_process = true};
+    struct gcb_diag diag = {0};
+
+    (void)state;
+    assert_int_equal(read_file("crash", &limits, &diag), 0);
+}
+
+/* The only child of this process. */
+static pid_t find_child(void)
+{
+    char path[64];
+    FILE *file;
+    int pid = -1;
+
+    snprintf(path, sizeof(path), "/proc/self/task/%d/children", (int)getpid());
+    file = fopen(path, "r");
+    if (!file)
+        skip(); /* the kernel does not list them */
+    assert_int_equal(fscanf(file, "%d", &pid), 1);
+    fclose(file);
+    return pid;
+}
+
+/* A child that was ended after the listing is an error each time that it is needed. */
+static void test_killed(void **state)
+{
+    const char *files[1];
+    const struct gcb_source_config config = {.files = files, .file_count = 1};
+    struct gcb_source *source = NULL;
+    struct gcb_diag diag = {0};
+    struct h5make m;
+    float x[64];
+
+    (void)state;
+    h5make_open(&m, "killed.h5");
+    h5make_put(&m, "/step_1/plain", H5T_IEEE_F32LE, 64, 0, 0);
+    h5make_put(&m, "/step_1/zipped", H5T_IEEE_F32LE, 64, 0, 16);
+    h5make_put(&m, "/step_1/zipped_too", H5T_IEEE_F32LE, 64, 0, 16);
+    h5make_close(&m);
+    files[0] = m.path;
+    assert_int_equal(gcb_source_open(&source, &config, &diag), 0);
+    assert_int_equal(gcb_source_read(source, 1, x, &diag), 0);
+    kill(find_child(), SIGKILL);
+    assert_int_equal(gcb_source_read(source, 0, x, &diag), 0); /* needs no child */
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(gcb_source_read(source, 2, x, &diag), GCB_E_CORRUPT);
+    gcb_source_close(source);
+}
+
+/* Descriptors are given back, whatever happened. */
+static void test_leaks(void **state)
+{
+    const struct gcb_h5limits limits = {.seconds = 1};
+    struct gcb_diag diag;
+    int open_before = 0, open_after = 0;
+
+    (void)state;
+    for (int i = 3; i < 256; i++)
+        open_before += fcntl(i, F_GETFD) >= 0;
+    for (int i = 0; i < 8; i++) {
+        (void)read_file("crash", &limits, &diag);
+        (void)read_file("fine", &limits, &diag);
+    }
+    for (int i = 3; i < 256; i++)
+        open_after += fcntl(i, F_GETFD) >= 0;
+    assert_int_equal(open_after, open_before);
+}
+
+static int clean(void **state)
+{
+    (void)state;
+    h5make_clean();
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_ended),      cmocka_unit_test(test_rights),
+        cmocka_unit_test(test_in_process), cmocka_unit_test(test_killed),
+        cmocka_unit_test(test_leaks),
+    };
+
+    test_process = getpid();
+    return cmocka_run_group_tests(tests, NULL, clean);
+}
