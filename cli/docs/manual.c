@@ -241,7 +241,8 @@ static void print_files(FILE *out, const struct cmd *cmd)
          "HDF5 with gradients. Each dataset of 16, 32 or 64-bit floats is a tensor; groups called "
          "`step...` and `worker...` give step and worker. Several files form one dump. The file is "
          "not trusted: no filter plug-in is loaded, and nothing outside the file is read without "
-         "`--allow-external`. A child process with few rights reads it, so that a crash of the HDF5 "
+         "`--allow-external`. A child process with few rights reads it, so that a crash of the "
+         "HDF5 "
          "library ends the child only."},
         {"output", "output",
          "The file of `-o` is written under another name and renamed when it is complete. An "
