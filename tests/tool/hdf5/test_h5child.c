@@ -230,6 +230,101 @@ static void test_leaks(void **state)
     assert_int_equal(open_after, open_before);
 }
 
+/* Strings of variable length are read without HDF5, also behind a user block. */
+static void test_texts(void **state)
+{
+    const char *long_text = "a text that is longer than sixteen bytes", *empty = "";
+    const hid_t type = H5Tcopy(H5T_C_S1), space = H5Screate(H5S_SCALAR);
+    const hid_t list = H5Pcreate(H5P_FILE_CREATE);
+    struct h5make m;
+    const char *files[1];
+    const struct gcb_source_config config = {.files = files, .file_count = 1};
+    struct gcb_source *source = NULL;
+    hid_t a;
+
+    (void)state;
+    h5make_open(&m, "texts.h5");
+    h5make_close(&m);
+    assert_true(H5Pset_userblock(list, 1024) >= 0);
+    m.file = H5Fcreate(m.path, H5F_ACC_TRUNC, list, H5P_DEFAULT);
+    h5make_put(&m, "/step_1/w", H5T_IEEE_F32LE, 64, 0, 0);
+    assert_true(H5Tset_size(type, H5T_VARIABLE) >= 0);
+    a = H5Acreate2(m.file, "model", type, space, H5P_DEFAULT, H5P_DEFAULT);
+    assert_true(H5Awrite(a, type, &long_text) >= 0);
+    H5Aclose(a);
+    a = H5Acreate2(m.file, "dataset", type, space, H5P_DEFAULT, H5P_DEFAULT);
+    assert_true(H5Awrite(a, type, &empty) >= 0);
+    H5Aclose(a);
+    H5Sclose(space);
+    H5Tclose(type);
+    H5Pclose(list);
+    h5make_close(&m);
+    files[0] = m.path;
+    assert_int_equal(gcb_source_open(&source, &config, NULL), 0);
+    assert_string_equal(gcb_source_note(source, "model"), long_text);
+    assert_string_equal(gcb_source_note(source, "dataset"), empty);
+    gcb_source_close(source);
+}
+
+static void put_chunked(struct h5make *m, const char *name, hid_t type, const hsize_t dims[2],
+                        const hsize_t chunk[2], const float *x)
+{
+    const hid_t space = H5Screate_simple(2, dims, NULL), list = H5Pcreate(H5P_DATASET_CREATE);
+    hid_t set;
+
+    assert_true(H5Pset_chunk(list, 2, chunk) >= 0);
+    set = H5Dcreate2(m->file, name, type, space, H5P_DEFAULT, list, H5P_DEFAULT);
+    assert_true(set > 0 && H5Dwrite(set, H5T_NATIVE_FLOAT, H5S_ALL, H5S_ALL, H5P_DEFAULT, x) >= 0);
+    H5Dclose(set);
+    H5Sclose(space);
+    H5Pclose(list);
+}
+
+/*
+ * Datasets larger than the shared memory arrive in pieces: rows of chunks, of which the last is not whole; one row that
+ * needs more memory than there is; and both between small ones that are read ahead, in order and out of order.
+ */
+static void test_pieces(void **state)
+{
+    static const hsize_t dims[][2] = {{1501, 1000}, {3, 700001}, {40, 50}, {1, 1}};
+    static const hsize_t chunks[][2] = {{100, 999}, {3, 65536}, {7, 9}, {1, 1}};
+    static const size_t order[] = {0, 1, 2, 3, 4, 5, 6, 7, 7, 0, 3, 1, 2, 6, 5, 4, 0, 1, 2};
+    const size_t most = 3 * 700001;
+    float *x = malloc(most * sizeof(*x)), *y = malloc(most * sizeof(*y));
+    const char *files[1];
+    const struct gcb_source_config config = {.files = files, .file_count = 1};
+    struct gcb_source *source = NULL;
+    struct gcb_diag diag = {0};
+    struct h5make m;
+
+    (void)state;
+    assert_true(x && y);
+    for (size_t i = 0; i < most; i++)
+        x[i] = (float)(i % 100003);
+    h5make_open(&m, "pieces.h5");
+    for (int i = 0; i < 8; i++) {
+        char name[8];
+
+        snprintf(name, sizeof(name), "t%d", i);
+        put_chunked(&m, name, i < 4 ? H5T_IEEE_F32LE : H5T_IEEE_F64BE, dims[i % 4], chunks[i % 4],
+                    x);
+    }
+    h5make_close(&m);
+    files[0] = m.path;
+    assert_int_equal(gcb_source_open(&source, &config, &diag), 0);
+    for (size_t k = 0; k < sizeof(order) / sizeof(order[0]); k++) {
+        const uint64_t count = gcb_source_tensor(source, order[k])->count;
+
+        memset(y, 0xff, count * sizeof(*y));
+        if (gcb_source_read(source, order[k], y, &diag))
+            fail_msg("%s", diag.text);
+        assert_memory_equal(x, y, count * sizeof(*y));
+    }
+    gcb_source_close(source);
+    free(x);
+    free(y);
+}
+
 static int clean(void **state)
 {
     (void)state;
@@ -242,7 +337,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_ended),      cmocka_unit_test(test_rights),
         cmocka_unit_test(test_in_process), cmocka_unit_test(test_killed),
-        cmocka_unit_test(test_leaks),
+        cmocka_unit_test(test_leaks),      cmocka_unit_test(test_texts),
+        cmocka_unit_test(test_pieces),
     };
 
     test_process = getpid();
