@@ -221,6 +221,14 @@ struct done {
     struct gcb_diag diag;
 };
 
+/* The statuses that reading a file can have. Any other would change the exit status of the command. */
+static bool is_status(int status)
+{
+    return status == 0 || status == GCB_E_NOMEM || status == GCB_E_INVALID ||
+           status == GCB_E_CORRUPT || status == GCB_E_IO || status == GCB_E_UNSUPPORTED ||
+           status == GCB_E_INTERNAL;
+}
+
 static int parse_done(struct gcb_h5child *c, struct gcb_rbuf *in, struct done *out,
                       struct gcb_diag *diag)
 {
@@ -231,7 +239,7 @@ static int parse_done(struct gcb_h5child *c, struct gcb_rbuf *in, struct done *o
     out->items = gcb_get_u32(in);
     out->elements = gcb_get_u64(in);
     sent = gcb_h5text_take(in, sizeof(text));
-    if (!sent || out->status > 0 || gcb_rbuf_left(in))
+    if (!sent || !is_status(out->status) || gcb_rbuf_left(in))
         return fail_protocol(c, diag);
     copy_text(text, sent);
     if (out->status)
