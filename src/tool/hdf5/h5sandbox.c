@@ -187,9 +187,10 @@ int gcb_h5sandbox_enter(int keep, pid_t parent)
     prctl(PR_SET_NAME, "gcbench-hdf5");
     close_descriptors(keep);
     lower_limit(RLIMIT_CORE, 0);
-    lower_limit(RLIMIT_FSIZE, 0);
-    if (!SANITIZED)
+    if (!SANITIZED) {
+        lower_limit(RLIMIT_FSIZE, 0);
         limit_address_space();
+    }
     prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
     limit_calls();
     return keep;

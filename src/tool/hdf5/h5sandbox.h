@@ -13,8 +13,9 @@
  *   - makes only the system calls that reading needs, where the kernel has seccomp and knows the processor: all others
  *     fail with EPERM. Files can be opened for reading until gcb_h5sandbox_close_files.
  *
- * A build with AddressSanitizer, ThreadSanitizer or MemorySanitizer has no limit on address space, no rule on system
- * calls and keeps its standard error: the sanitizers map terabytes, and read /proc to report what they find.
+ * A build with AddressSanitizer, ThreadSanitizer or MemorySanitizer keeps its standard error, and has no limit on files
+ * and address space and no rule on system calls: the sanitizers map terabytes, and read /proc and write to report what
+ * they find.
  */
 int gcb_h5sandbox_enter(int keep, pid_t parent);
 
