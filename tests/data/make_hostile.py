@@ -159,7 +159,7 @@ def _(f):
         f.create_dataset(f"i{i}", data=np.arange(2))
 
 
-@case("empty_groups.h5", "invalid", words="no float data")
+@case("empty_groups.h5", "corrupt", words="no float data")
 @hdf5
 def _(f):
     for i in range(100):
@@ -402,7 +402,7 @@ def _(f):
     h5py.h5d.create(f.id, b"odd2", odd, space)
 
 
-@case("integers.h5", "invalid", words="no float data (4 datasets of other types)")
+@case("integers.h5", "corrupt", words="no float data (4 datasets of other types)")
 @hdf5
 def _(f):
     for kind in ("i1", "u4", "i8"):
@@ -633,13 +633,13 @@ def _(f):
     f["step_1"].attrs["loss"] = np.longdouble(1)
 
 
-@case("worker_large.h5", "invalid", words="worker's number")
+@case("worker_large.h5", "corrupt", words="worker's number")
 @hdf5
 def _(f):
     f["worker_4294967296/a"] = ramp(4)
 
 
-@case("repeat.h5", "invalid", words="are the same tensor of step 1, worker 0")
+@case("repeat.h5", "corrupt", words="are the same tensor of step 1, worker 0")
 @hdf5
 def _(f):
     f["run/step_1/worker_0/a"] = ramp(4)

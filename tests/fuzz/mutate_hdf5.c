@@ -289,6 +289,7 @@ static void read_one(const char *path, bool messages, struct tally *t)
         t->stuck++;
     else
         t->refused++;
+    t->bad += err == GCB_E_INVALID; /* a wrong option, which damage in a file is not */
     t->bad += err && (!diag.text[0] || strchr(diag.text, '\n') || diag.status != err);
     t->leaks += count_open() != open || mallinfo2().uordblks > held ||
                 (waitpid(-1, NULL, WNOHANG) != -1 || errno != ECHILD);

@@ -67,7 +67,7 @@ struct gcb_container_message {
 };
 
 /*
- * Opens a file and lists its messages. The caller owns *out. GCB_E_INVALID: not a file of messages. GCB_E_NOMEM: the
+ * Opens a file and lists its messages. The caller owns *out. GCB_E_CORRUPT: also if it is not a file of messages. GCB_E_NOMEM: the
  * elements of a message take more than max_bytes as float32 (0: half of physical memory). in_process: read in this
  * process and not in a child (src/tool/hdf5/h5child.h).
  */

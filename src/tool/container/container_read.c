@@ -239,7 +239,7 @@ static int put_root(struct gcb_container *c, hid_t root, struct gcb_diag *diag)
     int64_t messages;
 
     if (!gcb_h5attr_text(root, "gcbench_container", version, sizeof(version)))
-        return gcb_h5file_fail(&c->file, NULL, GCB_E_INVALID, diag,
+        return gcb_h5file_fail(&c->file, NULL, GCB_E_CORRUPT, diag,
                                "not a file of messages; `gcbench compress -o` makes one");
     if (strcmp(version, GCB_CONTAINER_VERSION) != 0)
         return gcb_h5file_fail(

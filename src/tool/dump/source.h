@@ -68,10 +68,11 @@ struct gcb_tensor {
 /*
  * Opens the files and lists their tensors as one dump, ordered by step, worker, then `order`. The caller owns *out.
  * The strings of `config` need to be valid only during the call. GCB_E_INVALID:
- *   - two tensors have the same step, worker and path;
- *   - a selector is malformed;
- *   - no tensor is left; the message says whether the files have float data;
- *   - a single step or worker that was asked for is absent.
+ *   - tensors of two files have the same step, worker and path;
+ *   - a selector is malformed, or selects no tensor;
+ *   - a single step or worker that was asked for is absent;
+ *   - the only files are files of messages.
+ * GCB_E_CORRUPT: also if two tensors of one file have the same step, worker and path, or no file has float data.
  */
 int gcb_source_open(struct gcb_source **out, const struct gcb_source_config *config,
                     struct gcb_diag *diag);

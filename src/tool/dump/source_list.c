@@ -111,7 +111,7 @@ static int locate_tensor(struct gcb_tensor *t, const struct gcb_listing *l, cons
     const struct place p = split_path(path, false);
 
     if (p.has_worker && p.worker > UINT32_MAX)
-        return gcb_h5file_fail(&l->found, path, GCB_E_INVALID, diag,
+        return gcb_h5file_fail(&l->found, path, GCB_E_CORRUPT, diag,
                                "the worker's number is above 4294967295");
     *t = (struct gcb_tensor){
         .path = p.below,

@@ -61,7 +61,7 @@ static int check_repeats(const struct gcb_source *s, struct gcb_diag *diag)
         if (by_name(a, b) != 0)
             continue;
         return gcb_diag_set(
-            diag, GCB_E_INVALID,
+            diag, a->file == b->file ? GCB_E_CORRUPT : GCB_E_INVALID,
             "%s: %s and %s: %s are the same tensor of step %" PRIu64 ", worker %" PRIu32,
             gcb_escape(f0, sizeof(f0), a->file), gcb_escape(d0, sizeof(d0), a->dataset),
             gcb_escape(f1, sizeof(f1), b->file), gcb_escape(d1, sizeof(d1), b->dataset), a->step,
@@ -99,7 +99,7 @@ static int check_selection(const struct gcb_listing *l, const struct gcb_source_
             diag, GCB_E_INVALID,
             "%s%s: a file of messages; restore its tensors with `gcbench decompress`", file, more);
     if (l->seen == 0)
-        return gcb_diag_set(diag, GCB_E_INVALID,
+        return gcb_diag_set(diag, GCB_E_CORRUPT,
                             "%s%s: no float data (%zu datasets of other types)", file, more,
                             l->source->skipped);
     if (gcb_numbers_missed(&l->steps, &n))

@@ -168,7 +168,7 @@ static void test_not_a_container(void **state)
 
     (void)state;
     containers_dump(containers.dump[0], 1);
-    assert_int_equal(gcb_container_open(&c, containers.dump[0], 0, false, &diag), GCB_E_INVALID);
+    assert_int_equal(gcb_container_open(&c, containers.dump[0], 0, false, &diag), GCB_E_CORRUPT);
     assert_non_null(strstr(diag.text, "not a file of messages"));
     assert_true(gcb_container_open(&c, containers.folder, 0, false, &diag) < 0);
     assert_true(gcb_container_open(&c, containers.path, 0, false, &diag) < 0);
