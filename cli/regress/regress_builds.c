@@ -9,6 +9,8 @@
 #include "cli/base/progress.h"
 #include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"
+#include "src/tool/base/temp.h"
+#include "src/tool/base/tidy.h"
 
 #define DEFAULT_BUDGET 300.0
 #define CALIBRATION_SHARE (1.0 / 3.0) /* of the budget: the comparison itself needs more pairs */
@@ -50,14 +52,16 @@ static int find_self(char *out, size_t size, struct gcb_diag *diag)
 
 static int make_folder(struct regress_builds *b, struct gcb_diag *diag)
 {
-    const char *parent = getenv("TMPDIR");
-    char shown[64];
+    const char *parent = gcb_temp_folder();
+    char prefix[GCB_TEMP_PREFIX], shown[160];
 
-    if (!parent || !*parent || strlen(parent) > 40)
-        parent = "/tmp";
-    snprintf(b->folder, sizeof(b->folder), "%s/gcbench-XXXXXX", parent);
-    if (mkdtemp(b->folder))
+    gcb_temp_sweep(parent);
+    if ((size_t)snprintf(b->folder, sizeof(b->folder), "%s/%sXXXXXX", parent,
+                         gcb_temp_prefix(prefix)) < sizeof(b->folder) &&
+        mkdtemp(b->folder)) {
+        b->tidy_place = gcb_tidy_enter(b->folder);
         return 0;
+    }
     b->folder[0] = '\0';
     return gcb_diag_set(diag, GCB_E_IO, "%s: cannot make a temporary folder: %s",
                         gcb_escape(shown, sizeof(shown), parent), strerror(errno));
@@ -111,8 +115,8 @@ static int open_layouts(struct regress_builds *b, struct gcb_diag *diag)
 {
     const char *const names[] = {"base", "new"};
     struct gcb_diag why = {.status = 0};
-    char path[96];
-    int err = 0;
+    char path[sizeof(b->folder) + 8];
+    int err = make_folder(b, &why);
 
     for (int build = 0; !err && build < 2; build++) {
         snprintf(path, sizeof(path), "%s/%s", b->folder, names[build]);
@@ -134,8 +138,6 @@ static int compare_times(struct regress_builds *b, struct gcb_verdicts *out, str
     struct gcb_ab_config calibration;
     int err = configure_ab(b, diag);
 
-    if (!err)
-        err = make_folder(b, diag);
     if (!err)
         err = open_layouts(b, diag);
     if (!err && b->o->own.calibrate) {
@@ -362,6 +364,8 @@ void regress_builds_close(struct regress_builds *b)
     gcb_cases_fini(&b->counts.cases);
     gcb_free(b->methods);
     opt_list_fini(&b->argv);
-    if (b->folder[0])
+    if (b->folder[0]) {
         rmdir(b->folder);
+        gcb_tidy_leave(b->tidy_place);
+    }
 }
