@@ -212,18 +212,24 @@ static void wait_until_done(struct job *job)
     pthread_mutex_unlock(&pool.lock);
 }
 
-void gcb_parallel(const struct gcb_queue *queue, uint64_t tasks,
-                  void (*task)(void *ctx, uint64_t i), void *ctx)
+/* Not inlined, so that a call on one thread does not set up its stack for a job. */
+__attribute__((noinline)) static void run_job(unsigned threads, uint64_t tasks,
+                                              void (*task)(void *ctx, uint64_t i), void *ctx)
 {
-    const uint64_t threads = tasks < (uint64_t)queue->threads ? tasks : (uint64_t)queue->threads;
-    struct job job = {.task = task, .ctx = ctx, .tasks = tasks, .wanted = (unsigned)threads - 1};
+    struct job job = {.task = task, .ctx = ctx, .tasks = tasks, .wanted = threads - 1};
 
-    if (queue->threads <= 1 || tasks <= 1) {
-        for (uint64_t i = 0; i < tasks; i++)
-            task(ctx, i);
-        return;
-    }
     offer(&job);
     run_tasks(&job);
     wait_until_done(&job);
+}
+
+void gcb_parallel(const struct gcb_queue *queue, uint64_t tasks,
+                  void (*task)(void *ctx, uint64_t i), void *ctx)
+{
+    if (queue->threads <= 1 || tasks <= 1)
+        for (uint64_t i = 0; i < tasks; i++)
+            task(ctx, i);
+    else
+        run_job(tasks < (uint64_t)queue->threads ? (unsigned)tasks : (unsigned)queue->threads,
+                tasks, task, ctx);
 }
