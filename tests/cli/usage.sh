@@ -12,6 +12,8 @@ wrong() { # TEXT ARGS...
 }
 
 wrong "no command given"
+wrong "-: this output needs a file" generate -o -
+wrong "-: this output needs a file" report r.json -o -
 wrong "unknown command 'inpsect'; did you mean 'inspect'?" inpsect
 wrong "unknown command 'xyzzy'" xyzzy
 wrong "unknown command '\\x1b[31m'" "$(printf '\033[31m')"
