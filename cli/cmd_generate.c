@@ -66,7 +66,8 @@ static int read_options(struct gcb_generate *out, const struct generate_options 
     err = opt_make_check(&o->make, diag);
     if (!err && o->layout && out->elements)
         err = gcb_diag_set(diag, GCB_E_INVALID,
-                           "--elements is for --layout flat; %s has its own shapes: leave one out",
+                           "--elements is for --layout flat; %s has its own shapes; "
+                           "leave out --elements or --layout",
                            layouts[o->layout]);
     if (!err)
         err = gcb_synthetic_parse(&out->dist, o->dist ? o->dist : "normal", diag);

@@ -32,7 +32,7 @@ static const struct opt_row own_rows[] = {
 };
 /* clang-format on */
 
-#define NAMES 4 /* a note names at most so many messages */
+#define NAMES 4 /* the most messages that a note names */
 
 /* Messages that were not checked; the first few by name. Starts zeroed. */
 struct names {
@@ -135,11 +135,12 @@ static void show_notes(FILE *out, const struct verify *v)
     const struct gcb_verify_result *r = &v->result;
     const char *const words[GCB_VERIFY_EVENTS][2] = {
         [GCB_VERIFY_LEFT_OUT] = {"message", "with infinities or NaNs left out"},
-        [GCB_VERIFY_NOT_THERE] = {"pair", "of method and message that do not run on the device"},
-        [GCB_VERIFY_UNREACHED] = {"pair",
-                                  r->interrupted
-                                      ? "of method and message not checked before the interruption"
-                                      : "of method and message not checked before --budget ended"},
+        [GCB_VERIFY_NOT_THERE] = {"pair",
+                                  "of a method and a message that do not run on the device"},
+        [GCB_VERIFY_UNREACHED] =
+            {"pair", r->interrupted
+                         ? "of a method and a message not checked before the interruption"
+                         : "of a method and a message not checked before --budget ended"},
     };
     const bool table = v->s.report.table;
     char line[640];

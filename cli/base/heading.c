@@ -10,7 +10,7 @@
 #include "src/tool/print/number.h"
 
 #define WIDTH 80
-#define STEADY 9 /* timed runs; the median of so many is not moved by a few slow ones */
+#define STEADY 9 /* timed runs; a few slow runs do not move the median of 9 */
 
 static void count_text(char *out, size_t size, uint64_t n, const char *what)
 {

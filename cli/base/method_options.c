@@ -11,8 +11,8 @@ const struct opt_row opt_methods_rows[] = {
     {.name = "method", .metavar = "SPEC", .type = OPT_LIST,
      .offset = offsetof(struct opt_methods, specs),
      .help = "method to run: NAME[:key=value,...]; repeatable. A key may also be an option: "
-             "--theta 0.8 sets theta in every method given that has it. `gcbench methods` lists "
-             "methods and keys"},
+             "--theta 0.8 sets theta in each of these methods that has a theta. `gcbench methods` "
+             "lists methods and keys"},
     {.name = NULL},
 };
 /* clang-format on */

@@ -34,7 +34,7 @@ const struct opt_row opt_part_rows[] = {
 const struct opt_row opt_input_rows[] = {
     {.name = "dataset", .metavar = "GLOB", .type = OPT_LIST,
      .offset = offsetof(struct opt_input, dataset),
-     .help = "read only tensors whose path below the worker matches; '*' also matches '/'; "
+     .help = "read only tensors whose path inside the group of the worker matches; '*' also matches '/'; "
              "repeatable"},
     {.name = "exclude", .metavar = "GLOB", .type = OPT_LIST,
      .offset = offsetof(struct opt_input, exclude),

@@ -111,7 +111,7 @@ static const struct gcb_table_column columns[] = {
     {.title = "GB/s"},
     {.title = "+-"},
     {.title = "of memory"},
-    {.title = "over C"},
+    {.title = "vs C"},
 };
 
 struct gcb_table *bench_kernels_table(void)

@@ -112,11 +112,11 @@ static void print_extra(FILE *out, const struct opt_extra *extra)
     const char *name;
 
     fputs(".SS \"Parameters of methods\"\n", out);
-    roff_text(
-        out,
-        "Each takes a value and sets this parameter in every method given that has it, as in the "
-        "SPEC of `--method`. METHODS in gcbench-methods(1) explains the parameters, with "
-        "defaults and ranges.");
+    roff_text(out,
+              "Each takes a value. It sets the parameter in each `--method` that has this "
+              "parameter, like "
+              "KEY=VALUE in its SPEC. METHODS in gcbench-methods(1) explains the parameters, with "
+              "defaults and ranges.");
     fputs(".PP\n", out);
     for (size_t i = 0; (name = extra->name_at(i)); i++) {
         if (!extra_is_first(extra, i))

@@ -420,13 +420,14 @@ int payoff_show_fft(const struct out_report *report, const struct gcb_fft_stages
         gcb_table_cell(table,
                        ratio_text(text, gcb_fft_stages_least_ratio(stages, bandwidths->values[i])));
     }
-    fprintf(report->out,
-            "the FFT paper's condition: k > 1 / (1 - 2 Tcomm (4/Tm + 1/Tf + 1/Tp + 1/Ts))\n");
+    fprintf(report->out, "the FFT paper's condition: k > k_min\nk_min = 1 / (1 - 2 Tcomm (4/Tm + "
+                         "1/Tf + 1/Tp + 1/Ts))\n");
     err = out_table(report, table, diag);
     if (err)
         return err;
     opt_wrapf(report->out, 0, 0,
-              "pays below %s with a compression ratio above k_min; from there on, no ratio pays",
+              "compression pays below %s if its ratio k exceeds k_min; at higher bandwidths it "
+              "never pays",
               gcb_payoff_bandwidth_text(text, gcb_fft_stages_break_even(stages)));
     payoff_show_symbols(report);
     return 0;

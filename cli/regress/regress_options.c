@@ -10,8 +10,8 @@
 const struct opt_row regress_judge_rows[] = {
     {.name = "accept", .metavar = "CASE", .type = OPT_LIST,
      .offset = offsetof(struct regress_own, accept),
-     .help = "a wanted change: a glob on the case as the table shows it, with or without the "
-             "quantity (`--accept 'topk* size'`); repeatable"},
+     .help = "a wanted change: a glob on the case as the table shows it, alone or followed by "
+             "the quantity (`--accept 'topk* size'` has the quantity `size`); repeatable"},
     {.name = "delta", .metavar = "PERCENT", .type = OPT_REAL,
      .offset = offsetof(struct regress_own, delta), .min = 0.1, .max = 1000,
      .help = "how much a time may change (default: 5 with --against, 10 between two files)"},
@@ -34,8 +34,8 @@ const struct opt_row regress_against_rows[] = {
      .max = 10000,
      .help = "most pairs of processes (default 200; at least 20 are run)"},
     {.name = "calibrate", .type = OPT_FLAG, .offset = offsetof(struct regress_own, calibrate),
-     .help = "first run this build against itself, for a third of the budget, and raise delta to "
-             "the differences that this shows"},
+     .help = "first run this build against itself, for a third of the budget, and raise each "
+             "time's delta to the difference measured between the two equal builds"},
     {.name = "floor", .metavar = "US", .type = OPT_REAL,
      .offset = offsetof(struct regress_own, floor), .max = 1e9, .initial = -1,
      .help = "times shorter than this, in microseconds, are not judged (default 20; 0 for kernels)"},

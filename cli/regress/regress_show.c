@@ -244,7 +244,7 @@ static void put_line(FILE *f, const struct gcb_verdict *v)
 
 static void put_markdown_table(FILE *f, const struct gcb_verdicts *verdicts, bool same)
 {
-    fputs("\n| case | of | base | new | ratio | 95 % | verdict |\n"
+    fputs("\n| case | quantity | base | new | ratio | 95 % interval | verdict |\n"
           "|---|---|--:|--:|--:|--:|---|\n",
           f);
     for (size_t i = 0; i < verdicts->count; i++)

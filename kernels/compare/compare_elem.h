@@ -16,7 +16,7 @@ struct gcb_compare_lanes {
     uint32_t same_sign, zeros, zeros_kept;
 };
 
-/* The terms that a pair adds to each sum; max_abs is the largest `size`. */
+/* The terms that a pair (x, y) adds to each sum. `size` is |x - y|; max_abs is the largest `size`. */
 struct gcb_compare_terms {
     double xx, yy, xy, dd, d, size;
 };

@@ -76,7 +76,8 @@ template <class Where> struct launch_part {
     uint64_t grid;
 };
 
-/* Cuts grid `grid`: `blocks_of` gives the blocks of an item. Returns the number of blocks. */
+/* Divides grid `grid` among the messages: `blocks_of` gives the number of blocks of an item. Writes the
+ * first block of each message to the table. Returns the number of blocks of the grid. */
 template <class BlocksOf>
 uint64_t cut_grid(const struct gcb_device_group *g, unsigned grid, BlocksOf blocks_of)
 {
@@ -101,7 +102,7 @@ inline uint64_t tile_blocks(uint64_t n)
     return n ? tile_count(n) : 1;
 }
 
-/* Cuts grid 0 into tiles; every launcher of a group does that. */
+/* Divides grid 0 among the messages, one block per tile. Every launcher of a group does that. */
 inline uint64_t cut_tiles(const struct gcb_device_group *g)
 {
     return cut_grid(g, 0,
@@ -121,7 +122,8 @@ inline single single_decode(float *out, const uint8_t *in, uint64_t n,
     return {{{out, n, nullptr, 0.0f, 0}, const_cast<uint8_t *>(in), result, nullptr, 0, 0, 0}};
 }
 
-/* Queues the copy of the table, after all its grids are cut. */
+/* Queues the copy of the group's table to the device. First divide all grids of the launch among the
+ * messages (cut_grid). */
 inline int send_table(struct gcb_device_stream *s, const struct gcb_device_group *g)
 {
     return GCB_CUDA(&s->fault, cudaMemcpyAsync(const_cast<struct gcb_device_item *>(g->items_dev),

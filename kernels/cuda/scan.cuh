@@ -27,7 +27,7 @@ template <typename T> __device__ __forceinline__ T scan_warp(T v)
 }
 
 /* The sum of v over the threads before this one; *total is the sum over all. Called by every thread
- * of the block. The room may be used again at once. */
+ * of the block. `room` may be used again at once. */
 template <typename T> __device__ __forceinline__ T scan_block(scan_room_of<T> &room, T v, T *total)
 {
     const unsigned mine = threadIdx.x / kWarp, warps = blockDim.x / kWarp;

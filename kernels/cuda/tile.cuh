@@ -131,14 +131,14 @@ __device__ __forceinline__ void pack_codes(tile_room &room, const uint32_t (&cod
     by_width(width, packing{reinterpret_cast<uint8_t *>(room.word), code});
 }
 
-/* The inverse; the tile's codes begin `skip` bytes into the room. */
+/* The inverse; the tile's codes begin `skip` bytes after the start of room.word. */
 __device__ __forceinline__ void unpack_codes(uint32_t (&code)[kTileEach], const tile_room &room,
                                              unsigned skip, unsigned width)
 {
     by_width(width, unpacking{room.word, skip, code});
 }
 
-/* The 32-bit word at byte `at` of the room, assembled from the two aligned words that it may
+/* The 32-bit word at byte `at` of room.word, assembled from the two aligned words that it may
  * span. */
 __device__ __forceinline__ uint32_t straddling_word(const tile_room &room, unsigned at)
 {
@@ -147,7 +147,7 @@ __device__ __forceinline__ uint32_t straddling_word(const tile_room &room, unsig
     return static_cast<uint32_t>(pair >> 8 * (at % 4));
 }
 
-/* Copies bytes [0, bytes) of the room to `to`, of any alignment. Called by all threads of the block
+/* Copies bytes [0, bytes) of room.word to `to`, of any alignment. Called by all threads of the block
  * after a barrier. */
 __device__ __forceinline__ void store_tile(uint8_t *to, const tile_room &room, unsigned bytes)
 {
@@ -168,9 +168,9 @@ __device__ __forceinline__ void store_tile(uint8_t *to, const tile_room &room, u
         to[i] = from[i];
 }
 
-/* The inverse: copies bytes [0, bytes) at `from` into the room. They begin as many bytes into it as
- * `from` is past a multiple of 16, which is returned. Called by all threads of the block; a barrier
- * must follow. */
+/* The inverse: copies bytes [0, bytes) at `from` to room.word, beginning at byte `from` mod 16,
+ * so that copies are aligned. Returns that number. Called by all threads of the block; a barrier must
+ * follow. */
 __device__ __forceinline__ unsigned load_tile(tile_room &room, const uint8_t *from, unsigned bytes)
 {
     uint8_t *to = reinterpret_cast<uint8_t *>(room.word);

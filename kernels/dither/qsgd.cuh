@@ -142,7 +142,7 @@ __host__ __device__ inline uint64_t sums_per_bucket(uint64_t bucket)
 
 int compute_norms(struct gcb_device_stream *s, const single &message, bool l2);
 
-/* For a group: the blocks of its grids 1 and 2, which are cut before the table is sent. */
+/* For a group: the blocks of its grids 1 and 2, which are divided among the messages before the table is sent. */
 struct norm_grids {
     uint64_t blocks; /* for maxima or sums of squares */
     uint64_t norms;  /* for norms from sums */

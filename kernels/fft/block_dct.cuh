@@ -178,7 +178,8 @@ __device__ __forceinline__ four_coefficients rotate_pair(complex k, complex m_k,
             rotated_other(bins.k, *t.near)};
 }
 
-/* Replaces the numbers in the room by coefficients. Called by every thread of the block. */
+/* The last step of the DCT: replaces the results of the complex FFT in `room` (shared memory) by
+ * coefficients. Called by every thread of the block. */
 __device__ __forceinline__ void numbers_to_coefficients(dct_room &room, const dct_twiddles &t)
 {
     four_coefficients y[kBlockFours];
@@ -229,7 +230,7 @@ __device__ __forceinline__ void last_round_to_coefficients(dct_room &room, const
     sync_block();
 }
 
-/* Transforms the block's chunks from elements to coefficients in the room. */
+/* Transforms the block's chunks from elements to coefficients, in `room` (shared memory). */
 template <bool Whole>
 __device__ __forceinline__ void transform_block(dct_room &room, const struct gcb_device_input &in,
                                                 const struct gcb_cuda_dct &d)

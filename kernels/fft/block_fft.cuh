@@ -3,8 +3,8 @@
 
 /*
  * Complex FFTs in shared memory. A block of 256 threads transforms 2048 numbers: several transforms
- * of `m` numbers each, m a power of two from 4 on. In Stockham's order each round leaves its
- * results sorted, so no bit reversal is needed. Rounds have radix 8 as long as that fits, then a
+ * of `m` numbers each, m a power of two from 4 on. In Stockham's order each round (a stage of the
+ * FFT) leaves its results sorted, so no bit reversal is needed. Rounds have radix 8 as long as that fits, then a
  * last round may have radix 4 or 2. In a round a thread holds 8 numbers.
  */
 #include <math.h>
@@ -159,9 +159,9 @@ fft_round(block_fft_room &room, const complex *__restrict__ twiddles, unsigned m
     sync_block();
 }
 
-/* All rounds. The numbers must be in the room before a barrier; a barrier follows the results.
- * `twiddles` has the factors of each round except the first, m minus the first radix in all
- * (fill_rounds). Called by every thread of the block. */
+/* All rounds, in shared memory. The numbers must be in `room` before a barrier; a barrier follows
+ * the results. `twiddles` has the twiddle factors of each round except the first, m minus the first
+ * radix in all (fill_rounds). Called by every thread of the block. */
 __device__ __forceinline__ void block_fft(block_fft_room &room,
                                           const complex *__restrict__ twiddles, unsigned m)
 {

@@ -40,8 +40,8 @@ struct gcb_cuda_dct {
 
 /* ---- tables of floats or doubles, filled on the host ---- */
 
-/* Short: three arrays of complex floats. The m = length / 2 factors that the rounds of the complex
- * FFT take (block_fft.cuh); exp(-2 pi i k / length) for k < m; and exp(pi i k / 2 length) for k <=
+/* Short: three arrays of complex floats. The m = length / 2 twiddle factors of the complex
+ * FFT's stages (block_fft.cuh); exp(-2 pi i k / length) for k < m; and exp(pi i k / 2 length) for k <=
  * m. */
 uint64_t gcb_cuda_dct_block_bytes(uint64_t length);
 void gcb_cuda_dct_block_table(void *table, uint64_t length);

@@ -25,8 +25,8 @@ struct gcb_cuda_block_fft {
     const void *table; /* device memory */
 };
 
-/* Two arrays of complex floats, filled on the host: the m = length / 2 factors that the rounds of
- * the complex FFT take (block_fft.cuh), and exp(-2 pi i k / length) for k < m. */
+/* Two arrays of complex floats, filled on the host: the m = length / 2 twiddle factors of the
+ * complex FFT's stages (block_fft.cuh), and exp(-2 pi i k / length) for k < m. */
 uint64_t gcb_cuda_fft_block_bytes(uint64_t length);
 void gcb_cuda_fft_block_table(void *table, uint64_t length);
 

@@ -90,7 +90,7 @@ __device__ void fill_magnitudes(bin_chunk *c)
         c->m[e] = c->magnitude_of(mine[gcb::padded(e * kBlockThreads)]);
 }
 
-/* Chooses from the bins in the room, compared at the scale of `top`, and writes the entries.
+/* Chooses from the bins in shared memory, compared at the scale of `top`, and writes the entries.
  * Returns the smallest power that is kept, in thread 0. */
 __device__ uint32_t select_bins(select_room &room, const struct gcb_cuda_fft_selection &how,
                                 const gcb::chunk_place &place, uint32_t top)

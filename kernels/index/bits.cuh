@@ -2,9 +2,9 @@
 #define KERNELS_INDEX_BITS_CUH
 
 /*
- * Bit streams (src/lib/wire/bits.h) on the device. A block writes a stream in windows, each as
- * large as a tile's room: threads put the parts of their codes that lie in the window into shared
- * memory, and the room is stored in 16-byte accesses. Reads may begin at any bit.
+ * Bit streams (src/lib/wire/bits.h) on the device. A block writes a stream in windows of kTileBytes:
+ * threads put the parts of their codes that lie in the window into shared memory (a tile_room), which
+ * is then stored in 16-byte accesses. Reads may begin at any bit.
  */
 #include "kernels/cuda/tile.cuh"
 
@@ -21,7 +21,7 @@ struct bit_window {
     uint64_t from; /* its first bit, a multiple of kWindowBits */
 };
 
-/* Sets the room to zero. A barrier must follow. */
+/* Sets the window in shared memory to zero. A barrier must follow. */
 __device__ __forceinline__ void clear_room(tile_room &room)
 {
     for (unsigned i = threadIdx.x; i < kTileBytes / 4; i += blockDim.x)

@@ -10,7 +10,7 @@ using gcb::kTile;
 using gcb::kTileEach;
 using gcb::kTileThreads;
 
-constexpr unsigned kWords = kTile / 2; /* u32 positions that a tile's room holds */
+constexpr unsigned kWords = kTile / 2; /* u32 positions that a tile_room holds */
 constexpr unsigned kFlagWords = kTile / 32;
 constexpr unsigned kSumThreads = 1024;
 

@@ -72,7 +72,7 @@ struct square_term {
 /*
  * C sums at once, each total + part[0] + part[1] + ... in this order. Lane 0 of warp c adds up sum
  * c and gets the result; the warps after the first C meanwhile copy the next parts to shared
- * memory. Called by every thread of the block, which must have more than C warps. The room must not
+ * memory. Called by every thread of the block, which must have more than C warps. `room` must not
  * be used until the next barrier.
  */
 constexpr unsigned kChain = 512; /* parts in shared memory at a time */

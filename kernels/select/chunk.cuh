@@ -315,7 +315,7 @@ __device__ void write_list(const Room &room, const Chunk &c, const chunk_place &
  * Chooses from a chunk and writes its entries. Called by every thread of the block. `Chunk` has
  * each, threads, count, has, magnitude, magnitude_at (of a position) and put; what magnitude_at and
  * put read must have been written before a barrier. Thread 0 gets a magnitude that all kept
- * elements reach. room.top is the largest magnitude, until the room is used again.
+ * elements reach. room.top is the largest magnitude, until `room` is used again.
  */
 template <class Room, class Chunk>
 __device__ uint32_t select_from_chunk(Room &room, const Chunk &c, const chunk_place &place,

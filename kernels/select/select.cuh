@@ -11,7 +11,8 @@
 namespace gcb
 {
 
-/* Values of the top 11 bits of a magnitude; the two lower levels have half as many. */
+/* Radix selection has 3 levels of digits: the top 11, the middle 10 and the low 10 bits of a
+ * magnitude. A digit of the top level has kDigits values; at the other levels it has half as many. */
 constexpr unsigned kDigits = 2048;
 constexpr unsigned kLevels = 3;
 constexpr unsigned kSides = 2;     /* positive values, then negative ones */
@@ -19,7 +20,7 @@ constexpr unsigned kRatios = 1024; /* ratios of a search; its thresholds are few
 constexpr unsigned kOneBlock = 1024;
 
 /* The elements of one side to keep: the side is those whose sign bit, masked with `mask`, equals
- * `sign`. Kept are all magnitudes above `prefix`, and the first `left` that equal it. While
+ * `sign`. All magnitudes above `prefix` are kept, and the first `left` that equal it. While
  * `prefix` is being searched for, it holds the leading digits found so far, and `left` the rank
  * among the elements that share them. */
 struct kept_side {

@@ -81,7 +81,7 @@ prints "on 232 messages"
 run verify --budget 1ns "$sample"
 exits 1
 says "nothing was verified: the time ended"
-prints "$pairs pairs of method and message not"
+prints "$pairs pairs of a method and a message not"
 prints "identity on step 100 worker 0 fc.bias"
 prints "0 promises kept"
 run verify --budget 0.000001ms "$sample"

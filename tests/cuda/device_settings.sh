@@ -71,7 +71,7 @@ says "needs cuFFT"
 with missing verify --method topk --method fft --method demo --results "$tmp/others.json"
 exits 3
 says "fft, step"
-prints "note: 2 pairs of method and message that do not run on the device: fft on step"
+prints "note: 2 pairs of a method and a message that do not run on the device: fft on"
 prints " 0 broken, on 2 messages"
 check "promises of the other methods are checked" python3 -c "
 import json

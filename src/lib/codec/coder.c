@@ -17,7 +17,7 @@ static const struct gcb_codec_ops *ops_of(const struct gcb_coder *c)
     return c->base.method.codec->ops;
 }
 
-/* Copies kernels and queue, or takes the defaults, and starts the codec. */
+/* Copies the kernel table and the queue, or uses defaults, and starts the codec. */
 static int start(struct gcb_coder *c, const struct gcb_coder_config *config, struct gcb_diag *diag)
 {
     c->queue = config->env.queue ? *config->env.queue : (struct gcb_queue){.threads = 1};
@@ -230,9 +230,9 @@ static int open_message(const struct gcb_coder *c, struct gcb_frame *frame,
     if (err)
         return err;
     if (!c->base.env.decoding || !gcb_coder_accepts(c, frame))
-        return gcb_diag_set(
-            diag, GCB_E_MISMATCH,
-            "the message has another codec, other parameters or another size than the decoder");
+        return gcb_diag_set(diag, GCB_E_MISMATCH,
+                            "the message does not fit this decoder: its codec, parameters or "
+                            "number of elements differ");
     return 0;
 }
 

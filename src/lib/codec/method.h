@@ -99,7 +99,7 @@ char *gcb_method_spec(char *out, size_t size, const struct gcb_method *m,
  * gcb_method_parse refuses is copied. Returns out. */
 char *gcb_method_label(char *out, size_t size, const char *spec);
 
-/* Of the preset, or of the codec if there is no preset. */
+/* The preset's text, or the codec's if there is no preset. */
 const char *gcb_method_source(const struct gcb_method *m);
 const char *gcb_method_guarantee(const struct gcb_method *m);
 const char *gcb_method_summary(const struct gcb_method *m);

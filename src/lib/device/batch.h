@@ -40,7 +40,7 @@ int gcb_device_batch_call(struct gcb_device_call *out, struct gcb_device_batch *
 const struct gcb_device_result *gcb_device_batch_result(const struct gcb_device_batch *b,
                                                         unsigned i);
 
-/* Bytes of scratch; and enlarging the scratch to at least so many bytes. A larger scratch has new content. reserve waits
+/* scratch: bytes of the scratch. reserve: enlarges it to at least `scratch` bytes, which loses its content, and waits
  * for queued work. After GCB_E_NOMEM the batch has no scratch. */
 uint64_t gcb_device_batch_scratch(const struct gcb_device_batch *b);
 int gcb_device_batch_reserve(struct gcb_device_batch *b, uint64_t scratch, struct gcb_diag *diag);

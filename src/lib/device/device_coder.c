@@ -107,7 +107,7 @@ uint64_t gcb_device_coder_bound(const struct gcb_device_coder *c)
            gcb_frame_tail(&c->base.frame);
 }
 
-/* Describes a failure of queueing. The stream keeps the cause, and the next wait reports it. */
+/* Describes why work could not be queued. The stream keeps the cause, and the next wait reports it. */
 static int explain_queueing(const struct gcb_device_coder *c, int err, struct gcb_diag *diag)
 {
     return err ? gcb_diag_set(diag, err, "device cuda: method '%s': %s",
@@ -221,9 +221,9 @@ int gcb_device_coder_decode_async(struct gcb_device_coder *c, const struct gcb_f
     if (err)
         return err;
     if (!gcb_device_coder_accepts(c, frame))
-        return gcb_diag_set(
-            diag, GCB_E_MISMATCH,
-            "the message has another codec, other parameters or another size than the decoder");
+        return gcb_diag_set(diag, GCB_E_MISMATCH,
+                            "the message does not fit this decoder: its codec, parameters or "
+                            "number of elements differ");
     if (!(frame->flags & GCB_WIRE_STORED))
         err =
             c->ops->decode_async(c->base.state, payload_dev, frame->payload_bytes, out_dev, &call);

@@ -77,7 +77,7 @@ const struct gcb_preset gcb_sparse_presets[] = {
         .source = "Sattler et al., IJCNN 2019 (SBC), section 3",
         .defaults = "p=0.01,select=one-sided,values=mean,index=golomb",
         .memory = "memory=delay,delay=1",
-        .guarantee = "exact: ||x - x'||^2 = ||x||^2 - k mu^2",
+        .guarantee = "exact: ||x - x'||^2 = ||x||^2 - k mu^2 with mu the mean of the k kept values",
         .nominal_bits = sbc_nominal,
     },
     {
@@ -86,7 +86,8 @@ const struct gcb_preset gcb_sparse_presets[] = {
         .source = "Sattler et al., IEEE TNNLS 2019 (STC), algorithm 1",
         .defaults = "p=0.001,select=topk,values=sign-mean,index=golomb",
         .memory = "memory=ef",
-        .guarantee = "exact: ||x - x'||^2 = ||x||^2 - k mu^2 with mu the mean magnitude kept",
+        .guarantee = "exact: ||x - x'||^2 = ||x||^2 - k mu^2 with mu the mean of the k kept "
+                     "magnitudes",
         .nominal_bits = sbc_nominal,
     },
     {
@@ -95,7 +96,9 @@ const struct gcb_preset gcb_sparse_presets[] = {
         .source = "Fang et al., JPDC 2019 (RedSync), section 4",
         .defaults = "density=0.001,select=redsync,values=fp32,index=u32",
         .memory = "memory=dgc,momentum=0.9",
-        .guarantee = "the dropped energy; quant=asq: ||x - x'||^2 = ||x||^2 - k mu^2",
+        .guarantee = "the dropped energy; quant=asq: ||x - x'||^2 = ||x||^2 - k mu^2 with mu the "
+                     "mean of the k kept "
+                     "values",
         .nominal_bits = redsync_nominal,
     },
     {

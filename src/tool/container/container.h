@@ -13,14 +13,15 @@
  * A message of a bucket or model is the dataset /step_N/worker_N/messages/NNNN. Beside it is NNNN_layout, a table of
  * its tensors (path, dtype, shape, offset, index). The message's attribute `layout_xxh3` is a hash of that table.
  *
- * The seed of a message's checksum contains the paths, types, shapes and indices of its tensors. The root has the
- * number of messages and a hash over all of them (container_format.h). So a reader finds any changed byte of these, a
- * renamed message and a lost message.
+ * Each message has a checksum field (src/lib/wire/message.h). The writer fills it, and the reader checks it. The
+ * checksum's seed depends on the paths, types, shapes and indices of the message's tensors. So a reader also finds a
+ * changed path, type, shape or index.
+ *
+ * The root has the number of messages and a hash over all their paths (container_format.h). So a reader also finds a
+ * lost or renamed message.
  *
  * Tensors from one file keep their paths. Tensors from several files are restored as /step_N/worker_N/PATH, because
  * their paths could be the same.
- *
- * Each message has a checksum field (src/lib/wire/message.h); the writer fills it, the reader checks it.
  */
 struct gcb_container_writer;
 

@@ -29,7 +29,7 @@ enum gcb_order {
 
 /* Which tensors to list: those that all given selectors accept. */
 struct gcb_tensor_selection {
-    const char *const *include; /* globs on the path below the worker; none: all */
+    const char *const *include; /* globs on the path inside the group of the worker; none: all */
     size_t include_count;
     const char *const *exclude;
     size_t exclude_count;

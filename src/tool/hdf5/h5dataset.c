@@ -9,7 +9,7 @@
 
 enum {
     MAX_CHUNK = 256 << 20, /* bytes: HDF5 unpacks a chunk in memory of its own */
-    FILL_BYTES = 64 << 10, /* a dataset of so many bytes may store none of them */
+    FILL_BYTES = 64 << 10, /* a dataset of at most this many bytes may store none of them */
     MAX_INFLATION = 1100,  /* times the stored bytes */
     CHECKSUM = 4,          /* bytes that fletcher32 appends */
     SCRATCH = 16384,
@@ -83,7 +83,7 @@ static struct finding vet_filter(struct gcb_h5dataset *d, H5Z_filter_t id)
     if (id == H5Z_FILTER_SHUFFLE && deflated)
         return refused("it is shuffled after deflating; h5repack -f SHUF -f GZIP=1 rewrites it");
     if (H5Zfilter_avail(id) <= 0)
-        return refused("this build of HDF5 lacks its filter");
+        return refused("this build of HDF5 lacks the dataset's filter");
     d->filters[d->filter_count++] = id;
     return fine;
 }

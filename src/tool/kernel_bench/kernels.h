@@ -39,7 +39,7 @@ struct gcb_kernel_result {
     const struct gcb_samples *samples; /* seconds of one call; valid during `result` */
     double gbps;                       /* 4 elements / median / 1e9 */
     double spread;  /* half of the median's interval, over the median; NAN without an interval */
-    double speedup; /* over C, in the same run; NAN for C itself */
+    double speedup; /* how many times as fast as C, in the same run; NAN for C itself */
     /* the least time that memory allows, over the median; NAN except for GCB_KERNEL_MEMORY */
     double bandwidth_share;
     bool agrees; /* its output equals that of C in every byte */

@@ -27,7 +27,7 @@ void gcb_moments_join(struct gcb_moments *m, const struct gcb_moments *other);
 /* Figures of the finite elements; NAN if there are none. */
 double gcb_moments_mean(const struct gcb_moments *m);
 double gcb_moments_max_abs(const struct gcb_moments *m);
-/* Of the population, that is, divided by the count. The kurtosis is NAN if all elements are equal, and 3 for a normal
+/* The deviation and kurtosis of the population, that is, sums are divided by the count. The kurtosis is NAN if all elements are equal, and 3 for a normal
  * distribution. */
 double gcb_moments_deviation(const struct gcb_moments *m);
 double gcb_moments_kurtosis(const struct gcb_moments *m);

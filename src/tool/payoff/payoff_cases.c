@@ -126,7 +126,7 @@ static void keep_environment(struct gcb_payoff_reader *r, const json_t *row)
     r->environment = row ? json_deep_copy(row) : NULL;
 }
 
-/* Bytes per second that so many threads copy; if that was not measured, the threads of the run. */
+/* The bytes per second that `threads` threads copy. If that was not measured: what the threads of the run copy. */
 static double find_copy(const json_t *environment, uint64_t threads)
 {
     const json_t *list = gcb_results_json(environment, GCB_FIELD_BANDWIDTHS);
@@ -378,7 +378,7 @@ int gcb_payoff_reader_finish(struct gcb_payoff_reader *r, struct gcb_payoff_case
 
 /* ---- selection ---- */
 
-/* Is `piece`, of so many characters, one of the parameters of the spec? */
+/* Is `piece`, which has `length` characters, one of the parameters of the spec? */
 static bool has_parameter(const char *spec, const char *piece, size_t length)
 {
     const char *at = strchr(spec, ':');

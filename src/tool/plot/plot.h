@@ -33,7 +33,11 @@ struct gcb_plot_page;   /* src/tool/plot/plot_page.h: what a plot fills */
 struct gcb_plot_split;  /* src/tool/plot/plot_rows.h: how rows become pages */
 struct gcb_plot_record; /* src/tool/plot/plot_rows.h: what plots need of a row */
 
-/* How the rows of a page become series (src/tool/plot/plot_series.h): not at all, as curves, or each spec apart. */
+/*
+ * How the rows of a page become series (src/tool/plot/plot_series.h). NO_SERIES: the plot makes no series and reads the
+ * rows itself. CURVES: settings of one method that differ in one parameter are a series. APART: each setting of a method
+ * is a series of its own.
+ */
 enum gcb_plot_series_kind { GCB_PLOT_NO_SERIES, GCB_PLOT_CURVES, GCB_PLOT_APART };
 
 struct gcb_plot {

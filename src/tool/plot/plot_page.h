@@ -49,7 +49,8 @@ void gcb_plot_array_begin(struct gcb_plot_page *page, const char *name, size_t c
 void gcb_plot_array_text(struct gcb_plot_page *page, const char *text, size_t width);
 void gcb_plot_array_real(struct gcb_plot_page *page, double value);
 
-/* Starts a block. `columns` are their names, ending with NULL; a column that is a field of the rows has its name. */
+/* Starts a block of data. `columns` has the names of the columns, ending with NULL. A column that shows a field of the
+ * rows is named like the field. */
 #define GCB_PLOT_FIELD(id) gcb_field_name(GCB_FIELD_##id)
 void gcb_plot_block(struct gcb_plot_page *page, const char *const *columns);
 #define GCB_PLOT_BLOCK(page, ...) gcb_plot_block(page, (const char *const[]){__VA_ARGS__, NULL})
@@ -81,7 +82,7 @@ struct gcb_plot_bar {
     const char *label;
 };
 /*
- * Makes bars of the page's cases, whose series are apart, in the order of `compare` (of two bars), and sets `rows` and
+ * Makes bars of the page's cases (GCB_PLOT_APART), in the order of `compare` (of two bars), and sets `rows` and
  * `rows_left_out`: a chart shows the first *shown bars. Release *out with gcb_free. GCB_E_NOMEM.
  */
 int gcb_plot_bars(struct gcb_plot_bar **out, size_t *shown, struct gcb_plot_page *page,

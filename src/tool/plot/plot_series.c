@@ -202,7 +202,7 @@ static void note_value(struct keys *keys, struct piece name, struct piece value)
         k->values[k->distinct++] = value;
 }
 
-/* With `apart` there is no curve. */
+/* With `apart`, finds no parameter that a curve could run through. */
 static void collect_keys(struct keys *keys, const struct gcb_plot_cases *cases, const char *method,
                          bool apart)
 {

@@ -20,7 +20,8 @@ struct gcb_counts_config {
     char *const *argv;
     /* a word of argv with room for GCB_COUNTS_SPEC bytes: the method is written into it */
     char *spec;
-    const char *file; /* the first input file; it names the cases, as isa and scope do */
+    const char
+        *file; /* the first input file; its name is part of each case's name, like isa and scope */
     const char *isa, *scope;
     const struct gcb_method *methods;
     size_t method_count;

@@ -32,7 +32,7 @@ struct gcb_replay_config {
     bool allow_gaps;                         /* between step numbers */
     struct gcb_schedule schedule;
     uint64_t
-        tune_steps; /* range floats: max becomes the largest value of so many steps; 0: as set */
+        tune_steps; /* range floats: max becomes the largest value of the first tune_steps steps; 0: max stays as set */
 };
 
 /* Figures of a step, or of all steps together. NAN: the figure has no meaning, as most figures of a step without a

@@ -121,7 +121,7 @@ static void position_text(char *out, const struct gcb_rate_axis *axis, uint64_t 
 int gcb_rate_axis_set(struct gcb_method *m, const struct gcb_rate_axis *axis, uint64_t position,
                       struct gcb_diag *diag)
 {
-    /* the complement rises if the parameter falls */
+    /* position 0 has the smallest messages; a complement is 1 - parameter, so it rises if the parameter falls */
     const bool falls =
         axis->param && (axis->param->rate == GCB_RATE_DOWN) != (axis->param->complement[0] != NULL);
     char text[64];

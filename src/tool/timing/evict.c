@@ -13,7 +13,7 @@
 #define PIECE (UINT64_C(1) << 20)    /* bytes of a task */
 #define LINE 64                      /* at most the bytes of a cache line */
 #define MAPS_BYTES ((size_t)1 << 18) /* most bytes of /proc/self/maps */
-#define MOST_FLUSHED 4               /* above so many times walk_bytes() the walk is faster */
+#define MOST_FLUSHED 4               /* above this many times walk_bytes() the walk is faster */
 
 /* Size of the walk's buffer: 1.25 times the last-level cache, at least 64 MiB, at most a quarter of memory. */
 static uint64_t walk_bytes(void)

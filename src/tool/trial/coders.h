@@ -40,7 +40,7 @@ struct gcb_room {
 };
 void gcb_room_fini(struct gcb_room *room); /* zeroed is fine */
 
-/* Sets `message` to an empty buffer in the room that fits the coder's longest message; with `raw`, also a message
+/* Sets `message` to an empty buffer in `room` that fits the coder's longest message; with `raw`, also a message
  * with the raw tensor. Earlier contents are lost. */
 int gcb_coders_room(struct gcb_room *room, struct gcb_wbuf *message, const struct gcb_coder *coder,
                     bool raw, struct gcb_diag *diag);

@@ -33,8 +33,9 @@ struct gcb_device_check {
 int gcb_device_check_message(const struct gcb_device_check *c, struct gcb_diag *diag);
 
 /*
- * Checks that the CPU decodes the device's message to the same bits, or with GCB_CAP_LIBRARY_MATH within the tolerances.
- * `error` is the error of c->decoded. Fills the parts of the message.
+ * Checks that the CPU decodes the device's message to the bits of c->decoded. With GCB_CAP_LIBRARY_MATH the values may
+ * differ by GCB_DECODERS_APART, and the error of the CPU's message by GCB_MESSAGES_APART from `error`, which is the error
+ * of c->decoded. Stores the byte counts of the message's parts in *parts.
  */
 int gcb_device_check_values(const struct gcb_device_check *c, const struct gcb_fidelity *error,
                             struct gcb_message_parts *parts, struct gcb_diag *diag);

@@ -7,7 +7,7 @@
 #include "src/lib/codec/codec.h"
 #include "src/tool/trial/device_trial.h"
 
-/* The cache of coders has room for at least so many elements: about 32 MiB for the method with the largest state. */
+/* The cache of coders holds coders for at least this many elements in total: about 32 MiB for the method with the largest state. */
 #define KEEP_ELEMENTS (UINT64_C(1) << 21)
 
 static const struct gcb_method dense_method = {.name = "identity", .codec = &gcb_codec_identity};

@@ -49,7 +49,7 @@ struct gcb_trial_input {
     struct gcb_codec_env
         env; /* as gcb_plan_env sets it; its shape must stay valid as long as the bench */
     uint64_t nonfinite; /* infinities and NaNs that were found in the message */
-    bool raw;           /* data still has them: the message is sent raw */
+    bool raw;           /* the message is sent raw, because `data` has infinities or NaNs */
 };
 
 /*

@@ -65,8 +65,9 @@ struct gcb_promise_case {
     struct gcb_diag failure;
 };
 #define GCB_PROMISE_GUARD 16
-#define GCB_PROMISE_RUNS 32                    /* seeds of a statistical check */
-#define GCB_PROMISE_SAMPLE (UINT64_C(1) << 20) /* it takes at most so many elements, the first */
+#define GCB_PROMISE_RUNS 32 /* seeds of a statistical check */
+#define GCB_PROMISE_SAMPLE \
+    (UINT64_C(1) << 20) /* the check uses at most this many elements, the first ones */
 
 /*
  * `config` has env, source type, kernels and one thread. `backend` NULL: gcb_promise_cpu. x has env.count finite
