@@ -12,20 +12,24 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* FNV-1a over the host's name and the number of the process's pid namespace. */
+/* FNV-1a over the number of this start of the machine and of the process's pid namespace. 0: they are not known. */
 static uint32_t hash_host(void)
 {
-    char words[128] = "";
-    struct stat space = {.st_ino = 0};
+    FILE *file = fopen("/proc/sys/kernel/random/boot_id", "re");
+    char words[96] = "";
+    struct stat space;
     uint32_t hash = 2166136261u;
+    bool known = file && fgets(words, 64, file);
 
-    gethostname(words, 64);
-    words[63] = '\0';
-    stat("/proc/self/ns/pid", &space);
-    snprintf(words + strlen(words), 32, "/%llu", (unsigned long long)space.st_ino);
+    if (file)
+        fclose(file);
+    known &= stat("/proc/self/ns/pid", &space) == 0;
+    if (!known)
+        return 0;
+    snprintf(words + strlen(words), 24, "/%llu", (unsigned long long)space.st_ino);
     for (const char *p = words; *p; p++)
         hash = (hash ^ (unsigned char)*p) * 16777619u;
-    return hash;
+    return hash ? hash : 1;
 }
 
 char *gcb_temp_prefix(char out[GCB_TEMP_PREFIX])
@@ -47,15 +51,20 @@ static bool is_left_behind(const char *name, uint32_t host)
     return pid > 0 && pid != getpid() && *end == '-' && kill((pid_t)pid, 0) != 0 && errno == ESRCH;
 }
 
-/* Removes the files in the folder `name` of `at`. */
+/* Removes the files in the folder `name` of `at`, if it is this user's. */
 static void empty_folder(int at, const char *name)
 {
     const int fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     DIR *dir = fd < 0 ? NULL : fdopendir(fd);
     const struct dirent *entry;
+    struct stat s;
 
     if (fd >= 0 && !dir)
         close(fd);
+    if (dir && (fstat(fd, &s) || s.st_uid != geteuid())) {
+        closedir(dir);
+        return;
+    }
     while (dir && (entry = readdir(dir)))
         unlinkat(fd, entry->d_name, 0); /* "." and ".." are folders and stay */
     if (dir)
@@ -65,7 +74,7 @@ static void empty_folder(int at, const char *name)
 void gcb_temp_sweep(const char *folder)
 {
     const uint32_t host = hash_host();
-    DIR *dir = opendir(*folder ? folder : ".");
+    DIR *dir = host ? opendir(*folder ? folder : ".") : NULL;
     const struct dirent *entry;
     struct stat s;
 

@@ -5,8 +5,9 @@
 #include <stdio.h>
 
 /*
- * Temporary files and folders. Their names say which process made them: ".gcbench-HOST-PID-...", where HOST is a hash of the
- * host's name and its space of process numbers. So a later process can remove what a killed one left behind.
+ * Temporary files and folders. Their names say which process made them: ".gcbench-HOST-PID-...", where HOST is a hash of
+ * this start of the machine (its boot id) and of the pid namespace. So a later process can remove what a killed one left
+ * behind, and never takes a file of a process that it cannot see for one.
  */
 #define GCB_TEMP_PREFIX 40
 

@@ -224,9 +224,8 @@ struct done {
 /* The statuses that reading a file can have. Any other would change the exit status of the command. */
 static bool is_status(int status)
 {
-    return status == 0 || status == GCB_E_NOMEM || status == GCB_E_INVALID ||
-           status == GCB_E_CORRUPT || status == GCB_E_IO || status == GCB_E_UNSUPPORTED ||
-           status == GCB_E_INTERNAL;
+    return status == 0 || status == GCB_E_NOMEM || status == GCB_E_CORRUPT || status == GCB_E_IO ||
+           status == GCB_E_UNSUPPORTED || status == GCB_E_INTERNAL;
 }
 
 static int parse_done(struct gcb_h5child *c, struct gcb_rbuf *in, struct done *out,
@@ -239,7 +238,7 @@ static int parse_done(struct gcb_h5child *c, struct gcb_rbuf *in, struct done *o
     out->items = gcb_get_u32(in);
     out->elements = gcb_get_u64(in);
     sent = gcb_h5text_take(in, sizeof(text));
-    if (!sent || !is_status(out->status) || gcb_rbuf_left(in))
+    if (!sent || !is_status(out->status) || (out->status && !*sent) || gcb_rbuf_left(in))
         return fail_protocol(c, diag);
     copy_text(text, sent);
     if (out->status)
@@ -303,14 +302,16 @@ int gcb_h5child_open(struct gcb_h5child **out, const struct gcb_h5file *file, co
                      const struct gcb_h5lister *lister, struct gcb_diag *diag)
 {
     struct gcb_h5child *c = gcb_alloc_zero(1, sizeof(*c));
+    char *real; /* the child may not follow links */
     int err;
 
     if (!c)
         return gcb_diag_nomem(diag, sizeof(*c), "reading a file");
     c->file = *file;
     c->socket = c->memory = -1;
-    c->descriptor = open(path, O_RDONLY | O_CLOEXEC);
-    if (c->descriptor < 0)
+    c->descriptor = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC); /* a FIFO must not block */
+    real = realpath(path, NULL);
+    if (c->descriptor < 0 || !real)
         err = gcb_h5file_fail(file, NULL, GCB_E_IO, diag, "%s", strerror(errno));
     else
         err = gcb_h5file_prepare(diag);
@@ -321,7 +322,7 @@ int gcb_h5child_open(struct gcb_h5child **out, const struct gcb_h5file *file, co
         if (!err && lister)
             err = gcb_h5list(&c->file, lister, -1, diag);
     } else {
-        err = start_child(c, path, lister, diag);
+        err = start_child(c, real, lister, diag);
         if (!err)
             err = await_list(c, lister, diag);
     }
@@ -330,6 +331,7 @@ int gcb_h5child_open(struct gcb_h5child **out, const struct gcb_h5file *file, co
     *out = c;
     c = NULL;
 out:
+    free(real);
     gcb_h5child_close(c);
     return err;
 }
@@ -359,6 +361,8 @@ static int widen(struct gcb_h5child *c, uint64_t size, struct gcb_diag *diag)
     const size_t half = (size + 4095) & ~UINT64_C(4095), more = 2 * (half - c->shared.half);
     struct rlimit limit;
 
+    if (size > INT64_MAX / 4)
+        return gcb_diag_nomem(diag, size, "a row of chunks");
     if (ftruncate(c->memory, (off_t)gcb_h5shared_size(half)) != 0 ||
         !gcb_h5shared_widen(&c->shared, half))
         return gcb_diag_nomem(diag, 2 * half, "a row of chunks");
@@ -466,9 +470,10 @@ static int ask_ahead(struct gcb_h5child *c, const struct gcb_h5items *items,
     return 0;
 }
 
-/* Makes the item, or its piece that begins at `from`, ready. */
+/* Makes the item, or its piece that begins at `from`, ready. `widened`: the shared memory already is as large as the child
+ * asked for. */
 static int obtain(struct gcb_h5child *c, const struct gcb_h5items *items, size_t number,
-                  const struct gcb_h5item *item, uint64_t from, struct gcb_diag *diag)
+                  const struct gcb_h5item *item, uint64_t from, bool widened, struct gcb_diag *diag)
 {
     const size_t size = gcb_h5item_size(item);
     struct done done;
@@ -489,15 +494,15 @@ static int obtain(struct gcb_h5child *c, const struct gcb_h5items *items, size_t
     if (c->ready.piece && (done.elements == 0 || done.elements > item->count - from))
         return fail_protocol(c, diag);
     if (c->ready.piece && c->ready.count == 0) {
-        if (done.elements <= c->shared.half / size)
+        if (widened || done.elements <= c->shared.half / size)
             return fail_protocol(c, diag);
         err = widen(c, done.elements * size, diag);
-        return err ? err : obtain(c, items, number, item, from, diag);
+        return err ? err : obtain(c, items, number, item, from, true, diag);
     }
     if (c->ready.piece && done.elements > c->shared.half / size)
         return fail_protocol(c, diag);
     if (!covers(&c->ready, number, from)) /* one before it failed */
-        return obtain(c, items, number, item, from, diag);
+        return obtain(c, items, number, item, from, widened, diag);
     return ask_ahead(c, items, item, diag);
 }
 
@@ -535,7 +540,7 @@ int gcb_h5child_read(struct gcb_h5child *child, const struct gcb_h5items *items,
         const uint8_t *data;
         uint64_t count;
 
-        err = obtain(child, items, number, &item, from, diag);
+        err = obtain(child, items, number, &item, from, false, diag);
         if (err)
             break;
         data = gcb_h5shared_half(&child->shared, b->half) + b->offset[number - b->first];

@@ -61,10 +61,15 @@ static void close_descriptors(int keep)
     const int null = open("/dev/null", O_RDWR);
 
     for (int i = 0; i < (SANITIZED ? 2 : 3); i++)
-        dup2(null, i);
-    if (keep > 3)
-        close_range(3, (unsigned)keep - 1, 0);
-    close_range((unsigned)keep + 1, ~0u, 0);
+        if (null < 0)
+            close(i);
+        else
+            dup2(null, i);
+    if ((keep > 3 && close_range(3, (unsigned)keep - 1, 0)) ||
+        close_range((unsigned)keep + 1, ~0u, 0)) /* before Linux 5.9, or not permitted */
+        for (int i = 3; i < (int)sysconf(_SC_OPEN_MAX); i++)
+            if (i != keep)
+                close(i);
 }
 
 static void lower_limit(int resource, rlim_t most)
@@ -133,7 +138,7 @@ static void limit_calls(void)
         ALLOW(fstat),
         ALLOW(newfstatat),
         ALLOW(flock),
-        ALLOW(fcntl),
+        ALLOW_EQUAL(fcntl, 1, F_GETFL), /* others could make a packet signal another process */
         ALLOW(close),
         ALLOW(getcwd),
         ALLOW_WITHOUT(openat, 2, (unsigned)writing),

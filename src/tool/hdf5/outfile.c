@@ -100,10 +100,8 @@ static void keep_access(int fd, const struct stat *old)
     fchmod(fd, grouped ? mode : mode & ~(mode_t)070);
 }
 
-/* Makes ".gcbench-HOST-PID-N" in the folder of final_path. The name is short, so final_path may be long. `old`: the file
- * that it replaces, or NULL. */
-static int create_temp(char *temp, const char *final_path, const struct stat *old,
-                       struct gcb_diag *diag)
+/* Makes ".gcbench-HOST-PID-N" in the folder of final_path. The name is short, so final_path may be long. */
+static int create_temp(char *temp, const char *final_path, mode_t mode, struct gcb_diag *diag)
 {
     const char *slash = strrchr(final_path, '/');
     const size_t dir = slash ? (size_t)(slash - final_path) + 1 : 0;
@@ -117,10 +115,8 @@ static int create_temp(char *temp, const char *final_path, const struct stat *ol
         int fd;
 
         sprintf(temp + dir, "%s%u", prefix, n);
-        fd = open(temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, old ? 0600 : 0666);
+        fd = open(temp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
         if (fd >= 0) {
-            if (old)
-                keep_access(fd, old);
             close(fd);
             return 0;
         }
@@ -136,14 +132,12 @@ int gcb_outfile_init(struct gcb_outfile *out, const char *path, bool force,
 {
     struct gcb_outfile o = {.replace = force};
     const size_t size = strlen(path) + 64;
-    struct stat old;
-    bool exists;
-    int err = check_existing(&exists, &old, path, force, inputs, input_count, diag);
+    int err = check_existing(&o.exists, &o.old, path, force, inputs, input_count, diag);
 
     *out = (struct gcb_outfile){0};
     if (err)
         return err;
-    if (exists) {
+    if (o.exists) {
         err = resolve_link(&o.final_path, path, diag);
     } else {
         o.final_path = gcb_strdup(path);
@@ -152,7 +146,7 @@ int gcb_outfile_init(struct gcb_outfile *out, const char *path, bool force,
     if (err)
         goto out;
     o.temp_path = gcb_alloc(strlen(o.final_path) + size);
-    err = o.temp_path ? create_temp(o.temp_path, o.final_path, exists ? &old : NULL, diag)
+    err = o.temp_path ? create_temp(o.temp_path, o.final_path, o.exists ? 0600 : 0666, diag)
                       : gcb_diag_nomem(diag, size, "a file name");
     if (err)
         goto out;
@@ -165,14 +159,16 @@ out:
     return err;
 }
 
-/* `how`: O_WRONLY for a file, O_RDONLY for a folder. Returns 0 or errno. */
-static int sync_path(const char *path, int how)
+/* `how`: O_WRONLY for a file, O_RDONLY for a folder. `old`: whose access it gets, or NULL. Returns 0 or errno. */
+static int sync_path(const char *path, int how, const struct stat *old)
 {
     const int fd = open(path, how | O_CLOEXEC);
     int err;
 
     if (fd < 0)
         return errno;
+    if (old)
+        keep_access(fd, old);
     err = fsync(fd) == 0 ? 0 : errno;
     if (close(fd) != 0 && !err)
         err = errno;
@@ -202,13 +198,13 @@ static void sync_folder(const char *path)
     char *folder = gcb_strdup(path);
 
     if (folder)
-        sync_path(dirname(folder), O_RDONLY | O_DIRECTORY);
+        sync_path(dirname(folder), O_RDONLY | O_DIRECTORY, NULL);
     gcb_free(folder);
 }
 
 int gcb_outfile_commit(struct gcb_outfile *out, struct gcb_diag *diag)
 {
-    int err = sync_path(out->temp_path, O_WRONLY);
+    int err = sync_path(out->temp_path, O_WRONLY, out->exists ? &out->old : NULL);
 
     if (!err)
         err = rename_file(out);

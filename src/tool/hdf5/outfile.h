@@ -3,6 +3,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/stat.h>
 
 #include "src/lib/base/diag.h"
 
@@ -14,14 +15,14 @@ struct gcb_outfile {
     char *temp_path; /* write here; NULL once committed */
     bool replace;    /* an existing file may be replaced */
     int place;       /* result of gcb_tidy_enter */
+    bool exists;     /* a file was there at the beginning */
+    struct stat old; /* that file */
 };
 
 /*
- * Checks the final name before any work starts, and makes the temporary file, empty, with mode 0666 & ~umask; or with the
- * mode, owner and group of the file that it replaces, as far as the system permits. First removes temporary files in this
- * folder of processes that have ended.
- * GCB_E_IO: the folder is absent or not writable. GCB_E_INVALID: the name is "-" or
- * empty, or it exists and
+ * Checks the final name before any work starts, and makes the temporary file, empty, with mode 0666 & ~umask, or 0600 if it
+ * replaces a file. First removes temporary files in this folder of processes that have ended. GCB_E_IO: the folder is absent
+ * or not writable. GCB_E_INVALID: the name is "-" or empty, or it exists and
  *   - is not a regular file or a link to one;
  *   - is one of `inputs` (same device and inode), whether or not `force` is set;
  *   - or `force` is not set.
@@ -30,7 +31,8 @@ int gcb_outfile_init(struct gcb_outfile *out, const char *path, bool force,
                      const char *const *inputs, size_t input_count, struct gcb_diag *diag);
 
 /*
- * Syncs the temporary file, renames it to the final name and syncs the folder; a link to a regular file is followed. GCB_E_IO: also if
+ * Gives the temporary file the mode, owner and group of the file that it replaces, as far as the system permits, syncs it,
+ * renames it to the final name and syncs the folder. A link to a regular file is followed. GCB_E_IO: also if
  * the name has appeared since init and `force` was not set. After a failure the old file is unchanged.
  */
 int gcb_outfile_commit(struct gcb_outfile *out, struct gcb_diag *diag);

@@ -11,6 +11,7 @@
 #include "src/lib/base/alloc.h"
 #include "src/lib/base/text.h"
 #include "src/tool/base/clock.h"
+#include "src/tool/base/tidy.h"
 
 static const char *const functions[] = {"gcb_coder_encode", "gcb_coder_decode"};
 
@@ -18,6 +19,7 @@ static const char *const functions[] = {"gcb_coder_encode", "gcb_coder_decode"};
 struct count {
     struct gcb_child child;
     bool started;
+    int tidy_place; /* of the output file */
     char out_option[300], out_path[256];
     uint64_t instructions[2]; /* encode, decode */
     struct gcb_diag why;      /* status 0: it worked */
@@ -75,6 +77,7 @@ static void start_count(struct count *c, const struct gcb_counts_config *config,
 
     memset(c, 0, sizeof(*c));
     snprintf(c->out_path, sizeof(c->out_path), "%s/callgrind.%d", config->folder, build);
+    c->tidy_place = gcb_tidy_enter(c->out_path);
     snprintf(c->out_option, sizeof(c->out_option), "--callgrind-out-file=%s", c->out_path);
     while (config->argv[words])
         words++;
@@ -99,6 +102,7 @@ static void finish_count(struct count *c)
                          "nothing was counted: its library has no symbols (it was stripped)");
     }
     unlink(c->out_path);
+    gcb_tidy_leave(c->tidy_place);
 }
 
 /* For a method that could not be counted with both builds. */

@@ -119,18 +119,24 @@ static int list_archive(struct gcb_layout *l, const char *archive, struct gcb_di
     return run_lines(argv, take_member, l, diag);
 }
 
-/* Adds a word of the command. The new program lies elsewhere, so $ORIGIN becomes the old program's folder. */
+/* Adds a word of the command. The new program lies elsewhere, so each $ORIGIN becomes the old program's folder. */
 static int add_to_command(struct gcb_layout *l, const char *word)
 {
-    const char *origin = strstr(word, "$ORIGIN");
-    char text[3 * PATH_MAX];
-    const char *slash = strrchr(l->target, '/');
+    const char *slash = strrchr(l->target, '/'), *origin;
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+    int err;
 
-    if (!origin)
-        return add_word(&l->command, word);
-    snprintf(text, sizeof(text), "%.*s%s/%.*s%s", (int)(origin - word), word, l->build,
-             slash ? (int)(slash - l->target) : 0, l->target, origin + strlen("$ORIGIN"));
-    return add_word(&l->command, text);
+    if (!out)
+        return GCB_E_NOMEM;
+    for (; (origin = strstr(word, "$ORIGIN")); word = origin + strlen("$ORIGIN"))
+        fprintf(out, "%.*s%s/%.*s", (int)(origin - word), word, l->build,
+                slash ? (int)(slash - l->target) : 0, l->target);
+    fputs(word, out);
+    err = fclose(out) || !text ? GCB_E_NOMEM : add_word(&l->command, text);
+    free(text);
+    return err;
 }
 
 /* Sorts the words of one link command into `command` and `objects`. */
