@@ -23,7 +23,7 @@ struct verify_options {
 /* clang-format off */
 static const struct opt_row own_rows[] = {
     {.name = "all", .type = OPT_FLAG, .offset = offsetof(struct verify_own, all),
-     .help = "check every message (default: the smallest, a middle and the largest of the first "
+     .help = "check every message (default: the smallest, a medium and the largest of the first "
              "step and worker)"},
     {.name = "budget", .type = OPT_TIME, .offset = offsetof(struct verify_own, budget),
      .max = 604800, .initial = 60,

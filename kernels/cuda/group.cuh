@@ -109,7 +109,7 @@ inline uint64_t cut_tiles(const struct gcb_device_group *g)
                     [](const struct gcb_device_item &item) { return tile_blocks(item.in.n); });
 }
 
-/* A single message: of an encoder that draws no random numbers, and of a decoder. */
+/* Make a table of one message, for an encoder that draws no random numbers or for a decoder. */
 inline single single_encode(uint8_t *out, const struct gcb_device_input *in, void *scratch,
                             struct gcb_device_result *result)
 {

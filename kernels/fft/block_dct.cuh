@@ -154,7 +154,8 @@ __device__ __forceinline__ four_coefficients rotate_ends(complex zero, complex m
             rotated_other(twice, rotation)};
 }
 
-/* The factors that split numbers k and m - k, and those that rotate each of them. */
+/* Twiddle factors for complex numbers k and m - k. `split` makes two bins of a real FFT of the pair. `near` rotates by
+ * angle k, and `far` by angle m - k. */
 struct number_twiddles {
     const complex *split, *near, *far;
 

@@ -18,7 +18,7 @@ struct complex64 {
     double re, im;
 };
 
-/* The number of lower bits of k, which index the second factor: half of all bits. */
+/* How many lower bits of k index the second factor: half of all bits. */
 unsigned lower_bits(uint64_t length)
 {
     unsigned bits = 1;
@@ -28,7 +28,7 @@ unsigned lower_bits(uint64_t length)
     return bits;
 }
 
-/* exp(pi i k / 2 length) from its two factors. */
+/* Computes exp(i pi k / (2 length)) as the product of two table entries. */
 struct twiddle_table {
     const complex64 *upper, *lower;
     uint64_t bits; /* 64 bits, so that the kernel argument has no padding */

@@ -19,7 +19,7 @@ extern "C" {
 #define GCB_CUDA_FFT_BLOCK_LEAST 8
 #define GCB_CUDA_FFT_BLOCK_MOST 4096
 
-/* Whole chunks: `count` elements in all, a multiple of length; 0: no chunks. */
+/* The chunks to transform: `count` elements in all, a multiple of `length`. If count is 0, there are none. */
 struct gcb_cuda_block_fft {
     uint64_t count, length;
     const void *table; /* device memory */

@@ -59,8 +59,8 @@ __global__ void count_reaching(selection_state *c, slots in, uint64_t tiles)
     }
 }
 
-/* Launched with one block. Chooses the threshold, and whether exactly k must be ranked instead,
- * like select_sampled.c. */
+/* Launched with one block. Chooses the threshold like select_sampled.c. If no threshold keeps a
+ * suitable number of elements, requests an exact selection of the k largest instead. */
 __global__ void choose_threshold(selection_state *c, uint32_t k)
 {
     gcb::scan_room &room = gcb::shared<gcb::scan_room>();
@@ -75,7 +75,7 @@ __global__ void choose_threshold(selection_state *c, uint32_t k)
             kept += c->count[i + 1];
     c->want[0] = k;
     if (!gcb_sampled_enough(kept, k) || gcb_sampled_too_many(kept, k))
-        return; /* exactly k are ranked */
+        return; /* the k largest are selected exactly */
     c->want[0] = 0;
     c->keep[0].prefix = c->table[i];
     c->keep[0].left = gcb::kAll;

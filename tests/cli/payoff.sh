@@ -280,7 +280,7 @@ in_doubt bytes
 mixed 5
 in_doubt bytes
 run payoff --model-bytes 100M --bandwidth 1Gb "$tmp/mixed.json"
-prints "doubtful: the fitted bytes are off by "
+prints "doubtful: fitted and measured bytes differ by "
 prints "* and doubtful: the fitted lines miss the measured values"
 check "marked" grep -q '[0-9]\* .*[0-9]\*  *doubtful$' "$out"
 narrow
@@ -288,7 +288,7 @@ run payoff --model-bytes 100M "$tmp/mixed.json"
 check "marked at every link" grep -q ' [mu]*s\* .* [mu]*s\*  *doubtful$' "$out"
 narrow
 run payoff -v --model-bytes 100M "$tmp/mixed.json"
-prints "topk:theta=0.85: doubtful: the fitted bytes are off by "
+prints "topk:theta=0.85: doubtful: fitted and measured bytes differ by "
 run payoff --bandwidth 1Gb "$tmp/mixed.json"
 check "no line, no doubt" sh -c "! grep -q 'doubtful' '$out'"
 sed -i 's/"wire_bytes":[0-9]*/"wire_bytes":40/;8,10s/e-6/e-4/g' "$tmp/mixed.json"
@@ -296,7 +296,7 @@ in_doubt "encoding times"
 run payoff --model-bytes 100M --bandwidth 1Gb..10Gb/3 --results "$tmp/doubt.json" "$tmp/mixed.json"
 run report --no-plots -o "$tmp/doubt.html" "$tmp/doubt.json"
 exits 0
-check "doubtful in the report" grep -q 'doubtful: the fitted encoding times' "$tmp/doubt.html"
+check "doubtful in the report" grep -q 'doubtful: fitted and measured encoding times' "$tmp/doubt.html"
 check "and not among those that pay" sh -c "! grep -q 'id=.links' '$tmp/doubt.html'"
 command -v gnuplot >/dev/null && {
     run plot --only break-even --type svg -o "$tmp/plots" "$tmp/doubt.json"

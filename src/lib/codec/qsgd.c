@@ -163,7 +163,7 @@ static void quantise_run(const struct job *job, float norm, uint64_t first, size
                                          s->l.sign_bit);
 }
 
-/* The part of [first, first + n) that begins with element `first` and ends in the same bucket. */
+/* How many of the elements [first, first + n) are in the same bucket as element `first`. */
 static size_t part_in_bucket(const struct qsgd *s, uint64_t first, size_t n)
 {
     const uint64_t left = s->l.bucket - first % s->l.bucket;

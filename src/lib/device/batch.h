@@ -34,15 +34,16 @@ int gcb_device_batch_begin(struct gcb_device_batch *b);
 /* Queues one copy of all results and waits for everything queued so far. */
 int gcb_device_batch_finish(struct gcb_device_batch *b, struct gcb_diag *diag);
 
-/* The call for message `i`; and its result, after finish. */
+/* Fills the call for message `i`. Its result is valid after finish. */
 int gcb_device_batch_call(struct gcb_device_call *out, struct gcb_device_batch *b, unsigned i,
                           uint64_t scratch, struct gcb_diag *diag);
 const struct gcb_device_result *gcb_device_batch_result(const struct gcb_device_batch *b,
                                                         unsigned i);
 
-/* scratch: bytes of the scratch. reserve: enlarges it to at least `scratch` bytes, which loses its content, and waits
- * for queued work. After GCB_E_NOMEM the batch has no scratch. */
+/* Returns the size of the scratch in bytes. */
 uint64_t gcb_device_batch_scratch(const struct gcb_device_batch *b);
+/* Enlarges the scratch to at least `scratch` bytes, after waiting for queued work. Old content is lost if the scratch
+ * grows. After GCB_E_NOMEM the batch has no scratch. */
 int gcb_device_batch_reserve(struct gcb_device_batch *b, uint64_t scratch, struct gcb_diag *diag);
 /* A group of `count` messages, with memory for its table until the next finish; and the largest count that the memory
  * suffices for now. There is memory for one table entry for each message of the batch. */

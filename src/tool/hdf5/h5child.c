@@ -22,28 +22,28 @@ enum {
     FIRST_BATCH = 256 << 10,
     BATCH_ITEMS = 256,
 };
-/* What is asked for at a time: either several whole items or a piece of one. */
+/* One request to the child: either several whole items, or a piece of one item. */
 struct batch {
     size_t first, count; /* numbers of the items */
-    uint64_t from;       /* first element of a piece */
-    uint64_t elements;   /* of a piece */
+    uint64_t from;       /* first element of the piece */
+    uint64_t elements;   /* number of elements of the piece */
     bool piece;
     unsigned half;
-    uint32_t offset[BATCH_ITEMS]; /* of each item in the half */
+    uint32_t offset[BATCH_ITEMS]; /* where each item begins in the half */
 };
 
 struct gcb_h5child {
-    struct gcb_h5file file; /* open only in process */
-    pid_t pid;              /* 0: all is done in this process */
+    struct gcb_h5file file; /* open only if there is no child */
+    pid_t pid;              /* 0: no child; this process reads the file */
     int socket, memory;
-    int descriptor; /* of the file; for items that need no HDF5 */
+    int descriptor; /* the open file, to read items that need no HDF5 */
     struct gcb_h5shared shared;
-    struct batch ready;  /* received; count 0: none */
-    struct batch asked;  /* asked for; count 0: none */
+    struct batch ready;  /* answered by the child; its count is 0 if there is no such batch */
+    struct batch asked;  /* requested, not answered yet; its count is 0 if there is no such batch */
     size_t expected;     /* number of the item that is read next if all are read in order */
     size_t ahead;        /* bytes to read ahead */
-    struct timespec cpu; /* of the child, when it last made progress */
-    uint64_t steps;      /* of the trace, at that time */
+    struct timespec cpu; /* the child's processor time when it last made progress */
+    uint64_t steps;      /* the trace's `steps` at that time */
 };
 
 /* ---- the parent: starting and ending the child ---- */
@@ -51,7 +51,7 @@ struct gcb_h5child {
 static int fail_to_start(const struct gcb_h5child *c, struct gcb_diag *diag)
 {
     return gcb_h5file_fail(&c->file, NULL, errno == ENOMEM ? GCB_E_NOMEM : GCB_E_IO, diag,
-                           "%s: cannot start a process that reads it; --in-process does without",
+                           "cannot start a process that reads the file: %s; try --in-process",
                            errno == ENOMEM ? "out of memory" : strerror(errno));
 }
 
@@ -124,7 +124,7 @@ static int fail_damaged(struct gcb_h5child *c, struct gcb_diag *diag, const char
                            "damaged: %s", how);
 }
 
-/* The child has closed its socket, so it ends; the status of an ending process does not change any more. */
+/* The child has closed its socket, so it is ending, and its exit status is final. */
 static int fail_crashed(struct gcb_h5child *c, struct gcb_diag *diag)
 {
     char how[96];
@@ -190,10 +190,10 @@ static int receive(struct gcb_h5child *c, uint8_t *bytes, struct gcb_rbuf *out,
 static int fail_protocol(struct gcb_h5child *c, struct gcb_diag *diag)
 {
     end_child(c);
-    return fail_damaged(c, diag, "the process that reads it sent nonsense");
+    return fail_damaged(c, diag, "the process that reads it sent an invalid reply");
 }
 
-/* Replaces what a terminal should not get. The child has escaped names in the text, so backslashes are kept. */
+/* Escapes what a terminal must not receive. Backslashes are kept, because the child has already escaped the names. */
 static void copy_text(char out[GCB_DIAG_TEXT], const char *text)
 {
     size_t used = 0;
@@ -268,7 +268,7 @@ static int take_records(struct gcb_h5child *c, const struct gcb_h5lister *lister
 static int await_list(struct gcb_h5child *c, const struct gcb_h5lister *lister,
                       struct gcb_diag *diag)
 {
-    uint64_t left = 2 * (uint64_t)GCB_H5_OBJECTS; /* records: of objects and of their attributes */
+    uint64_t left = 2 * (uint64_t)GCB_H5_OBJECTS; /* records allowed: two for each object */
     uint8_t bytes[GCB_H5_PACKET];
     struct done done;
 
@@ -290,7 +290,7 @@ static int await_list(struct gcb_h5child *c, const struct gcb_h5lister *lister,
     }
 }
 
-/* Valgrind runs the child, too, and needs system calls of its own in it. */
+/* Valgrind would run the child too, and would need system calls that the sandbox forbids. */
 static bool under_valgrind(void)
 {
     const char *preloaded = getenv("LD_PRELOAD");
@@ -355,7 +355,7 @@ void gcb_h5child_close(struct gcb_h5child *child)
 
 /* ---- the parent: reading items ---- */
 
-/* Widens both halves to at least `size` bytes. Nothing may be asked for. */
+/* Widens both halves to at least `size` bytes. No request may be waiting for its answer. */
 static int widen(struct gcb_h5child *c, uint64_t size, struct gcb_diag *diag)
 {
     const size_t half = (size + 4095) & ~UINT64_C(4095), more = 2 * (half - c->shared.half);
@@ -386,7 +386,7 @@ static void put_request(struct gcb_wbuf *w, const struct gcb_h5child *c, const s
     memcpy(gcb_wbuf_take(w, list->len), list->data, list->len);
 }
 
-/* Asks for an item from element `from` on, and for the items after it if they are small. */
+/* Requests an item from element `from` on, and the items after it if they are small. */
 static int ask(struct gcb_h5child *c, const struct gcb_h5items *items, size_t number, uint64_t from,
                struct gcb_diag *diag)
 {
@@ -428,7 +428,7 @@ static int ask(struct gcb_h5child *c, const struct gcb_h5items *items, size_t nu
                : gcb_h5file_fail(&c->file, NULL, GCB_E_IO, diag, "%s", strerror(errno));
 }
 
-/* Waits for what was asked for, which then is ready. An item that failed is not; done->status says why. */
+/* Waits for the answer; the requested items are then ready. A failed item is not ready; done->status says why. */
 static int await(struct gcb_h5child *c, struct done *done, struct gcb_diag *diag)
 {
     uint8_t bytes[GCB_H5_PACKET];
@@ -456,7 +456,7 @@ static bool covers(const struct batch *b, size_t number, uint64_t from)
     return number >= b->first && number - b->first < b->count && (!b->piece || from == b->from);
 }
 
-/* Asks for what follows the batch that is ready, so that the child works on it meanwhile. */
+/* Requests the items after the ready batch, so that the child reads them while the caller works. */
 static int ask_ahead(struct gcb_h5child *c, const struct gcb_h5items *items,
                      const struct gcb_h5item *item, struct gcb_diag *diag)
 {
@@ -482,7 +482,7 @@ static int obtain(struct gcb_h5child *c, const struct gcb_h5items *items, size_t
     if (covers(&c->ready, number, from))
         return 0;
     if (c->asked.count && !(covers(&c->asked, number, from)))
-        err = await(c, &done, diag); /* the item was guessed wrongly */
+        err = await(c, &done, diag); /* other items were requested ahead; wait for them first */
     if (!err && !c->asked.count)
         err = ask(c, items, number, from, diag);
     if (!err)
@@ -501,7 +501,7 @@ static int obtain(struct gcb_h5child *c, const struct gcb_h5items *items, size_t
     }
     if (c->ready.piece && done.elements > c->shared.half / size)
         return fail_protocol(c, diag);
-    if (!covers(&c->ready, number, from)) /* one before it failed */
+    if (!covers(&c->ready, number, from)) /* an earlier item of the batch failed */
         return obtain(c, items, number, item, from, widened, diag);
     return ask_ahead(c, items, item, diag);
 }

@@ -8,8 +8,8 @@
  * child has few rights (h5sandbox.h). It lists the file once and then reads items on request. What it sends is not
  * trusted either: it arrives as bounded records (buf.h) and as data whose length is checked.
  *
- * A child that ends unasked is GCB_E_CORRUPT, "FILE: OBJECT: damaged: the HDF5 library crashed while reading it". So is
- * one that needs 20 s of processor time for one step.
+ * If the child crashes, the caller gets GCB_E_CORRUPT and "FILE: OBJECT: damaged: the HDF5 library crashed while reading
+ * it". The caller gets GCB_E_CORRUPT too if one step takes more than 20 s of processor time; then the child is ended.
  *
  * With limits.in_process, and under valgrind, all of this happens in the calling process.
  */
@@ -24,8 +24,8 @@ int gcb_h5child_open(struct gcb_h5child **out, const struct gcb_h5file *file, co
 void gcb_h5child_close(struct gcb_h5child *child); /* NULL is fine */
 
 /*
- * The items of a file in the order in which they will most likely be read. `get` fills the item of this number; it
- * returns false if the number is not in the file.
+ * The items of a file in the order in which they will most likely be read. `get` fills the item with the given
+ * number; it returns false if the file has no such item.
  */
 struct gcb_h5items {
     const void *ctx;
@@ -33,9 +33,9 @@ struct gcb_h5items {
 };
 
 /*
- * Reads a whole item into `out`. If it is stored in one piece, as most are, the caller's process reads its bytes, and no
- * HDF5 is needed. Else the child reads it, and while the caller works on it the child reads the next ones, up to 4 MiB, if items were
- * asked for in their order.
+ * Reads a whole item into `out`. Most items are stored in one piece: the caller's process reads their bytes without
+ * HDF5. The child reads all others. If the caller reads items in order, the child reads the next items, up to 4 MiB,
+ * while the caller works on this one.
  */
 int gcb_h5child_read(struct gcb_h5child *child, const struct gcb_h5items *items, size_t number,
                      void *out, struct gcb_diag *diag);

@@ -37,10 +37,10 @@ struct gcb_h5limits {
     bool in_process;  /* read in this process and not in a child (h5child.h) */
 };
 
-/* Where HDF5 is in a file, for whoever watches the process from outside. */
+/* The object that HDF5 works on at the moment. Another process reads it, to name the object after a crash. */
 struct gcb_h5trace {
-    char path[GCB_H5_PATH + 1]; /* of the object that it works on */
-    uint64_t steps;             /* counts up */
+    char path[GCB_H5_PATH + 1]; /* of that object */
+    uint64_t steps;             /* grows while HDF5 makes progress */
 };
 
 #define GCB_H5_SHOWN 112

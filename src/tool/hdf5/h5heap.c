@@ -11,7 +11,7 @@ enum {
     MAX_OBJECTS = 65536,
 };
 
-/* Where a text is. */
+/* The place of a text in the file. */
 struct place {
     int fd;
     uint64_t length;     /* bytes of the text */
@@ -24,7 +24,7 @@ static bool read_at(int fd, uint64_t offset, void *out, size_t size)
     return offset <= INT64_MAX && pread(fd, out, size, (off_t)offset) == (ssize_t)size;
 }
 
-/* A conversion that changes nothing, and so hands out the 16 bytes that the file has for a variable-length element. */
+/* A conversion that changes nothing, so that HDF5 returns the 16 bytes stored for a variable-length element. */
 static herr_t keep_bytes(hid_t from, hid_t to, H5T_cdata_t *data, size_t count, size_t stride,
                          size_t background_stride, void *bytes, void *background, hid_t list)
 {
@@ -84,7 +84,7 @@ static bool find_text(struct place *p, hid_t attribute)
     return !__builtin_add_overflow(gcb_load_u64(bytes + 4), base, &p->collection);
 }
 
-/* Finds the object's text: its offset in the file. */
+/* Finds the offset of the text in the file. */
 static bool find_object(const struct place *p, uint64_t *offset)
 {
     uint8_t header[HEADER];

@@ -5,8 +5,8 @@
 #include <stdbool.h>
 
 /*
- * Reads the text of an attribute with one string of variable length. The attribute only says where in the file the
- * text is: in which collection of the "global heap", and at which index. HDF5 1.10.8 does not check that index, so the
+ * Reads the text of an attribute that is one variable-length string. The attribute only says where the text is: in
+ * which collection of the file's "global heap", and at which index. HDF5 1.10.8 does not check that index, so the
  * collection is read here. The file must have 8-byte addresses and sizes, as all writers choose.
  *
  * Returns false if the text is damaged or has `size` bytes or more. The copy is terminated.

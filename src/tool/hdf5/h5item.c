@@ -15,7 +15,7 @@ size_t gcb_h5item_size(const struct gcb_h5item *item)
     return item->bytes ? 1 : sizeof(float);
 }
 
-/* Has the dataset still the type and shape that it was listed with? */
+/* Checks that the dataset still has the type and shape that it had when the file was listed. */
 static int check_same(const struct gcb_h5file *file, const struct gcb_h5item *item,
                       const struct gcb_h5dataset *d, struct gcb_diag *diag)
 {

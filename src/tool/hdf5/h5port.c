@@ -40,7 +40,7 @@ void gcb_h5item_put(struct gcb_wbuf *w, const struct gcb_h5item *item)
     gcb_h5text_put(w, item->path);
 }
 
-/* In the child, from the parent, which is trusted. */
+/* Reads an item from a request. The child trusts the parent, so nothing is checked. */
 static void take_item(struct gcb_rbuf *r, struct gcb_h5item *item, uint64_t dims[GCB_MAX_RANK])
 {
     item->dims = dims;
@@ -55,7 +55,8 @@ static void take_item(struct gcb_rbuf *r, struct gcb_h5item *item, uint64_t dims
 
 /* ---- shared memory ---- */
 
-_Static_assert(sizeof(struct gcb_h5trace) <= GCB_H5_TRACE_BYTES, "the trace fits");
+_Static_assert(sizeof(struct gcb_h5trace) <= GCB_H5_TRACE_BYTES,
+               "the trace must fit into its pages");
 
 size_t gcb_h5shared_size(size_t half)
 {
@@ -95,7 +96,7 @@ bool gcb_h5packet_send(int socket, const struct gcb_wbuf *packet)
     return n == (ssize_t)packet->len;
 }
 
-/* Sends the records that are waiting. A parent that has gone needs none. */
+/* Sends the records that are waiting. If the parent has ended, the child ends too. */
 static void flush_records(struct gcb_h5port *port)
 {
     if (port->packet.len > 1 && !gcb_h5packet_send(port->socket, &port->packet))

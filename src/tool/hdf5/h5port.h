@@ -9,7 +9,7 @@
  * socket is one datagram of at most GCB_H5_PACKET bytes.
  *
  *   child to parent, a list:   u8 GCB_H5_RECORDS, then records: u32 length, bytes
- *   child to parent, an end:   u8 GCB_H5_DONE, u32 status, u32 items that were read, u64 elements of the last item,
+ *   child to parent, an end:   u8 GCB_H5_DONE, u32 status, u32 number of items read, u64 elements of the last item,
  *                              text: the cause if the status is not 0
  *   parent to child:           u64 bytes of a half, u32 which half, u64 first element, u32 number of items, items
  *
@@ -23,7 +23,7 @@ enum {
     GCB_H5_DONE = 2,
 };
 
-/* The side of the child that lists: it puts records. */
+/* What the child writes its records to while it lists the file. */
 struct gcb_h5port {
     const struct gcb_h5file *file; /* open */
     struct gcb_wbuf
@@ -39,9 +39,9 @@ int gcb_h5port_put(struct gcb_h5port *port, struct gcb_diag *diag);
 
 struct gcb_h5lister {
     void *ctx; /* the child has a copy of what it points to, as of the time of gcb_h5child_open */
-    /* Lists the file; in the child. */
+    /* Lists the file. Runs in the child. */
     int (*list)(void *ctx, struct gcb_h5port *port, struct gcb_diag *diag);
-    /* Takes one record; in the caller. A result other than 0 ends the listing with that result. */
+    /* Takes one record. Runs in the parent. A result other than 0 ends the listing with that result. */
     int (*take)(void *ctx, struct gcb_rbuf *record, struct gcb_diag *diag);
 };
 
@@ -67,14 +67,15 @@ enum { GCB_H5_TRACE_BYTES = 8192 }; /* for the trace; whole pages */
 size_t gcb_h5shared_size(size_t half);
 struct gcb_h5trace *gcb_h5shared_trace(const struct gcb_h5shared *shared);
 uint8_t *gcb_h5shared_half(const struct gcb_h5shared *shared, unsigned which);
-/* Maps halves of `half` bytes, which the file behind the memory must have. Returns false and changes nothing if it cannot. */
+/* Maps halves of `half` bytes. The file behind the memory must be long enough. If mapping fails, returns false and changes
+ * nothing. */
 bool gcb_h5shared_widen(struct gcb_h5shared *shared, size_t half);
 
 /* Lists an open file. `socket` is -1 if the records need no packets. */
 int gcb_h5list(const struct gcb_h5file *file, const struct gcb_h5lister *lister, int socket,
                struct gcb_diag *diag);
 
-/* All that the child does, after it has given up its rights. Never returns. */
+/* Runs the child, after the sandbox has taken its rights away. Never returns. */
 _Noreturn void gcb_h5serve(const struct gcb_h5file *found, const char *path,
                            const struct gcb_h5lister *lister, int socket,
                            struct gcb_h5shared shared);

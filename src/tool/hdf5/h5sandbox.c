@@ -42,14 +42,14 @@
 
 /* ---- signals, descriptors and limits ---- */
 
-/* A handler of the parent would remove the parent's files. */
+/* Undoes the parent's handlers, which would remove the parent's files. */
 static void reset_signals(void)
 {
     static const int terminal[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP};
     sigset_t none;
 
     for (int i = 1; i < NSIG; i++)
-        signal(i, SIG_DFL); /* fails for those that cannot be caught */
+        signal(i, SIG_DFL); /* fails for signals that cannot be caught, which is fine */
     for (size_t i = 0; i < sizeof(terminal) / sizeof(terminal[0]); i++)
         signal(terminal[i], SIG_IGN);
     sigemptyset(&none);
@@ -100,14 +100,14 @@ static void limit_address_space(void)
 #define RETURN(action) BPF_STMT(BPF_RET | BPF_K, action)
 #define REFUSE RETURN(SECCOMP_RET_ERRNO | EPERM)
 
-/* The accumulator has the number of the call. It keeps it unless the call is this one. */
+/* These rules expect the number of the call in the filter's accumulator. ALLOW permits one call. */
 #define ALLOW(call) \
     BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_##call, 0, 1), RETURN(SECCOMP_RET_ALLOW)
-/* If none of these bits is set in the argument. */
+/* Permits the call only if the argument has none of these bits. */
 #define ALLOW_WITHOUT(call, argument, bits) \
     BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_##call, 0, 4), LOAD(args[argument]), \
         BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, bits, 1, 0), RETURN(SECCOMP_RET_ALLOW), REFUSE
-/* If the argument is this value. */
+/* Permits the call only if the argument has this value. */
 #define ALLOW_EQUAL(call, argument, value) \
     BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_##call, 0, 4), LOAD(args[argument]), \
         BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, value, 0, 1), RETURN(SECCOMP_RET_ALLOW), REFUSE
@@ -183,7 +183,7 @@ bool gcb_h5sandbox_filters(void)
 
 int gcb_h5sandbox_enter(int keep, pid_t parent)
 {
-    if (keep < 3) /* the parent has no standard error, or less */
+    if (keep < 3) /* possible if the parent has no standard error */
         keep = fcntl(keep, F_DUPFD, 3);
     reset_signals();
     prctl(PR_SET_PDEATHSIG, SIGKILL);

@@ -5,8 +5,8 @@
 #include <sys/types.h>
 
 /*
- * Takes away from the calling process what reading an HDF5 file does not need. For the child of h5child.c, right after
- * the fork. Keeps the descriptor `keep`, whose number it returns, and closes all others. The process then
+ * Takes away all rights of the calling process that reading an HDF5 file does not need. The child of h5child.c calls it
+ * right after the fork. Keeps the descriptor `keep`, whose number it returns, and closes all others. The process then
  *   - ends when its parent, the process `parent`, ends;
  *   - ignores the signals of a terminal, which are the parent's business, and prints nothing;
  *   - writes no file, leaves no core dump and takes at most 2 GiB more address space than at the start;

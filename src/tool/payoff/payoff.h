@@ -39,9 +39,9 @@ struct gcb_load {
 
 /* The terms of an exchange. */
 struct gcb_exchange {
-    double encodes, decodes, adds; /* how often each time of the load counts */
-    double encode, decode, add;    /* seconds: these counts x the times */
-    double steps;                  /* of latency, in all transfers */
+    double encodes, decodes, adds; /* factors of the load's encode, decode and add */
+    double encode, decode, add;    /* seconds: each factor times its time in the load */
+    double steps;                  /* number of latencies, in all transfers */
     double link_bytes;             /* through the busiest link, each way */
     double wire;                   /* steps x latency + link_bytes / bandwidth */
     double seconds;                /* encode + wire + decode + add, without overlap */
@@ -66,7 +66,7 @@ size_t gcb_payoff_bandwidths(struct gcb_payoff_range out[GCB_PAYOFF_RANGES],
                              const struct gcb_link *link, const struct gcb_load *load,
                              const struct gcb_load *other);
 
-#define GCB_PAYOFF_WORKERS 65536 /* the largest number that is tried */
+#define GCB_PAYOFF_WORKERS 65536 /* the largest number of workers that is tried */
 /*
  * With how many workers does `load` cost less than `other`? Finds the first range of numbers from 2 to GCB_PAYOFF_WORKERS;
  * false: there is none. Tries every number up to 1024, then steps of 1 %, and finds the ends by bisection. link->workers is

@@ -254,7 +254,7 @@ static void say_workers(char *out, size_t size, const struct gcb_payoff_verdict 
 
 static void say_doubt(char *out, size_t size, const struct gcb_payoff_verdict *v)
 {
-    gcb_append(out, size, "doubtful: the fitted %s are off by %.0f %%", v->doubt,
+    gcb_append(out, size, "doubtful: fitted and measured %s differ by %.0f %%", v->doubt,
                100.0 * fmin(v->miss, 9.99));
 }
 

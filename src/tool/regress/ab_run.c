@@ -153,7 +153,8 @@ static int make_plan(struct gcb_ab_result *out, struct runner *t, struct gcb_dia
     /* bench times calls while it has a processor; other programs may run between the calls */
     const double budget = PLAN_SHARE * c->budget,
                  calls = t->slowdown * sum_of_calls(&out->runs.base);
-    /* of the faster process: a disturbance of the other would lead to few, long processes */
+    /* Taken from the faster process. A disturbance of the slower one would look like overhead, and the plan would have
+     * too few and too long processes. */
     const double overhead = fmax(0.0, t->took - 2.0 * calls);
     const double least = GCB_AB_PAIRS * t->pair;
     double each = t->took;

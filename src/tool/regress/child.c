@@ -191,7 +191,7 @@ int gcb_child_finish(struct gcb_child *c, int *status, struct gcb_diag *diag)
     int err = 0, how = 0;
 
     if (c->pid > 0) {
-        /* read the rest, or the child would wait for a full pipe */
+        /* Read the rest: a child that writes to a full pipe would never end. */
         if (c->out && !feof(c->out) && !ferror(c->out))
             while (fgetc(c->out) != EOF)
                 ;

@@ -17,13 +17,13 @@ enum gcb_nonfinite_policy {
 /* Counts infinities and NaNs in x[0..n). */
 uint64_t gcb_nonfinite_count(const float *x, uint64_t n, const struct gcb_kernels *kernels);
 
-/* Sets them to 0. */
+/* Sets infinities and NaNs in x[0..n) to 0. */
 void gcb_nonfinite_zero(float *x, uint64_t n);
 
 /* The infinities and NaNs of a whole dump. Starts zeroed. */
 struct gcb_nonfinite_scan {
-    uint64_t tensors; /* number of tensors that have any */
-    uint64_t *steps;  /* their steps, ascending, each once; step_count */
+    uint64_t tensors; /* number of tensors with an infinity or NaN */
+    uint64_t *steps;  /* the step_count steps that have such a tensor, ascending, without repeats */
     size_t step_count, step_cap;
     char text[360]; /* the first few tensors: "step 0 worker 1 fc.weight (3 of 100), ..." */
 };

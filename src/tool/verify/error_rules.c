@@ -250,9 +250,8 @@ static const struct gcb_error_rule rules[] = {
     {
         .name = "natural",
         .promise = {.name = "natural-error",
-                    .claim =
-                        "E||x - x'||^2 = sum (x - a)(2a - x), a = 2^floor(lg |x|), <= ||x||^2 / "
-                        "8 (false alarm below 1e-9)",
+                    .claim = "E||x - x'||^2 = sum (|x| - a)(2a - |x|) <= ||x||^2 / 8, a = "
+                             "2^floor(lg |x|) (false alarm below 1e-9)",
                     .source = "natural compression, theorem 1",
                     .check = gcb_promise_check_mean},
         .drawn = true,

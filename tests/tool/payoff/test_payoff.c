@@ -409,9 +409,9 @@ static void test_doubt(void **state)
     v.miss = 1e300;
     for (int here = 0; here < 2; here++) {
         assert_string_equal(gcb_payoff_words(words, sizeof(words), &v, &link, here),
-                            "doubtful: the fitted encoding times are off by 999 %");
+                            "doubtful: fitted and measured encoding times differ by 999 %");
         assert_string_equal(gcb_payoff_brief(brief, sizeof(brief), &v, &link, here),
-                            "doubtful: the fitted encoding times are off by 999 %");
+                            "doubtful: fitted and measured encoding times differ by 999 %");
     }
 }
 
