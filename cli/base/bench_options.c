@@ -91,7 +91,8 @@ const struct opt_row bench_show_rows[] = {
     {.name = "samples", .type = OPT_FLAG, .offset = offsetof(struct bench_own, samples),
      .help = "write the time of every single run, in json"},
     {.name = "no-bandwidth", .type = OPT_FLAG, .offset = offsetof(struct bench_own, no_bandwidth),
-     .help = "do not measure memory bandwidth; results then show no share of it"},
+     .help = "do not measure memory bandwidth; results then do not say which share of it a method "
+             "reaches"},
     {.name = NULL},
 };
 /* clang-format on */

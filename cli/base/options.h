@@ -82,8 +82,8 @@ struct opt_backend {
 /* GCB_E_BACKEND: this machine or build lacks the device or instruction set. Keep *out where it is while coders
  * borrow its kernels and queue. */
 int opt_exec_resolve(struct opt_backend *out, const struct opt_exec *in, struct gcb_diag *diag);
-/* For a command that runs on the CPU only: GCB_E_BACKEND with these words if another device is asked for, whether
- * or not it exists. */
+/* For a command that runs on the CPU only. If `in` asks for another device, even for a missing one, returns GCB_E_BACKEND
+ * with the message `words`. */
 int opt_exec_cpu(const struct opt_exec *in, const char *words, struct gcb_diag *diag);
 
 /* How often each message is measured. */

@@ -179,7 +179,8 @@ static void print_param(FILE *out, const struct gcb_param *p, double value, bool
     roff_text(out, param_help(text, sizeof(text), p, condition));
 }
 
-/* Parameters with their defaults: for a codec all, for a preset those that have an effect. */
+/* Prints the parameters of a method with their defaults. A codec shows all parameters; a preset shows only those that
+ * have an effect. */
 static void print_method(FILE *out, const struct gcb_method *m)
 {
     const size_t own = gcb_param_count(m->codec->params);

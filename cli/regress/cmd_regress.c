@@ -328,7 +328,7 @@ static const struct opt_group groups[] = {
 
 const struct cmd cmd_regress = {
     .name = "regress",
-    .summary = "did a build become slower, its messages larger or worse?",
+    .summary = "is a build slower, or are its messages larger or less accurate?",
     .usage = "regress [options] BASE.json NEW.json | --against GCBENCH FILE...",
     .examples = "  gcbench bench --results base.json gradients.h5   (and new.json, another day)\n"
                 "  gcbench regress base.json new.json\n"

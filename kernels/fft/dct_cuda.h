@@ -46,12 +46,13 @@ struct gcb_cuda_dct {
 uint64_t gcb_cuda_dct_block_bytes(uint64_t length);
 void gcb_cuda_dct_block_table(void *table, uint64_t length);
 
-/* Direct: cos(pi i / 2 length) for i < 4 length, double. length is at most 4096. */
+/* The direct way needs cos(pi i / (2 length)) for i = 0 to 4 length - 1, as doubles. `length` is at
+ * most 4096. */
 uint64_t gcb_cuda_dct_sums_bytes(uint64_t length);
 void gcb_cuda_dct_sums_table(void *table, uint64_t length);
 
-/* Long: exp(pi i k / 2 length) in two factors, as complex doubles: one for the upper bits of k, and
- * one for the lower bits. */
+/* The long way needs exp(pi i k / (2 length)) as a product of two complex doubles: one is for the
+ * upper bits of k, the other for the lower bits. */
 uint64_t gcb_cuda_dct_from_fft_bytes(uint64_t length);
 void gcb_cuda_dct_from_fft_table(void *table, uint64_t length);
 

@@ -21,8 +21,8 @@ struct code_place {
 /* The place after bits that cannot be read: no code begins there. */
 constexpr uint64_t kNoCode = ~UINT64_C(0);
 
-/* A thread's stretch: the codes that begin before `end`, at most `most` of them. `most` is 0 if the
- * stream ends before the stretch. */
+/* The part of the stream that one thread reads: the codes that begin before bit `end`, but no more
+ * than `most` codes. If the part lies after the end of the stream, `most` is 0. */
 struct stretch {
     uint64_t end;
     bool last; /* also counts codes of no bits after the last bit */

@@ -28,10 +28,10 @@ int gcb_cuda_memory_residual(struct gcb_device_stream *s, float *left, const flo
 struct gcb_cuda_memory {
     uint64_t n;
     float *left;     /* what has not been sent, n floats */
-    float *momentum; /* n floats, or NULL: no momentum, and `left` is multiplied by `factor` */
+    float *momentum; /* n floats, or NULL if this memory has no momentum */
     const float
-        *scale;   /* one float that gradients are multiplied by, if there is momentum; NULL: 1 */
-    float factor; /* of momentum; without momentum, of `left` */
+        *scale;   /* one float; gradients are multiplied by it if there is momentum; NULL: 1 */
+    float factor; /* each step multiplies `momentum` by it, or `left` if there is no momentum */
     int nesterov;
 };
 

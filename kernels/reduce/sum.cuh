@@ -84,8 +84,9 @@ template <unsigned C> struct chain_room_of {
 };
 using chain_room = chain_room_of<1>;
 
-/* Copies the parts from `from` on. After the last part it writes +0 up to a whole number of
- * kChainAhead: adding +0 does not change a sum that began with +0. */
+/* For each sum, copies up to kChain parts to `near`, starting with part number `from`. Pads the
+ * last parts with +0 to a multiple of kChainAhead. Adding +0 does not change a sum that began with
+ * +0. */
 template <unsigned C>
 __device__ __forceinline__ void copy_parts(double (&near)[C][kChain],
                                            const double *const (&part)[C], uint64_t from,

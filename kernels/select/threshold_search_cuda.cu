@@ -128,11 +128,12 @@ struct bisect_room {
 };
 
 /*
- * The search of select_search.c over the collected elements. The number that reach a threshold is
- * known if the threshold is at least the magnitude that was collected from; below that, the number
- * is only known to be more than 2k if more than 2k were collected. *best: the threshold found, or 0
- * if there is none. Returns false if the counts do not decide it, or if more elements are needed
- * than were collected.
+ * Searches for a threshold as select_search.c does, but counts only the collected elements. All
+ * elements of magnitude c->least or more were collected. So the count for a threshold of c->least
+ * or more is exact. For a lower threshold, the count is at least the number of collected elements,
+ * which is enough to know if that number is more than 2k.
+ * Sets *best to the threshold found, or to 0 if there is none. Returns false if the counts do not
+ * decide, or if elements that have to be kept were not collected.
  */
 __device__ bool bisect(const selection_state *c, const uint32_t *reach, uint32_t k, uint32_t *best)
 {

@@ -25,7 +25,7 @@ quiet
 check "nothing on stdout" test ! -s "$out"
 only r.html
 page "Gradient compression: sample.h5" "topk:theta=0.85" "qsgd:bits=4,bucket=512" "fp16" "Error by tensor" \
-    "What the bytes are" "From step to step" "Against the base" "GONE" "Will it pay?" \
+    "What the bytes are" "From step to step" "Against the base" "GONE" "Will compression pay?" \
     "promises checked are broken" "round-trip" "Where this comes from" "$tmp/replay.json"
 check "no plots" sh -c "! grep -q '<img' '$tmp/dir/r.html'"
 
@@ -55,7 +55,7 @@ run payoff "$tmp/r.json" --bandwidth 1Mb..100Gb/20 --results "$tmp/links.json"
 exits 0
 run report "$tmp/links.json" --no-plots -o "$tmp/dir/r.html" --force
 exits 0
-page "Up to which bandwidth it pays" "80 rows: each method at each link"
+page "Up to which bandwidth each method pays" "80 rows: one for each method and link"
 python3 - "$tmp/links.json" "$tmp/dir/r.html" >"$tmp/figures" <<'END'
 import json, re, sys
 rows = [json.loads(line) for line in open(sys.argv[1])]

@@ -7,7 +7,7 @@
 
 enum gcb_terngrad_packing { GCB_TERNGRAD_2BIT, GCB_TERNGRAD_BASE3 };
 
-/* As the parameter table stores them. The state begins with them, on a device too. */
+/* The parameter table writes this struct. It is the first part of the codec's state, on the CPU and on a device. */
 struct gcb_terngrad_params {
     double clip;
     int packing;

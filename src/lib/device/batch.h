@@ -16,8 +16,9 @@ struct gcb_device_batch;
 
 struct gcb_device_batch_config {
     unsigned messages; /* at most; 0: 1 */
-    uint64_t scratch;  /* bytes: the largest scratch of the coders, or gcb_device_group_scratch */
-    uint64_t staging;  /* bytes of pinned memory for uploads and downloads; 0: 16 MiB */
+    uint64_t
+        scratch; /* bytes: for groups gcb_device_group_scratch; otherwise the largest scratch of any coder */
+    uint64_t staging; /* bytes of pinned memory for uploads and downloads; 0: 16 MiB */
 };
 
 /* Takes all memory. GCB_E_NOMEM, GCB_E_DEVICE. `device` is borrowed until the batch is destroyed. */

@@ -61,15 +61,15 @@ const struct gcb_preset gcb_sparse_presets[] = {
         .summary = "largest magnitudes as float32, with their positions",
         .source = "Aji and Heafield, EMNLP 2017; Lin et al., ICLR 2018 (selection made exact)",
         .defaults = "transform=none,select=topk,values=fp32,index=u32",
-        .guarantee = "exact: the error is the dropped energy, at most (1 - k/n) ||x||^2",
+        .guarantee = "exact: the squared error is the dropped energy, at most (1 - k/n) ||x||^2",
     },
     {
         .name = "fft",
         .summary = "largest bins of the real FFT as range floats, with a bitmap",
         .source = "Wang et al., HPDC'20 (SuperNeurons), section 3",
         .defaults = "transform=fft,select=topk,values=range,bits=10,index=bitmap",
-        .guarantee =
-            "the dropped energy of the spectrum, and the range float's error on what is kept",
+        .guarantee = "the squared error is the dropped energy of the spectrum, and the range "
+                     "float's error on what is kept",
     },
     {
         .name = "sbc",
@@ -107,7 +107,8 @@ const struct gcb_preset gcb_sparse_presets[] = {
         .source = "Lin et al., ICLR 2018 (DGC), section 3",
         .defaults = "density=0.001,select=sampled,values=fp32,index=u32",
         .memory = "memory=dgc,momentum=0.9",
-        .guarantee = "the dropped energy; between 0.8 and 1.3 of the asked density is kept",
+        .guarantee = "the squared error is the dropped energy; between 0.8 and 1.3 of the asked "
+                     "density is kept",
         .nominal_bits = dgc_nominal,
     },
     {
@@ -116,7 +117,7 @@ const struct gcb_preset gcb_sparse_presets[] = {
         .source = "Peng, Quesnelle, Kingma 2024 (DeMo); one-dimensional chunks of 64 x 64",
         .defaults = "transform=dct,chunk=4096,select=chunk,density=0.0078125,values=fp32,index=u32",
         .memory = "memory=demo,momentum=0.999",
-        .guarantee = "exact: the dropped energy of the spectrum",
+        .guarantee = "exact: the squared error is the dropped energy of the spectrum",
         .nominal_bits = demo_nominal,
     },
     {.name = NULL},

@@ -6,14 +6,15 @@
 
 /*
  * A list of the temporary files, folders and child processes that must not be left behind if a signal ends this process.
- * Enter each one as soon as it exists, and leave it before it is removed. The list has room for 32 paths and 32 children;
- * more are not tidied.
+ * Add each one to the list as soon as it exists (enter), and take it off the list before you remove it (leave). The list
+ * has room for 32 paths and 32 children; a signal leaves any others behind.
  */
 
-/* Enters a path, which must stay valid until it is left. Returns its place, or -1 if the list is full. */
+/* Adds a path to the list. The string must stay valid until gcb_tidy_leave. Returns the path's place in the list, or -1 if
+ * the list is full. */
 int gcb_tidy_enter(const char *path);
 
-/* `place` may be -1. */
+/* Takes a path off the list. `place` may be -1. */
 void gcb_tidy_leave(int place);
 
 /*
@@ -24,7 +25,7 @@ void gcb_tidy_leave(int place);
 void gcb_tidy_hold(sigset_t *before);
 void gcb_tidy_let_go(const sigset_t *before);
 
-/* Enters a process, or a process group as -id. Leave it as soon as it has been waited for. */
+/* Adds a process to the list, or a process group as -id. Take it off the list as soon as it has been waited for. */
 int gcb_tidy_enter_child(pid_t child);
 void gcb_tidy_leave_child(int place);
 

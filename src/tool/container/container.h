@@ -78,7 +78,8 @@ void gcb_container_close(struct gcb_container *c); /* NULL is fine */
 size_t gcb_container_count(const struct gcb_container *c);
 const struct gcb_container_message *gcb_container_message(const struct gcb_container *c, size_t i);
 
-/* Reads the `length` bytes of message i and checks its checksum and element count. GCB_E_CORRUPT. */
+/* Reads the `length` bytes of message i and checks its checksum and element count. Returns
+ * GCB_E_CORRUPT if they do not match. */
 int gcb_container_read(struct gcb_container *c, size_t i, uint8_t *out, struct gcb_diag *diag);
 
 #endif

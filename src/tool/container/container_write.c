@@ -57,7 +57,8 @@ static bool from_several_files(const struct gcb_source *source)
     return false;
 }
 
-/* Fills *e. Tensors of several files get paths in the form of docs/dataset.md, because their own could be the same. */
+/* Fills *e. Tensors from different files may have the same path. So if there are several files, a tensor is given the path
+ * /step_N/worker_N/PATH (docs/dataset.md). */
 static int fill_entry(struct gcb_container_writer *w, struct entry *e, const struct gcb_tensor *t,
                       uint64_t offset, struct gcb_diag *diag)
 {

@@ -148,7 +148,7 @@ static struct gcb_source_file *find_file(struct gcb_source *source, const char *
     return &source->files[i];
 }
 
-/* What a child needs to know to read tensor i, if it is in the file `name`. */
+/* The tensors of `source` that are in the file `name`. A child process reads one file, so it is told only about these. */
 struct in_file {
     const struct gcb_source *source;
     const char *name;

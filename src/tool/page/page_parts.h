@@ -19,8 +19,9 @@ struct page_table {
     const char *id, *title;
     enum page_record record; /* its rows */
     const char *intro;       /* sentences under the title, or NULL */
-    enum gcb_field needs;    /* shown only if some row has this field; NONE: if there are rows */
-    const char *folds;       /* many rows are folded under this line; NULL: never */
+    enum gcb_field
+        needs; /* the table is shown only if some row has this field; NONE: if it has rows */
+    const char *folds; /* many rows are folded under this line; NULL: never */
     bool where; /* says where cases ran: in columns, or in a line above if all ran in one place */
     bool plots_follow; /* the plots and the table of tensors stand after it */
     struct page_column

@@ -40,7 +40,7 @@ const struct page_table page_tables[] = {
     },
     {
         .id = "links",
-        .title = "Up to which bandwidth it pays",
+        .title = "Up to which bandwidth each method pays",
         .intro = "Each method over all links that were asked for. Doubtful methods are left out.",
         .needs = GCB_FIELD_PAGE_MANY_LINKS,
         .where = true,
@@ -59,10 +59,10 @@ const struct page_table page_tables[] = {
     },
     {
         .id = "payoff",
-        .title = "Will it pay?",
+        .title = "Will compression pay?",
         .intro =
             "The time of one exchange: measured encoding and decoding, and a model of the link.",
-        .folds = "each method at each link",
+        .folds = "one for each method and link",
         .record = PAGE_PAYOFF,
         .columns = {
             {.title = "method", .field = GCB_FIELD_LABEL},
@@ -80,8 +80,8 @@ const struct page_table page_tables[] = {
     },
     {
         .id = "papers",
-        .title = "Will it pay, by the papers' own models",
-        .folds = "each method at each link",
+        .title = "Will compression pay, by the papers' own models",
+        .folds = "one for each method and link",
         .record = PAGE_PAPER,
         .columns = {
             {.title = "model", .field = GCB_FIELD_MODEL},

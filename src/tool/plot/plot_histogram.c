@@ -128,7 +128,7 @@ out:
     return err;
 }
 
-/* From the smallest magnitude to the largest: the share of values up to it. False: no memory. */
+/* Writes, for each magnitude in ascending order, the share of values up to it. Returns false if memory runs out. */
 static bool put_cumulative(struct gcb_plot_page *out, const struct gcb_plot_histogram *h)
 {
     size_t count;
@@ -136,7 +136,8 @@ static bool put_cumulative(struct gcb_plot_page *out, const struct gcb_plot_hist
     double sum = h->zeros;
 
     GCB_PLOT_BLOCK(out, "magnitude", GCB_PLOT_FIELD(SHARE));
-    if (h->total > 0.0) { /* a level line from far left; if all errors are 0, nothing follows */
+    /* The curve begins with a horizontal line at the share of zeros. If all errors are 0, it is the whole curve. */
+    if (h->total > 0.0) {
         GCB_PLOT_ROW(out, NULL, NOTHING, sum / h->total);
         GCB_PLOT_ROW(out, NULL, m && count ? m[0].at / 1.25 : 1.0 / NOTHING, sum / h->total);
     }
@@ -201,7 +202,7 @@ const struct gcb_plot gcb_plot_histogram_log = {
 const struct gcb_plot gcb_plot_error_cdf = {
     .name = "error-cdf",
     .title = "share of elements with at most a given error",
-    .needs = "histogram rows of errors: `compress --histogram --results FILE`",
+    .needs = "histograms of the errors, which `compress --histogram --results FILE` writes",
     .from = "compress --histogram",
     .split = &gcb_plot_bins_of_errors,
     .fill = fill_errors,

@@ -99,7 +99,8 @@ static void finish_count(struct count *c)
             read_cost(&c->instructions[op], c->out_path, functions[op], &c->why);
         if (!c->why.status && !c->instructions[0])
             gcb_diag_set(&c->why, GCB_E_IO,
-                         "nothing was counted: its library has no symbols (it was stripped)");
+                         "nothing was counted: the build's gcbench library has no symbols (it was "
+                         "stripped); use one with symbols");
     }
     unlink(c->out_path);
     gcb_tidy_leave(c->tidy_place);
