@@ -235,10 +235,11 @@ static void cold(bool walk)
     assert_int_equal(gcb_measure(&warm, &timing, &op, NULL), 0);
     timing.evict = &evict;
     assert_int_equal(gcb_measure(&cold, &timing, &op, NULL), 0);
-    assert_true(cold.stats.median > 1.5 * warm.stats.median);
     print_message("%s %.0f MB: %.3g s warm, %.3g s cold\n",
                   evict.flush.lines ? "flushes" : "walks over", (double)evict.bytes / 1e6,
-                  warm.stats.median, cold.stats.median);
+                  warm.stats.min, cold.stats.min);
+    /* of the fastest calls: other work on the machine empties caches too */
+    assert_true(cold.stats.min > 1.5 * warm.stats.min);
     gcb_samples_fini(&warm);
     gcb_samples_fini(&cold);
     gcb_evict_fini(&evict);
