@@ -302,7 +302,7 @@ int gcb_h5child_open(struct gcb_h5child **out, const struct gcb_h5file *file, co
                      const struct gcb_h5lister *lister, struct gcb_diag *diag)
 {
     struct gcb_h5child *c = gcb_alloc_zero(1, sizeof(*c));
-    char *real; /* the child may not follow links */
+    char *real = NULL; /* the child may not follow links */
     int err;
 
     if (!c)
@@ -310,8 +310,9 @@ int gcb_h5child_open(struct gcb_h5child **out, const struct gcb_h5file *file, co
     c->file = *file;
     c->socket = c->memory = -1;
     c->descriptor = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC); /* a FIFO must not block */
-    real = realpath(path, NULL);
-    if (c->descriptor < 0 || !real)
+    if (c->descriptor >= 0)
+        real = realpath(path, NULL);
+    if (!real)
         err = gcb_h5file_fail(file, NULL, GCB_E_IO, diag, "%s", strerror(errno));
     else
         err = gcb_h5file_prepare(diag);
