@@ -6,7 +6,6 @@
 #include "cli/base/interrupt.h"
 #include "cli/base/output.h"
 #include "src/lib/base/text.h"
-#include "src/tool/base/temp.h"
 #include "src/tool/plot/plot.h"
 
 struct plot_options {
@@ -174,7 +173,7 @@ static int draw_in_terminal(struct plotter *p, const struct gcb_plot *plot, size
         .plot = plot,
         .data = p->data,
         .page = page,
-        .folder = gcb_temp_folder(),
+        .folder = out_temp_folder(),
         .type = GCB_PLOT_TEXT,
     };
     char *text;

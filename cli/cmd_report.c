@@ -10,7 +10,6 @@
 #include "cli/base/output.h"
 #include "cli/base/progress.h"
 #include "src/lib/base/text.h"
-#include "src/tool/base/temp.h"
 #include "src/tool/hdf5/outfile.h"
 #include "src/tool/page/page.h"
 #include "src/tool/plot/plot.h"
@@ -107,7 +106,7 @@ static int write_page(struct gcb_page_outcome *outcome, const char *path,
         .title = o->title,
         .files = files->items,
         .file_count = files->count,
-        .plot_folder = o->no_plots ? NULL : gcb_temp_folder(),
+        .plot_folder = o->no_plots ? NULL : out_temp_folder(),
         .progress = on_progress,
         .stop = on_stop,
         .ctx = &progress,

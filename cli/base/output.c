@@ -37,6 +37,18 @@ int out_commit_file(FILE *stream, struct gcb_outfile *file, struct gcb_diag *dia
     return fclose(stream) || failed ? cannot_write(file, diag) : gcb_outfile_commit(file, diag);
 }
 
+const char *out_temp_folder(void)
+{
+    const char *const folders[] = {getenv("TMPDIR"), "/tmp", "/dev/shm"};
+    struct stat s;
+
+    for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++)
+        if (folders[i] && stat(folders[i], &s) == 0 && S_ISDIR(s.st_mode) &&
+            access(folders[i], W_OK | X_OK) == 0)
+            return folders[i];
+    return ".";
+}
+
 void out_note_links(const char *path, bool quiet, FILE *err)
 {
     char shown[256];

@@ -45,6 +45,8 @@ bool out_wants_rows(const struct out_report *r);
 int out_commit(struct out_report *r, struct gcb_diag *diag);
 void out_close(struct out_report *r); /* zeroed is fine */
 
+/* The first of $TMPDIR, /tmp, /dev/shm and "." that is a folder in which files can be made. */
+const char *out_temp_folder(void);
 /* Prints a note if the file at `path` (may be NULL) has other hard links, which keep the old contents when it is replaced. */
 void out_note_links(const char *path, bool quiet, FILE *err);
 /* Opens the temporary file of an output. */

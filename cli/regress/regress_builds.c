@@ -1,6 +1,7 @@
 #include "cli/regress/regress_builds.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -52,19 +53,15 @@ static int find_self(char *out, size_t size, struct gcb_diag *diag)
 
 static int make_folder(struct regress_builds *b, struct gcb_diag *diag)
 {
-    const char *parent = gcb_temp_folder();
-    char prefix[GCB_TEMP_PREFIX], shown[160];
+    const char *parent = out_temp_folder();
+    char shown[160];
 
-    gcb_temp_sweep(parent);
-    if ((size_t)snprintf(b->folder, sizeof(b->folder), "%s/%sXXXXXX", parent,
-                         gcb_temp_prefix(prefix)) < sizeof(b->folder) &&
-        mkdtemp(b->folder)) {
-        b->tidy_place = gcb_tidy_enter(b->folder);
-        return 0;
-    }
-    b->folder[0] = '\0';
-    return gcb_diag_set(diag, GCB_E_IO, "%s: cannot make a temporary folder: %s",
-                        gcb_escape(shown, sizeof(shown), parent), strerror(errno));
+    b->folder = gcb_temp_make_folder(parent);
+    if (!b->folder)
+        return gcb_diag_set(diag, GCB_E_IO, "%s: cannot make a temporary folder: %s",
+                            gcb_escape(shown, sizeof(shown), parent), strerror(errno));
+    b->tidy_place = gcb_tidy_enter(b->folder);
+    return 0;
 }
 
 /* ---- times ---- */
@@ -115,15 +112,18 @@ static int open_layouts(struct regress_builds *b, struct gcb_diag *diag)
 {
     const char *const names[] = {"base", "new"};
     struct gcb_diag why = {.status = 0};
-    char path[sizeof(b->folder) + 8];
+    char path[PATH_MAX];
     int err = make_folder(b, &why);
 
     for (int build = 0; !err && build < 2; build++) {
         snprintf(path, sizeof(path), "%s/%s", b->folder, names[build]);
-        err = gcb_layout_open(&b->config.layouts[build], b->config.exe[build], path, &why);
+        err = gcb_layout_open(&b->config.layouts[build], b->config.exe[build], path, interrupt_stop,
+                              &why);
     }
     if (err == GCB_E_NOMEM)
         return gcb_diag_nomem(diag, 0, "a link command");
+    if (err && interrupt_seen())
+        return gcb_diag_set(diag, GCB_E_IO, "interrupted");
     if (err)
         snprintf(b->layout_kept, sizeof(b->layout_kept), "%.190s", why.text);
     for (int build = 0; err && build < 2; build++) {
@@ -270,7 +270,7 @@ static int check_changed_times(struct regress_builds *b, struct gcb_verdicts *ti
     struct opt_list options = {.items = NULL};
     int err;
 
-    if (!b->layout_kept[0] || !b->folder[0] || b->files->count == 0 || bench->own.suite ||
+    if (!b->layout_kept[0] || !b->folder || b->files->count == 0 || bench->own.suite ||
         bench->own.caches.count || bench->own.devices.count || bench->kernels.kernels)
         return 0;
     err = opt_methods_or_all(&b->methods, &b->method_count, &bench->methods, diag);
@@ -364,8 +364,9 @@ void regress_builds_close(struct regress_builds *b)
     gcb_cases_fini(&b->counts.cases);
     gcb_free(b->methods);
     opt_list_fini(&b->argv);
-    if (b->folder[0]) {
+    if (b->folder) {
         rmdir(b->folder);
         gcb_tidy_leave(b->tidy_place);
+        gcb_free(b->folder);
     }
 }

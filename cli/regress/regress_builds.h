@@ -21,7 +21,7 @@ struct regress_builds {
     struct gcb_counts counts;
     struct gcb_method *methods;
     size_t method_count;
-    char folder[200]; /* for temporary files; empty: none was made */
+    char *folder; /* for temporary files; NULL: none was made */
     int tidy_place;
     char layout_kept[200]; /* why the layout of the code did not vary; empty: it did */
 };

@@ -2,28 +2,6 @@
 
 #include <stdlib.h>
 
-#ifdef __SANITIZE_ADDRESS__
-#define ADDRESS_SANITIZER 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define ADDRESS_SANITIZER 1
-#endif
-#endif
-
-#ifdef ADDRESS_SANITIZER
-/* Nothing is added to the block, so that the sanitizer sees a write past its end. */
-void *gcb_alloc(size_t bytes)
-{
-    void *p;
-
-    return posix_memalign(&p, GCB_ALIGN, bytes ? bytes : 1) ? NULL : p;
-}
-
-void gcb_free(void *p)
-{
-    free(p);
-}
-#else
 /* Aligns a block of malloc's. The aligned_alloc of glibc before 2.38 never reuses a block that it was given back, so a heap that
  * also has small blocks grows with every call: 100,000 messages took gigabytes. The byte before the result says how far the
  * block begins before it; malloc's alignment leaves room for it. */
@@ -46,4 +24,3 @@ void gcb_free(void *p)
     if (bytes)
         free(bytes - bytes[-1]);
 }
-#endif

@@ -11,6 +11,11 @@
 
 #define CLFLUSHOPT (1u << 23) /* bit of EBX of CPUID leaf 7 */
 
+void gcb_cpu_relax(void)
+{
+    __builtin_ia32_pause();
+}
+
 unsigned gcb_cpu_detect(void)
 {
     unsigned flags = 0, a, b, c, d;
@@ -29,11 +34,20 @@ unsigned gcb_cpu_detect(void)
     return flags;
 }
 #elif defined(__aarch64__)
+void gcb_cpu_relax(void)
+{
+    __asm__ volatile("yield");
+}
+
 unsigned gcb_cpu_detect(void)
 {
     return GCB_CPU_NEON;
 }
 #else
+void gcb_cpu_relax(void)
+{
+}
+
 unsigned gcb_cpu_detect(void)
 {
     return 0;

@@ -18,6 +18,9 @@ enum gcb_cpu_flags {
     GCB_CPU_FLUSH = 1u << 3,
 };
 
+/* Tells the processor that a loop waits for another thread. */
+void gcb_cpu_relax(void);
+
 /* The features of this processor. */
 unsigned gcb_cpu_detect(void);
 

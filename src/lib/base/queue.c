@@ -6,6 +6,7 @@
 #include <stdbool.h>
 
 #include "src/lib/base/alloc.h"
+#include "src/lib/base/cpu_flags.h"
 
 #define STACK_BYTES (1 << 20) /* of a thread; FFTW puts up to 64 KiB at a time on it */
 #define ROOM_LEFT (16 << 20)  /* bytes that must still be free after a thread was started */
@@ -37,13 +38,6 @@ static struct {
     .done = PTHREAD_COND_INITIALIZER,
 };
 
-static void relax(void)
-{
-#if defined(__x86_64__) || defined(__i386__)
-    __builtin_ia32_pause();
-#endif
-}
-
 static void run_tasks(struct job *job)
 {
     uint64_t i;
@@ -74,7 +68,7 @@ static struct job *join_job(void)
     while (!pool.first && !pool.stop) {
         pthread_mutex_unlock(&pool.lock);
         for (int i = 0; i < SPINS && !atomic_load_explicit(&pool.offers, memory_order_relaxed); i++)
-            relax();
+            gcb_cpu_relax();
         pthread_mutex_lock(&pool.lock);
         if (!pool.first && !pool.stop)
             pthread_cond_wait(&pool.work, &pool.lock);
@@ -205,7 +199,7 @@ static void wait_until_done(struct job *job)
     withdraw(job);
     pthread_mutex_unlock(&pool.lock);
     for (int i = 0; i < SPINS && atomic_load_explicit(&job->inside, memory_order_acquire); i++)
-        relax();
+        gcb_cpu_relax();
     pthread_mutex_lock(&pool.lock);
     while (job->inside)
         pthread_cond_wait(&pool.done, &pool.lock);

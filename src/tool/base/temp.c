@@ -5,49 +5,50 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdbool.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <xxhash.h>
 
-/* FNV-1a over the number of this start of the machine and of the process's pid namespace. 0: they are not known. */
-static uint32_t hash_host(void)
+#include "src/lib/base/alloc.h"
+
+/* Writes the first part of names, ".gcbench-HOST-". False: what HOST is made of is not known. */
+static bool name_host(char out[GCB_TEMP_PREFIX])
 {
     FILE *file = fopen("/proc/sys/kernel/random/boot_id", "re");
     char words[96] = "";
-    struct stat space;
-    uint32_t hash = 2166136261u;
+    struct stat space = {.st_ino = 0};
     bool known = file && fgets(words, 64, file);
 
     if (file)
         fclose(file);
     known &= stat("/proc/self/ns/pid", &space) == 0;
-    if (!known)
-        return 0;
     snprintf(words + strlen(words), 24, "/%llu", (unsigned long long)space.st_ino);
-    for (const char *p = words; *p; p++)
-        hash = (hash ^ (unsigned char)*p) * 16777619u;
-    return hash ? hash : 1;
+    snprintf(out, GCB_TEMP_PREFIX, ".gcbench-%08x-", (unsigned)XXH32(words, strlen(words), 0));
+    return known;
 }
 
 char *gcb_temp_prefix(char out[GCB_TEMP_PREFIX])
 {
-    snprintf(out, GCB_TEMP_PREFIX, ".gcbench-%08x-%ld-", hash_host(), (long)getpid());
+    size_t n;
+
+    name_host(out);
+    n = strlen(out);
+    snprintf(out + n, GCB_TEMP_PREFIX - n, "%ld-", (long)getpid());
     return out;
 }
 
-/* Does the name belong to a process of this host that has ended? */
-static bool is_left_behind(const char *name, uint32_t host)
+/* Does the name belong to a process of this host that has ended? `host`: from name_host. */
+static bool is_left_behind(const char *name, const char *host)
 {
-    char start[24], *end;
+    char *end;
     long pid;
 
-    snprintf(start, sizeof(start), ".gcbench-%08x-", host);
-    if (strncmp(name, start, strlen(start)) != 0)
+    if (strncmp(name, host, strlen(host)) != 0)
         return false;
-    pid = strtol(name + strlen(start), &end, 10);
+    pid = strtol(name + strlen(host), &end, 10);
     return pid > 0 && pid != getpid() && *end == '-' && kill((pid_t)pid, 0) != 0 && errno == ESRCH;
 }
 
@@ -73,8 +74,8 @@ static void empty_folder(int at, const char *name)
 
 void gcb_temp_sweep(const char *folder)
 {
-    const uint32_t host = hash_host();
-    DIR *dir = host ? opendir(*folder ? folder : ".") : NULL;
+    char host[GCB_TEMP_PREFIX];
+    DIR *dir = name_host(host) ? opendir(*folder ? folder : ".") : NULL;
     const struct dirent *entry;
     struct stat s;
 
@@ -90,16 +91,21 @@ void gcb_temp_sweep(const char *folder)
         closedir(dir);
 }
 
-const char *gcb_temp_folder(void)
+char *gcb_temp_make_folder(const char *parent)
 {
-    const char *const folders[] = {getenv("TMPDIR"), "/tmp", "/dev/shm"};
-    struct stat s;
+    const size_t size = strlen(parent) + GCB_TEMP_PREFIX + 8;
+    char prefix[GCB_TEMP_PREFIX], *path = gcb_alloc(size);
 
-    for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++)
-        if (folders[i] && stat(folders[i], &s) == 0 && S_ISDIR(s.st_mode) &&
-            access(folders[i], W_OK | X_OK) == 0)
-            return folders[i];
-    return ".";
+    gcb_temp_sweep(parent);
+    if (!path) {
+        errno = ENOMEM;
+        return NULL;
+    }
+    snprintf(path, size, "%s/%sXXXXXX", parent, gcb_temp_prefix(prefix));
+    if (mkdtemp(path))
+        return path;
+    gcb_free(path);
+    return NULL;
 }
 
 FILE *gcb_temp_file(void)

@@ -8,23 +8,14 @@
 #include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#ifdef __has_feature
-#define FEATURE(x) __has_feature(x)
-#else
-#define FEATURE(x) 0
-#endif
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || FEATURE(address_sanitizer) || \
-    FEATURE(thread_sanitizer) || FEATURE(memory_sanitizer)
-#define SANITIZED true
-#else
-#define SANITIZED false
-#endif
+#include "src/tool/gcb_build.h"
 
 /* The filter knows the system calls of these processors. */
 #if defined(__x86_64__)
@@ -39,6 +30,13 @@
  * HDF5 unpacks a chunk of at most 256 MiB (h5dataset.c) in up to four buffers of that size. The rest is for its tables.
  */
 #define ADDRESS_SPACE ((rlim_t)2 << 30)
+
+/* These sanitizers map terabytes, and write to report what they find. */
+static bool is_sanitized(void)
+{
+    return strstr(GCB_BUILD_SANITIZE, "address") || strstr(GCB_BUILD_SANITIZE, "thread") ||
+           strstr(GCB_BUILD_SANITIZE, "memory");
+}
 
 /* ---- signals, descriptors and limits ---- */
 
@@ -60,7 +58,7 @@ static void close_descriptors(int keep)
 {
     const int null = open("/dev/null", O_RDWR);
 
-    for (int i = 0; i < (SANITIZED ? 2 : 3); i++)
+    for (int i = 0; i < (is_sanitized() ? 2 : 3); i++)
         if (null < 0)
             close(i);
         else
@@ -117,7 +115,7 @@ static bool add_filter(struct sock_filter *code, size_t count)
 {
     const struct sock_fprog program = {.len = (unsigned short)count, .filter = code};
 
-    return !SANITIZED && ARCHITECTURE != 0 &&
+    return !is_sanitized() && ARCHITECTURE != 0 &&
            prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0) == 0;
 }
 
@@ -178,7 +176,7 @@ void gcb_h5sandbox_close_files(void)
 
 bool gcb_h5sandbox_filters(void)
 {
-    return !SANITIZED && ARCHITECTURE != 0 && prctl(PR_GET_SECCOMP, 0, 0, 0, 0) >= 0;
+    return !is_sanitized() && ARCHITECTURE != 0 && prctl(PR_GET_SECCOMP, 0, 0, 0, 0) >= 0;
 }
 
 int gcb_h5sandbox_enter(int keep, pid_t parent)
@@ -192,7 +190,7 @@ int gcb_h5sandbox_enter(int keep, pid_t parent)
     prctl(PR_SET_NAME, "gcbench-hdf5");
     close_descriptors(keep);
     lower_limit(RLIMIT_CORE, 0);
-    if (!SANITIZED) {
+    if (!is_sanitized()) {
         lower_limit(RLIMIT_FSIZE, 0);
         limit_address_space();
     }

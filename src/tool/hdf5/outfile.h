@@ -31,9 +31,9 @@ int gcb_outfile_init(struct gcb_outfile *out, const char *path, bool force,
                      const char *const *inputs, size_t input_count, struct gcb_diag *diag);
 
 /*
- * Gives the temporary file the mode, owner and group of the file that it replaces, as far as the system permits, syncs it,
- * renames it to the final name and syncs the folder. A link to a regular file is followed. GCB_E_IO: also if
- * the name has appeared since init and `force` was not set. After a failure the old file is unchanged.
+ * Gives the temporary file the mode, owner and group of the file that it replaces, as far as the system permits. Syncs it,
+ * renames it to the final name and syncs the folder. A link to a regular file is followed. GCB_E_IO: also if the name has
+ * appeared since init and `force` was not set. After a failure the old file is unchanged.
  */
 int gcb_outfile_commit(struct gcb_outfile *out, struct gcb_diag *diag);
 

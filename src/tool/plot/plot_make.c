@@ -296,16 +296,10 @@ static void name_page(char stem[STEM], const struct gcb_plot *plot,
 
 static int work_init(struct work *w, const char *folder, const char *type, struct gcb_diag *diag)
 {
-    char name[GCB_TEMP_PREFIX + 8];
-    char *made = join_path(folder, strcat(gcb_temp_prefix(name), "XXXXXX"), "");
+    char *made = gcb_temp_make_folder(folder);
 
     if (!made)
-        return gcb_diag_nomem(diag, 0, "a file name");
-    if (!mkdtemp(made)) {
-        fail(diag, folder);
-        gcb_free(made);
-        return GCB_E_IO;
-    }
+        return fail(diag, folder);
     w->folder = made;
     w->places[GCB_PLOT_FILES] = gcb_tidy_enter(made);
     w->paths[GCB_PLOT_IMAGE] = join_path(made, w->stem, type);

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +21,7 @@ struct count {
     struct gcb_child child;
     bool started;
     int tidy_place; /* of the output file */
-    char out_option[300], out_path[256];
+    char out_option[PATH_MAX + 32], out_path[PATH_MAX];
     uint64_t instructions[2]; /* encode, decode */
     struct gcb_diag why;      /* status 0: it worked */
 };

@@ -23,14 +23,14 @@ struct words {
 };
 
 struct gcb_layout {
-    char build[PATH_MAX];  /* folder of build.ninja; the link command runs there */
-    char target[PATH_MAX]; /* the program, relative to `build` */
-    struct words
-        command; /* the link command without its object files and output; the compiler first */
-    struct words objects;
+    char build[PATH_MAX];           /* folder of build.ninja; the link command runs there */
+    char target[PATH_MAX];          /* the program, relative to `build` */
+    struct words command;           /* the compiler and the other words of the link command */
+    struct words objects;           /* its object files */
     char program[PATH_MAX];         /* what gcb_layout_link writes */
     char pads[PADS][PATH_MAX + 16]; /* object files that hold only padding */
     int tidy[1 + PADS];             /* places of `program` and `pads` */
+    bool (*stop)(void *ctx);
 };
 
 /* ---- lists of words ---- */
@@ -52,15 +52,18 @@ static void free_words(struct words *w)
 
 /* ---- processes ---- */
 
-/* Runs a program and hands each line of its output to `take`, which may be NULL. */
+/* Runs a program and hands each line of its output to `take`, which may be NULL. GCB_E_UNSUPPORTED: it failed. GCB_E_IO: it
+ * was stopped. */
 static int run_lines(const char *const *argv, int (*take)(struct gcb_layout *, const char *line),
                      struct gcb_layout *l, struct gcb_diag *diag)
 {
-    const struct gcb_child_limits limits = {.seconds = LINK_SECONDS, .search = true};
+    const struct gcb_child_limits limits = {
+        .seconds = LINK_SECONDS, .stop = l->stop, .search = true};
+    struct gcb_diag own = {.status = 0};
     struct gcb_child child;
     char *line = NULL;
     size_t cap = 0;
-    int err = gcb_child_start(&child, (char *const *)(uintptr_t)argv, &limits, diag), status;
+    int err = gcb_child_start(&child, (char *const *)(uintptr_t)argv, &limits, NULL);
 
     if (err)
         return gcb_diag_set(diag, GCB_E_UNSUPPORTED, "%s cannot be run", argv[0]);
@@ -69,8 +72,8 @@ static int run_lines(const char *const *argv, int (*take)(struct gcb_layout *, c
         err = take ? take(l, line) : 0;
     }
     free(line);
-    if (gcb_child_finish(&child, &status, diag) && !err)
-        return diag ? diag->status = GCB_E_UNSUPPORTED : GCB_E_UNSUPPORTED;
+    if (gcb_child_finish(&child, NULL, &own) && !err)
+        err = gcb_diag_set(diag, child.stopped ? GCB_E_IO : GCB_E_UNSUPPORTED, "%s", own.text);
     return err;
 }
 
@@ -210,7 +213,7 @@ static int make_pads(struct gcb_layout *l, struct gcb_diag *diag)
                  "printf '.text\\n.p2align 4\\n.skip %d\\n.section .note.GNU-stack\\n' | "
                  "exec \"$0\" -x assembler -c - -o \"$1\"",
                  16 << i);
-        err = run_lines(argv, NULL, NULL, diag);
+        err = run_lines(argv, NULL, l, diag);
     }
     return err;
 }
@@ -230,8 +233,8 @@ int gcb_layout_link(struct gcb_layout *l, uint64_t seed, struct gcb_diag *diag)
     argv[4] = l->command.items[0];
     argv[5] = "-o";
     argv[6] = l->program;
-    for (size_t i = 0; i < files; i++) /* Fisher-Yates, from the inside out */
-    {
+    /* the "inside-out" shuffle of Fisher and Yates */
+    for (size_t i = 0; i < files; i++) {
         const size_t other = gcb_philox(seed, i, STREAM).word[0] % (i + 1);
 
         argv[n + i] = argv[n + other];
@@ -241,13 +244,13 @@ int gcb_layout_link(struct gcb_layout *l, uint64_t seed, struct gcb_diag *diag)
     for (size_t i = 1; i < l->command.count; i++)
         argv[n++] = l->command.items[i];
     argv[n] = NULL;
-    err = run_lines(argv, NULL, NULL, diag);
+    err = run_lines(argv, NULL, l, diag);
     gcb_free(argv);
     return err;
 }
 
 int gcb_layout_open(struct gcb_layout **out, const char *exe, const char *program,
-                    struct gcb_diag *diag)
+                    bool (*stop)(void *ctx), struct gcb_diag *diag)
 {
     struct gcb_layout *l = *out = gcb_alloc_zero(1, sizeof(*l));
     int err;
@@ -256,6 +259,7 @@ int gcb_layout_open(struct gcb_layout **out, const char *exe, const char *progra
         return gcb_diag_nomem(diag, sizeof(*l), "a link command");
     for (int i = 0; i <= PADS; i++)
         l->tidy[i] = -1;
+    l->stop = stop;
     snprintf(l->program, sizeof(l->program), "%s", program);
     l->tidy[0] = gcb_tidy_enter(l->program);
     err = find_build(l, exe, diag);

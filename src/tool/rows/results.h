@@ -35,10 +35,10 @@ typedef int gcb_results_visit_fn(void *ctx, const struct gcb_results_row *row,
 #define GCB_RESULTS_ALL (~0u)
 
 /*
- * Calls `visit` for each row of a file, in order, except rows of records that are not in `records` (GCB_RECORD_BIT), most of
- * which are not even parsed; "-" is standard input. Returns the error of `visit`; GCB_E_IO: the file
- * cannot be read; GCB_E_CORRUPT, with file and line: not JSON Lines, an incomplete last line, an unknown schema, or no
- * row at all.
+ * Calls `visit` for each row of a file, in order; "-" is standard input. Rows of records that are not in `records`
+ * (GCB_RECORD_BIT) are left out, and most of them are not even parsed. Returns the error of `visit`; GCB_E_IO: the file cannot
+ * be read; GCB_E_CORRUPT, with file and line: an incomplete last line, no row at all, or a row that is parsed and is not JSON
+ * or has an unknown schema.
  */
 int gcb_results_read(const char *path, unsigned records, gcb_results_visit_fn *visit, void *ctx,
                      struct gcb_diag *diag);

@@ -42,7 +42,7 @@ static void links_programs_that_run_and_differ(void **state)
 
     (void)state;
 
-    assert_int_equal(gcb_layout_open(&l, gcbench, program, &diag), 0);
+    assert_int_equal(gcb_layout_open(&l, gcbench, program, NULL, &diag), 0);
     assert_string_equal(gcb_layout_path(l), program);
     for (int i = 0; i < 3; i++) {
         assert_int_equal(gcb_layout_link(l, (uint64_t[]){7, 8, 7}[i], &diag), 0);
@@ -67,10 +67,11 @@ static void says_why_a_program_cannot_be_linked(void **state)
     struct gcb_diag diag = {.status = 0};
 
     (void)state;
-    assert_int_equal(gcb_layout_open(&l, "/bin/sh", program, &diag), GCB_E_UNSUPPORTED);
+    assert_int_equal(gcb_layout_open(&l, "/bin/sh", program, NULL, &diag), GCB_E_UNSUPPORTED);
     assert_non_null(strstr(diag.text, "build.ninja"));
     gcb_layout_close(l);
-    assert_int_equal(gcb_layout_open(&l, "/nowhere/gcbench", program, &diag), GCB_E_UNSUPPORTED);
+    assert_int_equal(gcb_layout_open(&l, "/nowhere/gcbench", program, NULL, &diag),
+                     GCB_E_UNSUPPORTED);
     gcb_layout_close(l);
     gcb_layout_close(NULL);
 }
@@ -99,7 +100,7 @@ static void refuses_other_link_commands(void **state)
 
         fprintf(f, "rule link\n  command = %s\nbuild tool: link in\n", commands[i]);
         fclose(f);
-        assert_int_equal(gcb_layout_open(&l, exe, program, &diag), GCB_E_UNSUPPORTED);
+        assert_int_equal(gcb_layout_open(&l, exe, program, NULL, &diag), GCB_E_UNSUPPORTED);
         assert_true(diag.text[0] != '\0');
         gcb_layout_close(l);
     }
