@@ -10,14 +10,14 @@ import sys
 
 folder, method, share = sys.argv[1:]
 path = folder + "/src/lib/codec/coder.c"
-call = "    err = c->method.codec->ops->encode(c->state, at, in, out);\n"
+call = "    err = ops_of(c)->encode(c->base.state, at, in, out);\n"
 with open(path) as f:
     source = f.read()
 if source.count(call) != 1:
     sys.exit(f"{path}: expected the call to slow down exactly once")
 source = source.replace(call, f"""    static double share = -1.0;
     const double began = trial_clock();
-{call}    if (strcmp(c->method.name, "{method}") == 0) {{
+{call}    if (strcmp(c->base.method.name, "{method}") == 0) {{
         double until;
         FILE *f = share < 0.0 ? fopen("{share}", "re") : NULL;
 
